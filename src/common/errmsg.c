@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Formats error messages into the caller's buffer. */
+#include "common/errmsg.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int errmsg_set(struct errmsg *err, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!err)
+		return -1;
+	va_start(ap, fmt);
+	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	return -1;
+}

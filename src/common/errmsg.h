@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One clear error message, written by the function that found the fault, for its caller to show. */
+#ifndef POPPA_COMMON_ERRMSG_H
+#define POPPA_COMMON_ERRMSG_H
+
+/* Lives on the caller's stack; text is always terminated and empty while nothing is wrong. */
+struct errmsg {
+	char text[512];
+};
+
+/* Writes the message (cut at the buffer's end) and returns -1, so a function can return it. */
+int errmsg_set(struct errmsg *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads files whole and replaces them in one step. */
+#include "common/fsio.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Keeps errno across the message and the clean-up of the caller. */
+static int fail(struct errmsg *err, const char *what, const char *path)
+{
+	int saved = errno;
+
+	errmsg_set(err, "%s %s: %s", what, path, strerror(saved));
+	errno = saved;
+	return -1;
+}
+
+char *fsio_read(const char *path, size_t max, size_t *len, struct errmsg *err)
+{
+	size_t used = 0, room = 4096;
+	char *buf = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), saved;
+
+	if (fd < 0) {
+		fail(err, "cannot open", path);
+		return NULL;
+	}
+	for (;;) {
+		char *bigger = realloc(buf, room + 1);
+		ssize_t n;
+
+		if (!bigger)
+			goto broken;
+		buf = bigger;
+		n = read(fd, buf + used, room - used);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			goto broken;
+		if (n == 0)
+			break;
+		used += n;
+		if (used > max) {
+			errno = EFBIG;
+			goto broken;
+		}
+		if (used == room)
+			room *= 2;
+	}
+	close(fd);
+	buf[used] = '\0';
+	if (len)
+		*len = used;
+	return buf;
+broken:
+	fail(err, "cannot read", path);
+	saved = errno;
+	free(buf);
+	close(fd);
+	errno = saved;
+	return NULL;
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		data += n;
+		len -= n;
+	}
+	return 0;
+}
+
+static int sync_directory_of(const char *path)
+{
+	char dir[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	int fd, rc;
+
+	if (slash)
+		snprintf(dir, sizeof(dir), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	else
+		strcpy(dir, ".");
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	rc = fsync(fd);
+	close(fd);
+	return rc;
+}
+
+int fsio_write(const char *path, const void *data, size_t len, mode_t mode, int durable,
+	struct errmsg *err)
+{
+	char tmp[PATH_MAX];
+	int fd, saved;
+
+	if (snprintf(tmp, sizeof(tmp), "%s.XXXXXX", path) >= (int)sizeof(tmp)) {
+		errno = ENAMETOOLONG;
+		return fail(err, "cannot write", path);
+	}
+	fd = mkostemp(tmp, O_CLOEXEC);
+	if (fd < 0)
+		return fail(err, "cannot make a temporary file beside", path);
+	if (fchmod(fd, mode) || write_all(fd, data, len) || (durable && fsync(fd))) {
+		fail(err, "cannot write", tmp);
+		goto broken;
+	}
+	if (rename(tmp, path)) {
+		fail(err, "cannot replace", path);
+		goto broken;
+	}
+	close(fd);
+	if (durable && sync_directory_of(path))
+		return fail(err, "cannot sync the directory of", path);
+	return 0;
+broken:
+	saved = errno;
+	close(fd);
+	unlink(tmp);
+	errno = saved;
+	return -1;
+}
+
+int fsio_mkdirs(const char *path, mode_t mode, struct errmsg *err)
+{
+	char part[PATH_MAX];
+
+	if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part)) {
+		errno = ENAMETOOLONG;
+		return fail(err, "cannot make", path);
+	}
+	for (char *p = part + 1;; p++) {
+		char c = *p;
+
+		if (c && c != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(part, mode) && errno != EEXIST)
+			return fail(err, "cannot make", part);
+		*p = c;
+		if (!c)
+			return 0;
+	}
+}

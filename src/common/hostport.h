@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads "HOST:PORT" as people write it. */
+#ifndef POPPA_COMMON_HOSTPORT_H
+#define POPPA_COMMON_HOSTPORT_H
+
+#include <stddef.h>
+
+#include "common/errmsg.h"
+
+/*
+ * HOST, HOST:PORT, [IPV6]:PORT, or a bare IPv6 address. *port is left alone where none is given.
+ * 0, or -1 with err and nothing changed.
+ */
+int hostport_parse(const char *text, char *host, size_t size, int *port, struct errmsg *err);
+
+#endif

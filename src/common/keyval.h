@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads key=value texts: comma lists as in slurm.conf's parameters, and Name=Value files. */
+#ifndef POPPA_COMMON_KEYVAL_H
+#define POPPA_COMMON_KEYVAL_H
+
+#include "common/errmsg.h"
+
+/*
+ * Called for each pair; key and value are terminated and valid for the call only; value is NULL for
+ * a key without "=". line is the line number in a file, 0 in a list. A non-zero return stops the
+ * reading and becomes the result; the callback has then written err.
+ */
+typedef int (*keyval_fn)(
+	const char *key, const char *value, int line, void *arg, struct errmsg *err);
+
+/* "a=1,b,c=x": commas separate, blanks around items are ignored, empty items are skipped. */
+int keyval_list(const char *text, keyval_fn fn, void *arg, struct errmsg *err);
+
+/*
+ * A text of lines "Name=Value", "#" starts a comment, a value may be in double quotes.
+ * A line that is neither empty nor Name=Value is an error that names `name` and the line.
+ */
+int keyval_text(const char *name, const char *text, keyval_fn fn, void *arg, struct errmsg *err);
+
+/* The same from a file. A missing file is -1 with errno ENOENT and a message. */
+int keyval_file(const char *path, keyval_fn fn, void *arg, struct errmsg *err);
+
+#endif

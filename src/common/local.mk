@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What src/common builds: small helpers that every part links.
+noinst_LTLIBRARIES += libpoppacommon.la
+libpoppacommon_la_SOURCES = \
+	src/common/errmsg.c src/common/errmsg.h \
+	src/common/fsio.c src/common/fsio.h \
+	src/common/hostport.c src/common/hostport.h \
+	src/common/keyval.c src/common/keyval.h \
+	src/common/log.c src/common/log.h \
+	src/common/nodeconf.c src/common/nodeconf.h \
+	src/common/settings.c src/common/settings.h \
+	src/common/tags.c src/common/tags.h \
+	src/common/units.c src/common/units.h
+libpoppacommon_la_LIBADD = -lm

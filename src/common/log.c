@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writes log lines to standard error, syslog or a sink of the caller. */
+#include "common/log.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *log_prefix = "poppa";
+static _Atomic(enum plog_level) log_max = PLOG_INFO;
+static plog_sink_fn log_sink;
+
+static const char *const level_word[] = {"error: ", "warning: ", "", "debug: "};
+
+/* One write(2) a line, so that lines of several threads and processes do not mix. */
+static void to_stderr(enum plog_level level, const char *line)
+{
+	char out[1200], when[32];
+	struct timespec now;
+	struct tm tm;
+	int n;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	localtime_r(&now.tv_sec, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+	n = snprintf(out, sizeof(out), "[%s.%03ld] %s: %s%s\n", when, now.tv_nsec / 1000000,
+		log_prefix, level_word[level], line);
+	if (n >= (int)sizeof(out)) {
+		n = sizeof(out) - 1;
+		out[n - 1] = '\n';
+	}
+	if (write(STDERR_FILENO, out, n) < 0)
+		return; /* nobody is left to tell */
+}
+
+static void to_syslog(enum plog_level level, const char *line)
+{
+	static const int priority[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
+
+	syslog(priority[level], "%s%s", level_word[level], line);
+}
+
+void plog_init(const char *prefix, enum plog_level max)
+{
+	log_prefix = prefix;
+	log_max = max;
+}
+
+void plog_set_level(enum plog_level max)
+{
+	log_max = max;
+}
+
+void plog_set_sink(plog_sink_fn sink)
+{
+	log_sink = sink;
+}
+
+void plog_to_syslog(void)
+{
+	openlog(log_prefix, LOG_PID, LOG_DAEMON);
+	log_sink = to_syslog;
+}
+
+void plog(enum plog_level level, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	if (level > log_max)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	(log_sink ? log_sink : to_stderr)(level, line);
+}

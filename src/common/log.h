@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Log lines of the suite: one line an event, prefixed with the part's name. */
+#ifndef POPPA_COMMON_LOG_H
+#define POPPA_COMMON_LOG_H
+
+enum plog_level { PLOG_ERROR, PLOG_WARN, PLOG_INFO, PLOG_DEBUG };
+
+/* Receives finished lines without newline; must be thread-safe. */
+typedef void (*plog_sink_fn)(enum plog_level level, const char *line);
+
+/*
+ * Sets the prefix ("poppad") and the highest level that is printed. Lines go to standard error
+ * until plog_set_sink() gives another place. The prefix is not copied: pass a string literal.
+ */
+void plog_init(const char *prefix, enum plog_level max);
+void plog_set_level(enum plog_level max);
+void plog_set_sink(plog_sink_fn sink);
+
+/* Sends lines to syslog (facility daemon) instead of standard error. */
+void plog_to_syslog(void);
+
+void plog(enum plog_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#define plog_error(...) plog(PLOG_ERROR, __VA_ARGS__)
+#define plog_warn(...) plog(PLOG_WARN, __VA_ARGS__)
+#define plog_info(...) plog(PLOG_INFO, __VA_ARGS__)
+#define plog_debug(...) plog(PLOG_DEBUG, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Node-local settings from poppa.conf, for what differs between the hosts of one cluster. */
+#ifndef POPPA_COMMON_NODECONF_H
+#define POPPA_COMMON_NODECONF_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "common/errmsg.h"
+#include "common/settings.h"
+
+#define NODECONF_MAX_UPROBES 16
+#define NODECONF_MAX_LAUNCHERS 64
+
+struct nodeconf {
+	/* Every path may hold %n, which stands for the Slurm node name. */
+	char run_dir[PATH_MAX];     /* RunDir: sockets and what the prolog registers (/run/poppa) */
+	char spool_dir[PATH_MAX];   /* SpoolDir: checkpoints and unacknowledged records
+				       (/var/spool/poppa) */
+	char state_dir[PATH_MAX];   /* StateDir: the ledger's database, controller only
+				       (/var/lib/poppa) */
+	char shutter_log[PATH_MAX]; /* ShutterLog: directory for shutter logs; empty = none */
+	char munge_socket[PATH_MAX]; /* MungeSocket; empty = libmunge's default */
+	char ledger_listen[256];     /* LedgerListen: address[:port] of poppa-ledgerd; empty = all,
+					settings' port */
+	char ledger_user[64]; /* LedgerUser: who poppa-ledgerd runs as and whose replies nodes trust
+			       */
+	bool counter_set;     /* Counter given: overrides poppa_counter */
+	enum counter_backend counter;
+	int uprobe_count;
+	char uprobe[NODECONF_MAX_UPROBES]
+		   [512]; /* Uprobe=FILE:SYMBOL, repeatable; FILE = path or soname */
+	int launcher_count;
+	char launcher[NODECONF_MAX_LAUNCHERS]
+		     [64]; /* Launcher=NAME, repeatable: added to the built-in list */
+};
+
+void nodeconf_defaults(struct nodeconf *c);
+
+/*
+ * The file that counts: $POPPA_CONF, else poppa.conf beside $SLURM_CONF if there, else
+ * SYSCONFDIR/slurm/poppa.conf if there, else /etc/slurm/poppa.conf. Returns buf.
+ */
+char *nodeconf_path(char *buf, size_t size);
+
+/* Reads it. No file gives the defaults. On error *c is untouched and err names file, line and key.
+ */
+int nodeconf_load(const char *path, struct nodeconf *c, struct errmsg *err);
+
+/* Puts node in place of every %n of a path of the configuration into buf; returns buf. */
+char *nodeconf_expand(const char *path, const char *node, char *buf, size_t size);
+
+#endif

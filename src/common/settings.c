@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads the cluster-wide settings. */
+#include "common/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/hostport.h"
+#include "common/keyval.h"
+#include "common/units.h"
+
+#define MIN_PERIOD (10 * NS_PER_MS)
+#define MAX_PERIOD (3600 * NS_PER_S)
+#define MIN_SHUTTER (100 * NS_PER_US)
+#define MAX_SHUTTER (100 * NS_PER_MS)
+#define MAX_WINDOWS 16
+#define MAX_LANES 16
+
+static const char *const pause_names[] = {"auto", "sigstop", "freezer"};
+static const char *const method_names[] = {"robust", "thesis"};
+static const char *const counter_names[] = {"auto", "perf", "papi", "heartbeat", "uprobe", "none"};
+
+#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
+
+static int find_name(const char *const *names, int count, const char *name)
+{
+	for (int i = 0; i < count; i++)
+		if (!strcasecmp(names[i], name))
+			return i;
+	return -1;
+}
+
+const char *pause_method_name(enum pause_method m)
+{
+	return pause_names[m];
+}
+
+const char *estimate_method_name(enum estimate_method m)
+{
+	return method_names[m];
+}
+
+const char *counter_backend_name(enum counter_backend b)
+{
+	return counter_names[b];
+}
+
+int estimate_method_parse(const char *name, enum estimate_method *m)
+{
+	int i = find_name(method_names, COUNT(method_names), name);
+
+	if (i < 0)
+		return -1;
+	*m = i;
+	return 0;
+}
+
+int counter_backend_parse(const char *name, enum counter_backend *b)
+{
+	int i = find_name(counter_names, COUNT(counter_names), name);
+
+	if (i < 0)
+		return -1;
+	*b = i;
+	return 0;
+}
+
+void settings_defaults(struct poppa_settings *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->period_ns = 400 * NS_PER_MS;
+	s->shutter_ns = 3200 * NS_PER_US;
+	s->windows = 4;
+	s->min_blocks = 10;
+	strcpy(s->price, "thesis");
+	s->ledger_port = 6820;
+	s->settle_timeout_ns = 60 * NS_PER_S;
+	s->stripe_lanes = 2;
+}
+
+static int set_duration(const char *key, const char *value, int64_t min, int64_t max, bool zero,
+	int64_t *out, struct errmsg *err)
+{
+	struct errmsg why = {""};
+	char low[32], high[32];
+	int64_t ns;
+
+	if (units_parse_duration(value, &ns, &why))
+		return errmsg_set(err, "%s: %s", key, why.text);
+	if ((ns < min || ns > max) && !(zero && ns == 0))
+		return errmsg_set(err, "%s=%s is out of range: %s to %s%s", key, value,
+			units_format_duration(min, low, sizeof(low)),
+			units_format_duration(max, high, sizeof(high)),
+			zero ? ", or 0 for none" : "");
+	*out = ns;
+	return 0;
+}
+
+static int set_int(
+	const char *key, const char *value, int min, int max, int *out, struct errmsg *err)
+{
+	struct errmsg why = {""};
+	int64_t v;
+
+	if (units_parse_int(value, min, max, &v, &why))
+		return errmsg_set(err, "%s: %s", key, why.text);
+	*out = (int)v;
+	return 0;
+}
+
+static int set_name(const char *key, const char *value, const char *const *names, int count,
+	int *out, struct errmsg *err)
+{
+	char all[128] = "";
+	int i = find_name(names, count, value);
+
+	if (i >= 0) {
+		*out = i;
+		return 0;
+	}
+	for (int n = 0; n < count; n++)
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", n ? ", " : "",
+			names[n]);
+	return errmsg_set(err, "%s=%s is unknown: choose one of %s", key, value, all);
+}
+
+static int set_text(const char *key, const char *value, char *out, size_t size, struct errmsg *err)
+{
+	if (!*value || strlen(value) >= size)
+		return errmsg_set(
+			err, "%s: the value must have 1 to %zu characters", key, size - 1);
+	strcpy(out, value);
+	return 0;
+}
+
+static int set_ledger(
+	const char *key, const char *value, struct poppa_settings *s, struct errmsg *err)
+{
+	struct errmsg why = {""};
+
+	if (hostport_parse(value, s->ledger_host, sizeof(s->ledger_host), &s->ledger_port, &why))
+		return errmsg_set(err, "%s=%s: %s", key, value, why.text);
+	return 0;
+}
+
+static int one_setting(const char *key, const char *value, int line, void *arg, struct errmsg *err)
+{
+	struct poppa_settings *s = arg;
+	int choice;
+
+	(void)line;
+	if (strncasecmp(key, "poppa_", 6) && strncasecmp(key, "stripe_", 7))
+		return 0;
+	if (!value)
+		return errmsg_set(err, "%s needs a value: %s=...", key, key);
+	if (!strcasecmp(key, "poppa_period"))
+		return set_duration(key, value, MIN_PERIOD, MAX_PERIOD, true, &s->period_ns, err);
+	if (!strcasecmp(key, "poppa_shutter"))
+		return set_duration(
+			key, value, MIN_SHUTTER, MAX_SHUTTER, false, &s->shutter_ns, err);
+	if (!strcasecmp(key, "poppa_windows"))
+		return set_int(key, value, 1, MAX_WINDOWS, &s->windows, err);
+	if (!strcasecmp(key, "poppa_min_blocks"))
+		return set_int(key, value, 2, 1000000, &s->min_blocks, err);
+	if (!strcasecmp(key, "stripe_lanes"))
+		return set_int(key, value, 2, MAX_LANES, &s->stripe_lanes, err);
+	if (!strcasecmp(key, "poppa_settle_timeout"))
+		return set_duration(key, value, NS_PER_S, 24 * 3600 * NS_PER_S, false,
+			&s->settle_timeout_ns, err);
+	if (!strcasecmp(key, "poppa_price"))
+		return set_text(key, value, s->price, sizeof(s->price), err);
+	if (!strcasecmp(key, "poppa_ledger"))
+		return set_ledger(key, value, s, err);
+	if (!strcasecmp(key, "poppa_method")) {
+		if (set_name(key, value, method_names, COUNT(method_names), &choice, err))
+			return -1;
+		s->method = choice;
+		return 0;
+	}
+	if (!strcasecmp(key, "poppa_pause")) {
+		if (set_name(key, value, pause_names, COUNT(pause_names), &choice, err))
+			return -1;
+		s->pause = choice;
+		return 0;
+	}
+	if (!strcasecmp(key, "poppa_counter")) {
+		if (set_name(key, value, counter_names, COUNT(counter_names), &choice, err))
+			return -1;
+		s->counter = choice;
+		return 0;
+	}
+	return errmsg_set(err,
+		"%s is unknown: the keys are poppa_period, poppa_shutter, poppa_windows, "
+		"poppa_method, poppa_pause, "
+		"poppa_counter, poppa_min_blocks, poppa_price, poppa_ledger, poppa_settle_timeout "
+		"and stripe_lanes",
+		key);
+}
+
+int settings_parse(const char *prep_parameters, struct poppa_settings *s, struct errmsg *err)
+{
+	struct poppa_settings next;
+
+	settings_defaults(&next);
+	if (prep_parameters && keyval_list(prep_parameters, one_setting, &next, err))
+		return -1;
+	if (next.period_ns && next.period_ns < next.shutter_ns)
+		return errmsg_set(err, "poppa_period must not be shorter than poppa_shutter");
+	*s = next;
+	return 0;
+}
+
+char *settings_format(const struct poppa_settings *s, char *buf, size_t size)
+{
+	char period[32], shutter[32], settle[32], ledger[300] = "";
+
+	if (*s->ledger_host)
+		snprintf(ledger, sizeof(ledger),
+			strchr(s->ledger_host, ':') ? "poppa_ledger=[%s]:%d,"
+						    : "poppa_ledger=%s:%d,",
+			s->ledger_host, s->ledger_port);
+	snprintf(buf, size,
+		"poppa_period=%s,poppa_shutter=%s,poppa_windows=%d,poppa_method=%s,poppa_pause=%s,"
+		"poppa_counter=%s,"
+		"poppa_min_blocks=%d,poppa_price=%s,%spoppa_settle_timeout=%s,stripe_lanes=%d",
+		units_format_duration(s->period_ns, period, sizeof(period)),
+		units_format_duration(s->shutter_ns, shutter, sizeof(shutter)), s->windows,
+		method_names[s->method], pause_names[s->pause], counter_names[s->counter],
+		s->min_blocks, s->price, ledger,
+		units_format_duration(s->settle_timeout_ns, settle, sizeof(settle)),
+		s->stripe_lanes);
+	return buf;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The suite's cluster-wide settings, carried by PrEpParameters in slurm.conf. */
+#ifndef POPPA_COMMON_SETTINGS_H
+#define POPPA_COMMON_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/errmsg.h"
+
+enum pause_method { PAUSE_AUTO, PAUSE_SIGSTOP, PAUSE_FREEZER };
+enum estimate_method { ESTIMATE_ROBUST, ESTIMATE_THESIS };
+enum counter_backend {
+	COUNTER_AUTO,
+	COUNTER_PERF,
+	COUNTER_PAPI,
+	COUNTER_HEARTBEAT,
+	COUNTER_UPROBE,
+	COUNTER_NONE, /* no signal: the job keeps its full price, flagged */
+};
+
+struct poppa_settings {
+	int64_t period_ns;  /* poppa_period: P, normal execution between blocks; 0 = no shutters */
+	int64_t shutter_ns; /* poppa_shutter: length of one region (before, during, after) */
+	int windows;        /* poppa_windows: K sub-windows a region is split into */
+	enum estimate_method method;  /* poppa_method: robust|thesis */
+	enum pause_method pause;      /* poppa_pause: auto|sigstop|freezer */
+	enum counter_backend counter; /* poppa_counter: auto|perf|papi|heartbeat|uprobe|none */
+	int min_blocks;        /* poppa_min_blocks: fewer usable blocks than this = no data */
+	char price[64];        /* poppa_price: policy name (accounting/price.h) */
+	char ledger_host[256]; /* poppa_ledger=HOST[:PORT]; empty = first SlurmctldHost */
+	int ledger_port;
+	int64_t settle_timeout_ns; /* poppa_settle_timeout: wait for late node records */
+	int stripe_lanes;          /* stripe_lanes: L, lanes a socket is split into */
+};
+
+void settings_defaults(struct poppa_settings *s);
+
+/*
+ * Reads the value of PrEpParameters. Keys that do not begin with "poppa_" or "stripe_" belong to
+ * others and are passed over; an unknown key that does is an error. NULL or "" gives the defaults.
+ * On error *s is untouched and err names the key, the value and what is allowed.
+ */
+int settings_parse(const char *prep_parameters, struct poppa_settings *s, struct errmsg *err);
+
+/* The canonical text of the settings, in the form settings_parse() reads; returns buf. */
+char *settings_format(const struct poppa_settings *s, char *buf, size_t size);
+
+const char *pause_method_name(enum pause_method m);
+const char *estimate_method_name(enum estimate_method m);
+const char *counter_backend_name(enum counter_backend b);
+/* Return 0, or -1 for an unknown name. */
+int estimate_method_parse(const char *name, enum estimate_method *m);
+int counter_backend_parse(const char *name, enum counter_backend *b);
+
+#endif
