@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Decides at submission whether a co-located job can ever run. */
+#include "striping/request.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define TASKS_TEXT_MAX 64
+
+/* What one lane of a node holds for this job. */
+struct lane {
+	int64_t socket_cpus; /* per socket */
+	int64_t cpus;        /* per node, after core specialisation */
+	int64_t cores_per_socket;
+	int64_t share_mb;  /* its part of a node's memory */
+	int64_t memory_mb; /* the most it may ask for on a node */
+	int64_t tasks;     /* how many of its tasks fit on a node */
+};
+
+void request_init(struct request *r)
+{
+	*r = (struct request){
+		.tasks = REQUEST_UNSET,
+		.tasks_per_node = REQUEST_UNSET,
+		.tasks_per_socket = REQUEST_UNSET,
+		.tasks_per_core = REQUEST_UNSET,
+		.cpus_per_task = REQUEST_UNSET,
+		.cpus = REQUEST_UNSET,
+		.cpus_per_node = REQUEST_UNSET,
+		.cores_per_socket = REQUEST_UNSET,
+		.threads_per_core = REQUEST_UNSET,
+		.min_nodes = REQUEST_UNSET,
+		.max_nodes = REQUEST_UNSET,
+	};
+}
+
+static int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t at_least_one(int64_t n)
+{
+	return n > 1 ? n : 1;
+}
+
+static int64_t per_node(const struct request_memory *m, int64_t cpus)
+{
+	return m->per == MEMORY_PER_CPU ? m->mb * cpus : m->mb;
+}
+
+static struct lane lane_of(const struct request *r, const struct request_partition *p,
+	const struct node_shape *s, int lanes)
+{
+	int64_t task_cpus = at_least_one(r->cpus_per_task), per_core = s->cpus_per_core;
+	struct lane l = {.cores_per_socket = s->cores_per_socket / lanes};
+
+	if (r->threads_per_core > 0)
+		per_core = min64(per_core, r->threads_per_core);
+	if (r->tasks_per_core > 0)
+		per_core = min64(per_core, r->tasks_per_core * task_cpus);
+	l.socket_cpus = l.cores_per_socket * per_core;
+	l.cpus = (l.cores_per_socket * s->sockets - s->reserved_cores) * per_core;
+	l.share_mb = s->mem_mb / lanes;
+	l.memory_mb = r->spread ? s->mem_mb : l.share_mb;
+	if (p->max_memory.per != MEMORY_UNSET && p->max_memory.mb > 0) {
+		l.memory_mb = min64(l.memory_mb, per_node(&p->max_memory, l.cpus));
+		l.share_mb = min64(l.share_mb, l.memory_mb);
+	}
+	l.tasks = l.cpus / task_cpus;
+	if (r->tasks_per_node > 0)
+		l.tasks = min64(l.tasks, r->tasks_per_node);
+	if (r->tasks_per_socket > 0)
+		l.tasks = min64(l.tasks, r->tasks_per_socket * s->sockets);
+	return l;
+}
+
+/* "8 tasks", or "8 tasks of 2 CPUs". */
+static const char *tasks_text(const struct request *r, int64_t tasks, char *buf)
+{
+	int n = snprintf(buf, TASKS_TEXT_MAX, "%" PRId64 " task%s", tasks, tasks == 1 ? "" : "s");
+
+	if (r->cpus_per_task > 1)
+		snprintf(buf + n, TASKS_TEXT_MAX - (size_t)n, " of %" PRId64 " CPUs",
+			r->cpus_per_task);
+	return buf;
+}
+
+static int check_conflicts(
+	const struct request *r, const struct request_partition *p, struct errmsg *err)
+{
+	static const char *const sharing[] = {
+		[SHARING_CORES] = "--oversubscribe",
+		[SHARING_NONE] = "--exclusive",
+		[SHARING_USER] = "--exclusive=user",
+		[SHARING_MCS] = "--exclusive=mcs",
+	};
+
+	if (r->sharing == SHARING_CORES)
+		return errmsg_set(err,
+			"%s shares cores, a co-located job has its lane's cores "
+			"alone: leave one of the two out",
+			sharing[r->sharing]);
+	if (r->sharing != SHARING_DEFAULT)
+		return errmsg_set(err,
+			"%s keeps others off the nodes, which a co-located job "
+			"shares: leave one of the two out",
+			sharing[r->sharing]);
+	if (r->core_spec)
+		return errmsg_set(err,
+			"--core-spec and --thread-spec take whole nodes, a co-located "
+			"job has one lane of each: leave one of the two out");
+	if (r->reboot)
+		return errmsg_set(err,
+			"--reboot takes whole nodes, a co-located job has one lane of "
+			"each: leave one of the two out");
+	if (r->overcommit)
+		return errmsg_set(err, "--overcommit puts several tasks on a core, whose slow-down "
+				       "would be taken for a partner's: leave one of the two out");
+	if (p->exclusive)
+		return errmsg_set(err,
+			"partition %s gives whole nodes to one job "
+			"(OverSubscribe=EXCLUSIVE): choose another partition",
+			p->name);
+	if (r->memory_counted && !r->spread && r->memory.per != MEMORY_UNSET && r->memory.mb == 0)
+		return errmsg_set(err, "--mem=0 asks for all memory of a node, a co-located job "
+				       "shares it: leave --mem out for the lane's share");
+	return 0;
+}
+
+static int check_memory(const struct request *r, const struct lane *l, struct errmsg *err)
+{
+	int64_t asked = per_node(&r->memory, l->cpus);
+
+	if (!r->memory_counted || r->memory.per == MEMORY_UNSET || asked <= l->memory_mb)
+		return 0;
+	if (r->memory.per == MEMORY_PER_CPU)
+		return errmsg_set(err,
+			"--mem-per-cpu=%" PRId64 "M on the %" PRId64 " CPUs of a lane is %" PRId64
+			" MB, more than the lane's share of %" PRId64
+			" MB: ask for at most --mem-per-cpu=%" PRId64 "M, or leave it out",
+			r->memory.mb, l->cpus, asked, l->memory_mb, l->memory_mb / l->cpus);
+	return errmsg_set(err,
+		"--mem=%" PRId64 "M is more than the %" PRId64
+		" MB of a node that the job may have: ask for at most that, or leave it out",
+		asked, l->memory_mb);
+}
+
+/* Whether a node of this shape can take a part of the job. */
+static int check_lane(const struct request *r, const struct request_partition *p,
+	const struct node_shape *s, const struct lane *l, int lanes, struct errmsg *err)
+{
+	int64_t task_cpus = at_least_one(r->cpus_per_task);
+	char text[TASKS_TEXT_MAX];
+
+	if (l->cpus < 1 && s->reserved_cores)
+		return errmsg_set(err,
+			"core specialisation leaves a node with %d sockets of %d cores no %d "
+			"lanes: choose another partition",
+			s->sockets, s->cores_per_socket, lanes);
+	if (l->cpus < 1)
+		return errmsg_set(err,
+			"a node with %d sockets of %d cores has no %d lanes: choose another "
+			"partition",
+			s->sockets, s->cores_per_socket, lanes);
+	if (p->max_cpus_per_node >= 0 && l->cpus > p->max_cpus_per_node)
+		return errmsg_set(err,
+			"a lane has %" PRId64 " CPUs, but partition %s gives jobs %" PRId64
+			" CPUs of a node at most: choose another partition",
+			l->cpus, p->name, p->max_cpus_per_node);
+	if (task_cpus > l->cpus)
+		return errmsg_set(err,
+			"a task of %" PRId64 " CPUs does not fit in a lane of %" PRId64
+			" CPUs: ask for at most --cpus-per-task=%" PRId64,
+			task_cpus, l->cpus, l->cpus);
+	if (r->tasks_per_node > 0 && r->tasks_per_node * task_cpus > l->cpus)
+		return errmsg_set(err,
+			"%s on a node do not fit in a lane of %" PRId64
+			" CPUs: ask for at most --ntasks-per-node=%" PRId64,
+			tasks_text(r, r->tasks_per_node, text), l->cpus, l->cpus / task_cpus);
+	if (r->tasks_per_socket > 0 && r->tasks_per_socket * task_cpus > l->socket_cpus)
+		return errmsg_set(err,
+			"%s on a socket do not fit in a lane, which has %" PRId64
+			" CPUs of a socket: ask for at most --ntasks-per-socket=%" PRId64,
+			tasks_text(r, r->tasks_per_socket, text), l->socket_cpus,
+			l->socket_cpus / task_cpus);
+	if (r->cores_per_socket > l->cores_per_socket)
+		return errmsg_set(err,
+			"--cores-per-socket=%" PRId64 " is more than the %" PRId64
+			" cores that a lane has of a socket",
+			r->cores_per_socket, l->cores_per_socket);
+	if (r->cpus_per_node > l->cpus)
+		return errmsg_set(err,
+			"--mincpus=%" PRId64 " is more than the %" PRId64 " CPUs of a lane",
+			r->cpus_per_node, l->cpus);
+	if (r->max_nodes == 1 && r->tasks > l->tasks)
+		return errmsg_set(err,
+			"%s on one node: a lane holds %" PRId64
+			"; ask for more nodes or fewer tasks",
+			tasks_text(r, r->tasks, text), l->tasks);
+	return check_memory(r, l, err);
+}
+
+/* The lane of shape i where it can take a part of the job. */
+static bool fitting_lane(const struct request *r, const struct request_partition *p, int i,
+	int lanes, struct lane *l, struct errmsg *why)
+{
+	*l = lane_of(r, p, &p->shape[i], lanes);
+	return !check_lane(r, p, &p->shape[i], l, lanes, why);
+}
+
+/* What the lanes of the best `nodes` fitting nodes hold together: tasks, or CPUs. */
+static int64_t capacity(const struct request *r, const struct request_partition *p, int lanes,
+	int64_t nodes, bool tasks)
+{
+	int64_t sum = 0, below = INT64_MAX;
+
+	while (nodes > 0) {
+		int64_t best = 0, count = 0, take;
+
+		for (int i = 0; i < p->shape_count; i++) {
+			struct errmsg ignored;
+			struct lane l;
+			int64_t holds;
+
+			if (!fitting_lane(r, p, i, lanes, &l, &ignored))
+				continue;
+			holds = tasks ? l.tasks : l.cpus;
+			if (holds >= below || holds < best)
+				continue;
+			count = holds > best ? p->shape[i].count : count + p->shape[i].count;
+			best = holds;
+		}
+		if (!best)
+			break;
+		take = min64(count, nodes);
+		sum += take * best;
+		nodes -= take;
+		below = best;
+	}
+	return sum;
+}
+
+static int check_total(const struct request *r, const struct request_partition *p, int lanes,
+	int64_t fitting, struct errmsg *err)
+{
+	int64_t nodes = r->max_nodes > 0 ? min64(r->max_nodes, fitting) : fitting, holds;
+	char text[TASKS_TEXT_MAX];
+
+	if (r->min_nodes > fitting)
+		return errmsg_set(err,
+			"%" PRId64 " nodes are asked for, and only %" PRId64
+			" of partition %s have a lane that can take the job",
+			r->min_nodes, fitting, p->name);
+	holds = capacity(r, p, lanes, nodes, true);
+	if (r->tasks > holds)
+		return errmsg_set(err,
+			"%s do not fit in the lanes of %" PRId64 " node%s, which hold %" PRId64
+			": ask for %s",
+			tasks_text(r, r->tasks, text), nodes, nodes == 1 ? "" : "s", holds,
+			nodes < fitting ? "more nodes or fewer tasks" : "fewer tasks");
+	holds = capacity(r, p, lanes, nodes, false);
+	if (r->cpus > holds)
+		return errmsg_set(err,
+			"%" PRId64 " CPUs are asked for, and the lanes of %" PRId64
+			" node%s have %" PRId64 ": ask for %s",
+			r->cpus, nodes, nodes == 1 ? "" : "s", holds,
+			nodes < fitting ? "more nodes or fewer CPUs" : "fewer CPUs");
+	return 0;
+}
+
+/* Only a job that would otherwise take all memory of its nodes is given an amount. */
+static bool needs_memory(
+	const struct request *r, const struct request_partition *p, const struct lane *l)
+{
+	const struct request_memory *m = &p->default_memory;
+
+	if (!r->memory_counted || r->memory.per != MEMORY_UNSET)
+		return false;
+	return m->per == MEMORY_UNSET || m->mb == 0 || per_node(m, l->cpus) > l->share_mb;
+}
+
+int request_check(const struct request *r, const struct request_partition *p, int lanes,
+	struct request_grant *grant, struct errmsg *err)
+{
+	struct request_grant g = {REQUEST_UNSET, REQUEST_UNSET};
+	struct errmsg why = {""};
+	int64_t fitting = 0, most = -1;
+
+	if (check_conflicts(r, p, err))
+		return -1;
+	for (int i = 0; i < p->shape_count; i++) {
+		struct errmsg reason;
+		struct lane l;
+
+		if (!fitting_lane(r, p, i, lanes, &l, &reason)) {
+			/* The reason that counts is that of the largest node. */
+			if (l.cpus > most)
+				why = reason;
+			most = l.cpus > most ? l.cpus : most;
+			if (p->shape[i].required)
+				return errmsg_set(err, "--nodelist: %s", reason.text);
+			continue;
+		}
+		fitting += p->shape[i].count;
+		if (g.cpus_per_node < 0 || l.cpus < g.cpus_per_node)
+			g.cpus_per_node = l.cpus;
+		if (needs_memory(r, p, &l) && (g.memory_mb < 0 || l.share_mb < g.memory_mb))
+			g.memory_mb = l.share_mb;
+	}
+	if (!fitting)
+		return errmsg_set(err, "%s",
+			*why.text ? why.text : "the partition has no node that the job may use");
+	if (check_total(r, p, lanes, fitting, err))
+		return -1;
+	*grant = g;
+	return 0;
+}
