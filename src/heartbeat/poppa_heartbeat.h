@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/* Lets an application publish its progress, for machines whose hardware counters cannot. */
+/*
+ * Everything in this folder may be used under either licence, so that a program under any licence
+ * can link it. The calls are for C and C++, from any thread; each of them is safe, and does
+ * nothing, while no page could be made or before poppa_heartbeat_open().
+ */
+#ifndef POPPA_HEARTBEAT_H
+#define POPPA_HEARTBEAT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Publishes this process. Calls nest: as many poppa_heartbeat_close() end it. Returns 0, or -1 with
+ * errno when the page could not be made; a program has no reason to look, it runs on unmeasured.
+ * After fork() a child publishes nothing until it calls this itself.
+ */
+int poppa_heartbeat_open(void);
+
+/* Withdraws the page; poppa_heartbeat_add() stays safe, also in threads that still run. */
+void poppa_heartbeat_close(void);
+
+/*
+ * The page as readers see it: a memfd of this name, sealed against resizing, that holds the header
+ * and then `slots` slots. Progress of the process is the sum of the first `used` slots' counts.
+ */
+#define POPPA_HEARTBEAT_NAME "poppa-heartbeat"
+#define POPPA_HEARTBEAT_MAGIC UINT64_C(0x54414542504f5031) /* "1POPBEAT" in memory */
+#define POPPA_HEARTBEAT_VERSION 1
+#define POPPA_HEARTBEAT_SLOTS 127
+#define POPPA_HEARTBEAT_LINE 128 /* two 64-byte lines, as adjacent lines are fetched in pairs */
+
+struct poppa_heartbeat_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t slots;
+	uint32_t used; /* grows only */
+	int32_t pid;   /* of the publisher, in its own pid namespace; 0 when withdrawn */
+	char pad[POPPA_HEARTBEAT_LINE - 24];
+};
+
+struct poppa_heartbeat_slot {
+	uint64_t count;
+	uint32_t shared; /* several threads add to this slot */
+	char pad[POPPA_HEARTBEAT_LINE - 12];
+};
+
+struct poppa_heartbeat_page {
+	struct poppa_heartbeat_header header;
+	struct poppa_heartbeat_slot slot[POPPA_HEARTBEAT_SLOTS];
+};
+
+/* This thread's slot, NULL before its first beat; only poppa_heartbeat_add() uses these two. */
+extern __thread struct poppa_heartbeat_slot *poppa_heartbeat_self;
+struct poppa_heartbeat_slot *poppa_heartbeat_claim(void);
+
+/*
+ * Counts n units of work of the calling thread: a few ns, no lock, no system call. A unit is
+ * whatever the program does much of at an even pace (grid points, particles, messages): some
+ * hundred beats a millisecond make a good signal, one beat a second makes none. Not for signal
+ * handlers.
+ */
+static inline void poppa_heartbeat_add(uint64_t n)
+{
+	struct poppa_heartbeat_slot *slot = poppa_heartbeat_self;
+
+	if (__builtin_expect(!slot, 0)) {
+		slot = poppa_heartbeat_claim();
+		if (!slot)
+			return;
+	}
+	if (__builtin_expect(slot->shared, 0))
+		__atomic_fetch_add(&slot->count, n, __ATOMIC_RELAXED);
+	else
+		__atomic_store_n(&slot->count, __atomic_load_n(&slot->count, __ATOMIC_RELAXED) + n,
+			__ATOMIC_RELAXED);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
