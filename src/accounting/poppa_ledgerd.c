@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* poppa-ledgerd: the cluster's ledger of measurements and prices. */
+#include <argp.h>
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <event2/event.h>
+
+#include "accounting/ledger.h"
+#include "accounting/server.h"
+#include "accounting/service.h"
+#include "accounting/wire.h"
+#include "common/fsio.h"
+#include "common/hostport.h"
+#include "common/log.h"
+#include "common/nodeconf.h"
+#include "common/settings.h"
+#include "poppa_config.h"
+
+#define DATABASE "ledger.sqlite"
+
+const char *argp_program_version = "poppa-ledgerd " POPPA_VERSION;
+
+struct options {
+	char conf[PATH_MAX];
+	bool syslog, verbose;
+};
+
+enum { OPT_SYSLOG = 0x100 };
+
+static const struct argp_option argp_options[] = {
+	{"conf", 'c', "FILE", 0, "Read FILE instead of the default poppa.conf", 0},
+	{"foreground", 'f', NULL, 0, "Stay in the foreground, as it always does", 0},
+	{"syslog", OPT_SYSLOG, NULL, 0, "Log to syslog instead of standard error", 0},
+	{"verbose", 'v', NULL, 0, "Log more", 0},
+	{NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'c':
+		if (strlen(arg) >= sizeof(o->conf))
+			argp_error(state, "--conf is too long");
+		strcpy(o->conf, arg);
+		return 0;
+	case 'f':
+		return 0;
+	case OPT_SYSLOG:
+		o->syslog = true;
+		return 0;
+	case 'v':
+		o->verbose = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "unexpected argument \"%s\"", arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {argp_options, parse_option, NULL,
+	"Keeps what the nodes measured about co-located jobs and what those jobs were charged. "
+	"Runs in "
+	"the foreground until it gets SIGTERM.",
+	NULL, NULL, NULL};
+
+/* The directory of the database, the user's own. */
+static int make_state_dir(const char *dir, const struct passwd *user, struct errmsg *err)
+{
+	struct stat st;
+
+	if (fsio_mkdirs(dir, 0755, err))
+		return -1;
+	if (stat(dir, &st))
+		return errmsg_set(err, "cannot stat %s: %s", dir, strerror(errno));
+	if (geteuid() == 0 && st.st_uid == 0 && user->pw_uid != 0 &&
+		(chown(dir, user->pw_uid, user->pw_gid) || chmod(dir, 0700)))
+		return errmsg_set(
+			err, "cannot give %s to %s: %s", dir, user->pw_name, strerror(errno));
+	return 0;
+}
+
+static int become(const struct passwd *user, struct errmsg *err)
+{
+	if (geteuid() == user->pw_uid)
+		return 0;
+	if (geteuid() != 0)
+		return errmsg_set(err, "must be started as root or as LedgerUser=%s, not as uid %u",
+			user->pw_name, (unsigned)geteuid());
+	if (initgroups(user->pw_name, user->pw_gid) ||
+		setresgid(user->pw_gid, user->pw_gid, user->pw_gid) ||
+		setresuid(user->pw_uid, user->pw_uid, user->pw_uid))
+		return errmsg_set(err, "cannot become %s: %s", user->pw_name, strerror(errno));
+	return 0;
+}
+
+static void on_signal(evutil_socket_t signal_number, short what, void *arg)
+{
+	(void)what;
+	plog_info("signal %d: stopping", (int)signal_number);
+	event_base_loopexit(arg, NULL);
+}
+
+/* Everything after the configuration; returns the exit status. */
+static int serve(const struct nodeconf *conf, struct passwd *user, const char *dir)
+{
+	struct poppa_settings defaults;
+	struct event_base *base = event_base_new();
+	struct event *term = base ? evsignal_new(base, SIGTERM, on_signal, base) : NULL;
+	struct event *interrupt = base ? evsignal_new(base, SIGINT, on_signal, base) : NULL;
+	struct wire_auth auth = wire_munge(conf->munge_socket);
+	struct service service = {.ledger_uid = user->pw_uid, .started = time(NULL)};
+	char host[256] = "", path[PATH_MAX], aside[PATH_MAX] = "";
+	struct server *server = NULL;
+	struct errmsg err = {""};
+	int status = 1, port;
+
+	settings_defaults(&defaults);
+	port = defaults.ledger_port;
+	if (!base || !term || !interrupt || event_add(term, NULL) || event_add(interrupt, NULL)) {
+		plog_error("cannot set up the event loop");
+		goto done;
+	}
+	if (snprintf(path, sizeof(path), "%s/%s", dir, DATABASE) >= (int)sizeof(path)) {
+		plog_error("StateDir is too long");
+		goto done;
+	}
+	if (*conf->ledger_listen &&
+		hostport_parse(conf->ledger_listen, host, sizeof(host), &port, &err)) {
+		plog_error("LedgerListen: %s", err.text);
+		goto done;
+	}
+	if (make_state_dir(dir, user, &err) || become(user, &err)) {
+		plog_error("%s", err.text);
+		goto done;
+	}
+	umask(077);
+	service.ledger = ledger_open(path, aside, sizeof(aside), &err);
+	if (*aside)
+		plog_error("the ledger was damaged: it is kept as %s, a new one was begun", aside);
+	if (!service.ledger) {
+		plog_error("%s", err.text);
+		goto done;
+	}
+	server = server_new(base, &service, &auth, *host ? host : NULL, port, &err);
+	if (!server) {
+		plog_error("%s", err.text);
+		goto done;
+	}
+	plog_info("version %s serves %s on %s port %d", POPPA_VERSION, path,
+		*host ? host : "every address", port);
+	status = event_base_dispatch(base) < 0;
+done:
+	server_free(server);
+	ledger_close(service.ledger);
+	if (term)
+		event_free(term);
+	if (interrupt)
+		event_free(interrupt);
+	if (base)
+		event_base_free(base);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {.syslog = false};
+	char dir[PATH_MAX], host[256] = "";
+	struct errmsg err = {""};
+	struct nodeconf *conf = malloc(sizeof(*conf));
+	struct passwd *user;
+	int status;
+
+	nodeconf_path(options.conf, sizeof(options.conf));
+	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	plog_init("poppa-ledgerd", options.verbose ? PLOG_DEBUG : PLOG_INFO);
+	if (options.syslog)
+		plog_to_syslog();
+	if (!conf || nodeconf_load(options.conf, conf, &err)) {
+		plog_error("%s", conf ? err.text : "out of memory");
+		free(conf);
+		return 1;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	user = getpwnam(conf->ledger_user);
+	if (!user) {
+		plog_error("LedgerUser=%s is no user of this host", conf->ledger_user);
+		free(conf);
+		return 1;
+	}
+	gethostname(host, sizeof(host) - 1);
+	host[strcspn(host, ".")] = '\0';
+	nodeconf_expand(conf->state_dir, host, dir, sizeof(dir));
+	status = serve(conf, user, dir);
+	free(conf);
+	return status;
+}

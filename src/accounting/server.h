@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The ledger's front: connections, lines in, lines out, all of it bounded. */
+#ifndef POPPA_ACCOUNTING_SERVER_H
+#define POPPA_ACCOUNTING_SERVER_H
+
+#include <event2/event.h>
+
+#include "accounting/service.h"
+#include "accounting/wire.h"
+
+/* Connections served at a time; more wait in the kernel's queue. */
+#define SERVER_MAX_CONNECTIONS 512
+
+struct server;
+
+/*
+ * Opens the listening sockets (host NULL = every address). service and auth must outlive it; base
+ * is not owned. NULL with err.
+ */
+struct server *server_new(struct event_base *base, struct service *service,
+	const struct wire_auth *auth, const char *host, int port, struct errmsg *err);
+void server_free(struct server *s);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Adds up the nodes of a job and prices it. */
+#include "accounting/settle.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PARTNERS_SHOWN 8
+/* Half width of a 95 % interval in standard errors. */
+#define Z95 1.96
+/* A 95 % interval that is wider than D plus or minus this tells too little for a price. */
+#define MAX_ERROR 0.25
+
+/* Sums over the nodes; weights times nanoseconds. */
+struct sums {
+	double all; /* the whole run on all nodes */
+	double paused;
+	double co;
+	double unmeasured;
+	double lost;     /* degradation times co-located time */
+	double variance; /* of lost */
+	int nodes_with_data, nodes_with_record;
+	bool only_no_signal; /* every record came without a counter */
+	bool uncertain;      /* there are measurements, and they say too little */
+	bool only_unseen;    /* every record is of a job that poppad never saw running */
+	char backends[64];
+	uint32_t *partner; /* sorted, distinct */
+	int partner_count;
+};
+
+static const struct ledger_record *find_record(
+	const char *node, const struct ledger_record *records, int count)
+{
+	const struct ledger_record *found = NULL;
+
+	for (int i = 0; i < count; i++)
+		if (!strcmp(records[i].node, node) &&
+			(!found || records[i].start_unix > found->start_unix))
+			found = &records[i];
+	return found;
+}
+
+bool settle_complete(const struct settle_job *job, const struct ledger_record *records, int count)
+{
+	for (int i = 0; i < job->node_count; i++) {
+		const struct ledger_record *r = find_record(job->nodes[i].name, records, count);
+
+		if (!r || !r->final)
+			return false;
+	}
+	return true;
+}
+
+/* "heartbeat", "heartbeat+perf": each backend once, in order of appearance. */
+static void add_backend(struct sums *s, const char *name)
+{
+	char copy[sizeof(s->backends)], *save = NULL;
+
+	strcpy(copy, s->backends);
+	for (char *known = strtok_r(copy, "+", &save); known; known = strtok_r(NULL, "+", &save))
+		if (!strcmp(known, name))
+			return;
+	if (strlen(s->backends) + strlen(name) + 2 <= sizeof(s->backends)) {
+		if (*s->backends)
+			strcat(s->backends, "+");
+		strcat(s->backends, name);
+	}
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void add_partners(struct sums *s, const struct ledger_record *r)
+{
+	uint32_t *bigger = reallocarray(
+		s->partner, s->partner_count + r->partner_count + 1, sizeof(*s->partner));
+	int kept = 0;
+
+	/* Without memory the text names fewer partners; the price does not depend on them. */
+	if (!bigger)
+		return;
+	s->partner = bigger;
+	memcpy(s->partner + s->partner_count, r->partner, r->partner_count * sizeof(*s->partner));
+	s->partner_count += r->partner_count;
+	qsort(s->partner, s->partner_count, sizeof(*s->partner), compare_ids);
+	for (int i = 0; i < s->partner_count; i++)
+		if (!kept || s->partner[i] != s->partner[kept - 1])
+			s->partner[kept++] = s->partner[i];
+	s->partner_count = kept;
+}
+
+static void add_node(struct sums *s, const struct settle_job *job, const struct settle_node *node,
+	const struct ledger_record *r)
+{
+	double wall = (double)job->wall_ns, told, scale;
+
+	s->all += node->weight * wall;
+	if (!r)
+		return;
+	s->nodes_with_record++;
+	add_partners(s, r);
+	if (strcmp(r->backend, "none"))
+		s->only_no_signal = false;
+	if (r->co_ns || r->solo_ns)
+		s->only_unseen = false;
+	if (!record_has_data(r))
+		return;
+	if (r->co_ns && r->degradation > 1) {
+		s->uncertain = true;
+		return;
+	}
+	add_backend(s, r->backend);
+	s->nodes_with_data++;
+	told = (double)r->co_ns + (double)r->solo_ns + (double)r->paused_ns +
+	       (double)r->unmeasured_ns;
+	scale = told > wall ? wall / told : 1;
+	s->paused += node->weight * scale * (double)r->paused_ns;
+	s->unmeasured += node->weight * scale * (double)r->unmeasured_ns;
+	/* The last word of this node is missing, and with it what happened since. */
+	if (!r->final && told < wall)
+		s->unmeasured += node->weight * (wall - told);
+	if (r->co_ns) {
+		double share = node->weight * scale * (double)r->co_ns;
+
+		s->co += share;
+		s->lost += share * r->degradation;
+		s->variance += share * share * r->variance; /* NAN makes it unknown */
+	}
+}
+
+/* Appends to the text, cut at its end. */
+static void __attribute__((format(printf, 2, 3)))
+add_text(struct settlement *out, const char *fmt, ...)
+{
+	size_t used = strlen(out->text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(out->text + used, sizeof(out->text) - used, fmt, ap);
+	va_end(ap);
+}
+
+static void add_partner_text(struct settlement *out, const struct sums *s)
+{
+	if (!s->partner_count)
+		return;
+	for (int i = 0; i < s->partner_count && i < MAX_PARTNERS_SHOWN; i++)
+		add_text(out, "%s%u", i ? "," : " partners=", s->partner[i]);
+	if (s->partner_count > MAX_PARTNERS_SHOWN)
+		add_text(out, ",+%d", s->partner_count - MAX_PARTNERS_SHOWN);
+}
+
+static void add_price_text(struct settlement *out)
+{
+	add_text(out, " raw=%llu charged=%llu policy=%s", (unsigned long long)out->raw,
+		(unsigned long long)out->charged, out->policy);
+}
+
+/* Tells the runs of a requeued job apart. */
+static void add_restart_text(struct settlement *out)
+{
+	if (out->restart)
+		add_text(out, " restart=%u", out->restart);
+}
+
+static const char *no_data_reason(const struct settle_job *job, const struct sums *s)
+{
+	if (job->unpriced)
+		return job->unpriced;
+	if (job->wall_ns <= 0)
+		return "no-time";
+	if (!s->nodes_with_record)
+		return "no-record";
+	if (s->uncertain)
+		return "uncertain";
+	if (s->only_unseen)
+		return "unmeasured";
+	return s->only_no_signal ? "no-signal" : "too-few-blocks";
+}
+
+/* -0.0000 reads as a fault. */
+static double tidy(double v)
+{
+	return fabs(v) < 0.00005 ? 0 : v;
+}
+
+void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,
+	enum price_policy policy, int64_t now_unix, struct settlement *out)
+{
+	struct sums s = {.only_no_signal = true, .only_unseen = true};
+	double stopped, error;
+
+	memset(out, 0, sizeof(*out));
+	snprintf(out->cluster, sizeof(out->cluster), "%s", job->cluster);
+	snprintf(out->policy, sizeof(out->policy), "%s", price_policy_name(policy));
+	out->job_id = job->job_id;
+	out->restart = job->restart;
+	out->uid = job->uid;
+	out->start_unix = job->start_unix;
+	out->end_unix = job->end_unix;
+	out->settled_unix = now_unix;
+	out->raw = job->raw;
+	out->degradation = out->lo = out->hi = NAN;
+	for (int i = 0; i < job->node_count; i++)
+		add_node(&s, job, &job->nodes[i], find_record(job->nodes[i].name, records, count));
+	error = s.all > s.paused ? Z95 * sqrt(s.variance) / (s.all - s.paused) : NAN;
+	if (s.co > 0 && error > MAX_ERROR)
+		s.uncertain = true;
+	if (job->unpriced || job->wall_ns <= 0 || !s.nodes_with_data || !(s.all > s.paused) ||
+		s.uncertain) {
+		out->charged = out->raw;
+		add_text(out, "nodata=%s", no_data_reason(job, &s));
+		add_partner_text(out, &s);
+		add_price_text(out);
+		add_restart_text(out);
+		free(s.partner);
+		return;
+	}
+	stopped = s.paused / s.all;
+	out->degradation = s.lost / (s.all - s.paused);
+	out->charged = price_charge(policy, out->raw, out->degradation, stopped);
+	add_text(out, "d=%.4f", tidy(out->degradation));
+	if (s.co > 0 && isfinite(error)) {
+		out->lo = out->degradation - error;
+		out->hi = out->degradation + error;
+		add_text(out, " ci=%.3f..%.3f", tidy(out->lo), tidy(out->hi));
+	}
+	add_text(out, " co=%.2f", s.co / s.all);
+	if (s.co > 0)
+		add_text(out, " dco=%.4f", tidy(s.lost / s.co));
+	add_text(out, " stopped=%.4f", stopped);
+	add_partner_text(out, &s);
+	add_price_text(out);
+	add_text(out, " backend=%s", s.backends);
+	if (s.nodes_with_data < job->node_count)
+		add_text(out, " partial=%d/%d", s.nodes_with_data, job->node_count);
+	if (s.unmeasured > 0.005 * s.all)
+		add_text(out, " unmeasured=%.2f", s.unmeasured / s.all);
+	add_restart_text(out);
+	free(s.partner);
+}
+
+bool settle_pair(const struct settle_job *job, const struct ledger_record *records, int count,
+	struct settle_pair *pair)
+{
+	double co = 0, lost = 0;
+
+	*pair = (struct settle_pair){.partner = 0};
+	for (int i = 0; i < job->node_count; i++) {
+		const struct ledger_record *r = find_record(job->nodes[i].name, records, count);
+		double share;
+
+		if (!r || !r->co_ns)
+			continue;
+		if (!record_has_data(r) || r->partner_count != 1 ||
+			(pair->partner && pair->partner != r->partner[0]))
+			return false;
+		pair->partner = r->partner[0];
+		pair->seconds = fmax(pair->seconds, (double)r->co_ns / 1e9);
+		share = job->nodes[i].weight * (double)r->co_ns;
+		co += share;
+		lost += share * r->degradation;
+	}
+	if (!(co > 0))
+		return false;
+	pair->degradation = lost / co;
+	return true;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Decides what a run of a job is charged, from what Slurm and the nodes know of it. */
+#ifndef POPPA_ACCOUNTING_SETTLE_H
+#define POPPA_ACCOUNTING_SETTLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "accounting/price.h"
+#include "accounting/record.h"
+#include "accounting/settlement.h"
+
+struct settle_node {
+	char name[64];
+	double weight; /* its share of the bill: cores, or CPUs, of the job there */
+};
+
+/* What Slurm knows of the run. */
+struct settle_job {
+	const char *cluster;
+	uint32_t job_id;
+	uint32_t restart;
+	uint32_t uid;
+	int64_t start_unix, end_unix;
+	int64_t wall_ns; /* from start to end without suspended time */
+	uint64_t raw;    /* billing that Slurm charged */
+	const struct settle_node *nodes;
+	int node_count;
+	const char *unpriced; /* why the run cannot be priced, one word; NULL = it can */
+};
+
+/* Whether each of the job's nodes has sent its last record. */
+bool settle_complete(const struct settle_job *job, const struct ledger_record *records, int count);
+
+/*
+ * The price by policy. Nodes add up by weight and time:
+ *   Z = sum w*paused / sum w*wall,  D = sum w*D_i*co_i / sum w*(wall - paused).
+ * Time without a co-runner and time that poppad did not see count with D = 0. A node that sent no
+ * record, or has no degradation for its co-located time, gets no discount: its share counts with
+ * D = 0 and Z = 0 and the text says partial=WITH/ALL. Without any data, or where the 95 % interval
+ * of D is wider than +-0.25 or a node's D above 1, raw is charged and the text says nodata=REASON.
+ * A record that claims more time than the run had is scaled down to it. Of several records of a
+ * node the latest run counts; records of other nodes do not. out->text: key=value pairs in an order
+ * that does not change, numbers in C's notation.
+ */
+void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,
+	enum price_policy policy, int64_t now_unix, struct settlement *out);
+
+/* What a run tells about two jobs side by side. */
+struct settle_pair {
+	uint32_t partner;
+	double degradation; /* over the time with the partner */
+	double seconds;     /* the longest such time on any node */
+};
+
+/* false unless it had exactly one partner, and every node that had it has data. */
+bool settle_pair(const struct settle_job *job, const struct ledger_record *records, int count,
+	struct settle_pair *pair);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Turns settlements into JSON and back. */
+#include "accounting/settlement.h"
+
+#include "accounting/fields.h"
+
+json_t *settlement_to_json(const struct settlement *s)
+{
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:s}",
+		"cluster", s->cluster, "job", (json_int_t)s->job_id, "restart",
+		(json_int_t)s->restart, "start", (json_int_t)s->start_unix, "end",
+		(json_int_t)s->end_unix, "uid", (json_int_t)s->uid, "settled",
+		(json_int_t)s->settled_unix, "raw", (json_int_t)s->raw, "charged",
+		(json_int_t)s->charged, "degradation", field_real_or_null(s->degradation), "lo",
+		field_real_or_null(s->lo), "hi", field_real_or_null(s->hi), "policy", s->policy,
+		"text", s->text);
+}
+
+int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg *err)
+{
+	static const char what[] = "settlement";
+	struct settlement next = {.uid = 0};
+	int64_t job, restart, uid, raw, charged;
+
+	if (!json_is_object(json))
+		return errmsg_set(err, "settlement: not a JSON object");
+	if (field_text(what, json, "cluster", next.cluster, sizeof(next.cluster), err) ||
+		field_text(what, json, "policy", next.policy, sizeof(next.policy), err) ||
+		field_text(what, json, "text", next.text, sizeof(next.text), err) ||
+		field_int(what, json, "job", 1, UINT32_MAX, &job, err) ||
+		field_int(what, json, "restart", 0, UINT32_MAX, &restart, err) ||
+		field_int(what, json, "start", 1, INT64_MAX, &next.start_unix, err) ||
+		field_int(what, json, "end", 1, INT64_MAX, &next.end_unix, err) ||
+		field_int(what, json, "uid", 0, UINT32_MAX, &uid, err) ||
+		field_int(what, json, "settled", 1, INT64_MAX, &next.settled_unix, err) ||
+		field_int(what, json, "raw", 0, INT64_MAX, &raw, err) ||
+		field_int(what, json, "charged", 0, INT64_MAX, &charged, err) ||
+		field_real(what, json, "degradation", &next.degradation, err) ||
+		field_real(what, json, "lo", &next.lo, err) ||
+		field_real(what, json, "hi", &next.hi, err))
+		return -1;
+	if (charged > raw)
+		return errmsg_set(err, "settlement: \"charged\" is more than \"raw\"");
+	next.job_id = (uint32_t)job;
+	next.restart = (uint32_t)restart;
+	next.uid = (uint32_t)uid;
+	next.raw = (uint64_t)raw;
+	next.charged = (uint64_t)charged;
+	*s = next;
+	return 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A settlement: what one run of one job was charged, and why. */
+#ifndef POPPA_ACCOUNTING_SETTLEMENT_H
+#define POPPA_ACCOUNTING_SETTLEMENT_H
+
+#include <stdint.h>
+#include <jansson.h>
+
+#include "common/errmsg.h"
+
+#define SETTLEMENT_MAX_TEXT 512
+
+/* Identity: cluster, job_id, restart, start_unix. Written once, never changed. */
+struct settlement {
+	char cluster[64];
+	uint32_t job_id;
+	uint32_t restart;
+	int64_t start_unix;   /* when slurmctld started this run, seconds since 1970 */
+	int64_t end_unix;     /* when it ended */
+	uint32_t uid;         /* the job's owner */
+	int64_t settled_unix; /* when the price was made */
+	uint64_t raw;         /* billing that Slurm charged */
+	uint64_t charged;     /* billing after the discount, raw without data */
+	double degradation;   /* D over the unpaused time of all nodes; NAN = no data */
+	double lo, hi;        /* 95 % interval of D; NAN = unknown */
+	char policy[64];
+	char text[SETTLEMENT_MAX_TEXT]; /* the "poppa" part of the job's SystemComment */
+};
+
+/* Return a new reference, or 0 / -1 with err naming the field. NAN is JSON null. */
+json_t *settlement_to_json(const struct settlement *s);
+int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg *err);
+
+#endif
