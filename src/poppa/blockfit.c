@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Robust fit of one shutter block under each of a grid of refill time constants. */
+#include "poppa/blockfit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "poppa/estimator_impl.h"
+
+#define TUKEY 5.0 /* windows farther off than this many sigma count nothing */
+#define FIT_ROUNDS 3
+#define MAX_FILL 0.85 /* a window with a larger g says nothing about s */
+#define TAU(i) (BLOCKFIT_TAU_FIRST * __builtin_pow(BLOCKFIT_TAU_STEP, i))
+
+double blockfit_tau(int i)
+{
+	static const double tau[BLOCKFIT_TAUS] = {0, TAU(0), TAU(1), TAU(2), TAU(3), TAU(4), TAU(5),
+		TAU(6), TAU(7), TAU(8), TAU(9), TAU(10), TAU(11), TAU(12), TAU(13), TAU(14),
+		TAU(15), TAU(16), TAU(17), TAU(18)};
+
+	return tau[i];
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double blockfit_median(double *v, int n)
+{
+	if (n == 0)
+		return NAN;
+	qsort(v, (size_t)n, sizeof(*v), by_value);
+	return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
+}
+
+static double usual_duration(const struct est_block *b)
+{
+	double v[3 * EST_MAX_WINDOWS];
+	int n = 0;
+
+	for (int i = 0; i < b->before_n; i++)
+		v[n++] = b->before[i].dur_ns;
+	for (int i = 0; i < b->during_n; i++)
+		v[n++] = b->during[i].dur_ns;
+	for (int i = 0; i < b->after_n; i++)
+		v[n++] = b->after[i].dur_ns;
+	return blockfit_median(v, n);
+}
+
+/*
+ * Rates of a region's windows and how far each is from the switch at its start: at t = 0 `start[k]`
+ * of (s-c) is still to come or to go. Returns the length of the region, ns.
+ */
+static double prepare_region(const struct est_window *w, int n, int skip, bool cycles, double usual,
+	const double *start, struct fit_region *out)
+{
+	double left[BLOCKFIT_TAUS], t = 0;
+
+	memcpy(left, start, sizeof(left));
+	out->n = 0;
+	for (int i = 0; i < n; i++) {
+		double rate = est_rate(&w[i], cycles), d = w[i].dur_ns;
+		struct fit_sample *s = &out->s[out->n];
+
+		if (!(d > 0) || !isfinite(d))
+			continue;
+		s->rate = rate;
+		s->weight = fmin(1, d / usual);
+		s->g[0] = 0;
+		for (int k = 1; k < BLOCKFIT_TAUS; k++) {
+			double x = d / blockfit_tau(k), after = left[k] > 0 ? left[k] * exp(-x) : 0;
+
+			s->g[k] = (left[k] - after) / x;
+			left[k] = after;
+		}
+		if (i >= skip && !isnan(rate))
+			out->n++;
+		t += d;
+	}
+	return t;
+}
+
+void blockfit_prepare(const struct est_block *b, struct fit_input *p)
+{
+	bool cycles = est_has_cycles(b);
+	double usual = usual_duration(b), alone, start[BLOCKFIT_TAUS] = {0};
+
+	/* The daemon wakes up in the first window of a block, on a core of some job. */
+	prepare_region(b->before, b->before_n, b->before_n > 2, cycles, usual, start, &p->before);
+	for (int k = 1; k < BLOCKFIT_TAUS; k++)
+		start[k] = 1;
+	alone = prepare_region(b->during, b->during_n, 0, cycles, usual, start, &p->during);
+	for (int k = 1; k < BLOCKFIT_TAUS; k++)
+		start[k] = 1 - exp(-alone / blockfit_tau(k));
+	prepare_region(b->after, b->after_n, 0, cycles, usual, start, &p->after);
+}
+
+/* Start values that half of the windows may be wrong in. 0, or -1 without enough windows. */
+static int first_guess(const struct fit_input *p, int k, struct fit *f)
+{
+	double v[2 * EST_MAX_WINDOWS];
+	int n = 0;
+
+	for (int i = 0; i < p->before.n; i++)
+		v[n++] = p->before.s[i].rate;
+	for (int i = p->after.n / 2; i < p->after.n; i++)
+		v[n++] = p->after.s[i].rate;
+	f->c = blockfit_median(v, n);
+	n = 0;
+	for (int i = 0; i < p->during.n; i++) {
+		const struct fit_sample *s = &p->during.s[i];
+
+		if (s->g[k] < MAX_FILL)
+			v[n++] = (s->rate - f->c * s->g[k]) / (1 - s->g[k]);
+	}
+	f->s = blockfit_median(v, n);
+	return f->c > 0 && f->s > 0 ? 0 : -1;
+}
+
+/* Sums of a weighted fit of rate = s*(1-x) + c*x. */
+struct normal {
+	double ss, sc, cc, sr, cr;
+};
+
+static double biweight(double z)
+{
+	double q = z / TUKEY;
+
+	return fabs(q) < 1 ? (1 - q * q) * (1 - q * q) : 0;
+}
+
+/* z^2/2 near 0, level beyond TUKEY. */
+static double biweight_loss(double z)
+{
+	double q = z / TUKEY, rest = fabs(q) < 1 ? 1 - q * q : 0;
+
+	return TUKEY * TUKEY / 6 * (1 - rest * rest * rest);
+}
+
+static double fit_windows(const struct fit_region *region, int k, bool solo, const struct fit *f,
+	double sigma, struct normal *sums, double *loss)
+{
+	double kept = 0, all = 0;
+
+	for (int i = 0; i < region->n; i++) {
+		const struct fit_sample *p = &region->s[i];
+		double x = solo ? p->g[k] : 1 - p->g[k]; /* share of c */
+		double model = f->s * (1 - x) + f->c * x;
+		double z = (p->rate - model) / (sigma * model);
+		double keep = p->weight * biweight(z), w = keep / (model * model);
+
+		*loss += p->weight * biweight_loss(z);
+		sums->ss += w * (1 - x) * (1 - x);
+		sums->sc += w * (1 - x) * x;
+		sums->cc += w * x * x;
+		sums->sr += w * (1 - x) * p->rate;
+		sums->cr += w * x * p->rate;
+		kept += keep;
+		all += p->weight;
+	}
+	return all > 0 ? kept / all : 0;
+}
+
+/*
+ * Robust fit under one hypothesis. 0, or -1 where the windows do not suffice under any. Where none
+ * of them suits this hypothesis, the first guess stands, with the loss that it deserves.
+ */
+static int fit_block(
+	const struct fit_input *p, enum blockfit_family family, int k, double sigma, struct fit *f)
+{
+	if (first_guess(p, k, f))
+		return -1;
+	f->vss = f->vcc = sigma * sigma;
+	f->vsc = 0;
+	for (int round = 0;; round++) {
+		struct normal n = {0, 0, 0, 0, 0};
+		double det, s, c;
+
+		f->loss = 0;
+		f->kept_before = fit_windows(&p->before, k, false, f, sigma, &n, &f->loss);
+		f->kept_during = fit_windows(&p->during, k, true, f, sigma, &n, &f->loss);
+		if (family == BLOCKFIT_ALL || p->before.n == 0)
+			fit_windows(&p->after, k, false, f, sigma, &n, &f->loss);
+		det = n.ss * n.cc - n.sc * n.sc;
+		if (!(det > 1e-9 * n.ss * n.cc))
+			return 0;
+		s = (n.sr * n.cc - n.cr * n.sc) / det;
+		c = (n.cr * n.ss - n.sr * n.sc) / det;
+		if (round == FIT_ROUNDS || !(s > 0) || !(c > 0)) {
+			f->vss = sigma * sigma * n.cc / det / (f->s * f->s);
+			f->vsc = -sigma * sigma * n.sc / det / (f->s * f->c);
+			f->vcc = sigma * sigma * n.ss / det / (f->c * f->c);
+			return 0;
+		}
+		f->s = s;
+		f->c = c;
+	}
+}
+
+double blockfit_variance(const struct fit *f)
+{
+	return fmax(f->vss + f->vcc - 2 * f->vsc, 1e-12);
+}
+
+double blockfit_sigma(const struct fit_input *p, int k, const struct fit *f)
+{
+	double v[3 * EST_MAX_WINDOWS];
+	int n = 0;
+	const struct fit_region *regions[] = {&p->before, &p->during, &p->after};
+
+	for (int r = 0; r < 3; r++) {
+		for (int i = 0; i < regions[r]->n; i++) {
+			const struct fit_sample *s = &regions[r]->s[i];
+			double x = r == 1 ? s->g[k] : 1 - s->g[k];
+			double model = f->s * (1 - x) + f->c * x;
+
+			v[n++] = fabs(s->rate / model - 1);
+		}
+	}
+	return n > 2 ? 1.4826 * blockfit_median(v, n) * sqrt(n / (n - 2.0)) : NAN;
+}
+
+double blockfit_shift(const struct fit_input *p, int k, const struct fit *f, double *noise)
+{
+	double v[EST_MAX_WINDOWS], before, after;
+	int nb = 0, na = 0;
+
+	for (int i = 0; i < p->before.n; i++)
+		v[nb++] = p->before.s[i].rate;
+	before = blockfit_median(v, nb);
+	for (int i = 0; i < p->after.n; i++)
+		if (p->after.s[i].g[k] < 0.5 || i == p->after.n - 1)
+			v[na++] = p->after.s[i].rate - (f->s - f->c) * p->after.s[i].g[k];
+	after = blockfit_median(v, na);
+	if (nb == 0 || na == 0)
+		return NAN;
+	/* A median is 1.25 times as noisy as a mean. */
+	*noise = 1.25 * sqrt(1.0 / nb + 1.0 / na);
+	return log(fmax(before, 1e-300) / fmax(after, 1e-300));
+}
+
+int blockfit_all(const struct fit_input *p, double sigma, struct fit *fits)
+{
+	for (int h = 0; h < BLOCKFIT_HYPOTHESES; h++)
+		if (fit_block(p, h / BLOCKFIT_TAUS, h % BLOCKFIT_TAUS, sigma, &fits[h]))
+			return -1;
+	return 0;
+}
+
+double blockfit_first_sigma(const struct fit_input *p)
+{
+	double best = NAN;
+
+	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
+		struct fit f;
+
+		if (first_guess(p, k, &f) == 0)
+			best = fmin(best, blockfit_sigma(p, k, &f));
+	}
+	return isnan(best) ? 0.1 : best;
+}
+
+bool blockfit_coherent(const struct fit_input *p, const struct fit *fits)
+{
+	const struct fit *best = &fits[0];
+
+	for (int k = 1; k < BLOCKFIT_TAUS; k++)
+		if (fits[k].loss < best->loss)
+			best = &fits[k];
+	return best->kept_during >= 0.5 && (p->before.n < 2 || best->kept_before >= 0.5);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Chooses the backend that has a signal for a task, and tells when the task has ended. */
+#include "poppa_config.h"
+
+#include "poppa/counter.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "poppa/counter_backend.h"
+
+struct counter {
+	const struct counter_ops *ops;
+	void *state;
+	int pidfd;
+	struct counter_sample last;
+};
+
+/* In the order in which COUNTER_AUTO tries them. */
+static const struct counter_ops *const backends[] = {
+	&counter_heartbeat_ops,
+#ifdef HAVE_PFM
+	&counter_perf_ops,
+#endif
+#ifdef HAVE_PAPI
+	&counter_papi_ops,
+#endif
+	&counter_uprobe_ops,
+};
+
+#define BACKENDS (sizeof(backends) / sizeof(backends[0]))
+
+int counter_fail(int code, struct errmsg *err, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (err) {
+		va_start(ap, fmt);
+		vsnprintf(err->text, sizeof(err->text), fmt, ap);
+		va_end(ap);
+	}
+	errno = code;
+	return -1;
+}
+
+static const struct counter_ops *find_backend(enum counter_backend kind, struct errmsg *err)
+{
+	for (size_t i = 0; i < BACKENDS; i++)
+		if (backends[i]->kind == kind)
+			return backends[i];
+	if (kind == COUNTER_PERF)
+		counter_fail(ENODATA, err,
+			"perf: left out of this build, which had no libpfm4 (Debian: "
+			"libpfm4-dev; RHEL/Rocky: libpfm-devel)");
+	else if (kind == COUNTER_PAPI)
+		counter_fail(ENODATA, err,
+			"papi: left out of this build, which had no PAPI (Debian: libpapi-dev; "
+			"RHEL/Rocky: papi-devel)");
+	else
+		counter_fail(ENODATA, err, "%s: no counter backend", counter_backend_name(kind));
+	return NULL;
+}
+
+/* Opens the first backend with a signal; err gets all their reasons if there is none. */
+static int open_auto(struct counter *c, const struct nodeconf *conf, pid_t pid, struct errmsg *err)
+{
+	struct errmsg why, all = {""};
+	size_t used = 0;
+
+	for (size_t i = 0; i < BACKENDS; i++) {
+		const char *sep = used ? "; " : "";
+		int n;
+
+		if (!backends[i]->open(conf, pid, &c->state, &why)) {
+			c->ops = backends[i];
+			return 0;
+		}
+		if (errno == ESRCH)
+			return counter_fail(ESRCH, err, "%s", why.text);
+		n = snprintf(all.text + used, sizeof(all.text) - used, "%s%s", sep, why.text);
+		used += n;
+		if (used >= sizeof(all.text))
+			used = sizeof(all.text) - 1;
+	}
+	return counter_fail(ENODATA, err, "%s", all.text);
+}
+
+static int open_backend(struct counter *c, enum counter_backend backend,
+	const struct nodeconf *conf, pid_t pid, struct errmsg *err)
+{
+	if (backend == COUNTER_AUTO)
+		return open_auto(c, conf, pid, err);
+	c->ops = find_backend(backend, err);
+	return c->ops ? c->ops->open(conf, pid, &c->state, err) : -1;
+}
+
+static bool task_ended(const struct counter *c)
+{
+	struct pollfd p = {.fd = c->pidfd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_t pid,
+	struct counter **out, struct errmsg *err)
+{
+	struct counter *c = calloc(1, sizeof(*c));
+	int code;
+
+	if (!c)
+		return counter_fail(ENOMEM, err, "out of memory");
+	c->pidfd = pidfd_open(pid, 0);
+	if (c->pidfd < 0) {
+		code = errno;
+		counter_fail(code, err, "task %d: %s", (int)pid,
+			code == ESRCH ? "it is gone" : strerror(code));
+		goto broken;
+	}
+	if (open_backend(c, backend, conf, pid, err)) {
+		code = errno;
+		goto broken;
+	}
+	/* Everything above went by number: what was opened is the task's if it lives yet. */
+	if (task_ended(c)) {
+		code = ESRCH;
+		counter_fail(code, err, "task %d: it is gone", (int)pid);
+		goto broken;
+	}
+	*out = c;
+	return 0;
+broken:
+	counter_close(c);
+	errno = code;
+	return -1;
+}
+
+int counter_read(struct counter *c, struct counter_sample *out)
+{
+	if (c->ops->read(c->state, out))
+		return -1;
+	/* A counter outlives its task and then stands still. */
+	if (out->progress == c->last.progress && out->cycles == c->last.cycles && task_ended(c)) {
+		errno = ESRCH;
+		return -1;
+	}
+	c->last = *out;
+	return 0;
+}
+
+int counter_refresh(struct counter *c)
+{
+	if (task_ended(c)) {
+		errno = ESRCH;
+		return -1;
+	}
+	return c->ops->refresh(c->state);
+}
+
+void counter_close(struct counter *c)
+{
+	if (!c)
+		return;
+	if (c->state)
+		c->ops->close(c->state);
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	free(c);
+}
+
+enum counter_backend counter_kind(const struct counter *c)
+{
+	return c->ops->kind;
+}
+
+bool counter_has_cycles(const struct counter *c)
+{
+	return c->ops->has_cycles;
+}
+
+bool counter_available(enum counter_backend backend, struct errmsg *err)
+{
+	const struct counter_ops *ops;
+
+	if (backend == COUNTER_AUTO)
+		return true;
+	ops = find_backend(backend, err);
+	return ops && ops->available(err);
+}

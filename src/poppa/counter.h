@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Progress counters of one task: what the shutter reads before, during and after. */
+#ifndef POPPA_COUNTER_H
+#define POPPA_COUNTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/errmsg.h"
+#include "common/nodeconf.h"
+
+/* Progress since the counter was opened; cycles is 0 where the backend has none. */
+struct counter_sample {
+	uint64_t progress;
+	uint64_t cycles;
+};
+
+struct counter; /* one task (process, all its threads) under one backend */
+
+/*
+ * Opens counters on a running task. backend COUNTER_AUTO tries, in order, what gives a real signal
+ * for this task: heartbeat (the application publishes one), perf or papi (a PMU is there), uprobe
+ * (a configured function is mapped). conf gives the uprobes. Slow (uprobe 15-30 ms): never call it
+ * from the shutter's time-critical path. Returns 0 and *out (free with counter_close), or -1 with
+ * err; -1 with errno ENODATA means that no backend has a signal for this task yet: a program that
+ * has only just started may publish its heartbeat or load its libraries later. ESRCH: it is gone.
+ * One counter is for one thread of the caller at a time; different counters are independent.
+ */
+int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_t pid,
+	struct counter **out, struct errmsg *err);
+
+/* Cheap, async: no allocation, no lock, one system call a thread of the task (one in all for a
+ * heartbeat). Never falls. 0, or -1 with errno (ESRCH: task is gone; ENODATA: it publishes its
+ * heartbeat no longer). */
+int counter_read(struct counter *c, struct counter_sample *out);
+
+/* Follows threads that came and went since; call between blocks, not within. 0, or -1 with errno
+ * (ESRCH: task is gone; ENODATA: the signal has ended, as after exec(): close and open again). */
+int counter_refresh(struct counter *c);
+
+/* Slow for uprobe (up to 340 ms): off the time-critical path. NULL is allowed. */
+void counter_close(struct counter *c);
+
+enum counter_backend counter_kind(const struct counter *c);
+bool counter_has_cycles(const struct counter *c);
+
+/* Whether this build and this machine can use the backend at all; otherwise err says why and the
+ * mend (poppa doctor). */
+bool counter_available(enum counter_backend backend, struct errmsg *err);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counts the calls of a function in an unmodified program. */
+/*
+ * The kernel puts a breakpoint on the function and counts the hits. The probe runs free from open
+ * to close and samples are subtracted, since switching it on and off takes milliseconds.
+ */
+#include "poppa/counter_backend.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "poppa/symbol.h"
+
+#define PMU_TYPE "/sys/bus/event_source/devices/uprobe/type"
+
+struct uprobe {
+	struct counter_threads threads;
+	char path[PATH_MAX]; /* through which the kernel finds the probed file */
+	uint64_t offset;
+	uint32_t pmu;
+	const char *name; /* FILE:SYMBOL of the configuration */
+};
+
+/* The PMU's number, or -1 where this kernel has none. */
+static int uprobe_pmu(void)
+{
+	FILE *f = fopen(PMU_TYPE, "re");
+	int type = -1;
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%d", &type) != 1)
+		type = -1;
+	fclose(f);
+	return type;
+}
+
+static bool uprobe_available(struct errmsg *err)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr)};
+	int pmu = uprobe_pmu(), fd;
+
+	if (pmu < 0) {
+		counter_fail(ENODATA, err,
+			"uprobe: %s is missing: the kernel needs CONFIG_UPROBE_EVENTS and a "
+			"mounted /sys",
+			PMU_TYPE);
+		return false;
+	}
+	/* Without a path there is nothing to probe, but the kernel asks for privilege first. */
+	attr.type = (uint32_t)pmu;
+	fd = counter_sys_perf_open(&attr, 0, -1);
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 || errno == EINVAL)
+		return true;
+	counter_perf_open_error(errno, "uprobe", err);
+	return false;
+}
+
+static int open_thread(void *arg, struct counter_thread *t, struct errmsg *err)
+{
+	struct uprobe *u = arg;
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = u->pmu,
+		.uprobe_path = (uintptr_t)u->path,
+		.probe_offset = u->offset,
+	};
+
+	t->handle[0] = counter_sys_perf_open(&attr, t->tid, -1);
+	if (t->handle[0] < 0)
+		return counter_perf_open_error(errno, u->name, err);
+	return 0;
+}
+
+static int read_thread(void *arg, struct counter_thread *t, struct counter_sample *sum)
+{
+	uint64_t hits;
+
+	(void)arg;
+	if (counter_sys_read(t->handle[0], &hits, sizeof(hits)) != sizeof(hits))
+		return -1;
+	sum->progress += hits - t->last[0];
+	t->last[0] = hits;
+	return 0;
+}
+
+static void close_thread(void *arg, struct counter_thread *t)
+{
+	(void)arg;
+	close(t->handle[0]);
+}
+
+static const struct counter_thread_ops thread_ops = {
+	.open = open_thread,
+	.read = read_thread,
+	.close = close_thread,
+	.slow = true,
+};
+
+/* A dear first instruction slows the probed program: say so once for each probe. */
+static void warn_if_dear(const struct symbol_place *place, const char *name)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static char warned[NODECONF_MAX_UPROBES][512];
+	static int count;
+	int i = 0;
+
+	if (!place->dear)
+		return;
+	pthread_mutex_lock(&lock);
+	while (i < count && strcmp(warned[i], name))
+		i++;
+	if (i == count && count < NODECONF_MAX_UPROBES) {
+		snprintf(warned[count++], sizeof(warned[0]), "%s", name);
+		plog_warn("Uprobe=%s: the kernel single-steps this function's first instruction, "
+			  "some 10 us a call where a push or nop costs below 1 us: choose "
+			  "another function, or one that is called less often",
+			name);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* Finds the first configured function that pid has mapped. */
+static int find_probe(const struct nodeconf *conf, pid_t pid, struct uprobe *u,
+	struct symbol_place *place, struct errmsg *err)
+{
+	struct errmsg why = {""};
+	int code = ENODATA;
+
+	if (!conf || !conf->uprobe_count)
+		return counter_fail(ENODATA, err,
+			"uprobe: no function is configured; add Uprobe=FILE:SYMBOL to poppa.conf");
+	for (int i = 0; i < conf->uprobe_count; i++) {
+		const char *colon = strrchr(conf->uprobe[i], ':');
+		char file[512];
+
+		snprintf(file, sizeof(file), "%.*s", (int)(colon - conf->uprobe[i]),
+			conf->uprobe[i]);
+		if (!symbol_find(pid, file, colon + 1, place, &why)) {
+			u->name = conf->uprobe[i];
+			return 0;
+		}
+		code = errno;
+		if (code == ESRCH)
+			break;
+	}
+	if (conf->uprobe_count > 1 && code == ENODATA)
+		return counter_fail(code, err,
+			"uprobe: none of the %d configured functions is in task %d",
+			conf->uprobe_count, (int)pid);
+	return counter_fail(code, err, "uprobe: %s", why.text);
+}
+
+static int uprobe_open(const struct nodeconf *conf, pid_t pid, void **state, struct errmsg *err)
+{
+	struct uprobe *u = calloc(1, sizeof(*u));
+	struct symbol_place place;
+	int pmu, code;
+
+	if (!u)
+		return counter_fail(ENOMEM, err, "out of memory");
+	if (find_probe(conf, pid, u, &place, err))
+		goto broken;
+	pmu = uprobe_pmu();
+	if (pmu < 0) {
+		uprobe_available(err);
+		errno = ENODATA;
+		goto broken;
+	}
+	u->pmu = (uint32_t)pmu;
+	u->offset = place.offset;
+	strcpy(u->path, place.path);
+	warn_if_dear(&place, u->name);
+	if (counter_threads_open(&u->threads, &thread_ops, u, pid, err))
+		goto broken;
+	*state = u;
+	return 0;
+broken:
+	code = errno;
+	free(u);
+	errno = code;
+	return -1;
+}
+
+static int uprobe_read(void *state, struct counter_sample *out)
+{
+	return counter_threads_read(&((struct uprobe *)state)->threads, out);
+}
+
+static int uprobe_refresh(void *state)
+{
+	return counter_threads_refresh(&((struct uprobe *)state)->threads);
+}
+
+static void uprobe_close(void *state)
+{
+	struct uprobe *u = state;
+
+	counter_threads_close(&u->threads);
+	free(u);
+}
+
+const struct counter_ops counter_uprobe_ops = {
+	.kind = COUNTER_UPROBE,
+	.available = uprobe_available,
+	.open = uprobe_open,
+	.read = uprobe_read,
+	.refresh = uprobe_refresh,
+	.close = uprobe_close,
+};

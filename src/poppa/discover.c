@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Walks a job's cgroups and tells application tasks from launchers. */
+#include "poppa/discover.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fsio.h"
+#include "poppa/proc.h"
+
+#define MAX_PROCS_FILE (4 * 1024 * 1024)
+#define MAX_DEPTH 8
+
+/* Debian's alternatives give Slurm's programs a suffix: slurmstepd-wlm. */
+static const char *const launchers[] = {"slurmstepd*", "slurm_script", "srun", "srun-*", "sbatch",
+	"sbatch-*", "salloc", "salloc-*", "sattach", "sattach-*", "sbcast", "sbcast-*", "bash",
+	"sh", "dash", "zsh", "zsh[0-9]*", "ksh*", "mksh*", "csh", "tcsh", "fish", "busybox",
+	"mpirun", "mpirun.*", "mpiexec", "mpiexec.*", "orterun", "orterun.*", "prterun", "prte",
+	"prted", "orted", "hydra_*", "pmi_proxy", "env", "nice", "nohup", "numactl", "taskset",
+	"timeout", "time", "tee", "sleep", "tail", "cat", "sudo", "su", "ssh", "sshd", "screen",
+	"tmux*", "script", "poppa"};
+
+bool discover_launcher(const char *exe, const struct nodeconf *conf)
+{
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
+		if (!fnmatch(launchers[i], exe, 0))
+			return true;
+	for (int i = 0; conf && i < conf->launcher_count; i++)
+		if (!fnmatch(conf->launcher[i], exe, 0))
+			return true;
+	return false;
+}
+
+static int add_dir(
+	struct discovery *d, const char *path, int parent, bool in_step, enum held_kind kind)
+{
+	struct discover_dir *bigger = realloc(d->dir, (d->dirs + 1) * sizeof(*d->dir));
+
+	if (!bigger)
+		return -1;
+	d->dir = bigger;
+	d->dir[d->dirs] = (struct discover_dir){strdup(path), parent, in_step, kind};
+	return d->dir[d->dirs].path ? d->dirs++ : -1;
+}
+
+static int add_process(struct discovery *d, pid_t pid, int dir, const struct nodeconf *conf)
+{
+	struct discover_process *bigger, p = {.pid = pid, .dir = dir};
+	struct proc_stat st;
+	char exe[NAME_MAX + 1];
+
+	if (pid <= 0 || proc_exe(pid, exe, sizeof(exe)))
+		return 0; /* ended, a zombie, or a kernel thread */
+	p.app = !discover_launcher(exe, conf);
+	if (p.app) {
+		if (proc_stat(pid, &st) || st.state == 'Z' || st.state == 'X')
+			return 0;
+		p.starttime = st.starttime;
+		p.state = st.state;
+	}
+	bigger = realloc(d->process, (d->processes + 1) * sizeof(*d->process));
+	if (!bigger)
+		return -1;
+	d->process = bigger;
+	d->process[d->processes++] = p;
+	return 0;
+}
+
+static int add_processes(struct discovery *d, int dir, const struct nodeconf *conf)
+{
+	char path[PATH_MAX], *text, *end;
+	int rc = 0;
+
+	if (snprintf(path, sizeof(path), "%s/cgroup.procs", d->dir[dir].path) >= (int)sizeof(path))
+		return 0;
+	text = fsio_read(path, MAX_PROCS_FILE, NULL, &(struct errmsg){""});
+	for (char *p = text; p && *p && !rc; p = end + strspn(end, "\n")) {
+		pid_t pid = strtol(p, &end, 10);
+
+		if (end == p)
+			break;
+		rc = add_process(d, pid, dir, conf);
+	}
+	free(text);
+	return rc;
+}
+
+/* A directory that vanishes while it is read is a step that has just ended: not an error. */
+static int walk(struct discovery *d, const char *path, int parent, bool in_step,
+	enum held_kind kind, int depth, const struct nodeconf *conf)
+{
+	int self = add_dir(d, path, parent, in_step, kind), rc;
+	struct dirent *e;
+	DIR *dir;
+
+	if (self < 0)
+		return -1;
+	/* Beside the steps, in the job's own cgroup, are only Slurm's helpers. */
+	rc = in_step ? add_processes(d, self, conf) : 0;
+	dir = depth < MAX_DEPTH && !rc ? opendir(path) : NULL;
+	while (dir && !rc && (e = readdir(dir))) {
+		char child[PATH_MAX];
+
+		if (e->d_type != DT_DIR || e->d_name[0] == '.' ||
+			snprintf(child, sizeof(child), "%s/%s", path, e->d_name) >=
+				(int)sizeof(child))
+			continue;
+		rc = walk(d, child, self, in_step || !strncmp(e->d_name, "step_", 5), kind,
+			depth + 1, conf);
+	}
+	if (dir)
+		closedir(dir);
+	return rc;
+}
+
+int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id,
+	const struct nodeconf *conf, struct discovery *d)
+{
+	char path[6][PATH_MAX];
+
+	memset(d, 0, sizeof(*d));
+	snprintf(path[0], PATH_MAX, "%s/freezer/slurm_%s/uid_%u/job_%u", mount, node, uid, job_id);
+	snprintf(path[1], PATH_MAX, "%s/freezer/slurm/uid_%u/job_%u", mount, uid, job_id);
+	snprintf(path[2], PATH_MAX, "%s/system.slice/%s_slurmstepd.scope/job_%u", mount, node,
+		job_id);
+	snprintf(path[3], PATH_MAX, "%s/system.slice/slurmstepd.scope/job_%u", mount, job_id);
+	snprintf(path[4], PATH_MAX, "%s/unified/system.slice/%s_slurmstepd.scope/job_%u", mount,
+		node, job_id);
+	snprintf(path[5], PATH_MAX, "%s/unified/system.slice/slurmstepd.scope/job_%u", mount,
+		job_id);
+	for (int i = 0; i < 6; i++) {
+		if (access(path[i], F_OK))
+			continue;
+		if (walk(d, path[i], -1, false, i < 2 ? HELD_FREEZER_V1 : HELD_FREEZER_V2, 0,
+			    conf)) {
+			discover_free(d);
+			errno = ENOMEM;
+			return -1;
+		}
+		return 0;
+	}
+	return 0;
+}
+
+void discover_free(struct discovery *d)
+{
+	for (int i = 0; i < d->dirs; i++)
+		free(d->dir[i].path);
+	free(d->dir);
+	free(d->process);
+	memset(d, 0, sizeof(*d));
+}
+
+/* What a cgroup and everything below it hold. */
+struct content {
+	bool app, other, chosen;
+};
+
+int discover_units(
+	const struct discovery *d, enum pause_method method, struct discover_unit **units)
+{
+	struct content *c = calloc(d->dirs + 1, sizeof(*c));
+	struct discover_unit *u = calloc(d->dirs + d->processes + 1, sizeof(*u));
+	int count = 0;
+
+	if (!c || !u) {
+		free(c);
+		free(u);
+		errno = ENOMEM;
+		return -1;
+	}
+	for (int i = 0; i < d->processes; i++) {
+		const struct discover_process *p = &d->process[i];
+
+		for (int dir = p->dir; dir >= 0; dir = d->dir[dir].parent) {
+			c[dir].app |= p->app;
+			c[dir].other |= !p->app;
+			/* Forced: the cgroup that holds the task itself, launchers or not. */
+			if (method == PAUSE_FREEZER)
+				break;
+		}
+	}
+	for (int i = 0; i < d->dirs && method != PAUSE_SIGSTOP; i++) {
+		int parent = d->dir[i].parent;
+
+		c[i].chosen = parent >= 0 && c[parent].chosen;
+		if (c[i].chosen || !d->dir[i].in_step || !c[i].app)
+			continue;
+		if (method == PAUSE_AUTO && c[i].other)
+			continue;
+		c[i].chosen = true;
+		u[count++] = (struct discover_unit){true, i};
+	}
+	for (int i = 0; i < d->processes; i++)
+		if (d->process[i].app && !c[d->process[i].dir].chosen)
+			u[count++] = (struct discover_unit){false, i};
+	free(c);
+	*units = u;
+	return count;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From a job to its processes on this node: Slurm's cgroups are the truth. */
+#ifndef POPPA_DISCOVER_H
+#define POPPA_DISCOVER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/nodeconf.h"
+#include "common/settings.h"
+#include "poppa/held.h"
+
+struct discover_process {
+	pid_t pid;
+	bool app;           /* an application task; else a launcher, a shell or slurmstepd */
+	uint64_t starttime; /* of tasks only, as the state */
+	char state;         /* as in /proc/PID/stat */
+	int dir;            /* index of its cgroup */
+};
+
+struct discover_dir {
+	char *path;
+	int parent;          /* -1 for the job's own */
+	bool in_step;        /* a step's cgroup or below: may be frozen as a whole */
+	enum held_kind kind; /* which freezer it has */
+};
+
+struct discovery {
+	int dirs, processes;
+	struct discover_dir *dir; /* parents come before their children */
+	struct discover_process *process;
+};
+
+/*
+ * Finds the job's cgroups under mount (cgroup.conf's CgroupMountpoint), of cgroup v1
+ * (freezer/slurm_NODE or freezer/slurm, then uid_U/job_J) or v2 (system.slice/NODE_slurmstepd.scope
+ * or system.slice/slurmstepd.scope, then job_J), and all processes in those of its steps. Zombies
+ * and kernel threads are left out. Returns 0 (nothing found is 0 processes), or -1 with errno
+ * ENOMEM. Free with discover_free().
+ */
+int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id,
+	const struct nodeconf *conf, struct discovery *d);
+void discover_free(struct discovery *d);
+
+/* Whether an executable's name is that of a launcher, a shell or another helper that runs no part
+ * of an application; conf may add names (shell patterns). */
+bool discover_launcher(const char *exe, const struct nodeconf *conf);
+
+/* What to stop to stop all application tasks. */
+struct discover_unit {
+	bool freezer;
+	int index; /* of dir[] for a freezer, of process[] for a process */
+};
+
+/*
+ * auto: a step's cgroup is frozen where all its processes are application tasks, at the highest
+ * level where that holds; other tasks are stopped one by one. freezer: cgroups that hold a task are
+ * frozen even if a launcher is in them, unless it is slurmstepd's. sigstop: every task by itself.
+ * Returns the number of units in *units (caller frees), or -1 with errno ENOMEM.
+ */
+int discover_units(
+	const struct discovery *d, enum pause_method method, struct discover_unit **units);
+
+#endif

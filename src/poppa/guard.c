@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* poppa-guard: resumes what poppad holds stopped when poppad dies or overruns its own deadline. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "poppa/guardctl.h"
+#include "poppa/held.h"
+
+#define STACK_SIZE (64 * 1024)
+
+/* After a passed deadline poppad may still be about to stop one more process when it wakes: look
+ * again, ever more rarely, for as long as anything stays armed. */
+#define FIRST_AGAIN_MS 10
+#define LAST_AGAIN_MS 1000
+
+static void be_first_in_line(void)
+{
+	struct sched_param p = {.sched_priority = GUARD_PRIORITY};
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		if (write(fd, "-1000", 5) < 0)
+			plog_debug("cannot leave the OOM killer's list: %s", strerror(errno));
+		close(fd);
+	}
+	if (sched_setscheduler(0, SCHED_FIFO, &p))
+		plog_warn("no real-time priority: %s", strerror(errno));
+	if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		plog_warn("cannot lock memory: %s", strerror(errno));
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + t.tv_nsec;
+}
+
+static int deadline_passed(struct held_file *h)
+{
+	int held = held_release(h, false, NULL);
+
+	if (held) {
+		h->fired_ns = now_ns();
+		h->fired++;
+	}
+	return held;
+}
+
+/* The quick way to learn of poppad's death; the descriptor of the process is the sure one. */
+static void *wait_death(void *arg)
+{
+	struct held_file *h = arg;
+
+	held_wait_death(h);
+	held_release(h, false, NULL);
+	return NULL;
+}
+
+static void start_waiting(struct held_file *h)
+{
+	pthread_attr_t ta;
+	pthread_t thread;
+	int rc;
+
+	pthread_attr_init(&ta);
+	pthread_attr_setstacksize(&ta, STACK_SIZE);
+	rc = pthread_create(&thread, &ta, wait_death, h);
+	pthread_attr_destroy(&ta);
+	if (rc)
+		plog_warn("cannot start a thread: %s", strerror(rc));
+}
+
+int main(int argc, char **argv)
+{
+	struct pollfd p[2] = {{.fd = GUARD_TIMER_FD, .events = POLLIN},
+		{.fd = GUARD_POPPAD_FD, .events = POLLIN}};
+	struct held_file *h;
+	struct errmsg err = {""};
+	int again_ms = -1;
+	uint64_t ticks;
+
+	plog_init("poppa-guard", PLOG_INFO);
+	if (argc != 2 || strcmp(argv[1], GUARD_ARGUMENT)) {
+		fprintf(stderr,
+			"poppa-guard is started by poppad and by nobody else, see poppad(8)\n");
+		return 2;
+	}
+	/* Stays when a terminal or an init system signals the whole group: poppad may still hold
+	 * something then. It ends when poppad ends. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	h = held_map(GUARD_HELD_FD, &err);
+	if (!h) {
+		plog_error("%s", err.text);
+		return 1;
+	}
+	be_first_in_line();
+	start_waiting(h);
+	held_release(h, false, NULL); /* faults the pages in; nothing is armed yet */
+	h->guard_pid = getpid();
+	for (;;) {
+		int n = poll(p, 2, again_ms);
+
+		if (n < 0 && errno != EINTR) {
+			plog_error("poll: %s", strerror(errno));
+			break;
+		}
+		if (n > 0 && p[1].revents)
+			break;
+		if (n > 0 && (p[0].revents & POLLIN) &&
+			read(GUARD_TIMER_FD, &ticks, sizeof(ticks)) == sizeof(ticks)) {
+			again_ms = deadline_passed(h) ? FIRST_AGAIN_MS : -1;
+		} else if (n == 0) {
+			again_ms = !deadline_passed(h)            ? -1
+				   : again_ms * 2 > LAST_AGAIN_MS ? LAST_AGAIN_MS
+								  : again_ms * 2;
+		}
+	}
+	held_release(h, true, NULL);
+	return 0;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keeps the list of what is held stopped and resumes from it. */
+#include "poppa/held.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "poppa/proc.h"
+
+static const char held_magic[8] = "poppheld";
+#define HELD_VERSION 2
+
+struct held_file *held_create(const char *path, int *fd, struct errmsg *err)
+{
+	char tmp[PATH_MAX];
+	pthread_mutexattr_t ma;
+	struct held_file *h;
+
+	if (snprintf(tmp, sizeof(tmp), "%s.new", path) >= (int)sizeof(tmp)) {
+		errmsg_set(err, "%s: the path is too long", path);
+		return NULL;
+	}
+	unlink(tmp);
+	*fd = open(tmp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (*fd < 0) {
+		errmsg_set(err, "cannot make %s: %s", tmp, strerror(errno));
+		return NULL;
+	}
+	/* Allocated for real: on a full file system a later store would be fatal (SIGBUS). */
+	errno = posix_fallocate(*fd, 0, sizeof(*h));
+	if (errno) {
+		errmsg_set(err, "cannot make room for %s: %s", tmp, strerror(errno));
+		goto broken;
+	}
+	h = mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (h == MAP_FAILED) {
+		errmsg_set(err, "cannot map %s: %s", tmp, strerror(errno));
+		goto broken;
+	}
+	memcpy(h->magic, held_magic, sizeof(h->magic));
+	h->version = HELD_VERSION;
+	proc_boot_id(h->boot_id, sizeof(h->boot_id));
+	pthread_mutexattr_init(&ma);
+	pthread_mutexattr_setpshared(&ma, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&ma, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&h->alive, &ma);
+	pthread_mutexattr_destroy(&ma);
+	if (rename(tmp, path)) {
+		errmsg_set(err, "cannot rename %s to %s: %s", tmp, path, strerror(errno));
+		munmap(h, sizeof(*h));
+		goto broken;
+	}
+	return h;
+broken:
+	close(*fd);
+	*fd = -1;
+	unlink(tmp);
+	return NULL;
+}
+
+int held_live(struct held_file *h)
+{
+	int rc = pthread_mutex_lock(&h->alive);
+
+	if (rc == EOWNERDEAD)
+		rc = pthread_mutex_consistent(&h->alive);
+	errno = rc;
+	return rc ? -1 : 0;
+}
+
+void held_wait_death(struct held_file *h)
+{
+	int rc = pthread_mutex_lock(&h->alive);
+
+	if (rc == EOWNERDEAD)
+		rc = pthread_mutex_consistent(&h->alive);
+	if (!rc)
+		pthread_mutex_unlock(&h->alive);
+}
+
+struct held_file *held_map(int fd, struct errmsg *err)
+{
+	struct held_file *h;
+	struct stat st;
+
+	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(*h)) {
+		errmsg_set(err, "the list of held processes is too short");
+		return NULL;
+	}
+	h = mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (h == MAP_FAILED) {
+		errmsg_set(err, "cannot map the list of held processes: %s", strerror(errno));
+		return NULL;
+	}
+	if (memcmp(h->magic, held_magic, sizeof(h->magic)) || h->version != HELD_VERSION) {
+		errmsg_set(err, "the list of held processes has an unknown format");
+		munmap(h, sizeof(*h));
+		return NULL;
+	}
+	return h;
+}
+
+void held_unmap(struct held_file *h)
+{
+	if (h)
+		munmap(h, sizeof(*h));
+}
+
+int held_take(
+	struct held_file *h, enum held_kind kind, pid_t pid, uint64_t starttime, const char *path)
+{
+	if (path && strlen(path) >= HELD_PATH) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	for (uint32_t i = 0; i < HELD_SLOTS; i++) {
+		struct held_slot *s = &h->slot[i];
+
+		if (s->kind)
+			continue;
+		s->pid = pid;
+		s->starttime = starttime;
+		strcpy(s->path, path ? path : "");
+		s->kind = kind;
+		if (i >= h->high)
+			h->high = i + 1;
+		return (int)i;
+	}
+	errno = ENOSPC;
+	return -1;
+}
+
+void held_free(struct held_file *h, int slot)
+{
+	uint32_t high = h->high;
+
+	held_disarm(h, slot);
+	h->slot[slot].kind = 0;
+	while (high && !h->slot[high - 1].kind)
+		high--;
+	h->high = high;
+}
+
+int held_thaw(enum held_kind kind, const char *dir)
+{
+	const char *file = kind == HELD_FREEZER_V1 ? "freezer.state" : "cgroup.freeze";
+	const char *text = kind == HELD_FREEZER_V1 ? "THAWED" : "0";
+	char path[PATH_MAX];
+	int fd, rc, saved;
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	rc = write(fd, text, strlen(text)) < 0 ? -1 : 0;
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return rc;
+}
+
+bool held_frozen(enum held_kind kind, const char *dir)
+{
+	const char *file = kind == HELD_FREEZER_V1 ? "freezer.state" : "cgroup.events";
+	char path[PATH_MAX], text[128];
+	ssize_t n;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return kind == HELD_FREEZER_V1 ? strncmp(text, "THAWED", 6) != 0
+				       : strstr(text, "frozen 1") != NULL;
+}
+
+static int resume(const struct held_slot *s)
+{
+	int fd, rc;
+
+	if (s->kind != HELD_PROCESS)
+		return held_thaw(s->kind, s->path);
+	fd = proc_pidfd(s->pid, s->starttime);
+	if (fd < 0)
+		return -1;
+	rc = proc_signal(fd, SIGCONT);
+	close(fd);
+	return rc;
+}
+
+int held_release(struct held_file *h, bool clear, int *failed)
+{
+	uint32_t high = h->high < HELD_SLOTS ? h->high : HELD_SLOTS;
+	int count = 0;
+
+	if (failed)
+		*failed = 0;
+	for (uint32_t i = 0; i < high; i++) {
+		struct held_slot *s = &h->slot[i];
+
+		if (!atomic_load(&s->armed))
+			continue;
+		count++;
+		if (resume(s) && errno != ESRCH && errno != ENOENT && errno != ENODEV && failed)
+			(*failed)++;
+		if (clear)
+			held_disarm(h, (int)i);
+	}
+	return count;
+}
+
+int held_repair(const char *path, struct errmsg *err)
+{
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC), count, failed = 0;
+	struct held_file *h;
+	char now[44];
+
+	if (fd < 0)
+		return errno == ENOENT
+			       ? 0
+			       : errmsg_set(err, "cannot open %s: %s", path, strerror(errno));
+	h = held_map(fd, err);
+	close(fd);
+	if (!h)
+		return -1;
+	count = strcmp(h->boot_id, proc_boot_id(now, sizeof(now))) ? 0
+								   : held_release(h, true, &failed);
+	held_unmap(h);
+	return failed ? errmsg_set(err, "%d of %d held things could not be resumed", failed, count)
+		      : count;
+}

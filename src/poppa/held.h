@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is held stopped at this moment, in memory that outlives poppad: the guard resumes from it.
+ */
+#ifndef POPPA_HELD_H
+#define POPPA_HELD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/errmsg.h"
+
+#define HELD_SLOTS 2048
+#define HELD_PATH 480
+
+enum held_kind { HELD_PROCESS = 1, HELD_FREEZER_V1, HELD_FREEZER_V2 };
+
+/*
+ * One thing that can be stopped. Everything but `armed` is written before the slot is first armed
+ * and stays until it is freed. `armed` is set before the stop call and cleared after the resume
+ * call, so at any moment of a crash it covers what may be stopped.
+ */
+struct held_slot {
+	_Atomic uint32_t armed;
+	uint32_t kind; /* enum held_kind; 0 = free */
+	int32_t pid;
+	uint32_t unused;
+	uint64_t starttime;
+	char path[HELD_PATH]; /* cgroup directory of a freezer */
+};
+
+struct held_file {
+	char magic[8];
+	uint32_t version;
+	char boot_id[44];          /* slots of an earlier boot name nothing that exists */
+	_Atomic uint32_t high;     /* slots in use are below this one */
+	_Atomic uint32_t fired;    /* times the guard resumed because of a passed deadline */
+	_Atomic int32_t guard_pid; /* set by the guard when it is on watch */
+	_Atomic uint64_t fired_ns; /* CLOCK_MONOTONIC of the last time */
+	/*
+	 * Robust, and locked for life by the thread that stops processes: when that thread dies the
+	 * kernel hands it to the guard at once, long before the process with its open files is gone
+	 * (closing an inotify or a uprobe takes 10 to 300 ms).
+	 */
+	pthread_mutex_t alive;
+	struct held_slot slot[HELD_SLOTS];
+};
+
+/*
+ * Makes a fresh file at path, replacing an old one (its mapping elsewhere stays valid), and maps
+ * it. *fd is the open file, close-on-exec. Returns the mapping (held_unmap) or NULL with err.
+ */
+struct held_file *held_create(const char *path, int *fd, struct errmsg *err);
+
+/* Takes the lock of the living for the calling thread, which is to stop processes. 0, or -1 with
+ * errno. */
+int held_live(struct held_file *h);
+
+/* Waits until the thread that called held_live() has ended. Returns at once if there is none. */
+void held_wait_death(struct held_file *h);
+
+/* Maps an existing one; NULL with err when it is none or of another version. */
+struct held_file *held_map(int fd, struct errmsg *err);
+void held_unmap(struct held_file *h);
+
+/* Take and free slots: one thread only. path is NULL for a process. Return the slot number, or -1
+ * with errno (ENOSPC, ENAMETOOLONG). */
+int held_take(
+	struct held_file *h, enum held_kind kind, pid_t pid, uint64_t starttime, const char *path);
+void held_free(struct held_file *h, int slot);
+
+static inline void held_arm(struct held_file *h, int slot)
+{
+	atomic_store_explicit(&h->slot[slot].armed, 1, memory_order_seq_cst);
+}
+
+static inline void held_disarm(struct held_file *h, int slot)
+{
+	atomic_store_explicit(&h->slot[slot].armed, 0, memory_order_seq_cst);
+}
+
+/* Resumes everything that is armed and, when clear is set, disarms it. Returns how many slots were
+ * armed; *failed, where given, counts those that still exist and could not be resumed. */
+int held_release(struct held_file *h, bool clear, int *failed);
+
+/*
+ * Resumes what an earlier run left stopped, from its file. Returns the number of things resumed (0:
+ * nothing was left, or there is no file), or -1 with err.
+ */
+int held_repair(const char *path, struct errmsg *err);
+
+/* Whether a cgroup, or one above it, is frozen or about to be; false where that cannot be told. */
+bool held_frozen(enum held_kind kind, const char *dir);
+
+/* Thaws one cgroup; kind is one of the freezers. 0, or -1 with errno. */
+int held_thaw(enum held_kind kind, const char *dir);
+
+#endif

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What src/poppa builds: the testable parts of poppad in a library; one source a line.
+noinst_LTLIBRARIES += libpoppacore.la
+libpoppacore_la_SOURCES = \
+	src/poppa/blockfit.c \
+	src/poppa/blockfit.h \
+	src/poppa/counter.c \
+	src/poppa/counter.h \
+	src/poppa/counter_backend.h \
+	src/poppa/counter_heartbeat.c \
+	src/poppa/counter_perf.h \
+	src/poppa/counter_sys.c \
+	src/poppa/counter_threads.c \
+	src/poppa/counter_uprobe.c \
+	src/poppa/discover.c \
+	src/poppa/discover.h \
+	src/poppa/estimator.c \
+	src/poppa/estimator.h \
+	src/poppa/estimator_impl.h \
+	src/poppa/estimator_robust.c \
+	src/poppa/estimator_thesis.c \
+	src/poppa/guardctl.c \
+	src/poppa/guardctl.h \
+	src/poppa/jobs.c \
+	src/poppa/jobs.h \
+	src/poppa/overhead.c \
+	src/poppa/overhead.h \
+	src/poppa/pause.c \
+	src/poppa/pause.h \
+	src/poppa/pause_freezer.c \
+	src/poppa/pause_ops.h \
+	src/poppa/pause_sigstop.c \
+	src/poppa/registry.c \
+	src/poppa/registry.h \
+	src/poppa/sender.c \
+	src/poppa/sender.h \
+	src/poppa/shutter.c \
+	src/poppa/shutter.h \
+	src/poppa/shutterlog.c \
+	src/poppa/shutterlog.h \
+	src/poppa/spool.c \
+	src/poppa/spool.h \
+	src/poppa/status.c \
+	src/poppa/status.h \
+	src/poppa/symbol.c \
+	src/poppa/symbol.h \
+	src/poppa/tally.c \
+	src/poppa/tally.h
+if HAVE_PFM
+libpoppacore_la_SOURCES += src/poppa/counter_perf.c
+endif
+if HAVE_PAPI
+libpoppacore_la_SOURCES += src/poppa/counter_papi.c
+endif
+libpoppacore_la_LIBADD = \
+	libpoppaheld.la \
+	libledger.la \
+	libpoppacommon.la \
+	$(JANSSON_LIBS) \
+	$(LIBEVENT_LIBS) \
+	$(LIBELF_LIBS) \
+	$(PFM_LIBS) \
+	$(PAPI_LIBS) \
+	-lm
+
+# What the guard needs, and nothing else: it must stay small.
+noinst_LTLIBRARIES += libpoppaheld.la
+libpoppaheld_la_SOURCES = \
+	src/poppa/held.c \
+	src/poppa/held.h \
+	src/poppa/proc.c \
+	src/poppa/proc.h
+libpoppaheld_la_LIBADD = libpoppacommon.la
+
+sbin_PROGRAMS += poppad
+poppad_SOURCES = src/poppa/poppad.c
+poppad_LDADD = libpoppacore.la $(LIBEVENT_LIBS)
+
+pkglibexec_PROGRAMS += poppa-guard
+poppa_guard_SOURCES = src/poppa/guard.c
+poppa_guard_LDADD = libpoppaheld.la
+
+dist_man_MANS += src/poppa/poppad.8 src/poppa/poppa.conf.5

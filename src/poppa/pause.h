@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stops and resumes the tasks of a job for the length of a shutter. */
+#ifndef POPPA_PAUSE_H
+#define POPPA_PAUSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "poppa/held.h"
+
+/* One thing that is stopped as a whole: a process (SIGSTOP) or a cgroup (freezer). */
+struct pause_unit;
+
+/*
+ * Both return a unit (free with pause_close) or NULL with errno. The process is named by pid and
+ * start time (proc.h), the cgroup by its directory. They take a slot of the list of held things.
+ */
+struct pause_unit *pause_open_process(struct held_file *h, pid_t pid, uint64_t starttime);
+struct pause_unit *pause_open_freezer(struct held_file *h, enum held_kind kind, const char *dir);
+void pause_close(struct pause_unit *u); /* NULL is allowed */
+
+/*
+ * The calls below allocate nothing and take no lock. pause_stop() arms the slot first. It returns
+ * 0, or -1 with errno: ESRCH the task or cgroup is gone, EBUSY somebody else holds the cgroup
+ * frozen; nothing is stopped or armed then.
+ */
+int pause_stop(struct pause_unit *u);
+
+/* Whether a stopped unit stands still: 1, 0 not yet, -1 with errno. A process counts at once. */
+int pause_settled(struct pause_unit *u);
+
+/* Whether somebody has stopped the process (state T, or t under a debugger); always false for a
+ * cgroup, whose own state pause_stop() checks. Costs a read of /proc. */
+bool pause_stopped(const struct pause_unit *u);
+
+/*
+ * Resumes and disarms. A stop signal that somebody else sent in the meantime (a suspended job, a
+ * user's Ctrl-Z) is given back after the resume; with look, which costs a read of /proc, it is
+ * looked for. Returns whether there was one.
+ */
+bool pause_resume(struct pause_unit *u, bool look);
+
+#endif

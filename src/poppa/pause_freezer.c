@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Pauses a cgroup with the freezer of cgroup v1 or v2. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "poppa/pause_ops.h"
+
+struct words {
+	const char *command, *state; /* files: what is written, what tells the truth */
+	const char *freeze, *thaw;
+	const char *frozen; /* found in the state file when everything stands still */
+	const char *free;   /* in the command file when nobody holds the cgroup */
+};
+
+static const struct words words[] = {
+	[HELD_FREEZER_V1] = {"freezer.state", "freezer.state", "FROZEN", "THAWED", "FROZEN",
+		"THAWED"},
+	[HELD_FREEZER_V2] = {"cgroup.freeze", "cgroup.events", "1", "0", "frozen 1", "0"},
+};
+
+static ssize_t look_at(int fd, char *text, size_t size)
+{
+	ssize_t n = pread(fd, text, size - 1, 0);
+
+	if (n >= 0)
+		text[n] = '\0';
+	else if (errno == ENODEV)
+		errno = ESRCH; /* the cgroup was removed */
+	return n;
+}
+
+static int command(struct pause_unit *u, const char *text)
+{
+	if (pwrite(u->fd[0], text, strlen(text), 0) >= 0)
+		return 0;
+	if (errno == ENODEV)
+		errno = ESRCH;
+	return -1;
+}
+
+static int stop(struct pause_unit *u)
+{
+	const struct words *w = &words[u->kind];
+	char text[64];
+
+	if (look_at(u->fd[0], text, sizeof(text)) < 0)
+		return -1;
+	if (strncmp(text, w->free, strlen(w->free))) {
+		errno = EBUSY;
+		return -1;
+	}
+	held_arm(u->held, u->slot);
+	if (!command(u, w->freeze))
+		return 0;
+	held_disarm(u->held, u->slot);
+	return -1;
+}
+
+static int settled(struct pause_unit *u)
+{
+	char text[128];
+
+	if (look_at(u->fd[1], text, sizeof(text)) < 0)
+		return -1;
+	return strstr(text, words[u->kind].frozen) != NULL;
+}
+
+static bool stopped(const struct pause_unit *u)
+{
+	(void)u;
+	return false;
+}
+
+/* Signals that come while frozen stay pending and act after the thaw: nothing to give back. */
+static bool resume(struct pause_unit *u, bool look)
+{
+	(void)look;
+	command(u, words[u->kind].thaw);
+	return false;
+}
+
+static const struct pause_ops ops = {stop, settled, stopped, resume};
+
+struct pause_unit *pause_open_freezer(struct held_file *h, enum held_kind kind, const char *dir)
+{
+	struct pause_unit *u = pause_new(&ops, h, kind, 0, 0, dir);
+	char path[PATH_MAX];
+	int saved;
+
+	if (!u)
+		return NULL;
+	snprintf(path, sizeof(path), "%s/%s", dir, words[kind].command);
+	u->fd[0] = open(path, O_RDWR | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%s/%s", dir, words[kind].state);
+	if (u->fd[0] >= 0)
+		u->fd[1] = open(path, O_RDONLY | O_CLOEXEC);
+	if (u->fd[1] >= 0)
+		return u;
+	saved = errno == ENOENT ? ESRCH : errno;
+	pause_close(u);
+	errno = saved;
+	return NULL;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* For the ways of pausing only: what a new one fills in. */
+#ifndef POPPA_PAUSE_OPS_H
+#define POPPA_PAUSE_OPS_H
+
+#include "poppa/pause.h"
+
+struct pause_ops {
+	int (*stop)(struct pause_unit *u);               /* arms; disarms again where it fails */
+	int (*settled)(struct pause_unit *u);            /* as pause_settled() */
+	bool (*stopped)(const struct pause_unit *u);     /* as pause_stopped() */
+	bool (*resume)(struct pause_unit *u, bool look); /* as pause_resume(); does not disarm */
+};
+
+struct pause_unit {
+	const struct pause_ops *ops;
+	struct held_file *held;
+	int slot;
+	enum held_kind kind;
+	int fd[2]; /* process: pidfd, /proc/PID/status; cgroup: switch, state */
+};
+
+/* A unit with its slot taken and no descriptors, or NULL with errno. */
+struct pause_unit *pause_new(const struct pause_ops *ops, struct held_file *h, enum held_kind kind,
+	pid_t pid, uint64_t starttime, const char *dir);
+
+#endif

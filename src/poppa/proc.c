@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads /proc and handles process descriptors. */
+#include "poppa/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static ssize_t read_small(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), saved;
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	n = read(fd, buf, size - 1);
+	saved = errno;
+	close(fd);
+	errno = saved;
+	if (n >= 0)
+		buf[n] = '\0';
+	return n;
+}
+
+int proc_stat_parse(const char *text, struct proc_stat *out)
+{
+	/* The command name may hold blanks and brackets: the fields begin after the last one. */
+	const char *p = strrchr(text, ')');
+	struct proc_stat next;
+
+	if (!p || p[1] != ' ' || !p[2] || p[3] != ' ')
+		goto bad;
+	next.state = p[2];
+	p += 3;
+	/* p is at the blank before field 4; starttime is field 22 (proc(5)). */
+	for (int field = 4; field < 22; field++) {
+		p = strchr(p + 1, ' ');
+		if (!p)
+			goto bad;
+	}
+	next.starttime = strtoull(p + 1, NULL, 10);
+	*out = next;
+	return 0;
+bad:
+	errno = EINVAL;
+	return -1;
+}
+
+int proc_stat(pid_t pid, struct proc_stat *out)
+{
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (read_small(path, text, sizeof(text)) < 0) {
+		if (errno == ENOENT)
+			errno = ESRCH;
+		return -1;
+	}
+	return proc_stat_parse(text, out);
+}
+
+int proc_exe(pid_t pid, char *buf, size_t size)
+{
+	char path[64], target[PATH_MAX];
+	const char *base;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0)
+		return -1;
+	target[n] = '\0';
+	base = strrchr(target, '/');
+	snprintf(buf, size, "%s", base ? base + 1 : target);
+	return 0;
+}
+
+int proc_pidfd(pid_t pid, uint64_t starttime)
+{
+	struct proc_stat st;
+	int fd = syscall(SYS_pidfd_open, pid, 0), saved;
+
+	if (fd < 0)
+		return -1;
+	if (!proc_stat(pid, &st)) {
+		if (st.starttime == starttime)
+			return fd;
+		errno = ESRCH;
+	}
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return -1;
+}
+
+int proc_signal(int pidfd, int sig)
+{
+	return syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
+}
+
+char *proc_boot_id(char *buf, size_t size)
+{
+	if (read_small("/proc/sys/kernel/random/boot_id", buf, size) < 0)
+		buf[0] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return buf;
+}

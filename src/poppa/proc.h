@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The few facts about a process that poppad and its guard take from /proc. */
+#ifndef POPPA_PROC_H
+#define POPPA_PROC_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct proc_stat {
+	char state;         /* R, S, D, T (stopped), t (traced), Z ... */
+	uint64_t starttime; /* clock ticks since boot: with the pid it names one process for good */
+};
+
+/* Returns 0, or -1 with errno (ESRCH: no such process). */
+int proc_stat(pid_t pid, struct proc_stat *out);
+
+/* The same from the text of /proc/PID/stat; -1 with EINVAL if it is none. */
+int proc_stat_parse(const char *text, struct proc_stat *out);
+
+/* Name of the executable file without its directory. Returns 0, or -1 with errno (a kernel thread,
+ * or gone). */
+int proc_exe(pid_t pid, char *buf, size_t size);
+
+/*
+ * A descriptor of exactly this process (starttime checked after opening), close-on-exec, or -1 with
+ * errno (ESRCH: gone, or the pid belongs to another process by now).
+ */
+int proc_pidfd(pid_t pid, uint64_t starttime);
+
+/* Sends a signal through a descriptor of proc_pidfd(). 0, or -1 with errno. */
+int proc_signal(int pidfd, int sig);
+
+/* Text that is another one after each boot; returns buf. */
+char *proc_boot_id(char *buf, size_t size);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Empties the spool into the ledger, again and again until each record is acked. */
+#include "poppa/sender.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/log.h"
+
+#define STACK_SIZE (512 * 1024)
+#define FIRST_RETRY_S 1
+#define LAST_RETRY_S 60
+#define INTERIM_MAX 32
+
+struct sender {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	const struct spool *spool;
+	bool quit, wanted, known; /* wanted: the spool may hold something; known: client is set */
+	struct client client;
+	int interim_count;
+	struct ledger_record interim[INTERIM_MAX];
+};
+
+/* Returns whether the ledger has everything. */
+static bool send_spool(struct sender *s, const struct client *c, struct errmsg *err)
+{
+	struct ledger_record *r = malloc(CLIENT_MAX_BATCH * sizeof(*r));
+	enum client_ack ack[CLIENT_MAX_BATCH];
+	bool done = r != NULL;
+	int n;
+
+	while (done && (n = spool_records(s->spool, r, CLIENT_MAX_BATCH, err)) > 0) {
+		done = !client_send_records(c, r, n, ack, err);
+		for (int i = 0; i < n; i++) {
+			if (ack[i] == CLIENT_ACKED) {
+				spool_acked(s->spool, &r[i]);
+			} else if (ack[i] == CLIENT_REFUSED) {
+				plog_error("the ledger refuses the record of job %u: %s",
+					r[i].job_id, err->text);
+				spool_refused(s->spool, &r[i]);
+			}
+		}
+	}
+	free(r);
+	return done && n == 0;
+}
+
+static void *sender_main(void *arg)
+{
+	struct sender *s = arg;
+	int retry_s = FIRST_RETRY_S;
+	bool told = false;
+
+	pthread_setname_np(pthread_self(), "poppad-sender");
+	pthread_mutex_lock(&s->lock);
+	while (!s->quit) {
+		struct ledger_record *interim = NULL;
+		struct errmsg err = {""};
+		struct client c;
+		int n = s->interim_count;
+		bool ok = true;
+
+		if (!s->known || (!s->wanted && !n)) {
+			pthread_cond_wait(&s->changed, &s->lock);
+			continue;
+		}
+		c = s->client;
+		s->wanted = false;
+		s->interim_count = 0;
+		interim = n ? malloc(n * sizeof(*interim)) : NULL;
+		if (interim)
+			memcpy(interim, s->interim, n * sizeof(*interim));
+		pthread_mutex_unlock(&s->lock);
+		if (interim) {
+			enum client_ack ack[INTERIM_MAX];
+
+			ok = !client_send_records(&c, interim, n, ack, &err);
+			free(interim);
+		}
+		ok = send_spool(s, &c, &err) && ok;
+		if (ok && told)
+			plog_info("the ledger at %s answers again", c.host);
+		else if (!ok && !told)
+			plog_warn("records stay in the spool for now: %s", err.text);
+		told = !ok;
+		pthread_mutex_lock(&s->lock);
+		if (ok) {
+			retry_s = FIRST_RETRY_S;
+		} else if (!s->quit) {
+			struct timespec t;
+
+			clock_gettime(CLOCK_MONOTONIC, &t);
+			t.tv_sec += retry_s;
+			pthread_cond_timedwait(&s->changed, &s->lock, &t);
+			retry_s = retry_s * 2 < LAST_RETRY_S ? retry_s * 2 : LAST_RETRY_S;
+			s->wanted = true;
+		}
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+struct sender *sender_start(const struct spool *spool, struct errmsg *err)
+{
+	struct sender *s = calloc(1, sizeof(*s));
+	pthread_condattr_t ca;
+	pthread_attr_t ta;
+	int rc;
+
+	if (!s) {
+		errmsg_set(err, "out of memory");
+		return NULL;
+	}
+	s->spool = spool;
+	s->wanted = true;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_init(&ca);
+	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->changed, &ca);
+	pthread_condattr_destroy(&ca);
+	pthread_attr_init(&ta);
+	pthread_attr_setstacksize(&ta, STACK_SIZE);
+	rc = pthread_create(&s->thread, &ta, sender_main, s);
+	pthread_attr_destroy(&ta);
+	if (!rc)
+		return s;
+	errmsg_set(err, "cannot start the sender thread: %s", strerror(rc));
+	free(s);
+	return NULL;
+}
+
+void sender_ledger(struct sender *s, const struct client *c)
+{
+	pthread_mutex_lock(&s->lock);
+	s->client = *c;
+	s->known = true;
+	s->wanted = true;
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void sender_wake(struct sender *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->wanted = true;
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void sender_interim(struct sender *s, const struct ledger_record *r)
+{
+	int i;
+
+	pthread_mutex_lock(&s->lock);
+	for (i = 0; i < s->interim_count; i++)
+		if (s->interim[i].job_id == r->job_id && s->interim[i].restart == r->restart)
+			break;
+	if (i < INTERIM_MAX) {
+		s->interim[i] = *r;
+		s->interim_count += i == s->interim_count;
+		pthread_cond_signal(&s->changed);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+void sender_stop(struct sender *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->quit = true;
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}

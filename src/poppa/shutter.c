@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Runs the shutter in a real-time thread. */
+#include "poppa/shutter.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/units.h"
+
+#define STACK_SIZE (128 * 1024)
+#define SETTLE_MAX                                                                                 \
+	(300 * NS_PER_US) /* on a full node a task may take long to get there; it runs no          \
+			     more of its own code in the meantime */
+#define SETTLE_STEP (25 * NS_PER_US) /* asleep, so that a task on our own core can freeze */
+#define DEADLINE_MARGIN (20 * NS_PER_MS)
+#define DEADLINE_MAX (50 * NS_PER_MS)
+
+struct shutter {
+	pthread_t thread;
+	pthread_mutex_t lock; /* held for the length of a block, not between blocks */
+	pthread_cond_t changed;
+	clockid_t cpu_clock;
+	int notify_fd;
+	bool quit, living;
+	struct shutter_plan *plan;
+	struct held_file *held;
+	struct guard *guard;
+	uint64_t block;
+	uint64_t random;
+	uint32_t turn; /* job id of the last lone one */
+	int64_t next_ns;
+	bool pinned;
+	cpu_set_t allowed;
+};
+
+static const char *const outcome_names[SHUTTER_OUTCOMES] = {"ok", "task-ended", "stopped-by-others",
+	"not-frozen", "no-guard", "guard-resumed", "counter-unreadable"};
+
+const char *shutter_outcome_name(enum shutter_outcome o)
+{
+	return outcome_names[o];
+}
+
+int64_t shutter_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+int64_t shutter_deadline_ns(int64_t shutter_ns)
+{
+	int64_t d = 4 * shutter_ns + DEADLINE_MARGIN;
+
+	if (d > DEADLINE_MAX)
+		d = DEADLINE_MAX;
+	/* Settings beyond the usual: a shutter must be able to end. */
+	return d < 2 * shutter_ns + DEADLINE_MARGIN ? 2 * shutter_ns + DEADLINE_MARGIN : d;
+}
+
+static void sleep_until(int64_t ns)
+{
+	struct timespec t = {ns / NS_PER_S, ns % NS_PER_S};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+}
+
+struct shutter_plan *shutter_plan_new(int tasks, int units, int windows)
+{
+	struct shutter_plan *p = calloc(1, sizeof(*p));
+	size_t readings = SHUTTER_REGIONS * (size_t)(windows + 1);
+
+	if (!p)
+		return NULL;
+	p->windows = windows;
+	p->task = calloc(tasks + 1, sizeof(*p->task));
+	p->unit = calloc(units + 1, sizeof(*p->unit));
+	p->when = calloc(readings * SHUTTER_MAX_JOBS, sizeof(*p->when));
+	p->sample = calloc(readings * (tasks + 1), sizeof(*p->sample));
+	p->tasks = tasks;
+	p->units = units;
+	if (p->task && p->unit && p->when && p->sample)
+		return p;
+	shutter_plan_free(p);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void shutter_plan_free(struct shutter_plan *p)
+{
+	if (!p)
+		return;
+	free(p->task);
+	free(p->unit);
+	free(p->when);
+	free(p->sample);
+	free(p);
+}
+
+static int64_t *when_of(const struct shutter_plan *p, int region, int boundary)
+{
+	return p->when + (size_t)(region * (p->windows + 1) + boundary) * SHUTTER_MAX_JOBS;
+}
+
+static struct counter_sample *samples_of(const struct shutter_plan *p, int region, int boundary)
+{
+	return p->sample + (size_t)(region * (p->windows + 1) + boundary) * (p->tasks + 1);
+}
+
+static int fill(const struct shutter_plan *p, int region, struct est_window *out)
+{
+	const struct shutter_job *j = &p->job[p->lone];
+	int n = p->boundaries[region] - 1;
+
+	for (int k = 0; k < n && k < EST_MAX_WINDOWS; k++) {
+		const struct counter_sample *from = samples_of(p, region, k);
+		const struct counter_sample *to = samples_of(p, region, k + 1);
+		struct est_window w = {.dur_ns = (double)(when_of(p, region, k + 1)[p->lone] -
+							  when_of(p, region, k)[p->lone])};
+		bool cycles = true;
+
+		for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
+			w.progress += (double)(to[t].progress - from[t].progress);
+			w.cycles += (double)(to[t].cycles - from[t].cycles);
+			/* A sum over some tasks only would be no rate. */
+			cycles &= counter_has_cycles(p->task[t].counter);
+		}
+		if (!cycles)
+			w.cycles = 0;
+		out[k] = w;
+	}
+	return n < 0 ? 0 : n < EST_MAX_WINDOWS ? n : EST_MAX_WINDOWS;
+}
+
+void shutter_plan_block(const struct shutter_plan *p, struct est_block *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->start_ns = (uint64_t)when_of(p, SHUTTER_BEFORE, 0)[p->lone];
+	out->before_n = fill(p, SHUTTER_BEFORE, out->before);
+	out->during_n = fill(p, SHUTTER_DURING, out->during);
+	out->after_n = fill(p, SHUTTER_AFTER, out->after);
+}
+
+void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w)
+{
+	for (int region = 0; region < SHUTTER_REGIONS; region++) {
+		for (int k = 0; k + 1 < p->boundaries[region]; k++) {
+			const struct counter_sample *from = samples_of(p, region, k);
+			const struct counter_sample *to = samples_of(p, region, k + 1);
+
+			for (int i = 0; i < p->jobs; i++) {
+				const struct shutter_job *j = &p->job[i];
+				int64_t start = when_of(p, region, k)[i];
+				int64_t end = when_of(p, region, k + 1)[i];
+
+				if (region == SHUTTER_DURING && i != p->lone)
+					continue;
+				for (int t = j->first_task; t < j->first_task + j->tasks; t++)
+					shutterlog_append(w,
+						&(struct shutter_row){.block = p->block,
+							.job = j->job_id,
+							.task = p->task[t].pid,
+							.region = region,
+							.k = k,
+							.start_ns = start,
+							.dur_ns = end - start,
+							.progress =
+								to[t].progress - from[t].progress,
+							.cycles = to[t].cycles - from[t].cycles});
+			}
+		}
+	}
+}
+
+/* --- one block; the lock is held, nothing here allocates or takes another lock --- */
+
+static bool read_job(struct shutter_plan *p, int job, int region, int boundary)
+{
+	const struct shutter_job *j = &p->job[job];
+	struct counter_sample *s = samples_of(p, region, boundary);
+
+	when_of(p, region, boundary)[job] = shutter_now();
+	for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
+		if (!counter_read(p->task[t].counter, &s[t]))
+			continue;
+		p->outcome = errno == ESRCH ? SHUTTER_GONE : SHUTTER_COUNTER;
+		return false;
+	}
+	return true;
+}
+
+static bool read_all(struct shutter_plan *p, int region, int boundary)
+{
+	for (int i = 0; i < p->jobs; i++)
+		if (!read_job(p, i, region, boundary))
+			return false;
+	return true;
+}
+
+/* Algorithm 1 for one region: windows + 1 readings, shutter_ns/windows apart. What was late is not
+ * caught up with: a window lasts as long as its readings say. */
+static bool measure(struct shutter_plan *p, int region)
+{
+	int64_t length = p->shutter_ns / p->windows, at = shutter_now();
+	int64_t end = at + p->shutter_ns + p->shutter_ns / 2;
+	bool all = region != SHUTTER_DURING;
+
+	for (int k = 0; k <= p->windows; k++) {
+		int64_t now;
+
+		if (k)
+			sleep_until(at);
+		if (!(all ? read_all(p, region, k) : read_job(p, p->lone, region, k)))
+			return false;
+		p->boundaries[region] = k + 1;
+		now = shutter_now();
+		if (!all && now >= end)
+			break; /* woken late: rather fewer windows than a longer stop */
+		at += length;
+		if (at < now + length / 2)
+			at = now + length;
+	}
+	return true;
+}
+
+/* A co-runner that somebody else has stopped must not be resumed by us. One that made progress just
+ * now was not stopped; looking at the others costs a read of /proc each. */
+static bool stopped_by_others(const struct shutter_plan *p)
+{
+	int last = p->boundaries[SHUTTER_BEFORE] - 1;
+	const struct counter_sample *from = samples_of(p, SHUTTER_BEFORE, last - 1);
+	const struct counter_sample *to = samples_of(p, SHUTTER_BEFORE, last);
+
+	for (int i = 0; i < p->jobs; i++) {
+		const struct shutter_job *j = &p->job[i];
+
+		for (int n = j->first_unit; i != p->lone && n < j->first_unit + j->units; n++) {
+			const struct shutter_unit *u = &p->unit[n];
+
+			if (!u->process)
+				continue;
+			if (u->task >= 0 && to[u->task].progress != from[u->task].progress)
+				continue;
+			if (pause_stopped(u->unit))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void resume_others(struct shutter_plan *p, const int *stopped, const int64_t *since)
+{
+	for (int i = 0; i < p->jobs; i++) {
+		const struct shutter_job *j = &p->job[i];
+		bool look = true;
+
+		for (int n = 0; n < stopped[i]; n++) {
+			const struct shutter_unit *u = &p->unit[j->first_unit + n];
+			bool foreign = pause_resume(u->unit, look);
+
+			/* Who suspends a job stops all of its processes: one of them tells, and
+			 * where it does all are looked at. */
+			p->foreign_stop |= foreign;
+			if (u->process)
+				look = foreign;
+		}
+		if (stopped[i])
+			p->paused_ns[i] = shutter_now() - since[i];
+	}
+}
+
+/* Whether all that was frozen stands still; waits up to a point in time. */
+static bool settled(struct shutter_plan *p, const int *stopped, int64_t until)
+{
+	for (int i = 0; i < p->jobs; i++) {
+		for (int n = 0; n < stopped[i]; n++) {
+			const struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
+			int rc = 0;
+
+			while (!u->process && !(rc = pause_settled(u->unit))) {
+				if (shutter_now() > until)
+					return false;
+				sleep_until(shutter_now() + SETTLE_STEP);
+			}
+			if (!u->process && rc < 0) {
+				p->outcome = SHUTTER_GONE;
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+/* The region in which one job runs alone. A cgroup that is not frozen at its end, as with a task
+ * that waits for a dead file server, spoils the block. */
+static bool measure_alone(struct shutter_plan *p, const int *stopped, int64_t since)
+{
+	settled(p, stopped, since + SETTLE_MAX);
+	if (p->outcome != SHUTTER_OK || !measure(p, SHUTTER_DURING))
+		return false;
+	if (settled(p, stopped, 0))
+		return true;
+	if (p->outcome == SHUTTER_OK)
+		p->outcome = SHUTTER_UNSETTLED;
+	return false;
+}
+
+/* The guard came first: the stop was over when it fired, whenever we came to notice. */
+static void overdue(struct shutter_plan *p, int64_t start, int64_t fired)
+{
+	p->outcome = SHUTTER_OVERDUE;
+	if (fired - start >= p->stop_ns || fired < start)
+		return;
+	p->stop_ns = fired - start;
+	for (int i = 0; i < p->jobs; i++)
+		if (p->paused_ns[i] > p->stop_ns)
+			p->paused_ns[i] = p->stop_ns;
+}
+
+/* Algorithm 2. */
+static bool shutter_core(struct shutter *s, struct shutter_plan *p)
+{
+	int stopped[SHUTTER_MAX_JOBS] = {0};
+	int64_t since[SHUTTER_MAX_JOBS] = {0}, start;
+	uint32_t fired = s->held->fired;
+	bool ok = true;
+
+	if (!guard_alive(s->guard)) {
+		p->outcome = SHUTTER_NO_GUARD;
+		return false;
+	}
+	start = shutter_now();
+	if (guard_deadline(s->guard, start + shutter_deadline_ns(p->shutter_ns))) {
+		p->outcome = SHUTTER_NO_GUARD;
+		return false;
+	}
+	for (int i = 0; i < p->jobs && ok; i++) {
+		const struct shutter_job *j = &p->job[i];
+
+		if (i == p->lone)
+			continue;
+		since[i] = shutter_now();
+		for (int n = 0; n < j->units && ok; n++) {
+			if (!pause_stop(p->unit[j->first_unit + n].unit)) {
+				stopped[i]++;
+				continue;
+			}
+			p->outcome = errno == EBUSY ? SHUTTER_STOPPED : SHUTTER_GONE;
+			ok = false;
+		}
+	}
+	ok = ok && measure_alone(p, stopped, start);
+	resume_others(p, stopped, since);
+	guard_deadline(s->guard, 0);
+	p->stop_ns = shutter_now() - start;
+	if (s->held->fired != fired)
+		overdue(p, start, (int64_t)s->held->fired_ns);
+	else if (ok && p->foreign_stop)
+		p->outcome = SHUTTER_STOPPED;
+	return p->outcome == SHUTTER_OK;
+}
+
+/* The shutter's own time is never taken from the job that is measured: it runs on the others'
+ * cores, whose windows do not count in this block. */
+static void step_aside(struct shutter *s, const struct shutter_job *j)
+{
+	bool pin = CPU_COUNT(&j->elsewhere) > 0;
+
+	if (!pin && !s->pinned)
+		return;
+	if (pin && sched_setaffinity(0, sizeof(cpu_set_t), &j->elsewhere))
+		pin = false;
+	if (!pin)
+		sched_setaffinity(0, sizeof(cpu_set_t), &s->allowed);
+	s->pinned = pin;
+}
+
+/* The measured job after the last one in the order of the plan; -1 where none has counters. */
+static int next_lone(const struct shutter *s, const struct shutter_plan *p)
+{
+	int from = 0;
+
+	for (int i = 0; i < p->jobs; i++)
+		if (p->job[i].job_id == s->turn)
+			from = i + 1;
+	for (int n = 0; n < p->jobs; n++)
+		if (p->job[(from + n) % p->jobs].measured)
+			return (from + n) % p->jobs;
+	return -1;
+}
+
+/* The body of Algorithm 3's loop, without its sleep. */
+static void run_block(struct shutter *s, struct shutter_plan *p)
+{
+	p->outcome = SHUTTER_OK;
+	p->block = s->block++;
+	p->foreign_stop = false;
+	p->stop_ns = 0;
+	memset(p->paused_ns, 0, sizeof(p->paused_ns));
+	memset(p->boundaries, 0, sizeof(p->boundaries));
+	s->turn = p->job[p->lone].job_id;
+	step_aside(s, &p->job[p->lone]);
+	if (!measure(p, SHUTTER_BEFORE))
+		return;
+	if (stopped_by_others(p)) {
+		p->outcome = SHUTTER_STOPPED;
+		return;
+	}
+	if (shutter_core(s, p))
+		measure(p, SHUTTER_AFTER);
+}
+
+/* P, give or take a tenth, so that it cannot lock in with a program's own rhythm. */
+static int64_t jittered(struct shutter *s, int64_t period)
+{
+	s->random ^= s->random << 13;
+	s->random ^= s->random >> 7;
+	s->random ^= s->random << 17;
+	return period - period / 10 + (int64_t)(s->random % (uint64_t)(period / 5 + 1));
+}
+
+static void *shutter_main(void *arg)
+{
+	struct shutter *s = arg;
+	struct sched_param param = {.sched_priority = SHUTTER_PRIORITY};
+	const uint64_t one = 1;
+
+	pthread_setname_np(pthread_self(), "poppad-shutter");
+	if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &param))
+		plog_warn("no real-time priority: degradations will read too high");
+	if (held_live(s->held))
+		plog_error("cannot take the lock that the guard watches: %s", strerror(errno));
+	pthread_mutex_lock(&s->lock);
+	s->living = true;
+	pthread_cond_broadcast(&s->changed);
+	while (!s->quit) {
+		struct shutter_plan *p = s->plan;
+		int lone = p && p->jobs > 1 && p->period_ns ? next_lone(s, p) : -1;
+
+		if (lone < 0 || p->finished) {
+			if (lone < 0)
+				s->next_ns = 0;
+			pthread_cond_wait(&s->changed, &s->lock);
+			continue;
+		}
+		if (!s->next_ns)
+			s->next_ns = shutter_now() + jittered(s, p->period_ns);
+		if (shutter_now() < s->next_ns) {
+			struct timespec t = {s->next_ns / NS_PER_S, s->next_ns % NS_PER_S};
+
+			pthread_cond_timedwait(&s->changed, &s->lock, &t);
+			continue;
+		}
+		p->lone = lone;
+		run_block(s, p);
+		s->next_ns = shutter_now() + jittered(s, p->period_ns);
+		p->finished = true;
+		if (write(s->notify_fd, &one, sizeof(one)) < 0)
+			plog_error("cannot wake the main thread: %s", strerror(errno));
+	}
+	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&s->held->alive);
+	return NULL;
+}
+
+struct shutter *shutter_start(
+	struct held_file *held, struct guard *guard, int *notify_fd, struct errmsg *err)
+{
+	struct shutter *s = calloc(1, sizeof(*s));
+	pthread_mutexattr_t ma;
+	pthread_condattr_t ca;
+	pthread_attr_t ta;
+	int rc;
+
+	if (!s) {
+		errmsg_set(err, "out of memory");
+		return NULL;
+	}
+	s->held = held;
+	s->guard = guard;
+	s->random = (uint64_t)shutter_now() | 1;
+	sched_getaffinity(0, sizeof(s->allowed), &s->allowed);
+	s->notify_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	pthread_mutexattr_init(&ma);
+	pthread_mutexattr_setprotocol(&ma, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&s->lock, &ma);
+	pthread_mutexattr_destroy(&ma);
+	pthread_condattr_init(&ca);
+	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->changed, &ca);
+	pthread_condattr_destroy(&ca);
+	pthread_attr_init(&ta);
+	pthread_attr_setstacksize(&ta, STACK_SIZE);
+	rc = s->notify_fd < 0 ? errno : pthread_create(&s->thread, &ta, shutter_main, s);
+	pthread_attr_destroy(&ta);
+	if (rc) {
+		errmsg_set(err, "cannot start the shutter thread: %s", strerror(rc));
+		if (s->notify_fd >= 0)
+			close(s->notify_fd);
+		free(s);
+		return NULL;
+	}
+	/* A guard started from here on finds the lock taken. */
+	pthread_mutex_lock(&s->lock);
+	while (!s->living)
+		pthread_cond_wait(&s->changed, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	pthread_getcpuclockid(s->thread, &s->cpu_clock);
+	*notify_fd = s->notify_fd;
+	return s;
+}
+
+struct shutter_plan *shutter_publish(struct shutter *s, struct shutter_plan *next)
+{
+	struct shutter_plan *old;
+
+	pthread_mutex_lock(&s->lock);
+	old = s->plan;
+	s->plan = next;
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	return old;
+}
+
+void shutter_lock(struct shutter *s)
+{
+	pthread_mutex_lock(&s->lock);
+}
+
+void shutter_unlock(struct shutter *s)
+{
+	pthread_mutex_unlock(&s->lock);
+}
+
+struct shutter_plan *shutter_take(struct shutter *s)
+{
+	struct shutter_plan *p;
+	uint64_t n;
+
+	while (read(s->notify_fd, &n, sizeof(n)) > 0)
+		;
+	pthread_mutex_lock(&s->lock);
+	p = s->plan && s->plan->finished ? s->plan : NULL;
+	pthread_mutex_unlock(&s->lock);
+	return p;
+}
+
+void shutter_done(struct shutter *s)
+{
+	pthread_mutex_lock(&s->lock);
+	if (s->plan)
+		s->plan->finished = false;
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+int64_t shutter_cpu_ns(const struct shutter *s)
+{
+	struct timespec t = {0};
+
+	clock_gettime(s->cpu_clock, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+struct shutter_plan *shutter_stop(struct shutter *s)
+{
+	struct shutter_plan *p;
+
+	pthread_mutex_lock(&s->lock);
+	s->quit = true;
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	p = s->plan;
+	close(s->notify_fd);
+	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+	return p;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The shutter: measures all jobs, stops all but one, measures that one, resumes (Algorithms 1-3).
+ */
+#ifndef POPPA_SHUTTER_H
+#define POPPA_SHUTTER_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/errmsg.h"
+#include "poppa/counter.h"
+#include "poppa/estimator.h"
+#include "poppa/guardctl.h"
+#include "poppa/pause.h"
+#include "poppa/shutterlog.h"
+
+#define SHUTTER_MAX_JOBS 16
+
+/* What became of a block. */
+enum shutter_outcome {
+	SHUTTER_OK,
+	SHUTTER_GONE,    /* a task or step ended meanwhile */
+	SHUTTER_STOPPED, /* somebody else had stopped or frozen a co-runner, or did so meanwhile */
+	SHUTTER_UNSETTLED, /* a cgroup did not freeze in time */
+	SHUTTER_NO_GUARD,  /* nobody would resume after us */
+	SHUTTER_OVERDUE,   /* the guard had to resume */
+	SHUTTER_COUNTER,   /* a counter could not be read */
+	SHUTTER_OUTCOMES
+};
+
+const char *shutter_outcome_name(enum shutter_outcome o);
+
+struct shutter_task {
+	struct counter *counter;
+	pid_t pid;
+};
+
+struct shutter_unit {
+	struct pause_unit *unit;
+	int task; /* of a process whose progress is counted: index of plan->task; else -1 */
+	bool process;
+};
+
+struct shutter_job {
+	uint32_t job_id, restart;
+	bool measured; /* has counters: gets turns of running alone */
+	int first_task, tasks;
+	int first_unit, units;
+	cpu_set_t elsewhere; /* where the shutter may run without taking time from this job; empty =
+				anywhere */
+};
+
+/*
+ * What to do and what was read: built by the main thread, then the shutter's until
+ * shutter_publish() gives it back. Counters and units stay the main thread's own and must outlive
+ * the plan.
+ */
+struct shutter_plan {
+	int64_t period_ns, shutter_ns;
+	int windows;
+	int jobs, tasks, units;
+	struct shutter_job job[SHUTTER_MAX_JOBS];
+	struct shutter_task *task;
+	struct shutter_unit *unit;
+
+	/* The last block: valid while finished is set, until shutter_done(). */
+	bool finished;
+	enum shutter_outcome outcome;
+	uint64_t block;
+	int lone;          /* index of job[] */
+	bool foreign_stop; /* somebody stopped a co-runner while we held it */
+	int64_t stop_ns;   /* first stop call to last resume call; 0 = none stopped */
+	int64_t paused_ns[SHUTTER_MAX_JOBS]; /* likewise for each job */
+	int boundaries[SHUTTER_REGIONS];     /* readings taken: windows + 1 when complete */
+	int64_t *when;                       /* [region][boundary][job], CLOCK_MONOTONIC */
+	struct counter_sample *sample;       /* [region][boundary][task] */
+};
+
+/* Room for that many of each; all else zero. NULL with ENOMEM. */
+struct shutter_plan *shutter_plan_new(int tasks, int units, int windows);
+void shutter_plan_free(struct shutter_plan *p);
+
+/* The block as the estimator takes it, summed over the tasks of the lone job. */
+void shutter_plan_block(const struct shutter_plan *p, struct est_block *out);
+/* Appends its rows, one a task and sub-window. */
+void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w);
+
+struct shutter;
+
+/*
+ * Starts the shutter thread (SCHED_FIFO), idle until a plan is published. *notify_fd is an eventfd
+ * that becomes readable after each block. held and guard must outlive it. NULL with err.
+ */
+struct shutter *shutter_start(
+	struct held_file *held, struct guard *guard, int *notify_fd, struct errmsg *err);
+
+/*
+ * Gives the thread a new plan (NULL: be idle) and returns the old one, in which a block may have
+ * finished that nobody has taken yet. Waits for the end of a block under way, so nothing stays
+ * stopped across the call.
+ */
+struct shutter_plan *shutter_publish(struct shutter *s, struct shutter_plan *next);
+
+/* Between these two no block runs: for what must not happen within one. */
+void shutter_lock(struct shutter *s);
+void shutter_unlock(struct shutter *s);
+
+/* The plan with a finished block in it, or NULL; the next block waits for shutter_done(). */
+struct shutter_plan *shutter_take(struct shutter *s);
+void shutter_done(struct shutter *s);
+
+/* CPU time of the thread so far, ns. */
+int64_t shutter_cpu_ns(const struct shutter *s);
+
+/* Ends the thread after the block under way; returns the plan. */
+struct shutter_plan *shutter_stop(struct shutter *s);
+
+/* How long a job may at most stay stopped before the guard steps in. */
+int64_t shutter_deadline_ns(int64_t shutter_ns);
+
+/* CLOCK_MONOTONIC. */
+int64_t shutter_now(void);
+
+#endif

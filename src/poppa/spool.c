@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keeps checkpoints and records in files, one a job and run. */
+#include "poppa/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fsio.h"
+#include "common/log.h"
+
+#define MAX_FILE (1024 * 1024)
+
+int spool_open(struct spool *s, const char *dir, struct errmsg *err)
+{
+	snprintf(s->state_dir, sizeof(s->state_dir), "%s/state", dir);
+	snprintf(s->record_dir, sizeof(s->record_dir), "%s/records", dir);
+	if (fsio_mkdirs(s->state_dir, 0700, err) || fsio_mkdirs(s->record_dir, 0700, err))
+		return -1;
+	return 0;
+}
+
+struct path {
+	char text[PATH_MAX + 32];
+};
+
+static const char *path_of(struct path *p, const char *dir, uint32_t job_id, uint32_t restart)
+{
+	snprintf(p->text, sizeof(p->text), "%s/%u.%u", dir, job_id, restart);
+	return p->text;
+}
+
+static int write_json(const char *path, const json_t *json, int durable, struct errmsg *err)
+{
+	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	int rc;
+
+	if (!text)
+		return errmsg_set(err, "cannot write %s: out of memory", path);
+	rc = fsio_write(path, text, strlen(text), 0600, durable, err);
+	free(text);
+	return rc;
+}
+
+static json_t *read_json(const char *path, struct errmsg *err)
+{
+	size_t len;
+	char *text = fsio_read(path, MAX_FILE, &len, err);
+	json_error_t why;
+	json_t *json;
+
+	if (!text)
+		return NULL;
+	json = json_loadb(text, len, 0, &why);
+	free(text);
+	if (!json) {
+		errmsg_set(err, "%s: %s", path, why.text);
+		errno = EINVAL;
+	}
+	return json;
+}
+
+int spool_checkpoint(const struct spool *s, uint32_t job_id, uint32_t restart, const json_t *state,
+	struct errmsg *err)
+{
+	struct path path;
+
+	return write_json(path_of(&path, s->state_dir, job_id, restart), state, 0, err);
+}
+
+json_t *spool_restore(const struct spool *s, uint32_t job_id, uint32_t restart, struct errmsg *err)
+{
+	struct path path;
+
+	return read_json(path_of(&path, s->state_dir, job_id, restart), err);
+}
+
+void spool_forget(const struct spool *s, uint32_t job_id, uint32_t restart)
+{
+	struct path path;
+
+	unlink(path_of(&path, s->state_dir, job_id, restart));
+}
+
+/* Exactly JOBID.RESTART. */
+static bool take_name(const char *name, uint32_t *job_id, uint32_t *restart)
+{
+	char again[32];
+
+	if (sscanf(name, "%u.%u", job_id, restart) != 2)
+		return false;
+	snprintf(again, sizeof(again), "%u.%u", *job_id, *restart);
+	return !strcmp(name, again);
+}
+
+void spool_each(const struct spool *s, spool_fn fn, void *arg)
+{
+	DIR *d = opendir(s->state_dir);
+	struct dirent *e;
+	uint32_t job, restart;
+
+	while (d && (e = readdir(d)))
+		if (take_name(e->d_name, &job, &restart))
+			fn(job, restart, arg);
+	if (d)
+		closedir(d);
+}
+
+int spool_record(const struct spool *s, const struct ledger_record *r, struct errmsg *err)
+{
+	json_t *json = record_to_json(r);
+	struct path path;
+	int rc = write_json(path_of(&path, s->record_dir, r->job_id, r->restart), json, 1, err);
+
+	json_decref(json);
+	return rc;
+}
+
+static void set_aside(const char *path, const char *suffix)
+{
+	char to[PATH_MAX + NAME_MAX + 16];
+
+	snprintf(to, sizeof(to), "%s.%s", path, suffix);
+	if (rename(path, to))
+		plog_error("cannot rename %s: %s", path, strerror(errno));
+}
+
+static int read_record(const char *path, struct ledger_record *r)
+{
+	struct errmsg err = {""};
+	json_t *json = read_json(path, &err);
+	int rc = -1;
+
+	if (json)
+		rc = record_from_json(json, r, &err);
+	else if (errno != EINVAL)
+		return -1; /* gone, or unreadable for now */
+	json_decref(json);
+	if (rc) {
+		plog_error("%s is no record and is set aside: %s", path, err.text);
+		set_aside(path, "bad");
+	}
+	return rc;
+}
+
+static int only_records(const struct dirent *e)
+{
+	uint32_t job, restart;
+
+	return take_name(e->d_name, &job, &restart);
+}
+
+int spool_records(const struct spool *s, struct ledger_record *r, int max, struct errmsg *err)
+{
+	struct dirent **list;
+	int n = scandir(s->record_dir, &list, only_records, versionsort), count = 0;
+
+	if (n < 0)
+		return errmsg_set(err, "cannot read %s: %s", s->record_dir, strerror(errno));
+	for (int i = 0; i < n; i++) {
+		char path[PATH_MAX + NAME_MAX + 2];
+
+		snprintf(path, sizeof(path), "%s/%s", s->record_dir, list[i]->d_name);
+		if (count < max && !read_record(path, &r[count]))
+			count++;
+		free(list[i]);
+	}
+	free(list);
+	return count;
+}
+
+void spool_acked(const struct spool *s, const struct ledger_record *r)
+{
+	struct ledger_record now;
+	struct path path;
+
+	path_of(&path, s->record_dir, r->job_id, r->restart);
+	if (!read_record(path.text, &now) && now.seq <= r->seq)
+		unlink(path.text);
+}
+
+void spool_refused(const struct spool *s, const struct ledger_record *r)
+{
+	struct path path;
+
+	set_aside(path_of(&path, s->record_dir, r->job_id, r->restart), "refused");
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What must outlive poppad: checkpoints of running jobs and records the ledger has not acked. */
+#ifndef POPPA_SPOOL_H
+#define POPPA_SPOOL_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <jansson.h>
+
+#include "accounting/record.h"
+#include "common/errmsg.h"
+
+struct spool {
+	char state_dir[PATH_MAX];  /* checkpoints: JOBID.RESTART */
+	char record_dir[PATH_MAX]; /* final records not yet acked: JOBID.RESTART */
+};
+
+/* Makes dir/state and dir/records (0700). 0, or -1 with err. */
+int spool_open(struct spool *s, const char *dir, struct errmsg *err);
+
+/* Replaces the checkpoint; not synced to disk each time: at worst the last one is lost. */
+int spool_checkpoint(const struct spool *s, uint32_t job_id, uint32_t restart, const json_t *state,
+	struct errmsg *err);
+/* New reference, or NULL with err; errno ENOENT where there is none. */
+json_t *spool_restore(const struct spool *s, uint32_t job_id, uint32_t restart, struct errmsg *err);
+void spool_forget(const struct spool *s, uint32_t job_id, uint32_t restart);
+
+/* Calls fn for every checkpoint there is. */
+typedef void (*spool_fn)(uint32_t job_id, uint32_t restart, void *arg);
+void spool_each(const struct spool *s, spool_fn fn, void *arg);
+
+/* Stores a record durably: on return it survives a power cut. 0, or -1 with err. */
+int spool_record(const struct spool *s, const struct ledger_record *r, struct errmsg *err);
+
+/*
+ * Reads at most max stored records, those of the lowest job ids first. A file that is no record is
+ * renamed to NAME.bad and logged, so that it is neither lost nor in the way. Returns how many, or
+ * -1 with err.
+ */
+int spool_records(const struct spool *s, struct ledger_record *r, int max, struct errmsg *err);
+
+/* Drops a record that was acked, unless the one in the spool is newer by now. */
+void spool_acked(const struct spool *s, const struct ledger_record *r);
+
+/* Keeps a record that the ledger refused, out of the way, as NAME.refused. */
+void spool_refused(const struct spool *s, const struct ledger_record *r);
+
+#endif
