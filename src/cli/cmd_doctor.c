@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* poppa doctor: is this node or controller set up right. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "accounting/client.h"
+#include "accounting/wire.h"
+#include "cli/cli.h"
+#include "cli/doctor.h"
+
+static const char *const verdict_names[] = {"OK", "WARN", "FAIL"};
+static const char *const verdict_keys[] = {"ok", "warn", "fail"};
+
+static const struct argp_option option_table[] = {
+	{"node", 'N', "NAME", 0, "Slurm's name of the node, where several share the host", 0},
+	{"conf", 'c', "FILE", 0, "Read this poppa.conf", 0}, CLI_JSON_OPTION, {0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct doctor *d = state->input;
+
+	switch (key) {
+	case 'N':
+		d->node = arg;
+		return 0;
+	case 'c':
+		d->conf_path = arg;
+		return 0;
+	case CLI_OPT_JSON:
+		d->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		cli_usage_error("\"%s\" is too much: only options are taken", arg);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *check, const char *mend,
+	const char *fmt, ...)
+{
+	char detail[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(detail, sizeof(detail), fmt, ap);
+	va_end(ap);
+	d->count[verdict]++;
+	json_array_append_new(
+		d->checks, json_pack("{s:s, s:s, s:s, s:s?}", "check", check, "status",
+				   verdict_keys[verdict], "detail", detail, "mend", mend));
+	if (d->json)
+		return;
+	printf("%-4s  %-22s %s", verdict_names[verdict], check, detail);
+	if (mend)
+		printf(" -> %s", mend);
+	putchar('\n');
+}
+
+static void check_conf(struct doctor *d)
+{
+	struct errmsg err;
+
+	d->conf_good = nodeconf_load(d->conf_path, &d->conf, &err) == 0;
+	if (!d->conf_good) {
+		doctor_say(d, DOCTOR_FAIL, "poppa.conf", "correct that line, see poppa.conf(5)",
+			"%s", err.text);
+		nodeconf_defaults(&d->conf);
+	} else if (access(d->conf_path, F_OK)) {
+		doctor_say(d, DOCTOR_OK, "poppa.conf", NULL, "no %s: defaults hold", d->conf_path);
+	} else {
+		doctor_say(d, DOCTOR_OK, "poppa.conf", NULL, "%s is good", d->conf_path);
+	}
+}
+
+static void check_munge(struct doctor *d)
+{
+	struct wire_auth munge = wire_munge(d->conf.munge_socket);
+	json_t *sent = json_pack("{s:s}", "op", "doctor"), *back = NULL;
+	struct errmsg err;
+	uid_t from;
+	char *line = wire_encode(&munge, sent, geteuid(), &err);
+
+	if (line)
+		back = wire_decode(&munge, line, strlen(line), &from, &err);
+	if (back && json_equal(sent, back) && from == geteuid())
+		doctor_say(d, DOCTOR_OK, "munge", NULL, "seals and opens credentials");
+	else
+		doctor_say(d, DOCTOR_FAIL, "munge",
+			"start munged with the cluster's key; set MungeSocket in poppa.conf if its "
+			"socket is not the default one",
+			"%s", err.text);
+	free(line);
+	json_decref(back);
+	json_decref(sent);
+}
+
+static void check_ledger(struct doctor *d)
+{
+	struct client client;
+	struct errmsg err;
+	json_t *status;
+
+	if (!d->settings_good || (!*d->settings.ledger_host && !*d->controllers)) {
+		doctor_say(d, DOCTOR_WARN, "ledger",
+			"see the lines above; or set poppa_ledger=HOST in PrEpParameters",
+			"not asked: where it is is not known");
+		return;
+	}
+	if (client_init(&client, &d->settings, &d->conf, d->controllers, &err)) {
+		doctor_say(d, DOCTOR_FAIL, "ledger", "correct poppa_ledger in PrEpParameters", "%s",
+			err.text);
+		return;
+	}
+	status = client_status(&client, &err);
+	if (status)
+		doctor_say(d, DOCTOR_OK, "ledger", NULL, "poppa-ledgerd answers at %s:%d",
+			client.host, client.port);
+	else
+		doctor_say(d, DOCTOR_FAIL, "ledger",
+			"start poppa-ledgerd there, open its port, and check poppa_ledger in "
+			"PrEpParameters; until then nodes keep their records",
+			"%s", err.text);
+	json_decref(status);
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	static const struct argp argp = {.options = option_table,
+		.parser = parse_option,
+		.doc = "Checks whether this node or controller is set up right: one line a check, "
+		       "with what to do where it is not. Run as root it sees more. Exit status 1 "
+		       "when a check fails; warnings do not count."};
+	struct doctor d = {.json = false};
+
+	cli_parse(&argp, argc, argv, &d);
+	if (!d.conf_path)
+		d.conf_path = nodeconf_path(d.conf_path_buf, sizeof(d.conf_path_buf));
+	d.checks = json_array();
+	check_conf(&d);
+	doctor_slurm(&d);
+	check_munge(&d);
+	check_ledger(&d);
+	doctor_node(&d);
+	if (d.json) {
+		int rc = cli_print_json(json_pack("{s:o, s:i, s:i, s:i}", "checks", d.checks,
+			verdict_keys[DOCTOR_OK], d.count[DOCTOR_OK], verdict_keys[DOCTOR_WARN],
+			d.count[DOCTOR_WARN], verdict_keys[DOCTOR_FAIL], d.count[DOCTOR_FAIL]));
+
+		return rc ? rc : d.count[DOCTOR_FAIL] ? CLI_FAILURE : CLI_OK;
+	}
+	json_decref(d.checks);
+	return d.count[DOCTOR_FAIL] ? CLI_FAILURE : CLI_OK;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* poppa overhead: what shutters cost, by the thesis' model. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "common/units.h"
+#include "poppa/overhead.h"
+
+#define MAX_JOBS 1024
+
+struct options {
+	bool json, has_jobs, has_shutter, has_period;
+	int64_t jobs, shutter_ns, period_ns;
+};
+
+static const struct argp_option option_table[] = {
+	{"jobs", 'n', "N", 0, "Jobs that share the node", 0},
+	{"shutter", 's', "TIME", 0, "Shutter length S, such as 3200us", 0},
+	{"period", 'p', "TIME", 0, "Period P between shutters, such as 200ms", 0}, CLI_JSON_OPTION,
+	{0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	struct errmsg err;
+
+	switch (key) {
+	case 'n':
+		if (units_parse_int(arg, 1, MAX_JOBS, &o->jobs, &err))
+			cli_usage_error("--jobs: %s", err.text);
+		o->has_jobs = true;
+		return 0;
+	case 's':
+		if (units_parse_duration(arg, &o->shutter_ns, &err))
+			cli_usage_error("--shutter: %s", err.text);
+		o->has_shutter = true;
+		return 0;
+	case 'p':
+		if (units_parse_duration(arg, &o->period_ns, &err))
+			cli_usage_error("--period: %s", err.text);
+		o->has_period = true;
+		return 0;
+	case CLI_OPT_JSON:
+		o->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		cli_usage_error("\"%s\" is too much: only options are taken", arg);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int cmd_overhead(int argc, char **argv)
+{
+	static const struct argp argp = {.options = option_table,
+		.parser = parse_option,
+		.doc = "Time that jobs spend stopped by shutters, and how much longer they take "
+		       "(thesis, equations 3.9 and 3.10)."};
+	struct options o = {.json = false};
+	struct overhead result;
+	struct errmsg err;
+	char loop[32];
+
+	cli_parse(&argp, argc, argv, &o);
+	if (!o.has_jobs || !o.has_shutter || !o.has_period)
+		cli_usage_error("--jobs, --shutter and --period are all needed, such as "
+				"--jobs 2 --shutter 3200us --period 200ms");
+	if (overhead_model(o.jobs, o.shutter_ns, o.period_ns, &result, &err))
+		cli_usage_error("%s", err.text);
+	if (o.json)
+		return cli_print_json(json_pack("{s:I, s:f, s:f, s:f, s:f, s:f}", "jobs",
+			(json_int_t)o.jobs, "shutter_s", (double)o.shutter_ns / 1e9, "period_s",
+			(double)o.period_ns / 1e9, "paused_fraction", result.paused_fraction,
+			"dilation", result.dilation, "loop_s", (double)result.loop_ns / 1e9));
+	printf("held stopped        %.4f %% of the time\n", 100 * result.paused_fraction);
+	printf("run time            %.6f times that without shutters\n", result.dilation);
+	printf("every job measured  once in %s\n",
+		units_format_duration(result.loop_ns, loop, sizeof(loop)));
+	return CLI_OK;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* poppa price: what a co-located job is charged. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "accounting/price.h"
+#include "cli/cli.h"
+#include "common/units.h"
+
+/* Amounts are worked out in millionths of an SU; a bill itself is a whole number. */
+#define MICRO 1e6
+#define MAX_RAW 1e12
+
+struct options {
+	bool json, has_raw, has_degradation;
+	double raw, degradation, paused;
+	enum price_policy policy;
+};
+
+static const struct argp_option option_table[] = {
+	{"raw", 'r', "SU", 0, "What Slurm charges without a discount", 0},
+	{"degradation", 'd', "D", 0, "Degradation from 0 to 1, such as 0.2", 0},
+	{"paused-fraction", 'z', "Z", 0, "Share of the run time that the job was held stopped (0)",
+		0},
+	{"policy", 'p', "NAME", 0, "thesis (default), solo or none", 0}, CLI_JSON_OPTION, {0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	struct errmsg err;
+
+	switch (key) {
+	case 'r':
+		if (units_parse_double(arg, 0, MAX_RAW, &o->raw, &err))
+			cli_usage_error("--raw: %s", err.text);
+		o->has_raw = true;
+		return 0;
+	case 'd':
+		/* A measurement around 0 can come out below it; the price takes it as 0. */
+		if (units_parse_double(arg, -1, 1, &o->degradation, &err))
+			cli_usage_error("--degradation: %s", err.text);
+		o->has_degradation = true;
+		return 0;
+	case 'z':
+		if (units_parse_double(arg, 0, 1, &o->paused, &err))
+			cli_usage_error("--paused-fraction: %s", err.text);
+		return 0;
+	case 'p':
+		if (price_policy_parse(arg, &o->policy, &err))
+			cli_usage_error("--policy: %s", err.text);
+		return 0;
+	case CLI_OPT_JSON:
+		o->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		cli_usage_error("\"%s\" is too much: only options are taken", arg);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int cmd_price(int argc, char **argv)
+{
+	static const struct argp argp = {.options = option_table,
+		.parser = parse_option,
+		.doc = "What a co-located job is charged. Policy thesis charges "
+		       "SU * (1-Z) * (1-D)^2, solo SU * (1-Z) * (1-D), none SU."};
+	struct options o = {.policy = PRICE_THESIS};
+	double charged, discount;
+
+	cli_parse(&argp, argc, argv, &o);
+	if (!o.has_raw || !o.has_degradation)
+		cli_usage_error("--raw and --degradation are both needed, such as --raw 1000 "
+				"--degradation 0.2");
+	charged = (double)price_charge(
+			  o.policy, (uint64_t)llround(o.raw * MICRO), o.degradation, o.paused) /
+		  MICRO;
+	discount = o.raw > 0 ? 1 - charged / o.raw : 0;
+	if (o.json)
+		return cli_print_json(json_pack("{s:f, s:f, s:f, s:s}", "raw", o.raw, "charged",
+			charged, "discount", discount, "policy", price_policy_name(o.policy)));
+	printf("raw       %.3f SU\ncharged   %.3f SU\ndiscount  %.2f %%\npolicy    %s\n", o.raw,
+		charged, 100 * discount, price_policy_name(o.policy));
+	return CLI_OK;
+}

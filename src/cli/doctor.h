@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the checks of "poppa doctor" share. */
+#ifndef POPPA_CLI_DOCTOR_H
+#define POPPA_CLI_DOCTOR_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <jansson.h>
+
+#include "common/nodeconf.h"
+#include "common/settings.h"
+
+enum doctor_verdict { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL };
+
+struct doctor {
+	bool json;
+	const char *node, *conf_path;
+	char conf_path_buf[PATH_MAX];
+	bool conf_good;
+	struct nodeconf conf;
+	bool settings_good;
+	struct poppa_settings settings;
+	char controllers[1024]; /* SlurmctldHost of the running Slurm; empty = unknown */
+	bool is_node;           /* slurmd or poppad runs here */
+	char node_name[256];    /* empty = unknown */
+	int count[3];           /* by verdict */
+	json_t *checks;
+};
+
+/*
+ * Records (and unless JSON is wanted prints) the outcome of one check. mend is what to do about it,
+ * NULL with DOCTOR_OK.
+ */
+void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *check, const char *mend,
+	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* The running Slurm's settings, by "scontrol show config". */
+void doctor_slurm(struct doctor *d);
+
+/* poppad, its guard and what this host's kernel lets it do. */
+void doctor_node(struct doctor *d);
+
+#endif

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What src/cli builds: the poppa command, one file a subcommand.
+bin_PROGRAMS += poppa
+poppa_SOURCES = \
+	src/cli/cli.c \
+	src/cli/cli.h \
+	src/cli/cmd_doctor.c \
+	src/cli/cmd_estimate.c \
+	src/cli/cmd_lanes.c \
+	src/cli/cmd_overhead.c \
+	src/cli/cmd_price.c \
+	src/cli/cmd_status.c \
+	src/cli/daemon.c \
+	src/cli/daemon.h \
+	src/cli/doctor.h \
+	src/cli/doctor_node.c \
+	src/cli/doctor_slurm.c \
+	src/cli/poppa.c
+poppa_LDADD = \
+	libtopology.la \
+	libstriping.la \
+	libledger.la \
+	libpoppacore.la \
+	libpoppacommon.la \
+	$(JANSSON_LIBS) \
+	-lm
+dist_man_MANS += src/cli/poppa.1
