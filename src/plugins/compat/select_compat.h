@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The select plugin interface of each Slurm release: its functions, and how cores are excluded. */
+#ifndef POPPA_PLUGINS_SELECT_COMPAT_H
+#define POPPA_PLUGINS_SELECT_COMPAT_H
+
+#include "plugins/compat/slurm_compat.h"
+
+#include "src/common/job_resources.h"
+#include "src/common/select.h"
+
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(22, 5, 0) ||                                          \
+	SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+#error "select_stripe knows the select interface of Slurm 22.05 only"
+#endif
+
+/* Cores that a job must not get: one bitmap over all cores of the system, NULL for none. */
+typedef bitstr_t *compat_exc_t;
+
+/*
+ * Every function of the interface as X(result, name after "select_p_", parameters, arguments):
+ * those that are passed on as they are, and those that the wrapper looks at.
+ */
+#define SELECT_PASSED_ON(X)                                                                        \
+	X(int, state_save, (char *dir_name), (dir_name))                                           \
+	X(int, state_restore, (char *dir_name), (dir_name))                                        \
+	X(int, job_init, (List jobs), (jobs))                                                      \
+	X(int, job_begin, (job_record_t * job_ptr), (job_ptr))                                     \
+	X(int, job_ready, (job_record_t * job_ptr), (job_ptr))                                     \
+	X(int, job_signal, (job_record_t * job_ptr, int sig), (job_ptr, sig))                      \
+	X(int, job_suspend, (job_record_t * job_ptr, bool indf_susp), (job_ptr, indf_susp))        \
+	X(int, job_resume, (job_record_t * job_ptr, bool indf_susp), (job_ptr, indf_susp))         \
+	X(bitstr_t *, step_pick_nodes,                                                             \
+		(job_record_t * job_ptr, select_jobinfo_t * step_jobinfo, uint32_t node_count,     \
+			bitstr_t * *avail_nodes),                                                  \
+		(job_ptr, step_jobinfo, node_count, avail_nodes))                                  \
+	X(int, step_start, (step_record_t * step_ptr), (step_ptr))                                 \
+	X(int, step_finish, (step_record_t * step_ptr, bool killing_step),                         \
+		(step_ptr, killing_step))                                                          \
+	X(int, select_nodeinfo_pack,                                                               \
+		(select_nodeinfo_t * nodeinfo, buf_t * buffer, uint16_t protocol_version),         \
+		(nodeinfo, buffer, protocol_version))                                              \
+	X(int, select_nodeinfo_unpack,                                                             \
+		(select_nodeinfo_t * *nodeinfo, buf_t * buffer, uint16_t protocol_version),        \
+		(nodeinfo, buffer, protocol_version))                                              \
+	X(select_nodeinfo_t *, select_nodeinfo_alloc, (void), ())                                  \
+	X(int, select_nodeinfo_free, (select_nodeinfo_t * nodeinfo), (nodeinfo))                   \
+	X(int, select_nodeinfo_set_all, (void), ())                                                \
+	X(int, select_nodeinfo_get,                                                                \
+		(select_nodeinfo_t * nodeinfo, enum select_nodedata_type dinfo,                    \
+			enum node_states state, void *data),                                       \
+		(nodeinfo, dinfo, state, data))                                                    \
+	X(select_jobinfo_t *, select_jobinfo_alloc, (void), ())                                    \
+	X(int, select_jobinfo_free, (select_jobinfo_t * jobinfo), (jobinfo))                       \
+	X(int, select_jobinfo_set,                                                                 \
+		(select_jobinfo_t * jobinfo, enum select_jobdata_type data_type, void *data),      \
+		(jobinfo, data_type, data))                                                        \
+	X(int, select_jobinfo_get,                                                                 \
+		(select_jobinfo_t * jobinfo, enum select_jobdata_type data_type, void *data),      \
+		(jobinfo, data_type, data))                                                        \
+	X(select_jobinfo_t *, select_jobinfo_copy, (select_jobinfo_t * jobinfo), (jobinfo))        \
+	X(int, select_jobinfo_pack,                                                                \
+		(select_jobinfo_t * jobinfo, buf_t * buffer, uint16_t protocol_version),           \
+		(jobinfo, buffer, protocol_version))                                               \
+	X(int, select_jobinfo_unpack,                                                              \
+		(select_jobinfo_t * *jobinfo, buf_t * buffer, uint16_t protocol_version),          \
+		(jobinfo, buffer, protocol_version))                                               \
+	X(char *, select_jobinfo_sprint,                                                           \
+		(select_jobinfo_t * jobinfo, char *buf, size_t size, int mode),                    \
+		(jobinfo, buf, size, mode))                                                        \
+	X(char *, select_jobinfo_xstrdup, (select_jobinfo_t * jobinfo, int mode), (jobinfo, mode)) \
+	X(int, get_info_from_plugin,                                                               \
+		(enum select_plugindata_info dinfo, job_record_t * job_ptr, void *data),           \
+		(dinfo, job_ptr, data))                                                            \
+	X(int, update_node_config, (int index), (index))                                           \
+	X(bitstr_t *, resv_test,                                                                   \
+		(resv_desc_msg_t * resv_desc_ptr, uint32_t node_cnt, bitstr_t * avail_bitmap,      \
+			bitstr_t * *core_bitmap),                                                  \
+		(resv_desc_ptr, node_cnt, avail_bitmap, core_bitmap))
+
+#define SELECT_LOOKED_AT(X)                                                                        \
+	X(int, node_init, (void), ())                                                              \
+	X(int, job_test,                                                                           \
+		(job_record_t * job_ptr, bitstr_t * node_bitmap, uint32_t min_nodes,               \
+			uint32_t max_nodes, uint32_t req_nodes, uint16_t mode,                     \
+			List preemptee_candidates, List * preemptee_job_list, compat_exc_t exc),   \
+		(job_ptr, node_bitmap, min_nodes, max_nodes, req_nodes, mode,                      \
+			preemptee_candidates, preemptee_job_list, exc))                            \
+	X(int, job_expand, (job_record_t * from_job_ptr, job_record_t * to_job_ptr),               \
+		(from_job_ptr, to_job_ptr))                                                        \
+	X(int, job_resized, (job_record_t * job_ptr, node_record_t * node_ptr),                    \
+		(job_ptr, node_ptr))                                                               \
+	X(int, job_fini, (job_record_t * job_ptr), (job_ptr))                                      \
+	X(int, select_nodeinfo_set, (job_record_t * job_ptr), (job_ptr))                           \
+	X(int, reconfigure, (void), ())
+
+/* A copy that compat_exc_core() can add to; free with compat_exc_free(). */
+static inline compat_exc_t compat_exc_copy(compat_exc_t exc)
+{
+	uint32_t cores = cr_get_coremap_offset(node_record_count);
+
+	/* One of another size is a leftover of other nodes: it says nothing about these. */
+	return exc && bit_size(exc) == (bitoff_t)cores ? bit_copy(exc) : bit_alloc(cores);
+}
+
+static inline void compat_exc_core(compat_exc_t exc, int node, int core)
+{
+	bit_set(exc, cr_get_coremap_offset(node) + core);
+}
+
+static inline bool compat_exc_has(compat_exc_t exc, int node, int core)
+{
+	uint32_t bit = cr_get_coremap_offset(node) + core;
+
+	return exc && bit < (uint32_t)bit_size(exc) && bit_test(exc, bit);
+}
+
+static inline void compat_exc_free(compat_exc_t exc)
+{
+	bit_free(exc);
+}
+
+#endif

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* job_submit plugin: validates co-located jobs; every other job passes untouched. */
+#include "plugins/compat/slurm_compat.h"
+
+#include <dlfcn.h>
+
+#include "common/settings.h"
+#include "striping/colocate.h"
+#include "striping/lanes.h"
+#include "striping/request.h"
+
+SLURM_WEAK(default_part_loc)
+SLURM_WEAK(node_record_count)
+SLURM_WEAK(node_record_table_ptr)
+SLURM_WEAK(slurm_conf)
+
+const char plugin_name[] = "Submit policy of co-located jobs";
+const char plugin_type[] = "job_submit/colocate";
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg);
+int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr, uint32_t submit_uid);
+
+/* slurmctld calls one plugin function at a time, so these need no lock. */
+static struct poppa_settings settings;
+static char *settings_text;
+
+/* slurm.conf may change at any reconfigure; a bad text leaves the last good settings in force. */
+static int lane_count(void)
+{
+	struct errmsg err = {""};
+	const char *text = slurm_conf.prep_params ? slurm_conf.prep_params : "";
+
+	if (!settings_text)
+		settings_defaults(&settings);
+	if (!settings_text || strcmp(settings_text, text)) {
+		xfree(settings_text);
+		settings_text = xstrdup(text);
+		if (settings_parse(text, &settings, &err))
+			error("%s: PrEpParameters: %s; stripe_lanes=%d stays in force", plugin_type,
+				err.text, settings.stripe_lanes);
+	}
+	return settings.stripe_lanes;
+}
+
+/* The wrapper of select/cons_tres lies in the same directory as this plugin when it is in use. */
+static bool striping_loaded(void)
+{
+	static bool loaded;
+	char *path, *slash;
+	void *handle;
+	Dl_info self;
+
+	if (loaded || !dladdr(plugin_type, &self))
+		return loaded;
+	path = xstrdup(self.dli_fname);
+	slash = strrchr(path, '/');
+	if (slash) {
+		*slash = '\0';
+		xstrcat(path, "/select_cons_tres.so");
+		handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+		loaded = handle != NULL;
+		if (handle)
+			dlclose(handle);
+	}
+	xfree(path);
+	return loaded;
+}
+
+static int check_cluster(struct errmsg *err)
+{
+	if (xstrcmp(slurm_conf.select_type, "select/cons_tres"))
+		return errmsg_set(err,
+			"this cluster has SelectType=%s and lanes need select/cons_tres: submit "
+			"without the option",
+			slurm_conf.select_type ? slurm_conf.select_type : "(none)");
+	if (slurm_conf.select_type_param & CR_SOCKET)
+		return errmsg_set(err,
+			"this cluster hands out whole sockets (CR_Socket) and lanes are "
+			"made of cores: submit without the option");
+	if (!striping_loaded())
+		return errmsg_set(err,
+			"striping is not active on this cluster (its select_cons_tres.so "
+			"must come first in PluginDir): submit without the option");
+	return 0;
+}
+
+/* The value of COLOCATE; -1 where it is there more than once. */
+static int find_env(char **env, uint32_t size, uint32_t *at)
+{
+	const size_t len = strlen(COLOCATE_ENV);
+	int found = 0;
+
+	for (uint32_t i = 0; i < size; i++) {
+		if (!env[i] || strncmp(env[i], COLOCATE_ENV, len) ||
+			(env[i][len] != '=' && env[i][len] != '\0'))
+			continue;
+		if (found++)
+			return -1;
+		*at = i;
+	}
+	return found;
+}
+
+static int64_t number(uint64_t value, uint64_t no_val)
+{
+	return value == 0 || value >= no_val ? REQUEST_UNSET : (int64_t)value;
+}
+
+static int64_t number16(uint16_t value)
+{
+	return number(value, NO_VAL16);
+}
+
+static int64_t number32(uint32_t value)
+{
+	return number(value, NO_VAL);
+}
+
+static struct request_memory memory(uint64_t value)
+{
+	struct request_memory m = {MEMORY_UNSET, 0};
+
+	if (value < NO_VAL64) {
+		m.per = value & MEM_PER_CPU ? MEMORY_PER_CPU : MEMORY_PER_NODE;
+		m.mb = (int64_t)(value & ~MEM_PER_CPU);
+	}
+	return m;
+}
+
+static struct request_memory limit(uint64_t partition, uint64_t cluster)
+{
+	struct request_memory m = memory(partition);
+
+	if (m.per == MEMORY_UNSET || m.mb == 0)
+		m = memory(cluster);
+	return m;
+}
+
+static enum request_sharing sharing(uint16_t shared)
+{
+	switch (shared) {
+	case JOB_SHARED_NONE:
+		return SHARING_NONE;
+	case JOB_SHARED_OK:
+		return SHARING_CORES;
+	case JOB_SHARED_USER:
+		return SHARING_USER;
+	case JOB_SHARED_MCS:
+		return SHARING_MCS;
+	default:
+		return SHARING_DEFAULT;
+	}
+}
+
+/* Adds what a descriptor states to what is already known of the job. */
+static void read_desc(const job_desc_msg_t *d, struct request *r)
+{
+	const struct {
+		int64_t *field;
+		int64_t value;
+	} numbers[] = {
+		{&r->tasks, number32(d->num_tasks)},
+		{&r->tasks_per_node, number16(d->ntasks_per_node)},
+		{&r->tasks_per_socket, number16(d->ntasks_per_socket)},
+		{&r->tasks_per_core, number16(d->ntasks_per_core)},
+		{&r->cpus_per_task, number16(d->cpus_per_task)},
+		{&r->cpus, number32(d->min_cpus)},
+		{&r->cpus_per_node, number16(d->pn_min_cpus)},
+		{&r->cores_per_socket, number16(d->cores_per_socket)},
+		{&r->threads_per_core, number16(d->threads_per_core)},
+		{&r->min_nodes, number32(d->min_nodes)},
+		{&r->max_nodes, number32(d->max_nodes)},
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (numbers[i].value != REQUEST_UNSET)
+			*numbers[i].field = numbers[i].value;
+	if (d->pn_min_memory != NO_VAL64)
+		r->memory = memory(d->pn_min_memory);
+	if (d->shared != NO_VAL16)
+		r->sharing = sharing(d->shared);
+	r->core_spec = d->core_spec != NO_VAL16 && d->core_spec != INFINITE16;
+	r->reboot = d->reboot != NO_VAL16 && d->reboot;
+	r->overcommit = d->overcommit != NO_VAL8 && d->overcommit;
+}
+
+/* What a pending job asks for. Its CPUs per node are what the submission granted: not a wish. */
+static void read_details(const struct job_details *d, struct request *r)
+{
+	r->tasks = number32(d->num_tasks);
+	r->tasks_per_node = number16(d->ntasks_per_node);
+	r->cpus_per_task = number16(d->cpus_per_task);
+	r->cpus = number32(d->orig_min_cpus);
+	r->min_nodes = number32(d->min_nodes);
+	r->max_nodes = number32(d->max_nodes);
+	r->memory = memory(d->orig_pn_min_memory);
+	if (d->mc_ptr) {
+		r->tasks_per_socket = number16(d->mc_ptr->ntasks_per_socket);
+		r->tasks_per_core = number16(d->mc_ptr->ntasks_per_core);
+		r->cores_per_socket = number16(d->mc_ptr->cores_per_socket);
+		r->threads_per_core = number16(d->mc_ptr->threads_per_core);
+	}
+}
+
+/* The most cores that any lane of the node loses to core specialisation. */
+static int reserved_cores(const node_record_t *node, int lanes)
+{
+	int sockets = node->tot_sockets, cores = node->cores, most = 0;
+	int lost[LANES_MAX] = {0}, *per_socket, *lane_of;
+
+	if (!node->node_spec_bitmap)
+		return 0;
+	per_socket = xcalloc(sockets, sizeof(int));
+	lane_of = xcalloc(sockets * cores, sizeof(int));
+	for (int s = 0; s < sockets; s++)
+		per_socket[s] = cores;
+	if (lanes_assign(per_socket, sockets, lanes, lane_of) > 0)
+		for (int c = 0; c < sockets * cores && c < bit_size(node->node_spec_bitmap); c++)
+			if (lane_of[c] != LANE_NONE && !bit_test(node->node_spec_bitmap, c) &&
+				++lost[lane_of[c]] > most)
+				most = lost[lane_of[c]];
+	xfree(per_socket);
+	xfree(lane_of);
+	return most;
+}
+
+/* The nodes that a job may and must use. */
+struct node_choice {
+	bitstr_t *required; /* NULL where it names none */
+	bitstr_t *excluded;
+};
+
+static bool has_node(bitstr_t *nodes, int index)
+{
+	return nodes && index < bit_size(nodes) && bit_test(nodes, index);
+}
+
+static void add_shape(
+	const struct node_shape *shape, struct request_partition *p, struct node_shape **shapes)
+{
+	for (int i = 0; i < p->shape_count; i++) {
+		struct node_shape *s = &(*shapes)[i];
+
+		if (s->sockets == shape->sockets &&
+			s->cores_per_socket == shape->cores_per_socket &&
+			s->cpus_per_core == shape->cpus_per_core &&
+			s->reserved_cores == shape->reserved_cores && s->mem_mb == shape->mem_mb) {
+			s->count += shape->count;
+			s->required += shape->required;
+			return;
+		}
+	}
+	xrealloc(*shapes, (p->shape_count + 1) * sizeof(**shapes));
+	(*shapes)[p->shape_count++] = *shape;
+	p->shape = *shapes;
+}
+
+static int check_partition(const struct request *r, const part_record_t *part,
+	const struct node_choice *choice, int lanes, struct request_grant *grant,
+	struct errmsg *err)
+{
+	struct request_partition p = {
+		.name = part->name,
+		.exclusive = part->max_share == 0,
+		.default_memory = limit(part->def_mem_per_cpu, slurm_conf.def_mem_per_cpu),
+		.max_memory = limit(part->max_mem_per_cpu, slurm_conf.max_mem_per_cpu),
+		.max_cpus_per_node = number32(part->max_cpus_per_node),
+	};
+	struct node_shape *shapes = NULL;
+	int rc;
+
+	for (int i = 0; i < node_record_count; i++) {
+		const node_record_t *node = compat_node(i);
+		struct node_shape shape;
+
+		if (!node || !node->tot_sockets || !node->cores ||
+			!has_node(part->node_bitmap, i) || has_node(choice->excluded, i))
+			continue;
+		shape = (struct node_shape){
+			.sockets = node->tot_sockets,
+			.cores_per_socket = node->cores,
+			.cpus_per_core = node->tpc ? node->tpc : 1,
+			.reserved_cores = reserved_cores(node, lanes),
+			.mem_mb = node->real_memory > node->mem_spec_limit
+					  ? (int64_t)(node->real_memory - node->mem_spec_limit)
+					  : 0,
+			.count = 1,
+			.required = has_node(choice->required, i),
+		};
+		add_shape(&shape, &p, &shapes);
+	}
+	rc = request_check(r, &p, lanes, grant, err);
+	xfree(shapes);
+	return rc;
+}
+
+/*
+ * Checks a job against every partition it names. One that can take it is enough; the grant is the
+ * smallest over those that can, and the message that of the first that cannot.
+ */
+static int check_partitions(const struct request *r, char *names, const struct node_choice *choice,
+	struct request_grant *grant, struct errmsg *err)
+{
+	struct request_grant g;
+	struct errmsg why, *first = err;
+	int lanes = lane_count(), rc = -1;
+	List parts;
+	ListIterator iter;
+	part_record_t *part;
+
+	parts = names ? get_part_list(names, NULL) : NULL;
+	if (!parts && !names && default_part_loc) {
+		parts = list_create(NULL);
+		list_append(parts, default_part_loc);
+	}
+	if (!parts) /* Slurm itself refuses the job for this, in its own words. */
+		return 0;
+	iter = list_iterator_create(parts);
+	while ((part = list_next(iter))) {
+		if (check_partition(r, part, choice, lanes, &g, first)) {
+			first = &why;
+			continue;
+		}
+		if (rc || g.cpus_per_node < grant->cpus_per_node)
+			grant->cpus_per_node = g.cpus_per_node;
+		if (g.memory_mb >= 0 && (grant->memory_mb < 0 || g.memory_mb < grant->memory_mb))
+			grant->memory_mb = g.memory_mb;
+		rc = 0;
+	}
+	list_iterator_destroy(iter);
+	list_destroy(parts);
+	return rc;
+}
+
+static int check_nodes(const struct request *r, char *partitions, char *required, char *excluded,
+	struct request_grant *grant, struct errmsg *err)
+{
+	struct node_choice choice = {NULL, NULL};
+	int rc;
+
+	/* Unknown names are for Slurm to refuse. */
+	if (required && *required)
+		node_name2bitmap(required, true, &choice.required);
+	if (excluded && *excluded)
+		node_name2bitmap(excluded, true, &choice.excluded);
+	rc = check_partitions(r, partitions, &choice, grant, err);
+	FREE_NULL_BITMAP(choice.required);
+	FREE_NULL_BITMAP(choice.excluded);
+	return rc;
+}
+
+static void apply(const struct request_grant *grant, job_desc_msg_t *d)
+{
+	if (grant->cpus_per_node > 0)
+		d->pn_min_cpus = (uint16_t)grant->cpus_per_node;
+	/* --mem-per-gpu is an amount, too. */
+	if (grant->memory_mb > 0 && !d->mem_per_tres)
+		d->pn_min_memory = (uint64_t)grant->memory_mb;
+}
+
+/* Parses what the client sent, whoever the client is, and writes back its canonical form. */
+static int read_wish(job_desc_msg_t *d, uint32_t at, struct colocate *wish, struct errmsg *err)
+{
+	const char *value = strchr(d->spank_job_env[at], '=');
+	char text[COLOCATE_TEXT_MAX];
+
+	if (colocate_parse(value ? value + 1 : "", wish, err))
+		return -1;
+	if (wish->help)
+		return errmsg_set(err, "help is for the command line: nothing to submit");
+	colocate_format(wish, text);
+	xfree(d->spank_job_env[at]);
+	d->spank_job_env[at] = xstrdup_printf("%s=%s", COLOCATE_ENV, text);
+	return 0;
+}
+
+static int check_submit(job_desc_msg_t *d, int found, uint32_t at, struct errmsg *err)
+{
+	struct request_grant grant = {REQUEST_UNSET, REQUEST_UNSET};
+	struct colocate wish;
+	struct request r;
+
+	if (found < 0)
+		return errmsg_set(err, "the job's environment holds %s twice", COLOCATE_ENV);
+	if (read_wish(d, at, &wish, err) || check_cluster(err))
+		return -1;
+	request_init(&r);
+	r.spread = wish.spread;
+	r.memory_counted = slurm_conf.select_type_param & CR_MEMORY;
+	read_desc(d, &r);
+	if (check_nodes(&r, d->partition, d->req_nodes, d->exc_nodes, &grant, err))
+		return -1;
+	apply(&grant, d);
+	return 0;
+}
+
+int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg)
+{
+	struct errmsg err = {""};
+	uint32_t at = 0;
+	int found = find_env(job_desc->spank_job_env, job_desc->spank_job_env_size, &at);
+
+	if (!found || !check_submit(job_desc, found, at, &err))
+		return SLURM_SUCCESS;
+	debug("%s: refused a job of uid %u: %s", plugin_type, submit_uid, err.text);
+	if (err_msg)
+		*err_msg = xstrdup_printf("--colocate: %s", err.text);
+	return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+}
+
+/* Whether an update touches what the policy rests on. */
+static bool changes_resources(const job_desc_msg_t *d)
+{
+	struct request r;
+
+	request_init(&r);
+	read_desc(d, &r);
+	return r.sharing != SHARING_DEFAULT || r.overcommit || r.core_spec || r.reboot ||
+	       r.memory.per != MEMORY_UNSET || r.tasks >= 0 || r.tasks_per_node >= 0 ||
+	       r.tasks_per_socket >= 0 || r.tasks_per_core >= 0 || r.cpus_per_task >= 0 ||
+	       r.cpus >= 0 || r.cpus_per_node >= 0 || r.cores_per_socket >= 0 ||
+	       r.threads_per_core >= 0 || r.min_nodes >= 0 || r.max_nodes >= 0 || d->partition ||
+	       d->req_nodes || d->exc_nodes;
+}
+
+static int check_modify(
+	job_desc_msg_t *d, const job_record_t *job, const char *wish_text, struct errmsg *err)
+{
+	struct request_grant grant = {REQUEST_UNSET, REQUEST_UNSET};
+	struct colocate wish;
+	struct request r;
+
+	if (colocate_parse(wish_text, &wish, err))
+		return -1;
+	request_init(&r);
+	r.spread = wish.spread;
+	r.memory_counted = slurm_conf.select_type_param & CR_MEMORY;
+	read_details(job->details, &r);
+	read_desc(d, &r);
+	if (check_nodes(&r, d->partition ? d->partition : job->partition,
+		    d->req_nodes ? d->req_nodes : job->details->req_nodes,
+		    d->exc_nodes ? d->exc_nodes : job->details->exc_nodes, &grant, err))
+		return -1;
+	if (grant.cpus_per_node > 0 &&
+		(d->pn_min_cpus != NO_VAL16 ||
+			grant.cpus_per_node != (int64_t)job->details->orig_pn_min_cpus))
+		d->pn_min_cpus = (uint16_t)grant.cpus_per_node;
+	return 0;
+}
+
+int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr, uint32_t submit_uid)
+{
+	struct errmsg err = {""};
+	uint32_t at = 0;
+	const char *value;
+
+	if (find_env(job_ptr->spank_job_env, job_ptr->spank_job_env_size, &at) != 1 ||
+		!IS_JOB_PENDING(job_ptr) || !job_ptr->details || !changes_resources(job_desc))
+		return SLURM_SUCCESS;
+	value = strchr(job_ptr->spank_job_env[at], '=');
+	if (!check_modify(job_desc, job_ptr, value ? value + 1 : "", &err))
+		return SLURM_SUCCESS;
+	info("%s: refused a change of JobId=%u by uid %u: %s", plugin_type, job_ptr->job_id,
+		submit_uid, err.text);
+	return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+}
+
+int init(void);
+int fini(void);
+
+int init(void)
+{
+	return SLURM_SUCCESS;
+}
+
+int fini(void)
+{
+	xfree(settings_text);
+	return SLURM_SUCCESS;
+}

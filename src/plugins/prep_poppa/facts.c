@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Copies a run's facts out of slurmctld's job record. */
+#include "plugins/compat/slurm_compat.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/common/hostlist.h"
+#include "src/common/job_resources.h"
+#include "src/common/slurmdb_defs.h"
+
+#include "accounting/fields.h"
+#include "common/tags.h"
+#include "common/units.h"
+#include "striping/colocate.h"
+
+#include "facts.h"
+#include "write_back.h"
+
+const char *facts_colocate(const job_record_t *job)
+{
+	static const char key[] = COLOCATE_ENV "=";
+
+	for (uint32_t i = 0; i < job->spank_job_env_size; i++)
+		if (!xstrncmp(job->spank_job_env[i], key, strlen(key)))
+			return job->spank_job_env[i] + strlen(key);
+	return NULL;
+}
+
+int64_t facts_settled_restart(const job_record_t *job)
+{
+	char *text = tags_get(job->system_comment, SETTLED_TAG), *restart;
+	int64_t n = -1;
+
+	if (text) {
+		restart = strstr(text, " restart=");
+		n = restart ? strtoll(restart + strlen(" restart="), NULL, 10) : 0;
+	}
+	free(text);
+	return n;
+}
+
+/* Weights are the CPUs of the job on each node, which is what billing counts, too. */
+static void take_nodes(struct facts *f, const job_record_t *job)
+{
+	const struct job_resources *r = job->job_resrcs;
+	hostlist_t list = hostlist_create(f->nodes);
+	int n = hostlist_count(list);
+	char *name;
+
+	f->node = xcalloc(n > 0 ? n : 1, sizeof(*f->node));
+	while (f->node_count < n && (name = hostlist_shift(list))) {
+		struct settle_node *node = &f->node[f->node_count];
+
+		snprintf(node->name, sizeof(node->name), "%s", name);
+		node->weight = 1;
+		if (r && r->cpus && (uint32_t)f->node_count < r->nhosts && r->cpus[f->node_count])
+			node->weight = r->cpus[f->node_count];
+		f->node_count++;
+		free(name);
+	}
+	hostlist_destroy(list);
+}
+
+struct facts *facts_take(const job_record_t *job)
+{
+	const char *colocate = facts_colocate(job);
+	const char *nodes =
+		job->job_resrcs && job->job_resrcs->nodes ? job->job_resrcs->nodes : job->nodes;
+	struct facts *f;
+	uint64_t raw;
+
+	if (!colocate || !job->start_time || !nodes || !job->tres_alloc_str)
+		return NULL;
+	raw = slurmdb_find_tres_count_in_string(job->tres_alloc_str, TRES_BILLING);
+	f = xmalloc(sizeof(*f));
+	f->job_id = job->job_id;
+	/* Where a run ends in a requeue, Slurm counts the restart first and runs the epilog then.
+	 */
+	f->restart = job->restart_cnt - (IS_JOB_PENDING(job) && job->restart_cnt ? 1 : 0);
+	f->uid = job->user_id;
+	f->array_job_id = job->array_job_id;
+	f->array_task_id = job->array_job_id ? job->array_task_id : NO_VAL;
+	f->start = job->start_time;
+	f->submit = job->details ? job->details->submit_time : 0;
+	f->assoc_id = job->assoc_id;
+	f->qos_id = job->qos_id;
+	f->partition = xstrdup(job->partition);
+	f->cluster = xstrdup(slurm_conf.cluster_name);
+	f->nodes = xstrdup(nodes);
+	f->tres = xstrdup(job->tres_alloc_str);
+	f->colocate = xstrdup(colocate);
+	f->name = xstrdup(job->name);
+	f->raw = raw == INFINITE64 ? 0 : raw;
+	f->billable = job->billable_tres;
+	f->resized = job->resize_time != 0;
+	take_nodes(f, job);
+	facts_update_end(f, job);
+	return f;
+}
+
+void facts_free(struct facts *f)
+{
+	if (!f)
+		return;
+	xfree(f->partition);
+	xfree(f->cluster);
+	xfree(f->nodes);
+	xfree(f->tres);
+	xfree(f->colocate);
+	xfree(f->comment);
+	xfree(f->name);
+	xfree(f->node);
+	xfree(f);
+}
+
+/* What is not UTF-8 cannot be kept; nothing that a price depends on can be that. */
+static json_t *text_or_empty(const char *text)
+{
+	json_t *json = json_string(text ? text : "");
+
+	return json ? json : json_string("");
+}
+
+json_t *facts_to_json(const struct facts *f)
+{
+	json_t *nodes = json_array();
+
+	for (int i = 0; nodes && i < f->node_count; i++)
+		json_array_append_new(nodes, json_pack("{s:s, s:f}", "name", f->node[i].name,
+						     "weight", f->node[i].weight));
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+			 "s:I, s:f, s:f, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"job", (json_int_t)f->job_id, "restart", (json_int_t)f->restart, "uid",
+		(json_int_t)f->uid, "array_job", (json_int_t)f->array_job_id, "array_task",
+		(json_int_t)f->array_task_id, "db_index", (json_int_t)f->db_index, "submit",
+		(json_int_t)f->submit, "start", (json_int_t)f->start, "end", (json_int_t)f->end,
+		"assoc", (json_int_t)f->assoc_id, "qos", (json_int_t)f->qos_id, "raw",
+		(json_int_t)f->raw, "exit_code", (json_int_t)f->exit_code, "derived_ec",
+		(json_int_t)f->derived_ec, "requid", (json_int_t)f->requid, "billable", f->billable,
+		"wall", f->wall_s, "resized", f->resized, "partition", text_or_empty(f->partition),
+		"cluster", text_or_empty(f->cluster), "nodes", text_or_empty(f->nodes), "tres",
+		text_or_empty(f->tres), "colocate", text_or_empty(f->colocate), "comment",
+		text_or_empty(f->comment), "name", text_or_empty(f->name), "node", nodes);
+}
+
+static int take_number(const json_t *json, const char *field, int64_t max, int64_t *out)
+{
+	return field_int("facts", json, field, 0, max, out, NULL);
+}
+
+static int take_u32(const json_t *json, const char *field, uint32_t *out)
+{
+	int64_t n;
+
+	if (take_number(json, field, UINT32_MAX, &n))
+		return -1;
+	*out = (uint32_t)n;
+	return 0;
+}
+
+static int take_time(const json_t *json, const char *field, time_t *out)
+{
+	int64_t n;
+
+	if (take_number(json, field, INT64_MAX, &n))
+		return -1;
+	*out = n;
+	return 0;
+}
+
+static int take_text(const json_t *json, const char *field, char **out)
+{
+	*out = xstrdup(json_string_value(json_object_get(json, field)));
+	return *out ? 0 : -1;
+}
+
+static int take_node_list(const json_t *list, struct facts *f)
+{
+	size_t n = json_array_size(list);
+
+	f->node = xcalloc(n ? n : 1, sizeof(*f->node));
+	for (; (size_t)f->node_count < n; f->node_count++) {
+		const json_t *item = json_array_get(list, f->node_count);
+		struct settle_node *node = &f->node[f->node_count];
+
+		if (field_text("facts", item, "name", node->name, sizeof(node->name), NULL) ||
+			field_real("facts", item, "weight", &node->weight, NULL))
+			return -1;
+	}
+	return 0;
+}
+
+struct facts *facts_from_json(const json_t *json)
+{
+	struct facts *f = xmalloc(sizeof(*f));
+	int64_t db_index, raw;
+
+	if (take_u32(json, "job", &f->job_id) || take_u32(json, "restart", &f->restart) ||
+		take_u32(json, "uid", &f->uid) || take_u32(json, "array_job", &f->array_job_id) ||
+		take_u32(json, "array_task", &f->array_task_id) ||
+		take_number(json, "db_index", INT64_MAX, &db_index) ||
+		take_time(json, "submit", &f->submit) || take_time(json, "start", &f->start) ||
+		take_time(json, "end", &f->end) || take_u32(json, "assoc", &f->assoc_id) ||
+		take_u32(json, "qos", &f->qos_id) || take_number(json, "raw", INT64_MAX, &raw) ||
+		take_u32(json, "exit_code", &f->exit_code) ||
+		take_u32(json, "derived_ec", &f->derived_ec) ||
+		take_u32(json, "requid", &f->requid) ||
+		field_real("facts", json, "billable", &f->billable, NULL) ||
+		field_real("facts", json, "wall", &f->wall_s, NULL) ||
+		take_text(json, "partition", &f->partition) ||
+		take_text(json, "cluster", &f->cluster) || take_text(json, "nodes", &f->nodes) ||
+		take_text(json, "tres", &f->tres) || take_text(json, "colocate", &f->colocate) ||
+		take_text(json, "comment", &f->comment) || take_text(json, "name", &f->name) ||
+		take_node_list(json_object_get(json, "node"), f)) {
+		facts_free(f);
+		return NULL;
+	}
+	f->db_index = (uint64_t)db_index;
+	f->raw = (uint64_t)raw;
+	f->resized = json_is_true(json_object_get(json, "resized"));
+	return f;
+}
+
+bool facts_same_run(const struct facts *f, const job_record_t *job)
+{
+	return job && job->job_id == f->job_id && job->start_time == f->start;
+}
+
+void facts_update_end(struct facts *f, const job_record_t *job)
+{
+	f->db_index = job->db_index;
+	f->end = job->end_time;
+	f->exit_code = job->exit_code;
+	f->derived_ec = job->derived_ec;
+	f->requid = job->requid;
+	xfree(f->comment);
+	f->comment = xstrdup(job->system_comment);
+	f->wall_s = difftime(f->end, f->start) - difftime(job->tot_sus_time, 0);
+}
+
+struct settle_job facts_settle_job(const struct facts *f)
+{
+	return (struct settle_job){
+		.cluster = f->cluster,
+		.job_id = f->job_id,
+		.restart = f->restart,
+		.uid = f->uid,
+		.start_unix = f->start,
+		.end_unix = f->end > f->start ? f->end : f->start,
+		.wall_ns = f->wall_s > 0 ? (int64_t)(f->wall_s * (double)NS_PER_S) : 0,
+		.raw = f->raw,
+		.nodes = f->node,
+		.node_count = f->node_count,
+		.unpriced = f->resized ? "resized" : NULL,
+	};
+}

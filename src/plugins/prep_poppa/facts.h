@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A copy of what slurmctld knows of one run of a job: the job's record may be gone, or be about the
+ * next run, by the time the run is settled. */
+#ifndef POPPA_PREP_FACTS_H
+#define POPPA_PREP_FACTS_H
+
+#include <jansson.h>
+
+#include "src/slurmctld/slurmctld.h"
+
+#include "accounting/settle.h"
+
+struct facts {
+	uint32_t job_id, restart, uid;
+	uint32_t array_job_id, array_task_id; /* NO_VAL as task: not of an array */
+	uint64_t db_index;                    /* 0: slurmdbd has not told yet */
+	time_t submit, start, end;            /* end is that of the run, once it has ended */
+	uint32_t assoc_id, qos_id;
+	char *partition, *cluster, *nodes, *tres; /* tres: simple TRES string before settlement */
+	char *colocate;                           /* canonical option */
+	char *name;
+	char *comment;           /* SystemComment before settlement */
+	uint64_t raw;            /* billing in tres */
+	double billable, wall_s; /* billable: what fairshare charges a second */
+	uint32_t exit_code, derived_ec, requid;
+	bool row_known; /* the state and end that slurmdbd has, for a run without a record: */
+	uint32_t row_state;
+	time_t row_end;
+	bool row_latest; /* no later run of the job id has a row */
+	bool resized;
+	int node_count;
+	struct settle_node *node;
+};
+
+/* The option's value in the job's SPANK environment, not copied; NULL: not a co-located job. */
+const char *facts_colocate(const job_record_t *job);
+
+/* The restart count whose settlement the job's SystemComment shows, -1 for none. */
+int64_t facts_settled_restart(const job_record_t *job);
+
+/* NULL for a job that is not co-located or had no nodes. At least a read lock on jobs is held. */
+struct facts *facts_take(const job_record_t *job);
+void facts_free(struct facts *f);
+
+/* For the settler's state file: a new reference or NULL, and facts or NULL where json is not one.
+ */
+json_t *facts_to_json(const struct facts *f);
+struct facts *facts_from_json(const json_t *json);
+
+/* Whether the record still is about this run. */
+bool facts_same_run(const struct facts *f, const job_record_t *job);
+
+/* Takes what is known only when the run has ended. */
+void facts_update_end(struct facts *f, const job_record_t *job);
+
+/* What the price is made of; the pointers are those of f. */
+struct settle_job facts_settle_job(const struct facts *f);
+
+#endif

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The PrEp plugin: registers jobs on the nodes, settles them on the controller.
+poppaplugin_LTLIBRARIES += prep_poppa.la
+prep_poppa_la_SOURCES = \
+	src/plugins/prep_poppa/prep_poppa.c \
+	src/plugins/prep_poppa/facts.c src/plugins/prep_poppa/facts.h \
+	src/plugins/prep_poppa/node_side.c src/plugins/prep_poppa/node_side.h \
+	src/plugins/prep_poppa/node_watch.c src/plugins/prep_poppa/node_watch.h \
+	src/plugins/prep_poppa/settler.c src/plugins/prep_poppa/settler.h \
+	src/plugins/prep_poppa/write_back.c src/plugins/prep_poppa/write_back.h
+prep_poppa_la_CPPFLAGS = $(MODULE_CPPFLAGS)
+# nodelete: the settler may outlive a fini() that holds locks it waits for.
+prep_poppa_la_LDFLAGS = $(PLUGIN_LDFLAGS) -Wl,-z,nodelete
+prep_poppa_la_LIBADD = libledger.la libstriping.la
+prep_poppa_la_DEPENDENCIES = $(prep_poppa_la_LIBADD) $(PLUGIN_MAP)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What prep/poppa does inside slurmd: tells poppad about jobs and about slurm.conf. */
+#ifndef POPPA_PREP_NODE_SIDE_H
+#define POPPA_PREP_NODE_SIDE_H
+
+#include "src/common/prep.h"
+
+/* Reads poppa.conf, makes RunDir and starts the thread that publishes RunDir/cluster.conf. */
+void node_side_start(void);
+void node_side_stop(void);
+
+/*
+ * Writes RunDir/jobs/JOBID.RESTART for a co-located job, passes over any other. cred may be NULL.
+ * A failure is logged and the job runs on, unmeasured.
+ */
+void node_side_register(const job_env_t *job, slurm_cred_t *cred);
+
+/* The job has left the node: renames its registration to JOBID.RESTART.ended. */
+void node_side_end(const job_env_t *job);
+
+/* Calls fn for each registration that has not ended; fn may mark it. */
+void node_side_for_each(
+	void (*fn)(const char *name, uint32_t job_id, uint32_t restart, void *arg), void *arg);
+void node_side_mark_ended(const char *name);
+
+#endif

@@ -1,0 +1,657 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Settles finished co-located jobs from one worker thread. */
+#include "plugins/compat/slurm_compat.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/common/list.h"
+#include "src/slurmctld/locks.h"
+
+#include "accounting/client.h"
+#include "accounting/settle.h"
+#include "common/fsio.h"
+#include "common/nodeconf.h"
+#include "common/settings.h"
+#include "common/units.h"
+#include "striping/colocate.h"
+#include "striping/pairs.h"
+
+#include "facts.h"
+#include "settler.h"
+#include "write_back.h"
+
+SLURM_WEAK(job_list)
+
+#define ME "prep/poppa"
+#define TICK_MS 500          /* how often a job's nodes and records are looked at, at first */
+#define MAX_TICK_MS 5000     /* and later */
+#define MAX_BACKOFF_MS 60000 /* between attempts while the ledger or slurmdbd is down */
+#define RESEND_MS 30000      /* slurmdbd has not written what it was sent: send it again */
+#define SCAN_MS 30000        /* between looks for jobs that were left unsettled */
+#define SAVE_MS 1000         /* between two writes of the state file */
+#define STATE_FILE "poppa_unsettled"
+#define MAX_STATE_BYTES (256 << 20)
+#define LEDGER_TIMEOUT_MS 3000
+#define STOP_WAIT_S 5
+
+enum stage {
+	WAIT_NODES,   /* until the job has left its nodes */
+	WAIT_RECORDS, /* until all its records are in, or it is too late */
+	WRITE,        /* priced and in the ledger: tell Slurm */
+	CHECK,        /* until the accounting database shows it */
+};
+
+struct item {
+	struct item *next;
+	struct facts *facts;
+	enum stage stage;
+	int64_t due_ms, tick_ms;
+	int64_t ended_ms; /* when it had left its nodes */
+	int64_t sent_ms;  /* when slurmdbd was told */
+	struct settlement settlement;
+	bool first; /* the settlement is this process's */
+	bool shown; /* settled before; the job's record has the settlement */
+	bool commented;
+	bool done;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+static struct item *arrived; /* handed over by settler_queue() */
+static pthread_t worker;
+/* Counts starts and stops; odd while running. A worker whose number has passed ends by itself. */
+static unsigned generation;
+
+/* The rest belongs to the worker. */
+static struct {
+	struct item *items;
+	struct nodeconf conf;
+	struct poppa_settings settings;
+	struct client client;
+	char *settings_text;
+	bool configured;
+	char complaint[512];     /* the last problem with the configuration that was logged */
+	int64_t ledger_retry_ms; /* the ledger did not answer: not before then */
+	int64_t ledger_backoff_ms;
+	int64_t ledger_back_ms; /* when its last outage ended */
+	int64_t scan_ms;
+	bool scanned;
+	bool loaded;
+	bool changed; /* the state file is behind */
+	int64_t save_ms;
+} w;
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / NS_PER_MS;
+}
+
+static bool stopped(unsigned mine)
+{
+	bool over;
+
+	pthread_mutex_lock(&lock);
+	over = generation != mine;
+	pthread_mutex_unlock(&lock);
+	return over;
+}
+
+/* Logs a problem once, until it changes. */
+static void complain(const char *text)
+{
+	if (strcmp(text, w.complaint))
+		error(ME ": %s", text);
+	snprintf(w.complaint, sizeof(w.complaint), "%s", text);
+}
+
+/* Follows slurm.conf; a bad value keeps what was in force, or the defaults. */
+static void follow_settings(void)
+{
+	slurmctld_lock_t read_conf = {.conf = READ_LOCK};
+	struct poppa_settings next;
+	struct errmsg err = {""};
+	char *text, *controller;
+
+	lock_slurmctld(read_conf);
+	text = xstrdup(slurm_conf.prep_params ? slurm_conf.prep_params : "");
+	controller = slurm_conf.control_cnt ? xstrdup(slurm_conf.control_addr[0]) : NULL;
+	unlock_slurmctld(read_conf);
+	if (w.configured && !xstrcmp(text, w.settings_text)) {
+		xfree(text);
+		xfree(controller);
+		return;
+	}
+	if (settings_parse(text, &next, &err)) {
+		complain(err.text);
+	} else {
+		w.settings = next;
+		w.complaint[0] = '\0';
+	}
+	if (client_init(&w.client, &w.settings, &w.conf, controller, &err)) {
+		complain(err.text);
+	} else {
+		w.client.timeout_ms = LEDGER_TIMEOUT_MS;
+		w.configured = true;
+	}
+	xfree(w.settings_text);
+	w.settings_text = text;
+	xfree(controller);
+}
+
+static bool is_known(uint32_t job_id, time_t start)
+{
+	for (struct item *i = w.items; i; i = i->next)
+		if (i->facts->job_id == job_id && i->facts->start == start)
+			return true;
+	return false;
+}
+
+static void drop_item(struct item *i)
+{
+	facts_free(i->facts);
+	xfree(i);
+}
+
+static void add_item(struct item *i)
+{
+	i->next = w.items;
+	w.items = i;
+	w.changed = true;
+}
+
+static struct item *new_item(struct facts *f)
+{
+	struct item *i = xmalloc(sizeof(*i));
+
+	i->facts = f;
+	i->tick_ms = TICK_MS;
+	i->due_ms = now_ms() + TICK_MS;
+	return i;
+}
+
+static void take_arrived(void)
+{
+	struct item *list, *next;
+
+	pthread_mutex_lock(&lock);
+	list = arrived;
+	arrived = NULL;
+	pthread_mutex_unlock(&lock);
+	for (; list; list = next) {
+		next = list->next;
+		if (is_known(list->facts->job_id, list->facts->start))
+			drop_item(list);
+		else
+			add_item(list);
+	}
+}
+
+static int scan_one(void *x, void *arg)
+{
+	const job_record_t *job = x;
+	bool settled = facts_settled_restart(job) == (int64_t)job->restart_cnt;
+	struct facts *f;
+	int *found = arg;
+	struct item *i;
+
+	if (!IS_JOB_FINISHED(job) || IS_JOB_COMPLETING(job) ||
+		is_known(job->job_id, job->start_time))
+		return 0;
+	/* Whether the database has heard of a settled job is asked once a start. */
+	if (settled && w.scanned)
+		return 0;
+	f = facts_take(job);
+	if (!f)
+		return 0;
+	i = new_item(f);
+	if (settled) {
+		i->shown = true;
+		i->stage = WRITE;
+	}
+	add_item(i);
+	*found += !settled;
+	return 0;
+}
+
+/* Finds what an earlier slurmctld, or a lost epilog, left unsettled. */
+static void scan(void)
+{
+	slurmctld_lock_t read_jobs = {.job = READ_LOCK};
+	int found = 0;
+
+	lock_slurmctld(read_jobs);
+	if (job_list) {
+		list_for_each(job_list, scan_one, &found);
+		w.scanned = true;
+	}
+	unlock_slurmctld(read_jobs);
+	if (found)
+		info(ME ": %d finished jobs were left unsettled", found);
+}
+
+static void delay(struct item *i, int64_t max_ms)
+{
+	i->due_ms = now_ms() + i->tick_ms;
+	i->tick_ms = i->tick_ms * 2 < max_ms ? i->tick_ms * 2 : max_ms;
+}
+
+static void enter(struct item *i, enum stage stage)
+{
+	i->stage = stage;
+	i->tick_ms = TICK_MS;
+	i->due_ms = now_ms();
+}
+
+/* One lock for all that wait for their nodes. */
+static void look_at_nodes(int64_t now)
+{
+	slurmctld_lock_t read_jobs = {.job = READ_LOCK};
+	bool any = false;
+
+	for (struct item *i = w.items; i; i = i->next)
+		any |= i->stage == WAIT_NODES && i->due_ms <= now;
+	if (!any)
+		return;
+	lock_slurmctld(read_jobs);
+	for (struct item *i = w.items; i; i = i->next) {
+		const job_record_t *job;
+
+		if (i->stage != WAIT_NODES || i->due_ms > now)
+			continue;
+		job = find_job_record(i->facts->job_id);
+		if (facts_same_run(i->facts, job)) {
+			facts_update_end(i->facts, job);
+			if (IS_JOB_COMPLETING(job) || IS_JOB_RUNNING(job) ||
+				IS_JOB_SUSPENDED(job)) {
+				delay(i, MAX_TICK_MS);
+				continue;
+			}
+		}
+		i->ended_ms = now;
+		w.changed = true; /* its end is known now */
+		enter(i, WAIT_RECORDS);
+	}
+	unlock_slurmctld(read_jobs);
+}
+
+/* An outage is logged once; everybody waits for its end. */
+static void ledger_failed(const char *why)
+{
+	if (!w.ledger_backoff_ms) {
+		error(ME ": %s: jobs stay unsettled until it answers", why);
+		w.ledger_backoff_ms = TICK_MS;
+	}
+	w.ledger_retry_ms = now_ms() + w.ledger_backoff_ms;
+	if (w.ledger_backoff_ms < MAX_BACKOFF_MS / 4)
+		w.ledger_backoff_ms *= 2;
+}
+
+/* The nodes notice that it is back in their own time, so late records are late from now on. */
+static void ledger_answered(void)
+{
+	if (w.ledger_backoff_ms) {
+		info(ME ": the ledger answers again");
+		w.ledger_back_ms = now_ms();
+	}
+	w.ledger_backoff_ms = 0;
+}
+
+/* Whether there is no use in waiting for the records any longer. */
+static bool too_late(const struct item *i)
+{
+	int64_t since = i->ended_ms > w.ledger_back_ms ? i->ended_ms : w.ledger_back_ms;
+
+	return now_ms() - since >= w.settings.settle_timeout_ns / NS_PER_MS;
+}
+
+/* The history's class of a job, or "" without it. */
+static void class_of(const char *colocate, uint32_t uid, const char *name, char *buf)
+{
+	struct colocate wish;
+	struct errmsg err;
+
+	buf[0] = '\0';
+	if (!colocate_parse(colocate, &wish, &err))
+		pairs_class(wish.class_name, uid, name, NULL, buf);
+}
+
+/* Enters what the run tells about its pair into the history that partner choice reads. */
+static void learn(const struct facts *f, const struct client_answer *answer)
+{
+	slurmctld_lock_t read_jobs = {.conf = READ_LOCK, .job = READ_LOCK};
+	char mine[PAIRS_CLASS_MAX], other[PAIRS_CLASS_MAX] = "", path[PATH_MAX];
+	struct settle_job job = facts_settle_job(f);
+	struct errmsg err = {""};
+	const job_record_t *partner;
+	struct settle_pair pair;
+
+	if (!settle_pair(&job, answer->records, answer->record_count, &pair))
+		return;
+	class_of(f->colocate, f->uid, f->name, mine);
+	lock_slurmctld(read_jobs);
+	partner = find_job_record(pair.partner);
+	if (partner && facts_colocate(partner))
+		class_of(facts_colocate(partner), partner->user_id, partner->name, other);
+	snprintf(path, sizeof(path), "%s/" PAIRS_FILE, slurm_conf.state_save_location);
+	unlock_slurmctld(read_jobs);
+	if (*mine && *other &&
+		pairs_record(path, mine, other, pair.degradation, pair.seconds, time(NULL), &err))
+		complain(err.text);
+}
+
+static void price(struct item *i, const struct client_answer *answer)
+{
+	struct settle_job job = facts_settle_job(i->facts);
+	enum price_policy policy;
+	struct settlement wanted;
+	struct errmsg err = {""};
+
+	if (price_policy_parse(w.settings.price, &policy, &err)) {
+		complain(err.text);
+		delay(i, MAX_TICK_MS);
+		return;
+	}
+	settle_decide(&job, answer->records, answer->record_count, policy, time(NULL), &wanted);
+	if (client_settle(&w.client, &wanted, &i->settlement, &i->first, &err)) {
+		ledger_failed(err.text);
+		return;
+	}
+	if (i->first)
+		learn(i->facts, answer);
+	enter(i, WRITE);
+}
+
+static void look_at_records(struct item *i)
+{
+	struct settle_job job = facts_settle_job(i->facts);
+	struct client_run run = {
+		i->facts->cluster, i->facts->job_id, i->facts->restart, i->facts->start};
+	struct client_answer answer;
+	struct errmsg err = {""};
+
+	if (!w.configured) {
+		delay(i, MAX_TICK_MS);
+		return;
+	}
+	if (now_ms() < w.ledger_retry_ms) {
+		i->due_ms = w.ledger_retry_ms;
+		return;
+	}
+	if (client_job(&w.client, &run, &answer, &err)) {
+		ledger_failed(err.text);
+		i->due_ms = w.ledger_retry_ms;
+		return;
+	}
+	ledger_answered();
+	if (answer.settled) {
+		i->settlement = answer.settlement;
+		i->first = false;
+		enter(i, WRITE);
+	} else if (settle_complete(&job, answer.records, answer.record_count) || too_late(i)) {
+		price(i, &answer);
+	} else {
+		delay(i, MAX_TICK_MS);
+	}
+	client_answer_free(&answer);
+}
+
+static void write_item(struct item *i)
+{
+	struct write_back_result result = write_back(i->facts, &i->settlement, i->first);
+
+	/* The record that had the settlement is gone; what slurmdbd has is what there is. */
+	if (i->shown && result.needs_row) {
+		i->done = true;
+		return;
+	}
+	if (result.needs_row && write_back_read_row(i->facts) == 1)
+		result = write_back(i->facts, &i->settlement, i->first);
+	if (!result.done) {
+		delay(i, MAX_TICK_MS);
+		return;
+	}
+	if (result.refunded)
+		info(ME ": job %u: %s", i->facts->job_id, i->settlement.text);
+	/* A second time would refund a run twice that has no record to tell. */
+	i->first = false;
+	i->commented = result.commented;
+	i->sent_ms = now_ms();
+	enter(i, CHECK);
+	i->due_ms += TICK_MS;
+}
+
+static void check_item(struct item *i)
+{
+	switch (write_back_check(i->facts, &i->settlement, i->commented)) {
+	case 1:
+		i->done = true;
+		return;
+	case 0:
+		if (now_ms() - i->sent_ms >= RESEND_MS) {
+			enter(i, WRITE);
+			return;
+		}
+		delay(i, MAX_TICK_MS);
+		return;
+	default:
+		delay(i, MAX_BACKOFF_MS);
+	}
+}
+
+static void remove_done(void)
+{
+	for (struct item **at = &w.items; *at;) {
+		struct item *i = *at;
+
+		if (!i->done) {
+			at = &i->next;
+			continue;
+		}
+		*at = i->next;
+		drop_item(i);
+		w.changed = true;
+	}
+}
+
+static char *state_path(char *buf, size_t size)
+{
+	slurmctld_lock_t read_conf = {.conf = READ_LOCK};
+
+	lock_slurmctld(read_conf);
+	snprintf(buf, size, "%s/" STATE_FILE, slurm_conf.state_save_location);
+	unlock_slurmctld(read_conf);
+	return buf;
+}
+
+/*
+ * What waits for its settlement outlives slurmctld: the job's record may be purged, or be about the
+ * next run, before this process or the next comes to settle it.
+ */
+static void save_state(void)
+{
+	json_t *list = json_array();
+	struct errmsg err = {""};
+	char path[PATH_MAX], *text;
+
+	for (struct item *i = w.items; list && i; i = i->next)
+		json_array_append_new(list, facts_to_json(i->facts));
+	text = list ? json_dumps(list, JSON_COMPACT) : NULL;
+	json_decref(list);
+	w.save_ms = now_ms() + SAVE_MS;
+	if (!text || fsio_write(state_path(path, sizeof(path)), text, strlen(text), 0600, 1, &err))
+		complain(text ? err.text : "out of memory");
+	else
+		w.changed = false;
+	free(text);
+}
+
+static void load_state(void)
+{
+	char path[PATH_MAX], *text;
+	struct errmsg err = {""};
+	json_t *list;
+	size_t len = 0;
+
+	w.loaded = true;
+	text = fsio_read(state_path(path, sizeof(path)), MAX_STATE_BYTES, &len, &err);
+	if (!text) {
+		if (errno != ENOENT)
+			error(ME ": %s", err.text);
+		return;
+	}
+	list = json_loadb(text, len, 0, NULL);
+	free(text);
+	if (!json_is_array(list))
+		error(ME ": %s is damaged: runs that slurmctld has forgotten stay unsettled", path);
+	for (size_t n = 0; n < json_array_size(list); n++) {
+		struct facts *f = facts_from_json(json_array_get(list, n));
+
+		if (f)
+			add_item(new_item(f));
+		else
+			error(ME ": %s: entry %zu is damaged", path, n);
+	}
+	json_decref(list);
+}
+
+static void one_round(unsigned mine)
+{
+	int64_t now = now_ms();
+
+	if (!write_back_possible())
+		return;
+	if (!w.loaded)
+		load_state();
+	take_arrived();
+	follow_settings();
+	if (now >= w.scan_ms) {
+		scan();
+		w.scan_ms = w.scanned ? now + SCAN_MS : now + TICK_MS;
+	}
+	/* Before slurmctld has its job table, to look a job up ends it. */
+	if (!w.scanned)
+		return;
+	look_at_nodes(now);
+	for (struct item *i = w.items; i && !stopped(mine); i = i->next) {
+		if (i->due_ms > now_ms())
+			continue;
+		if (i->stage == WAIT_RECORDS)
+			look_at_records(i);
+		else if (i->stage == WRITE)
+			write_item(i);
+		else if (i->stage == CHECK)
+			check_item(i);
+	}
+	remove_done();
+	if (w.changed && now_ms() >= w.save_ms)
+		save_state();
+}
+
+static void *work(void *arg)
+{
+	unsigned mine = (unsigned)(uintptr_t)arg;
+
+	while (!stopped(mine)) {
+		struct timespec until;
+
+		one_round(mine);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += TICK_MS / 2 * NS_PER_MS;
+		if (until.tv_nsec >= NS_PER_S) {
+			until.tv_nsec -= NS_PER_S;
+			until.tv_sec++;
+		}
+		pthread_mutex_lock(&lock);
+		if (generation == mine)
+			pthread_cond_timedwait(&wake, &lock, &until);
+		pthread_mutex_unlock(&lock);
+	}
+	return NULL;
+}
+
+static void forget(struct item **list)
+{
+	for (struct item *i = *list, *next; i; i = next) {
+		next = i->next;
+		drop_item(i);
+	}
+	*list = NULL;
+}
+
+void settler_start(void)
+{
+	struct errmsg err = {""};
+	char path[PATH_MAX];
+	unsigned mine;
+
+	nodeconf_path(path, sizeof(path));
+	settings_defaults(&w.settings);
+	if (nodeconf_load(path, &w.conf, &err)) {
+		error(ME ": jobs are not settled: %s", err.text);
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	mine = ++generation;
+	pthread_mutex_unlock(&lock);
+	if (pthread_create(&worker, NULL, work, (void *)(uintptr_t)mine)) {
+		error(ME ": jobs are not settled: cannot start a thread: %m");
+		pthread_mutex_lock(&lock);
+		generation++;
+		pthread_mutex_unlock(&lock);
+	}
+}
+
+/*
+ * The caller may hold Slurm's locks, which the worker may be waiting for: then it is left to end by
+ * itself (the plugin stays mapped), and what it has is found again by the next scan.
+ */
+void settler_stop(void)
+{
+	struct timespec until;
+
+	pthread_mutex_lock(&lock);
+	if (!(generation % 2)) {
+		pthread_mutex_unlock(&lock);
+		return;
+	}
+	generation++;
+	pthread_cond_signal(&wake);
+	pthread_mutex_unlock(&lock);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += STOP_WAIT_S;
+	if (pthread_timedjoin_np(worker, NULL, &until)) {
+		pthread_detach(worker);
+		return;
+	}
+	forget(&w.items);
+	forget(&arrived);
+	xfree(w.settings_text);
+	memset(&w, 0, sizeof(w));
+}
+
+void settler_queue(const job_record_t *job)
+{
+	struct facts *f = facts_take(job);
+	struct item *i;
+
+	if (!f)
+		return;
+	i = new_item(f);
+	pthread_mutex_lock(&lock);
+	if (!(generation % 2)) {
+		pthread_mutex_unlock(&lock);
+		drop_item(i);
+		return;
+	}
+	i->next = arrived;
+	arrived = i;
+	pthread_cond_signal(&wake);
+	pthread_mutex_unlock(&lock);
+}

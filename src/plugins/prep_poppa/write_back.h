@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writes a settlement to where Slurm counts: job record, fairshare usage, accounting database. */
+#ifndef POPPA_PREP_WRITE_BACK_H
+#define POPPA_PREP_WRITE_BACK_H
+
+#include <stdbool.h>
+
+#include "accounting/settlement.h"
+
+#include "facts.h"
+
+/* Tag of the part of SystemComment that shows a settlement (common/tags.h). */
+#define SETTLED_TAG "poppa"
+
+/* Whether this slurmctld is in charge and not about to end. Otherwise nothing below does anything.
+ */
+bool write_back_possible(void);
+
+struct write_back_result {
+	bool done;
+	bool needs_row; /* the run's record is gone: call write_back_read_row() first */
+	bool refunded;  /* the difference was given back, now */
+	bool commented; /* slurmdbd was told the SystemComment, too */
+};
+
+/*
+ * Under Slurm's locks, all at once: if the job's record is still about this run and not yet
+ * settled, rewrites its billing and SystemComment and refunds the difference to the associations
+ * and QOS that were charged. Then queues the same for slurmdbd. Safe to call again: the refund is
+ * made once, and *s becomes what the record shows. The record of a run that is gone, or has been
+ * requeued, is left alone; its refund is made if refund_gone, and slurmdbd learns the comment only
+ * if no later run has a row there.
+ */
+struct write_back_result write_back(const struct facts *f, struct settlement *s, bool refund_gone);
+
+/*
+ * Takes the state and the end of a run from slurmdbd, which may take long: 1, or 0 it does not know
+ * the run, -1 it cannot be asked.
+ */
+int write_back_read_row(struct facts *f);
+
+/*
+ * Asks slurmdbd, which may take long: 1 the price (and the comment, if commented) is in the
+ * database, 0 not, -1 it cannot be asked.
+ */
+int write_back_check(const struct facts *f, const struct settlement *s, bool commented);
+
+#endif

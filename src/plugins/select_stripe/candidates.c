@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds the nodes and lanes for a co-located job. */
+#include "plugins/select_stripe/candidates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugins/select_stripe/tracker.h"
+#include "src/slurmctld/preempt.h"
+#include "striping/lanes.h"
+
+SLURM_WEAK(slurm_conf)
+SLURM_WEAK(node_record_table_ptr)
+
+#define A_YEAR (365 * 24 * 3600)
+
+/* CPUs of a core that this job can use: --hint=nomultithread and the like take some away. */
+static uint32_t cpus_per_core(const struct job_details *details, uint32_t threads)
+{
+	const multi_core_data_t *mc = details->mc_ptr;
+	uint32_t cpus = threads;
+
+	if (mc && mc->ntasks_per_core && mc->ntasks_per_core != INFINITE16)
+		cpus = MIN(cpus, (uint32_t)mc->ntasks_per_core * MAX(details->cpus_per_task, 1));
+	if (mc && mc->threads_per_core != NO_VAL16)
+		cpus = MIN(cpus, mc->threads_per_core);
+	return cpus;
+}
+
+uint32_t candidates_lane_cpus(const struct ask *ask, const struct layout *layout)
+{
+	const struct job_details *details = ask->job_ptr->details;
+	uint32_t per_task = MAX(details->cpus_per_task, 1), cpus, least;
+
+	if (!layout || !layout->lane_cores)
+		return 0;
+	cpus = layout->lane_cores * cpus_per_core(details, layout->threads);
+	least = MAX(details->pn_min_cpus, per_task);
+	if (details->ntasks_per_node && !details->overcommit)
+		least = MAX(least, details->ntasks_per_node * per_task);
+	if (details->mc_ptr && details->mc_ptr->cores_per_socket != NO_VAL16 &&
+		details->mc_ptr->cores_per_socket > layout->socket_cores)
+		return 0;
+	return cpus < least ? 0 : cpus;
+}
+
+uint32_t candidates_nodes_needed(const struct ask *ask, uint32_t lane_cpus)
+{
+	const struct job_details *details = ask->job_ptr->details;
+	uint32_t per_task = MAX(details->cpus_per_task, 1), need = MAX(ask->min_nodes, 1), fit;
+
+	if (!lane_cpus || details->overcommit)
+		return need;
+	need = MAX(need, (details->min_cpus + lane_cpus - 1) / lane_cpus);
+	fit = lane_cpus / per_task;
+	if (details->ntasks_per_node)
+		fit = MIN(fit, details->ntasks_per_node);
+	if (fit && details->num_tasks && details->num_tasks != NO_VAL)
+		need = MAX(need, (details->num_tasks + fit - 1) / fit);
+	return need;
+}
+
+bool candidates_preemptable(const struct ask *ask, uint32_t job_id)
+{
+	ListIterator iter;
+	job_record_t *job_ptr;
+	bool found = false;
+
+	if (!ask->preemptable)
+		return false;
+	iter = list_iterator_create(ask->preemptable);
+	while (!found && (job_ptr = list_next(iter))) {
+		uint16_t how;
+
+		if (job_ptr->job_id != job_id)
+			continue;
+		how = slurm_job_preempt_mode(job_ptr);
+		found = how == PREEMPT_MODE_REQUEUE || how == PREEMPT_MODE_CANCEL;
+	}
+	list_iterator_destroy(iter);
+	return found;
+}
+
+/* The lowest lane that is not taken and has no core excluded by the caller, or LANE_NONE. */
+static int free_lane(const struct ask *ask, int node, const struct layout *layout, uint32_t taken)
+{
+	for (int c = 0; ask->exc && c < layout->cores; c++)
+		if (layout->lane_of[c] != LANE_NONE && compat_exc_has(ask->exc, node, c))
+			taken |= UINT32_C(1) << layout->lane_of[c];
+	for (int lane = 0; lane < ask->lanes; lane++)
+		if (!(taken & UINT32_C(1) << lane))
+			return lane;
+	return LANE_NONE;
+}
+
+/* Whether what the node's jobs leave of its memory can be enough. */
+static bool memory_left(const struct ask *ask, int node)
+{
+	const node_record_t *n = compat_node(node);
+	uint64_t want = ask->job_ptr->details->pn_min_memory, used, all;
+
+	if (!(slurm_conf.select_type_param & CR_MEMORY))
+		return true;
+	used = occupancy_memory(tracker_map(), node);
+	all = n->real_memory - n->mem_spec_limit;
+	if (want & MEM_PER_CPU)
+		want = (want & ~MEM_PER_CPU) * MAX(ask->job_ptr->details->pn_min_cpus, 1);
+	else if (!want)
+		want = all;
+	return used + want <= all;
+}
+
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+	return x ^ x >> 29;
+}
+
+/*
+ * Whether the job can be on this node beside those of its jobs that end after `when` (0: now) and
+ * that preemption does not clear away; fills in the rest of *c.
+ */
+static bool fits(const struct ask *ask, const struct layout *layout, time_t when, bool preempt,
+	const time_t *ends, struct candidate *c)
+{
+	const struct occupancy *map = tracker_map();
+	const struct partner *others[LANES_MAX];
+	struct occupancy_place place;
+	uint32_t taken = 0;
+	int stay = 0;
+
+	c->group = 0;
+	for (int i = 0; i < occupancy_count(map, c->node); i++) {
+		const struct occupancy_job *job = occupancy_at(map, c->node, i, &place);
+
+		if ((ends && ends[i] <= when) || (preempt && candidates_preemptable(ask, job->id)))
+			continue;
+		if (!job->colocated || stay == LANES_MAX || !tracker_partner(job))
+			return false;
+		others[stay++] = tracker_partner(job);
+		taken |= place.lanes;
+		c->group += mix(job->id);
+	}
+	c->lane = free_lane(ask, c->node, layout, taken);
+	if (c->lane == LANE_NONE || (stay && ask->request.spread) ||
+		!partner_compatible(&ask->me, others, stay, ask->pairs))
+		return false;
+	c->shared = stay;
+	c->loss = partner_loss(&ask->me, others, stay, ask->pairs);
+	c->when = when;
+	return true;
+}
+
+static int by_preference(const void *x, const void *y)
+{
+	const struct candidate *a = x, *b = y;
+
+	if (a->shared != b->shared)
+		return b->shared - a->shared;
+	if (a->loss < b->loss || a->loss > b->loss)
+		return a->loss < b->loss ? -1 : 1;
+	if (a->misfit != b->misfit)
+		return a->misfit < b->misfit ? -1 : 1;
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
+	return a->node < b->node ? -1 : 1;
+}
+
+static int by_group(const void *x, const void *y)
+{
+	const struct candidate *a = x, *b = y;
+
+	return a->group < b->group ? -1 : a->group > b->group;
+}
+
+static int by_time(const void *x, const void *y)
+{
+	const struct candidate *a = x, *b = y;
+
+	if (a->when != b->when)
+		return a->when < b->when ? -1 : 1;
+	return by_preference(x, y);
+}
+
+/* How far each group of shared nodes is from the size that is wanted. */
+static void find_misfits(struct candidates *list, int wanted)
+{
+	qsort(list->c, list->shared, sizeof(*list->c), by_group);
+	for (int i = 0; i < list->shared;) {
+		int end = i;
+
+		while (end < list->shared && list->c[end].group == list->c[i].group)
+			end++;
+		for (int k = i; k < end; k++)
+			list->c[k].misfit = abs(end - i - wanted);
+		i = end;
+	}
+}
+
+/* Moves the shared nodes to the front; the others keep their order, which is that of the nodes. */
+static void gather_shared(struct candidates *list)
+{
+	struct candidate *shared;
+	int s = 0, e = 0;
+
+	if (!list->shared)
+		return;
+	shared = xcalloc(list->shared, sizeof(*shared));
+	for (int i = 0; i < list->count; i++)
+		if (list->c[i].shared)
+			shared[s++] = list->c[i];
+	e = list->count;
+	for (int i = list->count - 1; i >= 0; i--)
+		if (!list->c[i].shared)
+			list->c[--e] = list->c[i];
+	memcpy(list->c, shared, s * sizeof(*shared));
+	xfree(shared);
+}
+
+/* Is the one partner that the job accepts running, so that it must go there? */
+static bool partner_runs(const struct ask *ask)
+{
+	const struct occupancy *map = tracker_map();
+	bitstr_t *nodes = tracker_nodes();
+	uint32_t with = ask->request.with;
+
+	if (!with)
+		return false;
+	if (occupancy_find(map, with))
+		return true;
+	/* It may be the id of an array. */
+	for (bitoff_t n = bit_ffs(nodes); n >= 0 && n < bit_size(nodes); n++)
+		for (int i = 0; i < occupancy_count(map, n); i++) {
+			const struct occupancy_job *job = occupancy_at(map, n, i, NULL);
+			const struct partner *p = tracker_partner(job);
+
+			if (p && p->array_id == with)
+				return true;
+		}
+	return false;
+}
+
+static struct candidates start_list(const struct ask *ask)
+{
+	struct candidates list = {0};
+
+	list.c = xcalloc(bit_set_count(ask->nodes) + 1, sizeof(*list.c));
+	return list;
+}
+
+struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *need)
+{
+	const struct occupancy *map = tracker_map();
+	struct candidates list = start_list(ask);
+	bool partner_only = partner_runs(ask);
+	uint32_t most = 0;
+
+	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++) {
+		const struct layout *layout;
+		struct candidate c = {.node = (int)n};
+		enum occupancy_state state;
+		uint32_t cpus;
+
+		if (!bit_test(ask->nodes, n) || n >= occupancy_nodes(map))
+			continue;
+		state = occupancy_state(map, c.node);
+		if (!preempt && (state == OCCUPANCY_CLOSED || state == OCCUPANCY_FULL))
+			continue;
+		layout = layout_of(c.node, ask->lanes);
+		cpus = candidates_lane_cpus(ask, layout);
+		if (!cpus || !fits(ask, layout, 0, preempt, NULL, &c))
+			continue;
+		if (c.shared && !preempt && !memory_left(ask, c.node))
+			continue;
+		most = MAX(most, cpus);
+		list.shared += c.shared;
+		list.c[list.count++] = c;
+	}
+	*need = candidates_nodes_needed(ask, most);
+	gather_shared(&list);
+	find_misfits(&list, MAX(*need, MIN(ask->req_nodes, ask->max_nodes)));
+	qsort(list.c, list.shared, sizeof(*list.c), by_preference);
+	if (partner_only && !list.shared)
+		list.count = 0;
+	return list;
+}
+
+/* When a running job is expected to end. */
+static time_t end_of(const struct ask *ask, const struct occupancy_job *job, time_t now)
+{
+	const job_record_t *job_ptr;
+
+	if (candidates_preemptable(ask, job->id))
+		return 0;
+	job_ptr = find_job_record(job->id);
+	if (!job_ptr)
+		return 0;
+	if (!job_ptr->end_time)
+		return now + A_YEAR;
+	/* What should have ended is about to. */
+	return MAX(job_ptr->end_time, now + 1);
+}
+
+/* The end of each of the node's jobs, in the map's order; the caller frees it. */
+static time_t *ends_on(const struct ask *ask, int node, time_t now)
+{
+	const struct occupancy *map = tracker_map();
+	int count = occupancy_count(map, node);
+	time_t *ends = xcalloc(count + 1, sizeof(*ends));
+
+	for (int i = 0; i < count; i++)
+		ends[i] = end_of(ask, occupancy_at(map, node, i, NULL), now);
+	return ends;
+}
+
+static bool fits_later(
+	const struct ask *ask, const struct layout *layout, time_t now, struct candidate *c)
+{
+	int count = occupancy_count(tracker_map(), c->node);
+	time_t *ends = ends_on(ask, c->node, now);
+	time_t when = 0;
+	bool found = fits(ask, layout, when, false, ends, c);
+
+	for (int tries = 0; !found && tries < count; tries++) {
+		time_t next = 0;
+
+		for (int i = 0; i < count; i++)
+			if (ends[i] > when && (!next || ends[i] < next))
+				next = ends[i];
+		if (!next)
+			break;
+		when = next;
+		found = fits(ask, layout, when, false, ends, c);
+	}
+	xfree(ends);
+	return found;
+}
+
+struct candidates candidates_later(const struct ask *ask, uint32_t *need)
+{
+	const struct occupancy *map = tracker_map();
+	struct candidates list = start_list(ask);
+	time_t now = time(NULL);
+	uint32_t most = 0;
+
+	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++) {
+		const struct layout *layout;
+		struct candidate c = {.node = (int)n};
+		uint32_t cpus;
+
+		if (!bit_test(ask->nodes, n) || n >= occupancy_nodes(map))
+			continue;
+		layout = layout_of(c.node, ask->lanes);
+		cpus = candidates_lane_cpus(ask, layout);
+		if (!cpus || !fits_later(ask, layout, now, &c))
+			continue;
+		most = MAX(most, cpus);
+		list.c[list.count++] = c;
+	}
+	*need = candidates_nodes_needed(ask, most);
+	qsort(list.c, list.count, sizeof(*list.c), by_time);
+	return list;
+}
+
+struct candidates candidates_vacated(const struct ask *ask)
+{
+	const struct occupancy *map = tracker_map();
+	struct candidates list = start_list(ask);
+	time_t now = time(NULL);
+
+	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++) {
+		struct candidate c = {.node = (int)n};
+		time_t *ends;
+
+		if (!bit_test(ask->nodes, n) || n >= occupancy_nodes(map) ||
+			!occupancy_colocated_on(map, c.node))
+			continue;
+		ends = ends_on(ask, c.node, now);
+		for (int i = 0; i < occupancy_count(map, c.node); i++)
+			if (occupancy_at(map, c.node, i, NULL)->colocated)
+				c.when = MAX(c.when, ends[i]);
+		xfree(ends);
+		list.c[list.count++] = c;
+	}
+	qsort(list.c, list.count, sizeof(*list.c), by_time);
+	return list;
+}
+
+void candidates_free(struct candidates *list)
+{
+	xfree(list->c);
+	list->count = 0;
+}

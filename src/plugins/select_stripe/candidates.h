@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Nodes on which a co-located job may be placed, and the lane it would have there. */
+#ifndef POPPA_SELECT_CANDIDATES_H
+#define POPPA_SELECT_CANDIDATES_H
+
+#include <time.h>
+
+#include "plugins/compat/select_compat.h"
+#include "plugins/select_stripe/layout.h"
+#include "striping/partner.h"
+
+/* One call of job_test, with what the wrapper knows about the job. */
+struct ask {
+	job_record_t *job_ptr;
+	bitstr_t *nodes; /* usable ones */
+	uint32_t min_nodes, max_nodes, req_nodes;
+	uint16_t mode;
+	List preemptable; /* NULL: none */
+	List *preempted;
+	compat_exc_t exc; /* the caller's; may be NULL */
+	/* Of a co-located job: */
+	struct colocate request;
+	struct partner me;
+	char class_name[PAIRS_CLASS_MAX];
+	const struct pairs *pairs;
+	int lanes;
+};
+
+struct candidate {
+	int node;
+	int lane;
+	bool shared;    /* has a partner there */
+	double loss;    /* expected, by the partners */
+	uint64_t group; /* the same for nodes with the same partners */
+	int misfit;     /* |nodes of the group - nodes wanted| */
+	time_t when;    /* the lane is to be had from here on; 0 = now */
+};
+
+struct candidates {
+	struct candidate *c;
+	int count, shared; /* shared ones come first */
+};
+
+/* CPUs that the job can use of one lane; 0 where the lane cannot hold what it asks of a node. */
+uint32_t candidates_lane_cpus(const struct ask *ask, const struct layout *layout);
+
+/* The least number of nodes for the job's tasks, with lanes of at most this many CPUs. */
+uint32_t candidates_nodes_needed(const struct ask *ask, uint32_t lane_cpus);
+
+/*
+ * The nodes that can take the job now, best first: those with partners by loss, then as near as
+ * possible to the number of nodes wanted, then the empty ones. preempt: as if all preemptable jobs
+ * were gone. need: out, the least number of nodes that the job can do with.
+ */
+struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *need);
+
+/* All nodes that can ever take it, by the time from which they can. */
+struct candidates candidates_later(const struct ask *ask, uint32_t *need);
+
+/* Nodes with co-located jobs by the time when the last of them is gone: for a job that is none. */
+struct candidates candidates_vacated(const struct ask *ask);
+
+/* Whether it would be cleared away for the asking job. */
+bool candidates_preemptable(const struct ask *ask, uint32_t job_id);
+
+void candidates_free(struct candidates *list);
+
+#endif

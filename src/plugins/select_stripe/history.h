@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The pair history inside slurmctld, read by a thread of its own so that no lock waits for a disk.
+ */
+#ifndef POPPA_SELECT_HISTORY_H
+#define POPPA_SELECT_HISTORY_H
+
+#include "striping/pairs.h"
+
+/* Starts the thread that follows StateSaveLocation/poppa_pairs; further calls do nothing. */
+void history_start(void);
+
+/* Stops the thread and forgets the history. */
+void history_stop(void);
+
+/* The latest history, or NULL; valid until history_put(), which must follow soon. */
+const struct pairs *history_get(void);
+void history_put(void);
+
+#endif

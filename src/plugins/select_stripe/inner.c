@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds and loads Slurm's own plugin. */
+#include "plugins/select_stripe/inner.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "plugins/select_stripe/stripe.h"
+
+#define FILE_NAME "select_cons_tres.so"
+
+SLURM_WEAK(slurm_conf)
+
+struct inner inner;
+static void *handle;
+
+static bool is_ours(const struct stat *st)
+{
+	Dl_info me;
+	struct stat mine;
+
+	return dladdr(&handle, &me) && !stat(me.dli_fname, &mine) && mine.st_dev == st->st_dev &&
+	       mine.st_ino == st->st_ino;
+}
+
+static bool is_other_plugin(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !is_ours(&st);
+}
+
+/* Tests of the last name that was tried are left in path. */
+static bool find_file(char *path, size_t size)
+{
+	const char *dirs = &slurm_conf ? slurm_conf.plugindir : NULL;
+
+	for (const char *p = dirs; p && *p;) {
+		size_t len = strcspn(p, ":");
+
+		snprintf(path, size, "%.*s/" FILE_NAME, (int)len, p);
+		if (len && is_other_plugin(path))
+			return true;
+		p += len;
+		p += *p == ':';
+	}
+	snprintf(path, size, "%s/" FILE_NAME, POPPA_SLURM_PLUGINDIR);
+	return is_other_plugin(path);
+}
+
+/* NULL, or the name of a function that the file lacks. */
+static const char *find_functions(void)
+{
+#define INNER_FIND(result, name, params, args)                                                     \
+	inner.name = (result(*) params)dlsym(handle, "select_p_" #name);                           \
+	if (!inner.name)                                                                           \
+		return "select_p_" #name;
+
+	SELECT_PASSED_ON(INNER_FIND)
+	SELECT_LOOKED_AT(INNER_FIND)
+	return NULL;
+}
+
+int inner_load(void)
+{
+	char path[PATH_MAX];
+	const char *missing;
+	int (*start)(void);
+
+	if (handle)
+		return SLURM_SUCCESS;
+	if (!find_file(path, sizeof(path))) {
+		error(STRIPE "Slurm's own " FILE_NAME " is neither in another directory of "
+			     "PluginDir nor in " POPPA_SLURM_PLUGINDIR
+			     ": add its directory to PluginDir, after this plugin's");
+		return SLURM_ERROR;
+	}
+	handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	if (!handle) {
+		error(STRIPE "cannot load %s: %s; take this plugin's directory out of PluginDir to "
+			     "go on without striping",
+			path, dlerror());
+		return SLURM_ERROR;
+	}
+	missing = find_functions();
+	if (missing) {
+		error(STRIPE "%s has no %s: it is of another release of Slurm; build this plugin "
+			     "against the installed one or take its directory out of PluginDir",
+			path, missing);
+		goto broken;
+	}
+	start = (int (*)(void))dlsym(handle, "init");
+	if (start && start() != SLURM_SUCCESS) {
+		error(STRIPE "%s did not start", path);
+		goto broken;
+	}
+	debug(STRIPE "in front of %s", path);
+	return SLURM_SUCCESS;
+broken:
+	dlclose(handle);
+	handle = NULL;
+	return SLURM_ERROR;
+}
+
+void inner_unload(void)
+{
+	int (*stop)(void);
+
+	if (!handle)
+		return;
+	stop = (int (*)(void))dlsym(handle, "fini");
+	if (stop)
+		stop();
+	dlclose(handle);
+	handle = NULL;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The plugin that the wrapper stands in front of: Slurm's own select/cons_tres. */
+#ifndef POPPA_SELECT_INNER_H
+#define POPPA_SELECT_INNER_H
+
+#include "plugins/compat/select_compat.h"
+
+#define INNER_MEMBER(result, name, params, args) result(*name) params;
+
+struct inner {
+	SELECT_PASSED_ON(INNER_MEMBER)
+	SELECT_LOOKED_AT(INNER_MEMBER)
+};
+
+extern struct inner inner;
+
+/*
+ * Loads the first select_cons_tres.so of PluginDir that is not this file, or else the one that was
+ * there when this was built, and starts it. Returns SLURM_SUCCESS, or SLURM_ERROR with one line in
+ * the log that says what to mend.
+ */
+int inner_load(void);
+void inner_unload(void);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Shares a node's cores out to lanes. */
+#include "plugins/select_stripe/layout.h"
+
+#include "striping/lanes.h"
+
+SLURM_WEAK(node_record_table_ptr)
+SLURM_WEAK(node_record_count)
+
+/* Nodes of one kind share a layout; a cluster has few kinds. */
+struct kind {
+	struct kind *next;
+	uint16_t sockets, cores, threads;
+	bitstr_t *usable; /* NULL = all cores */
+	struct layout *layout;
+};
+
+/* What a node was when it was looked at last. */
+struct seen {
+	struct kind *kind;
+	const bitstr_t *spec; /* to notice that it registered with other specialised cores */
+};
+
+static struct kind *kinds;
+static struct seen *by_node;
+static int by_node_count;
+static bool changed;
+
+void layout_reset(void)
+{
+	while (kinds) {
+		struct kind *kind = kinds;
+
+		kinds = kind->next;
+		FREE_NULL_BITMAP(kind->usable);
+		xfree(kind->layout);
+		xfree(kind);
+	}
+	xfree(by_node);
+	by_node_count = 0;
+	changed = false;
+}
+
+bool layout_changed(void)
+{
+	return changed;
+}
+
+static bool is_kind(const struct kind *kind, const node_record_t *node, int lanes)
+{
+	return kind->sockets == node->tot_sockets && kind->cores == node->cores &&
+	       kind->threads == node->tpc && kind->layout->lanes == lanes;
+}
+
+static bool same_usable(bitstr_t *a, bitstr_t *b)
+{
+	return a && b ? bit_equal(a, b) : a == b;
+}
+
+static struct layout *make_layout(const node_record_t *node, int lanes)
+{
+	int sockets = node->tot_sockets, per_socket = node->cores, used = 0;
+	struct layout *layout =
+		xmalloc(sizeof(*layout) + sockets * per_socket * sizeof(layout->lane_of[0]));
+	int *count = xcalloc(sockets + 1, sizeof(int));
+	int *lane = xcalloc(sockets * per_socket + 1, sizeof(int));
+
+	layout->cores = sockets * per_socket;
+	layout->lanes = lanes;
+	layout->threads = node->tpc;
+	for (int c = 0; c < layout->cores; c++)
+		count[c / per_socket] +=
+			!node->node_spec_bitmap || bit_test(node->node_spec_bitmap, c);
+	layout->lane_cores = lanes_assign(count, sockets, lanes, lane);
+	if (layout->lane_cores < 0)
+		layout->lane_cores = 0;
+	for (int c = 0; c < layout->cores; c++)
+		layout->lane_of[c] = !node->node_spec_bitmap || bit_test(node->node_spec_bitmap, c)
+					     ? lane[used++]
+					     : LANE_NONE;
+	for (int s = 0; s < sockets; s++)
+		layout->socket_cores = MAX(layout->socket_cores, count[s] / lanes);
+	xfree(count);
+	xfree(lane);
+	return layout;
+}
+
+static struct kind *find_kind(const node_record_t *node, int lanes)
+{
+	bitstr_t *usable = node->node_spec_bitmap;
+	struct kind *kind;
+
+	for (kind = kinds; kind; kind = kind->next)
+		if (is_kind(kind, node, lanes) && same_usable(kind->usable, usable))
+			return kind;
+	kind = xmalloc(sizeof(*kind));
+	kind->sockets = node->tot_sockets;
+	kind->cores = node->cores;
+	kind->threads = node->tpc;
+	kind->usable = usable ? bit_copy(usable) : NULL;
+	kind->layout = make_layout(node, lanes);
+	kind->next = kinds;
+	kinds = kind;
+	return kind;
+}
+
+const struct layout *layout_of(int index, int lanes)
+{
+	const node_record_t *node = index < node_record_count ? compat_node(index) : NULL;
+	struct seen *seen;
+
+	if (!node)
+		return NULL;
+	if (by_node_count != node_record_count) {
+		xfree(by_node);
+		by_node = xcalloc(node_record_count, sizeof(*by_node));
+		by_node_count = node_record_count;
+	}
+	seen = &by_node[index];
+	if (!seen->kind || seen->spec != node->node_spec_bitmap ||
+		!is_kind(seen->kind, node, lanes)) {
+		struct kind *kind = find_kind(node, lanes);
+
+		changed = changed || (seen->kind && seen->kind != kind);
+		seen->kind = kind;
+		seen->spec = node->node_spec_bitmap;
+	}
+	return seen->kind->layout;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lanes of a node as slurmctld knows its cores. */
+#ifndef POPPA_SELECT_LAYOUT_H
+#define POPPA_SELECT_LAYOUT_H
+
+#include "plugins/compat/select_compat.h"
+
+/* How the cores of nodes of one kind are shared out. */
+struct layout {
+	int cores; /* of the node, numbered as in Slurm's core bitmaps */
+	int lanes;
+	int lane_cores;   /* cores of one lane; 0 = such a node cannot be striped */
+	int socket_cores; /* the most cores that one lane has on one socket */
+	int threads;      /* CPUs that Slurm schedules on a core */
+	int lane_of[];    /* by core */
+};
+
+/*
+ * The layout of a node with the given number of lanes; specialised cores are left out and the rest
+ * of each socket is shared out (striping/lanes.h). Kept until layout_reset(). NULL for a hole in
+ * the node table.
+ */
+const struct layout *layout_of(int node, int lanes);
+
+/* Whether some node was found to differ from what it had been since layout_reset(). */
+bool layout_changed(void);
+
+/* Forgets all layouts: the nodes or the number of lanes may have changed. */
+void layout_reset(void);
+
+#endif

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The node selection plugin, under the name of the plugin that it stands in front of.
+poppaplugin_LTLIBRARIES += select_cons_tres.la
+select_cons_tres_la_SOURCES = \
+	src/plugins/compat/select_compat.h src/plugins/compat/slurm_compat.h \
+	src/plugins/select_stripe/candidates.c src/plugins/select_stripe/candidates.h \
+	src/plugins/select_stripe/history.c src/plugins/select_stripe/history.h \
+	src/plugins/select_stripe/inner.c src/plugins/select_stripe/inner.h \
+	src/plugins/select_stripe/layout.c src/plugins/select_stripe/layout.h \
+	src/plugins/select_stripe/mark.c src/plugins/select_stripe/mark.h \
+	src/plugins/select_stripe/place.c src/plugins/select_stripe/place.h \
+	src/plugins/select_stripe/select_stripe.c src/plugins/select_stripe/stripe.h \
+	src/plugins/select_stripe/tracker.c src/plugins/select_stripe/tracker.h
+select_cons_tres_la_CPPFLAGS = $(MODULE_CPPFLAGS)
+select_cons_tres_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+select_cons_tres_la_LIBADD = libstriping.la -ldl -lpthread
+select_cons_tres_la_DEPENDENCIES = libstriping.la $(PLUGIN_MAP)
+dist_man_MANS += src/plugins/select_stripe/poppa-striping.8

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Node selection with lanes: what the wrapper asks of Slurm's own plugin, and how often. */
+#ifndef POPPA_SELECT_PLACE_H
+#define POPPA_SELECT_PLACE_H
+
+#include "plugins/select_stripe/candidates.h"
+
+/* job_test for a co-located job; ask->me and all above it are filled in. */
+int place_colocated(struct ask *ask);
+
+/* job_test for any other job, while there are co-located jobs. */
+int place_other(struct ask *ask);
+
+#endif

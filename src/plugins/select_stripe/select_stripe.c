@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Node selection with lanes. Stands in front of Slurm's own select/cons_tres under its name, passes
+ * every call on to it, and for co-located jobs tells it which nodes and cores it may use.
+ */
+#include "plugins/compat/select_compat.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plugins/select_stripe/candidates.h"
+#include "plugins/select_stripe/history.h"
+#include "plugins/select_stripe/inner.h"
+#include "plugins/select_stripe/layout.h"
+#include "plugins/select_stripe/mark.h"
+#include "plugins/select_stripe/place.h"
+#include "plugins/select_stripe/stripe.h"
+#include "plugins/select_stripe/tracker.h"
+#include "striping/lanes.h"
+
+const char plugin_name[] = "POPPA lanes in front of select/cons_tres";
+const char plugin_type[] = "select/cons_tres";
+const uint32_t plugin_id = SELECT_PLUGIN_CONS_TRES;
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+/* Slurm's own locks order the callers; this one is for those that only read jobs. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Jobs that get their resources now have had them before: slurmctld is reading its state. */
+static bool recovering = true;
+
+#define DECLARE(result, name, params, args) extern result select_p_##name params;
+SELECT_PASSED_ON(DECLARE)
+SELECT_LOOKED_AT(DECLARE)
+extern int init(void);
+extern int fini(void);
+
+#define PASS_ON(result, name, params, args)                                                        \
+	extern result select_p_##name params                                                       \
+	{                                                                                          \
+		return inner.name args;                                                            \
+	}
+SELECT_PASSED_ON(PASS_ON)
+
+extern int init(void)
+{
+	return inner_load();
+}
+
+extern int fini(void)
+{
+	history_stop();
+	pthread_mutex_lock(&lock);
+	tracker_reset();
+	pthread_mutex_unlock(&lock);
+	inner_unload();
+	return SLURM_SUCCESS;
+}
+
+extern int select_p_node_init(void)
+{
+	pthread_mutex_lock(&lock);
+	tracker_reset();
+	recovering = true;
+	pthread_mutex_unlock(&lock);
+	return inner.node_init();
+}
+
+extern int select_p_reconfigure(void)
+{
+	int rc = inner.reconfigure();
+
+	pthread_mutex_lock(&lock);
+	tracker_rebuild();
+	recovering = false;
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+/* Appends a number to a comma list that does not have it yet. */
+static void add_number(char **list, uint32_t number)
+{
+	char text[16], *has = *list;
+	size_t len;
+
+	len = snprintf(text, sizeof(text), "%u", number);
+	for (; has && *has; has += *has == ',') {
+		if (!strncmp(has, text, len) && (has[len] == ',' || !has[len]))
+			return;
+		has += strcspn(has, ",");
+	}
+	xstrfmtcat(*list, "%s%s", *list ? "," : "", text);
+}
+
+/* What the job has and beside whom, for the log and its SystemComment. */
+static void tell_placed(job_record_t *job_ptr)
+{
+	const struct occupancy *map = tracker_map();
+	const struct occupancy_job *job = map ? occupancy_find(map, job_ptr->job_id) : NULL;
+	char *lanes = NULL, *partners = NULL, *details = NULL;
+	struct colocate request;
+	uint32_t mask = 0;
+
+	if (!job || !job->colocated)
+		return;
+	for (int i = 0; i < job->count; i++) {
+		for (int k = 0; k < occupancy_count(map, job->node[i]); k++) {
+			struct occupancy_place place;
+			const struct occupancy_job *other =
+				occupancy_at(map, job->node[i], k, &place);
+
+			if (other == job)
+				mask |= place.lanes;
+			else
+				add_number(&partners, other->id);
+		}
+	}
+	for (uint32_t lane = 0; lane < LANES_MAX; lane++)
+		if (mask & UINT32_C(1) << lane)
+			add_number(&lanes, lane);
+	info(STRIPE "%pJ on %s, lane %s, %s%s", job_ptr, job_ptr->job_resrcs->nodes, lanes,
+		partners ? "beside " : "no partner yet", partners ? partners : "");
+	xstrfmtcat(details, "lane=%s%s%s", lanes, partners ? " beside=" : "",
+		partners ? partners : "");
+	mark_read(job_ptr, &request);
+	mark_show(job_ptr, &request, details);
+	xfree(details);
+	xfree(lanes);
+	xfree(partners);
+}
+
+extern int select_p_select_nodeinfo_set(job_record_t *job_ptr)
+{
+	int rc = inner.select_nodeinfo_set(job_ptr);
+
+	pthread_mutex_lock(&lock);
+	tracker_add(job_ptr);
+	if (!recovering)
+		tell_placed(job_ptr);
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+extern int select_p_job_fini(job_record_t *job_ptr)
+{
+	int rc = inner.job_fini(job_ptr);
+
+	pthread_mutex_lock(&lock);
+	tracker_remove(job_ptr);
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+extern int select_p_job_resized(job_record_t *job_ptr, node_record_t *node_ptr)
+{
+	int rc = inner.job_resized(job_ptr, node_ptr);
+
+	pthread_mutex_lock(&lock);
+	if (rc == SLURM_SUCCESS)
+		tracker_remove_node(job_ptr, node_ptr->index);
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+extern int select_p_job_expand(job_record_t *from_job_ptr, job_record_t *to_job_ptr)
+{
+	int rc = inner.job_expand(from_job_ptr, to_job_ptr);
+
+	pthread_mutex_lock(&lock);
+	if (rc == SLURM_SUCCESS) {
+		tracker_remove(from_job_ptr);
+		tracker_add(to_job_ptr);
+	}
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+static int test_colocated(struct ask *ask)
+{
+	int rc;
+
+	mark_read(ask->job_ptr, &ask->request);
+	if (!tracker_wake())
+		return SLURM_ERROR;
+	tracker_check();
+	ask->lanes = tracker_lanes();
+	ask->me.id = ask->job_ptr->job_id;
+	ask->me.array_id = ask->job_ptr->array_job_id;
+	ask->me.name = ask->job_ptr->name;
+	ask->me.class_name = pairs_class(ask->request.class_name, ask->job_ptr->user_id,
+		ask->job_ptr->name, NULL, ask->class_name);
+	ask->me.request = &ask->request;
+	if (!IS_JOB_RUNNING(ask->job_ptr) && !IS_JOB_SUSPENDED(ask->job_ptr))
+		mark_show(ask->job_ptr, &ask->request, NULL);
+	ask->pairs = history_get();
+	rc = place_colocated(ask);
+	history_put();
+	return rc;
+}
+
+extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint32_t min_nodes,
+	uint32_t max_nodes, uint32_t req_nodes, uint16_t mode, List preemptee_candidates,
+	List *preemptee_job_list, compat_exc_t exc)
+{
+	bool colocated = job_ptr->details && min_nodes && mark_find(job_ptr), ours;
+	int rc = SLURM_ERROR;
+
+	pthread_mutex_lock(&lock);
+	ours = colocated || (job_ptr->details && min_nodes && tracker_awake() &&
+				    occupancy_colocated(tracker_map()));
+	if (ours) {
+		struct ask ask = {
+			.job_ptr = job_ptr,
+			.nodes = node_bitmap,
+			.min_nodes = min_nodes,
+			.max_nodes = max_nodes,
+			.req_nodes = req_nodes,
+			.mode = mode,
+			.preemptable = preemptee_candidates,
+			.preempted = preemptee_job_list,
+			.exc = exc,
+		};
+
+		rc = colocated ? test_colocated(&ask) : place_other(&ask);
+	}
+	pthread_mutex_unlock(&lock);
+	return ours ? rc
+		    : inner.job_test(job_ptr, node_bitmap, min_nodes, max_nodes, req_nodes, mode,
+			      preemptee_candidates, preemptee_job_list, exc);
+}

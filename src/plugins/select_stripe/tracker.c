@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Follows which job has which lanes. */
+#include "plugins/select_stripe/tracker.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/settings.h"
+#include "plugins/select_stripe/history.h"
+#include "plugins/select_stripe/layout.h"
+#include "plugins/select_stripe/mark.h"
+#include "plugins/select_stripe/stripe.h"
+#include "striping/lanes.h"
+
+SLURM_WEAK(slurm_conf)
+SLURM_WEAK(job_list)
+SLURM_WEAK(node_record_count)
+
+#define CHECK_EVERY_S 300
+#define CHECK_EVERY_DEBUG_S 2
+
+/* What partner choice needs of a co-located job, for as long as it has resources. */
+struct tracked {
+	struct partner partner;
+	struct colocate request;
+	char *name;
+	char class_name[PAIRS_CLASS_MAX];
+};
+
+static struct occupancy *map; /* NULL while asleep */
+static bitstr_t *nodes;       /* with a co-located job */
+static bool resetting;        /* between tracker_reset() and tracker_rebuild() */
+static bool wanted;           /* a co-located job was seen meanwhile */
+static time_t last_check;
+static int lanes = 2;
+
+static void release(void *data)
+{
+	struct tracked *t = data;
+
+	free(t->name);
+	free(t);
+}
+
+static struct tracked *describe(const job_record_t *job_ptr)
+{
+	struct tracked *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	mark_read(job_ptr, &t->request);
+	t->name = strdup(job_ptr->name ? job_ptr->name : "");
+	pairs_class(t->request.class_name, job_ptr->user_id, job_ptr->name, NULL, t->class_name);
+	t->partner.id = job_ptr->job_id;
+	t->partner.array_id = job_ptr->array_job_id;
+	t->partner.name = t->name;
+	t->partner.class_name = t->class_name;
+	t->partner.request = &t->request;
+	return t;
+}
+
+const struct partner *tracker_partner(const struct occupancy_job *job)
+{
+	return job->data ? &((const struct tracked *)job->data)->partner : NULL;
+}
+
+bool tracker_awake(void)
+{
+	return map;
+}
+
+int tracker_lanes(void)
+{
+	return lanes;
+}
+
+const struct occupancy *tracker_map(void)
+{
+	return map;
+}
+
+bitstr_t *tracker_nodes(void)
+{
+	return nodes;
+}
+
+static uint32_t all_lanes(void)
+{
+	return (UINT32_C(1) << lanes) - 1;
+}
+
+uint32_t tracker_lanes_of(const job_record_t *job_ptr, int n, int node, int first_core)
+{
+	job_resources_t *res = job_ptr->job_resrcs;
+	const struct layout *layout = layout_of(node, lanes);
+	uint16_t sockets = 0, cores = 0;
+	uint32_t mask = 0;
+
+	if (!res->core_bitmap || !layout ||
+		get_job_resources_cnt(res, n, &sockets, &cores) != SLURM_SUCCESS ||
+		sockets * cores != layout->cores ||
+		first_core + layout->cores > bit_size(res->core_bitmap))
+		return all_lanes();
+	for (int c = 0; c < layout->cores; c++)
+		if (layout->lane_of[c] != LANE_NONE && bit_test(res->core_bitmap, first_core + c))
+			mask |= UINT32_C(1) << layout->lane_of[c];
+	return mask ? mask : all_lanes();
+}
+
+static int cores_of(job_resources_t *res, int n)
+{
+	uint16_t sockets = 0, cores = 0;
+
+	return get_job_resources_cnt(res, n, &sockets, &cores) ? 0 : sockets * cores;
+}
+
+static void enter(struct occupancy *o, const job_record_t *job_ptr)
+{
+	job_resources_t *res = job_ptr->job_resrcs;
+	bool colocated = mark_find(job_ptr);
+	struct tracked *t = colocated ? describe(job_ptr) : NULL;
+	struct occupancy_place *place;
+	int count = 0, n = 0, core = 0;
+
+	place = calloc(bit_set_count(res->node_bitmap) + 1, sizeof(*place));
+	if (!place || (colocated && !t)) {
+		free(place);
+		if (t)
+			release(t);
+		error(STRIPE "no memory to follow %pJ", job_ptr);
+		return;
+	}
+	for (bitoff_t i = bit_ffs(res->node_bitmap); i >= 0 && i < bit_size(res->node_bitmap);
+		i++) {
+		if (!bit_test(res->node_bitmap, i))
+			continue;
+		if (i < occupancy_nodes(o)) {
+			place[count].node = (int)i;
+			place[count].memory = res->memory_allocated ? res->memory_allocated[n] : 0;
+			place[count++].lanes =
+				colocated ? tracker_lanes_of(job_ptr, n, (int)i, core) : 0;
+		}
+		core += cores_of(res, n++);
+	}
+	if (occupancy_add(o, job_ptr->job_id, colocated, t, place, count))
+		error(STRIPE "cannot follow %pJ: %m", job_ptr);
+	free(place);
+}
+
+static bool has_resources(const job_record_t *job_ptr)
+{
+	return (IS_JOB_RUNNING(job_ptr) || IS_JOB_SUSPENDED(job_ptr)) && job_ptr->job_resrcs &&
+	       job_ptr->job_resrcs->node_bitmap;
+}
+
+static struct occupancy *read_jobs(void)
+{
+	struct occupancy *o = occupancy_new(node_record_count, lanes, release);
+	ListIterator iter;
+	job_record_t *job_ptr;
+
+	if (!o) {
+		error(STRIPE "no memory for the lane occupancy: co-located jobs wait");
+		return NULL;
+	}
+	iter = list_iterator_create(job_list);
+	while ((job_ptr = list_next(iter)))
+		if (has_resources(job_ptr))
+			enter(o, job_ptr);
+	list_iterator_destroy(iter);
+	return o;
+}
+
+static void note_node(int node)
+{
+	if (node >= bit_size(nodes))
+		return;
+	if (occupancy_colocated_on(map, node))
+		bit_set(nodes, node);
+	else
+		bit_clear(nodes, node);
+}
+
+static void replace_map(struct occupancy *o)
+{
+	occupancy_free(map);
+	map = o;
+	FREE_NULL_BITMAP(nodes);
+	if (!map)
+		return;
+	history_start();
+	nodes = bit_alloc(node_record_count ? node_record_count : 1);
+	for (int n = 0; n < occupancy_nodes(map); n++)
+		note_node(n);
+	last_check = time(NULL);
+}
+
+void tracker_reset(void)
+{
+	wanted = wanted || map;
+	replace_map(NULL);
+	layout_reset();
+	resetting = true;
+}
+
+static void read_settings(void)
+{
+	struct poppa_settings s;
+	struct errmsg err = {""};
+
+	if (settings_parse(slurm_conf.prep_params, &s, &err)) {
+		error(STRIPE "PrEpParameters: %s; %d lanes stay in force", err.text, lanes);
+		return;
+	}
+	if (s.stripe_lanes != lanes)
+		info(STRIPE "%d lanes", s.stripe_lanes);
+	lanes = s.stripe_lanes;
+}
+
+void tracker_rebuild(void)
+{
+	struct occupancy *o = NULL;
+
+	resetting = false;
+	read_settings();
+	layout_reset();
+	if (wanted || map)
+		o = read_jobs();
+	if (o && !occupancy_colocated(o)) {
+		occupancy_free(o);
+		o = NULL;
+	}
+	wanted = false;
+	replace_map(o);
+}
+
+bool tracker_wake(void)
+{
+	if (map)
+		return true;
+	if (resetting)
+		return false;
+	replace_map(read_jobs());
+	return map;
+}
+
+void tracker_add(job_record_t *job_ptr)
+{
+	const struct occupancy_job *job;
+
+	if (!has_resources(job_ptr))
+		return;
+	if (!map) {
+		wanted = wanted || (resetting && mark_find(job_ptr));
+		return;
+	}
+	tracker_remove(job_ptr);
+	enter(map, job_ptr);
+	job = occupancy_find(map, job_ptr->job_id);
+	for (int i = 0; job && job->colocated && i < job->count; i++)
+		note_node(job->node[i]);
+}
+
+void tracker_remove(const job_record_t *job_ptr)
+{
+	const struct occupancy_job *job = map ? occupancy_find(map, job_ptr->job_id) : NULL;
+	int count = job && job->colocated ? job->count : 0;
+	int *was = xcalloc(count + 1, sizeof(*was));
+
+	if (count)
+		memcpy(was, job->node, count * sizeof(*was));
+	if (job)
+		occupancy_remove(map, job_ptr->job_id);
+	for (int i = 0; i < count; i++)
+		note_node(was[i]);
+	xfree(was);
+}
+
+void tracker_remove_node(const job_record_t *job_ptr, int node)
+{
+	if (map && occupancy_remove_node(map, job_ptr->job_id, node))
+		note_node(node);
+}
+
+void tracker_check(void)
+{
+	time_t now = time(NULL);
+	int every = slurm_conf.debug_flags & DEBUG_FLAG_SELECT_TYPE ? CHECK_EVERY_DEBUG_S
+								    : CHECK_EVERY_S;
+	struct occupancy *fresh;
+	struct errmsg err = {""};
+
+	if (map && layout_changed()) {
+		/* Lane numbers were read off cores that are shared out differently now. */
+		layout_reset();
+		replace_map(read_jobs());
+		return;
+	}
+	if (!map || now - last_check < every)
+		return;
+	last_check = now;
+	fresh = read_jobs();
+	if (!fresh)
+		return;
+	if (occupancy_same(map, fresh, &err)) {
+		occupancy_free(fresh);
+		return;
+	}
+	error(STRIPE "the lane occupancy differed from the jobs' records (%s) and was rebuilt; "
+		     "please report this",
+		err.text);
+	replace_map(fresh);
+}

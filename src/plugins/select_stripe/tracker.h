@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keeps the lane occupancy in step with slurmctld's job records. The caller holds the job lock. */
+#ifndef POPPA_SELECT_TRACKER_H
+#define POPPA_SELECT_TRACKER_H
+
+#include "plugins/compat/select_compat.h"
+#include "striping/occupancy.h"
+#include "striping/partner.h"
+
+/*
+ * Until the first co-located job is seen nothing is kept, and so nothing is in the way. Then all
+ * jobs are: tracker_wake() builds the map where there is none and returns false only without
+ * memory.
+ */
+bool tracker_awake(void);
+bool tracker_wake(void);
+
+/* The node table is being replaced: forgets all until tracker_rebuild(). */
+void tracker_reset(void);
+
+/* The job table is whole again: reads the settings, and the map anew if there is use for it. */
+void tracker_rebuild(void);
+
+/* A job has got, or lost, its resources or one node. Odd records are entered as far as they go. */
+void tracker_add(job_record_t *job_ptr);
+void tracker_remove(const job_record_t *job_ptr);
+void tracker_remove_node(const job_record_t *job_ptr, int node);
+
+/*
+ * Compares the map with the job records, now and then; a difference is logged, and the records win.
+ */
+void tracker_check(void);
+
+int tracker_lanes(void);
+const struct occupancy *tracker_map(void);
+
+/* Nodes that have a co-located job. */
+bitstr_t *tracker_nodes(void);
+
+/* The partner description of a co-located job of the map. */
+const struct partner *tracker_partner(const struct occupancy_job *job);
+
+/* Bits of the lanes that a running job has of a node: the n-th of its node_bitmap. */
+uint32_t tracker_lanes_of(const job_record_t *job_ptr, int n, int node, int first_core);
+
+#endif

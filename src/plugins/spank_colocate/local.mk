@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The SPANK plugin that adds --colocate to sbatch, srun and salloc, and the option's manual page.
+poppaplugin_LTLIBRARIES += spank_colocate.la
+spank_colocate_la_SOURCES = src/plugins/spank_colocate/spank_colocate.c
+spank_colocate_la_CPPFLAGS = $(MODULE_CPPFLAGS)
+spank_colocate_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+spank_colocate_la_LIBADD = libstriping.la
+spank_colocate_la_DEPENDENCIES = $(spank_colocate_la_LIBADD) $(PLUGIN_MAP)
+dist_man_MANS += src/plugins/spank_colocate/poppa-colocate.7
+
+# A user's own SPANK plugin, which tests/integration/20-submit.t lets sbatch load.
+check_LTLIBRARIES += spank_forge.la
+spank_forge_la_SOURCES = src/plugins/spank_colocate/spank_forge.c
+spank_forge_la_CPPFLAGS = $(MODULE_CPPFLAGS)
+spank_forge_la_LDFLAGS = $(PLUGIN_LDFLAGS) -rpath /nowhere

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Test helper: a user's own SPANK plugin that puts any text where --colocate puts its own. */
+#include <stdlib.h>
+
+#include "slurm/spank.h"
+
+SPANK_PLUGIN(forge, 1)
+
+int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
+{
+	const char *text = getenv("FORGED_COLOCATE");
+	spank_context_t context = spank_context();
+
+	(void)ac;
+	(void)av;
+	if (!text || (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR))
+		return ESPANK_SUCCESS;
+	return spank_job_control_setenv(sp, "COLOCATE", text, 1);
+}
