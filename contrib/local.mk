@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What contrib builds, installs and ships.
+include contrib/workloads/local.mk
+EXTRA_DIST += \
+	contrib/sandbox/README.md \
+	contrib/sandbox/conf.sh \
+	contrib/sandbox/ctl \
+	contrib/sandbox/daemons.sh \
+	contrib/sandbox/demo \
+	contrib/sandbox/down \
+	contrib/sandbox/env \
+	contrib/sandbox/install-deps \
+	contrib/sandbox/lib.sh \
+	contrib/sandbox/up

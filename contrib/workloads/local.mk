@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What contrib/workloads builds: sample MPI programs, and meters of true degradation and of cost.
+noinst_PROGRAMS += contrib/workloads/truth contrib/workloads/cost
+METER_SOURCES = contrib/workloads/meter.c contrib/workloads/meter.h
+contrib_workloads_truth_SOURCES = contrib/workloads/truth.c $(METER_SOURCES)
+contrib_workloads_truth_LDADD = libpoppacore.la
+contrib_workloads_cost_SOURCES = contrib/workloads/cost.c $(METER_SOURCES)
+contrib_workloads_cost_LDADD = libpoppacore.la
+
+if HAVE_MPICC
+noinst_PROGRAMS += \
+	contrib/workloads/contend \
+	contrib/workloads/null \
+	contrib/workloads/stream
+endif
+WORKLOAD_SOURCES = contrib/workloads/workload.c contrib/workloads/workload.h
+WORKLOAD_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+WORKLOAD_LIBS = libheartbeat.la libpoppacommon.la $(MPI_LIBS) -lm
+contrib_workloads_contend_SOURCES = contrib/workloads/contend.c $(WORKLOAD_SOURCES)
+contrib_workloads_contend_CFLAGS = $(WORKLOAD_CFLAGS)
+contrib_workloads_contend_LDADD = $(WORKLOAD_LIBS)
+contrib_workloads_null_SOURCES = contrib/workloads/null.c $(WORKLOAD_SOURCES)
+contrib_workloads_null_CFLAGS = $(WORKLOAD_CFLAGS)
+contrib_workloads_null_LDADD = $(WORKLOAD_LIBS)
+contrib_workloads_stream_SOURCES = contrib/workloads/stream.c $(WORKLOAD_SOURCES)
+contrib_workloads_stream_CFLAGS = $(WORKLOAD_CFLAGS)
+contrib_workloads_stream_LDADD = $(WORKLOAD_LIBS)
+EXTRA_DIST += contrib/workloads/README.md contrib/workloads/degradation-table
