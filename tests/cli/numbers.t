@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# poppa price, overhead and lanes: results and refusals.
+# shellcheck source=tests/cli/tap.sh
+. "$(dirname "$0")/tap.sh"
+
+: "${POPPA:?is the program to test}"
+
+runs "price" 0 "$POPPA" price --raw 1000 --degradation 0.2 --json
+is "price: the square" "$OUT" '{"raw": 1000.0, "charged": 640.0, "discount": 0.36, "policy": "thesis"}'
+runs "price, stopped" 0 "$POPPA" price --raw=60000 --degradation=0.4 --paused-fraction=0.01 --json
+is "price, stopped: (1-Z) too" "$OUT" '{"raw": 60000.0, "charged": 21384.0, "discount": 0.6436, "policy": "thesis"}'
+runs "price, solo" 0 "$POPPA" price --raw 10 --degradation 0.25 --policy solo --json
+is "price, solo: fractions of an SU" "$OUT" '{"raw": 10.0, "charged": 7.5, "discount": 0.25, "policy": "solo"}'
+runs "price, none" 0 "$POPPA" price --raw 10 --degradation 0.25 --policy none --json
+is "price, none: no discount" "$OUT" '{"raw": 10.0, "charged": 10.0, "discount": 0.0, "policy": "none"}'
+runs "price, below zero" 0 "$POPPA" price --raw 10 --degradation=-0.01 --json
+like "price, below zero: never dearer" "$OUT" '"charged": 10.0,'
+runs "price, little" 0 "$POPPA" price --raw 0.01 --degradation 0.5 --json
+like "price, little: not rounded away" "$OUT" '"charged": 0.0025,'
+runs "price, text" 0 "$POPPA" price --raw 1000 --degradation 0.2
+like "price, text: charged" "$OUT" "charged +640.000 SU"
+runs "price without raw" 2 "$POPPA" price --degradation 0.2
+like "price without raw: says so" "$ERR" "^poppa price: --raw and --degradation are both needed"
+for bad in "--raw x" "--raw -1" "--degradation 1.5" "--degradation nan" "--paused-fraction 2" "--policy cheap" "surplus"; do
+	# shellcheck disable=SC2086
+	runs "price $bad" 2 "$POPPA" price $bad
+	like "price $bad: names it" "$ERR" "^poppa price: .*${bad##* }"
+	is "price $bad: one line" "$(wc -l <<<"$ERR")" 1
+done
+
+runs "overhead" 0 "$POPPA" overhead --jobs 2 --shutter 3200us --period 200ms --json
+is "overhead: equations 3.9 and 3.10" "$OUT" '{"jobs": 2, "shutter_s": 0.0032, "period_s": 0.2, "paused_fraction": 0.007633587786, "dilation": 1.007692308, "loop_s": 0.4192}'
+runs "overhead, other units" 0 "$POPPA" overhead --jobs 2 --shutter 3.2ms --period 0.2s --json
+like "overhead, other units: the same" "$OUT" '"paused_fraction": 0.007633587786'
+runs "overhead, text" 0 "$POPPA" overhead -n 2 -s 3200us -p 200ms
+like "overhead, text: percent" "$OUT" "0\.7634 %"
+for bad in "--jobs 0" "--shutter 3" "--period 1parsec" "surplus"; do
+	# shellcheck disable=SC2086
+	runs "overhead $bad" 2 "$POPPA" overhead $bad
+	like "overhead $bad: names it" "$ERR" "^poppa overhead: .*${bad##* }"
+done
+runs "overhead of nothing" 2 "$POPPA" overhead --jobs 2 --shutter 0 --period 0
+
+runs "lanes" 0 "$POPPA" lanes --topology "pack:2 core:4 pu:1" --json
+for key in '"lanes":' '"lane": 0' '"cores": \[0, 2, 4, 6\]' '"pus": \[1, 3, 5, 7\]' '"cpuset": "0x000000aa"' '"sockets": 2' '"cores_per_socket": \[4, 4\]' '"unused": \[\]'; do
+	like "lanes: $key" "$OUT" "$key"
+done
+runs "lanes of 0" 2 "$POPPA" lanes --lanes 0
+tap_done

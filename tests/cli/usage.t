@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What every subcommand of poppa has: help, exit statuses, one clear line about bad usage.
+# shellcheck source=tests/cli/tap.sh
+. "$(dirname "$0")/tap.sh"
+
+: "${POPPA:?is the program to test}"
+
+runs "no arguments" 2 "$POPPA"
+like "no arguments: usage" "$ERR" "^Usage: poppa COMMAND"
+runs "help" 0 "$POPPA" help
+for c in doctor estimate lanes overhead price status; do
+	like "help lists $c" "$OUT" "  $c "
+done
+runs "--help" 0 "$POPPA" --help
+runs "--version" 0 "$POPPA" --version
+like "--version: text" "$OUT" "^poppa [0-9]+\.[0-9]+\.[0-9]+$"
+runs "unknown command" 2 "$POPPA" frobnicate
+is "unknown command: names it" "$ERR" 'poppa: "frobnicate" is no command; "poppa help" lists them'
+
+for c in doctor estimate lanes overhead price status; do
+	runs "$c --help" 0 "$POPPA" $c --help
+	like "$c --help: usage" "$OUT" "^Usage: poppa $c"
+	like "$c --help: has --json" "$OUT" "--json"
+	is "$c --help: nothing on stderr" "$ERR" ""
+	runs "help $c" 0 "$POPPA" help $c
+	runs "$c --nonsense" 2 "$POPPA" $c --nonsense
+	like "$c --nonsense: names it" "$ERR" "^poppa $c: unrecognized option '--nonsense'"
+done
+
+runs "full disk" 1 bash -c '"$1" help >/dev/full' - "$POPPA"
+like "full disk: says so" "$ERR" "cannot write to standard output: No space left"
+tap_done

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Makes shutter blocks of jobs whose true degradation is known. */
+#include "gen/gen.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define GHZ 2.5
+#define STEPS 12 /* a window's progress is summed over this many slices */
+#define START_NS 1e12
+
+struct stretch {
+	double end; /* s since the start */
+	int phase;
+};
+
+struct gen_job {
+	double solo[GEN_MAX_PHASES], co[GEN_MAX_PHASES]; /* rates */
+	struct stretch *stretch;
+	int stretches, capacity, at;
+	double truth;
+};
+
+struct gen {
+	struct gen_spec spec;
+	uint64_t state;
+	double now; /* s */
+	uint64_t blocks;
+	struct gen_job job[GEN_MAX_JOBS];
+};
+
+void gen_defaults(struct gen_spec *spec)
+{
+	*spec = (struct gen_spec){.seed = 1,
+		.jobs = 2,
+		.phases = 3,
+		.cycle_s = 8,
+		.d_min = 0,
+		.d_max = 0.7,
+		.noise = 0.05,
+		.outliers = 0.02,
+		.tau_refill_ns = 300e3,
+		.tau_decay_ns = 300e3,
+		.late = 0.02,
+		.cycles = true,
+		.windows = 4,
+		.shutter_ns = 3.2e6,
+		.period_ns = 200e6,
+		.jitter = 0.05,
+		.length_s = 300};
+}
+
+/* splitmix64 */
+static uint64_t next_random(struct gen *g)
+{
+	uint64_t z = g->state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+double gen_uniform(struct gen *g)
+{
+	return (double)(next_random(g) >> 11) / 9007199254740992.0;
+}
+
+static double between(struct gen *g, double lo, double hi)
+{
+	return lo + (hi - lo) * gen_uniform(g);
+}
+
+static double gauss(struct gen *g)
+{
+	return sqrt(-2 * log(1 - gen_uniform(g))) * cos(2 * 3.14159265358979 * gen_uniform(g));
+}
+
+static double exponential(struct gen *g, double mean)
+{
+	return -mean * log(1 - gen_uniform(g));
+}
+
+static int add_stretch(struct gen_job *j, int phase, double end)
+{
+	if (j->stretches == j->capacity) {
+		int capacity = j->capacity ? 2 * j->capacity : 64;
+		struct stretch *grown = realloc(j->stretch, (size_t)capacity * sizeof(*grown));
+
+		if (!grown)
+			return -1;
+		j->stretch = grown;
+		j->capacity = capacity;
+	}
+	j->stretch[j->stretches++] = (struct stretch){end, phase};
+	return 0;
+}
+
+/* Phases once, or over and over with lengths that vary by a fifth. */
+static int plan_job(struct gen *g, struct gen_job *j)
+{
+	const struct gen_spec *s = &g->spec;
+	double share[GEN_MAX_PHASES], total = 0, t = 0, good = 0;
+	double round = s->cycle_s > 0 ? s->cycle_s : s->length_s;
+
+	for (int p = 0; p < s->phases; p++) {
+		j->solo[p] = between(g, 0.4, 2.5) * (s->cycles ? 1 : GHZ);
+		j->co[p] = j->solo[p] * (1 - between(g, s->d_min, s->d_max));
+		total += share[p] = between(g, 0.2, 1);
+	}
+	for (int p = 0; t < s->length_s; p = (p + 1) % s->phases) {
+		double length =
+			share[p] / total * round * (s->cycle_s > 0 ? between(g, 0.8, 1.2) : 1.0001);
+
+		length = fmin(length, s->length_s - t);
+		t += length;
+		good += length * j->co[p] / j->solo[p];
+		if (add_stretch(j, p, t))
+			return -1;
+	}
+	j->truth = 1 - good / s->length_s;
+	return 0;
+}
+
+struct gen *gen_new(const struct gen_spec *spec)
+{
+	struct gen *g;
+
+	if (spec->jobs < 1 || spec->jobs > GEN_MAX_JOBS || spec->phases < 1 ||
+		spec->phases > GEN_MAX_PHASES || spec->windows < 1 ||
+		spec->windows > EST_MAX_WINDOWS || !(spec->length_s > 0) ||
+		!(spec->shutter_ns > 0) || !(spec->period_ns > 0))
+		return NULL;
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return NULL;
+	g->spec = *spec;
+	g->state = spec->seed;
+	for (int i = 0; i < spec->jobs; i++) {
+		if (plan_job(g, &g->job[i])) {
+			gen_free(g);
+			return NULL;
+		}
+	}
+	return g;
+}
+
+void gen_free(struct gen *g)
+{
+	if (!g)
+		return;
+	for (int i = 0; i < GEN_MAX_JOBS; i++)
+		free(g->job[i].stretch);
+	free(g);
+}
+
+double gen_truth(const struct gen *g, int job)
+{
+	return g->job[job].truth;
+}
+
+/* Phase at time t; t never goes back by more than a block. */
+static int phase_at(struct gen_job *j, double t)
+{
+	while (j->at > 0 && j->stretch[j->at - 1].end > t)
+		j->at--;
+	while (j->at < j->stretches - 1 && j->stretch[j->at].end <= t)
+		j->at++;
+	return j->stretch[j->at].phase;
+}
+
+/* How much of the way from the co-run to the solo rate a job is, over time. */
+struct mix {
+	double from, tau;  /* seconds */
+	double start, end; /* share at `from`, and after a long time */
+};
+
+static double share_at(const struct mix *m, double t)
+{
+	if (t < m->from)
+		return m->start;
+	if (m->tau <= 0)
+		return m->end;
+	return m->end + (m->start - m->end) * exp(-(t - m->from) / m->tau);
+}
+
+static double mean_rate(struct gen_job *j, const struct mix *m, double from, double to)
+{
+	double sum = 0;
+
+	for (int i = 0; i < STEPS; i++) {
+		double t = from + (to - from) * (i + 0.5) / STEPS, share = share_at(m, t);
+		int p = phase_at(j, t);
+
+		sum += j->co[p] + (j->solo[p] - j->co[p]) * share;
+	}
+	return sum / STEPS;
+}
+
+static struct est_window measure(
+	struct gen *g, struct gen_job *j, const struct mix *m, double from, double to)
+{
+	const struct gen_spec *s = &g->spec;
+	double rate = mean_rate(j, m, from, to), ns = (to - from) * 1e9;
+
+	rate *= fmax(1 + s->noise * gauss(g), 0.01);
+	if (gen_uniform(g) < s->outliers)
+		rate *= gen_uniform(g) < 0.5 ? between(g, 0, 0.4) : between(g, 2, 8);
+	if (gen_uniform(g) < s->lost)
+		return (struct est_window){NAN, NAN, ns};
+	if (!s->cycles)
+		return (struct est_window){round(rate * ns), 0, ns};
+	return (struct est_window){round(rate * ns * GHZ), round(ns * GHZ), ns};
+}
+
+bool gen_next(struct gen *g, int *alone, struct est_block *block)
+{
+	const struct gen_spec *s = &g->spec;
+	double edge[3 * EST_MAX_WINDOWS + 1], stop, resume, back, sleep;
+	int k = s->windows;
+
+	edge[0] = g->now;
+	for (int i = 0; i < 3 * k; i++) {
+		double ns = s->shutter_ns / k;
+
+		if (gen_uniform(g) < s->late)
+			ns += exponential(g, 1.5e6);
+		edge[i + 1] = edge[i] + ns * 1e-9;
+	}
+	stop = edge[k];
+	resume = edge[2 * k];
+	back = resume + (gen_uniform(g) < s->slow_resume ? exponential(g, 3e-3) : 0);
+	if (edge[3 * k] > s->length_s)
+		return false;
+	*alone = (int)(g->blocks++ % (uint64_t)s->jobs);
+	for (int n = 0; n < s->jobs; n++) {
+		struct gen_job *j = &g->job[n];
+		struct est_block *b = &block[n];
+		bool lone = n == *alone;
+		struct mix before = {.start = 0}, during, after;
+
+		during = (struct mix){.from = stop, .tau = s->tau_refill_ns * 1e-9, .end = 1};
+		after = (struct mix){.from = back, .tau = s->tau_decay_ns * 1e-9};
+		after.start = lone ? share_at(&during, back) : 0;
+		b->start_ns = (uint64_t)(START_NS + edge[0] * 1e9);
+		b->before_n = b->after_n = k;
+		b->during_n = lone ? k : 0;
+		for (int i = 0; i < k; i++) {
+			b->before[i] = measure(g, j, &before, edge[i], edge[i + 1]);
+			if (lone)
+				b->during[i] = measure(g, j, &during, edge[k + i], edge[k + i + 1]);
+			b->after[i] = measure(g, j, &after, edge[2 * k + i], edge[2 * k + i + 1]);
+		}
+	}
+	sleep = s->period_ns * (1 + s->jitter * (2 * gen_uniform(g) - 1));
+	g->now = edge[3 * k] + sleep * 1e-9;
+	return true;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Makes shutter blocks of jobs whose true degradation is known. */
+#ifndef POPPA_TESTS_GEN_H
+#define POPPA_TESTS_GEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "poppa/estimator.h"
+
+#define GEN_MAX_JOBS 8
+#define GEN_MAX_PHASES 8
+
+struct gen_spec {
+	uint64_t seed;
+	int jobs;             /* on the node; each runs alone in every jobs-th block */
+	int phases;           /* each with a rate and a degradation of its own */
+	double cycle_s;       /* the phases come round in about this time; 0 = each comes once */
+	double d_min, d_max;  /* range that a phase's degradation is drawn from */
+	double noise;         /* relative standard deviation of a window */
+	double outliers;      /* share of windows that show something else altogether */
+	double tau_refill_ns; /* rate climbs to solo after the co-runners stopped */
+	double tau_decay_ns;  /* and falls back after they resumed */
+	double late;          /* share of windows in which the daemon woke up late */
+	double slow_resume;   /* share of blocks whose co-runners come back late */
+	double lost;          /* share of windows that are missing */
+	bool cycles;          /* else progress a nanosecond */
+	int windows;          /* K */
+	double shutter_ns, period_ns, jitter; /* jitter: relative, of the period */
+	double length_s;
+};
+
+/* 2 jobs, 3 phases that come round in 8 s, D 0 to 0.7, 5 % noise, tau 0.3 ms, P = 200 ms, S = 3.2
+ * ms, K = 4, 300 s, cycles, 2 % outliers, 2 % late wake-ups. */
+void gen_defaults(struct gen_spec *spec);
+
+struct gen;
+
+/* NULL when out of memory or for a spec out of range. The same spec gives the same blocks. */
+struct gen *gen_new(const struct gen_spec *spec);
+void gen_free(struct gen *g);
+
+/* 1 - time average of co-run over solo rate, over the whole length. */
+double gen_truth(const struct gen *g, int job);
+
+/*
+ * The next block: block[j] for every job, with during windows for *alone only. A lost window has
+ * progress NAN. Returns false at the end.
+ */
+bool gen_next(struct gen *g, int *alone, struct est_block *block);
+
+/* Uniform number in [0, 1) from the generator's own stream. */
+double gen_uniform(struct gen *g);
+
+#endif

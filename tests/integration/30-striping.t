@@ -1,0 +1,331 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Striping on the sandbox: lanes, partners, waiting, restarts, nodes that come and go, stock behaviour.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+NODE=$SANDBOX_FAKE_PREFIX
+EVEN=0,2,4,6,8,10,12,14
+ODD=1,3,5,7,9,11,13,15
+
+# sleeper NAME OPTION...: a job that sleeps on the fake nodes; its id is in $job.
+sleeper() {
+	local name=$1
+	shift
+	submit -p fake -J "$name" -o /dev/null --mem=2000 "$@" --wrap "exec sleep 3600"
+}
+
+state() { squeue -h -o %T -j "$1" 2>/dev/null; }
+nodes_of() { squeue -h -o %N -j "$1" 2>/dev/null; }
+cores_of() { scontrol -d show job "$1" | grep -o 'CPU_IDs=[^ ]*' | sort -u | cut -d= -f2 | xargs; }
+mark_of() { scontrol show job "$1" | sed -n 's/^ *SystemComment=//p' | sed 's/ *$//'; }
+jobs_on() { squeue -h -p fake -t R,S -w "$1" -o %i | sort | xargs; }
+is_state() { [ "$(state "$1")" = "${2:-}" ]; }
+is_mark() { [ "$(mark_of "$1")" = "$2" ]; }
+
+# running NAME OPTION...: the same, and waits until it runs.
+running() {
+	sleeper "$@"
+	wait_running "$job"
+}
+
+# Still waiting after the schedulers have had several chances.
+waits() { sleep 5 && is_state "$1" PENDING; }
+
+clear_jobs() {
+	scancel -p fake
+	wait_until 60 nothing_left
+}
+nothing_left() { [ -z "$(squeue -h -p fake)" ] && fake_idle; }
+fake_idle() { [ "$(sinfo -h -p fake -N -t idle | wc -l)" = 4 ]; }
+nodes_answer() { ! sinfo -h -N -p fake -o %T | grep -q -E '\*|unknown|down'; }
+
+# slurmctld saves its state some seconds after a change; a kill before that would lose it in any case.
+restart() {
+	sleep 7
+	if [ "$1" = kill ]; then
+		ctl kill -KILL slurmctld
+		wait_until 10 is_gone slurmctld
+		ctl start slurmctld
+	else
+		ctl restart slurmctld
+	fi
+	wait_until 60 nodes_answer
+}
+is_gone() { ! ctl pid "$1"; }
+
+PLUGIN_DIRS=$(sed -n 's/^PluginDir=//p' "$SLURM_CONF")
+# use_plugins DIRS: slurmctld with another PluginDir.
+use_plugins() {
+	sed -i "s|^PluginDir=.*|PluginDir=$1|" "$SLURM_CONF"
+	ctl restart slurmctld
+	wait_until 60 nodes_answer
+}
+
+TMP=$(mktemp -d)
+chmod 755 "$TMP"
+cleanup() {
+	scontrol update partition=fake state=up
+	scontrol update node="${NODE}[1-4]" state=resume
+	clear_jobs
+	grep -q "^PluginDir=$PLUGIN_DIRS\$" "$SLURM_CONF" || use_plugins "$PLUGIN_DIRS"
+	ctl reconfigure --reset
+	rm -rf "$TMP"
+}
+on_exit cleanup
+
+wait_until 60 fake_idle || diag "the fake nodes are not idle"
+
+diag "two jobs of two nodes"
+running A --colocate -N2 --ntasks-per-node=8
+a=$job
+running B --colocate -N2 --ntasks-per-node=8
+b=$job
+is "the first job has the even cores" "$(cores_of "$a")" $EVEN
+is "the second one the odd cores" "$(cores_of "$b")" $ODD
+is "of the same nodes" "$(nodes_of "$b")" "$(nodes_of "$a")"
+is "the first one shows its lane" "$(mark_of "$a")" "colocate: stripe lane=0"
+is "the second one its lane and partner" "$(mark_of "$b")" "colocate: stripe lane=1 beside=$a"
+running C --colocate -n4
+c=$job
+is "a job of four tasks has a whole lane" "$(cores_of "$c")" $EVEN
+ok "the third job goes elsewhere" eval '[ "$(jobs_on "$(nodes_of "$c")")" = "$c" ]'
+running D -n2
+d=$job
+is "a job that did not opt in shares no node with those that did" "$(jobs_on "$(nodes_of "$d")")" "$d"
+running E --colocate -N1 -n8
+e=$job
+is "a half-occupied node is filled before an empty one is opened" "$(nodes_of "$e")" "$(nodes_of "$c")"
+sleeper F --colocate -n1 -w "$(nodes_of "$d")"
+f=$job
+sleeper G -n1 -w "$(nodes_of "$c")"
+g=$job
+ok "no co-located job joins one that did not opt in" waits "$f"
+is "nor the other way round" "$(state "$g")" PENDING
+
+diag "restarts"
+everything() { for j in $a $b $c $d $e; do echo "$j $(nodes_of "$j") $(cores_of "$j")"; done; }
+before=$(everything)
+restart kill
+is "all jobs keep their cores when slurmctld is killed and started" "$(everything)" "$before"
+scancel "$a"
+wait_until 30 is_state "$a"
+running H --colocate -N2 -n16 -w "$(nodes_of "$b")"
+h=$job
+is "after it, a lane that became free is given out again" "$(cores_of "$h")" $EVEN
+is "beside the job that stayed" "$(nodes_of "$h")" "$(nodes_of "$b")"
+clear_jobs
+
+diag "waiting for a lane"
+for j in 1 2 3 4; do sleeper "W$j" --colocate -N2 -n16 -t 30; done
+sleeper W5 --colocate -N2 -n16 -t 30
+w=$job
+sleeper W6 -N1 -n1 -t 30
+o=$job
+ok "a job for which no lane is free waits" waits "$w"
+is "one that did not opt in too" "$(state "$o")" PENDING
+start_of() { squeue -h --start -j "$1" -o %S; }
+has_start() { [ "$(start_of "$1")" != N/A ]; }
+wait_until 30 has_start "$w"
+first=$(date -d "$(squeue -h -p fake -t R -o %e | sort | head -n 1)" +%s)
+start=$(date -d "$(start_of "$w")" +%s)
+ok "squeue --start expects it within two minutes of the first end" \
+	eval '[ $start -ge $first ] && [ $start -le $((first + 120)) ]' || diag "end $first, start $start"
+as_user sbatch --test-only -p fake --colocate -N2 -n16 --mem=2000 --wrap true >"$TMP/test-only" 2>&1
+ok "sbatch --test-only finds a start" eval 'grep -q "to start at" "$TMP/test-only"'
+scancel -n W1
+wait_running "$w"
+is "it starts when a lane is free" "$(state "$w")" RUNNING
+clear_jobs
+
+diag "what jobs ask of their partners"
+sleeper alone --colocate=spread -n1 -w "${NODE}1"
+a=$job
+sleeper picky --colocate=not:loud -n1 -w "${NODE}2"
+b=$job
+wait_running "$a"
+wait_running "$b"
+running loud --colocate -n1
+c=$job
+is "spread and not: keep a job off, so an empty node is opened" "$(jobs_on "$(nodes_of "$c")")" "$c"
+running quiet --colocate=with:"$b" -n1
+d=$job
+is "with: leads to the partner" "$(nodes_of "$d")" "${NODE}2"
+running limit --colocate=max-degradation:5 -n1
+f=$job
+is "max-degradation accepts no partner that the history does not know" "$(jobs_on "$(nodes_of "$f")")" "$f"
+sleeper more --colocate=with:"$b" -n1
+e=$job
+ok "with: waits for a lane beside the partner" waits "$e"
+clear_jobs
+
+diag "the pair history"
+HISTORY=$(scontrol show config | sed -n 's/^StateSaveLocation *= *//p')/poppa_pairs
+[ ! -e "$HISTORY" ] || cp -p "$HISTORY" "$TMP/history"
+restore_history() { if [ -e "$TMP/history" ]; then cp -p "$TMP/history" "$HISTORY"; else rm -f "$HISTORY"; fi; }
+on_exit restore_history
+now=$(date +%s)
+printf '%s\t%s\t%s\t1000\t1\t'"$now"'\n' test-mine test-good 0.02 test-good test-mine 0.02 \
+	test-mine test-bad 0.5 test-bad test-mine 0.3 >"$HISTORY"
+running bad --colocate=class:test-bad -n1 -w "${NODE}1"
+running good --colocate=class:test-good -n1 -w "${NODE}2"
+sleep 4 # slurmctld looks at the file every three seconds
+running mine --colocate=class:test-mine -n1
+is "the partner that suits best is chosen" "$(nodes_of "$job")" "${NODE}2"
+scancel "$job"
+wait_until 30 is_state "$job"
+scancel -n good
+wait_until 30 eval '[ -z "$(jobs_on "${NODE}2")" ]'
+running limit --colocate=class:test-mine,max-degradation:10 -n1
+nok "max-degradation refuses a partner that is known to be bad" test "$(nodes_of "$job")" = "${NODE}1"
+running good --colocate=class:test-good -n1 -w "$(nodes_of "$job")"
+is "and takes one that is known to be good" "$(state "$job")" RUNNING
+restore_history
+clear_jobs
+
+diag "suspended, requeued"
+running A --colocate -n1 -w "${NODE}1"
+a=$job
+scontrol suspend "$a"
+running B --colocate -n1 -w "${NODE}1"
+b=$job
+is "a suspended job keeps its lane" "$(cores_of "$b")" $ODD
+sleeper C --colocate -n1 -w "${NODE}1"
+c=$job
+sleeper D -n1 -w "${NODE}1"
+d=$job
+ok "no third one comes" waits "$c"
+is "nor one that did not opt in" "$(state "$d")" PENDING
+restart plain
+ok "nor after a restart" waits "$c"
+scontrol resume "$a"
+wait_running "$a"
+is "resumed, it has the lane that it had" "$(cores_of "$a")" $EVEN
+scontrol requeue "$a"
+wait_running "$c"
+is "a requeued job gives its lane up" "$(cores_of "$c")" $EVEN
+scontrol update jobid="$a" StartTime=now
+wait_until 30 is_mark "$a" "colocate: stripe"
+is "and no longer shows one" "$(mark_of "$a")" "colocate: stripe"
+clear_jobs
+
+diag "nodes that go and come"
+running A --colocate -n1 -w "${NODE}1"
+a=$job
+scontrol update node="${NODE}1" state=drain reason=test
+running B --colocate -n1
+b=$job
+ok "a draining node takes no partner" eval '[ "$(nodes_of "$b")" != "${NODE}1" ]'
+scontrol update node="${NODE}1" state=resume
+scancel "$b"
+wait_until 30 is_state "$b"
+running C --colocate -n1
+c=$job
+is "resumed, it is filled first again" "$(nodes_of "$c")" "${NODE}1"
+scontrol update node="${NODE}1" state=down reason=test
+wait_until 30 is_state "$a" PENDING
+wait_until 30 nodes_answer || scontrol update node="${NODE}1" state=resume
+running D --colocate -n1 -w "${NODE}1"
+d=$job
+is "a node that was down has all its lanes again" "$(cores_of "$d")" $EVEN
+scontrol reconfigure
+running E --colocate -n1
+e=$job
+is "a reconfiguration keeps who is where" "$(nodes_of "$e")" "$(nodes_of "$d")"
+clear_jobs
+
+diag "settings"
+ctl reconfigure stripe_lanes=4
+four=
+for j in 1 2 3 4; do
+	running "L$j" --colocate -n1 -w "${NODE}1"
+	four+=" $job"
+done
+is "four lanes, four jobs" "$(for j in $four; do cores_of "$j"; done | sort | xargs)" \
+	"0,4,8,12 1,5,9,13 2,6,10,14 3,7,11,15"
+ctl reconfigure stripe_lanes=1 2>/dev/null
+sleeper L5 --colocate -n1 -w "${NODE}1"
+j=$job
+ok "with a bad value the node is still full" waits "$j"
+ok "and the log says which key it is" eval 'grep -q "select/stripe: PrEpParameters: stripe_lanes" "$(ctl log slurmctld)"'
+ctl reconfigure --reset
+clear_jobs
+
+diag "stock behaviour"
+# One batch of random jobs without the option, always the same for the same number.
+random_jobs() {
+	local i
+	RANDOM=$1
+	for ((i = 0; i < 40; i++)); do
+		set -- -N$((RANDOM % 3 + 1)) -n$((RANDOM % 24 + 3))
+		case $((RANDOM % 8)) in
+		0) set -- -n$((RANDOM % 12 + 1)) ;;
+		1) set -- -N1 --exclusive ;;
+		2) set -- -n$((RANDOM % 4 + 1)) -c$((RANDOM % 4 + 1)) ;;
+		3) set -- -N2 --ntasks-per-node=$((RANDOM % 8 + 1)) ;;
+		4) set -- "$@" -m block:block ;;
+		5) set -- -n1 -w "$NODE$((RANDOM % 3 + 1))" ;;
+		esac
+		sleeper "r$i" "$@" >/dev/null 2>&1
+	done
+}
+
+places() {
+	scontrol -d show job | awk '/JobName=/ { sub(/.*JobName=/, ""); name = $1 }
+		/ JobState=/ { state = $1 }
+		/CPU_IDs=/ && name ~ /^r/ && state ~ /RUNNING/ { print name, $1, $2 }' | sort
+}
+
+# Where a batch that is placed all at once ends up.
+batch() {
+	local last='' now=none
+	scontrol update partition=fake state=down
+	random_jobs "$1"
+	scontrol update partition=fake state=up
+	while [ "$now" != "$last" ]; do
+		sleep 5
+		last=$now
+		now=$(places)
+	done
+	echo "$now"
+	squeue -h -p fake -o %i%j | sed -n 's/r[0-9]*$//p' | xargs -r scancel
+	wait_until 60 no_random_job
+	sleep 2
+}
+
+no_random_job() { ! squeue -h -p fake -o %j,%T | grep -q ^r && [ -z "$(sinfo -h -p fake -N -t comp)" ]; }
+
+# Three batches on all nodes, and two while the last node is not to be had.
+batches() {
+	local i
+	for i in 1 2 3; do batch "$i"; done
+	"$@"
+	for i in 4 5; do batch "$i"; done
+}
+occupy() { running keep --colocate -n8 -w "${NODE}4"; }
+withdraw() { scontrol update node="${NODE}4" state=drain reason=test; }
+
+wrapped=$(batches occupy)
+k=$(squeue -h -n keep -o %i)
+cores=$(cores_of "$k")
+sleep 7
+mkdir "$TMP/plugins"
+for f in "${PLUGIN_DIRS%%:*}"/*.so; do
+	case $f in
+	*/select_*) ;;
+	*) ln -s "$f" "$TMP/plugins/" ;;
+	esac
+done
+use_plugins "$TMP/plugins:${PLUGIN_DIRS#*:}"
+is "taken out of PluginDir, running co-located jobs go on" "$(state "$k") $(cores_of "$k")" "RUNNING $cores"
+clear_jobs
+stock=$(batches withdraw)
+scontrol update node="${NODE}4" state=resume
+use_plugins "$PLUGIN_DIRS"
+ok "of 200 random jobs, some run at once" eval '[ $(wc -l <<<"$stock") -ge 20 ]'
+is "jobs that do not opt in get the same cores as without the plugin" "$wrapped" "$stock"
+
+ok "slurmctld logged no fault of the plugin" \
+	eval '! grep "select/stripe: .*\(differed\|cannot follow\|no memory\)" "$(ctl log slurmctld)"'
+
+done_testing

@@ -1,0 +1,200 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# poppad on a real cluster: what it measures, what it leaves alone, and what it survives.
+. "$(dirname "$0")/lib.sh"
+
+build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}
+contend=$build/contrib/workloads/contend
+run_dir=$POPPA_SANDBOX/run/poppa-$SANDBOX_REAL_NODE
+log=$(ctl log poppad)
+line=/dev/shm/poppa-test-40.$$
+on_exit rm -f "$line"
+
+# status FILTER: what jq finds in poppad's status, as root.
+status() {
+	poppa status -N "$SANDBOX_REAL_NODE" --json | jq -r "$1"
+}
+
+holds() {
+	[ "$(status "$1")" = true ]
+}
+
+# ask JSON [USER]: one line to poppad's socket, one line back.
+ask() {
+	as "${2:-root}" perl -MIO::Socket::UNIX -e '
+		my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die "$ARGV[0]: $!\n";
+		print $s "$ARGV[1]\n"; $s->flush; print scalar <$s>' "$run_dir/poppad.sock" "$1"
+}
+
+# tasks_of ID: the pids of the job's contend processes.
+tasks_of() {
+	local p
+	for p in $(scontrol listpids "$1" 2>/dev/null | awk 'NR > 1 { print $1 }' | sort -un); do
+		case $(readlink "/proc/$p/exe") in */contend) echo "$p" ;; esac
+	done
+}
+
+# The cgroups of jobs that are frozen now, in either version.
+frozen_cgroups() {
+	find /sys/fs/cgroup -path '*slurm*' \( -name freezer.state -exec grep -lv THAWED {} + \) -o \
+		\( -name cgroup.events -exec grep -l 'frozen 1' {} + \) 2>/dev/null
+}
+
+# A task that its user or Slurm has stopped is in state T, or D where Slurm froze it.
+state_of() {
+	awk '/^State:/ { print $2 }' "/proc/$1/status"
+}
+
+logged() {
+	tail -n "+$((log_from + 1))" "$log" | grep -qE "$1"
+}
+
+new_log() {
+	log_from=$(wc -l <"$log")
+}
+
+pair() {
+	SUBMIT_USER=poppa-demo submit --colocate -n1 -o "$1.%j" --wrap "srun $contend --line $line --seconds $2 --private 60; exit 7"
+	first=$job
+	SUBMIT_USER=poppa-guest submit --colocate -n1 -o "$1.%j" --wrap "srun $contend --line $line --seconds $2 --private 60"
+	second=$job
+}
+
+on_exit ctl reconfigure --reset
+ok "it runs, with a guard" holds '.guard_pid > 0'
+is "a second one for the same node is refused" \
+	"$(poppad -N "$SANDBOX_REAL_NODE" 2>&1 | grep -c 'runs already')" 1
+is "so is a repair beside it" "$(poppad --repair -N "$SANDBOX_REAL_NODE" 2>&1 | grep -c 'runs already')" 1
+like "it needs root and says so" "$(as_user poppad -N "$SANDBOX_REAL_NODE" 2>&1)" "must run as root"
+
+# --- settings ---
+new_log
+ctl reconfigure poppa_period=50ms >/dev/null
+ok "a new period is followed" wait_until 10 logged 'new settings: poppa_period=50ms'
+new_log
+ctl reconfigure poppa_period=soon >/dev/null
+ok "a bad one is an error that names the key" wait_until 10 logged 'error: .*poppa_period.*stay in force'
+like "and the last good one stays in force" "$(status .settings)" '^poppa_period=50ms,'
+ctl reconfigure poppa_period=50ms >/dev/null
+
+# --- a pair ---
+pair pair 60
+one=$first two=$second
+ok "two co-located jobs run" eval 'wait_running "$one" && wait_running "$two"'
+ok "both are found, with one task each" \
+	wait_until 20 holds '[.jobs[] | select(.tasks == 1 and .backend == "heartbeat")] | length == 2'
+ok "shutters go on" wait_until 20 holds '.totals.active and .totals.shutters > 5'
+is "each is the other's partner" "$(status ".jobs[] | select(.job == $one) | .partners | @csv")" "$two"
+is "their lanes differ" "$(status '[.jobs[].lane] | sort | @csv')" 0,1
+is "a user sees one's own jobs only" \
+	"$(as_user poppa status -N "$SANDBOX_REAL_NODE" --json | jq -r '[.jobs[].job] | @csv')" "$one"
+like "a user cannot hold the shutters" "$(ask '{"op":"hold","seconds":5}' poppa-demo)" 'only root'
+like "nonsense is answered with an error" "$(ask 'nonsense')" '"error"'
+like "an unknown request, too" "$(ask '{"op":"dance"}')" '"error"'
+
+ask '{"op":"hold","seconds":60}' >/dev/null
+before=$(status .totals.shutters)
+sleep 1
+is "root can hold them" "$(status .totals.shutters)" "$before"
+ok "held time counts as not measured" wait_until 5 holds '[.jobs[] | select(.unmeasured_s > 0)] | length == 2'
+ask '{"op":"release"}' >/dev/null
+ok "and release them" wait_until 10 holds ".totals.shutters > $before + 3"
+
+# --- the shutter log ---
+conf=$POPPA_SANDBOX/etc/poppa.conf shutters=$POPPA_SANDBOX/tmp/shutters
+cp "$conf" "$conf.saved"
+echo "ShutterLog=$shutters" >>"$conf"
+ctl kill -HUP poppad
+rows() { cat "$shutters"/*.csv 2>/dev/null | wc -l; }
+ok "the shutter log is written when asked for" wait_until 20 eval '[ "$(rows)" -gt 100 ]'
+is "by its contract" "$(head -qn1 "$shutters"/*.csv)" block,job,task,region,k,start_ns,dur_ns,progress,cycles
+is "and poppa estimate reads both jobs in it" \
+	"$(poppa estimate --json "$shutters"/*.csv | jq -r '[.jobs[] | select(.blocks > 0) | .job] | sort | @csv')" "$one,$two"
+mv "$conf.saved" "$conf"
+ctl kill -HUP poppad
+rm -rf "$shutters"
+
+# --- the guard dies ---
+new_log
+kill -9 "$(status .guard_pid)"
+ok "a dead guard is replaced" wait_until 10 logged 'guard.* has died'
+before=$(status .totals.shutters)
+ok "and shutters go on" wait_until 10 holds ".guard_pid > 0 and .totals.shutters > $before + 3"
+
+# --- a job is suspended ---
+scontrol suspend "$two"
+stopped() { for p in $(tasks_of "$two"); do case $(state_of "$p") in [TD]) ;; *) return 1 ;; esac; done; }
+ok "a suspended job stops" wait_until 20 stopped
+ok "and is known to be stopped" wait_until 10 holds "any(.jobs[]; .job == $two and .state == \"stopped\")"
+woken=0
+sleep 2.5
+for _ in $(seq 100); do
+	stopped || woken=$((woken + 1))
+	sleep 0.02
+done
+is "no shutter wakes it" "$woken" 0
+solo=$(status ".jobs[] | select(.job == $one) | .solo_s")
+sleep 1.5
+cmp_num "the other one's time counts as alone" "$(status ".jobs[] | select(.job == $one) | .solo_s")" '>' "$solo"
+scontrol resume "$two"
+before=$(status .totals.shutters)
+ok "resumed, it is measured again" wait_until 15 holds ".totals.shutters > $before + 3"
+
+# --- poppad dies ---
+co=$(status ".jobs[] | select(.job == $one) | .co_s")
+sleep 6
+ctl kill -9 poppad
+sleep 0.1
+stuck=0
+for p in $(tasks_of "$one") $(tasks_of "$two"); do
+	[ "$(state_of "$p")" != T ] || stuck=$((stuck + 1))
+done
+is "nothing is stopped after kill -9 of poppad" "$stuck $(frozen_cgroups)" "0 "
+ctl start poppad >/dev/null 2>&1 || ctl restart poppad
+ok "started again, it goes on where it was" \
+	wait_until 15 holds "any(.jobs[]; .job == $one and .co_s >= $co and .unmeasured_s > 0)"
+ok "with shutters" wait_until 15 holds '.totals.shutters > 3'
+
+ok "the first job ends" wait_end "$one" 90
+ok "the second job ends" wait_end "$two" 90
+is "with its own exit status" "$(job_field "$one" ExitCode)" 7:0
+is "their output is that of the program and nothing else" \
+	"$(cat "$(home_of)/pair.$one" "$(home_of poppa-guest)/pair.$two" | grep -vc '^contend: ')" 0
+gone() { holds '.jobs | length == 0' && [ -z "$(ls "$run_dir/jobs")" ]; }
+ok "poppad takes them off its list" wait_until 20 gone
+spool_empty() { [ -z "$(find "$POPPA_SANDBOX/spool/poppa-$SANDBOX_REAL_NODE" -type f)" ]; }
+ok "and the ledger has acknowledged their records" wait_until 30 spool_empty
+
+# --- nobody there: no wake-ups ---
+switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' /proc/"$(ctl pid poppad)"/task/*/status; }
+before=$(switches)
+sleep 5
+cmp_num "with no job it wakes up less than once a second" $(($(switches) - before)) '<' 5
+cmp_num "and its resident memory is below 8 MiB" \
+	"$(awk '/^VmRSS/ { print $2 }' /proc/"$(ctl pid poppad)"/status)" '<' 8192
+
+# --- 100 deaths in mid-shutter, without Slurm ---
+for method in sigstop freezer; do
+	out=$("$build/tests/integration/poppad_kill" --poppad "$(command -v poppad)" --method $method --kills 50 2>&1)
+	case $? in
+	0) pass "50 kills of poppad with $method: nothing stays stopped" ;;
+	77) skip "${out#skipped: }" "50 kills of poppad with $method" ;;
+	*) fail "50 kills of poppad with $method: nothing stays stopped" "$out" ;;
+	esac
+	diag "$out"
+done
+out=$("$build/tests/integration/poppad_kill" --poppad "$(command -v poppad)" --both --kills 20 2>&1)
+case $? in
+0) pass "20 deaths of poppad and its guard at once: a repair resumes what was left" ;;
+77) skip "${out#skipped: }" "20 deaths of poppad and its guard at once" ;;
+*) fail "20 deaths of poppad and its guard at once: a repair resumes what was left" "$out" ;;
+esac
+diag "$out"
+out=$("$build/tests/integration/poppad_kill" --poppad "$(command -v poppad)" --method auto --stop --kills 10 2>&1)
+case $? in
+0) pass "10 hangs of poppad: the guard resumes at the deadline" ;;
+77) skip "${out#skipped: }" "10 hangs of poppad" ;;
+*) fail "10 hangs of poppad: the guard resumes at the deadline" "$out" ;;
+esac
+diag "$out"
+done_testing

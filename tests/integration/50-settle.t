@@ -1,0 +1,340 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# From measured degradation to the bill: every place where Slurm counts, jobs without data, and each
+# daemon of the way down and up again.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads
+SETTLE_SECONDS=60
+
+# part ID: the "poppa" part of the job's SystemComment, empty while it is not settled.
+part() {
+	comment_part "$(job_field "$1" SystemComment)"
+}
+
+comment_part() {
+	sed -n 's/^\(.*; \)\?poppa: \([^;]*\).*$/\2/p' <<<"$1" | sed 's/ *$//'
+}
+
+# value TEXT KEY: one of the key=value facts.
+value() {
+	tr ' ' '\n' <<<"$1" | sed -n "s/^$2=//p"
+}
+
+settled() {
+	[ -n "$(part "$1")" ]
+}
+
+wait_settled() {
+	wait_until "${2:-$SETTLE_SECONDS}" settled "$1"
+}
+
+shown_billing() {
+	job_field "$1" TRES | tr , '\n' | sed -n 's/^billing=//p'
+}
+
+db_billing() {
+	sacct_field "$1" AllocTRES | tr , '\n' | sed -n 's/^billing=//p'
+}
+
+# in_database ID: slurmdbd has the settlement that slurmctld shows.
+in_database() {
+	[ "$(comment_part "$(sacct_field "$1" SystemComment)")" = "$(part "$1")" ] &&
+		[ "$(db_billing "$1")" = "$(shown_billing "$1")" ]
+}
+
+raw_usage() {
+	sshare -n -P -U -u poppa-demo -o RawUsage | tail -n 1
+}
+
+# Billing minutes, as GrpTRESMins counts them.
+limit_usage() {
+	sshare -n -P -U -u poppa-demo -o GrpTRESRaw | tail -n 1 | tr , '\n' | sed -n 's/^billing=//p'
+}
+
+log_lines() {
+	grep -c "$2" "$(ctl log "$1")"
+}
+
+# Sums of billing times seconds of poppa-demo's jobs since the cluster's first hour. sreport is asked hour
+# by hour: a longer span reads the daily sums, which the day's end makes.
+first_hour=$(($(stat -c %Y "$POPPA_SANDBOX/instance") / 3600 * 3600))
+at() {
+	date -d "@$1" +%Y-%m-%dT%H:%M:%S
+}
+next_hour() {
+	echo $(($(date +%s) / 3600 * 3600 + 3600))
+}
+nothing_runs() {
+	[ -z "$(squeue -h -t running,completing)" ]
+}
+roll_up() {
+	sacctmgr -i rollup "$(at "$first_hour")" "$(at "$(next_hour)")"
+}
+sacct_sum() {
+	sacct -D -X -n -P -u poppa-demo -S "$(at "$first_hour")" -E "$(at "$(next_hour)")" -o ElapsedRaw,AllocTRES |
+		awk -F'[|,]' '{ for (i = 2; i <= NF; i++) if (sub(/^billing=/, "", $i)) sum += $1 * $i } END { print sum + 0 }'
+}
+sreport_sum() {
+	local hour
+	for ((hour = first_hour; hour < $(next_hour); hour += 3600)); do
+		sreport -n -P -t Seconds -T billing cluster AccountUtilizationByUser \
+			Start="$(at "$hour")" End="$(at $((hour + 3600)))"
+	done | awk -F'|' '$3 == "poppa-demo" { sum += $NF } END { print sum + 0 }'
+}
+
+# run_settled ID RESTART: the ledger has the settlement of that run.
+run_settled() {
+	[ "$(sqlite3 -readonly "$POPPA_SANDBOX/state/ledger/ledger.sqlite" \
+		"select count(*) from settlement where job = $1 and restart = $2")" = 1 ]
+}
+
+# settlements: how many the ledger has made since it was made.
+settlements() {
+	sqlite3 -readonly "$POPPA_SANDBOX/state/ledger/ledger.sqlite" 'select count(*) from settlement' 2>/dev/null
+}
+
+# agree NAME ID: all places show the same price, and the price is the one the facts give.
+agree() {
+	local text raw charged want
+	text=$(part "$2")
+	raw=$(value "$text" raw)
+	charged=$(value "$text" charged)
+	is "$1: scontrol shows the charge" "$(shown_billing "$2")" "$charged"
+	ok "$1: sacct shows the same charge and comment" wait_until 30 in_database "$2"
+	want=$(awk -v raw="$raw" -v d="$(value "$text" d)" -v z="$(value "$text" stopped)" \
+		'BEGIN { if (d < 0) d = 0; print raw * (1 - z) * (1 - d) ^ 2 }')
+	# d and stopped are printed with four decimals.
+	cmp_num "$1: charged is raw*(1-stopped)*(1-d)^2" \
+		"$(awk -v a="$charged" -v b="$want" -v raw="$raw" 'BEGIN { d = a - b; if (d < 0) d = -d; print d / raw }')" \
+		'<=' 0.0008
+}
+
+# run_pair: two contending jobs side by side, ended and settled: $first, $second and ${pair[1,2]}.
+run_pair() {
+	local i
+	for i in 1 2; do
+		submit -n1 --colocate -J settle$i --wrap "srun $W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line --seconds 20"
+		pair[i]=$job
+	done
+	first=${pair[1]} second=${pair[2]}
+	ok "a pair ends and is settled" eval 'wait_end "$first" 90 && wait_end "$second" 90 && wait_settled "$first" && wait_settled "$second"'
+}
+
+# lone ARG...: a co-located job without a partner, on a fake node.
+lone() {
+	submit -p fake -N1 --colocate "$@"
+	[ -n "$job" ]
+}
+
+# Enough blocks in a short run, also on a busy machine.
+ctl reconfigure poppa_period=100ms poppa_min_blocks=4 poppa_settle_timeout=60s
+on_exit ctl reconfigure --reset
+
+# Earlier jobs: Slurm itself adds a suspended job's time up differently in the two places.
+wait_until 60 nothing_runs
+roll_up
+reported=$(sreport_sum) accounted=$(sacct_sum)
+[ "$reported" = "$accounted" ] || diag "sreport counts $reported for earlier jobs, sacct $accounted"
+
+# --- A measured pair.
+if [ -x "$W/contend" ]; then
+	on_exit rm -f "$POPPA_SANDBOX/home/poppa-demo/settle-line"
+	# On a busy machine a pair's measurement may say too little for a price; that is tried again.
+	for attempt in 1 2 3; do
+		before=$(raw_usage)
+		run_pair
+		[[ $(part "$first")$(part "$second") == *nodata=* ]] || break
+		diag "attempt $attempt: $(part "$first") / $(part "$second")"
+	done
+	for i in 1 2; do
+		text=$(part "${pair[i]}")
+		like "job $i of the pair is settled with its facts" "$text" \
+			'^d=-?[0-9.]+ .*co=[0-9.]+ stopped=[0-9.]+ partners=[0-9]+ raw=1000 charged=[0-9]+ policy=thesis backend=heartbeat'
+		is "and names the other job" "$(value "$text" partners)" "${pair[3 - i]}"
+		cmp_num "and it was co-located nearly all the time" "$(value "$text" co)" '>' 0.6
+		cmp_num "and pays less than Slurm charged" "$(value "$text" charged)" '<' 1000
+		like "and keeps the mark of its option" "$(job_field "${pair[i]}" SystemComment)" '^colocate: '
+		agree "job $i" "${pair[i]}"
+	done
+	expected=$(for i in "${pair[@]}"; do
+		echo "$(sacct_field "$i" ElapsedRaw) $(db_billing "$i")"
+	done | awk '{ sum += $1 * $2 } END { print sum }')
+	cmp_num "sshare's raw usage grew by what is charged, within 1 %" \
+		"$(awk -v a="$before" -v b="$(raw_usage)" -v w="$expected" 'BEGIN { d = (b - a) / w - 1; print d < 0 ? -d : d }')" \
+		'<=' 0.01
+	cmp_num "and limits count the same, in minutes" "$(awk -v u="$(raw_usage)" -v m="$(limit_usage)" \
+		'BEGIN { d = u / 60 - m; print d < 0 ? -d : d }')" '<=' 1
+	like "the pair history learned from it" \
+		"$(cat "$POPPA_SANDBOX/state/slurmctld/poppa_pairs" 2>&1)" 'settle1.*settle2'
+else
+	skip "mpicc was not found, so there is no workload with a heartbeat" "a measured pair"
+	lone --wrap 'sleep 2'
+	wait_end "$job"
+	wait_settled "$job"
+	first=$job
+fi
+
+# --- Jobs without a partner on nodes without poppad, so that only settlement is tested.
+ctl reconfigure poppa_settle_timeout=4s
+
+# --- Jobs that are not co-located are nobody's business.
+submit -p fake -n1 --wrap 'sleep 1'
+plain=$job
+wait_end "$plain"
+
+# --- Every way to end.
+submit -p fake -N1 --colocate --wrap 'exit 3'
+failed=$job
+submit -p fake -N1 --colocate --array=1-2 --wrap 'sleep 1'
+array=$job
+lone --wrap 'sleep 300'
+cancelled=$job
+lone -t 1 --signal=B:KILL@55 --wrap 'sleep 300'
+killed=$job
+wait_running "$cancelled"
+scancel "$cancelled"
+for i in "$failed" "$cancelled"; do
+	ok "job $i, $(wait_end "$i"; job_field "$i" JobState), is settled" wait_settled "$i"
+	agree "job $i" "$i"
+done
+for i in 1 2; do
+	id=$(squeue -h -t all -r -o '%A %F_%K' | awk -v t="${array}_$i" '$2 == t { print $1 }')
+	ok "array task $i is settled" wait_settled "$id"
+	ok "with its own comment in sacct" wait_until 30 sh -c \
+		"sacct -X -n -P -j ${array}_$i -o SystemComment | grep -q 'poppa: '"
+done
+ok "job $killed, killed before its time limit, is settled" wait_settled "$killed" 90
+is "a job without --colocate keeps its price" "$(shown_billing "$plain")" 1000
+is "and no comment" "$(part "$plain")" ""
+
+# --- Requeued: each start is a run of its own.
+# shellcheck disable=SC2016
+lone --requeue --wrap '[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || sleep 300'
+requeued=$job
+wait_running "$requeued"
+sleep 1
+scontrol requeue "$requeued"
+# Slurm holds a requeued job back for two minutes.
+wait_until 30 sh -c "scontrol show job $requeued | grep -q JobState=PENDING"
+scontrol update job "$requeued" StartTime=now
+ok "the first run of a requeued job is settled" wait_until 60 run_settled "$requeued" 0
+ok "and the second" wait_until 200 run_settled "$requeued" 1
+wait_settled "$requeued"
+is "and the job shows its last" "$(value "$(part "$requeued")" restart)" 1
+
+# --- No poppad: the price stays, and says so.
+ctl stop poppad
+on_exit ctl start poppad
+ctl reconfigure poppa_settle_timeout=2s
+submit -n1 --colocate --wrap 'sleep 1'
+nodata=$job
+wait_end "$nodata"
+ok "a job on a node without poppad is settled after the time-out" wait_settled "$nodata"
+is "at the full price, and says why" "$(part "$nodata")" \
+	"nodata=no-record raw=1000 charged=1000 policy=thesis"
+is "which Slurm shows" "$(shown_billing "$nodata")" 1000
+ok "and so does sacct" wait_until 30 in_database "$nodata"
+
+# --- slurmctld restarts while a job waits for its records.
+ctl reconfigure poppa_settle_timeout=10m
+submit -n1 --colocate --wrap 'sleep 1'
+waiting=$job
+wait_end "$waiting"
+sleep 2
+is "without its record a job is not settled before the time-out" "$(part "$waiting")" ""
+ctl restart slurmctld
+sleep 2
+is "nor because slurmctld restarts" "$(part "$waiting")" ""
+ctl start poppad
+ok "it is settled when the record comes" wait_settled "$waiting"
+unlike "and not as one without a record" "$(part "$waiting")" 'no-record'
+is "a record that comes after settlement changes nothing" "$(part "$nodata")" \
+	"nodata=no-record raw=1000 charged=1000 policy=thesis"
+
+# --- The ledger is down: no conclusion without it.
+ctl reconfigure poppa_settle_timeout=30s
+wait_until 10 sh -c 'scontrol ping | grep -q UP'
+errors=$(log_lines slurmctld 'stay unsettled')
+ctl stop ledgerd
+on_exit ctl start ledgerd
+submit -n1 --colocate --wrap 'sleep 1'
+outage=$job
+wait_end "$outage"
+sleep 6
+is "while the ledger is down a job stays unsettled" "$(part "$outage")" ""
+# A run whose record slurmctld no longer has, since the next run took its place.
+lone --requeue --hold --wrap 'sleep 300'
+forgotten=$job
+scontrol release "$forgotten"
+wait_running "$forgotten"
+scontrol requeuehold "$forgotten"
+wait_until 20 sh -c "scontrol show job $forgotten | grep -q JobState=PENDING"
+is "and slurmctld's log says so once" "$(($(log_lines slurmctld 'stay unsettled') - errors))" 1
+ctl restart slurmctld
+ctl start ledgerd
+ok "a run that only the plugin remembers is settled across a restart of slurmctld" \
+	wait_until 90 run_settled "$forgotten" 0
+ok "it is settled when the ledger is back" wait_settled "$outage" 90
+unlike "with what the node had kept" "$(part "$outage")" 'no-record'
+
+# --- slurmdbd is down: slurmctld shows the price at once, the database as soon as it can.
+ctl stop slurmdbd
+on_exit ctl start slurmdbd
+submit -n1 --colocate --wrap 'sleep 1'
+late=$job
+wait_end "$late"
+ok "without slurmdbd a job is settled" wait_settled "$late"
+ctl start slurmdbd
+ok "and sacct shows it once slurmdbd is back" wait_until 90 in_database "$late"
+
+# --- Settled stays settled.
+before=$(raw_usage)
+count=$(settlements)
+text=$(part "$first")
+scontrol reconfigure
+ctl restart slurmctld
+wait_until 10 sh -c 'scontrol ping | grep -q UP'
+sleep 3
+is "a restart of slurmctld changes no settlement" "$(part "$first")" "$text"
+ok "nor what sacct shows" in_database "$first"
+is "settles nothing again" "$(settlements)" "$count"
+cmp_num "and refunds nothing again" \
+	"$(awk -v a="$before" -v b="$(raw_usage)" 'BEGIN { d = b / (a > 0 ? a : 1) - 1; print d < 0 ? -d : d }')" '<=' 0.001
+ctl kill -9 slurmctld
+wait_until 10 sh -c "! '$tree/contrib/sandbox/ctl' pid slurmctld"
+ctl start slurmctld
+is "nor does a kill -9" "$(part "$first")" "$text"
+sleep 3
+ok "sacct still shows it" in_database "$first"
+is "and the ledger has no more settlements" "$(settlements)" "$count"
+ctl kill -9 ledgerd
+wait_until 10 sh -c "! '$tree/contrib/sandbox/ctl' pid ledgerd"
+ctl start ledgerd
+is "a kill -9 of the ledger loses none" "$(settlements)" "$count"
+
+# --- sreport adds up what sacct shows.
+wait_until 60 nothing_runs
+ok "usage is rolled up" roll_up
+is "sreport's sum grew by that of the settled jobs" "$(($(sreport_sum) - reported))" "$(($(sacct_sum) - accounted))"
+
+# --- The ledger's door.
+munge=$(sed -n 's/^MungeSocket=//p' "$POPPA_CONF")
+port=$(sed -n 's/^LedgerListen=.*://p' "$POPPA_CONF")
+reply=$(exec 3<>"/dev/tcp/127.0.0.1/$port" && printf 'hello\n' >&3 && timeout 5 head -c 6 <&3)
+is "a line that is no credential is answered" "$reply" "MUNGE:"
+nok "a line without end is cut off" bash -c "
+	exec 3<>/dev/tcp/127.0.0.1/$port
+	trap '' PIPE
+	for i in \$(seq 100); do head -c 8192 /dev/zero >&3 || exit 1; sleep 0.01; done"
+foreign=$(printf '{"op":"unsettled","cluster":"sandbox","nonce":"x"}' |
+	as_user munge --socket="$munge" | tr -d '\n')
+answer=$(exec 3<>"/dev/tcp/127.0.0.1/$port" && printf '%s\n' "$foreign" >&3 && timeout 5 head -n 1 <&3)
+like "a user may not ask for everybody's jobs" \
+	"$(as_user unmunge --socket="$munge" <<<"$answer" 2>&1)" 'not allowed'
+answer=$(exec 3<>"/dev/tcp/127.0.0.1/$port" && printf '%s\n' "$foreign" >&3 && timeout 5 head -n 1 <&3)
+like "a credential counts once" \
+	"$(as_user unmunge --socket="$munge" <<<"$answer" 2>&1)" '[Rr]eplayed'
+ok "and the ledger serves on" ctl pid ledgerd
+done_testing

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# What the integration tests share: the running sandbox's environment, jobs by their ids, and TAP.
+#
+# A test is an executable tests/integration/NN-NAME.t that sources this file first. It needs a running
+# sandbox (contrib/sandbox/up), can be run alone and leaves the cluster as it was: jobs that submit()
+# started are cancelled at its end, and daemons and settings it changed must be put back with on_exit.
+#
+#   as_user CMD...             CMD as poppa-demo; as USER CMD... as somebody else
+#   submit ARG...              sbatch as poppa-demo (SUBMIT_USER changes that); the job id is in $job
+#   wait_running ID [SECONDS]  until the job runs
+#   wait_end ID [SECONDS]      until the job has ended and left its nodes
+#   job_field ID KEY           one field of "scontrol show job"
+#   sacct_field ID FIELD       one field of the job in sacct
+#   ctl ARG...                 contrib/sandbox/ctl
+#   on_exit CMD...             runs CMD when the test ends, however it ends; the last one first
+
+tests_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+tree=$(dirname "$tests_dir")
+# shellcheck source=tests/tap.sh
+. "$tests_dir/tap.sh"
+
+if [ "${POPPA_TEST_INSIDE:-}" != "$$" ]; then
+	"$tree/contrib/sandbox/env" true || bail_out "no sandbox runs: start one with contrib/sandbox/up"
+	export POPPA_TEST_INSIDE=$$
+	exec "$tree/contrib/sandbox/env" bash "$0" "$@"
+fi
+
+# A job that is to fail must not end the test: points are counted, not exit statuses.
+set +e -u -o pipefail
+
+jobs_submitted=()
+exit_commands=()
+job=
+
+at_exit() {
+	local i status=$?
+	for ((i = ${#exit_commands[@]} - 1; i >= 0; i--)); do
+		eval "${exit_commands[i]}" >/dev/null 2>&1
+	done
+	if [ "${#jobs_submitted[@]}" -gt 0 ]; then
+		scancel "${jobs_submitted[@]}" >/dev/null 2>&1
+		for i in "${jobs_submitted[@]}"; do wait_end "$i" 30 >/dev/null; done
+	fi
+	[ "$tap_done" = yes ] || {
+		diag "the test ended before its last line"
+		exit 1
+	}
+	exit "$status"
+}
+trap at_exit EXIT
+
+on_exit() {
+	exit_commands+=("$(printf '%q ' "$@")")
+}
+
+as() {
+	local user=$1
+	shift
+	"$tree/contrib/sandbox/env" -u "$user" "$@"
+}
+
+as_user() {
+	as poppa-demo "$@"
+}
+
+ctl() {
+	"$tree/contrib/sandbox/ctl" "$@"
+}
+
+submit() {
+	local out
+	job=
+	out=$(as "${SUBMIT_USER:-poppa-demo}" sbatch --parsable "$@") || return
+	job=${out%%;*}
+	jobs_submitted+=("$job")
+}
+
+# job_field ID KEY: a value ends where the next KEY= begins, so comments keep their blanks.
+job_field() {
+	scontrol -d show job "$1" 2>/dev/null |
+		awk -v key="$2" '{
+			n = split($0, part, " ")
+			for (i = 1; i <= n; i++)
+				if (index(part[i], key "=") == 1) {
+					value = substr(part[i], length(key) + 2)
+					while (++i <= n && part[i] !~ /^[A-Z][A-Za-z:\/]*=/) value = value " " part[i]
+					print value
+					exit
+				}
+		}'
+}
+
+job_runs() {
+	[ "$(job_field "$1" JobState)" = RUNNING ]
+}
+
+job_ended() {
+	case $(job_field "$1" JobState) in
+	COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY | DEADLINE | BOOT_FAIL | PREEMPTED) return 0 ;;
+	*) return 1 ;;
+	esac
+}
+
+wait_running() {
+	wait_until "${2:-30}" job_runs "$1" && return 0
+	diag "job $1 did not start: $(job_field "$1" JobState) $(job_field "$1" Reason)"
+	return 1
+}
+
+wait_end() {
+	wait_until "${2:-60}" job_ended "$1" && return 0
+	diag "job $1 did not end: $(job_field "$1" JobState) $(job_field "$1" Reason)"
+	return 1
+}
+
+sacct_field() {
+	sacct -X -n -P -j "$1" -o "$2" | head -n 1
+}
+
+home_of() {
+	echo "$POPPA_SANDBOX/home/${1:-poppa-demo}"
+}

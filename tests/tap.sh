@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Test points for bash tests, printed as TAP (Test Anything Protocol). Names come first everywhere.
+#
+#   ok NAME CMD...           passes when CMD succeeds; its output is shown when it does not
+#   nok NAME CMD...          passes when CMD fails
+#   is NAME GOT WANTED       passes when the texts are the same
+#   like NAME TEXT REGEX     passes when TEXT matches the extended regular expression; unlike: when not
+#   cmp_num NAME A OP B      compares two numbers, which may have fractions: OP is < <= == != >= >
+#   pass NAME, fail NAME [WHY]
+#   skip REASON [NAME]       a point that cannot be tested here
+#   skip_all REASON          the same for the whole file; ends it
+#   bail_out REASON          ends everything: the rest would only fail too
+#   diag TEXT                a line for the reader
+#   done_testing             the last line of every test
+
+tap_count=0
+tap_failed=0
+tap_done=no
+
+diag() {
+	printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+pass() {
+	tap_count=$((tap_count + 1))
+	printf 'ok %d - %s\n' "$tap_count" "$1"
+}
+
+fail() {
+	tap_count=$((tap_count + 1))
+	tap_failed=$((tap_failed + 1))
+	printf 'not ok %d - %s\n' "$tap_count" "$1"
+	[ $# -lt 2 ] || diag "${@:2}"
+	return 0
+}
+
+ok() {
+	local name=$1 out
+	shift
+	if out=$("$@" 2>&1); then pass "$name"; else fail "$name" "$* failed:"$'\n'"$out"; fi
+}
+
+nok() {
+	local name=$1 out
+	shift
+	if out=$("$@" 2>&1); then fail "$name" "$* succeeded:"$'\n'"$out"; else pass "$name"; fi
+}
+
+is() {
+	if [ "$2" = "$3" ]; then pass "$1"; else fail "$1" "     got: $2"$'\n'"expected: $3"; fi
+}
+
+like() {
+	if [[ $2 =~ $3 ]]; then pass "$1"; else fail "$1" "         got: $2"$'\n'"should match: $3"; fi
+}
+
+unlike() {
+	if [[ $2 =~ $3 ]]; then fail "$1" "             got: $2"$'\n'"should not match: $3"; else pass "$1"; fi
+}
+
+cmp_num() {
+	if awk -v a="$2" -v b="$4" 'BEGIN { exit !(a ~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/ && b ~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/ && a+0 '"$3"' b+0) }'; then
+		pass "$1"
+	else
+		fail "$1" "$2 $3 $4 does not hold"
+	fi
+}
+
+skip() {
+	tap_count=$((tap_count + 1))
+	printf 'ok %d - %s # SKIP %s\n' "$tap_count" "${2:-}" "$1"
+}
+
+skip_all() {
+	printf '1..0 # SKIP %s\n' "$1"
+	tap_done=yes
+	exit 0
+}
+
+bail_out() {
+	printf 'Bail out! %s\n' "$1"
+	tap_done=yes
+	exit 1
+}
+
+done_testing() {
+	printf '1..%d\n' "$tap_count"
+	tap_done=yes
+	[ "$tap_failed" = 0 ]
+}
+
+# wait_until SECONDS CMD...: until CMD succeeds; fails when it has not by then.
+wait_until() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.1
+	done
+}

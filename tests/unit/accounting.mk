@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Unit tests of src/accounting.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_ledger tests/unit/test_price tests/unit/test_record \
+	tests/unit/test_settle tests/unit/test_wire
+endif
+accounting_test_ldadd = libledger.la libpoppacommon.la $(CMOCKA_LIBS) -lm
+tests_unit_test_ledger_SOURCES = tests/unit/test_ledger.c
+tests_unit_test_ledger_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_ledger_LDADD = $(accounting_test_ldadd)
+tests_unit_test_price_SOURCES = tests/unit/test_price.c
+tests_unit_test_price_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_price_LDADD = $(accounting_test_ldadd)
+tests_unit_test_record_SOURCES = tests/unit/test_record.c
+tests_unit_test_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_record_LDADD = $(accounting_test_ldadd)
+tests_unit_test_settle_SOURCES = tests/unit/test_settle.c
+tests_unit_test_settle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_settle_LDADD = $(accounting_test_ldadd)
+tests_unit_test_wire_SOURCES = tests/unit/test_wire.c
+tests_unit_test_wire_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_wire_LDADD = $(accounting_test_ldadd)

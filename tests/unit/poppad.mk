@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The tests of poppad's parts, and the program that kills it.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_discover tests/unit/test_jobs tests/unit/test_pause tests/unit/test_registry \
+	tests/unit/test_shutter tests/unit/test_tally
+endif
+tests_unit_test_discover_SOURCES = tests/unit/test_discover.c
+tests_unit_test_discover_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_discover_LDADD = libpoppacore.la $(CMOCKA_LIBS)
+tests_unit_test_jobs_SOURCES = tests/unit/test_jobs.c
+tests_unit_test_jobs_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_jobs_LDADD = libpoppacore.la $(CMOCKA_LIBS)
+tests_unit_test_jobs_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=counter_open,--wrap=counter_read,--wrap=counter_refresh \
+	-Wl,--wrap=counter_close,--wrap=counter_kind,--wrap=counter_has_cycles
+tests_unit_test_pause_SOURCES = tests/unit/test_pause.c
+tests_unit_test_pause_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_pause_LDADD = libpoppacore.la $(CMOCKA_LIBS)
+tests_unit_test_registry_SOURCES = tests/unit/test_registry.c
+tests_unit_test_registry_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_registry_LDADD = libpoppacore.la $(CMOCKA_LIBS)
+tests_unit_test_shutter_SOURCES = tests/unit/test_shutter.c
+tests_unit_test_shutter_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_shutter_LDADD = libpoppacore.la $(CMOCKA_LIBS)
+tests_unit_test_shutter_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=counter_read,--wrap=counter_has_cycles
+tests_unit_test_tally_SOURCES = tests/unit/test_tally.c
+tests_unit_test_tally_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_tally_LDADD = libpoppacore.la $(CMOCKA_LIBS) -lm
+
+# Needs root and a freezer; tests/integration/40-poppad.t runs it.
+noinst_PROGRAMS += tests/integration/poppad_kill
+tests_integration_poppad_kill_SOURCES = tests/integration/poppad_kill.c
+tests_integration_poppad_kill_LDADD = libpoppaheld.la libheartbeat.la libpoppacommon.la

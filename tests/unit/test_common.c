@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of src/common. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fsio.h"
+#include "common/keyval.h"
+#include "common/nodeconf.h"
+#include "common/settings.h"
+#include "common/tags.h"
+#include "common/units.h"
+
+static void durations(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ns;
+	} good[] = {{"200ms", 200000000}, {"3200us", 3200000}, {"1.5s", 1500000000}, {"0", 0},
+		{"7ns", 7}, {"2h", 7200000000000}, {"10m", 600000000000}};
+	static const char *const bad[] = {
+		"", "200", "ms", "-3ms", " 3ms", "3 ms", "3msx", "0x10ms", "inf", "nan", "1e30s"};
+	struct errmsg err;
+	int64_t ns;
+	char buf[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(units_parse_duration(good[i].text, &ns, &err), 0);
+		assert_int_equal(ns, good[i].ns);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ns = 42;
+		assert_int_equal(units_parse_duration(bad[i], &ns, &err), -1);
+		assert_int_equal(ns, 42);
+		assert_non_null(strstr(err.text, "200ms"));
+	}
+	assert_string_equal(units_format_duration(3200000, buf, sizeof(buf)), "3200us");
+	assert_string_equal(units_format_duration(0, buf, sizeof(buf)), "0");
+	assert_string_equal(units_format_duration(60 * NS_PER_S, buf, sizeof(buf)), "1m");
+}
+
+static void numbers(void **state)
+{
+	struct errmsg err;
+	int64_t i;
+	double d;
+
+	(void)state;
+	assert_int_equal(units_parse_int("42", 0, 100, &i, &err), 0);
+	assert_int_equal(i, 42);
+	assert_int_equal(units_parse_int("101", 0, 100, &i, &err), -1);
+	assert_int_equal(units_parse_int("4x", 0, 100, &i, &err), -1);
+	assert_int_equal(units_parse_int("", 0, 100, &i, &err), -1);
+	assert_int_equal(units_parse_double("0.5", 0, 1, &d, &err), 0);
+	assert_int_equal(units_parse_double("nan", 0, 1, &d, &err), -1);
+	assert_int_equal(units_parse_percent("0.5%", &d, &err), 0);
+	assert_float_equal(d, 0.005, 1e-12);
+	assert_int_equal(units_parse_percent("101", &d, &err), -1);
+}
+
+static void settings_take_defaults_and_values(void **state)
+{
+	struct poppa_settings s, again;
+	struct errmsg err;
+	char text[1024];
+
+	(void)state;
+	assert_int_equal(settings_parse(NULL, &s, &err), 0);
+	assert_int_equal(s.shutter_ns, 3200000);
+	assert_int_equal(
+		settings_parse(
+			"other=x,poppa_period=200ms, poppa_shutter=6400us ,poppa_pause=freezer,"
+			"poppa_ledger=[::1]:7001,stripe_lanes=4",
+			&s, &err),
+		0);
+	assert_int_equal(s.period_ns, 200 * NS_PER_MS);
+	assert_int_equal(s.pause, PAUSE_FREEZER);
+	assert_string_equal(s.ledger_host, "::1");
+	assert_int_equal(s.ledger_port, 7001);
+	assert_int_equal(s.stripe_lanes, 4);
+	assert_int_equal(settings_parse(settings_format(&s, text, sizeof(text)), &again, &err), 0);
+	assert_memory_equal(&s, &again, sizeof(s));
+	assert_int_equal(settings_parse("poppa_ledger=ctl.example", &s, &err), 0);
+	assert_string_equal(s.ledger_host, "ctl.example");
+	assert_int_equal(s.ledger_port, 6820);
+}
+
+static void settings_name_what_is_wrong(void **state)
+{
+	static const char *const bad[][2] = {
+		{"poppa_perod=200ms", "poppa_perod"},
+		{"poppa_period=200", "poppa_period"},
+		{"poppa_period", "poppa_period"},
+		{"poppa_period=1ms", "poppa_period"},
+		{"poppa_shutter=2s", "poppa_shutter"},
+		{"poppa_pause=kill", "freezer"},
+		{"poppa_ledger=h:0", "poppa_ledger"},
+		{"stripe_lanes=1", "stripe_lanes"},
+		{"poppa_period=10ms,poppa_shutter=20ms", "poppa_shutter"},
+	};
+	struct poppa_settings s;
+	struct errmsg err;
+
+	(void)state;
+	settings_defaults(&s);
+	s.windows = 7;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(settings_parse(bad[i][0], &s, &err), -1);
+		assert_non_null(strstr(err.text, bad[i][1]));
+		assert_int_equal(s.windows, 7);
+	}
+}
+
+static void tags(void **state)
+{
+	char *a, *b, *c;
+
+	(void)state;
+	a = tags_set(NULL, "colocate", "stripe");
+	assert_string_equal(a, "colocate: stripe");
+	b = tags_set("site note; ", "poppa", "d=0.1");
+	assert_non_null(strstr(b, "site note"));
+	free(b);
+	b = tags_set(a, "poppa", "d=0.4 raw=7");
+	assert_string_equal(b, "colocate: stripe; poppa: d=0.4 raw=7");
+	c = tags_set(b, "colocate", "spread");
+	assert_string_equal(c, "colocate: spread; poppa: d=0.4 raw=7");
+	free(a);
+	a = tags_get(c, "poppa");
+	assert_string_equal(a, "d=0.4 raw=7");
+	assert_null(tags_get(c, "pop"));
+	free(a);
+	a = tags_set(c, "poppa", NULL);
+	assert_string_equal(a, "colocate: spread");
+	free(b);
+	b = tags_set(c, "colocate", NULL);
+	assert_string_equal(b, "poppa: d=0.4 raw=7");
+	free(a);
+	free(b);
+	free(c);
+}
+
+static void files_and_nodeconf(void **state)
+{
+	char dir[] = "/tmp/test_common.XXXXXX", path[64], deep[64], out[64];
+	static const char text[] =
+		"# node\nRunDir=/r/%n # here\nUprobe=liba.so:f\nUprobe=/x/y:g\nCounter=uprobe\n";
+	struct nodeconf c;
+	struct errmsg err = {""};
+	char *back;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/poppa.conf", dir);
+	snprintf(deep, sizeof(deep), "%s/a/b", dir);
+	assert_int_equal(fsio_mkdirs(deep, 0755, &err), 0);
+	assert_int_equal(fsio_mkdirs(deep, 0755, &err), 0);
+	assert_int_equal(fsio_write(path, text, strlen(text), 0644, 1, &err), 0);
+	back = fsio_read(path, 1000, NULL, &err);
+	assert_string_equal(back, text);
+	free(back);
+	assert_null(fsio_read(path, 5, NULL, &err));
+	assert_int_equal(errno, EFBIG);
+	assert_int_equal(nodeconf_load(path, &c, &err), 0);
+	assert_string_equal(nodeconf_expand(c.run_dir, "n1", out, sizeof(out)), "/r/n1");
+	assert_int_equal(c.uprobe_count, 2);
+	assert_true(c.counter_set && c.counter == COUNTER_UPROBE);
+	assert_int_equal(fsio_write(path, "RunDri=/r\n", 10, 0644, 0, &err), 0);
+	assert_int_equal(nodeconf_load(path, &c, &err), -1);
+	assert_non_null(strstr(err.text, "line 1"));
+	assert_non_null(strstr(err.text, "RunDri"));
+	assert_string_equal(c.run_dir, "/r/%n");
+	assert_int_equal(fsio_write(path, "RunDir\n", 7, 0644, 0, &err), 0);
+	assert_int_equal(nodeconf_load(path, &c, &err), -1);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(nodeconf_load(path, &c, &err), 0);
+	assert_string_equal(c.run_dir, "/run/poppa");
+	rmdir(deep);
+	snprintf(deep, sizeof(deep), "%s/a", dir);
+	rmdir(deep);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(durations),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(settings_take_defaults_and_values),
+		cmocka_unit_test(settings_name_what_is_wrong),
+		cmocka_unit_test(tags),
+		cmocka_unit_test(files_and_nodeconf),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of the uprobe backend: finding the function, and counting its calls exactly. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fsio.h"
+#include "common/log.h"
+#include "poppa/counter.h"
+#include "poppa/symbol.h"
+
+/* The function under the probe. It is global so that the symbol table has it under its name. */
+int uprobe_target(int x);
+__attribute__((noinline, noclone)) int uprobe_target(int x)
+{
+	static volatile int sum;
+
+	sum += x;
+	return sum;
+}
+
+static char program[4096]; /* this executable */
+
+static void instructions(void **state)
+{
+#if defined(__x86_64__)
+	static const struct {
+		unsigned char code[8];
+		bool dear;
+		unsigned int skip;
+	} cases[] = {
+		{{0x55, 0x48, 0x89, 0xe5}, false, 0},             /* push %rbp */
+		{{0x41, 0x57, 0x41, 0x56}, false, 0},             /* push %r15 */
+		{{0x90}, false, 0},                               /* nop */
+		{{0x66, 0x90}, false, 0},                         /* xchg %ax,%ax */
+		{{0x0f, 0x1f, 0x44, 0x00, 0x00}, false, 0},       /* nopl */
+		{{0xe9, 0, 0, 0, 0}, false, 0},                   /* jmp */
+		{{0xc3}, true, 0},                                /* ret */
+		{{0xf3, 0xc3}, true, 0},                          /* repz ret */
+		{{0x48, 0x83, 0xec, 0x18}, true, 0},              /* sub $0x18,%rsp */
+		{{0xf3, 0x0f, 0x1e, 0xfa, 0x55}, false, 4},       /* endbr64; push */
+		{{0xf3, 0x0f, 0x1e, 0xfa, 0xc3}, true, 4},        /* endbr64; ret */
+		{{0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0x54}, false, 4}, /* endbr64; push %r12 */
+		{{0x48, 0x53}, false, 0},                         /* rex.W push */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned int skip = 99;
+
+		assert_int_equal(
+			symbol_is_dear(cases[i].code, sizeof(cases[i].code), &skip), cases[i].dear);
+		assert_int_equal(skip, cases[i].skip);
+	}
+	for (size_t len = 0; len < 8; len++) {
+		static const unsigned char all66[8] = {
+			0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66};
+		unsigned int skip;
+
+		assert_true(symbol_is_dear(all66, len, &skip));
+	}
+#else
+	(void)state;
+	print_message("the cost of a first instruction is known for x86-64 only\n");
+	skip();
+#endif
+}
+
+static void finds_the_mapped_function(void **state)
+{
+	struct symbol_place place;
+	struct errmsg err = {""};
+	unsigned char in_file[16];
+	const char *names[2];
+	int fd;
+
+	(void)state;
+	names[0] = program;
+	names[1] = strrchr(program, '/') + 1;
+	for (int i = 0; i < 2; i++) {
+		if (symbol_find(getpid(), names[i], "uprobe_target", &place, &err))
+			fail_msg("%s", err.text);
+		fd = open(place.path, O_RDONLY);
+		assert_true(fd >= 0);
+		assert_int_equal(pread(fd, in_file, sizeof(in_file), (off_t)place.offset), 16);
+		close(fd);
+		/* The same code that runs here, perhaps behind a landing pad. */
+		assert_true(!memcmp(in_file, (const char *)(uintptr_t)uprobe_target, 12) ||
+			    !memcmp(in_file, (const char *)(uintptr_t)uprobe_target + 4, 12));
+	}
+	/* A library of which only dynamic symbols are left, by soname or part of it. */
+	assert_int_equal(symbol_find(getpid(), "libc.so.6", "getpid", &place, &err), 0);
+	assert_int_equal(symbol_find(getpid(), "libc.so", "getpid", &place, &err), 0);
+
+	assert_int_equal(symbol_find(getpid(), "libc.so.6", "no_such_fn", &place, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_non_null(strstr(err.text, "no_such_fn"));
+	assert_int_equal(symbol_find(getpid(), "libnone.so", "getpid", &place, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_non_null(strstr(err.text, "libnone.so"));
+	assert_int_equal(symbol_find(getpid(), "libc.s", "getpid", &place, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_int_equal(symbol_find(getpid(), "libc.so.6", "environ", &place, &err), -1);
+	assert_int_equal(errno, ENODATA); /* no function */
+}
+
+static void unmapped_copy(const char *path, const void *data, size_t len)
+{
+	struct errmsg err;
+
+	assert_int_equal(fsio_write(path, data, len, 0700, 0, &err), 0);
+}
+
+/* Files are their users': whatever is in them, the reader answers or refuses. */
+static void damaged_files_do_no_harm(void **state)
+{
+	char path[] = "/tmp/test_counter_uprobe.XXXXXX";
+	struct symbol_place place;
+	struct errmsg err;
+	size_t len;
+	char *image;
+	int fd = mkstemp(path), found = 0;
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	image = fsio_read(program, 64 << 20, &len, &err);
+	assert_non_null(image);
+	srand(7);
+	for (int round = 0; round < 200; round++) {
+		char *copy = malloc(len), *map;
+		size_t cut = round % 4 == 3 ? (size_t)rand() % len : len;
+
+		assert_non_null(copy);
+		memcpy(copy, image, len);
+		for (int i = 0; round && i < 8; i++) {
+			/* The headers at the start and the section table at the end matter. */
+			size_t span = round % 2 ? 1024 : 4096;
+			size_t at = (size_t)rand() % span;
+
+			copy[round % 2 ? at : len - 1 - at] = (char)rand();
+		}
+		unmapped_copy(path, copy, cut ? cut : 1);
+		free(copy);
+		fd = open(path, O_RDONLY);
+		map = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		assert_ptr_not_equal(map, MAP_FAILED);
+		close(fd);
+		if (symbol_find(getpid(), path, "uprobe_target", &place, &err))
+			assert_int_equal(errno, ENODATA);
+		else
+			found++;
+		munmap(map, 4096);
+	}
+	assert_true(found > 0); /* the undamaged one at least */
+	free(image);
+	unlink(path);
+}
+
+/* --- real probes --- */
+
+#define CALLS 1000
+
+static void *call_many(void *arg)
+{
+	for (int i = 0; i < CALLS; i++)
+		uprobe_target(i);
+	return arg;
+}
+
+static int go[2], gone[2]; /* to and from the thread that stays */
+
+static void *stay(void *arg)
+{
+	char c;
+
+	while (read(go[0], &c, 1) == 1) {
+		call_many(NULL);
+		if (write(gone[1], &c, 1) != 1)
+			break;
+	}
+	return arg;
+}
+
+/* 'm': calls in the main thread; 'T': starts a thread; 't': calls in it; 'f': calls in a child. */
+static int obey(char c)
+{
+	pthread_t t;
+	pid_t pid;
+
+	switch (c) {
+	case 'T':
+		return pipe(go) || pipe(gone) || pthread_create(&t, NULL, stay, NULL);
+	case 't':
+		return write(go[1], &c, 1) != 1 || read(gone[0], &c, 1) != 1;
+	case 'f':
+		pid = fork();
+		if (pid == 0) {
+			call_many(NULL);
+			_exit(0);
+		}
+		return waitpid(pid, NULL, 0) != pid;
+	default:
+		call_many(NULL);
+		return 0;
+	}
+}
+
+static void child_main(int command, int answer)
+{
+	char c;
+
+	while (read(command, &c, 1) == 1)
+		if (obey(c) || write(answer, &c, 1) != 1)
+			_exit(1);
+	_exit(0);
+}
+
+static void tell(int command, int answer, char c)
+{
+	assert_int_equal(write(command, &c, 1), 1);
+	assert_int_equal(read(answer, &c, 1), 1);
+}
+
+static void counts_calls_exactly(void **state)
+{
+	struct nodeconf *conf = calloc(1, sizeof(*conf));
+	struct errmsg err = {""};
+	struct counter_sample s;
+	struct counter *c = NULL;
+	int to[2], from[2];
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(conf);
+	if (!counter_available(COUNTER_UPROBE, &err)) {
+		print_message("no uprobe can be set here: %s\n", err.text);
+		free(conf);
+		skip();
+	}
+	nodeconf_defaults(conf);
+	conf->uprobe_count = 2;
+	strcpy(conf->uprobe[0], "libnone.so:nothing");
+	snprintf(conf->uprobe[1], sizeof(conf->uprobe[1]), "%.480s:uprobe_target", program);
+	assert_int_equal(pipe(to), 0);
+	assert_int_equal(pipe(from), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(to[1]);
+		close(from[0]);
+		child_main(to[0], from[1]);
+	}
+	close(to[0]);
+	close(from[1]);
+	if (counter_open(COUNTER_UPROBE, conf, pid, &c, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(counter_kind(c), COUNTER_UPROBE);
+	assert_false(counter_has_cycles(c));
+	tell(to[1], from[0], 'm');
+	assert_int_equal(counter_read(c, &s), 0);
+	assert_int_equal(s.progress, CALLS);
+	tell(to[1], from[0], 'T'); /* a task under a probe can make threads */
+	assert_int_equal(counter_refresh(c), 0);
+	tell(to[1], from[0], 't');
+	assert_int_equal(counter_read(c, &s), 0);
+	assert_int_equal(
+		s.progress, CALLS); /* one that may be gone again at once is not followed */
+	assert_int_equal(counter_refresh(c), 0);
+	tell(to[1], from[0], 't');
+	assert_int_equal(counter_read(c, &s), 0);
+	assert_int_equal(s.progress, 2 * CALLS);
+	tell(to[1], from[0], 'f'); /* another process: not this task's progress */
+	assert_int_equal(counter_read(c, &s), 0);
+	assert_int_equal(s.progress, 2 * CALLS);
+	call_many(NULL); /* nor is this */
+	assert_int_equal(counter_read(c, &s), 0);
+	assert_int_equal(s.progress, 2 * CALLS);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(counter_read(c, &s), -1);
+	assert_int_equal(errno, ESRCH);
+	counter_close(c);
+	close(to[1]);
+	close(from[0]);
+	free(conf);
+}
+
+static void reasons(void **state)
+{
+	struct nodeconf *conf = calloc(1, sizeof(*conf));
+	struct errmsg err = {""};
+	struct counter *c = NULL;
+
+	(void)state;
+	assert_non_null(conf);
+	nodeconf_defaults(conf);
+	assert_int_equal(counter_open(COUNTER_UPROBE, conf, getpid(), &c, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_non_null(strstr(err.text, "Uprobe=FILE:SYMBOL"));
+	conf->uprobe_count = 1;
+	strcpy(conf->uprobe[0], "libnone.so:nothing");
+	assert_int_equal(counter_open(COUNTER_UPROBE, conf, getpid(), &c, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_non_null(strstr(err.text, "libnone.so"));
+	conf->uprobe_count = 2;
+	strcpy(conf->uprobe[1], "libc.so.6:nothing");
+	assert_int_equal(counter_open(COUNTER_UPROBE, conf, getpid(), &c, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_non_null(strstr(err.text, "none of the 2"));
+	free(conf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(instructions),
+		cmocka_unit_test(finds_the_mapped_function),
+		cmocka_unit_test(damaged_files_do_no_harm),
+		cmocka_unit_test(counts_calls_exactly),
+		cmocka_unit_test(reasons),
+	};
+	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	if (n <= 0)
+		return 1;
+	plog_init("test", PLOG_ERROR);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

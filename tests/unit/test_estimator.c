@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of the estimators, and their accuracy on jobs whose degradation is known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/gen.h"
+#include "poppa/estimator.h"
+
+#define SEEDS 6
+
+/* A block of K windows a region with these rates a cycle. */
+static struct est_block plain_block(int k, double before, double during, double after)
+{
+	struct est_block b = {.before_n = k, .during_n = k, .after_n = k};
+
+	for (int i = 0; i < k; i++) {
+		b.before[i] = (struct est_window){before * 1e6, 1e6, 4e5};
+		b.during[i] = (struct est_window){during * 1e6, 1e6, 4e5};
+		b.after[i] = (struct est_window){after * 1e6, 1e6, 4e5};
+	}
+	return b;
+}
+
+static void thesis_is_algorithm_4(void **state)
+{
+	/* before, during, after, passes */
+	static const struct {
+		double rate[3];
+		bool used;
+	} rows[] = {
+		{{1.00, 1.25, 1.02}, true}, {{2.00, 2.50, 1.96}, true},
+		{{1.00, 1.25, 1.06}, false}, /* before and after differ by more than delta */
+		{{1.00, 1.25, 1.05}, false}, /* by delta: not below it (1.05 - 1.00 > 0.05) */
+		{{1.00, 1.00, 0.99}, false}, /* during is not above before */
+		{{0.99, 1.00, 1.01}, false}, /* nor above after */
+	};
+	struct estimator *e = estimator_new(ESTIMATE_THESIS);
+	struct est_result r;
+
+	(void)state;
+	estimator_result(e, &r);
+	assert_true(isnan(r.degradation) && isnan(r.lo) && isnan(r.variance));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct est_block b =
+			plain_block(4, rows[i].rate[0], rows[i].rate[1], rows[i].rate[2]);
+
+		assert_int_equal(estimator_add(e, &b), rows[i].used);
+	}
+	estimator_result(e, &r);
+	assert_int_equal(r.blocks, 6);
+	assert_int_equal(r.used, 2);
+	/* Ratio of sums: (1.25 + 2.50 - 1.01 - 1.98) / (1.25 + 2.50). */
+	assert_float_equal(r.degradation, 0.76 / 3.75, 1e-12);
+	assert_true(r.lo < r.degradation && r.degradation < r.hi);
+	estimator_free(e);
+}
+
+static void thesis_without_cycles_uses_time(void **state)
+{
+	struct est_block b = plain_block(2, 1, 2, 1);
+	struct estimator *e = estimator_new(ESTIMATE_THESIS);
+	struct est_result r;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		b.before[i].cycles = b.during[i].cycles = b.after[i].cycles = 0;
+		b.during[i].dur_ns *= 2;
+		b.during[i].progress *= 3;
+	}
+	assert_true(estimator_add(e, &b));
+	estimator_result(e, &r);
+	assert_float_equal(r.degradation, 1 - 1 / 3.0, 1e-12);
+	assert_true(isnan(r.lo));
+	estimator_free(e);
+}
+
+static void robust_is_exact_without_noise(void **state)
+{
+	/* Two phases of equal length; a ratio of sums would say 1 - 1.5/3 = 0.5. */
+	struct est_block slow = plain_block(4, 0.5, 1, 0.5), fast = plain_block(4, 2, 2.5, 2);
+	struct estimator *e = estimator_new(ESTIMATE_ROBUST);
+	struct est_result r;
+
+	(void)state;
+	estimator_result(e, &r);
+	assert_true(isnan(r.degradation));
+	for (uint64_t i = 0; i < 100; i++) {
+		struct est_block *b = i < 50 ? &slow : &fast;
+
+		b->start_ns = i * 400000000;
+		estimator_add(e, b);
+	}
+	estimator_result(e, &r);
+	assert_float_equal(r.degradation, 1 - (0.5 + 0.8) / 2, 2e-3);
+	/* The first block of a new phase might be a wild one. */
+	assert_true(r.used >= 99);
+	estimator_free(e);
+}
+
+static void robust_bears_what_is_missing(void **state)
+{
+	struct estimator *e = estimator_new(ESTIMATE_ROBUST);
+	struct est_block b = plain_block(4, 1, 2, 1), empty = {.before_n = 0}, none = b;
+	struct est_result r;
+
+	(void)state;
+	none.during_n = 0;
+	assert_false(estimator_add(e, &empty));
+	assert_false(estimator_add(e, &none));
+	for (uint64_t i = 0; i < 40; i++) {
+		struct est_block lossy = b;
+
+		lossy.start_ns = i * 400000000;
+		lossy.before[i % 4].progress = NAN;
+		lossy.during[(i / 2) % 4].progress = NAN;
+		lossy.after[(i / 3) % 4].dur_ns = 0;
+		if (i % 5 == 0)
+			lossy.after_n = 0;
+		if (i % 7 == 0)
+			lossy.before_n = 0;
+		if (i % 35)
+			assert_true(estimator_add(e, &lossy));
+	}
+	b.during[0].progress = INFINITY;
+	b.before_n = -3;
+	b.after_n = 1000;
+	estimator_add(e, &b);
+	estimator_result(e, &r);
+	assert_float_equal(r.degradation, 0.5, 0.02);
+	estimator_free(e);
+}
+
+/* Feeds both methods with every job of a spec. */
+static void feed(const struct gen_spec *spec, struct estimator **e, enum estimate_method method,
+	double *truth)
+{
+	struct gen *g = gen_new(spec);
+	struct est_block block[GEN_MAX_JOBS];
+	int alone;
+
+	assert_non_null(g);
+	for (int i = 0; i < spec->jobs; i++) {
+		e[i] = estimator_new(method);
+		truth[i] = gen_truth(g, i);
+	}
+	while (gen_next(g, &alone, block))
+		estimator_add(e[alone], &block[alone]);
+	gen_free(g);
+}
+
+static void same_result(const struct estimator *a, const struct estimator *b)
+{
+	struct est_result ra, rb;
+
+	estimator_result(a, &ra);
+	estimator_result(b, &rb);
+	assert_memory_equal(&ra, &rb, sizeof(ra));
+}
+
+/* Through text and back in the middle of a run, then on: nothing may differ by a bit. */
+static void checkpoints_are_exact(void **state)
+{
+	struct gen_spec spec;
+
+	(void)state;
+	gen_defaults(&spec);
+	spec.length_s = 60;
+	for (enum estimate_method m = ESTIMATE_ROBUST; m <= ESTIMATE_THESIS; m++) {
+		struct gen *g = gen_new(&spec);
+		struct estimator *whole = estimator_new(m), *part = estimator_new(m);
+		struct est_block block[GEN_MAX_JOBS];
+		int alone, n = 0;
+
+		while (gen_next(g, &alone, block)) {
+			if (alone)
+				continue;
+			estimator_add(whole, &block[0]);
+			estimator_add(part, &block[0]);
+			if (n++ % 10 == 0) {
+				json_t *saved = estimator_save(part), *again;
+				char *text = json_dumps(saved, 0);
+
+				assert_non_null(text);
+				again = json_loads(text, 0, NULL);
+				estimator_free(part);
+				part = estimator_load(again);
+				assert_non_null(part);
+				json_decref(saved);
+				saved = estimator_save(part);
+				assert_true(json_equal(saved, again));
+				json_decref(saved);
+				json_decref(again);
+				free(text);
+			}
+			same_result(whole, part);
+		}
+		assert_int_equal(estimator_method(part), m);
+		estimator_free(whole);
+		estimator_free(part);
+		gen_free(g);
+	}
+}
+
+static void broken_checkpoints_are_refused(void **state)
+{
+	struct estimator *e = estimator_new(ESTIMATE_ROBUST);
+	json_t *good = estimator_save(e), *inner = json_object_get(good, "state");
+	json_t *bad = json_object();
+
+	(void)state;
+	assert_null(estimator_load(NULL));
+	assert_null(estimator_load(bad));
+	json_decref(bad);
+	bad = json_deep_copy(good);
+	json_object_set_new(bad, "version", json_integer(999));
+	assert_null(estimator_load(bad));
+	json_decref(bad);
+	bad = json_deep_copy(good);
+	json_object_set_new(bad, "method", json_string("guess"));
+	assert_null(estimator_load(bad));
+	json_decref(bad);
+	for (void *it = json_object_iter(inner); it; it = json_object_iter_next(inner, it)) {
+		bad = json_deep_copy(good);
+		json_object_del(json_object_get(bad, "state"), json_object_iter_key(it));
+		assert_null(estimator_load(bad));
+		json_decref(bad);
+	}
+	json_decref(good);
+	estimator_free(e);
+}
+
+/* ---- accuracy ---- */
+
+struct score {
+	double error, worst, thesis, width;
+	int jobs, covered;
+};
+
+static void score_spec(const struct gen_spec *spec, struct score *s)
+{
+	struct estimator *robust[GEN_MAX_JOBS], *thesis[GEN_MAX_JOBS];
+	double truth[GEN_MAX_JOBS];
+
+	feed(spec, robust, ESTIMATE_ROBUST, truth);
+	feed(spec, thesis, ESTIMATE_THESIS, truth);
+	for (int i = 0; i < spec->jobs; i++) {
+		struct est_result r, t;
+		double error;
+
+		estimator_result(robust[i], &r);
+		estimator_result(thesis[i], &t);
+		assert_false(isnan(r.degradation));
+		/* T_pred / T_true - 1 with T = (1-D) * T_co */
+		error = fabs((1 - r.degradation) / (1 - truth[i]) - 1);
+		s->error += error;
+		s->worst = fmax(s->worst, error);
+		if (!isnan(t.degradation))
+			s->thesis += fabs((1 - t.degradation) / (1 - truth[i]) - 1);
+		s->width += (r.hi - r.lo) / 2;
+		s->covered += r.lo <= truth[i] && truth[i] <= r.hi;
+		s->jobs++;
+		estimator_free(robust[i]);
+		estimator_free(thesis[i]);
+	}
+}
+
+static void add_score(struct score *sum, const struct score *s)
+{
+	sum->error += s->error;
+	sum->worst = fmax(sum->worst, s->worst);
+	sum->thesis += s->thesis;
+	sum->width += s->width;
+	sum->jobs += s->jobs;
+	sum->covered += s->covered;
+}
+
+static void print_score(const char *name, const struct score *s)
+{
+	double n = s->jobs;
+
+	print_message("%-28s %5d %9.3f %9.3f %9.4f %8.0f %9.2f\n", name, s->jobs,
+		100 * s->error / n, 100 * s->worst, s->width / n, 100 * s->covered / n,
+		100 * s->thesis / n);
+}
+
+static double pick(struct gen *g, double lo, double hi)
+{
+	return lo + (hi - lo) * gen_uniform(g);
+}
+
+/* Everything at once, anywhere in the ranges that shutters are built for. */
+static void anything(struct gen_spec *s)
+{
+	struct gen *g = gen_new(s);
+
+	assert_non_null(g);
+	s->jobs = gen_uniform(g) < 0.5 ? 2 : 4;
+	s->phases = 1 + (int)(5 * gen_uniform(g));
+	s->cycle_s = gen_uniform(g) < 0.3 ? 0 : pick(g, 2, 40);
+	s->noise = pick(g, 0.03, 0.1);
+	s->tau_refill_ns = s->tau_decay_ns = pick(g, 0.2e6, 1e6);
+	s->late = pick(g, 0, 0.05);
+	s->cycles = gen_uniform(g) < 0.5;
+	gen_free(g);
+}
+
+static void noise_3(struct gen_spec *s)
+{
+	s->noise = 0.03;
+}
+
+static void noise_10(struct gen_spec *s)
+{
+	s->noise = 0.1;
+}
+
+static void slow_refill(struct gen_spec *s)
+{
+	s->tau_refill_ns = s->tau_decay_ns = 1e6;
+}
+
+static void quick_refill(struct gen_spec *s)
+{
+	s->tau_refill_ns = s->tau_decay_ns = 0.2e6;
+}
+
+static void unequal_tau(struct gen_spec *s)
+{
+	s->tau_refill_ns = 0.7e6;
+	s->tau_decay_ns = 0.3e6;
+}
+
+static void one_phase(struct gen_spec *s)
+{
+	s->phases = 1;
+}
+
+static void five_phases(struct gen_spec *s)
+{
+	s->phases = 5;
+}
+
+static void phases_once(struct gen_spec *s)
+{
+	s->phases = 5;
+	s->cycle_s = 0;
+}
+
+static void short_phases(struct gen_spec *s)
+{
+	s->phases = 5;
+	s->cycle_s = 2;
+}
+
+static void four_jobs(struct gen_spec *s)
+{
+	s->jobs = 4;
+}
+
+static void no_cycles(struct gen_spec *s)
+{
+	s->cycles = false;
+}
+
+static void late_and_lost(struct gen_spec *s)
+{
+	s->late = 0.1;
+	s->lost = 0.03;
+}
+
+static void no_contention(struct gen_spec *s)
+{
+	s->d_max = 0;
+	s->noise = 0.1;
+}
+
+static void heavy_contention(struct gen_spec *s)
+{
+	s->d_min = 0.5;
+}
+
+static void hardest(struct gen_spec *s)
+{
+	s->jobs = 4;
+	s->phases = 5;
+	s->noise = 0.1;
+	slow_refill(s);
+}
+
+static const struct family {
+	const char *name;
+	void (*change)(struct gen_spec *s);
+} families[] = {
+	{"anything in range", anything},
+	{"anything in range, again", anything},
+	{"noise 3 %", noise_3},
+	{"noise 10 %", noise_10},
+	{"refill tau 0.2 ms", quick_refill},
+	{"refill tau 1 ms", slow_refill},
+	{"refill 0.7 ms, decay 0.3 ms", unequal_tau},
+	{"one phase", one_phase},
+	{"five phases", five_phases},
+	{"five phases, once each", phases_once},
+	{"five phases in 2 s", short_phases},
+	{"four jobs", four_jobs},
+	{"no cycles", no_cycles},
+	{"late wake-ups, lost windows", late_and_lost},
+	{"D = 0, noise 10 %", no_contention},
+	{"D from 0.5 to 0.7", heavy_contention},
+	{"4 jobs, 5 ph., 10 %, 1 ms", hardest},
+};
+
+#define FAMILIES (sizeof(families) / sizeof(families[0]))
+
+static void robust_is_accurate(void **state)
+{
+	struct score all = {0, 0, 0, 0, 0, 0};
+
+	(void)state;
+	print_message("%-28s %5s %9s %9s %9s %8s %9s\n", "family", "jobs", "error %", "worst %",
+		"+- D", "in ci %", "thesis %");
+	for (size_t f = 0; f < FAMILIES; f++) {
+		struct score s = {0, 0, 0, 0, 0, 0};
+
+		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+			struct gen_spec spec;
+
+			gen_defaults(&spec);
+			spec.seed = seed + 1000 * f;
+			families[f].change(&spec);
+			score_spec(&spec, &s);
+		}
+		print_score(families[f].name, &s);
+		assert_true(s.error / s.jobs <= 0.01);
+		add_score(&all, &s);
+	}
+	print_score("all", &all);
+	assert_true(all.error / all.jobs <= 0.004);
+	assert_true(all.covered >= 0.9 * all.jobs);
+	assert_true(all.error < all.thesis / 5);
+}
+
+/* What real machines do beyond that: 60 blocks a job, co-runners that come back late, and noise in
+ * which a heartbeat counts some twenty events a window. */
+static void robust_bears_rough_nodes(void **state)
+{
+	static const double levels[] = {0, 0.4, 0.65};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+			struct estimator *e[GEN_MAX_JOBS];
+			double truth[GEN_MAX_JOBS];
+			struct gen_spec spec;
+			struct est_result r;
+
+			gen_defaults(&spec);
+			spec.seed = seed;
+			spec.phases = 1;
+			spec.d_min = spec.d_max = levels[i];
+			spec.noise = 0.12;
+			spec.outliers = 0.05;
+			spec.late = 0.1;
+			spec.slow_resume = 0.02;
+			spec.cycles = false;
+			spec.tau_refill_ns = spec.tau_decay_ns = 50e3;
+			spec.length_s = 26;
+			feed(&spec, e, ESTIMATE_ROBUST, truth);
+			for (int j = 0; j < spec.jobs; j++) {
+				estimator_result(e[j], &r);
+				assert_in_range(r.blocks, 55, 65);
+				/* |D| <= 0.02 is wanted at 0, 0.05 above; 4 sigma of 60 such
+				 * blocks are 0.045 at D = 0. */
+				assert_true(fabs(r.degradation - truth[j]) < 0.045);
+				assert_true(r.hi - r.lo < 0.15);
+				estimator_free(e[j]);
+			}
+		}
+	}
+}
+
+/* Other numbers of sub-windows than the usual 4. */
+static void any_number_of_windows_works(void **state)
+{
+	static const int counts[] = {1, 2, 3, 8, 16};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct score s = {0, 0, 0, 0, 0, 0};
+		struct gen_spec spec;
+
+		for (uint64_t seed = 1; seed <= 2; seed++) {
+			gen_defaults(&spec);
+			spec.seed = seed;
+			spec.windows = counts[i];
+			score_spec(&spec, &s);
+		}
+		print_message("K = %d: error %.3f %%\n", counts[i], 100 * s.error / s.jobs);
+		assert_true(s.error / s.jobs <= (counts[i] == 1 ? 0.03 : 0.01));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(thesis_is_algorithm_4),
+		cmocka_unit_test(thesis_without_cycles_uses_time),
+		cmocka_unit_test(robust_is_exact_without_noise),
+		cmocka_unit_test(robust_bears_what_is_missing),
+		cmocka_unit_test(checkpoints_are_exact),
+		cmocka_unit_test(broken_checkpoints_are_refused),
+		cmocka_unit_test(robust_is_accurate),
+		cmocka_unit_test(robust_bears_rough_nodes),
+		cmocka_unit_test(any_number_of_windows_works),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

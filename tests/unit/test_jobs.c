@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of src/poppa/jobs.c: made-up cgroups and counters, real processes and shutters. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fsio.h"
+#include "common/log.h"
+#include "common/units.h"
+#include "poppa/jobs.h"
+#include "poppa/proc.h"
+
+#define JOBS 2
+
+struct counter {
+	pid_t pid;
+};
+
+static char root[64], jobs_dir[96];
+static pid_t task[JOBS];
+static struct nodeconf conf;
+static struct poppa_settings settings;
+static struct cluster_conf cluster = {.cluster = "c", .node = "n1"};
+static struct held_file *held;
+static int held_fd, notify_fd, open_counters;
+static struct guard guard;
+static struct shutter *shutter;
+static struct spool spool;
+static struct sender *sender;
+static struct shutterlog_writer *log_writer;
+static struct jobs *js;
+
+int __wrap_counter_open(enum counter_backend backend, const struct nodeconf *c, pid_t pid,
+	struct counter **out, struct errmsg *err);
+int __wrap_counter_read(struct counter *c, struct counter_sample *out);
+int __wrap_counter_refresh(struct counter *c);
+void __wrap_counter_close(struct counter *c);
+enum counter_backend __wrap_counter_kind(const struct counter *c);
+bool __wrap_counter_has_cycles(const struct counter *c);
+
+int __wrap_counter_open(enum counter_backend backend, const struct nodeconf *c, pid_t pid,
+	struct counter **out, struct errmsg *err)
+{
+	(void)backend;
+	(void)c;
+	(void)err;
+	*out = calloc(1, sizeof(**out));
+	(*out)->pid = pid;
+	open_counters++;
+	return 0;
+}
+
+/* Twice as fast while the other one is stopped. */
+int __wrap_counter_read(struct counter *c, struct counter_sample *out)
+{
+	static uint64_t progress[JOBS];
+	static int64_t last[JOBS];
+	int self = c->pid == task[1];
+	int64_t now = shutter_now();
+	bool alone = false;
+
+	for (uint32_t i = 0; i < held->high; i++)
+		alone |= held->slot[i].armed && held->slot[i].pid != c->pid;
+	if (last[self])
+		progress[self] += (uint64_t)(now - last[self]) * (alone ? 2 : 1);
+	last[self] = now;
+	out->progress = progress[self];
+	out->cycles = 0;
+	return 0;
+}
+
+int __wrap_counter_refresh(struct counter *c)
+{
+	(void)c;
+	return 0;
+}
+
+void __wrap_counter_close(struct counter *c)
+{
+	open_counters -= c != NULL;
+	free(c);
+}
+
+enum counter_backend __wrap_counter_kind(const struct counter *c)
+{
+	(void)c;
+	return COUNTER_HEARTBEAT;
+}
+
+bool __wrap_counter_has_cycles(const struct counter *c)
+{
+	(void)c;
+	return false;
+}
+
+static void put(const char *path, const char *fmt, ...)
+{
+	char full[256], text[256];
+	struct errmsg err;
+	va_list ap;
+
+	snprintf(full, sizeof(full), "%s/%s", root, path);
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	assert_int_equal(fsio_write(full, text, strlen(text), 0600, 0, &err), 0);
+}
+
+static void register_job(int id, int restart, int64_t when)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "jobs/%d.%d", id, restart);
+	put(name, "JobId=%d\nRestart=%d\nUid=7\nUser=eve\nCores=%d\nRegistered=%lld\n", id, restart,
+		id - 1, (long long)when);
+}
+
+static void end_job(int id, int restart)
+{
+	char from[128], to[160];
+
+	snprintf(from, sizeof(from), "%s/%d.%d", jobs_dir, id, restart);
+	snprintf(to, sizeof(to), "%s.ended", from);
+	assert_int_equal(rename(from, to), 0);
+}
+
+static int setup(void **state)
+{
+	struct jobs_env env = {.dir = jobs_dir,
+		.conf = &conf,
+		.settings = &settings,
+		.cluster = &cluster,
+		.spool = &spool,
+		.log = &log_writer};
+	char path[256];
+	struct errmsg err = {""};
+
+	(void)state;
+	strcpy(root, "/tmp/jobs-XXXXXX");
+	if (!mkdtemp(root))
+		return -1;
+	snprintf(jobs_dir, sizeof(jobs_dir), "%s/jobs", root);
+	fsio_mkdirs(jobs_dir, 0755, &err);
+	snprintf(cluster.cgroup_mount, sizeof(cluster.cgroup_mount), "%s/cgroup", root);
+	for (int i = 0; i < JOBS; i++) {
+		task[i] = fork();
+		if (!task[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+		snprintf(path, sizeof(path), "%s/cgroup/freezer/slurm_n1/uid_7/job_%d/step_0", root,
+			i + 1);
+		fsio_mkdirs(path, 0755, &err);
+		snprintf(path, sizeof(path),
+			"cgroup/freezer/slurm_n1/uid_7/job_%d/step_0/cgroup.procs", i + 1);
+		put(path, "%d\n", (int)task[i]);
+	}
+	guard.pid = fork();
+	if (!guard.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	guard.pidfd = syscall(SYS_pidfd_open, guard.pid, 0);
+	guard.timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	nodeconf_defaults(&conf);
+	settings_defaults(&settings);
+	settings.period_ns = 10 * NS_PER_MS;
+	settings.shutter_ns = 2 * NS_PER_MS;
+	settings.pause = PAUSE_SIGSTOP; /* a directory made up has no freezer */
+	snprintf(path, sizeof(path), "%s/held", root);
+	held = held_create(path, &held_fd, &err);
+	snprintf(path, sizeof(path), "%s/spool", root);
+	if (!held || spool_open(&spool, path, &err))
+		return -1;
+	shutter = shutter_start(held, &guard, &notify_fd, &err);
+	sender = sender_start(&spool, &err);
+	if (!shutter || !sender)
+		return -1;
+	env.held = held;
+	env.shutter = shutter;
+	env.sender = sender;
+	js = jobs_new(&env);
+	jobs_allow(js, true);
+	return js ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	jobs_free(js);
+	assert_null(shutter_stop(shutter));
+	guard_stop(&guard);
+	sender_stop(sender);
+	assert_int_equal(open_counters, 0);
+	assert_int_equal(held->high, 0);
+	for (int i = 0; i < JOBS; i++) {
+		kill(task[i], SIGKILL);
+		waitpid(task[i], NULL, 0);
+	}
+	held_unmap(held);
+	close(held_fd);
+	snprintf(command, sizeof(command), "rm -rf %s", root);
+	return system(command);
+}
+
+static void take_blocks(int n)
+{
+	struct pollfd p = {.fd = notify_fd, .events = POLLIN};
+
+	while (n--) {
+		assert_int_equal(poll(&p, 1, 10000), 1);
+		jobs_block(js);
+	}
+}
+
+static double number(int job, const char *key)
+{
+	json_t *all = jobs_status(js, 0), *one;
+	double v = -1;
+	size_t i;
+
+	json_array_foreach(all, i, one)
+	{
+		if (json_integer_value(json_object_get(one, "job")) == job)
+			v = json_number_value(json_object_get(one, key));
+	}
+	json_decref(all);
+	return v;
+}
+
+static int records(struct ledger_record *r, int max)
+{
+	struct errmsg err;
+
+	return spool_records(&spool, r, max, &err);
+}
+
+static void alone_then_together(void **state)
+{
+	json_t *all, *totals;
+
+	(void)state;
+	register_job(1, 0, time(NULL));
+	jobs_sync(js);
+	assert_int_equal(jobs_count(js), 1);
+	assert_int_equal(number(1, "tasks"), 1);
+	assert_int_equal(number(1, "lane"), 0);
+	usleep(20000);
+	jobs_tick(js);
+	assert_true(number(1, "solo_s") > 0.01);
+	assert_true(number(1, "co_s") == 0);
+	totals = jobs_totals(js);
+	assert_false(json_is_true(json_object_get(totals, "active")));
+	json_decref(totals);
+
+	register_job(2, 0, time(NULL));
+	jobs_sync(js);
+	assert_int_equal(jobs_count(js), 2);
+	take_blocks(60);
+	assert_true(number(1, "co_s") > 0);
+	assert_true(number(1, "paused_s") > 0);
+	assert_true(number(2, "paused_s") > 0);
+	assert_true(number(1, "blocks") + number(2, "blocks") > 50);
+	/* Users see their own jobs. */
+	all = jobs_status(js, 8);
+	assert_int_equal(json_array_size(all), 0);
+	json_decref(all);
+	all = jobs_status(js, 7);
+	assert_int_equal(json_array_size(all), 2);
+	json_decref(all);
+}
+
+static void not_allowed_is_unmeasured(void **state)
+{
+	double before = number(1, "unmeasured_s");
+
+	(void)state;
+	jobs_allow(js, false);
+	usleep(20000);
+	assert_true(number(1, "unmeasured_s") > before + 0.01);
+	jobs_allow(js, true);
+	take_blocks(2);
+}
+
+static void stopped_job_is_no_partner(void **state)
+{
+	struct proc_stat st;
+	double solo;
+
+	(void)state;
+	shutter_lock(shutter);
+	kill(task[1], SIGSTOP);
+	shutter_unlock(shutter);
+	do {
+		usleep(1000);
+		assert_int_equal(proc_stat(task[1], &st), 0);
+	} while (st.state != 'T');
+	jobs_tick(js);
+	solo = number(1, "solo_s");
+	usleep(20000);
+	assert_true(number(1, "solo_s") > solo + 0.01);
+	assert_int_equal(proc_stat(task[1], &st), 0);
+	assert_int_equal(st.state, 'T');
+	kill(task[1], SIGCONT);
+	jobs_tick(js);
+	take_blocks(2);
+}
+
+static void ends(void **state)
+{
+	struct ledger_record r[4];
+	char path[256];
+
+	(void)state;
+	end_job(2, 0);
+	jobs_sync(js);
+	assert_int_equal(jobs_count(js), 1);
+	assert_int_equal(records(r, 4), 1);
+	assert_int_equal(r[0].job_id, 2);
+	assert_true(r[0].final);
+	assert_int_equal(r[0].lane, 1);
+	assert_int_equal(r[0].partner_count, 1);
+	assert_int_equal(r[0].partner[0], 1);
+	assert_true(r[0].co_ns > 0 && r[0].paused_ns > 0 && r[0].blocks > 20);
+	assert_string_equal(r[0].backend, "heartbeat");
+	snprintf(path, sizeof(path), "%s/2.0.ended", jobs_dir);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+/* A run that poppad has never seen has a record that says so. */
+static void ended_unseen(void **state)
+{
+	struct ledger_record r[4];
+
+	(void)state;
+	register_job(9, 3, time(NULL) - 50);
+	end_job(9, 3);
+	jobs_sync(js);
+	assert_int_equal(jobs_count(js), 1);
+	assert_int_equal(records(r, 4), 2);
+	assert_int_equal(r[1].job_id, 9);
+	assert_int_equal(r[1].restart, 3);
+	assert_true(r[1].unmeasured_ns > 0);
+	assert_int_equal(r[1].co_ns, 0);
+}
+
+static void requeued(void **state)
+{
+	struct ledger_record r[4];
+
+	(void)state;
+	register_job(1, 1, time(NULL));
+	jobs_sync(js);
+	assert_int_equal(jobs_count(js), 1);
+	assert_int_equal(number(1, "restart"), 1);
+	assert_int_equal(records(r, 4), 3);
+}
+
+static void of_an_earlier_boot(void **state)
+{
+	(void)state;
+	register_job(5, 0, 1000);
+	jobs_sync(js);
+	assert_int_equal(jobs_count(js), 1);
+	jobs_sync(js);
+	assert_int_equal(jobs_count(js), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(alone_then_together),
+		cmocka_unit_test(not_allowed_is_unmeasured),
+		cmocka_unit_test(stopped_job_is_no_partner),
+		cmocka_unit_test(ends),
+		cmocka_unit_test(ended_unseen),
+		cmocka_unit_test(requeued),
+		cmocka_unit_test(of_an_earlier_boot),
+	};
+
+	plog_set_level(PLOG_ERROR);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of the ledger's database and of who may ask it what. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <sqlite3.h>
+
+#include "accounting/ledger.h"
+#include "accounting/service.h"
+#include "common/log.h"
+
+static char dir[] = "/tmp/test_ledger.XXXXXX", path[64], aside[128];
+
+static void quiet(enum plog_level level, const char *line)
+{
+	(void)level;
+	(void)line;
+}
+
+static int make_dir(void **state)
+{
+	(void)state;
+	plog_set_sink(quiet);
+	strcpy(strrchr(dir, '.'), ".XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/ledger.sqlite", dir);
+	return 0;
+}
+
+static int remove_dir(void **state)
+{
+	struct dirent *entry;
+	DIR *d = opendir(dir);
+
+	(void)state;
+	while (d && (entry = readdir(d)))
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(d), entry->d_name, 0);
+	if (d)
+		closedir(d);
+	return rmdir(dir);
+}
+
+static struct ledger *open_ledger(void)
+{
+	struct errmsg err = {""};
+	struct ledger *l = ledger_open(path, aside, sizeof(aside), &err);
+
+	if (!l)
+		print_error("%s\n", err.text);
+	assert_non_null(l);
+	return l;
+}
+
+static struct ledger_record record_of(uint32_t job, const char *node, uint64_t seq)
+{
+	struct ledger_record r = {.cluster = "c",
+		.job_id = job,
+		.uid = 1000,
+		.seq = seq,
+		.cores = 8,
+		.start_unix = 1000000,
+		.end_unix = 1000100,
+		.co_ns = (int64_t)seq * 1000,
+		.degradation = 0.4,
+		.variance = NAN,
+		.thesis_degradation = NAN,
+		.method = "robust",
+		.backend = "heartbeat"};
+
+	snprintf(r.node, sizeof(r.node), "%s", node);
+	return r;
+}
+
+static struct settlement settlement_of(uint32_t job, uint64_t charged)
+{
+	return (struct settlement){.cluster = "c",
+		.job_id = job,
+		.start_unix = 1000000,
+		.end_unix = 1000100,
+		.uid = 1000,
+		.settled_unix = 1000200,
+		.raw = 10000,
+		.charged = charged,
+		.degradation = 0.4,
+		.lo = NAN,
+		.hi = NAN,
+		.policy = "thesis",
+		.text = "d=0.4000"};
+}
+
+static int count_records(struct ledger *l, uint32_t job, int64_t start, int64_t *co_ns)
+{
+	struct ledger_record *records;
+	struct errmsg err = {""};
+	int n;
+
+	assert_int_equal(ledger_records(l, "c", job, 0, start, &records, &n, &err), 0);
+	if (n && co_ns)
+		*co_ns = records[0].co_ns;
+	free(records);
+	return n;
+}
+
+/* Twice, late or out of order: the highest sequence number stays, and nothing follows a final one.
+ */
+static void newer_replaces_older(void **state)
+{
+	struct ledger_record r[] = {record_of(5, "n1", 3), record_of(5, "n1", 2),
+		record_of(5, "n1", 3), record_of(5, "n2", 1)};
+	struct ledger *l = open_ledger();
+	struct errmsg err = {""};
+	int64_t co_ns = 0;
+	bool stored[4];
+
+	(void)state;
+	assert_int_equal(ledger_put(l, r, 4, stored, &err), 0);
+	assert_true(stored[0] && !stored[1] && !stored[2] && stored[3]);
+	assert_int_equal(count_records(l, 5, 0, &co_ns), 2);
+	assert_int_equal(co_ns, 3000);
+	r[0].seq = 1; /* from a poppad that was killed and went on from its checkpoint */
+	r[0].final = true;
+	r[0].co_ns = 4000;
+	assert_int_equal(ledger_put(l, r, 1, stored, &err), 0);
+	assert_true(stored[0]);
+	r[0].seq = 9;
+	r[0].final = false;
+	r[0].co_ns = 9000;
+	assert_int_equal(ledger_put(l, r, 1, stored, &err), 0);
+	assert_false(stored[0]);
+	/* Nobody takes over another user's record. */
+	r[3].seq = 50;
+	r[3].uid = 1001;
+	assert_int_equal(ledger_put(l, r + 3, 1, stored, &err), 0);
+	assert_false(stored[0]);
+	ledger_close(l);
+	l = open_ledger();
+	assert_int_equal(count_records(l, 5, 0, &co_ns), 2);
+	assert_int_equal(co_ns, 4000);
+	assert_string_equal(aside, "");
+	ledger_close(l);
+}
+
+/* The same job id a month later is another run; so is another restart, or another cluster. */
+static void reused_job_id(void **state)
+{
+	struct ledger_record r[] = {record_of(5, "n1", 9), record_of(5, "n1", 1)};
+	struct settlement s = settlement_of(5, 3600), got;
+	struct ledger *l = open_ledger();
+	struct ledger_record *records;
+	struct errmsg err = {""};
+	int n;
+
+	(void)state;
+	r[1].start_unix += 30 * 86400;
+	assert_int_equal(ledger_put(l, r, 2, NULL, &err), 0);
+	assert_int_equal(count_records(l, 5, 0, NULL), 2);
+	assert_int_equal(count_records(l, 5, r[1].start_unix - 5, NULL), 1);
+	/* A node's clock may be behind the controller's. */
+	assert_int_equal(count_records(l, 5, r[0].start_unix + 100, NULL), 2);
+	assert_int_equal(ledger_records(l, "c", 5, 1, 0, &records, &n, &err), 0);
+	assert_int_equal(n, 0);
+	free(records);
+	assert_int_equal(ledger_records(l, "d", 5, 0, 0, &records, &n, &err), 0);
+	assert_int_equal(n, 0);
+	free(records);
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	s.start_unix = r[1].start_unix;
+	s.charged = 5000;
+	assert_int_equal(ledger_settlement(l, "c", 5, 0, s.start_unix, &got, &err), 0);
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	assert_int_equal(got.charged, 5000);
+	assert_int_equal(ledger_settlement(l, "c", 5, 0, 1000000, &got, &err), 1);
+	assert_int_equal(got.charged, 3600);
+	assert_int_equal(ledger_settlement(l, "c", 5, 0, 0, &got, &err), 1);
+	assert_int_equal(got.charged, 5000);
+	ledger_close(l);
+}
+
+static void first_settlement_stays(void **state)
+{
+	struct settlement s = settlement_of(5, 3600), got;
+	struct ledger *l = open_ledger();
+	struct errmsg err = {""};
+	json_t *counts;
+
+	(void)state;
+	assert_int_equal(ledger_settlement(l, "c", 5, 0, 1000000, &got, &err), 0);
+	assert_int_equal(ledger_settle(l, &s, 64, &got, &err), 1);
+	assert_int_equal(got.charged, 3600);
+	s.charged = 10000;
+	assert_int_equal(ledger_settle(l, &s, 64, &got, &err), 0);
+	assert_int_equal(got.charged, 3600);
+	assert_true(isnan(got.lo));
+	counts = ledger_counts(l, &err);
+	assert_int_equal(json_integer_value(json_object_get(counts, "settlements")), 1);
+	assert_int_equal(json_integer_value(json_object_get(counts, "events")), 1);
+	json_decref(counts);
+	ledger_close(l);
+}
+
+static void unsettled_runs(void **state)
+{
+	struct ledger_record r[] = {record_of(5, "n1", 1), record_of(6, "n1", 1),
+		record_of(7, "n1", 1), record_of(7, "n2", 1)};
+	struct settlement s = settlement_of(5, 3600), got;
+	struct ledger *l = open_ledger();
+	struct errmsg err = {""};
+	json_t *list;
+
+	(void)state;
+	r[0].final = r[2].final = r[3].final = true;
+	r[2].start_unix = r[3].start_unix = 999999;
+	assert_int_equal(ledger_put(l, r, 4, NULL, &err), 0);
+	list = ledger_unsettled(l, "c", 10, &err);
+	assert_int_equal(json_array_size(list), 2);
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 0), "job")), 7);
+	json_decref(list);
+	list = ledger_unsettled(l, "c", 1, &err);
+	assert_int_equal(json_array_size(list), 1);
+	json_decref(list);
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	list = ledger_unsettled(l, "c", 10, &err);
+	assert_int_equal(json_array_size(list), 1);
+	json_decref(list);
+	ledger_close(l);
+}
+
+/* A batch goes in whole or not at all: a text that JSON cannot hold is not stored with others. */
+static void batch_is_whole(void **state)
+{
+	struct ledger_record r[] = {record_of(5, "n1", 1), record_of(6, "n\xff", 1)};
+	struct ledger *l = open_ledger();
+	struct errmsg err = {""};
+
+	(void)state;
+	assert_int_equal(ledger_put(l, r, 2, NULL, &err), -1);
+	assert_true(*err.text);
+	assert_int_equal(count_records(l, 5, 0, NULL), 0);
+	assert_int_equal(ledger_put(l, r, 1, NULL, &err), 0);
+	assert_int_equal(count_records(l, 5, 0, NULL), 1);
+	ledger_close(l);
+}
+
+/* What ledger_put() has returned for is there after the process was killed. */
+static void survives_kill(void **state)
+{
+	struct ledger *l;
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		struct ledger_record r = record_of(5, "n1", 1);
+		struct errmsg err;
+
+		l = ledger_open(path, aside, sizeof(aside), &err);
+		if (l && !ledger_put(l, &r, 1, NULL, &err))
+			kill(getpid(), SIGKILL);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	l = open_ledger();
+	assert_int_equal(count_records(l, 5, 0, NULL), 1);
+	assert_string_equal(aside, "");
+	ledger_close(l);
+}
+
+static void overwrite(long at, size_t size)
+{
+	char junk[4096];
+	int fd = open(path, O_WRONLY);
+
+	memset(junk, 0xa5, sizeof(junk));
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, junk, size, at), size);
+	close(fd);
+}
+
+static void damaged_file_is_set_aside(void **state)
+{
+	struct ledger_record r = record_of(5, "n1", 1);
+	struct ledger *l = open_ledger();
+	struct errmsg err = {""};
+
+	(void)state;
+	assert_int_equal(ledger_put(l, &r, 1, NULL, &err), 0);
+	ledger_close(l);
+	overwrite(0, 100);
+	l = open_ledger();
+	assert_true(*aside);
+	assert_int_equal(access(aside, F_OK), 0);
+	assert_int_equal(count_records(l, 5, 0, NULL), 0);
+	assert_int_equal(ledger_put(l, &r, 1, NULL, &err), 0);
+	ledger_close(l);
+	unlink(aside);
+	/* The header is sound, a page is not. */
+	overwrite(4096, 2048);
+	l = open_ledger();
+	assert_true(*aside);
+	ledger_close(l);
+}
+
+static void later_schema_is_left_alone(void **state)
+{
+	struct ledger *l = open_ledger();
+	struct errmsg err = {""};
+	sqlite3 *db;
+
+	(void)state;
+	ledger_close(l);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	sqlite3_exec(db, "PRAGMA user_version = 999", NULL, NULL, NULL);
+	sqlite3_close(db);
+	assert_null(ledger_open(path, aside, sizeof(aside), &err));
+	assert_non_null(strstr(err.text, "999"));
+	assert_string_equal(aside, "");
+	assert_int_equal(access(path, F_OK), 0);
+}
+
+static void events_are_append_only(void **state)
+{
+	struct settlement s = settlement_of(5, 3600), got;
+	struct ledger *l = open_ledger();
+	struct errmsg err = {""};
+	sqlite3 *db;
+
+	(void)state;
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	ledger_close(l);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(db, "DELETE FROM event", NULL, NULL, NULL), SQLITE_CONSTRAINT);
+	assert_int_equal(sqlite3_exec(db, "UPDATE event SET body = ''", NULL, NULL, NULL),
+		SQLITE_CONSTRAINT);
+	sqlite3_close(db);
+}
+
+static json_t *ask(struct service *s, json_t *request, uid_t from, bool ok)
+{
+	json_t *reply;
+
+	json_object_set_new(request, "nonce", json_string("abc"));
+	reply = service_answer(s, request, from);
+	json_decref(request);
+	assert_non_null(reply);
+	assert_string_equal(json_string_value(json_object_get(reply, "nonce")), "abc");
+	assert_int_equal(json_is_true(json_object_get(reply, "ok")), ok);
+	assert_int_equal(json_is_string(json_object_get(reply, "error")), !ok);
+	return reply;
+}
+
+static json_t *record_request(const struct ledger_record *r)
+{
+	return json_pack("{s:s, s:[o]}", "op", "record", "records", record_to_json(r));
+}
+
+static json_t *job_request(int job)
+{
+	return json_pack("{s:s, s:s, s:i, s:i, s:i}", "op", "job", "cluster", "c", "job", job,
+		"restart", 0, "start", 0);
+}
+
+static json_t *settle_request(const struct settlement *s)
+{
+	return json_pack("{s:s, s:o}", "op", "settle", "settlement", settlement_to_json(s));
+}
+
+static void who_may_what(void **state)
+{
+	struct service s = {.ledger = open_ledger(), .ledger_uid = 64};
+	struct ledger_record r = record_of(5, "n1", 1);
+	struct settlement settlement = settlement_of(5, 3600);
+	static const uid_t trusted[] = {0, 64}, others[] = {1, 1000, 1001, (uid_t)-1};
+	json_t *reply;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		json_decref(ask(&s, record_request(&r), others[i], false));
+		json_decref(ask(&s, settle_request(&settlement), others[i], false));
+		json_decref(ask(&s, job_request(5), others[i], false));
+		json_decref(ask(&s, json_pack("{s:s, s:s}", "op", "unsettled", "cluster", "c"),
+			others[i], false));
+		json_decref(ask(&s, json_pack("{s:s}", "op", "status"), others[i], true));
+	}
+	assert_int_equal(s.counts.refused, 16);
+	assert_int_equal(s.counts.records, 0);
+	for (size_t i = 0; i < 2; i++) {
+		json_decref(ask(&s, record_request(&r), trusted[i], true));
+		json_decref(ask(&s, job_request(5), trusted[i], true));
+		json_decref(ask(&s, json_pack("{s:s, s:s}", "op", "unsettled", "cluster", "c"),
+			trusted[i], true));
+		reply = ask(&s, settle_request(&settlement), trusted[i], true);
+		assert_int_equal(json_is_true(json_object_get(reply, "first")), i == 0);
+		json_decref(reply);
+	}
+	assert_int_equal(s.counts.records, 1);
+	assert_int_equal(s.counts.stale_records, 1);
+	assert_int_equal(s.counts.settlements, 1);
+	assert_int_equal(s.counts.repeated_settlements, 1);
+	/* The owner sees the job, another user does not, and cannot tell it from one that is not
+	 * there. */
+	reply = ask(&s, job_request(5), 1000, true);
+	assert_int_equal(json_array_size(json_object_get(reply, "records")), 1);
+	assert_int_equal(json_integer_value(
+				 json_object_get(json_object_get(reply, "settlement"), "charged")),
+		3600);
+	json_decref(reply);
+	json_decref(ask(&s, job_request(5), 1001, false));
+	ledger_close(s.ledger);
+}
+
+static void bad_requests(void **state)
+{
+	struct service s = {.ledger = open_ledger(), .ledger_uid = 64};
+	static const char *const bad[] = {"{}", "{\"op\":7}", "{\"op\":\"fly\"}",
+		"{\"op\":\"record\"}", "{\"op\":\"record\",\"records\":7}", "{\"op\":\"job\"}",
+		"{\"op\":\"job\",\"cluster\":\"c\",\"job\":-1,\"restart\":0,\"start\":0}",
+		"{\"op\":\"settle\"}", "{\"op\":\"settle\",\"settlement\":[]}",
+		"{\"op\":\"unsettled\"}"};
+	struct ledger_record good = record_of(5, "n1", 1);
+	json_t *reply, *many, *results;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		json_t *request = json_loads(bad[i], 0, NULL);
+
+		json_object_set_new(request, "nonce", json_string("x"));
+		reply = service_answer(&s, request, 0);
+		assert_true(json_is_false(json_object_get(reply, "ok")));
+		json_decref(reply);
+		json_decref(request);
+	}
+	assert_int_equal(s.counts.malformed, sizeof(bad) / sizeof(bad[0]));
+	/* One bad record in a batch is refused by name, the others are stored. */
+	many = json_pack("{s:s, s:[o,{},o]}", "op", "record", "records", record_to_json(&good),
+		record_to_json(&good));
+	reply = ask(&s, many, 0, true);
+	results = json_object_get(reply, "results");
+	assert_int_equal(json_array_size(results), 3);
+	assert_true(json_is_true(json_object_get(json_array_get(results, 0), "ok")));
+	assert_true(json_is_false(json_object_get(json_array_get(results, 1), "ok")));
+	assert_true(json_is_true(json_object_get(json_array_get(results, 2), "ok")));
+	json_decref(reply);
+	many = json_array();
+	for (int i = 0; i <= 1000; i++)
+		json_array_append_new(many, json_object());
+	json_decref(ask(&s, json_pack("{s:s, s:o}", "op", "record", "records", many), 0, false));
+	ledger_close(s.ledger);
+}
+
+#define LEDGER_TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		LEDGER_TEST(newer_replaces_older),
+		LEDGER_TEST(reused_job_id),
+		LEDGER_TEST(first_settlement_stays),
+		LEDGER_TEST(unsettled_runs),
+		LEDGER_TEST(batch_is_whole),
+		LEDGER_TEST(survives_kill),
+		LEDGER_TEST(damaged_file_is_set_aside),
+		LEDGER_TEST(later_schema_is_left_alone),
+		LEDGER_TEST(events_are_append_only),
+		LEDGER_TEST(who_may_what),
+		LEDGER_TEST(bad_requests),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

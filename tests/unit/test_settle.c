@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of the decision what a run is charged. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "accounting/settle.h"
+
+#define S INT64_C(1000000000)
+
+static const struct settle_node two_nodes[] = {{"n1", 8}, {"n2", 8}};
+
+static struct settle_job job_of(const struct settle_node *nodes, int n)
+{
+	return (struct settle_job){.cluster = "c",
+		.job_id = 12,
+		.uid = 1000,
+		.start_unix = 1000,
+		.end_unix = 1100,
+		.wall_ns = 100 * S,
+		.raw = 10000,
+		.nodes = nodes,
+		.node_count = n};
+}
+
+static struct ledger_record record_of(const char *node, double degradation)
+{
+	struct ledger_record r = {.cluster = "c",
+		.job_id = 12,
+		.final = true,
+		.cores = 8,
+		.start_unix = 1001,
+		.co_ns = 100 * S,
+		.blocks = 100,
+		.used = 100,
+		.degradation = degradation,
+		.variance = 1e-4,
+		.method = "robust",
+		.backend = "heartbeat",
+		.partner_count = 1,
+		.partner = {13}};
+
+	snprintf(r.node, sizeof(r.node), "%s", node);
+	return r;
+}
+
+static struct settlement decide(
+	const struct settle_job *job, const struct ledger_record *records, int n)
+{
+	struct settlement s;
+
+	settle_decide(job, records, n, PRICE_THESIS, 2000, &s);
+	assert_true(s.raw == job->raw && s.charged <= s.raw);
+	assert_int_equal(s.job_id, job->job_id);
+	assert_int_equal(s.settled_unix, 2000);
+	return s;
+}
+
+/* Mind the square: D = 0.2 is 0.64 of what Slurm charged. */
+static void one_node(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 1);
+	struct ledger_record r = record_of("n1", 0.2);
+	struct settlement s = decide(&job, &r, 1);
+
+	(void)state;
+	assert_int_equal(s.charged, 6400);
+	assert_true(fabs(s.degradation - 0.2) < 1e-12);
+	assert_true(fabs(s.hi - 0.2196) < 1e-9 && fabs(s.lo - 0.1804) < 1e-9);
+	assert_string_equal(s.text,
+		"d=0.2000 ci=0.180..0.220 co=1.00 dco=0.2000 stopped=0.0000 partners=13 "
+		"raw=10000 charged=6400 policy=thesis backend=heartbeat");
+	assert_string_equal(s.policy, "thesis");
+}
+
+/* Half the time alone halves D; time held stopped is taken off before. */
+static void solo_and_paused_time(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 1);
+	struct ledger_record r = record_of("n1", 0.4);
+	struct settlement s;
+
+	(void)state;
+	r.co_ns = 50 * S;
+	r.solo_ns = 50 * S;
+	s = decide(&job, &r, 1);
+	assert_true(fabs(s.degradation - 0.2) < 1e-12);
+	assert_int_equal(s.charged, 6400);
+	r.solo_ns = 40 * S;
+	r.paused_ns = 10 * S;
+	s = decide(&job, &r, 1);
+	assert_true(fabs(s.degradation - 20.0 / 90) < 1e-12);
+	assert_int_equal(s.charged, lround(10000 * 0.9 * pow(70.0 / 90, 2)));
+	assert_non_null(strstr(s.text, " stopped=0.1000 "));
+	assert_non_null(strstr(s.text, " co=0.50 "));
+}
+
+/* What the records do not cover, and what poppad did not see, has no discount. */
+static void uncovered_time(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 1);
+	struct ledger_record r = record_of("n1", 0.4);
+	struct settlement s;
+
+	(void)state;
+	r.co_ns = 50 * S;
+	s = decide(&job, &r, 1);
+	assert_true(fabs(s.degradation - 0.2) < 1e-12);
+	assert_null(strstr(s.text, "unmeasured"));
+	r.unmeasured_ns = 50 * S;
+	s = decide(&job, &r, 1);
+	assert_int_equal(s.charged, 6400);
+	assert_non_null(strstr(s.text, " unmeasured=0.50"));
+}
+
+/* A node whose clock or epilog ran longer than the run cannot discount more than the run. */
+static void too_much_time(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 1);
+	struct ledger_record r = record_of("n1", 0.2);
+	struct settlement s;
+
+	(void)state;
+	r.co_ns = 300 * S;
+	r.paused_ns = 100 * S;
+	s = decide(&job, &r, 1);
+	assert_non_null(strstr(s.text, " co=0.75 dco=0.2000 stopped=0.2500 "));
+	assert_int_equal(s.charged, lround(10000 * 0.75 * 0.8 * 0.8));
+}
+
+static void weights(void **state)
+{
+	static const struct settle_node uneven[] = {{"n1", 12}, {"n2", 4}};
+	struct settle_job job = job_of(uneven, 2);
+	struct ledger_record r[] = {record_of("n2", 0.4), record_of("n1", 0)};
+	struct settlement s;
+
+	(void)state;
+	r[1].partner[0] = 7;
+	strcpy(r[0].backend, "perf");
+	s = decide(&job, r, 2);
+	assert_true(fabs(s.degradation - 0.1) < 1e-12);
+	assert_int_equal(s.charged, 8100);
+	assert_non_null(strstr(s.text, " partners=7,13 "));
+	assert_non_null(strstr(s.text, " backend=heartbeat+perf"));
+	assert_null(strstr(s.text, "partial"));
+	assert_true(settle_complete(&job, r, 2));
+	r[0].final = false;
+	assert_false(settle_complete(&job, r, 2));
+	assert_false(settle_complete(&job, r + 1, 1));
+}
+
+/* The share of a node without a record, or without a degradation, is charged in full. */
+static void partial_data(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[] = {record_of("n1", 0.4), record_of("n2", NAN)};
+	struct settlement s;
+
+	(void)state;
+	r[1].paused_ns = 10 * S;
+	for (int n = 1; n <= 2; n++) {
+		s = decide(&job, r, n);
+		assert_true(fabs(s.degradation - 0.2) < 1e-12);
+		assert_int_equal(s.charged, 6400);
+		assert_non_null(strstr(s.text, " partial=1/2"));
+		assert_non_null(strstr(s.text, " stopped=0.0000 "));
+	}
+}
+
+static void no_data(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[] = {record_of("n1", NAN), record_of("n2", NAN)};
+	struct settlement s;
+
+	(void)state;
+	s = decide(&job, NULL, 0);
+	assert_int_equal(s.charged, 10000);
+	assert_true(isnan(s.degradation));
+	assert_string_equal(s.text, "nodata=no-record raw=10000 charged=10000 policy=thesis");
+	s = decide(&job, r, 2);
+	assert_string_equal(
+		s.text, "nodata=too-few-blocks partners=13 raw=10000 charged=10000 policy=thesis");
+	strcpy(r[0].backend, "none");
+	strcpy(r[1].backend, "none");
+	r[0].paused_ns = 50 * S;
+	s = decide(&job, r, 2);
+	assert_int_equal(s.charged, 10000);
+	assert_non_null(strstr(s.text, "nodata=no-signal "));
+	r[0] = record_of("n1", NAN);
+	r[0].co_ns = 0;
+	r[0].unmeasured_ns = 100 * S;
+	s = decide(&job, r, 1);
+	assert_non_null(strstr(s.text, "nodata=unmeasured "));
+	job.unpriced = "resized";
+	s = decide(&job, r, 2);
+	assert_non_null(strstr(s.text, "nodata=resized "));
+	job.unpriced = NULL;
+	job.wall_ns = 0;
+	s = decide(&job, r, 2);
+	assert_non_null(strstr(s.text, "nodata=no-time "));
+	assert_int_equal(s.charged, 10000);
+	/* A node the job did not run on has no say. */
+	job = job_of(two_nodes, 1);
+	r[0] = record_of("n9", 0.9);
+	s = decide(&job, r, 1);
+	assert_int_equal(s.charged, 10000);
+	assert_non_null(strstr(s.text, "nodata=no-record "));
+}
+
+/* Alone all the time is data: no discount, and no excuse. */
+static void always_alone(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 1);
+	struct ledger_record r = record_of("n1", NAN);
+	struct settlement s;
+
+	(void)state;
+	r.co_ns = 0;
+	r.solo_ns = 100 * S;
+	r.partner_count = 0;
+	s = decide(&job, &r, 1);
+	assert_int_equal(s.charged, 10000);
+	assert_string_equal(s.text, "d=0.0000 co=0.00 stopped=0.0000 raw=10000 charged=10000 "
+				    "policy=thesis backend=heartbeat");
+}
+
+/* What says too little makes no price. */
+static void uncertain(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 1);
+	struct ledger_record r = record_of("n1", 0.5);
+	struct settlement s;
+
+	(void)state;
+	r.variance = 0.0162; /* +-0.2495 */
+	s = decide(&job, &r, 1);
+	assert_int_equal(s.charged, 2500);
+	r.variance = 0.0163; /* +-0.2502 */
+	s = decide(&job, &r, 1);
+	assert_int_equal(s.charged, 10000);
+	assert_non_null(strstr(s.text, "nodata=uncertain "));
+	r.variance = NAN;
+	s = decide(&job, &r, 1);
+	assert_int_equal(s.charged, 2500);
+	r.degradation = 1.1;
+	s = decide(&job, &r, 1);
+	assert_int_equal(s.charged, 10000);
+	assert_non_null(strstr(s.text, "nodata=uncertain "));
+}
+
+static void noise_below_zero(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 1);
+	struct ledger_record r = record_of("n1", -0.03);
+	struct settlement s = decide(&job, &r, 1);
+
+	(void)state;
+	assert_int_equal(s.charged, 10000);
+	assert_non_null(strstr(s.text, "d=-0.0300 "));
+	r.degradation = -0.00001;
+	s = decide(&job, &r, 1);
+	assert_non_null(strstr(s.text, "d=0.0000 "));
+}
+
+/* Of two registrations of one node the later one counts. */
+static void latest_registration(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 1);
+	struct ledger_record r[] = {record_of("n1", 0.8), record_of("n1", 0.2)};
+	struct settlement s;
+
+	(void)state;
+	r[0].start_unix = 990;
+	s = decide(&job, r, 2);
+	assert_int_equal(s.charged, 6400);
+}
+
+static void requeued_and_many_partners(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[] = {record_of("n1", 0.2), record_of("n2", 0.2)};
+	struct settlement s;
+
+	(void)state;
+	job.restart = 3;
+	r[0].partner_count = RECORD_MAX_PARTNERS;
+	for (int i = 0; i < RECORD_MAX_PARTNERS; i++)
+		r[0].partner[i] = 4294967200u + i;
+	s = decide(&job, r, 2);
+	assert_non_null(strstr(s.text, " partners=13,4294967200,"));
+	assert_non_null(strstr(s.text, ",+9 raw="));
+	assert_non_null(strstr(s.text, " restart=3"));
+	assert_true(strlen(s.text) < sizeof(s.text) - 1);
+}
+
+static void pairs(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[] = {record_of("n1", 0.2), record_of("n2", 0.4)};
+	struct settle_pair pair;
+
+	(void)state;
+	r[1].co_ns = 50 * S;
+	r[1].solo_ns = 50 * S;
+	assert_true(settle_pair(&job, r, 2, &pair));
+	assert_int_equal(pair.partner, 13);
+	assert_true(fabs(pair.degradation - 40.0 / 150) < 1e-12);
+	assert_true(pair.seconds == 100);
+	/* A node that was never shared says nothing against it. */
+	r[1].co_ns = 0;
+	r[1].partner_count = 0;
+	assert_true(settle_pair(&job, r, 2, &pair));
+	assert_true(pair.degradation == 0.2);
+	r[0].partner_count = 2;
+	assert_false(settle_pair(&job, r, 2, &pair));
+	r[0] = record_of("n1", 0.2);
+	r[1] = record_of("n2", 0.2);
+	r[1].partner[0] = 14;
+	assert_false(settle_pair(&job, r, 2, &pair));
+	r[1] = record_of("n2", NAN);
+	assert_false(settle_pair(&job, r, 2, &pair));
+	assert_false(settle_pair(&job, NULL, 0, &pair));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_node),
+		cmocka_unit_test(solo_and_paused_time),
+		cmocka_unit_test(uncovered_time),
+		cmocka_unit_test(too_much_time),
+		cmocka_unit_test(weights),
+		cmocka_unit_test(partial_data),
+		cmocka_unit_test(no_data),
+		cmocka_unit_test(always_alone),
+		cmocka_unit_test(uncertain),
+		cmocka_unit_test(noise_below_zero),
+		cmocka_unit_test(latest_registration),
+		cmocka_unit_test(requeued_and_many_partners),
+		cmocka_unit_test(pairs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of src/poppa/shutter.c: real processes are stopped, counters are made up. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/units.h"
+#include "poppa/proc.h"
+#include "poppa/shutter.h"
+
+#define JOBS 3
+
+/* A made-up counter: progress is time, and each job's own stops while its process is stopped. */
+struct counter {
+	int error;  /* errno of the next reads */
+	bool still; /* no progress */
+	int reads;
+};
+
+static struct counter fake[JOBS];
+static pid_t child[JOBS];
+static struct held_file *held;
+static int held_fd, notify_fd;
+static struct guard guard;
+static struct shutter *shutter;
+static char dir[64];
+
+int __wrap_counter_read(struct counter *c, struct counter_sample *out);
+bool __wrap_counter_has_cycles(const struct counter *c);
+
+int __wrap_counter_read(struct counter *c, struct counter_sample *out)
+{
+	c->reads++;
+	if (c->error) {
+		errno = c->error;
+		return -1;
+	}
+	out->progress = c->still ? 7 : (uint64_t)shutter_now();
+	out->cycles = 0;
+	return 0;
+}
+
+bool __wrap_counter_has_cycles(const struct counter *c)
+{
+	(void)c;
+	return false;
+}
+
+static int setup(void **state)
+{
+	char path[128];
+	struct errmsg err = {""};
+
+	(void)state;
+	strcpy(dir, "/tmp/shutter-XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/held", dir);
+	held = held_create(path, &held_fd, &err);
+	memset(fake, 0, sizeof(fake));
+	for (int i = 0; i < JOBS; i++) {
+		child[i] = fork();
+		if (!child[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+	}
+	/* Stands in for the guard: alive, and nobody reads its timer. */
+	guard.pid = fork();
+	if (!guard.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	guard.pidfd = syscall(SYS_pidfd_open, guard.pid, 0);
+	guard.timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	shutter = shutter_start(held, &guard, &notify_fd, &err);
+	return held && shutter && guard.pidfd >= 0 ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	assert_null(shutter_stop(shutter));
+	guard_stop(&guard);
+	for (int i = 0; i < JOBS; i++) {
+		kill(child[i], SIGKILL);
+		waitpid(child[i], NULL, 0);
+	}
+	held_unmap(held);
+	close(held_fd);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+static struct shutter_plan *plan(void)
+{
+	struct shutter_plan *p = shutter_plan_new(JOBS, JOBS, 4);
+	struct proc_stat st;
+
+	assert_non_null(p);
+	p->period_ns = 10 * NS_PER_MS;
+	p->shutter_ns = 2 * NS_PER_MS;
+	p->jobs = JOBS;
+	for (int i = 0; i < JOBS; i++) {
+		assert_int_equal(proc_stat(child[i], &st), 0);
+		p->task[i] = (struct shutter_task){&fake[i], child[i]};
+		p->unit[i] = (struct shutter_unit){
+			pause_open_process(held, child[i], st.starttime), i, true};
+		assert_non_null(p->unit[i].unit);
+		p->job[i] = (struct shutter_job){.job_id = 10 + i,
+			.measured = true,
+			.first_task = i,
+			.tasks = 1,
+			.first_unit = i,
+			.units = 1};
+	}
+	return p;
+}
+
+static void put_away(void)
+{
+	struct shutter_plan *p = shutter_publish(shutter, NULL);
+
+	for (int i = 0; i < JOBS; i++)
+		pause_close(p->unit[i].unit);
+	shutter_plan_free(p);
+}
+
+static struct shutter_plan *next_block(void)
+{
+	struct pollfd p = {.fd = notify_fd, .events = POLLIN};
+	struct shutter_plan *plan_with_block;
+
+	assert_int_equal(poll(&p, 1, 10000), 1);
+	plan_with_block = shutter_take(shutter);
+	assert_non_null(plan_with_block);
+	return plan_with_block;
+}
+
+static void nobody_stopped(void)
+{
+	assert_int_equal(held_release(held, false, NULL), 0);
+	for (int i = 0; i < JOBS; i++) {
+		struct proc_stat st;
+
+		assert_int_equal(proc_stat(child[i], &st), 0);
+		assert_int_not_equal(st.state, 'T');
+	}
+}
+
+static void turns(void **state)
+{
+	struct shutter_plan *p;
+	int turn[JOBS] = {0};
+
+	(void)state;
+	shutter_publish(shutter, plan());
+	for (int n = 0; n < 2 * JOBS; n++) {
+		struct est_block b;
+
+		p = next_block();
+		assert_int_equal(p->outcome, SHUTTER_OK);
+		assert_int_equal(p->block, n);
+		turn[p->lone]++;
+		assert_true(p->stop_ns >= p->shutter_ns / 2);
+		for (int i = 0; i < JOBS; i++) {
+			assert_true((p->paused_ns[i] > 0) == (i != p->lone));
+			assert_true(p->paused_ns[i] <= p->stop_ns);
+		}
+		shutter_plan_block(p, &b);
+		assert_int_equal(b.before_n, 4);
+		assert_true(b.during_n >= 1 && b.during_n <= 4);
+		assert_int_equal(b.after_n, 4);
+		for (int k = 0; k < 4; k++) {
+			/* Progress is time here: the rate of each window is 1. */
+			assert_true(b.before[k].dur_ns > 0);
+			assert_true(b.before[k].progress > 0.5 * b.before[k].dur_ns);
+			assert_true(b.before[k].progress < 2 * b.before[k].dur_ns + 1e6);
+			assert_true(b.before[k].cycles == 0);
+		}
+		nobody_stopped();
+		shutter_done(shutter);
+	}
+	for (int i = 0; i < JOBS; i++)
+		assert_int_equal(turn[i], 2);
+	put_away();
+}
+
+/* A job without a signal is stopped for the others, but gets no turn itself. */
+static void unmeasured_job(void **state)
+{
+	struct shutter_plan *p = plan();
+
+	(void)state;
+	p->job[1].measured = false;
+	p->job[1].tasks = 0;
+	p->unit[1].task = -1;
+	fake[1].reads = 0;
+	shutter_publish(shutter, p);
+	for (int n = 0; n < 4; n++) {
+		p = next_block();
+		assert_int_equal(p->outcome, SHUTTER_OK);
+		assert_int_not_equal(p->lone, 1);
+		assert_true(p->paused_ns[1] > 0);
+		shutter_done(shutter);
+	}
+	assert_int_equal(fake[1].reads, 0);
+	put_away();
+}
+
+static void expect(enum shutter_outcome outcome)
+{
+	struct shutter_plan *p = next_block();
+
+	assert_int_equal(p->outcome, outcome);
+	shutter_done(shutter);
+}
+
+static void task_ends(void **state)
+{
+	(void)state;
+	fake[2].error = ESRCH;
+	shutter_publish(shutter, plan());
+	expect(SHUTTER_GONE);
+	nobody_stopped();
+	fake[2].error = 0;
+	put_away();
+}
+
+static void counter_fails(void **state)
+{
+	(void)state;
+	fake[0].error = EIO;
+	shutter_publish(shutter, plan());
+	expect(SHUTTER_COUNTER);
+	nobody_stopped();
+	fake[0].error = 0;
+	put_away();
+}
+
+/* A co-runner that its user has stopped must still be stopped after the block. */
+static void stopped_by_its_user(void **state)
+{
+	struct proc_stat st;
+	int ms = 0;
+
+	(void)state;
+	kill(child[1], SIGSTOP);
+	do {
+		usleep(1000);
+		assert_int_equal(proc_stat(child[1], &st), 0);
+	} while (st.state != 'T' && ++ms < 5000);
+	fake[1].still = true;
+	shutter_publish(shutter, plan());
+	for (int n = 0; n < 4; n++) {
+		struct shutter_plan *p = next_block();
+
+		/* Alone among the others it is the one that runs, as far as that goes. */
+		assert_true(p->outcome == SHUTTER_STOPPED || p->lone == 1);
+		shutter_done(shutter);
+	}
+	assert_int_equal(proc_stat(child[1], &st), 0);
+	assert_int_equal(st.state, 'T');
+	put_away();
+	kill(child[1], SIGCONT);
+	fake[1].still = false;
+}
+
+static void no_guard(void **state)
+{
+	struct guard was = guard;
+
+	(void)state;
+	shutter_lock(shutter);
+	guard.pidfd = -1;
+	shutter_unlock(shutter);
+	shutter_publish(shutter, plan());
+	expect(SHUTTER_NO_GUARD);
+	nobody_stopped();
+	put_away();
+	guard = was;
+}
+
+static void idle(void **state)
+{
+	struct shutter_plan *p = plan();
+	struct pollfd pfd = {.fd = notify_fd, .events = POLLIN};
+
+	(void)state;
+	p->period_ns = 0;
+	shutter_publish(shutter, p);
+	assert_int_equal(poll(&pfd, 1, 60), 0);
+	put_away();
+	p = plan();
+	p->jobs = 1;
+	shutter_publish(shutter, p);
+	assert_int_equal(poll(&pfd, 1, 60), 0);
+	put_away();
+}
+
+static void log_rows(void **state)
+{
+	char path[128], line[256];
+	struct shutterlog_writer *w;
+	struct shutter_plan *p;
+	struct errmsg err;
+	int rows = 0, lone = -1, during = 0;
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/log.csv", dir);
+	w = shutterlog_open(path, &err);
+	assert_non_null(w);
+	shutter_publish(shutter, plan());
+	p = next_block();
+	assert_int_equal(p->outcome, SHUTTER_OK);
+	lone = 10 + p->lone;
+	shutter_plan_log(p, w);
+	shutter_done(shutter);
+	shutterlog_close(w);
+	put_away();
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		unsigned long long block, job;
+
+		if (sscanf(line, "%llu,%llu", &block, &job) != 2)
+			continue;
+		rows++;
+		if (strstr(line, "during")) {
+			during++;
+			assert_int_equal(job, lone);
+		}
+	}
+	fclose(f);
+	assert_true(during >= 1 && during <= 4);
+	assert_int_equal(rows - during, 2 * 4 * JOBS);
+}
+
+static void deadlines(void **state)
+{
+	(void)state;
+	/* Nothing stays stopped for more than 50 ms with any usual shutter. */
+	for (int64_t s = NS_PER_MS / 10; s <= 15 * NS_PER_MS; s += NS_PER_MS / 10) {
+		assert_true(shutter_deadline_ns(s) <= 50 * NS_PER_MS);
+		assert_true(shutter_deadline_ns(s) > 2 * s);
+	}
+	assert_true(shutter_deadline_ns(100 * NS_PER_MS) > 200 * NS_PER_MS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(turns),
+		cmocka_unit_test(unmeasured_job),
+		cmocka_unit_test(counter_fails),
+		cmocka_unit_test(stopped_by_its_user),
+		cmocka_unit_test(no_guard),
+		cmocka_unit_test(idle),
+		cmocka_unit_test(log_rows),
+		cmocka_unit_test(task_ends),
+		cmocka_unit_test(deadlines),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

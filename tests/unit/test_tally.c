@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of src/poppa/tally.c and spool.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fsio.h"
+#include "common/units.h"
+#include "poppa/spool.h"
+#include "poppa/tally.h"
+
+#define S NS_PER_S
+
+static struct poppa_settings settings;
+
+static void add_blocks(struct tally *t, int n, double before, double during)
+{
+	static int number;
+
+	for (int i = 0; i < n; i++) {
+		struct est_block b = {.start_ns = (uint64_t)++number * 400 * NS_PER_MS,
+			.before_n = 4,
+			.during_n = 4,
+			.after_n = 4};
+
+		for (int k = 0; k < 4; k++) {
+			b.before[k] = b.after[k] = (struct est_window){before, 0, 800e3};
+			b.during[k] = (struct est_window){during, 0, 800e3};
+		}
+		tally_block(t, &b);
+	}
+}
+
+static void times_add_up(void **state)
+{
+	struct tally *t = tally_new(7, 1, 1000, 1700000000, 100 * S);
+	struct ledger_record r;
+
+	(void)state;
+	tally_advance(t, 101 * S, TALLY_SOLO); /* 1 s absent */
+	tally_advance(t, 103 * S, TALLY_CO);   /* 2 s alone */
+	tally_paused(t, S);
+	tally_advance(t, 110 * S, TALLY_UNMEASURED); /* 7 s beside, 1 of them held */
+	tally_advance(t, 113 * S, TALLY_ABSENT);     /* 3 s without shutters */
+	tally_advance(t, 112 * S, TALLY_ABSENT);     /* the clock does not go back */
+	tally_partner(t, 8);
+	tally_partner(t, 9);
+	tally_partner(t, 8);
+	tally_record(t, &settings, "c", "n1", true, 1700000020, &r);
+	assert_int_equal(r.solo_ns, 2 * S);
+	assert_int_equal(r.co_ns, 6 * S);
+	assert_int_equal(r.paused_ns, S);
+	assert_int_equal(r.unmeasured_ns, 3 * S);
+	assert_int_equal(r.partner_count, 2);
+	assert_int_equal(r.seq, 1);
+	assert_true(isnan(r.degradation));
+	assert_string_equal(r.backend, "none");
+	tally_free(t);
+}
+
+static void few_blocks_are_no_data(void **state)
+{
+	struct tally *t = tally_new(7, 0, 1, 1, 0);
+	struct ledger_record r;
+
+	(void)state;
+	add_blocks(t, settings.min_blocks - 1, 600, 1000);
+	tally_record(t, &settings, "c", "n1", false, 2, &r);
+	assert_true(isnan(r.degradation));
+	assert_true(isnan(r.thesis_degradation));
+	assert_int_equal(r.used, settings.min_blocks - 1);
+	add_blocks(t, 5, 600, 1000);
+	tally_record(t, &settings, "c", "n1", false, 2, &r);
+	assert_true(fabs(r.degradation - 0.4) < 0.01);
+	assert_true(fabs(r.thesis_degradation - 0.4) < 0.01);
+	assert_int_equal(r.seq, 2);
+	tally_free(t);
+}
+
+/* Blocks that contradict each other wildly. */
+static void noise_is_no_data(void **state)
+{
+	struct tally *t = tally_new(7, 0, 1, 1, 0);
+	struct est_result raw, r;
+	unsigned seed = 1;
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		add_blocks(t, 1, 10 + rand_r(&seed) % 1000, 10 + rand_r(&seed) % 1000);
+	estimator_result(t->robust, &raw);
+	tally_result(t, ESTIMATE_ROBUST, 2, &r);
+	assert_true(isnan(r.degradation) || (r.degradation < 1 && r.variance <= 0.0625));
+	assert_int_equal(r.used, raw.used);
+	tally_free(t);
+}
+
+static void checkpoints(void **state)
+{
+	char dir[] = "/tmp/tally-XXXXXX", command[64];
+	struct tally *t = tally_new(7, 2, 1000, 1700000000, 100 * S), *again;
+	struct ledger_record a, b;
+	struct errmsg err = {""};
+	struct spool spool;
+	json_t *saved;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(spool_open(&spool, dir, &err), 0);
+	assert_null(spool_restore(&spool, 7, 2, &err));
+	assert_int_equal(errno, ENOENT);
+	t->lane = 1;
+	t->cores = 8;
+	t->backend = COUNTER_HEARTBEAT;
+	tally_partner(t, 12);
+	add_blocks(t, 20, 600, 1000);
+	tally_advance(t, 100 * S, TALLY_CO);
+	tally_advance(t, 130 * S, TALLY_CO);
+	tally_paused(t, S / 10);
+	saved = tally_save(t, "boot-1", 1700000030);
+	assert_non_null(saved);
+	assert_int_equal(spool_checkpoint(&spool, 7, 2, saved, &err), 0);
+	json_decref(saved);
+	tally_record(t, &settings, "c", "n", false, 1, &a);
+
+	saved = spool_restore(&spool, 7, 2, &err);
+	assert_non_null(saved);
+	/* Same boot: 5 s went by on the monotonic clock. */
+	again = tally_load(saved, "boot-1", 135 * S, 1);
+	assert_non_null(again);
+	tally_advance(again, 135 * S, TALLY_CO);
+	tally_record(again, &settings, "c", "n", false, 1, &b);
+	assert_int_equal(b.unmeasured_ns, 5 * S);
+	assert_int_equal(b.seq, a.seq); /* that record was made after the checkpoint */
+	b.unmeasured_ns = 0;
+	assert_int_equal(a.co_ns, b.co_ns);
+	assert_int_equal(a.paused_ns, b.paused_ns);
+	assert_int_equal(a.blocks, b.blocks);
+	assert_true(a.degradation == b.degradation);
+	assert_true(a.thesis_degradation == b.thesis_degradation);
+	assert_int_equal(a.partner_count, b.partner_count);
+	assert_int_equal(a.lane, b.lane);
+	assert_string_equal(a.backend, b.backend);
+	tally_free(again);
+	/* Another boot: the wall clock, as the other one began anew. */
+	again = tally_load(saved, "boot-2", 3 * S, 1700000040);
+	assert_non_null(again);
+	assert_int_equal(again->mode_ns[TALLY_UNMEASURED], 10 * S);
+	tally_free(again);
+	json_object_del(saved, "robust");
+	assert_null(tally_load(saved, "boot-1", 135 * S, 1));
+	json_decref(saved);
+	spool_forget(&spool, 7, 2);
+	assert_null(spool_restore(&spool, 7, 2, &err));
+	tally_free(t);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
+static void records(void **state)
+{
+	char dir[] = "/tmp/tally-XXXXXX", command[64], path[128];
+	struct ledger_record r = {.job_id = 30,
+				     .seq = 4,
+				     .lane = -1,
+				     .degradation = 0.25,
+				     .variance = NAN,
+				     .thesis_degradation = NAN},
+			     got[4];
+	struct errmsg err = {""};
+	struct spool spool;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(spool_open(&spool, dir, &err), 0);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 0);
+	strcpy(r.cluster, "c");
+	strcpy(r.node, "n");
+	strcpy(r.method, "robust");
+	strcpy(r.backend, "perf");
+	assert_int_equal(spool_record(&spool, &r, &err), 0);
+	r.job_id = 4;
+	assert_int_equal(spool_record(&spool, &r, &err), 0);
+	snprintf(path, sizeof(path), "%s/records/5.0", dir);
+	assert_int_equal(fsio_write(path, "{\"job\":", 7, 0600, 0, &err), 0);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 2);
+	assert_int_equal(got[0].job_id, 4);
+	assert_int_equal(got[1].job_id, 30);
+	assert_true(got[1].degradation == 0.25);
+	assert_int_equal(access(path, F_OK), -1); /* set aside, not lost */
+	strcat(path, ".bad");
+	assert_int_equal(access(path, F_OK), 0);
+	/* A newer record of the same job came while the older one was acked. */
+	r.seq = 5;
+	assert_int_equal(spool_record(&spool, &r, &err), 0);
+	spool_acked(&spool, &got[0]);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 2);
+	assert_int_equal(got[0].seq, 5);
+	spool_acked(&spool, &got[0]);
+	spool_refused(&spool, &got[1]);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 0);
+	snprintf(path, sizeof(path), "%s/records/30.0.refused", dir);
+	assert_int_equal(access(path, F_OK), 0);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times_add_up),
+		cmocka_unit_test(few_blocks_are_no_data),
+		cmocka_unit_test(noise_is_no_data),
+		cmocka_unit_test(checkpoints),
+		cmocka_unit_test(records),
+	};
+
+	settings_defaults(&settings);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
