@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Documents that are shipped and installed.
+dist_doc_DATA += docs/architecture.md
+dist_doc_DATA += docs/pricing.md
+dist_doc_DATA += docs/striping.md
