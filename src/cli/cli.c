@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/units.h"
+
 /* Ten digits: more than any measurement here has, and 0.4 stays 0.4. */
 #define JSON_DIGITS 10
 
@@ -23,6 +25,54 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 	rc = argp_parse(argp, argc, argv, 0, NULL, input);
 	if (rc)
 		cli_usage_error("%s", strerror(rc));
+}
+
+error_t cli_parse_rest(int key, const char *arg, bool *json)
+{
+	switch (key) {
+	case CLI_OPT_JSON:
+		*json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		cli_usage_error("\"%s\" is too much: only options are taken", arg);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int64_t cli_int(const char *option, const char *arg, int64_t min, int64_t max)
+{
+	struct errmsg err;
+	int64_t v;
+
+	if (units_parse_int(arg, min, max, &v, &err))
+		cli_usage_error("%s: %s", option, err.text);
+	return v;
+}
+
+double cli_double(const char *option, const char *arg, double min, double max)
+{
+	struct errmsg err;
+	double v;
+
+	if (units_parse_double(arg, min, max, &v, &err))
+		cli_usage_error("%s: %s", option, err.text);
+	return v;
+}
+
+int64_t cli_duration(const char *option, const char *arg, int64_t min, int64_t max)
+{
+	char low[32], high[32];
+	struct errmsg err;
+	int64_t ns;
+
+	if (units_parse_duration(arg, &ns, &err))
+		cli_usage_error("%s: %s", option, err.text);
+	if (ns < min || ns > max)
+		cli_usage_error("%s: \"%s\" is not between %s and %s", option, arg,
+			units_format_duration(min, low, sizeof(low)),
+			units_format_duration(max, high, sizeof(high)));
+	return ns;
 }
 
 static void print_error(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));

@@ -5,6 +5,7 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <jansson.h>
 
 enum cli_exit { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 2 };
@@ -16,6 +17,7 @@ int cmd_lanes(int argc, char **argv);
 int cmd_overhead(int argc, char **argv);
 int cmd_price(int argc, char **argv);
 int cmd_status(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 
 /* Keys of options that have no short form begin here. */
 #define CLI_OPT_FIRST 256
@@ -28,6 +30,18 @@ int cmd_status(int argc, char **argv);
 
 /* Parses the options of a subcommand; a wrong option ends the program with CLI_USAGE. */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/*
+ * The end of every option parser: --json, and no arguments (a usage error). Other keys give
+ * ARGP_ERR_UNKNOWN.
+ */
+error_t cli_parse_rest(int key, const char *arg, bool *json);
+
+/* Values of options; what is wrong ends the program with CLI_USAGE and a line that names the
+ * option. Durations are in ns. */
+int64_t cli_int(const char *option, const char *arg, int64_t min, int64_t max);
+double cli_double(const char *option, const char *arg, double min, double max);
+int64_t cli_duration(const char *option, const char *arg, int64_t min, int64_t max);
 
 /* One line on standard error, prefixed with the command; cli_usage_error also exits (CLI_USAGE). */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

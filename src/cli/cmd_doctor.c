@@ -13,29 +13,15 @@
 static const char *const verdict_names[] = {"OK", "WARN", "FAIL"};
 static const char *const verdict_keys[] = {"ok", "warn", "fail"};
 
-static const struct argp_option option_table[] = {
-	{"node", 'N', "NAME", 0, "Slurm's name of the node, where several share the host", 0},
-	{"conf", 'c', "FILE", 0, "Read this poppa.conf", 0}, CLI_JSON_OPTION, {0}};
+static const struct argp_option option_table[] = {DAEMON_OPTIONS, CLI_JSON_OPTION, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct doctor *d = state->input;
 
-	switch (key) {
-	case 'N':
-		d->node = arg;
+	if (daemon_parse_option(key, arg, &d->asked) == 0)
 		return 0;
-	case 'c':
-		d->conf_path = arg;
-		return 0;
-	case CLI_OPT_JSON:
-		d->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		cli_usage_error("\"%s\" is too much: only options are taken", arg);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return cli_parse_rest(key, arg, &d->json);
 }
 
 void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *check, const char *mend,
@@ -136,6 +122,7 @@ int cmd_doctor(int argc, char **argv)
 	struct doctor d = {.json = false};
 
 	cli_parse(&argp, argc, argv, &d);
+	d.conf_path = d.asked.conf;
 	if (!d.conf_path)
 		d.conf_path = nodeconf_path(d.conf_path_buf, sizeof(d.conf_path_buf));
 	d.checks = json_array();

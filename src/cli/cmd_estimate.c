@@ -47,16 +47,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			cli_usage_error(
 				"--method: \"%s\" is unknown: choose robust or thesis", arg);
 		return 0;
-	case CLI_OPT_JSON:
-		o->json = true;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (o->file)
 			cli_usage_error("\"%s\" is too much: one shutter log at a time", arg);
 		o->file = arg;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return cli_parse_rest(key, arg, &o->json);
 	}
 }
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* poppa lanes: which cores and PUs of a machine belong to which lane. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/cli.h"
-#include "common/units.h"
 #include "striping/lanes.h"
 #include "striping/topology.h"
 
@@ -12,7 +10,7 @@
 
 struct options {
 	bool json;
-	int64_t lanes;
+	int lanes;
 	const char *topology;
 };
 
@@ -27,23 +25,16 @@ static const struct argp_option option_table[] = {
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
-	struct errmsg err;
 
 	switch (key) {
 	case 'l':
-		if (units_parse_int(arg, 1, LANES_MAX, &o->lanes, &err))
-			cli_usage_error("--lanes: %s", err.text);
+		o->lanes = (int)cli_int("--lanes", arg, 1, LANES_MAX);
 		return 0;
 	case 't':
 		o->topology = arg;
 		return 0;
-	case CLI_OPT_JSON:
-		o->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		cli_usage_error("\"%s\" is too much: only options are taken", arg);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return cli_parse_rest(key, arg, &o->json);
 	}
 }
 
@@ -119,7 +110,7 @@ int cmd_lanes(int argc, char **argv)
 	int rc = CLI_OK;
 
 	cli_parse(&argp, argc, argv, &o);
-	map = topology_map_load(o.topology, (int)o.lanes, &err);
+	map = topology_map_load(o.topology, o.lanes, &err);
 	if (!map) {
 		cli_error("%s", err.text);
 		return CLI_FAILURE;

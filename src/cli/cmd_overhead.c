@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* poppa overhead: what shutters cost, by the thesis' model. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/cli.h"
@@ -23,31 +22,22 @@ static const struct argp_option option_table[] = {
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
-	struct errmsg err;
 
 	switch (key) {
 	case 'n':
-		if (units_parse_int(arg, 1, MAX_JOBS, &o->jobs, &err))
-			cli_usage_error("--jobs: %s", err.text);
+		o->jobs = cli_int("--jobs", arg, 1, MAX_JOBS);
 		o->has_jobs = true;
 		return 0;
 	case 's':
-		if (units_parse_duration(arg, &o->shutter_ns, &err))
-			cli_usage_error("--shutter: %s", err.text);
+		o->shutter_ns = cli_duration("--shutter", arg, 0, INT64_MAX);
 		o->has_shutter = true;
 		return 0;
 	case 'p':
-		if (units_parse_duration(arg, &o->period_ns, &err))
-			cli_usage_error("--period: %s", err.text);
+		o->period_ns = cli_duration("--period", arg, 0, INT64_MAX);
 		o->has_period = true;
 		return 0;
-	case CLI_OPT_JSON:
-		o->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		cli_usage_error("\"%s\" is too much: only options are taken", arg);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return cli_parse_rest(key, arg, &o->json);
 	}
 }
 

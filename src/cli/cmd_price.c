@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* poppa price: what a co-located job is charged. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "accounting/price.h"
 #include "cli/cli.h"
-#include "common/units.h"
 
 /* Amounts are worked out in millionths of an SU; a bill itself is a whole number. */
 #define MICRO 1e6
@@ -32,31 +30,23 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'r':
-		if (units_parse_double(arg, 0, MAX_RAW, &o->raw, &err))
-			cli_usage_error("--raw: %s", err.text);
+		o->raw = cli_double("--raw", arg, 0, MAX_RAW);
 		o->has_raw = true;
 		return 0;
 	case 'd':
 		/* A measurement around 0 can come out below it; the price takes it as 0. */
-		if (units_parse_double(arg, -1, 1, &o->degradation, &err))
-			cli_usage_error("--degradation: %s", err.text);
+		o->degradation = cli_double("--degradation", arg, -1, 1);
 		o->has_degradation = true;
 		return 0;
 	case 'z':
-		if (units_parse_double(arg, 0, 1, &o->paused, &err))
-			cli_usage_error("--paused-fraction: %s", err.text);
+		o->paused = cli_double("--paused-fraction", arg, 0, 1);
 		return 0;
 	case 'p':
 		if (price_policy_parse(arg, &o->policy, &err))
 			cli_usage_error("--policy: %s", err.text);
 		return 0;
-	case CLI_OPT_JSON:
-		o->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		cli_usage_error("\"%s\" is too much: only options are taken", arg);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return cli_parse_rest(key, arg, &o->json);
 	}
 }
 

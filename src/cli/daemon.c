@@ -16,6 +16,20 @@
 #define REPLY_MAX (4 << 20)
 #define TIMEOUT_S 5
 
+error_t daemon_parse_option(int key, const char *arg, struct daemon_options *o)
+{
+	switch (key) {
+	case 'N':
+		o->node = arg;
+		return 0;
+	case 'c':
+		o->conf = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 static int socket_in(
 	const struct nodeconf *conf, const char *node, char *path, size_t size, struct errmsg *err)
 {
@@ -164,4 +178,30 @@ json_t *daemon_ask(const char *socket_path, json_t *request, struct errmsg *err)
 	errmsg_set(err, "poppad at %s gave no answer within %d s: look at its log", socket_path,
 		TIMEOUT_S);
 	return NULL;
+}
+
+json_t *daemon_status(const struct daemon_options *o, char *path, struct errmsg *err)
+{
+	const char *file = o->conf;
+	json_t *request, *reply;
+	const json_t *problem;
+	char found[PATH_MAX];
+	struct nodeconf conf;
+
+	*path = '\0';
+	if (!file)
+		file = nodeconf_path(found, sizeof(found));
+	if (nodeconf_load(file, &conf, err) || daemon_socket(&conf, o->node, path, PATH_MAX, err))
+		return NULL;
+	request = json_pack("{s:s}", "op", "status");
+	reply = daemon_ask(path, request, err);
+	json_decref(request);
+	problem = json_object_get(reply, "error");
+	if (problem) {
+		errmsg_set(err, "poppad at %s: %s", path,
+			json_is_string(problem) ? json_string_value(problem) : "it refuses");
+		json_decref(reply);
+		return NULL;
+	}
+	return reply;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <jansson.h>
 
+#include "cli/daemon.h"
 #include "common/nodeconf.h"
 #include "common/settings.h"
 
@@ -14,7 +15,8 @@ enum doctor_verdict { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL };
 
 struct doctor {
 	bool json;
-	const char *node, *conf_path;
+	struct daemon_options asked;
+	const char *conf_path;
 	char conf_path_buf[PATH_MAX];
 	bool conf_good;
 	struct nodeconf conf;

@@ -77,7 +77,7 @@ static void check_poppad(struct doctor *d)
 	char path[PATH_MAX];
 	struct errmsg err;
 
-	if (daemon_socket(&d->conf, d->node, path, sizeof(path), &err) == 0)
+	if (daemon_socket(&d->conf, d->asked.node, path, sizeof(path), &err) == 0)
 		status = daemon_ask(path, request, &err);
 	json_decref(request);
 	node = json_string_value(json_object_get(status, "node"));
@@ -195,7 +195,7 @@ static void check_directory(struct doctor *d, const char *key, const char *path)
 
 void doctor_node(struct doctor *d)
 {
-	const char *node = d->node ? d->node : getenv("SLURMD_NODENAME");
+	const char *node = d->asked.node ? d->asked.node : getenv("SLURMD_NODENAME");
 
 	snprintf(d->node_name, sizeof(d->node_name), "%s", node ? node : "");
 	d->is_node = runs("slurmd") || runs("poppad");
