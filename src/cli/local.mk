@@ -10,12 +10,19 @@ poppa_SOURCES = \
 	src/cli/cmd_overhead.c \
 	src/cli/cmd_price.c \
 	src/cli/cmd_status.c \
+	src/cli/cmd_top.c \
 	src/cli/daemon.c \
 	src/cli/daemon.h \
 	src/cli/doctor.h \
 	src/cli/doctor_node.c \
 	src/cli/doctor_slurm.c \
-	src/cli/poppa.c
+	src/cli/poppa.c \
+	src/cli/show.c \
+	src/cli/show.h \
+	src/cli/top_page.c \
+	src/cli/top_page.h \
+	src/cli/top_screen.c \
+	src/cli/top_screen.h
 poppa_LDADD = \
 	libtopology.la \
 	libstriping.la \
@@ -23,5 +30,7 @@ poppa_LDADD = \
 	libpoppacore.la \
 	libpoppacommon.la \
 	$(JANSSON_LIBS) \
+	$(NCURSES_LIBS) \
 	-lm
+poppa_CFLAGS = $(AM_CFLAGS) $(NCURSES_CFLAGS)
 dist_man_MANS += src/cli/poppa.1

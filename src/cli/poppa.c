@@ -19,6 +19,7 @@ static const struct command {
 	{"overhead", cmd_overhead, "what shutters cost, by the model"},
 	{"price", cmd_price, "what a co-located job is charged"},
 	{"status", cmd_status, "what this node's poppad does now"},
+	{"top", cmd_top, "this node's co-located jobs, live"},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

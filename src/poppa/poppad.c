@@ -474,10 +474,11 @@ static json_t *set_hold(struct poppad *d, const json_t *request, bool hold)
 static json_t *describe(struct poppad *d, uid_t uid)
 {
 	char text[1024];
-	json_t *s = json_pack("{s:s, s:s, s:s, s:i, s:i, s:b, s:s, s:f}", "version", POPPA_VERSION,
-		"node", d->node, "cluster", d->cluster.cluster, "pid", (int)getpid(), "guard_pid",
-		d->guarded ? (int)d->guard.pid : 0, "waiting_for_slurmd", !d->have_cluster,
-		"settings", settings_format(&d->settings, text, sizeof(text)), "hold_s",
+	json_t *s = json_pack("{s:s, s:s, s:s, s:i, s:i, s:b, s:s, s:s?, s:f}", "version",
+		POPPA_VERSION, "node", d->node, "cluster", d->cluster.cluster, "pid", (int)getpid(),
+		"guard_pid", d->guarded ? (int)d->guard.pid : 0, "waiting_for_slurmd",
+		!d->have_cluster, "settings", settings_format(&d->settings, text, sizeof(text)),
+		"bad_settings", *d->bad_settings ? d->bad_settings : NULL, "hold_s",
 		d->held_off ? (double)(d->hold_until - shutter_now()) / NS_PER_S : 0.0);
 
 	if (s && d->jobs) {

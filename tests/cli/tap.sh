@@ -50,6 +50,25 @@ skip() {
 	echo "ok $TAP_COUNT - $1 # SKIP $2"
 }
 
+# needs PROGRAM...: skips the whole test where one is missing.
+needs() {
+	local p
+	for p in "$@"; do
+		command -v "$p" >/dev/null && continue
+		echo "1..0 # SKIP $p is not installed"
+		exit 77
+	done
+}
+
+# python_with MODULE: an interpreter that has it; the system's may not be the first in PATH.
+python_with() {
+	local p
+	for p in python3 /usr/bin/python3; do
+		"$p" -c "import $1" 2>/dev/null && echo "$p" && return
+	done
+	return 1
+}
+
 tap_done() {
 	echo "1..$TAP_COUNT"
 	[ $TAP_FAILED = 0 ]

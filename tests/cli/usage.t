@@ -6,10 +6,11 @@
 
 : "${POPPA:?is the program to test}"
 
+commands=(doctor estimate lanes overhead price status top)
 runs "no arguments" 2 "$POPPA"
 like "no arguments: usage" "$ERR" "^Usage: poppa COMMAND"
 runs "help" 0 "$POPPA" help
-for c in doctor estimate lanes overhead price status; do
+for c in "${commands[@]}"; do
 	like "help lists $c" "$OUT" "  $c "
 done
 runs "--help" 0 "$POPPA" --help
@@ -18,7 +19,7 @@ like "--version: text" "$OUT" "^poppa [0-9]+\.[0-9]+\.[0-9]+$"
 runs "unknown command" 2 "$POPPA" frobnicate
 is "unknown command: names it" "$ERR" 'poppa: "frobnicate" is no command; "poppa help" lists them'
 
-for c in doctor estimate lanes overhead price status; do
+for c in "${commands[@]}"; do
 	runs "$c --help" 0 "$POPPA" $c --help
 	like "$c --help: usage" "$OUT" "^Usage: poppa $c"
 	like "$c --help: has --json" "$OUT" "--json"

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Puts JSON values into words and columns. */
+#include "cli/show.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *show_text(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return text ? text : "?";
+}
+
+json_int_t show_whole(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+double show_real(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+const char *show_number(struct show_cell *c, int digits, double v)
+{
+	if (isfinite(v))
+		snprintf(c->text, sizeof(c->text), "%.*f", digits, v);
+	else
+		strcpy(c->text, "-");
+	return c->text;
+}
+
+const char *show_interval(
+	struct show_cell *c, int digits, double scale, const char *between, const json_t *ci)
+{
+	if (json_array_size(ci) == 2)
+		snprintf(c->text, sizeof(c->text), "%.*f%s%.*f", digits,
+			scale * json_number_value(json_array_get(ci, 0)), between, digits,
+			scale * json_number_value(json_array_get(ci, 1)));
+	else
+		strcpy(c->text, "-");
+	return c->text;
+}
+
+/* Appends; false where it does not fit, and then nothing is. */
+static bool append(struct show_cell *c, size_t *len, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static bool append(struct show_cell *c, size_t *len, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(c->text + *len, sizeof(c->text) - *len, fmt, ap);
+	va_end(ap);
+	if (n < 0 || (size_t)n >= sizeof(c->text) - *len) {
+		c->text[*len] = '\0';
+		return false;
+	}
+	*len += (size_t)n;
+	return true;
+}
+
+const char *show_partners(struct show_cell *c, const json_t *job)
+{
+	const json_t *costs = json_object_get(job, "attribution"),
+		     *ids = json_object_get(job, "partners"), *v;
+	size_t i, len = 0;
+
+	strcpy(c->text, "-");
+	json_array_foreach(costs, i, v)
+	{
+		if (!append(c, &len, "%s%" JSON_INTEGER_FORMAT ":%.2f", i ? "," : "",
+			    show_whole(v, "job"), show_real(v, "degradation")))
+			break;
+	}
+	if (len)
+		return c->text;
+	json_array_foreach(ids, i, v)
+	{
+		if (!append(c, &len, "%s%" JSON_INTEGER_FORMAT, i ? "," : "",
+			    json_integer_value(v)))
+			break;
+	}
+	return c->text;
+}
