@@ -19,8 +19,9 @@
 
 #define STACK_SIZE (64 * 1024)
 
-/* After a passed deadline poppad may still be about to stop one more process when it wakes: look
- * again, ever more rarely, for as long as anything stays armed. */
+/* After a passed deadline poppad may still be about to stop one more process when it wakes, and a
+ * resume may fail for want of memory: look again, ever more rarely, for as long as anything stays
+ * armed. */
 #define FIRST_AGAIN_MS 10
 #define LAST_AGAIN_MS 1000
 
@@ -36,7 +37,9 @@ static void be_first_in_line(void)
 	}
 	if (sched_setscheduler(0, SCHED_FIFO, &p))
 		plog_warn("no real-time priority: %s", strerror(errno));
-	if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+	/* All of it, at once: where poppad's memory is used up there may be none for a page more.
+	 */
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
 		plog_warn("cannot lock memory: %s", strerror(errno));
 }
 
@@ -48,15 +51,41 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + t.tv_nsec;
 }
 
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+static int release(struct held_file *h, bool sure, int *again)
+{
+	int held;
+
+	pthread_mutex_lock(&one_at_a_time);
+	held = held_release(h, sure, again);
+	pthread_mutex_unlock(&one_at_a_time);
+	return held;
+}
+
+/* Returns how many things are to be looked at again. poppad sees `passed` before it stops anything
+ * more. */
 static int deadline_passed(struct held_file *h)
 {
-	int held = held_release(h, false, NULL);
+	int again;
 
-	if (held) {
+	h->passed++;
+	if (release(h, false, &again)) {
 		h->fired_ns = now_ns();
 		h->fired++;
 	}
-	return held;
+	return again;
+}
+
+/* For good: what cannot be resumed now is tried until it can, or is gone. */
+static void release_all(struct held_file *h)
+{
+	int again, ms = FIRST_AGAIN_MS;
+
+	while (release(h, true, &again), again) {
+		poll(NULL, 0, ms);
+		ms = ms * 2 > LAST_AGAIN_MS ? LAST_AGAIN_MS : ms * 2;
+	}
 }
 
 /* The quick way to learn of poppad's death; the descriptor of the process is the sure one. */
@@ -65,7 +94,7 @@ static void *wait_death(void *arg)
 	struct held_file *h = arg;
 
 	held_wait_death(h);
-	held_release(h, false, NULL);
+	release_all(h);
 	return NULL;
 }
 
@@ -111,7 +140,7 @@ int main(int argc, char **argv)
 	}
 	be_first_in_line();
 	start_waiting(h);
-	held_release(h, false, NULL); /* faults the pages in; nothing is armed yet */
+	release(h, false, NULL); /* faults the pages in; nothing is armed yet */
 	h->guard_pid = getpid();
 	for (;;) {
 		int n = poll(p, 2, again_ms);
@@ -131,6 +160,6 @@ int main(int argc, char **argv)
 								  : again_ms * 2;
 		}
 	}
-	held_release(h, true, NULL);
+	release_all(h);
 	return 0;
 }

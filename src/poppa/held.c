@@ -15,7 +15,7 @@
 #include "poppa/proc.h"
 
 static const char held_magic[8] = "poppheld";
-#define HELD_VERSION 2
+#define HELD_VERSION 3
 
 struct held_file *held_create(const char *path, int *fd, struct errmsg *err)
 {
@@ -125,6 +125,7 @@ int held_take(
 
 		if (s->kind)
 			continue;
+		s->turn++;
 		s->pid = pid;
 		s->starttime = starttime;
 		strcpy(s->path, path ? path : "");
@@ -192,36 +193,62 @@ bool held_frozen(enum held_kind kind, const char *dir)
 
 static int resume(const struct held_slot *s)
 {
-	int fd, rc;
+	int fd, rc, foreign;
 
 	if (s->kind != HELD_PROCESS)
 		return held_thaw(s->kind, s->path);
 	fd = proc_pidfd(s->pid, s->starttime);
 	if (fd < 0)
 		return -1;
+	foreign = proc_pending_stop(s->pid);
 	rc = proc_signal(fd, SIGCONT);
+	if (!rc && foreign)
+		rc = proc_signal(fd, foreign);
 	close(fd);
 	return rc;
 }
 
-int held_release(struct held_file *h, bool clear, int *failed)
+#define UNSTEADY UINT32_MAX
+
+/* The state of a slot, with a copy of what is in it; its owner may take it back and arm it for
+ * something else while we look. */
+static uint32_t look_at(const struct held_slot *s, struct held_slot *copy)
+{
+	uint32_t state = atomic_load(&s->armed), turn = atomic_load(&s->turn);
+
+	if (state == HELD_FREE)
+		return state;
+	copy->kind = s->kind;
+	copy->pid = s->pid;
+	copy->starttime = s->starttime;
+	memcpy(copy->path, s->path, sizeof(copy->path));
+	copy->path[sizeof(copy->path) - 1] = '\0';
+	return atomic_load(&s->armed) == state && atomic_load(&s->turn) == turn ? state : UNSTEADY;
+}
+
+int held_release(struct held_file *h, bool sure, int *again)
 {
 	uint32_t high = h->high < HELD_SLOTS ? h->high : HELD_SLOTS;
-	int count = 0;
+	int count = 0, stay = 0;
 
-	if (failed)
-		*failed = 0;
 	for (uint32_t i = 0; i < high; i++) {
-		struct held_slot *s = &h->slot[i];
+		struct held_slot *s = &h->slot[i], copy;
+		uint32_t state = look_at(s, &copy);
 
-		if (!atomic_load(&s->armed))
+		if (state == HELD_FREE)
 			continue;
 		count++;
-		if (resume(s) && errno != ESRCH && errno != ENOENT && errno != ENODEV && failed)
-			(*failed)++;
-		if (clear)
-			held_disarm(h, (int)i);
+		if (state == UNSTEADY)
+			stay++; /* who changes it is awake, or dies and leaves it as it is */
+		else if (resume(&copy) && errno != ESRCH && errno != ENOENT && errno != ENODEV)
+			stay++;
+		else if (state == HELD_STOPPING && !sure)
+			stay++;
+		else
+			atomic_compare_exchange_strong(&s->armed, &state, HELD_FREE);
 	}
+	if (again)
+		*again = stay;
 	return count;
 }
 

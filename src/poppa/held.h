@@ -18,15 +18,21 @@
 enum held_kind { HELD_PROCESS = 1, HELD_FREEZER_V1, HELD_FREEZER_V2 };
 
 /*
- * One thing that can be stopped. Everything but `armed` is written before the slot is first armed
- * and stays until it is freed. `armed` is set before the stop call and cleared after the resume
- * call, so at any moment of a crash it covers what may be stopped.
+ * What a slot's `armed` says. It is set before the stop call and cleared after the resume call, so
+ * at any moment of a crash it covers what may be stopped. The guard clears what it has resumed of
+ * HELD_STOPPED for good: a resume too many would wake what somebody else has stopped since. Of
+ * HELD_STOPPING, of which there is one at most, it cannot know whether the stop is yet to come.
+ */
+enum held_state { HELD_FREE, HELD_STOPPING, HELD_STOPPED };
+
+/*
+ * One thing that can be stopped. Everything but `armed` is written while that is HELD_FREE.
  */
 struct held_slot {
-	_Atomic uint32_t armed;
-	uint32_t kind; /* enum held_kind; 0 = free */
+	_Atomic uint32_t armed; /* enum held_state */
+	uint32_t kind;          /* enum held_kind; 0 = free */
 	int32_t pid;
-	uint32_t unused;
+	_Atomic uint32_t turn; /* grows each time it is taken for something else */
 	uint64_t starttime;
 	char path[HELD_PATH]; /* cgroup directory of a freezer */
 };
@@ -36,6 +42,8 @@ struct held_file {
 	uint32_t version;
 	char boot_id[44];          /* slots of an earlier boot name nothing that exists */
 	_Atomic uint32_t high;     /* slots in use are below this one */
+	_Atomic uint32_t passed;   /* deadlines that the guard saw pass, before it looked around */
+	uint32_t opened;           /* `passed` at held_open(); poppad's own */
 	_Atomic uint32_t fired;    /* times the guard resumed because of a passed deadline */
 	_Atomic int32_t guard_pid; /* set by the guard when it is on watch */
 	_Atomic uint64_t fired_ns; /* CLOCK_MONOTONIC of the last time */
@@ -71,19 +79,50 @@ int held_take(
 	struct held_file *h, enum held_kind kind, pid_t pid, uint64_t starttime, const char *path);
 void held_free(struct held_file *h, int slot);
 
-static inline void held_arm(struct held_file *h, int slot)
+/* Before the first stop of a shutter, and before its deadline is set. */
+static inline void held_open(struct held_file *h)
 {
-	atomic_store_explicit(&h->slot[slot].armed, 1, memory_order_seq_cst);
+	h->opened = atomic_load(&h->passed);
 }
 
 static inline void held_disarm(struct held_file *h, int slot)
 {
-	atomic_store_explicit(&h->slot[slot].armed, 0, memory_order_seq_cst);
+	atomic_store(&h->slot[slot].armed, HELD_FREE);
 }
 
-/* Resumes everything that is armed and, when clear is set, disarms it. Returns how many slots were
- * armed; *failed, where given, counts those that still exist and could not be resumed. */
-int held_release(struct held_file *h, bool clear, int *failed);
+/*
+ * Before the stop call. False where the deadline has passed since held_open(): nothing may be
+ * stopped then, as the guard will not look again. Either this sees that it has passed, or the guard
+ * sees the slot armed: each writes before it looks.
+ */
+static inline bool held_arm(struct held_file *h, int slot)
+{
+	atomic_store(&h->slot[slot].armed, HELD_STOPPING);
+	if (atomic_load(&h->passed) == h->opened)
+		return true;
+	held_disarm(h, slot);
+	return false;
+}
+
+/* After the stop call. */
+static inline void held_stopped(struct held_file *h, int slot)
+{
+	atomic_store(&h->slot[slot].armed, HELD_STOPPED);
+}
+
+/* Whether it is ours to resume: not if the guard came first. */
+static inline bool held_ours(const struct held_file *h, int slot)
+{
+	return atomic_load(&h->slot[slot].armed) != HELD_FREE;
+}
+
+/*
+ * Resumes everything that is armed and disarms it; with sure unset, as long as the stopping thread
+ * lives, HELD_STOPPING stays. A stop signal that somebody else sent to a held process is given
+ * back. Returns how many slots were armed; *again, where given, counts those that are to be looked
+ * at again: what stayed armed, be it that it could not be resumed. One thread at a time.
+ */
+int held_release(struct held_file *h, bool sure, int *again);
 
 /*
  * Resumes what an earlier run left stopped, from its file. Returns the number of things resumed (0:

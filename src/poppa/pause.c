@@ -15,7 +15,7 @@ struct pause_unit *pause_new(const struct pause_ops *ops, struct held_file *h, e
 
 	if (!u)
 		return NULL;
-	*u = (struct pause_unit){.ops = ops, .held = h, .kind = kind, .fd = {-1, -1}};
+	*u = (struct pause_unit){.ops = ops, .held = h, .kind = kind, .fd = {-1, -1, -1}};
 	u->slot = held_take(h, kind, pid, starttime, dir);
 	if (u->slot < 0) {
 		int saved = errno;
@@ -31,7 +31,7 @@ void pause_close(struct pause_unit *u)
 {
 	if (!u)
 		return;
-	for (int i = 0; i < 2; i++)
+	for (size_t i = 0; i < sizeof(u->fd) / sizeof(u->fd[0]); i++)
 		if (u->fd[i] >= 0)
 			close(u->fd[i]);
 	held_free(u->held, u->slot);
@@ -40,7 +40,10 @@ void pause_close(struct pause_unit *u)
 
 int pause_stop(struct pause_unit *u)
 {
-	return u->ops->stop(u);
+	if (u->ops->stop(u))
+		return -1;
+	held_stopped(u->held, u->slot);
+	return 0;
 }
 
 int pause_settled(struct pause_unit *u)
@@ -55,8 +58,11 @@ bool pause_stopped(const struct pause_unit *u)
 
 bool pause_resume(struct pause_unit *u, bool look)
 {
-	bool foreign = u->ops->resume(u, look);
+	bool foreign;
 
+	if (!held_ours(u->held, u->slot))
+		return false;
+	foreign = u->ops->resume(u, look);
 	held_disarm(u->held, u->slot);
 	return foreign;
 }

@@ -23,7 +23,7 @@ void pause_close(struct pause_unit *u); /* NULL is allowed */
 /*
  * The calls below allocate nothing and take no lock. pause_stop() arms the slot first. It returns
  * 0, or -1 with errno: ESRCH the task or cgroup is gone, EBUSY somebody else holds the cgroup
- * frozen; nothing is stopped or armed then.
+ * frozen, ETIME the deadline has passed (held_open()); nothing is stopped or armed then.
  */
 int pause_stop(struct pause_unit *u);
 
@@ -35,9 +35,9 @@ int pause_settled(struct pause_unit *u);
 bool pause_stopped(const struct pause_unit *u);
 
 /*
- * Resumes and disarms. A stop signal that somebody else sent in the meantime (a suspended job, a
- * user's Ctrl-Z) is given back after the resume; with look, which costs a read of /proc, it is
- * looked for. Returns whether there was one.
+ * Resumes and disarms, unless the guard has done so already. A stop signal that somebody else sent
+ * in the meantime (a suspended job, a user's Ctrl-Z) is given back after the resume; with look,
+ * which costs a read of /proc, it is looked for. Returns whether there was one.
  */
 bool pause_resume(struct pause_unit *u, bool look);
 

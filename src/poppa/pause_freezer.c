@@ -54,7 +54,10 @@ static int stop(struct pause_unit *u)
 		errno = EBUSY;
 		return -1;
 	}
-	held_arm(u->held, u->slot);
+	if (!held_arm(u->held, u->slot)) {
+		errno = ETIME;
+		return -1;
+	}
 	if (!command(u, w->freeze))
 		return 0;
 	held_disarm(u->held, u->slot);

@@ -17,7 +17,8 @@ struct pause_unit {
 	struct held_file *held;
 	int slot;
 	enum held_kind kind;
-	int fd[2]; /* process: pidfd, /proc/PID/status; cgroup: switch, state */
+	pid_t pid; /* of a process */
+	int fd[3]; /* process: pidfd, /proc/PID/status, /proc/PID/task; cgroup: switch, state */
 };
 
 /* A unit with its slot taken and no descriptors, or NULL with errno. */

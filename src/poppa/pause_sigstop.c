@@ -6,19 +6,78 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "poppa/pause_ops.h"
 #include "poppa/proc.h"
 
 #define STATUS_SIZE 4096
+#define DIRENTS 4096
+
+struct dirent64_head {
+	uint64_t ino;
+	int64_t off;
+	unsigned short size;
+	unsigned char type;
+	char name[];
+};
+
+/*
+ * A signal for the process may go to a thread that waits for a processor while another one runs on,
+ * for milliseconds where they share a core. So each thread gets one of its own: the first that
+ * takes it stops all, and SIGCONT takes back the others. A thread has no descriptor before Linux
+ * 6.9, but its number was just read from the directory of this very process, and numbers are used
+ * again only after all the others.
+ */
+static int sigstop_threads(const struct pause_unit *u)
+{
+	_Alignas(8) char buf[DIRENTS];
+	int sent = 0;
+	long n;
+
+	if (lseek(u->fd[2], 0, SEEK_SET) < 0)
+		return -1;
+	while ((n = syscall(SYS_getdents64, u->fd[2], buf, sizeof(buf))) > 0) {
+		for (long at = 0; at < n;) {
+			const struct dirent64_head *e = (const void *)(buf + at);
+			pid_t tid = atoi(e->name);
+
+			at += e->size;
+			if (tid > 0 && !syscall(SYS_tgkill, u->pid, tid, SIGSTOP))
+				sent++;
+		}
+	}
+	if (sent)
+		return 0;
+	errno = ESRCH;
+	return -1;
+}
+
+static int sigstop(const struct pause_unit *u)
+{
+	struct stat st;
+
+	/* Its links are "." and ".." and one for each thread. */
+	if (fstat(u->fd[2], &st))
+		return -1;
+	return st.st_nlink > 3 ? sigstop_threads(u) : proc_signal(u->fd[0], SIGSTOP);
+}
 
 static int stop(struct pause_unit *u)
 {
-	held_arm(u->held, u->slot);
-	if (!proc_signal(u->fd[0], SIGSTOP))
+	int saved;
+
+	if (!held_arm(u->held, u->slot)) {
+		errno = ETIME;
+		return -1;
+	}
+	if (!sigstop(u))
 		return 0;
+	saved = errno == ENOENT ? ESRCH : errno;
 	held_disarm(u->held, u->slot);
+	errno = saved;
 	return -1;
 }
 
@@ -50,27 +109,12 @@ static bool stopped(const struct pause_unit *u)
 	return state == 'T' || state == 't';
 }
 
-/*
- * A process takes our SIGSTOP off its pending signals when it stops, so a stop signal that is
- * pending now came from somebody else while we held it; SIGCONT would wipe it out. While it has not
- * stopped yet, what is pending is ours.
- */
+/* While it has not stopped yet, what is pending is ours. */
 static int foreign_stop(const struct pause_unit *u)
 {
-	static const int stops[] = {SIGSTOP, SIGTSTP};
-	char text[STATUS_SIZE], *line;
-	unsigned long long pending;
+	char text[STATUS_SIZE];
 
-	if (read_status(u, text, sizeof(text)) != 'T')
-		return 0;
-	line = strstr(text, "\nShdPnd:");
-	if (!line)
-		return 0;
-	pending = strtoull(line + 8, NULL, 16);
-	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
-		if (pending & (1ULL << (stops[i] - 1)))
-			return stops[i];
-	return 0;
+	return read_status(u, text, sizeof(text)) ? proc_pending_stop_parse(text) : 0;
 }
 
 static bool resume(struct pause_unit *u, bool look)
@@ -93,11 +137,15 @@ struct pause_unit *pause_open_process(struct held_file *h, pid_t pid, uint64_t s
 
 	if (!u)
 		return NULL;
+	u->pid = pid;
 	u->fd[0] = proc_pidfd(pid, starttime);
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	if (u->fd[0] >= 0)
 		u->fd[1] = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	if (u->fd[1] >= 0)
+		u->fd[2] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (u->fd[2] >= 0)
 		return u;
 	saved = errno == ENOENT ? ESRCH : errno;
 	pause_close(u);

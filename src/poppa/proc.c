@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,29 @@ int proc_pidfd(pid_t pid, uint64_t starttime)
 int proc_signal(int pidfd, int sig)
 {
 	return syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
+}
+
+int proc_pending_stop_parse(const char *status)
+{
+	static const int stops[] = {SIGSTOP, SIGTSTP};
+	const char *state = strstr(status, "\nState:\t"), *line = strstr(status, "\nShdPnd:");
+	unsigned long long pending;
+
+	if (!state || state[8] != 'T' || !line)
+		return 0;
+	pending = strtoull(line + 8, NULL, 16);
+	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
+		if (pending & (1ULL << (stops[i] - 1)))
+			return stops[i];
+	return 0;
+}
+
+int proc_pending_stop(pid_t pid)
+{
+	char path[64], text[4096];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	return read_small(path, text, sizeof(text)) < 0 ? 0 : proc_pending_stop_parse(text);
 }
 
 char *proc_boot_id(char *buf, size_t size)

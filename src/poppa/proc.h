@@ -31,6 +31,16 @@ int proc_pidfd(pid_t pid, uint64_t starttime);
 /* Sends a signal through a descriptor of proc_pidfd(). 0, or -1 with errno. */
 int proc_signal(int pidfd, int sig);
 
+/*
+ * A stop signal that waits for a process in state T, or 0. A process takes the signal that stopped
+ * it off its pending ones, so this one came later, from somebody else than who stopped it, and a
+ * SIGCONT would wipe it out.
+ */
+int proc_pending_stop(pid_t pid);
+
+/* The same from the text of /proc/PID/status. */
+int proc_pending_stop_parse(const char *status);
+
 /* Text that is another one after each boot; returns buf. */
 char *proc_boot_id(char *buf, size_t size);
 

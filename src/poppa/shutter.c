@@ -337,6 +337,7 @@ static bool shutter_core(struct shutter *s, struct shutter_plan *p)
 		p->outcome = SHUTTER_NO_GUARD;
 		return false;
 	}
+	held_open(s->held);
 	start = shutter_now();
 	if (guard_deadline(s->guard, start + shutter_deadline_ns(p->shutter_ns))) {
 		p->outcome = SHUTTER_NO_GUARD;

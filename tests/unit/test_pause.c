@@ -8,10 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -176,6 +179,238 @@ static void released_from_the_list(void **state)
 	pause_close(u);
 }
 
+/* After a crash the number may be another process's, which somebody else has stopped. */
+static void a_used_number_is_left_alone(void **state)
+{
+	int slot = held_take(held, HELD_PROCESS, child, child_stat.starttime + 1, NULL);
+	struct errmsg err;
+
+	(void)state;
+	assert_true(slot >= 0);
+	kill(child, SIGSTOP);
+	assert_true(becomes(child, true));
+	assert_true(held_arm(held, slot));
+	held_stopped(held, slot);
+	assert_int_equal(held_repair(held_path, &err), 1);
+	usleep(20000);
+	assert_int_equal(state_of(child), 'T');
+	held_free(held, slot);
+	kill(child, SIGCONT);
+	assert_true(becomes(child, false));
+}
+
+/* A hanging daemon, a guard that resumes, and then a user who stops the task: nobody wakes it. */
+static void what_was_released_is_not_ours(void **state)
+{
+	struct pause_unit *u = pause_open_process(held, child, child_stat.starttime);
+	int again = 1;
+
+	(void)state;
+	assert_non_null(u);
+	assert_int_equal(pause_stop(u), 0);
+	assert_true(becomes(child, true));
+	assert_int_equal(held_release(held, false, &again), 1);
+	assert_int_equal(again, 0);
+	assert_true(becomes(child, false));
+	kill(child, SIGSTOP);
+	assert_true(becomes(child, true));
+	assert_int_equal(held_release(held, false, &again), 0);
+	assert_false(pause_resume(u, true));
+	usleep(20000);
+	assert_int_equal(state_of(child), 'T');
+	kill(child, SIGCONT);
+	assert_true(becomes(child, false));
+	pause_close(u);
+}
+
+/* The daemon hangs just before or after its stop call: the guard cannot know and keeps looking. */
+static void about_to_be_stopped(void **state)
+{
+	int slot = held_take(held, HELD_PROCESS, child, child_stat.starttime, NULL), again = 0;
+
+	(void)state;
+	assert_true(held_arm(held, slot));
+	assert_int_equal(held_release(held, false, &again), 1);
+	assert_int_equal(again, 1);
+	kill(child, SIGSTOP); /* ours, late */
+	assert_true(becomes(child, true));
+	assert_int_equal(held_release(held, false, &again), 1);
+	assert_int_equal(again, 1);
+	assert_true(becomes(child, false));
+	/* Once the daemon is dead nothing more can come. */
+	assert_int_equal(held_release(held, true, &again), 1);
+	assert_int_equal(again, 0);
+	assert_int_equal(held_release(held, true, &again), 0);
+	held_free(held, slot);
+}
+
+static void nothing_is_stopped_after_the_deadline(void **state)
+{
+	struct pause_unit *u = pause_open_process(held, child, child_stat.starttime);
+
+	(void)state;
+	assert_non_null(u);
+	held_open(held);
+	held->passed++; /* as the guard does */
+	assert_int_equal(pause_stop(u), -1);
+	assert_int_equal(errno, ETIME);
+	assert_int_equal(held_release(held, false, NULL), 0);
+	assert_int_not_equal(state_of(child), 'T');
+	held_open(held);
+	assert_int_equal(pause_stop(u), 0);
+	assert_true(becomes(child, true));
+	pause_resume(u, true);
+	assert_true(becomes(child, false));
+	pause_close(u);
+}
+
+/* As gives_a_foreign_stop_back(), where it is the guard that resumes. */
+static void the_guard_gives_a_foreign_stop_back(void **state)
+{
+	struct pause_unit *u = pause_open_process(held, child, child_stat.starttime);
+
+	(void)state;
+	assert_non_null(u);
+	assert_int_equal(pause_stop(u), 0);
+	assert_true(becomes(child, true));
+	kill(child, SIGSTOP);
+	assert_int_equal(held_release(held, true, NULL), 1);
+	usleep(20000);
+	assert_true(becomes(child, true));
+	kill(child, SIGCONT);
+	assert_true(becomes(child, false));
+	pause_close(u);
+}
+
+/* --- threads --- */
+
+#define THREADS 3
+#define TRIES 25
+
+/* Counts that the threads of a program of three on one processor work on. */
+struct work {
+	_Atomic uint64_t count[THREADS];
+};
+
+static void *spin(void *arg)
+{
+	_Atomic uint64_t *count = arg;
+
+	for (;;)
+		(*count)++;
+	return NULL;
+}
+
+/* The nth of the processors, or the last, and it alone. */
+static void share_cpu(int n)
+{
+	cpu_set_t all, one;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	CPU_ZERO(&one);
+	for (int cpu = 0; cpu < CPU_SETSIZE && n >= 0; cpu++) {
+		if (!CPU_ISSET(cpu, &all))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		n--;
+	}
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+static pid_t spawn_threads(struct work *w)
+{
+	pid_t pid = fork();
+	pthread_t thread;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	share_cpu(0);
+	for (int i = 1; i < THREADS; i++)
+		if (pthread_create(&thread, NULL, spin, &w->count[i]))
+			_exit(1);
+	spin(&w->count[0]);
+	_exit(0);
+}
+
+/* How many threads ran between 0.2 ms and 3.2 ms after they were stopped. */
+static int ran(const struct work *w)
+{
+	uint64_t was[THREADS];
+	int n = 0;
+
+	usleep(200);
+	for (int i = 0; i < THREADS; i++)
+		was[i] = w->count[i];
+	usleep(3000);
+	for (int i = 0; i < THREADS; i++)
+		n += was[i] != w->count[i];
+	return n;
+}
+
+/* A plain SIGSTOP lets threads that share a processor run on until the one that got it has its
+ * turn; beside it, in the same run, is ours. */
+static void stops_all_threads(void **state)
+{
+	struct work *w =
+		mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct sched_param fifo = {.sched_priority = 1}, other = {0};
+	int ours = 0, plain = 0;
+	struct pause_unit *u;
+	cpu_set_t all;
+	struct proc_stat st;
+	pid_t pid;
+
+	(void)state;
+	assert_ptr_not_equal(w, MAP_FAILED);
+	pid = spawn_threads(w);
+	assert_int_equal(proc_stat(pid, &st), 0);
+	for (int i = 0; i < THREADS; i++)
+		while (!w->count[i])
+			usleep(1000);
+	u = pause_open_process(held, pid, st.starttime);
+	assert_non_null(u);
+	sched_getaffinity(0, sizeof(all), &all);
+	share_cpu(1);
+	if (sched_setscheduler(0, SCHED_FIFO, &fifo))
+		print_message("no real-time priority: this test is one of the scheduler, too\n");
+	for (int i = 0; i < TRIES; i++) {
+		assert_int_equal(pause_stop(u), 0);
+		ours += ran(w) > 0;
+		assert_false(pause_resume(u, true));
+		usleep(4300);
+		kill(pid, SIGSTOP);
+		plain += ran(w) > 0;
+		kill(pid, SIGCONT);
+		usleep(4300);
+	}
+	sched_setscheduler(0, SCHED_OTHER, &other);
+	sched_setaffinity(0, sizeof(all), &all);
+	print_message("threads ran on in %d of %d stops, with a plain SIGSTOP in %d\n", ours, TRIES,
+		plain);
+	assert_true(ours * 2 < TRIES);
+	assert_true(ours <= plain);
+	/* None of the signals to single threads is left to stop it again. */
+	for (int i = 0; i < THREADS; i++) {
+		uint64_t was = w->count[i];
+
+		for (int ms = 0; ms < 5000 && was == w->count[i]; ms++)
+			usleep(1000);
+		assert_true(was != w->count[i]);
+	}
+	/* A stop of somebody else's in the meantime is still told from our own. */
+	assert_int_equal(pause_stop(u), 0);
+	assert_true(becomes(pid, true));
+	kill(pid, SIGSTOP);
+	assert_true(pause_resume(u, true));
+	assert_true(becomes(pid, true));
+	pause_close(u);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	munmap(w, sizeof(*w));
+}
+
 static void bad_lists(void **state)
 {
 	char path[128], junk[100] = "junk";
@@ -294,6 +529,12 @@ int main(void)
 		cmocka_unit_test(another_process_of_that_pid),
 		cmocka_unit_test(gone),
 		cmocka_unit_test(released_from_the_list),
+		cmocka_unit_test(a_used_number_is_left_alone),
+		cmocka_unit_test(what_was_released_is_not_ours),
+		cmocka_unit_test(about_to_be_stopped),
+		cmocka_unit_test(nothing_is_stopped_after_the_deadline),
+		cmocka_unit_test(the_guard_gives_a_foreign_stop_back),
+		cmocka_unit_test(stops_all_threads),
 		cmocka_unit_test(bad_lists),
 		cmocka_unit_test(slots_run_out),
 		cmocka_unit_test(freezer_v1),
