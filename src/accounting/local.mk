@@ -6,6 +6,7 @@ libledger_la_SOURCES = \
 	src/accounting/fields.c src/accounting/fields.h \
 	src/accounting/ledger.c src/accounting/ledger.h \
 	src/accounting/price.c src/accounting/price.h \
+	src/accounting/price_rules.c src/accounting/price_rules.h \
 	src/accounting/record.c src/accounting/record.h \
 	src/accounting/service.c src/accounting/service.h \
 	src/accounting/settle.c src/accounting/settle.h \

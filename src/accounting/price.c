@@ -1,41 +1,201 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Computes charges. */
+/* Reads price policies and computes charges. */
 #include "accounting/price.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 #include <strings.h>
 
-static const char *const names[] = {"thesis", "solo", "none"};
+#include "common/units.h"
 
-int price_policy_parse(const char *name, enum price_policy *policy, struct errmsg *err)
+#define MAX_FACTOR 10
+#define MAX_FLOOR INT64_C(1000000000000)
+
+static const char *const names[] = {"thesis", "solo", "linear", "tiers", "none"};
+
+static int parse_linear(const char *value, struct price_policy *p, struct errmsg *err)
 {
-	for (int i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++)
-		if (!strcasecmp(name, names[i])) {
-			*policy = i;
+	struct errmsg why;
+
+	if (!value || units_parse_double(value, 0, MAX_FACTOR, &p->factor, &why))
+		return errmsg_set(
+			err, "linear needs a factor from 0 to %d: linear:1.5", MAX_FACTOR);
+	return 0;
+}
+
+/* "D=DISCOUNT:D=DISCOUNT..." */
+static int parse_tiers(char *value, struct price_policy *p, struct errmsg *err)
+{
+	char *save = NULL, *item = value ? strtok_r(value, ":", &save) : NULL;
+	struct errmsg why;
+
+	p->tiers = 0;
+	for (; item; item = strtok_r(NULL, ":", &save)) {
+		struct price_tier *t = &p->tier[p->tiers];
+		char *discount = strchr(item, '=');
+
+		if (p->tiers == PRICE_MAX_TIERS)
+			return errmsg_set(err, "tiers: at most %d are possible", PRICE_MAX_TIERS);
+		if (discount)
+			*discount++ = '\0';
+		if (!discount || units_parse_double(item, 0, 1, &t->from, &why) ||
+			units_parse_double(discount, 0, 1, &t->discount, &why))
+			return errmsg_set(err,
+				"tiers: \"%s\" is no pair of a degradation and a discount from 0 "
+				"to "
+				"1: tiers:0.05=0.1:0.2=0.35",
+				item);
+		if (p->tiers && (t->from <= t[-1].from || t->discount < t[-1].discount))
+			return errmsg_set(err, "tiers: %s=%s must be above the tier before it",
+				item, discount);
+		p->tiers++;
+	}
+	if (!p->tiers)
+		return errmsg_set(err, "tiers needs at least one: tiers:0.05=0.1:0.2=0.35");
+	return 0;
+}
+
+static int parse_kind(char *text, struct price_policy *p, struct errmsg *err)
+{
+	char *value = strchr(text, ':');
+	int kind = 0;
+
+	if (value)
+		*value++ = '\0';
+	while (kind <= PRICE_NONE && strcasecmp(text, names[kind]))
+		kind++;
+	if (kind > PRICE_NONE)
+		return errmsg_set(err,
+			"price policy \"%s\" is unknown: choose one of thesis, solo, "
+			"linear:FACTOR, "
+			"tiers:D=DISCOUNT:..., none",
+			text);
+	p->kind = kind;
+	if (kind == PRICE_LINEAR)
+		return parse_linear(value, p, err);
+	if (kind == PRICE_TIERS)
+		return parse_tiers(value, p, err);
+	return value ? errmsg_set(err, "%s takes no value", names[kind]) : 0;
+}
+
+static int parse_limit(char *text, struct price_policy *p, struct errmsg *err)
+{
+	char *value = strchr(text, '=');
+	struct errmsg why;
+	int64_t floor;
+
+	if (value)
+		*value++ = '\0';
+	if (!strcasecmp(text, "cap")) {
+		if (value && !units_parse_double(value, 0, 1, &p->cap, &why))
 			return 0;
-		}
-	return errmsg_set(
-		err, "price policy \"%s\" is unknown: choose one of thesis, solo, none", name);
+		return errmsg_set(err, "cap needs a fraction from 0 to 1: cap=0.5");
+	}
+	if (!strcasecmp(text, "floor")) {
+		if (!value || units_parse_int(value, 0, MAX_FLOOR, &floor, &why))
+			return errmsg_set(err, "floor needs an amount of billing: floor=100");
+		p->floor = (uint64_t)floor;
+		return 0;
+	}
+	if (!strcasecmp(text, "estimate") && value &&
+		(!strcasecmp(value, "point") || !strcasecmp(value, "upper"))) {
+		p->upper = !strcasecmp(value, "upper");
+		return 0;
+	}
+	return errmsg_set(err,
+		"\"%s\" is unknown: a price policy goes on with /cap=FRACTION, /floor=AMOUNT or "
+		"/estimate=point|upper",
+		text);
 }
 
-const char *price_policy_name(enum price_policy policy)
+int price_policy_parse(const char *text, struct price_policy *policy, struct errmsg *err)
 {
-	return names[policy];
+	struct price_policy next = {.cap = 1};
+	char copy[PRICE_MAX_TEXT], *save = NULL, *part;
+
+	if (strlen(text) >= sizeof(copy))
+		return errmsg_set(
+			err, "a price policy has at most %zu characters", sizeof(copy) - 1);
+	strcpy(copy, text);
+	part = strtok_r(copy, "/", &save);
+	if (parse_kind(part ? part : copy, &next, err))
+		return -1;
+	while ((part = strtok_r(NULL, "/", &save)))
+		if (parse_limit(part, &next, err))
+			return -1;
+	*policy = next;
+	return 0;
 }
 
-uint64_t price_charge(enum price_policy policy, uint64_t raw, double degradation, double stopped)
+static void __attribute__((format(printf, 2, 3))) add(char *buf, const char *fmt, ...)
 {
-	double rate, charge;
+	size_t used = strlen(buf);
+	va_list ap;
 
-	if (policy == PRICE_NONE || isnan(degradation))
+	va_start(ap, fmt);
+	vsnprintf(buf + used, PRICE_MAX_TEXT - used, fmt, ap);
+	va_end(ap);
+}
+
+char *price_policy_format(const struct price_policy *policy, char *buf)
+{
+	buf[0] = '\0';
+	add(buf, "%s", names[policy->kind]);
+	if (policy->kind == PRICE_LINEAR)
+		add(buf, ":%.6g", policy->factor);
+	for (int i = 0; policy->kind == PRICE_TIERS && i < policy->tiers; i++)
+		add(buf, ":%.6g=%.6g", policy->tier[i].from, policy->tier[i].discount);
+	if (policy->cap < 1)
+		add(buf, "/cap=%.6g", policy->cap);
+	if (policy->floor)
+		add(buf, "/floor=%llu", (unsigned long long)policy->floor);
+	if (policy->upper)
+		add(buf, "/estimate=upper");
+	return buf;
+}
+
+static double unit(double v)
+{
+	return fmin(fmax(v, 0), 1);
+}
+
+/* What is left of the price at degradation d. */
+static double rate_of(const struct price_policy *p, double d)
+{
+	double rate = 1;
+
+	switch (p->kind) {
+	case PRICE_THESIS:
+		rate = (1 - d) * (1 - d);
+		break;
+	case PRICE_SOLO:
+		rate = 1 - d;
+		break;
+	case PRICE_LINEAR:
+		rate = unit(1 - p->factor * d);
+		break;
+	case PRICE_TIERS:
+		for (int i = 0; i < p->tiers && d >= p->tier[i].from; i++)
+			rate = 1 - p->tier[i].discount;
+		break;
+	case PRICE_NONE:
+		break;
+	}
+	return fmax(rate, 1 - p->cap);
+}
+
+uint64_t price_charge(const struct price_policy *policy, uint64_t raw, double degradation,
+	double hi, double stopped)
+{
+	double d = unit(policy->upper ? fmax(hi, degradation) : degradation);
+	double full, charge;
+
+	if (isnan(degradation))
 		return raw;
-	rate = 1 - fmin(fmax(degradation, 0), 1);
-	if (policy == PRICE_THESIS)
-		rate *= rate;
 	/* fmax() also turns an unknown stopped time into none. */
-	rate *= 1 - fmin(fmax(stopped, 0), 1);
-	if (rate >= 1)
-		return raw;
-	charge = floor((double)raw * rate + 0.5);
+	full = (double)raw * (1 - unit(stopped));
+	charge = floor(fmax(full * rate_of(policy, d), fmin(full, (double)policy->floor)) + 0.5);
 	return charge < (double)raw ? (uint64_t)charge : raw;
 }

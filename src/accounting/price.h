@@ -3,30 +3,61 @@
 #ifndef POPPA_ACCOUNTING_PRICE_H
 #define POPPA_ACCOUNTING_PRICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/errmsg.h"
 
+#define PRICE_MAX_TIERS 8
+/* Longest text of a policy, its end included. */
+#define PRICE_MAX_TEXT 256
+/* Of the formulas below; goes up when one of them changes what a job pays. */
+#define PRICE_VERSION 1
+
 /*
  * raw is what Slurm charges for the time the job took, stopped = Z is the fraction of that time for
- * which POPPA held it stopped, D the degradation over the rest.
+ * which POPPA held it stopped, which nobody pays, and D the degradation over the rest.
  */
-enum price_policy {
+enum price_kind {
 	PRICE_THESIS, /* raw * (1-Z) * (1-D)^2: (1-D) of the solo price (thesis 3.4, equations 3.1
 			 to 3.4) */
 	PRICE_SOLO,   /* raw * (1-Z) * (1-D): the solo price */
-	PRICE_NONE,   /* raw */
+	PRICE_LINEAR, /* raw * (1-Z) * (1 - factor*D) */
+	PRICE_TIERS,  /* raw * (1-Z) * (1 - discount of the highest tier that D reaches) */
+	PRICE_NONE,   /* raw * (1-Z) */
 };
 
-/* The policy called name; 0, or -1 with err that lists the names. */
-int price_policy_parse(const char *name, enum price_policy *policy, struct errmsg *err);
-const char *price_policy_name(enum price_policy policy);
+struct price_tier {
+	double from, discount; /* D from which it holds; fraction of the price */
+};
+
+struct price_policy {
+	enum price_kind kind;
+	double factor;
+	int tiers;
+	struct price_tier tier[PRICE_MAX_TIERS]; /* rising in both */
+	double cap;     /* a degradation takes at most this fraction of raw*(1-Z) off */
+	uint64_t floor; /* nor does it take a charge below this, in the unit of raw */
+	bool upper;     /* D is the end of its 95 % interval that favours the user */
+};
+
+/*
+ * KIND[/cap=FRACTION][/floor=AMOUNT][/estimate=point|upper] with KIND one of thesis, solo,
+ * linear:FACTOR, tiers:D=DISCOUNT[:D=DISCOUNT]... and none. 0, or -1 with err that names the part
+ * and what is allowed, and *policy untouched.
+ */
+int price_policy_parse(const char *text, struct price_policy *policy, struct errmsg *err);
+
+/* The canonical text, which price_policy_parse() reads; returns buf, of PRICE_MAX_TEXT. */
+char *price_policy_format(const struct price_policy *policy, char *buf);
 
 /*
  * The charge, in the unit of raw, rounded to the nearest whole number, halves up. Never more than
- * raw and never below 0: a D below 0 counts as 0 and one above 1 as 1, and so does Z. A D that is
- * not a number means no data: the charge is then raw, whole, whatever Z.
+ * raw and never below 0: a D below 0 counts as 0 and one above 1 as 1, and so does Z. hi is the
+ * upper end of D's interval; where it is not a number, D stands for it. A D that is not a number
+ * means no data: the charge is then raw, whole, whatever Z.
  */
-uint64_t price_charge(enum price_policy policy, uint64_t raw, double degradation, double stopped);
+uint64_t price_charge(const struct price_policy *policy, uint64_t raw, double degradation,
+	double hi, double stopped);
 
 #endif

@@ -192,14 +192,15 @@ static double tidy(double v)
 }
 
 void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,
-	enum price_policy policy, int64_t now_unix, struct settlement *out)
+	const struct price_policy *policy, int64_t now_unix, struct settlement *out)
 {
 	struct sums s = {.only_no_signal = true, .only_unseen = true};
 	double stopped, error;
 
 	memset(out, 0, sizeof(*out));
 	snprintf(out->cluster, sizeof(out->cluster), "%s", job->cluster);
-	snprintf(out->policy, sizeof(out->policy), "%s", price_policy_name(policy));
+	price_policy_format(policy, out->policy);
+	out->version = PRICE_VERSION;
 	out->job_id = job->job_id;
 	out->restart = job->restart;
 	out->uid = job->uid;
@@ -225,13 +226,14 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 	}
 	stopped = s.paused / s.all;
 	out->degradation = s.lost / (s.all - s.paused);
-	out->charged = price_charge(policy, out->raw, out->degradation, stopped);
-	add_text(out, "d=%.4f", tidy(out->degradation));
 	if (s.co > 0 && isfinite(error)) {
 		out->lo = out->degradation - error;
 		out->hi = out->degradation + error;
-		add_text(out, " ci=%.3f..%.3f", tidy(out->lo), tidy(out->hi));
 	}
+	out->charged = price_charge(policy, out->raw, out->degradation, out->hi, stopped);
+	add_text(out, "d=%.4f", tidy(out->degradation));
+	if (isfinite(out->hi))
+		add_text(out, " ci=%.3f..%.3f", tidy(out->lo), tidy(out->hi));
 	add_text(out, " co=%.2f", s.co / s.all);
 	if (s.co > 0)
 		add_text(out, " dco=%.4f", tidy(s.lost / s.co));

@@ -44,7 +44,7 @@ bool settle_complete(const struct settle_job *job, const struct ledger_record *r
  * that does not change, numbers in C's notation.
  */
 void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,
-	enum price_policy policy, int64_t now_unix, struct settlement *out);
+	const struct price_policy *policy, int64_t now_unix, struct settlement *out);
 
 /* What a run tells about two jobs side by side. */
 struct settle_pair {

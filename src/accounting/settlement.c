@@ -6,21 +6,22 @@
 
 json_t *settlement_to_json(const struct settlement *s)
 {
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:s}",
+	return json_pack(
+		"{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:i, s:s}",
 		"cluster", s->cluster, "job", (json_int_t)s->job_id, "restart",
 		(json_int_t)s->restart, "start", (json_int_t)s->start_unix, "end",
 		(json_int_t)s->end_unix, "uid", (json_int_t)s->uid, "settled",
 		(json_int_t)s->settled_unix, "raw", (json_int_t)s->raw, "charged",
 		(json_int_t)s->charged, "degradation", field_real_or_null(s->degradation), "lo",
 		field_real_or_null(s->lo), "hi", field_real_or_null(s->hi), "policy", s->policy,
-		"text", s->text);
+		"version", s->version, "text", s->text);
 }
 
 int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg *err)
 {
 	static const char what[] = "settlement";
 	struct settlement next = {.uid = 0};
-	int64_t job, restart, uid, raw, charged;
+	int64_t job, restart, uid, raw, charged, version = 1;
 
 	if (!json_is_object(json))
 		return errmsg_set(err, "settlement: not a JSON object");
@@ -35,6 +36,9 @@ int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg
 		field_int(what, json, "settled", 1, INT64_MAX, &next.settled_unix, err) ||
 		field_int(what, json, "raw", 0, INT64_MAX, &raw, err) ||
 		field_int(what, json, "charged", 0, INT64_MAX, &charged, err) ||
+		/* Prices of the first releases do not tell it. */
+		(json_object_get(json, "version") &&
+			field_int(what, json, "version", 1, INT32_MAX, &version, err)) ||
 		field_real(what, json, "degradation", &next.degradation, err) ||
 		field_real(what, json, "lo", &next.lo, err) ||
 		field_real(what, json, "hi", &next.hi, err))
@@ -44,6 +48,7 @@ int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg
 	next.job_id = (uint32_t)job;
 	next.restart = (uint32_t)restart;
 	next.uid = (uint32_t)uid;
+	next.version = (int)version;
 	next.raw = (uint64_t)raw;
 	next.charged = (uint64_t)charged;
 	*s = next;

@@ -6,9 +6,10 @@
 #include <stdint.h>
 #include <jansson.h>
 
+#include "accounting/price.h"
 #include "common/errmsg.h"
 
-#define SETTLEMENT_MAX_TEXT 512
+#define SETTLEMENT_MAX_TEXT 768
 
 /* Identity: cluster, job_id, restart, start_unix. Written once, never changed. */
 struct settlement {
@@ -23,7 +24,8 @@ struct settlement {
 	uint64_t charged;     /* billing after the discount, raw without data */
 	double degradation;   /* D over the unpaused time of all nodes; NAN = no data */
 	double lo, hi;        /* 95 % interval of D; NAN = unknown */
-	char policy[64];
+	char policy[PRICE_MAX_TEXT];
+	int version;                    /* PRICE_VERSION of the formulas that made the price */
 	char text[SETTLEMENT_MAX_TEXT]; /* the "poppa" part of the job's SystemComment */
 };
 

@@ -13,7 +13,7 @@
 struct options {
 	bool json, has_raw, has_degradation;
 	double raw, degradation, paused;
-	enum price_policy policy;
+	struct price_policy policy;
 };
 
 static const struct argp_option option_table[] = {
@@ -21,7 +21,9 @@ static const struct argp_option option_table[] = {
 	{"degradation", 'd', "D", 0, "Degradation from 0 to 1, such as 0.2", 0},
 	{"paused-fraction", 'z', "Z", 0, "Share of the run time that the job was held stopped (0)",
 		0},
-	{"policy", 'p', "NAME", 0, "thesis (default), solo or none", 0}, CLI_JSON_OPTION, {0}};
+	{"policy", 'p', "POLICY", 0,
+		"As poppa_price has it: thesis (default), solo, linear:FACTOR, tiers:..., none", 0},
+	CLI_JSON_OPTION, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -55,22 +57,26 @@ int cmd_price(int argc, char **argv)
 	static const struct argp argp = {.options = option_table,
 		.parser = parse_option,
 		.doc = "What a co-located job is charged. Policy thesis charges "
-		       "SU * (1-Z) * (1-D)^2, solo SU * (1-Z) * (1-D), none SU."};
-	struct options o = {.policy = PRICE_THESIS};
+		       "SU * (1-Z) * (1-D)^2, solo SU * (1-Z) * (1-D), linear:K "
+		       "SU * (1-Z) * (1-K*D), none SU * (1-Z)."};
+	struct options o = {.policy = {.kind = PRICE_THESIS, .cap = 1}};
+	char policy[PRICE_MAX_TEXT];
 	double charged, discount;
 
 	cli_parse(&argp, argc, argv, &o);
 	if (!o.has_raw || !o.has_degradation)
 		cli_usage_error("--raw and --degradation are both needed, such as --raw 1000 "
 				"--degradation 0.2");
-	charged = (double)price_charge(
-			  o.policy, (uint64_t)llround(o.raw * MICRO), o.degradation, o.paused) /
+	price_policy_format(&o.policy, policy);
+	o.policy.floor *= (uint64_t)MICRO;
+	charged = (double)price_charge(&o.policy, (uint64_t)llround(o.raw * MICRO), o.degradation,
+			  NAN, o.paused) /
 		  MICRO;
 	discount = o.raw > 0 ? 1 - charged / o.raw : 0;
 	if (o.json)
 		return cli_print_json(json_pack("{s:f, s:f, s:f, s:s}", "raw", o.raw, "charged",
-			charged, "discount", discount, "policy", price_policy_name(o.policy)));
+			charged, "discount", discount, "policy", policy));
 	printf("raw       %.3f SU\ncharged   %.3f SU\ndiscount  %.2f %%\npolicy    %s\n", o.raw,
-		charged, 100 * discount, price_policy_name(o.policy));
+		charged, 100 * discount, policy);
 	return CLI_OK;
 }

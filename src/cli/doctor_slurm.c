@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "accounting/price_rules.h"
 #include "cli/doctor.h"
 #include "common/fsio.h"
 
@@ -153,11 +154,13 @@ static void check_list(
 
 static void check_parameters(struct doctor *d, const char *text)
 {
-	char value[4096], canonical[1024];
+	char value[4096], canonical[SETTINGS_MAX_TEXT];
+	struct price_rules rules;
 	struct errmsg err;
 
 	config_value(text, "PrEpParameters", value, sizeof(value));
-	d->settings_good = settings_parse(value, &d->settings, &err) == 0;
+	d->settings_good = settings_parse(value, &d->settings, &err) == 0 &&
+			   price_rules_parse(&d->settings, &rules, &err) == 0;
 	if (d->settings_good)
 		doctor_say(d, DOCTOR_OK, "PrEpParameters", NULL, "%s",
 			settings_format(&d->settings, canonical, sizeof(canonical)));

@@ -134,6 +134,19 @@ static int set_text(const char *key, const char *value, char *out, size_t size, 
 	return 0;
 }
 
+static int add_price_rule(const char *key, const char *kind, const char *value,
+	struct poppa_settings *s, struct errmsg *err)
+{
+	size_t used = strlen(s->price_rules), room = sizeof(s->price_rules) - used;
+
+	if ((size_t)snprintf(s->price_rules + used, room, "%s%s=%s", used ? "," : "", kind, value) <
+		room)
+		return 0;
+	s->price_rules[used] = '\0';
+	return errmsg_set(err, "%s=%s: the price rules have more than %zu characters in all", key,
+		value, sizeof(s->price_rules) - 1);
+}
+
 static int set_ledger(
 	const char *key, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
@@ -170,6 +183,10 @@ static int one_setting(const char *key, const char *value, int line, void *arg, 
 			&s->settle_timeout_ns, err);
 	if (!strcasecmp(key, "poppa_price"))
 		return set_text(key, value, s->price, sizeof(s->price), err);
+	if (!strcasecmp(key, "poppa_price_partition"))
+		return add_price_rule(key, "partition", value, s, err);
+	if (!strcasecmp(key, "poppa_price_qos"))
+		return add_price_rule(key, "qos", value, s, err);
 	if (!strcasecmp(key, "poppa_ledger"))
 		return set_ledger(key, value, s, err);
 	if (!strcasecmp(key, "poppa_method")) {
@@ -193,7 +210,8 @@ static int one_setting(const char *key, const char *value, int line, void *arg, 
 	return errmsg_set(err,
 		"%s is unknown: the keys are poppa_period, poppa_shutter, poppa_windows, "
 		"poppa_method, poppa_pause, "
-		"poppa_counter, poppa_min_blocks, poppa_price, poppa_ledger, poppa_settle_timeout "
+		"poppa_counter, poppa_min_blocks, poppa_price, poppa_price_partition, "
+		"poppa_price_qos, poppa_ledger, poppa_settle_timeout "
 		"and stripe_lanes",
 		key);
 }
@@ -214,7 +232,11 @@ int settings_parse(const char *prep_parameters, struct poppa_settings *s, struct
 char *settings_format(const struct poppa_settings *s, char *buf, size_t size)
 {
 	char period[32], shutter[32], settle[32], ledger[300] = "";
+	char rules[2 * sizeof(s->price_rules)] = "";
 
+	for (const char *at = s->price_rules; *at; at += strcspn(at, ","), at += *at == ',')
+		snprintf(rules + strlen(rules), sizeof(rules) - strlen(rules), ",poppa_price_%.*s",
+			(int)strcspn(at, ","), at);
 	if (*s->ledger_host)
 		snprintf(ledger, sizeof(ledger),
 			strchr(s->ledger_host, ':') ? "poppa_ledger=[%s]:%d,"
@@ -223,11 +245,11 @@ char *settings_format(const struct poppa_settings *s, char *buf, size_t size)
 	snprintf(buf, size,
 		"poppa_period=%s,poppa_shutter=%s,poppa_windows=%d,poppa_method=%s,poppa_pause=%s,"
 		"poppa_counter=%s,"
-		"poppa_min_blocks=%d,poppa_price=%s,%spoppa_settle_timeout=%s,stripe_lanes=%d",
+		"poppa_min_blocks=%d,poppa_price=%s%s,%spoppa_settle_timeout=%s,stripe_lanes=%d",
 		units_format_duration(s->period_ns, period, sizeof(period)),
 		units_format_duration(s->shutter_ns, shutter, sizeof(shutter)), s->windows,
 		method_names[s->method], pause_names[s->pause], counter_names[s->counter],
-		s->min_blocks, s->price, ledger,
+		s->min_blocks, s->price, rules, ledger,
 		units_format_duration(s->settle_timeout_ns, settle, sizeof(settle)),
 		s->stripe_lanes);
 	return buf;

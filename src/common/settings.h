@@ -27,8 +27,11 @@ struct poppa_settings {
 	enum estimate_method method;  /* poppa_method: robust|thesis */
 	enum pause_method pause;      /* poppa_pause: auto|sigstop|freezer */
 	enum counter_backend counter; /* poppa_counter: auto|perf|papi|heartbeat|uprobe|none */
-	int min_blocks;        /* poppa_min_blocks: fewer usable blocks than this = no data */
-	char price[64];        /* poppa_price: policy name (accounting/price.h) */
+	int min_blocks;  /* poppa_min_blocks: fewer usable blocks than this = no data */
+	char price[256]; /* poppa_price: the general policy (accounting/price.h) */
+	/* poppa_price_partition and poppa_price_qos, each NAME:POLICY and as often as needed:
+	 * "partition=NAME:POLICY,qos=NAME:POLICY" (accounting/price_rules.h). */
+	char price_rules[1024];
 	char ledger_host[256]; /* poppa_ledger=HOST[:PORT]; empty = first SlurmctldHost */
 	int ledger_port;
 	int64_t settle_timeout_ns; /* poppa_settle_timeout: wait for late node records */
@@ -44,7 +47,9 @@ void settings_defaults(struct poppa_settings *s);
  */
 int settings_parse(const char *prep_parameters, struct poppa_settings *s, struct errmsg *err);
 
-/* The canonical text of the settings, in the form settings_parse() reads; returns buf. */
+/* The canonical text of the settings, in the form settings_parse() reads; returns buf, for which
+ * SETTINGS_MAX_TEXT is enough. */
+#define SETTINGS_MAX_TEXT 4096
 char *settings_format(const struct poppa_settings *s, char *buf, size_t size);
 
 const char *pause_method_name(enum pause_method m);

@@ -218,7 +218,7 @@ static void read_cluster(struct poppad *d)
 	struct cluster_conf next;
 	struct poppa_settings settings;
 	struct errmsg err = {""};
-	char text[1024], was[1024];
+	char text[SETTINGS_MAX_TEXT], was[SETTINGS_MAX_TEXT];
 
 	if (registry_cluster(d->paths.cluster, &next, &err)) {
 		if (errno != ENOENT)
@@ -473,7 +473,7 @@ static json_t *set_hold(struct poppad *d, const json_t *request, bool hold)
 
 static json_t *describe(struct poppad *d, uid_t uid)
 {
-	char text[1024];
+	char text[SETTINGS_MAX_TEXT];
 	json_t *s = json_pack("{s:s, s:s, s:s, s:i, s:i, s:b, s:s, s:s?, s:f}", "version",
 		POPPA_VERSION, "node", d->node, "cluster", d->cluster.cluster, "pid", (int)getpid(),
 		"guard_pid", d->guarded ? (int)d->guard.pid : 0, "waiting_for_slurmd",

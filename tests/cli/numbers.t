@@ -14,6 +14,12 @@ runs "price, solo" 0 "$POPPA" price --raw 10 --degradation 0.25 --policy solo --
 is "price, solo: fractions of an SU" "$OUT" '{"raw": 10.0, "charged": 7.5, "discount": 0.25, "policy": "solo"}'
 runs "price, none" 0 "$POPPA" price --raw 10 --degradation 0.25 --policy none --json
 is "price, none: no discount" "$OUT" '{"raw": 10.0, "charged": 10.0, "discount": 0.0, "policy": "none"}'
+runs "price, linear" 0 "$POPPA" price --raw 10 --degradation 0.25 --policy linear:2 --json
+is "price, linear" "$OUT" '{"raw": 10.0, "charged": 5.0, "discount": 0.5, "policy": "linear:2"}'
+runs "price, capped" 0 "$POPPA" price --raw 10 --degradation 0.5 --policy thesis/cap=0.4/floor=7 --json
+is "price, capped: the floor is in SU" "$OUT" '{"raw": 10.0, "charged": 7.0, "discount": 0.3, "policy": "thesis/cap=0.4/floor=7"}'
+runs "price, unknown limit" 2 "$POPPA" price --policy thesis/max=1
+like "price, unknown limit: says what there is" "$ERR" '^poppa price: --policy: "max" is unknown: .*cap=FRACTION'
 runs "price, below zero" 0 "$POPPA" price --raw 10 --degradation=-0.01 --json
 like "price, below zero: never dearer" "$OUT" '"charged": 10.0,'
 runs "price, little" 0 "$POPPA" price --raw 0.01 --degradation 0.5 --json

@@ -237,6 +237,24 @@ is "at the full price, and says why" "$(part "$nodata")" \
 is "which Slurm shows" "$(shown_billing "$nodata")" 1000
 ok "and so does sacct" wait_until 30 in_database "$nodata"
 
+# --- The policy of the partition, of the QOS before it, and a bad one.
+# priced_by ARGUMENT...: the policy of a job that is settled with these settings.
+priced_by() {
+	ctl reconfigure "$@"
+	submit -n1 --colocate --wrap 'sleep 1'
+	wait_end "$job"
+	wait_settled "$job"
+	value "$(part "$job")" policy
+}
+qos=$(sacct_field "$nodata" QOS)
+errors=$(log_lines slurmctld 'price policy "cheap" is unknown')
+is "a partition has a price policy of its own" \
+	"$(priced_by poppa_price_partition=real:linear:2/cap=0.3)" linear:2/cap=0.3
+is "that of the QOS comes before it" "$(priced_by "poppa_price_qos=$qos:solo")" solo
+is "a bad policy leaves the last good one in force" "$(priced_by poppa_price=cheap)" solo
+is "and is logged once" "$(($(log_lines slurmctld 'price policy "cheap" is unknown') - errors))" 1
+ctl reconfigure --reset
+
 # --- slurmctld restarts while a job waits for its records.
 ctl reconfigure poppa_settle_timeout=10m
 submit -n1 --colocate --wrap 'sleep 1'

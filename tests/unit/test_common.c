@@ -71,7 +71,7 @@ static void settings_take_defaults_and_values(void **state)
 {
 	struct poppa_settings s, again;
 	struct errmsg err;
-	char text[1024];
+	char text[SETTINGS_MAX_TEXT];
 
 	(void)state;
 	assert_int_equal(settings_parse(NULL, &s, &err), 0);

@@ -98,6 +98,7 @@ static struct settlement settlement_of(uint32_t job, uint64_t charged)
 		.lo = NAN,
 		.hi = NAN,
 		.policy = "thesis",
+		.version = PRICE_VERSION,
 		.text = "d=0.4000"};
 }
 

@@ -53,9 +53,10 @@ static struct ledger_record record_of(const char *node, double degradation)
 static struct settlement decide(
 	const struct settle_job *job, const struct ledger_record *records, int n)
 {
+	const struct price_policy thesis = {.kind = PRICE_THESIS, .cap = 1};
 	struct settlement s;
 
-	settle_decide(job, records, n, PRICE_THESIS, 2000, &s);
+	settle_decide(job, records, n, &thesis, 2000, &s);
 	assert_true(s.raw == job->raw && s.charged <= s.raw);
 	assert_int_equal(s.job_id, job->job_id);
 	assert_int_equal(s.settled_unix, 2000);

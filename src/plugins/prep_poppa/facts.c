@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/common/assoc_mgr.h"
 #include "src/common/hostlist.h"
 #include "src/common/job_resources.h"
 #include "src/common/slurmdb_defs.h"
@@ -17,6 +18,8 @@
 
 #include "facts.h"
 #include "write_back.h"
+
+SLURM_WEAK(acct_db_conn)
 
 const char *facts_colocate(const job_record_t *job)
 {
@@ -238,6 +241,21 @@ void facts_update_end(struct facts *f, const job_record_t *job)
 	xfree(f->comment);
 	f->comment = xstrdup(job->system_comment);
 	f->wall_s = difftime(f->end, f->start) - difftime(job->tot_sus_time, 0);
+}
+
+char *facts_qos_name(const struct facts *f)
+{
+	assoc_mgr_lock_t read_qos = {.qos = READ_LOCK};
+	slurmdb_qos_rec_t wanted = {.id = f->qos_id}, *qos = NULL;
+	char *name;
+
+	if (!f->qos_id)
+		return NULL;
+	assoc_mgr_lock(&read_qos);
+	assoc_mgr_fill_in_qos(acct_db_conn, &wanted, 0, &qos, true);
+	name = qos ? xstrdup(qos->name) : NULL;
+	assoc_mgr_unlock(&read_qos);
+	return name;
 }
 
 struct settle_job facts_settle_job(const struct facts *f)

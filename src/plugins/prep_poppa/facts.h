@@ -53,6 +53,9 @@ bool facts_same_run(const struct facts *f, const job_record_t *job);
 /* Takes what is known only when the run has ended. */
 void facts_update_end(struct facts *f, const job_record_t *job);
 
+/* The name of the run's QOS, with xmalloc; NULL: it has none, or it is no more. */
+char *facts_qos_name(const struct facts *f);
+
 /* What the price is made of; the pointers are those of f. */
 struct settle_job facts_settle_job(const struct facts *f);
 

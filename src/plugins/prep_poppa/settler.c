@@ -12,6 +12,7 @@
 #include "src/slurmctld/locks.h"
 
 #include "accounting/client.h"
+#include "accounting/price_rules.h"
 #include "accounting/settle.h"
 #include "common/fsio.h"
 #include "common/nodeconf.h"
@@ -71,6 +72,7 @@ static struct {
 	struct item *items;
 	struct nodeconf conf;
 	struct poppa_settings settings;
+	struct price_rules rules;
 	struct client client;
 	char *settings_text;
 	bool configured;
@@ -116,6 +118,7 @@ static void follow_settings(void)
 {
 	slurmctld_lock_t read_conf = {.conf = READ_LOCK};
 	struct poppa_settings next;
+	struct price_rules rules;
 	struct errmsg err = {""};
 	char *text, *controller;
 
@@ -128,10 +131,11 @@ static void follow_settings(void)
 		xfree(controller);
 		return;
 	}
-	if (settings_parse(text, &next, &err)) {
+	if (settings_parse(text, &next, &err) || price_rules_parse(&next, &rules, &err)) {
 		complain(err.text);
 	} else {
 		w.settings = next;
+		w.rules = rules;
 		w.complaint[0] = '\0';
 	}
 	if (client_init(&w.client, &w.settings, &w.conf, controller, &err)) {
@@ -349,16 +353,13 @@ static void learn(const struct facts *f, const struct client_answer *answer)
 static void price(struct item *i, const struct client_answer *answer)
 {
 	struct settle_job job = facts_settle_job(i->facts);
-	enum price_policy policy;
+	char *qos = facts_qos_name(i->facts);
 	struct settlement wanted;
 	struct errmsg err = {""};
 
-	if (price_policy_parse(w.settings.price, &policy, &err)) {
-		complain(err.text);
-		delay(i, MAX_TICK_MS);
-		return;
-	}
-	settle_decide(&job, answer->records, answer->record_count, policy, time(NULL), &wanted);
+	settle_decide(&job, answer->records, answer->record_count,
+		price_rules_choose(&w.rules, i->facts->partition, qos), time(NULL), &wanted);
+	xfree(qos);
 	if (client_settle(&w.client, &wanted, &i->settlement, &i->first, &err)) {
 		ledger_failed(err.text);
 		return;
@@ -593,6 +594,7 @@ void settler_start(void)
 
 	nodeconf_path(path, sizeof(path));
 	settings_defaults(&w.settings);
+	price_rules_parse(&w.settings, &w.rules, &err);
 	if (nodeconf_load(path, &w.conf, &err)) {
 		error(ME ": jobs are not settled: %s", err.text);
 		return;
