@@ -475,6 +475,7 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 	}
 	p->period_ns = js->env.settings->period_ns;
 	p->shutter_ns = js->env.settings->shutter_ns;
+	p->whole = *js->env.log != NULL;
 	p->units = 0;
 	p->tasks = 0;
 	for (const struct job *j = js->first; j; j = j->next)
@@ -537,7 +538,7 @@ static void take_block(struct jobs *js, struct shutter_plan *p)
 			tally_block(lone->tally, &b);
 		for (int r = 0; r < SHUTTER_REGIONS; r++)
 			js->windows += p->boundaries[r] ? p->boundaries[r] - 1 : 0;
-		if (*js->env.log)
+		if (*js->env.log && p->whole)
 			shutter_plan_log(p, *js->env.log);
 	}
 	p->finished = false;

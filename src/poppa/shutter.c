@@ -197,10 +197,29 @@ static bool read_job(struct shutter_plan *p, int job, int region, int boundary)
 	return true;
 }
 
-static bool read_all(struct shutter_plan *p, int region, int boundary)
+/*
+ * Reading a task that runs elsewhere interrupts its processor. The block is about the lone job; of
+ * the others only their last window before the stop is needed, to tell who is stopped already.
+ */
+static bool wanted(const struct shutter_plan *p, int job, int region, int boundary)
+{
+	const struct shutter_job *j = &p->job[job];
+
+	if (job == p->lone)
+		return true;
+	if (region == SHUTTER_DURING)
+		return false;
+	if (p->whole)
+		return true;
+	/* A cgroup's own state tells; the processes of a job are listed after its cgroups. */
+	return region == SHUTTER_BEFORE && boundary >= p->windows - 1 && j->units &&
+	       p->unit[j->first_unit + j->units - 1].process;
+}
+
+static bool read_wanted(struct shutter_plan *p, int region, int boundary)
 {
 	for (int i = 0; i < p->jobs; i++)
-		if (!read_job(p, i, region, boundary))
+		if (wanted(p, i, region, boundary) && !read_job(p, i, region, boundary))
 			return false;
 	return true;
 }
@@ -211,18 +230,17 @@ static bool measure(struct shutter_plan *p, int region)
 {
 	int64_t length = p->shutter_ns / p->windows, at = shutter_now();
 	int64_t end = at + p->shutter_ns + p->shutter_ns / 2;
-	bool all = region != SHUTTER_DURING;
 
 	for (int k = 0; k <= p->windows; k++) {
 		int64_t now;
 
 		if (k)
 			sleep_until(at);
-		if (!(all ? read_all(p, region, k) : read_job(p, p->lone, region, k)))
+		if (!read_wanted(p, region, k))
 			return false;
 		p->boundaries[region] = k + 1;
 		now = shutter_now();
-		if (!all && now >= end)
+		if (region == SHUTTER_DURING && now >= end)
 			break; /* woken late: rather fewer windows than a longer stop */
 		at += length;
 		if (at < now + length / 2)

@@ -61,6 +61,7 @@ struct shutter_job {
 struct shutter_plan {
 	int64_t period_ns, shutter_ns;
 	int windows;
+	bool whole; /* read all jobs in all windows, for a shutter log; else what the block needs */
 	int jobs, tasks, units;
 	struct shutter_job job[SHUTTER_MAX_JOBS];
 	struct shutter_task *task;

@@ -329,7 +329,9 @@ static void log_rows(void **state)
 	snprintf(path, sizeof(path), "%s/log.csv", dir);
 	w = shutterlog_open(path, &err);
 	assert_non_null(w);
-	shutter_publish(shutter, plan());
+	p = plan();
+	p->whole = true;
+	shutter_publish(shutter, p);
 	p = next_block();
 	assert_int_equal(p->outcome, SHUTTER_OK);
 	lone = 10 + p->lone;
@@ -355,6 +357,27 @@ static void log_rows(void **state)
 	assert_int_equal(rows - during, 2 * 4 * JOBS);
 }
 
+/* Of the co-runners only the last window before the stop is read. */
+static void spares_co_runners(void **state)
+{
+	struct shutter_plan *p;
+
+	(void)state;
+	for (int i = 0; i < JOBS; i++)
+		fake[i].reads = 0;
+	shutter_publish(shutter, plan());
+	p = next_block();
+	assert_int_equal(p->outcome, SHUTTER_OK);
+	for (int i = 0; i < JOBS; i++) {
+		if (i == p->lone)
+			assert_in_range(fake[i].reads, 12, 15);
+		else
+			assert_int_equal(fake[i].reads, 2);
+	}
+	shutter_done(shutter);
+	put_away();
+}
+
 static void deadlines(void **state)
 {
 	(void)state;
@@ -376,6 +399,7 @@ int main(void)
 		cmocka_unit_test(no_guard),
 		cmocka_unit_test(idle),
 		cmocka_unit_test(log_rows),
+		cmocka_unit_test(spares_co_runners),
 		cmocka_unit_test(task_ends),
 		cmocka_unit_test(deadlines),
 	};
