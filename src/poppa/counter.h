@@ -31,7 +31,8 @@ int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_
 	struct counter **out, struct errmsg *err);
 
 /* Cheap, async: no allocation, no lock, one system call a thread of the task (one in all for a
- * heartbeat). Never falls. 0, or -1 with errno (ESRCH: task is gone; ENODATA: it publishes its
+ * heartbeat). Never falls. 0, or -1 with errno (ESRCH: task is gone, which may be told some
+ * milliseconds late; ENODATA: it publishes its
  * heartbeat no longer). */
 int counter_read(struct counter *c, struct counter_sample *out);
 
