@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,6 +77,7 @@ struct jobs {
 	bool orphans_taken;
 	bool told_spool;
 	enum counter_backend counter;
+	struct schedule_seed secret; /* of this process, for jobs that came without a seed */
 	char boot[64];
 	int64_t boot_unix, started_unix, next_checkpoint, next_interim;
 	uint64_t blocks, windows, outcome[SHUTTER_OUTCOMES];
@@ -106,6 +108,10 @@ struct jobs *jobs_new(const struct jobs_env *env)
 	js->started_unix = unix_now();
 	js->boot_unix = js->started_unix - up.tv_sec;
 	js->counter = wanted_counter(js);
+	if (getrandom(&js->secret, sizeof(js->secret), 0) != sizeof(js->secret)) {
+		free(js);
+		return NULL;
+	}
 	proc_boot_id(js->boot, sizeof(js->boot));
 	return js;
 }
@@ -405,8 +411,10 @@ static void scan_job(struct jobs *js, struct job *j)
 
 /* --- the plan --- */
 
-static void plan_job(struct shutter_plan *p, const struct job *j, const cpu_set_t *busy)
+static void plan_job(
+	const struct jobs *js, struct shutter_plan *p, const struct job *j, const cpu_set_t *busy)
 {
+	struct schedule_job *turns = &p->schedule.job[p->schedule.jobs++];
 	struct shutter_job *out = &p->job[p->jobs++];
 	enum counter_backend backend = backend_of(j);
 	cpu_set_t all;
@@ -429,7 +437,9 @@ static void plan_job(struct shutter_plan *p, const struct job *j, const cpu_set_
 	}
 	out->tasks = p->tasks - out->first_task;
 	out->units = p->units - out->first_unit;
-	out->measured = out->tasks > 0;
+	turns->measured = out->tasks > 0;
+	turns->seed = schedule_seed(
+		j->reg.seeded ? &j->reg.seed : &js->secret, out->job_id, out->restart);
 	/* Idle processors are best, else those of the co-runners. */
 	if (sched_getaffinity(getpid(), sizeof(all), &all))
 		return;
@@ -473,14 +483,16 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 		*blind = true;
 		return NULL;
 	}
-	p->period_ns = js->env.settings->period_ns;
+	p->schedule.period_ns = js->env.settings->period_ns;
+	p->schedule.block_ns = SHUTTER_REGIONS * js->env.settings->shutter_ns;
+	p->schedule.spread = SCHEDULE_SPREAD;
 	p->shutter_ns = js->env.settings->shutter_ns;
 	p->whole = *js->env.log != NULL;
 	p->units = 0;
 	p->tasks = 0;
 	for (const struct job *j = js->first; j; j = j->next)
 		if (in_plan(j))
-			plan_job(p, j, &busy);
+			plan_job(js, p, j, &busy);
 	return p;
 }
 

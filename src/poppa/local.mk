@@ -32,6 +32,8 @@ libpoppacore_la_SOURCES = \
 	src/poppa/pause_sigstop.c \
 	src/poppa/registry.c \
 	src/poppa/registry.h \
+	src/poppa/schedule.c \
+	src/poppa/schedule.h \
 	src/poppa/sender.c \
 	src/poppa/sender.h \
 	src/poppa/shutter.c \

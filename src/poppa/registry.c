@@ -84,6 +84,10 @@ static int one_field(const char *key, const char *value, int line, void *arg, st
 		rc = set_text(key, value, r->partition, sizeof(r->partition), err);
 	} else if (!strcasecmp(key, "Registered")) {
 		rc = units_parse_int(value, 0, INT64_MAX, &r->registered, err);
+	} else if (!strcasecmp(key, "Seed")) {
+		if (schedule_parse_seed(value, &r->seed))
+			return errmsg_set(err, "Seed is not 32 hexadecimal digits");
+		r->seeded = true;
 	} else if (!strcasecmp(key, "Cores")) {
 		rc = set_cores(value, r, err);
 	}

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "common/errmsg.h"
+#include "poppa/schedule.h"
 
 #define REGISTRY_MAX_CORES 4096
 #define REGISTRY_ENDED ".ended"
@@ -21,7 +22,9 @@ struct registration {
 	char user[64];
 	char colocate[256];
 	char partition[64];
-	int64_t registered;                /* seconds since 1970 */
+	int64_t registered; /* seconds since 1970 */
+	bool seeded;
+	struct schedule_seed seed;         /* a secret of the job that all its nodes know */
 	int core_count;                    /* 0 = not told */
 	uint16_t core[REGISTRY_MAX_CORES]; /* abstract core numbers on this node, ascending */
 };

@@ -20,6 +20,8 @@
 #define SETTLE_STEP (25 * NS_PER_US) /* asleep, so that a task on our own core can freeze */
 #define DEADLINE_MARGIN (20 * NS_PER_MS)
 #define DEADLINE_MAX (50 * NS_PER_MS)
+#define CLOCK_STEP (5 * NS_PER_MS) /* more than clocks drift apart between two blocks */
+#define CLOCK_FINE (20 * NS_PER_US)
 
 struct shutter {
 	pthread_t thread;
@@ -32,9 +34,11 @@ struct shutter {
 	struct held_file *held;
 	struct guard *guard;
 	uint64_t block;
-	uint64_t random;
-	uint32_t turn; /* job id of the last lone one */
-	int64_t next_ns;
+	struct schedule_slot slot; /* the next one, valid while next_ns is set */
+	int64_t next_ns;           /* when it opens, CLOCK_MONOTONIC */
+	int64_t clock_ns;          /* wall clock minus CLOCK_MONOTONIC then */
+	int64_t ended_ns;          /* the last block, CLOCK_MONOTONIC */
+	bool stepped;              /* the slot was chosen anew because the wall clock was set */
 	bool pinned;
 	cpu_set_t allowed;
 };
@@ -161,7 +165,8 @@ void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w)
 				int64_t start = when_of(p, region, k)[i];
 				int64_t end = when_of(p, region, k + 1)[i];
 
-				if (region == SHUTTER_DURING && i != p->lone)
+				if (region == SHUTTER_DURING &&
+					(i != p->lone || p->kind != SHUTTER_LONE))
 					continue;
 				for (int t = j->first_task; t < j->first_task + j->tasks; t++)
 					shutterlog_append(w,
@@ -402,20 +407,6 @@ static void step_aside(struct shutter *s, const struct shutter_job *j)
 	s->pinned = pin;
 }
 
-/* The measured job after the last one in the order of the plan; -1 where none has counters. */
-static int next_lone(const struct shutter *s, const struct shutter_plan *p)
-{
-	int from = 0;
-
-	for (int i = 0; i < p->jobs; i++)
-		if (p->job[i].job_id == s->turn)
-			from = i + 1;
-	for (int n = 0; n < p->jobs; n++)
-		if (p->job[(from + n) % p->jobs].measured)
-			return (from + n) % p->jobs;
-	return -1;
-}
-
 /* The body of Algorithm 3's loop, without its sleep. */
 static void run_block(struct shutter *s, struct shutter_plan *p)
 {
@@ -425,7 +416,6 @@ static void run_block(struct shutter *s, struct shutter_plan *p)
 	p->stop_ns = 0;
 	memset(p->paused_ns, 0, sizeof(p->paused_ns));
 	memset(p->boundaries, 0, sizeof(p->boundaries));
-	s->turn = p->job[p->lone].job_id;
 	step_aside(s, &p->job[p->lone]);
 	if (!measure(p, SHUTTER_BEFORE))
 		return;
@@ -433,17 +423,54 @@ static void run_block(struct shutter *s, struct shutter_plan *p)
 		p->outcome = SHUTTER_STOPPED;
 		return;
 	}
-	if (shutter_core(s, p))
+	if (p->kind == SHUTTER_SHAM ? measure(p, SHUTTER_DURING) : shutter_core(s, p))
 		measure(p, SHUTTER_AFTER);
 }
 
-/* P, give or take a tenth, so that it cannot lock in with a program's own rhythm. */
-static int64_t jittered(struct shutter *s, int64_t period)
+static int64_t wall_clock(void)
 {
-	s->random ^= s->random << 13;
-	s->random ^= s->random >> 7;
-	s->random ^= s->random << 17;
-	return period - period / 10 + (int64_t)(s->random % (uint64_t)(period / 5 + 1));
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* Looks up the next slot. false: there is none. */
+static bool choose_slot(struct shutter *s, const struct shutter_plan *p)
+{
+	int64_t mono = shutter_now(), wall = wall_clock();
+
+	if (!schedule_next(&p->schedule, wall, &s->slot))
+		return false;
+	s->clock_ns = wall - mono;
+	s->next_ns = s->slot.opens_ns - s->clock_ns;
+	return true;
+}
+
+/*
+ * Whether the slot is on now. If not, next_ns says when to come again. A late wake-up is no reason
+ * to leave a block out, only a wall clock that was set, and that once a block: whatever the clock
+ * does, shutters go on, and never closer together than the schedule would have them.
+ */
+static bool slot_open(struct shutter *s, const struct shutter_plan *p)
+{
+	int64_t mono = shutter_now(), moved = wall_clock() - mono - s->clock_ns;
+
+	if (mono < s->next_ns)
+		return false;
+	if ((llabs(moved) > CLOCK_STEP && !s->stepped) ||
+		mono < s->ended_ns + schedule_min_gap(&p->schedule) / 2) {
+		s->stepped |= llabs(moved) > CLOCK_STEP;
+		s->next_ns = 0;
+		return false;
+	}
+	/* The wall clock runs a little slower or faster than the other one. */
+	if (!s->stepped && moved < -CLOCK_FINE) {
+		s->next_ns -= moved;
+		s->clock_ns += moved;
+		return false;
+	}
+	return true;
 }
 
 static void *shutter_main(void *arg)
@@ -462,25 +489,25 @@ static void *shutter_main(void *arg)
 	pthread_cond_broadcast(&s->changed);
 	while (!s->quit) {
 		struct shutter_plan *p = s->plan;
-		int lone = p && p->jobs > 1 && p->period_ns ? next_lone(s, p) : -1;
 
-		if (lone < 0 || p->finished) {
-			if (lone < 0)
-				s->next_ns = 0;
+		if (!p || p->finished || (!s->next_ns && !choose_slot(s, p))) {
 			pthread_cond_wait(&s->changed, &s->lock);
 			continue;
 		}
-		if (!s->next_ns)
-			s->next_ns = shutter_now() + jittered(s, p->period_ns);
-		if (shutter_now() < s->next_ns) {
+		if (!slot_open(s, p)) {
 			struct timespec t = {s->next_ns / NS_PER_S, s->next_ns % NS_PER_S};
 
-			pthread_cond_timedwait(&s->changed, &s->lock, &t);
+			if (s->next_ns)
+				pthread_cond_timedwait(&s->changed, &s->lock, &t);
 			continue;
 		}
-		p->lone = lone;
+		p->lone = s->slot.lone;
+		p->kind = s->slot.kind;
+		p->slot_ns = s->slot.opens_ns;
 		run_block(s, p);
-		s->next_ns = shutter_now() + jittered(s, p->period_ns);
+		s->ended_ns = shutter_now();
+		s->next_ns = 0;
+		s->stepped = false;
 		p->finished = true;
 		if (write(s->notify_fd, &one, sizeof(one)) < 0)
 			plog_error("cannot wake the main thread: %s", strerror(errno));
@@ -505,7 +532,6 @@ struct shutter *shutter_start(
 	}
 	s->held = held;
 	s->guard = guard;
-	s->random = (uint64_t)shutter_now() | 1;
 	sched_getaffinity(0, sizeof(s->allowed), &s->allowed);
 	s->notify_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	pthread_mutexattr_init(&ma);
@@ -544,6 +570,7 @@ struct shutter_plan *shutter_publish(struct shutter *s, struct shutter_plan *nex
 	pthread_mutex_lock(&s->lock);
 	old = s->plan;
 	s->plan = next;
+	s->next_ns = 0;
 	pthread_cond_signal(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 	return old;

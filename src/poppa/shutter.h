@@ -15,9 +15,10 @@
 #include "poppa/estimator.h"
 #include "poppa/guardctl.h"
 #include "poppa/pause.h"
+#include "poppa/schedule.h"
 #include "poppa/shutterlog.h"
 
-#define SHUTTER_MAX_JOBS 16
+#define SHUTTER_MAX_JOBS SCHEDULE_MAX_JOBS
 
 /* What became of a block. */
 enum shutter_outcome {
@@ -46,7 +47,6 @@ struct shutter_unit {
 
 struct shutter_job {
 	uint32_t job_id, restart;
-	bool measured; /* has counters: gets turns of running alone */
 	int first_task, tasks;
 	int first_unit, units;
 	cpu_set_t elsewhere; /* where the shutter may run without taking time from this job; empty =
@@ -59,7 +59,9 @@ struct shutter_job {
  * the plan.
  */
 struct shutter_plan {
-	int64_t period_ns, shutter_ns;
+	struct schedule schedule; /* its job[] goes with job[] below; a job without counters is not
+				     measured */
+	int64_t shutter_ns;
 	int windows;
 	bool whole; /* read all jobs in all windows, for a shutter log; else what the block needs */
 	int jobs, tasks, units;
@@ -71,7 +73,9 @@ struct shutter_plan {
 	bool finished;
 	enum shutter_outcome outcome;
 	uint64_t block;
-	int lone;          /* index of job[] */
+	enum shutter_kind kind;
+	int lone;          /* index of job[]: whose block it is */
+	int64_t slot_ns;   /* when the schedule had it open, CLOCK_REALTIME */
 	bool foreign_stop; /* somebody stopped a co-runner while we held it */
 	int64_t stop_ns;   /* first stop call to last resume call; 0 = none stopped */
 	int64_t paused_ns[SHUTTER_MAX_JOBS]; /* likewise for each job */
@@ -84,9 +88,10 @@ struct shutter_plan {
 struct shutter_plan *shutter_plan_new(int tasks, int units, int windows);
 void shutter_plan_free(struct shutter_plan *p);
 
-/* The block as the estimator takes it, summed over the tasks of the lone job. */
+/* The block as the estimator takes it, summed over the tasks of the lone job. For a sham, too, in
+ * which "during" is no different from the rest. */
 void shutter_plan_block(const struct shutter_plan *p, struct est_block *out);
-/* Appends its rows, one a task and sub-window. */
+/* Appends its rows, one a task and sub-window; "during" only where the job ran alone. */
 void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w);
 
 struct shutter;

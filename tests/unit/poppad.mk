@@ -2,7 +2,7 @@
 # The tests of poppad's parts, and the program that kills it.
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_discover tests/unit/test_jobs tests/unit/test_pause tests/unit/test_registry \
-	tests/unit/test_shutter tests/unit/test_tally
+	tests/unit/test_schedule tests/unit/test_shutter tests/unit/test_tally
 endif
 tests_unit_test_discover_SOURCES = tests/unit/test_discover.c
 tests_unit_test_discover_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -19,6 +19,9 @@ tests_unit_test_pause_LDADD = libpoppacore.la $(CMOCKA_LIBS)
 tests_unit_test_registry_SOURCES = tests/unit/test_registry.c
 tests_unit_test_registry_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_registry_LDADD = libpoppacore.la $(CMOCKA_LIBS)
+tests_unit_test_schedule_SOURCES = tests/unit/test_schedule.c
+tests_unit_test_schedule_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_schedule_LDADD = libpoppacore.la $(CMOCKA_LIBS) -lm
 tests_unit_test_shutter_SOURCES = tests/unit/test_shutter.c
 tests_unit_test_shutter_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_shutter_LDADD = libpoppacore.la $(CMOCKA_LIBS)
