@@ -17,19 +17,29 @@
 #define MAX_DEPTH 8
 
 /* Debian's alternatives give Slurm's programs a suffix: slurmstepd-wlm. */
-static const char *const launchers[] = {"slurmstepd*", "slurm_script", "srun", "srun-*", "sbatch",
-	"sbatch-*", "salloc", "salloc-*", "sattach", "sattach-*", "sbcast", "sbcast-*", "bash",
-	"sh", "dash", "zsh", "zsh[0-9]*", "ksh*", "mksh*", "csh", "tcsh", "fish", "busybox",
-	"mpirun", "mpirun.*", "mpiexec", "mpiexec.*", "orterun", "orterun.*", "prterun", "prte",
-	"prted", "orted", "hydra_*", "pmi_proxy", "env", "nice", "nohup", "numactl", "taskset",
-	"timeout", "time", "tee", "sleep", "tail", "cat", "sudo", "su", "ssh", "sshd", "screen",
-	"tmux*", "script", "poppa"};
+static const char *const launchers[] = {"slurmstepd*", "srun", "srun-*", "sbatch", "sbatch-*",
+	"salloc", "salloc-*", "sattach", "sattach-*", "sbcast", "sbcast-*", "mpirun", "mpirun.*",
+	"mpiexec", "mpiexec.*", "orterun", "orterun.*", "prterun", "prte", "prted", "orted",
+	"hydra_*", "pmi_proxy", "env", "nice", "nohup", "numactl", "taskset", "timeout", "time",
+	"tee", "sleep", "tail", "cat", "sudo", "su", "ssh", "sshd", "screen", "tmux*", "script",
+	"poppa"};
+
+static const char *const shells[] = {"bash", "sh", "dash", "zsh", "zsh[0-9]*", "ksh*", "mksh*",
+	"csh", "tcsh", "fish", "busybox", "slurm_script"};
+
+static bool among(const char *exe, const char *const *pattern, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!fnmatch(pattern[i], exe, 0))
+			return true;
+	return false;
+}
 
 bool discover_launcher(const char *exe, const struct nodeconf *conf)
 {
-	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
-		if (!fnmatch(launchers[i], exe, 0))
-			return true;
+	if (among(exe, launchers, sizeof(launchers) / sizeof(launchers[0])) ||
+		among(exe, shells, sizeof(shells) / sizeof(shells[0])))
+		return true;
 	for (int i = 0; conf && i < conf->launcher_count; i++)
 		if (!fnmatch(conf->launcher[i], exe, 0))
 			return true;
@@ -62,6 +72,12 @@ static int add_process(struct discovery *d, pid_t pid, int dir, const struct nod
 			return 0;
 		p.starttime = st.starttime;
 		p.state = st.state;
+		p.traced = proc_traced(pid);
+		p.job_control = st.tty != 0;
+		p.leader_of = st.pgrp == pid ? st.ppid : 0;
+	} else {
+		p.shell = among(exe, shells, sizeof(shells) / sizeof(shells[0]));
+		p.stepd = !fnmatch("slurmstepd*", exe, 0);
 	}
 	bigger = realloc(d->process, (d->processes + 1) * sizeof(*d->process));
 	if (!bigger)
@@ -118,6 +134,16 @@ static int walk(struct discovery *d, const char *path, int parent, bool in_step,
 	return rc;
 }
 
+/* A shell with job control gives each job a process group; so do some launchers, which do not wait
+ * for stops. */
+static void find_job_control(struct discovery *d)
+{
+	for (int i = 0; i < d->processes; i++)
+		for (int k = 0; d->process[i].leader_of && k < d->processes; k++)
+			if (d->process[k].shell && d->process[k].pid == d->process[i].leader_of)
+				d->process[i].job_control = true;
+}
+
 int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id,
 	const struct nodeconf *conf, struct discovery *d)
 {
@@ -142,6 +168,7 @@ int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id
 			errno = ENOMEM;
 			return -1;
 		}
+		find_job_control(d);
 		return 0;
 	}
 	return 0;
@@ -158,7 +185,7 @@ void discover_free(struct discovery *d)
 
 /* What a cgroup and everything below it hold. */
 struct content {
-	bool app, other, chosen;
+	bool app, other, stepd, job_control, chosen;
 };
 
 int discover_units(
@@ -180,6 +207,8 @@ int discover_units(
 		for (int dir = p->dir; dir >= 0; dir = d->dir[dir].parent) {
 			c[dir].app |= p->app;
 			c[dir].other |= !p->app;
+			c[dir].stepd |= p->stepd;
+			c[dir].job_control |= p->job_control;
 			/* Forced: the cgroup that holds the task itself, launchers or not. */
 			if (method == PAUSE_FREEZER)
 				break;
@@ -189,9 +218,9 @@ int discover_units(
 		int parent = d->dir[i].parent;
 
 		c[i].chosen = parent >= 0 && c[parent].chosen;
-		if (c[i].chosen || !d->dir[i].in_step || !c[i].app)
+		if (c[i].chosen || !d->dir[i].in_step || !c[i].app || c[i].stepd)
 			continue;
-		if (method == PAUSE_AUTO && c[i].other)
+		if (method == PAUSE_AUTO && c[i].other && !c[i].job_control)
 			continue;
 		c[i].chosen = true;
 		u[count++] = (struct discover_unit){true, i};

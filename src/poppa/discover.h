@@ -14,9 +14,13 @@
 
 struct discover_process {
 	pid_t pid;
-	bool app;           /* an application task; else a launcher, a shell or slurmstepd */
+	bool app; /* an application task; else a launcher, a shell or slurmstepd */
+	bool stepd, shell;
+	bool job_control;   /* a task whose shell waits for its stops, see discover_units() */
+	bool traced;        /* a task with a debugger or the like attached to it */
 	uint64_t starttime; /* of tasks only, as the state */
 	char state;         /* as in /proc/PID/stat */
+	pid_t leader_of;    /* of a task that leads a process group: its parent; else 0 */
 	int dir;            /* index of its cgroup */
 };
 
@@ -56,8 +60,11 @@ struct discover_unit {
 
 /*
  * auto: a step's cgroup is frozen where all its processes are application tasks, at the highest
- * level where that holds; other tasks are stopped one by one. freezer: cgroups that hold a task are
- * frozen even if a launcher is in them, unless it is slurmstepd's. sigstop: every task by itself.
+ * level where that holds; other tasks are stopped one by one. Except under job control, that is
+ * where a task has a terminal or a shell has given it a process group of its own: to a shell that
+ * waits for its stops, a task stopped for a moment is a job that its user put in the background. So
+ * there the shell is frozen with it, and neither can tell. freezer: cgroups that hold a task are
+ * frozen even if a launcher is in them. sigstop: every task by itself. slurmstepd is never frozen.
  * Returns the number of units in *units (caller frees), or -1 with errno ENOMEM.
  */
 int discover_units(

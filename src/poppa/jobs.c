@@ -31,6 +31,7 @@ struct task {
 	pid_t pid;
 	uint64_t starttime;
 	char state;
+	bool traced;
 	bool seen; /* by the scan under way */
 	int tries; /* to open a counter */
 	int64_t next_try;
@@ -240,6 +241,7 @@ static int take_tasks(struct jobs *js, struct job *j, const struct discovery *d)
 			js->changed = true;
 		}
 		t->seen = true;
+		t->traced = p->traced;
 		t->state = true_state(js, d, p);
 		if (!sched_getaffinity(p->pid, sizeof(own), &own))
 			CPU_OR(&cpus, &cpus, &own);
@@ -360,12 +362,15 @@ static void take_state(struct jobs *js, struct job *j)
 {
 	enum job_state was = j->state;
 	int stopped = 0;
+	bool traced = false;
 
-	for (int i = 0; i < j->tasks; i++)
+	for (int i = 0; i < j->tasks; i++) {
 		stopped += j->task[i].state == 'T' || j->task[i].state == 't';
+		traced |= j->task[i].traced;
+	}
 	j->state = !j->tasks             ? JOB_WAITING
 		   : stopped == j->tasks ? JOB_STOPPED
-		   : stopped             ? JOB_PARTLY_STOPPED
+		   : stopped || traced   ? JOB_PARTLY_STOPPED
 					 : JOB_RUNNING;
 	if (j->state == JOB_PARTLY_STOPPED && !j->told_partly) {
 		plog_info("job %u: somebody has stopped or traces some of its tasks: no shutters "

@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define STATUS_SIZE 4096
+
 static ssize_t read_small(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), saved;
@@ -36,7 +38,8 @@ int proc_stat_parse(const char *text, struct proc_stat *out)
 
 	if (!p || p[1] != ' ' || !p[2] || p[3] != ' ')
 		goto bad;
-	next.state = p[2];
+	if (sscanf(p + 1, " %c %d %d %*d %d", &next.state, &next.ppid, &next.pgrp, &next.tty) != 4)
+		goto bad;
 	p += 3;
 	/* p is at the blank before field 4; starttime is field 22 (proc(5)). */
 	for (int field = 4; field < 22; field++) {
@@ -119,12 +122,29 @@ int proc_pending_stop_parse(const char *status)
 	return 0;
 }
 
-int proc_pending_stop(pid_t pid)
+static int read_status(pid_t pid, char *text, size_t size)
 {
-	char path[64], text[4096];
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	return read_small(path, text, sizeof(text)) < 0 ? 0 : proc_pending_stop_parse(text);
+	return read_small(path, text, size) < 0 ? -1 : 0;
+}
+
+int proc_pending_stop(pid_t pid)
+{
+	char text[STATUS_SIZE];
+
+	return read_status(pid, text, sizeof(text)) ? 0 : proc_pending_stop_parse(text);
+}
+
+bool proc_traced(pid_t pid)
+{
+	char text[STATUS_SIZE], *line;
+
+	if (read_status(pid, text, sizeof(text)))
+		return false;
+	line = strstr(text, "\nTracerPid:");
+	return line && atoi(line + 11) > 0;
 }
 
 char *proc_boot_id(char *buf, size_t size)

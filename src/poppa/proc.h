@@ -3,12 +3,15 @@
 #ifndef POPPA_PROC_H
 #define POPPA_PROC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct proc_stat {
-	char state;         /* R, S, D, T (stopped), t (traced), Z ... */
+	char state; /* R, S, D, T (stopped), t (held by a debugger), Z ... */
+	pid_t ppid, pgrp;
+	int tty;            /* controlling terminal, 0 = none */
 	uint64_t starttime; /* clock ticks since boot: with the pid it names one process for good */
 };
 
@@ -30,6 +33,9 @@ int proc_pidfd(pid_t pid, uint64_t starttime);
 
 /* Sends a signal through a descriptor of proc_pidfd(). 0, or -1 with errno. */
 int proc_signal(int pidfd, int sig);
+
+/* Whether a debugger or the like is attached to it. */
+bool proc_traced(pid_t pid);
 
 /*
  * A stop signal that waits for a process in state T, or 0. A process takes the signal that stopped

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -190,6 +191,107 @@ static void units_v2(void **state)
 	discover_free(&d);
 }
 
+static const struct discover_process *process_of(const struct discovery *d, pid_t pid)
+{
+	for (int i = 0; i < d->processes; i++)
+		if (d->process[i].pid == pid)
+			return &d->process[i];
+	fail_msg("process %d is not found", (int)pid);
+	return NULL;
+}
+
+#define SHELL_JOB "freezer/slurm_n1/uid_7/job_3"
+
+/* A shell that runs this program, with job control or without; *task is that. */
+static pid_t spawn_shell(const char *set, pid_t *task)
+{
+	char self[256] = "", text[32] = "";
+	int fd[2];
+	pid_t pid;
+
+	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	assert_int_equal(pipe(fd), 0);
+	pid = fork();
+	if (!pid) {
+		char script[64];
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		setsid(); /* no terminal */
+		dup2(fd[1], STDOUT_FILENO);
+		snprintf(script, sizeof(script), "%s; \"$0\" wait & echo $!; wait", set);
+		execlp("bash", "bash", "-c", script, self, NULL);
+		_exit(127);
+	}
+	close(fd[1]);
+	assert_true(read(fd[0], text, sizeof(text) - 1) > 0);
+	*task = atoi(text);
+	/* "w" says that it has come out of its exec. */
+	while (!strchr(text, 'w'))
+		assert_true(read(fd[0], text, sizeof(text) - 1) > 0);
+	close(fd[0]);
+	return pid;
+}
+
+/* What a shell waits for is stopped with the shell, or it would take it for put aside. */
+static void job_control(void **state)
+{
+	static const char *const set[] = {"set +m", "set -m"};
+
+	(void)state;
+	for (int monitored = 0; monitored < 2; monitored++) {
+		struct discover_unit *u;
+		struct discovery d;
+		pid_t task, shell = spawn_shell(set[monitored], &task);
+
+		fill(SHELL_JOB, "");
+		fill(SHELL_JOB "/step_0", "%d\n%d\n", (int)shell, (int)task);
+		assert_int_equal(discover_job(mount, "n1", 7, 3, &conf, &d), 0);
+		assert_true(process_of(&d, shell)->shell);
+		assert_false(process_of(&d, shell)->app);
+		assert_true(process_of(&d, task)->app);
+		assert_int_equal(process_of(&d, task)->job_control, monitored);
+		assert_int_equal(discover_units(&d, PAUSE_AUTO, &u), 1);
+		assert_int_equal(u[0].freezer, monitored);
+		free(u);
+		assert_int_equal(discover_units(&d, PAUSE_SIGSTOP, &u), 1);
+		assert_false(u[0].freezer);
+		free(u);
+		/* Slurm's own process is never frozen with them. */
+		for (int i = 0; i < d.processes; i++)
+			d.process[i].stepd = !d.process[i].app;
+		for (enum pause_method m = PAUSE_AUTO; m <= PAUSE_FREEZER; m++) {
+			assert_int_equal(discover_units(&d, m, &u), 1);
+			assert_false(u[0].freezer);
+			free(u);
+		}
+		discover_free(&d);
+		kill(task, SIGKILL);
+		kill(shell, SIGKILL);
+		waitpid(shell, NULL, 0);
+	}
+}
+
+static void traced(void **state)
+{
+	struct discovery d;
+
+	(void)state;
+	if (ptrace(PTRACE_SEIZE, app[0], NULL, NULL)) {
+		print_message("skipped: ptrace is not allowed here\n");
+		skip();
+	}
+	assert_int_equal(discover_job(mount, "n1", 7, 1, &conf, &d), 0);
+	assert_true(process_of(&d, app[0])->traced);
+	assert_false(process_of(&d, app[1])->traced);
+	discover_free(&d);
+	assert_int_equal(ptrace(PTRACE_INTERRUPT, app[0], NULL, NULL), 0);
+	waitpid(app[0], NULL, 0);
+	assert_int_equal(ptrace(PTRACE_DETACH, app[0], NULL, NULL), 0);
+	assert_int_equal(discover_job(mount, "n1", 7, 1, &conf, &d), 0);
+	assert_false(process_of(&d, app[0])->traced);
+	discover_free(&d);
+}
+
 static void launchers(void **state)
 {
 	static const char *const yes[] = {"bash", "slurmstepd", "slurmstepd-wlm", "srun-wlm",
@@ -206,14 +308,22 @@ static void launchers(void **state)
 	conf.launcher_count = 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_processes),
 		cmocka_unit_test(units_v1),
 		cmocka_unit_test(units_v2),
+		cmocka_unit_test(job_control),
+		cmocka_unit_test(traced),
 		cmocka_unit_test(launchers),
 	};
 
+	if (argc == 2 && !strcmp(argv[1], "wait")) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (write(STDOUT_FILENO, "w", 1) == 1)
+			pause();
+		return 1;
+	}
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
