@@ -2,6 +2,8 @@
 # What contrib builds, installs and ships.
 include contrib/workloads/local.mk
 EXTRA_DIST += \
+	contrib/grafana/README.md \
+	contrib/grafana/poppa.json \
 	contrib/sandbox/README.md \
 	contrib/sandbox/conf.sh \
 	contrib/sandbox/ctl \

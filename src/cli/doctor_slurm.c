@@ -1,130 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of "poppa doctor" on the running Slurm's settings and plugin files. */
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "accounting/price_rules.h"
 #include "cli/doctor.h"
+#include "cli/scontrol.h"
 #include "common/fsio.h"
 
-#define SCONTROL_WAIT_MS 15000
-#define OUTPUT_MAX (1 << 20)
 #define PLUGSTACK_MAX (1 << 20)
-
-extern char **environ;
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-/* Everything fd gives until it ends; NULL when that takes too long or there is no memory. */
-static char *read_all(int fd)
-{
-	int64_t deadline = now_ms() + SCONTROL_WAIT_MS;
-	char *text = malloc(OUTPUT_MAX);
-	size_t len = 0;
-
-	while (text) {
-		struct pollfd p = {.fd = fd, .events = POLLIN};
-		int64_t left = deadline - now_ms();
-		ssize_t n = -1;
-
-		if (left > 0 && poll(&p, 1, (int)left) > 0)
-			n = read(fd, text + len, OUTPUT_MAX - 1 - len);
-		if (n <= 0) {
-			text[len] = '\0';
-			if (n == 0)
-				return text;
-			break;
-		}
-		len += (size_t)n;
-	}
-	free(text);
-	return NULL;
-}
-
-/* Output of "scontrol show config", the caller's to free; NULL with the reason. */
-static char *show_config(const char **why)
-{
-	static char name[] = "scontrol", show[] = "show", config[] = "config";
-	char *argv[] = {name, show, config, NULL}, *text = NULL;
-	posix_spawn_file_actions_t actions;
-	int fds[2], status, rc;
-	pid_t pid;
-
-	if (pipe2(fds, O_CLOEXEC)) {
-		*why = strerror(errno);
-		return NULL;
-	}
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
-	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	rc = posix_spawnp(&pid, name, &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	close(fds[1]);
-	if (rc) {
-		*why = "scontrol is not in PATH";
-	} else {
-		text = read_all(fds[0]);
-		if (!text)
-			kill(pid, SIGKILL);
-		if (waitpid(pid, &status, 0) == pid &&
-			(!WIFEXITED(status) || WEXITSTATUS(status))) {
-			free(text);
-			text = NULL;
-		}
-		if (!text)
-			*why = "slurmctld does not answer scontrol";
-	}
-	close(fds[0]);
-	return text;
-}
-
-/* Value of "Key = value" (keys may carry "[0]") in scontrol's output; out is "" without it. */
-static const char *config_value(const char *text, const char *key, char *out, size_t size)
-{
-	size_t key_len = strlen(key);
-
-	*out = '\0';
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		const char *value;
-		size_t len;
-
-		line += *line == '\n';
-		if (strncasecmp(line, key, key_len) || isalnum((unsigned char)line[key_len]))
-			continue;
-		value = line + strcspn(line, "=\n");
-		if (*value != '=')
-			continue;
-		value += 1 + strspn(value + 1, " ");
-		len = strcspn(value, "\n");
-		while (len && value[len - 1] == ' ')
-			len--;
-		if (len < size) {
-			memcpy(out, value, len);
-			out[len] = '\0';
-		}
-		break;
-	}
-	if (!strcmp(out, "(null)"))
-		*out = '\0';
-	return out;
-}
 
 /* Whether a comma list has the item. */
 static bool lists(const char *list, const char *item)
@@ -146,7 +34,7 @@ static void check_list(
 {
 	char value[4096];
 
-	if (lists(config_value(text, key, value, sizeof(value)), item))
+	if (lists(scontrol_value(text, key, value, sizeof(value)), item))
 		doctor_say(d, DOCTOR_OK, key, NULL, "has %s", item);
 	else
 		doctor_say(d, DOCTOR_FAIL, key, mend, "lacks %s: it is \"%s\"", item, value);
@@ -158,7 +46,7 @@ static void check_parameters(struct doctor *d, const char *text)
 	struct price_rules rules;
 	struct errmsg err;
 
-	config_value(text, "PrEpParameters", value, sizeof(value));
+	scontrol_value(text, "PrEpParameters", value, sizeof(value));
 	d->settings_good = settings_parse(value, &d->settings, &err) == 0 &&
 			   price_rules_parse(&d->settings, &rules, &err) == 0;
 	if (d->settings_good)
@@ -201,7 +89,7 @@ static void check_plugin_files(struct doctor *d, const char *text)
 	char dirs[4096], ours[PATH_MAX], select_dir[PATH_MAX], dir[PATH_MAX];
 	bool complete = true;
 
-	config_value(text, "PluginDir", dirs, sizeof(dirs));
+	scontrol_value(text, "PluginDir", dirs, sizeof(dirs));
 	first_with(dirs, files[0], ours, sizeof(ours));
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		if (*first_with(dirs, files[i], dir, sizeof(dir)))
@@ -225,7 +113,7 @@ static void check_select(struct doctor *d, const char *text)
 {
 	char value[256];
 
-	config_value(text, "SelectType", value, sizeof(value));
+	scontrol_value(text, "SelectType", value, sizeof(value));
 	if (!strcasecmp(value, "select/cons_tres"))
 		doctor_say(d, DOCTOR_OK, "SelectType", NULL, "%s", value);
 	else
@@ -240,7 +128,7 @@ static void check_spank(struct doctor *d, const char *text)
 	struct errmsg err;
 	char *stack;
 
-	config_value(text, "PlugStackConfig", path, sizeof(path));
+	scontrol_value(text, "PlugStackConfig", path, sizeof(path));
 	stack = *path ? fsio_read(path, PLUGSTACK_MAX, NULL, &err) : NULL;
 	if (!stack)
 		doctor_say(d, DOCTOR_WARN, "plugstack.conf",
@@ -260,8 +148,8 @@ static void check_billing(struct doctor *d, const char *text)
 {
 	char value[1024];
 
-	if (strcasestr(
-		    config_value(text, "AccountingStorageType", value, sizeof(value)), "slurmdbd"))
+	if (strcasestr(scontrol_value(text, "AccountingStorageType", value, sizeof(value)),
+		    "slurmdbd"))
 		doctor_say(d, DOCTOR_OK, "accounting", NULL, "%s", value);
 	else
 		doctor_say(d, DOCTOR_FAIL, "accounting",
@@ -272,7 +160,7 @@ static void check_billing(struct doctor *d, const char *text)
 void doctor_slurm(struct doctor *d)
 {
 	const char *why = "";
-	char *text = show_config(&why);
+	char *text = scontrol_show("config", 0, &why);
 
 	settings_defaults(&d->settings);
 	if (!text) {
@@ -282,7 +170,7 @@ void doctor_slurm(struct doctor *d)
 			"%s", why);
 		return;
 	}
-	config_value(text, "SlurmctldHost[0]", d->controllers, sizeof(d->controllers));
+	scontrol_value(text, "SlurmctldHost[0]", d->controllers, sizeof(d->controllers));
 	check_select(d, text);
 	check_plugin_files(d, text);
 	check_list(d, text, "JobSubmitPlugins", "colocate", "add JobSubmitPlugins=colocate");

@@ -7,6 +7,7 @@ poppa_SOURCES = \
 	src/cli/cmd_doctor.c \
 	src/cli/cmd_estimate.c \
 	src/cli/cmd_lanes.c \
+	src/cli/cmd_metrics.c \
 	src/cli/cmd_overhead.c \
 	src/cli/cmd_price.c \
 	src/cli/cmd_status.c \
@@ -16,7 +17,11 @@ poppa_SOURCES = \
 	src/cli/doctor.h \
 	src/cli/doctor_node.c \
 	src/cli/doctor_slurm.c \
+	src/cli/metrics.c \
+	src/cli/metrics.h \
 	src/cli/poppa.c \
+	src/cli/scontrol.c \
+	src/cli/scontrol.h \
 	src/cli/show.c \
 	src/cli/show.h \
 	src/cli/top_page.c \

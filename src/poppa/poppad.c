@@ -471,6 +471,15 @@ static json_t *set_hold(struct poppad *d, const json_t *request, bool hold)
 	return json_pack("{s:b}", "ok", 1);
 }
 
+static json_t *spool_json(const struct poppad *d)
+{
+	struct spool_counts n;
+
+	spool_count(&d->spool, &n);
+	return json_pack(
+		"{s:i, s:i, s:i}", "records", n.records, "refused", n.refused, "bad", n.bad);
+}
+
 static json_t *describe(struct poppad *d, uid_t uid)
 {
 	char text[SETTINGS_MAX_TEXT];
@@ -481,6 +490,8 @@ static json_t *describe(struct poppad *d, uid_t uid)
 		"bad_settings", *d->bad_settings ? d->bad_settings : NULL, "hold_s",
 		d->held_off ? (double)(d->hold_until - shutter_now()) / NS_PER_S : 0.0);
 
+	if (s)
+		json_object_set_new(s, "spool", spool_json(d));
 	if (s && d->jobs) {
 		json_object_set_new(s, "jobs", jobs_status(d->jobs, uid));
 		json_object_set_new(s, "totals", jobs_totals(d->jobs));

@@ -172,6 +172,26 @@ int spool_records(const struct spool *s, struct ledger_record *r, int max, struc
 	return count;
 }
 
+void spool_count(const struct spool *s, struct spool_counts *out)
+{
+	DIR *d = opendir(s->record_dir);
+	const struct dirent *e;
+
+	*out = (struct spool_counts){0, 0, 0};
+	while (d && (e = readdir(d))) {
+		const char *suffix = strrchr(e->d_name, '.');
+
+		if (only_records(e))
+			out->records++;
+		else if (suffix && !strcmp(suffix, ".refused"))
+			out->refused++;
+		else if (suffix && !strcmp(suffix, ".bad"))
+			out->bad++;
+	}
+	if (d)
+		closedir(d);
+}
+
 void spool_acked(const struct spool *s, const struct ledger_record *r)
 {
 	struct ledger_record now;

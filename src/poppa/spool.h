@@ -33,6 +33,14 @@ void spool_each(const struct spool *s, spool_fn fn, void *arg);
 /* Stores a record durably: on return it survives a power cut. 0, or -1 with err. */
 int spool_record(const struct spool *s, const struct ledger_record *r, struct errmsg *err);
 
+/* What lies in the spool: final records to be sent, and those kept aside for people to look at. */
+struct spool_counts {
+	int records, refused, bad;
+};
+
+/* Counts by the files' names. */
+void spool_count(const struct spool *s, struct spool_counts *out);
+
 /*
  * Reads at most max stored records, those of the lowest job ids first. A file that is no record is
  * renamed to NAME.bad and logged, so that it is neither lost nor in the way. Returns how many, or

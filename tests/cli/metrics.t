@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# poppa metrics: what Prometheus' own parser reads from it, its file, and the dashboard that asks for it.
+# shellcheck source=tests/cli/tap.sh
+. "$(dirname "$0")/tap.sh"
+
+: "${POPPA:?is the program to test}"
+needs jq perl
+
+here=$(cd "$(dirname "$0")" && pwd)
+dashboard=$here/../../contrib/grafana/poppa.json
+export POPPA_CONF=$TAP_DIR/poppa.conf
+unset SLURMD_NODENAME
+echo "RunDir=$TAP_DIR/run-%n" >"$POPPA_CONF"
+mkdir -p "$TAP_DIR/run-n1"
+
+# parsed FILE FILTER: the samples as Prometheus' parser for Python sees them, through jq. It refuses what is malformed.
+parsed() {
+	"$python" - "$1" <<-'END' | jq -r "$2"
+		import json, sys
+		from prometheus_client.parser import text_string_to_metric_families
+		families = list(text_string_to_metric_families(open(sys.argv[1]).read()))
+		names = [f.name for f in families]
+		if len(set(names)) != len(names):
+		    sys.exit("a metric appears twice")
+		samples = [dict(name=s.name, labels=s.labels, value=s.value, type=f.type) for f in families for s in f.samples]
+		keys = [(s["name"], tuple(sorted(s["labels"].items()))) for s in samples]
+		if len(set(keys)) != len(keys):
+		    sys.exit("a sample appears twice")
+		json.dump(samples, sys.stdout)
+	END
+}
+
+runs "metrics without poppad" 0 "$POPPA" metrics --node n1
+like "metrics without poppad: up is 0" "$OUT" 'poppa_up\{node="n1"\} 0'
+is "metrics without poppad: nothing else has a value" "$(grep -vc '^#' <<<"$OUT")" 1
+like "metrics without poppad: says so" "$ERR" "^poppa metrics: poppad does not answer at .*run-n1/poppad.sock"
+known=$(sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' <<<"$OUT")
+is "every metric has a help and a type, once" "$(sed -n 's/^# HELP \([^ ]*\) .*/\1/p' <<<"$OUT" | sort)" "$(sort -u <<<"$known")"
+is "counters end in _total, and only they do" \
+	"$(sed -n 's/^# TYPE \([^ ]*\) counter/\1/p' <<<"$OUT" | sort)" "$(grep '_total$' <<<"$known" | sort)"
+runs "metrics of nowhere" 1 "$POPPA" metrics --output "$TAP_DIR/no/such/poppa.prom"
+like "metrics of nowhere: names the file" "$ERR" "poppa metrics: --output: .*no/such/poppa.prom"
+runs "metrics surplus" 2 "$POPPA" metrics surplus
+
+cp "$here/status.json" "$TAP_DIR/answer"
+"$here/answers" "$TAP_DIR/run-n1/poppad.sock" "$TAP_DIR/answer" &
+server=$!
+for _ in $(seq 100); do
+	[ -S "$TAP_DIR/run-n1/poppad.sock" ] && break
+	sleep 0.1
+done
+prom=$TAP_DIR/poppa.prom
+echo old >"$prom"
+chmod 600 "$prom"
+before=$(stat -c %i "$prom")
+runs "metrics --output" 0 "$POPPA" metrics --output "$prom"
+is "metrics --output: prints nothing" "$OUT$ERR" ""
+is "metrics --output: anybody may read it" "$(stat -c %a "$prom")" 644
+is "metrics --output: a new file in the old one's place, and no other" \
+	"$([ "$(stat -c %i "$prom")" != "$before" ] && echo new) $(find "$TAP_DIR" -maxdepth 1 -name 'poppa.prom*' | wc -l)" "new 1"
+is "every line is a comment or a sample" "$(grep -v -c -E '^(# (HELP|TYPE) poppa_[a-z0-9_]+ .*|poppa_[a-z0-9_]+(\{[^}]*\})? -?[0-9.e+-]+)$' "$prom")" 0
+runs "metrics --json" 0 "$POPPA" metrics --json
+is "metrics --json: as many samples" "$(jq '.metrics | length' <<<"$OUT")" "$(grep -vc '^#' "$prom")"
+is "metrics --json: names, types, labels, values" \
+	"$(jq -c '.metrics[] | select(.name == "poppa_job_degradation_ratio")' <<<"$OUT")" \
+	'{"name":"poppa_job_degradation_ratio","type":"gauge","labels":{"node":"n1","cluster":"sandbox","user":"ann","job":"12","restart":"0"},"value":0.4125}'
+
+if python=$(python_with prometheus_client.parser); then
+	value() {
+		parsed "$prom" ".[] | select(.name == \"$1\" and (.labels | contains(${2:-{\}}))) | .value"
+	}
+	is "Prometheus' parser reads it all" "$(parsed "$prom" length)" "$(grep -vc '^#' "$prom")"
+	is "up" "$(value poppa_up '{node: "n1", cluster: "sandbox"}')" 1
+	is "guard" "$(value poppa_guard_up)" 1
+	is "settings" "$(value poppa_settings_good)" 1
+	is "nanoseconds become seconds" "$(value poppa_longest_stop_seconds)" 0.003456789
+	is "a reason" "$(value poppa_shutters_discarded_total '{reason: "gone"}')" 2
+	is "the spool" "$(value poppa_spool_records) $(value poppa_spool_refused) $(value poppa_spool_bad)" "3 1 0"
+	is "a job's interval" "$(value poppa_job_degradation_low_ratio '{job: "12"}') $(value poppa_job_degradation_high_ratio)" "0.4 0.425"
+	is "a name with a quote and a backslash" "$(value poppa_job_unmeasured_seconds_total '{user: "b\"ob\\"}')" 100
+	is "what is not known has no sample" "$(value poppa_job_degradation_ratio '{job: "13"}')" ""
+	is "what each co-runner costs" "$(value poppa_job_partner_degradation_ratio '{job: "13", partner: "14"}')" 0.02
+	sed -i 's/"bad_settings": null/"bad_settings": "poppa_period: no"/; s/"guard_pid": 4243/"guard_pid": 0/' "$TAP_DIR/answer"
+	"$POPPA" metrics --output "$prom"
+	is "refused settings and a dead guard are seen" "$(value poppa_settings_good) $(value poppa_guard_up)" "0 0"
+else
+	skip "Prometheus' parser reads it all" "python3-prometheus-client is not installed"
+fi
+rm "$TAP_DIR/answer"
+"$POPPA" metrics >/dev/null 2>&1
+wait "$server"
+
+# Of a ledger that does not answer, as scontrol knows of none here.
+printf '#!/bin/sh\nexit 1\n' >"$TAP_DIR/scontrol"
+chmod +x "$TAP_DIR/scontrol"
+runs "metrics --ledger" 0 env PATH="$TAP_DIR:$PATH" "$POPPA" metrics --ledger
+like "metrics --ledger: up is 0" "$OUT" 'poppa_ledger_up\{cluster=""\} 0'
+like "metrics --ledger: says why" "$ERR" "^poppa metrics: where the ledger is is not known: slurmctld does not answer"
+known+=$'\n'$(sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' <<<"$OUT")
+
+# The dashboard asks for what is exported, and for all that tells whether something is wrong.
+is "the dashboard is JSON with panels" "$(jq '.panels | length > 10' "$dashboard")" true
+asked=$(jq -r '.. | (.expr?, .definition?) | strings' "$dashboard" | grep -o -E 'poppa_[a-z0-9_]+' | sort -u)
+is "all metrics that the dashboard asks for are exported" "$(comm -23 <(echo "$asked") <(sort -u <<<"$known"))" ""
+is "every panel has a query" "$(jq '[.panels[] | select(([.targets[].expr | select(test("poppa_"))] | length) == 0)] | length' "$dashboard")" 0
+for m in poppa_up poppa_guard_up poppa_settings_good poppa_spool_records poppa_job_degradation_ratio poppa_overhead_ratio poppa_ledger_unsettled_runs; do
+	like "the dashboard shows $m" "$asked" "(^|"$'\n'")$m("$'\n'"|$)"
+done
+is "labels in the dashboard's queries are those of the metrics" \
+	"$(jq -r '.. | .expr? | strings' "$dashboard" | grep -o -E '[a-z_]+=~' | sort -u | tr -d '\n')" "cluster=~node=~user=~"
+tap_done
