@@ -28,6 +28,7 @@ include tests/unit/estimator.mk
 include tests/unit/partners.mk
 
 include tests/unit/counters.mk
+include tests/unit/heartbeat.mk
 include tests/unit/poppad.mk
 
 include tests/unit/accounting.mk

@@ -216,3 +216,8 @@ out:
 	pthread_mutex_unlock(&lock);
 	return slot;
 }
+
+void poppa_heartbeat_count(uint64_t n)
+{
+	poppa_heartbeat_add(n);
+}

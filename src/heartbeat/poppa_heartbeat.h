@@ -2,8 +2,9 @@
 /* Lets an application publish its progress, for machines whose hardware counters cannot. */
 /*
  * Everything in this folder may be used under either licence, so that a program under any licence
- * can link it. The calls are for C and C++, from any thread; each of them is safe, and does
- * nothing, while no page could be made or before poppa_heartbeat_open().
+ * can link it. The calls are for C and C++, and poppa_heartbeat.f90 has them for Fortran, from any
+ * thread; each of them is safe, and does nothing, while no page could be made or before
+ * poppa_heartbeat_open().
  */
 #ifndef POPPA_HEARTBEAT_H
 #define POPPA_HEARTBEAT_H
@@ -79,6 +80,9 @@ static inline void poppa_heartbeat_add(uint64_t n)
 		__atomic_store_n(&slot->count, __atomic_load_n(&slot->count, __ATOMIC_RELAXED) + n,
 			__ATOMIC_RELAXED);
 }
+
+/* The same as a function of the library, for languages that cannot take in the one above. */
+void poppa_heartbeat_count(uint64_t n);
 
 #ifdef __cplusplus
 }

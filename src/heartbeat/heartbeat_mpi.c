@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
+/* Publishes the progress of unchanged MPI programs: the communication that they have completed. */
+/*
+ * Preloaded, or linked before the MPI library, this stands in front of MPI calls and counts what
+ * completes, never how often a program looks whether it has: a rank that waits makes no progress,
+ * however fast it polls.
+ *
+ * Both names of each call are taken, MPI_X for C and PMPI_X because the Fortran bindings of Open
+ * MPI call that one. Each passes on to the next of its own name, so that other tools see what they
+ * would without us, and only the outermost call of a thread counts.
+ *
+ * Nothing here refers to an MPI library before a program calls one: a preload reaches shells and
+ * every other program that a job starts.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include "heartbeat/poppa_heartbeat.h"
+
+enum { UNDECIDED, COUNTING, SILENT };
+
+static int state; /* one of the above */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static MPI_Request no_request;
+static __thread unsigned int depth; /* of MPI calls that this thread is in */
+
+static bool is_ours(const void *symbol)
+{
+	Dl_info us, it;
+
+	return dladdr(&state, &us) && dladdr(symbol, &it) && us.dli_fbase == it.dli_fbase;
+}
+
+/*
+ * What libraries define that a module brought in at run time, as an interpreter's modules do: they
+ * are out of the scope in which dlsym() looks by itself.
+ */
+static void *in_any_object(const char *name)
+{
+	void *found = NULL;
+
+	for (struct link_map *m = _r_debug.r_map; m && !found; m = m->l_next) {
+		void *object;
+
+		if (!m->l_name[0])
+			continue;
+		object = dlopen(m->l_name, RTLD_LAZY | RTLD_NOLOAD);
+		if (!object)
+			continue;
+		found = dlsym(object, name);
+		if (found && is_ours(found))
+			found = NULL;
+		dlclose(object);
+	}
+	return found;
+}
+
+static void *next_call(const char *name)
+{
+	void *found = dlsym(RTLD_NEXT, name);
+
+	if (!found)
+		found = in_any_object(name);
+	if (!found) {
+		fprintf(stderr, "libpoppa-heartbeat-mpi: no MPI library has %s\n", name);
+		abort();
+	}
+	return found;
+}
+
+/* Handles differ between kinds of MPI: of another than this was compiled for, none is looked at. */
+static bool know_this_mpi(void)
+{
+	/* Data, of which a program may have a copy of its own that counts: not RTLD_NEXT. */
+	void *open_mpi = dlsym(RTLD_DEFAULT, "ompi_request_null");
+
+	if (!open_mpi)
+		open_mpi = in_any_object("ompi_request_null");
+#ifdef OPEN_MPI
+	no_request = open_mpi;
+	return open_mpi;
+#else
+	no_request = MPI_REQUEST_NULL;
+	return !open_mpi;
+#endif
+}
+
+/* A program that is linked with libpoppa-heartbeat knows better what its progress is. */
+static void begin(void)
+{
+	bool count = know_this_mpi() && !dlsym(RTLD_DEFAULT, "poppa_heartbeat_open") &&
+		     !poppa_heartbeat_open();
+
+	__atomic_store_n(&state, count ? COUNTING : SILENT, __ATOMIC_RELEASE);
+}
+
+static inline bool counting(void)
+{
+	if (__builtin_expect(__atomic_load_n(&state, __ATOMIC_ACQUIRE) == UNDECIDED, 0))
+		pthread_once(&once, begin);
+	return __atomic_load_n(&state, __ATOMIC_RELAXED) == COUNTING;
+}
+
+static inline void add(int n)
+{
+	if (n > 0 && counting())
+		poppa_heartbeat_add((uint64_t)n);
+}
+
+/*
+ * Completion turns a request's handle into MPI_REQUEST_NULL, which tells it from the success that
+ * testing an empty handle reports. A persistent request keeps its handle: it counts when started.
+ */
+static inline int done(int n, const MPI_Request *request)
+{
+	int nulls = 0;
+
+	if (depth || !counting())
+		return 0;
+	for (int i = 0; i < n; i++)
+		nulls += request[i] == no_request;
+	return nulls;
+}
+
+static int done_of(int n, const int *index, const MPI_Request *request)
+{
+	int nulls = 0;
+
+	if (depth || n == MPI_UNDEFINED || !counting())
+		return 0;
+	for (int i = 0; i < n; i++)
+		nulls += request[index[i]] == no_request;
+	return nulls;
+}
+
+/* NEXT is the call behind symbol, COMPLETED what is to be counted when it has succeeded. */
+#define FORWARD(symbol, params, args, before, completed)                                           \
+	int symbol params                                                                          \
+	{                                                                                          \
+		static __typeof__(&symbol) target;                                                 \
+		__typeof__(&symbol) next = __atomic_load_n(&target, __ATOMIC_RELAXED);             \
+		int first = before, rc;                                                            \
+                                                                                                   \
+		(void)first;                                                                       \
+		if (__builtin_expect(!next, 0)) {                                                  \
+			*(void **)&next = next_call(#symbol);                                      \
+			__atomic_store_n(&target, next, __ATOMIC_RELAXED);                         \
+		}                                                                                  \
+		depth++;                                                                           \
+		rc = next args;                                                                    \
+		if (--depth == 0 && rc == MPI_SUCCESS)                                             \
+			add(completed);                                                            \
+		return rc;                                                                         \
+	}
+#define BOTH(name, params, args, before, completed)                                                \
+	FORWARD(MPI_##name, params, args, before, completed)                                       \
+	FORWARD(PMPI_##name, params, args, before, completed)
+#define COUNT(n, name, params, args) BOTH(name, params, args, 0, n)
+
+/* Messages. An exchange is two, as its halves would be. */
+#define SEND_PARAMS                                                                                \
+	(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+#define SEND_ARGS (buf, count, type, dest, tag, comm)
+COUNT(1, Send, SEND_PARAMS, SEND_ARGS)
+COUNT(1, Bsend, SEND_PARAMS, SEND_ARGS)
+COUNT(1, Ssend, SEND_PARAMS, SEND_ARGS)
+COUNT(1, Rsend, SEND_PARAMS, SEND_ARGS)
+COUNT(1, Recv,
+	(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+		MPI_Status *status),
+	(buf, count, type, source, tag, comm, status))
+COUNT(1, Mrecv, (void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status),
+	(buf, count, type, message, status))
+COUNT(2, Sendrecv,
+	(const void *sbuf, int scount, MPI_Datatype stype, int dest, int stag, void *rbuf,
+		int rcount, MPI_Datatype rtype, int source, int rtag, MPI_Comm comm,
+		MPI_Status *status),
+	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, status))
+COUNT(2, Sendrecv_replace,
+	(void *buf, int count, MPI_Datatype type, int dest, int stag, int source, int rtag,
+		MPI_Comm comm, MPI_Status *status),
+	(buf, count, type, dest, stag, source, rtag, comm, status))
+
+/* Operations that were only started, of whatever kind. */
+BOTH(Wait, (MPI_Request * request, MPI_Status *status), (request, status), done(1, request),
+	done(1, request) - first)
+BOTH(Waitall, (int n, MPI_Request request[], MPI_Status status[]), (n, request, status),
+	done(n, request), done(n, request) - first)
+BOTH(Waitany, (int n, MPI_Request request[], int *index, MPI_Status *status),
+	(n, request, index, status), 0, done_of(*index == MPI_UNDEFINED ? 0 : 1, index, request))
+BOTH(Waitsome, (int n, MPI_Request request[], int *completed, int index[], MPI_Status status[]),
+	(n, request, completed, index, status), 0, done_of(*completed, index, request))
+BOTH(Test, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status),
+	done(1, request), done(1, request) - first)
+BOTH(Testall, (int n, MPI_Request request[], int *flag, MPI_Status status[]),
+	(n, request, flag, status), done(n, request), *flag ? done(n, request) - first : 0)
+BOTH(Testany, (int n, MPI_Request request[], int *index, int *flag, MPI_Status *status),
+	(n, request, index, flag, status), 0,
+	done_of(*flag &&*index != MPI_UNDEFINED ? 1 : 0, index, request))
+BOTH(Testsome, (int n, MPI_Request request[], int *completed, int index[], MPI_Status status[]),
+	(n, request, completed, index, status), 0, done_of(*completed, index, request))
+COUNT(1, Start, (MPI_Request * request), (request))
+COUNT(n, Startall, (int n, MPI_Request request[]), (n, request))
+
+/* Collective operations. */
+COUNT(1, Barrier, (MPI_Comm comm), (comm))
+COUNT(1, Bcast, (void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm),
+	(buf, count, type, root, comm))
+#define ROOTED_PARAMS                                                                              \
+	(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, int rcount,                 \
+		MPI_Datatype rtype, int root, MPI_Comm comm)
+#define ROOTED_ARGS (sbuf, scount, stype, rbuf, rcount, rtype, root, comm)
+COUNT(1, Gather, ROOTED_PARAMS, ROOTED_ARGS)
+COUNT(1, Scatter, ROOTED_PARAMS, ROOTED_ARGS)
+COUNT(1, Gatherv,
+	(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, const int rcounts[],
+		const int displs[], MPI_Datatype rtype, int root, MPI_Comm comm),
+	(sbuf, scount, stype, rbuf, rcounts, displs, rtype, root, comm))
+COUNT(1, Scatterv,
+	(const void *sbuf, const int scounts[], const int displs[], MPI_Datatype stype, void *rbuf,
+		int rcount, MPI_Datatype rtype, int root, MPI_Comm comm),
+	(sbuf, scounts, displs, stype, rbuf, rcount, rtype, root, comm))
+#define ALL_PARAMS                                                                                 \
+	(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, int rcount,                 \
+		MPI_Datatype rtype, MPI_Comm comm)
+#define ALL_ARGS (sbuf, scount, stype, rbuf, rcount, rtype, comm)
+COUNT(1, Allgather, ALL_PARAMS, ALL_ARGS)
+COUNT(1, Alltoall, ALL_PARAMS, ALL_ARGS)
+COUNT(1, Neighbor_allgather, ALL_PARAMS, ALL_ARGS)
+COUNT(1, Neighbor_alltoall, ALL_PARAMS, ALL_ARGS)
+#define ALLGATHERV_PARAMS                                                                          \
+	(const void *sbuf, int scount, MPI_Datatype stype, void *rbuf, const int rcounts[],        \
+		const int displs[], MPI_Datatype rtype, MPI_Comm comm)
+#define ALLGATHERV_ARGS (sbuf, scount, stype, rbuf, rcounts, displs, rtype, comm)
+COUNT(1, Allgatherv, ALLGATHERV_PARAMS, ALLGATHERV_ARGS)
+COUNT(1, Neighbor_allgatherv, ALLGATHERV_PARAMS, ALLGATHERV_ARGS)
+#define ALLTOALLV_PARAMS                                                                           \
+	(const void *sbuf, const int scounts[], const int sdispls[], MPI_Datatype stype,           \
+		void *rbuf, const int rcounts[], const int rdispls[], MPI_Datatype rtype,          \
+		MPI_Comm comm)
+#define ALLTOALLV_ARGS (sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm)
+COUNT(1, Alltoallv, ALLTOALLV_PARAMS, ALLTOALLV_ARGS)
+COUNT(1, Neighbor_alltoallv, ALLTOALLV_PARAMS, ALLTOALLV_ARGS)
+COUNT(1, Alltoallw,
+	(const void *sbuf, const int scounts[], const int sdispls[], const MPI_Datatype stypes[],
+		void *rbuf, const int rcounts[], const int rdispls[], const MPI_Datatype rtypes[],
+		MPI_Comm comm),
+	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm))
+COUNT(1, Neighbor_alltoallw,
+	(const void *sbuf, const int scounts[], const MPI_Aint sdispls[],
+		const MPI_Datatype stypes[], void *rbuf, const int rcounts[],
+		const MPI_Aint rdispls[], const MPI_Datatype rtypes[], MPI_Comm comm),
+	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm))
+COUNT(1, Reduce,
+	(const void *sbuf, void *rbuf, int count, MPI_Datatype type, MPI_Op op, int root,
+		MPI_Comm comm),
+	(sbuf, rbuf, count, type, op, root, comm))
+#define REDUCE_PARAMS                                                                              \
+	(const void *sbuf, void *rbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+#define REDUCE_ARGS (sbuf, rbuf, count, type, op, comm)
+COUNT(1, Allreduce, REDUCE_PARAMS, REDUCE_ARGS)
+COUNT(1, Scan, REDUCE_PARAMS, REDUCE_ARGS)
+COUNT(1, Exscan, REDUCE_PARAMS, REDUCE_ARGS)
+COUNT(1, Reduce_scatter_block, REDUCE_PARAMS, REDUCE_ARGS)
+COUNT(1, Reduce_scatter,
+	(const void *sbuf, void *rbuf, const int counts[], MPI_Datatype type, MPI_Op op,
+		MPI_Comm comm),
+	(sbuf, rbuf, counts, type, op, comm))
+
+/* One-sided: the ends of epochs on which both sides agree. Locks, flushes and single accesses can
+ * be a program's way to poll. */
+COUNT(1, Win_fence, (int assert, MPI_Win win), (assert, win))
+COUNT(1, Win_complete, (MPI_Win win), (win))
+COUNT(1, Win_wait, (MPI_Win win), (win))
+COUNT(*flag != 0, Win_test, (MPI_Win win, int *flag), (win, flag))
+
+/* The end of what can be measured: withdrawn, rather than left to look like a standstill. */
+static int withdraw(void)
+{
+	if (!depth && counting()) {
+		__atomic_store_n(&state, SILENT, __ATOMIC_RELEASE);
+		poppa_heartbeat_close();
+	}
+	return 0;
+}
+BOTH(Finalize, (void), (), withdraw(), 0)
