@@ -2,4 +2,5 @@
 # Documents that are shipped and installed.
 dist_doc_DATA += docs/architecture.md
 dist_doc_DATA += docs/pricing.md
+dist_doc_DATA += docs/shutter.md
 dist_doc_DATA += docs/striping.md

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the documents say of the command: options, JSON members and numbers are those that it has and prints.
+# shellcheck source=tests/cli/tap.sh
+. "$(dirname "$0")/tap.sh"
+
+: "${POPPA:?is the program to test}"
+needs jq perl
+
+here=$(cd "$(dirname "$0")" && pwd)
+tree=$here/../..
+# The page as text: no font changes, plain hyphens.
+page=$(sed -e 's/\\-/-/g' -e 's/\\f[A-Z]//g' -e 's/^\.\(SS\|B\|I\|BR\|IR\|BI\|RI\|RB\|TP\|PP\) *//' "$tree/src/cli/poppa.1")
+heading() {
+	sed -n "s/^\.SS poppa $1\b//p" "$tree/src/cli/poppa.1" | sed 's/\\-/-/g'
+}
+
+# Every subcommand has a section, and every option of its --help is in the page.
+mapfile -t commands < <("$POPPA" help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+is "the command lists its subcommands" "$([ "${#commands[@]}" -ge 8 ] && echo yes)" yes
+for c in "${commands[@]}"; do
+	is "poppa.1 has a section on $c" "$(grep -c "^\.SS poppa $c\b" "$tree/src/cli/poppa.1")" 1
+	missing=
+	for o in $("$POPPA" "$c" --help | grep -o -E -- '--[a-z][a-z-]*' | sort -u); do
+		case $o in --help | --usage | --json) continue ;; esac
+		case "$(heading "$c")" in *"$o"*) ;; *) missing+=" $o" ;; esac
+	done
+	is "poppa.1 has the options of $c in its heading" "$missing" ""
+done
+for s in $(sed -n 's/^\.SS poppa \([a-z]*\).*/\1/p' "$tree/src/cli/poppa.1"); do
+	like "poppa has the command $s of poppa.1" " ${commands[*]} " " $s "
+done
+
+# documented NAME JSON: every member's name is a word of the page. Below "discarded" and "labels" the names are data.
+documented() {
+	local k missing=
+	for k in $(jq -r 'del(.. | .discarded?, .labels?) | [.. | objects | keys[]] | unique[]' <<<"$2"); do
+		grep -q -w -e "$k" <<<"$page" || missing+=" $k"
+	done
+	is "poppa.1 has the JSON members of $1" "$missing" ""
+}
+documented lanes "$("$POPPA" lanes --topology "pack:2 core:4 pu:1" --json)"
+documented price "$("$POPPA" price --raw 1 --degradation 0.1 --json)"
+documented overhead "$("$POPPA" overhead -n 2 -s 3200us -p 200ms --json)"
+printf 'block,job,task,region,k,start_ns,dur_ns,progress,cycles\n' >"$TAP_DIR/log.csv"
+for r in before during after; do printf '0,7,0,%s,0,1,1000000,1000,1000\n' $r; done >>"$TAP_DIR/log.csv"
+documented estimate "$("$POPPA" estimate --json "$TAP_DIR/log.csv")"
+mkdir -p "$TAP_DIR/run-n1"
+export POPPA_CONF=$TAP_DIR/poppa.conf
+unset SLURMD_NODENAME
+echo "RunDir=$TAP_DIR/run-%n" >"$POPPA_CONF"
+documented metrics "$("$POPPA" metrics --json 2>/dev/null)"
+documented doctor "$("$POPPA" doctor --json)"
+
+# The table in shutter.md is what "poppa overhead" prints.
+rows=0
+while IFS='|' read -r _ n s p held loop _; do
+	read -r n s p held loop <<<"$n $s $p ${held// /} ${loop// /}"
+	got=$("$POPPA" overhead -n "$n" -s "$s" -p "$p" --json |
+		jq -r '[.paused_fraction * 100, .loop_s] | @tsv' | awk '{ printf "%.3f%% %.2fs", $1, $2 }')
+	[ "$got" = "$held $loop" ] || is "shutter.md: $n jobs, S=$s, P=$p" "$held $loop" "$got"
+	rows=$((rows + 1))
+done < <(grep -E '^\| [0-9]+ \| [0-9]+us \|' "$tree/docs/shutter.md")
+is "shutter.md: the table of costs has its rows, and those above are all that differ" "$([ "$rows" -ge 10 ] && echo yes)" yes
+tap_done
