@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -106,6 +108,28 @@ int meter_follow_threads(struct meter_job *job, int jobs)
 	return 0;
 }
 
+void meter_hold(const char *socket_path, bool hold)
+{
+	const char *request =
+		hold ? "{\"op\":\"hold\",\"seconds\":60}\n" : "{\"op\":\"release\"}\n";
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	char reply[256] = "";
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ssize_t n;
+
+	if (strlen(socket_path) >= sizeof(at.sun_path))
+		error(EXIT_FAILURE, 0, "%s: the path of a socket has at most %zu characters",
+			socket_path, sizeof(at.sun_path) - 1);
+	strcpy(at.sun_path, socket_path);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof(at)) ||
+		write(fd, request, strlen(request)) != (ssize_t)strlen(request))
+		error(EXIT_FAILURE, errno, "poppad does not answer at %s", socket_path);
+	n = read(fd, reply, sizeof(reply) - 1);
+	if (n <= 0 || strstr(reply, "\"error\""))
+		error(EXIT_FAILURE, 0, "poppad refused: %s", reply);
+	close(fd);
+}
+
 /* Progress of all tasks of a job; -1 when one of them has ended. */
 static int progress(struct meter_job *j, double *sum)
 {
@@ -193,6 +217,25 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* ratio[] is sorted. */
+static void trim(const struct meter_job *j, struct meter_summary *s)
+{
+	int n = j->pairs, out = n / 10, kept = n - 2 * out;
+	double mean = 0, square = 0, lowest = j->ratio[out], highest = j->ratio[n - 1 - out];
+
+	for (int i = out; i < n - out; i++)
+		s->robust += j->ratio[i] / kept;
+	/* Winsorised: the outermost that is kept stands in for what is cut off. */
+	for (int i = 0; i < n; i++)
+		mean += fmin(fmax(j->ratio[i], lowest), highest) / n;
+	for (int i = 0; i < n; i++) {
+		double d = fmin(fmax(j->ratio[i], lowest), highest) - mean;
+
+		square += d * d / (n - 1);
+	}
+	s->robust_se = sqrt(square) * sqrt(n) / kept;
+}
+
 struct meter_summary meter_summarise(struct meter_job *j)
 {
 	struct meter_summary s = {0};
@@ -206,6 +249,7 @@ struct meter_summary meter_summarise(struct meter_job *j)
 		s.sd += (j->ratio[i] - s.mean) * (j->ratio[i] - s.mean) / (n - 1);
 	s.sd = sqrt(s.sd);
 	s.se = s.sd / sqrt(n);
+	trim(j, &s);
 	return s;
 }
 

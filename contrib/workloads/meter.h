@@ -27,8 +27,11 @@ struct meter_job {
 	int pairs;
 };
 
+/* Of the ratios; the robust pair leaves a tenth out at either end (trimmed mean, and its standard
+ * error after Tukey and McLaughlin). */
 struct meter_summary {
-	double mean, median, sd, se; /* of the ratios */
+	double mean, median, sd, se;
+	double robust, robust_se;
 };
 
 /* Set by SIGINT, SIGTERM or SIGHUP after meter_catch_signals(): the measurement ends early. */
@@ -49,6 +52,12 @@ void meter_close(struct meter_job *j);
 
 /* Takes new threads in, between stretches; -1 when a task has ended. */
 int meter_follow_threads(struct meter_job *job, int jobs);
+
+/*
+ * Asks poppad at its socket to keep its shutters back (at most a minute, should this program not
+ * come to release them) or to let them go on. A refusal ends the program.
+ */
+void meter_hold(const char *socket_path, bool hold);
 
 /* Sleeps; -1 when a signal asks for the end. */
 int meter_rest(int64_t ns);

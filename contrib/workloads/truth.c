@@ -36,6 +36,8 @@ enum {
 	KEY_EDGE,
 	KEY_FOR,
 	KEY_DISTURBED,
+	KEY_SOCKET,
+	KEY_SHUTTERS,
 };
 
 static struct meter_job job[JOBS];
@@ -51,6 +53,8 @@ static int64_t solo_ns = 300 * NS_PER_MS, co_ns = 700 * NS_PER_MS, edge_ns = 30 
 static int64_t total_ns = 20 * NS_PER_S;
 static double tolerated = 0.1; /* share of a stretch that a task may wait for a processor */
 static enum counter_backend backend;
+static const char *socket_path; /* poppad's, whose shutters are held meanwhile */
+static int64_t shutters_ns = 2 * NS_PER_S;
 static bool json, both;
 static int watchdog_pipe[2];
 
@@ -65,6 +69,12 @@ static const struct argp_option options[] = {
 	{"disturbed", KEY_DISTURBED, "PCT", 0,
 		"leave a stretch out when others kept a task from its processor for more of it "
 		"(default 10%)",
+		0},
+	{"socket", KEY_SOCKET, "PATH", 0,
+		"poppad's socket: hold its shutters while stretches are measured", 0},
+	{"shutters", KEY_SHUTTERS, "TIME", 0,
+		"with --socket: let the shutters go on this long after each solo stretch of every "
+		"measured job (default 2s)",
 		0},
 	{"counter", KEY_COUNTER, "NAME", 0, "auto, heartbeat, perf, papi or uprobe (default auto)",
 		0},
@@ -101,6 +111,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_DISTURBED:
 		if (units_parse_percent(arg, &tolerated, &err))
 			argp_error(state, "--disturbed: %s", err.text);
+		return 0;
+	case KEY_SOCKET:
+		socket_path = arg;
+		return 0;
+	case KEY_SHUTTERS:
+		shutters_ns = meter_duration("shutters", arg, state);
 		return 0;
 	case KEY_COUNTER:
 		if (counter_backend_parse(arg, &backend))
@@ -254,21 +270,48 @@ static void choose_pairs(int j)
 	}
 }
 
+/* A solo stretch of each measured job; -1 when it is over. */
+static int round_of_stretches(struct stretch *before)
+{
+	struct stretch solo, after;
+
+	for (int j = VICTIM; j < measured(); j++) {
+		if (solo_stretch(j, &solo) || stretch(co_ns, &after))
+			return -1;
+		take_pair(j, before, &solo, &after);
+		*before = after;
+	}
+	return meter_follow_threads(job, measured());
+}
+
+/* What poppad measures is to be held against the truth of the same minutes: the two take turns. */
+static void measure_in_turns(int64_t end)
+{
+	struct stretch before;
+	int rc = 0;
+
+	while (!rc && meter_now_ns() < end) {
+		meter_hold(socket_path, true);
+		rc = stretch(co_ns, &before) || round_of_stretches(&before);
+		meter_hold(socket_path, false);
+		rc = rc || meter_rest(shutters_ns);
+	}
+}
+
 static void measure(void)
 {
 	int64_t end = meter_now_ns() + total_ns;
-	struct stretch before, solo, after;
+	struct stretch before;
 
+	if (socket_path) {
+		measure_in_turns(end);
+		return;
+	}
 	if (stretch(co_ns, &before))
 		return;
-	for (int j = VICTIM; meter_now_ns() < end; j = both ? !j : j) {
-		if (solo_stretch(j, &solo) || stretch(co_ns, &after))
+	while (meter_now_ns() < end)
+		if (round_of_stretches(&before))
 			return;
-		take_pair(j, &before, &solo, &after);
-		before = after;
-		if (meter_follow_threads(job, measured()))
-			return;
-	}
 }
 
 static json_t *job_json(int n, const struct meter_summary *s)
