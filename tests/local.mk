@@ -33,6 +33,8 @@ include tests/unit/poppad.mk
 
 include tests/unit/accounting.mk
 
+include tests/bench/bench.mk
+
 EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/integration/lib.sh \
 	tests/integration/00-cluster.t \
 	tests/integration/20-submit.t \

@@ -1,0 +1,680 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What one loop of the shutter costs by its parts, beside a straightforward one in the same run. */
+/*
+ * Two jobs of tasks that spin, one on the even and one on the odd processors, as lanes have them.
+ * Loops of poppad's own shutter library and of the straightforward implementation take turns, so
+ * both meet the same mood of the machine; medians are compared. Where the machine has no PMU, two
+ * of the kernel's software events stand in for instructions and cycles in both: reading them takes
+ * the same way through the kernel, to the processor on which the task runs and back.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <error.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <jansson.h>
+
+#include "common/fsio.h"
+#include "common/log.h"
+#include "common/units.h"
+#include "heartbeat/poppa_heartbeat.h"
+#include "poppa/counter_backend.h"
+#include "poppa/proc.h"
+#include "poppa/shutter.h"
+#include "straight.h"
+
+#define JOBS 2
+#define MAX_LOOPS 10000
+#define SKIP 77
+#define TURN 4000 /* beats: some 10 us */
+#define BLOCK_WAIT_MS 20000
+
+enum side { OURS, STRAIGHT, SIDES };
+
+struct options {
+	int tasks, loops, windows;
+	int64_t shutter_ns;
+	enum pause_method pause;
+	enum counter_backend counter;
+	bool json;
+};
+
+static const char *const part_names[LOOP_PARTS] = {
+	"stop", "resume", "read_alone", "read_together", "other", "sleep"};
+static const char *const side_names[SIDES] = {"ours", "straightforward"};
+
+static struct options options = {.tasks = 16,
+	.loops = 60,
+	.windows = 4,
+	.shutter_ns = 3200 * NS_PER_US,
+	.pause = PAUSE_SIGSTOP,
+	.counter = COUNTER_PERF};
+
+/* --- what is timed of our own loop, by standing between the shutter and what it calls --- */
+
+static struct {
+	int notify_fd;
+	bool running, stopped, settling;
+	int64_t cpu;      /* of the thread, at the start of the block */
+	int64_t clock_ns; /* what the timing itself adds to each call */
+	int64_t part[LOOP_PARTS];
+} tap = {.notify_fd = -1};
+
+#define WRAPPED(type, name, ...)                                                                   \
+	type __real_##name(__VA_ARGS__);                                                           \
+	type __wrap_##name(__VA_ARGS__)
+
+WRAPPED(int, counter_read, struct counter *c, struct counter_sample *out);
+WRAPPED(int, pause_stop, struct pause_unit *u);
+WRAPPED(int, pause_settled, struct pause_unit *u);
+WRAPPED(bool, pause_resume, struct pause_unit *u, bool look);
+WRAPPED(int, clock_nanosleep, clockid_t clock, int flags, const struct timespec *t,
+	struct timespec *left);
+WRAPPED(int, sched_setaffinity, pid_t task, size_t size, const cpu_set_t *set);
+WRAPPED(ssize_t, write, int fd, const void *data, size_t size);
+
+/* The first thing that a block does is to choose its processor, or else to read. */
+static void begin_block(void)
+{
+	if (tap.running || tap.notify_fd < 0)
+		return;
+	memset(tap.part, 0, sizeof(tap.part));
+	tap.stopped = tap.settling = false;
+	tap.running = true;
+	tap.cpu = straight_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static int64_t begin(void)
+{
+	begin_block();
+	return shutter_now();
+}
+
+static void end(enum loop_part part, int64_t start)
+{
+	tap.part[part] += shutter_now() - start - tap.clock_ns;
+}
+
+int __wrap_counter_read(struct counter *c, struct counter_sample *out)
+{
+	int64_t start = begin();
+	int rc = __real_counter_read(c, out);
+
+	end(tap.stopped ? LOOP_READ_ALONE : LOOP_READ_TOGETHER, start);
+	return rc;
+}
+
+int __wrap_pause_stop(struct pause_unit *u)
+{
+	int64_t start = begin();
+	int rc = __real_pause_stop(u);
+
+	tap.stopped = true;
+	end(LOOP_STOP, start);
+	return rc;
+}
+
+int __wrap_pause_settled(struct pause_unit *u)
+{
+	int64_t start = begin();
+	int rc = __real_pause_settled(u);
+
+	tap.settling = rc == 0;
+	end(LOOP_STOP, start);
+	return rc;
+}
+
+bool __wrap_pause_resume(struct pause_unit *u, bool look)
+{
+	int64_t start = begin();
+	bool foreign = __real_pause_resume(u, look);
+
+	tap.stopped = false;
+	end(LOOP_RESUME, start);
+	return foreign;
+}
+
+/* The sleep of a window is not the loop's work; waiting for a freezer is. */
+int __wrap_clock_nanosleep(
+	clockid_t clock, int flags, const struct timespec *t, struct timespec *left)
+{
+	int64_t start = begin(), cpu = straight_clock(CLOCK_THREAD_CPUTIME_ID);
+	int rc = __real_clock_nanosleep(clock, flags, t, left);
+
+	tap.part[LOOP_SLEEP] += straight_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	if (tap.settling)
+		end(LOOP_STOP, start);
+	tap.settling = false;
+	return rc;
+}
+
+int __wrap_sched_setaffinity(pid_t task, size_t size, const cpu_set_t *set)
+{
+	begin_block();
+	return __real_sched_setaffinity(task, size, set);
+}
+
+/* The last thing that the thread does about a block is to say that it has finished. */
+ssize_t __wrap_write(int fd, const void *data, size_t size)
+{
+	if (fd == tap.notify_fd && tap.running) {
+		tap.running = false;
+		tap.part[LOOP_OTHER] = straight_clock(CLOCK_THREAD_CPUTIME_ID) - tap.cpu;
+		for (int i = 0; i < LOOP_PARTS; i++)
+			if (i != LOOP_OTHER)
+				tap.part[LOOP_OTHER] -= tap.part[i];
+	}
+	return __real_write(fd, data, size);
+}
+
+static void calibrate(void)
+{
+	int64_t start = shutter_now();
+
+	for (int i = 0; i < 1000; i++)
+		shutter_now();
+	tap.clock_ns = (shutter_now() - start) / 1001;
+}
+
+/* --- the events --- */
+
+static bool stand_in; /* no PMU: software events */
+
+int __real_counter_sys_perf_open(struct perf_event_attr *attr, pid_t tid, int group_fd);
+int __wrap_counter_sys_perf_open(struct perf_event_attr *attr, pid_t tid, int group_fd);
+
+static void replace_event(struct perf_event_attr *attr, int e)
+{
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = e ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK;
+}
+
+int __wrap_counter_sys_perf_open(struct perf_event_attr *attr, pid_t tid, int group_fd)
+{
+	if (stand_in)
+		replace_event(attr, group_fd >= 0);
+	return __real_counter_sys_perf_open(attr, tid, group_fd);
+}
+
+/* Instructions and cycles in user mode, or their stand-ins. */
+static void choose_events(struct perf_event_attr event[STRAIGHT_EVENTS])
+{
+	static const uint64_t hardware[STRAIGHT_EVENTS] = {
+		PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES};
+	int fd;
+
+	for (int e = 0; e < STRAIGHT_EVENTS; e++)
+		event[e] = (struct perf_event_attr){.size = sizeof(event[e]),
+			.type = PERF_TYPE_HARDWARE,
+			.config = hardware[e],
+			.exclude_kernel = 1,
+			.exclude_hv = 1};
+	fd = __real_counter_sys_perf_open(&event[0], 0, -1);
+	stand_in = fd < 0;
+	if (fd >= 0)
+		close(fd);
+	for (int e = 0; stand_in && e < STRAIGHT_EVENTS; e++)
+		replace_event(&event[e], e);
+}
+
+/* --- tasks and what is needed to stop and count them --- */
+
+static char dir[PATH_MAX], cgroup[JOBS][PATH_MAX];
+static enum held_kind freezer;
+static pid_t pid[STRAIGHT_MAX_TASKS];
+static cpu_set_t processors;
+static struct guard guard = {.pidfd = -1, .timerfd = -1};
+static int held_fd = -1;
+
+static int job_of(int task)
+{
+	return task % JOBS;
+}
+
+static int nth_processor(int n)
+{
+	n %= CPU_COUNT(&processors);
+	for (int c = 0; c < CPU_SETSIZE; c++)
+		if (CPU_ISSET(c, &processors) && n-- == 0)
+			return c;
+	return 0;
+}
+
+/* On a processor of its own each task would make progress in every window. Where several share
+ * one, they take turns so quickly that each still does. */
+static void __attribute__((noreturn)) spin(int task)
+{
+	bool shared = options.tasks > CPU_COUNT(&processors);
+
+	cpu_set_t one;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	CPU_ZERO(&one);
+	CPU_SET(nth_processor(task), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	poppa_heartbeat_open();
+	for (;;) {
+		for (int i = 0; i < TURN; i++)
+			poppa_heartbeat_add(1);
+		if (shared)
+			sched_yield();
+	}
+}
+
+static void clean_up(void)
+{
+	static const char *const files[] = {"held", "held.new"};
+	char path[PATH_MAX + 32];
+
+	for (int t = 0; t < options.tasks; t++) {
+		if (pid[t] <= 0)
+			continue;
+		kill(pid[t], SIGKILL);
+		kill(pid[t], SIGCONT);
+	}
+	for (int j = 0; j < JOBS && *cgroup[j]; j++)
+		held_thaw(freezer, cgroup[j]);
+	for (int t = 0; t < options.tasks; t++)
+		if (pid[t] > 0)
+			waitpid(pid[t], NULL, 0);
+	for (int j = 0; j < JOBS && *cgroup[j]; j++)
+		rmdir(cgroup[j]);
+	if (!*dir)
+		return;
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+		unlink(path);
+	}
+	rmdir(dir);
+}
+
+static void on_signal(int sig)
+{
+	/* The tasks die with this process, and the guard resumes what was stopped. */
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void __attribute__((noreturn)) skip(const char *why)
+{
+	printf("skipped: %s\n", why);
+	exit(SKIP);
+}
+
+static void make_cgroups(void)
+{
+	bool v1 = !access("/sys/fs/cgroup/freezer/cgroup.procs", W_OK);
+
+	freezer = v1 ? HELD_FREEZER_V1 : HELD_FREEZER_V2;
+	for (int j = 0; j < JOBS; j++) {
+		snprintf(cgroup[j], sizeof(cgroup[j]), "/sys/fs/cgroup%s/poppa-bench-%d-%d",
+			v1 ? "/freezer" : "", (int)getpid(), j);
+		if (mkdir(cgroup[j], 0755)) {
+			*cgroup[j] = '\0';
+			skip("no cgroup with a freezer can be made below /sys/fs/cgroup");
+		}
+	}
+}
+
+static void join_cgroup(int task)
+{
+	char path[PATH_MAX + 32], text[32];
+	int fd, n = snprintf(text, sizeof(text), "%d", (int)pid[task]);
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup[job_of(task)]);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, n) != n)
+		error(EXIT_FAILURE, errno, "%s", path);
+	close(fd);
+}
+
+static void make_tasks(void)
+{
+	sched_getaffinity(0, sizeof(processors), &processors);
+	if (options.pause == PAUSE_FREEZER)
+		make_cgroups();
+	for (int t = 0; t < options.tasks; t++) {
+		pid[t] = fork();
+		if (pid[t] < 0)
+			error(EXIT_FAILURE, errno, "fork");
+		if (!pid[t])
+			spin(t);
+		if (options.pause == PAUSE_FREEZER)
+			join_cgroup(t);
+	}
+}
+
+/* The counter of a task that has only just started may not be there yet. */
+static struct counter *open_counter(pid_t task)
+{
+	struct nodeconf conf;
+	struct errmsg err = {""};
+	struct counter *c;
+
+	nodeconf_defaults(&conf);
+	for (int i = 0; i < 500; i++) {
+		if (!counter_open(options.counter, &conf, task, &c, &err))
+			return c;
+		if (errno != ENODATA || options.counter != COUNTER_HEARTBEAT)
+			break;
+		usleep(10000);
+	}
+	error(EXIT_FAILURE, 0, "%s", err.text);
+	return NULL;
+}
+
+static struct pause_unit *open_unit(struct held_file *held, int task)
+{
+	struct pause_unit *u = NULL;
+	struct proc_stat st;
+
+	if (options.pause == PAUSE_FREEZER)
+		u = pause_open_freezer(held, freezer, cgroup[job_of(task)]);
+	else if (!proc_stat(pid[task], &st))
+		u = pause_open_process(held, pid[task], st.starttime);
+	if (!u)
+		error(EXIT_FAILURE, errno, "task %d cannot be stopped", task);
+	return u;
+}
+
+/* As poppad makes it: the shutter runs on the processors of the job that does not run alone. */
+static void plan_job(struct shutter_plan *p, struct held_file *held, int job)
+{
+	struct shutter_job *j = &p->job[p->jobs++];
+
+	j->job_id = (uint32_t)job + 1;
+	p->schedule.job[job] =
+		(struct schedule_job){.seed = {{(uint64_t)job, 1}}, .measured = true};
+	p->schedule.jobs = p->jobs;
+	j->first_task = p->tasks;
+	j->first_unit = p->units;
+	CPU_ZERO(&j->elsewhere);
+	for (int t = 0; t < options.tasks; t++) {
+		if (job_of(t) != job) {
+			CPU_SET(nth_processor(t), &j->elsewhere);
+			continue;
+		}
+		if (options.pause != PAUSE_FREEZER || p->units == j->first_unit)
+			p->unit[p->units++] = (struct shutter_unit){open_unit(held, t),
+				options.pause == PAUSE_FREEZER ? -1 : p->tasks,
+				options.pause != PAUSE_FREEZER};
+		p->task[p->tasks++] = (struct shutter_task){open_counter(pid[t]), pid[t]};
+	}
+	j->tasks = p->tasks - j->first_task;
+	j->units = p->units - j->first_unit;
+}
+
+static struct shutter_plan *make_plan(struct held_file *held)
+{
+	struct shutter_plan *p = shutter_plan_new(options.tasks, options.tasks, options.windows);
+
+	if (!p)
+		error(EXIT_FAILURE, errno, "memory");
+	p->schedule.period_ns = 10 * NS_PER_MS;
+	p->schedule.block_ns = SHUTTER_REGIONS * options.shutter_ns;
+	p->schedule.spread = SCHEDULE_SPREAD;
+	p->shutter_ns = options.shutter_ns;
+	p->tasks = p->units = 0;
+	for (int job = 0; job < JOBS; job++)
+		plan_job(p, held, job);
+	return p;
+}
+
+static void free_plan(struct shutter_plan *p)
+{
+	if (!p)
+		return;
+	for (int t = 0; t < p->tasks; t++)
+		counter_close(p->task[t].counter);
+	for (int u = 0; u < p->units; u++)
+		pause_close(p->unit[u].unit);
+	shutter_plan_free(p);
+}
+
+/* --- the runs --- */
+
+static double sample[SIDES][LOOP_PARTS + 1][MAX_LOOPS]; /* us; last the sum without sleeping */
+static int loops_done, loops_failed;
+
+static void keep(enum side side, int n, const int64_t part[LOOP_PARTS])
+{
+	double sum = 0;
+
+	for (int i = 0; i < LOOP_PARTS; i++) {
+		sample[side][i][n] = (double)part[i] / NS_PER_US;
+		if (i != LOOP_SLEEP)
+			sum += sample[side][i][n];
+	}
+	sample[side][LOOP_PARTS][n] = sum;
+}
+
+static struct shutter_plan *next_block(struct shutter *s, int notify_fd)
+{
+	struct pollfd p = {.fd = notify_fd, .events = POLLIN};
+
+	if (poll(&p, 1, BLOCK_WAIT_MS) != 1)
+		error(EXIT_FAILURE, 0, "no shutter within %d s", BLOCK_WAIT_MS / 1000);
+	return shutter_take(s);
+}
+
+/* Our loop has just ended and the next one waits for shutter_done(): the other one's turn. */
+static void one_pair(struct shutter_plan *p, struct straight *straight)
+{
+	int64_t part[LOOP_PARTS] = {0};
+
+	if (p->outcome != SHUTTER_OK) {
+		loops_failed++;
+		return;
+	}
+	straight_loop(straight, p->lone, options.shutter_ns, options.windows, part);
+	keep(OURS, loops_done, tap.part);
+	keep(STRAIGHT, loops_done, part);
+	loops_done++;
+}
+
+static void run(struct shutter *s, int notify_fd, struct straight *straight)
+{
+	struct sched_param fifo = {.sched_priority = SHUTTER_PRIORITY};
+
+	if (sched_setscheduler(0, SCHED_FIFO, &fifo))
+		error(0, errno, "no real-time priority: the straightforward loop is at a loss");
+	while (loops_done < options.loops && loops_failed <= options.loops) {
+		struct shutter_plan *p = next_block(s, notify_fd);
+
+		if (p)
+			one_pair(p, straight);
+		shutter_done(s);
+	}
+	if (loops_done < options.loops)
+		error(EXIT_FAILURE, 0, "%d of %d loops failed", loops_failed,
+			loops_done + loops_failed);
+}
+
+/* --- the result --- */
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *v, int n)
+{
+	qsort(v, (size_t)n, sizeof(*v), by_size);
+	return (v[n / 2] + v[(n - 1) / 2]) / 2;
+}
+
+static void report(void)
+{
+	json_t *all = json_pack("{s:i,s:i,s:i,s:f,s:s,s:s,s:s}", "tasks", options.tasks, "loops",
+		loops_done, "windows", options.windows, "shutter_ms",
+		(double)options.shutter_ns / NS_PER_MS, "pause", pause_method_name(options.pause),
+		"counter", counter_backend_name(options.counter), "events",
+		stand_in ? "software" : "hardware");
+	double sum[SIDES];
+
+	for (int side = 0; side < SIDES; side++) {
+		json_t *o = json_object();
+
+		for (int i = 0; i < LOOP_PARTS; i++)
+			json_object_set_new(
+				o, part_names[i], json_real(median(sample[side][i], loops_done)));
+		sum[side] = median(sample[side][LOOP_PARTS], loops_done);
+		json_object_set_new(o, "sum", json_real(sum[side]));
+		json_object_set_new(all, side_names[side], o);
+	}
+	json_object_set_new(all, "ratio", json_real(sum[OURS] / sum[STRAIGHT]));
+	if (options.json) {
+		json_dumpf(all, stdout, JSON_REAL_PRECISION(6));
+		putchar('\n');
+		json_decref(all);
+		return;
+	}
+	printf("%d tasks, %d loops, us (medians)\n%-16s", options.tasks, loops_done, "");
+	for (int i = 0; i < LOOP_PARTS; i++)
+		printf(" %13s", part_names[i]);
+	printf(" %13s\n", "sum");
+	for (int side = 0; side < SIDES; side++) {
+		json_t *o = json_object_get(all, side_names[side]), *v;
+		const char *key;
+
+		printf("%-16s", side_names[side]);
+		json_object_foreach(o, key, v) printf(" %13.1f", json_real_value(v));
+		printf("\n");
+	}
+	printf("ratio %.3f\n", sum[OURS] / sum[STRAIGHT]);
+	json_decref(all);
+}
+
+/* --- options --- */
+
+enum {
+	KEY_TASKS = 't',
+	KEY_LOOPS = 'n',
+	KEY_WINDOWS = 'k',
+	KEY_SHUTTER = 's',
+	KEY_PAUSE = 'p',
+	KEY_COUNTER = 'c',
+	KEY_JSON = 'j'
+};
+
+static const struct argp_option option_table[] = {
+	{"tasks", KEY_TASKS, "N", 0, "tasks of both jobs together (default 16)", 0},
+	{"loops", KEY_LOOPS, "N", 0, "loops of each kind (default 60)", 0},
+	{"windows", KEY_WINDOWS, "K", 0, "sub-windows of a region (default 4)", 0},
+	{"shutter", KEY_SHUTTER, "TIME", 0, "length of a region (default 3200us)", 0},
+	{"pause", KEY_PAUSE, "NAME", 0, "sigstop (default) or freezer, for ours", 0},
+	{"counter", KEY_COUNTER, "NAME", 0, "perf (default) or heartbeat, for ours", 0},
+	{"json", KEY_JSON, NULL, 0, "print the result as JSON", 0},
+	{0},
+};
+
+static int number(struct argp_state *state, const char *option, const char *text, int min, int max)
+{
+	struct errmsg err;
+	int64_t v = 0;
+
+	if (units_parse_int(text, min, max, &v, &err))
+		argp_error(state, "--%s: %s", option, err.text);
+	return (int)v;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct errmsg err;
+
+	switch (key) {
+	case KEY_TASKS:
+		options.tasks = number(state, "tasks", arg, JOBS, STRAIGHT_MAX_TASKS);
+		return 0;
+	case KEY_LOOPS:
+		options.loops = number(state, "loops", arg, 1, MAX_LOOPS);
+		return 0;
+	case KEY_WINDOWS:
+		options.windows = number(state, "windows", arg, 1, EST_MAX_WINDOWS);
+		return 0;
+	case KEY_SHUTTER:
+		if (units_parse_duration(arg, &options.shutter_ns, &err))
+			argp_error(state, "--shutter: %s", err.text);
+		if (options.shutter_ns < 100 * NS_PER_US || options.shutter_ns > 100 * NS_PER_MS)
+			argp_error(state, "--shutter: 100us to 100ms");
+		return 0;
+	case KEY_PAUSE:
+		if (!strcmp(arg, "freezer"))
+			options.pause = PAUSE_FREEZER;
+		else if (strcmp(arg, "sigstop"))
+			argp_error(state, "--pause: sigstop or freezer");
+		return 0;
+	case KEY_COUNTER:
+		if (!strcmp(arg, "heartbeat"))
+			options.counter = COUNTER_HEARTBEAT;
+		else if (strcmp(arg, "perf"))
+			argp_error(state, "--counter: perf or heartbeat");
+		return 0;
+	case KEY_JSON:
+		options.json = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {.options = option_table,
+		.parser = parse,
+		.doc = "Times the parts of one loop of the shutter, and of a straightforward "
+		       "implementation of it, on tasks of its own. Needs root."};
+	static struct straight straight;
+	struct perf_event_attr event[STRAIGHT_EVENTS];
+	struct errmsg err = {""};
+	char path[PATH_MAX + 32];
+	struct held_file *held;
+	struct shutter *s;
+	int notify_fd;
+
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	if (geteuid())
+		skip("only root may have real-time priority and count others' processes");
+	plog_init("loop", PLOG_WARN);
+	atexit(clean_up);
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	choose_events(event);
+	make_tasks();
+	strcpy(dir, "/tmp/poppa-bench-XXXXXX");
+	if (!mkdtemp(dir))
+		error(EXIT_FAILURE, errno, "%s", dir);
+	straight.tasks = options.tasks;
+	for (int t = 0; t < options.tasks; t++)
+		straight.task[t] = (struct straight_task){.job = job_of(t), .pid = pid[t]};
+	if (straight_open(&straight, event))
+		skip("this kernel lets nobody open perf events");
+	snprintf(path, sizeof(path), "%s/held", dir);
+	held = held_create(path, &held_fd, &err);
+	s = held ? shutter_start(held, &guard, &notify_fd, &err) : NULL;
+	if (!s || guard_start(&guard, held, held_fd, &err))
+		error(EXIT_FAILURE, 0, "%s", err.text);
+	calibrate();
+	tap.notify_fd = notify_fd;
+	shutter_publish(s, make_plan(held));
+	run(s, notify_fd, &straight);
+	free_plan(shutter_stop(s));
+	guard_stop(&guard);
+	straight_close(&straight);
+	report();
+	held_unmap(held);
+	return EXIT_SUCCESS;
+}
