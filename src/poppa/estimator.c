@@ -8,7 +8,7 @@
 
 #include "poppa/estimator_impl.h"
 
-#define STATE_VERSION 1
+#define STATE_VERSION 2
 
 struct estimator {
 	enum estimate_method method;

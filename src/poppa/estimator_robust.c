@@ -42,7 +42,7 @@
 #define CLEAR_SIGNAL 4.0  /* squared distance of s and c, in terms of its variance */
 #define MAX_GROUP 32      /* blocks whose ratio is taken together, at most */
 #define MIN_GROUPS 8      /* as long as there are fewer, groups grow no larger */
-#define GAP_CAP 4.0       /* a gap stands for at most this many usual ones */
+#define GAP_CAP 24.0      /* a gap stands for at most this many usual ones */
 #define BATCHES 16        /* for the jackknife */
 #define RECENT 31
 
@@ -50,6 +50,13 @@
 struct recent {
 	double v[RECENT];
 	uint64_t count; /* ever added */
+};
+
+/* What is kept of a block that waits. All doubles. */
+struct member {
+	double s[BLOCKFIT_HYPOTHESES], c[BLOCKFIT_HYPOTHESES];
+	double bias[BLOCKFIT_HYPOTHESES], noise[BLOCKFIT_HYPOTHESES];
+	double time;
 };
 
 struct robust_state {
@@ -65,10 +72,17 @@ struct robust_state {
 	uint64_t batch_blocks[BATCHES];
 	uint64_t batch_size;
 
-	/* Blocks whose ratio is taken together, because a single one is too noisy to divide by. */
-	double group_s[BLOCKFIT_HYPOTHESES], group_c[BLOCKFIT_HYPOTHESES];
-	double group_bias[BLOCKFIT_HYPOTHESES], group_noise[BLOCKFIT_HYPOTHESES];
-	double group_n, group_time;
+	/*
+	 * Blocks whose ratio is taken together, because a single one is too noisy to divide by:
+	 * their sums.
+	 */
+	struct member group;
+	double group_n;
+
+	/* A block like no other so far: wild, or the first of a phase. The next one tells. */
+	struct member odd;
+	double odd_log_u;
+	uint64_t odd_there;
 
 	/*
 	 * Time average of u, and its semi-variogram at lags 1 and 2: what tells noise, which is new
@@ -78,7 +92,8 @@ struct robust_state {
 	double last_u[BLOCKFIT_HYPOTHESES], older_u[BLOCKFIT_HYPOTHESES], last_time, last_gap;
 	double sum_weight, sum_weight2, sum_u[BLOCKFIT_HYPOTHESES];
 	double diff1[BLOCKFIT_HYPOTHESES], diff2[BLOCKFIT_HYPOTHESES];
-	double model_noise[BLOCKFIT_HYPOTHESES]; /* sum of what the fits expect for u */
+	double sum_gap2, change[BLOCKFIT_HYPOTHESES]; /* change: of gap^2 (u - last u)^2 */
+	double model_noise[BLOCKFIT_HYPOTHESES];      /* sum of what the fits expect for u */
 };
 
 struct robust_state *robust_new(void)
@@ -237,9 +252,11 @@ static void add_value(struct robust_state *r, const double *u, double time)
 			double d1 = u[h] - r->last_u[h], d2 = u[h] - r->older_u[h];
 
 			r->diff1[h] += 0.5 * d1 * d1;
+			r->change[h] += gap * gap * d1 * d1;
 			if (r->values > 1)
 				r->diff2[h] += 0.5 * d2 * d2;
 		}
+		r->sum_gap2 += gap * gap;
 		r->last_gap = gap;
 	}
 	r->values++;
@@ -248,19 +265,20 @@ static void add_value(struct robust_state *r, const double *u, double time)
 	memcpy(r->last_u, u, sizeof(r->last_u));
 }
 
-/* Takes a block's fits; gives a value when enough of them are together. */
-static void add_group(struct robust_state *r, const struct fit *fits, uint64_t start_ns)
+/* Takes a block; gives a value when enough of them are together. */
+static void add_group(struct robust_state *r, const struct member *m)
 {
 	double u[BLOCKFIT_HYPOTHESES], want;
 
+	r->used++;
 	for (int h = 0; h < BLOCKFIT_HYPOTHESES; h++) {
-		r->group_s[h] += fits[h].s;
-		r->group_c[h] += fits[h].c;
-		r->group_bias[h] += fits[h].vss - fits[h].vsc;
-		r->group_noise[h] += blockfit_variance(&fits[h]);
+		r->group.s[h] += m->s[h];
+		r->group.c[h] += m->c[h];
+		r->group.bias[h] += m->bias[h];
+		r->group.noise[h] += m->noise[h];
 	}
 	r->group_n++;
-	r->group_time += (double)start_ns;
+	r->group.time += m->time;
 	want = fmin(ceil(recent_median(&r->noise) / GROUP_NOISE), MAX_GROUP);
 	/* A few blocks had better be a few noisy values than one that has no interval. */
 	want = fmin(want, 1 + floor((double)r->used / MIN_GROUPS));
@@ -271,17 +289,33 @@ static void add_group(struct robust_state *r, const struct fit *fits, uint64_t s
 	 * for that still must not turn a rate's sign.
 	 */
 	for (int h = 0; h < BLOCKFIT_HYPOTHESES; h++) {
-		double n2 = r->group_n * r->group_n, bias = r->group_bias[h] / n2;
+		double n2 = r->group_n * r->group_n, bias = r->group.bias[h] / n2;
 
-		u[h] = r->group_c[h] / r->group_s[h] * (bias > 0 ? 1 / (1 + bias) : 1 - bias);
-		r->model_noise[h] += u[h] * u[h] * r->group_noise[h] / n2;
+		u[h] = r->group.c[h] / r->group.s[h] * (bias > 0 ? 1 / (1 + bias) : 1 - bias);
+		r->model_noise[h] += u[h] * u[h] * r->group.noise[h] / n2;
 	}
-	add_value(r, u, r->group_time / r->group_n);
-	memset(r->group_s, 0, sizeof(r->group_s));
-	memset(r->group_c, 0, sizeof(r->group_c));
-	memset(r->group_bias, 0, sizeof(r->group_bias));
-	memset(r->group_noise, 0, sizeof(r->group_noise));
-	r->group_n = r->group_time = 0;
+	add_value(r, u, r->group.time / r->group_n);
+	memset(&r->group, 0, sizeof(r->group));
+	r->group_n = 0;
+}
+
+static void make_member(const struct fit *fits, uint64_t start_ns, struct member *m)
+{
+	for (int h = 0; h < BLOCKFIT_HYPOTHESES; h++) {
+		m->s[h] = fits[h].s;
+		m->c[h] = fits[h].c;
+		m->bias[h] = fits[h].vss - fits[h].vsc;
+		m->noise[h] = blockfit_variance(&fits[h]);
+	}
+	m->time = (double)start_ns;
+}
+
+/* The odd block belongs to a phase after all if the next one is near it; else it was wild. */
+static void judge_odd(struct robust_state *r, double log_u, double reach)
+{
+	if (r->odd_there && fabs(log_u - r->odd_log_u) < reach)
+		add_group(r, &r->odd);
+	r->odd_there = 0;
 }
 
 static int seen_bin(double log_u)
@@ -294,15 +328,15 @@ static int seen_bin(double log_u)
 /*
  * Whether hardly any block so far was near this one, and none of the last few. A host that takes
  * the processor away for a whole region makes such blocks, on either side of the rest, and so do
- * several wild windows at once. A phase of the job loses its first block to this test, or all of
- * them if it is never longer than a block and has less than LONELY_SHARE of the time, which bounds
- * the error.
+ * several wild windows at once. The first block of a phase is such a one too and waits for the
+ * next. A phase loses its blocks to this test if it is never longer than one and has less than
+ * LONELY_SHARE of them, which bounds the error. *reach: what counts as near.
  */
-static bool is_wild(struct robust_state *r, double log_u, double noise)
+static bool is_wild(struct robust_state *r, double log_u, double noise, double *reach)
 {
 	uint64_t all = 0, near = 0, n = r->log_u.count;
-	double reach;
 
+	*reach = 0;
 	if (isnan(log_u))
 		return true;
 	if (n > 0)
@@ -310,13 +344,13 @@ static bool is_wild(struct robust_state *r, double log_u, double noise)
 	if (n > SEEN_ENOUGH)
 		noise = fmax(fmin(noise, NOISY * sqrt(recent_median(&r->noise))),
 			recent_spread(&r->step));
-	reach = LONELY_SIGMAS * noise;
+	*reach = LONELY_SIGMAS * noise;
 	for (int i = 0; i < SEEN_BINS; i++)
 		all += r->seen[i];
-	for (int i = seen_bin(log_u - reach); i <= seen_bin(log_u + reach); i++)
+	for (int i = seen_bin(log_u - *reach); i <= seen_bin(log_u + *reach); i++)
 		near += r->seen[i];
 	for (uint64_t i = 1; i <= SEEN_LATELY && i <= n; i++)
-		if (fabs(log_u - r->log_u.v[(n - i) % RECENT]) < reach)
+		if (fabs(log_u - r->log_u.v[(n - i) % RECENT]) < *reach)
 			near = all;
 	r->seen[seen_bin(log_u)]++;
 	recent_add(&r->log_u, log_u);
@@ -325,24 +359,22 @@ static bool is_wild(struct robust_state *r, double log_u, double noise)
 	return (double)near < fmax(1, LONELY_SHARE * (double)all);
 }
 
-/* Whether the block can be believed; no test has a preferred direction. */
-static bool believable(
+/* Whether the job changed its phase within the block; no direction is preferred. */
+static bool has_moved(
 	struct robust_state *r, const struct fit_input *p, int k, const struct fit *f, double sigma)
 {
-	double shift, noise = 0, log_u = log(f->c / f->s);
-	bool wild, moved = false;
+	double noise = 0, shift = blockfit_shift(p, k, f, &noise);
+	bool moved;
 
-	wild = is_wild(r, log_u, sqrt(blockfit_variance(f)));
-	shift = blockfit_shift(p, k, f, &noise);
-	if (!isnan(shift)) {
-		if (r->shift.count > 8)
-			moved = fabs(shift - recent_median(&r->shift)) >
-				PHASE_SIGMAS * fmax(sigma * noise, recent_spread(&r->shift));
-		else
-			moved = fabs(shift) > 0.3 + PHASE_SIGMAS * sigma * noise;
-		recent_add(&r->shift, shift);
-	}
-	return !wild && !moved;
+	if (isnan(shift))
+		return false;
+	if (r->shift.count > 8)
+		moved = fabs(shift - recent_median(&r->shift)) >
+			PHASE_SIGMAS * fmax(sigma * noise, recent_spread(&r->shift));
+	else
+		moved = fabs(shift) > 0.3 + PHASE_SIGMAS * sigma * noise;
+	recent_add(&r->shift, shift);
+	return moved;
 }
 
 /* A fit under a tau that is off may run away: no single block may spoil the sums of its hypothesis,
@@ -361,7 +393,10 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 {
 	struct fit_input p;
 	struct fit fits[BLOCKFIT_HYPOTHESES];
-	double sigma, seen, loss[BLOCKFIT_TAUS];
+	const struct fit *f;
+	double sigma, seen, loss[BLOCKFIT_TAUS], log_u, reach;
+	struct member m;
+	bool wild, moved;
 	int best;
 
 	r->blocks++;
@@ -371,38 +406,53 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 	if (blockfit_all(&p, sigma, fits))
 		return false;
 	best = least_loss(r, BLOCKFIT_ALL, -1, loss);
-	seen = blockfit_sigma(&p, best, &fits[BLOCKFIT_ALL * BLOCKFIT_TAUS + best]);
+	f = &fits[BLOCKFIT_ALL * BLOCKFIT_TAUS + best];
+	seen = blockfit_sigma(&p, best, f);
 	if (!isnan(seen))
 		recent_add(&r->sigma, fmin(seen, 1));
 	/* A block that is not used tells of tau all the same: under a wrong tau, right ones are
 	 * odd. */
-	recent_add(&r->noise, fits[BLOCKFIT_ALL * BLOCKFIT_TAUS + best].vss);
-	add_loss(r, fits, &fits[BLOCKFIT_ALL * BLOCKFIT_TAUS + best]);
-	if (!blockfit_coherent(&p, &fits[BLOCKFIT_BEFORE * BLOCKFIT_TAUS]) ||
-		!believable(r, &p, best, &fits[BLOCKFIT_ALL * BLOCKFIT_TAUS + best], sigma))
+	recent_add(&r->noise, f->vss);
+	add_loss(r, fits, f);
+	if (!blockfit_coherent(&p, &fits[BLOCKFIT_BEFORE * BLOCKFIT_TAUS]))
 		return false;
-	tame(fits, &fits[BLOCKFIT_ALL * BLOCKFIT_TAUS + best]);
-	r->used++;
-	add_group(r, fits, block->start_ns);
-	return true;
+	log_u = log(f->c / f->s);
+	wild = is_wild(r, log_u, sqrt(blockfit_variance(f)), &reach);
+	moved = has_moved(r, &p, best, f, sigma);
+	if (moved || isnan(log_u))
+		return false;
+	if (!wild)
+		judge_odd(r, log_u, reach);
+	tame(fits, f);
+	make_member(fits, block->start_ns, &m);
+	if (!wild) {
+		add_group(r, &m);
+	} else {
+		r->odd = m;
+		r->odd_log_u = log_u;
+		r->odd_there = 1;
+	}
+	return !wild;
 }
 
 /*
- * Variance of one value as an estimate of the job's mean over the time that it stands for. What is
- * new in every value is the variogram's extrapolation to lag 0 and counts in full; what grows with
- * the lag is the job's own change, of which a sample in the middle of its stretch leaves a sixth
- * unknown (systematic sampling under a linear variogram, Matheron).
+ * Variance of the time average. What is new in every value is the variogram's extrapolation to lag
+ * 0 and counts in full. What grows with the lag is the job's own change: between two values that
+ * are a gap apart the average takes the middle for the time of the change, which is off by
+ * gap/sqrt(12); of a random walk the same share stays unknown (systematic sampling under a linear
+ * variogram, Matheron).
  */
-static double value_variance(const struct robust_state *r, int h)
+static double mean_variance(const struct robust_state *r, int h)
 {
 	double n = (double)r->values;
 	double lag1 = r->diff1[h] / fmax(n - 1, 1), lag2 = r->diff2[h] / fmax(n - 2, 1);
-	double fresh;
+	double fresh = lag1, change = 0;
 
-	if (n < 8)
-		return lag1;
-	fresh = fmax(2 * lag1 - lag2, r->model_noise[h] / n);
-	return fresh < lag1 ? fresh + (lag1 - fresh) / 6 : lag1;
+	if (n >= 8)
+		fresh = fmin(lag1, fmax(2 * lag1 - lag2, r->model_noise[h] / n));
+	if (fresh < lag1)
+		change = fmax(0, r->change[h] - 2 * fresh * r->sum_gap2) / 12;
+	return (fresh * r->sum_weight2 + change) / (r->sum_weight * r->sum_weight);
 }
 
 /* Estimate of one family: the time average at its best tau, and the variance of it. */
@@ -410,18 +460,17 @@ static double family_mean(
 	const struct robust_state *r, enum blockfit_family family, double *variance)
 {
 	double mean[BLOCKFIT_TAUS], noise[BLOCKFIT_TAUS];
-	double position = best_position(r, family, -1), value, uneven, tau_var = 0;
+	double position = best_position(r, family, -1), value, tau_var = 0;
 	int batches = 0;
 
 	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
 		int h = family * BLOCKFIT_TAUS + k;
 
 		mean[k] = r->sum_u[h] / r->sum_weight;
-		noise[k] = value_variance(r, h);
+		noise[k] = mean_variance(r, h);
 	}
 	value = value_at(mean, position);
-	uneven = r->sum_weight2 / (r->sum_weight * r->sum_weight);
-	*variance = noise[(int)lround(position)] * uneven;
+	*variance = noise[(int)lround(position)];
 	/* Jackknife over batches for the error of tau, which moves all blocks together. */
 	for (int b = 0; b < BATCHES; b++) {
 		double d;
@@ -451,8 +500,8 @@ void robust_result(const struct robust_state *r, struct est_result *out)
 		double first[BLOCKFIT_HYPOTHESES];
 
 		for (int h = 0; h < BLOCKFIT_HYPOTHESES; h++)
-			first[h] = end->group_c[h] / end->group_s[h];
-		add_value(end, first, end->group_time / end->group_n);
+			first[h] = end->group.c[h] / end->group.s[h];
+		add_value(end, first, end->group.time / end->group_n);
 	}
 	gap = end->values > 1 ? end->last_gap : 1;
 	weigh_last(end, gap);
@@ -498,11 +547,10 @@ struct field {
 static const struct field fields[] = {WHOLE(blocks), WHOLE(used), REAL(sigma.v), WHOLE(sigma.count),
 	REAL(shift.v), WHOLE(shift.count), REAL(step.v), WHOLE(step.count), WHOLE(seen),
 	REAL(log_u.v), WHOLE(log_u.count), REAL(gap.v), WHOLE(gap.count), REAL(noise.v),
-	WHOLE(noise.count), REAL(loss), WHOLE(batch_blocks), WHOLE(batch_size), REAL(group_s),
-	REAL(group_c), REAL(group_bias), REAL(group_noise), REAL(group_n), REAL(group_time),
-	WHOLE(values), REAL(last_u), REAL(older_u), REAL(last_time), REAL(last_gap),
-	REAL(sum_weight), REAL(sum_weight2), REAL(sum_u), REAL(diff1), REAL(diff2),
-	REAL(model_noise)};
+	WHOLE(noise.count), REAL(loss), WHOLE(batch_blocks), WHOLE(batch_size), REAL(group),
+	REAL(group_n), REAL(odd), REAL(odd_log_u), WHOLE(odd_there), WHOLE(values), REAL(last_u),
+	REAL(older_u), REAL(last_time), REAL(last_gap), REAL(sum_weight), REAL(sum_weight2),
+	REAL(sum_u), REAL(diff1), REAL(diff2), REAL(sum_gap2), REAL(change), REAL(model_noise)};
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
 

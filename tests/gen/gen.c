@@ -24,8 +24,11 @@ struct gen_job {
 struct gen {
 	struct gen_spec spec;
 	uint64_t state;
-	double now; /* s */
+	double now;      /* s */
+	double slot_end; /* s */
 	uint64_t blocks;
+	int calm;       /* blocks since job 0's phase changed */
+	int last_phase; /* of job 0, when it last ran alone */
 	struct gen_job job[GEN_MAX_JOBS];
 };
 
@@ -35,6 +38,7 @@ void gen_defaults(struct gen_spec *spec)
 		.jobs = 2,
 		.phases = 3,
 		.cycle_s = 8,
+		.unsteady = 0.2,
 		.d_min = 0,
 		.d_max = 0.7,
 		.noise = 0.05,
@@ -95,7 +99,7 @@ static int add_stretch(struct gen_job *j, int phase, double end)
 	return 0;
 }
 
-/* Phases once, or over and over with lengths that vary by a fifth. */
+/* Phases once, or over and over. */
 static int plan_job(struct gen *g, struct gen_job *j)
 {
 	const struct gen_spec *s = &g->spec;
@@ -103,19 +107,30 @@ static int plan_job(struct gen *g, struct gen_job *j)
 	double round = s->cycle_s > 0 ? s->cycle_s : s->length_s;
 
 	for (int p = 0; p < s->phases; p++) {
+		double d = between(g, s->d_min, s->d_max);
+
+		if (s->graded)
+			d = s->d_min + (s->d_max - s->d_min) * p / fmax(s->phases - 1, 1);
 		j->solo[p] = between(g, 0.4, 2.5) * (s->cycles ? 1 : GHZ);
-		j->co[p] = j->solo[p] * (1 - between(g, s->d_min, s->d_max));
+		j->co[p] = j->solo[p] * (1 - d);
 		total += share[p] = between(g, 0.2, 1);
 	}
 	for (int p = 0; t < s->length_s; p = (p + 1) % s->phases) {
-		double length =
-			share[p] / total * round * (s->cycle_s > 0 ? between(g, 0.8, 1.2) : 1.0001);
+		double length = share[p] / total * round;
 
+		if (s->shuffled)
+			length = exponential(g, length);
+		else if (s->cycle_s > 0)
+			length *= between(g, 1 - s->unsteady, 1 + s->unsteady);
+		else
+			length *= 1.0001; /* rounding must not leave a second turn for the first */
 		length = fmin(length, s->length_s - t);
 		t += length;
 		good += length * j->co[p] / j->solo[p];
 		if (add_stretch(j, p, t))
 			return -1;
+		if (s->shuffled)
+			p = (int)(gen_uniform(g) * s->phases);
 	}
 	j->truth = 1 - good / s->length_s;
 	return 0;
@@ -212,10 +227,35 @@ static struct est_window measure(
 	return (struct est_window){round(rate * ns * GHZ), round(ns * GHZ), ns};
 }
 
+/* Sets when the next block begins, after one that ended at `end`. */
+static void schedule(struct gen *g, int alone, double end)
+{
+	const struct gen_spec *s = &g->spec;
+	double period = s->period_ns * 1e-9, jitter = s->jitter * (2 * gen_uniform(g) - 1);
+
+	/* What is known of job 0 is what its own blocks showed. */
+	if (alone == 0) {
+		int phase = phase_at(&g->job[0], end);
+
+		g->calm = phase == g->last_phase ? g->calm + 1 : 0;
+		g->last_phase = phase;
+	}
+	if (s->rate == GEN_RATE_BY_PHASE && g->last_phase % 2)
+		period *= 8;
+	else if (s->rate == GEN_RATE_BY_CHANGE)
+		period *= g->calm < 4 ? 1 : g->calm < 8 ? 2 : g->calm < 16 ? 4 : 8;
+	if (!s->slots) {
+		g->now = end + period * (1 + jitter);
+		return;
+	}
+	g->now = fmax(g->slot_end + period * (0.5 + jitter), end);
+	g->slot_end += period;
+}
+
 bool gen_next(struct gen *g, int *alone, struct est_block *block)
 {
 	const struct gen_spec *s = &g->spec;
-	double edge[3 * EST_MAX_WINDOWS + 1], stop, resume, back, sleep;
+	double edge[3 * EST_MAX_WINDOWS + 1], stop, resume, back;
 	int k = s->windows;
 
 	edge[0] = g->now;
@@ -232,6 +272,8 @@ bool gen_next(struct gen *g, int *alone, struct est_block *block)
 	if (edge[3 * k] > s->length_s)
 		return false;
 	*alone = (int)(g->blocks++ % (uint64_t)s->jobs);
+	if (s->drawn)
+		*alone = (int)(gen_uniform(g) * s->jobs);
 	for (int n = 0; n < s->jobs; n++) {
 		struct gen_job *j = &g->job[n];
 		struct est_block *b = &block[n];
@@ -251,7 +293,6 @@ bool gen_next(struct gen *g, int *alone, struct est_block *block)
 			b->after[i] = measure(g, j, &after, edge[2 * k + i], edge[2 * k + i + 1]);
 		}
 	}
-	sleep = s->period_ns * (1 + s->jitter * (2 * gen_uniform(g) - 1));
-	g->now = edge[3 * k] + sleep * 1e-9;
+	schedule(g, *alone, edge[3 * k]);
 	return true;
 }

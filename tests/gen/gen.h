@@ -11,12 +11,22 @@
 #define GEN_MAX_JOBS 8
 #define GEN_MAX_PHASES 8
 
+/* When blocks come. */
+enum gen_rate {
+	GEN_RATE_STEADY,    /* every period */
+	GEN_RATE_BY_PHASE,  /* every 8th period while job 0 is in a phase of odd number */
+	GEN_RATE_BY_CHANGE, /* from every period after a change of job 0's phase to every 8th */
+};
+
 struct gen_spec {
 	uint64_t seed;
 	int jobs;             /* on the node; each runs alone in every jobs-th block */
 	int phases;           /* each with a rate and a degradation of its own */
 	double cycle_s;       /* the phases come round in about this time; 0 = each comes once */
+	double unsteady;      /* a phase's length varies by this share of it, evenly */
+	bool shuffled;        /* phases at random, with exponential lengths */
 	double d_min, d_max;  /* range that a phase's degradation is drawn from */
+	bool graded;          /* not drawn: evenly from d_min in the first to d_max in the last */
 	double noise;         /* relative standard deviation of a window */
 	double outliers;      /* share of windows that show something else altogether */
 	double tau_refill_ns; /* rate climbs to solo after the co-runners stopped */
@@ -26,12 +36,16 @@ struct gen_spec {
 	double lost;          /* share of windows that are missing */
 	bool cycles;          /* else progress a nanosecond */
 	int windows;          /* K */
-	double shutter_ns, period_ns, jitter; /* jitter: relative, of the period */
+	double shutter_ns, period_ns;
+	double jitter; /* share of the period by which a block comes early or late */
+	bool slots;    /* from the middle of its slot in a row of them, not after a sleep */
+	bool drawn;    /* who runs alone is drawn, not taken in turn */
+	enum gen_rate rate;
 	double length_s;
 };
 
-/* 2 jobs, 3 phases that come round in 8 s, D 0 to 0.7, 5 % noise, tau 0.3 ms, P = 200 ms, S = 3.2
- * ms, K = 4, 300 s, cycles, 2 % outliers, 2 % late wake-ups. */
+/* 2 jobs, 3 phases that come round in 8 s and vary by a fifth, D 0 to 0.7, 5 % noise, tau 0.3 ms,
+ * P = 200 ms with 5 % jitter, S = 3.2 ms, K = 4, 300 s, cycles, 2 % outliers, 2 % late wake-ups. */
 void gen_defaults(struct gen_spec *spec);
 
 struct gen;

@@ -5,10 +5,19 @@ tests_gen_shutterlog_gen_SOURCES = tests/gen/shutterlog_gen.c tests/gen/gen.c te
 tests_gen_shutterlog_gen_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_gen_shutterlog_gen_LDADD = libpoppacore.la libpoppacommon.la -lm
 
+# Writes docs/results/estimator.md.
+EXTRA_DIST += docs/results/estimator.md
+noinst_PROGRAMS += tests/gen/estimator_table
+tests_gen_estimator_table_SOURCES = tests/gen/estimator_table.c tests/gen/families.c tests/gen/families.h tests/gen/gen.c \
+	tests/gen/gen.h
+tests_gen_estimator_table_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_gen_estimator_table_LDADD = libpoppacore.la libpoppacommon.la $(JANSSON_LIBS) -lm
+
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_estimator tests/unit/test_overhead tests/unit/test_shutterlog
 endif
-tests_unit_test_estimator_SOURCES = tests/unit/test_estimator.c tests/gen/gen.c tests/gen/gen.h
+tests_unit_test_estimator_SOURCES = tests/unit/test_estimator.c tests/gen/families.c tests/gen/families.h \
+	tests/gen/gen.c tests/gen/gen.h
 tests_unit_test_estimator_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_unit_test_estimator_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_estimator_LDADD = libpoppacore.la $(JANSSON_LIBS) $(CMOCKA_LIBS) -lm

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Families of synthetic jobs on which the estimators are judged. */
+#include "gen/families.h"
+
+#include <math.h>
+
+static double pick(struct gen *g, double lo, double hi)
+{
+	return lo + (hi - lo) * gen_uniform(g);
+}
+
+/* Everything at once, anywhere in the ranges that shutters are built for. */
+static void anything(struct gen_spec *s)
+{
+	struct gen *g = gen_new(s);
+
+	if (!g)
+		return;
+	s->jobs = gen_uniform(g) < 0.5 ? 2 : 4;
+	s->phases = 1 + (int)(5 * gen_uniform(g));
+	s->cycle_s = gen_uniform(g) < 0.3 ? 0 : pick(g, 2, 40);
+	s->shuffled = gen_uniform(g) < 0.3;
+	s->noise = pick(g, 0.03, 0.1);
+	s->tau_refill_ns = s->tau_decay_ns = pick(g, 0.2e6, 1e6);
+	s->late = pick(g, 0, 0.05);
+	s->cycles = gen_uniform(g) < 0.5;
+	gen_free(g);
+}
+
+static void noise_3(struct gen_spec *s)
+{
+	s->noise = 0.03;
+}
+
+static void noise_10(struct gen_spec *s)
+{
+	s->noise = 0.1;
+}
+
+static void slow_refill(struct gen_spec *s)
+{
+	s->tau_refill_ns = s->tau_decay_ns = 1e6;
+}
+
+static void quick_refill(struct gen_spec *s)
+{
+	s->tau_refill_ns = s->tau_decay_ns = 0.2e6;
+}
+
+static void unequal_tau(struct gen_spec *s)
+{
+	s->tau_refill_ns = 0.7e6;
+	s->tau_decay_ns = 0.3e6;
+}
+
+static void one_phase(struct gen_spec *s)
+{
+	s->phases = 1;
+}
+
+static void five_phases(struct gen_spec *s)
+{
+	s->phases = 5;
+}
+
+static void phases_once(struct gen_spec *s)
+{
+	s->phases = 5;
+	s->cycle_s = 0;
+}
+
+static void short_phases(struct gen_spec *s)
+{
+	s->phases = 5;
+	s->cycle_s = 2;
+}
+
+static void random_phases(struct gen_spec *s)
+{
+	s->phases = 4;
+	s->cycle_s = 12;
+	s->shuffled = true;
+}
+
+/* A rhythm without any unsteadiness, close to a multiple of the period. */
+static void near_period(struct gen_spec *s)
+{
+	struct gen *g = gen_new(s);
+
+	if (!g)
+		return;
+	s->cycle_s = (1 + (int)(8 * gen_uniform(g))) * 0.2 * pick(g, 0.97, 1.03);
+	s->unsteady = 0;
+	s->slots = true;
+	s->jitter = 0.5;
+	gen_free(g);
+}
+
+static void four_jobs(struct gen_spec *s)
+{
+	s->jobs = 4;
+}
+
+static void no_cycles(struct gen_spec *s)
+{
+	s->cycles = false;
+}
+
+static void late_and_lost(struct gen_spec *s)
+{
+	s->late = 0.1;
+	s->lost = 0.03;
+}
+
+static void no_contention(struct gen_spec *s)
+{
+	s->d_max = 0;
+	s->noise = 0.1;
+}
+
+static void heavy_contention(struct gen_spec *s)
+{
+	s->d_min = 0.5;
+}
+
+static void rate_by_phase(struct gen_spec *s)
+{
+	s->rate = GEN_RATE_BY_PHASE;
+	s->phases = 2;
+	s->cycle_s = 40;
+}
+
+static void rate_by_change(struct gen_spec *s)
+{
+	s->rate = GEN_RATE_BY_CHANGE;
+	s->phases = 2;
+	s->cycle_s = 40;
+}
+
+static void hardest(struct gen_spec *s)
+{
+	s->jobs = 4;
+	s->phases = 5;
+	s->noise = 0.1;
+	slow_refill(s);
+}
+
+static const struct gen_family families[] = {
+	{"anything in range", anything},
+	{"noise 3 %", noise_3},
+	{"noise 10 %", noise_10},
+	{"refill tau 0.2 ms", quick_refill},
+	{"refill tau 1 ms", slow_refill},
+	{"refill 0.7 ms, decay 0.3 ms", unequal_tau},
+	{"one phase", one_phase},
+	{"five phases", five_phases},
+	{"five phases, once each", phases_once},
+	{"five phases in 2 s", short_phases},
+	{"phases at random times", random_phases},
+	{"rhythm near multiples of P", near_period},
+	{"four jobs", four_jobs},
+	{"no cycles", no_cycles},
+	{"late wake-ups, lost windows", late_and_lost},
+	{"D = 0, noise 10 %", no_contention},
+	{"D from 0.5 to 0.7", heavy_contention},
+	{"block rate by phase", rate_by_phase},
+	{"block rate by change", rate_by_change},
+	{"4 jobs, 5 phases, 10 %, 1 ms", hardest},
+};
+
+int gen_families(void)
+{
+	return (int)(sizeof(families) / sizeof(families[0]));
+}
+
+const struct gen_family *gen_family(int i)
+{
+	return &families[i];
+}
+
+void gen_family_spec(int i, uint64_t seed, struct gen_spec *spec)
+{
+	gen_defaults(spec);
+	spec->seed = seed;
+	families[i].change(spec);
+}
+
+static void add_job(struct gen_score *score, const struct est_result *r, double truth)
+{
+	double error = fabs((1 - r->degradation) / (1 - truth) - 1), off = r->degradation - truth;
+
+	if (isnan(r->degradation)) {
+		score->unknown++;
+		return;
+	}
+	score->jobs++;
+	score->error += error;
+	score->worst = fmax(score->worst, error);
+	score->bias += off;
+	if (isnan(r->lo))
+		return;
+	score->width += 0.5 * (r->hi - r->lo);
+	score->covered += r->lo <= truth && truth <= r->hi;
+	score->z2 += off * off / r->variance;
+}
+
+int gen_judge(const struct gen_spec *spec, enum estimate_method method, struct gen_score *score)
+{
+	struct estimator *e[GEN_MAX_JOBS] = {NULL};
+	struct gen *g = gen_new(spec);
+	struct est_block block[GEN_MAX_JOBS];
+	int alone, rc = g ? 0 : -1;
+
+	for (int i = 0; g && i < spec->jobs; i++)
+		if (!(e[i] = estimator_new(method)))
+			rc = -1;
+	while (!rc && gen_next(g, &alone, block))
+		estimator_add(e[alone], &block[alone]);
+	for (int i = 0; g && i < spec->jobs; i++) {
+		struct est_result r;
+
+		if (!rc) {
+			estimator_result(e[i], &r);
+			add_job(score, &r, gen_truth(g, i));
+		}
+		estimator_free(e[i]);
+	}
+	gen_free(g);
+	return rc;
+}
+
+void gen_add_score(struct gen_score *sum, const struct gen_score *s)
+{
+	sum->jobs += s->jobs;
+	sum->unknown += s->unknown;
+	sum->error += s->error;
+	sum->worst = fmax(sum->worst, s->worst);
+	sum->bias += s->bias;
+	sum->width += s->width;
+	sum->covered += s->covered;
+	sum->z2 += s->z2;
+}
