@@ -38,6 +38,8 @@ static const char *const migrations[] = {
 	" BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;"
 	"CREATE TRIGGER event_unchanged BEFORE UPDATE ON event"
 	" BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;",
+	"CREATE INDEX event_run ON event (cluster, job, restart);"
+	"CREATE INDEX record_start ON record (start);",
 };
 #define SCHEMA ((int)(sizeof(migrations) / sizeof(migrations[0])))
 
@@ -52,6 +54,7 @@ enum statement {
 	S_EVENT,
 	S_UNSETTLED,
 	S_COUNTS,
+	S_PRUNE,
 	S_COUNT
 };
 
@@ -81,6 +84,11 @@ static const char *const sql[S_COUNT] = {
 			" GROUP BY job, restart ORDER BY min(start) LIMIT ?2",
 	[S_COUNTS] = "SELECT (SELECT count(*) FROM record), (SELECT count(*) FROM settlement),"
 		     " (SELECT count(*) FROM event)",
+	[S_PRUNE] = "DELETE FROM record WHERE (cluster, job, restart, node, start) IN"
+		    " (SELECT cluster, job, restart, node, start FROM record r WHERE start < ?1"
+		    " AND EXISTS (SELECT 1 FROM settlement s WHERE s.cluster = r.cluster"
+		    " AND s.job = r.job AND s.restart = r.restart AND s.finish < ?1"
+		    " AND r.start BETWEEN s.start - ?3 AND s.finish + ?3) LIMIT ?2)",
 };
 
 struct ledger {
@@ -456,4 +464,14 @@ json_t *ledger_counts(struct ledger *l, struct errmsg *err)
 		db_failed(l, "count", err);
 	sqlite3_reset(st);
 	return counts;
+}
+
+int ledger_prune(struct ledger *l, int64_t before_unix, int max, struct errmsg *err)
+{
+	sqlite3_stmt *st = l->st[S_PRUNE];
+
+	sqlite3_bind_int64(st, 1, before_unix);
+	sqlite3_bind_int(st, 2, max);
+	sqlite3_bind_int(st, 3, LEDGER_CLOCK_SLACK_S);
+	return run(l, S_PRUNE, "remove old records", err) ? -1 : sqlite3_changes(l->db);
 }

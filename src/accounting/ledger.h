@@ -59,4 +59,10 @@ json_t *ledger_unsettled(struct ledger *l, const char *cluster, int max, struct 
 /* {"schema","records","settlements","events"}, a new reference, NULL with err. */
 json_t *ledger_counts(struct ledger *l, struct errmsg *err);
 
+/*
+ * Removes at most max records of runs that ended before before_unix and have their settlement;
+ * settlements and events stay. The number removed, or -1 with err.
+ */
+int ledger_prune(struct ledger *l, int64_t before_unix, int max, struct errmsg *err);
+
 #endif

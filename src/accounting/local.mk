@@ -5,6 +5,7 @@ libledger_la_SOURCES = \
 	src/accounting/client.c src/accounting/client.h \
 	src/accounting/fields.c src/accounting/fields.h \
 	src/accounting/ledger.c src/accounting/ledger.h \
+	src/accounting/ledger_file.c src/accounting/ledger_file.h \
 	src/accounting/price.c src/accounting/price.h \
 	src/accounting/price_rules.c src/accounting/price_rules.h \
 	src/accounting/record.c src/accounting/record.h \

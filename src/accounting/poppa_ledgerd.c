@@ -23,7 +23,10 @@
 #include "common/settings.h"
 #include "poppa_config.h"
 
-#define DATABASE "ledger.sqlite"
+/* Old records go in small portions, so that nobody waits for long. */
+#define PRUNE_EVERY_S 3600
+#define PRUNE_RECORDS 1000
+#define DAY_S 86400
 
 const char *argp_program_version = "poppa-ledgerd " POPPA_VERSION;
 
@@ -111,16 +114,47 @@ static void on_signal(evutil_socket_t signal_number, short what, void *arg)
 	event_base_loopexit(arg, NULL);
 }
 
-/* Everything after the configuration; returns the exit status. */
-static int serve(const struct nodeconf *conf, struct passwd *user, const char *dir)
+struct pruning {
+	struct ledger *ledger;
+	struct event *timer;
+	int keep_days;
+	int64_t removed;
+};
+
+static void on_prune(evutil_socket_t fd, short what, void *arg)
 {
+	struct pruning *p = arg;
+	struct timeval next = {.tv_sec = PRUNE_EVERY_S};
+	struct errmsg err = {""};
+	int n = ledger_prune(p->ledger, (int64_t)time(NULL) - (int64_t)p->keep_days * DAY_S,
+		PRUNE_RECORDS, &err);
+
+	(void)fd;
+	(void)what;
+	if (n < 0)
+		plog_error("%s", err.text);
+	p->removed += n > 0 ? n : 0;
+	if (n == PRUNE_RECORDS) {
+		next = (struct timeval){.tv_usec = 100000};
+	} else if (p->removed) {
+		plog_info("removed %lld records of jobs settled more than %d days ago",
+			(long long)p->removed, p->keep_days);
+		p->removed = 0;
+	}
+	evtimer_add(p->timer, &next);
+}
+
+/* Everything after the configuration; returns the exit status. */
+static int serve(const struct nodeconf *conf, struct passwd *user, const char *path)
+{
+	struct pruning pruning = {.keep_days = conf->ledger_keep_days};
 	struct poppa_settings defaults;
 	struct event_base *base = event_base_new();
 	struct event *term = base ? evsignal_new(base, SIGTERM, on_signal, base) : NULL;
 	struct event *interrupt = base ? evsignal_new(base, SIGINT, on_signal, base) : NULL;
 	struct wire_auth auth = wire_munge(conf->munge_socket);
 	struct service service = {.ledger_uid = user->pw_uid, .started = time(NULL)};
-	char host[256] = "", path[PATH_MAX], aside[PATH_MAX] = "";
+	char host[256] = "", dir[PATH_MAX], aside[PATH_MAX] = "";
 	struct server *server = NULL;
 	struct errmsg err = {""};
 	int status = 1, port;
@@ -131,10 +165,8 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *d
 		plog_error("cannot set up the event loop");
 		goto done;
 	}
-	if (snprintf(path, sizeof(path), "%s/%s", dir, DATABASE) >= (int)sizeof(path)) {
-		plog_error("StateDir is too long");
-		goto done;
-	}
+	snprintf(dir, sizeof(dir), "%s", path);
+	*strrchr(dir, '/') = '\0';
 	if (*conf->ledger_listen &&
 		hostport_parse(conf->ledger_listen, host, sizeof(host), &port, &err)) {
 		plog_error("LedgerListen: %s", err.text);
@@ -157,11 +189,17 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *d
 		plog_error("%s", err.text);
 		goto done;
 	}
+	pruning.ledger = service.ledger;
+	pruning.timer = evtimer_new(base, on_prune, &pruning);
+	if (pruning.keep_days && pruning.timer)
+		on_prune(-1, 0, &pruning);
 	plog_info("version %s serves %s on %s port %d", POPPA_VERSION, path,
 		*host ? host : "every address", port);
 	status = event_base_dispatch(base) < 0;
 done:
 	server_free(server);
+	if (pruning.timer)
+		event_free(pruning.timer);
 	ledger_close(service.ledger);
 	if (term)
 		event_free(term);
@@ -175,7 +213,7 @@ done:
 int main(int argc, char **argv)
 {
 	struct options options = {.syslog = false};
-	char dir[PATH_MAX], host[256] = "";
+	char path[PATH_MAX];
 	struct errmsg err = {""};
 	struct nodeconf *conf = malloc(sizeof(*conf));
 	struct passwd *user;
@@ -198,10 +236,7 @@ int main(int argc, char **argv)
 		free(conf);
 		return 1;
 	}
-	gethostname(host, sizeof(host) - 1);
-	host[strcspn(host, ".")] = '\0';
-	nodeconf_expand(conf->state_dir, host, dir, sizeof(dir));
-	status = serve(conf, user, dir);
+	status = serve(conf, user, nodeconf_ledger(conf, path));
 	free(conf);
 	return status;
 }

@@ -14,6 +14,7 @@ enum cli_exit { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 2 };
 int cmd_doctor(int argc, char **argv);
 int cmd_estimate(int argc, char **argv);
 int cmd_lanes(int argc, char **argv);
+int cmd_ledger(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
 int cmd_overhead(int argc, char **argv);
 int cmd_price(int argc, char **argv);

@@ -7,6 +7,7 @@ poppa_SOURCES = \
 	src/cli/cmd_doctor.c \
 	src/cli/cmd_estimate.c \
 	src/cli/cmd_lanes.c \
+	src/cli/cmd_ledger.c \
 	src/cli/cmd_metrics.c \
 	src/cli/cmd_overhead.c \
 	src/cli/cmd_price.c \

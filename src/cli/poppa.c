@@ -16,6 +16,7 @@ static const struct command {
 	{"doctor", cmd_doctor, "check that this node or controller is set up right"},
 	{"estimate", cmd_estimate, "degradation of the jobs in a shutter log"},
 	{"lanes", cmd_lanes, "which cores belong to which lane"},
+	{"ledger", cmd_ledger, "verify, copy or export the ledger"},
 	{"metrics", cmd_metrics, "what poppad measures, for Prometheus"},
 	{"overhead", cmd_overhead, "what shutters cost, by the model"},
 	{"price", cmd_price, "what a co-located job is charged"},

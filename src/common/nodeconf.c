@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include "common/keyval.h"
+#include "common/units.h"
+
+#define MAX_KEEP_DAYS 36500
 
 void nodeconf_defaults(struct nodeconf *c)
 {
@@ -77,6 +80,15 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (!strcasecmp(key, texts[i].key))
 			return set_text(key, value, line, &texts[i], err);
+	if (!strcasecmp(key, "LedgerKeepDays")) {
+		struct errmsg why = {""};
+		int64_t days;
+
+		if (units_parse_int(value, 0, MAX_KEEP_DAYS, &days, &why))
+			return errmsg_set(err, "line %d: %s: %s", line, key, why.text);
+		c->ledger_keep_days = (int)days;
+		return 0;
+	}
 	if (!strcasecmp(key, "Counter")) {
 		if (counter_backend_parse(value, &c->counter))
 			return errmsg_set(err,
@@ -110,7 +122,7 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 	return errmsg_set(err,
 		"line %d: %s is unknown: the keys are RunDir, SpoolDir, StateDir, ShutterLog, "
 		"MungeSocket, LedgerListen, "
-		"LedgerUser, Counter, Uprobe and Launcher",
+		"LedgerUser, LedgerKeepDays, Counter, Uprobe and Launcher",
 		line, key);
 }
 
@@ -148,5 +160,17 @@ char *nodeconf_expand(const char *path, const char *node, char *buf, size_t size
 			buf[used] = '\0';
 		}
 	}
+	return buf;
+}
+
+char *nodeconf_ledger(const struct nodeconf *c, char *buf)
+{
+	static const char name[] = "/ledger.sqlite";
+	char host[256] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	host[strcspn(host, ".")] = '\0';
+	nodeconf_expand(c->state_dir, host, buf, PATH_MAX - sizeof(name));
+	strcat(buf, name);
 	return buf;
 }

@@ -25,6 +25,8 @@ struct nodeconf {
 					settings' port */
 	char ledger_user[64]; /* LedgerUser: who poppa-ledgerd runs as and whose replies nodes trust
 			       */
+	int ledger_keep_days; /* LedgerKeepDays: for how long poppa-ledgerd keeps the nodes' records
+				 of settled jobs; 0 = for ever */
 	bool counter_set;     /* Counter given: overrides poppa_counter */
 	enum counter_backend counter;
 	int uprobe_count;
@@ -49,5 +51,8 @@ int nodeconf_load(const char *path, struct nodeconf *c, struct errmsg *err);
 
 /* Puts node in place of every %n of a path of the configuration into buf; returns buf. */
 char *nodeconf_expand(const char *path, const char *node, char *buf, size_t size);
+
+/* The ledger's database on this host, from StateDir; returns buf, of PATH_MAX. */
+char *nodeconf_ledger(const struct nodeconf *c, char *buf);
 
 #endif

@@ -332,6 +332,15 @@ wait_until 10 sh -c "! '$tree/contrib/sandbox/ctl' pid ledgerd"
 ctl start ledgerd
 is "a kill -9 of the ledger loses none" "$(settlements)" "$count"
 
+# --- The file, with the daemon at work on it.
+copies=$(mktemp -d)
+on_exit rm -rf "$copies"
+ok "the ledger's file is sound" poppa ledger check
+ok "it can be copied while it is in use" poppa ledger backup "$copies/ledger"
+is "the copy has as many settlements" "$(poppa ledger check --file "$copies/ledger" --json | jq .settlements)" "$count"
+is "the export too" "$(poppa ledger export | jq -c 'select(.kind == "settlement")' | wc -l)" "$count"
+nok "a user cannot read it" as_user poppa ledger export
+
 # --- sreport adds up what sacct shows.
 wait_until 60 nothing_runs
 ok "usage is rolled up" roll_up

@@ -17,6 +17,7 @@
 #include <sqlite3.h>
 
 #include "accounting/ledger.h"
+#include "accounting/ledger_file.h"
 #include "accounting/service.h"
 #include "common/log.h"
 
@@ -350,6 +351,168 @@ static void events_are_append_only(void **state)
 	sqlite3_close(db);
 }
 
+static void old_settled_records_go(void **state)
+{
+	struct ledger_record old = record_of(5, "n1", 1), unsettled = record_of(6, "n1", 1);
+	struct settlement s = settlement_of(5, 3600), got;
+	struct ledger *l = open_ledger();
+	struct errmsg err = {""};
+
+	(void)state;
+	old.final = unsettled.final = true;
+	assert_int_equal(ledger_put(l, &old, 1, NULL, &err), 0);
+	assert_int_equal(ledger_put(l, &unsettled, 1, NULL, &err), 0);
+	assert_int_equal(ledger_prune(l, 2000000, 10, &err), 0);
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	/* It ended at 1000100. */
+	assert_int_equal(ledger_prune(l, 1000100, 10, &err), 0);
+	assert_int_equal(ledger_prune(l, 1000101, 10, &err), 1);
+	assert_int_equal(ledger_prune(l, 2000000, 10, &err), 0);
+	assert_int_equal(count_records(l, 5, 0, NULL), 0);
+	assert_int_equal(count_records(l, 6, 0, NULL), 1);
+	assert_int_equal(ledger_settlement(l, "c", 5, 0, 0, &got, &err), 1);
+	ledger_close(l);
+}
+
+static char faults[4096];
+
+static void note_fault(const char *line, void *arg)
+{
+	(void)arg;
+	strncat(faults, line, sizeof(faults) - strlen(faults) - 1);
+	strncat(faults, "\n", sizeof(faults) - strlen(faults) - 1);
+}
+
+static struct ledger_check check(const char *file)
+{
+	struct ledger_check found;
+	struct errmsg err = {""};
+
+	faults[0] = '\0';
+	if (ledger_file_check(file, &found, note_fault, NULL, &err))
+		fail_msg("%s", err.text);
+	return found;
+}
+
+static void change(const char *statements)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, statements, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* A ledger with two records and a settlement, still open. */
+static struct ledger *filled_ledger(void)
+{
+	struct ledger_record r[] = {record_of(5, "n1", 1), record_of(5, "n2", 1)};
+	struct settlement s = settlement_of(5, 3600), got;
+	struct ledger *l = open_ledger();
+	struct errmsg err = {""};
+
+	assert_int_equal(ledger_put(l, r, 2, NULL, &err), 0);
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	return l;
+}
+
+static void check_finds_faults(void **state)
+{
+	/* What is done to the file, and what the fault's line says. */
+	static const char *const harm[][2] = {
+		{"UPDATE settlement SET charged = 1", "settlement of job 5 restart 0: its body"},
+		{"UPDATE settlement SET charged = 3600, body = replace(body, '3600', '3601')",
+			"0 events"},
+		{"UPDATE record SET uid = 7 WHERE node = 'n2'", "node n2: its body"},
+		{"UPDATE record SET body = '{' WHERE node = 'n1'", "node n1: its body is damaged"},
+		{"DELETE FROM settlement", "1 settlements that the log of events names"}};
+	struct ledger_check found;
+	struct errmsg err = {""};
+
+	(void)state;
+	ledger_close(filled_ledger());
+	found = check(path);
+	assert_int_equal(found.faults, 0);
+	assert_int_equal(found.records, 2);
+	assert_int_equal(found.settlements, 1);
+	assert_int_equal(found.events, 1);
+	for (size_t i = 0; i < sizeof(harm) / sizeof(harm[0]); i++) {
+		change(harm[i][0]);
+		assert_true(check(path).faults > 0);
+		if (!strstr(faults, harm[i][1]))
+			fail_msg("%s: %s", harm[i][0], faults);
+	}
+	assert_int_equal(ledger_file_check("/nonexistent", &found, note_fault, NULL, &err), -1);
+	assert_non_null(strstr(err.text, "/nonexistent"));
+}
+
+static void backup_of_an_open_ledger(void **state)
+{
+	struct ledger *l = filled_ledger();
+	struct errmsg err = {""};
+	char to[128];
+
+	(void)state;
+	snprintf(to, sizeof(to), "%s/backup", dir);
+	assert_int_equal(ledger_file_backup(path, to, &err), 0);
+	assert_int_equal(check(to).faults, 0);
+	/* What is there already is not replaced. */
+	assert_int_equal(ledger_file_backup(path, to, &err), -1);
+	assert_non_null(strstr(err.text, to));
+	ledger_close(l);
+	unlink(path);
+	assert_int_equal(rename(to, path), 0);
+	l = open_ledger();
+	assert_int_equal(count_records(l, 5, 0, NULL), 2);
+	ledger_close(l);
+}
+
+static void export_is_lines_of_json(void **state)
+{
+	struct ledger *l = filled_ledger();
+	struct errmsg err = {""};
+	char *text = NULL, *save = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int lines = 0;
+
+	(void)state;
+	assert_int_equal(ledger_file_export(path, 0, out, &err), 0);
+	fclose(out);
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		json_t *json = json_loads(line, 0, NULL);
+
+		assert_non_null(json_string_value(json_object_get(json, "kind")));
+		assert_int_equal(json_integer_value(json_object_get(json, "job")), 5);
+		json_decref(json);
+		lines++;
+	}
+	assert_int_equal(lines, 4);
+	free(text);
+	out = open_memstream(&text, &size);
+	assert_int_equal(ledger_file_export(path, 3000000, out, &err), 0);
+	fclose(out);
+	assert_string_equal(text, "");
+	free(text);
+	ledger_close(l);
+}
+
+/* What the first release wrote is brought up to date and keeps its rows. */
+static void older_schema_is_migrated(void **state)
+{
+	struct ledger_check found;
+
+	(void)state;
+	ledger_close(filled_ledger());
+	change("DROP INDEX event_run; DROP INDEX record_start; PRAGMA user_version = 1");
+	ledger_close(open_ledger());
+	found = check(path);
+	assert_int_equal(found.faults, 0);
+	assert_int_equal(found.schema, 2);
+	assert_int_equal(found.records, 2);
+	change("DROP INDEX event_run; DROP INDEX record_start");
+}
+
 static json_t *ask(struct service *s, json_t *request, uid_t from, bool ok)
 {
 	json_t *reply;
@@ -477,6 +640,11 @@ int main(void)
 		LEDGER_TEST(damaged_file_is_set_aside),
 		LEDGER_TEST(later_schema_is_left_alone),
 		LEDGER_TEST(events_are_append_only),
+		LEDGER_TEST(old_settled_records_go),
+		LEDGER_TEST(check_finds_faults),
+		LEDGER_TEST(backup_of_an_open_ledger),
+		LEDGER_TEST(export_is_lines_of_json),
+		LEDGER_TEST(older_schema_is_migrated),
 		LEDGER_TEST(who_may_what),
 		LEDGER_TEST(bad_requests),
 	};

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What an administrator does with a ledger's file, poppa-ledgerd running or not: verify, copy,
+ * export. */
+#ifndef POPPA_ACCOUNTING_LEDGER_FILE_H
+#define POPPA_ACCOUNTING_LEDGER_FILE_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "common/errmsg.h"
+
+struct ledger_check {
+	int64_t schema, records, settlements, events;
+	int64_t faults; /* things that are not as they must be */
+};
+
+/* Takes one line for each fault. */
+typedef void (*ledger_fault_fn)(const char *line, void *arg);
+
+/*
+ * Verifies the whole file: SQLite's own integrity check; each record and settlement can be read and
+ * agrees with the columns beside it; no charge is above its raw price; each settlement has exactly
+ * one event, which says the same. fn gets at most 100 lines. 0 with *out (out->faults may be above
+ * 0), or -1 with err where it cannot be read at all.
+ */
+int ledger_file_check(const char *path, struct ledger_check *out, ledger_fault_fn fn, void *arg,
+	struct errmsg *err);
+
+/*
+ * Copies the ledger as it is at one moment to another file, which appears complete and synced, or
+ * not at all, readable by its owner alone. An existing file is not touched. 0, or -1 with err.
+ */
+int ledger_file_backup(const char *path, const char *to, struct errmsg *err);
+
+/*
+ * Writes all settlements, records and events from since_unix on (their settlement, start or time)
+ * as JSON, one object a line with its "kind". 0, or -1 with err.
+ */
+int ledger_file_export(const char *path, int64_t since_unix, FILE *out, struct errmsg *err);
+
+#endif

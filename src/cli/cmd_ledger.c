@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* poppa ledger: verifies, copies and exports the ledger's file. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "accounting/ledger_file.h"
+#include "cli/cli.h"
+#include "common/nodeconf.h"
+
+struct options {
+	bool json;
+	const char *conf, *file, *since;
+	const char *argument[3];
+	int arguments;
+	json_t *faults;
+};
+
+enum { OPT_SINCE = CLI_OPT_FIRST, OPT_CONF };
+
+static const struct argp_option option_table[] = {
+	{"file", 'f', "FILE", 0, "The ledger's file, instead of ledger.sqlite in StateDir", 0},
+	{"conf", OPT_CONF, "FILE", 0, "Read this poppa.conf", 0},
+	{"since", OPT_SINCE, "DATE", 0, "export: only from this day on, such as 2026-01-31", 0},
+	CLI_JSON_OPTION, {0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'f':
+		o->file = arg;
+		return 0;
+	case OPT_CONF:
+		o->conf = arg;
+		return 0;
+	case OPT_SINCE:
+		o->since = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->arguments == 2)
+			return cli_parse_rest(key, arg, &o->json);
+		o->argument[o->arguments++] = arg;
+		return 0;
+	default:
+		return cli_parse_rest(key, arg, &o->json);
+	}
+}
+
+/* Local midnight of a day, seconds since 1970. */
+static int64_t parse_day(const char *text)
+{
+	struct tm day = {.tm_isdst = -1};
+	const char *end = strptime(text, "%Y-%m-%d", &day);
+
+	if (!end || *end)
+		cli_usage_error("--since=%s is no day: write it like 2026-01-31", text);
+	return (int64_t)mktime(&day);
+}
+
+static void on_fault(const char *line, void *arg)
+{
+	struct options *o = arg;
+
+	if (o->json)
+		json_array_append_new(o->faults, json_string(line));
+	else
+		printf("%s\n", line);
+}
+
+static int check(struct options *o, const char *path)
+{
+	struct ledger_check found;
+	struct errmsg err = {""};
+	int status = CLI_FAILURE;
+
+	o->faults = json_array();
+	if (ledger_file_check(path, &found, on_fault, o, &err)) {
+		json_decref(o->faults);
+		cli_error("%s", err.text);
+		return CLI_FAILURE;
+	}
+	if (o->json) {
+		cli_print_json(json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "file", path,
+			"schema", (json_int_t)found.schema, "records", (json_int_t)found.records,
+			"settlements", (json_int_t)found.settlements, "events",
+			(json_int_t)found.events, "faults", (json_int_t)found.faults, "lines",
+			o->faults));
+	} else {
+		json_decref(o->faults);
+		printf("%s: schema %lld, %lld records, %lld settlements, %lld events, %lld "
+		       "faults\n",
+			path, (long long)found.schema, (long long)found.records,
+			(long long)found.settlements, (long long)found.events,
+			(long long)found.faults);
+	}
+	if (!found.faults)
+		status = CLI_OK;
+	return status;
+}
+
+int cmd_ledger(int argc, char **argv)
+{
+	static const struct argp argp = {.options = option_table,
+		.parser = parse_option,
+		.args_doc = "check\nbackup TO\nexport",
+		.doc = "Verifies the ledger, copies it to the file TO, or prints it as lines of "
+		       "JSON; "
+		       "poppa-ledgerd may run meanwhile."};
+	struct options o = {.json = false};
+	char path[PATH_MAX], conf_path[PATH_MAX];
+	struct errmsg err = {""};
+	struct nodeconf conf;
+	const char *what;
+	int rc;
+
+	cli_parse(&argp, argc, argv, &o);
+	what = o.argument[0] ? o.argument[0] : "";
+	if (strcmp(what, "check") && strcmp(what, "backup") && strcmp(what, "export"))
+		cli_usage_error(
+			"\"%s\" is no action: choose one of check, backup TO, export", what);
+	if (!strcmp(what, "backup") != (o.arguments == 2))
+		cli_usage_error("backup needs the file to write, the other actions take none");
+	if (nodeconf_load(
+		    o.conf ? o.conf : nodeconf_path(conf_path, sizeof(conf_path)), &conf, &err)) {
+		cli_error("%s", err.text);
+		return CLI_FAILURE;
+	}
+	if (o.file)
+		snprintf(path, sizeof(path), "%s", o.file);
+	else
+		nodeconf_ledger(&conf, path);
+	if (!strcmp(what, "check"))
+		return check(&o, path);
+	if (!strcmp(what, "backup"))
+		rc = ledger_file_backup(path, o.argument[1], &err);
+	else
+		rc = ledger_file_export(path, o.since ? parse_day(o.since) : 0, stdout, &err);
+	if (rc)
+		cli_error("%s", err.text);
+	return rc ? CLI_FAILURE : CLI_OK;
+}
