@@ -171,14 +171,17 @@ static json_t *answer_status(struct service *s)
 	const struct service_counts *c = &s->counts;
 	struct errmsg err = {""};
 	json_t *rows = ledger_counts(s->ledger, &err);
+	struct timespec now;
 
 	if (!rows) {
 		plog_error("%s", err.text);
 		return failure(err.text);
 	}
-	return json_pack("{s:b, s:s, s:I, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "ok",
-		1, "version", POPPA_VERSION, "uptime", (json_int_t)(time(NULL) - s->started),
-		"stored", rows, "since_start", "requests", (json_int_t)c->requests, "refused",
+	clock_gettime(CLOCK_REALTIME, &now);
+	return json_pack("{s:b, s:s, s:I, s:f, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}}",
+		"ok", 1, "version", POPPA_VERSION, "uptime", (json_int_t)(now.tv_sec - s->started),
+		"now", (double)now.tv_sec + (double)now.tv_nsec / 1e9, "stored", rows,
+		"since_start", "requests", (json_int_t)c->requests, "refused",
 		(json_int_t)c->refused, "malformed", (json_int_t)c->malformed, "records",
 		(json_int_t)c->records, "stale_records", (json_int_t)c->stale_records,
 		"refused_records", (json_int_t)c->refused_records, "settlements",

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "accounting/client.h"
-#include "accounting/wire.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 
@@ -61,57 +59,6 @@ static void check_conf(struct doctor *d)
 	}
 }
 
-static void check_munge(struct doctor *d)
-{
-	struct wire_auth munge = wire_munge(d->conf.munge_socket);
-	json_t *sent = json_pack("{s:s}", "op", "doctor"), *back = NULL;
-	struct errmsg err;
-	uid_t from;
-	char *line = wire_encode(&munge, sent, geteuid(), &err);
-
-	if (line)
-		back = wire_decode(&munge, line, strlen(line), &from, &err);
-	if (back && json_equal(sent, back) && from == geteuid())
-		doctor_say(d, DOCTOR_OK, "munge", NULL, "seals and opens credentials");
-	else
-		doctor_say(d, DOCTOR_FAIL, "munge",
-			"start munged with the cluster's key; set MungeSocket in poppa.conf if its "
-			"socket is not the default one",
-			"%s", err.text);
-	free(line);
-	json_decref(back);
-	json_decref(sent);
-}
-
-static void check_ledger(struct doctor *d)
-{
-	struct client client;
-	struct errmsg err;
-	json_t *status;
-
-	if (!d->settings_good || (!*d->settings.ledger_host && !*d->controllers)) {
-		doctor_say(d, DOCTOR_WARN, "ledger",
-			"see the lines above; or set poppa_ledger=HOST in PrEpParameters",
-			"not asked: where it is is not known");
-		return;
-	}
-	if (client_init(&client, &d->settings, &d->conf, d->controllers, &err)) {
-		doctor_say(d, DOCTOR_FAIL, "ledger", "correct poppa_ledger in PrEpParameters", "%s",
-			err.text);
-		return;
-	}
-	status = client_status(&client, &err);
-	if (status)
-		doctor_say(d, DOCTOR_OK, "ledger", NULL, "poppa-ledgerd answers at %s:%d",
-			client.host, client.port);
-	else
-		doctor_say(d, DOCTOR_FAIL, "ledger",
-			"start poppa-ledgerd there, open its port, and check poppa_ledger in "
-			"PrEpParameters; until then nodes keep their records",
-			"%s", err.text);
-	json_decref(status);
-}
-
 int cmd_doctor(int argc, char **argv)
 {
 	static const struct argp argp = {.options = option_table,
@@ -128,9 +75,10 @@ int cmd_doctor(int argc, char **argv)
 	d.checks = json_array();
 	check_conf(&d);
 	doctor_slurm(&d);
-	check_munge(&d);
-	check_ledger(&d);
+	doctor_ledger(&d);
 	doctor_node(&d);
+	doctor_state(&d);
+	json_decref(d.status);
 	if (d.json) {
 		int rc = cli_print_json(json_pack("{s:o, s:i, s:i, s:i}", "checks", d.checks,
 			verdict_keys[DOCTOR_OK], d.count[DOCTOR_OK], verdict_keys[DOCTOR_WARN],

@@ -25,6 +25,8 @@ struct doctor {
 	char controllers[1024]; /* SlurmctldHost of the running Slurm; empty = unknown */
 	bool is_node;           /* slurmd or poppad runs here */
 	char node_name[256];    /* empty = unknown */
+	char cluster[64];       /* ClusterName of the running Slurm; empty = unknown */
+	json_t *status;         /* what poppad says of itself; NULL = it does not answer */
 	int count[3];           /* by verdict */
 	json_t *checks;
 };
@@ -36,10 +38,20 @@ struct doctor {
 void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *check, const char *mend,
 	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* The running Slurm's settings, by "scontrol show config". */
+/* What is FAIL on a node is WARN elsewhere: a daemon that does not run there need not. */
+enum doctor_verdict doctor_on_node(const struct doctor *d);
+
+/* The running Slurm's settings, by scontrol, and the suite's plugins. */
 void doctor_slurm(struct doctor *d);
 
-/* poppad, its guard and what this host's kernel lets it do. */
+/* MUNGE, the ledger, what waits for it to be settled, and the clocks. After doctor_slurm(). */
+void doctor_ledger(struct doctor *d);
+
+/* poppad, its guard and what this host's kernel lets it do. Sets status, which others look at. */
 void doctor_node(struct doctor *d);
+
+/* What poppad keeps: its settings, the spool, the list of what is held stopped. After
+ * doctor_node(). */
+void doctor_state(struct doctor *d);
 
 #endif

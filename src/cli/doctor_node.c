@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of "poppa doctor" on poppad and on what this host's kernel allows. */
+#include "poppa_config.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -12,6 +14,7 @@
 
 #include "cli/daemon.h"
 #include "cli/doctor.h"
+#include "cli/show.h"
 #include "common/fsio.h"
 #include "poppa/counter.h"
 
@@ -42,57 +45,108 @@ static bool runs(const char *comm)
 	return found;
 }
 
-/* A daemon that does not answer is a fault on a node, and as it should be elsewhere. */
-static enum doctor_verdict on_node(const struct doctor *d)
+enum doctor_verdict doctor_on_node(const struct doctor *d)
 {
 	return d->is_node ? DOCTOR_FAIL : DOCTOR_WARN;
 }
 
-static void check_guard(struct doctor *d, const json_t *status)
+/* The name of a process; "" where it is gone. */
+static const char *name_of(json_int_t pid, char *name, size_t size)
 {
-	json_int_t pid = json_integer_value(json_object_get(status, "guard_pid"));
+	char path[64], *text;
+	struct errmsg err;
 
-	if (pid > 0)
+	snprintf(path, sizeof(path), "/proc/%" JSON_INTEGER_FORMAT "/comm", pid);
+	text = fsio_read(path, 64, NULL, &err);
+	snprintf(name, size, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ? text : "");
+	free(text);
+	return name;
+}
+
+static void check_guard(struct doctor *d)
+{
+	json_int_t pid = show_whole(d->status, "guard_pid");
+	char name[64] = "";
+
+	if (pid > 0 && !strcmp(name_of(pid, name, sizeof(name)), "poppa-guard"))
 		doctor_say(
 			d, DOCTOR_OK, "guard", NULL, "watches as pid %" JSON_INTEGER_FORMAT, pid);
 	else
 		doctor_say(d, DOCTOR_FAIL, "guard",
 			"see poppad's log; poppa-guard must be in " POPPA_LIBEXECDIR,
 			"does not run, so poppad opens no shutters");
-	if (json_is_true(json_object_get(status, "waiting_for_slurmd")))
+	if (json_is_true(json_object_get(d->status, "waiting_for_slurmd")))
 		doctor_say(d, DOCTOR_FAIL, "slurmd to poppad",
 			"see that slurmd has prep/poppa loaded, and the same poppa.conf; restart "
-			"it "
-			"after changing PrEpPlugins",
+			"it after changing PrEpPlugins",
 			"slurmd has not told poppad about the cluster");
 	else
 		doctor_say(
 			d, DOCTOR_OK, "slurmd to poppad", NULL, "slurmd tells poppad of its jobs");
 }
 
+/* What was permitted when poppad started is what counts: one of its threads runs so. */
+static void check_priority(struct doctor *d)
+{
+	char path[64];
+	const struct dirent *e;
+	bool found = false;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%" JSON_INTEGER_FORMAT "/task",
+		show_whole(d->status, "pid"));
+	tasks = opendir(path);
+	if (!tasks)
+		return;
+	while (!found && (e = readdir(tasks)))
+		found = isdigit((unsigned char)*e->d_name) &&
+			(sched_getscheduler(atoi(e->d_name)) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO;
+	closedir(tasks);
+	if (found)
+		doctor_say(d, DOCTOR_OK, "priority of poppad", NULL,
+			"its shutter runs in real time (SCHED_FIFO)");
+	else
+		doctor_say(d, DOCTOR_FAIL, "priority of poppad",
+			"see the line on SCHED_FIFO, then restart poppad",
+			"its shutter does not run in real time: windows come late and jobs are "
+			"held for longer");
+}
+
+static void check_version(struct doctor *d, const char *path)
+{
+	const char *version = show_text(d->status, "version");
+
+	if (strcmp(version, POPPA_VERSION))
+		doctor_say(d, DOCTOR_WARN, "poppad",
+			"restart poppad, or install the same version everywhere",
+			"answers at %s and is version %s, this is " POPPA_VERSION, path, version);
+	else
+		doctor_say(d, DOCTOR_OK, "poppad", NULL, "%s answers at %s", version, path);
+}
+
 static void check_poppad(struct doctor *d)
 {
-	json_t *request = json_pack("{s:s}", "op", "status"), *status = NULL;
+	json_t *request = json_pack("{s:s}", "op", "status");
 	const char *node;
 	char path[PATH_MAX];
 	struct errmsg err;
 
 	if (daemon_socket(&d->conf, d->asked.node, path, sizeof(path), &err) == 0)
-		status = daemon_ask(path, request, &err);
+		d->status = daemon_ask(path, request, &err);
 	json_decref(request);
-	node = json_string_value(json_object_get(status, "node"));
-	if (!status) {
-		doctor_say(d, on_node(d), "poppad",
+	if (!d->status) {
+		doctor_say(d, doctor_on_node(d), "poppad",
 			d->is_node ? "start poppad" : "start poppad, if this is a compute node",
 			"%s", err.text);
 		return;
 	}
 	d->is_node = true;
+	node = json_string_value(json_object_get(d->status, "node"));
 	if (node)
 		snprintf(d->node_name, sizeof(d->node_name), "%s", node);
-	doctor_say(d, DOCTOR_OK, "poppad", NULL, "answers at %s", path);
-	check_guard(d, status);
-	json_decref(status);
+	check_version(d, path);
+	check_guard(d);
+	check_priority(d);
 }
 
 static void check_counters(struct doctor *d)
@@ -117,7 +171,7 @@ static void check_counters(struct doctor *d)
 	if (*good)
 		doctor_say(d, DOCTOR_OK, "counters", NULL, "usable here: %s", good);
 	else
-		doctor_say(d, on_node(d), "counters", "see the lines above",
+		doctor_say(d, doctor_on_node(d), "counters", "see the lines above",
 			"no backend is usable, so every job keeps its full price");
 }
 
@@ -150,7 +204,7 @@ static void check_realtime(struct doctor *d)
 		doctor_say(d, DOCTOR_WARN, "SCHED_FIFO", "run poppa doctor as root to see",
 			"only root may try it");
 	} else {
-		doctor_say(d, on_node(d), "SCHED_FIFO",
+		doctor_say(d, doctor_on_node(d), "SCHED_FIFO",
 			"give poppad CAP_SYS_NICE, and its cgroup real-time time "
 			"(cpu.rt_runtime_us)",
 			"is refused (%s): shutters would be late and cost more", strerror(errno));
@@ -182,7 +236,7 @@ static void check_directory(struct doctor *d, const char *key, const char *path)
 	}
 	nodeconf_expand(path, d->node_name, dir, sizeof(dir));
 	if (stat(dir, &st))
-		doctor_say(d, on_node(d), key,
+		doctor_say(d, doctor_on_node(d), key,
 			d->is_node ? "start poppad, which makes it" : "nothing to do off the nodes",
 			"%s: %s", dir, strerror(errno));
 	else if (!S_ISDIR(st.st_mode) || st.st_uid != 0 || st.st_mode & (S_IWGRP | S_IWOTH))

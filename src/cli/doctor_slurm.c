@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of "poppa doctor" on the running Slurm's settings and plugin files. */
+#include "poppa_config.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +40,75 @@ static void check_list(
 		doctor_say(d, DOCTOR_OK, key, NULL, "has %s", item);
 	else
 		doctor_say(d, DOCTOR_FAIL, key, mend, "lacks %s: it is \"%s\"", item, value);
+}
+
+/* Slurm loads prep/script by itself only where PrEpPlugins is not given. */
+static void check_prep(struct doctor *d, const char *text)
+{
+	static const char mend[] = "set PrEpPlugins=prep/script,prep/poppa and restart slurmctld "
+				   "and the slurmds";
+	char value[4096], prolog[1024], epilog[1024];
+
+	check_list(d, text, "PrEpPlugins", "prep/poppa", mend);
+	if (lists(scontrol_value(text, "PrEpPlugins", value, sizeof(value)), "prep/script"))
+		return;
+	scontrol_value(text, "Prolog", prolog, sizeof(prolog));
+	scontrol_value(text, "Epilog", epilog, sizeof(epilog));
+	if (*prolog || *epilog)
+		doctor_say(d, DOCTOR_FAIL, "Prolog and Epilog", mend,
+			"are not run: PrEpPlugins is \"%s\" and lacks prep/script", value);
+}
+
+/* A plugin loads into the release that it was built for, and into no other. */
+static void check_release(struct doctor *d, const char *text)
+{
+	char value[64];
+
+	scontrol_value(text, "SLURM_VERSION", value, sizeof(value));
+	if (!strcmp(value, POPPA_SLURM_VERSION))
+		doctor_say(d, DOCTOR_OK, "Slurm", NULL, "%s, for which the suite was built", value);
+	else
+		doctor_say(d, DOCTOR_FAIL, "Slurm",
+			"build the suite against the source of the Slurm that runs",
+			"slurmctld is %s, and the suite was built for " POPPA_SLURM_VERSION
+			": its plugins do not load",
+			*value ? value : "of an unknown release");
+}
+
+/* Where poppad looks for a job's tasks, and what keeps them on their lane. */
+static void check_cgroups(struct doctor *d, const char *text)
+{
+	char track[256], task[1024];
+
+	scontrol_value(text, "ProctrackType", track, sizeof(track));
+	scontrol_value(text, "TaskPlugin", task, sizeof(task));
+	if (!strcasecmp(track, "proctrack/cgroup"))
+		doctor_say(d, DOCTOR_OK, "ProctrackType", NULL, "%s", track);
+	else
+		doctor_say(d, DOCTOR_FAIL, "ProctrackType", "set ProctrackType=proctrack/cgroup",
+			"is \"%s\": poppad finds a job's tasks in its cgroups", track);
+	if (lists(task, "task/cgroup") || lists(task, "task/affinity") || lists(task, "cgroup") ||
+		lists(task, "affinity"))
+		doctor_say(d, DOCTOR_OK, "TaskPlugin", NULL, "%s", task);
+	else
+		doctor_say(d, DOCTOR_FAIL, "TaskPlugin",
+			"set TaskPlugin=task/cgroup,task/affinity and ConstrainCores=yes in "
+			"cgroup.conf",
+			"is \"%s\": nothing keeps tasks on their lane", task);
+}
+
+/* Only a prolog of slurmd itself may bring the secret that shutters are timed by. */
+static void check_prolog_flags(struct doctor *d, const char *text)
+{
+	char value[256];
+
+	scontrol_value(text, "PrologFlags", value, sizeof(value));
+	if (lists(value, "Alloc") || lists(value, "Contain"))
+		doctor_say(d, DOCTOR_OK, "PrologFlags", NULL, "%s", value);
+	else
+		doctor_say(d, DOCTOR_WARN, "PrologFlags", "set PrologFlags=Alloc or Contain",
+			"is \"%s\": nodes of a job open their shutters at times of their own",
+			value);
 }
 
 static void check_parameters(struct doctor *d, const char *text)
@@ -111,15 +182,20 @@ static void check_plugin_files(struct doctor *d, const char *text)
 
 static void check_select(struct doctor *d, const char *text)
 {
-	char value[256];
+	char value[256], unit[256];
 
 	scontrol_value(text, "SelectType", value, sizeof(value));
-	if (!strcasecmp(value, "select/cons_tres"))
-		doctor_say(d, DOCTOR_OK, "SelectType", NULL, "%s", value);
-	else
+	scontrol_value(text, "SelectTypeParameters", unit, sizeof(unit));
+	if (strcasecmp(value, "select/cons_tres"))
 		doctor_say(d, DOCTOR_FAIL, "SelectType",
 			"set SelectType=select/cons_tres and SelectTypeParameters=CR_Core_Memory",
 			"is %s, which cannot give out lanes", value);
+	else if (!lists(unit, "CR_CORE") && !lists(unit, "CR_CORE_MEMORY"))
+		doctor_say(d, DOCTOR_FAIL, "SelectTypeParameters",
+			"set SelectTypeParameters=CR_Core_Memory",
+			"is \"%s\": a lane is given out in whole cores", unit);
+	else
+		doctor_say(d, DOCTOR_OK, "SelectType", NULL, "%s, %s", value, unit);
 }
 
 static void check_spank(struct doctor *d, const char *text)
@@ -143,8 +219,7 @@ static void check_spank(struct doctor *d, const char *text)
 	free(stack);
 }
 
-/* A billing of a few SU leaves no room for a discount, as it is a whole number. */
-static void check_billing(struct doctor *d, const char *text)
+static void check_accounting(struct doctor *d, const char *text)
 {
 	char value[1024];
 
@@ -155,6 +230,56 @@ static void check_billing(struct doctor *d, const char *text)
 		doctor_say(d, DOCTOR_FAIL, "accounting",
 			"set AccountingStorageType=accounting_storage/slurmdbd",
 			"without slurmdbd there is no bill to discount: it is \"%s\"", value);
+}
+
+/* The weight of CPU in one line of "scontrol --oneliner show partition"; 1 without any. */
+static double cpu_weight(const char *line, size_t len)
+{
+	const char *at = memmem(line, len, " TRESBillingWeights=", 20), *end;
+
+	if (!at)
+		return 1;
+	at += 20;
+	end = at + strcspn(at, " \n");
+	for (; at < end; at += strcspn(at, ", \n") + 1)
+		if (!strncasecmp(at, "CPU=", 4))
+			return strtod(at + 4, NULL);
+	return 0;
+}
+
+/* A bill is a whole number: of a few SU a core there is little that a discount can take off. */
+static void check_billing(struct doctor *d)
+{
+	const char *why = "", *line;
+	char *text = scontrol_show("partition", 1, &why), coarse[512] = "";
+	int partitions = 0;
+
+	for (line = text; line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		static const char key[] = "PartitionName=";
+		size_t len = strcspn(line, "\n"), used = strlen(coarse);
+
+		if (strncmp(line, key, strlen(key)))
+			continue;
+		partitions++;
+		if (cpu_weight(line, len) < 100)
+			snprintf(coarse + used, sizeof(coarse) - used, "%s%.*s", used ? ", " : "",
+				(int)strcspn(line + strlen(key), " \n"), line + strlen(key));
+	}
+	if (!partitions)
+		doctor_say(d, DOCTOR_WARN, "TRESBillingWeights",
+			"see that it is CPU=1000 or so in partitions for co-located jobs",
+			"not seen: %s", text ? "there is no partition" : why);
+	else if (*coarse)
+		doctor_say(d, DOCTOR_WARN, "TRESBillingWeights",
+			"set TRESBillingWeights=CPU=1000 (milli-SU) where co-located jobs run",
+			"gives less than 100 a core in partition %s: bills are whole numbers, so a "
+			"discount is rounded away",
+			coarse);
+	else
+		doctor_say(d, DOCTOR_OK, "TRESBillingWeights", NULL,
+			"leaves room for discounts in %d partition%s", partitions,
+			partitions == 1 ? "" : "s");
+	free(text);
 }
 
 void doctor_slurm(struct doctor *d)
@@ -171,12 +296,17 @@ void doctor_slurm(struct doctor *d)
 		return;
 	}
 	scontrol_value(text, "SlurmctldHost[0]", d->controllers, sizeof(d->controllers));
+	scontrol_value(text, "ClusterName", d->cluster, sizeof(d->cluster));
+	check_release(d, text);
 	check_select(d, text);
 	check_plugin_files(d, text);
 	check_list(d, text, "JobSubmitPlugins", "colocate", "add JobSubmitPlugins=colocate");
-	check_list(d, text, "PrEpPlugins", "prep/poppa", "set PrEpPlugins=prep/script,prep/poppa");
+	check_prep(d, text);
 	check_parameters(d, text);
 	check_spank(d, text);
-	check_billing(d, text);
+	check_cgroups(d, text);
+	check_prolog_flags(d, text);
+	check_accounting(d, text);
+	check_billing(d);
 	free(text);
 }

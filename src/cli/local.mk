@@ -16,8 +16,10 @@ poppa_SOURCES = \
 	src/cli/daemon.c \
 	src/cli/daemon.h \
 	src/cli/doctor.h \
+	src/cli/doctor_ledger.c \
 	src/cli/doctor_node.c \
 	src/cli/doctor_slurm.c \
+	src/cli/doctor_state.c \
 	src/cli/metrics.c \
 	src/cli/metrics.h \
 	src/cli/poppa.c \

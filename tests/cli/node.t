@@ -22,6 +22,8 @@ echo "RunDri=/x" >"$TAP_DIR/bad.conf"
 runs "status with a bad poppa.conf" 1 "$POPPA" status --conf "$TAP_DIR/bad.conf"
 like "status with a bad poppa.conf: names file, line and key" "$ERR" "bad.conf.*line 1.*RunDri"
 
+# The release that the suite was built for.
+version=$(sed -n 's/^#define POPPA_SLURM_VERSION "\(.*\)"/\1/p' "$(dirname "$POPPA")/poppa_config.h")
 # A scontrol that answers as a well configured cluster's would.
 mkdir -p "$TAP_DIR/bin" "$TAP_DIR/ours" "$TAP_DIR/slurm"
 touch "$TAP_DIR/slurm/select_cons_tres.so" "$TAP_DIR"/ours/{select_cons_tres,prep_poppa,job_submit_colocate,spank_colocate}.so
@@ -29,22 +31,34 @@ echo "required spank_colocate.so" >"$TAP_DIR/plugstack.conf"
 cat >"$TAP_DIR/config" <<END
 Configuration data as of now
 AccountingStorageType   = accounting_storage/slurmdbd
+ClusterName             = testing
 JobSubmitPlugins        = lua,colocate
 PluginDir               = $TAP_DIR/ours:$TAP_DIR/slurm
 PlugStackConfig         = $TAP_DIR/plugstack.conf
 PrEpParameters          = poppa_period=250ms
 PrEpPlugins             = prep/script,prep/poppa
+ProctrackType           = proctrack/cgroup
+Prolog                  = /etc/slurm/prolog
+PrologFlags             = Alloc,Contain
 SelectType              = select/cons_tres
 SelectTypeParameters    = CR_CORE_MEMORY
+SLURM_VERSION           = $version
 SlurmctldHost[0]        = localhost(127.0.0.1)
+TaskPlugin              = task/affinity,task/cgroup
 END
-printf '#!/bin/sh\ncat "%s/config"\n' "$TAP_DIR" >"$TAP_DIR/bin/scontrol"
+cat >"$TAP_DIR/partition" <<END
+PartitionName=main AllowGroups=ALL Default=YES Nodes=n[1-4] State=UP TotalCPUs=64 TRESBillingWeights=CPU=1000,Mem=0.25G
+PartitionName=big AllowGroups=ALL Nodes=n[5-6] State=UP TotalCPUs=64 TRESBillingWeights=Mem=0.25G,CPU=1000.0
+END
+# "scontrol show config" and "scontrol --oneliner show partition".
+printf '#!/bin/sh\nfor last; do :; done\ncat "%s/$last"\n' "$TAP_DIR" >"$TAP_DIR/bin/scontrol"
 chmod +x "$TAP_DIR/bin/scontrol"
 PATH=$TAP_DIR/bin:$PATH
 
 # Without munge, ledger and poppad some checks fail, so the status is 1; each line is looked at.
 runs "doctor" 1 "$POPPA" doctor
-for line in "OK +poppa.conf +$POPPA_CONF is good" "OK +SelectType" "OK +plugin files" "OK +select wrapper" \
+for line in "OK +poppa.conf +$POPPA_CONF is good" "OK +Slurm +$version" "OK +SelectType +select/cons_tres, CR_CORE_MEMORY" "OK +ProctrackType" "OK +TaskPlugin" \
+	"OK +PrologFlags" "OK +TRESBillingWeights +.* 2 partitions" "(OK|WARN) +clock" "OK +plugin files" "OK +select wrapper" \
 	"OK +JobSubmitPlugins +has colocate" "OK +PrEpPlugins +has prep/poppa" "OK +PrEpParameters +poppa_period=250ms," \
 	"OK +plugstack.conf" "OK +accounting" "FAIL +munge .* -> start munged" "FAIL +ledger .* -> start poppa-ledgerd" \
 	"(FAIL|WARN) +poppad .* -> start poppad" "OK +counters +usable here: .*heartbeat" "SCHED_FIFO" "freezer"; do
@@ -69,6 +83,22 @@ fault "s/poppa_period=250ms/poppa_perod=250ms/" "PrEpParameters .*poppa_perod"
 fault "s#$TAP_DIR/ours:$TAP_DIR/slurm#$TAP_DIR/slurm:$TAP_DIR/ours#" "select wrapper .*/slurm\""
 fault "s#$TAP_DIR/ours:##" "plugin files +prep_poppa.so is in no directory"
 fault "s#accounting_storage/slurmdbd#(null)#" "accounting"
+fault "s/^PrEpPlugins.*/PrEpPlugins = prep\/poppa/" "Prolog and Epilog +are not run: .*lacks prep/script.* -> set PrEpPlugins=prep/script,prep/poppa"
+fault "s/CR_CORE_MEMORY/CR_SOCKET/" "SelectTypeParameters .*CR_SOCKET.* -> set SelectTypeParameters=CR_Core_Memory"
+fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for $version.* -> build the suite"
+fault "s/proctrack.cgroup/proctrack\/linuxproc/" "ProctrackType .*linuxproc.* -> set ProctrackType=proctrack/cgroup"
+fault "s/task.affinity,task.cgroup/task\/none/" "TaskPlugin .*task/none.* -> set TaskPlugin"
+warning() {
+	cp "$TAP_DIR/$1" "$TAP_DIR/good"
+	sed -i "$2" "$TAP_DIR/$1"
+	OUT=$("$POPPA" doctor 2>&1)
+	mv "$TAP_DIR/good" "$TAP_DIR/$1"
+	like "doctor warns: $2" "$OUT" "WARN +$3"
+}
+warning config "s/Alloc,Contain/(null)/" "PrologFlags .* -> set PrologFlags=Alloc"
+warning partition "s/CPU=1000,/CPU=1,/" "TRESBillingWeights .* in partition main: .* -> set TRESBillingWeights=CPU=1000"
+warning partition "s/ TRESBillingWeights.*//" "TRESBillingWeights .* in partition main, big: "
+warning partition "s/,CPU=1000.0//" "TRESBillingWeights .* in partition big: "
 echo "# empty" >"$TAP_DIR/plugstack.conf"
 fault "" "plugstack.conf .* -> add the line"
 printf '#!/bin/sh\nexit 1\n' >"$TAP_DIR/bin/scontrol"
@@ -90,8 +120,40 @@ if [ "$(id -u)" = 0 ]; then
 	runs "status --json" 0 "$POPPA" status --json --node t0
 	like "status --json: settings and jobs" "$OUT" '"node": "t0".*"settings": "poppa_period=.*"jobs": \[\]'
 	runs "doctor sees it" 1 "$POPPA" doctor
-	like "doctor sees it: poppad" "$OUT" "OK +poppad +answers at"
+	like "doctor sees it: poppad" "$OUT" "OK +poppad +[0-9.]+ answers at"
 	like "doctor sees it: no slurmd" "$OUT" "FAIL +slurmd to poppad"
+	like "doctor sees it: guard" "$OUT" "OK +guard +watches as pid"
+	like "doctor sees it: real time" "$OUT" "(OK|FAIL) +priority of poppad"
+	like "doctor sees it: settings" "$OUT" "OK +settings of poppad +poppa_period="
+	like "doctor sees it: spool" "$OUT" "OK +spool +0 records not acknowledged"
+	like "doctor sees it: room" "$OUT" "room for the spool"
+	like "doctor sees it: nothing held" "$OUT" "OK +held +nothing stays stopped"
+	touch -d '1 hour ago' "$TAP_DIR/spool-t0/records/7.0"
+	touch "$TAP_DIR/spool-t0/records/8.0.refused"
+	chmod 777 "$TAP_DIR/run-t0"
+	OUT=$("$POPPA" doctor 2>&1)
+	like "doctor sees an old record" "$OUT" "WARN +spool +[12] records? not acknowledged, the oldest for 3[0-9]{3} s"
+	like "doctor sees a refused record" "$OUT" "WARN +spool +1 record refused by the ledger"
+	like "doctor sees a directory that others can write to" "$OUT" "FAIL +RunDir .* -> make it a directory of root"
+	chmod 755 "$TAP_DIR/run-t0"
+	rm "$TAP_DIR"/spool-t0/records/*
+	chmod 755 "$TAP_DIR"
+	nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+	if nobody "$POPPA" --version >/dev/null 2>&1; then
+		runs "status as somebody else" 0 nobody "$POPPA" status --conf "$POPPA_CONF" --node t0
+		like "status as somebody else: no jobs that one may see" "$OUT" "jobs +none co-located here that you may see"
+		runs "doctor as somebody else" 1 nobody "$POPPA" doctor --conf "$POPPA_CONF" --node t0
+		like "doctor as somebody else: says what only root can see" "$OUT" "WARN +spool .* -> run poppa doctor as root"
+	else
+		skip "status as somebody else" "$POPPA is in a directory that others may not enter"
+	fi
+	kill -9 "$("$POPPA" status --json | sed 's/.*"guard_pid": \([0-9]*\).*/\1/')" "$pid"
+	wait "$pid" 2>/dev/null
+	runs "doctor after the death of both" 1 "$POPPA" doctor --node t0
+	like "doctor after the death of both: poppad" "$OUT" "(FAIL|WARN) +poppad "
+	"$POPPAD" -f -N t0 -c "$POPPA_CONF" 2>>"$TAP_DIR/poppad.log" &
+	pid=$!
+	for _ in $(seq 100); do "$POPPA" status --node t0 >/dev/null 2>&1 && break; sleep 0.1; done
 	kill "$pid"
 	wait "$pid"
 else
