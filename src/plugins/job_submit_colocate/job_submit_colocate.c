@@ -3,6 +3,7 @@
 #include "plugins/compat/slurm_compat.h"
 
 #include <dlfcn.h>
+#include <sys/random.h>
 
 #include "common/settings.h"
 #include "striping/colocate.h"
@@ -395,14 +396,44 @@ static int check_submit(job_desc_msg_t *d, int found, uint32_t at, struct errmsg
 	return 0;
 }
 
+/* Gives the job a new seed in place of any that came with it. Without one the nodes measure it all
+ * the same, each at times of its own. */
+static void put_seed(job_desc_msg_t *d)
+{
+	static const char key[] = COLOCATE_SEED_ENV "=";
+	uint64_t seed[2];
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < d->spank_job_env_size; i++) {
+		if (xstrncmp(d->spank_job_env[i], key, strlen(key)))
+			d->spank_job_env[kept++] = d->spank_job_env[i];
+		else
+			xfree(d->spank_job_env[i]);
+	}
+	d->spank_job_env_size = kept;
+	if (getrandom(seed, sizeof(seed), 0) != sizeof(seed)) {
+		error("%s: no random seed: %m", plugin_type);
+		return;
+	}
+	xrecalloc(d->spank_job_env, kept + 2, sizeof(*d->spank_job_env));
+	d->spank_job_env[kept] =
+		xstrdup_printf("%s%016" PRIx64 "%016" PRIx64, key, seed[0], seed[1]);
+	d->spank_job_env[kept + 1] = NULL;
+	d->spank_job_env_size = kept + 1;
+}
+
 int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg)
 {
 	struct errmsg err = {""};
 	uint32_t at = 0;
 	int found = find_env(job_desc->spank_job_env, job_desc->spank_job_env_size, &at);
 
-	if (!found || !check_submit(job_desc, found, at, &err))
+	if (!found)
 		return SLURM_SUCCESS;
+	if (!check_submit(job_desc, found, at, &err)) {
+		put_seed(job_desc);
+		return SLURM_SUCCESS;
+	}
 	debug("%s: refused a job of uid %u: %s", plugin_type, submit_uid, err.text);
 	if (err_msg)
 		*err_msg = xstrdup_printf("--colocate: %s", err.text);

@@ -160,11 +160,9 @@ void node_side_stop(void)
 	publishing = false;
 }
 
-/* The option's value in the job's SPANK environment, NULL for a job that is not co-located. */
-static const char *colocate_of(const job_env_t *job)
+/* The value of KEY= in the job's SPANK environment, or NULL. */
+static const char *env_of(const job_env_t *job, const char *key)
 {
-	static const char key[] = COLOCATE_ENV "=";
-
 	for (uint32_t i = 0; i < job->spank_job_env_size; i++)
 		if (!xstrncmp(job->spank_job_env[i], key, strlen(key)))
 			return job->spank_job_env[i] + strlen(key);
@@ -227,7 +225,8 @@ static void read_cred(slurm_cred_t *cred, uint32_t *restart, char **cores)
 
 void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 {
-	const char *colocate = colocate_of(job);
+	const char *colocate = env_of(job, COLOCATE_ENV "=");
+	const char *seed = env_of(job, COLOCATE_SEED_ENV "=");
 	char path[PATH_MAX + 32], *text = NULL, *cores;
 	struct errmsg err = {""};
 	struct stat st;
@@ -248,6 +247,10 @@ void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 	add_text(&text, "Nodes", job->node_list);
 	add_text(&text, "Partition", job->partition);
 	add_text(&text, "Cores", cores);
+	/* Only slurmctld's prolog can be trusted with it: the one that comes with a step has what
+	 * the user's srun put there. */
+	if (seed && slurm_conf.prolog_flags & PROLOG_FLAG_ALLOC)
+		add_text(&text, "Seed", seed);
 	xstrfmtcat(text, "Registered=%lld\n", (long long)time(NULL));
 	if (make_dirs(&err) || fsio_write(path, text, strlen(text), 0600, 0, &err))
 		error(ME ": job %u runs unmeasured: %s", job->jobid, err.text);
