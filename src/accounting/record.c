@@ -40,6 +40,8 @@ json_t *record_to_json(const struct ledger_record *r)
 		field_real_or_null(r->degradation), "variance", field_real_or_null(r->variance),
 		"thesis_degradation", field_real_or_null(r->thesis_degradation), "method",
 		r->method, "backend", r->backend, "partners", partners);
+	if (r->sensing)
+		json_object_set_new(json, "sensing", json_true());
 	return json;
 }
 
@@ -94,6 +96,7 @@ int record_from_json(const json_t *json, struct ledger_record *r, struct errmsg 
 			return errmsg_set(err, "record: \"partners\" must hold job ids");
 		next.partner[next.partner_count++] = (uint32_t)json_integer_value(item);
 	}
+	next.sensing = json_is_true(json_object_get(json, "sensing"));
 	next.job_id = (uint32_t)job;
 	next.restart = (uint32_t)restart;
 	next.uid = (uint32_t)uid;

@@ -41,6 +41,7 @@ struct ledger_record {
 	double thesis_degradation; /* algorithm 4 beside it, for comparison; NAN = no data */
 	char method[16];
 	char backend[16]; /* counter backend, "none" without a signal */
+	bool sensing;     /* the job reacted to being measured: its degradation is worth nothing */
 	int partner_count;
 	uint32_t partner[RECORD_MAX_PARTNERS]; /* job ids that ran beside it on this node */
 };

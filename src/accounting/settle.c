@@ -24,6 +24,7 @@ struct sums {
 	double variance; /* of lost */
 	int nodes_with_data, nodes_with_record;
 	bool only_no_signal; /* every record came without a counter */
+	bool sensing;        /* a node caught the job reacting to its shutters */
 	bool uncertain;      /* there are measurements, and they say too little */
 	bool only_unseen;    /* every record is of a job that poppad never saw running */
 	char backends[64];
@@ -105,6 +106,7 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 	if (!r)
 		return;
 	s->nodes_with_record++;
+	s->sensing |= r->sensing;
 	add_partners(s, r);
 	if (strcmp(r->backend, "none"))
 		s->only_no_signal = false;
@@ -178,6 +180,8 @@ static const char *no_data_reason(const struct settle_job *job, const struct sum
 		return "no-time";
 	if (!s->nodes_with_record)
 		return "no-record";
+	if (s->sensing)
+		return "shutter-sensing";
 	if (s->uncertain)
 		return "uncertain";
 	if (s->only_unseen)
@@ -215,7 +219,7 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 	if (s.co > 0 && error > MAX_ERROR)
 		s.uncertain = true;
 	if (job->unpriced || job->wall_ns <= 0 || !s.nodes_with_data || !(s.all > s.paused) ||
-		s.uncertain) {
+		s.sensing || s.uncertain) {
 		out->charged = out->raw;
 		add_text(out, "nodata=%s", no_data_reason(job, &s));
 		add_partner_text(out, &s);
@@ -261,7 +265,7 @@ bool settle_pair(const struct settle_job *job, const struct ledger_record *recor
 
 		if (!r || !r->co_ns)
 			continue;
-		if (!record_has_data(r) || r->partner_count != 1 ||
+		if (!record_has_data(r) || r->sensing || r->partner_count != 1 ||
 			(pair->partner && pair->partner != r->partner[0]))
 			return false;
 		pair->partner = r->partner[0];

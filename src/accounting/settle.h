@@ -38,7 +38,8 @@ bool settle_complete(const struct settle_job *job, const struct ledger_record *r
  * Time without a co-runner and time that poppad did not see count with D = 0. A node that sent no
  * record, or has no degradation for its co-located time, gets no discount: its share counts with
  * D = 0 and Z = 0 and the text says partial=WITH/ALL. Without any data, or where the 95 % interval
- * of D is wider than +-0.25 or a node's D above 1, raw is charged and the text says nodata=REASON.
+ * of D is wider than +-0.25 or a node's D above 1, or where a node caught the job sensing
+ * its shutters, raw is charged and the text says nodata=REASON.
  * A record that claims more time than the run had is scaled down to it. Of several records of a
  * node the latest run counts; records of other nodes do not. out->text: key=value pairs in an order
  * that does not change, numbers in C's notation.

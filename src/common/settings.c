@@ -21,6 +21,8 @@ static const char *const pause_names[] = {"auto", "sigstop", "freezer"};
 static const char *const method_names[] = {"robust", "thesis"};
 static const char *const counter_names[] = {"auto", "perf", "papi", "heartbeat", "uprobe", "none"};
 
+static const char *const switch_names[] = {"no", "yes"};
+
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
 static int find_name(const char *const *names, int count, const char *name)
@@ -72,6 +74,8 @@ void settings_defaults(struct poppa_settings *s)
 	s->period_ns = 400 * NS_PER_MS;
 	s->shutter_ns = 3200 * NS_PER_US;
 	s->windows = 4;
+	s->adaptive = true;
+	s->overhead_max = 0.005;
 	s->min_blocks = 10;
 	strcpy(s->price, "thesis");
 	s->ledger_port = 6820;
@@ -94,6 +98,15 @@ static int set_duration(const char *key, const char *value, int64_t min, int64_t
 			units_format_duration(max, high, sizeof(high)),
 			zero ? ", or 0 for none" : "");
 	*out = ns;
+	return 0;
+}
+
+static int set_percent(const char *key, const char *value, double *out, struct errmsg *err)
+{
+	struct errmsg why = {""};
+
+	if (units_parse_percent(value, out, &why))
+		return errmsg_set(err, "%s: %s", key, why.text);
 	return 0;
 }
 
@@ -174,6 +187,14 @@ static int one_setting(const char *key, const char *value, int line, void *arg, 
 			key, value, MIN_SHUTTER, MAX_SHUTTER, false, &s->shutter_ns, err);
 	if (!strcasecmp(key, "poppa_windows"))
 		return set_int(key, value, 1, MAX_WINDOWS, &s->windows, err);
+	if (!strcasecmp(key, "poppa_overhead_max"))
+		return set_percent(key, value, &s->overhead_max, err);
+	if (!strcasecmp(key, "poppa_adaptive")) {
+		if (set_name(key, value, switch_names, COUNT(switch_names), &choice, err))
+			return -1;
+		s->adaptive = choice;
+		return 0;
+	}
 	if (!strcasecmp(key, "poppa_min_blocks"))
 		return set_int(key, value, 2, 1000000, &s->min_blocks, err);
 	if (!strcasecmp(key, "stripe_lanes"))
@@ -209,7 +230,7 @@ static int one_setting(const char *key, const char *value, int line, void *arg, 
 	}
 	return errmsg_set(err,
 		"%s is unknown: the keys are poppa_period, poppa_shutter, poppa_windows, "
-		"poppa_method, poppa_pause, "
+		"poppa_adaptive, poppa_overhead_max, poppa_method, poppa_pause, "
 		"poppa_counter, poppa_min_blocks, poppa_price, poppa_price_partition, "
 		"poppa_price_qos, poppa_ledger, poppa_settle_timeout "
 		"and stripe_lanes",
@@ -243,14 +264,14 @@ char *settings_format(const struct poppa_settings *s, char *buf, size_t size)
 						    : "poppa_ledger=%s:%d,",
 			s->ledger_host, s->ledger_port);
 	snprintf(buf, size,
-		"poppa_period=%s,poppa_shutter=%s,poppa_windows=%d,poppa_method=%s,poppa_pause=%s,"
-		"poppa_counter=%s,"
+		"poppa_period=%s,poppa_shutter=%s,poppa_windows=%d,poppa_adaptive=%s,"
+		"poppa_overhead_max=%.15g%%,poppa_method=%s,poppa_pause=%s,poppa_counter=%s,"
 		"poppa_min_blocks=%d,poppa_price=%s%s,%spoppa_settle_timeout=%s,stripe_lanes=%d",
 		units_format_duration(s->period_ns, period, sizeof(period)),
 		units_format_duration(s->shutter_ns, shutter, sizeof(shutter)), s->windows,
-		method_names[s->method], pause_names[s->pause], counter_names[s->counter],
-		s->min_blocks, s->price, rules, ledger,
-		units_format_duration(s->settle_timeout_ns, settle, sizeof(settle)),
+		switch_names[s->adaptive], 100 * s->overhead_max, method_names[s->method],
+		pause_names[s->pause], counter_names[s->counter], s->min_blocks, s->price, rules,
+		ledger, units_format_duration(s->settle_timeout_ns, settle, sizeof(settle)),
 		s->stripe_lanes);
 	return buf;
 }

@@ -21,9 +21,13 @@ enum counter_backend {
 };
 
 struct poppa_settings {
-	int64_t period_ns;  /* poppa_period: P, normal execution between blocks; 0 = no shutters */
-	int64_t shutter_ns; /* poppa_shutter: length of one region (before, during, after) */
-	int windows;        /* poppa_windows: K sub-windows a region is split into */
+	int64_t period_ns;   /* poppa_period: P, normal execution between blocks, at random by up to
+				three quarters of it more or less; 0 = no shutters */
+	int64_t shutter_ns;  /* poppa_shutter: length of one region (before, during, after) */
+	int windows;         /* poppa_windows: K sub-windows a region is split into */
+	bool adaptive;       /* poppa_adaptive: fewer shutters where an interval is tight */
+	double overhead_max; /* poppa_overhead_max: share of the jobs' time and of the node's
+				processors that shutters may cost; 0 = any */
 	enum estimate_method method;  /* poppa_method: robust|thesis */
 	enum pause_method pause;      /* poppa_pause: auto|sigstop|freezer */
 	enum counter_backend counter; /* poppa_counter: auto|perf|papi|heartbeat|uprobe|none */

@@ -8,15 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "common/units.h"
+#include "poppa/budget.h"
 #include "poppa/counter.h"
 #include "poppa/discover.h"
-#include "poppa/overhead.h"
+#include "poppa/pace.h"
 #include "poppa/proc.h"
 #include "poppa/tally.h"
 
@@ -51,6 +53,7 @@ struct job {
 	struct job *next;
 	struct registration reg;
 	struct tally *tally;
+	struct pace pace;
 	enum job_state state;
 	bool pausable; /* all tasks have a unit */
 	bool told_unpausable, told_partly;
@@ -81,7 +84,10 @@ struct jobs {
 	struct schedule_seed secret; /* of this process, for jobs that came without a seed */
 	char boot[64];
 	int64_t boot_unix, started_unix, next_checkpoint, next_interim;
-	uint64_t blocks, windows, outcome[SHUTTER_OUTCOMES];
+	struct schedule schedule; /* as in the last plan, but for the levels */
+	struct budget budget;
+	bool lengthened; /* told that it is, for the budget's sake */
+	uint64_t blocks, shams, windows, outcome[SHUTTER_OUTCOMES];
 	int64_t longest_stop_ns, paused_ns, co_ns;
 };
 
@@ -109,6 +115,7 @@ struct jobs *jobs_new(const struct jobs_env *env)
 	js->started_unix = unix_now();
 	js->boot_unix = js->started_unix - up.tv_sec;
 	js->counter = wanted_counter(js);
+	budget_init(&js->budget);
 	if (getrandom(&js->secret, sizeof(js->secret), 0) != sizeof(js->secret)) {
 		free(js);
 		return NULL;
@@ -416,6 +423,13 @@ static void scan_job(struct jobs *js, struct job *j)
 
 /* --- the plan --- */
 
+static int level_of(const struct jobs *js, const struct job *j)
+{
+	int level = js->env.settings->adaptive ? pace_level(&j->pace) : 0;
+
+	return level > js->budget.level ? level : js->budget.level;
+}
+
 static void plan_job(
 	const struct jobs *js, struct shutter_plan *p, const struct job *j, const cpu_set_t *busy)
 {
@@ -443,6 +457,7 @@ static void plan_job(
 	out->tasks = p->tasks - out->first_task;
 	out->units = p->units - out->first_unit;
 	turns->measured = out->tasks > 0;
+	turns->level = level_of(js, j);
 	turns->seed = schedule_seed(
 		j->reg.seeded ? &j->reg.seed : &js->secret, out->job_id, out->restart);
 	/* Idle processors are best, else those of the co-runners. */
@@ -488,9 +503,11 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 		*blind = true;
 		return NULL;
 	}
-	p->schedule.period_ns = js->env.settings->period_ns;
+	p->schedule.period_ns = budget_period(jobs, js->env.settings->shutter_ns,
+		js->env.settings->period_ns, js->env.settings->overhead_max);
 	p->schedule.block_ns = SHUTTER_REGIONS * js->env.settings->shutter_ns;
 	p->schedule.spread = SCHEDULE_SPREAD;
+	p->schedule.sham_every = SCHEDULE_SHAM_EVERY;
 	p->shutter_ns = js->env.settings->shutter_ns;
 	p->whole = *js->env.log != NULL;
 	p->units = 0;
@@ -525,6 +542,16 @@ static bool lone_was_stopped(
 	return false;
 }
 
+static void take_pace(struct jobs *js, struct job *j, const struct est_block *b)
+{
+	int enough = 2 * js->env.settings->min_blocks;
+	struct est_result now;
+
+	tally_result(j->tally, js->env.settings->method, js->env.settings->min_blocks, &now);
+	if (pace_add(&j->pace, b, (now.hi - now.lo) / 2, now.used, (uint64_t)enough))
+		plog_debug("job %u: another phase", j->reg.job_id);
+}
+
 static void take_block(struct jobs *js, struct shutter_plan *p)
 {
 	struct est_block b;
@@ -549,10 +576,18 @@ static void take_block(struct jobs *js, struct shutter_plan *p)
 	if (p->outcome == SHUTTER_OVERDUE)
 		plog_warn("the guard resumed what a shutter of %.1f ms held: block dropped",
 			(double)p->stop_ns / NS_PER_MS);
-	if (p->outcome == SHUTTER_OK) {
+	if (p->outcome == SHUTTER_OK && p->kind == SHUTTER_SHAM) {
 		lone = find(js, p->job[p->lone].job_id, p->job[p->lone].restart);
 		if (lone)
+			tally_sham(lone->tally, &b);
+		js->shams++;
+	} else if (p->outcome == SHUTTER_OK) {
+		lone = find(js, p->job[p->lone].job_id, p->job[p->lone].restart);
+		if (lone) {
 			tally_block(lone->tally, &b);
+			take_pace(js, lone, &b);
+			p->schedule.job[p->lone].level = level_of(js, lone);
+		}
 		for (int r = 0; r < SHUTTER_REGIONS; r++)
 			js->windows += p->boundaries[r] ? p->boundaries[r] - 1 : 0;
 		if (*js->env.log && p->whole)
@@ -584,6 +619,41 @@ static void account(struct jobs *js)
 	}
 }
 
+/* One line when the period begins to be longer than its setting, and one when it is so no more. */
+static void tell_period(struct jobs *js)
+{
+	int64_t slot = (js->schedule.period_ns + js->schedule.block_ns) << js->budget.level;
+	int64_t set = js->env.settings->period_ns, now = slot - js->schedule.block_ns;
+	bool lengthened = now > set;
+
+	if (lengthened == js->lengthened)
+		return;
+	js->lengthened = lengthened;
+	if (lengthened)
+		plog_info("the period is %.0f ms for now instead of %.0f ms: more shutters would "
+			  "cost more than poppa_overhead_max=%.6g%%",
+			(double)now / NS_PER_MS, (double)set / NS_PER_MS,
+			100 * js->env.settings->overhead_max);
+	else
+		plog_info("the period is %.0f ms again", (double)now / NS_PER_MS);
+}
+
+/* Compares what shutters cost with poppa_overhead_max. */
+static void look_at_cost(struct jobs *js)
+{
+	struct budget_spent spent = {.now_ns = shutter_now(),
+		.held_ns = js->paused_ns,
+		.co_ns = js->co_ns,
+		.cores = (int)sysconf(_SC_NPROCESSORS_ONLN)};
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	spent.cpu_ns = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S +
+		       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * NS_PER_US;
+	if (budget_look(&js->budget, &spent, js->env.settings->overhead_max))
+		js->changed = true;
+}
+
 /* A new plan where something has changed; the time of all jobs. */
 static void update(struct jobs *js)
 {
@@ -592,6 +662,10 @@ static void update(struct jobs *js)
 	if (js->changed) {
 		next = make_plan(js, &js->blind);
 		js->active = next != NULL;
+		if (next) {
+			js->schedule = next->schedule;
+			tell_period(js);
+		}
 		old = shutter_publish(js->env.shutter, next);
 		if (old && old->finished)
 			take_block(js, old);
@@ -873,6 +947,7 @@ void jobs_tick(struct jobs *js)
 	bool waiting = false;
 
 	refresh(js);
+	look_at_cost(js);
 	scan(js);
 	if (now >= js->next_checkpoint) {
 		checkpoint(js);
@@ -982,13 +1057,28 @@ static const char *pause_of(const struct job *j)
 				    : "none";
 }
 
+/* Mean time between two blocks of a job, s. */
+static json_t *block_every(const struct jobs *js, int level)
+{
+	struct schedule s = js->schedule;
+
+	for (int i = 0; i < s.jobs; i++) {
+		s.job[i].level = level;
+		if (js->active && schedule_interval(&s, i))
+			return seconds(schedule_interval(&s, i));
+	}
+	return json_null();
+}
+
 static json_t *job_status(const struct jobs *js, const struct job *j)
 {
 	const struct poppa_settings *s = js->env.settings;
 	const struct tally *t = j->tally;
 	json_t *partners = json_array(), *ci = json_null();
 	struct est_result now, thesis;
-	int counted = 0;
+	double sham, sham_error;
+	int counted = 0, level = level_of(js, j);
+	json_t *status;
 
 	tally_result(t, s->method, s->min_blocks, &now);
 	tally_result(t, ESTIMATE_THESIS, s->min_blocks, &thesis);
@@ -998,8 +1088,9 @@ static json_t *job_status(const struct jobs *js, const struct job *j)
 		counted += j->task[i].counter != NULL;
 	if (isfinite(now.lo) && isfinite(now.hi))
 		ci = json_pack("[f,f]", now.lo, now.hi);
-	return json_pack("{s:I, s:I, s:s, s:I, s:i, s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:I, s:I, "
-			 "s:o, s:o, s:o, s:o, s:o, s:s, s:s}",
+	sham = sham_degradation(&t->sham, &sham_error);
+	status = json_pack("{s:I, s:I, s:s, s:I, s:i, s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:I, s:I, "
+			   "s:o, s:o, s:o, s:o, s:o, s:s, s:s}",
 		"job", (json_int_t)t->job_id, "restart", (json_int_t)t->restart, "user",
 		j->reg.user, "uid", (json_int_t)t->uid, "lane", t->lane, "cores", t->cores, "tasks",
 		j->tasks, "counted_tasks", counted, "backend", counter_backend_name(t->backend),
@@ -1009,6 +1100,13 @@ static json_t *job_status(const struct jobs *js, const struct job *j)
 		seconds(t->mode_ns[TALLY_SOLO]), "paused_s", seconds(t->paused_ns), "unmeasured_s",
 		seconds(t->mode_ns[TALLY_UNMEASURED]), "partners", partners, "pause", pause_of(j),
 		"state", state_names[j->state]);
+	if (status)
+		json_object_update_new(status,
+			json_pack("{s:i, s:o, s:b, s:{s:I, s:o, s:o}}", "level", level,
+				"block_every_s", block_every(js, level), "shutter_sensing",
+				sham_caught(&t->sham), "sham", "blocks", (json_int_t)t->sham.blocks,
+				"degradation", real(sham), "error", real(sham_error)));
+	return status;
 }
 
 json_t *jobs_status(struct jobs *js, uid_t uid)
@@ -1022,24 +1120,43 @@ json_t *jobs_status(struct jobs *js, uid_t uid)
 	return all;
 }
 
+/* What the model (3.9) expects at the present levels: a block of one job holds all others. */
+static double model_cost(const struct jobs *js)
+{
+	const struct schedule *s = &js->schedule;
+	double shams = s->sham_every ? 1.0 / s->sham_every : 0, cost = 0;
+
+	for (const struct job *j = js->first; j; j = j->next)
+		if (in_plan(j) && backend_of(j) != COUNTER_NONE)
+			cost += ldexp(1, -level_of(js, j));
+	for (int i = 0; i < s->jobs; i++) {
+		struct schedule level0 = *s;
+
+		level0.job[i].level = 0;
+		if (s->job[i].measured)
+			return cost * (1 - shams) * (double)js->env.settings->shutter_ns *
+			       (s->jobs - 1) / s->jobs / (double)schedule_interval(&level0, i);
+	}
+	return NAN;
+}
+
 json_t *jobs_totals(struct jobs *js)
 {
-	const struct poppa_settings *s = js->env.settings;
-	json_t *discarded = json_object();
-	struct overhead model = {0};
-	struct errmsg err;
-	int jobs = jobs_count(js);
+	json_t *discarded = json_object(), *cost;
 
 	for (int o = SHUTTER_OK + 1; o < SHUTTER_OUTCOMES; o++)
 		if (js->outcome[o])
 			json_object_set_new(discarded, shutter_outcome_name(o),
 				json_integer((json_int_t)js->outcome[o]));
-	if (js->active && overhead_model(jobs, s->shutter_ns, s->period_ns, &model, &err))
-		model.paused_fraction = NAN;
-	return json_pack("{s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:b}", "shutters",
-		(json_int_t)js->blocks, "windows", (json_int_t)js->windows, "discarded", discarded,
-		"longest_stop_ns", (json_int_t)js->longest_stop_ns, "overhead",
+	cost = json_pack("{s:o, s:o, s:f, s:b, s:i}", "held", real(js->budget.held), "cpu",
+		real(js->budget.cpu), "max", js->env.settings->overhead_max, "capped",
+		js->active && js->lengthened, "level", js->budget.level);
+	return json_pack("{s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:b, s:o, s:o}", "shutters",
+		(json_int_t)js->blocks, "shams", (json_int_t)js->shams, "windows",
+		(json_int_t)js->windows, "discarded", discarded, "longest_stop_ns",
+		(json_int_t)js->longest_stop_ns, "overhead",
 		js->co_ns ? json_real((double)js->paused_ns / js->co_ns) : json_null(),
-		"overhead_model", real(model.paused_fraction), "shutter_cpu_s",
-		seconds(shutter_cpu_ns(js->env.shutter)), "active", js->active);
+		"overhead_model", real(js->active ? model_cost(js) : NAN), "shutter_cpu_s",
+		seconds(shutter_cpu_ns(js->env.shutter)), "active", js->active, "period_s",
+		js->active ? seconds(js->schedule.period_ns) : json_null(), "cost", cost);
 }

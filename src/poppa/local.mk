@@ -4,6 +4,10 @@ noinst_LTLIBRARIES += libpoppacore.la
 libpoppacore_la_SOURCES = \
 	src/poppa/blockfit.c \
 	src/poppa/blockfit.h \
+	src/poppa/blockrate.c \
+	src/poppa/blockrate.h \
+	src/poppa/budget.c \
+	src/poppa/budget.h \
 	src/poppa/counter.c \
 	src/poppa/counter.h \
 	src/poppa/counter_backend.h \
@@ -25,6 +29,8 @@ libpoppacore_la_SOURCES = \
 	src/poppa/jobs.h \
 	src/poppa/overhead.c \
 	src/poppa/overhead.h \
+	src/poppa/pace.c \
+	src/poppa/pace.h \
 	src/poppa/pause.c \
 	src/poppa/pause.h \
 	src/poppa/pause_freezer.c \
@@ -38,6 +44,8 @@ libpoppacore_la_SOURCES = \
 	src/poppa/sender.h \
 	src/poppa/shutter.c \
 	src/poppa/shutter.h \
+	src/poppa/sham.c \
+	src/poppa/sham.h \
 	src/poppa/shutterlog.c \
 	src/poppa/shutterlog.h \
 	src/poppa/spool.c \

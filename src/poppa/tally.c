@@ -80,11 +80,30 @@ void tally_block(struct tally *t, const struct est_block *b)
 	estimator_add(t->thesis, b);
 }
 
+void tally_sham(struct tally *t, const struct est_block *b)
+{
+	sham_add(&t->sham, b);
+}
+
 int64_t tally_co_ns(const struct tally *t)
 {
 	int64_t co = t->mode_ns[TALLY_CO] - t->paused_ns;
 
 	return co > 0 ? co : 0;
+}
+
+/* What a job shows in shams is in its blocks, too. */
+static void take_off(struct est_result *r, const struct sham *s)
+{
+	double excess = sham_excess(s), error;
+
+	if (!(excess > 0))
+		return;
+	sham_degradation(s, &error);
+	r->degradation -= excess;
+	r->lo -= excess + 2 * error;
+	r->hi -= excess - 2 * error;
+	r->variance += error * error;
 }
 
 void tally_result(
@@ -96,6 +115,8 @@ void tally_result(
 	if (out->used < (uint64_t)min_blocks || !(out->degradation < 1) ||
 		out->variance > MAX_ERROR * MAX_ERROR)
 		out->degradation = out->lo = out->hi = out->variance = NAN;
+	if (method == ESTIMATE_ROBUST)
+		take_off(out, &t->sham);
 }
 
 void tally_record(struct tally *t, const struct poppa_settings *s, const char *cluster,
@@ -128,17 +149,18 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 	r->degradation = chosen.degradation;
 	r->variance = chosen.variance;
 	r->thesis_degradation = thesis.degradation;
+	r->sensing = sham_caught(&t->sham);
 	r->partner_count = t->partner_count;
 	memcpy(r->partner, t->partner, sizeof(r->partner));
 }
 
 json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix)
 {
-	json_t *partners = json_array();
+	json_t *partners = json_array(), *state;
 
 	for (int i = 0; partners && i < t->partner_count; i++)
 		json_array_append_new(partners, json_integer(t->partner[i]));
-	return json_pack(
+	state = json_pack(
 		"{s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:I, s:[I,I,I,I], s:I, "
 		"s:I, s:s, s:o, s:o, s:o}",
 		"version", TALLY_VERSION, "boot", boot, "saved", (json_int_t)now_unix, "last_ns",
@@ -149,13 +171,16 @@ json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix)
 		(json_int_t)t->mode_ns[3], "paused_ns", (json_int_t)t->paused_ns, "seq",
 		(json_int_t)t->seq, "backend", counter_backend_name(t->backend), "partners",
 		partners, "robust", estimator_save(t->robust), "thesis", estimator_save(t->thesis));
+	if (state)
+		json_object_set_new(state, "sham", sham_save(&t->sham));
+	return state;
 }
 
 struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, int64_t now_unix)
 {
 	json_int_t version, saved, last, present, job, restart, uid, start, ns[4], paused, seq, id;
 	const char *was, *backend;
-	json_t *partners, *robust, *thesis;
+	json_t *partners, *robust, *thesis, *sham;
 	struct tally *t;
 	int lane, cores;
 
@@ -174,7 +199,10 @@ struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, 
 		return NULL;
 	t->robust = estimator_load(robust);
 	t->thesis = estimator_load(thesis);
-	if (!t->robust || !t->thesis || counter_backend_parse(backend, &t->backend)) {
+	/* A checkpoint of before there were shams has none. */
+	sham = json_object_get(state, "sham");
+	if (!t->robust || !t->thesis || (sham && sham_load(&t->sham, sham)) ||
+		counter_backend_parse(backend, &t->backend)) {
 		tally_free(t);
 		return NULL;
 	}

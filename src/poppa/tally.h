@@ -10,6 +10,7 @@
 #include "accounting/record.h"
 #include "common/settings.h"
 #include "poppa/estimator.h"
+#include "poppa/sham.h"
 
 /* What the job's time counts as at the moment. */
 enum tally_mode {
@@ -29,6 +30,7 @@ struct tally {
 	int64_t paused_ns;
 	uint64_t seq; /* of the last record made */
 	struct estimator *robust, *thesis;
+	struct sham sham;
 	enum counter_backend backend; /* COUNTER_NONE while no task has a signal */
 	int partner_count;
 	uint32_t partner[RECORD_MAX_PARTNERS];
@@ -50,12 +52,13 @@ void tally_unmeasured(struct tally *t, int64_t ns);
 /* Held stopped for so long; in the time that tally_advance() counts. */
 void tally_paused(struct tally *t, int64_t ns);
 void tally_block(struct tally *t, const struct est_block *b);
+void tally_sham(struct tally *t, const struct est_block *b);
 
 /* Co-located time in which the job really ran. */
 int64_t tally_co_ns(const struct tally *t);
 
 /* The result of one method; degradation NAN with fewer than min_blocks usable blocks or where they
- * are too noisy to say anything. */
+ * are too noisy to say anything. What the robust one reads in shams is taken off. */
 void tally_result(
 	const struct tally *t, enum estimate_method method, int min_blocks, struct est_result *out);
 

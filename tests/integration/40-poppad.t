@@ -69,13 +69,13 @@ like "it needs root and says so" "$(as_user poppad -N "$SANDBOX_REAL_NODE" 2>&1)
 
 # --- settings ---
 new_log
-ctl reconfigure poppa_period=50ms >/dev/null
+ctl reconfigure poppa_period=50ms poppa_overhead_max=0 >/dev/null
 ok "a new period is followed" wait_until 10 logged 'new settings: poppa_period=50ms'
 new_log
 ctl reconfigure poppa_period=soon >/dev/null
 ok "a bad one is an error that names the key" wait_until 10 logged 'error: .*poppa_period.*stay in force'
 like "and the last good one stays in force" "$(status .settings)" '^poppa_period=50ms,'
-ctl reconfigure poppa_period=50ms >/dev/null
+ctl reconfigure poppa_period=50ms poppa_overhead_max=0 >/dev/null
 
 # --- a pair ---
 pair pair 60

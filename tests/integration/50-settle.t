@@ -129,7 +129,7 @@ lone() {
 }
 
 # Enough blocks in a short run, also on a busy machine.
-ctl reconfigure poppa_period=100ms poppa_min_blocks=4 poppa_settle_timeout=60s
+ctl reconfigure poppa_period=100ms poppa_overhead_max=0 poppa_min_blocks=4 poppa_settle_timeout=60s
 on_exit ctl reconfigure --reset
 
 # Earlier jobs: Slurm itself adds a suspended job's time up differently in the two places.

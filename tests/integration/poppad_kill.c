@@ -199,7 +199,8 @@ static void make(void)
 	snprintf(path, sizeof(path), "%s/run/cluster.conf", root);
 	put(path,
 		"ClusterName=kill\nNodeName=%s\nCgroupMountpoint=%s\nSlurmctldHost=localhost\n"
-		"PrEpParameters=\"poppa_period=10ms,poppa_pause=%s,poppa_ledger=localhost:1\"\n",
+		"PrEpParameters=\"poppa_period=10ms,poppa_overhead_max=0,poppa_pause=%s,"
+		"poppa_ledger=localhost:1\"\n",
 		node, mount, method);
 	for (int j = 0; j < JOBS; j++) {
 		snprintf(cgroup[j], sizeof(cgroup[j]), "%s/freezer/slurm_%s/uid_0/job_%d/step_0",

@@ -76,14 +76,19 @@ static void settings_take_defaults_and_values(void **state)
 	(void)state;
 	assert_int_equal(settings_parse(NULL, &s, &err), 0);
 	assert_int_equal(s.shutter_ns, 3200000);
+	assert_true(s.adaptive);
+	assert_float_equal(s.overhead_max, 0.005, 1e-12);
 	assert_int_equal(
 		settings_parse(
 			"other=x,poppa_period=200ms, poppa_shutter=6400us ,poppa_pause=freezer,"
+			"poppa_overhead_max=0.3%,poppa_adaptive=no,"
 			"poppa_ledger=[::1]:7001,stripe_lanes=4",
 			&s, &err),
 		0);
 	assert_int_equal(s.period_ns, 200 * NS_PER_MS);
 	assert_int_equal(s.pause, PAUSE_FREEZER);
+	assert_false(s.adaptive);
+	assert_float_equal(s.overhead_max, 0.003, 1e-12);
 	assert_string_equal(s.ledger_host, "::1");
 	assert_int_equal(s.ledger_port, 7001);
 	assert_int_equal(s.stripe_lanes, 4);
@@ -103,6 +108,11 @@ static void settings_name_what_is_wrong(void **state)
 		{"poppa_period=1ms", "poppa_period"},
 		{"poppa_shutter=2s", "poppa_shutter"},
 		{"poppa_pause=kill", "freezer"},
+		{"poppa_adaptive=maybe", "poppa_adaptive=maybe"},
+		{"poppa_adaptive", "poppa_adaptive"},
+		{"poppa_overhead_max=101", "poppa_overhead_max"},
+		{"poppa_overhead_max=0.5s", "poppa_overhead_max"},
+		{"poppa_overhead_max=-1%", "poppa_overhead_max"},
 		{"poppa_ledger=h:0", "poppa_ledger"},
 		{"stripe_lanes=1", "stripe_lanes"},
 		{"poppa_period=10ms,poppa_shutter=20ms", "poppa_shutter"},

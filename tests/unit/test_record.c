@@ -36,6 +36,7 @@ static struct ledger_record sample(void)
 		.thesis_degradation = NAN,
 		.method = "robust",
 		.backend = "heartbeat",
+		.sensing = true,
 		.partner_count = 2,
 		.partner = {12, 4000000000u}};
 }
@@ -55,6 +56,7 @@ static void survives_the_journey(void **state)
 	assert_int_equal(record_from_json(again, &back, &err), 0);
 	assert_true(isnan(back.thesis_degradation));
 	back.thesis_degradation = r.thesis_degradation = 0;
+	assert_true(back.sensing);
 	assert_string_equal(back.cluster, r.cluster);
 	assert_string_equal(back.node, r.node);
 	assert_int_equal(back.job_id, r.job_id);

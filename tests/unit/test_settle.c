@@ -257,6 +257,25 @@ static void uncertain(void **state)
 	assert_non_null(strstr(s.text, "nodata=uncertain "));
 }
 
+/* One node that caught the job is enough, however good the measurements look. */
+static void shutter_sensing(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[] = {record_of("n1", 0.4), record_of("n2", 0.4)};
+	struct settlement s;
+	struct settle_pair pair;
+
+	(void)state;
+	assert_true(settle_pair(&job, r, 2, &pair));
+	r[1].sensing = true;
+	s = decide(&job, r, 2);
+	assert_int_equal(s.charged, 10000);
+	assert_string_equal(s.text, "nodata=shutter-sensing partners=13 raw=10000 charged=10000 "
+				    "policy=thesis");
+	/* Nor do others learn from it. */
+	assert_false(settle_pair(&job, r, 2, &pair));
+}
+
 static void noise_below_zero(void **state)
 {
 	struct settle_job job = job_of(two_nodes, 1);
@@ -343,6 +362,7 @@ int main(void)
 		cmocka_unit_test(no_data),
 		cmocka_unit_test(always_alone),
 		cmocka_unit_test(uncertain),
+		cmocka_unit_test(shutter_sensing),
 		cmocka_unit_test(noise_below_zero),
 		cmocka_unit_test(latest_registration),
 		cmocka_unit_test(requeued_and_many_partners),

@@ -213,11 +213,49 @@ static void records(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* What a job shows in shams is taken off, it is marked, and a checkpoint keeps both. */
+static void shams(void **state)
+{
+	struct tally *t = tally_new(7, 0, 1, 1, 0), *back;
+	struct ledger_record r;
+	json_t *saved;
+
+	(void)state;
+	add_blocks(t, 40, 600, 1000);
+	tally_record(t, &settings, "c", "n1", false, 2, &r);
+	assert_float_equal(r.degradation, 0.4, 0.02);
+	assert_false(r.sensing);
+	for (int i = 0; i < 20; i++) {
+		struct est_block b = {.before_n = 1, .during_n = 1, .after_n = 1};
+
+		b.before[0] = b.after[0] = (struct est_window){800 + i % 3, 0, 800e3};
+		b.during[0] = (struct est_window){1000, 0, 800e3};
+		tally_sham(t, &b);
+	}
+	saved = tally_save(t, "boot", 2);
+	back = tally_load(saved, "boot", 0, 2);
+	assert_non_null(back);
+	tally_record(back, &settings, "c", "n1", true, 2, &r);
+	assert_float_equal(r.degradation, 0.2, 0.02);
+	assert_true(r.sensing);
+	tally_free(back);
+	json_object_del(saved, "sham");
+	back = tally_load(saved, "boot", 0, 2);
+	assert_non_null(back);
+	tally_record(back, &settings, "c", "n1", true, 2, &r);
+	assert_float_equal(r.degradation, 0.4, 0.02);
+	assert_false(r.sensing);
+	json_decref(saved);
+	tally_free(back);
+	tally_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_add_up),
 		cmocka_unit_test(few_blocks_are_no_data),
+		cmocka_unit_test(shams),
 		cmocka_unit_test(noise_is_no_data),
 		cmocka_unit_test(checkpoints),
 		cmocka_unit_test(records),
