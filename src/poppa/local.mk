@@ -2,6 +2,8 @@
 # What src/poppa builds: the testable parts of poppad in a library; one source a line.
 noinst_LTLIBRARIES += libpoppacore.la
 libpoppacore_la_SOURCES = \
+	src/poppa/attribution.c \
+	src/poppa/attribution.h \
 	src/poppa/blockfit.c \
 	src/poppa/blockfit.h \
 	src/poppa/blockrate.c \

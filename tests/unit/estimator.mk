@@ -14,8 +14,11 @@ tests_gen_estimator_table_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_gen_estimator_table_LDADD = libpoppacore.la libpoppacommon.la $(JANSSON_LIBS) -lm
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_estimator tests/unit/test_overhead tests/unit/test_shutterlog
+check_PROGRAMS += tests/unit/test_attribution tests/unit/test_estimator tests/unit/test_overhead tests/unit/test_shutterlog
 endif
+tests_unit_test_attribution_SOURCES = tests/unit/test_attribution.c
+tests_unit_test_attribution_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_attribution_LDADD = libpoppacore.la $(JANSSON_LIBS) $(CMOCKA_LIBS) -lm
 tests_unit_test_estimator_SOURCES = tests/unit/test_estimator.c tests/gen/families.c tests/gen/families.h \
 	tests/gen/gen.c tests/gen/gen.h
 tests_unit_test_estimator_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
