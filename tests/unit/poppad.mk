@@ -34,6 +34,10 @@ tests_unit_test_tally_SOURCES = tests/unit/test_tally.c
 tests_unit_test_tally_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_tally_LDADD = libpoppacore.la $(CMOCKA_LIBS) -lm
 
+noinst_PROGRAMS += tests/integration/beat
+tests_integration_beat_SOURCES = tests/integration/beat.c
+tests_integration_beat_LDADD = libheartbeat.la
+
 # Needs root and a freezer; tests/integration/40-poppad.t runs it.
 noinst_PROGRAMS += tests/integration/poppad_kill
 tests_integration_poppad_kill_SOURCES = tests/integration/poppad_kill.c
