@@ -17,6 +17,12 @@ libledger_la_SOURCES = \
 # must have it once.
 libledger_la_LIBADD = $(MUNGE_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) -lm
 
+# What people see of prices; no plugin or daemon needs it.
+noinst_LTLIBRARIES += libbill.la
+libbill_la_SOURCES = \
+	src/accounting/bill.c src/accounting/bill.h \
+	src/accounting/explain.c src/accounting/explain.h
+
 sbin_PROGRAMS += poppa-ledgerd
 poppa_ledgerd_SOURCES = \
 	src/accounting/poppa_ledgerd.c \

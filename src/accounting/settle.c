@@ -212,7 +212,7 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 	out->end_unix = job->end_unix;
 	out->settled_unix = now_unix;
 	out->raw = job->raw;
-	out->degradation = out->lo = out->hi = NAN;
+	out->degradation = out->lo = out->hi = out->stopped = NAN;
 	for (int i = 0; i < job->node_count; i++)
 		add_node(&s, job, &job->nodes[i], find_record(job->nodes[i].name, records, count));
 	error = s.all > s.paused ? Z95 * sqrt(s.variance) / (s.all - s.paused) : NAN;
@@ -228,7 +228,7 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 		free(s.partner);
 		return;
 	}
-	stopped = s.paused / s.all;
+	out->stopped = stopped = s.paused / s.all;
 	out->degradation = s.lost / (s.all - s.paused);
 	if (s.co > 0 && isfinite(error)) {
 		out->lo = out->degradation - error;

@@ -2,25 +2,28 @@
 /* Turns settlements into JSON and back. */
 #include "accounting/settlement.h"
 
+#include <math.h>
+
 #include "accounting/fields.h"
 
 json_t *settlement_to_json(const struct settlement *s)
 {
 	return json_pack(
-		"{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:i, s:s}",
+		"{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:s, s:i, s:s}",
 		"cluster", s->cluster, "job", (json_int_t)s->job_id, "restart",
 		(json_int_t)s->restart, "start", (json_int_t)s->start_unix, "end",
 		(json_int_t)s->end_unix, "uid", (json_int_t)s->uid, "settled",
 		(json_int_t)s->settled_unix, "raw", (json_int_t)s->raw, "charged",
 		(json_int_t)s->charged, "degradation", field_real_or_null(s->degradation), "lo",
-		field_real_or_null(s->lo), "hi", field_real_or_null(s->hi), "policy", s->policy,
-		"version", s->version, "text", s->text);
+		field_real_or_null(s->lo), "hi", field_real_or_null(s->hi), "stopped",
+		field_real_or_null(s->stopped), "policy", s->policy, "version", s->version, "text",
+		s->text);
 }
 
 int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg *err)
 {
 	static const char what[] = "settlement";
-	struct settlement next = {.uid = 0};
+	struct settlement next = {.stopped = NAN};
 	int64_t job, restart, uid, raw, charged, version = 1;
 
 	if (!json_is_object(json))
@@ -39,6 +42,8 @@ int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg
 		/* Prices of the first releases do not tell it. */
 		(json_object_get(json, "version") &&
 			field_int(what, json, "version", 1, INT32_MAX, &version, err)) ||
+		(json_object_get(json, "stopped") &&
+			field_real(what, json, "stopped", &next.stopped, err)) ||
 		field_real(what, json, "degradation", &next.degradation, err) ||
 		field_real(what, json, "lo", &next.lo, err) ||
 		field_real(what, json, "hi", &next.hi, err))

@@ -24,6 +24,7 @@ struct settlement {
 	uint64_t charged;     /* billing after the discount, raw without data */
 	double degradation;   /* D over the unpaused time of all nodes; NAN = no data */
 	double lo, hi;        /* 95 % interval of D; NAN = unknown */
+	double stopped;       /* Z, the share for which it was held stopped; NAN = no data */
 	char policy[PRICE_MAX_TEXT];
 	int version;                    /* PRICE_VERSION of the formulas that made the price */
 	char text[SETTLEMENT_MAX_TEXT]; /* the "poppa" part of the job's SystemComment */

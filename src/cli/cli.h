@@ -20,6 +20,7 @@ int cmd_overhead(int argc, char **argv);
 int cmd_price(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+int cmd_why(int argc, char **argv);
 
 /* Keys of options that have no short form begin here. */
 #define CLI_OPT_FIRST 256

@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 #include "cli/daemon.h"
 #include "cli/metrics.h"
-#include "cli/scontrol.h"
+#include "cli/find_ledger.h"
 #include "cli/show.h"
 #include "common/fsio.h"
 
@@ -275,31 +275,6 @@ static void collect_node(struct metrics *m, const struct options *o)
 	json_decref(status);
 }
 
-/* Where the ledger is, and the cluster's name. */
-static int find_ledger(
-	const struct options *o, struct client *client, char cluster[64], struct errmsg *err)
-{
-	char path[PATH_MAX], value[4096], hosts[1024];
-	struct poppa_settings settings;
-	struct nodeconf conf;
-	const char *why = "";
-	char *text;
-	int rc;
-
-	if (nodeconf_load(o->daemon.conf ? o->daemon.conf : nodeconf_path(path, sizeof(path)),
-		    &conf, err))
-		return -1;
-	text = scontrol_show("config", 0, &why);
-	if (!text)
-		return errmsg_set(err, "where the ledger is is not known: %s", why);
-	scontrol_value(text, "PrEpParameters", value, sizeof(value));
-	scontrol_value(text, "SlurmctldHost[0]", hosts, sizeof(hosts));
-	scontrol_value(text, "ClusterName", cluster, 64);
-	rc = settings_parse(value, &settings, err);
-	free(text);
-	return rc ? -1 : client_init(client, &settings, &conf, hosts, err);
-}
-
 static void collect_ledger(struct metrics *m, const struct options *o)
 {
 	char cluster[64] = "";
@@ -307,7 +282,7 @@ static void collect_ledger(struct metrics *m, const struct options *o)
 	json_t *status = NULL, *waiting = NULL, *labels, *more;
 	struct errmsg err;
 
-	if (find_ledger(o, &client, cluster, &err) == 0)
+	if (find_ledger(o->daemon.conf, &client, cluster, &err) == 0)
 		status = client_status(&client, &err);
 	if (!status)
 		cli_error("%s", err.text);

@@ -13,6 +13,7 @@ poppa_SOURCES = \
 	src/cli/cmd_price.c \
 	src/cli/cmd_status.c \
 	src/cli/cmd_top.c \
+	src/cli/cmd_why.c \
 	src/cli/daemon.c \
 	src/cli/daemon.h \
 	src/cli/doctor.h \
@@ -20,9 +21,15 @@ poppa_SOURCES = \
 	src/cli/doctor_node.c \
 	src/cli/doctor_slurm.c \
 	src/cli/doctor_state.c \
+	src/cli/find_ledger.c \
+	src/cli/find_ledger.h \
 	src/cli/metrics.c \
 	src/cli/metrics.h \
 	src/cli/poppa.c \
+	src/cli/program.c \
+	src/cli/program.h \
+	src/cli/sacct.c \
+	src/cli/sacct.h \
 	src/cli/scontrol.c \
 	src/cli/scontrol.h \
 	src/cli/show.c \
@@ -30,10 +37,14 @@ poppa_SOURCES = \
 	src/cli/top_page.c \
 	src/cli/top_page.h \
 	src/cli/top_screen.c \
-	src/cli/top_screen.h
+	src/cli/top_screen.h \
+	src/cli/why_facts.c \
+	src/cli/why_words.c \
+	src/cli/why.h
 poppa_LDADD = \
 	libtopology.la \
 	libstriping.la \
+	libbill.la \
 	libledger.la \
 	libpoppacore.la \
 	libpoppacommon.la \

@@ -22,6 +22,7 @@ static const struct command {
 	{"price", cmd_price, "what a co-located job is charged"},
 	{"status", cmd_status, "what this node's poppad does now"},
 	{"top", cmd_top, "this node's co-located jobs, live"},
+	{"why", cmd_why, "how the price of a job came about"},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -8,6 +8,7 @@ libpoppacommon_la_SOURCES = \
 	src/common/keyval.c src/common/keyval.h \
 	src/common/log.c src/common/log.h \
 	src/common/nodeconf.c src/common/nodeconf.h \
+	src/common/plain.c src/common/plain.h \
 	src/common/settings.c src/common/settings.h \
 	src/common/tags.c src/common/tags.h \
 	src/common/units.c src/common/units.h
