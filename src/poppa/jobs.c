@@ -23,7 +23,8 @@
 #include "poppa/tally.h"
 
 #define CHECKPOINT_EVERY (5 * NS_PER_S)
-#define CLOCK_SLACK_S 60 /* the wall clock may be set some time after the boot */
+/* Without a boot id: the wall clock may be set some time after the boot. */
+#define CLOCK_SLACK_S 60
 #define INTERIM_EVERY (60 * NS_PER_S)
 /* A program may publish its heartbeat some time after it starts: ask often at first. */
 #define EAGER_TRIES 15
@@ -685,6 +686,16 @@ static void scan(struct jobs *js)
 
 /* --- coming and going --- */
 
+/* From the registration to our start. */
+static int64_t unseen_s(const struct jobs *js, const struct registration *r)
+{
+	int64_t s = r->uptime >= 0 && !strcmp(r->boot_id, js->boot)
+			    ? js->started_unix - js->boot_unix - r->uptime
+			    : js->started_unix - r->registered;
+
+	return s > 0 ? s : 0;
+}
+
 static struct tally *restore(struct jobs *js, const struct registration *r)
 {
 	struct errmsg err = {""};
@@ -708,7 +719,7 @@ static struct tally *restore(struct jobs *js, const struct registration *r)
 	if (!t) {
 		t = tally_new(r->job_id, r->restart, r->uid, r->registered, shutter_now());
 		if (t)
-			tally_unmeasured(t, (js->started_unix - r->registered) * NS_PER_S);
+			tally_unmeasured(t, unseen_s(js, r) * NS_PER_S);
 	}
 	return t;
 }
@@ -806,6 +817,12 @@ struct listing {
 	struct ended *ended;
 };
 
+static bool of_this_boot(const struct jobs *js, const struct registration *r)
+{
+	return *r->boot_id ? !strcmp(r->boot_id, js->boot)
+			   : r->registered >= js->boot_unix - CLOCK_SLACK_S;
+}
+
 static void one_file(uint32_t job_id, uint32_t restart, bool ended, void *arg)
 {
 	struct listing *l = arg;
@@ -824,7 +841,7 @@ static void one_file(uint32_t job_id, uint32_t restart, bool ended, void *arg)
 		j = add(l->js, job_id, restart, false);
 	/* Nothing of a job outlives a boot: its epilog never ran. */
 	if (j)
-		j->seen = j->reg.registered >= l->js->boot_unix - CLOCK_SLACK_S;
+		j->seen = of_this_boot(l->js, &j->reg);
 }
 
 /* A checkpoint without a registration: the node was restarted, or the file was taken away. */

@@ -84,6 +84,10 @@ static int one_field(const char *key, const char *value, int line, void *arg, st
 		rc = set_text(key, value, r->partition, sizeof(r->partition), err);
 	} else if (!strcasecmp(key, "Registered")) {
 		rc = units_parse_int(value, 0, INT64_MAX, &r->registered, err);
+	} else if (!strcasecmp(key, "BootId")) {
+		rc = set_text(key, value, r->boot_id, sizeof(r->boot_id), err);
+	} else if (!strcasecmp(key, "Uptime")) {
+		rc = units_parse_int(value, 0, INT64_MAX / NS_PER_S, &r->uptime, err);
 	} else if (!strcasecmp(key, "Seed")) {
 		if (schedule_parse_seed(value, &r->seed))
 			return errmsg_set(err, "Seed is not 32 hexadecimal digits");
@@ -122,6 +126,7 @@ int registry_parse(const char *name, const char *text, struct registration *r, s
 
 	memset(r, 0, sizeof(*r));
 	r->uid = (uid_t)-1;
+	r->uptime = -1;
 	if (!take_name(name, &job, &restart, &ended))
 		return errmsg_set(err, "%s is not JOBID.RESTART", name);
 	if (keyval_text(name, text, one_field, r, err))

@@ -23,6 +23,8 @@ struct registration {
 	char colocate[256];
 	char partition[64];
 	int64_t registered; /* seconds since 1970 */
+	char boot_id[44];   /* of the boot it was made in; empty = not told */
+	int64_t uptime;     /* then, seconds of CLOCK_BOOTTIME, which nobody sets; -1 = not told */
 	bool seeded;
 	struct schedule_seed seed;         /* a secret of the job that all its nodes know */
 	int core_count;                    /* 0 = not told */

@@ -387,6 +387,32 @@ static void of_an_earlier_boot(void **state)
 	assert_int_equal(jobs_count(js), 1);
 }
 
+/* The wall clock was set after a job came: that is no boot, and no time without a measurement. */
+static void clock_was_set(void **state)
+{
+	static const int64_t wrong[] = {1000, 4000000000};
+	char boot[44];
+	struct timespec up;
+
+	(void)state;
+	proc_boot_id(boot, sizeof(boot));
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	for (int i = 0; i < 2; i++) {
+		put("jobs/6.0", "JobId=6\nUid=7\nRegistered=%lld\nBootId=%s\nUptime=%lld\n",
+			(long long)wrong[i], boot, (long long)up.tv_sec);
+		jobs_sync(js);
+		assert_int_equal(jobs_count(js), 2);
+		assert_true(number(6, "unmeasured_s") < 60);
+		end_job(6, 0);
+		jobs_sync(js);
+		assert_int_equal(jobs_count(js), 1);
+	}
+	put("jobs/7.0", "JobId=7\nUid=7\nRegistered=%lld\nBootId=another\nUptime=1\n",
+		(long long)time(NULL));
+	jobs_sync(js);
+	assert_int_equal(jobs_count(js), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -397,6 +423,7 @@ int main(void)
 		cmocka_unit_test(ended_unseen),
 		cmocka_unit_test(requeued),
 		cmocka_unit_test(of_an_earlier_boot),
+		cmocka_unit_test(clock_was_set),
 	};
 
 	plog_set_level(PLOG_ERROR);

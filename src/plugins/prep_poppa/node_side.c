@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -223,6 +224,21 @@ static void read_cred(slurm_cred_t *cred, uint32_t *restart, char **cores)
 	slurm_cred_unlock_args(cred);
 }
 
+/* The wall clock may be set while the job runs; these two stay as they are. */
+static void add_boot(char **text)
+{
+	struct errmsg err = {""};
+	char *id = fsio_read("/proc/sys/kernel/random/boot_id", 64, NULL, &err);
+	struct timespec up;
+
+	if (!id)
+		return;
+	id[strcspn(id, "\n")] = '\0';
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	xstrfmtcat(*text, "BootId=%s\nUptime=%lld\n", id, (long long)up.tv_sec);
+	free(id);
+}
+
 void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 {
 	const char *colocate = env_of(job, COLOCATE_ENV "=");
@@ -252,6 +268,7 @@ void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 	if (seed && slurm_conf.prolog_flags & PROLOG_FLAG_ALLOC)
 		add_text(&text, "Seed", seed);
 	xstrfmtcat(text, "Registered=%lld\n", (long long)time(NULL));
+	add_boot(&text);
 	if (make_dirs(&err) || fsio_write(path, text, strlen(text), 0600, 0, &err))
 		error(ME ": job %u runs unmeasured: %s", job->jobid, err.text);
 	xfree(text);
