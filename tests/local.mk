@@ -41,5 +41,6 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/integration/lib.sh
 	tests/integration/30-striping.t \
 	tests/integration/40-poppad.t \
 	tests/integration/41-schedule.t \
+	tests/integration/42-guard.t \
 	tests/integration/50-settle.t \
 	tests/integration/90-down.t

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -113,9 +112,12 @@ int guard_start(struct guard *g, struct held_file *h, int held_fd, struct errmsg
 
 bool guard_alive(const struct guard *g)
 {
-	struct pollfd p = {.fd = g->pidfd, .events = POLLIN};
+	siginfo_t si = {0};
 
-	return g->pidfd >= 0 && poll(&p, 1, 0) == 0;
+	/* Looked at, not waited for. */
+	return g->pidfd >= 0 &&
+	       !waitid(P_PIDFD, (id_t)g->pidfd, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) &&
+	       !si.si_pid;
 }
 
 int guard_deadline(const struct guard *g, int64_t when_ns)

@@ -32,7 +32,7 @@ struct guard {
  */
 int guard_start(struct guard *g, struct held_file *h, int held_fd, struct errmsg *err);
 
-/* One system call, for use before each stop. */
+/* Whether it runs: neither dead nor stopped. One system call, for use before each stop. */
 bool guard_alive(const struct guard *g);
 
 /* At when_ns the guard resumes whatever is armed; 0 takes the deadline back. 0, or -1 with errno.

@@ -172,9 +172,10 @@ static int lock(struct poppad *d, struct errmsg *err)
 		return errmsg_set(err, "a poppad for this node runs already, process %d (%s)",
 			atoi(text), d->paths.lock);
 	}
+	/* The number is for the reader; on a full disk a repair is to go on. */
 	snprintf(text, sizeof(text), "%d\n", (int)getpid());
 	if (ftruncate(d->lock_fd, 0) || pwrite(d->lock_fd, text, strlen(text), 0) < 0)
-		return errmsg_set(err, "cannot write %s: %s", d->paths.lock, strerror(errno));
+		plog_warn("cannot write %s: %s", d->paths.lock, strerror(errno));
 	return 0;
 }
 

@@ -172,29 +172,4 @@ sleep 5
 cmp_num "with no job it wakes up less than once a second" $(($(switches) - before)) '<' 5
 cmp_num "and its resident memory is below 8 MiB" \
 	"$(awk '/^VmRSS/ { print $2 }' /proc/"$(ctl pid poppad)"/status)" '<' 8192
-
-# --- 100 deaths in mid-shutter, without Slurm ---
-for method in sigstop freezer; do
-	out=$("$build/tests/integration/poppad_kill" --poppad "$(command -v poppad)" --method $method --kills 50 2>&1)
-	case $? in
-	0) pass "50 kills of poppad with $method: nothing stays stopped" ;;
-	77) skip "${out#skipped: }" "50 kills of poppad with $method" ;;
-	*) fail "50 kills of poppad with $method: nothing stays stopped" "$out" ;;
-	esac
-	diag "$out"
-done
-out=$("$build/tests/integration/poppad_kill" --poppad "$(command -v poppad)" --both --kills 20 2>&1)
-case $? in
-0) pass "20 deaths of poppad and its guard at once: a repair resumes what was left" ;;
-77) skip "${out#skipped: }" "20 deaths of poppad and its guard at once" ;;
-*) fail "20 deaths of poppad and its guard at once: a repair resumes what was left" "$out" ;;
-esac
-diag "$out"
-out=$("$build/tests/integration/poppad_kill" --poppad "$(command -v poppad)" --method auto --stop --kills 10 2>&1)
-case $? in
-0) pass "10 hangs of poppad: the guard resumes at the deadline" ;;
-77) skip "${out#skipped: }" "10 hangs of poppad" ;;
-*) fail "10 hangs of poppad: the guard resumes at the deadline" "$out" ;;
-esac
-diag "$out"
 done_testing

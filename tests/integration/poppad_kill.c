@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Kills or stops poppad in mid-shutter, again and again, and looks for tasks that stay stopped. */
+/* Does to poppad in mid-shutter what can happen to it, again and again, and looks for tasks that
+ * stay stopped. */
 /*
- * Makes two jobs of its own, with a registration and a freezer cgroup each but without Slurm. A
- * kill comes when a task is seen held, or at a random moment. Prints one line of key=value facts;
- * exit status 0: nothing was stuck, 1: something was, 77: cannot run here (says why).
+ * Makes two jobs of its own, with a registration and a freezer cgroup each but without Slurm. The
+ * blow falls when a task is seen held, or at a random moment. Prints one line of key=value facts:
+ * longest_ms is from the blow to the last resume, longest_stop_ms the longest time that a task
+ * found itself not running, which on a busy machine is not all of poppad's making: --cause none
+ * tells how much. Exit status 0: nothing was stuck, 1: something was, 77: cannot run here (says
+ * why).
  */
 #include <argp.h>
+#include <dirent.h>
 #include <errno.h>
 #include <error.h>
 #include <fcntl.h>
@@ -17,7 +22,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -32,22 +40,45 @@
 #define JOBS 2
 #define TASKS 2
 #define SKIP 77
-#define LIMIT (100 * NS_PER_MS) /* what is stopped so long after the kill is stuck */
-#define GIVE_UP (2 * NS_PER_S)
+#define BOUND (50 * NS_PER_MS)
+#define GIVE_UP (2 * NS_PER_S) /* what is stopped so long after the blow is stuck */
+#define SILENCE (6 * NS_PER_S)
+#define QUIET_US 20000
+#define LOG_END 4000                   /* as much as is shown of a log */
+#define JUNK 2000                      /* registrations to use up memory with */
+#define ROOM "4m"                      /* of the file system that gets full */
+#define WALLCLOCK ".libs/wallclock.so" /* beside this program */
 
-static const char *poppad = "poppad", *method = "sigstop", *mount = "/sys/fs/cgroup";
-static int kills = 100, sig = SIGKILL;
-static bool both;
-static char root[PATH_MAX], node[64];
-static char cgroup[JOBS][PATH_MAX];
+enum cause { NONE, KILL, BOTH, STOP, THREAD, OOM, FULL, CLOCK, CAUSES };
+
+static const char *const cause_names[CAUSES] = {
+	"none", "kill", "both", "stop", "thread", "oom", "full", "clock"};
+
+static const char *poppad = "poppad", *method = "sigstop", *cgroups = "/sys/fs/cgroup";
+static int kills = 100;
+static enum cause cause = KILL;
+static char root[PATH_MAX], node[64], clock_file[PATH_MAX + 64], wallclock[PATH_MAX + 64];
+static int64_t *clock_offset; /* of the wall clock that poppad sees, s */
+static char cgroup[JOBS][PATH_MAX], memory[PATH_MAX];
 static pid_t task[JOBS][TASKS];
+static bool mounted;
+
+/* The longest time that each task did not run for, ns; shared with them. */
+static _Atomic int64_t (*gap)[TASKS];
 
 static const struct argp_option options[] = {
 	{"poppad", 'p', "FILE", 0, "the program (default: poppad from PATH)", 0},
 	{"kills", 'n', "N", 0, "how often (default 100)", 0},
 	{"method", 'm', "NAME", 0, "poppa_pause: sigstop (default), freezer or auto", 0},
-	{"both", 'b', NULL, 0, "kill the guard with it, then run poppad --repair", 0},
-	{"stop", 's', NULL, 0, "stop poppad instead of killing it: it hangs", 0}, {0}};
+	{"cause", 'c', "NAME", 0,
+		"kill (default); both: the guard with it, then poppad --repair; stop: it is "
+		"stopped "
+		"as a whole; thread: one of its threads hangs; oom: memory runs out; full: so does "
+		"the disk, then as both; clock: the wall clock is set, then as kill; none: "
+		"nothing, "
+		"to compare with",
+		0},
+	{0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -61,12 +92,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'm':
 		method = arg;
 		return 0;
-	case 'b':
-		both = true;
-		return 0;
-	case 's':
-		sig = SIGSTOP;
-		return 0;
+	case 'c':
+		for (cause = 0; cause < CAUSES; cause++)
+			if (!strcmp(arg, cause_names[cause]))
+				return 0;
+		argp_error(state, "\"%s\" is no cause", arg);
+		return EINVAL;
 	case ARGP_KEY_ARG:
 		argp_usage(state);
 		return EINVAL;
@@ -147,8 +178,9 @@ static bool held(void)
 	return false;
 }
 
-static void __attribute__((noreturn)) work(int j)
+static void __attribute__((noreturn)) work(int j, int t)
 {
+	int64_t last, next;
 	char self[32];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -156,10 +188,24 @@ static void __attribute__((noreturn)) work(int j)
 	put_cgroup(cgroup[j], "cgroup.procs", self);
 	poppa_heartbeat_open();
 	/* Mostly asleep: the test is about stopping, and the machine is not its own. */
-	for (;;) {
+	for (last = now();; last = next) {
 		poppa_heartbeat_add(1);
 		pause_us(200);
+		next = now();
+		if (next - last > gap[j][t])
+			gap[j][t] = next - last;
 	}
+}
+
+static int64_t longest_gap(void)
+{
+	int64_t longest = 0;
+
+	for (int j = 0; j < JOBS; j++)
+		for (int t = 0; t < TASKS; t++)
+			if (gap[j][t] > longest)
+				longest = gap[j][t];
+	return longest;
 }
 
 static void remove_cgroups(void)
@@ -172,6 +218,8 @@ static void remove_cgroups(void)
 			waitpid(task[j][t], NULL, 0);
 		}
 	}
+	if (*memory)
+		rmdir(memory);
 	for (int j = 0; j < JOBS; j++) {
 		strcpy(path, cgroup[j]);
 		for (int up = 0; up < 3; up++) {
@@ -182,41 +230,89 @@ static void remove_cgroups(void)
 	}
 }
 
+static void job_path(char *path, size_t size, int id)
+{
+	snprintf(path, size, "%s/run/jobs/%d.0", root, id);
+}
+
+static void register_job(int id)
+{
+	char path[PATH_MAX + 64], boot[44];
+	struct timespec up;
+
+	job_path(path, sizeof(path), id);
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	put(path, "JobId=%d\nRestart=0\nUid=0\nRegistered=%lld\nBootId=%s\nUptime=%lld\n", id,
+		(long long)time(NULL), proc_boot_id(boot, sizeof(boot)), (long long)up.tv_sec);
+}
+
+static int mount_room(const char *path)
+{
+	return mount("poppad-kill", path, "tmpfs", 0, "size=" ROOM ",mode=755");
+}
+
+static void make_clock(void)
+{
+	int fd;
+
+	snprintf(clock_file, sizeof(clock_file), "%s/clock", root);
+	fd = open(clock_file, O_RDWR | O_CREAT, 0600);
+	if (fd < 0 || ftruncate(fd, sizeof(*clock_offset)))
+		error(1, errno, "%s", clock_file);
+	clock_offset = mmap(NULL, sizeof(*clock_offset), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (clock_offset == MAP_FAILED)
+		error(1, errno, "%s", clock_file);
+	close(fd);
+}
+
 static void make(void)
 {
 	char path[PATH_MAX + 64];
 	struct errmsg err;
 
+	gap = mmap(NULL, sizeof(*gap) * JOBS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		-1, 0);
+	if (gap == MAP_FAILED)
+		error(1, errno, "mmap");
 	snprintf(root, sizeof(root), "/tmp/poppad-kill.XXXXXX");
 	if (!mkdtemp(root))
 		error(1, errno, "%s", root);
+	make_clock();
+	snprintf(path, sizeof(path), "%s/run", root);
+	if (cause == FULL) {
+		if (mkdir(path, 0755) || mount_room(path))
+			error(1, errno, "%s", path);
+		mounted = true;
+	}
 	snprintf(node, sizeof(node), "killtest%d", (int)getpid());
 	snprintf(path, sizeof(path), "%s/run/jobs", root);
 	if (fsio_mkdirs(path, 0755, &err))
 		error(1, 0, "%s", err.text);
 	snprintf(path, sizeof(path), "%s/poppa.conf", root);
-	put(path, "RunDir=%s/run\nSpoolDir=%s/spool\nLedgerUser=root\n", root, root);
+	put(path, "RunDir=%s/run\nSpoolDir=%s/run/spool\nLedgerUser=root\n", root, root);
 	snprintf(path, sizeof(path), "%s/run/cluster.conf", root);
 	put(path,
 		"ClusterName=kill\nNodeName=%s\nCgroupMountpoint=%s\nSlurmctldHost=localhost\n"
 		"PrEpParameters=\"poppa_period=10ms,poppa_overhead_max=0,poppa_pause=%s,"
 		"poppa_ledger=localhost:1\"\n",
-		node, mount, method);
+		node, cgroups, method);
 	for (int j = 0; j < JOBS; j++) {
 		snprintf(cgroup[j], sizeof(cgroup[j]), "%s/freezer/slurm_%s/uid_0/job_%d/step_0",
-			mount, node, j + 1);
+			cgroups, node, j + 1);
 		if (fsio_mkdirs(cgroup[j], 0755, &err))
 			error(1, 0, "%s", err.text);
 		for (int t = 0; t < TASKS; t++) {
 			task[j][t] = fork();
 			if (!task[j][t])
-				work(j);
+				work(j, t);
 		}
 	}
-	for (int j = 0; j < JOBS; j++) {
-		snprintf(path, sizeof(path), "%s/run/jobs/%d.0", root, j + 1);
-		put(path, "JobId=%d\nRestart=0\nUid=0\nRegistered=%lld\n", j + 1,
-			(long long)time(NULL));
+	for (int j = 0; j < JOBS; j++)
+		register_job(j + 1);
+	if (cause == OOM) {
+		snprintf(memory, sizeof(memory), "%s/memory/%s", cgroups, node);
+		if (mkdir(memory, 0755))
+			error(1, errno, "%s", memory);
 	}
 }
 
@@ -233,6 +329,12 @@ static pid_t start(const char *argument)
 		int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
 		dup2(fd, STDERR_FILENO);
+		if (*memory)
+			put_cgroup(memory, "cgroup.procs", "0");
+		if (cause == CLOCK) {
+			setenv("LD_PRELOAD", wallclock, 1);
+			setenv("WALLCLOCK", clock_file, 1);
+		}
 		execlp(poppad, "poppad", "-N", node, "-c", conf, argument, NULL);
 		error(127, errno, "%s", poppad);
 	}
@@ -259,102 +361,352 @@ static pid_t guard_pid(void)
 	return pid;
 }
 
+/* Its end. */
 static void show_log(void)
 {
 	char path[PATH_MAX + 64], *text;
+	size_t len = 0;
 
 	snprintf(path, sizeof(path), "%s/poppad.log", root);
-	text = fsio_read(path, 1 << 20, NULL, &(struct errmsg){""});
-	fprintf(stderr, "%s", text ? text : "");
+	text = fsio_read(path, 1 << 24, &len, &(struct errmsg){""});
+	fprintf(stderr, "%s\n", text ? text + (len > LOG_END ? len - LOG_END : 0) : "");
 	free(text);
+}
+
+static bool find_wallclock(void)
+{
+	char self[PATH_MAX] = "";
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0)
+		return false;
+	*strrchr(self, '/') = '\0';
+	snprintf(wallclock, sizeof(wallclock), "%s/" WALLCLOCK, self);
+	return !access(wallclock, R_OK);
+}
+
+/* Why this cannot be done here, or NULL. */
+static const char *missing(void)
+{
+	static char why[PATH_MAX + 64];
+
+	snprintf(why, sizeof(why), "%s/freezer/cgroup.procs", cgroups);
+	if (geteuid() || access(why, W_OK)) {
+		snprintf(why, sizeof(why), "needs root and a cgroup v1 freezer at %s/freezer",
+			cgroups);
+		return why;
+	}
+	snprintf(why, sizeof(why), "%s/memory/memory.limit_in_bytes", cgroups);
+	if (cause == OOM && access(why, F_OK)) {
+		snprintf(why, sizeof(why), "needs a cgroup v1 memory controller at %s/memory",
+			cgroups);
+		return why;
+	}
+	if (cause == CLOCK && !find_wallclock())
+		return "needs " WALLCLOCK " beside it: shared libraries are not built here";
+	return NULL;
+}
+
+static bool wait_held(bool wanted, int64_t ns)
+{
+	int64_t begun = now();
+
+	while (held() != wanted) {
+		if (now() - begun >= ns)
+			return false;
+		pause_us(wanted ? 300 : 100);
+	}
+	return true;
+}
+
+static void kill_poppad(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void repair(void)
+{
+	waitpid(start("--repair"), NULL, 0);
+}
+
+/* One of poppad's threads: most often the one that stops, else any. */
+static pid_t pick_thread(pid_t pid)
+{
+	char path[PATH_MAX], name[PATH_MAX];
+	pid_t picked = pid;
+	struct dirent *e;
+	int seen = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		char *text;
+
+		if (!atoi(e->d_name))
+			continue;
+		snprintf(name, sizeof(name), "/proc/%d/task/%s/comm", (int)pid, e->d_name);
+		text = fsio_read(name, sizeof(name), NULL, &(struct errmsg){""});
+		if (text && !strcmp(text, "poppad-shutter\n") && rand() % 4) {
+			picked = atoi(e->d_name);
+			free(text);
+			break;
+		}
+		free(text);
+		if (rand() % ++seen == 0)
+			picked = atoi(e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return picked;
+}
+
+static void hang(pid_t tid)
+{
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) || ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
+		error(1, errno, "ptrace");
+	waitpid(tid, NULL, __WALL);
+}
+
+static void put_memory_limit(const char *text)
+{
+	put_cgroup(memory, "memory.limit_in_bytes", text);
+}
+
+/* So many jobs that there is no memory for them; returns when poppad was killed for it. */
+static bool use_up_memory(pid_t pid)
+{
+	const struct sched_param other = {0}, fifo = {.sched_priority = 1};
+	char path[PATH_MAX + 64], *usage;
+	int64_t begun;
+	bool killed = false;
+
+	snprintf(path, sizeof(path), "%s/memory.usage_in_bytes", memory);
+	usage = fsio_read(path, 64, NULL, &(struct errmsg){""});
+	snprintf(path, sizeof(path), "%lld", (usage ? atoll(usage) : 0) + 512 * 1024LL);
+	free(usage);
+	put_memory_limit(path);
+	/* This is work: not ahead of the tasks. */
+	sched_setscheduler(0, SCHED_OTHER, &other);
+	for (int i = 0; i < JUNK; i++)
+		register_job(1000 + i);
+	sched_setscheduler(0, SCHED_FIFO, &fifo);
+	for (begun = now(); !killed && now() - begun < SILENCE; pause_us(1000))
+		killed = waitpid(pid, NULL, WNOHANG) == pid;
+	for (int i = 0; i < JUNK; i++) {
+		job_path(path, sizeof(path), 1000 + i);
+		unlink(path);
+	}
+	snprintf(path, sizeof(path), "rm -rf %s/run/spool", root);
+	if (system(path))
+		error(1, 0, "%s", path);
+	return killed;
+}
+
+static void fill_disk(void)
+{
+	static const char zeros[4096];
+	char path[PATH_MAX + 64];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/run/fill", root);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	while (fd >= 0 && write(fd, zeros, sizeof(zeros)) > 0)
+		;
+	if (fd < 0 || errno != ENOSPC)
+		error(1, errno, "%s", path);
+	close(fd);
+}
+
+static void empty_disk(void)
+{
+	char path[PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/run/fill", root);
+	unlink(path);
+}
+
+/* A start with no room for the list of held things says so and ends. */
+static bool starts_on_full_disk(void)
+{
+	int status = 0;
+	pid_t pid = start(NULL);
+
+	for (int64_t begun = now(); now() - begun < SILENCE; pause_us(1000))
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return !WIFEXITED(status) || WEXITSTATUS(status) != 1;
+	kill_poppad(pid);
+	return true;
+}
+
+static void set_clock(void)
+{
+	static const int step[] = {-86400, -3600, -1, 1, 3600, 86400};
+
+	*clock_offset += step[rand() % (int)(sizeof(step) / sizeof(step[0]))];
+}
+
+/* A task in a frozen cgroup shows neither: looked at when that has thawed. */
+static bool is_stopped(pid_t pid)
+{
+	struct proc_stat st = {0};
+
+	for (int64_t begun = now(); now() - begun < GIVE_UP; pause_us(100)) {
+		if (proc_stat(pid, &st) || st.state != 'D')
+			break;
+	}
+	return st.state == 'T';
+}
+
+/* While poppad hangs, and after it goes on, a task that its user has stopped stays so. */
+static bool woken(pid_t pid, pid_t tid)
+{
+	bool was_woken;
+
+	kill(task[0][0], SIGSTOP);
+	pause_us(60000);
+	was_woken = !is_stopped(task[0][0]);
+	if (cause == STOP)
+		kill(pid, SIGCONT);
+	else
+		ptrace(PTRACE_DETACH, tid, NULL, NULL);
+	pause_us(30000);
+	was_woken |= !is_stopped(task[0][0]);
+	kill(task[0][0], SIGCONT);
+	return was_woken;
+}
+
+static struct {
+	int caught, stuck, over, left, woken;
+	int64_t longest, total, gap;
+} facts;
+
+/* One poppad from start to end. NULL, or what went wrong. */
+static const char *blow(int n)
+{
+	pid_t pid = start(NULL), tid = 0;
+	const char *wrong = NULL;
+	int64_t struck, took, found;
+	bool caught;
+
+	if (!wait_held(true, SILENCE)) {
+		kill_poppad(pid);
+		return "no shutter within 6 s";
+	}
+	if (cause == CLOCK || cause == FULL) {
+		if (cause == CLOCK)
+			set_clock();
+		else
+			fill_disk();
+		/* Life goes on. */
+		if (!wait_held(false, GIVE_UP) || !wait_held(true, SILENCE))
+			wrong = "no shutters after it";
+	}
+	for (int j = 0; j < JOBS; j++)
+		for (int t = 0; t < TASKS; t++)
+			gap[j][t] = 0;
+	pause_us(rand() % (n % 2 ? 30000 : 3000));
+	caught = held();
+	struck = now();
+	switch (cause) {
+	case NONE:
+		pause_us(QUIET_US); /* as long as the others are watched; no last shutter here */
+		break;
+	case STOP:
+		kill(pid, SIGSTOP);
+		break;
+	case THREAD:
+		tid = pick_thread(pid);
+		hang(tid);
+		break;
+	case BOTH:
+	case FULL:
+		kill(guard_pid(), SIGKILL);
+		kill_poppad(pid);
+		facts.left += held();
+		repair();
+		struck = now();
+		break;
+	case OOM:
+		if (!use_up_memory(pid)) {
+			kill_poppad(pid);
+			wrong = "it was not killed for want of memory";
+		}
+		struck = now();
+		break;
+	default:
+		kill(pid, SIGKILL);
+	}
+	if (cause != NONE) {
+		wait_held(false, GIVE_UP);
+		took = now() - struck;
+		/* Quiet now; it has to stay so. With another thread hanging shutters may go on. */
+		if (took < GIVE_UP && cause != THREAD) {
+			pause_us(QUIET_US);
+			if (held())
+				took += GIVE_UP;
+		}
+		if (caught) {
+			facts.caught++;
+			facts.total += took;
+			if (took > facts.longest)
+				facts.longest = took;
+		}
+		facts.stuck += took >= GIVE_UP;
+		facts.over += took >= BOUND;
+	}
+	found = longest_gap();
+	if (found > facts.gap)
+		facts.gap = found;
+	if (cause == STOP || cause == THREAD)
+		facts.woken += woken(pid, tid);
+	if (cause == FULL) {
+		if (starts_on_full_disk())
+			wrong = "it starts although there is no room for the list of what it holds";
+		empty_disk();
+	}
+	if (cause == OOM)
+		put_memory_limit("-1");
+	else
+		kill_poppad(pid);
+	wait_held(false, GIVE_UP);
+	return wrong;
 }
 
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {.options = options, .parser = parse};
-	int64_t longest = 0, total = 0;
-	int stuck = 0, seen = 0, left = 0;
-	char path[PATH_MAX + 64];
 	struct sched_param fifo = {.sched_priority = 1};
+	const char *wrong;
+	char path[PATH_MAX + 64];
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
-	snprintf(path, sizeof(path), "%s/freezer/cgroup.procs", mount);
-	if (geteuid() || access(path, W_OK)) {
-		printf("skipped: needs root and a cgroup v1 freezer at %s/freezer\n", mount);
+	wrong = missing();
+	if (wrong) {
+		printf("skipped: %s\n", wrong);
 		return SKIP;
 	}
 	make();
 	srand((unsigned)now());
 	/* Ahead of the tasks, so that it sees what it looks for; behind poppad and its guard. */
 	sched_setscheduler(0, SCHED_FIFO, &fifo);
-	for (int n = 0; n < kills; n++) {
-		pid_t pid = start(NULL);
-		int64_t begun = now(), killed, took;
-		bool caught = false;
-
-		while (!held() && now() - begun < GIVE_UP * 3)
-			pause_us(300);
-		if (now() - begun >= GIVE_UP * 3) {
-			show_log();
-			printf("no shutter within 6 s\n");
-			kill(pid, SIGKILL);
-			waitpid(pid, NULL, 0);
-			remove_cgroups();
-			return 1;
-		}
-		if (n % 2) {
-			pause_us(rand() % 30000);
-			caught = held();
-		} else {
-			pause_us(rand() % 3000);
-			caught = held();
-		}
-		killed = now();
-		if (both) {
-			kill(guard_pid(), SIGKILL);
-			kill(pid, SIGKILL);
-			waitpid(pid, NULL, 0);
-			left += held();
-			pid = start("--repair");
-			waitpid(pid, NULL, 0);
-			killed = now();
-		} else {
-			kill(pid, sig);
-		}
-		while (held() && now() - killed < GIVE_UP)
-			pause_us(100);
-		took = now() - killed;
-		/* Quiet now; it has to stay so. */
-		if (took < LIMIT) {
-			pause_us(20000);
-			if (held())
-				took = now() - killed + LIMIT;
-		}
-		if (caught) {
-			seen++;
-			total += took < LIMIT ? took : 0;
-			if (took > longest)
-				longest = took;
-		}
-		if (took >= LIMIT)
-			stuck++;
-		if (!both) {
-			kill(pid, SIGKILL);
-			waitpid(pid, NULL, 0);
-		}
-		while (held() && now() - killed < GIVE_UP)
-			pause_us(100);
-	}
+	for (int n = 0; n < kills && !wrong; n++)
+		wrong = blow(n);
 	remove_cgroups();
-	if (both)
-		printf("left_stopped_before_repair=%d ", left);
-	printf("kills=%d caught_in_shutter=%d stuck=%d longest_ms=%.3f mean_ms=%.3f\n", kills, seen,
-		stuck, (double)longest / NS_PER_MS, seen ? (double)total / seen / NS_PER_MS : 0.0);
-	if (stuck)
+	printf("cause=%s method=%s times=%d caught_in_shutter=%d stuck=%d over_50ms=%d woken=%d "
+	       "left_before_repair=%d longest_ms=%.3f mean_ms=%.3f longest_stop_ms=%.3f\n",
+		cause_names[cause], method, kills, facts.caught, facts.stuck, facts.over,
+		facts.woken, facts.left, (double)facts.longest / NS_PER_MS,
+		facts.caught ? (double)facts.total / facts.caught / NS_PER_MS : 0.0,
+		(double)facts.gap / NS_PER_MS);
+	if (wrong)
+		printf("%s\n", wrong);
+	if (wrong || facts.stuck || facts.woken)
 		show_log();
-	if (!stuck) {
-		snprintf(path, sizeof(path), "rm -rf %s", root);
-		return system(path) ? 1 : 0;
+	if (mounted) {
+		snprintf(path, sizeof(path), "%s/run", root);
+		umount(path);
 	}
-	return 1;
+	snprintf(path, sizeof(path), "rm -rf %s", root);
+	return system(path) || wrong || facts.stuck || facts.woken;
 }

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Whatever happens to poppad, nothing that it stopped stays stopped. Without Slurm: see poppad_kill.c.
+. "$(dirname "$0")/lib.sh"
+
+build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}
+poppad=$(command -v poppad)
+longest=0 kills=0
+
+fact() {
+	grep -o -E "(^| )$1=[0-9.]+" <<<"$out" | cut -d = -f 2
+}
+
+# blows NAME CAUSE METHOD TIMES: nothing may be stuck. That the guard is quick is said of the great
+# majority, as the machine may be busy: one time in a hundred may take longer, and it is tried once more.
+blows() {
+	local name="$4 times $1, with $3" try over status
+	for try in 1 2; do
+		out=$("$build/tests/integration/poppad_kill" --poppad "$poppad" --cause "$2" --method "$3" --kills "$4" 2>&1)
+		status=$?
+		over=$(fact over_50ms)
+		if [ "$status" != 0 ] || [ $((${over:-0} * 100)) -le "$4" ] || [ "$try" = 2 ]; then break; fi
+		diag "tried again, as $over of $4 took longer than 50 ms: $out"
+	done
+	diag "$out"
+	if [ "$status" = 77 ]; then
+		skip "${out#skipped: }" "$name"
+		return
+	fi
+	is "$name: nothing is stuck" "$status" 0
+	[ "$status" = 0 ] || return
+	cmp_num "$name: as good as always within 50 ms" $((over * 100)) '<=' "$4"
+	if [ "$2" = kill ]; then
+		kills=$((kills + $4))
+		longest=$(printf '%s\n' "$longest" "$(fact longest_stop_ms)" | sort -g | tail -n 1)
+	fi
+}
+
+blows "nothing happens" none sigstop 40
+control=$(fact longest_stop_ms)
+blows "nothing happens" none freezer 40
+control=$(printf '%s\n' "$control" "$(fact longest_stop_ms)" | sort -g | tail -n 1)
+blows "killed" kill sigstop 500
+blows "killed" kill freezer 500
+diag "$kills kills: no task stood still for longer than $longest ms; where nobody was killed: $control ms"
+blows "stopped by a signal" stop sigstop 25
+blows "stopped by a signal" stop freezer 25
+blows "one of its threads hangs" thread sigstop 25
+blows "one of its threads hangs" thread freezer 25
+blows "killed with its guard and repaired" both sigstop 25
+blows "killed with its guard and repaired" both freezer 25
+blows "out of memory" oom sigstop 5
+blows "out of memory" oom freezer 5
+blows "its disk is full, killed with its guard and repaired" full sigstop 5
+blows "its disk is full, killed with its guard and repaired" full freezer 5
+blows "its clock is set" clock sigstop 10
+blows "its clock is set" clock freezer 10
+done_testing
