@@ -160,7 +160,7 @@ static void check_counters(struct doctor *d)
 		struct errmsg err = {""};
 		char check[64];
 
-		if (counter_available(backends[i], &err)) {
+		if (counter_available(backends[i], &d->conf, &err)) {
 			strcat(strcat(good, *good ? ", " : ""), name);
 			continue;
 		}

@@ -74,6 +74,8 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 		{"ShutterLog", c->shutter_log, sizeof(c->shutter_log), true},
 		{"MungeSocket", c->munge_socket, sizeof(c->munge_socket), true},
 		{"LedgerListen", c->ledger_listen, sizeof(c->ledger_listen), false},
+		{"ReplayLog", c->replay_log, sizeof(c->replay_log), true},
+		{"PerfEvent", c->perf_event, sizeof(c->perf_event), false},
 		{"LedgerUser", c->ledger_user, sizeof(c->ledger_user), false},
 	};
 
@@ -93,7 +95,7 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 		if (counter_backend_parse(value, &c->counter))
 			return errmsg_set(err,
 				"line %d: Counter=%s is unknown: choose one of auto, perf, papi, "
-				"heartbeat, uprobe, none",
+				"heartbeat, uprobe, replay, none",
 				line, value);
 		c->counter_set = true;
 		return 0;
@@ -122,7 +124,7 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 	return errmsg_set(err,
 		"line %d: %s is unknown: the keys are RunDir, SpoolDir, StateDir, ShutterLog, "
 		"MungeSocket, LedgerListen, "
-		"LedgerUser, LedgerKeepDays, Counter, Uprobe and Launcher",
+		"LedgerUser, LedgerKeepDays, Counter, PerfEvent, ReplayLog, Uprobe and Launcher",
 		line, key);
 }
 

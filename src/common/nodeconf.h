@@ -10,6 +10,7 @@
 #include "common/settings.h"
 
 #define NODECONF_MAX_UPROBES 16
+#define NODECONF_EVENT_SIZE 128
 #define NODECONF_MAX_LAUNCHERS 64
 
 struct nodeconf {
@@ -29,6 +30,9 @@ struct nodeconf {
 				 of settled jobs; 0 = for ever */
 	bool counter_set;     /* Counter given: overrides poppa_counter */
 	enum counter_backend counter;
+	char perf_event[NODECONF_EVENT_SIZE]; /* PerfEvent: what perf and papi count; empty = the
+						 instructions of user mode */
+	char replay_log[PATH_MAX]; /* ReplayLog: the shutter log that Counter=replay plays */
 	int uprobe_count;
 	char uprobe[NODECONF_MAX_UPROBES]
 		   [512]; /* Uprobe=FILE:SYMBOL, repeatable; FILE = path or soname */

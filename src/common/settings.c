@@ -19,7 +19,8 @@
 
 static const char *const pause_names[] = {"auto", "sigstop", "freezer"};
 static const char *const method_names[] = {"robust", "thesis"};
-static const char *const counter_names[] = {"auto", "perf", "papi", "heartbeat", "uprobe", "none"};
+static const char *const counter_names[] = {
+	"auto", "perf", "papi", "heartbeat", "uprobe", "replay", "none"};
 
 static const char *const switch_names[] = {"no", "yes"};
 

@@ -17,7 +17,8 @@ enum counter_backend {
 	COUNTER_PAPI,
 	COUNTER_HEARTBEAT,
 	COUNTER_UPROBE,
-	COUNTER_NONE, /* no signal: the job keeps its full price, flagged */
+	COUNTER_REPLAY, /* a recording instead of the job: for tests and demonstrations */
+	COUNTER_NONE,   /* no signal: the job keeps its full price, flagged */
 };
 
 struct poppa_settings {

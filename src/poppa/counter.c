@@ -29,7 +29,7 @@ struct counter {
  * readings of one block need but one look. */
 #define LOOK_EVERY (4 * NS_PER_MS)
 
-/* In the order in which COUNTER_AUTO tries them. */
+/* In the order in which COUNTER_AUTO tries them; it never plays a recording. */
 static const struct counter_ops *const backends[] = {
 	&counter_heartbeat_ops,
 #ifdef HAVE_PFM
@@ -39,6 +39,7 @@ static const struct counter_ops *const backends[] = {
 	&counter_papi_ops,
 #endif
 	&counter_uprobe_ops,
+	&counter_replay_ops,
 };
 
 #define BACKENDS (sizeof(backends) / sizeof(backends[0]))
@@ -84,6 +85,8 @@ static int open_auto(struct counter *c, const struct nodeconf *conf, pid_t pid, 
 		const char *sep = used ? "; " : "";
 		int n;
 
+		if (backends[i]->kind == COUNTER_REPLAY)
+			continue;
 		if (!backends[i]->open(conf, pid, &c->state, &why)) {
 			c->ops = backends[i];
 			return 0;
@@ -162,6 +165,7 @@ broken:
 
 int counter_read(struct counter *c, struct counter_sample *out)
 {
+	out->missing = false;
 	if (c->ops->read(c->state, out))
 		return -1;
 	/* A counter outlives its task and then stands still. */
@@ -204,12 +208,24 @@ bool counter_has_cycles(const struct counter *c)
 	return c->ops->has_cycles;
 }
 
-bool counter_available(enum counter_backend backend, struct errmsg *err)
+void counter_region(struct counter *c, int region)
+{
+	if (c->ops->region)
+		c->ops->region(c->state, region);
+}
+
+size_t counter_groups(const struct counter *c)
+{
+	return c->ops->groups ? c->ops->groups(c->state) : 1;
+}
+
+bool counter_available(
+	enum counter_backend backend, const struct nodeconf *conf, struct errmsg *err)
 {
 	const struct counter_ops *ops;
 
 	if (backend == COUNTER_AUTO)
 		return true;
 	ops = find_backend(backend, err);
-	return ops && ops->available(err);
+	return ops && ops->available(conf, err);
 }

@@ -4,6 +4,7 @@
 #define POPPA_COUNTER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -14,6 +15,7 @@
 struct counter_sample {
 	uint64_t progress;
 	uint64_t cycles;
+	bool missing; /* nothing is known of the time since the last reading: others had the PMU */
 };
 
 struct counter; /* one task (process, all its threads) under one backend */
@@ -21,7 +23,8 @@ struct counter; /* one task (process, all its threads) under one backend */
 /*
  * Opens counters on a running task. backend COUNTER_AUTO tries, in order, what gives a real signal
  * for this task: heartbeat (the application publishes one), perf or papi (a PMU is there), uprobe
- * (a configured function is mapped). conf gives the uprobes. Slow (uprobe 15-30 ms): never call it
+ * (a configured function is mapped). COUNTER_REPLAY is only for who asks for it. conf gives the
+ * events, functions and recordings. Slow (uprobe 15-30 ms): never call it
  * from the shutter's time-critical path. Returns 0 and *out (free with counter_close), or -1 with
  * err; -1 with errno ENODATA means that no backend has a signal for this task yet: a program that
  * has only just started may publish its heartbeat or load its libraries later. ESRCH: it is gone.
@@ -30,14 +33,14 @@ struct counter; /* one task (process, all its threads) under one backend */
 int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_t pid,
 	struct counter **out, struct errmsg *err);
 
-/* Cheap, async: no allocation, no lock, one system call a thread of the task (one in all for a
- * heartbeat). Never falls. 0, or -1 with errno (ESRCH: task is gone, which may be told some
- * milliseconds late; ENODATA: it publishes its
- * heartbeat no longer). */
+/* Cheap, async: no allocation, no lock, one system call a counted group (see counter_groups()).
+ * Never falls. 0, or -1 with errno (ESRCH: task is gone, which may be told some milliseconds late;
+ * ENODATA: it publishes its heartbeat no longer). */
 int counter_read(struct counter *c, struct counter_sample *out);
 
-/* Follows threads that came and went since; call between blocks, not within. 0, or -1 with errno
- * (ESRCH: task is gone; ENODATA: the signal has ended, as after exec(): close and open again). */
+/* Follows threads that came and went since, where the kernel does not do so by itself; call between
+ * blocks, not within. 0, or -1 with errno (ESRCH: task is gone; ENODATA: the signal has ended, as
+ * after exec(): close and open again). */
 int counter_refresh(struct counter *c);
 
 /* Slow for uprobe (up to 340 ms): off the time-critical path. NULL is allowed. */
@@ -46,8 +49,18 @@ void counter_close(struct counter *c);
 enum counter_backend counter_kind(const struct counter *c);
 bool counter_has_cycles(const struct counter *c);
 
-/* Whether this build and this machine can use the backend at all; otherwise err says why and the
- * mend (poppa doctor). */
-bool counter_available(enum counter_backend backend, struct errmsg *err);
+/*
+ * Told by the shutter before the first reading of a region (enum shutter_region) of a block in
+ * which the task's job runs alone. A recording that is played back needs it; async as a reading.
+ */
+void counter_region(struct counter *c, int region);
+
+/* The system calls that one reading takes. */
+size_t counter_groups(const struct counter *c);
+
+/* Whether this build and this machine can use the backend at all, as conf has it (NULL: the
+ * defaults); otherwise err says why and the mend (poppa doctor). */
+bool counter_available(
+	enum counter_backend backend, const struct nodeconf *conf, struct errmsg *err);
 
 #endif

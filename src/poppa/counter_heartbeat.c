@@ -243,10 +243,11 @@ static void heartbeat_close(void *state)
 	free(h);
 }
 
-static bool heartbeat_available(struct errmsg *err)
+static bool heartbeat_available(const struct nodeconf *conf, struct errmsg *err)
 {
 	struct statx memfds;
 
+	(void)conf;
 	if (!memfd_device(&memfds))
 		return true;
 	counter_fail(ENODATA, err, "heartbeat: this kernel makes no memfd: %s", strerror(errno));

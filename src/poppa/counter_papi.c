@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts instructions and cycles of a task's threads through PAPI. */
 /*
- * One event set a thread, attached to it. PAPI keeps state for the whole process, so every call but
+ * One event set a thread, attached to it, of events by their kernel names: not every processor has
+ * PAPI's own presets. PAPI keeps state for the whole process, so every call but
  * PAPI_read(), which touches only its event set, is made under one lock.
  */
 #include "poppa/counter_backend.h"
@@ -9,9 +10,21 @@
 #include <errno.h>
 #include <papi.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROGRESS_EVENT "perf::INSTRUCTIONS"
+#define CYCLES_EVENT "perf::CYCLES"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct papi {
+	char event[NODECONF_EVENT_SIZE];
+	struct counter_threads threads;
+};
 
 static int papi_errno(int rc)
 {
@@ -20,6 +33,8 @@ static int papi_errno(int rc)
 		return ENOMEM;
 	case PAPI_EPERM:
 		return EPERM;
+	case PAPI_EINVAL: /* what perf_event_open() refuses, such as a thread that has ended */
+		return EINVAL;
 	case PAPI_ENOSUPP:
 	case PAPI_ENOEVNT:
 	case PAPI_ECNFLCT:
@@ -32,14 +47,34 @@ static int papi_errno(int rc)
 	}
 }
 
+static const char *mend(int rc)
+{
+	switch (rc) {
+	case PAPI_EPERM:
+		return "run as root or give CAP_PERFMON";
+	case PAPI_ENOEVNT:
+		return "a virtual machine needs its PMU passed through; PerfEvent in poppa.conf "
+		       "takes what papi_native_avail lists here";
+	case PAPI_ECNFLCT:
+		return "the PMU cannot count it together with " CYCLES_EVENT ": choose another "
+		       "PerfEvent";
+	case PAPI_ECMP_DISABLED:
+		return "papi_component_avail tells why";
+	default:
+		return "papi_component_avail tells what PAPI finds here";
+	}
+}
+
 static int fail(int rc, const char *what, struct errmsg *err)
 {
-	return counter_fail(papi_errno(rc), err, "papi: %s: %s", what, PAPI_strerror(rc));
+	return counter_fail(papi_errno(rc), err, "papi: %s: %s (%d); %s", what, PAPI_strerror(rc),
+		rc, mend(rc));
 }
 
 /* Under lock. */
 static int papi_ready(struct errmsg *err)
 {
+	const PAPI_component_info_t *cpu;
 	int rc;
 
 	if (PAPI_is_initialized() == PAPI_NOT_INITED) {
@@ -49,12 +84,23 @@ static int papi_ready(struct errmsg *err)
 				rc > 0 ? "it is another release than this build's"
 				       : PAPI_strerror(rc));
 	}
-	if (PAPI_num_cmp_hwctrs(0) <= 0)
+	if (PAPI_num_cmp_hwctrs(0) > 0)
+		return 0;
+	cpu = PAPI_get_component_info(0);
+	/* PAPI asks for the level even as root. */
+	if (cpu && cpu->disabled && strstr(cpu->disabled_reason, "paranoid"))
 		return counter_fail(ENODATA, err,
-			"papi: this machine has no hardware counters (papi_component_avail tells "
-			"why); a virtual machine needs its PMU passed through, else use heartbeat "
-			"or uprobe");
-	return 0;
+			"papi: %s; set it to 2 with sysctl kernel.perf_event_paranoid=2, or use "
+			"perf, which as root counts at any level",
+			cpu->disabled_reason);
+	if (cpu && cpu->disabled && *cpu->disabled_reason)
+		return counter_fail(ENODATA, err,
+			"papi: %s; use perf, or heartbeat or uprobe where there is no PMU",
+			cpu->disabled_reason);
+	return counter_fail(ENODATA, err,
+		"papi: this machine has no hardware counters (papi_component_avail tells why); a "
+		"virtual machine needs its PMU passed through (QEMU/KVM: -cpu host,pmu=on), else "
+		"use heartbeat or uprobe");
 }
 
 static void destroy(int set)
@@ -63,22 +109,28 @@ static void destroy(int set)
 	PAPI_destroy_eventset(&set);
 }
 
-static int open_thread(void *arg, struct counter_thread *t, struct errmsg *err)
+static int open_thread(void *arg, struct counter_thread *t, bool inherit, struct errmsg *err)
 {
+	struct papi *p = arg;
 	int set = PAPI_NULL, rc;
+	char what[NODECONF_EVENT_SIZE + 64];
 
-	(void)arg;
+	(void)inherit;
 	rc = PAPI_create_eventset(&set);
 	if (rc != PAPI_OK)
 		return fail(rc, "no event set", err);
 	/* A set can be attached once it has a component, and counts from its start. */
 	if ((rc = PAPI_assign_eventset_component(set, 0)) != PAPI_OK ||
 		(rc = PAPI_attach(set, (unsigned long)t->tid)) != PAPI_OK ||
-		(rc = PAPI_add_event(set, PAPI_TOT_INS)) != PAPI_OK ||
-		(rc = PAPI_add_event(set, PAPI_TOT_CYC)) != PAPI_OK ||
+		(rc = PAPI_add_named_event(set, p->event)) != PAPI_OK ||
+		(rc = PAPI_add_named_event(set, CYCLES_EVENT)) != PAPI_OK ||
 		(rc = PAPI_start(set)) != PAPI_OK) {
 		destroy(set);
-		return fail(rc, "instructions and cycles cannot be counted", err);
+		/* PAPI says the same of a thread that has ended and of what cannot be counted. */
+		if (kill(t->tid, 0) && errno == ESRCH)
+			return counter_fail(ESRCH, err, "papi: thread %d is gone", (int)t->tid);
+		snprintf(what, sizeof(what), "%s cannot be counted", p->event);
+		return fail(rc, what, err);
 	}
 	t->handle[0] = set;
 	return 0;
@@ -115,32 +167,38 @@ static const struct counter_thread_ops thread_ops = {
 	.close = close_thread,
 };
 
+static void choose_event(struct papi *p, const struct nodeconf *conf)
+{
+	snprintf(p->event, sizeof(p->event), "%s",
+		conf && *conf->perf_event ? conf->perf_event : PROGRESS_EVENT);
+}
+
 static int papi_open(const struct nodeconf *conf, pid_t pid, void **state, struct errmsg *err)
 {
-	struct counter_threads *threads = calloc(1, sizeof(*threads));
+	struct papi *p = calloc(1, sizeof(*p));
 	int rc, code;
 
-	(void)conf;
-	if (!threads)
+	if (!p)
 		return counter_fail(ENOMEM, err, "out of memory");
+	choose_event(p, conf);
 	pthread_mutex_lock(&lock);
 	rc = papi_ready(err);
 	if (!rc)
-		rc = counter_threads_open(threads, &thread_ops, NULL, pid, err);
+		rc = counter_threads_open(&p->threads, &thread_ops, p, pid, err);
 	code = errno;
 	pthread_mutex_unlock(&lock);
 	if (rc) {
-		free(threads);
+		free(p);
 		errno = code;
 		return -1;
 	}
-	*state = threads;
+	*state = p;
 	return 0;
 }
 
 static int papi_read(void *state, struct counter_sample *out)
 {
-	return counter_threads_read(state, out);
+	return counter_threads_read(&((struct papi *)state)->threads, out);
 }
 
 static int papi_refresh(void *state)
@@ -148,27 +206,42 @@ static int papi_refresh(void *state)
 	int rc, code;
 
 	pthread_mutex_lock(&lock);
-	rc = counter_threads_refresh(state);
+	rc = counter_threads_refresh(&((struct papi *)state)->threads);
 	code = errno;
 	pthread_mutex_unlock(&lock);
 	errno = code;
 	return rc;
 }
 
-static void papi_close(void *state)
+static size_t papi_groups(const void *state)
 {
-	pthread_mutex_lock(&lock);
-	counter_threads_close(state);
-	pthread_mutex_unlock(&lock);
-	free(state);
+	return ((const struct papi *)state)->threads.count;
 }
 
-static bool papi_available(struct errmsg *err)
+static void papi_close(void *state)
 {
-	int rc;
+	struct papi *p = state;
 
 	pthread_mutex_lock(&lock);
+	counter_threads_close(&p->threads);
+	pthread_mutex_unlock(&lock);
+	free(p);
+}
+
+/* Counts this thread for a moment: PAPI believes in counters that a virtual machine has not. */
+static bool papi_available(const struct nodeconf *conf, struct errmsg *err)
+{
+	struct counter_thread self = {.tid = gettid()};
+	struct papi p;
+	int rc;
+
+	choose_event(&p, conf);
+	pthread_mutex_lock(&lock);
 	rc = papi_ready(err);
+	if (!rc)
+		rc = open_thread(&p, &self, false, err);
+	if (!rc)
+		close_thread(&p, &self);
 	pthread_mutex_unlock(&lock);
 	return rc == 0;
 }
@@ -181,4 +254,5 @@ const struct counter_ops counter_papi_ops = {
 	.read = papi_read,
 	.refresh = papi_refresh,
 	.close = papi_close,
+	.groups = papi_groups,
 };

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts instructions and cycles of a task's threads with the processor's PMU. */
 /*
- * Each thread has one group of two events, read together by one call. User mode only: the kernel's
- * work for a task is no progress. Event names are libpfm4's.
+ * A group of two events, read together by one call, either for each thread that the task has when
+ * it is opened (those made later are counted by their makers' groups), or for each processor that
+ * the task's own cgroup may use, where that makes fewer groups. The latter counts nobody else: the
+ * kernel switches such a group on only while a process of that cgroup runs. User mode only, unless
+ * the configured event says otherwise: the kernel's work for a task is no progress.
  */
 #include "poppa/counter_backend.h"
 
 #include <errno.h>
-#include <perfmon/pfmlib_perf_event.h>
-#include <pthread.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "poppa/counter_cgroup.h"
 #include "poppa/counter_perf.h"
 
 #define PROGRESS_EVENT "perf::INSTRUCTIONS"
@@ -21,8 +25,20 @@
 enum { LAST_PROGRESS, LAST_CYCLES, LAST_ENABLED, LAST_RUNNING };
 
 struct perf {
-	struct counter_threads threads;
+	pid_t pid;
+	char name[NODECONF_EVENT_SIZE]; /* of the progress event */
 	struct perf_event_attr progress, cycles;
+	struct counter_sample earlier; /* counted by groups that others have replaced */
+
+	/* Either by thread ... */
+	struct counter_threads threads;
+	size_t considered; /* so many threads it had when processors were thought of last */
+
+	/* ... or, while there are any, by processor. */
+	struct counter_cgroup cgroup;
+	struct counter_thread *cpu;
+	size_t cpus;
+	struct counter_sample by_cpu;
 };
 
 /* How the kernel answers a read of the group. */
@@ -32,39 +48,6 @@ struct group_read {
 	uint64_t value[2];
 };
 
-static int pfm_ready(void)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static bool done;
-	int rc = PFM_SUCCESS;
-
-	pthread_mutex_lock(&lock);
-	if (!done) {
-		rc = pfm_initialize();
-		done = rc == PFM_SUCCESS;
-	}
-	pthread_mutex_unlock(&lock);
-	return rc;
-}
-
-int counter_perf_encode(const char *event, struct perf_event_attr *attr, struct errmsg *err)
-{
-	pfm_perf_encode_arg_t arg = {.attr = attr, .size = sizeof(arg)};
-	int rc = pfm_ready();
-
-	memset(attr, 0, sizeof(*attr));
-	attr->size = sizeof(*attr);
-	if (rc == PFM_SUCCESS)
-		rc = pfm_get_os_event_encoding(event, PFM_PLM3, PFM_OS_PERF_EVENT, &arg);
-	if (rc != PFM_SUCCESS)
-		return counter_fail(rc == PFM_ERR_NOMEM ? ENOMEM : ENODATA, err,
-			"perf: libpfm4 does not know the event %s here: %s", event,
-			pfm_strerror(rc));
-	attr->exclude_kernel = 1;
-	attr->exclude_hv = 1;
-	return 0;
-}
-
 void counter_perf_scale(const uint64_t now[4], uint64_t last[4], struct counter_sample *sum)
 {
 	uint64_t enabled = now[LAST_ENABLED] - last[LAST_ENABLED];
@@ -72,9 +55,12 @@ void counter_perf_scale(const uint64_t now[4], uint64_t last[4], struct counter_
 	uint64_t progress = now[LAST_PROGRESS] - last[LAST_PROGRESS];
 	uint64_t cycles = now[LAST_CYCLES] - last[LAST_CYCLES];
 
-	/* Multiplexed away for the whole interval: the next one speaks for this one too. */
-	if (enabled && !running)
+	/* Others had the PMU all the time: nothing is known, which is not the same as nothing. */
+	if (enabled && !running) {
+		sum->missing = true;
+		last[LAST_ENABLED] = now[LAST_ENABLED];
 		return;
+	}
 	if (enabled > running) {
 		double factor = (double)enabled / (double)running;
 
@@ -86,57 +72,187 @@ void counter_perf_scale(const uint64_t now[4], uint64_t last[4], struct counter_
 	memcpy(last, now, 4 * sizeof(*last));
 }
 
-static int open_thread(void *arg, struct counter_thread *t, struct errmsg *err)
+/* One group: pid is a thread and cpu -1, or pid is a cgroup's descriptor and flags say so. */
+static int open_group(const struct perf *p, pid_t pid, int cpu, unsigned long flags, bool inherit,
+	struct counter_thread *g, struct errmsg *err)
 {
-	struct perf *p = arg;
+	struct perf_event_attr progress = p->progress, cycles = p->cycles;
+	char what[NODECONF_EVENT_SIZE + 8];
+	int code;
 
-	t->handle[0] = counter_sys_perf_open(&p->progress, t->tid, -1);
-	if (t->handle[0] < 0)
-		return counter_perf_open_error(errno, "perf: " PROGRESS_EVENT, err);
-	t->handle[1] = counter_sys_perf_open(&p->cycles, t->tid, t->handle[0]);
-	if (t->handle[1] < 0) {
-		int code = errno;
-
-		close(t->handle[0]);
-		return counter_perf_open_error(code, "perf: " CYCLES_EVENT, err);
-	}
-	return 0;
+	if (inherit && (counter_sys_inherit(&progress) || counter_sys_inherit(&cycles)))
+		return counter_fail(errno, err, "perf: threads cannot be followed");
+	snprintf(what, sizeof(what), "perf: %s", p->name);
+	g->handle[0] = counter_sys_perf_open(&progress, pid, cpu, -1, flags);
+	if (g->handle[0] < 0)
+		return counter_perf_open_error(errno, what, err);
+	g->handle[1] = counter_sys_perf_open(&cycles, pid, cpu, g->handle[0], flags);
+	if (g->handle[1] >= 0)
+		return 0;
+	code = errno;
+	close(g->handle[0]);
+	return counter_perf_open_error(code, "perf: " CYCLES_EVENT, err);
 }
 
-static int read_thread(void *arg, struct counter_thread *t, struct counter_sample *sum)
+static int read_group(struct counter_thread *g, struct counter_sample *sum)
 {
 	struct group_read r;
-	ssize_t n = counter_sys_read(t->handle[0], &r, sizeof(r));
+	ssize_t n = counter_sys_read(g->handle[0], &r, sizeof(r));
 
-	(void)arg;
 	if (n != sizeof(r)) {
 		if (n >= 0)
 			errno = EIO;
 		return -1;
 	}
 	counter_perf_scale(
-		(const uint64_t[]){r.value[0], r.value[1], r.enabled, r.running}, t->last, sum);
+		(const uint64_t[]){r.value[0], r.value[1], r.enabled, r.running}, g->last, sum);
 	return 0;
+}
+
+static void close_group(struct counter_thread *g)
+{
+	close(g->handle[1]);
+	close(g->handle[0]);
+}
+
+/* --- by thread --- */
+
+static int open_thread(void *arg, struct counter_thread *t, bool inherit, struct errmsg *err)
+{
+	return open_group(arg, t->tid, -1, 0, inherit, t, err);
+}
+
+static int read_thread(void *arg, struct counter_thread *t, struct counter_sample *sum)
+{
+	(void)arg;
+	return read_group(t, sum);
 }
 
 static void close_thread(void *arg, struct counter_thread *t)
 {
 	(void)arg;
-	close(t->handle[1]);
-	close(t->handle[0]);
+	close_group(t);
 }
 
 static const struct counter_thread_ops thread_ops = {
 	.open = open_thread,
 	.read = read_thread,
 	.close = close_thread,
+	.can_inherit = true,
 };
 
-static int encode(struct perf *p, struct errmsg *err)
+/* --- by processor --- */
+
+static void close_cpus(struct perf *p)
 {
-	if (counter_perf_encode(PROGRESS_EVENT, &p->progress, err) ||
+	if (!p->cpu)
+		return;
+	for (size_t i = 0; i < p->cpus; i++)
+		close_group(&p->cpu[i]);
+	free(p->cpu);
+	p->cpu = NULL;
+	p->cpus = 0;
+	close(p->cgroup.fd);
+}
+
+static int read_cpus(struct perf *p, struct counter_sample *out)
+{
+	p->by_cpu.missing = false;
+	for (size_t i = 0; i < p->cpus; i++)
+		if (read_group(&p->cpu[i], &p->by_cpu))
+			return -1;
+	*out = p->by_cpu;
+	return 0;
+}
+
+/* Fails where the task has no cgroup of its own, or no fewer processors than threads. */
+static int open_cpus(struct perf *p, size_t threads)
+{
+	struct errmsg ignored;
+
+	if (counter_cgroup_open(p->pid, &p->cgroup))
+		return -1;
+	if ((size_t)CPU_COUNT(&p->cgroup.cpus) < threads)
+		p->cpu = calloc(CPU_COUNT(&p->cgroup.cpus), sizeof(*p->cpu));
+	if (!p->cpu) {
+		close(p->cgroup.fd);
+		return -1;
+	}
+	p->by_cpu = (struct counter_sample){0};
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &p->cgroup.cpus))
+			continue;
+		if (open_group(p, p->cgroup.fd, cpu, PERF_FLAG_PID_CGROUP, false, &p->cpu[p->cpus],
+			    &ignored)) {
+			close_cpus(p);
+			return -1;
+		}
+		p->cpus++;
+	}
+	return 0;
+}
+
+/* How many threads the task has; 0 when it is gone. */
+static size_t count_threads(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	return stat(path, &st) || st.st_nlink < 2 ? 0 : st.st_nlink - 2;
+}
+
+static void keep(struct perf *p, const struct counter_sample *counted)
+{
+	p->earlier.progress += counted->progress;
+	p->earlier.cycles += counted->cycles;
+}
+
+/* To processors where they have become fewer than the threads. */
+static void consider_cpus(struct perf *p)
+{
+	size_t threads = count_threads(p->pid);
+	struct counter_sample last;
+
+	if (threads == p->considered || threads < 2)
+		return;
+	p->considered = threads;
+	if (open_cpus(p, threads))
+		return;
+	if (!counter_threads_read(&p->threads, &last))
+		keep(p, &last);
+	counter_threads_close(&p->threads);
+}
+
+/* And back where the task shares its cgroup by now, or has but few threads left. */
+static int consider_threads(struct perf *p)
+{
+	size_t threads = count_threads(p->pid);
+	struct counter_sample last;
+
+	if (threads && 2 * threads > p->cpus && counter_cgroup_holds(&p->cgroup, p->pid))
+		return 0;
+	if (counter_threads_open(&p->threads, &thread_ops, p, p->pid, &(struct errmsg){""}))
+		return -1;
+	if (!read_cpus(p, &last))
+		keep(p, &last);
+	close_cpus(p);
+	p->considered = threads;
+	return 0;
+}
+
+/* --- the backend --- */
+
+static int encode(struct perf *p, const struct nodeconf *conf, struct errmsg *err)
+{
+	snprintf(p->name, sizeof(p->name), "%s",
+		conf && *conf->perf_event ? conf->perf_event : PROGRESS_EVENT);
+	if (counter_perf_encode(p->name, &p->progress, err) ||
 		counter_perf_encode(CYCLES_EVENT, &p->cycles, err))
 		return -1;
+	/* A rate is one of both in the same mode. */
+	p->cycles.exclude_user = p->progress.exclude_user;
+	p->cycles.exclude_kernel = p->progress.exclude_kernel;
 	p->progress.read_format =
 		PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	p->cycles.read_format = p->progress.read_format;
@@ -148,27 +264,48 @@ static int perf_open(const struct nodeconf *conf, pid_t pid, void **state, struc
 	struct perf *p = calloc(1, sizeof(*p));
 	int code;
 
-	(void)conf;
 	if (!p)
 		return counter_fail(ENOMEM, err, "out of memory");
-	if (encode(p, err) || counter_threads_open(&p->threads, &thread_ops, p, pid, err)) {
+	p->pid = pid;
+	if (encode(p, conf, err) || counter_threads_open(&p->threads, &thread_ops, p, pid, err)) {
 		code = errno;
 		free(p);
 		errno = code;
 		return -1;
 	}
+	consider_cpus(p);
 	*state = p;
 	return 0;
 }
 
 static int perf_read(void *state, struct counter_sample *out)
 {
-	return counter_threads_read(&((struct perf *)state)->threads, out);
+	struct perf *p = state;
+
+	if (p->cpus ? read_cpus(p, out) : counter_threads_read(&p->threads, out))
+		return -1;
+	out->progress += p->earlier.progress;
+	out->cycles += p->earlier.cycles;
+	return 0;
 }
 
 static int perf_refresh(void *state)
 {
-	return counter_threads_refresh(&((struct perf *)state)->threads);
+	struct perf *p = state;
+
+	if (p->cpus)
+		return consider_threads(p);
+	if (counter_threads_refresh(&p->threads))
+		return -1;
+	consider_cpus(p);
+	return 0;
+}
+
+static size_t perf_groups(const void *state)
+{
+	const struct perf *p = state;
+
+	return p->cpus ? p->cpus : p->threads.count;
 }
 
 static void perf_close(void *state)
@@ -176,18 +313,19 @@ static void perf_close(void *state)
 	struct perf *p = state;
 
 	counter_threads_close(&p->threads);
+	close_cpus(p);
 	free(p);
 }
 
 /* Counts this thread for a moment. */
-static bool perf_available(struct errmsg *err)
+static bool perf_available(const struct nodeconf *conf, struct errmsg *err)
 {
 	struct counter_thread self = {.tid = 0};
 	struct perf p = {0};
 
-	if (encode(&p, err) || open_thread(&p, &self, err))
+	if (encode(&p, conf, err) || open_group(&p, 0, -1, 0, false, &self, err))
 		return false;
-	close_thread(&p, &self);
+	close_group(&self);
 	return true;
 }
 
@@ -199,4 +337,5 @@ const struct counter_ops counter_perf_ops = {
 	.read = perf_read,
 	.refresh = perf_refresh,
 	.close = perf_close,
+	.groups = perf_groups,
 };

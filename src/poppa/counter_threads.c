@@ -33,7 +33,7 @@ static int add(struct counter_threads *set, pid_t tid, struct errmsg *err)
 		set->thread = bigger;
 		set->room = room;
 	}
-	if (set->ops->open(set->arg, &t, err))
+	if (set->ops->open(set->arg, &t, set->inherit, err))
 		return errno == ESRCH ? 0 : -1;
 	set->thread[set->count++] = t;
 	return 0;
@@ -118,22 +118,40 @@ static int scan(struct counter_threads *set, bool in_turn, size_t *fresh, struct
 	return rc;
 }
 
+/* One try: a second look tells whether threads were made meanwhile, which *fresh then counts. */
+static int open_all(struct counter_threads *set, size_t *fresh, struct errmsg *err)
+{
+	int rc = scan(set, false, fresh, err), code;
+
+	/* With inherit, a thread found only now may be counted by the one that made it or not. */
+	for (int i = 0; !rc && *fresh && i < (set->inherit ? 1 : MAX_SCANS); i++)
+		rc = scan(set, false, fresh, err);
+	code = errno;
+	if (rc || (set->inherit && *fresh))
+		counter_threads_close(set);
+	errno = code;
+	return rc;
+}
+
 int counter_threads_open(struct counter_threads *set, const struct counter_thread_ops *ops,
 	void *arg, pid_t pid, struct errmsg *err)
 {
 	size_t fresh = 1;
 
-	*set = (struct counter_threads){.ops = ops, .arg = arg, .pid = pid};
-	/* A thread that was made meanwhile is found by scanning again. */
-	for (int i = 0; fresh && i < MAX_SCANS; i++) {
-		if (scan(set, false, &fresh, err)) {
-			int saved = errno;
-
-			counter_threads_close(set);
-			errno = saved;
+	*set = (struct counter_threads){
+		.ops = ops, .arg = arg, .pid = pid, .inherit = ops->can_inherit};
+	for (int i = 0; set->inherit && fresh && i < MAX_SCANS; i++) {
+		if (!open_all(set, &fresh, err))
+			continue;
+		if (errno != EINVAL)
 			return -1;
-		}
+		set->inherit = false; /* an older kernel, or its headers */
 	}
+	/* A task that never stops making threads can be followed by refreshes only. */
+	if (set->inherit && fresh)
+		set->inherit = false;
+	if (!set->inherit && open_all(set, &fresh, err))
+		return -1;
 	if (!set->count) {
 		counter_threads_close(set);
 		return counter_fail(ESRCH, err, "task %d: it is gone", (int)pid);
@@ -143,6 +161,7 @@ int counter_threads_open(struct counter_threads *set, const struct counter_threa
 
 int counter_threads_read(struct counter_threads *set, struct counter_sample *out)
 {
+	set->total.missing = false;
 	for (size_t i = 0; i < set->count; i++)
 		if (set->ops->read(set->arg, &set->thread[i], &set->total))
 			return -1;
@@ -156,6 +175,9 @@ int counter_threads_refresh(struct counter_threads *set)
 	size_t fresh, kept = 0;
 	int rc = 0, code;
 
+	/* Counters of threads that have ended must stay: theirs count the threads they made. */
+	if (set->inherit)
+		return 0;
 	for (size_t i = 0; i < set->count; i++)
 		set->thread[i].kept = false;
 	if (scan(set, set->ops->slow, &fresh, &ignored)) {

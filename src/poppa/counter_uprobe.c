@@ -27,6 +27,9 @@ struct uprobe {
 	const char *name; /* FILE:SYMBOL of the configuration */
 };
 
+/* Written behind a symbol: the administrator knows what each call will cost. */
+#define DESPITE_COST '!'
+
 /* The PMU's number, or -1 where this kernel has none. */
 static int uprobe_pmu(void)
 {
@@ -41,11 +44,12 @@ static int uprobe_pmu(void)
 	return type;
 }
 
-static bool uprobe_available(struct errmsg *err)
+static bool uprobe_available(const struct nodeconf *conf, struct errmsg *err)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr)};
 	int pmu = uprobe_pmu(), fd;
 
+	(void)conf;
 	if (pmu < 0) {
 		counter_fail(ENODATA, err,
 			"uprobe: %s is missing: the kernel needs CONFIG_UPROBE_EVENTS and a "
@@ -55,7 +59,7 @@ static bool uprobe_available(struct errmsg *err)
 	}
 	/* Without a path there is nothing to probe, but the kernel asks for privilege first. */
 	attr.type = (uint32_t)pmu;
-	fd = counter_sys_perf_open(&attr, 0, -1);
+	fd = counter_sys_perf_open(&attr, 0, -1, -1, 0);
 	if (fd >= 0)
 		close(fd);
 	if (fd >= 0 || errno == EINVAL)
@@ -64,7 +68,7 @@ static bool uprobe_available(struct errmsg *err)
 	return false;
 }
 
-static int open_thread(void *arg, struct counter_thread *t, struct errmsg *err)
+static int open_thread(void *arg, struct counter_thread *t, bool inherit, struct errmsg *err)
 {
 	struct uprobe *u = arg;
 	struct perf_event_attr attr = {
@@ -74,7 +78,8 @@ static int open_thread(void *arg, struct counter_thread *t, struct errmsg *err)
 		.probe_offset = u->offset,
 	};
 
-	t->handle[0] = counter_sys_perf_open(&attr, t->tid, -1);
+	(void)inherit;
+	t->handle[0] = counter_sys_perf_open(&attr, t->tid, -1, -1, 0);
 	if (t->handle[0] < 0)
 		return counter_perf_open_error(errno, u->name, err);
 	return 0;
@@ -99,14 +104,17 @@ static void close_thread(void *arg, struct counter_thread *t)
 }
 
 static const struct counter_thread_ops thread_ops = {
-	.open = open_thread,
-	.read = read_thread,
-	.close = close_thread,
-	.slow = true,
+	.open = open_thread, .read = read_thread, .close = close_thread, .slow = true,
+	/* Not inherited: the kernel would look for our path in the memory of the task that makes
+	 * the thread, and the task could make none. */
 };
 
-/* A dear first instruction slows the probed program: say so once for each probe. */
-static void warn_if_dear(const struct symbol_place *place, const char *name)
+/*
+ * A dear first instruction slows the probed program, some 10 us a call where others cost below 1
+ * (tests/unit/test_counter_uprobe.c measures both): it is refused unless the configuration says
+ * that it is meant, and then said once.
+ */
+static int accept_cost(const struct symbol_place *place, const char *name, struct errmsg *err)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static char warned[NODECONF_MAX_UPROBES][512];
@@ -114,18 +122,25 @@ static void warn_if_dear(const struct symbol_place *place, const char *name)
 	int i = 0;
 
 	if (!place->dear)
-		return;
+		return 0;
+	if (name[strlen(name) - 1] != DESPITE_COST)
+		return counter_fail(ENODATA, err,
+			"uprobe: Uprobe=%s: the kernel would have to single-step this function's "
+			"first instruction, some 10 us a call where a push or nop costs below 1 "
+			"us; choose another function, or write %s%c if it is called a few times a "
+			"second only",
+			name, name, DESPITE_COST);
 	pthread_mutex_lock(&lock);
 	while (i < count && strcmp(warned[i], name))
 		i++;
 	if (i == count && count < NODECONF_MAX_UPROBES) {
 		snprintf(warned[count++], sizeof(warned[0]), "%s", name);
-		plog_warn("Uprobe=%s: the kernel single-steps this function's first instruction, "
-			  "some 10 us a call where a push or nop costs below 1 us: choose "
-			  "another function, or one that is called less often",
+		plog_warn("Uprobe=%s: the kernel single-steps this function's first instruction: "
+			  "each call takes some 10 us longer",
 			name);
 	}
 	pthread_mutex_unlock(&lock);
+	return 0;
 }
 
 /* Finds the first configured function that pid has mapped. */
@@ -140,11 +155,14 @@ static int find_probe(const struct nodeconf *conf, pid_t pid, struct uprobe *u,
 			"uprobe: no function is configured; add Uprobe=FILE:SYMBOL to poppa.conf");
 	for (int i = 0; i < conf->uprobe_count; i++) {
 		const char *colon = strrchr(conf->uprobe[i], ':');
-		char file[512];
+		char file[512], symbol[512];
 
 		snprintf(file, sizeof(file), "%.*s", (int)(colon - conf->uprobe[i]),
 			conf->uprobe[i]);
-		if (!symbol_find(pid, file, colon + 1, place, &why)) {
+		snprintf(symbol, sizeof(symbol), "%s", colon + 1);
+		if (symbol[strlen(symbol) - 1] == DESPITE_COST)
+			symbol[strlen(symbol) - 1] = '\0';
+		if (!symbol_find(pid, file, symbol, place, &why)) {
 			u->name = conf->uprobe[i];
 			return 0;
 		}
@@ -171,14 +189,15 @@ static int uprobe_open(const struct nodeconf *conf, pid_t pid, void **state, str
 		goto broken;
 	pmu = uprobe_pmu();
 	if (pmu < 0) {
-		uprobe_available(err);
+		uprobe_available(conf, err);
 		errno = ENODATA;
 		goto broken;
 	}
 	u->pmu = (uint32_t)pmu;
 	u->offset = place.offset;
 	strcpy(u->path, place.path);
-	warn_if_dear(&place, u->name);
+	if (accept_cost(&place, u->name, err))
+		goto broken;
 	if (counter_threads_open(&u->threads, &thread_ops, u, pid, err))
 		goto broken;
 	*state = u;
@@ -200,6 +219,11 @@ static int uprobe_refresh(void *state)
 	return counter_threads_refresh(&((struct uprobe *)state)->threads);
 }
 
+static size_t uprobe_groups(const void *state)
+{
+	return ((const struct uprobe *)state)->threads.count;
+}
+
 static void uprobe_close(void *state)
 {
 	struct uprobe *u = state;
@@ -215,4 +239,5 @@ const struct counter_ops counter_uprobe_ops = {
 	.read = uprobe_read,
 	.refresh = uprobe_refresh,
 	.close = uprobe_close,
+	.groups = uprobe_groups,
 };

@@ -393,7 +393,7 @@ static void take_state(struct jobs *js, struct job *j)
 static enum counter_backend backend_of(const struct job *j)
 {
 	static const enum counter_backend order[] = {
-		COUNTER_HEARTBEAT, COUNTER_PERF, COUNTER_PAPI, COUNTER_UPROBE};
+		COUNTER_HEARTBEAT, COUNTER_PERF, COUNTER_PAPI, COUNTER_UPROBE, COUNTER_REPLAY};
 
 	for (size_t n = 0; n < sizeof(order) / sizeof(order[0]); n++)
 		for (int i = 0; i < j->tasks; i++)

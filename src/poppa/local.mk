@@ -13,8 +13,11 @@ libpoppacore_la_SOURCES = \
 	src/poppa/counter.c \
 	src/poppa/counter.h \
 	src/poppa/counter_backend.h \
+	src/poppa/counter_cgroup.c \
+	src/poppa/counter_cgroup.h \
 	src/poppa/counter_heartbeat.c \
 	src/poppa/counter_perf.h \
+	src/poppa/counter_replay.c \
 	src/poppa/counter_sys.c \
 	src/poppa/counter_threads.c \
 	src/poppa/counter_uprobe.c \
@@ -59,7 +62,7 @@ libpoppacore_la_SOURCES = \
 	src/poppa/tally.c \
 	src/poppa/tally.h
 if HAVE_PFM
-libpoppacore_la_SOURCES += src/poppa/counter_perf.c
+libpoppacore_la_SOURCES += src/poppa/counter_event.c src/poppa/counter_perf.c
 endif
 if HAVE_PAPI
 libpoppacore_la_SOURCES += src/poppa/counter_papi.c

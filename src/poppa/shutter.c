@@ -3,6 +3,7 @@
 #include "poppa/shutter.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +133,8 @@ static int fill(const struct shutter_plan *p, int region, struct est_window *out
 		bool cycles = true;
 
 		for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
-			w.progress += (double)(to[t].progress - from[t].progress);
+			w.progress +=
+				to[t].missing ? NAN : (double)(to[t].progress - from[t].progress);
 			w.cycles += (double)(to[t].cycles - from[t].cycles);
 			/* A sum over some tasks only would be no rate. */
 			cycles &= counter_has_cycles(p->task[t].counter);
@@ -168,18 +170,20 @@ void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w)
 				if (region == SHUTTER_DURING &&
 					(i != p->lone || p->kind != SHUTTER_LONE))
 					continue;
-				for (int t = j->first_task; t < j->first_task + j->tasks; t++)
-					shutterlog_append(w,
-						&(struct shutter_row){.block = p->block,
-							.job = j->job_id,
-							.task = p->task[t].pid,
-							.region = region,
-							.k = k,
-							.start_ns = start,
-							.dur_ns = end - start,
-							.progress =
-								to[t].progress - from[t].progress,
-							.cycles = to[t].cycles - from[t].cycles});
+				for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
+					struct shutter_row row = {.block = p->block,
+						.job = j->job_id,
+						.task = p->task[t].pid,
+						.region = region,
+						.k = k,
+						.start_ns = start,
+						.dur_ns = end - start,
+						.progress = to[t].progress - from[t].progress,
+						.cycles = to[t].cycles - from[t].cycles};
+
+					if (!to[t].missing)
+						shutterlog_append(w, &row);
+				}
 			}
 		}
 	}
@@ -235,7 +239,11 @@ static bool measure(struct shutter_plan *p, int region)
 {
 	int64_t length = p->shutter_ns / p->windows, at = shutter_now();
 	int64_t end = at + p->shutter_ns + p->shutter_ns / 2;
+	const struct shutter_job *lone = &p->job[p->lone];
 
+	for (int t = lone->first_task;
+		p->kind == SHUTTER_LONE && t < lone->first_task + lone->tasks; t++)
+		counter_region(p->task[t].counter, region);
 	for (int k = 0; k <= p->windows; k++) {
 		int64_t now;
 

@@ -27,3 +27,11 @@ tests_unit_test_counter_live_SOURCES = tests/unit/test_counter_live.c
 tests_unit_test_counter_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_counter_live_LDADD = libpoppacore.la $(CMOCKA_LIBS)
 tests_unit_test_counter_live_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_replay
+endif
+tests_unit_test_replay_SOURCES = tests/unit/test_replay.c tests/gen/gen.c tests/gen/gen.h
+tests_unit_test_replay_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_unit_test_replay_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_replay_LDADD = libpoppacore.la $(JANSSON_LIBS) $(CMOCKA_LIBS) -lm

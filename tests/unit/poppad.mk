@@ -12,7 +12,7 @@ tests_unit_test_jobs_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_jobs_LDADD = libpoppacore.la $(CMOCKA_LIBS)
 tests_unit_test_jobs_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=counter_open,--wrap=counter_read,--wrap=counter_refresh \
-	-Wl,--wrap=counter_close,--wrap=counter_kind,--wrap=counter_has_cycles
+	-Wl,--wrap=counter_close,--wrap=counter_kind,--wrap=counter_has_cycles,--wrap=counter_region
 tests_unit_test_pace_SOURCES = tests/unit/test_pace.c
 tests_unit_test_pace_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_pace_LDADD = libpoppacore.la $(CMOCKA_LIBS) -lm
@@ -29,7 +29,7 @@ tests_unit_test_shutter_SOURCES = tests/unit/test_shutter.c
 tests_unit_test_shutter_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_shutter_LDADD = libpoppacore.la $(CMOCKA_LIBS)
 tests_unit_test_shutter_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=counter_read,--wrap=counter_has_cycles
+	-Wl,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region
 tests_unit_test_tally_SOURCES = tests/unit/test_tally.c
 tests_unit_test_tally_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_tally_LDADD = libpoppacore.la $(CMOCKA_LIBS) -lm

@@ -29,8 +29,9 @@
 
 static struct fake_event {
 	bool used;
-	pid_t tid;
-	int group_fd;
+	pid_t tid; /* or a cgroup's descriptor */
+	int cpu, group_fd;
+	unsigned long flags;
 	struct perf_event_attr attr;
 	uint64_t reads;
 } fake[MAX_EVENTS];
@@ -40,14 +41,22 @@ static int fail_open_with;
 static int fail_all_opens;         /* errno of every open, 0 = none */
 static int fail_read_with;         /* errno of reads, 0 = none, -1 = short */
 static uint64_t share_running = 1; /* the group runs every n-th ns */
+static bool can_inherit;           /* the kernel follows new threads */
 static int reads;
 
-int __wrap_counter_sys_perf_open(struct perf_event_attr *attr, pid_t tid, int group_fd);
+int __wrap_counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
 ssize_t __wrap_counter_sys_read(int fd, void *buf, size_t size);
 
-int __wrap_counter_sys_perf_open(struct perf_event_attr *attr, pid_t tid, int group_fd)
+int __wrap_counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags)
 {
 	int fd;
+
+	if (attr->inherit && !can_inherit) {
+		errno = EINVAL;
+		return -1;
+	}
 
 	if (fail_all_opens) {
 		errno = fail_all_opens;
@@ -59,7 +68,7 @@ int __wrap_counter_sys_perf_open(struct perf_event_attr *attr, pid_t tid, int gr
 	}
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* a number that close() takes back */
 	assert_in_range(fd, 0, MAX_EVENTS - 1);
-	fake[fd] = (struct fake_event){true, tid, group_fd, *attr, 0};
+	fake[fd] = (struct fake_event){true, pid, cpu, group_fd, flags, *attr, 0};
 	return fd;
 }
 
@@ -107,6 +116,7 @@ static int setup(void **state)
 	memset(fake, 0, sizeof(fake));
 	fail_open_at = fail_open_with = fail_all_opens = fail_read_with = reads = 0;
 	share_running = 1;
+	can_inherit = false;
 	before = open_descriptors();
 	return 0;
 }
@@ -243,6 +253,95 @@ static void threads_come_and_go(void **state)
 	counter_close(c);
 }
 
+#ifdef HAVE_STRUCT_PERF_EVENT_ATTR_INHERIT_THREAD
+/* Where the kernel follows threads, one group counts all that are made later, and it stays when the
+ * thread that it was opened on ends. */
+static void the_kernel_follows_threads(void **state)
+{
+	struct idler i, j;
+	struct counter *c;
+
+	(void)state;
+	can_inherit = true;
+	start_thread(&i);
+	c = open_self();
+	assert_int_equal(counter_groups(c), 2);
+	for (int fd = 0; fd < MAX_EVENTS; fd++) {
+		if (!fake[fd].used)
+			continue;
+		assert_true(fake[fd].attr.inherit && fake[fd].attr.inherit_thread);
+		assert_int_equal(fake[fd].cpu, -1);
+	}
+	start_thread(&j);
+	end_thread(&i, 2);
+	assert_int_equal(counter_refresh(c), 0);
+	assert_int_equal(counter_groups(c), 2);
+	assert_int_equal(sample(c).progress, 2 * STEP);
+	end_thread(&j, 1);
+	counter_close(c);
+}
+
+#endif
+
+/* A processor's counters stop at nothing but their cgroup: a task without one is never so counted.
+ */
+static void no_processors_without_a_cgroup(void **state)
+{
+	struct idler i[64];
+	struct counter *c;
+
+	(void)state;
+	can_inherit = true;
+	for (size_t n = 0; n < sizeof(i) / sizeof(i[0]); n++)
+		start_thread(&i[n]);
+	c = open_self();
+	assert_int_equal(counter_refresh(c), 0);
+	for (int fd = 0; fd < MAX_EVENTS; fd++)
+		assert_true(!fake[fd].used ||
+			    (fake[fd].cpu == -1 && !(fake[fd].flags & PERF_FLAG_PID_CGROUP)));
+	for (size_t n = sizeof(i) / sizeof(i[0]); n-- > 0;)
+		end_thread(&i[n], (int)n + 1);
+	counter_close(c);
+}
+
+static void the_event_is_configured(void **state)
+{
+	struct nodeconf *conf = calloc(1, sizeof(*conf));
+	struct errmsg err = {""};
+	struct counter *c = NULL;
+	int members = 0;
+
+	(void)state;
+	assert_non_null(conf);
+	nodeconf_defaults(conf);
+	strcpy(conf->perf_event, "perf::BRANCHES:u:k");
+	assert_int_equal(counter_open(COUNTER_PERF, conf, getpid(), &c, &err), 0);
+	for (int fd = 0; fd < MAX_EVENTS; fd++) {
+		if (!fake[fd].used)
+			continue;
+		/* Both in the same mode, or their ratio would mean nothing. */
+		assert_false(fake[fd].attr.exclude_kernel);
+		if (fake[fd].group_fd == -1)
+			assert_int_equal(fake[fd].attr.config, PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
+		else
+			members += fake[fd].attr.config == PERF_COUNT_HW_CPU_CYCLES;
+	}
+	assert_int_equal(members, 1);
+	assert_true(counter_available(COUNTER_PERF, conf, &err));
+	counter_close(c);
+	strcpy(conf->perf_event, "perf::FLOPS");
+	assert_int_equal(counter_open(COUNTER_PERF, conf, getpid(), &c, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_non_null(strstr(err.text, "perf::FLOPS"));
+	assert_non_null(strstr(err.text, "PerfEvent"));
+	assert_false(counter_available(COUNTER_PERF, conf, &err));
+	fail_all_opens = ENOENT;
+	strcpy(conf->perf_event, "perf::BRANCHES");
+	assert_false(counter_available(COUNTER_PERF, conf, &err));
+	assert_non_null(strstr(err.text, "perf::BRANCHES"));
+	free(conf);
+}
+
 static void refresh_failure_keeps_what_counts(void **state)
 {
 	struct idler i;
@@ -307,7 +406,7 @@ static void errors_name_the_mend(void **state)
 		assert_int_equal(counter_open(COUNTER_PERF, NULL, getpid(), &c, &err), -1);
 		assert_int_equal(errno, cases[i].to_caller);
 		assert_non_null(strstr(err.text, cases[i].text));
-		assert_false(counter_available(COUNTER_PERF, &err));
+		assert_false(counter_available(COUNTER_PERF, NULL, &err));
 		assert_non_null(strstr(err.text, cases[i].text));
 		fail_all_opens = 0;
 		/* The group's second event: its leader is closed again. */
@@ -316,7 +415,7 @@ static void errors_name_the_mend(void **state)
 		assert_int_equal(counter_open(COUNTER_PERF, NULL, getpid(), &c, &err), -1);
 		assert_int_equal(errno, cases[i].to_caller);
 	}
-	assert_true(counter_available(COUNTER_PERF, &err));
+	assert_true(counter_available(COUNTER_PERF, NULL, &err));
 }
 
 static void read_errors(void **state)
@@ -353,19 +452,24 @@ static void multiplexed_counts_are_scaled(void **state)
 	/* progress, cycles, enabled, running */
 	counter_perf_scale((const uint64_t[]){100, 200, 1000, 1000}, last, &sum);
 	assert_int_equal(sum.progress, 100);
-	/* Off the PMU: nothing is known yet, and nothing is lost. */
+	assert_false(sum.missing);
+	/* Off the PMU: missing, not zero, and the next interval stands for itself only. */
 	counter_perf_scale((const uint64_t[]){100, 200, 3000, 1000}, last, &sum);
 	assert_int_equal(sum.progress, 100);
-	counter_perf_scale((const uint64_t[]){200, 400, 4000, 2000}, last, &sum);
-	assert_int_equal(sum.progress, 100 + 300);
-	assert_int_equal(sum.cycles, 200 + 600);
-	/* A stopped task neither runs nor waits. */
-	counter_perf_scale((const uint64_t[]){200, 400, 4000, 2000}, last, &sum);
-	assert_int_equal(sum.progress, 400);
+	assert_true(sum.missing);
+	sum.missing = false;
+	counter_perf_scale((const uint64_t[]){200, 400, 5000, 2000}, last, &sum);
+	assert_int_equal(sum.progress, 100 + 200);
+	assert_int_equal(sum.cycles, 200 + 400);
+	/* A stopped task neither runs nor waits: that is zero. */
+	counter_perf_scale((const uint64_t[]){200, 400, 5000, 2000}, last, &sum);
+	assert_int_equal(sum.progress, 300);
+	assert_false(sum.missing);
 }
 
 #if defined(__x86_64__)
-/* With LIBPFM_ENCODE_INACTIVE any processor's events can be encoded anywhere. */
+/* With LIBPFM_ENCODE_INACTIVE any processor's events can be encoded anywhere, as long as it is of
+ * the same architecture: tests/pmu has those of arm64. */
 static void encodings(void **state)
 {
 	static const struct {
@@ -378,6 +482,10 @@ static void encodings(void **state)
 		{"icx::UNHALTED_CORE_CYCLES", PERF_TYPE_RAW, 0x003c},
 		{"icx::INST_RETIRED:ANY_P", PERF_TYPE_RAW, 0x00c0},
 		{"skx::INST_RETIRED:ANY_P", PERF_TYPE_RAW, 0x00c0},
+		{"skl::INST_RETIRED:ANY_P", PERF_TYPE_RAW, 0x00c0},
+		{"skx::FP_ARITH:SCALAR_DOUBLE", PERF_TYPE_RAW, 0x01c7},
+		{"spr::UNHALTED_CORE_CYCLES", PERF_TYPE_RAW, 0x003c},
+		{"amd64_fam19h_zen4::RETIRED_INSTRUCTIONS", PERF_TYPE_RAW, 0x00c0},
 		{"amd64_fam19h_zen3::RETIRED_INSTRUCTIONS", PERF_TYPE_RAW, 0x00c0},
 		{"amd64_fam17h_zen2::CYCLES_NOT_IN_HALT", PERF_TYPE_RAW, 0x0076},
 	};
@@ -430,7 +538,7 @@ static void auto_without_any_signal(void **state)
 	(void)state;
 	assert_non_null(conf);
 	nodeconf_defaults(conf);
-	if (counter_available(COUNTER_PAPI, &err)) {
+	if (counter_available(COUNTER_PAPI, NULL, &err)) {
 		print_message("PAPI counts here, so there is always a signal\n");
 		free(conf);
 		skip();
@@ -455,9 +563,9 @@ static void none_is_no_signal(void **state)
 	(void)state;
 	assert_int_equal(counter_open(COUNTER_NONE, NULL, getpid(), &c, &err), -1);
 	assert_int_equal(errno, ENODATA);
-	assert_false(counter_available(COUNTER_NONE, &err));
-	assert_true(counter_available(COUNTER_AUTO, &err));
-	assert_true(counter_available(COUNTER_HEARTBEAT, &err));
+	assert_false(counter_available(COUNTER_NONE, NULL, &err));
+	assert_true(counter_available(COUNTER_AUTO, NULL, &err));
+	assert_true(counter_available(COUNTER_HEARTBEAT, NULL, &err));
 	counter_close(NULL);
 }
 
@@ -488,6 +596,11 @@ int main(void)
 #ifdef HAVE_PFM
 		TEST(one_group_a_thread),
 		TEST(threads_come_and_go),
+#ifdef HAVE_STRUCT_PERF_EVENT_ATTR_INHERIT_THREAD
+		TEST(the_kernel_follows_threads),
+#endif
+		TEST(no_processors_without_a_cgroup),
+		TEST(the_event_is_configured),
 		TEST(refresh_failure_keeps_what_counts),
 		TEST(a_thread_may_vanish_while_opening),
 		TEST(errors_name_the_mend),

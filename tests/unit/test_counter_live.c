@@ -7,30 +7,47 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "poppa/counter_backend.h"
+#include "poppa/counter_cgroup.h"
 
-int __real_counter_sys_perf_open(struct perf_event_attr *attr, pid_t tid, int group_fd);
-int __wrap_counter_sys_perf_open(struct perf_event_attr *attr, pid_t tid, int group_fd);
+int __real_counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
+int __wrap_counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
+
+static bool follows; /* the kernel counts the threads that are made later */
 
 /* Instructions become the thread's time on a processor, cycles the same by another clock. */
-int __wrap_counter_sys_perf_open(struct perf_event_attr *attr, pid_t tid, int group_fd)
+int __wrap_counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags)
 {
 	struct perf_event_attr soft = *attr;
+	int fd;
 
 	soft.type = PERF_TYPE_SOFTWARE;
-	soft.config = attr->config == PERF_COUNT_HW_INSTRUCTIONS ? PERF_COUNT_SW_TASK_CLOCK
-								 : PERF_COUNT_SW_CPU_CLOCK;
-	return __real_counter_sys_perf_open(&soft, tid, group_fd);
+	/* A task's clock is no event of a processor. */
+	soft.config = attr->config == PERF_COUNT_HW_INSTRUCTIONS && !(flags & PERF_FLAG_PID_CGROUP)
+			      ? PERF_COUNT_SW_TASK_CLOCK
+			      : PERF_COUNT_SW_CPU_CLOCK;
+	fd = __real_counter_sys_perf_open(&soft, pid, cpu, group_fd, flags);
+	if (attr->inherit)
+		follows = fd >= 0;
+	return fd;
 }
 
-/* --- the task: its main thread sleeps; each command byte starts or ends a spinning thread --- */
+/* --- the task: its main thread sleeps; '+' starts a spinning thread, '-' ends it, 'g' starts one
+ * by a thread that ends at once, 'z' starts one that sleeps --- */
 
 static volatile int spinning;
 
@@ -41,17 +58,45 @@ static void *spin(void *arg)
 	return arg;
 }
 
+static void *sleep_on(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* Leaves a spinning thread behind and ends. */
+static void *make_spinner(void *arg)
+{
+	pthread_t t;
+
+	return pthread_create(&t, NULL, spin, NULL) ? NULL : arg;
+}
+
 static void child_main(int command, int answer)
 {
 	pthread_t t;
+	void *made = NULL;
 	char c;
 
 	while (read(command, &c, 1) == 1) {
-		if (c == '+') {
+		switch (c) {
+		case '+':
 			spinning = 1;
 			if (pthread_create(&t, NULL, spin, NULL))
 				_exit(1);
-		} else {
+			break;
+		case 'g':
+			spinning = 1;
+			if (pthread_create(&t, NULL, make_spinner, (void *)&spinning) ||
+				pthread_join(t, &made) || !made)
+				_exit(1);
+			break;
+		case 'z':
+			if (pthread_create(&t, NULL, sleep_on, NULL))
+				_exit(1);
+			break;
+		default:
 			spinning = 0;
 			pthread_join(t, NULL);
 		}
@@ -176,6 +221,136 @@ static void follows_threads(void **state)
 	assert_true(advances(t));
 }
 
+/* Mid-block, that is: nobody refreshes. */
+static void new_threads_count_at_once(void **state)
+{
+	struct task *t = *state;
+
+	if (!t->counter)
+		skip();
+	if (!follows) {
+		print_message(
+			"this kernel does not count new threads by itself (Linux 5.13 does)\n");
+		skip();
+	}
+	assert_true(comes_to_rest(t));
+	tell(t, '+');
+	assert_true(advances(t));
+	tell(t, '-');
+	assert_true(comes_to_rest(t));
+	tell(t, 'g');
+	assert_true(advances(t));
+	assert_int_equal(counter_groups(t->counter), 1);
+	assert_int_equal(counter_refresh(t->counter), 0);
+	assert_true(advances(t));
+}
+
+/* Where the cgroup v2 hierarchy is. */
+static bool find_cgroups(char *path, size_t size)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent *m;
+	bool found = false;
+
+	while (mounts && !found && (m = getmntent(mounts)))
+		if ((found = !strcmp(m->mnt_type, "cgroup2")))
+			snprintf(path, size, "%s/poppa-test.%d", m->mnt_dir, (int)getpid());
+	if (mounts)
+		endmntent(mounts);
+	return found;
+}
+
+static bool put(const char *cgroup, pid_t pid)
+{
+	char path[600], text[16];
+	int fd, n;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = snprintf(text, sizeof(text), "%d", (int)pid);
+	n = write(fd, text, n) == n;
+	close(fd);
+	return n;
+}
+
+static bool goes_back_to_threads(struct task *t, size_t cpus)
+{
+	return !counter_refresh(t->counter) && counter_groups(t->counter) != cpus;
+}
+
+/* A task with more threads than processors, in a cgroup of its own. */
+static void processors_where_they_are_fewer(void **state)
+{
+	struct task *t = *state;
+	struct counter_sample by_threads, by_cpus;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	char cgroup[512];
+	pid_t guest;
+
+	if (!t->counter)
+		skip();
+	if (!find_cgroups(cgroup, sizeof(cgroup)) || mkdir(cgroup, 0755)) {
+		print_message("no cgroup v2 can be made here: %s\n", strerror(errno));
+		skip();
+	}
+	assert_true(put(cgroup, t->pid));
+	assert_int_equal(counter_groups(t->counter), 1);
+	for (long i = 0; i < cpus; i++)
+		tell(t, 'z');
+	tell(t, '+');
+	assert_true(advances(t));
+	by_threads = sample(t);
+	assert_int_equal(counter_refresh(t->counter), 0);
+	if (counter_groups(t->counter) == 1) {
+		kill(t->pid, SIGKILL);
+		print_message("no counters of a cgroup can be had here\n");
+	} else {
+		assert_int_equal(counter_groups(t->counter), cpus);
+		by_cpus = sample(t);
+		assert_true(by_cpus.progress >= by_threads.progress);
+		assert_true(advances(t));
+		tell(t, '-');
+		assert_true(comes_to_rest(t));
+		tell(t, '+');
+		assert_true(advances(t));
+		/* A stranger in the cgroup would be counted too. */
+		guest = fork();
+		if (guest == 0)
+			for (;;)
+				pause();
+		assert_true(put(cgroup, guest));
+		by_cpus = sample(t);
+		assert_true(goes_back_to_threads(t, (size_t)cpus));
+		kill(guest, SIGKILL);
+		waitpid(guest, NULL, 0);
+		assert_true(sample(t).progress >= by_cpus.progress);
+		assert_true(advances(t));
+	}
+	kill(t->pid, SIGKILL);
+	waitpid(t->pid, NULL, 0);
+	t->pid = 0;
+	for (int i = 0; i < 500 && rmdir(cgroup); i++)
+		usleep(10000);
+	assert_int_equal(access(cgroup, F_OK), -1);
+}
+
+static void lists_of_processors(void **state)
+{
+	cpu_set_t set;
+
+	(void)state;
+	assert_int_equal(counter_cgroup_cpus("0-2,7\n", &set), 0);
+	assert_int_equal(CPU_COUNT(&set), 4);
+	assert_true(CPU_ISSET(0, &set) && CPU_ISSET(2, &set) && CPU_ISSET(7, &set));
+	assert_int_equal(counter_cgroup_cpus("\n", &set), -1);
+	assert_int_equal(counter_cgroup_cpus("", &set), -1);
+	assert_int_equal(counter_cgroup_cpus("3-1", &set), -1);
+	assert_int_equal(counter_cgroup_cpus("1;2", &set), -1);
+	assert_int_equal(counter_cgroup_cpus("99999999999", &set), -1);
+}
+
 static void stopped_task_stands_still(void **state)
 {
 	struct task *t = *state;
@@ -225,6 +400,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(follows_threads),
+		TEST(new_threads_count_at_once),
+		TEST(processors_where_they_are_fewer),
+		cmocka_unit_test(lists_of_processors),
 		TEST(stopped_task_stands_still),
 		TEST(task_dies),
 	};
