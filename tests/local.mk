@@ -43,4 +43,5 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/integration/lib.sh
 	tests/integration/41-schedule.t \
 	tests/integration/42-guard.t \
 	tests/integration/50-settle.t \
+	tests/integration/52-limits.t \
 	tests/integration/90-down.t
