@@ -167,3 +167,9 @@ stop() {
 with_slurm() {
 	SLURM_CONF=$ETC/slurm.conf "$@"
 }
+
+# The cgroups of jobs that are frozen now, in either version.
+frozen_cgroups() {
+	find /sys/fs/cgroup -path '*slurm*' \( -name freezer.state -exec grep -lv THAWED {} + \) -o \
+		\( -name cgroup.events -exec grep -l 'frozen 1' {} + \) 2>/dev/null
+}

@@ -168,11 +168,7 @@ static int report(void)
 			100 * (sum + square));
 	all = json_pack(
 		"{s:o,s:f,s:[f,f]}", "jobs", list, "cost", sum, "ci95", sum - square, sum + square);
-	if (json) {
-		json_dumpf(all, stdout, JSON_REAL_PRECISION(6));
-		putchar('\n');
-	}
-	json_decref(all);
+	meter_show(all, json);
 	return EXIT_SUCCESS;
 }
 

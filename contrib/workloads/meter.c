@@ -261,3 +261,12 @@ json_t *meter_pids(const struct meter_job *j)
 		json_array_append_new(pids, json_integer(j->pid[i]));
 	return pids;
 }
+
+void meter_show(json_t *result, bool json)
+{
+	if (json) {
+		json_dumpf(result, stdout, JSON_REAL_PRECISION(6));
+		putchar('\n');
+	}
+	json_decref(result);
+}

@@ -80,4 +80,7 @@ struct meter_summary meter_summarise(struct meter_job *j);
 /* The job's pids as a JSON array; a new reference. */
 json_t *meter_pids(const struct meter_job *j);
 
+/* Prints the result on a line if it is wanted as JSON, and drops the reference. */
+void meter_show(json_t *result, bool json);
+
 #endif

@@ -350,11 +350,7 @@ static bool report(void)
 				1 - s.median, s.sd, j->pairs);
 	}
 	all = json_pack("{s:o}", "jobs", list);
-	if (json) {
-		json_dumpf(all, stdout, JSON_REAL_PRECISION(6));
-		putchar('\n');
-	}
-	json_decref(all);
+	meter_show(all, json);
 	return true;
 }
 

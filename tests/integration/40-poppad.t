@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # poppad on a real cluster: what it measures, what it leaves alone, and what it survives.
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=contrib/sandbox/lib.sh
+. "$tree/contrib/sandbox/lib.sh"
 
 build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}
 contend=$build/contrib/workloads/contend
@@ -32,12 +34,6 @@ tasks_of() {
 	for p in $(scontrol listpids "$1" 2>/dev/null | awk 'NR > 1 { print $1 }' | sort -un); do
 		case $(readlink "/proc/$p/exe") in */contend) echo "$p" ;; esac
 	done
-}
-
-# The cgroups of jobs that are frozen now, in either version.
-frozen_cgroups() {
-	find /sys/fs/cgroup -path '*slurm*' \( -name freezer.state -exec grep -lv THAWED {} + \) -o \
-		\( -name cgroup.events -exec grep -l 'frozen 1' {} + \) 2>/dev/null
 }
 
 # A task that its user or Slurm has stopped is in state T, or D where Slurm froze it.

@@ -23,7 +23,7 @@
 #define PAUSE_NS 7000000 /* between two blocks */
 #define STRETCH_NS 40000000
 #define EDGE_NS 5000000
-#define ROUNDS 60 /* of one true ratio and some blocks */
+#define ROUNDS 40 /* of one true ratio and some blocks */
 #define TRIES 120 /* rounds at most, if many are disturbed */
 #define LEAST 20  /* blocks and true ratios that say something */
 #define BLOCKS 7  /* of a round */
