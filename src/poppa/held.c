@@ -149,6 +149,15 @@ void held_free(struct held_file *h, int slot)
 	h->high = high;
 }
 
+void held_retake(struct held_file *h, int slot, pid_t pid, uint64_t starttime)
+{
+	struct held_slot *s = &h->slot[slot];
+
+	s->turn++;
+	s->pid = pid;
+	s->starttime = starttime;
+}
+
 int held_thaw(enum held_kind kind, const char *dir)
 {
 	const char *file = kind == HELD_FREEZER_V1 ? "freezer.state" : "cgroup.freeze";

@@ -79,6 +79,9 @@ int held_take(
 	struct held_file *h, enum held_kind kind, pid_t pid, uint64_t starttime, const char *path);
 void held_free(struct held_file *h, int slot);
 
+/* Gives a slot of a process that is not armed to another process: any thread, one at a time. */
+void held_retake(struct held_file *h, int slot, pid_t pid, uint64_t starttime);
+
 /* Before the first stop of a shutter, and before its deadline is set. */
 static inline void held_open(struct held_file *h)
 {

@@ -63,6 +63,7 @@ struct job {
 	int tasks, freezers;
 	struct task *task;
 	struct freezer *freezer;
+	struct newborn *newborn; /* where tasks are stopped one by one */
 };
 
 /* Counters and units that the shutter's present plan may still use. */
@@ -70,6 +71,7 @@ struct garbage {
 	struct garbage *next;
 	struct counter *counter;
 	struct pause_unit *unit;
+	struct newborn *newborn;
 };
 
 struct jobs {
@@ -145,18 +147,24 @@ static struct job *find(const struct jobs *js, uint32_t job_id, uint32_t restart
 
 /* --- what the shutter may still use is freed after the next plan is out --- */
 
-static void discard(struct jobs *js, struct counter *counter, struct pause_unit *unit)
+static void discard_all(
+	struct jobs *js, struct counter *counter, struct pause_unit *unit, struct newborn *newborn)
 {
 	struct garbage *g;
 
-	if (!counter && !unit)
+	if (!counter && !unit && !newborn)
 		return;
 	js->changed = true;
 	g = malloc(sizeof(*g));
 	if (!g)
 		return; /* rather a leak than a use after free */
-	*g = (struct garbage){js->garbage, counter, unit};
+	*g = (struct garbage){js->garbage, counter, unit, newborn};
 	js->garbage = g;
+}
+
+static void discard(struct jobs *js, struct counter *counter, struct pause_unit *unit)
+{
+	discard_all(js, counter, unit, NULL);
 }
 
 static void empty_garbage(struct jobs *js)
@@ -167,6 +175,7 @@ static void empty_garbage(struct jobs *js)
 		js->garbage = g->next;
 		counter_close(g->counter);
 		pause_close(g->unit);
+		newborn_free(g->newborn);
 		free(g);
 	}
 }
@@ -366,6 +375,42 @@ static void take_units(struct jobs *js, struct job *j, const struct discovery *d
 	js->changed |= was != j->pausable;
 }
 
+/* Who is in the cgroups whose tasks are stopped one by one. */
+static void take_newborn(struct jobs *js, struct job *j, const struct discovery *d)
+{
+	const char **dir = calloc(d->dirs + 1, sizeof(*dir));
+	pid_t *pid = calloc(d->processes + 1, sizeof(*pid));
+	bool *watched = calloc(d->dirs + 1, sizeof(*watched));
+	int dirs = 0, pids = 0;
+
+	for (int i = 0; dir && pid && watched && i < d->processes; i++) {
+		const struct discover_process *p = &d->process[i];
+		const struct task *t = p->app ? find_task(j, p) : NULL;
+
+		watched[p->dir] |= t && t->unit;
+		pid[pids++] = p->pid;
+	}
+	for (int i = 0; pids && i < d->dirs; i++)
+		if (watched[i])
+			dir[dirs++] = d->dir[i].path;
+	if (dirs && !j->newborn) {
+		j->newborn = newborn_new(js->env.held, js->env.conf);
+		js->changed = true;
+	}
+	if (j->newborn && !dirs) {
+		discard_all(js, NULL, NULL, j->newborn);
+		j->newborn = NULL;
+	}
+	if (j->newborn) {
+		shutter_lock(js->env.shutter);
+		newborn_know(j->newborn, dir, dirs, pid, pids);
+		shutter_unlock(js->env.shutter);
+	}
+	free(dir);
+	free(pid);
+	free(watched);
+}
+
 static void take_state(struct jobs *js, struct job *j)
 {
 	enum job_state was = j->state;
@@ -410,8 +455,10 @@ static void scan_job(struct jobs *js, struct job *j)
 	if (discover_job(js->env.cluster->cgroup_mount, js->env.cluster->node, j->reg.uid,
 		    j->reg.job_id, js->env.conf, &d))
 		return;
-	if (!take_tasks(js, j, &d))
+	if (!take_tasks(js, j, &d)) {
 		take_units(js, j, &d);
+		take_newborn(js, j, &d);
+	}
 	discover_free(&d);
 	take_state(js, j);
 	backend = backend_of(j);
@@ -443,6 +490,7 @@ static void plan_job(
 	out->restart = j->reg.restart;
 	out->first_task = p->tasks;
 	out->first_unit = p->units;
+	out->newborn = j->newborn;
 	for (int i = 0; i < j->freezers; i++)
 		p->unit[p->units++] = (struct shutter_unit){j->freezer[i].unit, -1, false};
 	for (int i = 0; i < j->tasks; i++) {
@@ -767,6 +815,7 @@ static void free_job(struct jobs *js, struct job *j)
 		discard(js, NULL, j->freezer[i].unit);
 		free(j->freezer[i].path);
 	}
+	discard_all(js, NULL, NULL, j->newborn);
 	js->changed = true;
 	free(j->task);
 	free(j->freezer);
@@ -991,15 +1040,17 @@ void jobs_block(struct jobs *js)
 {
 	struct shutter_plan *p = shutter_take(js->env.shutter);
 	enum shutter_outcome outcome;
+	bool changed;
 
 	if (!p)
 		return;
 	take_block(js, p);
 	outcome = p->outcome;
+	changed = p->changed;
 	shutter_done(js->env.shutter);
 	if (outcome == SHUTTER_COUNTER)
 		refresh(js);
-	if (outcome != SHUTTER_OK && outcome != SHUTTER_OVERDUE)
+	if (changed || (outcome != SHUTTER_OK && outcome != SHUTTER_OVERDUE))
 		scan(js);
 }
 

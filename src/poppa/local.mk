@@ -32,6 +32,8 @@ libpoppacore_la_SOURCES = \
 	src/poppa/guardctl.h \
 	src/poppa/jobs.c \
 	src/poppa/jobs.h \
+	src/poppa/newborn.c \
+	src/poppa/newborn.h \
 	src/poppa/overhead.c \
 	src/poppa/overhead.h \
 	src/poppa/pace.c \

@@ -27,13 +27,20 @@ struct pause_unit *pause_new(const struct pause_ops *ops, struct held_file *h, e
 	return u;
 }
 
+void pause_let_go(struct pause_unit *u)
+{
+	for (size_t i = 0; i < sizeof(u->fd) / sizeof(u->fd[0]); i++) {
+		if (u->fd[i] >= 0)
+			close(u->fd[i]);
+		u->fd[i] = -1;
+	}
+}
+
 void pause_close(struct pause_unit *u)
 {
 	if (!u)
 		return;
-	for (size_t i = 0; i < sizeof(u->fd) / sizeof(u->fd[0]); i++)
-		if (u->fd[i] >= 0)
-			close(u->fd[i]);
+	pause_let_go(u);
 	held_free(u->held, u->slot);
 	free(u);
 }

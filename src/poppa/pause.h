@@ -18,6 +18,8 @@ struct pause_unit;
  */
 struct pause_unit *pause_open_process(struct held_file *h, pid_t pid, uint64_t starttime);
 struct pause_unit *pause_open_freezer(struct held_file *h, enum held_kind kind, const char *dir);
+/* One without a process as yet; pause_open_process() in two steps. */
+struct pause_unit *pause_open_spare(struct held_file *h);
 void pause_close(struct pause_unit *u); /* NULL is allowed */
 
 /*
@@ -33,6 +35,13 @@ int pause_settled(struct pause_unit *u);
 /* Whether somebody has stopped the process (state T, or t under a debugger); always false for a
  * cgroup, whose own state pause_stop() checks. Costs a read of /proc. */
 bool pause_stopped(const struct pause_unit *u);
+
+/*
+ * Gives a spare unit a process for one stop and resume, after which pause_let_go() takes it off
+ * again. 0, or -1 with errno (ESRCH).
+ */
+int pause_adopt(struct pause_unit *u, pid_t pid);
+void pause_let_go(struct pause_unit *u);
 
 /*
  * Resumes and disarms, unless the guard has done so already. A stop signal that somebody else sent

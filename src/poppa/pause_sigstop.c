@@ -59,6 +59,8 @@ static int sigstop(const struct pause_unit *u)
 {
 	struct stat st;
 
+	if (u->fd[2] < 0)
+		return proc_signal(u->fd[0], SIGSTOP); /* adopted */
 	/* Its links are "." and ".." and one for each thread. */
 	if (fstat(u->fd[2], &st))
 		return -1;
@@ -151,4 +153,28 @@ struct pause_unit *pause_open_process(struct held_file *h, pid_t pid, uint64_t s
 	pause_close(u);
 	errno = saved;
 	return NULL;
+}
+
+struct pause_unit *pause_open_spare(struct held_file *h)
+{
+	return pause_new(&ops, h, HELD_PROCESS, 0, 0, NULL);
+}
+
+int pause_adopt(struct pause_unit *u, pid_t pid)
+{
+	int fd = syscall(SYS_pidfd_open, pid, 0);
+	struct proc_stat st;
+
+	if (fd < 0)
+		return -1;
+	/* Of this very process if it lives on after it was read. */
+	if (proc_stat(pid, &st) || proc_signal(fd, 0)) {
+		close(fd);
+		errno = ESRCH;
+		return -1;
+	}
+	u->pid = pid;
+	u->fd[0] = fd;
+	held_retake(u->held, u->slot, pid, st.starttime);
+	return 0;
 }

@@ -293,6 +293,8 @@ static void resume_others(struct shutter_plan *p, const int *stopped, const int6
 		const struct shutter_job *j = &p->job[i];
 		bool look = true;
 
+		if (stopped[i] && j->newborn)
+			newborn_resume(j->newborn);
 		for (int n = 0; n < stopped[i]; n++) {
 			const struct shutter_unit *u = &p->unit[j->first_unit + n];
 			bool foreign = pause_resume(u->unit, look);
@@ -381,13 +383,23 @@ static bool shutter_core(struct shutter *s, struct shutter_plan *p)
 			continue;
 		since[i] = shutter_now();
 		for (int n = 0; n < j->units && ok; n++) {
-			if (!pause_stop(p->unit[j->first_unit + n].unit)) {
+			const struct shutter_unit *u = &p->unit[j->first_unit + n];
+
+			if (!pause_stop(u->unit)) {
+				stopped[i]++;
+				continue;
+			}
+			/* A task of many that has ended is stopped enough. */
+			if (errno == ESRCH && u->process && u->task < 0) {
+				p->changed = true;
 				stopped[i]++;
 				continue;
 			}
 			p->outcome = errno == EBUSY ? SHUTTER_STOPPED : SHUTTER_GONE;
 			ok = false;
 		}
+		if (ok && stopped[i] && j->newborn && newborn_stop(j->newborn))
+			p->changed = true;
 	}
 	ok = ok && measure_alone(p, stopped, start);
 	resume_others(p, stopped, since);
@@ -421,6 +433,7 @@ static void run_block(struct shutter *s, struct shutter_plan *p)
 	p->outcome = SHUTTER_OK;
 	p->block = s->block++;
 	p->foreign_stop = false;
+	p->changed = false;
 	p->stop_ns = 0;
 	memset(p->paused_ns, 0, sizeof(p->paused_ns));
 	memset(p->boundaries, 0, sizeof(p->boundaries));

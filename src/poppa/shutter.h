@@ -14,6 +14,7 @@
 #include "poppa/counter.h"
 #include "poppa/estimator.h"
 #include "poppa/guardctl.h"
+#include "poppa/newborn.h"
 #include "poppa/pause.h"
 #include "poppa/schedule.h"
 #include "poppa/shutterlog.h"
@@ -49,6 +50,7 @@ struct shutter_job {
 	uint32_t job_id, restart;
 	int first_task, tasks;
 	int first_unit, units;
+	struct newborn *newborn; /* looks for tasks that came since; NULL = no need */
 	cpu_set_t elsewhere; /* where the shutter may run without taking time from this job; empty =
 				anywhere */
 };
@@ -77,6 +79,7 @@ struct shutter_plan {
 	int lone;          /* index of job[]: whose block it is */
 	int64_t slot_ns;   /* when the schedule had it open, CLOCK_REALTIME */
 	bool foreign_stop; /* somebody stopped a co-runner while we held it */
+	bool changed;      /* tasks of a co-runner came or went: look again */
 	int64_t stop_ns;   /* first stop call to last resume call; 0 = none stopped */
 	int64_t paused_ns[SHUTTER_MAX_JOBS]; /* likewise for each job */
 	int boundaries[SHUTTER_REGIONS];     /* readings taken: windows + 1 when complete */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tests of poppad's parts, and the program that kills it.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_discover tests/unit/test_jobs tests/unit/test_pace tests/unit/test_pause tests/unit/test_registry \
-	tests/unit/test_schedule tests/unit/test_shutter tests/unit/test_tally
+check_PROGRAMS += tests/unit/test_discover tests/unit/test_jobs tests/unit/test_newborn tests/unit/test_pace tests/unit/test_pause \
+	tests/unit/test_registry tests/unit/test_schedule tests/unit/test_shutter tests/unit/test_tally
 endif
 tests_unit_test_discover_SOURCES = tests/unit/test_discover.c
 tests_unit_test_discover_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -16,6 +16,9 @@ tests_unit_test_jobs_LDFLAGS = $(AM_LDFLAGS) \
 tests_unit_test_pace_SOURCES = tests/unit/test_pace.c
 tests_unit_test_pace_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_pace_LDADD = libpoppacore.la $(CMOCKA_LIBS) -lm
+tests_unit_test_newborn_SOURCES = tests/unit/test_newborn.c
+tests_unit_test_newborn_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_newborn_LDADD = libpoppacore.la $(CMOCKA_LIBS)
 tests_unit_test_pause_SOURCES = tests/unit/test_pause.c
 tests_unit_test_pause_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_pause_LDADD = libpoppacore.la $(CMOCKA_LIBS)

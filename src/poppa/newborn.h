@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stops what a job has started since its processes were last listed. */
+/*
+ * Of a job whose tasks are stopped one by one, those that it has just forked would run on through a
+ * shutter. When all known ones stand still, its cgroups are read again: what is in them and not
+ * known is stopped, too. A frozen cgroup needs nothing of the kind.
+ */
+#ifndef POPPA_NEWBORN_H
+#define POPPA_NEWBORN_H
+
+#include <sys/types.h>
+
+#include "common/nodeconf.h"
+#include "poppa/held.h"
+
+#define NEWBORN_MAX 32 /* stopped in one shutter; there are more where a scan is due anyway */
+
+struct newborn;
+
+/* Nothing is watched and nobody known. conf must outlive it. NULL with errno: ENOMEM, or ENOSPC as
+ * pause_open_process(). */
+struct newborn *newborn_new(struct held_file *h, const struct nodeconf *conf);
+void newborn_free(struct newborn *n); /* NULL is allowed */
+
+/* The cgroups to look at, and the processes that need no look, tasks or not, in place of those
+ * given before. Both lists are copied. 0, or -1 with ENOMEM and no change. Not during a block. */
+int newborn_know(struct newborn *n, const char *const *dir, int dirs, const pid_t *pid, int pids);
+
+/* These two allocate nothing and take no lock. The first stops, and returns how many; the second
+ * resumes them. */
+int newborn_stop(struct newborn *n);
+void newborn_resume(struct newborn *n);
+
+#endif
