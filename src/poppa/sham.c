@@ -10,7 +10,7 @@
 #define CERTAIN_BLOCKS 12 /* with fewer a job is not accused */
 #define CERTAIN_SIGMAS 3.3
 #define CERTAIN_EXCESS 0.01
-#define LIKELY_SIGMAS 2.0
+#define LIKELY_SIGMAS 1.5
 
 void sham_add(struct sham *s, const struct est_block *b)
 {

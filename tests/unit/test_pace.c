@@ -229,8 +229,8 @@ static void honest(void **state)
 		taken += sham_excess(&s) / 2000;
 	}
 	assert_true(accused <= 4);
-	assert_true(docked < 2000 * 5 / 100);
-	assert_true(taken < 0.001);
+	assert_true(docked < 2000 * 9 / 100);
+	assert_true(taken < 0.0015);
 }
 
 static void dishonest(void **state)
