@@ -42,7 +42,39 @@ json_t *record_to_json(const struct ledger_record *r)
 		r->method, "backend", r->backend, "partners", partners);
 	if (r->sensing)
 		json_object_set_new(json, "sensing", json_true());
+	if (r->attributed) {
+		json_t *costs = json_array();
+
+		for (int i = 0; costs && i < r->partner_count; i++)
+			json_array_append_new(costs, field_real_or_null(r->partner_degradation[i]));
+		json_object_set_new(json, "partner_degradation", costs);
+	}
 	return json;
+}
+
+/* Records without it, such as those of a job with one partner, are not attributed. */
+static int take_attribution(const json_t *json, struct ledger_record *r, struct errmsg *err)
+{
+	const json_t *costs = json_object_get(json, "partner_degradation"), *item;
+	size_t i;
+
+	if (!costs)
+		return 0;
+	if (!json_is_array(costs) || json_array_size(costs) != (size_t)r->partner_count)
+		return errmsg_set(
+			err, "record: \"partner_degradation\" must be an array as \"partners\" is");
+	json_array_foreach(costs, i, item)
+	{
+		double d = json_is_null(item) ? NAN : json_number_value(item);
+
+		if (!(json_is_number(item) || json_is_null(item)) || fabs(d) > 10)
+			return errmsg_set(err,
+				"record: \"partner_degradation\" must hold numbers in range or "
+				"null");
+		r->partner_degradation[i] = d;
+	}
+	r->attributed = true;
+	return 0;
 }
 
 int record_from_json(const json_t *json, struct ledger_record *r, struct errmsg *err)
@@ -96,6 +128,8 @@ int record_from_json(const json_t *json, struct ledger_record *r, struct errmsg 
 			return errmsg_set(err, "record: \"partners\" must hold job ids");
 		next.partner[next.partner_count++] = (uint32_t)json_integer_value(item);
 	}
+	if (take_attribution(json, &next, err))
+		return -1;
 	next.sensing = json_is_true(json_object_get(json, "sensing"));
 	next.job_id = (uint32_t)job;
 	next.restart = (uint32_t)restart;

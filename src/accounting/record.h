@@ -44,6 +44,9 @@ struct ledger_record {
 	bool sensing;     /* the job reacted to being measured: its degradation is worth nothing */
 	int partner_count;
 	uint32_t partner[RECORD_MAX_PARTNERS]; /* job ids that ran beside it on this node */
+	/* Of the degradation, what each of them cost; only with attributed set, NAN = unknown. */
+	bool attributed;
+	double partner_degradation[RECORD_MAX_PARTNERS];
 };
 
 /* Whether a degradation is known for all the time it shared the node: true without any such time.

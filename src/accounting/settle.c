@@ -14,6 +14,13 @@
 /* A 95 % interval that is wider than D plus or minus this tells too little for a price. */
 #define MAX_ERROR 0.25
 
+/* What a partner cost, as sums.lost; known only while sums.unshared is not set. */
+struct partner_cost {
+	uint32_t job_id;
+	bool known;
+	double lost;
+};
+
 /* Sums over the nodes; weights times nanoseconds. */
 struct sums {
 	double all; /* the whole run on all nodes */
@@ -28,8 +35,9 @@ struct sums {
 	bool uncertain;      /* there are measurements, and they say too little */
 	bool only_unseen;    /* every record is of a job that poppad never saw running */
 	char backends[64];
-	uint32_t *partner; /* sorted, distinct */
+	struct partner_cost *partner; /* sorted, distinct */
 	int partner_count;
+	bool unshared; /* some loss is not shared out among the partners */
 };
 
 static const struct ledger_record *find_record(
@@ -73,14 +81,16 @@ static void add_backend(struct sums *s, const char *name)
 
 static int compare_ids(const void *a, const void *b)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint32_t x = ((const struct partner_cost *)a)->job_id;
+	uint32_t y = ((const struct partner_cost *)b)->job_id;
 
 	return (x > y) - (x < y);
 }
 
-static void add_partners(struct sums *s, const struct ledger_record *r)
+/* share: what a degradation of 1 on this node is in sums.lost; 0 = names only. */
+static void add_partners(struct sums *s, const struct ledger_record *r, double share)
 {
-	uint32_t *bigger = reallocarray(
+	struct partner_cost *bigger = reallocarray(
 		s->partner, s->partner_count + r->partner_count + 1, sizeof(*s->partner));
 	int kept = 0;
 
@@ -88,12 +98,26 @@ static void add_partners(struct sums *s, const struct ledger_record *r)
 	if (!bigger)
 		return;
 	s->partner = bigger;
-	memcpy(s->partner + s->partner_count, r->partner, r->partner_count * sizeof(*s->partner));
-	s->partner_count += r->partner_count;
+	for (int i = 0; i < r->partner_count; i++) {
+		/* The only one is to blame for all. */
+		double cost = r->partner_count == 1 ? r->degradation
+			      : r->attributed       ? r->partner_degradation[i]
+						    : NAN;
+		bool known = share > 0 && isfinite(cost);
+
+		s->partner[s->partner_count++] =
+			(struct partner_cost){r->partner[i], known, known ? share * cost : 0};
+	}
+	s->unshared |= share > 0 && r->partner_count > 1 && !r->attributed;
 	qsort(s->partner, s->partner_count, sizeof(*s->partner), compare_ids);
-	for (int i = 0; i < s->partner_count; i++)
-		if (!kept || s->partner[i] != s->partner[kept - 1])
+	for (int i = 0; i < s->partner_count; i++) {
+		if (!kept || s->partner[i].job_id != s->partner[kept - 1].job_id) {
 			s->partner[kept++] = s->partner[i];
+			continue;
+		}
+		s->partner[kept - 1].lost += s->partner[i].lost;
+		s->partner[kept - 1].known |= s->partner[i].known;
+	}
 	s->partner_count = kept;
 }
 
@@ -107,7 +131,7 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 		return;
 	s->nodes_with_record++;
 	s->sensing |= r->sensing;
-	add_partners(s, r);
+	add_partners(s, r, 0);
 	if (strcmp(r->backend, "none"))
 		s->only_no_signal = false;
 	if (r->co_ns || r->solo_ns)
@@ -134,6 +158,7 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 		s->co += share;
 		s->lost += share * r->degradation;
 		s->variance += share * share * r->variance; /* NAN makes it unknown */
+		add_partners(s, r, share);
 	}
 }
 
@@ -149,12 +174,25 @@ add_text(struct settlement *out, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* -0.0000 reads as a fault. */
+static double tidy(double v)
+{
+	return fabs(v) < 0.00005 ? 0 : v;
+}
+
+/* Of several partners also what each one cost, in terms of out->degradation, where that is known.
+ */
 static void add_partner_text(struct settlement *out, const struct sums *s)
 {
-	if (!s->partner_count)
-		return;
-	for (int i = 0; i < s->partner_count && i < MAX_PARTNERS_SHOWN; i++)
-		add_text(out, "%s%u", i ? "," : " partners=", s->partner[i]);
+	bool costs = s->partner_count > 1 && !s->unshared && isfinite(out->degradation);
+
+	for (int i = 0; i < s->partner_count && i < MAX_PARTNERS_SHOWN; i++) {
+		const struct partner_cost *p = &s->partner[i];
+
+		add_text(out, "%s%u", i ? "," : " partners=", p->job_id);
+		if (costs && p->known)
+			add_text(out, ":%.3f", fmax(p->lost, 0) / (s->all - s->paused));
+	}
 	if (s->partner_count > MAX_PARTNERS_SHOWN)
 		add_text(out, ",+%d", s->partner_count - MAX_PARTNERS_SHOWN);
 }
@@ -187,12 +225,6 @@ static const char *no_data_reason(const struct settle_job *job, const struct sum
 	if (s->only_unseen)
 		return "unmeasured";
 	return s->only_no_signal ? "no-signal" : "too-few-blocks";
-}
-
-/* -0.0000 reads as a fault. */
-static double tidy(double v)
-{
-	return fabs(v) < 0.00005 ? 0 : v;
 }
 
 void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,

@@ -58,7 +58,8 @@ struct job {
 	enum job_state state;
 	bool pausable; /* all tasks have a unit */
 	bool told_unpausable, told_partly;
-	bool seen; /* in RUNDIR/jobs */
+	bool seen;        /* in RUNDIR/jobs */
+	bool was_in_plan; /* since its time was last brought up to date */
 	cpu_set_t cpus;
 	int tasks, freezers;
 	struct task *task;
@@ -90,7 +91,7 @@ struct jobs {
 	struct schedule schedule; /* as in the last plan, but for the levels */
 	struct budget budget;
 	bool lengthened; /* told that it is, for the budget's sake */
-	uint64_t blocks, shams, windows, outcome[SHUTTER_OUTCOMES];
+	uint64_t blocks, shams, absences, windows, outcome[SHUTTER_OUTCOMES];
 	int64_t longest_stop_ns, paused_ns, co_ns;
 };
 
@@ -509,14 +510,15 @@ static void plan_job(
 	turns->level = level_of(js, j);
 	turns->seed = schedule_seed(
 		j->reg.seeded ? &j->reg.seed : &js->secret, out->job_id, out->restart);
-	/* Idle processors are best, else those of the co-runners. */
+	/* Idle processors are best, else those of the jobs that are not measured. */
 	if (sched_getaffinity(getpid(), sizeof(all), &all))
 		return;
 	CPU_AND(&out->elsewhere, &all, busy);
 	CPU_XOR(&out->elsewhere, &all, &out->elsewhere);
+	out->here = out->elsewhere;
 	if (!CPU_COUNT(&out->elsewhere)) {
-		CPU_AND(&out->elsewhere, &all, &j->cpus);
-		CPU_XOR(&out->elsewhere, &all, &out->elsewhere);
+		CPU_AND(&out->here, &all, &j->cpus);
+		CPU_XOR(&out->elsewhere, &all, &out->here);
 	}
 }
 
@@ -557,6 +559,7 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 	p->schedule.block_ns = SHUTTER_REGIONS * js->env.settings->shutter_ns;
 	p->schedule.spread = SCHEDULE_SPREAD;
 	p->schedule.sham_every = SCHEDULE_SHAM_EVERY;
+	p->schedule.absent_every = SCHEDULE_ABSENT_EVERY;
 	p->shutter_ns = js->env.settings->shutter_ns;
 	p->whole = *js->env.log != NULL;
 	p->units = 0;
@@ -601,6 +604,21 @@ static void take_pace(struct jobs *js, struct job *j, const struct est_block *b)
 		plog_debug("job %u: another phase", j->reg.job_id);
 }
 
+/* What the absent job costs each of the others. */
+static void take_absence(struct jobs *js, const struct shutter_plan *p)
+{
+	for (int i = 0; i < p->jobs; i++) {
+		struct job *j = find(js, p->job[i].job_id, p->job[i].restart);
+		struct est_block b;
+
+		if (i == p->lone || !j || !p->job[i].tasks)
+			continue;
+		shutter_plan_block_of(p, i, &b);
+		attribution_block(&j->tally->attribution, p->job[p->lone].job_id, &b);
+	}
+	js->absences++;
+}
+
 static void take_block(struct jobs *js, struct shutter_plan *p)
 {
 	struct est_block b;
@@ -615,7 +633,7 @@ static void take_block(struct jobs *js, struct shutter_plan *p)
 	}
 	if (p->stop_ns > js->longest_stop_ns)
 		js->longest_stop_ns = p->stop_ns;
-	if (p->outcome == SHUTTER_OK) {
+	if (p->outcome == SHUTTER_OK && p->kind != SHUTTER_ABSENT) {
 		shutter_plan_block(p, &b);
 		if (lone_was_stopped(js, p, &b))
 			p->outcome = SHUTTER_STOPPED;
@@ -630,6 +648,8 @@ static void take_block(struct jobs *js, struct shutter_plan *p)
 		if (lone)
 			tally_sham(lone->tally, &b);
 		js->shams++;
+	} else if (p->outcome == SHUTTER_OK && p->kind == SHUTTER_ABSENT) {
+		take_absence(js, p);
 	} else if (p->outcome == SHUTTER_OK) {
 		lone = find(js, p->job[p->lone].job_id, p->job[p->lone].restart);
 		if (lone) {
@@ -661,11 +681,17 @@ static void account(struct jobs *js)
 			: running < 2 ? TALLY_SOLO
 			: js->blind   ? TALLY_UNMEASURED
 				      : TALLY_CO);
-		js->co_ns += j->tally->mode_ns[TALLY_CO] - co;
+		co = j->tally->mode_ns[TALLY_CO] - co;
+		js->co_ns += co;
+		for (const struct job *o = js->first; o; o = o->next)
+			if (o != j && o->was_in_plan)
+				attribution_together(&j->tally->attribution, o->reg.job_id, co);
 		for (const struct job *o = js->first; o && in_plan(j); o = o->next)
 			if (o != j && in_plan(o))
 				tally_partner(j->tally, o->reg.job_id);
 	}
+	for (struct job *j = js->first; j; j = j->next)
+		j->was_in_plan = in_plan(j);
 }
 
 /* One line when the period begins to be longer than its setting, and one when it is so no more. */
@@ -1138,6 +1164,21 @@ static json_t *block_every(const struct jobs *js, int level)
 	return json_null();
 }
 
+/* Who of several co-runners cost how much; empty while it is not known. */
+static json_t *attribution_json(const struct jobs *js, const struct tally *t)
+{
+	struct attribution_share share[RECORD_MAX_PARTNERS];
+	int n = tally_shares(t, js->env.settings, share);
+	json_t *list = json_array();
+
+	for (int i = 0; list && i < n; i++)
+		json_array_append_new(
+			list, json_pack("{s:I, s:f, s:[f,f]}", "job", (json_int_t)share[i].job_id,
+				      "degradation", share[i].degradation, "ci95", share[i].lo,
+				      share[i].hi));
+	return list;
+}
+
 static json_t *job_status(const struct jobs *js, const struct job *j)
 {
 	const struct poppa_settings *s = js->env.settings;
@@ -1174,6 +1215,8 @@ static json_t *job_status(const struct jobs *js, const struct job *j)
 				"block_every_s", block_every(js, level), "shutter_sensing",
 				sham_caught(&t->sham), "sham", "blocks", (json_int_t)t->sham.blocks,
 				"degradation", real(sham), "error", real(sham_error)));
+	if (status && t->partner_count > 1)
+		json_object_set_new(status, "attribution", attribution_json(js, t));
 	return status;
 }
 
@@ -1188,11 +1231,14 @@ json_t *jobs_status(struct jobs *js, uid_t uid)
 	return all;
 }
 
-/* What the model (3.9) expects at the present levels: a block of one job holds all others. */
+/* What the model (3.9) expects at the present levels: a block of one job holds all others, but for
+ * those that hold that one or none. */
 static double model_cost(const struct jobs *js)
 {
 	const struct schedule *s = &js->schedule;
-	double shams = s->sham_every ? 1.0 / s->sham_every : 0, cost = 0;
+	double held =
+		schedule_share(s, SHUTTER_LONE) * (s->jobs - 1) + schedule_share(s, SHUTTER_ABSENT);
+	double cost = 0;
 
 	for (const struct job *j = js->first; j; j = j->next)
 		if (in_plan(j) && backend_of(j) != COUNTER_NONE)
@@ -1202,8 +1248,8 @@ static double model_cost(const struct jobs *js)
 
 		level0.job[i].level = 0;
 		if (s->job[i].measured)
-			return cost * (1 - shams) * (double)js->env.settings->shutter_ns *
-			       (s->jobs - 1) / s->jobs / (double)schedule_interval(&level0, i);
+			return cost * held * (double)js->env.settings->shutter_ns / s->jobs /
+			       (double)schedule_interval(&level0, i);
 	}
 	return NAN;
 }
@@ -1219,10 +1265,10 @@ json_t *jobs_totals(struct jobs *js)
 	cost = json_pack("{s:o, s:o, s:f, s:b, s:i}", "held", real(js->budget.held), "cpu",
 		real(js->budget.cpu), "max", js->env.settings->overhead_max, "capped",
 		js->active && js->lengthened, "level", js->budget.level);
-	return json_pack("{s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:b, s:o, s:o}", "shutters",
-		(json_int_t)js->blocks, "shams", (json_int_t)js->shams, "windows",
-		(json_int_t)js->windows, "discarded", discarded, "longest_stop_ns",
-		(json_int_t)js->longest_stop_ns, "overhead",
+	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:b, s:o, s:o}", "shutters",
+		(json_int_t)js->blocks, "shams", (json_int_t)js->shams, "absences",
+		(json_int_t)js->absences, "windows", (json_int_t)js->windows, "discarded",
+		discarded, "longest_stop_ns", (json_int_t)js->longest_stop_ns, "overhead",
 		js->co_ns ? json_real((double)js->paused_ns / js->co_ns) : json_null(),
 		"overhead_model", real(js->active ? model_cost(js) : NAN), "shutter_cpu_s",
 		seconds(shutter_cpu_ns(js->env.shutter)), "active", js->active, "period_s",

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What a random number is for: the second word of its hash. */
-enum purpose { ORDER = 1, JITTER, SHAM, SEED, LEVEL };
+enum purpose { ORDER = 1, JITTER, SHAM, SEED, LEVEL, ABSENT };
 
 static uint64_t rotate(uint64_t x, int bits)
 {
@@ -114,6 +114,35 @@ static bool chosen(const struct schedule_job *j, uint64_t round)
 	return true;
 }
 
+/* One of so many rounds of a job. */
+static bool one_of(const struct schedule_job *j, uint64_t round, enum purpose purpose, int every)
+{
+	return every && schedule_hash(&j->seed, round, purpose) % (uint64_t)every == 0;
+}
+
+/* One co-runner is the whole cost already. */
+static int absent_every(const struct schedule *s)
+{
+	return s->jobs > 2 ? s->absent_every : 0;
+}
+
+static enum shutter_kind kind_of(const struct schedule *s, int job, uint64_t round)
+{
+	if (one_of(&s->job[job], round, SHAM, s->sham_every))
+		return SHUTTER_SHAM;
+	if (one_of(&s->job[job], round, ABSENT, absent_every(s)))
+		return SHUTTER_ABSENT;
+	return SHUTTER_LONE;
+}
+
+double schedule_share(const struct schedule *s, enum shutter_kind kind)
+{
+	double sham = s->sham_every ? 1.0 / s->sham_every : 0;
+	double absent = absent_every(s) ? (1 - sham) / absent_every(s) : 0;
+
+	return kind == SHUTTER_SHAM ? sham : kind == SHUTTER_ABSENT ? absent : 1 - sham - absent;
+}
+
 static int64_t slot_ns(const struct schedule *s)
 {
 	return s->period_ns + s->block_ns;
@@ -145,10 +174,7 @@ bool schedule_next(const struct schedule *s, int64_t after_ns, struct schedule_s
 							       s->spread * (double)s->period_ns);
 		if (opens <= after_ns)
 			continue;
-		random = schedule_hash(&j->seed, round, SHAM);
-		*out = (struct schedule_slot){slot, opens, lone,
-			s->sham_every && random % (uint64_t)s->sham_every == 0 ? SHUTTER_SHAM
-									       : SHUTTER_LONE};
+		*out = (struct schedule_slot){slot, opens, lone, kind_of(s, lone, round)};
 		return true;
 	}
 	return false;

@@ -26,10 +26,13 @@
 #define SCHEDULE_SPREAD 0.75
 /* One of so many of a job's blocks stops nobody. */
 #define SCHEDULE_SHAM_EVERY 6
+/* With three and more jobs, in one of so many of the rest the job is absent. */
+#define SCHEDULE_ABSENT_EVERY 4
 
 enum shutter_kind {
-	SHUTTER_LONE, /* all co-runners of one job are stopped */
-	SHUTTER_SHAM, /* all is done but the stop: a job that reacts shows itself */
+	SHUTTER_LONE,   /* all co-runners of one job are stopped */
+	SHUTTER_SHAM,   /* all is done but the stop: a job that reacts shows itself */
+	SHUTTER_ABSENT, /* one job alone is stopped: what it costs each of the others */
 	SHUTTER_KINDS
 };
 
@@ -46,8 +49,9 @@ struct schedule_job {
 struct schedule {
 	int64_t period_ns; /* between blocks, on average over jobs of level 0; 0 = no blocks */
 	int64_t block_ns;
-	double spread;  /* SCHEDULE_SPREAD */
-	int sham_every; /* SCHEDULE_SHAM_EVERY; 0 = no shams */
+	double spread;    /* SCHEDULE_SPREAD */
+	int sham_every;   /* SCHEDULE_SHAM_EVERY; 0 = no shams */
+	int absent_every; /* SCHEDULE_ABSENT_EVERY; 0 = no absences */
 	int jobs;
 	struct schedule_job job[SCHEDULE_MAX_JOBS];
 };
@@ -55,7 +59,7 @@ struct schedule {
 struct schedule_slot {
 	uint64_t number;
 	int64_t opens_ns; /* CLOCK_REALTIME */
-	int lone;         /* index of job[] */
+	int lone;         /* index of job[]: whose block it is */
 	enum shutter_kind kind;
 };
 
@@ -65,6 +69,9 @@ bool schedule_next(const struct schedule *s, int64_t after_ns, struct schedule_s
 /* Least time from the end of a block to the start of the next, ns; also what a clock that was set
  * back must not undercut. */
 int64_t schedule_min_gap(const struct schedule *s);
+
+/* Share of all blocks that are of this kind. */
+double schedule_share(const struct schedule *s, enum shutter_kind kind);
 
 /* Mean time between the blocks of one job, ns; 0 for one that has none. */
 int64_t schedule_interval(const struct schedule *s, int job);

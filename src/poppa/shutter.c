@@ -120,16 +120,22 @@ static struct counter_sample *samples_of(const struct shutter_plan *p, int regio
 	return p->sample + (size_t)(region * (p->windows + 1) + boundary) * (p->tasks + 1);
 }
 
-static int fill(const struct shutter_plan *p, int region, struct est_window *out)
+/* Whether a job is stopped in a block of this kind. */
+static bool stops(const struct shutter_plan *p, int job)
 {
-	const struct shutter_job *j = &p->job[p->lone];
+	return p->kind == SHUTTER_ABSENT ? job == p->lone : job != p->lone;
+}
+
+static int fill(const struct shutter_plan *p, int job, int region, struct est_window *out)
+{
+	const struct shutter_job *j = &p->job[job];
 	int n = p->boundaries[region] - 1;
 
 	for (int k = 0; k < n && k < EST_MAX_WINDOWS; k++) {
 		const struct counter_sample *from = samples_of(p, region, k);
 		const struct counter_sample *to = samples_of(p, region, k + 1);
-		struct est_window w = {.dur_ns = (double)(when_of(p, region, k + 1)[p->lone] -
-							  when_of(p, region, k)[p->lone])};
+		struct est_window w = {.dur_ns = (double)(when_of(p, region, k + 1)[job] -
+							  when_of(p, region, k)[job])};
 		bool cycles = true;
 
 		for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
@@ -146,13 +152,18 @@ static int fill(const struct shutter_plan *p, int region, struct est_window *out
 	return n < 0 ? 0 : n < EST_MAX_WINDOWS ? n : EST_MAX_WINDOWS;
 }
 
-void shutter_plan_block(const struct shutter_plan *p, struct est_block *out)
+void shutter_plan_block_of(const struct shutter_plan *p, int job, struct est_block *out)
 {
 	memset(out, 0, sizeof(*out));
-	out->start_ns = (uint64_t)when_of(p, SHUTTER_BEFORE, 0)[p->lone];
-	out->before_n = fill(p, SHUTTER_BEFORE, out->before);
-	out->during_n = fill(p, SHUTTER_DURING, out->during);
-	out->after_n = fill(p, SHUTTER_AFTER, out->after);
+	out->start_ns = (uint64_t)when_of(p, SHUTTER_BEFORE, 0)[job];
+	out->before_n = fill(p, job, SHUTTER_BEFORE, out->before);
+	out->during_n = fill(p, job, SHUTTER_DURING, out->during);
+	out->after_n = fill(p, job, SHUTTER_AFTER, out->after);
+}
+
+void shutter_plan_block(const struct shutter_plan *p, struct est_block *out)
+{
+	shutter_plan_block_of(p, p->lone, out);
 }
 
 void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w)
@@ -207,14 +218,15 @@ static bool read_job(struct shutter_plan *p, int job, int region, int boundary)
 }
 
 /*
- * Reading a task that runs elsewhere interrupts its processor. The block is about the lone job; of
- * the others only their last window before the stop is needed, to tell who is stopped already.
+ * Reading a task that runs elsewhere interrupts its processor. The block is about those that are
+ * not stopped; of the others only their last window before the stop is needed, to tell who is
+ * stopped already.
  */
 static bool wanted(const struct shutter_plan *p, int job, int region, int boundary)
 {
 	const struct shutter_job *j = &p->job[job];
 
-	if (job == p->lone)
+	if (!stops(p, job))
 		return true;
 	if (region == SHUTTER_DURING)
 		return false;
@@ -273,7 +285,7 @@ static bool stopped_by_others(const struct shutter_plan *p)
 	for (int i = 0; i < p->jobs; i++) {
 		const struct shutter_job *j = &p->job[i];
 
-		for (int n = j->first_unit; i != p->lone && n < j->first_unit + j->units; n++) {
+		for (int n = j->first_unit; stops(p, i) && n < j->first_unit + j->units; n++) {
 			const struct shutter_unit *u = &p->unit[n];
 
 			if (!u->process)
@@ -379,7 +391,7 @@ static bool shutter_core(struct shutter *s, struct shutter_plan *p)
 	for (int i = 0; i < p->jobs && ok; i++) {
 		const struct shutter_job *j = &p->job[i];
 
-		if (i == p->lone)
+		if (!stops(p, i))
 			continue;
 		since[i] = shutter_now();
 		for (int n = 0; n < j->units && ok; n++) {
@@ -412,15 +424,15 @@ static bool shutter_core(struct shutter *s, struct shutter_plan *p)
 	return p->outcome == SHUTTER_OK;
 }
 
-/* The shutter's own time is never taken from the job that is measured: it runs on the others'
- * cores, whose windows do not count in this block. */
-static void step_aside(struct shutter *s, const struct shutter_job *j)
+/* The shutter's own time is never taken from a job that is measured: it runs on the others' cores,
+ * whose windows do not count in this block. */
+static void step_aside(struct shutter *s, const cpu_set_t *cpus)
 {
-	bool pin = CPU_COUNT(&j->elsewhere) > 0;
+	bool pin = CPU_COUNT(cpus) > 0;
 
 	if (!pin && !s->pinned)
 		return;
-	if (pin && sched_setaffinity(0, sizeof(cpu_set_t), &j->elsewhere))
+	if (pin && sched_setaffinity(0, sizeof(cpu_set_t), cpus))
 		pin = false;
 	if (!pin)
 		sched_setaffinity(0, sizeof(cpu_set_t), &s->allowed);
@@ -437,7 +449,8 @@ static void run_block(struct shutter *s, struct shutter_plan *p)
 	p->stop_ns = 0;
 	memset(p->paused_ns, 0, sizeof(p->paused_ns));
 	memset(p->boundaries, 0, sizeof(p->boundaries));
-	step_aside(s, &p->job[p->lone]);
+	step_aside(
+		s, p->kind == SHUTTER_ABSENT ? &p->job[p->lone].here : &p->job[p->lone].elsewhere);
 	if (!measure(p, SHUTTER_BEFORE))
 		return;
 	if (stopped_by_others(p)) {

@@ -53,6 +53,7 @@ struct shutter_job {
 	struct newborn *newborn; /* looks for tasks that came since; NULL = no need */
 	cpu_set_t elsewhere; /* where the shutter may run without taking time from this job; empty =
 				anywhere */
+	cpu_set_t here;      /* likewise, without taking time from its co-runners */
 };
 
 /*
@@ -76,7 +77,7 @@ struct shutter_plan {
 	enum shutter_outcome outcome;
 	uint64_t block;
 	enum shutter_kind kind;
-	int lone;          /* index of job[]: whose block it is */
+	int lone; /* index of job[]: whose block it is: the one that runs alone or is absent */
 	int64_t slot_ns;   /* when the schedule had it open, CLOCK_REALTIME */
 	bool foreign_stop; /* somebody stopped a co-runner while we held it */
 	bool changed;      /* tasks of a co-runner came or went: look again */
@@ -94,6 +95,8 @@ void shutter_plan_free(struct shutter_plan *p);
 /* The block as the estimator takes it, summed over the tasks of the lone job. For a sham, too, in
  * which "during" is no different from the rest. */
 void shutter_plan_block(const struct shutter_plan *p, struct est_block *out);
+/* Likewise of any job of a block with an absent one, but for that: "during" is without it. */
+void shutter_plan_block_of(const struct shutter_plan *p, int job, struct est_block *out);
 /* Appends its rows, one a task and sub-window; "during" only where the job ran alone. */
 void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w);
 

@@ -119,6 +119,30 @@ void tally_result(
 		take_off(out, &t->sham);
 }
 
+int tally_shares(const struct tally *t, const struct poppa_settings *s,
+	struct attribution_share share[RECORD_MAX_PARTNERS])
+{
+	struct est_result r;
+
+	tally_result(t, s->method, s->min_blocks, &r);
+	return attribution_shares(&t->attribution, r.degradation, r.variance, share);
+}
+
+static void record_shares(
+	const struct tally *t, const struct poppa_settings *s, struct ledger_record *r)
+{
+	struct attribution_share share[RECORD_MAX_PARTNERS];
+	int n = tally_shares(t, s, share);
+
+	r->attributed = n > 0;
+	for (int p = 0; p < r->partner_count; p++) {
+		r->partner_degradation[p] = NAN;
+		for (int i = 0; i < n; i++)
+			if (share[i].job_id == r->partner[p])
+				r->partner_degradation[p] = share[i].degradation;
+	}
+}
+
 void tally_record(struct tally *t, const struct poppa_settings *s, const char *cluster,
 	const char *node, bool final, int64_t now_unix, struct ledger_record *r)
 {
@@ -152,6 +176,7 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 	r->sensing = sham_caught(&t->sham);
 	r->partner_count = t->partner_count;
 	memcpy(r->partner, t->partner, sizeof(r->partner));
+	record_shares(t, s, r);
 }
 
 json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix)
@@ -172,7 +197,9 @@ json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix)
 		(json_int_t)t->seq, "backend", counter_backend_name(t->backend), "partners",
 		partners, "robust", estimator_save(t->robust), "thesis", estimator_save(t->thesis));
 	if (state)
-		json_object_set_new(state, "sham", sham_save(&t->sham));
+		json_object_update_new(
+			state, json_pack("{s:o, s:o}", "sham", sham_save(&t->sham), "attribution",
+				       attribution_save(&t->attribution)));
 	return state;
 }
 
@@ -180,7 +207,7 @@ struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, 
 {
 	json_int_t version, saved, last, present, job, restart, uid, start, ns[4], paused, seq, id;
 	const char *was, *backend;
-	json_t *partners, *robust, *thesis, *sham;
+	json_t *partners, *robust, *thesis, *sham, *attribution;
 	struct tally *t;
 	int lane, cores;
 
@@ -199,9 +226,11 @@ struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, 
 		return NULL;
 	t->robust = estimator_load(robust);
 	t->thesis = estimator_load(thesis);
-	/* A checkpoint of before there were shams has none. */
+	/* A checkpoint of before there were these has none. */
 	sham = json_object_get(state, "sham");
+	attribution = json_object_get(state, "attribution");
 	if (!t->robust || !t->thesis || (sham && sham_load(&t->sham, sham)) ||
+		(attribution && attribution_load(attribution, &t->attribution)) ||
 		counter_backend_parse(backend, &t->backend)) {
 		tally_free(t);
 		return NULL;

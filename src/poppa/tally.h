@@ -9,6 +9,7 @@
 
 #include "accounting/record.h"
 #include "common/settings.h"
+#include "poppa/attribution.h"
 #include "poppa/estimator.h"
 #include "poppa/sham.h"
 
@@ -31,6 +32,7 @@ struct tally {
 	uint64_t seq; /* of the last record made */
 	struct estimator *robust, *thesis;
 	struct sham sham;
+	struct attribution attribution;
 	enum counter_backend backend; /* COUNTER_NONE while no task has a signal */
 	int partner_count;
 	uint32_t partner[RECORD_MAX_PARTNERS];
@@ -61,6 +63,10 @@ int64_t tally_co_ns(const struct tally *t);
  * are too noisy to say anything. What the robust one reads in shams is taken off. */
 void tally_result(
 	const struct tally *t, enum estimate_method method, int min_blocks, struct est_result *out);
+
+/* Shares out the result of the method in force: attribution_shares(). */
+int tally_shares(const struct tally *t, const struct poppa_settings *s,
+	struct attribution_share share[RECORD_MAX_PARTNERS]);
 
 /* Fills a record with the next seq. cluster and node are cut to the record's fields. */
 void tally_record(struct tally *t, const struct poppa_settings *s, const char *cluster,

@@ -25,7 +25,7 @@
 #include "poppa/jobs.h"
 #include "poppa/proc.h"
 
-#define JOBS 2
+#define JOBS 3
 
 struct counter {
 	pid_t pid;
@@ -66,17 +66,19 @@ int __wrap_counter_open(enum counter_backend backend, const struct nodeconf *c, 
 	return 0;
 }
 
-/* Twice as fast while the other one is stopped. */
+/* The first two are twice as fast while the other one of them is stopped; the third costs nobody
+ * anything and feels nobody. */
 int __wrap_counter_read(struct counter *c, struct counter_sample *out)
 {
 	static uint64_t progress[JOBS];
 	static int64_t last[JOBS];
-	int self = c->pid == task[1];
+	int self = c->pid == task[2] ? 2 : c->pid == task[1];
+	pid_t other = self == 2 ? 0 : task[1 - self];
 	int64_t now = shutter_now();
 	bool alone = false;
 
 	for (uint32_t i = 0; i < held->high; i++)
-		alone |= held->slot[i].armed && held->slot[i].pid != c->pid;
+		alone |= held->slot[i].armed && held->slot[i].pid == other;
 	if (last[self])
 		progress[self] += (uint64_t)(now - last[self]) * (alone ? 2 : 1);
 	last[self] = now;
@@ -420,6 +422,53 @@ static void clock_was_set(void **state)
 	assert_int_equal(jobs_count(js), 1);
 }
 
+static double share_of(int job, int partner)
+{
+	json_t *all = jobs_status(js, 0), *one, *share;
+	double v = -1;
+	size_t i, k;
+
+	json_array_foreach(all, i, one)
+	{
+		if (json_integer_value(json_object_get(one, "job")) != job)
+			continue;
+		json_array_foreach(json_object_get(one, "attribution"), k, share)
+		{
+			if (json_integer_value(json_object_get(share, "job")) == partner)
+				v = json_number_value(json_object_get(share, "degradation"));
+		}
+	}
+	json_decref(all);
+	return v;
+}
+
+/* Of two co-runners one costs half of the speed, the other one nothing. */
+static void who_costs_what(void **state)
+{
+	json_t *totals;
+	int tries = 0;
+
+	(void)state;
+	register_job(2, 1, time(NULL));
+	register_job(3, 0, time(NULL));
+	jobs_sync(js);
+	assert_int_equal(jobs_count(js), 3);
+	/* Five absences of each, which come as the seeds have them. */
+	do {
+		take_blocks(50);
+		jobs_tick(js);
+		assert_true(++tries < 20);
+	} while (share_of(1, 2) < 0 || share_of(2, 1) < 0);
+	assert_true(share_of(1, 2) > 0.3 && share_of(1, 2) < 0.6);
+	assert_true(share_of(1, 3) < 0.1);
+	assert_true(share_of(2, 1) > 0.3 && share_of(2, 1) < 0.6);
+	assert_true(share_of(2, 3) < 0.1);
+	assert_true(share_of(3, 1) < 0.1 && share_of(3, 2) < 0.1);
+	totals = jobs_totals(js);
+	assert_true(json_integer_value(json_object_get(totals, "absences")) >= 10);
+	json_decref(totals);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -431,6 +480,7 @@ int main(void)
 		cmocka_unit_test(requeued),
 		cmocka_unit_test(of_an_earlier_boot),
 		cmocka_unit_test(clock_was_set),
+		cmocka_unit_test(who_costs_what),
 	};
 
 	plog_set_level(PLOG_ERROR);

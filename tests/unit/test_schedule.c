@@ -94,6 +94,41 @@ static void rounds(void **state)
 	}
 }
 
+/* Only where there is more than one co-runner to tell apart, and never instead of a sham. */
+static void absences(void **state)
+{
+	const uint64_t seeds[] = {3, 1, 4, 15};
+	struct schedule_slot slot[4000], plain[4000];
+
+	(void)state;
+	for (int jobs = 2; jobs <= 4; jobs++) {
+		struct schedule s = make(jobs, seeds);
+		int n, absent = 0, sum = 0, each[4] = {0};
+
+		take(&s, NOW, plain, 4000);
+		s.absent_every = SCHEDULE_ABSENT_EVERY;
+		n = take(&s, NOW, slot, 4000);
+		for (int i = 0; i < n; i++) {
+			assert_true(slot[i].opens_ns == plain[i].opens_ns);
+			assert_true(
+				(slot[i].kind == SHUTTER_SHAM) == (plain[i].kind == SHUTTER_SHAM));
+			absent += slot[i].kind == SHUTTER_ABSENT;
+			each[slot[i].lone] += slot[i].kind == SHUTTER_ABSENT;
+		}
+		for (int i = 0; i < jobs; i++) {
+			assert_true(each[i] * jobs > absent / 2 || jobs == 2);
+			sum += each[i];
+		}
+		assert_int_equal(sum, absent);
+		assert_true(fabs(absent - n * schedule_share(&s, SHUTTER_ABSENT)) < 120);
+		assert_true((absent > 0) == (jobs > 2));
+		assert_float_equal(schedule_share(&s, SHUTTER_LONE) +
+					   schedule_share(&s, SHUTTER_SHAM) +
+					   schedule_share(&s, SHUTTER_ABSENT),
+			1, 1e-12);
+	}
+}
+
 static void nobody(void **state)
 {
 	const uint64_t seeds[] = {3, 1};
@@ -249,6 +284,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hash),
 		cmocka_unit_test(rounds),
+		cmocka_unit_test(absences),
 		cmocka_unit_test(nobody),
 		cmocka_unit_test(jitter),
 		cmocka_unit_test(levels),

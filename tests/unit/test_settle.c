@@ -148,7 +148,7 @@ static void weights(void **state)
 	s = decide(&job, r, 2);
 	assert_true(fabs(s.degradation - 0.1) < 1e-12);
 	assert_int_equal(s.charged, 8100);
-	assert_non_null(strstr(s.text, " partners=7,13 "));
+	assert_non_null(strstr(s.text, " partners=7:0.000,13:0.100 "));
 	assert_non_null(strstr(s.text, " backend=heartbeat+perf"));
 	assert_null(strstr(s.text, "partial"));
 	assert_true(settle_complete(&job, r, 2));
@@ -303,6 +303,34 @@ static void latest_registration(void **state)
 	assert_int_equal(s.charged, 6400);
 }
 
+/* Who cost what, on one node and over several; as names only while some of it is not known. */
+static void costs_of_partners(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[] = {record_of("n1", 0.3), record_of("n2", 0.2)};
+	struct settlement s;
+
+	(void)state;
+	r[0].partner_count = 3;
+	r[0].partner[1] = 7;
+	r[0].partner[2] = 9;
+	s = decide(&job, r, 2);
+	assert_non_null(strstr(s.text, " partners=7,9,13 "));
+	r[0].attributed = true;
+	r[0].partner_degradation[0] = 0.1;
+	r[0].partner_degradation[1] = 0.2;
+	r[0].partner_degradation[2] = NAN;
+	s = decide(&job, r, 2);
+	assert_non_null(strstr(s.text, "d=0.2500 "));
+	assert_non_null(strstr(s.text, " partners=7:0.100,9,13:0.150 "));
+	job.node_count = 1;
+	s = decide(&job, r, 1);
+	assert_non_null(strstr(s.text, " partners=7:0.200,9,13:0.100 "));
+	r[0].degradation = NAN;
+	s = decide(&job, r, 1);
+	assert_non_null(strstr(s.text, "nodata=too-few-blocks partners=7,9,13 "));
+}
+
 static void requeued_and_many_partners(void **state)
 {
 	struct settle_job job = job_of(two_nodes, 2);
@@ -365,6 +393,7 @@ int main(void)
 		cmocka_unit_test(shutter_sensing),
 		cmocka_unit_test(noise_below_zero),
 		cmocka_unit_test(latest_registration),
+		cmocka_unit_test(costs_of_partners),
 		cmocka_unit_test(requeued_and_many_partners),
 		cmocka_unit_test(pairs),
 	};

@@ -254,6 +254,53 @@ static void shams(void **state)
 	fclose(f);
 }
 
+/* One job alone is stopped, all others are read throughout, and no log says that one ran alone. */
+static void absences(void **state)
+{
+	char path[128], line[256];
+	struct shutter_plan *p = plan();
+	struct shutterlog_writer *w;
+	struct errmsg err;
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/absent.csv", dir);
+	w = shutterlog_open(path, &err);
+	assert_non_null(w);
+	p->schedule.absent_every = 1;
+	p->whole = true;
+	shutter_publish(shutter, p);
+	for (int n = 0; n < 2 * JOBS; n++) {
+		p = next_block();
+		assert_int_equal(p->outcome, SHUTTER_OK);
+		assert_int_equal(p->kind, SHUTTER_ABSENT);
+		assert_true(p->stop_ns >= p->shutter_ns / 2);
+		for (int i = 0; i < JOBS; i++) {
+			struct est_block b;
+
+			assert_true((p->paused_ns[i] > 0) == (i == p->lone));
+			if (i == p->lone)
+				continue;
+			shutter_plan_block_of(p, i, &b);
+			assert_int_equal(b.before_n, 4);
+			assert_true(b.during_n >= 1 && b.during_n <= 4);
+			assert_int_equal(b.after_n, 4);
+			for (int k = 0; k < b.during_n; k++)
+				assert_true(b.during[k].progress > 0.5 * b.during[k].dur_ns);
+		}
+		shutter_plan_log(p, w);
+		nobody_stopped();
+		shutter_done(shutter);
+	}
+	shutterlog_close(w);
+	put_away();
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		assert_null(strstr(line, "during,"));
+	fclose(f);
+}
+
 /* A job without a signal is stopped for the others, but gets no turn itself. */
 static void unmeasured_job(void **state)
 {
@@ -443,6 +490,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(turns),
+		cmocka_unit_test(absences),
 		cmocka_unit_test(shams),
 		cmocka_unit_test(unmeasured_job),
 		cmocka_unit_test(counter_fails),

@@ -250,12 +250,56 @@ static void shams(void **state)
 	tally_free(t);
 }
 
+/* What each of two co-runners costs is in the record and survives a checkpoint. */
+static void attributions(void **state)
+{
+	struct tally *t = tally_new(7, 0, 1, 1, 0), *back;
+	struct ledger_record r;
+	json_t *saved;
+
+	(void)state;
+	add_blocks(t, 40, 600, 1000);
+	tally_partner(t, 8);
+	tally_partner(t, 9);
+	tally_record(t, &settings, "c", "n1", false, 2, &r);
+	assert_false(r.attributed);
+	for (uint32_t id = 8; id <= 9; id++) {
+		attribution_together(&t->attribution, id, 100 * S);
+		for (int i = 0; i < 20; i++) {
+			struct est_block b = {.before_n = 1, .during_n = 1, .after_n = 1};
+
+			b.before[0] = b.after[0] = (struct est_window){600 + i % 3, 0, 800e3};
+			b.during[0] = (struct est_window){id == 8 ? 1000 : 600, 0, 800e3};
+			assert_true(attribution_block(&t->attribution, id, &b));
+		}
+	}
+	saved = tally_save(t, "boot", 2);
+	back = tally_load(saved, "boot", 0, 2);
+	assert_non_null(back);
+	tally_record(back, &settings, "c", "n1", true, 2, &r);
+	assert_true(r.attributed);
+	assert_float_equal(r.partner_degradation[0], r.degradation, 0.01);
+	assert_float_equal(r.partner_degradation[1], 0, 0.01);
+	tally_free(back);
+	/* A checkpoint of before there were absences. */
+	json_object_del(saved, "attribution");
+	back = tally_load(saved, "boot", 0, 2);
+	assert_non_null(back);
+	tally_record(back, &settings, "c", "n1", true, 2, &r);
+	assert_false(r.attributed);
+	assert_int_equal(r.partner_count, 2);
+	json_decref(saved);
+	tally_free(back);
+	tally_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_add_up),
 		cmocka_unit_test(few_blocks_are_no_data),
 		cmocka_unit_test(shams),
+		cmocka_unit_test(attributions),
 		cmocka_unit_test(noise_is_no_data),
 		cmocka_unit_test(checkpoints),
 		cmocka_unit_test(records),
