@@ -35,7 +35,7 @@ include tests/unit/accounting.mk
 
 include tests/bench/bench.mk
 
-EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/integration/lib.sh \
+EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/integration/lib.sh \
 	tests/integration/00-cluster.t \
 	tests/integration/20-submit.t \
 	tests/integration/30-striping.t \
