@@ -94,10 +94,16 @@ static bool know_this_mpi(void)
 }
 
 /* A program that is linked with libpoppa-heartbeat knows better what its progress is. */
+static bool program_publishes(void)
+{
+	void *open = dlsym(RTLD_DEFAULT, "poppa_heartbeat_open");
+
+	return open && !is_ours(open);
+}
+
 static void begin(void)
 {
-	bool count = know_this_mpi() && !dlsym(RTLD_DEFAULT, "poppa_heartbeat_open") &&
-		     !poppa_heartbeat_open();
+	bool count = know_this_mpi() && !program_publishes() && !poppa_heartbeat_open();
 
 	__atomic_store_n(&state, count ? COUNTING : SILENT, __ATOMIC_RELEASE);
 }
