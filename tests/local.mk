@@ -42,6 +42,7 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/40-poppad.t \
 	tests/integration/41-schedule.t \
 	tests/integration/42-guard.t \
+	tests/integration/43-heartbeat.t \
 	tests/integration/50-settle.t \
 	tests/integration/52-limits.t \
 	tests/integration/90-down.t
