@@ -6,3 +6,16 @@ tests_bench_loop_LDADD = libpoppacore.la libheartbeat.la
 tests_bench_loop_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=counter_read,--wrap=counter_sys_perf_open,--wrap=clock_nanosleep,--wrap=sched_setaffinity,--wrap=write \
 	-Wl,--wrap=pause_stop,--wrap=pause_settled,--wrap=pause_resume
+EXTRA_DIST += \
+	tests/bench/run \
+	tests/bench/bench.py \
+	tests/bench/bench_cost.py \
+	tests/bench/bench_idle.py \
+	tests/bench/bench_loop.py \
+	tests/bench/bench_model.py \
+	tests/bench/bench_pairs.py \
+	tests/bench/bench_sweep.py \
+	tests/bench/cluster.py \
+	tests/bench/report.py
+# All results that there are.
+EXTRA_DIST += docs/results

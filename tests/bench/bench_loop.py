@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Breakdown of one loop for 2 to 32 tasks, beside a straightforward one (thesis, figure 3.4)."""
+import json
+import os
+
+from cluster import Failed, run
+
+TITLE = "What one loop of the shutter costs"
+PARTS = (("stop", "stop"), ("resume", "resume"), ("read_alone", "read, one job alone"),
+         ("read_together", "read, before and after"), ("other", "other"))
+VARIANTS = (("straightforward", "perf", "sigstop"), ("perf", "perf", "sigstop"),
+            ("heartbeat", "heartbeat", "sigstop"), ("heartbeat, freezer", "heartbeat", "freezer"))
+
+
+def measure(build, tasks, loops, counter, pause):
+    """What the program says; None where no freezer was in time."""
+    try:
+        return json.loads(run(os.path.join(build, "tests", "bench", "loop"), "--json", "--tasks",
+                              str(tasks), "--loops", str(loops), "--counter", counter, "--pause",
+                              pause))
+    except Failed as why:
+        if pause != "freezer" or "not-frozen" not in str(why):
+            raise
+        return None
+
+
+def main(report, cluster, build, quick):
+    counts = (2, 16) if quick else (2, 4, 8, 16, 32)
+    loops = 15 if quick else 80
+    runs = {(n, name): measure(build, n, loops, counter, pause)
+            for n in counts for name, counter, pause in VARIANTS if name != "straightforward"}
+    rows, bars = [], []
+    for n in counts:
+        for name, _, _ in VARIANTS:
+            ours = name != "straightforward"
+            result = runs[n, name if ours else "perf"]
+            if not result:
+                rows.append(["%d, %s" % (n, name)] + ["not frozen in time"] + [""] * (len(PARTS) + 2))
+                continue
+            side = result["ours" if ours else "straightforward"]
+            rows.append(["%d, %s" % (n, name)] + ["%.0f" % side[key] for key, _ in PARTS] +
+                        ["%.0f" % side["sum"], "%.2f" % result["ratio"] if ours else "1",
+                         "%.0f" % side["sleep"]])
+            if name != "heartbeat, freezer":
+                bars.append(["%d" % n if name == "perf" else ""] + [side[key] for key, _ in PARTS])
+        bars.append([""] + [0] * len(PARTS))
+    events = runs[counts[0], "perf"]["events"]
+    report.text("Time in us (medians of %d loops) that the daemon's thread spends on one loop with "
+                "K = %d sub-windows, without the windows themselves: poppad's own shutter library "
+                "beside a straightforward implementation of the thesis' Algorithms 1 to 3 (a read "
+                "for each task and event at both ends of each sub-window, a kill for each task), "
+                "taking turns in one run. *Tasks* counts those of both jobs. The first of them is "
+                "the name of the counters that ours reads; the straightforward one always reads "
+                "perf events." % (loops, runs[counts[0], "perf"]["windows"]),
+                "The events are instructions and cycles." if events == "hardware" else
+                "This machine has no hardware counters: the kernel's software events task-clock "
+                "and cpu-clock stand in for instructions and cycles in both, whose reading takes "
+                "the same way through the kernel.",
+                "With more tasks than processors, tasks on one processor take turns every some "
+                "10 us, so that each makes progress in each window as it would on a processor of "
+                "its own; but of these only one at a time has to be interrupted for a reading, "
+                "which favours the straightforward one, and a freezer "
+                "has to wait for each task's turn.")
+    report.table(["tasks, counters"] + [label for _, label in PARTS] +
+                 ["sum", "ours / straightforward", "going to sleep, not in the sum"], rows)
+    plots = ", ".join('$d0 using %d:xtic(1) title "%s" lt %d' % (i + 2, label, i + 1)
+                      for i, (_, label) in enumerate(PARTS))
+    report.plot("set style data histograms\nset style histogram rowstacked\n"
+                "set style fill solid 0.85 border lc rgb '#ffffff'\nset boxwidth 0.9\n"
+                "set key top left\nset yrange [0:]\nset ylabel 'us a loop'\n"
+                "set xlabel 'tasks; left to right: straightforward, perf, heartbeat'\n"
+                "plot " + plots, [bars])

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Degradations and errors of every pair of six programs (thesis, figures 3.10 and 3.11)."""
+import itertools
+import math
+
+from cluster import runtime_error
+from report import percent
+
+TITLE = "Every pair of six programs"
+METHODS = ("robust", "thesis")
+
+
+def one_pair(cluster, first, second, seconds):
+    """Both jobs' [true degradation, its standard error, {method: estimate}, blocks]."""
+    with cluster.pair(first, second) as jobs, cluster.shutter_log():
+        true, start, end = cluster.truth(jobs, seconds, 1.3)
+        found = {m: cluster.estimate(start, end, m) for m in METHODS}
+    return [(t["degradation"], t["se"],
+             {m: found[m].get(j.id, {}).get("degradation") for m in METHODS},
+             found["robust"].get(j.id, {}).get("blocks", 0)) for j, t in zip(jobs, true)]
+
+
+def mean(values):
+    values = [v for v in values if not math.isnan(v)]
+    return sum(values) / len(values) if values else math.nan
+
+
+def matrix(report, names, cell, summary):
+    """Programs on the x-axis beside co-runners on the y-axis, and the means of summary()."""
+    rows = [["mean"] + [percent(mean([summary(x, y) for y in names])) for x in names] +
+            [percent(mean([summary(x, y) for x in names for y in names]))]]
+    for y in names:
+        rows.append([y] + [percent(cell(x, y)) for x in names] +
+                    [percent(mean([summary(x, y) for x in names]))])
+    report.table(["beside"] + list(names) + ["mean"], rows)
+
+
+def heat(report, names, cell, suffix, title, limit):
+    data = [[i, j, 100 * cell(x, y), "%.1f" % (100 * cell(x, y))]
+            for i, x in enumerate(names) for j, y in enumerate(names)]
+    data = [row for row in data if not math.isnan(row[2])]
+    ticks = ", ".join("'%s' %d" % (n, i) for i, n in enumerate(names))
+    last = len(names) - 0.5
+    report.plot("unset key\nunset grid\nset xtics (%s)\nset ytics (%s)\nset xrange [-0.5:%g]\n"
+                "set yrange [-0.5:%g]\nset xlabel '%s'\nset ylabel 'co-runner'\n"
+                "set palette defined (-1 '#2f6fb0', 0 '#f7f7f7', 1 '#c4512d')\nset cbrange [%g:%g]\n"
+                "plot $d0 using 1:2:(0.5):(0.5):3 with boxxyerror fs solid 1 noborder fc palette, "
+                "$d0 using 1:2:4 with labels textcolor rgb 'black'"
+                % (ticks, ticks, last, last, title, -limit, limit), [data], suffix, (900, 560))
+
+
+def main(report, cluster, build, quick):
+    programs = [cluster.contend(0), cluster.contend(5), cluster.contend(20),
+                cluster.workload("null"), cluster.workload("stream"), cluster.lammps()]
+    seconds = 12
+    if quick:
+        programs, seconds = [programs[1], programs[5]], 6
+    names = [p.name for p in programs]
+    cluster.steady(poppa_period="100ms")
+    found = {}
+    for first, second in itertools.combinations_with_replacement(programs, 2):
+        a, b = one_pair(cluster, first, second, seconds)
+        if first is second:  # two samples of one cell
+            b = a = tuple(mean((u, v)) for u, v in zip(a[:2], b[:2])) + (
+                {m: mean([x[2][m] if x[2][m] is not None else math.nan for x in (a, b)])
+                 for m in METHODS}, a[3] + b[3])
+        found[first.name, second.name] = a
+        found[second.name, first.name] = b
+
+    def true(x, y):
+        return found[x, y][0]
+
+    def error(method):
+        def of(x, y):
+            estimate = found[x, y][2][method]
+            return math.nan if estimate is None else runtime_error(estimate, true(x, y))
+        return of
+
+    report.text("Six programs in all pairs on the two lanes of this machine: `contend` with three "
+                "numbers of private operations, `null`, `stream`, and Debian's unmodified LAMMPS "
+                "(500 atoms; its progress is counted with a uprobe). For each pair the true "
+                "degradation (solo stretches in turn with co-run stretches) and poppad's blocks "
+                "are of the same %d seconds; P = 100 ms (fixed), to have enough blocks in so short "
+                "a time; S is the default." % seconds)
+    report.text("### Degradation of the programs on the x-axis, per cent")
+    matrix(report, names, true, true)
+    heat(report, names, true, "-degradation", "degradation of, %", 80)
+    for method in METHODS:
+        of = error(method)
+        report.text("### Error of the predicted run time, %s, per cent" % method,
+                    "\n\nPositive: degradation was predicted too high. The means are of absolute "
+                    "errors.")
+        matrix(report, names, of, lambda x, y, of=of: abs(of(x, y)))
+        if method == "robust":
+            heat(report, names, of, "-error", "run-time error of, %", 10)
+    report.text("The truth has an uncertainty of its own: its standard error is %s per cent on "
+                "average and %s at most. Each estimate is of %d to %d blocks." % (
+                    percent(mean([f[1] for f in found.values()])),
+                    percent(max(f[1] for f in found.values())),
+                    min(f[3] for f in found.values()), max(f[3] for f in found.values())))

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Pairs of co-located jobs on the sandbox's real node, what poppad says of them, and the truth."""
+import contextlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+import time
+
+from report import TREE
+
+SANDBOX_SCRIPTS = os.path.join(TREE, "contrib", "sandbox")
+UNITS = {"ns": 1, "us": 1000, "ms": 1000000, "s": 1000000000}
+LAMMPS = """units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 5 0 5 0 5
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify delay 0 every 20 check no
+fix 1 all nve
+run 100000000
+"""
+
+
+class Failed(Exception):
+    """What went wrong, for the reader."""
+
+
+def run(*command, check=True):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if check and done.returncode:
+        raise Failed("%s: exit status %d: %s" % (os.path.basename(command[0]), done.returncode,
+                                                 done.stderr.decode().strip()))
+    return done.stdout.decode()
+
+
+def wait_until(seconds, what, condition):
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Failed("waited %d s in vain until %s" % (seconds, what))
+        time.sleep(0.1)
+
+
+def nanoseconds(text):
+    """A duration as poppad prints it, such as 3200us."""
+    match = re.fullmatch(r"([0-9.]+)(ns|us|ms|s)?", text)
+    return round(float(match[1]) * UNITS[match[2] or "s"]) if match else None
+
+
+class Program:
+    """What a job runs: a name for tables, its process, and the command."""
+
+    def __init__(self, name, comm, command):
+        self.name, self.comm, self.command = name, comm, command
+
+
+class Job:
+    def __init__(self, program, job):
+        self.program, self.id, self.pids = program, job, []
+
+
+class Cluster:
+    """The sandbox that runs now; contrib/sandbox/env has set the environment."""
+
+    def __init__(self, build):
+        self.sandbox = os.environ["POPPA_SANDBOX"]
+        self.node = os.environ["SANDBOX_REAL_NODE"]
+        self.workloads = os.path.join(build, "contrib", "workloads")
+        self.socket = os.path.join(self.sandbox, "run", "poppa-" + self.node, "poppad.sock")
+        self.tmp = os.path.join(self.sandbox, "tmp")
+        self.log = os.path.join(self.tmp, "shutters")
+        self.line = "/dev/shm/poppa-bench-%d" % os.getpid()
+
+    # --- programs ---
+
+    def workload(self, name, *options, label=None):
+        command = ["srun", "--mpi=pmix", os.path.join(self.workloads, name), *options, "--seconds",
+                   "3600"]
+        return Program(label or name, name, " ".join(command))
+
+    def contend(self, q):
+        return self.workload("contend", "--line", self.line, "--private", str(q),
+                             label="contend %d" % q)
+
+    def lammps(self):
+        path = os.path.join(self.tmp, "in.lj")
+        with open(path, "w") as f:
+            f.write(LAMMPS)
+        return Program("LAMMPS", "lmp",
+                       "export OMP_NUM_THREADS=1; mpirun lmp -log none -in " + path)
+
+    # --- poppad ---
+
+    def status(self):
+        return json.loads(run("poppa", "status", "-N", self.node, "--json"))
+
+    def setting(self, key):
+        match = re.search(r"(?:^|,)%s=([^,]*)" % key, self.status()["settings"])
+        return match[1] if match else None
+
+    def configure(self, **settings):
+        """Sets keys of PrEpParameters ("" for the default) and waits until poppad follows."""
+        run(os.path.join(SANDBOX_SCRIPTS, "ctl"), "reconfigure",
+            *("%s=%s" % item for item in settings.items()))
+
+        def followed():
+            for key, value in settings.items():
+                now = self.setting(key)
+                now = (now or "").rstrip("%")
+                if value and now != value and nanoseconds(now) != nanoseconds(value):
+                    return False
+            return True
+
+        wait_until(15, "poppad follows " + str(settings), followed)
+
+    def steady(self, **settings):
+        """Likewise, with blocks at a fixed mean rate: no cap, no adaption."""
+        self.configure(poppa_overhead_max="0", poppa_adaptive="no", **settings)
+
+    def reset(self):
+        run(os.path.join(SANDBOX_SCRIPTS, "ctl"), "reconfigure", "--reset")
+
+    @contextlib.contextmanager
+    def shutter_log(self):
+        """poppad writes its shutter log meanwhile."""
+        conf = os.environ["POPPA_CONF"]
+        with open(conf) as f:
+            saved = f.read()
+
+        def apply(text):
+            with open(conf, "w") as f:
+                f.write(text)
+            run(os.path.join(SANDBOX_SCRIPTS, "ctl"), "kill", "-HUP", "poppad")
+
+        apply(saved + "ShutterLog=%s\n" % self.log)
+        try:
+            wait_until(15, "poppad opens its shutter log",
+                       lambda: os.path.isdir(self.log) and os.listdir(self.log))
+            yield
+        finally:
+            apply(saved)
+
+    def estimate(self, start_ns, end_ns, method):
+        """What poppa estimate makes of the blocks between two moments (CLOCK_MONOTONIC), by job."""
+        time.sleep(1.5)  # the log is flushed once a second
+        with tempfile.NamedTemporaryFile("w", suffix=".csv", dir=self.tmp) as out:
+            header = False
+            for name in sorted(os.listdir(self.log)):
+                with open(os.path.join(self.log, name)) as log:
+                    head = log.readline()
+                    if not header:
+                        out.write(head)
+                        header = True
+                    for row in log:
+                        fields = row.split(",")
+                        if len(fields) == 9 and start_ns <= int(fields[5]) < end_ns:
+                            out.write(row)
+            out.flush()
+            text = run("poppa", "estimate", "--json", "--method", method, out.name)
+        return {j["job"]: j for j in json.loads(text)["jobs"]}
+
+    # --- jobs ---
+
+    def submit(self, program):
+        out = run(os.path.join(SANDBOX_SCRIPTS, "env"), "-u", "poppa-demo", "sbatch", "--parsable",
+                  "--colocate", "-N1", "-n1", "-p", "real", "-o", "/dev/null", "--wrap",
+                  program.command)
+        return Job(program, int(out.split(";")[0]))
+
+    def find_pids(self, job):
+        pids = set()
+        for line in run("scontrol", "listpids", str(job.id), check=False).splitlines()[1:]:
+            pid = line.split()[0]
+            with contextlib.suppress(OSError):
+                with open("/proc/%s/comm" % pid) as f:
+                    if f.read().strip() == job.program.comm:
+                        pids.add(pid)
+        job.pids = sorted(pids)
+        return job.pids
+
+    def measured(self, jobs):
+        seen = {j["job"]: j for j in self.status()["jobs"]}
+        return all(j.id in seen and seen[j.id].get("tasks") and
+                   seen[j.id].get("backend") not in (None, "none") for j in jobs)
+
+    def ended(self, job):
+        state = run("squeue", "-h", "-j", str(job.id), "-o", "%T", check=False).strip()
+        return state not in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED")
+
+    @contextlib.contextmanager
+    def pair(self, first, second):
+        """Two jobs side by side on the real node, found and counted by poppad."""
+        jobs = []
+        try:
+            for program in (first, second):
+                jobs.append(self.submit(program))
+            wait_until(40, "%s and %s run" % (first.name, second.name),
+                       lambda: all(self.find_pids(j) for j in jobs))
+            wait_until(30, "poppad counts %s and %s" % (first.name, second.name),
+                       lambda: self.measured(jobs))
+            yield jobs
+        finally:
+            for j in jobs:
+                run("scancel", str(j.id), check=False)
+            for j in jobs:
+                with contextlib.suppress(Failed):
+                    wait_until(40, "job %d ends" % j.id, lambda j=j: self.ended(j))
+            with contextlib.suppress(OSError):
+                os.unlink(self.line)
+
+    # --- measurements ---
+
+    def truth(self, jobs, seconds, shutters):
+        """True degradation of both, in turns with shutters; also when it began and ended."""
+        start = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        text = run(os.path.join(self.workloads, "truth"), "--json", "--both", "--victim",
+                   ",".join(jobs[0].pids), "--partner", ",".join(jobs[1].pids), "--solo", "150ms",
+                   "--co", "150ms", "--edge", "15ms", "--socket", self.socket, "--shutters",
+                   "%dms" % (1000 * shutters), "--for", "%dms" % (1000 * seconds))
+        return json.loads(text)["jobs"], start, time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+    def cost(self, jobs, seconds, stretch, resolve=None):
+        """Progress that the shutters cost the jobs, as the program cost has it."""
+        command = [os.path.join(self.workloads, "cost"), "--json", "--socket", self.socket,
+                   "--stretch", "%dms" % (1000 * stretch), "--for", "%dms" % (1000 * seconds)]
+        for j in jobs:
+            command += ["--job", ",".join(j.pids)]
+        if resolve:
+            command += ["--resolve", "%g%%" % (100 * resolve)]
+        return json.loads(run(*command))
+
+
+def runtime_error(estimated, true):
+    """Error of the predicted run time beside the co-runner, as a share of the actual one: positive
+    where degradation was predicted too high (thesis, figure 3.10)."""
+    return (1 - true) / (1 - estimated) - 1
