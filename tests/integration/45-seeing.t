@@ -1,0 +1,187 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What users and administrators see of a real cluster: top, status, metrics and doctor, in good times and in bad.
+. "$(dirname "$0")/lib.sh"
+
+build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}
+contend=$build/contrib/workloads/contend
+node=$SANDBOX_REAL_NODE
+line=/dev/shm/poppa-test-45.$$
+on_exit rm -f "$line"
+on_exit ctl reconfigure --reset
+
+# status FILTER: what jq finds in poppad's status, as root.
+status() {
+	poppa status -N "$node" --json | jq -r "$1"
+}
+
+holds() {
+	[ "$(status "$1")" = true ]
+}
+
+# metric NAME [LABEL]: values of a metric in what poppa metrics prints, as root.
+metric() {
+	poppa metrics -N "$node" 2>/dev/null | sed -n "s/^$1\({[^}]*${2:-}[^}]*}\)\{0,1\} //p"
+}
+
+doctor() {
+	poppa doctor -N "$node" 2>&1
+}
+
+# faults TEXT: the lines of doctor's that say FAIL.
+faults() {
+	grep '^FAIL' <<<"$1"
+}
+
+# --- all is well ---
+out=$(doctor)
+is "doctor finds no fault in a cluster that is up" "$(faults "$out")" ""
+for check in "Slurm +[0-9.]+, for which" "munge" "ledger +poppa-ledgerd .* answers" "clock of the ledger +agrees" "settling" "poppad" "guard" \
+	"slurmd to poppad" "priority of poppad" "settings of poppad" "spool" "room for the spool" "held" "TRESBillingWeights" "freezer"; do
+	like "doctor has looked at: ${check%% +*}" "$out" $'\n'"OK +$check"
+done
+ok "and its exit status says so" poppa doctor -N "$node"
+ok "a user may run it, too" as_user poppa doctor -N "$node"
+
+# --- two co-located jobs of two users ---
+# On a busy host most blocks are of no use: here it is not for the last digit.
+ctl reconfigure poppa_period=100ms poppa_min_blocks=2 >/dev/null
+SUBMIT_USER=poppa-demo submit --colocate -n1 -o "seeing.%j" --wrap "srun $contend --line $line --seconds 150 --private 60"
+one=$job
+SUBMIT_USER=poppa-guest submit --colocate -n1 -o "seeing.%j" --wrap "srun $contend --line $line --seconds 150 --private 60"
+two=$job
+ok "two co-located jobs run" eval 'wait_running "$one" && wait_running "$two"'
+known() { holds '[.jobs[] | select(.degradation != null and .ci95 != null)] | length == 2'; }
+wait_until 60 known || diag "after 60 s: $(status '.jobs[] | "job \(.job): \(.used) of \(.blocks) blocks used, degradation \(.degradation)"')"
+ok "at least one's degradation becomes known" wait_until 30 holds 'any(.jobs[]; .degradation != null and .ci95 != null)'
+seen=$(status 'first(.jobs[] | select(.ci95 != null)) | .job')
+[ "$seen" = "$two" ] && by=poppa-gu other=$one || by=poppa-de other=$two
+
+out=$(poppa top -N "$node" -b -n 2 -d 2s)
+is "top -b -n 2 prints two tables" "$(grep -c 'JOB USER .* CO-RUNNERS$' <<<"$out")" 2
+is "with both jobs in each" "$(grep -c -E "^ +($one|$two) poppa-" <<<"$out")" 4
+like "with user, lane, tasks, degradation and interval, blocks, state, counter and co-runner" "$out" \
+	$'\n'" +$seen $by +[01] +1 +-?[0-9]+\.[0-9][0-9] +-?[0-9]+\.[0-9]\.\.-?[0-9]+\.[0-9] +[0-9]+ +[0-9.]+ +[0-9]+\.[0-9][0-9] running +heartbeat +$other"$'\n'
+like "with shutters a second" "$out" $'\n'"shutters  [0-9]+, [0-9]+\.[0-9][0-9]/s, "
+like "and what they cost" "$out" $'\n'"cost      jobs held stopped [0-9.]+ % \(model [0-9.]+ %\), [0-9.]+ % of a core"
+out=$(poppa top -N "$node" --json -n 1 -d 3s)
+cmp_num "shutters a second are what the counts say" "$(jq '.rates.shutters_s' <<<"$out")" '>' 0
+cmp_num "and so are a job's blocks" "$(jq "[.jobs[].blocks_s] | add" <<<"$out")" '>' 0
+like "a user's top has one's own job" "$(as_user poppa top -N "$node" -b -n 1 -d 100ms)" $'\n'" +$one poppa-de"
+unlike "and no other" "$(as_user poppa top -N "$node" -b -n 1 -d 100ms)" $'\n'" +$two "
+out=$(poppa status -N "$node")
+like "status shows root both jobs" "$out" $'\n'" +$one poppa-demo .*"$'\n'" +$two poppa-gues"
+is "and a user one's own" "$(as poppa-guest poppa status -N "$node" --json | jq -r '[.jobs[].job] | @csv')" "$two"
+
+# Whatever the daemon says, poppa(1) explains.
+page=$(sed -e 's/\\-/-/g' -e 's/\\f[A-Z]//g' "$tree/src/cli/poppa.1")
+missing=$(poppa status -N "$node" --json | jq -r 'del(.. | .discarded?) | [.. | objects | keys[]] | unique[]' |
+	while read -r k; do grep -q -w -e "$k" <<<"$page" || echo "$k"; done)
+is "every member of the status is in poppa(1)" "$missing" ""
+
+# --- metrics ---
+prom=$POPPA_SANDBOX/tmp/poppa-test.prom
+on_exit rm -f "$prom"
+ok "metrics are written to a file" poppa metrics -N "$node" --output "$prom"
+python=
+for p in python3 /usr/bin/python3; do
+	"$p" -c 'import prometheus_client' 2>/dev/null && python=$p && break
+done
+if [ -n "$python" ]; then
+	samples=$("$python" - "$prom" <<-'END' 2>&1
+		import json, sys
+		from prometheus_client.parser import text_string_to_metric_families
+		families = text_string_to_metric_families(open(sys.argv[1]).read())
+		print(json.dumps([[s.name, s.labels, s.value] for f in families for s in f.samples]))
+	END
+	)
+	is "Prometheus' parser reads every sample" "$(jq length <<<"$samples")" "$(grep -vc '^#' "$prom")"
+	is "both jobs are there" \
+		"$(jq -r '[.[] | select(.[0] == "poppa_job_lane") | .[1].job | tonumber] | sort | @csv' <<<"$samples")" "$one,$two"
+	is "with the degradation that is known" \
+		"$(jq -r --arg job "$seen" '[.[] | select(.[0] == "poppa_job_degradation_ratio" and .[1].job == $job)] | length' <<<"$samples")" 1
+	is "poppad and its guard are up" \
+		"$(jq -c '[.[] | select(.[0] == "poppa_up" or .[0] == "poppa_guard_up") | .[2] == 1]' <<<"$samples")" "[true,true]"
+else
+	skip "python3-prometheus-client is not installed" "Prometheus' parser reads every sample"
+fi
+cmp_num "shutters are counted" "$(metric poppa_shutters_total)" '>' 3
+is "a user's metrics have one's own job only" \
+	"$(as_user poppa metrics -N "$node" | sed -n 's/^poppa_job_lane{.*job="\([0-9]*\)".*/\1/p')" "$one"
+is "the ledger is up" "$(poppa metrics --ledger | sed -n 's/^poppa_ledger_up{.*} //p')" 1
+
+# --- a bad setting ---
+good=$(status .settings)
+ctl reconfigure poppa_shutter=fast >/dev/null
+ok "a refused setting shows in the status, with its key" wait_until 10 holds '(.bad_settings // "") | test("poppa_shutter")'
+is "the last good settings stay in force" "$(status .settings)" "$good"
+like "top notes it" "$(poppa top -N "$node" -b -n 1 -d 100ms)" $'\n'"NOTE +PrEpParameters refused: poppa_shutter"
+like "status in words, too" "$(poppa status -N "$node")" $'\n'" +refused: poppa_shutter"
+is "so do the metrics" "$(metric poppa_settings_good)" 0
+out=$(doctor)
+like "doctor finds it in slurm.conf" "$out" $'\n'"FAIL +PrEpParameters +poppa_shutter.* -> correct it in slurm.conf"
+like "and on the node" "$out" $'\n'"FAIL +settings of poppad .*poppa_shutter.* -> correct PrEpParameters"
+before=$(status .totals.shutters)
+ok "shutters go on" wait_until 20 holds ".totals.shutters > $before"
+ctl reconfigure poppa_shutter=4ms >/dev/null
+ok "a good one is taken" wait_until 10 holds '.bad_settings == null and (.settings | test("poppa_shutter=4ms"))'
+is "and the metrics are content" "$(metric poppa_settings_good)" 1
+ctl reconfigure --reset >/dev/null
+
+# --- something is missing ---
+ctl stop ledgerd
+out=$(doctor)
+like "doctor finds a ledger that does not answer" "$out" $'\n'"FAIL +ledger .* -> start poppa-ledgerd"
+is "and only that" "$(faults "$out" | wc -l)" 1
+nok "its exit status says so" poppa doctor -N "$node"
+is "the metrics have it, too" "$(poppa metrics --ledger 2>/dev/null | sed -n 's/^poppa_ledger_up{.*} //p')" 0
+ctl start ledgerd
+
+ctl stop poppad
+for c in "status" "top -b -n 1" "top --json -n 1"; do
+	# shellcheck disable=SC2086
+	like "poppa $c says that poppad does not run" "$(poppa $c -N "$node" 2>&1)" "^poppa ${c%% *}: poppad does not answer at .*: is it running\? \(poppad\(8\)\)$"
+done
+like "so does a user's" "$(as_user poppa top -N "$node" -b -n 1 2>&1)" "^poppa top: poppad does not answer"
+is "the metrics have it" "$(metric poppa_up)" 0
+like "doctor has the mend" "$(doctor)" $'\n'"FAIL +poppad .* -> start poppad"
+ctl start poppad
+ok "started again, all is well" wait_until 20 eval '[ -z "$(faults "$(doctor)")" ]'
+
+# --- something stays stopped ---
+# Guard and poppad are both halted where they stand, again and again, until that is in the midst of a shutter.
+rare=
+# Nothing may lengthen the period here, in releases that can.
+[[ $(status .settings) != *poppa_overhead_max=* ]] || rare+=" poppa_overhead_max=0"
+[[ $(status .settings) != *poppa_adaptive=* ]] || rare+=" poppa_adaptive=no"
+# shellcheck disable=SC2086
+ctl reconfigure poppa_shutter=15ms poppa_period=50ms $rare >/dev/null
+ok "shutters come often" wait_until 20 holds '.bad_settings == null and .totals.shutters > 20'
+pids="$(status .guard_pid) $(ctl pid poppad)"
+# Whatever happens here, the two go on, and with them everybody else.
+# shellcheck disable=SC2086
+on_exit kill -CONT $pids
+held() {
+	grep -q '^State:.[TD]' $(pgrep -x contend | sed 's|.*|/proc/&/status|') 2>/dev/null
+}
+caught=
+for try in $(seq 200); do
+	# shellcheck disable=SC2086
+	kill -STOP $pids
+	held && sleep 0.1 && held && caught=$try && break
+	# shellcheck disable=SC2086
+	kill -CONT $pids
+	sleep 0.0$((RANDOM % 10))
+done
+if [ -n "$caught" ]; then
+	diag "caught at try $caught"
+	out=$(timeout 60 poppa doctor -N "$node" 2>&1)
+	# shellcheck disable=SC2086
+	kill -CONT $pids
+	like "doctor finds what stays stopped" "$out" $'\n'"FAIL +held +[0-9]+ (process|cgroup)[^"$'\n'"]* still held stopped -> "
+	like "and that poppad does not answer" "$out" $'\n'"FAIL +poppad .*gave no answer within"
+else
+	fail "doctor finds what stays stopped" "no shutter was open in 200 tries"
+fi
+ok "and is content when they go on" wait_until 20 eval 'doctor | grep -q -E "^(OK|WARN)  +held +nothing stays stopped"'
+done_testing
