@@ -66,17 +66,10 @@ static void print_status(const json_t *status)
 	printf("poppad    %s, pid %" JSON_INTEGER_FORMAT, show_text(status, "version"),
 		show_whole(status, "pid"));
 	if (show_whole(status, "guard_pid"))
-		printf(", guard %" JSON_INTEGER_FORMAT "\n", show_whole(status, "guard_pid"));
-	else
-		puts(", no guard: no shutters");
-	if (json_is_true(json_object_get(status, "waiting_for_slurmd")))
-		puts("          waits for slurmd with prep/poppa to tell it about the cluster");
-	if (show_real(status, "hold_s") > 0)
-		printf("          shutters are held off for another %.1f s\n",
-			show_real(status, "hold_s"));
+		printf(", guard %" JSON_INTEGER_FORMAT, show_whole(status, "guard_pid"));
+	putchar('\n');
+	show_notes(stdout, status);
 	printf("settings  %s\n", show_text(status, "settings"));
-	if (json_is_string(json_object_get(status, "bad_settings")))
-		printf("          refused: %s\n", show_text(status, "bad_settings"));
 	print_totals(status);
 	if (json_array_size(jobs) == 0) {
 		puts("jobs      none co-located here that you may see");

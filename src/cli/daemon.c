@@ -180,6 +180,31 @@ json_t *daemon_ask(const char *socket_path, json_t *request, struct errmsg *err)
 	return NULL;
 }
 
+static int by_id(const void *a, const void *b)
+{
+	json_int_t x = json_integer_value(json_object_get(*(json_t *const *)a, "job"));
+	json_int_t y = json_integer_value(json_object_get(*(json_t *const *)b, "job"));
+
+	return (x > y) - (x < y);
+}
+
+/* poppad has them in the order in which it found them. */
+static void sort_jobs(json_t *status)
+{
+	json_t *jobs = json_object_get(status, "jobs"), **list;
+	size_t n = json_array_size(jobs);
+
+	list = n ? calloc(n, sizeof(*list)) : NULL;
+	if (!list)
+		return;
+	for (size_t i = 0; i < n; i++)
+		list[i] = json_incref(json_array_get(jobs, i));
+	qsort(list, n, sizeof(*list), by_id);
+	for (size_t i = 0; i < n; i++)
+		json_array_set_new(jobs, i, list[i]);
+	free(list);
+}
+
 json_t *daemon_status(const struct daemon_options *o, char *path, struct errmsg *err)
 {
 	const char *file = o->conf;
@@ -203,5 +228,6 @@ json_t *daemon_status(const struct daemon_options *o, char *path, struct errmsg 
 		json_decref(reply);
 		return NULL;
 	}
+	sort_jobs(reply);
 	return reply;
 }

@@ -34,8 +34,8 @@ error_t daemon_parse_option(int key, const char *arg, struct daemon_options *o);
 int daemon_socket(
 	const struct nodeconf *conf, const char *node, char *path, size_t size, struct errmsg *err);
 
-/* What poppad says of itself, a JSON object, a new reference; NULL with err, also where it
- * refuses. path is its socket, PATH_MAX, "" where that is not known. */
+/* What poppad says of itself, a JSON object with its jobs by their ids, a new reference; NULL with
+ * err, also where it refuses. path is its socket, PATH_MAX, "" where that is not known. */
 json_t *daemon_status(const struct daemon_options *o, char *path, struct errmsg *err);
 
 /* Sends one request line and returns the reply, a JSON object, a new reference; NULL with err. */

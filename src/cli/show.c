@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 const char *show_text(const json_t *o, const char *key)
@@ -90,4 +89,31 @@ const char *show_partners(struct show_cell *c, const json_t *job)
 			break;
 	}
 	return c->text;
+}
+
+void show_notes(FILE *out, const json_t *status)
+{
+	const char *bad = json_string_value(json_object_get(status, "bad_settings"));
+	const json_t *jobs = json_object_get(status, "jobs"), *job;
+	size_t i;
+
+	if (json_is_true(json_object_get(status, "waiting_for_slurmd")))
+		fputs("NOTE      waits for slurmd with prep/poppa to tell it about the cluster\n",
+			out);
+	if (bad)
+		fprintf(out, "NOTE      PrEpParameters refused: %s; the last good settings hold\n",
+			bad);
+	if (!show_whole(status, "guard_pid"))
+		fputs("NOTE      no guard runs, so there are no shutters\n", out);
+	if (show_real(status, "hold_s") > 0)
+		fprintf(out, "NOTE      shutters are held off for another %.0f s\n",
+			show_real(status, "hold_s"));
+	json_array_foreach(jobs, i, job)
+	{
+		if (json_is_true(json_object_get(job, "shutter_sensing")))
+			fprintf(out,
+				"NOTE      job %" JSON_INTEGER_FORMAT
+				" reacts to shutters that stop nobody: no discount\n",
+				show_whole(job, "job"));
+	}
 }

@@ -3,6 +3,7 @@
 #ifndef POPPA_CLI_SHOW_H
 #define POPPA_CLI_SHOW_H
 
+#include <stdio.h>
 #include <jansson.h>
 
 /* Room for the longest form of a column. */
@@ -23,5 +24,7 @@ const char *show_interval(
 /* The co-runners of a job, "12,13", or with what each costs it where that is known,
  * "12:0.08,13:0.02". One that does not fit whole is left out, with all after it. */
 const char *show_partners(struct show_cell *c, const json_t *job);
+/* A line for each thing about poppad that somebody should look at; none when all is well. */
+void show_notes(FILE *out, const json_t *status);
 
 #endif

@@ -53,23 +53,6 @@ void top_rates(const json_t *before, json_t *now, double seconds)
 	}
 }
 
-static void put_state(FILE *out, const json_t *now)
-{
-	const char *bad = json_string_value(json_object_get(now, "bad_settings"));
-
-	if (json_is_true(json_object_get(now, "waiting_for_slurmd")))
-		fputs("NOTE      waits for slurmd with prep/poppa to tell it about the cluster\n",
-			out);
-	if (bad)
-		fprintf(out, "NOTE      PrEpParameters refused: %s; the last good settings hold\n",
-			bad);
-	if (!show_whole(now, "guard_pid"))
-		fputs("NOTE      no guard runs, so there are no shutters\n", out);
-	if (show_real(now, "hold_s") > 0)
-		fprintf(out, "NOTE      shutters are held off for another %.0f s\n",
-			show_real(now, "hold_s"));
-}
-
 static json_int_t sum(const json_t *counts)
 {
 	json_int_t n = 0;
@@ -85,23 +68,30 @@ static json_int_t sum(const json_t *counts)
 
 static void put_shutters(FILE *out, const json_t *now)
 {
-	const json_t *totals = json_object_get(now, "totals"), *rates;
-	struct show_cell speed, cpu, held, model;
+	const json_t *totals = json_object_get(now, "totals"), *rates, *cost;
+	struct show_cell speed, period, cpu, held, lately, model, max;
 
 	if (!totals)
 		return;
 	rates = json_object_get(now, "rates");
+	cost = json_object_get(totals, "cost");
 	fprintf(out,
 		"shutters  %" JSON_INTEGER_FORMAT "%s, %s/s, %" JSON_INTEGER_FORMAT
-		" dropped, longest stop %.2f ms\n",
+		" dropped, period %s s%s, longest stop %.2f ms\n",
 		show_whole(totals, "shutters"),
 		json_is_true(json_object_get(totals, "active")) ? "" : " (none now)",
 		show_number(&speed, 2, show_real(rates, "shutters_s")),
 		sum(json_object_get(totals, "discarded")),
+		show_number(&period, 3, show_real(totals, "period_s")),
+		json_is_true(json_object_get(cost, "capped")) ? " (longer, for the cost)" : "",
 		(double)show_whole(totals, "longest_stop_ns") / 1e6);
-	fprintf(out, "cost      jobs held stopped %s %% (model %s %%), %s %% of a core\n",
+	fprintf(out,
+		"cost      jobs held stopped %s %%, lately %s %% (model %s %%, at most %s %%), "
+		"%s %% of a core\n",
 		show_number(&held, 3, 100 * show_real(totals, "overhead")),
+		show_number(&lately, 3, 100 * show_real(cost, "held")),
 		show_number(&model, 3, 100 * show_real(totals, "overhead_model")),
+		show_number(&max, 3, 100 * show_real(cost, "max")),
 		show_number(&cpu, 2, 100 * show_real(rates, "shutter_cpu")));
 }
 
@@ -139,7 +129,7 @@ struct top_page top_page(const json_t *now)
 	fprintf(out, "poppad    %s on node %s, cluster %s; %zu job%s; %s\n",
 		show_text(now, "version"), show_text(now, "node"), show_text(now, "cluster"),
 		json_array_size(jobs), json_array_size(jobs) == 1 ? "" : "s", when);
-	put_state(out, now);
+	show_notes(out, now);
 	put_shutters(out, now);
 	fprintf(out, "settings  %s\n\n", show_text(now, "settings"));
 	fprintf(out, "%8s %-8s %4s %5s %7s %12s %7s %5s %6s %-7s %-9s %s\n", "JOB", "USER", "LANE",
