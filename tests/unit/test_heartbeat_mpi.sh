@@ -4,8 +4,9 @@
 set -u
 # shellcheck source=tests/tap.sh
 . "${srcdir:-..}/tests/tap.sh"
-here=${srcdir:-..}/tests/unit/heartbeat
-src=${srcdir:-..}/src
+tree=$(cd "${srcdir:-..}" && pwd) || exit 99
+here=$tree/tests/unit/heartbeat
+src=$tree/src
 libs=$PWD/.libs
 preload=$libs/libpoppa-heartbeat-mpi.so
 
@@ -58,8 +59,8 @@ if [ -z "${FC:-}" ]; then
 else
 	cd "$dir" || exit 99
 	ok "the Fortran module compiles with a program" \
-		"$FC" -Wall -Werror -o fortran "$OLDPWD/$src/heartbeat/poppa_heartbeat.f90" \
-		"$OLDPWD/$here/own_page.f90" "$OLDPWD/$here/fortran.f90" -L"$libs" -lpoppa-heartbeat
+		"$FC" -Wall -Werror -o fortran "$src/heartbeat/poppa_heartbeat.f90" \
+		"$here/own_page.f90" "$here/fortran.f90" -L"$libs" -lpoppa-heartbeat
 	cd "$OLDPWD" || exit 99
 	LD_PRELOAD=$asan relay "$dir/fortran"
 fi
