@@ -35,3 +35,18 @@ tests_unit_test_replay_SOURCES = tests/unit/test_replay.c tests/gen/gen.c tests/
 tests_unit_test_replay_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_unit_test_replay_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_replay_LDADD = libpoppacore.la $(JANSSON_LIBS) $(CMOCKA_LIBS) -lm
+
+if HAVE_CMOCKA
+if HAVE_PAPI
+check_PROGRAMS += tests/unit/test_counter_papi
+endif
+endif
+tests_unit_test_counter_papi_SOURCES = tests/unit/test_counter_papi.c
+tests_unit_test_counter_papi_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_counter_papi_LDADD = libpoppacore.la $(CMOCKA_LIBS)
+tests_unit_test_counter_papi_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=PAPI_is_initialized,--wrap=PAPI_library_init,--wrap=PAPI_num_cmp_hwctrs \
+	-Wl,--wrap=PAPI_get_component_info,--wrap=PAPI_create_eventset \
+	-Wl,--wrap=PAPI_assign_eventset_component,--wrap=PAPI_attach,--wrap=PAPI_add_named_event \
+	-Wl,--wrap=PAPI_start,--wrap=PAPI_read,--wrap=PAPI_stop,--wrap=PAPI_cleanup_eventset \
+	-Wl,--wrap=PAPI_destroy_eventset
