@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "common/units.h"
 #include "poppa/counter_backend.h"
 
@@ -75,6 +77,30 @@ static const struct counter_ops *find_backend(enum counter_backend kind, struct 
 	return NULL;
 }
 
+/*
+ * Logs once, while this process lives, why a backend cannot be used: what is the machine's or the
+ * configuration's fault would be said again for every task. That one task has no signal for it is
+ * no fault.
+ */
+static void report(enum counter_backend kind, const struct errmsg *why, bool asked_for)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static bool reported[COUNTER_NONE + 1][256];
+	int code = errno;
+	bool first;
+
+	if (code == ESRCH || code <= 0 || code > 255 ||
+		(code == ENODATA && (kind == COUNTER_HEARTBEAT || kind == COUNTER_UPROBE)))
+		return;
+	pthread_mutex_lock(&lock);
+	first = !reported[kind][code];
+	reported[kind][code] = true;
+	pthread_mutex_unlock(&lock);
+	if (first)
+		plog(asked_for || code != ENODATA ? PLOG_WARN : PLOG_INFO, "counter %s", why->text);
+	errno = code;
+}
+
 /* Opens the first backend with a signal; err gets all their reasons if there is none. */
 static int open_auto(struct counter *c, const struct nodeconf *conf, pid_t pid, struct errmsg *err)
 {
@@ -93,6 +119,7 @@ static int open_auto(struct counter *c, const struct nodeconf *conf, pid_t pid, 
 		}
 		if (errno == ESRCH)
 			return counter_fail(ESRCH, err, "%s", why.text);
+		report(backends[i]->kind, &why, false);
 		n = snprintf(all.text + used, sizeof(all.text) - used, "%s%s", sep, why.text);
 		used += n;
 		if (used >= sizeof(all.text))
@@ -104,10 +131,15 @@ static int open_auto(struct counter *c, const struct nodeconf *conf, pid_t pid, 
 static int open_backend(struct counter *c, enum counter_backend backend,
 	const struct nodeconf *conf, pid_t pid, struct errmsg *err)
 {
+	struct errmsg why = {""};
+
 	if (backend == COUNTER_AUTO)
 		return open_auto(c, conf, pid, err);
-	c->ops = find_backend(backend, err);
-	return c->ops ? c->ops->open(conf, pid, &c->state, err) : -1;
+	c->ops = find_backend(backend, &why);
+	if (c->ops && !c->ops->open(conf, pid, &c->state, &why))
+		return 0;
+	report(backend, &why, true);
+	return counter_fail(errno, err, "%s", why.text);
 }
 
 static bool task_ended(const struct counter *c)

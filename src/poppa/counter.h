@@ -28,6 +28,7 @@ struct counter; /* one task (process, all its threads) under one backend */
  * from the shutter's time-critical path. Returns 0 and *out (free with counter_close), or -1 with
  * err; -1 with errno ENODATA means that no backend has a signal for this task yet: a program that
  * has only just started may publish its heartbeat or load its libraries later. ESRCH: it is gone.
+ * What keeps a backend from being used at all is logged, once for each reason.
  * One counter is for one thread of the caller at a time; different counters are independent.
  */
 int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_t pid,

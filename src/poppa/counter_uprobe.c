@@ -112,19 +112,21 @@ static const struct counter_thread_ops thread_ops = {
 /*
  * A dear first instruction slows the probed program, some 10 us a call where others cost below 1
  * (tests/unit/test_counter_uprobe.c measures both): it is refused unless the configuration says
- * that it is meant, and then said once.
+ * that it is meant; either is logged once.
  */
 static int accept_cost(const struct symbol_place *place, const char *name, struct errmsg *err)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static char warned[NODECONF_MAX_UPROBES][512];
 	static int count;
+	bool refused = name[strlen(name) - 1] != DESPITE_COST;
+	struct errmsg why = {""};
 	int i = 0;
 
 	if (!place->dear)
 		return 0;
-	if (name[strlen(name) - 1] != DESPITE_COST)
-		return counter_fail(ENODATA, err,
+	if (refused)
+		counter_fail(ENODATA, &why,
 			"uprobe: Uprobe=%s: the kernel would have to single-step this function's "
 			"first instruction, some 10 us a call where a push or nop costs below 1 "
 			"us; choose another function, or write %s%c if it is called a few times a "
@@ -135,12 +137,15 @@ static int accept_cost(const struct symbol_place *place, const char *name, struc
 		i++;
 	if (i == count && count < NODECONF_MAX_UPROBES) {
 		snprintf(warned[count++], sizeof(warned[0]), "%s", name);
-		plog_warn("Uprobe=%s: the kernel single-steps this function's first instruction: "
-			  "each call takes some 10 us longer",
-			name);
+		if (refused)
+			plog_warn("counter %s", why.text);
+		else
+			plog_warn("Uprobe=%s: the kernel single-steps this function's first "
+				  "instruction: each call takes some 10 us longer",
+				name);
 	}
 	pthread_mutex_unlock(&lock);
-	return 0;
+	return refused ? counter_fail(ENODATA, err, "%s", why.text) : 0;
 }
 
 /* Finds the first configured function that pid has mapped. */

@@ -183,7 +183,7 @@ static void empty_garbage(struct jobs *js)
 
 /* --- tasks of one job --- */
 
-static void open_counter(struct jobs *js, struct job *j, struct task *t, int64_t now)
+static void open_counter(struct jobs *js, struct task *t, int64_t now)
 {
 	struct errmsg err = {""};
 
@@ -196,9 +196,6 @@ static void open_counter(struct jobs *js, struct job *j, struct task *t, int64_t
 		return;
 	}
 	t->counter = NULL;
-	if (errno != ENODATA && errno != ESRCH && t->tries == 1)
-		plog_warn("job %u: no counter on process %d: %s", j->reg.job_id, (int)t->pid,
-			err.text);
 }
 
 static struct task *find_task(struct job *j, const struct discover_process *p)
@@ -274,7 +271,7 @@ static int take_tasks(struct jobs *js, struct job *j, const struct discovery *d)
 	j->tasks = kept;
 	j->cpus = cpus;
 	for (int i = 0; i < j->tasks; i++)
-		open_counter(js, j, &j->task[i], now);
+		open_counter(js, &j->task[i], now);
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "heartbeat/poppa_heartbeat.h"
 #include "poppa/counter_backend.h"
 
@@ -418,6 +419,44 @@ static void errors_name_the_mend(void **state)
 	assert_true(counter_available(COUNTER_PERF, NULL, &err));
 }
 
+static int lines;
+static char line[1024];
+
+static void take_line(enum plog_level level, const char *text)
+{
+	(void)level;
+	lines++;
+	snprintf(line, sizeof(line), "%s", text);
+}
+
+/* However many tasks there are. The names of the tests' errors above have not been used before. */
+static void reasons_are_logged_once(void **state)
+{
+	struct nodeconf *conf = calloc(1, sizeof(*conf));
+	struct counter *c;
+
+	(void)state;
+	assert_non_null(conf);
+	nodeconf_defaults(conf);
+	plog_set_sink(take_line);
+	lines = 0;
+	fail_all_opens = EMLINK;
+	for (int task = 0; task < 5; task++)
+		assert_int_equal(counter_open(COUNTER_PERF, NULL, getpid(), &c, NULL), -1);
+	assert_int_equal(lines, 1);
+	fail_all_opens = E2BIG;
+	for (int task = 0; task < 5; task++)
+		assert_int_equal(counter_open(COUNTER_AUTO, conf, getpid(), &c, NULL), -1);
+	assert_true(strstr(line, "counter p") == line);
+	assert_in_range(lines, 2, 3); /* PAPI may have a reason of its own */
+	/* That a task publishes no heartbeat is no fault. */
+	lines = 0;
+	assert_int_equal(counter_open(COUNTER_HEARTBEAT, NULL, getpid(), &c, NULL), -1);
+	assert_int_equal(lines, 0);
+	plog_set_sink(NULL);
+	free(conf);
+}
+
 static void read_errors(void **state)
 {
 	struct counter *c = open_self();
@@ -604,6 +643,7 @@ int main(void)
 		TEST(refresh_failure_keeps_what_counts),
 		TEST(a_thread_may_vanish_while_opening),
 		TEST(errors_name_the_mend),
+		TEST(reasons_are_logged_once),
 		TEST(read_errors),
 		TEST(multiplexed_counts_are_scaled),
 #if defined(__x86_64__)
@@ -616,6 +656,7 @@ int main(void)
 		TEST(a_task_that_is_gone),
 	};
 
+	plog_init("test", PLOG_INFO);
 	setenv("LIBPFM_ENCODE_INACTIVE", "1", 1); /* read once, by pfm_initialize() */
 #ifndef HAVE_PFM
 	print_message("this build has no libpfm4: the perf backend is not tested\n");
