@@ -105,7 +105,9 @@ slurm_conf() {
 		PriorityCalcPeriod=1
 		PriorityWeightFairshare=1000
 
+		# slurmctld starts the prolog, so that a job's nodes learn the seed of its shutters.
 		JobSubmitPlugins=colocate
+		PrologFlags=Alloc
 		PrEpPlugins=prep/script,prep/poppa
 		PrEpParameters=$PREP_PARAMETERS
 

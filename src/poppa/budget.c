@@ -7,8 +7,7 @@
 #include "common/units.h"
 #include "poppa/schedule.h"
 
-/* A level less doubles what shutters cost: go back only where that leaves some room. */
-#define ROOM 0.9
+#define CHANCE 1.1
 
 int64_t budget_period(int jobs, int64_t shutter_ns, int64_t period_ns, double most)
 {
@@ -43,12 +42,12 @@ bool budget_look(struct budget *b, const struct budget_spent *s, double most)
 	b->held = (double)(s->held_ns - b->start.held_ns) / (double)co;
 	b->cpu = (double)(s->cpu_ns - b->start.cpu_ns) / ((double)passed * s->cores);
 	b->start = *s;
-	cost = b->held + b->cpu;
+	cost = fmax(b->held, b->cpu);
 	if (!(most > 0))
 		b->level = 0;
-	else if (cost > most && b->level < SCHEDULE_MAX_LEVEL)
+	else if (cost > CHANCE * most && b->level < SCHEDULE_MAX_LEVEL)
 		b->level++;
-	else if (b->level > 0 && 2 * cost < ROOM * most)
+	else if (b->level > 0 && 2 * cost < most)
 		b->level--;
 	return b->level != was;
 }

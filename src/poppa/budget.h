@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Time between two looks at the measured cost. */
-#define BUDGET_WINDOW_S 20
+#define BUDGET_WINDOW_S 30
 
 /* The shortest period, at least period_ns, at which the model (3.9) has n jobs held stopped for no
  * more than the share `most` of their time. Whole milliseconds where it is longer. most 0: no cap.
@@ -33,8 +33,12 @@ struct budget {
 
 void budget_init(struct budget *b);
 
-/* A look at the accounts; returns whether the level has changed. Windows without co-located time
- * do not count. */
+/*
+ * A look at the accounts; returns whether the level has changed. At the end of a window in which
+ * held or cpu was above `most` it goes up, and down where either would stay below it at one level
+ * less. A tenth more may be chance: the number of shutters that stop somebody varies. Windows
+ * without co-located time do not count.
+ */
 bool budget_look(struct budget *b, const struct budget_spent *s, double most);
 
 #endif

@@ -29,6 +29,8 @@
 /* A program may publish its heartbeat some time after it starts: ask often at first. */
 #define EAGER_TRIES 15
 #define LAZY_EVERY (30 * NS_PER_S)
+#define REFRESH_SLOW (400 * NS_PER_MS)
+#define REFRESH_MAX (10 * NS_PER_S)
 
 struct task {
 	pid_t pid;
@@ -38,6 +40,7 @@ struct task {
 	bool seen; /* by the scan under way */
 	int tries; /* to open a counter */
 	int64_t next_try;
+	int64_t refreshed; /* when its counter last looked for threads */
 	struct counter *counter;
 	struct pause_unit *unit; /* where it is stopped by itself */
 };
@@ -1010,15 +1013,31 @@ static void interim(struct jobs *js)
 	}
 }
 
+/* A uprobe is opened in some 25 ms and closed in up to 340: between two blocks, or if it has waited
+ * for long enough. */
+static bool refresh_now(const struct jobs *js, const struct task *t, int64_t now)
+{
+	return counter_kind(t->counter) != COUNTER_UPROBE || now - t->refreshed > REFRESH_MAX ||
+	       shutter_idle_ns(js->env.shutter) > REFRESH_SLOW;
+}
+
 /* Threads come and go, and a program may give up its signal, as after exec(). */
 static void refresh(struct jobs *js)
 {
-	shutter_lock(js->env.shutter);
+	int64_t now = shutter_now();
+
 	for (struct job *j = js->first; j; j = j->next) {
 		for (int i = 0; i < j->tasks; i++) {
 			struct task *t = &j->task[i];
+			bool ended;
 
-			if (!t->counter || !counter_refresh(t->counter) || errno != ENODATA)
+			if (!t->counter || !refresh_now(js, t, now))
+				continue;
+			t->refreshed = now;
+			shutter_lock(js->env.shutter);
+			ended = counter_refresh(t->counter) && errno == ENODATA;
+			shutter_unlock(js->env.shutter);
+			if (!ended)
 				continue;
 			discard(js, t->counter, NULL);
 			t->counter = NULL;
@@ -1026,7 +1045,6 @@ static void refresh(struct jobs *js)
 			t->next_try = 0;
 		}
 	}
-	shutter_unlock(js->env.shutter);
 }
 
 void jobs_tick(struct jobs *js)
@@ -1093,6 +1111,8 @@ void jobs_reconfigured(struct jobs *js)
 		}
 	}
 	js->counter = wanted_counter(js);
+	/* What other settings cost says nothing of these. */
+	budget_init(&js->budget);
 	js->changed = true;
 	scan(js);
 }

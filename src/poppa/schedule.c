@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What a random number is for: the second word of its hash. */
-enum purpose { ORDER = 1, JITTER, SHAM, SEED, LEVEL, ABSENT };
+enum purpose { ORDER = 1, JITTER, SHAM, SEED, ABSENT, LEVEL /* and one for each level */ };
 
 static uint64_t rotate(uint64_t x, int bits)
 {
@@ -148,12 +148,17 @@ static int64_t slot_ns(const struct schedule *s)
 	return s->period_ns + s->block_ns;
 }
 
+bool schedule_exists(const struct schedule *s)
+{
+	return s->jobs > 1 && s->period_ns > 0 && count_measured(s) > 0;
+}
+
 bool schedule_next(const struct schedule *s, int64_t after_ns, struct schedule_slot *out)
 {
 	int n = count_measured(s), highest = 0;
 	uint64_t slot, end;
 
-	if (n == 0 || s->jobs < 2 || s->period_ns <= 0 || after_ns < 0)
+	if (!schedule_exists(s) || after_ns < 0)
 		return false;
 	for (int i = 0; i < s->jobs; i++)
 		if (s->job[i].level > highest)

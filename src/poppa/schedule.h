@@ -66,6 +66,9 @@ struct schedule_slot {
 /* The first block that opens later than after_ns (CLOCK_REALTIME). false: never. */
 bool schedule_next(const struct schedule *s, int64_t after_ns, struct schedule_slot *out);
 
+/* Whether there is any block at all. */
+bool schedule_exists(const struct schedule *s);
+
 /* Least time from the end of a block to the start of the next, ns; also what a clock that was set
  * back must not undercut. */
 int64_t schedule_min_gap(const struct schedule *s);

@@ -620,6 +620,18 @@ void shutter_unlock(struct shutter *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+int64_t shutter_idle_ns(struct shutter *s)
+{
+	int64_t idle = INT64_MAX;
+
+	pthread_mutex_lock(&s->lock);
+	/* One that waits to be taken holds up the next. */
+	if (s->plan && !s->plan->finished && schedule_exists(&s->plan->schedule))
+		idle = s->next_ns ? s->next_ns - shutter_now() : 0;
+	pthread_mutex_unlock(&s->lock);
+	return idle > 0 ? idle : 0;
+}
+
 struct shutter_plan *shutter_take(struct shutter *s)
 {
 	struct shutter_plan *p;

@@ -120,6 +120,10 @@ struct shutter_plan *shutter_publish(struct shutter *s, struct shutter_plan *nex
 void shutter_lock(struct shutter *s);
 void shutter_unlock(struct shutter *s);
 
+/* Time until the next block opens, ns; INT64_MAX where none is to come. Waits for the end of a
+ * block under way. */
+int64_t shutter_idle_ns(struct shutter *s);
+
 /* The plan with a finished block in it, or NULL; the next block waits for shutter_done(). */
 struct shutter_plan *shutter_take(struct shutter *s);
 void shutter_done(struct shutter *s);

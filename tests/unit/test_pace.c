@@ -170,7 +170,7 @@ static void period_by_model(void **state)
 static void budget_by_measurement(void **state)
 {
 	struct budget_spent spent = {.cores = 4};
-	double share[] = {0.009, 0.009, 0.0045, 0.0045, 0.0045, 0.001, 0.001, 0.001};
+	double share[] = {0.009, 0.009, 0.0045, 0.0053, 0.0045, 0.001, 0.001, 0.001};
 	int want[] = {0, 1, 2, 2, 2, 2, 1, 0}, changes = 0;
 	struct budget b;
 
@@ -184,16 +184,25 @@ static void budget_by_measurement(void **state)
 		if (s) {
 			spent.now_ns += NS_PER_S;
 			spent.co_ns += 2 * NS_PER_S;
-			spent.held_ns += (int64_t)(2 * NS_PER_S * share[window] / 2);
+			spent.held_ns += (int64_t)(2 * NS_PER_S * share[window]);
 			spent.cpu_ns += (int64_t)(4 * NS_PER_S * share[window] / 2);
 		}
 		assert_int_equal(b.level, want[window]);
 		changes += budget_look(&b, &spent, 0.005);
 	}
 	assert_int_equal(changes, 4);
-	assert_float_equal(b.held, 0.0005, 1e-6);
+	assert_float_equal(b.held, 0.001, 1e-6);
 	assert_float_equal(b.cpu, 0.0005, 1e-6);
 	assert_int_equal(b.level, 0);
+	/* The daemon's CPU time counts by itself. */
+	for (int i = 0; i < BUDGET_WINDOW_S; i++) {
+		spent.now_ns += NS_PER_S;
+		spent.co_ns += NS_PER_S;
+		spent.cpu_ns += 4 * NS_PER_S / 100;
+		changes += budget_look(&b, &spent, 0.005);
+	}
+	assert_int_equal(changes, 5);
+	assert_int_equal(b.level, 1);
 	/* Without co-located time nothing is learnt; without a cap there is no level. */
 	spent.now_ns += 100 * NS_PER_S;
 	spent.cpu_ns += 100 * NS_PER_S;

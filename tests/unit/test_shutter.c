@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/units.h"
@@ -39,9 +41,23 @@ static struct guard guard;
 static struct shutter *shutter;
 static char dir[64];
 
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
 int __wrap_counter_read(struct counter *c, struct counter_sample *out);
 bool __wrap_counter_has_cycles(const struct counter *c);
 void __wrap_counter_region(struct counter *c, int region);
+
+/* A wall clock that can be set. */
+static atomic_int_fast64_t wall_offset_s;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+	int rc = __real_clock_gettime(clock, t);
+
+	if (clock == CLOCK_REALTIME)
+		t->tv_sec += wall_offset_s;
+	return rc;
+}
 
 int __wrap_counter_read(struct counter *c, struct counter_sample *out)
 {
@@ -396,6 +412,53 @@ static void no_guard(void **state)
 	guard = was;
 }
 
+/* Whatever is done to the wall clock, blocks come, and not too close together. */
+static void clock_is_set(void **state)
+{
+	static const int by[] = {3600, -7200, 1, 86400, -1, -86400 * 300, 2, -3};
+	int64_t last = 0;
+
+	(void)state;
+	shutter_publish(shutter, plan());
+	for (int n = 0; n < 40; n++) {
+		struct shutter_plan *p = next_block();
+		int64_t start = p->when[p->lone], gap = schedule_min_gap(&p->schedule) / 2;
+
+		assert_int_equal(p->outcome, SHUTTER_OK);
+		if (last) {
+			assert_true(start - last >= p->shutter_ns + gap);
+			assert_true(start - last < 5 * NS_PER_S);
+		}
+		last = start;
+		shutter_done(shutter);
+		/* While it waits for the next slot, and while it is looked up. */
+		if (n % 3)
+			usleep(2000);
+		wall_offset_s += by[n % 8];
+	}
+	wall_offset_s = 0;
+	put_away();
+}
+
+/* When there is time for something slow. */
+static void time_until_next(void **state)
+{
+	struct shutter_plan *p = plan();
+
+	(void)state;
+	assert_true(shutter_idle_ns(shutter) == INT64_MAX);
+	p->schedule.period_ns = 20 * NS_PER_S;
+	shutter_publish(shutter, p);
+	/* Two slots at most, and three quarters of another. */
+	assert_true(shutter_idle_ns(shutter) < 45 * NS_PER_S);
+	put_away();
+	p = plan();
+	shutter_publish(shutter, p);
+	next_block();
+	assert_true(shutter_idle_ns(shutter) == INT64_MAX);
+	put_away();
+}
+
 static void idle(void **state)
 {
 	struct shutter_plan *p = plan();
@@ -496,6 +559,8 @@ int main(void)
 		cmocka_unit_test(counter_fails),
 		cmocka_unit_test(stopped_by_its_user),
 		cmocka_unit_test(no_guard),
+		cmocka_unit_test(clock_is_set),
+		cmocka_unit_test(time_until_next),
 		cmocka_unit_test(idle),
 		cmocka_unit_test(log_rows),
 		cmocka_unit_test(spares_co_runners),
