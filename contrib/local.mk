@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What contrib builds, installs and ships.
 include contrib/workloads/local.mk
+bashcompletiondir = $(datadir)/bash-completion/completions
+dist_bashcompletion_DATA = contrib/completion/poppa
 EXTRA_DIST += \
 	contrib/grafana/README.md \
 	contrib/grafana/poppa.json \

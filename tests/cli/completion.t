@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What bash completes of a poppa command line.
+# shellcheck source=tests/cli/tap.sh
+. "$(dirname "$0")/tap.sh"
+
+: "${POPPA:?is the program to test}"
+
+# shellcheck source=contrib/completion/poppa
+. "$(dirname "$0")/../../contrib/completion/poppa"
+
+# completes NAME EXPECTED WORD...: the last word is the one under the cursor.
+completes() {
+	local name=$1 expected=$2
+	shift 2
+	COMP_WORDS=("$POPPA" "$@")
+	COMP_CWORD=$#
+	_poppa
+	is "$name" "$(printf '%s\n' "${COMPREPLY[@]}" | sort | tr '\n' ' ')" "$expected${expected:+ }"
+}
+completes "a command" "metrics" m
+completes "one of several" "status" st
+completes "a command for help" "overhead" help ov
+completes "options of a command" "--times" top --ti
+completes "options that several have" "--json" status --j
+completes "values of an option" "robust" estimate --method r
+completes "values behind a sign" "thesis" estimate --method = t
+touch "$TAP_DIR/shutters.csv"
+completes "files" "$TAP_DIR/shutters.csv" estimate "$TAP_DIR/shut"
+completes "files of an option" "$TAP_DIR/shutters.csv" metrics --output "$TAP_DIR/shut"
+COMP_WORDS=("$POPPA" "")
+COMP_CWORD=1
+_poppa
+is "every command" "$(printf '%s\n' "${COMPREPLY[@]}" | grep -v -e '^help$' -e '^--' | sort)" \
+	"$("$POPPA" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort)"
+tap_done
