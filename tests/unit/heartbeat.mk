@@ -7,7 +7,7 @@ EXTRA_DIST += tests/unit/test_heartbeat_mpi.sh tests/unit/test_mpi_wait.sh \
 	tests/unit/heartbeat/fortran.f90 \
 	tests/unit/heartbeat/module.c tests/unit/heartbeat/module_user.c \
 	tests/unit/heartbeat/mpi_calls.F90 \
-	tests/unit/heartbeat/own_page.f90
+	tests/unit/heartbeat/own_page.f90 tests/unit/heartbeat/tool.c
 
 if HAVE_MPICC
 noinst_PROGRAMS += tests/unit/heartbeat/mpi_calls tests/unit/heartbeat/waiting tests/unit/heartbeat/waiting_meter

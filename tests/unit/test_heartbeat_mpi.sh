@@ -116,6 +116,13 @@ fi
 $MPICC -shared -fPIC -I "$src" -o "$dir/module.so" "$here/module.c" &&
 	${CC:-cc} -o "$dir/module_user" "$here/module_user.c" -ldl
 is "MPI that a module brings in counts" "$(preloaded "$dir/module_user" "$dir/module.so" 2>&1)" 10
+# As a program of its own, with another tool on either side.
+$MPICC -Drun=main -I "$src" -o "$dir/program" "$here/module.c" &&
+	$MPICC -shared -fPIC -o "$dir/tool.so" "$here/tool.c"
+for order in "$preload:$dir/tool.so" "$dir/tool.so:$preload"; do
+	is "another tool sees every call, and each counts once (${order##*/} is second)" \
+		"$(LD_PRELOAD=$order "$dir/program" 2>&1)" "10"$'\n'"tool 10"
+done
 ${CC:-cc} -shared -fPIC -o "$dir/libfake.so" "$here/fake_mpi.c" &&
 	${CC:-cc} -o "$dir/fake_user" "$here/fake_mpi_user.c" -L"$dir" -lfake -Wl,-rpath,"$dir"
 ok "another kind of MPI is passed through, and publishes nothing" preloaded "$dir/fake_user"

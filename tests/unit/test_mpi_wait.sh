@@ -32,10 +32,14 @@ measure()
 	launcher=$!
 	truth=$("$bin/waiting_meter" "$dir/page" "$dir/log" 2>"$dir/said")
 	status=$?
-	wait $launcher || status=1
+	[ "$status" = 0 ] || kill $launcher
+	wait $launcher || [ "$status" != 0 ] || status=1
 	launcher=
 	diag "$(cat "$dir/said")"
-	[ "$status" = 0 ] || { diag "$(cat "$dir/out")"; return "$status"; }
+	if [ "$status" != 0 ]; then
+		[ ! -s "$dir/out" ] || diag "$(cat "$dir/out")"
+		return "$status"
+	fi
 	"$poppa" estimate --json "$dir/log" >"$dir/json" || return 1
 	completed=$(jq -r '.jobs[] | select(.job == 1) | .degradation' "$dir/json")
 	executed=$(jq -r '.jobs[] | select(.job == 2) | .degradation' "$dir/json")
