@@ -16,6 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3; older kernels refuse it */
 #endif
@@ -119,8 +122,7 @@ static int sealed_memfd(void)
 		fd = memfd_create(POPPA_HEARTBEAT_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -1;
-	if (ftruncate(fd, PAGE_BYTES) ||
-		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ||
+	if (ftruncate(fd, PAGE_BYTES) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) ||
 		fstat(fd, &page_id)) {
 		int saved = errno;
 
@@ -149,6 +151,9 @@ static int publish(void)
 		errno = saved;
 		return -1;
 	}
+	/* No other writer from now on, and no hole in the file (Linux 5.1): readers may map it. */
+	fcntl(page_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
+	fcntl(page_fd, F_ADD_SEALS, F_SEAL_SEAL);
 	page->slot[SHARED_SLOT].shared = 1;
 	h = &page->header;
 	h->magic = POPPA_HEARTBEAT_MAGIC;

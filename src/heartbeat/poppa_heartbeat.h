@@ -26,8 +26,9 @@ int poppa_heartbeat_open(void);
 void poppa_heartbeat_close(void);
 
 /*
- * The page as readers see it: a memfd of this name, sealed against resizing, that holds the header
- * and then `slots` slots. Progress of the process is the sum of the first `used` slots' counts.
+ * The page as readers see it: a memfd of this name, sealed against resizing and, where the kernel
+ * can (F_SEAL_FUTURE_WRITE), against other writers and holes, that holds the header and then
+ * `slots` slots. Progress of the process is the sum of the first `used` slots' counts.
  */
 #define POPPA_HEARTBEAT_NAME "poppa-heartbeat"
 #define POPPA_HEARTBEAT_MAGIC UINT64_C(0x54414542504f5031) /* "1POPBEAT" in memory */

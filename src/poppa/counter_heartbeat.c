@@ -2,8 +2,10 @@
 /* Reads the progress that an application publishes through libpoppa-heartbeat. */
 /*
  * The page is the work of an untrusted process, which can change all of it, and its size in memory,
- * at any time: sealing forbids resizing but not punching holes, where a mapped read may fault and
- * wait on the owner. So the page is never mapped: one pread() a sample can neither fault nor block.
+ * at any time: seals against resizing do not forbid punching holes, where a mapped read may fault
+ * and wait on the owner. F_SEAL_FUTURE_WRITE does: a page with that seal is mapped and locked into
+ * memory, and a sample costs some loads. Others, as those of kernels before 5.1, are read with one
+ * pread() a sample, which can neither fault nor block.
  */
 #include "poppa/counter_backend.h"
 
@@ -25,10 +27,14 @@
 #define MAX_FDS 65536 /* links looked at: more would make opening slow */
 #define FIRST_SLOTS 8
 #define NEEDED_SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
 
 struct heartbeat {
 	int fd;
-	char link[64]; /* /proc/PID/fd/N */
+	const struct poppa_heartbeat_page *map; /* NULL: read by fd */
+	char link[64];                          /* /proc/PID/fd/N */
 	ino_t inode;
 	size_t want;   /* bytes of the page worth reading */
 	uint64_t last; /* highest count seen */
@@ -110,6 +116,44 @@ static int read_page(int fd, pid_t owner, size_t *want, uint64_t *sum)
 	return 0;
 }
 
+/* The same from a mapped page. Its owner changes it meanwhile: each value is loaded once. */
+static int load_page(const struct poppa_heartbeat_page *page, uint64_t *sum)
+{
+	const struct poppa_heartbeat_header *h = &page->header;
+	uint32_t used = __atomic_load_n(&h->used, __ATOMIC_RELAXED);
+
+	if (__atomic_load_n(&h->magic, __ATOMIC_RELAXED) != POPPA_HEARTBEAT_MAGIC ||
+		__atomic_load_n(&h->version, __ATOMIC_RELAXED) != POPPA_HEARTBEAT_VERSION ||
+		!__atomic_load_n(&h->pid, __ATOMIC_RELAXED)) {
+		errno = ENODATA;
+		return -1;
+	}
+	if (used > POPPA_HEARTBEAT_SLOTS)
+		used = POPPA_HEARTBEAT_SLOTS;
+	*sum = 0;
+	for (uint32_t i = 0; i < used; i++)
+		*sum += __atomic_load_n(&page->slot[i].count, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* NULL where a load from the page could fault or wait. */
+static const struct poppa_heartbeat_page *map_page(int fd, int seals)
+{
+	struct stat st;
+	void *map;
+
+	if (!(seals & F_SEAL_FUTURE_WRITE) || fstat(fd, &st) ||
+		st.st_size < (off_t)sizeof(struct poppa_heartbeat_page))
+		return NULL;
+	map = mmap(NULL, sizeof(struct poppa_heartbeat_page), PROT_READ, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return NULL;
+	if (!mlock(map, sizeof(struct poppa_heartbeat_page)))
+		return map;
+	munmap(map, sizeof(struct poppa_heartbeat_page));
+	return NULL;
+}
+
 /* Opens the file behind link if it is a sealed memfd whose page names owner; else -1. */
 static int open_page(const char *link, const struct statx *memfds, pid_t owner, struct heartbeat *h,
 	bool *foreign)
@@ -146,6 +190,7 @@ static int open_page(const char *link, const struct statx *memfds, pid_t owner, 
 		goto out;
 	}
 	h->inode = st.stx_ino;
+	h->map = map_page(fd, seals);
 out:
 	close(path);
 	return fd;
@@ -211,7 +256,7 @@ static int heartbeat_read(void *state, struct counter_sample *out)
 	struct heartbeat *h = state;
 	uint64_t sum;
 
-	if (read_page(h->fd, 0, &h->want, &sum))
+	if (h->map ? load_page(h->map, &sum) : read_page(h->fd, 0, &h->want, &sum))
 		return -1;
 	/* A count that falls is its owner's doing, and no progress until it has caught up. */
 	if ((int64_t)(sum - h->last) > 0) {
@@ -239,6 +284,8 @@ static void heartbeat_close(void *state)
 {
 	struct heartbeat *h = state;
 
+	if (h->map)
+		munmap((void *)h->map, sizeof(*h->map));
 	close(h->fd);
 	free(h);
 }

@@ -540,6 +540,78 @@ static void hostile_contents_do_no_harm(void **state)
 	discard(&p);
 }
 
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+/* How often this process has the page mapped. */
+static int mappings(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[512];
+	int n = 0;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		n += strstr(line, "/memfd:" POPPA_HEARTBEAT_NAME) != NULL;
+	fclose(f);
+	return n;
+}
+
+/* Only a page that can get no holes is mapped, as the library's. */
+static void maps_what_cannot_fault(void **state)
+{
+	struct counter *c;
+	struct page p;
+	int fd = -1;
+
+	(void)state;
+	p = craft(0, WHOLE, SEALS & ~F_SEAL_SEAL);
+	c = attach(getpid());
+	assert_int_equal(mappings(), 1);
+	counter_close(c);
+	if (fcntl(p.fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE)) {
+		print_message("this kernel has no F_SEAL_FUTURE_WRITE: nothing is mapped\n");
+		discard(&p);
+		skip();
+	}
+	c = attach(getpid());
+	assert_int_equal(mappings(), 2);
+	assert_int_equal(
+		fallocate(p.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, sizeof(*p.map)), -1);
+	p.map->slot[0].count += 10;
+	assert_int_equal(progress(c), 10);
+	p.map->header.used = UINT32_MAX;
+	p.map->slot[POPPA_HEARTBEAT_SLOTS - 1].count = 7;
+	assert_int_equal(progress(c), 17);
+	p.map->header.pid = 0;
+	assert_int_equal(counter_read(c, &(struct counter_sample){0}), -1);
+	assert_int_equal(errno, ENODATA);
+	counter_close(c);
+	assert_int_equal(mappings(), 1);
+	discard(&p);
+
+	p = craft(0, 2048, SEALS | F_SEAL_FUTURE_WRITE); /* mapped it would end in a signal */
+	refused(getpid(), ENODATA);
+	discard(&p);
+
+	assert_int_equal(poppa_heartbeat_open(), 0);
+	c = attach(getpid());
+	assert_int_equal(mappings(), 2);
+	for (int i = 3; i < 64 && fd < 0; i++) {
+		int seals = fcntl(i, F_GET_SEALS);
+
+		if (seals > 0 && seals & F_SEAL_FUTURE_WRITE)
+			fd = i;
+	}
+	assert_true(fd >= 0);
+	assert_int_equal(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, WHOLE), -1);
+	poppa_heartbeat_add(5);
+	assert_int_equal(progress(c), 5);
+	counter_close(c);
+	poppa_heartbeat_close();
+}
+
 static bool stop_toggling;
 
 static void *toggle(void *arg)
@@ -585,6 +657,7 @@ int main(void)
 		cmocka_unit_test(children_count_apart),
 		cmocka_unit_test(never_fails_the_application),
 		cmocka_unit_test(hostile_pages_are_refused),
+		cmocka_unit_test(maps_what_cannot_fault),
 		cmocka_unit_test(a_lease_does_not_stall),
 		cmocka_unit_test(hostile_contents_do_no_harm),
 		cmocka_unit_test(words_are_not_torn),
