@@ -5,11 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "poppa/blockfit.h"
+#include "poppa/blockrate.h"
 
 #define FIRST_SPREAD 0.15 /* of x, while there are no data */
-#define CLIP 4.0          /* what is farther off counts as this many spreads, on either side */
-#define SPREAD_BLOCKS 32  /* over which the spread is followed */
 #define MIN_BLOCKS 5      /* of a pair before anything is said */
 #define MIN_KNOWN 0.95    /* share of the time together whose co-runners are known well enough */
 #define MIN_SIGNAL 2.0    /* standard errors by which the costs together must exceed 0 */
@@ -35,62 +33,27 @@ void attribution_together(struct attribution *a, uint32_t job_id, int64_t ns)
 			return;
 		}
 		p = &a->pair[a->count++];
-		*p = (struct attribution_pair){.job_id = job_id, .spread = FIRST_SPREAD};
+		*p = (struct attribution_pair){.job_id = job_id, .cost.spread = FIRST_SPREAD};
 	}
 	p->together_ns += (double)ns;
-}
-
-/* Median rate of the windows from `first` on. */
-static double rate_from(const struct fit_region *r, int first, double *v, int n)
-{
-	for (int i = first; i < r->n; i++)
-		v[n++] = r->s[i].rate;
-	return blockfit_median(v, n);
-}
-
-/*
- * log of the rate without the co-runner over that with it; NAN without data. Windows in which the
- * caches still change are left out, not fitted: what is left of the change makes all costs of a job
- * smaller by about the same factor, and only their ratios matter.
- */
-static double cost(const struct est_block *block)
-{
-	double v[2 * EST_MAX_WINDOWS], with, without;
-	struct fit_input p;
-	int n = 0;
-
-	blockfit_prepare(block, &p);
-	if (!p.before.n || !p.during.n || !p.after.n)
-		return NAN;
-	for (int i = 0; i < p.before.n; i++)
-		v[n++] = p.before.s[i].rate;
-	with = rate_from(&p.after, p.after.n / 2, v, n);
-	without = rate_from(&p.during, p.during.n / 2, v, 0);
-	return with > 0 && without > 0 ? log(without / with) : NAN;
 }
 
 bool attribution_block(struct attribution *a, uint32_t absent, const struct est_block *block)
 {
 	struct attribution_pair *p = find(a, absent);
-	double x = p ? cost(block) : NAN, off, limit, step;
+	double with, without;
 
-	if (!isfinite(x))
+	/* Windows in which the caches still change are not fitted: they make all costs of a job
+	 * smaller by about the same factor, and only their ratios matter. */
+	if (!p || !blockrate(block, &with, &without) || !block->after_n)
 		return false;
-	off = x - p->mean;
-	limit = CLIP * p->spread;
-	off = fmax(-limit, fmin(limit, off));
-	p->blocks++;
-	step = off / (double)p->blocks;
-	p->mean += step;
-	p->m2 += off * (off - step);
-	p->spread += (1.25 * fabs(off) - p->spread) / fmin((double)p->blocks + 4, SPREAD_BLOCKS);
-	p->spread = fmax(p->spread, 1e-3);
+	clipmean_add(&p->cost, log(without / with));
 	return true;
 }
 
 static bool known(const struct attribution_pair *p)
 {
-	return p->blocks >= MIN_BLOCKS;
+	return p->cost.count >= MIN_BLOCKS;
 }
 
 int attribution_shares(const struct attribution *a, double degradation, double variance,
@@ -109,9 +72,8 @@ int attribution_shares(const struct attribution *a, double degradation, double v
 		if (!known(p))
 			continue;
 		seen += p->together_ns;
-		weight[i] = fmax(p->mean, 0) * p->together_ns;
-		var[i] = p->m2 / ((double)p->blocks * (double)(p->blocks - 1)) * p->together_ns *
-			 p->together_ns;
+		weight[i] = fmax(p->cost.mean, 0) * p->together_ns;
+		var[i] = clipmean_variance(&p->cost) * p->together_ns * p->together_ns;
 		sum += weight[i];
 		sum_var += var[i];
 	}
@@ -144,8 +106,8 @@ json_t *attribution_save(const struct attribution *a)
 
 		json_array_append_new(pairs,
 			json_pack("{s:I, s:f, s:I, s:f, s:f, s:f}", "job", (json_int_t)p->job_id,
-				"together_ns", p->together_ns, "blocks", (json_int_t)p->blocks,
-				"mean", p->mean, "m2", p->m2, "spread", p->spread));
+				"together_ns", p->together_ns, "blocks", (json_int_t)p->cost.count,
+				"mean", p->cost.mean, "m2", p->cost.m2, "spread", p->cost.spread));
 	}
 	return json_pack("{s:o, s:f}", "pairs", pairs, "untold_ns", a->untold_ns);
 }
@@ -165,12 +127,12 @@ int attribution_load(const json_t *state, struct attribution *a)
 		json_int_t job, blocks;
 
 		if (json_unpack((json_t *)item, "{s:I, s:F, s:I, s:F, s:F, s:F}", "job", &job,
-			    "together_ns", &p->together_ns, "blocks", &blocks, "mean", &p->mean,
-			    "m2", &p->m2, "spread", &p->spread) ||
-			job < 1 || job > UINT32_MAX || blocks < 0 || !(p->spread > 0))
+			    "together_ns", &p->together_ns, "blocks", &blocks, "mean",
+			    &p->cost.mean, "m2", &p->cost.m2, "spread", &p->cost.spread) ||
+			job < 1 || job > UINT32_MAX || blocks < 0 || !(p->cost.spread > 0))
 			return -1;
 		p->job_id = (uint32_t)job;
-		p->blocks = (uint64_t)blocks;
+		p->cost.count = (uint64_t)blocks;
 	}
 	*a = next;
 	return 0;

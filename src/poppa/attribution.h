@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "accounting/record.h"
+#include "poppa/clipmean.h"
 #include "poppa/estimator.h"
 
 /*
@@ -26,9 +27,8 @@
 /* What is known of one co-runner of one job. */
 struct attribution_pair {
 	uint32_t job_id;
-	double together_ns;      /* co-located time of the two */
-	uint64_t blocks;         /* in which this co-runner alone was stopped */
-	double mean, m2, spread; /* of x: running mean, squares around it, standard deviation */
+	double together_ns;   /* co-located time of the two */
+	struct clipmean cost; /* x, over the blocks in which this co-runner alone was stopped */
 };
 
 struct attribution {

@@ -5,6 +5,10 @@ libpoppacore_la_SOURCES = \
 	src/poppa/attribution.c \
 	src/poppa/attribution.h \
 	src/poppa/blockfit.c \
+	src/poppa/clipmean.c \
+	src/poppa/clipmean.h \
+	src/poppa/spin.c \
+	src/poppa/spin.h \
 	src/poppa/blockfit.h \
 	src/poppa/blockrate.c \
 	src/poppa/blockrate.h \
