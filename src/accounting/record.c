@@ -42,6 +42,8 @@ json_t *record_to_json(const struct ledger_record *r)
 		r->method, "backend", r->backend, "partners", partners);
 	if (r->sensing)
 		json_object_set_new(json, "sensing", json_true());
+	if (r->spin)
+		json_object_set_new(json, "spin", json_true());
 	if (r->attributed) {
 		json_t *costs = json_array();
 
@@ -130,6 +132,7 @@ int record_from_json(const json_t *json, struct ledger_record *r, struct errmsg 
 	}
 	if (take_attribution(json, &next, err))
 		return -1;
+	next.spin = json_is_true(json_object_get(json, "spin"));
 	next.sensing = json_is_true(json_object_get(json, "sensing"));
 	next.job_id = (uint32_t)job;
 	next.restart = (uint32_t)restart;

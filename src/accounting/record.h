@@ -42,6 +42,8 @@ struct ledger_record {
 	char method[16];
 	char backend[16]; /* counter backend, "none" without a signal */
 	bool sensing;     /* the job reacted to being measured: its degradation is worth nothing */
+	bool spin; /* co-runners hurt some tasks and not others, which may wait for them in a loop
+		    */
 	int partner_count;
 	uint32_t partner[RECORD_MAX_PARTNERS]; /* job ids that ran beside it on this node */
 	/* Of the degradation, what each of them cost; only with attributed set, NAN = unknown. */

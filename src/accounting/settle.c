@@ -31,6 +31,7 @@ struct sums {
 	double variance; /* of lost */
 	int nodes_with_data, nodes_with_record;
 	bool only_no_signal; /* every record came without a counter */
+	bool spin;           /* a node suspects that tasks wait in a loop */
 	bool sensing;        /* a node caught the job reacting to its shutters */
 	bool uncertain;      /* there are measurements, and they say too little */
 	bool only_unseen;    /* every record is of a job that poppad never saw running */
@@ -131,6 +132,7 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 		return;
 	s->nodes_with_record++;
 	s->sensing |= r->sensing;
+	s->spin |= r->spin;
 	add_partners(s, r, 0);
 	if (strcmp(r->backend, "none"))
 		s->only_no_signal = false;
@@ -281,6 +283,8 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 		add_text(out, " partial=%d/%d", s.nodes_with_data, job->node_count);
 	if (s.unmeasured > 0.005 * s.all)
 		add_text(out, " unmeasured=%.2f", s.unmeasured / s.all);
+	if (s.spin)
+		add_text(out, " spin=suspected");
 	add_restart_text(out);
 	free(s.partner);
 }

@@ -15,6 +15,7 @@
 
 #include "common/log.h"
 #include "common/units.h"
+#include "poppa/blockrate.h"
 #include "poppa/budget.h"
 #include "poppa/counter.h"
 #include "poppa/discover.h"
@@ -60,7 +61,7 @@ struct job {
 	struct pace pace;
 	enum job_state state;
 	bool pausable; /* all tasks have a unit */
-	bool told_unpausable, told_partly;
+	bool told_unpausable, told_partly, told_spin;
 	bool seen;        /* in RUNDIR/jobs */
 	bool was_in_plan; /* since its time was last brought up to date */
 	cpu_set_t cpus;
@@ -604,6 +605,36 @@ static void take_pace(struct jobs *js, struct job *j, const struct est_block *b)
 		plog_debug("job %u: another phase", j->reg.job_id);
 }
 
+/* What the co-runners cost each task, where waiting in a loop would count as progress. */
+static void take_tasks_apart(struct job *j, const struct shutter_plan *p)
+{
+	int n = p->job[p->lone].tasks;
+	uint64_t id[SPIN_MAX_TASKS];
+	double log_ratio[SPIN_MAX_TASKS];
+	const struct spin_result *r = &j->tally->spin_result;
+
+	if (j->tally->backend == COUNTER_HEARTBEAT || n < 2)
+		return;
+	if (n > SPIN_MAX_TASKS)
+		n = SPIN_MAX_TASKS;
+	for (int i = 0; i < n; i++) {
+		struct est_block b;
+		double co, solo;
+
+		shutter_plan_task(p, i, &b);
+		id[i] = (uint64_t)p->task[p->job[p->lone].first_task + i].pid;
+		log_ratio[i] = blockrate(&b, &co, &solo) ? log(solo / co) : NAN;
+	}
+	tally_tasks(j->tally, n, id, log_ratio);
+	if (r->verdict < SPIN_UNEVEN || j->told_spin)
+		return;
+	j->told_spin = true;
+	plog_info("job %u: its co-runners cost its tasks from %.0f %% to %.0f %%: if some wait for "
+		  "others in a loop, its degradation reads too low; poppa-heartbeat-mpi(7) mends "
+		  "that",
+		j->reg.job_id, 100 * r->least, 100 * r->most);
+}
+
 /* What the absent job costs each of the others. */
 static void take_absence(struct jobs *js, const struct shutter_plan *p)
 {
@@ -654,6 +685,7 @@ static void take_block(struct jobs *js, struct shutter_plan *p)
 		lone = find(js, p->job[p->lone].job_id, p->job[p->lone].restart);
 		if (lone) {
 			tally_block(lone->tally, &b);
+			take_tasks_apart(lone, p);
 			take_pace(js, lone, &b);
 			p->schedule.job[p->lone].level = level_of(js, lone);
 		}
@@ -1234,6 +1266,11 @@ static json_t *job_status(const struct jobs *js, const struct job *j)
 				"degradation", real(sham), "error", real(sham_error)));
 	if (status && t->partner_count > 1)
 		json_object_set_new(status, "attribution", attribution_json(js, t));
+	if (status && t->spin_result.verdict != SPIN_UNKNOWN)
+		json_object_set_new(status, "spin",
+			json_pack("{s:s, s:f, s:f}", "verdict",
+				spin_verdict_name(t->spin_result.verdict), "most",
+				t->spin_result.most, "least", t->spin_result.least));
 	return status;
 }
 

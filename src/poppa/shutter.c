@@ -126,9 +126,10 @@ static bool stops(const struct shutter_plan *p, int job)
 	return p->kind == SHUTTER_ABSENT ? job == p->lone : job != p->lone;
 }
 
-static int fill(const struct shutter_plan *p, int job, int region, struct est_window *out)
+/* Sums over some of a job's tasks. */
+static int fill(const struct shutter_plan *p, int job, int first_task, int tasks, int region,
+	struct est_window *out)
 {
-	const struct shutter_job *j = &p->job[job];
 	int n = p->boundaries[region] - 1;
 
 	for (int k = 0; k < n && k < EST_MAX_WINDOWS; k++) {
@@ -138,7 +139,7 @@ static int fill(const struct shutter_plan *p, int job, int region, struct est_wi
 							  when_of(p, region, k)[job])};
 		bool cycles = true;
 
-		for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
+		for (int t = first_task; t < first_task + tasks; t++) {
 			w.progress +=
 				to[t].missing ? NAN : (double)(to[t].progress - from[t].progress);
 			w.cycles += (double)(to[t].cycles - from[t].cycles);
@@ -152,13 +153,24 @@ static int fill(const struct shutter_plan *p, int job, int region, struct est_wi
 	return n < 0 ? 0 : n < EST_MAX_WINDOWS ? n : EST_MAX_WINDOWS;
 }
 
-void shutter_plan_block_of(const struct shutter_plan *p, int job, struct est_block *out)
+static void fill_block(
+	const struct shutter_plan *p, int job, int first_task, int tasks, struct est_block *out)
 {
 	memset(out, 0, sizeof(*out));
 	out->start_ns = (uint64_t)when_of(p, SHUTTER_BEFORE, 0)[job];
-	out->before_n = fill(p, job, SHUTTER_BEFORE, out->before);
-	out->during_n = fill(p, job, SHUTTER_DURING, out->during);
-	out->after_n = fill(p, job, SHUTTER_AFTER, out->after);
+	out->before_n = fill(p, job, first_task, tasks, SHUTTER_BEFORE, out->before);
+	out->during_n = fill(p, job, first_task, tasks, SHUTTER_DURING, out->during);
+	out->after_n = fill(p, job, first_task, tasks, SHUTTER_AFTER, out->after);
+}
+
+void shutter_plan_block_of(const struct shutter_plan *p, int job, struct est_block *out)
+{
+	fill_block(p, job, p->job[job].first_task, p->job[job].tasks, out);
+}
+
+void shutter_plan_task(const struct shutter_plan *p, int task, struct est_block *out)
+{
+	fill_block(p, p->lone, p->job[p->lone].first_task + task, 1, out);
 }
 
 void shutter_plan_block(const struct shutter_plan *p, struct est_block *out)

@@ -97,6 +97,8 @@ void shutter_plan_free(struct shutter_plan *p);
 void shutter_plan_block(const struct shutter_plan *p, struct est_block *out);
 /* Likewise of any job of a block with an absent one, but for that: "during" is without it. */
 void shutter_plan_block_of(const struct shutter_plan *p, int job, struct est_block *out);
+/* Likewise of one task of the lone job, counting from its first. */
+void shutter_plan_task(const struct shutter_plan *p, int task, struct est_block *out);
 /* Appends its rows, one a task and sub-window; "during" only where the job ran alone. */
 void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w);
 

@@ -29,7 +29,8 @@ struct tally *tally_new(
 	t->backend = COUNTER_NONE;
 	t->robust = estimator_new(ESTIMATE_ROBUST);
 	t->thesis = estimator_new(ESTIMATE_THESIS);
-	if (t->robust && t->thesis)
+	t->spin = spin_new();
+	if (t->robust && t->thesis && t->spin)
 		return t;
 	tally_free(t);
 	errno = ENOMEM;
@@ -42,6 +43,7 @@ void tally_free(struct tally *t)
 		return;
 	estimator_free(t->robust);
 	estimator_free(t->thesis);
+	spin_free(t->spin);
 	free(t);
 }
 
@@ -78,6 +80,16 @@ void tally_block(struct tally *t, const struct est_block *b)
 {
 	estimator_add(t->robust, b);
 	estimator_add(t->thesis, b);
+}
+
+void tally_tasks(struct tally *t, int count, const uint64_t *id, const double *log_ratio)
+{
+	struct spin_result now;
+
+	spin_add(t->spin, count, id, log_ratio);
+	spin_result(t->spin, &now);
+	if (now.verdict != SPIN_UNKNOWN)
+		t->spin_result = now;
 }
 
 void tally_sham(struct tally *t, const struct est_block *b)
@@ -126,6 +138,26 @@ int tally_shares(const struct tally *t, const struct poppa_settings *s,
 
 	tally_result(t, s->method, s->min_blocks, &r);
 	return attribution_shares(&t->attribution, r.degradation, r.variance, share);
+}
+
+/* The tasks' own figures are not kept: they are soon known again. */
+static int load_spin(const json_t *state, struct tally *t)
+{
+	const json_t *spin = json_object_get(state, "spin");
+	struct spin_result r;
+	int verdict;
+
+	t->spin = spin_new();
+	if (!t->spin)
+		return -1;
+	if (!spin)
+		return 0;
+	if (json_unpack((json_t *)spin, "[i, F, F]", &verdict, &r.most, &r.least) ||
+		verdict <= SPIN_UNKNOWN || verdict > SPIN_CERTAIN)
+		return -1;
+	r.verdict = (enum spin_verdict)verdict;
+	t->spin_result = r;
+	return 0;
 }
 
 static void record_shares(
@@ -177,6 +209,7 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 	r->partner_count = t->partner_count;
 	memcpy(r->partner, t->partner, sizeof(r->partner));
 	record_shares(t, s, r);
+	r->spin = t->spin_result.verdict >= SPIN_UNEVEN;
 }
 
 json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix)
@@ -200,6 +233,10 @@ json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix)
 		json_object_update_new(
 			state, json_pack("{s:o, s:o}", "sham", sham_save(&t->sham), "attribution",
 				       attribution_save(&t->attribution)));
+	if (state && t->spin_result.verdict != SPIN_UNKNOWN)
+		json_object_set_new(state, "spin",
+			json_pack("[i, f, f]", t->spin_result.verdict, t->spin_result.most,
+				t->spin_result.least));
 	return state;
 }
 
@@ -231,7 +268,7 @@ struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, 
 	attribution = json_object_get(state, "attribution");
 	if (!t->robust || !t->thesis || (sham && sham_load(&t->sham, sham)) ||
 		(attribution && attribution_load(attribution, &t->attribution)) ||
-		counter_backend_parse(backend, &t->backend)) {
+		load_spin(state, t) || counter_backend_parse(backend, &t->backend)) {
 		tally_free(t);
 		return NULL;
 	}

@@ -12,6 +12,7 @@
 #include "poppa/attribution.h"
 #include "poppa/estimator.h"
 #include "poppa/sham.h"
+#include "poppa/spin.h"
 
 /* What the job's time counts as at the moment. */
 enum tally_mode {
@@ -33,7 +34,9 @@ struct tally {
 	struct estimator *robust, *thesis;
 	struct sham sham;
 	struct attribution attribution;
-	enum counter_backend backend; /* COUNTER_NONE while no task has a signal */
+	struct spin *spin;
+	struct spin_result spin_result; /* the last one that was no SPIN_UNKNOWN */
+	enum counter_backend backend;   /* COUNTER_NONE while no task has a signal */
 	int partner_count;
 	uint32_t partner[RECORD_MAX_PARTNERS];
 };
@@ -54,6 +57,9 @@ void tally_unmeasured(struct tally *t, int64_t ns);
 /* Held stopped for so long; in the time that tally_advance() counts. */
 void tally_paused(struct tally *t, int64_t ns);
 void tally_block(struct tally *t, const struct est_block *b);
+/* What the same block tells of each task: spin_add(). Not for progress that waiting cannot inflate.
+ */
+void tally_tasks(struct tally *t, int count, const uint64_t *id, const double *log_ratio);
 void tally_sham(struct tally *t, const struct est_block *b);
 
 /* Co-located time in which the job really ran. */

@@ -37,6 +37,7 @@ static struct ledger_record sample(void)
 		.method = "robust",
 		.backend = "heartbeat",
 		.sensing = true,
+		.spin = true,
 		.partner_count = 2,
 		.partner = {12, 4000000000u},
 		.attributed = true,
@@ -59,6 +60,7 @@ static void survives_the_journey(void **state)
 	assert_true(isnan(back.thesis_degradation));
 	back.thesis_degradation = r.thesis_degradation = 0;
 	assert_true(back.sensing);
+	assert_true(back.spin);
 	assert_string_equal(back.cluster, r.cluster);
 	assert_string_equal(back.node, r.node);
 	assert_int_equal(back.job_id, r.job_id);

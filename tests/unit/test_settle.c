@@ -323,6 +323,10 @@ static void costs_of_partners(void **state)
 	s = decide(&job, r, 2);
 	assert_non_null(strstr(s.text, "d=0.2500 "));
 	assert_non_null(strstr(s.text, " partners=7:0.100,9,13:0.150 "));
+	assert_null(strstr(s.text, "spin"));
+	r[1].spin = true;
+	s = decide(&job, r, 2);
+	assert_non_null(strstr(s.text, " spin=suspected"));
 	job.node_count = 1;
 	s = decide(&job, r, 1);
 	assert_non_null(strstr(s.text, " partners=7:0.200,9,13:0.100 "));

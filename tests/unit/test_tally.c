@@ -293,6 +293,35 @@ static void attributions(void **state)
 	tally_free(t);
 }
 
+/* A suspicion of spin waiting is in the record and survives a checkpoint. */
+static void spinning(void **state)
+{
+	struct tally *t = tally_new(7, 0, 1, 1, 0), *back;
+	const uint64_t id[] = {11, 12};
+	const double x[] = {0.4, 0};
+	struct ledger_record r;
+	json_t *saved;
+
+	(void)state;
+	tally_record(t, &settings, "c", "n1", false, 2, &r);
+	assert_false(r.spin);
+	for (int i = 0; i < 20; i++)
+		tally_tasks(t, 2, id, x);
+	saved = tally_save(t, "boot", 2);
+	back = tally_load(saved, "boot", 0, 2);
+	assert_non_null(back);
+	/* Too little is known anew to say anything else. */
+	tally_tasks(back, 2, id, x);
+	tally_record(back, &settings, "c", "n1", true, 2, &r);
+	assert_true(r.spin);
+	assert_float_equal(back->spin_result.most, 0.33, 0.01);
+	tally_free(back);
+	json_object_set_new(saved, "spin", json_string("much"));
+	assert_null(tally_load(saved, "boot", 0, 2));
+	json_decref(saved);
+	tally_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +329,7 @@ int main(void)
 		cmocka_unit_test(few_blocks_are_no_data),
 		cmocka_unit_test(shams),
 		cmocka_unit_test(attributions),
+		cmocka_unit_test(spinning),
 		cmocka_unit_test(noise_is_no_data),
 		cmocka_unit_test(checkpoints),
 		cmocka_unit_test(records),
