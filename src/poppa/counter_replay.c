@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Plays a shutter log back as if its jobs ran here: for tests and demonstrations. */
 /*
- * The jobs that are met take the roles of the recorded ones, in the order of their job numbers and
- * again from the first when they are more. Each task plays its job's sum: a rate is the same
+ * The jobs that are met take the roles of the recorded ones in turn, and again from the first when
+ * they are more. Each task plays its job's sum: a rate is the same
  * whatever it is multiplied with. A recorded window is played by one reading, with the recorded
  * counts, whatever time has really passed; where the recording has no cycles, its nanoseconds are
  * played as cycles, so that the rate is the recorded one. At its end a recording starts over.

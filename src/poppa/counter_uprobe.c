@@ -12,9 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/units.h"
 #include "poppa/symbol.h"
 
 #define PMU_TYPE "/sys/bus/event_source/devices/uprobe/type"
@@ -24,8 +26,19 @@ struct uprobe {
 	char path[PATH_MAX]; /* through which the kernel finds the probed file */
 	uint64_t offset;
 	uint32_t pmu;
-	const char *name; /* FILE:SYMBOL of the configuration */
+	const char *name;  /* FILE:SYMBOL of the configuration */
+	double call_ns;    /* what a call costs the task */
+	int64_t looked_ns; /* at how often it is called */
 };
+
+/*
+ * What a probe costs, rounded up from what tests/unit/test_counter_uprobe.c measures, and the share
+ * of a thread's time above which a probe is given up: no discount is worth a slower job.
+ */
+#define CHEAP_NS 1000.0
+#define DEAR_NS 15000.0
+#define MAX_SHARE 0.1
+#define LOOK_EVERY (200 * NS_PER_MS)
 
 /* Written behind a symbol: the administrator knows what each call will cost. */
 #define DESPITE_COST '!'
@@ -68,6 +81,8 @@ static bool uprobe_available(const struct nodeconf *conf, struct errmsg *err)
 	return false;
 }
 
+enum { HITS, HITS_AT_LOOK }; /* of a thread's last[] */
+
 static int open_thread(void *arg, struct counter_thread *t, bool inherit, struct errmsg *err)
 {
 	struct uprobe *u = arg;
@@ -92,8 +107,8 @@ static int read_thread(void *arg, struct counter_thread *t, struct counter_sampl
 	(void)arg;
 	if (counter_sys_read(t->handle[0], &hits, sizeof(hits)) != sizeof(hits))
 		return -1;
-	sum->progress += hits - t->last[0];
-	t->last[0] = hits;
+	sum->progress += hits - t->last[HITS];
+	t->last[HITS] = hits;
 	return 0;
 }
 
@@ -109,6 +124,28 @@ static const struct counter_thread_ops thread_ops = {
 	 * the thread, and the task could make none. */
 };
 
+/* What is known of a configured probe, and has been logged: by its text, while this process lives.
+ */
+struct verdict {
+	char name[512];
+	bool dear, too_often;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct verdict verdicts[NODECONF_MAX_UPROBES];
+
+/* Under lock. NULL when poppa.conf has changed that often that there is no room. */
+static struct verdict *verdict_of(const char *name)
+{
+	for (size_t i = 0; i < NODECONF_MAX_UPROBES; i++) {
+		if (!*verdicts[i].name)
+			snprintf(verdicts[i].name, sizeof(verdicts[i].name), "%s", name);
+		if (!strcmp(verdicts[i].name, name))
+			return &verdicts[i];
+	}
+	return NULL;
+}
+
 /*
  * A dear first instruction slows the probed program, some 10 us a call where others cost below 1
  * (tests/unit/test_counter_uprobe.c measures both): it is refused unless the configuration says
@@ -116,12 +153,9 @@ static const struct counter_thread_ops thread_ops = {
  */
 static int accept_cost(const struct symbol_place *place, const char *name, struct errmsg *err)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static char warned[NODECONF_MAX_UPROBES][512];
-	static int count;
 	bool refused = name[strlen(name) - 1] != DESPITE_COST;
 	struct errmsg why = {""};
-	int i = 0;
+	struct verdict *known;
 
 	if (!place->dear)
 		return 0;
@@ -133,10 +167,9 @@ static int accept_cost(const struct symbol_place *place, const char *name, struc
 			"second only",
 			name, name, DESPITE_COST);
 	pthread_mutex_lock(&lock);
-	while (i < count && strcmp(warned[i], name))
-		i++;
-	if (i == count && count < NODECONF_MAX_UPROBES) {
-		snprintf(warned[count++], sizeof(warned[0]), "%s", name);
+	known = verdict_of(name);
+	if (known && !known->dear) {
+		known->dear = true;
 		if (refused)
 			plog_warn("counter %s", why.text);
 		else
@@ -146,6 +179,68 @@ static int accept_cost(const struct symbol_place *place, const char *name, struc
 	}
 	pthread_mutex_unlock(&lock);
 	return refused ? counter_fail(ENODATA, err, "%s", why.text) : 0;
+}
+
+/* Whether the function has turned out to be called too often to be probed. */
+static int accept_rate(const char *name, struct errmsg *err)
+{
+	const struct verdict *known;
+	bool refused;
+
+	pthread_mutex_lock(&lock);
+	known = verdict_of(name);
+	refused = known && known->too_often;
+	pthread_mutex_unlock(&lock);
+	return refused ? counter_fail(ENODATA, err,
+				 "uprobe: Uprobe=%s: it was called so often that the probe slowed "
+				 "a "
+				 "task by more than %.0f %%; choose another function and restart "
+				 "poppad",
+				 name, 100 * MAX_SHARE)
+		       : 0;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* Gives a probe up that costs a thread too much. 0, or -1 with ENODATA. */
+static int watch_rate(struct uprobe *u)
+{
+	int64_t now = now_ns(), elapsed = now - u->looked_ns;
+	struct counter_sample ignored;
+	struct verdict *known;
+	double rate = 0, share;
+
+	if (elapsed < LOOK_EVERY || counter_threads_read(&u->threads, &ignored))
+		return 0;
+	for (size_t i = 0; i < u->threads.count; i++) {
+		uint64_t *last = u->threads.thread[i].last;
+		double r = (double)(last[HITS] - last[HITS_AT_LOOK]) * NS_PER_S / (double)elapsed;
+
+		last[HITS_AT_LOOK] = last[HITS];
+		rate = r > rate ? r : rate;
+	}
+	u->looked_ns = now;
+	share = rate * u->call_ns / NS_PER_S;
+	if (share <= MAX_SHARE)
+		return 0;
+	pthread_mutex_lock(&lock);
+	known = verdict_of(u->name);
+	if (known && !known->too_often) {
+		known->too_often = true;
+		plog_warn("Uprobe=%s: called %.0f times a second by a thread of task %d, which the "
+			  "probe slows by some %.0f %%: given up until poppad restarts; choose "
+			  "another function",
+			u->name, rate, (int)u->threads.pid, 100 * share);
+	}
+	pthread_mutex_unlock(&lock);
+	errno = ENODATA;
+	return -1;
 }
 
 /* Finds the first configured function that pid has mapped. */
@@ -201,9 +296,10 @@ static int uprobe_open(const struct nodeconf *conf, pid_t pid, void **state, str
 	u->pmu = (uint32_t)pmu;
 	u->offset = place.offset;
 	strcpy(u->path, place.path);
-	if (accept_cost(&place, u->name, err))
-		goto broken;
-	if (counter_threads_open(&u->threads, &thread_ops, u, pid, err))
+	u->call_ns = place.dear ? DEAR_NS : CHEAP_NS;
+	u->looked_ns = now_ns();
+	if (accept_cost(&place, u->name, err) || accept_rate(u->name, err) ||
+		counter_threads_open(&u->threads, &thread_ops, u, pid, err))
 		goto broken;
 	*state = u;
 	return 0;
@@ -221,7 +317,9 @@ static int uprobe_read(void *state, struct counter_sample *out)
 
 static int uprobe_refresh(void *state)
 {
-	return counter_threads_refresh(&((struct uprobe *)state)->threads);
+	struct uprobe *u = state;
+
+	return watch_rate(u) ? -1 : counter_threads_refresh(&u->threads);
 }
 
 static size_t uprobe_groups(const void *state)

@@ -38,9 +38,12 @@ __attribute__((noinline, noclone)) int uprobe_target(int x)
 #if defined(__x86_64__)
 void cheap_target(void);
 void dear_target(void);
+void busy_target(void);
 __asm__(".text\n"
 	".globl cheap_target\n.type cheap_target, @function\n"
 	"cheap_target: push %rbp\n pop %rbp\n ret\n.size cheap_target, .-cheap_target\n"
+	".globl busy_target\n.type busy_target, @function\n"
+	"busy_target: push %rbp\n pop %rbp\n ret\n.size busy_target, .-busy_target\n"
 	".globl dear_target\n.type dear_target, @function\n"
 	"dear_target: mov %rsp, %rax\n ret\n.size dear_target, .-dear_target\n");
 #endif
@@ -348,6 +351,47 @@ static double cost_of_probe(const struct nodeconf *conf, void (*fn)(void))
 	return best;
 }
 
+/* Whatever the machine is busy with, this one is called more than 100,000 times a second. */
+static void a_probe_that_slows_the_task_is_given_up(void **state)
+{
+	struct nodeconf *conf = calloc(1, sizeof(*conf));
+	struct errmsg err = {""};
+	struct counter *c = NULL;
+	int rc = 0, code = 0;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(conf);
+	if (!counter_available(COUNTER_UPROBE, NULL, &err)) {
+		print_message("no uprobe can be set here: %s\n", err.text);
+		free(conf);
+		skip();
+	}
+	nodeconf_defaults(conf);
+	conf->uprobe_count = 1;
+	snprintf(conf->uprobe[0], sizeof(conf->uprobe[0]), "%.480s:busy_target", program);
+	pid = fork();
+	if (pid == 0)
+		for (;;)
+			busy_target();
+	assert_int_equal(counter_open(COUNTER_UPROBE, conf, pid, &c, &err), 0);
+	for (int i = 0; i < 100 && !rc; i++) {
+		usleep(250000);
+		rc = counter_refresh(c);
+		code = errno;
+	}
+	assert_int_equal(rc, -1);
+	assert_int_equal(code, ENODATA);
+	counter_close(c);
+	assert_int_equal(counter_open(COUNTER_UPROBE, conf, pid, &c, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_non_null(strstr(err.text, "busy_target"));
+	assert_non_null(strstr(err.text, "choose another function"));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	free(conf);
+}
+
 static void a_dear_function_is_refused(void **state)
 {
 	struct nodeconf *conf = calloc(1, sizeof(*conf));
@@ -414,6 +458,7 @@ int main(void)
 		cmocka_unit_test(counts_calls_exactly),
 #if defined(__x86_64__)
 		cmocka_unit_test(a_dear_function_is_refused),
+		cmocka_unit_test(a_probe_that_slows_the_task_is_given_up),
 #endif
 		cmocka_unit_test(reasons),
 	};
