@@ -21,7 +21,8 @@ libledger_la_LIBADD = $(MUNGE_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) -lm
 noinst_LTLIBRARIES += libbill.la
 libbill_la_SOURCES = \
 	src/accounting/bill.c src/accounting/bill.h \
-	src/accounting/explain.c src/accounting/explain.h
+	src/accounting/explain.c src/accounting/explain.h \
+	src/accounting/summary.c src/accounting/summary.h
 
 sbin_PROGRAMS += poppa-ledgerd
 poppa_ledgerd_SOURCES = \

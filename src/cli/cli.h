@@ -18,6 +18,7 @@ int cmd_ledger(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
 int cmd_overhead(int argc, char **argv);
 int cmd_price(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_why(int argc, char **argv);

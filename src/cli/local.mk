@@ -11,6 +11,7 @@ poppa_SOURCES = \
 	src/cli/cmd_metrics.c \
 	src/cli/cmd_overhead.c \
 	src/cli/cmd_price.c \
+	src/cli/cmd_report.c \
 	src/cli/cmd_status.c \
 	src/cli/cmd_top.c \
 	src/cli/cmd_why.c \
@@ -28,6 +29,11 @@ poppa_SOURCES = \
 	src/cli/poppa.c \
 	src/cli/program.c \
 	src/cli/program.h \
+	src/cli/report.h \
+	src/cli/report_html.c \
+	src/cli/report_json.c \
+	src/cli/report_plot.c \
+	src/cli/report_text.c \
 	src/cli/sacct.c \
 	src/cli/sacct.h \
 	src/cli/scontrol.c \

@@ -20,6 +20,7 @@ static const struct command {
 	{"metrics", cmd_metrics, "what poppad measures, for Prometheus"},
 	{"overhead", cmd_overhead, "what shutters cost, by the model"},
 	{"price", cmd_price, "what a co-located job is charged"},
+	{"report", cmd_report, "what co-located jobs were charged, and what they cost each other"},
 	{"status", cmd_status, "what this node's poppad does now"},
 	{"top", cmd_top, "this node's co-located jobs, live"},
 	{"why", cmd_why, "how the price of a job came about"},

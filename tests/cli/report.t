@@ -1,0 +1,141 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# poppa report: sums, CSV, JSON and the page, from rows that sacct printed.
+# shellcheck source=tests/cli/tap.sh
+. "$(dirname "$0")/tap.sh"
+
+: "${POPPA:?is the program to test}"
+here=$(dirname "$0")
+rows=$here/bills.txt
+export TZ=UTC
+"$here/../gen/bills_gen" 2000 >"$TAP_DIR/many.txt"
+
+# sums FILE: runs, raw and charged billing times seconds of the co-located jobs, added up by awk.
+sums() {
+	awk -F'|' 'NR > 1 && $15 ~ /(colocate|poppa): / {
+		split($13, t, /[=,]/); split($15, raw, / raw=/)
+		n++; charged += t[2] * $12; all += (raw[2] ? raw[2] + 0 : t[2]) * $12
+	} END { printf "%d %.0f %.0f\n", n, all, charged }' "$1"
+}
+
+needs jq
+for file in "$rows" "$TAP_DIR/many.txt"; do
+	for by in user job account partition qos program day; do
+		runs "by $by" 0 "$POPPA" report --input "$file" --by $by --json
+		is "by $by: silent on stderr" "$ERR" ""
+		is "by $by: totals" "$(jq -r '.total | "\(.jobs) \(.raw) \(.charged)"' <<<"$OUT")" "$(sums "$file")"
+		if [ $by = job ]; then
+			is "by job: lines add up" "$(jq -r '[.groups[] | .charged * .elapsed_s] | add' <<<"$OUT")" \
+				"$(jq -r .total.charged <<<"$OUT")"
+		else
+			is "by $by: lines add up" "$(jq -r '[.groups[] | .charged] | add' <<<"$OUT")" \
+				"$(jq -r .total.charged <<<"$OUT")"
+		fi
+	done
+	is "bars over time add up, without what still runs" "$(jq -r '[.slots[].charged] | add' <<<"$OUT")" \
+		"$(jq -r '.total.charged - ([.groups[] | select(.name == "running") | .charged] | add // 0)' <<<"$OUT")"
+done
+runs "small" 0 "$POPPA" report --input "$rows" --json
+is "counts" "$(jq -c '.total | [.jobs, .priced, .no_data, .unsettled, .open]' <<<"$OUT")" "[17,12,3,1,1]"
+is "jobs that did not opt in" "$(jq .others <<<"$OUT")" 1
+is "reasons" "$(jq -c '[.nodata[] | [.reason, .jobs]]' <<<"$OUT")" '[["no-record",1],["no-time",1],["too-few-blocks",1]]'
+is "pairs by program" "$(jq -c '.pairs[] | select(.program == "lammps" and .partner == "gromacs|x") | [.runs, .beside_s, .degradation]' <<<"$OUT")" \
+	"[1,600,0.2]"
+is "who suffers beside whom" "$(jq -c '.programs[] | select(.name == "gromacs") | [.suffered, .caused]' <<<"$OUT")" "[0.3,0.3]"
+is "prices in units of the solo price" "$(jq -c '.programs[] | select(.name == "none") | [.practice[2], .thesis[2], .ours[2]] | map(. * 1000 | round)' <<<"$OUT")" \
+	"[1347,750,1333]"
+
+runs "text" 0 "$POPPA" report --input "$rows"
+like "text: a line a user" "$OUT" $'\n''ada +15 +3 +0\.4 '
+like "text: all" "$OUT" 'all co-located jobs +17 +3 .* 20\.7 %'
+like "text: no data" "$OUT" 'Full price for want of data: no-record \(1 jobs'
+like "text: without a price" "$OUT" 'Without a price yet: 1 ended, 1 not ended\.'
+runs "by job, text" 0 "$POPPA" report --input "$rows" --by job
+like "by job: why a job has no discount" "$OUT" $'\n''20 +ada +short .* too-few-blocks'
+is "no control characters" "$(LC_ALL=C tr -d '\n\40-\176' <<<"$OUT" | wc -c)" 0
+runs "many, text" 0 "$POPPA" report --input "$TAP_DIR/many.txt" --by program
+like "against compact runs" "$OUT" 'Against [0-9]+ pairs. compact runs: STP 0\.9[0-9]+, SEE 1\.[0-9]+'
+
+runs "csv" 0 "$POPPA" report --input "$rows" --by job --csv
+like "csv: no formulas" "$OUT" "\"'=cmd\(\)\""
+is "csv: no cell begins a formula" "$(grep -c -E '(^|,)"?[=+@]' <<<"$OUT")" 0
+if python=$(python_with csv); then
+	is "csv: a spreadsheet reads the same sums" "$("$python" -c '
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+print(len(rows), sum(int(r["raw"]) * int(r["elapsed_s"]) for r in rows), sum(int(r["charged"]) * int(r["elapsed_s"]) for r in rows))' "$TAP_DIR/out")" "$(sums "$rows")"
+	for file in "$rows" "$TAP_DIR/many.txt"; do
+		runs "page" 0 "$POPPA" report --input "$file" --html "$TAP_DIR/page.html"
+		is "page: silent" "$OUT$ERR" ""
+		like "page: whole, alone, named and readable" "$("$python" "$here/page_check.py" "$TAP_DIR/page.html" 2>&1)" \
+			'^good: [5-9] tables, 2 plots$'
+	done
+	# The check finds what it is to find.
+	sed 's/<caption>[^<]*<.caption>//; s/--soft:#57606a/--soft:#a7a0aa/; s/scope="row"//; s/<.main>/<img>&/' \
+		"$TAP_DIR/page.html" >"$TAP_DIR/bad.html"
+	bad=$("$python" "$here/page_check.py" "$TAP_DIR/bad.html" 2>&1)
+	for fault in "without a caption" "light: soft on bg" "th without scope" "<img>"; do
+		like "the check sees a fault: $fault" "$bad" "$fault"
+	done
+else
+	skip "csv and page" "there is no python3"
+fi
+runs "page to standard output" 0 "$POPPA" report --input "$rows" --html -
+like "page: names are escaped" "$OUT" '&lt;script&gt;alert\(1\)&lt;/script&gt;'
+is "page: and nowhere raw" "$(grep -c '<script' <<<"$OUT")" 0
+umask 077
+runs "page with a umask" 0 "$POPPA" report --input "$rows" --html "$TAP_DIR/own.html"
+is "page: the umask counts" "$(stat -c %a "$TAP_DIR/own.html")" 600
+runs "page nowhere" 1 "$POPPA" report --input "$rows" --html "$TAP_DIR/none/page.html"
+like "page nowhere: names it" "$ERR" "^poppa report: --html: .*$TAP_DIR/none/page.html"
+
+# Names that want out of their cell.
+{
+	head -n 1 "$rows"
+	grep '^12|' "$rows" | sed "s/[^|]*$/\"><img src=x onerror=alert(1)>'\&amp;/"
+	grep '^13|' "$rows" | sed 's/[^|]*|[^|]*$/@SUM(1+1),"x"/'
+} >"$TAP_DIR/names.txt"
+runs "names, page" 0 "$POPPA" report --input "$TAP_DIR/names.txt" --by program --html -
+is "names: no element" "$(grep -c '<img' <<<"$OUT")" 0
+like "names: as text" "$OUT" '&quot;&gt;&lt;img src=x onerror=alert\(1\)&gt;&#39;&amp;amp;'
+runs "names, csv" 0 "$POPPA" report --input "$TAP_DIR/names.txt" --by job --csv
+like "names: quoted" "$OUT" "\"'@SUM\(1\+1\),\"\"x\"\"\""
+
+head -n 1 "$rows" >"$TAP_DIR/empty.txt"
+runs "no jobs" 0 "$POPPA" report --input "$TAP_DIR/empty.txt"
+like "no jobs: says so" "$OUT" "There are none among 0 jobs"
+for form in --json --csv "--html=-"; do
+	runs "no jobs, $form" 0 "$POPPA" report --input "$TAP_DIR/empty.txt" "$form"
+done
+{ cat "$rows" && echo "99|half a row"; } >"$TAP_DIR/bad.txt"
+runs "a bad row" 1 "$POPPA" report --input "$TAP_DIR/bad.txt"
+is "a bad row: is named" "$ERR" "poppa report: 1 rows are left out; line 20: 2 fields instead of 16"
+like "a bad row: the others are shown" "$OUT" 'all co-located jobs +17 '
+runs "standard input" 0 "$POPPA" report --input - --json <"$rows"
+is "standard input: the same" "$(jq .total.jobs <<<"$OUT")" 17
+
+for bad in "--by colour" "--csv --json" "--csv --html x" "--input $rows -u ada" "-a -u ada" "surplus"; do
+	# shellcheck disable=SC2086
+	runs "$bad" 2 "$POPPA" report $bad
+	is "$bad: one line" "$(wc -l <<<"$ERR")" 1
+done
+
+# What sacct is asked, and in which words it says no.
+cat >"$TAP_DIR/sacct" <<-END
+	#!/bin/bash
+	printf '%s\n' "\$SLURM_TIME_FORMAT" "\$@" >"$TAP_DIR/asked"
+	for a; do case \$a in --delimiter=*) d=\${a#*=} ;; esac; done
+	/usr/bin/sed "s/|/\$d/g" "$rows"
+END
+chmod +x "$TAP_DIR/sacct"
+runs "with sacct" 0 env PATH="$TAP_DIR" "$POPPA" report -S 2026-11-01 -E now -u 'ada;id,bob' -A '$(id)' -r std -j 12,13 --json
+is "with sacct: the same sums" "$(jq -r '.total | "\(.jobs) \(.raw) \(.charged)"' <<<"$OUT")" "$(sums "$rows")"
+asked=$(cat "$TAP_DIR/asked")
+for arg in '%s' --allocations --duplicates --parsable2 --noconvert --starttime=2026-11-01 --endtime=now "--user=ada;id,bob" '--accounts=$(id)' --partition=std --jobs=12,13; do
+	is "with sacct: $arg" "$(grep -c -x -F -e "$arg" <<<"$asked")" 1
+done
+delimiter=$(sed -n 's/^--delimiter=//p' <<<"$asked")
+runs "with sacct again" 0 env PATH="$TAP_DIR" "$POPPA" report -u ada
+is "with sacct: the delimiter cannot be foreseen" "$([ "$delimiter" != "$(sed -n 's/^--delimiter=//p' "$TAP_DIR/asked")" ] && echo yes)" yes
+like "with sacct: thirty days" "$(cat "$TAP_DIR/asked")" '--starttime=now-30days'
+tap_done
