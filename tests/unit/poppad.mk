@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tests of poppad's parts, and the program that kills it.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_discover tests/unit/test_gaming tests/unit/test_jobs tests/unit/test_newborn \
+check_PROGRAMS += tests/unit/test_adaptive tests/unit/test_discover tests/unit/test_gaming tests/unit/test_jobs tests/unit/test_newborn \
 	tests/unit/test_pace tests/unit/test_pause tests/unit/test_registry tests/unit/test_schedule \
 	tests/unit/test_shutter tests/unit/test_tally
 endif
+tests_unit_test_adaptive_SOURCES = tests/unit/test_adaptive.c
+tests_unit_test_adaptive_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_adaptive_LDADD = libpoppacore.la $(CMOCKA_LIBS) -lm
 tests_unit_test_discover_SOURCES = tests/unit/test_discover.c
 tests_unit_test_discover_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_discover_LDADD = libpoppacore.la $(CMOCKA_LIBS)
