@@ -101,6 +101,26 @@ else
 		fi
 		relay ranks "$dir/$name.exe"
 	done
+	# The example for users, whose ranks publish by themselves.
+	(cd "$dir" && $MPIFC -O2 -o heat "$src/heartbeat/poppa_heartbeat.f90" \
+		"$tree/contrib/workloads/heat.f90" -L"$libs" -lpoppa-heartbeat)
+	one=$(pair "$asan" "$dir/heat" 200 64)
+	like "the Fortran workload runs" "$one" '^heat: 64 x 64 cells, heat [1-9][0-9]*\.'
+	is "with the same result on one rank" "$(LD_PRELOAD=$asan "$dir/heat" 200 64)" "$one"
+	LD_PRELOAD=$asan "$dir/heat" 100000000 64 >/dev/null 2>&1 &
+	heat=$!
+	# beats: the count of its first thread, 0 while it publishes none.
+	beats()
+	{
+		local page
+		page=$(find "/proc/$heat/fd" -lname '/memfd:poppa-heartbeat*' 2>/dev/null)
+		{ [ -n "$page" ] && od -A n -t u8 -j 128 -N 8 "$page"; } || echo 0
+	}
+	ok "it publishes" wait_until 30 eval '[ "$(beats)" -gt 0 ]'
+	before=$(beats)
+	ok "and goes on to" wait_until 30 eval '[ "$(beats)" -gt "$before" ]'
+	kill -9 $heat
+	wait $heat 2>/dev/null
 	$MPIFC -fallow-argument-mismatch -DBINDING=90 -DNAME="'linked instead'" -J "$dir" -o "$dir/linked" \
 		"$here/own_page.f90" "$here/mpi_calls.F90" -L"$libs" -Wl,--no-as-needed -lpoppa-heartbeat-mpi \
 		>"$dir/log" 2>&1
