@@ -74,30 +74,33 @@ static int fact_interval(const char *value, struct bill_facts *f)
 	return fact_real(low, &f->lo) || fact_real(between + 2, &f->hi);
 }
 
-/* "12,13,+3" */
+/* "12,13,+3", or with what each one cost, "12:0.310,13:0.091" */
 static int fact_partners(const char *value, struct bill_facts *f)
 {
-	char *end;
+	char copy[512], *save = NULL;
 
-	for (const char *p = value;; p = end + 1) {
+	if ((size_t)snprintf(copy, sizeof(copy), "%s", value) >= sizeof(copy) || !*copy)
+		return -1;
+	for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
+		char *cost = strchr(p, ':');
 		bool more = *p == '+';
-		unsigned long id;
+		double lost = NAN;
+		struct errmsg why;
+		int64_t id;
 
-		p += more;
-		if (!isdigit((unsigned char)*p))
+		if (cost)
+			*cost++ = '\0';
+		if (units_parse_int(p + more, 1, more ? INT16_MAX : UINT32_MAX, &id, &why) ||
+			(cost && fact_real(cost, &lost)))
 			return -1;
-		id = strtoul(p, &end, 10);
-		if ((*end && *end != ',') || id > UINT32_MAX)
-			return -1;
-		if (more)
-			f->more_partners += (int)(id % 100000);
-		else if (f->partner_count < BILL_MAX_PARTNERS)
-			f->partner[f->partner_count++] = (uint32_t)id;
-		else
-			f->more_partners++;
-		if (!*end)
-			return 0;
+		if (more || f->partner_count == BILL_MAX_PARTNERS) {
+			f->more_partners += more ? (int)id : 1;
+			continue;
+		}
+		f->partner_cost[f->partner_count] = lost;
+		f->partner[f->partner_count++] = (uint32_t)id;
 	}
+	return 0;
 }
 
 static int fact_part(const char *value, struct bill_facts *f)
@@ -141,6 +144,10 @@ static int one_fact(const char *key, const char *value, struct bill_facts *f)
 		return fact_text(value, f->policy, sizeof(f->policy));
 	if (!strcmp(key, "backend"))
 		return fact_text(value, f->backend, sizeof(f->backend));
+	if (!strcmp(key, "spin")) {
+		f->spin = true;
+		return 0;
+	}
 	if (!strcmp(key, "nodata"))
 		return fact_text(value, f->nodata, sizeof(f->nodata));
 	if (strcmp(key, "restart"))

@@ -31,9 +31,12 @@ struct bill_facts {
 	uint64_t raw, charged; /* billing */
 	int partner_count;
 	uint32_t partner[BILL_MAX_PARTNERS];
-	int more_partners; /* that the comment does not name */
+	double partner_cost[BILL_MAX_PARTNERS]; /* of degradation, what each one cost; NAN = unknown
+						 */
+	int more_partners;                      /* that the comment does not name */
 	char policy[PRICE_MAX_TEXT];
 	char backend[64];
+	bool spin;       /* its tasks may wait for each other in a loop: D is rather too low */
 	char nodata[32]; /* the reason, "" where there is a degradation */
 };
 

@@ -104,6 +104,22 @@ static json_t *partners_json(const struct why *w)
 	return list;
 }
 
+/* What each partner cost, in the same order; empty where that is not known. */
+static json_t *costs_json(const struct why *w)
+{
+	const struct bill_facts *f = &w->bill->facts;
+	json_t *list = json_array();
+	bool known = false;
+
+	for (int i = 0; list && i < f->partner_count; i++) {
+		json_array_append_new(list, cli_real(f->partner_cost[i]));
+		known |= !isnan(f->partner_cost[i]);
+	}
+	if (!known)
+		json_array_clear(list);
+	return list;
+}
+
 static json_t *nodes_json(const struct why *w)
 {
 	json_t *list = json_array();
@@ -133,15 +149,16 @@ static json_t *price_json(const struct why *w)
 	if (w->status != BILL_PRICED && w->status != BILL_NO_DATA)
 		return json_null();
 	ci = isnan(f->hi) ? json_null() : json_pack("[o, o]", cli_real(f->lo), cli_real(f->hi));
-	return json_pack(
-		"{s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:s?, s:o, s:o}",
+	return json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:b, "
+			 "s:s?, s:o, s:o}",
 		"raw", (json_int_t)f->raw, "charged", (json_int_t)f->charged, "policy", f->policy,
 		"version",
 		w->ledger.settled ? json_integer(w->ledger.settlement.version) : json_null(),
 		"degradation", cli_real(f->degradation), "ci95", ci, "co", cli_real(f->co),
 		"co_degradation", cli_real(f->co_degradation), "stopped", cli_real(f->stopped),
-		"partners", partners_json(w), "more_partners", f->more_partners, "backend",
-		f->backend, "nodata", *f->nodata ? f->nodata : NULL, "settled",
+		"partners", partners_json(w), "partner_costs", costs_json(w), "more_partners",
+		f->more_partners, "backend", f->backend, "spin", f->spin, "nodata",
+		*f->nodata ? f->nodata : NULL, "settled",
 		w->ledger.settled ? json_integer(w->ledger.settlement.settled_unix) : json_null(),
 		"calculation", calculation_json(w));
 }

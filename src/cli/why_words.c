@@ -27,6 +27,9 @@ static const struct reason {
 		"no progress counter worked for this job: the nodes have no hardware counters "
 		"and the program publishes no progress itself (poppa_heartbeat(3))"},
 	{"unmeasured", "poppad never saw the job's tasks running"},
+	{"shutter-sensing",
+		"the job ran differently whenever it was measured, which looks as if it "
+		"sensed the shutters: its measurements are worth nothing"},
 	{"no-time", "it ran for less than a second"},
 	{"resized", "its size changed while it ran, and such jobs are charged in full"},
 };
@@ -139,6 +142,14 @@ static void say_degradation(json_t *list, const struct bill_facts *f)
 			"%.1f %% less progress beside them than alone: its degradation is D = "
 			"%.4f%s.",
 			f->backend, PERCENT(f->degradation), f->degradation, interval);
+	for (int i = 0; i < f->partner_count; i++)
+		if (!isnan(f->partner_cost[i]))
+			say(list, "Of this, %.3f comes from job %u.", f->partner_cost[i],
+				f->partner[i]);
+	if (f->spin)
+		say(list, "Its tasks may wait for each other in a loop, which looks like progress: "
+			  "the true "
+			  "degradation is then rather higher than measured.");
 	if (f->degradation < 0)
 		say(list, "A degradation below 0 is within the noise of the measurement and counts "
 			  "as 0.");

@@ -38,6 +38,8 @@ says "a floor" "= 700.00 The policy lets a degradation bring no charge below 900
 why 16
 says "the favourable end of the interval" "10000 x (1 - 0) x (1 - 0.32)^2 = 4624.00 D is here the end of the interval that favours the user"
 says "partners that are not shown have no name" "shared its nodes: 13, 17 (<script>alert(1)</script>) and 3 more."
+says "what each partner cost" "Of this, 0.210 comes from job 13. Of this, 0.060 comes from job 17."
+says "a job that may spin" "Its tasks may wait for each other in a loop"
 says "nodes without data" "Only 3 of its 4 nodes have data"
 says "time not measured" "12 % of its time was not measured"
 why 17
@@ -69,6 +71,18 @@ says "a policy of a later release" "policy auction, which this release of poppa 
 why 28
 says "noise below 0" "counts as 0."
 says "no steering of the terminal" "(noise?[31mred)"
+
+# Every reason that docs/pricing.md has is explained.
+mapfile -t reasons < <(sed -n '/`nodata=` is one of/,/A node without/p' "$(dirname "$0")/../../docs/pricing.md" |
+	sed 's/.*`nodata=` is one of//; s/A node without.*//' | grep -o '`[a-z-]*`' | tr -d '`')
+tap "docs/pricing.md lists the reasons" "$([ "${#reasons[@]}" -ge 7 ] && echo 0 || echo 1)"
+for reason in "${reasons[@]}"; do
+	sed "s/nodata=no-record/nodata=$reason/" "$rows" >"$TAP_DIR/reason.txt"
+	runs "$reason" 0 "$POPPA" why --input "$TAP_DIR/reason.txt" 21
+	like "$reason is explained" "$(tr '\n' ' ' <<<"$OUT")" "It has no discount \($reason\): "
+	[[ $OUT == *"gives this word"* ]]
+	tap "$reason: in words of its own" "$((1 - $?))"
+done
 
 # A calculator agrees with every charge that is said to follow.
 if python=$(python_with json); then
