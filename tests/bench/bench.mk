@@ -6,7 +6,7 @@ tests_bench_loop_LDADD = libpoppacore.la libheartbeat.la
 tests_bench_loop_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=counter_read,--wrap=counter_sys_perf_open,--wrap=clock_nanosleep,--wrap=sched_setaffinity,--wrap=write \
 	-Wl,--wrap=pause_stop,--wrap=pause_settled,--wrap=pause_resume
-EXTRA_DIST += \
+EXTRA_DIST += tests/integration/43-cost.t \
 	tests/bench/run \
 	tests/bench/bench.py \
 	tests/bench/bench_cost.py \
