@@ -165,8 +165,11 @@ json_t *daemon_ask(const char *socket_path, json_t *request, struct errmsg *err)
 	if (fd < 0)
 		return NULL;
 	text = json_dumps(request, JSON_COMPACT);
-	if (text && send_line(fd, text) == 0)
+	/* One that turns us away answers before it is asked. */
+	if (text) {
+		send_line(fd, text);
 		line = receive_line(fd);
+	}
 	free(text);
 	close(fd);
 	if (line)

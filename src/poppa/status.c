@@ -20,7 +20,10 @@
 #include "common/log.h"
 
 #define MAX_REQUEST 4096
+/* Nobody keeps others from asking; root can always ask. */
 #define MAX_CONNECTIONS 32
+#define MAX_OF_USER 8
+#define MAX_OF_ROOT 16
 #define IDLE_S 10
 
 struct connection {
@@ -109,6 +112,27 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 	drop(c);
 }
 
+static bool too_many(const struct status *s, uid_t uid)
+{
+	int own = 0;
+
+	for (const struct connection *c = s->first; c; c = c->next)
+		own += c->uid == uid;
+	if (!uid)
+		return own >= MAX_OF_ROOT;
+	return own >= MAX_OF_USER || s->count >= MAX_CONNECTIONS;
+}
+
+/* What does not fit into the socket's buffer, which is empty, is not worth waiting for. */
+static void turn_away(evutil_socket_t fd)
+{
+	static const char text[] = "{\"error\":\"too many ask at once: try again\"}\n";
+	ssize_t n = send(fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	(void)n;
+	close(fd);
+}
+
 static void on_connection(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *addr,
 	int addr_len, void *arg)
 {
@@ -120,8 +144,12 @@ static void on_connection(struct evconnlistener *l, evutil_socket_t fd, struct s
 
 	(void)addr;
 	(void)addr_len;
-	if (s->count >= MAX_CONNECTIONS || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
 		close(fd);
+		return;
+	}
+	if (too_many(s, peer.uid)) {
+		turn_away(fd);
 		return;
 	}
 	c = calloc(1, sizeof(*c));

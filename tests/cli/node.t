@@ -138,10 +138,25 @@ if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$TAP_DIR/run-t0"
 	rm "$TAP_DIR"/spool-t0/records/*
 	chmod 755 "$TAP_DIR"
-	nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+	as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	nobody() { "${as_nobody[@]}" "$@"; }
 	if nobody "$POPPA" --version >/dev/null 2>&1; then
 		runs "status as somebody else" 0 nobody "$POPPA" status --conf "$POPPA_CONF" --node t0
 		like "status as somebody else: no jobs that one may see" "$OUT" "jobs +none co-located here that you may see"
+		# One user's open connections are in nobody else's way.
+		"${as_nobody[@]}" perl -MIO::Socket::UNIX -e '
+			my @s = map { IO::Socket::UNIX->new(Peer => $ARGV[0]) } 1 .. 8; $| = 1; print "open\n"; sleep 8' \
+			"$TAP_DIR/run-t0/poppad.sock" >"$TAP_DIR/hog" &
+		hog=$!
+		for _ in $(seq 100); do
+			grep -q open "$TAP_DIR/hog" && break
+			sleep 0.05
+		done
+		runs "status of a user who has many connections" 1 nobody "$POPPA" status --conf "$POPPA_CONF" --node t0
+		like "status of a user who has many connections: says so" "$ERR" "^poppa status: poppad at .*: too many ask at once: try again$"
+		runs "status of root meanwhile" 0 "$POPPA" status --node t0
+		kill "$hog"
+		wait "$hog" 2>/dev/null
 		runs "doctor as somebody else" 1 nobody "$POPPA" doctor --conf "$POPPA_CONF" --node t0
 		like "doctor as somebody else: says what only root can see" "$OUT" "WARN +spool .* -> run poppa doctor as root"
 	else
