@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Documents that are shipped and installed.
 dist_doc_DATA += docs/architecture.md
+dist_doc_DATA += docs/counters.md
 dist_doc_DATA += docs/operations.md
 dist_doc_DATA += docs/pricing.md
 dist_doc_DATA += docs/shutter.md

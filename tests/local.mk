@@ -43,6 +43,7 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/41-pausing.t \
 	tests/integration/41-schedule.t \
 	tests/integration/42-guard.t \
+	tests/integration/43-counters.t \
 	tests/integration/43-heartbeat.t \
 	tests/integration/45-seeing.t \
 	tests/integration/50-settle.t \

@@ -168,6 +168,11 @@ static void check_counters(struct doctor *d)
 		doctor_say(d, DOCTOR_WARN, check, "nothing to do where another backend serves",
 			"%s", err.text);
 	}
+	if ((d->conf.counter_set ? d->conf.counter : d->settings.counter) == COUNTER_REPLAY)
+		doctor_say(d, DOCTOR_FAIL, "counter replay",
+			"choose another Counter (poppa.conf) or poppa_counter where bills matter",
+			"this node plays %s instead of reading its jobs",
+			*d->conf.replay_log ? d->conf.replay_log : "no recording");
 	if (*good)
 		doctor_say(d, DOCTOR_OK, "counters", NULL, "usable here: %s", good);
 	else
