@@ -33,6 +33,10 @@
 #define REFRESH_SLOW (400 * NS_PER_MS)
 #define REFRESH_MAX (10 * NS_PER_S)
 
+/* A stop by others may be short: looked at often at first, ever more rarely, then once a second. */
+#define LOOK_FIRST_MS 20
+#define LOOK_LAST_MS 640
+
 struct task {
 	pid_t pid;
 	uint64_t starttime;
@@ -88,6 +92,7 @@ struct jobs {
 	bool blind; /* co-runners would be there, but shutters are off or impossible */
 	bool orphans_taken;
 	bool told_spool;
+	int look_ms; /* to the next look at stopped tasks; 0 = the tick does */
 	enum counter_backend counter;
 	struct schedule_seed secret; /* of this process, for jobs that came without a seed */
 	char boot[64];
@@ -433,6 +438,8 @@ static void take_state(struct jobs *js, struct job *j)
 			j->reg.job_id);
 		j->told_partly = true;
 	}
+	if (was != j->state && (j->state == JOB_STOPPED || j->state == JOB_PARTLY_STOPPED))
+		js->look_ms = LOOK_FIRST_MS;
 	js->changed |= was != j->state;
 }
 
@@ -1107,6 +1114,37 @@ void jobs_tick(struct jobs *js)
 		waiting |= !j->seen;
 	if (waiting)
 		jobs_sync(js); /* a final record that the spool did not take */
+}
+
+/* One that was stopped at the last scan runs again. */
+static bool someone_runs_again(const struct jobs *js)
+{
+	for (const struct job *j = js->first; j; j = j->next) {
+		for (int i = 0; i < j->tasks; i++) {
+			const struct task *t = &j->task[i];
+			struct proc_stat st;
+
+			if ((t->state != 'T' && t->state != 't') || proc_stat(t->pid, &st))
+				continue;
+			if (!strchr("TtD", st.state))
+				return true;
+		}
+	}
+	return false;
+}
+
+int jobs_look_ms(const struct jobs *js)
+{
+	return js->look_ms;
+}
+
+void jobs_look(struct jobs *js)
+{
+	bool again = someone_runs_again(js);
+
+	js->look_ms = again || js->look_ms >= LOOK_LAST_MS ? 0 : js->look_ms * 2;
+	if (again)
+		scan(js);
 }
 
 void jobs_block(struct jobs *js)

@@ -42,6 +42,11 @@ void jobs_sync(struct jobs *js);
 /* Once a second while jobs are there: their tasks, their time, checkpoints, interim records. */
 void jobs_tick(struct jobs *js);
 
+/* In how many ms jobs_look() is due, to see whether a stopped task runs again; 0 = not at all. May
+ * change with each call of the others. */
+int jobs_look_ms(const struct jobs *js);
+void jobs_look(struct jobs *js);
+
 /* After the shutter's descriptor became readable: takes the finished block. */
 void jobs_block(struct jobs *js);
 

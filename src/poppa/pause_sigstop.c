@@ -14,15 +14,6 @@
 #include "poppa/proc.h"
 
 #define STATUS_SIZE 4096
-#define DIRENTS 4096
-
-struct dirent64_head {
-	uint64_t ino;
-	int64_t off;
-	unsigned short size;
-	unsigned char type;
-	char name[];
-};
 
 /*
  * A signal for the process may go to a thread that waits for a processor while another one runs on,
@@ -31,25 +22,26 @@ struct dirent64_head {
  * 6.9, but its number was just read from the directory of this very process, and numbers are used
  * again only after all the others.
  */
+struct round {
+	pid_t pid;
+	int sent;
+};
+
+static int sigstop_thread(pid_t tid, void *arg)
+{
+	struct round *r = arg;
+
+	r->sent += !syscall(SYS_tgkill, r->pid, tid, SIGSTOP);
+	return 0;
+}
+
 static int sigstop_threads(const struct pause_unit *u)
 {
-	_Alignas(8) char buf[DIRENTS];
-	int sent = 0;
-	long n;
+	struct round r = {u->pid, 0};
 
-	if (lseek(u->fd[2], 0, SEEK_SET) < 0)
+	if (proc_each_thread(u->fd[2], sigstop_thread, &r))
 		return -1;
-	while ((n = syscall(SYS_getdents64, u->fd[2], buf, sizeof(buf))) > 0) {
-		for (long at = 0; at < n;) {
-			const struct dirent64_head *e = (const void *)(buf + at);
-			pid_t tid = atoi(e->name);
-
-			at += e->size;
-			if (tid > 0 && !syscall(SYS_tgkill, u->pid, tid, SIGSTOP))
-				sent++;
-		}
-	}
-	if (sent)
+	if (r.sent)
 		return 0;
 	errno = ESRCH;
 	return -1;
@@ -111,17 +103,9 @@ static bool stopped(const struct pause_unit *u)
 	return state == 'T' || state == 't';
 }
 
-/* While it has not stopped yet, what is pending is ours. */
-static int foreign_stop(const struct pause_unit *u)
-{
-	char text[STATUS_SIZE];
-
-	return read_status(u, text, sizeof(text)) ? proc_pending_stop_parse(text) : 0;
-}
-
 static bool resume(struct pause_unit *u, bool look)
 {
-	int sig = look ? foreign_stop(u) : 0;
+	int sig = look ? proc_pending_stop(u->pid) : 0;
 
 	proc_signal(u->fd[0], SIGCONT);
 	if (sig)

@@ -65,7 +65,8 @@ struct poppad {
 	bool have_cluster, told_waiting;
 	char bad_settings[sizeof(((struct errmsg *)0)->text)];
 	struct event_base *base;
-	struct event *tick, *registry_event, *block_event, *guard_event, *guard_retry, *hold_event;
+	struct event *tick, *look, *registry_event, *block_event, *guard_event, *guard_retry,
+		*hold_event;
 	struct event *signals[3];
 	struct held_file *held;
 	int held_fd, lock_fd, registry_fd, block_fd;
@@ -364,6 +365,25 @@ static void set_tick(struct poppad *d)
 		evtimer_del(d->tick);
 }
 
+static void set_look(struct poppad *d)
+{
+	int ms = d->jobs ? jobs_look_ms(d->jobs) : 0;
+	const struct timeval t = {.tv_usec = ms * 1000};
+
+	if (ms && !evtimer_pending(d->look, NULL))
+		evtimer_add(d->look, &t);
+}
+
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct poppad *d = arg;
+
+	(void)fd;
+	(void)what;
+	jobs_look(d->jobs);
+	set_look(d);
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct poppad *d = arg;
@@ -372,6 +392,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	jobs_tick(d->jobs);
 	set_tick(d);
+	set_look(d);
 	if (!d->ticking)
 		malloc_trim(0);
 }
@@ -387,6 +408,7 @@ static void on_registry(evutil_socket_t fd, short what, void *arg)
 	if (changed & REGISTRY_JOBS && d->jobs) {
 		jobs_sync(d->jobs);
 		set_tick(d);
+		set_look(d);
 	}
 }
 
@@ -396,8 +418,10 @@ static void on_block(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (d->jobs)
-		jobs_block(d->jobs);
+	if (!d->jobs)
+		return;
+	jobs_block(d->jobs);
+	set_look(d);
 }
 
 static void on_end(evutil_socket_t fd, short what, void *arg)
@@ -606,6 +630,7 @@ static void make_events(struct poppad *d)
 		evsignal_add(d->signals[i], NULL);
 	}
 	d->tick = event_new(d->base, -1, EV_PERSIST, on_tick, d);
+	d->look = evtimer_new(d->base, on_look, d);
 	d->guard_retry = evtimer_new(d->base, on_guard_retry, d);
 	d->hold_event = evtimer_new(d->base, on_hold_over, d);
 	d->registry_event =
@@ -617,7 +642,7 @@ static void make_events(struct poppad *d)
 
 static void end(struct poppad *d)
 {
-	struct event *all[] = {d->tick, d->registry_event, d->block_event, d->guard_event,
+	struct event *all[] = {d->tick, d->look, d->registry_event, d->block_event, d->guard_event,
 		d->guard_retry, d->hold_event, d->signals[0], d->signals[1], d->signals[2]};
 
 	jobs_free(d->jobs);

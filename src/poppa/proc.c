@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define STATUS_SIZE 4096
+#define DIRENTS 4096
 
 static ssize_t read_small(const char *path, char *buf, size_t size)
 {
@@ -107,19 +108,33 @@ int proc_signal(int pidfd, int sig)
 	return syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
 }
 
-int proc_pending_stop_parse(const char *status)
-{
-	static const int stops[] = {SIGSTOP, SIGTSTP};
-	const char *state = strstr(status, "\nState:\t"), *line = strstr(status, "\nShdPnd:");
-	unsigned long long pending;
+struct dirent64_head {
+	uint64_t ino;
+	int64_t off;
+	unsigned short size;
+	unsigned char type;
+	char name[];
+};
 
-	if (!state || state[8] != 'T' || !line)
-		return 0;
-	pending = strtoull(line + 8, NULL, 16);
-	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
-		if (pending & (1ULL << (stops[i] - 1)))
-			return stops[i];
-	return 0;
+int proc_each_thread(int fd, proc_thread_fn fn, void *arg)
+{
+	_Alignas(8) char buf[DIRENTS];
+	int rc = 0;
+	long n;
+
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return -1;
+	while (!rc && (n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0) {
+		for (long at = 0; at < n && !rc;) {
+			const struct dirent64_head *e = (const void *)(buf + at);
+			pid_t tid = atoi(e->name);
+
+			at += e->size;
+			if (tid > 0)
+				rc = fn(tid, arg);
+		}
+	}
+	return rc;
 }
 
 static int read_status(pid_t pid, char *text, size_t size)
@@ -130,11 +145,63 @@ static int read_status(pid_t pid, char *text, size_t size)
 	return read_small(path, text, size) < 0 ? -1 : 0;
 }
 
-int proc_pending_stop(pid_t pid)
+static unsigned long long bits(const char *status, const char *name)
+{
+	const char *line = strstr(status, name);
+
+	return line ? strtoull(line + strlen(name), NULL, 16) : 0;
+}
+
+static bool has(unsigned long long mask, int sig)
+{
+	return mask & (1ULL << (sig - 1));
+}
+
+/* 1 for a thread without a SIGSTOP of its own. */
+static int took_none(pid_t tid, void *arg)
 {
 	char text[STATUS_SIZE];
 
-	return read_status(pid, text, sizeof(text)) ? 0 : proc_pending_stop_parse(text);
+	(void)arg;
+	return !read_status(tid, text, sizeof(text)) && !has(bits(text, "\nSigPnd:"), SIGSTOP);
+}
+
+/* With our signal still at every thread it was not ours that stopped it. */
+static bool all_wait(pid_t pid)
+{
+	char path[64];
+	int fd, rc;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	rc = proc_each_thread(fd, took_none, NULL);
+	close(fd);
+	return rc == 0;
+}
+
+int proc_pending_stop(pid_t pid)
+{
+	char text[STATUS_SIZE], *line;
+	unsigned long long shared;
+	bool stopped, threads;
+	int sig;
+
+	if (read_status(pid, text, sizeof(text)))
+		return 0;
+	line = strstr(text, "\nState:\t");
+	stopped = line && line[8] == 'T';
+	line = strstr(text, "\nThreads:");
+	threads = line && atoi(line + 9) > 1;
+	shared = bits(text, "\nShdPnd:");
+	sig = has(shared, SIGSTOP) ? SIGSTOP : has(shared, SIGTSTP) ? SIGTSTP : 0;
+	/* The one thread may have had no turn since our own signal. */
+	if (!threads)
+		return stopped ? sig : 0;
+	if (!sig && stopped && has(bits(text, "\nSigPnd:"), SIGSTOP) && all_wait(pid))
+		sig = SIGSTOP;
+	return sig;
 }
 
 bool proc_traced(pid_t pid)

@@ -38,14 +38,19 @@ int proc_signal(int pidfd, int sig);
 bool proc_traced(pid_t pid);
 
 /*
- * A stop signal that waits for a process in state T, or 0. A process takes the signal that stopped
- * it off its pending ones, so this one came later, from somebody else than who stopped it, and a
- * SIGCONT would wipe it out.
+ * Calls fn for each thread, from a descriptor of /proc/PID/task, until it returns other than 0.
+ * Returns that, 0, or -1 with errno. Allocates nothing.
+ */
+typedef int (*proc_thread_fn)(pid_t tid, void *arg);
+int proc_each_thread(int fd, proc_thread_fn fn, void *arg);
+
+/*
+ * A stop signal of somebody else's for a process that we have stopped, or 0: SIGCONT would wipe it
+ * out. A process takes the signal that stops it off its pending ones, so what waits came later, or
+ * came from us because the process was stopped already. Ours is for the process where it has one
+ * thread, else one for each thread. Allocates nothing.
  */
 int proc_pending_stop(pid_t pid);
-
-/* The same from the text of /proc/PID/status. */
-int proc_pending_stop_parse(const char *status);
 
 /* Text that is another one after each boot; returns buf. */
 char *proc_boot_id(char *buf, size_t size);

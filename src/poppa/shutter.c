@@ -19,6 +19,8 @@
 	(300 * NS_PER_US) /* on a full node a task may take long to get there; it runs no          \
 			     more of its own code in the meantime */
 #define SETTLE_STEP (25 * NS_PER_US) /* asleep, so that a task on our own core can freeze */
+/* A look at a task costs some 10 us: of so many, each is looked at before its resume. */
+#define LOOK_ALL 4
 #define DEADLINE_MARGIN (20 * NS_PER_MS)
 #define DEADLINE_MAX (50 * NS_PER_MS)
 #define CLOCK_STEP (5 * NS_PER_MS) /* more than clocks drift apart between two blocks */
@@ -323,10 +325,10 @@ static void resume_others(struct shutter_plan *p, const int *stopped, const int6
 			const struct shutter_unit *u = &p->unit[j->first_unit + n];
 			bool foreign = pause_resume(u->unit, look);
 
-			/* Who suspends a job stops all of its processes: one of them tells, and
-			 * where it does all are looked at. */
+			/* Who suspends a job stops all of its processes: of many, one of them
+			 * tells, and where it does all are looked at. */
 			p->foreign_stop |= foreign;
-			if (u->process)
+			if (u->process && stopped[i] > LOOK_ALL)
 				look = foreign;
 		}
 		if (stopped[i])

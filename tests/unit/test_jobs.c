@@ -331,8 +331,14 @@ static void stopped_job_is_no_partner(void **state)
 	assert_true(number(1, "solo_s") > solo + 0.01);
 	assert_int_equal(proc_stat(task[1], &st), 0);
 	assert_int_equal(st.state, 'T');
+	/* Looked at ever more rarely; that it runs again is seen without waiting for the tick. */
+	for (int ms = 20, n = 0; n < 3; ms *= 2, n++) {
+		assert_int_equal(jobs_look_ms(js), ms);
+		jobs_look(js);
+	}
 	kill(task[1], SIGCONT);
-	jobs_tick(js);
+	jobs_look(js);
+	assert_int_equal(jobs_look_ms(js), 0);
 	take_blocks(2);
 }
 

@@ -119,6 +119,24 @@ static void gives_a_foreign_stop_back(void **state)
 	pause_close(u);
 }
 
+/* It was stopped when we came: our own signal is what waits now. */
+static void stopped_just_before(void **state)
+{
+	struct pause_unit *u = pause_open_process(held, child, child_stat.starttime);
+
+	(void)state;
+	assert_non_null(u);
+	kill(child, SIGSTOP);
+	assert_true(becomes(child, true));
+	assert_int_equal(pause_stop(u), 0);
+	assert_true(pause_resume(u, true));
+	usleep(20000);
+	assert_int_equal(state_of(child), 'T');
+	kill(child, SIGCONT);
+	assert_true(becomes(child, false));
+	pause_close(u);
+}
+
 static void another_process_of_that_pid(void **state)
 {
 	(void)state;
@@ -405,6 +423,21 @@ static void stops_all_threads(void **state)
 	kill(pid, SIGSTOP);
 	assert_true(pause_resume(u, true));
 	assert_true(becomes(pid, true));
+	/* And so is one that came just before ours: it stands already, and nobody took ours. */
+	assert_int_equal(pause_stop(u), 0);
+	assert_true(pause_resume(u, true));
+	usleep(20000);
+	assert_int_equal(state_of(pid), 'T');
+	assert_int_equal(pause_stop(u), 0);
+	assert_int_equal(held_release(held, true, NULL), 1);
+	usleep(20000);
+	assert_int_equal(state_of(pid), 'T');
+	kill(pid, SIGCONT);
+	assert_true(becomes(pid, false));
+	assert_int_equal(pause_stop(u), 0);
+	assert_true(becomes(pid, true));
+	assert_false(pause_resume(u, true));
+	assert_true(becomes(pid, false));
 	pause_close(u);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -526,6 +559,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stops_and_resumes),
 		cmocka_unit_test(gives_a_foreign_stop_back),
+		cmocka_unit_test(stopped_just_before),
 		cmocka_unit_test(another_process_of_that_pid),
 		cmocka_unit_test(gone),
 		cmocka_unit_test(released_from_the_list),
