@@ -42,6 +42,7 @@ static void print_job(const json_t *job)
 static void print_totals(const json_t *status)
 {
 	const json_t *totals = json_object_get(status, "totals");
+	const json_t *cost = json_object_get(totals, "cost");
 	struct show_cell seen, model;
 
 	if (!totals)
@@ -54,6 +55,13 @@ static void print_totals(const json_t *status)
 		show_number(&seen, 3, 100 * show_real(totals, "overhead")),
 		show_number(&model, 3, 100 * show_real(totals, "overhead_model")),
 		(double)show_whole(totals, "longest_stop_ns") / 1e6);
+	if (json_is_true(json_object_get(cost, "capped")))
+		printf("          the period is lengthened for poppa_overhead_max=%.6g%%: lately "
+		       "%s "
+		       "%% held, %s %% of the node's processors\n",
+			100 * show_real(cost, "max"),
+			show_number(&seen, 3, 100 * show_real(cost, "held")),
+			show_number(&model, 3, 100 * show_real(cost, "cpu")));
 }
 
 static void print_status(const json_t *status)

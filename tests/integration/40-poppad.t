@@ -73,6 +73,20 @@ ok "a bad one is an error that names the key" wait_until 10 logged 'error: .*pop
 like "and the last good one stays in force" "$(status .settings)" '^poppa_period=50ms,'
 ctl reconfigure poppa_period=50ms poppa_overhead_max=0 >/dev/null
 
+# --- the cost of shutters ---
+# At a period of 50 ms a pair would be held for 2.7 % of its time.
+capped() {
+	new_log
+	ctl reconfigure poppa_overhead_max=0.5% >/dev/null
+	wait_until 10 holds '.totals.cost.capped and .totals.period_s > 0.3' &&
+		logged 'the period is 3[0-9]* ms for now instead of 50 ms'
+}
+uncapped() {
+	new_log
+	ctl reconfigure poppa_overhead_max=0 >/dev/null
+	wait_until 10 holds '.totals.period_s == 0.05' && logged 'the period is 50 ms again'
+}
+
 # --- a pair ---
 pair pair 60
 one=$first two=$second
@@ -80,6 +94,12 @@ ok "two co-located jobs run" eval 'wait_running "$one" && wait_running "$two"'
 ok "both are found, with one task each" \
 	wait_until 20 holds '[.jobs[] | select(.tasks == 1 and .backend == "heartbeat")] | length == 2'
 ok "shutters go on" wait_until 20 holds '.totals.active and .totals.shutters > 5'
+ok "poppa_overhead_max lengthens the period" capped
+ok "and gives it back" uncapped
+is "each has a seed for its shutters" "$(cat "$run_dir/jobs/$one.0" "$run_dir/jobs/$two.0" | grep -cE '^Seed="[0-9a-f]{32}"$')" 2
+seed=$(sed -n 's/^Seed="\(.*\)"$/\1/p' "$run_dir/jobs/$one.0")
+unlike "which Slurm does not show to its user" "$(as_user scontrol -dd show job "$one")" "$seed"
+nok "and whose file is root's" as_user cat "$run_dir/jobs/$one.0"
 is "each is the other's partner" "$(status ".jobs[] | select(.job == $one) | .partners | @csv")" "$two"
 is "their lanes differ" "$(status '[.jobs[].lane] | sort | @csv')" 0,1
 is "a user sees one's own jobs only" \
