@@ -47,5 +47,6 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/43-heartbeat.t \
 	tests/integration/45-seeing.t \
 	tests/integration/50-settle.t \
+	tests/integration/55-people.t \
 	tests/integration/52-limits.t \
 	tests/integration/90-down.t

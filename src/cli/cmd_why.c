@@ -200,7 +200,9 @@ int cmd_why(int argc, char **argv)
 		if (bills.malformed)
 			cli_error("%s", bills.first.text);
 		else
-			cli_error("there is no %s %s that you may see",
+			cli_error("sacct shows you no %s %s: it does not exist, waits to become "
+				  "eligible, "
+				  "or is not yours to see",
 				o.has_run ? "such run of job" : "job", o.job);
 		bills_free(&bills);
 		return CLI_FAILURE;

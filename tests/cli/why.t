@@ -104,9 +104,9 @@ else
 fi
 
 runs "no such job" 1 "$POPPA" why --input "$rows" 99
-is "no such job: says so" "$ERR" "poppa why: there is no job 99 that you may see"
+is "no such job: says so" "$ERR" "poppa why: sacct shows you no job 99: it does not exist, waits to become eligible, or is not yours to see"
 runs "no such run" 1 "$POPPA" why --input "$rows" 12.7
-is "no such run: says so" "$ERR" "poppa why: there is no such run of job 12 that you may see"
+is "no such run: says so" "$ERR" "poppa why: sacct shows you no such run of job 12: it does not exist, waits to become eligible, or is not yours to see"
 runs "no job" 2 "$POPPA" why
 like "no job: says so" "$ERR" "a job id is needed"
 for bad in x 12x "12;id" "" 12.x --user=ada; do

@@ -1,0 +1,141 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What people see of prices: poppa why and poppa report on settled jobs, and who sees what.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads
+dbd=$POPPA_SANDBOX/etc/slurmdbd.conf
+
+settled() {
+	[[ $(sacct_field "$1" SystemComment) == *"poppa: "* ]]
+}
+
+billing() {
+	sacct_field "$1" AllocTRES | tr , '\n' | sed -n 's/^billing=//p'
+}
+
+# sums ARG...: runs, and billing times seconds, of the settled jobs that sacct shows with these options.
+sums() {
+	sacct -D -X -n -P "$@" -o ElapsedRaw,AllocTRES,SystemComment | awk -F'|' '
+		$3 ~ /poppa: / { n++; split($2, t, /billing=/); sum += (t[2] + 0) * $1 } END { printf "%d %.0f\n", n, sum }'
+}
+
+# member JSON FILTER: what jq makes of it.
+member() {
+	jq -r "$2" <<<"$1"
+}
+
+# row_says ID STATE: sacct has heard of it.
+row_says() {
+	[ "$(sacct_field "$1" State)" = "$2" ]
+}
+
+# agrees NAME ID [PARTNER]: what why says of a job with a degradation is what sacct shows.
+agrees() {
+	local json text
+	json=$(as_user poppa why "$2" --json)
+	is "$1: why gives the billing that sacct shows" "$(member "$json" .price.charged)" "$(billing "$2")"
+	is "$1: its arithmetic rounds to it" "$(member "$json" '.price.calculation.amount + 0.5 | floor')" "$(billing "$2")"
+	is "$1: with all digits, from the ledger" \
+		"$(member "$json" '.price.calculation | "\(.fits) \(.most - .least)"')" "true 0"
+	is "$1: which the owner may ask" "$(member "$json" .no_ledger)" null
+	is "$1: and which has the node" "$(member "$json" '.nodes[].node')" "$SANDBOX_REAL_NODE"
+	is "$1: beside whom" "$(member "$json" '.price.partners | join(" ")')" "${3:-}"
+	text=$(as_user poppa why "$2" | tr '\n' ' ' | tr -s ' ')
+	like "$1: in words" "$text" "Job $2 \([a-z0-9]+\) of poppa-demo, .*billing of $(billing "$2") is charged"
+	like "$1: and numbers" "$text" "$(member "$json" .price.calculation.numbers | sed 's/[().^+*]/\\&/g') = "
+}
+
+# Long shutters, and enough of them in a short run also on a busy machine.
+ctl reconfigure poppa_period=200ms poppa_shutter=20ms poppa_overhead_max=20% poppa_min_blocks=3 poppa_settle_timeout=4s
+on_exit ctl reconfigure --reset
+
+# --- Jobs with neither a degradation nor a co-runner; looked at below, when they have ended.
+submit -n1 -p fake --wrap 'sleep 1'
+plain=$job
+submit -n1 -p fake --colocate -J 'no data' --wrap 'sleep 2'
+nodata=$job
+submit -n1 --colocate -J alone --wrap 'srun sleep 8'
+alone=$job
+wait_running "$alone"
+wait_until 30 row_says "$alone" RUNNING
+is "a job that runs" "$(as_user poppa why "$alone" --json | jq -r .status)" running
+wait_end "$alone"
+ok "a job without co-runners is settled" wait_until 60 settled "$alone"
+agrees "alone" "$alone"
+
+# --- A pair.
+pair=()
+if [ -x "$W/contend" ]; then
+	on_exit rm -f "$POPPA_SANDBOX/home/poppa-demo/people-line"
+	for attempt in 1 2 3; do
+		for i in 1 2; do
+			submit -n1 --colocate -J "people$i" --wrap "srun $W/contend --line $POPPA_SANDBOX/home/poppa-demo/people-line --seconds 15"
+			pair[i]=$job
+		done
+		for i in 1 2; do
+			wait_end "${pair[i]}" 90
+			wait_until 90 settled "${pair[i]}" || diag "job ${pair[i]} is not settled"
+		done
+		measured=yes
+		for i in 1 2; do
+			[[ $(sacct_field "${pair[i]}" SystemComment) == *nodata=* ]] && measured=no
+		done
+		[ $measured = no ] || break
+		# On a busy machine a measurement may say too little for a price; that is tried again.
+		diag "attempt $attempt: $(sacct_field "${pair[1]}" SystemComment) / $(sacct_field "${pair[2]}" SystemComment)"
+	done
+	if [ $measured = yes ]; then
+		for i in 1 2; do
+			agrees "job $i of the pair" "${pair[i]}" "${pair[3 - i]}"
+		done
+		is "report pairs the programs" \
+			"$(as_user poppa report -j "${pair[1]},${pair[2]}" --json | jq -r '[.pairs[] | "\(.program) \(.partner)"] | sort | join(",")')" \
+			"people1 people2,people2 people1"
+	else
+		skip "the machine is too busy: no measurement of three pairs was good enough for a price" "a measured pair"
+	fi
+	is "partners have names where sacct shows them" \
+		"$(as_user poppa why "${pair[1]}" | tr '\n' ' ' | grep -o 'shared its nodes: [^.]*')" "shared its nodes: ${pair[2]} (people2)"
+	is "report adds up what sacct shows" \
+		"$(as_user poppa report -j "${pair[1]},${pair[2]}" --json | jq -r '.total | "\(.jobs) \(.charged)"')" \
+		"$(sums -j "${pair[1]},${pair[2]}")"
+else
+	skip "mpicc was not found, so there is no workload with a heartbeat" "a pair"
+fi
+
+# --- Somebody else.
+json=$(as poppa-guest poppa why "$alone" --json)
+is "others see what sacct shows them" "$(member "$json" .price.charged)" "$(billing "$alone")"
+is "and nothing from the ledger" "$(member "$json" '.nodes | length')" 0
+like "which says so" "$(member "$json" .no_ledger)" 'not allowed'
+is "and the arithmetic fits the rounded facts, too" "$(member "$json" .price.calculation.fits)" true
+is "report without -a has one's own jobs" "$(as poppa-guest poppa report --json | jq .total.jobs)" 0
+cp -p "$dbd" "$dbd.before"
+on_exit eval "mv '$dbd.before' '$dbd'; '$tree/contrib/sandbox/ctl' restart slurmdbd"
+echo PrivateData=jobs,users >>"$dbd"
+ctl restart slurmdbd
+ok "slurmdbd is back, with PrivateData=jobs" wait_until 30 sacct -n -j "$alone"
+is "then others see nothing" "$(as poppa-guest poppa report -a -S now-1days --json |
+	jq -c '[.total.jobs, .others, (.programs | length), (.pairs | length)]')" "[0,0,0,0]"
+is "nor why" "$(as poppa-guest poppa why "$alone" 2>&1)" \
+	"poppa why: sacct shows you no job $alone: it does not exist, waits to become eligible, or is not yours to see"
+is "the owner still does" "$(as_user poppa why "$alone" --json | jq -r .price.charged)" "$(billing "$alone")"
+
+# --- Jobs without a price, once they have ended.
+wait_end "$plain"
+wait_end "$nodata"
+ok "a job without data is settled" wait_until 60 settled "$nodata"
+like "a job without data: why" "$(as_user poppa why "$nodata" | tr '\n' ' ')" \
+	"Job $nodata \(no data\) .* It has no discount \(no-record\): .* the full billing of $(billing "$nodata") is charged"
+like "a job that did not opt in" "$(as_user poppa why "$plain" | tr '\n' ' ')" "was not submitted with --colocate"
+
+# --- Everybody's, for the administrators.
+is "report adds up everybody's jobs as sacct does" \
+	"$(poppa report -S now-1days --json | jq -r '.total | "\(.priced + .no_data) \(.charged)"')" "$(sums -a -S now-1days)"
+page=$POPPA_SANDBOX/tmp/people.html
+on_exit rm -f "$page"
+ok "and writes a page" poppa report -S now-1days --html "$page"
+like "with all of them" "$(cat "$page")" '<dt>Co-located jobs</dt><dd>[0-9]+</dd>.*</html>'
+done_testing
