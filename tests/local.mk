@@ -25,6 +25,7 @@ tests_unit_test_topology_LDADD = libtopology.la libstriping.la $(CMOCKA_LIBS)
 
 include tests/cli/cli.mk
 include tests/unit/estimator.mk
+include tests/unit/fairness.mk
 include tests/unit/partners.mk
 
 include tests/unit/counters.mk
