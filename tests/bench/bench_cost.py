@@ -9,7 +9,7 @@ LIMIT = 0.003
 
 
 def main(report, cluster, build, quick):
-    seconds, warm_up = (18, 4) if quick else (130, 15)
+    seconds, warm_up = (18, 4) if quick else (110, 15)
     pairs = (("contended", cluster.contend(5), cluster.contend(5)),
              ("innocent", cluster.contend(5), cluster.workload("null")))
     # The sandbox has a shorter period than the default.

@@ -33,7 +33,7 @@ def main(report, cluster, build, quick):
             cluster.steady(poppa_period=PERIOD, poppa_shutter="%dus" % us)
             # Some blocks in each, which open at times of their own whenever a stretch begins.
             stretch = max(0.8, 4 * (0.2 + 3e-6 * us))
-            result = cluster.cost(jobs, 8 if quick else max(16, 13 * stretch), stretch)
+            result = cluster.cost(jobs, 8 if quick else max(14, 13 * stretch), stretch)
             row, point = ["%.1f" % (us / 1000), percent(model(us), 3)], [us / 1000, model(us) * 100]
             for j in result["jobs"]:
                 low, high = (dilation(c) for c in j["ci95"])
