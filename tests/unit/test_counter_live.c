@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,7 +48,8 @@ int __wrap_counter_sys_perf_open(
 }
 
 /* --- the task: its main thread sleeps; '+' starts a spinning thread, '-' ends it, 'g' starts one
- * by a thread that ends at once, 'z' starts one that sleeps --- */
+ * by a thread that ends at once, 'z' starts one that sleeps; 'f' starts a spinning
+ * process, 'x' executes a spinning program in a thread --- */
 
 static volatile int spinning;
 
@@ -73,6 +75,13 @@ static void *make_spinner(void *arg)
 	return pthread_create(&t, NULL, spin, NULL) ? NULL : arg;
 }
 
+/* What a task becomes that executes another program. */
+static void *become_spinner(void *arg)
+{
+	execl("/proc/self/exe", "test_counter_live", "spin", NULL);
+	return arg;
+}
+
 static void child_main(int command, int answer)
 {
 	pthread_t t;
@@ -92,6 +101,19 @@ static void child_main(int command, int answer)
 				pthread_join(t, &made) || !made)
 				_exit(1);
 			break;
+		case 'f':
+			if (fork() == 0) {
+				prctl(PR_SET_PDEATHSIG, SIGKILL);
+				spinning = 1;
+				spin(NULL);
+			}
+			break;
+		case 'x':
+			if (write(answer, &c, 1) != 1 ||
+				pthread_create(&t, NULL, become_spinner, NULL))
+				_exit(1);
+			pthread_join(t, NULL);
+			_exit(1);
 		case 'z':
 			if (pthread_create(&t, NULL, sleep_on, NULL))
 				_exit(1);
@@ -241,6 +263,41 @@ static void new_threads_count_at_once(void **state)
 	tell(t, 'g');
 	assert_true(advances(t));
 	assert_int_equal(counter_groups(t->counter), 1);
+	assert_int_equal(counter_refresh(t->counter), 0);
+	assert_true(advances(t));
+}
+
+static void other_processes_do_not_count(void **state)
+{
+	struct task *t = *state;
+	struct counter_sample before;
+
+	if (!t->counter)
+		skip();
+	tell(t, 'z');
+	assert_true(comes_to_rest(t));
+	tell(t, 'f');
+	assert_true(comes_to_rest(t));
+	assert_int_equal(counter_refresh(t->counter), 0);
+	/* Long enough for the other one to run on the busiest machine. */
+	before = sample(t);
+	usleep(500000);
+	assert_int_equal(sample(t).progress, before.progress);
+}
+
+/* A thread that executes a program takes the place of the whole task. */
+static void another_program_counts_on(void **state)
+{
+	struct task *t = *state;
+
+	if (!t->counter)
+		skip();
+	tell(t, 'z');
+	assert_int_equal(counter_refresh(t->counter), 0);
+	tell(t, 'x');
+	for (int i = 0; i < 20 && counter_refresh(t->counter); i++)
+		usleep(10000);
+	assert_true(advances(t));
 	assert_int_equal(counter_refresh(t->counter), 0);
 	assert_true(advances(t));
 }
@@ -396,16 +453,22 @@ static void task_dies(void **state)
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, end)
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(follows_threads),
 		TEST(new_threads_count_at_once),
+		TEST(other_processes_do_not_count),
+		TEST(another_program_counts_on),
 		TEST(processors_where_they_are_fewer),
 		cmocka_unit_test(lists_of_processors),
 		TEST(stopped_task_stands_still),
 		TEST(task_dies),
 	};
 
+	if (argc > 1 && !strcmp(argv[1], "spin")) {
+		spinning = 1;
+		spin(NULL);
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
