@@ -4,5 +4,6 @@ dist_doc_DATA += docs/architecture.md
 dist_doc_DATA += docs/counters.md
 dist_doc_DATA += docs/operations.md
 dist_doc_DATA += docs/pricing.md
+dist_doc_DATA += docs/security.md
 dist_doc_DATA += docs/shutter.md
 dist_doc_DATA += docs/striping.md
