@@ -53,6 +53,12 @@ export POPPA_CONF=$TAP_DIR/poppa.conf
 unset SLURMD_NODENAME
 echo "RunDir=$TAP_DIR/run-%n" >"$POPPA_CONF"
 documented metrics "$("$POPPA" metrics --json 2>/dev/null)"
+documented report "$("$POPPA" report --input "$here/bills.txt" --json)"
+for j in $(sed -n 's/^\([0-9]*\)|.*/\1/p' "$here/bills.txt" | sort -un); do
+	"$POPPA" why --input "$here/bills.txt" --json "$j" 2>/dev/null
+done >"$TAP_DIR/why.json"
+is "there are jobs to ask why about" "$([ -s "$TAP_DIR/why.json" ] && echo yes)" yes
+documented why "$(jq -s . "$TAP_DIR/why.json")"
 documented doctor "$("$POPPA" doctor --json)"
 
 # The table in shutter.md is what "poppa overhead" prints.
