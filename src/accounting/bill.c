@@ -15,6 +15,7 @@
 
 #define OPTION_TAG "colocate"
 #define PRICE_TAG "poppa"
+#define LAST_TIME INT64_C(253402300799) /* of the year 9999 */
 #define MAX_COUNT INT64_C(1000000000000000)
 
 /* In the order of BILL_FIELDS. */
@@ -224,7 +225,7 @@ static int64_t read_time(const char *text)
 	struct errmsg why;
 	int64_t v;
 
-	if (!units_parse_int(text, 0, INT64_MAX, &v, &why))
+	if (!units_parse_int(text, 0, LAST_TIME, &v, &why))
 		return v;
 	if (sscanf(text, "%d-%d-%dT%d:%d:%d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
 		    &tm.tm_min, &tm.tm_sec) != 6)
@@ -232,7 +233,7 @@ static int64_t read_time(const char *text)
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
 	v = mktime(&tm);
-	return v > 0 ? v : 0;
+	return v > 0 && v <= LAST_TIME ? v : 0;
 }
 
 /* The billing in "billing=1000,cpu=1,node=1". */

@@ -353,6 +353,12 @@ static int64_t slot_start(int64_t t, int64_t slot_s)
 	return (int64_t)mktime(&tm);
 }
 
+/* Whether a bill belongs to some time at all: a row may have an end and no start. */
+static bool has_ended(const struct bill *b)
+{
+	return b->status != BILL_PLAIN && b->start && b->end;
+}
+
 static int make_slots(const struct bills *bills, struct summary *s)
 {
 	int64_t first = INT64_MAX, last = 0;
@@ -364,7 +370,7 @@ static int make_slots(const struct bills *bills, struct summary *s)
 			continue;
 		s->first = s->first && s->first < b->start ? s->first : b->start;
 		s->last = s->last > b->end ? s->last : b->end;
-		if (b->end) {
+		if (has_ended(b)) {
 			first = first < b->end ? first : b->end;
 			last = last > b->end ? last : b->end;
 		}
@@ -388,7 +394,7 @@ static int make_slots(const struct bills *bills, struct summary *s)
 		const struct bill *b = &bills->bill[i];
 		struct summary_slot *slot;
 
-		if (b->status == BILL_PLAIN || !b->end)
+		if (!has_ended(b))
 			continue;
 		slot = &s->slots[(b->end - first) / s->slot_s];
 		slot->jobs++;

@@ -17,6 +17,7 @@
 #define PRICE_LEFT 190
 #define PRICE_TOP 26
 #define PRICE_BOX 11  /* height of a box */
+#define LEAST_BOX 6   /* width: one run has a box, too */
 #define PRICE_ROW 50  /* of a program's three */
 #define NAME_CHARS 24 /* of a program that fit beside its boxes */
 
@@ -136,19 +137,24 @@ static double place(const struct scale *s, double v)
 static void one_box(const struct scale *scale, const struct summary_spread *p, const char *class,
 	const char *what, double y, FILE *out)
 {
-	double x[5];
+	double x[5], width;
 
 	for (int i = 0; i < 5; i++)
 		x[i] = place(scale, p->at[i]);
+	width = fmax(x[3] - x[1], LEAST_BOX);
 	fprintf(out,
 		"<g><title>%s: least %.3f, quartiles %.3f, %.3f and %.3f, most %.3f</title>"
 		"<line class=\"whisker\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>"
-		"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>"
-		"<line class=\"median of-%s\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" "
-		"y2=\"%.1f\"/></g>\n",
+		"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>",
 		what, p->at[0], p->at[1], p->at[2], p->at[3], p->at[4], x[0], x[4],
-		y + PRICE_BOX / 2.0, y + PRICE_BOX / 2.0, class, x[1], y, fmax(x[3] - x[1], 1),
-		PRICE_BOX, class, x[2], x[2], y - 1, y + PRICE_BOX + 1);
+		y + PRICE_BOX / 2.0, y + PRICE_BOX / 2.0, class, (x[1] + x[3] - width) / 2, y,
+		width, PRICE_BOX);
+	if (width > LEAST_BOX)
+		fprintf(out,
+			"<line class=\"median of-%s\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" "
+			"y2=\"%.1f\"/>",
+			class, x[2], x[2], y - 1, y + PRICE_BOX + 1);
+	fputs("</g>\n", out);
 }
 
 static void price_name(const char *name, double y, FILE *out)

@@ -147,7 +147,8 @@ static void bad_facts_are_named(void **state)
 {
 	static const char *const bad[] = {"raw=1 charged=x d=1", "raw=-1 charged=1 d=0",
 		"raw=1 d=0.1", "raw=1 charged=1", "raw=1 charged=1 d=0 ci=1",
-		"raw=1 charged=1 d=0 partners=a", "raw=1 charged=1 d=0 partners=1,",
+		"raw=1 charged=1 d=0 partners=a",
+		"raw=1 charged=1 d=0 partners=", "raw=1 charged=1 d=0 partners=1:x",
 		"raw=1 charged=1 d=0 partial=1", "raw=1 charged=1 d=nan",
 		"raw=1 charged=1 nodata="};
 	struct bill_facts f;

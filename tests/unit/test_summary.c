@@ -194,6 +194,31 @@ static void slots_of_time(void **state)
 	bills_free(&bills);
 }
 
+/* A clock that was wrong, or a row that lacks its start, must not reach beyond the bars. */
+static void odd_times(void **state)
+{
+	struct row rows[] = {
+		{1, "a", "x", DAY1, 60, 10, 0, "colocate: stripe"},
+		{2, "a", "x", 0, 60, 10, 0, "colocate: stripe"},
+		{3, "a", "x", 253402300000, 60, 10, 0, "colocate: stripe"},
+	};
+	struct bills bills = bills_of(rows, 3);
+	struct summary s;
+
+	(void)state;
+	assert_int_equal(summary_make(&bills, SUMMARY_DAY, &s), 0);
+	assert_int_equal(s.slot_count, 0);
+	assert_int_equal(s.total.jobs, 3);
+	summary_free(&s);
+	bills_free(&bills);
+	bills = bills_of(rows, 2);
+	assert_int_equal(summary_make(&bills, SUMMARY_DAY, &s), 0);
+	assert_int_equal(s.slot_count, 1);
+	assert_int_equal(s.slots[0].jobs, 1);
+	summary_free(&s);
+	bills_free(&bills);
+}
+
 static void nothing(void **state)
 {
 	struct bills bills = bills_of(NULL, 0);
@@ -218,6 +243,7 @@ int main(void)
 		cmocka_unit_test(pairs_and_programs),
 		cmocka_unit_test(compact_runs),
 		cmocka_unit_test(slots_of_time),
+		cmocka_unit_test(odd_times),
 		cmocka_unit_test(nothing),
 	};
 
