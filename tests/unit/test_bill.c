@@ -161,6 +161,7 @@ static void bad_facts_are_named(void **state)
 	assert_int_equal(
 		bill_facts_parse("later=1 raw=1 charged=1 nodata=no-time odd", &f, &err), 0);
 	assert_string_equal(f.nodata, "no-time");
+	assert_true(isnan(f.degradation));
 	assert_int_equal(
 		bill_facts_parse(
 			"d=0.4 raw=1 charged=1 partners=12:0.310,13,14:0.090,+2 spin=suspected", &f,
@@ -169,7 +170,6 @@ static void bad_facts_are_named(void **state)
 	assert_true(f.partner_count == 3 && f.partner[2] == 14 && f.more_partners == 2 && f.spin);
 	assert_true(
 		f.partner_cost[0] == 0.31 && isnan(f.partner_cost[1]) && f.partner_cost[2] == 0.09);
-	assert_true(isnan(f.degradation));
 }
 
 static struct explain explained(const char *text, struct explain_facts facts)
