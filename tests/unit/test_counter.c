@@ -217,6 +217,9 @@ static void one_group_a_thread(void **state)
 		assert_int_equal(e->attr.type, PERF_TYPE_HARDWARE);
 		assert_true(e->attr.exclude_kernel && e->attr.exclude_hv);
 		assert_false(e->attr.exclude_user);
+		assert_int_equal(e->attr.read_format, PERF_FORMAT_GROUP |
+							      PERF_FORMAT_TOTAL_TIME_ENABLED |
+							      PERF_FORMAT_TOTAL_TIME_RUNNING);
 		if (e->group_fd == -1) {
 			leaders++;
 			assert_int_equal(e->attr.config, PERF_COUNT_HW_INSTRUCTIONS);
