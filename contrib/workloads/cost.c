@@ -6,7 +6,9 @@
  * the same seconds, and each stretch with shutters is held against its two neighbours.
  */
 #include <argp.h>
+#include <errno.h>
 #include <error.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,15 +17,23 @@
 #include "common/units.h"
 #include "meter.h"
 
-enum { KEY_JOB = 'J', KEY_SOCKET = 's', KEY_JSON = 'j', KEY_FOR = 256, KEY_STRETCH, KEY_RESOLVE };
-
-#define RESOLVE_MIN_PAIRS 20
+enum {
+	KEY_JOB = 'J',
+	KEY_SOCKET = 's',
+	KEY_JSON = 'j',
+	KEY_FOR = 256,
+	KEY_STRETCH,
+	KEY_RESOLVE,
+	KEY_TRACE,
+	KEY_EVERY
+};
 
 static struct meter_job job[METER_MAX_JOBS];
 static int jobs;
 static const char *socket_path;
 static int64_t stretch_ns = NS_PER_S, total_ns = 40 * NS_PER_S;
-static double resolve; /* half-width of the interval at which to end; 0: none */
+static const char *trace_path;
+static int64_t every_ns = 10 * NS_PER_MS;
 static bool json;
 
 static const struct argp_option options[] = {
@@ -32,18 +42,18 @@ static const struct argp_option options[] = {
 	{"socket", KEY_SOCKET, "PATH", 0, "poppad's socket (RunDir/poppad.sock)", 0},
 	{"stretch", KEY_STRETCH, "TIME", 0, "length of a stretch (default 1s)", 0},
 	{"for", KEY_FOR, "TIME", 0, "measure this long (default 40s)", 0},
-	{"resolve", KEY_RESOLVE, "PCT", 0,
-		"end earlier, once the cost of each job is known to within this much either way "
-		"(95 % interval), as in 0.1%",
+	{"trace", KEY_TRACE, "FILE", 0,
+		"hold nothing; write the time (CLOCK_MONOTONIC, ns) and the progress of each job "
+		"into "
+		"FILE, again and again",
 		0},
+	{"every", KEY_EVERY, "TIME", 0, "with --trace: how often (default 10ms)", 0},
 	{"json", KEY_JSON, NULL, 0, "print the result as JSON", 0},
 	{0},
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct errmsg err;
-
 	switch (key) {
 	case KEY_JOB:
 		if (jobs == METER_MAX_JOBS)
@@ -59,16 +69,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_FOR:
 		total_ns = meter_duration("for", arg, state);
 		return 0;
-	case KEY_RESOLVE:
-		if (units_parse_percent(arg, &resolve, &err))
-			argp_error(state, "--resolve: %s", err.text);
+	case KEY_TRACE:
+		trace_path = arg;
+		return 0;
+	case KEY_EVERY:
+		every_ns = meter_duration("every", arg, state);
+		if (every_ns < NS_PER_MS)
+			argp_error(state, "--every must be 1ms at least");
 		return 0;
 	case KEY_JSON:
 		json = true;
 		return 0;
 	case ARGP_KEY_END:
-		if (!jobs || !socket_path)
-			argp_error(state, "give --job and --socket");
+		if (!jobs || (!socket_path && !trace_path))
+			argp_error(state, "give --job, and --socket or --trace");
 		if (stretch_ns < 100 * NS_PER_MS)
 			argp_error(state, "a stretch must last 100ms at least");
 		return 0;
@@ -87,22 +101,6 @@ static double half_width(const struct meter_job *j, const struct meter_summary *
 	return (1.96 + 2.372 / dof + 2.823 / (dof * dof)) * s->robust_se * sqrt(2 / 1.5);
 }
 
-static bool resolved(void)
-{
-	if (resolve <= 0)
-		return false;
-	for (int j = 0; j < jobs; j++) {
-		struct meter_summary s;
-
-		if (job[j].pairs < RESOLVE_MIN_PAIRS)
-			return false;
-		s = meter_summarise(&job[j]);
-		if (half_width(&job[j], &s) > resolve)
-			return false;
-	}
-	return true;
-}
-
 static void measure(void)
 {
 	double before[METER_MAX_JOBS], with[METER_MAX_JOBS], after[METER_MAX_JOBS];
@@ -111,7 +109,7 @@ static void measure(void)
 	meter_hold(socket_path, true);
 	if (meter_stretch(job, jobs, stretch_ns, edge_ns, before))
 		return;
-	while (meter_now_ns() < end && !resolved()) {
+	while (meter_now_ns() < end) {
 		meter_hold(socket_path, false);
 		if (meter_stretch(job, jobs, stretch_ns, edge_ns, with))
 			break;
@@ -126,6 +124,32 @@ static void measure(void)
 			break;
 	}
 	meter_hold(socket_path, false);
+}
+
+/* For what happens at times that are known otherwise, as those in a shutter log. */
+static int trace(void)
+{
+	int64_t at = meter_now_ns(), end = at + total_ns;
+	FILE *f = fopen(trace_path, "we");
+	int rc = 0;
+
+	if (!f)
+		error(EXIT_FAILURE, errno, "%s", trace_path);
+	while (at < end && !rc) {
+		double progress[METER_MAX_JOBS];
+
+		for (int j = 0; j < jobs && !rc; j++)
+			rc = meter_progress(&job[j], &progress[j]);
+		fprintf(f, "%" PRId64, meter_now_ns());
+		for (int j = 0; j < jobs && !rc; j++)
+			fprintf(f, ",%.0f", progress[j]);
+		fputc('\n', f);
+		at += every_ns;
+		rc = rc || meter_rest(at - meter_now_ns());
+	}
+	if (fclose(f))
+		error(EXIT_FAILURE, errno, "%s", trace_path);
+	return EXIT_SUCCESS;
 }
 
 static int report(void)
@@ -191,8 +215,12 @@ int main(int argc, char **argv)
 	for (int j = 0; j < jobs; j++)
 		meter_open(&job[j], true, COUNTER_AUTO, &conf);
 	meter_catch_signals();
-	measure();
-	rc = report();
+	if (trace_path) {
+		rc = trace();
+	} else {
+		measure();
+		rc = report();
+	}
 	for (int j = 0; j < jobs; j++)
 		meter_close(&job[j]);
 	return rc;

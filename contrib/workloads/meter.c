@@ -130,8 +130,7 @@ void meter_hold(const char *socket_path, bool hold)
 	close(fd);
 }
 
-/* Progress of all tasks of a job; -1 when one of them has ended. */
-static int progress(struct meter_job *j, double *sum)
+int meter_progress(struct meter_job *j, double *sum)
 {
 	struct counter_sample s;
 
@@ -148,7 +147,7 @@ int meter_rest(int64_t ns)
 {
 	struct timespec t = {ns / NS_PER_S, ns % NS_PER_S};
 
-	while (!interrupted && clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR)
+	while (ns > 0 && !interrupted && clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR)
 		;
 	return interrupted ? -1 : 0;
 }
@@ -162,7 +161,7 @@ int meter_stretch(struct meter_job *job, int jobs, int64_t length_ns, int64_t ed
 		return -1;
 	for (int j = 0; j < jobs; j++) {
 		start[j] = meter_now_ns();
-		if (progress(&job[j], &from[j]))
+		if (meter_progress(&job[j], &from[j]))
 			return -1;
 	}
 	if (meter_rest(length_ns - 2 * edge_ns))
@@ -170,7 +169,7 @@ int meter_stretch(struct meter_job *job, int jobs, int64_t length_ns, int64_t ed
 	for (int j = 0; j < jobs; j++) {
 		double seconds = (double)(meter_now_ns() - start[j]) / (double)NS_PER_S;
 
-		if (progress(&job[j], &to))
+		if (meter_progress(&job[j], &to))
 			return -1;
 		rate[j] = (to - from[j]) / seconds;
 	}

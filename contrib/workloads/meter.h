@@ -59,6 +59,9 @@ int meter_follow_threads(struct meter_job *job, int jobs);
  */
 void meter_hold(const char *socket_path, bool hold);
 
+/* Progress of all tasks of a job so far; -1 when one of them has ended. */
+int meter_progress(struct meter_job *j, double *sum);
+
 /* Sleeps; -1 when a signal asks for the end. */
 int meter_rest(int64_t ns);
 

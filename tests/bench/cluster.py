@@ -230,14 +230,40 @@ class Cluster:
                    "%dms" % (1000 * shutters), "--for", "%dms" % (1000 * seconds))
         return json.loads(text)["jobs"], start, time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
-    def cost(self, jobs, seconds, stretch, resolve=None):
+    def trace(self, jobs, seconds):
+        """[(ns, progress of each job)] of every 10 ms."""
+        path = os.path.join(self.tmp, "trace.csv")
+        command = [os.path.join(self.workloads, "cost"), "--trace", path, "--for",
+                   "%dms" % (1000 * seconds)]
+        for j in jobs:
+            command += ["--job", ",".join(j.pids)]
+        run(*command)
+        with open(path) as f:
+            rows = [[int(x) for x in line.split(",")] for line in f if line.count(",") == len(jobs)]
+        os.unlink(path)
+        return rows
+
+    def blocks(self, start_ns, end_ns):
+        """[(first, last ns)] of the blocks in the shutter log between two moments."""
+        time.sleep(1.5)  # the log is flushed once a second
+        found = {}
+        for name in sorted(os.listdir(self.log)):
+            with open(os.path.join(self.log, name)) as log:
+                next(log, None)
+                for row in log:
+                    fields = row.split(",")
+                    if len(fields) == 9 and start_ns <= int(fields[5]) < end_ns:
+                        first, last = int(fields[5]), int(fields[5]) + int(fields[6])
+                        known = found.get((name, fields[0]), (first, last))
+                        found[name, fields[0]] = min(first, known[0]), max(last, known[1])
+        return sorted(found.values())
+
+    def cost(self, jobs, seconds, stretch):
         """Progress that the shutters cost the jobs, as the program cost has it."""
         command = [os.path.join(self.workloads, "cost"), "--json", "--socket", self.socket,
                    "--stretch", "%dms" % (1000 * stretch), "--for", "%dms" % (1000 * seconds)]
         for j in jobs:
             command += ["--job", ",".join(j.pids)]
-        if resolve:
-            command += ["--resolve", "%g%%" % (100 * resolve)]
         return json.loads(run(*command))
 
 
