@@ -549,6 +549,68 @@ static void deadlines(void **state)
 	assert_true(shutter_deadline_ns(100 * NS_PER_MS) > 200 * NS_PER_MS);
 }
 
+/* One that is stopped would resume nobody. */
+static void stopped_guard(void **state)
+{
+	struct shutter_plan *p;
+	struct proc_stat st;
+	int ms = 0;
+
+	(void)state;
+	assert_true(guard_alive(&guard));
+	kill(guard.pid, SIGSTOP);
+	do {
+		usleep(1000);
+		assert_int_equal(proc_stat(guard.pid, &st), 0);
+	} while (st.state != 'T' && ++ms < 5000);
+	assert_false(guard_alive(&guard));
+	shutter_publish(shutter, plan());
+	expect(SHUTTER_NO_GUARD);
+	nobody_stopped();
+	kill(guard.pid, SIGCONT);
+	do {
+		p = next_block();
+		ms += p->outcome != SHUTTER_OK;
+		shutter_done(shutter);
+	} while (p->outcome != SHUTTER_OK && ms < 5000);
+	assert_int_equal(p->outcome, SHUTTER_OK);
+	put_away();
+}
+
+/* Of a co-runner that starts many short tasks, one that is not counted has just ended. */
+static void uncounted_task_ends(void **state)
+{
+	struct shutter_plan *p = plan();
+	struct proc_stat st;
+	pid_t pid = fork();
+	int seen = 0;
+
+	(void)state;
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(proc_stat(pid, &st), 0);
+	pause_close(p->unit[1].unit);
+	p->unit[1] = (struct shutter_unit){pause_open_process(held, pid, st.starttime), -1, true};
+	assert_non_null(p->unit[1].unit);
+	p->schedule.job[1].measured = false;
+	p->job[1].tasks = 0;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	shutter_publish(shutter, p);
+	for (int n = 0; n < 4; n++) {
+		p = next_block();
+		assert_int_equal(p->outcome, SHUTTER_OK);
+		seen += p->changed;
+		shutter_done(shutter);
+	}
+	assert_int_equal(seen, 4);
+	nobody_stopped();
+	put_away();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -559,6 +621,8 @@ int main(void)
 		cmocka_unit_test(counter_fails),
 		cmocka_unit_test(stopped_by_its_user),
 		cmocka_unit_test(no_guard),
+		cmocka_unit_test(stopped_guard),
+		cmocka_unit_test(uncounted_task_ends),
 		cmocka_unit_test(clock_is_set),
 		cmocka_unit_test(time_until_next),
 		cmocka_unit_test(idle),
