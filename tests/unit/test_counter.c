@@ -128,6 +128,8 @@ static int no_descriptor_is_left(void **state)
 	return open_descriptors() == before ? 0 : -1;
 }
 
+#ifdef HAVE_PFM
+
 /* --- threads that come and go --- */
 
 struct idler {
@@ -175,8 +177,6 @@ static void end_thread(struct idler *i, int threads_left)
 		usleep(1000);
 	}
 }
-
-#ifdef HAVE_PFM
 
 #include "poppa/counter_perf.h"
 
