@@ -23,7 +23,6 @@ enum {
 	KEY_JSON = 'j',
 	KEY_FOR = 256,
 	KEY_STRETCH,
-	KEY_RESOLVE,
 	KEY_TRACE,
 	KEY_EVERY
 };
