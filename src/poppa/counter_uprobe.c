@@ -161,7 +161,7 @@ static int accept_cost(const struct symbol_place *place, const char *name, struc
 		return 0;
 	if (refused)
 		counter_fail(ENODATA, &why,
-			"uprobe: Uprobe=%s: the kernel would have to single-step this function's "
+			"Uprobe=%s: the kernel would have to single-step this function's "
 			"first instruction, some 10 us a call where a push or nop costs below 1 "
 			"us; choose another function, or write %s%c if it is called a few times a "
 			"second only",
@@ -171,7 +171,7 @@ static int accept_cost(const struct symbol_place *place, const char *name, struc
 	if (known && !known->dear) {
 		known->dear = true;
 		if (refused)
-			plog_warn("counter %s", why.text);
+			plog_warn("counter uprobe: %s", why.text);
 		else
 			plog_warn("Uprobe=%s: the kernel single-steps this function's first "
 				  "instruction: each call takes some 10 us longer",
@@ -192,7 +192,7 @@ static int accept_rate(const char *name, struct errmsg *err)
 	refused = known && known->too_often;
 	pthread_mutex_unlock(&lock);
 	return refused ? counter_fail(ENODATA, err,
-				 "uprobe: Uprobe=%s: it was called so often that the probe slowed "
+				 "Uprobe=%s: it was called so often that the probe slowed "
 				 "a "
 				 "task by more than %.0f %%; choose another function and restart "
 				 "poppad",
@@ -243,7 +243,7 @@ static int watch_rate(struct uprobe *u)
 	return -1;
 }
 
-/* Finds the first configured function that pid has mapped. */
+/* Finds the first configured function that pid has mapped and that may be probed. */
 static int find_probe(const struct nodeconf *conf, pid_t pid, struct uprobe *u,
 	struct symbol_place *place, struct errmsg *err)
 {
@@ -262,7 +262,9 @@ static int find_probe(const struct nodeconf *conf, pid_t pid, struct uprobe *u,
 		snprintf(symbol, sizeof(symbol), "%s", colon + 1);
 		if (symbol[strlen(symbol) - 1] == DESPITE_COST)
 			symbol[strlen(symbol) - 1] = '\0';
-		if (!symbol_find(pid, file, symbol, place, &why)) {
+		if (!accept_rate(conf->uprobe[i], &why) &&
+			!symbol_find(pid, file, symbol, place, &why) &&
+			!accept_cost(place, conf->uprobe[i], &why)) {
 			u->name = conf->uprobe[i];
 			return 0;
 		}
@@ -272,7 +274,7 @@ static int find_probe(const struct nodeconf *conf, pid_t pid, struct uprobe *u,
 	}
 	if (conf->uprobe_count > 1 && code == ENODATA)
 		return counter_fail(code, err,
-			"uprobe: none of the %d configured functions is in task %d",
+			"uprobe: none of the %d configured functions can be probed in task %d",
 			conf->uprobe_count, (int)pid);
 	return counter_fail(code, err, "uprobe: %s", why.text);
 }
@@ -298,8 +300,7 @@ static int uprobe_open(const struct nodeconf *conf, pid_t pid, void **state, str
 	strcpy(u->path, place.path);
 	u->call_ns = place.dear ? DEAR_NS : CHEAP_NS;
 	u->looked_ns = now_ns();
-	if (accept_cost(&place, u->name, err) || accept_rate(u->name, err) ||
-		counter_threads_open(&u->threads, &thread_ops, u, pid, err))
+	if (counter_threads_open(&u->threads, &thread_ops, u, pid, err))
 		goto broken;
 	*state = u;
 	return 0;

@@ -412,6 +412,12 @@ static void a_dear_function_is_refused(void **state)
 		free(conf);
 		skip();
 	}
+	/* The next one serves as well as if it were alone. */
+	conf->uprobe_count = 2;
+	snprintf(conf->uprobe[1], sizeof(conf->uprobe[1]), "%.480s:cheap_target", program);
+	assert_int_equal(counter_open(COUNTER_UPROBE, conf, getpid(), &c, &err), 0);
+	counter_close(c);
+	conf->uprobe_count = 1;
 	strcat(conf->uprobe[0], "!");
 	dear = cost_of_probe(conf, dear_target);
 	snprintf(conf->uprobe[0], sizeof(conf->uprobe[0]), "%.480s:cheap_target", program);
