@@ -11,12 +11,13 @@ fact() {
 	grep -o -E "(^| )$1=[0-9.]+" <<<"$out" | cut -d = -f 2
 }
 
-# blows NAME CAUSE METHOD TIMES: nothing may be stuck. That the guard is quick is said of the great
+# blows NAME CAUSE METHOD TIMES [CGROUP]: nothing may be stuck. That the guard is quick is said of the great
 # majority, as the machine may be busy: one time in a hundred may take longer, and it is tried once more.
 blows() {
-	local name="$4 times $1, with $3" try over status
+	local version=${5:-1} name try over status
+	name="$4 times $1, with $3 and cgroup v$version"
 	for try in 1 2; do
-		out=$("$build/tests/integration/poppad_kill" --poppad "$poppad" --cause "$2" --method "$3" --kills "$4" 2>&1)
+		out=$("$build/tests/integration/poppad_kill" --poppad "$poppad" --cause "$2" --method "$3" --kills "$4" --cgroup "$version" 2>&1)
 		status=$?
 		over=$(fact over_50ms)
 		if [ "$status" != 0 ] || [ $((${over:-0} * 100)) -le "$4" ] || [ "$try" = 2 ]; then break; fi
@@ -42,13 +43,16 @@ blows "nothing happens" none freezer 40
 control=$(printf '%s\n' "$control" "$(fact longest_stop_ms)" | sort -g | tail -n 1)
 blows "killed" kill sigstop 500
 blows "killed" kill freezer 500
+blows "killed" kill freezer 100 2
 diag "$kills kills: no task stood still for longer than $longest ms; where nobody was killed: $control ms"
 blows "stopped by a signal" stop sigstop 25
 blows "stopped by a signal" stop freezer 25
+blows "stopped by a signal" stop freezer 10 2
 blows "one of its threads hangs" thread sigstop 25
 blows "one of its threads hangs" thread freezer 25
 blows "killed with its guard and repaired" both sigstop 25
 blows "killed with its guard and repaired" both freezer 25
+blows "killed with its guard and repaired" both freezer 25 2
 blows "out of memory" oom sigstop 5
 blows "out of memory" oom freezer 5
 blows "its disk is full, killed with its guard and repaired" full sigstop 5

@@ -56,7 +56,8 @@ static const char *const cause_names[CAUSES] = {
 	"none", "kill", "both", "stop", "thread", "oom", "full", "clock"};
 
 static const char *poppad = "poppad", *method = "sigstop", *cgroups = "/sys/fs/cgroup";
-static int kills = 100;
+static const char *unified; /* where cgroup v2 is */
+static int kills = 100, version = 1;
 static enum cause cause = KILL;
 static char root[PATH_MAX], node[64], clock_file[PATH_MAX + 64], wallclock[PATH_MAX + 64];
 static int64_t *clock_offset; /* of the wall clock that poppad sees, s */
@@ -76,6 +77,7 @@ static const struct argp_option options[] = {
 	{"poppad", 'p', "FILE", 0, "the program (default: poppad from PATH)", 0},
 	{"kills", 'n', "N", 0, "how often (default 100)", 0},
 	{"method", 'm', "NAME", 0, "poppa_pause: sigstop (default), freezer or auto", 0},
+	{"cgroup", 'g', "1|2", 0, "version of the jobs' cgroups (default 1)", 0},
 	{"cause", 'c', "NAME", 0,
 		"kill (default); both: the guard with it, then poppad --repair; stop: it is "
 		"stopped "
@@ -97,6 +99,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'm':
 		method = arg;
+		return 0;
+	case 'g':
+		version = atoi(arg);
+		if (version != 1 && version != 2)
+			argp_error(state, "\"%s\" is neither 1 nor 2", arg);
 		return 0;
 	case 'c':
 		for (cause = 0; cause < CAUSES; cause++)
@@ -155,15 +162,16 @@ static void put_cgroup(const char *dir, const char *file, const char *text)
 
 static bool frozen(const char *dir)
 {
+	const char *file = version == 1 ? "freezer.state" : "cgroup.events";
 	char path[PATH_MAX + 64], text[64] = "";
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/freezer.state", dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
 	fd = open(path, O_RDONLY);
 	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
 		error(1, errno, "%s", path);
 	close(fd);
-	return strncmp(text, "THAWED", 6) != 0;
+	return version == 1 ? strncmp(text, "THAWED", 6) != 0 : strstr(text, "frozen 1") != NULL;
 }
 
 /* Something of ours is stopped or frozen at this moment. */
@@ -304,8 +312,13 @@ static void make(void)
 		"poppa_ledger=localhost:1\"\n",
 		node, cgroups, method);
 	for (int j = 0; j < JOBS; j++) {
-		snprintf(cgroup[j], sizeof(cgroup[j]), "%s/freezer/slurm_%s/uid_0/job_%d/step_0",
-			cgroups, node, j + 1);
+		if (version == 1)
+			snprintf(cgroup[j], sizeof(cgroup[j]),
+				"%s/freezer/slurm_%s/uid_0/job_%d/step_0", cgroups, node, j + 1);
+		else
+			snprintf(cgroup[j], sizeof(cgroup[j]),
+				"%s/system.slice/%s_slurmstepd.scope/job_%d/step_0", unified, node,
+				j + 1);
 		if (fsio_mkdirs(cgroup[j], 0755, &err))
 			error(1, 0, "%s", err.text);
 		for (int t = 0; t < TASKS; t++) {
@@ -396,10 +409,18 @@ static const char *missing(void)
 {
 	static char why[PATH_MAX + 64];
 
+	if (geteuid())
+		return "needs root";
 	snprintf(why, sizeof(why), "%s/freezer/cgroup.procs", cgroups);
-	if (geteuid() || access(why, W_OK)) {
-		snprintf(why, sizeof(why), "needs root and a cgroup v1 freezer at %s/freezer",
-			cgroups);
+	if (version == 1 && access(why, W_OK)) {
+		snprintf(why, sizeof(why), "needs a cgroup v1 freezer at %s/freezer", cgroups);
+		return why;
+	}
+	unified = access("/sys/fs/cgroup/unified/cgroup.procs", F_OK) ? cgroups
+								      : "/sys/fs/cgroup/unified";
+	snprintf(why, sizeof(why), "%s/cgroup.procs", unified);
+	if (version == 2 && access(why, W_OK)) {
+		snprintf(why, sizeof(why), "needs cgroup v2 at %s", unified);
 		return why;
 	}
 	snprintf(why, sizeof(why), "%s/memory/memory.limit_in_bytes", cgroups);
@@ -692,9 +713,10 @@ int main(int argc, char **argv)
 	for (int n = 0; n < kills && !wrong; n++)
 		wrong = blow(n);
 	remove_cgroups();
-	printf("cause=%s method=%s times=%d caught_in_shutter=%d stuck=%d over_50ms=%d woken=%d "
+	printf("cause=%s cgroup=%d method=%s times=%d caught_in_shutter=%d stuck=%d over_50ms=%d "
+	       "woken=%d "
 	       "left_before_repair=%d longest_ms=%.3f mean_ms=%.3f longest_stop_ms=%.3f\n",
-		cause_names[cause], method, kills, facts.caught, facts.stuck, facts.over,
+		cause_names[cause], version, method, kills, facts.caught, facts.stuck, facts.over,
 		facts.woken, facts.left, (double)facts.longest / NS_PER_MS,
 		facts.caught ? (double)facts.total / facts.caught / NS_PER_MS : 0.0,
 		(double)facts.gap / NS_PER_MS);
