@@ -78,13 +78,33 @@ static void work_out(struct why *w)
 	w->fits = f->charged >= w->explain.least && f->charged <= w->explain.most;
 }
 
+/* slurmdbd has no comment for an earlier run of a requeued job that was settled after the next had
+ * begun (Slurm 22.05); the ledger has its price. */
+static void take_price_of_ledger(struct why *w)
+{
+	struct errmsg err;
+
+	w->own = *w->bill;
+	if (bill_facts_parse(w->ledger.settlement.text, &w->own.facts, &err))
+		return;
+	w->own.status = w->status = *w->own.facts.nodata ? BILL_NO_DATA : BILL_PRICED;
+	w->bill = &w->own;
+}
+
 void why_gather(struct why *w, bool ask, const char *conf_path)
 {
+	bool plain = w->bill->status == BILL_PLAIN;
+
 	w->status = w->bill->status;
-	if (ask && w->status == BILL_PLAIN && slurmctld_knows(w->bill->job_id))
+	if (ask && plain && slurmctld_knows(w->bill->job_id))
 		w->status = status_without_price(w->bill);
-	if (ask && w->status != BILL_PLAIN && w->status != BILL_PENDING)
+	if (ask && w->bill->start)
 		ask_ledger(w, conf_path);
+	if (w->ledger.settled && w->status != BILL_PRICED && w->status != BILL_NO_DATA)
+		take_price_of_ledger(w);
+	/* The ledger owes nothing about a job that did not opt in. */
+	if (w->status == BILL_PLAIN)
+		w->no_ledger.text[0] = '\0';
 	if (w->status == BILL_PRICED)
 		work_out(w);
 }

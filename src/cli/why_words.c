@@ -19,8 +19,10 @@ static const struct reason {
 	{"no-record",
 		"no node of the job sent what it had measured in time: poppad was not running "
 		"there, or could not reach the ledger; its administrators can tell which"},
-	{"too-few-blocks", "there were too few usable measurements: the job was too short for the "
-			   "site's shutter period, or its progress too uneven"},
+	{"too-few-blocks",
+		"there were too few usable measurements, or they were too uneven for a "
+		"degradation: the job was too short for the site's shutter period, or its "
+		"progress changes too much"},
 	{"uncertain", "the measurements contradict each other so much that the true degradation "
 		      "could be anywhere within more than 25 points above or below"},
 	{"no-signal",

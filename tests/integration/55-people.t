@@ -105,6 +105,25 @@ else
 	skip "mpicc was not found, so there is no workload with a heartbeat" "a pair"
 fi
 
+# --- Each run of a requeued job has its own price, also where slurmdbd has no comment for the first.
+# shellcheck disable=SC2016
+submit -n1 -p fake --colocate --requeue -J again --wrap '[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || sleep 300; sleep 3'
+again=$job
+wait_running "$again"
+sleep 1
+scontrol requeue "$again"
+wait_until 30 sh -c "scontrol show job $again | grep -q JobState=PENDING"
+scontrol update job "$again" StartTime=now
+wait_end "$again" 90
+reasons() {
+	local run
+	for run in 0 1; do
+		as_user poppa why "$again.$run" --json | jq -r '"\(.restart) \(.price.nodata)"'
+	done
+}
+wait_until 60 settled "$again"
+is "both runs of a requeued job have a price" "$(reasons)" $'0 no-record\n1 no-record'
+
 # --- Somebody else.
 json=$(as poppa-guest poppa why "$alone" --json)
 is "others see what sacct shows them" "$(member "$json" .price.charged)" "$(billing "$alone")"
