@@ -35,17 +35,17 @@ relay()
 	is "$(basename "${*: -1}") ends well" "$status" 0
 }
 
-pair() # pair LD_PRELOAD COMMAND...: in two ranks
+launch() # launch RANKS LD_PRELOAD COMMAND...
 {
-	local first=$1 root=()
-	shift
+	local n=$1 first=$2 root=()
+	shift 2
 	[ "$(id -u)" != 0 ] || root=(--allow-run-as-root)
-	mpirun "${root[@]}" --oversubscribe -n 2 -x LD_PRELOAD="$first" "$@"
+	mpirun "${root[@]}" --oversubscribe --bind-to none -n "$n" -x LD_PRELOAD="$first" "$@"
 }
 
 ranks() # ranks COMMAND...: two, with the preload
 {
-	pair "${asan:+$asan:}$preload" "$@"
+	launch 2 "${asan:+$asan:}$preload" "$@"
 }
 
 preloaded()
@@ -104,9 +104,9 @@ else
 	# The example for users, whose ranks publish by themselves.
 	(cd "$dir" && $MPIFC -O2 -o heat "$src/heartbeat/poppa_heartbeat.f90" \
 		"$tree/contrib/workloads/heat.f90" -L"$libs" -lpoppa-heartbeat)
-	one=$(pair "$asan" "$dir/heat" 200 64)
-	like "the Fortran workload runs" "$one" '^heat: 64 x 64 cells, heat [1-9][0-9]*\.'
-	is "with the same result on one rank" "$(LD_PRELOAD=$asan "$dir/heat" 200 64)" "$one"
+	two=$(launch 2 "$asan" "$dir/heat" 200 64)
+	like "the Fortran workload runs" "$two" '^heat: 64 x 64 cells, heat [1-9][0-9]*\.'
+	is "with the same result on one rank" "$(launch 1 "$asan" "$dir/heat" 200 64)" "$two"
 	LD_PRELOAD=$asan "$dir/heat" 100000000 64 >/dev/null 2>&1 &
 	heat=$!
 	# beats: the count of its first thread, 0 while it publishes none.
@@ -124,7 +124,7 @@ else
 	$MPIFC -fallow-argument-mismatch -DBINDING=90 -DNAME="'linked instead'" -J "$dir" -o "$dir/linked" \
 		"$here/own_page.f90" "$here/mpi_calls.F90" -L"$libs" -Wl,--no-as-needed -lpoppa-heartbeat-mpi \
 		>"$dir/log" 2>&1
-	relay pair "$asan" "$dir/linked"
+	relay launch 2 "$asan" "$dir/linked"
 fi
 
 # --- MPI that the library has not expected ---
@@ -135,13 +135,13 @@ if [ -n "$asan" ]; then
 fi
 $MPICC -shared -fPIC -I "$src" -o "$dir/module.so" "$here/module.c" &&
 	${CC:-cc} -o "$dir/module_user" "$here/module_user.c" -ldl
-is "MPI that a module brings in counts" "$(preloaded "$dir/module_user" "$dir/module.so" 2>&1)" 10
+is "MPI that a module brings in counts" "$(launch 1 "$preload" "$dir/module_user" "$dir/module.so")" 10
 # As a program of its own, with another tool on either side.
 $MPICC -Drun=main -I "$src" -o "$dir/program" "$here/module.c" &&
 	$MPICC -shared -fPIC -o "$dir/tool.so" "$here/tool.c"
 for order in "$preload:$dir/tool.so" "$dir/tool.so:$preload"; do
 	is "another tool sees every call, and each counts once (${order##*/} is second)" \
-		"$(LD_PRELOAD=$order "$dir/program" 2>&1)" "10"$'\n'"tool 10"
+		"$(launch 1 "$order" "$dir/program")" "10"$'\n'"tool 10"
 done
 ${CC:-cc} -shared -fPIC -o "$dir/libfake.so" "$here/fake_mpi.c" &&
 	${CC:-cc} -o "$dir/fake_user" "$here/fake_mpi_user.c" -L"$dir" -lfake -Wl,-rpath,"$dir"
