@@ -669,9 +669,9 @@ static const char *blow(int n)
 		if (caught) {
 			facts.caught++;
 			facts.total += took;
-			if (took > facts.longest)
-				facts.longest = took;
 		}
+		if (took > facts.longest)
+			facts.longest = took;
 		facts.stuck += took >= GIVE_UP;
 		facts.over += took >= BOUND;
 	}
