@@ -209,7 +209,7 @@ static int resume(const struct held_slot *s)
 	fd = proc_pidfd(s->pid, s->starttime);
 	if (fd < 0)
 		return -1;
-	foreign = proc_pending_stop(s->pid);
+	foreign = proc_pending_stop(s->pid, -1);
 	rc = proc_signal(fd, SIGCONT);
 	if (!rc && foreign)
 		rc = proc_signal(fd, foreign);

@@ -105,7 +105,7 @@ static bool stopped(const struct pause_unit *u)
 
 static bool resume(struct pause_unit *u, bool look)
 {
-	int sig = look ? proc_pending_stop(u->pid) : 0;
+	int sig = look ? proc_pending_stop(u->pid, u->fd[1]) : 0;
 
 	proc_signal(u->fd[0], SIGCONT);
 	if (sig)

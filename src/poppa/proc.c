@@ -181,15 +181,23 @@ static bool all_wait(pid_t pid)
 	return rc == 0;
 }
 
-int proc_pending_stop(pid_t pid)
+int proc_pending_stop(pid_t pid, int status)
 {
 	char text[STATUS_SIZE], *line;
 	unsigned long long shared;
 	bool stopped, threads;
+	ssize_t n;
 	int sig;
 
-	if (read_status(pid, text, sizeof(text)))
-		return 0;
+	if (status < 0) {
+		if (read_status(pid, text, sizeof(text)))
+			return 0;
+	} else {
+		n = pread(status, text, sizeof(text) - 1, 0);
+		if (n <= 0)
+			return 0;
+		text[n] = '\0';
+	}
 	line = strstr(text, "\nState:\t");
 	stopped = line && line[8] == 'T';
 	line = strstr(text, "\nThreads:");

@@ -48,9 +48,10 @@ int proc_each_thread(int fd, proc_thread_fn fn, void *arg);
  * A stop signal of somebody else's for a process that we have stopped, or 0: SIGCONT would wipe it
  * out. A process takes the signal that stops it off its pending ones, so what waits came later, or
  * came from us because the process was stopped already. Ours is for the process where it has one
- * thread, else one for each thread. Allocates nothing.
+ * thread, else one for each thread. status is its open /proc/PID/status, or -1 to have it opened.
+ * Allocates nothing.
  */
-int proc_pending_stop(pid_t pid);
+int proc_pending_stop(pid_t pid, int status);
 
 /* Text that is another one after each boot; returns buf. */
 char *proc_boot_id(char *buf, size_t size);
