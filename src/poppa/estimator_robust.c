@@ -455,9 +455,29 @@ static double mean_variance(const struct robust_state *r, int h)
 	return (fresh * r->sum_weight2 + change) / (r->sum_weight * r->sum_weight);
 }
 
-/* Estimate of one family: the time average at its best tau, and the variance of it. */
+/*
+ * What is not known of tau, in terms of the mean: its scatter over the grid, each point as likely
+ * as its loss says. This is what counts where a small degradation tells little of tau and the
+ * estimate rests on what is believed beforehand, which the jackknife cannot see.
+ */
+static double tau_scatter(
+	const struct robust_state *r, enum blockfit_family family, const double *mean, double value)
+{
+	double loss[BLOCKFIT_TAUS], weight, sum = 0, scatter = 0;
+	int best = least_loss(r, family, -1, loss);
+
+	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
+		weight = exp(loss[best] - loss[k]);
+		sum += weight;
+		scatter += weight * (mean[k] - value) * (mean[k] - value);
+	}
+	return scatter / sum;
+}
+
+/* Estimate of one family: the time average at its best tau, and the variance of it; *vague is what
+ * tau_scatter() has beyond that. */
 static double family_mean(
-	const struct robust_state *r, enum blockfit_family family, double *variance)
+	const struct robust_state *r, enum blockfit_family family, double *variance, double *vague)
 {
 	double mean[BLOCKFIT_TAUS], noise[BLOCKFIT_TAUS];
 	double position = best_position(r, family, -1), value, tau_var = 0;
@@ -482,14 +502,17 @@ static double family_mean(
 		batches++;
 	}
 	if (batches > 1)
-		*variance += tau_var * (batches - 1) / batches;
+		tau_var *= (batches - 1.0) / batches;
+	*variance += tau_var;
+	*vague = fmax(tau_scatter(r, family, mean, value) - tau_var, 0);
 	return value;
 }
 
 void robust_result(const struct robust_state *r, struct est_result *out)
 {
 	struct robust_state *end;
-	double u[BLOCKFIT_FAMILIES], var[BLOCKFIT_FAMILIES], gap, off, trust, half;
+	double u[BLOCKFIT_FAMILIES], var[BLOCKFIT_FAMILIES], vague[BLOCKFIT_FAMILIES];
+	double gap, off, trust, half;
 
 	*out = (struct est_result){r->blocks, r->used, NAN, NAN, NAN, NAN};
 	if (r->used == 0 || !(end = malloc(sizeof(*end))))
@@ -506,18 +529,19 @@ void robust_result(const struct robust_state *r, struct est_result *out)
 	gap = end->values > 1 ? end->last_gap : 1;
 	weigh_last(end, gap);
 	for (int f = 0; f < BLOCKFIT_FAMILIES; f++)
-		u[f] = family_mean(end, f, &var[f]);
+		u[f] = family_mean(end, f, &var[f], &vague[f]);
 	/* Hausman's comparison: ALL is the sharper one, so the variances subtract. */
 	off = u[BLOCKFIT_ALL] - u[BLOCKFIT_BEFORE];
 	off = off * off /
 	      fmax(var[BLOCKFIT_BEFORE] - var[BLOCKFIT_ALL], 0.1 * var[BLOCKFIT_BEFORE]);
-	trust = off >= 0 ? 1 / (1 + off * off / 16) : 1;
+	trust = off >= 0 ? 1 / (1 + off * off / 4) : 1;
 	out->degradation = 1 - (trust * u[BLOCKFIT_ALL] + (1 - trust) * u[BLOCKFIT_BEFORE]);
 	if (end->values > 1) {
 		double d = u[BLOCKFIT_ALL] - u[BLOCKFIT_BEFORE];
 
 		out->variance = trust * var[BLOCKFIT_ALL] + (1 - trust) * var[BLOCKFIT_BEFORE] +
-				trust * (1 - trust) * d * d;
+				trust * (1 - trust) * d * d + trust * vague[BLOCKFIT_ALL] +
+				(1 - trust) * vague[BLOCKFIT_BEFORE];
 		half = est_t95(fmin((double)end->values - 1, 30)) * sqrt(out->variance);
 		out->lo = out->degradation - half;
 		out->hi = out->degradation + half;
