@@ -6,7 +6,6 @@ tests_gen_shutterlog_gen_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_gen_shutterlog_gen_LDADD = libpoppacore.la libpoppacommon.la -lm
 
 # Writes docs/results/estimator.md.
-EXTRA_DIST += docs/results/estimator.md
 noinst_PROGRAMS += tests/gen/estimator_table
 tests_gen_estimator_table_SOURCES = tests/gen/estimator_table.c tests/gen/families.c tests/gen/families.h tests/gen/gen.c \
 	tests/gen/gen.h
