@@ -323,8 +323,10 @@ static int take_process(struct jobs *js, struct job *j, const struct discover_pr
 {
 	struct task *t = find_task(j, p);
 
-	if (!t)
+	if (!t) {
+		errno = ENOMEM;
 		return -1;
+	}
 	if (!t->unit) {
 		t->unit = pause_open_process(js->env.held, t->pid, t->starttime);
 		js->changed = true;
@@ -355,7 +357,8 @@ static void take_units(struct jobs *js, struct job *j, const struct discovery *d
 				t->seen = true;
 			rc = take_process(js, j, &d->process[u[i].index]);
 		}
-		if (!rc)
+		/* One of many short tasks has ended since it was listed: nothing to pause. */
+		if (!rc || (!u[i].freezer && errno == ESRCH))
 			continue;
 		j->pausable = false;
 		if (errno != ESRCH && !j->told_unpausable) {

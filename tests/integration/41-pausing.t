@@ -226,11 +226,12 @@ for method in sigstop auto; do
 	two=$job
 	wait_running "$two"
 	wait_until 10 job_is "$one" .backend heartbeat
-	before=$(job_status "$one" .blocks)
+	before=$(job_status "$one" .blocks) unmeasured=$(job_status "$one" .unmeasured_s)
 	ok "$method: a storm of forks ends" wait_end "$two" 60
 	diag "$method: $(cat "$(home_of poppa-guest)/pausing.$two"), $(($(job_status "$one" .blocks) - before)) blocks, discarded so far: $(status '.totals.discarded | tojson')"
 	is "$method: none of it is left stopped" "$(job_field "$two" ExitCode)" 0:0
 	cmp_num "$method: its co-runner was measured beside it" "$(job_status "$one" .blocks)" '>' "$before"
+	cmp_num "$method: most of the time" "$(job_status "$one" ".unmeasured_s - $unmeasured")" '<' 4
 	scancel "$one"
 	wait_end "$one"
 done
