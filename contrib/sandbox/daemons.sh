@@ -176,7 +176,7 @@ start_daemon() {
 node_cgroups() {
 	local node
 	for node in $(nodes); do
-		find /sys/fs/cgroup/*/"slurm_$node" "/sys/fs/cgroup/system.slice/${node}_slurmstepd.scope" \
+		find /sys/fs/cgroup/*/"slurm_$node" "/sys/fs/cgroup/freezer/poppa_$node" "/sys/fs/cgroup/system.slice/${node}_slurmstepd.scope" \
 			-depth -type d 2>/dev/null || true
 	done
 }

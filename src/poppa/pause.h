@@ -50,4 +50,14 @@ void pause_let_go(struct pause_unit *u);
  */
 bool pause_resume(struct pause_unit *u, bool look);
 
+/*
+ * With cgroup v1 the first frozen cgroup of a host has the kernel change its own code, with an
+ * interrupt to every processor, and the last one that thaws has it changed back: up to a
+ * millisecond for each shutter. Keeps an empty cgroup frozen below mount (cgroup.conf's
+ * CgroupMountpoint) for as long as poppad runs; does nothing where there is no such freezer. One
+ * that a dead poppad of this node left is taken over.
+ */
+void pause_prepare(const char *mount, const char *node);
+void pause_finish(void);
+
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "poppa/pause_ops.h"
@@ -108,4 +109,33 @@ struct pause_unit *pause_open_freezer(struct held_file *h, enum held_kind kind, 
 	pause_close(u);
 	errno = saved;
 	return NULL;
+}
+
+static char kept[PATH_MAX]; /* the empty cgroup; "" = none */
+
+void pause_prepare(const char *mount, const char *node)
+{
+	char dir[PATH_MAX - 32], path[PATH_MAX];
+	int fd;
+
+	if (*kept ||
+		snprintf(dir, sizeof(dir), "%s/freezer/poppa_%s", mount, node) >= (int)sizeof(dir))
+		return;
+	/* Where it cannot be had, shutters cost more. */
+	if (mkdir(dir, 0755) && errno != EEXIST)
+		return;
+	strcpy(kept, dir);
+	snprintf(path, sizeof(path), "%s/freezer.state", kept);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "FROZEN", 6) < 0)
+		pause_finish();
+	if (fd >= 0)
+		close(fd);
+}
+
+void pause_finish(void)
+{
+	if (*kept)
+		rmdir(kept);
+	*kept = '\0';
 }

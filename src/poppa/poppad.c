@@ -27,6 +27,7 @@
 #include "poppa/guardctl.h"
 #include "poppa/held.h"
 #include "poppa/jobs.h"
+#include "poppa/pause.h"
 #include "poppa/registry.h"
 #include "poppa/sender.h"
 #include "poppa/shutter.h"
@@ -248,6 +249,7 @@ static void read_cluster(struct poppad *d)
 	if (!d->have_cluster) {
 		plog_info("cluster %s, node %s, %s", next.cluster, next.node, text);
 		d->have_cluster = true;
+		pause_prepare(next.cgroup_mount, d->node);
 		start_jobs(d);
 	} else {
 		if (strcmp(was, text))
@@ -649,6 +651,7 @@ static void end(struct poppad *d)
 	if (d->shutter)
 		shutter_stop(d->shutter);
 	/* Nothing is stopped from here on. */
+	pause_finish();
 	guard_stop(&d->guard);
 	if (d->sender)
 		sender_stop(d->sender);

@@ -296,6 +296,7 @@ static void clean_up(void)
 			waitpid(pid[t], NULL, 0);
 	for (int j = 0; j < JOBS && *cgroup[j]; j++)
 		rmdir(cgroup[j]);
+	pause_finish();
 	if (!*dir)
 		return;
 	for (int i = 0; i < 2; i++) {
@@ -321,9 +322,12 @@ static void __attribute__((noreturn)) skip(const char *why)
 
 static void make_cgroups(void)
 {
+	char node[32];
 	bool v1 = !access("/sys/fs/cgroup/freezer/cgroup.procs", W_OK);
 
 	freezer = v1 ? HELD_FREEZER_V1 : HELD_FREEZER_V2;
+	snprintf(node, sizeof(node), "bench%d", (int)getpid());
+	pause_prepare("/sys/fs/cgroup", node); /* as poppad does */
 	for (int j = 0; j < JOBS; j++) {
 		snprintf(cgroup[j], sizeof(cgroup[j]), "/sys/fs/cgroup%s/poppa-bench-%d-%d",
 			v1 ? "/freezer" : "", (int)getpid(), j);

@@ -38,6 +38,13 @@ diag "resident $(memory "$daemon" status VmRSS) and $(memory "$guard" status VmR
 	"of which $(memory "$daemon" smaps_rollup Private_Dirty) and" \
 	"$(memory "$guard" smaps_rollup Private_Dirty) KiB are written and theirs alone"
 
+kept=/sys/fs/cgroup/freezer/poppa_$SANDBOX_REAL_NODE
+if [ -d /sys/fs/cgroup/freezer ]; then
+	is "it keeps an empty cgroup frozen, for cheaper shutters" "$(cat "$kept/freezer.state" "$kept/cgroup.procs")" FROZEN
+else
+	skip "there is no freezer of cgroup v1" "it keeps an empty cgroup frozen"
+fi
+
 # --- one loop, beside a straightforward one in the same run ---
 
 # ratio LIMIT OPTION...: the best of at most five runs, as a busy machine can only make ours dearer; leaves
@@ -77,6 +84,12 @@ check() { # check NAME LIMIT OPTION...
 	fi
 }
 
-check "with heartbeats a loop over 16 tasks costs at most 0.35 of a straightforward one" 0.35 --counter heartbeat
+# On processors that others use, more of ours is waiting.
+limit=0.25
+if awk -v n="$(nproc)" '{ exit !($1 > n) }' /proc/loadavg; then
+	limit=0.35
+	diag "the load is $(cut -d' ' -f1 /proc/loadavg): the limit is $limit instead of 0.25"
+fi
+check "with heartbeats a loop over 16 tasks costs at most a quarter of a straightforward one" "$limit" --counter heartbeat
 check "with perf events, which are read alike, less than 0.9" 0.9 --counter perf
 done_testing

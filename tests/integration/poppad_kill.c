@@ -235,6 +235,8 @@ static void remove_cgroups(void)
 	}
 	if (*memory)
 		rmdir(memory);
+	snprintf(path, sizeof(path), "%s/freezer/poppa_%s", cgroups, node);
+	rmdir(path);
 	for (int j = 0; j < JOBS; j++) {
 		strcpy(path, cgroup[j]);
 		for (int up = 0; up < 3; up++) {
