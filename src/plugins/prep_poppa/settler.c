@@ -34,6 +34,7 @@ SLURM_WEAK(job_list)
 #define RESEND_MS 30000      /* slurmdbd has not written what it was sent: send it again */
 #define SCAN_MS 30000        /* between looks for jobs that were left unsettled */
 #define SAVE_MS 1000         /* between two writes of the state file */
+#define FORGET_TIMEOUTS 5    /* settle time-outs until a run that nobody knows is dropped */
 #define STATE_FILE "poppa_unsettled"
 #define MAX_STATE_BYTES (256 << 20)
 #define LEDGER_TIMEOUT_MS 3000
@@ -51,8 +52,9 @@ struct item {
 	struct facts *facts;
 	enum stage stage;
 	int64_t due_ms, tick_ms;
-	int64_t ended_ms; /* when it had left its nodes */
-	int64_t sent_ms;  /* when slurmdbd was told */
+	int64_t ended_ms;   /* when it had left its nodes */
+	int64_t sent_ms;    /* when slurmdbd was told */
+	int64_t unknown_ms; /* since when nobody knows the run; 0 = somebody does */
 	struct settlement settlement;
 	bool first; /* the settlement is this process's */
 	bool shown; /* settled before; the job's record has the settlement */
@@ -403,17 +405,43 @@ static void look_at_records(struct item *i)
 	client_answer_free(&answer);
 }
 
+/*
+ * A slurmctld that is killed forgets what it has not saved, and slurmdbd may never have heard of
+ * it. Such a run is in nobody's bill, so there is none to correct.
+ */
+static void nobody_knows(struct item *i)
+{
+	int64_t now = now_ms();
+
+	if (!i->unknown_ms)
+		i->unknown_ms = now;
+	if (now - i->unknown_ms < FORGET_TIMEOUTS * w.settings.settle_timeout_ns / NS_PER_MS)
+		return;
+	info(ME ": job %u: neither slurmctld nor slurmdbd knows its run of %lld any more: its "
+		"price "
+		"is in the ledger only",
+		i->facts->job_id, (long long)i->facts->start);
+	i->done = true;
+}
+
 static void write_item(struct item *i)
 {
 	struct write_back_result result = write_back(i->facts, &i->settlement, i->first);
+	int row = 0;
 
 	/* The record that had the settlement is gone; what slurmdbd has is what there is. */
 	if (i->shown && result.needs_row) {
 		i->done = true;
 		return;
 	}
-	if (result.needs_row && write_back_read_row(i->facts) == 1)
+	if (result.needs_row)
+		row = write_back_read_row(i->facts);
+	if (row == 1)
 		result = write_back(i->facts, &i->settlement, i->first);
+	if (result.needs_row && row == 0)
+		nobody_knows(i);
+	else
+		i->unknown_ms = 0;
 	if (!result.done) {
 		delay(i, MAX_TICK_MS);
 		return;
@@ -536,7 +564,6 @@ static void one_round(unsigned mine)
 		scan();
 		w.scan_ms = w.scanned ? now + SCAN_MS : now + TICK_MS;
 	}
-	/* Before slurmctld has its job table, to look a job up ends it. */
 	if (!w.scanned)
 		return;
 	look_at_nodes(now);

@@ -212,7 +212,7 @@ static void send_comment_of_facts(const struct facts *f, const struct settlement
 
 bool write_back_possible(void)
 {
-	return acct_db_conn && !slurmctld_config.shutdown_time;
+	return acct_db_conn && slurmctld_config.thread_id_rpc && !slurmctld_config.shutdown_time;
 }
 
 /* A shutdown waits for those that are counted before it closes the connection to slurmdbd. */

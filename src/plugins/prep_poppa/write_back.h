@@ -12,7 +12,10 @@
 /* Tag of the part of SystemComment that shows a settlement (common/tags.h). */
 #define SETTLED_TAG "poppa"
 
-/* Whether this slurmctld is in charge and not about to end. Otherwise nothing below does anything.
+/*
+ * Whether this slurmctld is in charge, with its state read, and not about to end. Otherwise nothing
+ * below does anything. While it starts it has a list of jobs before it has their hash table, and to
+ * look a job up then ends it; it serves requests only after that.
  */
 bool write_back_possible(void);
 
