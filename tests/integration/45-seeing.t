@@ -74,7 +74,7 @@ is "with both jobs in each" "$(grep -c -E "^ +($one|$two) poppa-" <<<"$out")" 4
 like "with user, lane, tasks, degradation and interval, blocks, state, counter and co-runner" "$out" \
 	$'\n'" +$seen $by +[01] +1 +$degr +$interval +[0-9]+ +[0-9.]+ +[0-9]+\.[0-9][0-9] running +heartbeat +$other"$'\n'
 like "with shutters a second" "$out" $'\n'"shutters  [0-9]+, [0-9]+\.[0-9][0-9]/s, "
-like "and what they cost" "$out" $'\n'"cost      jobs held stopped [0-9.]+ %, lately [0-9.]+ % \(model [0-9.]+ %, at most [0-9.]+ %\), [0-9.]+ % of a core"
+like "and what they cost" "$out" $'\n'"cost      jobs held stopped [0-9.]+ %, lately ([0-9.]+|-) % \(model [0-9.]+ %, at most [0-9.]+ %\), [0-9.]+ % of a core"
 out=$(poppa top -N "$node" --json -n 1 -d 3s)
 cmp_num "shutters a second are what the counts say" "$(jq '.rates.shutters_s' <<<"$out")" '>' 0
 cmp_num "and so are a job's blocks" "$(jq "[.jobs[].blocks_s] | add" <<<"$out")" '>' 0

@@ -69,6 +69,11 @@ next_hour() {
 nothing_runs() {
 	[ -z "$(squeue -h -t running,completing)" ]
 }
+# What is settled later gives usage back later.
+nothing_waits() {
+	local file=$POPPA_SANDBOX/state/slurmctld/poppa_unsettled
+	[ ! -e "$file" ] || grep -q -x '\[\]' "$file"
+}
 roll_up() {
 	sacctmgr -i rollup "$(at "$first_hour")" "$(at "$(next_hour)")"
 }
@@ -134,6 +139,7 @@ on_exit ctl reconfigure --reset
 
 # Earlier jobs: Slurm itself adds a suspended job's time up differently in the two places.
 wait_until 60 nothing_runs
+wait_until 120 nothing_waits || diag "earlier jobs still wait for their price"
 roll_up
 reported=$(sreport_sum) accounted=$(sacct_sum)
 [ "$reported" = "$accounted" ] || diag "sreport counts $reported for earlier jobs, sacct $accounted"
