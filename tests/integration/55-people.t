@@ -130,13 +130,13 @@ is "others see what sacct shows them" "$(member "$json" .price.charged)" "$(bill
 is "and nothing from the ledger" "$(member "$json" '.nodes | length')" 0
 like "which says so" "$(member "$json" .no_ledger)" 'not allowed'
 is "and the arithmetic fits the rounded facts, too" "$(member "$json" .price.calculation.fits)" true
-is "report without -a has one's own jobs" "$(as poppa-guest poppa report --json | jq .total.jobs)" 0
+is "report without -a has one's own jobs" "$(as poppa-guest poppa report -S "$began" --json | jq .total.jobs)" 0
 cp -p "$dbd" "$dbd.before"
 on_exit eval "mv '$dbd.before' '$dbd'; '$tree/contrib/sandbox/ctl' restart slurmdbd"
 echo PrivateData=jobs,users >>"$dbd"
 ctl restart slurmdbd
 ok "slurmdbd is back, with PrivateData=jobs" wait_until 30 sacct -n -j "$alone"
-is "then others see nothing" "$(as poppa-guest poppa report -a -S now-1days --json |
+is "then others see nothing" "$(as poppa-guest poppa report -a -S "$began" --json |
 	jq -c '[.total.jobs, .others, (.programs | length), (.pairs | length)]')" "[0,0,0,0]"
 is "nor why" "$(as poppa-guest poppa why "$alone" 2>&1)" \
 	"poppa why: sacct shows you no job $alone: it does not exist, waits to become eligible, or is not yours to see"
