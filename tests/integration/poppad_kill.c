@@ -665,6 +665,12 @@ static const char *blow(int n)
 		/* Quiet now; it has to stay so. With another thread hanging shutters may go on. */
 		if (took < GIVE_UP && cause != THREAD) {
 			pause_us(QUIET_US);
+			/* A shutter that began before the signal had reached its thread. */
+			if (cause == STOP && held()) {
+				wait_held(false, GIVE_UP);
+				took = now() - struck;
+				pause_us(QUIET_US);
+			}
 			if (held())
 				took += GIVE_UP;
 		}
