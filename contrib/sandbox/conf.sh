@@ -241,6 +241,6 @@ choose_instance() {
 	n=${REAL_SPEC##*RealMemory=}
 	REAL_MEM_PER_CPU=$((n / cpus))
 	SLURM_PLUGINS=$(dirname "$(ls /usr/lib/*/slurm-wlm/select_cons_tres.so)")
-	PREP_PARAMETERS=poppa_period=300ms,poppa_ledger=127.0.0.1:$((PORT + 3))
+	PREP_PARAMETERS=poppa_period=250ms,poppa_overhead_max=0.7%,poppa_ledger=127.0.0.1:$((PORT + 3))
 	BOOT_PREP_PARAMETERS=$PREP_PARAMETERS
 }

@@ -13,6 +13,7 @@
 
 #include "common/log.h"
 #include "common/units.h"
+#include "poppa/proc.h"
 
 #define STACK_SIZE (128 * 1024)
 #define SETTLE_MAX                                                                                 \
@@ -238,17 +239,13 @@ static bool read_job(struct shutter_plan *p, int job, int region, int boundary)
  */
 static bool wanted(const struct shutter_plan *p, int job, int region, int boundary)
 {
-	const struct shutter_job *j = &p->job[job];
-
 	if (!stops(p, job))
 		return true;
 	if (region == SHUTTER_DURING)
 		return false;
 	if (p->whole)
 		return true;
-	/* A cgroup's own state tells; the processes of a job are listed after its cgroups. */
-	return region == SHUTTER_BEFORE && boundary >= p->windows - 1 && j->units &&
-	       p->unit[j->first_unit + j->units - 1].process;
+	return region == SHUTTER_BEFORE && boundary >= p->windows - 1;
 }
 
 static bool read_wanted(struct shutter_plan *p, int region, int boundary)
@@ -288,8 +285,21 @@ static bool measure(struct shutter_plan *p, int region)
 	return true;
 }
 
-/* A co-runner that somebody else has stopped must not be resumed by us. One that made progress just
- * now was not stopped; looking at the others costs a read of /proc each. */
+/* Whether a task is stopped that is paused with its cgroup: the freezer knows nothing of signals.
+ */
+static bool task_stopped(const struct shutter_plan *p, int task)
+{
+	struct proc_stat st;
+
+	for (int n = 0; n < p->units; n++)
+		if (p->unit[n].process && p->unit[n].task == task)
+			return false;
+	return !proc_stat(p->task[task].pid, &st) && (st.state == 'T' || st.state == 't');
+}
+
+/* A co-runner that somebody else has stopped must not be resumed by us, and the lone job was alone
+ * already. One that made progress just now was not stopped; looking at the others costs a read of
+ * /proc each. */
 static bool stopped_by_others(const struct shutter_plan *p)
 {
 	int last = p->boundaries[SHUTTER_BEFORE] - 1;
@@ -309,6 +319,9 @@ static bool stopped_by_others(const struct shutter_plan *p)
 			if (pause_stopped(u->unit))
 				return true;
 		}
+		for (int t = j->first_task; stops(p, i) && t < j->first_task + j->tasks; t++)
+			if (to[t].progress == from[t].progress && task_stopped(p, t))
+				return true;
 	}
 	return false;
 }
