@@ -6,6 +6,7 @@
 
 W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads
 dbd=$POPPA_SANDBOX/etc/slurmdbd.conf
+began=$(date +%Y-%m-%dT%H:%M:%S)
 
 settled() {
 	[[ $(sacct_field "$1" SystemComment) == *"poppa: "* ]]
