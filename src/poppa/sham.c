@@ -7,10 +7,19 @@
 #include "poppa/blockrate.h"
 
 #define WILD 1.0          /* a log ratio farther off counts as this */
+#define LEAST_BLOCKS 5    /* with fewer the error is not known, and nothing is taken off */
 #define CERTAIN_BLOCKS 12 /* with fewer a job is not accused */
 #define CERTAIN_SIGMAS 3.3
 #define CERTAIN_EXCESS 0.01
-#define LIKELY_SIGMAS 1.5
+/*
+ * Taking off what passes a limit of k standard errors e, and nothing of what is below it, costs a
+ * job that does not react e * phi(k) on average, phi the density of the normal distribution. So k
+ * follows from what that may be, in degradation; while shams are few it may be more, as little is
+ * known.
+ */
+#define HONEST_LOSS 0.0003
+#define HONEST_SHAMS 24
+#define LEAST_SIGMAS 1.0
 
 void sham_add(struct sham *s, const struct est_block *b)
 {
@@ -40,8 +49,14 @@ double sham_degradation(const struct sham *s, double *error)
 double sham_excess(const struct sham *s)
 {
 	double error, d = sham_degradation(s, &error);
+	double loss = HONEST_LOSS * fmax(1, HONEST_SHAMS / (double)s->blocks);
+	double density = loss / error * sqrt(2 * M_PI), sigmas = LEAST_SIGMAS;
 
-	return d > LIKELY_SIGMAS * error ? d : 0;
+	if (s->blocks < LEAST_BLOCKS)
+		return 0;
+	if (density < 1)
+		sigmas = fmax(sigmas, sqrt(-2 * log(density)));
+	return d > sigmas * error ? d : 0;
 }
 
 bool sham_caught(const struct sham *s)

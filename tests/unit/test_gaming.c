@@ -28,7 +28,8 @@
 #define WINDOWS 4
 #define START (INT64_C(1800000000) * NS_PER_S)
 #define LOSS 0.1   /* what the co-runner really costs */
-#define NOISE 0.03 /* of a window */
+#define NOISE 0.03 /* of a window, but for where it varies */
+#define HONEST_SEEDS 400
 #define SEEDS 12
 #define BINS 64 /* of a slot, in what the predictor learns */
 
@@ -45,6 +46,7 @@ struct cheat {
 };
 
 static uint64_t state_of_noise;
+static double noise = NOISE;
 static struct price_policy solo, thesis;
 
 static double uniform(void)
@@ -88,7 +90,7 @@ static struct est_block measure(struct cheat *c, const struct schedule_slot *slo
 		if (!c->feels_stop || !alone)
 			rate *= speed(c, start, start + REGION / WINDOWS, from, to);
 		region[w / WINDOWS][w % WINDOWS] = (struct est_window){
-			rate * (1 + NOISE * gauss()) * 1e6, 0, (double)REGION / WINDOWS};
+			rate * (1 + noise * gauss()) * 1e6, 0, (double)REGION / WINDOWS};
 	}
 	c->seen[(into + REGION) * BINS / SLOT]++;
 	return b;
@@ -99,15 +101,20 @@ struct verdict {
 	bool caught;
 };
 
-static struct verdict run(struct cheat *c, uint64_t seed, int seconds)
+static struct schedule schedule_of(const struct cheat *c, uint64_t seed)
 {
-	struct schedule s = {.period_ns = PERIOD,
+	return (struct schedule){.period_ns = PERIOD,
 		.block_ns = 3 * REGION,
 		.spread = c->spread,
 		.sham_every = SCHEDULE_SHAM_EVERY,
 		.jobs = 2,
 		.job = {{.seed = {{seed, 1}}, .measured = true},
 			{.seed = {{seed, 2}}, .measured = true}}};
+}
+
+static struct verdict run(struct cheat *c, uint64_t seed, int seconds)
+{
+	struct schedule s = schedule_of(c, seed);
 	struct tally *t = tally_new(1, 0, 0, 0, 0);
 	struct schedule_slot slot = {.opens_ns = START};
 	struct est_result r;
@@ -253,6 +260,48 @@ static void sensing(void **state)
 	}
 }
 
+/* What shams take off the degradation of jobs that do nothing of the kind: what is taken off is
+ * what happens to be above 0, so it is a loss to them. A degradation counts about twice in a price.
+ */
+static void honest(void **state)
+{
+	static const double noises[] = {0.03, 0.05, 0.1};
+	static const int lengths[] = {60, 300, 1800};
+
+	(void)state;
+	for (int i = 0; i < 9; i++) {
+		int seconds = lengths[i % 3], caught = 0;
+		double lost = 0;
+
+		noise = noises[i / 3];
+		for (uint64_t seed = 1; seed <= HONEST_SEEDS; seed++) {
+			struct cheat c = {.spread = SCHEDULE_SPREAD};
+			struct schedule s = schedule_of(&c, seed);
+			struct schedule_slot slot = {.opens_ns = START};
+			struct sham sham = {0};
+
+			state_of_noise = seed * 0x9e3779b97f4a7c15 | 1;
+			while (schedule_next(&s, slot.opens_ns, &slot) &&
+				slot.opens_ns < START + seconds * NS_PER_S) {
+				struct est_block b;
+
+				if (slot.lone || slot.kind != SHUTTER_SHAM)
+					continue;
+				b = measure(&c, &slot);
+				sham_add(&sham, &b);
+			}
+			lost += 100 * sham_excess(&sham) / HONEST_SEEDS;
+			caught += sham_caught(&sham);
+		}
+		print_message("honest for %d s, %.0f %% noise: loses %.3f points of degradation\n",
+			seconds, 100 * noise, lost);
+		if (seconds >= 300)
+			assert_true(lost < 0.05);
+		assert_true(caught <= HONEST_SEEDS / 200);
+	}
+	noise = NOISE;
+}
+
 /* --- (c) one that sees its co-runner stand still, in /proc or in its own speed --- */
 
 /*
@@ -305,6 +354,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(learning),
 		cmocka_unit_test(sensing),
+		cmocka_unit_test(honest),
 		cmocka_unit_test(watching),
 	};
 
