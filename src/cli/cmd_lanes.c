@@ -1,26 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* poppa lanes: which cores and PUs of a machine belong to which lane. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
+#include "cli/scontrol.h"
+#include "common/settings.h"
 #include "striping/lanes.h"
 #include "striping/topology.h"
 
-#define DEFAULT_LANES 2
+enum { OPT_SOCKETS = CLI_OPT_FIRST, OPT_RESERVED };
 
 struct options {
-	bool json;
-	int lanes;
-	const char *topology;
+	bool json, socket_given;
+	const char *topology, *node;
+	struct topology_view view;
 };
 
 static const struct argp_option option_table[] = {
-	{"lanes", 'l', "N", 0, "Lanes that each socket is split into (default 2)", 0},
+	{"lanes", 'l', "N", 0,
+		"Lanes that each socket is split into (default 2; with --node, the cluster's)", 0},
 	{"topology", 't', "FILE.xml|SYNTHETIC", 0,
 		"Another machine: a file that lstopo wrote, or a description such as "
 		"\"pack:2 core:8 pu:1\"",
 		0},
+	{"node", 'N', "NAME", 0,
+		"A node of the cluster as slurmctld knows it; PUs are numbered as in the CPU_IDs "
+		"of scontrol -d show job",
+		0},
+	{"sockets", OPT_SOCKETS, "package|numa|l3", 0,
+		"What Slurm takes for a socket: a package (default), or what numa_node_as_socket "
+		"or "
+		"l3cache_as_socket in SlurmdParameters make of it",
+		0},
+	{"reserved", OPT_RESERVED, "CPUS", 0, "CPUs that jobs never get, as in CpuSpecList: 0,8-9",
+		0},
 	CLI_JSON_OPTION, {0}};
+
+static enum topology_socket parse_socket(const char *arg)
+{
+	static const char *const names[] = {
+		[TOPOLOGY_PACKAGE] = "package", [TOPOLOGY_NUMA] = "numa", [TOPOLOGY_L3] = "l3"};
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(arg, names[i]))
+			return i;
+	cli_usage_error("--sockets %s: choose one of package, numa, l3", arg);
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -28,14 +55,97 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'l':
-		o->lanes = (int)cli_int("--lanes", arg, 1, LANES_MAX);
+		o->view.lanes = (int)cli_int("--lanes", arg, 1, LANES_MAX);
 		return 0;
 	case 't':
 		o->topology = arg;
 		return 0;
+	case 'N':
+		o->node = arg;
+		return 0;
+	case OPT_SOCKETS:
+		o->view.socket = parse_socket(arg);
+		o->socket_given = true;
+		return 0;
+	case OPT_RESERVED:
+		o->view.reserved = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (o->node && (o->topology || o->socket_given || o->view.reserved))
+			cli_usage_error("--node takes the rest from slurmctld: leave --topology, "
+					"--sockets and --reserved out");
+		return ARGP_ERR_UNKNOWN;
 	default:
 		return cli_parse_rest(key, arg, &o->json);
 	}
+}
+
+/* Copies the value of " KEY=" in one line of scontrol; returns out, "" without it. */
+static const char *field(const char *text, const char *key, char *out, size_t size)
+{
+	size_t key_len = strlen(key), len;
+
+	*out = '\0';
+	for (const char *at = text; (at = strstr(at, key)); at += key_len) {
+		if ((at > text && at[-1] != ' ') || at[key_len] != '=')
+			continue;
+		at += key_len + 1;
+		len = strcspn(at, " \n");
+		if (len < size) {
+			memcpy(out, at, len);
+			out[len] = '\0';
+		}
+		break;
+	}
+	return out;
+}
+
+/* The cluster's settings; bad ones are told, and the defaults serve. */
+static int read_settings(struct poppa_settings *settings, struct errmsg *err)
+{
+	char prep[SETTINGS_MAX_TEXT];
+	const char *why;
+	char *text = scontrol_show("config", 0, &why);
+
+	if (!text)
+		return errmsg_set(err, "%s", why);
+	scontrol_value(text, "PrEpParameters", prep, sizeof(prep));
+	free(text);
+	if (settings_parse(prep, settings, err))
+		return errmsg_set(err, "PrEpParameters: %s", err->text);
+	return 0;
+}
+
+/* The lanes of a node of the cluster: from what slurmctld knows of it, as slurmctld sees it. */
+static struct topology_map *load_node(struct options *o, struct errmsg *err)
+{
+	char what[256], cores[16], sockets[16], threads[16], reserved[4096], shape[64];
+	struct poppa_settings settings;
+	struct topology_map *map;
+	const char *why;
+	char *text;
+
+	snprintf(what, sizeof(what), "node=%s", o->node);
+	if (read_settings(&settings, err))
+		return NULL;
+	text = scontrol_show(what, 1, &why);
+	if (!text || !*field(text, "Sockets", sockets, sizeof(sockets)) ||
+		strchr(text, '\n') != strrchr(text, '\n')) {
+		errmsg_set(err, "slurmctld knows no one node \"%s\"", o->node);
+		free(text);
+		return NULL;
+	}
+	field(text, "CoresPerSocket", cores, sizeof(cores));
+	field(text, "ThreadsPerCore", threads, sizeof(threads));
+	field(text, "CPUSpecList", reserved, sizeof(reserved));
+	free(text);
+	snprintf(shape, sizeof(shape), "pack:%s core:%s pu:%s", sockets, cores, threads);
+	o->view.settings = &settings;
+	o->view.reserved = *reserved ? reserved : NULL;
+	map = topology_map_load(shape, &o->view, err);
+	o->view.settings = NULL;
+	o->view.reserved = NULL;
+	return map;
 }
 
 static json_t *int_array(const int *values, int count)
@@ -101,16 +211,16 @@ int cmd_lanes(int argc, char **argv)
 {
 	static const struct argp argp = {.options = option_table,
 		.parser = parse_option,
-		.doc = "The lanes of this machine or of another topology: lane i of L has the "
-		       "cores "
-		       "i, i+L, i+2L, ... of every socket, with both hyperthreads of each."};
-	struct options o = {.lanes = DEFAULT_LANES};
+		.doc = "The lanes of this machine, of another topology or of a node of the "
+		       "cluster: lane i of L has the cores i, i+L, i+2L, ... of every socket, with "
+		       "all hardware threads of each."};
+	struct options o = {0};
 	struct topology_map *map;
-	struct errmsg err;
+	struct errmsg err = {""};
 	int rc = CLI_OK;
 
 	cli_parse(&argp, argc, argv, &o);
-	map = topology_map_load(o.topology, o.lanes, &err);
+	map = o.node ? load_node(&o, &err) : topology_map_load(o.topology, &o.view, &err);
 	if (!map) {
 		cli_error("%s", err.text);
 		return CLI_FAILURE;

@@ -16,6 +16,7 @@
 #define MAX_SHUTTER (100 * NS_PER_MS)
 #define MAX_WINDOWS 16
 #define MAX_LANES 16
+#define MAX_CORES 65535
 
 static const char *const pause_names[] = {"auto", "sigstop", "freezer"};
 static const char *const method_names[] = {"robust", "thesis"};
@@ -23,6 +24,7 @@ static const char *const counter_names[] = {
 	"auto", "perf", "papi", "heartbeat", "uprobe", "replay", "none"};
 
 static const char *const switch_names[] = {"no", "yes"};
+static const char *const match_names[] = {"any", "exact", "within"};
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
@@ -161,6 +163,57 @@ static int add_price_rule(const char *key, const char *kind, const char *value,
 		value, sizeof(s->price_rules) - 1);
 }
 
+/* SOCKETSxCORES:LANES; the last rule for a shape counts. */
+static int add_stripe_rule(
+	const char *key, const char *value, struct poppa_settings *s, struct errmsg *err)
+{
+	const int max[] = {MAX_CORES, MAX_CORES, MAX_LANES}, min[] = {1, 1, 2};
+	const char *at = value, *separators = "x:";
+	int number[3];
+
+	for (int i = 0; i < 3; i++) {
+		size_t len = strcspn(at, i < 2 ? separators : "");
+		struct errmsg why = {""};
+		char text[16];
+		int64_t v;
+
+		if (len >= sizeof(text) || (i < 2 && at[len] != separators[i]))
+			return errmsg_set(err,
+				"%s=%s is not SOCKETSxCORES:LANES, such as %s=2x64:4", key, value,
+				key);
+		memcpy(text, at, len);
+		text[len] = '\0';
+		if (units_parse_int(text, min[i], max[i], &v, &why))
+			return errmsg_set(err, "%s=%s: %s", key, value, why.text);
+		number[i] = (int)v;
+		at += len + (i < 2);
+	}
+	if (s->stripe_rule_count == STRIPE_RULES_MAX)
+		return errmsg_set(
+			err, "%s=%s: there are %d shapes at most", key, value, STRIPE_RULES_MAX);
+	s->stripe_rule[s->stripe_rule_count++] =
+		(struct stripe_rule){number[0], number[1], number[2]};
+	return 0;
+}
+
+static int set_match(
+	const char *key, const char *value, struct poppa_settings *s, struct errmsg *err)
+{
+	static const char within[] = "within:";
+	int choice;
+
+	if (!strncasecmp(value, within, strlen(within))) {
+		s->stripe_match = MATCH_WITHIN;
+		return set_percent(key, value + strlen(within), &s->stripe_within, err);
+	}
+	choice = find_name(match_names, COUNT(match_names), value);
+	if (choice < 0 || choice == MATCH_WITHIN)
+		return errmsg_set(err, "%s=%s is unknown: choose one of any, exact, within:PERCENT",
+			key, value);
+	s->stripe_match = choice;
+	return 0;
+}
+
 static int set_ledger(
 	const char *key, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
@@ -200,6 +253,10 @@ static int one_setting(const char *key, const char *value, int line, void *arg, 
 		return set_int(key, value, 2, 1000000, &s->min_blocks, err);
 	if (!strcasecmp(key, "stripe_lanes"))
 		return set_int(key, value, 2, MAX_LANES, &s->stripe_lanes, err);
+	if (!strcasecmp(key, "stripe_lanes_on"))
+		return add_stripe_rule(key, value, s, err);
+	if (!strcasecmp(key, "stripe_match"))
+		return set_match(key, value, s, err);
 	if (!strcasecmp(key, "poppa_settle_timeout"))
 		return set_duration(key, value, NS_PER_S, 24 * 3600 * NS_PER_S, false,
 			&s->settle_timeout_ns, err);
@@ -233,8 +290,8 @@ static int one_setting(const char *key, const char *value, int line, void *arg, 
 		"%s is unknown: the keys are poppa_period, poppa_shutter, poppa_windows, "
 		"poppa_adaptive, poppa_overhead_max, poppa_method, poppa_pause, "
 		"poppa_counter, poppa_min_blocks, poppa_price, poppa_price_partition, "
-		"poppa_price_qos, poppa_ledger, poppa_settle_timeout "
-		"and stripe_lanes",
+		"poppa_price_qos, poppa_ledger, poppa_settle_timeout, "
+		"stripe_lanes, stripe_lanes_on and stripe_match",
 		key);
 }
 
@@ -254,7 +311,7 @@ int settings_parse(const char *prep_parameters, struct poppa_settings *s, struct
 char *settings_format(const struct poppa_settings *s, char *buf, size_t size)
 {
 	char period[32], shutter[32], settle[32], ledger[300] = "";
-	char rules[2 * sizeof(s->price_rules)] = "";
+	char rules[2 * sizeof(s->price_rules)] = "", match[32], shapes[1024] = "";
 
 	for (const char *at = s->price_rules; *at; at += strcspn(at, ","), at += *at == ',')
 		snprintf(rules + strlen(rules), sizeof(rules) - strlen(rules), ",poppa_price_%.*s",
@@ -264,15 +321,22 @@ char *settings_format(const struct poppa_settings *s, char *buf, size_t size)
 			strchr(s->ledger_host, ':') ? "poppa_ledger=[%s]:%d,"
 						    : "poppa_ledger=%s:%d,",
 			s->ledger_host, s->ledger_port);
+	for (int i = 0; i < s->stripe_rule_count; i++)
+		snprintf(shapes + strlen(shapes), sizeof(shapes) - strlen(shapes),
+			",stripe_lanes_on=%dx%d:%d", s->stripe_rule[i].sockets,
+			s->stripe_rule[i].cores, s->stripe_rule[i].lanes);
+	snprintf(match, sizeof(match), s->stripe_match == MATCH_WITHIN ? "%s:%.15g%%" : "%s",
+		match_names[s->stripe_match], 100 * s->stripe_within);
 	snprintf(buf, size,
 		"poppa_period=%s,poppa_shutter=%s,poppa_windows=%d,poppa_adaptive=%s,"
 		"poppa_overhead_max=%.15g%%,poppa_method=%s,poppa_pause=%s,poppa_counter=%s,"
-		"poppa_min_blocks=%d,poppa_price=%s%s,%spoppa_settle_timeout=%s,stripe_lanes=%d",
+		"poppa_min_blocks=%d,poppa_price=%s%s,%spoppa_settle_timeout=%s,stripe_lanes=%d"
+		"%s,stripe_match=%s",
 		units_format_duration(s->period_ns, period, sizeof(period)),
 		units_format_duration(s->shutter_ns, shutter, sizeof(shutter)), s->windows,
 		switch_names[s->adaptive], 100 * s->overhead_max, method_names[s->method],
 		pause_names[s->pause], counter_names[s->counter], s->min_blocks, s->price, rules,
 		ledger, units_format_duration(s->settle_timeout_ns, settle, sizeof(settle)),
-		s->stripe_lanes);
+		s->stripe_lanes, shapes, match);
 	return buf;
 }

@@ -20,6 +20,15 @@ enum counter_backend {
 	COUNTER_REPLAY, /* a recording instead of the job: for tests and demonstrations */
 	COUNTER_NONE,   /* no signal: the job keeps its full price, flagged */
 };
+/* Which partners may share a job's nodes, by their numbers of nodes. */
+enum stripe_match { MATCH_ANY, MATCH_EXACT, MATCH_WITHIN };
+
+/* Another number of lanes for nodes of one shape. */
+struct stripe_rule {
+	int sockets, cores; /* of a socket */
+	int lanes;
+};
+#define STRIPE_RULES_MAX 16
 
 struct poppa_settings {
 	int64_t period_ns;   /* poppa_period: P, normal execution between blocks, at random by up to
@@ -41,6 +50,11 @@ struct poppa_settings {
 	int ledger_port;
 	int64_t settle_timeout_ns; /* poppa_settle_timeout: wait for late node records */
 	int stripe_lanes;          /* stripe_lanes: L, lanes a socket is split into */
+	/* stripe_lanes_on=SOCKETSxCORES:LANES, as often as needed. */
+	struct stripe_rule stripe_rule[STRIPE_RULES_MAX];
+	int stripe_rule_count;
+	enum stripe_match stripe_match; /* stripe_match: any|exact|within:PCT */
+	double stripe_within;           /* of within: as a fraction of the bigger job */
 };
 
 void settings_defaults(struct poppa_settings *s);

@@ -26,11 +26,11 @@ struct node {
 	struct seat *seat;
 	uint16_t count, room;
 	uint16_t strangers; /* seats of jobs that did not opt in */
+	uint32_t all_lanes;
 };
 
 struct occupancy {
 	int nodes;
-	uint32_t all_lanes;
 	void (*release)(void *data);
 	struct node *node;
 	struct job **bucket;
@@ -49,7 +49,6 @@ struct occupancy *occupancy_new(int nodes, int lanes, void (*release)(void *data
 	if (!o)
 		return NULL;
 	o->nodes = nodes;
-	o->all_lanes = (UINT32_C(1) << lanes) - 1;
 	o->release = release;
 	o->buckets = FIRST_BUCKETS;
 	o->node = calloc(nodes ? nodes : 1, sizeof(*o->node));
@@ -59,7 +58,14 @@ struct occupancy *occupancy_new(int nodes, int lanes, void (*release)(void *data
 		errno = ENOMEM;
 		return NULL;
 	}
+	for (int n = 0; n < nodes; n++)
+		occupancy_set_lanes(o, n, lanes);
 	return o;
+}
+
+void occupancy_set_lanes(struct occupancy *o, int node, int lanes)
+{
+	o->node[node].all_lanes = (UINT32_C(1) << lanes) - 1;
 }
 
 static void free_job(struct occupancy *o, struct job *job)
@@ -282,7 +288,7 @@ uint32_t occupancy_taken(const struct occupancy *o, int node)
 	for (int i = 0; i < n->count; i++)
 		if (n->seat[i].job->pub.colocated)
 			taken |= n->seat[i].lanes;
-	return taken & o->all_lanes;
+	return taken & n->all_lanes;
 }
 
 enum occupancy_state occupancy_state(const struct occupancy *o, int node)
@@ -293,7 +299,7 @@ enum occupancy_state occupancy_state(const struct occupancy *o, int node)
 		return OCCUPANCY_EMPTY;
 	if (n->strangers)
 		return OCCUPANCY_CLOSED;
-	return occupancy_taken(o, node) == o->all_lanes ? OCCUPANCY_FULL : OCCUPANCY_PARTIAL;
+	return occupancy_taken(o, node) == n->all_lanes ? OCCUPANCY_FULL : OCCUPANCY_PARTIAL;
 }
 
 int occupancy_colocated_on(const struct occupancy *o, int node)
@@ -335,14 +341,18 @@ static bool same_node(
 			return false;
 		}
 	}
+	if (a->all_lanes != b->all_lanes) {
+		errmsg_set(err, "node %d has lanes 0x%x in one map and 0x%x in the other", n,
+			(unsigned int)a->all_lanes, (unsigned int)b->all_lanes);
+		return false;
+	}
 	return turned || same_node(b, a, n, true, err);
 }
 
 bool occupancy_same(const struct occupancy *a, const struct occupancy *b, struct errmsg *err)
 {
-	if (a->nodes != b->nodes || a->all_lanes != b->all_lanes) {
-		errmsg_set(err, "%d nodes against %d, or lanes 0x%x against 0x%x", a->nodes,
-			b->nodes, (unsigned int)a->all_lanes, (unsigned int)b->all_lanes);
+	if (a->nodes != b->nodes) {
+		errmsg_set(err, "%d nodes against %d", a->nodes, b->nodes);
 		return false;
 	}
 	for (int n = 0; n < a->nodes; n++)

@@ -40,6 +40,9 @@ enum occupancy_state {
  * Returns NULL with ENOMEM or EINVAL.
  */
 struct occupancy *occupancy_new(int nodes, int lanes, void (*release)(void *data));
+
+/* Another number of lanes (1..LANES_MAX) for one node of the map. */
+void occupancy_set_lanes(struct occupancy *o, int node, int lanes);
 void occupancy_free(struct occupancy *o);
 
 int occupancy_nodes(const struct occupancy *o);

@@ -49,19 +49,19 @@ static int64_t per_node(const struct request_memory *m, int64_t cpus)
 	return m->per == MEMORY_PER_CPU ? m->mb * cpus : m->mb;
 }
 
-static struct lane lane_of(const struct request *r, const struct request_partition *p,
-	const struct node_shape *s, int lanes)
+static struct lane lane_of(
+	const struct request *r, const struct request_partition *p, const struct node_shape *s)
 {
 	int64_t task_cpus = at_least_one(r->cpus_per_task), per_core = s->cpus_per_core;
-	struct lane l = {.cores_per_socket = s->cores_per_socket / lanes};
+	struct lane l = {.cores_per_socket = s->lane_socket_cores};
 
 	if (r->threads_per_core > 0)
 		per_core = min64(per_core, r->threads_per_core);
 	if (r->tasks_per_core > 0)
 		per_core = min64(per_core, r->tasks_per_core * task_cpus);
 	l.socket_cpus = l.cores_per_socket * per_core;
-	l.cpus = (l.cores_per_socket * s->sockets - s->reserved_cores) * per_core;
-	l.share_mb = s->mem_mb / lanes;
+	l.cpus = s->lane_cores * per_core;
+	l.share_mb = s->mem_mb / s->lanes;
 	l.memory_mb = r->spread ? s->mem_mb : l.share_mb;
 	if (p->max_memory.per != MEMORY_UNSET && p->max_memory.mb > 0) {
 		l.memory_mb = min64(l.memory_mb, per_node(&p->max_memory, l.cpus));
@@ -148,21 +148,21 @@ static int check_memory(const struct request *r, const struct lane *l, struct er
 
 /* Whether a node of this shape can take a part of the job. */
 static int check_lane(const struct request *r, const struct request_partition *p,
-	const struct node_shape *s, const struct lane *l, int lanes, struct errmsg *err)
+	const struct node_shape *s, const struct lane *l, struct errmsg *err)
 {
 	int64_t task_cpus = at_least_one(r->cpus_per_task);
 	char text[TASKS_TEXT_MAX];
 
-	if (l->cpus < 1 && s->reserved_cores)
+	if (l->cpus < 1 && s->reserved)
 		return errmsg_set(err,
 			"core specialisation leaves a node with %d sockets of %d cores no %d "
 			"lanes: choose another partition",
-			s->sockets, s->cores_per_socket, lanes);
+			s->sockets, s->cores_per_socket, s->lanes);
 	if (l->cpus < 1)
 		return errmsg_set(err,
 			"a node with %d sockets of %d cores has no %d lanes: choose another "
 			"partition",
-			s->sockets, s->cores_per_socket, lanes);
+			s->sockets, s->cores_per_socket, s->lanes);
 	if (p->max_cpus_per_node >= 0 && l->cpus > p->max_cpus_per_node)
 		return errmsg_set(err,
 			"a lane has %" PRId64 " CPUs, but partition %s gives jobs %" PRId64
@@ -203,15 +203,15 @@ static int check_lane(const struct request *r, const struct request_partition *p
 
 /* The lane of shape i where it can take a part of the job. */
 static bool fitting_lane(const struct request *r, const struct request_partition *p, int i,
-	int lanes, struct lane *l, struct errmsg *why)
+	struct lane *l, struct errmsg *why)
 {
-	*l = lane_of(r, p, &p->shape[i], lanes);
-	return !check_lane(r, p, &p->shape[i], l, lanes, why);
+	*l = lane_of(r, p, &p->shape[i]);
+	return !check_lane(r, p, &p->shape[i], l, why);
 }
 
 /* What the lanes of the best `nodes` fitting nodes hold together: tasks, or CPUs. */
-static int64_t capacity(const struct request *r, const struct request_partition *p, int lanes,
-	int64_t nodes, bool tasks)
+static int64_t capacity(
+	const struct request *r, const struct request_partition *p, int64_t nodes, bool tasks)
 {
 	int64_t sum = 0, below = INT64_MAX;
 
@@ -223,7 +223,7 @@ static int64_t capacity(const struct request *r, const struct request_partition 
 			struct lane l;
 			int64_t holds;
 
-			if (!fitting_lane(r, p, i, lanes, &l, &ignored))
+			if (!fitting_lane(r, p, i, &l, &ignored))
 				continue;
 			holds = tasks ? l.tasks : l.cpus;
 			if (holds >= below || holds < best)
@@ -241,8 +241,8 @@ static int64_t capacity(const struct request *r, const struct request_partition 
 	return sum;
 }
 
-static int check_total(const struct request *r, const struct request_partition *p, int lanes,
-	int64_t fitting, struct errmsg *err)
+static int check_total(const struct request *r, const struct request_partition *p, int64_t fitting,
+	struct errmsg *err)
 {
 	int64_t nodes = r->max_nodes > 0 ? min64(r->max_nodes, fitting) : fitting, holds;
 	char text[TASKS_TEXT_MAX];
@@ -252,14 +252,14 @@ static int check_total(const struct request *r, const struct request_partition *
 			"%" PRId64 " nodes are asked for, and only %" PRId64
 			" of partition %s have a lane that can take the job",
 			r->min_nodes, fitting, p->name);
-	holds = capacity(r, p, lanes, nodes, true);
+	holds = capacity(r, p, nodes, true);
 	if (r->tasks > holds)
 		return errmsg_set(err,
 			"%s do not fit in the lanes of %" PRId64 " node%s, which hold %" PRId64
 			": ask for %s",
 			tasks_text(r, r->tasks, text), nodes, nodes == 1 ? "" : "s", holds,
 			nodes < fitting ? "more nodes or fewer tasks" : "fewer tasks");
-	holds = capacity(r, p, lanes, nodes, false);
+	holds = capacity(r, p, nodes, false);
 	if (r->cpus > holds)
 		return errmsg_set(err,
 			"%" PRId64 " CPUs are asked for, and the lanes of %" PRId64
@@ -280,7 +280,7 @@ static bool needs_memory(
 	return m->per == MEMORY_UNSET || m->mb == 0 || per_node(m, l->cpus) > l->share_mb;
 }
 
-int request_check(const struct request *r, const struct request_partition *p, int lanes,
+int request_check(const struct request *r, const struct request_partition *p,
 	struct request_grant *grant, struct errmsg *err)
 {
 	struct request_grant g = {REQUEST_UNSET, REQUEST_UNSET};
@@ -293,7 +293,7 @@ int request_check(const struct request *r, const struct request_partition *p, in
 		struct errmsg reason;
 		struct lane l;
 
-		if (!fitting_lane(r, p, i, lanes, &l, &reason)) {
+		if (!fitting_lane(r, p, i, &l, &reason)) {
 			/* The reason that counts is that of the largest node. */
 			if (l.cpus > most)
 				why = reason;
@@ -311,7 +311,7 @@ int request_check(const struct request *r, const struct request_partition *p, in
 	if (!fitting)
 		return errmsg_set(err, "%s",
 			*why.text ? why.text : "the partition has no node that the job may use");
-	if (check_total(r, p, lanes, fitting, err))
+	if (check_total(r, p, fitting, err))
 		return -1;
 	*grant = g;
 	return 0;

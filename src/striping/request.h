@@ -20,11 +20,14 @@ struct request_memory {
 struct node_shape {
 	int sockets;
 	int cores_per_socket;
-	int cpus_per_core;  /* CPUs that Slurm counts for a core: its threads, or 1 */
-	int reserved_cores; /* the most cores that any one lane loses to core specialisation */
-	int64_t mem_mb;     /* memory that jobs may have */
-	int count;          /* nodes */
-	int required;       /* of these, nodes that the job insists on (--nodelist) */
+	int cpus_per_core;     /* CPUs that Slurm counts for a core: its threads, or 1 */
+	int lanes;             /* of which a job gets one */
+	int lane_cores;        /* cores of a lane (lanes_of_node()); 0 = no lanes */
+	int lane_socket_cores; /* the most of them on one socket */
+	bool reserved;         /* core specialisation takes some of its cores */
+	int64_t mem_mb;        /* memory that jobs may have */
+	int count;             /* nodes */
+	int required;          /* of these, nodes that the job insists on (--nodelist) */
 };
 
 struct request_partition {
@@ -77,10 +80,10 @@ struct request_grant {
 void request_init(struct request *r);
 
 /*
- * Whether the job could run on idle nodes of the partition with this many lanes. Returns 0 and the
- * grant, or -1 with a message that says why not and what to ask for instead.
+ * Whether the job could run on idle nodes of the partition. Returns 0 and the grant, or -1 with a
+ * message that says why not and what to ask for instead.
  */
-int request_check(const struct request *r, const struct request_partition *p, int lanes,
+int request_check(const struct request *r, const struct request_partition *p,
 	struct request_grant *grant, struct errmsg *err);
 
 #endif

@@ -73,36 +73,53 @@ static hwloc_obj_t *alloc_cores(hwloc_topology_t hw, hwloc_obj_type_t type, int 
 	return *count > 0 ? calloc((size_t)*count, sizeof(hwloc_obj_t)) : NULL;
 }
 
+/* The depth of what Slurm takes for sockets; negative for the whole machine as one. */
+static int socket_depth(hwloc_topology_t hw, enum topology_socket socket)
+{
+	hwloc_obj_t numa;
+
+	switch (socket) {
+	case TOPOLOGY_L3:
+		return hwloc_get_type_depth(hw, HWLOC_OBJ_L3CACHE);
+	case TOPOLOGY_NUMA:
+		numa = hwloc_get_next_obj_by_type(hw, HWLOC_OBJ_NUMANODE, NULL);
+		return numa && numa->parent ? numa->parent->depth : -1;
+	default:
+		return hwloc_get_type_depth(hw, HWLOC_OBJ_PACKAGE);
+	}
+}
+
 /*
- * Lists the physical cores socket by socket and counts them per socket. The list's order is the
- * node's logical core order, which is also the order of Slurm's core numbers.
+ * Lists the physical cores socket by socket and counts them per socket; sockets without cores do
+ * not count. The list's order is the node's logical core order, which is also the order of Slurm's
+ * core numbers.
  */
-static hwloc_obj_t *list_cores(
-	hwloc_topology_t hw, struct topology_map *map, int *count, struct errmsg *err)
+static hwloc_obj_t *list_cores(hwloc_topology_t hw, enum topology_socket socket,
+	struct topology_map *map, int *count, struct errmsg *err)
 {
 	hwloc_obj_type_t type =
 		hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
-	int packages = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_PACKAGE), n = 0;
+	int depth = socket_depth(hw, socket), n = 0;
+	int sockets = depth >= 0 ? (int)hwloc_get_nbobjs_by_depth(hw, depth) : 1;
 	hwloc_obj_t *core = alloc_cores(hw, type, count);
 
-	map->sockets = packages > 0 ? packages : 1;
-	map->cores_per_socket = calloc((size_t)map->sockets, sizeof(int));
+	map->cores_per_socket = calloc((size_t)sockets + 1, sizeof(int));
 	if (!core || !map->cores_per_socket) {
 		errmsg_set(err, *count > 0 ? "out of memory" : "the topology has no core");
 		free(core);
 		return NULL;
 	}
-	for (int s = 0; s < map->sockets; s++) {
-		hwloc_obj_t socket =
-			packages > 0 ? hwloc_get_obj_by_type(hw, HWLOC_OBJ_PACKAGE, (unsigned)s)
-				     : hwloc_get_root_obj(hw);
+	for (int s = 0; s < sockets; s++) {
+		hwloc_obj_t obj = depth >= 0 ? hwloc_get_obj_by_depth(hw, depth, (unsigned)s)
+					     : hwloc_get_root_obj(hw);
 		hwloc_obj_t c = NULL;
 
-		while (n < *count && (c = hwloc_get_next_obj_inside_cpuset_by_type(
-					      hw, socket->cpuset, type, c))) {
+		while (n < *count &&
+			(c = hwloc_get_next_obj_inside_cpuset_by_type(hw, obj->cpuset, type, c))) {
 			core[n++] = c;
-			map->cores_per_socket[s]++;
+			map->cores_per_socket[map->sockets]++;
 		}
+		map->sockets += map->cores_per_socket[map->sockets] > 0;
 	}
 	*count = n;
 	return core;
@@ -143,16 +160,59 @@ static int fill_lane(struct topology_map *map, int lane, hwloc_obj_t *core, cons
 	return rc;
 }
 
-static int fill_map(struct topology_map *map, int lanes, hwloc_obj_t *core, int count, int *lane_of,
-	struct errmsg *err)
+/* Marks the cores of the CPUs in the list, `threads` of which make a core. */
+static int mark_spare(const char *list, int threads, int cores, bool *spare, struct errmsg *err)
 {
-	int lane_cores = lanes_assign(map->cores_per_socket, map->sockets, lanes, lane_of);
+	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	int rc = 0;
+
+	if (!set || hwloc_bitmap_list_sscanf(set, list) || hwloc_bitmap_weight(set) < 1 ||
+		hwloc_bitmap_last(set) / threads >= cores)
+		rc = errmsg_set(
+			err, "\"%s\" is no list of this topology's CPUs, such as \"0,8-9\"", list);
+	for (int cpu = hwloc_bitmap_first(set); !rc && cpu >= 0; cpu = hwloc_bitmap_next(set, cpu))
+		spare[cpu / threads] = true;
+	hwloc_bitmap_free(set);
+	return rc;
+}
+
+/* Slurm's idea of the node, and its lanes. Cores that Slurm does not count are in no lane. */
+static int share_out(const struct topology_map *map, const struct topology_view *view, int count,
+	int threads, int *lanes, int *lane_of, struct errmsg *err)
+{
+	bool *spare = calloc((size_t)count, sizeof(*spare));
+	int per_socket = count / map->sockets, rc = -1;
+	struct poppa_settings defaults;
+
+	settings_defaults(&defaults);
+	for (int c = 0; c < count; c++)
+		lane_of[c] = LANE_NONE;
+	*lanes = view->lanes ? view->lanes
+			     : lanes_count(view->settings ? view->settings : &defaults,
+				       map->sockets, per_socket);
+	if (!spare)
+		errmsg_set(err, "out of memory");
+	else if (!view->reserved || !mark_spare(view->reserved, threads, count, spare, err))
+		rc = 0;
+	if (!rc && per_socket)
+		rc = lanes_of_node(map->sockets, per_socket, spare, *lanes, lane_of, NULL);
+	if (rc < 0 && spare && !*err->text)
+		errmsg_set(err, "%d lanes are out of range: 1 to %d", *lanes, LANES_MAX);
+	free(spare);
+	if (!rc)
+		return errmsg_set(err,
+			"no socket has %d cores for jobs, so there is no lane: ask for fewer lanes",
+			*lanes);
+	return rc;
+}
+
+static int fill_map(struct topology_map *map, const struct topology_view *view, hwloc_obj_t *core,
+	int count, int threads, int *lane_of, struct errmsg *err)
+{
+	int lanes, lane_cores = share_out(map, view, count, threads, &lanes, lane_of, err);
 
 	if (lane_cores < 0)
-		return errmsg_set(err, "%d lanes are out of range: 1 to %d", lanes, LANES_MAX);
-	if (!lane_cores)
-		return errmsg_set(err,
-			"no socket has %d cores, so there is no lane: ask for fewer lanes", lanes);
+		return -1;
 	map->lane = calloc((size_t)lanes, sizeof(*map->lane));
 	map->unused = calloc((size_t)count, sizeof(int));
 	if (!map->lane || !map->unused)
@@ -167,7 +227,8 @@ static int fill_map(struct topology_map *map, int lanes, hwloc_obj_t *core, int 
 	return 0;
 }
 
-struct topology_map *topology_map_load(const char *source, int lanes, struct errmsg *err)
+struct topology_map *topology_map_load(
+	const char *source, const struct topology_view *view, struct errmsg *err)
 {
 	hwloc_topology_t hw = load(source, err);
 	struct topology_map *map;
@@ -176,14 +237,19 @@ struct topology_map *topology_map_load(const char *source, int lanes, struct err
 
 	if (!hw)
 		return NULL;
+	*err->text = '\0';
 	map = calloc(1, sizeof(*map));
 	if (map)
-		core = list_cores(hw, map, &count, err);
+		core = list_cores(hw, view->socket, map, &count, err);
 	else
 		errmsg_set(err, "out of memory");
-	if (core) {
+	if (core && !map->sockets) {
+		errmsg_set(err, "the topology has no core in what is to count as a socket");
+	} else if (core) {
+		int threads = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_PU) / count;
+
 		lane_of = calloc((size_t)count + 1, sizeof(int));
-		rc = lane_of ? fill_map(map, lanes, core, count, lane_of, err)
+		rc = lane_of ? fill_map(map, view, core, count, threads, lane_of, err)
 			     : errmsg_set(err, "out of memory");
 	}
 	free(lane_of);

@@ -52,5 +52,13 @@ runs "lanes" 0 "$POPPA" lanes --topology "pack:2 core:4 pu:1" --json
 for key in '"lanes":' '"lane": 0' '"cores": \[0, 2, 4, 6\]' '"pus": \[1, 3, 5, 7\]' '"cpuset": "0x000000aa"' '"sockets": 2' '"cores_per_socket": \[4, 4\]' '"unused": \[\]'; do
 	like "lanes: $key" "$OUT" "$key"
 done
+runs "lanes of sockets that are L3 caches" 0 "$POPPA" lanes --topology "pack:1 l3:2 core:3 pu:1" --sockets l3 --json
+like "three cores of a cache leave one over" "$OUT" '"unused": \[2, 5\]'
+runs "lanes beside specialised cores" 0 "$POPPA" lanes --topology "pack:1 core:5 pu:2" --reserved 0-1 --json
+like "the rest is shared out" "$OUT" '"cores": \[1, 3\]'
+runs "more lanes than cores" 1 "$POPPA" lanes --topology "pack:1 core:5 pu:2" --lanes 6
+runs "a CPU that is not there" 1 "$POPPA" lanes --topology "pack:1 core:5 pu:2" --reserved 10
+runs "an unknown kind of socket" 2 "$POPPA" lanes --sockets die
+runs "a node and a topology" 2 "$POPPA" lanes --node n1 --topology "pack:1 core:5 pu:2"
 runs "lanes of 0" 2 "$POPPA" lanes --lanes 0
 tap_done

@@ -82,7 +82,8 @@ static void settings_take_defaults_and_values(void **state)
 		settings_parse(
 			"other=x,poppa_period=200ms, poppa_shutter=6400us ,poppa_pause=freezer,"
 			"poppa_overhead_max=0.3%,poppa_adaptive=no,"
-			"poppa_ledger=[::1]:7001,stripe_lanes=4",
+			"poppa_ledger=[::1]:7001,stripe_lanes=4,stripe_lanes_on=2x64:8,"
+			"stripe_lanes_on=1x4:2,stripe_match=within:25%",
 			&s, &err),
 		0);
 	assert_int_equal(s.period_ns, 200 * NS_PER_MS);
@@ -92,6 +93,10 @@ static void settings_take_defaults_and_values(void **state)
 	assert_string_equal(s.ledger_host, "::1");
 	assert_int_equal(s.ledger_port, 7001);
 	assert_int_equal(s.stripe_lanes, 4);
+	assert_int_equal(s.stripe_rule_count, 2);
+	assert_int_equal(s.stripe_rule[0].cores, 64);
+	assert_int_equal(s.stripe_match, MATCH_WITHIN);
+	assert_float_equal(s.stripe_within, 0.25, 1e-12);
 	assert_int_equal(settings_parse(settings_format(&s, text, sizeof(text)), &again, &err), 0);
 	assert_memory_equal(&s, &again, sizeof(s));
 	assert_int_equal(settings_parse("poppa_ledger=ctl.example", &s, &err), 0);
@@ -115,6 +120,12 @@ static void settings_name_what_is_wrong(void **state)
 		{"poppa_overhead_max=-1%", "poppa_overhead_max"},
 		{"poppa_ledger=h:0", "poppa_ledger"},
 		{"stripe_lanes=1", "stripe_lanes"},
+		{"stripe_lanes_on=2x8", "SOCKETSxCORES:LANES"},
+		{"stripe_lanes_on=2x8:1", "stripe_lanes_on=2x8:1"},
+		{"stripe_lanes_on=2:8x2", "SOCKETSxCORES:LANES"},
+		{"stripe_match=within", "stripe_match=within"},
+		{"stripe_match=within:x", "stripe_match"},
+		{"stripe_match=some", "any, exact, within"},
 		{"poppa_period=10ms,poppa_shutter=20ms", "poppa_shutter"},
 	};
 	struct poppa_settings s;

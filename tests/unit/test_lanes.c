@@ -93,6 +93,53 @@ static void lanes_are_equal_per_socket(void **state)
 	}
 }
 
+static void small_nodes_have_fewer_lanes(void **state)
+{
+	struct poppa_settings s;
+	struct errmsg err = {""};
+
+	(void)state;
+	assert_int_equal(settings_parse("stripe_lanes=4,stripe_lanes_on=2x64:8,stripe_lanes_on=2x8:"
+					"3,stripe_lanes_on=2x8:2",
+				 &s, &err),
+		0);
+	assert_int_equal(lanes_count(&s, 2, 16), 4);
+	assert_int_equal(lanes_count(&s, 2, 64), 8);
+	assert_int_equal(lanes_count(&s, 1, 64), 4);
+	assert_int_equal(lanes_count(&s, 2, 8), 2);
+	assert_int_equal(lanes_count(&s, 8, 3), 3);
+	assert_int_equal(lanes_count(&s, 3, 1), 3);
+	assert_int_equal(lanes_count(&s, 16, 1), 4);
+	assert_int_equal(lanes_count(&s, 1, 1), 4);
+}
+
+static void spare_cores_are_left_out(void **state)
+{
+	const bool spare[10] = {[0] = true, [7] = true};
+	const int expected[] = {LANE_NONE, 0, 1, 0, 1, 0, 1, LANE_NONE, 0, 1};
+	int lane_of[10], socket_cores;
+
+	(void)state;
+	assert_int_equal(lanes_of_node(2, 5, spare, 2, lane_of, &socket_cores), 4);
+	assert_int_equal(socket_cores, 2);
+	for (int c = 0; c < 10; c++)
+		assert_int_equal(lane_of[c], expected[c]);
+	assert_int_equal(lanes_of_node(0, 5, NULL, 2, lane_of, NULL), -1);
+}
+
+static void sockets_of_one_core_count_as_one(void **state)
+{
+	int lane_of[8], socket_cores;
+
+	(void)state;
+	assert_int_equal(lanes_of_node(8, 1, NULL, 2, lane_of, &socket_cores), 4);
+	assert_int_equal(socket_cores, 1);
+	for (int c = 0; c < 8; c++)
+		assert_int_equal(lane_of[c], c % 2);
+	assert_int_equal(lanes_of_node(1, 1, NULL, 2, lane_of, &socket_cores), 0);
+	assert_int_equal(socket_cores, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -101,6 +148,9 @@ int main(void)
 		cmocka_unit_test(a_node_too_small),
 		cmocka_unit_test(lane_counts_out_of_range),
 		cmocka_unit_test(lanes_are_equal_per_socket),
+		cmocka_unit_test(small_nodes_have_fewer_lanes),
+		cmocka_unit_test(spare_cores_are_left_out),
+		cmocka_unit_test(sockets_of_one_core_count_as_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

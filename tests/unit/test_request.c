@@ -11,14 +11,18 @@
 #include "striping/request.h"
 
 #define LANES 2
+/* What lanes_of_node() makes of sockets without spare cores. */
+#define SHAPE(s, c)                                                                                \
+	.sockets = (s), .cores_per_socket = (c), .lanes = LANES,                                   \
+	.lane_cores = (s) * ((c) / LANES), .lane_socket_cores = (c) / LANES
 
 /* Four nodes of 2 sockets x 8 cores, 16000 MB: a lane is 8 CPUs and 8000 MB. */
 static const struct node_shape small[] = {
-	{.sockets = 2, .cores_per_socket = 8, .cpus_per_core = 1, .mem_mb = 16000, .count = 4}};
+	{SHAPE(2, 8), .cpus_per_core = 1, .mem_mb = 16000, .count = 4}};
 /* Two of these and one with twice the cores, memory and threads. */
 static const struct node_shape mixed[] = {
-	{.sockets = 2, .cores_per_socket = 8, .cpus_per_core = 1, .mem_mb = 16000, .count = 2},
-	{.sockets = 2, .cores_per_socket = 16, .cpus_per_core = 2, .mem_mb = 64000, .count = 1}};
+	{SHAPE(2, 8), .cpus_per_core = 1, .mem_mb = 16000, .count = 2},
+	{SHAPE(2, 16), .cpus_per_core = 2, .mem_mb = 64000, .count = 1}};
 
 static struct request_partition partition(const struct node_shape *shape, int count)
 {
@@ -43,7 +47,7 @@ static void granted(
 	struct request_grant g;
 	struct errmsg err = {""};
 
-	if (request_check(r, p, LANES, &g, &err))
+	if (request_check(r, p, &g, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(g.cpus_per_node, cpus);
 	assert_int_equal(g.memory_mb, memory_mb);
@@ -55,7 +59,7 @@ static void refused(const struct request *r, const struct request_partition *p, 
 	struct request_grant g = {77, 77};
 	struct errmsg err = {""};
 
-	assert_int_equal(request_check(r, p, LANES, &g, &err), -1);
+	assert_int_equal(request_check(r, p, &g, &err), -1);
 	if (!strstr(err.text, why) || !strstr(err.text, mend))
 		fail_msg("expected \"%s\" and \"%s\" in: %s", why, mend, err.text);
 	assert_int_equal(g.cpus_per_node, 77);
@@ -261,6 +265,7 @@ static void nodes_that_cannot_be_striped(void **state)
 {
 	struct node_shape one = {.sockets = 2,
 		.cores_per_socket = 1,
+		.lanes = LANES,
 		.cpus_per_core = 2,
 		.mem_mb = 1000,
 		.count = 1};
@@ -269,11 +274,12 @@ static void nodes_that_cannot_be_striped(void **state)
 
 	(void)state;
 	refused(&r, &p, "2 sockets of 1 cores has no 2 lanes", "another partition");
-	one.cores_per_socket = 2;
+	one = (struct node_shape){SHAPE(2, 2), .cpus_per_core = 2, .mem_mb = 1000, .count = 1};
 	granted(&r, &p, 4, 500);
-	one.reserved_cores = 1;
+	one.lane_cores = 1;
+	one.reserved = true;
 	granted(&r, &p, 2, 500);
-	one.reserved_cores = 2;
+	one.lane_cores = 0;
 	refused(&r, &p, "core specialisation", "another partition");
 	p.shape_count = 0;
 	refused(&r, &p, "no node", "");

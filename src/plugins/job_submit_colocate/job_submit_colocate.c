@@ -25,9 +25,11 @@ int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr, uint32_t submit_
 /* slurmctld calls one plugin function at a time, so these need no lock. */
 static struct poppa_settings settings;
 static char *settings_text;
+static int settings_read; /* how often */
+static int lanes_known;   /* for the settings of which reading */
 
 /* slurm.conf may change at any reconfigure; a bad text leaves the last good settings in force. */
-static int lane_count(void)
+static void read_settings(void)
 {
 	struct errmsg err = {""};
 	const char *text = slurm_conf.prep_params ? slurm_conf.prep_params : "";
@@ -37,11 +39,11 @@ static int lane_count(void)
 	if (!settings_text || strcmp(settings_text, text)) {
 		xfree(settings_text);
 		settings_text = xstrdup(text);
+		settings_read++;
 		if (settings_parse(text, &settings, &err))
 			error("%s: PrEpParameters: %s; stripe_lanes=%d stays in force", plugin_type,
 				err.text, settings.stripe_lanes);
 	}
-	return settings.stripe_lanes;
 }
 
 /* The wrapper of select/cons_tres lies in the same directory as this plugin when it is in use. */
@@ -204,26 +206,38 @@ static void read_details(const struct job_details *d, struct request *r)
 	}
 }
 
-/* The most cores that any lane of the node loses to core specialisation. */
-static int reserved_cores(const node_record_t *node, int lanes)
+/* The lanes of a node as striping/lanes.h shares its cores out. */
+static void share_out(const node_record_t *node, struct node_shape *shape)
 {
-	int sockets = node->tot_sockets, cores = node->cores, most = 0;
-	int lost[LANES_MAX] = {0}, *per_socket, *lane_of;
+	static struct node_shape last; /* a partition's nodes are mostly alike */
+	int cores = shape->sockets * shape->cores_per_socket, *lane_of;
+	bool *spare;
 
-	if (!node->node_spec_bitmap)
-		return 0;
-	per_socket = xcalloc(sockets, sizeof(int));
-	lane_of = xcalloc(sockets * cores, sizeof(int));
-	for (int s = 0; s < sockets; s++)
-		per_socket[s] = cores;
-	if (lanes_assign(per_socket, sockets, lanes, lane_of) > 0)
-		for (int c = 0; c < sockets * cores && c < bit_size(node->node_spec_bitmap); c++)
-			if (lane_of[c] != LANE_NONE && !bit_test(node->node_spec_bitmap, c) &&
-				++lost[lane_of[c]] > most)
-				most = lost[lane_of[c]];
-	xfree(per_socket);
+	if (!node->node_spec_bitmap && last.sockets == shape->sockets &&
+		last.cores_per_socket == shape->cores_per_socket && lanes_known == settings_read) {
+		shape->lanes = last.lanes;
+		shape->lane_cores = last.lane_cores;
+		shape->lane_socket_cores = last.lane_socket_cores;
+		return;
+	}
+	lane_of = xcalloc(cores, sizeof(int));
+	spare = xcalloc(cores, sizeof(bool));
+
+	for (int c = 0; c < cores; c++) {
+		spare[c] = node->node_spec_bitmap && !bit_test(node->node_spec_bitmap, c);
+		shape->reserved |= spare[c];
+	}
+	shape->lanes = lanes_count(&settings, shape->sockets, shape->cores_per_socket);
+	shape->lane_cores = lanes_of_node(shape->sockets, shape->cores_per_socket, spare,
+		shape->lanes, lane_of, &shape->lane_socket_cores);
+	if (shape->lane_cores < 0)
+		shape->lane_cores = 0;
+	if (!node->node_spec_bitmap) {
+		last = *shape;
+		lanes_known = settings_read;
+	}
+	xfree(spare);
 	xfree(lane_of);
-	return most;
 }
 
 /* The nodes that a job may and must use. */
@@ -246,7 +260,9 @@ static void add_shape(
 		if (s->sockets == shape->sockets &&
 			s->cores_per_socket == shape->cores_per_socket &&
 			s->cpus_per_core == shape->cpus_per_core &&
-			s->reserved_cores == shape->reserved_cores && s->mem_mb == shape->mem_mb) {
+			s->lane_cores == shape->lane_cores &&
+			s->lane_socket_cores == shape->lane_socket_cores &&
+			s->mem_mb == shape->mem_mb) {
 			s->count += shape->count;
 			s->required += shape->required;
 			return;
@@ -258,8 +274,7 @@ static void add_shape(
 }
 
 static int check_partition(const struct request *r, const part_record_t *part,
-	const struct node_choice *choice, int lanes, struct request_grant *grant,
-	struct errmsg *err)
+	const struct node_choice *choice, struct request_grant *grant, struct errmsg *err)
 {
 	struct request_partition p = {
 		.name = part->name,
@@ -282,16 +297,16 @@ static int check_partition(const struct request *r, const part_record_t *part,
 			.sockets = node->tot_sockets,
 			.cores_per_socket = node->cores,
 			.cpus_per_core = node->tpc ? node->tpc : 1,
-			.reserved_cores = reserved_cores(node, lanes),
 			.mem_mb = node->real_memory > node->mem_spec_limit
 					  ? (int64_t)(node->real_memory - node->mem_spec_limit)
 					  : 0,
 			.count = 1,
 			.required = has_node(choice->required, i),
 		};
+		share_out(node, &shape);
 		add_shape(&shape, &p, &shapes);
 	}
-	rc = request_check(r, &p, lanes, grant, err);
+	rc = request_check(r, &p, grant, err);
 	xfree(shapes);
 	return rc;
 }
@@ -305,7 +320,7 @@ static int check_partitions(const struct request *r, char *names, const struct n
 {
 	struct request_grant g;
 	struct errmsg why, *first = err;
-	int lanes = lane_count(), rc = -1;
+	int rc = -1;
 	List parts;
 	ListIterator iter;
 	part_record_t *part;
@@ -317,9 +332,10 @@ static int check_partitions(const struct request *r, char *names, const struct n
 	}
 	if (!parts) /* Slurm itself refuses the job for this, in its own words. */
 		return 0;
+	read_settings();
 	iter = list_iterator_create(parts);
 	while ((part = list_next(iter))) {
-		if (check_partition(r, part, choice, lanes, &g, first)) {
+		if (check_partition(r, part, choice, &g, first)) {
 			first = &why;
 			continue;
 		}

@@ -87,7 +87,7 @@ static int free_lane(const struct ask *ask, int node, const struct layout *layou
 	for (int c = 0; ask->exc && c < layout->cores; c++)
 		if (layout->lane_of[c] != LANE_NONE && compat_exc_has(ask->exc, node, c))
 			taken |= UINT32_C(1) << layout->lane_of[c];
-	for (int lane = 0; lane < ask->lanes; lane++)
+	for (int lane = 0; lane < layout->lanes; lane++)
 		if (!(taken & UINT32_C(1) << lane))
 			return lane;
 	return LANE_NONE;
@@ -266,7 +266,7 @@ struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *
 		state = occupancy_state(map, c.node);
 		if (!preempt && (state == OCCUPANCY_CLOSED || state == OCCUPANCY_FULL))
 			continue;
-		layout = layout_of(c.node, ask->lanes);
+		layout = layout_of(c.node);
 		cpus = candidates_lane_cpus(ask, layout);
 		if (!cpus || !fits(ask, layout, 0, preempt, NULL, &c))
 			continue;
@@ -350,7 +350,7 @@ struct candidates candidates_later(const struct ask *ask, uint32_t *need)
 
 		if (!bit_test(ask->nodes, n) || n >= occupancy_nodes(map))
 			continue;
-		layout = layout_of(c.node, ask->lanes);
+		layout = layout_of(c.node);
 		cpus = candidates_lane_cpus(ask, layout);
 		if (!cpus || !fits_later(ask, layout, now, &c))
 			continue;

@@ -23,7 +23,6 @@ struct ask {
 	struct partner me;
 	char class_name[PAIRS_CLASS_MAX];
 	const struct pairs *pairs;
-	int lanes;
 };
 
 struct candidate {

@@ -25,9 +25,11 @@ static struct kind *kinds;
 static struct seen *by_node;
 static int by_node_count;
 static bool changed;
+static struct poppa_settings settings;
 
-void layout_reset(void)
+void layout_reset(const struct poppa_settings *s)
 {
+	settings = *s;
 	while (kinds) {
 		struct kind *kind = kinds;
 
@@ -46,10 +48,10 @@ bool layout_changed(void)
 	return changed;
 }
 
-static bool is_kind(const struct kind *kind, const node_record_t *node, int lanes)
+static bool is_kind(const struct kind *kind, const node_record_t *node)
 {
 	return kind->sockets == node->tot_sockets && kind->cores == node->cores &&
-	       kind->threads == node->tpc && kind->layout->lanes == lanes;
+	       kind->threads == node->tpc;
 }
 
 static bool same_usable(bitstr_t *a, bitstr_t *b)
@@ -57,54 +59,48 @@ static bool same_usable(bitstr_t *a, bitstr_t *b)
 	return a && b ? bit_equal(a, b) : a == b;
 }
 
-static struct layout *make_layout(const node_record_t *node, int lanes)
+static struct layout *make_layout(const node_record_t *node)
 {
-	int sockets = node->tot_sockets, per_socket = node->cores, used = 0;
-	struct layout *layout =
-		xmalloc(sizeof(*layout) + sockets * per_socket * sizeof(layout->lane_of[0]));
-	int *count = xcalloc(sockets + 1, sizeof(int));
-	int *lane = xcalloc(sockets * per_socket + 1, sizeof(int));
+	int sockets = node->tot_sockets, cores = sockets * node->cores;
+	struct layout *layout = xmalloc(sizeof(*layout) + cores * sizeof(layout->lane_of[0]));
+	bool *spare = xcalloc(cores + 1, sizeof(*spare));
 
-	layout->cores = sockets * per_socket;
-	layout->lanes = lanes;
+	layout->cores = cores;
+	layout->lanes = lanes_count(&settings, sockets, node->cores);
 	layout->threads = node->tpc;
-	for (int c = 0; c < layout->cores; c++)
-		count[c / per_socket] +=
-			!node->node_spec_bitmap || bit_test(node->node_spec_bitmap, c);
-	layout->lane_cores = lanes_assign(count, sockets, lanes, lane);
-	if (layout->lane_cores < 0)
+	for (int c = 0; c < cores; c++)
+		spare[c] = node->node_spec_bitmap && !bit_test(node->node_spec_bitmap, c);
+	layout->lane_cores = lanes_of_node(
+		sockets, node->cores, spare, layout->lanes, layout->lane_of, &layout->socket_cores);
+	if (layout->lane_cores < 0) {
 		layout->lane_cores = 0;
-	for (int c = 0; c < layout->cores; c++)
-		layout->lane_of[c] = !node->node_spec_bitmap || bit_test(node->node_spec_bitmap, c)
-					     ? lane[used++]
-					     : LANE_NONE;
-	for (int s = 0; s < sockets; s++)
-		layout->socket_cores = MAX(layout->socket_cores, count[s] / lanes);
-	xfree(count);
-	xfree(lane);
+		for (int c = 0; c < cores; c++)
+			layout->lane_of[c] = LANE_NONE;
+	}
+	xfree(spare);
 	return layout;
 }
 
-static struct kind *find_kind(const node_record_t *node, int lanes)
+static struct kind *find_kind(const node_record_t *node)
 {
 	bitstr_t *usable = node->node_spec_bitmap;
 	struct kind *kind;
 
 	for (kind = kinds; kind; kind = kind->next)
-		if (is_kind(kind, node, lanes) && same_usable(kind->usable, usable))
+		if (is_kind(kind, node) && same_usable(kind->usable, usable))
 			return kind;
 	kind = xmalloc(sizeof(*kind));
 	kind->sockets = node->tot_sockets;
 	kind->cores = node->cores;
 	kind->threads = node->tpc;
 	kind->usable = usable ? bit_copy(usable) : NULL;
-	kind->layout = make_layout(node, lanes);
+	kind->layout = make_layout(node);
 	kind->next = kinds;
 	kinds = kind;
 	return kind;
 }
 
-const struct layout *layout_of(int index, int lanes)
+const struct layout *layout_of(int index)
 {
 	const node_record_t *node = index < node_record_count ? compat_node(index) : NULL;
 	struct seen *seen;
@@ -117,9 +113,8 @@ const struct layout *layout_of(int index, int lanes)
 		by_node_count = node_record_count;
 	}
 	seen = &by_node[index];
-	if (!seen->kind || seen->spec != node->node_spec_bitmap ||
-		!is_kind(seen->kind, node, lanes)) {
-		struct kind *kind = find_kind(node, lanes);
+	if (!seen->kind || seen->spec != node->node_spec_bitmap || !is_kind(seen->kind, node)) {
+		struct kind *kind = find_kind(node);
 
 		changed = changed || (seen->kind && seen->kind != kind);
 		seen->kind = kind;

@@ -3,12 +3,13 @@
 #ifndef POPPA_SELECT_LAYOUT_H
 #define POPPA_SELECT_LAYOUT_H
 
+#include "common/settings.h"
 #include "plugins/compat/select_compat.h"
 
 /* How the cores of nodes of one kind are shared out. */
 struct layout {
-	int cores; /* of the node, numbered as in Slurm's core bitmaps */
-	int lanes;
+	int cores;        /* of the node, numbered as in Slurm's core bitmaps */
+	int lanes;        /* at least 1, whatever lane_cores is */
 	int lane_cores;   /* cores of one lane; 0 = such a node cannot be striped */
 	int socket_cores; /* the most cores that one lane has on one socket */
 	int threads;      /* CPUs that Slurm schedules on a core */
@@ -16,16 +17,16 @@ struct layout {
 };
 
 /*
- * The layout of a node with the given number of lanes; specialised cores are left out and the rest
- * of each socket is shared out (striping/lanes.h). Kept until layout_reset(). NULL for a hole in
- * the node table.
+ * The layout of a node by the settings of the last layout_reset(); specialised cores are left out
+ * and the rest of each socket is shared out (striping/lanes.h). Kept until layout_reset(). NULL for
+ * a hole in the node table.
  */
-const struct layout *layout_of(int node, int lanes);
+const struct layout *layout_of(int node);
 
 /* Whether some node was found to differ from what it had been since layout_reset(). */
 bool layout_changed(void);
 
-/* Forgets all layouts: the nodes or the number of lanes may have changed. */
-void layout_reset(void);
+/* Forgets all layouts: the nodes or the settings may have changed. */
+void layout_reset(const struct poppa_settings *settings);
 
 #endif

@@ -82,7 +82,7 @@ static int ask_inner(struct ask *ask, const struct candidates *list, int count, 
 		if (i >= count && !(required && bit_test(required, c->node)))
 			continue;
 		bit_set(nodes, c->node);
-		exclude_others(exc, c, layout_of(c->node, ask->lanes));
+		exclude_others(exc, c, layout_of(c->node));
 	}
 	if (!has_required(ask, nodes))
 		goto out;
@@ -192,7 +192,7 @@ static void take_whole_lanes(const struct ask *ask)
 
 		if (!bit_test(res->node_bitmap, i))
 			continue;
-		layout = layout_of(i, ask->lanes);
+		layout = layout_of(i);
 		lanes = tracker_lanes_of(job_ptr, n, i, first);
 		cpus = layout->lane_cores * layout->threads;
 		if (!(lanes & (lanes - 1)) && res->cpus[n] < cpus && (uint32_t)cpus <= limit) {
@@ -284,7 +284,7 @@ static int place_ever(struct ask *ask)
 	for (bitoff_t n = bit_ffs(nodes); n >= 0 && n < bit_size(nodes); n++) {
 		if (!bit_test(nodes, n))
 			continue;
-		cpus = candidates_lane_cpus(ask, layout_of(n, ask->lanes));
+		cpus = candidates_lane_cpus(ask, layout_of(n));
 		if (!cpus)
 			bit_clear(nodes, n);
 		most = MAX(most, cpus);

@@ -183,7 +183,6 @@ static int test_colocated(struct ask *ask)
 	if (!tracker_wake())
 		return SLURM_ERROR;
 	tracker_check();
-	ask->lanes = tracker_lanes();
 	ask->me.id = ask->job_ptr->job_id;
 	ask->me.array_id = ask->job_ptr->array_job_id;
 	ask->me.name = ask->job_ptr->name;

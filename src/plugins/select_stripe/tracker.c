@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/settings.h"
 #include "plugins/select_stripe/history.h"
 #include "plugins/select_stripe/layout.h"
 #include "plugins/select_stripe/mark.h"
@@ -33,7 +32,8 @@ static bitstr_t *nodes;       /* with a co-located job */
 static bool resetting;        /* between tracker_reset() and tracker_rebuild() */
 static bool wanted;           /* a co-located job was seen meanwhile */
 static time_t last_check;
-static int lanes = 2;
+static struct poppa_settings settings;
+static bool settings_read;
 
 static void release(void *data)
 {
@@ -70,9 +70,12 @@ bool tracker_awake(void)
 	return map;
 }
 
-int tracker_lanes(void)
+const struct poppa_settings *tracker_settings(void)
 {
-	return lanes;
+	if (!settings_read)
+		settings_defaults(&settings);
+	settings_read = true;
+	return &settings;
 }
 
 const struct occupancy *tracker_map(void)
@@ -85,15 +88,15 @@ bitstr_t *tracker_nodes(void)
 	return nodes;
 }
 
-static uint32_t all_lanes(void)
+static uint32_t all_lanes(const struct layout *layout)
 {
-	return (UINT32_C(1) << lanes) - 1;
+	return (UINT32_C(1) << (layout ? layout->lanes : LANES_MAX)) - 1;
 }
 
 uint32_t tracker_lanes_of(const job_record_t *job_ptr, int n, int node, int first_core)
 {
 	job_resources_t *res = job_ptr->job_resrcs;
-	const struct layout *layout = layout_of(node, lanes);
+	const struct layout *layout = layout_of(node);
 	uint16_t sockets = 0, cores = 0;
 	uint32_t mask = 0;
 
@@ -101,11 +104,11 @@ uint32_t tracker_lanes_of(const job_record_t *job_ptr, int n, int node, int firs
 		get_job_resources_cnt(res, n, &sockets, &cores) != SLURM_SUCCESS ||
 		sockets * cores != layout->cores ||
 		first_core + layout->cores > bit_size(res->core_bitmap))
-		return all_lanes();
+		return all_lanes(layout);
 	for (int c = 0; c < layout->cores; c++)
 		if (layout->lane_of[c] != LANE_NONE && bit_test(res->core_bitmap, first_core + c))
 			mask |= UINT32_C(1) << layout->lane_of[c];
-	return mask ? mask : all_lanes();
+	return mask ? mask : all_lanes(layout);
 }
 
 static int cores_of(job_resources_t *res, int n)
@@ -156,7 +159,8 @@ static bool has_resources(const job_record_t *job_ptr)
 
 static struct occupancy *read_jobs(void)
 {
-	struct occupancy *o = occupancy_new(node_record_count, lanes, release);
+	struct occupancy *o = occupancy_new(node_record_count, LANES_MAX, release);
+	const struct layout *layout;
 	ListIterator iter;
 	job_record_t *job_ptr;
 
@@ -164,6 +168,9 @@ static struct occupancy *read_jobs(void)
 		error(STRIPE "no memory for the lane occupancy: co-located jobs wait");
 		return NULL;
 	}
+	for (int n = 0; n < node_record_count; n++)
+		if ((layout = layout_of(n)))
+			occupancy_set_lanes(o, n, layout->lanes);
 	iter = list_iterator_create(job_list);
 	while ((job_ptr = list_next(iter)))
 		if (has_resources(job_ptr))
@@ -200,7 +207,7 @@ void tracker_reset(void)
 {
 	wanted = wanted || map;
 	replace_map(NULL);
-	layout_reset();
+	layout_reset(tracker_settings());
 	resetting = true;
 }
 
@@ -210,12 +217,13 @@ static void read_settings(void)
 	struct errmsg err = {""};
 
 	if (settings_parse(slurm_conf.prep_params, &s, &err)) {
-		error(STRIPE "PrEpParameters: %s; %d lanes stay in force", err.text, lanes);
+		error(STRIPE "PrEpParameters: %s; %d lanes stay in force", err.text,
+			tracker_settings()->stripe_lanes);
 		return;
 	}
-	if (s.stripe_lanes != lanes)
+	if (s.stripe_lanes != tracker_settings()->stripe_lanes)
 		info(STRIPE "%d lanes", s.stripe_lanes);
-	lanes = s.stripe_lanes;
+	settings = s;
 }
 
 void tracker_rebuild(void)
@@ -224,7 +232,7 @@ void tracker_rebuild(void)
 
 	resetting = false;
 	read_settings();
-	layout_reset();
+	layout_reset(&settings);
 	if (wanted || map)
 		o = read_jobs();
 	if (o && !occupancy_colocated(o)) {
@@ -293,7 +301,7 @@ void tracker_check(void)
 
 	if (map && layout_changed()) {
 		/* Lane numbers were read off cores that are shared out differently now. */
-		layout_reset();
+		layout_reset(&settings);
 		replace_map(read_jobs());
 		return;
 	}

@@ -3,6 +3,7 @@
 #ifndef POPPA_SELECT_TRACKER_H
 #define POPPA_SELECT_TRACKER_H
 
+#include "common/settings.h"
 #include "plugins/compat/select_compat.h"
 #include "striping/occupancy.h"
 #include "striping/partner.h"
@@ -31,7 +32,8 @@ void tracker_remove_node(const job_record_t *job_ptr, int node);
  */
 void tracker_check(void);
 
-int tracker_lanes(void);
+/* The cluster's settings as they were read last. */
+const struct poppa_settings *tracker_settings(void);
 const struct occupancy *tracker_map(void);
 
 /* Nodes that have a co-located job. */
