@@ -10,6 +10,7 @@
 int hostport_parse(const char *text, char *host, size_t size, int *port, struct errmsg *err)
 {
 	const char *colon = strrchr(text, ':'), *bracket = strchr(text, ']');
+	const char *whole = text;
 	size_t len;
 	int64_t number;
 
@@ -23,8 +24,9 @@ int hostport_parse(const char *text, char *host, size_t size, int *port, struct 
 		text++;
 		len -= 2;
 	}
-	if (!len || len >= size)
-		return errmsg_set(err, "\"%s\": write HOST, HOST:PORT or [ADDRESS]:PORT", text);
+	/* What is left of brackets, or is no letter of a name or an address. */
+	if (!len || len >= size || strcspn(text, "[]/ \t\r\n\v\f\"\\") < len)
+		return errmsg_set(err, "\"%s\": write HOST, HOST:PORT or [ADDRESS]:PORT", whole);
 	snprintf(host, size, "%.*s", (int)len, text);
 	if (colon)
 		*port = (int)number;

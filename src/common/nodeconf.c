@@ -49,13 +49,13 @@ struct text_key {
 	const char *key;
 	char *out;
 	size_t size;
-	bool path;
+	enum { TEXT, PATH, PATH_OR_NONE } kind;
 };
 
 static int set_text(
 	const char *key, const char *value, int line, const struct text_key *t, struct errmsg *err)
 {
-	if (t->path && *value && *value != '/')
+	if (*value != '/' && (t->kind == PATH || (t->kind == PATH_OR_NONE && *value)))
 		return errmsg_set(err, "line %d: %s=%s must be an absolute path", line, key, value);
 	if (strlen(value) >= t->size)
 		return errmsg_set(
@@ -68,15 +68,15 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 {
 	struct nodeconf *c = arg;
 	const struct text_key texts[] = {
-		{"RunDir", c->run_dir, sizeof(c->run_dir), true},
-		{"SpoolDir", c->spool_dir, sizeof(c->spool_dir), true},
-		{"StateDir", c->state_dir, sizeof(c->state_dir), true},
-		{"ShutterLog", c->shutter_log, sizeof(c->shutter_log), true},
-		{"MungeSocket", c->munge_socket, sizeof(c->munge_socket), true},
-		{"LedgerListen", c->ledger_listen, sizeof(c->ledger_listen), false},
-		{"ReplayLog", c->replay_log, sizeof(c->replay_log), true},
-		{"PerfEvent", c->perf_event, sizeof(c->perf_event), false},
-		{"LedgerUser", c->ledger_user, sizeof(c->ledger_user), false},
+		{"RunDir", c->run_dir, sizeof(c->run_dir), PATH},
+		{"SpoolDir", c->spool_dir, sizeof(c->spool_dir), PATH},
+		{"StateDir", c->state_dir, sizeof(c->state_dir), PATH},
+		{"ShutterLog", c->shutter_log, sizeof(c->shutter_log), PATH_OR_NONE},
+		{"MungeSocket", c->munge_socket, sizeof(c->munge_socket), PATH_OR_NONE},
+		{"LedgerListen", c->ledger_listen, sizeof(c->ledger_listen), TEXT},
+		{"ReplayLog", c->replay_log, sizeof(c->replay_log), PATH_OR_NONE},
+		{"PerfEvent", c->perf_event, sizeof(c->perf_event), TEXT},
+		{"LedgerUser", c->ledger_user, sizeof(c->ledger_user), TEXT},
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -109,7 +109,7 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 				NODECONF_MAX_UPROBES);
 		return set_text(key, value, line,
 			&(struct text_key){
-				key, c->uprobe[c->uprobe_count++], sizeof(c->uprobe[0]), false},
+				key, c->uprobe[c->uprobe_count++], sizeof(c->uprobe[0]), TEXT},
 			err);
 	}
 	if (!strcasecmp(key, "Launcher")) {
@@ -118,7 +118,7 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 				NODECONF_MAX_LAUNCHERS);
 		return set_text(key, value, line,
 			&(struct text_key){key, c->launcher[c->launcher_count++],
-				sizeof(c->launcher[0]), false},
+				sizeof(c->launcher[0]), TEXT},
 			err);
 	}
 	return errmsg_set(err,

@@ -14,6 +14,7 @@
 
 #include "common/fsio.h"
 #include "common/keyval.h"
+#include "common/hostport.h"
 #include "common/nodeconf.h"
 #include "common/settings.h"
 #include "common/tags.h"
@@ -202,6 +203,11 @@ static void files_and_nodeconf(void **state)
 	assert_string_equal(c.run_dir, "/r/%n");
 	assert_int_equal(fsio_write(path, "RunDir\n", 7, 0644, 0, &err), 0);
 	assert_int_equal(nodeconf_load(path, &c, &err), -1);
+	assert_int_equal(fsio_write(path, "SpoolDir=\n", 10, 0644, 0, &err), 0);
+	assert_int_equal(nodeconf_load(path, &c, &err), -1);
+	assert_non_null(strstr(err.text, "SpoolDir"));
+	assert_int_equal(fsio_write(path, "MungeSocket=\n", 13, 0644, 0, &err), 0);
+	assert_int_equal(nodeconf_load(path, &c, &err), 0);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(nodeconf_load(path, &c, &err), 0);
 	assert_string_equal(c.run_dir, "/run/poppa");
@@ -209,6 +215,31 @@ static void files_and_nodeconf(void **state)
 	snprintf(deep, sizeof(deep), "%s/a", dir);
 	rmdir(deep);
 	assert_int_equal(rmdir(dir), 0);
+}
+
+static void hosts_and_ports(void **state)
+{
+	static const char *const bad[] = {"", ":7", "[::1", "[::1]x", "::1]", "a b", "a/b", "[]",
+		"[]:7", "a:", "a:0", "a:65536"};
+	struct errmsg err = {""};
+	char host[64] = "before";
+	int port = 6820;
+
+	(void)state;
+	assert_int_equal(hostport_parse("ctl", host, sizeof(host), &port, &err), 0);
+	assert_string_equal(host, "ctl");
+	assert_int_equal(port, 6820);
+	assert_int_equal(hostport_parse("[::1]:7000", host, sizeof(host), &port, &err), 0);
+	assert_string_equal(host, "::1");
+	assert_int_equal(port, 7000);
+	assert_int_equal(hostport_parse("fe80::1", host, sizeof(host), &port, &err), 0);
+	assert_string_equal(host, "fe80::1");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		*err.text = '\0';
+		assert_int_equal(hostport_parse(bad[i], host, sizeof(host), &port, &err), -1);
+		assert_true(*err.text);
+		assert_string_equal(host, "fe80::1");
+	}
 }
 
 int main(void)
@@ -220,6 +251,7 @@ int main(void)
 		cmocka_unit_test(settings_name_what_is_wrong),
 		cmocka_unit_test(tags),
 		cmocka_unit_test(files_and_nodeconf),
+		cmocka_unit_test(hosts_and_ports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Fuzzes what a report reads: sacct's rows, in which users choose names, and comments. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accounting/bill.h"
+#include "accounting/explain.h"
+#include "accounting/summary.h"
+#include "common/tags.h"
+#include "fuzz.h"
+
+/* Our part of a comment comes and goes; what others wrote stays byte for byte. */
+static void try_tags(const char *comment)
+{
+	char *with = tags_set(comment, "poppa", "d=0.1 raw=2"), *got, *without;
+	char *mine = tags_get(comment, "poppa");
+
+	MUST(with);
+	got = tags_get(with, "poppa");
+	MUST(got && !strcmp(got, "d=0.1 raw=2"));
+	without = tags_set(with, "poppa", NULL);
+	MUST(without);
+	/* It appears once, also where it was there before. */
+	if (!mine)
+		MUST(!strcmp(without, comment));
+	free(mine);
+	free(with);
+	free(got);
+	free(without);
+}
+
+static void try_facts(const struct bill *b)
+{
+	const struct bill_facts *f = &b->facts;
+	struct price_policy policy;
+	struct explain_facts facts = {
+		.raw = f->raw, .degradation = f->degradation, .hi = f->hi, .stopped = f->stopped};
+	struct explain out;
+	struct errmsg err;
+
+	MUST(f->partner_count >= 0 && f->partner_count <= BILL_MAX_PARTNERS);
+	if (b->status != BILL_PRICED || price_policy_parse(f->policy, &policy, &err))
+		return;
+	MUST(isfinite(f->degradation));
+	explain_price(&policy, &facts, &out);
+	MUST(out.charged <= f->raw);
+	MUST(out.least <= out.charged && out.charged <= out.most);
+}
+
+static void try_summary(const struct bills *bills, enum summary_by by)
+{
+	struct summary s;
+
+	MUST(!summary_make(bills, by, &s));
+	MUST(s.total.jobs + s.others == bills->count);
+	for (int i = 0; i < s.pair_count; i++)
+		MUST(s.pairs[i].program >= 0 && s.pairs[i].program < s.program_count &&
+			s.pairs[i].partner < s.program_count);
+	summary_free(&s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = fuzz_text(data, size);
+	struct bill_facts facts;
+	struct errmsg err = {""};
+	struct bills bills;
+
+	try_tags(text);
+	if (bill_facts_parse(text, &facts, &err))
+		MUST(*err.text);
+	if (bills_read(text, &bills, &err)) {
+		MUST(*err.text);
+		return 0;
+	}
+	for (int i = 0; i < bills.count; i++) {
+		try_facts(&bills.bill[i]);
+		bill_raw(&bills.bill[i]);
+		bills_partner(&bills, &bills.bill[i], bills.bill[0].job_id);
+	}
+	for (int by = 0; by < SUMMARY_KINDS; by++)
+		try_summary(&bills, by);
+	bills_free(&bills);
+	return 0;
+}
