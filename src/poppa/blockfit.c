@@ -11,7 +11,15 @@
 #define TUKEY 5.0 /* windows farther off than this many sigma count nothing */
 #define FIT_ROUNDS 3
 #define MAX_FILL 0.85 /* a window with a larger g says nothing about s */
-#define TAU(i) (BLOCKFIT_TAU_FIRST * __builtin_pow(BLOCKFIT_TAU_STEP, i))
+/* A power of the step as a constant expression, which pow() is to some compilers only. */
+#define SQUARE(x) ((x) * (x))
+#define BIT(i, bit, factor) ((i) & (bit) ? (factor) : 1)
+#define STEP_TO(i)                                                                                 \
+	(BIT(i, 1, BLOCKFIT_TAU_STEP) * BIT(i, 2, SQUARE(BLOCKFIT_TAU_STEP)) *                     \
+		BIT(i, 4, SQUARE(SQUARE(BLOCKFIT_TAU_STEP))) *                                     \
+		BIT(i, 8, SQUARE(SQUARE(SQUARE(BLOCKFIT_TAU_STEP)))) *                             \
+		BIT(i, 16, SQUARE(SQUARE(SQUARE(SQUARE(BLOCKFIT_TAU_STEP))))))
+#define TAU(i) (BLOCKFIT_TAU_FIRST * STEP_TO(i))
 
 double blockfit_tau(int i)
 {

@@ -657,7 +657,7 @@ int main(int argc, char **argv)
 	char path[PATH_MAX + 32];
 	struct held_file *held;
 	struct shutter *s;
-	int notify_fd;
+	int notify_fd = -1;
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	if (geteuid())
