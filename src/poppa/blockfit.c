@@ -92,13 +92,18 @@ static double prepare_region(const struct est_window *w, int n, int skip, bool c
 	return t;
 }
 
+int blockfit_skip(int before_n)
+{
+	return before_n > 2;
+}
+
 void blockfit_prepare(const struct est_block *b, struct fit_input *p)
 {
 	bool cycles = est_has_cycles(b);
 	double usual = usual_duration(b), alone, start[BLOCKFIT_TAUS] = {0};
 
-	/* The daemon wakes up in the first window of a block, on a core of some job. */
-	prepare_region(b->before, b->before_n, b->before_n > 2, cycles, usual, start, &p->before);
+	prepare_region(b->before, b->before_n, blockfit_skip(b->before_n), cycles, usual, start,
+		&p->before);
 	for (int k = 1; k < BLOCKFIT_TAUS; k++)
 		start[k] = 1;
 	alone = prepare_region(b->during, b->during_n, 0, cycles, usual, start, &p->during);

@@ -54,7 +54,11 @@ struct fit {
 	double kept_before, kept_during; /* share of the windows' weight that the fit kept */
 };
 
-/* Takes the rates out of a block. The first of three or more windows before is left out. */
+/* How many of that many windows before, from the first, no fit uses: the daemon wakes up in the
+ * first one, on a core of some job. */
+int blockfit_skip(int before_n);
+
+/* Takes the rates out of a block. */
 void blockfit_prepare(const struct est_block *b, struct fit_input *p);
 
 /*

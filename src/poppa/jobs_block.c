@@ -16,7 +16,7 @@ static bool lone_was_stopped(
 	double before = 0, during = 0, after = 0;
 	const struct job *j = jobs_find(js, p->job[p->lone].job_id, p->job[p->lone].restart);
 
-	for (int k = 0; k < b->before_n; k++)
+	for (int k = p->first; k < b->before_n; k++)
 		before += b->before[k].progress;
 	for (int k = 0; k < b->during_n; k++)
 		during += b->during[k].progress;

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include "poppa/blockfit.h"
+
 int jobs_level(const struct jobs *js, const struct job *j)
 {
 	int level = js->env.settings->adaptive ? pace_level(&j->pace) : 0;
@@ -92,6 +94,9 @@ struct shutter_plan *jobs_make_plan(const struct jobs *js, bool *blind)
 	p->schedule.absent_every = SCHEDULE_ABSENT_EVERY;
 	p->shutter_ns = js->env.settings->shutter_ns;
 	p->whole = *js->env.log != NULL;
+	/* A reading interrupts its task: none is taken that the estimate is not made of. */
+	if (!p->whole && js->env.settings->method == ESTIMATE_ROBUST)
+		p->first = blockfit_skip(p->windows);
 	p->units = 0;
 	p->tasks = 0;
 	for (const struct job *j = js->first; j; j = j->next)

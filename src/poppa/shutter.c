@@ -129,6 +129,12 @@ static bool stops(const struct shutter_plan *p, int job)
 	return p->kind == SHUTTER_ABSENT ? job == p->lone : job != p->lone;
 }
 
+/* Whether nobody is read then. */
+static bool skipped(const struct shutter_plan *p, int region, int boundary)
+{
+	return region == SHUTTER_BEFORE && boundary < p->first;
+}
+
 /* Sums over some of a job's tasks. */
 static int fill(const struct shutter_plan *p, int job, int first_task, int tasks, int region,
 	struct est_window *out)
@@ -143,8 +149,9 @@ static int fill(const struct shutter_plan *p, int job, int first_task, int tasks
 		bool cycles = true;
 
 		for (int t = first_task; t < first_task + tasks; t++) {
-			w.progress +=
-				to[t].missing ? NAN : (double)(to[t].progress - from[t].progress);
+			bool missing = to[t].missing || skipped(p, region, k);
+
+			w.progress += missing ? NAN : (double)(to[t].progress - from[t].progress);
 			w.cycles += (double)(to[t].cycles - from[t].cycles);
 			/* A sum over some tasks only would be no rate. */
 			cycles &= counter_has_cycles(p->task[t].counter);
@@ -223,6 +230,8 @@ static bool read_job(struct shutter_plan *p, int job, int region, int boundary)
 	struct counter_sample *s = samples_of(p, region, boundary);
 
 	when_of(p, region, boundary)[job] = shutter_now();
+	if (skipped(p, region, boundary))
+		return true;
 	for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
 		if (!counter_read(p->task[t].counter, &s[t]))
 			continue;

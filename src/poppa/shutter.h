@@ -67,6 +67,8 @@ struct shutter_plan {
 	int64_t shutter_ns;
 	int windows;
 	bool whole; /* read all jobs in all windows, for a shutter log; else what the block needs */
+	int first;  /* reading of the region before that is the first to be taken; a window that
+		       begins earlier has no progress */
 	int jobs, tasks, units;
 	struct shutter_job job[SHUTTER_MAX_JOBS];
 	struct shutter_task *task;

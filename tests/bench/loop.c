@@ -29,6 +29,7 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "heartbeat/poppa_heartbeat.h"
+#include "poppa/blockfit.h"
 #include "poppa/counter_backend.h"
 #include "poppa/proc.h"
 #include "poppa/shutter.h"
@@ -51,8 +52,8 @@ struct options {
 	bool json;
 };
 
-static const char *const column_names[] = {
-	"stop", "resume", "read_alone", "read_together", "other", "sleep", "calls", "all"};
+static const char *const column_names[] = {"stop", "resume", "read_alone", "read_together", "other",
+	"sleep", "calls", "all", "readings"};
 static const char *const side_names[SIDES] = {"ours", "straightforward"};
 
 static struct options options = {.tasks = 16,
@@ -71,6 +72,7 @@ static struct {
 	int64_t clock_ns; /* what the timing itself adds to each call */
 	int64_t waited;   /* for a freezer, asleep */
 	int64_t part[LOOP_PARTS];
+	int64_t readings;
 } tap = {.notify_fd = -1};
 
 #define WRAPPED(type, name, ...)                                                                   \
@@ -93,7 +95,7 @@ static void begin_block(void)
 		return;
 	memset(tap.part, 0, sizeof(tap.part));
 	tap.stopped = tap.settling = false;
-	tap.waited = 0;
+	tap.waited = tap.readings = 0;
 	tap.running = true;
 	tap.cpu = straight_clock(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -114,6 +116,7 @@ int __wrap_counter_read(struct counter *c, struct counter_sample *out)
 	int64_t start = begin();
 	int rc = __real_counter_read(c, out);
 
+	tap.readings += (int64_t)counter_groups(c);
 	end(tap.stopped ? LOOP_READ_ALONE : LOOP_READ_TOGETHER, start);
 	return rc;
 }
@@ -436,6 +439,7 @@ static struct shutter_plan *make_plan(struct held_file *held)
 	p->schedule.block_ns = SHUTTER_REGIONS * options.shutter_ns;
 	p->schedule.spread = SCHEDULE_SPREAD;
 	p->shutter_ns = options.shutter_ns;
+	p->first = blockfit_skip(options.windows);
 	p->tasks = p->units = 0;
 	for (int job = 0; job < JOBS; job++)
 		plan_job(p, held, job);
@@ -455,13 +459,14 @@ static void free_plan(struct shutter_plan *p)
 
 /* --- the runs --- */
 
-/* us; last two sums: of stops, resumes and readings, and of all but sleeping. */
-enum { CALLS = LOOP_PARTS, ALL, COLUMNS };
+/* us; then two sums: of stops, resumes and readings, and of all but sleeping; and how many readings
+ * there were. */
+enum { CALLS = LOOP_PARTS, ALL, READINGS, COLUMNS };
 static double sample[SIDES][COLUMNS][MAX_LOOPS];
 static int loops_done, loops_failed;
 static enum shutter_outcome last_failure;
 
-static void keep(enum side side, int n, const int64_t part[LOOP_PARTS])
+static void keep(enum side side, int n, const int64_t part[LOOP_PARTS], int64_t readings)
 {
 	for (int i = 0; i < LOOP_PARTS; i++)
 		sample[side][i][n] = (double)part[i] / NS_PER_US;
@@ -469,6 +474,7 @@ static void keep(enum side side, int n, const int64_t part[LOOP_PARTS])
 	for (int i = 0; i < LOOP_OTHER; i++)
 		sample[side][CALLS][n] += sample[side][i][n];
 	sample[side][ALL][n] = sample[side][CALLS][n] + sample[side][LOOP_OTHER][n];
+	sample[side][READINGS][n] = (double)readings;
 }
 
 static struct shutter_plan *next_block(struct shutter *s, int notify_fd)
@@ -483,7 +489,7 @@ static struct shutter_plan *next_block(struct shutter *s, int notify_fd)
 /* Our loop has just ended and the next one waits for shutter_done(): the other one's turn. */
 static void one_pair(struct shutter_plan *p, struct straight *straight)
 {
-	int64_t part[LOOP_PARTS] = {0};
+	int64_t part[LOOP_PARTS] = {0}, readings = straight->readings;
 
 	if (p->outcome != SHUTTER_OK) {
 		last_failure = p->outcome;
@@ -491,8 +497,8 @@ static void one_pair(struct shutter_plan *p, struct straight *straight)
 		return;
 	}
 	straight_loop(straight, p->lone, options.shutter_ns, options.windows, part);
-	keep(OURS, loops_done, tap.part);
-	keep(STRAIGHT, loops_done, part);
+	keep(OURS, loops_done, tap.part, tap.readings);
+	keep(STRAIGHT, loops_done, part, straight->readings - readings);
 	loops_done++;
 }
 
@@ -549,6 +555,8 @@ static void report(void)
 	}
 	json_object_set_new(all, "ratio", json_real(sum[OURS][CALLS] / sum[STRAIGHT][CALLS]));
 	json_object_set_new(all, "ratio_all", json_real(sum[OURS][ALL] / sum[STRAIGHT][ALL]));
+	json_object_set_new(
+		all, "ratio_readings", json_real(sum[OURS][READINGS] / sum[STRAIGHT][READINGS]));
 	if (options.json) {
 		json_dumpf(all, stdout, JSON_REAL_PRECISION(6));
 		putchar('\n');
@@ -567,8 +575,10 @@ static void report(void)
 		json_object_foreach(o, key, v) printf(" %13.1f", json_real_value(v));
 		printf("\n");
 	}
-	printf("ratio %.3f, of all %.3f\n", json_real_value(json_object_get(all, "ratio")),
-		json_real_value(json_object_get(all, "ratio_all")));
+	printf("ratio %.3f, of all %.3f, of readings %.3f\n",
+		json_real_value(json_object_get(all, "ratio")),
+		json_real_value(json_object_get(all, "ratio_all")),
+		json_real_value(json_object_get(all, "ratio_readings")));
 	json_decref(all);
 }
 

@@ -57,13 +57,14 @@ void straight_close(struct straight *s)
 				close(s->task[t].event[e]);
 }
 
-static uint64_t read_counters(const struct straight_task *t)
+static uint64_t read_counters(struct straight *s, const struct straight_task *t)
 {
 	uint64_t sum = 0;
 
 	for (int e = 0; e < STRAIGHT_EVENTS; e++) {
 		struct reading r;
 
+		s->readings++;
 		if (read(t->event[e], &r, sizeof(r)) == sizeof(r))
 			sum += r.running ? r.value * r.enabled / r.running : 0;
 	}
@@ -71,14 +72,14 @@ static uint64_t read_counters(const struct straight_task *t)
 }
 
 /* The counters of one job's tasks, or of all (-1). */
-static uint64_t read_all(const struct straight *s, int job, int64_t *part)
+static uint64_t read_all(struct straight *s, int job, int64_t *part)
 {
 	int64_t start = straight_clock(CLOCK_MONOTONIC);
 	uint64_t sum = 0;
 
 	for (int t = 0; t < s->tasks; t++)
 		if (job < 0 || s->task[t].job == job)
-			sum += read_counters(&s->task[t]);
+			sum += read_counters(s, &s->task[t]);
 	*part += straight_clock(CLOCK_MONOTONIC) - start;
 	return sum;
 }

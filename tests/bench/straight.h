@@ -32,7 +32,8 @@ struct straight_task {
 struct straight {
 	int tasks;
 	struct straight_task task[STRAIGHT_MAX_TASKS];
-	uint64_t sum; /* of what was counted, so that no reading is left out */
+	uint64_t sum;     /* of what was counted, so that no reading is left out */
+	int64_t readings; /* system calls, of all loops so far */
 };
 
 /* Opens both events of every task; .job and .pid are given. 0, or -1 with errno. */

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -540,6 +541,30 @@ static void spares_co_runners(void **state)
 	put_away();
 }
 
+/* A window that no estimate is made of is not read: it has no progress, and its length. */
+static void spares_first_window(void **state)
+{
+	struct shutter_plan *p = plan();
+	struct est_block b;
+
+	(void)state;
+	p->first = 1;
+	for (int i = 0; i < JOBS; i++)
+		fake[i].reads = 0;
+	shutter_publish(shutter, p);
+	p = next_block();
+	assert_int_equal(p->outcome, SHUTTER_OK);
+	assert_in_range(fake[p->lone].reads, 11, 14);
+	shutter_plan_block(p, &b);
+	assert_int_equal(b.before_n, 4);
+	assert_true(isnan(b.before[0].progress));
+	assert_true(b.before[0].dur_ns > 0);
+	for (int k = 1; k < 4; k++)
+		assert_true(b.before[k].progress > 0.5 * b.before[k].dur_ns);
+	shutter_done(shutter);
+	put_away();
+}
+
 static void deadlines(void **state)
 {
 	(void)state;
@@ -630,6 +655,7 @@ int main(void)
 		cmocka_unit_test(idle),
 		cmocka_unit_test(log_rows),
 		cmocka_unit_test(spares_co_runners),
+		cmocka_unit_test(spares_first_window),
 		cmocka_unit_test(task_ends),
 		cmocka_unit_test(deadlines),
 	};
