@@ -210,6 +210,12 @@ int counter_read(struct counter *c, struct counter_sample *out)
 	return 0;
 }
 
+void counter_prepare(struct counter *c)
+{
+	if (c->ops->prepare && !task_ended(c))
+		c->ops->prepare(c->state);
+}
+
 int counter_refresh(struct counter *c)
 {
 	if (task_ended(c)) {

@@ -39,12 +39,19 @@ int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_
  * ENODATA: it publishes its heartbeat no longer). */
 int counter_read(struct counter *c, struct counter_sample *out);
 
+/*
+ * The slow part of the refresh that comes next, ahead of it: what is new is opened here. Readings
+ * may go on in another thread meanwhile, but no refresh.
+ */
+void counter_prepare(struct counter *c);
+
 /* Follows threads that came and went since, where the kernel does not do so by itself; call between
  * blocks, not within. 0, or -1 with errno (ESRCH: task is gone; ENODATA: the signal has ended, as
  * after exec(): close and open again). */
 int counter_refresh(struct counter *c);
 
-/* Slow for uprobe (up to 340 ms): off the time-critical path. NULL is allowed. */
+/* What is slow to close (a uprobe takes up to 340 ms) is left to another thread. NULL is allowed.
+ */
 void counter_close(struct counter *c);
 
 enum counter_backend counter_kind(const struct counter *c);

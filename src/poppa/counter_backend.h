@@ -24,6 +24,7 @@ struct counter_ops {
 	bool (*available)(const struct nodeconf *conf, struct errmsg *err);
 	int (*open)(const struct nodeconf *conf, pid_t pid, void **state, struct errmsg *err);
 	int (*read)(void *state, struct counter_sample *out);
+	void (*prepare)(void *state); /* NULL: refresh() is quick */
 	int (*refresh)(void *state);
 	void (*close)(void *state);
 	size_t (*groups)(const void *state);     /* NULL: one */
@@ -62,7 +63,7 @@ struct counter_thread_ops {
 	void (*close)(void *arg, struct counter_thread *t);
 	/*
 	 * Opening takes milliseconds: a refresh opens one new thread at most, and only one that
-	 * was there at the refresh before too.
+	 * was there at the refresh before too. close() must not take long.
 	 */
 	bool slow;
 	bool can_inherit; /* open() knows what inherit is */
@@ -77,6 +78,9 @@ struct counter_threads {
 	size_t count, room;
 	pid_t *seen; /* all threads at the last refresh; kept for slow backends only */
 	size_t seen_count;
+	struct counter_thread ready; /* opened ahead of the next refresh; tid 0 = none */
+	bool prepared;               /* the next refresh opens nothing else */
+	int prepare_error;
 	struct counter_sample total; /* of all threads that ever were */
 };
 
@@ -88,6 +92,7 @@ struct counter_threads {
 int counter_threads_open(struct counter_threads *set, const struct counter_thread_ops *ops,
 	void *arg, pid_t pid, struct errmsg *err);
 int counter_threads_read(struct counter_threads *set, struct counter_sample *out);
+void counter_threads_prepare(struct counter_threads *set);
 int counter_threads_refresh(struct counter_threads *set);
 void counter_threads_close(struct counter_threads *set);
 

@@ -23,7 +23,10 @@ static struct counter_thread *find(struct counter_threads *set, size_t count, pi
 static int add(struct counter_threads *set, pid_t tid, struct errmsg *err)
 {
 	struct counter_thread t = {.tid = tid, .handle = {-1, -1}, .kept = true};
+	bool opened = set->ready.tid == tid;
 
+	if (set->prepared && !opened)
+		return 0;
 	if (set->count == set->room) {
 		size_t room = set->room ? 2 * set->room : 16;
 		struct counter_thread *bigger = realloc(set->thread, room * sizeof(*bigger));
@@ -33,8 +36,13 @@ static int add(struct counter_threads *set, pid_t tid, struct errmsg *err)
 		set->thread = bigger;
 		set->room = room;
 	}
-	if (set->ops->open(set->arg, &t, set->inherit, err))
+	if (!opened && set->ops->open(set->arg, &t, set->inherit, err))
 		return errno == ESRCH ? 0 : -1;
+	if (opened) {
+		t = set->ready;
+		t.kept = true;
+		set->ready.tid = 0;
+	}
 	set->thread[set->count++] = t;
 	return 0;
 }
@@ -169,6 +177,41 @@ int counter_threads_read(struct counter_threads *set, struct counter_sample *out
 	return 0;
 }
 
+/* By the rule of scan(): the first in turn. */
+void counter_threads_prepare(struct counter_threads *set)
+{
+	struct counter_thread t = {.handle = {-1, -1}};
+	struct errmsg ignored;
+	pid_t *tids = NULL;
+	size_t n = 0;
+
+	if (!set->ops->slow || set->prepared || list_tids(set->pid, &tids, &n, &ignored))
+		return;
+	set->prepared = true;
+	set->prepare_error = 0;
+	for (size_t i = 0; i < n && !t.tid; i++)
+		if (!find(set, set->count, tids[i]) && was_seen(set, tids[i]))
+			t.tid = tids[i];
+	free(tids);
+	if (!t.tid)
+		return;
+	if (!set->ops->open(set->arg, &t, set->inherit, &ignored))
+		set->ready = t;
+	else if (errno != ESRCH)
+		set->prepare_error = errno;
+}
+
+/* What was opened for a thread that has ended since still counts. */
+static void drop_ready(struct counter_threads *set)
+{
+	if (set->ready.tid) {
+		set->ops->read(set->arg, &set->ready, &set->total);
+		set->ops->close(set->arg, &set->ready);
+	}
+	set->ready.tid = 0;
+	set->prepared = false;
+}
+
 int counter_threads_refresh(struct counter_threads *set)
 {
 	struct errmsg ignored;
@@ -188,7 +231,11 @@ int counter_threads_refresh(struct counter_threads *set)
 		rc = -1;
 		for (size_t i = 0; i < set->count; i++)
 			set->thread[i].kept = true;
+	} else if (set->prepared && set->prepare_error) {
+		code = set->prepare_error;
+		rc = -1;
 	}
+	drop_ready(set);
 	for (size_t i = 0; i < set->count; i++) {
 		struct counter_thread *t = &set->thread[i];
 
@@ -212,6 +259,7 @@ void counter_threads_close(struct counter_threads *set)
 {
 	for (size_t i = 0; i < set->count; i++)
 		set->ops->close(set->arg, &set->thread[i]);
+	drop_ready(set);
 	free(set->thread);
 	free(set->seen);
 	set->thread = NULL;

@@ -17,6 +17,7 @@
 
 #include "common/log.h"
 #include "common/units.h"
+#include "poppa/closer.h"
 #include "poppa/symbol.h"
 
 #define PMU_TYPE "/sys/bus/event_source/devices/uprobe/type"
@@ -26,7 +27,7 @@ struct uprobe {
 	char path[PATH_MAX]; /* through which the kernel finds the probed file */
 	uint64_t offset;
 	uint32_t pmu;
-	const char *name;  /* FILE:SYMBOL of the configuration */
+	char name[512];    /* FILE:SYMBOL of the configuration, which may change */
 	double call_ns;    /* what a call costs the task */
 	int64_t looked_ns; /* at how often it is called */
 };
@@ -115,7 +116,7 @@ static int read_thread(void *arg, struct counter_thread *t, struct counter_sampl
 static void close_thread(void *arg, struct counter_thread *t)
 {
 	(void)arg;
-	close(t->handle[0]);
+	closer_close(t->handle[0]);
 }
 
 static const struct counter_thread_ops thread_ops = {
@@ -265,7 +266,7 @@ static int find_probe(const struct nodeconf *conf, pid_t pid, struct uprobe *u,
 		if (!accept_rate(conf->uprobe[i], &why) &&
 			!symbol_find(pid, file, symbol, place, &why) &&
 			!accept_cost(place, conf->uprobe[i], &why)) {
-			u->name = conf->uprobe[i];
+			snprintf(u->name, sizeof(u->name), "%s", conf->uprobe[i]);
 			return 0;
 		}
 		code = errno;
@@ -316,6 +317,11 @@ static int uprobe_read(void *state, struct counter_sample *out)
 	return counter_threads_read(&((struct uprobe *)state)->threads, out);
 }
 
+static void uprobe_prepare(void *state)
+{
+	counter_threads_prepare(&((struct uprobe *)state)->threads);
+}
+
 static int uprobe_refresh(void *state)
 {
 	struct uprobe *u = state;
@@ -341,6 +347,7 @@ const struct counter_ops counter_uprobe_ops = {
 	.available = uprobe_available,
 	.open = uprobe_open,
 	.read = uprobe_read,
+	.prepare = uprobe_prepare,
 	.refresh = uprobe_refresh,
 	.close = uprobe_close,
 	.groups = uprobe_groups,

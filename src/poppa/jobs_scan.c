@@ -13,7 +13,7 @@
 /* A program may publish its heartbeat some time after it starts: ask often at first. */
 #define EAGER_TRIES 15
 #define LAZY_EVERY (30 * NS_PER_S)
-#define REFRESH_SLOW (400 * NS_PER_MS)
+#define REFRESH_SLOW (60 * NS_PER_MS)
 #define REFRESH_MAX (10 * NS_PER_S)
 /* A stop by others may be short: looked at often at first. */
 #define LOOK_FIRST_MS 20
@@ -333,8 +333,8 @@ void jobs_scan_job(struct jobs *js, struct job *j)
 		j->tally->backend = backend;
 	}
 }
-/* A uprobe is opened in some 25 ms and closed in up to 340: between two blocks, or if it has waited
- * for long enough. */
+/* A uprobe is opened in some 25 ms. No block waits for that, but it had better not be within one,
+ * unless it has waited for long enough. */
 static bool refresh_now(const struct jobs *js, const struct task *t, int64_t now)
 {
 	return counter_kind(t->counter) != COUNTER_UPROBE || now - t->refreshed > REFRESH_MAX ||
@@ -353,6 +353,7 @@ void jobs_refresh(struct jobs *js)
 			if (!t->counter || !refresh_now(js, t, now))
 				continue;
 			t->refreshed = now;
+			counter_prepare(t->counter);
 			shutter_lock(js->env.shutter);
 			ended = counter_refresh(t->counter) && errno == ENODATA;
 			shutter_unlock(js->env.shutter);

@@ -14,6 +14,8 @@ libpoppacore_la_SOURCES = \
 	src/poppa/blockrate.h \
 	src/poppa/budget.c \
 	src/poppa/budget.h \
+	src/poppa/closer.c \
+	src/poppa/closer.h \
 	src/poppa/counter.c \
 	src/poppa/counter.h \
 	src/poppa/counter_backend.h \

@@ -11,6 +11,7 @@ tests_unit_test_counter_LDFLAGS = $(AM_LDFLAGS) \
 tests_unit_test_counter_uprobe_SOURCES = tests/unit/test_counter_uprobe.c
 tests_unit_test_counter_uprobe_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_counter_uprobe_LDADD = libpoppacore.la $(CMOCKA_LIBS)
+tests_unit_test_counter_uprobe_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open
 tests_unit_test_heartbeat_SOURCES = tests/unit/test_heartbeat.c
 tests_unit_test_heartbeat_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_heartbeat_LDADD = libpoppacore.la libheartbeat.la $(CMOCKA_LIBS)

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,10 @@
 
 #include "common/fsio.h"
 #include "common/log.h"
+#include "common/units.h"
+#include "poppa/closer.h"
 #include "poppa/counter.h"
+#include "poppa/counter_backend.h"
 #include "poppa/symbol.h"
 
 /* The function under the probe. It is global so that the symbol table has it under its name. */
@@ -49,6 +53,50 @@ __asm__(".text\n"
 #endif
 
 static char program[4096]; /* this executable */
+static int opens;
+
+int __real_counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
+int __wrap_counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
+
+int __wrap_counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags)
+{
+	opens++;
+	return __real_counter_sys_perf_open(attr, pid, cpu, group_fd, flags);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* Reads as the shutter does, from another thread. */
+struct reader {
+	struct counter *counter;
+	pthread_mutex_t lock;
+	atomic_int reads, failed;
+	atomic_bool end;
+};
+
+static void *read_on(void *arg)
+{
+	struct reader *r = arg;
+	struct counter_sample s;
+
+	while (!r->end) {
+		pthread_mutex_lock(&r->lock);
+		r->failed += counter_read(r->counter, &s) != 0;
+		pthread_mutex_unlock(&r->lock);
+		r->reads++;
+		usleep(100);
+	}
+	return NULL;
+}
 
 static void instructions(void **state)
 {
@@ -258,6 +306,10 @@ static void counts_calls_exactly(void **state)
 	struct counter_sample s;
 	struct counter *c = NULL;
 	int to[2], from[2];
+	struct reader reader = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	pthread_t thread;
+	int64_t begun, took;
+	int reads;
 	pid_t pid;
 
 	(void)state;
@@ -294,10 +346,36 @@ static void counts_calls_exactly(void **state)
 	assert_int_equal(counter_read(c, &s), 0);
 	assert_int_equal(
 		s.progress, CALLS); /* one that may be gone again at once is not followed */
+	/* What is slow of a refresh goes on beside readings, and none of it is left to the rest. */
+	reader.counter = c;
+	assert_int_equal(pthread_create(&thread, NULL, read_on, &reader), 0);
+	while (!reader.reads)
+		usleep(100);
+	reads = reader.reads;
+	opens = 0;
+	begun = now_ns();
+	counter_prepare(c);
+	took = now_ns() - begun;
+	print_message("readings while a probe was opened, in %.1f ms: %d\n", 1e-6 * (double)took,
+		reader.reads - reads);
+	/* A kernel may be quicker than the reader. */
+	assert_true(reader.reads > reads || took < 5 * NS_PER_MS);
+	assert_int_equal(opens, 1);
+	assert_int_equal(counter_groups(c), 1);
+	pthread_mutex_lock(&reader.lock);
 	assert_int_equal(counter_refresh(c), 0);
+	pthread_mutex_unlock(&reader.lock);
+	assert_int_equal(opens, 1);
+	assert_int_equal(counter_groups(c), 2);
 	tell(to[1], from[0], 't');
+	reader.end = true;
+	pthread_join(thread, NULL);
+	assert_int_equal(reader.failed, 0);
 	assert_int_equal(counter_read(c, &s), 0);
 	assert_int_equal(s.progress, 2 * CALLS);
+	counter_prepare(c); /* nothing is new */
+	assert_int_equal(opens, 1);
+	assert_int_equal(counter_refresh(c), 0);
 	assert_int_equal(counter_groups(c), 2);
 	tell(to[1], from[0], 'f'); /* another process: not this task's progress */
 	assert_int_equal(counter_read(c, &s), 0);
@@ -311,6 +389,7 @@ static void counts_calls_exactly(void **state)
 	assert_int_equal(counter_read(c, &s), -1);
 	assert_int_equal(errno, ESRCH);
 	counter_close(c);
+	closer_wait();
 	close(to[1]);
 	close(from[0]);
 	free(conf);
