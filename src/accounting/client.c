@@ -236,9 +236,10 @@ done:
 }
 
 static int send_batch(const struct client *c, const struct ledger_record *records, int n,
-	enum client_ack *ack, struct errmsg *err)
+	enum client_ack *ack, char ledger[CLIENT_LEDGER_ID], struct errmsg *err)
 {
 	json_t *list = json_array(), *reply, *results;
+	const char *id;
 
 	for (int i = 0; list && i < n; i++)
 		json_array_append_new(list, record_to_json(&records[i]));
@@ -260,20 +261,23 @@ static int send_batch(const struct client *c, const struct ledger_record *record
 			errmsg_set(err, "ledger %s: job %u: %s", c->host, records[i].job_id,
 				why ? why : "refused");
 	}
+	id = json_string_value(json_object_get(reply, "ledger"));
+	if (ledger)
+		snprintf(ledger, CLIENT_LEDGER_ID, "%s", id ? id : "");
 	json_decref(reply);
 	return 0;
 }
 
 int client_send_records(const struct client *c, const struct ledger_record *records, int n,
-	enum client_ack *ack, struct errmsg *err)
+	enum client_ack *ack, char ledger[CLIENT_LEDGER_ID], struct errmsg *err)
 {
 	err->text[0] = '\0';
 	for (int i = 0; i < n; i++)
 		ack[i] = CLIENT_PENDING;
-	for (int i = 0; i < n; i += CLIENT_MAX_BATCH) {
+	for (int i = 0; i < n || i == 0; i += CLIENT_MAX_BATCH) {
 		int batch = n - i < CLIENT_MAX_BATCH ? n - i : CLIENT_MAX_BATCH;
 
-		if (send_batch(c, records + i, batch, ack + i, err))
+		if (send_batch(c, records + i, batch, ack + i, ledger, err))
 			return -1;
 	}
 	return 0;
@@ -287,9 +291,9 @@ int client_job(const struct client *c, const struct client_run *run, struct clie
 
 	memset(answer, 0, sizeof(*answer));
 	reply = ask(c,
-		json_pack("{s:s, s:s, s:I, s:I, s:I}", "op", "job", "cluster", run->cluster, "job",
-			(json_int_t)run->job_id, "restart", (json_int_t)run->restart, "start",
-			(json_int_t)run->start_unix),
+		json_pack("{s:s, s:s, s:I, s:I, s:I, s:O?}", "op", "job", "cluster", run->cluster,
+			"job", (json_int_t)run->job_id, "restart", (json_int_t)run->restart,
+			"start", (json_int_t)run->start_unix, "nodes", run->nodes),
 		err);
 	if (!reply)
 		return -1;
@@ -307,6 +311,7 @@ int client_job(const struct client *c, const struct client_run *run, struct clie
 		rc = settlement_from_json(settlement, &answer->settlement, err);
 		answer->settled = true;
 	}
+	answer->changes = json_incref(json_object_get(reply, "changes"));
 	json_decref(reply);
 	if (rc)
 		client_answer_free(answer);
@@ -316,14 +321,15 @@ int client_job(const struct client *c, const struct client_run *run, struct clie
 void client_answer_free(struct client_answer *answer)
 {
 	free(answer->records);
+	json_decref(answer->changes);
 	memset(answer, 0, sizeof(*answer));
 }
 
-int client_settle(const struct client *c, const struct settlement *s, struct settlement *stored,
-	bool *first, struct errmsg *err)
+static int put_settlement(const struct client *c, const char *op, const struct settlement *s,
+	struct settlement *stored, bool *first, struct errmsg *err)
 {
-	json_t *reply = ask(c,
-		json_pack("{s:s, s:o}", "op", "settle", "settlement", settlement_to_json(s)), err);
+	json_t *reply =
+		ask(c, json_pack("{s:s, s:o}", "op", op, "settlement", settlement_to_json(s)), err);
 	int rc;
 
 	if (!reply)
@@ -334,15 +340,67 @@ int client_settle(const struct client *c, const struct settlement *s, struct set
 	return rc;
 }
 
+/* The array that is the answer to a question about a cluster. */
+static json_t *list_of(const struct client *c, const char *op, const char *cluster,
+	const char *member, struct errmsg *err)
+{
+	json_t *reply = ask(c, json_pack("{s:s, s:s}", "op", op, "cluster", cluster), err);
+	json_t *list = json_incref(json_object_get(reply, member));
+
+	if (reply && !json_is_array(list)) {
+		errmsg_set(err, "ledger %s: the reply is not understood", c->host);
+		json_decref(list);
+		list = NULL;
+	}
+	json_decref(reply);
+	return list;
+}
+
+int client_settle(const struct client *c, const struct settlement *s, struct settlement *stored,
+	bool *first, struct errmsg *err)
+{
+	return put_settlement(c, "settle", s, stored, first, err);
+}
+
+int client_restore(const struct client *c, const struct settlement *s, struct settlement *stored,
+	bool *first, struct errmsg *err)
+{
+	return put_settlement(c, "restore", s, stored, first, err);
+}
+
+int client_change(
+	const struct client *c, const struct settlement *s, const char *reason, struct errmsg *err)
+{
+	json_t *reply = ask(c,
+		json_pack("{s:s, s:s, s:o}", "op", "change", "reason", reason, "settlement",
+			settlement_to_json(s)),
+		err);
+
+	json_decref(reply);
+	return reply ? 0 : -1;
+}
+
+json_t *client_changes(const struct client *c, const char *cluster, struct errmsg *err)
+{
+	return list_of(c, "changes", cluster, "changes", err);
+}
+
+int client_changed(const struct client *c, const struct settlement *s, bool written, bool *first,
+	struct errmsg *err)
+{
+	json_t *reply = ask(c,
+		json_pack("{s:s, s:b, s:o}", "op", "changed", "written", written, "settlement",
+			settlement_to_json(s)),
+		err);
+
+	*first = json_is_true(json_object_get(reply, "first"));
+	json_decref(reply);
+	return reply ? 0 : -1;
+}
+
 json_t *client_unsettled(const struct client *c, const char *cluster, struct errmsg *err)
 {
-	json_t *reply = ask(c, json_pack("{s:s, s:s}", "op", "unsettled", "cluster", cluster), err);
-	json_t *runs = json_incref(json_object_get(reply, "runs"));
-
-	if (reply && !runs)
-		errmsg_set(err, "ledger %s: the reply is not understood", c->host);
-	json_decref(reply);
-	return runs;
+	return list_of(c, "unsettled", cluster, "runs", err);
 }
 
 json_t *client_status(const struct client *c, struct errmsg *err)

@@ -41,13 +41,17 @@ enum client_ack {
 	CLIENT_REFUSED, /* it is malformed or not ours to send: sending it again is useless */
 };
 
+/* Length of a ledger's identity, with its end. */
+#define CLIENT_LEDGER_ID 64
+
 /*
  * Sends n records and says for each in ack[n] what became of it. Returns 0 when every record was
  * answered for, else -1 with err; ack[] is right either way. A refused record's reason is in err,
- * too (then the return is 0 and err->text not empty).
+ * too (then the return is 0 and err->text not empty). ledger (may be NULL) gets the ledger's
+ * identity: when that changes, the ledger was lost, and what it had is wanted again. n 0 only asks.
  */
 int client_send_records(const struct client *c, const struct ledger_record *records, int n,
-	enum client_ack *ack, struct errmsg *err);
+	enum client_ack *ack, char ledger[CLIENT_LEDGER_ID], struct errmsg *err);
 
 /* A run of a job in a question; 0 in a field that may be anything. */
 struct client_run {
@@ -55,6 +59,9 @@ struct client_run {
 	uint32_t job_id;
 	uint32_t restart;
 	int64_t start_unix; /* when slurmctld started it; tells a reused job id apart, 0 = latest */
+	/* slurmctld's word for the run's nodes and their addresses (origin_allowed); NULL for
+	 * others. */
+	json_t *nodes;
 };
 
 /* What the ledger knows of a run. Free with client_answer_free(). */
@@ -63,6 +70,7 @@ struct client_answer {
 	int record_count;
 	bool settled;
 	struct settlement settlement;
+	json_t *changes; /* by administrators, oldest first (ledger_changes) */
 };
 
 /* 0, also where it knows nothing; -1 with err where it cannot be asked or refuses. */
@@ -76,6 +84,25 @@ void client_answer_free(struct client_answer *answer);
  */
 int client_settle(const struct client *c, const struct settlement *s, struct settlement *stored,
 	bool *first, struct errmsg *err);
+
+/* The same for one that the ledger has lost. */
+int client_restore(const struct client *c, const struct settlement *s, struct settlement *stored,
+	bool *first, struct errmsg *err);
+
+/* Stores an administrator's change (settlement_change), for prep/poppa to write. 0 or -1 with err.
+ */
+int client_change(
+	const struct client *c, const struct settlement *s, const char *reason, struct errmsg *err);
+
+/* The changes that Slurm does not show yet (ledger_waiting_changes), a new reference; NULL with
+ * err.
+ */
+json_t *client_changes(const struct client *c, const char *cluster, struct errmsg *err);
+
+/* Says that the changes up to s->changes are being written, or that they are written; *first says
+ * whether that is news. 0 or -1 with err. */
+int client_changed(const struct client *c, const struct settlement *s, bool written, bool *first,
+	struct errmsg *err);
 
 /*
  * Runs with a final record and no settlement: JSON array of {"job","restart","start"}, oldest

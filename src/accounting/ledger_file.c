@@ -48,7 +48,11 @@ static int open_file(const char *path, sqlite3 **db, struct errmsg *err)
 struct check {
 	const char *path;
 	sqlite3 *db;
+	const struct ledger_anchor *anchor;
 	struct ledger_check *out;
+	char previous[LEDGER_HASH_SIZE]; /* hash of the event before */
+	char run[256];                   /* of the change before, and how many it has had */
+	int64_t changes_of_run;
 	ledger_fault_fn fn;
 	void *arg;
 	struct errmsg *err;
@@ -119,6 +123,7 @@ static void record_row(struct check *c, sqlite3_stmt *st)
 	json_t *json;
 
 	c->out->records++;
+	c->out->foreign_records += sqlite3_column_int(st, 9) != 0;
 	snprintf(what, sizeof(what), "record of job %lld restart %lld node %s",
 		sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2), text(st, 3));
 	json = body(c, st, 8, what);
@@ -165,18 +170,148 @@ static void settlement_row(struct check *c, sqlite3_stmt *st)
 	json_decref(json);
 }
 
+/* A settlement that stands in the body of a change agrees with the columns. */
+static void change_row(struct check *c, sqlite3_stmt *st)
+{
+	struct errmsg err = {""};
+	struct settlement s;
+	char what[256];
+	json_t *json;
+
+	c->out->changes++;
+	snprintf(what, sizeof(what), "changes of job %lld restart %lld of %s since %lld",
+		sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2), text(st, 0),
+		sqlite3_column_int64(st, 3));
+	c->changes_of_run = strcmp(what, c->run) ? 1 : c->changes_of_run + 1;
+	strcpy(c->run, what);
+	if (sqlite3_column_int64(st, 4) != c->changes_of_run)
+		fault(c, "%s: number %lld is missing", what, (long long)c->changes_of_run);
+	if (sqlite3_column_int64(st, 6) != 1)
+		fault(c, "%s: it has %lld events instead of one that says the same", what,
+			sqlite3_column_int64(st, 6));
+	if (!sqlite3_column_int64(st, 7))
+		fault(c, "%s: it has no settlement", what);
+	json = body(c, st, 5, what);
+	if (!json)
+		return;
+	if (settlement_from_json(json_object_get(json, "settlement"), &s, &err))
+		fault(c, "%s: %s", what, err.text);
+	else if (strcmp(s.cluster, text(st, 0)) || s.job_id != sqlite3_column_int64(st, 1) ||
+		 s.restart != sqlite3_column_int64(st, 2) ||
+		 s.start_unix != sqlite3_column_int64(st, 3) ||
+		 s.changes != sqlite3_column_int64(st, 4))
+		fault(c, "%s: its body and its columns disagree", what);
+	json_decref(json);
+}
+
 static void event_row(struct check *c, sqlite3_stmt *st)
 {
-	c->out->events = sqlite3_column_int64(st, 0);
-	if (sqlite3_column_int64(st, 1))
+	struct ledger_event e = ledger_event_of_row(st);
+	char hash[LEDGER_HASH_SIZE] = "";
+
+	c->out->events++;
+	if (e.id != c->out->head + 1)
+		fault(c, "event %lld follows event %lld in the log", (long long)e.id,
+			(long long)c->out->head);
+	if (ledger_event_hash(c->previous, &e, hash) || strcmp(hash, text(st, 8)))
+		fault(c, "event %lld of the log is not what it was, or one before it is missing",
+			(long long)e.id);
+	/* The next one was made from what stands here. */
+	snprintf(c->previous, sizeof(c->previous), "%s", text(st, 8));
+	c->out->head = e.id;
+	if (c->anchor && c->anchor->event == e.id && strcmp(c->anchor->hash, c->previous))
+		fault(c, "event %lld of the log is not the one that was noted", (long long)e.id);
+}
+
+static void orphan_row(struct check *c, sqlite3_stmt *st)
+{
+	if (sqlite3_column_int64(st, 0))
 		fault(c, "%lld settlements that the log of events names are not there",
+			sqlite3_column_int64(st, 0));
+	if (sqlite3_column_int64(st, 1))
+		fault(c, "%lld changes that the log of events names are not there",
 			sqlite3_column_int64(st, 1));
 }
 
-int ledger_file_check(const char *path, struct ledger_check *out, ledger_fault_fn fn, void *arg,
-	struct errmsg *err)
+static void trigger_row(struct check *c, sqlite3_stmt *st)
 {
-	struct check c = {.path = path, .out = out, .fn = fn, .arg = arg, .err = err};
+	fault(c, "the trigger %s, which keeps the log as it is, is missing", text(st, 0));
+}
+
+static void refusal_row(struct check *c, sqlite3_stmt *st)
+{
+	struct ledger_refusal *r = &c->out->refusal[c->out->refusal_count];
+
+	if (c->out->refusal_count == LEDGER_MAX_REFUSALS)
+		return;
+	snprintf(r->kind, sizeof(r->kind), "%s", text(st, 0));
+	r->count = sqlite3_column_int64(st, 1);
+	r->first_unix = sqlite3_column_int64(st, 2);
+	r->last_unix = sqlite3_column_int64(st, 3);
+	c->out->refusal_count++;
+}
+
+static const struct question {
+	const char *query;
+	void (*row)(struct check *c, sqlite3_stmt *st);
+} questions[] = {
+	{"SELECT cluster, job, restart, node, start, seq, final, uid, body, foreign_node"
+	 " FROM record",
+		record_row},
+	{"SELECT cluster, job, restart, start, finish, uid, raw, charged, body,"
+	 " (SELECT count(*) FROM event e WHERE e.kind IN ('settled', 'restored')"
+	 " AND e.cluster = s.cluster AND e.job = s.job AND e.restart = s.restart"
+	 " AND e.body = s.body) FROM settlement s",
+		settlement_row},
+	{"SELECT cluster, job, restart, start, n, body,"
+	 " (SELECT count(*) FROM event e WHERE e.kind = 'changed' AND e.cluster = c.cluster"
+	 " AND e.job = c.job AND e.restart = c.restart AND e.body = c.body),"
+	 " EXISTS (SELECT 1 FROM settlement s WHERE s.cluster = c.cluster AND s.job = c.job"
+	 " AND s.restart = c.restart AND s.start = c.start)"
+	 " FROM change c ORDER BY cluster, job, restart, start, n",
+		change_row},
+	{"SELECT id, unix, kind, cluster, job, restart, by_uid, body, hash FROM event ORDER BY id",
+		event_row},
+	{"SELECT count(*) FILTER (WHERE kind IN ('settled', 'restored') AND NOT EXISTS"
+	 " (SELECT 1 FROM settlement s WHERE s.cluster = e.cluster AND s.job = e.job"
+	 " AND s.restart = e.restart AND s.body = e.body)),"
+	 " count(*) FILTER (WHERE kind = 'changed' AND NOT EXISTS"
+	 " (SELECT 1 FROM change c WHERE c.cluster = e.cluster AND c.job = e.job"
+	 " AND c.restart = e.restart AND c.body = e.body)) FROM event e",
+		orphan_row},
+	{"SELECT column1 FROM (VALUES ('event_kept'), ('event_unchanged'), ('settlement_kept'),"
+	 " ('settlement_unchanged'), ('change_kept'), ('change_unchanged'))"
+	 " WHERE column1 NOT IN (SELECT name FROM sqlite_master WHERE type = 'trigger')",
+		trigger_row},
+	{"SELECT kind, count, first, last FROM refusal ORDER BY kind", refusal_row},
+};
+
+/* Within one transaction. */
+static int ask_all(struct check *c)
+{
+	if (each_row(c, "PRAGMA integrity_check(100)", integrity_row) ||
+		each_row(c, "PRAGMA user_version", schema_row))
+		return -1;
+	if (c->out->schema != ledger_schema_version)
+		return errmsg_set(c->err,
+			"the ledger %s has schema %lld, and this release checks schema %d: "
+			"poppa-ledgerd of this release migrates an older one when it starts",
+			c->path, (long long)c->out->schema, ledger_schema_version);
+	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
+		if (each_row(c, questions[i].query, questions[i].row))
+			return -1;
+	strcpy(c->out->hash, c->previous);
+	if (c->anchor && c->anchor->event > c->out->head)
+		fault(c, "the log ends at event %lld, and event %lld was noted once",
+			(long long)c->out->head, (long long)c->anchor->event);
+	return 0;
+}
+
+int ledger_file_check(const char *path, const struct ledger_anchor *anchor,
+	struct ledger_check *out, ledger_fault_fn fn, void *arg, struct errmsg *err)
+{
+	struct check c = {
+		.path = path, .anchor = anchor, .out = out, .fn = fn, .arg = arg, .err = err};
 	int rc;
 
 	*out = (struct ledger_check){.schema = 0};
@@ -187,28 +322,7 @@ int ledger_file_check(const char *path, struct ledger_check *out, ledger_fault_f
 		     ? 0
 		     : db_failed(c.db, path, "read", err);
 	if (!rc)
-		rc = each_row(&c, "PRAGMA integrity_check(100)", integrity_row);
-	if (!rc)
-		rc = each_row(&c, "PRAGMA user_version", schema_row);
-	if (!rc)
-		rc = each_row(&c,
-			"SELECT cluster, job, restart, node, start, seq, final, uid, body"
-			" FROM record",
-			record_row);
-	if (!rc)
-		rc = each_row(&c,
-			"SELECT cluster, job, restart, start, finish, uid, raw, charged, body,"
-			" (SELECT count(*) FROM event e WHERE e.kind = 'settled'"
-			" AND e.cluster = s.cluster AND e.job = s.job AND e.restart = s.restart"
-			" AND e.body = s.body) FROM settlement s",
-			settlement_row);
-	if (!rc)
-		rc = each_row(&c,
-			"SELECT count(*), count(*) FILTER (WHERE kind = 'settled' AND NOT EXISTS"
-			" (SELECT 1 FROM settlement s WHERE s.cluster = e.cluster"
-			" AND s.job = e.job AND s.restart = e.restart AND s.body = e.body))"
-			" FROM event e",
-			event_row);
+		rc = ask_all(&c);
 	sqlite3_close(c.db);
 	return rc;
 }

@@ -6,6 +6,8 @@ libledger_la_SOURCES = \
 	src/accounting/fields.c src/accounting/fields.h \
 	src/accounting/ledger.c src/accounting/ledger.h \
 	src/accounting/ledger_file.c src/accounting/ledger_file.h \
+	src/accounting/ledger_schema.c src/accounting/ledger_schema.h \
+	src/accounting/origin.c src/accounting/origin.h \
 	src/accounting/price.c src/accounting/price.h \
 	src/accounting/price_rules.c src/accounting/price_rules.h \
 	src/accounting/record.c src/accounting/record.h \
@@ -15,7 +17,7 @@ libledger_la_SOURCES = \
 	src/accounting/wire.c src/accounting/wire.h
 # libpoppacommon.la is left to whoever links this: a plugin that links several of these libraries
 # must have it once.
-libledger_la_LIBADD = $(MUNGE_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) -lm
+libledger_la_LIBADD = $(MUNGE_LIBS) $(SQLITE_LIBS) $(GCRYPT_LIBS) $(JANSSON_LIBS) -lm
 
 # What people see of prices; no plugin or daemon needs it.
 noinst_LTLIBRARIES += libbill.la

@@ -27,6 +27,8 @@
 #define PRUNE_EVERY_S 3600
 #define PRUNE_RECORDS 1000
 #define DAY_S 86400
+/* Between two additions to the counts in the file. */
+#define SAVE_EVERY_S 60
 
 const char *argp_program_version = "poppa-ledgerd " POPPA_VERSION;
 
@@ -144,9 +146,44 @@ static void on_prune(evutil_socket_t fd, short what, void *arg)
 	evtimer_add(p->timer, &next);
 }
 
+struct keeping {
+	struct service *service;
+	struct event *timer;
+	time_t day;
+};
+
+/* In the log of another host, the last event's hash proves that the log of prices was not
+ * rewritten.
+ */
+static void tell_head(const struct service *s)
+{
+	char hash[LEDGER_HASH_SIZE];
+	int64_t event;
+
+	ledger_head(s->ledger, &event, hash);
+	if (event)
+		plog_info("the log of prices ends at %lld:%s", (long long)event, hash);
+}
+
+static void on_keep(evutil_socket_t fd, short what, void *arg)
+{
+	static const struct timeval next = {.tv_sec = SAVE_EVERY_S};
+	time_t day = time(NULL) / DAY_S;
+	struct keeping *k = arg;
+
+	(void)fd;
+	(void)what;
+	service_save_counts(k->service);
+	if (day != k->day)
+		tell_head(k->service);
+	k->day = day;
+	evtimer_add(k->timer, &next);
+}
+
 /* Everything after the configuration; returns the exit status. */
 static int serve(const struct nodeconf *conf, struct passwd *user, const char *path)
 {
+	struct keeping keeping = {.day = 0};
 	struct pruning pruning = {.keep_days = conf->ledger_keep_days};
 	struct poppa_settings defaults;
 	struct event_base *base = event_base_new();
@@ -161,7 +198,9 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *p
 
 	settings_defaults(&defaults);
 	port = defaults.ledger_port;
-	if (!base || !term || !interrupt || event_add(term, NULL) || event_add(interrupt, NULL)) {
+	/* The last is for what waits until nothing else is to be done. */
+	if (!base || event_base_priority_init(base, 3) || !term || !interrupt ||
+		event_add(term, NULL) || event_add(interrupt, NULL)) {
 		plog_error("cannot set up the event loop");
 		goto done;
 	}
@@ -179,7 +218,10 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *p
 	umask(077);
 	service.ledger = ledger_open(path, aside, sizeof(aside), &err);
 	if (*aside)
-		plog_error("the ledger was damaged: it is kept as %s, a new one was begun", aside);
+		plog_error("the ledger was damaged: it is kept as %s, a new one was begun; the "
+			   "nodes send again what they still have, and \"poppa ledger rebuild\" "
+			   "brings the prices back",
+			aside);
 	if (!service.ledger) {
 		plog_error("%s", err.text);
 		goto done;
@@ -189,6 +231,11 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *p
 		plog_error("%s", err.text);
 		goto done;
 	}
+	server_check_origin(server, conf->ledger_origin == LEDGER_ORIGIN_PEER);
+	keeping.service = &service;
+	keeping.timer = evtimer_new(base, on_keep, &keeping);
+	if (keeping.timer)
+		on_keep(-1, 0, &keeping);
 	pruning.ledger = service.ledger;
 	pruning.timer = evtimer_new(base, on_prune, &pruning);
 	if (pruning.keep_days && pruning.timer)
@@ -198,6 +245,12 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *p
 	status = event_base_dispatch(base) < 0;
 done:
 	server_free(server);
+	if (service.ledger) {
+		service_save_counts(&service);
+		tell_head(&service);
+	}
+	if (keeping.timer)
+		event_free(keeping.timer);
 	if (pruning.timer)
 		event_free(pruning.timer);
 	ledger_close(service.ledger);

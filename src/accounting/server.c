@@ -14,6 +14,7 @@
 #include <event2/listener.h>
 #include <event2/util.h>
 
+#include "accounting/origin.h"
 #include "common/log.h"
 
 #define MAX_SOCKETS 8
@@ -24,14 +25,24 @@
 #define MAX_OUTPUT (1024 * 1024)
 /* Log lines about bad input, so that a stranger cannot fill the log. */
 #define MAX_COMPLAINTS_PER_MINUTE 10
+/* Requests whose changes go to the disk together, at most. */
+#define MAX_GROUP 256
 
 struct connection {
 	struct server *server;
 	struct bufferevent *bev;
 	struct event *deadline;
 	struct connection *prev, *next;
-	char peer[96];
+	char peer[96], origin[ORIGIN_SIZE];
 	bool closing; /* ends when its output is written */
+};
+
+/* A reply that waits until what it says is on disk. */
+struct held {
+	struct held *next;
+	struct connection *to; /* NULL: it has gone */
+	json_t *reply;
+	uid_t reader;
 };
 
 struct server {
@@ -43,6 +54,11 @@ struct server {
 	struct connection *connections;
 	time_t complaint_minute, full_minute; /* when such a line was logged last */
 	int complaints;
+	bool check_origin;
+	struct held *held, **held_end;
+	int held_count;
+	struct event *flush;
+	const struct connection *reading; /* the one whose lines are being taken */
 };
 
 static const struct timeval line_timeout = {LINE_TIMEOUT_S, 0};
@@ -76,6 +92,11 @@ static void drop(struct connection *c)
 {
 	struct server *s = c->server;
 
+	for (struct held *h = s->held; h; h = h->next)
+		if (h->to == c)
+			h->to = NULL;
+	if (s->reading == c)
+		s->reading = NULL;
 	if (c->prev)
 		c->prev->next = c->next;
 	else
@@ -116,12 +137,67 @@ static bool reply_to(struct connection *c, json_t *reply, uid_t reader)
 	return true;
 }
 
-static void refuse(struct connection *c, const char *why)
+static void refuse(struct connection *c, enum wire_fault fault, const char *why)
 {
-	c->server->service->counts.malformed++;
+	service_refused_line(c->server->service, fault);
 	complain(c, why);
-	reply_to(c, json_pack("{s:b, s:s}", "ok", 0, "error", why), WIRE_ANYBODY);
-	finish(c);
+	if (reply_to(c, json_pack("{s:b, s:s}", "ok", 0, "error", why), WIRE_ANYBODY))
+		finish(c);
+	else
+		drop(c);
+}
+
+/* Ends the group, and sends what waited for that. */
+static void flush(struct server *s)
+{
+	struct held *list = s->held;
+	struct errmsg err = {""};
+	bool stored;
+
+	if (!list)
+		return;
+	stored = !ledger_commit(s->service->ledger, &err);
+	if (!stored)
+		plog_error("%s", err.text);
+	s->held_count = 0;
+	while ((list = s->held)) {
+		s->held = list->next;
+		if (list->to && !stored && json_is_true(json_object_get(list->reply, "ok"))) {
+			json_object_set_new(list->reply, "ok", json_false());
+			json_object_set_new(list->reply, "error", json_string(err.text));
+		}
+		if (!list->to)
+			json_decref(list->reply);
+		else if (!reply_to(list->to, list->reply, list->reader))
+			drop(list->to);
+		free(list);
+	}
+	s->held_end = &s->held;
+}
+
+static void on_flush(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	flush(arg);
+}
+
+/* Takes the reply's reference. Returns false without memory. */
+static bool hold(struct connection *c, json_t *reply, uid_t reader)
+{
+	struct held *h = malloc(sizeof(*h));
+	struct server *s = c->server;
+
+	if (!reply || !h) {
+		json_decref(reply);
+		free(h);
+		return false;
+	}
+	*h = (struct held){.to = c, .reply = reply, .reader = reader};
+	*s->held_end = h;
+	s->held_end = &h->next;
+	s->held_count++;
+	return true;
 }
 
 static bool output_full(struct connection *c)
@@ -129,36 +205,64 @@ static bool output_full(struct connection *c)
 	return evbuffer_get_length(bufferevent_get_output(c->bev)) > MAX_OUTPUT;
 }
 
+static bool answer(struct connection *c, const json_t *request, uid_t from)
+{
+	struct server *s = c->server;
+	struct errmsg err = {""};
+
+	if (ledger_group(s->service->ledger, &err)) {
+		plog_error("%s", err.text);
+		return reply_to(c,
+			json_pack("{s:b, s:s, s:O?}", "ok", 0, "error", err.text, "nonce",
+				json_object_get(request, "nonce")),
+			from);
+	}
+	s->service->origin = s->check_origin ? c->origin : NULL;
+	return hold(c, service_answer(s->service, request, from), from);
+}
+
 static void on_read(struct bufferevent *bev, void *arg)
 {
 	struct evbuffer *input = bufferevent_get_input(bev);
 	struct connection *c = arg;
+	struct server *s = c->server;
 
 	while (!output_full(c)) {
 		struct errmsg err = {""};
+		enum wire_fault fault;
 		json_t *request;
+		bool answered;
 		size_t len;
 		uid_t from;
 		char *line = evbuffer_readln(input, &len, EVBUFFER_EOL_LF);
 
 		if (!line) {
 			if (evbuffer_get_length(input) >= WIRE_MAX_LINE)
-				refuse(c, "a line is too long");
+				refuse(c, WIRE_OVERSIZED, "a line is too long");
 			return;
 		}
 		evtimer_add(c->deadline, &line_timeout);
-		request = wire_decode(c->server->auth, line, len, &from, &err);
+		request = wire_decode_fault(s->auth, line, len, &from, &fault, &err);
 		free(line);
 		if (!request) {
-			refuse(c, err.text);
+			refuse(c, fault, err.text);
 			return;
 		}
-		if (!reply_to(c, service_answer(c->server->service, request, from), from)) {
-			json_decref(request);
+		answered = answer(c, request, from);
+		json_decref(request);
+		if (!answered) {
 			drop(c);
 			return;
 		}
-		json_decref(request);
+		/* With others at the door the group grows: a sync costs the same for all of them.
+		 */
+		if (s->held_count >= MAX_GROUP) {
+			s->reading = c;
+			flush(s);
+			if (s->reading != c)
+				return;
+		}
+		event_active(s->flush, EV_TIMEOUT, 0);
 	}
 	bufferevent_disable(bev, EV_READ);
 }
@@ -212,6 +316,8 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	int len, void *arg)
 {
 	struct connection *c = calloc(1, sizeof(*c));
+	struct sockaddr_storage own;
+	socklen_t own_len = sizeof(own);
 	struct server *s = arg;
 
 	(void)listener;
@@ -221,6 +327,8 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	}
 	c->server = s;
 	name_peer(address, len, c->peer, sizeof(c->peer));
+	if (!getsockname(fd, (struct sockaddr *)&own, &own_len))
+		origin_name(address, (socklen_t)len, (struct sockaddr *)&own, own_len, c->origin);
 	c->next = s->connections;
 	if (c->next)
 		c->next->prev = c;
@@ -302,12 +410,19 @@ struct server *server_new(struct event_base *base, struct service *service,
 	s->base = base;
 	s->service = service;
 	s->auth = auth;
+	s->held_end = &s->held;
+	s->flush = event_new(base, -1, 0, on_flush, s);
+	if (!s->flush || event_priority_set(s->flush, event_base_get_npriorities(base) - 1)) {
+		errmsg_set(err, "cannot make an event");
+		server_free(s);
+		return NULL;
+	}
 	snprintf(service_port, sizeof(service_port), "%d", port);
 	rc = getaddrinfo(host, service_port, &hints, &found);
 	if (rc) {
 		errmsg_set(err, "cannot listen on %s: %s", host ? host : "any address",
 			gai_strerror(rc));
-		free(s);
+		server_free(s);
 		return NULL;
 	}
 	for (const struct addrinfo *a = found; a && s->listener_count < MAX_SOCKETS; a = a->ai_next)
@@ -328,9 +443,17 @@ void server_free(struct server *s)
 {
 	if (!s)
 		return;
+	flush(s);
+	if (s->flush)
+		event_free(s->flush);
 	while (s->connections)
 		drop(s->connections);
 	for (int i = 0; i < s->listener_count; i++)
 		evconnlistener_free(s->listener[i]);
 	free(s);
+}
+
+void server_check_origin(struct server *s, bool check)
+{
+	s->check_origin = check;
 }

@@ -2,6 +2,7 @@
 /* Turns requests into calls of the ledger. */
 #include "accounting/service.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 
 #define MAX_UNSETTLED 1000
 #define MAX_RECORDS 1000
+#define MAX_CHANGES 100
+#define MAX_REASON 500
 
 static const char what[] = "request";
 
@@ -31,6 +34,89 @@ static json_t *not_allowed(struct service *s, const char *op, uid_t from)
 	return failure("not allowed");
 }
 
+/* What is turned away, by the name that the ledger's file has for it. */
+static const struct refusal {
+	const char *kind;
+	size_t offset;
+} refusals[] = {
+	{"not_allowed", offsetof(struct service_counts, refused)},
+	{"malformed", offsetof(struct service_counts, malformed)},
+	{"oversized", offsetof(struct service_counts, oversized)},
+	{"invalid", offsetof(struct service_counts, invalid)},
+	{"replayed", offsetof(struct service_counts, replayed)},
+	{"expired", offsetof(struct service_counts, expired)},
+	{"malformed_records", offsetof(struct service_counts, refused_records)},
+	{"future_records", offsetof(struct service_counts, future_records)},
+	{"foreign_records", offsetof(struct service_counts, foreign_records)},
+};
+
+static uint64_t count_at(const struct service_counts *c, size_t offset)
+{
+	return *(const uint64_t *)((const char *)c + offset);
+}
+
+void service_save_counts(struct service *s)
+{
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		uint64_t now = count_at(&s->counts, refusals[i].offset);
+		uint64_t *saved = (uint64_t *)((char *)&s->saved + refusals[i].offset);
+		struct errmsg err = {""};
+
+		if (now == *saved)
+			continue;
+		if (ledger_count_refusals(
+			    s->ledger, refusals[i].kind, now - *saved, time(NULL), &err))
+			plog_error("%s", err.text);
+		else
+			*saved = now;
+	}
+}
+
+void service_refused_line(struct service *s, enum wire_fault fault)
+{
+	switch (fault) {
+	case WIRE_OVERSIZED:
+		s->counts.oversized++;
+		break;
+	case WIRE_INVALID:
+		s->counts.invalid++;
+		break;
+	case WIRE_REPLAYED:
+		s->counts.replayed++;
+		break;
+	case WIRE_EXPIRED:
+		s->counts.expired++;
+		break;
+	case WIRE_TROUBLE:
+		break;
+	default:
+		s->counts.malformed++;
+	}
+}
+
+/* Its clock is wrong, or it is invented. */
+static int check_time(struct service *s, const struct ledger_record *r, struct errmsg *err)
+{
+	int64_t latest = (int64_t)time(NULL) + LEDGER_CLOCK_SLACK_S;
+
+	if (r->start_unix <= latest && r->end_unix <= latest)
+		return 0;
+	s->counts.future_records++;
+	return errmsg_set(err,
+		"record of job %u: its time lies in the future: look at the clock of node %s",
+		r->job_id, r->node);
+}
+
+static int take_record(
+	struct service *s, const json_t *json, struct ledger_record *r, struct errmsg *err)
+{
+	if (record_from_json(json, r, err)) {
+		s->counts.refused_records++;
+		return -1;
+	}
+	return check_time(s, r, err);
+}
+
 static json_t *answer_record(struct service *s, const json_t *request)
 {
 	const json_t *list = json_object_get(request, "records");
@@ -48,8 +134,7 @@ static json_t *answer_record(struct service *s, const json_t *request)
 	stored = calloc(n + 1, sizeof(*stored));
 	results = json_array();
 	for (size_t i = 0; records && stored && results && i < n; i++) {
-		if (record_from_json(json_array_get(list, i), &records[good], &err)) {
-			s->counts.refused_records++;
+		if (take_record(s, json_array_get(list, i), &records[good], &err)) {
 			plog_warn("refused a record: %s", err.text);
 			json_array_append_new(results, failure(err.text));
 		} else {
@@ -59,7 +144,8 @@ static json_t *answer_record(struct service *s, const json_t *request)
 	}
 	if (!records || !stored || !results) {
 		reply = failure("out of memory");
-	} else if (ledger_put(s->ledger, records, (int)good, stored, &err)) {
+	} else if (ledger_put(s->ledger, records, (int)good, s->origin ? s->origin : "", stored,
+			   &err)) {
 		plog_error("%s", err.text);
 		reply = failure(err.text);
 	} else {
@@ -70,12 +156,24 @@ static json_t *answer_record(struct service *s, const json_t *request)
 				plog_debug("job %u restart %u: final record of node %s",
 					records[i].job_id, records[i].restart, records[i].node);
 		}
-		reply = json_pack("{s:b, s:O}", "ok", 1, "results", results);
+		reply = json_pack("{s:b, s:O, s:s}", "ok", 1, "results", results, "ledger",
+			ledger_id(s->ledger));
 	}
 	json_decref(results);
 	free(records);
 	free(stored);
 	return reply;
+}
+
+static void on_foreign(const char *node, const char *origin, void *arg)
+{
+	struct service *s = arg;
+
+	s->counts.foreign_records++;
+	plog_warn("a record in the name of node %s from %s is left out: %s", node,
+		*origin ? origin : "an unknown address",
+		"slurmctld has no such node, or not with that address, in the job (LedgerOrigin in "
+		"poppa.conf)");
 }
 
 static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
@@ -84,9 +182,10 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 	struct settlement settlement;
 	int64_t job, restart, start;
 	struct errmsg err = {""};
-	json_t *list, *reply;
+	const json_t *nodes = json_object_get(request, "nodes");
+	json_t *list, *changes = NULL, *reply;
 	char cluster[64];
-	int count = 0, settled;
+	int count = 0, settled = 0;
 	bool foreign = false;
 
 	if (field_text(what, request, "cluster", cluster, sizeof(cluster), &err) ||
@@ -96,11 +195,22 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 		s->counts.malformed++;
 		return failure(err.text);
 	}
-	settled = ledger_settlement(
-		s->ledger, cluster, (uint32_t)job, (uint32_t)restart, start, &settlement, &err);
+	if (json_is_array(nodes) && trusted(s, from) &&
+		ledger_own(s->ledger, cluster, (uint32_t)job, (uint32_t)restart, start, nodes,
+			on_foreign, s, &err) < 0)
+		settled = -1;
+	if (!settled)
+		settled = ledger_settlement(s->ledger, cluster, (uint32_t)job, (uint32_t)restart,
+			start, &settlement, &err);
+	if (settled > 0 && settlement.changes) {
+		changes = ledger_changes(s->ledger, cluster, (uint32_t)job, (uint32_t)restart,
+			settlement.start_unix, &err);
+		settled = changes ? settled : -1;
+	}
 	if (settled < 0 || ledger_records(s->ledger, cluster, (uint32_t)job, (uint32_t)restart,
 				   start, &records, &count, &err)) {
 		plog_error("%s", err.text);
+		json_decref(changes);
 		return failure(err.text);
 	}
 	for (int i = 0; i < count; i++)
@@ -109,13 +219,15 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 	/* A stranger must not learn whether there is anything either. */
 	if (!trusted(s, from) && (foreign || (!count && !settled))) {
 		free(records);
+		json_decref(changes);
 		return not_allowed(s, "job", from);
 	}
 	list = json_array();
 	for (int i = 0; list && i < count; i++)
 		json_array_append_new(list, record_to_json(&records[i]));
-	reply = json_pack("{s:b, s:o, s:o}", "ok", 1, "records", list, "settlement",
-		settled ? settlement_to_json(&settlement) : json_null());
+	reply = json_pack("{s:b, s:o, s:o, s:o}", "ok", 1, "records", list, "settlement",
+		settled ? settlement_to_json(&settlement) : json_null(), "changes",
+		changes ? changes : json_array());
 	free(records);
 	return reply;
 }
@@ -148,6 +260,90 @@ static json_t *answer_settle(struct service *s, const json_t *request, uid_t fro
 		"{s:b, s:o, s:b}", "ok", 1, "settlement", settlement_to_json(&stored), "first", rc);
 }
 
+static json_t *answer_restore(struct service *s, const json_t *request, uid_t from)
+{
+	struct settlement wanted, stored;
+	struct errmsg err = {""};
+	int rc;
+
+	if (settlement_from_json(json_object_get(request, "settlement"), &wanted, &err)) {
+		s->counts.malformed++;
+		return failure(err.text);
+	}
+	rc = ledger_restore(s->ledger, &wanted, (uint32_t)from, &stored, &err);
+	if (rc < 0) {
+		plog_error("%s", err.text);
+		return failure(err.text);
+	}
+	s->counts.restored_settlements += (uint64_t)rc;
+	if (rc)
+		plog_info("job %u restart %u: its settlement is restored: %s", stored.job_id,
+			stored.restart, stored.text);
+	return json_pack(
+		"{s:b, s:o, s:b}", "ok", 1, "settlement", settlement_to_json(&stored), "first", rc);
+}
+
+static json_t *answer_change(struct service *s, const json_t *request, uid_t from)
+{
+	char reason[MAX_REASON];
+	struct settlement wanted;
+	struct errmsg err = {""};
+	int rc;
+
+	if (settlement_from_json(json_object_get(request, "settlement"), &wanted, &err) ||
+		field_text(what, request, "reason", reason, sizeof(reason), &err)) {
+		s->counts.malformed++;
+		return failure(err.text);
+	}
+	rc = ledger_change(s->ledger, &wanted, reason, (uint32_t)from, (int64_t)time(NULL), &err);
+	if (rc < 0)
+		plog_error("%s", err.text);
+	if (rc != 1)
+		return failure(err.text);
+	s->counts.changes++;
+	plog_info("job %u restart %u: uid %u changes its price to %llu: %s", wanted.job_id,
+		wanted.restart, (unsigned)from, (unsigned long long)wanted.charged, reason);
+	return json_pack("{s:b}", "ok", 1);
+}
+
+static json_t *answer_changes(struct service *s, const json_t *request)
+{
+	struct errmsg err = {""};
+	char cluster[64];
+	json_t *list;
+
+	if (field_text(what, request, "cluster", cluster, sizeof(cluster), &err)) {
+		s->counts.malformed++;
+		return failure(err.text);
+	}
+	list = ledger_waiting_changes(s->ledger, cluster, MAX_CHANGES, &err);
+	if (!list) {
+		plog_error("%s", err.text);
+		return failure(err.text);
+	}
+	return json_pack("{s:b, s:o}", "ok", 1, "changes", list);
+}
+
+static json_t *answer_changed(struct service *s, const json_t *request)
+{
+	bool written = json_is_true(json_object_get(request, "written"));
+	struct settlement which;
+	struct errmsg err = {""};
+	int rc;
+
+	if (settlement_from_json(json_object_get(request, "settlement"), &which, &err)) {
+		s->counts.malformed++;
+		return failure(err.text);
+	}
+	rc = ledger_change_state(
+		s->ledger, &which, written ? LEDGER_CHANGE_WRITTEN : LEDGER_CHANGE_TAKEN, &err);
+	if (rc < 0) {
+		plog_error("%s", err.text);
+		return failure(err.text);
+	}
+	return json_pack("{s:b, s:b}", "ok", 1, "first", rc);
+}
+
 static json_t *answer_unsettled(struct service *s, const json_t *request)
 {
 	struct errmsg err = {""};
@@ -166,27 +362,49 @@ static json_t *answer_unsettled(struct service *s, const json_t *request)
 	return json_pack("{s:b, s:o}", "ok", 1, "runs", runs);
 }
 
+static json_t *counts_json(const struct service_counts *c)
+{
+	json_t *json = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "requests",
+		(json_int_t)c->requests, "refused", (json_int_t)c->refused, "records",
+		(json_int_t)c->records, "stale_records", (json_int_t)c->stale_records,
+		"settlements", (json_int_t)c->settlements, "repeated_settlements",
+		(json_int_t)c->repeated_settlements, "restored_settlements",
+		(json_int_t)c->restored_settlements, "changes", (json_int_t)c->changes);
+
+	if (json)
+		json_object_update_new(json,
+			json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "malformed",
+				(json_int_t)c->malformed, "oversized", (json_int_t)c->oversized,
+				"invalid", (json_int_t)c->invalid, "replayed",
+				(json_int_t)c->replayed, "expired", (json_int_t)c->expired,
+				"refused_records", (json_int_t)c->refused_records, "future_records",
+				(json_int_t)c->future_records, "foreign_records",
+				(json_int_t)c->foreign_records));
+	return json;
+}
+
 static json_t *answer_status(struct service *s)
 {
-	const struct service_counts *c = &s->counts;
+	char hash[LEDGER_HASH_SIZE];
 	struct errmsg err = {""};
-	json_t *rows = ledger_counts(s->ledger, &err);
+	json_t *rows = ledger_counts(s->ledger, &err), *refused;
 	struct timespec now;
+	int64_t event;
 
-	if (!rows) {
+	service_save_counts(s);
+	refused = rows ? ledger_refusals(s->ledger, &err) : NULL;
+	if (!refused) {
 		plog_error("%s", err.text);
+		json_decref(rows);
 		return failure(err.text);
 	}
 	clock_gettime(CLOCK_REALTIME, &now);
-	return json_pack("{s:b, s:s, s:I, s:f, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}}",
-		"ok", 1, "version", POPPA_VERSION, "uptime", (json_int_t)(now.tv_sec - s->started),
-		"now", (double)now.tv_sec + (double)now.tv_nsec / 1e9, "stored", rows,
-		"since_start", "requests", (json_int_t)c->requests, "refused",
-		(json_int_t)c->refused, "malformed", (json_int_t)c->malformed, "records",
-		(json_int_t)c->records, "stale_records", (json_int_t)c->stale_records,
-		"refused_records", (json_int_t)c->refused_records, "settlements",
-		(json_int_t)c->settlements, "repeated_settlements",
-		(json_int_t)c->repeated_settlements);
+	ledger_head(s->ledger, &event, hash);
+	return json_pack("{s:b, s:s, s:I, s:f, s:o, s:o, s:o, s:s, s:{s:I, s:s}}", "ok", 1,
+		"version", POPPA_VERSION, "uptime", (json_int_t)(now.tv_sec - s->started), "now",
+		(double)now.tv_sec + (double)now.tv_nsec / 1e9, "stored", rows, "since_start",
+		counts_json(&s->counts), "refused", refused, "ledger", ledger_id(s->ledger), "head",
+		"event", (json_int_t)event, "hash", hash);
 }
 
 json_t *service_answer(struct service *s, const json_t *request, uid_t from)
@@ -211,6 +429,14 @@ json_t *service_answer(struct service *s, const json_t *request, uid_t from)
 		reply = answer_settle(s, request, from);
 	else if (!strcmp(op, "unsettled"))
 		reply = answer_unsettled(s, request);
+	else if (!strcmp(op, "restore"))
+		reply = answer_restore(s, request, from);
+	else if (!strcmp(op, "change"))
+		reply = answer_change(s, request, from);
+	else if (!strcmp(op, "changes"))
+		reply = answer_changes(s, request);
+	else if (!strcmp(op, "changed"))
+		reply = answer_changed(s, request);
 	else {
 		s->counts.malformed++;
 		reply = failure("unknown \"op\"");

@@ -9,12 +9,23 @@
 #include <jansson.h>
 
 #include "accounting/ledger.h"
+#include "accounting/wire.h"
 
 /* Counts since the start, shown by the "status" request. */
 struct service_counts {
-	uint64_t requests, refused, malformed; /* refused: not allowed; malformed: not understood */
-	uint64_t records, stale_records, refused_records; /* stored, not news, malformed */
-	uint64_t settlements, repeated_settlements;
+	uint64_t requests;
+	uint64_t refused;         /* requests of people who may not make them */
+	uint64_t malformed;       /* requests, and lines, that are not understood */
+	uint64_t oversized;       /* lines that are too long */
+	uint64_t invalid;         /* credentials that are forged, damaged or another's */
+	uint64_t replayed;        /* credentials that were opened before */
+	uint64_t expired;         /* credentials that are too old, or of the future */
+	uint64_t records;         /* stored */
+	uint64_t stale_records;   /* not news */
+	uint64_t refused_records; /* malformed */
+	uint64_t future_records;  /* of a time that has not come */
+	uint64_t foreign_records; /* not of a node of the job, or not from its address */
+	uint64_t settlements, repeated_settlements, restored_settlements, changes;
 };
 
 struct service {
@@ -22,18 +33,36 @@ struct service {
 	uid_t ledger_uid;      /* beside root, the one who may do everything */
 	time_t started;
 	struct service_counts counts;
+	struct service_counts saved; /* what of counts the ledger's file has */
+	/* Where the request that is being answered came from (accounting/origin.h); NULL, or any,
+	 * where that is not to be looked at: then records have no origin. */
+	const char *origin;
 };
 
 /*
  * The reply to a request of uid `from`, a new reference; NULL only when memory is out. Requests are
  * {"op":OP,"nonce":TEXT,...}, replies {"nonce":TEXT,"ok":true,...} or
- * {...,"ok":false,"error":TEXT}: record    {"records":[...]} ->
- * {"results":[{"ok":true}|{"ok":false,"error":TEXT},...]}, on disk job
- * {"cluster","job","restart","start"} -> {"records":[...],"settlement":{...}|null} settle
- * {"settlement":{...}} -> {"settlement":{the one that counts},"first":BOOL} unsettled {"cluster"}
- * -> {"runs":[{"job","restart","start"},...]} status    -> {"version","schema","records",...}
+ * {...,"ok":false,"error":TEXT}:
+ *   record    {"records":[...]} -> {"results":[{"ok":true}|{"ok":false,"error":TEXT},...],
+ *             "ledger":TEXT}, on disk; the text is another one when the ledger was lost
+ *   job       {"cluster","job","restart","start"[,"nodes":[{"name","addresses":[...]},...]]} ->
+ *             {"records":[...],"settlement":{...}|null,"changes":[...]}; the nodes are slurmctld's
+ *             word for who may have sent a record
+ *   settle    {"settlement":{...}} -> {"settlement":{the one that counts},"first":BOOL}
+ *   restore   the same for one that was lost
+ *   change    {"settlement":{...},"reason"} -> {}, an administrator's change
+ *   changes   {"cluster"} -> {"changes":[...]}, those that Slurm does not show yet
+ *   changed   {"settlement":{...},"written":BOOL} -> {"first":BOOL}
+ *   unsettled {"cluster"} -> {"runs":[{"job","restart","start"},...]}
+ *   status    -> {"version","schema","records",...}
  * Everything is for root and ledger_uid; a job's owner may ask for that job, anybody for status.
  */
 json_t *service_answer(struct service *s, const json_t *request, uid_t from);
+
+/* Counts a line that was turned away before there was a request in it. */
+void service_refused_line(struct service *s, enum wire_fault fault);
+
+/* Adds to the ledger's file what has been turned away since the last call. */
+void service_save_counts(struct service *s);
 
 #endif

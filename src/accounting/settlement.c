@@ -3,12 +3,15 @@
 #include "accounting/settlement.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "accounting/fields.h"
 
 json_t *settlement_to_json(const struct settlement *s)
 {
-	return json_pack(
+	json_t *json = json_pack(
 		"{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:s, s:i, s:s}",
 		"cluster", s->cluster, "job", (json_int_t)s->job_id, "restart",
 		(json_int_t)s->restart, "start", (json_int_t)s->start_unix, "end",
@@ -18,13 +21,17 @@ json_t *settlement_to_json(const struct settlement *s)
 		field_real_or_null(s->lo), "hi", field_real_or_null(s->hi), "stopped",
 		field_real_or_null(s->stopped), "policy", s->policy, "version", s->version, "text",
 		s->text);
+
+	if (s->changes)
+		json_object_set_new(json, "changes", json_integer(s->changes));
+	return json;
 }
 
 int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg *err)
 {
 	static const char what[] = "settlement";
 	struct settlement next = {.stopped = NAN};
-	int64_t job, restart, uid, raw, charged, version = 1;
+	int64_t job, restart, uid, raw, charged, version = 1, changes = 0;
 
 	if (!json_is_object(json))
 		return errmsg_set(err, "settlement: not a JSON object");
@@ -39,6 +46,8 @@ int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg
 		field_int(what, json, "settled", 1, INT64_MAX, &next.settled_unix, err) ||
 		field_int(what, json, "raw", 0, INT64_MAX, &raw, err) ||
 		field_int(what, json, "charged", 0, INT64_MAX, &charged, err) ||
+		(json_object_get(json, "changes") &&
+			field_int(what, json, "changes", 0, INT32_MAX, &changes, err)) ||
 		/* Prices of the first releases do not tell it. */
 		(json_object_get(json, "version") &&
 			field_int(what, json, "version", 1, INT32_MAX, &version, err)) ||
@@ -54,8 +63,75 @@ int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg
 	next.restart = (uint32_t)restart;
 	next.uid = (uint32_t)uid;
 	next.version = (int)version;
+	next.changes = (int)changes;
 	next.raw = (uint64_t)raw;
 	next.charged = (uint64_t)charged;
 	*s = next;
+	return 0;
+}
+
+/* Whether a key=value fact of the text is one of the names, a list that ends with NULL. */
+static bool is_one_of(const char *fact, const char *const *names)
+{
+	size_t len = strcspn(fact, "=");
+
+	for (; *names; names++)
+		if (strlen(*names) == len && !strncmp(fact, *names, len))
+			return true;
+	return false;
+}
+
+/* The text without some facts, with `first` before and the new charge and count in their places. */
+static void rewrite_text(struct settlement *s, const char *first, const char *const *without)
+{
+	static const char *const charged[] = {"charged", NULL}, *const changed[] = {
+									"changed", NULL};
+	char old[SETTLEMENT_MAX_TEXT], *save = NULL;
+	size_t used;
+
+	strcpy(old, s->text);
+	used = (size_t)snprintf(s->text, sizeof(s->text), "%s", first);
+	for (char *fact = strtok_r(old, " ", &save); fact && used < sizeof(s->text);
+		fact = strtok_r(NULL, " ", &save)) {
+		const char *blank = used ? " " : "";
+
+		if (is_one_of(fact, without) || is_one_of(fact, changed))
+			continue;
+		if (is_one_of(fact, charged))
+			used += (size_t)snprintf(s->text + used, sizeof(s->text) - used,
+				"%scharged=%llu", blank, (unsigned long long)s->charged);
+		else
+			used += (size_t)snprintf(
+				s->text + used, sizeof(s->text) - used, "%s%s", blank, fact);
+	}
+	if (used < sizeof(s->text))
+		snprintf(s->text + used, sizeof(s->text) - used, " changed=%d", s->changes);
+}
+
+void settlement_change(struct settlement *s, uint64_t charged)
+{
+	static const char *const nothing[] = {NULL};
+
+	s->charged = charged;
+	s->changes++;
+	rewrite_text(s, "", nothing);
+}
+
+int settlement_change_degradation(struct settlement *s, double degradation, struct errmsg *err)
+{
+	static const char *const measured[] = {"d", "ci", "dco", "nodata", NULL};
+	struct price_policy policy;
+	char first[32];
+
+	if (price_policy_parse(s->policy, &policy, err))
+		return -1;
+	if (isnan(s->stopped))
+		s->stopped = 0;
+	s->degradation = degradation;
+	s->lo = s->hi = NAN;
+	s->charged = price_charge(&policy, s->raw, degradation, degradation, s->stopped);
+	s->changes++;
+	snprintf(first, sizeof(first), "d=%.4f", degradation);
+	rewrite_text(s, first, measured);
 	return 0;
 }

@@ -11,7 +11,8 @@
 
 #define SETTLEMENT_MAX_TEXT 768
 
-/* Identity: cluster, job_id, restart, start_unix. Written once, never changed. */
+/* Identity: cluster, job_id, restart, start_unix. Written once; an administrator's change stands
+ * beside it in the ledger and has the same form. */
 struct settlement {
 	char cluster[64];
 	uint32_t job_id;
@@ -26,6 +27,7 @@ struct settlement {
 	double lo, hi;        /* 95 % interval of D; NAN = unknown */
 	double stopped;       /* Z, the share for which it was held stopped; NAN = no data */
 	char policy[PRICE_MAX_TEXT];
+	int changes;                    /* how often an administrator has changed it */
 	int version;                    /* PRICE_VERSION of the formulas that made the price */
 	char text[SETTLEMENT_MAX_TEXT]; /* the "poppa" part of the job's SystemComment */
 };
@@ -33,5 +35,18 @@ struct settlement {
 /* Return a new reference, or 0 / -1 with err naming the field. NAN is JSON null. */
 json_t *settlement_to_json(const struct settlement *s);
 int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg *err);
+
+/*
+ * Gives the settlement another price, as an administrator wants it: counts the change, and brings
+ * charged= and changed= of the text up to date. charged is at most s->raw.
+ */
+void settlement_change(struct settlement *s, uint64_t charged);
+
+/*
+ * The same with the price that the settlement's own policy makes of another degradation, 0 to 1,
+ * which then is the text's, too: what was measured no longer stands there. 0, or -1 with err where
+ * this release does not know the policy.
+ */
+int settlement_change_degradation(struct settlement *s, double degradation, struct errmsg *err);
 
 #endif

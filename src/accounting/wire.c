@@ -9,6 +9,33 @@
 #include <string.h>
 #include <sys/random.h>
 
+const char *wire_fault_name(enum wire_fault fault)
+{
+	static const char *const names[WIRE_FAULTS] = {
+		"fine", "malformed", "oversized", "invalid", "replayed", "expired", "trouble"};
+
+	return names[fault];
+}
+
+static enum wire_fault fault_of(munge_err_t e)
+{
+	switch (e) {
+	case EMUNGE_CRED_REPLAYED:
+		return WIRE_REPLAYED;
+	case EMUNGE_CRED_EXPIRED:
+	case EMUNGE_CRED_REWOUND:
+		return WIRE_EXPIRED;
+	case EMUNGE_SNAFU:
+	case EMUNGE_BAD_ARG:
+	case EMUNGE_NO_MEMORY:
+	case EMUNGE_SOCKET:
+	case EMUNGE_TIMEOUT:
+		return WIRE_TROUBLE;
+	default:
+		return WIRE_INVALID;
+	}
+}
+
 static munge_ctx_t new_context(const struct wire_auth *a, struct errmsg *err)
 {
 	munge_ctx_t ctx = munge_ctx_create();
@@ -67,7 +94,8 @@ static int munge_open(const struct wire_auth *a, const char *cred, char **payloa
 	e = munge_decode(cred, ctx, &data, &size, from, &gid);
 	if (e != EMUNGE_SUCCESS) {
 		/* A stale or replayed credential comes with its payload: it must not be used. */
-		rc = munge_failed(ctx, e, "accept the credential", err);
+		munge_failed(ctx, e, "accept the credential", err);
+		rc = -(int)fault_of(e);
 		free(data);
 	} else if (!data) {
 		rc = errmsg_set(err, "the credential is empty");
@@ -122,18 +150,22 @@ char *wire_encode(
 	return line;
 }
 
-json_t *wire_decode(
-	const struct wire_auth *a, const char *line, size_t len, uid_t *from, struct errmsg *err)
+json_t *wire_decode_fault(const struct wire_auth *a, const char *line, size_t len, uid_t *from,
+	enum wire_fault *fault, struct errmsg *err)
 {
 	char *cred, *payload = NULL;
 	json_error_t why;
 	json_t *message;
 	size_t size = 0;
+	int rc;
 
+	*fault = WIRE_MALFORMED;
 	while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
 		len--;
 	if (!len || len >= WIRE_MAX_LINE) {
 		errmsg_set(err, "a line must have 1 to %d bytes", WIRE_MAX_LINE - 1);
+		if (len)
+			*fault = WIRE_OVERSIZED;
 		return NULL;
 	}
 	if (memchr(line, '\0', len) || strncmp(line, "MUNGE:", len < 6 ? len : 6)) {
@@ -143,13 +175,16 @@ json_t *wire_decode(
 	cred = strndup(line, len);
 	if (!cred) {
 		errmsg_set(err, "out of memory");
+		*fault = WIRE_TROUBLE;
 		return NULL;
 	}
-	if (a->open(a, cred, &payload, &size, from, err)) {
-		free(cred);
-		return NULL;
-	}
+	rc = a->open(a, cred, &payload, &size, from, err);
 	free(cred);
+	if (rc) {
+		*fault = -rc > WIRE_FINE && -rc < WIRE_FAULTS ? (enum wire_fault) - rc
+							      : WIRE_INVALID;
+		return NULL;
+	}
 	message = json_loadb(payload, size, JSON_REJECT_DUPLICATES, &why);
 	free(payload);
 	if (!message) {
@@ -161,7 +196,16 @@ json_t *wire_decode(
 		json_decref(message);
 		return NULL;
 	}
+	*fault = WIRE_FINE;
 	return message;
+}
+
+json_t *wire_decode(
+	const struct wire_auth *a, const char *line, size_t len, uid_t *from, struct errmsg *err)
+{
+	enum wire_fault fault;
+
+	return wire_decode_fault(a, line, len, from, &fault, err);
 }
 
 int wire_nonce(char out[33], struct errmsg *err)

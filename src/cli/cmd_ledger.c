@@ -12,18 +12,38 @@
 struct options {
 	bool json;
 	const char *conf, *file, *since;
+	struct ledger_anchor head;
 	const char *argument[3];
 	int arguments;
 	json_t *faults;
 };
 
-enum { OPT_SINCE = CLI_OPT_FIRST, OPT_CONF };
+enum { OPT_SINCE = CLI_OPT_FIRST, OPT_CONF, OPT_HEAD };
 
 static const struct argp_option option_table[] = {
 	{"file", 'f', "FILE", 0, "The ledger's file, instead of ledger.sqlite in StateDir", 0},
 	{"conf", OPT_CONF, "FILE", 0, "Read this poppa.conf", 0},
 	{"since", OPT_SINCE, "DATE", 0, "export: only from this day on, such as 2026-01-31", 0},
+	{"head", OPT_HEAD, "EVENT:HASH", 0,
+		"check: the log has this event, as an earlier check or poppa-ledgerd's log told",
+		0},
 	CLI_JSON_OPTION, {0}};
+
+/* "12:9f86d0..." */
+static void read_head(struct options *o, const char *arg)
+{
+	const char *colon = strchr(arg, ':');
+	char number[32];
+
+	if (!colon || colon - arg >= (ptrdiff_t)sizeof(number) ||
+		strlen(colon + 1) != LEDGER_HASH_SIZE - 1 ||
+		strspn(colon + 1, "0123456789abcdef") != LEDGER_HASH_SIZE - 1)
+		cli_usage_error(
+			"--head=%s is no EVENT:HASH, such as \"poppa ledger check\" prints", arg);
+	snprintf(number, sizeof(number), "%.*s", (int)(colon - arg), arg);
+	o->head.event = cli_int("the event of --head", number, 1, INT64_MAX);
+	strcpy(o->head.hash, colon + 1);
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -38,6 +58,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_SINCE:
 		o->since = arg;
+		return 0;
+	case OPT_HEAD:
+		read_head(o, arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->arguments == 2)
@@ -70,35 +93,65 @@ static void on_fault(const char *line, void *arg)
 		printf("%s\n", line);
 }
 
+static json_t *refusals_json(const struct ledger_check *found)
+{
+	json_t *all = json_object();
+
+	for (int i = 0; all && i < found->refusal_count; i++) {
+		const struct ledger_refusal *r = &found->refusal[i];
+
+		json_object_set_new(all, r->kind,
+			json_pack("{s:I, s:I, s:I}", "count", (json_int_t)r->count, "first",
+				(json_int_t)r->first_unix, "last", (json_int_t)r->last_unix));
+	}
+	return all;
+}
+
+static void print_refusals(const struct ledger_check *found)
+{
+	for (int i = 0; i < found->refusal_count; i++) {
+		const struct ledger_refusal *r = &found->refusal[i];
+		time_t last = (time_t)r->last_unix;
+		char day[32] = "";
+		struct tm tm;
+
+		if (localtime_r(&last, &tm))
+			strftime(day, sizeof(day), "%Y-%m-%d %H:%M:%S", &tm);
+		printf("turned away: %lld %s, the last on %s\n", (long long)r->count, r->kind, day);
+	}
+}
+
 static int check(struct options *o, const char *path)
 {
 	struct ledger_check found;
 	struct errmsg err = {""};
-	int status = CLI_FAILURE;
 
 	o->faults = json_array();
-	if (ledger_file_check(path, &found, on_fault, o, &err)) {
+	if (ledger_file_check(path, o->head.event ? &o->head : NULL, &found, on_fault, o, &err)) {
 		json_decref(o->faults);
 		cli_error("%s", err.text);
 		return CLI_FAILURE;
 	}
 	if (o->json) {
-		cli_print_json(json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "file", path,
-			"schema", (json_int_t)found.schema, "records", (json_int_t)found.records,
-			"settlements", (json_int_t)found.settlements, "events",
-			(json_int_t)found.events, "faults", (json_int_t)found.faults, "lines",
-			o->faults));
+		cli_print_json(json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:o}",
+			"file", path, "schema", (json_int_t)found.schema, "records",
+			(json_int_t)found.records, "foreign_records",
+			(json_int_t)found.foreign_records, "settlements",
+			(json_int_t)found.settlements, "changes", (json_int_t)found.changes,
+			"events", (json_int_t)found.events, "faults", (json_int_t)found.faults,
+			"lines", o->faults, "hash", found.hash, "refused", refusals_json(&found)));
 	} else {
 		json_decref(o->faults);
-		printf("%s: schema %lld, %lld records, %lld settlements, %lld events, %lld "
-		       "faults\n",
+		print_refusals(&found);
+		printf("%s: schema %lld, %lld records, %lld settlements, %lld changes, %lld "
+		       "events, %lld faults\n",
 			path, (long long)found.schema, (long long)found.records,
-			(long long)found.settlements, (long long)found.events,
-			(long long)found.faults);
+			(long long)found.settlements, (long long)found.changes,
+			(long long)found.events, (long long)found.faults);
+		if (found.head)
+			printf("head %lld:%s\n", (long long)found.head, found.hash);
 	}
-	if (!found.faults)
-		status = CLI_OK;
-	return status;
+	return found.faults ? CLI_FAILURE : CLI_OK;
 }
 
 int cmd_ledger(int argc, char **argv)

@@ -82,6 +82,15 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (!strcasecmp(key, texts[i].key))
 			return set_text(key, value, line, &texts[i], err);
+	if (!strcasecmp(key, "LedgerOrigin")) {
+		if (strcasecmp(value, "peer") && strcasecmp(value, "any"))
+			return errmsg_set(err,
+				"line %d: LedgerOrigin=%s is unknown: choose one of peer, any",
+				line, value);
+		c->ledger_origin =
+			strcasecmp(value, "any") ? LEDGER_ORIGIN_PEER : LEDGER_ORIGIN_ANY;
+		return 0;
+	}
 	if (!strcasecmp(key, "LedgerKeepDays")) {
 		struct errmsg why = {""};
 		int64_t days;
@@ -124,7 +133,8 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 	return errmsg_set(err,
 		"line %d: %s is unknown: the keys are RunDir, SpoolDir, StateDir, ShutterLog, "
 		"MungeSocket, LedgerListen, "
-		"LedgerUser, LedgerKeepDays, Counter, PerfEvent, ReplayLog, Uprobe and Launcher",
+		"LedgerUser, LedgerOrigin, LedgerKeepDays, Counter, PerfEvent, ReplayLog, Uprobe "
+		"and Launcher",
 		line, key);
 }
 

@@ -13,6 +13,12 @@
 #define NODECONF_EVENT_SIZE 128
 #define NODECONF_MAX_LAUNCHERS 64
 
+/* LedgerOrigin: what poppa-ledgerd compares with the addresses of a job's nodes. */
+enum ledger_origin {
+	LEDGER_ORIGIN_PEER, /* peer: the address that a record came from */
+	LEDGER_ORIGIN_ANY,  /* any: nothing; for sites where nodes are behind address translation */
+};
+
 struct nodeconf {
 	/* Every path may hold %n, which stands for the Slurm node name. */
 	char run_dir[PATH_MAX];     /* RunDir: sockets and what the prolog registers (/run/poppa) */
@@ -26,6 +32,7 @@ struct nodeconf {
 					settings' port */
 	char ledger_user[64]; /* LedgerUser: who poppa-ledgerd runs as and whose replies nodes trust
 			       */
+	enum ledger_origin ledger_origin;
 	int ledger_keep_days; /* LedgerKeepDays: for how long poppa-ledgerd keeps the nodes' records
 				 of settled jobs; 0 = for ever */
 	bool counter_set;     /* Counter given: overrides poppa_counter */

@@ -34,7 +34,7 @@ static bool send_spool(struct sender *s, const struct client *c, struct errmsg *
 	int n;
 
 	while (done && (n = spool_records(s->spool, r, CLIENT_MAX_BATCH, err)) > 0) {
-		done = !client_send_records(c, r, n, ack, err);
+		done = !client_send_records(c, r, n, ack, NULL, err);
 		for (int i = 0; i < n; i++) {
 			if (ack[i] == CLIENT_ACKED) {
 				spool_acked(s->spool, &r[i]);
@@ -78,7 +78,7 @@ static void *sender_main(void *arg)
 		if (interim) {
 			enum client_ack ack[INTERIM_MAX];
 
-			ok = !client_send_records(&c, interim, n, ack, &err);
+			ok = !client_send_records(&c, interim, n, ack, NULL, &err);
 			free(interim);
 		}
 		ok = send_spool(s, &c, &err) && ok;

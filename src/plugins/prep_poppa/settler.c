@@ -21,6 +21,7 @@
 #include "striping/colocate.h"
 #include "striping/pairs.h"
 
+#include "addresses.h"
 #include "facts.h"
 #include "settler.h"
 #include "write_back.h"
@@ -374,10 +375,13 @@ static void price(struct item *i, const struct client_answer *answer)
 static void look_at_records(struct item *i)
 {
 	struct settle_job job = facts_settle_job(i->facts);
-	struct client_run run = {
-		i->facts->cluster, i->facts->job_id, i->facts->restart, i->facts->start};
+	struct client_run run = {.cluster = i->facts->cluster,
+		.job_id = i->facts->job_id,
+		.restart = i->facts->restart,
+		.start_unix = i->facts->start};
 	struct client_answer answer;
 	struct errmsg err = {""};
+	int rc;
 
 	if (!w.configured) {
 		delay(i, MAX_TICK_MS);
@@ -387,7 +391,10 @@ static void look_at_records(struct item *i)
 		i->due_ms = w.ledger_retry_ms;
 		return;
 	}
-	if (client_job(&w.client, &run, &answer, &err)) {
+	run.nodes = addresses_of(i->facts);
+	rc = client_job(&w.client, &run, &answer, &err);
+	json_decref(run.nodes);
+	if (rc) {
 		ledger_failed(err.text);
 		i->due_ms = w.ledger_retry_ms;
 		return;
@@ -661,6 +668,7 @@ void settler_stop(void)
 	}
 	forget(&w.items);
 	forget(&arrived);
+	addresses_forget();
 	xfree(w.settings_text);
 	memset(&w, 0, sizeof(w));
 }

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Compares the addresses that records come from with those of nodes. */
+#include "accounting/origin.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool numeric(const struct sockaddr *a, socklen_t len, char buf[ORIGIN_SIZE])
+{
+	return !getnameinfo(a, len, buf, ORIGIN_SIZE, NULL, 0, NI_NUMERICHOST);
+}
+
+static bool is_loopback(const char *address)
+{
+	return !strncmp(address, "127.", 4) || !strcmp(address, "::1");
+}
+
+const char *origin_name(const struct sockaddr *peer, socklen_t peer_len, const struct sockaddr *own,
+	socklen_t own_len, char buf[ORIGIN_SIZE])
+{
+	char mine[ORIGIN_SIZE];
+
+	if (!numeric(peer, peer_len, buf))
+		buf[0] = '\0';
+	else if (is_loopback(buf) || (numeric(own, own_len, mine) && !strcmp(buf, mine)))
+		strcpy(buf, ORIGIN_LOCAL);
+	return buf;
+}
+
+/* Whether this host has the address. */
+static bool is_local(const char *address)
+{
+	struct ifaddrs *all;
+	bool found = is_loopback(address);
+
+	if (found || getifaddrs(&all))
+		return found;
+	for (const struct ifaddrs *i = all; i && !found; i = i->ifa_next) {
+		char mine[ORIGIN_SIZE];
+		int family = i->ifa_addr ? i->ifa_addr->sa_family : AF_UNSPEC;
+
+		if (family == AF_INET || family == AF_INET6)
+			found = numeric(i->ifa_addr,
+					family == AF_INET ? sizeof(struct sockaddr_in)
+							  : sizeof(struct sockaddr_in6),
+					mine) &&
+				!strcmp(mine, address);
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+bool origin_allowed(const json_t *nodes, const char *node, const char *origin)
+{
+	const json_t *item, *address, *addresses = NULL;
+	bool listed = false;
+	size_t i;
+
+	json_array_foreach(nodes, i, item)
+	{
+		const char *name = json_string_value(json_object_get(item, "name"));
+
+		if (name && !strcmp(name, node)) {
+			addresses = json_object_get(item, "addresses");
+			listed = true;
+			break;
+		}
+	}
+	if (!listed)
+		return false;
+	if (!*origin || !json_array_size(addresses))
+		return true;
+	json_array_foreach(addresses, i, address)
+	{
+		const char *text = json_string_value(address);
+
+		if (text && (!strcmp(text, origin) ||
+				    (!strcmp(origin, ORIGIN_LOCAL) && is_local(text))))
+			return true;
+	}
+	return false;
+}

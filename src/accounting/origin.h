@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where a record came from, and whether that is the node in whose name it speaks. */
+#ifndef POPPA_ACCOUNTING_ORIGIN_H
+#define POPPA_ACCOUNTING_ORIGIN_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <jansson.h>
+
+/* Longest origin with its end: a numeric address, ORIGIN_LOCAL, or "" = not known. */
+#define ORIGIN_SIZE 64
+/* A process on the ledger's own host, whichever of its addresses it used. */
+#define ORIGIN_LOCAL "local"
+
+/* Names the other end of a connection; own is this end's address. Returns buf. */
+const char *origin_name(const struct sockaddr *peer, socklen_t peer_len, const struct sockaddr *own,
+	socklen_t own_len, char buf[ORIGIN_SIZE]);
+
+/*
+ * Whether a record of `node` from `origin` may be the node's own: nodes is an array of
+ * {"name","addresses":[...]} with numeric addresses, made by slurmctld for the nodes of the job. An
+ * origin that is not known, and a node whose addresses are not known, pass.
+ */
+bool origin_allowed(const json_t *nodes, const char *node, const char *origin);
+
+#endif
