@@ -37,7 +37,7 @@ include tests/unit/accounting.mk
 include tests/bench/bench.mk
 include tests/fuzz/fuzz.mk
 
-EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/integration/lib.sh \
+EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/integration/lib.sh tests/integration/bill.sh \
 	tests/integration/00-cluster.t \
 	tests/integration/20-submit.t \
 	tests/integration/30-striping.t \
@@ -51,4 +51,5 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/50-settle.t \
 	tests/integration/55-people.t \
 	tests/integration/52-limits.t \
+	tests/integration/53-kills.t \
 	tests/integration/90-down.t

@@ -4,46 +4,16 @@
 # daemon of the way down and up again.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/integration/bill.sh
+. "$(dirname "$0")/bill.sh"
 
 W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads
 SETTLE_SECONDS=60
 # Seconds, as PriorityDecayHalfLife in the sandbox's slurm.conf.
 HALF_LIFE=604800
 
-# part ID: the "poppa" part of the job's SystemComment, empty while it is not settled.
-part() {
-	comment_part "$(job_field "$1" SystemComment)"
-}
-
-comment_part() {
-	sed -n 's/^\(.*; \)\?poppa: \([^;]*\).*$/\2/p' <<<"$1" | sed 's/ *$//'
-}
-
-# value TEXT KEY: one of the key=value facts.
-value() {
-	tr ' ' '\n' <<<"$1" | sed -n "s/^$2=//p"
-}
-
-settled() {
-	[ -n "$(part "$1")" ]
-}
-
 wait_settled() {
 	wait_until "${2:-$SETTLE_SECONDS}" settled "$1"
-}
-
-shown_billing() {
-	job_field "$1" TRES | tr , '\n' | sed -n 's/^billing=//p'
-}
-
-db_billing() {
-	sacct_field "$1" AllocTRES | tr , '\n' | sed -n 's/^billing=//p'
-}
-
-# in_database ID: slurmdbd has the settlement that slurmctld shows.
-in_database() {
-	[ "$(comment_part "$(sacct_field "$1" SystemComment)")" = "$(part "$1")" ] &&
-		[ "$(db_billing "$1")" = "$(shown_billing "$1")" ]
 }
 
 raw_usage() {
@@ -59,47 +29,14 @@ log_lines() {
 	grep -c "$2" "$(ctl log "$1")"
 }
 
-# Sums of billing times seconds of poppa-demo's jobs since the cluster's first hour. sreport is asked hour
-# by hour: a longer span reads the daily sums, which the day's end makes.
-first_hour=$(($(stat -c %Y "$POPPA_SANDBOX/instance") / 3600 * 3600))
-at() {
-	date -d "@$1" +%Y-%m-%dT%H:%M:%S
-}
-next_hour() {
-	echo $(($(date +%s) / 3600 * 3600 + 3600))
-}
-nothing_runs() {
-	[ -z "$(squeue -h -t running,completing)" ]
-}
-# What is settled later gives usage back later.
-nothing_waits() {
-	local file=$POPPA_SANDBOX/state/slurmctld/poppa_unsettled
-	[ ! -e "$file" ] || grep -q -x '\[\]' "$file"
-}
-roll_up() {
-	sacctmgr -i rollup "$(at "$first_hour")" "$(at "$(next_hour)")"
-}
-sacct_sum() {
-	sacct -D -X -n -P -u poppa-demo -S "$(at "$first_hour")" -E "$(at "$(next_hour)")" -o ElapsedRaw,AllocTRES |
-		awk -F'[|,]' '{ for (i = 2; i <= NF; i++) if (sub(/^billing=/, "", $i)) sum += $1 * $i } END { print sum + 0 }'
-}
-sreport_sum() {
-	local hour
-	for ((hour = first_hour; hour < $(next_hour); hour += 3600)); do
-		sreport -n -P -t Seconds -T billing cluster AccountUtilizationByUser \
-			Start="$(at "$hour")" End="$(at $((hour + 3600)))"
-	done | awk -F'|' '$3 == "poppa-demo" { sum += $NF } END { print sum + 0 }'
-}
-
 # run_settled ID RESTART: the ledger has the settlement of that run.
 run_settled() {
-	[ "$(sqlite3 -readonly "$POPPA_SANDBOX/state/ledger/ledger.sqlite" \
-		"select count(*) from settlement where job = $1 and restart = $2")" = 1 ]
+	[ "$(in_ledger "select count(*) from settlement where job = $1 and restart = $2")" = 1 ]
 }
 
 # settlements: how many the ledger has made since it was made.
 settlements() {
-	sqlite3 -readonly "$POPPA_SANDBOX/state/ledger/ledger.sqlite" 'select count(*) from settlement' 2>/dev/null
+	in_ledger 'select count(*) from settlement'
 }
 
 # agree NAME ID: all places show the same price, and the price is the one the facts give.
@@ -143,7 +80,7 @@ on_exit ctl reconfigure --reset
 wait_until 60 nothing_runs
 wait_until 120 nothing_waits || diag "earlier jobs still wait for their price"
 roll_up
-reported=$(sreport_sum) accounted=$(sacct_sum)
+reported=$(sreport_sum poppa-demo) accounted=$(sacct_sum -u poppa-demo)
 [ "$reported" = "$accounted" ] || diag "sreport counts $reported for earlier jobs, sacct $accounted"
 
 # --- A measured pair.
@@ -354,7 +291,7 @@ nok "a user cannot read it" as_user poppa ledger export
 # --- sreport adds up what sacct shows.
 wait_until 60 nothing_runs
 ok "usage is rolled up" roll_up
-is "sreport's sum grew by that of the settled jobs" "$(($(sreport_sum) - reported))" "$(($(sacct_sum) - accounted))"
+is "sreport's sum grew by that of the settled jobs" "$(($(sreport_sum poppa-demo) - reported))" "$(($(sacct_sum -u poppa-demo) - accounted))"
 
 # --- The ledger's door.
 munge=$(sed -n 's/^MungeSocket=//p' "$POPPA_CONF")
