@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Test helper: a user's own SPANK plugin that puts any text where --colocate puts its own. */
+/* Test helper: a user's own SPANK plugin that puts any text where --colocate puts its own, and a
+ * seed where the submit policy does. */
 #include <stdlib.h>
 
 #include "slurm/spank.h"
@@ -8,12 +9,14 @@ SPANK_PLUGIN(forge, 1)
 
 int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 {
-	const char *text = getenv("FORGED_COLOCATE");
+	const char *text = getenv("FORGED_COLOCATE"), *seed = getenv("FORGED_SEED");
 	spank_context_t context = spank_context();
 
 	(void)ac;
 	(void)av;
 	if (!text || (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR))
 		return ESPANK_SUCCESS;
+	if (seed)
+		spank_job_control_setenv(sp, "COLOCATE_SEED", seed, 1);
 	return spank_job_control_setenv(sp, "COLOCATE", text, 1);
 }
