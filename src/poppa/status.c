@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -25,13 +26,26 @@
 #define MAX_OF_USER 8
 #define MAX_OF_ROOT 16
 #define IDLE_S 10
+/* poppad runs before the jobs: nobody but root makes it work more than so often. */
+#define MAX_ANSWERS_PER_S 50
+#define ASKERS 64
+/* Answers that may wait for a slow reader before the next request is read. */
+#define MAX_OUTPUT 65536
 
 struct connection {
 	struct connection *next;
 	struct status *status;
 	struct bufferevent *bev;
+	struct event *resume; /* reads on when the asker may have more answers */
 	uid_t uid;
 	bool closing; /* after the answer has gone out */
+};
+
+/* How much a user has had of the current second. */
+struct asker {
+	uid_t uid;
+	time_t second;
+	int answers;
 };
 
 struct status {
@@ -41,6 +55,7 @@ struct status {
 	void *arg;
 	int count;
 	struct connection *first;
+	struct asker asker[ASKERS];
 };
 
 static void drop(struct connection *c)
@@ -51,8 +66,36 @@ static void drop(struct connection *c)
 		at = &(*at)->next;
 	*at = c->next;
 	c->status->count--;
+	event_free(c->resume);
 	bufferevent_free(c->bev);
 	free(c);
+}
+
+/* The user's entry, which takes the place of the one that asked last the longest ago. */
+static struct asker *find_asker(struct status *s, uid_t uid)
+{
+	struct asker *found = &s->asker[0];
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	for (int i = 0; i < ASKERS; i++) {
+		struct asker *a = &s->asker[i];
+
+		if (a->uid == uid && a->second) {
+			found = a;
+			break;
+		}
+		if (a->second < found->second)
+			found = a;
+	}
+	if (found->uid != uid || found->second != now.tv_sec)
+		*found = (struct asker){uid, now.tv_sec, 0};
+	return found;
+}
+
+static bool had_enough(struct status *s, uid_t uid)
+{
+	return uid && find_asker(s, uid)->answers >= MAX_ANSWERS_PER_S;
 }
 
 static void answer(struct connection *c, json_t *reply)
@@ -67,30 +110,66 @@ static void answer(struct connection *c, json_t *reply)
 	json_decref(reply);
 }
 
+static void take_line(struct connection *c, const char *line, size_t len)
+{
+	json_t *request = json_loadb(line, len, 0, NULL);
+
+	if (c->uid)
+		find_asker(c->status, c->uid)->answers++;
+	if (json_is_object(request))
+		answer(c, c->status->fn(request, c->uid, c->status->arg));
+	else
+		answer(c, json_pack("{s:s}", "error", "the request is not a JSON object"));
+	json_decref(request);
+}
+
 static void on_read(struct bufferevent *bev, void *arg)
 {
-	struct evbuffer *in = bufferevent_get_input(bev);
+	static const struct timeval second = {.tv_sec = 1};
+	struct evbuffer *in = bufferevent_get_input(bev), *out = bufferevent_get_output(bev);
 	struct connection *c = arg;
-	size_t len;
-	char *line;
 
-	while ((line = evbuffer_readln(in, &len, EVBUFFER_EOL_LF))) {
-		json_t *request = json_loadb(line, len, 0, NULL);
+	while (evbuffer_get_length(out) < MAX_OUTPUT) {
+		size_t len;
+		char *line;
 
-		if (json_is_object(request))
-			answer(c, c->status->fn(request, c->uid, c->status->arg));
-		else
-			answer(c, json_pack("{s:s}", "error", "the request is not a JSON object"));
-		json_decref(request);
+		if (had_enough(c->status, c->uid)) {
+			bufferevent_disable(bev, EV_READ);
+			evtimer_add(c->resume, &second);
+			return;
+		}
+		line = evbuffer_readln(in, &len, EVBUFFER_EOL_LF);
+		if (!line) {
+			if (evbuffer_get_length(in) <= MAX_REQUEST)
+				return;
+			answer(c, json_pack("{s:s}", "error", "the request is too long"));
+			c->closing = true;
+			break;
+		}
+		take_line(c, line, len);
 		free(line);
 	}
-	if (evbuffer_get_length(in) > MAX_REQUEST) {
-		answer(c, json_pack("{s:s}", "error", "the request is too long"));
-		bufferevent_disable(bev, EV_READ);
-		c->closing = true;
+	bufferevent_disable(bev, EV_READ);
+	if (c->closing && !evbuffer_get_length(out))
+		drop(c); /* there was no memory for the answer */
+}
+
+static void read_on(struct connection *c)
+{
+	if (!evtimer_pending(c->resume, NULL) && !(bufferevent_get_enabled(c->bev) & EV_READ)) {
+		bufferevent_enable(c->bev, EV_READ);
+		on_read(c->bev, c);
 	}
 }
 
+static void on_resume(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	read_on(arg);
+}
+
+/* All answers so far have gone out. */
 static void on_written(struct bufferevent *bev, void *arg)
 {
 	struct connection *c = arg;
@@ -98,6 +177,8 @@ static void on_written(struct bufferevent *bev, void *arg)
 	(void)bev;
 	if (c->closing)
 		drop(c);
+	else
+		read_on(c);
 }
 
 static void on_event(struct bufferevent *bev, short what, void *arg)
@@ -112,9 +193,12 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 	drop(c);
 }
 
-static bool too_many(const struct status *s, uid_t uid)
+static bool too_many(struct status *s, uid_t uid)
 {
 	int own = 0;
+
+	if (had_enough(s, uid))
+		return true;
 
 	for (const struct connection *c = s->first; c; c = c->next)
 		own += c->uid == uid;
@@ -154,9 +238,13 @@ static void on_connection(struct evconnlistener *l, evutil_socket_t fd, struct s
 	}
 	c = calloc(1, sizeof(*c));
 	if (c)
+		c->resume = evtimer_new(evconnlistener_get_base(l), on_resume, c);
+	if (c && c->resume)
 		c->bev = bufferevent_socket_new(
 			evconnlistener_get_base(l), fd, BEV_OPT_CLOSE_ON_FREE);
 	if (!c || !c->bev) {
+		if (c && c->resume)
+			event_free(c->resume);
 		free(c);
 		close(fd);
 		return;
