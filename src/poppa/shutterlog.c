@@ -17,6 +17,9 @@
 #define LINE_MAX_BYTES 512
 #define FIELDS 9
 #define MAX_MALFORMED_SHARE 0.01
+/* Beyond what any counter or clock gives; rates of such numbers would not be finite. */
+#define LEAST_NUMBER 1e-6
+#define MOST_NUMBER 1e20
 
 static const char *const region_names[SHUTTER_REGIONS] = {"before", "during", "after"};
 
@@ -297,7 +300,8 @@ static int count_number(const char *text, double *value)
 		return -1;
 	errno = 0;
 	*value = strtod(text, &end);
-	return *end || errno || !isfinite(*value) ? -1 : 0;
+	return *end || errno || *value > MOST_NUMBER || (*value > 0 && *value < LEAST_NUMBER) ? -1
+											      : 0;
 }
 
 static int split(char *line, char **field)
@@ -341,11 +345,11 @@ static const char *parse_row(struct reader *r, char *line, int *rc)
 	if (count_number(f[5], &start) || start >= 1.8e19)
 		return "start_ns must be a time in nanoseconds";
 	if (count_number(f[6], &value[0]) || value[0] <= 0)
-		return "dur_ns must be a number above 0";
+		return "dur_ns must be a number above 0, at most 1e20";
 	if (count_number(f[7], &value[1]))
-		return "progress must be a number, 0 or above";
+		return "progress must be a number from 0 to 1e20";
 	if (count_number(f[8], &value[2]))
-		return "cycles must be a number, 0 or above";
+		return "cycles must be a number from 0 to 1e20";
 	*rc = take_row(r, block, (uint32_t)job, (enum shutter_region)region, (int)k,
 		(uint64_t)start, value);
 	return NULL;
