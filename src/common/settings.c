@@ -196,6 +196,19 @@ static int add_stripe_rule(
 	return 0;
 }
 
+static int add_partition(
+	const char *key, const char *value, struct poppa_settings *s, struct errmsg *err)
+{
+	size_t used = strlen(s->stripe_partitions), room = sizeof(s->stripe_partitions) - used;
+
+	if (*value && (size_t)snprintf(s->stripe_partitions + used, room, "%s%s", used ? "," : "",
+			      value) < room)
+		return 0;
+	s->stripe_partitions[used] = '\0';
+	return errmsg_set(err, "%s=%s: the names must have 1 to %zu characters in all", key, value,
+		sizeof(s->stripe_partitions) - 1);
+}
+
 static int set_match(
 	const char *key, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
@@ -255,6 +268,8 @@ static int one_setting(const char *key, const char *value, int line, void *arg, 
 		return set_int(key, value, 2, MAX_LANES, &s->stripe_lanes, err);
 	if (!strcasecmp(key, "stripe_lanes_on"))
 		return add_stripe_rule(key, value, s, err);
+	if (!strcasecmp(key, "stripe_partition"))
+		return add_partition(key, value, s, err);
 	if (!strcasecmp(key, "stripe_match"))
 		return set_match(key, value, s, err);
 	if (!strcasecmp(key, "poppa_settle_timeout"))
@@ -291,7 +306,7 @@ static int one_setting(const char *key, const char *value, int line, void *arg, 
 		"poppa_adaptive, poppa_overhead_max, poppa_method, poppa_pause, "
 		"poppa_counter, poppa_min_blocks, poppa_price, poppa_price_partition, "
 		"poppa_price_qos, poppa_ledger, poppa_settle_timeout, "
-		"stripe_lanes, stripe_lanes_on and stripe_match",
+		"stripe_lanes, stripe_lanes_on, stripe_partition and stripe_match",
 		key);
 }
 
@@ -312,6 +327,7 @@ char *settings_format(const struct poppa_settings *s, char *buf, size_t size)
 {
 	char period[32], shutter[32], settle[32], ledger[300] = "";
 	char rules[2 * sizeof(s->price_rules)] = "", match[32], shapes[1024] = "";
+	char partitions[20 * sizeof(s->stripe_partitions)] = "";
 
 	for (const char *at = s->price_rules; *at; at += strcspn(at, ","), at += *at == ',')
 		snprintf(rules + strlen(rules), sizeof(rules) - strlen(rules), ",poppa_price_%.*s",
@@ -321,6 +337,9 @@ char *settings_format(const struct poppa_settings *s, char *buf, size_t size)
 			strchr(s->ledger_host, ':') ? "poppa_ledger=[%s]:%d,"
 						    : "poppa_ledger=%s:%d,",
 			s->ledger_host, s->ledger_port);
+	for (const char *at = s->stripe_partitions; *at; at += strcspn(at, ","), at += *at == ',')
+		snprintf(partitions + strlen(partitions), sizeof(partitions) - strlen(partitions),
+			",stripe_partition=%.*s", (int)strcspn(at, ","), at);
 	for (int i = 0; i < s->stripe_rule_count; i++)
 		snprintf(shapes + strlen(shapes), sizeof(shapes) - strlen(shapes),
 			",stripe_lanes_on=%dx%d:%d", s->stripe_rule[i].sockets,
@@ -331,12 +350,12 @@ char *settings_format(const struct poppa_settings *s, char *buf, size_t size)
 		"poppa_period=%s,poppa_shutter=%s,poppa_windows=%d,poppa_adaptive=%s,"
 		"poppa_overhead_max=%.15g%%,poppa_method=%s,poppa_pause=%s,poppa_counter=%s,"
 		"poppa_min_blocks=%d,poppa_price=%s%s,%spoppa_settle_timeout=%s,stripe_lanes=%d"
-		"%s,stripe_match=%s",
+		"%s%s,stripe_match=%s",
 		units_format_duration(s->period_ns, period, sizeof(period)),
 		units_format_duration(s->shutter_ns, shutter, sizeof(shutter)), s->windows,
 		switch_names[s->adaptive], 100 * s->overhead_max, method_names[s->method],
 		pause_names[s->pause], counter_names[s->counter], s->min_blocks, s->price, rules,
 		ledger, units_format_duration(s->settle_timeout_ns, settle, sizeof(settle)),
-		s->stripe_lanes, shapes, match);
+		s->stripe_lanes, shapes, partitions, match);
 	return buf;
 }

@@ -53,6 +53,8 @@ struct poppa_settings {
 	/* stripe_lanes_on=SOCKETSxCORES:LANES, as often as needed. */
 	struct stripe_rule stripe_rule[STRIPE_RULES_MAX];
 	int stripe_rule_count;
+	/* stripe_partition=NAME, as often as needed: "a,b" may have co-located jobs; "" = all. */
+	char stripe_partitions[512];
 	enum stripe_match stripe_match; /* stripe_match: any|exact|within:PCT */
 	double stripe_within;           /* of within: as a fraction of the bigger job */
 };
@@ -68,7 +70,7 @@ int settings_parse(const char *prep_parameters, struct poppa_settings *s, struct
 
 /* The canonical text of the settings, in the form settings_parse() reads; returns buf, for which
  * SETTINGS_MAX_TEXT is enough. */
-#define SETTINGS_MAX_TEXT 4096
+#define SETTINGS_MAX_TEXT 16384
 char *settings_format(const struct poppa_settings *s, char *buf, size_t size);
 
 const char *pause_method_name(enum pause_method m);

@@ -2,6 +2,7 @@
 # What src/striping builds: lanes, the --colocate option and partner choice, without Slurm.
 noinst_LTLIBRARIES += libstriping.la
 libstriping_la_SOURCES = \
+	src/striping/choice.c src/striping/choice.h \
 	src/striping/colocate.c src/striping/colocate.h \
 	src/striping/lanes.c src/striping/lanes.h \
 	src/striping/occupancy.c src/striping/occupancy.h \

@@ -17,6 +17,12 @@ static bool accepts(const struct partner *a, const struct partner *b)
 	       !(r->not_count && b->name && colocate_excludes(r, b->name));
 }
 
+bool partner_named(const struct partner *a, const struct partner *b)
+{
+	return (a->request->with && is_job(b, a->request->with)) ||
+	       (b->request->with && is_job(a, b->request->with));
+}
+
 /* The i-th of all: 0 is me. */
 static const struct partner *nth(
 	const struct partner *me, const struct partner *const *others, int i)

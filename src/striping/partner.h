@@ -27,6 +27,9 @@ struct partner {
 bool partner_compatible(const struct partner *me, const struct partner *const *others, int count,
 	const struct pairs *pairs);
 
+/* Whether one of the two asked for the other by with:. */
+bool partner_named(const struct partner *a, const struct partner *b);
+
 /*
  * The expected loss of sharing, to be minimised: the degradation of each job beside all the others,
  * summed over the jobs. Degradations by several partners combine as 1 - product of (1 - D). An

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define TASKS_TEXT_MAX 64
 
@@ -86,6 +87,17 @@ static const char *tasks_text(const struct request *r, int64_t tasks, char *buf)
 	return buf;
 }
 
+/* Partition names have no commas. */
+static bool is_open(const struct request_partition *p)
+{
+	size_t len = strlen(p->name);
+
+	for (const char *at = p->open; *at; at += strcspn(at, ","), at += *at == ',')
+		if (strcspn(at, ",") == len && !strncmp(at, p->name, len))
+			return true;
+	return false;
+}
+
 static int check_conflicts(
 	const struct request *r, const struct request_partition *p, struct errmsg *err)
 {
@@ -117,6 +129,11 @@ static int check_conflicts(
 	if (r->overcommit)
 		return errmsg_set(err, "--overcommit puts several tasks on a core, whose slow-down "
 				       "would be taken for a partner's: leave one of the two out");
+	if (p->open && *p->open && !is_open(p))
+		return errmsg_set(err,
+			"partition %s is not for co-located jobs: choose one of %s, or submit "
+			"without the option",
+			p->name, p->open);
 	if (p->exclusive)
 		return errmsg_set(err,
 			"partition %s gives whole nodes to one job "

@@ -32,7 +32,8 @@ struct node_shape {
 
 struct request_partition {
 	const char *name;
-	bool exclusive; /* OverSubscribe=EXCLUSIVE: whole nodes only */
+	bool exclusive;   /* OverSubscribe=EXCLUSIVE: whole nodes only */
+	const char *open; /* names of the partitions for co-located jobs; "" or NULL = all */
 	struct request_memory default_memory;
 	struct request_memory max_memory;
 	int64_t max_cpus_per_node; /* or REQUEST_UNSET */

@@ -84,7 +84,8 @@ static void settings_take_defaults_and_values(void **state)
 			"other=x,poppa_period=200ms, poppa_shutter=6400us ,poppa_pause=freezer,"
 			"poppa_overhead_max=0.3%,poppa_adaptive=no,"
 			"poppa_ledger=[::1]:7001,stripe_lanes=4,stripe_lanes_on=2x64:8,"
-			"stripe_lanes_on=1x4:2,stripe_match=within:25%",
+			"stripe_lanes_on=1x4:2,stripe_match=within:25%,stripe_partition=a,stripe_"
+			"partition=long",
 			&s, &err),
 		0);
 	assert_int_equal(s.period_ns, 200 * NS_PER_MS);
@@ -97,6 +98,7 @@ static void settings_take_defaults_and_values(void **state)
 	assert_int_equal(s.stripe_rule_count, 2);
 	assert_int_equal(s.stripe_rule[0].cores, 64);
 	assert_int_equal(s.stripe_match, MATCH_WITHIN);
+	assert_string_equal(s.stripe_partitions, "a,long");
 	assert_float_equal(s.stripe_within, 0.25, 1e-12);
 	assert_int_equal(settings_parse(settings_format(&s, text, sizeof(text)), &again, &err), 0);
 	assert_memory_equal(&s, &again, sizeof(s));
@@ -126,6 +128,7 @@ static void settings_name_what_is_wrong(void **state)
 		{"stripe_lanes_on=2:8x2", "SOCKETSxCORES:LANES"},
 		{"stripe_match=within", "stripe_match=within"},
 		{"stripe_match=within:x", "stripe_match"},
+		{"stripe_partition=", "stripe_partition="},
 		{"stripe_match=some", "any, exact, within"},
 		{"poppa_period=10ms,poppa_shutter=20ms", "poppa_shutter"},
 	};

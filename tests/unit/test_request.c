@@ -230,6 +230,20 @@ static void nodes_of_several_kinds(void **state)
 	refused(&r, &p, "2 nodes are asked for", "only 1 of partition p");
 }
 
+static void partitions_that_are_not_open(void **state)
+{
+	struct request_partition p = partition(small, 1);
+	struct request r = request();
+
+	(void)state;
+	p.open = "";
+	granted(&r, &p, 8, 8000);
+	p.open = "pp,q,p";
+	granted(&r, &p, 8, 8000);
+	p.open = "pp,q";
+	refused(&r, &p, "partition p is not for co-located jobs", "one of pp,q");
+}
+
 static void nodes_the_job_insists_on(void **state)
 {
 	struct node_shape shapes[2] = {mixed[0], mixed[1]};
@@ -299,6 +313,7 @@ int main(void)
 		cmocka_unit_test(memory),
 		cmocka_unit_test(defaults_and_limits_of_memory),
 		cmocka_unit_test(nodes_of_several_kinds),
+		cmocka_unit_test(partitions_that_are_not_open),
 		cmocka_unit_test(nodes_the_job_insists_on),
 		cmocka_unit_test(hyperthreads),
 		cmocka_unit_test(nodes_that_cannot_be_striped),

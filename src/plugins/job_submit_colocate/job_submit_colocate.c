@@ -279,6 +279,7 @@ static int check_partition(const struct request *r, const part_record_t *part,
 	struct request_partition p = {
 		.name = part->name,
 		.exclusive = part->max_share == 0,
+		.open = settings.stripe_partitions,
 		.default_memory = limit(part->def_mem_per_cpu, slurm_conf.def_mem_per_cpu),
 		.max_memory = limit(part->max_mem_per_cpu, slurm_conf.max_mem_per_cpu),
 		.max_cpus_per_node = number32(part->max_cpus_per_node),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
 #include "src/slurmctld/preempt.h"
 #include "striping/lanes.h"
@@ -58,6 +59,24 @@ uint32_t candidates_nodes_needed(const struct ask *ask, uint32_t lane_cpus)
 	if (fit && details->num_tasks && details->num_tasks != NO_VAL)
 		need = MAX(need, (details->num_tasks + fit - 1) / fit);
 	return need;
+}
+
+uint32_t candidates_wanted(const struct ask *ask, uint32_t need)
+{
+	return MAX(need, MIN(ask->req_nodes, ask->max_nodes));
+}
+
+void candidates_measure(struct ask *ask)
+{
+	uint32_t most = 0;
+
+	ask->size = 0;
+	if (ask->settings->stripe_match == MATCH_ANY)
+		return;
+	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++)
+		if (bit_test(ask->nodes, n))
+			most = MAX(most, candidates_lane_cpus(ask, layout_of(n)));
+	ask->size = candidates_wanted(ask, candidates_nodes_needed(ask, most));
 }
 
 bool candidates_preemptable(const struct ask *ask, uint32_t job_id)
@@ -116,6 +135,15 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 29;
 }
 
+/* Whether stripe_match lets the two share nodes; who was asked for by name is welcome anyway. */
+static bool matches(const struct ask *ask, const struct occupancy_job *job, bool later)
+{
+	if (!ask->size || partner_named(&ask->me, tracker_partner(job)))
+		return true;
+	/* Which nodes a group will have free together is not known in advance. */
+	return choice_matches(ask->settings, ask->size, job->count) && (!later || ask->size == 1);
+}
+
 /*
  * Whether the job can be on this node beside those of its jobs that end after `when` (0: now) and
  * that preemption does not clear away; fills in the rest of *c.
@@ -135,7 +163,8 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 
 		if ((ends && ends[i] <= when) || (preempt && candidates_preemptable(ask, job->id)))
 			continue;
-		if (!job->colocated || stay == LANES_MAX || !tracker_partner(job))
+		if (!job->colocated || stay == LANES_MAX || !tracker_partner(job) ||
+			!matches(ask, job, ends))
 			return false;
 		others[stay++] = tracker_partner(job);
 		taken |= place.lanes;
@@ -149,52 +178,6 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 	c->loss = partner_loss(&ask->me, others, stay, ask->pairs);
 	c->when = when;
 	return true;
-}
-
-static int by_preference(const void *x, const void *y)
-{
-	const struct candidate *a = x, *b = y;
-
-	if (a->shared != b->shared)
-		return b->shared - a->shared;
-	if (a->loss < b->loss || a->loss > b->loss)
-		return a->loss < b->loss ? -1 : 1;
-	if (a->misfit != b->misfit)
-		return a->misfit < b->misfit ? -1 : 1;
-	if (a->group != b->group)
-		return a->group < b->group ? -1 : 1;
-	return a->node < b->node ? -1 : 1;
-}
-
-static int by_group(const void *x, const void *y)
-{
-	const struct candidate *a = x, *b = y;
-
-	return a->group < b->group ? -1 : a->group > b->group;
-}
-
-static int by_time(const void *x, const void *y)
-{
-	const struct candidate *a = x, *b = y;
-
-	if (a->when != b->when)
-		return a->when < b->when ? -1 : 1;
-	return by_preference(x, y);
-}
-
-/* How far each group of shared nodes is from the size that is wanted. */
-static void find_misfits(struct candidates *list, int wanted)
-{
-	qsort(list->c, list->shared, sizeof(*list->c), by_group);
-	for (int i = 0; i < list->shared;) {
-		int end = i;
-
-		while (end < list->shared && list->c[end].group == list->c[i].group)
-			end++;
-		for (int k = i; k < end; k++)
-			list->c[k].misfit = abs(end - i - wanted);
-		i = end;
-	}
 }
 
 /* Moves the shared nodes to the front; the others keep their order, which is that of the nodes. */
@@ -242,7 +225,7 @@ static bool partner_runs(const struct ask *ask)
 
 static struct candidates start_list(const struct ask *ask)
 {
-	struct candidates list = {0};
+	struct candidates list = {.alike = true};
 
 	list.c = xcalloc(bit_set_count(ask->nodes) + 1, sizeof(*list.c));
 	return list;
@@ -253,6 +236,7 @@ struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *
 	const struct occupancy *map = tracker_map();
 	struct candidates list = start_list(ask);
 	bool partner_only = partner_runs(ask);
+	const config_record_t *first = NULL;
 	uint32_t most = 0;
 
 	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++) {
@@ -274,12 +258,20 @@ struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *
 			continue;
 		most = MAX(most, cpus);
 		list.shared += c.shared;
+		if (!c.shared) {
+			const config_record_t *config = compat_node(c.node)->config_ptr;
+
+			first = first ? first : config;
+			list.alike = list.alike && first->weight == config->weight;
+		}
 		list.c[list.count++] = c;
 	}
 	*need = candidates_nodes_needed(ask, most);
 	gather_shared(&list);
-	find_misfits(&list, MAX(*need, MIN(ask->req_nodes, ask->max_nodes)));
-	qsort(list.c, list.shared, sizeof(*list.c), by_preference);
+	if (choice_order(list.c, list.shared, (int)candidates_wanted(ask, *need)))
+		error(STRIPE "no memory to order the nodes for %pJ", ask->job_ptr);
+	list.alike = list.alike && !ask->job_ptr->details->contiguous &&
+		     !xstrcmp(slurm_conf.topology_plugin, "topology/none");
 	if (partner_only && !list.shared)
 		list.count = 0;
 	return list;
@@ -358,7 +350,7 @@ struct candidates candidates_later(const struct ask *ask, uint32_t *need)
 		list.c[list.count++] = c;
 	}
 	*need = candidates_nodes_needed(ask, most);
-	qsort(list.c, list.count, sizeof(*list.c), by_time);
+	qsort(list.c, list.count, sizeof(*list.c), choice_by_time);
 	return list;
 }
 
@@ -382,7 +374,7 @@ struct candidates candidates_vacated(const struct ask *ask)
 		xfree(ends);
 		list.c[list.count++] = c;
 	}
-	qsort(list.c, list.count, sizeof(*list.c), by_time);
+	qsort(list.c, list.count, sizeof(*list.c), choice_by_time);
 	return list;
 }
 

@@ -3,10 +3,9 @@
 #ifndef POPPA_SELECT_CANDIDATES_H
 #define POPPA_SELECT_CANDIDATES_H
 
-#include <time.h>
-
 #include "plugins/compat/select_compat.h"
 #include "plugins/select_stripe/layout.h"
+#include "striping/choice.h"
 #include "striping/partner.h"
 
 /* One call of job_test, with what the wrapper knows about the job. */
@@ -23,21 +22,14 @@ struct ask {
 	struct partner me;
 	char class_name[PAIRS_CLASS_MAX];
 	const struct pairs *pairs;
-};
-
-struct candidate {
-	int node;
-	int lane;
-	bool shared;    /* has a partner there */
-	double loss;    /* expected, by the partners */
-	uint64_t group; /* the same for nodes with the same partners */
-	int misfit;     /* |nodes of the group - nodes wanted| */
-	time_t when;    /* the lane is to be had from here on; 0 = now */
+	const struct poppa_settings *settings;
+	int size; /* nodes that it will have, for stripe_match; 0 where that allows all */
 };
 
 struct candidates {
 	struct candidate *c;
 	int count, shared; /* shared ones come first */
+	bool alike;        /* to Slurm's plugin any of the others is as good as the next */
 };
 
 /* CPUs that the job can use of one lane; 0 where the lane cannot hold what it asks of a node. */
@@ -46,10 +38,16 @@ uint32_t candidates_lane_cpus(const struct ask *ask, const struct layout *layout
 /* The least number of nodes for the job's tasks, with lanes of at most this many CPUs. */
 uint32_t candidates_nodes_needed(const struct ask *ask, uint32_t lane_cpus);
 
+/* The number of nodes that the job would have at its choice. */
+uint32_t candidates_wanted(const struct ask *ask, uint32_t need);
+
+/* Finds out ask->size; the rest of the ask is filled in. */
+void candidates_measure(struct ask *ask);
+
 /*
- * The nodes that can take the job now, best first: those with partners by loss, then as near as
- * possible to the number of nodes wanted, then the empty ones. preempt: as if all preemptable jobs
- * were gone. need: out, the least number of nodes that the job can do with.
+ * The nodes that can take the job now, best first: those with partners as choice_order() says, then
+ * the empty ones. preempt: as if all preemptable jobs were gone. need: out, the least number of
+ * nodes that the job can do with.
  */
 struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *need);
 

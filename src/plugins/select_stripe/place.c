@@ -2,6 +2,8 @@
 /* Places jobs by asking Slurm's own plugin about well-chosen sets of nodes. */
 #include "plugins/select_stripe/place.h"
 
+#include <string.h>
+
 #include "plugins/select_stripe/inner.h"
 #include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
@@ -9,6 +11,11 @@
 
 SLURM_WEAK(node_record_table_ptr)
 SLURM_WEAK(node_record_count)
+
+/* Groups of nodes that are asked about one by one. */
+#define GROUPS_TRIED 8
+/* Empty nodes that are offered beyond four times what the job needs. */
+#define SPARE_EMPTY 16
 
 /* What Slurm's plugin may change in a job record although it did not place the job. */
 struct saved {
@@ -112,18 +119,15 @@ out:
 }
 
 /*
- * The order of preference: nodes with partners alone, the best groups first; all of those and the
- * empty ones that are still needed; whatever fits.
+ * Nodes with partners, the best groups first. A question costs Slurm's plugin work, so their number
+ * grows with the logarithm of the nodes'.
  */
-static int ask_in_order(
+static int ask_shared(
 	struct ask *ask, const struct candidates *list, uint32_t need, bool now_only, bool preempt)
 {
-	uint32_t shared = list->shared, all = list->count;
-	uint32_t want = MAX(need, MIN(ask->req_nodes, ask->max_nodes)), count;
+	uint32_t shared = list->shared, count = MIN(candidates_wanted(ask, need), shared);
 
-	if (all < need)
-		return SLURM_ERROR;
-	for (count = MIN(want, shared); count >= need && count;) {
+	while (count >= need && count) {
 		/* Whole groups: partners of equal size are to share the same nodes. */
 		while (count < shared && list->c[count].group == list->c[count - 1].group)
 			count++;
@@ -133,12 +137,82 @@ static int ask_in_order(
 			break;
 		count = MIN(count * 2, shared);
 	}
+	return SLURM_ERROR;
+}
+
+/*
+ * One group after the other, each with as many empty nodes as it lacks: where stripe_match counts,
+ * a job has partners on the same nodes or on none.
+ */
+static int ask_by_group(
+	struct ask *ask, const struct candidates *list, uint32_t need, bool now_only, bool preempt)
+{
+	int empty = list->count - list->shared, rc = SLURM_ERROR, tries = 0;
+	uint32_t want = candidates_wanted(ask, need);
+	struct candidates some = {.c = xcalloc(list->count + 1, sizeof(*some.c))};
+
+	for (int i = 0, size; i < list->shared && rc != SLURM_SUCCESS; i += size) {
+		bool lacks;
+
+		size = choice_group(list->c, list->shared, i);
+		lacks = (uint32_t)size < want;
+		if (lacks && (ask->settings->stripe_match == MATCH_EXACT ||
+				     (uint32_t)(size + empty) < need))
+			continue;
+		if (tries++ == GROUPS_TRIED)
+			break;
+		memcpy(some.c, list->c + i, size * sizeof(*some.c));
+		memcpy(some.c + size, list->c + list->shared, empty * sizeof(*some.c));
+		some.shared = size;
+		some.count = lacks ? size + empty : size;
+		rc = ask_inner(ask, &some, some.count, lacks ? size : 0, now_only, preempt);
+	}
+	xfree(some.c);
+	return rc;
+}
+
+/* Empty nodes, beside the first `require` of those with partners. */
+static int ask_empty(struct ask *ask, const struct candidates *list, uint32_t need, int require,
+	bool now_only, bool preempt)
+{
+	int few = list->shared + 4 * (int)candidates_wanted(ask, need) + SPARE_EMPTY;
+
+	/* Slurm's plugin looks at each node: some are as good as all. */
+	if (list->alike && few < list->count &&
+		ask_inner(ask, list, few, require, now_only, preempt) == SLURM_SUCCESS)
+		return SLURM_SUCCESS;
+	return ask_inner(ask, list, list->count, require, now_only, preempt);
+}
+
+/*
+ * The order of preference: nodes with partners alone; all of those and the empty ones that are
+ * still needed; whatever fits.
+ */
+static int ask_in_order(
+	struct ask *ask, const struct candidates *list, uint32_t need, bool now_only, bool preempt)
+{
+	uint32_t shared = list->shared, all = list->count, want = candidates_wanted(ask, need);
+
+	if (all < need)
+		return SLURM_ERROR;
+	if (ask->size > 1) {
+		struct candidates empty = {
+			.c = list->c + shared, .count = (int)(all - shared), .alike = list->alike};
+
+		if (ask_by_group(ask, list, need, now_only, preempt) == SLURM_SUCCESS)
+			return SLURM_SUCCESS;
+		return (uint32_t)empty.count < need
+			       ? SLURM_ERROR
+			       : ask_empty(ask, &empty, need, 0, now_only, preempt);
+	}
+	if (ask_shared(ask, list, need, now_only, preempt) == SLURM_SUCCESS)
+		return SLURM_SUCCESS;
 	if (shared == all)
 		return SLURM_ERROR;
 	if (shared && shared < want && shared <= ask->max_nodes &&
-		ask_inner(ask, list, all, shared, now_only, preempt) == SLURM_SUCCESS)
+		ask_empty(ask, list, need, (int)shared, now_only, preempt) == SLURM_SUCCESS)
 		return SLURM_SUCCESS;
-	return ask_inner(ask, list, all, 0, now_only, preempt);
+	return ask_empty(ask, list, need, 0, now_only, preempt);
 }
 
 static int is_same(void *a, void *b)

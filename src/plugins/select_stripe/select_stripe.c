@@ -191,6 +191,8 @@ static int test_colocated(struct ask *ask)
 	ask->me.request = &ask->request;
 	if (!IS_JOB_RUNNING(ask->job_ptr) && !IS_JOB_SUSPENDED(ask->job_ptr))
 		mark_show(ask->job_ptr, &ask->request, NULL);
+	ask->settings = tracker_settings();
+	candidates_measure(ask);
 	ask->pairs = history_get();
 	rc = place_colocated(ask);
 	history_put();
