@@ -35,6 +35,7 @@ include tests/unit/poppad.mk
 include tests/unit/accounting.mk
 
 include tests/bench/bench.mk
+include tests/scale/scale.mk
 include tests/fuzz/fuzz.mk
 
 EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/integration/lib.sh tests/integration/bill.sh \

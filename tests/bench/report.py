@@ -54,9 +54,9 @@ def commit():
     return name + (" with changes" if changed else "")
 
 
-def cpu_times():
+def cpu_times(path="/proc/stat"):
     """Total and stolen time of all processors so far, in ticks."""
-    fields = [int(x) for x in first_line("/proc/stat").split()[1:]]
+    fields = [int(x) for x in first_line(path).split()[1:]]
     return sum(fields[:8]), fields[7]
 
 
@@ -74,7 +74,8 @@ def percent(x, digits=2):
 class Report:
     """One result: NAME.md and its plots in the directory of results."""
 
-    def __init__(self, name, title, directory, quick):
+    def __init__(self, name, title, directory, quick, command=None):
+        self.command = command or "tests/bench/run %s%s" % ("--quick " if quick else "", name)
         self.name, self.title, self.directory, self.quick = name, title, directory, quick
         self.parts = []
         self.started = datetime.datetime.now(datetime.timezone.utc)
@@ -109,9 +110,8 @@ class Report:
         total, stolen = (b - a for a, b in zip(self.times, cpu_times()))
         took = datetime.datetime.now(datetime.timezone.utc) - self.started
         facts = machine() + [
-            "Commit %s, `tests/bench/run %s%s`, %s, %d s" % (
-                commit(), "--quick " if self.quick else "", self.name,
-                self.started.strftime("%Y-%m-%d %H:%M UTC"), took.total_seconds()),
+            "Commit %s, `%s`, %s, %d s" % (
+                commit(), self.command, self.started.strftime("%Y-%m-%d %H:%M UTC"), took.total_seconds()),
             "Load average before the run %.2f; time stolen by the host %.1f %%" % (
                 self.load, 100 * stolen / max(total, 1)),
         ]

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Clusters that are a slurmctld alone: nodes of State=CLOUD that never answer, so that jobs are placed and
+# stay placed (they "configure"), on as many nodes as wanted, with Slurm's own plugins or with ours in front.
+#
+# The caller sets CLOUD (a directory) and CLOUD_PLUGINS (where our plugins are), and sources
+# contrib/sandbox/lib.sh and conf.sh before.
+#
+#   cloud_configure NAME stock|wrapped   writes NAME's slurm.conf; nodes, partitions and whatever else from stdin
+#   cloud_start NAME                     starts its slurmctld and waits until it answers
+#   cloud_stop NAME, cloud_kill NAME     ends it, with or without saving its state
+#   cloud NAME CMD...                    a command of Slurm for that cluster
+#   cloud_log NAME                       where its slurmctld writes
+#   cloud_pid NAME
+
+SLURM_OWN_PLUGINS=${SLURM_OWN_PLUGINS:-$(dirname "$(ls /usr/lib/*/slurm-wlm/select_cons_tres.so)")}
+
+cloud() {
+	local name=$1
+	shift
+	SLURM_CONF=$CLOUD/$name/slurm.conf "$@"
+}
+
+cloud_log() {
+	echo "$CLOUD/$1/slurmctld.log"
+}
+
+cloud_pid() {
+	local pid start
+	read -r pid start 2>/dev/null <"$CLOUD/$1/pid" && [ "$(start_time "$pid")" = "$start" ] && echo "$pid"
+}
+
+# A free port below those that the kernel hands out, away from the sandboxes' own.
+cloud_port() {
+	local p
+	for ((p = 31000 + RANDOM % 1000; p < 32700; p++)); do
+		port_busy "$p" || [ -e "$CLOUD/port-$p" ] || {
+			: >"$CLOUD/port-$p"
+			echo "$p"
+			return
+		}
+	done
+	return 1
+}
+
+# No munge: everything here is of one user on one host.
+cloud_configure() {
+	local name=$1 kind=$2 dir=$CLOUD/$1
+	mkdir -p "$dir/state"
+	[ -e "$dir/port" ] || cloud_port >"$dir/port"
+	cat >"$dir/slurm.conf" <<-END
+		ClusterName=$name
+		SlurmctldHost=$(uname -n | cut -d. -f1)(127.0.0.1)
+		SlurmctldPort=$(cat "$dir/port")
+		SlurmUser=root
+		AuthType=auth/none
+		CredType=cred/none
+		PlugStackConfig=$dir/plugstack.conf
+		StateSaveLocation=$dir/state
+		SlurmctldPidFile=$dir/slurmctld.pid
+		SlurmdTimeout=0
+		SuspendProgram=/bin/true
+		ResumeProgram=/bin/true
+		ResumeTimeout=60000
+		PrivateData=cloud
+		SelectType=select/cons_tres
+		SelectTypeParameters=CR_Core_Memory
+		SchedulerType=sched/backfill
+		AccountingStorageType=accounting_storage/none
+		MessageTimeout=99
+	END
+	cat >>"$dir/slurm.conf"
+	echo "required $CLOUD_PLUGINS/spank_colocate.so" >"$dir/plugstack.conf"
+	cloud_plugins "$name" "$kind"
+}
+
+# cloud_plugins NAME stock|wrapped [DIR]: its PluginDir, with DIR's plugins instead of ours.
+cloud_plugins() {
+	local conf=$CLOUD/$1/slurm.conf dirs=$SLURM_OWN_PLUGINS
+	sed -i -e '/^PluginDir=/d' -e '/^JobSubmitPlugins=colocate$/d' "$conf"
+	if [ "$2" = wrapped ]; then
+		dirs=${3:-$CLOUD_PLUGINS}:$dirs
+		echo "JobSubmitPlugins=colocate" >>"$conf"
+	fi
+	echo "PluginDir=$dirs" >>"$conf"
+}
+
+cloud_up() {
+	cloud "$1" scontrol ping | grep -q ' is UP'
+}
+
+# Every start has a log of its own; the earlier one is kept beside it.
+cloud_start() {
+	local dir=$CLOUD/$1 end=$((SECONDS + ${2:-60})) pid
+	[ ! -e "$dir/slurmctld.log" ] || mv "$dir/slurmctld.log" "$dir/slurmctld.log.old"
+	SLURM_CONF=$dir/slurm.conf setsid slurmctld -D -f "$dir/slurm.conf" </dev/null >"$dir/slurmctld.log" 2>&1 &
+	pid=$!
+	disown
+	echo "$pid $(start_time "$pid")" >"$dir/pid"
+	until cloud_up "$1" 2>/dev/null; do
+		if ! cloud_pid "$1" >/dev/null || [ "$SECONDS" -ge "$end" ]; then
+			tail -n 20 "$dir/slurmctld.log" >&2
+			return 1
+		fi
+		sleep 0.1
+	done
+}
+
+cloud_end() {
+	local pid end=$((SECONDS + 30))
+	pid=$(cloud_pid "$1") || return 0
+	kill "-$2" "$pid"
+	while cloud_pid "$1" >/dev/null; do
+		[ "$SECONDS" -lt "$end" ] || kill -KILL "$pid" 2>/dev/null
+		sleep 0.05
+	done
+}
+cloud_stop() { cloud_end "$1" TERM; }
+cloud_kill() { cloud_end "$1" KILL; }

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Judges and writes down what tests/scale/run has measured: CLOUD RESULTS JOBS [--quick]."""
+import csv
+import datetime
+import os
+import statistics
+import sys
+
+import report
+
+KINDS = {
+    "stock": "Slurm alone, no job co-located",
+    "wrapped": "plugin in front, no job co-located",
+    "colocated": "plugin in front, all jobs co-located",
+    "among": "plugin in front, no job co-located, 100 that are run elsewhere",
+}
+# The least share of the stock rate.
+BOUNDS = {"wrapped": 0.97, "colocated": 0.85, "among": 0.85}
+# What two medians of the growth may differ by for reasons of the machine alone.
+GROWTH_SLACK = 1.03
+
+
+def read_rates(path):
+    """{nodes: {kind: [(rate, cpu_rate) by round]}}"""
+    rates = {}
+    with open(path) as f:
+        for row in csv.DictReader(f):
+            kinds = rates.setdefault(int(row["nodes"]), {})
+            kinds.setdefault(row["kind"], []).append((float(row["rate"]), float(row["cpu_rate"])))
+    return rates
+
+
+def ratios(kinds, kind, column):
+    """Of each round, so that what slows the machine for a minute slows both."""
+    return [a[column] / b[column] for a, b in zip(kinds[kind], kinds["stock"])]
+
+
+def rate(kinds, kind, column):
+    return statistics.median(r[column] for r in kinds[kind])
+
+
+def rate_rows(rates):
+    for nodes, kinds in sorted(rates.items()):
+        for kind, name in KINDS.items():
+            r = ratios(kinds, kind, 0)
+            yield ["%d nodes, %s" % (nodes, name), "%.0f" % rate(kinds, kind, 0),
+                   "%.3f" % statistics.median(r), "%.3f to %.3f" % (min(r), max(r)),
+                   "%.0f" % rate(kinds, kind, 1),
+                   "%.3f" % statistics.median(ratios(kinds, kind, 1))]
+
+
+def growth(rates, kind, column=0):
+    """How much longer a job takes on the largest cluster than on the smallest."""
+    return rate(rates[min(rates)], kind, column) / rate(rates[max(rates)], kind, column)
+
+
+def verdicts(rates):
+    for nodes, kinds in sorted(rates.items()):
+        for kind, bound in BOUNDS.items():
+            share = statistics.median(ratios(kinds, kind, 0))
+            yield (share >= bound, "%d nodes, %s: %.3f of the stock rate, at least %.2f wanted"
+                   % (nodes, KINDS[kind], share, bound))
+    if len(rates) > 1:
+        stock = growth(rates, "stock")
+        for kind in BOUNDS:
+            grown = growth(rates, kind)
+            yield (grown <= stock * GROWTH_SLACK,
+                   "%s: a job takes %.1f times as long on %d nodes as on %d, stock %.1f times"
+                   % (KINDS[kind], grown, max(rates), min(rates), stock))
+
+
+def read_profile(path):
+    """[(samples, file, function)]"""
+    with open(path) as f:
+        return [(int(n), file, name) for n, file, name in
+                (line.strip().split(None, 2) for line in f)]
+
+
+def profile_table(profiles, name_of):
+    """Shares of the samples by what name_of() says they fell on, one column a kind."""
+    shares = {}
+    for kind, samples in profiles.items():
+        total = sum(n for n, _, _ in samples) or 1
+        for n, file, function in samples:
+            at = shares.setdefault(name_of(file, function), dict.fromkeys(KINDS, 0))
+            at[kind] += 100 * n / total
+    rows = sorted(shares.items(), key=lambda row: -max(row[1].values()))
+    return [[name] + ["%.1f" % at[kind] for kind in KINDS] for name, at in rows[:15]]
+
+
+def since(out, cloud):
+    """The report's run began before this program."""
+    with open(os.path.join(cloud, "began")) as f:
+        out.started = datetime.datetime.fromtimestamp(int(f.read()), datetime.timezone.utc)
+    with open(os.path.join(cloud, "loadavg")) as f:
+        out.load = float(f.read().split()[0])
+    out.times = report.cpu_times(os.path.join(cloud, "stat"))
+
+
+def main():
+    cloud, directory, jobs = sys.argv[1:4]
+    quick = "--quick" in sys.argv[4:]
+    rates = read_rates(os.path.join(cloud, "rates.csv"))
+    rounds = len(next(iter(rates.values()))["stock"])
+    out = report.Report("scale", "How fast jobs are placed on many nodes", directory, quick,
+                        "tests/scale/run" + (" --quick" if quick else ""))
+    since(out, cloud)
+    out.text("An array of %s jobs of half a node's cores each is released at once on a cluster of"
+             % jobs, "nodes (2 sockets of 8 cores) that never answer, so every job is placed and",
+             "stays. A rate is the number of jobs over the time of the main scheduler's cycles as",
+             "sdiag counts it; the last two columns take the processor time of slurmctld instead,",
+             "which other work on the machine changes less. The kinds take turns in each of %d"
+             % rounds, "rounds; rates are medians, and a share is the median of the rounds' own.")
+    out.table(["cluster and jobs", "jobs/s", "of stock", "lowest to highest", "jobs per CPU-s",
+               "of stock"], rate_rows(rates))
+    results = list(verdicts(rates))
+    out.text("\n".join("- %s: %s" % ("kept" if good else "**not kept**", line)
+                       for good, line in results))
+    out.text("## Where the time goes")
+    out.text("Samples of slurmctld (`perf record -e cpu-clock`) while it places the jobs on",
+             "%d nodes, in per cent: by file, then by function. `striping` is the plugin in front;"
+             % max(rates), "what a file does not name (-) is its internal functions.")
+    profiles = {kind: read_profile(os.path.join(cloud, "profile-" + kind)) for kind in KINDS}
+    for head, name_of in (("file", lambda file, function: file),
+                          ("function", lambda file, function: "%s: %s" % (file, function))):
+        out.table([head] + list(KINDS), profile_table(profiles, name_of))
+    out.write()
+    for good, line in results:
+        print("%s - %s" % ("ok" if good else "not ok", line))
+    return 0 if quick or all(good for good, _ in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
