@@ -5,11 +5,11 @@ FUZZ_TARGETS = tests/fuzz/fuzz_bill tests/fuzz/fuzz_conf tests/fuzz/fuzz_option 
 fuzz_shared = tests/fuzz/fuzz.c tests/fuzz/fuzz.h
 if FUZZING
 EXTRA_PROGRAMS = $(FUZZ_TARGETS)
-FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_link = $(AM_LDFLAGS) -fsanitize=fuzzer
 else
 check_PROGRAMS += $(FUZZ_TARGETS)
 fuzz_shared += tests/fuzz/replay.c
-FUZZ_LDFLAGS = $(AM_LDFLAGS)
+fuzz_link = $(AM_LDFLAGS)
 endif
 
 # What tests/fuzz/run builds.
@@ -18,21 +18,21 @@ fuzz-targets: $(FUZZ_TARGETS)
 
 tests_fuzz_fuzz_bill_SOURCES = tests/fuzz/fuzz_bill.c $(fuzz_shared)
 tests_fuzz_fuzz_bill_LDADD = libbill.la libledger.la libpoppacommon.la $(JANSSON_LIBS) -lm
-tests_fuzz_fuzz_bill_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_bill_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_conf_SOURCES = tests/fuzz/fuzz_conf.c $(fuzz_shared)
 tests_fuzz_fuzz_conf_LDADD = libpoppacore.la $(JANSSON_LIBS) -lm
-tests_fuzz_fuzz_conf_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_conf_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_option_SOURCES = tests/fuzz/fuzz_option.c $(fuzz_shared)
 tests_fuzz_fuzz_option_LDADD = libstriping.la $(JANSSON_LIBS) -lm
-tests_fuzz_fuzz_option_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_option_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_settings_SOURCES = tests/fuzz/fuzz_settings.c $(fuzz_shared)
 tests_fuzz_fuzz_settings_LDADD = libledger.la libpoppacommon.la $(JANSSON_LIBS) -lm
-tests_fuzz_fuzz_settings_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_settings_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_shutterlog_SOURCES = tests/fuzz/fuzz_shutterlog.c $(fuzz_shared)
 tests_fuzz_fuzz_shutterlog_LDADD = libpoppacore.la $(JANSSON_LIBS) -lm
-tests_fuzz_fuzz_shutterlog_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_shutterlog_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_wire_SOURCES = tests/fuzz/fuzz_wire.c $(fuzz_shared)
 tests_fuzz_fuzz_wire_LDADD = libledger.la libpoppacommon.la $(JANSSON_LIBS) -lm
-tests_fuzz_fuzz_wire_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_wire_LDFLAGS = $(fuzz_link)
 
 EXTRA_DIST += tests/fuzz/run tests/fuzz/corpus $(FUZZ_TARGETS:=.dict)

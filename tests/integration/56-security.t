@@ -120,7 +120,9 @@ if [ -x "$contend" ] && wait_running "$victim" && wait_running "$forger"; then
 	tasks=
 	wait_until 20 eval 'tasks=$(pgrep -u poppa-guest -x contend)'
 	preloaded() {
-		grep -q -s libforged.so $(pgrep -u poppa-demo -x contend | sed 's|.*|/proc/&/maps|')
+		local p
+		for p in $(pgrep -u poppa-demo -x contend); do grep -q -s libforged.so "/proc/$p/maps" && return; done
+		return 1
 	}
 	ok "the job's own programs have the preloaded library" wait_until 20 preloaded
 	loaded=
@@ -247,7 +249,7 @@ serves() {
 	if [ "$1" = poppad ]; then
 		timeout 15 poppa status -N "$node" --json
 	else
-		timeout 45 poppa metrics --ledger | grep -q '^poppa_ledger_up{.*} 1'
+		timeout 15 poppa metrics --ledger | grep -q '^poppa_ledger_up{.*} 1'
 	fi
 }
 
@@ -273,7 +275,7 @@ for daemon in poppad ledgerd; do
 	[ $daemon = poppad ] && where=unix:$run/poppad.sock || where=tcp:$port
 	attack $daemon "$where" malformed 30 '.sent > 100 and .answered == .sent'
 	attack $daemon "$where" oversized 5 '.cut_off and .taken < 4000000'
-	attack $daemon "$where" slow 5
+	attack $daemon "$where" slow 15
 	attack $daemon "$where" deaf 5
 	attack $daemon "$where" flood 5
 done
