@@ -35,6 +35,7 @@ struct connection {
 	struct connection *prev, *next;
 	char peer[96], origin[ORIGIN_SIZE];
 	bool closing; /* ends when its output is written */
+	bool trusted; /* root or LedgerUser has spoken on it */
 };
 
 /* A reply that waits until what it says is on disk. */
@@ -248,6 +249,7 @@ static void on_read(struct bufferevent *bev, void *arg)
 			refuse(c, fault, err.text);
 			return;
 		}
+		c->trusted |= service_trusts(s->service, from);
 		answered = answer(c, request, from);
 		json_decref(request);
 		if (!answered) {
@@ -301,6 +303,28 @@ static void on_deadline(evutil_socket_t fd, short what, void *arg)
 	drop(c);
 }
 
+/*
+ * Called when there is one too many: whoever came first of those on which neither root nor
+ * LedgerUser has spoken goes, so that nobody who only holds connections keeps a node out. Where
+ * there is no such, the next one waits.
+ */
+static void make_room(struct server *s)
+{
+	struct connection *oldest = NULL;
+
+	for (struct connection *c = s->connections->next; c; c = c->next)
+		if (!c->trusted)
+			oldest = c;
+	if (s->full_minute != time(NULL) / 60)
+		plog_warn("%d connections: %s", SERVER_MAX_CONNECTIONS,
+			oldest ? "those of strangers are closed" : "more have to wait");
+	s->full_minute = time(NULL) / 60;
+	if (oldest)
+		drop(oldest);
+	else
+		set_listening(s, false);
+}
+
 static void name_peer(const struct sockaddr *address, int len, char *buf, size_t size)
 {
 	char host[64], port[16];
@@ -333,12 +357,8 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	if (c->next)
 		c->next->prev = c;
 	s->connections = c;
-	if (++s->connection_count == SERVER_MAX_CONNECTIONS) {
-		set_listening(s, false);
-		if (s->full_minute != time(NULL) / 60)
-			plog_warn("%d connections: more have to wait", SERVER_MAX_CONNECTIONS);
-		s->full_minute = time(NULL) / 60;
-	}
+	if (++s->connection_count == SERVER_MAX_CONNECTIONS)
+		make_room(s);
 	c->bev = bufferevent_socket_new(s->base, fd, BEV_OPT_CLOSE_ON_FREE);
 	c->deadline = evtimer_new(s->base, on_deadline, c);
 	if (!c->bev || !c->deadline) {

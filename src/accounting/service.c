@@ -17,7 +17,7 @@
 
 static const char what[] = "request";
 
-static bool trusted(const struct service *s, uid_t from)
+bool service_trusts(const struct service *s, uid_t from)
 {
 	return from == 0 || from == s->ledger_uid;
 }
@@ -195,7 +195,7 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 		s->counts.malformed++;
 		return failure(err.text);
 	}
-	if (json_is_array(nodes) && trusted(s, from) &&
+	if (json_is_array(nodes) && service_trusts(s, from) &&
 		ledger_own(s->ledger, cluster, (uint32_t)job, (uint32_t)restart, start, nodes,
 			on_foreign, s, &err) < 0)
 		settled = -1;
@@ -217,7 +217,7 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 		foreign |= records[i].uid != from;
 	foreign |= settled && settlement.uid != from;
 	/* A stranger must not learn whether there is anything either. */
-	if (!trusted(s, from) && (foreign || (!count && !settled))) {
+	if (!service_trusts(s, from) && (foreign || (!count && !settled))) {
 		free(records);
 		json_decref(changes);
 		return not_allowed(s, "job", from);
@@ -421,7 +421,7 @@ json_t *service_answer(struct service *s, const json_t *request, uid_t from)
 		reply = answer_status(s);
 	else if (!strcmp(op, "job"))
 		reply = answer_job(s, request, from);
-	else if (!trusted(s, from))
+	else if (!service_trusts(s, from))
 		reply = not_allowed(s, op, from);
 	else if (!strcmp(op, "record"))
 		reply = answer_record(s, request);

@@ -3,6 +3,7 @@
 #ifndef POPPA_ACCOUNTING_SERVICE_H
 #define POPPA_ACCOUNTING_SERVICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 #include <sys/types.h>
@@ -58,6 +59,9 @@ struct service {
  * Everything is for root and ledger_uid; a job's owner may ask for that job, anybody for status.
  */
 json_t *service_answer(struct service *s, const json_t *request, uid_t from);
+
+/* Whether this uid may do everything: root or ledger_uid. */
+bool service_trusts(const struct service *s, uid_t from);
 
 /* Counts a line that was turned away before there was a request in it. */
 void service_refused_line(struct service *s, enum wire_fault fault);
