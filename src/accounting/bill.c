@@ -141,6 +141,8 @@ static int one_fact(const char *key, const char *value, struct bill_facts *f)
 		return fact_count(value, &f->raw);
 	if (!strcmp(key, "charged"))
 		return fact_count(value, &f->charged);
+	if (!strcmp(key, "changed"))
+		return fact_count(value, &f->changed);
 	if (!strcmp(key, "policy"))
 		return fact_text(value, f->policy, sizeof(f->policy));
 	if (!strcmp(key, "backend"))

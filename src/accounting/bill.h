@@ -29,6 +29,7 @@ struct bill_facts {
 	int with_data, nodes;  /* partial=WITH/ALL; 0/0 where all nodes have data */
 	uint32_t restart;
 	uint64_t raw, charged; /* billing */
+	uint64_t changed;      /* how often an administrator has changed the price */
 	int partner_count;
 	uint32_t partner[BILL_MAX_PARTNERS];
 	double partner_cost[BILL_MAX_PARTNERS]; /* of degradation, what each one cost; NAN = unknown

@@ -19,6 +19,7 @@ int cmd_metrics(int argc, char **argv);
 int cmd_overhead(int argc, char **argv);
 int cmd_price(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_settle(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_why(int argc, char **argv);

@@ -3,6 +3,7 @@
 #include "poppa_config.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timex.h>
@@ -17,6 +18,8 @@
 /* Nodes open their shutters by the wall clock: further apart than this they no longer meet. */
 #define CLOCK_SLACK_S 0.005
 #define UNSETTLED_MANY 100
+/* What the ledger turned away longer ago is no news. */
+#define REFUSED_DAYS 7
 
 static void check_munge(struct doctor *d)
 {
@@ -83,6 +86,33 @@ static void check_clock_kept(struct doctor *d)
 			(double)t.maxerror / 1e3);
 }
 
+/* Strangers, stale clocks, and nodes whose addresses slurmctld does not know. */
+static void check_refused(struct doctor *d, const json_t *status)
+{
+	json_t *refused = json_object_get(status, "refused"), *one;
+	double since = wall_clock() - REFUSED_DAYS * 86400.0;
+	char list[512] = "";
+	const char *kind;
+	size_t len = 0;
+
+	json_object_foreach(refused, kind, one)
+	{
+		if (!(show_real(one, "last") >= since) || len >= sizeof(list) - 64)
+			continue;
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%.0f %.32s",
+			len ? ", " : "", show_real(one, "count"), kind);
+	}
+	if (*list)
+		doctor_say(d, DOCTOR_WARN, "ledger's door",
+			"see poppa-ledgerd's log; foreign_records: LedgerOrigin in "
+			"poppa-ledgerd(8)",
+			"the ledger has turned away, and the last of each within %d days: %s",
+			REFUSED_DAYS, list);
+	else if (refused)
+		doctor_say(d, DOCTOR_OK, "ledger's door", NULL,
+			"nothing was turned away for %d days", REFUSED_DAYS);
+}
+
 /* Only root and the ledger's user may ask. */
 static void check_unsettled(struct doctor *d, const struct client *client)
 {
@@ -144,6 +174,7 @@ static void check_ledger(struct doctor *d)
 		doctor_say(d, DOCTOR_OK, "ledger", NULL, "poppa-ledgerd %s answers at %s:%d",
 			version, client.host, client.port);
 	check_clock(d, status, asked, answered);
+	check_refused(d, status);
 	check_unsettled(d, &client);
 	json_decref(status);
 }

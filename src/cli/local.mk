@@ -12,6 +12,7 @@ poppa_SOURCES = \
 	src/cli/cmd_overhead.c \
 	src/cli/cmd_price.c \
 	src/cli/cmd_report.c \
+	src/cli/cmd_settle.c \
 	src/cli/cmd_status.c \
 	src/cli/cmd_top.c \
 	src/cli/cmd_why.c \

@@ -21,6 +21,7 @@ static const struct command {
 	{"overhead", cmd_overhead, "what shutters cost, by the model"},
 	{"price", cmd_price, "what a co-located job is charged"},
 	{"report", cmd_report, "what co-located jobs were charged, and what they cost each other"},
+	{"settle", cmd_settle, "give a settled job another price"},
 	{"status", cmd_status, "what this node's poppad does now"},
 	{"top", cmd_top, "this node's co-located jobs, live"},
 	{"why", cmd_why, "how the price of a job came about"},

@@ -115,6 +115,10 @@ static void say_degradation(json_t *list, const struct bill_facts *f)
 {
 	char interval[128] = "";
 
+	if (f->changed && f->degradation > 0 && isnan(f->hi)) {
+		say(list, "An administrator set its degradation to D = %.4f.", f->degradation);
+		return;
+	}
 	if (!(f->co > 0)) {
 		say(list, "It lost nothing to co-runners: D = 0.");
 		return;
@@ -232,12 +236,37 @@ static void say_calculation(json_t *list, const struct why *w)
 			(unsigned long long)e->least, (unsigned long long)e->most);
 }
 
+/* The ledger knows who, when and why. */
+static void say_changes(json_t *list, const struct why *w)
+{
+	const json_t *change;
+	struct when at;
+	size_t i;
+
+	json_array_foreach(w->ledger.changes, i, change)
+	{
+		const json_t *old = json_object_get(change, "old");
+		const json_t *new = json_object_get(change, "settlement");
+		const char *reason = json_string_value(json_object_get(change, "reason"));
+
+		say(list, "On %s an administrator changed its price from %lld to %lld: \"%s\".",
+			when(&at, json_integer_value(json_object_get(change, "time"))),
+			(long long)json_integer_value(json_object_get(old, "charged")),
+			(long long)json_integer_value(json_object_get(new, "charged")),
+			reason ? reason : "");
+	}
+	if (!json_array_size(w->ledger.changes))
+		say(list, "An administrator has changed its price; the ledger knows when and why.");
+}
+
 static void say_charge(json_t *list, const struct why *w)
 {
 	const struct bill *b = w->bill;
 	const struct bill_facts *f = &b->facts;
 	struct when at;
 
+	if (f->changed)
+		say_changes(list, w);
 	if (f->charged < f->raw)
 		say(list,
 			"So a billing of %llu is charged for each of the %lld seconds instead of "
@@ -323,7 +352,9 @@ json_t *why_sentences(const struct why *w)
 		say_degradation(list, f);
 		say_nodes(list, w);
 		say_missing(list, f);
-		say_calculation(list, w);
+		/* What an administrator set need not follow from what was measured. */
+		if (!f->changed || w->fits)
+			say_calculation(list, w);
 		say_charge(list, w);
 	} else if (w->status == BILL_NO_DATA) {
 		say_no_data(list, w);

@@ -34,6 +34,7 @@ SLURM_WEAK(job_list)
 #define MAX_BACKOFF_MS 60000 /* between attempts while the ledger or slurmdbd is down */
 #define RESEND_MS 30000      /* slurmdbd has not written what it was sent: send it again */
 #define SCAN_MS 30000        /* between looks for jobs that were left unsettled */
+#define CHANGES_MS 5000      /* between looks for prices that administrators have changed */
 #define SAVE_MS 1000         /* between two writes of the state file */
 #define FORGET_TIMEOUTS 5    /* settle time-outs until a run that nobody knows is dropped */
 #define STATE_FILE "poppa_unsettled"
@@ -57,8 +58,9 @@ struct item {
 	int64_t sent_ms;    /* when slurmdbd was told */
 	int64_t unknown_ms; /* since when nobody knows the run; 0 = somebody does */
 	struct settlement settlement;
-	bool first; /* the settlement is this process's */
-	bool shown; /* settled before; the job's record has the settlement */
+	bool first;  /* the settlement is this process's */
+	bool change; /* an administrator's change of a price that Slurm shows already */
+	bool shown;  /* settled before; the job's record has the settlement */
 	bool commented;
 	bool done;
 };
@@ -83,7 +85,7 @@ static struct {
 	int64_t ledger_retry_ms; /* the ledger did not answer: not before then */
 	int64_t ledger_backoff_ms;
 	int64_t ledger_back_ms; /* when its last outage ended */
-	int64_t scan_ms;
+	int64_t scan_ms, changes_ms;
 	bool scanned;
 	bool loaded;
 	bool changed; /* the state file is behind */
@@ -431,9 +433,15 @@ static void nobody_knows(struct item *i)
 	i->done = true;
 }
 
+static struct write_back_result write_once(struct item *i)
+{
+	return i->change ? write_back_change(i->facts, &i->settlement, i->first)
+			 : write_back(i->facts, &i->settlement, i->first);
+}
+
 static void write_item(struct item *i)
 {
-	struct write_back_result result = write_back(i->facts, &i->settlement, i->first);
+	struct write_back_result result = write_once(i);
 	int row = 0;
 
 	/* The record that had the settlement is gone; what slurmdbd has is what there is. */
@@ -444,7 +452,7 @@ static void write_item(struct item *i)
 	if (result.needs_row)
 		row = write_back_read_row(i->facts);
 	if (row == 1)
-		result = write_back(i->facts, &i->settlement, i->first);
+		result = write_once(i);
 	if (result.needs_row && row == 0)
 		nobody_knows(i);
 	else
@@ -463,11 +471,93 @@ static void write_item(struct item *i)
 	i->due_ms += TICK_MS;
 }
 
+/* Tells the ledger that Slurm shows a change everywhere. */
+static bool end_change(const struct settlement *s)
+{
+	struct errmsg err = {""};
+	bool first;
+
+	if (!client_changed(&w.client, s, true, &first, &err))
+		return true;
+	ledger_failed(err.text);
+	return false;
+}
+
+/* One that slurmctld had begun to write before it was ended is not refunded twice. */
+static void begin_change(const struct settlement *s)
+{
+	struct errmsg err = {""};
+	struct facts *f = NULL;
+	struct item *i;
+	bool first;
+	int rc;
+
+	if (is_known(s->job_id, s->start_unix))
+		return;
+	rc = write_back_facts(s, &f);
+	if (rc == 0) {
+		info(ME ": job %u: neither slurmctld nor slurmdbd knows its run of %lld: its "
+			"changed "
+			"price is in the ledger only",
+			s->job_id, (long long)s->start_unix);
+		end_change(s);
+	}
+	if (rc != 1)
+		return;
+	if (client_changed(&w.client, s, false, &first, &err)) {
+		ledger_failed(err.text);
+		facts_free(f);
+		return;
+	}
+	i = new_item(f);
+	i->settlement = *s;
+	i->change = true;
+	i->first = first;
+	enter(i, WRITE);
+	i->next = w.items;
+	w.items = i;
+}
+
+static void look_at_changes(int64_t now)
+{
+	slurmctld_lock_t read_conf = {.conf = READ_LOCK};
+	struct errmsg err = {""};
+	json_t *list, *change;
+	char *cluster;
+	size_t n;
+
+	if (!w.configured || now < w.changes_ms || now < w.ledger_retry_ms)
+		return;
+	w.changes_ms = now + CHANGES_MS;
+	lock_slurmctld(read_conf);
+	cluster = xstrdup(slurm_conf.cluster_name);
+	unlock_slurmctld(read_conf);
+	list = client_changes(&w.client, cluster, &err);
+	xfree(cluster);
+	if (!list) {
+		ledger_failed(err.text);
+		return;
+	}
+	ledger_answered();
+	json_array_foreach(list, n, change)
+	{
+		struct settlement s;
+
+		if (settlement_from_json(json_object_get(change, "settlement"), &s, &err))
+			complain(err.text);
+		else
+			begin_change(&s);
+	}
+	json_decref(list);
+}
+
 static void check_item(struct item *i)
 {
 	switch (write_back_check(i->facts, &i->settlement, i->commented)) {
 	case 1:
-		i->done = true;
+		i->done = !i->change || end_change(&i->settlement);
+		if (!i->done)
+			delay(i, MAX_TICK_MS);
 		return;
 	case 0:
 		if (now_ms() - i->sent_ms >= RESEND_MS) {
@@ -516,8 +606,10 @@ static void save_state(void)
 	struct errmsg err = {""};
 	char path[PATH_MAX], *text;
 
+	/* Changes are found in the ledger again. */
 	for (struct item *i = w.items; list && i; i = i->next)
-		json_array_append_new(list, facts_to_json(i->facts));
+		if (!i->change)
+			json_array_append_new(list, facts_to_json(i->facts));
 	text = list ? json_dumps(list, JSON_COMPACT) : NULL;
 	json_decref(list);
 	w.save_ms = now_ms() + SAVE_MS;
@@ -574,6 +666,7 @@ static void one_round(unsigned mine)
 	if (!w.scanned)
 		return;
 	look_at_nodes(now);
+	look_at_changes(now);
 	for (struct item *i = w.items; i && !stopped(mine); i = i->next) {
 		if (i->due_ms > now_ms())
 			continue;

@@ -75,19 +75,18 @@ static void refund_qos(
 }
 
 /*
- * Gives back the part of the job's usage that it is not charged for, to everybody who was charged
- * when it ended: its association and all above, its QOS, and its partition's QOS.
+ * Gives a part of the job's usage back (or, below 0, charges it) to everybody who was charged when
+ * it ended: its association and all above, its QOS, and its partition's QOS.
  */
-static void refund(const struct facts *f, const struct settlement *s)
+static void refund_part(const struct facts *f, double part)
 {
 	slurmdb_assoc_rec_t wanted_assoc = {.id = f->assoc_id}, *assoc = NULL;
 	slurmdb_qos_rec_t wanted_qos = {.id = f->qos_id}, *qos = NULL, *part_qos;
-	double part = s->raw ? 1 - (double)s->charged / (double)s->raw : 0;
 	double billable = f->billable * part, count = (double)f->raw * part;
 	part_record_t *partition = find_part_record(f->partition);
 	double whole = f->wall_s, seconds;
 
-	if (part <= 0 || whole <= 0 || xstrcmp(slurm_conf.priority_type, "priority/multifactor"))
+	if (part == 0 || whole <= 0 || xstrcmp(slurm_conf.priority_type, "priority/multifactor"))
 		return;
 	assoc_mgr_fill_in_assoc(acct_db_conn, &wanted_assoc, 0, &assoc, true);
 	if (f->qos_id)
@@ -106,6 +105,12 @@ static void refund(const struct facts *f, const struct settlement *s)
 	part_qos = partition ? partition->qos_ptr : NULL;
 	if (part_qos != qos)
 		refund_qos(part_qos, seconds, whole, billable, count);
+}
+
+/* Gives back the part that it is not charged for. */
+static void refund(const struct facts *f, const struct settlement *s)
+{
+	refund_part(f, s->raw ? 1 - (double)s->charged / (double)s->raw : 0);
 }
 
 static void rewrite_record(job_record_t *job, const struct facts *f, const struct settlement *s)
@@ -287,6 +292,65 @@ struct write_back_result write_back(const struct facts *f, struct settlement *s,
 	return result;
 }
 
+static bool shows(const job_record_t *job, const struct settlement *s)
+{
+	char *text = tags_get(job->system_comment, SETTLED_TAG);
+	bool same = text && !strcmp(text, s->text) && billing_of(job->tres_alloc_str) == s->charged;
+
+	free(text);
+	return same;
+}
+
+struct write_back_result write_back_change(
+	const struct facts *f, const struct settlement *s, bool refund_gone)
+{
+	slurmctld_lock_t locks = {.conf = READ_LOCK, .job = WRITE_LOCK, .part = READ_LOCK};
+	assoc_mgr_lock_t assoc_locks = {
+		.assoc = WRITE_LOCK, .qos = WRITE_LOCK, .tres = READ_LOCK, .user = READ_LOCK};
+	struct write_back_result result = {.done = false};
+	uint64_t before = billing_of(f->tres);
+	job_record_t *job;
+	bool ours;
+
+	if (!begin())
+		return result;
+	lock_slurmctld(locks);
+	job = find_job_record(f->job_id);
+	ours = facts_same_run(f, job) && IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
+	if (!ours && !f->row_known) {
+		unlock_slurmctld(locks);
+		end();
+		result.needs_row = true;
+		return result;
+	}
+	result.done = true;
+	result.refunded = ours ? !shows(job, s) : refund_gone;
+	if (ours)
+		before = billing_of(job->tres_alloc_str);
+	if (result.refunded) {
+		assoc_mgr_lock(&assoc_locks);
+		if (ours)
+			rewrite_record(job, f, s);
+		if (s->raw)
+			refund_part(f, ((double)before - (double)s->charged) / (double)s->raw);
+		assoc_mgr_unlock(&assoc_locks);
+	}
+	result.commented = ours || f->row_latest;
+	if (ours) {
+		send_complete(job);
+		send_comment(f, job->system_comment);
+	} else {
+		send_complete_of_facts(f, s);
+		if (f->row_latest)
+			send_comment_of_facts(f, s);
+	}
+	unlock_slurmctld(locks);
+	if (ours)
+		schedule_job_save();
+	end();
+	return result;
+}
+
 /* All rows of the job id, a list to be destroyed, or NULL. */
 static void *read_rows(const struct facts *f)
 {
@@ -334,6 +398,91 @@ int write_back_read_row(struct facts *f)
 		f->row_latest = !list_find_first(rows, is_later_row, row);
 		f->row_known = true;
 		rc = 1;
+	}
+	FREE_NULL_LIST(rows);
+	return rc;
+}
+
+static int is_row_of_start(void *x, void *key)
+{
+	const slurmdb_job_rec_t *row = x;
+	const struct settlement *s = key;
+
+	return row->jobid == s->job_id && row->start == s->start_unix && row->end;
+}
+
+/* What slurmctld charges a second is rounded to billing there. */
+static struct facts *facts_of_row(const slurmdb_job_rec_t *row, const struct settlement *s)
+{
+	struct facts *f = xmalloc(sizeof(*f));
+
+	f->job_id = row->jobid;
+	f->restart = s->restart;
+	f->uid = row->uid;
+	f->array_job_id = row->array_job_id;
+	f->array_task_id = row->array_job_id ? row->array_task_id : NO_VAL;
+	f->db_index = row->db_index;
+	f->submit = row->submit;
+	f->start = row->start;
+	f->end = row->end;
+	f->assoc_id = row->associd;
+	f->qos_id = row->qosid;
+	f->partition = xstrdup(row->partition);
+	f->cluster = xstrdup(s->cluster);
+	f->nodes = xstrdup(row->nodes);
+	f->tres = xstrdup(row->tres_alloc_str);
+	f->colocate = xstrdup("");
+	f->name = xstrdup(row->jobname);
+	f->comment = xstrdup(row->system_comment);
+	f->raw = s->raw;
+	f->billable = (double)s->raw;
+	f->wall_s = difftime(row->end, row->start) - row->suspended;
+	f->exit_code = row->exitcode;
+	f->derived_ec = row->derived_ec;
+	f->requid = row->requid;
+	f->row_state = row->state;
+	f->row_end = row->end;
+	f->row_known = true;
+	return f;
+}
+
+static struct facts *facts_of_record(const struct settlement *s)
+{
+	slurmctld_lock_t read_jobs = {.conf = READ_LOCK, .job = READ_LOCK};
+	struct facts *f = NULL;
+	const job_record_t *job;
+
+	lock_slurmctld(read_jobs);
+	job = find_job_record(s->job_id);
+	if (job && job->start_time == s->start_unix && IS_JOB_FINISHED(job) &&
+		!IS_JOB_COMPLETING(job))
+		f = facts_take(job);
+	unlock_slurmctld(read_jobs);
+	/* Its billing is what it is charged by now. */
+	if (f)
+		f->raw = s->raw;
+	return f;
+}
+
+int write_back_facts(const struct settlement *s, struct facts **f)
+{
+	struct facts key = {
+		.job_id = s->job_id, .cluster = (char *)s->cluster, .array_task_id = NO_VAL};
+	slurmdb_job_rec_t *row;
+	void *rows;
+	int rc;
+
+	if (!write_back_possible())
+		return -1;
+	*f = facts_of_record(s);
+	if (*f)
+		return 1;
+	rows = read_rows(&key);
+	row = rows ? list_find_first(rows, is_row_of_start, (void *)s) : NULL;
+	rc = rows ? row != NULL : -1;
+	if (row) {
+		*f = facts_of_row(row, s);
+		(*f)->row_latest = !list_find_first(rows, is_later_row, row);
 	}
 	FREE_NULL_LIST(rows);
 	return rc;

@@ -37,6 +37,21 @@ struct write_back_result {
 struct write_back_result write_back(const struct facts *f, struct settlement *s, bool refund_gone);
 
 /*
+ * Writes a price that an administrator has changed, in the same way: billing and SystemComment of
+ * the record, if it is still about this run, or else of slurmdbd's row, and the difference between
+ * what was charged before and is now to the associations and QOS, whichever sign it has. A record
+ * tells by itself whether that was done; a run that has none is refunded if refund_gone.
+ */
+struct write_back_result write_back_change(
+	const struct facts *f, const struct settlement *s, bool refund_gone);
+
+/*
+ * The facts of a settled run: from its job record, or else from slurmdbd, which may take long. 1
+ * and *f, to be freed with facts_free(), 0 nobody knows the run, -1 they cannot be asked now.
+ */
+int write_back_facts(const struct settlement *s, struct facts **f);
+
+/*
  * Takes the state and the end of a run from slurmdbd, which may take long: 1, or 0 it does not know
  * the run, -1 it cannot be asked.
  */

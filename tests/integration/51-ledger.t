@@ -1,0 +1,180 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The ledger as an administrator meets it: prices changed by hand, what it turns away, what its log proves, and
+# what becomes of a file that is damaged.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+needs() {
+	local c
+	for c in "$@"; do command -v "$c" >/dev/null || bail_out "$c is not installed: see contrib/sandbox/install-deps"; done
+}
+needs jq sqlite3 munge unmunge
+
+file=$POPPA_SANDBOX/state/ledger/ledger.sqlite
+munge_socket=$(sed -n 's/^MungeSocket=//p' "$POPPA_CONF")
+port=$(sed -n 's/^LedgerListen=.*://p' "$POPPA_CONF")
+node1=$(sinfo -h -N -p fake -o %N | sort | sed -n 1p)
+node2=$(sinfo -h -N -p fake -o %N | sort | sed -n 2p)
+
+# price ID: the "poppa" part of the job's SystemComment in slurmctld.
+price() {
+	job_field "$1" SystemComment | sed -n 's/^\(.*; \)\?poppa: \([^;]*\).*$/\2/p'
+}
+# price_in_sacct ID: the same in slurmdbd.
+price_in_sacct() {
+	sacct_field "$1" SystemComment | sed -n 's/^\(.*; \)\?poppa: \([^;]*\).*$/\2/p'
+}
+has_price() {
+	[ -n "$(price "$1")" ] && [ "$(price "$1")" = "$(price_in_sacct "$1")" ]
+}
+billing() {
+	tr , '\n' <<<"$1" | sed -n 's/^billing=//p'
+}
+raw_usage() {
+	sshare -n -P -U -u poppa-demo -o RawUsage | tail -n 1
+}
+in_ledger() {
+	sqlite3 -readonly "$file" "$1"
+}
+
+# door LINE: what the ledger answers to a line.
+door() {
+	exec 3<>"/dev/tcp/127.0.0.1/$port" && printf '%s\n' "$1" >&3 && timeout 10 head -n 1 <&3
+	exec 3>&-
+}
+# seal [ENCODER...] <JSON: a credential that anybody may open.
+seal() {
+	"$@" munge --socket="$munge_socket" | tr -d '\n'
+}
+# ask USER JSON: the ledger's reply to USER.
+ask() {
+	local line
+	line=$(printf '%s' "$2" | if [ "$1" = root ]; then seal; else seal as "$1"; fi)
+	door "$line" | if [ "$1" = root ]; then
+		unmunge --socket="$munge_socket" --metadata=/dev/null
+	else
+		as "$1" unmunge --socket="$munge_socket" --metadata=/dev/null
+	fi
+}
+# refused KIND: how often the ledger has turned that away, ever.
+refused() {
+	ask root '{"op":"status","nonce":"n"}' | jq ".refused.$1.count // 0"
+}
+# record JOB NODE UID START MORE...: a final record with half of its time lost.
+record() {
+	jq -c -n --argjson job "$1" --arg node "$2" --argjson uid "$3" --argjson start "$4" --argjson last "${5:-$4}" '
+		{op: "record", nonce: "n", records: [{cluster: "sandbox", job: $job, restart: 0, node: $node, uid: $uid,
+		seq: 9, final: true, lane: 0, cores: 8, start: $start, end: $last, co_ns: 2000000000, solo_ns: 0, paused_ns: 0,
+		unmeasured_ns: 0, blocks: 99, used: 99, degradation: 0.5, variance: 0.0001, thesis_degradation: null,
+		method: "robust", backend: "heartbeat", partners: [1]}]}'
+}
+
+ctl reconfigure poppa_settle_timeout=4s
+on_exit ctl reconfigure --reset
+
+# --- A price that an administrator changes.
+submit -p fake -N1 --colocate --wrap 'sleep 3'
+changed=$job
+wait_running "$changed"
+like "the price of a running job is not changed" "$(poppa settle --job "$changed" --full --reason early 2>&1)" 'still runs'
+like "nor that of a job that nobody knows" "$(poppa settle --job 4000000 --full --reason none 2>&1)" 'unknown'
+wait_end "$changed"
+ok "a job is settled" wait_until 60 has_price "$changed"
+raw=$(billing "$(job_field "$changed" TRES)")
+like "a user may not change a price" "$(as_user poppa settle --job "$changed" --charge 1 --reason please 2>&1)" 'only root'
+like "nor ask the ledger to" "$(ask poppa-demo '{"op":"change","nonce":"n"}')" 'not allowed'
+like "nor may it be raised above raw" \
+	"$(poppa settle --job "$changed" --charge $((raw + 1)) --reason more 2>&1)" 'more than'
+nok "nor changed without a reason" poppa settle --job "$changed" --charge 1
+is "a dry run changes nothing" \
+	"$(poppa settle --job "$changed" --full --reason x --dry-run 2>&1; in_ledger "select count(*) from change where job = $changed")" \
+	"poppa settle: job $changed is charged $raw already
+0"
+elapsed=$(sacct_field "$changed" ElapsedRaw)
+before=$(raw_usage)
+answer=$(poppa settle --job "$changed" --charge $((raw / 4)) --reason 'a disk was broken' --json)
+is "root changes it, and it is written" "$(jq -c '[.before, .charged, .written]' <<<"$answer")" "[$raw,$((raw / 4)),true]"
+is "scontrol shows the new charge" "$(billing "$(job_field "$changed" TRES)")" $((raw / 4))
+is "sacct, too" "$(billing "$(sacct_field "$changed" AllocTRES)")" $((raw / 4))
+like "with the comment" "$(price_in_sacct "$changed")" "charged=$((raw / 4)) .*changed=1"
+cmp_num "sshare gave the difference back, within 1 %" \
+	"$(awk -v a="$before" -v b="$(raw_usage)" -v w=$(((raw - raw / 4) * elapsed)) \
+		'BEGIN { d = (a - b) / w - 1; print d < 0 ? -d : d }')" '<=' 0.01
+why=$(as_user poppa why "$changed" | tr '\n' ' ')
+like "poppa why tells the user who and why" "$why" "an administrator changed its price from $raw to $((raw / 4)): \"a disk was broken\""
+unlike "and complains of nothing" "$why" 'show this to the administrators'
+ok "a degradation can be set" poppa settle --job "$changed" --degradation 0.5 --reason 'as measured elsewhere'
+is "and the run's policy makes the price of it" "$(billing "$(sacct_field "$changed" AllocTRES)")" $((raw / 4))
+before=$(raw_usage)
+ok "and the full price" poppa settle --job "$changed" --full --reason 'it was not broken'
+is "which sacct shows" "$(billing "$(sacct_field "$changed" AllocTRES)")" "$raw"
+cmp_num "and sshare took back" \
+	"$(awk -v a="$before" -v b="$(raw_usage)" -v w=$(((raw - raw / 4) * elapsed)) \
+		'BEGIN { d = (b - a) / w - 1; print d < 0 ? -d : d }')" '<=' 0.01
+is "the log has who, why, and both prices" "$(poppa ledger export | jq -c 'select(.kind == "event" and .what == "changed" and
+	.settlement.job == '"$changed"') | [.by_uid, .reason, .old.charged, .settlement.charged]' | head -n 1)" \
+	"[0,\"a disk was broken\",$raw,$((raw / 4))]"
+# A slurmctld that is killed with the change in its hands writes it all the same.
+poppa settle --job "$changed" --charge 7 --reason 'killed meanwhile' --wait 0 >/dev/null
+on_exit ctl start slurmctld
+ctl kill -9 slurmctld
+wait_until 10 sh -c "! '$tree/contrib/sandbox/ctl' pid slurmctld"
+ctl start slurmctld
+shows_seven() {
+	[ "$(billing "$(sacct_field "$changed" AllocTRES)")" = 7 ] && [ "$(billing "$(job_field "$changed" TRES)")" = 7 ]
+}
+ok "a change outlives a kill -9 of slurmctld" wait_until 60 shows_seven
+
+# --- What is turned away, and counted.
+for kind in malformed oversized replayed invalid not_allowed malformed_records future_records foreign_records; do
+	declare "was_$kind=$(refused "$kind")"
+done
+grew() {
+	local was=was_$1
+	cmp_num "$1 is counted" "$(refused "$1")" '>' "${!was}"
+}
+door hello >/dev/null
+grew malformed
+(
+	exec 3<>"/dev/tcp/127.0.0.1/$port"
+	trap '' PIPE
+	head -c 300000 /dev/zero | tr '\0' x >&3
+) 2>/dev/null
+wait_until 10 eval '[ "$(refused oversized)" -gt "$was_oversized" ]'
+grew oversized
+line=$(printf '{"op":"status","nonce":"n"}' | seal)
+door "$line" >/dev/null
+door "$line" >/dev/null
+grew replayed
+door "$(sed 's/.\{9\}$/AAAAAAAA:/' <<<"$(printf '{"op":"status","nonce":"n"}' | seal)")" >/dev/null
+grew invalid
+ask poppa-demo '{"op":"unsettled","cluster":"sandbox","nonce":"n"}' >/dev/null
+grew not_allowed
+ask root '{"op":"record","nonce":"n","records":[{"job":1}]}' >/dev/null
+grew malformed_records
+like "a record of the future is refused" \
+	"$(ask root "$(record 1 "$node1" 1 "$(date +%s)" $(($(date +%s) + 4000)))")" 'lies in the future'
+grew future_records
+submit -p fake -N1 -w "$node1" --colocate --wrap 'sleep 2'
+foreign=$job
+wait_running "$foreign"
+ask root "$(record "$foreign" "$node2" "$(id -u poppa-demo)" "$(date +%s)")" >/dev/null
+wait_end "$foreign"
+ok "a job is settled that another node sent a record of" wait_until 60 has_price "$foreign"
+like "which has no part in its price" "$(price "$foreign")" '^nodata=no-record'
+grew foreign_records
+is "and is marked in the ledger" "$(in_ledger "select foreign_node from record where job = $foreign and node = '$node2'")" 1
+like "and in the log" "$(grep "left out" "$(ctl log ledgerd)" | tail -n 1)" "in the name of node $node2 from local is left out"
+like "poppa ledger check shows the counts" "$(poppa ledger check)" 'turned away: [0-9]+ replayed'
+like "and so does poppa doctor" "$(poppa doctor 2>&1)" 'replayed'
+
+# --- What the log proves.
+head=$(poppa ledger check | sed -n 's/^head //p')
+ok "the ledger is sound and has the head that was noted" poppa ledger check --head "$head"
+copies=$(mktemp -d)
+on_exit rm -rf "$copies"
+poppa ledger backup "$copies/copy"
+sqlite3 "$copies/copy" 'drop trigger event_unchanged; update event set by_uid = 1 where id = 1'
+like "an entry that was changed is found" "$(poppa ledger check --file "$copies/copy")" 'event 1 of the log is not what it was'
+done_testing
