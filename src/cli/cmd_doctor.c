@@ -49,8 +49,8 @@ static void check_conf(struct doctor *d)
 
 	d->conf_good = nodeconf_load(d->conf_path, &d->conf, &err) == 0;
 	if (!d->conf_good) {
-		doctor_say(d, DOCTOR_FAIL, "poppa.conf", "correct that line, see poppa.conf(5)",
-			"%s", err.text);
+		doctor_say(d, DOCTOR_FAIL, "poppa.conf", "correct it, see poppa.conf(5)", "%s",
+			err.text);
 		nodeconf_defaults(&d->conf);
 	} else if (access(d->conf_path, F_OK)) {
 		doctor_say(d, DOCTOR_OK, "poppa.conf", NULL, "no %s: defaults hold", d->conf_path);

@@ -3,6 +3,7 @@
 #include "common/nodeconf.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,12 +143,14 @@ int nodeconf_load(const char *path, struct nodeconf *c, struct errmsg *err)
 {
 	struct nodeconf *next = malloc(sizeof(*next));
 	struct errmsg why = {""};
+	char usual[PATH_MAX];
 	int rc = 0;
 
 	if (!next)
 		return errmsg_set(err, "out of memory");
 	nodeconf_defaults(next);
-	if (keyval_file(path, one_key, next, &why) && errno != ENOENT) {
+	if (keyval_file(path, one_key, next, &why) &&
+		(errno != ENOENT || strcmp(path, nodeconf_path(usual, sizeof(usual))))) {
 		rc = strncmp(why.text, "line ", 5) ? errmsg_set(err, "%s", why.text)
 						   : errmsg_set(err, "%s %s", path, why.text);
 	} else {

@@ -56,8 +56,8 @@ void nodeconf_defaults(struct nodeconf *c);
  */
 char *nodeconf_path(char *buf, size_t size);
 
-/* Reads it. No file gives the defaults. On error *c is untouched and err names file, line and key.
- */
+/* Reads it. Where nodeconf_path() names no file the defaults are given; a file that was asked for
+ * must be there. On error *c is untouched and err names file, line and key. */
 int nodeconf_load(const char *path, struct nodeconf *c, struct errmsg *err);
 
 /* Puts node in place of every %n of a path of the configuration into buf; returns buf. */

@@ -212,7 +212,12 @@ static void files_and_nodeconf(void **state)
 	assert_int_equal(fsio_write(path, "MungeSocket=\n", 13, 0644, 0, &err), 0);
 	assert_int_equal(nodeconf_load(path, &c, &err), 0);
 	assert_int_equal(unlink(path), 0);
+	/* Who names a file means it; the usual one need not be there. */
+	assert_int_equal(nodeconf_load(path, &c, &err), -1);
+	assert_non_null(strstr(err.text, path));
+	setenv("POPPA_CONF", path, 1);
 	assert_int_equal(nodeconf_load(path, &c, &err), 0);
+	unsetenv("POPPA_CONF");
 	assert_string_equal(c.run_dir, "/run/poppa");
 	rmdir(deep);
 	snprintf(deep, sizeof(deep), "%s/a", dir);
