@@ -36,6 +36,7 @@ static const char style[] =
 	"table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums;"
 	"margin:.6rem 0}"
 	"caption{text-align:left;color:var(--soft);padding:.2rem 0 .4rem}"
+	"caption span{display:inline-block;position:sticky;left:0;max-width:calc(100vw - 2rem)}"
 	"th,td{padding:.25rem .6rem;text-align:right;border-bottom:1px solid var(--line);"
 	"vertical-align:top}"
 	"td{white-space:nowrap}td.text{white-space:normal;overflow-wrap:anywhere;min-width:6rem}"
@@ -150,7 +151,7 @@ static void open_table(FILE *out, const char *caption, const char *class, const 
 	fprintf(out,
 		"<div class=\"scroll\" role=\"region\" aria-label=\"%s\" "
 		"tabindex=\"0\"><table%s%s%s>\n"
-		"<caption>%s</caption>\n<thead><tr>%s</tr></thead>\n<tbody>\n",
+		"<caption><span>%s</span></caption>\n<thead><tr>%s</tr></thead>\n<tbody>\n",
 		caption, *class ? " class=\"" : "", class, *class ? "\"" : "", caption, heads);
 }
 
@@ -202,6 +203,70 @@ static void put_time(const struct report *r, FILE *out)
 				report_hours(&charged, s->slots[i].charged));
 	close_table(out);
 	fputs("</details></section>\n", out);
+}
+
+/* How much, of one job or of all of them. */
+static void put_amounts(FILE *out, const struct summary_sums *s)
+{
+	struct report_cell hours, raw, charged, discount, degradation;
+
+	fprintf(out, "<td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>",
+		report_hours(&hours, s->elapsed_s), report_hours(&raw, s->raw),
+		report_hours(&charged, s->charged), report_percent(&discount, summary_discount(s)),
+		report_percent(&degradation, summary_degradation(s)));
+}
+
+/* Beside whom it ran, and why it has no discount. */
+static void put_remark(FILE *out, const struct bill *b)
+{
+	const struct bill_facts *f = &b->facts;
+
+	fputs("<td class=\"text\">", out);
+	for (int i = 0; i < f->partner_count; i++)
+		fprintf(out, "%s%u", i ? ", " : "", f->partner[i]);
+	if (f->more_partners)
+		fprintf(out, " and %d more", f->more_partners);
+	fputs("</td><td class=\"text\">", out);
+	report_escape(out, b->status == BILL_NO_DATA ? f->nodata : bill_status_name(b->status));
+	fputs("</td></tr>\n", out);
+}
+
+/* A line for each run; those of a requeued job have the same id and end one after the other. */
+static void put_jobs(const struct report *r, FILE *out)
+{
+	const struct summary *s = r->summary;
+	int shown = s->group_count < MAX_LINES ? s->group_count : MAX_LINES;
+	struct report_cell end;
+
+	fputs("<section class=\"long\"><h2>By job</h2>\n", out);
+	open_table(out,
+		shown < s->group_count ? "Raw and charged in billing hours; only the first lines "
+					 "are here"
+				       : "Raw and charged in billing hours",
+		"",
+		"<th scope=\"col\">job</th><th scope=\"col\" class=\"text\">user</th>"
+		"<th scope=\"col\" class=\"text\">name</th><th scope=\"col\">ended</th>"
+		"<th scope=\"col\">hours</th><th scope=\"col\">raw</th>"
+		"<th scope=\"col\">charged</th><th scope=\"col\">discount</th>"
+		"<th scope=\"col\">D</th><th scope=\"col\" class=\"text\">beside</th>"
+		"<th scope=\"col\" class=\"text\">price</th>");
+	for (int i = 0; i < shown; i++) {
+		const struct bill *b = s->groups[i].bill[0];
+
+		row_name(out, b->id);
+		fputs("<td class=\"text\">", out);
+		report_escape(out, b->user);
+		fputs("</td><td class=\"text\">", out);
+		report_escape(out, b->name);
+		fprintf(out, "</td><td>%s</td>", report_time(&end, b->end, REPORT_MINUTE));
+		put_amounts(out, &s->groups[i].sums);
+		put_remark(out, b);
+	}
+	fputs("</tbody><tfoot>\n", out);
+	row_name(out, "all");
+	fputs("<td></td><td></td><td></td>", out);
+	put_amounts(out, &s->total);
+	fputs("<td></td><td></td></tr></tfoot></table></div></section>\n", out);
 }
 
 static void put_groups(const struct report *r, FILE *out)
@@ -461,7 +526,10 @@ void report_html(const struct report *r, FILE *out)
 
 	put_head(r, out);
 	put_time(r, out);
-	put_groups(r, out);
+	if (r->by == SUMMARY_JOB)
+		put_jobs(r, out);
+	else
+		put_groups(r, out);
 	put_prices(r, out);
 	put_heat(r, out);
 	if (s->total.priced) {

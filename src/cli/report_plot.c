@@ -15,6 +15,7 @@
 #define LABEL 42 /* half of a label's width */
 #define PRICE_PROGRAMS 12
 #define PRICE_LEFT 190
+#define PRICE_RIGHT 24 /* for half of the axis' last number */
 #define PRICE_TOP 26
 #define PRICE_BOX 11  /* height of a box */
 #define LEAST_BOX 6   /* width: one run has a box, too */
@@ -118,9 +119,9 @@ void report_plot_time(const struct summary *s, FILE *out)
 			LEFT + slot * i + (slot - bar) / 2, TIME_TOP + height - charged, bar,
 			charged);
 	}
-	fputs("</svg></div>\n<p class=\"key\"><span class=\"box raw\"></span> raw: what Slurm "
-	      "counted "
-	      "<span class=\"box charged\"></span> charged</p>\n",
+	fputs("</svg></div>\n<p class=\"key\"><span class=\"nowrap\"><span class=\"box "
+	      "raw\"></span> raw: what Slurm counted</span> <span class=\"nowrap\"><span "
+	      "class=\"box charged\"></span> charged</span></p>\n",
 		out);
 }
 
@@ -131,7 +132,7 @@ struct scale {
 
 static double place(const struct scale *s, double v)
 {
-	return PRICE_LEFT + (WIDTH - RIGHT - PRICE_LEFT) * (v - s->low) / (s->high - s->low);
+	return PRICE_LEFT + (WIDTH - PRICE_RIGHT - PRICE_LEFT) * (v - s->low) / (s->high - s->low);
 }
 
 static void one_box(const struct scale *scale, const struct summary_spread *p, const char *class,
@@ -236,8 +237,9 @@ void report_plot_prices(const struct summary *s, FILE *out)
 		one_box(&scale, &p->thesis, "thesis", "Thesis", y + PRICE_BOX + 3, out);
 		one_box(&scale, &p->charged, "charged", "Charged", y + 2 * (PRICE_BOX + 3), out);
 	}
-	fputs("</svg></div>\n<p class=\"key\"><span class=\"box raw\"></span> state of practice "
-	      "<span class=\"box thesis\"></span> thesis <span class=\"box charged\"></span> "
-	      "charged</p>\n",
+	fputs("</svg></div>\n<p class=\"key\"><span class=\"nowrap\"><span class=\"box "
+	      "raw\"></span> state of practice</span> <span class=\"nowrap\"><span class=\"box "
+	      "thesis\"></span> thesis</span> <span class=\"nowrap\"><span class=\"box "
+	      "charged\"></span> charged</span></p>\n",
 		out);
 }

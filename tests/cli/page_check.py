@@ -48,7 +48,7 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if self.open and self.open[-1] == "style":
             self.style += data
-        if self.open and self.open[-1] == "caption":
+        if "caption" in self.open:
             self.names[-1] = data
 
 

@@ -71,7 +71,7 @@ print(len(rows), sum(int(r["raw"]) * int(r["elapsed_s"]) for r in rows), sum(int
 			'^good: [5-9] tables, 2 plots$'
 	done
 	# The check finds what it is to find.
-	sed 's/<caption>[^<]*<.caption>//; s/--soft:#57606a/--soft:#a7a0aa/; s/scope="row"//; s/<.main>/<img>&/' \
+	sed 's/<caption><span>[^<]*<.span><.caption>//; s/--soft:#57606a/--soft:#a7a0aa/; s/scope="row"//; s/<.main>/<img>&/' \
 		"$TAP_DIR/page.html" >"$TAP_DIR/bad.html"
 	bad=$("$python" "$here/page_check.py" "$TAP_DIR/bad.html" 2>&1)
 	for fault in "without a caption" "light: soft on bg" "th without scope" "<img>"; do

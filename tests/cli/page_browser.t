@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# poppa report --html as a browser lays it out: light, dark, printed and on a narrow screen.
+#   tests/cli/page_browser.t [DIRECTORY]   keeps the screenshots there, to be looked at
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/tap.sh
+. "$here/../tap.sh"
+
+: "${POPPA:?is the program to test}"
+command -v jq >/dev/null || skip_all "jq is not installed"
+browser=
+for b in chromium chromium-browser google-chrome; do
+	command -v "$b" >/dev/null && browser=$b && break
+done
+[ -n "$browser" ] || skip_all "there is no chromium: contrib/sandbox/install-deps --pages installs it"
+export TZ=UTC
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+shots=${1:-}
+
+# browse ARG...: without a display, network, sandbox or traces.
+browse() {
+	HOME=$tmp timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --hide-scrollbars --no-first-run \
+		--disable-dev-shm-usage --disable-extensions --proxy-server=127.0.0.1:9 --user-data-dir="$tmp/profile" "$@" 2>/dev/null
+}
+
+# What a browser makes of the page, found by a script that only this copy of it has.
+measure=$(
+	cat <<'END'
+<script>
+function luminance(c) {
+	const p = c.map(v => (v /= 255) <= 0.04045 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4));
+	return 0.2126 * p[0] + 0.7152 * p[1] + 0.0722 * p[2];
+}
+function rgb(c) { const m = c.match(/[\d.]+/g).map(Number); return m.length > 3 && m[3] < 1 ? null : m.slice(0, 3); }
+function ground(e) {
+	for (; e; e = e.parentElement) {
+		const c = rgb(getComputedStyle(e).backgroundColor);
+		if (c) return c;
+	}
+	return [255, 255, 255];
+}
+const out = {width: innerWidth, page: document.documentElement.scrollWidth, texts: 0, least: 99, where: "", outside: [], unnamed: 0};
+document.querySelectorAll("h1,h2,p,dt,dd,caption span,th,td,summary,svg text").forEach(e => {
+	const box = e.getBoundingClientRect();
+	if (!e.textContent.trim() || !box.width) return;
+	const svg = e.closest("svg"), style = getComputedStyle(e);
+	const a = luminance(rgb(svg ? style.fill : style.color)), b = luminance(ground(svg ? svg.parentElement : e));
+	const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+	out.texts++;
+	if (contrast < out.least) { out.least = contrast; out.where = e.tagName + " " + e.textContent.trim().slice(0, 30); }
+	if (!e.closest(".scroll") && box.right > innerWidth + 1) out.outside.push(e.textContent.trim().slice(0, 30));
+	if (svg && (box.left < svg.getBoundingClientRect().left - 1 || box.right > svg.getBoundingClientRect().right + 1))
+		out.outside.push(e.textContent.trim().slice(0, 30));
+});
+document.querySelectorAll("svg,table,.scroll").forEach(e => {
+	const name = e.getAttribute("aria-label") || (e.querySelector("caption,title") || {}).textContent;
+	if (!(name || "").trim()) out.unnamed++;
+});
+out.dark = matchMedia("(prefers-color-scheme:dark)").matches;
+document.body.innerHTML = "<pre id=found>" + JSON.stringify(out).replace(/&/g, "+").replace(/</g, "(") + "</pre>";
+</script>
+END
+)
+
+# found WIDTH [ARG]...: the measurements as JSON.
+found() {
+	local width=$1
+	shift
+	browse --window-size="$width,900" --dump-dom "$@" "file://$tmp/measured.html" |
+		sed -n 's/.*<pre id="found">\(.*\)<\/pre>.*/\1/p'
+}
+
+# judge NAME JSON
+judge() {
+	cmp_num "$1: texts are there" "$(jq .texts <<<"$2")" '>' 50
+	cmp_num "$1: every text has a contrast of 4.5 ($(jq -r .where <<<"$2"))" "$(jq .least <<<"$2")" '>=' 4.5
+	is "$1: nothing sticks out" "$(jq -c .outside <<<"$2")" "[]"
+	cmp_num "$1: the page itself need not be scrolled sideways" "$(jq .page <<<"$2")" '<=' "$(jq .width <<<"$2")"
+	is "$1: tables, plots and regions have names" "$(jq .unnamed <<<"$2")" 0
+}
+
+"$here/../gen/bills_gen" 600 >"$tmp/many.txt"
+for what in "many user $tmp/many.txt" "few job $here/bills.txt"; do
+	read -r name by rows <<<"$what"
+	page=$tmp/$name.html
+	"$POPPA" report --input "$rows" --by "$by" --html "$page" || fail "$name: a page is written"
+	sed 's/<details>/<details open>/' "$page" >"$tmp/measured.html"
+	printf '%s\n' "$measure" >>"$tmp/measured.html"
+	judge "$name, light" "$(found 1200)"
+	json=$(found 1200 --blink-settings=preferredColorScheme=0)
+	is "$name, dark: the browser prefers it" "$(jq .dark <<<"$json")" true
+	judge "$name, dark" "$json"
+	json=$(found 360)
+	cmp_num "$name, narrow: the window is" "$(jq .width <<<"$json")" '<=' 500
+	judge "$name, narrow" "$json"
+	browse --no-pdf-header-footer --print-to-pdf="$tmp/$name.pdf" "file://$page"
+	like "$name: it prints" "$(head -c 5 "$tmp/$name.pdf" 2>/dev/null)" '^%PDF-'
+	[ -n "$shots" ] || continue
+	cp "$tmp/$name.pdf" "$shots/$name-print.pdf"
+	browse --window-size=1200,3000 --screenshot="$shots/$name-light.png" "file://$page"
+	browse --window-size=1200,3000 --screenshot="$shots/$name-dark.png" --blink-settings=preferredColorScheme=0 "file://$page"
+	browse --window-size=360,3000 --screenshot="$shots/$name-narrow.png" "file://$page"
+done
+done_testing
