@@ -47,35 +47,35 @@ def main(report, cluster, build, quick):
                 bars.append(["%d" % n if name == "perf" else ""] + [side[key] for key, _ in PARTS])
         bars.append([""] + [0] * len(PARTS))
     events = runs[counts[0], "perf"]["events"]
-    report.text("Time in us (medians of %d loops) that the daemon's thread spends on one loop with "
-                "K = %d sub-windows, without the windows themselves: poppad's own shutter library "
-                "beside a straightforward implementation of the thesis' Algorithms 1 to 3 (a read "
-                "for each task and event at both ends of each sub-window, a kill for each task), "
-                "taking turns in one run. *Tasks* counts those of both jobs. The first of them is "
-                "the name of the counters that ours reads; the straightforward one always reads "
-                "perf events. *Calls* are stops, resumes and readings; *other* is all else that the thread "
-                "does but for going to sleep between readings, which both do: ours arms its guard, "
-                "makes sure that it stops nobody whom somebody else has stopped, and leaves the "
-                "processors of the job that it measures. *Ratio* is ours by the straightforward one's." % (loops, runs[counts[0], "perf"]["windows"]),
+    report.text("What the daemon's thread spends on one loop with K = %d sub-windows, without the windows "
+                "themselves, in us (medians of %d loops). poppad's own shutter library takes turns in one run "
+                "with a straightforward implementation of the thesis' Algorithms 1 to 3: a read for each "
+                "task and event at both ends of each sub-window, a kill for each task." %
+                (runs[counts[0], "perf"]["windows"], loops),
                 "The events are instructions and cycles." if events == "hardware" else
                 "This machine has no hardware counters: the kernel's software events task-clock "
                 "and cpu-clock stand in for instructions and cycles in both, whose reading takes "
-                "the same way through the kernel.",
-                "With more tasks than processors, tasks on one processor take turns every some "
+                "the same way through the kernel.")
+    report.text("A row is one implementation: the straightforward one with perf events, ours with perf events, with "
+                "heartbeats, and with heartbeats and the freezer. *Tasks* are those of both jobs together. *Calls* "
+                "are stops, resumes and readings. *Other* is the CPU time of all else, but for going to sleep between "
+                "readings, which both do: ours arms its guard, makes sure that it stops nobody whom "
+                "somebody else has stopped, and leaves the processors of the job that it measures. *Readings* "
+                "are counted, not timed. Each *share* is that of the straightforward one's figure on its left.")
+    report.text("With more tasks than processors, tasks on one processor take turns every some "
                 "10 us, so that each makes progress in each window as it would on a processor of "
                 "its own. A perf reading of a task that runs on another processor interrupts that, which takes "
                 "many times as long as the reading of one that waits for its turn, on either side: "
                 "so here the few readings that meet a running task are most of the time. On a node with a "
-                "processor for each task nearly all do, on either side, and the ratio of the calls nears that "
-                "of the *readings*, which are counted here, not timed. Heartbeats interrupt nobody. A "
-                "freezer has to wait for each task's turn.")
+                "processor for each task nearly all do, on either side, and the share of the calls nears that "
+                "of the readings. Heartbeats interrupt nobody. A freezer has to wait for each task's turn.")
     report.table(["tasks, counters"] + [label for _, label in PARTS] +
-                 ["calls", "ratio", "calls and other", "ratio", "going to sleep", "readings",
-                  "ratio"], rows)
+                 ["calls", "share", "calls and other", "share", "going to sleep", "readings",
+                  "share"], rows)
     plots = ", ".join('$d0 using %d:xtic(1) title "%s" lt %d' % (i + 2, label, i + 1)
                       for i, (_, label) in enumerate(PARTS))
     report.plot("set style data histograms\nset style histogram rowstacked\n"
                 "set style fill solid 0.85 border lc rgb '#ffffff'\nset boxwidth 0.9\n"
-                "set key top left\nset yrange [0:]\nset ylabel 'us a loop'\n"
+                "set yrange [0:]\nset ylabel 'us a loop'\n"
                 "set xlabel 'tasks; left to right: straightforward, perf, heartbeat'\n"
                 "plot " + plots, [bars])

@@ -49,7 +49,6 @@ def main(report, cluster, build, quick):
                 "(poppad(8)), so a sixth less is what to expect.")
     report.table(["S, ms", "model", first.name, second.name], rows)
     report.plot("set logscale x 2\nset xlabel 'S, ms'\nset ylabel 'longer run time, %%'\n"
-                "set key top left\n"
                 "plot $d0 using 1:2 with lines lt 6 title 'model (3.10)', "
                 "$d0 using 1:($2*5/6) with lines lt 6 dt 2 title 'five sixths of it', "
                 "$d0 using 1:3:4:5 with yerrorbars lt 1 title '%s', "

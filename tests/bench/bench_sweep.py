@@ -51,7 +51,7 @@ def main(report, cluster, build, quick):
                 "interval. Where jobs contend much it can be below zero: during a shutter the one "
                 "that runs gains more than the other loses." % (CASES[0][1], CASES[1][1], seconds))
     report.table(["contention", "S, ms", "true", "error, robust", "error, thesis", "overhead"], rows)
-    head = "set logscale x 2\nset xlabel 'S, ms'\nset key top left\n"
+    head = "set logscale x 2\nset xlabel 'S, ms'\n"
     report.plot(head + "set ylabel 'run-time error, %'\nset yrange [0:]\nplot " + ", ".join(
         "$d%d using 1:%d with linespoints lt %d dt %d title '%s, %s'" % (i, n + 2, i + 1, n + 1,
                                                                          case[0], m)

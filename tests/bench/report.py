@@ -94,7 +94,7 @@ class Report:
         # White behind black: readable on a page of either colour.
         head = ['set terminal svg size %d,%d font "sans,14" background "#ffffff"' % size,
                 'set output "%s"' % path, "set border lw 1", "set grid lc rgb '#d8d8d8'",
-                "set key opaque"]
+                "set key outside top center horizontal"]
         head += ["set linetype %d lc rgb '%s' lw 2 pt 7 ps 0.6" % (i + 1, c)
                  for i, c in enumerate(COLOURS)]
         data = []
