@@ -6,27 +6,71 @@
 #include "plugins/compat/slurm_compat.h"
 
 #include "src/common/job_resources.h"
-#include "src/common/select.h"
 
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(22, 5, 0) ||                                          \
-	SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
-#error "select_stripe knows the select interface of Slurm 22.05 only"
+/* The releases whose interface has been compiled and run; others differ in ways unknown here. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(22, 5, 0) &&                                         \
+	SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
+#define COMPAT_SELECT_2205
+#include "src/common/select.h"
+#include "src/slurmctld/preempt.h"
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0) &&                                      \
+	SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 5, 0)
+#define COMPAT_SELECT_2411
+#include "src/common/core_array.h"
+#include "src/interfaces/preempt.h"
+#include "src/interfaces/select.h"
+#else
+#error "select_stripe knows the select interface of Slurm 22.05 and 24.11 only"
 #endif
 
-/* Cores that a job must not get: one bitmap over all cores of the system, NULL for none. */
-typedef bitstr_t *compat_exc_t;
+/* Cores that a job must not get. */
+#ifdef COMPAT_SELECT_2205
+typedef bitstr_t *compat_exc_t; /* a bitmap over all cores of the system, NULL for none */
+#else
+typedef resv_exc_t *compat_exc_t; /* a bitmap of each node; never NULL itself */
+#endif
+
+/* Between which times a WILL_RUN test looks, where the release tells: the last parameter then. */
+#ifdef COMPAT_SELECT_2205
+typedef const void *compat_will_run_t;
+#define COMPAT_WILL_RUN_PARAM
+#define COMPAT_WILL_RUN_ARG(value)
+#define COMPAT_WILL_RUN NULL
+#else
+typedef will_run_data_t *compat_will_run_t;
+#define COMPAT_WILL_RUN_PARAM , compat_will_run_t will_run
+#define COMPAT_WILL_RUN_ARG(value) , value
+#define COMPAT_WILL_RUN will_run
+#endif
+
+/* What 22.05 alone has. */
+#ifdef COMPAT_SELECT_2205
+#define SELECT_PASSED_ON_2205(X)                                                                   \
+	X(int, job_signal, (job_record_t * job_ptr, int sig), (job_ptr, sig))                      \
+	X(char *, select_jobinfo_sprint,                                                           \
+		(select_jobinfo_t * jobinfo, char *buf, size_t size, int mode),                    \
+		(jobinfo, buf, size, mode))                                                        \
+	X(char *, select_jobinfo_xstrdup, (select_jobinfo_t * jobinfo, int mode), (jobinfo, mode)) \
+	X(int, update_node_config, (int index), (index))                                           \
+	X(bitstr_t *, resv_test,                                                                   \
+		(resv_desc_msg_t * resv_desc_ptr, uint32_t node_cnt, bitstr_t * avail_bitmap,      \
+			bitstr_t * *core_bitmap),                                                  \
+		(resv_desc_ptr, node_cnt, avail_bitmap, core_bitmap))
+#else
+#define SELECT_PASSED_ON_2205(X)
+#endif
 
 /*
  * Every function of the interface as X(result, name after "select_p_", parameters, arguments):
  * those that are passed on as they are, and those that the wrapper looks at.
  */
 #define SELECT_PASSED_ON(X)                                                                        \
+	SELECT_PASSED_ON_2205(X)                                                                   \
 	X(int, state_save, (char *dir_name), (dir_name))                                           \
 	X(int, state_restore, (char *dir_name), (dir_name))                                        \
-	X(int, job_init, (List jobs), (jobs))                                                      \
+	X(int, job_init, (list_t * jobs), (jobs))                                                  \
 	X(int, job_begin, (job_record_t * job_ptr), (job_ptr))                                     \
 	X(int, job_ready, (job_record_t * job_ptr), (job_ptr))                                     \
-	X(int, job_signal, (job_record_t * job_ptr, int sig), (job_ptr, sig))                      \
 	X(int, job_suspend, (job_record_t * job_ptr, bool indf_susp), (job_ptr, indf_susp))        \
 	X(int, job_resume, (job_record_t * job_ptr, bool indf_susp), (job_ptr, indf_susp))         \
 	X(bitstr_t *, step_pick_nodes,                                                             \
@@ -64,27 +108,20 @@ typedef bitstr_t *compat_exc_t;
 	X(int, select_jobinfo_unpack,                                                              \
 		(select_jobinfo_t * *jobinfo, buf_t * buffer, uint16_t protocol_version),          \
 		(jobinfo, buffer, protocol_version))                                               \
-	X(char *, select_jobinfo_sprint,                                                           \
-		(select_jobinfo_t * jobinfo, char *buf, size_t size, int mode),                    \
-		(jobinfo, buf, size, mode))                                                        \
-	X(char *, select_jobinfo_xstrdup, (select_jobinfo_t * jobinfo, int mode), (jobinfo, mode)) \
 	X(int, get_info_from_plugin,                                                               \
 		(enum select_plugindata_info dinfo, job_record_t * job_ptr, void *data),           \
-		(dinfo, job_ptr, data))                                                            \
-	X(int, update_node_config, (int index), (index))                                           \
-	X(bitstr_t *, resv_test,                                                                   \
-		(resv_desc_msg_t * resv_desc_ptr, uint32_t node_cnt, bitstr_t * avail_bitmap,      \
-			bitstr_t * *core_bitmap),                                                  \
-		(resv_desc_ptr, node_cnt, avail_bitmap, core_bitmap))
+		(dinfo, job_ptr, data))
 
 #define SELECT_LOOKED_AT(X)                                                                        \
 	X(int, node_init, (void), ())                                                              \
 	X(int, job_test,                                                                           \
 		(job_record_t * job_ptr, bitstr_t * node_bitmap, uint32_t min_nodes,               \
 			uint32_t max_nodes, uint32_t req_nodes, uint16_t mode,                     \
-			List preemptee_candidates, List * preemptee_job_list, compat_exc_t exc),   \
+			list_t * preemptee_candidates, list_t * *preemptee_job_list,               \
+			compat_exc_t exc COMPAT_WILL_RUN_PARAM),                                   \
 		(job_ptr, node_bitmap, min_nodes, max_nodes, req_nodes, mode,                      \
-			preemptee_candidates, preemptee_job_list, exc))                            \
+			preemptee_candidates, preemptee_job_list,                                  \
+			exc COMPAT_WILL_RUN_ARG(COMPAT_WILL_RUN)))                                 \
 	X(int, job_expand, (job_record_t * from_job_ptr, job_record_t * to_job_ptr),               \
 		(from_job_ptr, to_job_ptr))                                                        \
 	X(int, job_resized, (job_record_t * job_ptr, node_record_t * node_ptr),                    \
@@ -92,6 +129,8 @@ typedef bitstr_t *compat_exc_t;
 	X(int, job_fini, (job_record_t * job_ptr), (job_ptr))                                      \
 	X(int, select_nodeinfo_set, (job_record_t * job_ptr), (job_ptr))                           \
 	X(int, reconfigure, (void), ())
+
+#ifdef COMPAT_SELECT_2205
 
 /* A copy that compat_exc_core() can add to; free with compat_exc_free(). */
 static inline compat_exc_t compat_exc_copy(compat_exc_t exc)
@@ -118,5 +157,41 @@ static inline void compat_exc_free(compat_exc_t exc)
 {
 	bit_free(exc);
 }
+
+#else
+
+static inline compat_exc_t compat_exc_copy(compat_exc_t exc)
+{
+	compat_exc_t copy = xmalloc(sizeof(*copy));
+
+	/* GRES and the like stay the caller's. */
+	if (exc)
+		*copy = *exc;
+	copy->exc_cores =
+		exc && exc->exc_cores ? copy_core_array(exc->exc_cores) : build_core_array();
+	return copy;
+}
+
+static inline void compat_exc_core(compat_exc_t exc, int node, int core)
+{
+	if (!exc->exc_cores[node])
+		exc->exc_cores[node] = bit_alloc(compat_node(node)->tot_cores);
+	if (core < bit_size(exc->exc_cores[node]))
+		bit_set(exc->exc_cores[node], core);
+}
+
+static inline bool compat_exc_has(compat_exc_t exc, int node, int core)
+{
+	return exc && exc->exc_cores && exc->exc_cores[node] &&
+	       core < bit_size(exc->exc_cores[node]) && bit_test(exc->exc_cores[node], core);
+}
+
+static inline void compat_exc_free(compat_exc_t exc)
+{
+	free_core_array(&exc->exc_cores);
+	xfree(exc);
+}
+
+#endif
 
 #endif

@@ -16,6 +16,16 @@
 #include "src/common/xstring.h"
 #include "src/slurmctld/slurmctld.h"
 
+/* Until 23.02 lists and what a job asks for had other names. */
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+typedef struct xlist list_t;
+typedef struct listIterator list_itr_t;
+typedef struct job_details job_details_t;
+typedef struct hostlist compat_hostlist_t;
+#else
+typedef hostlist_t compat_hostlist_t;
+#endif
+
 /*
  * Declares a variable of Slurm as one that the program which loads the plugin may lack (a client
  * that loads a select plugin has no job_list). Its address is NULL there.
@@ -30,6 +40,44 @@ static inline node_record_t *compat_node(int index)
 	return node_record_table_ptr[index];
 #else
 	return &node_record_table_ptr[index];
+#endif
+}
+
+/* The partitions of a comma list, sorted; NULL where one is unknown. The caller's, list_destroy().
+ */
+static inline list_t *compat_part_list(char *names)
+{
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+	return get_part_list(names, NULL);
+#else
+	list_t *parts = NULL;
+	part_record_t *first = NULL;
+	char *unknown = NULL;
+
+	get_part_list(names, &parts, &first, &unknown);
+	xfree(unknown);
+	return parts;
+#endif
+}
+
+/* The nodes of a host list expression, without those that are unknown; bit_free(). */
+static inline void compat_node_bitmap(char *names, bitstr_t **nodes)
+{
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+	node_name2bitmap(names, true, nodes);
+#else
+	node_name2bitmap(names, true, nodes, NULL);
+#endif
+}
+
+/* slurmctld has read its state and works on it. */
+static inline bool compat_serves(void)
+{
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
+	return slurmctld_config.thread_id_rpc;
+#else
+	/* The last of the threads that are started after the state was read. */
+	return slurmctld_config.thread_id_acct_update;
 #endif
 }
 

@@ -189,7 +189,7 @@ static void read_desc(const job_desc_msg_t *d, struct request *r)
 }
 
 /* What a pending job asks for. Its CPUs per node are what the submission granted: not a wish. */
-static void read_details(const struct job_details *d, struct request *r)
+static void read_details(const job_details_t *d, struct request *r)
 {
 	r->tasks = number32(d->num_tasks);
 	r->tasks_per_node = number16(d->ntasks_per_node);
@@ -322,11 +322,11 @@ static int check_partitions(const struct request *r, char *names, const struct n
 	struct request_grant g;
 	struct errmsg why, *first = err;
 	int rc = -1;
-	List parts;
-	ListIterator iter;
+	list_t *parts;
+	list_itr_t *iter;
 	part_record_t *part;
 
-	parts = names ? get_part_list(names, NULL) : NULL;
+	parts = names ? compat_part_list(names) : NULL;
 	if (!parts && !names && default_part_loc) {
 		parts = list_create(NULL);
 		list_append(parts, default_part_loc);
@@ -359,9 +359,9 @@ static int check_nodes(const struct request *r, char *partitions, char *required
 
 	/* Unknown names are for Slurm to refuse. */
 	if (required && *required)
-		node_name2bitmap(required, true, &choice.required);
+		compat_node_bitmap(required, &choice.required);
 	if (excluded && *excluded)
-		node_name2bitmap(excluded, true, &choice.excluded);
+		compat_node_bitmap(excluded, &choice.excluded);
 	rc = check_partitions(r, partitions, &choice, grant, err);
 	FREE_NULL_BITMAP(choice.required);
 	FREE_NULL_BITMAP(choice.excluded);

@@ -48,7 +48,7 @@ int64_t facts_settled_restart(const job_record_t *job)
 static void take_nodes(struct facts *f, const job_record_t *job)
 {
 	const struct job_resources *r = job->job_resrcs;
-	hostlist_t list = hostlist_create(f->nodes);
+	compat_hostlist_t *list = hostlist_create(f->nodes);
 	int n = hostlist_count(list);
 	char *name;
 

@@ -4,6 +4,7 @@ poppaplugin_LTLIBRARIES += prep_poppa.la
 prep_poppa_la_SOURCES = \
 	src/plugins/prep_poppa/prep_poppa.c \
 	src/plugins/prep_poppa/addresses.c src/plugins/prep_poppa/addresses.h \
+	src/plugins/compat/accounting_compat.h src/plugins/compat/prep_compat.h \
 	src/plugins/prep_poppa/facts.c src/plugins/prep_poppa/facts.h \
 	src/plugins/prep_poppa/node_side.c src/plugins/prep_poppa/node_side.h \
 	src/plugins/prep_poppa/node_watch.c src/plugins/prep_poppa/node_watch.h \

@@ -13,9 +13,7 @@
 #include <time.h>
 
 #include "src/common/bitstring.h"
-#include "src/common/cgroup.h"
 #include "src/common/hostlist.h"
-#include "src/common/slurm_cred.h"
 #include "src/slurmd/slurmd/slurmd.h"
 
 #include "common/fsio.h"
@@ -176,7 +174,7 @@ static const char *env_of(const job_env_t *job, const char *key)
  */
 static char *cores_on_node(const slurm_cred_arg_t *arg, const char *node)
 {
-	hostlist_t nodes = arg->job_hostlist ? hostlist_create(arg->job_hostlist) : NULL;
+	compat_hostlist_t *nodes = arg->job_hostlist ? hostlist_create(arg->job_hostlist) : NULL;
 	int index = nodes ? hostlist_find(nodes, node) : -1, seen = 0;
 	bitstr_t *cores;
 	char *text = NULL;
@@ -243,7 +241,7 @@ void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 {
 	const char *colocate = env_of(job, COLOCATE_ENV "=");
 	const char *seed = env_of(job, COLOCATE_SEED_ENV "=");
-	char path[PATH_MAX + 32], *text = NULL, *cores;
+	char path[PATH_MAX + 32], *text = NULL, *cores, *user;
 	struct errmsg err = {""};
 	struct stat st;
 	uint32_t restart;
@@ -258,7 +256,9 @@ void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 		return;
 	}
 	xstrfmtcat(text, "JobId=%u\nRestart=%u\nUid=%u\n", job->jobid, restart, job->uid);
-	add_text(&text, "User", job->user_name);
+	user = compat_user_name(job);
+	add_text(&text, "User", user);
+	xfree(user);
 	add_text(&text, "Colocate", colocate);
 	add_text(&text, "Nodes", job->node_list);
 	add_text(&text, "Partition", job->partition);

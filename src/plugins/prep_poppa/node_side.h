@@ -3,7 +3,7 @@
 #ifndef POPPA_PREP_NODE_SIDE_H
 #define POPPA_PREP_NODE_SIDE_H
 
-#include "src/common/prep.h"
+#include "plugins/compat/prep_compat.h"
 
 /* Reads poppa.conf, makes RunDir and starts the thread that publishes RunDir/cluster.conf. */
 void node_side_start(void);

@@ -2,7 +2,7 @@
 /* PrEp plugin: registers co-located jobs on their nodes and settles them on the controller. */
 #include "plugins/compat/slurm_compat.h"
 
-#include "src/common/prep.h"
+#include "plugins/compat/prep_compat.h"
 
 #include "node_side.h"
 #include "settler.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rewrites a settled job's billing everywhere in Slurm. */
-#include "plugins/compat/slurm_compat.h"
+#include "plugins/compat/accounting_compat.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 
 #include "src/common/assoc_mgr.h"
 #include "src/common/list.h"
-#include "src/common/slurm_accounting_storage.h"
 #include "src/common/slurmdb_defs.h"
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
@@ -145,7 +144,7 @@ static void send_complete(job_record_t *job)
 /* The same for a run whose record is gone or about a later run: nothing but the TRES is new. */
 static void send_complete_of_facts(const struct facts *f, const struct settlement *s)
 {
-	struct job_details details = {.submit_time = f->submit};
+	job_details_t details = {.submit_time = f->submit};
 	job_record_t job = {
 		.magic = JOB_MAGIC,
 		.job_id = f->job_id,
@@ -217,7 +216,7 @@ static void send_comment_of_facts(const struct facts *f, const struct settlement
 
 bool write_back_possible(void)
 {
-	return acct_db_conn && slurmctld_config.thread_id_rpc && !slurmctld_config.shutdown_time;
+	return acct_db_conn && compat_serves() && !slurmctld_config.shutdown_time;
 }
 
 /* A shutdown waits for those that are counted before it closes the connection to slurmdbd. */

@@ -7,7 +7,6 @@
 
 #include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
-#include "src/slurmctld/preempt.h"
 #include "striping/lanes.h"
 
 SLURM_WEAK(slurm_conf)
@@ -16,7 +15,7 @@ SLURM_WEAK(node_record_table_ptr)
 #define A_YEAR (365 * 24 * 3600)
 
 /* CPUs of a core that this job can use: --hint=nomultithread and the like take some away. */
-static uint32_t cpus_per_core(const struct job_details *details, uint32_t threads)
+static uint32_t cpus_per_core(const job_details_t *details, uint32_t threads)
 {
 	const multi_core_data_t *mc = details->mc_ptr;
 	uint32_t cpus = threads;
@@ -30,7 +29,7 @@ static uint32_t cpus_per_core(const struct job_details *details, uint32_t thread
 
 uint32_t candidates_lane_cpus(const struct ask *ask, const struct layout *layout)
 {
-	const struct job_details *details = ask->job_ptr->details;
+	const job_details_t *details = ask->job_ptr->details;
 	uint32_t per_task = MAX(details->cpus_per_task, 1), cpus, least;
 
 	if (!layout || !layout->lane_cores)
@@ -47,7 +46,7 @@ uint32_t candidates_lane_cpus(const struct ask *ask, const struct layout *layout
 
 uint32_t candidates_nodes_needed(const struct ask *ask, uint32_t lane_cpus)
 {
-	const struct job_details *details = ask->job_ptr->details;
+	const job_details_t *details = ask->job_ptr->details;
 	uint32_t per_task = MAX(details->cpus_per_task, 1), need = MAX(ask->min_nodes, 1), fit;
 
 	if (!lane_cpus || details->overcommit)
@@ -81,7 +80,7 @@ void candidates_measure(struct ask *ask)
 
 bool candidates_preemptable(const struct ask *ask, uint32_t job_id)
 {
-	ListIterator iter;
+	list_itr_t *iter;
 	job_record_t *job_ptr;
 	bool found = false;
 

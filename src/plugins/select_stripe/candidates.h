@@ -14,9 +14,10 @@ struct ask {
 	bitstr_t *nodes; /* usable ones */
 	uint32_t min_nodes, max_nodes, req_nodes;
 	uint16_t mode;
-	List preemptable; /* NULL: none */
-	List *preempted;
+	list_t *preemptable; /* NULL: none */
+	list_t **preempted;
 	compat_exc_t exc; /* the caller's; may be NULL */
+	compat_will_run_t will_run;
 	/* Of a co-located job: */
 	struct colocate request;
 	struct partner me;

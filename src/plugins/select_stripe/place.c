@@ -29,7 +29,7 @@ struct saved {
 
 static void save(const struct ask *ask, struct saved *s)
 {
-	const struct job_details *details = ask->job_ptr->details;
+	const job_details_t *details = ask->job_ptr->details;
 
 	s->pn_min_memory = details->pn_min_memory;
 	s->min_cpus = details->min_cpus;
@@ -41,7 +41,7 @@ static void save(const struct ask *ask, struct saved *s)
 
 static void restore(const struct ask *ask, const struct saved *s, int rc)
 {
-	struct job_details *details = ask->job_ptr->details;
+	job_details_t *details = ask->job_ptr->details;
 
 	details->whole_node = s->whole_node;
 	details->req_node_bitmap = s->req_node_bitmap;
@@ -105,7 +105,8 @@ static int ask_inner(struct ask *ask, const struct candidates *list, int count, 
 	if (now_only)
 		ask->job_ptr->bit_flags |= TEST_NOW_ONLY;
 	rc = inner.job_test(ask->job_ptr, nodes, ask->min_nodes, ask->max_nodes, ask->req_nodes,
-		ask->mode, preempt ? ask->preemptable : NULL, ask->preempted, exc);
+		ask->mode, preempt ? ask->preemptable : NULL, ask->preempted,
+		exc COMPAT_WILL_RUN_ARG(ask->will_run));
 	restore(ask, &saved, rc);
 	if (rc == SLURM_SUCCESS) {
 		bit_clear_all(ask->nodes);
@@ -370,7 +371,7 @@ static int place_ever(struct ask *ask)
 		ask->job_ptr->details->whole_node = 0;
 		rc = inner.job_test(ask->job_ptr, nodes, MAX(least, ask->min_nodes), ask->max_nodes,
 			MAX(least, ask->req_nodes), ask->mode, ask->preemptable, ask->preempted,
-			ask->exc);
+			ask->exc COMPAT_WILL_RUN_ARG(ask->will_run));
 		restore(ask, &saved, rc);
 	}
 	if (rc == SLURM_SUCCESS) {
@@ -410,7 +411,8 @@ static int ask_plainly(struct ask *ask, bitstr_t *nodes)
 		return SLURM_ERROR;
 	save(ask, &saved);
 	rc = inner.job_test(ask->job_ptr, nodes, ask->min_nodes, ask->max_nodes, ask->req_nodes,
-		ask->mode, ask->preemptable, ask->preempted, ask->exc);
+		ask->mode, ask->preemptable, ask->preempted,
+		ask->exc COMPAT_WILL_RUN_ARG(ask->will_run));
 	restore(ask, &saved, rc);
 	return rc;
 }

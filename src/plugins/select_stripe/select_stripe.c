@@ -200,8 +200,8 @@ static int test_colocated(struct ask *ask)
 }
 
 extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint32_t min_nodes,
-	uint32_t max_nodes, uint32_t req_nodes, uint16_t mode, List preemptee_candidates,
-	List *preemptee_job_list, compat_exc_t exc)
+	uint32_t max_nodes, uint32_t req_nodes, uint16_t mode, list_t *preemptee_candidates,
+	list_t **preemptee_job_list, compat_exc_t exc COMPAT_WILL_RUN_PARAM)
 {
 	bool colocated = job_ptr->details && min_nodes && mark_find(job_ptr), ours;
 	int rc = SLURM_ERROR;
@@ -220,6 +220,7 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint3
 			.preemptable = preemptee_candidates,
 			.preempted = preemptee_job_list,
 			.exc = exc,
+			.will_run = COMPAT_WILL_RUN,
 		};
 
 		rc = colocated ? test_colocated(&ask) : place_other(&ask);
@@ -227,5 +228,6 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint3
 	pthread_mutex_unlock(&lock);
 	return ours ? rc
 		    : inner.job_test(job_ptr, node_bitmap, min_nodes, max_nodes, req_nodes, mode,
-			      preemptee_candidates, preemptee_job_list, exc);
+			      preemptee_candidates, preemptee_job_list,
+			      exc COMPAT_WILL_RUN_ARG(COMPAT_WILL_RUN));
 }

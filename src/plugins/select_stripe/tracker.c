@@ -161,7 +161,7 @@ static struct occupancy *read_jobs(void)
 {
 	struct occupancy *o = occupancy_new(node_record_count, LANES_MAX, release);
 	const struct layout *layout;
-	ListIterator iter;
+	list_itr_t *iter;
 	job_record_t *job_ptr;
 
 	if (!o) {
