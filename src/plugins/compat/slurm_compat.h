@@ -55,6 +55,11 @@ static inline list_t *compat_part_list(char *names)
 	char *unknown = NULL;
 
 	get_part_list(names, &parts, &first, &unknown);
+	/* One alone comes without a list. */
+	if (!parts && first && !unknown) {
+		parts = list_create(NULL);
+		list_append(parts, first);
+	}
 	xfree(unknown);
 	return parts;
 #endif
