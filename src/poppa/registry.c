@@ -66,6 +66,7 @@ static int one_field(const char *key, const char *value, int line, void *arg, st
 {
 	struct registration *r = arg;
 	uint32_t n = 0;
+	int64_t lane = 0;
 	int rc = 0;
 
 	(void)line;
@@ -92,6 +93,10 @@ static int one_field(const char *key, const char *value, int line, void *arg, st
 		if (schedule_parse_seed(value, &r->seed))
 			return errmsg_set(err, "Seed is not 32 hexadecimal digits");
 		r->seeded = true;
+	} else if (!strcasecmp(key, "Lane")) {
+		rc = units_parse_int(value, 0, REGISTRY_MAX_CORES, &lane, err);
+		if (!rc)
+			r->lane = (int)lane;
 	} else if (!strcasecmp(key, "Cores")) {
 		rc = set_cores(value, r, err);
 	}
@@ -127,6 +132,7 @@ int registry_parse(const char *name, const char *text, struct registration *r, s
 	memset(r, 0, sizeof(*r));
 	r->uid = (uid_t)-1;
 	r->uptime = -1;
+	r->lane = -1;
 	if (!take_name(name, &job, &restart, &ended))
 		return errmsg_set(err, "%s is not JOBID.RESTART", name);
 	if (keyval_text(name, text, one_field, r, err))
@@ -178,6 +184,8 @@ int registry_lane(const struct registration *r, int lanes)
 {
 	int lane = -1;
 
+	if (r->lane >= 0)
+		return r->lane;
 	for (int i = 0; i < r->core_count; i++) {
 		int of = r->core[i] % lanes;
 

@@ -27,6 +27,7 @@ struct registration {
 	int64_t uptime;     /* then, seconds of CLOCK_BOOTTIME, which nobody sets; -1 = not told */
 	bool seeded;
 	struct schedule_seed seed;         /* a secret of the job that all its nodes know */
+	int lane;                          /* by slurmd, which knows the sockets; -1 = not told */
 	int core_count;                    /* 0 = not told */
 	uint16_t core[REGISTRY_MAX_CORES]; /* abstract core numbers on this node, ascending */
 };
@@ -48,8 +49,8 @@ int registry_scan(const char *dir, registry_fn fn, void *arg, struct errmsg *err
 int registry_read(const char *dir, uint32_t job_id, uint32_t restart, bool ended,
 	struct registration *r, struct errmsg *err);
 
-/* Whole lane of the job from its cores: core number modulo lanes, if all agree; else -1. A socket's
- * cores divide evenly among the lanes wherever the selection gave out whole lanes. */
+/* Whole lane of the job, or -1: as the registration tells it, else its cores' numbers modulo lanes,
+ * if all agree, which is the lane where sockets divide evenly. */
 int registry_lane(const struct registration *r, int lanes);
 
 /* RUNDIR/cluster.conf. */

@@ -201,6 +201,26 @@ static void thousands_of_jobs(void **state)
 	occupancy_free(o);
 }
 
+static void nodes_with_lanes_of_their_own(void **state)
+{
+	struct occupancy *o = occupancy_new(2, 4, NULL), *other = occupancy_new(2, 4, NULL);
+	struct occupancy_place two[] = {at(0, 3), at(1, 3)};
+	struct errmsg err = {""};
+
+	(void)state;
+	occupancy_set_lanes(o, 1, 2);
+	assert_int_equal(occupancy_add(o, 1, true, NULL, two, 2), 0);
+	assert_int_equal(occupancy_add(other, 1, true, NULL, two, 2), 0);
+	assert_int_equal(occupancy_state(o, 0), OCCUPANCY_PARTIAL);
+	assert_int_equal(occupancy_state(o, 1), OCCUPANCY_FULL);
+	assert_false(occupancy_same(o, other, &err));
+	assert_non_null(strstr(err.text, "node 1"));
+	occupancy_set_lanes(other, 1, 2);
+	assert_true(occupancy_same(o, other, &err));
+	occupancy_free(o);
+	occupancy_free(other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +230,7 @@ int main(void)
 		cmocka_unit_test(random_events_agree_with_a_table),
 		cmocka_unit_test(maps_are_compared),
 		cmocka_unit_test(thousands_of_jobs),
+		cmocka_unit_test(nodes_with_lanes_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,6 +79,9 @@ static void lanes(void **state)
 {
 	(void)state;
 	memset(&r, 0, sizeof(r));
+	r.lane = 3;
+	assert_int_equal(registry_lane(&r, 2), 3);
+	r.lane = -1;
 	assert_int_equal(registry_lane(&r, 2), -1);
 	r.core_count = 3;
 	r.core[0] = 1;

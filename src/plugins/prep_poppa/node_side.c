@@ -18,7 +18,9 @@
 
 #include "common/fsio.h"
 #include "common/nodeconf.h"
+#include "common/settings.h"
 #include "striping/colocate.h"
+#include "striping/lanes.h"
 
 #include "node_side.h"
 #include "node_watch.h"
@@ -169,10 +171,45 @@ static const char *env_of(const job_env_t *job, const char *key)
 }
 
 /*
- * The abstract ids of the job's cores on this node, as a list of ranges. The credential's core
- * bitmap covers the job's nodes one after the other.
+ * The whole lane that these cores of the node are, by the cluster's settings; -1 for none or
+ * several, or where slurmd does not know which cores are specialised.
  */
-static char *cores_on_node(const slurm_cred_arg_t *arg, const char *node)
+static int lane_of(bitstr_t *cores, int sockets, int per_socket)
+{
+	int all = sockets * per_socket, threads = MAX(conf->threads, 1), lanes, lane = -1;
+	int *assigned = xcalloc(all, sizeof(*assigned));
+	bool *spare = xcalloc(all, sizeof(*spare));
+	struct poppa_settings settings;
+	struct errmsg err = {""};
+	bitstr_t *cpus = NULL;
+
+	if (conf->cpu_spec_list) {
+		cpus = bit_alloc((bitoff_t)all * threads);
+		if (bit_unfmt(cpus, conf->cpu_spec_list))
+			bit_clear_all(cpus);
+	}
+	for (int c = 0; cpus && c < all * threads; c++)
+		spare[c / threads] |= bit_test(cpus, c);
+	if (!settings_parse(slurm_conf.prep_params, &settings, &err) &&
+		(cpus || !conf->core_spec_cnt)) {
+		lanes = lanes_count(&settings, sockets, per_socket);
+		if (lanes_of_node(sockets, per_socket, spare, lanes, assigned, NULL) > 0)
+			lane = -2;
+	}
+	for (int c = 0; lane != -1 && c < all; c++)
+		if (bit_test(cores, c))
+			lane = lane == -2 || lane == assigned[c] ? assigned[c] : -1;
+	FREE_NULL_BITMAP(cpus);
+	xfree(spare);
+	xfree(assigned);
+	return lane < 0 ? -1 : lane;
+}
+
+/*
+ * The abstract ids of the job's cores on this node, as a list of ranges. The credential's core
+ * bitmap covers the job's nodes one after the other. *lane: out, as of lane_of().
+ */
+static char *cores_on_node(const slurm_cred_arg_t *arg, const char *node, int *lane)
 {
 	compat_hostlist_t *nodes = arg->job_hostlist ? hostlist_create(arg->job_hostlist) : NULL;
 	int index = nodes ? hostlist_find(nodes, node) : -1, seen = 0;
@@ -200,24 +237,26 @@ static char *cores_on_node(const slurm_cred_arg_t *arg, const char *node)
 			if (bit_test(arg->job_core_bitmap, first + core))
 				bit_set(cores, core);
 		text = bit_fmt_full(cores);
+		*lane = lane_of(cores, arg->sockets_per_node[i], arg->cores_per_socket[i]);
 		FREE_NULL_BITMAP(cores);
 		break;
 	}
 	return text;
 }
 
-/* Restart count and cores from the credential; *cores is for xfree(). */
-static void read_cred(slurm_cred_t *cred, uint32_t *restart, char **cores)
+/* Restart count, cores and lane from the credential; *cores is for xfree(). */
+static void read_cred(slurm_cred_t *cred, uint32_t *restart, char **cores, int *lane)
 {
 	slurm_cred_arg_t *arg = cred ? slurm_cred_get_args(cred) : NULL;
 
 	*restart = 0;
 	*cores = NULL;
+	*lane = -1;
 	if (!cred)
 		return;
 	if (arg) {
 		*restart = arg->job_restart_cnt;
-		*cores = cores_on_node(arg, conf->node_name);
+		*cores = cores_on_node(arg, conf->node_name, lane);
 	}
 	slurm_cred_unlock_args(cred);
 }
@@ -245,10 +284,11 @@ void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 	struct errmsg err = {""};
 	struct stat st;
 	uint32_t restart;
+	int lane;
 
 	if (!colocate || !*run_dir)
 		return;
-	read_cred(cred, &restart, &cores);
+	read_cred(cred, &restart, &cores, &lane);
 	snprintf(path, sizeof(path), "%s/%u.%u", jobs_dir, job->jobid, restart);
 	/* A second prolog of the same run must not make it younger. */
 	if (!stat(path, &st)) {
@@ -263,6 +303,8 @@ void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 	add_text(&text, "Nodes", job->node_list);
 	add_text(&text, "Partition", job->partition);
 	add_text(&text, "Cores", cores);
+	if (lane >= 0)
+		xstrfmtcat(text, "Lane=%d\n", lane);
 	/* Only slurmctld's prolog can be trusted with it: the one that comes with a step has what
 	 * the user's srun put there. */
 	if (seed && slurm_conf.prolog_flags & PROLOG_FLAG_ALLOC)
