@@ -7,3 +7,4 @@ dist_doc_DATA += docs/pricing.md
 dist_doc_DATA += docs/security.md
 dist_doc_DATA += docs/shutter.md
 dist_doc_DATA += docs/striping.md
+dist_doc_DATA += docs/submissions.md
