@@ -3,8 +3,13 @@
 #include "accounting/record.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "accounting/fields.h"
+
+/* By enum record_lack. */
+static const char *const lack_names[LACK_COUNT] = {
+	"", "blocks", "progress", "steadiness", "precision"};
 
 bool record_has_data(const struct ledger_record *r)
 {
@@ -44,6 +49,8 @@ json_t *record_to_json(const struct ledger_record *r)
 		json_object_set_new(json, "sensing", json_true());
 	if (r->spin)
 		json_object_set_new(json, "spin", json_true());
+	if (r->lack)
+		json_object_set_new(json, "lack", json_string(lack_names[r->lack]));
 	if (r->attributed) {
 		json_t *costs = json_array();
 
@@ -77,6 +84,17 @@ static int take_attribution(const json_t *json, struct ledger_record *r, struct 
 	}
 	r->attributed = true;
 	return 0;
+}
+
+/* A word of a later release is no reason to refuse what was measured. */
+static enum record_lack lack_of(const json_t *json)
+{
+	const char *name = json_string_value(json_object_get(json, "lack"));
+
+	for (int i = 1; name && i < LACK_COUNT; i++)
+		if (!strcmp(name, lack_names[i]))
+			return (enum record_lack)i;
+	return LACK_NOTHING;
 }
 
 int record_from_json(const json_t *json, struct ledger_record *r, struct errmsg *err)
@@ -132,6 +150,7 @@ int record_from_json(const json_t *json, struct ledger_record *r, struct errmsg 
 	}
 	if (take_attribution(json, &next, err))
 		return -1;
+	next.lack = lack_of(json);
 	next.spin = json_is_true(json_object_get(json, "spin"));
 	next.sensing = json_is_true(json_object_get(json, "sensing"));
 	next.job_id = (uint32_t)job;

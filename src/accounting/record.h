@@ -11,6 +11,16 @@
 
 #define RECORD_MAX_PARTNERS 16
 
+/* Why there is no degradation in spite of co-located time and a counter. */
+enum record_lack {
+	LACK_NOTHING,    /* or unknown: a record of before there was this */
+	LACK_BLOCKS,     /* too few shutters */
+	LACK_PROGRESS,   /* nothing was counted in most of them */
+	LACK_STEADINESS, /* most of them contradict themselves */
+	LACK_PRECISION,  /* together they leave too much open */
+	LACK_COUNT
+};
+
 /*
  * Identity: cluster, job_id, restart, node. The content is cumulative: a record with a higher seq
  * replaces the one with a lower seq of the same identity, so sending twice, late or out of order
@@ -38,6 +48,7 @@ struct ledger_record {
 	uint64_t blocks, used;
 	double degradation;        /* over co_ns; NAN = no data */
 	double variance;           /* of degradation; NAN = unknown */
+	enum record_lack lack;     /* with degradation NAN */
 	double thesis_degradation; /* algorithm 4 beside it, for comparison; NAN = no data */
 	char method[16];
 	char backend[16]; /* counter backend, "none" without a signal */

@@ -30,11 +30,12 @@ struct sums {
 	double lost;     /* degradation times co-located time */
 	double variance; /* of lost */
 	int nodes_with_data, nodes_with_record;
-	bool only_no_signal; /* every record came without a counter */
-	bool spin;           /* a node suspects that tasks wait in a loop */
-	bool sensing;        /* a node caught the job reacting to its shutters */
-	bool uncertain;      /* there are measurements, and they say too little */
-	bool only_unseen;    /* every record is of a job that poppad never saw running */
+	bool only_no_signal;   /* every record came without a counter */
+	bool spin;             /* a node suspects that tasks wait in a loop */
+	bool sensing;          /* a node caught the job reacting to its shutters */
+	bool lack[LACK_COUNT]; /* what a node without data lacks */
+	bool uncertain;        /* there are measurements, and they say too little */
+	bool only_unseen;      /* every record is of a job that poppad never saw running */
 	char backends[64];
 	struct partner_cost *partner; /* sorted, distinct */
 	int partner_count;
@@ -138,8 +139,10 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 		s->only_no_signal = false;
 	if (r->co_ns || r->solo_ns)
 		s->only_unseen = false;
-	if (!record_has_data(r))
+	if (!record_has_data(r)) {
+		s->lack[r->lack] = true;
 		return;
+	}
 	if (r->co_ns && r->degradation > 1) {
 		s->uncertain = true;
 		return;
@@ -226,7 +229,13 @@ static const char *no_data_reason(const struct settle_job *job, const struct sum
 		return "uncertain";
 	if (s->only_unseen)
 		return "unmeasured";
-	return s->only_no_signal ? "no-signal" : "too-few-blocks";
+	if (s->only_no_signal)
+		return "no-signal";
+	if (s->lack[LACK_PRECISION])
+		return "uncertain";
+	if (s->lack[LACK_PROGRESS])
+		return "no-progress";
+	return s->lack[LACK_STEADINESS] ? "unsteady" : "too-few-blocks";
 }
 
 void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,

@@ -20,9 +20,14 @@ static const struct reason {
 		"no node of the job sent what it had measured in time: poppad was not running "
 		"there, or could not reach the ledger; its administrators can tell which"},
 	{"too-few-blocks",
-		"there were too few usable measurements, or they were too uneven for a "
-		"degradation: the job was too short for the site's shutter period, or its "
-		"progress changes too much"},
+		"there were too few measurements for a degradation: the time beside other jobs "
+		"was too short for the site's shutter period"},
+	{"no-progress",
+		"a progress counter worked for this job, but it counted nothing in most of the "
+		"measurements: the program waits most of the time, or what it publishes as "
+		"progress comes too seldom"},
+	{"unsteady", "most of the measurements contradict themselves: the job's progress changes "
+		     "too much within the few milliseconds of one"},
 	{"uncertain", "the measurements contradict each other so much that the true degradation "
 		      "could be anywhere within more than 25 points above or below"},
 	{"no-signal",

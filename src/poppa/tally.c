@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/units.h"
+#include "poppa/blockrate.h"
 
 #define TALLY_VERSION 1
 #define MAX_ERROR 0.25 /* standard error of a degradation that is worth a price */
@@ -78,8 +79,11 @@ void tally_paused(struct tally *t, int64_t ns)
 
 void tally_block(struct tally *t, const struct est_block *b)
 {
+	double co, solo;
+
 	estimator_add(t->robust, b);
 	estimator_add(t->thesis, b);
+	t->silent += !blockrate(b, &co, &solo);
 }
 
 void tally_tasks(struct tally *t, int count, const uint64_t *id, const double *log_ratio)
@@ -118,14 +122,23 @@ static void take_off(struct est_result *r, const struct sham *s)
 	r->variance += error * error;
 }
 
+/* Few blocks, or so noisy ones that they say nothing, are no data: no discount on a guess. */
+static enum record_lack lack_of(const struct tally *t, const struct est_result *r, int min_blocks)
+{
+	if (r->used >= (uint64_t)min_blocks)
+		return r->degradation < 1 && !(r->variance > MAX_ERROR * MAX_ERROR)
+			       ? LACK_NOTHING
+			       : LACK_PRECISION;
+	if (r->blocks < (uint64_t)min_blocks || r->used > r->blocks / 2)
+		return LACK_BLOCKS;
+	return t->silent > (r->blocks - r->used) / 2 ? LACK_PROGRESS : LACK_STEADINESS;
+}
+
 void tally_result(
 	const struct tally *t, enum estimate_method method, int min_blocks, struct est_result *out)
 {
 	estimator_result(method == ESTIMATE_THESIS ? t->thesis : t->robust, out);
-	/* Few blocks, or so noisy ones that they say nothing, are no data: no discount on a guess.
-	 */
-	if (out->used < (uint64_t)min_blocks || !(out->degradation < 1) ||
-		out->variance > MAX_ERROR * MAX_ERROR)
+	if (lack_of(t, out, min_blocks))
 		out->degradation = out->lo = out->hi = out->variance = NAN;
 	if (method == ESTIMATE_ROBUST)
 		take_off(out, &t->sham);
@@ -204,6 +217,9 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 	r->used = chosen.used;
 	r->degradation = chosen.degradation;
 	r->variance = chosen.variance;
+	estimator_result(s->method == ESTIMATE_THESIS ? t->thesis : t->robust, &chosen);
+	if (r->co_ns > 0)
+		r->lack = lack_of(t, &chosen, s->min_blocks);
 	r->thesis_degradation = thesis.degradation;
 	r->sensing = sham_caught(&t->sham);
 	r->partner_count = t->partner_count;
@@ -231,8 +247,9 @@ json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix)
 		partners, "robust", estimator_save(t->robust), "thesis", estimator_save(t->thesis));
 	if (state)
 		json_object_update_new(
-			state, json_pack("{s:o, s:o}", "sham", sham_save(&t->sham), "attribution",
-				       attribution_save(&t->attribution)));
+			state, json_pack("{s:o, s:o, s:I}", "sham", sham_save(&t->sham),
+				       "attribution", attribution_save(&t->attribution), "silent",
+				       (json_int_t)t->silent));
 	if (state && t->spin_result.verdict != SPIN_UNKNOWN)
 		json_object_set_new(state, "spin",
 			json_pack("[i, f, f]", t->spin_result.verdict, t->spin_result.most,
@@ -282,6 +299,7 @@ struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, 
 		t->mode_ns[i] = ns[i];
 	t->paused_ns = paused;
 	t->seq = (uint64_t)seq;
+	t->silent = (uint64_t)json_integer_value(json_object_get(state, "silent"));
 	for (size_t i = 0; i < json_array_size(partners); i++) {
 		id = json_integer_value(json_array_get(partners, i));
 		tally_partner(t, (uint32_t)id);

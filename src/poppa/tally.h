@@ -32,6 +32,7 @@ struct tally {
 	int64_t paused_ns;
 	uint64_t seq; /* of the last record made */
 	struct estimator *robust, *thesis;
+	uint64_t silent; /* blocks in which most windows counted nothing */
 	struct sham sham;
 	struct attribution attribution;
 	struct spin *spin;

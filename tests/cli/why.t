@@ -49,7 +49,7 @@ says "linear" "1000 x (1 - 0) x (1 - 1.5 x 0.25) = 625.00"
 why 19
 says "none" "1000 x (1 - 0.01) = 990.00"
 why 20
-says "no data: why" "It has no discount (too-few-blocks): there were too few usable measurements"
+says "no data: why" "It has no discount (too-few-blocks): there were too few measurements"
 says "no data: what it means" "the job pays what Slurm counted. So the full billing of 1000 is charged"
 why 21
 says "no record" "no node of the job sent what it had measured in time"

@@ -33,6 +33,7 @@ static struct ledger_record sample(void)
 		.used = 850,
 		.degradation = 0.4012345678901234,
 		.variance = 1.5e-6,
+		.lack = LACK_STEADINESS,
 		.thesis_degradation = NAN,
 		.method = "robust",
 		.backend = "heartbeat",
@@ -61,6 +62,7 @@ static void survives_the_journey(void **state)
 	back.thesis_degradation = r.thesis_degradation = 0;
 	assert_true(back.sensing);
 	assert_true(back.spin);
+	assert_int_equal(back.lack, LACK_STEADINESS);
 	assert_string_equal(back.cluster, r.cluster);
 	assert_string_equal(back.node, r.node);
 	assert_int_equal(back.job_id, r.job_id);

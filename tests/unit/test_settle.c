@@ -189,6 +189,15 @@ static void no_data(void **state)
 	s = decide(&job, r, 2);
 	assert_string_equal(
 		s.text, "nodata=too-few-blocks partners=13 raw=10000 charged=10000 policy=thesis");
+	for (int lack = LACK_BLOCKS; lack < LACK_COUNT; lack++) {
+		static const char *const words[] = {NULL, "nodata=too-few-blocks ",
+			"nodata=no-progress ", "nodata=unsteady ", "nodata=uncertain "};
+
+		r[0].lack = (enum record_lack)lack;
+		s = decide(&job, r, 2);
+		assert_int_equal(s.charged, 10000);
+		assert_non_null(strstr(s.text, words[lack]));
+	}
 	strcpy(r[0].backend, "none");
 	strcpy(r[1].backend, "none");
 	r[0].paused_ns = 50 * S;

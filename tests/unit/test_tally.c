@@ -86,6 +86,63 @@ static void few_blocks_are_no_data(void **state)
 	tally_free(t);
 }
 
+/* Whatever is missing has a name. */
+static void what_is_lacking(void **state)
+{
+	struct poppa_settings demanding = settings;
+	struct tally *t[4];
+	struct ledger_record r;
+	unsigned seed = 1;
+	json_t *saved;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		t[i] = tally_new(7, 0, 1, 1, 0);
+		tally_advance(t[i], 0, TALLY_CO);
+		tally_advance(t[i], 100 * S, TALLY_ABSENT);
+	}
+	add_blocks(t[0], settings.min_blocks - 1, 600, 1000);
+	tally_record(t[0], &settings, "c", "n1", false, 2, &r);
+	assert_int_equal(r.lack, LACK_BLOCKS);
+	add_blocks(t[0], 1, 600, 1000);
+	tally_record(t[0], &settings, "c", "n1", false, 2, &r);
+	assert_int_equal(r.lack, LACK_NOTHING);
+	/* Most are silent; also from a checkpoint. */
+	add_blocks(t[1], 40, 0, 0);
+	add_blocks(t[1], settings.min_blocks - 1, 600, 1000);
+	saved = tally_save(t[1], "boot", 2);
+	tally_free(t[1]);
+	t[1] = tally_load(saved, "boot", 100 * S, 2);
+	json_decref(saved);
+	assert_non_null(t[1]);
+	tally_record(t[1], &settings, "c", "n1", false, 2, &r);
+	assert_true(isnan(r.degradation));
+	assert_int_equal(r.lack, LACK_PROGRESS);
+	/* In most of them before and after have nothing in common. */
+	for (uint64_t i = 0; i < 60; i++) {
+		struct est_block b = {.before_n = 4, .during_n = 4, .after_n = 4};
+
+		for (int w = 0; w < 12; w++)
+			(w < 4          ? b.before
+				: w < 8 ? b.during
+					: b.after)[w % 4] =
+				(struct est_window){exp(rand_r(&seed) % 7) * 1e3, 0, 800e3};
+		b.start_ns = i * 400000000;
+		tally_block(t[2], &b);
+	}
+	demanding.min_blocks = 40;
+	tally_record(t[2], &demanding, "c", "n1", false, 2, &r);
+	assert_true(isnan(r.degradation) && r.blocks == 60);
+	assert_int_equal(r.lack, LACK_STEADINESS);
+	/* No time beside others lacks nothing. */
+	tally_advance(t[3], 100 * S, TALLY_SOLO);
+	t[3]->mode_ns[TALLY_CO] = 0;
+	tally_record(t[3], &settings, "c", "n1", false, 2, &r);
+	assert_int_equal(r.lack, LACK_NOTHING);
+	for (int i = 0; i < 4; i++)
+		tally_free(t[i]);
+}
+
 /* Blocks that contradict each other wildly. */
 static void noise_is_no_data(void **state)
 {
@@ -330,6 +387,7 @@ int main(void)
 		cmocka_unit_test(shams),
 		cmocka_unit_test(attributions),
 		cmocka_unit_test(spinning),
+		cmocka_unit_test(what_is_lacking),
 		cmocka_unit_test(noise_is_no_data),
 		cmocka_unit_test(checkpoints),
 		cmocka_unit_test(records),
