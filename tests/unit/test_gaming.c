@@ -309,6 +309,9 @@ static void honest(void **state)
  * time that it is not measured, and its user waits for that. The price of a solo run, which policy
  * solo charges, is then the same as if it had not tried; policy thesis pays for the delay as it
  * would for one that the co-runner caused: what it saves of the price is what it loses in speed.
+ *
+ * One whose progress is what it says itself need not even slow down: it leaves out beats. Then both
+ * policies pay for time that was never lost.
  */
 static void watching(void **state)
 {
@@ -318,7 +321,7 @@ static void watching(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct cheat c = {.spread = SCHEDULE_SPREAD, .less = less[i], .feels_stop = true};
-		double by_solo = 0, by_thesis = 0;
+		double by_solo = 0, by_thesis = 0, lie_solo = 0, lie_thesis = 0;
 
 		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 			struct verdict v = run(&c, seed, 300);
@@ -329,12 +332,23 @@ static void watching(void **state)
 			by_solo += (double)price_charge(&solo, raw, v.degradation, NAN, 0) / SEEDS;
 			by_thesis +=
 				(double)price_charge(&thesis, raw, v.degradation, NAN, 0) / SEEDS;
+			raw = (uint64_t)((double)work / (1 - LOSS));
+			lie_solo += (double)price_charge(&solo, raw, v.degradation, NAN, 0) / SEEDS;
+			lie_thesis +=
+				(double)price_charge(&thesis, raw, v.degradation, NAN, 0) / SEEDS;
 		}
+		lie_solo = 100 * (1 - lie_solo / (double)work);
+		lie_thesis = 100 * (1 - lie_thesis / ((double)work * (1 - LOSS)));
 		by_solo = 100 * (1 - by_solo / (double)work);
 		by_thesis = 100 * (1 - by_thesis / ((double)work * (1 - LOSS)));
 		print_message("sees the stop, %.0f %% slower: saves %+.2f %% by policy solo, %+.2f "
 			      "%% by thesis\n",
 			100 * less[i], by_solo, by_thesis);
+		print_message("leaves out %.0f %% of its beats instead: saves %+.2f %% by policy "
+			      "solo, %+.2f %% by thesis\n",
+			100 * less[i], lie_solo, lie_thesis);
+		assert_true(fabs(lie_solo - 100 * less[i]) < 1);
+		assert_true(fabs(lie_thesis - 100 * (1 - pow(1 - less[i], 2))) < 1);
 		assert_true(fabs(by_solo) < 1);
 		assert_true(fabs(by_thesis - 100 * less[i]) < 1);
 	}
