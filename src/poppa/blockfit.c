@@ -10,6 +10,7 @@
 
 #define TUKEY 5.0 /* windows farther off than this many sigma count nothing */
 #define FIT_ROUNDS 3
+#define FAR_ABOVE 1.4 /* a window that much above the second highest is wild */
 #define MAX_FILL 0.85 /* a window with a larger g says nothing about s */
 /* A power of the step as a constant expression, which pow() is to some compilers only. */
 #define SQUARE(x) ((x) * (x))
@@ -212,6 +213,95 @@ static int fit_block(
 		f->s = s;
 		f->c = c;
 	}
+}
+
+/* The rate above which a window is far above all others: no job gets there but by a false reading.
+ */
+static double highest_plausible(const struct fit_input *p)
+{
+	const struct fit_region *regions[] = {&p->before, &p->during, &p->after};
+	double v[3 * EST_MAX_WINDOWS];
+	int n = 0;
+
+	for (int r = 0; r < 3; r++)
+		for (int i = 0; i < regions[r]->n; i++)
+			v[n++] = regions[r]->s[i].rate;
+	qsort(v, (size_t)n, sizeof(*v), by_value);
+	while (n > 1 && v[n - 1] > FAR_ABOVE * v[n - 2])
+		n--;
+	return n ? v[n - 1] : 0;
+}
+
+static void add_means(const struct fit_region *region, int first, int k, bool solo, double most,
+	struct normal *sums)
+{
+	for (int i = first; i < region->n; i++) {
+		const struct fit_sample *p = &region->s[i];
+		double x = solo ? p->g[k] : 1 - p->g[k]; /* share of c */
+
+		if (p->rate > most)
+			continue;
+		sums->ss += p->weight * (1 - x) * (1 - x);
+		sums->sc += p->weight * (1 - x) * x;
+		sums->cc += p->weight * x * x;
+		sums->sr += p->weight * (1 - x) * p->rate;
+		sums->cr += p->weight * x * p->rate;
+	}
+}
+
+int blockfit_means(const struct fit_input *p, double window_variance, struct fit *fits)
+{
+	double most = highest_plausible(p);
+
+	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
+		struct normal n = {0, 0, 0, 0, 0};
+		struct fit *f = &fits[k];
+		double det;
+
+		add_means(&p->before, 0, k, false, most, &n);
+		add_means(&p->during, 0, k, true, most, &n);
+		/* The decay may have a pace of its own, and is over in the second half. */
+		add_means(&p->after, p->after.n / 2, k, false, most, &n);
+		det = n.ss * n.cc - n.sc * n.sc;
+		if (!(det > 1e-9 * n.ss * n.cc))
+			return -1;
+		f->s = (n.sr * n.cc - n.cr * n.sc) / det;
+		f->c = (n.cr * n.ss - n.sr * n.sc) / det;
+		if (!(f->s > 0) || !(f->c > 0))
+			return -1;
+		/* Noise is in proportion to the rate. */
+		f->vss = window_variance * n.cc / det;
+		f->vcc = window_variance * n.ss / det;
+		f->vsc = -window_variance * n.sc / det;
+		f->loss = 0;
+		f->kept_before = f->kept_during = 1;
+	}
+	return 0;
+}
+
+bool blockfit_variogram(const struct fit_input *p, int k, const struct fit *f, double *v)
+{
+	const struct fit_region *r = &p->during;
+	double most = highest_plausible(p);
+
+	for (int lag = 1; lag <= BLOCKFIT_LAGS; lag++) {
+		int step = lag * r->n / (BLOCKFIT_LAGS + 1), n = 0;
+		double sum = 0;
+
+		for (int i = step; i < r->n; i++) {
+			const struct fit_sample *a = &r->s[i - step], *b = &r->s[i];
+			double d = b->rate - a->rate + (f->s - f->c) * (b->g[k] - a->g[k]);
+
+			if (a->rate > most || b->rate > most)
+				continue;
+			sum += 0.5 * d * d;
+			n++;
+		}
+		if (step == 0 || n == 0)
+			return false;
+		v[lag - 1] = sum / n / (f->s * f->s);
+	}
+	return true;
 }
 
 double blockfit_variance(const struct fit *f)

@@ -68,6 +68,22 @@ void blockfit_prepare(const struct est_block *b, struct fit_input *p);
  */
 int blockfit_all(const struct fit_input *p, double sigma, struct fit *fits);
 
+/*
+ * Fits the block under every time constant into fits[BLOCKFIT_TAUS] without choosing among its
+ * windows: s and c are means over what there is, whatever state the job or its co-runners were in.
+ * Only a window far above all others is left out, in any region alike. The variances are those for
+ * windows of relative variance `window_variance`. 0, or -1 without enough windows.
+ */
+int blockfit_means(const struct fit_input *p, double window_variance, struct fit *fits);
+
+/*
+ * Semi-variogram of the rate while the job runs alone, relative to s, at lags of one, two and three
+ * quarters of the region, under fit f of blockfit_means() with tau number k. False where the region
+ * has no quarters.
+ */
+#define BLOCKFIT_LAGS 3
+bool blockfit_variogram(const struct fit_input *p, int k, const struct fit *f, double *v);
+
 /* Relative variance of c/s. */
 double blockfit_variance(const struct fit *f);
 

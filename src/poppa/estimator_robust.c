@@ -11,6 +11,15 @@
  * for both families: BLOCKFIT_ALL is the sharper one, but wrong where the decay has another pace or
  * co-runners are slow to wake up, and is given up as far as the two disagree by more than their
  * errors explain.
+ *
+ * These fits choose among windows and blocks: what does not hold together is left out. That is
+ * right where a reading is false or a phase ended, and wrong where the co-runners themselves switch
+ * within milliseconds: then what is left out depends on what the job loses. So all blocks are
+ * averaged as they are, too (blockfit_means()), which is noisier and has no such bias: E[c] is
+ * linear in what the co-runners do. It is taken instead as far as the two disagree by more than
+ * noise explains and blocks were left out that could explain it. Bursts of the job's own are
+ * another matter: a ratio of means would count them at their rate, a mean of ratios has Jensen's
+ * bias, and the blocks that hold together are the better ones.
  */
 #include <math.h>
 #include <stddef.h>
@@ -19,6 +28,7 @@
 
 #include "poppa/blockfit.h"
 #include "poppa/estimator_impl.h"
+#include "poppa/estimator_series.h"
 
 /* What is believed of tau without data: around 0.3 ms, within a factor of 2 or 3. */
 #define TAU_PRIOR 300e3
@@ -36,32 +46,19 @@
 #define NOISY 3.0         /* a block's own noise counts up to this many times the usual */
 #define LONELY_SHARE 0.01 /* fewer than this share of all blocks are */
 #define PHASE_SIGMAS 4.5  /* before and after differ by more: the phase changed in the block */
-#define GROUP_NOISE 0.01  /* squared relative noise of s that a ratio may have */
 #define RUNAWAY 2.5       /* u under another hypothesis is within this factor of the best one's */
 #define LOSS_CAP 2.0      /* of one block against a time constant, in units of log likelihood */
 #define CLEAR_SIGNAL 4.0  /* squared distance of s and c, in terms of its variance */
-#define MAX_GROUP 32      /* blocks whose ratio is taken together, at most */
-#define MIN_GROUPS 8      /* as long as there are fewer, groups grow no larger */
-#define GAP_CAP 24.0      /* a gap stands for at most this many usual ones */
-#define BATCHES 16        /* for the jackknife */
-#define RECENT 31
-
-/* The last few of something, for a running median. */
-struct recent {
-	double v[RECENT];
-	uint64_t count; /* ever added */
-};
-
-/* What is kept of a block that waits. All doubles. */
-struct member {
-	double s[BLOCKFIT_HYPOTHESES], c[BLOCKFIT_HYPOTHESES];
-	double bias[BLOCKFIT_HYPOTHESES], noise[BLOCKFIT_HYPOTHESES];
-	double time;
-};
+#define OWN_BURSTS 0.006  /* variance by the job's own bursts: blocks are not taken as they are */
+#define VARIOGRAM_SIGMAS 4.0 /* what is less is noise */
+#define OWN_DOUBT 2.0        /* what they may add to the estimate, in terms of that variance */
+#define DOUBT 10.0           /* squared distance of both estimates that is even, with USUAL_LOSS */
+#define USUAL_LOSS 0.03      /* share of blocks that hold not together with phases of seconds */
+#define BATCHES 16           /* for the jackknife */
 
 struct robust_state {
 	uint64_t blocks, used;
-	struct recent sigma, shift, step, gap, noise;
+	struct recent sigma, shift, step, noise;
 
 	/* How often which log(c/s) came up: tells a phase that comes round from a wild block. */
 	uint64_t seen[SEEN_BINS];
@@ -72,62 +69,27 @@ struct robust_state {
 	uint64_t batch_blocks[BATCHES];
 	uint64_t batch_size;
 
-	/*
-	 * Blocks whose ratio is taken together, because a single one is too noisy to divide by:
-	 * their sums.
-	 */
-	struct member group;
-	double group_n;
-
 	/* A block like no other so far: wild, or the first of a phase. The next one tells. */
 	struct member odd;
 	double odd_log_u;
 	uint64_t odd_there;
 
-	/*
-	 * Time average of u, and its semi-variogram at lags 1 and 2: what tells noise, which is new
-	 * in every value, from a job that changes.
-	 */
-	uint64_t values;
-	double last_u[BLOCKFIT_HYPOTHESES], older_u[BLOCKFIT_HYPOTHESES], last_time, last_gap;
-	double sum_weight, sum_weight2, sum_u[BLOCKFIT_HYPOTHESES];
-	double diff1[BLOCKFIT_HYPOTHESES], diff2[BLOCKFIT_HYPOTHESES];
-	double sum_gap2, change[BLOCKFIT_HYPOTHESES]; /* change: of gap^2 (u - last u)^2 */
-	double model_noise[BLOCKFIT_HYPOTHESES];      /* sum of what the fits expect for u */
+	/* Of the blocks that hold together, and of all. */
+	struct series steady, all;
+	/* Sums of what blockfit_variogram() says, of so many blocks. */
+	double variogram[BLOCKFIT_LAGS], variograms;
 };
 
 struct robust_state *robust_new(void)
 {
 	struct robust_state *r = calloc(1, sizeof(*r));
 
-	if (r)
-		r->batch_size = 1;
+	if (!r)
+		return NULL;
+	r->batch_size = 1;
+	r->steady.hypotheses = BLOCKFIT_HYPOTHESES;
+	r->all.hypotheses = BLOCKFIT_TAUS;
 	return r;
-}
-
-static void recent_add(struct recent *r, double v)
-{
-	r->v[r->count++ % RECENT] = v;
-}
-
-static double recent_median(const struct recent *r)
-{
-	double v[RECENT];
-	int n = r->count < RECENT ? (int)r->count : RECENT;
-
-	memcpy(v, r->v, sizeof(v));
-	return blockfit_median(v, n);
-}
-
-/* Robust standard deviation around the median. */
-static double recent_spread(const struct recent *r)
-{
-	double v[RECENT], m = recent_median(r);
-	int n = r->count < RECENT ? (int)r->count : RECENT;
-
-	for (int i = 0; i < n; i++)
-		v[i] = fabs(r->v[i] - m);
-	return 1.4826 * blockfit_median(v, n);
 }
 
 /* Loss of tau by itself: what is believed without data. */
@@ -226,95 +188,17 @@ static void add_loss(struct robust_state *r, const struct fit *fits, const struc
 	}
 }
 
-/* The last value's share of the time average, once it is known how long it stands for. */
-static void weigh_last(struct robust_state *r, double gap_after)
+static void add_steady(struct robust_state *r, const struct member *m)
 {
-	double w = r->values > 1 ? 0.5 * (r->last_gap + gap_after) : gap_after;
-
-	r->sum_weight += w;
-	r->sum_weight2 += w * w;
-	for (int h = 0; h < BLOCKFIT_HYPOTHESES; h++)
-		r->sum_u[h] += w * r->last_u[h];
-}
-
-static void add_value(struct robust_state *r, const double *u, double time)
-{
-	double gap = time - r->last_time, usual;
-
-	if (r->values) {
-		if (!(gap > 0))
-			gap = r->gap.count ? recent_median(&r->gap) : 1;
-		recent_add(&r->gap, gap);
-		usual = recent_median(&r->gap);
-		gap = fmin(gap, GAP_CAP * usual);
-		weigh_last(r, gap);
-		for (int h = 0; h < BLOCKFIT_HYPOTHESES; h++) {
-			double d1 = u[h] - r->last_u[h], d2 = u[h] - r->older_u[h];
-
-			r->diff1[h] += 0.5 * d1 * d1;
-			r->change[h] += gap * gap * d1 * d1;
-			if (r->values > 1)
-				r->diff2[h] += 0.5 * d2 * d2;
-		}
-		r->sum_gap2 += gap * gap;
-		r->last_gap = gap;
-	}
-	r->values++;
-	r->last_time = time;
-	memcpy(r->older_u, r->last_u, sizeof(r->older_u));
-	memcpy(r->last_u, u, sizeof(r->last_u));
-}
-
-/* Takes a block; gives a value when enough of them are together. */
-static void add_group(struct robust_state *r, const struct member *m)
-{
-	double u[BLOCKFIT_HYPOTHESES], want;
-
 	r->used++;
-	for (int h = 0; h < BLOCKFIT_HYPOTHESES; h++) {
-		r->group.s[h] += m->s[h];
-		r->group.c[h] += m->c[h];
-		r->group.bias[h] += m->bias[h];
-		r->group.noise[h] += m->noise[h];
-	}
-	r->group_n++;
-	r->group.time += m->time;
-	want = fmin(ceil(recent_median(&r->noise) / GROUP_NOISE), MAX_GROUP);
-	/* A few blocks had better be a few noisy values than one that has no interval. */
-	want = fmin(want, 1 + floor((double)r->used / MIN_GROUPS));
-	if (r->group_n < want)
-		return;
-	/*
-	 * E[c/s] is c/s * (1 + var(s)/s^2 - cov(s,c)/(s c)) to second order. A correction too large
-	 * for that still must not turn a rate's sign.
-	 */
-	for (int h = 0; h < BLOCKFIT_HYPOTHESES; h++) {
-		double n2 = r->group_n * r->group_n, bias = r->group.bias[h] / n2;
-
-		u[h] = r->group.c[h] / r->group.s[h] * (bias > 0 ? 1 / (1 + bias) : 1 - bias);
-		r->model_noise[h] += u[h] * u[h] * r->group.noise[h] / n2;
-	}
-	add_value(r, u, r->group.time / r->group_n);
-	memset(&r->group, 0, sizeof(r->group));
-	r->group_n = 0;
-}
-
-static void make_member(const struct fit *fits, uint64_t start_ns, struct member *m)
-{
-	for (int h = 0; h < BLOCKFIT_HYPOTHESES; h++) {
-		m->s[h] = fits[h].s;
-		m->c[h] = fits[h].c;
-		m->bias[h] = fits[h].vss - fits[h].vsc;
-		m->noise[h] = blockfit_variance(&fits[h]);
-	}
-	m->time = (double)start_ns;
+	series_add(&r->steady, m, recent_median(&r->noise));
 }
 
 /* The odd block belongs to a phase after all if the next one is near it; else it was wild. */
 static void judge_odd(struct robust_state *r, double log_u, double reach)
 {
 	if (r->odd_there && fabs(log_u - r->odd_log_u) < reach)
-		add_group(r, &r->odd);
+		add_steady(r, &r->odd);
 	r->odd_there = 0;
 }
 
@@ -340,7 +224,7 @@ static bool is_wild(struct robust_state *r, double log_u, double noise, double *
 	if (isnan(log_u))
 		return true;
 	if (n > 0)
-		recent_add(&r->step, (log_u - r->log_u.v[(n - 1) % RECENT]) / sqrt(2));
+		recent_add(&r->step, (log_u - r->log_u.v[(n - 1) % SERIES_RECENT]) / sqrt(2));
 	if (n > SEEN_ENOUGH)
 		noise = fmax(fmin(noise, NOISY * sqrt(recent_median(&r->noise))),
 			recent_spread(&r->step));
@@ -350,7 +234,7 @@ static bool is_wild(struct robust_state *r, double log_u, double noise, double *
 	for (int i = seen_bin(log_u - *reach); i <= seen_bin(log_u + *reach); i++)
 		near += r->seen[i];
 	for (uint64_t i = 1; i <= SEEN_LATELY && i <= n; i++)
-		if (fabs(log_u - r->log_u.v[(n - i) % RECENT]) < *reach)
+		if (fabs(log_u - r->log_u.v[(n - i) % SERIES_RECENT]) < *reach)
 			near = all;
 	r->seen[seen_bin(log_u)]++;
 	recent_add(&r->log_u, log_u);
@@ -379,14 +263,56 @@ static bool has_moved(
 
 /* A fit under a tau that is off may run away: no single block may spoil the sums of its hypothesis,
  * which may be the best one later. */
-static void tame(struct fit *fits, const struct fit *best)
+static void tame(struct fit *fits, int count, const struct fit *best)
 {
-	for (int h = 0; h < BLOCKFIT_HYPOTHESES; h++) {
+	for (int h = 0; h < count; h++) {
 		double off = fits[h].c / fits[h].s * best->s / best->c;
 
 		if (!(off > 1 / RUNAWAY && off < RUNAWAY))
 			fits[h] = *best;
 	}
+}
+
+/*
+ * Relative variance that the job's own bursts of some milliseconds give its solo rate: what its
+ * variogram within the solo regions certainly has beyond noise, which is new in every window.
+ * *noise: the latter.
+ */
+static double own_bursts(const struct robust_state *r, double *noise)
+{
+	double v[BLOCKFIT_LAGS];
+
+	*noise = MIN_SIGMA * MIN_SIGMA;
+	if (!(r->variograms > 0))
+		return 0;
+	for (int i = 0; i < BLOCKFIT_LAGS; i++)
+		v[i] = r->variogram[i] / r->variograms;
+	*noise = fmax(v[0] - fmax(v[1] - v[0], 0), *noise);
+	return fmax(v[2] - *noise - VARIOGRAM_SIGMAS * v[2] / sqrt(r->variograms), 0);
+}
+
+/* Takes a block as it is, whatever happened within it. */
+static void add_all(struct robust_state *r, const struct fit_input *p, uint64_t start_ns)
+{
+	double loss[BLOCKFIT_TAUS], v[BLOCKFIT_LAGS];
+	int best = least_loss(r, BLOCKFIT_ALL, -1, loss);
+	struct fit fits[BLOCKFIT_TAUS];
+	struct member m;
+	double noise;
+
+	own_bursts(r, &noise);
+	if (blockfit_means(p, noise, fits))
+		return;
+	if (blockfit_variogram(p, best, &fits[best], v)) {
+		for (int i = 0; i < BLOCKFIT_LAGS; i++)
+			r->variogram[i] += fmin(v[i], 1);
+		r->variograms++;
+	}
+	if (!(fits[best].c / fits[best].s < WILD_RATIO))
+		return;
+	tame(fits, BLOCKFIT_TAUS, &fits[best]);
+	series_member(fits, BLOCKFIT_TAUS, start_ns, &m);
+	series_add(&r->all, &m, fits[best].vss);
 }
 
 bool robust_add(struct robust_state *r, const struct est_block *block)
@@ -414,45 +340,29 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 	 * odd. */
 	recent_add(&r->noise, f->vss);
 	add_loss(r, fits, f);
-	if (!blockfit_coherent(&p, &fits[BLOCKFIT_BEFORE * BLOCKFIT_TAUS]))
+	if (!blockfit_coherent(&p, &fits[BLOCKFIT_BEFORE * BLOCKFIT_TAUS])) {
+		add_all(r, &p, block->start_ns);
 		return false;
+	}
 	log_u = log(f->c / f->s);
 	wild = is_wild(r, log_u, sqrt(blockfit_variance(f)), &reach);
+	if (!wild)
+		add_all(r, &p, block->start_ns);
 	moved = has_moved(r, &p, best, f, sigma);
 	if (moved || isnan(log_u))
 		return false;
 	if (!wild)
 		judge_odd(r, log_u, reach);
-	tame(fits, f);
-	make_member(fits, block->start_ns, &m);
+	tame(fits, BLOCKFIT_HYPOTHESES, f);
+	series_member(fits, BLOCKFIT_HYPOTHESES, block->start_ns, &m);
 	if (!wild) {
-		add_group(r, &m);
+		add_steady(r, &m);
 	} else {
 		r->odd = m;
 		r->odd_log_u = log_u;
 		r->odd_there = 1;
 	}
 	return !wild;
-}
-
-/*
- * Variance of the time average. What is new in every value is the variogram's extrapolation to lag
- * 0 and counts in full. What grows with the lag is the job's own change: between two values that
- * are a gap apart the average takes the middle for the time of the change, which is off by
- * gap/sqrt(12); of a random walk the same share stays unknown (systematic sampling under a linear
- * variogram, Matheron).
- */
-static double mean_variance(const struct robust_state *r, int h)
-{
-	double n = (double)r->values;
-	double lag1 = r->diff1[h] / fmax(n - 1, 1), lag2 = r->diff2[h] / fmax(n - 2, 1);
-	double fresh = lag1, change = 0;
-
-	if (n >= 8)
-		fresh = fmin(lag1, fmax(2 * lag1 - lag2, r->model_noise[h] / n));
-	if (fresh < lag1)
-		change = fmax(0, r->change[h] - 2 * fresh * r->sum_gap2) / 12;
-	return (fresh * r->sum_weight2 + change) / (r->sum_weight * r->sum_weight);
 }
 
 /*
@@ -476,18 +386,18 @@ static double tau_scatter(
 
 /* Estimate of one family: the time average at its best tau, and the variance of it; *vague is what
  * tau_scatter() has beyond that. */
-static double family_mean(
-	const struct robust_state *r, enum blockfit_family family, double *variance, double *vague)
+static double family_mean(const struct robust_state *r, const struct series *series,
+	enum blockfit_family family, double *variance, double *vague)
 {
 	double mean[BLOCKFIT_TAUS], noise[BLOCKFIT_TAUS];
 	double position = best_position(r, family, -1), value, tau_var = 0;
 	int batches = 0;
 
 	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
-		int h = family * BLOCKFIT_TAUS + k;
+		int h = series == &r->all ? k : (int)family * BLOCKFIT_TAUS + k;
 
-		mean[k] = r->sum_u[h] / r->sum_weight;
-		noise[k] = mean_variance(r, h);
+		mean[k] = series_mean(series, h);
+		noise[k] = series_variance(series, h);
 	}
 	value = value_at(mean, position);
 	*variance = noise[(int)lround(position)];
@@ -508,99 +418,115 @@ static double family_mean(
 	return value;
 }
 
+/* Of two estimates, one with this weight; they differ by more than noise explains. */
+static double mix(
+	double weight, double a, double a_variance, double b, double b_variance, double *variance)
+{
+	*variance = weight * a_variance + (1 - weight) * b_variance +
+		    weight * (1 - weight) * (a - b) * (a - b);
+	return weight * a + (1 - weight) * b;
+}
+
+/*
+ * How far to trust the estimate from all blocks as they are instead of the sharper one that is off
+ * by `off`: as the difference is more than noise, sooner where many blocks did not hold together.
+ */
+static double trust_in_whole(
+	const struct robust_state *r, double off, double variance, double sharper)
+{
+	double lost = 1 - (double)r->used / (double)r->all.blocks, noise;
+	double own = own_bursts(r, &noise) / OWN_BURSTS;
+	double even = DOUBT * pow(USUAL_LOSS / fmax(lost, 1e-3), 2);
+	double z2 = off * off / fmax(variance - sharper, 0.25 * variance) / even;
+
+	return z2 >= 0 ? z2 * z2 / (1 + z2 * z2) / (1 + own * own) : 0;
+}
+
 void robust_result(const struct robust_state *r, struct est_result *out)
 {
 	struct robust_state *end;
 	double u[BLOCKFIT_FAMILIES], var[BLOCKFIT_FAMILIES], vague[BLOCKFIT_FAMILIES];
-	double gap, off, trust, half;
+	double off, trust, half, mean, noise;
 
 	*out = (struct est_result){r->blocks, r->used, NAN, NAN, NAN, NAN};
 	if (r->used == 0 || !(end = malloc(sizeof(*end))))
 		return;
 	/* What is still waiting for its successor counts in a copy. */
 	*end = *r;
-	if (end->values == 0) {
-		double first[BLOCKFIT_HYPOTHESES];
-
-		for (int h = 0; h < BLOCKFIT_HYPOTHESES; h++)
-			first[h] = end->group.c[h] / end->group.s[h];
-		add_value(end, first, end->group.time / end->group_n);
-	}
-	gap = end->values > 1 ? end->last_gap : 1;
-	weigh_last(end, gap);
+	series_close(&end->steady);
 	for (int f = 0; f < BLOCKFIT_FAMILIES; f++)
-		u[f] = family_mean(end, f, &var[f], &vague[f]);
+		u[f] = family_mean(end, &end->steady, f, &var[f], &vague[f]);
 	/* Hausman's comparison: ALL is the sharper one, so the variances subtract. */
 	off = u[BLOCKFIT_ALL] - u[BLOCKFIT_BEFORE];
 	off = off * off /
 	      fmax(var[BLOCKFIT_BEFORE] - var[BLOCKFIT_ALL], 0.1 * var[BLOCKFIT_BEFORE]);
 	trust = off >= 0 ? 1 / (1 + off * off / 4) : 1;
-	out->degradation = 1 - (trust * u[BLOCKFIT_ALL] + (1 - trust) * u[BLOCKFIT_BEFORE]);
-	if (end->values > 1) {
-		double d = u[BLOCKFIT_ALL] - u[BLOCKFIT_BEFORE];
+	mean = mix(trust, u[BLOCKFIT_ALL], var[BLOCKFIT_ALL] + vague[BLOCKFIT_ALL],
+		u[BLOCKFIT_BEFORE], var[BLOCKFIT_BEFORE] + vague[BLOCKFIT_BEFORE], &out->variance);
+	if (end->all.blocks > 0) {
+		double w[BLOCKFIT_FAMILIES], w_var[BLOCKFIT_FAMILIES], w_vague[BLOCKFIT_FAMILIES];
+		double whole, whole_var, variance = out->variance;
 
-		out->variance = trust * var[BLOCKFIT_ALL] + (1 - trust) * var[BLOCKFIT_BEFORE] +
-				trust * (1 - trust) * d * d + trust * vague[BLOCKFIT_ALL] +
-				(1 - trust) * vague[BLOCKFIT_BEFORE];
-		half = est_t95(fmin((double)end->values - 1, 30)) * sqrt(out->variance);
+		series_close(&end->all);
+		for (int f = 0; f < BLOCKFIT_FAMILIES; f++)
+			w[f] = family_mean(end, &end->all, f, &w_var[f], &w_vague[f]);
+		whole = mix(trust, w[BLOCKFIT_ALL], w_var[BLOCKFIT_ALL] + w_vague[BLOCKFIT_ALL],
+			w[BLOCKFIT_BEFORE], w_var[BLOCKFIT_BEFORE] + w_vague[BLOCKFIT_BEFORE],
+			&whole_var);
+		trust = trust_in_whole(end, whole - mean, whole_var, var[BLOCKFIT_ALL]);
+		mean = mix(trust, whole, whole_var, mean, variance, &out->variance);
+	}
+	out->degradation = 1 - mean;
+	out->variance += pow(OWN_DOUBT * own_bursts(end, &noise) * mean, 2);
+	if (end->steady.values > 1) {
+		half = est_t95(fmin((double)end->steady.values - 1, 30)) * sqrt(out->variance);
 		out->lo = out->degradation - half;
 		out->hi = out->degradation + half;
+	} else {
+		out->variance = NAN;
 	}
 	free(end);
 }
 
-/* The parts of the state, for saving and loading alike. */
-struct field {
-	const char *name;
-	size_t offset;
-	int count;
-	bool real; /* double, else uint64_t */
-};
+#define REAL(name) EST_REAL(struct robust_state, name)
+#define WHOLE(name) EST_WHOLE(struct robust_state, name)
 
-#define REAL(name)                                                                                 \
-	{                                                                                          \
-#name, offsetof(struct robust_state, name),                                        \
-			(int)(sizeof(((struct robust_state *)0)->name) / sizeof(double)), true     \
-	}
-#define WHOLE(name)                                                                                \
-	{                                                                                          \
-#name, offsetof(struct robust_state, name),                                        \
-			(int)(sizeof(((struct robust_state *)0)->name) / sizeof(uint64_t)), false  \
-	}
+static const struct est_field fields[] = {WHOLE(blocks), WHOLE(used), REAL(sigma.v),
+	WHOLE(sigma.count), REAL(shift.v), WHOLE(shift.count), REAL(step.v), WHOLE(step.count),
+	WHOLE(seen), REAL(log_u.v), WHOLE(log_u.count), REAL(noise.v), WHOLE(noise.count),
+	REAL(loss), WHOLE(batch_blocks), WHOLE(batch_size), REAL(odd), REAL(odd_log_u),
+	WHOLE(odd_there)};
 
-static const struct field fields[] = {WHOLE(blocks), WHOLE(used), REAL(sigma.v), WHOLE(sigma.count),
-	REAL(shift.v), WHOLE(shift.count), REAL(step.v), WHOLE(step.count), WHOLE(seen),
-	REAL(log_u.v), WHOLE(log_u.count), REAL(gap.v), WHOLE(gap.count), REAL(noise.v),
-	WHOLE(noise.count), REAL(loss), WHOLE(batch_blocks), WHOLE(batch_size), REAL(group),
-	REAL(group_n), REAL(odd), REAL(odd_log_u), WHOLE(odd_there), WHOLE(values), REAL(last_u),
-	REAL(older_u), REAL(last_time), REAL(last_gap), REAL(sum_weight), REAL(sum_weight2),
-	REAL(sum_u), REAL(diff1), REAL(diff2), REAL(sum_gap2), REAL(change), REAL(model_noise)};
+static const struct est_field all_fields[] = {WHOLE(all.blocks), REAL(variogram), REAL(variograms)};
 
-#define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
+#define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
 json_t *robust_save(const struct robust_state *r)
 {
-	json_t *json = json_object();
+	json_t *json = json_object(), *all = json_object();
 
-	for (size_t i = 0; json && i < FIELD_COUNT; i++) {
-		const struct field *f = &fields[i];
-		const void *at = (const char *)r + f->offset;
-
-		json_object_set_new(json, f->name,
-			f->real ? est_save_doubles(at, f->count) : est_save_counts(at, f->count));
-	}
+	est_save_fields(fields, COUNT(fields), r, json);
+	series_save(&r->steady, json);
+	est_save_fields(all_fields, COUNT(all_fields), r, all);
+	series_save(&r->all, all);
+	json_object_set_new(json, "all", all);
 	return json;
 }
 
 int robust_load(struct robust_state *r, const json_t *json)
 {
-	for (size_t i = 0; i < FIELD_COUNT; i++) {
-		const struct field *f = &fields[i];
-		void *at = (char *)r + f->offset;
+	const json_t *all = json_object_get(json, "all");
 
-		if (f->real ? est_load_doubles(json, f->name, at, f->count)
-			    : est_load_counts(json, f->name, at, f->count))
-			return -1;
+	if (est_load_fields(fields, COUNT(fields), json, r) || series_load(&r->steady, json))
+		return -1;
+	r->steady.blocks = r->used;
+	if (!all) {
+		/* Of before there was this: what held together is what is known. */
+		r->all = r->steady;
+		r->all.hypotheses = BLOCKFIT_TAUS;
+	} else if (est_load_fields(all_fields, COUNT(all_fields), all, r) ||
+		   series_load(&r->all, all)) {
+		return -1;
 	}
 	for (int b = 0; b < BATCHES; b++)
 		if (r->batch_blocks[b] > r->batch_size)

@@ -33,6 +33,8 @@ libpoppacore_la_SOURCES = \
 	src/poppa/estimator.h \
 	src/poppa/estimator_impl.h \
 	src/poppa/estimator_robust.c \
+	src/poppa/estimator_series.c \
+	src/poppa/estimator_series.h \
 	src/poppa/estimator_thesis.c \
 	src/poppa/guardctl.c \
 	src/poppa/guardctl.h \

@@ -136,7 +136,13 @@ static const char introduction[] =
 	"make the error smaller.\n"
 	"- *block rate by phase*: in one of two phases blocks come at an eighth of the rate; *by "
 	"change*: at the full rate after\n"
-	"  a change of phase and ever more seldom from then on, as an adaptive schedule has it.\n";
+	"  a change of phase and ever more seldom from then on, as an adaptive schedule has it.\n"
+	"- *co-runner pauses*, *runs for ms*: it switches at random, for 1 to 20 ms at a time and "
+	"5 to "
+	"50 % of it; each block is\n"
+	"  a draw of one or two such stretches. *bursts of the job's own*: likewise it is up to "
+	"1.5 "
+	"times as fast or slow.\n";
 
 int main(int argc, char **argv)
 {

@@ -145,6 +145,46 @@ static void hardest(struct gen_spec *s)
 	slow_refill(s);
 }
 
+/* Co-runners that pause by themselves for some milliseconds, seldom or half of the time. */
+static void bursty_corunner(struct gen_spec *s)
+{
+	struct gen *g = gen_new(s);
+
+	if (!g)
+		return;
+	s->idle_share = pick(g, 0.05, 0.5);
+	s->idle_ns = 1e6 * exp(pick(g, 0, log(20)));
+	gen_free(g);
+}
+
+/* And such as run for some milliseconds, seldom. */
+static void seldom_corunner(struct gen_spec *s)
+{
+	struct gen *g = gen_new(s);
+	double on;
+
+	if (!g)
+		return;
+	on = pick(g, 0.05, 0.5);
+	s->idle_share = 1 - on;
+	s->idle_ns = 1e6 * exp(pick(g, 0, log(20))) * (1 - on) / on;
+	gen_free(g);
+}
+
+/* The job's own bursts: up to 1.5 times faster or slower. */
+static void bursty_job(struct gen_spec *s)
+{
+	struct gen *g = gen_new(s);
+
+	if (!g)
+		return;
+	s->burst_share = pick(g, 0.05, 0.5);
+	s->burst_ns = 1e6 * exp(pick(g, 0, log(20)));
+	s->burst_speed = exp(pick(g, -log(1.5), log(1.5)));
+	s->burst_loss = 1;
+	gen_free(g);
+}
+
 static const struct gen_family families[] = {
 	{"anything in range", anything},
 	{"noise 3 %", noise_3},
@@ -166,6 +206,9 @@ static const struct gen_family families[] = {
 	{"block rate by phase", rate_by_phase},
 	{"block rate by change", rate_by_change},
 	{"4 jobs, 5 phases, 10 %, 1 ms", hardest},
+	{"co-runner pauses for ms", bursty_corunner},
+	{"co-runner runs for ms", seldom_corunner},
+	{"bursts of the job's own", bursty_job},
 };
 
 int gen_families(void)

@@ -11,13 +11,20 @@
 
 struct stretch {
 	double end; /* s since the start */
-	int phase;
+	int state;
+};
+
+/* What state something is in over time. */
+struct course {
+	struct stretch *stretch;
+	int count, capacity, at;
 };
 
 struct gen_job {
 	double solo[GEN_MAX_PHASES], co[GEN_MAX_PHASES]; /* rates */
-	struct stretch *stretch;
-	int stretches, capacity, at;
+	struct course phases;
+	struct course idle;   /* 1: its co-runners pause by themselves */
+	struct course bursts; /* 1: it runs at burst_speed */
 	double truth;
 };
 
@@ -84,26 +91,94 @@ static double exponential(struct gen *g, double mean)
 	return -mean * log(1 - gen_uniform(g));
 }
 
-static int add_stretch(struct gen_job *j, int phase, double end)
+static int add_stretch(struct course *c, int state, double end)
 {
-	if (j->stretches == j->capacity) {
-		int capacity = j->capacity ? 2 * j->capacity : 64;
-		struct stretch *grown = realloc(j->stretch, (size_t)capacity * sizeof(*grown));
+	if (c->count == c->capacity) {
+		int capacity = c->capacity ? 2 * c->capacity : 64;
+		struct stretch *grown = realloc(c->stretch, (size_t)capacity * sizeof(*grown));
 
 		if (!grown)
 			return -1;
-		j->stretch = grown;
-		j->capacity = capacity;
+		c->stretch = grown;
+		c->capacity = capacity;
 	}
-	j->stretch[j->stretches++] = (struct stretch){end, phase};
+	c->stretch[c->count++] = (struct stretch){end, state};
 	return 0;
+}
+
+/* Index of the stretch at time t; t never goes back by more than a block. */
+static int find_stretch(struct course *c, double t)
+{
+	while (c->at > 0 && c->stretch[c->at - 1].end > t)
+		c->at--;
+	while (c->at < c->count - 1 && c->stretch[c->at].end <= t)
+		c->at++;
+	return c->at;
+}
+
+static int state_at(struct course *c, double t)
+{
+	return c->count ? c->stretch[find_stretch(c, t)].state : 0;
+}
+
+/* When the state at time t ends. */
+static double end_at(struct course *c, double t)
+{
+	return c->count ? c->stretch[find_stretch(c, t)].end : INFINITY;
+}
+
+/* Turns between state 0 and 1, which lasts for length_ns on average and has this share. */
+static int plan_turns(struct gen *g, struct course *c, double share, double length_ns)
+{
+	double mean[] = {length_ns * 1e-9 * (1 - share) / share, length_ns * 1e-9}, t = 0;
+
+	if (!(share > 0))
+		return 0;
+	for (int state = gen_uniform(g) < share; t < g->spec.length_s; state = !state) {
+		t = fmin(t + exponential(g, mean[state]), g->spec.length_s);
+		if (add_stretch(c, state, t))
+			return -1;
+	}
+	return 0;
+}
+
+/* Rates at one moment, beside the co-runners and without. */
+static void rates_at(
+	const struct gen_spec *s, struct gen_job *j, double t, double *solo, double *co)
+{
+	int p = state_at(&j->phases, t);
+	double lost = 1 - j->co[p] / j->solo[p];
+
+	*solo = j->solo[p];
+	if (state_at(&j->bursts, t)) {
+		*solo *= s->burst_speed;
+		lost *= s->burst_loss;
+	}
+	*co = state_at(&j->idle, t) ? *solo : *solo * (1 - lost);
+}
+
+static double true_degradation(const struct gen_spec *s, struct gen_job *j)
+{
+	double t = 0, good = 0;
+
+	while (t < s->length_s) {
+		double end = end_at(&j->phases, t), solo, co;
+
+		end = fmin(end, fmin(end_at(&j->idle, t), end_at(&j->bursts, t)));
+		end = fmin(end, s->length_s);
+		rates_at(s, j, t, &solo, &co);
+		good += (end - t) * co / solo;
+		t = end;
+	}
+	j->phases.at = j->idle.at = j->bursts.at = 0;
+	return 1 - good / s->length_s;
 }
 
 /* Phases once, or over and over. */
 static int plan_job(struct gen *g, struct gen_job *j)
 {
 	const struct gen_spec *s = &g->spec;
-	double share[GEN_MAX_PHASES], total = 0, t = 0, good = 0;
+	double share[GEN_MAX_PHASES], total = 0, t = 0;
 	double round = s->cycle_s > 0 ? s->cycle_s : s->length_s;
 
 	for (int p = 0; p < s->phases; p++) {
@@ -126,13 +201,15 @@ static int plan_job(struct gen *g, struct gen_job *j)
 			length *= 1.0001; /* rounding must not leave a second turn for the first */
 		length = fmin(length, s->length_s - t);
 		t += length;
-		good += length * j->co[p] / j->solo[p];
-		if (add_stretch(j, p, t))
+		if (add_stretch(&j->phases, p, t))
 			return -1;
 		if (s->shuffled)
 			p = (int)(gen_uniform(g) * s->phases);
 	}
-	j->truth = 1 - good / s->length_s;
+	if (plan_turns(g, &j->idle, s->idle_share, s->idle_ns) ||
+		plan_turns(g, &j->bursts, s->burst_share, s->burst_ns))
+		return -1;
+	j->truth = true_degradation(s, j);
 	return 0;
 }
 
@@ -143,7 +220,9 @@ struct gen *gen_new(const struct gen_spec *spec)
 	if (spec->jobs < 1 || spec->jobs > GEN_MAX_JOBS || spec->phases < 1 ||
 		spec->phases > GEN_MAX_PHASES || spec->windows < 1 ||
 		spec->windows > EST_MAX_WINDOWS || !(spec->length_s > 0) ||
-		!(spec->shutter_ns > 0) || !(spec->period_ns > 0))
+		!(spec->shutter_ns > 0) || !(spec->period_ns > 0) || !(spec->idle_share < 1) ||
+		!(spec->burst_share < 1) || (spec->idle_share > 0 && !(spec->idle_ns > 0)) ||
+		(spec->burst_share > 0 && !(spec->burst_ns > 0)))
 		return NULL;
 	g = calloc(1, sizeof(*g));
 	if (!g)
@@ -163,24 +242,17 @@ void gen_free(struct gen *g)
 {
 	if (!g)
 		return;
-	for (int i = 0; i < GEN_MAX_JOBS; i++)
-		free(g->job[i].stretch);
+	for (int i = 0; i < GEN_MAX_JOBS; i++) {
+		free(g->job[i].phases.stretch);
+		free(g->job[i].idle.stretch);
+		free(g->job[i].bursts.stretch);
+	}
 	free(g);
 }
 
 double gen_truth(const struct gen *g, int job)
 {
 	return g->job[job].truth;
-}
-
-/* Phase at time t; t never goes back by more than a block. */
-static int phase_at(struct gen_job *j, double t)
-{
-	while (j->at > 0 && j->stretch[j->at - 1].end > t)
-		j->at--;
-	while (j->at < j->stretches - 1 && j->stretch[j->at].end <= t)
-		j->at++;
-	return j->stretch[j->at].phase;
 }
 
 /* How much of the way from the co-run to the solo rate a job is, over time. */
@@ -198,15 +270,16 @@ static double share_at(const struct mix *m, double t)
 	return m->end + (m->start - m->end) * exp(-(t - m->from) / m->tau);
 }
 
-static double mean_rate(struct gen_job *j, const struct mix *m, double from, double to)
+static double mean_rate(
+	const struct gen_spec *s, struct gen_job *j, const struct mix *m, double from, double to)
 {
 	double sum = 0;
 
 	for (int i = 0; i < STEPS; i++) {
-		double t = from + (to - from) * (i + 0.5) / STEPS, share = share_at(m, t);
-		int p = phase_at(j, t);
+		double t = from + (to - from) * (i + 0.5) / STEPS, solo, co;
 
-		sum += j->co[p] + (j->solo[p] - j->co[p]) * share;
+		rates_at(s, j, t, &solo, &co);
+		sum += co + (solo - co) * share_at(m, t);
 	}
 	return sum / STEPS;
 }
@@ -215,7 +288,7 @@ static struct est_window measure(
 	struct gen *g, struct gen_job *j, const struct mix *m, double from, double to)
 {
 	const struct gen_spec *s = &g->spec;
-	double rate = mean_rate(j, m, from, to), ns = (to - from) * 1e9;
+	double rate = mean_rate(s, j, m, from, to), ns = (to - from) * 1e9;
 
 	rate *= fmax(1 + s->noise * gauss(g), 0.01);
 	if (gen_uniform(g) < s->outliers)
@@ -235,7 +308,7 @@ static void schedule(struct gen *g, int alone, double end)
 
 	/* What is known of job 0 is what its own blocks showed. */
 	if (alone == 0) {
-		int phase = phase_at(&g->job[0], end);
+		int phase = state_at(&g->job[0].phases, end);
 
 		g->calm = phase == g->last_phase ? g->calm + 1 : 0;
 		g->last_phase = phase;

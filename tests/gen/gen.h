@@ -34,8 +34,14 @@ struct gen_spec {
 	double late;          /* share of windows in which the daemon woke up late */
 	double slow_resume;   /* share of blocks whose co-runners come back late */
 	double lost;          /* share of windows that are missing */
-	bool cycles;          /* else progress a nanosecond */
-	int windows;          /* K */
+	/* The co-runners pause by themselves: for this share of the time, each time for so long on
+	 * average, exponentially. */
+	double idle_share, idle_ns;
+	/* The job itself runs at another speed for this share of the time, alike; in it, it loses
+	 * so many times as much as otherwise. */
+	double burst_share, burst_ns, burst_speed, burst_loss;
+	bool cycles; /* else progress a nanosecond */
+	int windows; /* K */
 	double shutter_ns, period_ns;
 	double jitter; /* share of the period by which a block comes early or late */
 	bool slots;    /* from the middle of its slot in a row of them, not after a sleep */
