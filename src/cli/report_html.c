@@ -42,6 +42,7 @@ static const char style[] =
 	"td{white-space:nowrap}td.text{white-space:normal;overflow-wrap:anywhere;min-width:6rem}"
 	"th{font-weight:600}th[scope=row],th:first-child,td.text,th.text{text-align:left}"
 	"th[scope=row]{font-weight:400;overflow-wrap:anywhere;min-width:8rem;max-width:18rem}"
+	".jobs th[scope=row],.jobs td.text{min-width:3.5rem}"
 	"tbody tr:nth-child(even){background:var(--stripe)}tfoot th,tfoot td{font-weight:600}"
 	"svg{display:block;width:100%;min-width:640px;height:auto}"
 	"svg text{fill:var(--soft);font-size:12px}svg .end{text-anchor:end}"
@@ -243,7 +244,7 @@ static void put_jobs(const struct report *r, FILE *out)
 		shown < s->group_count ? "Raw and charged in billing hours; only the first lines "
 					 "are here"
 				       : "Raw and charged in billing hours",
-		"",
+		"jobs",
 		"<th scope=\"col\">job</th><th scope=\"col\" class=\"text\">user</th>"
 		"<th scope=\"col\" class=\"text\">name</th><th scope=\"col\">ended</th>"
 		"<th scope=\"col\">hours</th><th scope=\"col\">raw</th>"
