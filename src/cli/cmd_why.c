@@ -176,7 +176,7 @@ int cmd_why(int argc, char **argv)
 {
 	static const struct argp argp = {.options = option_table,
 		.parser = parse_option,
-		.args_doc = "JOBID[_TASK][.RUN]",
+		.args_doc = "JOBID[_TASK|+PART][.RUN]",
 		.doc = "How the price of a co-located job came about: what was measured, beside "
 		       "whom, "
 		       "and the arithmetic of the charge, in sentences to read or to quote. sacct "

@@ -125,6 +125,23 @@ reasons() {
 wait_until 60 settled "$again"
 is "both runs of a requeued job have a price" "$(reasons)" $'0 no-record\n1 no-record'
 
+# --- Arrays and heterogeneous jobs: each task and each component is a line of its own, and has a price.
+submit -n1 -p fake --colocate -J members --array=1-2 --wrap 'sleep 1'
+array=$job
+submit -n1 -p fake --colocate -J parts : -n1 -p fake --colocate --wrap 'sleep 1'
+het=$job
+all_settled() {
+	[ "$(sacct -X -n -P -j "$array,$het" -o SystemComment | grep -c 'poppa: ')" = 4 ]
+}
+ok "the tasks of an array and the components of a heterogeneous job are settled" wait_until 90 all_settled
+is "report has a line for each" "$(as_user poppa report -j "$array,$het" --by job --json | jq -r '[.groups[].id] | sort | join(" ")')" \
+	"$(printf '%s\n' "${array}_1" "${array}_2" "$het+0" "$het+1" | sort | paste -s -d ' ')"
+is "which adds up what sacct shows" "$(as_user poppa report -j "$array,$het" --json | jq -r '.total | "\(.jobs) \(.charged)"')" \
+	"$(sums -j "$array,$het")"
+for id in "${array}_2" "$het+1"; do
+	like "why takes $id" "$(as_user poppa why "$id" | tr '\n' ' ')" "^Job ${id/+/[+]} "
+done
+
 # --- Somebody else.
 json=$(as poppa-guest poppa why "$alone" --json)
 is "others see what sacct shows them" "$(member "$json" .price.charged)" "$(billing "$alone")"
