@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libledger.la
 libledger_la_SOURCES = \
 	src/accounting/client.c src/accounting/client.h \
+	src/accounting/decay.c src/accounting/decay.h \
 	src/accounting/fields.c src/accounting/fields.h \
 	src/accounting/ledger.c src/accounting/ledger.h \
 	src/accounting/ledger_file.c src/accounting/ledger_file.h \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Unit tests of src/accounting.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_bill tests/unit/test_summary tests/unit/test_ledger tests/unit/test_price tests/unit/test_record \
+check_PROGRAMS += tests/unit/test_bill tests/unit/test_decay tests/unit/test_summary tests/unit/test_ledger tests/unit/test_price tests/unit/test_record \
 	tests/unit/test_settle tests/unit/test_wire
 endif
 accounting_test_ldadd = libledger.la libpoppacommon.la $(CMOCKA_LIBS) -lm
@@ -11,6 +11,9 @@ tests_unit_test_bill_LDADD = libbill.la $(accounting_test_ldadd)
 tests_unit_test_summary_SOURCES = tests/unit/test_summary.c
 tests_unit_test_summary_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_summary_LDADD = libbill.la $(accounting_test_ldadd)
+tests_unit_test_decay_SOURCES = tests/unit/test_decay.c
+tests_unit_test_decay_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_decay_LDADD = $(accounting_test_ldadd)
 tests_unit_test_ledger_SOURCES = tests/unit/test_ledger.c
 tests_unit_test_ledger_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_ledger_LDADD = $(accounting_test_ldadd)

@@ -6,6 +6,7 @@ prep_poppa_la_SOURCES = \
 	src/plugins/prep_poppa/addresses.c src/plugins/prep_poppa/addresses.h \
 	src/plugins/compat/accounting_compat.h src/plugins/compat/prep_compat.h \
 	src/plugins/prep_poppa/facts.c src/plugins/prep_poppa/facts.h \
+	src/plugins/prep_poppa/fairshare.c src/plugins/prep_poppa/fairshare.h \
 	src/plugins/prep_poppa/node_side.c src/plugins/prep_poppa/node_side.h \
 	src/plugins/prep_poppa/node_watch.c src/plugins/prep_poppa/node_watch.h \
 	src/plugins/prep_poppa/settler.c src/plugins/prep_poppa/settler.h \

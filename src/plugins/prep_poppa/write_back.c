@@ -2,7 +2,6 @@
 /* Rewrites a settled job's billing everywhere in Slurm. */
 #include "plugins/compat/accounting_compat.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,12 +14,15 @@
 
 #include "common/tags.h"
 
+#include "fairshare.h"
 #include "write_back.h"
 
 SLURM_WEAK(acct_db_conn)
-SLURM_WEAK(accounting_enforce)
 SLURM_WEAK(last_job_update)
 SLURM_WEAK(slurmctld_config)
+
+/* A number that no row of slurmdbd's job table reaches; NO_VAL64 and above have a meaning. */
+#define NO_ROW INT64_MAX
 
 /* The billing in a simple TRES string ("1=2,5=2000"). */
 static uint64_t billing_of(char *tres)
@@ -42,76 +44,6 @@ static char *with_billing(const char *tres, uint64_t billing)
 	return text;
 }
 
-/*
- * What is left at `now` of one unit a second charged from start to end, seconds. With a half-life,
- * Slurm's usage decays by 1 - 0.693/half-life a second.
- */
-static double decayed_seconds(double wall_s, time_t end, time_t now)
-{
-	double half_life = slurm_conf.priority_decay_hl, rate, age = difftime(now, end);
-
-	if (half_life <= 0)
-		return wall_s;
-	rate = -log1p(-0.693 / half_life);
-	return (exp(-rate * fmax(age, 0)) - exp(-rate * (fmax(age, 0) + wall_s))) / rate;
-}
-
-static void take_off(long double *usage, long double amount)
-{
-	*usage = *usage > amount ? *usage - amount : 0;
-}
-
-static void refund_qos(
-	slurmdb_qos_rec_t *qos, double seconds, double whole_seconds, double billable, double count)
-{
-	if (!qos || !qos->usage)
-		return;
-	if (qos->flags & QOS_FLAG_NO_DECAY)
-		seconds = whole_seconds;
-	take_off(&qos->usage->usage_raw, seconds * billable);
-	if ((accounting_enforce & ACCOUNTING_ENFORCE_LIMITS) && qos->usage->usage_tres_raw)
-		take_off(&qos->usage->usage_tres_raw[TRES_ARRAY_BILLING], seconds * count);
-}
-
-/*
- * Gives a part of the job's usage back (or, below 0, charges it) to everybody who was charged when
- * it ended: its association and all above, its QOS, and its partition's QOS.
- */
-static void refund_part(const struct facts *f, double part)
-{
-	slurmdb_assoc_rec_t wanted_assoc = {.id = f->assoc_id}, *assoc = NULL;
-	slurmdb_qos_rec_t wanted_qos = {.id = f->qos_id}, *qos = NULL, *part_qos;
-	double billable = f->billable * part, count = (double)f->raw * part;
-	part_record_t *partition = find_part_record(f->partition);
-	double whole = f->wall_s, seconds;
-
-	if (part == 0 || whole <= 0 || xstrcmp(slurm_conf.priority_type, "priority/multifactor"))
-		return;
-	assoc_mgr_fill_in_assoc(acct_db_conn, &wanted_assoc, 0, &assoc, true);
-	if (f->qos_id)
-		assoc_mgr_fill_in_qos(acct_db_conn, &wanted_qos, 0, &qos, true);
-	if (qos && qos->usage_factor >= 0)
-		whole *= qos->usage_factor;
-	seconds = decayed_seconds(f->wall_s, f->end, time(NULL)) * (whole / f->wall_s);
-	for (; assoc && assoc->usage; assoc = assoc->usage->parent_assoc_ptr) {
-		take_off(&assoc->usage->usage_raw, seconds * billable);
-		if ((accounting_enforce & ACCOUNTING_ENFORCE_LIMITS) &&
-			assoc->usage->usage_tres_raw)
-			take_off(
-				&assoc->usage->usage_tres_raw[TRES_ARRAY_BILLING], seconds * count);
-	}
-	refund_qos(qos, seconds, whole, billable, count);
-	part_qos = partition ? partition->qos_ptr : NULL;
-	if (part_qos != qos)
-		refund_qos(part_qos, seconds, whole, billable, count);
-}
-
-/* Gives back the part that it is not charged for. */
-static void refund(const struct facts *f, const struct settlement *s)
-{
-	refund_part(f, s->raw ? 1 - (double)s->charged / (double)s->raw : 0);
-}
-
 static void rewrite_record(job_record_t *job, const struct facts *f, const struct settlement *s)
 {
 	char *comment = tags_set(job->system_comment, SETTLED_TAG, s->text);
@@ -130,15 +62,11 @@ static void rewrite_record(job_record_t *job, const struct facts *f, const struc
 	last_job_update = time(NULL);
 }
 
-/*
- * While TRES_STR_CALC is set the message leaves the TRES out. Afterwards it is set for good: the
- * string is final, and nothing may make it anew from the counts.
- */
+/* While TRES_STR_CALC is set the message leaves the TRES out. */
 static void send_complete(job_record_t *job)
 {
 	job->bit_flags &= ~TRES_STR_CALC;
 	jobacct_storage_g_job_complete(acct_db_conn, job);
-	job->bit_flags |= TRES_STR_CALC;
 }
 
 /* The same for a run whose record is gone or about a later run: nothing but the TRES is new. */
@@ -163,6 +91,29 @@ static void send_complete_of_facts(const struct facts *f, const struct settlemen
 
 	jobacct_storage_g_job_complete(acct_db_conn, &job);
 	xfree(job.tres_alloc_str);
+}
+
+/*
+ * slurmdbd re-rolls the usage from the end of a job that it is told of, and the hours before that
+ * end have been rolled up with the full price when the run was long. A completion at the run's
+ * start that matches no row makes it begin there, and changes nothing else.
+ */
+static void send_reroll(const struct facts *f)
+{
+	struct job_details details = {.submit_time = f->submit};
+	job_record_t job = {
+		.magic = JOB_MAGIC,
+		.job_id = f->job_id,
+		.assoc_id = f->assoc_id,
+		.db_index = NO_ROW,
+		.derived_ec = NO_VAL,
+		.start_time = f->start,
+		.end_time = f->start,
+		.job_state = JOB_COMPLETE,
+		.details = &details,
+	};
+
+	jobacct_storage_g_job_complete(acct_db_conn, &job);
 }
 
 /* The condition that selects this job in slurmdbd; the lists hold what the caller owns. */
@@ -190,27 +141,48 @@ static void release_selection(slurmdb_job_cond_t *condition)
 	FREE_NULL_LIST(condition->cluster_list);
 }
 
-/* DBD_JOB_COMPLETE has no SystemComment in this release; a modification has. It reaches the job's
- * latest run only. */
-static void send_comment(const struct facts *f, char *comment)
+/*
+ * A completion has no SystemComment, a modification has; where slurmdbd takes the billing in one,
+ * too, it goes with it. It reaches the job's latest run only.
+ */
+static void send_change(const struct facts *f, char *comment, uint64_t charged)
 {
 	slurmdb_job_rec_t change = {.derived_ec = NO_VAL, .system_comment = comment};
 	slurm_selected_step_t step;
 	slurmdb_job_cond_t condition;
 
+	if (COMPAT_MODIFY_TRES)
+		change.tres_alloc_str = with_billing(NULL, charged);
 	select_run(f, &step, &condition);
 	condition.flags |= JOBCOND_FLAG_NO_WAIT;
 	acct_storage_g_modify_job(acct_db_conn, slurm_conf.slurm_user_id, &condition, &change);
 	release_selection(&condition);
+	xfree(change.tres_alloc_str);
 }
 
-/* The comment of a job whose record slurmctld has forgotten. */
-static void send_comment_of_facts(const struct facts *f, const struct settlement *s)
+/* Tells slurmdbd of a run that slurmctld still has a record of, which is its latest. */
+static void tell_of_record(const struct facts *f, job_record_t *job, uint64_t charged)
 {
-	char *comment = tags_set(f->comment, SETTLED_TAG, s->text);
+	if (!COMPAT_MODIFY_TRES) {
+		send_complete(job);
+		send_reroll(f);
+	}
+	/* The string is final, and nothing may make it anew from the counts. */
+	job->bit_flags |= TRES_STR_CALC;
+	send_change(f, job->system_comment, charged);
+}
 
+/* The same of a run whose record is gone, or about a later run. */
+static void tell_of_facts(const struct facts *f, const struct settlement *s)
+{
+	char *comment = f->row_latest ? tags_set(f->comment, SETTLED_TAG, s->text) : NULL;
+
+	if (!COMPAT_MODIFY_TRES || !comment) {
+		send_complete_of_facts(f, s);
+		send_reroll(f);
+	}
 	if (comment)
-		send_comment(f, comment);
+		send_change(f, comment, s->charged);
 	free(comment);
 }
 
@@ -250,11 +222,13 @@ struct write_back_result write_back(const struct facts *f, struct settlement *s,
 	assoc_mgr_lock_t assoc_locks = {
 		.assoc = WRITE_LOCK, .qos = WRITE_LOCK, .tres = READ_LOCK, .user = READ_LOCK};
 	struct write_back_result result = {.done = false};
+	struct decay clock;
 	job_record_t *job;
 	bool ours;
 
 	if (!begin())
 		return result;
+	fairshare_clock(&clock);
 	lock_slurmctld(locks);
 	job = find_job_record(f->job_id);
 	ours = facts_same_run(f, job) && IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
@@ -270,20 +244,16 @@ struct write_back_result write_back(const struct facts *f, struct settlement *s,
 		assoc_mgr_lock(&assoc_locks);
 		if (ours)
 			rewrite_record(job, f, s);
-		refund(f, s);
+		fairshare_adjust(f, &clock, s->raw, s->raw, s->charged);
 		assoc_mgr_unlock(&assoc_locks);
 	}
 	if (ours && !result.refunded)
 		adopt_shown(job, s);
 	result.commented = ours || f->row_latest;
-	if (ours) {
-		send_complete(job);
-		send_comment(f, job->system_comment);
-	} else {
-		send_complete_of_facts(f, s);
-		if (f->row_latest)
-			send_comment_of_facts(f, s);
-	}
+	if (ours)
+		tell_of_record(f, job, s->charged);
+	else
+		tell_of_facts(f, s);
 	unlock_slurmctld(locks);
 	if (ours)
 		schedule_job_save();
@@ -308,11 +278,13 @@ struct write_back_result write_back_change(
 		.assoc = WRITE_LOCK, .qos = WRITE_LOCK, .tres = READ_LOCK, .user = READ_LOCK};
 	struct write_back_result result = {.done = false};
 	uint64_t before = billing_of(f->tres);
+	struct decay clock;
 	job_record_t *job;
 	bool ours;
 
 	if (!begin())
 		return result;
+	fairshare_clock(&clock);
 	lock_slurmctld(locks);
 	job = find_job_record(f->job_id);
 	ours = facts_same_run(f, job) && IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
@@ -330,19 +302,14 @@ struct write_back_result write_back_change(
 		assoc_mgr_lock(&assoc_locks);
 		if (ours)
 			rewrite_record(job, f, s);
-		if (s->raw)
-			refund_part(f, ((double)before - (double)s->charged) / (double)s->raw);
+		fairshare_adjust(f, &clock, s->raw, before, s->charged);
 		assoc_mgr_unlock(&assoc_locks);
 	}
 	result.commented = ours || f->row_latest;
-	if (ours) {
-		send_complete(job);
-		send_comment(f, job->system_comment);
-	} else {
-		send_complete_of_facts(f, s);
-		if (f->row_latest)
-			send_comment_of_facts(f, s);
-	}
+	if (ours)
+		tell_of_record(f, job, s->charged);
+	else
+		tell_of_facts(f, s);
 	unlock_slurmctld(locks);
 	if (ours)
 		schedule_job_save();
