@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounting/ledger.h"
+
 #define MAX_PARTNERS_SHOWN 8
 /* Half width of a 95 % interval in standard errors. */
 #define Z95 1.96
@@ -42,13 +44,23 @@ struct sums {
 	bool unshared; /* some loss is not shared out among the partners */
 };
 
-static const struct ledger_record *find_record(
-	const char *node, const struct ledger_record *records, int count)
+/* A job id is used again one day, by anybody; the clocks of a node and the controller may differ.
+ */
+static bool is_of_run(const struct ledger_record *r, const struct settle_job *job)
+{
+	return r->job_id == job->job_id && r->restart == job->restart && r->uid == job->uid &&
+	       !strcmp(r->cluster, job->cluster) &&
+	       r->start_unix >= job->start_unix - LEDGER_CLOCK_SLACK_S &&
+	       r->start_unix <= job->end_unix + LEDGER_CLOCK_SLACK_S;
+}
+
+static const struct ledger_record *find_record(const struct settle_job *job, const char *node,
+	const struct ledger_record *records, int count)
 {
 	const struct ledger_record *found = NULL;
 
 	for (int i = 0; i < count; i++)
-		if (!strcmp(records[i].node, node) &&
+		if (!strcmp(records[i].node, node) && is_of_run(&records[i], job) &&
 			(!found || records[i].start_unix > found->start_unix))
 			found = &records[i];
 	return found;
@@ -57,7 +69,8 @@ static const struct ledger_record *find_record(
 bool settle_complete(const struct settle_job *job, const struct ledger_record *records, int count)
 {
 	for (int i = 0; i < job->node_count; i++) {
-		const struct ledger_record *r = find_record(job->nodes[i].name, records, count);
+		const struct ledger_record *r =
+			find_record(job, job->nodes[i].name, records, count);
 
 		if (!r || !r->final)
 			return false;
@@ -257,7 +270,8 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 	out->raw = job->raw;
 	out->degradation = out->lo = out->hi = out->stopped = NAN;
 	for (int i = 0; i < job->node_count; i++)
-		add_node(&s, job, &job->nodes[i], find_record(job->nodes[i].name, records, count));
+		add_node(&s, job, &job->nodes[i],
+			find_record(job, job->nodes[i].name, records, count));
 	error = s.all > s.paused ? Z95 * sqrt(s.variance) / (s.all - s.paused) : NAN;
 	if (s.co > 0 && error > MAX_ERROR)
 		s.uncertain = true;
@@ -305,7 +319,8 @@ bool settle_pair(const struct settle_job *job, const struct ledger_record *recor
 
 	*pair = (struct settle_pair){.partner = 0};
 	for (int i = 0; i < job->node_count; i++) {
-		const struct ledger_record *r = find_record(job->nodes[i].name, records, count);
+		const struct ledger_record *r =
+			find_record(job, job->nodes[i].name, records, count);
 		double share;
 
 		if (!r || !r->co_ns)

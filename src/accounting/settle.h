@@ -40,8 +40,10 @@ bool settle_complete(const struct settle_job *job, const struct ledger_record *r
  * D = 0 and Z = 0 and the text says partial=WITH/ALL. Without any data, or where the 95 % interval
  * of D is wider than +-0.25 or a node's D above 1, or where a node caught the job sensing
  * its shutters, raw is charged and the text says nodata=REASON.
- * A record that claims more time than the run had is scaled down to it. Of several records of a
- * node the latest run counts; records of other nodes do not. out->text: key=value pairs in an order
+ * A record that claims more time than the run had is scaled down to it. Records of other nodes,
+ * users or runs do not count, nor those of a job that had the id before or after (registered more
+ * than LEDGER_CLOCK_SLACK_S outside the run); of several of a node the one registered last counts.
+ * out->text: key=value pairs in an order
  * that does not change, numbers in C's notation.
  */
 void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,

@@ -33,6 +33,7 @@ static struct ledger_record record_of(const char *node, double degradation)
 {
 	struct ledger_record r = {.cluster = "c",
 		.job_id = 12,
+		.uid = 1000,
 		.final = true,
 		.cores = 8,
 		.start_unix = 1001,
@@ -312,6 +313,82 @@ static void latest_registration(void **state)
 	assert_int_equal(s.charged, 6400);
 }
 
+/* Records that are of another run or job do not count, whatever they say. */
+static void records_of_others(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 1);
+	struct ledger_record ours = record_of("n1", 0.2), r[6];
+	struct settlement s;
+
+	(void)state;
+	for (int i = 0; i < 6; i++)
+		r[i] = record_of("n1", 0.9);
+	r[0].uid = 1001;
+	r[1].restart = 1;
+	r[2].job_id = 13;
+	strcpy(r[3].cluster, "d");
+	/* The id was used before and will be again. */
+	r[4].start_unix = job.start_unix - 301;
+	r[5].start_unix = job.end_unix + 301;
+	s = decide(&job, r, 6);
+	assert_non_null(strstr(s.text, "nodata=no-record "));
+	assert_int_equal(s.charged, 10000);
+	assert_false(settle_complete(&job, r, 6));
+	r[0] = ours;
+	s = decide(&job, r, 6);
+	assert_int_equal(s.charged, 6400);
+	assert_true(settle_complete(&job, r, 6));
+	/* Clocks that differ by less do no harm. */
+	for (int i = -300; i <= 400; i += 700) {
+		ours.start_unix = job.start_unix + i;
+		s = decide(&job, &ours, 1);
+		assert_int_equal(s.charged, 6400);
+	}
+}
+
+/* A node's clock has no say in its times; that of the controller makes what Slurm charges. */
+static void clock_steps(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 1);
+	struct ledger_record r = record_of("n1", 0.2);
+	struct settlement s;
+
+	(void)state;
+	/* The node's clock was set back by a day after the job had been registered. */
+	r.end_unix = r.start_unix - 86400;
+	s = decide(&job, &r, 1);
+	assert_int_equal(s.charged, 6400);
+	/* The controller's went on by 900 s: nobody measured those. */
+	job.end_unix += 900;
+	job.wall_ns += 900 * S;
+	s = decide(&job, &r, 1);
+	assert_true(fabs(s.degradation - 0.02) < 1e-12);
+	assert_int_equal(s.charged, lround(10000 * 0.98 * 0.98));
+	/* It went back by more than the run took. */
+	job = job_of(two_nodes, 1);
+	job.end_unix = job.start_unix;
+	job.wall_ns = -50 * S;
+	s = decide(&job, &r, 1);
+	assert_non_null(strstr(s.text, "nodata=no-time "));
+	assert_int_equal(s.charged, 10000);
+}
+
+/* The last word of a node that was killed never comes; what it said before counts, for its time. */
+static void last_word_missing(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 1);
+	struct ledger_record r = record_of("n1", 0.4);
+	struct settlement s;
+
+	(void)state;
+	r.final = false;
+	r.co_ns = 50 * S;
+	assert_false(settle_complete(&job, &r, 1));
+	s = decide(&job, &r, 1);
+	assert_int_equal(s.charged, 6400);
+	assert_non_null(strstr(s.text, " unmeasured=0.50"));
+}
+
 /* Who cost what, on one node and over several; as names only while some of it is not known. */
 static void costs_of_partners(void **state)
 {
@@ -351,7 +428,7 @@ static void requeued_and_many_partners(void **state)
 	struct settlement s;
 
 	(void)state;
-	job.restart = 3;
+	job.restart = r[0].restart = r[1].restart = 3;
 	r[0].partner_count = RECORD_MAX_PARTNERS;
 	for (int i = 0; i < RECORD_MAX_PARTNERS; i++)
 		r[0].partner[i] = 4294967200u + i;
@@ -406,6 +483,9 @@ int main(void)
 		cmocka_unit_test(shutter_sensing),
 		cmocka_unit_test(noise_below_zero),
 		cmocka_unit_test(latest_registration),
+		cmocka_unit_test(records_of_others),
+		cmocka_unit_test(clock_steps),
+		cmocka_unit_test(last_word_missing),
 		cmocka_unit_test(costs_of_partners),
 		cmocka_unit_test(requeued_and_many_partners),
 		cmocka_unit_test(pairs),
