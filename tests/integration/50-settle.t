@@ -8,30 +8,20 @@
 . "$(dirname "$0")/bill.sh"
 
 W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads
-SETTLE_SECONDS=60
 # Seconds, as PriorityDecayHalfLife in the sandbox's slurm.conf.
 HALF_LIFE=604800
 
-wait_settled() {
-	wait_until "${2:-$SETTLE_SECONDS}" settled "$1"
-}
-
 raw_usage() {
-	sshare -n -P -U -u poppa-demo -o RawUsage | tail -n 1
+	sshare -n -P -U -u poppa-demo -A demo -o RawUsage | tail -n 1
 }
 
 # Billing minutes, as GrpTRESMins counts them.
 limit_usage() {
-	sshare -n -P -U -u poppa-demo -o GrpTRESRaw | tail -n 1 | tr , '\n' | sed -n 's/^billing=//p'
+	sshare -n -P -U -u poppa-demo -A demo -o GrpTRESRaw | tail -n 1 | tr , '\n' | sed -n 's/^billing=//p'
 }
 
 log_lines() {
 	grep -c "$2" "$(ctl log "$1")"
-}
-
-# run_settled ID RESTART: the ledger has the settlement of that run.
-run_settled() {
-	[ "$(in_ledger "select count(*) from settlement where job = $1 and restart = $2")" = 1 ]
 }
 
 # settlements: how many the ledger has made since it was made.

@@ -3,14 +3,12 @@
 # Limits count the discounted price: what a settlement gives back lets the next job run.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/integration/bill.sh
+. "$(dirname "$0")/bill.sh"
 
 # A job of 6 seconds costs 100 billing minutes and gets 90 of them back, whatever is measured.
 WORK='sleep 6'
 LIMIT_ROOM=50
-
-settled() {
-	[[ $(job_field "$1" SystemComment) == *'poppa: '* ]]
-}
 
 # used WHAT NAME: billing minutes that count against the limit, of an account or a QOS.
 used() {

@@ -3,18 +3,12 @@
 # What people see of prices: poppa why and poppa report on settled jobs, and who sees what.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/integration/bill.sh
+. "$(dirname "$0")/bill.sh"
 
 W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads
 dbd=$POPPA_SANDBOX/etc/slurmdbd.conf
 began=$(date +%Y-%m-%dT%H:%M:%S)
-
-settled() {
-	[[ $(sacct_field "$1" SystemComment) == *"poppa: "* ]]
-}
-
-billing() {
-	sacct_field "$1" AllocTRES | tr , '\n' | sed -n 's/^billing=//p'
-}
 
 # sums ARG...: runs, and billing times seconds, of the settled jobs that sacct shows with these options.
 sums() {
@@ -36,15 +30,15 @@ row_says() {
 agrees() {
 	local json text
 	json=$(as_user poppa why "$2" --json)
-	is "$1: why gives the billing that sacct shows" "$(member "$json" .price.charged)" "$(billing "$2")"
-	is "$1: its arithmetic rounds to it" "$(member "$json" '.price.calculation.amount + 0.5 | floor')" "$(billing "$2")"
+	is "$1: why gives the billing that sacct shows" "$(member "$json" .price.charged)" "$(db_billing "$2")"
+	is "$1: its arithmetic rounds to it" "$(member "$json" '.price.calculation.amount + 0.5 | floor')" "$(db_billing "$2")"
 	is "$1: with all digits, from the ledger" \
 		"$(member "$json" '.price.calculation | "\(.fits) \(.most - .least)"')" "true 0"
 	is "$1: which the owner may ask" "$(member "$json" .no_ledger)" null
 	is "$1: and which has the node" "$(member "$json" '.nodes[].node')" "$SANDBOX_REAL_NODE"
 	is "$1: beside whom" "$(member "$json" '.price.partners | join(" ")')" "${3:-}"
 	text=$(as_user poppa why "$2" | tr '\n' ' ' | tr -s ' ')
-	like "$1: in words" "$text" "Job $2 \([a-z0-9]+\) of poppa-demo, .*billing of $(billing "$2") is charged"
+	like "$1: in words" "$text" "Job $2 \([a-z0-9]+\) of poppa-demo, .*billing of $(db_billing "$2") is charged"
 	like "$1: and numbers" "$text" "$(member "$json" .price.calculation.numbers | sed 's/[().^+*]/\\&/g') = "
 }
 
@@ -63,7 +57,7 @@ wait_running "$alone"
 wait_until 30 row_says "$alone" RUNNING
 is "a job that runs" "$(as_user poppa why "$alone" --json | jq -r .status)" running
 wait_end "$alone"
-ok "a job without co-runners is settled" wait_until 60 settled "$alone"
+ok "a job without co-runners is settled" wait_until 60 in_database "$alone"
 agrees "alone" "$alone"
 
 # --- A pair.
@@ -77,7 +71,7 @@ if [ -x "$W/contend" ]; then
 		done
 		for i in 1 2; do
 			wait_end "${pair[i]}" 90
-			wait_until 90 settled "${pair[i]}" || diag "job ${pair[i]} is not settled"
+			wait_until 90 in_database "${pair[i]}" || diag "job ${pair[i]} is not settled"
 		done
 		measured=yes
 		for i in 1 2; do
@@ -122,7 +116,7 @@ reasons() {
 		as_user poppa why "$again.$run" --json | jq -r '"\(.restart) \(.price.nodata)"'
 	done
 }
-wait_until 60 settled "$again"
+wait_until 60 in_database "$again"
 is "both runs of a requeued job have a price" "$(reasons)" $'0 no-record\n1 no-record'
 
 # --- Arrays and heterogeneous jobs: each task and each component is a line of its own, and has a price.
@@ -144,7 +138,7 @@ done
 
 # --- Somebody else.
 json=$(as poppa-guest poppa why "$alone" --json)
-is "others see what sacct shows them" "$(member "$json" .price.charged)" "$(billing "$alone")"
+is "others see what sacct shows them" "$(member "$json" .price.charged)" "$(db_billing "$alone")"
 is "and nothing from the ledger" "$(member "$json" '.nodes | length')" 0
 like "which says so" "$(member "$json" .no_ledger)" 'not allowed'
 is "and the arithmetic fits the rounded facts, too" "$(member "$json" .price.calculation.fits)" true
@@ -158,14 +152,14 @@ is "then others see nothing" "$(as poppa-guest poppa report -a -S "$began" --jso
 	jq -c '[.total.jobs, .others, (.programs | length), (.pairs | length)]')" "[0,0,0,0]"
 is "nor why" "$(as poppa-guest poppa why "$alone" 2>&1)" \
 	"poppa why: sacct shows you no job $alone: it does not exist, waits to become eligible, or is not yours to see"
-is "the owner still does" "$(as_user poppa why "$alone" --json | jq -r .price.charged)" "$(billing "$alone")"
+is "the owner still does" "$(as_user poppa why "$alone" --json | jq -r .price.charged)" "$(db_billing "$alone")"
 
 # --- Jobs without a price, once they have ended.
 wait_end "$plain"
 wait_end "$nodata"
-ok "a job without data is settled" wait_until 60 settled "$nodata"
+ok "a job without data is settled" wait_until 60 in_database "$nodata"
 like "a job without data: why" "$(as_user poppa why "$nodata" | tr '\n' ' ')" \
-	"Job $nodata \(no data\) .* It has no discount \(no-record\): .* the full billing of $(billing "$nodata") is charged"
+	"Job $nodata \(no data\) .* It has no discount \(no-record\): .* the full billing of $(db_billing "$nodata") is charged"
 like "a job that did not opt in" "$(as_user poppa why "$plain" | tr '\n' ' ')" "was not submitted with --colocate"
 
 # --- Everybody's, for the administrators.
