@@ -21,6 +21,7 @@
 
 #include "common/log.h"
 #include "heartbeat/poppa_heartbeat.h"
+#include "poppa/closer.h"
 #include "poppa/counter_backend.h"
 
 /* --- a PMU that is made up: link-time stand-ins for the two system calls --- */
@@ -597,6 +598,26 @@ static void auto_without_any_signal(void **state)
 	free(conf);
 }
 
+/* As many as make the queue grow, twice: the thread ends and another one comes. */
+static void closes_in_the_background(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		int end[2], copy[40];
+		char c;
+
+		assert_int_equal(pipe(end), 0);
+		for (int i = 0; i < 40; i++)
+			copy[i] = dup(end[1]);
+		closer_close(end[1]);
+		for (int i = 0; i < 40; i++)
+			closer_close(copy[i]);
+		closer_wait();
+		assert_int_equal(read(end[0], &c, 1), 0); /* nobody can write any more */
+		close(end[0]);
+	}
+}
+
 static void none_is_no_signal(void **state)
 {
 	struct errmsg err = {""};
@@ -655,6 +676,7 @@ int main(void)
 		TEST(auto_prefers_the_heartbeat),
 #endif
 		TEST(auto_without_any_signal),
+		TEST(closes_in_the_background),
 		TEST(none_is_no_signal),
 		TEST(a_task_that_is_gone),
 	};
