@@ -134,3 +134,13 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 	}
 	p->finished = false;
 }
+
+void jobs_take_finished(struct jobs *js)
+{
+	struct shutter_plan *p = shutter_take(js->env.shutter);
+
+	if (!p)
+		return;
+	jobs_take_block(js, p);
+	shutter_done(js->env.shutter);
+}

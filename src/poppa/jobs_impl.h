@@ -128,6 +128,9 @@ struct shutter_plan *jobs_make_plan(const struct jobs *js, bool *blind);
 
 /* jobs_block.c */
 
+/* Takes a finished block, if there is one, and lets the next come. */
+void jobs_take_finished(struct jobs *js);
+
 /* Hands a finished block to the jobs it tells something of. */
 void jobs_take_block(struct jobs *js, struct shutter_plan *p);
 

@@ -52,6 +52,8 @@ static void open_counter(struct jobs *js, struct task *t, int64_t now)
 
 	if (t->counter || now < t->next_try || jobs_wanted_counter(js) == COUNTER_NONE)
 		return;
+	/* This may take long, and the next block waits until the last one is taken. */
+	jobs_take_finished(js);
 	t->tries++;
 	t->next_try = t->tries < EAGER_TRIES ? now : now + LAZY_EVERY;
 	if (!counter_open(jobs_wanted_counter(js), js->env.conf, t->pid, &t->counter, &err)) {

@@ -37,7 +37,7 @@ static struct nodeconf conf;
 static struct poppa_settings settings;
 static struct cluster_conf cluster = {.cluster = "c", .node = "n1"};
 static struct held_file *held;
-static int held_fd, notify_fd, open_counters;
+static int held_fd, notify_fd, open_counters, open_us;
 static struct guard guard;
 static struct shutter *shutter;
 static struct spool spool;
@@ -64,6 +64,7 @@ int __wrap_counter_open(enum counter_backend backend, const struct nodeconf *c, 
 	*out = calloc(1, sizeof(**out));
 	(*out)->pid = pid;
 	open_counters++;
+	usleep(open_us);
 	return 0;
 }
 
@@ -306,6 +307,49 @@ static void alone_then_together(void **state)
 	json_decref(all);
 }
 
+static double shutters(void)
+{
+	json_t *totals = jobs_totals(js);
+	double n = json_number_value(json_object_get(totals, "shutters"));
+
+	json_decref(totals);
+	return n;
+}
+
+/* Counters that take long to open, as probes do, hold up no shutter. */
+static void shutters_while_counters_are_opened(void **state)
+{
+	static const char procs[] = "cgroup/freezer/slurm_n1/uid_7/job_1/step_0/cgroup.procs";
+	double before = shutters();
+	pid_t more[4];
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		more[i] = fork();
+		if (!more[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+	}
+	put(procs, "%d\n%d\n%d\n%d\n%d\n", (int)task[0], (int)more[0], (int)more[1], (int)more[2],
+		(int)more[3]);
+	open_us = 200000;
+	jobs_tick(js);
+	open_us = 0;
+	assert_int_equal(number(1, "counted_tasks"), 5);
+	/* One may have finished before; each of the others had the time of an opening. */
+	assert_true(shutters() >= before + 3);
+	put(procs, "%d\n", (int)task[0]);
+	for (int i = 0; i < 4; i++) {
+		kill(more[i], SIGKILL);
+		waitpid(more[i], NULL, 0);
+	}
+	jobs_tick(js);
+	assert_int_equal(number(1, "tasks"), 1);
+	take_blocks(2);
+}
+
 static void not_allowed_is_unmeasured(void **state)
 {
 	double before = number(1, "unmeasured_s");
@@ -485,6 +529,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alone_then_together),
+		cmocka_unit_test(shutters_while_counters_are_opened),
 		cmocka_unit_test(not_allowed_is_unmeasured),
 		cmocka_unit_test(stopped_job_is_no_partner),
 		cmocka_unit_test(ends),
