@@ -63,6 +63,14 @@ host_name() {
 	uname -n | cut -d. -f1
 }
 
+# two_controllers HOST: what slurm.conf has for the second one, on an address of its own.
+two_controllers() {
+	[ "$CONTROLLERS" = 2 ] || return 0
+	echo "SlurmctldHost=$1-backup(127.0.0.2)"
+	echo "SlurmctldTimeout=10"
+	echo "CommunicationParameters=NoCtldInAddrAny"
+}
+
 # slurm_conf real|fake: the cluster's slurm.conf, or the one of the fake nodes, whose tasks cannot be
 # confined to cores that do not exist.
 slurm_conf() {
@@ -72,6 +80,7 @@ slurm_conf() {
 		# Written by contrib/sandbox/up; "contrib/sandbox/ctl reconfigure" changes it.
 		ClusterName=sandbox
 		SlurmctldHost=$host(127.0.0.1)
+		$(two_controllers "$host")
 		SlurmctldPort=$((PORT + 1))
 		SlurmUser=slurm
 		SlurmdUser=root
@@ -221,6 +230,7 @@ write_instance() {
 		REAL_SPEC='$REAL_SPEC'
 		REAL_MEM_PER_CPU=$REAL_MEM_PER_CPU
 		SLURM_PLUGINS=$SLURM_PLUGINS
+		CONTROLLERS=$CONTROLLERS
 		PREP_PARAMETERS='$PREP_PARAMETERS'
 		BOOT_PREP_PARAMETERS='$BOOT_PREP_PARAMETERS'
 		COMPLETE=$1
@@ -243,4 +253,5 @@ choose_instance() {
 	SLURM_PLUGINS=$(dirname "$(ls /usr/lib/*/slurm-wlm/select_cons_tres.so)")
 	PREP_PARAMETERS=poppa_period=250ms,poppa_overhead_max=0.7%,poppa_ledger=127.0.0.1:$((PORT + 3))
 	BOOT_PREP_PARAMETERS=$PREP_PARAMETERS
+	CONTROLLERS=1
 }

@@ -57,16 +57,48 @@ start_slurmdbd() {
 	wait_ready slurmdbd 60 with_slurm sacctmgr -n -p show cluster
 }
 
-slurmctld_up() {
-	with_slurm scontrol ping | grep -q ' is UP'
+# controller_up primary|backup: a backup that stands by is up, too.
+controller_up() {
+	with_slurm scontrol ping | grep -q "($1) at .* is UP"
+}
+
+# controller HOST ADDRESS: the command that runs a slurmctld. One of two believes to be on a host of its
+# own, with an address of its own, and has its own directory for the pid file.
+controller() {
+	local own=$RUN/slurmctld-$1
+	as_slurm=(setpriv --reuid slurm --regid "$(id -g slurm)" --init-groups
+		env PATH="$PREFIX/bin:$PREFIX/sbin:$PATH" slurmctld -D -f "$ETC/slurm.conf")
+	[ "$CONTROLLERS" = 2 ] || return 0
+	mkdir -p "$own"
+	chown slurm: "$own"
+	{
+		echo "$2 $1"
+		cat /etc/hosts
+	} >"$own.hosts"
+	# shellcheck disable=SC2016
+	as_slurm=(unshare --mount --uts bash -c '
+		echo "$1" >/proc/sys/kernel/hostname
+		mount --bind "$2.hosts" /etc/hosts
+		mount --bind "$2" "$3"
+		shift 3
+		exec "$@"' controller "$1" "$own" "$RUN/slurm" "${as_slurm[@]}")
 }
 
 start_slurmctld() {
+	local as_slurm
 	mkdir -p "$STATE/slurmctld"
 	chown slurm: "$STATE/slurmctld"
-	launch slurmctld setpriv --reuid slurm --regid "$(id -g slurm)" --init-groups \
-		env PATH="$PREFIX/bin:$PREFIX/sbin:$PATH" slurmctld -D -f "$ETC/slurm.conf"
-	wait_ready slurmctld 30 slurmctld_up
+	controller "$(host_name)" 127.0.0.1
+	launch slurmctld "${as_slurm[@]}"
+	wait_ready slurmctld 30 controller_up primary
+}
+
+start_slurmctld_backup() {
+	local as_slurm
+	[ "$CONTROLLERS" = 2 ] || die "the cluster has one slurmctld: see contrib/sandbox/ctl controllers"
+	controller "$(host_name)-backup" 127.0.0.2
+	launch slurmctld-backup "${as_slurm[@]}"
+	wait_ready slurmctld-backup 30 controller_up backup
 }
 
 node_answers() {
@@ -159,6 +191,7 @@ start_poppad() {
 start_daemon() {
 	case $1 in
 	munged | mariadb | slurmdbd | slurmctld | ledgerd | poppad) "start_$1" ;;
+	slurmctld-backup) start_slurmctld_backup ;;
 	slurmd)
 		start_slurmd "$REAL_NODE"
 		wait_ready slurmd 60 node_ready "$REAL_NODE"
@@ -167,7 +200,7 @@ start_daemon() {
 		start_slurmd "${1#slurmd-}"
 		wait_ready "$1" 60 node_ready "${1#slurmd-}"
 		;;
-	*) die "no daemon is called $1: there are munged, mariadb, slurmdbd, slurmctld, slurmd, slurmd-NODE, ledgerd and poppad" ;;
+	*) die "no daemon is called $1: there are munged, mariadb, slurmdbd, slurmctld, slurmctld-backup, slurmd, slurmd-NODE, ledgerd and poppad" ;;
 	esac
 }
 
@@ -255,6 +288,7 @@ take_down() {
 	local node
 	if load_instance && [ "$BOOT" = "$(boot_id)" ]; then
 		stop poppad
+		stop slurmctld-backup 15
 		stop slurmctld 15
 		stop_clients
 		for node in $(nodes); do stop "$(slurmd_name "$node")" 5; done

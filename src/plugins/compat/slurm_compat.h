@@ -81,15 +81,14 @@ static inline void compat_node_bitmap(char *names, bitstr_t **nodes)
 #endif
 }
 
-/* slurmctld has read its state and works on it. */
+/*
+ * slurmctld has read its state and works on it: only then it has a thread that saves it. A backup
+ * that stands by has one for requests, too, and still the connection to slurmdbd that it has
+ * closed.
+ */
 static inline bool compat_serves(void)
 {
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
-	return slurmctld_config.thread_id_rpc;
-#else
-	/* The last of the threads that are started after the state was read. */
-	return slurmctld_config.thread_id_acct_update;
-#endif
+	return slurmctld_config.thread_id_save;
 }
 
 #endif

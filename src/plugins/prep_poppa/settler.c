@@ -649,12 +649,34 @@ static void load_state(void)
 	json_decref(list);
 }
 
+static void forget(struct item **list)
+{
+	for (struct item *i = *list, *next; i; i = next) {
+		next = i->next;
+		drop_item(i);
+	}
+	*list = NULL;
+}
+
+/*
+ * Another controller is in charge: what is known here grows stale, and the state file is its own.
+ * Once this one is in charge again it begins like a new process.
+ */
+static void stand_by(void)
+{
+	forget(&w.items);
+	w.loaded = w.scanned = w.changed = false;
+	w.scan_ms = 0;
+}
+
 static void one_round(unsigned mine)
 {
 	int64_t now = now_ms();
 
-	if (!write_back_possible())
+	if (!write_back_possible()) {
+		stand_by();
 		return;
+	}
 	if (!w.loaded)
 		load_state();
 	take_arrived();
@@ -678,7 +700,7 @@ static void one_round(unsigned mine)
 			check_item(i);
 	}
 	remove_done();
-	if (w.changed && now_ms() >= w.save_ms)
+	if (w.changed && now_ms() >= w.save_ms && write_back_possible())
 		save_state();
 }
 
@@ -702,15 +724,6 @@ static void *work(void *arg)
 		pthread_mutex_unlock(&lock);
 	}
 	return NULL;
-}
-
-static void forget(struct item **list)
-{
-	for (struct item *i = *list, *next; i; i = next) {
-		next = i->next;
-		drop_item(i);
-	}
-	*list = NULL;
 }
 
 void settler_start(void)

@@ -15,7 +15,7 @@
 /*
  * Whether this slurmctld is in charge, with its state read, and not about to end. Otherwise nothing
  * below does anything. While it starts it has a list of jobs before it has their hash table, and to
- * look a job up then ends it; it serves requests only after that.
+ * look a job up then ends it; it saves its state only after that.
  */
 bool write_back_possible(void);
 
