@@ -123,6 +123,7 @@ static struct topology_map *load_node(struct options *o, struct errmsg *err)
 	struct poppa_settings settings;
 	struct topology_map *map;
 	const char *why;
+	bool unknown;
 	char *text;
 
 	snprintf(what, sizeof(what), "node=%s", o->node);
@@ -138,7 +139,15 @@ static struct topology_map *load_node(struct options *o, struct errmsg *err)
 	field(text, "CoresPerSocket", cores, sizeof(cores));
 	field(text, "ThreadsPerCore", threads, sizeof(threads));
 	field(text, "CPUSpecList", reserved, sizeof(reserved));
+	unknown = !*reserved && *field(text, "CoreSpecCount", shape, sizeof(shape));
 	free(text);
+	if (unknown) {
+		errmsg_set(err,
+			"%s has %s specialised cores, and only its slurmd can tell which: let it "
+			"register first",
+			o->node, shape);
+		return NULL;
+	}
 	snprintf(shape, sizeof(shape), "pack:%s core:%s pu:%s", sockets, cores, threads);
 	o->view.settings = &settings;
 	o->view.reserved = *reserved ? reserved : NULL;

@@ -87,17 +87,6 @@ static const char *tasks_text(const struct request *r, int64_t tasks, char *buf)
 	return buf;
 }
 
-/* Partition names have no commas. */
-static bool is_open(const struct request_partition *p)
-{
-	size_t len = strlen(p->name);
-
-	for (const char *at = p->open; *at; at += strcspn(at, ","), at += *at == ',')
-		if (strcspn(at, ",") == len && !strncmp(at, p->name, len))
-			return true;
-	return false;
-}
-
 static int check_conflicts(
 	const struct request *r, const struct request_partition *p, struct errmsg *err)
 {
@@ -129,11 +118,6 @@ static int check_conflicts(
 	if (r->overcommit)
 		return errmsg_set(err, "--overcommit puts several tasks on a core, whose slow-down "
 				       "would be taken for a partner's: leave one of the two out");
-	if (p->open && *p->open && !is_open(p))
-		return errmsg_set(err,
-			"partition %s is not for co-located jobs: choose one of %s, or submit "
-			"without the option",
-			p->name, p->open);
 	if (p->exclusive)
 		return errmsg_set(err,
 			"partition %s gives whole nodes to one job "
@@ -295,6 +279,21 @@ static bool needs_memory(
 	if (!r->memory_counted || r->memory.per != MEMORY_UNSET)
 		return false;
 	return m->per == MEMORY_UNSET || m->mb == 0 || per_node(m, l->cpus) > l->share_mb;
+}
+
+int request_check_open(const char *partition, const char *open, struct errmsg *err)
+{
+	size_t len = strlen(partition);
+
+	if (!*open)
+		return 0;
+	for (const char *at = open; *at; at += strcspn(at, ","), at += *at == ',')
+		if (strcspn(at, ",") == len && !strncmp(at, partition, len))
+			return 0;
+	return errmsg_set(err,
+		"partition %s is not for co-located jobs: choose one of %s, or submit without the "
+		"option",
+		partition, open);
 }
 
 int request_check(const struct request *r, const struct request_partition *p,

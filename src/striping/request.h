@@ -32,8 +32,7 @@ struct node_shape {
 
 struct request_partition {
 	const char *name;
-	bool exclusive;   /* OverSubscribe=EXCLUSIVE: whole nodes only */
-	const char *open; /* names of the partitions for co-located jobs; "" or NULL = all */
+	bool exclusive; /* OverSubscribe=EXCLUSIVE: whole nodes only */
 	struct request_memory default_memory;
 	struct request_memory max_memory;
 	int64_t max_cpus_per_node; /* or REQUEST_UNSET */
@@ -79,6 +78,10 @@ struct request_grant {
 
 /* Everything unset. */
 void request_init(struct request *r);
+
+/* Whether the partition is among those that are open to co-located jobs: a comma list, "" = all.
+ * Returns 0, or -1 with err. A job must not name any other, since Slurm chooses. */
+int request_check_open(const char *partition, const char *open, struct errmsg *err);
 
 /*
  * Whether the job could run on idle nodes of the partition. Returns 0 and the grant, or -1 with a

@@ -226,6 +226,21 @@ is "the last good lanes are in force" "$(job_field "$job" MinCPUsNode)" 8
 is "slurmctld's log says so once" "$(($(grep -c 'job_submit/colocate: PrEpParameters: stripe_lanes' "$log") - lines))" 1
 ctl reconfigure --reset
 
+# One partition to try it on.
+ctl reconfigure stripe_partition=fake
+accepted "a job in the partition that is open" --colocate
+try sbatch "$LATER" -p real --colocate --wrap true
+like "one in another is refused with its reason" "$rc $err" '^1 .*partition real is not for co-located jobs: choose one of fake'
+try sbatch "$LATER" -p fake,real --colocate --wrap true
+like "one that could go to another, too" "$rc $err" '^1 .*partition real is not for'
+try sbatch --parsable "$LATER" -p real --wrap true
+is "others are accepted there" "$rc" 0
+keep "$out"
+request --colocate
+try scontrol update job="$job" partition=real
+ok "nor can a job move there" test $rc != 0
+ctl reconfigure --reset
+
 # A restart of slurmctld.
 request --colocate=class:kept -n4
 ctl restart slurmctld

@@ -232,16 +232,15 @@ static void nodes_of_several_kinds(void **state)
 
 static void partitions_that_are_not_open(void **state)
 {
-	struct request_partition p = partition(small, 1);
-	struct request r = request();
+	struct errmsg err = {""};
 
 	(void)state;
-	p.open = "";
-	granted(&r, &p, 8, 8000);
-	p.open = "pp,q,p";
-	granted(&r, &p, 8, 8000);
-	p.open = "pp,q";
-	refused(&r, &p, "partition p is not for co-located jobs", "one of pp,q");
+	assert_int_equal(request_check_open("p", "", &err), 0);
+	assert_int_equal(request_check_open("p", "pp,q,p", &err), 0);
+	assert_int_equal(request_check_open("pp", "pp,q,p", &err), 0);
+	assert_int_equal(request_check_open("p", "pp,q", &err), -1);
+	assert_non_null(strstr(err.text, "partition p is not for co-located jobs"));
+	assert_non_null(strstr(err.text, "one of pp,q"));
 }
 
 static void nodes_the_job_insists_on(void **state)

@@ -279,7 +279,6 @@ static int check_partition(const struct request *r, const part_record_t *part,
 	struct request_partition p = {
 		.name = part->name,
 		.exclusive = part->max_share == 0,
-		.open = settings.stripe_partitions,
 		.default_memory = limit(part->def_mem_per_cpu, slurm_conf.def_mem_per_cpu),
 		.max_memory = limit(part->max_mem_per_cpu, slurm_conf.max_mem_per_cpu),
 		.max_cpus_per_node = number32(part->max_cpus_per_node),
@@ -336,6 +335,10 @@ static int check_partitions(const struct request *r, char *names, const struct n
 	read_settings();
 	iter = list_iterator_create(parts);
 	while ((part = list_next(iter))) {
+		if (request_check_open(part->name, settings.stripe_partitions, err)) {
+			rc = -1;
+			break;
+		}
 		if (check_partition(r, part, choice, &g, first)) {
 			first = &why;
 			continue;
