@@ -177,12 +177,18 @@ extern int select_p_job_expand(job_record_t *from_job_ptr, job_record_t *to_job_
 
 static int test_colocated(struct ask *ask)
 {
+	bool ready = tracker_wake();
 	int rc;
 
 	mark_read(ask->job_ptr, &ask->request);
-	if (!tracker_wake())
+	if (ready) {
+		tracker_check();
+		ready = tracker_awake();
+	}
+	/* What is submitted meanwhile is kept: whether it can ever run does not depend on the map.
+	 */
+	if (!ready && !SELECT_IS_MODE_TEST_ONLY(ask->mode))
 		return SLURM_ERROR;
-	tracker_check();
 	ask->me.id = ask->job_ptr->job_id;
 	ask->me.array_id = ask->job_ptr->array_job_id;
 	ask->me.name = ask->job_ptr->name;

@@ -18,6 +18,8 @@ SLURM_WEAK(node_record_count)
 
 #define CHECK_EVERY_S 300
 #define CHECK_EVERY_DEBUG_S 2
+/* After so many failed checks the map is not to be trusted. */
+#define FAILED_CHECKS_MAX 3
 
 /* What partner choice needs of a co-located job, for as long as it has resources. */
 struct tracked {
@@ -32,6 +34,7 @@ static bitstr_t *nodes;       /* with a co-located job */
 static bool resetting;        /* between tracker_reset() and tracker_rebuild() */
 static bool wanted;           /* a co-located job was seen meanwhile */
 static time_t last_check;
+static int failed_checks; /* since tracker_rebuild() */
 static struct poppa_settings settings;
 static bool settings_read;
 
@@ -231,6 +234,7 @@ void tracker_rebuild(void)
 	struct occupancy *o = NULL;
 
 	resetting = false;
+	failed_checks = 0;
 	read_settings();
 	layout_reset(&settings);
 	if (wanted || map)
@@ -247,7 +251,7 @@ bool tracker_wake(void)
 {
 	if (map)
 		return true;
-	if (resetting)
+	if (resetting || failed_checks == FAILED_CHECKS_MAX)
 		return false;
 	replace_map(read_jobs());
 	return map;
@@ -274,12 +278,15 @@ void tracker_remove(const job_record_t *job_ptr)
 {
 	const struct occupancy_job *job = map ? occupancy_find(map, job_ptr->job_id) : NULL;
 	int count = job && job->colocated ? job->count : 0;
-	int *was = xcalloc(count + 1, sizeof(*was));
+	int *was = NULL;
 
-	if (count)
+	if (!job)
+		return;
+	if (count) {
+		was = xcalloc(count, sizeof(*was));
 		memcpy(was, job->node, count * sizeof(*was));
-	if (job)
-		occupancy_remove(map, job_ptr->job_id);
+	}
+	occupancy_remove(map, job_ptr->job_id);
 	for (int i = 0; i < count; i++)
 		note_node(was[i]);
 	xfree(was);
@@ -313,6 +320,16 @@ void tracker_check(void)
 		return;
 	if (occupancy_same(map, fresh, &err)) {
 		occupancy_free(fresh);
+		return;
+	}
+	if (++failed_checks == FAILED_CHECKS_MAX) {
+		error(STRIPE
+			"the lane occupancy differed from the jobs' records again (%s): co-located "
+			"jobs wait, and others are placed by Slurm alone, until slurmctld is "
+			"reconfigured; please report this",
+			err.text);
+		occupancy_free(fresh);
+		replace_map(NULL);
 		return;
 	}
 	error(STRIPE "the lane occupancy differed from the jobs' records (%s) and was rebuilt; "

@@ -10,8 +10,8 @@
 
 /*
  * Until the first co-located job is seen nothing is kept, and so nothing is in the way. Then all
- * jobs are: tracker_wake() builds the map where there is none and returns false only without
- * memory.
+ * jobs are: tracker_wake() builds the map where there is none. It returns false without memory, and
+ * after tracker_check() has found the map wrong too often: then Slurm goes on alone.
  */
 bool tracker_awake(void);
 bool tracker_wake(void);
@@ -29,6 +29,7 @@ void tracker_remove_node(const job_record_t *job_ptr, int node);
 
 /*
  * Compares the map with the job records, now and then; a difference is logged, and the records win.
+ * At the third one the map is given up until tracker_rebuild().
  */
 void tracker_check(void);
 
