@@ -3,17 +3,37 @@
 # Clusters that are a slurmctld alone: nodes of State=CLOUD that never answer, so that jobs are placed and
 # stay placed (they "configure"), on as many nodes as wanted, with Slurm's own plugins or with ours in front.
 #
-# The caller sets CLOUD (a directory) and CLOUD_PLUGINS (where our plugins are), and sources
-# contrib/sandbox/lib.sh and conf.sh before.
+# The caller sources contrib/sandbox/lib.sh before.
 #
+#   cloud_begin PLUGINS                  makes the directory CLOUD, with a copy of our plugins
+#   cloud_clear                          ends all that is left and removes it
 #   cloud_configure NAME stock|wrapped   writes NAME's slurm.conf; nodes, partitions and whatever else from stdin
 #   cloud_start NAME                     starts its slurmctld and waits until it answers
 #   cloud_stop NAME, cloud_kill NAME     ends it, with or without saving its state
+#   cloud_plugins NAME stock|wrapped [DIR]   its PluginDir from the next start on, DIR for ours
 #   cloud NAME CMD...                    a command of Slurm for that cluster
 #   cloud_log NAME                       where its slurmctld writes
 #   cloud_pid NAME
 
+# shellcheck source=contrib/sandbox/conf.sh
+. "$TREE/contrib/sandbox/conf.sh"
+
 SLURM_OWN_PLUGINS=${SLURM_OWN_PLUGINS:-$(dirname "$(ls /usr/lib/*/slurm-wlm/select_cons_tres.so)")}
+
+cloud_begin() {
+	CLOUD=$(mktemp -d)
+	CLOUD_PLUGINS=$CLOUD/plugins
+	mkdir "$CLOUD_PLUGINS"
+	cp "$1"/{select_cons_tres,job_submit_colocate,spank_colocate}.so "$CLOUD_PLUGINS/"
+}
+
+cloud_clear() {
+	local f
+	for f in "$CLOUD"/*/pid; do
+		[ ! -e "$f" ] || cloud_kill "$(basename "$(dirname "$f")")"
+	done
+	rm -rf "$CLOUD"
+}
 
 cloud() {
 	local name=$1
@@ -74,7 +94,6 @@ cloud_configure() {
 	cloud_plugins "$name" "$kind"
 }
 
-# cloud_plugins NAME stock|wrapped [DIR]: its PluginDir, with DIR's plugins instead of ours.
 cloud_plugins() {
 	local conf=$CLOUD/$1/slurm.conf dirs=$SLURM_OWN_PLUGINS
 	sed -i -e '/^PluginDir=/d' -e '/^JobSubmitPlugins=colocate$/d' "$conf"
