@@ -97,7 +97,7 @@ install -m 755 "$lib" "$tmp/libforged.so"
 printf 'RunDir=%s\nSpoolDir=%s\nCounter=none\n' "$open/run" "$open/spool" >"$tmp/poppa.conf"
 chmod 644 "$tmp/poppa.conf"
 evil='poppa: d=0.9000 raw=1000 charged=1 policy=thesis'
-work="srun $contend --line $line --seconds 25 --private 60"
+work="srun $contend --line $line --seconds 30 --private 60"
 SUBMIT_USER=poppa-guest submit --colocate -n1 --wrap "$work"
 victim=$job
 printf '#!/bin/bash\nenv >%s\nexec %s\n' "$(home_of)/security-env.\$SLURM_JOB_ID" "$work" >"$tmp/job.sh"
@@ -140,6 +140,32 @@ if [ -x "$contend" ] && wait_running "$victim" && wait_running "$forger"; then
 	thawed=$(find /sys/fs/cgroup -path "*job_$victim*" \( -name freezer.state -o -name cgroup.freeze -o -name cgroup.procs \) 2>/dev/null)
 	is "nor write to their cgroups" "$(for f in $thawed; do as_user sh -c "echo THAWED >>'$f'" 2>/dev/null && echo "$f"; done)" ""
 	cmp_num "of which there are some" "$(wc -w <<<"$thawed")" '>' 0
+	# What poppad freezes its owner cannot set going. Here root freezes it for longer than a shutter.
+	own_task=$(pgrep -u poppa-demo -x contend | head -n 1)
+	ice=$(find /sys/fs/cgroup -path "*job_$forger/*" -path '*step_0*' \( -name freezer.state -o -name cgroup.freeze \) 2>/dev/null |
+		awk '{ print length, $0 }' | sort -n | sed -n '1s/^[0-9]* //p')
+	if [ -n "$ice" ]; then
+		[ "${ice##*/}" = freezer.state ] && cold=FROZEN warm=THAWED || cold=1 warm=0
+		on_exit sh -c "[ ! -e '$ice' ] || echo $warm >'$ice'"
+		run_time() { awk '{ print $14 + $15 }' "/proc/$own_task/stat"; }
+		# poppad thaws what it froze itself: a shutter may be in the way of the first try.
+		for try in 1 2 3 4 5; do
+			echo $cold >"$ice"
+			sleep 0.5
+			before=$(run_time)
+			sleep 0.5
+			[ "$before" != "$(run_time)" ] || break
+			diag "try $try: a shutter was in the way"
+		done
+		as_user kill -CONT "$own_task"
+		sleep 0.5
+		is "a user's signal does not wake what is frozen" "$(run_time)" "$before"
+		echo $warm >"$ice"
+		runs_on() { [ "$(run_time)" -gt "$before" ]; }
+		ok "which runs on when it is let go" wait_until 20 runs_on
+	else
+		skip "the job's cgroup has no freezer" "a user's signal does not wake what is frozen"
+	fi
 	for d in "$(ctl pid poppad)" "$(poppa status -N "$node" --json | jq .guard_pid)"; do
 		nok "nor signal $(cat "/proc/$d/comm")" as_user kill -0 "$d"
 	done
