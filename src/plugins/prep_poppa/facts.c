@@ -203,7 +203,7 @@ struct facts *facts_from_json(const json_t *json)
 	if (take_u32(json, "job", &f->job_id) || take_u32(json, "restart", &f->restart) ||
 		take_u32(json, "uid", &f->uid) || take_u32(json, "array_job", &f->array_job_id) ||
 		take_u32(json, "array_task", &f->array_task_id) ||
-		take_number(json, "db_index", INT64_MAX, &db_index) ||
+		field_int("facts", json, "db_index", INT64_MIN, INT64_MAX, &db_index, NULL) ||
 		take_time(json, "submit", &f->submit) || take_time(json, "start", &f->start) ||
 		take_time(json, "end", &f->end) || take_u32(json, "assoc", &f->assoc_id) ||
 		take_u32(json, "qos", &f->qos_id) || take_number(json, "raw", INT64_MAX, &raw) ||
@@ -220,7 +220,8 @@ struct facts *facts_from_json(const json_t *json)
 		facts_free(f);
 		return NULL;
 	}
-	f->db_index = (uint64_t)db_index;
+	/* Earlier releases wrote NO_VAL64, a negative number, for one that was not known yet. */
+	f->db_index = db_index > 0 ? (uint64_t)db_index : 0;
 	f->raw = (uint64_t)raw;
 	f->resized = json_is_true(json_object_get(json, "resized"));
 	return f;
@@ -233,7 +234,8 @@ bool facts_same_run(const struct facts *f, const job_record_t *job)
 
 void facts_update_end(struct facts *f, const job_record_t *job)
 {
-	f->db_index = job->db_index;
+	/* NO_VAL64: slurmdbd was asked for it, and has yet to answer. */
+	f->db_index = job->db_index == NO_VAL64 ? 0 : job->db_index;
 	f->end = job->end_time;
 	f->exit_code = job->exit_code;
 	f->derived_ec = job->derived_ec;

@@ -334,13 +334,43 @@ static void *read_rows(const struct facts *f)
 	return rows;
 }
 
-static int is_row_of(void *x, void *key)
-{
-	const slurmdb_job_rec_t *row = x;
-	const struct facts *f = key;
+struct row_search {
+	const struct facts *f;
+	slurmdb_job_rec_t *found;
+};
 
-	return f->db_index ? row->db_index == f->db_index
-			   : row->jobid == f->job_id && row->submit == f->submit;
+/*
+ * A run without an index is known by its time: runs of a job follow each other, and where slurmctld
+ * forgot a start, the row keeps that and the run has the one that came instead. A row without an
+ * end may be that of a forgotten run; a later one is nearer. One without a start lost that on its
+ * way to slurmdbd. The time of submission will not do, since a requeue changes it before the run is
+ * through.
+ */
+static int look_at_row(void *x, void *arg)
+{
+	slurmdb_job_rec_t *row = x;
+	struct row_search *s = arg;
+	bool matches;
+
+	if (s->f->db_index)
+		matches = row->db_index == s->f->db_index;
+	else
+		matches = row->jobid == s->f->job_id && row->start <= s->f->start &&
+			  (row->start ? !row->end || s->f->start <= row->end
+				      : row->end && row->end == s->f->end);
+	if (matches && (!s->found || row->db_index > s->found->db_index))
+		s->found = row;
+	return 0;
+}
+
+/* The run's row in a list that may be NULL; NULL: it has none. */
+static slurmdb_job_rec_t *find_row(void *rows, const struct facts *f)
+{
+	struct row_search search = {.f = f};
+
+	if (rows)
+		list_for_each(rows, look_at_row, &search);
+	return search.found;
 }
 
 /* Whether a row is of the same job id and a later run. */
@@ -354,7 +384,7 @@ static int is_later_row(void *x, void *key)
 int write_back_read_row(struct facts *f)
 {
 	void *rows = read_rows(f);
-	slurmdb_job_rec_t *row = rows ? list_find_first(rows, is_row_of, f) : NULL;
+	slurmdb_job_rec_t *row = find_row(rows, f);
 	int rc = rows ? 0 : -1;
 
 	if (row && row->end) {
@@ -472,7 +502,7 @@ static bool row_agrees(const slurmdb_job_rec_t *row, const struct settlement *s,
 int write_back_check(const struct facts *f, const struct settlement *s, bool commented)
 {
 	void *rows = read_rows(f);
-	const slurmdb_job_rec_t *row = rows ? list_find_first(rows, is_row_of, (void *)f) : NULL;
+	const slurmdb_job_rec_t *row = find_row(rows, f);
 	int rc = rows ? row && row_agrees(row, s, commented) : -1;
 
 	FREE_NULL_LIST(rows);
