@@ -347,35 +347,43 @@ mend_rows() {
 # query SQL: rows of the comparison, one line each.
 query() { sqlite3 "$DIR/bill" "$1" 2>&1; }
 
+# forgotten AT: whether slurmctld was killed before it had saved what it was told then.
+forgotten() { echo "EXISTS (SELECT 1 FROM kills WHERE victim = 'slurmctld' AND at BETWEEN $1 AND $1 + $UNSAVED)"; }
+# Where slurmctld forgot a start and made another, the row keeps the first.
+priced="EXISTS (SELECT 1 FROM price WHERE price.job = run.job AND price.start BETWEEN run.start AND run.finish)"
+# slurmctld told slurmdbd of the whole run, and was killed before it had saved any of it.
+forgotten_whole="finish - submit < $UNSAVED AND $(forgotten finish)"
+
 diag "$(wc -l <"$DIR/submitted") jobs, $(query 'SELECT count(*) FROM run') runs, $(query 'SELECT count(*) FROM price') prices, of which $(
 	query 'SELECT count(*) FROM price WHERE d IS NOT NULL') were measured; $seen places of jobs looked at"
 diag "kills: $(query 'SELECT count(*) || " " || victim FROM kills GROUP BY victim' | paste -s -d , | sed 's/,/, /g')"
-is "0 lost: each run has a price" "$(query 'SELECT * FROM run LEFT JOIN price USING (job, start) WHERE price.job IS NULL')" ""
+is "0 lost: each run has a price" "$(query "SELECT * FROM run WHERE NOT $priced AND NOT ($forgotten_whole)")" ""
 is "0 doubled: none has two" "$(query 'SELECT job, start, count(*) FROM price GROUP BY job, start HAVING count(*) > 1')" ""
 is "nor two for parts of it" "$(query 'SELECT a.job, a.start, a.finish, b.start FROM price a, price b
 	WHERE a.job = b.job AND a.start < b.start AND a.finish > b.start')" ""
 is "the ledger's log has each price once" "$(query 'SELECT * FROM price WHERE events <> 1')" ""
 is "charged is raw*(1-stopped)*(1-d)^2" "$(query 'SELECT * FROM price WHERE abs(charged -
 	raw * (1 - coalesce(z, 0)) * (1 - max(coalesce(d, 0), 0)) * (1 - max(coalesce(d, 0), 0))) > 0.51')" ""
-is "raw is that of the CPUs" "$(query 'SELECT * FROM run JOIN price USING (job, start) WHERE raw <> 1000 * cpus')" ""
-is "sacct has what the ledger charged" "$(query 'SELECT * FROM run JOIN price USING (job, start) WHERE billing <> charged')" ""
+is "raw is that of the CPUs" "$(query 'SELECT * FROM run JOIN price USING (job, finish) WHERE raw <> 1000 * cpus')" ""
+is "sacct has what the ledger charged" "$(query 'SELECT * FROM run JOIN price USING (job, finish) WHERE billing <> charged')" ""
 is "so has scontrol" "$(query 'SELECT * FROM shown LEFT JOIN price USING (job, start)
 	WHERE price.job IS NULL OR billing <> charged')" ""
-# A run of no time may share its row with the next start of the job, and one that slurmdbd was not told of
-# before slurmctld forgot it has none.
+# A row has no start where slurmctld was killed before it told slurmdbd. A run of no time may share its row
+# with the next start of the job, and one that slurmdbd was not told of at all has none.
 unknown() {
-	query 'SELECT p.job, p.start FROM price p LEFT JOIN run USING (job, start) WHERE run.job IS NULL AND p.finish - p.start > 1' |
+	query 'SELECT p.job, p.start FROM price p WHERE p.finish - p.start > 1 AND NOT EXISTS (
+		SELECT 1 FROM slurm WHERE slurm.job = p.job AND (p.start BETWEEN slurm.start AND slurm.finish OR
+			slurm.start = 0 AND slurm.finish = p.finish))' |
 		while IFS='|' read -r job start; do
 			grep -q "prep/poppa: job $job: neither .* knows its run of $start any more" "$(ctl log slurmctld)" ||
 				echo "job $job, start $start"
 		done
 }
 is "no price is of a run that slurmdbd does not know" "$(unknown)" ""
-# forgotten AT: whether slurmctld was killed before it had saved what it was told then.
-forgotten() { echo "EXISTS (SELECT 1 FROM kills WHERE victim = 'slurmctld' AND at BETWEEN $1 AND $1 + $UNSAVED)"; }
 absent='FROM sent WHERE NOT EXISTS (SELECT 1 FROM slurm WHERE slurm.job = sent.job AND submit BETWEEN sent.at - 25 AND sent.at + 1)'
 endless='FROM slurm WHERE start > 0 AND finish = 0'
-diag "killed with slurmctld before it had saved them: $(query "SELECT count(*) $absent") jobs before their start, $(query "SELECT count(*) $endless") runs"
+diag "killed with slurmctld before it had saved them: $(query "SELECT count(*) $absent") jobs before their start, $(query "SELECT count(*) $endless") runs before their end, $(
+	query "SELECT count(*) FROM run WHERE NOT $priced AND $forgotten_whole") after it, which keep their full price"
 is "no other job is lost" "$(query "SELECT * $absent AND NOT $(forgotten at)")" ""
 is "nor any other run" "$(query "SELECT * $endless AND NOT $(forgotten submit)")" ""
 ok "rows of forgotten runs are ended" mend_rows
