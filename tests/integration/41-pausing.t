@@ -241,7 +241,7 @@ for method in sigstop auto; do
 	use "poppa_pause=$method"
 	SUBMIT_USER=poppa-demo submit --colocate -n1 -o /dev/null --wrap "srun $contend --line $line --seconds 40 --private 60"
 	one=$job
-	SUBMIT_USER=poppa-guest submit --colocate -n1 -o pausing.%j --wrap "mpirun $contend --line $line --seconds 8 --private 60"
+	SUBMIT_USER=poppa-guest submit --colocate -n1 -o pausing.%j --wrap "mpirun $contend --line $line --seconds 14 --private 60"
 	two=$job
 	wait_running "$two"
 	ok "$method: mpirun's rank is found" wait_until 20 job_is "$two" .counted_tasks 1
@@ -249,8 +249,14 @@ for method in sigstop auto; do
 	task=$(task_of "$two")
 	mapfile -t launcher < <(pids_of "$two" slurmstepd slurmstepd-wlm slurm_script bash dash mpirun mpirun.openmpi orterun orted)
 	cmp_num "$method: a shell, mpirun and slurmstepd are with it" "${#launcher[@]}" '>=' 3
-	seen=$(stops 3 "$task" "${launcher[@]}")
-	cmp_num "$method: the rank is seen stopped" "$(awk -v p="$task" '$1 == p { print $2 }' <<<"$seen")" '>' 0
+	# Who looks is no real-time process: on a busy host it may miss all of some seconds.
+	seen=''
+	for try in 1 2 3; do
+		seen+=$(stops 3 "$task" "${launcher[@]}")$'\n'
+		awk -v p="$task" '$1 == p && $2 > 0 { found = 1 } END { exit !found }' <<<"$seen" && break
+		diag "try $try: the rank was not seen stopped, state $(state_of "$task" 2>&1), $(status '.totals.discarded | tostring')"
+	done
+	cmp_num "$method: the rank is seen stopped" "$(awk -v p="$task" '$1 == p { n += $2 } END { print n + 0 }' <<<"$seen")" '>' 0
 	is "$method: the launchers never" "$(awk -v p="$task" '$1 != p { n += $2 } END { print n + 0 }' <<<"$seen")" 0
 	ok "$method: it ends" wait_end "$two" 60
 	is "$method: well" "$(job_field "$two" ExitCode)" 0:0
