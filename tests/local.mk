@@ -45,6 +45,7 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/31-lanes.t \
 	tests/integration/32-submissions.t \
 	tests/integration/33-stock.t \
+	tests/integration/34-truth.t \
 	tests/integration/40-poppad.t \
 	tests/integration/41-pausing.t \
 	tests/integration/41-schedule.t \
