@@ -100,7 +100,7 @@ clear_jobs
 
 row '`--mem-per-cpu`'
 running A -N1 --mem-per-cpu=1000 -w "${NODE}1"
-is "of the whole lane" "$(job_field "$job" TRES)" "cpu=8,mem=8000M,node=1,billing=8000"
+is "of the whole lane" "$(job_tres "$job")" "cpu=8,mem=8000M,node=1,billing=8000"
 refused "more than the lane's share" 'mem-per-cpu=1000M' --mem-per-cpu=1001
 clear_jobs
 

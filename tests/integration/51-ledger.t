@@ -81,7 +81,7 @@ like "the price of a running job is not changed" "$(poppa settle --job "$changed
 like "nor that of a job that nobody knows" "$(poppa settle --job 4000000 --full --reason none 2>&1)" 'unknown'
 wait_end "$changed"
 ok "a job is settled" wait_until 60 has_price "$changed"
-raw=$(billing "$(job_field "$changed" TRES)")
+raw=$(billing "$(job_tres "$changed")")
 like "a user may not change a price" "$(as_user poppa settle --job "$changed" --charge 1 --reason please 2>&1)" 'only root'
 like "nor ask the ledger to" "$(ask poppa-demo '{"op":"change","nonce":"n"}')" 'not allowed'
 like "nor may it be raised above raw" \
@@ -95,7 +95,7 @@ elapsed=$(sacct_field "$changed" ElapsedRaw)
 before=$(raw_usage)
 answer=$(poppa settle --job "$changed" --charge $((raw / 4)) --reason 'a disk was broken' --json)
 is "root changes it, and it is written" "$(jq -c '[.before, .charged, .written]' <<<"$answer")" "[$raw,$((raw / 4)),true]"
-is "scontrol shows the new charge" "$(billing "$(job_field "$changed" TRES)")" $((raw / 4))
+is "scontrol shows the new charge" "$(billing "$(job_tres "$changed")")" $((raw / 4))
 is "sacct, too" "$(billing "$(sacct_field "$changed" AllocTRES)")" $((raw / 4))
 like "with the comment" "$(price_in_sacct "$changed")" "charged=$((raw / 4)) .*changed=1"
 cmp_num "sshare gave the difference back, within 1 %" \
@@ -122,7 +122,7 @@ ctl kill -9 slurmctld
 wait_until 10 sh -c "! '$tree/contrib/sandbox/ctl' pid slurmctld"
 ctl start slurmctld
 shows_seven() {
-	[ "$(billing "$(sacct_field "$changed" AllocTRES)")" = 7 ] && [ "$(billing "$(job_field "$changed" TRES)")" = 7 ]
+	[ "$(billing "$(sacct_field "$changed" AllocTRES)")" = 7 ] && [ "$(billing "$(job_tres "$changed")")" = 7 ]
 }
 ok "a change outlives a kill -9 of slurmctld" wait_until 60 shows_seven
 

@@ -309,7 +309,7 @@ rows() {
 shown() {
 	SLURM_TIME_FORMAT=%s scontrol -o show job 2>/dev/null | awk -v account="$ACCOUNT" -v began="$began" '
 		{ delete v }
-		$0 ~ " Account=" account " " && / TRES=[^ ]*billing=/ && / StartTime=[0-9]/ && !/ JobState=(PENDING|RUNNING)/ {
+		$0 ~ " Account=" account " " && / (Alloc)?TRES=[^ ]*billing=/ && / StartTime=[0-9]/ && !/ JobState=(PENDING|RUNNING)/ {
 			for (i = 1; i <= NF; i++) { n = index($i, "="); v[substr($i, 1, n - 1)] = substr($i, n + 1) }
 			billing = v["TRES"]; sub(/.*billing=/, "", billing); sub(/,.*/, "", billing)
 			if (v["StartTime"] >= began) print v["JobId"] "|" v["StartTime"] "|" billing }'

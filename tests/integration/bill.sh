@@ -46,7 +46,7 @@ billing_in() {
 }
 
 shown_billing() {
-	billing_in "$(job_field "$1" TRES)"
+	billing_in "$(job_tres "$1")"
 }
 
 # db_field ID FIELD: from the latest run of this very job, also where ID is that of its array.

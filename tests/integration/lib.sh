@@ -91,6 +91,13 @@ job_field() {
 		}'
 }
 
+# job_tres ID: what it was given, which newer releases of Slurm tell apart from what it asked for.
+job_tres() {
+	local tres
+	tres=$(job_field "$1" AllocTRES)
+	echo "${tres:-$(job_field "$1" TRES)}"
+}
+
 job_runs() {
 	[ "$(job_field "$1" JobState)" = RUNNING ]
 }
