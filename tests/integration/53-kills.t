@@ -311,7 +311,7 @@ shown() {
 		{ delete v }
 		$0 ~ " Account=" account " " && / (Alloc)?TRES=[^ ]*billing=/ && / StartTime=[0-9]/ && !/ JobState=(PENDING|RUNNING)/ {
 			for (i = 1; i <= NF; i++) { n = index($i, "="); v[substr($i, 1, n - 1)] = substr($i, n + 1) }
-			billing = v["TRES"]; sub(/.*billing=/, "", billing); sub(/,.*/, "", billing)
+			billing = v["AllocTRES"] v["TRES"]; sub(/.*billing=/, "", billing); sub(/,.*/, "", billing)
 			if (v["StartTime"] >= began) print v["JobId"] "|" v["StartTime"] "|" billing }'
 }
 
