@@ -8,10 +8,10 @@ command -v jq >/dev/null || bail_out "jq is missing: contrib/sandbox/install-dep
 TMP=$(mktemp -d)
 cp -p "$SLURM_CONF" "$TMP/slurm.conf"
 nodes_answer() { ! sinfo -h -N -p fake -o %T | grep -q -E '\*|unknown|down'; }
-nothing_left() { [ -z "$(squeue -h -p odd,any,exact,within)" ]; }
+nothing_left() { [ -z "$(squeue -h -p odd,any,exact,within,some)" ]; }
 clear_jobs() {
 	local p
-	for p in odd any exact within; do scancel -p "$p"; done
+	for p in odd any exact within some; do scancel -p "$p"; done
 	wait_until 60 nothing_left
 }
 put_back() {
@@ -54,6 +54,10 @@ NOWHERE="NodeAddr=127.0.0.1"
 	echo "NodeName=mix2 Sockets=2 CoresPerSocket=6 CpuSpecList=0,6 RealMemory=16000 $NOWHERE Port=202 State=CLOUD"
 	echo "NodeName=mix3 Sockets=2 CoresPerSocket=64 RealMemory=16000 $NOWHERE Port=203 State=CLOUD"
 	echo "NodeName=even[1-36] Sockets=2 CoresPerSocket=8 RealMemory=16000 $NOWHERE Port=[211-246] State=CLOUD"
+	for ((i = 0; i < 24; i++)); do
+		echo "NodeName=some$((i + 1)) ${SHAPES[i % 4]} RealMemory=16000 $NOWHERE Port=$((i + 251)) State=CLOUD"
+	done
+	echo "PartitionName=some Nodes=some[1-24] DefMemPerCPU=10 MaxTime=1-0"
 	echo "PartitionName=odd Nodes=odd[1-${#SHAPES[@]}],mix[1-3] DefMemPerCPU=10 MaxTime=1-0"
 	echo "PartitionName=any Nodes=even[1-12] DefMemPerCPU=100 MaxTime=1-0"
 	echo "PartitionName=exact Nodes=even[13-24] DefMemPerCPU=100 MaxTime=1-0"
@@ -188,6 +192,58 @@ place five -p within -N5
 five=$job
 place four-too -p within -N4
 is "four of five" "$(beside "$job")" "five four-too"
+clear_jobs
+
+diag "sixty jobs of all kinds on nodes of several kinds"
+settings stripe_lanes=2,stripe_lanes_on=8x6:3
+RANDOM=4
+for ((i = 0; i < 60; i++)); do
+	case $((RANDOM % 6)) in
+	0) job "r$i" -p some -N$((RANDOM % 4 + 1)) ;;
+	1) job "r$i" -p some -n$((RANDOM % 20 + 1)) ;;
+	2) job "r$i" -p some -n$((RANDOM % 6 + 1)) -c2 ;;
+	3) job "r$i" -p some -N2 --colocate=not:r$((RANDOM % 60)) ;;
+	4) job "r$i" -p some -n3 --colocate=spread ;;
+	5) submit -J "r$i" -o /dev/null -p some -n$((RANDOM % 4 + 1)) --wrap true ;;
+	esac
+done
+# Each job's cores on each node, a line each: NODE JOB COLOCATED CPUS.
+places() {
+	local id mark nodes cpus
+	scontrol -d show job | awk '/^JobId=/ { split($1, a, "="); id = a[2]; mark = "no"; p = "" }
+		/ Partition=/ { p = $1 }
+		/ SystemComment=colocate/ { mark = "yes" }
+		/ CPU_IDs=/ && p == "Partition=some" { sub(/Nodes=/, "", $1); sub(/CPU_IDs=/, "", $2); line[++n] = id " " $1 " " $2 }
+		/SystemComment=/ || /CPU_IDs=/ { marks[id] = mark }
+		END { for (i = 1; i <= n; i++) { split(line[i], f, " "); print f[1], marks[f[1]], f[2], f[3] } }' |
+		while read -r id mark nodes cpus; do
+			for node in $(scontrol show hostnames "$nodes"); do
+				echo "$node $id $mark $(numbers "$cpus" | tr ' ' ',')"
+			done
+		done | sort
+}
+settled() { [ "$(squeue -h -p some -t R,CF | wc -l)" = "$last" ] || {
+	last=$(squeue -h -p some -t R,CF | wc -l)
+	return 1
+}; }
+last=none
+sleep 5
+for ((i = 0; i < 10; i++)); do
+	settled && break
+	sleep 4
+done
+places >"$TMP/places"
+for i in 1 2 3 4; do
+	poppa lanes --node "some$i" --json | jq -r --arg shape "$((i % 4))" '.lanes[] | $shape + " " + (.pus | sort | map(tostring) | join(","))'
+done >"$TMP/lanes"
+ok "at least thirty of them have their nodes" eval '[ "$(cut -d" " -f2 "$TMP/places" | sort -u | wc -l)" -ge 30 ]'
+is "each has one whole lane of each of its nodes" "$(awk 'NR == FNR { lane[$1 " " $2] = 1; next }
+	$3 == "yes" { n = $1; sub(/some/, "", n); if (!((n % 4) " " $4 in lane)) print }' "$TMP/lanes" "$TMP/places")" ""
+is "and shares no core" "$(awk '{ n = split($4, c, ","); for (i = 1; i <= n; i++) if (seen[$1 " " c[i]]++) print }' "$TMP/places")" ""
+is "nor a node with one that did not opt in" "$(awk '{ if ($1 in kind && kind[$1] != $3) print; kind[$1] = $3 }' "$TMP/places")" ""
+spread=$(squeue -h -p some -t R,CF -o "%i" | while read -r j; do job_field "$j" SystemComment | grep -q spread && echo "$j"; done)
+is "nor spread ones with anybody" "$(for j in $spread; do squeue -h -t R,CF -w "$(nodes_of "$j")" -o %i | grep -v -x "$j"; done)" ""
+ok "some of them share" eval '[ "$(cut -d" " -f1 "$TMP/places" | sort | uniq -d | wc -l)" -ge 5 ]'
 clear_jobs
 
 diag "bad settings"

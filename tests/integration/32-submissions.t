@@ -215,6 +215,15 @@ submit -p fake -J C -o /dev/null -N3 --exclusive --wrap "exec sleep 600"
 ok "the node that it gave back is anybody's" wait_running "$job"
 clear_jobs
 
+row 'growing a running job'
+running A -n1
+a=$job
+out=$(as_user sbatch -p fake --colocate -n1 -d "expand:$a" --wrap true 2>&1)
+like "is Slurm's to refuse" "$? $out" '^1 .*not supported'
+nok "by an update, too" scontrol update jobid="$a" NumNodes=3
+is "and it goes on" "$(state "$a") $(cores_of "$a")" "RUNNING $EVEN"
+clear_jobs
+
 row 'nodes down, drained, resumed'
 running A -n1 -w "${NODE}2"
 a=$job
