@@ -285,4 +285,23 @@ priced long COMPLETED 2000
 start=$(date -d "$(db_field "${id[long]}" Start)" +%s)
 cmp_num "long: it took a while" "$(db_field "${id[long]}" ElapsedRaw)" '>' 2
 is "long: it is to be rolled up from its start, not its end" "$(rolled_up)" "$start"
+
+# --- A job that was resized has no discount, and says so: Slurm counts its stretches one by one.
+end resized -N2 -x "$(node 1),$(node 2)" --wrap 'sleep 5'
+report resized
+wait_running "${id[resized]}"
+as_user scontrol update JobId="${id[resized]}" NumNodes=1 >/dev/null
+rm -f "$(home_of poppa-demo)/slurm_job_${id[resized]}_resize."{sh,csh}
+flagged resized resized
+
+# --- Out of memory, on the real node and with its limit in force.
+conf=$POPPA_SANDBOX/etc/cgroup.conf
+cp -p "$conf" "$conf.before"
+on_exit eval "mv '$conf.before' '$conf'; ctl restart slurmd"
+sed -i 's/^ConstrainRAMSpace=.*/ConstrainRAMSpace=yes/' "$conf"
+ctl restart slurmd
+submit -A ends -J memory -p real -n1 --mem=64 --colocate --wrap 'sleep 2; head -c 2G /dev/zero | tail'
+id[memory]=$job
+report memory '.cores = 1'
+priced memory OUT_OF_MEMORY 250
 done_testing

@@ -49,9 +49,9 @@ shown_billing() {
 	billing_in "$(job_tres "$1")"
 }
 
-# db_field ID FIELD: from the latest run of this very job, also where ID is that of its array.
+# db_field ID FIELD: from the latest row of this very job, also where ID is that of its array.
 db_field() {
-	sacct -X -n -P -j "$1" -o "JobIDRaw,$2" | sed -n "s/^$1|//p" | head -n 1
+	sacct -X -n -P -j "$1" -o "JobIDRaw,$2" | sed -n "s/^$1|//p" | tail -n 1
 }
 
 db_billing() {
