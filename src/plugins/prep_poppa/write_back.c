@@ -100,7 +100,7 @@ static void send_complete_of_facts(const struct facts *f, const struct settlemen
  */
 static void send_reroll(const struct facts *f)
 {
-	struct job_details details = {.submit_time = f->submit};
+	job_details_t details = {.submit_time = f->submit};
 	job_record_t job = {
 		.magic = JOB_MAGIC,
 		.job_id = f->job_id,
