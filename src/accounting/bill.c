@@ -295,6 +295,7 @@ static int read_comment(
 	int rc = price ? bill_facts_parse(price, &b->facts, err) : 0;
 
 	b->option = option ? keep(bills, option) : price ? "" : NULL;
+	b->price = price && !rc ? keep(bills, price) : NULL;
 	class = option ? read_class(bills, option) : NULL;
 	if (class && *class)
 		b->program = class;

@@ -63,6 +63,7 @@ struct bill {
 	double energy_j;  /* NAN = unknown */
 	enum bill_status status;
 	struct bill_facts facts; /* of a run with a price */
+	const char *price;       /* the text that they were read from; NULL without a price */
 };
 
 struct bills {

@@ -287,6 +287,7 @@ int client_job(const struct client *c, const struct client_run *run, struct clie
 	struct errmsg *err)
 {
 	json_t *reply, *records, *settlement;
+	const char *id;
 	int rc = 0;
 
 	memset(answer, 0, sizeof(*answer));
@@ -312,6 +313,8 @@ int client_job(const struct client *c, const struct client_run *run, struct clie
 		answer->settled = true;
 	}
 	answer->changes = json_incref(json_object_get(reply, "changes"));
+	id = json_string_value(json_object_get(reply, "ledger"));
+	snprintf(answer->ledger, sizeof(answer->ledger), "%s", id ? id : "");
 	json_decref(reply);
 	if (rc)
 		client_answer_free(answer);

@@ -71,6 +71,7 @@ struct client_answer {
 	bool settled;
 	struct settlement settlement;
 	json_t *changes; /* by administrators, oldest first (ledger_changes) */
+	char ledger[CLIENT_LEDGER_ID];
 };
 
 /* 0, also where it knows nothing; -1 with err where it cannot be asked or refuses. */

@@ -225,9 +225,9 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 	list = json_array();
 	for (int i = 0; list && i < count; i++)
 		json_array_append_new(list, record_to_json(&records[i]));
-	reply = json_pack("{s:b, s:o, s:o, s:o}", "ok", 1, "records", list, "settlement",
+	reply = json_pack("{s:b, s:o, s:o, s:o, s:s}", "ok", 1, "records", list, "settlement",
 		settled ? settlement_to_json(&settlement) : json_null(), "changes",
-		changes ? changes : json_array());
+		changes ? changes : json_array(), "ledger", ledger_id(s->ledger));
 	free(records);
 	return reply;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* poppa ledger: verifies, copies and exports the ledger's file. */
+/* poppa ledger: verifies, copies and exports the ledger's file, and brings lost prices back. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,11 @@
 
 #include "accounting/ledger_file.h"
 #include "cli/cli.h"
+#include "cli/ledger_rebuild.h"
 #include "common/nodeconf.h"
+
+/* As sacct takes it. */
+#define REBUILD_SINCE "now-30days"
 
 struct options {
 	bool json;
@@ -23,7 +27,8 @@ enum { OPT_SINCE = CLI_OPT_FIRST, OPT_CONF, OPT_HEAD };
 static const struct argp_option option_table[] = {
 	{"file", 'f', "FILE", 0, "The ledger's file, instead of ledger.sqlite in StateDir", 0},
 	{"conf", OPT_CONF, "FILE", 0, "Read this poppa.conf", 0},
-	{"since", OPT_SINCE, "DATE", 0, "export: only from this day on, such as 2026-01-31", 0},
+	{"since", OPT_SINCE, "DATE", 0,
+		"export, rebuild: only from this day on, such as 2026-01-31", 0},
 	{"head", OPT_HEAD, "EVENT:HASH", 0,
 		"check: the log has this event, as an earlier check or poppa-ledgerd's log told",
 		0},
@@ -158,10 +163,11 @@ int cmd_ledger(int argc, char **argv)
 {
 	static const struct argp argp = {.options = option_table,
 		.parser = parse_option,
-		.args_doc = "check\nbackup TO\nexport",
-		.doc = "Verifies the ledger, copies it to the file TO, or prints it as lines of "
-		       "JSON; "
-		       "poppa-ledgerd may run meanwhile."};
+		.args_doc = "check\nbackup TO\nexport\nrebuild",
+		.doc = "Verifies the ledger, copies it to the file TO, prints it as lines of JSON, "
+		       "or "
+		       "brings prices that it has lost back from Slurm's accounting; poppa-ledgerd "
+		       "may run meanwhile."};
 	struct options o = {.json = false};
 	char path[PATH_MAX], conf_path[PATH_MAX];
 	struct errmsg err = {""};
@@ -171,11 +177,21 @@ int cmd_ledger(int argc, char **argv)
 
 	cli_parse(&argp, argc, argv, &o);
 	what = o.argument[0] ? o.argument[0] : "";
-	if (strcmp(what, "check") && strcmp(what, "backup") && strcmp(what, "export"))
+	if (strcmp(what, "check") && strcmp(what, "backup") && strcmp(what, "export") &&
+		strcmp(what, "rebuild"))
 		cli_usage_error(
-			"\"%s\" is no action: choose one of check, backup TO, export", what);
+			"\"%s\" is no action: choose one of check, backup TO, export, rebuild",
+			what);
 	if (!strcmp(what, "backup") != (o.arguments == 2))
 		cli_usage_error("backup needs the file to write, the other actions take none");
+	if (!strcmp(what, "rebuild")) {
+		if (o.file)
+			cli_usage_error(
+				"rebuild works on the running poppa-ledgerd, not on a file");
+		if (o.since)
+			parse_day(o.since);
+		return ledger_rebuild(o.since ? o.since : REBUILD_SINCE, o.conf, o.json);
+	}
 	if (nodeconf_load(
 		    o.conf ? o.conf : nodeconf_path(conf_path, sizeof(conf_path)), &conf, &err)) {
 		cli_error("%s", err.text);

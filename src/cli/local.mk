@@ -25,6 +25,8 @@ poppa_SOURCES = \
 	src/cli/doctor_state.c \
 	src/cli/find_ledger.c \
 	src/cli/find_ledger.h \
+	src/cli/ledger_rebuild.c \
+	src/cli/ledger_rebuild.h \
 	src/cli/metrics.c \
 	src/cli/metrics.h \
 	src/cli/poppa.c \

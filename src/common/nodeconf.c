@@ -14,6 +14,7 @@
 #include "common/units.h"
 
 #define MAX_KEEP_DAYS 36500
+#define DEFAULT_SPOOL_DAYS 7
 
 void nodeconf_defaults(struct nodeconf *c)
 {
@@ -21,6 +22,7 @@ void nodeconf_defaults(struct nodeconf *c)
 	strcpy(c->run_dir, "/run/poppa");
 	strcpy(c->spool_dir, "/var/spool/poppa");
 	strcpy(c->state_dir, "/var/lib/poppa");
+	c->spool_keep_days = DEFAULT_SPOOL_DAYS;
 	strcpy(c->ledger_user, "slurm");
 }
 
@@ -92,13 +94,15 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 			strcasecmp(value, "any") ? LEDGER_ORIGIN_PEER : LEDGER_ORIGIN_ANY;
 		return 0;
 	}
-	if (!strcasecmp(key, "LedgerKeepDays")) {
+	if (!strcasecmp(key, "LedgerKeepDays") || !strcasecmp(key, "SpoolKeepDays")) {
+		int *out = strcasecmp(key, "SpoolKeepDays") ? &c->ledger_keep_days
+							    : &c->spool_keep_days;
 		struct errmsg why = {""};
 		int64_t days;
 
 		if (units_parse_int(value, 0, MAX_KEEP_DAYS, &days, &why))
 			return errmsg_set(err, "line %d: %s: %s", line, key, why.text);
-		c->ledger_keep_days = (int)days;
+		*out = (int)days;
 		return 0;
 	}
 	if (!strcasecmp(key, "Counter")) {
@@ -132,7 +136,8 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 			err);
 	}
 	return errmsg_set(err,
-		"line %d: %s is unknown: the keys are RunDir, SpoolDir, StateDir, ShutterLog, "
+		"line %d: %s is unknown: the keys are RunDir, SpoolDir, SpoolKeepDays, StateDir, "
+		"ShutterLog, "
 		"MungeSocket, LedgerListen, "
 		"LedgerUser, LedgerOrigin, LedgerKeepDays, Counter, PerfEvent, ReplayLog, Uprobe "
 		"and Launcher",

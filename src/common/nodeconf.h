@@ -21,12 +21,14 @@ enum ledger_origin {
 
 struct nodeconf {
 	/* Every path may hold %n, which stands for the Slurm node name. */
-	char run_dir[PATH_MAX];     /* RunDir: sockets and what the prolog registers (/run/poppa) */
-	char spool_dir[PATH_MAX];   /* SpoolDir: checkpoints and unacknowledged records
-				       (/var/spool/poppa) */
-	char state_dir[PATH_MAX];   /* StateDir: the ledger's database, controller only
-				       (/var/lib/poppa) */
-	char shutter_log[PATH_MAX]; /* ShutterLog: directory for shutter logs; empty = none */
+	char run_dir[PATH_MAX];   /* RunDir: sockets and what the prolog registers (/run/poppa) */
+	char spool_dir[PATH_MAX]; /* SpoolDir: checkpoints and unacknowledged records
+				     (/var/spool/poppa) */
+	int spool_keep_days;      /* SpoolKeepDays: for how long acknowledged records are kept for a
+				     ledger that is lost; 0 = not */
+	char state_dir[PATH_MAX]; /* StateDir: the ledger's database, controller only
+				     (/var/lib/poppa) */
+	char shutter_log[PATH_MAX];  /* ShutterLog: directory for shutter logs; empty = none */
 	char munge_socket[PATH_MAX]; /* MungeSocket; empty = libmunge's default */
 	char ledger_listen[256];     /* LedgerListen: address[:port] of poppa-ledgerd; empty = all,
 					settings' port */

@@ -609,6 +609,7 @@ static int prepare(struct poppad *d, struct errmsg *err)
 		return -1;
 	if (spool_open(&d->spool, d->paths.spool, err))
 		return -1;
+	d->spool.keep_days = d->conf.spool_keep_days;
 	d->registry_fd = registry_watch(d->paths.run, err);
 	if (d->registry_fd < 0)
 		return -1;

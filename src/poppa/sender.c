@@ -13,6 +13,8 @@
 #define FIRST_RETRY_S 1
 #define LAST_RETRY_S 60
 #define INTERIM_MAX 32
+/* How often an idle node asks whether the ledger still is the one that it knows. */
+#define ASK_EVERY_S 300
 
 struct sender {
 	pthread_t thread;
@@ -25,16 +27,42 @@ struct sender {
 	struct ledger_record interim[INTERIM_MAX];
 };
 
+/* A ledger that was lost wants everything again; the spool then holds it. */
+static void know_ledger(const struct sender *s, const char *id)
+{
+	struct errmsg err = {""};
+	int n = spool_know_ledger(s->spool, id, &err);
+
+	if (n < 0)
+		plog_error("%s", err.text);
+	else if (n)
+		plog_info("the ledger is a new one: %d records of the last %d days are sent again",
+			n, s->spool->keep_days);
+}
+
+/* Returns whether it answered. */
+static bool ask_ledger(const struct sender *s, const struct client *c, struct errmsg *err)
+{
+	char id[CLIENT_LEDGER_ID];
+
+	spool_expire(s->spool);
+	if (client_send_records(c, NULL, 0, NULL, id, err))
+		return false;
+	know_ledger(s, id);
+	return true;
+}
+
 /* Returns whether the ledger has everything. */
 static bool send_spool(struct sender *s, const struct client *c, struct errmsg *err)
 {
 	struct ledger_record *r = malloc(CLIENT_MAX_BATCH * sizeof(*r));
 	enum client_ack ack[CLIENT_MAX_BATCH];
+	char id[CLIENT_LEDGER_ID] = "";
 	bool done = r != NULL;
 	int n;
 
 	while (done && (n = spool_records(s->spool, r, CLIENT_MAX_BATCH, err)) > 0) {
-		done = !client_send_records(c, r, n, ack, NULL, err);
+		done = !client_send_records(c, r, n, ack, id, err);
 		for (int i = 0; i < n; i++) {
 			if (ack[i] == CLIENT_ACKED) {
 				spool_acked(s->spool, &r[i]);
@@ -44,9 +72,18 @@ static bool send_spool(struct sender *s, const struct client *c, struct errmsg *
 				spool_refused(s->spool, &r[i]);
 			}
 		}
+		know_ledger(s, id);
 	}
 	free(r);
 	return done && n == 0;
+}
+
+static time_t now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
 }
 
 static void *sender_main(void *arg)
@@ -54,6 +91,7 @@ static void *sender_main(void *arg)
 	struct sender *s = arg;
 	int retry_s = FIRST_RETRY_S;
 	bool told = false;
+	time_t asked = 0;
 
 	pthread_setname_np(pthread_self(), "poppad-sender");
 	pthread_mutex_lock(&s->lock);
@@ -64,8 +102,14 @@ static void *sender_main(void *arg)
 		int n = s->interim_count;
 		bool ok = true;
 
-		if (!s->known || (!s->wanted && !n)) {
+		if (!s->known) {
 			pthread_cond_wait(&s->changed, &s->lock);
+			continue;
+		}
+		if (!s->wanted && !n && asked && now_s() < asked + ASK_EVERY_S) {
+			const struct timespec until = {.tv_sec = asked + ASK_EVERY_S};
+
+			pthread_cond_timedwait(&s->changed, &s->lock, &until);
 			continue;
 		}
 		c = s->client;
@@ -81,7 +125,12 @@ static void *sender_main(void *arg)
 			ok = !client_send_records(&c, interim, n, ack, NULL, &err);
 			free(interim);
 		}
-		ok = send_spool(s, &c, &err) && ok;
+		if (ok && (!asked || now_s() >= asked + ASK_EVERY_S)) {
+			ok = ask_ledger(s, &c, &err);
+			if (ok)
+				asked = now_s();
+		}
+		ok = ok && send_spool(s, &c, &err);
 		if (ok && told)
 			plog_info("the ledger at %s answers again", c.host);
 		else if (!ok && !told)

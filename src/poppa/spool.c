@@ -4,21 +4,30 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/fsio.h"
 #include "common/log.h"
 
 #define MAX_FILE (1024 * 1024)
+#define MAX_ID 256
+#define DAY_S 86400
 
 int spool_open(struct spool *s, const char *dir, struct errmsg *err)
 {
 	snprintf(s->state_dir, sizeof(s->state_dir), "%s/state", dir);
 	snprintf(s->record_dir, sizeof(s->record_dir), "%s/records", dir);
-	if (fsio_mkdirs(s->state_dir, 0700, err) || fsio_mkdirs(s->record_dir, 0700, err))
+	snprintf(s->sent_dir, sizeof(s->sent_dir), "%s/sent", dir);
+	snprintf(s->ledger, sizeof(s->ledger), "%s/ledger", dir);
+	s->keep_days = 0;
+	if (fsio_mkdirs(s->state_dir, 0700, err) || fsio_mkdirs(s->record_dir, 0700, err) ||
+		fsio_mkdirs(s->sent_dir, 0700, err))
 		return -1;
 	return 0;
 }
@@ -194,12 +203,84 @@ void spool_count(const struct spool *s, struct spool_counts *out)
 
 void spool_acked(const struct spool *s, const struct ledger_record *r)
 {
+	struct path path, sent;
 	struct ledger_record now;
-	struct path path;
 
 	path_of(&path, s->record_dir, r->job_id, r->restart);
-	if (!read_record(path.text, &now) && now.seq <= r->seq)
+	path_of(&sent, s->sent_dir, r->job_id, r->restart);
+	if (read_record(path.text, &now) || now.seq > r->seq)
+		return;
+	if (!s->keep_days || rename(path.text, sent.text))
 		unlink(path.text);
+	else
+		utimensat(AT_FDCWD, sent.text, NULL, 0); /* it is kept from now on */
+}
+
+/* Calls fn for every record that was sent. */
+static void each_sent(const struct spool *s,
+	void (*fn)(const struct spool *s, const char *path, const char *name, int *count),
+	int *count)
+{
+	DIR *d = opendir(s->sent_dir);
+	const struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		char path[PATH_MAX + NAME_MAX + 2];
+
+		if (!only_records(e))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", s->sent_dir, e->d_name);
+		fn(s, path, e->d_name, count);
+	}
+	if (d)
+		closedir(d);
+}
+
+/* A record that waits is newer than one of the same job that was sent. */
+static void send_again(const struct spool *s, const char *path, const char *name, int *count)
+{
+	char to[PATH_MAX + NAME_MAX + 2];
+
+	snprintf(to, sizeof(to), "%s/%s", s->record_dir, name);
+	if (!renameat2(AT_FDCWD, path, AT_FDCWD, to, RENAME_NOREPLACE))
+		(*count)++;
+	else if (errno != EEXIST)
+		plog_error("cannot send %s again: %s", path, strerror(errno));
+}
+
+int spool_know_ledger(const struct spool *s, const char *id, struct errmsg *err)
+{
+	struct errmsg none;
+	char *known = fsio_read(s->ledger, MAX_ID, NULL, &none);
+	bool same = known && !strcmp(known, id), first = !known;
+	int count = 0;
+
+	free(known);
+	if (!*id || same)
+		return 0;
+	if (!first)
+		each_sent(s, send_again, &count);
+	/* Noted afterwards: a kill in between only repeats it. */
+	if (fsio_write(s->ledger, id, strlen(id), 0600, 1, err))
+		return -1;
+	return count;
+}
+
+static void expire(const struct spool *s, const char *path, const char *name, int *count)
+{
+	struct stat st;
+
+	(void)name;
+	if (!stat(path, &st) && st.st_mtime < time(NULL) - (time_t)s->keep_days * DAY_S &&
+		!unlink(path))
+		(*count)++;
+}
+
+void spool_expire(const struct spool *s)
+{
+	int count = 0;
+
+	each_sent(s, expire, &count);
 }
 
 void spool_refused(const struct spool *s, const struct ledger_record *r)

@@ -14,9 +14,12 @@
 struct spool {
 	char state_dir[PATH_MAX];  /* checkpoints: JOBID.RESTART */
 	char record_dir[PATH_MAX]; /* final records not yet acked: JOBID.RESTART */
+	char sent_dir[PATH_MAX];   /* those that were acked, for a ledger that is lost one day */
+	char ledger[PATH_MAX];     /* the identity of the ledger that acked them */
+	int keep_days;             /* for how long they are kept; 0, as opened: not at all */
 };
 
-/* Makes dir/state and dir/records (0700). 0, or -1 with err. */
+/* Makes dir/state, dir/records and dir/sent (0700). 0, or -1 with err. */
 int spool_open(struct spool *s, const char *dir, struct errmsg *err);
 
 /* Replaces the checkpoint; not synced to disk each time: at worst the last one is lost. */
@@ -48,8 +51,18 @@ void spool_count(const struct spool *s, struct spool_counts *out);
  */
 int spool_records(const struct spool *s, struct ledger_record *r, int max, struct errmsg *err);
 
-/* Drops a record that was acked, unless the one in the spool is newer by now. */
+/* Drops a record that was acked, or keeps it among those that were sent, unless the one in the
+ * spool is newer by now. */
 void spool_acked(const struct spool *s, const struct ledger_record *r);
+
+/*
+ * Notes which ledger acks records. Where it is not the one that did before, everything that was
+ * sent and is still kept goes back into the spool: the number of records, or -1 with err.
+ */
+int spool_know_ledger(const struct spool *s, const char *id, struct errmsg *err);
+
+/* Removes what was sent more than keep_days ago. */
+void spool_expire(const struct spool *s);
 
 /* Keeps a record that the ledger refused, out of the way, as NAME.refused. */
 void spool_refused(const struct spool *s, const struct ledger_record *r);

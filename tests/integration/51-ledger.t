@@ -177,4 +177,48 @@ on_exit rm -rf "$copies"
 poppa ledger backup "$copies/copy"
 sqlite3 "$copies/copy" 'drop trigger event_unchanged; update event set by_uid = 1 where id = 1'
 like "an entry that was changed is found" "$(poppa ledger check --file "$copies/copy")" 'event 1 of the log is not what it was'
+
+# --- A file that is damaged.
+submit -n1 --colocate --wrap 'sleep 2'
+measured=$job
+wait_end "$measured"
+ok "a job on a node with poppad is settled" wait_until 60 has_price "$measured"
+has_record() {
+	[ "$(in_ledger "select count(*) from record where job = $measured and final" 2>/dev/null)" = 1 ]
+}
+ok "and the ledger has its record" wait_until 30 has_record
+prices=$(in_ledger "select count(*) from settlement")
+before=$(raw_usage)
+shown=$(price "$changed")
+ctl stop ledgerd
+on_exit ctl start ledgerd
+rm -f "$file-wal" "$file-shm"
+head -c 100 /dev/urandom | dd of="$file" conv=notrunc status=none
+ctl start ledgerd
+aside=$(compgen -G "$file.damaged-*" | tail -n 1)
+ok "a damaged file is set aside" [ -n "$aside" ]
+on_exit rm -f "$aside" "$aside-wal" "$aside-shm"
+like "and the log says so, and what to do" "$(grep damaged "$(ctl log ledgerd)" | tail -n 1)" 'poppa ledger rebuild'
+is "the new one is empty" "$(in_ledger 'select count(*) from settlement')" 0
+# A poppad that starts asks at once; others do within minutes.
+ctl restart poppad
+ok "the node sends its record again" wait_until 60 has_record
+rebuilt=$(poppa ledger rebuild --json)
+is "the prices are brought back, but for what sacct does not show" "$(jq -c '[.restored > 0, .known]' <<<"$rebuilt")" '[true,0]'
+[ "$(jq .restored <<<"$rebuilt")" = "$prices" ] || diag "$(jq .restored <<<"$rebuilt") of $prices"
+like "what is lost is listed" "$(jq -r '.lines[]' <<<"$rebuilt")" "job $changed: its price is back; who changed it"
+is "the second time there is nothing to do" "$(poppa ledger rebuild --json | jq -c '[.restored, .known > 0]')" '[0,true]'
+is "the ledger has the job's last price" "$(in_ledger "select charged from settlement where job = $changed")" 7
+is "and says how it came by it" "$(in_ledger "select distinct kind from event where job = $changed")" restored
+ok "it is sound" poppa ledger check
+ctl restart slurmctld
+wait_until 20 sh -c 'scontrol ping | grep -q UP'
+sleep 3
+is "no job is settled again" "$(in_ledger "select count(*) from event where kind = 'settled' and job in ($changed, $foreign, $measured)")" 0
+is "nor its price changed" "$(price "$changed")" "$shown"
+cmp_num "nor its refund given twice" \
+	"$(awk -v a="$before" -v b="$(raw_usage)" 'BEGIN { d = b / (a > 0 ? a : 1) - 1; print d < 0 ? -d : d }')" '<=' 0.001
+like "a price that was brought back can be changed" \
+	"$(poppa settle --job "$changed" --full --reason 'after all' 2>&1)" "charged $raw instead of 7"
+ok "and the log stays sound" poppa ledger check
 done_testing

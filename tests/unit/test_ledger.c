@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
@@ -19,6 +20,7 @@
 
 #include "accounting/ledger.h"
 #include "accounting/ledger_file.h"
+#include "accounting/origin.h"
 #include "accounting/service.h"
 #include "common/log.h"
 
@@ -810,6 +812,41 @@ static void records_of_strangers(void **state)
 	assert_int_equal(check(path).faults, 0);
 }
 
+/* How the other end of a connection is called, and whether it may speak for a node. */
+static void origins(void **state)
+{
+	static const struct {
+		const char *peer, *own, *name;
+	} cases[] = {
+		{"10.1.2.3", "10.1.2.1", "10.1.2.3"},
+		{"127.0.0.1", "127.0.0.1", "local"},
+		{"127.3.3.3", "127.0.0.1", "local"},
+		{"10.1.2.1", "10.1.2.1", "local"},
+	};
+	json_t *nodes = json_pack("[{s:s, s:[s]}, {s:s, s:[s]}]", "name", "n1", "addresses",
+		"127.0.1.1", "name", "n2", "addresses", "203.0.113.9");
+	char name[ORIGIN_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sockaddr_in peer = {.sin_family = AF_INET}, own = {.sin_family = AF_INET};
+
+		inet_pton(AF_INET, cases[i].peer, &peer.sin_addr);
+		inet_pton(AF_INET, cases[i].own, &own.sin_addr);
+		assert_string_equal(origin_name((struct sockaddr *)&peer, sizeof(peer),
+					    (struct sockaddr *)&own, sizeof(own), name),
+			cases[i].name);
+	}
+	assert_true(origin_allowed(nodes, "n1", "local"));
+	assert_true(origin_allowed(nodes, "n1", "127.0.1.1"));
+	assert_false(origin_allowed(nodes, "n1", "203.0.113.9"));
+	assert_true(origin_allowed(nodes, "n2", "203.0.113.9"));
+	/* The ledger's host does not have that address. */
+	assert_false(origin_allowed(nodes, "n2", "local"));
+	assert_false(origin_allowed(nodes, "n3", ""));
+	json_decref(nodes);
+}
+
 /* One bad request of a group does not take the others with it; what is not committed is not there.
  */
 static void group_is_whole(void **state)
@@ -1031,6 +1068,7 @@ int main(void)
 		LEDGER_TEST(changes_of_a_price),
 		LEDGER_TEST(lost_settlement_is_restored),
 		LEDGER_TEST(records_of_strangers),
+		cmocka_unit_test(origins),
 		LEDGER_TEST(group_is_whole),
 		LEDGER_TEST(what_is_refused_is_counted),
 		LEDGER_TEST(who_may_what),

@@ -7,10 +7,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fsio.h"
@@ -270,6 +272,63 @@ static void records(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* What a ledger acknowledged is kept for a while, and sent again to another one. */
+static void sent_records(void **state)
+{
+	char dir[] = "/tmp/tally-XXXXXX", command[64], path[128];
+	struct ledger_record r = {.job_id = 4,
+				     .seq = 4,
+				     .lane = -1,
+				     .degradation = NAN,
+				     .variance = NAN,
+				     .thesis_degradation = NAN},
+			     got[4];
+	struct timespec old[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
+	struct errmsg err = {""};
+	struct spool spool;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(spool_open(&spool, dir, &err), 0);
+	spool.keep_days = 7;
+	strcpy(r.cluster, "c");
+	strcpy(r.node, "n");
+	strcpy(r.method, "robust");
+	strcpy(r.backend, "perf");
+	assert_int_equal(spool_know_ledger(&spool, "first", &err), 0);
+	for (r.job_id = 4; r.job_id <= 6; r.job_id++) {
+		assert_int_equal(spool_record(&spool, &r, &err), 0);
+		spool_acked(&spool, &r);
+	}
+	assert_int_equal(spool_records(&spool, got, 4, &err), 0);
+	assert_int_equal(spool_know_ledger(&spool, "first", &err), 0);
+	assert_int_equal(spool_know_ledger(&spool, "", &err), 0);
+	snprintf(path, sizeof(path), "%s/sent/6.0", dir);
+	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+	spool_expire(&spool);
+	assert_int_equal(access(path, F_OK), -1);
+	/* Job 5 has had another run meanwhile. */
+	r.job_id = 5;
+	r.seq = 9;
+	assert_int_equal(spool_record(&spool, &r, &err), 0);
+	assert_int_equal(spool_know_ledger(&spool, "second", &err), 1);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 2);
+	assert_int_equal(got[0].job_id, 4);
+	assert_int_equal(got[1].seq, 9);
+	spool_acked(&spool, &got[0]);
+	spool_acked(&spool, &got[1]);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 0);
+	assert_int_equal(spool_know_ledger(&spool, "second", &err), 0);
+	/* Nothing is kept where nothing is to be kept. */
+	spool.keep_days = 0;
+	r.job_id = 7;
+	assert_int_equal(spool_record(&spool, &r, &err), 0);
+	spool_acked(&spool, &r);
+	assert_int_equal(spool_know_ledger(&spool, "third", &err), 2);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
 /* What a job shows in shams is taken off, it is marked, and a checkpoint keeps both. */
 static void shams(void **state)
 {
@@ -391,6 +450,7 @@ int main(void)
 		cmocka_unit_test(noise_is_no_data),
 		cmocka_unit_test(checkpoints),
 		cmocka_unit_test(records),
+		cmocka_unit_test(sent_records),
 	};
 
 	settings_defaults(&settings);

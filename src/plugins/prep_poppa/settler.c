@@ -34,6 +34,7 @@ SLURM_WEAK(job_list)
 #define MAX_BACKOFF_MS 60000 /* between attempts while the ledger or slurmdbd is down */
 #define RESEND_MS 30000      /* slurmdbd has not written what it was sent: send it again */
 #define SCAN_MS 30000        /* between looks for jobs that were left unsettled */
+#define NEW_LEDGER_MS 330000 /* until all nodes have noticed that the ledger was lost */
 #define CHANGES_MS 5000      /* between looks for prices that administrators have changed */
 #define SAVE_MS 1000         /* between two writes of the state file */
 #define FORGET_TIMEOUTS 5    /* settle time-outs until a run that nobody knows is dropped */
@@ -58,6 +59,7 @@ struct item {
 	int64_t sent_ms;    /* when slurmdbd was told */
 	int64_t unknown_ms; /* since when nobody knows the run; 0 = somebody does */
 	struct settlement settlement;
+	bool priced; /* an earlier process knew the settlement */
 	bool first;  /* the settlement is this process's */
 	bool change; /* an administrator's change of a price that Slurm shows already */
 	bool shown;  /* settled before; the job's record has the settlement */
@@ -85,6 +87,8 @@ static struct {
 	int64_t ledger_retry_ms; /* the ledger did not answer: not before then */
 	int64_t ledger_backoff_ms;
 	int64_t ledger_back_ms; /* when its last outage ended */
+	char ledger[CLIENT_LEDGER_ID];
+	int64_t ledger_new_ms; /* when it was seen to be another one than before; 0 = never */
 	int64_t scan_ms, changes_ms;
 	bool scanned;
 	bool loaded;
@@ -317,6 +321,10 @@ static bool too_late(const struct item *i)
 {
 	int64_t since = i->ended_ms > w.ledger_back_ms ? i->ended_ms : w.ledger_back_ms;
 
+	/* What a lost ledger had acknowledged of such a run comes again, in the nodes' own time. */
+	if (w.ledger_new_ms && i->ended_ms < w.ledger_new_ms &&
+		now_ms() - w.ledger_new_ms < NEW_LEDGER_MS)
+		return false;
 	return now_ms() - since >= w.settings.settle_timeout_ns / NS_PER_MS;
 }
 
@@ -371,7 +379,34 @@ static void price(struct item *i, const struct client_answer *answer)
 	}
 	if (i->first)
 		learn(i->facts, answer);
+	w.changed = true;
 	enter(i, WRITE);
+}
+
+static void know_ledger(const char *id)
+{
+	if (!*id || !strcmp(id, w.ledger))
+		return;
+	if (*w.ledger) {
+		info(ME ": the ledger is a new one: the nodes send again what they have kept");
+		w.ledger_new_ms = now_ms();
+	}
+	snprintf(w.ledger, sizeof(w.ledger), "%s", id);
+}
+
+/* The price that this run had when slurmctld was ended last, and that the ledger has lost since. */
+static bool bring_back(struct item *i)
+{
+	struct errmsg err = {""};
+	bool first;
+
+	if (client_restore(&w.client, &i->settlement, &i->settlement, &first, &err)) {
+		ledger_failed(err.text);
+		return false;
+	}
+	i->first = false;
+	enter(i, WRITE);
+	return true;
 }
 
 static void look_at_records(struct item *i)
@@ -402,7 +437,11 @@ static void look_at_records(struct item *i)
 		return;
 	}
 	ledger_answered();
-	if (answer.settled) {
+	know_ledger(answer.ledger);
+	if (!answer.settled && i->priced) {
+		if (!bring_back(i))
+			i->due_ms = w.ledger_retry_ms;
+	} else if (answer.settled) {
 		i->settlement = answer.settlement;
 		i->first = false;
 		enter(i, WRITE);
@@ -596,6 +635,30 @@ static char *state_path(char *buf, size_t size)
 	return buf;
 }
 
+/* With its price once it has one, should the ledger be lost together with this process. */
+static json_t *item_to_json(const struct item *i)
+{
+	json_t *json = facts_to_json(i->facts);
+
+	if (json && (i->stage >= WRITE || i->priced) && i->settlement.job_id)
+		json_object_set_new(json, "settlement", settlement_to_json(&i->settlement));
+	return json;
+}
+
+static struct item *item_from_json(const json_t *json)
+{
+	struct facts *f = facts_from_json(json);
+	const json_t *settlement = json_object_get(json, "settlement");
+	struct errmsg err;
+	struct item *i;
+
+	if (!f)
+		return NULL;
+	i = new_item(f);
+	i->priced = settlement && !settlement_from_json(settlement, &i->settlement, &err);
+	return i;
+}
+
 /*
  * What waits for its settlement outlives slurmctld: the job's record may be purged, or be about the
  * next run, before this process or the next comes to settle it.
@@ -609,7 +672,7 @@ static void save_state(void)
 	/* Changes are found in the ledger again. */
 	for (struct item *i = w.items; list && i; i = i->next)
 		if (!i->change)
-			json_array_append_new(list, facts_to_json(i->facts));
+			json_array_append_new(list, item_to_json(i));
 	text = list ? json_dumps(list, JSON_COMPACT) : NULL;
 	json_decref(list);
 	w.save_ms = now_ms() + SAVE_MS;
@@ -639,10 +702,10 @@ static void load_state(void)
 	if (!json_is_array(list))
 		error(ME ": %s is damaged: runs that slurmctld has forgotten stay unsettled", path);
 	for (size_t n = 0; n < json_array_size(list); n++) {
-		struct facts *f = facts_from_json(json_array_get(list, n));
+		struct item *i = item_from_json(json_array_get(list, n));
 
-		if (f)
-			add_item(new_item(f));
+		if (i)
+			add_item(i);
 		else
 			error(ME ": %s: entry %zu is damaged", path, n);
 	}
