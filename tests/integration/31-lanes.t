@@ -211,7 +211,8 @@ done
 places() {
 	local id mark nodes cpus
 	scontrol -d show job | awk '/^JobId=/ { split($1, a, "="); id = a[2]; mark = "no"; p = "" }
-		/ Partition=/ { p = $1 }
+		/ JobState=/ { state = $1 }
+		/ Partition=/ { p = state ~ /RUNNING|CONFIGURING/ ? $1 : "" }
 		/ SystemComment=colocate/ { mark = "yes" }
 		/ CPU_IDs=/ && p == "Partition=some" { sub(/Nodes=/, "", $1); sub(/CPU_IDs=/, "", $2); line[++n] = id " " $1 " " $2 }
 		/SystemComment=/ || /CPU_IDs=/ { marks[id] = mark }
