@@ -503,7 +503,13 @@ int write_back_check(const struct facts *f, const struct settlement *s, bool com
 {
 	void *rows = read_rows(f);
 	const slurmdb_job_rec_t *row = find_row(rows, f);
-	int rc = rows ? row && row_agrees(row, s, commented) : -1;
+	int rc = -1;
+
+	/* The comment has gone to a later row, if there is one: be it of a start that slurmctld
+	 * has forgotten. */
+	if (rows)
+		rc = row && row_agrees(row, s,
+				    commented && !list_find_first(rows, is_later_row, (void *)row));
 
 	FREE_NULL_LIST(rows);
 	return rc;
