@@ -204,7 +204,7 @@ is "resumed, it has the lane that it had" "$(cores_of "$a")" $EVEN
 scontrol requeue "$a"
 wait_running "$c"
 is "a requeued job gives its lane up" "$(cores_of "$c")" $EVEN
-scontrol update jobid="$a" StartTime=now
+run_again "$a"
 wait_until 30 is_mark "$a" "colocate: stripe"
 is "and no longer shows one" "$(mark_of "$a")" "colocate: stripe"
 clear_jobs

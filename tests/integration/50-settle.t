@@ -153,9 +153,7 @@ requeued=$job
 wait_running "$requeued"
 sleep 1
 scontrol requeue "$requeued"
-# Slurm holds a requeued job back for two minutes.
-wait_until 30 sh -c "scontrol show job $requeued | grep -q JobState=PENDING"
-scontrol update job "$requeued" StartTime=now
+run_again "$requeued"
 ok "the first run of a requeued job is settled" wait_until 60 run_settled "$requeued" 0
 ok "and the second" wait_until 200 run_settled "$requeued" 1
 wait_settled "$requeued"

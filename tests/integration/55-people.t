@@ -107,8 +107,7 @@ again=$job
 wait_running "$again"
 sleep 1
 scontrol requeue "$again"
-wait_until 30 sh -c "scontrol show job $again | grep -q JobState=PENDING"
-scontrol update job "$again" StartTime=now
+run_again "$again"
 wait_end "$again" 90
 reasons() {
 	local run

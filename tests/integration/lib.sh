@@ -91,6 +91,14 @@ job_field() {
 		}'
 }
 
+# run_again ID: lets a requeued job start. Slurm holds it back for two minutes, since a node refuses what
+# starts in the second in which it ended.
+run_again() {
+	wait_until 30 sh -c "scontrol show job $1 | grep -q JobState=PENDING"
+	sleep 2
+	scontrol update jobid="$1" StartTime=now
+}
+
 # job_tres ID: what it was given, which newer releases of Slurm tell apart from what it asked for.
 job_tres() {
 	local tres
