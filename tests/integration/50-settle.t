@@ -97,10 +97,11 @@ if [ -x "$W/contend" ]; then
 	expected=$(for i in "${pair[@]}"; do
 		echo "$(sacct_field "$i" ElapsedRaw) $(db_billing "$i")"
 	done | awk '{ sum += $1 * $2 } END { print sum }')
-	# What earlier jobs used decays meanwhile.
+	# What earlier jobs used decays meanwhile, once in PriorityCalcPeriod=1 (minute).
 	cmp_num "sshare's raw usage grew by what is charged, within 1 %" \
 		"$(awk -v a="$before" -v b="$(raw_usage)" -v w="$expected" -v s="$since" -v t="$EPOCHREALTIME" -v h="$HALF_LIFE" \
-			'BEGIN { d = (b - a * 0.5 ^ ((t - s) / h)) / w - 1; print d < 0 ? -d : d }')" '<=' 0.01
+			'BEGIN { d = b - a * 0.5 ^ ((t - s) / h) - w; d = (d < 0 ? -d : d) - a * (1 - 0.5 ^ (60 / h))
+				print d < 0 ? 0 : d / w }')" '<=' 0.01
 	cmp_num "and limits count the same, in minutes" "$(awk -v u="$(raw_usage)" -v m="$(limit_usage)" \
 		'BEGIN { d = u / 60 - m; print d < 0 ? -d : d }')" '<=' 1
 	like "the pair history learned from it" \
