@@ -58,7 +58,7 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/55-people.t \
 	tests/integration/56-security.t tests/integration/attack.py \
 	tests/integration/52-limits.t \
-	tests/integration/53-kills.t \
+	tests/integration/80-kills.t \
 	tests/integration/57-failover.t \
 	tests/integration/54-ends.t \
 	tests/integration/90-down.t
