@@ -278,6 +278,10 @@ level_rose() {
 ok "decayed: and its account has a better place in the queue" wait_until 75 level_rose
 
 # --- The hours before the one in which a job ended had its full price in them: they are rolled up again.
+# slurmdbd notes how far it has rolled up when it starts, and then at each hour.
+[ -n "$(rolled_up)" ] || ctl restart slurmdbd
+has_rolled_up() { [ -n "$(rolled_up)" ]; }
+ok "slurmdbd rolls up" wait_until 60 has_rolled_up
 end long -N1 -x "$(node 1)" --wrap 'sleep 300'
 report long
 ok "long: slurmdbd knows that it runs" wait_until 30 ended_as "${id[long]}" RUNNING
