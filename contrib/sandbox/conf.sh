@@ -93,6 +93,9 @@ slurm_conf() {
 		SlurmctldDebug=verbose
 		SlurmdPidFile=$RUN/slurmd-%n.pid
 		SlurmdSpoolDir=$SPOOL/%n
+		# Where a step's PMIx directory is made: one that a killed slurmstepd has left would make the next
+		# step of the same ids fail, and down has to find it.
+		TmpFS=$SPOOL/%n
 		SlurmdDebug=verbose
 		SlurmdParameters=config_overrides
 		DebugFlags=NO_CONF_HASH
@@ -140,7 +143,6 @@ slurm_conf() {
 			TaskPlugin=task/none
 			JobAcctGatherType=jobacct_gather/linux
 			JobAcctGatherFrequency=task=30
-			TmpFS=$SPOOL/%n
 		END
 	fi
 	echo
