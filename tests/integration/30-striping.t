@@ -38,7 +38,6 @@ clear_jobs() {
 }
 nothing_left() { [ -z "$(squeue -h -p fake)" ] && fake_idle; }
 fake_idle() { [ "$(sinfo -h -p fake -N -t idle | wc -l)" = 4 ]; }
-nodes_answer() { ! sinfo -h -N -p fake -o %T | grep -q -E '\*|unknown|down'; }
 
 # slurmctld saves its state some seconds after a change; a kill before that would lose it in any case.
 restart() {
@@ -219,16 +218,21 @@ ok "a draining node takes no partner" eval '[ "$(nodes_of "$b")" != "${NODE}1" ]
 scontrol update node="${NODE}1" state=resume
 scancel "$b"
 wait_until 30 is_state "$b"
+wait_until 30 nodes_answer
 running C --colocate -n1
 c=$job
 is "resumed, it is filled first again" "$(nodes_of "$c")" "${NODE}1"
 scontrol update node="${NODE}1" state=down reason=test
 wait_until 30 is_state "$a" PENDING
-wait_until 30 nodes_answer || scontrol update node="${NODE}1" state=resume
+wait_until 30 nodes_answer || {
+	scontrol update node="${NODE}1" state=resume
+	wait_until 30 nodes_answer
+}
 running D --colocate -n1 -w "${NODE}1"
 d=$job
 is "a node that was down has all its lanes again" "$(cores_of "$d")" $EVEN
 scontrol reconfigure
+wait_until 30 nodes_answer
 running E --colocate -n1
 e=$job
 is "a reconfiguration keeps who is where" "$(nodes_of "$e")" "$(nodes_of "$d")"

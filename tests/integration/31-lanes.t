@@ -7,7 +7,6 @@
 command -v jq >/dev/null || bail_out "jq is missing: contrib/sandbox/install-deps installs it"
 TMP=$(mktemp -d)
 cp -p "$SLURM_CONF" "$TMP/slurm.conf"
-nodes_answer() { ! sinfo -h -N -p fake -o %T | grep -q -E '\*|unknown|down'; }
 nothing_left() { [ -z "$(squeue -h -p odd,any,exact,within,some)" ]; }
 clear_jobs() {
 	local p

@@ -15,7 +15,6 @@ clear_jobs() {
 	scancel -p fake
 	wait_until 60 nothing_left
 }
-nodes_answer() { ! sinfo -h -N -p fake -o %T | grep -q -E '\*|unknown|down'; }
 TMP=$(mktemp -d)
 cp -p "$SLURM_CONF" "$TMP/slurm.conf"
 put_back() {
@@ -227,6 +226,7 @@ scontrol update node="${NODE}2" state=drain reason=test
 running B -n1
 nok "no partner comes to a draining node" test "$(nodes_of "$job")" = "${NODE}2"
 scontrol update node="${NODE}2" state=resume
+wait_until 30 nodes_answer
 running C -n1 -w "${NODE}2"
 is "and one when it is resumed" "$(cores_of "$job")" $ODD
 clear_jobs

@@ -239,6 +239,12 @@ priced high2 COMPLETED 5120
 ctl start "slurmd-$(node 1)"
 # It may have returned by itself.
 scontrol update NodeName="$(node 1)" State=RESUME 2>/dev/null
+wait_until 60 nodes_answer
+# The first run outlived its slurmd. What ends it would end the second one too, which has the same id.
+no_old_run() {
+	! pgrep -f "slurmstepd: \\[${id[node_again]}\\.batch\\]"
+}
+wait_until 60 no_old_run
 for name in node_again set_back; do
 	scontrol update JobId="${id[$name]}" StartTime=now
 done

@@ -22,7 +22,6 @@ clean_up() {
 }
 on_exit clean_up
 
-nodes_answer() { ! sinfo -h -N -o %T | grep -q -E '\*|unknown|down'; }
 gone() { ! ctl pid "$1" >/dev/null 2>&1; }
 kill_it() {
 	ctl kill -9 "$1"

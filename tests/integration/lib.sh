@@ -99,6 +99,11 @@ run_again() {
 	scontrol update jobid="$1" StartTime=now
 }
 
+# Every node can be given jobs. One that is returned to service cannot until slurmctld has heard from it.
+nodes_answer() {
+	! sinfo -h -N -o %T | grep -q -E '\*|unknown|down'
+}
+
 # job_tres ID: what it was given, which newer releases of Slurm tell apart from what it asked for.
 job_tres() {
 	local tres
