@@ -1,25 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Slurm stays stock: the same allocations for jobs that do not opt in, and when the plugin in front fails.
-set -uo pipefail
-tests_dir=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=contrib/sandbox/lib.sh
-. "$tests_dir/../contrib/sandbox/lib.sh"
-# shellcheck source=tests/tap.sh
-. "$tests_dir/tap.sh"
-# shellcheck source=tests/scale/cloud.sh
-. "$tests_dir/scale/cloud.sh"
-
-# It needs the plugins of the sandbox, not its cluster: clusters of its own are a slurmctld each.
-if [ -n "${POPPA_SANDBOX_BUILD:-}" ]; then
-	from=$POPPA_SANDBOX_BUILD/.libs
-else
-	from=$PREFIX/lib/poppa/slurm
-fi
-[ -e "$from/select_cons_tres.so" ] || bail_out "the plugins are not in $from: run contrib/sandbox/up"
-cloud_begin "$from"
-trap 'cloud_clear; [ "$tap_done" = yes ]' EXIT
-trap 'exit 130' INT TERM
+# shellcheck source=tests/integration/clouds.sh
+. "$(dirname "$0")/clouds.sh"
 
 # POPPA_TEST_SEEDS="N ..." and POPPA_TEST_ROUNDS=N make a longer test of it.
 read -ra seeds <<<"${POPPA_TEST_SEEDS:-7 9}"

@@ -1,25 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the scheduler says comes true: who is accepted runs, expected starts, backfill with co-located jobs.
-set -uo pipefail
-tests_dir=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=contrib/sandbox/lib.sh
-. "$tests_dir/../contrib/sandbox/lib.sh"
-# shellcheck source=tests/tap.sh
-. "$tests_dir/tap.sh"
-# shellcheck source=tests/scale/cloud.sh
-. "$tests_dir/scale/cloud.sh"
-
-# Like 33-stock.t it needs the sandbox's plugins, not its cluster: its nodes never answer.
-if [ -n "${POPPA_SANDBOX_BUILD:-}" ]; then
-	from=$POPPA_SANDBOX_BUILD/.libs
-else
-	from=$PREFIX/lib/poppa/slurm
-fi
-[ -e "$from/select_cons_tres.so" ] || bail_out "the plugins are not in $from: run contrib/sandbox/up"
-cloud_begin "$from"
-trap 'cloud_clear; [ "$tap_done" = yes ]' EXIT
-trap 'exit 130' INT TERM
+# shellcheck source=tests/integration/clouds.sh
+. "$(dirname "$0")/clouds.sh"
 
 N=one
 # fresh LINES: an empty cluster; its nodes and settings.
