@@ -306,22 +306,29 @@ static json_t *answer_change(struct service *s, const json_t *request, uid_t fro
 	return json_pack("{s:b}", "ok", 1);
 }
 
-static json_t *answer_changes(struct service *s, const json_t *request)
+/* What the ledger lists of the cluster that the request names, as KEY of the answer. */
+static json_t *answer_list(struct service *s, const json_t *request, const char *key,
+	json_t *(*list)(struct ledger *, const char *cluster, int max, struct errmsg *), int max)
 {
 	struct errmsg err = {""};
 	char cluster[64];
-	json_t *list;
+	json_t *found;
 
 	if (field_text(what, request, "cluster", cluster, sizeof(cluster), &err)) {
 		s->counts.malformed++;
 		return failure(err.text);
 	}
-	list = ledger_waiting_changes(s->ledger, cluster, MAX_CHANGES, &err);
-	if (!list) {
+	found = list(s->ledger, cluster, max, &err);
+	if (!found) {
 		plog_error("%s", err.text);
 		return failure(err.text);
 	}
-	return json_pack("{s:b, s:o}", "ok", 1, "changes", list);
+	return json_pack("{s:b, s:o}", "ok", 1, key, found);
+}
+
+static json_t *answer_changes(struct service *s, const json_t *request)
+{
+	return answer_list(s, request, "changes", ledger_waiting_changes, MAX_CHANGES);
 }
 
 static json_t *answer_changed(struct service *s, const json_t *request)
@@ -346,20 +353,7 @@ static json_t *answer_changed(struct service *s, const json_t *request)
 
 static json_t *answer_unsettled(struct service *s, const json_t *request)
 {
-	struct errmsg err = {""};
-	char cluster[64];
-	json_t *runs;
-
-	if (field_text(what, request, "cluster", cluster, sizeof(cluster), &err)) {
-		s->counts.malformed++;
-		return failure(err.text);
-	}
-	runs = ledger_unsettled(s->ledger, cluster, MAX_UNSETTLED, &err);
-	if (!runs) {
-		plog_error("%s", err.text);
-		return failure(err.text);
-	}
-	return json_pack("{s:b, s:o}", "ok", 1, "runs", runs);
+	return answer_list(s, request, "runs", ledger_unsettled, MAX_UNSETTLED);
 }
 
 static json_t *counts_json(const struct service_counts *c)

@@ -216,7 +216,21 @@ static void adopt_shown(const job_record_t *job, struct settlement *s)
 	free(text);
 }
 
-struct write_back_result write_back(const struct facts *f, struct settlement *s, bool refund_gone)
+static bool shows(const job_record_t *job, const struct settlement *s)
+{
+	char *text = tags_get(job->system_comment, SETTLED_TAG);
+	bool same = text && !strcmp(text, s->text) && billing_of(job->tres_alloc_str) == s->charged;
+
+	free(text);
+	return same;
+}
+
+/*
+ * Brings *s to where it counts: a run's first price, or a later change of it. The first is made
+ * once, whatever the record shows; a change is made where the record does not show it yet.
+ */
+static struct write_back_result write_price(
+	const struct facts *f, struct settlement *s, bool refund_gone, bool change)
 {
 	slurmctld_lock_t locks = {.conf = READ_LOCK, .job = WRITE_LOCK, .part = READ_LOCK};
 	assoc_mgr_lock_t assoc_locks = {
@@ -239,15 +253,20 @@ struct write_back_result write_back(const struct facts *f, struct settlement *s,
 		return result;
 	}
 	result.done = true;
-	result.refunded = ours ? facts_settled_restart(job) != (int64_t)f->restart : refund_gone;
+	result.refunded = !ours    ? refund_gone
+			  : change ? !shows(job, s)
+				   : facts_settled_restart(job) != (int64_t)f->restart;
 	if (result.refunded) {
+		uint64_t before =
+			change ? billing_of(ours ? job->tres_alloc_str : f->tres) : s->raw;
+
 		assoc_mgr_lock(&assoc_locks);
 		if (ours)
 			rewrite_record(job, f, s);
-		fairshare_adjust(f, &clock, s->raw, s->raw, s->charged);
+		fairshare_adjust(f, &clock, s->raw, before, s->charged);
 		assoc_mgr_unlock(&assoc_locks);
 	}
-	if (ours && !result.refunded)
+	if (ours && !result.refunded && !change)
 		adopt_shown(job, s);
 	result.commented = ours || f->row_latest;
 	if (ours)
@@ -261,60 +280,17 @@ struct write_back_result write_back(const struct facts *f, struct settlement *s,
 	return result;
 }
 
-static bool shows(const job_record_t *job, const struct settlement *s)
+struct write_back_result write_back(const struct facts *f, struct settlement *s, bool refund_gone)
 {
-	char *text = tags_get(job->system_comment, SETTLED_TAG);
-	bool same = text && !strcmp(text, s->text) && billing_of(job->tres_alloc_str) == s->charged;
-
-	free(text);
-	return same;
+	return write_price(f, s, refund_gone, false);
 }
 
 struct write_back_result write_back_change(
 	const struct facts *f, const struct settlement *s, bool refund_gone)
 {
-	slurmctld_lock_t locks = {.conf = READ_LOCK, .job = WRITE_LOCK, .part = READ_LOCK};
-	assoc_mgr_lock_t assoc_locks = {
-		.assoc = WRITE_LOCK, .qos = WRITE_LOCK, .tres = READ_LOCK, .user = READ_LOCK};
-	struct write_back_result result = {.done = false};
-	uint64_t before = billing_of(f->tres);
-	struct decay clock;
-	job_record_t *job;
-	bool ours;
+	struct settlement changed = *s;
 
-	if (!begin())
-		return result;
-	fairshare_clock(&clock);
-	lock_slurmctld(locks);
-	job = find_job_record(f->job_id);
-	ours = facts_same_run(f, job) && IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
-	if (!ours && !f->row_known) {
-		unlock_slurmctld(locks);
-		end();
-		result.needs_row = true;
-		return result;
-	}
-	result.done = true;
-	result.refunded = ours ? !shows(job, s) : refund_gone;
-	if (ours)
-		before = billing_of(job->tres_alloc_str);
-	if (result.refunded) {
-		assoc_mgr_lock(&assoc_locks);
-		if (ours)
-			rewrite_record(job, f, s);
-		fairshare_adjust(f, &clock, s->raw, before, s->charged);
-		assoc_mgr_unlock(&assoc_locks);
-	}
-	result.commented = ours || f->row_latest;
-	if (ours)
-		tell_of_record(f, job, s->charged);
-	else
-		tell_of_facts(f, s);
-	unlock_slurmctld(locks);
-	if (ours)
-		schedule_job_save();
-	end();
-	return result;
+	return write_price(f, &changed, refund_gone, true);
 }
 
 /* All rows of the job id, a list to be destroyed, or NULL. */
