@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Compares the addresses that records come from with those of nodes. */
+/* Compares the addresses that requests come from with those of hosts. */
 #include "accounting/origin.h"
 
 #include <arpa/inet.h>
@@ -80,6 +80,38 @@ bool origin_allowed(const json_t *nodes, const char *node, const char *origin)
 
 		if (text && (!strcmp(text, origin) ||
 				    (!strcmp(origin, ORIGIN_LOCAL) && is_local(text))))
+			return true;
+	}
+	return false;
+}
+
+bool origin_resolve(json_t *addresses, const char *host)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+	struct addrinfo *found = NULL;
+	char text[ORIGIN_SIZE];
+
+	if (getaddrinfo(host, NULL, &hints, &found))
+		return false;
+	for (const struct addrinfo *a = found; a; a = a->ai_next)
+		if (numeric(a->ai_addr, a->ai_addrlen, text))
+			json_array_append_new(addresses, json_string(text));
+	freeaddrinfo(found);
+	return true;
+}
+
+bool origin_controls(const json_t *addresses, const char *origin)
+{
+	const json_t *address;
+	size_t i;
+
+	if (!strcmp(origin, ORIGIN_LOCAL))
+		return true;
+	json_array_foreach(addresses, i, address)
+	{
+		const char *text = json_string_value(address);
+
+		if (text && !strcmp(text, origin))
 			return true;
 	}
 	return false;

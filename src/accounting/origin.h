@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a record came from, and whether that is the node in whose name it speaks. */
+/* Where a request came from: whether a record's origin is the node in whose name it speaks, and a
+ * price's a controller. */
 #ifndef POPPA_ACCOUNTING_ORIGIN_H
 #define POPPA_ACCOUNTING_ORIGIN_H
 
@@ -22,5 +23,13 @@ const char *origin_name(const struct sockaddr *peer, socklen_t peer_len, const s
  * origin that is not known, and a node whose addresses are not known, pass.
  */
 bool origin_allowed(const json_t *nodes, const char *node, const char *origin);
+
+/* Appends the numeric addresses of a host to an array; may wait for a name server. false: it has
+ * none, or none that can be found now. */
+bool origin_resolve(json_t *addresses, const char *host);
+
+/* Whether what came from origin may make and change prices: from this host, or from one of the
+ * addresses (NULL: none). One that is not known may not. */
+bool origin_controls(const json_t *addresses, const char *origin);
 
 #endif

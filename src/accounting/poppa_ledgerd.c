@@ -11,8 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <event2/event.h>
+#include <jansson.h>
 
 #include "accounting/ledger.h"
+#include "accounting/origin.h"
 #include "accounting/server.h"
 #include "accounting/service.h"
 #include "accounting/wire.h"
@@ -146,8 +148,39 @@ static void on_prune(evutil_socket_t fd, short what, void *arg)
 	evtimer_add(p->timer, &next);
 }
 
+/* Where prices may come from. */
+struct controllers {
+	const char *hosts; /* LedgerControllers */
+	json_t *addresses;
+	bool found; /* all of them had addresses */
+};
+
+/* A host that has no address now, as when the name server starts later, is looked up again. */
+static void find_controllers(struct controllers *c)
+{
+	bool again = c->addresses != NULL;
+	char list[sizeof(((struct nodeconf *)0)->ledger_controllers)], *host, *rest = list;
+
+	snprintf(list, sizeof(list), "%s", c->hosts);
+	if (!c->addresses)
+		c->addresses = json_array();
+	json_array_clear(c->addresses);
+	c->found = true;
+	while ((host = strsep(&rest, ", "))) {
+		if (!*host || origin_resolve(c->addresses, host))
+			continue;
+		c->found = false;
+		if (!again)
+			plog_error(
+				"LedgerControllers: %s has no address: no price is taken from it "
+				"until it has one",
+				host);
+	}
+}
+
 struct keeping {
 	struct service *service;
+	struct controllers *controllers;
 	struct event *timer;
 	time_t day;
 };
@@ -174,6 +207,8 @@ static void on_keep(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	service_save_counts(k->service);
+	if (!k->controllers->found)
+		find_controllers(k->controllers);
 	if (day != k->day)
 		tell_head(k->service);
 	k->day = day;
@@ -183,7 +218,8 @@ static void on_keep(evutil_socket_t fd, short what, void *arg)
 /* Everything after the configuration; returns the exit status. */
 static int serve(const struct nodeconf *conf, struct passwd *user, const char *path)
 {
-	struct keeping keeping = {.day = 0};
+	struct controllers controllers = {.hosts = conf->ledger_controllers};
+	struct keeping keeping = {.controllers = &controllers};
 	struct pruning pruning = {.keep_days = conf->ledger_keep_days};
 	struct poppa_settings defaults;
 	struct event_base *base = event_base_new();
@@ -232,6 +268,8 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *p
 		goto done;
 	}
 	server_check_origin(server, conf->ledger_origin == LEDGER_ORIGIN_PEER);
+	find_controllers(&controllers);
+	service.controllers = controllers.addresses;
 	keeping.service = &service;
 	keeping.timer = evtimer_new(base, on_keep, &keeping);
 	if (keeping.timer)
@@ -254,6 +292,7 @@ done:
 	if (pruning.timer)
 		event_free(pruning.timer);
 	ledger_close(service.ledger);
+	json_decref(controllers.addresses);
 	if (term)
 		event_free(term);
 	if (interrupt)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "accounting/fields.h"
+#include "accounting/origin.h"
 #include "common/log.h"
 #include "poppa_config.h"
 
@@ -34,12 +35,32 @@ static json_t *not_allowed(struct service *s, const char *op, uid_t from)
 	return failure("not allowed");
 }
 
+/*
+ * MUNGE vouches for root, not for the host whose root it is: a node's must not make prices. What it
+ * measures itself is looked at when the job is settled.
+ */
+static bool from_controller(const struct service *s)
+{
+	return !s->origin || origin_controls(s->controllers, s->origin);
+}
+
+static json_t *not_from_here(struct service *s, const char *op)
+{
+	s->counts.misplaced++;
+	plog_warn(
+		"refused \"%s\" from %s: it is no controller: see LedgerControllers in poppa.conf",
+		op, *s->origin ? s->origin : "an unknown address");
+	return failure("prices are made and changed from the ledger's own host and those in "
+		       "LedgerControllers (poppa.conf there) only");
+}
+
 /* What is turned away, by the name that the ledger's file has for it. */
 static const struct refusal {
 	const char *kind;
 	size_t offset;
 } refusals[] = {
 	{"not_allowed", offsetof(struct service_counts, refused)},
+	{"not_from_controller", offsetof(struct service_counts, misplaced)},
 	{"malformed", offsetof(struct service_counts, malformed)},
 	{"oversized", offsetof(struct service_counts, oversized)},
 	{"invalid", offsetof(struct service_counts, invalid)},
@@ -195,6 +216,8 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 		s->counts.malformed++;
 		return failure(err.text);
 	}
+	if (json_is_array(nodes) && service_trusts(s, from) && !from_controller(s))
+		return not_from_here(s, "job");
 	if (json_is_array(nodes) && service_trusts(s, from) &&
 		ledger_own(s->ledger, cluster, (uint32_t)job, (uint32_t)restart, start, nodes,
 			on_foreign, s, &err) < 0)
@@ -366,14 +389,15 @@ static json_t *counts_json(const struct service_counts *c)
 		(json_int_t)c->restored_settlements, "changes", (json_int_t)c->changes);
 
 	if (json)
-		json_object_update_new(json,
-			json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "malformed",
-				(json_int_t)c->malformed, "oversized", (json_int_t)c->oversized,
-				"invalid", (json_int_t)c->invalid, "replayed",
-				(json_int_t)c->replayed, "expired", (json_int_t)c->expired,
-				"refused_records", (json_int_t)c->refused_records, "future_records",
-				(json_int_t)c->future_records, "foreign_records",
-				(json_int_t)c->foreign_records));
+		json_object_update_new(
+			json, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+				      "malformed", (json_int_t)c->malformed, "oversized",
+				      (json_int_t)c->oversized, "invalid", (json_int_t)c->invalid,
+				      "replayed", (json_int_t)c->replayed, "expired",
+				      (json_int_t)c->expired, "misplaced", (json_int_t)c->misplaced,
+				      "refused_records", (json_int_t)c->refused_records,
+				      "future_records", (json_int_t)c->future_records,
+				      "foreign_records", (json_int_t)c->foreign_records));
 	return json;
 }
 
@@ -401,6 +425,12 @@ static json_t *answer_status(struct service *s)
 		"event", (json_int_t)event, "hash", hash);
 }
 
+static bool makes_prices(const char *op)
+{
+	return !strcmp(op, "settle") || !strcmp(op, "restore") || !strcmp(op, "change") ||
+	       !strcmp(op, "changed");
+}
+
 json_t *service_answer(struct service *s, const json_t *request, uid_t from)
 {
 	const char *op = json_string_value(json_object_get(request, "op"));
@@ -419,16 +449,18 @@ json_t *service_answer(struct service *s, const json_t *request, uid_t from)
 		reply = not_allowed(s, op, from);
 	else if (!strcmp(op, "record"))
 		reply = answer_record(s, request);
-	else if (!strcmp(op, "settle"))
-		reply = answer_settle(s, request, from);
 	else if (!strcmp(op, "unsettled"))
 		reply = answer_unsettled(s, request);
+	else if (!strcmp(op, "changes"))
+		reply = answer_changes(s, request);
+	else if (makes_prices(op) && !from_controller(s))
+		reply = not_from_here(s, op);
+	else if (!strcmp(op, "settle"))
+		reply = answer_settle(s, request, from);
 	else if (!strcmp(op, "restore"))
 		reply = answer_restore(s, request, from);
 	else if (!strcmp(op, "change"))
 		reply = answer_change(s, request, from);
-	else if (!strcmp(op, "changes"))
-		reply = answer_changes(s, request);
 	else if (!strcmp(op, "changed"))
 		reply = answer_changed(s, request);
 	else {

@@ -16,6 +16,7 @@
 struct service_counts {
 	uint64_t requests;
 	uint64_t refused;         /* requests of people who may not make them */
+	uint64_t misplaced;       /* prices from hosts that are no controllers */
 	uint64_t malformed;       /* requests, and lines, that are not understood */
 	uint64_t oversized;       /* lines that are too long */
 	uint64_t invalid;         /* credentials that are forged, damaged or another's */
@@ -38,6 +39,9 @@ struct service {
 	/* Where the request that is being answered came from (accounting/origin.h); NULL, or any,
 	 * where that is not to be looked at: then records have no origin. */
 	const char *origin;
+	/* Addresses, beside this host's own, from which prices are made and changed; borrowed, may
+	 * be NULL. */
+	const json_t *controllers;
 };
 
 /*
@@ -54,7 +58,9 @@ struct service {
  * {"changes":[...]}, those that Slurm does not show yet changed {"settlement":{...},"written":BOOL}
  * -> {"first":BOOL} unsettled {"cluster"} -> {"runs":[{"job","restart","start"},...]} status    ->
  * {"version","schema","records",...} Everything is for root and ledger_uid; a job's owner may ask
- * for that job, anybody for status.
+ * for that job, anybody for status. What makes or changes a price (settle, restore, change,
+ * changed, and the nodes in job) must also come from a controller (origin_controls), wherever
+ * origin is to be looked at.
  */
 json_t *service_answer(struct service *s, const json_t *request, uid_t from);
 

@@ -80,6 +80,7 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 		{"ReplayLog", c->replay_log, sizeof(c->replay_log), PATH_OR_NONE},
 		{"PerfEvent", c->perf_event, sizeof(c->perf_event), TEXT},
 		{"LedgerUser", c->ledger_user, sizeof(c->ledger_user), TEXT},
+		{"LedgerControllers", c->ledger_controllers, sizeof(c->ledger_controllers), TEXT},
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -139,7 +140,8 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 		"line %d: %s is unknown: the keys are RunDir, SpoolDir, SpoolKeepDays, StateDir, "
 		"ShutterLog, "
 		"MungeSocket, LedgerListen, "
-		"LedgerUser, LedgerOrigin, LedgerKeepDays, Counter, PerfEvent, ReplayLog, Uprobe "
+		"LedgerUser, LedgerOrigin, LedgerControllers, LedgerKeepDays, Counter, PerfEvent, "
+		"ReplayLog, Uprobe "
 		"and Launcher",
 		line, key);
 }

@@ -35,6 +35,8 @@ struct nodeconf {
 	char ledger_user[64]; /* LedgerUser: who poppa-ledgerd runs as and whose replies nodes trust
 			       */
 	enum ledger_origin ledger_origin;
+	char ledger_controllers[1024]; /* LedgerControllers: hosts, beside its own, that
+					  poppa-ledgerd takes prices from; comma list */
 	int ledger_keep_days; /* LedgerKeepDays: for how long poppa-ledgerd keeps the nodes' records
 				 of settled jobs; 0 = for ever */
 	bool counter_set;     /* Counter given: overrides poppa_counter */

@@ -265,6 +265,47 @@ like "an old credential of root's is worth nothing" "$(unmunge -S "$munge_socket
 like "one for another reader is not for the ledger" "$(ask root "$request" --restrict-uid="$(id -u poppa-guest)")" \
 	'Unauthorized credential|Invalid'
 
+# --- Root of another host, who has the cluster's key: a ledger of this test's own, on a network of its own.
+if unshare -n ip link show lo >/dev/null 2>&1; then
+	far=$tmp/far
+	mkdir "$far"
+	printf 'StateDir=%s\nMungeSocket=%s\nLedgerListen=192.0.2.1:6820\nLedgerUser=root\nLedgerControllers=192.0.2.3\n' \
+		"$far/state" "$munge_socket" >"$far/poppa.conf"
+	unshare -n sh -c "ip link set lo up
+		for n in 1 2 3; do ip address add 192.0.2.\$n/32 dev lo; done
+		exec poppa-ledgerd -c '$far/poppa.conf'" >"$far/log" 2>&1 &
+	far_ledger=$!
+	on_exit kill "$far_ledger"
+	ok "a ledger for hosts apart is up" wait_until 20 grep -q ' serves ' "$far/log"
+	# from ADDRESS JSON: what it answers to root there.
+	from() {
+		munge --socket="$munge_socket" <<<"$2" | tr -d '\n' |
+			nsenter -n -t "$far_ledger" /usr/bin/python3 -c '
+import socket, sys
+s = socket.create_connection(("192.0.2.1", 6820), 10, (sys.argv[1], 0))
+s.sendall(sys.stdin.buffer.read() + b"\n")
+print(s.makefile().readline().strip())' "$1" | unmunge --socket="$munge_socket" --metadata=/dev/null
+	}
+	wanted='{"cluster":"sandbox","job":7,"restart":0,"start":1700000000,"end":1700000100,"uid":1000,"settled":1700000200,
+		"raw":1000,"charged":1,"degradation":0.9,"lo":0.9,"hi":0.9,"stopped":0,"policy":"thesis","version":1,"text":"forged"}'
+	for op in settle restore change changed; do
+		like "a node's root may not ask: $op" \
+			"$(from 192.0.2.2 '{"op":"'$op'","nonce":"n","reason":"none","settlement":'"$wanted"'}')" 'LedgerControllers'
+	done
+	like "nor say which nodes a job had" "$(from 192.0.2.2 \
+		'{"op":"job","nonce":"n","cluster":"sandbox","job":7,"restart":0,"start":0,"nodes":[]}')" 'LedgerControllers'
+	is "which is counted" "$(from 192.0.2.2 '{"op":"status","nonce":"n"}' |
+		jq -c '[.refused.not_from_controller.count, .stored.settlements, .stored.events]')" '[5,0,0]'
+	is "a controller's may" "$(from 192.0.2.3 '{"op":"settle","nonce":"n","settlement":'"$wanted"'}' | jq -c '[.ok, .first]')" \
+		'[true,true]'
+	is "and root on the ledger's host" \
+		"$(from 192.0.2.1 '{"op":"settle","nonce":"n","settlement":'"$wanted"'}' | jq -c '[.ok, .first]')" '[true,false]'
+	kill "$far_ledger"
+	wait "$far_ledger" 2>/dev/null
+else
+	skip "no network namespace can be made here" "root of another host"
+fi
+
 # --- The daemons: each attack by a user, each looked at as root while it goes on.
 memory() {
 	awk '/^Vm(RSS|Swap)/ { n += $2 } END { print n }' "/proc/$1/status"

@@ -1023,6 +1023,10 @@ static void what_is_refused_is_counted(void **state)
 	assert_int_equal(json_array_size(json_object_get(reply, "records")), 1);
 	json_decref(reply);
 	reply = job_request(5);
+	json_object_set(reply, "nodes", nodes);
+	json_decref(ask(&s, reply, 64, false));
+	s.origin = "local";
+	reply = job_request(5);
 	json_object_set_new(reply, "nodes", nodes);
 	reply = ask(&s, reply, 64, true);
 	assert_int_equal(json_array_size(json_object_get(reply, "records")), 0);
@@ -1032,6 +1036,7 @@ static void what_is_refused_is_counted(void **state)
 	for (int i = 0; i < 2; i++) {
 		reply = ask(&s, json_pack("{s:s}", "op", "status"), 1000, true);
 		assert_int_equal(refused_of(reply, "not_allowed"), 1);
+		assert_int_equal(refused_of(reply, "not_from_controller"), 1);
 		assert_int_equal(refused_of(reply, "future_records"), 1);
 		assert_int_equal(refused_of(reply, "foreign_records"), 1);
 		assert_int_equal(refused_of(reply, "malformed"), 1);
@@ -1042,7 +1047,67 @@ static void what_is_refused_is_counted(void **state)
 		json_decref(reply);
 	}
 	ledger_close(s.ledger);
-	assert_int_equal(check(path).refusal_count, 8);
+	assert_int_equal(check(path).refusal_count, 9);
+}
+
+/* Root of a node has the cluster's key, and may send records; prices are the controllers'. */
+static void prices_come_from_controllers(void **state)
+{
+	struct service s = {.ledger = open_ledger(), .ledger_uid = 64, .origin = "10.0.0.1"};
+	static const char *const ops[] = {"settle", "restore", "change", "changed"};
+	struct settlement wanted = settlement_of(5, 3600);
+	struct ledger_record r = record_of(5, "n1", 1);
+	json_t *controllers = json_pack("[s,s]", "10.0.0.2", "fd00::2");
+
+	(void)state;
+	for (int with = 0; with < 2; with++) {
+		s.controllers = with ? controllers : NULL;
+		for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+			json_decref(ask(&s,
+				json_pack("{s:s, s:o, s:s, s:b}", "op", ops[i], "settlement",
+					settlement_to_json(&wanted), "reason", "none", "written",
+					1),
+				0, false));
+	}
+	assert_int_equal(s.counts.misplaced, 8);
+	s.origin = "";
+	json_decref(ask(&s, settle_request(&wanted), 0, false));
+	assert_int_equal(s.counts.settlements, 0);
+	s.origin = "10.0.0.1";
+	json_decref(ask(&s, record_request(&r), 0, true));
+	json_decref(ask(&s, job_request(5), 0, true));
+	json_decref(ask(&s, json_pack("{s:s, s:s}", "op", "unsettled", "cluster", "c"), 0, true));
+	s.origin = "fd00::2";
+	json_decref(ask(&s, settle_request(&wanted), 64, true));
+	json_decref(ask(&s, settle_request(&wanted), 1000, false));
+	s.origin = "local";
+	s.controllers = NULL;
+	json_decref(ask(&s, settle_request(&wanted), 0, true));
+	/* Where addresses are not to be looked at. */
+	s.origin = NULL;
+	json_decref(ask(&s, settle_request(&wanted), 0, true));
+	assert_int_equal(s.counts.settlements, 1);
+	assert_int_equal(s.counts.repeated_settlements, 2);
+	json_decref(controllers);
+	ledger_close(s.ledger);
+}
+
+static void addresses_of_hosts(void **state)
+{
+	json_t *addresses = json_array();
+
+	(void)state;
+	assert_true(origin_resolve(addresses, "192.0.2.7"));
+	assert_true(origin_resolve(addresses, "2001:db8::7"));
+	assert_false(origin_resolve(addresses, "no host at all"));
+	assert_int_equal(json_array_size(addresses), 2);
+	assert_true(origin_controls(addresses, "192.0.2.7"));
+	assert_true(origin_controls(addresses, "2001:db8::7"));
+	assert_true(origin_controls(addresses, "local"));
+	assert_false(origin_controls(addresses, "192.0.2.8"));
+	assert_false(origin_controls(NULL, "192.0.2.7"));
+	assert_false(origin_controls(addresses, ""));
+	json_decref(addresses);
 }
 
 #define LEDGER_TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
@@ -1069,6 +1134,8 @@ int main(void)
 		LEDGER_TEST(lost_settlement_is_restored),
 		LEDGER_TEST(records_of_strangers),
 		cmocka_unit_test(origins),
+		cmocka_unit_test(addresses_of_hosts),
+		LEDGER_TEST(prices_come_from_controllers),
 		LEDGER_TEST(group_is_whole),
 		LEDGER_TEST(what_is_refused_is_counted),
 		LEDGER_TEST(who_may_what),

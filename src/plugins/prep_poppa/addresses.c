@@ -2,7 +2,6 @@
 /* Resolves nodes' names and remembers the addresses for a while. */
 #include "plugins/compat/slurm_compat.h"
 
-#include <netdb.h>
 #include <string.h>
 #include <time.h>
 
@@ -35,21 +34,6 @@ static time_t now_s(void)
 	return now.tv_sec;
 }
 
-static void add_addresses(json_t *list, const char *host)
-{
-	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-	struct addrinfo *found = NULL;
-	char text[ORIGIN_SIZE];
-
-	if (!host || getaddrinfo(host, NULL, &hints, &found))
-		return;
-	for (const struct addrinfo *a = found; a; a = a->ai_next)
-		if (!getnameinfo(
-			    a->ai_addr, a->ai_addrlen, text, sizeof(text), NULL, 0, NI_NUMERICHOST))
-			json_array_append_new(list, json_string(text));
-	freeaddrinfo(found);
-}
-
 static json_t *resolve(char *node)
 {
 	slurmctld_lock_t read_nodes = {.node = READ_LOCK};
@@ -64,9 +48,10 @@ static json_t *resolve(char *node)
 		host = xstrdup(record->node_hostname);
 	}
 	unlock_slurmctld(read_nodes);
-	add_addresses(list, address);
-	if (xstrcmp(address, host))
-		add_addresses(list, host);
+	if (address)
+		origin_resolve(list, address);
+	if (host && xstrcmp(address, host))
+		origin_resolve(list, host);
 	xfree(address);
 	xfree(host);
 	return list;
