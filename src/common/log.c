@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/plain.h"
+
 static const char *log_prefix = "poppa";
 static _Atomic(enum plog_level) log_max = PLOG_INFO;
 static plog_sink_fn log_sink;
@@ -76,5 +78,7 @@ void plog(enum plog_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	/* Users choose parts of it: what they send must not pass for a line of its own. */
+	plain_text(line);
 	(log_sink ? log_sink : to_stderr)(level, line);
 }

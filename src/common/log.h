@@ -19,6 +19,7 @@ void plog_set_sink(plog_sink_fn sink);
 /* Sends lines to syslog (facility daemon) instead of standard error. */
 void plog_to_syslog(void);
 
+/* A line at the most, of 1023 bytes: what would end it or steer a terminal is shown as "?". */
 void plog(enum plog_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define plog_error(...) plog(PLOG_ERROR, __VA_ARGS__)
