@@ -2,6 +2,7 @@
 /* Empties the spool into the ledger, again and again until each record is acked. */
 #include "poppa/sender.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,24 @@ static bool ask_ledger(const struct sender *s, const struct client *c, struct er
 	return true;
 }
 
-/* Returns whether the ledger has everything. */
+/* Takes a record out of the spool that the ledger has looked at; reason: why it refused one. */
+static int take_out(const struct sender *s, const struct ledger_record *r, enum client_ack ack,
+	const char *reason, struct errmsg *err)
+{
+	int rc = 0;
+
+	if (ack == CLIENT_ACKED) {
+		rc = spool_acked(s->spool, r);
+	} else if (ack == CLIENT_REFUSED) {
+		plog_error("the ledger refuses the record of job %u: %s", r->job_id, reason);
+		rc = spool_refused(s->spool, r);
+	}
+	return rc ? errmsg_set(err, "cannot take the record of job %u out of the spool: %s",
+			    r->job_id, strerror(errno))
+		  : 0;
+}
+
+/* Returns whether the ledger has everything. What cannot be taken out is not sent over and over. */
 static bool send_spool(struct sender *s, const struct client *c, struct errmsg *err)
 {
 	struct ledger_record *r = malloc(CLIENT_MAX_BATCH * sizeof(*r));
@@ -62,16 +80,13 @@ static bool send_spool(struct sender *s, const struct client *c, struct errmsg *
 	int n;
 
 	while (done && (n = spool_records(s->spool, r, CLIENT_MAX_BATCH, err)) > 0) {
+		struct errmsg reason;
+
 		done = !client_send_records(c, r, n, ack, id, err);
-		for (int i = 0; i < n; i++) {
-			if (ack[i] == CLIENT_ACKED) {
-				spool_acked(s->spool, &r[i]);
-			} else if (ack[i] == CLIENT_REFUSED) {
-				plog_error("the ledger refuses the record of job %u: %s",
-					r[i].job_id, err->text);
-				spool_refused(s->spool, &r[i]);
-			}
-		}
+		reason = *err;
+		for (int i = 0; i < n; i++)
+			if (take_out(s, &r[i], ack[i], reason.text, err))
+				done = false;
 		know_ledger(s, id);
 	}
 	free(r);

@@ -128,13 +128,12 @@ int spool_record(const struct spool *s, const struct ledger_record *r, struct er
 	return rc;
 }
 
-static void set_aside(const char *path, const char *suffix)
+static int set_aside(const char *path, const char *suffix)
 {
 	char to[PATH_MAX + NAME_MAX + 16];
 
 	snprintf(to, sizeof(to), "%s.%s", path, suffix);
-	if (rename(path, to))
-		plog_error("cannot rename %s: %s", path, strerror(errno));
+	return rename(path, to);
 }
 
 static int read_record(const char *path, struct ledger_record *r)
@@ -150,7 +149,8 @@ static int read_record(const char *path, struct ledger_record *r)
 	json_decref(json);
 	if (rc) {
 		plog_error("%s is no record and is set aside: %s", path, err.text);
-		set_aside(path, "bad");
+		if (set_aside(path, "bad"))
+			plog_error("cannot rename %s: %s", path, strerror(errno));
 	}
 	return rc;
 }
@@ -201,7 +201,7 @@ void spool_count(const struct spool *s, struct spool_counts *out)
 		closedir(d);
 }
 
-void spool_acked(const struct spool *s, const struct ledger_record *r)
+int spool_acked(const struct spool *s, const struct ledger_record *r)
 {
 	struct path path, sent;
 	struct ledger_record now;
@@ -209,11 +209,11 @@ void spool_acked(const struct spool *s, const struct ledger_record *r)
 	path_of(&path, s->record_dir, r->job_id, r->restart);
 	path_of(&sent, s->sent_dir, r->job_id, r->restart);
 	if (read_record(path.text, &now) || now.seq > r->seq)
-		return;
+		return 0;
 	if (!s->keep_days || rename(path.text, sent.text))
-		unlink(path.text);
-	else
-		utimensat(AT_FDCWD, sent.text, NULL, 0); /* it is kept from now on */
+		return unlink(path.text);
+	utimensat(AT_FDCWD, sent.text, NULL, 0); /* it is kept from now on */
+	return 0;
 }
 
 /* Calls fn for every record that was sent. */
@@ -283,9 +283,9 @@ void spool_expire(const struct spool *s)
 	each_sent(s, expire, &count);
 }
 
-void spool_refused(const struct spool *s, const struct ledger_record *r)
+int spool_refused(const struct spool *s, const struct ledger_record *r)
 {
 	struct path path;
 
-	set_aside(path_of(&path, s->record_dir, r->job_id, r->restart), "refused");
+	return set_aside(path_of(&path, s->record_dir, r->job_id, r->restart), "refused");
 }

@@ -52,8 +52,8 @@ void spool_count(const struct spool *s, struct spool_counts *out);
 int spool_records(const struct spool *s, struct ledger_record *r, int max, struct errmsg *err);
 
 /* Drops a record that was acked, or keeps it among those that were sent, unless the one in the
- * spool is newer by now. */
-void spool_acked(const struct spool *s, const struct ledger_record *r);
+ * spool is newer by now. 0, or -1 with errno where it cannot be taken out. */
+int spool_acked(const struct spool *s, const struct ledger_record *r);
 
 /*
  * Notes which ledger acks records. Where it is not the one that did before, everything that was
@@ -64,7 +64,7 @@ int spool_know_ledger(const struct spool *s, const char *id, struct errmsg *err)
 /* Removes what was sent more than keep_days ago. */
 void spool_expire(const struct spool *s);
 
-/* Keeps a record that the ledger refused, out of the way, as NAME.refused. */
-void spool_refused(const struct spool *s, const struct ledger_record *r);
+/* Keeps a record that the ledger refused, out of the way, as NAME.refused. 0, or -1 with errno. */
+int spool_refused(const struct spool *s, const struct ledger_record *r);
 
 #endif

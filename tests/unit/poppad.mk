@@ -3,7 +3,7 @@
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_adaptive tests/unit/test_discover tests/unit/test_gaming tests/unit/test_jobs tests/unit/test_newborn \
 	tests/unit/test_pace tests/unit/test_pause tests/unit/test_registry tests/unit/test_schedule \
-	tests/unit/test_shutter tests/unit/test_tally
+	tests/unit/test_sender tests/unit/test_shutter tests/unit/test_tally
 endif
 tests_unit_test_adaptive_SOURCES = tests/unit/test_adaptive.c
 tests_unit_test_adaptive_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -35,6 +35,11 @@ tests_unit_test_registry_LDADD = libpoppacore.la $(CMOCKA_LIBS)
 tests_unit_test_schedule_SOURCES = tests/unit/test_schedule.c
 tests_unit_test_schedule_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_schedule_LDADD = libpoppacore.la $(CMOCKA_LIBS) -lm
+tests_unit_test_sender_SOURCES = tests/unit/test_sender.c
+tests_unit_test_sender_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_sender_LDADD = libpoppacore.la $(CMOCKA_LIBS) -lm
+tests_unit_test_sender_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=client_send_records,--wrap=rename,--wrap=unlink
 tests_unit_test_shutter_SOURCES = tests/unit/test_shutter.c
 tests_unit_test_shutter_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_shutter_LDADD = libpoppacore.la $(CMOCKA_LIBS)
