@@ -50,6 +50,8 @@ struct asker {
 
 struct status {
 	struct evconnlistener *listener;
+	struct event *listen_again; /* after a connection could not be taken */
+	bool told;
 	char path[PATH_MAX];
 	status_fn fn;
 	void *arg;
@@ -228,6 +230,7 @@ static void on_connection(struct evconnlistener *l, evutil_socket_t fd, struct s
 
 	(void)addr;
 	(void)addr_len;
+	s->told = false;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
 		close(fd);
 		return;
@@ -257,6 +260,30 @@ static void on_connection(struct evconnlistener *l, evutil_socket_t fd, struct s
 	bufferevent_setcb(c->bev, on_read, on_written, on_event, c);
 	bufferevent_set_timeouts(c->bev, &idle, &idle);
 	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
+}
+
+/* Out of descriptors, mostly. Whoever waits is still there later; to try at once would try for
+ * ever.
+ */
+static void on_accept_error(struct evconnlistener *l, void *arg)
+{
+	static const struct timeval second = {.tv_sec = 1};
+	struct status *s = arg;
+
+	if (!s->told)
+		plog_error("cannot answer \"poppa status\" for now: %s", strerror(errno));
+	s->told = true;
+	evconnlistener_disable(l);
+	evtimer_add(s->listen_again, &second);
+}
+
+static void on_listen_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct status *s = arg;
+
+	(void)fd;
+	(void)what;
+	evconnlistener_enable(s->listener);
 }
 
 struct status *status_open(
@@ -290,11 +317,16 @@ struct status *status_open(
 	}
 	s->listener = evconnlistener_new(
 		base, on_connection, s, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 16, fd);
-	if (s->listener)
+	s->listen_again = s->listener ? evtimer_new(base, on_listen_again, s) : NULL;
+	if (s->listen_again) {
+		evconnlistener_set_error_cb(s->listener, on_accept_error);
 		return s;
+	}
 	errmsg_set(err, "cannot listen at %s", path);
 broken:
-	if (fd >= 0)
+	if (s && s->listener)
+		evconnlistener_free(s->listener);
+	else if (fd >= 0)
 		close(fd);
 	free(s);
 	return NULL;
@@ -306,6 +338,7 @@ void status_close(struct status *s)
 		return;
 	while (s->first)
 		drop(s->first);
+	event_free(s->listen_again);
 	evconnlistener_free(s->listener);
 	unlink(s->path);
 	free(s);

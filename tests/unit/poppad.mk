@@ -3,7 +3,7 @@
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_adaptive tests/unit/test_discover tests/unit/test_gaming tests/unit/test_jobs tests/unit/test_newborn \
 	tests/unit/test_pace tests/unit/test_pause tests/unit/test_registry tests/unit/test_schedule \
-	tests/unit/test_sender tests/unit/test_shutter tests/unit/test_tally
+	tests/unit/test_sender tests/unit/test_shutter tests/unit/test_status tests/unit/test_tally
 endif
 tests_unit_test_adaptive_SOURCES = tests/unit/test_adaptive.c
 tests_unit_test_adaptive_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -45,6 +45,9 @@ tests_unit_test_shutter_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_shutter_LDADD = libpoppacore.la $(CMOCKA_LIBS)
 tests_unit_test_shutter_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=clock_gettime,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region
+tests_unit_test_status_SOURCES = tests/unit/test_status.c
+tests_unit_test_status_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_status_LDADD = libpoppacore.la $(CMOCKA_LIBS)
 tests_unit_test_tally_SOURCES = tests/unit/test_tally.c
 tests_unit_test_tally_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_tally_LDADD = libpoppacore.la $(CMOCKA_LIBS) -lm
