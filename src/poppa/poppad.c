@@ -281,6 +281,7 @@ static void reload(evutil_socket_t fd, short what, void *arg)
 		d->log = NULL;
 	}
 	d->conf = next;
+	d->spool.keep_days = next.spool_keep_days;
 	set_paths(d);
 	open_log(d);
 	plog_info("read %s again", d->conf_path);
@@ -545,6 +546,18 @@ static json_t *on_request(const json_t *request, uid_t uid, void *arg)
 
 /* --- start and end --- */
 
+/* Each task takes several descriptors, each of its threads may take more. */
+static void take_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		plog_warn("cannot raise the limit of open files: %s", strerror(errno));
+}
+
 /* No page of ours is swapped out once it has been used; what is never used is never loaded. */
 static void stay_in_memory(void)
 {
@@ -600,8 +613,9 @@ static int prepare(struct poppad *d, struct errmsg *err)
 	if (!d->base)
 		return errmsg_set(err, "cannot make an event loop");
 	stay_in_memory();
-	if (fsio_mkdirs(d->paths.jobs, 0755, err) || check_owner(d->paths.run, err) ||
-		check_owner(d->paths.jobs, err) || lock(d, err))
+	take_descriptors();
+	if (fsio_mkdirs(d->paths.run, 0755, err) || fsio_mkdirs(d->paths.jobs, 0700, err) ||
+		check_owner(d->paths.run, err) || check_owner(d->paths.jobs, err) || lock(d, err))
 		return -1;
 	repair(d);
 	d->held = held_create(d->paths.held, &d->held_fd, err);

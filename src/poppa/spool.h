@@ -16,7 +16,7 @@ struct spool {
 	char record_dir[PATH_MAX]; /* final records not yet acked: JOBID.RESTART */
 	char sent_dir[PATH_MAX];   /* those that were acked, for a ledger that is lost one day */
 	char ledger[PATH_MAX];     /* the identity of the ledger that acked them */
-	int keep_days;             /* for how long they are kept; 0, as opened: not at all */
+	_Atomic int keep_days;     /* for how long they are kept; 0, as opened: not at all */
 };
 
 /* Makes dir/state, dir/records and dir/sent (0700). 0, or -1 with err. */
