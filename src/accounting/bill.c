@@ -15,6 +15,7 @@
 
 #define OPTION_TAG "colocate"
 #define PRICE_TAG "poppa"
+#define RESIZING "RESIZING"             /* the state of a row that ended with its job's size */
 #define LAST_TIME INT64_C(253402300799) /* of the year 9999 */
 #define MAX_COUNT INT64_C(1000000000000000)
 
@@ -112,6 +113,20 @@ static int fact_part(const char *value, struct bill_facts *f)
 											      : -1;
 }
 
+/* "16000:120,8000:30" */
+static int fact_sizes(const char *value, struct bill_facts *f)
+{
+	char fact[SETTLEMENT_MAX_TEXT];
+
+	if ((size_t)snprintf(fact, sizeof(fact), " earlier=%s", value) >= sizeof(fact))
+		return -1;
+	f->size_count = settlement_sizes(fact, f->size);
+	if (f->size_count >= 0)
+		return 0;
+	f->size_count = 0;
+	return -1;
+}
+
 static int fact_text(const char *value, char *out, size_t size)
 {
 	return (size_t)snprintf(out, size, "%s", value) < size ? 0 : -1;
@@ -147,6 +162,8 @@ static int one_fact(const char *key, const char *value, struct bill_facts *f)
 		return fact_text(value, f->policy, sizeof(f->policy));
 	if (!strcmp(key, "backend"))
 		return fact_text(value, f->backend, sizeof(f->backend));
+	if (!strcmp(key, "earlier"))
+		return fact_sizes(value, f);
 	if (!strcmp(key, "spin")) {
 		f->spin = true;
 		return 0;
@@ -332,6 +349,7 @@ static int read_row(struct bills *bills, char **field, struct bill *b, struct er
 	b->submit = read_time(field[F_SUBMIT]);
 	b->start = read_time(field[F_START]);
 	b->end = read_time(field[F_END]);
+	b->run_start = b->start;
 	b->billing = read_billing(field[F_TRES]);
 	if (units_parse_double(field[F_ENERGY], 1, 1e18, &b->energy_j, &why))
 		b->energy_j = NAN;
@@ -430,6 +448,70 @@ static int order(struct bills *bills)
 	return 0;
 }
 
+static bool is_of_size(const struct bill *b, const struct bill *last)
+{
+	return b->job_id == last->job_id && begins(b->state, RESIZING) &&
+	       !strcmp(b->cluster, last->cluster);
+}
+
+/* The row of the size that ended then, or NULL. */
+static struct bill *row_of_size(struct bills *bills, const struct bill *last, int64_t end)
+{
+	for (int i = 0; i < bills->count; i++)
+		if (is_of_size(&bills->bill[i], last) && bills->bill[i].end == end)
+			return &bills->bill[i];
+	return NULL;
+}
+
+/*
+ * slurmdbd has a row for each size of a resized job, which the last one's price tells of. That one
+ * begins with its size, or, after "scontrol update" in Slurm 22.05, with the run.
+ */
+static void tell_of_sizes(struct bills *bills, struct bill *last)
+{
+	const struct bill_facts *f = &last->facts;
+	int64_t end, all = 0;
+
+	for (int n = 0; n < f->size_count; n++)
+		all += f->size[n].seconds;
+	if (!row_of_size(bills, last, last->start + f->size[0].seconds) &&
+		row_of_size(bills, last, last->start - all + f->size[0].seconds))
+		last->run_start -= all;
+	end = last->run_start;
+	for (int n = 0; n < f->size_count; n++) {
+		struct bill *b = row_of_size(bills, last, end += f->size[n].seconds);
+
+		if (!b)
+			continue;
+		b->facts = *f;
+		b->facts.raw = f->size[n].raw;
+		b->facts.charged = settlement_share(f->size[n].raw, f->charged, f->raw);
+		b->facts.size_count = 0;
+		b->option = last->option;
+		b->program = last->program;
+		b->status = last->status;
+		b->run_start = last->run_start;
+	}
+}
+
+/* A comment that slurmdbd has put into the rows of all sizes is about the last one. */
+static void tell_sizes_apart(struct bills *bills)
+{
+	for (int i = 0; i < bills->count; i++) {
+		struct bill *b = &bills->bill[i];
+
+		if (!begins(b->state, RESIZING))
+			continue;
+		b->earlier_size = true;
+		b->price = NULL;
+		b->status = BILL_PLAIN;
+		b->facts.size_count = 0;
+	}
+	for (int i = 0; i < bills->count; i++)
+		if (bills->bill[i].facts.size_count)
+			tell_of_sizes(bills, &bills->bill[i]);
+}
+
 int bills_read(char *text, struct bills *bills, struct errmsg *err)
 {
 	struct text_block *block = malloc(sizeof(*block) + strlen(text) + 1);
@@ -464,6 +546,7 @@ int bills_read(char *text, struct bills *bills, struct errmsg *err)
 		bills_free(bills);
 		return errmsg_set(err, "out of memory");
 	}
+	tell_sizes_apart(bills);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "accounting/price.h"
+#include "accounting/settlement.h"
 #include "common/errmsg.h"
 
 #define BILL_MAX_PARTNERS 16
@@ -35,6 +36,8 @@ struct bill_facts {
 	double partner_cost[BILL_MAX_PARTNERS]; /* of degradation, what each one cost; NAN = unknown
 						 */
 	int more_partners;                      /* that the comment does not name */
+	int size_count; /* sizes of a resized job before its last one, oldest first */
+	struct settlement_size size[SETTLEMENT_MAX_SIZES];
 	char policy[PRICE_MAX_TEXT];
 	char backend[64];
 	bool spin;       /* its tasks may wait for each other in a loop: D is rather too low */
@@ -57,13 +60,17 @@ struct bill {
 	const char *cluster, *user, *account, *partition, *qos, *name, *state;
 	const char *program;        /* the class of --colocate=class:NAME, else the job's name */
 	const char *option;         /* of --colocate; NULL for a job that did not opt in */
-	int64_t submit, start, end; /* seconds since 1970, 0 = not yet */
+	int64_t submit, start, end; /* seconds since 1970, 0 = not yet; of a resized job's row, of
+				       that size */
+	int64_t run_start;          /* of the run, whichever size the row is of */
 	int64_t elapsed_s;
 	uint64_t billing; /* what Slurm charges now for each second */
 	double energy_j;  /* NAN = unknown */
 	enum bill_status status;
 	struct bill_facts facts; /* of a run with a price */
 	const char *price;       /* the text that they were read from; NULL without a price */
+	bool earlier_size;       /* of a resized job, not its last: facts are the run's, but raw and
+				    charged, and price is NULL */
 };
 
 struct bills {

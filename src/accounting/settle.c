@@ -139,7 +139,7 @@ static void add_partners(struct sums *s, const struct ledger_record *r, double s
 static void add_node(struct sums *s, const struct settle_job *job, const struct settle_node *node,
 	const struct ledger_record *r)
 {
-	double wall = (double)job->wall_ns, told, scale;
+	double wall = (double)(node->wall_ns ? node->wall_ns : job->wall_ns), told, scale;
 
 	s->all += node->weight * wall;
 	if (!r)
@@ -215,10 +215,14 @@ static void add_partner_text(struct settlement *out, const struct sums *s)
 		add_text(out, ",+%d", s->partner_count - MAX_PARTNERS_SHOWN);
 }
 
-static void add_price_text(struct settlement *out)
+static void add_price_text(struct settlement *out, const struct settle_job *job)
 {
 	add_text(out, " raw=%llu charged=%llu policy=%s", (unsigned long long)out->raw,
 		(unsigned long long)out->charged, out->policy);
+	for (int i = 0; i < job->size_count; i++)
+		add_text(out, "%s%llu:%lld",
+			i ? "," : " earlier=", (unsigned long long)job->sizes[i].raw,
+			(long long)job->sizes[i].seconds);
 }
 
 /* Tells the runs of a requeued job apart. */
@@ -280,7 +284,7 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 		out->charged = out->raw;
 		add_text(out, "nodata=%s", no_data_reason(job, &s));
 		add_partner_text(out, &s);
-		add_price_text(out);
+		add_price_text(out, job);
 		add_restart_text(out);
 		free(s.partner);
 		return;
@@ -300,7 +304,7 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 		add_text(out, " dco=%.4f", tidy(s.lost / s.co));
 	add_text(out, " stopped=%.4f", stopped);
 	add_partner_text(out, &s);
-	add_price_text(out);
+	add_price_text(out, job);
 	add_text(out, " backend=%s", s.backends);
 	if (s.nodes_with_data < job->node_count)
 		add_text(out, " partial=%d/%d", s.nodes_with_data, job->node_count);

@@ -12,7 +12,8 @@
 
 struct settle_node {
 	char name[64];
-	double weight; /* its share of the bill: cores, or CPUs, of the job there */
+	double weight;   /* its share of the bill: cores, or CPUs, of the job there */
+	int64_t wall_ns; /* for how long the job had it; 0 = for all of the run */
 };
 
 /* What Slurm knows of the run. */
@@ -23,9 +24,11 @@ struct settle_job {
 	uint32_t uid;
 	int64_t start_unix, end_unix;
 	int64_t wall_ns; /* from start to end without suspended time */
-	uint64_t raw;    /* billing that Slurm charged */
-	const struct settle_node *nodes;
+	uint64_t raw;    /* billing that Slurm charged, of a resized job for its last size */
+	const struct settle_node *nodes; /* all that it had at any time */
 	int node_count;
+	const struct settlement_size *sizes; /* those before the last one, oldest first */
+	int size_count;
 	const char *unpriced; /* why the run cannot be priced, one word; NULL = it can */
 };
 
@@ -40,11 +43,12 @@ bool settle_complete(const struct settle_job *job, const struct ledger_record *r
  * D = 0 and Z = 0 and the text says partial=WITH/ALL. Without any data, or where the 95 % interval
  * of D is wider than +-0.25 or a node's D above 1, or where a node caught the job sensing
  * its shutters, raw is charged and the text says nodata=REASON.
- * A record that claims more time than the run had is scaled down to it. Records of other nodes,
- * users or runs do not count, nor those of a job that had the id before or after (registered more
- * than LEDGER_CLOCK_SLACK_S outside the run); of several of a node the one registered last counts.
- * out->text: key=value pairs in an order
- * that does not change, numbers in C's notation.
+ * A job that was resized has one D and one Z for all of its sizes, and so the same share of each
+ * one's billing is charged (settlement_share); out has the last one's, and the text the others'.
+ * A record that claims more time than the job had the node is scaled down to that. Records of other
+ * nodes, users or runs do not count, nor those of a job that had the id before or after (registered
+ * more than LEDGER_CLOCK_SLACK_S outside the run); of several of a node the one registered last
+ * counts. out->text: key=value pairs in an order that does not change, numbers in C's notation.
  */
 void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,
 	const struct price_policy *policy, int64_t now_unix, struct settlement *out);

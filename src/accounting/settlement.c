@@ -5,9 +5,11 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "accounting/fields.h"
+#include "common/units.h"
 
 json_t *settlement_to_json(const struct settlement *s)
 {
@@ -134,4 +136,60 @@ int settlement_change_degradation(struct settlement *s, double degradation, stru
 	snprintf(first, sizeof(first), "d=%.4f", degradation);
 	rewrite_text(s, first, measured);
 	return 0;
+}
+
+/* "RAW:SECONDS" */
+static int read_size(char *text, struct settlement_size *size)
+{
+	char *colon = strchr(text, ':');
+	struct errmsg why;
+	int64_t raw;
+
+	if (!colon)
+		return -1;
+	*colon = '\0';
+	if (units_parse_int(text, 0, INT64_MAX, &raw, &why) ||
+		units_parse_int(colon + 1, 1, INT32_MAX, &size->seconds, &why))
+		return -1;
+	size->raw = (uint64_t)raw;
+	return 0;
+}
+
+int settlement_sizes(const char *text, struct settlement_size sizes[SETTLEMENT_MAX_SIZES])
+{
+	static const char key[] = " earlier=";
+	char copy[SETTLEMENT_MAX_TEXT], *save = NULL;
+	const char *at = strstr(text, key);
+	int n = 0;
+
+	if (!at)
+		return 0;
+	at += strlen(key);
+	if ((size_t)snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(at, " "), at) >= sizeof(copy))
+		return -1;
+	for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save))
+		if (n == SETTLEMENT_MAX_SIZES || read_size(p, &sizes[n++]))
+			return -1;
+	return n ? n : -1;
+}
+
+int64_t settlement_earlier_s(const char *text)
+{
+	struct settlement_size sizes[SETTLEMENT_MAX_SIZES];
+	int n = settlement_sizes(text, sizes);
+	int64_t sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += sizes[i].seconds;
+	return sum;
+}
+
+uint64_t settlement_share(uint64_t raw, uint64_t charged_of_last, uint64_t raw_of_last)
+{
+	double share;
+
+	if (charged_of_last >= raw_of_last)
+		return raw;
+	share = (double)raw * ((double)charged_of_last / (double)raw_of_last);
+	return (uint64_t)llround(share);
 }

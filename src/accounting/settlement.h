@@ -10,6 +10,15 @@
 #include "common/errmsg.h"
 
 #define SETTLEMENT_MAX_TEXT 768
+/* Most sizes that a run may have had before its last one. */
+#define SETTLEMENT_MAX_SIZES 8
+
+/* A size that the run had before its last one. Slurm has a row of its own for each, and bills it by
+ * itself. */
+struct settlement_size {
+	uint64_t raw; /* billing that Slurm charged */
+	int64_t seconds;
+};
 
 /* Identity: cluster, job_id, restart, start_unix. Written once; an administrator's change stands
  * beside it in the ledger and has the same form. */
@@ -48,5 +57,17 @@ void settlement_change(struct settlement *s, uint64_t charged);
  * this release does not know the policy.
  */
 int settlement_change_degradation(struct settlement *s, double degradation, struct errmsg *err);
+
+/*
+ * The earlier sizes that a settlement's text tells of, "earlier=RAW:SECONDS,...", oldest first: how
+ * many, 0 without, -1 where that is malformed.
+ */
+int settlement_sizes(const char *text, struct settlement_size sizes[SETTLEMENT_MAX_SIZES]);
+
+/* For how long the run had them, seconds: Slurm's row of the last size begins so much later. */
+int64_t settlement_earlier_s(const char *text);
+
+/* What is charged for a size with this raw billing: the share that is charged for the last one. */
+uint64_t settlement_share(uint64_t raw, uint64_t charged_of_last, uint64_t raw_of_last);
 
 #endif

@@ -86,7 +86,8 @@ static const struct bill *find_bill(
 		const struct bill *b = bills->by_id[i];
 		uint32_t restart;
 
-		if (!is_asked_for(o, b))
+		/* A resized job's last size tells of all. */
+		if (!is_asked_for(o, b) || !strcmp(b->state, "RESIZING"))
 			continue;
 		if (found && b->job_id != found->job_id)
 			break;

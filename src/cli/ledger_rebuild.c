@@ -50,7 +50,7 @@ static int settlement_of(const struct rebuild *r, const struct bill *b, struct s
 		return -1;
 	*s = (struct settlement){.job_id = b->job_id,
 		.restart = f->restart,
-		.start_unix = b->start,
+		.start_unix = b->run_start,
 		.end_unix = b->end,
 		.uid = user->pw_uid,
 		.settled_unix = b->end,
@@ -107,7 +107,7 @@ static int each(struct rebuild *r, const struct bills *bills, struct errmsg *err
 	for (int i = 0; i < bills->count; i++) {
 		const struct bill *b = &bills->bill[i];
 
-		if (strcmp(b->cluster, r->cluster) || !b->start || !b->end)
+		if (strcmp(b->cluster, r->cluster) || !b->start || !b->end || b->earlier_size)
 			continue;
 		if (b->price) {
 			if (restore(r, b, err))

@@ -26,7 +26,7 @@ static void ask_ledger(struct why *w, const char *conf_path)
 	if (find_ledger(conf_path, &client, cluster, &w->no_ledger))
 		return;
 	run.cluster = cluster;
-	run.start_unix = w->bill->start;
+	run.start_unix = w->bill->run_start;
 	client_job(&client, &run, &w->ledger, &w->no_ledger);
 }
 

@@ -38,7 +38,8 @@ static const struct reason {
 		"the job ran differently whenever it was measured, which looks as if it "
 		"sensed the shutters: its measurements are worth nothing"},
 	{"no-time", "it ran for less than a second"},
-	{"resized", "its size changed while it ran, and such jobs are charged in full"},
+	{"resized",
+		"its size changed while it ran, and slurmdbd does not tell of each of its sizes"},
 };
 
 static void say(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -264,6 +265,17 @@ static void say_changes(json_t *list, const struct why *w)
 		say(list, "An administrator has changed its price; the ledger knows when and why.");
 }
 
+/* Slurm bills each size of a job on its own. */
+static void say_sizes(json_t *list, const struct bill_facts *f)
+{
+	for (int i = 0; i < f->size_count; i++)
+		say(list,
+			"Before it was resized, for %lld seconds, Slurm counted a billing of %llu: "
+			"%llu of it are charged, the same share.",
+			(long long)f->size[i].seconds, (unsigned long long)f->size[i].raw,
+			(unsigned long long)settlement_share(f->size[i].raw, f->charged, f->raw));
+}
+
 static void say_charge(json_t *list, const struct why *w)
 {
 	const struct bill *b = w->bill;
@@ -283,6 +295,7 @@ static void say_charge(json_t *list, const struct why *w)
 	else
 		say(list, "So the full billing of %llu is charged for each of the %lld seconds.",
 			(unsigned long long)f->raw, (long long)b->elapsed_s);
+	say_sizes(list, f);
 	if (b->billing != f->charged)
 		say(list,
 			"sacct shows a billing of %llu now: either it has not been told yet, or "

@@ -213,6 +213,7 @@ static void settle_job(uint32_t job, json_t *nodes, const struct price_policy *p
 	for (int n = 0; n < o.nodes; n++) {
 		snprintf(node[n].name, sizeof(node[n].name), "n%05d", n);
 		node[n].weight = CORES;
+		node[n].wall_ns = 0;
 	}
 	if (client_job(&ledger, &run, &answer, &err))
 		die(err.text);

@@ -298,13 +298,63 @@ priced long CANCELLED 2000
 start=$(date -d "$(db_field "${id[long]}" Start)" +%s)
 is "long: it is to be rolled up from its start, not its end" "$(rolled_up)" "$start"
 
-# --- A job that was resized has no discount, and says so: Slurm counts its stretches one by one.
-end resized -N2 -x "$(node 1),$(node 2)" --wrap 'sleep 5'
-report resized
-wait_running "${id[resized]}"
-as_user scontrol update JobId="${id[resized]}" NumNodes=1 >/dev/null
-rm -f "$(home_of poppa-demo)/slurm_job_${id[resized]}_resize."{sh,csh}
-flagged resized resized
+# --- A job that is resized: Slurm has a row for each size, and all of them have one share charged.
+# sizes NAME: seconds and billing of each row, oldest first. Slurm has the job's own start in each.
+sizes() {
+	sacct -D -X -n -P -j "${id[$1]}" -o End,ElapsedRaw,AllocTRES | sort |
+		awk -F'[|,]' '{ for (i = 3; i <= NF; i++) if (sub(/^billing=/, "", $i)) print $2, $i }'
+}
+smaller() {
+	as_user scontrol update JobId="${id[$1]}" NumNodes=1 >/dev/null
+	rm -f "$(home_of poppa-demo)/slurm_job_${id[$1]}_resize."{sh,csh}
+}
+end resized -N2 -x "$(node 1),$(node 2)" --wrap 'sleep 10'
+end resized_blind -N2 -x "$(node 1),$(node 2)" --wrap 'sleep 8'
+for name in resized resized_blind; do
+	wait_running "${id[$name]}" 60
+	both=$(job_field "${id[$name]}" NodeList)
+	sleep 3
+	smaller $name
+	kept=$(job_field "${id[$name]}" NodeList)
+	gone=$(scontrol show hostnames "$both" | grep -v -x "$kept")
+	if [ $name = resized ]; then
+		report_node "${id[$name]}" "$kept" '.degradation = 0.5' || bail_out "the ledger took no record of $name"
+		resized_gone=$gone
+	else
+		report_node "${id[$name]}" "$gone" '.degradation = null | .variance = null'
+		report_node "${id[$name]}" "$kept" '.degradation = null | .variance = null'
+	fi
+done
+wait_end "${id[resized]}"
+is "resized: it waits for the node that it has left" "$(part "${id[resized]}")" ""
+usage_before=$(qos_usage)
+report_node "${id[resized]}" "$resized_gone" '.degradation = 0.1'
+wait_settled "${id[resized]}" 90
+ok "resized: slurmdbd has its price and comment" wait_until 60 in_database "${id[resized]}"
+mapfile -t rows <<<"$(sizes resized)"
+is "resized: Slurm has two rows of it" "${#rows[@]}" 2
+read -r first_s first_charged <<<"${rows[0]}"
+read -r last_s last_charged <<<"${rows[1]}"
+is "resized: the price tells of both" "$(value "$(part "${id[resized]}")" earlier)" "16000:$first_s"
+want=$(awk -v a="$first_s" -v b="$((last_s - first_s))" 'BEGIN { d = (0.5 * (a + b) + 0.1 * a) / (2 * a + b); printf "%.0f", 8000 * (1 - d) ^ 2 }')
+near "resized: the degradation is that of all the time on all nodes" "$last_charged" "$want"
+is "resized: which the ledger has" "$(ledger_has "${id[resized]}" 0 charged)" "$last_charged"
+is "resized: the first size has the same share" "$first_charged" $((2 * last_charged))
+near "resized: the usage of both sizes is given back" "$(awk -v a="$usage_before" -v b="$(qos_usage)" 'BEGIN { print a - b }')" \
+	$((first_s * (16000 - first_charged) + (last_s - first_s) * (8000 - last_charged)))
+like "resized: poppa why tells of it" "$(as_user poppa why "${id[resized]}" | tr '\n' ' ')" \
+	"Before it was resized, for $first_s seconds, Slurm counted a billing of 16000: $first_charged of it are charged"
+is "resized: poppa report adds up both" "$(as_user poppa report -j "${id[resized]}" --json | jq .total.charged)" \
+	$((first_s * first_charged + last_s * last_charged))
+like "resized: a changed price is that of all sizes, too" \
+	"$(poppa settle --job "${id[resized]}" --charge 1000 --reason 'a disk was broken' 2>&1)" 'charged 1000 instead of'
+is "resized: as slurmdbd shows" "$(sizes resized | awk '{ print $2 }' | paste -s)" $'2000\t1000'
+flagged resized_blind too-few-blocks
+is "resized_blind: both sizes at their full price" "$(sizes resized_blind | awk '{ print $2 }' | paste -s)" $'16000\t8000'
+# A slurmctld that is killed while it writes prices, and finds rows that have theirs already.
+ctl restart slurmctld
+sleep 3
+is "resized: a restart of slurmctld takes nothing off again" "$(sizes resized | awk '{ print $2 }' | paste -s)" $'2000\t1000'
 
 # --- Out of memory, on the real node and with its limit in force.
 conf=$POPPA_SANDBOX/etc/cgroup.conf

@@ -56,6 +56,51 @@ static int read_text(const char *header, const char *rows, struct bills *bills, 
 	return rc;
 }
 
+/* slurmdbd has a row for each size, and a comment for the last. */
+static void sizes_of_a_resized_job(void **state)
+{
+	static const char *const rows =
+		"12|12|c|ada|phys|std|normal|RESIZING|1000|1005|1045|40|billing=1280,cpu=2|0||run\n"
+		"12|12|c|ada|phys|std|normal|RESIZING|1045|1045|1050|5|billing=192,cpu=1|0||run\n"
+		"12|12|c|ada|phys|std|normal|COMPLETED|1050|1050|1110|60|billing=640,cpu=1|0|"
+		"colocate: class:w; poppa: " FACTS " earlier=2000:40,300:5|run\n"
+		"12|12|c|ada|phys|std|normal|RESIZING|905|905|945|40|billing=2000,cpu=2|0||run\n";
+	struct errmsg err = {""};
+	struct bills bills;
+
+	(void)state;
+	assert_int_equal(read_text(NULL, rows, &bills, &err), 0);
+	assert_int_equal(bills.count, 4);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(bills.bill[i].status, BILL_PRICED);
+		assert_int_equal(bills.bill[i].run_start, 1005);
+		assert_int_equal(bills.bill[i].facts.charged, bills.bill[i].billing);
+		assert_int_equal(bills.bill[i].earlier_size, i < 2);
+		assert_string_equal(bills.bill[i].program, "w");
+	}
+	assert_int_equal(bill_raw(&bills.bill[0]), 2000);
+	assert_int_equal(bill_raw(&bills.bill[1]), 300);
+	assert_null(bills.bill[0].price);
+	/* That of another run of the id. */
+	assert_int_equal(bills.bill[3].status, BILL_PLAIN);
+	bills_free(&bills);
+	/* After "scontrol update": all rows have the run's start, and the comment. */
+	assert_int_equal(
+		read_text(NULL,
+			"12|12|c|ada|phys|std|normal|RESIZING|1000|1005|1045|40|billing=1280,"
+			"cpu=2|0|poppa: " FACTS " earlier=2000:40|run\n"
+			"12|12|c|ada|phys|std|normal|COMPLETED|1045|1005|1110|105|billing=640,"
+			"cpu=1|0|poppa: " FACTS " earlier=2000:40|run\n",
+			&bills, &err),
+		0);
+	assert_int_equal(bill_raw(&bills.bill[0]), 2000);
+	assert_int_equal(bills.bill[0].facts.charged, 1280);
+	assert_null(bills.bill[0].price);
+	assert_non_null(bills.bill[1].price);
+	assert_int_equal(bills.bill[1].run_start, 1005);
+	bills_free(&bills);
+}
+
 static void rows_are_read(void **state)
 {
 	struct bills bills;
@@ -231,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_are_made_plain),
 		cmocka_unit_test(rows_are_read),
+		cmocka_unit_test(sizes_of_a_resized_job),
 		cmocka_unit_test(names_forge_nothing),
 		cmocka_unit_test(bad_rows_are_counted),
 		cmocka_unit_test(bad_facts_are_named),

@@ -14,7 +14,7 @@
 
 #define S INT64_C(1000000000)
 
-static const struct settle_node two_nodes[] = {{"n1", 8}, {"n2", 8}};
+static const struct settle_node two_nodes[] = {{"n1", 8, 0}, {"n2", 8, 0}};
 
 static struct settle_job job_of(const struct settle_node *nodes, int n)
 {
@@ -138,7 +138,7 @@ static void too_much_time(void **state)
 
 static void weights(void **state)
 {
-	static const struct settle_node uneven[] = {{"n1", 12}, {"n2", 4}};
+	static const struct settle_node uneven[] = {{"n1", 12, 0}, {"n2", 4, 0}};
 	struct settle_job job = job_of(uneven, 2);
 	struct ledger_record r[] = {record_of("n2", 0.4), record_of("n1", 0)};
 	struct settlement s;
@@ -224,6 +224,67 @@ static void no_data(void **state)
 	s = decide(&job, r, 1);
 	assert_int_equal(s.charged, 10000);
 	assert_non_null(strstr(s.text, "nodata=no-record "));
+}
+
+/* 40 s on both nodes, 60 s on the first: D is that of all node time, and both sizes pay one share.
+ */
+static void resized(void **state)
+{
+	static const struct settle_node nodes[] = {{"n1", 8, 100 * S}, {"n2", 8, 40 * S}};
+	static const struct settlement_size before = {20000, 40};
+	struct settlement_size sizes[SETTLEMENT_MAX_SIZES];
+	struct settle_job job = job_of(nodes, 2);
+	struct ledger_record r[] = {record_of("n1", 0.1), record_of("n2", 0.45)};
+	struct settlement s;
+
+	(void)state;
+	job.sizes = &before;
+	job.size_count = 1;
+	r[1].co_ns = 40 * S;
+	s = decide(&job, r, 2);
+	assert_true(fabs(s.degradation - 0.2) < 1e-12);
+	assert_int_equal(s.charged, 6400);
+	assert_string_equal(s.text,
+		"d=0.2000 ci=0.185..0.215 co=1.00 dco=0.2000 stopped=0.0000 partners=13 "
+		"raw=10000 charged=6400 policy=thesis earlier=20000:40 backend=heartbeat");
+	assert_int_equal(settlement_sizes(s.text, sizes), 1);
+	assert_int_equal(sizes[0].raw, 20000);
+	assert_int_equal(sizes[0].seconds, 40);
+	assert_int_equal(settlement_share(sizes[0].raw, s.charged, s.raw), 12800);
+	/* A record that goes on after the node has left the job does not count for longer. */
+	r[1].co_ns = 100 * S;
+	s = decide(&job, r, 2);
+	assert_int_equal(s.charged, 6400);
+	/* What is changed later is still known of the other sizes. */
+	settlement_change(&s, 5000);
+	assert_non_null(strstr(s.text, " charged=5000 policy=thesis earlier=20000:40 "));
+	assert_int_equal(settlement_earlier_s(s.text), 40);
+	/* Without data, too. */
+	s = decide(&job, r, 0);
+	assert_string_equal(
+		s.text, "nodata=no-record raw=10000 charged=10000 policy=thesis earlier=20000:40");
+}
+
+static void sizes_of_a_text(void **state)
+{
+	static const char *const bad[] = {"x earlier=", "x earlier=1",
+		"x earlier=1:", "x earlier=:1", "x earlier=1:0", "x earlier=-1:1",
+		"x earlier=1:1,2", "x earlier=1:1:1",
+		"x earlier=1:1,1:1,1:1,1:1,1:1,1:1,1:1,1:1,1:1"};
+	struct settlement_size sizes[SETTLEMENT_MAX_SIZES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(settlement_sizes(bad[i], sizes), -1);
+	assert_int_equal(settlement_sizes("d=0.1 raw=1", sizes), 0);
+	assert_int_equal(settlement_sizes("x earlier=16000:5,8000:7 backend=y", sizes), 2);
+	assert_true(sizes[1].raw == 8000 && sizes[1].seconds == 7);
+	assert_int_equal(settlement_earlier_s("x earlier=16000:5,8000:7"), 12);
+	assert_int_equal(settlement_earlier_s("x earlier=16000"), 0);
+	assert_int_equal(settlement_share(16000, 8000, 8000), 16000);
+	assert_int_equal(settlement_share(16000, 0, 0), 16000);
+	assert_int_equal(settlement_share(16000, 0, 8000), 0);
+	assert_int_equal(settlement_share(3, 5, 10), 2);
 }
 
 /* Alone all the time is data: no discount, and no excuse. */
@@ -476,6 +537,8 @@ int main(void)
 		cmocka_unit_test(uncovered_time),
 		cmocka_unit_test(too_much_time),
 		cmocka_unit_test(weights),
+		cmocka_unit_test(resized),
+		cmocka_unit_test(sizes_of_a_text),
 		cmocka_unit_test(partial_data),
 		cmocka_unit_test(no_data),
 		cmocka_unit_test(always_alone),

@@ -63,6 +63,7 @@ static void take_nodes(struct facts *f, const job_record_t *job)
 		f->node_count++;
 		free(name);
 	}
+	f->last_node_count = f->node_count;
 	hostlist_destroy(list);
 }
 
@@ -97,16 +98,16 @@ struct facts *facts_take(const job_record_t *job)
 	f->name = xstrdup(job->name);
 	f->raw = raw == INFINITE64 ? 0 : raw;
 	f->billable = job->billable_tres;
-	f->resized = job->resize_time != 0;
+	/* What is left of an earlier run has nothing to say about this one. */
+	f->resized = job->resize_time > job->start_time ? job->resize_time : 0;
 	take_nodes(f, job);
 	facts_update_end(f, job);
 	return f;
 }
 
-void facts_free(struct facts *f)
+/* Sizes have no sizes of their own. */
+static void free_parts(struct facts *f)
 {
-	if (!f)
-		return;
 	xfree(f->partition);
 	xfree(f->cluster);
 	xfree(f->nodes);
@@ -115,6 +116,22 @@ void facts_free(struct facts *f)
 	xfree(f->comment);
 	xfree(f->name);
 	xfree(f->node);
+}
+
+void facts_free_sizes(struct facts *size, int count)
+{
+	for (int i = 0; i < count; i++)
+		free_parts(&size[i]);
+	xfree(size);
+}
+
+void facts_free(struct facts *f)
+{
+	if (!f)
+		return;
+	facts_free_sizes(f->size, f->size_count);
+	xfree(f->earlier);
+	free_parts(f);
 	xfree(f);
 }
 
@@ -130,11 +147,12 @@ json_t *facts_to_json(const struct facts *f)
 {
 	json_t *nodes = json_array();
 
-	for (int i = 0; nodes && i < f->node_count; i++)
+	/* Those of earlier sizes are asked for again. */
+	for (int i = 0; nodes && i < f->last_node_count; i++)
 		json_array_append_new(nodes, json_pack("{s:s, s:f}", "name", f->node[i].name,
 						     "weight", f->node[i].weight));
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			 "s:I, s:f, s:f, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "s:I, s:f, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"job", (json_int_t)f->job_id, "restart", (json_int_t)f->restart, "uid",
 		(json_int_t)f->uid, "array_job", (json_int_t)f->array_job_id, "array_task",
 		(json_int_t)f->array_task_id, "db_index", (json_int_t)f->db_index, "submit",
@@ -142,10 +160,11 @@ json_t *facts_to_json(const struct facts *f)
 		"assoc", (json_int_t)f->assoc_id, "qos", (json_int_t)f->qos_id, "raw",
 		(json_int_t)f->raw, "exit_code", (json_int_t)f->exit_code, "derived_ec",
 		(json_int_t)f->derived_ec, "requid", (json_int_t)f->requid, "billable", f->billable,
-		"wall", f->wall_s, "resized", f->resized, "partition", text_or_empty(f->partition),
-		"cluster", text_or_empty(f->cluster), "nodes", text_or_empty(f->nodes), "tres",
-		text_or_empty(f->tres), "colocate", text_or_empty(f->colocate), "comment",
-		text_or_empty(f->comment), "name", text_or_empty(f->name), "node", nodes);
+		"wall", f->wall_s, "resized", (json_int_t)f->resized, "partition",
+		text_or_empty(f->partition), "cluster", text_or_empty(f->cluster), "nodes",
+		text_or_empty(f->nodes), "tres", text_or_empty(f->tres), "colocate",
+		text_or_empty(f->colocate), "comment", text_or_empty(f->comment), "name",
+		text_or_empty(f->name), "node", nodes);
 }
 
 static int take_number(const json_t *json, const char *field, int64_t max, int64_t *out)
@@ -192,6 +211,7 @@ static int take_node_list(const json_t *list, struct facts *f)
 			field_real("facts", item, "weight", &node->weight, NULL))
 			return -1;
 	}
+	f->last_node_count = f->node_count;
 	return 0;
 }
 
@@ -205,8 +225,9 @@ struct facts *facts_from_json(const json_t *json)
 		take_u32(json, "array_task", &f->array_task_id) ||
 		field_int("facts", json, "db_index", INT64_MIN, INT64_MAX, &db_index, NULL) ||
 		take_time(json, "submit", &f->submit) || take_time(json, "start", &f->start) ||
-		take_time(json, "end", &f->end) || take_u32(json, "assoc", &f->assoc_id) ||
-		take_u32(json, "qos", &f->qos_id) || take_number(json, "raw", INT64_MAX, &raw) ||
+		take_time(json, "end", &f->end) || take_time(json, "resized", &f->resized) ||
+		take_u32(json, "assoc", &f->assoc_id) || take_u32(json, "qos", &f->qos_id) ||
+		take_number(json, "raw", INT64_MAX, &raw) ||
 		take_u32(json, "exit_code", &f->exit_code) ||
 		take_u32(json, "derived_ec", &f->derived_ec) ||
 		take_u32(json, "requid", &f->requid) ||
@@ -223,7 +244,6 @@ struct facts *facts_from_json(const json_t *json)
 	/* Earlier releases wrote NO_VAL64, a negative number, for one that was not known yet. */
 	f->db_index = db_index > 0 ? (uint64_t)db_index : 0;
 	f->raw = (uint64_t)raw;
-	f->resized = json_is_true(json_object_get(json, "resized"));
 	return f;
 }
 
@@ -260,6 +280,75 @@ char *facts_qos_name(const struct facts *f)
 	return name;
 }
 
+static struct settle_node *find_node(struct facts *f, const char *name)
+{
+	for (int i = 0; i < f->node_count; i++)
+		if (!strcmp(f->node[i].name, name))
+			return &f->node[i];
+	return NULL;
+}
+
+/* Adds the nodes of a size, and its time to those that it shares with later ones. */
+static void add_nodes(struct facts *f, const struct facts *size)
+{
+	uint64_t cpus = slurmdb_find_tres_count_in_string(size->tres, TRES_CPU);
+	compat_hostlist_t *list = hostlist_create(size->nodes);
+	int before = f->node_count;
+	double left = cpus == INFINITE64 ? 0 : (double)cpus;
+	char *name;
+
+	xrecalloc(f->node, before + hostlist_count(list) + 1, sizeof(*f->node));
+	while ((name = hostlist_shift(list))) {
+		struct settle_node *node = find_node(f, name);
+
+		if (!node) {
+			node = &f->node[f->node_count++];
+			snprintf(node->name, sizeof(node->name), "%s", name);
+		} else {
+			left -= node->weight;
+		}
+		node->wall_ns += (int64_t)(size->wall_s * (double)NS_PER_S);
+		free(name);
+	}
+	hostlist_destroy(list);
+	for (int i = before; i < f->node_count; i++)
+		f->node[i].weight = left >= 1 ? left / (f->node_count - before) : 1;
+}
+
+void facts_set_sizes(struct facts *f, struct facts *size, int count)
+{
+	struct facts last;
+
+	f->size = size;
+	f->size_count = count;
+	f->earlier = xcalloc(count + 1, sizeof(*f->earlier));
+	for (int i = 0; i < count; i++)
+		f->earlier[i] = (struct settlement_size){
+			.raw = size[i].raw, .seconds = size[i].end - size[i].start};
+	last = facts_last_size(f);
+	for (int i = 0; i < f->node_count; i++)
+		f->node[i].wall_ns = (int64_t)(last.wall_s * (double)NS_PER_S) + 1;
+	for (int i = count - 1; i >= 0; i--)
+		add_nodes(f, &size[i]);
+}
+
+struct facts facts_last_size(const struct facts *f)
+{
+	struct facts last = *f;
+
+	if (!f->resized)
+		return last;
+	last.start = f->resized;
+	for (int i = 0; i < f->size_count; i++)
+		last.wall_s -= f->size[i].wall_s;
+	/* Where they are not known, suspended time is taken to be spread evenly. */
+	if (!f->size_count && f->end > f->start)
+		last.wall_s *= difftime(f->end, f->resized) / difftime(f->end, f->start);
+	if (last.wall_s < 0)
+		last.wall_s = 0;
+	return last;
+}
+
 struct settle_job facts_settle_job(const struct facts *f)
 {
 	return (struct settle_job){
@@ -273,6 +362,8 @@ struct settle_job facts_settle_job(const struct facts *f)
 		.raw = f->raw,
 		.nodes = f->node,
 		.node_count = f->node_count,
-		.unpriced = f->resized ? "resized" : NULL,
+		.sizes = f->earlier,
+		.size_count = f->size_count,
+		.unpriced = f->resized && !f->size_count ? "resized" : NULL,
 	};
 }

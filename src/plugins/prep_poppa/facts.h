@@ -26,9 +26,13 @@ struct facts {
 	bool row_known; /* the state and end that slurmdbd has, for a run without a record: */
 	uint32_t row_state;
 	time_t row_end;
-	bool row_latest; /* no later run of the job id has a row */
-	bool resized;
-	int node_count;
+	bool row_latest;    /* no later run of the job id has a row */
+	time_t resized;     /* when the last size of a resized job began; 0 = it had one only */
+	bool sizes_read;    /* slurmdbd was asked for the others: */
+	int size_count;     /* oldest first; 0 = they are not to be had, and the run has no price */
+	struct facts *size; /* of each what slurmdbd's row of it tells (row_known) */
+	struct settlement_size *earlier; /* the same as settle_job has it */
+	int node_count, last_node_count; /* those of the last size come first */
 	struct settle_node *node;
 };
 
@@ -49,6 +53,19 @@ struct facts *facts_from_json(const json_t *json);
 
 /* Whether the record still is about this run. */
 bool facts_same_run(const struct facts *f, const job_record_t *job);
+
+/*
+ * Takes over the sizes before the last one, oldest first, an xcalloc'ed array, and with them the
+ * nodes that the job no longer had at its end. For how long it had a node is the time of the sizes
+ * with it. A node that is gone weighs what the bill of its size has beyond the others.
+ */
+void facts_set_sizes(struct facts *f, struct facts *size, int count);
+
+/* Of an array that facts_set_sizes() did not get; the array, too. */
+void facts_free_sizes(struct facts *size, int count);
+
+/* The run's last size alone, of one that was not resized the run. The pointers are those of f. */
+struct facts facts_last_size(const struct facts *f);
 
 /* Takes what is known only when the run has ended. */
 void facts_update_end(struct facts *f, const job_record_t *job);

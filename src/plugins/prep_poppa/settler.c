@@ -409,9 +409,33 @@ static bool bring_back(struct item *i)
 	return true;
 }
 
+/*
+ * slurmctld's record has the last size of a resized job only. false: come again. Where slurmdbd
+ * never hears of the others, the run is settled without them.
+ */
+static bool know_sizes(struct item *i)
+{
+	if (!i->facts->resized || i->facts->sizes_read)
+		return true;
+	switch (write_back_read_sizes(i->facts)) {
+	case 1:
+		return true;
+	case 0:
+		if (i->stage == WAIT_RECORDS && !too_late(i)) {
+			delay(i, MAX_TICK_MS);
+			return false;
+		}
+		i->facts->sizes_read = true;
+		return true;
+	default:
+		delay(i, MAX_BACKOFF_MS);
+		return false;
+	}
+}
+
 static void look_at_records(struct item *i)
 {
-	struct settle_job job = facts_settle_job(i->facts);
+	struct settle_job job;
 	struct client_run run = {.cluster = i->facts->cluster,
 		.job_id = i->facts->job_id,
 		.restart = i->facts->restart,
@@ -424,6 +448,9 @@ static void look_at_records(struct item *i)
 		delay(i, MAX_TICK_MS);
 		return;
 	}
+	if (!know_sizes(i))
+		return;
+	job = facts_settle_job(i->facts);
 	if (now_ms() < w.ledger_retry_ms) {
 		i->due_ms = w.ledger_retry_ms;
 		return;
@@ -480,9 +507,12 @@ static struct write_back_result write_once(struct item *i)
 
 static void write_item(struct item *i)
 {
-	struct write_back_result result = write_once(i);
+	struct write_back_result result;
 	int row = 0;
 
+	if (!know_sizes(i))
+		return;
+	result = write_once(i);
 	/* The record that had the settlement is gone; what slurmdbd has is what there is. */
 	if (i->shown && result.needs_row) {
 		i->done = true;

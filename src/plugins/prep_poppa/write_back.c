@@ -12,6 +12,7 @@
 #include "src/slurmctld/slurmctld.h"
 #include "src/slurmctld/state_save.h"
 
+#include "accounting/bill.h"
 #include "common/tags.h"
 
 #include "fairshare.h"
@@ -69,8 +70,9 @@ static void send_complete(job_record_t *job)
 	jobacct_storage_g_job_complete(acct_db_conn, job);
 }
 
-/* The same for a run whose record is gone or about a later run: nothing but the TRES is new. */
-static void send_complete_of_facts(const struct facts *f, const struct settlement *s)
+/* The same for a run whose record is gone or about a later run, or a size that the job no longer
+ * has: nothing but the TRES is new. */
+static void send_complete_of_facts(const struct facts *f, uint64_t charged)
 {
 	job_details_t details = {.submit_time = f->submit};
 	job_record_t job = {
@@ -82,11 +84,12 @@ static void send_complete_of_facts(const struct facts *f, const struct settlemen
 		.exit_code = f->exit_code,
 		.start_time = f->start,
 		.end_time = f->row_end,
+		.resize_time = f->row_state & JOB_RESIZING ? f->row_end : 0,
 		.job_state = f->row_state,
 		.requid = f->requid,
 		.nodes = f->nodes,
 		.details = &details,
-		.tres_alloc_str = with_billing(f->tres, s->charged),
+		.tres_alloc_str = with_billing(f->tres, charged),
 	};
 
 	jobacct_storage_g_job_complete(acct_db_conn, &job);
@@ -178,12 +181,52 @@ static void tell_of_facts(const struct facts *f, const struct settlement *s)
 	char *comment = f->row_latest ? tags_set(f->comment, SETTLED_TAG, s->text) : NULL;
 
 	if (!COMPAT_MODIFY_TRES || !comment) {
-		send_complete_of_facts(f, s);
+		send_complete_of_facts(f, s->charged);
 		send_reroll(f);
 	}
 	if (comment)
 		send_change(f, comment, s->charged);
 	free(comment);
+}
+
+/* What slurmdbd's row of each earlier size is to show, as far as the settlement tells of them. */
+static int shares(const struct facts *f, const struct settlement *s,
+	struct settlement_size sizes[SETTLEMENT_MAX_SIZES], uint64_t charged[SETTLEMENT_MAX_SIZES])
+{
+	int n = settlement_sizes(s->text, sizes);
+
+	if (n != f->size_count)
+		return 0;
+	for (int i = 0; i < n; i++)
+		charged[i] = settlement_share(sizes[i].raw, s->charged, s->raw);
+	return n;
+}
+
+static void tell_of_sizes(const struct facts *f, const struct settlement *s)
+{
+	struct settlement_size sizes[SETTLEMENT_MAX_SIZES];
+	uint64_t charged[SETTLEMENT_MAX_SIZES];
+	int n = shares(f, s, sizes, charged);
+
+	for (int i = 0; i < n; i++)
+		send_complete_of_facts(&f->size[i], charged[i]);
+}
+
+/* The usage of each size is charged, and given back, by itself. */
+static void adjust_sizes(
+	const struct facts *f, const struct decay *clock, const struct settlement *s, bool change)
+{
+	struct settlement_size sizes[SETTLEMENT_MAX_SIZES];
+	uint64_t charged[SETTLEMENT_MAX_SIZES];
+	int n = shares(f, s, sizes, charged);
+
+	for (int i = 0; i < n; i++) {
+		struct facts size = f->size[i];
+
+		size.billable = (double)sizes[i].raw;
+		fairshare_adjust(&size, clock, sizes[i].raw,
+			change ? billing_of(size.tres) : sizes[i].raw, charged[i]);
+	}
 }
 
 bool write_back_possible(void)
@@ -210,9 +253,13 @@ static void end(void)
 static void adopt_shown(const job_record_t *job, struct settlement *s)
 {
 	char *text = tags_get(job->system_comment, SETTLED_TAG);
+	struct bill_facts told;
+	struct errmsg err;
 
 	s->charged = billing_of(job->tres_alloc_str);
 	snprintf(s->text, sizeof(s->text), "%s", text ? text : "");
+	if (text && !bill_facts_parse(text, &told, &err))
+		s->raw = told.raw;
 	free(text);
 }
 
@@ -257,13 +304,15 @@ static struct write_back_result write_price(
 			  : change ? !shows(job, s)
 				   : facts_settled_restart(job) != (int64_t)f->restart;
 	if (result.refunded) {
+		struct facts last = facts_last_size(f);
 		uint64_t before =
 			change ? billing_of(ours ? job->tres_alloc_str : f->tres) : s->raw;
 
 		assoc_mgr_lock(&assoc_locks);
 		if (ours)
 			rewrite_record(job, f, s);
-		fairshare_adjust(f, &clock, s->raw, before, s->charged);
+		fairshare_adjust(&last, &clock, s->raw, before, s->charged);
+		adjust_sizes(f, &clock, s, change);
 		assoc_mgr_unlock(&assoc_locks);
 	}
 	if (ours && !result.refunded && !change)
@@ -273,6 +322,8 @@ static struct write_back_result write_price(
 		tell_of_record(f, job, s->charged);
 	else
 		tell_of_facts(f, s);
+	/* A change by the job's id reaches the rows of all sizes. */
+	tell_of_sizes(f, s);
 	unlock_slurmctld(locks);
 	if (ours)
 		schedule_job_save();
@@ -316,23 +367,24 @@ struct row_search {
 };
 
 /*
- * A run without an index is known by its time: runs of a job follow each other, and where slurmctld
- * forgot a start, the row keeps that and the run has the one that came instead. A row without an
- * end may be that of a forgotten run; a later one is nearer. One without a start lost that on its
- * way to slurmdbd. The time of submission will not do, since a requeue changes it before the run is
- * through.
+ * A run without an index is known by its time: runs and sizes of a job follow each other, and where
+ * slurmctld forgot a start, the row keeps that and the run has the one that came instead. A row
+ * without an end may be that of a forgotten run; a later one is nearer. One without a start lost
+ * that on its way to slurmdbd. The time of submission will not do, since a requeue changes it
+ * before the run is through.
  */
 static int look_at_row(void *x, void *arg)
 {
 	slurmdb_job_rec_t *row = x;
 	struct row_search *s = arg;
+	time_t start = s->f->resized ? s->f->resized : s->f->start;
 	bool matches;
 
 	if (s->f->db_index)
 		matches = row->db_index == s->f->db_index;
 	else
-		matches = row->jobid == s->f->job_id && row->start <= s->f->start &&
-			  (row->start ? !row->end || s->f->start <= row->end
+		matches = row->jobid == s->f->job_id && row->start <= start &&
+			  (row->start ? !row->end || start <= row->end
 				      : row->end && row->end == s->f->end);
 	if (matches && (!s->found || row->db_index > s->found->db_index))
 		s->found = row;
@@ -380,16 +432,16 @@ static int is_row_of_start(void *x, void *key)
 	const slurmdb_job_rec_t *row = x;
 	const struct settlement *s = key;
 
-	return row->jobid == s->job_id && row->start == s->start_unix && row->end;
+	return row->jobid == s->job_id && !(row->state & JOB_RESIZING) && row->end &&
+	       (row->start == s->start_unix ||
+		       row->start == s->start_unix + settlement_earlier_s(s->text));
 }
 
 /* What slurmctld charges a second is rounded to billing there. */
-static struct facts *facts_of_row(const slurmdb_job_rec_t *row, const struct settlement *s)
+static void take_row(struct facts *f, slurmdb_job_rec_t *row, const char *cluster, uint32_t restart)
 {
-	struct facts *f = xmalloc(sizeof(*f));
-
 	f->job_id = row->jobid;
-	f->restart = s->restart;
+	f->restart = restart;
 	f->uid = row->uid;
 	f->array_job_id = row->array_job_id;
 	f->array_task_id = row->array_job_id ? row->array_task_id : NO_VAL;
@@ -400,14 +452,14 @@ static struct facts *facts_of_row(const slurmdb_job_rec_t *row, const struct set
 	f->assoc_id = row->associd;
 	f->qos_id = row->qosid;
 	f->partition = xstrdup(row->partition);
-	f->cluster = xstrdup(s->cluster);
+	f->cluster = xstrdup(cluster);
 	f->nodes = xstrdup(row->nodes);
 	f->tres = xstrdup(row->tres_alloc_str);
 	f->colocate = xstrdup("");
 	f->name = xstrdup(row->jobname);
 	f->comment = xstrdup(row->system_comment);
-	f->raw = s->raw;
-	f->billable = (double)s->raw;
+	f->raw = billing_of(row->tres_alloc_str);
+	f->billable = (double)f->raw;
 	f->wall_s = difftime(row->end, row->start) - row->suspended;
 	f->exit_code = row->exitcode;
 	f->derived_ec = row->derived_ec;
@@ -415,7 +467,85 @@ static struct facts *facts_of_row(const slurmdb_job_rec_t *row, const struct set
 	f->row_state = row->state;
 	f->row_end = row->end;
 	f->row_known = true;
+}
+
+/* Of a settled run. */
+static struct facts *facts_of_row(slurmdb_job_rec_t *row, const struct settlement *s)
+{
+	struct facts *f = xmalloc(sizeof(*f));
+
+	take_row(f, row, s->cluster, s->restart);
+	f->raw = s->raw;
+	f->billable = (double)s->raw;
+	if (settlement_earlier_s(s->text))
+		f->resized = s->start_unix + settlement_earlier_s(s->text);
+	f->wall_s += difftime(row->start, s->start_unix);
+	f->start = s->start_unix;
 	return f;
+}
+
+static int is_earlier_size(void *x, void *key)
+{
+	const slurmdb_job_rec_t *row = x;
+	const struct facts *f = key;
+
+	return row->jobid == f->job_id && (row->state & JOB_RESIZING) && row->nodes &&
+	       row->tres_alloc_str && row->start >= f->start && row->end > row->start &&
+	       row->end <= f->resized;
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+	const struct facts *x = a, *y = b;
+
+	return (x->end > y->end) - (x->end < y->end);
+}
+
+/*
+ * Whether they follow each other from the run's start to its last size. Where "scontrol update" has
+ * resized a job, slurmdbd has the run's own start in each row, too, and counts from there (22.05);
+ * a size began when the one before it ended.
+ */
+static bool follow_each_other(const struct facts *f, struct facts *size, int count)
+{
+	time_t at = f->start;
+
+	for (int i = 0; i < count; at = size[i++].end) {
+		if (size[i].start != at && size[i].start != f->start)
+			return false;
+		size[i].wall_s -= difftime(at, size[i].start);
+		size[i].start = at;
+		if (size[i].end <= at || size[i].wall_s < 0)
+			return false;
+	}
+	return count && at == f->resized;
+}
+
+int write_back_read_sizes(struct facts *f)
+{
+	void *rows = read_rows(f);
+	struct facts *size;
+	list_itr_t *each;
+	slurmdb_job_rec_t *row;
+	int count = 0;
+
+	if (!rows)
+		return -1;
+	size = xcalloc(SETTLEMENT_MAX_SIZES, sizeof(*size));
+	each = list_iterator_create(rows);
+	while (count < SETTLEMENT_MAX_SIZES && (row = list_next(each)))
+		if (is_earlier_size(row, f))
+			take_row(&size[count++], row, f->cluster, f->restart);
+	list_iterator_destroy(each);
+	FREE_NULL_LIST(rows);
+	qsort(size, (size_t)count, sizeof(*size), compare_ends);
+	if (follow_each_other(f, size, count)) {
+		facts_set_sizes(f, size, count);
+		f->sizes_read = true;
+		return 1;
+	}
+	facts_free_sizes(size, count);
+	return 0;
 }
 
 static struct facts *facts_of_record(const struct settlement *s)
@@ -460,6 +590,22 @@ int write_back_facts(const struct settlement *s, struct facts **f)
 	return rc;
 }
 
+/* Of the earlier sizes. */
+static bool sizes_agree(void *rows, const struct facts *f, const struct settlement *s)
+{
+	struct settlement_size sizes[SETTLEMENT_MAX_SIZES];
+	uint64_t charged[SETTLEMENT_MAX_SIZES];
+	int n = shares(f, s, sizes, charged);
+
+	for (int i = 0; i < n; i++) {
+		const slurmdb_job_rec_t *row = find_row(rows, &f->size[i]);
+
+		if (!row || billing_of(row->tres_alloc_str) != charged[i])
+			return false;
+	}
+	return true;
+}
+
 static bool row_agrees(const slurmdb_job_rec_t *row, const struct settlement *s, bool commented)
 {
 	char *text;
@@ -484,8 +630,10 @@ int write_back_check(const struct facts *f, const struct settlement *s, bool com
 	/* The comment has gone to a later row, if there is one: be it of a start that slurmctld
 	 * has forgotten. */
 	if (rows)
-		rc = row && row_agrees(row, s,
-				    commented && !list_find_first(rows, is_later_row, (void *)row));
+		rc = row &&
+		     row_agrees(row, s,
+			     commented && !list_find_first(rows, is_later_row, (void *)row)) &&
+		     sizes_agree(rows, f, s);
 
 	FREE_NULL_LIST(rows);
 	return rc;

@@ -29,10 +29,10 @@ struct write_back_result {
 /*
  * Under Slurm's locks, all at once: if the job's record is still about this run and not yet
  * settled, rewrites its billing and SystemComment and refunds the difference to the associations
- * and QOS that were charged. Then queues the same for slurmdbd. Safe to call again: the refund is
- * made once, and *s becomes what the record shows. The record of a run that is gone, or has been
- * requeued, is left alone; its refund is made if refund_gone, and slurmdbd learns the comment only
- * if no later run has a row there.
+ * and QOS that were charged. Then queues the same for slurmdbd, for the earlier sizes of a resized
+ * job, too. Safe to call again: the refund is made once, and *s becomes what the record shows. The
+ * record of a run that is gone, or has been requeued, is left alone; its refund is made if
+ * refund_gone, and slurmdbd learns the comment only if no later run has a row there.
  */
 struct write_back_result write_back(const struct facts *f, struct settlement *s, bool refund_gone);
 
@@ -56,6 +56,13 @@ int write_back_facts(const struct settlement *s, struct facts **f);
  * the run, -1 it cannot be asked.
  */
 int write_back_read_row(struct facts *f);
+
+/*
+ * Takes the earlier sizes of a resized run from slurmdbd, which may take long: 1, or 0 it does not
+ * know all of them (yet) or they are more than SETTLEMENT_MAX_SIZES, -1 it cannot be asked. What it
+ * says of their billing is raw only while the run has no price.
+ */
+int write_back_read_sizes(struct facts *f);
 
 /*
  * Asks slurmdbd, which may take long: 1 the price (and the comment, if commented) is in the
