@@ -200,8 +200,8 @@ static void calibrate(void)
 
 static bool stand_in; /* no PMU: software events */
 
-int __real_counter_sys_perf_open(struct perf_event_attr *attr, pid_t tid, int group_fd);
-int __wrap_counter_sys_perf_open(struct perf_event_attr *attr, pid_t tid, int group_fd);
+WRAPPED(int, counter_sys_perf_open, struct perf_event_attr *attr, pid_t tid, int cpu, int group_fd,
+	unsigned long flags);
 
 static void replace_event(struct perf_event_attr *attr, int e)
 {
@@ -209,11 +209,12 @@ static void replace_event(struct perf_event_attr *attr, int e)
 	attr->config = e ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK;
 }
 
-int __wrap_counter_sys_perf_open(struct perf_event_attr *attr, pid_t tid, int group_fd)
+int __wrap_counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t tid, int cpu, int group_fd, unsigned long flags)
 {
 	if (stand_in)
 		replace_event(attr, group_fd >= 0);
-	return __real_counter_sys_perf_open(attr, tid, group_fd);
+	return __real_counter_sys_perf_open(attr, tid, cpu, group_fd, flags);
 }
 
 /* Instructions and cycles in user mode, or their stand-ins. */
@@ -229,7 +230,7 @@ static void choose_events(struct perf_event_attr event[STRAIGHT_EVENTS])
 			.config = hardware[e],
 			.exclude_kernel = 1,
 			.exclude_hv = 1};
-	fd = __real_counter_sys_perf_open(&event[0], 0, -1);
+	fd = __real_counter_sys_perf_open(&event[0], 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	stand_in = fd < 0;
 	if (fd >= 0)
 		close(fd);
