@@ -37,9 +37,11 @@ def main(report, cluster, build, quick):
     time.sleep(2)
     before = [(switches(pid), cpu_ms(pid)) for _, pid in pids]
     time.sleep(seconds)
-    rows = []
+    rows, woken_hz, resident = [], [], []
     for (name, pid), (woken, cpu) in zip(pids, before):
         woken, cpu = switches(pid) - woken, cpu_ms(pid) - cpu
+        woken_hz.append(woken / seconds)
+        resident.append(field("/proc/%d/status" % pid, "VmRSS") / 1024)
         smaps = "/proc/%d/smaps_rollup" % pid
         rows.append([name, len(os.listdir("/proc/%d/task" % pid)), "%.2f" % (woken / seconds),
                      percent(cpu / 1000 / seconds, 3)] +
@@ -51,3 +53,8 @@ def main(report, cluster, build, quick):
                 "others), its fair share (Pss), and what is its alone and written." % seconds)
     report.table(["process", "threads", "wake-ups a second", "CPU, %", "resident", "Pss",
                   "private, written"], rows)
+    report.judge("poppad without jobs wakes up once a second at most",
+                 "%.2f a second" % woken_hz[0], woken_hz[0] <= 1)
+    report.judge("and its guard", "%.2f a second" % woken_hz[1], woken_hz[1] <= 1)
+    report.judge("poppad takes less than 8 MiB", "%.1f MiB" % resident[0], resident[0] < 8)
+    report.judge("and its guard", "%.1f MiB" % resident[1], resident[1] < 8)

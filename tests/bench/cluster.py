@@ -2,12 +2,14 @@
 """Pairs of co-located jobs on the sandbox's real node, what poppad says of them, and the truth."""
 import contextlib
 import json
+import math
 import os
 import re
 import subprocess
 import tempfile
 import time
 
+import blockcost
 from report import TREE
 
 SANDBOX_SCRIPTS = os.path.join(TREE, "contrib", "sandbox")
@@ -33,11 +35,20 @@ class Failed(Exception):
     """What went wrong, for the reader."""
 
 
-def run(*command, check=True):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+# What a measurement can fail with: its programs, what they print, files that have gone.
+TROUBLE = (Failed, ValueError, ArithmeticError, LookupError, OSError)
+
+
+def run(*command, check=True, seconds=0):
+    """What a program prints. It may take a minute longer than the seconds that it measures."""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=seconds + 60)
+    except subprocess.TimeoutExpired:
+        raise Failed("%s: hangs" % os.path.basename(command[0]))
     if check and done.returncode:
         raise Failed("%s: exit status %d: %s" % (os.path.basename(command[0]), done.returncode,
-                                                 done.stderr.decode().strip()))
+                                                 (done.stderr or done.stdout).decode().strip()))
     return done.stdout.decode()
 
 
@@ -151,8 +162,9 @@ class Cluster:
         finally:
             apply(saved)
 
-    def estimate(self, start_ns, end_ns, method):
-        """What poppa estimate makes of the blocks between two moments (CLOCK_MONOTONIC), by job."""
+    def estimate(self, start_ns, end_ns, methods):
+        """What poppa estimate makes of the blocks between two moments (CLOCK_MONOTONIC): by method
+        and job."""
         time.sleep(1.5)  # the log is flushed once a second
         with tempfile.NamedTemporaryFile("w", suffix=".csv", dir=self.tmp) as out:
             header = False
@@ -167,8 +179,8 @@ class Cluster:
                         if len(fields) == 9 and start_ns <= int(fields[5]) < end_ns:
                             out.write(row)
             out.flush()
-            text = run("poppa", "estimate", "--json", "--method", method, out.name)
-        return {j["job"]: j for j in json.loads(text)["jobs"]}
+            texts = {m: run("poppa", "estimate", "--json", "--method", m, out.name) for m in methods}
+        return {m: {j["job"]: j for j in json.loads(text)["jobs"]} for m, text in texts.items()}
 
     # --- jobs ---
 
@@ -227,7 +239,7 @@ class Cluster:
         text = run(os.path.join(self.workloads, "truth"), "--json", "--both", "--victim",
                    ",".join(jobs[0].pids), "--partner", ",".join(jobs[1].pids), "--solo", "150ms",
                    "--co", "150ms", "--edge", "15ms", "--socket", self.socket, "--shutters",
-                   "%dms" % (1000 * shutters), "--for", "%dms" % (1000 * seconds))
+                   "%dms" % (1000 * shutters), "--for", "%dms" % (1000 * seconds), seconds=seconds)
         return json.loads(text)["jobs"], start, time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
     def trace(self, jobs, seconds):
@@ -237,7 +249,7 @@ class Cluster:
                    "%dms" % (1000 * seconds)]
         for j in jobs:
             command += ["--job", ",".join(j.pids)]
-        run(*command)
+        run(*command, seconds=seconds)
         with open(path) as f:
             rows = [[int(x) for x in line.split(",")] for line in f if line.count(",") == len(jobs)]
         os.unlink(path)
@@ -264,10 +276,41 @@ class Cluster:
                    "--stretch", "%dms" % (1000 * stretch), "--for", "%dms" % (1000 * seconds)]
         for j in jobs:
             command += ["--job", ",".join(j.pids)]
-        return json.loads(run(*command))
+        return json.loads(run(*command, seconds=seconds))
+
+    def block_cost(self, jobs, seconds):
+        """What the blocks of the next seconds cost each job: [Cost], blocks a second. The shutter
+        log is on."""
+        rows = self.trace(jobs, seconds)
+        return blockcost.of_jobs(rows, self.blocks(rows[0][0], rows[-1][0]))
+
+    def beside(self, report, first, second, points, measure):
+        """{point: measure(jobs, point)} of one pair of jobs. A measurement that fails is done once more with
+        a new pair, and left out if it fails again."""
+        found, failed, todo = {}, set(), list(points)
+        while todo:
+            point = todo[0]
+            try:
+                with self.pair(first, second) as jobs:
+                    while todo:
+                        point = todo[0]
+                        report.progress("%s beside %s%s" % (
+                            first.name, second.name, "" if point is None else ", %s" % point))
+                        found[point] = measure(jobs, point)
+                        todo.pop(0)
+            except TROUBLE as why:
+                report.progress("failed: %s" % why)
+                if point in failed:
+                    report.missed.append("%s beside %s%s: %s" % (
+                        first.name, second.name, "" if point is None else ", %s" % point, why))
+                    todo.pop(0)
+                failed.add(point)
+        return found
 
 
 def runtime_error(estimated, true):
     """Error of the predicted run time beside the co-runner, as a share of the actual one: positive
     where degradation was predicted too high (thesis, figure 3.10)."""
+    if estimated >= 1:
+        return math.nan
     return (1 - true) / (1 - estimated) - 1

@@ -71,16 +71,35 @@ def percent(x, digits=2):
     return "none" if math.isnan(x) else "%.*f" % (digits, 100 * x)
 
 
+def at_most(low, high, limit):
+    """Whether what lies in an interval is within a limit; None where that is not known."""
+    if math.isnan(low) or math.isnan(high):
+        return None
+    return True if high <= limit else False if low > limit else None
+
+
 class Report:
     """One result: NAME.md and its plots in the directory of results."""
 
     def __init__(self, name, title, directory, quick, command=None):
         self.command = command or "tests/bench/run %s%s" % ("--quick " if quick else "", name)
         self.name, self.title, self.directory, self.quick = name, title, directory, quick
-        self.parts = []
+        self.parts, self.judgements, self.missed = [], [], []
         self.started = datetime.datetime.now(datetime.timezone.utc)
         self.load = os.getloadavg()[0]
         self.times = cpu_times()
+
+    def progress(self, text):
+        """A line for who waits."""
+        took = datetime.datetime.now(datetime.timezone.utc) - self.started
+        print("bench: %s [%4ds] %s" % (self.name, took.total_seconds(), text), flush=True)
+
+    def judge(self, what, measured, holds):
+        """Something that is asked for, the number measured, and whether it holds: True, False, or
+        None where the measurement does not tell."""
+        verdict = {True: "met", False: "NOT MET", None: "uncertain"}[holds]
+        self.judgements.append((what, measured, verdict))
+        self.progress("%s: %s: %s" % (verdict, what, measured))
 
     def text(self, *lines):
         self.parts.append(" ".join(lines))
@@ -103,7 +122,12 @@ class Report:
             data += [" ".join('"%s"' % c if isinstance(c, str) else "%.6g" % c for c in row)
                      for row in rows]
             data.append("EOD")
-        subprocess.run(["gnuplot"], input="\n".join(head + data + [script, ""]).encode(), check=True)
+        drawn = subprocess.run(["gnuplot"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               input="\n".join(head + data + [script, ""]).encode())
+        if drawn.returncode:
+            self.missed.append("the plot %s: gnuplot: %s" % (
+                os.path.basename(path), " ".join(drawn.stderr.decode().split())))
+            return
         self.parts.append("![%s](%s)" % (self.title, os.path.basename(path)))
 
     def write(self):
@@ -117,6 +141,12 @@ class Report:
         ]
         if self.quick:
             facts.append("**A quick run, to try the bench: its numbers mean nothing.**")
+        if self.judgements:
+            self.parts.append("## What is asked for\n\n" + table(
+                ["asked for", "measured", ""], self.judgements))
+        if self.missed:
+            self.parts.append("Left out, since it failed:\n\n" +
+                              "\n".join("- " + m for m in self.missed))
         text = "# %s\n\n%s\n\n## Measured on\n\n%s\n" % (
             self.title, "\n\n".join(self.parts), "\n".join("- " + f for f in facts))
         path = os.path.join(self.directory, self.name + ".md")
