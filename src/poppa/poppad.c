@@ -39,6 +39,7 @@
 #define TICK_S 1
 #define GUARD_RETRY_S 5
 #define HOLD_MAX_S 86400
+#define HEAP_SLACK (128 * 1024) /* bytes */
 #define LOCK_TRIES 25
 #define LOCK_WAIT_US 20000
 
@@ -718,8 +719,11 @@ int main(int argc, char **argv)
 	set_paths(&d);
 	if (d.options.repair)
 		return repair_only(&d);
-	/* One heap for all threads: less memory. */
+	/* One heap for all threads, and what is freed goes back, also after something large: less
+	 * memory. */
 	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, HEAP_SLACK);
+	mallopt(M_TRIM_THRESHOLD, HEAP_SLACK);
 	if (prepare(&d, &err)) {
 		plog_error("%s", err.text);
 		end(&d);
