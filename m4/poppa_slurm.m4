@@ -3,7 +3,8 @@
 #
 # Sets SLURM_SOURCE, SLURM_BUILD, SLURM_VERSION, SLURM_CPPFLAGS and SLURM_PLUGINDIR.
 # A plugin is loaded only by exactly the Slurm release it was compiled for, so a source tree of
-# another release than the installed Slurm is an error here, not a surprise at daemon start.
+# another release than the installed Slurm is an error here, not a surprise at daemon start. With
+# --disable-slurm-check no Slurm needs to be installed: for packagers, and to see what compiles.
 AC_DEFUN([POPPA_SLURM], [
 AC_ARG_WITH([slurm-source],
 	[AS_HELP_STRING([--with-slurm-source=DIR],
@@ -17,6 +18,10 @@ AC_ARG_WITH([slurm-plugindir],
 	[AS_HELP_STRING([--with-slurm-plugindir=DIR],
 		[directory of Slurm's own plugins, where the wrapped select plugin is found])],
 	[], [with_slurm_plugindir=])
+AC_ARG_ENABLE([slurm-check],
+	[AS_HELP_STRING([--disable-slurm-check],
+		[build for a Slurm that is not installed here; what comes out loads into exactly the release of the source tree])],
+	[], [enable_slurm_check=yes])
 
 AS_IF([test -z "$with_slurm_source" || test "$with_slurm_source" = no],
 	[AC_MSG_ERROR([Slurm's source tree is needed: give --with-slurm-source=DIR.
@@ -39,6 +44,7 @@ for slurm_cmd in slurmctld slurmd scontrol sinfo; do
 		 break])
 done
 AC_MSG_RESULT([${slurm_installed:-not found}])
+AS_IF([test "$enable_slurm_check" = no], [slurm_installed=$SLURM_VERSION])
 AS_IF([test -z "$slurm_installed"],
 	[AC_MSG_ERROR([no installed Slurm found (slurmctld, slurmd, scontrol or sinfo).
   Debian: apt-get install slurmctld slurmd slurm-client; RHEL/Rocky: dnf install slurm-slurmctld slurm-slurmd slurm])])
@@ -68,6 +74,7 @@ AS_IF([test -n "$with_slurm_build"],
 
 AC_MSG_CHECKING([for the directory of Slurm's own plugins])
 SLURM_PLUGINDIR=$with_slurm_plugindir
+AS_IF([test -z "$SLURM_PLUGINDIR" && test "$enable_slurm_check" = no], [SLURM_PLUGINDIR=/usr/lib/slurm])
 AS_IF([test -z "$SLURM_PLUGINDIR"],
 	[for slurm_dir in /usr/lib/*/slurm-wlm /usr/lib64/slurm /usr/lib/slurm /usr/local/lib/slurm /opt/slurm/lib/slurm; do
 		AS_IF([test -e "$slurm_dir/select_cons_tres.so"], [SLURM_PLUGINDIR=$slurm_dir; break])

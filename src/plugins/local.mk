@@ -17,3 +17,7 @@ include src/plugins/spank_colocate/local.mk
 include src/plugins/job_submit_colocate/local.mk
 include src/plugins/prep_poppa/local.mk
 include src/plugins/select_stripe/local.mk
+
+# For tests/release/compile.
+.PHONY: plugins
+plugins: $(poppaplugin_LTLIBRARIES)

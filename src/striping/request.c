@@ -95,6 +95,7 @@ static int check_conflicts(
 		[SHARING_NONE] = "--exclusive",
 		[SHARING_USER] = "--exclusive=user",
 		[SHARING_MCS] = "--exclusive=mcs",
+		[SHARING_TOPO] = "--exclusive=topo",
 	};
 
 	if (r->sharing == SHARING_CORES)
@@ -122,6 +123,11 @@ static int check_conflicts(
 		return errmsg_set(err,
 			"partition %s gives whole nodes to one job "
 			"(OverSubscribe=EXCLUSIVE): choose another partition",
+			p->name);
+	if (p->exclusive_topo)
+		return errmsg_set(err,
+			"partition %s gives whole parts of the network to one job "
+			"(ExclusiveTopo=YES): choose another partition",
 			p->name);
 	if (r->memory_counted && !r->spread && r->memory.per != MEMORY_UNSET && r->memory.mb == 0)
 		return errmsg_set(err, "--mem=0 asks for all memory of a node, a co-located job "

@@ -32,7 +32,8 @@ struct node_shape {
 
 struct request_partition {
 	const char *name;
-	bool exclusive; /* OverSubscribe=EXCLUSIVE: whole nodes only */
+	bool exclusive;      /* OverSubscribe=EXCLUSIVE: whole nodes only */
+	bool exclusive_topo; /* ExclusiveTopo=YES: the nodes around a job are its own */
 	struct request_memory default_memory;
 	struct request_memory max_memory;
 	int64_t max_cpus_per_node; /* or REQUEST_UNSET */
@@ -46,6 +47,7 @@ enum request_sharing {
 	SHARING_NONE,  /* --exclusive */
 	SHARING_USER,  /* --exclusive=user */
 	SHARING_MCS,   /* --exclusive=mcs */
+	SHARING_TOPO,  /* --exclusive=topo */
 };
 
 /* What the job asks for; numbers are REQUEST_UNSET where it does not say. */

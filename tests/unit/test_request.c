@@ -92,6 +92,8 @@ static void conflicts(void **state)
 	refused(&r, &p, "--exclusive=user", "leave one");
 	r.sharing = SHARING_MCS;
 	refused(&r, &p, "--exclusive=mcs", "leave one");
+	r.sharing = SHARING_TOPO;
+	refused(&r, &p, "--exclusive=topo", "leave one");
 	r.sharing = SHARING_CORES;
 	refused(&r, &p, "--oversubscribe", "leave one");
 	r = request();
@@ -106,6 +108,9 @@ static void conflicts(void **state)
 	r = request();
 	p.exclusive = true;
 	refused(&r, &p, "partition p", "another partition");
+	p.exclusive = false;
+	p.exclusive_topo = true;
+	refused(&r, &p, "ExclusiveTopo=YES", "another partition");
 }
 
 static void too_many_tasks(void **state)

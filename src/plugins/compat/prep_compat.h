@@ -18,6 +18,28 @@
 #include "src/interfaces/prep.h"
 #endif
 
+static inline uint32_t compat_env_job_id(const job_env_t *job)
+{
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 11, 0)
+	return job->jobid;
+#else
+	return job->step_id.job_id;
+#endif
+}
+
+/* Asks slurmctld for the records of a job id, with all their details. */
+static inline int compat_load_job(uint32_t job_id, job_info_msg_t **info)
+{
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(26, 5, 0)
+	return slurm_load_job(info, job_id, SHOW_DETAIL);
+#else
+	slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
+
+	id.job_id = job_id;
+	return slurm_load_job(info, id, SHOW_DETAIL);
+#endif
+}
+
 /* The name of the job's user; xfree(). */
 static inline char *compat_user_name(const job_env_t *job)
 {

@@ -7,7 +7,7 @@
 
 #include "src/common/job_resources.h"
 
-/* The releases whose interface has been compiled and run; others differ in ways unknown here. */
+/* The interfaces that are known; those of other releases differ in ways unknown here. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(22, 5, 0) &&                                         \
 	SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
 #define COMPAT_SELECT_2205
@@ -16,11 +16,17 @@
 #elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0) &&                                      \
 	SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 5, 0)
 #define COMPAT_SELECT_2411
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0) &&                                       \
+	SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(26, 11, 0)
+#define COMPAT_SELECT_2505
+#else
+#error "select_stripe knows the select interface of Slurm 22.05, 24.11, and 25.05 to 26.05 only"
+#endif
+
+#ifndef COMPAT_SELECT_2205
 #include "src/common/core_array.h"
 #include "src/interfaces/preempt.h"
 #include "src/interfaces/select.h"
-#else
-#error "select_stripe knows the select interface of Slurm 22.05 and 24.11 only"
 #endif
 
 /* Cores that a job must not get. */
@@ -60,19 +66,12 @@ typedef will_run_data_t *compat_will_run_t;
 #define SELECT_PASSED_ON_2205(X)
 #endif
 
-/*
- * Every function of the interface as X(result, name after "select_p_", parameters, arguments):
- * those that are passed on as they are, and those that the wrapper looks at.
- */
-#define SELECT_PASSED_ON(X)                                                                        \
-	SELECT_PASSED_ON_2205(X)                                                                   \
+/* What 24.11 has as well: state, steps, and data of jobs and nodes that are the plugin's own. */
+#ifndef COMPAT_SELECT_2505
+#define SELECT_PASSED_ON_2411(X)                                                                   \
 	X(int, state_save, (char *dir_name), (dir_name))                                           \
 	X(int, state_restore, (char *dir_name), (dir_name))                                        \
 	X(int, job_init, (list_t * jobs), (jobs))                                                  \
-	X(int, job_begin, (job_record_t * job_ptr), (job_ptr))                                     \
-	X(int, job_ready, (job_record_t * job_ptr), (job_ptr))                                     \
-	X(int, job_suspend, (job_record_t * job_ptr, bool indf_susp), (job_ptr, indf_susp))        \
-	X(int, job_resume, (job_record_t * job_ptr, bool indf_susp), (job_ptr, indf_susp))         \
 	X(bitstr_t *, step_pick_nodes,                                                             \
 		(job_record_t * job_ptr, select_jobinfo_t * step_jobinfo, uint32_t node_count,     \
 			bitstr_t * *avail_nodes),                                                  \
@@ -88,7 +87,6 @@ typedef will_run_data_t *compat_will_run_t;
 		(nodeinfo, buffer, protocol_version))                                              \
 	X(select_nodeinfo_t *, select_nodeinfo_alloc, (void), ())                                  \
 	X(int, select_nodeinfo_free, (select_nodeinfo_t * nodeinfo), (nodeinfo))                   \
-	X(int, select_nodeinfo_set_all, (void), ())                                                \
 	X(int, select_nodeinfo_get,                                                                \
 		(select_nodeinfo_t * nodeinfo, enum select_nodedata_type dinfo,                    \
 			enum node_states state, void *data),                                       \
@@ -111,8 +109,32 @@ typedef will_run_data_t *compat_will_run_t;
 	X(int, get_info_from_plugin,                                                               \
 		(enum select_plugindata_info dinfo, job_record_t * job_ptr, void *data),           \
 		(dinfo, job_ptr, data))
+#else
+#define SELECT_PASSED_ON_2411(X)
+#endif
+
+/* A running job whose memory is about to be cut down to what its record asks for (26.05). */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+#define SELECT_MEMORY_REDUCED(X) X(void, job_mem_reduce, (job_record_t * job_ptr), (job_ptr))
+#else
+#define SELECT_MEMORY_REDUCED(X)
+#endif
+
+/*
+ * Every function of the interface as X(result, name after "select_p_", parameters, arguments):
+ * those that are passed on as they are, and those that the wrapper looks at.
+ */
+#define SELECT_PASSED_ON(X)                                                                        \
+	SELECT_PASSED_ON_2205(X)                                                                   \
+	SELECT_PASSED_ON_2411(X)                                                                   \
+	X(int, job_begin, (job_record_t * job_ptr), (job_ptr))                                     \
+	X(int, job_ready, (job_record_t * job_ptr), (job_ptr))                                     \
+	X(int, job_suspend, (job_record_t * job_ptr, bool indf_susp), (job_ptr, indf_susp))        \
+	X(int, job_resume, (job_record_t * job_ptr, bool indf_susp), (job_ptr, indf_susp))         \
+	X(int, select_nodeinfo_set_all, (void), ())
 
 #define SELECT_LOOKED_AT(X)                                                                        \
+	SELECT_MEMORY_REDUCED(X)                                                                   \
 	X(int, node_init, (void), ())                                                              \
 	X(int, job_test,                                                                           \
 		(job_record_t * job_ptr, bitstr_t * node_bitmap, uint32_t min_nodes,               \
@@ -129,6 +151,19 @@ typedef will_run_data_t *compat_will_run_t;
 	X(int, job_fini, (job_record_t * job_ptr), (job_ptr))                                      \
 	X(int, select_nodeinfo_set, (job_record_t * job_ptr), (job_ptr))                           \
 	X(int, reconfigure, (void), ())
+
+/* Whether to Slurm no two nodes are nearer to each other than any others. */
+static inline bool compat_topology_flat(void)
+{
+#ifdef COMPAT_SELECT_2205
+	return !xstrcmp(slurm_conf.topology_plugin, "topology/none");
+#elif defined(COMPAT_SELECT_2411)
+	return !xstrcmp(slurm_conf.topology_plugin, "topology/default");
+#else
+	/* topology.yaml may hold several, of any kind, whatever TopologyPlugin says. */
+	return false;
+#endif
+}
 
 #ifdef COMPAT_SELECT_2205
 

@@ -26,6 +26,18 @@ typedef struct hostlist compat_hostlist_t;
 typedef hostlist_t compat_hostlist_t;
 #endif
 
+/* Until 25.05 what SelectTypeParameters hands out had other names. */
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 11, 0)
+#define SELECT_SOCKET CR_SOCKET
+#define SELECT_MEMORY CR_MEMORY
+#endif
+
+/* Until 24.05 nothing could be had with the network around it. */
+#ifndef JOB_SHARED_TOPO
+#define JOB_SHARED_TOPO 0x0004
+#define PART_FLAG_EXCLUSIVE_TOPO 0
+#endif
+
 /*
  * Declares a variable of Slurm as one that the program which loads the plugin may lack (a client
  * that loads a select plugin has no job_list). Its address is NULL there.
@@ -60,7 +72,11 @@ static inline list_t *compat_part_list(char *names)
 	part_record_t *first = NULL;
 	char *unknown = NULL;
 
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 11, 0)
 	get_part_list(names, &parts, &first, &unknown);
+#else
+	get_part_list(names, &parts, &first, &unknown, NULL);
+#endif
 	/* One alone comes without a list. */
 	if (!parts && first && !unknown) {
 		parts = list_create(NULL);

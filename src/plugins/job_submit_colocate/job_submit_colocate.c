@@ -77,7 +77,7 @@ static int check_cluster(struct errmsg *err)
 			"this cluster has SelectType=%s and lanes need select/cons_tres: submit "
 			"without the option",
 			slurm_conf.select_type ? slurm_conf.select_type : "(none)");
-	if (slurm_conf.select_type_param & CR_SOCKET)
+	if (slurm_conf.select_type_param & SELECT_SOCKET)
 		return errmsg_set(err,
 			"this cluster hands out whole sockets (CR_Socket) and lanes are "
 			"made of cores: submit without the option");
@@ -151,6 +151,8 @@ static enum request_sharing sharing(uint16_t shared)
 		return SHARING_USER;
 	case JOB_SHARED_MCS:
 		return SHARING_MCS;
+	case JOB_SHARED_TOPO:
+		return SHARING_TOPO;
 	default:
 		return SHARING_DEFAULT;
 	}
@@ -279,6 +281,7 @@ static int check_partition(const struct request *r, const part_record_t *part,
 	struct request_partition p = {
 		.name = part->name,
 		.exclusive = part->max_share == 0,
+		.exclusive_topo = part->flags & PART_FLAG_EXCLUSIVE_TOPO,
 		.default_memory = limit(part->def_mem_per_cpu, slurm_conf.def_mem_per_cpu),
 		.max_memory = limit(part->max_mem_per_cpu, slurm_conf.max_mem_per_cpu),
 		.max_cpus_per_node = number32(part->max_cpus_per_node),
@@ -408,7 +411,7 @@ static int check_submit(job_desc_msg_t *d, int found, uint32_t at, struct errmsg
 		return -1;
 	request_init(&r);
 	r.spread = wish.spread;
-	r.memory_counted = slurm_conf.select_type_param & CR_MEMORY;
+	r.memory_counted = slurm_conf.select_type_param & SELECT_MEMORY;
 	read_desc(d, &r);
 	if (check_nodes(&r, d->partition, d->req_nodes, d->exc_nodes, &grant, err))
 		return -1;
@@ -486,7 +489,7 @@ static int check_modify(
 		return -1;
 	request_init(&r);
 	r.spread = wish.spread;
-	r.memory_counted = slurm_conf.select_type_param & CR_MEMORY;
+	r.memory_counted = slurm_conf.select_type_param & SELECT_MEMORY;
 	read_details(job->details, &r);
 	read_desc(d, &r);
 	if (check_nodes(&r, d->partition ? d->partition : job->partition,

@@ -241,8 +241,11 @@ struct facts *facts_from_json(const json_t *json)
 		facts_free(f);
 		return NULL;
 	}
-	/* Earlier releases wrote NO_VAL64, a negative number, for one that was not known yet. */
-	f->db_index = db_index > 0 ? (uint64_t)db_index : 0;
+	/*
+	 * Since 24.11 the uppermost bits are the cluster's number, so half of all clusters have
+	 * indices that are negative numbers in JSON. NO_VAL64: not known when it was written.
+	 */
+	f->db_index = (uint64_t)db_index == NO_VAL64 ? 0 : (uint64_t)db_index;
 	f->raw = (uint64_t)raw;
 	return f;
 }

@@ -283,19 +283,19 @@ void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 	char path[PATH_MAX + 32], *text = NULL, *cores, *user;
 	struct errmsg err = {""};
 	struct stat st;
-	uint32_t restart;
+	uint32_t job_id = compat_env_job_id(job), restart;
 	int lane;
 
 	if (!colocate || !*run_dir)
 		return;
 	read_cred(cred, &restart, &cores, &lane);
-	snprintf(path, sizeof(path), "%s/%u.%u", jobs_dir, job->jobid, restart);
+	snprintf(path, sizeof(path), "%s/%u.%u", jobs_dir, job_id, restart);
 	/* A second prolog of the same run must not make it younger. */
 	if (!stat(path, &st)) {
 		xfree(cores);
 		return;
 	}
-	xstrfmtcat(text, "JobId=%u\nRestart=%u\nUid=%u\n", job->jobid, restart, job->uid);
+	xstrfmtcat(text, "JobId=%u\nRestart=%u\nUid=%u\n", job_id, restart, job->uid);
 	user = compat_user_name(job);
 	add_text(&text, "User", user);
 	xfree(user);
@@ -312,7 +312,7 @@ void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 	xstrfmtcat(text, "Registered=%lld\n", (long long)time(NULL));
 	add_boot(&text);
 	if (make_dirs(&err) || fsio_write(path, text, strlen(text), 0600, 0, &err))
-		error(ME ": job %u runs unmeasured: %s", job->jobid, err.text);
+		error(ME ": job %u runs unmeasured: %s", job_id, err.text);
 	xfree(text);
 	xfree(cores);
 }
@@ -355,7 +355,7 @@ static void end_if_job(const char *name, uint32_t job_id, uint32_t restart, void
 /* Only one run of a job can be on the node, so the restart count does not matter. */
 void node_side_end(const job_env_t *job)
 {
-	uint32_t job_id = job->jobid;
+	uint32_t job_id = compat_env_job_id(job);
 
 	node_side_for_each(end_if_job, &job_id);
 }

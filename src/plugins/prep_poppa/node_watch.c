@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Asks slurmctld about registered jobs that have no step on the node. */
-#include "plugins/compat/slurm_compat.h"
+#include "plugins/compat/prep_compat.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -47,7 +47,7 @@ static bool is_over(uint32_t job_id, uint32_t restart)
 	job_info_msg_t *info = NULL;
 	bool over;
 
-	if (slurm_load_job(&info, job_id, SHOW_DETAIL))
+	if (compat_load_job(job_id, &info))
 		return errno == ESLURM_INVALID_JOB_ID;
 	over = true;
 	for (uint32_t i = 0; i < info->record_count; i++) {

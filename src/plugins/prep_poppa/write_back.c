@@ -99,7 +99,8 @@ static void send_complete_of_facts(const struct facts *f, uint64_t charged)
 /*
  * slurmdbd re-rolls the usage from the end of a job that it is told of, and the hours before that
  * end have been rolled up with the full price when the run was long. A completion at the run's
- * start that matches no row makes it begin there, and changes nothing else.
+ * start that matches no row makes it begin there, and changes nothing else. A slurmdbd of 25.11 or
+ * later would add a row for it if it found none of this job id and time of submission.
  */
 static void send_reroll(const struct facts *f)
 {
@@ -417,6 +418,8 @@ int write_back_read_row(struct facts *f)
 
 	if (row && row->end) {
 		f->db_index = row->db_index;
+		/* A requeue changes it: that of the row is what slurmdbd knows the run by. */
+		f->submit = row->submit;
 		f->row_state = row->state;
 		f->row_end = row->end;
 		f->row_latest = !list_find_first(rows, is_later_row, row);

@@ -117,7 +117,7 @@ static bool memory_left(const struct ask *ask, int node)
 	const node_record_t *n = compat_node(node);
 	uint64_t want = ask->job_ptr->details->pn_min_memory, used, all;
 
-	if (!(slurm_conf.select_type_param & CR_MEMORY))
+	if (!(slurm_conf.select_type_param & SELECT_MEMORY))
 		return true;
 	used = occupancy_memory(tracker_map(), node);
 	all = n->real_memory - n->mem_spec_limit;
@@ -269,8 +269,7 @@ struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *
 	gather_shared(&list);
 	if (choice_order(list.c, list.shared, (int)candidates_wanted(ask, *need)))
 		error(STRIPE "no memory to order the nodes for %pJ", ask->job_ptr);
-	list.alike = list.alike && !ask->job_ptr->details->contiguous &&
-		     !xstrcmp(slurm_conf.topology_plugin, "topology/none");
+	list.alike = list.alike && !ask->job_ptr->details->contiguous && compat_topology_flat();
 	if (partner_only && !list.shared)
 		list.count = 0;
 	return list;

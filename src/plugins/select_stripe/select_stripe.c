@@ -175,6 +175,16 @@ extern int select_p_job_expand(job_record_t *from_job_ptr, job_record_t *to_job_
 	return rc;
 }
 
+#define REDUCE_MEMORY(result, name, params, args)                                                  \
+	extern result select_p_##name params                                                       \
+	{                                                                                          \
+		inner.name args;                                                                   \
+		pthread_mutex_lock(&lock);                                                         \
+		tracker_reduce_memory args;                                                        \
+		pthread_mutex_unlock(&lock);                                                       \
+	}
+SELECT_MEMORY_REDUCED(REDUCE_MEMORY)
+
 static int test_colocated(struct ask *ask)
 {
 	bool ready = tracker_wake();

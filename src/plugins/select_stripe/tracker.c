@@ -121,7 +121,8 @@ static int cores_of(job_resources_t *res, int n)
 	return get_job_resources_cnt(res, n, &sockets, &cores) ? 0 : sockets * cores;
 }
 
-static void enter(struct occupancy *o, const job_record_t *job_ptr)
+/* most: what the job has of any node's memory at most, in MB, whatever its record still says. */
+static void enter(struct occupancy *o, const job_record_t *job_ptr, uint64_t most)
 {
 	job_resources_t *res = job_ptr->job_resrcs;
 	bool colocated = mark_find(job_ptr);
@@ -143,7 +144,8 @@ static void enter(struct occupancy *o, const job_record_t *job_ptr)
 			continue;
 		if (i < occupancy_nodes(o)) {
 			place[count].node = (int)i;
-			place[count].memory = res->memory_allocated ? res->memory_allocated[n] : 0;
+			place[count].memory =
+				res->memory_allocated ? MIN(res->memory_allocated[n], most) : 0;
 			place[count++].lanes =
 				colocated ? tracker_lanes_of(job_ptr, n, (int)i, core) : 0;
 		}
@@ -177,7 +179,7 @@ static struct occupancy *read_jobs(void)
 	iter = list_iterator_create(job_list);
 	while ((job_ptr = list_next(iter)))
 		if (has_resources(job_ptr))
-			enter(o, job_ptr);
+			enter(o, job_ptr, UINT64_MAX);
 	list_iterator_destroy(iter);
 	return o;
 }
@@ -257,7 +259,7 @@ bool tracker_wake(void)
 	return map;
 }
 
-void tracker_add(job_record_t *job_ptr)
+static void add(job_record_t *job_ptr, uint64_t most)
 {
 	const struct occupancy_job *job;
 
@@ -268,10 +270,20 @@ void tracker_add(job_record_t *job_ptr)
 		return;
 	}
 	tracker_remove(job_ptr);
-	enter(map, job_ptr);
+	enter(map, job_ptr, most);
 	job = occupancy_find(map, job_ptr->job_id);
 	for (int i = 0; job && job->colocated && i < job->count; i++)
 		note_node(job->node[i]);
+}
+
+void tracker_add(job_record_t *job_ptr)
+{
+	add(job_ptr, UINT64_MAX);
+}
+
+void tracker_reduce_memory(job_record_t *job_ptr)
+{
+	add(job_ptr, job_ptr->details->pn_min_memory);
 }
 
 void tracker_remove(const job_record_t *job_ptr)

@@ -27,6 +27,9 @@ void tracker_add(job_record_t *job_ptr);
 void tracker_remove(const job_record_t *job_ptr);
 void tracker_remove_node(const job_record_t *job_ptr, int node);
 
+/* Slurm is about to cut the job's memory on each node down to what its record asks for. */
+void tracker_reduce_memory(job_record_t *job_ptr);
+
 /*
  * Compares the map with the job records, now and then; a difference is logged, and the records win.
  * At the third one the map is given up until tracker_rebuild().
