@@ -184,6 +184,14 @@ int64_t settlement_earlier_s(const char *text)
 	return sum;
 }
 
+uint64_t settlement_raw(const char *text)
+{
+	static const char key[] = " raw=";
+	const char *at = strstr(text, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
 uint64_t settlement_share(uint64_t raw, uint64_t charged_of_last, uint64_t raw_of_last)
 {
 	double share;

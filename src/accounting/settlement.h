@@ -67,6 +67,9 @@ int settlement_sizes(const char *text, struct settlement_size sizes[SETTLEMENT_M
 /* For how long the run had them, seconds: Slurm's row of the last size begins so much later. */
 int64_t settlement_earlier_s(const char *text);
 
+/* The raw billing that the text tells of, 0 without. */
+uint64_t settlement_raw(const char *text);
+
 /* What is charged for a size with this raw billing: the share that is charged for the last one. */
 uint64_t settlement_share(uint64_t raw, uint64_t charged_of_last, uint64_t raw_of_last);
 

@@ -351,9 +351,12 @@ like "resized: a changed price is that of all sizes, too" \
 is "resized: as slurmdbd shows" "$(sizes resized | awk '{ print $2 }' | paste -s)" $'2000\t1000'
 flagged resized_blind too-few-blocks
 is "resized_blind: both sizes at their full price" "$(sizes resized_blind | awk '{ print $2 }' | paste -s)" $'16000\t8000'
-# A slurmctld that is killed while it writes prices, and finds rows that have theirs already.
+# It tells slurmdbd once more what its records show.
 ctl restart slurmctld
-sleep 3
+restarted=$(ctl pid slurmctld)
+wait_until 20 sh -c 'scontrol ping | grep -q UP'
+sleep 5
+is "resized: slurmctld lives" "$(ctl pid slurmctld)" "$restarted"
 is "resized: a restart of slurmctld takes nothing off again" "$(sizes resized | awk '{ print $2 }' | paste -s)" $'2000\t1000'
 
 # --- Out of memory, on the real node and with its limit in force.

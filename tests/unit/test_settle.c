@@ -281,6 +281,8 @@ static void sizes_of_a_text(void **state)
 	assert_true(sizes[1].raw == 8000 && sizes[1].seconds == 7);
 	assert_int_equal(settlement_earlier_s("x earlier=16000:5,8000:7"), 12);
 	assert_int_equal(settlement_earlier_s("x earlier=16000"), 0);
+	assert_int_equal(settlement_raw("d=0.1 raw=8000 charged=10"), 8000);
+	assert_int_equal(settlement_raw("d=0.1 charged=10"), 0);
 	assert_int_equal(settlement_share(16000, 8000, 8000), 16000);
 	assert_int_equal(settlement_share(16000, 0, 0), 16000);
 	assert_int_equal(settlement_share(16000, 0, 8000), 0);

@@ -12,7 +12,6 @@
 #include "src/slurmctld/slurmctld.h"
 #include "src/slurmctld/state_save.h"
 
-#include "accounting/bill.h"
 #include "common/tags.h"
 
 #include "fairshare.h"
@@ -254,13 +253,10 @@ static void end(void)
 static void adopt_shown(const job_record_t *job, struct settlement *s)
 {
 	char *text = tags_get(job->system_comment, SETTLED_TAG);
-	struct bill_facts told;
-	struct errmsg err;
 
 	s->charged = billing_of(job->tres_alloc_str);
 	snprintf(s->text, sizeof(s->text), "%s", text ? text : "");
-	if (text && !bill_facts_parse(text, &told, &err))
-		s->raw = told.raw;
+	s->raw = settlement_raw(s->text);
 	free(text);
 }
 
