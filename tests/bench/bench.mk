@@ -22,6 +22,9 @@ EXTRA_DIST += tests/integration/43-cost.t \
 	tests/bench/bench_sweep.py \
 	tests/bench/blockcost.py \
 	tests/bench/cluster.py \
+	tests/bench/made_up.py \
+	tests/unit/test_bench.sh \
 	tests/bench/report.py
+TESTS += tests/unit/test_bench.sh
 # All results that there are.
 EXTRA_DIST += docs/results

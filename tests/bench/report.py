@@ -122,11 +122,14 @@ class Report:
             data += [" ".join('"%s"' % c if isinstance(c, str) else "%.6g" % c for c in row)
                      for row in rows]
             data.append("EOD")
-        drawn = subprocess.run(["gnuplot"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                               input="\n".join(head + data + [script, ""]).encode())
-        if drawn.returncode:
-            self.missed.append("the plot %s: gnuplot: %s" % (
-                os.path.basename(path), " ".join(drawn.stderr.decode().split())))
+        try:
+            drawn = subprocess.run(["gnuplot"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   input="\n".join(head + data + [script, ""]).encode())
+            why = " ".join(drawn.stderr.decode().split()) if drawn.returncode else None
+        except OSError as error:
+            why = error.strerror
+        if why is not None:
+            self.missed.append("the plot %s: gnuplot: %s" % (os.path.basename(path), why))
             return
         self.parts.append("![%s](%s)" % (self.title, os.path.basename(path)))
 

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Lets the benches measure a made-up cluster whose answers are known. TAP; run by tests/unit/test_bench.sh."""
+import bisect
+import contextlib
+import os
+import random
+import sys
+import tempfile
+import time
+
+import bench_cost
+import bench_model
+import bench_pairs
+import bench_sweep
+import blockcost
+import cluster
+import report
+
+MS = 1000000
+TRUE = 0.4       # degradation of programs that contend
+HIGHER = 0.1     # so much higher does Algorithm 4 read
+ESTIMATES = 30   # blocks of each
+
+results = []
+
+
+def check(name, holds):
+    results.append(holds)
+    print("%sok %d - %s" % ("" if holds else "not ", len(results), name), flush=True)
+
+
+class MadeUp(cluster.Cluster):
+    """Each block takes half of S from each job; time passes at once."""
+
+    def __init__(self, broken=()):
+        self.line = self.workloads = "/nonexistent/bench"
+        self.broken = list(broken)  # pairs that do not start, by number
+        self.pairs, self.now, self.period, self.shutter = 0, 1000000 * MS, 400, 3.2
+        self.starts, self.lost = [], 0
+        self.dice = random.Random(1)
+
+    def configure(self, **settings):
+        if settings.get("poppa_shutter"):
+            self.shutter = int(settings["poppa_shutter"][:-2]) / 1000
+        if "poppa_period" in settings:
+            self.period = int((settings["poppa_period"] or "400ms")[:-2])
+
+    def status(self):
+        return {"settings": "poppa_period=400ms,poppa_ledger=none", "pid": os.getpid(),
+                "guard_pid": os.getpid(), "jobs": []}
+
+    def lammps(self):
+        return cluster.Program("LAMMPS", "lmp", "lmp")
+
+    def shutter_log(self):
+        return contextlib.nullcontext()
+
+    @contextlib.contextmanager
+    def pair(self, first, second):
+        self.pairs += 1
+        if self.pairs in self.broken:
+            raise cluster.Failed("this pair does not start")
+        yield [cluster.Job(first, 1), cluster.Job(second, 2)]
+
+    def truth(self, jobs, seconds, shutters):
+        start = self.now
+        self.now += round(seconds * 1e9)
+        return [{"degradation": TRUE, "se": 0.001} for _ in jobs], start, self.now
+
+    def estimate(self, start_ns, end_ns, methods):
+        return {m: {n: {"degradation": TRUE + HIGHER * (m == "thesis"), "blocks": ESTIMATES}
+                    for n in (1, 2)} for m in methods}
+
+    def trace(self, jobs, seconds):
+        start = self.now
+        self.now += round(seconds * 1e9)
+        at = start + 200 * MS
+        new = []
+        while at < self.now:
+            new.append(at)
+            # As poppad's: a random moment of three quarters of each slot.
+            at += round((self.period * (0.625 + 0.75 * self.dice.random()) + 3 * self.shutter) * MS)
+        self.starts += new
+        rows = []
+        for ns in range(start, self.now, 10 * MS):
+            lost = self.lost + bisect.bisect_right(new, ns) * self.shutter / 2
+            rows.append([ns, *(ns / MS - lost + self.dice.gauss(0, 0.05) for _ in jobs)])
+        self.lost += len(new) * self.shutter / 2
+        self.now += 1000 * MS
+        return rows
+
+    def blocks(self, start_ns, end_ns):
+        length = round(3 * self.shutter * MS)
+        return [(s, s + length) for s in self.starts if start_ns <= s < end_ns]
+
+    def cost(self, jobs, seconds, stretch):
+        return {"jobs": [{"cost": 0.003, "ci95": [-0.01, 0.01]} for _ in jobs], "cost": 0.003,
+                "ci95": [-0.008, 0.01]}
+
+
+def run(bench, directory, broken=()):
+    """The text of the bench's result, and its verdicts."""
+    name = bench.__name__[len("bench_"):]
+    paper = report.Report(name, bench.TITLE, directory, False)
+    paper.progress = lambda text: print("# %s: %s" % (name, text), flush=True)
+    bench.main(paper, MadeUp(broken), None, False)
+    paper.write()
+    with open(os.path.join(directory, name + ".md")) as f:
+        return f.read(), [verdict for _, _, verdict in paper.judgements], paper.missed
+
+
+def main():
+    time.sleep = lambda seconds: None
+    made_up = MadeUp()
+    costs, pace = blockcost.of_jobs(made_up.trace([1, 2], 80), made_up.blocks(0, 1 << 62))
+    expected = made_up.shutter / 2 / 1000 * pace
+    check("the cost of blocks is found: %.3f %% +- %.3f, made up %.3f" % (
+        100 * costs[0].mean, 100 * costs[0].half, 100 * expected),
+          abs(costs[0].mean - expected) < 2 * costs[0].half < 0.1 * expected)
+    with tempfile.TemporaryDirectory() as directory:
+        text, verdicts, missed = run(bench_cost, directory)
+        check("cost: what costs more than the limit is not met", verdicts == ["NOT MET"] * 2 and not missed)
+        text, verdicts, missed = run(bench_pairs, directory)
+        check("pairs: all cells, and the better estimate", verdicts == ["met"] * 2)
+        plots = not missed
+        check("pairs: nothing is missing but plots without gnuplot",
+              all("gnuplot" in m for m in missed) and ("pairs-error.svg" in text) == plots)
+        text, verdicts, missed = run(bench_pairs, directory, (3, 8, 9))
+        check("pairs: one that fails once is there, one that fails twice is named",
+              verdicts[0] == "NOT MET" and sum("does not start" in m for m in missed) == 1)
+        text, verdicts, missed = run(bench_sweep, directory)
+        check("sweep: the better estimate, below the published overhead", verdicts == ["met"] * 2)
+        text, verdicts, missed = run(bench_sweep, directory, (1, 2))
+        check("sweep: a length that fails is left out, the others are there",
+              text.count("| contentious |") == 4 and text.count("| moderate |") == 5)
+        text, verdicts, missed = run(bench_model, directory)
+        check("model: all lengths", sum(line.startswith("| ") for line in text.splitlines()) == 1 + 1 + 9 + 1 + 1 + 2)
+        check("model: no sham among its blocks, so it is above five sixths", verdicts[0] == "met")
+    print("1..%d" % len(results))
+    sys.exit(not all(results))
+
+
+main()
