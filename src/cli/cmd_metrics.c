@@ -93,6 +93,8 @@ static const struct number job_numbers[] = {
 		"Mean time between shutters in which the job runs alone"},
 	{"poppa_job_shutter_sensing", METRIC_GAUGE, "shutter_sensing", 1,
 		"1 for a job that reacts to shutters that stop nobody: it gets no discount"},
+	{"poppa_job_ran_while_held_total", METRIC_COUNTER, "ran_while_held", 1,
+		"Shutters of no use because the job ran while it was to be held stopped"},
 	{"poppa_job_lane", METRIC_GAUGE, "lane", 1, "Lane of the node that the job has"},
 	{"poppa_job_cores", METRIC_GAUGE, "cores", 1, "Cores of the lane"},
 };

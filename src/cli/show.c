@@ -115,5 +115,11 @@ void show_notes(FILE *out, const json_t *status)
 				"NOTE      job %" JSON_INTEGER_FORMAT
 				" reacts to shutters that stop nobody: no discount\n",
 				show_whole(job, "job"));
+		if (show_whole(job, "ran_while_held") > 0)
+			fprintf(out,
+				"NOTE      job %" JSON_INTEGER_FORMAT
+				" ran in %" JSON_INTEGER_FORMAT
+				" shutters that held it stopped: these are of no use\n",
+				show_whole(job, "job"), show_whole(job, "ran_while_held"));
 	}
 }

@@ -9,6 +9,9 @@
 #include "poppa/blockrate.h"
 #include "poppa/proc.h"
 
+/* So many shutters that a job spoils by running while it is held are no accident. */
+#define MANY_RAN 3
+
 /* Zero progress in some regions and not in others, and it stands: it was stopped on the way. */
 static bool lone_was_stopped(
 	const struct jobs *js, const struct shutter_plan *p, const struct est_block *b)
@@ -88,6 +91,18 @@ static void take_absence(struct jobs *js, const struct shutter_plan *p)
 	js->absences++;
 }
 
+static void take_ran(struct jobs *js, const struct shutter_plan *p)
+{
+	struct job *j = jobs_find(js, p->job[p->ran].job_id, p->job[p->ran].restart);
+
+	if (j && ++j->ran == MANY_RAN)
+		plog_warn(
+			"job %u of uid %u runs while shutters hold it stopped, and so spoils them: "
+			"either its user resumes it, or its tasks are long in the kernel; "
+			"poppa_pause=auto freezes cgroups where the host can",
+			j->reg.job_id, (unsigned)j->reg.uid);
+}
+
 void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 {
 	struct est_block b;
@@ -109,6 +124,8 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 	}
 	js->blocks++;
 	js->outcome[p->outcome]++;
+	if (p->outcome == SHUTTER_RAN)
+		take_ran(js, p);
 	if (p->outcome == SHUTTER_OVERDUE)
 		plog_warn("the guard resumed what a shutter of %.1f ms held: block dropped",
 			(double)p->stop_ns / NS_PER_MS);

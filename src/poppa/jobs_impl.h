@@ -44,6 +44,7 @@ struct job {
 	enum job_state state;
 	bool pausable; /* all tasks have a unit */
 	bool told_unpausable, told_partly, told_spin;
+	uint64_t ran;     /* shutters of no use because it ran while it was held stopped */
 	bool seen;        /* in RUNDIR/jobs */
 	bool was_in_plan; /* since its time was last brought up to date */
 	cpu_set_t cpus;

@@ -27,14 +27,14 @@ static void plan_job(
 	out->first_unit = p->units;
 	out->newborn = j->newborn;
 	for (int i = 0; i < j->freezers; i++)
-		p->unit[p->units++] = (struct shutter_unit){j->freezer[i].unit, -1, false};
+		p->unit[p->units++] = (struct shutter_unit){j->freezer[i].unit, -1, false, 0};
 	for (int i = 0; i < j->tasks; i++) {
 		const struct task *t = &j->task[i];
 		bool counted = t->counter && counter_kind(t->counter) == backend;
 
 		if (t->unit)
 			p->unit[p->units++] =
-				(struct shutter_unit){t->unit, counted ? p->tasks : -1, true};
+				(struct shutter_unit){t->unit, counted ? p->tasks : -1, true, 0};
 		if (counted)
 			p->task[p->tasks++] = (struct shutter_task){t->counter, t->pid};
 	}

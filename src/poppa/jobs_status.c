@@ -90,10 +90,11 @@ static json_t *job_status(const struct jobs *js, const struct job *j)
 		"state", state_names[j->state]);
 	if (status)
 		json_object_update_new(status,
-			json_pack("{s:i, s:o, s:b, s:{s:I, s:o, s:o}}", "level", level,
-				"block_every_s", block_every(js, level), "shutter_sensing",
-				sham_caught(&t->sham), "sham", "blocks", (json_int_t)t->sham.blocks,
-				"degradation", real(sham), "error", real(sham_error)));
+			json_pack("{s:i, s:o, s:I, s:b, s:{s:I, s:o, s:o}}", "level", level,
+				"block_every_s", block_every(js, level), "ran_while_held",
+				(json_int_t)j->ran, "shutter_sensing", sham_caught(&t->sham),
+				"sham", "blocks", (json_int_t)t->sham.blocks, "degradation",
+				real(sham), "error", real(sham_error)));
 	if (status && t->partner_count > 1)
 		json_object_set_new(status, "attribution", attribution_json(js, t));
 	if (status && t->spin_result.verdict != SPIN_UNKNOWN)

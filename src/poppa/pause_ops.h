@@ -3,6 +3,8 @@
 #ifndef POPPA_PAUSE_OPS_H
 #define POPPA_PAUSE_OPS_H
 
+#include <time.h>
+
 #include "poppa/pause.h"
 
 struct pause_ops {
@@ -10,6 +12,7 @@ struct pause_ops {
 	int (*settled)(struct pause_unit *u);            /* as pause_settled() */
 	bool (*stopped)(const struct pause_unit *u);     /* as pause_stopped() */
 	bool (*resume)(struct pause_unit *u, bool look); /* as pause_resume(); does not disarm */
+	int64_t (*ran_ns)(const struct pause_unit *u);   /* as pause_ran_ns() */
 };
 
 struct pause_unit {
@@ -17,7 +20,8 @@ struct pause_unit {
 	struct held_file *held;
 	int slot;
 	enum held_kind kind;
-	pid_t pid; /* of a process */
+	pid_t pid;       /* of a process */
+	clockid_t clock; /* likewise: its processor time */
 	int fd[3]; /* process: pidfd, /proc/PID/status, /proc/PID/task; cgroup: switch, state */
 };
 

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/units.h"
 #include "poppa/pause_ops.h"
 #include "poppa/proc.h"
 
@@ -113,7 +114,14 @@ static bool resume(struct pause_unit *u, bool look)
 	return sig != 0;
 }
 
-static const struct pause_ops ops = {stop, settled, stopped, resume};
+static int64_t ran_ns(const struct pause_unit *u)
+{
+	struct timespec t;
+
+	return clock_gettime(u->clock, &t) ? 0 : t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+static const struct pause_ops ops = {stop, settled, stopped, resume, ran_ns};
 
 struct pause_unit *pause_open_process(struct held_file *h, pid_t pid, uint64_t starttime)
 {
@@ -126,6 +134,8 @@ struct pause_unit *pause_open_process(struct held_file *h, pid_t pid, uint64_t s
 	u->pid = pid;
 	u->fd[0] = proc_pidfd(pid, starttime);
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (u->fd[0] >= 0 && (errno = clock_getcpuclockid(pid, &u->clock)))
+		goto failed;
 	if (u->fd[0] >= 0)
 		u->fd[1] = open(path, O_RDONLY | O_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
@@ -133,6 +143,7 @@ struct pause_unit *pause_open_process(struct held_file *h, pid_t pid, uint64_t s
 		u->fd[2] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (u->fd[2] >= 0)
 		return u;
+failed:
 	saved = errno == ENOENT ? ESRCH : errno;
 	pause_close(u);
 	errno = saved;
@@ -152,7 +163,7 @@ int pause_adopt(struct pause_unit *u, pid_t pid)
 	if (fd < 0)
 		return -1;
 	/* Of this very process if it lives on after it was read. */
-	if (proc_stat(pid, &st) || proc_signal(fd, 0)) {
+	if (proc_stat(pid, &st) || clock_getcpuclockid(pid, &u->clock) || proc_signal(fd, 0)) {
 		close(fd);
 		errno = ESRCH;
 		return -1;

@@ -22,6 +22,9 @@
 #define SETTLE_STEP (25 * NS_PER_US) /* asleep, so that a task on our own core can freeze */
 /* A look at a task costs some 10 us: of so many, each is looked at before its resume. */
 #define LOOK_ALL 4
+/* Of a shutter, a task that is held may run for one part in so many: a signal takes microseconds.
+ */
+#define RAN_SHARE 16
 #define DEADLINE_MARGIN (20 * NS_PER_MS)
 #define DEADLINE_MAX (50 * NS_PER_MS)
 #define CLOCK_STEP (5 * NS_PER_MS) /* more than clocks drift apart between two blocks */
@@ -48,7 +51,7 @@ struct shutter {
 };
 
 static const char *const outcome_names[SHUTTER_OUTCOMES] = {"ok", "task-ended", "stopped-by-others",
-	"not-frozen", "no-guard", "guard-resumed", "counter-unreadable"};
+	"not-frozen", "no-guard", "guard-resumed", "counter-unreadable", "ran-while-held"};
 
 const char *shutter_outcome_name(enum shutter_outcome o)
 {
@@ -380,13 +383,53 @@ static bool settled(struct shutter_plan *p, const int *stopped, int64_t until)
 	return true;
 }
 
+/* Notes the processor time of what is held. */
+static void note_held(struct shutter_plan *p, const int *stopped)
+{
+	for (int i = 0; i < p->jobs; i++)
+		for (int n = 0; n < stopped[i]; n++) {
+			struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
+
+			u->ran_ns = pause_ran_ns(u->unit);
+		}
+}
+
+/*
+ * Whether something that is held ran for more than a share of the time since: its user may resume
+ * what was stopped by a signal. Then the lone job was not alone. It does not matter who did it, nor
+ * what the program says of its own progress.
+ */
+static bool ran_on(struct shutter_plan *p, const int *stopped, int64_t since)
+{
+	int64_t allowed = (shutter_now() - since) / RAN_SHARE;
+
+	for (int i = 0; i < p->jobs; i++)
+		for (int n = 0; n < stopped[i]; n++) {
+			const struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
+
+			if (pause_ran_ns(u->unit) - u->ran_ns > allowed) {
+				p->ran = i;
+				return true;
+			}
+		}
+	return false;
+}
+
 /* The region in which one job runs alone. A cgroup that is not frozen at its end, as with a task
  * that waits for a dead file server, spoils the block. */
 static bool measure_alone(struct shutter_plan *p, const int *stopped, int64_t since)
 {
+	int64_t alone;
+
 	settled(p, stopped, since + SETTLE_MAX);
+	alone = shutter_now();
+	note_held(p, stopped);
 	if (p->outcome != SHUTTER_OK || !measure(p, SHUTTER_DURING))
 		return false;
+	if (ran_on(p, stopped, alone)) {
+		p->outcome = SHUTTER_RAN;
+		return false;
+	}
 	if (settled(p, stopped, 0))
 		return true;
 	if (p->outcome == SHUTTER_OK)

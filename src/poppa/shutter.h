@@ -30,6 +30,7 @@ enum shutter_outcome {
 	SHUTTER_NO_GUARD,  /* nobody would resume after us */
 	SHUTTER_OVERDUE,   /* the guard had to resume */
 	SHUTTER_COUNTER,   /* a counter could not be read */
+	SHUTTER_RAN,       /* a task that was held stopped ran all the same */
 	SHUTTER_OUTCOMES
 };
 
@@ -44,6 +45,7 @@ struct shutter_unit {
 	struct pause_unit *unit;
 	int task; /* of a process whose progress is counted: index of plan->task; else -1 */
 	bool process;
+	int64_t ran_ns; /* processor time that it had when it was stopped */
 };
 
 struct shutter_job {
@@ -82,6 +84,7 @@ struct shutter_plan {
 	int lone; /* index of job[]: whose block it is: the one that runs alone or is absent */
 	int64_t slot_ns;   /* when the schedule had it open, CLOCK_REALTIME */
 	bool foreign_stop; /* somebody stopped a co-runner while we held it */
+	int ran;           /* with SHUTTER_RAN: index of job[], whose task it was */
 	bool changed;      /* tasks of a co-runner came or went: look again */
 	int64_t stop_ns;   /* first stop call to last resume call; 0 = none stopped */
 	int64_t paused_ns[SHUTTER_MAX_JOBS]; /* likewise for each job */

@@ -423,7 +423,7 @@ static void plan_job(struct shutter_plan *p, struct held_file *held, int job)
 		if (options.pause != PAUSE_FREEZER || p->units == j->first_unit)
 			p->unit[p->units++] = (struct shutter_unit){open_unit(held, t),
 				options.pause == PAUSE_FREEZER ? -1 : p->tasks,
-				options.pause != PAUSE_FREEZER};
+				options.pause != PAUSE_FREEZER, 0};
 		p->task[p->tasks++] = (struct shutter_task){open_counter(pid[t]), pid[t]};
 	}
 	j->tasks = p->tasks - j->first_task;

@@ -142,6 +142,25 @@ for method in sigstop freezer auto; do
 	other=$(task_of "$one")
 	cmp_num "$method: the tasks are seen stopped" "$(stops 3 "$task" "$other" | awk '$2 > 0' | wc -l)" '==' 2
 
+	# Its user resumes a task again and again: with a signal only what a signal has stopped goes on.
+	ran=$(job_status "$two" .ran_while_held)
+	as poppa-guest perl -MTime::HiRes=time,usleep -e 'my ($p, $end) = (shift, time + 4);
+		while (time < $end) { kill "CONT", $p; usleep 200 }' "$task" &
+	resumer=$!
+	if [ "$how" = sigstop ]; then
+		ok "$method: a task that its user resumes meanwhile spoils shutters" \
+			wait_until 30 holds "[.jobs[] | select(.job == $two)][0].ran_while_held > $ran + 3"
+		wait "$resumer"
+		cmp_num "$method: which are of no use" "$(status '.totals.discarded["ran-while-held"] // 0')" '>' 3
+		ok "$method: and the log names the job" grep -q "job $two of uid .* runs while shutters hold it stopped" "$(ctl log poppad)"
+	else
+		wait "$resumer"
+		is "$method: no signal sets a task going" "$(job_status "$two" .ran_while_held)" "$ran"
+	fi
+	# On a busy machine a signal may take its time.
+	cmp_num "$method: its co-runner stood still, but for moments" "$(job_status "$one" '.ran_while_held * 2')" '<=' \
+		"$(job_status "$two" .ran_while_held)"
+
 	scontrol suspend "$two"
 	ok "$method: a suspended job is known to be" wait_until 10 job_is "$two" .state stopped
 	blocks=$(job_status "$two" .blocks) time=$(job_status "$two" '.co_s + .solo_s + .unmeasured_s')

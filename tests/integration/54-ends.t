@@ -340,6 +340,7 @@ want=$(awk -v a="$first_s" -v b="$((last_s - first_s))" 'BEGIN { d = (0.5 * (a +
 near "resized: the degradation is that of all the time on all nodes" "$last_charged" "$want"
 is "resized: which the ledger has" "$(ledger_has "${id[resized]}" 0 charged)" "$last_charged"
 is "resized: the first size has the same share" "$first_charged" $((2 * last_charged))
+diag "resized: the QOS was charged $usage_before, now $(qos_usage), rows ${rows[*]}"
 near "resized: the usage of both sizes is given back" "$(awk -v a="$usage_before" -v b="$(qos_usage)" 'BEGIN { print a - b }')" \
 	$((first_s * (16000 - first_charged) + (last_s - first_s) * (8000 - last_charged)))
 like "resized: poppa why tells of it" "$(as_user poppa why "${id[resized]}" | tr '\n' ' ')" \

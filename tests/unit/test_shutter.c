@@ -84,6 +84,24 @@ bool __wrap_counter_has_cycles(const struct counter *c)
 	return false;
 }
 
+static void start_child(int i, bool busy)
+{
+	child[i] = fork();
+	if (child[i])
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		if (!busy)
+			pause();
+}
+
+static void replace_child(int i, bool busy)
+{
+	kill(child[i], SIGKILL);
+	waitpid(child[i], NULL, 0);
+	start_child(i, busy);
+}
+
 static int setup(void **state)
 {
 	char path[128];
@@ -96,14 +114,8 @@ static int setup(void **state)
 	snprintf(path, sizeof(path), "%s/held", dir);
 	held = held_create(path, &held_fd, &err);
 	memset(fake, 0, sizeof(fake));
-	for (int i = 0; i < JOBS; i++) {
-		child[i] = fork();
-		if (!child[i]) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			for (;;)
-				pause();
-		}
-	}
+	for (int i = 0; i < JOBS; i++)
+		start_child(i, false);
 	/* Stands in for the guard: alive, and nobody reads its timer. */
 	guard.pid = fork();
 	if (!guard.pid) {
@@ -150,7 +162,7 @@ static struct shutter_plan *plan(void)
 		assert_int_equal(proc_stat(child[i], &st), 0);
 		p->task[i] = (struct shutter_task){&fake[i], child[i]};
 		p->unit[i] = (struct shutter_unit){
-			pause_open_process(held, child[i], st.starttime), i, true};
+			pause_open_process(held, child[i], st.starttime), i, true, 0};
 		assert_non_null(p->unit[i].unit);
 		p->job[i] = (struct shutter_job){
 			.job_id = 10 + i, .first_task = i, .tasks = 1, .first_unit = i, .units = 1};
@@ -400,6 +412,50 @@ static void stopped_by_its_user(void **state)
 	fake[1].still = false;
 }
 
+/* Somebody resumes a co-runner while it is held: nobody was alone then. */
+static void resumed_by_its_user(void **state)
+{
+	int ran = 0, well = 0;
+	pid_t resumer;
+
+	(void)state;
+	replace_child(1, true);
+	resumer = fork();
+	if (!resumer) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;) {
+			kill(child[1], SIGCONT);
+			usleep(50);
+		}
+	}
+	shutter_publish(shutter, plan());
+	/* On a busy machine it may not get a processor in each of them. */
+	for (int n = 0; n < 200 && ran < 3; n++) {
+		struct shutter_plan *p = next_block();
+
+		if (p->outcome == SHUTTER_RAN) {
+			assert_int_not_equal(p->lone, 1);
+			assert_int_equal(p->ran, 1);
+			ran++;
+		}
+		shutter_done(shutter);
+	}
+	assert_int_equal(ran, 3);
+	kill(resumer, SIGKILL);
+	waitpid(resumer, NULL, 0);
+	/* One that is left alone stands still. */
+	for (int n = 0; n < 200 && well < 3; n++) {
+		struct shutter_plan *p = next_block();
+
+		well += p->outcome == SHUTTER_OK && p->lone != 1;
+		shutter_done(shutter);
+	}
+	assert_int_equal(well, 3);
+	put_away();
+	nobody_stopped();
+	replace_child(1, false);
+}
+
 static void no_guard(void **state)
 {
 	struct guard was = guard;
@@ -620,7 +676,8 @@ static void uncounted_task_ends(void **state)
 	}
 	assert_int_equal(proc_stat(pid, &st), 0);
 	pause_close(p->unit[1].unit);
-	p->unit[1] = (struct shutter_unit){pause_open_process(held, pid, st.starttime), -1, true};
+	p->unit[1] =
+		(struct shutter_unit){pause_open_process(held, pid, st.starttime), -1, true, 0};
 	assert_non_null(p->unit[1].unit);
 	p->schedule.job[1].measured = false;
 	p->job[1].tasks = 0;
@@ -647,6 +704,7 @@ int main(void)
 		cmocka_unit_test(unmeasured_job),
 		cmocka_unit_test(counter_fails),
 		cmocka_unit_test(stopped_by_its_user),
+		cmocka_unit_test(resumed_by_its_user),
 		cmocka_unit_test(no_guard),
 		cmocka_unit_test(stopped_guard),
 		cmocka_unit_test(uncounted_task_ends),
