@@ -109,8 +109,9 @@ static void drop(struct connection *c)
 	if (c->bev)
 		bufferevent_free(c->bev);
 	free(c);
-	if (s->connection_count-- == SERVER_MAX_CONNECTIONS)
-		set_listening(s, true);
+	s->connection_count--;
+	/* Whatever it was that there was no room for. */
+	set_listening(s, true);
 }
 
 /* Writes what is pending, then closes. */

@@ -2,7 +2,7 @@
 # Unit tests of src/accounting.
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_bill tests/unit/test_decay tests/unit/test_summary tests/unit/test_ledger tests/unit/test_price tests/unit/test_record \
-	tests/unit/test_settle tests/unit/test_wire
+	tests/unit/test_server tests/unit/test_settle tests/unit/test_wire
 endif
 accounting_test_ldadd = libledger.la libpoppacommon.la $(CMOCKA_LIBS) -lm
 tests_unit_test_bill_SOURCES = tests/unit/test_bill.c
@@ -23,6 +23,9 @@ tests_unit_test_price_LDADD = $(accounting_test_ldadd)
 tests_unit_test_record_SOURCES = tests/unit/test_record.c
 tests_unit_test_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_record_LDADD = $(accounting_test_ldadd)
+tests_unit_test_server_SOURCES = tests/unit/test_server.c src/accounting/server.c
+tests_unit_test_server_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_server_LDADD = $(accounting_test_ldadd) $(LIBEVENT_LIBS)
 tests_unit_test_settle_SOURCES = tests/unit/test_settle.c
 tests_unit_test_settle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_settle_LDADD = $(accounting_test_ldadd)
