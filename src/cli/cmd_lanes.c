@@ -104,11 +104,10 @@ static const char *field(const char *text, const char *key, char *out, size_t si
 static int read_settings(struct poppa_settings *settings, struct errmsg *err)
 {
 	char prep[SETTINGS_MAX_TEXT];
-	const char *why;
-	char *text = scontrol_show("config", 0, &why);
+	char *text = scontrol_show("config", 0, err);
 
 	if (!text)
-		return errmsg_set(err, "%s", why);
+		return -1;
 	scontrol_value(text, "PrEpParameters", prep, sizeof(prep));
 	free(text);
 	if (settings_parse(prep, settings, err))
@@ -122,14 +121,13 @@ static struct topology_map *load_node(struct options *o, struct errmsg *err)
 	char what[256], cores[16], sockets[16], threads[16], reserved[4096], shape[64];
 	struct poppa_settings settings;
 	struct topology_map *map;
-	const char *why;
 	bool unknown;
 	char *text;
 
 	snprintf(what, sizeof(what), "node=%s", o->node);
 	if (read_settings(&settings, err))
 		return NULL;
-	text = scontrol_show(what, 1, &why);
+	text = scontrol_show(what, 1, err);
 	if (!text || !*field(text, "Sockets", sockets, sizeof(sockets)) ||
 		strchr(text, '\n') != strrchr(text, '\n')) {
 		errmsg_set(err, "slurmctld knows no one node \"%s\"", o->node);

@@ -44,6 +44,9 @@ enum doctor_verdict doctor_on_node(const struct doctor *d);
 /* The running Slurm's settings, by scontrol, and the suite's plugins. */
 void doctor_slurm(struct doctor *d);
 
+/* The partitions for co-located jobs: whether they exist, and what they bill. Of doctor_slurm(). */
+void doctor_partitions(struct doctor *d);
+
 /* MUNGE, the ledger, what waits for it to be settled, and the clocks. After doctor_slurm(). */
 void doctor_ledger(struct doctor *d);
 

@@ -2,6 +2,7 @@
 /* Checks of "poppa doctor" on the running Slurm's settings and plugin files. */
 #include "poppa_config.h"
 
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "common/fsio.h"
 
 #define PLUGSTACK_MAX (1 << 20)
+#define PLUGSTACK_DEPTH 4 /* files that include files */
 
 /* Whether a comma list has the item. */
 static bool lists(const char *list, const char *item)
@@ -198,25 +200,67 @@ static void check_select(struct doctor *d, const char *text)
 		doctor_say(d, DOCTOR_OK, "SelectType", NULL, "%s, %s", value, unit);
 }
 
+static bool stack_has_plugin(const char *path, int depth);
+
+/* "include PATTERN" of the file at path: whether one of those that it names has the plugin. */
+static bool included_has_plugin(const char *path, const char *pattern, int len, int depth)
+{
+	const char *slash = strrchr(path, '/');
+	char full[2 * PATH_MAX];
+	bool found = false;
+	glob_t files;
+
+	snprintf(full, sizeof(full), "%.*s%.*s",
+		*pattern == '/' || !slash ? 0 : (int)(slash + 1 - path), path, len, pattern);
+	if (glob(full, 0, NULL, &files))
+		return false;
+	for (size_t i = 0; i < files.gl_pathc && !found; i++)
+		found = stack_has_plugin(files.gl_pathv[i], depth + 1);
+	globfree(&files);
+	return found;
+}
+
+/* Whether a line of the file, or of one that it includes, loads the plugin. */
+static bool stack_has_plugin(const char *path, int depth)
+{
+	static const char blanks[] = " \t\r", include[] = "include";
+	struct errmsg err;
+	char *text = depth < PLUGSTACK_DEPTH ? fsio_read(path, PLUGSTACK_MAX, NULL, &err) : NULL;
+	char *save = NULL;
+	bool found = false;
+
+	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line && !found;
+		line = strtok_r(NULL, "\n", &save)) {
+		line[strcspn(line, "#")] = '\0';
+		line += strspn(line, blanks);
+		if (!strncasecmp(line, include, strlen(include)) &&
+			strspn(line + strlen(include), blanks)) {
+			line += strlen(include);
+			line += strspn(line, blanks);
+			found = included_has_plugin(path, line, (int)strcspn(line, blanks), depth);
+		} else {
+			found = strstr(line, "spank_colocate.so") != NULL;
+		}
+	}
+	free(text);
+	return found;
+}
+
 static void check_spank(struct doctor *d, const char *text)
 {
 	char path[PATH_MAX];
-	struct errmsg err;
-	char *stack;
 
 	scontrol_value(text, "PlugStackConfig", path, sizeof(path));
-	stack = *path ? fsio_read(path, PLUGSTACK_MAX, NULL, &err) : NULL;
-	if (!stack)
+	if (!*path || access(path, R_OK))
 		doctor_say(d, DOCTOR_WARN, "plugstack.conf",
 			"see that it names spank_colocate.so on hosts where jobs are submitted",
 			"\"%s\" cannot be read here", path);
-	else if (strstr(stack, "spank_colocate.so"))
+	else if (stack_has_plugin(path, 0))
 		doctor_say(d, DOCTOR_OK, "plugstack.conf", NULL, "names spank_colocate.so");
 	else
 		doctor_say(d, DOCTOR_FAIL, "plugstack.conf",
 			"add the line: required spank_colocate.so",
 			"%s does not name spank_colocate.so, so sbatch has no --colocate", path);
-	free(stack);
 }
 
 static void check_accounting(struct doctor *d, const char *text)
@@ -232,67 +276,17 @@ static void check_accounting(struct doctor *d, const char *text)
 			"without slurmdbd there is no bill to discount: it is \"%s\"", value);
 }
 
-/* The weight of CPU in one line of "scontrol --oneliner show partition"; 1 without any. */
-static double cpu_weight(const char *line, size_t len)
-{
-	const char *at = memmem(line, len, " TRESBillingWeights=", 20), *end;
-
-	if (!at)
-		return 1;
-	at += 20;
-	end = at + strcspn(at, " \n");
-	for (; at < end; at += strcspn(at, ", \n") + 1)
-		if (!strncasecmp(at, "CPU=", 4))
-			return strtod(at + 4, NULL);
-	return 0;
-}
-
-/* A bill is a whole number: of a few SU a core there is little that a discount can take off. */
-static void check_billing(struct doctor *d)
-{
-	const char *why = "", *line;
-	char *text = scontrol_show("partition", 1, &why), coarse[512] = "";
-	int partitions = 0;
-
-	for (line = text; line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
-		static const char key[] = "PartitionName=";
-		size_t len = strcspn(line, "\n"), used = strlen(coarse);
-
-		if (strncmp(line, key, strlen(key)))
-			continue;
-		partitions++;
-		if (cpu_weight(line, len) < 100)
-			snprintf(coarse + used, sizeof(coarse) - used, "%s%.*s", used ? ", " : "",
-				(int)strcspn(line + strlen(key), " \n"), line + strlen(key));
-	}
-	if (!partitions)
-		doctor_say(d, DOCTOR_WARN, "TRESBillingWeights",
-			"see that it is CPU=1000 or so in partitions for co-located jobs",
-			"not seen: %s", text ? "there is no partition" : why);
-	else if (*coarse)
-		doctor_say(d, DOCTOR_WARN, "TRESBillingWeights",
-			"set TRESBillingWeights=CPU=1000 (milli-SU) where co-located jobs run",
-			"gives less than 100 a core in partition %s: bills are whole numbers, so a "
-			"discount is rounded away",
-			coarse);
-	else
-		doctor_say(d, DOCTOR_OK, "TRESBillingWeights", NULL,
-			"leaves room for discounts in %d partition%s", partitions,
-			partitions == 1 ? "" : "s");
-	free(text);
-}
-
 void doctor_slurm(struct doctor *d)
 {
-	const char *why = "";
-	char *text = scontrol_show("config", 0, &why);
+	struct errmsg err;
+	char *text = scontrol_show("config", 0, &err);
 
 	settings_defaults(&d->settings);
 	if (!text) {
 		doctor_say(d, DOCTOR_WARN, "Slurm",
 			"start slurmctld, or run this where scontrol works, to have Slurm's "
 			"settings checked",
-			"%s", why);
+			"%s", err.text);
 		return;
 	}
 	scontrol_value(text, "SlurmctldHost[0]", d->controllers, sizeof(d->controllers));
@@ -307,6 +301,6 @@ void doctor_slurm(struct doctor *d)
 	check_cgroups(d, text);
 	check_prolog_flags(d, text);
 	check_accounting(d, text);
-	check_billing(d);
+	doctor_partitions(d);
 	free(text);
 }

@@ -11,7 +11,7 @@ int find_ledger(const char *conf_path, struct client *client, char cluster[64], 
 	char path[PATH_MAX], value[4096], hosts[1024];
 	struct poppa_settings settings;
 	struct nodeconf conf;
-	const char *why = "";
+	struct errmsg why = {""};
 	char *text;
 	int rc;
 
@@ -19,7 +19,7 @@ int find_ledger(const char *conf_path, struct client *client, char cluster[64], 
 		return -1;
 	text = scontrol_show("config", 0, &why);
 	if (!text)
-		return errmsg_set(err, "where the ledger is is not known: %s", why);
+		return errmsg_set(err, "where the ledger is is not known: %s", why.text);
 	scontrol_value(text, "PrEpParameters", value, sizeof(value));
 	scontrol_value(text, "SlurmctldHost[0]", hosts, sizeof(hosts));
 	scontrol_value(text, "ClusterName", cluster, 64);

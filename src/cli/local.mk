@@ -21,6 +21,7 @@ poppa_SOURCES = \
 	src/cli/doctor.h \
 	src/cli/doctor_ledger.c \
 	src/cli/doctor_node.c \
+	src/cli/doctor_partitions.c \
 	src/cli/doctor_slurm.c \
 	src/cli/doctor_state.c \
 	src/cli/find_ledger.c \

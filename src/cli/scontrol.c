@@ -12,23 +12,22 @@
 #define WAIT_MS 15000
 #define OUTPUT_MAX (1 << 20)
 
-char *scontrol_show(const char *what, int oneline, const char **why)
+char *scontrol_show(const char *what, int oneline, struct errmsg *err)
 {
 	static char name[] = "scontrol", oneliner[] = "--oneliner", show[] = "show";
 	char *argv[5] = {name}, *object = strdup(what), *text = NULL;
-	struct errmsg err = {"out of memory"};
 	int n = 1;
 
 	if (oneline)
 		argv[n++] = oneliner;
 	argv[n++] = show;
 	argv[n++] = object;
+	errmsg_set(err, "out of memory");
 	if (object)
-		text = program_output(argv, OUTPUT_MAX, WAIT_MS, &err);
+		text = program_output(argv, OUTPUT_MAX, WAIT_MS, err);
 	free(object);
-	if (!text)
-		*why = strstr(err.text, "PATH") ? "scontrol is not in PATH"
-						: "slurmctld does not answer scontrol";
+	if (!text && !strstr(err->text, "PATH"))
+		errmsg_set(err, "slurmctld does not answer scontrol: %s", err->text);
 	return text;
 }
 

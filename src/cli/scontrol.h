@@ -5,11 +5,13 @@
 
 #include <stddef.h>
 
+#include "common/errmsg.h"
+
 /*
  * Output of "scontrol show WHAT", or with oneline "scontrol --oneliner show WHAT"; the caller's to
- * free. NULL with the reason in *why, also after 15 s without an answer.
+ * free. NULL with err, also after 15 s without an answer.
  */
-char *scontrol_show(const char *what, int oneline, const char **why);
+char *scontrol_show(const char *what, int oneline, struct errmsg *err);
 
 /*
  * Value of the line "KEY = value" (KEY may be "Name[0]") of "scontrol show config"; returns out,

@@ -33,12 +33,12 @@ static void ask_ledger(struct why *w, const char *conf_path)
 /* sacct learns of --colocate from the price; until then slurmctld knows. */
 static bool slurmctld_knows(uint32_t job_id)
 {
-	const char *reason;
+	struct errmsg ignored;
 	char what[32], *text;
 	bool found;
 
 	snprintf(what, sizeof(what), "job=%u", job_id);
-	text = scontrol_show(what, 1, &reason);
+	text = scontrol_show(what, 1, &ignored);
 	found = text && strstr(text, "SystemComment=colocate: ");
 	free(text);
 	return found;

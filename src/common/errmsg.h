@@ -8,7 +8,8 @@ struct errmsg {
 	char text[512];
 };
 
-/* Writes the message (cut at the buffer's end) and returns -1, so a function can return it. */
+/* Writes the message (cut at the buffer's end) and returns -1, so a function can return it. What
+ * err says already may be quoted in it. */
 int errmsg_set(struct errmsg *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

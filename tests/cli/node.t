@@ -99,11 +99,26 @@ warning config "s/Alloc,Contain/(null)/" "PrologFlags .* -> set PrologFlags=Allo
 warning partition "s/CPU=1000,/CPU=1,/" "TRESBillingWeights .* in partition main: .* -> set TRESBillingWeights=CPU=1000"
 warning partition "s/ TRESBillingWeights.*//" "TRESBillingWeights .* in partition main, big: "
 warning partition "s/,CPU=1000.0//" "TRESBillingWeights .* in partition big: "
-echo "# empty" >"$TAP_DIR/plugstack.conf"
+fault "s/poppa_period=250ms/stripe_partition=main,stripe_partition=bog/" \
+	"stripe_partition +there is no partition bog: .* -> correct it in PrEpParameters"
+# Elsewhere bills may be as coarse as they like.
+sed -i "s/poppa_period=250ms/stripe_partition=main/" "$TAP_DIR/config"
+sed -i "s/,CPU=1000.0//" "$TAP_DIR/partition"
+OUT=$("$POPPA" doctor 2>&1)
+like "doctor looks at the partitions of co-located jobs" "$OUT" "OK +stripe_partition +co-located jobs may run in main"
+like "doctor looks at no other partition's weights" "$OUT" "OK +TRESBillingWeights .* in 1 partition"
+mkdir "$TAP_DIR/plugstack.conf.d"
+echo "required spank_colocate.so" >"$TAP_DIR/plugstack.conf.d/b.conf"
+echo "optional other.so" >"$TAP_DIR/plugstack.conf.d/a.conf"
+printf '# required spank_colocate.so\ninclude plugstack.conf.d/*.conf\n' >"$TAP_DIR/plugstack.conf"
+like "doctor reads what plugstack.conf includes" "$("$POPPA" doctor 2>&1)" "OK +plugstack.conf"
+rm "$TAP_DIR/plugstack.conf.d/b.conf"
 fault "" "plugstack.conf .* -> add the line"
 printf '#!/bin/sh\nexit 1\n' >"$TAP_DIR/bin/scontrol"
 runs "doctor without slurmctld" 1 "$POPPA" doctor
 like "doctor without slurmctld: warns" "$OUT" "WARN +Slurm +slurmctld does not answer"
+printf '#!/bin/sh\necho "scontrol: error: Parsing error at unrecognized key: Foo" >&2\nexit 1\n' >"$TAP_DIR/bin/scontrol"
+like "doctor with a bad slurm.conf: says what scontrol says" "$("$POPPA" doctor 2>&1)" "WARN +Slurm .*unrecognized key: Foo"
 runs "doctor with a bad poppa.conf" 1 "$POPPA" doctor --conf "$TAP_DIR/bad.conf"
 like "doctor with a bad poppa.conf: names the line" "$OUT" "FAIL +poppa.conf .*line 1.*RunDri"
 

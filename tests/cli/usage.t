@@ -6,7 +6,7 @@
 
 : "${POPPA:?is the program to test}"
 
-commands=(doctor estimate lanes ledger metrics overhead price report status top why)
+commands=(doctor estimate lanes ledger metrics overhead price report settle status top why)
 runs "no arguments" 2 "$POPPA"
 like "no arguments: usage" "$ERR" "^Usage: poppa COMMAND"
 runs "help" 0 "$POPPA" help

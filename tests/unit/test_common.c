@@ -21,6 +21,16 @@
 #include "common/tags.h"
 #include "common/units.h"
 
+static void messages(void **state)
+{
+	struct errmsg err = {"poppa_perod is unknown"};
+
+	(void)state;
+	assert_int_equal(errmsg_set(&err, "PrEpParameters: %s", err.text), -1);
+	assert_string_equal(err.text, "PrEpParameters: poppa_perod is unknown");
+	assert_int_equal(errmsg_set(NULL, "nobody asked"), -1);
+}
+
 static void durations(void **state)
 {
 	static const struct {
@@ -282,6 +292,7 @@ static void log_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(messages),
 		cmocka_unit_test(durations),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(settings_take_defaults_and_values),
