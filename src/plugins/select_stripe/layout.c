@@ -15,14 +15,8 @@ struct kind {
 	struct layout *layout;
 };
 
-/* What a node was when it was looked at last. */
-struct seen {
-	struct kind *kind;
-	const bitstr_t *spec; /* to notice that it registered with other specialised cores */
-};
-
 static struct kind *kinds;
-static struct seen *by_node;
+static struct kind **by_node; /* what each was when it was looked at last */
 static int by_node_count;
 static bool changed;
 static struct poppa_settings settings;
@@ -48,15 +42,17 @@ bool layout_changed(void)
 	return changed;
 }
 
-static bool is_kind(const struct kind *kind, const node_record_t *node)
-{
-	return kind->sockets == node->tot_sockets && kind->cores == node->cores &&
-	       kind->threads == node->tpc;
-}
-
 static bool same_usable(bitstr_t *a, bitstr_t *b)
 {
 	return a && b ? bit_equal(a, b) : a == b;
+}
+
+/* Which cores are specialised is compared by content: Slurm makes the bitmap anew at each
+ * registration, often in the same place. */
+static bool is_kind(const struct kind *kind, const node_record_t *node)
+{
+	return kind->sockets == node->tot_sockets && kind->cores == node->cores &&
+	       kind->threads == node->tpc && same_usable(kind->usable, node->node_spec_bitmap);
 }
 
 static struct layout *make_layout(const node_record_t *node)
@@ -87,7 +83,7 @@ static struct kind *find_kind(const node_record_t *node)
 	struct kind *kind;
 
 	for (kind = kinds; kind; kind = kind->next)
-		if (is_kind(kind, node) && same_usable(kind->usable, usable))
+		if (is_kind(kind, node))
 			return kind;
 	kind = xmalloc(sizeof(*kind));
 	kind->sockets = node->tot_sockets;
@@ -103,7 +99,7 @@ static struct kind *find_kind(const node_record_t *node)
 const struct layout *layout_of(int index)
 {
 	const node_record_t *node = index < node_record_count ? compat_node(index) : NULL;
-	struct seen *seen;
+	struct kind **seen;
 
 	if (!node)
 		return NULL;
@@ -113,12 +109,11 @@ const struct layout *layout_of(int index)
 		by_node_count = node_record_count;
 	}
 	seen = &by_node[index];
-	if (!seen->kind || seen->spec != node->node_spec_bitmap || !is_kind(seen->kind, node)) {
+	if (!*seen || !is_kind(*seen, node)) {
 		struct kind *kind = find_kind(node);
 
-		changed = changed || (seen->kind && seen->kind != kind);
-		seen->kind = kind;
-		seen->spec = node->node_spec_bitmap;
+		changed = changed || (*seen && *seen != kind);
+		*seen = kind;
 	}
-	return seen->kind->layout;
+	return (*seen)->layout;
 }
