@@ -209,16 +209,17 @@ static void take_arrived(void)
 static int scan_one(void *x, void *arg)
 {
 	const job_record_t *job = x;
-	bool settled = facts_settled_restart(job) == (int64_t)job->restart_cnt;
-	struct facts *f;
 	int *found = arg;
+	struct facts *f;
 	struct item *i;
+	bool settled;
 
-	if (!IS_JOB_FINISHED(job) || IS_JOB_COMPLETING(job) ||
-		is_known(job->job_id, job->start_time))
+	/* Jobs are locked, and most are none of ours: what costs least comes first. */
+	if (!IS_JOB_FINISHED(job) || IS_JOB_COMPLETING(job) || !facts_colocate(job))
 		return 0;
+	settled = facts_settled_restart(job) == (int64_t)job->restart_cnt;
 	/* Whether the database has heard of a settled job is asked once a start. */
-	if (settled && w.scanned)
+	if ((settled && w.scanned) || is_known(job->job_id, job->start_time))
 		return 0;
 	f = facts_take(job);
 	if (!f)
