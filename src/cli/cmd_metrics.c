@@ -274,7 +274,7 @@ static void put_jobs(struct metrics *m, const json_t *status, const json_t *labe
 /* Of this node's poppad; one that does not answer is a finding, not a failure. */
 static void collect_node(struct metrics *m, const struct options *o)
 {
-	char path[PATH_MAX], host[256] = "";
+	char path[PATH_MAX], host[256];
 	struct errmsg err;
 	json_t *status = daemon_status(&o->daemon, path, &err), *labels;
 
@@ -282,9 +282,8 @@ static void collect_node(struct metrics *m, const struct options *o)
 		const char *node = o->daemon.node ? o->daemon.node : getenv("SLURMD_NODENAME");
 
 		cli_error("%s", err.text);
-		gethostname(host, sizeof(host) - 1);
-		host[strcspn(host, ".")] = '\0';
-		labels = json_pack("{s:s}", "node", node ? node : host);
+		labels =
+			json_pack("{s:s}", "node", node ? node : nodeconf_host(host, sizeof(host)));
 	} else {
 		labels = json_pack("{s:s, s:s}", "node", show_text(status, "node"), "cluster",
 			show_text(status, "cluster"));

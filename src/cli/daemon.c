@@ -75,11 +75,7 @@ int daemon_socket(
 		node = getenv("SLURMD_NODENAME");
 	if (node)
 		return socket_in(conf, node, path, size, err);
-	if (gethostname(host, sizeof(host)))
-		host[0] = '\0';
-	host[sizeof(host) - 1] = '\0';
-	host[strcspn(host, ".")] = '\0';
-	if (socket_in(conf, host, path, size, err))
+	if (socket_in(conf, nodeconf_host(host, sizeof(host)), path, size, err))
 		return -1;
 	if (!strstr(conf->run_dir, "%n") || access(path, F_OK) == 0)
 		return 0;

@@ -100,6 +100,19 @@ static int sync_directory_of(const char *path)
 	return rc;
 }
 
+/* Writes everything and closes; where the file is on a server, it may be only then that the disk is
+ * full. */
+static int fill(int fd, const void *data, size_t len, mode_t mode, int durable)
+{
+	int rc = fchmod(fd, mode) || write_all(fd, data, len) || (durable && fsync(fd)) ? -1 : 0;
+	int saved = errno;
+
+	if (close(fd) && !rc)
+		return -1;
+	errno = saved;
+	return rc;
+}
+
 int fsio_write(const char *path, const void *data, size_t len, mode_t mode, int durable,
 	struct errmsg *err)
 {
@@ -113,7 +126,7 @@ int fsio_write(const char *path, const void *data, size_t len, mode_t mode, int 
 	fd = mkostemp(tmp, O_CLOEXEC);
 	if (fd < 0)
 		return fail(err, "cannot make a temporary file beside", path);
-	if (fchmod(fd, mode) || write_all(fd, data, len) || (durable && fsync(fd))) {
+	if (fill(fd, data, len, mode, durable)) {
 		fail(err, "cannot write", tmp);
 		goto broken;
 	}
@@ -121,13 +134,11 @@ int fsio_write(const char *path, const void *data, size_t len, mode_t mode, int 
 		fail(err, "cannot replace", path);
 		goto broken;
 	}
-	close(fd);
 	if (durable && sync_directory_of(path))
 		return fail(err, "cannot sync the directory of", path);
 	return 0;
 broken:
 	saved = errno;
-	close(fd);
 	unlink(tmp);
 	errno = saved;
 	return -1;

@@ -167,6 +167,15 @@ int nodeconf_load(const char *path, struct nodeconf *c, struct errmsg *err)
 	return rc;
 }
 
+char *nodeconf_host(char *buf, size_t size)
+{
+	if (gethostname(buf, size))
+		buf[0] = '\0';
+	buf[size - 1] = '\0';
+	buf[strcspn(buf, ".")] = '\0';
+	return buf;
+}
+
 char *nodeconf_expand(const char *path, const char *node, char *buf, size_t size)
 {
 	size_t used = 0;
@@ -188,11 +197,10 @@ char *nodeconf_expand(const char *path, const char *node, char *buf, size_t size
 char *nodeconf_ledger(const struct nodeconf *c, char *buf)
 {
 	static const char name[] = "/ledger.sqlite";
-	char host[256] = "";
+	char host[256];
 
-	gethostname(host, sizeof(host) - 1);
-	host[strcspn(host, ".")] = '\0';
-	nodeconf_expand(c->state_dir, host, buf, PATH_MAX - sizeof(name));
+	nodeconf_expand(
+		c->state_dir, nodeconf_host(host, sizeof(host)), buf, PATH_MAX - sizeof(name));
 	strcat(buf, name);
 	return buf;
 }

@@ -64,6 +64,10 @@ char *nodeconf_path(char *buf, size_t size);
  * must be there. On error *c is untouched and err names file, line and key. */
 int nodeconf_load(const char *path, struct nodeconf *c, struct errmsg *err);
 
+/* This host's name up to its first dot, which is Slurm's name of the node unless somebody says
+ * otherwise; returns buf, "" where the host has none. */
+char *nodeconf_host(char *buf, size_t size);
+
 /* Puts node in place of every %n of a path of the configuration into buf; returns buf. */
 char *nodeconf_expand(const char *path, const char *node, char *buf, size_t size);
 

@@ -705,11 +705,13 @@ int main(int argc, char **argv)
 		snprintf(d.conf_path, sizeof(d.conf_path), "%s", d.options.conf);
 	else
 		nodeconf_path(d.conf_path, sizeof(d.conf_path));
+	nodeconf_host(d.node, sizeof(d.node));
 	if (d.options.node) {
-		snprintf(d.node, sizeof(d.node), "%s", d.options.node);
-	} else {
-		gethostname(d.node, sizeof(d.node) - 1);
-		d.node[strcspn(d.node, ".")] = '\0';
+		if (strlen(d.options.node) >= sizeof(d.node) || strchr(d.options.node, '/')) {
+			plog_error("--node=%s is not the name of a node", d.options.node);
+			return 1;
+		}
+		strcpy(d.node, d.options.node);
 	}
 	settings_defaults(&d.settings);
 	if (nodeconf_load(d.conf_path, &d.conf, &err)) {
