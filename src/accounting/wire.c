@@ -9,14 +9,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-const char *wire_fault_name(enum wire_fault fault)
-{
-	static const char *const names[WIRE_FAULTS] = {
-		"fine", "malformed", "oversized", "invalid", "replayed", "expired", "trouble"};
-
-	return names[fault];
-}
-
 static enum wire_fault fault_of(munge_err_t e)
 {
 	switch (e) {

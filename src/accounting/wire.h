@@ -27,9 +27,6 @@ enum wire_fault {
 	WIRE_FAULTS
 };
 
-/* "malformed", "oversized", ... */
-const char *wire_fault_name(enum wire_fault fault);
-
 /*
  * Who signs and who checks. seal() makes a credential that only `reader` can open; open() gives the
  * payload (terminated, caller frees) and the uid that sealed it, and fails on a credential that is
