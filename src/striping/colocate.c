@@ -320,7 +320,7 @@ const char *colocate_help(void)
 	       "  max-degradation:PERCENT  only where the expected slow-down is less\n"
 	       "  class:NAME               a name for this kind of job, under which its history "
 	       "with\n"
-	       "                           partners is kept (default: user, job name and program)\n"
+	       "                           partners is kept (default: user and job name)\n"
 	       "  help                     this text; nothing is submitted\n"
 	       "\n"
 	       "Examples: sbatch --colocate job.sh\n"

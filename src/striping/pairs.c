@@ -280,14 +280,12 @@ int pairs_record(const char *path, const char *job, const char *partner, double 
 	return rc;
 }
 
-char *pairs_class(const char *class_name, unsigned int uid, const char *job_name,
-	const char *executable, char *buf)
+char *pairs_class(const char *class_name, unsigned int uid, const char *job_name, char *buf)
 {
 	if (class_name && *class_name)
 		snprintf(buf, PAIRS_CLASS_MAX, "%s", class_name);
 	else
-		snprintf(buf, PAIRS_CLASS_MAX, "%u/%s%s%s", uid, job_name ? job_name : "",
-			executable && *executable ? "/" : "", executable ? executable : "");
+		snprintf(buf, PAIRS_CLASS_MAX, "%u/%s", uid, job_name ? job_name : "");
 	for (char *p = buf; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '_';

@@ -51,11 +51,10 @@ double pairs_mean(const struct pairs *p);
 size_t pairs_count(const struct pairs *p);
 
 /*
- * The class of a job in the history: `class_name` where the user gave one, else UID/JOBNAME, and
- * UID/JOBNAME/EXECUTABLE where the executable is known (NULL or "" = not). Bytes that would break
- * the file's lines become "_". Returns buf, of PAIRS_CLASS_MAX bytes; longer names are cut.
+ * The class of a job in the history: `class_name` where the user gave one, else UID/JOBNAME. Bytes
+ * that would break the file's lines become "_". Returns buf, of PAIRS_CLASS_MAX bytes; longer names
+ * are cut.
  */
-char *pairs_class(const char *class_name, unsigned int uid, const char *job_name,
-	const char *executable, char *buf);
+char *pairs_class(const char *class_name, unsigned int uid, const char *job_name, char *buf);
 
 #endif

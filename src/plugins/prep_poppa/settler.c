@@ -337,7 +337,7 @@ static void class_of(const char *colocate, uint32_t uid, const char *name, char 
 
 	buf[0] = '\0';
 	if (!colocate_parse(colocate, &wish, &err))
-		pairs_class(wish.class_name, uid, name, NULL, buf);
+		pairs_class(wish.class_name, uid, name, buf);
 }
 
 /* Enters what the run tells about its pair into the history that partner choice reads. */

@@ -203,7 +203,7 @@ static int test_colocated(struct ask *ask)
 	ask->me.array_id = ask->job_ptr->array_job_id;
 	ask->me.name = ask->job_ptr->name;
 	ask->me.class_name = pairs_class(ask->request.class_name, ask->job_ptr->user_id,
-		ask->job_ptr->name, NULL, ask->class_name);
+		ask->job_ptr->name, ask->class_name);
 	ask->me.request = &ask->request;
 	if (!IS_JOB_RUNNING(ask->job_ptr) && !IS_JOB_SUSPENDED(ask->job_ptr))
 		mark_show(ask->job_ptr, &ask->request, NULL);
