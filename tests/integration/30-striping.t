@@ -3,41 +3,12 @@
 # Striping on the sandbox: lanes, partners, waiting, restarts, nodes that come and go, stock behaviour.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/integration/lanes.sh
+. "$(dirname "$0")/lanes.sh"
 
-NODE=$SANDBOX_FAKE_PREFIX
-EVEN=0,2,4,6,8,10,12,14
-ODD=1,3,5,7,9,11,13,15
-
-# sleeper NAME OPTION...: a job that sleeps on the fake nodes; its id is in $job.
-sleeper() {
-	local name=$1
-	shift
-	submit -p fake -J "$name" -o /dev/null --mem=2000 "$@" --wrap "exec sleep 3600"
-}
-
-state() { squeue -h -o %T -j "$1" 2>/dev/null; }
-nodes_of() { squeue -h -o %N -j "$1" 2>/dev/null; }
-cores_of() { scontrol -d show job "$1" | grep -o 'CPU_IDs=[^ ]*' | sort -u | cut -d= -f2 | xargs; }
-mark_of() { scontrol show job "$1" | sed -n 's/^ *SystemComment=//p' | sed 's/ *$//'; }
+sleeper_options=(--mem=2000)
 jobs_on() { squeue -h -p fake -t R,S -w "$1" -o %i | sort | xargs; }
-is_state() { [ "$(state "$1")" = "${2:-}" ]; }
 is_mark() { [ "$(mark_of "$1")" = "$2" ]; }
-
-# running NAME OPTION...: the same, and waits until it runs.
-running() {
-	sleeper "$@"
-	wait_running "$job"
-}
-
-# Still waiting after the schedulers have had several chances.
-waits() { sleep 5 && is_state "$1" PENDING; }
-
-clear_jobs() {
-	scancel -p fake
-	wait_until 60 nothing_left
-}
-nothing_left() { [ -z "$(squeue -h -p fake)" ] && fake_idle; }
-fake_idle() { [ "$(sinfo -h -p fake -N -t idle | wc -l)" = 4 ]; }
 
 # slurmctld saves its state some seconds after a change; a kill before that would lose it in any case.
 restart() {
@@ -51,7 +22,6 @@ restart() {
 	fi
 	wait_until 60 nodes_answer
 }
-is_gone() { ! ctl pid "$1"; }
 
 PLUGIN_DIRS=$(sed -n 's/^PluginDir=//p' "$SLURM_CONF")
 # use_plugins DIRS: slurmctld with another PluginDir.
@@ -269,6 +239,10 @@ for f in "${PLUGIN_DIRS%%:*}"/*.so; do
 done
 use_plugins "$TMP/plugins:${PLUGIN_DIRS#*:}"
 is "taken out of PluginDir, running co-located jobs go on" "$(state "$k") $(cores_of "$k")" "RUNNING $cores"
+nok "where the rest of the suite is still there, new ones are refused" \
+	eval 'as_user sbatch -p fake --colocate --wrap true >"$TMP/refused" 2>&1'
+like "with the reason" "$(cat "$TMP/refused")" "--colocate: striping is not active on this cluster"
+ok "and others are taken" running stock -n1 -w "${NODE}3"
 use_plugins "$PLUGIN_DIRS"
 is "and when it is back" "$(state "$k") $(cores_of "$k")" "RUNNING $cores"
 clear_jobs

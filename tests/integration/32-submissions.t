@@ -3,18 +3,13 @@
 # What users submit with --colocate: every row of docs/submissions.md works striped or is refused with its reason.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/integration/lanes.sh
+. "$(dirname "$0")/lanes.sh"
 
-NODE=$SANDBOX_FAKE_PREFIX
-EVEN=0,2,4,6,8,10,12,14
-ODD=1,3,5,7,9,11,13,15
+sleeper_options=(--colocate)
 HOME_DIR=$(home_of)
 TABLE=$tree/docs/submissions.md
 
-nothing_left() { [ -z "$(squeue -h -p fake)" ] && [ "$(sinfo -h -p fake -N -t idle | wc -l)" = 4 ]; }
-clear_jobs() {
-	scancel -p fake
-	wait_until 60 nothing_left
-}
 TMP=$(mktemp -d)
 cp -p "$SLURM_CONF" "$TMP/slurm.conf"
 put_back() {
@@ -36,21 +31,6 @@ row() {
 	ok "docs/submissions.md has the row $1" grep -q -F "| $1 |" "$TABLE"
 }
 
-# sleeper NAME OPTION...: a co-located job that sleeps; its id is in $job.
-sleeper() {
-	local name=$1
-	shift
-	submit -p fake -J "$name" -o /dev/null --colocate "$@" --wrap "exec sleep 600"
-}
-running() {
-	sleeper "$@"
-	wait_running "$job"
-}
-state() { squeue -h -o %T -j "$1" 2>/dev/null; }
-is_state() { [ "$(state "$1")" = "${2:-}" ]; }
-waits() { sleep 5 && is_state "$1" PENDING; }
-nodes_of() { squeue -h -o %N -j "$1" 2>/dev/null; }
-cores_of() { scontrol -d show job "$1" | grep -o 'CPU_IDs=[^ ]*' | sort -u | cut -d= -f2 | xargs; }
 starts_again() {
 	run_again "$1"
 	wait_running "$1"

@@ -12,15 +12,6 @@ log=$(ctl log poppad)
 line=/dev/shm/poppa-test-40.$$
 on_exit rm -f "$line"
 
-# status FILTER: what jq finds in poppad's status, as root.
-status() {
-	poppa status -N "$SANDBOX_REAL_NODE" --json | jq -r "$1"
-}
-
-holds() {
-	[ "$(status "$1")" = true ]
-}
-
 # ask JSON [USER]: one line to poppad's socket, one line back.
 ask() {
 	as "${2:-root}" perl -MIO::Socket::UNIX -e '

@@ -10,15 +10,6 @@ line=/dev/shm/poppa-test-41.$$
 on_exit rm -f "$line"
 on_exit ctl reconfigure --reset
 
-# status FILTER: what jq finds in poppad's status, as root.
-status() {
-	poppa status -N "$SANDBOX_REAL_NODE" --json | jq -r "$1"
-}
-
-holds() {
-	[ "$(status "$1")" = true ]
-}
-
 job_status() {
 	status ".jobs[] | select(.job == $1) | $2"
 }

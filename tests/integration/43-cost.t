@@ -6,10 +6,6 @@
 build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}
 loop=$build/tests/bench/loop
 
-status() {
-	poppa status -N "$SANDBOX_REAL_NODE" --json | jq -r "$1"
-}
-
 no_jobs() {
 	[ "$(status '.jobs | length')" = 0 ]
 }

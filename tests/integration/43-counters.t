@@ -10,15 +10,6 @@ recording=$POPPA_SANDBOX/tmp/recording.csv
 log=$(ctl log poppad)
 line=/dev/shm/poppa-test-43.$$
 
-# status FILTER: what jq finds in poppad's status, as root.
-status() {
-	poppa status -N "$SANDBOX_REAL_NODE" --json | jq -r "$1"
-}
-
-holds() {
-	[ "$(status "$1")" = true ]
-}
-
 new_log() {
 	log_from=$(wc -l <"$log")
 }

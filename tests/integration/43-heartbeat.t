@@ -16,14 +16,6 @@ chmod 666 "$line"
 ctl reconfigure poppa_period=50ms >/dev/null
 on_exit ctl reconfigure --reset
 
-status() {
-	poppa status -N "$SANDBOX_REAL_NODE" --json | jq -r "$1"
-}
-
-holds() {
-	[ "$(status "$1")" = true ]
-}
-
 run="mpirun --oversubscribe --bind-to none -n 2"
 SUBMIT_USER=poppa-demo submit --colocate -n1 -o plain.%j --wrap "$run $program $line"
 plain=$job

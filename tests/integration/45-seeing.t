@@ -12,15 +12,6 @@ on_exit rm -f "$line"
 on_exit ctl restart poppad
 on_exit ctl reconfigure --reset
 
-# status FILTER: what jq finds in poppad's status, as root.
-status() {
-	poppa status -N "$node" --json | jq -r "$1"
-}
-
-holds() {
-	[ "$(status "$1")" = true ]
-}
-
 # metric NAME [LABEL]: values of a metric in what poppa metrics prints, as root.
 metric() {
 	poppa metrics -N "$node" 2>/dev/null | sed -n "s/^$1\({[^}]*${2:-}[^}]*}\)\{0,1\} //p"

@@ -4,13 +4,12 @@
 # comes back. Each run is settled once, and lanes stay who they belong to.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/integration/lanes.sh
+. "$(dirname "$0")/lanes.sh"
 # shellcheck source=tests/integration/bill.sh
 . "$(dirname "$0")/bill.sh"
 
 W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads/contend
-FAKE=$SANDBOX_FAKE_PREFIX
-EVEN=0,2,4,6,8,10,12,14
-ODD=1,3,5,7,9,11,13,15
 
 clean_up() {
 	scancel "${jobs_submitted[@]}"
@@ -22,10 +21,9 @@ clean_up() {
 }
 on_exit clean_up
 
-gone() { ! ctl pid "$1" >/dev/null 2>&1; }
 kill_it() {
 	ctl kill -9 "$1"
-	wait_until 10 gone "$1"
+	wait_until 10 is_gone "$1"
 }
 # in_charge primary|backup: that one answers, having read its state.
 in_charge() {
@@ -34,8 +32,6 @@ in_charge() {
 	scontrol ping | grep -q "($1) at .* is UP" && timeout 5 squeue -h >/dev/null &&
 		[ "$(grep -E 'Running as primary controller|running in background mode' "$log" | tail -n 1 | grep -c primary)" = 1 ]
 }
-cores_of() { scontrol -d show job "$1" | grep -o 'CPU_IDs=[^ ]*' | sort -u | cut -d= -f2 | xargs; }
-
 # A job of the fake nodes, whose records never come: it waits for the time-out.
 lone() { submit -p fake -N1 --colocate -o /dev/null "$@"; }
 # A measured one.
@@ -71,9 +67,9 @@ ok "the first is in charge" in_charge primary
 nok "the second stands by" in_charge backup
 wait_until 60 nodes_answer
 
-lone -w "${FAKE}1" --wrap 'sleep 600'
+lone -w "${NODE}1" --wrap 'sleep 600'
 left=$job
-lone -w "${FAKE}1" --wrap 'sleep 600'
+lone -w "${NODE}1" --wrap 'sleep 600'
 right=$job
 ok "two jobs share a node" eval 'wait_running "$left" && wait_running "$right"'
 
@@ -83,7 +79,7 @@ first=$job
 real
 batch="$first $job"
 for i in 1 2 3; do
-	lone -w "$FAKE$((i + 1))" --wrap "sleep $i"
+	lone -w "$NODE$((i + 1))" --wrap "sleep $i"
 	batch+=" $job"
 done
 # shellcheck disable=SC2086
@@ -102,7 +98,7 @@ for i in $batch; do once "$i"; done
 is "jobs that run have their lanes" "$(cores_of "$left") $(cores_of "$right")" "$EVEN $ODD"
 scancel "$left"
 wait_end "$left"
-lone -w "${FAKE}1" --wrap 'sleep 600'
+lone -w "${NODE}1" --wrap 'sleep 600'
 left=$job
 ok "a job that comes now gets the lane that is free" wait_running "$left"
 is "and no other" "$(cores_of "$left") $(cores_of "$right")" "$EVEN $ODD"
@@ -110,7 +106,7 @@ is "and no other" "$(cores_of "$left") $(cores_of "$right")" "$EVEN $ODD"
 # --- The first comes back while the second settles.
 real
 batch=$job
-lone -w "${FAKE}2" --wrap 'sleep 1'
+lone -w "${NODE}2" --wrap 'sleep 1'
 batch+=" $job"
 # shellcheck disable=SC2086
 ok "jobs end under the second" all_end $batch
@@ -123,7 +119,7 @@ for i in $batch; do once "$i"; done
 # --- Nobody calls the second one: it finds out. What it knew of jobs is long out of date.
 real
 batch=$job
-lone -w "${FAKE}3" --wrap 'sleep 1'
+lone -w "${NODE}3" --wrap 'sleep 1'
 batch+=" $job"
 # shellcheck disable=SC2086
 ok "jobs end under the first" all_end $batch

@@ -12,7 +12,9 @@
 #   wait_end ID [SECONDS]      until the job has ended and left its nodes
 #   job_field ID KEY           one field of "scontrol show job"
 #   sacct_field ID FIELD       one field of the job in sacct
-#   ctl ARG...                 contrib/sandbox/ctl
+#   status FILTER              what jq finds in the status of the real node's poppad, as root
+#   holds FILTER               whether that is true
+#   ctl ARG...                 contrib/sandbox/ctl; is_gone DAEMON: it does not run
 #   on_exit CMD...             runs CMD when the test ends, however it ends; the last one first
 
 tests_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -66,6 +68,18 @@ as_user() {
 
 ctl() {
 	"$tree/contrib/sandbox/ctl" "$@"
+}
+
+is_gone() {
+	! ctl pid "$1" >/dev/null 2>&1
+}
+
+status() {
+	poppa status -N "$SANDBOX_REAL_NODE" --json | jq -r "$1"
+}
+
+holds() {
+	[ "$(status "$1")" = true ]
 }
 
 submit() {

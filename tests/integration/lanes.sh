@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# What the tests of lanes share: jobs on the fake nodes, and what they have there. A test sources it after lib.sh.
+#
+#   NODE                       the fake nodes' names are this and 1 to 4
+#   EVEN, ODD                  the cores of their two lanes, as cores_of prints them
+#   sleeper NAME OPTION...     a job that sleeps there; its id is in $job. running: and waits until it runs
+#   sleeper_options            what each of them has
+#   state ID                   as squeue has it, empty when it is gone; is_state ID [STATE]
+#   waits ID                   it still waits after the schedulers have had several chances
+#   nodes_of ID, cores_of ID   what it has; mark_of ID: what SystemComment says of that
+#   clear_jobs                 ends all jobs there
+
+NODE=$SANDBOX_FAKE_PREFIX
+EVEN=0,2,4,6,8,10,12,14
+ODD=1,3,5,7,9,11,13,15
+sleeper_options=()
+
+sleeper() {
+	local name=$1
+	shift
+	submit -p fake -J "$name" -o /dev/null "${sleeper_options[@]}" "$@" --wrap "exec sleep 3600"
+}
+
+running() {
+	sleeper "$@"
+	wait_running "$job"
+}
+
+state() { squeue -h -o %T -j "$1" 2>/dev/null; }
+is_state() { [ "$(state "$1")" = "${2:-}" ]; }
+waits() { sleep 5 && is_state "$1" PENDING; }
+nodes_of() { squeue -h -o %N -j "$1" 2>/dev/null; }
+cores_of() { scontrol -d show job "$1" | grep -o 'CPU_IDs=[^ ]*' | sort -u | cut -d= -f2 | xargs; }
+mark_of() { job_field "$1" SystemComment; }
+
+fake_idle() { [ "$(sinfo -h -p fake -N -t idle | wc -l)" = 4 ]; }
+nothing_left() { [ -z "$(squeue -h -p fake)" ] && fake_idle; }
+clear_jobs() {
+	scancel -p fake
+	wait_until 60 nothing_left
+}
