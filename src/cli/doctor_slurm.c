@@ -12,9 +12,12 @@
 
 #include "accounting/price_rules.h"
 #include "cli/doctor.h"
+#include "cli/program.h"
 #include "cli/scontrol.h"
 #include "common/fsio.h"
 
+#define SACCTMGR_MAX (1 << 20)
+#define SACCTMGR_WAIT_MS 15000
 #define PLUGSTACK_MAX (1 << 20)
 #define PLUGSTACK_DEPTH 4 /* files that include files */
 
@@ -276,6 +279,34 @@ static void check_accounting(struct doctor *d, const char *text)
 			"without slurmdbd there is no bill to discount: it is \"%s\"", value);
 }
 
+/* A price counts in sacct and sreport only when slurmdbd has taken it. */
+static void check_slurmdbd(struct doctor *d)
+{
+	static char program[] = "sacctmgr", bare[] = "--noheader", parsable[] = "--parsable2",
+		    show[] = "show", clusters[] = "cluster", field[] = "format=cluster";
+	char *argv[] = {program, bare, parsable, show, clusters, field, NULL};
+	struct errmsg err;
+	char *text = program_output(argv, SACCTMGR_MAX, SACCTMGR_WAIT_MS, &err);
+	bool listed = false;
+
+	for (const char *line = text; line && *line && !listed; line += *line == '\n') {
+		size_t len = strcspn(line, "\n");
+
+		listed = len == strlen(d->cluster) && !strncmp(line, d->cluster, len);
+		line += len;
+	}
+	if (listed)
+		doctor_say(d, DOCTOR_OK, "slurmdbd", NULL, "answers, and knows cluster %s",
+			d->cluster);
+	else
+		doctor_say(d, DOCTOR_WARN, "slurmdbd",
+			text ? "add it with sacctmgr add cluster"
+			     : "start slurmdbd; until it answers no new price is in sacct",
+			text ? "does not list cluster %s" : "not seen: %s",
+			text ? d->cluster : err.text);
+	free(text);
+}
+
 void doctor_slurm(struct doctor *d)
 {
 	struct errmsg err;
@@ -301,6 +332,7 @@ void doctor_slurm(struct doctor *d)
 	check_cgroups(d, text);
 	check_prolog_flags(d, text);
 	check_accounting(d, text);
+	check_slurmdbd(d);
 	doctor_partitions(d);
 	free(text);
 }

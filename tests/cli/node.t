@@ -52,7 +52,8 @@ PartitionName=big AllowGroups=ALL Nodes=n[5-6] State=UP TotalCPUs=64 TRESBilling
 END
 # "scontrol show config" and "scontrol --oneliner show partition".
 printf '#!/bin/sh\nfor last; do :; done\ncat "%s/$last"\n' "$TAP_DIR" >"$TAP_DIR/bin/scontrol"
-chmod +x "$TAP_DIR/bin/scontrol"
+printf '#!/bin/sh\nprintf "other\\ntesting\\n"\n' >"$TAP_DIR/bin/sacctmgr"
+chmod +x "$TAP_DIR/bin/scontrol" "$TAP_DIR/bin/sacctmgr"
 PATH=$TAP_DIR/bin:$PATH
 
 # Without munge, ledger and poppad some checks fail, so the status is 1; each line is looked at.
@@ -60,7 +61,7 @@ runs "doctor" 1 "$POPPA" doctor
 for line in "OK +poppa.conf +$POPPA_CONF is good" "OK +Slurm +$version" "OK +SelectType +select/cons_tres, CR_CORE_MEMORY" "OK +ProctrackType" "OK +TaskPlugin" \
 	"OK +PrologFlags" "OK +TRESBillingWeights +.* 2 partitions" "(OK|WARN) +clock" "OK +plugin files" "OK +select wrapper" \
 	"OK +JobSubmitPlugins +has colocate" "OK +PrEpPlugins +has prep/poppa" "OK +PrEpParameters +poppa_period=250ms," \
-	"OK +plugstack.conf" "OK +accounting" "FAIL +munge .* -> start munged" "FAIL +ledger .* -> start poppa-ledgerd" \
+	"OK +plugstack.conf" "OK +accounting" "OK +slurmdbd +answers, and knows cluster testing" "FAIL +munge .* -> start munged" "FAIL +ledger .* -> start poppa-ledgerd" \
 	"(FAIL|WARN) +poppad .* -> start poppad" "OK +counters +usable here: .*heartbeat" "SCHED_FIFO" "freezer"; do
 	like "doctor: $line" "$OUT" "$line"
 done
@@ -107,6 +108,10 @@ sed -i "s/,CPU=1000.0//" "$TAP_DIR/partition"
 OUT=$("$POPPA" doctor 2>&1)
 like "doctor looks at the partitions of co-located jobs" "$OUT" "OK +stripe_partition +co-located jobs may run in main"
 like "doctor looks at no other partition's weights" "$OUT" "OK +TRESBillingWeights .* in 1 partition"
+printf '#!/bin/sh\necho other\n' >"$TAP_DIR/bin/sacctmgr"
+like "doctor misses the cluster in slurmdbd" "$("$POPPA" doctor 2>&1)" "WARN +slurmdbd +does not list cluster testing -> add it"
+printf '#!/bin/sh\necho "sacctmgr: error: Problem talking to the database" >&2\nexit 1\n' >"$TAP_DIR/bin/sacctmgr"
+like "doctor misses slurmdbd" "$("$POPPA" doctor 2>&1)" "WARN +slurmdbd +not seen: .*Problem talking to the database -> start slurmdbd"
 mkdir "$TAP_DIR/plugstack.conf.d"
 echo "required spank_colocate.so" >"$TAP_DIR/plugstack.conf.d/b.conf"
 echo "optional other.so" >"$TAP_DIR/plugstack.conf.d/a.conf"
