@@ -136,6 +136,11 @@ def main():
         text, verdicts, missed = run(bench_model, directory)
         check("model: all lengths", sum(line.startswith("| ") for line in text.splitlines()) == 1 + 1 + 9 + 1 + 1 + 2)
         check("model: no sham among its blocks, so it is above five sixths", verdicts[0] == "met")
+        blanks = []
+        for name in os.listdir(directory):
+            with open(os.path.join(directory, name)) as f:
+                blanks += [name for line in f if line.rstrip("\n") != line.rstrip()]
+        check("no result has trailing blanks, which tests/lint would refuse", not blanks)
     print("1..%d" % len(results))
     sys.exit(not all(results))
 

@@ -71,6 +71,10 @@ def percent(x, digits=2):
     return "none" if math.isnan(x) else "%.*f" % (digits, 100 * x)
 
 
+def without_trailing_blanks(text):
+    return "\n".join(line.rstrip() for line in text.rstrip().split("\n")) + "\n"
+
+
 def at_most(low, high, limit):
     """Whether what lies in an interval is within a limit; None where that is not known."""
     if math.isnan(low) or math.isnan(high):
@@ -131,6 +135,10 @@ class Report:
         if why is not None:
             self.missed.append("the plot %s: gnuplot: %s" % (os.path.basename(path), why))
             return
+        with open(path) as f:
+            drawing = f.read()
+        with open(path, "w") as f:
+            f.write(without_trailing_blanks(drawing))
         self.parts.append("![%s](%s)" % (self.title, os.path.basename(path)))
 
     def write(self):
@@ -154,5 +162,5 @@ class Report:
             self.title, "\n\n".join(self.parts), "\n".join("- " + f for f in facts))
         path = os.path.join(self.directory, self.name + ".md")
         with open(path + ".new", "w") as f:
-            f.write(text)
+            f.write(without_trailing_blanks(text))
         os.rename(path + ".new", path)
