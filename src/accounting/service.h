@@ -47,20 +47,24 @@ struct service {
 /*
  * The reply to a request of uid `from`, a new reference; NULL only when memory is out. Requests are
  * {"op":OP,"nonce":TEXT,...}, replies {"nonce":TEXT,"ok":true,...} or
- * {...,"ok":false,"error":TEXT}:
- *   record    {"records":[...]} -> {"results":[{"ok":true}|{"ok":false,"error":TEXT},...],
- *             "ledger":TEXT}, on disk; the text is another one when the ledger was lost
- *   job       {"cluster","job","restart","start"[,"nodes":[{"name","addresses":[...]},...]]} ->
- *             {"records":[...],"settlement":{...}|null,"changes":[...],"ledger":TEXT}; the nodes
- * are slurmctld's word for who may have sent a record settle    {"settlement":{...}} ->
- * {"settlement":{the one that counts},"first":BOOL} restore   the same for one that was lost change
- * {"settlement":{...},"reason"} -> {}, an administrator's change changes   {"cluster"} ->
- * {"changes":[...]}, those that Slurm does not show yet changed {"settlement":{...},"written":BOOL}
- * -> {"first":BOOL} unsettled {"cluster"} -> {"runs":[{"job","restart","start"},...]} status    ->
- * {"version","schema","records",...} Everything is for root and ledger_uid; a job's owner may ask
- * for that job, anybody for status. What makes or changes a price (settle, restore, change,
- * changed, and the nodes in job) must also come from a controller (origin_controls), wherever
- * origin is to be looked at.
+ * {...,"ok":false,"error":TEXT}. By OP, what a request has, and its reply:
+ *
+ *   record     {"records":[...]}: {"results":[{"ok":true}|{"ok":false,"error":TEXT},...],
+ *              "ledger":TEXT}, on disk; the text is another one when the ledger was lost
+ *   job        {"cluster","job","restart","start"[,"nodes":[{"name","addresses":[...]},...]]}:
+ *              {"records":[...],"settlement":{...}|null,"changes":[...],"ledger":TEXT}; the
+ *              nodes are slurmctld's word for who may have sent a record
+ *   settle     {"settlement":{...}}: {"settlement":{the one that counts},"first":BOOL}
+ *   restore    the same for one that was lost
+ *   change     {"settlement":{...},"reason"}: {}; an administrator's change
+ *   changes    {"cluster"}: {"changes":[...]}, those that Slurm does not show yet
+ *   changed    {"settlement":{...},"written":BOOL}: {"first":BOOL}
+ *   unsettled  {"cluster"}: {"runs":[{"job","restart","start"},...]}
+ *   status     {"version","schema","records",...}
+ *
+ * Everything is for root and ledger_uid; a job's owner may ask for that job, anybody for status.
+ * What makes or changes a price (settle, restore, change, changed, and the nodes in job) must also
+ * come from a controller (origin_controls), wherever origin is to be looked at.
  */
 json_t *service_answer(struct service *s, const json_t *request, uid_t from);
 
