@@ -10,43 +10,22 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/integration/bill.sh
 . "$(dirname "$0")/bill.sh"
+ACCOUNT=poppa-kills
+# shellcheck source=tests/integration/kills.sh
+. "$(dirname "$0")/kills.sh"
 
 KILLS=${POPPA_KILLS:-30}
 SEED=${POPPA_KILLS_SEED:-$(date +%s)}
 W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads/contend
-ACCOUNT=poppa-kills
-FAKE=$SANDBOX_FAKE_PREFIX
 SETTLE_TIMEOUT=6
 # slurmctld saves its state some seconds after a change: a kill takes along what it was told since.
 UNSAVED=10
 
-RANDOM=$SEED
+dice "$SEED"
 diag "$KILLS kills with POPPA_KILLS_SEED=$SEED"
-DIR=$(mktemp -d)
-on_exit rm -rf "$DIR"
-: >"$DIR/submitted"
-: >"$DIR/lanes"
-: >"$DIR/stopped"
-: >"$DIR/killed"
-
-# pick NUMBER: a random number below it, in $picked. A subshell would have dice of its own.
-pick() { picked=$((RANDOM * 32768 + RANDOM)) && picked=$((picked % $1)); }
-
-# nap MILLISECONDS: sleeps for up to that.
-nap() {
-	pick "$1"
-	sleep "$(printf '%d.%03d' $((picked / 1000)) $((picked % 1000)))"
-}
+touch "$DIR/stopped"
 
 # --- The stream.
-
-# send PARTITION OPTION...: a co-located job of the stream.
-send() {
-	local id partition=$1
-	shift
-	id=$(as poppa-demo timeout 20 sbatch --parsable -A $ACCOUNT -p "$partition" --colocate -t 1 -o /dev/null "$@") || return
-	echo "${id%%;*} $(date +%s)" >>"$DIR/submitted"
-}
 
 send_fake() {
 	local seconds nodes form
@@ -54,98 +33,35 @@ send_fake() {
 	pick 3 && nodes=$((picked / 2 + 1))
 	pick 6 && form=$picked
 	case $form in
-	0) send fake -N$nodes --wrap "sleep $seconds; exit 3" ;;
-	1) send fake -N1 --array=1-2 --wrap "sleep $seconds" ;;
-	2) send fake -N$nodes --no-requeue --wrap "sleep $seconds" ;;
-	*) send fake -N$nodes --wrap "sleep $seconds" ;;
+	0) send fake --colocate -N$nodes --wrap "sleep $seconds; exit 3" ;;
+	1) send fake --colocate -N1 --array=1-2 --wrap "sleep $seconds" ;;
+	2) send fake --colocate -N$nodes --no-requeue --wrap "sleep $seconds" ;;
+	*) send fake --colocate -N$nodes --wrap "sleep $seconds" ;;
 	esac
 }
 
 send_real() {
 	pick 5
 	if [ -x "$W" ]; then
-		send real -n1 --wrap "srun $W --line $(home_of)/kills-line --seconds $((picked + 4))"
+		send real --colocate -n1 --wrap "srun $W --line $(home_of)/kills-line --seconds $((picked + 4))"
 	else
-		send real -n1 --wrap "sleep $((picked + 4))"
+		send real --colocate -n1 --wrap "sleep $((picked + 4))"
 	fi
 }
-
-# in_queue PARTITION: how many wait or have just begun. A job whose end slurmctld has forgotten runs on for
-# it until it asks the node, and then the stream would dry up.
-in_queue() { squeue -h -r -A $ACCOUNT -p "$1" -o '%t %M' | awk '$1 != "R" || $2 ~ /^0:[01]/' | wc -l; }
 
 top_up() {
 	local n
 	for ((n = $(in_queue real); n < 3; n++)); do send_real; done
 	for ((n = $(in_queue fake); n < 8; n++)); do send_fake; done
-} 2>>"$DIR/sbatch"
-
-# What an administrator does after a crash: Slurm holds a job back that could not be started, or was
-# requeued, and drains the node where that was.
-attend() {
-	local id reason node state
-	while read -r id reason; do
-		case $reason in
-		*held* | *Held*) scontrol release "$id" ;;
-		BeginTime) scontrol update job "$id" StartTime=now ;;
-		esac
-	done < <(squeue -h -r -A $ACCOUNT -t PD -o '%A %r')
-	while read -r node state reason; do
-		echo "$node $state $reason" >>"$DIR/attended"
-		scontrol update node="$node" state=resume
-	done < <(sinfo -h -N -o '%N %T %E' | grep -E ' (drain|down|drng|fail)[a-z*]*' | sort -u)
-} >/dev/null 2>&1
-
-# --- What must hold at every moment.
-
-# lanes_of NODE: the CPUs of each of its lanes, one line each.
-lanes_of() {
-	local spec
-	spec=$(scontrol -o show node "$1" | sed 's/.* CoresPerSocket=\([0-9]*\).* Sockets=\([0-9]*\).* ThreadsPerCore=\([0-9]*\).*/pack:\2 core:\1 pu:\3/')
-	[[ $spec == pack:* ]] || spec=$(scontrol -o show node "$1" |
-		tr ' ' '\n' | awk -F= '{ v[$1] = $2 } END { print "pack:" v["Sockets"], "core:" v["CoresPerSocket"], "pu:" v["ThreadsPerCore"] }')
-	poppa lanes --topology "$spec" --json | jq -r '.lanes[].pus | sort | join(",")'
-}
-
-# cpus LIST: 0-2,5 as 0,1,2,5.
-cpus() {
-	local part out=
-	for part in ${1//,/ }; do out+=" $(seq -s ' ' "${part%-*}" "${part#*-}")"; done
-	# shellcheck disable=SC2086
-	set -- $out
-	(IFS=, && echo "$*")
-}
-
-declare -A expanded
-# look: each running job of the stream has one whole lane of each of its nodes, and has it alone.
-looks=0 seen=0
-look() {
-	local job nodes list node lane
-	local -A owner=()
-	while read -r job nodes list; do
-		[ -n "${expanded[$list]:-}" ] || expanded[$list]=$(cpus "$list")
-		lane=${expanded[$list]}
-		for node in $(scontrol show hostnames "$nodes"); do
-			seen=$((seen + 1))
-			grep -q -x "$lane" "$DIR/lanes-$([ "$node" = "$SANDBOX_REAL_NODE" ] && echo real || echo fake)" ||
-				echo "job $job on $node has $list, which is no lane" >>"$DIR/lanes"
-			[ -z "${owner[$node/$lane]:-}" ] ||
-				echo "jobs ${owner[$node/$lane]} and $job both have $list of $node" >>"$DIR/lanes"
-			owner[$node/$lane]=$job
-		done
-	done < <(scontrol -d show job 2>/dev/null | awk -v account="$ACCOUNT" '
-		/^JobId=/ { split($1, id, "="); mine = running = 0 }
-		$0 ~ " Account=" account "( |$)" { mine = 1 }
-		/ JobState=RUNNING/ { running = 1 }
-		mine && running && / CPU_IDs=/ { sub(/Nodes=/, "", $1); sub(/CPU_IDs=/, "", $2); print id[2], $1, $2 }')
-	looks=$((looks + 1))
 }
 
 # Processes of the jobs that are stopped, and their cgroups that are frozen, of this sandbox's real node.
 # A cgroup of poppad's own may be frozen for good: it stops nobody while it is empty.
 stopped() {
-	local file
-	pgrep -u poppa-demo -r T
+	local file pid
+	for pid in $(pgrep -u poppa-demo -r T); do
+		grep -q -E "slurm_$SANDBOX_REAL_NODE/|/${SANDBOX_REAL_NODE}_slurmstepd" "/proc/$pid/cgroup" && echo "$pid"
+	done 2>/dev/null
 	find /sys/fs/cgroup \( -path "*slurm_$SANDBOX_REAL_NODE/*" -o -path "*poppa_$SANDBOX_REAL_NODE*" -o \
 		-path "*${SANDBOX_REAL_NODE}_slurmstepd.scope*" \) \
 		\( -name freezer.state -exec grep -lv THAWED {} + -o -name cgroup.events -exec grep -l 'frozen 1' {} + \) 2>/dev/null |
@@ -156,21 +72,6 @@ stopped() {
 nothing_stopped() { [ -z "$(stopped)" ]; }
 
 # --- Kills.
-
-gone() { ! ctl pid "$1" >/dev/null 2>&1; }
-
-# start NAME: again and again, since what it needs may be on its way up, too.
-start() {
-	local try
-	for try in 1 2 3 4; do
-		gone "$1" || return 0
-		[ "$try" = 1 ] || attend
-		if ctl start "$1" >"$DIR/start" 2>&1; then return 0; fi
-		sleep 1
-	done
-	gone "$1" && { echo "$1: $(tail -n 3 "$DIR/start")" >>"$DIR/unstarted"; return 1; }
-	return 0
-}
 
 # choose: who is killed, in $victim.
 choose() {
@@ -229,24 +130,17 @@ clean_up() {
 	scancel -A $ACCOUNT
 	wait_until 60 stream_over
 	attend
-	sacctmgr -i delete account $ACCOUNT
+	drop_account
 	ctl reconfigure --reset
 	rm -f "$(home_of)/kills-line"
-}
-stream_over() {
-	[ -z "$(squeue -h -A $ACCOUNT 2>&1)" ]
 }
 on_exit clean_up
 
 settings >/dev/null
-sacctmgr -i add account $ACCOUNT >/dev/null
-sacctmgr -i add user poppa-demo account=$ACCOUNT >/dev/null
-lanes_of "$SANDBOX_REAL_NODE" >"$DIR/lanes-real"
-lanes_of "${FAKE}1" >"$DIR/lanes-fake"
-is "a fake node has two lanes of eight CPUs" "$(tr , '\n' <"$DIR/lanes-fake" | wc -l) $(wc -l <"$DIR/lanes-fake")" "16 2"
+make_account
 [ -x "$W" ] || diag "mpicc was not found, so the jobs of the real node have no heartbeat"
 began=$(date +%s)
-ok "the stream begins" wait_until 20 send_fake
+wait_until 20 send_fake || bail_out "no job is accepted: $(tail -n 3 "$DIR/sbatch")"
 top_up
 sleep 1
 
@@ -269,27 +163,21 @@ for ((kill = 1; kill <= KILLS; kill++)); do
 	attend
 	[ $((kill % 20)) != 0 ] || diag "$kill kills after $(($(date +%s) - began)) s, $(wc -l <"$DIR/submitted") jobs submitted, $(count_settlements) runs settled"
 done
-is "each daemon could be started again" "$(cat "$DIR/unstarted" 2>/dev/null)" ""
+is "each daemon could be started again" "$(cat "$DIR/unstarted")" ""
 is "all kills were made" "$(wc -l <"$DIR/killed")" "$KILLS"
 
 # --- The end of the stream.
 diag "at $SECONDS s the stream ends"
 all_run
-stream_ends() {
-	attend
-	sleep 1
-	stream_over
-}
 if ! wait_until 60 stream_ends; then
 	diag "ended by scancel: $(squeue -h -r -A $ACCOUNT -o '%A %T %r;' | xargs)"
 	scancel -A $ACCOUNT
 fi
 ok "no job is stuck" wait_until 60 stream_ends
-idle() { [ "$(sinfo -h -N -o '%N %T' | sort -u | grep -v ' idle$')" = "" ]; }
 wait_until 30 idle || attend
 ok "no node is stuck" wait_until 30 idle
 [ ! -s "$DIR/attended" ] || diag "nodes that an administrator had to resume:" "$(sort "$DIR/attended" | uniq -c)"
-is "no lane was wrong or given twice" "$(cat "$DIR/lanes")" ""
+is "no lane was wrong or given twice" "$(sort -u "$DIR/lanes")" ""
 cmp_num "and they were looked at" "$seen" '>=' "$KILLS"
 is "nothing stayed stopped when poppad was killed" "$(cat "$DIR/stopped")" ""
 ok "nothing is stopped now" wait_until 10 nothing_stopped
