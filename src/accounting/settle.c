@@ -140,6 +140,7 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 	const struct ledger_record *r)
 {
 	double wall = (double)(node->wall_ns ? node->wall_ns : job->wall_ns), told, scale;
+	double unmeasured;
 
 	s->all += node->weight * wall;
 	if (!r)
@@ -162,11 +163,14 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 	}
 	add_backend(s, r->backend);
 	s->nodes_with_data++;
-	told = (double)r->co_ns + (double)r->solo_ns + (double)r->paused_ns +
-	       (double)r->unmeasured_ns;
+	/* A node that was down does not know since when: what was not measured is the upper limit.
+	 */
+	told = (double)r->co_ns + (double)r->solo_ns + (double)r->paused_ns;
+	unmeasured = fmin((double)r->unmeasured_ns, fmax(wall - told, 0));
+	told += unmeasured;
 	scale = told > wall ? wall / told : 1;
 	s->paused += node->weight * scale * (double)r->paused_ns;
-	s->unmeasured += node->weight * scale * (double)r->unmeasured_ns;
+	s->unmeasured += node->weight * unmeasured;
 	/* The last word of this node is missing, and with it what happened since. */
 	if (!r->final && told < wall)
 		s->unmeasured += node->weight * (wall - told);

@@ -119,6 +119,11 @@ static void uncovered_time(void **state)
 	s = decide(&job, &r, 1);
 	assert_int_equal(s.charged, 6400);
 	assert_non_null(strstr(s.text, " unmeasured=0.50"));
+	/* It was down, and takes that for time of the job. */
+	r.unmeasured_ns = 5000 * S;
+	s = decide(&job, &r, 1);
+	assert_int_equal(s.charged, 6400);
+	assert_non_null(strstr(s.text, " unmeasured=0.50"));
 }
 
 /* A node whose clock or epilog ran longer than the run cannot discount more than the run. */
