@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "src/common/assoc_mgr.h"
 #include "src/common/list.h"
 #include "src/slurmctld/locks.h"
 
@@ -37,8 +39,10 @@ SLURM_WEAK(job_list)
 #define NEW_LEDGER_MS 330000 /* until all nodes have noticed that the ledger was lost */
 #define CHANGES_MS 5000      /* between looks for prices that administrators have changed */
 #define SAVE_MS 1000         /* between two writes of the state file */
+#define USAGE_MS 10000       /* from a refund to when the usage is saved */
 #define FORGET_TIMEOUTS 5    /* settle time-outs until a run that nobody knows is dropped */
 #define STATE_FILE "poppa_unsettled"
+#define ARRIVED_FILE "poppa_arrived"
 #define MAX_STATE_BYTES (256 << 20)
 #define LEDGER_TIMEOUT_MS 3000
 #define STOP_WAIT_S 5
@@ -70,7 +74,9 @@ struct item {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static struct item *arrived; /* handed over by settler_queue() */
-static pthread_t worker;
+static bool arrived_changed; /* ARRIVED_FILE is behind */
+static pthread_mutex_t arrived_file = PTHREAD_MUTEX_INITIALIZER; /* taken before `lock` */
+static pthread_t worker, keeper;
 /* Counts starts and stops; odd while running. A worker whose number has passed ends by itself. */
 static unsigned generation;
 
@@ -86,13 +92,16 @@ static struct {
 	char complaint[512];     /* the last problem with the configuration that was logged */
 	int64_t ledger_retry_ms; /* the ledger did not answer: not before then */
 	int64_t ledger_backoff_ms;
-	int64_t ledger_back_ms; /* when its last outage ended */
+	int64_t ledger_back_ms;    /* when its last outage ended */
+	int64_t database_retry_ms; /* the same of slurmdbd */
+	int64_t database_backoff_ms;
 	char ledger[CLIENT_LEDGER_ID];
 	int64_t ledger_new_ms; /* when it was seen to be another one than before; 0 = never */
 	int64_t scan_ms, changes_ms;
 	bool scanned;
 	bool loaded;
-	bool changed; /* the state file is behind */
+	int64_t usage_ms; /* when the usage is to be saved; 0 = nothing was refunded since */
+	bool changed;     /* the state file is behind */
 	int64_t save_ms;
 } w;
 
@@ -158,12 +167,17 @@ static void follow_settings(void)
 	xfree(controller);
 }
 
-static bool is_known(uint32_t job_id, time_t start)
+static struct item *find_item(uint32_t job_id, time_t start)
 {
 	for (struct item *i = w.items; i; i = i->next)
 		if (i->facts->job_id == job_id && i->facts->start == start)
-			return true;
-	return false;
+			return i;
+	return NULL;
+}
+
+static bool is_known(uint32_t job_id, time_t start)
+{
+	return find_item(job_id, start);
 }
 
 static void drop_item(struct item *i)
@@ -189,9 +203,23 @@ static struct item *new_item(struct facts *f)
 	return i;
 }
 
+/*
+ * A run may end twice: killed after its first end, slurmctld has forgotten that, and counts on
+ * until it misses the job.
+ */
+static void end_again(struct item *i, struct facts *f)
+{
+	if (i->stage >= WRITE || i->priced || i->change)
+		return facts_free(f);
+	facts_free(i->facts);
+	i->facts = f;
+	i->stage = WAIT_NODES;
+	w.changed = true;
+}
+
 static void take_arrived(void)
 {
-	struct item *list, *next;
+	struct item *list, *next, *known;
 
 	pthread_mutex_lock(&lock);
 	list = arrived;
@@ -199,10 +227,13 @@ static void take_arrived(void)
 	pthread_mutex_unlock(&lock);
 	for (; list; list = next) {
 		next = list->next;
-		if (is_known(list->facts->job_id, list->facts->start))
-			drop_item(list);
-		else
+		known = find_item(list->facts->job_id, list->facts->start);
+		if (known) {
+			end_again(known, list->facts);
+			xfree(list);
+		} else {
 			add_item(list);
+		}
 	}
 }
 
@@ -240,12 +271,15 @@ static void scan(void)
 	slurmctld_lock_t read_jobs = {.job = READ_LOCK};
 	int found = 0;
 
+	if (!write_back_begin())
+		return;
 	lock_slurmctld(read_jobs);
 	if (job_list) {
 		list_for_each(job_list, scan_one, &found);
 		w.scanned = true;
 	}
 	unlock_slurmctld(read_jobs);
+	write_back_end();
 	if (found)
 		info(ME ": %d finished jobs were left unsettled", found);
 }
@@ -271,7 +305,7 @@ static void look_at_nodes(int64_t now)
 
 	for (struct item *i = w.items; i; i = i->next)
 		any |= i->stage == WAIT_NODES && i->due_ms <= now;
-	if (!any)
+	if (!any || !write_back_begin())
 		return;
 	lock_slurmctld(read_jobs);
 	for (struct item *i = w.items; i; i = i->next) {
@@ -281,9 +315,12 @@ static void look_at_nodes(int64_t now)
 			continue;
 		job = find_job_record(i->facts->job_id);
 		if (facts_same_run(i->facts, job)) {
-			facts_update_end(i->facts, job);
-			if (IS_JOB_COMPLETING(job) || IS_JOB_RUNNING(job) ||
-				IS_JOB_SUSPENDED(job)) {
+			bool runs = IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job);
+
+			/* The end of one that runs is when it will have to end. */
+			if (!runs)
+				facts_update_end(i->facts, job);
+			if (runs || IS_JOB_COMPLETING(job)) {
 				delay(i, MAX_TICK_MS);
 				continue;
 			}
@@ -293,6 +330,7 @@ static void look_at_nodes(int64_t now)
 		enter(i, WAIT_RECORDS);
 	}
 	unlock_slurmctld(read_jobs);
+	write_back_end();
 }
 
 /* An outage is logged once; everybody waits for its end. */
@@ -315,6 +353,38 @@ static void ledger_answered(void)
 		w.ledger_back_ms = now_ms();
 	}
 	w.ledger_backoff_ms = 0;
+}
+
+/*
+ * What slurmdbd was asked: rc < 0, it did not answer. Slurm logs each attempt, so everybody waits
+ * for its end.
+ */
+static void database_answered(int rc)
+{
+	if (rc >= 0) {
+		if (w.database_backoff_ms)
+			info(ME ": slurmdbd answers again");
+		w.database_backoff_ms = w.database_retry_ms = 0;
+		return;
+	}
+	if (!write_back_possible())
+		return;
+	if (!w.database_backoff_ms) {
+		error(ME ": slurmdbd does not answer: prices are not seen there until it does");
+		w.database_backoff_ms = TICK_MS;
+	}
+	w.database_retry_ms = now_ms() + w.database_backoff_ms;
+	if (w.database_backoff_ms < MAX_BACKOFF_MS / 4)
+		w.database_backoff_ms *= 2;
+}
+
+/* Whether this item waits for slurmdbd. */
+static bool database_rests(struct item *i)
+{
+	if (now_ms() >= w.database_retry_ms)
+		return false;
+	i->due_ms = w.database_retry_ms;
+	return true;
 }
 
 /* Whether there is no use in waiting for the records any longer. */
@@ -353,12 +423,15 @@ static void learn(const struct facts *f, const struct client_answer *answer)
 	if (!settle_pair(&job, answer->records, answer->record_count, &pair))
 		return;
 	class_of(f->colocate, f->uid, f->name, mine);
+	if (!write_back_begin())
+		return;
 	lock_slurmctld(read_jobs);
 	partner = find_job_record(pair.partner);
 	if (partner && facts_colocate(partner))
 		class_of(facts_colocate(partner), partner->user_id, partner->name, other);
 	snprintf(path, sizeof(path), "%s/" PAIRS_FILE, slurm_conf.state_save_location);
 	unlock_slurmctld(read_jobs);
+	write_back_end();
 	if (*mine && *other &&
 		pairs_record(path, mine, other, pair.degradation, pair.seconds, time(NULL), &err))
 		complain(err.text);
@@ -416,9 +489,15 @@ static bool bring_back(struct item *i)
  */
 static bool know_sizes(struct item *i)
 {
+	int rc;
+
 	if (!i->facts->resized || i->facts->sizes_read)
 		return true;
-	switch (write_back_read_sizes(i->facts)) {
+	if (database_rests(i))
+		return false;
+	rc = write_back_read_sizes(i->facts);
+	database_answered(rc);
+	switch (rc) {
 	case 1:
 		return true;
 	case 0:
@@ -429,7 +508,7 @@ static bool know_sizes(struct item *i)
 		i->facts->sizes_read = true;
 		return true;
 	default:
-		delay(i, MAX_BACKOFF_MS);
+		delay(i, MAX_TICK_MS);
 		return false;
 	}
 }
@@ -519,8 +598,12 @@ static void write_item(struct item *i)
 		i->done = true;
 		return;
 	}
-	if (result.needs_row)
+	if (result.needs_row) {
+		if (database_rests(i))
+			return;
 		row = write_back_read_row(i->facts);
+		database_answered(row);
+	}
 	if (row == 1)
 		result = write_once(i);
 	if (result.needs_row && row == 0)
@@ -531,8 +614,11 @@ static void write_item(struct item *i)
 		delay(i, MAX_TICK_MS);
 		return;
 	}
-	if (result.refunded)
+	if (result.refunded) {
 		info(ME ": job %u: %s", i->facts->job_id, i->settlement.text);
+		if (!w.usage_ms)
+			w.usage_ms = now_ms() + USAGE_MS;
+	}
 	/* A second time would refund a run twice that has no record to tell. */
 	i->first = false;
 	i->commented = result.commented;
@@ -565,6 +651,8 @@ static void begin_change(const struct settlement *s)
 	if (is_known(s->job_id, s->start_unix))
 		return;
 	rc = write_back_facts(s, &f);
+	if (rc < 1)
+		database_answered(rc);
 	if (rc == 0) {
 		info(ME ": job %u: neither slurmctld nor slurmdbd knows its run of %lld: its "
 			"changed "
@@ -596,7 +684,8 @@ static void look_at_changes(int64_t now)
 	char *cluster;
 	size_t n;
 
-	if (!w.configured || now < w.changes_ms || now < w.ledger_retry_ms)
+	if (!w.configured || now < w.changes_ms || now < w.ledger_retry_ms ||
+		now < w.database_retry_ms)
 		return;
 	w.changes_ms = now + CHANGES_MS;
 	lock_slurmctld(read_conf);
@@ -623,7 +712,13 @@ static void look_at_changes(int64_t now)
 
 static void check_item(struct item *i)
 {
-	switch (write_back_check(i->facts, &i->settlement, i->commented)) {
+	int rc;
+
+	if (database_rests(i))
+		return;
+	rc = write_back_check(i->facts, &i->settlement, i->commented);
+	database_answered(rc);
+	switch (rc) {
 	case 1:
 		i->done = !i->change || end_change(&i->settlement);
 		if (!i->done)
@@ -637,7 +732,7 @@ static void check_item(struct item *i)
 		delay(i, MAX_TICK_MS);
 		return;
 	default:
-		delay(i, MAX_BACKOFF_MS);
+		delay(i, MAX_TICK_MS);
 	}
 }
 
@@ -656,12 +751,12 @@ static void remove_done(void)
 	}
 }
 
-static char *state_path(char *buf, size_t size)
+static char *state_path(const char *name, char *buf, size_t size)
 {
 	slurmctld_lock_t read_conf = {.conf = READ_LOCK};
 
 	lock_slurmctld(read_conf);
-	snprintf(buf, size, "%s/" STATE_FILE, slurm_conf.state_save_location);
+	snprintf(buf, size, "%s/%s", slurm_conf.state_save_location, name);
 	unlock_slurmctld(read_conf);
 	return buf;
 }
@@ -690,6 +785,21 @@ static struct item *item_from_json(const json_t *json)
 	return i;
 }
 
+/* All that it names is in the state file by now, unless more has arrived. */
+static void drop_arrived_file(void)
+{
+	char path[PATH_MAX];
+	bool more;
+
+	pthread_mutex_lock(&arrived_file);
+	pthread_mutex_lock(&lock);
+	more = arrived;
+	pthread_mutex_unlock(&lock);
+	if (!more)
+		unlink(state_path(ARRIVED_FILE, path, sizeof(path)));
+	pthread_mutex_unlock(&arrived_file);
+}
+
 /*
  * What waits for its settlement outlives slurmctld: the job's record may be purged, or be about the
  * next run, before this process or the next comes to settle it.
@@ -707,22 +817,67 @@ static void save_state(void)
 	text = list ? json_dumps(list, JSON_COMPACT) : NULL;
 	json_decref(list);
 	w.save_ms = now_ms() + SAVE_MS;
-	if (!text || fsio_write(state_path(path, sizeof(path)), text, strlen(text), 0600, 1, &err))
+	if (!text || fsio_write(state_path(STATE_FILE, path, sizeof(path)), text, strlen(text),
+			     0600, 1, &err)) {
 		complain(text ? err.text : "out of memory");
-	else
+	} else {
 		w.changed = false;
+		drop_arrived_file();
+	}
 	free(text);
 }
 
-static void load_state(void)
+/* Once, until it can be written again. */
+static void complain_of_arrived(const struct errmsg *err)
+{
+	static bool told;
+
+	if (err && !told)
+		error(ME ": %s", *err->text ? err->text : "out of memory");
+	told = err;
+}
+
+/*
+ * What the worker has not taken yet is kept beside its own file, as the ledger and slurmdbd may
+ * let it wait for minutes: of a run that ended in a requeue, nothing else tells.
+ */
+static void keep_arrived(void)
+{
+	json_t *list = NULL;
+	struct errmsg err = {""};
+	char path[PATH_MAX], *text;
+	bool behind;
+
+	pthread_mutex_lock(&arrived_file);
+	pthread_mutex_lock(&lock);
+	if (arrived)
+		list = json_array();
+	for (struct item *i = arrived; list && i; i = i->next)
+		json_array_append_new(list, facts_to_json(i->facts));
+	arrived_changed = false;
+	pthread_mutex_unlock(&lock);
+	text = list ? json_dumps(list, JSON_COMPACT) : NULL;
+	behind = list && (!text || fsio_write(state_path(ARRIVED_FILE, path, sizeof(path)), text,
+					   strlen(text), 0600, 1, &err));
+	json_decref(list);
+	free(text);
+	pthread_mutex_unlock(&arrived_file);
+	complain_of_arrived(behind ? &err : NULL);
+	if (behind) {
+		pthread_mutex_lock(&lock);
+		arrived_changed = true;
+		pthread_mutex_unlock(&lock);
+	}
+}
+
+static void load_file(const char *name)
 {
 	char path[PATH_MAX], *text;
 	struct errmsg err = {""};
 	json_t *list;
 	size_t len = 0;
 
-	w.loaded = true;
-	text = fsio_read(state_path(path, sizeof(path)), MAX_STATE_BYTES, &len, &err);
+	text = fsio_read(state_path(name, path, sizeof(path)), MAX_STATE_BYTES, &len, &err);
 	if (!text) {
 		if (errno != ENOENT)
 			error(ME ": %s", err.text);
@@ -735,12 +890,21 @@ static void load_state(void)
 	for (size_t n = 0; n < json_array_size(list); n++) {
 		struct item *i = item_from_json(json_array_get(list, n));
 
-		if (i)
-			add_item(i);
-		else
+		if (!i)
 			error(ME ": %s: entry %zu is damaged", path, n);
+		else if (is_known(i->facts->job_id, i->facts->start))
+			drop_item(i);
+		else
+			add_item(i);
 	}
 	json_decref(list);
+}
+
+static void load_state(void)
+{
+	w.loaded = true;
+	load_file(STATE_FILE);
+	load_file(ARRIVED_FILE);
 }
 
 static void forget(struct item **list)
@@ -763,6 +927,20 @@ static void stand_by(void)
 	w.scan_ms = 0;
 }
 
+/*
+ * Slurm saves the usage every five minutes, and the record that shows a refund after five seconds:
+ * a slurmctld that is killed in between would have kept the charge and forgotten the refund for
+ * good. The record is to be saved first, as a refund that it does not show is made again.
+ */
+static void save_usage(int64_t now)
+{
+	if (!w.usage_ms || now < w.usage_ms || !write_back_begin())
+		return;
+	dump_assoc_mgr_state();
+	write_back_end();
+	w.usage_ms = 0;
+}
+
 static void one_round(unsigned mine)
 {
 	int64_t now = now_ms();
@@ -774,6 +952,8 @@ static void one_round(unsigned mine)
 	if (!w.loaded)
 		load_state();
 	take_arrived();
+	if (w.changed && now >= w.save_ms)
+		save_state();
 	follow_settings();
 	if (now >= w.scan_ms) {
 		scan();
@@ -794,8 +974,29 @@ static void one_round(unsigned mine)
 			check_item(i);
 	}
 	remove_done();
+	save_usage(now_ms());
 	if (w.changed && now_ms() >= w.save_ms && write_back_possible())
 		save_state();
+}
+
+static void *keep(void *arg)
+{
+	unsigned mine = (unsigned)(uintptr_t)arg;
+	struct timespec tick = {.tv_nsec = TICK_MS / 2 * NS_PER_MS};
+
+	while (!stopped(mine)) {
+		bool behind;
+
+		pthread_mutex_lock(&lock);
+		behind = arrived_changed;
+		pthread_mutex_unlock(&lock);
+		if (behind && write_back_begin()) {
+			keep_arrived();
+			write_back_end();
+		}
+		nanosleep(&tick, NULL);
+	}
+	return NULL;
 }
 
 static void *work(void *arg)
@@ -820,6 +1021,14 @@ static void *work(void *arg)
 	return NULL;
 }
 
+static void failed_to_start(void)
+{
+	error(ME ": jobs are not settled: cannot start a thread: %m");
+	pthread_mutex_lock(&lock);
+	generation++;
+	pthread_mutex_unlock(&lock);
+}
+
 void settler_start(void)
 {
 	struct errmsg err = {""};
@@ -836,11 +1045,11 @@ void settler_start(void)
 	pthread_mutex_lock(&lock);
 	mine = ++generation;
 	pthread_mutex_unlock(&lock);
-	if (pthread_create(&worker, NULL, work, (void *)(uintptr_t)mine)) {
-		error(ME ": jobs are not settled: cannot start a thread: %m");
-		pthread_mutex_lock(&lock);
-		generation++;
-		pthread_mutex_unlock(&lock);
+	if (pthread_create(&keeper, NULL, keep, (void *)(uintptr_t)mine)) {
+		failed_to_start();
+	} else if (pthread_create(&worker, NULL, work, (void *)(uintptr_t)mine)) {
+		failed_to_start();
+		pthread_join(keeper, NULL);
 	}
 }
 
@@ -862,6 +1071,11 @@ void settler_stop(void)
 	pthread_mutex_unlock(&lock);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += STOP_WAIT_S;
+	if (pthread_timedjoin_np(keeper, NULL, &until)) {
+		pthread_detach(keeper);
+		pthread_detach(worker);
+		return;
+	}
 	if (pthread_timedjoin_np(worker, NULL, &until)) {
 		pthread_detach(worker);
 		return;
@@ -889,6 +1103,7 @@ void settler_queue(const job_record_t *job)
 	}
 	i->next = arrived;
 	arrived = i;
+	arrived_changed = true;
 	pthread_cond_signal(&wake);
 	pthread_mutex_unlock(&lock);
 }

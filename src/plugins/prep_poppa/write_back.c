@@ -234,8 +234,7 @@ bool write_back_possible(void)
 	return acct_db_conn && compat_serves() && !slurmctld_config.shutdown_time;
 }
 
-/* A shutdown waits for those that are counted before it closes the connection to slurmdbd. */
-static bool begin(void)
+bool write_back_begin(void)
 {
 	server_thread_incr();
 	if (write_back_possible())
@@ -244,7 +243,7 @@ static bool begin(void)
 	return false;
 }
 
-static void end(void)
+void write_back_end(void)
 {
 	server_thread_decr();
 }
@@ -284,7 +283,7 @@ static struct write_back_result write_price(
 	job_record_t *job;
 	bool ours;
 
-	if (!begin())
+	if (!write_back_begin())
 		return result;
 	fairshare_clock(&clock);
 	lock_slurmctld(locks);
@@ -292,7 +291,7 @@ static struct write_back_result write_price(
 	ours = facts_same_run(f, job) && IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
 	if (!ours && !f->row_known) {
 		unlock_slurmctld(locks);
-		end();
+		write_back_end();
 		result.needs_row = true;
 		return result;
 	}
@@ -324,7 +323,7 @@ static struct write_back_result write_price(
 	unlock_slurmctld(locks);
 	if (ours)
 		schedule_job_save();
-	end();
+	write_back_end();
 	return result;
 }
 
@@ -341,20 +340,24 @@ struct write_back_result write_back_change(
 	return write_price(f, &changed, refund_gone, true);
 }
 
-/* All rows of the job id, a list to be destroyed, or NULL. */
-static void *read_rows(const struct facts *f)
+/* All rows of the job id, or of the array task, a list to be destroyed, or NULL. */
+static void *read_rows(const struct facts *f, bool by_task)
 {
 	slurm_selected_step_t step;
 	slurmdb_job_cond_t condition;
 	void *rows;
 
-	if (!begin())
+	if (!write_back_begin())
 		return NULL;
 	select_run(f, &step, &condition);
+	if (!by_task) {
+		step.array_task_id = NO_VAL;
+		step.step_id.job_id = f->job_id;
+	}
 	condition.flags |= JOBCOND_FLAG_DUP | JOBCOND_FLAG_NO_STEP;
 	rows = jobacct_storage_g_get_jobs_cond(acct_db_conn, slurm_conf.slurm_user_id, &condition);
 	release_selection(&condition);
-	end();
+	write_back_end();
 	return rows;
 }
 
@@ -406,10 +409,32 @@ static int is_later_row(void *x, void *key)
 	return row->jobid == ours->jobid && row->db_index > ours->db_index;
 }
 
+/*
+ * The list with the run's row, to be destroyed, or NULL, and the row or NULL. *latest: it is that
+ * of the job id's latest run, and a modification finds it. That finds no array task of whose start
+ * slurmdbd has not heard: the row is still that of the tasks that wait, and has the job id alone.
+ */
+static void *read_run(const struct facts *f, slurmdb_job_rec_t **row, bool *latest)
+{
+	void *rows = read_rows(f, true);
+	bool by_task = true;
+
+	*row = find_row(rows, f);
+	if (rows && !*row && f->array_task_id != NO_VAL) {
+		FREE_NULL_LIST(rows);
+		rows = read_rows(f, false);
+		*row = find_row(rows, f);
+		by_task = false;
+	}
+	*latest = *row && by_task && !list_find_first(rows, is_later_row, *row);
+	return rows;
+}
+
 int write_back_read_row(struct facts *f)
 {
-	void *rows = read_rows(f);
-	slurmdb_job_rec_t *row = find_row(rows, f);
+	slurmdb_job_rec_t *row;
+	bool latest;
+	void *rows = read_run(f, &row, &latest);
 	int rc = rows ? 0 : -1;
 
 	if (row && row->end) {
@@ -418,7 +443,7 @@ int write_back_read_row(struct facts *f)
 		f->submit = row->submit;
 		f->row_state = row->state;
 		f->row_end = row->end;
-		f->row_latest = !list_find_first(rows, is_later_row, row);
+		f->row_latest = latest;
 		f->row_known = true;
 		rc = 1;
 	}
@@ -522,7 +547,7 @@ static bool follow_each_other(const struct facts *f, struct facts *size, int cou
 
 int write_back_read_sizes(struct facts *f)
 {
-	void *rows = read_rows(f);
+	void *rows = read_rows(f, true);
 	struct facts *size;
 	list_itr_t *each;
 	slurmdb_job_rec_t *row;
@@ -553,12 +578,15 @@ static struct facts *facts_of_record(const struct settlement *s)
 	struct facts *f = NULL;
 	const job_record_t *job;
 
+	if (!write_back_begin())
+		return NULL;
 	lock_slurmctld(read_jobs);
 	job = find_job_record(s->job_id);
 	if (job && job->start_time == s->start_unix && IS_JOB_FINISHED(job) &&
 		!IS_JOB_COMPLETING(job))
 		f = facts_take(job);
 	unlock_slurmctld(read_jobs);
+	write_back_end();
 	/* Its billing is what it is charged by now. */
 	if (f)
 		f->raw = s->raw;
@@ -578,7 +606,7 @@ int write_back_facts(const struct settlement *s, struct facts **f)
 	*f = facts_of_record(s);
 	if (*f)
 		return 1;
-	rows = read_rows(&key);
+	rows = read_rows(&key, true);
 	row = rows ? list_find_first(rows, is_row_of_start, (void *)s) : NULL;
 	rc = rows ? row != NULL : -1;
 	if (row) {
@@ -622,18 +650,15 @@ static bool row_agrees(const slurmdb_job_rec_t *row, const struct settlement *s,
 
 int write_back_check(const struct facts *f, const struct settlement *s, bool commented)
 {
-	void *rows = read_rows(f);
-	const slurmdb_job_rec_t *row = find_row(rows, f);
+	slurmdb_job_rec_t *row;
+	bool latest;
+	void *rows = read_run(f, &row, &latest);
 	int rc = -1;
 
 	/* The comment has gone to a later row, if there is one: be it of a start that slurmctld
 	 * has forgotten. */
 	if (rows)
-		rc = row &&
-		     row_agrees(row, s,
-			     commented && !list_find_first(rows, is_later_row, (void *)row)) &&
-		     sizes_agree(rows, f, s);
-
+		rc = row && row_agrees(row, s, commented && latest) && sizes_agree(rows, f, s);
 	FREE_NULL_LIST(rows);
 	return rc;
 }

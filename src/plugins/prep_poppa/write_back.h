@@ -27,6 +27,14 @@ struct write_back_result {
 };
 
 /*
+ * Between these two a shutdown waits, and then it saves its state and closes the connection to
+ * slurmdbd: it saves nothing while anybody holds its locks. False, and nothing to end: it is not
+ * possible any more.
+ */
+bool write_back_begin(void);
+void write_back_end(void);
+
+/*
  * Under Slurm's locks, all at once: if the job's record is still about this run and not yet
  * settled, rewrites its billing and SystemComment and refunds the difference to the associations
  * and QOS that were charged. Then queues the same for slurmdbd, for the earlier sizes of a resized
