@@ -183,8 +183,24 @@ start_ledgerd() {
 	wait_ready ledgerd 20 port_busy "$((PORT + 3))"
 }
 
+# With POPPA_BOOTED=SECONDS this host has been booted so long ago for poppad: with another boot id, and with
+# clocks that count from there.
 start_poppad() {
-	launch poppad env SLURM_CONF="$ETC/slurm.conf" "$PREFIX/sbin/poppad" -N "$REAL_NODE" -c "$ETC/poppa.conf"
+	local child late poppad=(env SLURM_CONF="$ETC/slurm.conf" "$PREFIX/sbin/poppad" -N "$REAL_NODE" -c "$ETC/poppa.conf")
+	if [ -n "${POPPA_BOOTED:-}" ]; then
+		late=$((POPPA_BOOTED - $(cut -d. -f1 /proc/uptime)))
+		cat /proc/sys/kernel/random/uuid >"$RUN/boot-id"
+		# shellcheck disable=SC2016
+		launch poppad unshare --mount --time --monotonic="$late" --boottime="$late" --fork --kill-child bash -c '
+			mount --bind "$1" /proc/sys/kernel/random/boot_id
+			shift
+			exec "$@"' boot "$RUN/boot-id" "${poppad[@]}"
+		wait_for 5 child_of "$(pid_of poppad)" || die "poppad could not be started"
+		child=$(child_of "$(pid_of poppad)")
+		echo "$child $(start_time "$child")" >"$PIDS/poppad"
+	else
+		launch poppad "${poppad[@]}"
+	fi
 	wait_ready poppad 20 grep -F "$RUN/poppa-$REAL_NODE/poppad.sock" /proc/net/unix
 }
 

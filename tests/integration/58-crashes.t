@@ -1,0 +1,161 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What crashes leave behind: the records of a node that was booted anew arrive once and are priced, and what
+# sshare shows for an account is what sacct adds up to, whoever was killed before.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/integration/bill.sh
+. "$(dirname "$0")/bill.sh"
+
+W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads/contend
+NODE=$SANDBOX_REAL_NODE
+RUN=$POPPA_SANDBOX/run/poppa-$NODE
+SPOOL=$POPPA_SANDBOX/spool/poppa-$NODE
+
+gone() { ! ctl pid "$1" >/dev/null 2>&1; }
+crash() {
+	ctl kill -9 "$1"
+	wait_until 10 gone "$1"
+}
+clean_up() {
+	local d
+	for d in mariadb slurmdbd slurmctld ledgerd slurmd; do gone "$d" && ctl start "$d"; done
+	ctl restart poppad
+	scontrol update NodeName="$NODE" State=RESUME
+	scancel "${jobs_submitted[@]}"
+	for d in "${jobs_submitted[@]}"; do wait_end "$d" 30; done
+	sacctmgr -i delete account poppa-crashes
+	ctl reconfigure --reset
+	rm -f "$(home_of)/crashes-line"
+	wait_until 60 nodes_answer
+}
+on_exit clean_up
+# Nothing is settled without its records.
+ctl reconfigure poppa_period=100ms poppa_overhead_max=0 poppa_min_blocks=4 poppa_settle_timeout=30m
+
+# --- A node that is booted anew while the ledger is down.
+diag "a node is booted anew"
+# pair SECONDS: two jobs on the real node; their ids are added to $jobs.
+jobs=()
+pair() {
+	local i
+	for i in 1 2; do
+		if [ -x "$W" ]; then
+			submit -p real -n1 --colocate --no-requeue -o /dev/null --wrap "srun $W --line $(home_of)/crashes-line --seconds $1"
+		else
+			submit -p real -n1 --colocate --no-requeue -o /dev/null --wrap "sleep $1"
+		fi
+		jobs+=("$job")
+	done
+}
+files() { find "$1" -maxdepth 1 -regex '.*/[0-9]+\.[0-9]+' | wc -l; }
+has_files() { [ "$(files "$1")" -ge "$2" ]; }
+sum_of() { in_ledger "select $1 from record where job = $2 and node = '$NODE'"; }
+
+[ -x "$W" ] || diag "mpicc was not found, so nothing is measured"
+wait_until 60 nothing_runs
+wait_until 30 eval '[ "$(files "$SPOOL/records")" = 0 ]' || diag "the spool has records of earlier jobs"
+crash ledgerd
+pair 5
+wait_end "${jobs[0]}"
+wait_end "${jobs[1]}"
+ok "the records of two ended jobs stay in the spool" wait_until 30 has_files "$SPOOL/records" 2
+pair 300
+wait_running "${jobs[2]}"
+wait_running "${jobs[3]}"
+ok "those that run have checkpoints" wait_until 30 has_files "$SPOOL/state" 2
+sleep 12
+crash poppad
+crash slurmd
+for i in 1 2 3; do
+	find /sys/fs/cgroup -path "*slurm_$NODE/*" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u | xargs -r kill -9 2>/dev/null
+	find /sys/fs/cgroup -path "*${NODE}_slurmstepd.scope/*" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u | xargs -r kill -9 2>/dev/null
+	sleep 0.3
+done
+rm -rf "${RUN:?}"/*
+scontrol update NodeName="$NODE" State=DOWN Reason=58-crashes.t
+ok "Slurm ends what ran there" eval 'wait_end "${jobs[2]}" && wait_end "${jobs[3]}"'
+# The monotonic clock begins anew below what the checkpoints have, and the node was away for a while.
+sleep 6
+ok "poppad starts after the boot" env POPPA_BOOTED=60 "$tree/contrib/sandbox/ctl" start poppad
+nok "with another boot id" cmp -s "$POPPA_SANDBOX/run/boot-id" /proc/sys/kernel/random/boot_id
+ctl start slurmd >/dev/null 2>&1 || { scontrol update NodeName="$NODE" State=RESUME && ctl start slurmd >/dev/null 2>&1; }
+ok "slurmd has told it of the cluster, and it makes records of the checkpoints" wait_until 30 has_files "$SPOOL/records" 4
+is "which it does not keep" "$(files "$SPOOL/state")" 0
+ctl start ledgerd
+for id in "${jobs[@]}"; do
+	ok "job $id is settled" wait_settled "$id" 90
+	ok "as sacct shows it" wait_until 30 in_database "$id"
+	is "with one record, the last" "$(sum_of "group_concat(final)" "$id")" 1
+	is "and one price" "$(in_ledger "select count(*) from settlement where job = $id")" 1
+	cmp_num "no time of it is negative" "$(sum_of "min(json_extract(body, '\$.co_ns'), json_extract(body, '\$.solo_ns'),
+		json_extract(body, '\$.paused_ns'), json_extract(body, '\$.unmeasured_ns'))" "$id")" '>=' 0
+	# What was measured counts whole, however long the node was away.
+	d=$(in_ledger "select json_extract(body, '$.degradation') from settlement where job = $id")
+	if [ -n "$d" ]; then
+		want=$(sum_of "json_extract(body, '\$.degradation') * json_extract(body, '\$.co_ns') / (max(
+			(select finish - start from settlement where job = $id) * 1e9,
+			json_extract(body, '\$.co_ns') + json_extract(body, '\$.solo_ns') + json_extract(body, '\$.paused_ns'))
+			- json_extract(body, '\$.paused_ns'))" "$id")
+		cmp_num "its degradation is that of its time beside the other" \
+			"$(awk -v a="$d" -v b="$want" 'BEGIN { d = a - b; print d < 0 ? -d : d }')" '<=' 0.01
+	else
+		skip "no degradation: $(part "$id")" "its degradation is that of its time beside the other"
+	fi
+done
+ok "the spool is empty" wait_until 20 eval '[ "$(files "$SPOOL/records")" = 0 ]'
+before=$(in_ledger 'select count(*), (select count(*) from event) from record')
+ctl restart poppad
+sleep 3
+is "another boot sends nothing again" "$(in_ledger 'select count(*), (select count(*) from event) from record')" "$before"
+scontrol update NodeName="$NODE" State=RESUME 2>/dev/null
+ok "and the node has jobs again" wait_until 60 nodes_answer
+
+# --- Fair-share.
+diag "usage, charged and given back"
+sacctmgr -i add account poppa-crashes >/dev/null
+sacctmgr -i add user poppa-demo account=poppa-crashes >/dev/null
+usage() { sshare -n -P -U -u poppa-demo -A poppa-crashes -o RawUsage | tail -n 1; }
+charged_for() { sacct_sum -A poppa-crashes; }
+share() { submit -A poppa-crashes -p fake -N1 --colocate -o /dev/null --wrap 'sleep 5'; }
+# same NAME: within a hundredth, as the seconds are whole ones and a little decays.
+same() {
+	cmp_num "$1" "$(awk -v a="$(usage)" -v b="$(charged_for)" 'BEGIN { d = b > 0 ? a / b - 1 : 9; print d < 0 ? -d : d }')" '<=' 0.01
+}
+first=()
+for i in 1 2 3; do
+	share
+	first+=("$job")
+done
+for i in "${first[@]}"; do wait_end "$i"; done
+# shellcheck disable=SC2317
+in_sacct() { [ "$(charged_for)" = "$(($(for i in "${first[@]}"; do echo "+ 8000 * $(db_field "$i" ElapsedRaw)"; done | xargs)))" ]; }
+ok "slurmdbd has the full price of three jobs" wait_until 30 in_sacct
+same "sshare has it, too"
+# Their full price is what Slurm has saved.
+ctl restart slurmctld
+crash ledgerd
+crash slurmdbd
+crash mariadb
+ctl start ledgerd
+for i in "${first[@]}"; do
+	report_node "$i" "$(job_field "$i" NodeList)" || bail_out "the ledger took no record of $i"
+done
+for i in "${first[@]}"; do ok "job $i is settled without slurmdbd" wait_settled "$i"; done
+ctl start mariadb
+ctl start slurmdbd
+for i in "${first[@]}"; do ok "slurmdbd is told of $i later" wait_until 60 in_database "$i"; done
+same "a quarter is left in sshare, as in sacct"
+is "which is what was asked for" "$(db_billing "${first[0]}")" 2000
+# Slurm saves usage every five minutes, and prep/poppa ten seconds after it has given something back.
+these="job in ($(IFS=,; echo "${first[*]}"))"
+refunded=$(in_ledger "select max(unix) from event where kind = 'settled' and $these")
+is_saved() { [ "$(stat -c %Y "$POPPA_SANDBOX/state/slurmctld/assoc_usage")" -ge $((refunded + 5)) ]; }
+ok "the usage is saved soon" wait_until 60 is_saved
+crash slurmctld
+ctl start slurmctld
+same "nor does a kill of slurmctld bring the full price back"
+is "or settle anything again" "$(in_ledger "select count(*) from event where kind = 'settled' and $these")" 3
+lines=$(grep -c 'prep/poppa: slurmdbd does not answer' "$(ctl log slurmctld)")
+cmp_num "slurmctld's log has a line of the outage" "$lines" '>=' 1
+done_testing
