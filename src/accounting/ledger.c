@@ -3,6 +3,7 @@
 #include "accounting/ledger.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +218,25 @@ static int set_file_aside(const char *path, char *aside, size_t size, struct err
 			return errmsg_set(err, "cannot set %s aside: %s", from, strerror(errno));
 	}
 	return 0;
+}
+
+int ledger_set_aside(const struct ledger *l)
+{
+	const char *path = sqlite3_db_filename(l->db, "main");
+	char pattern[4096];
+	glob_t found = {0};
+	int n = 0;
+
+	/* One in memory has no name. Names end with the time, those of the logs beside them do not.
+	 */
+	if (!path || !*path ||
+		(size_t)snprintf(pattern, sizeof(pattern), "%s.damaged-*[0-9]", path) >=
+			sizeof(pattern))
+		return 0;
+	if (!glob(pattern, GLOB_NOSORT, NULL, &found))
+		n = (int)found.gl_pathc;
+	globfree(&found);
+	return n;
 }
 
 static int read_id(struct ledger *l, struct errmsg *err)

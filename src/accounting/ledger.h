@@ -26,6 +26,10 @@ struct ledger *ledger_open(
 	const char *path, char *set_aside, size_t set_aside_size, struct errmsg *err);
 void ledger_close(struct ledger *l);
 
+/* How many damaged databases lie beside this one, set aside by ledger_open() and not removed since.
+ */
+int ledger_set_aside(const struct ledger *l);
+
 /* A text that no other ledger has: it tells a new one from one that was lost. Lives with l. */
 const char *ledger_id(const struct ledger *l);
 

@@ -418,11 +418,12 @@ static json_t *answer_status(struct service *s)
 	}
 	clock_gettime(CLOCK_REALTIME, &now);
 	ledger_head(s->ledger, &event, hash);
-	return json_pack("{s:b, s:s, s:I, s:f, s:o, s:o, s:o, s:s, s:{s:I, s:s}}", "ok", 1,
+	return json_pack("{s:b, s:s, s:I, s:f, s:o, s:o, s:o, s:i, s:s, s:{s:I, s:s}}", "ok", 1,
 		"version", POPPA_VERSION, "uptime", (json_int_t)(now.tv_sec - s->started), "now",
 		(double)now.tv_sec + (double)now.tv_nsec / 1e9, "stored", rows, "since_start",
-		counts_json(&s->counts), "refused", refused, "ledger", ledger_id(s->ledger), "head",
-		"event", (json_int_t)event, "hash", hash);
+		counts_json(&s->counts), "refused", refused, "set_aside",
+		ledger_set_aside(s->ledger), "ledger", ledger_id(s->ledger), "head", "event",
+		(json_int_t)event, "hash", hash);
 }
 
 static bool makes_prices(const char *op)

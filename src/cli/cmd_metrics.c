@@ -107,14 +107,24 @@ static const struct number ledger_numbers[] = {
 		"Settled runs in the ledger"},
 	{"poppa_ledger_requests_total", METRIC_COUNTER, "since_start.requests", 1,
 		"Requests since the start"},
-	{"poppa_ledger_refused_requests_total", METRIC_COUNTER, "since_start.refused", 1,
-		"Requests of users who may not ask that"},
-	{"poppa_ledger_malformed_requests_total", METRIC_COUNTER, "since_start.malformed", 1,
-		"Requests that made no sense"},
-	{"poppa_ledger_refused_records_total", METRIC_COUNTER, "since_start.refused_records", 1,
-		"Records that were not taken"},
+	{"poppa_ledger_events", METRIC_GAUGE, "stored.events", 1,
+		"Entries of the append-only log of prices"},
+	{"poppa_ledger_set_aside", METRIC_GAUGE, "set_aside", 1,
+		"Damaged databases that were set aside and lie beside the ledger"},
+	{"poppa_ledger_new_records_total", METRIC_COUNTER, "since_start.records", 1,
+		"Records stored since the start"},
+	{"poppa_ledger_stale_records_total", METRIC_COUNTER, "since_start.stale_records", 1,
+		"Records that were no news, since the start"},
 	{"poppa_ledger_new_settlements_total", METRIC_COUNTER, "since_start.settlements", 1,
 		"Runs settled since the start"},
+	{"poppa_ledger_repeated_settlements_total", METRIC_COUNTER,
+		"since_start.repeated_settlements", 1,
+		"Settlements of runs that had one, since the start: the first stays"},
+	{"poppa_ledger_restored_settlements_total", METRIC_COUNTER,
+		"since_start.restored_settlements", 1,
+		"Lost settlements brought back since the start, as by poppa ledger rebuild"},
+	{"poppa_ledger_changes_total", METRIC_COUNTER, "since_start.changes", 1,
+		"Prices that administrators have changed since the start"},
 };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -298,7 +308,8 @@ static void collect_ledger(struct metrics *m, const struct options *o)
 {
 	char cluster[64] = "";
 	struct client client;
-	json_t *status = NULL, *waiting = NULL, *labels, *more;
+	json_t *status = NULL, *waiting = NULL, *labels, *more, *one;
+	const char *kind;
 	struct errmsg err;
 
 	if (find_ledger(o->daemon.conf, &client, cluster, &err) == 0)
@@ -313,6 +324,14 @@ static void collect_ledger(struct metrics *m, const struct options *o)
 	put_one(m, "poppa_ledger_build_info", "Version of poppa-ledgerd", more, status ? 1 : NAN);
 	json_decref(more);
 	put_numbers(m, ledger_numbers, COUNT(ledger_numbers), status, labels);
+	metrics_family(m, "poppa_ledger_refused_total", METRIC_COUNTER,
+		"What the ledger has turned away since it was begun, by kind");
+	json_object_foreach(json_object_get(status, "refused"), kind, one)
+	{
+		more = with(labels, "kind", kind);
+		metrics_value(m, more, show_real(one, "count"));
+		json_decref(more);
+	}
 	put_one(m, "poppa_ledger_unsettled_runs",
 		"Ended runs whose bill waits to be settled (1000 at most are counted)", labels,
 		waiting ? (double)json_array_size(waiting) : NAN);

@@ -106,7 +106,7 @@ is "the dashboard is JSON with panels" "$(jq '.panels | length > 10' "$dashboard
 asked=$(jq -r '.. | (.expr?, .definition?) | strings' "$dashboard" | grep -o -E 'poppa_[a-z0-9_]+' | sort -u)
 is "all metrics that the dashboard asks for are exported" "$(comm -23 <(echo "$asked") <(sort -u <<<"$known"))" ""
 is "every panel has a query" "$(jq '[.panels[] | select(([.targets[].expr | select(test("poppa_"))] | length) == 0)] | length' "$dashboard")" 0
-for m in poppa_up poppa_guard_up poppa_settings_good poppa_spool_records poppa_job_degradation_ratio poppa_cost_held_ratio poppa_job_shutter_sensing poppa_ledger_unsettled_runs; do
+for m in poppa_up poppa_guard_up poppa_settings_good poppa_spool_records poppa_job_degradation_ratio poppa_cost_held_ratio poppa_job_shutter_sensing poppa_ledger_unsettled_runs poppa_ledger_refused_total poppa_ledger_set_aside; do
 	like "the dashboard shows $m" "$asked" "(^|"$'\n'")$m("$'\n'"|$)"
 done
 is "labels in the dashboard's queries are those of the metrics" \

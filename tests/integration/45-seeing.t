@@ -111,7 +111,24 @@ fi
 cmp_num "shutters are counted" "$(metric poppa_shutters_total)" '>' 3
 is "a user's metrics have one's own job only" \
 	"$(as_user poppa metrics -N "$node" | sed -n 's/^poppa_job_lane{.*job="\([0-9]*\)".*/\1/p')" "$one"
-is "the ledger is up" "$(poppa metrics --ledger | sed -n 's/^poppa_ledger_up{.*} //p')" 1
+poppa metrics --ledger >"$prom.ledger"
+on_exit rm -f "$prom.ledger"
+is "the ledger is up" "$(sed -n 's/^poppa_ledger_up{.*} //p' "$prom.ledger")" 1
+is "every metric of the ledger has a sample, but for what it has never turned away" \
+	"$(sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' "$prom.ledger" | while read -r name; do grep -q "^${name}[{ ]" "$prom.ledger" || echo "$name"; done |
+		grep -v '^poppa_ledger_refused_total$')" ""
+as_user munge --socket="$(sed -n 's/^MungeSocket=//p' "$POPPA_CONF")" <<<'{"op":"settle","nonce":"n"}' | tr -d '\n' |
+	sed 's/$/\n/' | timeout 10 bash -c "exec 3<>/dev/tcp/127.0.0.1/$(sed -n 's/^LedgerListen=.*://p' "$POPPA_CONF"); cat >&3; head -n 1 <&3" >/dev/null
+like "what it turns away is counted by kind" "$(poppa metrics --ledger)" $'\n''poppa_ledger_refused_total\{[^}]*kind="not_allowed"\} [1-9]'
+if command -v promtool >/dev/null; then
+	poppa metrics -N "$node" >"$prom.node"
+	on_exit rm -f "$prom.node"
+	for part in node ledger; do
+		is "promtool has nothing to say of the metrics of a $part" "$(promtool check metrics <"$prom.$part" 2>&1)" ""
+	done
+else
+	skip "promtool is not installed (prometheus)" "promtool has nothing to say of the metrics"
+fi
 
 # --- a bad setting ---
 good=$(status .settings)

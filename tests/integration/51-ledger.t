@@ -200,6 +200,8 @@ aside=$(compgen -G "$file.damaged-*" | tail -n 1)
 ok "a damaged file is set aside" [ -n "$aside" ]
 on_exit rm -f "$aside" "$aside-wal" "$aside-shm"
 like "and the log says so, and what to do" "$(grep damaged "$(ctl log ledgerd)" | tail -n 1)" 'poppa ledger rebuild'
+is "and so do the metrics, as long as it lies there" "$(poppa metrics --ledger | sed -n 's/^poppa_ledger_set_aside{.*} //p')" \
+	"$(compgen -G "$file.damaged-*[0-9]" | wc -l)"
 is "the new one is empty" "$(in_ledger 'select count(*) from settlement')" 0
 # A poppad that starts asks at once; others do within minutes.
 ctl restart poppad
