@@ -113,16 +113,16 @@ cp -p "$SLURM_CONF" "$SLURM_CONF.before"
 on_exit eval 'mv "$SLURM_CONF.before" "$SLURM_CONF"; ctl restart slurmctld'
 sed -i '/^PriorityDecayHalfLife=/d' "$SLURM_CONF"
 printf '%s\n' PreemptType=preempt/qos PreemptMode=REQUEUE PriorityDecayHalfLife=2 >>"$SLURM_CONF"
-sacctmgr -i -Q add account ends ends_decay >/dev/null
-sacctmgr -i -Q add user poppa-demo account=ends,ends_decay >/dev/null
-sacctmgr -i -Q modify account ends_decay set RawUsage=0 >/dev/null
+sacctmgr -i -Q add account ends ends_decay ends_twin >/dev/null
+sacctmgr -i -Q add user poppa-demo account=ends,ends_decay,ends_twin >/dev/null
+sacctmgr -i -Q modify account ends_decay ends_twin set RawUsage=0 >/dev/null
 sacctmgr -i -Q add qos ends_cancel PreemptMode=cancel >/dev/null
 sacctmgr -i -Q add qos ends_requeue PreemptMode=requeue >/dev/null
 sacctmgr -i -Q add qos ends_high Preempt=ends_cancel,ends_requeue UsageFactor=0.5 >/dev/null
 sacctmgr -i -Q add qos ends_all Flags=NoDecay >/dev/null
 sacctmgr -i -Q modify user poppa-demo where account=ends set qos+=ends_cancel,ends_requeue,ends_high >/dev/null
 on_exit sacctmgr -i -Q delete qos ends_cancel ends_requeue ends_high ends_all
-on_exit sacctmgr -i -Q delete account ends ends_decay
+on_exit sacctmgr -i -Q delete account ends ends_decay ends_twin
 ctl restart slurmctld
 # Slurm lets usage decay every minute from now on.
 started=$SECONDS
@@ -133,9 +133,12 @@ scontrol update PartitionName=fake QOS=ends_all
 on_exit scontrol update PartitionName=fake QOS=
 rows_before=$(row_sum ends_high) usage_before=$(qos_usage)
 
-# --- A job that is settled when a part of its usage has decayed, which is below.
-submit -A ends_decay -p fake --colocate -N1 -x "$(node 1),$(node 2)" --wrap 'sleep 8'
+# --- A job that is settled when a part of its usage has decayed, which is below, and its twin of another
+# account that has run for less and is settled without a discount.
+submit -A ends_decay -p fake --colocate -N1 -x "$(node 1),$(node 2)" --wrap 'sleep 12'
 id[decayed]=$job
+submit -A ends_twin -p fake --colocate -N1 -x "$(node 1),$(node 2)" --wrap 'sleep 8'
+id[twin]=$job
 
 # --- Those that take long come first. Node 1 fails, node 2 is for preemption, the rest have nodes 3 and 4.
 # shellcheck disable=SC2016
@@ -257,11 +260,13 @@ priced node_again COMPLETED 5120 1
 priced set_back COMPLETED 5120 1
 priced timeout TIMEOUT 2000
 
-# --- The sums. The job of the other account is not settled yet.
+# --- The sums. The jobs of the other accounts are not settled yet.
 wait_end "${id[decayed]}"
+wait_end "${id[twin]}"
 roll_up >/dev/null
 is "sreport adds up what sacct shows" "$(sreport_sum poppa-demo ends)" "$(row_sum)"
-decaying=$(db_field "${id[decayed]}" ElapsedRaw,AllocTRES | awk -F'[|,]' '{ for (i = 2; i <= NF; i++) if (sub(/^billing=/, "", $i)) print $1 * $i }')
+decaying=$(for name in decayed twin; do db_field "${id[$name]}" ElapsedRaw,AllocTRES; done |
+	awk -F'[|,]' '{ for (i = 2; i <= NF; i++) if (sub(/^billing=/, "", $i)) sum += $1 * $i } END { print sum }')
 near "the partition's QOS was charged the same, with the UsageFactor of each job's own QOS" \
 	"$(awk -v a="$usage_before" -v b="$(qos_usage)" -v d="$decaying" 'BEGIN { print b - a - d }')" \
 	"$(awk -v a="$rows_before" -v b="$(row_sum ends_high)" 'BEGIN { print b - a }')"
@@ -271,6 +276,21 @@ wait_until 90 minute_over
 is "decayed: not settled yet" "$(part "${id[decayed]}")" ""
 level=$(share LevelFS)
 usage=$(share RawUsage)
+# A job of each account that waits for as long as its account may not run any.
+sacctmgr -i -Q modify account ends_decay ends_twin set GrpJobs=0 >/dev/null
+for name in decay twin; do
+	submit -A ends_$name -p fake --wrap true
+	id[wait_$name]=$job
+done
+# factor NAME: the fair-share factor in the priority of its job, as sprio has it.
+factor() {
+	sprio -h -n -j "${id[wait_$1]}" -o '%f' | xargs
+}
+is_before() {
+	awk -v a="$(factor "$1")" -v b="$(factor "$2")" 'BEGIN { exit !(a != "" && b != "" && a + 0 > b + 0) }'
+}
+ok "sprio: the job of the account that used more has a lower fair-share factor" wait_until 75 is_before twin decay
+report twin '.degradation = null | .variance = null'
 report decayed
 wait_settled "${id[decayed]}"
 left=$(share RawUsage)
@@ -282,6 +302,10 @@ level_rose() {
 	awk -v a="$level" -v b="$(share LevelFS)" 'BEGIN { exit !(b > 1.5 * a) }'
 }
 ok "decayed: and its account has a better place in the queue" wait_until 75 level_rose
+is "twin: is charged in full" "$(wait_settled "${id[twin]}"; shown_billing "${id[twin]}")" "$LANE"
+ok "sprio: with what it was given back, its job comes first" wait_until 75 is_before decay twin
+diag "fair-share factors: $(factor decay) and, without a discount, $(factor twin)"
+scancel "${id[wait_decay]}" "${id[wait_twin]}"
 
 # --- The hours before the one in which a job ended had its full price in them: they are rolled up again.
 # slurmdbd notes how far it has rolled up when it starts, and then at each hour.
