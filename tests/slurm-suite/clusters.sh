@@ -94,6 +94,7 @@ copy_suite() {
 		set testsuite_colorize false
 		set mpicc "/usr/bin/mpicc"
 		set max_job_delay 180
+		set stty_init "columns 400 rows 60"
 	END
 	cat >"$dir/testsuite.conf" <<-END
 		SlurmSourceDir=${suite_source%/testsuite}
@@ -256,7 +257,7 @@ run_test() {
 		;;
 	esac
 	# shellcheck disable=SC2016
-	sandbox "$kind" env "${user[@]}" env SLURM_LOCAL_GLOBALS_FILE="$dir/globals.local" SLURM_TESTSUITE_CONF="$dir/testsuite.conf" \
+	sandbox "$kind" env "${user[@]}" env SLURM_LOCAL_GLOBALS_FILE="$dir/globals.local" SLURM_TESTSUITE_CONF="$dir/testsuite.conf" TERM=dumb \
 		sh -c 'cd "$1" && shift && exec timeout -k 10 "$@"' sh "$folder" "$SUITE_LIMIT" "${cmd[@]}" >"$log" 2>&1 </dev/null || status=$?
 	case $test in
 	*/*) python_verdict "$log" "$status" $((SECONDS - begin)) ;;
