@@ -199,12 +199,14 @@ tidy() {
 
 # count LOG WHICH: how many parts of an expect test "passed", "failed" or were "skipped", by its own summary.
 count() {
-	awk -v which="$2" '/^ +(Subtests|Testprocs) (passed|failed|skipped) *:/ && $2 == which { n += $4 } END { print n + 0 }' "$1"
+	awk -v which="$2" '/^ +(Subtests|Testprocs) (passed|failed|skipped) *:/ && $2 == which { n[$1] = $4 }
+		END { print ("Subtests" in n ? n["Subtests"] : n["Testprocs"]) + 0 }' "$1"
 }
 
 # last_message LOG LEVEL: what an expect test says of itself at that level, without times and places.
 last_message() {
-	sed -n "s/^\[[^]]*\] *$2 *\(.*\) (\(sub\)\{0,1\}\(fail\|skip\)[^)]*).*/\1/p" "$1" | tail -n 1 | tr -d '|\r' | cut -c1-160
+	sed -n "s/^\[[^]]*\] *$2 *\(.*\) (\(sub\)\{0,1\}\(fail\|skip\)[^)]*).*/\1/p" "$1" | tail -n 1 | tr -d '|\r' |
+		sed 's|[^ "]*/suite/prefix/bin/||g' | cut -c1-160
 }
 
 expect_verdict() {
