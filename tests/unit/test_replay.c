@@ -259,7 +259,9 @@ static struct shutter_plan *plan_of(struct held_file *held, struct counter **c)
 		assert_int_equal(proc_stat(child[i], &st), 0);
 		p->task[i] = (struct shutter_task){c[i], child[i]};
 		p->unit[i] = (struct shutter_unit){
-			pause_open_process(held, child[i], st.starttime), i, true};
+			.unit = pause_open_process(held, child[i], st.starttime),
+			.task = i,
+			.process = true};
 		assert_non_null(p->unit[i].unit);
 		p->job[i] = (struct shutter_job){
 			.job_id = i, .first_task = i, .tasks = 1, .first_unit = i, .units = 1};
