@@ -252,7 +252,8 @@ wait_until 30 eval '[ -n "$(cores_of $a)" ]'
 submit -p gres -o /dev/null --colocate -n1 --gres=slot:2 --wrap true
 b=$job
 ok "a lane without enough of them is not taken" waits "$b"
-submit -p gres -o /dev/null --colocate -n1 --gres=slot:1 --wrap true
+# Short: it must not delay the one that waits, or backfill leaves it alone.
+submit -p gres -o /dev/null --colocate -n1 --gres=slot:1 -t 10 --wrap true
 wait_until 30 eval '[ -n "$(cores_of $job)" ]'
 is "two jobs with their shares" "$(cores_of "$a") $(cores_of "$job")" "$EVEN $ODD"
 scancel "$a" "$b" "$job"
