@@ -189,7 +189,7 @@ for ((kill = 1; kill <= KILLS; kill++)); do
 	nap 1000
 	top_up
 	look
-	[ $((kill % 20)) != 0 ] || diag "$kill kills after $((SECONDS - began)) s, ${#tasks[@]} jobs, $seen places of jobs looked at"
+	[ $((kill % 20)) != 0 ] || diag "$kill kills after $((SECONDS - began)) s, ${#tasks[@]} jobs, $(places_seen) places of jobs looked at"
 done
 wait
 is "slurmctld could be started again" "$(cat "$DIR/unstarted")" ""
@@ -251,7 +251,7 @@ diag "${#tasks[@]} jobs, of which slurmctld had not saved ${#forgotten[@]} when 
 	"$(sed -n 's/^ends //p' "$DIR/ends" | sort | uniq -c)"
 is "0 lost: all other jobs have ended" "$(sed -n 's/^lost //p' "$DIR/ends"; cat "$DIR/lost")" ""
 is "no lane was wrong or given twice" "$(sort -u "$DIR/lanes")" ""
-cmp_num "and they were looked at" "$seen" '>=' "$KILLS"
+cmp_num "and they were looked at" "$(places_seen)" '>=' "$KILLS"
 faults() { tail -n "+$first_line" "$LOG" | grep -E 'select/stripe: .*(differed|cannot follow|no memory)|prep/poppa: .*damaged|fatal:|assert|Segmentation'; }
 is "slurmctld logged no fault of the plugins" "$(faults)" ""
 nothing_on_nodes() {

@@ -178,7 +178,7 @@ wait_until 30 idle || attend
 ok "no node is stuck" wait_until 30 idle
 [ ! -s "$DIR/attended" ] || diag "nodes that an administrator had to resume:" "$(sort "$DIR/attended" | uniq -c)"
 is "no lane was wrong or given twice" "$(sort -u "$DIR/lanes")" ""
-cmp_num "and they were looked at" "$seen" '>=' "$KILLS"
+cmp_num "and they were looked at" "$(places_seen)" '>=' "$KILLS"
 is "nothing stayed stopped when poppad was killed" "$(cat "$DIR/stopped")" ""
 ok "nothing is stopped now" wait_until 10 nothing_stopped
 # A comment has nowhere to go where slurmdbd never heard of an array task's start: such a run has its price
@@ -256,7 +256,7 @@ priced="EXISTS (SELECT 1 FROM price WHERE price.job = run.job AND price.start BE
 forgotten_whole="finish - submit < $UNSAVED AND $(forgotten finish)"
 
 diag "$(wc -l <"$DIR/submitted") jobs, $(query 'SELECT count(*) FROM run') runs, $(query 'SELECT count(*) FROM price') prices, of which $(
-	query 'SELECT count(*) FROM price WHERE d IS NOT NULL') were measured; $seen places of jobs looked at"
+	query 'SELECT count(*) FROM price WHERE d IS NOT NULL') were measured; $(places_seen) places of jobs looked at"
 diag "kills: $(query 'SELECT count(*) || " " || victim FROM kills GROUP BY victim' | paste -s -d , | sed 's/,/, /g')"
 diag "$(query "SELECT count(*) FROM run WHERE NOT $priced AND elapsed = 0") runs that were requeued in the second of their start, for nothing, have none"
 is "0 lost: each run that took time has a price" \

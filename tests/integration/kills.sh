@@ -114,9 +114,9 @@ snapshot() {
 
 declare -A expanded=() hosts=() lanes_are=()
 # Each co-located job has one whole lane of each of its nodes, and has it alone; no other job is there.
-looks=0 seen=0
+looks=0
 look() {
-	local kind job name nodes list node lane
+	local kind job name nodes list node lane here=0
 	local -A owner=() colocated=() own=()
 	snapshot >"$DIR/snapshot"
 	sed -n 's/^state //p' "$DIR/snapshot" >>"$DIR/states"
@@ -126,7 +126,7 @@ look() {
 		[ -n "${hosts[$nodes]:-}" ] || hosts[$nodes]=$(scontrol show hostnames "$nodes")
 		lane=${expanded[$list]}
 		for node in ${hosts[$nodes]}; do
-			seen=$((seen + 1))
+			here=$((here + 1))
 			if [[ $name == own* ]]; then
 				own[$node]=$job
 				continue
@@ -145,6 +145,12 @@ look() {
 			echo "job ${own[$node]}, which did not opt in, is on $node beside ${colocated[$node]}" >>"$DIR/lanes"
 	done
 	looks=$((looks + 1))
+	echo "$here" >>"$DIR/seen"
+}
+
+# places_seen: how often a job on a node was looked at, in subshells, too.
+places_seen() {
+	awk '{ n += $1 } END { print n + 0 }' "$DIR/seen"
 }
 
 # --- Daemons.
