@@ -54,9 +54,26 @@ static bool is_local(const char *address)
 	return found;
 }
 
+/* Whether one of the addresses is the origin's. */
+static bool is_listed(const json_t *addresses, const char *origin)
+{
+	bool local = !strcmp(origin, ORIGIN_LOCAL);
+	const json_t *address;
+	size_t i;
+
+	json_array_foreach(addresses, i, address)
+	{
+		const char *text = json_string_value(address);
+
+		if (text && (!strcmp(text, origin) || (local && is_local(text))))
+			return true;
+	}
+	return false;
+}
+
 bool origin_allowed(const json_t *nodes, const char *node, const char *origin)
 {
-	const json_t *item, *address, *addresses = NULL;
+	const json_t *item, *addresses = NULL;
 	bool listed = false;
 	size_t i;
 
@@ -72,17 +89,7 @@ bool origin_allowed(const json_t *nodes, const char *node, const char *origin)
 	}
 	if (!listed)
 		return false;
-	if (!*origin || !json_array_size(addresses))
-		return true;
-	json_array_foreach(addresses, i, address)
-	{
-		const char *text = json_string_value(address);
-
-		if (text && (!strcmp(text, origin) ||
-				    (!strcmp(origin, ORIGIN_LOCAL) && is_local(text))))
-			return true;
-	}
-	return false;
+	return !*origin || !json_array_size(addresses) || is_listed(addresses, origin);
 }
 
 bool origin_resolve(json_t *addresses, const char *host)
@@ -102,17 +109,5 @@ bool origin_resolve(json_t *addresses, const char *host)
 
 bool origin_controls(const json_t *addresses, const char *origin)
 {
-	const json_t *address;
-	size_t i;
-
-	if (!strcmp(origin, ORIGIN_LOCAL))
-		return true;
-	json_array_foreach(addresses, i, address)
-	{
-		const char *text = json_string_value(address);
-
-		if (text && !strcmp(text, origin))
-			return true;
-	}
-	return false;
+	return !strcmp(origin, ORIGIN_LOCAL) || is_listed(addresses, origin);
 }
