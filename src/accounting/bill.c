@@ -116,15 +116,10 @@ static int fact_part(const char *value, struct bill_facts *f)
 /* "16000:120,8000:30" */
 static int fact_sizes(const char *value, struct bill_facts *f)
 {
-	char fact[SETTLEMENT_MAX_TEXT];
+	int n = settlement_sizes_parse(value, f->size);
 
-	if ((size_t)snprintf(fact, sizeof(fact), " earlier=%s", value) >= sizeof(fact))
-		return -1;
-	f->size_count = settlement_sizes(fact, f->size);
-	if (f->size_count >= 0)
-		return 0;
-	f->size_count = 0;
-	return -1;
+	f->size_count = n > 0 ? n : 0;
+	return n > 0 ? 0 : -1;
 }
 
 static int fact_text(const char *value, char *out, size_t size)

@@ -155,22 +155,33 @@ static int read_size(char *text, struct settlement_size *size)
 	return 0;
 }
 
-int settlement_sizes(const char *text, struct settlement_size sizes[SETTLEMENT_MAX_SIZES])
+int settlement_sizes_parse(const char *list, struct settlement_size sizes[SETTLEMENT_MAX_SIZES])
 {
-	static const char key[] = " earlier=";
 	char copy[SETTLEMENT_MAX_TEXT], *save = NULL;
-	const char *at = strstr(text, key);
 	int n = 0;
 
-	if (!at)
-		return 0;
-	at += strlen(key);
-	if ((size_t)snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(at, " "), at) >= sizeof(copy))
+	if ((size_t)snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(list, " "), list) >=
+		sizeof(copy))
 		return -1;
 	for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save))
 		if (n == SETTLEMENT_MAX_SIZES || read_size(p, &sizes[n++]))
 			return -1;
 	return n ? n : -1;
+}
+
+/* What follows key, " NAME=", in the text, or NULL. */
+static const char *value_of(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? at + strlen(key) : NULL;
+}
+
+int settlement_sizes(const char *text, struct settlement_size sizes[SETTLEMENT_MAX_SIZES])
+{
+	const char *list = value_of(text, " earlier=");
+
+	return list ? settlement_sizes_parse(list, sizes) : 0;
 }
 
 int64_t settlement_earlier_s(const char *text)
@@ -186,10 +197,9 @@ int64_t settlement_earlier_s(const char *text)
 
 uint64_t settlement_raw(const char *text)
 {
-	static const char key[] = " raw=";
-	const char *at = strstr(text, key);
+	const char *raw = value_of(text, " raw=");
 
-	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+	return raw ? strtoull(raw, NULL, 10) : 0;
 }
 
 uint64_t settlement_share(uint64_t raw, uint64_t charged_of_last, uint64_t raw_of_last)

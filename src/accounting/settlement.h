@@ -58,10 +58,11 @@ void settlement_change(struct settlement *s, uint64_t charged);
  */
 int settlement_change_degradation(struct settlement *s, double degradation, struct errmsg *err);
 
-/*
- * The earlier sizes that a settlement's text tells of, "earlier=RAW:SECONDS,...", oldest first: how
- * many, 0 without, -1 where that is malformed.
- */
+/* The sizes of a list "RAW:SECONDS,..." that ends with a blank or the text, oldest first: how many,
+ * -1 where it is malformed. */
+int settlement_sizes_parse(const char *list, struct settlement_size sizes[SETTLEMENT_MAX_SIZES]);
+
+/* The list that a settlement's text has as "earlier=": how many, 0 without, -1 as above. */
 int settlement_sizes(const char *text, struct settlement_size sizes[SETTLEMENT_MAX_SIZES]);
 
 /* For how long the run had them, seconds: Slurm's row of the last size begins so much later. */

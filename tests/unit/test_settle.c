@@ -284,6 +284,10 @@ static void sizes_of_a_text(void **state)
 	assert_int_equal(settlement_sizes("d=0.1 raw=1", sizes), 0);
 	assert_int_equal(settlement_sizes("x earlier=16000:5,8000:7 backend=y", sizes), 2);
 	assert_true(sizes[1].raw == 8000 && sizes[1].seconds == 7);
+	assert_int_equal(settlement_sizes_parse("16000:5,8000:7", sizes), 2);
+	assert_true(sizes[0].raw == 16000 && sizes[0].seconds == 5);
+	assert_int_equal(settlement_sizes_parse("16000:5 backend=y", sizes), 1);
+	assert_int_equal(settlement_sizes_parse("", sizes), -1);
 	assert_int_equal(settlement_earlier_s("x earlier=16000:5,8000:7"), 12);
 	assert_int_equal(settlement_earlier_s("x earlier=16000"), 0);
 	assert_int_equal(settlement_raw("d=0.1 raw=8000 charged=10"), 8000);
