@@ -445,8 +445,7 @@ static int order(struct bills *bills)
 
 static bool is_of_size(const struct bill *b, const struct bill *last)
 {
-	return b->job_id == last->job_id && begins(b->state, RESIZING) &&
-	       !strcmp(b->cluster, last->cluster);
+	return b->earlier_size && b->job_id == last->job_id && !strcmp(b->cluster, last->cluster);
 }
 
 /* The row of the size that ended then, or NULL. */

@@ -87,7 +87,7 @@ static const struct bill *find_bill(
 		uint32_t restart;
 
 		/* A resized job's last size tells of all. */
-		if (!is_asked_for(o, b) || !strcmp(b->state, "RESIZING"))
+		if (!is_asked_for(o, b) || b->earlier_size)
 			continue;
 		if (found && b->job_id != found->job_id)
 			break;

@@ -72,6 +72,15 @@ why 28
 says "noise below 0" "counts as 0."
 says "no steering of the terminal" "(noise?[31mred)"
 
+# A resized job has a row for each size; the run is told of by the last size's, wherever it stands.
+{
+	sed -n '1p' "$rows"
+	sed -n '/^12|/s/ raw=/ earlier=2000:100 raw=/p' "$rows"
+	sed -n '/^12|/{s/|COMPLETED|/|RESIZING|/; s/|1790000000|1790000600|600|/|1789999900|1790000000|100|/; p}' "$rows"
+} >"$TAP_DIR/resized.txt"
+runs "a resized job" 0 "$POPPA" why --input "$TAP_DIR/resized.txt" 12
+like "a resized job: the row of its last size" "$(tr '\n' ' ' <<<"$OUT")" "ended as COMPLETED"
+
 # Every reason that docs/pricing.md has is explained.
 mapfile -t reasons < <(sed -n '/`nodata=` is one of/,/A node without/p' "$(dirname "$0")/../../docs/pricing.md" |
 	sed 's/.*`nodata=` is one of//; s/A node without.*//' | grep -o '`[a-z-]*`' | tr -d '`')
