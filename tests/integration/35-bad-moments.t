@@ -26,7 +26,7 @@ dice "$SEED"
 diag "$KILLS kills with POPPA_KILLS_SEED=$SEED"
 
 clean_up() {
-	gone slurmctld && ctl start slurmctld
+	is_gone slurmctld && ctl start slurmctld
 	scancel -A $ACCOUNT
 	wait_until 60 stream_over
 	attend
@@ -179,7 +179,7 @@ for ((kill = 1; kill <= KILLS; kill++)); do
 		how="kill"
 		ctl kill -9 slurmctld
 	fi
-	wait_until 30 gone slurmctld
+	wait_until 30 is_gone slurmctld
 	echo "$how $moment" >>"$DIR/moments"
 	saved "$how"
 	nap 1000

@@ -12,14 +12,13 @@ NODE=$SANDBOX_REAL_NODE
 RUN=$POPPA_SANDBOX/run/poppa-$NODE
 SPOOL=$POPPA_SANDBOX/spool/poppa-$NODE
 
-gone() { ! ctl pid "$1" >/dev/null 2>&1; }
 crash() {
 	ctl kill -9 "$1"
-	wait_until 10 gone "$1"
+	wait_until 10 is_gone "$1"
 }
 clean_up() {
 	local d
-	for d in mariadb slurmdbd slurmctld ledgerd slurmd; do gone "$d" && ctl start "$d"; done
+	for d in mariadb slurmdbd slurmctld ledgerd slurmd; do is_gone "$d" && ctl start "$d"; done
 	ctl restart poppad
 	scontrol update NodeName="$NODE" State=RESUME
 	scancel "${jobs_submitted[@]}"

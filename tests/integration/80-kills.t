@@ -121,7 +121,7 @@ settings() {
 daemons="mariadb slurmdbd slurmctld ledgerd poppad slurmd $(for i in 1 2 3 4; do echo "slurmd-$FAKE$i"; done | xargs)"
 all_run() {
 	local d
-	for d in $daemons; do gone "$d" && start "$d"; done
+	for d in $daemons; do is_gone "$d" && start "$d"; done
 	return 0
 }
 
@@ -152,7 +152,7 @@ for ((kill = 1; kill <= KILLS; kill++)); do
 	now=$EPOCHREALTIME
 	ctl kill -9 "$victim" 2>/dev/null
 	echo "${now%.*} $victim $moment" >>"$DIR/killed"
-	wait_until 10 gone "$victim"
+	wait_until 10 is_gone "$victim"
 	case $victim in
 	poppad) wait_until 5 nothing_stopped || stopped | sed "s/^/after kill $kill: /" >>"$DIR/stopped" ;;
 	node-*) victim=slurmd-${victim#node-} ;;

@@ -14,7 +14,7 @@
 #   look                       at all jobs: what is wrong with their lanes goes to $DIR/lanes, and the name,
 #                              id, task and state of each to $DIR/states
 #   attend                     what an administrator does after a crash
-#   gone DAEMON, start DAEMON  what cannot be started goes to $DIR/unstarted
+#   start DAEMON               what cannot be started goes to $DIR/unstarted
 #   stream_over, stream_ends   true when none of its jobs is left, after attending to them
 #   idle                       true when all nodes are
 
@@ -155,17 +155,15 @@ places_seen() {
 
 # --- Daemons.
 
-gone() { ! ctl pid "$1" >/dev/null 2>&1; }
-
 # Again and again, since what it needs may be on its way up, too.
 start() {
 	local try
 	for try in 1 2 3 4; do
-		gone "$1" || return 0
+		is_gone "$1" || return 0
 		[ "$try" = 1 ] || attend
 		if ctl start "$1" >"$DIR/start" 2>&1; then return 0; fi
 		sleep 1
 	done
-	gone "$1" && { echo "$1: $(tail -n 3 "$DIR/start")" >>"$DIR/unstarted"; return 1; }
+	is_gone "$1" && { echo "$1: $(tail -n 3 "$DIR/start")" >>"$DIR/unstarted"; return 1; }
 	return 0
 }
