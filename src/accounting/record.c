@@ -18,15 +18,6 @@ bool record_has_data(const struct ledger_record *r)
 	return isfinite(r->degradation);
 }
 
-double record_solo_equivalent_ns(const struct ledger_record *r)
-{
-	double alone = (double)r->solo_ns + (double)r->unmeasured_ns;
-
-	if (r->co_ns == 0)
-		return alone;
-	return (1 - r->degradation) * (double)r->co_ns + alone;
-}
-
 json_t *record_to_json(const struct ledger_record *r)
 {
 	json_t *partners = json_array(), *json;

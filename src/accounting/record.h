@@ -66,10 +66,6 @@ struct ledger_record {
  */
 bool record_has_data(const struct ledger_record *r);
 
-/* Solo-equivalent time (1-D)*co + solo + unmeasured, ns; NAN where co_ns > 0 and there is no data.
- */
-double record_solo_equivalent_ns(const struct ledger_record *r);
-
 /* Return a new reference, or 0 / -1 with err naming the field. NAN is JSON null. */
 json_t *record_to_json(const struct ledger_record *r);
 int record_from_json(const json_t *json, struct ledger_record *r, struct errmsg *err);
