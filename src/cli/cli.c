@@ -75,6 +75,13 @@ int64_t cli_duration(const char *option, const char *arg, int64_t min, int64_t m
 	return ns;
 }
 
+const char *cli_path(const char *option, const char *arg)
+{
+	if (!*arg)
+		cli_usage_error("%s: the file's name is empty", option);
+	return arg;
+}
+
 static void print_error(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
 static void print_error(const char *fmt, va_list ap)

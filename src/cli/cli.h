@@ -47,6 +47,8 @@ error_t cli_parse_rest(int key, const char *arg, bool *json);
 int64_t cli_int(const char *option, const char *arg, int64_t min, int64_t max);
 double cli_double(const char *option, const char *arg, double min, double max);
 int64_t cli_duration(const char *option, const char *arg, int64_t min, int64_t max);
+/* arg, a file's name: an empty one is wrong. */
+const char *cli_path(const char *option, const char *arg);
 
 /* One line on standard error, prefixed with the command; cli_usage_error also exits (CLI_USAGE). */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

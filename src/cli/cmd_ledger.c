@@ -56,10 +56,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'f':
-		o->file = arg;
+		o->file = cli_path("--file", arg);
 		return 0;
 	case OPT_CONF:
-		o->conf = arg;
+		o->conf = cli_path("--conf", arg);
 		return 0;
 	case OPT_SINCE:
 		o->since = arg;
@@ -184,6 +184,8 @@ int cmd_ledger(int argc, char **argv)
 			what);
 	if (!strcmp(what, "backup") != (o.arguments == 2))
 		cli_usage_error("backup needs the file to write, the other actions take none");
+	if (o.arguments == 2)
+		cli_path("backup TO", o.argument[1]);
 	if (!strcmp(what, "rebuild")) {
 		if (o.file)
 			cli_usage_error(

@@ -29,6 +29,17 @@ for c in "${commands[@]}"; do
 	like "$c --nonsense: names it" "$ERR" "^poppa $c: unrecognized option '--nonsense'"
 done
 
+# empty OPTION ARGUMENT...: an empty file name is one clear error that names the option.
+empty() {
+	local option=$1
+	shift
+	runs "ledger: empty $option" 2 "$POPPA" ledger "$@"
+	is "ledger: empty $option: names it" "$ERR" "poppa ledger: $option: the file's name is empty"
+}
+empty --file export --file ''
+empty --conf check --conf=
+empty "backup TO" backup ''
+
 runs "full disk" 1 bash -c '"$1" help >/dev/full' - "$POPPA"
 like "full disk: says so" "$ERR" "cannot write to standard output: No space left"
 tap_done
