@@ -15,7 +15,6 @@
 #include "poppa/pause.h"
 #include "poppa/proc.h"
 
-#define LISTING (64 * 1024)
 #define ROUNDS 3 /* each finds what the ones before it let slip: children of the newborn */
 
 struct newborn {
@@ -25,7 +24,7 @@ struct newborn {
 	pid_t *pid;  /* ascending */
 	struct pause_unit *unit[NEWBORN_MAX];
 	pid_t adopted[NEWBORN_MAX];
-	char text[LISTING];
+	char text[NEWBORN_LISTING];
 };
 
 struct newborn *newborn_new(struct held_file *h, const struct nodeconf *conf)
@@ -133,16 +132,19 @@ static bool stop(struct newborn *n, pid_t pid)
 static int stop_in(struct newborn *n, const char *file)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC), count = 0;
+	const size_t room = sizeof(n->text) - 1;
 	size_t size = 0;
 	ssize_t got;
 	char *end;
 
 	if (fd < 0)
 		return 0;
-	while (size < LISTING - 1 && (got = read(fd, n->text + size, LISTING - 1 - size)) > 0)
+	while (size < room && (got = read(fd, n->text + size, room - size)) > 0)
 		size += got;
 	close(fd);
-	n->text[size] = '\0';
+	/* The number at which a long list is cut would be some other process's. */
+	end = memrchr(n->text, '\n', size);
+	*(end ? end + 1 : n->text) = '\0';
 	for (const char *p = n->text; *p; p = *end ? end + 1 : end) {
 		pid_t pid = strtol(p, &end, 10);
 

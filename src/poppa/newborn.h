@@ -14,6 +14,7 @@
 #include "poppa/held.h"
 
 #define NEWBORN_MAX 32 /* stopped in one shutter; there are more where a scan is due anyway */
+#define NEWBORN_LISTING (64 * 1024) /* bytes of a cgroup's list that are read, and its end */
 
 struct newborn;
 

@@ -180,11 +180,41 @@ static void too_many(void **state)
 	newborn_free(n);
 }
 
+/* Where a list is cut, the rest of a number is the number of somebody else. */
+static void cut_list(void **state)
+{
+	static char text[NEWBORN_LISTING + 64];
+	struct newborn *n = newborn_new(held, &conf);
+	const char *dirs[] = {dir};
+	char stranger[16], path[128];
+	struct errmsg err;
+
+	(void)state;
+	assert_non_null(n);
+	assert_int_equal(newborn_know(n, dirs, 1, NULL, 0), 0);
+	snprintf(stranger, sizeof(stranger), "%d", (int)app[NEW]);
+	memset(text, '\n', NEWBORN_LISTING);
+	sprintf(text + NEWBORN_LISTING - 1 - strlen(stranger), "%s0\n", stranger);
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	assert_int_equal(fsio_write(path, text, strlen(text), 0600, 0, &err), 0);
+	assert_int_equal(newborn_stop(n), 0);
+	newborn_resume(n);
+	/* One that ends where the room does is whole. */
+	sprintf(text + NEWBORN_LISTING - 2 - strlen(stranger), "%s\n", stranger);
+	assert_int_equal(fsio_write(path, text, strlen(text), 0600, 0, &err), 0);
+	assert_int_equal(newborn_stop(n), 1);
+	assert_true(becomes(app[NEW], true));
+	newborn_resume(n);
+	assert_true(becomes(app[NEW], false));
+	newborn_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stops_who_is_new),
 		cmocka_unit_test(too_many),
+		cmocka_unit_test(cut_list),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
