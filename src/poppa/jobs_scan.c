@@ -260,7 +260,7 @@ static void take_newborn(struct jobs *js, struct job *j, const struct discovery 
 		if (watched[i])
 			dir[dirs++] = d->dir[i].path;
 	if (dirs && !j->newborn) {
-		j->newborn = newborn_new(js->env.held, js->env.conf);
+		j->newborn = newborn_new(js->env.held);
 		js->changed = true;
 	}
 	if (j->newborn && !dirs) {
@@ -269,7 +269,7 @@ static void take_newborn(struct jobs *js, struct job *j, const struct discovery 
 	}
 	if (j->newborn) {
 		shutter_lock(js->env.shutter);
-		newborn_know(j->newborn, dir, dirs, pid, pids);
+		newborn_know(j->newborn, js->env.conf, dir, dirs, pid, pids);
 		shutter_unlock(js->env.shutter);
 	}
 	free(dir);

@@ -18,7 +18,7 @@
 #define ROUNDS 3 /* each finds what the ones before it let slip: children of the newborn */
 
 struct newborn {
-	const struct nodeconf *conf;
+	struct nodeconf conf;
 	int dirs, pids, used;
 	char **file; /* cgroup.procs of each */
 	pid_t *pid;  /* ascending */
@@ -27,13 +27,12 @@ struct newborn {
 	char text[NEWBORN_LISTING];
 };
 
-struct newborn *newborn_new(struct held_file *h, const struct nodeconf *conf)
+struct newborn *newborn_new(struct held_file *h)
 {
 	struct newborn *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return NULL;
-	n->conf = conf;
 	for (int i = 0; i < NEWBORN_MAX; i++) {
 		n->unit[i] = pause_open_spare(h);
 		if (!n->unit[i]) {
@@ -72,7 +71,8 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-int newborn_know(struct newborn *n, const char *const *dir, int dirs, const pid_t *pid, int pids)
+int newborn_know(struct newborn *n, const struct nodeconf *conf, const char *const *dir, int dirs,
+	const pid_t *pid, int pids)
 {
 	char **file = calloc(dirs + 1, sizeof(*file)), path[PATH_MAX];
 	pid_t *known = malloc((pids + 1) * sizeof(*known));
@@ -94,6 +94,7 @@ int newborn_know(struct newborn *n, const char *const *dir, int dirs, const pid_
 	qsort(known, pids, sizeof(*known), by_number);
 	free_files(n->file, n->dirs);
 	free(n->pid);
+	n->conf = *conf;
 	n->file = file;
 	n->dirs = dirs;
 	n->pid = known;
@@ -116,7 +117,7 @@ static bool stop(struct newborn *n, pid_t pid)
 	char exe[NAME_MAX + 1];
 
 	if (n->used == NEWBORN_MAX || proc_exe(pid, exe, sizeof(exe)) ||
-		discover_launcher(exe, n->conf))
+		discover_launcher(exe, &n->conf))
 		return false;
 	if (pause_adopt(n->unit[n->used], pid))
 		return false;

@@ -18,14 +18,16 @@
 
 struct newborn;
 
-/* Nothing is watched and nobody known. conf must outlive it. NULL with errno: ENOMEM, or ENOSPC as
- * pause_open_process(). */
-struct newborn *newborn_new(struct held_file *h, const struct nodeconf *conf);
+/* Nothing is watched and nobody known. NULL with errno: ENOMEM, or ENOSPC as pause_open_process().
+ */
+struct newborn *newborn_new(struct held_file *h);
 void newborn_free(struct newborn *n); /* NULL is allowed */
 
-/* The cgroups to look at, and the processes that need no look, tasks or not, in place of those
- * given before. Both lists are copied. 0, or -1 with ENOMEM and no change. Not during a block. */
-int newborn_know(struct newborn *n, const char *const *dir, int dirs, const pid_t *pid, int pids);
+/* The cgroups to look at, the processes that need no look, tasks or not, and who is a launcher, in
+ * place of what was given before. All is copied: conf may change during a block. 0, or -1 with
+ * ENOMEM and no change. Not during a block. */
+int newborn_know(struct newborn *n, const struct nodeconf *conf, const char *const *dir, int dirs,
+	const pid_t *pid, int pids);
 
 /* These two allocate nothing and take no lock. The first stops, and returns how many; the second
  * resumes them. */

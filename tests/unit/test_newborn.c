@@ -120,12 +120,12 @@ static char state_of(pid_t pid)
 
 static void stops_who_is_new(void **state)
 {
-	struct newborn *n = newborn_new(held, &conf);
+	struct newborn *n = newborn_new(held);
 	const char *dirs[] = {dir, "/nonexistent"};
 
 	(void)state;
 	assert_non_null(n);
-	assert_int_equal(newborn_know(n, dirs, 2, &app[KNOWN], 1), 0);
+	assert_int_equal(newborn_know(n, &conf, dirs, 2, &app[KNOWN], 1), 0);
 	list("%d\n%d\n%d\n%d\n%d\n", (int)app[NEW], (int)app[KNOWN], (int)launcher, (int)app[ENDED],
 		(int)app[NEWER]);
 	for (int times = 0; times < 3; times++) {
@@ -146,7 +146,7 @@ static void stops_who_is_new(void **state)
 		assert_int_equal(held_release(held, true, NULL), 0);
 	}
 	/* A scan has found them: they have units of their own from now on. */
-	assert_int_equal(newborn_know(n, dirs, 1, app, APPS), 0);
+	assert_int_equal(newborn_know(n, &conf, dirs, 1, app, APPS), 0);
 	assert_int_equal(newborn_stop(n), 0);
 	newborn_resume(n);
 	newborn_free(n);
@@ -156,7 +156,7 @@ static void stops_who_is_new(void **state)
 /* More than it has room for: those it can, and none of them stays. */
 static void too_many(void **state)
 {
-	struct newborn *n = newborn_new(held, &conf);
+	struct newborn *n = newborn_new(held);
 	pid_t pid[NEWBORN_MAX + 5];
 	char text[(NEWBORN_MAX + 5) * 12] = "";
 	const char *dirs[] = {dir};
@@ -168,7 +168,7 @@ static void too_many(void **state)
 		sprintf(text + strlen(text), "%d\n", (int)pid[i]);
 	}
 	list("%s", text);
-	assert_int_equal(newborn_know(n, dirs, 1, NULL, 0), 0);
+	assert_int_equal(newborn_know(n, &conf, dirs, 1, NULL, 0), 0);
 	assert_int_equal(newborn_stop(n), NEWBORN_MAX);
 	assert_int_equal(held_release(held, false, NULL), NEWBORN_MAX);
 	newborn_resume(n);
@@ -184,14 +184,14 @@ static void too_many(void **state)
 static void cut_list(void **state)
 {
 	static char text[NEWBORN_LISTING + 64];
-	struct newborn *n = newborn_new(held, &conf);
+	struct newborn *n = newborn_new(held);
 	const char *dirs[] = {dir};
 	char stranger[16], path[128];
 	struct errmsg err;
 
 	(void)state;
 	assert_non_null(n);
-	assert_int_equal(newborn_know(n, dirs, 1, NULL, 0), 0);
+	assert_int_equal(newborn_know(n, &conf, dirs, 1, NULL, 0), 0);
 	snprintf(stranger, sizeof(stranger), "%d", (int)app[NEW]);
 	memset(text, '\n', NEWBORN_LISTING);
 	sprintf(text + NEWBORN_LISTING - 1 - strlen(stranger), "%s0\n", stranger);
@@ -209,12 +209,35 @@ static void cut_list(void **state)
 	newborn_free(n);
 }
 
+/* poppa.conf may be read again in the middle of a shutter. */
+static void conf_changes(void **state)
+{
+	struct newborn *n = newborn_new(held);
+	const char *dirs[] = {dir};
+
+	(void)state;
+	assert_non_null(n);
+	assert_int_equal(newborn_know(n, &conf, dirs, 1, NULL, 0), 0);
+	list("%d\n", (int)app[NEW]);
+	conf.launcher_count = 1;
+	strcpy(conf.launcher[0], "*");
+	assert_int_equal(newborn_stop(n), 1);
+	newborn_resume(n);
+	assert_int_equal(newborn_know(n, &conf, dirs, 1, NULL, 0), 0);
+	assert_int_equal(newborn_stop(n), 0);
+	newborn_resume(n);
+	assert_true(becomes(app[NEW], false));
+	conf.launcher_count = 0;
+	newborn_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stops_who_is_new),
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(cut_list),
+		cmocka_unit_test(conf_changes),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
