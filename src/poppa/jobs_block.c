@@ -149,7 +149,6 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 		if (*js->env.log && p->whole)
 			shutter_plan_log(p, *js->env.log);
 	}
-	p->finished = false;
 }
 
 void jobs_take_finished(struct jobs *js)

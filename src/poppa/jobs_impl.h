@@ -132,7 +132,8 @@ struct shutter_plan *jobs_make_plan(const struct jobs *js, bool *blind);
 /* Takes a finished block, if there is one, and lets the next come. */
 void jobs_take_finished(struct jobs *js);
 
-/* Hands a finished block to the jobs it tells something of. */
+/* Hands a finished block to the jobs it tells something of. The plan stays taken until
+ * shutter_done(). */
 void jobs_take_block(struct jobs *js, struct shutter_plan *p);
 
 #endif

@@ -19,7 +19,8 @@ tests_unit_test_jobs_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_jobs_LDADD = libpoppacore.la $(CMOCKA_LIBS)
 tests_unit_test_jobs_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=counter_open,--wrap=counter_read,--wrap=counter_refresh,--wrap=counter_prepare \
-	-Wl,--wrap=counter_close,--wrap=counter_kind,--wrap=counter_has_cycles,--wrap=counter_region
+	-Wl,--wrap=counter_close,--wrap=counter_kind,--wrap=counter_has_cycles,--wrap=counter_region \
+	-Wl,--wrap=shutter_done
 tests_unit_test_pace_SOURCES = tests/unit/test_pace.c
 tests_unit_test_pace_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_pace_LDADD = libpoppacore.la $(CMOCKA_LIBS) -lm
