@@ -138,7 +138,7 @@ static int take_record(
 	return check_time(s, r, err);
 }
 
-static json_t *answer_record(struct service *s, const json_t *request)
+static json_t *answer_record(struct service *s, const json_t *request, uid_t from)
 {
 	const json_t *list = json_object_get(request, "records");
 	size_t n = json_array_size(list), good = 0;
@@ -147,6 +147,7 @@ static json_t *answer_record(struct service *s, const json_t *request)
 	json_t *results, *reply;
 	bool *stored;
 
+	(void)from;
 	if (!json_is_array(list) || n > MAX_RECORDS) {
 		s->counts.malformed++;
 		return failure("\"records\" must be an array of at most 1000 records");
@@ -255,55 +256,61 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 	return reply;
 }
 
-static json_t *answer_settle(struct service *s, const json_t *request, uid_t from)
-{
-	struct settlement wanted, stored;
-	struct errmsg err = {""};
-	int rc;
+typedef int (*store_fn)(struct ledger *, const struct settlement *, uint32_t by,
+	struct settlement *stored, struct errmsg *);
 
+/* Stores the request's settlement. *rc is 1, 0 where the run had one, or -1; *stored is what is
+ * there unless it is -1. */
+static json_t *store_settlement(struct service *s, const json_t *request, uid_t from,
+	store_fn store, struct settlement *stored, int *rc)
+{
+	struct settlement wanted;
+	struct errmsg err = {""};
+
+	*rc = -1;
 	if (settlement_from_json(json_object_get(request, "settlement"), &wanted, &err)) {
 		s->counts.malformed++;
 		return failure(err.text);
 	}
-	rc = ledger_settle(s->ledger, &wanted, (uint32_t)from, &stored, &err);
-	if (rc < 0) {
+	*rc = store(s->ledger, &wanted, (uint32_t)from, stored, &err);
+	if (*rc < 0) {
 		plog_error("%s", err.text);
 		return failure(err.text);
 	}
-	if (rc) {
+	return json_pack(
+		"{s:b, s:o, s:b}", "ok", 1, "settlement", settlement_to_json(stored), "first", *rc);
+}
+
+static json_t *answer_settle(struct service *s, const json_t *request, uid_t from)
+{
+	struct settlement stored;
+	int rc;
+	json_t *reply = store_settlement(s, request, from, ledger_settle, &stored, &rc);
+
+	if (rc > 0) {
 		s->counts.settlements++;
 		plog_info("job %u restart %u settled: %s", stored.job_id, stored.restart,
 			stored.text);
-	} else {
+	} else if (!rc) {
 		s->counts.repeated_settlements++;
 		plog_info("job %u restart %u: settled before, the first settlement stays",
 			stored.job_id, stored.restart);
 	}
-	return json_pack(
-		"{s:b, s:o, s:b}", "ok", 1, "settlement", settlement_to_json(&stored), "first", rc);
+	return reply;
 }
 
 static json_t *answer_restore(struct service *s, const json_t *request, uid_t from)
 {
-	struct settlement wanted, stored;
-	struct errmsg err = {""};
+	struct settlement stored;
 	int rc;
+	json_t *reply = store_settlement(s, request, from, ledger_restore, &stored, &rc);
 
-	if (settlement_from_json(json_object_get(request, "settlement"), &wanted, &err)) {
-		s->counts.malformed++;
-		return failure(err.text);
-	}
-	rc = ledger_restore(s->ledger, &wanted, (uint32_t)from, &stored, &err);
-	if (rc < 0) {
-		plog_error("%s", err.text);
-		return failure(err.text);
-	}
-	s->counts.restored_settlements += (uint64_t)rc;
-	if (rc)
+	if (rc > 0) {
+		s->counts.restored_settlements++;
 		plog_info("job %u restart %u: its settlement is restored: %s", stored.job_id,
 			stored.restart, stored.text);
-	return json_pack(
-		"{s:b, s:o, s:b}", "ok", 1, "settlement", settlement_to_json(&stored), "first", rc);
+	}
+	return reply;
 }
 
 static json_t *answer_change(struct service *s, const json_t *request, uid_t from)
@@ -349,18 +356,20 @@ static json_t *answer_list(struct service *s, const json_t *request, const char 
 	return json_pack("{s:b, s:o}", "ok", 1, key, found);
 }
 
-static json_t *answer_changes(struct service *s, const json_t *request)
+static json_t *answer_changes(struct service *s, const json_t *request, uid_t from)
 {
+	(void)from;
 	return answer_list(s, request, "changes", ledger_waiting_changes, MAX_CHANGES);
 }
 
-static json_t *answer_changed(struct service *s, const json_t *request)
+static json_t *answer_changed(struct service *s, const json_t *request, uid_t from)
 {
 	bool written = json_is_true(json_object_get(request, "written"));
 	struct settlement which;
 	struct errmsg err = {""};
 	int rc;
 
+	(void)from;
 	if (settlement_from_json(json_object_get(request, "settlement"), &which, &err)) {
 		s->counts.malformed++;
 		return failure(err.text);
@@ -374,8 +383,9 @@ static json_t *answer_changed(struct service *s, const json_t *request)
 	return json_pack("{s:b, s:b}", "ok", 1, "first", rc);
 }
 
-static json_t *answer_unsettled(struct service *s, const json_t *request)
+static json_t *answer_unsettled(struct service *s, const json_t *request, uid_t from)
 {
+	(void)from;
 	return answer_list(s, request, "runs", ledger_unsettled, MAX_UNSETTLED);
 }
 
@@ -401,7 +411,7 @@ static json_t *counts_json(const struct service_counts *c)
 	return json;
 }
 
-static json_t *answer_status(struct service *s)
+static json_t *answer_status(struct service *s, const json_t *request, uid_t from)
 {
 	char hash[LEDGER_HASH_SIZE];
 	struct errmsg err = {""};
@@ -409,6 +419,8 @@ static json_t *answer_status(struct service *s)
 	struct timespec now;
 	int64_t event;
 
+	(void)request;
+	(void)from;
 	service_save_counts(s);
 	refused = rows ? ledger_refusals(s->ledger, &err) : NULL;
 	if (!refused) {
@@ -426,47 +438,52 @@ static json_t *answer_status(struct service *s)
 		(json_int_t)event, "hash", hash);
 }
 
-static bool makes_prices(const char *op)
+static const struct operation {
+	const char *name;
+	json_t *(*answer)(struct service *, const json_t *request, uid_t from);
+	bool for_anybody;     /* who gets to see what is up to the answer */
+	bool from_controller; /* it makes or changes prices */
+} operations[] = {
+	{.name = "record", .answer = answer_record},
+	{.name = "job", .answer = answer_job, .for_anybody = true},
+	{.name = "settle", .answer = answer_settle, .from_controller = true},
+	{.name = "restore", .answer = answer_restore, .from_controller = true},
+	{.name = "change", .answer = answer_change, .from_controller = true},
+	{.name = "changes", .answer = answer_changes},
+	{.name = "changed", .answer = answer_changed, .from_controller = true},
+	{.name = "unsettled", .answer = answer_unsettled},
+	{.name = "status", .answer = answer_status, .for_anybody = true},
+};
+
+static const struct operation *find_operation(const char *name)
 {
-	return !strcmp(op, "settle") || !strcmp(op, "restore") || !strcmp(op, "change") ||
-	       !strcmp(op, "changed");
+	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+		if (!strcmp(operations[i].name, name))
+			return &operations[i];
+	return NULL;
 }
 
 json_t *service_answer(struct service *s, const json_t *request, uid_t from)
 {
-	const char *op = json_string_value(json_object_get(request, "op"));
+	const char *name = json_string_value(json_object_get(request, "op"));
 	json_t *nonce = json_object_get(request, "nonce"), *reply;
+	const struct operation *op;
 
 	s->counts.requests++;
-	if (!op || !json_is_string(nonce)) {
+	if (!name || !json_is_string(nonce)) {
 		s->counts.malformed++;
 		return failure("\"op\" and \"nonce\" must be strings");
 	}
-	if (!strcmp(op, "status"))
-		reply = answer_status(s);
-	else if (!strcmp(op, "job"))
-		reply = answer_job(s, request, from);
-	else if (!service_trusts(s, from))
-		reply = not_allowed(s, op, from);
-	else if (!strcmp(op, "record"))
-		reply = answer_record(s, request);
-	else if (!strcmp(op, "unsettled"))
-		reply = answer_unsettled(s, request);
-	else if (!strcmp(op, "changes"))
-		reply = answer_changes(s, request);
-	else if (makes_prices(op) && !from_controller(s))
-		reply = not_from_here(s, op);
-	else if (!strcmp(op, "settle"))
-		reply = answer_settle(s, request, from);
-	else if (!strcmp(op, "restore"))
-		reply = answer_restore(s, request, from);
-	else if (!strcmp(op, "change"))
-		reply = answer_change(s, request, from);
-	else if (!strcmp(op, "changed"))
-		reply = answer_changed(s, request);
-	else {
+	op = find_operation(name);
+	if (!(op && op->for_anybody) && !service_trusts(s, from)) {
+		reply = not_allowed(s, name, from);
+	} else if (!op) {
 		s->counts.malformed++;
 		reply = failure("unknown \"op\"");
+	} else if (op->from_controller && !from_controller(s)) {
+		reply = not_from_here(s, name);
+	} else {
+		reply = op->answer(s, request, from);
 	}
 	if (reply)
 		json_object_set(reply, "nonce", nonce);

@@ -925,6 +925,10 @@ static void who_may_what(void **state)
 		json_decref(ask(&s, json_pack("{s:s}", "op", "status"), others[i], true));
 	}
 	assert_int_equal(s.counts.refused, 16);
+	/* Nor does a stranger learn what there is to ask for. */
+	json_decref(ask(&s, json_pack("{s:s}", "op", "fly"), 1000, false));
+	assert_int_equal(s.counts.refused, 17);
+	assert_int_equal(s.counts.malformed, 0);
 	assert_int_equal(s.counts.records, 0);
 	for (size_t i = 0; i < 2; i++) {
 		json_decref(ask(&s, record_request(&r), trusted[i], true));
