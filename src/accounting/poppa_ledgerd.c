@@ -207,6 +207,7 @@ static void on_keep(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	service_save_counts(k->service);
+	service_tell_unsaid(k->service);
 	if (!k->controllers->found)
 		find_controllers(k->controllers);
 	if (day != k->day)
@@ -285,6 +286,7 @@ done:
 	server_free(server);
 	if (service.ledger) {
 		service_save_counts(&service);
+		service_tell_unsaid(&service);
 		tell_head(&service);
 	}
 	if (keeping.timer)

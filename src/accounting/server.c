@@ -23,8 +23,6 @@
 #define LINE_TIMEOUT_S 30
 /* Replies that may wait for a slow reader before its next request is read. */
 #define MAX_OUTPUT (1024 * 1024)
-/* Log lines about bad input, so that a stranger cannot fill the log. */
-#define MAX_COMPLAINTS_PER_MINUTE 10
 /* Requests whose changes go to the disk together, at most. */
 #define MAX_GROUP 256
 
@@ -53,8 +51,7 @@ struct server {
 	struct evconnlistener *listener[MAX_SOCKETS];
 	int listener_count, connection_count;
 	struct connection *connections;
-	time_t complaint_minute, full_minute; /* when such a line was logged last */
-	int complaints;
+	time_t full_minute; /* when it was logged last that there are too many */
 	bool check_origin;
 	struct held *held, **held_end;
 	int held_count;
@@ -76,17 +73,7 @@ static void set_listening(struct server *s, bool on)
 
 static void complain(struct connection *c, const char *text)
 {
-	struct server *s = c->server;
-	time_t minute = time(NULL) / 60;
-
-	if (minute != s->complaint_minute) {
-		s->complaint_minute = minute;
-		s->complaints = 0;
-	}
-	if (++s->complaints <= MAX_COMPLAINTS_PER_MINUTE)
-		plog_warn("%s: %s", c->peer, text);
-	else if (s->complaints == MAX_COMPLAINTS_PER_MINUTE + 1)
-		plog_warn("more bad requests: not logged for the rest of this minute");
+	service_complain(c->server->service, c->peer, text);
 }
 
 static void drop(struct connection *c)

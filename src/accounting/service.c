@@ -31,7 +31,8 @@ static json_t *failure(const char *text)
 static json_t *not_allowed(struct service *s, const char *op, uid_t from)
 {
 	s->counts.refused++;
-	plog_warn("refused \"%s\" of uid %u", op, (unsigned)from);
+	log_limit_warn(&s->refusals, "refusals", time(NULL), "refused \"%s\" of uid %u", op,
+		(unsigned)from);
 	return failure("not allowed");
 }
 
@@ -47,7 +48,7 @@ static bool from_controller(const struct service *s)
 static json_t *not_from_here(struct service *s, const char *op)
 {
 	s->counts.misplaced++;
-	plog_warn(
+	log_limit_warn(&s->refusals, "refusals", time(NULL),
 		"refused \"%s\" from %s: it is no controller: see LedgerControllers in poppa.conf",
 		op, *s->origin ? s->origin : "an unknown address");
 	return failure("prices are made and changed from the ledger's own host and those in "
@@ -113,6 +114,17 @@ void service_refused_line(struct service *s, enum wire_fault fault)
 	default:
 		s->counts.malformed++;
 	}
+}
+
+void service_complain(struct service *s, const char *peer, const char *text)
+{
+	log_limit_warn(&s->bad_lines, "bad requests", time(NULL), "%s: %s", peer, text);
+}
+
+void service_tell_unsaid(struct service *s)
+{
+	log_limit_tell(&s->bad_lines);
+	log_limit_tell(&s->refusals);
 }
 
 /* Its clock is wrong, or it is invented. */

@@ -11,6 +11,7 @@
 
 #include "accounting/ledger.h"
 #include "accounting/wire.h"
+#include "common/log_limit.h"
 
 /* Counts since the start, shown by the "status" request. */
 struct service_counts {
@@ -42,6 +43,10 @@ struct service {
 	/* Addresses, beside this host's own, from which prices are made and changed; borrowed, may
 	 * be NULL. */
 	const json_t *controllers;
+	/* What anybody may cause to be logged: lines that are no requests, and requests of people
+	 * and from hosts that may not make them. Apart, so that who has no credential does not hide
+	 * what those do who have one. */
+	struct log_limit bad_lines, refusals;
 };
 
 /*
@@ -73,6 +78,12 @@ bool service_trusts(const struct service *s, uid_t from);
 
 /* Counts a line that was turned away before there was a request in it. */
 void service_refused_line(struct service *s, enum wire_fault fault);
+
+/* Logs what is wrong with a peer; no more than a few lines a minute. */
+void service_complain(struct service *s, const char *peer, const char *text);
+
+/* Logs how much of this was left out since the last call, if any. */
+void service_tell_unsaid(struct service *s);
 
 /* Adds to the ledger's file what has been turned away since the last call. */
 void service_save_counts(struct service *s);

@@ -7,6 +7,7 @@ libpoppacommon_la_SOURCES = \
 	src/common/hostport.c src/common/hostport.h \
 	src/common/keyval.c src/common/keyval.h \
 	src/common/log.c src/common/log.h \
+	src/common/log_limit.c src/common/log_limit.h \
 	src/common/nodeconf.c src/common/nodeconf.h \
 	src/common/plain.c src/common/plain.h \
 	src/common/settings.c src/common/settings.h \

@@ -955,6 +955,44 @@ static void who_may_what(void **state)
 	ledger_close(s.ledger);
 }
 
+/* What the log has about refusals, and how many it says to have left out. */
+static int refusal_lines;
+static int refusals_told;
+
+static void read_refusals(enum plog_level level, const char *line)
+{
+	int n;
+
+	(void)level;
+	refusal_lines++;
+	if (sscanf(line, "%d more refusals were not logged", &n) == 1)
+		refusals_told += n;
+	else
+		refusals_told += !strncmp(line, "refused ", 8);
+}
+
+/* A user who asks for what is not theirs does not fill the administrator's log. */
+static void refusals_are_logged_sparsely(void **state)
+{
+	struct service s = {.ledger = open_ledger(), .ledger_uid = 64, .origin = "10.0.0.1"};
+	struct settlement wanted = settlement_of(5, 3600);
+
+	(void)state;
+	refusal_lines = refusals_told = 0;
+	plog_set_sink(read_refusals);
+	for (int i = 0; i < 500; i++) {
+		json_decref(ask(&s, job_request(5), 1000, false));
+		json_decref(ask(&s, settle_request(&wanted), 0, false));
+	}
+	service_tell_unsaid(&s);
+	plog_set_sink(quiet);
+	assert_int_equal(s.counts.refused + s.counts.misplaced, 1000);
+	assert_int_equal(refusals_told, 1000);
+	/* It may have been in two minutes. */
+	assert_true(refusal_lines <= 2 * (LOG_LIMIT_A_MINUTE + 2));
+	ledger_close(s.ledger);
+}
+
 static void bad_requests(void **state)
 {
 	struct service s = {.ledger = open_ledger(), .ledger_uid = 64};
@@ -1143,6 +1181,7 @@ int main(void)
 		LEDGER_TEST(group_is_whole),
 		LEDGER_TEST(what_is_refused_is_counted),
 		LEDGER_TEST(who_may_what),
+		LEDGER_TEST(refusals_are_logged_sparsely),
 		LEDGER_TEST(bad_requests),
 	};
 
