@@ -96,8 +96,7 @@ static const char *const sql[S_COUNT] = {
 	[S_UNSETTLED] = "SELECT job, restart, min(start) FROM record WHERE cluster = ?1"
 			" AND final AND NOT settled AND NOT foreign_node"
 			" GROUP BY job, restart ORDER BY min(start) LIMIT ?2",
-	[S_COUNTS] = "SELECT (SELECT count(*) FROM record), (SELECT count(*) FROM settlement),"
-		     " (SELECT count(*) FROM event)",
+	[S_COUNTS] = "SELECT records, settlements, events FROM stored",
 	[S_PRUNE] =
 		"DELETE FROM record WHERE (cluster, job, restart, node, start, origin) IN"
 		" (SELECT cluster, job, restart, node, start, origin FROM record r WHERE start < ?1"
@@ -105,6 +104,24 @@ static const char *const sql[S_COUNT] = {
 		" AND s.job = r.job AND s.restart = r.restart AND s.finish < ?1"
 		" AND r.start BETWEEN s.start - ?3 AND s.finish + ?3) LIMIT ?2)",
 };
+
+/*
+ * Anybody may ask how many rows there are, as often as they like: they are counted once, and from
+ * then on within the transactions that add and remove them.
+ */
+static const char count_rows[] =
+	"PRAGMA temp_store = MEMORY;"
+	"CREATE TEMP TABLE stored AS SELECT (SELECT count(*) FROM record) AS records,"
+	" (SELECT count(*) FROM settlement) AS settlements,"
+	" (SELECT count(*) FROM event) AS events;"
+	"CREATE TEMP TRIGGER record_added AFTER INSERT ON main.record"
+	" BEGIN UPDATE stored SET records = records + 1; END;"
+	"CREATE TEMP TRIGGER record_removed AFTER DELETE ON main.record"
+	" BEGIN UPDATE stored SET records = records - 1; END;"
+	"CREATE TEMP TRIGGER settlement_added AFTER INSERT ON main.settlement"
+	" BEGIN UPDATE stored SET settlements = settlements + 1; END;"
+	"CREATE TEMP TRIGGER event_added AFTER INSERT ON main.event"
+	" BEGIN UPDATE stored SET events = events + 1; END;";
 
 struct ledger {
 	sqlite3 *db;
@@ -285,6 +302,8 @@ struct ledger *ledger_open(
 			return NULL;
 		}
 	}
+	if (rc == SQLITE_OK && (rc = sqlite3_exec(l->db, count_rows, NULL, NULL, NULL)))
+		errmsg_set(&why, "%s", sqlite3_errmsg(l->db));
 	for (int i = 0; rc == SQLITE_OK && i < S_COUNT; i++) {
 		rc = sqlite3_prepare_v3(
 			l->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &l->st[i], NULL);

@@ -1152,6 +1152,57 @@ static void addresses_of_hosts(void **state)
 	json_decref(addresses);
 }
 
+static void assert_counts(struct ledger *l, int records, int settlements, int events)
+{
+	struct errmsg err = {""};
+	json_t *counts = ledger_counts(l, &err);
+
+	assert_int_equal(json_integer_value(json_object_get(counts, "records")), records);
+	assert_int_equal(json_integer_value(json_object_get(counts, "settlements")), settlements);
+	assert_int_equal(json_integer_value(json_object_get(counts, "events")), events);
+	json_decref(counts);
+}
+
+/* The counts are not counted anew: they follow whatever adds, replaces, removes and takes back. */
+static void counts_follow(void **state)
+{
+	struct ledger_record r[] = {record_of(5, "n1", 1), record_of(6, "n\xff", 1)};
+	struct settlement s = settlement_of(5, 3600), got;
+	struct ledger *l = open_ledger();
+	struct errmsg err = {""};
+
+	(void)state;
+	assert_counts(l, 0, 0, 0);
+	assert_int_equal(ledger_put(l, r, 1, "", NULL, &err), 0);
+	r[0].seq = 2;
+	assert_int_equal(ledger_put(l, r, 1, "", NULL, &err), 0);
+	assert_int_equal(ledger_put(l, r, 1, "", NULL, &err), 0);
+	assert_counts(l, 1, 0, 0);
+	assert_int_equal(ledger_put(l, r, 1, "10.0.0.1", NULL, &err), 0);
+	assert_counts(l, 2, 0, 0);
+	for (int grouped = 0; grouped < 2; grouped++) {
+		r[0].job_id = 6;
+		if (grouped)
+			assert_int_equal(ledger_group(l, &err), 0);
+		assert_int_equal(ledger_put(l, r, 2, "", NULL, &err), -1);
+		assert_counts(l, 2, 0, 0);
+		if (grouped)
+			assert_int_equal(ledger_commit(l, &err), 0);
+	}
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 0);
+	assert_counts(l, 2, 1, 1);
+	settlement_change(&s, 5000);
+	assert_int_equal(ledger_change(l, &s, "generous", 0, 2000, &err), 1);
+	assert_counts(l, 2, 1, 2);
+	ledger_close(l);
+	l = open_ledger();
+	assert_counts(l, 2, 1, 2);
+	assert_int_equal(ledger_prune(l, 2000000, 1, &err), 1);
+	assert_counts(l, 1, 1, 2);
+	ledger_close(l);
+}
+
 #define LEDGER_TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
 
 int main(void)
@@ -1160,6 +1211,7 @@ int main(void)
 		LEDGER_TEST(newer_replaces_older),
 		LEDGER_TEST(reused_job_id),
 		LEDGER_TEST(first_settlement_stays),
+		LEDGER_TEST(counts_follow),
 		LEDGER_TEST(unsettled_runs),
 		LEDGER_TEST(batch_is_whole),
 		LEDGER_TEST(survives_kill),
