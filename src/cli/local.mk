@@ -34,8 +34,10 @@ poppa_SOURCES = \
 	src/cli/program.c \
 	src/cli/program.h \
 	src/cli/report.h \
+	src/cli/report_heat.c \
 	src/cli/report_html.c \
 	src/cli/report_json.c \
+	src/cli/report_name.c \
 	src/cli/report_plot.c \
 	src/cli/report_text.c \
 	src/cli/sacct.c \

@@ -21,6 +21,9 @@ struct report_cell {
 	char text[64];
 };
 
+/* At most so many programs in the plot of prices. */
+#define REPORT_PLOT_PROGRAMS 12
+
 enum report_precision { REPORT_DAY, REPORT_MINUTE, REPORT_HOUR };
 
 /* Texts in *c; each returns c->text. What is not known is "-". */
@@ -40,10 +43,21 @@ void report_html(const struct report *r, FILE *out);
 
 /* A text in HTML, fit for elements and quoted attributes. */
 void report_escape(FILE *out, const char *text);
+/* Puts a text in at most so many columns: a longer one has mark, of one column, in place of its
+ * middle, since names of one family differ at their end. Returns the columns used. */
+int report_cut(FILE *out, const char *text, int columns, const char *mark,
+	void (*put)(FILE *, const char *));
+/* A table that can be scrolled when the page is narrow, and a line's first cell. caption, class and
+ * heads are HTML, name is not. */
+void report_open_table(FILE *out, const char *caption, const char *class, const char *heads);
+void report_close_table(FILE *out);
+void report_row_name(FILE *out, const char *name);
 /* Charged against raw over time, and prices by program, as SVG; nothing where there is nothing to
  * show. */
 void report_plot_time(const struct summary *s, FILE *out);
 void report_plot_prices(const struct summary *s, FILE *out);
+/* The map of degradations by pair, a section of its own; nothing without pairs. */
+void report_heat(const struct summary *s, FILE *out);
 
 /*
  * Indices of the programs that are shown, those with the most priced runs first, at most max;

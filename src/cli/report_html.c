@@ -9,7 +9,6 @@
 
 #define MAX_LINES 500 /* of the table by user, account, ... */
 #define MAX_JOBS 100  /* of those without data */
-#define HEAT_PROGRAMS 14
 #define WORST 10
 
 static const char style[] =
@@ -43,10 +42,12 @@ static const char style[] =
 	"th{font-weight:600}th[scope=row],th:first-child,td.text,th.text{text-align:left}"
 	"th[scope=row]{font-weight:400;overflow-wrap:anywhere;min-width:8rem;max-width:18rem}"
 	".jobs th[scope=row],.jobs td.text{min-width:3.5rem}"
-	"tbody tr:nth-child(even){background:var(--stripe)}tfoot th,tfoot td{font-weight:600}"
+	"tbody tr:nth-child(even){background:var(--stripe)}tfoot th[scope=row],tfoot "
+	"td{font-weight:600}"
 	"svg{display:block;width:100%;min-width:640px;height:auto}"
 	"svg text{fill:var(--soft);font-size:12px}svg .end{text-anchor:end}"
 	"svg .middle{text-anchor:middle}"
+	"svg .axis{font-style:italic}"
 	".grid{stroke:var(--line)}.one{stroke:var(--fg);stroke-dasharray:4 3}"
 	".whisker{stroke:var(--soft)}.median{stroke:var(--bg);stroke-width:2}.of-raw{stroke:var(--"
 	"fg)}"
@@ -61,7 +62,7 @@ static const char style[] =
 	".box.raw{background:var(--raw);border:1px solid var(--raw-edge)}"
 	".box.charged{background:var(--charged)}.box.thesis{background:var(--thesis)}"
 	".heat td{text-align:center;border:1px solid var(--bg);min-width:3.4rem}"
-	".heat thead th{vertical-align:bottom;text-align:center;overflow-wrap:anywhere;"
+	".heat thead th{vertical-align:bottom;text-align:center;overflow-wrap:break-word;"
 	"max-width:6.5rem;font-weight:400}"
 	".heat tbody tr:nth-child(even){background:none}.heat .mean{font-weight:600}"
 	".h0{background:#eef1f4;color:#1b1f24}.h1{background:#fff1c9;color:#1b1f24}"
@@ -78,7 +79,8 @@ static const char style[] =
 	"svg{min-width:0}.scroll{overflow:visible}section,tr,svg{break-inside:avoid}"
 	"section.long{break-inside:auto}h2{break-after:avoid}thead{display:table-header-group}"
 	"tfoot{display:table-row-group}.sides,.heat{break-inside:avoid}"
-	"th,td{padding:.15rem .35rem}table{font-size:8.5pt}.heat td{min-width:0}}";
+	"th,td{padding:.15rem .35rem}table{font-size:8.5pt}.heat td{min-width:0}"
+	".heat th[scope],.heat thead th{overflow-wrap:anywhere;min-width:0}}";
 
 void report_escape(FILE *out, const char *text)
 {
@@ -125,10 +127,18 @@ static void put_head(const struct report *r, FILE *out)
 		"<h1>Charges of co-located jobs</h1>\n<p class=\"soft\">Jobs ",
 		POPPA_VERSION, style);
 	report_escape(out, r->span);
-	fprintf(out, "; they ran from %s to %s. Written %s.</p>\n",
-		report_time(&from, r->summary->first, REPORT_MINUTE),
-		report_time(&to, r->summary->last, REPORT_MINUTE),
+	if (t->jobs)
+		fprintf(out,
+			"; they ran from <span class=\"nowrap\">%s</span> to "
+			"<span class=\"nowrap\">%s</span>",
+			report_time(&from, r->summary->first, REPORT_MINUTE),
+			report_time(&to, r->summary->last, REPORT_MINUTE));
+	fprintf(out, ". Written <span class=\"nowrap\">%s</span>.</p>\n",
 		report_time(&c, r->made_unix, REPORT_MINUTE));
+	if (!t->jobs) {
+		fprintf(out, "<p>There are none among %d jobs.</p>\n", r->bills->count);
+		return;
+	}
 	fputs("<dl>\n", out);
 	snprintf(c.text, sizeof(c.text), "%d", t->jobs);
 	tile(out, "Co-located jobs", c.text);
@@ -143,11 +153,18 @@ static void put_head(const struct report *r, FILE *out)
 	}
 	snprintf(c.text, sizeof(c.text), "%d", t->no_data);
 	tile(out, "Without data", c.text);
+	if (t->unsettled) {
+		snprintf(c.text, sizeof(c.text), "%d", t->unsettled);
+		tile(out, "Ended, no price yet", c.text);
+	}
+	if (t->open) {
+		snprintf(c.text, sizeof(c.text), "%d", t->open);
+		tile(out, "Not ended", c.text);
+	}
 	fputs("</dl>\n", out);
 }
 
-/* Opens a table that can be scrolled when the page is narrow. The texts are HTML. */
-static void open_table(FILE *out, const char *caption, const char *class, const char *heads)
+void report_open_table(FILE *out, const char *caption, const char *class, const char *heads)
 {
 	fprintf(out,
 		"<div class=\"scroll\" role=\"region\" aria-label=\"%s\" "
@@ -156,12 +173,12 @@ static void open_table(FILE *out, const char *caption, const char *class, const 
 		caption, *class ? " class=\"" : "", class, *class ? "\"" : "", caption, heads);
 }
 
-static void close_table(FILE *out)
+void report_close_table(FILE *out)
 {
 	fputs("</tbody></table></div>\n", out);
 }
 
-static void row_name(FILE *out, const char *name)
+void report_row_name(FILE *out, const char *name)
 {
 	fputs("<tr><th scope=\"row\">", out);
 	report_escape(out, name);
@@ -191,7 +208,7 @@ static void put_time(const struct report *r, FILE *out)
 	fputs("<section class=\"long\"><h2>Charged against raw over time</h2>\n", out);
 	report_plot_time(s, out);
 	fputs("<details><summary>The numbers</summary>\n", out);
-	open_table(out, "Billing hours by the time at which jobs ended", "",
+	report_open_table(out, "Billing hours by the time at which jobs ended", "",
 		"<th scope=\"col\">from</th><th scope=\"col\">jobs</th><th scope=\"col\">raw</th>"
 		"<th scope=\"col\">charged</th>");
 	for (int i = 0; i < s->slot_count; i++)
@@ -202,7 +219,7 @@ static void put_time(const struct report *r, FILE *out)
 				report_time(&when, s->slots[i].from, REPORT_MINUTE),
 				s->slots[i].jobs, report_hours(&raw, s->slots[i].raw),
 				report_hours(&charged, s->slots[i].charged));
-	close_table(out);
+	report_close_table(out);
 	fputs("</details></section>\n", out);
 }
 
@@ -240,7 +257,7 @@ static void put_jobs(const struct report *r, FILE *out)
 	struct report_cell end;
 
 	fputs("<section class=\"long\"><h2>By job</h2>\n", out);
-	open_table(out,
+	report_open_table(out,
 		shown < s->group_count ? "Raw and charged in billing hours; only the first lines "
 					 "are here"
 				       : "Raw and charged in billing hours",
@@ -254,7 +271,7 @@ static void put_jobs(const struct report *r, FILE *out)
 	for (int i = 0; i < shown; i++) {
 		const struct bill *b = s->groups[i].bill[0];
 
-		row_name(out, b->id);
+		report_row_name(out, b->id);
 		fputs("<td class=\"text\">", out);
 		report_escape(out, b->user);
 		fputs("</td><td class=\"text\">", out);
@@ -264,7 +281,7 @@ static void put_jobs(const struct report *r, FILE *out)
 		put_remark(out, b);
 	}
 	fputs("</tbody><tfoot>\n", out);
-	row_name(out, "all");
+	report_row_name(out, "all");
 	fputs("<td></td><td></td><td></td>", out);
 	put_amounts(out, &s->total);
 	fputs("<td></td><td></td></tr></tfoot></table></div></section>\n", out);
@@ -287,13 +304,13 @@ static void put_groups(const struct report *r, FILE *out)
 		"Raw and charged in billing hours, as sreport has them%s",
 		shown < s->group_count ? "; only the first lines are here" : "");
 	fprintf(out, "<section class=\"long\"><h2>By %s</h2>\n", summary_by_name(r->by));
-	open_table(out, caption, "", heads);
+	report_open_table(out, caption, "", heads);
 	for (int i = 0; i < shown; i++) {
-		row_name(out, s->groups[i].name);
+		report_row_name(out, s->groups[i].name);
 		put_sums(out, &s->groups[i].sums);
 	}
 	fputs("</tbody><tfoot>\n", out);
-	row_name(out, "all");
+	report_row_name(out, "all");
 	put_sums(out, &s->total);
 	fputs("</tfoot></table></div></section>\n", out);
 }
@@ -321,8 +338,14 @@ static void put_prices(const struct report *r, FILE *out)
 		      "degradation; "
 		      "charged is what sacct shows.</p>\n",
 			out);
+		if (n > REPORT_PLOT_PROGRAMS)
+			fprintf(out,
+				"<p class=\"soft\">The plot has the %d programs with the most "
+				"runs, the table all of them.</p>\n",
+				REPORT_PLOT_PROGRAMS);
 		report_plot_prices(s, out);
-		open_table(out, "Median, and least to most, over the runs with a degradation", "",
+		report_open_table(out,
+			"Median, and least to most, over the runs with a degradation", "",
 			"<th scope=\"col\">program</th><th scope=\"col\">runs</th>"
 			"<th scope=\"col\" colspan=\"2\">state of practice</th>"
 			"<th scope=\"col\" colspan=\"2\">thesis</th>"
@@ -330,131 +353,17 @@ static void put_prices(const struct report *r, FILE *out)
 		for (int i = 0; i < n && i < MAX_LINES; i++) {
 			const struct summary_program *p = &s->programs[index[i]];
 
-			row_name(out, p->group->name);
+			report_row_name(out, p->group->name);
 			fprintf(out, "<td>%d</td>", p->priced);
 			put_spread(out, &p->practice);
 			put_spread(out, &p->thesis);
 			put_spread(out, &p->charged);
 			fputs("</tr>\n", out);
 		}
-		close_table(out);
+		report_close_table(out);
 		fputs("</section>\n", out);
 	}
 	free(index);
-}
-
-static int heat_of(double d)
-{
-	static const double from[] = {0.02, 0.05, 0.10, 0.20, 0.30, 0.45};
-	int i = 0;
-
-	while (i < 6 && d >= from[i])
-		i++;
-	return i;
-}
-
-static void heat_cell(FILE *out, const char *class, double lost_s, double beside_s, int runs)
-{
-	double d = lost_s / beside_s;
-
-	if (!(beside_s > 0))
-		fputs("<td></td>", out);
-	else if (runs)
-		fprintf(out, "<td class=\"h%d\" title=\"%d runs, %.1f hours beside it\">%.1f</td>",
-			heat_of(d), runs, beside_s / 3600, 100 * d);
-	else
-		fprintf(out, "<td class=\"h%d%s\">%.1f</td>", heat_of(d), class, 100 * d);
-}
-
-/* The programs with the most time in pairs. */
-struct heat {
-	int program[HEAT_PROGRAMS];
-	int count;
-	bool others; /* there are partners that the list of jobs does not have */
-};
-
-static double pair_time(const struct summary *s, int program)
-{
-	double t = s->programs[program].beside_s;
-
-	for (int i = 0; i < s->pair_count; i++)
-		if (s->pairs[i].program == program)
-			t += s->pairs[i].beside_s;
-	return t > 0 ? t : NAN;
-}
-
-/* A line of the map: what this partner costs each program; -2 is the mean over all partners. */
-static void heat_row(FILE *out, const struct summary *s, const struct heat *h, int partner)
-{
-	double lost = 0, beside = 0;
-
-	if (partner >= 0)
-		row_name(out, s->by_program[partner].name);
-	else
-		fprintf(out, "<tr%s><th scope=\"row\">%s</th>",
-			partner == -2 ? " class=\"mean\"" : "",
-			partner == -2 ? "mean suffered" : "jobs not shown here");
-	for (int i = 0; i < h->count; i++) {
-		double l = 0, b = 0;
-		int runs = 0;
-
-		for (int k = 0; k < s->pair_count; k++) {
-			const struct summary_pair *p = &s->pairs[k];
-
-			if (p->program != h->program[i] || (partner != -2 && p->partner != partner))
-				continue;
-			l += p->lost_s;
-			b += p->beside_s;
-			runs += p->runs;
-		}
-		heat_cell(out, " mean", l, b, partner == -2 ? 0 : runs);
-		lost += l;
-		beside += b;
-	}
-	heat_cell(out, " mean", lost, beside, 0);
-	fputs("</tr>\n", out);
-}
-
-static void put_heat(const struct report *r, FILE *out)
-{
-	static const char *const key[] = {"below 2 %", "2 to 5 %", "5 to 10 %", "10 to 20 %",
-		"20 to 30 %", "30 to 45 %", "45 % and more"};
-	const struct summary *s = r->summary;
-	struct heat h = {.count = 0};
-
-	h.count = report_worst(s, pair_time, h.program, HEAT_PROGRAMS);
-	if (!h.count)
-		return;
-	fputs("<section class=\"long\"><h2>Degradation by pair</h2>\n"
-	      "<p>How much of its progress a job of the column's program lost, in percent of the "
-	      "time "
-	      "beside one job of the line's program. Runs with several partners are not in "
-	      "it.</p>\n"
-	      "<div class=\"scroll\" role=\"region\" aria-label=\"Degradation by pair\" "
-	      "tabindex=\"0\"><table class=\"heat\">\n"
-	      "<caption>Degradation in percent: who suffers (columns) beside whom "
-	      "(lines)</caption>\n"
-	      "<thead><tr><th scope=\"col\">beside</th>",
-		out);
-	for (int i = 0; i < h.count; i++) {
-		fputs("<th scope=\"col\">", out);
-		report_escape(out, s->by_program[h.program[i]].name);
-		fputs("</th>", out);
-	}
-	fputs("<th scope=\"col\">mean caused</th></tr></thead>\n<tbody>\n", out);
-	heat_row(out, s, &h, -2);
-	for (int i = 0; i < h.count; i++)
-		heat_row(out, s, &h, h.program[i]);
-	for (int i = 0; i < s->pair_count && !h.others; i++)
-		h.others = s->pairs[i].partner < 0;
-	if (h.others)
-		heat_row(out, s, &h, -1);
-	close_table(out);
-	fputs("<p class=\"key\">", out);
-	for (int i = 0; i < 7; i++)
-		fprintf(out, "<span class=\"nowrap\"><span class=\"box h%d\"></span> %s</span> ", i,
-			key[i]);
-	fputs("</p></section>\n", out);
 }
 
 static void put_worst(FILE *out, const struct summary *s, const char *caption,
@@ -465,15 +374,15 @@ static void put_worst(FILE *out, const struct summary *s, const char *caption,
 
 	if (!n)
 		return;
-	open_table(out, caption, "",
+	report_open_table(out, caption, "",
 		"<th scope=\"col\">program</th><th scope=\"col\">jobs</th>"
 		"<th scope=\"col\">mean D</th>");
 	for (int i = 0; i < n; i++) {
-		row_name(out, s->by_program[index[i]].name);
+		report_row_name(out, s->by_program[index[i]].name);
 		fprintf(out, "<td>%d</td><td>%s</td></tr>\n", s->by_program[index[i]].count,
 			report_percent(&c, cost(s, index[i])));
 	}
-	close_table(out);
+	report_close_table(out);
 }
 
 static void put_no_data(const struct report *r, FILE *out)
@@ -488,16 +397,17 @@ static void put_no_data(const struct report *r, FILE *out)
 	      "without a measurement there is no discount. \"poppa why\" explains the "
 	      "reasons.</p>\n",
 		out);
-	open_table(out, "By reason", "",
+	report_open_table(out, "By reason", "",
 		"<th scope=\"col\">reason</th><th scope=\"col\">jobs</th>"
 		"<th scope=\"col\">billing hours</th>");
 	for (int i = 0; i < s->reason_count; i++) {
-		row_name(out, s->reasons[i].word);
+		report_row_name(out, s->reasons[i].word);
 		fprintf(out, "<td>%d</td><td>%s</td></tr>\n", s->reasons[i].jobs,
 			report_hours(&c, s->reasons[i].charged));
 	}
-	close_table(out);
-	open_table(out, s->total.no_data > MAX_JOBS ? "The first of these jobs" : "These jobs", "",
+	report_close_table(out);
+	report_open_table(out,
+		s->total.no_data > MAX_JOBS ? "The first of these jobs" : "These jobs", "",
 		"<th scope=\"col\">job</th><th scope=\"col\" class=\"text\">user</th>"
 		"<th scope=\"col\" class=\"text\">name</th><th scope=\"col\">ended</th>"
 		"<th scope=\"col\" class=\"text\">reason</th>");
@@ -507,7 +417,7 @@ static void put_no_data(const struct report *r, FILE *out)
 		if (b->status != BILL_NO_DATA)
 			continue;
 		shown++;
-		row_name(out, b->id);
+		report_row_name(out, b->id);
 		fputs("<td class=\"text\">", out);
 		report_escape(out, b->user);
 		fputs("</td><td class=\"text\">", out);
@@ -517,7 +427,7 @@ static void put_no_data(const struct report *r, FILE *out)
 		report_escape(out, b->facts.nodata);
 		fputs("</td></tr>\n", out);
 	}
-	close_table(out);
+	report_close_table(out);
 	fputs("</section>\n", out);
 }
 
@@ -527,12 +437,12 @@ void report_html(const struct report *r, FILE *out)
 
 	put_head(r, out);
 	put_time(r, out);
-	if (r->by == SUMMARY_JOB)
+	if (s->total.jobs && r->by == SUMMARY_JOB)
 		put_jobs(r, out);
-	else
+	else if (s->total.jobs)
 		put_groups(r, out);
 	put_prices(r, out);
-	put_heat(r, out);
+	report_heat(s, out);
 	if (s->total.priced) {
 		fputs("<section class=\"long\"><h2>Sufferers and offenders</h2>\n"
 		      "<div class=\"sides\">\n",

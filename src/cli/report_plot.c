@@ -8,19 +8,19 @@
 #define WIDTH 900
 #define LEFT 78
 #define RIGHT 12
-#define TIME_HEIGHT 260
-#define TIME_BOTTOM 34
-#define TIME_TOP 14
+#define TIME_HEIGHT 294
+#define TIME_BOTTOM 50
+#define TIME_TOP 32
+#define AXIS_TEXT 12 /* of an axis' name above a plot */
 #define TICKS 4
 #define LABEL 42 /* half of a label's width */
-#define PRICE_PROGRAMS 12
-#define PRICE_LEFT 190
+#define PRICE_LEFT 200
 #define PRICE_RIGHT 24 /* for half of the axis' last number */
-#define PRICE_TOP 26
-#define PRICE_BOX 11  /* height of a box */
-#define LEAST_BOX 6   /* width: one run has a box, too */
-#define PRICE_ROW 50  /* of a program's three */
-#define NAME_CHARS 24 /* of a program that fit beside its boxes */
+#define PRICE_TOP 48
+#define PRICE_BOX 11    /* height of a box */
+#define LEAST_BOX 6     /* width: one run has a box, too */
+#define PRICE_ROW 50    /* of a program's three */
+#define NAME_COLUMNS 22 /* of a program's name beside its boxes */
 
 /* The least of 1, 2, 2.5 and 5 times a power of ten that makes at most so many steps. */
 static double nice_step(double range, int steps)
@@ -50,12 +50,22 @@ const char *report_short(struct report_cell *c, double v)
 	return c->text;
 }
 
+static const char *slot_name(const struct summary *s)
+{
+	return s->slot_s < 86400 ? "hour" : s->slot_s == 86400 ? "day" : "week";
+}
+
 static void time_axes(const struct summary *s, double most, double height, double slot, FILE *out)
 {
 	double step = nice_step(most, TICKS);
 	int every = (s->slot_count + 7) / 8;
 	struct report_cell c;
 
+	fprintf(out,
+		"<text class=\"axis\" x=\"0\" y=\"%d\">billing hours</text>\n"
+		"<text class=\"axis\" x=\"%d\" y=\"%d\">of the jobs that ended in each "
+		"%s</text>\n",
+		AXIS_TEXT, LEFT, TIME_HEIGHT - 6, slot_name(s));
 	for (double v = 0; v <= most * 1.0001; v += step) {
 		double y = TIME_TOP + height * (1 - v / most);
 
@@ -95,10 +105,7 @@ void report_plot_time(const struct summary *s, FILE *out)
 		"what "
 		"Slurm counted, its filled part what was charged. The numbers are in the table "
 		"below.</desc>\n",
-		WIDTH, TIME_HEIGHT,
-		s->slot_s < 86400    ? "hour"
-		: s->slot_s == 86400 ? "day"
-				     : "week");
+		WIDTH, TIME_HEIGHT, slot_name(s));
 	time_axes(s, most, height, slot, out);
 	for (int i = 0; i < s->slot_count; i++) {
 		const struct summary_slot *t = &s->slots[i];
@@ -160,22 +167,10 @@ static void one_box(const struct scale *scale, const struct summary_spread *p, c
 
 static void price_name(const char *name, double y, FILE *out)
 {
-	char text[4 * NAME_CHARS + 8];
-	size_t n = 0;
-	int left = NAME_CHARS;
-
-	while (name[n] && left && n < sizeof(text) - 8) {
-		text[n] = name[n];
-		n++;
-		while (((unsigned char)name[n] & 0xc0) == 0x80) {
-			text[n] = name[n];
-			n++;
-		}
-		left--;
-	}
-	strcpy(text + n, name[n] ? "…" : "");
-	fprintf(out, "<text class=\"end\" x=\"%d\" y=\"%.1f\">", PRICE_LEFT - 10, y);
-	report_escape(out, text);
+	fprintf(out, "<text class=\"end\" x=\"%d\" y=\"%.1f\"><title>", PRICE_LEFT - 10, y);
+	report_escape(out, name);
+	fputs("</title>", out);
+	report_cut(out, name, NAME_COLUMNS, "…", report_escape);
 	fputs("</text>\n", out);
 }
 
@@ -201,7 +196,7 @@ static struct scale price_scale(const struct summary *s, const int *index, int n
 
 void report_plot_prices(const struct summary *s, FILE *out)
 {
-	int index[PRICE_PROGRAMS], n = report_programs(s, index, PRICE_PROGRAMS);
+	int index[REPORT_PLOT_PROGRAMS], n = report_programs(s, index, REPORT_PLOT_PROGRAMS);
 	struct scale scale = price_scale(s, index, n);
 	int height = PRICE_TOP + n * PRICE_ROW + 8;
 
@@ -220,6 +215,10 @@ void report_plot_prices(const struct summary *s, FILE *out)
 		"table "
 		"below.</desc>\n",
 		WIDTH, height);
+	fprintf(out,
+		"<text class=\"axis\" x=\"0\" y=\"%d\">price, in units of the price of the "
+		"same run alone (1: dashed)</text>\n",
+		AXIS_TEXT);
 	for (double v = scale.low; v <= scale.high + scale.step / 2; v += scale.step)
 		fprintf(out,
 			"<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"

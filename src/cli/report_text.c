@@ -112,31 +112,15 @@ int report_worst(
 	return rank(s, cost, index, max);
 }
 
-/* How many characters a text has. */
-static int width(const char *text)
+static void put_plain(FILE *out, const char *text)
 {
-	int n = 0;
-
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
+	fputs(text, out);
 }
 
-/* A text in a column of so many characters, cut with a mark where it does not fit. */
 static void put_name(FILE *out, const char *text, int columns)
 {
-	int all = width(text), left = all > columns ? columns - 1 : all, used = left;
+	int used = report_cut(out, text, columns, "~", put_plain);
 
-	while (*text && left) {
-		fputc(*text++, out);
-		while (((unsigned char)*text & 0xc0) == 0x80)
-			fputc(*text++, out);
-		left--;
-	}
-	if (all > columns) {
-		fputc('~', out);
-		used++;
-	}
 	fprintf(out, "%*s", columns - used, "");
 }
 

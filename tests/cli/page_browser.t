@@ -57,6 +57,10 @@ document.querySelectorAll("svg,table,.scroll").forEach(e => {
 	const name = e.getAttribute("aria-label") || (e.querySelector("caption,title") || {}).textContent;
 	if (!(name || "").trim()) out.unnamed++;
 });
+out.tallest = Math.max(0, ...[...document.querySelectorAll(".heat thead th, .heat tbody th")].map(e => e.getBoundingClientRect().height));
+out.cut = [...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.getAttribute("aria-label"));
+out.line = parseFloat(getComputedStyle(document.body).lineHeight);
+out.axes = [...document.querySelectorAll("svg")].map(e => e.querySelectorAll(".axis").length);
 out.dark = matchMedia("(prefers-color-scheme:dark)").matches;
 document.body.innerHTML = "<pre id=found>" + JSON.stringify(out).replace(/&/g, "+").replace(/</g, "(") + "</pre>";
 </script>
@@ -73,15 +77,19 @@ found() {
 
 # judge NAME JSON
 judge() {
-	cmp_num "$1: texts are there" "$(jq .texts <<<"$2")" '>' 50
+	cmp_num "$1: texts are there" "$(jq .texts <<<"$2")" '>' 40
 	cmp_num "$1: every text has a contrast of 4.5 ($(jq -r .where <<<"$2"))" "$(jq .least <<<"$2")" '>=' 4.5
 	is "$1: nothing sticks out" "$(jq -c .outside <<<"$2")" "[]"
 	cmp_num "$1: the page itself need not be scrolled sideways" "$(jq .page <<<"$2")" '<=' "$(jq .width <<<"$2")"
 	is "$1: tables, plots and regions have names" "$(jq .unnamed <<<"$2")" 0
+	cmp_num "$1: long names leave the map of pairs its shape (in lines)" "$(jq '.tallest / .line' <<<"$2")" '<=' 5
+	is "$1: each plot says what its axes are" "$(jq -c .axes <<<"$2")" '[2,1]'
 }
 
 "$here/../gen/bills_gen" 600 >"$tmp/many.txt"
-for what in "many user $tmp/many.txt" "few job $here/bills.txt"; do
+"$here/../gen/bills_gen" 400 long >"$tmp/long.txt"
+head -n 2 "$here/bills.txt" >"$tmp/one.txt"
+for what in "many user $tmp/many.txt" "few job $here/bills.txt" "long program $tmp/long.txt" "one user $tmp/one.txt"; do
 	read -r name by rows <<<"$what"
 	page=$tmp/$name.html
 	"$POPPA" report --input "$rows" --by "$by" --html "$page" || fail "$name: a page is written"
@@ -94,6 +102,9 @@ for what in "many user $tmp/many.txt" "few job $here/bills.txt"; do
 	json=$(found 360)
 	cmp_num "$name, narrow: the window is" "$(jq .width <<<"$json")" '<=' 500
 	judge "$name, narrow" "$json"
+	# Paper: A4 between the browser's margins.
+	sed -i 's/@media print/@media all/' "$tmp/measured.html"
+	is "$name, printed: nothing is cut off" "$(jq -c .cut <<<"$(found 720)")" "[]"
 	browse --no-pdf-header-footer --print-to-pdf="$tmp/$name.pdf" "file://$page"
 	like "$name: it prints" "$(head -c 5 "$tmp/$name.pdf" 2>/dev/null)" '^%PDF-'
 	[ -n "$shots" ] || continue

@@ -107,6 +107,23 @@ like "no jobs: says so" "$OUT" "There are none among 0 jobs"
 for form in --json --csv "--html=-"; do
 	runs "no jobs, $form" 0 "$POPPA" report --input "$TAP_DIR/empty.txt" "$form"
 done
+like "no jobs, page: says so" "$OUT" '<p>There are none among 0 jobs'
+is "no jobs, page: has no empty tables or times" "$(grep -c -E '<table|<svg|<dl|from -' <<<"$OUT")" 0
+{ head -n 1 "$rows" && grep -E '^(23|24)[|]' "$rows"; } >"$TAP_DIR/open.txt"
+runs "no prices, page" 0 "$POPPA" report --input "$TAP_DIR/open.txt" --html -
+like "no prices, page: how many have ended" "$OUT" '<dt>Ended, no price yet</dt><dd>1</dd>'
+like "no prices, page: and how many have not" "$OUT" '<dt>Not ended</dt><dd>1</dd>'
+
+# Names that are too long for their place lose their middle, in columns as a terminal counts them.
+"$here/../gen/bills_gen" 400 long >"$TAP_DIR/long.txt"
+runs "long names" 0 "$POPPA" report --input "$TAP_DIR/long.txt" --by program
+like "long names: the end is kept" "$OUT" $'\n''ft_production_~_member_9 +[0-9]'
+like "long names: wide characters" "$OUT" $'\n''分子動力学シミ~階の計算 {6}[0-9]'
+runs "long names, page" 0 "$POPPA" report --input "$TAP_DIR/long.txt" --html -
+like "long names, page: in the map, with the whole on its own" "$OUT" \
+	'<th scope="col" title="ft_production_run_of_the_ensemble_with_nested_domains_member_9">ft_production_…_member_9</th>'
+like "long names, page: says that there are more" "$OUT" 'Of the 14 programs'
+like "long names, page: also of prices" "$OUT" 'The plot has the 12 programs'
 { cat "$rows" && echo "99|half a row"; } >"$TAP_DIR/bad.txt"
 runs "a bad row" 1 "$POPPA" report --input "$TAP_DIR/bad.txt"
 is "a bad row: is named" "$ERR" "poppa report: 1 rows are left out; line 20: 2 fields instead of 16"
