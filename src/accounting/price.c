@@ -190,12 +190,10 @@ uint64_t price_charge(const struct price_policy *policy, uint64_t raw, double de
 	double hi, double stopped)
 {
 	double d = unit(policy->upper ? fmax(hi, degradation) : degradation);
-	double full, charge;
-
-	if (isnan(degradation))
-		return raw;
 	/* fmax() also turns an unknown stopped time into none. */
-	full = (double)raw * (1 - unit(stopped));
-	charge = floor(fmax(full * rate_of(policy, d), fmin(full, (double)policy->floor)) + 0.5);
+	double full = (double)raw * (1 - unit(stopped));
+	double rate = isnan(degradation) ? 1 : rate_of(policy, d);
+	double charge = floor(fmax(full * rate, fmin(full, (double)policy->floor)) + 0.5);
+
 	return charge < (double)raw ? (uint64_t)charge : raw;
 }

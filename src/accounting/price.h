@@ -12,7 +12,7 @@
 /* Longest text of a policy, its end included. */
 #define PRICE_MAX_TEXT 256
 /* Of the formulas below; goes up when one of them changes what a job pays. */
-#define PRICE_VERSION 1
+#define PRICE_VERSION 2
 
 /*
  * raw is what Slurm charges for the time the job took, stopped = Z is the fraction of that time for
@@ -55,7 +55,7 @@ char *price_policy_format(const struct price_policy *policy, char *buf);
  * The charge, in the unit of raw, rounded to the nearest whole number, halves up. Never more than
  * raw and never below 0: a D below 0 counts as 0 and one above 1 as 1, and so does Z. hi is the
  * upper end of D's interval; where it is not a number, D stands for it. A D that is not a number
- * means no data: the charge is then raw, whole, whatever Z.
+ * means no data: the charge is then raw*(1-Z), whatever the policy.
  */
 uint64_t price_charge(const struct price_policy *policy, uint64_t raw, double degradation,
 	double hi, double stopped);

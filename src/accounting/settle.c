@@ -153,6 +153,14 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 		s->only_no_signal = false;
 	if (r->co_ns || r->solo_ns)
 		s->only_unseen = false;
+	/* A node that was down does not know since when: what was not measured is the upper limit.
+	 */
+	told = (double)r->co_ns + (double)r->solo_ns + (double)r->paused_ns;
+	unmeasured = fmin((double)r->unmeasured_ns, fmax(wall - told, 0));
+	told += unmeasured;
+	scale = told > wall ? wall / told : 1;
+	/* Known without a degradation, too, and nobody's to pay. */
+	s->paused += node->weight * scale * (double)r->paused_ns;
 	if (!record_has_data(r)) {
 		s->lack[r->lack] = true;
 		return;
@@ -163,13 +171,6 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 	}
 	add_backend(s, r->backend);
 	s->nodes_with_data++;
-	/* A node that was down does not know since when: what was not measured is the upper limit.
-	 */
-	told = (double)r->co_ns + (double)r->solo_ns + (double)r->paused_ns;
-	unmeasured = fmin((double)r->unmeasured_ns, fmax(wall - told, 0));
-	told += unmeasured;
-	scale = told > wall ? wall / told : 1;
-	s->paused += node->weight * scale * (double)r->paused_ns;
 	s->unmeasured += node->weight * unmeasured;
 	/* The last word of this node is missing, and with it what happened since. */
 	if (!r->final && told < wall)
@@ -285,8 +286,13 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 		s.uncertain = true;
 	if (job->unpriced || job->wall_ns <= 0 || !s.nodes_with_data || !(s.all > s.paused) ||
 		s.sensing || s.uncertain) {
-		out->charged = out->raw;
+		/* Without its sizes a run's shares of time are not known. */
+		if (!job->unpriced && s.all > s.paused && s.paused > 0)
+			out->stopped = s.paused / s.all;
+		out->charged = price_charge(policy, out->raw, NAN, NAN, out->stopped);
 		add_text(out, "nodata=%s", no_data_reason(job, &s));
+		if (!isnan(out->stopped))
+			add_text(out, " stopped=%.4f", out->stopped);
 		add_partner_text(out, &s);
 		add_price_text(out, job);
 		add_restart_text(out);

@@ -40,9 +40,9 @@ bool settle_complete(const struct settle_job *job, const struct ledger_record *r
  *   Z = sum w*paused / sum w*wall,  D = sum w*D_i*co_i / sum w*(wall - paused).
  * Time without a co-runner and time that poppad did not see count with D = 0. A node that sent no
  * record, or has no degradation for its co-located time, gets no discount: its share counts with
- * D = 0 and Z = 0 and the text says partial=WITH/ALL. Without any data, or where the 95 % interval
- * of D is wider than +-0.25 or a node's D above 1, or where a node caught the job sensing
- * its shutters, raw is charged and the text says nodata=REASON.
+ * D = 0, and without a record with Z = 0, and the text says partial=WITH/ALL. Without any data, or
+ * where the 95 % interval of D is wider than +-0.25 or a node's D above 1, or where a node caught
+ * the job sensing its shutters, raw*(1-Z) is charged and the text says nodata=REASON.
  * A job that was resized has one D and one Z for all of its sizes, and so the same share of each
  * one's billing is charged (settlement_share); out has the last one's, and the text the others'.
  * A record that claims more time than the job had the node is scaled down to that. Records of other

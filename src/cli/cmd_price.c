@@ -12,13 +12,15 @@
 
 struct options {
 	bool json, has_raw, has_degradation;
-	double raw, degradation, paused;
+	double raw, degradation, upper, paused;
 	struct price_policy policy;
 };
 
 static const struct argp_option option_table[] = {
 	{"raw", 'r', "SU", 0, "What Slurm charges without a discount", 0},
 	{"degradation", 'd', "D", 0, "Degradation from 0 to 1, such as 0.2", 0},
+	{"upper", 'u', "D", 0,
+		"Upper end of its 95 % interval, for a policy with estimate=upper (D itself)", 0},
 	{"paused-fraction", 'z', "Z", 0, "Share of the run time that the job was held stopped (0)",
 		0},
 	{"policy", 'p', "POLICY", 0,
@@ -40,6 +42,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->degradation = cli_double("--degradation", arg, -1, 1);
 		o->has_degradation = true;
 		return 0;
+	case 'u':
+		o->upper = cli_double("--upper", arg, -1, 1);
+		return 0;
 	case 'z':
 		o->paused = cli_double("--paused-fraction", arg, 0, 1);
 		return 0;
@@ -59,7 +64,7 @@ int cmd_price(int argc, char **argv)
 		.doc = "What a co-located job is charged. Policy thesis charges "
 		       "SU * (1-Z) * (1-D)^2, solo SU * (1-Z) * (1-D), linear:K "
 		       "SU * (1-Z) * (1-K*D), none SU * (1-Z)."};
-	struct options o = {.policy = {.kind = PRICE_THESIS, .cap = 1}};
+	struct options o = {.upper = NAN, .policy = {.kind = PRICE_THESIS, .cap = 1}};
 	char policy[PRICE_MAX_TEXT];
 	double charged, discount;
 
@@ -70,7 +75,7 @@ int cmd_price(int argc, char **argv)
 	price_policy_format(&o.policy, policy);
 	o.policy.floor *= (uint64_t)MICRO;
 	charged = (double)price_charge(&o.policy, (uint64_t)llround(o.raw * MICRO), o.degradation,
-			  NAN, o.paused) /
+			  o.upper, o.paused) /
 		  MICRO;
 	discount = o.raw > 0 ? 1 - charged / o.raw : 0;
 	if (o.json)

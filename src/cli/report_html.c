@@ -393,8 +393,9 @@ static void put_no_data(const struct report *r, FILE *out)
 
 	if (!s->reason_count)
 		return;
-	fputs("<section class=\"long\"><h2>Jobs without data</h2>\n<p>They pay what Slurm counted: "
-	      "without a measurement there is no discount. \"poppa why\" explains the "
+	fputs("<section class=\"long\"><h2>Jobs without data</h2>\n<p>They pay what Slurm counted, "
+	      "but for time held stopped: without a measurement there is no discount. \"poppa "
+	      "why\" explains the "
 	      "reasons.</p>\n",
 		out);
 	report_open_table(out, "By reason", "",

@@ -182,7 +182,7 @@ static void say_nodes(json_t *list, const struct why *w)
 	}
 }
 
-static void say_missing(json_t *list, const struct bill_facts *f)
+static void say_stopped(json_t *list, const struct bill_facts *f)
 {
 	if (f->stopped > 0)
 		say(list,
@@ -190,6 +190,11 @@ static void say_missing(json_t *list, const struct bill_facts *f)
 			"measured: "
 			"nobody pays for that (Z = %.4f).",
 			PERCENT(f->stopped), f->stopped);
+}
+
+static void say_missing(json_t *list, const struct bill_facts *f)
+{
+	say_stopped(list, f);
 	if (f->nodes)
 		say(list,
 			"Only %d of its %d nodes have data: what it used on the others is charged "
@@ -318,8 +323,22 @@ static void say_no_data(json_t *list, const struct why *w)
 	if (f->partner_count)
 		say_partners(list, w);
 	say(list, "It has no discount (%s): %s.", f->nodata, why);
-	say(list, "Without data nobody guesses: the job pays what Slurm counted.");
 	say_nodes(list, w);
+	say_stopped(list, f);
+	if (f->stopped > 0) {
+		/* The ledger has all digits. */
+		double z = w->ledger.settled && !isnan(w->ledger.settlement.stopped)
+				   ? w->ledger.settlement.stopped
+				   : f->stopped;
+
+		say(list,
+			"Without data nobody guesses: the job pays what Slurm counted for the rest "
+			"of its time, raw x (1 - Z):");
+		say(list, "%llu x (1 - %.6g) = %.2f", (unsigned long long)f->raw, z,
+			(double)f->raw * (1 - z));
+	} else {
+		say(list, "Without data nobody guesses: the job pays what Slurm counted.");
+	}
 	say_charge(list, w);
 }
 

@@ -61,6 +61,51 @@ is "there are jobs to ask why about" "$([ -s "$TAP_DIR/why.json" ] && echo yes)"
 documented why "$(jq -s . "$TAP_DIR/why.json")"
 documented doctor "$("$POPPA" doctor --json)"
 
+# The examples in pricing.md are what is charged. prices P-ARG...: whole billing.
+prices() {
+	"$POPPA" price --json "$@" | jq '.charged + 0.5 | floor'
+}
+pricing=$tree/docs/pricing.md
+rows=0 differ=
+while IFS='|' read -r _ policy _ example _; do
+	policy=$(tr -d '` ' <<<"${policy%(*}") upper=
+	[[ $policy = /* ]] && policy=thesis$policy
+	[[ $example =~ D\ =\ [0-9.]+\.\.([0-9.]+): ]] && upper=${BASH_REMATCH[1]}
+	example=${example#*: } want=$(tr -d ' ' <<<"${example##*=}")
+	got=$(prices --raw 100000 --degradation 0.2 --paused-fraction 0.01 --policy "$policy" ${upper:+--upper "$upper"})
+	[ "$got" = "$want" ] || differ+=" $policy: $want, not $got;"
+	# The arithmetic before the sign says the same.
+	if [[ $example = *=* ]]; then
+		got=$(awk "BEGIN { printf \"%.0f\", ${example%=*} }")
+		[ "$got" = "$want" ] || differ+=" ${example%=*} is $got, not $want;"
+	fi
+	rows=$((rows + 1))
+done < <(sed -n '/^## Policies/,/^A partition or/p' "$pricing" | grep '^| `')
+is "pricing.md: every worked example is what poppa price says" "$differ" ""
+is "pricing.md: each policy and each part of one has an example" \
+	"$rows" "$(($("$POPPA" price --policy x 2>&1 | sed 's/.*one of//' | tr ',' '\n' | wc -l) + $("$POPPA" price --policy none/x 2>&1 | grep -o '/[a-z]*=' | wc -l)))"
+comments=0
+while read -r comment; do
+	read -r raw charged z <<<"$(sed 's/.* raw=\([0-9]*\) charged=\([0-9]*\) .*/\1 \2/' <<<"$comment") $(grep -o 'stopped=[0-9.]*' <<<"$comment" | cut -d= -f2)"
+	sed -n 1p "$here/bills.txt" >"$TAP_DIR/doc.txt"
+	sed -n '/^12|/p' "$here/bills.txt" | awk -F'|' -v OFS='|' -v c="$comment" -v b="$charged" '{ sub(/billing=[0-9]*/, "billing=" b, $13); $15 = c } 1' >>"$TAP_DIR/doc.txt"
+	json=$("$POPPA" why --json --input "$TAP_DIR/doc.txt" 12)
+	if [[ $comment = *nodata=* ]]; then
+		is "pricing.md: the charge of $comment" "$(awk "BEGIN { printf \"%.0f\", $raw * (1 - ${z:-0}) }")" "$charged"
+	else
+		is "pricing.md: the charge of $comment" "$(jq -c '.price | [.charged, .calculation.fits]' <<<"$json")" "[$charged,true]"
+	fi
+	is "pricing.md: which poppa why reads" "$(jq '.price.raw' <<<"$json")" "$raw"
+	comments=$((comments + 1))
+done < <(sed -n 's/^    \(poppa: .*\)/\1/p' "$pricing")
+is "pricing.md: comments with and without a degradation" "$([ $comments -ge 3 ] && echo yes)" yes
+resized=$(tr '\n' ' ' <"$pricing" | tr -s ' ' | grep -o 'With [0-9]* for [0-9]* s on two nodes.*`earlier=[0-9:]*`')
+read -r first seconds last d one two earlier <<<"$(sed 's/With \([0-9]*\) for \([0-9]*\) s .* then \([0-9]*\) for .* s = \([0-9.]*\): .* both, \([0-9]*\) and \([0-9]*\)\..*earlier=\([0-9:]*\)`/\1 \2 \3 \4 \5 \6 \7/' <<<"$resized")"
+is "pricing.md: a resized job's degradation" \
+	"$(awk "BEGIN { printf \"%.2f\", $(grep -o '([0-9.]* \* [0-9]* s + [^=]*' <<<"$resized" | sed 's/ s\b//g') }")" "$d"
+is "pricing.md: and what its sizes are charged" "$(prices --raw "$first" --degradation "$d") $(prices --raw "$last" --degradation "$d")" "$one $two"
+is "pricing.md: and what the comment tells of the first" "$earlier" "$first:$seconds"
+
 # The table in shutter.md is what "poppa overhead" prints.
 rows=0
 while IFS='|' read -r _ n s p held loop _; do

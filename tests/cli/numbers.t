@@ -18,6 +18,10 @@ runs "price, linear" 0 "$POPPA" price --raw 10 --degradation 0.25 --policy linea
 is "price, linear" "$OUT" '{"raw": 10.0, "charged": 5.0, "discount": 0.5, "policy": "linear:2"}'
 runs "price, capped" 0 "$POPPA" price --raw 10 --degradation 0.5 --policy thesis/cap=0.4/floor=7 --json
 is "price, capped: the floor is in SU" "$OUT" '{"raw": 10.0, "charged": 7.0, "discount": 0.3, "policy": "thesis/cap=0.4/floor=7"}'
+runs "price, upper end" 0 "$POPPA" price --raw 10000 --degradation 0.2 --upper 0.21 --policy thesis/estimate=upper --json
+like "price, upper end: favours the user" "$OUT" '"charged": 6241.0,'
+runs "price, no upper end" 0 "$POPPA" price --raw 10000 --degradation 0.2 --policy thesis/estimate=upper --json
+like "price, no upper end: D stands for it" "$OUT" '"charged": 6400.0,'
 runs "price, unknown limit" 2 "$POPPA" price --policy thesis/max=1
 like "price, unknown limit: says what there is" "$ERR" '^poppa price: --policy: "max" is unknown: .*cap=FRACTION'
 runs "price, below zero" 0 "$POPPA" price --raw 10 --degradation=-0.01 --json
@@ -28,7 +32,7 @@ runs "price, text" 0 "$POPPA" price --raw 1000 --degradation 0.2
 like "price, text: charged" "$OUT" "charged +640.000 SU"
 runs "price without raw" 2 "$POPPA" price --degradation 0.2
 like "price without raw: says so" "$ERR" "^poppa price: --raw and --degradation are both needed"
-for bad in "--raw x" "--raw -1" "--degradation 1.5" "--degradation nan" "--paused-fraction 2" "--policy cheap" "surplus"; do
+for bad in "--raw x" "--raw -1" "--degradation 1.5" "--degradation nan" "--paused-fraction 2" "--upper 2" "--policy cheap" "surplus"; do
 	# shellcheck disable=SC2086
 	runs "price $bad" 2 "$POPPA" price $bad
 	like "price $bad: names it" "$ERR" "^poppa price: .*${bad##* }"

@@ -81,6 +81,13 @@ says "no steering of the terminal" "(noise?[31mred)"
 runs "a resized job" 0 "$POPPA" why --input "$TAP_DIR/resized.txt" 12
 like "a resized job: the row of its last size" "$(tr '\n' ' ' <<<"$OUT")" "ended as COMPLETED"
 
+# Without data, too, nobody pays for time held stopped.
+sed '/^21|/{s/billing=1000/billing=968/; s/nodata=no-record raw=1000 charged=1000/nodata=uncertain stopped=0.0317 raw=1000 charged=968/; }' "$rows" >"$TAP_DIR/stopped.txt"
+runs "no data, stopped" 0 "$POPPA" why --input "$TAP_DIR/stopped.txt" 21
+like "no data, stopped: for how long" "$(tr '\n' ' ' <<<"$OUT")" 'For 3\.17 % of its time it was held stopped .* nobody pays for that \(Z = 0\.0317\)'
+like "no data, stopped: the arithmetic" "$OUT" $'\n    1000 x \(1 - 0\.0317\) = 968\.30\n'
+like "no data, stopped: the charge" "$(tr '\n' ' ' <<<"$OUT")" 'billing of 968 is charged'
+
 # Every reason that docs/pricing.md has is explained.
 mapfile -t reasons < <(sed -n '/`nodata=` is one of/,/A node without/p' "$(dirname "$0")/../../docs/pricing.md" |
 	sed 's/.*`nodata=` is one of//; s/A node without.*//' | grep -o '`[a-z-]*`' | tr -d '`')

@@ -70,12 +70,16 @@ static void paused_time_is_free(void **state)
 	assert_int_equal(charge("thesis/floor=9000", 10000, 0.2, 0.5), 5000);
 }
 
-static void no_data_is_full_price(void **state)
+static void no_data_is_no_discount(void **state)
 {
 	(void)state;
-	assert_int_equal(charge("thesis", 10000, NAN, 0.5), 10000);
+	assert_int_equal(charge("thesis", 10000, NAN, 0), 10000);
+	assert_int_equal(charge("thesis", 10000, NAN, NAN), 10000);
+	/* Time held stopped is known without a degradation, and is nobody's to pay. */
+	assert_int_equal(charge("thesis", 10000, NAN, 0.01), 9900);
+	assert_int_equal(charge("thesis/floor=9950", 10000, NAN, 0.01), 9900);
 	assert_int_equal(charge("solo/estimate=upper", 10000, NAN, 0), 10000);
-	assert_int_equal(charge("none", 10000, NAN, 0.5), 10000);
+	assert_int_equal(charge("none", 10000, NAN, 0.5), 5000);
 }
 
 static void upper_end_favours_the_user(void **state)
@@ -229,7 +233,7 @@ int main(void)
 		cmocka_unit_test(thesis_example),
 		cmocka_unit_test(worked_examples),
 		cmocka_unit_test(paused_time_is_free),
-		cmocka_unit_test(no_data_is_full_price),
+		cmocka_unit_test(no_data_is_no_discount),
 		cmocka_unit_test(upper_end_favours_the_user),
 		cmocka_unit_test(never_outside_zero_to_raw),
 		cmocka_unit_test(rounds_to_nearest),

@@ -171,14 +171,19 @@ static void partial_data(void **state)
 	struct settlement s;
 
 	(void)state;
+	r[1].co_ns = 90 * S;
 	r[1].paused_ns = 10 * S;
-	for (int n = 1; n <= 2; n++) {
-		s = decide(&job, r, n);
-		assert_true(fabs(s.degradation - 0.2) < 1e-12);
-		assert_int_equal(s.charged, 6400);
-		assert_non_null(strstr(s.text, " partial=1/2"));
-		assert_non_null(strstr(s.text, " stopped=0.0000 "));
-	}
+	s = decide(&job, r, 1);
+	assert_true(fabs(s.degradation - 0.2) < 1e-12);
+	assert_int_equal(s.charged, 6400);
+	assert_non_null(strstr(s.text, " partial=1/2"));
+	assert_non_null(strstr(s.text, " stopped=0.0000 "));
+	/* For how long it held the job stopped it knows without a degradation. */
+	s = decide(&job, r, 2);
+	assert_true(fabs(s.degradation - 40.0 / 190) < 1e-12);
+	assert_int_equal(s.charged, lround(10000 * 0.95 * pow(150.0 / 190, 2)));
+	assert_non_null(strstr(s.text, " partial=1/2"));
+	assert_non_null(strstr(s.text, " stopped=0.0500 "));
 }
 
 static void no_data(void **state)
@@ -207,9 +212,11 @@ static void no_data(void **state)
 	strcpy(r[0].backend, "none");
 	strcpy(r[1].backend, "none");
 	r[0].paused_ns = 50 * S;
+	/* 50 s of the 150 s that this node tells of, scaled down to the 100 s that it had. */
 	s = decide(&job, r, 2);
-	assert_int_equal(s.charged, 10000);
-	assert_non_null(strstr(s.text, "nodata=no-signal "));
+	assert_int_equal(s.charged, lround(10000 * (1 - 50 / 1.5 / 200)));
+	assert_non_null(strstr(s.text, "nodata=no-signal stopped=0.1667 "));
+	assert_true(isnan(s.degradation));
 	r[0] = record_of("n1", NAN);
 	r[0].co_ns = 0;
 	r[0].unmeasured_ns = 100 * S;
