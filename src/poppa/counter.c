@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "common/units.h"
+#include "poppa/clock.h"
 #include "poppa/counter_backend.h"
 
 struct counter {
@@ -151,11 +151,8 @@ static bool task_ended(const struct counter *c)
 
 static bool look_again(struct counter *c)
 {
-	struct timespec t;
-	int64_t now;
+	int64_t now = clock_now();
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	now = t.tv_sec * NS_PER_S + t.tv_nsec;
 	if (c->looked_ns && now - c->looked_ns < LOOK_EVERY)
 		return false;
 	c->looked_ns = now;

@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "common/units.h"
+#include "poppa/clock.h"
 #include "poppa/closer.h"
 #include "poppa/symbol.h"
 
@@ -201,18 +201,10 @@ static int accept_rate(const char *name, struct errmsg *err)
 		       : 0;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
 /* Gives a probe up that costs a thread too much. 0, or -1 with ENODATA. */
 static int watch_rate(struct uprobe *u)
 {
-	int64_t now = now_ns(), elapsed = now - u->looked_ns;
+	int64_t now = clock_now(), elapsed = now - u->looked_ns;
 	struct counter_sample ignored;
 	struct verdict *known;
 	double rate = 0, share;
@@ -300,7 +292,7 @@ static int uprobe_open(const struct nodeconf *conf, pid_t pid, void **state, str
 	u->offset = place.offset;
 	strcpy(u->path, place.path);
 	u->call_ns = place.dear ? DEAR_NS : CHEAP_NS;
-	u->looked_ns = now_ns();
+	u->looked_ns = clock_now();
 	if (counter_threads_open(&u->threads, &thread_ops, u, pid, err))
 		goto broken;
 	*state = u;

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/log.h"
+#include "poppa/clock.h"
 #include "poppa/guardctl.h"
 #include "poppa/held.h"
 
@@ -43,14 +43,6 @@ static void be_first_in_line(void)
 		plog_warn("cannot lock memory: %s", strerror(errno));
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + t.tv_nsec;
-}
-
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
 static int release(struct held_file *h, bool sure, int *again)
@@ -71,7 +63,7 @@ static int deadline_passed(struct held_file *h)
 
 	h->passed++;
 	if (release(h, false, &again)) {
-		h->fired_ns = now_ns();
+		h->fired_ns = (uint64_t)clock_now();
 		h->fired++;
 	}
 	return again;

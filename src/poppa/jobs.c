@@ -15,6 +15,7 @@
 
 #include "common/log.h"
 #include "common/units.h"
+#include "poppa/clock.h"
 #include "poppa/proc.h"
 
 #define CHECKPOINT_EVERY (5 * NS_PER_S)
@@ -75,7 +76,7 @@ struct job *jobs_find(const struct jobs *js, uint32_t job_id, uint32_t restart)
 
 void jobs_account(struct jobs *js)
 {
-	int64_t now = shutter_now();
+	int64_t now = clock_now();
 	int running = 0;
 
 	for (const struct job *j = js->first; j; j = j->next)
@@ -123,7 +124,7 @@ static void tell_period(struct jobs *js)
 /* Compares what shutters cost with poppa_overhead_max. */
 static void look_at_cost(struct jobs *js)
 {
-	struct budget_spent spent = {.now_ns = shutter_now(),
+	struct budget_spent spent = {.now_ns = clock_now(),
 		.held_ns = js->paused_ns,
 		.co_ns = js->co_ns,
 		.cores = (int)sysconf(_SC_NPROCESSORS_ONLN)};
@@ -184,7 +185,7 @@ static struct tally *restore(struct jobs *js, const struct registration *r)
 	struct tally *t = NULL;
 
 	if (state) {
-		t = tally_load(state, js->boot, shutter_now(), unix_now());
+		t = tally_load(state, js->boot, clock_now(), unix_now());
 		json_decref(state);
 		/* The checkpoint of a job id that was used before is not ours. */
 		if (t && (t->start_unix != r->registered || t->uid != r->uid)) {
@@ -198,7 +199,7 @@ static struct tally *restore(struct jobs *js, const struct registration *r)
 		plog_warn("job %u: no checkpoint: %s", r->job_id, err.text);
 	}
 	if (!t) {
-		t = tally_new(r->job_id, r->restart, r->uid, r->registered, shutter_now());
+		t = tally_new(r->job_id, r->restart, r->uid, r->registered, clock_now());
 		if (t)
 			tally_unmeasured(t, unseen_s(js, r) * NS_PER_S);
 	}
@@ -263,7 +264,7 @@ static bool finish(struct jobs *js, struct job *j)
 	struct ledger_record r;
 	struct errmsg err = {""};
 
-	tally_advance(j->tally, shutter_now(), TALLY_ABSENT);
+	tally_advance(j->tally, clock_now(), TALLY_ABSENT);
 	tally_record(j->tally, js->env.settings, js->env.cluster->cluster, js->env.cluster->node,
 		true, unix_now(), &r);
 	if (spool_record(js->env.spool, &r, &err)) {
@@ -341,7 +342,7 @@ static void orphan(uint32_t job_id, uint32_t restart, void *arg)
 	if (j && state) {
 		j->reg.job_id = job_id;
 		j->reg.restart = restart;
-		j->tally = tally_load(state, js->boot, shutter_now(), unix_now());
+		j->tally = tally_load(state, js->boot, clock_now(), unix_now());
 	}
 	json_decref(state);
 	if (!j || !j->tally) {
@@ -422,7 +423,7 @@ static void interim(struct jobs *js)
 
 void jobs_tick(struct jobs *js)
 {
-	int64_t now = shutter_now();
+	int64_t now = clock_now();
 	struct errmsg err = {""};
 	bool waiting = false;
 

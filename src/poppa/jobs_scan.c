@@ -8,6 +8,7 @@
 
 #include "common/log.h"
 #include "common/units.h"
+#include "poppa/clock.h"
 #include "poppa/proc.h"
 
 /* A program may publish its heartbeat some time after it starts: ask often at first. */
@@ -97,7 +98,7 @@ static char true_state(struct jobs *js, const struct discovery *d, const struct 
 
 static int take_tasks(struct jobs *js, struct job *j, const struct discovery *d)
 {
-	int64_t now = shutter_now();
+	int64_t now = clock_now();
 	int kept = 0;
 	cpu_set_t cpus;
 
@@ -345,7 +346,7 @@ static bool refresh_now(const struct jobs *js, const struct task *t, int64_t now
 
 void jobs_refresh(struct jobs *js)
 {
-	int64_t now = shutter_now();
+	int64_t now = clock_now();
 
 	for (struct job *j = js->first; j; j = j->next) {
 		for (int i = 0; i < j->tasks; i++) {

@@ -96,6 +96,8 @@ libpoppacore_la_LIBADD = \
 # What the guard needs, and nothing else: it must stay small.
 noinst_LTLIBRARIES += libpoppaheld.la
 libpoppaheld_la_SOURCES = \
+	src/poppa/clock.c \
+	src/poppa/clock.h \
 	src/poppa/held.c \
 	src/poppa/held.h \
 	src/poppa/proc.c \

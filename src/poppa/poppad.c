@@ -24,6 +24,7 @@
 #include "common/nodeconf.h"
 #include "common/settings.h"
 #include "common/units.h"
+#include "poppa/clock.h"
 #include "poppa/guardctl.h"
 #include "poppa/held.h"
 #include "poppa/jobs.h"
@@ -319,7 +320,7 @@ static void watch_guard(struct poppad *d)
 	d->guard_event = event_new(d->base, d->guard.pidfd, EV_READ, on_guard_died, d);
 	event_add(d->guard_event, NULL);
 	d->guarded = true;
-	d->guard_since = shutter_now();
+	d->guard_since = clock_now();
 	d->told_guard = false;
 	allow(d);
 }
@@ -339,7 +340,7 @@ static void on_guard_died(evutil_socket_t fd, short what, void *arg)
 	d->guard_event = NULL;
 	guard_stop(&d->guard);
 	/* One that dies again and again is not worth a busy loop. */
-	if (shutter_now() - d->guard_since < GUARD_RETRY_S * NS_PER_S)
+	if (clock_now() - d->guard_since < GUARD_RETRY_S * NS_PER_S)
 		evtimer_add(d->guard_retry, &retry);
 	else
 		watch_guard(d);
@@ -489,7 +490,7 @@ static json_t *set_hold(struct poppad *d, const json_t *request, bool hold)
 		t.tv_sec = (time_t)seconds;
 		t.tv_usec = (suseconds_t)((seconds - (double)t.tv_sec) * 1e6);
 		evtimer_add(d->hold_event, &t);
-		d->hold_until = shutter_now() + (int64_t)(seconds * NS_PER_S);
+		d->hold_until = clock_now() + (int64_t)(seconds * NS_PER_S);
 		if (!d->held_off)
 			plog_info("no shutters for %.6g s, as root asked", seconds);
 		d->held_off = true;
@@ -517,7 +518,7 @@ static json_t *describe(struct poppad *d, uid_t uid)
 		"guard_pid", d->guarded ? (int)d->guard.pid : 0, "waiting_for_slurmd",
 		!d->have_cluster, "settings", settings_format(&d->settings, text, sizeof(text)),
 		"bad_settings", *d->bad_settings ? d->bad_settings : NULL, "hold_s",
-		d->held_off ? (double)(d->hold_until - shutter_now()) / NS_PER_S : 0.0);
+		d->held_off ? (double)(d->hold_until - clock_now()) / NS_PER_S : 0.0);
 
 	if (s)
 		json_object_set_new(s, "spool", spool_json(d));

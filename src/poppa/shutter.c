@@ -13,6 +13,7 @@
 
 #include "common/log.h"
 #include "common/units.h"
+#include "poppa/clock.h"
 #include "poppa/proc.h"
 
 #define STACK_SIZE (128 * 1024)
@@ -56,14 +57,6 @@ static const char *const outcome_names[SHUTTER_OUTCOMES] = {"ok", "task-ended", 
 const char *shutter_outcome_name(enum shutter_outcome o)
 {
 	return outcome_names[o];
-}
-
-int64_t shutter_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
 int64_t shutter_deadline_ns(int64_t shutter_ns)
@@ -232,7 +225,7 @@ static bool read_job(struct shutter_plan *p, int job, int region, int boundary)
 	const struct shutter_job *j = &p->job[job];
 	struct counter_sample *s = samples_of(p, region, boundary);
 
-	when_of(p, region, boundary)[job] = shutter_now();
+	when_of(p, region, boundary)[job] = clock_now();
 	if (skipped(p, region, boundary))
 		return true;
 	for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
@@ -272,7 +265,7 @@ static bool read_wanted(struct shutter_plan *p, int region, int boundary)
  * caught up with: a window lasts as long as its readings say. */
 static bool measure(struct shutter_plan *p, int region)
 {
-	int64_t length = p->shutter_ns / p->windows, at = shutter_now();
+	int64_t length = p->shutter_ns / p->windows, at = clock_now();
 	int64_t end = at + p->shutter_ns + p->shutter_ns / 2;
 	const struct shutter_job *lone = &p->job[p->lone];
 
@@ -287,7 +280,7 @@ static bool measure(struct shutter_plan *p, int region)
 		if (!read_wanted(p, region, k))
 			return false;
 		p->boundaries[region] = k + 1;
-		now = shutter_now();
+		now = clock_now();
 		if (region == SHUTTER_DURING && now >= end)
 			break; /* woken late: rather fewer windows than a longer stop */
 		at += length;
@@ -357,7 +350,7 @@ static void resume_others(struct shutter_plan *p, const int *stopped, const int6
 				look = foreign;
 		}
 		if (stopped[i])
-			p->paused_ns[i] = shutter_now() - since[i];
+			p->paused_ns[i] = clock_now() - since[i];
 	}
 }
 
@@ -370,9 +363,9 @@ static bool settled(struct shutter_plan *p, const int *stopped, int64_t until)
 			int rc = 0;
 
 			while (!u->process && !(rc = pause_settled(u->unit))) {
-				if (shutter_now() > until)
+				if (clock_now() > until)
 					return false;
-				sleep_until(shutter_now() + SETTLE_STEP);
+				sleep_until(clock_now() + SETTLE_STEP);
 			}
 			if (!u->process && rc < 0) {
 				p->outcome = SHUTTER_GONE;
@@ -401,7 +394,7 @@ static void note_held(struct shutter_plan *p, const int *stopped)
  */
 static bool ran_on(struct shutter_plan *p, const int *stopped, int64_t since)
 {
-	int64_t allowed = (shutter_now() - since) / RAN_SHARE;
+	int64_t allowed = (clock_now() - since) / RAN_SHARE;
 
 	for (int i = 0; i < p->jobs; i++)
 		for (int n = 0; n < stopped[i]; n++) {
@@ -422,7 +415,7 @@ static bool measure_alone(struct shutter_plan *p, const int *stopped, int64_t si
 	int64_t alone;
 
 	settled(p, stopped, since + SETTLE_MAX);
-	alone = shutter_now();
+	alone = clock_now();
 	note_held(p, stopped);
 	if (p->outcome != SHUTTER_OK || !measure(p, SHUTTER_DURING))
 		return false;
@@ -462,7 +455,7 @@ static bool shutter_core(struct shutter *s, struct shutter_plan *p)
 		return false;
 	}
 	held_open(s->held);
-	start = shutter_now();
+	start = clock_now();
 	if (guard_deadline(s->guard, start + shutter_deadline_ns(p->shutter_ns))) {
 		p->outcome = SHUTTER_NO_GUARD;
 		return false;
@@ -472,7 +465,7 @@ static bool shutter_core(struct shutter *s, struct shutter_plan *p)
 
 		if (!stops(p, i))
 			continue;
-		since[i] = shutter_now();
+		since[i] = clock_now();
 		for (int n = 0; n < j->units && ok; n++) {
 			const struct shutter_unit *u = &p->unit[j->first_unit + n];
 
@@ -495,7 +488,7 @@ static bool shutter_core(struct shutter *s, struct shutter_plan *p)
 	ok = ok && measure_alone(p, stopped, start);
 	resume_others(p, stopped, since);
 	guard_deadline(s->guard, 0);
-	p->stop_ns = shutter_now() - start;
+	p->stop_ns = clock_now() - start;
 	if (s->held->fired != fired)
 		overdue(p, start, (int64_t)s->held->fired_ns);
 	else if (ok && p->foreign_stop)
@@ -551,7 +544,7 @@ static int64_t wall_clock(void)
 /* Looks up the next slot. false: there is none. */
 static bool choose_slot(struct shutter *s, const struct shutter_plan *p)
 {
-	int64_t mono = shutter_now(), wall = wall_clock();
+	int64_t mono = clock_now(), wall = wall_clock();
 
 	if (!schedule_next(&p->schedule, wall, &s->slot))
 		return false;
@@ -567,7 +560,7 @@ static bool choose_slot(struct shutter *s, const struct shutter_plan *p)
  */
 static bool slot_open(struct shutter *s, const struct shutter_plan *p)
 {
-	int64_t mono = shutter_now(), moved = wall_clock() - mono - s->clock_ns;
+	int64_t mono = clock_now(), moved = wall_clock() - mono - s->clock_ns;
 
 	if (mono < s->next_ns)
 		return false;
@@ -618,7 +611,7 @@ static void *shutter_main(void *arg)
 		p->kind = s->slot.kind;
 		p->slot_ns = s->slot.opens_ns;
 		run_block(s, p);
-		s->ended_ns = shutter_now();
+		s->ended_ns = clock_now();
 		s->next_ns = 0;
 		s->stepped = false;
 		p->finished = true;
@@ -706,7 +699,7 @@ int64_t shutter_idle_ns(struct shutter *s)
 	pthread_mutex_lock(&s->lock);
 	/* One that waits to be taken holds up the next. */
 	if (s->plan && !s->plan->finished && schedule_exists(&s->plan->schedule))
-		idle = s->next_ns ? s->next_ns - shutter_now() : 0;
+		idle = s->next_ns ? s->next_ns - clock_now() : 0;
 	pthread_mutex_unlock(&s->lock);
 	return idle > 0 ? idle : 0;
 }

@@ -144,7 +144,4 @@ struct shutter_plan *shutter_stop(struct shutter *s);
 /* How long a job may at most stay stopped before the guard steps in. */
 int64_t shutter_deadline_ns(int64_t shutter_ns);
 
-/* CLOCK_MONOTONIC. */
-int64_t shutter_now(void);
-
 #endif

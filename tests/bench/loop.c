@@ -30,6 +30,7 @@
 #include "common/units.h"
 #include "heartbeat/poppa_heartbeat.h"
 #include "poppa/blockfit.h"
+#include "poppa/clock.h"
 #include "poppa/counter_backend.h"
 #include "poppa/proc.h"
 #include "poppa/shutter.h"
@@ -103,12 +104,12 @@ static void begin_block(void)
 static int64_t begin(void)
 {
 	begin_block();
-	return shutter_now();
+	return clock_now();
 }
 
 static void end(enum loop_part part, int64_t start)
 {
-	tap.part[part] += shutter_now() - start - tap.clock_ns;
+	tap.part[part] += clock_now() - start - tap.clock_ns;
 }
 
 int __wrap_counter_read(struct counter *c, struct counter_sample *out)
@@ -161,7 +162,7 @@ int __wrap_clock_nanosleep(
 	tap.part[LOOP_SLEEP] += straight_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	if (tap.settling) {
 		end(LOOP_STOP, start);
-		tap.waited += shutter_now() - start;
+		tap.waited += clock_now() - start;
 	}
 	tap.settling = false;
 	return rc;
@@ -189,11 +190,11 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 
 static void calibrate(void)
 {
-	int64_t start = shutter_now();
+	int64_t start = clock_now();
 
 	for (int i = 0; i < 1000; i++)
-		shutter_now();
-	tap.clock_ns = (shutter_now() - start) / 1001;
+		clock_now();
+	tap.clock_ns = (clock_now() - start) / 1001;
 }
 
 /* --- the events --- */

@@ -22,6 +22,7 @@
 #include "common/fsio.h"
 #include "common/log.h"
 #include "common/units.h"
+#include "poppa/clock.h"
 #include "poppa/jobs.h"
 #include "poppa/proc.h"
 
@@ -78,7 +79,7 @@ int __wrap_counter_read(struct counter *c, struct counter_sample *out)
 	static int64_t last[JOBS];
 	int self = c->pid == task[2] ? 2 : c->pid == task[1];
 	pid_t other = self == 2 ? 0 : task[1 - self];
-	int64_t now = shutter_now();
+	int64_t now = clock_now();
 	bool alone = false;
 
 	for (uint32_t i = 0; i < held->high; i++)

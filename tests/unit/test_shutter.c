@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "common/units.h"
+#include "poppa/clock.h"
 #include "poppa/proc.h"
 #include "poppa/shutter.h"
 
@@ -72,7 +73,7 @@ int __wrap_counter_read(struct counter *c, struct counter_sample *out)
 		errno = c->error;
 		return -1;
 	}
-	out->progress = c->still ? 7 : (uint64_t)shutter_now();
+	out->progress = c->still ? 7 : (uint64_t)clock_now();
 	out->cycles = 0;
 	return 0;
 }

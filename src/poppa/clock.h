@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The clock that everything on the node is timed with. */
+#ifndef POPPA_CLOCK_H
+#define POPPA_CLOCK_H
+
+#include <stdint.h>
+
+/* CLOCK_MONOTONIC, ns. */
+int64_t clock_now(void);
+
+#endif
