@@ -64,6 +64,10 @@ libpoppacore_la_SOURCES = \
 	src/poppa/sender.h \
 	src/poppa/shutter.c \
 	src/poppa/shutter.h \
+	src/poppa/shutter_block.c \
+	src/poppa/shutter_block.h \
+	src/poppa/shutter_plan.c \
+	src/poppa/shutter_plan.h \
 	src/poppa/sham.c \
 	src/poppa/sham.h \
 	src/poppa/shutterlog.c \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of src/poppa/shutter.c: real processes are stopped, counters are made up. */
+/* Unit tests of src/poppa/shutter*.c: real processes are stopped, counters are made up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +25,7 @@
 #include "poppa/clock.h"
 #include "poppa/proc.h"
 #include "poppa/shutter.h"
+#include "poppa/shutter_block.h"
 
 #define JOBS 3
 

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Runs one block: measures all jobs, stops all but one, measures that one, resumes. */
+#include "poppa/shutter_block.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/units.h"
+#include "poppa/clock.h"
+#include "poppa/proc.h"
+
+#define SETTLE_MAX                                                                                 \
+	(300 * NS_PER_US) /* on a full node a task may take long to get there; it runs no          \
+			     more of its own code in the meantime */
+#define SETTLE_STEP (25 * NS_PER_US) /* asleep, so that a task on our own core can freeze */
+/* A look at a task costs some 10 us: of so many, each is looked at before its resume. */
+#define LOOK_ALL 4
+/* Of a shutter, a task that is held may run for one part in so many: a signal takes microseconds.
+ */
+#define RAN_SHARE 16
+#define DEADLINE_MARGIN (20 * NS_PER_MS)
+#define DEADLINE_MAX (50 * NS_PER_MS)
+
+int64_t shutter_deadline_ns(int64_t shutter_ns)
+{
+	int64_t d = 4 * shutter_ns + DEADLINE_MARGIN;
+
+	if (d > DEADLINE_MAX)
+		d = DEADLINE_MAX;
+	/* Settings beyond the usual: a shutter must be able to end. */
+	return d < 2 * shutter_ns + DEADLINE_MARGIN ? 2 * shutter_ns + DEADLINE_MARGIN : d;
+}
+
+static void sleep_until(int64_t ns)
+{
+	struct timespec t = {ns / NS_PER_S, ns % NS_PER_S};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+}
+
+/* Whether a job is stopped in a block of this kind. */
+static bool stops(const struct shutter_plan *p, int job)
+{
+	return p->kind == SHUTTER_ABSENT ? job == p->lone : job != p->lone;
+}
+
+static bool read_job(struct shutter_plan *p, int job, int region, int boundary)
+{
+	const struct shutter_job *j = &p->job[job];
+	struct counter_sample *s = shutter_plan_samples(p, region, boundary);
+
+	shutter_plan_when(p, region, boundary)[job] = clock_now();
+	if (shutter_plan_skips(p, region, boundary))
+		return true;
+	for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
+		if (!counter_read(p->task[t].counter, &s[t]))
+			continue;
+		p->outcome = errno == ESRCH ? SHUTTER_GONE : SHUTTER_COUNTER;
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Reading a task that runs elsewhere interrupts its processor. The block is about those that are
+ * not stopped; of the others only their last window before the stop is needed, to tell who is
+ * stopped already.
+ */
+static bool wanted(const struct shutter_plan *p, int job, int region, int boundary)
+{
+	if (!stops(p, job))
+		return true;
+	if (region == SHUTTER_DURING)
+		return false;
+	if (p->whole)
+		return true;
+	return region == SHUTTER_BEFORE && boundary >= p->windows - 1;
+}
+
+static bool read_wanted(struct shutter_plan *p, int region, int boundary)
+{
+	for (int i = 0; i < p->jobs; i++)
+		if (wanted(p, i, region, boundary) && !read_job(p, i, region, boundary))
+			return false;
+	return true;
+}
+
+/* Algorithm 1 for one region: windows + 1 readings, shutter_ns/windows apart. What was late is not
+ * caught up with: a window lasts as long as its readings say. */
+static bool measure(struct shutter_plan *p, int region)
+{
+	int64_t length = p->shutter_ns / p->windows, at = clock_now();
+	int64_t end = at + p->shutter_ns + p->shutter_ns / 2;
+	const struct shutter_job *lone = &p->job[p->lone];
+
+	for (int t = lone->first_task;
+		p->kind == SHUTTER_LONE && t < lone->first_task + lone->tasks; t++)
+		counter_region(p->task[t].counter, region);
+	for (int k = 0; k <= p->windows; k++) {
+		int64_t now;
+
+		if (k)
+			sleep_until(at);
+		if (!read_wanted(p, region, k))
+			return false;
+		p->boundaries[region] = k + 1;
+		now = clock_now();
+		if (region == SHUTTER_DURING && now >= end)
+			break; /* woken late: rather fewer windows than a longer stop */
+		at += length;
+		if (at < now + length / 2)
+			at = now + length;
+	}
+	return true;
+}
+
+/* Whether a task is stopped that is paused with its cgroup: the freezer knows nothing of signals.
+ */
+static bool task_stopped(const struct shutter_plan *p, int task)
+{
+	struct proc_stat st;
+
+	for (int n = 0; n < p->units; n++)
+		if (p->unit[n].process && p->unit[n].task == task)
+			return false;
+	return !proc_stat(p->task[task].pid, &st) && (st.state == 'T' || st.state == 't');
+}
+
+/* A co-runner that somebody else has stopped must not be resumed by us, and the lone job was alone
+ * already. One that made progress just now was not stopped; looking at the others costs a read of
+ * /proc each. */
+static bool stopped_by_others(const struct shutter_plan *p)
+{
+	int last = p->boundaries[SHUTTER_BEFORE] - 1;
+	const struct counter_sample *from = shutter_plan_samples(p, SHUTTER_BEFORE, last - 1);
+	const struct counter_sample *to = shutter_plan_samples(p, SHUTTER_BEFORE, last);
+
+	for (int i = 0; i < p->jobs; i++) {
+		const struct shutter_job *j = &p->job[i];
+
+		for (int n = j->first_unit; stops(p, i) && n < j->first_unit + j->units; n++) {
+			const struct shutter_unit *u = &p->unit[n];
+
+			if (!u->process)
+				continue;
+			if (u->task >= 0 && to[u->task].progress != from[u->task].progress)
+				continue;
+			if (pause_stopped(u->unit))
+				return true;
+		}
+		for (int t = j->first_task; stops(p, i) && t < j->first_task + j->tasks; t++)
+			if (to[t].progress == from[t].progress && task_stopped(p, t))
+				return true;
+	}
+	return false;
+}
+
+static void resume_others(struct shutter_plan *p, const int *stopped, const int64_t *since)
+{
+	for (int i = 0; i < p->jobs; i++) {
+		const struct shutter_job *j = &p->job[i];
+		bool look = true;
+
+		if (stopped[i] && j->newborn)
+			newborn_resume(j->newborn);
+		for (int n = 0; n < stopped[i]; n++) {
+			const struct shutter_unit *u = &p->unit[j->first_unit + n];
+			bool foreign = pause_resume(u->unit, look);
+
+			/* Who suspends a job stops all of its processes: of many, one of them
+			 * tells, and where it does all are looked at. */
+			p->foreign_stop |= foreign;
+			if (u->process && stopped[i] > LOOK_ALL)
+				look = foreign;
+		}
+		if (stopped[i])
+			p->paused_ns[i] = clock_now() - since[i];
+	}
+}
+
+/* Whether all that was frozen stands still; waits up to a point in time. */
+static bool settled(struct shutter_plan *p, const int *stopped, int64_t until)
+{
+	for (int i = 0; i < p->jobs; i++) {
+		for (int n = 0; n < stopped[i]; n++) {
+			const struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
+			int rc = 0;
+
+			while (!u->process && !(rc = pause_settled(u->unit))) {
+				if (clock_now() > until)
+					return false;
+				sleep_until(clock_now() + SETTLE_STEP);
+			}
+			if (!u->process && rc < 0) {
+				p->outcome = SHUTTER_GONE;
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+/* Notes the processor time of what is held. */
+static void note_held(struct shutter_plan *p, const int *stopped)
+{
+	for (int i = 0; i < p->jobs; i++)
+		for (int n = 0; n < stopped[i]; n++) {
+			struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
+
+			u->ran_ns = pause_ran_ns(u->unit);
+		}
+}
+
+/*
+ * Whether something that is held ran for more than a share of the time since: its user may resume
+ * what was stopped by a signal. Then the lone job was not alone. It does not matter who did it, nor
+ * what the program says of its own progress.
+ */
+static bool ran_on(struct shutter_plan *p, const int *stopped, int64_t since)
+{
+	int64_t allowed = (clock_now() - since) / RAN_SHARE;
+
+	for (int i = 0; i < p->jobs; i++)
+		for (int n = 0; n < stopped[i]; n++) {
+			const struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
+
+			if (pause_ran_ns(u->unit) - u->ran_ns > allowed) {
+				p->ran = i;
+				return true;
+			}
+		}
+	return false;
+}
+
+/* The region in which one job runs alone. A cgroup that is not frozen at its end, as with a task
+ * that waits for a dead file server, spoils the block. */
+static bool measure_alone(struct shutter_plan *p, const int *stopped, int64_t since)
+{
+	int64_t alone;
+
+	settled(p, stopped, since + SETTLE_MAX);
+	alone = clock_now();
+	note_held(p, stopped);
+	if (p->outcome != SHUTTER_OK || !measure(p, SHUTTER_DURING))
+		return false;
+	if (ran_on(p, stopped, alone)) {
+		p->outcome = SHUTTER_RAN;
+		return false;
+	}
+	if (settled(p, stopped, 0))
+		return true;
+	if (p->outcome == SHUTTER_OK)
+		p->outcome = SHUTTER_UNSETTLED;
+	return false;
+}
+
+/* The guard came first: the stop was over when it fired, whenever we came to notice. */
+static void overdue(struct shutter_plan *p, int64_t start, int64_t fired)
+{
+	p->outcome = SHUTTER_OVERDUE;
+	if (fired - start >= p->stop_ns || fired < start)
+		return;
+	p->stop_ns = fired - start;
+	for (int i = 0; i < p->jobs; i++)
+		if (p->paused_ns[i] > p->stop_ns)
+			p->paused_ns[i] = p->stop_ns;
+}
+
+/* Algorithm 2. */
+static bool shutter_core(struct held_file *held, struct guard *guard, struct shutter_plan *p)
+{
+	int stopped[SHUTTER_MAX_JOBS] = {0};
+	int64_t since[SHUTTER_MAX_JOBS] = {0}, start;
+	uint32_t fired = held->fired;
+	bool ok = true;
+
+	if (!guard_alive(guard)) {
+		p->outcome = SHUTTER_NO_GUARD;
+		return false;
+	}
+	held_open(held);
+	start = clock_now();
+	if (guard_deadline(guard, start + shutter_deadline_ns(p->shutter_ns))) {
+		p->outcome = SHUTTER_NO_GUARD;
+		return false;
+	}
+	for (int i = 0; i < p->jobs && ok; i++) {
+		const struct shutter_job *j = &p->job[i];
+
+		if (!stops(p, i))
+			continue;
+		since[i] = clock_now();
+		for (int n = 0; n < j->units && ok; n++) {
+			const struct shutter_unit *u = &p->unit[j->first_unit + n];
+
+			if (!pause_stop(u->unit)) {
+				stopped[i]++;
+				continue;
+			}
+			/* A task of many that has ended is stopped enough. */
+			if (errno == ESRCH && u->process && u->task < 0) {
+				p->changed = true;
+				stopped[i]++;
+				continue;
+			}
+			p->outcome = errno == EBUSY ? SHUTTER_STOPPED : SHUTTER_GONE;
+			ok = false;
+		}
+		if (ok && stopped[i] && j->newborn && newborn_stop(j->newborn))
+			p->changed = true;
+	}
+	ok = ok && measure_alone(p, stopped, start);
+	resume_others(p, stopped, since);
+	guard_deadline(guard, 0);
+	p->stop_ns = clock_now() - start;
+	if (held->fired != fired)
+		overdue(p, start, (int64_t)held->fired_ns);
+	else if (ok && p->foreign_stop)
+		p->outcome = SHUTTER_STOPPED;
+	return p->outcome == SHUTTER_OK;
+}
+
+void shutter_block(struct held_file *held, struct guard *guard, struct shutter_plan *p)
+{
+	p->outcome = SHUTTER_OK;
+	p->foreign_stop = false;
+	p->changed = false;
+	p->stop_ns = 0;
+	memset(p->paused_ns, 0, sizeof(p->paused_ns));
+	memset(p->boundaries, 0, sizeof(p->boundaries));
+	if (!measure(p, SHUTTER_BEFORE))
+		return;
+	if (stopped_by_others(p)) {
+		p->outcome = SHUTTER_STOPPED;
+		return;
+	}
+	if (p->kind == SHUTTER_SHAM ? measure(p, SHUTTER_DURING) : shutter_core(held, guard, p))
+		measure(p, SHUTTER_AFTER);
+}
