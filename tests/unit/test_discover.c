@@ -91,7 +91,7 @@ static int setup(void **state)
 	zombie = fork();
 	if (!zombie)
 		_exit(0);
-	usleep(20000);
+	waitid(P_PID, (id_t)zombie, &(siginfo_t){0}, WEXITED | WNOWAIT);
 	nodeconf_defaults(&conf);
 	/* v1: an srun step of tasks only, and a batch step with its launcher. */
 	fill(V1, "%d\n", (int)helper);
