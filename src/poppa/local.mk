@@ -109,7 +109,15 @@ libpoppaheld_la_SOURCES = \
 libpoppaheld_la_LIBADD = libpoppacommon.la
 
 sbin_PROGRAMS += poppad
-poppad_SOURCES = src/poppa/poppad.c
+poppad_SOURCES = \
+	src/poppa/poppad.c \
+	src/poppa/poppad.h \
+	src/poppa/poppad_files.c \
+	src/poppa/poppad_guard.c \
+	src/poppa/poppad_jobs.c \
+	src/poppa/poppad_options.c \
+	src/poppa/poppad_requests.c \
+	src/poppa/poppad_settings.c
 poppad_LDADD = libpoppacore.la $(LIBEVENT_LIBS)
 
 pkglibexec_PROGRAMS += poppa-guard
