@@ -91,14 +91,25 @@ struct job *jobs_find(const struct jobs *js, uint32_t job_id, uint32_t restart);
 /* What poppa.conf says of the counter, else slurm.conf. */
 enum counter_backend jobs_wanted_counter(const struct jobs *js);
 
+/* jobs_sync.c */
+
+/* Takes a job out of the table and frees it. */
+void jobs_drop(struct jobs *js, struct job *j);
+
+/* jobs_account.c */
+
 /* Brings the time of all jobs up to date and sets what their time counts as from now on. */
 void jobs_account(struct jobs *js);
 
+/* Compares what shutters cost with poppa_overhead_max. Sets js->changed where the plan is out of
+ * date. */
+void jobs_look_at_cost(struct jobs *js);
+
 /* jobs_scan.c */
 
-/* Finds the job's tasks and what they are stopped with, and opens counters. Sets js->changed where
- * the plan is out of date. */
-void jobs_scan_job(struct jobs *js, struct job *j);
+/* Finds the jobs' tasks and what they are stopped with, opens counters, and makes a new plan where
+ * something has changed. */
+void jobs_scan(struct jobs *js);
 
 /* Lets open counters look for threads that have come; drops those whose program has given up its
  * signal. */
@@ -123,9 +134,8 @@ bool jobs_in_plan(const struct job *j);
 /* Halvings of the job's block rate: its own, or the budget's if there are more. */
 int jobs_level(const struct jobs *js, const struct job *j);
 
-/* A new plan, the caller's; NULL where there is nothing to shutter. *blind is set where co-runners
- * would be there, but shutters are off or impossible. */
-struct shutter_plan *jobs_make_plan(const struct jobs *js, bool *blind);
+/* Gives the shutter a new plan where js->changed; then brings the time of all jobs up to date. */
+void jobs_update(struct jobs *js);
 
 /* jobs_block.c */
 

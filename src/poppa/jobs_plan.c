@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include "common/log.h"
+#include "common/units.h"
 #include "poppa/blockfit.h"
 
 int jobs_level(const struct jobs *js, const struct job *j)
@@ -61,7 +63,9 @@ bool jobs_in_plan(const struct job *j)
 	return j->state == JOB_RUNNING || j->state == JOB_PARTLY_STOPPED;
 }
 
-struct shutter_plan *jobs_make_plan(const struct jobs *js, bool *blind)
+/* NULL where there is nothing to shutter. *blind is set where co-runners would be there, but
+ * shutters are off or impossible. */
+static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 {
 	int jobs = 0, tasks = 0, units = 0;
 	struct shutter_plan *p;
@@ -103,4 +107,44 @@ struct shutter_plan *jobs_make_plan(const struct jobs *js, bool *blind)
 		if (jobs_in_plan(j))
 			plan_job(js, p, j, &busy);
 	return p;
+}
+
+/* One line when the period begins to be longer than its setting, and one when it is so no more. */
+static void tell_period(struct jobs *js)
+{
+	int64_t slot = (js->schedule.period_ns + js->schedule.block_ns) << js->budget.level;
+	int64_t set = js->env.settings->period_ns, now = slot - js->schedule.block_ns;
+	bool lengthened = now > set;
+
+	if (lengthened == js->lengthened)
+		return;
+	js->lengthened = lengthened;
+	if (lengthened)
+		plog_info("the period is %.0f ms for now instead of %.0f ms: more shutters would "
+			  "cost more than poppa_overhead_max=%.6g%%",
+			(double)now / NS_PER_MS, (double)set / NS_PER_MS,
+			100 * js->env.settings->overhead_max);
+	else
+		plog_info("the period is %.0f ms again", (double)now / NS_PER_MS);
+}
+
+void jobs_update(struct jobs *js)
+{
+	struct shutter_plan *next, *old;
+
+	if (js->changed) {
+		next = make_plan(js, &js->blind);
+		js->active = next != NULL;
+		if (next) {
+			js->schedule = next->schedule;
+			tell_period(js);
+		}
+		old = shutter_publish(js->env.shutter, next);
+		if (old && old->finished)
+			jobs_take_block(js, old);
+		shutter_plan_free(old);
+		jobs_empty_garbage(js);
+		js->changed = false;
+	}
+	jobs_account(js);
 }

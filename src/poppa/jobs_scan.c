@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Follows one job's processes: its tasks, their counters, and what stops them. */
+/* Follows the jobs' processes: their tasks, their counters, and what stops them. */
 #include "poppa/jobs_impl.h"
 
 #include <errno.h>
@@ -315,7 +315,7 @@ enum counter_backend jobs_backend(const struct job *j)
 	return COUNTER_NONE;
 }
 
-void jobs_scan_job(struct jobs *js, struct job *j)
+static void scan_job(struct jobs *js, struct job *j)
 {
 	struct discovery d;
 	enum counter_backend backend;
@@ -336,6 +336,14 @@ void jobs_scan_job(struct jobs *js, struct job *j)
 		j->tally->backend = backend;
 	}
 }
+
+void jobs_scan(struct jobs *js)
+{
+	for (struct job *j = js->first; j; j = j->next)
+		scan_job(js, j);
+	jobs_update(js);
+}
+
 /* A uprobe is opened in some 25 ms. No block waits for that, but it had better not be within one,
  * unless it has waited for long enough. */
 static bool refresh_now(const struct jobs *js, const struct task *t, int64_t now)
@@ -369,6 +377,7 @@ void jobs_refresh(struct jobs *js)
 		}
 	}
 }
+
 bool jobs_someone_runs_again(const struct jobs *js)
 {
 	for (const struct job *j = js->first; j; j = j->next) {

@@ -40,11 +40,13 @@ libpoppacore_la_SOURCES = \
 	src/poppa/guardctl.h \
 	src/poppa/jobs.c \
 	src/poppa/jobs.h \
+	src/poppa/jobs_account.c \
 	src/poppa/jobs_block.c \
 	src/poppa/jobs_impl.h \
 	src/poppa/jobs_plan.c \
 	src/poppa/jobs_scan.c \
 	src/poppa/jobs_status.c \
+	src/poppa/jobs_sync.c \
 	src/poppa/newborn.c \
 	src/poppa/newborn.h \
 	src/poppa/overhead.c \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of src/poppa/jobs.c: made-up cgroups and counters, real processes and shutters. */
+/* Unit tests of src/poppa/jobs*.c: made-up cgroups and counters, real processes and shutters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

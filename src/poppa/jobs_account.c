@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keeps account of the jobs' time, and of what shutters cost them. */
+#include "poppa/jobs_impl.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/units.h"
+#include "poppa/clock.h"
+
+void jobs_account(struct jobs *js)
+{
+	int64_t now = clock_now();
+	int running = 0;
+
+	for (const struct job *j = js->first; j; j = j->next)
+		running += jobs_in_plan(j);
+	for (struct job *j = js->first; j; j = j->next) {
+		int64_t co = j->tally->mode_ns[TALLY_CO];
+
+		tally_advance(j->tally, now,
+			!jobs_in_plan(j) ? TALLY_ABSENT
+			: running < 2    ? TALLY_SOLO
+			: js->blind      ? TALLY_UNMEASURED
+					 : TALLY_CO);
+		co = j->tally->mode_ns[TALLY_CO] - co;
+		js->co_ns += co;
+		for (const struct job *o = js->first; o; o = o->next)
+			if (o != j && o->was_in_plan)
+				attribution_together(&j->tally->attribution, o->reg.job_id, co);
+		for (const struct job *o = js->first; o && jobs_in_plan(j); o = o->next)
+			if (o != j && jobs_in_plan(o))
+				tally_partner(j->tally, o->reg.job_id);
+	}
+	for (struct job *j = js->first; j; j = j->next)
+		j->was_in_plan = jobs_in_plan(j);
+}
+
+void jobs_look_at_cost(struct jobs *js)
+{
+	struct budget_spent spent = {.now_ns = clock_now(),
+		.held_ns = js->paused_ns,
+		.co_ns = js->co_ns,
+		.cores = (int)sysconf(_SC_NPROCESSORS_ONLN)};
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	spent.cpu_ns = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S +
+		       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * NS_PER_US;
+	if (budget_look(&js->budget, &spent, js->env.settings->overhead_max))
+		js->changed = true;
+}
