@@ -29,10 +29,7 @@
 #include "poppa/blockfit.h"
 #include "poppa/estimator_impl.h"
 #include "poppa/estimator_series.h"
-
-/* What is believed of tau without data: around 0.3 ms, within a factor of 2 or 3. */
-#define TAU_PRIOR 300e3
-#define TAU_PRIOR_SPREAD 0.8
+#include "poppa/estimator_tau.h"
 
 #define MIN_SIGMA 0.01 /* relative noise of a window, at least */
 #define WILD_RATIO 2.4 /* while nothing is known, u is within this factor of FIRST_RATIO */
@@ -47,14 +44,11 @@
 #define LONELY_SHARE 0.01 /* fewer than this share of all blocks are */
 #define PHASE_SIGMAS 4.5  /* before and after differ by more: the phase changed in the block */
 #define RUNAWAY 2.5       /* u under another hypothesis is within this factor of the best one's */
-#define LOSS_CAP 2.0      /* of one block against a time constant, in units of log likelihood */
-#define CLEAR_SIGNAL 4.0  /* squared distance of s and c, in terms of its variance */
 #define OWN_BURSTS 0.006  /* variance by the job's own bursts: blocks are not taken as they are */
 #define VARIOGRAM_SIGMAS 4.0 /* what is less is noise */
 #define OWN_DOUBT 2.0        /* what they may add to the estimate, in terms of that variance */
 #define DOUBT 10.0           /* squared distance of both estimates that is even, with USUAL_LOSS */
 #define USUAL_LOSS 0.03      /* share of blocks that hold not together with phases of seconds */
-#define BATCHES 16           /* for the jackknife */
 
 struct robust_state {
 	uint64_t blocks, used;
@@ -64,10 +58,7 @@ struct robust_state {
 	uint64_t seen[SEEN_BINS];
 	struct recent log_u;
 
-	/* Loss of each hypothesis in batches of blocks: when all are full, pairs are merged. */
-	double loss[BATCHES][BLOCKFIT_HYPOTHESES];
-	uint64_t batch_blocks[BATCHES];
-	uint64_t batch_size;
+	struct tau_loss tau;
 
 	/* A block like no other so far: wild, or the first of a phase. The next one tells. */
 	struct member odd;
@@ -86,106 +77,10 @@ struct robust_state *robust_new(void)
 
 	if (!r)
 		return NULL;
-	r->batch_size = 1;
+	tau_loss_init(&r->tau);
 	r->steady.hypotheses = BLOCKFIT_HYPOTHESES;
 	r->all.hypotheses = BLOCKFIT_TAUS;
 	return r;
-}
-
-/* Loss of tau by itself: what is believed without data. */
-static double prior_loss(int k)
-{
-	double tau = k ? blockfit_tau(k) : BLOCKFIT_TAU_FIRST / BLOCKFIT_TAU_STEP;
-	double d = log(tau / TAU_PRIOR) / TAU_PRIOR_SPREAD;
-
-	return 0.5 * d * d;
-}
-
-/* Grid point of least loss, batch `without` left out (-1: none). */
-static int least_loss(
-	const struct robust_state *r, enum blockfit_family family, int without, double *loss)
-{
-	int best = 0;
-
-	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
-		loss[k] = prior_loss(k);
-		for (int b = 0; b < BATCHES; b++)
-			if (b != without)
-				loss[k] += r->loss[b][family * BLOCKFIT_TAUS + k];
-		if (loss[k] < loss[best])
-			best = k;
-	}
-	return best;
-}
-
-/* Position of the minimum on the grid, between points by a parabola in log tau. */
-static double best_position(const struct robust_state *r, enum blockfit_family family, int without)
-{
-	double loss[BLOCKFIT_TAUS], left, right, curve;
-	int best = least_loss(r, family, without, loss);
-
-	/* Point 0 is no time constant at all and has no place on the logarithmic scale. */
-	if (best < 2 || best == BLOCKFIT_TAUS - 1)
-		return best;
-	left = loss[best - 1] - loss[best];
-	right = loss[best + 1] - loss[best];
-	curve = left + right;
-	return curve > 0 ? best + 0.5 * (left - right) / curve : best;
-}
-
-/* Value at a position of the grid, quadratic between the points. */
-static double value_at(const double *v, double position)
-{
-	int mid = (int)lround(position);
-	double d;
-
-	if (mid < 2)
-		mid = position < 1 ? 0 : 2;
-	if (mid == 0)
-		return v[0] + position * (v[1] - v[0]);
-	if (mid > BLOCKFIT_TAUS - 2)
-		mid = BLOCKFIT_TAUS - 2;
-	d = position - mid;
-	return v[mid] + 0.5 * d * (v[mid + 1] - v[mid - 1]) +
-	       0.5 * d * d * (v[mid + 1] - 2 * v[mid] + v[mid - 1]);
-}
-
-/*
- * Counts a block's loss under each hypothesis. A block in which s and c hardly differ knows nothing
- * of tau, yet its noise would speak, so it counts the less the less they differ for their noise.
- */
-static void add_loss(struct robust_state *r, const struct fit *fits, const struct fit *best)
-{
-	double apart = (best->s - best->c) / best->c;
-	double signal = apart * apart / blockfit_variance(best);
-	double weight = signal > CLEAR_SIGNAL ? 1 - CLEAR_SIGNAL / signal : 0;
-	int batch = 0;
-
-	while (batch < BATCHES && r->batch_blocks[batch] == r->batch_size)
-		batch++;
-	if (batch == BATCHES) {
-		for (int b = 0; b < BATCHES / 2; b++) {
-			for (int h = 0; h < BLOCKFIT_HYPOTHESES; h++)
-				r->loss[b][h] = r->loss[2 * b][h] + r->loss[2 * b + 1][h];
-			r->batch_blocks[b] = 2 * r->batch_size;
-		}
-		batch = BATCHES / 2;
-		memset(r->loss[batch], 0, sizeof(r->loss[0]) * (BATCHES / 2));
-		memset(&r->batch_blocks[batch], 0, sizeof(r->batch_blocks[0]) * (BATCHES / 2));
-		r->batch_size *= 2;
-	}
-	r->batch_blocks[batch]++;
-	for (int family = 0; family < BLOCKFIT_FAMILIES; family++) {
-		const struct fit *f = &fits[family * BLOCKFIT_TAUS];
-		double least = INFINITY;
-
-		for (int k = 0; k < BLOCKFIT_TAUS; k++)
-			least = fmin(least, f[k].loss);
-		/* No block may say more than so much: some were not measured under this model. */
-		for (int k = 0; k < BLOCKFIT_TAUS; k++)
-			r->loss[batch][family * BLOCKFIT_TAUS + k] +=
-				weight * LOSS_CAP * (1 - exp((least - f[k].loss) / LOSS_CAP));
-	}
 }
 
 static void add_steady(struct robust_state *r, const struct member *m)
@@ -294,8 +189,8 @@ static double own_bursts(const struct robust_state *r, double *noise)
 /* Takes a block as it is, whatever happened within it. */
 static void add_all(struct robust_state *r, const struct fit_input *p, uint64_t start_ns)
 {
-	double loss[BLOCKFIT_TAUS], v[BLOCKFIT_LAGS];
-	int best = least_loss(r, BLOCKFIT_ALL, -1, loss);
+	double v[BLOCKFIT_LAGS];
+	int best = tau_loss_least(&r->tau, BLOCKFIT_ALL);
 	struct fit fits[BLOCKFIT_TAUS];
 	struct member m;
 	double noise;
@@ -320,7 +215,7 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 	struct fit_input p;
 	struct fit fits[BLOCKFIT_HYPOTHESES];
 	const struct fit *f;
-	double sigma, seen, loss[BLOCKFIT_TAUS], log_u, reach;
+	double sigma, seen, log_u, reach;
 	struct member m;
 	bool wild, moved;
 	int best;
@@ -331,7 +226,7 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 		r->sigma.count ? recent_median(&r->sigma) : blockfit_first_sigma(&p), MIN_SIGMA);
 	if (blockfit_all(&p, sigma, fits))
 		return false;
-	best = least_loss(r, BLOCKFIT_ALL, -1, loss);
+	best = tau_loss_least(&r->tau, BLOCKFIT_ALL);
 	f = &fits[BLOCKFIT_ALL * BLOCKFIT_TAUS + best];
 	seen = blockfit_sigma(&p, best, f);
 	if (!isnan(seen))
@@ -339,7 +234,7 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 	/* A block that is not used tells of tau all the same: under a wrong tau, right ones are
 	 * odd. */
 	recent_add(&r->noise, f->vss);
-	add_loss(r, fits, f);
+	tau_loss_add(&r->tau, fits, f);
 	if (!blockfit_coherent(&p, &fits[BLOCKFIT_BEFORE * BLOCKFIT_TAUS])) {
 		add_all(r, &p, block->start_ns);
 		return false;
@@ -365,33 +260,12 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 	return !wild;
 }
 
-/*
- * What is not known of tau, in terms of the mean: its scatter over the grid, each point as likely
- * as its loss says. This is what counts where a small degradation tells little of tau and the
- * estimate rests on what is believed beforehand, which the jackknife cannot see.
- */
-static double tau_scatter(
-	const struct robust_state *r, enum blockfit_family family, const double *mean, double value)
-{
-	double loss[BLOCKFIT_TAUS], weight, sum = 0, scatter = 0;
-	int best = least_loss(r, family, -1, loss);
-
-	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
-		weight = exp(loss[best] - loss[k]);
-		sum += weight;
-		scatter += weight * (mean[k] - value) * (mean[k] - value);
-	}
-	return scatter / sum;
-}
-
-/* Estimate of one family: the time average at its best tau, and the variance of it; *vague is what
- * tau_scatter() has beyond that. */
+/* Estimate of one family: the time average at its best tau, and as tau_loss_mean() the variance of
+ * it and what is vague. */
 static double family_mean(const struct robust_state *r, const struct series *series,
 	enum blockfit_family family, double *variance, double *vague)
 {
 	double mean[BLOCKFIT_TAUS], noise[BLOCKFIT_TAUS];
-	double position = best_position(r, family, -1), value, tau_var = 0;
-	int batches = 0;
 
 	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
 		int h = series == &r->all ? k : (int)family * BLOCKFIT_TAUS + k;
@@ -399,23 +273,7 @@ static double family_mean(const struct robust_state *r, const struct series *ser
 		mean[k] = series_mean(series, h);
 		noise[k] = series_variance(series, h);
 	}
-	value = value_at(mean, position);
-	*variance = noise[(int)lround(position)];
-	/* Jackknife over batches for the error of tau, which moves all blocks together. */
-	for (int b = 0; b < BATCHES; b++) {
-		double d;
-
-		if (r->batch_blocks[b] == 0)
-			continue;
-		d = value_at(mean, best_position(r, family, b)) - value;
-		tau_var += d * d;
-		batches++;
-	}
-	if (batches > 1)
-		tau_var *= (batches - 1.0) / batches;
-	*variance += tau_var;
-	*vague = fmax(tau_scatter(r, family, mean, value) - tau_var, 0);
-	return value;
+	return tau_loss_mean(&r->tau, family, mean, noise, variance, vague);
 }
 
 /* Of two estimates, one with this weight; they differ by more than noise explains. */
@@ -494,8 +352,7 @@ void robust_result(const struct robust_state *r, struct est_result *out)
 static const struct est_field fields[] = {WHOLE(blocks), WHOLE(used), REAL(sigma.v),
 	WHOLE(sigma.count), REAL(shift.v), WHOLE(shift.count), REAL(step.v), WHOLE(step.count),
 	WHOLE(seen), REAL(log_u.v), WHOLE(log_u.count), REAL(noise.v), WHOLE(noise.count),
-	REAL(loss), WHOLE(batch_blocks), WHOLE(batch_size), REAL(odd), REAL(odd_log_u),
-	WHOLE(odd_there)};
+	REAL(odd), REAL(odd_log_u), WHOLE(odd_there)};
 
 static const struct est_field all_fields[] = {WHOLE(all.blocks), REAL(variogram), REAL(variograms)};
 
@@ -506,6 +363,7 @@ json_t *robust_save(const struct robust_state *r)
 	json_t *json = json_object(), *all = json_object();
 
 	est_save_fields(fields, COUNT(fields), r, json);
+	tau_loss_save(&r->tau, json);
 	series_save(&r->steady, json);
 	est_save_fields(all_fields, COUNT(all_fields), r, all);
 	series_save(&r->all, all);
@@ -517,7 +375,8 @@ int robust_load(struct robust_state *r, const json_t *json)
 {
 	const json_t *all = json_object_get(json, "all");
 
-	if (est_load_fields(fields, COUNT(fields), json, r) || series_load(&r->steady, json))
+	if (est_load_fields(fields, COUNT(fields), json, r) || tau_loss_load(&r->tau, json) ||
+		series_load(&r->steady, json))
 		return -1;
 	r->steady.blocks = r->used;
 	if (!all) {
@@ -528,8 +387,5 @@ int robust_load(struct robust_state *r, const json_t *json)
 		   series_load(&r->all, all)) {
 		return -1;
 	}
-	for (int b = 0; b < BATCHES; b++)
-		if (r->batch_blocks[b] > r->batch_size)
-			return -1;
-	return r->batch_size > 0 && r->used <= r->blocks ? 0 : -1;
+	return r->used <= r->blocks ? 0 : -1;
 }

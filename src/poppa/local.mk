@@ -35,6 +35,8 @@ libpoppacore_la_SOURCES = \
 	src/poppa/estimator_robust.c \
 	src/poppa/estimator_series.c \
 	src/poppa/estimator_series.h \
+	src/poppa/estimator_tau.c \
+	src/poppa/estimator_tau.h \
 	src/poppa/estimator_thesis.c \
 	src/poppa/guardctl.c \
 	src/poppa/guardctl.h \
