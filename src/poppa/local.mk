@@ -76,6 +76,9 @@ libpoppacore_la_SOURCES = \
 	src/poppa/sham.h \
 	src/poppa/shutterlog.c \
 	src/poppa/shutterlog.h \
+	src/poppa/shutterlog_blocks.c \
+	src/poppa/shutterlog_blocks.h \
+	src/poppa/shutterlog_read.c \
 	src/poppa/spool.c \
 	src/poppa/spool.h \
 	src/poppa/status.c \

@@ -14,6 +14,9 @@
 enum shutter_region { SHUTTER_BEFORE, SHUTTER_DURING, SHUTTER_AFTER };
 #define SHUTTER_REGIONS 3
 
+/* As the log has it. */
+const char *shutter_region_name(enum shutter_region r);
+
 struct shutter_row {
 	uint64_t block; /* shutter of this node; a job runs alone in every n-th one */
 	uint32_t job;
