@@ -137,12 +137,47 @@ int proc_each_thread(int fd, proc_thread_fn fn, void *arg)
 	return rc;
 }
 
+/*
+ * The text of a status file. Where it does not fit, it is without the line of the groups, of which
+ * a user may have thousands, and what comes before and behind them is there.
+ */
+static int status_text(int fd, char *text, size_t size)
+{
+	ssize_t n = pread(fd, text, size - 1, 0);
+	char *groups, *end = NULL;
+	off_t at;
+
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	groups = strstr(text, "\nGroups:");
+	if (n < (ssize_t)size - 1 || !groups)
+		return 0;
+	groups++;
+	size -= groups - text;
+	at = groups - text;
+	while (!end && (n = pread(fd, groups, size - 1, at)) > 0) {
+		groups[n] = '\0';
+		end = strchr(groups, '\n');
+		at += end ? end + 1 - groups : n;
+	}
+	n = end ? pread(fd, groups, size - 1, at) : 0;
+	groups[n > 0 ? n : 0] = '\0';
+	return 0;
+}
+
 static int read_status(pid_t pid, char *text, size_t size)
 {
 	char path[64];
+	int fd, rc;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	return read_small(path, text, size) < 0 ? -1 : 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	rc = status_text(fd, text, size);
+	close(fd);
+	return rc;
 }
 
 static unsigned long long bits(const char *status, const char *name)
@@ -186,18 +221,11 @@ int proc_pending_stop(pid_t pid, int status)
 	char text[STATUS_SIZE], *line;
 	unsigned long long shared;
 	bool stopped, threads;
-	ssize_t n;
 	int sig;
 
-	if (status < 0) {
-		if (read_status(pid, text, sizeof(text)))
-			return 0;
-	} else {
-		n = pread(status, text, sizeof(text) - 1, 0);
-		if (n <= 0)
-			return 0;
-		text[n] = '\0';
-	}
+	if (status < 0 ? read_status(pid, text, sizeof(text))
+		       : status_text(status, text, sizeof(text)))
+		return 0;
 	line = strstr(text, "\nState:\t");
 	stopped = line && line[8] == 'T';
 	line = strstr(text, "\nThreads:");

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -117,6 +118,55 @@ static void gives_a_foreign_stop_back(void **state)
 	kill(child, SIGCONT);
 	assert_true(becomes(child, false));
 	pause_close(u);
+}
+
+/* Of a user with so many groups that they alone fill pages of what the kernel says of a process. */
+static void gives_it_back_whatever_the_groups(void **state)
+{
+	enum { MANY = 3000 };
+	static gid_t group[MANY];
+	struct proc_stat st = {0};
+	struct pause_unit *u;
+	int ready[2];
+	pid_t pid;
+	char ok;
+
+	(void)state;
+	for (int i = 0; i < MANY; i++)
+		group[i] = 4000000000u + i;
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ok = setgroups(MANY, group) ? 'n' : 'y';
+		if (write(ready[1], &ok, 1) == 1)
+			for (;;)
+				pause();
+		_exit(1);
+	}
+	assert_int_equal(read(ready[0], &ok, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	if (ok == 'y') {
+		assert_int_equal(proc_stat(pid, &st), 0);
+		u = pause_open_process(held, pid, st.starttime);
+		assert_non_null(u);
+		assert_int_equal(pause_stop(u), 0);
+		assert_true(becomes(pid, true));
+		assert_int_equal(proc_pending_stop(pid, -1), 0);
+		kill(pid, SIGSTOP);
+		assert_int_equal(proc_pending_stop(pid, -1), SIGSTOP);
+		assert_true(pause_resume(u, true));
+		usleep(20000);
+		assert_int_equal(state_of(pid), 'T');
+		pause_close(u);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	if (ok != 'y') {
+		print_message("skipped: only root may choose its groups\n");
+		skip();
+	}
 }
 
 /* It was stopped when we came: our own signal is what waits now. */
@@ -559,6 +609,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stops_and_resumes),
 		cmocka_unit_test(gives_a_foreign_stop_back),
+		cmocka_unit_test(gives_it_back_whatever_the_groups),
 		cmocka_unit_test(stopped_just_before),
 		cmocka_unit_test(another_process_of_that_pid),
 		cmocka_unit_test(gone),
