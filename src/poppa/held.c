@@ -17,6 +17,51 @@
 static const char held_magic[8] = "poppheld";
 #define HELD_VERSION 3
 
+struct held_file *held_map(int fd, struct errmsg *err)
+{
+	struct held_file *h;
+	struct stat st;
+
+	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(*h)) {
+		errmsg_set(err, "the list of held processes is too short");
+		return NULL;
+	}
+	h = mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (h == MAP_FAILED) {
+		errmsg_set(err, "cannot map the list of held processes: %s", strerror(errno));
+		return NULL;
+	}
+	if (memcmp(h->magic, held_magic, sizeof(h->magic)) || h->version != HELD_VERSION) {
+		errmsg_set(err, "the list of held processes has an unknown format");
+		munmap(h, sizeof(*h));
+		return NULL;
+	}
+	return h;
+}
+
+void held_unmap(struct held_file *h)
+{
+	if (h)
+		munmap(h, sizeof(*h));
+}
+
+/* Whether the list at path names something that was not resumed since this boot. */
+static bool still_held(const char *path)
+{
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	struct held_file *h = fd < 0 ? NULL : held_map(fd, NULL);
+	bool held = false;
+	char now[44];
+
+	if (fd >= 0)
+		close(fd);
+	if (h && !strcmp(h->boot_id, proc_boot_id(now, sizeof(now))))
+		for (uint32_t i = 0; i < h->high && i < HELD_SLOTS; i++)
+			held |= h->slot[i].armed != HELD_FREE;
+	held_unmap(h);
+	return held;
+}
+
 struct held_file *held_create(const char *path, int *fd, struct errmsg *err)
 {
 	char tmp[PATH_MAX];
@@ -25,6 +70,11 @@ struct held_file *held_create(const char *path, int *fd, struct errmsg *err)
 
 	if (snprintf(tmp, sizeof(tmp), "%s.new", path) >= (int)sizeof(tmp)) {
 		errmsg_set(err, "%s: the path is too long", path);
+		return NULL;
+	}
+	if (still_held(path)) {
+		errmsg_set(err, "%s names what is still held stopped: poppad --repair resumes it",
+			path);
 		return NULL;
 	}
 	unlink(tmp);
@@ -83,34 +133,6 @@ void held_wait_death(struct held_file *h)
 		rc = pthread_mutex_consistent(&h->alive);
 	if (!rc)
 		pthread_mutex_unlock(&h->alive);
-}
-
-struct held_file *held_map(int fd, struct errmsg *err)
-{
-	struct held_file *h;
-	struct stat st;
-
-	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(*h)) {
-		errmsg_set(err, "the list of held processes is too short");
-		return NULL;
-	}
-	h = mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (h == MAP_FAILED) {
-		errmsg_set(err, "cannot map the list of held processes: %s", strerror(errno));
-		return NULL;
-	}
-	if (memcmp(h->magic, held_magic, sizeof(h->magic)) || h->version != HELD_VERSION) {
-		errmsg_set(err, "the list of held processes has an unknown format");
-		munmap(h, sizeof(*h));
-		return NULL;
-	}
-	return h;
-}
-
-void held_unmap(struct held_file *h)
-{
-	if (h)
-		munmap(h, sizeof(*h));
 }
 
 int held_take(

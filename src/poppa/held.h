@@ -58,7 +58,8 @@ struct held_file {
 
 /*
  * Makes a fresh file at path, replacing an old one (its mapping elsewhere stays valid), and maps
- * it. *fd is the open file, close-on-exec. Returns the mapping (held_unmap) or NULL with err.
+ * it. *fd is the open file, close-on-exec. Returns the mapping (held_unmap) or NULL with err: also
+ * where the old one still names something that is held stopped, which nobody would resume then.
  */
 struct held_file *held_create(const char *path, int *fd, struct errmsg *err);
 

@@ -494,6 +494,52 @@ static void stops_all_threads(void **state)
 	munmap(w, sizeof(*w));
 }
 
+/* What cannot be resumed for now is not forgotten by the next start. */
+static void kept_while_it_holds(void **state)
+{
+	char path[128], cgroup[128], file[160];
+	struct held_file *list;
+	struct errmsg err = {""};
+	int fd, other, slot;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/kept", dir);
+	snprintf(cgroup, sizeof(cgroup), "%s/cgroup", dir);
+	snprintf(file, sizeof(file), "%s/freezer.state", cgroup);
+	assert_int_equal(mkdir(cgroup, 0700), 0);
+	assert_int_equal(symlink("/dev/full", file), 0);
+	list = held_create(path, &fd, &err);
+	assert_non_null(list);
+	slot = held_take(list, HELD_FREEZER_V1, 0, 0, cgroup);
+	assert_true(held_arm(list, slot));
+	held_stopped(list, slot);
+	assert_int_equal(held_repair(path, &err), -1);
+	assert_null(held_create(path, &other, &err));
+	assert_non_null(strstr(err.text, "still held stopped"));
+	/* Nothing of an earlier boot is. */
+	list->boot_id[0] ^= 1;
+	held_unmap(held_create(path, &other, &err));
+	assert_true(other >= 0);
+	close(other);
+	list->boot_id[0] ^= 1;
+	held_unmap(list);
+	close(fd);
+	/* And once it can be resumed, all is as ever. */
+	list = held_create(path, &fd, &err);
+	assert_non_null(list);
+	slot = held_take(list, HELD_FREEZER_V1, 0, 0, cgroup);
+	assert_true(held_arm(list, slot));
+	assert_null(held_create(path, &other, &err));
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(held_repair(path, &err), 1);
+	held_unmap(list);
+	close(fd);
+	list = held_create(path, &fd, &err);
+	assert_non_null(list);
+	held_unmap(list);
+	close(fd);
+}
+
 static void bad_lists(void **state)
 {
 	char path[128], junk[100] = "junk";
@@ -620,6 +666,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_stopped_after_the_deadline),
 		cmocka_unit_test(the_guard_gives_a_foreign_stop_back),
 		cmocka_unit_test(stops_all_threads),
+		cmocka_unit_test(kept_while_it_holds),
 		cmocka_unit_test(bad_lists),
 		cmocka_unit_test(slots_run_out),
 		cmocka_unit_test(freezer_v1),
