@@ -188,13 +188,20 @@ static void orphan(uint32_t job_id, uint32_t restart, void *arg)
 		return;
 	j = calloc(1, sizeof(*j));
 	state = spool_restore(js->env.spool, job_id, restart, &err);
-	if (j && state) {
+	if (!j || (!state && errno != EINVAL)) {
+		plog_warn("job %u: its checkpoint stays for the next start: %s", job_id,
+			j ? err.text : "out of memory");
+		json_decref(state);
+		free(j);
+		return;
+	}
+	if (state) {
 		j->reg.job_id = job_id;
 		j->reg.restart = restart;
 		j->tally = tally_load(state, js->boot, clock_now(), time(NULL));
 	}
 	json_decref(state);
-	if (!j || !j->tally) {
+	if (!j->tally) {
 		plog_warn("the checkpoint of job %u is unreadable and is dropped", job_id);
 		spool_forget(js->env.spool, job_id, restart);
 		free(j);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -282,6 +283,25 @@ static int records(struct ledger_record *r, int max)
 	return spool_records(&spool, r, max, &err);
 }
 
+/* At the first look, checkpoints of jobs that are not here any more are made into records. What
+ * cannot be read for now is still there at the next start; what is no checkpoint is not. */
+static void checkpoint_without_a_job(void **state)
+{
+	char loop[256], junk[256];
+	struct stat st;
+
+	(void)state;
+	snprintf(loop, sizeof(loop), "%s/spool/state/8.0", root);
+	assert_int_equal(symlink("8.0", loop), 0);
+	put("spool/state/4.0", "junk");
+	jobs_sync(js);
+	assert_int_equal(jobs_count(js), 0);
+	snprintf(junk, sizeof(junk), "%s/spool/state/4.0", root);
+	assert_int_equal(lstat(junk, &st), -1);
+	assert_int_equal(lstat(loop, &st), 0);
+	unlink(loop);
+}
+
 static void alone_then_together(void **state)
 {
 	json_t *all, *totals;
@@ -538,6 +558,7 @@ static void who_costs_what(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(checkpoint_without_a_job),
 		cmocka_unit_test(alone_then_together),
 		cmocka_unit_test(shutters_while_counters_are_opened),
 		cmocka_unit_test(not_allowed_is_unmeasured),
