@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Gathers what is known of a run and its price. */
 #include <math.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/find_ledger.h"
@@ -28,6 +30,23 @@ static void ask_ledger(struct why *w, const char *conf_path)
 	run.cluster = cluster;
 	run.start_unix = w->bill->run_start;
 	client_job(&client, &run, &w->ledger, &w->no_ledger);
+}
+
+/* The ledger says the same of others' jobs and of those that it does not know. */
+static bool refused(const struct why *w)
+{
+	static const char said[] = "not allowed";
+	size_t len = strlen(w->no_ledger.text);
+
+	return len >= sizeof(said) - 1 &&
+	       !strcmp(w->no_ledger.text + len - (sizeof(said) - 1), said);
+}
+
+static bool is_own(const struct bill *b)
+{
+	const struct passwd *pw = getpwuid(geteuid());
+
+	return pw && !strcmp(pw->pw_name, b->user);
 }
 
 /* sacct learns of --colocate from the price; until then slurmctld knows. */
@@ -102,8 +121,10 @@ void why_gather(struct why *w, bool ask, const char *conf_path)
 		ask_ledger(w, conf_path);
 	if (w->ledger.settled && w->status != BILL_PRICED && w->status != BILL_NO_DATA)
 		take_price_of_ledger(w);
-	/* The ledger owes nothing about a job that did not opt in. */
-	if (w->status == BILL_PLAIN)
+	w->refused = refused(w);
+	/* The ledger owes nothing about a job that did not opt in, nor about one's own before its
+	 * nodes have sent anything. */
+	if (w->status == BILL_PLAIN || (w->refused && is_own(w->bill)))
 		w->no_ledger.text[0] = '\0';
 	if (w->status == BILL_PRICED)
 		work_out(w);

@@ -398,7 +398,9 @@ json_t *why_sentences(const struct why *w)
 	} else {
 		say_unpriced(list, w);
 	}
-	if (w->asked && *w->no_ledger.text)
+	if (*w->no_ledger.text && w->refused)
+		say(list, "(The ledger has more details for the job's owner and for root.)");
+	else if (w->asked && *w->no_ledger.text)
 		say(list, "(The ledger has more details and did not give them: %s.)",
 			w->no_ledger.text);
 	return list;

@@ -106,6 +106,20 @@ is "pricing.md: a resized job's degradation" \
 is "pricing.md: and what its sizes are charged" "$(prices --raw "$first" --degradation "$d") $(prices --raw "$last" --degradation "$d")" "$one $two"
 is "pricing.md: and what the comment tells of the first" "$earlier" "$first:$seconds"
 
+# The tests that security.md names for its claims are there.
+security=$(tr '\n' ' ' <"$tree/docs/security.md" | tr -s ' ')
+missing='' rows=0
+while read -r file name; do
+	cat "$tree/tests/unit/$file"*.c 2>/dev/null | grep -q -E "static void ${name:-[a-z_]+}\(void" || missing+=" $file:$name"
+	rows=$((rows + 1))
+done < <(grep -o -E '`test_[a-z]+`(: [a-z_]+)?' <<<"$security" | tr -d '`:')
+while IFS='|' read -r file part; do
+	grep -q -i -F -e "${part% }" "$tree/tests/integration/$file" 2>/dev/null || missing+=" $file, $part"
+	rows=$((rows + 1))
+done < <(grep -o -E '`[0-9]+-[a-z]+\.t`(, [^];|),:.`]+)?' <<<"$security" | tr -d '`' | sed -E 's/^([^,]*)(, )?/\1|/')
+is "security.md: the tests that it names are there" "$missing" ""
+is "security.md: of which there are many" "$([ "$rows" -ge 25 ] && echo yes)" yes
+
 # The table in shutter.md is what "poppa overhead" prints.
 rows=0
 while IFS='|' read -r _ n s p held loop _; do

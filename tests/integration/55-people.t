@@ -26,10 +26,10 @@ row_says() {
 	[ "$(sacct_field "$1" State)" = "$2" ]
 }
 
-# agrees NAME ID [PARTNER]: what why says of a job with a degradation is what sacct shows.
+# agrees NAME ID [PARTNER [USER]]: what why says to its owner of a job with a degradation is what sacct shows.
 agrees() {
-	local json text
-	json=$(as_user poppa why "$2" --json)
+	local json text user=${4:-poppa-demo}
+	json=$(as "$user" poppa why "$2" --json)
 	is "$1: why gives the billing that sacct shows" "$(member "$json" .price.charged)" "$(db_billing "$2")"
 	is "$1: its arithmetic rounds to it" "$(member "$json" '.price.calculation.amount + 0.5 | floor')" "$(db_billing "$2")"
 	is "$1: with all digits, from the ledger" \
@@ -37,8 +37,8 @@ agrees() {
 	is "$1: which the owner may ask" "$(member "$json" .no_ledger)" null
 	is "$1: and which has the node" "$(member "$json" '.nodes[].node')" "$SANDBOX_REAL_NODE"
 	is "$1: beside whom" "$(member "$json" '.price.partners | join(" ")')" "${3:-}"
-	text=$(as_user poppa why "$2" | tr '\n' ' ' | tr -s ' ')
-	like "$1: in words" "$text" "Job $2 \([a-z0-9]+\) of poppa-demo, .*billing of $(db_billing "$2") is charged"
+	text=$(as "$user" poppa why "$2" | tr '\n' ' ' | tr -s ' ')
+	like "$1: in words" "$text" "Job $2 \([a-z0-9]+\) of $user, .*billing of $(db_billing "$2") is charged"
 	like "$1: and numbers" "$text" "$(member "$json" .price.calculation.numbers | sed 's/[().^+*]/\\&/g') = "
 }
 
@@ -56,17 +56,20 @@ alone=$job
 wait_running "$alone"
 wait_until 30 row_says "$alone" RUNNING
 is "a job that runs" "$(as_user poppa why "$alone" --json | jq -r .status)" running
+unlike "of which the ledger knows nothing yet: its owner is not turned away" "$(as_user poppa why "$alone")" 'ledger'
 wait_end "$alone"
 ok "a job without co-runners is settled" wait_until 60 in_database "$alone"
 agrees "alone" "$alone"
 
 # --- A pair.
 pair=()
+owner=([1]=poppa-demo [2]=poppa-guest)
 if [ -x "$W/contend" ]; then
-	on_exit rm -f "$POPPA_SANDBOX/home/poppa-demo/people-line"
+	line=/dev/shm/poppa-test-55.$$
+	on_exit rm -f "$line"
 	for attempt in 1 2 3; do
 		for i in 1 2; do
-			submit -n1 --colocate -J "people$i" --wrap "srun $W/contend --line $POPPA_SANDBOX/home/poppa-demo/people-line --seconds 15"
+			SUBMIT_USER=${owner[i]} submit -n1 --colocate -J "people$i" --wrap "srun $W/contend --line $line --seconds 15"
 			pair[i]=$job
 		done
 		for i in 1 2; do
@@ -83,10 +86,10 @@ if [ -x "$W/contend" ]; then
 	done
 	if [ $measured = yes ]; then
 		for i in 1 2; do
-			agrees "job $i of the pair" "${pair[i]}" "${pair[3 - i]}"
+			agrees "job $i of the pair" "${pair[i]}" "${pair[3 - i]}" "${owner[i]}"
 		done
 		is "report pairs the programs" \
-			"$(as_user poppa report -j "${pair[1]},${pair[2]}" --json | jq -r '[.pairs[] | "\(.program) \(.partner)"] | sort | join(",")')" \
+			"$(as_user poppa report -a -j "${pair[1]},${pair[2]}" --json | jq -r '[.pairs[] | "\(.program) \(.partner)"] | sort | join(",")')" \
 			"people1 people2,people2 people1"
 	else
 		skip "the machine is too busy: no measurement of three pairs was good enough for a price" "a measured pair"
@@ -94,7 +97,7 @@ if [ -x "$W/contend" ]; then
 	is "partners have names where sacct shows them" \
 		"$(as_user poppa why "${pair[1]}" | tr '\n' ' ' | grep -o 'shared its nodes: [^.]*')" "shared its nodes: ${pair[2]} (people2)"
 	is "report adds up what sacct shows" \
-		"$(as_user poppa report -j "${pair[1]},${pair[2]}" --json | jq -r '.total | "\(.jobs) \(.charged)"')" \
+		"$(as_user poppa report -a -j "${pair[1]},${pair[2]}" --json | jq -r '.total | "\(.jobs) \(.charged)"')" \
 		"$(sums -j "${pair[1]},${pair[2]}")"
 else
 	skip "mpicc was not found, so there is no workload with a heartbeat" "a pair"
@@ -141,14 +144,23 @@ is "others see what sacct shows them" "$(member "$json" .price.charged)" "$(db_b
 is "and nothing from the ledger" "$(member "$json" '.nodes | length')" 0
 like "which says so" "$(member "$json" .no_ledger)" 'not allowed'
 is "and the arithmetic fits the rounded facts, too" "$(member "$json" .price.calculation.fits)" true
-is "report without -a has one's own jobs" "$(as poppa-guest poppa report -S "$began" --json | jq .total.jobs)" 0
+is "report without -a has one's own jobs" "$(as poppa-guest poppa report -S "$began" --json |
+	jq -c '[.groups[].name] - ["poppa-guest"]')" "[]"
+cmp_num "with -a everybody's" "$(as poppa-guest poppa report -a -S "$began" --json | jq '[.groups[].name] | index("poppa-demo") + 1')" '>' 0
 cp -p "$dbd" "$dbd.before"
 on_exit eval "mv '$dbd.before' '$dbd'; '$tree/contrib/sandbox/ctl' restart slurmdbd"
 echo PrivateData=jobs,users >>"$dbd"
 ctl restart slurmdbd
 ok "slurmdbd is back, with PrivateData=jobs" wait_until 30 sacct -n -j "$alone"
-is "then others see nothing" "$(as poppa-guest poppa report -a -S "$began" --json |
-	jq -c '[.total.jobs, .others, (.programs | length), (.pairs | length)]')" "[0,0,0,0]"
+is "then others see nothing but their own" "$(as poppa-guest poppa report -a -S "$began" --json |
+	jq -c '[([.groups[].name] - ["poppa-guest"]), .others, ([.programs[].name] - ["people2"]), [.pairs[].partner // empty]]')" "[[],0,[],[]]"
+if [ -n "${pair[2]:-}" ]; then
+	is "the owner of a job has its partner's number, and no name" \
+		"$(as_user poppa why "${pair[1]}" | tr '\n' ' ' | grep -o 'shared its nodes: [^.]*')" "shared its nodes: ${pair[2]}"
+	is "nor has anything that report writes the other's job" \
+		"$(for form in --by=job --csv --json --html=-; do as_user poppa report -a -j "${pair[1]},${pair[2]}" $form; done |
+			grep -c -E 'people2|poppa-guest')" 0
+fi
 is "nor why" "$(as poppa-guest poppa why "$alone" 2>&1)" \
 	"poppa why: sacct shows you no job $alone: it does not exist, waits to become eligible, or is not yours to see"
 is "the owner still does" "$(as_user poppa why "$alone" --json | jq -r .price.charged)" "$(db_billing "$alone")"
