@@ -217,7 +217,7 @@ void report_text(const struct report *r, FILE *out)
 			s->total.open);
 	for (int i = 0; i < s->reason_count; i++)
 		fprintf(out, "%s%s (%d jobs, %s billing hours)%s",
-			i ? ", " : "Full price for want of data: ", s->reasons[i].word,
+			i ? ", " : "No discount for want of data: ", s->reasons[i].word,
 			s->reasons[i].jobs, report_hours(&c, s->reasons[i].charged),
 			i + 1 < s->reason_count ? "" : "\n");
 	put_worst(out, s, "Slowed down most (mean D):", report_suffered);

@@ -16,6 +16,24 @@
 #define FACT_OFF 0.00005
 #define INTERVAL_OFF 0.0005
 
+static bool is_own(const struct bill *b)
+{
+	const struct passwd *pw = getpwuid(geteuid());
+
+	return pw && !strcmp(pw->pw_name, b->user);
+}
+
+/* Whether it can know anything: nodes tell it of a run's end. sacct does not say of each run of a
+ * requeued job that it was co-located. */
+static bool worth_asking(const struct why *w)
+{
+	int rows = 0;
+
+	for (int i = 0; i < w->bills->count; i++)
+		rows += w->bills->bill[i].job_id == w->bill->job_id;
+	return w->bill->end && (w->status != BILL_PLAIN || rows > 1);
+}
+
 static void ask_ledger(struct why *w, const char *conf_path)
 {
 	/* The job's start on a node and in slurmctld differ; the latest run of the id, or of the
@@ -27,26 +45,15 @@ static void ask_ledger(struct why *w, const char *conf_path)
 	w->asked = true;
 	if (find_ledger(conf_path, &client, cluster, &w->no_ledger))
 		return;
+	/* It counts whom it turns away, for the administrators to look at. */
+	w->refused = !is_own(w->bill) && geteuid() != 0 && geteuid() != client.ledger_uid;
+	if (w->refused) {
+		errmsg_set(&w->no_ledger, "not allowed");
+		return;
+	}
 	run.cluster = cluster;
 	run.start_unix = w->bill->run_start;
 	client_job(&client, &run, &w->ledger, &w->no_ledger);
-}
-
-/* The ledger says the same of others' jobs and of those that it does not know. */
-static bool refused(const struct why *w)
-{
-	static const char said[] = "not allowed";
-	size_t len = strlen(w->no_ledger.text);
-
-	return len >= sizeof(said) - 1 &&
-	       !strcmp(w->no_ledger.text + len - (sizeof(said) - 1), said);
-}
-
-static bool is_own(const struct bill *b)
-{
-	const struct passwd *pw = getpwuid(geteuid());
-
-	return pw && !strcmp(pw->pw_name, b->user);
 }
 
 /* sacct learns of --colocate from the price; until then slurmctld knows. */
@@ -117,14 +124,12 @@ void why_gather(struct why *w, bool ask, const char *conf_path)
 	w->status = w->bill->status;
 	if (ask && plain && slurmctld_knows(w->bill->job_id))
 		w->status = status_without_price(w->bill);
-	if (ask && w->bill->start)
+	if (ask && worth_asking(w))
 		ask_ledger(w, conf_path);
 	if (w->ledger.settled && w->status != BILL_PRICED && w->status != BILL_NO_DATA)
 		take_price_of_ledger(w);
-	w->refused = refused(w);
-	/* The ledger owes nothing about a job that did not opt in, nor about one's own before its
-	 * nodes have sent anything. */
-	if (w->status == BILL_PLAIN || (w->refused && is_own(w->bill)))
+	/* The ledger owes nothing about a job that did not opt in. */
+	if (w->status == BILL_PLAIN)
 		w->no_ledger.text[0] = '\0';
 	if (w->status == BILL_PRICED)
 		work_out(w);

@@ -356,7 +356,6 @@ static void say_unpriced(json_t *list, const struct why *w)
 		say(list, "Its price is made after it has run.");
 		break;
 	case BILL_RUNNING:
-		say_nodes(list, w);
 		say(list,
 			"Its price is made when it has left its nodes; until then Slurm counts the "
 			"full billing of %llu for each second. \"poppa top\" on one of its nodes "

@@ -48,7 +48,7 @@ is "prices in units of the solo price" "$(jq -c '.programs[] | select(.name == "
 runs "text" 0 "$POPPA" report --input "$rows"
 like "text: a line a user" "$OUT" $'\n''ada +15 +3 +0\.4 '
 like "text: all" "$OUT" 'all co-located jobs +17 +3 .* 20\.7 %'
-like "text: no data" "$OUT" 'Full price for want of data: no-record \(1 jobs'
+like "text: no data" "$OUT" 'No discount for want of data: no-record \(1 jobs'
 like "text: without a price" "$OUT" 'Without a price yet: 1 ended, 1 not ended\.'
 runs "by job, text" 0 "$POPPA" report --input "$rows" --by job
 like "by job: why a job has no discount" "$OUT" $'\n''20 +ada +short .* too-few-blocks'

@@ -139,10 +139,16 @@ for id in "${array}_2" "$het+1"; do
 done
 
 # --- Somebody else.
+turned_away() {
+	poppa metrics --ledger | awk '/^poppa_ledger_up/ { up = $NF } /^poppa_ledger_refused_total.*not_allowed/ { n = $NF } END { print up ? n + 0 : "no ledger" }'
+}
+before=$(turned_away)
+cmp_num "the ledger counts whom it turns away" "$before" ">=" 0
 json=$(as poppa-guest poppa why "$alone" --json)
 is "others see what sacct shows them" "$(member "$json" .price.charged)" "$(db_billing "$alone")"
 is "and nothing from the ledger" "$(member "$json" '.nodes | length')" 0
 like "which says so" "$(member "$json" .no_ledger)" 'not allowed'
+is "without a knock at its door, which administrators would have to look into" "$(turned_away)" "$before"
 is "and the arithmetic fits the rounded facts, too" "$(member "$json" .price.calculation.fits)" true
 is "report without -a has one's own jobs" "$(as poppa-guest poppa report -S "$began" --json |
 	jq -c '[.groups[].name] - ["poppa-guest"]')" "[]"
