@@ -120,6 +120,25 @@ done < <(grep -o -E '`[0-9]+-[a-z]+\.t`(, [^];|),:.`]+)?' <<<"$security" | tr -d
 is "security.md: the tests that it names are there" "$missing" ""
 is "security.md: of which there are many" "$([ "$rows" -ge 25 ] && echo yes)" yes
 
+# What operations.md has administrators look for is what the parts say; reasons that prices give are all in pricing.md.
+said=$(find "$tree/src" -name '*.c' -exec perl -0pe 's/"\s*\n\s*"//g' {} +)
+rows=0 missing=''
+while read -r message; do
+	while read -r part; do
+		[ -z "$part" ] || [[ $said == *"$part"* ]] || missing+=" \"$part\""
+	done < <(sed 's/^[a-z/-]*: //; s/\.\.\.:\{0,1\} */\n/g; s/: /\n/g' <<<"$message")
+	rows=$((rows + 1))
+done < <(sed -n '/^## At three/,/^## /p' "$tree/docs/operations.md" | sed -n 's/^| `\([a-z/-]*: [^`]*\)`.*/\1/p')
+is "operations.md: the messages are those of the daemons" "$missing" ""
+is "operations.md: of which there are some" "$([ $rows -ge 5 ] && echo yes)" yes
+missing='' rows=0
+for reason in $(cat "$tree"/src/accounting/*.c | sed -n '/^static const char \*no_data_reason/,/^}/p' | grep -o '"[a-z-]*"' | tr -d '"'); do
+	grep -q "\`$reason\`" "$pricing" || missing+=" $reason"
+	rows=$((rows + 1))
+done
+is "pricing.md: has each reason that a price can give" "$missing" ""
+is "pricing.md: of which there are some" "$([ $rows -ge 8 ] && echo yes)" yes
+
 # The table in shutter.md is what "poppa overhead" prints.
 rows=0
 while IFS='|' read -r _ n s p held loop _; do
