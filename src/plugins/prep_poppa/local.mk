@@ -10,6 +10,10 @@ prep_poppa_la_SOURCES = \
 	src/plugins/prep_poppa/node_side.c src/plugins/prep_poppa/node_side.h \
 	src/plugins/prep_poppa/node_watch.c src/plugins/prep_poppa/node_watch.h \
 	src/plugins/prep_poppa/settler.c src/plugins/prep_poppa/settler.h \
+	src/plugins/prep_poppa/settler_changes.c src/plugins/prep_poppa/settler_find.c \
+	src/plugins/prep_poppa/settler_impl.h src/plugins/prep_poppa/settler_items.c \
+	src/plugins/prep_poppa/settler_outage.c src/plugins/prep_poppa/settler_price.c \
+	src/plugins/prep_poppa/settler_state.c src/plugins/prep_poppa/settler_write.c \
 	src/plugins/prep_poppa/write_back.c src/plugins/prep_poppa/write_back.h
 prep_poppa_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 # nodelete: the settler may outlive a fini() that holds locks it waits for.

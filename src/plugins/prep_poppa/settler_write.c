@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tells Slurm of settlements, until all of it shows them. */
+#include "plugins/compat/slurm_compat.h"
+
+#include "src/common/assoc_mgr.h"
+
+#include "common/units.h"
+
+#include "settler_impl.h"
+#include "write_back.h"
+
+#define RESEND_MS 30000   /* slurmdbd has not written what it was sent: send it again */
+#define USAGE_MS 10000    /* from a refund to when the usage is saved */
+#define FORGET_TIMEOUTS 5 /* settle time-outs until a run that nobody knows is dropped */
+
+bool settler_know_sizes(struct settler *w, struct item *i)
+{
+	int rc;
+
+	if (!i->facts->resized || i->facts->sizes_read)
+		return true;
+	if (database_rests(w, i))
+		return false;
+	rc = write_back_read_sizes(i->facts);
+	database_answered(w, rc);
+	switch (rc) {
+	case 1:
+		return true;
+	case 0:
+		if (i->stage == WAIT_RECORDS && !settler_too_late(w, i)) {
+			item_delay(i);
+			return false;
+		}
+		i->facts->sizes_read = true;
+		return true;
+	default:
+		item_delay(i);
+		return false;
+	}
+}
+
+/*
+ * A slurmctld that is killed forgets what it has not saved, and slurmdbd may never have heard of
+ * it. Such a run is in nobody's bill, so there is none to correct.
+ */
+static void nobody_knows(struct settler *w, struct item *i)
+{
+	int64_t now = settler_now_ms();
+
+	if (!i->unknown_ms)
+		i->unknown_ms = now;
+	if (now - i->unknown_ms < FORGET_TIMEOUTS * w->settings.settle_timeout_ns / NS_PER_MS)
+		return;
+	info(ME ": job %u: neither slurmctld nor slurmdbd knows its run of %lld any more: its "
+		"price is in the ledger only",
+		i->facts->job_id, (long long)i->facts->start);
+	i->done = true;
+}
+
+static struct write_back_result write_once(struct item *i)
+{
+	return i->change ? write_back_change(i->facts, &i->settlement, i->first)
+			 : write_back(i->facts, &i->settlement, i->first);
+}
+
+void settler_write(struct settler *w, struct item *i)
+{
+	struct write_back_result result;
+	int row = 0;
+
+	if (!settler_know_sizes(w, i))
+		return;
+	result = write_once(i);
+	/* The record that had the settlement is gone; what slurmdbd has is what there is. */
+	if (i->shown && result.needs_row) {
+		i->done = true;
+		return;
+	}
+	if (result.needs_row) {
+		if (database_rests(w, i))
+			return;
+		row = write_back_read_row(i->facts);
+		database_answered(w, row);
+	}
+	if (row == 1)
+		result = write_once(i);
+	if (result.needs_row && row == 0)
+		nobody_knows(w, i);
+	else
+		i->unknown_ms = 0;
+	if (!result.done) {
+		item_delay(i);
+		return;
+	}
+	if (result.refunded) {
+		info(ME ": job %u: %s", i->facts->job_id, i->settlement.text);
+		if (!w->usage_ms)
+			w->usage_ms = settler_now_ms() + USAGE_MS;
+	}
+	/* A second time would refund a run twice that has no record to tell. */
+	i->first = false;
+	i->commented = result.commented;
+	i->sent_ms = settler_now_ms();
+	item_enter(i, CHECK);
+	i->due_ms += TICK_MS;
+}
+
+void settler_check(struct settler *w, struct item *i)
+{
+	int rc;
+
+	if (database_rests(w, i))
+		return;
+	rc = write_back_check(i->facts, &i->settlement, i->commented);
+	database_answered(w, rc);
+	switch (rc) {
+	case 1:
+		i->done = !i->change || settler_end_change(w, &i->settlement);
+		if (!i->done)
+			item_delay(i);
+		return;
+	case 0:
+		if (settler_now_ms() - i->sent_ms >= RESEND_MS) {
+			item_enter(i, WRITE);
+			return;
+		}
+		item_delay(i);
+		return;
+	default:
+		item_delay(i);
+	}
+}
+
+/*
+ * Slurm saves the usage every five minutes, and the record that shows a refund after five seconds:
+ * a slurmctld that is killed in between would have kept the charge and forgotten the refund for
+ * good. The record is to be saved first, as a refund that it does not show is made again.
+ */
+void settler_save_usage(struct settler *w)
+{
+	if (!w->usage_ms || settler_now_ms() < w->usage_ms || !write_back_begin())
+		return;
+	dump_assoc_mgr_state();
+	write_back_end();
+	w->usage_ms = 0;
+}
