@@ -19,9 +19,10 @@
 #define SCAN_MS 30000 /* between looks for jobs that were left unsettled */
 #define LEDGER_TIMEOUT_MS 3000
 #define STOP_WAIT_S 5
+#define ROUND_MS 250 /* between two rounds of the worker, at least */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t wake_worker, wake_keeper;
 static struct item *arrived; /* handed over by settler_queue() */
 static bool arrived_changed; /* the file of what arrived is behind */
 static pthread_mutex_t arrived_file = PTHREAD_MUTEX_INITIALIZER; /* taken before `lock` */
@@ -113,6 +114,7 @@ static void take_arrived(struct settler *w)
 	pthread_mutex_lock(&lock);
 	list = arrived;
 	arrived = NULL;
+	arrived_changed = false;
 	pthread_mutex_unlock(&lock);
 	for (; list; list = next) {
 		next = list->next;
@@ -234,63 +236,128 @@ static void one_round(struct settler *w, unsigned mine)
 		save(w);
 }
 
+static int64_t sooner(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* With the lock held: until that time, or until somebody signals. */
+static void wait_until(pthread_cond_t *cond, int64_t ms)
+{
+	const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * NS_PER_MS};
+
+	pthread_cond_timedwait(cond, &lock, &t);
+}
+
+/* The worker takes most of what arrives at once: only what it leaves for a while is written. */
 static void *keep(void *arg)
 {
 	unsigned mine = (unsigned)(uintptr_t)arg;
-	struct timespec tick = {.tv_nsec = TICK_MS / 2 * NS_PER_MS};
 
-	while (!stopped(mine)) {
-		bool behind;
+	pthread_mutex_lock(&lock);
+	while (generation == mine) {
+		int64_t due = settler_now_ms() + ROUND_MS;
 
-		pthread_mutex_lock(&lock);
-		behind = arrived_changed;
+		if (!arrived_changed) {
+			pthread_cond_wait(&wake_keeper, &lock);
+			continue;
+		}
+		while (generation == mine && settler_now_ms() < due)
+			wait_until(&wake_keeper, due);
+		if (generation != mine || !arrived_changed)
+			continue;
 		pthread_mutex_unlock(&lock);
-		if (behind && write_back_begin()) {
+		if (write_back_begin()) {
 			keep_arrived();
 			write_back_end();
 		}
-		nanosleep(&tick, NULL);
+		pthread_mutex_lock(&lock);
 	}
+	pthread_mutex_unlock(&lock);
 	return NULL;
+}
+
+/*
+ * When something is to be done next, if nothing arrives. New settings, and that this slurmctld is
+ * in charge no longer, are noticed at the latest then.
+ */
+static int64_t next_round_ms(const struct settler *w)
+{
+	int64_t now = settler_now_ms(), next = now + MAX_TICK_MS;
+
+	if (!w->scanned)
+		return now + ROUND_MS;
+	next = sooner(next, w->scan_ms);
+	if (w->configured)
+		next = sooner(next, settler_changes_due_ms(w));
+	if (w->changed)
+		next = sooner(next, w->save_ms);
+	if (w->usage_ms)
+		next = sooner(next, w->usage_ms);
+	for (const struct item *i = w->items; i; i = i->next)
+		next = sooner(next, i->due_ms);
+	return next > now + ROUND_MS ? next : now + ROUND_MS;
 }
 
 static void *work(void *arg)
 {
 	unsigned mine = (unsigned)(uintptr_t)arg;
 
-	while (!stopped(mine)) {
-		struct timespec until;
+	pthread_mutex_lock(&lock);
+	while (generation == mine) {
+		int64_t next;
 
-		one_round(&of_worker, mine);
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += TICK_MS / 2 * NS_PER_MS;
-		if (until.tv_nsec >= NS_PER_S) {
-			until.tv_nsec -= NS_PER_S;
-			until.tv_sec++;
-		}
-		pthread_mutex_lock(&lock);
-		if (generation == mine)
-			pthread_cond_timedwait(&wake, &lock, &until);
 		pthread_mutex_unlock(&lock);
+		one_round(&of_worker, mine);
+		next = next_round_ms(&of_worker);
+		pthread_mutex_lock(&lock);
+		/* Since the round began; or the round has taken nothing, as that of a backup. */
+		if (arrived)
+			next = sooner(next, settler_now_ms() + ROUND_MS);
+		if (generation == mine)
+			wait_until(&wake_worker, next);
 	}
+	pthread_mutex_unlock(&lock);
 	return NULL;
+}
+
+/* Setting the host's clock does not change how long anybody waits. */
+static void make_conditions(void)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&wake_worker, &attr);
+	pthread_cond_init(&wake_keeper, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+/* Those whose number has passed end; the lock is held. */
+static void end_threads(void)
+{
+	generation++;
+	pthread_cond_broadcast(&wake_worker);
+	pthread_cond_broadcast(&wake_keeper);
 }
 
 static void failed_to_start(void)
 {
 	error(ME ": jobs are not settled: cannot start a thread: %m");
 	pthread_mutex_lock(&lock);
-	generation++;
+	end_threads();
 	pthread_mutex_unlock(&lock);
 }
 
 void settler_start(void)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct settler *w = &of_worker;
 	struct errmsg err = {""};
 	char path[PATH_MAX];
 	unsigned mine;
 
+	pthread_once(&once, make_conditions);
 	nodeconf_path(path, sizeof(path));
 	settings_defaults(&w->settings);
 	price_rules_parse(&w->settings, &w->rules, &err);
@@ -322,8 +389,7 @@ void settler_stop(void)
 		pthread_mutex_unlock(&lock);
 		return;
 	}
-	generation++;
-	pthread_cond_signal(&wake);
+	end_threads();
 	pthread_mutex_unlock(&lock);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += STOP_WAIT_S;
@@ -359,7 +425,9 @@ void settler_queue(const job_record_t *job)
 	}
 	i->next = arrived;
 	arrived = i;
+	pthread_cond_signal(&wake_worker);
+	if (!arrived_changed)
+		pthread_cond_signal(&wake_keeper);
 	arrived_changed = true;
-	pthread_cond_signal(&wake);
 	pthread_mutex_unlock(&lock);
 }

@@ -55,6 +55,15 @@ static void begin_change(struct settler *w, const struct settlement *price)
 	items_add(w, i);
 }
 
+int64_t settler_changes_due_ms(const struct settler *w)
+{
+	int64_t due = w->changes_ms;
+
+	if (due < w->ledger.retry_ms)
+		due = w->ledger.retry_ms;
+	return due < w->database.retry_ms ? w->database.retry_ms : due;
+}
+
 void settler_look_at_changes(struct settler *w, int64_t now_ms)
 {
 	slurmctld_lock_t read_conf = {.conf = READ_LOCK};
@@ -63,8 +72,7 @@ void settler_look_at_changes(struct settler *w, int64_t now_ms)
 	char *cluster;
 	size_t n;
 
-	if (!w->configured || now_ms < w->changes_ms || now_ms < w->ledger.retry_ms ||
-		now_ms < w->database.retry_ms)
+	if (!w->configured || now_ms < settler_changes_due_ms(w))
 		return;
 	w->changes_ms = now_ms + CHANGES_MS;
 	lock_slurmctld(read_conf);

@@ -131,6 +131,7 @@ void settler_save_usage(struct settler *w);
 
 /* --- settler_changes.c: prices that administrators have changed. */
 
+int64_t settler_changes_due_ms(const struct settler *w);
 void settler_look_at_changes(struct settler *w, int64_t now_ms);
 /* Tells the ledger that Slurm shows a change everywhere; false where it did not answer. */
 bool settler_end_change(struct settler *w, const struct settlement *price);
