@@ -7,7 +7,9 @@ libledger_la_SOURCES = \
 	src/accounting/fields.c src/accounting/fields.h \
 	src/accounting/ledger.c src/accounting/ledger.h \
 	src/accounting/ledger_file.c src/accounting/ledger_file.h \
+	src/accounting/ledger_impl.h src/accounting/ledger_records.c \
 	src/accounting/ledger_schema.c src/accounting/ledger_schema.h \
+	src/accounting/ledger_settlements.c src/accounting/ledger_status.c \
 	src/accounting/origin.c src/accounting/origin.h \
 	src/accounting/price.c src/accounting/price.h \
 	src/accounting/price_rules.c src/accounting/price_rules.h \
