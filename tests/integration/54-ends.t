@@ -351,6 +351,8 @@ for name in resized resized_blind; do
 done
 wait_end "${id[resized]}"
 is "resized: it waits for the node that it has left" "$(part "${id[resized]}")" ""
+# Its QOS is charged for the other one at its end.
+wait_end "${id[resized_blind]}"
 usage_before=$(qos_usage)
 report_node "${id[resized]}" "$resized_gone" '.degradation = 0.1'
 wait_settled "${id[resized]}" 90
