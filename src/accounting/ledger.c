@@ -29,6 +29,9 @@ static const char *const sql[S_COUNT] = {
 	/* Where a node sent from several addresses, its best record comes first. */
 	[S_RECORDS] = "SELECT body FROM record WHERE cluster = ?1 AND job = ?2 AND restart = ?3"
 		      " AND start >= ?4 AND NOT foreign_node"
+		      " AND NOT EXISTS (SELECT 1 FROM settlement s WHERE ?5 <> 0 AND s.cluster = ?1"
+		      " AND s.job = ?2 AND s.restart = ?3 AND s.start <> ?5"
+		      " AND abs(record.start - s.start) < abs(record.start - ?5))"
 		      " ORDER BY node, start, final DESC, seq DESC",
 	[S_ORIGINS] = "SELECT node, start, origin, foreign_node FROM record WHERE cluster = ?1"
 		      " AND job = ?2 AND restart = ?3 AND start >= ?4",

@@ -64,8 +64,9 @@ int ledger_own(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t 
 
 /*
  * The records of a run, newly allocated (NULL for none). start_unix is slurmctld's start of the
- * run: records that are older by more than the slack are of an earlier job with the same id; 0
- * takes all. 0 or -1 with err.
+ * run: records that are older by more than the slack are of an earlier job with the same id, and
+ * those that began nearer to another settled run are that one's (slurmctld gives a run that it has
+ * forgotten in a crash the same number again); 0 takes all. 0 or -1 with err.
  */
 int ledger_records(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
 	int64_t start_unix, struct ledger_record **records, int *count, struct errmsg *err);

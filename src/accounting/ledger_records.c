@@ -57,6 +57,7 @@ int ledger_records(struct ledger *l, const char *cluster, uint32_t job_id, uint3
 
 	ledger_bind_run(st, cluster, job_id, restart, 1);
 	sqlite3_bind_int64(st, 4, start_unix ? start_unix - LEDGER_CLOCK_SLACK_S : 0);
+	sqlite3_bind_int64(st, 5, start_unix);
 	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW) {
 		json_t *json = ledger_column_json(st, 0, err);
 

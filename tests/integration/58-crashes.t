@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What crashes leave behind: the records of a node that was booted anew arrive once and are priced, and what
-# sshare shows for an account is what sacct adds up to, whoever was killed before.
+# What crashes leave behind: the records of a node that was booted anew arrive once and are priced, what
+# sshare shows for an account is what sacct adds up to, whoever was killed before, and a run that slurmctld
+# forgets takes nothing from the one that comes instead.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/integration/bill.sh
@@ -155,6 +156,43 @@ crash slurmctld
 ctl start slurmctld
 same "nor does a kill of slurmctld bring the full price back"
 is "or settle anything again" "$(in_ledger "select count(*) from event where kind = 'settled' and $these")" 3
+
+# --- A run that slurmctld forgets as a whole: it saves its state five seconds after a change, and a job that
+# was released, started and ended since then is started anew, in the same row of slurmdbd. The run has its
+# price in the ledger, where its record is, and the row that of the other one.
+diag "a run that is forgotten"
+again='' attempts=0
+saved_as() { grep -q -a "$1" "$POPPA_SANDBOX/state/slurmctld/job_state"; }
+forget_run() {
+	local name=crashes-$1-$$
+	submit -H -J "$name" -A poppa-crashes -p fake -N1 --colocate -o /dev/null --wrap 'sleep 1'
+	wait_until 30 saved_as "$name" || return
+	scontrol release "$job"
+	wait_end "$job" 20
+	again=$(date -d "$(job_field "$job" StartTime)" +%s)
+	report_node "$job" "$(job_field "$job" NodeList)"
+	wait_until 5 grep -q "\"start\":$again" "$POPPA_SANDBOX/state/slurmctld/"poppa_{unsettled,arrived}
+	crash slurmctld
+	ctl start slurmctld
+	[ "$(job_field "$job" JobState)" = PENDING ]
+}
+until forget_run $attempts; do
+	attempts=$((attempts + 1))
+	[ "$attempts" -lt 5 ] || bail_out "slurmctld saves its state too soon for this test"
+done
+ctl reconfigure poppa_settle_timeout=4s
+scontrol release "$job"
+wait_end "$job" 60
+report_node "$job" "$(job_field "$job" NodeList)" '.degradation = 0.2'
+ok "the run that came instead is settled" wait_settled "$job" 60
+runs() { in_ledger "select group_concat(charged, ' ') from (select charged from settlement where job = $job and start >= $again order by start)"; }
+ok "so is the forgotten one" wait_until 30 eval '[ "$(runs)" = "2000 5120" ]'
+# The forgotten one is written until slurmdbd shows it or its row is another's, the later one likewise.
+ok "neither is written any more" wait_until 120 nothing_waits
+ok "slurmdbd's row has the price of the later one" in_database "$job"
+is "by its own degradation" "$(db_billing "$job")" 5120
+is "and its time" "$(date -d "$(db_field "$job" Start)" +%s)" "$(date -d "$(job_field "$job" StartTime)" +%s)"
+
 lines=$(grep -c 'prep/poppa: slurmdbd does not answer' "$(ctl log slurmctld)")
 cmp_num "slurmctld's log has a line of the outage" "$lines" '>=' 1
 done_testing

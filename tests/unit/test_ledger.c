@@ -194,6 +194,33 @@ static void reused_job_id(void **state)
 	ledger_close(l);
 }
 
+/* Two runs of one number, half a minute apart: each has the record that began nearest to it. */
+static void forgotten_run(void **state)
+{
+	struct ledger_record r[] = {record_of(5, "n1", 1), record_of(5, "n1", 2)};
+	struct settlement s = settlement_of(5, 3600), got;
+	struct ledger *l = open_ledger();
+	struct errmsg err = {""};
+	int64_t co_ns = 0;
+
+	(void)state;
+	r[1].start_unix += 30;
+	assert_int_equal(ledger_put(l, r, 1, "", NULL, &err), 0);
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	assert_int_equal(count_records(l, 5, s.start_unix, &co_ns), 1);
+	assert_int_equal(co_ns, 1000);
+	assert_int_equal(count_records(l, 5, r[1].start_unix, NULL), 0);
+	assert_int_equal(ledger_put(l, r + 1, 1, "", NULL, &err), 0);
+	assert_int_equal(count_records(l, 5, r[1].start_unix + 2, &co_ns), 1);
+	assert_int_equal(co_ns, 2000);
+	s.start_unix = r[1].start_unix;
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	assert_int_equal(count_records(l, 5, r[0].start_unix, &co_ns), 1);
+	assert_int_equal(co_ns, 1000);
+	assert_int_equal(count_records(l, 5, 0, NULL), 2);
+	ledger_close(l);
+}
+
 static void first_settlement_stays(void **state)
 {
 	struct settlement s = settlement_of(5, 3600), got;
@@ -1210,6 +1237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		LEDGER_TEST(newer_replaces_older),
 		LEDGER_TEST(reused_job_id),
+		LEDGER_TEST(forgotten_run),
 		LEDGER_TEST(first_settlement_stays),
 		LEDGER_TEST(counts_follow),
 		LEDGER_TEST(unsettled_runs),

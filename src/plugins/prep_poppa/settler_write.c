@@ -121,6 +121,8 @@ void settler_check(struct settler *w, struct item *i)
 		return;
 	case 0:
 		if (settler_now_ms() - i->sent_ms >= RESEND_MS) {
+			/* The row may be a later run's by now. */
+			i->facts->row_known = false;
 			item_enter(i, WRITE);
 			return;
 		}

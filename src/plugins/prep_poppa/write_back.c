@@ -371,7 +371,8 @@ struct row_search {
  * slurmctld forgot a start, the row keeps that and the run has the one that came instead. A row
  * without an end may be that of a forgotten run; a later one is nearer. One without a start lost
  * that on its way to slurmdbd. The time of submission will not do, since a requeue changes it
- * before the run is through.
+ * before the run is through. Where slurmctld forgot a whole run and started the job anew, the
+ * row, index and all, is the new run's.
  */
 static int look_at_row(void *x, void *arg)
 {
@@ -381,7 +382,7 @@ static int look_at_row(void *x, void *arg)
 	bool matches;
 
 	if (s->f->db_index)
-		matches = row->db_index == s->f->db_index;
+		matches = row->db_index == s->f->db_index && row->start <= s->f->end;
 	else
 		matches = row->jobid == s->f->job_id && row->start <= start &&
 			  (row->start ? !row->end || start <= row->end
