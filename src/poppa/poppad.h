@@ -98,8 +98,8 @@ void poppad_allow(struct poppad *d);
 
 void poppad_jobs_events(struct poppad *d);
 
-/* Once, when it is known where the jobs' cgroups are. */
-void poppad_start_jobs(struct poppad *d);
+/* When settings have been read, and it is known where the jobs' cgroups are. */
+void poppad_configure_jobs(struct poppad *d);
 
 /* RunDir/jobs has changed. */
 void poppad_sync_jobs(struct poppad *d);

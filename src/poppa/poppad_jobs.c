@@ -67,7 +67,7 @@ static void on_block(evutil_socket_t fd, short what, void *arg)
 	set_look(d);
 }
 
-void poppad_start_jobs(struct poppad *d)
+static void start_jobs(struct poppad *d)
 {
 	const struct jobs_env env = {.dir = d->paths.jobs,
 		.conf = &d->conf,
@@ -87,6 +87,14 @@ void poppad_start_jobs(struct poppad *d)
 	poppad_allow(d);
 	jobs_sync(d->jobs);
 	set_tick(d);
+}
+
+void poppad_configure_jobs(struct poppad *d)
+{
+	if (d->jobs)
+		jobs_reconfigured(d->jobs);
+	else
+		start_jobs(d);
 }
 
 void poppad_sync_jobs(struct poppad *d)

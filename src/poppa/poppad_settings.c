@@ -55,12 +55,10 @@ void poppad_read_cluster(struct poppad *d)
 		plog_info("cluster %s, node %s, %s", next.cluster, next.node, text);
 		d->have_cluster = true;
 		pause_prepare(next.cgroup_mount, d->node);
-		poppad_start_jobs(d);
-	} else {
-		if (strcmp(was, text))
-			plog_info("new settings: %s", text);
-		jobs_reconfigured(d->jobs);
+	} else if (strcmp(was, text)) {
+		plog_info("new settings: %s", text);
 	}
+	poppad_configure_jobs(d);
 	set_ledger(d);
 }
 
@@ -88,7 +86,7 @@ void poppad_reload(struct poppad *d)
 	poppad_open_log(d);
 	plog_info("read %s again", d->conf_path);
 	if (d->have_cluster) {
-		jobs_reconfigured(d->jobs);
+		poppad_configure_jobs(d);
 		set_ledger(d);
 	}
 }
