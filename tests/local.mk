@@ -39,7 +39,7 @@ include tests/scale/scale.mk
 include tests/slurm-suite/suite.mk
 include tests/fuzz/fuzz.mk
 
-EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/release/compile tests/release/run tests/integration/lib.sh tests/integration/lanes.sh tests/integration/bill.sh tests/integration/kills.sh tests/integration/clouds.sh \
+EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/release/compile tests/release/debian.sh tests/release/run tests/integration/lib.sh tests/integration/lanes.sh tests/integration/bill.sh tests/integration/kills.sh tests/integration/clouds.sh \
 	tests/integration/00-cluster.t \
 	tests/integration/20-submit.t \
 	tests/integration/30-striping.t \

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Makes a Debian in a folder and runs commands in it, for tests that need another one than this system's.
+#
+#   make_debian RELEASE ROOT   a minimal Debian, from the mirror that this system uses; its log is ROOT.log
+#   in_debian ROOT CMD...      CMD as root in there, with mounts of its own, which end with it
+
+make_debian() {
+	local release=$1 root=$2 mirror
+	# The first of this system's package sources that is Debian's own.
+	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' | head -n 1)
+	[ -n "$mirror" ] || die "this system's apt has no source of Debian's packages"
+	rm -rf --one-file-system "$root"
+	debootstrap --variant=minbase --include=ca-certificates "$release" "$root" "$mirror" >"$root.log" 2>&1 ||
+		die "debootstrap failed; see $root.log"
+	echo "deb $mirror $release main" >"$root/etc/apt/sources.list"
+	# Proxies and the like.
+	apt-config dump Acquire >"$root/etc/apt/apt.conf.d/99host"
+}
+
+in_debian() {
+	cp -L /etc/resolv.conf /etc/hosts "$1/etc/"
+	# A bind mount makes the folder one that can hold others.
+	# shellcheck disable=SC2016
+	unshare --mount bash -ec '
+		root=$1
+		shift
+		mount --bind "$root" "$root"
+		mount -t proc proc "$root/proc"
+		for dir in sys dev; do
+			mount --rbind "/$dir" "$root/$dir"
+		done
+		for dir in tmp run; do
+			mount -t tmpfs tmpfs "$root/$dir"
+		done
+		exec chroot "$root" env -i HOME=/root TERM="${TERM:-dumb}" LANG=C.UTF-8 \
+			PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+	' bash "$@"
+}
