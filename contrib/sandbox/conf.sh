@@ -58,6 +58,9 @@ real_node() {
 	echo "$spec RealMemory=$mem"
 }
 
+# Where the controller and the ledger listen.
+ADDRESS=127.0.0.1
+
 # The short host name; "hostname -s" wants it to be resolvable.
 host_name() {
 	uname -n | cut -d. -f1
@@ -74,12 +77,12 @@ two_controllers() {
 # slurm_conf real|fake: the cluster's slurm.conf, or the one of the fake nodes, whose tasks cannot be
 # confined to cores that do not exist.
 slurm_conf() {
-	local host n
+	local host
 	host=$(host_name)
 	cat <<-END
 		# Written by contrib/sandbox/up; "contrib/sandbox/ctl reconfigure" changes it.
 		ClusterName=sandbox
-		SlurmctldHost=$host(127.0.0.1)
+		SlurmctldHost=$host($ADDRESS)
 		$(two_controllers "$host")
 		SlurmctldPort=$((PORT + 1))
 		SlurmUser=slurm
@@ -146,11 +149,17 @@ slurm_conf() {
 		END
 	fi
 	echo
-	echo "NodeName=$REAL_NODE NodeHostname=$host NodeAddr=127.0.0.1 Port=$((PORT + 4)) $REAL_SPEC"
+	slurm_conf_nodes
+}
+
+# What slurm.conf has for nodes and partitions. Billing is an integer, so a core-second counts 1000:
+# milli-SU keep the discount's resolution.
+slurm_conf_nodes() {
+	local n
+	echo "NodeName=$REAL_NODE NodeHostname=$(host_name) NodeAddr=127.0.0.1 Port=$((PORT + 4)) $REAL_SPEC"
 	for n in 1 2 3 4; do
 		echo "NodeName=$PREFIX_NODE$n NodeAddr=127.0.0.1 Port=$((PORT + 4 + n)) Sockets=2 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=16000"
 	done
-	# Billing is an integer, so a core-second counts 1000: milli-SU keep the discount's resolution.
 	cat <<-END
 
 		PartitionName=real Nodes=$REAL_NODE Default=YES MaxTime=1-0 DefaultTime=60 OverSubscribe=NO TRESBillingWeights=CPU=1000 DefMemPerCPU=$REAL_MEM_PER_CPU
@@ -210,7 +219,7 @@ write_configuration() {
 		SpoolDir=$SPOOL/poppa-%n
 		StateDir=$STATE/ledger
 		MungeSocket=$MUNGE_SOCK
-		LedgerListen=127.0.0.1:$((PORT + 3))
+		LedgerListen=$ADDRESS:$((PORT + 3))
 		LedgerUser=slurm
 		# What LAMMPS calls some 28,000 times a second when it exchanges its atoms' positions.
 		Uprobe=liblammps.so.0:_ZN9LAMMPS_NS7AtomVec9pack_commEiPiPdiS1_
@@ -227,7 +236,7 @@ write_instance() {
 		PORT=$PORT
 		CGROUP=$CGROUP
 		PREFIX_NODE=$PREFIX_NODE
-		REAL_NODE=${PREFIX_NODE}0
+		REAL_NODE=$REAL_NODE
 		FAKE_NODES=${PREFIX_NODE}[1-4]
 		REAL_SPEC='$REAL_SPEC'
 		REAL_MEM_PER_CPU=$REAL_MEM_PER_CPU

@@ -57,6 +57,13 @@ start_slurmdbd() {
 	wait_ready slurmdbd 60 with_slurm sacctmgr -n -p show cluster
 }
 
+# Users of the cluster, for a slurmdbd that is new.
+add_accounts() {
+	run_logged accounts.log with_slurm sacctmgr -i add cluster sandbox
+	run_logged accounts.log with_slurm sacctmgr -i add account demo
+	run_logged accounts.log with_slurm sacctmgr -i add user "$DEMO_USER" "$OTHER_USER" account=demo
+}
+
 # controller_up primary|backup: a backup that stands by is up, too.
 controller_up() {
 	with_slurm scontrol ping | grep -q "($1) at .* is UP"

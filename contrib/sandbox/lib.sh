@@ -83,6 +83,16 @@ load_instance() {
 	[ -r "$SANDBOX/instance" ] && . "$SANDBOX/instance"
 }
 
+# run_logged LOG CMD...: its output goes to that file of the logs, whose end is shown when it fails.
+run_logged() {
+	local log=$1
+	shift
+	"$@" >>"$LOG/$log" 2>&1 || {
+		tail -n 30 "$LOG/$log" >&2
+		die "$1 failed; the end of $LOG/$log is above"
+	}
+}
+
 # start_time PID: clock ticks since boot; with the pid it names one process for good.
 start_time() {
 	local stat
@@ -117,7 +127,7 @@ launch() {
 		cd /
 		exec "$@"' launch "$PIDS/$name" "$@" 8>&- 9>&- </dev/null >>"$LOG/$name.log" 2>&1 &
 	disown
-	wait_for 5 test -s "$PIDS/$name" || die "$name could not be started"
+	wait_for $((5 * ${POPPA_PATIENCE:-1})) test -s "$PIDS/$name" || die "$name could not be started"
 }
 
 # wait_for SECONDS CMD...: until CMD succeeds.
@@ -131,8 +141,9 @@ wait_for() {
 }
 
 # wait_ready NAME SECONDS CMD...: until the daemon answers; when it ends or stays silent, shows its log.
+# On machines that are many times slower than usual POPPA_PATIENCE is how many times longer to wait.
 wait_ready() {
-	local name=$1 end=$((SECONDS + $2))
+	local name=$1 end=$((SECONDS + $2 * ${POPPA_PATIENCE:-1}))
 	shift 2
 	until "$@" >/dev/null 2>&1; do
 		if ! pid_of "$name" >/dev/null || [ "$SECONDS" -ge "$end" ]; then
