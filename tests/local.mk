@@ -37,6 +37,7 @@ include tests/unit/accounting.mk
 include tests/bench/bench.mk
 include tests/scale/scale.mk
 include tests/slurm-suite/suite.mk
+include tests/vm/vm.mk
 include tests/fuzz/fuzz.mk
 
 EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/release/compile tests/release/debian.sh tests/release/run tests/integration/lib.sh tests/integration/lanes.sh tests/integration/bill.sh tests/integration/kills.sh tests/integration/clouds.sh \
