@@ -376,10 +376,11 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The cheapest call there is, made both ways in turn: medians do not mind a busy machine. */
+/* The cheapest call there is, made both ways in turn; the fastest tenth does not mind a busy
+ * machine. */
 static void cost(void)
 {
-	enum { BATCHES = 201 };
+	enum { BATCHES = 201, TENTH = BATCHES / 10 };
 	__typeof__(&MPI_Sendrecv) real = real_sendrecv();
 	double with[BATCHES], without[BATCHES];
 
@@ -395,10 +396,10 @@ static void cost(void)
 	qsort(with, BATCHES, sizeof(*with), by_size);
 	qsort(without, BATCHES, sizeof(*without), by_size);
 	if (rank == 0)
-		printf("# an exchange with itself takes %.0f ns, counted %.0f ns\n",
-			without[BATCHES / 2], with[BATCHES / 2]);
+		printf("# an exchange with itself takes %.0f ns, counted %.0f ns\n", without[TENTH],
+			with[TENTH]);
 	verdict("counting costs less than a quarter of an exchange with itself",
-		with[BATCHES / 2] > 1.25 * without[BATCHES / 2]);
+		with[TENTH] > 1.25 * without[TENTH]);
 }
 
 /* A program that is linked with libpoppa-heartbeat: the library is there before the first call. */
