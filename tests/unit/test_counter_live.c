@@ -286,6 +286,21 @@ static void other_processes_do_not_count(void **state)
 	assert_int_equal(sample(t).progress, before.progress);
 }
 
+/* Whether it has executed the program that spins. */
+static bool became_spinner(pid_t pid)
+{
+	static const char last[] = "spin";
+	char path[64], text[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	close(fd);
+	return n >= (ssize_t)sizeof(last) && !memcmp(text + n - sizeof(last), last, sizeof(last));
+}
+
 /* A thread that executes a program takes the place of the whole task. */
 static void another_program_counts_on(void **state)
 {
@@ -296,6 +311,8 @@ static void another_program_counts_on(void **state)
 	tell(t, 'z');
 	assert_int_equal(counter_refresh(t->counter), 0);
 	tell(t, 'x');
+	for (int i = 0; i < 2000 && !became_spinner(t->pid); i++)
+		usleep(10000);
 	for (int i = 0; i < 20 && counter_refresh(t->counter); i++)
 		usleep(10000);
 	assert_true(advances(t));
