@@ -11,6 +11,7 @@ libpoppacommon_la_SOURCES = \
 	src/common/nodeconf.c src/common/nodeconf.h \
 	src/common/plain.c src/common/plain.h \
 	src/common/settings.c src/common/settings.h \
+	src/common/settings_kept.c src/common/settings_kept.h \
 	src/common/tags.c src/common/tags.h \
 	src/common/units.c src/common/units.h
 libpoppacommon_la_LIBADD = -lm

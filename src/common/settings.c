@@ -323,6 +323,22 @@ int settings_parse(const char *prep_parameters, struct poppa_settings *s, struct
 	return 0;
 }
 
+static int ledger_only(const char *key, const char *value, int line, void *arg, struct errmsg *err)
+{
+	return strcasecmp(key, "poppa_ledger") ? 0 : one_setting(key, value, line, arg, err);
+}
+
+int settings_parse_ledger(const char *prep_parameters, struct poppa_settings *s, struct errmsg *err)
+{
+	struct poppa_settings next;
+
+	settings_defaults(&next);
+	if (prep_parameters && keyval_list(prep_parameters, ledger_only, &next, err))
+		return -1;
+	*s = next;
+	return 0;
+}
+
 char *settings_format(const struct poppa_settings *s, char *buf, size_t size)
 {
 	char period[32], shutter[32], settle[32], ledger[300] = "";

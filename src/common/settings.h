@@ -68,6 +68,11 @@ void settings_defaults(struct poppa_settings *s);
  */
 int settings_parse(const char *prep_parameters, struct poppa_settings *s, struct errmsg *err);
 
+/* Takes only poppa_ledger from it and the defaults otherwise: whatever else is wrong there, the
+ * ledger is where it is. On error *s is untouched and err names the key. */
+int settings_parse_ledger(
+	const char *prep_parameters, struct poppa_settings *s, struct errmsg *err);
+
 /* The canonical text of the settings, in the form settings_parse() reads; returns buf, for which
  * SETTINGS_MAX_TEXT is enough. */
 #define SETTINGS_MAX_TEXT 16384
