@@ -40,7 +40,7 @@ include tests/slurm-suite/suite.mk
 include tests/vm/vm.mk
 include tests/fuzz/fuzz.mk
 
-EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/release/compile tests/release/debian.sh tests/release/run tests/integration/lib.sh tests/integration/lanes.sh tests/integration/bill.sh tests/integration/kills.sh tests/integration/clouds.sh \
+EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/release/compile tests/release/debian.sh tests/release/main-job tests/release/run tests/integration/lib.sh tests/integration/lanes.sh tests/integration/bill.sh tests/integration/kills.sh tests/integration/clouds.sh \
 	tests/integration/00-cluster.t \
 	tests/integration/20-submit.t \
 	tests/integration/30-striping.t \
@@ -49,6 +49,7 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/33-stock.t \
 	tests/integration/34-truth.t \
 	tests/integration/35-bad-moments.t \
+	tests/integration/36-units.t \
 	tests/integration/40-poppad.t \
 	tests/integration/41-pausing.t \
 	tests/integration/41-schedule.t \
@@ -62,7 +63,7 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/56-security.t tests/integration/attack.py \
 	tests/integration/52-limits.t \
 	tests/integration/80-kills.t \
-	tests/integration/57-failover.t \
+	tests/integration/53-plugins.t tests/integration/57-failover.t \
 	tests/integration/58-crashes.t \
 	tests/integration/54-ends.t \
 	tests/integration/90-down.t

@@ -10,6 +10,7 @@
 
 #define TUKEY 5.0 /* windows farther off than this many sigma count nothing */
 #define FIT_ROUNDS 3
+#define MAX_LENT 0.5
 #define FAR_ABOVE 1.4 /* a window that much above the second highest is wild */
 #define MAX_FILL 0.85 /* a window with a larger g says nothing about s */
 /* A power of the step as a constant expression, which pow() is to some compilers only. */
@@ -86,6 +87,9 @@ static double prepare_region(const struct est_window *w, int n, int skip, bool c
 			s->g[k] = (left[k] - after) / x;
 			left[k] = after;
 		}
+		/* What poppad takes from the co-runners is like a moment alone. */
+		for (int k = 0; k < BLOCKFIT_TAUS && w[i].lent_ns > 0; k++)
+			s->g[k] += (1 - s->g[k]) * fmin(w[i].lent_ns / d, MAX_LENT);
 		if (i >= skip && !isnan(rate))
 			out->n++;
 		t += d;
@@ -135,10 +139,27 @@ static int first_guess(const struct fit_input *p, int k, struct fit *f)
 	return f->c > 0 && f->s > 0 ? 0 : -1;
 }
 
-/* Sums of a weighted fit of rate = s*(1-x) + c*x. */
-struct normal {
-	double ss, sc, cc, sr, cr;
-};
+static void add_window(struct fit_sums *n, double weight, double x, double rate)
+{
+	n->ss += weight * (1 - x) * (1 - x);
+	n->sc += weight * (1 - x) * x;
+	n->cc += weight * x * x;
+	n->sr += weight * (1 - x) * rate;
+	n->cr += weight * x * rate;
+	n->rr += weight * rate * rate;
+}
+
+/* Determinant of the sums, or 0 where they do not tell s from c. */
+static double solve(const struct fit_sums *n, double *s, double *c)
+{
+	double det = n->ss * n->cc - n->sc * n->sc;
+
+	if (!(det > 1e-9 * n->ss * n->cc))
+		return 0;
+	*s = (n->sr * n->cc - n->cr * n->sc) / det;
+	*c = (n->cr * n->ss - n->sr * n->sc) / det;
+	return det;
+}
 
 static double biweight(double z)
 {
@@ -156,7 +177,7 @@ static double biweight_loss(double z)
 }
 
 static double fit_windows(const struct fit_region *region, int k, bool solo, const struct fit *f,
-	double sigma, struct normal *sums, double *loss)
+	double sigma, struct fit_sums *sums, double *loss)
 {
 	double kept = 0, all = 0;
 
@@ -165,14 +186,10 @@ static double fit_windows(const struct fit_region *region, int k, bool solo, con
 		double x = solo ? p->g[k] : 1 - p->g[k]; /* share of c */
 		double model = f->s * (1 - x) + f->c * x;
 		double z = (p->rate - model) / (sigma * model);
-		double keep = p->weight * biweight(z), w = keep / (model * model);
+		double keep = p->weight * biweight(z);
 
 		*loss += p->weight * biweight_loss(z);
-		sums->ss += w * (1 - x) * (1 - x);
-		sums->sc += w * (1 - x) * x;
-		sums->cc += w * x * x;
-		sums->sr += w * (1 - x) * p->rate;
-		sums->cr += w * x * p->rate;
+		add_window(sums, keep / (model * model), x, p->rate);
 		kept += keep;
 		all += p->weight;
 	}
@@ -191,7 +208,7 @@ static int fit_block(
 	f->vss = f->vcc = sigma * sigma;
 	f->vsc = 0;
 	for (int round = 0;; round++) {
-		struct normal n = {0, 0, 0, 0, 0};
+		struct fit_sums n = {.ss = 0};
 		double det, s, c;
 
 		f->loss = 0;
@@ -199,11 +216,8 @@ static int fit_block(
 		f->kept_during = fit_windows(&p->during, k, true, f, sigma, &n, &f->loss);
 		if (family == BLOCKFIT_ALL || p->before.n == 0)
 			fit_windows(&p->after, k, false, f, sigma, &n, &f->loss);
-		det = n.ss * n.cc - n.sc * n.sc;
-		if (!(det > 1e-9 * n.ss * n.cc))
+		if (!(det = solve(&n, &s, &c)))
 			return 0;
-		s = (n.sr * n.cc - n.cr * n.sc) / det;
-		c = (n.cr * n.ss - n.sr * n.sc) / det;
 		if (round == FIT_ROUNDS || !(s > 0) || !(c > 0)) {
 			f->vss = sigma * sigma * n.cc / det / (f->s * f->s);
 			f->vsc = -sigma * sigma * n.sc / det / (f->s * f->c);
@@ -233,19 +247,14 @@ static double highest_plausible(const struct fit_input *p)
 }
 
 static void add_means(const struct fit_region *region, int first, int k, bool solo, double most,
-	struct normal *sums)
+	struct fit_sums *sums)
 {
 	for (int i = first; i < region->n; i++) {
 		const struct fit_sample *p = &region->s[i];
 		double x = solo ? p->g[k] : 1 - p->g[k]; /* share of c */
 
-		if (p->rate > most)
-			continue;
-		sums->ss += p->weight * (1 - x) * (1 - x);
-		sums->sc += p->weight * (1 - x) * x;
-		sums->cc += p->weight * x * x;
-		sums->sr += p->weight * (1 - x) * p->rate;
-		sums->cr += p->weight * x * p->rate;
+		if (p->rate <= most)
+			add_window(sums, p->weight, x, p->rate);
 	}
 }
 
@@ -254,7 +263,7 @@ int blockfit_means(const struct fit_input *p, double window_variance, struct fit
 	double most = highest_plausible(p);
 
 	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
-		struct normal n = {0, 0, 0, 0, 0};
+		struct fit_sums n = {.ss = 0};
 		struct fit *f = &fits[k];
 		double det;
 
@@ -262,12 +271,8 @@ int blockfit_means(const struct fit_input *p, double window_variance, struct fit
 		add_means(&p->during, 0, k, true, most, &n);
 		/* The decay may have a pace of its own, and is over in the second half. */
 		add_means(&p->after, p->after.n / 2, k, false, most, &n);
-		det = n.ss * n.cc - n.sc * n.sc;
-		if (!(det > 1e-9 * n.ss * n.cc))
-			return -1;
-		f->s = (n.sr * n.cc - n.cr * n.sc) / det;
-		f->c = (n.cr * n.ss - n.sr * n.sc) / det;
-		if (!(f->s > 0) || !(f->c > 0))
+		det = solve(&n, &f->s, &f->c);
+		if (!(det > 0) || !(f->s > 0) || !(f->c > 0))
 			return -1;
 		/* Noise is in proportion to the rate. */
 		f->vss = window_variance * n.cc / det;
@@ -302,6 +307,56 @@ bool blockfit_variogram(const struct fit_input *p, int k, const struct fit *f, d
 		v[lag - 1] = sum / n / (f->s * f->s);
 	}
 	return true;
+}
+
+/* Weight that a window has left in fit f, made with tau number k. */
+static double keep_window(
+	const struct fit_sample *w, bool solo, int k, const struct fit *f, double sigma)
+{
+	double x = solo ? w->g[k] : 1 - w->g[k], model = f->s * (1 - x) + f->c * x;
+
+	return w->weight * biweight((w->rate - model) / (sigma * model));
+}
+
+void blockfit_pool(const struct fit_input *p, int best, const struct fit *f, double sigma,
+	struct fit_sums *sums)
+{
+	const struct fit_region *regions[] = {&p->before, &p->during, &p->after};
+	double kept = 0, level = 0;
+
+	for (int r = 0; r < 3; r++) {
+		for (int i = 0; i < regions[r]->n; i++) {
+			const struct fit_sample *w = &regions[r]->s[i];
+			double keep = keep_window(w, r == 1, best, f, sigma);
+
+			kept += keep;
+			level += keep * w->rate;
+		}
+	}
+	if (!(level > 0))
+		return;
+	level /= kept;
+	for (int r = 0; r < 3; r++) {
+		for (int i = 0; i < regions[r]->n; i++) {
+			const struct fit_sample *w = &regions[r]->s[i];
+			double weight = keep_window(w, r == 1, best, f, sigma) / (sigma * sigma);
+
+			for (int h = 0; h < BLOCKFIT_HYPOTHESES; h++) {
+				double g = w->g[h % BLOCKFIT_TAUS];
+
+				if (r == 2 && h / BLOCKFIT_TAUS == BLOCKFIT_BEFORE && p->before.n)
+					continue;
+				add_window(&sums[h], weight, r == 1 ? g : 1 - g, w->rate / level);
+			}
+		}
+	}
+}
+
+double blockfit_pool_loss(const struct fit_sums *sums)
+{
+	double s, c;
+
+	return solve(sums, &s, &c) > 0 ? 0.5 * (sums->rr - s * sums->sr - c * sums->cr) : 0;
 }
 
 double blockfit_variance(const struct fit *f)

@@ -12,6 +12,7 @@
  * stop, the caches refill and the rate climbs from c to s as an exponential with time constant tau;
  * when they resume it falls back likewise. A window that begins t after the switch and lasts d sees
  * the mean of that: s - (s-c) g, with g = (exp(-t/tau) - exp(-(t+d)/tau)) tau/d.
+ * Before and after, a share x of a window may be lent (struct est_window), and s counts for that.
  *
  * For a given tau, (s, c) is a linear fit over the block's windows. It is robust (Tukey's biweight
  * at the noise level that the caller gives), so that wild windows drop out on either side alike.
@@ -83,6 +84,23 @@ int blockfit_means(const struct fit_input *p, double window_variance, struct fit
  */
 #define BLOCKFIT_LAGS 3
 bool blockfit_variogram(const struct fit_input *p, int k, const struct fit *f, double *v);
+
+/* Sums of a weighted fit of rate = s*(1-x) + c*x. All doubles. */
+struct fit_sums {
+	double ss, sc, cc, sr, cr, rr;
+};
+
+/*
+ * Adds the block's windows, relative to their mean, to the sums of every hypothesis
+ * (sums[BLOCKFIT_HYPOTHESES]), for one fit to many blocks that are too noisy to speak of tau each
+ * by itself. Left out is what fit f, made with tau number best, leaves out. Windows do not weigh
+ * by their fitted rate: it has their noise, and a tau that makes them weigh less would look better.
+ */
+void blockfit_pool(const struct fit_input *p, int best, const struct fit *f, double sigma,
+	struct fit_sums *sums);
+
+/* Loss of that fit, on the scale of struct fit's. */
+double blockfit_pool_loss(const struct fit_sums *sums);
 
 /* Relative variance of c/s. */
 double blockfit_variance(const struct fit *f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The clock that everything on the node is timed with. */
+/* The clocks that everything on the node is timed with. */
 #ifndef POPPA_CLOCK_H
 #define POPPA_CLOCK_H
 
@@ -7,5 +7,8 @@
 
 /* CLOCK_MONOTONIC, ns. */
 int64_t clock_now(void);
+
+/* Processor time of the calling thread, ns. */
+int64_t clock_own(void);
 
 #endif

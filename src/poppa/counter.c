@@ -131,15 +131,24 @@ static int open_auto(struct counter *c, const struct nodeconf *conf, pid_t pid, 
 static int open_backend(struct counter *c, enum counter_backend backend,
 	const struct nodeconf *conf, pid_t pid, struct errmsg *err)
 {
-	struct errmsg why = {""};
+	struct errmsg why = {""}, none = {""};
+	int code;
 
 	if (backend == COUNTER_AUTO)
 		return open_auto(c, conf, pid, err);
 	c->ops = find_backend(backend, &why);
 	if (c->ops && !c->ops->open(conf, pid, &c->state, &why))
 		return 0;
+	code = errno;
+	/* What no task can have is not this one's fault. */
+	if (c->ops && code == ENODATA && !c->ops->available(conf, &none)) {
+		why = none;
+		errno = ENOTSUP;
+	} else {
+		errno = code;
+	}
 	report(backend, &why, true);
-	return counter_fail(errno, err, "%s", why.text);
+	return counter_fail(code, err, "%s", why.text);
 }
 
 static bool task_ended(const struct counter *c)

@@ -58,12 +58,21 @@ static int uprobe_pmu(void)
 	return type;
 }
 
+static int no_function(struct errmsg *err)
+{
+	return counter_fail(ENODATA, err,
+		"uprobe: no function is configured; add Uprobe=FILE:SYMBOL to poppa.conf");
+}
+
 static bool uprobe_available(const struct nodeconf *conf, struct errmsg *err)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr)};
 	int pmu = uprobe_pmu(), fd;
 
-	(void)conf;
+	if (conf && !conf->uprobe_count) {
+		no_function(err);
+		return false;
+	}
 	if (pmu < 0) {
 		counter_fail(ENODATA, err,
 			"uprobe: %s is missing: the kernel needs CONFIG_UPROBE_EVENTS and a "
@@ -244,8 +253,7 @@ static int find_probe(const struct nodeconf *conf, pid_t pid, struct uprobe *u,
 	int code = ENODATA;
 
 	if (!conf || !conf->uprobe_count)
-		return counter_fail(ENODATA, err,
-			"uprobe: no function is configured; add Uprobe=FILE:SYMBOL to poppa.conf");
+		return no_function(err);
 	for (int i = 0; i < conf->uprobe_count; i++) {
 		const char *colon = strrchr(conf->uprobe[i], ':');
 		char file[512], symbol[512];

@@ -66,10 +66,10 @@ static int add_process(struct discovery *d, pid_t pid, int dir, const struct nod
 
 	if (pid <= 0 || proc_exe(pid, exe, sizeof(exe)))
 		return 0; /* ended, a zombie, or a kernel thread */
+	if (proc_stat(pid, &st) || st.state == 'Z' || st.state == 'X')
+		return 0;
 	p.app = !discover_launcher(exe, conf);
 	if (p.app) {
-		if (proc_stat(pid, &st) || st.state == 'Z' || st.state == 'X')
-			return 0;
 		p.starttime = st.starttime;
 		p.state = st.state;
 		p.traced = proc_traced(pid);
@@ -79,6 +79,8 @@ static int add_process(struct discovery *d, pid_t pid, int dir, const struct nod
 		p.shell = among(exe, shells, sizeof(shells) / sizeof(shells[0]));
 		p.stepd = !fnmatch("slurmstepd*", exe, 0);
 	}
+	if (!p.stepd)
+		d->cpu_ticks += st.cpu_ticks;
 	bigger = realloc(d->process, (d->processes + 1) * sizeof(*d->process));
 	if (!bigger)
 		return -1;
@@ -144,21 +146,22 @@ static void find_job_control(struct discovery *d)
 				d->process[i].job_control = true;
 }
 
-int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id,
+int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id, const char *name,
 	const struct nodeconf *conf, struct discovery *d)
 {
-	char path[6][PATH_MAX];
+	char path[6][PATH_MAX], job[sizeof("job_4294967295")];
 
 	memset(d, 0, sizeof(*d));
-	snprintf(path[0], PATH_MAX, "%s/freezer/slurm_%s/uid_%u/job_%u", mount, node, uid, job_id);
-	snprintf(path[1], PATH_MAX, "%s/freezer/slurm/uid_%u/job_%u", mount, uid, job_id);
-	snprintf(path[2], PATH_MAX, "%s/system.slice/%s_slurmstepd.scope/job_%u", mount, node,
-		job_id);
-	snprintf(path[3], PATH_MAX, "%s/system.slice/slurmstepd.scope/job_%u", mount, job_id);
-	snprintf(path[4], PATH_MAX, "%s/unified/system.slice/%s_slurmstepd.scope/job_%u", mount,
-		node, job_id);
-	snprintf(path[5], PATH_MAX, "%s/unified/system.slice/slurmstepd.scope/job_%u", mount,
-		job_id);
+	snprintf(job, sizeof(job), "job_%u", job_id);
+	if (!*name)
+		name = job;
+	snprintf(path[0], PATH_MAX, "%s/freezer/slurm_%s/uid_%u/%s", mount, node, uid, job);
+	snprintf(path[1], PATH_MAX, "%s/freezer/slurm/uid_%u/%s", mount, uid, job);
+	snprintf(path[2], PATH_MAX, "%s/system.slice/%s_slurmstepd.scope/%s", mount, node, name);
+	snprintf(path[3], PATH_MAX, "%s/system.slice/slurmstepd.scope/%s", mount, name);
+	snprintf(path[4], PATH_MAX, "%s/unified/system.slice/%s_slurmstepd.scope/%s", mount, node,
+		name);
+	snprintf(path[5], PATH_MAX, "%s/unified/system.slice/slurmstepd.scope/%s", mount, name);
 	for (int i = 0; i < 6; i++) {
 		if (access(path[i], F_OK))
 			continue;

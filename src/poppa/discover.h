@@ -33,6 +33,7 @@ struct discover_dir {
 
 struct discovery {
 	int dirs, processes;
+	uint64_t cpu_ticks;       /* of the job's own processes, as proc_stat() has it */
 	struct discover_dir *dir; /* parents come before their children */
 	struct discover_process *process;
 };
@@ -40,11 +41,11 @@ struct discovery {
 /*
  * Finds the job's cgroups under mount (cgroup.conf's CgroupMountpoint), of cgroup v1
  * (freezer/slurm_NODE or freezer/slurm, then uid_U/job_J) or v2 (system.slice/NODE_slurmstepd.scope
- * or system.slice/slurmstepd.scope, then job_J), and all processes in those of its steps. Zombies
- * and kernel threads are left out. Returns 0 (nothing found is 0 processes), or -1 with errno
- * ENOMEM. Free with discover_free().
+ * or system.slice/slurmstepd.scope, then name, or job_J where that is empty), and all processes in
+ * those of its steps. Zombies and kernel threads are left out. Returns 0 (nothing found is 0
+ * processes), or -1 with errno ENOMEM. Free with discover_free().
  */
-int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id,
+int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id, const char *name,
 	const struct nodeconf *conf, struct discovery *d);
 void discover_free(struct discovery *d);
 

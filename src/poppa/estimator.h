@@ -14,11 +14,14 @@
 /*
  * Progress of the whole job on this node within one sub-window. The windows of a region follow one
  * another without gaps; one that could not be read has progress NAN and still takes its dur_ns.
+ * lent_ns: before and after, the time in which the daemon's own thread had the processors of the
+ * co-runners, over how many those are: so long the job was in effect without them.
  */
 struct est_window {
 	double progress; /* instructions, or whatever the progress event counts */
 	double cycles;   /* 0 where the backend has none: the rate is then progress per ns */
 	double dur_ns;
+	double lent_ns;
 };
 
 /* One block of a job that ran alone in its "during" region (thesis, Algorithms 1-3). */

@@ -217,7 +217,7 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 	const struct fit *f;
 	double sigma, seen, log_u, reach;
 	struct member m;
-	bool wild, moved;
+	bool coherent, wild, moved;
 	int best;
 
 	r->blocks++;
@@ -234,8 +234,9 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 	/* A block that is not used tells of tau all the same: under a wrong tau, right ones are
 	 * odd. */
 	recent_add(&r->noise, f->vss);
-	tau_loss_add(&r->tau, fits, f);
-	if (!blockfit_coherent(&p, &fits[BLOCKFIT_BEFORE * BLOCKFIT_TAUS])) {
+	coherent = blockfit_coherent(&p, &fits[BLOCKFIT_BEFORE * BLOCKFIT_TAUS]);
+	tau_loss_add(&r->tau, &p, sigma, coherent, fits, f, best);
+	if (!coherent) {
 		add_all(r, &p, block->start_ns);
 		return false;
 	}

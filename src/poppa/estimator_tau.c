@@ -8,12 +8,16 @@
 
 #include "poppa/estimator_series.h"
 
-/* What is believed of tau without data: around 0.3 ms, within a factor of 2 or 3. */
-#define TAU_PRIOR 300e3
+/* What is believed of tau without data: the middle of 0.2 to 1 ms, within a factor of 2 or 3. */
+#define TAU_PRIOR 450e3
 #define TAU_PRIOR_SPREAD 0.8
 
-#define LOSS_CAP 2.0     /* of one block against a time constant, in units of log likelihood */
-#define CLEAR_SIGNAL 4.0 /* squared distance of s and c, in terms of its variance */
+#define LOSS_CAP 2.0 /* of one block against a time constant, in units of log likelihood */
+/* Squared distances of s and c, in terms of their variance. */
+#define CLEAR_SIGNAL 4.0 /* from here on a block counts by itself */
+#define POOL_BELOW 9.0   /* blocks that are usually below are fitted together, too */
+
+#define USUALLY_ODD 0.03 /* share of them that does not hold together, with phases of seconds */
 
 void tau_loss_init(struct tau_loss *t)
 {
@@ -29,14 +33,17 @@ static double prior_loss(int k)
 	return 0.5 * d * d;
 }
 
-/* Grid point of least loss, batch `without` left out (-1: none). */
+/* Grid point of least loss, batch `without` left out (-1: none); the pool is in no batch. */
 static int least_loss(
 	const struct tau_loss *t, enum blockfit_family family, int without, double *loss)
 {
+	double odd = (double)t->odd / fmax((double)t->pooled, 1) / USUALLY_ODD;
+	double trust = 1 / (1 + pow(odd, 4));
 	int best = 0;
 
 	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
 		loss[k] = prior_loss(k);
+		loss[k] += trust * blockfit_pool_loss(&t->pool.sums[family * BLOCKFIT_TAUS + k]);
 		for (int b = 0; b < TAU_BATCHES; b++)
 			if (b != without)
 				loss[k] += t->loss[b][family * BLOCKFIT_TAUS + k];
@@ -78,13 +85,22 @@ static double value_at(const double *v, double position)
 	       0.5 * d * d * (v[mid + 1] - 2 * v[mid] + v[mid - 1]);
 }
 
-void tau_loss_add(struct tau_loss *t, const struct fit *fits, const struct fit *best)
+void tau_loss_add(struct tau_loss *t, const struct fit_input *p, double sigma, bool coherent,
+	const struct fit *fits, const struct fit *best, int k)
 {
 	double apart = (best->s - best->c) / best->c;
 	double signal = apart * apart / blockfit_variance(best);
 	double weight = signal > CLEAR_SIGNAL ? 1 - CLEAR_SIGNAL / signal : 0;
 	int batch = 0;
 
+	recent_add(&t->signal, signal);
+	if (recent_median(&t->signal) < POOL_BELOW) {
+		t->pooled++;
+		if (coherent)
+			blockfit_pool(p, k, best, sigma, t->pool.sums);
+		else
+			t->odd++;
+	}
 	while (batch < TAU_BATCHES && t->batch_blocks[batch] == t->batch_size)
 		batch++;
 	if (batch == TAU_BATCHES) {
@@ -103,12 +119,12 @@ void tau_loss_add(struct tau_loss *t, const struct fit *fits, const struct fit *
 		const struct fit *f = &fits[family * BLOCKFIT_TAUS];
 		double least = INFINITY;
 
-		for (int k = 0; k < BLOCKFIT_TAUS; k++)
-			least = fmin(least, f[k].loss);
+		for (int i = 0; i < BLOCKFIT_TAUS; i++)
+			least = fmin(least, f[i].loss);
 		/* No block may say more than so much: some were not measured under this model. */
-		for (int k = 0; k < BLOCKFIT_TAUS; k++)
-			t->loss[batch][family * BLOCKFIT_TAUS + k] +=
-				weight * LOSS_CAP * (1 - exp((least - f[k].loss) / LOSS_CAP));
+		for (int i = 0; i < BLOCKFIT_TAUS; i++)
+			t->loss[batch][family * BLOCKFIT_TAUS + i] +=
+				weight * LOSS_CAP * (1 - exp((least - f[i].loss) / LOSS_CAP));
 	}
 }
 
@@ -166,16 +182,28 @@ double tau_loss_mean(const struct tau_loss *t, enum blockfit_family family, cons
 static const struct est_field fields[] = {EST_REAL(struct tau_loss, loss),
 	EST_WHOLE(struct tau_loss, batch_blocks), EST_WHOLE(struct tau_loss, batch_size)};
 
-#define FIELDS ((int)(sizeof(fields) / sizeof(fields[0])))
+static const struct est_field pool_fields[] = {EST_REAL(struct tau_loss, pool),
+	EST_WHOLE(struct tau_loss, pooled), EST_WHOLE(struct tau_loss, odd),
+	EST_REAL(struct tau_loss, signal.v), EST_WHOLE(struct tau_loss, signal.count)};
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
 void tau_loss_save(const struct tau_loss *t, json_t *json)
 {
-	est_save_fields(fields, FIELDS, t, json);
+	json_t *pool = json_object();
+
+	est_save_fields(fields, COUNT(fields), t, json);
+	est_save_fields(pool_fields, COUNT(pool_fields), t, pool);
+	json_object_set_new(json, "pooled", pool);
 }
 
 int tau_loss_load(struct tau_loss *t, const json_t *json)
 {
-	if (est_load_fields(fields, FIELDS, json, t))
+	const json_t *pool = json_object_get(json, "pooled");
+
+	/* Of before there was this: what those blocks said is in the batches. */
+	if (est_load_fields(fields, COUNT(fields), json, t) ||
+		(pool && est_load_fields(pool_fields, COUNT(pool_fields), pool, t)))
 		return -1;
 	for (int b = 0; b < TAU_BATCHES; b++)
 		if (t->batch_blocks[b] > t->batch_size)

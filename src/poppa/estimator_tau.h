@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "poppa/blockfit.h"
+#include "poppa/estimator_series.h"
 
 #define TAU_BATCHES 16 /* for the jackknife */
 
@@ -15,16 +16,28 @@ struct tau_loss {
 	double loss[TAU_BATCHES][BLOCKFIT_HYPOTHESES];
 	uint64_t batch_blocks[TAU_BATCHES];
 	uint64_t batch_size;
+
+	/* Blocks of which each is too noisy by itself, fitted together. */
+	struct {
+		struct fit_sums sums[BLOCKFIT_HYPOTHESES];
+	} pool;
+	uint64_t pooled, odd; /* blocks for it, and those that do not hold together */
+	struct recent signal; /* squared distance of s and c, in terms of its variance */
 };
 
 void tau_loss_init(struct tau_loss *t);
 
 /*
- * Counts a block's loss under each hypothesis; best is the fit that its values are taken from. A
- * block in which s and c hardly differ knows nothing of tau, yet its noise would speak, so it
- * counts the less the less they differ for their noise.
+ * Counts a block's loss under each hypothesis; best is the fit, with tau number k, that its values
+ * are taken from, sigma the relative noise of a window, and coherent whether the block holds
+ * together. A block in which s and c hardly differ knows nothing of tau, yet its noise would speak,
+ * so it counts the less the less they differ for their noise. Where most are like that, those that
+ * hold together are fitted together as well: in their sum s and c do differ, and without it a small
+ * degradation would rest on what is believed of tau. The sum is not trusted where many do not hold
+ * together: beside co-runners that switch within milliseconds it has a tau of its own.
  */
-void tau_loss_add(struct tau_loss *t, const struct fit *fits, const struct fit *best);
+void tau_loss_add(struct tau_loss *t, const struct fit_input *p, double sigma, bool coherent,
+	const struct fit *fits, const struct fit *best, int k);
 
 /* Grid point of least loss of a family. */
 int tau_loss_least(const struct tau_loss *t, enum blockfit_family family);

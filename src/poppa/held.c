@@ -10,12 +10,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "poppa/proc.h"
 
-static const char held_magic[8] = "poppheld";
-#define HELD_VERSION 3
+static const char held_magic[] = "poppheld";
+#define HELD_VERSION 4
 
 struct held_file *held_map(int fd, struct errmsg *err)
 {
@@ -121,6 +122,8 @@ int held_live(struct held_file *h)
 
 	if (rc == EOWNERDEAD)
 		rc = pthread_mutex_consistent(&h->alive);
+	if (!rc)
+		atomic_store(&h->stopper, (int32_t)syscall(SYS_gettid));
 	errno = rc;
 	return rc ? -1 : 0;
 }
@@ -180,46 +183,9 @@ void held_retake(struct held_file *h, int slot, pid_t pid, uint64_t starttime)
 	s->starttime = starttime;
 }
 
-int held_thaw(enum held_kind kind, const char *dir)
+const struct freezer_words *held_freezer(enum held_kind kind)
 {
-	const char *file = kind == HELD_FREEZER_V1 ? "freezer.state" : "cgroup.freeze";
-	const char *text = kind == HELD_FREEZER_V1 ? "THAWED" : "0";
-	char path[PATH_MAX];
-	int fd, rc, saved;
-
-	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	rc = write(fd, text, strlen(text)) < 0 ? -1 : 0;
-	saved = errno;
-	close(fd);
-	errno = saved;
-	return rc;
-}
-
-bool held_frozen(enum held_kind kind, const char *dir)
-{
-	const char *file = kind == HELD_FREEZER_V1 ? "freezer.state" : "cgroup.events";
-	char path[PATH_MAX], text[128];
-	ssize_t n;
-	int fd;
-
-	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	return kind == HELD_FREEZER_V1 ? strncmp(text, "THAWED", 6) != 0
-				       : strstr(text, "frozen 1") != NULL;
+	return kind == HELD_FREEZER_V1 ? &freezer_v1 : &freezer_v2;
 }
 
 static int resume(const struct held_slot *s)
@@ -227,7 +193,7 @@ static int resume(const struct held_slot *s)
 	int fd, rc, foreign;
 
 	if (s->kind != HELD_PROCESS)
-		return held_thaw(s->kind, s->path);
+		return freezer_thaw(held_freezer(s->kind), s->path);
 	fd = proc_pidfd(s->pid, s->starttime);
 	if (fd < 0)
 		return -1;
@@ -257,9 +223,23 @@ static uint32_t look_at(const struct held_slot *s, struct held_slot *copy)
 	return atomic_load(&s->armed) == state && atomic_load(&s->turn) == turn ? state : UNSTEADY;
 }
 
+/*
+ * Processor time of the stopping thread, by which two looks tell that it has not run in between; 0:
+ * that cannot be told. The state is read first: who begins to run later is found by the next look.
+ */
+static uint64_t stopper_ran(const struct held_file *h)
+{
+	pid_t tid = atomic_load(&h->stopper);
+	struct proc_stat st;
+	uint64_t ns;
+
+	return !tid || proc_stat(tid, &st) || st.state == 'R' || proc_ran(tid, &ns) ? 0 : ns;
+}
+
 int held_release(struct held_file *h, bool sure, int *again)
 {
 	uint32_t high = h->high < HELD_SLOTS ? h->high : HELD_SLOTS;
+	uint64_t ran = sure ? 0 : stopper_ran(h); /* before anything is resumed */
 	int count = 0, stay = 0;
 
 	for (uint32_t i = 0; i < high; i++) {
@@ -271,11 +251,14 @@ int held_release(struct held_file *h, bool sure, int *again)
 		count++;
 		if (state == UNSTEADY)
 			stay++; /* who changes it is awake, or dies and leaves it as it is */
+		else if (state == HELD_STOPPING && ran && s->woken_ns == ran)
+			stay++; /* what stands still by now was stopped by somebody else */
 		else if (resume(&copy) && errno != ESRCH && errno != ENOENT && errno != ENODEV)
 			stay++;
-		else if (state == HELD_STOPPING && !sure)
+		else if (state == HELD_STOPPING && !sure) {
+			s->woken_ns = ran;
 			stay++;
-		else
+		} else
 			atomic_compare_exchange_strong(&s->armed, &state, HELD_FREE);
 	}
 	if (again)

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "common/errmsg.h"
+#include "poppa/freezer.h"
 
 #define HELD_SLOTS 2048
 #define HELD_PATH 480
@@ -21,7 +22,8 @@ enum held_kind { HELD_PROCESS = 1, HELD_FREEZER_V1, HELD_FREEZER_V2 };
  * What a slot's `armed` says. It is set before the stop call and cleared after the resume call, so
  * at any moment of a crash it covers what may be stopped. The guard clears what it has resumed of
  * HELD_STOPPED for good: a resume too many would wake what somebody else has stopped since. Of
- * HELD_STOPPING, of which there is one at most, it cannot know whether the stop is yet to come.
+ * HELD_STOPPING, of which there is one at most, it cannot know whether the stop is yet to come: it
+ * resumes that once, and again each time that the stopping thread has run since.
  */
 enum held_state { HELD_FREE, HELD_STOPPING, HELD_STOPPED };
 
@@ -33,6 +35,7 @@ struct held_slot {
 	uint32_t kind;          /* enum held_kind; 0 = free */
 	int32_t pid;
 	_Atomic uint32_t turn; /* grows each time it is taken for something else */
+	uint64_t woken_ns;     /* the guard's own: what the stopping thread had run, see held.c */
 	uint64_t starttime;
 	char path[HELD_PATH]; /* cgroup directory of a freezer */
 };
@@ -53,6 +56,7 @@ struct held_file {
 	 * (closing an inotify or a uprobe takes 10 to 300 ms).
 	 */
 	pthread_mutex_t alive;
+	_Atomic int32_t stopper; /* that thread, 0 = not yet known */
 	struct held_slot slot[HELD_SLOTS];
 };
 
@@ -122,9 +126,10 @@ static inline bool held_ours(const struct held_file *h, int slot)
 
 /*
  * Resumes everything that is armed and disarms it; with sure unset, as long as the stopping thread
- * lives, HELD_STOPPING stays. A stop signal that somebody else sent to a held process is given
- * back. Returns how many slots were armed; *again, where given, counts those that are to be looked
- * at again: what stayed armed, be it that it could not be resumed. One thread at a time.
+ * lives, HELD_STOPPING stays, and is not resumed again before that thread has run. A stop signal
+ * that somebody else sent to a held process is given back. Returns how many slots were armed;
+ * *again, where given, counts those that are to be looked at again: what stayed armed, be it that
+ * it could not be resumed. One thread at a time.
  */
 int held_release(struct held_file *h, bool sure, int *again);
 
@@ -134,10 +139,7 @@ int held_release(struct held_file *h, bool sure, int *again);
  */
 int held_repair(const char *path, struct errmsg *err);
 
-/* Whether a cgroup, or one above it, is frozen or about to be; false where that cannot be told. */
-bool held_frozen(enum held_kind kind, const char *dir);
-
-/* Thaws one cgroup; kind is one of the freezers. 0, or -1 with errno. */
-int held_thaw(enum held_kind kind, const char *dir);
+/* What stops a kind that is a freezer. */
+const struct freezer_words *held_freezer(enum held_kind kind);
 
 #endif

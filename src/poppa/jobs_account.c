@@ -8,6 +8,41 @@
 #include "common/units.h"
 #include "poppa/clock.h"
 
+#define LOST_NS (5 * NS_PER_S)
+
+/* It may do something of which nothing is seen: it is being started, or is a shell alone, whose
+ * programs come and go between two looks. */
+static bool unseen(const struct job *j)
+{
+	return j->seen && j->state == JOB_WAITING;
+}
+
+/* It had a counter and has none: its program publishes no more, say. Programs that follow each
+ * other have the time to bring one. */
+static bool lost_counter(const struct job *j, int64_t now)
+{
+	return j->tally->backend != COUNTER_NONE && now - j->counted_ns > LOST_NS;
+}
+
+static enum tally_mode mode_of(const struct jobs *js, const struct job *j, int running, int64_t now)
+{
+	bool others = false, busy = false;
+
+	for (const struct job *o = js->first; o; o = o->next) {
+		if (o == j)
+			continue;
+		others |= jobs_in_plan(o) || unseen(o);
+		busy |= unseen(o) && o->busy;
+	}
+	if (unseen(j))
+		return others ? TALLY_UNMEASURED : TALLY_SOLO;
+	if (!jobs_in_plan(j))
+		return TALLY_ABSENT;
+	if (running < 2)
+		return busy ? TALLY_UNMEASURED : TALLY_SOLO;
+	return js->blind || lost_counter(j, now) ? TALLY_UNMEASURED : TALLY_CO;
+}
+
 void jobs_account(struct jobs *js)
 {
 	int64_t now = clock_now();
@@ -18,11 +53,9 @@ void jobs_account(struct jobs *js)
 	for (struct job *j = js->first; j; j = j->next) {
 		int64_t co = j->tally->mode_ns[TALLY_CO];
 
-		tally_advance(j->tally, now,
-			!jobs_in_plan(j) ? TALLY_ABSENT
-			: running < 2    ? TALLY_SOLO
-			: js->blind      ? TALLY_UNMEASURED
-					 : TALLY_CO);
+		if (!j->counted_ns || jobs_backend(j) != COUNTER_NONE)
+			j->counted_ns = now;
+		tally_advance(j->tally, now, mode_of(js, j, running, now));
 		co = j->tally->mode_ns[TALLY_CO] - co;
 		js->co_ns += co;
 		for (const struct job *o = js->first; o; o = o->next)

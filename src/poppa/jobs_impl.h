@@ -44,9 +44,13 @@ struct job {
 	enum job_state state;
 	bool pausable; /* all tasks have a unit */
 	bool told_unpausable, told_partly, told_spin;
-	uint64_t ran;     /* shutters of no use because it ran while it was held stopped */
-	bool seen;        /* in RUNDIR/jobs */
-	bool was_in_plan; /* since its time was last brought up to date */
+	uint64_t ran;       /* shutters of no use because it ran while it was held stopped */
+	bool seen;          /* in RUNDIR/jobs */
+	int64_t counted_ns; /* when a counter was last there for its progress */
+	bool was_in_plan;   /* since its time was last brought up to date */
+	bool busy; /* its processes, with those that have ended, took processor time lately */
+	uint64_t cpu_ticks; /* which that is told from, at */
+	int64_t cpu_ns;
 	cpu_set_t cpus;
 	int tasks, freezers;
 	struct task *task;

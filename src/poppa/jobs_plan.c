@@ -53,6 +53,8 @@ static void plan_job(
 	CPU_XOR(&out->elsewhere, &all, &out->elsewhere);
 	out->here = out->elsewhere;
 	if (!CPU_COUNT(&out->elsewhere)) {
+		/* What a recording plays was never displaced. */
+		out->displaces = backend != COUNTER_REPLAY;
 		CPU_AND(&out->here, &all, &j->cpus);
 		CPU_XOR(&out->elsewhere, &all, &out->here);
 	}

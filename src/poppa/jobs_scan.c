@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "common/units.h"
@@ -16,6 +17,9 @@
 #define LAZY_EVERY (30 * NS_PER_S)
 #define REFRESH_SLOW (60 * NS_PER_MS)
 #define REFRESH_MAX (10 * NS_PER_S)
+/* The kernel counts processor time in steps of some ms. */
+#define CPU_LOOK (500 * NS_PER_MS)
+#define BUSY 0.05 /* of one processor */
 /* A stop by others may be short: looked at often at first. */
 #define LOOK_FIRST_MS 20
 
@@ -82,14 +86,14 @@ static char true_state(struct jobs *js, const struct discovery *d, const struct 
 	struct proc_stat st = {.state = p->state};
 
 	if (p->state == 'T' || p->state == 'D' || p->state == 'S') {
-		bool frozen = held_frozen(dir->kind, dir->path);
+		bool frozen = freezer_frozen(held_freezer(dir->kind), dir->path);
 
 		if (p->state != 'T' && !frozen)
 			return p->state;
 		shutter_lock(js->env.shutter);
 		if (proc_stat(p->pid, &st))
 			st.state = 'X';
-		else if (held_frozen(dir->kind, dir->path))
+		else if (freezer_frozen(held_freezer(dir->kind), dir->path))
 			st.state = 'T';
 		shutter_unlock(js->env.shutter);
 	}
@@ -303,6 +307,20 @@ static void take_state(struct jobs *js, struct job *j)
 	js->changed |= was != j->state;
 }
 
+/* What ended between two looks is in the time of the shell that waited for it. */
+static void take_cpu_time(struct job *j, const struct discovery *d)
+{
+	int64_t now = clock_now(), passed = now - j->cpu_ns, spent;
+
+	if (passed < CPU_LOOK)
+		return;
+	spent = d->cpu_ticks > j->cpu_ticks ? (int64_t)(d->cpu_ticks - j->cpu_ticks) : 0;
+	spent = spent * NS_PER_S / sysconf(_SC_CLK_TCK);
+	j->busy = j->cpu_ns && (double)spent > BUSY * (double)passed;
+	j->cpu_ticks = d->cpu_ticks;
+	j->cpu_ns = now;
+}
+
 enum counter_backend jobs_backend(const struct job *j)
 {
 	static const enum counter_backend order[] = {
@@ -321,12 +339,13 @@ static void scan_job(struct jobs *js, struct job *j)
 	enum counter_backend backend;
 
 	if (discover_job(js->env.cluster->cgroup_mount, js->env.cluster->node, j->reg.uid,
-		    j->reg.job_id, js->env.conf, &d))
+		    j->reg.job_id, j->reg.cgroup, js->env.conf, &d))
 		return;
 	if (!take_tasks(js, j, &d)) {
 		take_units(js, j, &d);
 		take_newborn(js, j, &d);
 	}
+	take_cpu_time(j, &d);
 	discover_free(&d);
 	take_state(js, j);
 	backend = jobs_backend(j);

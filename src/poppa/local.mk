@@ -109,6 +109,8 @@ noinst_LTLIBRARIES += libpoppaheld.la
 libpoppaheld_la_SOURCES = \
 	src/poppa/clock.c \
 	src/poppa/clock.h \
+	src/poppa/freezer.c \
+	src/poppa/freezer.h \
 	src/poppa/held.c \
 	src/poppa/held.h \
 	src/poppa/proc.c \

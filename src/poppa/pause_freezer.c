@@ -4,25 +4,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "poppa/pause_ops.h"
-
-struct words {
-	const char *command, *state; /* files: what is written, what tells the truth */
-	const char *freeze, *thaw;
-	const char *frozen; /* found in the state file when everything stands still */
-	const char *free;   /* in the command file when nobody holds the cgroup */
-};
-
-static const struct words words[] = {
-	[HELD_FREEZER_V1] = {"freezer.state", "freezer.state", "FROZEN", "THAWED", "FROZEN",
-		"THAWED"},
-	[HELD_FREEZER_V2] = {"cgroup.freeze", "cgroup.events", "1", "0", "frozen 1", "0"},
-};
 
 static ssize_t look_at(int fd, char *text, size_t size)
 {
@@ -46,12 +32,12 @@ static int command(struct pause_unit *u, const char *text)
 
 static int stop(struct pause_unit *u)
 {
-	const struct words *w = &words[u->kind];
+	const struct freezer_words *f = held_freezer(u->kind);
 	char text[64];
 
 	if (look_at(u->fd[0], text, sizeof(text)) < 0)
 		return -1;
-	if (strncmp(text, w->free, strlen(w->free))) {
+	if (strncmp(text, f->free, strlen(f->free))) {
 		errno = EBUSY;
 		return -1;
 	}
@@ -59,7 +45,7 @@ static int stop(struct pause_unit *u)
 		errno = ETIME;
 		return -1;
 	}
-	if (!command(u, w->freeze))
+	if (!command(u, f->freeze))
 		return 0;
 	held_disarm(u->held, u->slot);
 	return -1;
@@ -71,7 +57,7 @@ static int settled(struct pause_unit *u)
 
 	if (look_at(u->fd[1], text, sizeof(text)) < 0)
 		return -1;
-	return strstr(text, words[u->kind].frozen) != NULL;
+	return strstr(text, held_freezer(u->kind)->frozen) != NULL;
 }
 
 static bool stopped(const struct pause_unit *u)
@@ -84,7 +70,7 @@ static bool stopped(const struct pause_unit *u)
 static bool resume(struct pause_unit *u, bool look)
 {
 	(void)look;
-	command(u, words[u->kind].thaw);
+	command(u, held_freezer(u->kind)->thaw);
 	return false;
 }
 
@@ -99,14 +85,15 @@ static const struct pause_ops ops = {stop, settled, stopped, resume, ran_ns};
 struct pause_unit *pause_open_freezer(struct held_file *h, enum held_kind kind, const char *dir)
 {
 	struct pause_unit *u = pause_new(&ops, h, kind, 0, 0, dir);
+	const struct freezer_words *f = held_freezer(kind);
 	char path[PATH_MAX];
 	int saved;
 
 	if (!u)
 		return NULL;
-	snprintf(path, sizeof(path), "%s/%s", dir, words[kind].command);
+	snprintf(path, sizeof(path), "%s/%s", dir, f->command);
 	u->fd[0] = open(path, O_RDWR | O_CLOEXEC);
-	snprintf(path, sizeof(path), "%s/%s", dir, words[kind].state);
+	snprintf(path, sizeof(path), "%s/%s", dir, f->state);
 	if (u->fd[0] >= 0)
 		u->fd[1] = open(path, O_RDONLY | O_CLOEXEC);
 	if (u->fd[1] >= 0)
@@ -121,8 +108,7 @@ static char kept[PATH_MAX]; /* the empty cgroup; "" = none */
 
 void pause_prepare(const char *mount, const char *node)
 {
-	char dir[PATH_MAX - 32], path[PATH_MAX];
-	int fd;
+	char dir[sizeof(kept)];
 
 	if (*kept ||
 		snprintf(dir, sizeof(dir), "%s/freezer/poppa_%s", mount, node) >= (int)sizeof(dir))
@@ -131,12 +117,8 @@ void pause_prepare(const char *mount, const char *node)
 	if (mkdir(dir, 0755) && errno != EEXIST)
 		return;
 	strcpy(kept, dir);
-	snprintf(path, sizeof(path), "%s/freezer.state", kept);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, "FROZEN", 6) < 0)
+	if (freezer_freeze(&freezer_v1, kept))
 		pause_finish();
-	if (fd >= 0)
-		close(fd);
 }
 
 void pause_finish(void)

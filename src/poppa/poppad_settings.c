@@ -7,6 +7,7 @@
 
 #include "accounting/client.h"
 #include "common/log.h"
+#include "common/settings_kept.h"
 #include "poppa/pause.h"
 
 static void set_ledger(struct poppad *d)
@@ -24,34 +25,33 @@ static void set_ledger(struct poppad *d)
 void poppad_read_cluster(struct poppad *d)
 {
 	struct cluster_conf next;
-	struct poppa_settings settings;
 	struct errmsg err = {""};
 	char text[SETTINGS_MAX_TEXT], was[SETTINGS_MAX_TEXT];
+	bool first = !d->have_cluster;
 
 	if (registry_cluster(d->paths.cluster, &next, &err)) {
 		if (errno != ENOENT)
 			plog_error("%s", err.text);
-		else if (!d->have_cluster && !d->told_waiting)
+		else if (first && !d->told_waiting)
 			plog_info("waiting for slurmd to write %s", d->paths.cluster);
 		d->told_waiting = true;
 		return;
 	}
-	if (settings_parse(next.prep_parameters, &settings, &err)) {
-		/* slurmd may write the same again. */
-		if (strcmp(d->bad_settings, err.text))
-			plog_error("PrEpParameters: %s; %s", err.text,
-				d->have_cluster ? "the last good settings stay in force"
-						: "the defaults are in force");
-		strcpy(d->bad_settings, err.text);
-		settings = d->settings;
-	} else {
-		d->bad_settings[0] = '\0';
-	}
 	settings_format(&d->settings, was, sizeof(was));
-	settings_format(&settings, text, sizeof(text));
-	d->settings = settings;
+	/* slurmd may write the same again. */
+	if (first || strcmp(next.prep_parameters, d->cluster.prep_parameters)) {
+		d->bad_settings[0] = '\0';
+		if (settings_follow(
+			    next.prep_parameters, d->paths.spool, first, &d->settings, &err)) {
+			plog_error("PrEpParameters: %s", err.text);
+			strcpy(d->bad_settings, err.text);
+		} else if (settings_keep(d->paths.spool, next.prep_parameters, &err)) {
+			plog_warn("the settings are not kept for the next start: %s", err.text);
+		}
+	}
+	settings_format(&d->settings, text, sizeof(text));
 	d->cluster = next;
-	if (!d->have_cluster) {
+	if (first) {
 		plog_info("cluster %s, node %s, %s", next.cluster, next.node, text);
 		d->have_cluster = true;
 		pause_prepare(next.cgroup_mount, d->node);

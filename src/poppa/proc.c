@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,8 +43,11 @@ int proc_stat_parse(const char *text, struct proc_stat *out)
 	if (sscanf(p + 1, " %c %d %d %*d %d", &next.state, &next.ppid, &next.pgrp, &next.tty) != 4)
 		goto bad;
 	p += 3;
-	/* p is at the blank before field 4; starttime is field 22 (proc(5)). */
+	next.cpu_ticks = 0;
+	/* p is at the blank before field 4; times are fields 14 to 17, starttime 22 (proc(5)). */
 	for (int field = 4; field < 22; field++) {
+		if (field >= 14 && field <= 17)
+			next.cpu_ticks += strtoull(p + 1, NULL, 10);
 		p = strchr(p + 1, ' ');
 		if (!p)
 			goto bad;
@@ -67,6 +71,19 @@ int proc_stat(pid_t pid, struct proc_stat *out)
 		return -1;
 	}
 	return proc_stat_parse(text, out);
+}
+
+int proc_ran(pid_t tid, uint64_t *ns)
+{
+	char path[64], text[128];
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)tid);
+	if (read_small(path, text, sizeof(text)) < 0)
+		return -1;
+	if (sscanf(text, "%" SCNu64, ns) == 1)
+		return 0;
+	errno = EINVAL;
+	return -1;
 }
 
 int proc_exe(pid_t pid, char *buf, size_t size)
@@ -192,18 +209,30 @@ static bool has(unsigned long long mask, int sig)
 	return mask & (1ULL << (sig - 1));
 }
 
-/* 1 for a thread without a SIGSTOP of its own. */
+static bool is_stopped(const char *status)
+{
+	const char *line = strstr(status, "\nState:\t");
+
+	return line && line[8] == 'T';
+}
+
+/* 1 for a thread without a SIGSTOP of its own; arg: whether one of those seen stands. */
 static int took_none(pid_t tid, void *arg)
 {
 	char text[STATUS_SIZE];
+	bool *stands = arg;
 
-	(void)arg;
-	return !read_status(tid, text, sizeof(text)) && !has(bits(text, "\nSigPnd:"), SIGSTOP);
+	if (read_status(tid, text, sizeof(text)))
+		return 0;
+	*stands |= is_stopped(text);
+	return !has(bits(text, "\nSigPnd:"), SIGSTOP);
 }
 
-/* With our signal still at every thread it was not ours that stopped it. */
-static bool all_wait(pid_t pid)
+/* With our signal still at every thread it was not ours that stopped one: the others follow that
+ * one as they get a turn. */
+static bool stopped_before(pid_t pid)
 {
+	bool stands = false;
 	char path[64];
 	int fd, rc;
 
@@ -211,31 +240,29 @@ static bool all_wait(pid_t pid)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	rc = proc_each_thread(fd, took_none, NULL);
+	rc = proc_each_thread(fd, took_none, &stands);
 	close(fd);
-	return rc == 0;
+	return rc == 0 && stands;
 }
 
 int proc_pending_stop(pid_t pid, int status)
 {
 	char text[STATUS_SIZE], *line;
 	unsigned long long shared;
-	bool stopped, threads;
+	bool threads;
 	int sig;
 
 	if (status < 0 ? read_status(pid, text, sizeof(text))
 		       : status_text(status, text, sizeof(text)))
 		return 0;
-	line = strstr(text, "\nState:\t");
-	stopped = line && line[8] == 'T';
 	line = strstr(text, "\nThreads:");
 	threads = line && atoi(line + 9) > 1;
 	shared = bits(text, "\nShdPnd:");
 	sig = has(shared, SIGSTOP) ? SIGSTOP : has(shared, SIGTSTP) ? SIGTSTP : 0;
 	/* The one thread may have had no turn since our own signal. */
 	if (!threads)
-		return stopped ? sig : 0;
-	if (!sig && stopped && has(bits(text, "\nSigPnd:"), SIGSTOP) && all_wait(pid))
+		return is_stopped(text) ? sig : 0;
+	if (!sig && has(bits(text, "\nSigPnd:"), SIGSTOP) && stopped_before(pid))
 		sig = SIGSTOP;
 	return sig;
 }

@@ -13,6 +13,7 @@ struct proc_stat {
 	pid_t ppid, pgrp;
 	int tty;            /* controlling terminal, 0 = none */
 	uint64_t starttime; /* clock ticks since boot: with the pid it names one process for good */
+	uint64_t cpu_ticks; /* processor time: its own and that of the children it has waited for */
 };
 
 /* Returns 0, or -1 with errno (ESRCH: no such process). */
@@ -20,6 +21,13 @@ int proc_stat(pid_t pid, struct proc_stat *out);
 
 /* The same from the text of /proc/PID/stat; -1 with EINVAL if it is none. */
 int proc_stat_parse(const char *text, struct proc_stat *out);
+
+/*
+ * Processor time that a thread (a pid names the first one of its process) has had, in ns. It is
+ * exact while the thread waits and may lag behind while it runs, which `state` of proc_stat() tells
+ * apart ('R'). Returns 0, or -1 with errno (also where the kernel keeps no such statistics).
+ */
+int proc_ran(pid_t tid, uint64_t *ns);
 
 /* Name of the executable file without its directory. Returns 0, or -1 with errno (a kernel thread,
  * or gone). */

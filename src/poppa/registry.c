@@ -83,6 +83,10 @@ static int one_field(const char *key, const char *value, int line, void *arg, st
 		rc = set_text(key, value, r->colocate, sizeof(r->colocate), err);
 	} else if (!strcasecmp(key, "Partition")) {
 		rc = set_text(key, value, r->partition, sizeof(r->partition), err);
+	} else if (!strcasecmp(key, "Cgroup")) {
+		if (strchr(value, '/') || value[0] == '.')
+			return errmsg_set(err, "Cgroup=%s is not the name of a directory", value);
+		rc = set_text(key, value, r->cgroup, sizeof(r->cgroup), err);
 	} else if (!strcasecmp(key, "Registered")) {
 		rc = units_parse_int(value, 0, INT64_MAX, &r->registered, err);
 	} else if (!strcasecmp(key, "BootId")) {

@@ -22,6 +22,7 @@ struct registration {
 	char user[64];
 	char colocate[256];
 	char partition[64];
+	char cgroup[64];    /* the job's directory in cgroup v2; empty = job_ID */
 	int64_t registered; /* seconds since 1970 */
 	char boot_id[44];   /* of the boot it was made in; empty = not told */
 	int64_t uptime;     /* then, seconds of CLOCK_BOOTTIME, which nobody sets; -1 = not told */

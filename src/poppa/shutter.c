@@ -41,12 +41,13 @@ struct shutter {
 
 /* The shutter's own time is never taken from a job that is measured: it runs on the others' cores,
  * whose windows do not count in this block. */
-static void step_aside(struct shutter *s, const struct shutter_plan *p)
+static void step_aside(struct shutter *s, struct shutter_plan *p)
 {
 	const struct shutter_job *lone = &p->job[p->lone];
 	const cpu_set_t *cpus = p->kind == SHUTTER_ABSENT ? &lone->here : &lone->elsewhere;
 	bool pin = CPU_COUNT(cpus) > 0;
 
+	p->displaced = 0;
 	if (!pin && !s->pinned)
 		return;
 	if (pin && sched_setaffinity(0, sizeof(cpu_set_t), cpus))
@@ -54,6 +55,8 @@ static void step_aside(struct shutter *s, const struct shutter_plan *p)
 	if (!pin)
 		sched_setaffinity(0, sizeof(cpu_set_t), &s->allowed);
 	s->pinned = pin;
+	if (pin && lone->displaces)
+		p->displaced = CPU_COUNT(cpus);
 }
 
 static int64_t wall_clock(void)

@@ -81,6 +81,7 @@ static bool wanted(const struct shutter_plan *p, int job, int region, int bounda
 
 static bool read_wanted(struct shutter_plan *p, int region, int boundary)
 {
+	*shutter_plan_own(p, region, boundary) = clock_own();
 	for (int i = 0; i < p->jobs; i++)
 		if (wanted(p, i, region, boundary) && !read_job(p, i, region, boundary))
 			return false;
@@ -305,7 +306,9 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 				stopped[i]++;
 				continue;
 			}
-			p->outcome = errno == EBUSY ? SHUTTER_STOPPED : SHUTTER_GONE;
+			p->outcome = errno == EBUSY   ? SHUTTER_STOPPED
+				     : errno == ETIME ? SHUTTER_OVERDUE
+						      : SHUTTER_GONE;
 			ok = false;
 		}
 		if (ok && stopped[i] && j->newborn && newborn_stop(j->newborn))

@@ -26,10 +26,11 @@ struct shutter_plan *shutter_plan_new(int tasks, int units, int windows)
 	p->task = calloc(tasks + 1, sizeof(*p->task));
 	p->unit = calloc(units + 1, sizeof(*p->unit));
 	p->when = calloc(readings * SHUTTER_MAX_JOBS, sizeof(*p->when));
+	p->own = calloc(readings, sizeof(*p->own));
 	p->sample = calloc(readings * (tasks + 1), sizeof(*p->sample));
 	p->tasks = tasks;
 	p->units = units;
-	if (p->task && p->unit && p->when && p->sample)
+	if (p->task && p->unit && p->when && p->own && p->sample)
 		return p;
 	shutter_plan_free(p);
 	errno = ENOMEM;
@@ -43,8 +44,18 @@ void shutter_plan_free(struct shutter_plan *p)
 	free(p->task);
 	free(p->unit);
 	free(p->when);
+	free(p->own);
 	free(p->sample);
 	free(p);
+}
+
+/* As struct est_window has it; the window begins at boundary k. */
+static double lent_ns(const struct shutter_plan *p, int region, int k)
+{
+	if (!p->displaced || region == SHUTTER_DURING)
+		return 0;
+	return (double)(*shutter_plan_own(p, region, k + 1) - *shutter_plan_own(p, region, k)) /
+	       p->displaced;
 }
 
 /* Sums over some of a job's tasks. */
@@ -57,7 +68,8 @@ static int fill(const struct shutter_plan *p, int job, int first_task, int tasks
 		const struct counter_sample *from = shutter_plan_samples(p, region, k);
 		const struct counter_sample *to = shutter_plan_samples(p, region, k + 1);
 		struct est_window w = {.dur_ns = (double)(shutter_plan_when(p, region, k + 1)[job] -
-							  shutter_plan_when(p, region, k)[job])};
+							  shutter_plan_when(p, region, k)[job]),
+			.lent_ns = lent_ns(p, region, k)};
 		bool cycles = true;
 
 		for (int t = first_task; t < first_task + tasks; t++) {
@@ -106,6 +118,7 @@ void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w)
 		for (int k = 0; k + 1 < p->boundaries[region]; k++) {
 			const struct counter_sample *from = shutter_plan_samples(p, region, k);
 			const struct counter_sample *to = shutter_plan_samples(p, region, k + 1);
+			uint64_t lent = (uint64_t)(lent_ns(p, region, k) + 0.5);
 
 			for (int i = 0; i < p->jobs; i++) {
 				const struct shutter_job *j = &p->job[i];
@@ -124,7 +137,8 @@ void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w)
 						.start_ns = start,
 						.dur_ns = end - start,
 						.progress = to[t].progress - from[t].progress,
-						.cycles = to[t].cycles - from[t].cycles};
+						.cycles = to[t].cycles - from[t].cycles,
+						.lent_ns = i == p->lone ? lent : 0};
 
 					if (!to[t].missing)
 						shutterlog_append(w, &row);

@@ -25,7 +25,7 @@ enum shutter_outcome {
 	SHUTTER_STOPPED, /* somebody else had stopped or frozen a co-runner, or did so meanwhile */
 	SHUTTER_UNSETTLED, /* a cgroup did not freeze in time */
 	SHUTTER_NO_GUARD,  /* nobody would resume after us */
-	SHUTTER_OVERDUE,   /* the guard had to resume */
+	SHUTTER_OVERDUE,   /* its deadline passed: the guard resumed what it held */
 	SHUTTER_COUNTER,   /* a counter could not be read */
 	SHUTTER_RAN,       /* a task that was held stopped ran all the same */
 	SHUTTER_OUTCOMES
@@ -53,6 +53,7 @@ struct shutter_job {
 	cpu_set_t elsewhere; /* where the shutter may run without taking time from this job; empty =
 				anywhere */
 	cpu_set_t here;      /* likewise, without taking time from its co-runners */
+	bool displaces;      /* these are processors of the others: none is idle */
 };
 
 /*
@@ -78,7 +79,9 @@ struct shutter_plan {
 	enum shutter_outcome outcome;
 	uint64_t block;
 	enum shutter_kind kind;
-	int lone; /* index of job[]: whose block it is: the one that runs alone or is absent */
+	int lone;      /* index of job[]: whose block it is: the one that runs alone or is absent */
+	int displaced; /* processors of the jobs it stops, among which the shutter's thread
+			  moves; 0 = none of theirs, or not known */
 	int64_t slot_ns;   /* when the schedule had it open, CLOCK_REALTIME */
 	bool foreign_stop; /* somebody stopped a co-runner while we held it */
 	int ran;           /* with SHUTTER_RAN: index of job[], whose task it was */
@@ -87,6 +90,7 @@ struct shutter_plan {
 	int64_t paused_ns[SHUTTER_MAX_JOBS]; /* likewise for each job */
 	int boundaries[SHUTTER_REGIONS];     /* readings taken: windows + 1 when complete */
 	int64_t *when;                       /* [region][boundary][job], CLOCK_MONOTONIC */
+	int64_t *own;                        /* [region][boundary], processor time of its thread */
 	struct counter_sample *sample;       /* [region][boundary][task] */
 };
 
@@ -110,6 +114,12 @@ void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w)
 static inline int64_t *shutter_plan_when(const struct shutter_plan *p, int region, int boundary)
 {
 	return p->when + (size_t)(region * (p->windows + 1) + boundary) * SHUTTER_MAX_JOBS;
+}
+
+/* Of the shutter's thread, likewise. */
+static inline int64_t *shutter_plan_own(const struct shutter_plan *p, int region, int boundary)
+{
+	return p->own + region * (p->windows + 1) + boundary;
 }
 
 /* Of all tasks, likewise. */

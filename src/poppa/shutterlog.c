@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define WRITE_BUFFER 65536
@@ -26,11 +26,21 @@ struct shutterlog_writer {
 	int error; /* errno of the first failed write since the last flush */
 };
 
+/* An earlier release may have begun the file, with other fields. */
+static bool has_header(int fd)
+{
+	static const char header[] = SHUTTERLOG_HEADER "\n";
+	char line[sizeof(header)];
+	ssize_t n = pread(fd, line, sizeof(header) - 1, 0);
+
+	return n == sizeof(header) - 1 && !memcmp(line, header, n);
+}
+
 struct shutterlog_writer *shutterlog_open(const char *path, struct errmsg *err)
 {
 	struct shutterlog_writer *w = calloc(1, sizeof(*w));
-	struct stat st;
 	int fd;
+	bool headed;
 
 	if (!w || strlen(path) >= sizeof(w->path)) {
 		errmsg_set(err, "%s: %s", path, w ? "path is too long" : "out of memory");
@@ -38,16 +48,17 @@ struct shutterlog_writer *shutterlog_open(const char *path, struct errmsg *err)
 		return NULL;
 	}
 	strcpy(w->path, path);
-	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0 || fstat(fd, &st) < 0 || !(w->file = fdopen(fd, "a"))) {
+	fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 || !(w->file = fdopen(fd, "a"))) {
 		errmsg_set(err, "shutter log %s: %s", path, strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		free(w);
 		return NULL;
 	}
+	headed = has_header(fd);
 	setvbuf(w->file, w->buffer, _IOFBF, sizeof(w->buffer));
-	if (st.st_size == 0)
+	if (!headed)
 		fputs(SHUTTERLOG_HEADER "\n", w->file);
 	return w;
 }
@@ -57,9 +68,9 @@ void shutterlog_append(struct shutterlog_writer *w, const struct shutter_row *ro
 	errno = 0;
 	if (fprintf(w->file,
 		    "%" PRIu64 ",%" PRIu32 ",%" PRIu64 ",%s,%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64
-		    ",%" PRIu64 "\n",
+		    ",%" PRIu64 ",%" PRIu64 "\n",
 		    row->block, row->job, row->task, shutter_region_name(row->region), row->k,
-		    row->start_ns, row->dur_ns, row->progress, row->cycles) < 0 &&
+		    row->start_ns, row->dur_ns, row->progress, row->cycles, row->lent_ns) < 0 &&
 		!w->error)
 		w->error = errno ? errno : EIO;
 }

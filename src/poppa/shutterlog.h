@@ -9,7 +9,8 @@
 #include "common/errmsg.h"
 #include "poppa/estimator.h"
 
-#define SHUTTERLOG_HEADER "block,job,task,region,k,start_ns,dur_ns,progress,cycles"
+#define SHUTTERLOG_FIELDS "block,job,task,region,k,start_ns,dur_ns,progress,cycles"
+#define SHUTTERLOG_HEADER SHUTTERLOG_FIELDS ",lent_ns" /* the last one may be lacking */
 
 enum shutter_region { SHUTTER_BEFORE, SHUTTER_DURING, SHUTTER_AFTER };
 #define SHUTTER_REGIONS 3
@@ -26,13 +27,15 @@ struct shutter_row {
 	uint64_t start_ns;          /* CLOCK_MONOTONIC */
 	uint64_t dur_ns;
 	uint64_t progress;
-	uint64_t cycles; /* 0 where the backend has none */
+	uint64_t cycles;  /* 0 where the backend has none */
+	uint64_t lent_ns; /* as in struct est_window */
 };
 
 struct shutterlog_writer;
 
 /*
- * Opens path for appending, mode 0600; a new or empty file gets the header line. NULL with err on
+ * Opens path for appending, mode 0600; a file without the header line of
+ * this release gets it. NULL with err on
  * failure. Close with shutterlog_close().
  */
 struct shutterlog_writer *shutterlog_open(const char *path, struct errmsg *err);

@@ -11,7 +11,7 @@
 struct slot {
 	int rows;
 	uint64_t start_ns; /* of the earliest row */
-	double dur_ns, progress, cycles;
+	double dur_ns, progress, cycles, lent_ns;
 };
 
 /* k may count from 0 or from 1, so there is one slot more than windows. */
@@ -88,10 +88,11 @@ static int lay_out(const struct slot *slot, int first, int rows, struct est_wind
 		const struct slot *s = &slot[k];
 
 		if (s->rows == 0) {
-			out[n] = (struct est_window){NAN, NAN, usual};
+			out[n] = (struct est_window){NAN, NAN, usual, 0};
 			continue;
 		}
 		out[n].dur_ns = s->dur_ns / s->rows;
+		out[n].lent_ns = s->lent_ns / s->rows;
 		out[n].progress = s->rows == rows ? s->progress : NAN;
 		out[n].cycles = s->rows == rows ? s->cycles : NAN;
 	}
@@ -149,6 +150,7 @@ int shutterlog_blocks_row(struct shutterlog_blocks *r, uint64_t block, uint32_t 
 	s->dur_ns += value[0];
 	s->progress += value[1];
 	s->cycles += value[2];
+	s->lent_ns += value[3];
 	return rc;
 }
 

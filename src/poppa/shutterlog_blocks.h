@@ -16,8 +16,9 @@ struct shutterlog_blocks {
 };
 
 /*
- * Adds a row to its job's block; value: duration, progress and cycles. Delivers the block before
- * where this is another one. 0, the callback's value, or -1 when there are too many jobs.
+ * Adds a row to its job's block; value: duration, progress, cycles and lent time. Delivers the
+ * block before where this is another one. 0, the callback's value, or -1 when there are too many
+ * jobs.
  */
 int shutterlog_blocks_row(struct shutterlog_blocks *r, uint64_t block, uint32_t job,
 	enum shutter_region region, int k, uint64_t start_ns, const double *value);

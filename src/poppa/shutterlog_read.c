@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define LINE_MAX_BYTES 512
-#define FIELDS 9
+#define FIELDS 10
 #define MAX_MALFORMED_SHARE 0.01
 /* Beyond what any counter or clock gives; rates of such numbers would not be finite. */
 #define LEAST_NUMBER 1e-6
@@ -57,15 +57,16 @@ static int split(char *line, char **field)
 }
 
 /* Returns NULL, or what is wrong with the row; *rc is the outcome of a good row. */
-static const char *parse_row(struct shutterlog_blocks *r, char *line, int *rc)
+static const char *parse_row(struct shutterlog_blocks *r, char *line, int fields, int *rc)
 {
 	char *f[FIELDS];
 	uint64_t block, job, task, k;
-	double start, value[3];
+	double start, value[4] = {0};
 	int region = 0;
 
-	if (split(line, f) != FIELDS)
-		return "expected 9 fields (" SHUTTERLOG_HEADER ")";
+	if (split(line, f) != fields)
+		return fields == FIELDS ? "expected 10 fields (" SHUTTERLOG_HEADER ")"
+					: "expected 9 fields (" SHUTTERLOG_FIELDS ")";
 	if (whole_number(f[0], UINT64_MAX, &block))
 		return "block must be a whole number";
 	if (whole_number(f[1], UINT32_MAX, &job))
@@ -86,9 +87,19 @@ static const char *parse_row(struct shutterlog_blocks *r, char *line, int *rc)
 		return "progress must be a number from 0 to 1e20";
 	if (count_number(f[8], &value[2]))
 		return "cycles must be a number from 0 to 1e20";
+	if (fields == FIELDS && (count_number(f[9], &value[3]) || value[3] > value[0]))
+		return "lent_ns must be a number from 0 to dur_ns";
 	*rc = shutterlog_blocks_row(r, block, (uint32_t)job, (enum shutter_region)region, (int)k,
 		(uint64_t)start, value);
 	return NULL;
+}
+
+/* How many fields the rows below it have; 0: it is no header line. */
+static int header_fields(const char *line)
+{
+	return !strcmp(line, SHUTTERLOG_HEADER)   ? FIELDS
+	       : !strcmp(line, SHUTTERLOG_FIELDS) ? FIELDS - 1
+						  : 0;
 }
 
 /* One line without its newline; longer lines are cut and *cut is set. -1 at the end of the file. */
@@ -112,7 +123,7 @@ static int read_line(FILE *in, char *buf, size_t size, bool *cut)
 	return 0;
 }
 
-static int read_rows(FILE *in, struct shutterlog_blocks *r, uint64_t line_no,
+static int read_rows(FILE *in, struct shutterlog_blocks *r, int fields, uint64_t line_no,
 	shutterlog_bad_fn bad_fn, struct shutterlog_count *count)
 {
 	char line[LINE_MAX_BYTES];
@@ -121,13 +132,17 @@ static int read_rows(FILE *in, struct shutterlog_blocks *r, uint64_t line_no,
 
 	while (rc == 0 && read_line(in, line, sizeof(line), &cut) == 0) {
 		const char *why;
+		int header;
 
 		line_no++;
 		/* Logs that were put one behind the other bring their headers along. */
-		if (!cut && (!*line || !strcmp(line, SHUTTERLOG_HEADER)))
+		header = cut ? 0 : header_fields(line);
+		if (header)
+			fields = header;
+		if (header || (!cut && !*line))
 			continue;
 		count->rows++;
-		why = cut ? "not a line of text" : parse_row(r, line, &rc);
+		why = cut ? "not a line of text" : parse_row(r, line, fields, &rc);
 		if (!why)
 			continue;
 		count->malformed++;
@@ -153,10 +168,10 @@ int shutterlog_read(FILE *in, const char *name, shutterlog_block_fn block_fn,
 			ferror(in) ? strerror(errno) : "is empty, not even a header line");
 	if (!strncmp(text, bom, 3))
 		text += 3;
-	if (cut || strcmp(text, SHUTTERLOG_HEADER))
+	if (cut || !header_fields(text))
 		return errmsg_set(err, "%s: no shutter log: its first line is not \"%s\"", name,
-			SHUTTERLOG_HEADER);
-	rc = read_rows(in, &r, 1, bad_fn, count);
+			SHUTTERLOG_FIELDS);
+	rc = read_rows(in, &r, header_fields(text), 1, bad_fn, count);
 	if (rc == 0)
 		rc = shutterlog_blocks_rest(&r);
 	if (rc == -1)

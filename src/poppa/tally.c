@@ -75,6 +75,11 @@ void tally_unmeasured(struct tally *t, int64_t ns)
 void tally_paused(struct tally *t, int64_t ns)
 {
 	t->paused_ns += ns;
+	/* What is known of it is when it was stopped, also where nothing else is. */
+	if (t->mode == TALLY_UNMEASURED && t->mode_ns[TALLY_UNMEASURED] >= ns) {
+		t->mode_ns[TALLY_UNMEASURED] -= ns;
+		t->mode_ns[TALLY_CO] += ns;
+	}
 }
 
 void tally_block(struct tally *t, const struct est_block *b)

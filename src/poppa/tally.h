@@ -16,10 +16,11 @@
 
 /* What the job's time counts as at the moment. */
 enum tally_mode {
-	TALLY_ABSENT,     /* no task here, or all are suspended: no time of the job */
-	TALLY_SOLO,       /* runs without a co-runner */
+	TALLY_ABSENT,     /* not here, or all of its tasks are stopped: no time of the job */
+	TALLY_SOLO,       /* without a co-runner */
 	TALLY_CO,         /* runs beside at least one that runs */
-	TALLY_UNMEASURED, /* beside one, but no shutters: off, on hold, or not possible */
+	TALLY_UNMEASURED, /* beside one, but no shutters: off, on hold, not possible, or no task is
+			     seen of a job that may do something */
 };
 
 struct tally {
@@ -55,7 +56,7 @@ void tally_partner(struct tally *t, uint32_t job_id);
 /* Time of the job that went by unseen. */
 void tally_unmeasured(struct tally *t, int64_t ns);
 
-/* Held stopped for so long; in the time that tally_advance() counts. */
+/* Held stopped for so long; in the time that tally_advance() counts, also as TALLY_UNMEASURED. */
 void tally_paused(struct tally *t, int64_t ns);
 void tally_block(struct tally *t, const struct est_block *b);
 /* What the same block tells of each task: spin_add(). Not for progress that waiting cannot inflate.

@@ -295,7 +295,7 @@ static void clean_up(void)
 		kill(pid[t], SIGCONT);
 	}
 	for (int j = 0; j < JOBS && *cgroup[j]; j++)
-		held_thaw(freezer, cgroup[j]);
+		freezer_thaw(held_freezer(freezer), cgroup[j]);
 	for (int t = 0; t < options.tasks; t++)
 		if (pid[t] > 0)
 			waitpid(pid[t], NULL, 0);

@@ -21,12 +21,22 @@ void fairness_clear(struct fairness scheme[FAIRNESS_SCHEMES])
 		scheme[i] = (struct fairness){.lowest = INFINITY, .highest = -INFINITY};
 }
 
-/* The job's charge at degradation d as a share of its solo price. */
-static double relative(double d, double truth)
+void fairness_merge(struct fairness *sum, const struct fairness *f)
 {
-	const struct price_policy thesis = {.kind = PRICE_THESIS, .cap = 1};
+	sum->jobs += f->jobs;
+	sum->unknown += f->unknown;
+	sum->sum += f->sum;
+	sum->distance += f->distance;
+	sum->highest = fmax(sum->highest, f->highest);
+	sum->lowest = fmin(sum->lowest, f->lowest);
+	sum->overcharged += f->overcharged;
+}
 
-	return (double)price_charge(&thesis, RAW, d, NAN, 0) / ((double)RAW * (1 - truth));
+/* The job's charge at this degradation, or at this upper end of its interval, as a share of its
+ * solo price. */
+static double relative(const struct price_policy *policy, double d, double upper, double truth)
+{
+	return (double)price_charge(policy, RAW, d, upper, 0) / ((double)RAW * (1 - truth));
 }
 
 static void add(struct fairness *f, double charge, double oracle)
@@ -39,24 +49,28 @@ static void add(struct fairness *f, double charge, double oracle)
 	f->overcharged += charge > 1 + OVERCHARGE;
 }
 
-static void add_estimate(struct fairness *f, const struct estimator *e, double truth, double oracle)
+static void add_estimate(struct fairness *f, const struct price_policy *policy,
+	const struct estimator *e, double truth, double oracle)
 {
 	struct est_result r;
 
 	estimator_result(e, &r);
 	f->unknown += isnan(r.degradation);
-	add(f, relative(r.degradation, truth), oracle);
+	add(f, relative(policy, r.degradation, r.hi, truth), oracle);
 }
 
 static void add_job(struct fairness *scheme, const struct estimator *robust,
 	const struct estimator *thesis, double truth)
 {
-	double oracle = relative(truth, truth);
+	const struct price_policy point = {.kind = PRICE_THESIS, .cap = 1};
+	const struct price_policy upper = {.kind = PRICE_THESIS, .cap = 1, .upper = true};
+	double oracle = relative(&point, truth, NAN, truth);
 
 	add(&scheme[FAIRNESS_PRACTICE], 1 / (1 - truth), oracle);
 	add(&scheme[FAIRNESS_ORACLE], oracle, oracle);
-	add_estimate(&scheme[FAIRNESS_THESIS], thesis, truth, oracle);
-	add_estimate(&scheme[FAIRNESS_ROBUST], robust, truth, oracle);
+	add_estimate(&scheme[FAIRNESS_THESIS], &point, thesis, truth, oracle);
+	add_estimate(&scheme[FAIRNESS_ROBUST], &point, robust, truth, oracle);
+	add_estimate(&scheme[FAIRNESS_UPPER], &upper, robust, truth, oracle);
 }
 
 int fairness_add_run(uint64_t seed, double length_s, struct fairness scheme[FAIRNESS_SCHEMES])

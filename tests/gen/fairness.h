@@ -11,6 +11,7 @@ enum fairness_scheme {
 	FAIRNESS_ORACLE,   /* the true degradation */
 	FAIRNESS_THESIS,   /* algorithm 4's estimate */
 	FAIRNESS_ROBUST,   /* ours */
+	FAIRNESS_UPPER,    /* the end of our interval that favours the user */
 	FAIRNESS_SCHEMES
 };
 
@@ -36,5 +37,8 @@ int fairness_add_run(uint64_t seed, double length_s, struct fairness scheme[FAIR
 
 /* An empty population. */
 void fairness_clear(struct fairness scheme[FAIRNESS_SCHEMES]);
+
+/* Adds another population's jobs under the same scheme. */
+void fairness_merge(struct fairness *sum, const struct fairness *f);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes a document on how fair the charges of a simulated population are. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +15,12 @@
 
 static const double lengths_s[] = {300, 1800};
 
-static const uint64_t other_seeds[] = {1001, 20001, 300001, 4000001};
+/* Of no meaning but that they are none of the first population's, nor of the tests'. */
+static const uint64_t other_seeds[] = {1001, 20001, 300001, 4000001, 50000001, 600000001, 7001,
+	80001, 900001, 10000001, 110000001, 12001, 130001, 1400001};
 
-static const char *const names[] = {
-	"state of practice", "oracle", "thesis' estimate", "ours (robust)"};
+static const char *const names[] = {"state of practice", "oracle", "thesis' estimate",
+	"ours (robust)", "ours, `estimate=upper`"};
 
 static const char introduction[] =
 	"# Fairness of the charges\n"
@@ -77,32 +80,54 @@ static int write_part(FILE *out, double length_s)
 	return 0;
 }
 
+static void write_row(FILE *out, const char *name, const struct fairness *scheme)
+{
+	const struct fairness *thesis = &scheme[FAIRNESS_THESIS];
+	const struct fairness *ours = &scheme[FAIRNESS_ROBUST];
+	const struct fairness *upper = &scheme[FAIRNESS_UPPER];
+	bool met = ours->distance / ours->jobs <= MAX_DISTANCE && ours->highest <= MAX_CHARGE;
+
+	fprintf(out, "| %s | %d | %.2f | %.2f | %d | %.2f | %.2f | %d | %.2f | %.2f | %d | %s |\n",
+		name, ours->jobs, 100 * thesis->distance / thesis->jobs, 100 * thesis->highest,
+		thesis->overcharged, 100 * ours->distance / ours->jobs, 100 * ours->highest,
+		ours->overcharged, 100 * upper->distance / upper->jobs, 100 * upper->highest,
+		upper->overcharged, met ? "met" : "NOT MET");
+}
+
 /* Whether what is said above hangs on which population it is. */
 static int write_others(FILE *out)
 {
+	struct fairness all[FAIRNESS_SCHEMES];
+
 	fprintf(out,
 		"\n## Other populations, runs of %.0f s\n\n"
 		"What is asked for is a distance of at most 0.5 points, and nobody above 100.5 "
-		"%%.\n\n"
-		"| first seed | jobs | distance, thesis | distance, ours | highest %%, thesis | "
-		"highest %%, ours | both |\n"
-		"| --: | --: | --: | --: | --: | --: | --- |\n",
+		"%%: columns *ours*. With the\n"
+		"point estimate a job can pay too much by the noise of its own run; that is so "
+		"where the true D is about 0.005 to 0.02,\n"
+		"which 300 s of shutters cannot always tell from 0. Below, no price is above "
+		"100.5 %%, since nobody pays more than raw.\n"
+		"`estimate=upper` of `poppa_price` charges by the end of the interval that "
+		"favours the user: hardly anybody pays\n"
+		"more than the solo price, and everybody else less than the oracle's price.\n\n"
+		"| first seed | jobs | thesis: distance | highest %% | overcharged | ours: "
+		"distance | highest %% | overcharged | upper: distance | highest %% | "
+		"overcharged | ours: both |\n"
+		"| --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --- |\n",
 		lengths_s[0]);
+	fairness_clear(all);
 	for (size_t i = 0; i < sizeof(other_seeds) / sizeof(other_seeds[0]); i++) {
 		struct fairness scheme[FAIRNESS_SCHEMES];
-		const struct fairness *thesis = &scheme[FAIRNESS_THESIS];
-		const struct fairness *ours = &scheme[FAIRNESS_ROBUST];
+		char name[32];
 
 		if (make_population(other_seeds[i], lengths_s[0], scheme))
 			return -1;
-		fprintf(out, "| %llu | %d | %.2f | %.2f | %.2f | %.2f | %s |\n",
-			(unsigned long long)other_seeds[i], ours->jobs,
-			100 * thesis->distance / thesis->jobs, 100 * ours->distance / ours->jobs,
-			100 * thesis->highest, 100 * ours->highest,
-			ours->distance / ours->jobs <= MAX_DISTANCE && ours->highest <= MAX_CHARGE
-				? "met"
-				: "NOT MET");
+		snprintf(name, sizeof(name), "%llu", (unsigned long long)other_seeds[i]);
+		write_row(out, name, scheme);
+		for (int k = 0; k < FAIRNESS_SCHEMES; k++)
+			fairness_merge(&all[k], &scheme[k]);
 	}
+	write_row(out, "**all**", all);
 	return 0;
 }
 

@@ -294,10 +294,10 @@ static struct est_window measure(
 	if (gen_uniform(g) < s->outliers)
 		rate *= gen_uniform(g) < 0.5 ? between(g, 0, 0.4) : between(g, 2, 8);
 	if (gen_uniform(g) < s->lost)
-		return (struct est_window){NAN, NAN, ns};
+		return (struct est_window){NAN, NAN, ns, 0};
 	if (!s->cycles)
-		return (struct est_window){round(rate * ns), 0, ns};
-	return (struct est_window){round(rate * ns * GHZ), round(ns * GHZ), ns};
+		return (struct est_window){round(rate * ns), 0, ns, 0};
+	return (struct est_window){round(rate * ns * GHZ), round(ns * GHZ), ns, 0};
 }
 
 /* Sets when the next block begins, after one that ended at `end`. */

@@ -76,7 +76,7 @@ static struct est_block block(
 		double rate = p->rate[phase] * (alone ? 1 : 1 - p->loss[phase]);
 
 		region[w / windows][w % windows] =
-			(struct est_window){rate * (1 + p->noise * gauss()) * dur, 0, dur};
+			(struct est_window){rate * (1 + p->noise * gauss()) * dur, 0, dur, 0};
 	}
 	return b;
 }

@@ -82,7 +82,7 @@ static struct est_block block_of(struct node *n, int victim, unsigned running, u
 		rate *= 1 + n->noise * gauss(n);
 		if (uniform(n) < n->outliers)
 			rate *= uniform(n) < 0.5 ? 0.2 : 4;
-		*w = (struct est_window){rate * 2e6, 2e6, 8e5};
+		*w = (struct est_window){rate * 2e6, 2e6, 8e5, 0};
 	}
 	return b;
 }

@@ -457,6 +457,14 @@ static void reasons_are_logged_once(void **state)
 	lines = 0;
 	assert_int_equal(counter_open(COUNTER_HEARTBEAT, NULL, getpid(), &c, NULL), -1);
 	assert_int_equal(lines, 0);
+	/* That nobody has named a function is one, for who asked for just that. */
+	for (int task = 0; task < 5; task++) {
+		assert_int_equal(counter_open(COUNTER_UPROBE, conf, getpid(), &c, NULL), -1);
+		assert_int_equal(errno, ENODATA);
+	}
+	assert_int_equal(lines, 1);
+	assert_non_null(strstr(line, "no function is configured"));
+	assert_false(counter_available(COUNTER_UPROBE, conf, NULL));
 	plog_set_sink(NULL);
 	free(conf);
 }

@@ -77,6 +77,7 @@ static void fill(const char *dir, const char *fmt, ...)
 
 #define V1 "freezer/slurm_n1/uid_7/job_1"
 #define V2 "system.slice/slurmstepd.scope/job_2"
+#define NAMED "system.slice/slurmstepd.scope/s0ABCDEFGHJKMN"
 
 static int setup(void **state)
 {
@@ -104,6 +105,7 @@ static int setup(void **state)
 	fill(V2 "/step_0/user", "");
 	fill(V2 "/step_0/user/task_0", "%d\n", (int)app[0]);
 	fill(V2 "/step_0/user/task_1", "%d\n", (int)app[1]);
+	fill(NAMED "/step_0/user/task_0", "%d\n", (int)app[2]);
 	return 0;
 }
 
@@ -128,7 +130,7 @@ static void finds_processes(void **state)
 	int apps = 0;
 
 	(void)state;
-	assert_int_equal(discover_job(mount, "n1", 7, 1, &conf, &d), 0);
+	assert_int_equal(discover_job(mount, "n1", 7, 1, "", &conf, &d), 0);
 	assert_int_equal(d.dirs, 3);
 	assert_int_equal(d.processes, 4); /* no helper, zombie, or process that is not there */
 	for (int i = 0; i < d.processes; i++) {
@@ -140,10 +142,10 @@ static void finds_processes(void **state)
 	assert_int_equal(apps, 3);
 	discover_free(&d);
 	/* Another user's, another node's, another job: nothing, and no error. */
-	assert_int_equal(discover_job(mount, "n1", 8, 1, &conf, &d), 0);
+	assert_int_equal(discover_job(mount, "n1", 8, 1, "", &conf, &d), 0);
 	assert_int_equal(d.processes, 0);
 	discover_free(&d);
-	assert_int_equal(discover_job(mount, "n2", 7, 1, &conf, &d), 0);
+	assert_int_equal(discover_job(mount, "n2", 7, 1, "", &conf, &d), 0);
 	assert_int_equal(d.processes, 0);
 	discover_free(&d);
 }
@@ -154,7 +156,7 @@ static void units_v1(void **state)
 	struct discovery d;
 
 	(void)state;
-	assert_int_equal(discover_job(mount, "n1", 7, 1, &conf, &d), 0);
+	assert_int_equal(discover_job(mount, "n1", 7, 1, "", &conf, &d), 0);
 	/* auto: the clean step as a whole, the task beside a launcher alone. */
 	assert_int_equal(discover_units(&d, PAUSE_AUTO, &u), 2);
 	assert_true(u[0].freezer);
@@ -179,7 +181,7 @@ static void units_v2(void **state)
 	struct discovery d;
 
 	(void)state;
-	assert_int_equal(discover_job(mount, "any", 7, 2, &conf, &d), 0);
+	assert_int_equal(discover_job(mount, "any", 7, 2, "", &conf, &d), 0);
 	/* slurmstepd's own cgroup is beside: frozen is the highest that holds tasks only. */
 	assert_int_equal(discover_units(&d, PAUSE_AUTO, &u), 1);
 	assert_true(u[0].freezer);
@@ -188,6 +190,24 @@ static void units_v2(void **state)
 	free(u);
 	assert_int_equal(discover_units(&d, PAUSE_FREEZER, &u), 2);
 	free(u);
+	discover_free(&d);
+}
+
+/* A name counts in v2, where it takes the place of the job's id. */
+static void named(void **state)
+{
+	struct discovery d;
+
+	(void)state;
+	assert_int_equal(discover_job(mount, "any", 7, 2, "s0ABCDEFGHJKMN", &conf, &d), 0);
+	assert_int_equal(d.processes, 1);
+	assert_int_equal(d.process[0].pid, app[2]);
+	discover_free(&d);
+	assert_int_equal(discover_job(mount, "any", 7, 2, "s0ABCDEFGHJKMP", &conf, &d), 0);
+	assert_int_equal(d.processes, 0);
+	discover_free(&d);
+	assert_int_equal(discover_job(mount, "n1", 7, 1, "s0ABCDEFGHJKMP", &conf, &d), 0);
+	assert_int_equal(d.processes, 4);
 	discover_free(&d);
 }
 
@@ -245,7 +265,7 @@ static void job_control(void **state)
 
 		fill(SHELL_JOB, "");
 		fill(SHELL_JOB "/step_0", "%d\n%d\n", (int)shell, (int)task);
-		assert_int_equal(discover_job(mount, "n1", 7, 3, &conf, &d), 0);
+		assert_int_equal(discover_job(mount, "n1", 7, 3, "", &conf, &d), 0);
 		assert_true(process_of(&d, shell)->shell);
 		assert_false(process_of(&d, shell)->app);
 		assert_true(process_of(&d, task)->app);
@@ -280,14 +300,14 @@ static void traced(void **state)
 		print_message("skipped: ptrace is not allowed here\n");
 		skip();
 	}
-	assert_int_equal(discover_job(mount, "n1", 7, 1, &conf, &d), 0);
+	assert_int_equal(discover_job(mount, "n1", 7, 1, "", &conf, &d), 0);
 	assert_true(process_of(&d, app[0])->traced);
 	assert_false(process_of(&d, app[1])->traced);
 	discover_free(&d);
 	assert_int_equal(ptrace(PTRACE_INTERRUPT, app[0], NULL, NULL), 0);
 	waitpid(app[0], NULL, 0);
 	assert_int_equal(ptrace(PTRACE_DETACH, app[0], NULL, NULL), 0);
-	assert_int_equal(discover_job(mount, "n1", 7, 1, &conf, &d), 0);
+	assert_int_equal(discover_job(mount, "n1", 7, 1, "", &conf, &d), 0);
 	assert_false(process_of(&d, app[0])->traced);
 	discover_free(&d);
 }
@@ -314,6 +334,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(finds_processes),
 		cmocka_unit_test(units_v1),
 		cmocka_unit_test(units_v2),
+		cmocka_unit_test(named),
 		cmocka_unit_test(job_control),
 		cmocka_unit_test(traced),
 		cmocka_unit_test(launchers),

@@ -23,9 +23,9 @@ static struct est_block plain_block(int k, double before, double during, double 
 	struct est_block b = {.before_n = k, .during_n = k, .after_n = k};
 
 	for (int i = 0; i < k; i++) {
-		b.before[i] = (struct est_window){before * 1e6, 1e6, 4e5};
-		b.during[i] = (struct est_window){during * 1e6, 1e6, 4e5};
-		b.after[i] = (struct est_window){after * 1e6, 1e6, 4e5};
+		b.before[i] = (struct est_window){before * 1e6, 1e6, 4e5, 0};
+		b.during[i] = (struct est_window){during * 1e6, 1e6, 4e5, 0};
+		b.after[i] = (struct est_window){after * 1e6, 1e6, 4e5, 0};
 	}
 	return b;
 }
@@ -104,6 +104,33 @@ static void robust_is_exact_without_noise(void **state)
 	/* The first block of a new phase might be a wild one. */
 	assert_true(r.used >= 99);
 	estimator_free(e);
+}
+
+/* Before and after, the shutter's thread has the co-runner's processor for a tenth of the time. */
+static void robust_takes_off_what_was_lent(void **state)
+{
+	double co = 0.4, solo = 1, seen = 0.9 * co + 0.1 * solo;
+	struct est_block contended = plain_block(4, seen, solo, seen),
+			 innocent = plain_block(4, 1, 1, 1);
+	struct estimator *e[2] = {estimator_new(ESTIMATE_ROBUST), estimator_new(ESTIMATE_ROBUST)};
+	struct est_result r;
+
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++) {
+		contended.start_ns = innocent.start_ns = i * 400000000;
+		for (int k = 0; k < 4; k++) {
+			contended.before[k].lent_ns = contended.after[k].lent_ns = 4e4;
+			innocent.before[k].lent_ns = innocent.after[k].lent_ns = 4e4;
+		}
+		estimator_add(e[0], &contended);
+		estimator_add(e[1], &innocent);
+	}
+	estimator_result(e[0], &r);
+	assert_float_equal(r.degradation, 0.6, 1e-3);
+	estimator_result(e[1], &r);
+	assert_float_equal(r.degradation, 0, 1e-3);
+	estimator_free(e[0]);
+	estimator_free(e[1]);
 }
 
 static void robust_bears_what_is_missing(void **state)
@@ -229,22 +256,27 @@ static void broken_checkpoints_are_refused(void **state)
 	assert_null(estimator_load(bad));
 	json_decref(bad);
 	for (void *it = json_object_iter(inner); it; it = json_object_iter_next(inner, it)) {
-		if (!strcmp(json_object_iter_key(it), "all"))
+		if (!strcmp(json_object_iter_key(it), "all") ||
+			!strcmp(json_object_iter_key(it), "pooled"))
 			continue;
 		bad = json_deep_copy(good);
 		json_object_del(json_object_get(bad, "state"), json_object_iter_key(it));
 		assert_null(estimator_load(bad));
 		json_decref(bad);
 	}
-	bad = json_deep_copy(good);
-	json_object_clear(json_object_get(json_object_get(bad, "state"), "all"));
-	assert_null(estimator_load(bad));
-	json_decref(bad);
+	for (int i = 0; i < 2; i++) {
+		bad = json_deep_copy(good);
+		json_object_clear(
+			json_object_get(json_object_get(bad, "state"), i ? "all" : "pooled"));
+		assert_null(estimator_load(bad));
+		json_decref(bad);
+	}
 	json_decref(good);
 	estimator_free(e);
 }
 
-/* One of before there was an average of all blocks goes on from what held together. */
+/* One of before there was an average of all blocks goes on from what held together, and one of
+ * before there was a pool without what that would hold. */
 static void older_checkpoints_are_read(void **state)
 {
 	struct est_block b = plain_block(4, 1, 2, 1);
@@ -259,6 +291,8 @@ static void older_checkpoints_are_read(void **state)
 			saved = estimator_save(e);
 			assert_int_equal(
 				json_object_del(json_object_get(saved, "state"), "all"), 0);
+			assert_int_equal(
+				json_object_del(json_object_get(saved, "state"), "pooled"), 0);
 			back = estimator_load(saved);
 			assert_non_null(back);
 			json_decref(saved);
@@ -309,6 +343,39 @@ static void robust_is_accurate(void **state)
 	assert_true(all.error / all.jobs <= ALL_ERROR);
 	assert_true(all.covered >= 0.9 * all.jobs);
 	assert_true(all.error / all.jobs < thesis.error / thesis.jobs / 5);
+}
+
+/* A small degradation tells little of the pace at which the caches refill, each block by itself
+ * nothing: what is believed of it must not show. The limits are the noise of 60 estimates, and two
+ * thirds of what the bias would be if blocks were not taken together. */
+static void small_degradations_are_not_biased(void **state)
+{
+	static const struct {
+		double d, noise, tau_ns, limit;
+	} cases[] = {{0, 0.09, 0.8e6, 0.002}, {0.02, 0.05, 0.2e6, 0.0015},
+		{0.02, 0.05, 1e6, 0.0028}, {0.1, 0.09, 0.8e6, 0.004}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct gen_score s = {0};
+
+		for (uint64_t seed = 1; seed <= 30; seed++) {
+			struct gen_spec spec;
+
+			gen_defaults(&spec);
+			spec.seed = seed;
+			spec.phases = 1;
+			spec.d_min = spec.d_max = cases[i].d;
+			spec.noise = cases[i].noise;
+			spec.tau_refill_ns = spec.tau_decay_ns = cases[i].tau_ns;
+			assert_int_equal(gen_judge(&spec, ESTIMATE_ROBUST, &s), 0);
+		}
+		print_message("D = %.2f, noise %.2f, tau %.1f ms: bias %+.5f, in the interval %d\n",
+			cases[i].d, cases[i].noise, cases[i].tau_ns / 1e6, s.bias / s.jobs,
+			s.covered);
+		assert_true(fabs(s.bias / s.jobs) < cases[i].limit);
+		assert_true(s.covered >= 0.85 * s.jobs);
+	}
 }
 
 /* A block stands for its time: the rate at which blocks come must not show in the result, be it
@@ -467,12 +534,14 @@ int main(void)
 		cmocka_unit_test(thesis_is_algorithm_4),
 		cmocka_unit_test(thesis_without_cycles_uses_time),
 		cmocka_unit_test(robust_is_exact_without_noise),
+		cmocka_unit_test(robust_takes_off_what_was_lent),
 		cmocka_unit_test(robust_bears_what_is_missing),
 		cmocka_unit_test(checkpoints_are_exact),
 		cmocka_unit_test(broken_checkpoints_are_refused),
 		cmocka_unit_test(older_checkpoints_are_read),
 		cmocka_unit_test(robust_tells_a_phase_from_a_wild_block),
 		cmocka_unit_test(robust_is_accurate),
+		cmocka_unit_test(small_degradations_are_not_biased),
 		cmocka_unit_test(robust_does_not_mind_the_block_rate),
 		cmocka_unit_test(robust_bears_a_switching_corunner),
 		cmocka_unit_test(robust_bears_rough_nodes),

@@ -90,7 +90,7 @@ static struct est_block measure(struct cheat *c, const struct schedule_slot *slo
 		if (!c->feels_stop || !alone)
 			rate *= speed(c, start, start + REGION / WINDOWS, from, to);
 		region[w / WINDOWS][w % WINDOWS] = (struct est_window){
-			rate * (1 + noise * gauss()) * 1e6, 0, (double)REGION / WINDOWS};
+			rate * (1 + noise * gauss()) * 1e6, 0, (double)REGION / WINDOWS, 0};
 	}
 	c->seen[(into + REGION) * BINS / SLOT]++;
 	return b;

@@ -41,6 +41,8 @@ static struct poppa_settings settings;
 static struct cluster_conf cluster = {.cluster = "c", .node = "n1"};
 static struct held_file *held;
 static int held_fd, notify_fd, open_counters, open_us;
+static pid_t silent; /* a task that publishes nothing */
+static time_t begun;
 static struct guard guard;
 static struct shutter *shutter;
 static struct spool spool;
@@ -65,7 +67,10 @@ int __wrap_counter_open(enum counter_backend backend, const struct nodeconf *c, 
 {
 	(void)backend;
 	(void)c;
-	(void)err;
+	if (pid == silent) {
+		errno = ENODATA;
+		return errmsg_set(err, "it is silent");
+	}
 	*out = calloc(1, sizeof(**out));
 	(*out)->pid = pid;
 	open_counters++;
@@ -101,8 +106,8 @@ void __wrap_counter_prepare(struct counter *c)
 
 int __wrap_counter_refresh(struct counter *c)
 {
-	(void)c;
-	return 0;
+	errno = ENODATA;
+	return c->pid == silent ? -1 : 0;
 }
 
 void __wrap_counter_close(struct counter *c)
@@ -182,6 +187,7 @@ static int setup(void **state)
 	strcpy(root, "/tmp/jobs-XXXXXX");
 	if (!mkdtemp(root))
 		return -1;
+	begun = time(NULL);
 	snprintf(jobs_dir, sizeof(jobs_dir), "%s/jobs", root);
 	fsio_mkdirs(jobs_dir, 0755, &err);
 	snprintf(cluster.cgroup_mount, sizeof(cluster.cgroup_mount), "%s/cgroup", root);
@@ -429,6 +435,95 @@ static void stopped_job_is_no_partner(void **state)
 	take_blocks(2);
 }
 
+/* Puts a job's own processes, as a shell without a program would be, in place of its task. */
+static pid_t only(int job, const char *const *argv)
+{
+	char procs[128];
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execvp(argv[0], (char *const *)argv);
+		_exit(127);
+	}
+	snprintf(procs, sizeof(procs), "cgroup/freezer/slurm_n1/uid_7/job_%d/step_0/cgroup.procs",
+		job);
+	put(procs, "%d\n", (int)pid);
+	usleep(50000);
+	jobs_tick(js);
+	return pid;
+}
+
+static void no_more(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* Nobody knows what a job does of which poppad sees no task, nor, if it works, what that does to
+ * the other one. Beside one that only waits, that is alone. */
+static void shell_without_a_program(void **state)
+{
+	static const char *const idle[] = {"sleep", "60", NULL},
+				 *const loop[] = {"sh", "-c", "while :; do :; done", NULL},
+				 *const programs[] = {"sh", "-c",
+					 "while :; do seq 20000 >/dev/null; done", NULL};
+	double unmeasured = number(2, "unmeasured_s"), solo;
+	pid_t pid = only(2, idle);
+
+	(void)state;
+	assert_int_equal(number(2, "tasks"), 0);
+	solo = number(1, "solo_s");
+	usleep(20000);
+	assert_true(number(2, "unmeasured_s") > unmeasured + 0.01);
+	assert_true(number(1, "solo_s") > solo + 0.01);
+	no_more(pid);
+	for (int i = 0; i < 2; i++) {
+		pid = only(2, i ? programs : loop);
+		/* Its time is looked at twice, and a program is seen now and then. */
+		for (int ms = 0;; ms += 100) {
+			assert_true(ms < STOP_WAIT_MS);
+			unmeasured = number(1, "unmeasured_s");
+			usleep(100000);
+			if (number(1, "unmeasured_s") > unmeasured + 0.05)
+				break;
+			jobs_tick(js);
+		}
+		no_more(pid);
+	}
+	put("cgroup/freezer/slurm_n1/uid_7/job_2/step_0/cgroup.procs", "%d\n", (int)task[1]);
+	jobs_tick(js);
+	assert_int_equal(number(2, "tasks"), 1);
+	take_blocks(2);
+}
+
+/* What is known of a job is not to count for all the time in which it publishes nothing more. */
+static void counter_is_gone(void **state)
+{
+	double unmeasured = number(1, "unmeasured_s"), others, co;
+
+	(void)state;
+	silent = task[0];
+	for (int ms = 0; number(1, "unmeasured_s") < unmeasured + 0.05; ms += 50) {
+		assert_true(ms < STOP_WAIT_MS);
+		usleep(50000);
+		jobs_tick(js);
+	}
+	assert_int_equal(number(1, "counted_tasks"), 0);
+	co = number(1, "co_s");
+	others = number(2, "unmeasured_s");
+	take_blocks(3); /* the other one's, for which it is held stopped */
+	assert_float_equal(number(1, "co_s"), co, 1e-9);
+	assert_float_equal(number(2, "unmeasured_s"), others, 1e-9);
+	silent = 0;
+	for (int ms = 0; number(1, "co_s") < co + 0.01; ms += 50) {
+		assert_true(ms < STOP_WAIT_MS);
+		usleep(50000);
+		jobs_tick(js);
+	}
+	assert_int_equal(number(1, "counted_tasks"), 1);
+}
+
 static void ends(void **state)
 {
 	struct ledger_record r[4];
@@ -456,7 +551,7 @@ static void ended_unseen(void **state)
 	struct ledger_record r[4];
 
 	(void)state;
-	register_job(9, 3, time(NULL) - 50);
+	register_job(9, 3, begun - 50);
 	end_job(9, 3);
 	jobs_sync(js);
 	assert_int_equal(jobs_count(js), 1);
@@ -570,6 +665,8 @@ int main(void)
 		cmocka_unit_test(shutters_while_counters_are_opened),
 		cmocka_unit_test(not_allowed_is_unmeasured),
 		cmocka_unit_test(stopped_job_is_no_partner),
+		cmocka_unit_test(shell_without_a_program),
+		cmocka_unit_test(counter_is_gone),
 		cmocka_unit_test(ends),
 		cmocka_unit_test(ended_unseen),
 		cmocka_unit_test(requeued),

@@ -36,9 +36,9 @@ static struct est_block block(double co, double solo, double sd)
 	struct est_block b = {.before_n = 4, .during_n = 4, .after_n = 4};
 
 	for (int k = 0; k < 4; k++) {
-		b.before[k] = (struct est_window){co * 800e3 * (1 + noise(sd)), 0, 800e3};
-		b.during[k] = (struct est_window){solo * 800e3 * (1 + noise(sd)), 0, 800e3};
-		b.after[k] = (struct est_window){co * 800e3 * (1 + noise(sd)), 0, 800e3};
+		b.before[k] = (struct est_window){co * 800e3 * (1 + noise(sd)), 0, 800e3, 0};
+		b.during[k] = (struct est_window){solo * 800e3 * (1 + noise(sd)), 0, 800e3, 0};
+		b.after[k] = (struct est_window){co * 800e3 * (1 + noise(sd)), 0, 800e3, 0};
 	}
 	return b;
 }

@@ -11,13 +11,16 @@
 #include <grp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,8 +160,7 @@ static void gives_it_back_whatever_the_groups(void **state)
 		kill(pid, SIGSTOP);
 		assert_int_equal(proc_pending_stop(pid, -1), SIGSTOP);
 		assert_true(pause_resume(u, true));
-		usleep(20000);
-		assert_int_equal(state_of(pid), 'T');
+		assert_true(becomes(pid, true));
 		pause_close(u);
 	}
 	kill(pid, SIGKILL);
@@ -180,8 +182,7 @@ static void stopped_just_before(void **state)
 	assert_true(becomes(child, true));
 	assert_int_equal(pause_stop(u), 0);
 	assert_true(pause_resume(u, true));
-	usleep(20000);
-	assert_int_equal(state_of(child), 'T');
+	assert_true(becomes(child, true));
 	kill(child, SIGCONT);
 	assert_true(becomes(child, false));
 	pause_close(u);
@@ -312,6 +313,73 @@ static void about_to_be_stopped(void **state)
 	held_free(held, slot);
 }
 
+struct hang {
+	int slot;
+	atomic_int step; /* what the thread has done so far */
+	sem_t go;
+};
+
+/* Hangs between arming the slot and its stop call, and once more right after that. */
+static void *hang_in_between(void *arg)
+{
+	struct hang *h = arg;
+
+	assert_int_equal(held_live(held), 0);
+	assert_true(held_arm(held, h->slot));
+	h->step = 1;
+	sem_wait(&h->go);
+	kill(child, SIGSTOP);
+	h->step = 2;
+	sem_wait(&h->go);
+	pthread_mutex_unlock(&held->alive);
+	return NULL;
+}
+
+static void wait_step(const struct hang *h, int step)
+{
+	while (h->step < step || state_of(held->stopper) != 'S')
+		usleep(1000);
+}
+
+/* While the daemon hangs, what it was about to stop is woken once; a stop that its user sends then
+ * is left alone until the daemon has run and may have stopped it, too. */
+static void a_hanging_daemon_stops_nobody(void **state)
+{
+	struct hang h = {.slot = held_take(held, HELD_PROCESS, child, child_stat.starttime, NULL)};
+	pthread_t thread;
+	int again = 0;
+
+	(void)state;
+	sem_init(&h.go, 0, 0);
+	assert_int_equal(pthread_create(&thread, NULL, hang_in_between, &h), 0);
+	wait_step(&h, 1);
+	assert_int_equal(held_release(held, false, &again), 1);
+	assert_int_equal(again, 1);
+	kill(child, SIGSTOP);
+	assert_true(becomes(child, true));
+	for (int look = 0; look < 3; look++) {
+		assert_int_equal(held_release(held, false, &again), 1);
+		assert_int_equal(again, 1);
+		usleep(20000);
+		assert_int_equal(state_of(child), 'T');
+	}
+	kill(child, SIGCONT);
+	assert_true(becomes(child, false));
+	sem_post(&h.go);
+	wait_step(&h, 2);
+	assert_true(becomes(child, true));
+	assert_int_equal(held_release(held, false, &again), 1);
+	assert_int_equal(again, 1);
+	assert_true(becomes(child, false));
+	sem_post(&h.go);
+	pthread_join(thread, NULL);
+	assert_int_equal(held_release(held, true, &again), 1);
+	assert_int_equal(again, 0);
+	held_free(held, h.slot);
+	held->stopper = 0;
+	sem_destroy(&h.go);
+}
+
 static void nothing_is_stopped_after_the_deadline(void **state)
 {
 	struct pause_unit *u = pause_open_process(held, child, child_stat.starttime);
@@ -343,7 +411,6 @@ static void the_guard_gives_a_foreign_stop_back(void **state)
 	assert_true(becomes(child, true));
 	kill(child, SIGSTOP);
 	assert_int_equal(held_release(held, true, NULL), 1);
-	usleep(20000);
 	assert_true(becomes(child, true));
 	kill(child, SIGCONT);
 	assert_true(becomes(child, false));
@@ -476,12 +543,10 @@ static void stops_all_threads(void **state)
 	/* And so is one that came just before ours: it stands already, and nobody took ours. */
 	assert_int_equal(pause_stop(u), 0);
 	assert_true(pause_resume(u, true));
-	usleep(20000);
-	assert_int_equal(state_of(pid), 'T');
+	assert_true(becomes(pid, true));
 	assert_int_equal(pause_stop(u), 0);
 	assert_int_equal(held_release(held, true, NULL), 1);
-	usleep(20000);
-	assert_int_equal(state_of(pid), 'T');
+	assert_true(becomes(pid, true));
 	kill(pid, SIGCONT);
 	assert_true(becomes(pid, false));
 	assert_int_equal(pause_stop(u), 0);
@@ -492,6 +557,70 @@ static void stops_all_threads(void **state)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	munmap(w, sizeof(*w));
+}
+
+static void *sleep_on(void *arg)
+{
+	*(_Atomic pid_t *)arg = (pid_t)syscall(SYS_gettid);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* A program of two threads, of which the first waits for a child of vfork() until the other end of
+ * the pipe is closed: it takes no signal as long as that. The number of the second is in *tid. */
+static pid_t spawn_late(_Atomic pid_t *tid, const int wait[2])
+{
+	pid_t pid = fork();
+	pthread_t thread;
+	char c;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(wait[1]);
+	if (pthread_create(&thread, NULL, sleep_on, (void *)tid))
+		_exit(1);
+	pid = vfork();
+	if (!pid)
+		_exit(read(wait[0], &c, 1) < 0);
+	for (;;)
+		pause();
+}
+
+/* A user's stop that one thread has taken and another has not yet come to is not ours to end. */
+static void halfway_stopped_is_stopped(void **state)
+{
+	_Atomic pid_t *tid =
+		mmap(NULL, sizeof(*tid), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct pause_unit *u;
+	struct proc_stat st;
+	int wait[2];
+	pid_t pid;
+
+	(void)state;
+	assert_ptr_not_equal(tid, MAP_FAILED);
+	assert_int_equal(pipe(wait), 0);
+	pid = spawn_late(tid, wait);
+	close(wait[0]);
+	while (!*tid || state_of(pid) != 'D')
+		usleep(1000);
+	assert_int_equal(proc_stat(pid, &st), 0);
+	u = pause_open_process(held, pid, st.starttime);
+	assert_non_null(u);
+	syscall(SYS_tgkill, pid, *tid, SIGSTOP);
+	assert_true(becomes(*tid, true));
+	assert_int_not_equal(state_of(pid), 'T');
+	assert_int_equal(pause_stop(u), 0);
+	assert_true(pause_resume(u, true));
+	close(wait[1]);
+	assert_true(becomes(pid, true));
+	kill(pid, SIGCONT);
+	assert_true(becomes(pid, false));
+	pause_close(u);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	munmap((void *)tid, sizeof(*tid));
 }
 
 /* What cannot be resumed for now is not forgotten by the next start. */
@@ -635,13 +764,13 @@ static void freezer(const char *parent, enum held_kind kind, const char *file, c
 	pause_close(u);
 }
 
-static void freezer_v1(void **state)
+static void pauses_v1(void **state)
 {
 	(void)state;
 	freezer("/sys/fs/cgroup/freezer", HELD_FREEZER_V1, "freezer.state", "FROZEN", "THAWED");
 }
 
-static void freezer_v2(void **state)
+static void pauses_v2(void **state)
 {
 	bool hybrid = !access("/sys/fs/cgroup/unified/cgroup.procs", F_OK);
 
@@ -663,14 +792,16 @@ int main(void)
 		cmocka_unit_test(a_used_number_is_left_alone),
 		cmocka_unit_test(what_was_released_is_not_ours),
 		cmocka_unit_test(about_to_be_stopped),
+		cmocka_unit_test(a_hanging_daemon_stops_nobody),
 		cmocka_unit_test(nothing_is_stopped_after_the_deadline),
 		cmocka_unit_test(the_guard_gives_a_foreign_stop_back),
 		cmocka_unit_test(stops_all_threads),
+		cmocka_unit_test(halfway_stopped_is_stopped),
 		cmocka_unit_test(kept_while_it_holds),
 		cmocka_unit_test(bad_lists),
 		cmocka_unit_test(slots_run_out),
-		cmocka_unit_test(freezer_v1),
-		cmocka_unit_test(freezer_v2),
+		cmocka_unit_test(pauses_v1),
+		cmocka_unit_test(pauses_v2),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -37,11 +37,14 @@ static void good_registration(void **state)
 	assert_int_equal(r.core[4], 6);
 	assert_int_equal(r.registered, 1700000000);
 	assert_false(r.seeded);
+	assert_string_equal(r.cgroup, "");
 	assert_int_equal(registry_parse("12.3",
 				 "JobId=12\nRestart=3\nUid=1000\n"
-				 "Seed=\"0000000000000001000000000000000a\"\n",
+				 "Seed=\"0000000000000001000000000000000a\"\n"
+				 "Cgroup=\"s0ABCDEFGHJKMN\"\n",
 				 &r, &err),
 		0);
+	assert_string_equal(r.cgroup, "s0ABCDEFGHJKMN");
 	assert_true(r.seeded && r.seed.word[0] == 1 && r.seed.word[1] == 10);
 }
 
@@ -57,6 +60,7 @@ static void bad_registrations(void **state)
 		{"12.0", "JobId=12\nRestart=0\nUid=1\nCores=a\n", "Cores"},
 		{"12.0", "JobId=12\nRestart=0\nUid=1\nCores=0-99999\n", "Cores"},
 		{"12.0", "JobId=12\nRestart=0\nUid=1\nSeed=12\n", "Seed"},
+		{"12.0", "JobId=12\nRestart=0\nUid=1\nCgroup=../job_1\n", "Cgroup"},
 		{"12.0", "nonsense\n", "12.0"},
 		{"x", "JobId=12\nRestart=0\nUid=1\n", "JOBID.RESTART"},
 		{"12", "JobId=12\nRestart=0\nUid=1\n", "JOBID.RESTART"},

@@ -54,6 +54,8 @@ void __wrap_counter_region(struct counter *c, int region);
 static atomic_int_fast64_t wall_offset_s;
 /* Whether the processor time of what is held is the true one. */
 static atomic_bool look_at_held;
+/* Whether the guard sees a deadline pass at each look at the clock. */
+static atomic_bool pass_deadlines;
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 {
@@ -61,6 +63,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 
 	if (clock == CLOCK_REALTIME)
 		t->tv_sec += wall_offset_s;
+	if (pass_deadlines)
+		held->passed++;
 	/* On a busy host even a signal takes time, which must not spoil other tests. */
 	if (clock < 0 && !look_at_held)
 		*t = (struct timespec){0};
@@ -465,6 +469,23 @@ static void resumed_by_its_user(void **state)
 	replace_child(1, false);
 }
 
+/* The daemon hung between setting the deadline and its first stop: nobody is stopped any more. */
+static void deadline_passes_first(void **state)
+{
+	struct shutter_plan *p;
+
+	(void)state;
+	pass_deadlines = true;
+	shutter_publish(shutter, plan());
+	p = next_block();
+	assert_int_equal(p->outcome, SHUTTER_OVERDUE);
+	for (int i = 0; i < JOBS; i++)
+		assert_int_equal(p->paused_ns[i], 0);
+	pass_deadlines = false;
+	nobody_stopped();
+	put_away();
+}
+
 static void no_guard(void **state)
 {
 	struct guard was = guard;
@@ -714,6 +735,7 @@ int main(void)
 		cmocka_unit_test(counter_fails),
 		cmocka_unit_test(stopped_by_its_user),
 		cmocka_unit_test(resumed_by_its_user),
+		cmocka_unit_test(deadline_passes_first),
 		cmocka_unit_test(no_guard),
 		cmocka_unit_test(stopped_guard),
 		cmocka_unit_test(uncounted_task_ends),

@@ -71,7 +71,7 @@ static int read_string(const char *text, struct seen *s, struct errmsg *err)
 	return read_text(text, strlen(text), s, &count, err);
 }
 
-#define H SHUTTERLOG_HEADER "\n"
+#define H SHUTTERLOG_FIELDS "\n"
 
 static void sums_over_tasks_and_interleaved_jobs(void **state)
 {
@@ -205,13 +205,57 @@ static void refuses_what_is_mostly_broken(void **state)
 	assert_int_equal(read_string(H, &s, &err), 0);
 	assert_int_equal(s.blocks, 0);
 	/* A byte order mark, CR LF, blank lines and a second header do no harm. */
-	assert_int_equal(read_string("\xef\xbb\xbf" SHUTTERLOG_HEADER "\r\n"
+	assert_int_equal(read_string("\xef\xbb\xbf" SHUTTERLOG_FIELDS "\r\n"
 				     "0,7,1,during,0,1,10,100,40\r\n\r\n" H
 				     "1,7,1,during,0,1,1.5e1,100.25,40\n",
 				 &s, &err),
 		0);
 	assert_int_equal(s.blocks, 2);
 	assert_float_equal(s.block[1].during[0].progress, 100.25, 0);
+}
+
+/* Logs of earlier releases, and what is appended to one, have as many fields as the header says. */
+static void fields_are_those_of_the_header(void **state)
+{
+	char path[] = "/tmp/test_shutterlog.XXXXXX";
+	struct shutter_row row = {.block = 1, .job = 7, .region = SHUTTER_DURING, .dur_ns = 100};
+	struct shutterlog_writer *w;
+	struct shutterlog_count count;
+	struct errmsg err = {""};
+	struct seen s;
+	int fd = mkstemp(path);
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(read_string(SHUTTERLOG_HEADER
+				 "\n0,7,1,before,0,1,100,5,0,20\n0,7,2,before,0,1,100,5,0,20\n"
+				 "0,7,1,during,0,1,100,5,0,0\n0,7,2,during,0,1,100,5,0,0\n",
+				 &s, &err),
+		0);
+	assert_float_equal(s.block[0].before[0].lent_ns, 20, 0);
+	assert_float_equal(s.block[0].during[0].lent_ns, 0, 0);
+	assert_int_equal(
+		read_string(SHUTTERLOG_HEADER "\n0,7,1,during,0,1,100,5,0\n", &s, &err), -1);
+	assert_non_null(strstr(s.why, "10 fields"));
+	assert_int_equal(
+		read_string(SHUTTERLOG_HEADER "\n0,7,1,during,0,1,100,5,0,101\n", &s, &err), -1);
+	assert_non_null(strstr(s.why, "lent_ns"));
+	f = fdopen(fd, "w");
+	assert_non_null(f);
+	fputs(H "0,7,1,during,0,1,100,5,0\n", f);
+	fclose(f);
+	w = shutterlog_open(path, &err);
+	assert_non_null(w);
+	shutterlog_append(w, &row);
+	shutterlog_close(w);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	memset(&s, 0, sizeof(s));
+	assert_int_equal(shutterlog_read(f, path, take_block, take_bad, &s, &count, &err), 0);
+	assert_int_equal(count.rows, 2);
+	assert_int_equal(s.bad, 0);
+	fclose(f);
+	unlink(path);
 }
 
 static void stops_when_told(void **state)
@@ -285,6 +329,7 @@ static void writes_what_it_reads(void **state)
 				row.region = r;
 				row.progress = UINT64_C(1000) * (uint64_t)(r + 1);
 				row.cycles = 500;
+				row.lent_ns = 80;
 				shutterlog_append(w, &row);
 			}
 		}
@@ -301,6 +346,7 @@ static void writes_what_it_reads(void **state)
 	assert_int_equal(s.blocks, 2);
 	assert_int_equal(s.block[1].after_n, 4);
 	assert_float_equal(s.block[1].after[3].progress, 3000, 0);
+	assert_float_equal(s.block[1].after[3].lent_ns, 80, 0);
 	unlink(path);
 	assert_null(shutterlog_open("/nonexistent/x.csv", &err));
 	assert_non_null(strstr(err.text, "/nonexistent/x.csv"));
@@ -330,6 +376,7 @@ int main(void)
 		cmocka_unit_test(marks_windows_that_are_not_whole),
 		cmocka_unit_test(reports_and_skips_malformed_rows),
 		cmocka_unit_test(refuses_what_is_mostly_broken),
+		cmocka_unit_test(fields_are_those_of_the_header),
 		cmocka_unit_test(stops_when_told),
 		cmocka_unit_test(survives_damage),
 		cmocka_unit_test(writes_what_it_reads),

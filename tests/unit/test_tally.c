@@ -35,8 +35,8 @@ static void add_blocks(struct tally *t, int n, double before, double during)
 			.after_n = 4};
 
 		for (int k = 0; k < 4; k++) {
-			b.before[k] = b.after[k] = (struct est_window){before, 0, 800e3};
-			b.during[k] = (struct est_window){during, 0, 800e3};
+			b.before[k] = b.after[k] = (struct est_window){before, 0, 800e3, 0};
+			b.during[k] = (struct est_window){during, 0, 800e3, 0};
 		}
 		tally_block(t, &b);
 	}
@@ -66,6 +66,24 @@ static void times_add_up(void **state)
 	assert_int_equal(r.seq, 1);
 	assert_true(isnan(r.degradation));
 	assert_string_equal(r.backend, "none");
+	tally_free(t);
+}
+
+/* Time that it was held stopped is the only thing known of time that is not measured. */
+static void held_while_unmeasured(void **state)
+{
+	struct tally *t = tally_new(7, 1, 1000, 1700000000, 0);
+	struct ledger_record r;
+
+	(void)state;
+	tally_advance(t, 0, TALLY_CO);
+	tally_advance(t, 10 * S, TALLY_UNMEASURED);
+	tally_advance(t, 15 * S, TALLY_UNMEASURED);
+	tally_paused(t, S);
+	tally_record(t, &settings, "c", "n1", true, 1700000020, &r);
+	assert_int_equal(r.co_ns, 10 * S);
+	assert_int_equal(r.unmeasured_ns, 4 * S);
+	assert_int_equal(r.paused_ns, S);
 	tally_free(t);
 }
 
@@ -128,7 +146,7 @@ static void what_is_lacking(void **state)
 			(w < 4          ? b.before
 				: w < 8 ? b.during
 					: b.after)[w % 4] =
-				(struct est_window){exp(rand_r(&seed) % 7) * 1e3, 0, 800e3};
+				(struct est_window){exp(rand_r(&seed) % 7) * 1e3, 0, 800e3, 0};
 		b.start_ns = i * 400000000;
 		tally_block(t[2], &b);
 	}
@@ -344,8 +362,8 @@ static void shams(void **state)
 	for (int i = 0; i < 20; i++) {
 		struct est_block b = {.before_n = 1, .during_n = 1, .after_n = 1};
 
-		b.before[0] = b.after[0] = (struct est_window){800 + i % 3, 0, 800e3};
-		b.during[0] = (struct est_window){1000, 0, 800e3};
+		b.before[0] = b.after[0] = (struct est_window){800 + i % 3, 0, 800e3, 0};
+		b.during[0] = (struct est_window){1000, 0, 800e3, 0};
 		tally_sham(t, &b);
 	}
 	saved = tally_save(t, "boot", 2);
@@ -384,8 +402,8 @@ static void attributions(void **state)
 		for (int i = 0; i < 20; i++) {
 			struct est_block b = {.before_n = 1, .during_n = 1, .after_n = 1};
 
-			b.before[0] = b.after[0] = (struct est_window){600 + i % 3, 0, 800e3};
-			b.during[0] = (struct est_window){id == 8 ? 1000 : 600, 0, 800e3};
+			b.before[0] = b.after[0] = (struct est_window){600 + i % 3, 0, 800e3, 0};
+			b.during[0] = (struct est_window){id == 8 ? 1000 : 600, 0, 800e3, 0};
 			assert_true(attribution_block(&t->attribution, id, &b));
 		}
 	}
@@ -442,6 +460,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_add_up),
+		cmocka_unit_test(held_while_unmeasured),
 		cmocka_unit_test(few_blocks_are_no_data),
 		cmocka_unit_test(shams),
 		cmocka_unit_test(attributions),
