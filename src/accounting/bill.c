@@ -443,17 +443,32 @@ static int order(struct bills *bills)
 	return 0;
 }
 
-static bool is_of_size(const struct bill *b, const struct bill *last)
+/* Where the rows of a job id begin in by_id. */
+static int first_of_id(const struct bills *bills, uint32_t job_id)
 {
-	return b->earlier_size && b->job_id == last->job_id && !strcmp(b->cluster, last->cluster);
+	int low = 0, high = bills->count;
+
+	while (low < high) {
+		int middle = low + (high - low) / 2;
+
+		if (bills->by_id[middle]->job_id < job_id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 /* The row of the size that ended then, or NULL. */
 static struct bill *row_of_size(struct bills *bills, const struct bill *last, int64_t end)
 {
-	for (int i = 0; i < bills->count; i++)
-		if (is_of_size(&bills->bill[i], last) && bills->bill[i].end == end)
-			return &bills->bill[i];
+	for (int i = first_of_id(bills, last->job_id);
+		i < bills->count && bills->by_id[i]->job_id == last->job_id; i++) {
+		const struct bill *b = bills->by_id[i];
+
+		if (b->earlier_size && b->end == end && !strcmp(b->cluster, last->cluster))
+			return &bills->bill[b - bills->bill];
+	}
 	return NULL;
 }
 
@@ -558,18 +573,9 @@ void bills_free(struct bills *bills)
 const struct bill *bills_partner(
 	const struct bills *bills, const struct bill *bill, uint32_t partner)
 {
-	int low = 0, high = bills->count;
-
-	while (low < high) {
-		int middle = low + (high - low) / 2;
-
-		if (bills->by_id[middle]->job_id < partner)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < bills->count && bills->by_id[low]->job_id == partner; low++) {
-		const struct bill *b = bills->by_id[low];
+	for (int i = first_of_id(bills, partner);
+		i < bills->count && bills->by_id[i]->job_id == partner; i++) {
+		const struct bill *b = bills->by_id[i];
 
 		if (b->start < bill->end && (!b->end || b->end > bill->start) &&
 			!strcmp(b->cluster, bill->cluster))

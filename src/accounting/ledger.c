@@ -21,7 +21,10 @@ static const char *const sql[S_COUNT] = {
 		  " origin, settled, foreign_node)"
 		  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
 		  " EXISTS (SELECT 1 FROM settlement s WHERE s.cluster = ?1 AND s.job = ?2"
-		  " AND s.restart = ?3 AND ?5 BETWEEN s.start - ?11 AND s.finish + ?11), 0)"
+		  " AND s.restart = ?3 AND ?5 BETWEEN s.start - ?11 AND s.finish + ?11"
+		  " AND NOT EXISTS (SELECT 1 FROM record n WHERE n.cluster = ?1 AND n.job = ?2"
+		  " AND n.restart = ?3 AND n.node = ?4 AND NOT n.foreign_node"
+		  " AND abs(n.start - s.start) < abs(?5 - s.start))), 0)"
 		  " ON CONFLICT (cluster, job, restart, node, start, origin) DO UPDATE"
 		  " SET seq = excluded.seq, final = excluded.final, body = excluded.body"
 		  " WHERE (excluded.seq > record.seq OR excluded.final) AND NOT record.final"
@@ -42,8 +45,13 @@ static const char *const sql[S_COUNT] = {
 		     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
 	[S_SETTLEMENT] = "SELECT body FROM settlement WHERE cluster = ?1 AND job = ?2"
 			 " AND restart = ?3 AND (?4 = 0 OR start = ?4) ORDER BY start DESC LIMIT 1",
+	/* A node's others are of runs that slurmctld was killed for, with the same id. */
 	[S_SETTLED] = "UPDATE record SET settled = 1 WHERE cluster = ?1 AND job = ?2"
-		      " AND restart = ?3 AND start BETWEEN ?4 - ?6 AND ?5 + ?6",
+		      " AND restart = ?3 AND start BETWEEN ?4 - ?6 AND ?5 + ?6"
+		      " AND NOT EXISTS (SELECT 1 FROM record n WHERE n.cluster = record.cluster"
+		      " AND n.job = record.job AND n.restart = record.restart"
+		      " AND n.node = record.node AND NOT n.foreign_node"
+		      " AND abs(n.start - ?4) < abs(record.start - ?4))",
 	[S_EVENT] = "INSERT INTO event (id, unix, kind, cluster, job, restart, by_uid, body, hash)"
 		    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
 	[S_LAST_EVENT] = "SELECT id, hash FROM event ORDER BY id DESC LIMIT 1",
@@ -94,6 +102,9 @@ static const char count_rows[] =
 
 int ledger_db_failed(struct ledger *l, const char *what, struct errmsg *err)
 {
+	int code = sqlite3_errcode(l->db) & 0xff;
+
+	l->damaged |= code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
 	return errmsg_set(err, "ledger: cannot %s: %s", what, sqlite3_errmsg(l->db));
 }
 

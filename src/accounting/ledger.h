@@ -26,6 +26,9 @@ struct ledger *ledger_open(
 	const char *path, char *set_aside, size_t set_aside_size, struct errmsg *err);
 void ledger_close(struct ledger *l);
 
+/* Whether the file has turned out to be damaged at work: opened again, it is set aside. */
+bool ledger_damaged(const struct ledger *l);
+
 /* How many damaged databases lie beside this one, set aside by ledger_open() and not removed since.
  */
 int ledger_set_aside(const struct ledger *l);

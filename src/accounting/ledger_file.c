@@ -20,7 +20,6 @@
 
 #define BUSY_MS 5000
 #define MAX_LINES 100
-#define BACKUP_PAGES 256
 
 static int db_failed(sqlite3 *db, const char *path, const char *what, struct errmsg *err)
 {
@@ -329,6 +328,21 @@ int ledger_file_check(const char *path, const struct ledger_anchor *anchor,
 
 /* --- backup --- */
 
+/*
+ * Whoever goes back to a copy needs again what came after it. The nodes send it to a ledger that
+ * they do not know, so each copy is one. An older schema has no name; it gets one when it is
+ * opened.
+ */
+static int name_anew(sqlite3 *db)
+{
+	if (sqlite3_table_column_metadata(
+		    db, NULL, "meta", "value", NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
+		return SQLITE_OK;
+	return sqlite3_exec(db,
+		"UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'id'", NULL, NULL,
+		NULL);
+}
+
 /* Copies into an open, empty database. */
 static int copy(sqlite3 *from, sqlite3 *to, const char *name, struct errmsg *err)
 {
@@ -337,16 +351,18 @@ static int copy(sqlite3 *from, sqlite3 *to, const char *name, struct errmsg *err
 
 	if (!b)
 		return db_failed(to, name, "write", err);
-	/* A writer in between makes SQLite begin anew; it must not be kept out for long. */
-	while ((rc = sqlite3_backup_step(b, BACKUP_PAGES)) == SQLITE_OK || rc == SQLITE_BUSY ||
-		rc == SQLITE_LOCKED)
-		if (rc != SQLITE_OK)
-			sqlite3_sleep(10);
+	/* In one step, which keeps no writer out of a database in WAL mode. With several SQLite
+	 * begins anew whenever somebody has written in between, and would never be done under load.
+	 */
+	while ((rc = sqlite3_backup_step(b, -1)) == SQLITE_BUSY || rc == SQLITE_LOCKED)
+		sqlite3_sleep(10);
 	sqlite3_backup_finish(b);
 	/* One file that needs no log beside it. */
 	if (rc == SQLITE_DONE)
 		rc = sqlite3_exec(to, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
-	return rc == SQLITE_DONE || rc == SQLITE_OK ? 0 : db_failed(to, name, "write", err);
+	if (rc == SQLITE_OK)
+		rc = name_anew(to);
+	return rc == SQLITE_OK ? 0 : db_failed(to, name, "write", err);
 }
 
 static int sync_file(const char *path)

@@ -47,7 +47,8 @@ int ledger_file_check(const char *path, const struct ledger_anchor *anchor,
 
 /*
  * Copies the ledger as it is at one moment to another file, which appears complete and synced, or
- * not at all, readable by its owner alone. An existing file is not touched. 0, or -1 with err.
+ * not at all, readable by its owner alone. An existing file is not touched. The copy has an
+ * identity of its own, so that the nodes send it again what came after it. 0, or -1 with err.
  */
 int ledger_file_backup(const char *path, const char *to, struct errmsg *err);
 

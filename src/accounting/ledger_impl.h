@@ -40,12 +40,13 @@ struct ledger {
 	sqlite3 *db;
 	sqlite3_stmt *st[S_COUNT];
 	bool grouped; /* transactions are parts of one that ledger_commit() ends */
+	bool damaged; /* SQLite has met a page that cannot be */
 	int64_t last_event;
 	char last_hash[LEDGER_HASH_SIZE];
 	char id[64];
 };
 
-/* -1, with err saying what could not be done and what SQLite says. */
+/* -1, with err saying what could not be done and what SQLite says; notes damage. */
 int ledger_db_failed(struct ledger *l, const char *what, struct errmsg *err);
 
 /* Runs a statement that gives no rows; 0, or -1 with err. */

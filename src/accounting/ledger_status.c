@@ -28,6 +28,11 @@ void ledger_head(const struct ledger *l, int64_t *id, char hash[LEDGER_HASH_SIZE
 	memcpy(hash, l->last_hash, sizeof(l->last_hash));
 }
 
+bool ledger_damaged(const struct ledger *l)
+{
+	return l->damaged;
+}
+
 int ledger_set_aside(const struct ledger *l)
 {
 	const char *path = sqlite3_db_filename(l->db, "main");

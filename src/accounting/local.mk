@@ -14,6 +14,7 @@ libledger_la_SOURCES = \
 	src/accounting/price.c src/accounting/price.h \
 	src/accounting/price_rules.c src/accounting/price_rules.h \
 	src/accounting/record.c src/accounting/record.h \
+	src/accounting/refunds.c src/accounting/refunds.h \
 	src/accounting/service.c src/accounting/service.h \
 	src/accounting/settle.c src/accounting/settle.h \
 	src/accounting/settlement.c src/accounting/settlement.h \

@@ -182,7 +182,9 @@ struct keeping {
 	struct service *service;
 	struct controllers *controllers;
 	struct event *timer;
+	struct event_base *base;
 	time_t day;
+	bool failed;
 };
 
 /* In the log of another host, the last event's hash proves that the log of prices was not
@@ -206,6 +208,13 @@ static void on_keep(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (ledger_damaged(k->service->ledger)) {
+		plog_error("the ledger has turned out to be damaged: stopping, "
+			   "since the next start sets it aside");
+		k->failed = true;
+		event_base_loopexit(k->base, NULL);
+		return;
+	}
 	service_save_counts(k->service);
 	service_tell_unsaid(k->service);
 	if (!k->controllers->found)
@@ -272,6 +281,7 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *p
 	find_controllers(&controllers);
 	service.controllers = controllers.addresses;
 	keeping.service = &service;
+	keeping.base = base;
 	keeping.timer = evtimer_new(base, on_keep, &keeping);
 	if (keeping.timer)
 		on_keep(-1, 0, &keeping);
@@ -281,7 +291,7 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *p
 		on_prune(-1, 0, &pruning);
 	plog_info("version %s serves %s on %s port %d", POPPA_VERSION, path,
 		*host ? host : "every address", port);
-	status = event_base_dispatch(base) < 0;
+	status = event_base_dispatch(base) < 0 || keeping.failed;
 done:
 	server_free(server);
 	if (service.ledger) {

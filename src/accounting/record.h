@@ -44,7 +44,7 @@ struct ledger_record {
 	int64_t co_ns;         /* with at least one co-runner running */
 	int64_t solo_ns;       /* without */
 	int64_t paused_ns;     /* held stopped by poppad */
-	int64_t unmeasured_ns; /* the job ran, poppad did not: no discount for it */
+	int64_t unmeasured_ns; /* poppad did not run, or could not measure it: no discount */
 	uint64_t blocks, used;
 	double degradation;        /* over co_ns; NAN = no data */
 	double variance;           /* of degradation; NAN = unknown */

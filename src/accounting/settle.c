@@ -54,6 +54,25 @@ static bool is_of_run(const struct ledger_record *r, const struct settle_job *jo
 	       r->start_unix <= job->end_unix + LEDGER_CLOCK_SLACK_S;
 }
 
+/*
+ * slurmctld that is killed may give the job's id out again, or start the job again, soon after. The
+ * other way round tells nothing: a job may be cancelled before its node has heard of it.
+ */
+static bool is_of_earlier_run(const struct ledger_record *r, const struct settle_job *job)
+{
+	return r->end_unix < job->start_unix;
+}
+
+static bool is_nearer(const struct ledger_record *r, const struct ledger_record *than,
+	const struct settle_job *job)
+{
+	bool earlier = is_of_earlier_run(r, job);
+
+	if (earlier != is_of_earlier_run(than, job))
+		return !earlier;
+	return llabs(r->start_unix - job->start_unix) < llabs(than->start_unix - job->start_unix);
+}
+
 static const struct ledger_record *find_record(const struct settle_job *job, const char *node,
 	const struct ledger_record *records, int count)
 {
@@ -61,18 +80,20 @@ static const struct ledger_record *find_record(const struct settle_job *job, con
 
 	for (int i = 0; i < count; i++)
 		if (!strcmp(records[i].node, node) && is_of_run(&records[i], job) &&
-			(!found || records[i].start_unix > found->start_unix))
+			(!found || is_nearer(&records[i], found, job)))
 			found = &records[i];
 	return found;
 }
 
+/* One of another time is another run's, or of a node whose clock is wrong: a better one may come.
+ */
 bool settle_complete(const struct settle_job *job, const struct ledger_record *records, int count)
 {
 	for (int i = 0; i < job->node_count; i++) {
 		const struct ledger_record *r =
 			find_record(job, job->nodes[i].name, records, count);
 
-		if (!r || !r->final)
+		if (!r || !r->final || is_of_earlier_run(r, job))
 			return false;
 	}
 	return true;

@@ -32,7 +32,10 @@ struct settle_job {
 	const char *unpriced; /* why the run cannot be priced, one word; NULL = it can */
 };
 
-/* Whether each of the job's nodes has sent its last record. */
+/*
+ * Whether each of the job's nodes has sent its last record. One that ended before the job began
+ * does not suffice: it may be of an earlier run of the same id.
+ */
 bool settle_complete(const struct settle_job *job, const struct ledger_record *records, int count);
 
 /*

@@ -101,6 +101,40 @@ static void sizes_of_a_resized_job(void **state)
 	bills_free(&bills);
 }
 
+/* As many as 100,000 rows hold: what looks each of them up among all takes minutes. */
+static void many_resized_jobs(void **state)
+{
+	enum { JOBS = 50000 };
+	char *rows = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&rows, &len);
+	struct errmsg err = {""};
+	struct bills bills;
+
+	(void)state;
+	assert_non_null(f);
+	for (int i = 0; i < JOBS; i++)
+		fprintf(f,
+			"%d|%d|c|ada|phys|std|normal|RESIZING|1000|1005|1045|40|billing=%d|0||"
+			"run\n",
+			i + 1, i + 1, 2 * i);
+	for (int i = 0; i < JOBS; i++)
+		fprintf(f,
+			"%d|%d|c|ada|phys|std|normal|COMPLETED|1045|1045|1105|60|billing=640|0|"
+			"poppa: " FACTS " earlier=%d:40|run\n",
+			i + 1, i + 1, 3 * i);
+	fclose(f);
+	assert_int_equal(read_text(NULL, rows, &bills, &err), 0);
+	free(rows);
+	assert_int_equal(bills.count, 2 * JOBS);
+	for (int i = 0; i < JOBS; i++)
+		if (bills.bill[i].status != BILL_PRICED ||
+			bill_raw(&bills.bill[i]) != (uint64_t)(3 * i))
+			fail_msg(
+				"job %d has %d of %d", i + 1, (int)bill_raw(&bills.bill[i]), 3 * i);
+	bills_free(&bills);
+}
+
 static void rows_are_read(void **state)
 {
 	struct bills bills;
@@ -277,6 +311,7 @@ int main(void)
 		cmocka_unit_test(texts_are_made_plain),
 		cmocka_unit_test(rows_are_read),
 		cmocka_unit_test(sizes_of_a_resized_job),
+		cmocka_unit_test(many_resized_jobs),
 		cmocka_unit_test(names_forge_nothing),
 		cmocka_unit_test(bad_rows_are_counted),
 		cmocka_unit_test(bad_facts_are_named),

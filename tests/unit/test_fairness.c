@@ -53,6 +53,21 @@ static void nobody_pays_for_a_neighbour(void **state)
 	assert_true(scheme[FAIRNESS_ROBUST].highest <= 1.005);
 }
 
+/* What an administrator chooses with estimate=upper: nobody pays more, and the discounts that are
+ * too large cost distance. */
+static void the_upper_end_favours_the_user(void **state)
+{
+	const struct fairness *point = &scheme[FAIRNESS_ROBUST], *upper = &scheme[FAIRNESS_UPPER];
+
+	(void)state;
+	print_message("by the upper end: distance %.3f points, highest %.2f %%\n",
+		100 * upper->distance / upper->jobs, 100 * upper->highest);
+	assert_true(upper->highest <= fmin(1, point->highest));
+	assert_true(upper->sum < point->sum);
+	assert_true(upper->distance > point->distance);
+	assert_true(upper->distance / upper->jobs <= 0.02);
+}
+
 static void the_oracle_is_the_policy(void **state)
 {
 	const struct fairness *oracle = &scheme[FAIRNESS_ORACLE];
@@ -72,6 +87,7 @@ int main(void)
 		cmocka_unit_test(every_job_has_a_price),
 		cmocka_unit_test(close_to_the_oracle),
 		cmocka_unit_test(nobody_pays_for_a_neighbour),
+		cmocka_unit_test(the_upper_end_favours_the_user),
 		cmocka_unit_test(the_oracle_is_the_policy),
 	};
 

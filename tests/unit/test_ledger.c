@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of the ledger's database and of who may ask it what. */
+/* Unit tests of the ledger's database. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <arpa/inet.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,91 +18,8 @@
 
 #include "accounting/ledger.h"
 #include "accounting/ledger_file.h"
-#include "accounting/origin.h"
-#include "accounting/service.h"
-#include "common/log.h"
 
-static char dir[] = "/tmp/test_ledger.XXXXXX", path[64], aside[128];
-
-static void quiet(enum plog_level level, const char *line)
-{
-	(void)level;
-	(void)line;
-}
-
-static int make_dir(void **state)
-{
-	(void)state;
-	plog_set_sink(quiet);
-	strcpy(strrchr(dir, '.'), ".XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(path, sizeof(path), "%s/ledger.sqlite", dir);
-	return 0;
-}
-
-static int remove_dir(void **state)
-{
-	struct dirent *entry;
-	DIR *d = opendir(dir);
-
-	(void)state;
-	while (d && (entry = readdir(d)))
-		if (entry->d_name[0] != '.')
-			unlinkat(dirfd(d), entry->d_name, 0);
-	if (d)
-		closedir(d);
-	return rmdir(dir);
-}
-
-static struct ledger *open_ledger(void)
-{
-	struct errmsg err = {""};
-	struct ledger *l = ledger_open(path, aside, sizeof(aside), &err);
-
-	if (!l)
-		print_error("%s\n", err.text);
-	assert_non_null(l);
-	return l;
-}
-
-static struct ledger_record record_of(uint32_t job, const char *node, uint64_t seq)
-{
-	struct ledger_record r = {.cluster = "c",
-		.job_id = job,
-		.uid = 1000,
-		.seq = seq,
-		.cores = 8,
-		.start_unix = 1000000,
-		.end_unix = 1000100,
-		.co_ns = (int64_t)seq * 1000,
-		.degradation = 0.4,
-		.variance = NAN,
-		.thesis_degradation = NAN,
-		.method = "robust",
-		.backend = "heartbeat"};
-
-	snprintf(r.node, sizeof(r.node), "%s", node);
-	return r;
-}
-
-static struct settlement settlement_of(uint32_t job, uint64_t charged)
-{
-	return (struct settlement){.cluster = "c",
-		.job_id = job,
-		.start_unix = 1000000,
-		.end_unix = 1000100,
-		.uid = 1000,
-		.settled_unix = 1000200,
-		.raw = 10000,
-		.charged = charged,
-		.degradation = 0.4,
-		.lo = NAN,
-		.hi = NAN,
-		.policy = "thesis",
-		.version = PRICE_VERSION,
-		.text = "d=0.4000"};
-}
+#include "ledger_fixture.h"
 
 static int count_records(struct ledger *l, uint32_t job, int64_t start, int64_t *co_ns)
 {
@@ -267,6 +182,49 @@ static void unsettled_runs(void **state)
 	list = ledger_unsettled(l, "c", 10, &err);
 	assert_int_equal(json_array_size(list), 1);
 	json_decref(list);
+	ledger_close(l);
+}
+
+static size_t count_unsettled(struct ledger *l)
+{
+	struct errmsg err = {""};
+	json_t *list = ledger_unsettled(l, "c", 10, &err);
+	size_t n = json_array_size(list);
+
+	json_decref(list);
+	return n;
+}
+
+/* slurmctld that was killed has forgotten a run, and the job ran again: its price is not theirs. */
+static void forgotten_runs_are_listed(void **state)
+{
+	struct ledger_record lost = record_of(5, "n1", 1), kept = record_of(5, "n1", 1),
+			     late = record_of(5, "n1", 1), elsewhere = record_of(5, "n2", 1);
+	struct settlement s = settlement_of(5, 3600), got;
+	struct ledger *l = open_ledger();
+	struct errmsg err = {""};
+
+	(void)state;
+	lost.final = kept.final = late.final = elsewhere.final = true;
+	kept.start_unix = elsewhere.start_unix = s.start_unix;
+	lost.start_unix = s.start_unix - 20;
+	late.start_unix = s.start_unix - 40;
+	assert_int_equal(ledger_put(l, &lost, 1, "", NULL, &err), 0);
+	assert_int_equal(ledger_put(l, &kept, 1, "", NULL, &err), 0);
+	assert_int_equal(count_unsettled(l), 1);
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	assert_int_equal(count_unsettled(l), 1);
+	/* Those that come later are told apart as well. */
+	assert_int_equal(ledger_put(l, &elsewhere, 1, "", NULL, &err), 0);
+	assert_int_equal(ledger_put(l, &late, 1, "", NULL, &err), 0);
+	s.start_unix = lost.start_unix;
+	s.end_unix = s.start_unix + 5;
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	assert_int_equal(count_unsettled(l), 1);
+	s.start_unix = late.start_unix;
+	s.end_unix = s.start_unix + 5;
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	assert_int_equal(count_unsettled(l), 0);
 	ledger_close(l);
 }
 
@@ -839,41 +797,6 @@ static void records_of_strangers(void **state)
 	assert_int_equal(check(path).faults, 0);
 }
 
-/* How the other end of a connection is called, and whether it may speak for a node. */
-static void origins(void **state)
-{
-	static const struct {
-		const char *peer, *own, *name;
-	} cases[] = {
-		{"10.1.2.3", "10.1.2.1", "10.1.2.3"},
-		{"127.0.0.1", "127.0.0.1", "local"},
-		{"127.3.3.3", "127.0.0.1", "local"},
-		{"10.1.2.1", "10.1.2.1", "local"},
-	};
-	json_t *nodes = json_pack("[{s:s, s:[s]}, {s:s, s:[s]}]", "name", "n1", "addresses",
-		"127.0.1.1", "name", "n2", "addresses", "203.0.113.9");
-	char name[ORIGIN_SIZE];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct sockaddr_in peer = {.sin_family = AF_INET}, own = {.sin_family = AF_INET};
-
-		inet_pton(AF_INET, cases[i].peer, &peer.sin_addr);
-		inet_pton(AF_INET, cases[i].own, &own.sin_addr);
-		assert_string_equal(origin_name((struct sockaddr *)&peer, sizeof(peer),
-					    (struct sockaddr *)&own, sizeof(own), name),
-			cases[i].name);
-	}
-	assert_true(origin_allowed(nodes, "n1", "local"));
-	assert_true(origin_allowed(nodes, "n1", "127.0.1.1"));
-	assert_false(origin_allowed(nodes, "n1", "203.0.113.9"));
-	assert_true(origin_allowed(nodes, "n2", "203.0.113.9"));
-	/* The ledger's host does not have that address. */
-	assert_false(origin_allowed(nodes, "n2", "local"));
-	assert_false(origin_allowed(nodes, "n3", ""));
-	json_decref(nodes);
-}
-
 /* One bad request of a group does not take the others with it; what is not committed is not there.
  */
 static void group_is_whole(void **state)
@@ -902,281 +825,6 @@ static void group_is_whole(void **state)
 	ledger_close(l);
 	assert_int_equal(check(path).faults, 0);
 	assert_int_equal(check(path).events, 2);
-}
-
-static json_t *ask(struct service *s, json_t *request, uid_t from, bool ok)
-{
-	json_t *reply;
-
-	json_object_set_new(request, "nonce", json_string("abc"));
-	reply = service_answer(s, request, from);
-	json_decref(request);
-	assert_non_null(reply);
-	assert_string_equal(json_string_value(json_object_get(reply, "nonce")), "abc");
-	assert_int_equal(json_is_true(json_object_get(reply, "ok")), ok);
-	assert_int_equal(json_is_string(json_object_get(reply, "error")), !ok);
-	return reply;
-}
-
-static json_t *record_request(const struct ledger_record *r)
-{
-	return json_pack("{s:s, s:[o]}", "op", "record", "records", record_to_json(r));
-}
-
-static json_t *job_request(int job)
-{
-	return json_pack("{s:s, s:s, s:i, s:i, s:i}", "op", "job", "cluster", "c", "job", job,
-		"restart", 0, "start", 0);
-}
-
-static json_t *settle_request(const struct settlement *s)
-{
-	return json_pack("{s:s, s:o}", "op", "settle", "settlement", settlement_to_json(s));
-}
-
-static void who_may_what(void **state)
-{
-	struct service s = {.ledger = open_ledger(), .ledger_uid = 64};
-	struct ledger_record r = record_of(5, "n1", 1);
-	struct settlement settlement = settlement_of(5, 3600);
-	static const uid_t trusted[] = {0, 64}, others[] = {1, 1000, 1001, (uid_t)-1};
-	json_t *reply;
-
-	(void)state;
-	for (size_t i = 0; i < 4; i++) {
-		json_decref(ask(&s, record_request(&r), others[i], false));
-		json_decref(ask(&s, settle_request(&settlement), others[i], false));
-		json_decref(ask(&s, job_request(5), others[i], false));
-		json_decref(ask(&s, json_pack("{s:s, s:s}", "op", "unsettled", "cluster", "c"),
-			others[i], false));
-		json_decref(ask(&s, json_pack("{s:s}", "op", "status"), others[i], true));
-	}
-	assert_int_equal(s.counts.refused, 16);
-	/* Nor does a stranger learn what there is to ask for. */
-	json_decref(ask(&s, json_pack("{s:s}", "op", "fly"), 1000, false));
-	assert_int_equal(s.counts.refused, 17);
-	assert_int_equal(s.counts.malformed, 0);
-	assert_int_equal(s.counts.records, 0);
-	for (size_t i = 0; i < 2; i++) {
-		json_decref(ask(&s, record_request(&r), trusted[i], true));
-		json_decref(ask(&s, job_request(5), trusted[i], true));
-		json_decref(ask(&s, json_pack("{s:s, s:s}", "op", "unsettled", "cluster", "c"),
-			trusted[i], true));
-		reply = ask(&s, settle_request(&settlement), trusted[i], true);
-		assert_int_equal(json_is_true(json_object_get(reply, "first")), i == 0);
-		json_decref(reply);
-	}
-	assert_int_equal(s.counts.records, 1);
-	assert_int_equal(s.counts.stale_records, 1);
-	assert_int_equal(s.counts.settlements, 1);
-	assert_int_equal(s.counts.repeated_settlements, 1);
-	/* The owner sees the job, another user does not, and cannot tell it from one that is not
-	 * there. */
-	reply = ask(&s, job_request(5), 1000, true);
-	assert_int_equal(json_array_size(json_object_get(reply, "records")), 1);
-	assert_int_equal(json_integer_value(
-				 json_object_get(json_object_get(reply, "settlement"), "charged")),
-		3600);
-	json_decref(reply);
-	json_decref(ask(&s, job_request(5), 1001, false));
-	ledger_close(s.ledger);
-}
-
-/* What the log has about refusals, and how many it says to have left out. */
-static int refusal_lines;
-static int refusals_told;
-
-static void read_refusals(enum plog_level level, const char *line)
-{
-	int n;
-
-	(void)level;
-	refusal_lines++;
-	if (sscanf(line, "%d more refusals were not logged", &n) == 1)
-		refusals_told += n;
-	else
-		refusals_told += !strncmp(line, "refused ", 8);
-}
-
-/* A user who asks for what is not theirs does not fill the administrator's log. */
-static void refusals_are_logged_sparsely(void **state)
-{
-	struct service s = {.ledger = open_ledger(), .ledger_uid = 64, .origin = "10.0.0.1"};
-	struct settlement wanted = settlement_of(5, 3600);
-
-	(void)state;
-	refusal_lines = refusals_told = 0;
-	plog_set_sink(read_refusals);
-	for (int i = 0; i < 500; i++) {
-		json_decref(ask(&s, job_request(5), 1000, false));
-		json_decref(ask(&s, settle_request(&wanted), 0, false));
-	}
-	service_tell_unsaid(&s);
-	plog_set_sink(quiet);
-	assert_int_equal(s.counts.refused + s.counts.misplaced, 1000);
-	assert_int_equal(refusals_told, 1000);
-	/* It may have been in two minutes. */
-	assert_true(refusal_lines <= 2 * (LOG_LIMIT_A_MINUTE + 2));
-	ledger_close(s.ledger);
-}
-
-static void bad_requests(void **state)
-{
-	struct service s = {.ledger = open_ledger(), .ledger_uid = 64};
-	static const char *const bad[] = {"{}", "{\"op\":7}", "{\"op\":\"fly\"}",
-		"{\"op\":\"record\"}", "{\"op\":\"record\",\"records\":7}", "{\"op\":\"job\"}",
-		"{\"op\":\"job\",\"cluster\":\"c\",\"job\":-1,\"restart\":0,\"start\":0}",
-		"{\"op\":\"settle\"}", "{\"op\":\"settle\",\"settlement\":[]}",
-		"{\"op\":\"unsettled\"}"};
-	struct ledger_record good = record_of(5, "n1", 1);
-	json_t *reply, *many, *results;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		json_t *request = json_loads(bad[i], 0, NULL);
-
-		json_object_set_new(request, "nonce", json_string("x"));
-		reply = service_answer(&s, request, 0);
-		assert_true(json_is_false(json_object_get(reply, "ok")));
-		json_decref(reply);
-		json_decref(request);
-	}
-	assert_int_equal(s.counts.malformed, sizeof(bad) / sizeof(bad[0]));
-	/* One bad record in a batch is refused by name, the others are stored. */
-	many = json_pack("{s:s, s:[o,{},o]}", "op", "record", "records", record_to_json(&good),
-		record_to_json(&good));
-	reply = ask(&s, many, 0, true);
-	results = json_object_get(reply, "results");
-	assert_int_equal(json_array_size(results), 3);
-	assert_true(json_is_true(json_object_get(json_array_get(results, 0), "ok")));
-	assert_true(json_is_false(json_object_get(json_array_get(results, 1), "ok")));
-	assert_true(json_is_true(json_object_get(json_array_get(results, 2), "ok")));
-	json_decref(reply);
-	many = json_array();
-	for (int i = 0; i <= 1000; i++)
-		json_array_append_new(many, json_object());
-	json_decref(ask(&s, json_pack("{s:s, s:o}", "op", "record", "records", many), 0, false));
-	ledger_close(s.ledger);
-}
-
-static int64_t refused_of(json_t *status, const char *kind)
-{
-	return json_integer_value(json_object_get(
-		json_object_get(json_object_get(status, "refused"), kind), "count"));
-}
-
-static void what_is_refused_is_counted(void **state)
-{
-	struct service s = {.ledger = open_ledger(), .ledger_uid = 64, .origin = "10.0.0.1"};
-	struct ledger_record r = record_of(5, "n1", 1);
-	json_t *reply, *nodes;
-
-	(void)state;
-	json_decref(ask(&s, record_request(&r), 1000, false));
-	r.end_unix = (int64_t)time(NULL) + 2 * LEDGER_CLOCK_SLACK_S;
-	reply = ask(&s, record_request(&r), 0, true);
-	assert_true(json_is_false(
-		json_object_get(json_array_get(json_object_get(reply, "results"), 0), "ok")));
-	json_decref(reply);
-	/* From an address that is not the node's: stored, and left out when slurmctld asks. */
-	r.end_unix = 1000100;
-	reply = ask(&s, record_request(&r), 0, true);
-	assert_string_equal(
-		json_string_value(json_object_get(reply, "ledger")), ledger_id(s.ledger));
-	json_decref(reply);
-	/* Who owns the job may not say who its nodes are. */
-	nodes = json_pack("[{s:s, s:[s]}]", "name", "n1", "addresses", "10.0.0.2");
-	reply = job_request(5);
-	json_object_set(reply, "nodes", nodes);
-	reply = ask(&s, reply, 1000, true);
-	assert_int_equal(json_array_size(json_object_get(reply, "records")), 1);
-	json_decref(reply);
-	reply = job_request(5);
-	json_object_set(reply, "nodes", nodes);
-	json_decref(ask(&s, reply, 64, false));
-	s.origin = "local";
-	reply = job_request(5);
-	json_object_set_new(reply, "nodes", nodes);
-	reply = ask(&s, reply, 64, true);
-	assert_int_equal(json_array_size(json_object_get(reply, "records")), 0);
-	json_decref(reply);
-	for (int fault = WIRE_MALFORMED; fault < WIRE_FAULTS; fault++)
-		service_refused_line(&s, (enum wire_fault)fault);
-	for (int i = 0; i < 2; i++) {
-		reply = ask(&s, json_pack("{s:s}", "op", "status"), 1000, true);
-		assert_int_equal(refused_of(reply, "not_allowed"), 1);
-		assert_int_equal(refused_of(reply, "not_from_controller"), 1);
-		assert_int_equal(refused_of(reply, "future_records"), 1);
-		assert_int_equal(refused_of(reply, "foreign_records"), 1);
-		assert_int_equal(refused_of(reply, "malformed"), 1);
-		assert_int_equal(refused_of(reply, "oversized"), 1);
-		assert_int_equal(refused_of(reply, "invalid"), 1);
-		assert_int_equal(refused_of(reply, "replayed"), 1);
-		assert_int_equal(refused_of(reply, "expired"), 1);
-		json_decref(reply);
-	}
-	ledger_close(s.ledger);
-	assert_int_equal(check(path).refusal_count, 9);
-}
-
-/* Root of a node has the cluster's key, and may send records; prices are the controllers'. */
-static void prices_come_from_controllers(void **state)
-{
-	struct service s = {.ledger = open_ledger(), .ledger_uid = 64, .origin = "10.0.0.1"};
-	static const char *const ops[] = {"settle", "restore", "change", "changed"};
-	struct settlement wanted = settlement_of(5, 3600);
-	struct ledger_record r = record_of(5, "n1", 1);
-	json_t *controllers = json_pack("[s,s]", "10.0.0.2", "fd00::2");
-
-	(void)state;
-	for (int with = 0; with < 2; with++) {
-		s.controllers = with ? controllers : NULL;
-		for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
-			json_decref(ask(&s,
-				json_pack("{s:s, s:o, s:s, s:b}", "op", ops[i], "settlement",
-					settlement_to_json(&wanted), "reason", "none", "written",
-					1),
-				0, false));
-	}
-	assert_int_equal(s.counts.misplaced, 8);
-	s.origin = "";
-	json_decref(ask(&s, settle_request(&wanted), 0, false));
-	assert_int_equal(s.counts.settlements, 0);
-	s.origin = "10.0.0.1";
-	json_decref(ask(&s, record_request(&r), 0, true));
-	json_decref(ask(&s, job_request(5), 0, true));
-	json_decref(ask(&s, json_pack("{s:s, s:s}", "op", "unsettled", "cluster", "c"), 0, true));
-	s.origin = "fd00::2";
-	json_decref(ask(&s, settle_request(&wanted), 64, true));
-	json_decref(ask(&s, settle_request(&wanted), 1000, false));
-	s.origin = "local";
-	s.controllers = NULL;
-	json_decref(ask(&s, settle_request(&wanted), 0, true));
-	/* Where addresses are not to be looked at. */
-	s.origin = NULL;
-	json_decref(ask(&s, settle_request(&wanted), 0, true));
-	assert_int_equal(s.counts.settlements, 1);
-	assert_int_equal(s.counts.repeated_settlements, 2);
-	json_decref(controllers);
-	ledger_close(s.ledger);
-}
-
-static void addresses_of_hosts(void **state)
-{
-	json_t *addresses = json_array();
-
-	(void)state;
-	assert_true(origin_resolve(addresses, "192.0.2.7"));
-	assert_true(origin_resolve(addresses, "2001:db8::7"));
-	assert_false(origin_resolve(addresses, "no host at all"));
-	assert_int_equal(json_array_size(addresses), 2);
-	assert_true(origin_controls(addresses, "192.0.2.7"));
-	assert_true(origin_controls(addresses, "2001:db8::7"));
-	assert_true(origin_controls(addresses, "local"));
-	assert_false(origin_controls(addresses, "192.0.2.8"));
-	assert_false(origin_controls(NULL, "192.0.2.7"));
-	assert_false(origin_controls(addresses, ""));
-	json_decref(addresses);
 }
 
 static void assert_counts(struct ledger *l, int records, int settlements, int events)
@@ -1230,8 +878,6 @@ static void counts_follow(void **state)
 	ledger_close(l);
 }
 
-#define LEDGER_TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1241,6 +887,7 @@ int main(void)
 		LEDGER_TEST(first_settlement_stays),
 		LEDGER_TEST(counts_follow),
 		LEDGER_TEST(unsettled_runs),
+		LEDGER_TEST(forgotten_runs_are_listed),
 		LEDGER_TEST(batch_is_whole),
 		LEDGER_TEST(survives_kill),
 		LEDGER_TEST(damaged_file_is_set_aside),
@@ -1255,14 +902,7 @@ int main(void)
 		LEDGER_TEST(changes_of_a_price),
 		LEDGER_TEST(lost_settlement_is_restored),
 		LEDGER_TEST(records_of_strangers),
-		cmocka_unit_test(origins),
-		cmocka_unit_test(addresses_of_hosts),
-		LEDGER_TEST(prices_come_from_controllers),
 		LEDGER_TEST(group_is_whole),
-		LEDGER_TEST(what_is_refused_is_counted),
-		LEDGER_TEST(who_may_what),
-		LEDGER_TEST(refusals_are_logged_sparsely),
-		LEDGER_TEST(bad_requests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

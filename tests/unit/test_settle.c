@@ -37,6 +37,7 @@ static struct ledger_record record_of(const char *node, double degradation)
 		.final = true,
 		.cores = 8,
 		.start_unix = 1001,
+		.end_unix = 1101,
 		.co_ns = 100 * S,
 		.blocks = 100,
 		.used = 100,
@@ -379,17 +380,37 @@ static void noise_below_zero(void **state)
 	assert_non_null(strstr(s.text, "d=0.0000 "));
 }
 
-/* Of two registrations of one node the later one counts. */
-static void latest_registration(void **state)
+/*
+ * slurmctld that is killed may start a job again that has run: then a node has two records that
+ * could be the run's.
+ */
+static void record_of_its_run(void **state)
 {
 	struct settle_job job = job_of(two_nodes, 1);
-	struct ledger_record r[] = {record_of("n1", 0.8), record_of("n1", 0.2)};
+	struct ledger_record r[] = {
+		record_of("n1", 0.8), record_of("n1", 0.2), record_of("n1", 0.9)};
 	struct settlement s;
 
 	(void)state;
-	r[0].start_unix = 990;
-	s = decide(&job, r, 2);
+	r[0].start_unix = 970;
+	r[0].end_unix = 980;
+	r[2].start_unix = 1130;
+	r[2].end_unix = 1140;
+	s = decide(&job, r, 3);
 	assert_int_equal(s.charged, 6400);
+	assert_true(settle_complete(&job, r, 3));
+	/* Before its own has come, nothing is concluded from the one before. */
+	assert_false(settle_complete(&job, r, 1));
+	/* A job that was cancelled at once may have ended before its node heard of it. */
+	assert_true(settle_complete(&job, r + 2, 1));
+	/* One that ended before comes last, and first the nearest of the others. */
+	r[1].start_unix = 1040;
+	s = decide(&job, r, 3);
+	assert_int_equal(s.charged, 6400);
+	r[0].end_unix = 1005;
+	r[0].degradation = 0.5;
+	s = decide(&job, r, 3);
+	assert_int_equal(s.charged, 2500);
 }
 
 /* Records that are of another run or job do not count, whatever they say. */
@@ -563,7 +584,7 @@ int main(void)
 		cmocka_unit_test(uncertain),
 		cmocka_unit_test(shutter_sensing),
 		cmocka_unit_test(noise_below_zero),
-		cmocka_unit_test(latest_registration),
+		cmocka_unit_test(record_of_its_run),
 		cmocka_unit_test(records_of_others),
 		cmocka_unit_test(clock_steps),
 		cmocka_unit_test(last_word_missing),
