@@ -29,6 +29,16 @@ bool choice_matches(const struct poppa_settings *s, int nodes, int partner_nodes
 	}
 }
 
+bool choice_serves(
+	const struct poppa_settings *s, int group, bool named, int empty, int need, int want)
+{
+	if (group < 1)
+		return false;
+	if (group >= want)
+		return true;
+	return (named || s->stripe_match != MATCH_EXACT) && group + empty >= need;
+}
+
 static long percent(double loss)
 {
 	return lround(100 * loss);

@@ -14,6 +14,7 @@ struct candidate {
 	int node;
 	int lane;
 	bool shared;    /* has a partner there */
+	bool named;     /* all its partners are so by with:, and stripe_match does not count */
 	double loss;    /* expected, by the partners (partner_loss()) */
 	uint64_t group; /* the same for nodes with the same partners, and so the same loss */
 	time_t when;    /* the lane is to be had from here on; 0 = now */
@@ -24,6 +25,14 @@ struct candidate {
  * size; or the smaller one at most the fraction `within` smaller than the bigger one.
  */
 bool choice_matches(const struct poppa_settings *s, int nodes, int partner_nodes);
+
+/*
+ * Whether so many nodes with the same partners, `named` as in struct candidate, serve a job that
+ * needs and wants so many, with as many as it lacks of the empty ones: where stripe_match counts,
+ * a job has partners of one kind on all its nodes, or with `within` on some and none on the rest.
+ */
+bool choice_serves(
+	const struct poppa_settings *s, int group, bool named, int empty, int need, int want);
 
 /*
  * Orders candidates that have partners for a job that wants so many nodes: first by expected loss,

@@ -8,7 +8,8 @@ libstriping_la_SOURCES = \
 	src/striping/occupancy.c src/striping/occupancy.h \
 	src/striping/pairs.c src/striping/pairs.h \
 	src/striping/partner.c src/striping/partner.h \
-	src/striping/request.c src/striping/request.h
+	src/striping/request.c src/striping/request.h \
+	src/striping/vacancy.c src/striping/vacancy.h
 libstriping_la_LIBADD = libpoppacommon.la -lm
 
 # On its own, so that no plugin brings hwloc into Slurm's daemons.

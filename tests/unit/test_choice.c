@@ -137,6 +137,28 @@ static void sizes_that_match(void **state)
 	assert_false(choice_matches(&s, 7, 8));
 }
 
+static void groups_that_serve(void **state)
+{
+	struct poppa_settings s;
+	struct errmsg err = {""};
+
+	(void)state;
+	settings_defaults(&s);
+	assert_int_equal(settings_parse("stripe_match=exact", &s, &err), 0);
+	assert_true(choice_serves(&s, 3, false, 0, 3, 3));
+	assert_true(choice_serves(&s, 4, false, 0, 3, 3));
+	assert_false(choice_serves(&s, 2, false, 9, 3, 3));
+	assert_false(choice_serves(&s, 0, true, 9, 3, 3));
+	/* Who is asked for by its id may have any size. */
+	assert_true(choice_serves(&s, 2, true, 1, 3, 3));
+	assert_false(choice_serves(&s, 2, true, 0, 3, 3));
+	assert_int_equal(settings_parse("stripe_match=within:25%", &s, &err), 0);
+	assert_true(choice_serves(&s, 3, false, 1, 4, 4));
+	assert_false(choice_serves(&s, 3, false, 0, 4, 4));
+	/* Fewer than wanted may be enough. */
+	assert_true(choice_serves(&s, 3, false, 0, 2, 4));
+}
+
 static void by_time(void **state)
 {
 	struct candidate c[3] = {{.node = 0, .when = 50}, {.node = 1, .when = 9, .shared = true},
@@ -156,6 +178,7 @@ int main(void)
 		cmocka_unit_test(loss_comes_first),
 		cmocka_unit_test(the_order_is_one),
 		cmocka_unit_test(sizes_that_match),
+		cmocka_unit_test(groups_that_serve),
 		cmocka_unit_test(by_time),
 	};
 

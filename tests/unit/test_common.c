@@ -19,6 +19,7 @@
 #include "common/log_limit.h"
 #include "common/nodeconf.h"
 #include "common/settings.h"
+#include "common/settings_kept.h"
 #include "common/tags.h"
 #include "common/units.h"
 
@@ -155,6 +156,70 @@ static void settings_name_what_is_wrong(void **state)
 		assert_non_null(strstr(err.text, bad[i][1]));
 		assert_int_equal(s.windows, 7);
 	}
+}
+
+static void the_ledger_is_found_whatever_else_is_wrong(void **state)
+{
+	struct poppa_settings s;
+	struct errmsg err = {""};
+
+	(void)state;
+	settings_defaults(&s);
+	s.windows = 7;
+	assert_int_equal(settings_parse_ledger("poppa_ledger=h:x,poppa_windows=2", &s, &err), -1);
+	assert_non_null(strstr(err.text, "poppa_ledger"));
+	assert_int_equal(s.windows, 7);
+	assert_int_equal(
+		settings_parse_ledger("poppa_windows=x,Poppa_Ledger=h:7,poppa_no", &s, &err), 0);
+	assert_string_equal(s.ledger_host, "h");
+	assert_int_equal(s.ledger_port, 7);
+	assert_int_equal(s.windows, 4);
+	assert_int_equal(settings_parse_ledger(NULL, &s, &err), 0);
+	assert_string_equal(s.ledger_host, "");
+}
+
+static void settings_outlive_a_process(void **state)
+{
+	char dir[] = "/tmp/test_common.XXXXXX", path[64];
+	struct poppa_settings s;
+	struct errmsg err = {""};
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	settings_defaults(&s);
+	s.windows = 7;
+	assert_int_equal(settings_kept(dir, &s), -1);
+	assert_int_equal(settings_keep(dir, "poppa_windows=5,other=1,stripe_lanes=4", &err), 0);
+	assert_int_equal(settings_kept(dir, &s), 0);
+	assert_int_equal(s.windows, 5);
+	assert_int_equal(s.stripe_lanes, 4);
+	assert_int_equal(settings_keep(dir, "", &err), 0);
+	assert_int_equal(settings_kept(dir, &s), 0);
+	assert_int_equal(s.stripe_lanes, 2);
+	/* As of a release with other keys. */
+	assert_int_equal(settings_keep(dir, "stripe_lanes=3,poppa_later=1", &err), 0);
+	assert_int_equal(settings_kept(dir, &s), -1);
+	/* Nothing that could be used is kept. */
+	s.windows = 7;
+	assert_int_equal(settings_follow("poppa_windows=none", dir, false, &s, &err), -1);
+	assert_int_equal(s.windows, 7);
+	assert_non_null(strstr(err.text, "poppa_windows"));
+	assert_non_null(strstr(err.text, "of before stay in force"));
+	assert_int_equal(settings_follow("poppa_windows=none", dir, true, &s, &err), -1);
+	assert_int_equal(s.windows, 4);
+	assert_non_null(strstr(err.text, "the defaults are in force"));
+	assert_int_equal(settings_keep(dir, "poppa_windows=5", &err), 0);
+	assert_int_equal(settings_follow("poppa_windows=none", dir, true, &s, &err), -1);
+	assert_int_equal(s.windows, 5);
+	assert_non_null(strstr(err.text, "the last good settings are in force"));
+	assert_int_equal(settings_follow("poppa_windows=6", dir, true, &s, &err), 0);
+	assert_int_equal(s.windows, 6);
+	assert_int_equal(s.stripe_lanes, 2);
+	snprintf(path, sizeof(path), "%s/poppa_settings", dir);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(settings_keep(dir, "", &err), -1);
+	assert_non_null(strstr(err.text, dir));
 }
 
 static void tags(void **state)
@@ -333,6 +398,8 @@ int main(void)
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(settings_take_defaults_and_values),
 		cmocka_unit_test(settings_name_what_is_wrong),
+		cmocka_unit_test(the_ledger_is_found_whatever_else_is_wrong),
+		cmocka_unit_test(settings_outlive_a_process),
 		cmocka_unit_test(tags),
 		cmocka_unit_test(files_and_nodeconf),
 		cmocka_unit_test(hosts_and_ports),

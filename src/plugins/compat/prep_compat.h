@@ -17,6 +17,9 @@
 #include "src/interfaces/cred.h"
 #include "src/interfaces/prep.h"
 #endif
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+#include "src/common/sluid.h"
+#endif
 
 static inline uint32_t compat_env_job_id(const job_env_t *job)
 {
@@ -37,6 +40,22 @@ static inline int compat_load_job(uint32_t job_id, job_info_msg_t **info)
 
 	id.job_id = job_id;
 	return slurm_load_job(info, id, SHOW_DETAIL);
+#endif
+}
+
+/*
+ * The name of the job's directory in the cgroup v2 hierarchy where that is not job_ID: since 26.05
+ * it is of the run, unless cgroup.conf says otherwise. NULL, or for xfree().
+ */
+static inline char *compat_cgroup_name(const job_env_t *job)
+{
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(26, 5, 0)
+	(void)job;
+	return NULL;
+#else
+	if (!job->step_id.sluid || slurm_cgroup_conf.cgroup_job_id_paths)
+		return NULL;
+	return sluid2str(job->step_id.sluid);
 #endif
 }
 

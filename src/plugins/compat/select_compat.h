@@ -152,6 +152,21 @@ typedef will_run_data_t *compat_will_run_t;
 	X(int, select_nodeinfo_set, (job_record_t * job_ptr), (job_ptr))                           \
 	X(int, reconfigure, (void), ())
 
+/*
+ * Since 24.11 Slurm's plugin counts the CPUs of a node's tasks, and takes a node for too small if
+ * --ntasks-per-node or --cpus-per-task come to less than pn_min_cpus: unless slurmctld raised that
+ * beyond what was asked for. So a lane is not what was asked for; orig_pn_min_cpus is for the
+ * caller to put back.
+ */
+static inline void compat_ask_for_lane(job_details_t *details)
+{
+#ifndef COMPAT_SELECT_2205
+	details->orig_pn_min_cpus = 0;
+#else
+	(void)details;
+#endif
+}
+
 /* Whether to Slurm no two nodes are nearer to each other than any others. */
 static inline bool compat_topology_flat(void)
 {

@@ -30,6 +30,7 @@ typedef hostlist_t compat_hostlist_t;
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 11, 0)
 #define SELECT_SOCKET CR_SOCKET
 #define SELECT_MEMORY CR_MEMORY
+#define SELECT_ONE_TASK_PER_CORE CR_ONE_TASK_PER_CORE
 #endif
 
 /* Until 24.05 nothing could be had with the network around it. */

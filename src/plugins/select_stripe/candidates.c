@@ -134,18 +134,10 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 29;
 }
 
-/* Whether stripe_match lets the two share nodes; who was asked for by name is welcome anyway. */
-static bool matches(const struct ask *ask, const struct occupancy_job *job, bool later)
-{
-	if (!ask->size || partner_named(&ask->me, tracker_partner(job)))
-		return true;
-	/* Which nodes a group will have free together is not known in advance. */
-	return choice_matches(ask->settings, ask->size, job->count) && (!later || ask->size == 1);
-}
-
 /*
  * Whether the job can be on this node beside those of its jobs that end after `when` (0: now) and
- * that preemption does not clear away; fills in the rest of *c.
+ * that preemption does not clear away; fills in the rest of *c. ends: of each of them, in the map's
+ * order; NULL: none ends.
  */
 static bool fits(const struct ask *ask, const struct layout *layout, time_t when, bool preempt,
 	const time_t *ends, struct candidate *c)
@@ -154,18 +146,22 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 	const struct partner *others[LANES_MAX];
 	struct occupancy_place place;
 	uint32_t taken = 0;
-	int stay = 0;
+	int stay = 0, named = 0;
 
 	c->group = 0;
 	for (int i = 0; i < occupancy_count(map, c->node); i++) {
 		const struct occupancy_job *job = occupancy_at(map, c->node, i, &place);
+		const struct partner *other = tracker_partner(job);
 
 		if ((ends && ends[i] <= when) || (preempt && candidates_preemptable(ask, job->id)))
 			continue;
-		if (!job->colocated || stay == LANES_MAX || !tracker_partner(job) ||
-			!matches(ask, job, ends))
+		if (!job->colocated || stay == LANES_MAX || !other)
 			return false;
-		others[stay++] = tracker_partner(job);
+		if (partner_named(&ask->me, other))
+			named++;
+		else if (ask->size && !choice_matches(ask->settings, ask->size, job->count))
+			return false;
+		others[stay++] = other;
 		taken |= place.lanes;
 		c->group += mix(job->id);
 	}
@@ -174,6 +170,7 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 		!partner_compatible(&ask->me, others, stay, ask->pairs))
 		return false;
 	c->shared = stay;
+	c->named = stay && named == stay;
 	c->loss = partner_loss(&ask->me, others, stay, ask->pairs);
 	c->when = when;
 	return true;
@@ -199,17 +196,31 @@ static void gather_shared(struct candidates *list)
 	xfree(shared);
 }
 
-/* Is the one partner that the job accepts running, so that it must go there? */
-static bool partner_runs(const struct ask *ask)
+/* When a running job is expected to end. */
+static time_t end_of(const struct ask *ask, uint32_t job_id)
+{
+	const job_record_t *job_ptr = find_job_record(job_id);
+
+	if (!job_ptr)
+		return 0;
+	if (!job_ptr->end_time)
+		return ask->now + A_YEAR;
+	/* What should have ended is about to. */
+	return MAX(job_ptr->end_time, ask->now + 1);
+}
+
+/* When the last partner that the job accepts is gone: 0 = none runs, and the job need not wait. */
+static time_t alone_from(const struct ask *ask)
 {
 	const struct occupancy *map = tracker_map();
 	bitstr_t *nodes = tracker_nodes();
 	uint32_t with = ask->request.with;
+	time_t last = 0;
 
 	if (!with)
-		return false;
+		return 0;
 	if (occupancy_find(map, with))
-		return true;
+		return MAX(end_of(ask, with), 1);
 	/* It may be the id of an array. */
 	for (bitoff_t n = bit_ffs(nodes); n >= 0 && n < bit_size(nodes); n++)
 		for (int i = 0; i < occupancy_count(map, n); i++) {
@@ -217,26 +228,70 @@ static bool partner_runs(const struct ask *ask)
 			const struct partner *p = tracker_partner(job);
 
 			if (p && p->array_id == with)
-				return true;
+				last = MAX(MAX(last, end_of(ask, job->id)), 1);
 		}
-	return false;
+	return last;
 }
 
 static struct candidates start_list(const struct ask *ask)
 {
 	struct candidates list = {.alike = true};
 
+	list.alone = alone_from(ask);
 	list.c = xcalloc(bit_set_count(ask->nodes) + 1, sizeof(*list.c));
 	return list;
+}
+
+static void append(struct candidates *list, const struct candidate *c, uint32_t cpus)
+{
+	list->cpus = MAX(list->cpus, cpus);
+	list->shared += c->shared;
+	if (!c->shared) {
+		const config_record_t *config = compat_node(c->node)->config_ptr;
+
+		list->config = list->config ? list->config : config;
+		list->alike = list->alike && list->config->weight == config->weight;
+	}
+	list->c[list->count++] = *c;
+}
+
+/* The order for a start at `when`. */
+static void put_in_order(
+	const struct ask *ask, struct candidates *list, time_t when, uint32_t *need)
+{
+	*need = candidates_nodes_needed(ask, list->cpus);
+	gather_shared(list);
+	if (choice_order(list->c, list->shared, (int)candidates_wanted(ask, *need)))
+		error(STRIPE "no memory to order the nodes for %pJ", ask->job_ptr);
+	list->alike = list->alike && !ask->job_ptr->details->contiguous && compat_topology_flat();
+	list->partner_only = when < list->alone;
+	if (list->partner_only && !list->shared)
+		list->count = 0;
+}
+
+/*
+ * The next usable node from n on with lanes that can hold the job, or -1; cpus: out, how many it
+ * can use of one of them.
+ */
+static int usable_node(const struct ask *ask, int n, const struct layout **layout, uint32_t *cpus)
+{
+	int end = MIN((int)bit_size(ask->nodes), occupancy_nodes(tracker_map()));
+
+	for (; n < end; n++) {
+		if (!bit_test(ask->nodes, n))
+			continue;
+		*layout = layout_of(n);
+		*cpus = candidates_lane_cpus(ask, *layout);
+		if (*cpus)
+			return n;
+	}
+	return -1;
 }
 
 struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *need)
 {
 	const struct occupancy *map = tracker_map();
 	struct candidates list = start_list(ask);
-	bool partner_only = partner_runs(ask);
-	const config_record_t *first = NULL;
-	uint32_t most = 0;
 
 	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++) {
 		const struct layout *layout;
@@ -255,108 +310,141 @@ struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *
 			continue;
 		if (c.shared && !preempt && !memory_left(ask, c.node))
 			continue;
-		most = MAX(most, cpus);
-		list.shared += c.shared;
-		if (!c.shared) {
-			const config_record_t *config = compat_node(c.node)->config_ptr;
-
-			first = first ? first : config;
-			list.alike = list.alike && first->weight == config->weight;
-		}
-		list.c[list.count++] = c;
+		append(&list, &c, cpus);
 	}
-	*need = candidates_nodes_needed(ask, most);
-	gather_shared(&list);
-	if (choice_order(list.c, list.shared, (int)candidates_wanted(ask, *need)))
-		error(STRIPE "no memory to order the nodes for %pJ", ask->job_ptr);
-	list.alike = list.alike && !ask->job_ptr->details->contiguous && compat_topology_flat();
-	if (partner_only && !list.shared)
-		list.count = 0;
+	put_in_order(ask, &list, 0, need);
 	return list;
 }
 
-/* When a running job is expected to end. */
-static time_t end_of(const struct ask *ask, const struct occupancy_job *job, time_t now)
-{
-	const job_record_t *job_ptr;
-
-	if (candidates_preemptable(ask, job->id))
-		return 0;
-	job_ptr = find_job_record(job->id);
-	if (!job_ptr)
-		return 0;
-	if (!job_ptr->end_time)
-		return now + A_YEAR;
-	/* What should have ended is about to. */
-	return MAX(job_ptr->end_time, now + 1);
-}
-
 /* The end of each of the node's jobs, in the map's order; the caller frees it. */
-static time_t *ends_on(const struct ask *ask, int node, time_t now)
+static time_t *ends_on(const struct ask *ask, int node)
 {
 	const struct occupancy *map = tracker_map();
 	int count = occupancy_count(map, node);
 	time_t *ends = xcalloc(count + 1, sizeof(*ends));
 
-	for (int i = 0; i < count; i++)
-		ends[i] = end_of(ask, occupancy_at(map, node, i, NULL), now);
+	for (int i = 0; i < count; i++) {
+		uint32_t id = occupancy_at(map, node, i, NULL)->id;
+
+		ends[i] = candidates_preemptable(ask, id) ? 0 : end_of(ask, id);
+	}
 	return ends;
 }
 
-static bool fits_later(
-	const struct ask *ask, const struct layout *layout, time_t now, struct candidate *c)
+/* The first of the ends after `when`, or 0. */
+static time_t next_end(const time_t *ends, int count, time_t when)
+{
+	time_t next = 0;
+
+	for (int i = 0; i < count; i++)
+		if (ends[i] > when && (!next || ends[i] < next))
+			next = ends[i];
+	return next;
+}
+
+static bool fits_later(const struct ask *ask, const struct layout *layout, struct candidate *c)
 {
 	int count = occupancy_count(tracker_map(), c->node);
-	time_t *ends = ends_on(ask, c->node, now);
-	time_t when = 0;
-	bool found = fits(ask, layout, when, false, ends, c);
+	time_t *ends = ends_on(ask, c->node), when = 0;
+	bool found;
 
-	for (int tries = 0; !found && tries < count; tries++) {
-		time_t next = 0;
-
-		for (int i = 0; i < count; i++)
-			if (ends[i] > when && (!next || ends[i] < next))
-				next = ends[i];
-		if (!next)
-			break;
-		when = next;
+	do {
 		found = fits(ask, layout, when, false, ends, c);
-	}
+	} while (!found && (when = next_end(ends, count, when)));
 	xfree(ends);
 	return found;
 }
 
+/* Beside its partner a job may have other nodes, too, but not before it has one of those. */
+static void wait_for_partner(struct candidates *list)
+{
+	time_t from = list->alone;
+
+	for (int i = 0; i < list->count; i++)
+		if (list->c[i].shared)
+			from = MIN(from, list->c[i].when);
+	for (int i = 0; i < list->count; i++)
+		if (!list->c[i].shared)
+			list->c[i].when = MAX(from, list->c[i].when);
+}
+
 struct candidates candidates_later(const struct ask *ask, uint32_t *need)
 {
-	const struct occupancy *map = tracker_map();
 	struct candidates list = start_list(ask);
-	time_t now = time(NULL);
-	uint32_t most = 0;
+	const struct layout *layout;
+	uint32_t cpus;
 
-	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++) {
-		const struct layout *layout;
-		struct candidate c = {.node = (int)n};
-		uint32_t cpus;
+	for (int n = -1; (n = usable_node(ask, n + 1, &layout, &cpus)) >= 0;) {
+		struct candidate c = {.node = n};
 
-		if (!bit_test(ask->nodes, n) || n >= occupancy_nodes(map))
-			continue;
-		layout = layout_of(c.node);
-		cpus = candidates_lane_cpus(ask, layout);
-		if (!cpus || !fits_later(ask, layout, now, &c))
-			continue;
-		most = MAX(most, cpus);
-		list.c[list.count++] = c;
+		if (fits_later(ask, layout, &c))
+			append(&list, &c, cpus);
 	}
-	*need = candidates_nodes_needed(ask, most);
+	*need = candidates_nodes_needed(ask, list.cpus);
+	if (list.alone)
+		wait_for_partner(&list);
 	qsort(list.c, list.count, sizeof(*list.c), choice_by_time);
 	return list;
+}
+
+struct candidates candidates_at(const struct ask *ask, time_t when, uint32_t *need)
+{
+	struct candidates list = start_list(ask);
+	const struct layout *layout;
+	uint32_t cpus;
+
+	for (int n = -1; (n = usable_node(ask, n + 1, &layout, &cpus)) >= 0;) {
+		struct candidate c = {.node = n};
+		time_t *ends = ends_on(ask, n);
+
+		if (fits(ask, layout, when, false, ends, &c))
+			append(&list, &c, cpus);
+		xfree(ends);
+	}
+	put_in_order(ask, &list, when, need);
+	return list;
+}
+
+int candidates_starts(const struct ask *ask, time_t *start, int max)
+{
+	const struct occupancy *map = tracker_map();
+	const struct layout *layout;
+	struct vacancy *v = NULL;
+	uint32_t cpus, most = 0, need;
+	int count = 0, room = 0, found;
+
+	for (int n = -1; (n = usable_node(ask, n + 1, &layout, &cpus)) >= 0;) {
+		int jobs = occupancy_count(map, n);
+		time_t *ends = ends_on(ask, n), when = 0;
+
+		most = MAX(most, cpus);
+		if (count + jobs + 1 > room) {
+			room = (count + jobs + 1) * 2;
+			xrecalloc(v, room, sizeof(*v));
+		}
+		do {
+			v[count].c = (struct candidate){.node = n};
+			v[count].until = next_end(ends, jobs, when);
+			if (fits(ask, layout, when, false, ends, &v[count].c))
+				when = v[count++].until;
+			else
+				when = v[count].until;
+		} while (when);
+		xfree(ends);
+	}
+	need = candidates_nodes_needed(ask, most);
+	found = vacancy_starts(ask->settings, v, count, (int)need,
+		(int)candidates_wanted(ask, need), alone_from(ask), start, max);
+	if (found < 0)
+		error(STRIPE "no memory to find a start for %pJ", ask->job_ptr);
+	xfree(v);
+	return found;
 }
 
 struct candidates candidates_vacated(const struct ask *ask)
 {
 	const struct occupancy *map = tracker_map();
 	struct candidates list = start_list(ask);
-	time_t now = time(NULL);
 
 	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++) {
 		struct candidate c = {.node = (int)n};
@@ -365,7 +453,7 @@ struct candidates candidates_vacated(const struct ask *ask)
 		if (!bit_test(ask->nodes, n) || n >= occupancy_nodes(map) ||
 			!occupancy_colocated_on(map, c.node))
 			continue;
-		ends = ends_on(ask, c.node, now);
+		ends = ends_on(ask, c.node);
 		for (int i = 0; i < occupancy_count(map, c.node); i++)
 			if (occupancy_at(map, c.node, i, NULL)->colocated)
 				c.when = MAX(c.when, ends[i]);

@@ -7,10 +7,12 @@
 #include "plugins/select_stripe/layout.h"
 #include "striping/choice.h"
 #include "striping/partner.h"
+#include "striping/vacancy.h"
 
 /* One call of job_test, with what the wrapper knows about the job. */
 struct ask {
 	job_record_t *job_ptr;
+	time_t now;
 	bitstr_t *nodes; /* usable ones */
 	uint32_t min_nodes, max_nodes, req_nodes;
 	uint16_t mode;
@@ -31,6 +33,10 @@ struct candidates {
 	struct candidate *c;
 	int count, shared; /* shared ones come first */
 	bool alike;        /* to Slurm's plugin any of the others is as good as the next */
+	const config_record_t *config; /* of the first of the others */
+	uint32_t cpus;                 /* that the job can use of the widest lane */
+	time_t alone;      /* while the one partner that it accepts runs: when that ends, else 0 */
+	bool partner_only; /* it must have a node of that partner's */
 };
 
 /* CPUs that the job can use of one lane; 0 where the lane cannot hold what it asks of a node. */
@@ -54,6 +60,12 @@ struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *
 
 /* All nodes that can ever take it, by the time from which they can. */
 struct candidates candidates_later(const struct ask *ask, uint32_t *need);
+
+/* As candidates_now(), when all jobs are gone that should have ended by then. */
+struct candidates candidates_at(const struct ask *ask, time_t when, uint32_t *need);
+
+/* Moments at which enough nodes are to be had together, as of vacancy_starts(). */
+int candidates_starts(const struct ask *ask, time_t *start, int max);
 
 /* Nodes with co-located jobs by the time when the last of them is gone: for a job that is none. */
 struct candidates candidates_vacated(const struct ask *ask);

@@ -80,15 +80,15 @@ int inner_load(void)
 	}
 	handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 	if (!handle) {
-		error(STRIPE "cannot load %s: %s; take this plugin's directory out of PluginDir to "
-			     "go on without striping",
+		error(STRIPE "cannot load %s: %s; delete the suite's " FILE_NAME
+			     " to go on without striping",
 			path, dlerror());
 		return SLURM_ERROR;
 	}
 	missing = find_functions();
 	if (missing) {
 		error(STRIPE "%s has no %s: it is of another release of Slurm; build this plugin "
-			     "against the installed one or take its directory out of PluginDir",
+			     "against the installed one or delete the suite's " FILE_NAME,
 			path, missing);
 		goto broken;
 	}

@@ -9,6 +9,8 @@ select_cons_tres_la_SOURCES = \
 	src/plugins/select_stripe/layout.c src/plugins/select_stripe/layout.h \
 	src/plugins/select_stripe/mark.c src/plugins/select_stripe/mark.h \
 	src/plugins/select_stripe/place.c src/plugins/select_stripe/place.h \
+	src/plugins/select_stripe/place_other.c \
+	src/plugins/select_stripe/question.c src/plugins/select_stripe/question.h \
 	src/plugins/select_stripe/select_stripe.c src/plugins/select_stripe/stripe.h \
 	src/plugins/select_stripe/tracker.c src/plugins/select_stripe/tracker.h
 select_cons_tres_la_CPPFLAGS = $(MODULE_CPPFLAGS)

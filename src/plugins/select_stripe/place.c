@@ -1,123 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Places jobs by asking Slurm's own plugin about well-chosen sets of nodes. */
+/* Places co-located jobs by asking Slurm's own plugin about well-chosen sets of nodes. */
 #include "plugins/select_stripe/place.h"
 
 #include <string.h>
 
-#include "plugins/select_stripe/inner.h"
+#include "plugins/select_stripe/question.h"
 #include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
 #include "striping/lanes.h"
-
-SLURM_WEAK(node_record_table_ptr)
-SLURM_WEAK(node_record_count)
 
 /* Groups of nodes that are asked about one by one. */
 #define GROUPS_TRIED 8
 /* Empty nodes that are offered beyond four times what the job needs. */
 #define SPARE_EMPTY 16
-
-/* What Slurm's plugin may change in a job record although it did not place the job. */
-struct saved {
-	uint64_t pn_min_memory;
-	uint32_t min_cpus;
-	uint8_t whole_node;
-	uint64_t bit_flags;
-	bitstr_t *req_node_bitmap;
-	bool had_list;
-};
-
-static void save(const struct ask *ask, struct saved *s)
-{
-	const job_details_t *details = ask->job_ptr->details;
-
-	s->pn_min_memory = details->pn_min_memory;
-	s->min_cpus = details->min_cpus;
-	s->whole_node = details->whole_node;
-	s->bit_flags = ask->job_ptr->bit_flags;
-	s->req_node_bitmap = details->req_node_bitmap;
-	s->had_list = ask->preempted && *ask->preempted;
-}
-
-static void restore(const struct ask *ask, const struct saved *s, int rc)
-{
-	job_details_t *details = ask->job_ptr->details;
-
-	details->whole_node = s->whole_node;
-	details->req_node_bitmap = s->req_node_bitmap;
-	if (!(s->bit_flags & TEST_NOW_ONLY))
-		ask->job_ptr->bit_flags &= ~(uint64_t)TEST_NOW_ONLY;
-	if (rc == SLURM_SUCCESS)
-		return;
-	details->pn_min_memory = s->pn_min_memory;
-	details->min_cpus = s->min_cpus;
-	if (ask->preempted && *ask->preempted && !s->had_list)
-		FREE_NULL_LIST(*ask->preempted);
-}
-
-static bool has_required(const struct ask *ask, bitstr_t *nodes)
-{
-	bitstr_t *required = ask->job_ptr->details->req_node_bitmap;
-
-	return !required || bit_super_set(required, nodes);
-}
-
-/* All cores of the node but those of the lane. */
-static void exclude_others(compat_exc_t exc, const struct candidate *c, const struct layout *layout)
-{
-	for (int core = 0; core < layout->cores; core++)
-		if (layout->lane_of[core] != c->lane)
-			compat_exc_core(exc, c->node, core);
-}
-
-/*
- * Asks for the job on the first `count` of the list, plus the nodes that it requires; `require` of
- * them (from the first on) must all be taken. On success the chosen nodes are in ask->nodes.
- */
-static int ask_inner(struct ask *ask, const struct candidates *list, int count, int require,
-	bool now_only, bool preempt)
-{
-	bitstr_t *required = ask->job_ptr->details->req_node_bitmap, *must = NULL;
-	bitstr_t *nodes = bit_alloc(bit_size(ask->nodes));
-	compat_exc_t exc = compat_exc_copy(ask->exc);
-	struct saved saved;
-	int rc = SLURM_ERROR;
-
-	for (int i = 0; i < list->count; i++) {
-		const struct candidate *c = &list->c[i];
-
-		if (i >= count && !(required && bit_test(required, c->node)))
-			continue;
-		bit_set(nodes, c->node);
-		exclude_others(exc, c, layout_of(c->node));
-	}
-	if (!has_required(ask, nodes))
-		goto out;
-	save(ask, &saved);
-	if (require) {
-		must = required ? bit_copy(required) : bit_alloc(bit_size(nodes));
-		for (int i = 0; i < require; i++)
-			bit_set(must, list->c[i].node);
-		ask->job_ptr->details->req_node_bitmap = must;
-	}
-	/* A lane is what a co-located job has of a node, also where it was to have it alone. */
-	ask->job_ptr->details->whole_node = 0;
-	if (now_only)
-		ask->job_ptr->bit_flags |= TEST_NOW_ONLY;
-	rc = inner.job_test(ask->job_ptr, nodes, ask->min_nodes, ask->max_nodes, ask->req_nodes,
-		ask->mode, preempt ? ask->preemptable : NULL, ask->preempted,
-		exc COMPAT_WILL_RUN_ARG(ask->will_run));
-	restore(ask, &saved, rc);
-	if (rc == SLURM_SUCCESS) {
-		bit_clear_all(ask->nodes);
-		bit_or(ask->nodes, nodes);
-	}
-out:
-	FREE_NULL_BITMAP(must);
-	FREE_NULL_BITMAP(nodes);
-	compat_exc_free(exc);
-	return rc;
-}
+/* Moments in the future that are asked about; more of a job that names a node, which many lack. */
+#define STARTS_TRIED 3
+#define STARTS_MAX 32
 
 /*
  * Nodes with partners, the best groups first. A question costs Slurm's plugin work, so their number
@@ -132,13 +30,23 @@ static int ask_shared(
 		/* Whole groups: partners of equal size are to share the same nodes. */
 		while (count < shared && list->c[count].group == list->c[count - 1].group)
 			count++;
-		if (ask_inner(ask, list, count, 0, now_only, preempt) == SLURM_SUCCESS)
+		if (question_lanes(ask, list, count, 0, now_only, preempt) == SLURM_SUCCESS)
 			return SLURM_SUCCESS;
 		if (count == shared)
 			break;
 		count = MIN(count * 2, shared);
 	}
 	return SLURM_ERROR;
+}
+
+static bool holds_required(const struct ask *ask, const struct candidates *list)
+{
+	bitstr_t *required = ask->job_ptr->details->req_node_bitmap;
+	int held = 0;
+
+	for (int i = 0; required && i < list->count; i++)
+		held += bit_test(required, list->c[i].node);
+	return !required || held == bit_set_count(required);
 }
 
 /*
@@ -157,16 +65,18 @@ static int ask_by_group(
 
 		size = choice_group(list->c, list->shared, i);
 		lacks = (uint32_t)size < want;
-		if (lacks && (ask->settings->stripe_match == MATCH_EXACT ||
-				     (uint32_t)(size + empty) < need))
+		if (!choice_serves(
+			    ask->settings, size, list->c[i].named, empty, (int)need, (int)want))
 			continue;
-		if (tries++ == GROUPS_TRIED)
-			break;
 		memcpy(some.c, list->c + i, size * sizeof(*some.c));
 		memcpy(some.c + size, list->c + list->shared, empty * sizeof(*some.c));
 		some.shared = size;
 		some.count = lacks ? size + empty : size;
-		rc = ask_inner(ask, &some, some.count, lacks ? size : 0, now_only, preempt);
+		if (!holds_required(ask, &some))
+			continue;
+		if (tries++ == GROUPS_TRIED)
+			break;
+		rc = question_lanes(ask, &some, some.count, lacks ? size : 0, now_only, preempt);
 	}
 	xfree(some.c);
 	return rc;
@@ -180,9 +90,9 @@ static int ask_empty(struct ask *ask, const struct candidates *list, uint32_t ne
 
 	/* Slurm's plugin looks at each node: some are as good as all. */
 	if (list->alike && few < list->count &&
-		ask_inner(ask, list, few, require, now_only, preempt) == SLURM_SUCCESS)
+		question_lanes(ask, list, few, require, now_only, preempt) == SLURM_SUCCESS)
 		return SLURM_SUCCESS;
-	return ask_inner(ask, list, list->count, require, now_only, preempt);
+	return question_lanes(ask, list, list->count, require, now_only, preempt);
 }
 
 /*
@@ -202,7 +112,7 @@ static int ask_in_order(
 
 		if (ask_by_group(ask, list, need, now_only, preempt) == SLURM_SUCCESS)
 			return SLURM_SUCCESS;
-		return (uint32_t)empty.count < need
+		return list->partner_only || (uint32_t)empty.count < need
 			       ? SLURM_ERROR
 			       : ask_empty(ask, &empty, need, 0, now_only, preempt);
 	}
@@ -213,41 +123,7 @@ static int ask_in_order(
 	if (shared && shared < want && shared <= ask->max_nodes &&
 		ask_empty(ask, list, need, (int)shared, now_only, preempt) == SLURM_SUCCESS)
 		return SLURM_SUCCESS;
-	return ask_empty(ask, list, need, 0, now_only, preempt);
-}
-
-static int is_same(void *a, void *b)
-{
-	return a == b;
-}
-
-/* Jobs on the chosen nodes that could not stay beside this one are to be preempted too. */
-static void preempt_the_rest(struct ask *ask, bool colocated)
-{
-	const struct occupancy *map = tracker_map();
-
-	if (!ask->preempted)
-		return;
-	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++) {
-		if (!bit_test(ask->nodes, n) || n >= occupancy_nodes(map))
-			continue;
-		for (int i = 0; i < occupancy_count(map, n); i++) {
-			const struct occupancy_job *job = occupancy_at(map, n, i, NULL);
-			const struct partner *p = tracker_partner(job);
-			job_record_t *job_ptr;
-
-			if (colocated ? p && partner_compatible(&ask->me, &p, 1, ask->pairs)
-				      : !job->colocated)
-				continue;
-			job_ptr = find_job_record(job->id);
-			if (!job_ptr || !candidates_preemptable(ask, job->id))
-				continue;
-			if (!*ask->preempted)
-				*ask->preempted = list_create(NULL);
-			if (!list_find_first(*ask->preempted, is_same, job_ptr))
-				list_append(*ask->preempted, job_ptr);
-		}
-	}
+	return list->partner_only ? SLURM_ERROR : ask_empty(ask, list, need, 0, now_only, preempt);
 }
 
 /* Gives the job every core of the lanes that it has a core of: the lane is the unit. */
@@ -305,43 +181,94 @@ static int place_by_preemption(struct ask *ask)
 
 	candidates_free(&list);
 	if (rc == SLURM_SUCCESS)
-		preempt_the_rest(ask, true);
+		question_preempt_rest(ask, true);
 	return rc;
 }
 
-/* When the last of the nodes is to be had that ask_inner() would ask about. */
-static time_t latest(const struct ask *ask, const struct candidates *list, int count)
+/* When the last of the chosen nodes is to be had. */
+static time_t latest(const struct ask *ask, const struct candidates *list)
 {
-	bitstr_t *required = ask->job_ptr->details->req_node_bitmap;
 	time_t when = 0;
 
 	for (int i = 0; i < list->count; i++)
-		if (i < count || (required && bit_test(required, list->c[i].node)))
+		if (bit_test(ask->nodes, list->c[i].node))
 			when = MAX(when, list->c[i].when);
 	return when;
 }
 
-/* The earliest moment at which enough lanes that suit are free, and from there what Slurm says. */
-static int place_later(struct ask *ask)
+/*
+ * The earliest moment at which enough lanes that suit are free, and from there what Slurm says.
+ * Where it says that something else than the lanes is waited for, nodes that come in the meantime
+ * may have it sooner.
+ */
+static int place_on_lanes(struct ask *ask)
 {
 	uint32_t need;
 	struct candidates list = candidates_later(ask, &need);
-	int rc = SLURM_ERROR, count = need;
+	bitstr_t *best = NULL;
+	time_t start = 0;
 
-	while (rc != SLURM_SUCCESS && count <= list.count) {
+	for (int count = need; count <= list.count;) {
+		bool again = best;
+
 		while (count < list.count && list.c[count].when == list.c[count - 1].when)
 			count++;
-		rc = ask_inner(ask, &list, count, 0, false, true);
-		if (rc == SLURM_SUCCESS)
-			ask->job_ptr->start_time =
-				MAX(ask->job_ptr->start_time, latest(ask, &list, count));
-		if (count == list.count)
+		if (question_lanes(ask, &list, count, 0, false, true) == SLURM_SUCCESS) {
+			time_t when = MAX(ask->job_ptr->start_time, latest(ask, &list));
+
+			if (!best || when < start) {
+				FREE_NULL_BITMAP(best);
+				best = bit_copy(ask->nodes);
+				start = when;
+			}
+		}
+		/* Each question costs Slurm a simulation. */
+		if (again || count == list.count || (best && ask->preemptable))
 			break;
-		count = MIN(count * 2, list.count);
+		if (!best)
+			count = MIN(count * 2, list.count);
+		else if (list.c[count].when < start)
+			while (count < list.count && list.c[count].when < start)
+				count++;
+		else
+			break;
+	}
+	if (best) {
+		bit_clear_all(ask->nodes);
+		bit_or(ask->nodes, best);
+		ask->job_ptr->start_time = start;
 	}
 	candidates_free(&list);
+	FREE_NULL_BITMAP(best);
+	return start ? SLURM_SUCCESS : SLURM_ERROR;
+}
+
+/* The same where stripe_match says which sets of nodes are to be had together. */
+static int place_in_groups(struct ask *ask)
+{
+	bool names = ask->job_ptr->details->req_node_bitmap;
+	time_t start[STARTS_MAX];
+	int starts = candidates_starts(ask, start, names ? STARTS_MAX : STARTS_TRIED);
+	int rc = SLURM_ERROR;
+
+	for (int i = 0; i < starts && rc != SLURM_SUCCESS; i++) {
+		uint32_t need;
+		struct candidates list = candidates_at(ask, start[i], &need);
+
+		rc = ask_in_order(ask, &list, need, false, true);
+		if (rc == SLURM_SUCCESS)
+			ask->job_ptr->start_time = MAX(ask->job_ptr->start_time, start[i]);
+		candidates_free(&list);
+	}
+	return rc;
+}
+
+static int place_later(struct ask *ask)
+{
+	int rc = ask->size > 1 ? place_in_groups(ask) : place_on_lanes(ask);
+
 	if (rc == SLURM_SUCCESS && ask->preemptable)
-		preempt_the_rest(ask, true);
+		question_preempt_rest(ask, true);
 	return rc;
 }
 
@@ -353,7 +280,6 @@ static int place_ever(struct ask *ask)
 {
 	bitstr_t *nodes = bit_copy(ask->nodes);
 	uint32_t most = 0, cpus, least;
-	struct saved saved;
 	int rc = SLURM_ERROR;
 
 	for (bitoff_t n = bit_ffs(nodes); n >= 0 && n < bit_size(nodes); n++) {
@@ -365,15 +291,8 @@ static int place_ever(struct ask *ask)
 		most = MAX(most, cpus);
 	}
 	least = candidates_nodes_needed(ask, most);
-	if (most && has_required(ask, nodes) && least <= ask->max_nodes &&
-		(int64_t)least <= bit_set_count(nodes)) {
-		save(ask, &saved);
-		ask->job_ptr->details->whole_node = 0;
-		rc = inner.job_test(ask->job_ptr, nodes, MAX(least, ask->min_nodes), ask->max_nodes,
-			MAX(least, ask->req_nodes), ask->mode, ask->preemptable, ask->preempted,
-			ask->exc COMPAT_WILL_RUN_ARG(ask->will_run));
-		restore(ask, &saved, rc);
-	}
+	if (most && least <= ask->max_nodes && (int64_t)least <= bit_set_count(nodes))
+		rc = question_nodes(ask, nodes, least);
 	if (rc == SLURM_SUCCESS) {
 		bit_clear_all(ask->nodes);
 		bit_or(ask->nodes, nodes);
@@ -399,120 +318,4 @@ int place_colocated(struct ask *ask)
 	if (rc == SLURM_SUCCESS)
 		take_whole_lanes(ask);
 	return rc;
-}
-
-/* Slurm's own answer for these nodes; on success they are in ask->nodes. */
-static int ask_plainly(struct ask *ask, bitstr_t *nodes)
-{
-	struct saved saved;
-	int rc;
-
-	if (!has_required(ask, nodes))
-		return SLURM_ERROR;
-	save(ask, &saved);
-	rc = inner.job_test(ask->job_ptr, nodes, ask->min_nodes, ask->max_nodes, ask->req_nodes,
-		ask->mode, ask->preemptable, ask->preempted,
-		ask->exc COMPAT_WILL_RUN_ARG(ask->will_run));
-	restore(ask, &saved, rc);
-	return rc;
-}
-
-/* The nodes of the ask without those that co-located jobs have. */
-static bitstr_t *vacant_nodes(const struct ask *ask)
-{
-	bitstr_t *nodes = bit_copy(ask->nodes);
-
-	bit_and_not(nodes, tracker_nodes());
-	return nodes;
-}
-
-static int other_now(struct ask *ask)
-{
-	bitstr_t *nodes = vacant_nodes(ask);
-	struct candidates list;
-	int rc = ask_plainly(ask, nodes);
-
-	if (rc != SLURM_SUCCESS && ask->preemptable) {
-		FREE_NULL_BITMAP(nodes);
-		nodes = vacant_nodes(ask);
-		list = candidates_vacated(ask);
-		for (int i = 0; i < list.count && !list.c[i].when; i++)
-			bit_set(nodes, list.c[i].node);
-		candidates_free(&list);
-		rc = ask_plainly(ask, nodes);
-	}
-	if (rc == SLURM_SUCCESS) {
-		bit_clear_all(ask->nodes);
-		bit_or(ask->nodes, nodes);
-		preempt_the_rest(ask, false);
-	}
-	FREE_NULL_BITMAP(nodes);
-	return rc;
-}
-
-/*
- * First on nodes without co-located jobs; when that is not at once, also with nodes that co-located
- * jobs leave in time, and the earlier start counts.
- */
-static int other_later(struct ask *ask)
-{
-	job_record_t *job_ptr = ask->job_ptr;
-	bitstr_t *best = vacant_nodes(ask), *base = bit_copy(best), *nodes;
-	int64_t vacant = bit_set_count(base);
-	struct candidates list;
-	time_t start = 0, now = time(NULL);
-	int rc = ask_plainly(ask, best), count;
-
-	if (rc == SLURM_SUCCESS)
-		start = job_ptr->start_time;
-	if ((rc == SLURM_SUCCESS && start <= now) ||
-		(job_ptr->bit_flags & TEST_NOW_ONLY && !ask->preemptable))
-		goto out;
-	list = candidates_vacated(ask);
-	count = MAX(1, (int64_t)ask->min_nodes - vacant);
-	while (count <= list.count) {
-		time_t when;
-
-		while (count < list.count && list.c[count].when == list.c[count - 1].when)
-			count++;
-		when = list.c[count - 1].when;
-		if (start && when >= start)
-			break;
-		nodes = bit_copy(base);
-		for (int i = 0; i < count; i++)
-			bit_set(nodes, list.c[i].node);
-		if (ask_plainly(ask, nodes) == SLURM_SUCCESS &&
-			(!start || MAX(job_ptr->start_time, when) < start)) {
-			rc = SLURM_SUCCESS;
-			start = MAX(job_ptr->start_time, when);
-			FREE_NULL_BITMAP(best);
-			best = nodes;
-			break;
-		}
-		FREE_NULL_BITMAP(nodes);
-		/* Each question costs Slurm a simulation: not more than two. */
-		if (count == list.count)
-			break;
-		count = list.count;
-	}
-	candidates_free(&list);
-	if (rc == SLURM_SUCCESS)
-		job_ptr->start_time = start;
-out:
-	if (rc == SLURM_SUCCESS) {
-		bit_clear_all(ask->nodes);
-		bit_or(ask->nodes, best);
-		if (ask->preemptable)
-			preempt_the_rest(ask, false);
-	}
-	FREE_NULL_BITMAP(best);
-	FREE_NULL_BITMAP(base);
-	return rc;
-}
-
-int place_other(struct ask *ask)
-{
-	if (SELECT_IS_MODE_TEST_ONLY(ask->mode))
-		return ask_plainly(ask, ask->nodes);
-	return SELECT_IS_MODE_WILL_RUN(ask->mode) ? other_later(ask) : other_now(ask);
 }

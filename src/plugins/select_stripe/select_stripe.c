@@ -228,6 +228,7 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint3
 	if (ours) {
 		struct ask ask = {
 			.job_ptr = job_ptr,
+			.now = time(NULL),
 			.nodes = node_bitmap,
 			.min_nodes = min_nodes,
 			.max_nodes = max_nodes,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/settings_kept.h"
 #include "plugins/select_stripe/history.h"
 #include "plugins/select_stripe/layout.h"
 #include "plugins/select_stripe/mark.h"
@@ -218,17 +219,16 @@ void tracker_reset(void)
 
 static void read_settings(void)
 {
-	struct poppa_settings s;
+	int lanes = tracker_settings()->stripe_lanes;
 	struct errmsg err = {""};
+	static bool before;
 
-	if (settings_parse(slurm_conf.prep_params, &s, &err)) {
-		error(STRIPE "PrEpParameters: %s; %d lanes stay in force", err.text,
-			tracker_settings()->stripe_lanes);
-		return;
-	}
-	if (s.stripe_lanes != tracker_settings()->stripe_lanes)
-		info(STRIPE "%d lanes", s.stripe_lanes);
-	settings = s;
+	if (settings_follow(slurm_conf.prep_params, slurm_conf.state_save_location, !before,
+		    &settings, &err))
+		error(STRIPE "PrEpParameters: %s", err.text);
+	before = true;
+	if (settings.stripe_lanes != lanes)
+		info(STRIPE "%d lanes", settings.stripe_lanes);
 }
 
 void tracker_rebuild(void)
