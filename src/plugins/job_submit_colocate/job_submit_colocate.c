@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "common/settings.h"
+#include "common/settings_kept.h"
 #include "striping/colocate.h"
 #include "striping/lanes.h"
 #include "striping/request.h"
@@ -34,16 +35,13 @@ static void read_settings(void)
 	struct errmsg err = {""};
 	const char *text = slurm_conf.prep_params ? slurm_conf.prep_params : "";
 
-	if (!settings_text)
-		settings_defaults(&settings);
-	if (!settings_text || strcmp(settings_text, text)) {
-		xfree(settings_text);
-		settings_text = xstrdup(text);
-		settings_read++;
-		if (settings_parse(text, &settings, &err))
-			error("%s: PrEpParameters: %s; stripe_lanes=%d stays in force", plugin_type,
-				err.text, settings.stripe_lanes);
-	}
+	if (settings_text && !strcmp(settings_text, text))
+		return;
+	if (settings_follow(text, slurm_conf.state_save_location, !settings_text, &settings, &err))
+		error("%s: PrEpParameters: %s", plugin_type, err.text);
+	xfree(settings_text);
+	settings_text = xstrdup(text);
+	settings_read++;
 }
 
 /* The wrapper of select/cons_tres lies in the same directory as this plugin when it is in use. */
@@ -413,6 +411,10 @@ static int check_submit(job_desc_msg_t *d, int found, uint32_t at, struct errmsg
 	r.spread = wish.spread;
 	r.memory_counted = slurm_conf.select_type_param & SELECT_MEMORY;
 	read_desc(d, &r);
+	/* Slurm itself will say so of the job. */
+	if (r.tasks_per_core == REQUEST_UNSET &&
+		slurm_conf.select_type_param & SELECT_ONE_TASK_PER_CORE)
+		r.tasks_per_core = 1;
 	if (check_nodes(&r, d->partition, d->req_nodes, d->exc_nodes, &grant, err))
 		return -1;
 	apply(&grant, d);

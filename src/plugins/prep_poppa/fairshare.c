@@ -60,35 +60,43 @@ static void add_to_qos(slurmdb_qos_rec_t *qos, double seconds, double rate, doub
 		add(&qos->usage->usage_tres_raw[TRES_ARRAY_BILLING], seconds * count);
 }
 
-void fairshare_adjust(const struct facts *f, const struct decay *clock, uint64_t raw,
-	uint64_t before, uint64_t after)
+static void add_to_assocs(slurmdb_assoc_rec_t *assoc, double seconds, double rate, double count)
 {
-	slurmdb_assoc_rec_t wanted_assoc = {.id = f->assoc_id}, *assoc = NULL;
-	slurmdb_qos_rec_t wanted_qos = {.id = f->qos_id}, *qos = NULL, *part_qos;
-	struct decay no_decay = *clock;
-	part_record_t *partition = find_part_record(f->partition);
-	double scale, left, whole, count = (double)after - (double)before;
-	double rate = raw ? f->billable * count / (double)raw : 0;
+	for (; assoc && assoc->usage; assoc = assoc->usage->parent_assoc_ptr) {
+		add(&assoc->usage->usage_raw, seconds * rate);
+		if ((accounting_enforce & ACCOUNTING_ENFORCE_LIMITS) &&
+			assoc->usage->usage_tres_raw)
+			add(&assoc->usage->usage_tres_raw[TRES_ARRAY_BILLING], seconds * count);
+	}
+}
 
-	if (before == after || f->end <= f->start || f->wall_s <= 0 ||
+void fairshare_adjust(
+	const struct refund_part *p, const struct decay *clock, bool in_assoc, bool in_qos)
+{
+	slurmdb_assoc_rec_t wanted_assoc = {.id = p->assoc_id}, *assoc = NULL;
+	slurmdb_qos_rec_t wanted_qos = {.id = p->qos_id}, *qos = NULL, *part_qos;
+	struct decay no_decay = *clock;
+	part_record_t *partition = find_part_record((char *)p->partition);
+	double scale, left, whole, count = (double)p->after - (double)p->before;
+	double rate = p->raw ? p->billable * count / (double)p->raw : 0;
+
+	if (p->before == p->after || p->end_unix <= p->start_unix || p->wall_s <= 0 ||
 		xstrcmp(slurm_conf.priority_type, "priority/multifactor"))
 		return;
 	assoc_mgr_fill_in_assoc(acct_db_conn, &wanted_assoc, 0, &assoc, true);
-	if (f->qos_id)
+	if (p->qos_id)
 		assoc_mgr_fill_in_qos(acct_db_conn, &wanted_qos, 0, &qos, true);
 	/* Suspended time was not charged; UsageFactor is the job's QOS' alone. */
-	scale = f->wall_s / difftime(f->end, f->start);
+	scale = p->wall_s / (double)(p->end_unix - p->start_unix);
 	if (qos && qos->usage_factor >= 0)
 		scale *= qos->usage_factor;
 	no_decay.half_life_s = 0;
-	left = scale * decay_left(clock, f->start, f->end);
-	whole = scale * decay_left(&no_decay, f->start, f->end);
-	for (; assoc && assoc->usage; assoc = assoc->usage->parent_assoc_ptr) {
-		add(&assoc->usage->usage_raw, left * rate);
-		if ((accounting_enforce & ACCOUNTING_ENFORCE_LIMITS) &&
-			assoc->usage->usage_tres_raw)
-			add(&assoc->usage->usage_tres_raw[TRES_ARRAY_BILLING], left * count);
-	}
+	left = scale * decay_left(clock, p->start_unix, p->end_unix);
+	whole = scale * decay_left(&no_decay, p->start_unix, p->end_unix);
+	if (in_assoc)
+		add_to_assocs(assoc, left, rate, count);
+	if (!in_qos)
+		return;
 	if (qos)
 		add_to_qos(qos, qos->flags & QOS_FLAG_NO_DECAY ? whole : left, rate, count);
 	part_qos = partition ? partition->qos_ptr : NULL;

@@ -14,6 +14,7 @@ prep_poppa_la_SOURCES = \
 	src/plugins/prep_poppa/settler_impl.h src/plugins/prep_poppa/settler_items.c \
 	src/plugins/prep_poppa/settler_outage.c src/plugins/prep_poppa/settler_price.c \
 	src/plugins/prep_poppa/settler_state.c src/plugins/prep_poppa/settler_write.c \
+	src/plugins/prep_poppa/usage.c src/plugins/prep_poppa/usage.h \
 	src/plugins/prep_poppa/write_back.c src/plugins/prep_poppa/write_back.h
 prep_poppa_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 # nodelete: the settler may outlive a fini() that holds locks it waits for.

@@ -280,7 +280,7 @@ void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 {
 	const char *colocate = env_of(job, COLOCATE_ENV "=");
 	const char *seed = env_of(job, COLOCATE_SEED_ENV "=");
-	char path[PATH_MAX + 32], *text = NULL, *cores, *user;
+	char path[PATH_MAX + 32], *text = NULL, *cores, *user, *cgroup;
 	struct errmsg err = {""};
 	struct stat st;
 	uint32_t job_id = compat_env_job_id(job), restart;
@@ -303,6 +303,10 @@ void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 	add_text(&text, "Nodes", job->node_list);
 	add_text(&text, "Partition", job->partition);
 	add_text(&text, "Cores", cores);
+	cgroup = compat_cgroup_name(job);
+	if (cgroup)
+		add_text(&text, "Cgroup", cgroup);
+	xfree(cgroup);
 	if (lane >= 0)
 		xstrfmtcat(text, "Lane=%d\n", lane);
 	/* Only slurmctld's prolog can be trusted with it: the one that comes with a step has what

@@ -9,12 +9,15 @@
 
 #include "src/slurmctld/locks.h"
 
+#include "common/settings_kept.h"
 #include "common/units.h"
 
 #include "addresses.h"
 #include "settler.h"
 #include "settler_impl.h"
 #include "write_back.h"
+
+SLURM_WEAK(slurmctld_config)
 
 #define SCAN_MS 30000 /* between looks for jobs that were left unsettled */
 #define LEDGER_TIMEOUT_MS 3000
@@ -30,7 +33,11 @@ static pthread_t worker, keeper;
 /* Counts starts and stops; odd while running. A worker whose number has passed ends by itself. */
 static unsigned generation;
 
+/* Held by the worker while it runs: one that a stop has left behind ends before the next begins. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static struct settler of_worker;
+static struct nodeconf conf_of_start;
+static struct usage of_slurmctld; /* the plugin may be ended and started in between */
 
 int64_t settler_now_ms(void)
 {
@@ -57,31 +64,42 @@ void settler_complain(struct settler *w, const char *text)
 	snprintf(w->complaint, sizeof(w->complaint), "%s", text);
 }
 
-/* Follows slurm.conf; a bad value keeps what was in force, or the defaults. */
+/*
+ * Follows slurm.conf. A bad value keeps what was in force, the defaults where nothing was. That may
+ * be from before this process began: newer slurmctlds begin anew at each reconfigure.
+ */
 static void follow_settings(struct settler *w)
 {
 	slurmctld_lock_t read_conf = {.conf = READ_LOCK};
 	struct poppa_settings next;
 	struct price_rules rules;
 	struct errmsg err = {""};
-	char *text, *controller;
+	char *text, *controller, *dir;
+	bool good;
 
 	lock_slurmctld(read_conf);
 	text = xstrdup(slurm_conf.prep_params ? slurm_conf.prep_params : "");
 	controller = slurm_conf.control_cnt ? xstrdup(slurm_conf.control_addr[0]) : NULL;
+	dir = xstrdup(slurm_conf.state_save_location);
 	unlock_slurmctld(read_conf);
 	if (w->configured && !xstrcmp(text, w->settings_text)) {
 		xfree(text);
 		xfree(controller);
+		xfree(dir);
 		return;
 	}
-	if (settings_parse(text, &next, &err) || price_rules_parse(&next, &rules, &err)) {
+	good = !settings_parse(text, &next, &err) && !price_rules_parse(&next, &rules, &err);
+	if (good)
+		w->complaint[0] = '\0';
+	else
 		settler_complain(w, err.text);
-	} else {
+	if (good || (!w->settings_text && !settings_kept(dir, &next) &&
+			    !price_rules_parse(&next, &rules, &err))) {
 		w->settings = next;
 		w->rules = rules;
-		w->complaint[0] = '\0';
 	}
+	if (good && settings_keep(dir, text, &err))
+		settler_complain(w, err.text);
 	if (client_init(&w->client, &w->settings, &w->conf, controller, &err)) {
 		settler_complain(w, err.text);
 	} else {
@@ -91,6 +109,7 @@ static void follow_settings(struct settler *w)
 	xfree(w->settings_text);
 	w->settings_text = text;
 	xfree(controller);
+	xfree(dir);
 }
 
 /*
@@ -144,11 +163,17 @@ static void drop_arrived_file(void)
 
 static void save(struct settler *w)
 {
-	if (!w->changed || settler_now_ms() < w->save_ms)
+	if (!w->changed)
 		return;
 	state_save(w);
 	if (!w->changed)
 		drop_arrived_file();
+}
+
+static void save_when_due(struct settler *w)
+{
+	if (settler_now_ms() >= w->save_ms)
+		save(w);
 }
 
 /* Once, until it can be written again. */
@@ -195,6 +220,7 @@ static void keep_arrived(void)
 static void stand_by(struct settler *w)
 {
 	items_free(&w->items);
+	usage_forget(w->usage);
 	w->loaded = w->scanned = w->changed = false;
 	w->scan_ms = 0;
 }
@@ -202,15 +228,21 @@ static void stand_by(struct settler *w)
 static void one_round(struct settler *w, unsigned mine)
 {
 	int64_t now = settler_now_ms();
+	struct errmsg err = {""};
 
 	if (!write_back_possible()) {
 		stand_by(w);
 		return;
 	}
+	if (usage_follow(w->usage, &err)) {
+		if (*err.text)
+			settler_complain(w, err.text);
+		return;
+	}
 	if (!w->loaded)
 		state_load(w);
 	take_arrived(w);
-	save(w);
+	save_when_due(w);
 	follow_settings(w);
 	if (now >= w->scan_ms) {
 		settler_scan(w);
@@ -231,9 +263,9 @@ static void one_round(struct settler *w, unsigned mine)
 			settler_check(w, i);
 	}
 	items_drop_done(w);
-	settler_save_usage(w);
 	if (write_back_possible())
-		save(w);
+		save_when_due(w);
+	settler_keep_refunds(w);
 }
 
 static int64_t sooner(int64_t a, int64_t b)
@@ -292,17 +324,49 @@ static int64_t next_round_ms(const struct settler *w)
 		next = sooner(next, settler_changes_due_ms(w));
 	if (w->changed)
 		next = sooner(next, w->save_ms);
-	if (w->usage_ms)
-		next = sooner(next, w->usage_ms);
 	for (const struct item *i = w->items; i; i = i->next)
 		next = sooner(next, i->due_ms);
 	return next > now + ROUND_MS ? next : now + ROUND_MS;
 }
 
+/* Goes on with what the worker before has left in memory; poppa.conf may be another. */
+static void begin(struct settler *w)
+{
+	struct errmsg err = {""};
+
+	pthread_mutex_lock(&lock);
+	w->conf = conf_of_start;
+	pthread_mutex_unlock(&lock);
+	w->configured = false;
+	if (w->usage)
+		return;
+	w->usage = &of_slurmctld;
+	settings_defaults(&w->settings);
+	price_rules_parse(&w->settings, &w->rules, &err);
+}
+
+/* After the last worker nothing stays in memory, and what follows begins like a new process. */
+static void end(struct settler *w)
+{
+	if (w->loaded && write_back_begin()) {
+		take_arrived(w);
+		save(w);
+		write_back_end();
+	}
+	items_free(&w->items);
+	addresses_forget();
+	usage_close(&of_slurmctld);
+	xfree(w->settings_text);
+	memset(w, 0, sizeof(*w));
+}
+
 static void *work(void *arg)
 {
 	unsigned mine = (unsigned)(uintptr_t)arg;
+	bool last;
 
+	pthread_mutex_lock(&turn);
+	begin(&of_worker);
 	pthread_mutex_lock(&lock);
 	while (generation == mine) {
 		int64_t next;
@@ -317,7 +381,11 @@ static void *work(void *arg)
 		if (generation == mine)
 			wait_until(&wake_worker, next);
 	}
+	last = !(generation % 2);
 	pthread_mutex_unlock(&lock);
+	if (last)
+		end(&of_worker);
+	pthread_mutex_unlock(&turn);
 	return NULL;
 }
 
@@ -352,20 +420,19 @@ static void failed_to_start(void)
 void settler_start(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct settler *w = &of_worker;
 	struct errmsg err = {""};
+	struct nodeconf conf;
 	char path[PATH_MAX];
 	unsigned mine;
 
 	pthread_once(&once, make_conditions);
 	nodeconf_path(path, sizeof(path));
-	settings_defaults(&w->settings);
-	price_rules_parse(&w->settings, &w->rules, &err);
-	if (nodeconf_load(path, &w->conf, &err)) {
+	if (nodeconf_load(path, &conf, &err)) {
 		error(ME ": jobs are not settled: %s", err.text);
 		return;
 	}
 	pthread_mutex_lock(&lock);
+	conf_of_start = conf;
 	mine = ++generation;
 	pthread_mutex_unlock(&lock);
 	if (pthread_create(&keeper, NULL, keep, (void *)(uintptr_t)mine)) {
@@ -377,8 +444,9 @@ void settler_start(void)
 }
 
 /*
- * The caller may hold Slurm's locks, which the worker may be waiting for: then it is left to end by
- * itself (the plugin stays mapped), and what it has is found again by the next scan.
+ * A reconfiguration calls this with all of Slurm's locks, which the worker may be waiting for, or
+ * for the ledger: nobody waits for it then. The plugin stays mapped, and the worker ends by itself.
+ * At the end of slurmctld what the threads use is about to be taken away.
  */
 void settler_stop(void)
 {
@@ -392,21 +460,12 @@ void settler_stop(void)
 	end_threads();
 	pthread_mutex_unlock(&lock);
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += STOP_WAIT_S;
-	if (pthread_timedjoin_np(keeper, NULL, &until)) {
+	if (slurmctld_config.shutdown_time)
+		until.tv_sec += STOP_WAIT_S;
+	if (pthread_timedjoin_np(keeper, NULL, &until))
 		pthread_detach(keeper);
+	if (pthread_timedjoin_np(worker, NULL, &until))
 		pthread_detach(worker);
-		return;
-	}
-	if (pthread_timedjoin_np(worker, NULL, &until)) {
-		pthread_detach(worker);
-		return;
-	}
-	items_free(&of_worker.items);
-	items_free(&arrived);
-	addresses_forget();
-	xfree(of_worker.settings_text);
-	memset(&of_worker, 0, sizeof(of_worker));
 }
 
 void settler_queue(const job_record_t *job)

@@ -15,6 +15,7 @@
 #include "common/settings.h"
 
 #include "facts.h"
+#include "usage.h"
 
 #define ME "prep/poppa"
 #define TICK_MS 500      /* how often a job's nodes and records are looked at, at first */
@@ -68,8 +69,8 @@ struct settler {
 	int64_t scan_ms, changes_ms;
 	bool scanned;
 	bool loaded;
-	int64_t usage_ms; /* when the usage is to be saved; 0 = nothing was refunded since */
-	bool changed;     /* the state file is behind */
+	struct usage *usage;
+	bool changed; /* the state file is behind */
 	int64_t save_ms;
 };
 
@@ -126,8 +127,8 @@ void settler_look_at_records(struct settler *w, struct item *i);
 bool settler_know_sizes(struct settler *w, struct item *i);
 void settler_write(struct settler *w, struct item *i);
 void settler_check(struct settler *w, struct item *i);
-/* Has Slurm save the usage some time after a refund. */
-void settler_save_usage(struct settler *w);
+/* Brings refunds to the disk, and forgets those that nobody can ask for again. */
+void settler_keep_refunds(struct settler *w);
 
 /* --- settler_changes.c: prices that administrators have changed. */
 

@@ -2,15 +2,12 @@
 /* Tells Slurm of settlements, until all of it shows them. */
 #include "plugins/compat/slurm_compat.h"
 
-#include "src/common/assoc_mgr.h"
-
 #include "common/units.h"
 
 #include "settler_impl.h"
 #include "write_back.h"
 
 #define RESEND_MS 30000   /* slurmdbd has not written what it was sent: send it again */
-#define USAGE_MS 10000    /* from a refund to when the usage is saved */
 #define FORGET_TIMEOUTS 5 /* settle time-outs until a run that nobody knows is dropped */
 
 bool settler_know_sizes(struct settler *w, struct item *i)
@@ -57,10 +54,26 @@ static void nobody_knows(struct settler *w, struct item *i)
 	i->done = true;
 }
 
-static struct write_back_result write_once(struct item *i)
+static struct write_back_result write_once(struct settler *w, struct item *i)
 {
-	return i->change ? write_back_change(i->facts, &i->settlement, i->first)
-			 : write_back(i->facts, &i->settlement, i->first);
+	return i->change ? write_back_change(i->facts, &i->settlement, w->usage, i->first)
+			 : write_back(i->facts, &i->settlement, w->usage, i->first);
+}
+
+/* A refund is made when what it gives back is safe; one that was made is not waited for. */
+static bool charge_is_saved(struct settler *w, struct item *i)
+{
+	const struct facts *f = i->facts;
+	struct errmsg err = {""};
+	uint64_t charged;
+
+	if (i->shown ||
+		refunds_charged(w->usage->journal, f->job_id, f->restart, f->start, &charged) ||
+		usage_has_saved(w->usage, i->ended_ms, &i->due_ms, &err))
+		return true;
+	if (*err.text)
+		settler_complain(w, err.text);
+	return false;
 }
 
 void settler_write(struct settler *w, struct item *i)
@@ -68,9 +81,9 @@ void settler_write(struct settler *w, struct item *i)
 	struct write_back_result result;
 	int row = 0;
 
-	if (!settler_know_sizes(w, i))
+	if (!settler_know_sizes(w, i) || !charge_is_saved(w, i))
 		return;
-	result = write_once(i);
+	result = write_once(w, i);
 	/* The record that had the settlement is gone; what slurmdbd has is what there is. */
 	if (i->shown && result.needs_row) {
 		i->done = true;
@@ -83,7 +96,7 @@ void settler_write(struct settler *w, struct item *i)
 		database_answered(w, row);
 	}
 	if (row == 1)
-		result = write_once(i);
+		result = write_once(w, i);
 	if (result.needs_row && row == 0)
 		nobody_knows(w, i);
 	else
@@ -92,11 +105,8 @@ void settler_write(struct settler *w, struct item *i)
 		item_delay(i);
 		return;
 	}
-	if (result.refunded) {
+	if (result.refunded)
 		info(ME ": job %u: %s", i->facts->job_id, i->settlement.text);
-		if (!w->usage_ms)
-			w->usage_ms = settler_now_ms() + USAGE_MS;
-	}
 	/* A second time would refund a run twice that has no record to tell. */
 	i->first = false;
 	i->commented = result.commented;
@@ -133,16 +143,23 @@ void settler_check(struct settler *w, struct item *i)
 	}
 }
 
-/*
- * Slurm saves the usage every five minutes, and the record that shows a refund after five seconds:
- * a slurmctld that is killed in between would have kept the charge and forgotten the refund for
- * good. The record is to be saved first, as a refund that it does not show is made again.
- */
-void settler_save_usage(struct settler *w)
+void settler_keep_refunds(struct settler *w)
 {
-	if (!w->usage_ms || settler_now_ms() < w->usage_ms || !write_back_begin())
+	struct errmsg err = {""};
+	struct refunds_run *run;
+	size_t count = 0;
+
+	if (usage_sync(w->usage, &err))
+		settler_complain(w, err.text);
+	if (w->changed || !usage_trim_due(w->usage))
 		return;
-	dump_assoc_mgr_state();
-	write_back_end();
-	w->usage_ms = 0;
+	for (const struct item *i = w->items; i; i = i->next)
+		count++;
+	run = xcalloc(count + 1, sizeof(*run));
+	count = 0;
+	for (const struct item *i = w->items; i; i = i->next)
+		run[count++] = (struct refunds_run){i->facts->job_id, i->facts->start};
+	if (usage_trim(w->usage, run, count, &err))
+		settler_complain(w, err.text);
+	xfree(run);
 }

@@ -212,21 +212,41 @@ static void tell_of_sizes(const struct facts *f, const struct settlement *s)
 		send_complete_of_facts(&f->size[i], charged[i]);
 }
 
-/* The usage of each size is charged, and given back, by itself. */
-static void adjust_sizes(
-	const struct facts *f, const struct decay *clock, const struct settlement *s, bool change)
+static void add_part(struct refund *r, const struct facts *f, double billable, uint64_t raw,
+	uint64_t before, uint64_t after)
+{
+	struct refund_part *p = &r->part[r->part_count++];
+
+	*p = (struct refund_part){.assoc_id = f->assoc_id,
+		.qos_id = f->qos_id,
+		.start_unix = f->start,
+		.end_unix = f->end,
+		.wall_s = f->wall_s,
+		.billable = billable,
+		.raw = raw,
+		.before = before,
+		.after = after};
+	snprintf(p->partition, sizeof(p->partition), "%s", f->partition ? f->partition : "");
+}
+
+/* Each size is charged, and given back, by itself, the same share of all. */
+static struct refund refund_of(
+	const struct facts *f, const struct settlement *s, uint64_t before, bool change)
 {
 	struct settlement_size sizes[SETTLEMENT_MAX_SIZES];
 	uint64_t charged[SETTLEMENT_MAX_SIZES];
+	struct facts last = facts_last_size(f);
+	struct refund r = {.job_id = f->job_id,
+		.restart = f->restart,
+		.start_unix = f->start,
+		.change = change};
 	int n = shares(f, s, sizes, charged);
 
-	for (int i = 0; i < n; i++) {
-		struct facts size = f->size[i];
-
-		size.billable = (double)sizes[i].raw;
-		fairshare_adjust(&size, clock, sizes[i].raw,
-			change ? billing_of(size.tres) : sizes[i].raw, charged[i]);
-	}
+	add_part(&r, &last, f->billable, s->raw, before, s->charged);
+	for (int i = 0; i < n; i++)
+		add_part(&r, &f->size[i], (double)sizes[i].raw, sizes[i].raw,
+			settlement_share(sizes[i].raw, before, s->raw), charged[i]);
+	return r;
 }
 
 bool write_back_possible(void)
@@ -269,23 +289,27 @@ static bool shows(const job_record_t *job, const struct settlement *s)
 }
 
 /*
- * Brings *s to where it counts: a run's first price, or a later change of it. The first is made
- * once, whatever the record shows; a change is made where the record does not show it yet.
+ * Brings *s to where it counts: a run's first price, or a later change of it. The first is written
+ * into the record once, whatever that shows; a change where it does not show it yet.
  */
 static struct write_back_result write_price(
-	const struct facts *f, struct settlement *s, bool refund_gone, bool change)
+	const struct facts *f, struct settlement *s, struct usage *usage, bool first, bool change)
 {
 	slurmctld_lock_t locks = {.conf = READ_LOCK, .job = WRITE_LOCK, .part = READ_LOCK};
 	assoc_mgr_lock_t assoc_locks = {
 		.assoc = WRITE_LOCK, .qos = WRITE_LOCK, .tres = READ_LOCK, .user = READ_LOCK};
 	struct write_back_result result = {.done = false};
+	bool ours, shown, known;
+	struct refund refund;
 	struct decay clock;
+	uint64_t before = s->raw;
 	job_record_t *job;
-	bool ours;
 
 	if (!write_back_begin())
 		return result;
 	fairshare_clock(&clock);
+	usage_look(usage);
+	known = refunds_charged(usage->journal, f->job_id, f->restart, f->start, &before);
 	lock_slurmctld(locks);
 	job = find_job_record(f->job_id);
 	ours = facts_same_run(f, job) && IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
@@ -296,22 +320,26 @@ static struct write_back_result write_price(
 		return result;
 	}
 	result.done = true;
-	result.refunded = !ours    ? refund_gone
-			  : change ? !shows(job, s)
-				   : facts_settled_restart(job) != (int64_t)f->restart;
-	if (result.refunded) {
-		struct facts last = facts_last_size(f);
-		uint64_t before =
-			change ? billing_of(ours ? job->tres_alloc_str : f->tres) : s->raw;
-
+	shown = ours &&
+		(change ? shows(job, s) : facts_settled_restart(job) == (int64_t)f->restart);
+	if (change && !known)
+		before = billing_of(ours ? job->tres_alloc_str : f->tres);
+	if (known)
+		result.refunded = !shown && before != s->charged;
+	else
+		result.refunded = !shown && (ours || first || refunds_whole(usage->journal));
+	if (result.refunded || (ours && !shown)) {
+		refund = refund_of(f, s, before, change);
 		assoc_mgr_lock(&assoc_locks);
 		if (ours)
 			rewrite_record(job, f, s);
-		fairshare_adjust(&last, &clock, s->raw, before, s->charged);
-		adjust_sizes(f, &clock, s, change);
+		if (result.refunded)
+			usage_refund(usage, &refund, &clock);
+		else
+			usage_keep(usage, &refund);
 		assoc_mgr_unlock(&assoc_locks);
 	}
-	if (ours && !result.refunded && !change)
+	if (shown && !change)
 		adopt_shown(job, s);
 	result.commented = ours || f->row_latest;
 	if (ours)
@@ -327,17 +355,18 @@ static struct write_back_result write_price(
 	return result;
 }
 
-struct write_back_result write_back(const struct facts *f, struct settlement *s, bool refund_gone)
+struct write_back_result write_back(
+	const struct facts *f, struct settlement *s, struct usage *usage, bool first)
 {
-	return write_price(f, s, refund_gone, false);
+	return write_price(f, s, usage, first, false);
 }
 
 struct write_back_result write_back_change(
-	const struct facts *f, const struct settlement *s, bool refund_gone)
+	const struct facts *f, const struct settlement *s, struct usage *usage, bool first)
 {
 	struct settlement changed = *s;
 
-	return write_price(f, &changed, refund_gone, true);
+	return write_price(f, &changed, usage, first, true);
 }
 
 /* All rows of the job id, or of the array task, a list to be destroyed, or NULL. */

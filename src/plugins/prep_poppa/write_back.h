@@ -8,6 +8,7 @@
 #include "accounting/settlement.h"
 
 #include "facts.h"
+#include "usage.h"
 
 /* Tag of the part of SystemComment that shows a settlement (common/tags.h). */
 #define SETTLED_TAG "poppa"
@@ -36,22 +37,24 @@ void write_back_end(void);
 
 /*
  * Under Slurm's locks, all at once: if the job's record is still about this run and not yet
- * settled, rewrites its billing and SystemComment and refunds the difference to the associations
- * and QOS that were charged. Then queues the same for slurmdbd, for the earlier sizes of a resized
- * job, too. Safe to call again: the refund is made once, and *s becomes what the record shows. The
- * record of a run that is gone, or has been requeued, is left alone; its refund is made if
- * refund_gone, and slurmdbd learns the comment only if no later run has a row there.
+ * settled, rewrites its billing and SystemComment, and refunds the difference to the associations
+ * and QOS that were charged, unless the journal has that or the record shows it. Then queues the
+ * same for slurmdbd, for the earlier sizes of a resized job, too. Safe to call again, also in a
+ * later slurmctld: the refund is made once, and *s becomes what the record shows. The record of a
+ * run that is gone, or has been requeued, is left alone, and slurmdbd learns the comment only if no
+ * later run has a row there. first: the price is new; where the journal cannot tell, the refund of
+ * a run without a record is made only then.
  */
-struct write_back_result write_back(const struct facts *f, struct settlement *s, bool refund_gone);
+struct write_back_result write_back(
+	const struct facts *f, struct settlement *s, struct usage *usage, bool first);
 
 /*
  * Writes a price that an administrator has changed, in the same way: billing and SystemComment of
  * the record, if it is still about this run, or else of slurmdbd's row, and the difference between
- * what was charged before and is now to the associations and QOS, whichever sign it has. A record
- * tells by itself whether that was done; a run that has none is refunded if refund_gone.
+ * what was charged before and is now to the associations and QOS, whichever sign it has.
  */
 struct write_back_result write_back_change(
-	const struct facts *f, const struct settlement *s, bool refund_gone);
+	const struct facts *f, const struct settlement *s, struct usage *usage, bool first);
 
 /*
  * The facts of a settled run: from its job record, or else from slurmdbd, which may take long. 1
