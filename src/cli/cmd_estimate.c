@@ -50,7 +50,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (o->file)
 			cli_usage_error("\"%s\" is too much: one shutter log at a time", arg);
-		o->file = arg;
+		o->file = cli_path("FILE", arg);
 		return 0;
 	default:
 		return cli_parse_rest(key, arg, &o->json);

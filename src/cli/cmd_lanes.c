@@ -100,7 +100,7 @@ static const char *field(const char *text, const char *key, char *out, size_t si
 	return out;
 }
 
-/* The cluster's settings; bad ones are told, and the defaults serve. */
+/* The cluster's settings. Which are in force where these are bad is known to slurmctld only. */
 static int read_settings(struct poppa_settings *settings, struct errmsg *err)
 {
 	char prep[SETTINGS_MAX_TEXT];

@@ -140,7 +140,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'o':
-		o->output = arg;
+		o->output = cli_path("--output", arg);
 		return 0;
 	case 'l':
 		o->ledger = true;

@@ -76,13 +76,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 				arg);
 		return 0;
 	case OPT_INPUT:
-		o->input = arg;
+		o->input = cli_path("--input", arg);
 		return 0;
 	case OPT_CSV:
 		o->csv = true;
 		return 0;
 	case OPT_HTML:
-		o->html = arg;
+		o->html = cli_path("--html", arg);
 		return 0;
 	case OPT_JSON:
 		o->json = true;

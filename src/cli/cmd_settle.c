@@ -77,7 +77,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->wait_s = cli_int("--wait", arg, 0, MAX_WAIT_S);
 		return 0;
 	case 'c':
-		o->conf = arg;
+		o->conf = cli_path("--conf", arg);
 		return 0;
 	default:
 		return cli_parse_rest(key, arg, &o->json);

@@ -53,10 +53,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_INPUT:
-		o->input = arg;
+		o->input = cli_path("--input", arg);
 		return 0;
 	case 'c':
-		o->conf = arg;
+		o->conf = cli_path("--conf", arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		read_job(o, arg);

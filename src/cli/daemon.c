@@ -12,6 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
+
 #define SOCKET_NAME "poppad.sock"
 #define REPLY_MAX (4 << 20)
 #define TIMEOUT_S 5
@@ -23,7 +25,7 @@ error_t daemon_parse_option(int key, const char *arg, struct daemon_options *o)
 		o->node = arg;
 		return 0;
 	case 'c':
-		o->conf = arg;
+		o->conf = cli_path("--conf", arg);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -20,14 +20,14 @@ struct doctor {
 	char conf_path_buf[PATH_MAX];
 	bool conf_good;
 	struct nodeconf conf;
-	bool settings_good;
-	struct poppa_settings settings;
-	char controllers[1024]; /* SlurmctldHost of the running Slurm; empty = unknown */
-	bool is_node;           /* slurmd or poppad runs here */
-	char node_name[256];    /* empty = unknown */
-	char cluster[64];       /* ClusterName of the running Slurm; empty = unknown */
-	json_t *status;         /* what poppad says of itself; NULL = it does not answer */
-	int count[3];           /* by verdict */
+	struct poppa_settings settings; /* the defaults where they are not good */
+	bool ledger_known;              /* settings has its place, whatever else is wrong */
+	char controllers[1024];         /* SlurmctldHost of the running Slurm; empty = unknown */
+	bool is_node;                   /* slurmd or poppad runs here */
+	char node_name[256];            /* empty = unknown */
+	char cluster[64];               /* ClusterName of the running Slurm; empty = unknown */
+	json_t *status;                 /* what poppad says of itself; NULL = it does not answer */
+	int count[3];                   /* by verdict */
 	json_t *checks;
 };
 

@@ -144,7 +144,7 @@ static void check_ledger(struct doctor *d)
 	double asked, answered;
 	json_t *status;
 
-	if (!d->settings_good || (!*d->settings.ledger_host && !*d->controllers)) {
+	if (!d->ledger_known || (!*d->settings.ledger_host && !*d->controllers)) {
 		doctor_say(d, DOCTOR_WARN, "ledger",
 			"see the lines above; or set poppa_ledger=HOST in PrEpParameters",
 			"not asked: where it is is not known");

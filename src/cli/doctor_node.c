@@ -153,6 +153,7 @@ static void check_counters(struct doctor *d)
 {
 	static const enum counter_backend backends[] = {
 		COUNTER_PERF, COUNTER_PAPI, COUNTER_HEARTBEAT, COUNTER_UPROBE};
+	enum counter_backend wanted = d->conf.counter_set ? d->conf.counter : d->settings.counter;
 	char good[64] = "";
 
 	for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
@@ -165,10 +166,18 @@ static void check_counters(struct doctor *d)
 			continue;
 		}
 		snprintf(check, sizeof(check), "counter %s", name);
-		doctor_say(d, DOCTOR_WARN, check, "nothing to do where another backend serves",
-			"%s", err.text);
+		if (backends[i] == wanted)
+			doctor_say(d, doctor_on_node(d), check,
+				"mend that, or choose another Counter (poppa.conf) or "
+				"poppa_counter, such as auto",
+				"no job is measured here, as this is the one to use and cannot be: "
+				"%s",
+				err.text);
+		else
+			doctor_say(d, DOCTOR_WARN, check,
+				"nothing to do where another backend serves", "%s", err.text);
 	}
-	if ((d->conf.counter_set ? d->conf.counter : d->settings.counter) == COUNTER_REPLAY)
+	if (wanted == COUNTER_REPLAY)
 		doctor_say(d, DOCTOR_FAIL, "counter replay",
 			"choose another Counter (poppa.conf) or poppa_counter where bills matter",
 			"this node plays %s instead of reading its jobs",

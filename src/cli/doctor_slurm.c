@@ -118,19 +118,21 @@ static void check_prolog_flags(struct doctor *d, const char *text)
 
 static void check_parameters(struct doctor *d, const char *text)
 {
-	char value[4096], canonical[SETTINGS_MAX_TEXT];
+	char value[SETTINGS_MAX_TEXT], canonical[SETTINGS_MAX_TEXT];
 	struct price_rules rules;
 	struct errmsg err;
 
 	scontrol_value(text, "PrEpParameters", value, sizeof(value));
-	d->settings_good = settings_parse(value, &d->settings, &err) == 0 &&
-			   price_rules_parse(&d->settings, &rules, &err) == 0;
-	if (d->settings_good)
+	d->ledger_known = true;
+	if (settings_parse(value, &d->settings, &err) == 0 &&
+		price_rules_parse(&d->settings, &rules, &err) == 0) {
 		doctor_say(d, DOCTOR_OK, "PrEpParameters", NULL, "%s",
 			settings_format(&d->settings, canonical, sizeof(canonical)));
-	else
-		doctor_say(d, DOCTOR_FAIL, "PrEpParameters",
-			"correct it in slurm.conf, then scontrol reconfigure", "%s", err.text);
+		return;
+	}
+	doctor_say(d, DOCTOR_FAIL, "PrEpParameters",
+		"correct it in slurm.conf, then scontrol reconfigure", "%s", err.text);
+	d->ledger_known = !settings_parse_ledger(value, &d->settings, &err);
 }
 
 /* First directory of a colon list that holds the file; "" without one. */

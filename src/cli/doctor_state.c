@@ -28,8 +28,7 @@ static void check_settings(struct doctor *d)
 	if (json_is_string(json_object_get(d->status, "bad_settings")))
 		doctor_say(d, DOCTOR_FAIL, "settings of poppad",
 			"correct PrEpParameters in slurm.conf, then scontrol reconfigure",
-			"it refused the last change, and those before are in force: %s",
-			show_text(d->status, "bad_settings"));
+			"refused: %s", show_text(d->status, "bad_settings"));
 	else
 		doctor_say(d, DOCTOR_OK, "settings of poppad", NULL, "%s",
 			show_text(d->status, "settings"));

@@ -8,7 +8,7 @@
 
 int find_ledger(const char *conf_path, struct client *client, char cluster[64], struct errmsg *err)
 {
-	char path[PATH_MAX], value[4096], hosts[1024];
+	char path[PATH_MAX], value[SETTINGS_MAX_TEXT], hosts[1024];
 	struct poppa_settings settings;
 	struct nodeconf conf;
 	struct errmsg why = {""};
@@ -23,7 +23,8 @@ int find_ledger(const char *conf_path, struct client *client, char cluster[64], 
 	scontrol_value(text, "PrEpParameters", value, sizeof(value));
 	scontrol_value(text, "SlurmctldHost[0]", hosts, sizeof(hosts));
 	scontrol_value(text, "ClusterName", cluster, 64);
-	rc = settings_parse(value, &settings, err);
+	rc = settings_parse_ledger(value, &settings, &why);
 	free(text);
-	return rc ? -1 : client_init(client, &settings, &conf, hosts, err);
+	return rc ? errmsg_set(err, "PrEpParameters: %s", why.text)
+		  : client_init(client, &settings, &conf, hosts, err);
 }

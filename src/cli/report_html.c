@@ -107,6 +107,21 @@ void report_escape(FILE *out, const char *text)
 	}
 }
 
+/* Hours of a table that people read: 1,234,567.8 */
+static const char *hours(struct report_cell *c, uint64_t seconds)
+{
+	struct report_cell plain;
+	size_t whole = strcspn(report_hours(&plain, seconds), "."), to = 0;
+
+	for (size_t i = 0; plain.text[i]; i++) {
+		if (i && i < whole && (whole - i) % 3 == 0)
+			c->text[to++] = ',';
+		c->text[to++] = plain.text[i];
+	}
+	c->text[to] = '\0';
+	return c->text;
+}
+
 static void tile(FILE *out, const char *name, const char *value)
 {
 	fprintf(out, "<div><dt>%s</dt><dd>%s</dd></div>\n", name, value);
@@ -187,13 +202,13 @@ void report_row_name(FILE *out, const char *name)
 
 static void put_sums(FILE *out, const struct summary_sums *s)
 {
-	struct report_cell hours, raw, charged, discount, degradation, stp;
+	struct report_cell spent, raw, charged, discount, degradation, stp;
 
 	fprintf(out,
 		"<td>%d</td><td>%d</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>"
 		"<td>%s</td></tr>\n",
-		s->jobs, s->no_data, report_hours(&hours, s->elapsed_s), report_hours(&raw, s->raw),
-		report_hours(&charged, s->charged), report_percent(&discount, summary_discount(s)),
+		s->jobs, s->no_data, hours(&spent, s->elapsed_s), hours(&raw, s->raw),
+		hours(&charged, s->charged), report_percent(&discount, summary_discount(s)),
 		report_percent(&degradation, summary_degradation(s)),
 		report_real(&stp, 3, summary_stp(s)));
 }
@@ -217,8 +232,8 @@ static void put_time(const struct report *r, FILE *out)
 				"<tr><th "
 				"scope=\"row\">%s</th><td>%d</td><td>%s</td><td>%s</td></tr>\n",
 				report_time(&when, s->slots[i].from, REPORT_MINUTE),
-				s->slots[i].jobs, report_hours(&raw, s->slots[i].raw),
-				report_hours(&charged, s->slots[i].charged));
+				s->slots[i].jobs, hours(&raw, s->slots[i].raw),
+				hours(&charged, s->slots[i].charged));
 	report_close_table(out);
 	fputs("</details></section>\n", out);
 }
@@ -226,11 +241,11 @@ static void put_time(const struct report *r, FILE *out)
 /* How much, of one job or of all of them. */
 static void put_amounts(FILE *out, const struct summary_sums *s)
 {
-	struct report_cell hours, raw, charged, discount, degradation;
+	struct report_cell spent, raw, charged, discount, degradation;
 
 	fprintf(out, "<td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>",
-		report_hours(&hours, s->elapsed_s), report_hours(&raw, s->raw),
-		report_hours(&charged, s->charged), report_percent(&discount, summary_discount(s)),
+		hours(&spent, s->elapsed_s), hours(&raw, s->raw), hours(&charged, s->charged),
+		report_percent(&discount, summary_discount(s)),
 		report_percent(&degradation, summary_degradation(s)));
 }
 
@@ -404,7 +419,7 @@ static void put_no_data(const struct report *r, FILE *out)
 	for (int i = 0; i < s->reason_count; i++) {
 		report_row_name(out, s->reasons[i].word);
 		fprintf(out, "<td>%d</td><td>%s</td></tr>\n", s->reasons[i].jobs,
-			report_hours(&c, s->reasons[i].charged));
+			hours(&c, s->reasons[i].charged));
 	}
 	report_close_table(out);
 	report_open_table(out,

@@ -101,8 +101,7 @@ void show_notes(FILE *out, const json_t *status)
 		fputs("NOTE      waits for slurmd with prep/poppa to tell it about the cluster\n",
 			out);
 	if (bad)
-		fprintf(out, "NOTE      PrEpParameters refused: %s; the last good settings hold\n",
-			bad);
+		fprintf(out, "NOTE      PrEpParameters refused: %s\n", bad);
 	if (!show_whole(status, "guard_pid"))
 		fputs("NOTE      no guard runs, so there are no shutters\n", out);
 	if (show_real(status, "hold_s") > 0)
@@ -114,6 +113,12 @@ void show_notes(FILE *out, const json_t *status)
 			fprintf(out,
 				"NOTE      job %" JSON_INTEGER_FORMAT
 				" reacts to shutters that stop nobody: no discount\n",
+				show_whole(job, "job"));
+		if (show_whole(job, "tasks") > 0 && !show_whole(job, "counted_tasks") &&
+			strcmp(show_text(job, "backend"), "none"))
+			fprintf(out,
+				"NOTE      job %" JSON_INTEGER_FORMAT
+				" has no counter any more, so its time is not measured\n",
 				show_whole(job, "job"));
 		if (show_whole(job, "ran_while_held") > 0)
 			fprintf(out,

@@ -7,4 +7,4 @@ T_LOG_COMPILER = bash
 AM_TESTS_ENVIRONMENT = POPPA='$(abs_top_builddir)/poppa'; export POPPA; \
 	POPPAD='$(abs_top_builddir)/poppad'; export POPPAD; \
 	SHUTTERLOG_GEN='$(abs_top_builddir)/tests/gen/shutterlog_gen'; export SHUTTERLOG_GEN;
-EXTRA_DIST += $(CLI_TESTS) tests/cli/answers tests/cli/bills.txt tests/cli/page_check.py tests/gen/bills_gen tests/cli/on-terminal tests/cli/status.json tests/cli/tap.sh
+EXTRA_DIST += $(CLI_TESTS) tests/cli/answers tests/cli/bills.txt tests/cli/page_check.py tests/gen/bills_gen tests/cli/on-terminal tests/cli/status.json tests/cli/lib.sh

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What bash completes of a poppa command line.
-# shellcheck source=tests/cli/tap.sh
-. "$(dirname "$0")/tap.sh"
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 : "${POPPA:?is the program to test}"
 
@@ -33,4 +33,4 @@ COMP_CWORD=1
 _poppa
 is "every command" "$(printf '%s\n' "${COMPREPLY[@]}" | grep -v -e '^help$' -e '^--' | sort)" \
 	"$("$POPPA" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort)"
-tap_done
+done_testing

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the documents say of the command: options, JSON members and numbers are those that it has and prints.
-# shellcheck source=tests/cli/tap.sh
-. "$(dirname "$0")/tap.sh"
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 : "${POPPA:?is the program to test}"
 needs jq perl
@@ -139,6 +139,36 @@ done
 is "pricing.md: has each reason that a price can give" "$missing" ""
 is "pricing.md: of which there are some" "$([ $rows -ge 8 ] && echo yes)" yes
 
+# What operations.md has them type exists: subcommands with their options and actions, settings, state files, tests.
+operations=$tree/docs/operations.md
+missing='' rows=0
+while read -r c rest; do
+	help=$("$POPPA" "$c" --help 2>/dev/null) || missing+=" poppa $c"
+	for o in $(grep -o -E -- '--[a-z][a-z-]*' <<<"$rest"); do
+		grep -q -w -e "$o" <<<"$help" || missing+=" poppa $c $o"
+	done
+	if [ "$c" = ledger ]; then
+		grep -q -E "\] ${rest%% *}( |\$)" <<<"$help" || missing+=" poppa ledger ${rest%% *}"
+	fi
+	rows=$((rows + 1))
+done < <(grep -o -E '`poppa [a-z][^`]*`|^    poppa [a-z].*' "$operations" | sed -e 's/^[ `]*poppa //' -e 's/`$//')
+is "operations.md: the commands exist" "$missing" ""
+is "operations.md: of which there are many" "$([ $rows -ge 15 ] && echo yes)" yes
+missing='' rows=0
+for name in $(grep -o -E '\b(poppa|stripe)_[a-z_]+\b' "$operations" | sort -u); do
+	grep -r -q -w -e "$name" "$tree/src" "$tree/etc/slurm.conf.example" --include='*.[ch]' --include='*.example' || missing+=" $name"
+	rows=$((rows + 1))
+done
+for name in StateDir SpoolDir SpoolKeepDays LedgerControllers LedgerUser; do
+	grep -q -w -e "$name" "$operations" && [[ $said == *"\"$name\""* ]] || missing+=" $name"
+done
+for file in $(grep -o -E '`(tests|docs|etc|contrib)/[A-Za-z0-9./_-]*`' "$operations" | tr -d '`'); do
+	[ -e "$tree/$file" ] || missing+=" $file"
+	rows=$((rows + 1))
+done
+is "operations.md: so do the settings and files that it names" "$missing" ""
+is "operations.md: of which there are some" "$([ $rows -ge 12 ] && echo yes)" yes
+
 # The table in shutter.md is what "poppa overhead" prints.
 rows=0
 while IFS='|' read -r _ n s p held loop _; do
@@ -149,4 +179,4 @@ while IFS='|' read -r _ n s p held loop _; do
 	rows=$((rows + 1))
 done < <(grep -E '^\| [0-9]+ \| [0-9]+us \|' "$tree/docs/shutter.md")
 is "shutter.md: the table of costs has its rows, and those above are all that differ" "$([ "$rows" -ge 10 ] && echo yes)" yes
-tap_done
+done_testing

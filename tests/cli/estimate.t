@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # poppa estimate on synthetic shutter logs: results, malformed rows, refusals.
-# shellcheck source=tests/cli/tap.sh
-. "$(dirname "$0")/tap.sh"
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 : "${POPPA:?is the program to test}" "${SHUTTERLOG_GEN:?makes logs}"
 
@@ -64,7 +64,7 @@ is "one block: null where unknown" "$OUT" '{"jobs": [{"job": 7, "method": "thesi
 "$SHUTTERLOG_GEN" --seed 13 --length 30s "$log" >/dev/null
 sed -i '5s/.*/5,101,x,before/' "$log"
 runs "a malformed row" 0 "$POPPA" estimate --json "$log"
-like "a malformed row: line number and why" "$ERR" "line 5 skipped: expected 9 fields"
+like "a malformed row: line number and why" "$ERR" "line 5 skipped: expected 10 fields"
 awk 'NR > 1 && NR % 50 == 0 { print "rubbish"; next } { print }' "$log" >"$log.bad"
 runs "2 % malformed rows" 1 "$POPPA" estimate --json "$log.bad"
 like "2 % malformed rows: says so" "$ERR" "rows are malformed, more than 1%: not trusted"
@@ -81,4 +81,4 @@ runs "no file" 2 "$POPPA" estimate
 runs "two files" 2 "$POPPA" estimate a b
 runs "unknown method" 2 "$POPPA" estimate --method best x
 like "unknown method: offers others" "$ERR" '"best" is unknown: choose robust or thesis'
-tap_done
+done_testing

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # poppa metrics: what Prometheus' own parser reads from it, its file, and the dashboard that asks for it.
-# shellcheck source=tests/cli/tap.sh
-. "$(dirname "$0")/tap.sh"
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 : "${POPPA:?is the program to test}"
 needs jq perl
@@ -87,7 +87,7 @@ if python=$(python_with prometheus_client.parser); then
 	"$POPPA" metrics --output "$prom"
 	is "refused settings and a dead guard are seen" "$(value poppa_settings_good) $(value poppa_guard_up)" "0 0"
 else
-	skip "Prometheus' parser reads it all" "python3-prometheus-client is not installed"
+	skip "python3-prometheus-client is not installed" "Prometheus' parser reads it all"
 fi
 rm "$TAP_DIR/answer"
 "$POPPA" metrics >/dev/null 2>&1
@@ -111,4 +111,4 @@ for m in poppa_up poppa_guard_up poppa_settings_good poppa_spool_records poppa_j
 done
 is "labels in the dashboard's queries are those of the metrics" \
 	"$(jq -r '.. | .expr? | strings' "$dashboard" | grep -o -E '[a-z_]+=~' | sort -u | tr -d '\n')" "cluster=~node=~user=~"
-tap_done
+done_testing

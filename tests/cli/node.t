@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # poppa status and doctor: without a cluster, with a made-up one, and with a real poppad.
-# shellcheck source=tests/cli/tap.sh
-. "$(dirname "$0")/tap.sh"
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 : "${POPPA:?is the program to test}" "${POPPAD:?is the daemon}"
 
@@ -81,6 +81,13 @@ fault "s/cons_tres/linear/" "SelectType .*select/linear.* -> set SelectType=sele
 fault "s/lua,colocate/lua/" "JobSubmitPlugins +lacks colocate"
 fault "s/script,prep.poppa/script/" "PrEpPlugins +lacks prep/poppa.* -> set PrEpPlugins=prep/script,prep/poppa"
 fault "s/poppa_period=250ms/poppa_perod=250ms/" "PrEpParameters .*poppa_perod"
+cp "$TAP_DIR/config" "$TAP_DIR/good"
+sed -i "s/poppa_period=250ms/&,poppa_counter=uprobe/" "$TAP_DIR/config"
+OUT=$("$POPPA" doctor 2>&1)
+mv "$TAP_DIR/good" "$TAP_DIR/config"
+like "doctor finds that the counter to use cannot be" "$OUT" \
+	"(FAIL|WARN) +counter uprobe +no job is measured here, .*(no function is configured|uprobe: .*) -> mend that, or choose another"
+unlike "and counts it with none that serve" "$OUT" "usable here: .*uprobe"
 fault "s#$TAP_DIR/ours:$TAP_DIR/slurm#$TAP_DIR/slurm:$TAP_DIR/ours#" "select wrapper .*/slurm\""
 fault "s#$TAP_DIR/ours:##" "plugin files +prep_poppa.so is in no directory"
 fault "s#accounting_storage/slurmdbd#(null)#" "accounting"
@@ -180,7 +187,7 @@ if [ "$(id -u)" = 0 ]; then
 		runs "doctor as somebody else" 1 nobody "$POPPA" doctor --conf "$POPPA_CONF" --node t0
 		like "doctor as somebody else: says what only root can see" "$OUT" "WARN +spool .* -> run poppa doctor as root"
 	else
-		skip "status as somebody else" "$POPPA is in a directory that others may not enter"
+		skip "$POPPA is in a directory that others may not enter" "status as somebody else"
 	fi
 	kill -9 "$("$POPPA" status --json | sed 's/.*"guard_pid": \([0-9]*\).*/\1/')" "$pid"
 	wait "$pid" 2>/dev/null
@@ -192,6 +199,6 @@ if [ "$(id -u)" = 0 ]; then
 	kill "$pid"
 	wait "$pid"
 else
-	skip "status and doctor of a real poppad" "poppad needs root"
+	skip "poppad needs root" "status and doctor of a real poppad"
 fi
-tap_done
+done_testing

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # poppa price, overhead and lanes: results and refusals.
-# shellcheck source=tests/cli/tap.sh
-. "$(dirname "$0")/tap.sh"
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 : "${POPPA:?is the program to test}"
 
@@ -65,4 +65,20 @@ runs "a CPU that is not there" 1 "$POPPA" lanes --topology "pack:1 core:5 pu:2" 
 runs "an unknown kind of socket" 2 "$POPPA" lanes --sockets die
 runs "a node and a topology" 2 "$POPPA" lanes --node n1 --topology "pack:1 core:5 pu:2"
 runs "lanes of 0" 2 "$POPPA" lanes --lanes 0
-tap_done
+
+# What slurmd counts on such machines, some with CPUs offline, is what the lanes are made of.
+if command -v slurmd lstopo-no-graphics jq | wc -l | grep -q 3; then
+	for shape in "pack:2 core:8 pu:2" "pack:1 l3:4 core:6 pu:1" "pack:2 numa:2 l3:2 core:4 pu:2" "pack:8 core:3 pu:1" \
+		"pack:2 core:8 pu:2 !0xfffffff0" "pack:2 core:8 pu:1 !0xff7e" "pack:2 numa:2 core:6 pu:1 !0x0003ffff" "core:5 pu:4"; do
+		keep=()
+		[[ $shape != *!* ]] || keep=(--restrict "${shape#*!}")
+		lstopo-no-graphics -f -i "${shape% !*}" "${keep[@]}" --of xml "$TAP_DIR/node.xml" 2>"$TAP_DIR/lstopo" || cat "$TAP_DIR/lstopo"
+		counted=$(HWLOC_XMLFILE=$TAP_DIR/node.xml slurmd -C | sed -n 's/.* SocketsPerBoard=\([0-9]*\) CoresPerSocket=\([0-9]*\) .*/\1 x \2/p')
+		runs "lanes of $shape" 0 "$POPPA" lanes --topology "$TAP_DIR/node.xml" --json
+		is "$shape: slurmd's sockets and cores" \
+			"$(jq -r '"\(.sockets) x \(([.lanes[].cores[]] + .unused | length) / .sockets | floor)"' <<<"$OUT")" "$counted"
+	done
+else
+	skip "slurmd, hwloc or jq is not installed" "slurmd's count of sockets and cores"
+fi
+done_testing

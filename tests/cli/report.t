@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # poppa report: sums, CSV, JSON and the page, from rows that sacct printed.
-# shellcheck source=tests/cli/tap.sh
-. "$(dirname "$0")/tap.sh"
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 : "${POPPA:?is the program to test}"
 here=$(dirname "$0")
@@ -70,6 +70,8 @@ print(len(rows), sum(int(r["raw"]) * int(r["elapsed_s"]) for r in rows), sum(int
 		like "page: whole, alone, named and readable" "$("$python" "$here/page_check.py" "$TAP_DIR/page.html" 2>&1)" \
 			'^good: [5-9] tables, 2 plots$'
 	done
+	like "page: large amounts are grouped" "$(cat "$TAP_DIR/page.html")" '<td>[0-9]{1,3}(,[0-9]{3})+[.][0-9]</td>'
+	is "page: all of them" "$(grep -c -E '<td>[0-9]{4,}[.]' "$TAP_DIR/page.html")" 0
 	# The check finds what it is to find.
 	sed 's/<caption><span>[^<]*<.span><.caption>//; s/--soft:#57606a/--soft:#a7a0aa/; s/scope="row"//; s/<.main>/<img>&/' \
 		"$TAP_DIR/page.html" >"$TAP_DIR/bad.html"
@@ -78,7 +80,7 @@ print(len(rows), sum(int(r["raw"]) * int(r["elapsed_s"]) for r in rows), sum(int
 		like "the check sees a fault: $fault" "$bad" "$fault"
 	done
 else
-	skip "csv and page" "there is no python3"
+	skip "there is no python3" "csv and page"
 fi
 runs "page to standard output" 0 "$POPPA" report --input "$rows" --html -
 like "page: names are escaped" "$OUT" '&lt;script&gt;alert\(1\)&lt;/script&gt;'
@@ -155,4 +157,4 @@ delimiter=$(sed -n 's/^--delimiter=//p' <<<"$asked")
 runs "with sacct again" 0 env PATH="$TAP_DIR" "$POPPA" report -u ada
 is "with sacct: the delimiter cannot be foreseen" "$([ "$delimiter" != "$(sed -n 's/^--delimiter=//p' "$TAP_DIR/asked")" ] && echo yes)" yes
 like "with sacct: thirty days" "$(cat "$TAP_DIR/asked")" '--starttime=now-30days'
-tap_done
+done_testing

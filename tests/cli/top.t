@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # poppa top: tables for scripts, and the screen on a terminal that is resized, loses poppad, and is quit.
-# shellcheck source=tests/cli/tap.sh
-. "$(dirname "$0")/tap.sh"
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 : "${POPPA:?is the program to test}"
 needs jq perl
@@ -54,10 +54,11 @@ is "top --json: rates follow from two answers" \
 	"$(jq -s '.[1].rates | (.shutters_s * .interval_s | round == 20) and (.shutter_cpu * .interval_s * 100 | round == 1)' <<<"$OUT")" true
 is "top --json: a job's blocks, too" "$(jq -s '.[1] | .jobs[0].blocks_s * .rates.interval_s | round' <<<"$OUT")" 10
 if ! python=$(python_with pyte); then
-	skip "top on a terminal" "the terminal emulator python3-pyte is not installed"
+	skip "the terminal emulator python3-pyte is not installed" "top on a terminal"
 	rm "$TAP_DIR/answer"
 	"$POPPA" top -b -n 1 >/dev/null 2>&1
-	tap_done
+	done_testing
+	exit
 fi
 # on_terminal NAME ARG...: like runs, on a terminal of the sort $TERM.
 on_terminal() {
@@ -82,6 +83,16 @@ on_terminal "top follows what happens to poppad" 24x100 'wait:JOB USER' "remove:
 	'wait:12 ann(.*\n)*poppa(d at|d does)' 'wait:poppad does not' q "$POPPA" top -d 200ms
 wait "$server"
 
+# A job that had a counter.
+sed -e 's/@N[^@]*@/1/g' -e 's/"counted_tasks": 2/"counted_tasks": 0/' "$here/status.json" >"$TAP_DIR/lost.json"
+serve "$TAP_DIR/lost.json"
+runs "top -b of a job without a counter" 0 "$POPPA" top -b -n 1
+like "top -b: who has no counter any more" "$OUT" "NOTE      job 12 has no counter any more, so its time is not measured"
+unlike "top -b: but not who never had one" "$OUT" "NOTE      job 13 has no counter"
+rm "$TAP_DIR/answer"
+"$POPPA" top -b -n 1 >/dev/null 2>&1
+wait "$server"
+
 # Many jobs on a small terminal: the table scrolls below its heading.
 jq -c '.jobs = [range(1; 40) as $i | .jobs[1] + {job: (1000 + $i)}]' <(sed 's/@N[^@]*@/1/g' "$here/status.json") >"$TAP_DIR/many.json"
 serve "$TAP_DIR/many.json"
@@ -90,4 +101,4 @@ on_terminal "top scrolls" 16x100 'wait:USER .*\n +1001 ann' key:npage 'wait:USER
 rm "$TAP_DIR/answer"
 "$POPPA" top -b -n 1 >/dev/null 2>&1
 wait "$server"
-tap_done
+done_testing

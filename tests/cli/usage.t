@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What every subcommand of poppa has: help, exit statuses, one clear line about bad usage.
-# shellcheck source=tests/cli/tap.sh
-. "$(dirname "$0")/tap.sh"
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 : "${POPPA:?is the program to test}"
 
@@ -29,17 +29,25 @@ for c in "${commands[@]}"; do
 	like "$c --nonsense: names it" "$ERR" "^poppa $c: unrecognized option '--nonsense'"
 done
 
-# empty OPTION ARGUMENT...: an empty file name is one clear error that names the option.
+# empty OPTION COMMAND ARGUMENT...: an empty file name is one clear error that names the option.
 empty() {
 	local option=$1
 	shift
-	runs "ledger: empty $option" 2 "$POPPA" ledger "$@"
-	is "ledger: empty $option: names it" "$ERR" "poppa ledger: $option: the file's name is empty"
+	runs "$1: empty $option" 2 "$POPPA" "$@"
+	is "$1: empty $option: names it" "$ERR" "poppa $1: $option: the file's name is empty"
 }
-empty --file export --file ''
-empty --conf check --conf=
-empty "backup TO" backup ''
+empty --file ledger export --file ''
+empty --conf ledger check --conf=
+empty "backup TO" ledger backup ''
+empty FILE estimate ''
+empty --input why --input= 12
+empty --conf why --conf= 12
+empty --input report --input=
+empty --html report --html=
+empty --output metrics --output=
+empty --conf settle --conf=
+empty --conf status --conf ''
 
 runs "full disk" 1 bash -c '"$1" help >/dev/full' - "$POPPA"
 like "full disk: says so" "$ERR" "cannot write to standard output: No space left"
-tap_done
+done_testing

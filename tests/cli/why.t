@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # poppa why: the sentences and the arithmetic of prices, from rows that sacct printed.
-# shellcheck source=tests/cli/tap.sh
-. "$(dirname "$0")/tap.sh"
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 : "${POPPA:?is the program to test}"
 rows=$(dirname "$0")/bills.txt
@@ -116,7 +116,7 @@ print(math.floor(c["amount"] + 0.5) - price["charged"])' <<<"$OUT" 2>&1)" 0
 	runs "job 26 --json" 0 "$POPPA" why --json --input "$rows" 26
 	like "job 26: does not fit" "$OUT" '"fits": false'
 else
-	skip "the numbers give the charge" "there is no python3"
+	skip "there is no python3" "the numbers give the charge"
 fi
 
 runs "no such job" 1 "$POPPA" why --input "$rows" 99
@@ -141,4 +141,4 @@ printf '#!/bin/sh\necho "sacct: error: slurmdbd is away" >&2\necho more >&2\nexi
 chmod +x "$TAP_DIR/sacct"
 runs "sacct fails" 1 env PATH="$TAP_DIR" "$POPPA" why 12
 is "sacct fails: its own words" "$ERR" "poppa why: sacct: error: slurmdbd is away"
-tap_done
+done_testing
