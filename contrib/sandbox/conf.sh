@@ -23,10 +23,12 @@ choose_ports() {
 	die "no ten free TCP ports in a row between 21000 and 31000"
 }
 
-# Node names go into cgroup paths, so they must differ between the clusters of one host.
+# Node names go into cgroup paths, so they must differ between the clusters of one host. Newer slurmds have
+# cgroups only while jobs run.
 choose_node_prefix() {
 	local p
 	for p in n nb nc nd ne nf ng nh ni nj nk; do
+		! pgrep -f "^slurmd -D -N ${p}0 " >/dev/null || continue
 		[ -z "$(find /sys/fs/cgroup -maxdepth 4 -name "*slurm*${p}[0-9]*" -print -quit 2>/dev/null)" ] || continue
 		PREFIX_NODE=$p
 		return 0
@@ -74,6 +76,11 @@ two_controllers() {
 	echo "CommunicationParameters=NoCtldInAddrAny"
 }
 
+# Debian's packages of Slurm 26.05 have no PMIx; MPI programs of one task do without.
+mpi_default() {
+	if [ -e "$SLURM_PLUGINS/mpi_pmix.so" ]; then echo pmix; else echo none; fi
+}
+
 # slurm_conf real|fake: the cluster's slurm.conf, or the one of the fake nodes, whose tasks cannot be
 # confined to cores that do not exist.
 slurm_conf() {
@@ -102,7 +109,7 @@ slurm_conf() {
 		SlurmdDebug=verbose
 		SlurmdParameters=config_overrides
 		DebugFlags=NO_CONF_HASH
-		MpiDefault=pmix
+		MpiDefault=$(mpi_default)
 		ReturnToService=2
 		KillWait=5
 		MinJobAge=600
@@ -184,7 +191,6 @@ write_configuration() {
 		cat >"$ETC/cgroup.conf" <<-END
 			CgroupPlugin=cgroup/v1
 			CgroupMountpoint=/sys/fs/cgroup
-			CgroupAutomount=no
 			ConstrainCores=yes
 			ConstrainRAMSpace=no
 		END
@@ -221,8 +227,8 @@ write_configuration() {
 		MungeSocket=$MUNGE_SOCK
 		LedgerListen=$ADDRESS:$((PORT + 3))
 		LedgerUser=slurm
-		# What LAMMPS calls some 28,000 times a second when it exchanges its atoms' positions.
-		Uprobe=liblammps.so.0:_ZN9LAMMPS_NS7AtomVec9pack_commEiPiPdiS1_
+		# What LAMMPS calls eight times a step of the demo to see where its time goes.
+		Uprobe=liblammps.so.0:_ZN9LAMMPS_NS5Timer6_stampENS0_5ttypeE
 	END
 	for n in plugstack.conf cgroup.conf poppa.conf; do
 		ln -sf "../$n" "$ETC/fake/$n"

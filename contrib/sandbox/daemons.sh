@@ -45,9 +45,11 @@ start_mariadb() {
 		CREATE USER IF NOT EXISTS slurm@localhost IDENTIFIED VIA unix_socket;
 		GRANT ALL ON slurm_acct_db.* TO slurm@localhost;
 	END
+	# With snapshot isolation, the default of newer MariaDB, slurmdbd ends at the first conflict of two writes.
 	launch mariadb mariadbd --no-defaults --user=mysql --datadir="$data" --skip-networking \
 		--socket="$RUN/mariadb/mariadb.sock" --pid-file="$RUN/mariadb/mariadb.pid" \
-		--init-file="$STATE/mariadb.sql" --innodb-lock-wait-timeout=900
+		--init-file="$STATE/mariadb.sql" --innodb-lock-wait-timeout=900 \
+		--loose-innodb-snapshot-isolation=OFF
 	wait_ready mariadb 60 mariadb-admin --no-defaults --socket="$RUN/mariadb/mariadb.sock" ping
 }
 

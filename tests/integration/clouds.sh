@@ -20,3 +20,6 @@ fi
 cloud_begin "$from"
 trap 'cloud_clear; [ "$tap_done" = yes ]' EXIT
 trap 'exit 130' INT TERM
+
+# has_nodes JOB: in cluster $N.
+has_nodes() { cloud "$N" squeue -h -t CF,R -o %i | grep -q -x "$1"; }

@@ -6,12 +6,14 @@
 #   in_debian ROOT CMD...      CMD as root in there, with mounts of its own, which end with it
 
 make_debian() {
-	local release=$1 root=$2 mirror
+	local release=$1 root=$2 mirror script=/usr/share/debootstrap/scripts/$1
 	# The first of this system's package sources that is Debian's own.
 	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' | head -n 1)
 	[ -n "$mirror" ] || die "this system's apt has no source of Debian's packages"
+	# A release that is newer than debootstrap is made as the newest that it knows.
+	[ -e "$script" ] || script=${script%/*}/sid
 	rm -rf --one-file-system "$root"
-	debootstrap --variant=minbase --include=ca-certificates "$release" "$root" "$mirror" >"$root.log" 2>&1 ||
+	debootstrap --variant=minbase --include=ca-certificates "$release" "$root" "$mirror" "$script" >"$root.log" 2>&1 ||
 		die "debootstrap failed; see $root.log"
 	echo "deb $mirror $release main" >"$root/etc/apt/sources.list"
 	# Proxies and the like.

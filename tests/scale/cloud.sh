@@ -10,6 +10,7 @@
 #   cloud_configure NAME stock|wrapped   writes NAME's slurm.conf; nodes, partitions and whatever else from stdin
 #   cloud_start NAME                     starts its slurmctld and waits until it answers
 #   cloud_stop NAME, cloud_kill NAME     ends it, with or without saving its state
+#   cloud_wipe NAME                      ends it and removes all that it has
 #   cloud_plugins NAME stock|wrapped [DIR]   its PluginDir from the next start on, DIR for ours
 #   cloud NAME CMD...                    a command of Slurm for that cluster
 #   cloud_log NAME                       where its slurmctld writes
@@ -136,3 +137,7 @@ cloud_end() {
 }
 cloud_stop() { cloud_end "$1" TERM; }
 cloud_kill() { cloud_end "$1" KILL; }
+cloud_wipe() {
+	cloud_kill "$1"
+	rm -rf "${CLOUD:?}/$1"
+}

@@ -5,7 +5,7 @@
 #
 #   IMAGE                      where disk, kernel and initrd are
 #   image_missing              it has to be made
-#   make_image                 makes it; some 4 GB are needed meanwhile
+#   make_image                 makes it, in a subshell of its own; some 4 GB are needed meanwhile
 
 IMAGE=$CACHE/vm
 
@@ -53,6 +53,8 @@ make_image() {
 	exec 7>"$IMAGE/lock"
 	flock -w 1800 7 || die "another script has been making $IMAGE for half an hour"
 	image_missing || return 0
+	# shellcheck disable=SC2064
+	trap "rm -rf --one-file-system '$root'" EXIT
 	rm -rf --one-file-system "$IMAGE"/{root,inputs,disk,vmlinuz,initrd}
 	make_debian "$(debian_release)" "$root"
 	populate "$root" >>"$root.log" 2>&1 || die "the machines' disk could not be filled; see $root.log"
@@ -61,7 +63,6 @@ make_image() {
 	# Machines write to a copy that ends with them, so nothing is lost without a journal.
 	mke2fs -q -t ext4 -O ^has_journal -d "$root" "$IMAGE/disk" 4G >>"$root.log" 2>&1 ||
 		die "the disk could not be written; see $root.log"
-	rm -rf --one-file-system "$root"
 	image_inputs >"$IMAGE/inputs"
 	exec 7>&-
 }

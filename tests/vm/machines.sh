@@ -47,11 +47,13 @@ start_machines() {
 	start_machine n2 "$options" "stream,id=net,server=off,addr.type=unix,addr.path=$work/net"
 }
 
+# Each job in this script's background is a machine, also one that has not been noted yet.
 stop_machines() {
-	local node
-	for node in "${!machine_pid[@]}"; do
-		kill -KILL "${machine_pid[$node]}" 2>/dev/null
-		wait "${machine_pid[$node]}" 2>/dev/null
-	done
+	# An interrupted "IFS= read" would still have its own.
+	local pid IFS=$' \t\n'
+	for pid in $(jobs -pr); do
+		kill -KILL "$pid"
+		wait "$pid"
+	done 2>/dev/null
 	machine_pid=()
 }
