@@ -171,12 +171,13 @@ class Cluster:
             for name in sorted(os.listdir(self.log)):
                 with open(os.path.join(self.log, name)) as log:
                     head = log.readline()
+                    columns = len(head.split(","))
                     if not header:
                         out.write(head)
                         header = True
                     for row in log:
                         fields = row.split(",")
-                        if len(fields) == 9 and start_ns <= int(fields[5]) < end_ns:
+                        if len(fields) == columns and start_ns <= int(fields[5]) < end_ns:
                             out.write(row)
             out.flush()
             texts = {m: run("poppa", "estimate", "--json", "--method", m, out.name) for m in methods}
@@ -261,10 +262,10 @@ class Cluster:
         found = {}
         for name in sorted(os.listdir(self.log)):
             with open(os.path.join(self.log, name)) as log:
-                next(log, None)
+                columns = len(log.readline().split(","))
                 for row in log:
                     fields = row.split(",")
-                    if len(fields) == 9 and start_ns <= int(fields[5]) < end_ns:
+                    if len(fields) == columns and start_ns <= int(fields[5]) < end_ns:
                         first, last = int(fields[5]), int(fields[5]) + int(fields[6])
                         known = found.get((name, fields[0]), (first, last))
                         found[name, fields[0]] = min(first, known[0]), max(last, known[1])

@@ -55,6 +55,8 @@ is "the second one the odd cores" "$(cores_of "$b")" $ODD
 is "of the same nodes" "$(nodes_of "$b")" "$(nodes_of "$a")"
 is "the first one shows its lane" "$(mark_of "$a")" "colocate: stripe lane=0"
 is "the second one its lane and partner" "$(mark_of "$b")" "colocate: stripe lane=1 beside=$a"
+ok "and slurmctld's log has a line for it" \
+	grep -q "select/stripe: JobId=$b on $(nodes_of "$b" | sed 's/[][]/\\&/g'), lane 1, beside $a\$" "$(ctl log slurmctld)"
 running C --colocate -n4
 c=$job
 is "a job of four tasks has a whole lane" "$(cores_of "$c")" $EVEN
@@ -209,6 +211,14 @@ is "a reconfiguration keeps who is where" "$(nodes_of "$e")" "$(nodes_of "$d")"
 clear_jobs
 
 diag "settings"
+running two --colocate -n1 -w "${NODE}1"
+ctl reconfigure stripe_lanes=4
+running L0 --colocate -n1 -w "${NODE}1"
+is "with more lanes, those are given out of which no job has a core" "$(cores_of "$job")" 1,5,9,13
+ctl reconfigure stripe_lanes=3
+sleeper L1 --colocate -n1 -w "${NODE}1"
+ok "with others of which each has a core of a job, none" waits "$job"
+clear_jobs
 ctl reconfigure stripe_lanes=4
 four=
 for j in 1 2 3 4; do

@@ -13,9 +13,17 @@ clear_jobs() {
 	for p in odd any exact within some; do scancel -p "$p"; done
 	wait_until 60 nothing_left
 }
+# The fake nodes read a file of their own.
+FAKE_CONF=$(dirname "$SLURM_CONF")/fake/slurm.conf
+cp -p "$FAKE_CONF" "$TMP/fake.conf"
+SPEC=${SANDBOX_FAKE_PREFIX}4
 put_back() {
 	clear_jobs
 	cat "$TMP/slurm.conf" >"$SLURM_CONF"
+	if ! cmp -s "$TMP/fake.conf" "$FAKE_CONF"; then
+		cat "$TMP/fake.conf" >"$FAKE_CONF"
+		ctl restart "slurmd-$SPEC"
+	fi
 	ctl restart slurmctld
 	wait_until 60 nodes_answer
 	rm -rf "$TMP"
@@ -245,6 +253,36 @@ spread=$(squeue -h -p some -t R,CF -o "%i" | while read -r j; do job_field "$j" 
 is "nor spread ones with anybody" "$(for j in $spread; do squeue -h -t R,CF -w "$(nodes_of "$j")" -o %i | grep -v -x "$j"; done)" ""
 ok "some of them share" eval '[ "$(cut -d" " -f1 "$TMP/places" | sort | uniq -d | wc -l)" -ge 5 ]'
 clear_jobs
+
+diag "CoreSpecCount, of which slurmd alone knows the cores"
+settings stripe_lanes=2
+sed -i "s/^NodeName=$SPEC .*/& CoreSpecCount=2/" "$SLURM_CONF" "$FAKE_CONF"
+# Its specialised cores do not exist, and slurmd would bind itself to them.
+echo "TaskPluginParam=SlurmdOffSpec" >>"$FAKE_CONF"
+ctl stop "slurmd-$SPEC"
+ctl restart slurmctld
+wait_until 30 poppa lanes --node "$SANDBOX_REAL_NODE"
+# slurmctld of 26.05 tells by itself.
+if scontrol show node "$SPEC" | grep -q CPUSpecList=; then
+	skip "this slurmctld knows them before slurmd has registered" "what poppa lanes says before"
+else
+	nok "before it has registered, poppa lanes says what is missing" \
+		eval 'poppa lanes --node "$SPEC" >"$TMP/out" 2>&1'
+	like "and the mend" "$(cat "$TMP/out")" "$SPEC has 2 specialised cores, and only its slurmd can tell which: let it register first"
+fi
+ctl start "slurmd-$SPEC"
+ok "then it shows the lanes of the other cores" wait_until 60 eval 'poppa lanes --node "$SPEC" --json >"$TMP/out" 2>/dev/null'
+wait_until 60 nodes_answer
+is "seven of eight cores of a socket, one of them unused" "$(jq -c '[.lanes[].cores, .unused]' "$TMP/out")" \
+	"[[0,2,4,8,10,12],[1,3,5,9,11,13],[6,7,14,15]]"
+got=
+for i in 0 1; do
+	submit -J "spec$i" -p fake -w "$SPEC" -o /dev/null --colocate --mem=100 --wrap "exec sleep 600"
+	wait_running "$job"
+	got+="$(cpus_of "$job");"
+done
+is "two jobs have them" "$got" "$(jq -r '.lanes[] | .pus | sort | map(tostring) | join(" ")' "$TMP/out" | tr '\n' ';')"
+scancel -p fake
 
 diag "bad settings"
 settings stripe_match=half

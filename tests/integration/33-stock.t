@@ -206,8 +206,7 @@ is "the plugin logged no fault" "$faults" ""
 diag "taken out of PluginDir while jobs run, and put back"
 N=one
 fresh() {
-	cloud_kill $N
-	rm -rf "${CLOUD:?}/$N"
+	cloud_wipe $N
 	configure $N wrapped
 }
 start() {
@@ -217,7 +216,6 @@ start() {
 run() {
 	job=$(cloud $N sbatch --parsable -o /dev/null "$@" --wrap true) && wait_until 30 eval has_nodes "$job"
 }
-has_nodes() { cloud $N squeue -h -t CF,R -o %i | grep -q -x "$1"; }
 cores() { cloud $N scontrol -d show job "$1" | grep -o 'Nodes=.*CPU_IDs=[^ ]*'; }
 says() { grep -a -q -E -e "$1" "$(cloud_log $N)"; }
 count_says() { grep -a -c -E -e "$1" "$(cloud_log $N)"; }
@@ -234,12 +232,20 @@ c=$job
 before=$(for j in $a $b $c; do cores "$j"; done)
 is "two co-located jobs have their lanes" "$(head -n 2 <<<"$before" | grep -o 'CPU_IDs.*' | xargs)" \
 	"CPU_IDs=0,2,4,6,8,10,12,14 CPU_IDs=1,3,5,7,9,11,13,15"
+later=$(cloud $N sbatch --parsable -H -o /dev/null --colocate -n1 -w c3 --wrap true)
 cloud_stop $N
 cloud_plugins $N stock
+sed -i '1i JobSubmitPlugins=colocate' "$CLOUD/$N/slurm.conf"
+nok "without the directory, slurm.conf must not name the other plugins" start
+sed -i '1d' "$CLOUD/$N/slurm.conf"
 ok "stock Slurm starts with them" start
 is "they have what they had" "$(for j in $a $b $c; do cores "$j"; done)" "$before"
 run -n13 -w c2
 is "and a new job is placed beside one that is there" "$(cores "$job")" "Nodes=c2 CPU_IDs=2-7,9-15"
+cloud $N scontrol release "$later"
+ok "one that waited with the option runs" wait_until 30 has_nodes "$later"
+nok "placed by Slurm alone" eval '[ "$(cores "$later")" = "Nodes=c3 CPU_IDs=0,2,4,6,8,10,12,14" ]'
+cloud $N scancel "$later"
 cloud_stop $N
 cloud_plugins $N wrapped
 ok "with the plugin back, it starts again" start

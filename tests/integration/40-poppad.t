@@ -62,7 +62,19 @@ new_log
 ctl reconfigure poppa_period=soon >/dev/null
 ok "a bad one is an error that names the key" wait_until 10 logged 'error: .*poppa_period.*stay in force'
 like "and the last good one stays in force" "$(status .settings)" '^poppa_period=50ms,'
+new_log
+ctl restart poppad
+ok "also when poppad starts with the bad one" wait_until 10 logged 'error: .*poppa_period.*the last good settings are in force'
+like "which the status shows" "$(status .settings)" '^poppa_period=50ms,'
+like "with the reason" "$(status .bad_settings)" '^poppa_period: .*in force$'
+ctl stop poppad
+rm "$POPPA_SANDBOX/spool/poppa-$SANDBOX_REAL_NODE/poppa_settings"
+new_log
+ctl start poppad
+ok "where there were none it has the defaults, and says so" wait_until 10 logged 'error: .*poppa_period.*the defaults are in force'
+like "as does the status" "$(status '.settings + .bad_settings')" '^poppa_period=400ms,.*the defaults are in force$'
 ctl reconfigure poppa_period=50ms poppa_overhead_max=0 >/dev/null
+ok "a good one is followed" wait_until 10 holds '.bad_settings == null and (.settings | test("^poppa_period=50ms,"))'
 
 # --- the cost of shutters ---
 # At a period of 50 ms a pair would be held for 2.7 % of its time.
@@ -114,7 +126,7 @@ echo "ShutterLog=$shutters" >>"$conf"
 ctl kill -HUP poppad
 rows() { cat "$shutters"/*.csv 2>/dev/null | wc -l; }
 ok "the shutter log is written when asked for" wait_until 20 eval '[ "$(rows)" -gt 100 ]'
-is "by its contract" "$(head -qn1 "$shutters"/*.csv)" block,job,task,region,k,start_ns,dur_ns,progress,cycles
+is "by its contract" "$(head -qn1 "$shutters"/*.csv)" block,job,task,region,k,start_ns,dur_ns,progress,cycles,lent_ns
 is "and poppa estimate reads both jobs in it" \
 	"$(poppa estimate --json "$shutters"/*.csv | jq -r '[.jobs[] | select(.blocks > 0) | .job] | sort | @csv')" "$one,$two"
 mv "$conf.saved" "$conf"
@@ -169,9 +181,9 @@ is "their output is that of the program and nothing else" \
 	"$(cat "$(home_of)/pair.$one" "$(home_of poppa-guest)/pair.$two" | grep -vc '^contend: ')" 0
 gone() { holds '.jobs | length == 0' && [ -z "$(ls "$run_dir/jobs")" ]; }
 ok "poppad takes them off its list" wait_until 20 gone
-# But for what is kept of records that were acknowledged, and which ledger that was.
+# But for what is kept of records that were acknowledged, which ledger that was, and the settings.
 spool_empty() {
-	[ -z "$(find "$POPPA_SANDBOX/spool/poppa-$SANDBOX_REAL_NODE" -type f -not -path '*/sent/*' -not -name ledger)" ]
+	[ -z "$(find "$POPPA_SANDBOX/spool/poppa-$SANDBOX_REAL_NODE" -type f -not -path '*/sent/*' -not -name ledger -not -name poppa_settings)" ]
 }
 ok "and the ledger has acknowledged their records" wait_until 30 spool_empty
 

@@ -59,4 +59,21 @@ blows "its disk is full, killed with its guard and repaired" full sigstop 5
 blows "its disk is full, killed with its guard and repaired" full freezer 5
 blows "its clock is set" clock sigstop 10
 blows "its clock is set" clock freezer 10
+
+# --- the test itself ends early ---
+# remains PID: the cgroups of that test.
+remains() {
+	find /sys/fs/cgroup -maxdepth 3 -name "*killtest$1*" 2>/dev/null
+}
+"$build/tests/integration/poppad_kill" --poppad "$poppad" --method freezer --kills 1000 >/dev/null 2>&1 &
+pid=$!
+on_exit kill "$pid"
+if wait_until 10 eval '[ -n "$(remains "$pid")" ]'; then
+	sleep 0.5
+	kill "$pid"
+	wait "$pid"
+	is "ended in the midst of it, this test leaves no cgroup, and so nothing in one" "$(remains "$pid")" ""
+else
+	skip "no cgroup was made" "ended in the midst of it, this test leaves no cgroup"
+fi
 done_testing

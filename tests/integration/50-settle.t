@@ -76,7 +76,9 @@ reported=$(sreport_sum poppa-demo) accounted=$(sacct_sum -u poppa-demo)
 # --- A measured pair.
 if [ -x "$W/contend" ]; then
 	on_exit rm -f "$POPPA_SANDBOX/home/poppa-demo/settle-line"
-	# On a busy machine a pair's measurement may say too little for a price; that is tried again.
+	# On a busy machine short windows see a job that waits for a processor: long ones, and if even their
+	# measurement says too little for a price, once more.
+	ctl reconfigure poppa_shutter=20ms poppa_overhead_max=20%
 	for attempt in 1 2 3; do
 		before=$(raw_usage)
 		since=$EPOCHREALTIME
@@ -106,12 +108,79 @@ if [ -x "$W/contend" ]; then
 		'BEGIN { d = u / 60 - m; print d < 0 ? -d : d }')" '<=' 1
 	like "the pair history learned from it" \
 		"$(cat "$POPPA_SANDBOX/state/slurmctld/poppa_pairs" 2>&1)" 'settle1.*settle2'
+	# One that is alone, then beside one, alone again, and beside another.
+	contend() {
+		submit -n1 --colocate -J "$1" --wrap "srun $W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line --seconds $2"
+	}
+	contend stays 40
+	stays=$job
+	wait_running "$stays"
+	came=()
+	for i in 1 2; do
+		sleep 5
+		contend comes$i 9
+		came[i]=$job
+		wait_end "$job" 60
+	done
+	wait_end "$stays" 90
+	ok "a job whose partners came and went is settled" wait_settled "$stays"
+	text=$(part "$stays")
+	if [[ $text == *nodata=* ]]; then
+		skip "the machine is too busy for a measurement: $text" "of partners that came and went"
+	else
+		is "it names both" "$(value "$text" partners | tr , '\n' | cut -d: -f1 | sort -n | paste -s -d,)" "${came[1]},${came[2]}"
+		cmp_num "it was beside one for part of its time" "$(value "$text" co)" '>' 0.2
+		cmp_num "and alone for the rest" "$(value "$text" co)" '<' 0.85
+		cmp_num "which has no degradation" "$(awk -v d="$(value "$text" d)" -v want="$(in_ledger "select
+			json_extract(body, '\$.degradation') * json_extract(body, '\$.co_ns') / (json_extract(body, '\$.co_ns') +
+			json_extract(body, '\$.solo_ns') + json_extract(body, '\$.unmeasured_ns')) from record where job = $stays")" \
+			'BEGIN { d -= want; print d < 0 ? -d : d }')" '<=' 0.02
+		agree "partners that came and went" "$stays"
+	fi
+	ctl reconfigure poppa_shutter= poppa_overhead_max=0
 else
 	skip "mpicc was not found, so there is no workload with a heartbeat" "a measured pair"
 	lone --wrap 'sleep 2'
 	wait_end "$job"
 	wait_settled "$job"
 	first=$job
+fi
+
+# --- A batch script without srun: its shell is no task, and what it starts may come and go between two looks.
+if [ -x "$W/contend" ]; then
+	shell_job() {
+		submit -p real -n1 --colocate -o /dev/null --wrap "$1"
+		scripts+=("$job")
+	}
+	# told ID MODE...: the share of the run that the node's record tells of as that.
+	told() {
+		local id=$1 sum=0
+		shift
+		for mode in "$@"; do sum+=" + json_extract(body, '$.${mode}_ns')"; done
+		in_ledger "select ($sum) / 1e9 / $(sacct_field "$id" ElapsedRaw) from record where job = $id"
+	}
+	contend="$W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line"
+	busy='bash -c "while [ \$SECONDS -lt 12 ]; do seq 20000 >/dev/null; done"'
+	for script in "$contend --seconds 12 & wait" "sleep 4; $contend --seconds 6; sleep 4" \
+		'for i in $(seq 12); do seq 300000 >/dev/null; sleep 0.7; done' "$busy"; do
+		scripts=()
+		shell_job "$contend --seconds 14"
+		shell_job "$script"
+		for i in "${scripts[@]}"; do
+			wait_end "$i"
+			ok "\"${script//$W\//}\": job $i is settled" wait_settled "$i"
+			cmp_num "all of its time is told of" "$(told "$i" co solo paused unmeasured)" '>' 0.85
+			diag "$(part "$i")"
+		done
+		case $script in
+		*'& wait') cmp_num "a program in the background is seen" "$(told "${scripts[1]}" co paused)" '>' 0.6 ;;
+		"$busy") cmp_num "nobody is alone beside a busy shell" "$(told "${scripts[0]}" solo)" '<' 0.5 ;;
+		*)
+			cmp_num "what nobody saw is not measured" "$(told "${scripts[1]}" unmeasured)" '>' 0.1
+			like "and marked" "$(part "${scripts[1]}")" ' unmeasured=0\.[0-9]|nodata='
+			;;
+		esac
+	done
 fi
 
 # --- Jobs without a partner on nodes without poppad, so that only settlement is tested.
@@ -146,6 +215,17 @@ done
 ok "job $killed, killed before its time limit, is settled" wait_settled "$killed" 90
 is "a job without --colocate keeps its price" "$(shown_billing "$plain")" 1000
 is "and no comment" "$(part "$plain")" ""
+
+# --- What others have written beside it.
+lone --wrap 'sleep 4'
+noted=$job
+wait_running "$noted"
+scontrol update JobId="$noted" AdminComment='jobstats: H4sIAAAA;x=1'
+ok "a job with a comment of the site's is settled" wait_settled "$noted"
+agree "its price" "$noted"
+is "the site's comment is as it was" "$(job_field "$noted" AdminComment)" 'jobstats: H4sIAAAA;x=1'
+is "in sacct, too" "$(sacct_field "$noted" AdminComment)" 'jobstats: H4sIAAAA;x=1'
+like "and SystemComment keeps the mark of the option" "$(job_field "$noted" SystemComment)" '^colocate: .*; poppa: '
 
 # --- Requeued: each start is a run of its own.
 # shellcheck disable=SC2016
@@ -187,8 +267,13 @@ errors=$(log_lines slurmctld 'price policy "cheap" is unknown')
 is "a partition has a price policy of its own" \
 	"$(priced_by poppa_price_partition=real:linear:2/cap=0.3)" linear:2/cap=0.3
 is "that of the QOS comes before it" "$(priced_by "poppa_price_qos=$qos:solo")" solo
+is "the ledger has a price's policy and the version of its formula" \
+	"$(in_ledger "select json_extract(body, '\$.policy'), json_extract(body, '\$.version') from settlement where job = $nodata")" \
+	"thesis|$(sed -n 's/^#define PRICE_VERSION //p' "$tree/src/accounting/price.h")"
 is "a bad policy leaves the last good one in force" "$(priced_by poppa_price=cheap)" solo
 is "and is logged once" "$(($(log_lines slurmctld 'price policy "cheap" is unknown') - errors))" 1
+ctl restart slurmctld
+is "also in a slurmctld that starts with it" "$(priced_by poppa_settle_timeout=3s)" solo
 ctl reconfigure --reset
 
 # --- slurmctld restarts while a job waits for its records.

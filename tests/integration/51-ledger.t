@@ -226,4 +226,29 @@ cmp_num "nor its refund given twice" \
 like "a price that was brought back can be changed" \
 	"$(poppa settle --job "$changed" --full --reason 'after all' 2>&1)" "charged $raw instead of 7"
 ok "and the log stays sound" poppa ledger check
+
+# --- Back to a copy, as in docs/operations.md: what came after it comes again.
+kept=$copies/kept
+ok "the ledger is copied" poppa ledger backup "$kept"
+submit -n1 --colocate --wrap 'sleep 2'
+measured=$job
+wait_end "$measured"
+ok "a job ends after that and is settled" wait_until 60 has_price "$measured"
+ok "and the ledger has its record" wait_until 30 has_record
+shown=$(price "$measured")
+ok "the copy is sound" poppa ledger check --file "$kept"
+ctl stop ledgerd
+mkdir "${file%/*}/before"
+on_exit rm -rf "${file%/*}/before"
+mv "$file"* "${file%/*}/before"
+ok "it is put in the ledger's place" poppa ledger backup --file "$kept" "$file"
+chown slurm: "$file"
+ctl start ledgerd
+is "where the job is not known" "$(in_ledger "select count(*) from settlement where job = $measured")" 0
+ctl restart poppad
+ok "the node sends its record again" wait_until 60 has_record
+ok "and rebuild brings the price back" poppa ledger rebuild
+is "which is the same" "$(in_ledger "select json_extract(body, '$.text') from settlement where job = $measured")" "$shown"
+is "and was not made again" "$(in_ledger "select count(*) from event where kind = 'settled' and job = $measured")" 0
+ok "the log is sound" poppa ledger check
 done_testing

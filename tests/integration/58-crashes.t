@@ -12,6 +12,8 @@ W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads/contend
 NODE=$SANDBOX_REAL_NODE
 RUN=$POPPA_SANDBOX/run/poppa-$NODE
 SPOOL=$POPPA_SANDBOX/spool/poppa-$NODE
+# What another run of this test was charged is not to be counted.
+ACCOUNT=poppa-crashes-$$
 
 crash() {
 	ctl kill -9 "$1"
@@ -24,7 +26,7 @@ clean_up() {
 	scontrol update NodeName="$NODE" State=RESUME
 	scancel "${jobs_submitted[@]}"
 	for d in "${jobs_submitted[@]}"; do wait_end "$d" 30; done
-	sacctmgr -i delete account poppa-crashes
+	sacctmgr -i delete account "$ACCOUNT"
 	ctl reconfigure --reset
 	rm -f "$(home_of)/crashes-line"
 	wait_until 60 nodes_answer
@@ -113,14 +115,18 @@ ok "and the node has jobs again" wait_until 60 nodes_answer
 
 # --- Fair-share.
 diag "usage, charged and given back"
-sacctmgr -i add account poppa-crashes >/dev/null
-sacctmgr -i add user poppa-demo account=poppa-crashes >/dev/null
-usage() { sshare -n -P -U -u poppa-demo -A poppa-crashes -o RawUsage | tail -n 1; }
-charged_for() { sacct_sum -A poppa-crashes; }
-share() { submit -A poppa-crashes -p fake -N1 --colocate -o /dev/null --wrap 'sleep 5'; }
-# same NAME: within a hundredth, as the seconds are whole ones and a little decays.
+sacctmgr -i add account "$ACCOUNT" >/dev/null
+sacctmgr -i add user poppa-demo account="$ACCOUNT" >/dev/null
+usage() { sshare -n -P -U -u poppa-demo -A "$ACCOUNT" -o RawUsage | tail -n 1; }
+charged_for() { sacct_sum -A "$ACCOUNT"; }
+share() { submit -A "$ACCOUNT" -p fake -N1 --colocate -o /dev/null --wrap 'sleep 5'; }
+apart() { awk -v a="$(usage)" -v b="$(charged_for)" 'BEGIN { d = b > 0 ? a / b - 1 : 9; print d < 0 ? -d : d }'; }
+is_same() { awk -v d="$(apart)" 'BEGIN { exit !(d <= 0.01) }'; }
+# same NAME: within a hundredth, as the seconds are whole ones and a little decays; soon, where slurmctld has just
+# started and its settler has not.
 same() {
-	cmp_num "$1" "$(awk -v a="$(usage)" -v b="$(charged_for)" 'BEGIN { d = b > 0 ? a / b - 1 : 9; print d < 0 ? -d : d }')" '<=' 0.01
+	wait_until 15 is_same
+	cmp_num "$1" "$(apart)" '<=' 0.01
 }
 first=()
 for i in 1 2 3; do
@@ -147,25 +153,66 @@ ctl start slurmdbd
 for i in "${first[@]}"; do ok "slurmdbd is told of $i later" wait_until 60 in_database "$i"; done
 same "a quarter is left in sshare, as in sacct"
 is "which is what was asked for" "$(db_billing "${first[0]}")" 2000
-# Slurm saves usage every five minutes, and prep/poppa ten seconds after it has given something back.
 these="job in ($(IFS=,; echo "${first[*]}"))"
-refunded=$(in_ledger "select max(unix) from event where kind = 'settled' and $these")
-is_saved() { [ "$(stat -c %Y "$POPPA_SANDBOX/state/slurmctld/assoc_usage")" -ge $((refunded + 5)) ]; }
-ok "the usage is saved soon" wait_until 60 is_saved
 crash slurmctld
 ctl start slurmctld
 same "nor does a kill of slurmctld bring the full price back"
 is "or settle anything again" "$(in_ledger "select count(*) from event where kind = 'settled' and $these")" 3
+
+saved_as() { grep -q -a "$1" "$POPPA_SANDBOX/state/slurmctld/job_state"; }
+# save_jobs: slurmctld has saved its jobs just now, and does not for the next five seconds.
+save_jobs() {
+	local this=$job name=crashes-save-$job-$$
+	submit -H -J "$name" -p fake -N1 -o /dev/null --wrap true
+	wait_until 15 saved_as "$name"
+	job=$this
+}
+
+# Slurm saves usage every five minutes, and jobs, whose records show what was refunded, within five seconds: a
+# refund may be in either and not in the other, or in neither.
+for saved in nothing jobs usage; do
+	share
+	wait_end "$job"
+	save_jobs
+	report_node "$job" "$(job_field "$job" NodeList)"
+	ok "another job is settled" wait_settled "$job"
+	case $saved in
+	jobs) sleep 7 ;;
+	usage) scontrol reconfigure ;;
+	esac
+	crash slurmctld
+	ctl start slurmctld
+	ok "slurmctld is killed when it has saved $saved since: slurmdbd has the price" wait_until 60 in_database "$job"
+	is "which is the same" "$(db_billing "$job")" 2000
+	same "and sshare the refund, once"
+	crash slurmctld
+	ctl start slurmctld
+	ok "it is killed again" wait_until 60 in_database "$job"
+	same "and sshare is right"
+done
+
+# --- What Slurm forgets when it is killed: what it has charged since it last saved the usage.
+before=$(usage)
+share
+wait_end "$job"
+sleep 8 # it saves its jobs within five seconds, and its usage does not
+crash slurmctld
+ctl start slurmctld
+is "slurmctld, killed at once after the end of a job, knows that" "$(job_field "$job" JobState)" COMPLETED
+diag "usage: $before before it, $(usage) now"
+report_node "$job" "$(job_field "$job" NodeList)"
+ok "the job is settled" wait_settled "$job"
+ok "and slurmdbd told" wait_until 60 in_database "$job"
+cmp_num "what was not charged for it is not given back" "$(usage)" '>=' "$((before * 99 / 100))"
 
 # --- A run that slurmctld forgets as a whole: it saves its state five seconds after a change, and a job that
 # was released, started and ended since then is started anew, in the same row of slurmdbd. The run has its
 # price in the ledger, where its record is, and the row that of the other one.
 diag "a run that is forgotten"
 again='' attempts=0
-saved_as() { grep -q -a "$1" "$POPPA_SANDBOX/state/slurmctld/job_state"; }
 forget_run() {
 	local name=crashes-$1-$$
-	submit -H -J "$name" -A poppa-crashes -p fake -N1 --colocate -o /dev/null --wrap 'sleep 1'
+	submit -H -J "$name" -A "$ACCOUNT" -p fake -N1 --colocate -o /dev/null --wrap 'sleep 1'
 	wait_until 30 saved_as "$name" || return
 	scontrol release "$job"
 	wait_end "$job" 20
@@ -192,6 +239,43 @@ ok "neither is written any more" wait_until 120 nothing_waits
 ok "slurmdbd's row has the price of the later one" in_database "$job"
 is "by its own degradation" "$(db_billing "$job")" 5120
 is "and its time" "$(date -d "$(db_field "$job" Start)" +%s)" "$(date -d "$(job_field "$job" StartTime)" +%s)"
+
+# --- A run that slurmctld forgets as a whole, and of whose start slurmdbd never heard: slurmctld tells of new
+# jobs every five seconds, and of ends at once. So slurmdbd has made a row of the end alone, without user,
+# account and time of eligibility, which no report counts and sacct lists only when it is asked for the job.
+diag "a run that is forgotten, and of which slurmdbd has heard the end alone"
+in_sacct_at_all() { [ -n "$(sacct -D -X -n -P -j "$1" -o JobIDRaw)" ]; }
+row_of_run() { SLURM_TIME_FORMAT=%s sacct -D -X -n -P -j "$job" -o Start,End,AllocTRES,SystemComment | grep "^$again|[1-9]"; }
+listed() { sacct -D -X -a -n -P -S today -o JobIDRaw,AllocTRES | grep "^$job|.*billing=[1-9]"; }
+forget_end() {
+	local marker name=crashes-end-$1-$$
+	wait_until 60 nodes_answer
+	wait_until 60 nothing_runs
+	submit -H -p fake -N1 -o /dev/null --wrap true
+	marker=$job
+	# slurmdbd has just been told of all jobs, and is told again in 5 s and in 10 s.
+	wait_until 15 in_sacct_at_all "$marker" || return
+	sleep 9.8
+	# Nothing was to be saved since, so this is saved at once, and what comes then 5 s later.
+	scontrol update job="$marker" name="$name"
+	wait_until 10 saved_as "$name"
+	submit -A "$ACCOUNT" -p fake -N1 --colocate -o /dev/null --wrap 'sleep 1'
+	wait_until 8 job_ended "$job"
+	again=$(date -d "$(job_field "$job" StartTime)" +%s)
+	wait_until 5 grep -q "\"start\":$again" "$POPPA_SANDBOX/state/slurmctld/"poppa_{unsettled,arrived}
+	crash slurmctld
+	ctl start slurmctld
+	scancel "$marker"
+	[ -z "$(job_field "$job" JobState)" ] && [ -n "$(row_of_run)" ] && [ -z "$(listed)" ]
+}
+attempts=0
+until forget_end $attempts; do
+	attempts=$((attempts + 1))
+	[ "$attempts" -lt 8 ] || bail_out "slurmctld saves its state, or tells slurmdbd, too soon for this test"
+done
+ok "the run has its price" wait_until 60 eval '[ "$(runs)" = 8000 ]'
+ok "its row has it" wait_until 60 eval 'row_of_run | grep -q "poppa: nodata=no-record raw=8000 charged=8000"'
+ok "and nothing is tried again" wait_until 60 nothing_waits
 
 lines=$(grep -c 'prep/poppa: slurmdbd does not answer' "$(ctl log slurmctld)")
 cmp_num "slurmctld's log has a line of the outage" "$lines" '>=' 1

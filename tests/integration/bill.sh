@@ -94,7 +94,7 @@ report_node() {
 	done
 	request=$(jq -cn --argjson job "$id" --arg node "$node" --argjson uid "$(id -u poppa-demo)" --argjson start "$start" '
 		{cluster: "sandbox", job: $job, restart: 0, node: $node, uid: $uid, seq: 1, final: true,
-		 lane: 0, cores: 8, start: $start, end: $start, co_ns: 18e10, solo_ns: 0, paused_ns: 0, unmeasured_ns: 0,
+		 lane: 0, cores: 8, start: $start, end: $start, co_ns: 180000000000, solo_ns: 0, paused_ns: 0, unmeasured_ns: 0,
 		 blocks: 100, used: 90, degradation: 0.5, variance: 0.0001, thesis_degradation: null,
 		 method: "robust", backend: "heartbeat", partners: []} |'"$change"' |
 		{op: "record", nonce: "test", records: [.]}')

@@ -60,10 +60,10 @@ static const char *unified; /* where cgroup v2 is */
 static int kills = 100, version = 1;
 static enum cause cause = KILL;
 static char root[PATH_MAX], node[64], clock_file[PATH_MAX + 64], wallclock[PATH_MAX + 64];
+static const int end_signals[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
 static int64_t *clock_offset; /* of the wall clock that poppad sees, s */
 static char cgroup[JOBS][PATH_MAX], memory[PATH_MAX];
 static pid_t task[JOBS][TASKS];
-static bool mounted;
 
 /* What each task says of itself. */
 struct victim {
@@ -160,27 +160,13 @@ static void put_cgroup(const char *dir, const char *file, const char *text)
 	close(fd);
 }
 
-static bool frozen(const char *dir)
-{
-	const char *file = version == 1 ? "freezer.state" : "cgroup.events";
-	char path[PATH_MAX + 64], text[64] = "";
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	fd = open(path, O_RDONLY);
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-		error(1, errno, "%s", path);
-	close(fd);
-	return version == 1 ? strncmp(text, "THAWED", 6) != 0 : strstr(text, "frozen 1") != NULL;
-}
-
 /* Something of ours is stopped or frozen at this moment. */
 static bool held(void)
 {
 	struct proc_stat st;
 
 	for (int j = 0; j < JOBS; j++) {
-		if (frozen(cgroup[j]))
+		if (freezer_frozen(version == 1 ? &freezer_v1 : &freezer_v2, cgroup[j]))
 			return true;
 		for (int t = 0; t < TASKS; t++) {
 			if (proc_stat(task[j][t], &st))
@@ -223,30 +209,6 @@ static int64_t longest_gap(void)
 	return longest;
 }
 
-static void remove_cgroups(void)
-{
-	char path[PATH_MAX];
-
-	for (int j = 0; j < JOBS; j++) {
-		for (int t = 0; t < TASKS; t++) {
-			kill(task[j][t], SIGKILL);
-			waitpid(task[j][t], NULL, 0);
-		}
-	}
-	if (*memory)
-		rmdir(memory);
-	snprintf(path, sizeof(path), "%s/freezer/poppa_%s", cgroups, node);
-	rmdir(path);
-	for (int j = 0; j < JOBS; j++) {
-		strcpy(path, cgroup[j]);
-		for (int up = 0; up < 3; up++) {
-			rmdir(path);
-			*strrchr(path, '/') = '\0';
-		}
-		rmdir(path);
-	}
-}
-
 static void job_path(char *path, size_t size, int id)
 {
 	snprintf(path, size, "%s/run/jobs/%d.0", root, id);
@@ -282,6 +244,26 @@ static void make_clock(void)
 	close(fd);
 }
 
+/* Where everything is. */
+static void name_all(void)
+{
+	snprintf(root, sizeof(root), "/tmp/poppad-kill.XXXXXX");
+	if (!mkdtemp(root))
+		error(1, errno, "%s", root);
+	snprintf(node, sizeof(node), "killtest%d", (int)getpid());
+	if (cause == OOM)
+		snprintf(memory, sizeof(memory), "%s/memory/%s", cgroups, node);
+	for (int j = 0; j < JOBS; j++) {
+		if (version == 1)
+			snprintf(cgroup[j], sizeof(cgroup[j]),
+				"%s/freezer/slurm_%s/uid_0/job_%d/step_0", cgroups, node, j + 1);
+		else
+			snprintf(cgroup[j], sizeof(cgroup[j]),
+				"%s/system.slice/%s_slurmstepd.scope/job_%d/step_0", unified, node,
+				j + 1);
+	}
+}
+
 static void make(void)
 {
 	char path[PATH_MAX + 64];
@@ -291,17 +273,10 @@ static void make(void)
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (victim == MAP_FAILED)
 		error(1, errno, "mmap");
-	snprintf(root, sizeof(root), "/tmp/poppad-kill.XXXXXX");
-	if (!mkdtemp(root))
-		error(1, errno, "%s", root);
 	make_clock();
 	snprintf(path, sizeof(path), "%s/run", root);
-	if (cause == FULL) {
-		if (mkdir(path, 0755) || mount_room(path))
-			error(1, errno, "%s", path);
-		mounted = true;
-	}
-	snprintf(node, sizeof(node), "killtest%d", (int)getpid());
+	if (cause == FULL && (mkdir(path, 0755) || mount_room(path)))
+		error(1, errno, "%s", path);
 	snprintf(path, sizeof(path), "%s/run/jobs", root);
 	if (fsio_mkdirs(path, 0755, &err))
 		error(1, 0, "%s", err.text);
@@ -314,13 +289,6 @@ static void make(void)
 		"poppa_ledger=localhost:1\"\n",
 		node, cgroups, method);
 	for (int j = 0; j < JOBS; j++) {
-		if (version == 1)
-			snprintf(cgroup[j], sizeof(cgroup[j]),
-				"%s/freezer/slurm_%s/uid_0/job_%d/step_0", cgroups, node, j + 1);
-		else
-			snprintf(cgroup[j], sizeof(cgroup[j]),
-				"%s/system.slice/%s_slurmstepd.scope/job_%d/step_0", unified, node,
-				j + 1);
 		if (fsio_mkdirs(cgroup[j], 0755, &err))
 			error(1, 0, "%s", err.text);
 		for (int t = 0; t < TASKS; t++) {
@@ -331,11 +299,8 @@ static void make(void)
 	}
 	for (int j = 0; j < JOBS; j++)
 		register_job(j + 1);
-	if (cause == OOM) {
-		snprintf(memory, sizeof(memory), "%s/memory/%s", cgroups, node);
-		if (mkdir(memory, 0755))
-			error(1, errno, "%s", memory);
-	}
+	if (*memory && mkdir(memory, 0755))
+		error(1, errno, "%s", memory);
 }
 
 /* With argument NULL the daemon itself. */
@@ -701,26 +666,18 @@ static const char *blow(int n)
 	return wrong;
 }
 
-int main(int argc, char **argv)
+/* All of it. Returns the exit status. */
+static int strike(void)
 {
-	static const struct argp argp = {.options = options, .parser = parse};
 	struct sched_param fifo = {.sched_priority = 1};
-	const char *wrong;
-	char path[PATH_MAX + 64];
+	const char *wrong = NULL;
 
-	argp_parse(&argp, argc, argv, 0, NULL, NULL);
-	wrong = missing();
-	if (wrong) {
-		printf("skipped: %s\n", wrong);
-		return SKIP;
-	}
 	make();
 	srand((unsigned)now());
 	/* Ahead of the tasks, so that it sees what it looks for; behind poppad and its guard. */
 	sched_setscheduler(0, SCHED_FIFO, &fifo);
 	for (int n = 0; n < kills && !wrong; n++)
 		wrong = blow(n);
-	remove_cgroups();
 	printf("cause=%s cgroup=%d method=%s times=%d caught_in_shutter=%d stuck=%d over_50ms=%d "
 	       "woken=%d "
 	       "left_before_repair=%d longest_ms=%.3f mean_ms=%.3f longest_stop_ms=%.3f\n",
@@ -732,10 +689,88 @@ int main(int argc, char **argv)
 		printf("%s\n", wrong);
 	if (wrong || facts.stuck || facts.woken)
 		show_log();
-	if (mounted) {
-		snprintf(path, sizeof(path), "%s/run", root);
-		umount(path);
+	return wrong || facts.stuck || facts.woken;
+}
+
+/* Kills what was started and is left: jobs, poppad, guard. */
+static void end_all(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	while (waitpid(-1, NULL, WNOHANG) >= 0) {
+		char *text = fsio_read(path, 1 << 16, NULL, &(struct errmsg){""}), *at = text;
+
+		for (long pid; at && (pid = strtol(at, &at, 10)) > 0;)
+			kill((pid_t)pid, SIGKILL);
+		free(text);
+		/* What is frozen does not die. */
+		for (int j = 0; j < JOBS; j++)
+			freezer_thaw(version == 1 ? &freezer_v1 : &freezer_v2, cgroup[j]);
+		pause_us(1000);
 	}
+}
+
+static void clean(void)
+{
+	char path[PATH_MAX + 64];
+
+	end_all();
+	if (*memory)
+		rmdir(memory);
+	snprintf(path, sizeof(path), "%s/freezer/poppa_%s", cgroups, node);
+	rmdir(path);
+	for (int j = 0; j < JOBS; j++) {
+		strcpy(path, cgroup[j]);
+		for (int up = 0; up < 3; up++) {
+			rmdir(path);
+			*strrchr(path, '/') = '\0';
+		}
+		rmdir(path);
+	}
+	snprintf(path, sizeof(path), "%s/run", root);
+	if (cause == FULL)
+		umount(path);
 	snprintf(path, sizeof(path), "rm -rf %s", root);
-	return system(path) || wrong || facts.stuck || facts.woken;
+	if (system(path))
+		error(0, 0, "%s", path);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {.options = options, .parser = parse};
+	int status = 0, sig;
+	sigset_t ends, was;
+	const char *wrong;
+	pid_t worker;
+
+	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	wrong = missing();
+	if (wrong) {
+		printf("skipped: %s\n", wrong);
+		return SKIP;
+	}
+	name_all();
+	/* A child does it all, and however it ends, nothing is left behind. */
+	sigemptyset(&ends);
+	for (size_t i = 0; i < sizeof(end_signals) / sizeof(end_signals[0]); i++)
+		sigaddset(&ends, end_signals[i]);
+	sigprocmask(SIG_BLOCK, &ends, &was);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	worker = fork();
+	if (!worker) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		sigprocmask(SIG_SETMASK, &was, NULL);
+		exit(strike());
+	}
+	while (!sigwait(&ends, &sig) && sig == SIGCHLD && waitpid(worker, &status, WNOHANG) == 0)
+		;
+	if (sig != SIGCHLD) {
+		kill(worker, SIGKILL);
+		waitpid(worker, &status, 0);
+	}
+	clean();
+	if (sig != SIGCHLD)
+		return 128 + sig;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }

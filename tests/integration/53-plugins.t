@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# PrEpPlugins is changed while the ledger is silent and the settler waits for it: slurmctld does not wait, the
+# next settler goes on with what the one before had, and each run gets its price once.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/integration/bill.sh
+. "$(dirname "$0")/bill.sh"
+
+clean_up() {
+	ctl kill -CONT ledgerd
+	ctl reconfigure --reset
+}
+on_exit clean_up
+# plugins LIST: slurm.conf has it, and everybody has read it; how long that took is added to $took_ms.
+took_ms=0
+plugins() {
+	local t=${EPOCHREALTIME/./}
+	sed -i "s|^PrEpPlugins=.*|PrEpPlugins=$1|" "$SLURM_CONF"
+	scontrol reconfigure
+	took_ms=$((took_ms + (${EPOCHREALTIME/./} - t) / 1000))
+}
+short() { submit -p fake -N1 --colocate -o /dev/null --wrap 'sleep 1'; }
+# Ids may have been those of other runs before.
+since=$(date +%s)
+settlements() { in_ledger "select count(*) from settlement where start >= $since and job in ($(IFS=, && echo "$*"))"; }
+priced_once() { [ "$(settlements "${jobs[@]}")" = "${#jobs[@]}" ]; }
+
+ctl reconfigure poppa_settle_timeout=4s
+wait_until 60 nothing_waits
+pid=$(ctl pid slurmctld)
+was=$(grep -c 'PrEpPlugins changed to' "$(ctl log slurmctld)")
+ctl kill -STOP ledgerd
+jobs=()
+for i in 1 2 3; do
+	short
+	jobs+=("$job")
+done
+for i in "${jobs[@]}"; do wait_end "$i"; done
+# It is at its question for the ledger more often than not.
+for i in 1 2 3; do
+	plugins prep/poppa,prep/script
+	plugins prep/script,prep/poppa
+	short
+	jobs+=("$job")
+	wait_end "$job"
+done
+cmp_num "the plugins were changed" "$(grep -c 'PrEpPlugins changed to' "$(ctl log slurmctld)")" '>=' "$((was + 6))"
+# slurmctld holds all its locks then.
+cmp_num "which does not wait for any of the ledger's answers" "$took_ms" '<' \
+	"$(sed -n 's/^#define LEDGER_TIMEOUT_MS //p' "$tree/src/plugins/prep_poppa/settler.c")"
+
+# A run that ends in a requeue leaves no other trace than what the settler has.
+submit -p fake -N1 --colocate --requeue -o /dev/null --wrap 'sleep 60'
+again=$job
+wait_running "$again"
+sleep 2
+scontrol requeue "$again"
+ok "a run is requeued" wait_until 30 sh -c "scontrol show job $again | grep -q JobState=PENDING"
+plugins prep/script
+short
+jobs+=("$job" "$again")
+wait_end "$job"
+scancel "$again"
+is "without prep/poppa nothing is settled" "$(settlements "${jobs[@]}")" 0
+ctl kill -CONT ledgerd
+plugins prep/script,prep/poppa
+ok "when it is back, and the ledger answers, all have their price" wait_until 90 priced_once
+ok "the requeued run, too" run_settled "$again" 0
+ok "and slurmdbd has them" wait_until 60 nothing_waits
+is "none has two" "$(in_ledger "select job from event where kind = 'settled' and json_extract(body, '\$.start') >= $since and job in ($(IFS=, && echo "${jobs[*]}")) group by job having count(*) > 1")" ""
+is "slurmctld was not ended by it" "$(ctl pid slurmctld)" "$pid"
+done_testing
