@@ -3,10 +3,24 @@
 #include "accounting/decay.h"
 
 #include <math.h>
+#include <stdbool.h>
+
+/* Resets that PriorityUsageResetPeriod makes are due at midnight, in any time zone. */
+#define MIDNIGHTS_S 900
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
 	return a / b - (a % b < 0);
+}
+
+/*
+ * Whether what was charged as the run ended, in the period that begins at `last`, has been reset
+ * since. A reset that is due comes when the period ends in which it fell due. Any other time of
+ * reset is that of the loop's own tick, as it was then: since a restart it ticks at another second.
+ */
+static bool is_reset(const struct decay *d, int64_t last, int64_t end)
+{
+	return d->reset_unix > (d->reset_unix % MIDNIGHTS_S ? end : last);
 }
 
 double decay_left(const struct decay *d, int64_t start, int64_t end)
@@ -22,7 +36,7 @@ double decay_left(const struct decay *d, int64_t start, int64_t end)
 
 	if (end <= start)
 		return 0;
-	if (last >= d->reset_unix)
+	if (!is_reset(d, last, end))
 		left = (double)part * pow(factor, (double)(part + age));
 	if (last <= start)
 		return left;

@@ -80,7 +80,8 @@ static void as_slurm_does(void **state)
 		int64_t end = d.last_unix + d.period_s - 1 - rand() % 5000;
 
 		if (rand() % 2)
-			d.reset_unix = d.last_unix - rand() % 6000;
+			d.reset_unix = rand() % 2 ? d.last_unix - rand() % 20 * d.period_s
+						  : (d.last_unix - rand() % 6000) / 900 * 900;
 		agree(&d, end - 1 - rand() % 5000, end);
 	}
 }
@@ -93,6 +94,21 @@ static void clock_unknown(void **state)
 	assert_true(decay_left(&d, 1000, 1010) > 9.9 && decay_left(&d, 1000, 1010) <= 10);
 }
 
+/* A cluster is first started at 100,008, runs a job and is started again: its periods, now from
+ * 100,064 on, would have had one begin at 100,004. */
+static void clock_moved(void **state)
+{
+	struct decay d = {.period_s = 60, .last_unix = 100064, .reset_unix = 100008};
+
+	(void)state;
+	assert_true(decay_left(&d, 100055, 100060) == 5);
+	assert_true(decay_left(&d, 100000, 100007) == 0);
+	/* What fell due within a period was reset at its end. */
+	d.reset_unix = 99900;
+	d.last_unix = d.reset_unix + 70;
+	assert_true(decay_left(&d, d.reset_unix, d.reset_unix + 5) == 0);
+}
+
 /* Weeks of periods, and a half-life that leaves nothing. */
 static void extremes(void **state)
 {
@@ -102,7 +118,7 @@ static void extremes(void **state)
 	assert_true(decay_left(&d, 1000, 3999990) == 0);
 	d.half_life_s = 604800;
 	agree(&d, 1000, 3999990);
-	d.reset_unix = 3999000;
+	d.reset_unix = 3999600;
 	agree(&d, 1000, 3999990);
 }
 
@@ -113,6 +129,7 @@ int main(void)
 		cmocka_unit_test(half_life),
 		cmocka_unit_test(as_slurm_does),
 		cmocka_unit_test(clock_unknown),
+		cmocka_unit_test(clock_moved),
 		cmocka_unit_test(extremes),
 	};
 
