@@ -28,7 +28,7 @@ clean_up() {
 	for d in "${jobs_submitted[@]}"; do wait_end "$d" 30; done
 	sacctmgr -i delete account "$ACCOUNT"
 	ctl reconfigure --reset
-	rm -f "$(home_of)/crashes-line"
+	rm -f "$(home_of)/crashes-line" "$POPPA_SANDBOX/tmp/crashes-jobs"
 	wait_until 60 nodes_answer
 }
 on_exit clean_up
@@ -209,24 +209,27 @@ cmp_num "what was not charged for it is not given back" "$(usage)" '>=' "$((befo
 # was released, started and ended since then is started anew, in the same row of slurmdbd. The run has its
 # price in the ledger, where its record is, and the row that of the other one.
 diag "a run that is forgotten"
-again='' attempts=0
-forget_run() {
-	local name=crashes-$1-$$
-	submit -H -J "$name" -A "$ACCOUNT" -p fake -N1 --colocate -o /dev/null --wrap 'sleep 1'
-	wait_until 30 saved_as "$name" || return
-	scontrol release "$job"
-	wait_end "$job" 20
-	again=$(date -d "$(job_field "$job" StartTime)" +%s)
-	report_node "$job" "$(job_field "$job" NodeList)"
-	wait_until 5 grep -q "\"start\":$again" "$POPPA_SANDBOX/state/slurmctld/"poppa_{unsettled,arrived}
+JOBS=$POPPA_SANDBOX/state/slurmctld/job_state
+# forget_since FILE: slurmctld is killed before it has saved anything since FILE was copied from its jobs.
+forget_since() {
 	crash slurmctld
+	cp -p "$1" "$JOBS" && cp -p "$1" "$JOBS.old"
 	ctl start slurmctld
-	[ "$(job_field "$job" JobState)" = PENDING ]
 }
-until forget_run $attempts; do
-	attempts=$((attempts + 1))
-	[ "$attempts" -lt 5 ] || bail_out "slurmctld saves its state too soon for this test"
-done
+# is_kept START: the settler has written down that the run waits for its price.
+is_kept() {
+	grep -q "\"start\":$1" "$POPPA_SANDBOX/state/slurmctld/"poppa_{unsettled,arrived}
+}
+name=crashes-run-$$
+submit -H -J "$name" -A "$ACCOUNT" -p fake -N1 --colocate -o /dev/null --wrap 'sleep 1'
+wait_until 30 saved_as "$name" && cp -p "$JOBS" "$POPPA_SANDBOX/tmp/crashes-jobs"
+scontrol release "$job"
+wait_end "$job" 30
+again=$(date -d "$(job_field "$job" StartTime)" +%s)
+report_node "$job" "$(job_field "$job" NodeList)"
+ok "the settler knows the run" wait_until 10 is_kept "$again"
+forget_since "$POPPA_SANDBOX/tmp/crashes-jobs"
+is "slurmctld has forgotten it" "$(job_field "$job" JobState)" PENDING
 ctl reconfigure poppa_settle_timeout=4s
 scontrol release "$job"
 wait_end "$job" 60
@@ -251,27 +254,25 @@ forget_end() {
 	local marker name=crashes-end-$1-$$
 	wait_until 60 nodes_answer
 	wait_until 60 nothing_runs
-	submit -H -p fake -N1 -o /dev/null --wrap true
+	submit -H -J "$name" -p fake -N1 -o /dev/null --wrap true
 	marker=$job
-	# slurmdbd has just been told of all jobs, and is told again in 5 s and in 10 s.
-	wait_until 15 in_sacct_at_all "$marker" || return
-	sleep 9.8
-	# Nothing was to be saved since, so this is saved at once, and what comes then 5 s later.
-	scontrol update job="$marker" name="$name"
-	wait_until 10 saved_as "$name"
+	wait_until 30 saved_as "$name" && cp -p "$JOBS" "$POPPA_SANDBOX/tmp/crashes-jobs"
+	# slurmdbd has just been told of all jobs, and is told again in 5 s.
+	submit -H -p fake -N1 -o /dev/null --wrap true
+	wait_until 15 in_sacct_at_all "$job" || return
+	scancel "$job"
 	submit -A "$ACCOUNT" -p fake -N1 --colocate -o /dev/null --wrap 'sleep 1'
 	wait_until 8 job_ended "$job"
 	again=$(date -d "$(job_field "$job" StartTime)" +%s)
-	wait_until 5 grep -q "\"start\":$again" "$POPPA_SANDBOX/state/slurmctld/"poppa_{unsettled,arrived}
-	crash slurmctld
-	ctl start slurmctld
+	wait_until 5 is_kept "$again"
+	forget_since "$POPPA_SANDBOX/tmp/crashes-jobs"
 	scancel "$marker"
 	[ -z "$(job_field "$job" JobState)" ] && [ -n "$(row_of_run)" ] && [ -z "$(listed)" ]
 }
 attempts=0
 until forget_end $attempts; do
 	attempts=$((attempts + 1))
-	[ "$attempts" -lt 8 ] || bail_out "slurmctld saves its state, or tells slurmdbd, too soon for this test"
+	[ "$attempts" -lt 8 ] || bail_out "slurmctld tells slurmdbd of starts too soon for this test"
 done
 ok "the run has its price" wait_until 60 eval '[ "$(runs)" = 8000 ]'
 ok "its row has it" wait_until 60 eval 'row_of_run | grep -q "poppa: nodata=no-record raw=8000 charged=8000"'
