@@ -124,7 +124,7 @@ def main():
         check("pairs: all cells, and the better estimate", verdicts == ["met"] * 2)
         plots = not missed
         check("pairs: nothing is missing but plots without gnuplot",
-              all("gnuplot" in m for m in missed) and ("pairs-error.svg" in text) == plots)
+              all("gnuplot" in m for m in missed) and ("(pairs-error.svg)" in text) == plots)
         text, verdicts, missed = run(bench_pairs, directory, (3, 8, 9))
         check("pairs: one that fails once is there, one that fails twice is named",
               verdicts[0] == "NOT MET" and sum("does not start" in m for m in missed) == 1)
