@@ -169,8 +169,10 @@ int shutterlog_read(FILE *in, const char *name, shutterlog_block_fn block_fn,
 	if (!strncmp(text, bom, 3))
 		text += 3;
 	if (cut || !header_fields(text))
-		return errmsg_set(err, "%s: no shutter log: its first line is not \"%s\"", name,
-			SHUTTERLOG_FIELDS);
+		return errmsg_set(err,
+			"%s: no shutter log: its first line is not \"%s\" (nor that without the "
+			"last field)",
+			name, SHUTTERLOG_HEADER);
 	rc = read_rows(in, &r, header_fields(text), 1, bad_fn, count);
 	if (rc == 0)
 		rc = shutterlog_blocks_rest(&r);
