@@ -152,19 +152,19 @@ json_t *facts_to_json(const struct facts *f)
 		json_array_append_new(nodes, json_pack("{s:s, s:f}", "name", f->node[i].name,
 						     "weight", f->node[i].weight));
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			 "s:I, s:f, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "s:I, s:I, s:f, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"job", (json_int_t)f->job_id, "restart", (json_int_t)f->restart, "uid",
 		(json_int_t)f->uid, "array_job", (json_int_t)f->array_job_id, "array_task",
 		(json_int_t)f->array_task_id, "db_index", (json_int_t)f->db_index, "submit",
 		(json_int_t)f->submit, "start", (json_int_t)f->start, "end", (json_int_t)f->end,
 		"assoc", (json_int_t)f->assoc_id, "qos", (json_int_t)f->qos_id, "raw",
 		(json_int_t)f->raw, "exit_code", (json_int_t)f->exit_code, "derived_ec",
-		(json_int_t)f->derived_ec, "requid", (json_int_t)f->requid, "billable", f->billable,
-		"wall", f->wall_s, "resized", (json_int_t)f->resized, "partition",
-		text_or_empty(f->partition), "cluster", text_or_empty(f->cluster), "nodes",
-		text_or_empty(f->nodes), "tres", text_or_empty(f->tres), "colocate",
-		text_or_empty(f->colocate), "comment", text_or_empty(f->comment), "name",
-		text_or_empty(f->name), "node", nodes);
+		(json_int_t)f->derived_ec, "requid", (json_int_t)f->requid, "state",
+		(json_int_t)f->state, "billable", f->billable, "wall", f->wall_s, "resized",
+		(json_int_t)f->resized, "partition", text_or_empty(f->partition), "cluster",
+		text_or_empty(f->cluster), "nodes", text_or_empty(f->nodes), "tres",
+		text_or_empty(f->tres), "colocate", text_or_empty(f->colocate), "comment",
+		text_or_empty(f->comment), "name", text_or_empty(f->name), "node", nodes);
 }
 
 static int take_number(const json_t *json, const char *field, int64_t max, int64_t *out)
@@ -220,6 +220,7 @@ struct facts *facts_from_json(const json_t *json)
 	struct facts *f = xmalloc(sizeof(*f));
 	int64_t db_index, raw;
 
+	f->state = NO_VAL;
 	if (take_u32(json, "job", &f->job_id) || take_u32(json, "restart", &f->restart) ||
 		take_u32(json, "uid", &f->uid) || take_u32(json, "array_job", &f->array_job_id) ||
 		take_u32(json, "array_task", &f->array_task_id) ||
@@ -231,6 +232,8 @@ struct facts *facts_from_json(const json_t *json)
 		take_u32(json, "exit_code", &f->exit_code) ||
 		take_u32(json, "derived_ec", &f->derived_ec) ||
 		take_u32(json, "requid", &f->requid) ||
+		/* Earlier releases did not keep it. */
+		(json_object_get(json, "state") && take_u32(json, "state", &f->state)) ||
 		field_real("facts", json, "billable", &f->billable, NULL) ||
 		field_real("facts", json, "wall", &f->wall_s, NULL) ||
 		take_text(json, "partition", &f->partition) ||
@@ -263,6 +266,8 @@ void facts_update_end(struct facts *f, const job_record_t *job)
 	f->exit_code = job->exit_code;
 	f->derived_ec = job->derived_ec;
 	f->requid = job->requid;
+	/* One that is to run again waits already. */
+	f->state = IS_JOB_PENDING(job) ? JOB_REQUEUE : job->job_state & JOB_STATE_BASE;
 	xfree(f->comment);
 	f->comment = xstrdup(job->system_comment);
 	f->wall_s = difftime(f->end, f->start) - difftime(job->tot_sus_time, 0);

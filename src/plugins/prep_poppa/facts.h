@@ -23,6 +23,7 @@ struct facts {
 	uint64_t raw;            /* billing in tres */
 	double billable, wall_s; /* billable: what fairshare charges a second */
 	uint32_t exit_code, derived_ec, requid;
+	uint32_t state; /* that of its end, as slurmdbd is told; NO_VAL: not known */
 	bool row_known; /* the state and end that slurmdbd has, for a run without a record: */
 	uint32_t row_state;
 	time_t row_end;

@@ -36,7 +36,8 @@ struct item {
 	int64_t due_ms, tick_ms;
 	int64_t ended_ms;   /* when it had left its nodes */
 	int64_t sent_ms;    /* when slurmdbd was told */
-	int64_t unknown_ms; /* since when nobody knows the run; 0 = somebody does */
+	int64_t unknown_ms; /* since when nobody knows the run, or its end; 0 = somebody does */
+	bool all_told;      /* in that time slurmdbd was told of all that there was for it */
 	struct settlement settlement;
 	bool priced; /* an earlier process knew the settlement */
 	bool first;  /* the settlement is this process's */

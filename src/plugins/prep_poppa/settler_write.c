@@ -38,15 +38,22 @@ bool settler_know_sizes(struct settler *w, struct item *i)
 
 /*
  * A slurmctld that is killed forgets what it has not saved, and slurmdbd may never have heard of
- * it. Such a run is in nobody's bill, so there is none to correct.
+ * it. Such a run is in nobody's bill, so there is none to correct. But it may only be on its way to
+ * slurmdbd still, which an outage has made long.
  */
 static void nobody_knows(struct settler *w, struct item *i)
 {
-	int64_t now = settler_now_ms();
+	int64_t timeout_ms = w->settings.settle_timeout_ns / NS_PER_MS, now = settler_now_ms();
 
 	if (!i->unknown_ms)
 		i->unknown_ms = now;
-	if (now - i->unknown_ms < FORGET_TIMEOUTS * w->settings.settle_timeout_ns / NS_PER_MS)
+	if (now - i->unknown_ms < timeout_ms)
+		return;
+	if (!i->all_told) {
+		i->all_told = write_back_all_told();
+		return;
+	}
+	if (now - i->unknown_ms < FORGET_TIMEOUTS * timeout_ms)
 		return;
 	info(ME ": job %u: neither slurmctld nor slurmdbd knows its run of %lld any more: its "
 		"price is in the ledger only",
@@ -92,15 +99,17 @@ void settler_write(struct settler *w, struct item *i)
 	if (result.needs_row) {
 		if (database_rests(w, i))
 			return;
-		row = write_back_read_row(i->facts);
+		row = write_back_read_row(i->facts, i->all_told);
 		database_answered(w, row);
 	}
 	if (row == 1)
 		result = write_once(w, i);
-	if (result.needs_row && row == 0)
+	if (result.needs_row && row == 0) {
 		nobody_knows(w, i);
-	else
+	} else {
 		i->unknown_ms = 0;
+		i->all_told = false;
+	}
 	if (!result.done) {
 		item_delay(i);
 		return;

@@ -460,19 +460,56 @@ static void *read_run(const struct facts *f, slurmdb_job_rec_t **row, bool *late
 	return rows;
 }
 
-int write_back_read_row(struct facts *f)
+bool write_back_all_told(void)
+{
+	int count = -1;
+
+	if (!write_back_begin())
+		return false;
+	if (acct_storage_g_get_data(acct_db_conn, ACCT_STORAGE_INFO_AGENT_COUNT, &count))
+		count = -1;
+	write_back_end();
+	return !count;
+}
+
+/*
+ * slurmctld that is killed forgets what it has yet to tell slurmdbd. The row of this very run then
+ * stays without an end, or runs until a slurmctld that starts has slurmdbd end all that run; unless
+ * slurmctld has its record and will end it, for this run or for the one that came instead.
+ */
+static bool lacks_its_end(const struct facts *f, const slurmdb_job_rec_t *row)
+{
+	slurmctld_lock_t read_jobs = {.job = READ_LOCK};
+	const job_record_t *job;
+	bool ours;
+
+	if ((row->end && row->state != JOB_RUNNING && row->state != JOB_SUSPENDED) ||
+		!f->db_index || row->db_index != f->db_index || f->state == NO_VAL ||
+		f->end <= f->start || row->start != (f->resized ? f->resized : f->start) ||
+		!write_back_begin())
+		return false;
+	lock_slurmctld(read_jobs);
+	job = find_job_record(f->job_id);
+	ours = job && (job->db_index == f->db_index || facts_same_run(f, job));
+	unlock_slurmctld(read_jobs);
+	write_back_end();
+	return !ours;
+}
+
+int write_back_read_row(struct facts *f, bool all_told)
 {
 	slurmdb_job_rec_t *row;
-	bool latest;
+	bool latest, lacks;
 	void *rows = read_run(f, &row, &latest);
 	int rc = rows ? 0 : -1;
 
-	if (row && row->end) {
+	lacks = row && lacks_its_end(f, row);
+	if (row && (lacks ? all_told : row->end != 0)) {
 		f->db_index = row->db_index;
 		/* A requeue changes it: that of the row is what slurmdbd knows the run by. */
 		f->submit = row->submit;
-		f->row_state = row->state;
-		f->row_end = row->end;
+		f->row_state = lacks ? f->state : row->state;
+		f->row_end = lacks ? f->end : row->end;
 		f->row_latest = latest;
 		f->row_known = true;
 		rc = 1;
@@ -518,6 +555,7 @@ static void take_row(struct facts *f, slurmdb_job_rec_t *row, const char *cluste
 	f->exit_code = row->exitcode;
 	f->derived_ec = row->derived_ec;
 	f->requid = row->requid;
+	f->state = row->state;
 	f->row_state = row->state;
 	f->row_end = row->end;
 	f->row_known = true;

@@ -62,11 +62,16 @@ struct write_back_result write_back_change(
  */
 int write_back_facts(const struct settlement *s, struct facts **f);
 
+/* Whether slurmdbd has been told of all that slurmctld had for it: what it lacks then, it lacks for
+ * good. */
+bool write_back_all_told(void);
+
 /*
  * Takes the state and the end of a run from slurmdbd, which may take long: 1, or 0 it does not know
- * the run, -1 it cannot be asked.
+ * the run, or its end, -1 it cannot be asked. all_told: that was so before, and so a row that lacks
+ * the end gets the one that the facts have.
  */
-int write_back_read_row(struct facts *f);
+int write_back_read_row(struct facts *f, bool all_told);
 
 /*
  * Takes the earlier sizes of a resized run from slurmdbd, which may take long: 1, or 0 it does not
