@@ -18,6 +18,7 @@ libledger_la_SOURCES = \
 	src/accounting/service.c src/accounting/service.h \
 	src/accounting/settle.c src/accounting/settle.h \
 	src/accounting/settlement.c src/accounting/settlement.h \
+	src/accounting/waiting.c src/accounting/waiting.h \
 	src/accounting/wire.c src/accounting/wire.h
 # libpoppacommon.la is left to whoever links this: a plugin that links several of these libraries
 # must have it once.

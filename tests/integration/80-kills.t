@@ -184,12 +184,12 @@ ok "nothing is stopped now" wait_until 10 nothing_stopped
 # A comment has nowhere to go where slurmdbd never heard of an array task's start: such a run has its price
 # and is tried again and again.
 waiting() {
-	jq -r '.[] | "\(.job) \(.start)"' "$POPPA_SANDBOX/state/slurmctld/poppa_unsettled" | while read -r job start; do
+	runs_that_wait | while read -r job start; do
 		[ -n "$(in_ledger "select 1 from settlement where job = $job and start = $start")" ] || echo "job $job, start $start"
 	done
 }
 wait_until $((SETTLE_TIMEOUT * 5 + 60)) nothing_waits ||
-	diag "$(jq length "$POPPA_SANDBOX/state/slurmctld/poppa_unsettled") runs have yet to show their comment in slurmdbd"
+	diag "$(runs_that_wait | wc -l) runs have yet to show their comment in slurmdbd"
 is "nothing waits for its price" "$(waiting)" ""
 
 diag "at $SECONDS s all has its price"

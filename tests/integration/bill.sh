@@ -15,6 +15,7 @@
 #                              down for all of its time unless assignments in jq's language say otherwise
 #                              (".degradation = 0.2")
 #   nothing_runs, nothing_waits true when no job runs, or none waits for its price
+#   runs_that_wait             "JOB START" of each run that does
 #   sacct_sum OPTION...        billing times seconds of the runs that sacct selects, and
 #   sreport_sum USER [ACCOUNT] that sreport adds up, which roll_up brings up to date
 
@@ -105,10 +106,17 @@ nothing_runs() {
 	[ -z "$(squeue -h -t running,completing)" ]
 }
 
+runs_that_wait() {
+	jq -rn 'reduce (inputs | if type == "array" then .[] else . end) as $run ({};
+			if $run.gone then del(.["\($run.job) \($run.start)"]) else .["\($run.job) \($run.start)"] = 1 end) |
+		keys[]' "$POPPA_SANDBOX/state/slurmctld/poppa_unsettled"
+}
+
 # What is settled later gives usage back later.
 nothing_waits() {
-	local file=$POPPA_SANDBOX/state/slurmctld/poppa_unsettled
-	[ ! -e "$file" ] || grep -q -x '\[\]' "$file"
+	local runs
+	[ -e "$POPPA_SANDBOX/state/slurmctld/poppa_unsettled" ] || return 0
+	runs=$(runs_that_wait) && [ -z "$runs" ]
 }
 
 # Sums of billing times seconds since the cluster's first hour. sreport is asked hour by hour: a longer

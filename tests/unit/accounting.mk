@@ -2,7 +2,7 @@
 # Unit tests of src/accounting.
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_bill tests/unit/test_decay tests/unit/test_summary tests/unit/test_ledger tests/unit/test_ledger_file tests/unit/test_price tests/unit/test_record \
-	tests/unit/test_refunds tests/unit/test_server tests/unit/test_service tests/unit/test_settle tests/unit/test_wire
+	tests/unit/test_refunds tests/unit/test_server tests/unit/test_service tests/unit/test_settle tests/unit/test_waiting tests/unit/test_wire
 endif
 accounting_test_ldadd = libledger.la libpoppacommon.la $(CMOCKA_LIBS) -lm
 tests_unit_test_bill_SOURCES = tests/unit/test_bill.c
@@ -38,6 +38,9 @@ tests_unit_test_service_LDADD = $(accounting_test_ldadd)
 tests_unit_test_settle_SOURCES = tests/unit/test_settle.c
 tests_unit_test_settle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_settle_LDADD = $(accounting_test_ldadd)
+tests_unit_test_waiting_SOURCES = tests/unit/test_waiting.c
+tests_unit_test_waiting_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_waiting_LDADD = $(accounting_test_ldadd)
 tests_unit_test_wire_SOURCES = tests/unit/test_wire.c
 tests_unit_test_wire_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_wire_LDADD = $(accounting_test_ldadd)

@@ -123,7 +123,7 @@ static void end_again(struct settler *w, struct item *i, struct facts *f)
 	facts_free(i->facts);
 	i->facts = f;
 	i->stage = WAIT_NODES;
-	w->changed = true;
+	items_changed(w, i);
 }
 
 static void take_arrived(struct settler *w)
@@ -219,7 +219,7 @@ static void keep_arrived(void)
  */
 static void stand_by(struct settler *w)
 {
-	items_free(&w->items);
+	items_free(w);
 	usage_forget(w->usage);
 	w->loaded = w->scanned = w->changed = false;
 	w->scan_ms = 0;
@@ -350,10 +350,13 @@ static void end(struct settler *w)
 {
 	if (w->loaded && write_back_begin()) {
 		take_arrived(w);
-		save(w);
+		if (w->changed || w->state.changes)
+			state_save_list(w);
+		if (!w->changed)
+			drop_arrived_file();
 		write_back_end();
 	}
-	items_free(&w->items);
+	items_free(w);
 	addresses_forget();
 	usage_close(&of_slurmctld);
 	xfree(w->settings_text);

@@ -90,8 +90,8 @@ void settler_look_at_nodes(struct settler *w, int64_t now_ms)
 			}
 		}
 		i->ended_ms = now_ms;
-		w->changed = true; /* its end is known now */
 		item_enter(i, WAIT_RECORDS);
+		items_changed(w, i); /* its end is known now */
 	}
 	unlock_slurmctld(read_jobs);
 	write_back_end();

@@ -11,6 +11,7 @@
 #include "accounting/client.h"
 #include "accounting/price_rules.h"
 #include "accounting/settlement.h"
+#include "accounting/waiting.h"
 #include "common/nodeconf.h"
 #include "common/settings.h"
 
@@ -20,6 +21,7 @@
 #define ME "prep/poppa"
 #define TICK_MS 500      /* how often a job's nodes and records are looked at, at first */
 #define MAX_TICK_MS 5000 /* and later */
+#define ITEM_BUCKETS 8192
 
 enum stage {
 	WAIT_NODES,   /* until the job has left its nodes */
@@ -30,7 +32,7 @@ enum stage {
 
 /* A run that waits for its settlement. */
 struct item {
-	struct item *next;
+	struct item *next, *same_bucket;
 	struct facts *facts;
 	enum stage stage;
 	int64_t due_ms, tick_ms;
@@ -44,6 +46,7 @@ struct item {
 	bool change; /* an administrator's change of a price that Slurm shows already */
 	bool shown;  /* settled before; the job's record has the settlement */
 	bool commented;
+	bool unsaved; /* the state file has it otherwise, or not at all */
 	bool done;
 };
 
@@ -56,6 +59,7 @@ struct outage {
 /* Belongs to the worker alone. */
 struct settler {
 	struct item *items;
+	struct item *bucket[ITEM_BUCKETS]; /* the same, to be found by their job and start */
 	struct nodeconf conf;
 	struct poppa_settings settings;
 	struct price_rules rules;
@@ -72,6 +76,8 @@ struct settler {
 	bool loaded;
 	struct usage *usage;
 	bool changed; /* the state file is behind */
+	struct waiting state;
+	json_t *gone; /* what it has and waits no longer; NULL = nothing */
 	int64_t save_ms;
 };
 
@@ -91,10 +97,12 @@ void item_delay(struct item *i);
 void item_enter(struct item *i, enum stage stage);
 
 /* NULL where it does not wait here. */
-struct item *items_find(const struct settler *w, uint32_t job_id, time_t start);
+struct item *items_find(struct settler *w, uint32_t job_id, time_t start);
 void items_add(struct settler *w, struct item *i);
+/* What the state file has of it is no longer right. */
+void items_changed(struct settler *w, struct item *i);
 void items_drop_done(struct settler *w);
-void items_free(struct item **list);
+void items_free(struct settler *w);
 
 /* --- settler_outage.c: when the ledger and slurmdbd do not answer. */
 
@@ -142,8 +150,10 @@ bool settler_end_change(struct settler *w, const struct settlement *price);
 
 /* Runs as the state files have them, a new reference or NULL. */
 json_t *state_of_items(const struct item *list);
-/* Writes what the worker has; w->changed stays where that failed. */
+/* Writes what has changed of what the worker has; w->changed stays where that failed. */
 void state_save(struct settler *w);
+/* The same, and without a history: as earlier releases read it. */
+void state_save_list(struct settler *w);
 void state_load(struct settler *w);
 /* Writes what the worker has not taken yet; takes over the reference. 0, or -1 with err. */
 int state_save_arrived(json_t *list, struct errmsg *err);

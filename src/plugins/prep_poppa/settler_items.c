@@ -2,6 +2,8 @@
 /* The runs that wait for their settlement, and when each is to be looked at. */
 #include "plugins/compat/slurm_compat.h"
 
+#include <string.h>
+
 #include "settler_impl.h"
 
 struct item *item_new(struct facts *f)
@@ -33,9 +35,14 @@ void item_enter(struct item *i, enum stage stage)
 	i->due_ms = settler_now_ms();
 }
 
-struct item *items_find(const struct settler *w, uint32_t job_id, time_t start)
+static struct item **bucket_of(struct settler *w, uint32_t job_id, time_t start)
 {
-	for (struct item *i = w->items; i; i = i->next)
+	return &w->bucket[(job_id * 31 + (uint32_t)start) % ITEM_BUCKETS];
+}
+
+struct item *items_find(struct settler *w, uint32_t job_id, time_t start)
+{
+	for (struct item *i = *bucket_of(w, job_id, start); i; i = i->same_bucket)
 		if (i->facts->job_id == job_id && i->facts->start == start)
 			return i;
 	return NULL;
@@ -43,9 +50,37 @@ struct item *items_find(const struct settler *w, uint32_t job_id, time_t start)
 
 void items_add(struct settler *w, struct item *i)
 {
+	struct item **bucket = bucket_of(w, i->facts->job_id, i->facts->start);
+
 	i->next = w->items;
 	w->items = i;
+	i->same_bucket = *bucket;
+	*bucket = i;
+	items_changed(w, i);
+}
+
+/* Changes of prices are found in the ledger again. */
+void items_changed(struct settler *w, struct item *i)
+{
+	i->unsaved = !i->change;
 	w->changed |= !i->change;
+}
+
+static void drop(struct settler *w, struct item *i)
+{
+	struct item **at = bucket_of(w, i->facts->job_id, i->facts->start);
+
+	while (*at != i)
+		at = &(*at)->same_bucket;
+	*at = i->same_bucket;
+	if (!i->change) {
+		if (!w->gone)
+			w->gone = json_array();
+		if (json_array_append_new(w->gone, waiting_gone(i->facts->job_id, i->facts->start)))
+			w->state.ours = false; /* all is written, then */
+		w->changed = true;
+	}
+	item_free(i);
 }
 
 void items_drop_done(struct settler *w)
@@ -58,16 +93,18 @@ void items_drop_done(struct settler *w)
 			continue;
 		}
 		*at = i->next;
-		w->changed |= !i->change;
-		item_free(i);
+		drop(w, i);
 	}
 }
 
-void items_free(struct item **list)
+void items_free(struct settler *w)
 {
-	for (struct item *i = *list, *next; i; i = next) {
+	for (struct item *i = w->items, *next; i; i = next) {
 		next = i->next;
 		item_free(i);
 	}
-	*list = NULL;
+	w->items = NULL;
+	memset(w->bucket, 0, sizeof(w->bucket));
+	json_decref(w->gone);
+	w->gone = NULL;
 }

@@ -82,7 +82,7 @@ static void make_price(struct settler *w, struct item *i, const struct client_an
 	}
 	if (i->first)
 		learn(w, i->facts, answer);
-	w->changed = true;
+	items_changed(w, i);
 	item_enter(i, WRITE);
 }
 
@@ -138,6 +138,7 @@ void settler_look_at_records(struct settler *w, struct item *i)
 	} else if (answer.settled) {
 		i->settlement = answer.settlement;
 		i->first = false;
+		items_changed(w, i);
 		item_enter(i, WRITE);
 	} else if (settle_complete(&job, answer.records, answer.record_count) ||
 		   settler_too_late(w, i)) {

@@ -10,14 +10,11 @@
 
 #include "src/slurmctld/locks.h"
 
-#include "common/fsio.h"
-
 #include "settler_impl.h"
 
 #define SAVE_MS 1000 /* between two writes of the state file */
 #define STATE_FILE "poppa_unsettled"
 #define ARRIVED_FILE "poppa_arrived"
-#define MAX_STATE_BYTES (256 << 20)
 
 static char *state_path(const char *name, char *buf, size_t size)
 {
@@ -64,37 +61,59 @@ json_t *state_of_items(const struct item *list)
 	return json;
 }
 
-/* Takes over the reference. 0, or -1 with err. */
-static int write_file(const char *name, json_t *json, struct errmsg *err)
+static json_t *changes_of(struct settler *w)
 {
-	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL, path[PATH_MAX];
-	int rc = text ? fsio_write(state_path(name, path, sizeof(path)), text, strlen(text), 0600,
-				1, err)
-		      : errmsg_set(err, "out of memory");
+	json_t *list = w->gone ? json_copy(w->gone) : json_array();
 
-	json_decref(json);
-	free(text);
-	return rc;
+	for (const struct item *i = w->items; list && i; i = i->next)
+		if (i->unsaved)
+			json_array_append_new(list, item_to_json(i));
+	return list;
 }
 
 /*
  * The job's record may be purged, or be about the next run, before this process or the next comes
  * to settle it.
  */
-void state_save(struct settler *w)
+static void save(struct settler *w, bool anew)
 {
 	struct errmsg err = {""};
+	char path[PATH_MAX];
+	int rc;
 
 	w->save_ms = settler_now_ms() + SAVE_MS;
-	if (write_file(STATE_FILE, state_of_items(w->items), &err))
+	state_path(STATE_FILE, path, sizeof(path));
+	rc = anew ? waiting_write(&w->state, path, state_of_items(w->items), &err)
+		  : waiting_append(&w->state, path, changes_of(w), &err);
+	if (rc) {
 		settler_complain(w, err.text);
-	else
-		w->changed = false;
+		return;
+	}
+	json_decref(w->gone);
+	w->gone = NULL;
+	for (struct item *i = w->items; i; i = i->next)
+		i->unsaved = false;
+	w->changed = false;
+}
+
+/* However many wait, only what has changed is written: in a long outage that is most of the time
+ * little, and what waits is much. */
+void state_save(struct settler *w)
+{
+	save(w, !w->items || waiting_is_due(&w->state));
+}
+
+void state_save_list(struct settler *w)
+{
+	save(w, true);
 }
 
 int state_save_arrived(json_t *list, struct errmsg *err)
 {
-	return write_file(ARRIVED_FILE, list, err);
+	struct waiting all = {.ours = false};
+	char path[PATH_MAX];
+
+	return waiting_write(&all, state_path(ARRIVED_FILE, path, sizeof(path)), list, err);
 }
 
 void state_drop_arrived(void)
@@ -104,39 +123,53 @@ void state_drop_arrived(void)
 	unlink(state_path(ARRIVED_FILE, path, sizeof(path)));
 }
 
+/* What comes next replaces the file. */
+static void keep_damaged(const char *path)
+{
+	char aside[PATH_MAX + 16];
+
+	snprintf(aside, sizeof(aside), "%s.damaged", path);
+	unlink(aside);
+	if (link(path, aside))
+		error(ME ": cannot keep %s as %s: %m", path, aside);
+}
+
 static void load_file(struct settler *w, const char *name)
 {
-	char path[PATH_MAX], *text;
 	struct errmsg err = {""};
-	json_t *list;
-	size_t len = 0;
+	char path[PATH_MAX];
+	int damaged;
+	json_t *list = waiting_read(state_path(name, path, sizeof(path)), &damaged, &err), *run;
+	size_t n;
 
-	text = fsio_read(state_path(name, path, sizeof(path)), MAX_STATE_BYTES, &len, &err);
-	if (!text) {
-		if (errno != ENOENT)
-			error(ME ": %s", err.text);
+	if (!list && errno == ENOENT)
 		return;
-	}
-	list = json_loadb(text, len, 0, NULL);
-	free(text);
-	if (!json_is_array(list))
-		error(ME ": %s is damaged: runs that slurmctld has forgotten stay unsettled", path);
-	for (size_t n = 0; n < json_array_size(list); n++) {
-		struct item *i = item_from_json(json_array_get(list, n));
+	json_array_foreach(list, n, run)
+	{
+		struct item *i = item_from_json(run);
 
 		if (!i)
-			error(ME ": %s: entry %zu is damaged", path, n);
+			damaged++;
 		else if (items_find(w, i->facts->job_id, i->facts->start))
 			item_free(i);
 		else
 			items_add(w, i);
 	}
+	if (!list)
+		error(ME ": %s", err.text);
+	if (damaged)
+		error(ME ": %s is damaged, by %d entries: runs that slurmctld has forgotten, too, "
+			 "stay unsettled; it is kept as %s.damaged",
+			path, damaged, path);
+	if (!list || damaged)
+		keep_damaged(path);
 	json_decref(list);
 }
 
 void state_load(struct settler *w)
 {
 	w->loaded = true;
+	w->state.ours = false;
 	load_file(w, STATE_FILE);
 	load_file(w, ARRIVED_FILE);
 }
