@@ -149,12 +149,12 @@ static void add_window(struct fit_sums *n, double weight, double x, double rate)
 	n->rr += weight * rate * rate;
 }
 
-/* Determinant of the sums, or 0 where they do not tell s from c. */
+/* Determinant of the sums, or 0 where they do not tell s from c, or say next to nothing of one. */
 static double solve(const struct fit_sums *n, double *s, double *c)
 {
-	double det = n->ss * n->cc - n->sc * n->sc;
+	double det = n->ss * n->cc - n->sc * n->sc, least = 1e-12 * (n->ss + 2 * n->sc + n->cc);
 
-	if (!(det > 1e-9 * n->ss * n->cc))
+	if (!(det > 1e-9 * n->ss * n->cc) || !(n->ss > least) || !(n->cc > least))
 		return 0;
 	*s = (n->sr * n->cc - n->cr * n->sc) / det;
 	*c = (n->cr * n->ss - n->sr * n->sc) / det;
