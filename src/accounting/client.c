@@ -283,39 +283,136 @@ int client_send_records(const struct client *c, const struct ledger_record *reco
 	return 0;
 }
 
+static int add_records(struct client_answer *answer, const json_t *list, struct errmsg *err)
+{
+	size_t n = (size_t)answer->record_count + json_array_size(list), i;
+	struct ledger_record *more = reallocarray(answer->records, n + 1, sizeof(*more));
+	const json_t *record;
+
+	if (!more)
+		return errmsg_set(err, "out of memory");
+	answer->records = more;
+	json_array_foreach(list, i, record)
+	{
+		if (record_from_json(record, &more[answer->record_count], err))
+			return -1;
+		answer->record_count++;
+	}
+	return 0;
+}
+
+/* What it says of the run as a whole is the same in all parts. */
+static int add_part(struct client_answer *answer, const json_t *reply, struct errmsg *err)
+{
+	const json_t *settlement = json_object_get(reply, "settlement");
+	const char *id = json_string_value(json_object_get(reply, "ledger"));
+
+	if (add_records(answer, json_object_get(reply, "records"), err))
+		return -1;
+	if (json_is_object(settlement)) {
+		if (settlement_from_json(settlement, &answer->settlement, err))
+			return -1;
+		answer->settled = true;
+	}
+	json_decref(answer->changes);
+	answer->changes = json_incref(json_object_get(reply, "changes"));
+	snprintf(answer->ledger, sizeof(answer->ledger), "%s", id ? id : "");
+	return 0;
+}
+
+/* Asks for the nodes whose names come after one, up to another (NULL = the last), in as many
+ * answers as they need. */
+static int ask_part(const struct client *c, const struct client_run *run, json_t *nodes,
+	const char *after, const char *upto, struct client_answer *answer, struct errmsg *err)
+{
+	char next[64];
+	int rc;
+
+	snprintf(next, sizeof(next), "%s", after);
+	do {
+		json_t *request = json_pack("{s:s, s:s, s:I, s:I, s:I, s:O?, s:s}", "op", "job",
+			"cluster", run->cluster, "job", (json_int_t)run->job_id, "restart",
+			(json_int_t)run->restart, "start", (json_int_t)run->start_unix, "nodes",
+			nodes, "after", next);
+		json_t *reply;
+		const char *more;
+
+		if (upto)
+			json_object_set_new(request, "upto", json_string(upto));
+		reply = ask(c, request, err);
+		more = json_string_value(json_object_get(reply, "more"));
+		if (!reply)
+			return -1;
+		rc = add_part(answer, reply, err);
+		if (more && strcmp(more, next) <= 0)
+			rc = errmsg_set(err, "ledger %s: the reply is not understood", c->host);
+		snprintf(next, sizeof(next), "%s", more ? more : "");
+		json_decref(reply);
+	} while (!rc && *next);
+	return rc;
+}
+
+static const char *name_of(const json_t *node)
+{
+	const char *name = json_string_value(json_object_get(node, "name"));
+
+	return name ? name : "";
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(name_of(*(json_t *const *)a), name_of(*(json_t *const *)b));
+}
+
+/* In the order in which the ledger has them; to be freed, or NULL. */
+static json_t **sorted(const json_t *nodes)
+{
+	size_t n = json_array_size(nodes);
+	json_t **list = calloc(n + 1, sizeof(*list));
+
+	for (size_t i = 0; list && i < n; i++)
+		list[i] = json_array_get(nodes, i);
+	if (list)
+		qsort(list, n, sizeof(*list), compare_names);
+	return list;
+}
+
+/* Those of many nodes do not fit into a line. Between them the parts have all names that there can
+ * be, so no record is passed over. */
+static int ask_in_parts(const struct client *c, const struct client_run *run,
+	struct client_answer *answer, struct errmsg *err)
+{
+	size_t n = json_array_size(run->nodes);
+	json_t **node = sorted(run->nodes);
+	const char *after = "";
+	int rc = node ? 0 : errmsg_set(err, "out of memory");
+
+	for (size_t i = 0; !rc && i < n; i += CLIENT_NODES_AT_ONCE) {
+		bool last = n - i <= CLIENT_NODES_AT_ONCE;
+		size_t end = last ? n : i + CLIENT_NODES_AT_ONCE;
+		const char *upto = last ? NULL : name_of(node[end - 1]);
+		json_t *part = json_array();
+
+		for (size_t k = i; k < end; k++)
+			json_array_append(part, node[k]);
+		rc = ask_part(c, run, part, after, upto, answer, err);
+		json_decref(part);
+		after = upto;
+	}
+	free(node);
+	return rc;
+}
+
 int client_job(const struct client *c, const struct client_run *run, struct client_answer *answer,
 	struct errmsg *err)
 {
-	json_t *reply, *records, *settlement;
-	const char *id;
-	int rc = 0;
+	int rc;
 
 	memset(answer, 0, sizeof(*answer));
-	reply = ask(c,
-		json_pack("{s:s, s:s, s:I, s:I, s:I, s:O?}", "op", "job", "cluster", run->cluster,
-			"job", (json_int_t)run->job_id, "restart", (json_int_t)run->restart,
-			"start", (json_int_t)run->start_unix, "nodes", run->nodes),
-		err);
-	if (!reply)
-		return -1;
-	records = json_object_get(reply, "records");
-	settlement = json_object_get(reply, "settlement");
-	answer->records = calloc(json_array_size(records) + 1, sizeof(*answer->records));
-	if (!answer->records)
-		rc = errmsg_set(err, "out of memory");
-	while (!rc && answer->record_count < (int)json_array_size(records)) {
-		rc = record_from_json(json_array_get(records, answer->record_count),
-			&answer->records[answer->record_count], err);
-		answer->record_count++;
-	}
-	if (!rc && json_is_object(settlement)) {
-		rc = settlement_from_json(settlement, &answer->settlement, err);
-		answer->settled = true;
-	}
-	answer->changes = json_incref(json_object_get(reply, "changes"));
-	id = json_string_value(json_object_get(reply, "ledger"));
-	snprintf(answer->ledger, sizeof(answer->ledger), "%s", id ? id : "");
-	json_decref(reply);
+	if (json_array_size(run->nodes) > CLIENT_NODES_AT_ONCE)
+		rc = ask_in_parts(c, run, answer, err);
+	else
+		rc = ask_part(c, run, run->nodes, "", NULL, answer, err);
 	if (rc)
 		client_answer_free(answer);
 	return rc;

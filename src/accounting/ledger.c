@@ -31,13 +31,16 @@ static const char *const sql[S_COUNT] = {
 		  " AND excluded.uid = record.uid",
 	/* Where a node sent from several addresses, its best record comes first. */
 	[S_RECORDS] = "SELECT body FROM record WHERE cluster = ?1 AND job = ?2 AND restart = ?3"
-		      " AND start >= ?4 AND NOT foreign_node"
+		      " AND start >= ?4 AND NOT foreign_node AND node > ?6 AND node <= ?7"
 		      " AND NOT EXISTS (SELECT 1 FROM settlement s WHERE ?5 <> 0 AND s.cluster = ?1"
 		      " AND s.job = ?2 AND s.restart = ?3 AND s.start <> ?5"
 		      " AND abs(record.start - s.start) < abs(record.start - ?5))"
 		      " ORDER BY node, start, final DESC, seq DESC",
 	[S_ORIGINS] = "SELECT node, start, origin, foreign_node FROM record WHERE cluster = ?1"
-		      " AND job = ?2 AND restart = ?3 AND start >= ?4",
+		      " AND job = ?2 AND restart = ?3 AND start >= ?4"
+		      " AND node > ?5 AND node <= ?6",
+	[S_NTH_NODE] = "SELECT DISTINCT node FROM record WHERE cluster = ?1 AND job = ?2"
+		       " AND restart = ?3 AND node > ?4 ORDER BY node LIMIT 2 OFFSET ?5",
 	[S_FOREIGN] = "UPDATE record SET foreign_node = ?7 WHERE cluster = ?1 AND job = ?2"
 		      " AND restart = ?3 AND node = ?4 AND start = ?5 AND origin = ?6",
 	[S_SETTLE] = "INSERT INTO settlement"

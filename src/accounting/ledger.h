@@ -53,26 +53,41 @@ int ledger_commit(struct ledger *l, struct errmsg *err);
 int ledger_put(struct ledger *l, const struct ledger_record *records, int n, const char *origin,
 	bool *stored, struct errmsg *err);
 
+/* The nodes whose names come after one and not after another, in the order of their bytes. */
+struct ledger_part {
+	const char *after; /* "" = from the first */
+	const char *upto;  /* NULL = to the last */
+};
+
+/* The name of the last of the next `count` nodes that there are records of: 1, 0 where they are not
+ * more than that, -1 with err. */
+int ledger_nth_node(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
+	const char *after, int count, char node[64], struct errmsg *err);
+
 /* A record that is not a node's own, told once. */
 typedef void (*ledger_foreign_fn)(const char *node, const char *origin, void *arg);
 
 /*
  * Takes slurmctld's word for which nodes the run had and which addresses they have
  * (origin_allowed), and leaves records of others out of every later answer, until it says
- * otherwise. The number of records that are newly left out, or -1 with err. start_unix as below.
+ * otherwise. Of a part, only those of its nodes are looked at, and the others may be missing from
+ * the list; NULL is all. The number of records that are newly left out, or -1 with err. start_unix
+ * as below.
  */
 int ledger_own(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
-	int64_t start_unix, const json_t *nodes, ledger_foreign_fn fn, void *arg,
-	struct errmsg *err);
+	int64_t start_unix, const struct ledger_part *part, const json_t *nodes,
+	ledger_foreign_fn fn, void *arg, struct errmsg *err);
 
 /*
- * The records of a run, newly allocated (NULL for none). start_unix is slurmctld's start of the
- * run: records that are older by more than the slack are of an earlier job with the same id, and
- * those that began nearer to another settled run are that one's (slurmctld gives a run that it has
- * forgotten in a crash the same number again); 0 takes all. 0 or -1 with err.
+ * The records of a run, or of a part of its nodes, newly allocated (NULL for none). start_unix is
+ * slurmctld's start of the run: records that are older by more than the slack are of an earlier job
+ * with the same id, and those that began nearer to another settled run are that one's (slurmctld
+ * gives a run that it has forgotten in a crash the same number again); 0 takes all. 0 or -1 with
+ * err.
  */
 int ledger_records(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
-	int64_t start_unix, struct ledger_record **records, int *count, struct errmsg *err);
+	int64_t start_unix, const struct ledger_part *part, struct ledger_record **records,
+	int *count, struct errmsg *err);
 
 /* Kinds of events in the append-only log. */
 #define LEDGER_SETTLED "settled"

@@ -48,8 +48,39 @@ int ledger_put(struct ledger *l, const struct ledger_record *records, int n, con
 	return ledger_end(l, err);
 }
 
+/* As parameters `first` and the next. No name comes after the last character that there is. */
+static void bind_part(sqlite3_stmt *st, const struct ledger_part *part, int first)
+{
+	const char *upto = part && part->upto ? part->upto : "\xf4\x8f\xbf\xbf";
+
+	sqlite3_bind_text(st, first, part ? part->after : "", -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(st, first + 1, upto, -1, SQLITE_TRANSIENT);
+}
+
+int ledger_nth_node(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
+	const char *after, int count, char node[64], struct errmsg *err)
+{
+	sqlite3_stmt *st = l->st[S_NTH_NODE];
+	int step, rows = 0;
+
+	ledger_bind_run(st, cluster, job_id, restart, 1);
+	sqlite3_bind_text(st, 4, after, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_int(st, 5, count - 1);
+	while ((step = sqlite3_step(st)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(st, 0);
+
+		if (!rows++)
+			snprintf(node, 64, "%s", name ? name : "");
+	}
+	if (step != SQLITE_DONE)
+		rows = ledger_db_failed(l, "read records", err);
+	sqlite3_reset(st);
+	return rows < 0 ? -1 : rows == 2;
+}
+
 int ledger_records(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
-	int64_t start_unix, struct ledger_record **records, int *count, struct errmsg *err)
+	int64_t start_unix, const struct ledger_part *part, struct ledger_record **records,
+	int *count, struct errmsg *err)
 {
 	sqlite3_stmt *st = l->st[S_RECORDS];
 	struct ledger_record *list = NULL;
@@ -58,6 +89,7 @@ int ledger_records(struct ledger *l, const char *cluster, uint32_t job_id, uint3
 	ledger_bind_run(st, cluster, job_id, restart, 1);
 	sqlite3_bind_int64(st, 4, start_unix ? start_unix - LEDGER_CLOCK_SLACK_S : 0);
 	sqlite3_bind_int64(st, 5, start_unix);
+	bind_part(st, part, 6);
 	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW) {
 		json_t *json = ledger_column_json(st, 0, err);
 
@@ -113,8 +145,8 @@ static int set_foreign(struct ledger *l, const char *cluster, uint32_t job_id, u
 }
 
 int ledger_own(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
-	int64_t start_unix, const json_t *nodes, ledger_foreign_fn fn, void *arg,
-	struct errmsg *err)
+	int64_t start_unix, const struct ledger_part *part, const json_t *nodes,
+	ledger_foreign_fn fn, void *arg, struct errmsg *err)
 {
 	sqlite3_stmt *st = l->st[S_ORIGINS];
 	struct verdict *changed = NULL, *v;
@@ -122,6 +154,7 @@ int ledger_own(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t 
 
 	ledger_bind_run(st, cluster, job_id, restart, 1);
 	sqlite3_bind_int64(st, 4, start_unix ? start_unix - LEDGER_CLOCK_SLACK_S : 0);
+	bind_part(st, part, 5);
 	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW) {
 		const char *node = (const char *)sqlite3_column_text(st, 0);
 		const char *origin = (const char *)sqlite3_column_text(st, 2);

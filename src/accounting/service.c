@@ -14,6 +14,8 @@
 #define MAX_UNSETTLED 1000
 #define MAX_RECORDS 1000
 #define MAX_CHANGES 100
+/* Records of so many nodes fit into a line (WIRE_MAX_LINE), whatever they hold. */
+#define NODES_AT_ONCE 100
 #define MAX_REASON 500
 
 static const char what[] = "request";
@@ -199,6 +201,12 @@ static json_t *answer_record(struct service *s, const json_t *request, uid_t fro
 	return reply;
 }
 
+struct job_part {
+	char after[64], upto[64];
+	struct ledger_part part;
+	bool more;
+};
+
 static void on_foreign(const char *node, const char *origin, void *arg)
 {
 	struct service *s = arg;
@@ -208,6 +216,33 @@ static void on_foreign(const char *node, const char *origin, void *arg)
 		*origin ? origin : "an unknown address",
 		"slurmctld has no such node, or not with that address, in the job (LedgerOrigin in "
 		"poppa.conf)");
+}
+
+/*
+ * The part of the run's nodes that is asked for, at most as many as fit into an answer: *more then
+ * is where the next part begins. Earlier releases ask for all nodes at once, and cannot come again.
+ */
+static int read_part(struct service *s, const json_t *request, const char *cluster, uint32_t job,
+	uint32_t restart, struct job_part *p, struct errmsg *err)
+{
+	int rc;
+
+	*p = (struct job_part){.more = false};
+	if (json_object_get(request, "after") &&
+		field_text(what, request, "after", p->after, sizeof(p->after), err))
+		return -1;
+	if (json_object_get(request, "upto") &&
+		field_text(what, request, "upto", p->upto, sizeof(p->upto), err))
+		return -1;
+	p->part = (struct ledger_part){p->after, *p->upto ? p->upto : NULL};
+	if (!json_object_get(request, "after") || *p->upto)
+		return 0;
+	rc = ledger_nth_node(
+		s->ledger, cluster, job, restart, p->after, NODES_AT_ONCE, p->upto, err);
+	p->more = rc > 0;
+	if (p->more)
+		p->part.upto = p->upto;
+	return rc < 0 ? -1 : 0;
 }
 
 static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
@@ -221,19 +256,21 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 	char cluster[64];
 	int count = 0, settled = 0;
 	bool foreign = false;
+	struct job_part part;
 
 	if (field_text(what, request, "cluster", cluster, sizeof(cluster), &err) ||
 		field_int(what, request, "job", 1, UINT32_MAX, &job, &err) ||
 		field_int(what, request, "restart", 0, UINT32_MAX, &restart, &err) ||
-		field_int(what, request, "start", 0, INT64_MAX, &start, &err)) {
+		field_int(what, request, "start", 0, INT64_MAX, &start, &err) ||
+		read_part(s, request, cluster, (uint32_t)job, (uint32_t)restart, &part, &err)) {
 		s->counts.malformed++;
 		return failure(err.text);
 	}
 	if (json_is_array(nodes) && service_trusts(s, from) && !from_controller(s))
 		return not_from_here(s, "job");
 	if (json_is_array(nodes) && service_trusts(s, from) &&
-		ledger_own(s->ledger, cluster, (uint32_t)job, (uint32_t)restart, start, nodes,
-			on_foreign, s, &err) < 0)
+		ledger_own(s->ledger, cluster, (uint32_t)job, (uint32_t)restart, start, &part.part,
+			nodes, on_foreign, s, &err) < 0)
 		settled = -1;
 	if (!settled)
 		settled = ledger_settlement(s->ledger, cluster, (uint32_t)job, (uint32_t)restart,
@@ -244,7 +281,7 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 		settled = changes ? settled : -1;
 	}
 	if (settled < 0 || ledger_records(s->ledger, cluster, (uint32_t)job, (uint32_t)restart,
-				   start, &records, &count, &err)) {
+				   start, &part.part, &records, &count, &err)) {
 		plog_error("%s", err.text);
 		json_decref(changes);
 		return failure(err.text);
@@ -264,6 +301,8 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 	reply = json_pack("{s:b, s:o, s:o, s:o, s:s}", "ok", 1, "records", list, "settlement",
 		settled ? settlement_to_json(&settlement) : json_null(), "changes",
 		changes ? changes : json_array(), "ledger", ledger_id(s->ledger));
+	if (part.more)
+		json_object_set_new(reply, "more", json_string(part.upto));
 	free(records);
 	return reply;
 }

@@ -56,9 +56,12 @@ struct service {
  *
  *   record     {"records":[...]}: {"results":[{"ok":true}|{"ok":false,"error":TEXT},...],
  *              "ledger":TEXT}, on disk; the text is another one when the ledger was lost
- *   job        {"cluster","job","restart","start"[,"nodes":[{"name","addresses":[...]},...]]}:
- *              {"records":[...],"settlement":{...}|null,"changes":[...],"ledger":TEXT}; the
- *              nodes are slurmctld's word for who may have sent a record
+ *   job        {"cluster","job","restart","start"[,"nodes":[{"name","addresses":[...]},...]]
+ *              [,"after":NODE[,"upto":NODE]]}:
+ *              {"records":[...],"settlement":{...}|null,"changes":[...],"ledger":TEXT
+ *              [,"more":NODE]}; the nodes are slurmctld's word for who may have sent a record.
+ *              With "after" it is about the nodes whose names come after that one, to be asked
+ *              again with "more" where these are more than fit into an answer
  *   settle     {"settlement":{...}}: {"settlement":{the one that counts},"first":BOOL}
  *   restore    the same for one that was lost
  *   change     {"settlement":{...},"reason"}: {}; an administrator's change

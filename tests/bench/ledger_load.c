@@ -17,7 +17,7 @@
 
 #define CLUSTER "bench"
 #define MAX_THREADS 64
-#define MAX_NODES 16
+#define MAX_NODES 2000
 #define PARTS 10
 #define CORES 16
 #define RAW 16000

@@ -251,4 +251,22 @@ ok "and rebuild brings the price back" poppa ledger rebuild
 is "which is the same" "$(in_ledger "select json_extract(body, '$.text') from settlement where job = $measured")" "$shown"
 is "and was not made again" "$(in_ledger "select count(*) from event where kind = 'settled' and job = $measured")" 0
 ok "the log is sound" poppa ledger check
+
+# --- Jobs of more nodes than fit into one line, settled as slurmctld does it, at a ledger of their own.
+other=$(mktemp -d "$POPPA_SANDBOX/tmp/ledger.XXXX")
+chown slurm: "$other"
+other_port=$((port + 40))
+load=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/tests/bench/ledger_load
+sed "s|^StateDir=.*|StateDir=$other|; s|^LedgerListen=.*|LedgerListen=127.0.0.1:$other_port|" "$POPPA_CONF" >"$other/poppa.conf"
+poppa-ledgerd -c "$other/poppa.conf" >"$other/log" 2>&1 &
+other_pid=$!
+on_exit eval "kill $other_pid; wait $other_pid; rm -rf $other"
+other_answers() { (exec 3<>"/dev/tcp/127.0.0.1/$other_port"); }
+wait_until 10 other_answers 2>/dev/null || bail_out "no other ledger: $(cat "$other/log")"
+for nodes in 100 600; do
+	ok "jobs of $nodes nodes are settled by what all of these say" \
+		"$load" --conf "$other/poppa.conf" --ledger "127.0.0.1:$other_port" --clients 2 --jobs 2 --rate 2 --nodes "$nodes" day
+done
+is "none of their records was taken for a stranger's" \
+	"$(sqlite3 -readonly "$other/ledger.sqlite" "select count(*) from record where foreign_node")" 0
 done_testing

@@ -27,7 +27,7 @@ static int count_records(struct ledger *l, uint32_t job, int64_t start, int64_t 
 	struct errmsg err = {""};
 	int n;
 
-	assert_int_equal(ledger_records(l, "c", job, 0, start, &records, &n, &err), 0);
+	assert_int_equal(ledger_records(l, "c", job, 0, start, NULL, &records, &n, &err), 0);
 	if (n && co_ns)
 		*co_ns = records[0].co_ns;
 	free(records);
@@ -90,10 +90,10 @@ static void reused_job_id(void **state)
 	assert_int_equal(count_records(l, 5, r[1].start_unix - 5, NULL), 1);
 	/* A node's clock may be behind the controller's. */
 	assert_int_equal(count_records(l, 5, r[0].start_unix + 100, NULL), 2);
-	assert_int_equal(ledger_records(l, "c", 5, 1, 0, &records, &n, &err), 0);
+	assert_int_equal(ledger_records(l, "c", 5, 1, 0, NULL, &records, &n, &err), 0);
 	assert_int_equal(n, 0);
 	free(records);
-	assert_int_equal(ledger_records(l, "d", 5, 0, 0, &records, &n, &err), 0);
+	assert_int_equal(ledger_records(l, "d", 5, 0, 0, NULL, &records, &n, &err), 0);
 	assert_int_equal(n, 0);
 	free(records);
 	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
@@ -770,12 +770,14 @@ static void records_of_strangers(void **state)
 	assert_int_equal(ledger_put(l, &forged, 1, "10.0.0.66", NULL, &err), 0);
 	assert_int_equal(ledger_put(l, &own, 1, "10.0.0.1", NULL, &err), 0);
 	assert_int_equal(ledger_put(l, &other, 1, "10.0.0.9", NULL, &err), 0);
-	assert_int_equal(ledger_own(l, "c", 5, 0, 1000000, nodes, note_stranger, NULL, &err), 2);
+	assert_int_equal(
+		ledger_own(l, "c", 5, 0, 1000000, NULL, nodes, note_stranger, NULL, &err), 2);
 	assert_int_equal(strangers, 2);
 	assert_int_equal(count_records(l, 5, 0, &co_ns), 1);
 	assert_int_equal(co_ns, 5000);
 	/* Told once. */
-	assert_int_equal(ledger_own(l, "c", 5, 0, 1000000, nodes, note_stranger, NULL, &err), 0);
+	assert_int_equal(
+		ledger_own(l, "c", 5, 0, 1000000, NULL, nodes, note_stranger, NULL, &err), 0);
 	/* A node whose addresses are not known, and a record of unknown origin. */
 	own = record_of(5, "n2", 1);
 	assert_int_equal(ledger_put(l, &own, 1, "10.7.7.7", NULL, &err), 0);
@@ -783,12 +785,14 @@ static void records_of_strangers(void **state)
 	own.final = true;
 	own.start_unix++;
 	assert_int_equal(ledger_put(l, &own, 1, "", NULL, &err), 0);
-	assert_int_equal(ledger_own(l, "c", 5, 0, 1000000, nodes, note_stranger, NULL, &err), 0);
+	assert_int_equal(
+		ledger_own(l, "c", 5, 0, 1000000, NULL, nodes, note_stranger, NULL, &err), 0);
 	assert_int_equal(count_records(l, 5, 0, NULL), 3);
 	json_decref(nodes);
 	/* The site mends the address: the record counts after all. */
 	nodes = json_pack("[{s:s, s:[s]}]", "name", "n1", "addresses", "10.0.0.66");
-	assert_int_equal(ledger_own(l, "c", 5, 0, 1000000, nodes, note_stranger, NULL, &err), 2);
+	assert_int_equal(
+		ledger_own(l, "c", 5, 0, 1000000, NULL, nodes, note_stranger, NULL, &err), 2);
 	assert_int_equal(count_records(l, 5, 0, &co_ns), 2);
 	assert_int_equal(co_ns, 90000);
 	json_decref(nodes);

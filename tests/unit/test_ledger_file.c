@@ -187,7 +187,7 @@ static void damage_is_met_at_work(void **state)
 		struct ledger_record *records = NULL;
 		int n;
 
-		failed = ledger_records(l, "c", job, 0, 1000000, &records, &n, &err) != 0;
+		failed = ledger_records(l, "c", job, 0, 1000000, NULL, &records, &n, &err) != 0;
 		free(records);
 	}
 	assert_true(failed);

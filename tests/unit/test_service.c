@@ -17,6 +17,7 @@
 #include "accounting/ledger_file.h"
 #include "accounting/origin.h"
 #include "accounting/service.h"
+#include "accounting/wire.h"
 
 #include "ledger_fixture.h"
 
@@ -130,6 +131,81 @@ static void who_may_what(void **state)
 		3600);
 	json_decref(reply);
 	json_decref(ask(&s, job_request(5), 1001, false));
+	ledger_close(s.ledger);
+}
+
+/* Part of an answer about job 5, of which `got` records have been seen; NULL when it was the last.
+ */
+static json_t *next_part(
+	struct service *s, const char *after, const char *upto, json_t *nodes, int *got, uid_t from)
+{
+	json_t *request = job_request(5), *reply, *more;
+	char *text;
+
+	json_object_set_new(request, "after", json_string(after));
+	if (upto)
+		json_object_set_new(request, "upto", json_string(upto));
+	if (nodes)
+		json_object_set(request, "nodes", nodes);
+	reply = ask(s, request, from, true);
+	text = json_dumps(reply, JSON_COMPACT);
+	/* MUNGE writes three bytes as four, and may not compress. */
+	assert_true(strlen(text) / 3 * 4 < WIRE_MAX_LINE - 4096);
+	free(text);
+	*got += (int)json_array_size(json_object_get(reply, "records"));
+	more = json_incref(json_object_get(reply, "more"));
+	json_decref(reply);
+	return more;
+}
+
+/* A job may have had any number of nodes, and partners on each of them. */
+static void as_many_nodes_as_there_are(void **state)
+{
+	enum { NODES = 1000 };
+	struct service s = {.ledger = open_ledger(), .ledger_uid = 64, .origin = "local"};
+	json_t *more = json_string(""), *nodes = json_array(), *own = json_array();
+	char name[64];
+	int got = 0, parts = 0;
+
+	(void)state;
+	for (int i = 0; i < NODES; i++) {
+		struct ledger_record r;
+
+		snprintf(name, sizeof(name), "node-with-a-long-name-of-%04d.cluster.example", i);
+		r = record_of(5, name, 1);
+		r.partner_count = RECORD_MAX_PARTNERS;
+		r.attributed = true;
+		for (int k = 0; k < RECORD_MAX_PARTNERS; k++) {
+			r.partner[k] = 4000000000u + (uint32_t)k;
+			r.partner_degradation[k] = 1.0 / (k + 3);
+		}
+		json_decref(ask(&s, record_request(&r), 0, true));
+		json_array_append_new(nodes, json_pack("{s:s, s:[]}", "name", name, "addresses"));
+	}
+	while (more) {
+		json_t *last = more;
+
+		more = next_part(&s, json_string_value(last), NULL, NULL, &got, 1000);
+		json_decref(last);
+		parts++;
+	}
+	assert_int_equal(got, NODES);
+	assert_int_equal(parts, NODES / 100);
+	/* slurmctld tells in parts, too, whose they are, and what is between them is of no node. */
+	json_array_append(own, json_array_get(nodes, 0));
+	json_array_append(own, json_array_get(nodes, 2));
+	got = 0;
+	assert_null(next_part(&s, "",
+		json_string_value(json_object_get(json_array_get(nodes, 2), "name")), own, &got,
+		0));
+	assert_int_equal(got, 2);
+	assert_int_equal(s.counts.foreign_records, 1);
+	got = 0;
+	more = next_part(&s, "", NULL, NULL, &got, 0);
+	assert_int_equal(got, 99);
+	json_decref(more);
+	json_decref(own);
+	json_decref(nodes);
 	ledger_close(s.ledger);
 }
 
@@ -350,6 +426,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(origins),
 		cmocka_unit_test(addresses_of_hosts),
+		cmocka_unit_test(as_many_nodes_as_there_are),
 		LEDGER_TEST(prices_come_from_controllers),
 		LEDGER_TEST(what_is_refused_is_counted),
 		LEDGER_TEST(who_may_what),

@@ -28,6 +28,15 @@ bool settler_too_late(const struct settler *w, const struct item *i)
 	return settler_now_ms() - since >= w->settings.settle_timeout_ns / NS_PER_MS;
 }
 
+/* It comes after those that have waited meanwhile, should it be this run alone that is refused. */
+static void ledger_failed_for(struct settler *w, struct item *i, const char *why)
+{
+	ledger_failed(w, why);
+	item_delay(i);
+	if (i->due_ms < w->ledger.retry_ms + TICK_MS)
+		i->due_ms = w->ledger.retry_ms + TICK_MS;
+}
+
 /* The history's class of a job, or "" without it. */
 static void class_of(const char *colocate, uint32_t uid, const char *name, char *buf)
 {
@@ -77,7 +86,7 @@ static void make_price(struct settler *w, struct item *i, const struct client_an
 		price_rules_choose(&w->rules, i->facts->partition, qos), time(NULL), &wanted);
 	xfree(qos);
 	if (client_settle(&w->client, &wanted, &i->settlement, &i->first, &err)) {
-		ledger_failed(w, err.text);
+		ledger_failed_for(w, i, err.text);
 		return;
 	}
 	if (i->first)
@@ -87,18 +96,17 @@ static void make_price(struct settler *w, struct item *i, const struct client_an
 }
 
 /* The price that this run had when slurmctld was ended last, and that the ledger has lost since. */
-static bool bring_back(struct settler *w, struct item *i)
+static void bring_back(struct settler *w, struct item *i)
 {
 	struct errmsg err = {""};
 	bool first;
 
 	if (client_restore(&w->client, &i->settlement, &i->settlement, &first, &err)) {
-		ledger_failed(w, err.text);
-		return false;
+		ledger_failed_for(w, i, err.text);
+		return;
 	}
 	i->first = false;
 	item_enter(i, WRITE);
-	return true;
 }
 
 void settler_look_at_records(struct settler *w, struct item *i)
@@ -127,14 +135,12 @@ void settler_look_at_records(struct settler *w, struct item *i)
 	rc = client_job(&w->client, &run, &answer, &err);
 	json_decref(run.nodes);
 	if (rc) {
-		ledger_failed(w, err.text);
-		i->due_ms = w->ledger.retry_ms;
+		ledger_failed_for(w, i, err.text);
 		return;
 	}
 	ledger_answered(w, answer.ledger);
 	if (!answer.settled && i->priced) {
-		if (!bring_back(w, i))
-			i->due_ms = w->ledger.retry_ms;
+		bring_back(w, i);
 	} else if (answer.settled) {
 		i->settlement = answer.settlement;
 		i->first = false;
