@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TASKS_TEXT_MAX 64
@@ -16,6 +17,7 @@ struct lane {
 	int64_t share_mb;  /* its part of a node's memory */
 	int64_t memory_mb; /* the most it may ask for on a node */
 	int64_t tasks;     /* how many of its tasks fit on a node */
+	int64_t gpus;      /* how many of the node's it has CPUs and tasks for */
 };
 
 void request_init(struct request *r)
@@ -30,9 +32,37 @@ void request_init(struct request *r)
 		.cpus_per_node = REQUEST_UNSET,
 		.cores_per_socket = REQUEST_UNSET,
 		.threads_per_core = REQUEST_UNSET,
+		.gpus = REQUEST_UNSET,
+		.gpus_per_node = REQUEST_UNSET,
+		.gpus_per_task = REQUEST_UNSET,
+		.cpus_per_gpu = REQUEST_UNSET,
+		.tasks_per_gpu = REQUEST_UNSET,
 		.min_nodes = REQUEST_UNSET,
 		.max_nodes = REQUEST_UNSET,
 	};
+}
+
+int64_t request_gpus(const char *list)
+{
+	int64_t sum = REQUEST_UNSET;
+
+	for (const char *at = list ? list : ""; *at; at += strcspn(at, ","), at += *at == ',') {
+		const char *name = at, *last;
+		size_t len;
+
+		if (!strncmp(name, "gres:", 5) || !strncmp(name, "gres/", 5))
+			name += 5;
+		if (strncmp(name, "gpu", 3) || !strchr(",:=(", name[3]))
+			continue;
+		len = strcspn(name, ",(");
+		last = name + len;
+		while (last > name && last[-1] >= '0' && last[-1] <= '9')
+			last--;
+		if (sum < 0)
+			sum = 0;
+		sum += last < name + len && strchr(":=", last[-1]) ? strtoll(last, NULL, 10) : 1;
+	}
+	return sum;
 }
 
 static int64_t min64(int64_t a, int64_t b)
@@ -73,6 +103,11 @@ static struct lane lane_of(
 		l.tasks = min64(l.tasks, r->tasks_per_node);
 	if (r->tasks_per_socket > 0)
 		l.tasks = min64(l.tasks, r->tasks_per_socket * s->sockets);
+	l.gpus = s->gpus;
+	if (r->cpus_per_gpu > 0)
+		l.gpus = min64(l.gpus, l.cpus / r->cpus_per_gpu);
+	if (r->tasks_per_gpu > 0)
+		l.gpus = min64(l.gpus, l.tasks / r->tasks_per_gpu);
 	return l;
 }
 
@@ -153,6 +188,44 @@ static int check_memory(const struct request *r, const struct lane *l, struct er
 		asked, l->memory_mb);
 }
 
+/* The GPUs that a node gives at least if it has a part of the job; REQUEST_UNSET: no matter. */
+static int64_t gpus_at_once(const struct request *r)
+{
+	int64_t gpus = r->gpus > 0 ? 1 : REQUEST_UNSET;
+
+	if (r->max_nodes == 1 || r->tasks == 1)
+		gpus = r->gpus;
+	if (r->gpus_per_node > gpus)
+		gpus = r->gpus_per_node;
+	return r->gpus_per_task > gpus ? r->gpus_per_task : gpus;
+}
+
+static int check_gpus(const struct request *r, const struct node_shape *s, const struct lane *l,
+	struct errmsg *err)
+{
+	int64_t gpus = gpus_at_once(r);
+
+	if (gpus <= l->gpus)
+		return 0;
+	if (gpus > s->gpus)
+		return errmsg_set(err,
+			"%" PRId64 " GPU%s of a node %s asked for, and it has %" PRId64
+			": ask for fewer",
+			gpus, gpus == 1 ? "" : "s", gpus == 1 ? "is" : "are", s->gpus);
+	if (r->cpus_per_gpu > 0 && gpus > l->cpus / r->cpus_per_gpu)
+		return errmsg_set(err,
+			"%" PRId64 " GPU%s of a node with %" PRId64
+			" CPUs each do not fit in a lane of %" PRId64
+			" CPUs: ask for at most --cpus-per-gpu=%" PRId64
+			", or for fewer GPUs of a node",
+			gpus, gpus == 1 ? "" : "s", r->cpus_per_gpu, l->cpus, l->cpus / gpus);
+	return errmsg_set(err,
+		"%" PRId64 " GPU%s of a node with %" PRId64
+		" tasks each do not fit in a lane, which holds %" PRId64
+		" tasks: ask for at most --ntasks-per-gpu=%" PRId64 ", or for fewer GPUs of a node",
+		gpus, gpus == 1 ? "" : "s", r->tasks_per_gpu, l->tasks, l->tasks / gpus);
+}
+
 /* Whether a node of this shape can take a part of the job. */
 static int check_lane(const struct request *r, const struct request_partition *p,
 	const struct node_shape *s, const struct lane *l, struct errmsg *err)
@@ -205,6 +278,8 @@ static int check_lane(const struct request *r, const struct request_partition *p
 			"%s on one node: a lane holds %" PRId64
 			"; ask for more nodes or fewer tasks",
 			tasks_text(r, r->tasks, text), l->tasks);
+	if (check_gpus(r, s, l, err))
+		return -1;
 	return check_memory(r, l, err);
 }
 
@@ -216,9 +291,11 @@ static bool fitting_lane(const struct request *r, const struct request_partition
 	return !check_lane(r, p, &p->shape[i], l, why);
 }
 
-/* What the lanes of the best `nodes` fitting nodes hold together: tasks, or CPUs. */
+enum what { TASKS, CPUS, GPUS };
+
+/* What the lanes of the best `nodes` fitting nodes hold together. */
 static int64_t capacity(
-	const struct request *r, const struct request_partition *p, int64_t nodes, bool tasks)
+	const struct request *r, const struct request_partition *p, int64_t nodes, enum what what)
 {
 	int64_t sum = 0, below = INT64_MAX;
 
@@ -232,7 +309,7 @@ static int64_t capacity(
 
 			if (!fitting_lane(r, p, i, &l, &ignored))
 				continue;
-			holds = tasks ? l.tasks : l.cpus;
+			holds = what == TASKS ? l.tasks : what == CPUS ? l.cpus : l.gpus;
 			if (holds >= below || holds < best)
 				continue;
 			count = holds > best ? p->shape[i].count : count + p->shape[i].count;
@@ -248,6 +325,22 @@ static int64_t capacity(
 	return sum;
 }
 
+/* With --ntasks-per-gpu Slurm takes no more nodes than it is asked for, however many it needs. */
+static int check_spread_of_gpus(const struct request *r, const struct request_partition *p,
+	int64_t fitting, struct errmsg *err)
+{
+	int64_t nodes = at_least_one(r->min_nodes), enough = nodes;
+
+	if (r->tasks_per_gpu <= 0 || r->tasks <= capacity(r, p, nodes, TASKS))
+		return 0;
+	while (enough < fitting && r->tasks > capacity(r, p, enough, TASKS))
+		enough++;
+	return errmsg_set(err,
+		"%" PRId64 " tasks with --ntasks-per-gpu do not fit in the lanes of %" PRId64
+		" node%s: ask for --nodes=%" PRId64,
+		r->tasks, nodes, nodes == 1 ? "" : "s", enough);
+}
+
 static int check_total(const struct request *r, const struct request_partition *p, int64_t fitting,
 	struct errmsg *err)
 {
@@ -259,21 +352,28 @@ static int check_total(const struct request *r, const struct request_partition *
 			"%" PRId64 " nodes are asked for, and only %" PRId64
 			" of partition %s have a lane that can take the job",
 			r->min_nodes, fitting, p->name);
-	holds = capacity(r, p, nodes, true);
+	holds = capacity(r, p, nodes, TASKS);
 	if (r->tasks > holds)
 		return errmsg_set(err,
 			"%s do not fit in the lanes of %" PRId64 " node%s, which hold %" PRId64
 			": ask for %s",
 			tasks_text(r, r->tasks, text), nodes, nodes == 1 ? "" : "s", holds,
 			nodes < fitting ? "more nodes or fewer tasks" : "fewer tasks");
-	holds = capacity(r, p, nodes, false);
+	holds = capacity(r, p, nodes, CPUS);
 	if (r->cpus > holds)
 		return errmsg_set(err,
 			"%" PRId64 " CPUs are asked for, and the lanes of %" PRId64
 			" node%s have %" PRId64 ": ask for %s",
 			r->cpus, nodes, nodes == 1 ? "" : "s", holds,
 			nodes < fitting ? "more nodes or fewer CPUs" : "fewer CPUs");
-	return 0;
+	holds = capacity(r, p, nodes, GPUS);
+	if (r->gpus > holds)
+		return errmsg_set(err,
+			"%" PRId64 " GPUs are asked for, and the lanes of %" PRId64
+			" node%s have CPUs for %" PRId64
+			": ask for fewer GPUs, or for less with each",
+			r->gpus, nodes, nodes == 1 ? "" : "s", holds);
+	return check_spread_of_gpus(r, p, fitting, err);
 }
 
 /* Only a job that would otherwise take all memory of its nodes is given an amount. */
@@ -316,10 +416,12 @@ int request_check(const struct request *r, const struct request_partition *p,
 		struct lane l;
 
 		if (!fitting_lane(r, p, i, &l, &reason)) {
-			/* The reason that counts is that of the largest node. */
-			if (l.cpus > most)
+			/* The reason that counts is that of the largest node with the GPUs. */
+			int64_t size = gpus_at_once(r) > p->shape[i].gpus ? 0 : l.cpus;
+
+			if (size > most)
 				why = reason;
-			most = l.cpus > most ? l.cpus : most;
+			most = size > most ? size : most;
 			if (p->shape[i].required)
 				return errmsg_set(err, "--nodelist: %s", reason.text);
 			continue;

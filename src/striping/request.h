@@ -26,8 +26,9 @@ struct node_shape {
 	int lane_socket_cores; /* the most of them on one socket */
 	bool reserved;         /* core specialisation takes some of its cores */
 	int64_t mem_mb;        /* memory that jobs may have */
-	int count;             /* nodes */
-	int required;          /* of these, nodes that the job insists on (--nodelist) */
+	int64_t gpus;
+	int count;    /* nodes */
+	int required; /* of these, nodes that the job insists on (--nodelist) */
 };
 
 struct request_partition {
@@ -68,6 +69,11 @@ struct request {
 	int64_t cpus_per_node;
 	int64_t cores_per_socket;
 	int64_t threads_per_core;
+	int64_t gpus; /* in all */
+	int64_t gpus_per_node;
+	int64_t gpus_per_task;
+	int64_t cpus_per_gpu;
+	int64_t tasks_per_gpu;
 	int64_t min_nodes;
 	int64_t max_nodes;
 };
@@ -80,6 +86,13 @@ struct request_grant {
 
 /* Everything unset. */
 void request_init(struct request *r);
+
+/*
+ * The GPUs that a list of generic resources counts: "gres:gpu:2", "gres/gpu:tesla:2,gres/nic:1" of
+ * a job, "gpu:4" of a node, and one where there is no number. REQUEST_UNSET without any; NULL is
+ * "".
+ */
+int64_t request_gpus(const char *list);
 
 /* Whether the partition is among those that are open to co-located jobs: a comma list, "" = all.
  * Returns 0, or -1 with err. A job must not name any other, since Slurm chooses. */

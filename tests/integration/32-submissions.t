@@ -231,10 +231,10 @@ refused -S core-spec -S1
 
 row 'licences'
 # With a node of a cloud that never comes, whose resources nobody can find missing.
-sed -i -e '1a Licenses=solver:1\nGresTypes=slot' \
+sed -i -e '1a Licenses=solver:1\nGresTypes=slot,gpu' \
 	-e "\$a SuspendProgram=/bin/true\nResumeProgram=/bin/true\nResumeTimeout=60000\nSuspendTime=86400" \
 	-e "\$a SuspendExcNodes=$SANDBOX_REAL_NODE,${NODE}[1-4]" \
-	-e "\$a NodeName=gres1 NodeAddr=127.0.0.1 Port=250 Sockets=2 CoresPerSocket=8 RealMemory=16000 Gres=slot:3 State=CLOUD" \
+	-e "\$a NodeName=gres1 NodeAddr=127.0.0.1 Port=250 Sockets=2 CoresPerSocket=8 RealMemory=16000 Gres=slot:3,gpu:4 State=CLOUD" \
 	-e "\$a PartitionName=gres Nodes=gres1 DefMemPerCPU=100 MaxTime=1-0" "$SLURM_CONF"
 ctl restart slurmctld
 wait_until 60 nodes_answer
@@ -258,6 +258,8 @@ ok "a lane without enough of them is not taken" waits "$b"
 submit -p gres -o /dev/null --colocate -n1 --gres=slot:1 -t 10 --wrap true
 wait_until 30 eval '[ -n "$(cores_of $job)" ]'
 is "two jobs with their shares" "$(cores_of "$a") $(cores_of "$job")" "$EVEN $ODD"
+refused "GPUs with more CPUs than a lane has" 'cpus-per-gpu=2' -p gres -N1 --gres=gpu:4 --cpus-per-gpu=3
+refused "or with more tasks" 'fewer tasks' -p gres --gpus=4 --ntasks-per-gpu=3
 scancel "$a" "$b" "$job"
 
 row 'preemption'

@@ -69,14 +69,21 @@ random_options() {
 	2) o+=(-x "c1,d1") ;;
 	3) o+=(--hint=nomultithread) ;;
 	esac
+	case $((RANDOM % 12)) in
+	0) o+=(--gres=gpu:$((RANDOM % 5 + 1)) --cpus-per-gpu=$((RANDOM % 4 + 1))) ;;
+	1) o+=(--gpus=$((RANDOM % 9 + 1)) --cpus-per-gpu=$((RANDOM % 5 + 1))) ;;
+	2) o+=(--gpus-per-task=$((RANDOM % 3 + 1))) ;;
+	3) o+=(--gpus=$((RANDOM % 6 + 1)) --ntasks-per-gpu=$((RANDOM % 6 + 1))) ;;
+	esac
 }
-fresh "NodeName=c[1-4] Sockets=2 CoresPerSocket=8 RealMemory=64000 Feature=red
+fresh "GresTypes=gpu
+NodeName=c[1-4] Sockets=2 CoresPerSocket=8 RealMemory=64000 Feature=red Gres=gpu:4
 NodeName=d[1-2] Sockets=1 CoresPerSocket=12 ThreadsPerCore=2 RealMemory=48000"
 RANDOM=${POPPA_TEST_SEED:-11}
 accepted=0
 refused=0
 wrong=
-for ((i = 0; i < 40; i++)); do
+for ((i = 0; i < ${POPPA_TEST_ROUNDS:-40}; i++)); do
 	random_options
 	if tested=$(cloud $N sbatch --test-only -o /dev/null "${o[@]}" --wrap true 2>&1); then tested=yes; else tested="no: $tested"; fi
 	# With -w, Slurm itself looks at no other nodes then, however many the job needs.
@@ -90,7 +97,7 @@ for ((i = 0; i < 40; i++)); do
 	else
 		refused=$((refused + 1))
 		[ "$tested" != yes ] || wrong+="${o[*]}: --test-only accepts it, and then: $said"$'\n'
-		[[ $said == *rror:* ]] || wrong+="${o[*]}: refused without a reason: $said"$'\n'
+		[[ $said == *rror:* || $said == *fatal:* ]] || wrong+="${o[*]}: refused without a reason: $said"$'\n'
 	fi
 done
 diag "$accepted were accepted, $refused refused"

@@ -160,6 +160,63 @@ static void too_many_tasks(void **state)
 	refused(&r, &p, "5 nodes", "only 4 of partition p");
 }
 
+static void counts_of_gpus(void **state)
+{
+	(void)state;
+	assert_int_equal(request_gpus(NULL), REQUEST_UNSET);
+	assert_int_equal(request_gpus(""), REQUEST_UNSET);
+	assert_int_equal(request_gpus("gres:nic:2"), REQUEST_UNSET);
+	assert_int_equal(request_gpus("gres:gpus:2"), REQUEST_UNSET);
+	assert_int_equal(request_gpus("gres:gpu"), 1);
+	assert_int_equal(request_gpus("gres:gpu:4"), 4);
+	assert_int_equal(request_gpus("gres/gpu:a100:4"), 4);
+	assert_int_equal(request_gpus("gres/gpu=3"), 3);
+	assert_int_equal(request_gpus("gpu:a100"), 1);
+	assert_int_equal(request_gpus("gres:nic:2,gres:gpu:a100:1,gres:gpu:k80:2"), 3);
+	assert_int_equal(request_gpus("gpu:a100:4(S:0-1),slot:3"), 4);
+}
+
+static void gpus(void **state)
+{
+	const struct node_shape shape[] = {
+		{SHAPE(2, 8), .cpus_per_core = 1, .mem_mb = 16000, .gpus = 4, .count = 4},
+		{SHAPE(2, 16), .cpus_per_core = 1, .mem_mb = 16000, .count = 2}};
+	struct request_partition p = partition(shape, 2);
+	struct request r = request();
+
+	(void)state;
+	r.gpus_per_node = 4;
+	granted(&r, &p, 8, 8000);
+	r.cpus_per_gpu = 2;
+	granted(&r, &p, 8, 8000);
+	r.cpus_per_gpu = 3;
+	refused(&r, &p, "4 GPUs of a node with 3 CPUs each", "--cpus-per-gpu=2");
+	r.cpus_per_gpu = REQUEST_UNSET;
+	r.gpus_per_node = 5;
+	refused(&r, &p, "5 GPUs of a node", "it has 4: ask for fewer");
+	r = request();
+	r.gpus = 8;
+	r.cpus_per_gpu = 4;
+	granted(&r, &p, 8, 8000);
+	r.gpus = 9;
+	refused(&r, &p, "9 GPUs are asked for, and the lanes of 4 nodes", "ask for fewer GPUs");
+	r.gpus = 4;
+	r.tasks = 1;
+	refused(&r, &p, "4 GPUs of a node with 4 CPUs each", "--cpus-per-gpu=2");
+	r.gpus_per_task = 3;
+	r.gpus = REQUEST_UNSET;
+	refused(&r, &p, "3 GPUs of a node with 4 CPUs each", "--cpus-per-gpu=2");
+	r = request();
+	r.gpus = 4;
+	r.tasks = 16;
+	r.tasks_per_gpu = 4;
+	refused(&r, &p, "16 tasks with --ntasks-per-gpu", "ask for --nodes=2");
+	r.min_nodes = 2;
+	granted(&r, &p, 8, 8000);
+	r.gpus_per_node = 3;
+	refused(&r, &p, "3 GPUs of a node with 4 tasks each", "--ntasks-per-gpu=2");
+}
+
 static void memory(void **state)
 {
 	struct request_partition p = partition(small, 1);
@@ -314,6 +371,8 @@ int main(void)
 		cmocka_unit_test(a_job_gets_whole_lanes),
 		cmocka_unit_test(conflicts),
 		cmocka_unit_test(too_many_tasks),
+		cmocka_unit_test(counts_of_gpus),
+		cmocka_unit_test(gpus),
 		cmocka_unit_test(memory),
 		cmocka_unit_test(defaults_and_limits_of_memory),
 		cmocka_unit_test(nodes_of_several_kinds),

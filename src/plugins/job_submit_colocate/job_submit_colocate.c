@@ -172,6 +172,11 @@ static void read_desc(const job_desc_msg_t *d, struct request *r)
 		{&r->cpus_per_node, number16(d->pn_min_cpus)},
 		{&r->cores_per_socket, number16(d->cores_per_socket)},
 		{&r->threads_per_core, number16(d->threads_per_core)},
+		{&r->gpus, request_gpus(d->tres_per_job)},
+		{&r->gpus_per_node, request_gpus(d->tres_per_node)},
+		{&r->gpus_per_task, request_gpus(d->tres_per_task)},
+		{&r->cpus_per_gpu, request_gpus(d->cpus_per_tres)},
+		{&r->tasks_per_gpu, number16(d->ntasks_per_tres)},
 		{&r->min_nodes, number32(d->min_nodes)},
 		{&r->max_nodes, number32(d->max_nodes)},
 	};
@@ -179,6 +184,8 @@ static void read_desc(const job_desc_msg_t *d, struct request *r)
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (numbers[i].value != REQUEST_UNSET)
 			*numbers[i].field = numbers[i].value;
+	if (request_gpus(d->tres_per_socket) > 0 && number16(d->sockets_per_node) > 0)
+		r->gpus_per_node = request_gpus(d->tres_per_socket) * d->sockets_per_node;
 	if (d->pn_min_memory != NO_VAL64)
 		r->memory = memory(d->pn_min_memory);
 	if (d->shared != NO_VAL16)
@@ -189,8 +196,10 @@ static void read_desc(const job_desc_msg_t *d, struct request *r)
 }
 
 /* What a pending job asks for. Its CPUs per node are what the submission granted: not a wish. */
-static void read_details(const job_details_t *d, struct request *r)
+static void read_job(const job_record_t *job, struct request *r)
 {
+	const job_details_t *d = job->details;
+
 	r->tasks = number32(d->num_tasks);
 	r->tasks_per_node = number16(d->ntasks_per_node);
 	r->cpus_per_task = number16(d->cpus_per_task);
@@ -198,6 +207,11 @@ static void read_details(const job_details_t *d, struct request *r)
 	r->min_nodes = number32(d->min_nodes);
 	r->max_nodes = number32(d->max_nodes);
 	r->memory = memory(d->orig_pn_min_memory);
+	r->gpus = request_gpus(job->tres_per_job);
+	r->gpus_per_node = request_gpus(job->tres_per_node);
+	r->gpus_per_task = request_gpus(job->tres_per_task);
+	r->cpus_per_gpu = request_gpus(job->cpus_per_tres);
+	r->tasks_per_gpu = number16(d->ntasks_per_tres);
 	if (d->mc_ptr) {
 		r->tasks_per_socket = number16(d->mc_ptr->ntasks_per_socket);
 		r->tasks_per_core = number16(d->mc_ptr->ntasks_per_core);
@@ -301,6 +315,7 @@ static int check_partition(const struct request *r, const part_record_t *part,
 			.mem_mb = node->real_memory > node->mem_spec_limit
 					  ? (int64_t)(node->real_memory - node->mem_spec_limit)
 					  : 0,
+			.gpus = MAX(request_gpus(node->config_ptr->gres), 0),
 			.count = 1,
 			.required = has_node(choice->required, i),
 		};
@@ -476,8 +491,9 @@ static bool changes_resources(const job_desc_msg_t *d)
 	       r.memory.per != MEMORY_UNSET || r.tasks >= 0 || r.tasks_per_node >= 0 ||
 	       r.tasks_per_socket >= 0 || r.tasks_per_core >= 0 || r.cpus_per_task >= 0 ||
 	       r.cpus >= 0 || r.cpus_per_node >= 0 || r.cores_per_socket >= 0 ||
-	       r.threads_per_core >= 0 || r.min_nodes >= 0 || r.max_nodes >= 0 || d->partition ||
-	       d->req_nodes || d->exc_nodes;
+	       r.threads_per_core >= 0 || r.gpus >= 0 || r.gpus_per_node >= 0 ||
+	       r.gpus_per_task >= 0 || r.cpus_per_gpu >= 0 || r.tasks_per_gpu >= 0 ||
+	       r.min_nodes >= 0 || r.max_nodes >= 0 || d->partition || d->req_nodes || d->exc_nodes;
 }
 
 static int check_modify(
@@ -492,7 +508,7 @@ static int check_modify(
 	request_init(&r);
 	r.spread = wish.spread;
 	r.memory_counted = slurm_conf.select_type_param & SELECT_MEMORY;
-	read_details(job->details, &r);
+	read_job(job, &r);
 	read_desc(d, &r);
 	if (check_nodes(&r, d->partition ? d->partition : job->partition,
 		    d->req_nodes ? d->req_nodes : job->details->req_nodes,
