@@ -286,6 +286,17 @@ sed -i "s|^PluginDir=.*|PluginDir=$CLOUD_PLUGINS:$CLOUD/without|" "$CLOUD/$N/slu
 ok "in no directory of PluginDir, it is found where it was at build time" start
 run --colocate -n1
 is "and places jobs on lanes" "$(cores "$job")" "Nodes=c1 CPU_IDs=0,2,4,6,8,10,12,14"
+mkdir "$CLOUD/twice"
+cp "$CLOUD_PLUGINS/select_cons_tres.so" "$CLOUD/twice/"
+fresh
+sed -i "s|^PluginDir=.*|PluginDir=$CLOUD_PLUGINS:$CLOUD/twice:$SLURM_OWN_PLUGINS|" "$CLOUD/$N/slurm.conf"
+if start; then
+	pass "a second copy of the plugin in PluginDir is passed over"
+	run --colocate -n1
+	is "and jobs are placed on lanes" "$(cores "$job")" "Nodes=c1 CPU_IDs=0,2,4,6,8,10,12,14"
+else
+	fail "a second copy of the plugin in PluginDir is passed over"
+fi
 mkdir "$CLOUD/lacking"
 if echo 'int select_p_node_init(void) { return 0; }' |
 	gcc -shared -fPIC -x c -o "$CLOUD/lacking/select_cons_tres.so" - 2>"$CLOUD/gcc.log"; then

@@ -33,7 +33,26 @@ static bool is_other_plugin(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !is_ours(&st);
 }
 
-/* Tests of the last name that was tried are left in path. */
+/*
+ * Opens the file, and returns whether it is to be the one. Another copy of this plugin is not: it
+ * would find this one behind itself, and the two would call each other for ever.
+ */
+static bool try_file(const char *path)
+{
+	const char *name;
+
+	if (!is_other_plugin(path))
+		return false;
+	handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	name = handle ? dlsym(handle, "plugin_name") : NULL;
+	if (!name || strcmp(name, STRIPE_NAME))
+		return true;
+	dlclose(handle);
+	handle = NULL;
+	return false;
+}
+
+/* The last name that was tried is left in path. */
 static bool find_file(char *path, size_t size)
 {
 	const char *dirs = &slurm_conf ? slurm_conf.plugindir : NULL;
@@ -42,13 +61,13 @@ static bool find_file(char *path, size_t size)
 		size_t len = strcspn(p, ":");
 
 		snprintf(path, size, "%.*s/" FILE_NAME, (int)len, p);
-		if (len && is_other_plugin(path))
+		if (len && try_file(path))
 			return true;
 		p += len;
 		p += *p == ':';
 	}
 	snprintf(path, size, "%s/" FILE_NAME, POPPA_SLURM_PLUGINDIR);
-	return is_other_plugin(path);
+	return try_file(path);
 }
 
 /* NULL, or the name of a function that the file lacks. */
@@ -78,7 +97,6 @@ int inner_load(void)
 			     ": add its directory to PluginDir, after this plugin's");
 		return SLURM_ERROR;
 	}
-	handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 	if (!handle) {
 		error(STRIPE "cannot load %s: %s; delete the suite's " FILE_NAME
 			     " to go on without striping",

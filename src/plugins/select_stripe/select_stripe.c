@@ -19,7 +19,7 @@
 #include "plugins/select_stripe/tracker.h"
 #include "striping/lanes.h"
 
-const char plugin_name[] = "POPPA lanes in front of select/cons_tres";
+const char plugin_name[] = STRIPE_NAME;
 const char plugin_type[] = "select/cons_tres";
 const uint32_t plugin_id = SELECT_PLUGIN_CONS_TRES;
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;

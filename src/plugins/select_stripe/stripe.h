@@ -6,4 +6,7 @@
 /* Prefix of the plugin's log lines. */
 #define STRIPE "select/stripe: "
 
+/* By its name another copy of the plugin is known. */
+#define STRIPE_NAME "POPPA lanes in front of select/cons_tres"
+
 #endif
