@@ -152,7 +152,31 @@ within_minutes "a partner that ends leaves the job the empty nodes" \
 	"$(start_if --colocate=with:"$a" -x c1 -n8 -t 30)" "$(end_of "$a")"
 within_minutes "spread waits for no partner" "$(start_if --colocate=spread -n8 -t 30)" "$(date +%s)"
 within_minutes "and has none" "$(start_if --colocate=spread -w c1 -n8 -t 30)" "$(end_of "$b")"
+run --colocate=spread -n8 -w c2 -t 60
+within_minutes "with: does not wait for one that it could share no node with" \
+	"$(start_if --colocate=with:"$job" -n8 -t 30)" "$(date +%s)"
+run -n8 -w c3 -t 60
+within_minutes "nor for one that did not opt in" "$(start_if --colocate=with:"$job" -n8 -t 30)" "$(date +%s)"
+ok "and starts" run --colocate=with:"$job" -n8
 clear_jobs
+run --colocate --array=0-1%1 -n8 -w c1 -t 200
+a=$job
+cloud $N scontrol update jobid="$a" ArrayTaskThrottle=2
+cloud $N scontrol update jobid="${a}_1" ReqNodeList=c2 TimeLimit=50
+wait_until 30 eval '[ "$(cloud $N squeue -h -t CF,R -j $a | wc -l)" = 2 ]'
+within_minutes "with: an array waits for the last of its elements" \
+	"$(start_if --colocate=with:"$a" -n8 -x "c[1-2]" -t 30)" "$(end_of "${a}_0")"
+clear_jobs
+
+diag "reservations of single cores"
+cloud $N scontrol create reservation=few nodes=c1 corecnt=4 users=root starttime=now duration=60 >/dev/null
+nok "a job that has no lane there is refused" send --colocate -n1 --reservation=few
+ok "another is not" send -n1 --reservation=few
+cloud $N scontrol create reservation=all nodes=c2 corecnt=16 users=root starttime=now duration=60 >/dev/null
+ok "where they are all of a node's, it runs" run --colocate -n1 --reservation=all
+clear_jobs
+cloud $N scontrol delete reservation=few
+cloud $N scontrol delete reservation=all
 
 diag "expected starts where something else than a lane is short"
 fresh "GresTypes=slot

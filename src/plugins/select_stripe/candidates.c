@@ -111,6 +111,13 @@ static int free_lane(const struct ask *ask, int node, const struct layout *layou
 	return LANE_NONE;
 }
 
+bool candidates_lane_left(const struct ask *ask, int node)
+{
+	const struct layout *layout = layout_of(node);
+
+	return layout && free_lane(ask, node, layout, 0) != LANE_NONE;
+}
+
 /* Whether what the node's jobs leave of its memory can be enough. */
 static bool memory_left(const struct ask *ask, int node)
 {
@@ -209,7 +216,10 @@ static time_t end_of(const struct ask *ask, uint32_t job_id)
 	return MAX(job_ptr->end_time, ask->now + 1);
 }
 
-/* When the last partner that the job accepts is gone: 0 = none runs, and the job need not wait. */
+/*
+ * When the last partner that the job accepts is gone: 0 = none runs, and the job need not wait. Of
+ * a job that could not share a node with it, it has nothing to wait for.
+ */
 static time_t alone_from(const struct ask *ask)
 {
 	const struct occupancy *map = tracker_map();
@@ -219,15 +229,14 @@ static time_t alone_from(const struct ask *ask)
 
 	if (!with)
 		return 0;
-	if (occupancy_find(map, with))
-		return MAX(end_of(ask, with), 1);
-	/* It may be the id of an array. */
+	/* It may be the id of an array, and that of one of its elements. */
 	for (bitoff_t n = bit_ffs(nodes); n >= 0 && n < bit_size(nodes); n++)
 		for (int i = 0; i < occupancy_count(map, n); i++) {
 			const struct occupancy_job *job = occupancy_at(map, n, i, NULL);
 			const struct partner *p = tracker_partner(job);
 
-			if (p && p->array_id == with)
+			if (p && (p->id == with || p->array_id == with) &&
+				partner_compatible(&ask->me, &p, 1, ask->pairs))
 				last = MAX(MAX(last, end_of(ask, job->id)), 1);
 		}
 	return last;

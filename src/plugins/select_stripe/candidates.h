@@ -42,6 +42,9 @@ struct candidates {
 /* CPUs that the job can use of one lane; 0 where the lane cannot hold what it asks of a node. */
 uint32_t candidates_lane_cpus(const struct ask *ask, const struct layout *layout);
 
+/* Whether the caller has left it all cores of some lane of the node. */
+bool candidates_lane_left(const struct ask *ask, int node);
+
 /* The least number of nodes for the job's tasks, with lanes of at most this many CPUs. */
 uint32_t candidates_nodes_needed(const struct ask *ask, uint32_t lane_cpus);
 

@@ -286,6 +286,10 @@ static int place_ever(struct ask *ask)
 		if (!bit_test(nodes, n))
 			continue;
 		cpus = candidates_lane_cpus(ask, layout_of(n));
+		/* Of a reservation of single cores it may get no whole lane as long as that lasts.
+		 */
+		if (ask->job_ptr->resv_ptr && !candidates_lane_left(ask, n))
+			cpus = 0;
 		if (!cpus)
 			bit_clear(nodes, n);
 		most = MAX(most, cpus);
