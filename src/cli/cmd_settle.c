@@ -15,6 +15,8 @@
 #include "common/units.h"
 
 #define MAX_RESTARTS 1000
+/* So many in a row without a price, and there is none after them. One that took no time has none. */
+#define MAX_UNPRICED 8
 #define MAX_REASON 499
 #define DEFAULT_WAIT_S 60
 #define MAX_WAIT_S 86400
@@ -133,9 +135,9 @@ static int find_settlement(const struct options *o, const struct client *c, cons
 {
 	uint32_t first = o->has_restart ? o->restart : 0;
 	uint32_t last = o->has_restart ? o->restart : MAX_RESTARTS;
-	int found = 0;
+	int found = 0, unpriced = 0;
 
-	for (uint32_t restart = first; restart <= last; restart++) {
+	for (uint32_t restart = first; restart <= last && unpriced < MAX_UNPRICED; restart++) {
 		struct client_answer answer;
 		bool settled;
 
@@ -148,8 +150,7 @@ static int find_settlement(const struct options *o, const struct client *c, cons
 			found = 1;
 		}
 		client_answer_free(&answer);
-		if (!settled)
-			break;
+		unpriced = settled ? 0 : unpriced + 1;
 	}
 	return found;
 }

@@ -116,6 +116,13 @@ cmp_num "and sshare took back" \
 is "the log has who, why, and both prices" "$(poppa ledger export | jq -c 'select(.kind == "event" and .what == "changed" and
 	.settlement.job == '"$changed"') | [.by_uid, .reason, .old.charged, .settlement.charged]' | head -n 1)" \
 	"[0,\"a disk was broken\",$raw,$((raw / 4))]"
+# shellcheck disable=SC2016
+submit -p fake -N1 --colocate --requeue --wrap '[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || scontrol requeue "$SLURM_JOB_ID"; sleep 1'
+run_again "$job"
+wait_end "$job"
+ok "a run is settled whose first start was requeued at once" wait_until 60 eval '[[ $(price_in_sacct "$job") == *restart=1* ]]'
+like "and is found, though that may have had no time to be charged" \
+	"$(poppa settle --job "$job" --full --reason x --dry-run 2>&1)" "job $job is charged [1-9][0-9]* already"
 # A slurmctld that is killed with the change in its hands writes it all the same.
 poppa settle --job "$changed" --charge 7 --reason 'killed meanwhile' --wait 0 >/dev/null
 on_exit ctl start slurmctld
