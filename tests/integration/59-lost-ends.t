@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A run of whose end slurmdbd never hears: it was down, and slurmctld, which had kept the news for it in memory,
-# was killed. Its row would count on until slurmctld is back, at full price, however long that takes.
+# slurmdbd is down. Prices take no room among the news that slurmctld keeps for it. And a run of whose end it
+# never hears, since slurmctld was killed meanwhile, gets that: its row would count on until slurmctld is back,
+# at full price, however long that takes.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/integration/bill.sh
@@ -21,7 +22,6 @@ clean_up() {
 	ctl reconfigure --reset
 }
 on_exit clean_up
-ctl reconfigure poppa_settle_timeout=4s
 sacctmgr -i add account "$ACCOUNT" >/dev/null
 sacctmgr -i add user poppa-demo account="$ACCOUNT" >/dev/null
 
@@ -34,6 +34,34 @@ usage() { sshare -n -P -U -u poppa-demo -A "$ACCOUNT" -o RawUsage | tail -n 1; }
 price_of() { in_ledger "select charged from settlement where job = $1 and start = $began"; }
 is_priced() { [ "$(price_of "$1")" = 2000 ]; }
 
+# --- Prices that are made while slurmdbd is down.
+queue() { sdiag | sed -n 's/^DBD Agent queue size: *//p'; }
+ctl reconfigure poppa_settle_timeout=30m
+outage=()
+for i in 1 2 3 4 5 6; do
+	submit -A "$ACCOUNT" -p fake -N1 --colocate -o /dev/null --wrap 'sleep 1'
+	outage+=("$job")
+done
+for i in "${outage[@]}"; do wait_end "$i"; done
+crash slurmdbd
+report_node "${outage[0]}" "$(job_field "${outage[0]}" NodeList)" || bail_out "the ledger took no record"
+ok "a job is settled without slurmdbd" wait_settled "${outage[0]}"
+knows_of_outage() { grep -q 'prep/poppa: slurmdbd does not answer' "$(ctl log slurmctld)"; }
+ok "which is noticed" wait_until 30 knows_of_outage
+before=$(queue)
+cmp_num "slurmctld keeps what slurmdbd is to hear of it" "$before" '>' 0
+for i in "${outage[@]:1}"; do report_node "$i" "$(job_field "$i" NodeList)"; done
+for i in "${outage[@]:1}"; do ok "job $i is settled, too" wait_settled "$i"; done
+cmp_num "and of the others nothing is kept for slurmdbd" "$(queue)" '<=' "$before"
+ctl start slurmdbd
+for i in "${outage[@]}"; do
+	ok "slurmdbd has the price of $i when it is back" wait_until 60 in_database "$i"
+	is "once it is told" "$(db_billing "$i")" 2000
+done
+
+# --- A run of whose end slurmdbd never hears.
+ctl reconfigure poppa_settle_timeout=4s
+usage_before=$(usage)
 submit -A "$ACCOUNT" -p fake -N1 --colocate --requeue -o /dev/null --wrap 'sleep 300'
 requeued=$job
 wait_running "$requeued"
@@ -56,7 +84,7 @@ ok "the run has its price" wait_until 60 is_priced "$requeued"
 ok "slurmdbd's row gets its end and its price" wait_until 90 row_is "$requeued" REQUEUED 2000
 cmp_num "the end is that of the run" "$(($(row "$requeued" End) - ended))" '<=' 0
 cmp_num "and not its start, as that of a row which is ended by hand" "$(row "$requeued" ElapsedRaw)" '>' 3
-is "sshare has what is charged" "$(usage)" "$((2000 * $(row "$requeued" ElapsedRaw)))"
+is "sshare has what is charged" "$(($(usage) - usage_before))" "$((2000 * $(row "$requeued" ElapsedRaw)))"
 like "no row is left without an end" "$(timeout 30 sacctmgr -n show runawayjobs </dev/null 2>&1)" 'No runaway jobs'
 ok "nothing is tried again" wait_until 60 nothing_waits
 done_testing

@@ -46,6 +46,7 @@ struct item {
 	bool change; /* an administrator's change of a price that Slurm shows already */
 	bool shown;  /* settled before; the job's record has the settlement */
 	bool commented;
+	bool told;    /* slurmdbd was; otherwise only slurmctld has the price */
 	bool unsaved; /* the state file has it otherwise, or not at all */
 	bool done;
 };

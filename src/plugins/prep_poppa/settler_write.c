@@ -9,6 +9,7 @@
 
 #define RESEND_MS 30000   /* slurmdbd has not written what it was sent: send it again */
 #define FORGET_TIMEOUTS 5 /* settle time-outs until a run that nobody knows is dropped */
+#define MAX_QUEUE 1000    /* messages for slurmdbd, beyond which it is told nothing more */
 
 bool settler_know_sizes(struct settler *w, struct item *i)
 {
@@ -50,7 +51,7 @@ static void nobody_knows(struct settler *w, struct item *i)
 	if (now - i->unknown_ms < timeout_ms)
 		return;
 	if (!i->all_told) {
-		i->all_told = write_back_all_told();
+		i->all_told = !write_back_queue();
 		return;
 	}
 	if (now - i->unknown_ms < FORGET_TIMEOUTS * timeout_ms)
@@ -61,10 +62,22 @@ static void nobody_knows(struct settler *w, struct item *i)
 	i->done = true;
 }
 
+/*
+ * slurmctld keeps what slurmdbd is to be told in a queue that has a limit, and beyond that throws
+ * news of jobs away or, if it is told to, ends. Prices need no room there: they are kept here.
+ */
+static bool may_tell(const struct settler *w)
+{
+	return !w->database.backoff_ms && write_back_queue() < MAX_QUEUE;
+}
+
 static struct write_back_result write_once(struct settler *w, struct item *i)
 {
-	return i->change ? write_back_change(i->facts, &i->settlement, w->usage, i->first)
-			 : write_back(i->facts, &i->settlement, w->usage, i->first);
+	struct settlement *s = &i->settlement;
+	bool tell = may_tell(w);
+
+	return i->change ? write_back_change(i->facts, s, w->usage, i->first, tell)
+			 : write_back(i->facts, s, w->usage, i->first, tell);
 }
 
 /* A refund is made when what it gives back is safe; one that was made is not waited for. */
@@ -119,6 +132,7 @@ void settler_write(struct settler *w, struct item *i)
 	/* A second time would refund a run twice that has no record to tell. */
 	i->first = false;
 	i->commented = result.commented;
+	i->told = result.told;
 	i->sent_ms = settler_now_ms();
 	item_enter(i, CHECK);
 	i->due_ms += TICK_MS;
@@ -130,6 +144,16 @@ void settler_check(struct settler *w, struct item *i)
 
 	if (database_rests(w, i))
 		return;
+	/* One of them asks whether slurmdbd is back. */
+	if (!i->told && !w->database.backoff_ms) {
+		item_delay(i);
+		if (!may_tell(w))
+			return;
+		/* The row may be a later run's by now. */
+		i->facts->row_known = false;
+		item_enter(i, WRITE);
+		return;
+	}
 	rc = write_back_check(i->facts, &i->settlement, i->commented);
 	database_answered(w, rc);
 	switch (rc) {
@@ -139,7 +163,7 @@ void settler_check(struct settler *w, struct item *i)
 			item_delay(i);
 		return;
 	case 0:
-		if (settler_now_ms() - i->sent_ms >= RESEND_MS) {
+		if (i->told && settler_now_ms() - i->sent_ms >= RESEND_MS) {
 			/* The row may be a later run's by now. */
 			i->facts->row_known = false;
 			item_enter(i, WRITE);

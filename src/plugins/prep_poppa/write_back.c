@@ -170,8 +170,6 @@ static void tell_of_record(const struct facts *f, job_record_t *job, uint64_t ch
 		send_complete(job);
 		send_reroll(f);
 	}
-	/* The string is final, and nothing may make it anew from the counts. */
-	job->bit_flags |= TRES_STR_CALC;
 	send_change(f, job->system_comment, charged);
 }
 
@@ -292,8 +290,8 @@ static bool shows(const job_record_t *job, const struct settlement *s)
  * Brings *s to where it counts: a run's first price, or a later change of it. The first is written
  * into the record once, whatever that shows; a change where it does not show it yet.
  */
-static struct write_back_result write_price(
-	const struct facts *f, struct settlement *s, struct usage *usage, bool first, bool change)
+static struct write_back_result write_price(const struct facts *f, struct settlement *s,
+	struct usage *usage, bool first, bool change, bool tell)
 {
 	slurmctld_lock_t locks = {.conf = READ_LOCK, .job = WRITE_LOCK, .part = READ_LOCK};
 	assoc_mgr_lock_t assoc_locks = {
@@ -342,12 +340,17 @@ static struct write_back_result write_price(
 	if (shown && !change)
 		adopt_shown(job, s);
 	result.commented = ours || f->row_latest;
-	if (ours)
+	result.told = tell;
+	if (tell && ours)
 		tell_of_record(f, job, s->charged);
-	else
+	else if (tell)
 		tell_of_facts(f, s);
 	/* A change by the job's id reaches the rows of all sizes. */
-	tell_of_sizes(f, s);
+	if (tell)
+		tell_of_sizes(f, s);
+	/* The string is final, and nothing may make it anew from the counts. */
+	if (ours)
+		job->bit_flags |= TRES_STR_CALC;
 	unlock_slurmctld(locks);
 	if (ours)
 		schedule_job_save();
@@ -356,17 +359,17 @@ static struct write_back_result write_price(
 }
 
 struct write_back_result write_back(
-	const struct facts *f, struct settlement *s, struct usage *usage, bool first)
+	const struct facts *f, struct settlement *s, struct usage *usage, bool first, bool tell)
 {
-	return write_price(f, s, usage, first, false);
+	return write_price(f, s, usage, first, false, tell);
 }
 
-struct write_back_result write_back_change(
-	const struct facts *f, const struct settlement *s, struct usage *usage, bool first)
+struct write_back_result write_back_change(const struct facts *f, const struct settlement *s,
+	struct usage *usage, bool first, bool tell)
 {
 	struct settlement changed = *s;
 
-	return write_price(f, &changed, usage, first, true);
+	return write_price(f, &changed, usage, first, true, tell);
 }
 
 /* All rows of the job id, or of the array task, a list to be destroyed, or NULL. */
@@ -460,16 +463,16 @@ static void *read_run(const struct facts *f, slurmdb_job_rec_t **row, bool *late
 	return rows;
 }
 
-bool write_back_all_told(void)
+int write_back_queue(void)
 {
 	int count = -1;
 
 	if (!write_back_begin())
-		return false;
+		return -1;
 	if (acct_storage_g_get_data(acct_db_conn, ACCT_STORAGE_INFO_AGENT_COUNT, &count))
 		count = -1;
 	write_back_end();
-	return !count;
+	return count;
 }
 
 /*

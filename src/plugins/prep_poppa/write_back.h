@@ -25,6 +25,7 @@ struct write_back_result {
 	bool needs_row; /* the run's record is gone: call write_back_read_row() first */
 	bool refunded;  /* the difference was given back, now */
 	bool commented; /* slurmdbd was told the SystemComment, too */
+	bool told;      /* that is, it was told */
 };
 
 /*
@@ -43,18 +44,18 @@ void write_back_end(void);
  * later slurmctld: the refund is made once, and *s becomes what the record shows. The record of a
  * run that is gone, or has been requeued, is left alone, and slurmdbd learns the comment only if no
  * later run has a row there. first: the price is new; where the journal cannot tell, the refund of
- * a run without a record is made only then.
+ * a run without a record is made only then. tell: slurmdbd is told, too.
  */
 struct write_back_result write_back(
-	const struct facts *f, struct settlement *s, struct usage *usage, bool first);
+	const struct facts *f, struct settlement *s, struct usage *usage, bool first, bool tell);
 
 /*
  * Writes a price that an administrator has changed, in the same way: billing and SystemComment of
  * the record, if it is still about this run, or else of slurmdbd's row, and the difference between
  * what was charged before and is now to the associations and QOS, whichever sign it has.
  */
-struct write_back_result write_back_change(
-	const struct facts *f, const struct settlement *s, struct usage *usage, bool first);
+struct write_back_result write_back_change(const struct facts *f, const struct settlement *s,
+	struct usage *usage, bool first, bool tell);
 
 /*
  * The facts of a settled run: from its job record, or else from slurmdbd, which may take long. 1
@@ -62,9 +63,9 @@ struct write_back_result write_back_change(
  */
 int write_back_facts(const struct settlement *s, struct facts **f);
 
-/* Whether slurmdbd has been told of all that slurmctld had for it: what it lacks then, it lacks for
- * good. */
-bool write_back_all_told(void);
+/* How much slurmctld has for slurmdbd that it has yet to tell, or -1: that is not known. With 0 it
+ * lacks for good what it lacks. */
+int write_back_queue(void);
 
 /*
  * Takes the state and the end of a run from slurmdbd, which may take long: 1, or 0 it does not know
