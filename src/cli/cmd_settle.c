@@ -15,7 +15,8 @@
 #include "common/units.h"
 
 #define MAX_RESTARTS 1000
-/* So many in a row without a price, and there is none after them. One that took no time has none. */
+/* So many in a row without a price, and there is none after them. One that took no time has none.
+ */
 #define MAX_UNPRICED 8
 #define MAX_REASON 499
 #define DEFAULT_WAIT_S 60
