@@ -271,6 +271,8 @@ on_exit eval "kill $other_pid; wait $other_pid; rm -rf $other"
 other_answers() { (exec 3<>"/dev/tcp/127.0.0.1/$other_port"); }
 wait_until 10 other_answers 2>/dev/null || bail_out "no other ledger: $(cat "$other/log")"
 for nodes in 100 600; do
+	# Both have the same job ids: runs are told apart by their start, whose seconds are whole ones.
+	sleep 1.1
 	ok "jobs of $nodes nodes are settled by what all of these say" \
 		"$load" --conf "$other/poppa.conf" --ledger "127.0.0.1:$other_port" --clients 2 --jobs 2 --rate 2 --nodes "$nodes" day
 done
