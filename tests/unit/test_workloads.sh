@@ -44,6 +44,8 @@ if [ ! -x $bin/contend ]; then
 	exit 77
 fi
 dir=$(mktemp -d) || exit 99
+# What MPI leaves of its session goes with it.
+export TMPDIR=$dir
 pids=
 finish()
 {
