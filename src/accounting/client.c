@@ -387,9 +387,9 @@ static int ask_in_parts(const struct client *c, const struct client_run *run,
 	const char *after = "";
 	int rc = node ? 0 : errmsg_set(err, "out of memory");
 
-	for (size_t i = 0; !rc && i < n; i += CLIENT_NODES_AT_ONCE) {
-		bool last = n - i <= CLIENT_NODES_AT_ONCE;
-		size_t end = last ? n : i + CLIENT_NODES_AT_ONCE;
+	for (size_t i = 0; !rc && i < n; i += WIRE_NODES_AT_ONCE) {
+		bool last = n - i <= WIRE_NODES_AT_ONCE;
+		size_t end = last ? n : i + WIRE_NODES_AT_ONCE;
 		const char *upto = last ? NULL : name_of(node[end - 1]);
 		json_t *part = json_array();
 
@@ -409,7 +409,7 @@ int client_job(const struct client *c, const struct client_run *run, struct clie
 	int rc;
 
 	memset(answer, 0, sizeof(*answer));
-	if (json_array_size(run->nodes) > CLIENT_NODES_AT_ONCE)
+	if (json_array_size(run->nodes) > WIRE_NODES_AT_ONCE)
 		rc = ask_in_parts(c, run, answer, err);
 	else
 		rc = ask_part(c, run, run->nodes, "", NULL, answer, err);

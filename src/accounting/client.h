@@ -64,9 +64,6 @@ struct client_run {
 	json_t *nodes;
 };
 
-/* Requests and answers about more nodes than these go in parts. */
-#define CLIENT_NODES_AT_ONCE 100
-
 /* What the ledger knows of a run. Free with client_answer_free(). */
 struct client_answer {
 	struct ledger_record *records;

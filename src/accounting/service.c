@@ -14,8 +14,6 @@
 #define MAX_UNSETTLED 1000
 #define MAX_RECORDS 1000
 #define MAX_CHANGES 100
-/* Records of so many nodes fit into a line (WIRE_MAX_LINE), whatever they hold. */
-#define NODES_AT_ONCE 100
 #define MAX_REASON 500
 
 static const char what[] = "request";
@@ -238,7 +236,7 @@ static int read_part(struct service *s, const json_t *request, const char *clust
 	if (!json_object_get(request, "after") || *p->upto)
 		return 0;
 	rc = ledger_nth_node(
-		s->ledger, cluster, job, restart, p->after, NODES_AT_ONCE, p->upto, err);
+		s->ledger, cluster, job, restart, p->after, WIRE_NODES_AT_ONCE, p->upto, err);
 	p->more = rc > 0;
 	if (p->more)
 		p->part.upto = p->upto;

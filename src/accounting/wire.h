@@ -12,6 +12,10 @@
 /* Longest line, newline included. */
 #define WIRE_MAX_LINE (256 * 1024)
 
+/* The addresses, or the records, of so many nodes of a run fit into one, whatever they hold.
+ * What is about more goes in parts. */
+#define WIRE_NODES_AT_ONCE 100
+
 /* A uid that stands for "anybody may read it". */
 #define WIRE_ANYBODY ((uid_t)-1)
 
