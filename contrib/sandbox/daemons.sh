@@ -335,7 +335,7 @@ remove_users() {
 	[ -e "$SANDBOX/users" ] || return 0
 	exec 9</usr/sbin/slurmctld
 	flock -w 300 9 || return 0
-	if ! pgrep -f 'slurmctld -D -f /.*/etc/slurm[.]conf' >/dev/null; then
+	if ! any_controller; then
 		while read -r user; do
 			! id "$user" >/dev/null 2>&1 || userdel "$user" || return 0
 		done <"$SANDBOX/users"

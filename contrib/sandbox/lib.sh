@@ -24,6 +24,11 @@ need_root() {
 	[ "$(id -u)" = 0 ] || die "this must run as root: it starts a cluster that runs other users' jobs"
 }
 
+# Whether a sandbox on this machine is up, ours or another one: they share the jobs' users.
+any_controller() {
+	pgrep -f 'slurmctld -D -f /.*/etc/slurm[.]conf' >/dev/null
+}
+
 # usable_directory DIR LENGTH: the jobs' users must reach programs and sockets, and a socket's path has at
 # most 107 characters, of which the names below DIR take 45.
 usable_directory() {
