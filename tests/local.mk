@@ -8,11 +8,14 @@ tests_unit_test_common_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_common_LDADD = libpoppacommon.la $(CMOCKA_LIBS) -lm
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_colocate tests/unit/test_lanes tests/unit/test_request tests/unit/test_topology
+check_PROGRAMS += tests/unit/test_colocate tests/unit/test_constraint tests/unit/test_lanes tests/unit/test_request tests/unit/test_topology
 endif
 tests_unit_test_colocate_SOURCES = tests/unit/test_colocate.c
 tests_unit_test_colocate_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_colocate_LDADD = libstriping.la $(CMOCKA_LIBS) -lm
+tests_unit_test_constraint_SOURCES = tests/unit/test_constraint.c
+tests_unit_test_constraint_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_constraint_LDADD = libstriping.la $(CMOCKA_LIBS)
 tests_unit_test_lanes_SOURCES = tests/unit/test_lanes.c
 tests_unit_test_lanes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_lanes_LDADD = libstriping.la $(CMOCKA_LIBS)

@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libstriping.la
 libstriping_la_SOURCES = \
 	src/striping/choice.c src/striping/choice.h \
 	src/striping/colocate.c src/striping/colocate.h \
+	src/striping/constraint.c src/striping/constraint.h \
 	src/striping/lanes.c src/striping/lanes.h \
 	src/striping/occupancy.c src/striping/occupancy.h \
 	src/striping/pairs.c src/striping/pairs.h \

@@ -17,7 +17,7 @@ struct lane {
 	int64_t share_mb;  /* its part of a node's memory */
 	int64_t memory_mb; /* the most it may ask for on a node */
 	int64_t tasks;     /* how many of its tasks fit on a node */
-	int64_t gpus;      /* how many of the node's it has CPUs and tasks for */
+	int64_t gpus;      /* how many of the node's it has CPUs, tasks and memory for */
 };
 
 void request_init(struct request *r)
@@ -37,6 +37,7 @@ void request_init(struct request *r)
 		.gpus_per_task = REQUEST_UNSET,
 		.cpus_per_gpu = REQUEST_UNSET,
 		.tasks_per_gpu = REQUEST_UNSET,
+		.mb_per_gpu = REQUEST_UNSET,
 		.min_nodes = REQUEST_UNSET,
 		.max_nodes = REQUEST_UNSET,
 	};
@@ -80,6 +81,12 @@ static int64_t per_node(const struct request_memory *m, int64_t cpus)
 	return m->per == MEMORY_PER_CPU ? m->mb * cpus : m->mb;
 }
 
+/* No limit of memory counts what comes with GPUs. */
+static int64_t memory_for_gpus(const struct request *r, const struct node_shape *s)
+{
+	return r->spread ? s->mem_mb : s->mem_mb / s->lanes;
+}
+
 static struct lane lane_of(
 	const struct request *r, const struct request_partition *p, const struct node_shape *s)
 {
@@ -108,6 +115,8 @@ static struct lane lane_of(
 		l.gpus = min64(l.gpus, l.cpus / r->cpus_per_gpu);
 	if (r->tasks_per_gpu > 0)
 		l.gpus = min64(l.gpus, l.tasks / r->tasks_per_gpu);
+	if (r->memory_counted && r->mb_per_gpu > 0)
+		l.gpus = min64(l.gpus, memory_for_gpus(r, s) / r->mb_per_gpu);
 	return l;
 }
 
@@ -219,6 +228,14 @@ static int check_gpus(const struct request *r, const struct node_shape *s, const
 			" CPUs: ask for at most --cpus-per-gpu=%" PRId64
 			", or for fewer GPUs of a node",
 			gpus, gpus == 1 ? "" : "s", r->cpus_per_gpu, l->cpus, l->cpus / gpus);
+	if (r->memory_counted && r->mb_per_gpu > 0 && gpus > memory_for_gpus(r, s) / r->mb_per_gpu)
+		return errmsg_set(err,
+			"%" PRId64 " GPU%s of a node with %" PRId64
+			" MB each take more than the %" PRId64
+			" MB of a node that the job may have: ask for at most "
+			"--mem-per-gpu=%" PRId64 "M, or for fewer GPUs of a node",
+			gpus, gpus == 1 ? "" : "s", r->mb_per_gpu, memory_for_gpus(r, s),
+			memory_for_gpus(r, s) / gpus);
 	return errmsg_set(err,
 		"%" PRId64 " GPU%s of a node with %" PRId64
 		" tasks each do not fit in a lane, which holds %" PRId64
@@ -341,39 +358,68 @@ static int check_spread_of_gpus(const struct request *r, const struct request_pa
 		r->tasks, nodes, nodes == 1 ? "" : "s", enough);
 }
 
+/* The most nodes with a fitting lane that the job could have. */
+struct node_limit {
+	int64_t nodes;
+	const char *partition; /* whose limit it is; NULL: the job's own, or as many as there are */
+	bool more;             /* fitting nodes are left */
+};
+
+static struct node_limit node_limit(
+	const struct request *r, const struct request_partition *p, int64_t fitting)
+{
+	struct node_limit limit = {.nodes = fitting};
+
+	if (r->max_nodes > 0 && r->max_nodes < limit.nodes)
+		limit.nodes = r->max_nodes;
+	/* A job that asks for more nodes than that is for Slurm to refuse or to let wait. */
+	if (p->max_nodes >= at_least_one(r->min_nodes) && p->max_nodes < limit.nodes) {
+		limit.nodes = p->max_nodes;
+		limit.partition = p->name;
+	}
+	limit.more = limit.nodes < fitting;
+	return limit;
+}
+
+static int too_many(const struct request *r, enum what what, int64_t asked,
+	const struct node_limit *limit, int64_t holds, struct errmsg *err)
+{
+	static const char *const units[] = {[TASKS] = "tasks", [CPUS] = "CPUs", [GPUS] = "GPUs"};
+	const bool own = limit->more && !limit->partition;
+	char text[TASKS_TEXT_MAX];
+
+	if (what == TASKS)
+		tasks_text(r, asked, text);
+	else
+		snprintf(text, sizeof(text), "%" PRId64 " %s", asked, units[what]);
+	return errmsg_set(err,
+		"%s do not fit in the lanes of %" PRId64 " node%s%s%s, which hold %" PRId64
+		": ask for %sfewer %s%s%s",
+		text, limit->nodes, limit->nodes == 1 ? "" : "s",
+		limit->partition ? ", the most that a job may have in partition " : "",
+		limit->partition ? limit->partition : "", holds, own ? "more nodes or " : "",
+		units[what], what == GPUS ? ", or for less with each" : "",
+		limit->partition ? ", or for another partition" : "");
+}
+
 static int check_total(const struct request *r, const struct request_partition *p, int64_t fitting,
 	struct errmsg *err)
 {
-	int64_t nodes = r->max_nodes > 0 ? min64(r->max_nodes, fitting) : fitting, holds;
-	char text[TASKS_TEXT_MAX];
+	const int64_t asked[] = {[TASKS] = r->tasks, [CPUS] = r->cpus, [GPUS] = r->gpus};
+	const struct node_limit limit = node_limit(r, p, fitting);
 
 	if (r->min_nodes > fitting)
 		return errmsg_set(err,
 			"%" PRId64 " nodes are asked for, and only %" PRId64
 			" of partition %s have a lane that can take the job",
 			r->min_nodes, fitting, p->name);
-	holds = capacity(r, p, nodes, TASKS);
-	if (r->tasks > holds)
-		return errmsg_set(err,
-			"%s do not fit in the lanes of %" PRId64 " node%s, which hold %" PRId64
-			": ask for %s",
-			tasks_text(r, r->tasks, text), nodes, nodes == 1 ? "" : "s", holds,
-			nodes < fitting ? "more nodes or fewer tasks" : "fewer tasks");
-	holds = capacity(r, p, nodes, CPUS);
-	if (r->cpus > holds)
-		return errmsg_set(err,
-			"%" PRId64 " CPUs are asked for, and the lanes of %" PRId64
-			" node%s have %" PRId64 ": ask for %s",
-			r->cpus, nodes, nodes == 1 ? "" : "s", holds,
-			nodes < fitting ? "more nodes or fewer CPUs" : "fewer CPUs");
-	holds = capacity(r, p, nodes, GPUS);
-	if (r->gpus > holds)
-		return errmsg_set(err,
-			"%" PRId64 " GPUs are asked for, and the lanes of %" PRId64
-			" node%s have CPUs for %" PRId64
-			": ask for fewer GPUs, or for less with each",
-			r->gpus, nodes, nodes == 1 ? "" : "s", holds);
-	return check_spread_of_gpus(r, p, fitting, err);
+	for (enum what what = TASKS; what <= GPUS; what++) {
+		int64_t holds = capacity(r, p, limit.nodes, what);
+
+		if (asked[what] > holds)
+			return too_many(r, what, asked[what], &limit, holds, err);
+	}
+	return check_spread_of_gpus(r, p, limit.nodes, err);
 }
 
 /* Only a job that would otherwise take all memory of its nodes is given an amount. */
@@ -382,7 +428,7 @@ static bool needs_memory(
 {
 	const struct request_memory *m = &p->default_memory;
 
-	if (!r->memory_counted || r->memory.per != MEMORY_UNSET)
+	if (!r->memory_counted || r->memory.per != MEMORY_UNSET || r->mb_per_gpu > 0)
 		return false;
 	return m->per == MEMORY_UNSET || m->mb == 0 || per_node(m, l->cpus) > l->share_mb;
 }
@@ -433,10 +479,11 @@ int request_check(const struct request *r, const struct request_partition *p,
 			g.memory_mb = l.share_mb;
 	}
 	if (!fitting)
-		return errmsg_set(err, "%s",
+		errmsg_set(err, "%s",
 			*why.text ? why.text : "the partition has no node that the job may use");
-	if (check_total(r, p, fitting, err))
-		return -1;
-	*grant = g;
-	return 0;
+	else if (!check_total(r, p, fitting, err)) {
+		*grant = g;
+		return 0;
+	}
+	return p->constrained ? errmsg_set(err, "--constraint: %s", err->text) : -1;
 }

@@ -38,6 +38,8 @@ struct request_partition {
 	struct request_memory default_memory;
 	struct request_memory max_memory;
 	int64_t max_cpus_per_node; /* or REQUEST_UNSET */
+	int64_t max_nodes;         /* of a job; or REQUEST_UNSET */
+	bool constrained;          /* some nodes are not among the shapes for --constraint */
 	const struct node_shape *shape;
 	int shape_count;
 };
@@ -74,6 +76,7 @@ struct request {
 	int64_t gpus_per_task;
 	int64_t cpus_per_gpu;
 	int64_t tasks_per_gpu;
+	int64_t mb_per_gpu;
 	int64_t min_nodes;
 	int64_t max_nodes;
 };

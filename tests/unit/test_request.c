@@ -28,6 +28,7 @@ static struct request_partition partition(const struct node_shape *shape, int co
 {
 	return (struct request_partition){.name = "p",
 		.max_cpus_per_node = REQUEST_UNSET,
+		.max_nodes = REQUEST_UNSET,
 		.shape = shape,
 		.shape_count = count};
 }
@@ -160,6 +161,72 @@ static void too_many_tasks(void **state)
 	refused(&r, &p, "5 nodes", "only 4 of partition p");
 }
 
+static void nodes_of_a_job_in_the_partition(void **state)
+{
+	struct request_partition p = partition(small, 1);
+	struct request r = request();
+
+	(void)state;
+	p.max_nodes = 2;
+	r.tasks = 16;
+	granted(&r, &p, 8, 8000);
+	r.tasks = 17;
+	refused(&r, &p,
+		"the lanes of 2 nodes, the most that a job may have in partition p, which hold 16",
+		"fewer tasks, or for another partition");
+	r.max_nodes = 3; /* as many as it gets */
+	refused(&r, &p, "the most that a job may have in partition p", "another partition");
+	r.max_nodes = 1; /* its own limit is the narrower one */
+	refused(&r, &p, "17 tasks on one node", "more nodes");
+	r = request();
+	r.cpus = 17;
+	refused(&r, &p, "17 CPUs do not fit in the lanes of 2 nodes", "fewer CPUs, or for another");
+	/* It asks for more than the partition allows, lanes or not: Slurm says so. */
+	r.min_nodes = 3;
+	granted(&r, &p, 8, 8000);
+	r.min_nodes = 5;
+	/* Of the nodes that it leaves itself. */
+	p.constrained = true;
+	p.max_nodes = REQUEST_UNSET;
+	refused(&r, &p, "--constraint: 5 nodes are asked for, and only 4", "have a lane");
+	p.constrained = false;
+	/* As wide as the partition's nodes are many. */
+	r = request();
+	r.tasks = 33;
+	p.max_nodes = 4;
+	refused(&r, &p, "33 tasks do not fit in the lanes of 4 nodes, which hold 32",
+		"fewer tasks");
+}
+
+static void memory_that_comes_with_gpus(void **state)
+{
+	static const struct node_shape shapes[] = {
+		{SHAPE(2, 8), .cpus_per_core = 1, .mem_mb = 16000, .gpus = 4, .count = 2}};
+	struct request_partition p = partition(shapes, 1);
+	struct request r = request();
+
+	(void)state;
+	r.gpus_per_node = 2;
+	r.mb_per_gpu = 4000;
+	granted(&r, &p, 8, REQUEST_UNSET);
+	r.mb_per_gpu = 4001;
+	refused(&r, &p, "2 GPUs of a node with 4001 MB each take more than the 8000 MB",
+		"--mem-per-gpu=4000M");
+	r.memory_counted = false;
+	granted(&r, &p, 8, REQUEST_UNSET);
+	r.memory_counted = true;
+	r.spread = true; /* the node's other lanes and their memory are its own */
+	r.mb_per_gpu = 8000;
+	granted(&r, &p, 8, REQUEST_UNSET);
+	r = request();
+	r.gpus = 5;
+	r.mb_per_gpu = 4000; /* two of each node's four */
+	refused(&r, &p, "5 GPUs do not fit in the lanes of 2 nodes, which hold 4",
+		"less with each");
+	r.gpus = 4;
+	granted(&r, &p, 8, REQUEST_UNSET);
+}
+
 static void counts_of_gpus(void **state)
 {
 	(void)state;
@@ -199,7 +266,7 @@ static void gpus(void **state)
 	r.cpus_per_gpu = 4;
 	granted(&r, &p, 8, 8000);
 	r.gpus = 9;
-	refused(&r, &p, "9 GPUs are asked for, and the lanes of 4 nodes", "ask for fewer GPUs");
+	refused(&r, &p, "9 GPUs do not fit in the lanes of 4 nodes", "ask for fewer GPUs");
 	r.gpus = 4;
 	r.tasks = 1;
 	refused(&r, &p, "4 GPUs of a node with 4 CPUs each", "--cpus-per-gpu=2");
@@ -371,6 +438,8 @@ int main(void)
 		cmocka_unit_test(a_job_gets_whole_lanes),
 		cmocka_unit_test(conflicts),
 		cmocka_unit_test(too_many_tasks),
+		cmocka_unit_test(nodes_of_a_job_in_the_partition),
+		cmocka_unit_test(memory_that_comes_with_gpus),
 		cmocka_unit_test(counts_of_gpus),
 		cmocka_unit_test(gpus),
 		cmocka_unit_test(memory),
