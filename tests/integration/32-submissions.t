@@ -57,6 +57,13 @@ row '`-n`'
 running A -n12
 is "as many lanes as the tasks need" "$(job_field "$job" NumNodes) $(job_field "$job" NumCPUs)" "2 16"
 refused "more than all lanes hold" 'fewer tasks' -n33
+scontrol update partition=fake MaxNodes=2
+refused "more than the lanes of the nodes that the partition gives a job" 'another partition' -n17
+sacctmgr -i add qos wide set Flags=PartitionMaxNodes >/dev/null
+ok "with a QOS that lifts such limits Slurm decides" wait_until 30 eval \
+	'! as_user sbatch --test-only -p fake --colocate -n17 --wrap true 2>&1 | grep -q -e --colocate:'
+sacctmgr -i delete qos wide >/dev/null
+scontrol update partition=fake MaxNodes=UNLIMITED
 clear_jobs
 
 row '`-c`'
@@ -110,6 +117,9 @@ running B -n1 -C striped
 is "both on the node that has it" "$(nodes_of "$job") $(cores_of "$job")" "${NODE}1 $ODD"
 sleeper C -n1 -C striped
 ok "the third waits for it" waits "$job"
+refused "more than the lanes with the feature hold" '--constraint: 9 tasks .* fewer tasks' -n9 -C striped
+nok "a feature that no node has is for Slurm to refuse" \
+	grep -q -e --colocate: <<<"$(as_user sbatch -p fake --colocate -n1 -C nowhere --wrap true 2>&1)"
 clear_jobs
 
 row 'reservations'
@@ -260,6 +270,7 @@ wait_until 30 eval '[ -n "$(cores_of $job)" ]'
 is "two jobs with their shares" "$(cores_of "$a") $(cores_of "$job")" "$EVEN $ODD"
 refused "GPUs with more CPUs than a lane has" 'cpus-per-gpu=2' -p gres -N1 --gres=gpu:4 --cpus-per-gpu=3
 refused "or with more tasks" 'fewer tasks' -p gres --gpus=4 --ntasks-per-gpu=3
+refused "or with more memory" 'mem-per-gpu=2000M' -p gres -N1 --gpus-per-node=4 --mem-per-gpu=2001
 scancel "$a" "$b" "$job"
 
 row 'preemption'

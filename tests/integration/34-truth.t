@@ -68,17 +68,19 @@ random_options() {
 	1) o+=(-w c1) ;;
 	2) o+=(-x "c1,d1") ;;
 	3) o+=(--hint=nomultithread) ;;
+	4) o+=(-C "blue|red") ;;
 	esac
 	case $((RANDOM % 12)) in
 	0) o+=(--gres=gpu:$((RANDOM % 5 + 1)) --cpus-per-gpu=$((RANDOM % 4 + 1))) ;;
 	1) o+=(--gpus=$((RANDOM % 9 + 1)) --cpus-per-gpu=$((RANDOM % 5 + 1))) ;;
 	2) o+=(--gpus-per-task=$((RANDOM % 3 + 1))) ;;
 	3) o+=(--gpus=$((RANDOM % 6 + 1)) --ntasks-per-gpu=$((RANDOM % 6 + 1))) ;;
+	4) [[ ${o[*]} == *--mem* ]] || o+=(--gpus-per-node=$((RANDOM % 4 + 1)) --mem-per-gpu=$((RANDOM % 40 + 1))000) ;;
 	esac
 }
 fresh "GresTypes=gpu
 NodeName=c[1-4] Sockets=2 CoresPerSocket=8 RealMemory=64000 Feature=red Gres=gpu:4
-NodeName=d[1-2] Sockets=1 CoresPerSocket=12 ThreadsPerCore=2 RealMemory=48000"
+NodeName=d[1-2] Sockets=1 CoresPerSocket=12 ThreadsPerCore=2 RealMemory=48000 Feature=blue"
 RANDOM=${POPPA_TEST_SEED:-11}
 accepted=0
 refused=0
@@ -98,6 +100,7 @@ for ((i = 0; i < ${POPPA_TEST_ROUNDS:-40}; i++)); do
 		refused=$((refused + 1))
 		[ "$tested" != yes ] || wrong+="${o[*]}: --test-only accepts it, and then: $said"$'\n'
 		[[ $said == *rror:* || $said == *fatal:* ]] || wrong+="${o[*]}: refused without a reason: $said"$'\n'
+		[[ $said == *--colocate:* ]] || diag "in Slurm's own words: ${o[*]}: $said"
 	fi
 done
 diag "$accepted were accepted, $refused refused"
