@@ -97,9 +97,17 @@ install -m 755 "$lib" "$tmp/libforged.so"
 printf 'RunDir=%s\nSpoolDir=%s\nCounter=none\n' "$open/run" "$open/spool" >"$tmp/poppa.conf"
 chmod 644 "$tmp/poppa.conf"
 evil='poppa: d=0.9000 raw=1000 charged=1 policy=thesis'
-work="srun $contend --line $line --seconds 30 --private 60"
+work="srun $contend --line $line --seconds 600 --private 60"
 SUBMIT_USER=poppa-guest submit --colocate -n1 --wrap "$work"
 victim=$job
+# tasks_of JOB: another sandbox on this machine may have jobs of the same number and users.
+tasks_of() {
+	local p
+	for p in $(pgrep -x contend); do
+		grep -q -s -z -x -F "SLURM_JOB_ID=$1" "/proc/$p/environ" &&
+			grep -q -s -z -x -F "SLURM_CONF=$SLURM_CONF" "/proc/$p/environ" && echo "$p"
+	done
+}
 printf '#!/bin/bash\nenv >%s\nexec %s\n' "$(home_of)/security-env.\$SLURM_JOB_ID" "$work" >"$tmp/job.sh"
 on_exit eval "rm -f '$(home_of)'/security-env.*"
 submit --colocate -n1 -J "$evil" --comment "$evil" \
@@ -117,11 +125,10 @@ if [ -x "$contend" ] && wait_running "$victim" && wait_running "$forger"; then
 	ok "the job has written down what it is told" wait_until 20 grep -q SLURM_JOB_ID= "$(home_of)/security-env.$forger"
 	is "which is not the seed" "$(grep -c -F "$seed" "$(home_of)/security-env.$forger")" 0
 	is "nor its owner" "$({ as_user scontrol -d show job "$forger"; as_user sacct -j "$forger" -P -o ALL; } | grep -c -F "$seed")" 0
-	tasks=
-	wait_until 20 eval 'tasks=$(pgrep -u poppa-guest -x contend)'
+	wait_until 20 eval '[ -n "$(tasks_of $victim)" ]'
 	preloaded() {
 		local p
-		for p in $(pgrep -u poppa-demo -x contend); do grep -q -s libforged.so "/proc/$p/maps" && return; done
+		for p in $(tasks_of "$forger"); do grep -q -s libforged.so "/proc/$p/maps" && return; done
 		return 1
 	}
 	ok "the job's own programs have the preloaded library" wait_until 20 preloaded
@@ -133,7 +140,7 @@ if [ -x "$contend" ] && wait_running "$victim" && wait_running "$forger"; then
 	is "and no daemon has" "$loaded" ""
 
 	# Another's tasks.
-	victim_task=$(pgrep -u poppa-guest -x contend | head -n 1)
+	victim_task=$(tasks_of "$victim" | head -n 1)
 	nok "a user cannot stop another's tasks" as_user kill -STOP "$victim_task"
 	nok "nor resume them" as_user kill -CONT "$victim_task"
 	nok "nor open what they publish their progress in" as_user ls "/proc/$victim_task/fd/"
@@ -141,7 +148,7 @@ if [ -x "$contend" ] && wait_running "$victim" && wait_running "$forger"; then
 	is "nor write to their cgroups" "$(for f in $thawed; do as_user sh -c "echo THAWED >>'$f'" 2>/dev/null && echo "$f"; done)" ""
 	cmp_num "of which there are some" "$(wc -w <<<"$thawed")" '>' 0
 	# What poppad freezes its owner cannot set going. Here root freezes it for longer than a shutter.
-	own_task=$(pgrep -u poppa-demo -x contend | head -n 1)
+	own_task=$(tasks_of "$forger" | head -n 1)
 	ice=$(find /sys/fs/cgroup -path "*job_$forger/*" -path '*step_0*' \( -name freezer.state -o -name cgroup.freeze \) 2>/dev/null |
 		awk '{ print length, $0 }' | sort -n | sed -n '1s/^[0-9]* //p')
 	if [ -n "$ice" ]; then
@@ -192,6 +199,7 @@ if [ -x "$contend" ] && wait_running "$victim" && wait_running "$forger"; then
 	cmp_num "all of which is counted" "$(ledger_count .since_start.refused)" '>=' "$((refused + 5))"
 
 	# The price, once it is there.
+	scancel "$forger" "$victim"
 	for j in "$forger" "$victim"; do
 		wait_end "$j" 120
 		ok "job $j is settled" wait_until 60 settled "$j"
