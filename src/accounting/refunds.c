@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,7 @@ static json_t *part_to_json(const struct refund_part *p)
 
 	/* One that is not UTF-8 cannot be kept, and only its QOS would want it. */
 	json_object_set_new(json, "partition", partition ? partition : json_string(""));
+	json_object_set_new(json, "usage_factor", field_real_or_null(p->usage_factor));
 	return json;
 }
 
@@ -107,6 +109,7 @@ static int part_from_json(const json_t *json, struct refund_part *p, struct errm
 	static const char what[] = "part";
 	int64_t assoc, qos, raw, before, after;
 
+	p->usage_factor = NAN;
 	if (field_int(what, json, "assoc", 0, UINT32_MAX, &assoc, err) ||
 		field_int(what, json, "qos", 0, UINT32_MAX, &qos, err) ||
 		field_text(what, json, "partition", p->partition, sizeof(p->partition), err) ||
@@ -116,7 +119,10 @@ static int part_from_json(const json_t *json, struct refund_part *p, struct errm
 		field_real(what, json, "billable", &p->billable, err) ||
 		field_int(what, json, "raw", 0, INT64_MAX, &raw, err) ||
 		field_int(what, json, "before", 0, INT64_MAX, &before, err) ||
-		field_int(what, json, "after", 0, INT64_MAX, &after, err))
+		field_int(what, json, "after", 0, INT64_MAX, &after, err) ||
+		/* Earlier releases did not keep it. */
+		(json_object_get(json, "usage_factor") &&
+			field_real(what, json, "usage_factor", &p->usage_factor, err)))
 		return -1;
 	p->assoc_id = (uint32_t)assoc;
 	p->qos_id = (uint32_t)qos;

@@ -71,4 +71,43 @@ wait_end "$job"
 ok "with UsageFactor=0.5 a job is settled" wait_until 90 settled "$job"
 cmp_num "and a tenth of half its price counts" "$(($(used qos tight) - before))" '<=' 10
 cmp_num "which is more than nothing taken off" "$(($(used qos tight) - before))" '>=' 0
+
+# --- What is given back goes by the UsageFactor that the job was charged with, whatever has become of its QOS.
+# Usage in billing seconds, of an account of its own.
+sacctmgr -i -Q add account factors >/dev/null
+sacctmgr -i -Q add user poppa-demo account=factors >/dev/null
+on_exit sacctmgr -i -Q delete account factors
+sacctmgr -i -Q modify account factors set RawUsage=0 >/dev/null
+usage() { sshare -n -P -U -u poppa-demo -A factors -o RawUsage | tail -n 1; }
+# slurmctld does not show a UsageFactor; a limit that is set with it tells that it has come.
+has_come() { scontrol show assoc_mgr flags=qos qos="$1" | grep -q "GrpJobs=77"; }
+is_gone_qos() { ! scontrol show assoc_mgr flags=qos qos="$1" | grep -q "^QOS=$1("; }
+for how in changed gone; do
+	qos=factor_$how
+	sacctmgr -i -Q add qos "$qos" UsageFactor=0.5 >/dev/null
+	on_exit sacctmgr -i -Q delete qos "$qos"
+	sacctmgr -i -Q modify user poppa-demo where account=factors set qos+="$qos" >/dev/null
+	before=$(usage)
+	ctl stop ledgerd
+	submit -p real -n1 -A factors --colocate --qos="$qos" --wrap "$WORK"
+	ok "UsageFactor $how: a job ends" wait_end "$job"
+	full=$(($(usage) - before))
+	cmp_num "UsageFactor $how: half of its time was charged" \
+		"$((2 * full - 1000 * $(sacct_field "$job" ElapsedRaw)))" '<=' 10
+	if [ $how = changed ]; then
+		sacctmgr -i -Q modify qos "$qos" set UsageFactor=0.1 GrpJobs=77 >/dev/null
+		ok "UsageFactor changed: slurmctld knows" wait_until 10 has_come "$qos"
+	else
+		sacctmgr -i -Q modify user poppa-demo where account=factors set qos-="$qos" >/dev/null
+		sacctmgr -i -Q delete qos "$qos" >/dev/null
+		ok "UsageFactor gone: slurmctld knows" wait_until 10 is_gone_qos "$qos"
+		# One that begins anew has what was written down.
+		ctl restart slurmctld
+	fi
+	ctl start ledgerd
+	ok "UsageFactor $how: the job is settled" wait_until 90 settled "$job"
+	is "UsageFactor $how: a tenth is charged" "$(shown_billing "$job")" 100
+	cmp_num "UsageFactor $how: a tenth of what was charged is left" "$(usage)" '>=' "$((before + full / 10 - 10))"
+	cmp_num "UsageFactor $how: and not more" "$(usage)" '<=' "$((before + full / 10 + 10))"
+done
 done_testing

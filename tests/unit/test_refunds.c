@@ -8,6 +8,7 @@
 
 #include <endian.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,11 +87,13 @@ static struct refund refund_of(uint32_t job)
 		.end_unix = 2000 + job,
 		.wall_s = 999.5,
 		.billable = 2.25,
+		.usage_factor = 0.5,
 		.raw = 8000,
 		.before = 8000,
 		.after = 5120 + job};
 	r.part[1] = r.part[0];
 	r.part[1].before = 4000;
+	r.part[1].usage_factor = NAN;
 	return r;
 }
 
@@ -245,6 +248,43 @@ static void test_damage(void **state)
 	r = open_journal(0);
 	assert_false(refunds_whole(r));
 	assert_true(knows(r, 5) && knows(r, 6));
+	refunds_close(r);
+}
+
+/* Earlier releases did not keep the factor; what is there must be one. */
+static void test_without_usage_factor(void **state)
+{
+	static const char head[] = "{\"job\":5,\"restart\":1,\"start\":1005,"
+				   "\"assoc_usage\":[%llu,%llu,1],\"qos_usage\":[0,0,0],"
+				   "\"job_state\":[0,0,0],\"parts\":[{\"assoc\":7,\"qos\":3,"
+				   "\"partition\":\"main\",\"start\":1005,\"end\":2005,"
+				   "\"wall\":999.5,\"billable\":2.25,\"raw\":8000,"
+				   "\"before\":8000,\"after\":5125%s}]}\n";
+	struct refunds_saved now;
+	struct refunds *r;
+	struct seen seen;
+	char line[512];
+
+	(void)state;
+	save("assoc_usage", "a", 1);
+	r = open_journal(0);
+	refunds_look(r, &now);
+	refunds_close(r);
+	snprintf(line, sizeof(line), head, (unsigned long long)now.assoc.inode,
+		(unsigned long long)now.assoc.mtime_ns, "");
+	append(line);
+	r = open_journal(0);
+	assert_true(refunds_whole(r) && knows(r, 5));
+	seen = lost(r);
+	assert_true(seen.count == 1 && seen.assoc && !seen.qos);
+	assert_true(isnan(seen.last.part[0].usage_factor));
+	assert_int_equal(seen.last.part[0].after, 5125);
+	refunds_close(r);
+	snprintf(line, sizeof(line), head, (unsigned long long)now.assoc.inode,
+		(unsigned long long)now.assoc.mtime_ns, ",\"usage_factor\":\"half\"");
+	append(line);
+	r = open_journal(0);
+	assert_false(refunds_whole(r));
 	refunds_close(r);
 }
 
@@ -487,6 +527,7 @@ int main(void)
 		LEDGER_TEST(test_no_files),
 		LEDGER_TEST(test_last_price_counts),
 		LEDGER_TEST(test_damage),
+		LEDGER_TEST(test_without_usage_factor),
 		LEDGER_TEST(test_unreadable),
 		LEDGER_TEST(test_trim),
 		LEDGER_TEST(test_charged_until),

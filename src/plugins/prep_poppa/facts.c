@@ -2,6 +2,7 @@
 /* Copies a run's facts out of slurmctld's job record. */
 #include "plugins/compat/slurm_compat.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,30 @@ static void take_nodes(struct facts *f, const job_record_t *job)
 	hostlist_destroy(list);
 }
 
+static slurmdb_qos_rec_t *find_qos(uint32_t id)
+{
+	slurmdb_qos_rec_t wanted = {.id = id}, *qos = NULL;
+
+	if (id)
+		assoc_mgr_fill_in_qos(acct_db_conn, &wanted, 0, &qos, true);
+	return qos;
+}
+
+/* By the time of the refund the QOS may have another, or be gone. */
+static double usage_factor_of(uint32_t qos_id)
+{
+	assoc_mgr_lock_t read_qos = {.qos = READ_LOCK};
+	const slurmdb_qos_rec_t *qos;
+	double factor = NAN;
+
+	assoc_mgr_lock(&read_qos);
+	qos = find_qos(qos_id);
+	if (qos || !qos_id)
+		factor = qos && qos->usage_factor >= 0 ? qos->usage_factor : 1;
+	assoc_mgr_unlock(&read_qos);
+	return factor;
+}
+
 struct facts *facts_take(const job_record_t *job)
 {
 	const char *colocate = facts_colocate(job);
@@ -98,6 +123,7 @@ struct facts *facts_take(const job_record_t *job)
 	f->name = xstrdup(job->name);
 	f->raw = raw == INFINITE64 ? 0 : raw;
 	f->billable = job->billable_tres;
+	f->usage_factor = usage_factor_of(f->qos_id);
 	/* What is left of an earlier run has nothing to say about this one. */
 	f->resized = job->resize_time > job->start_time ? job->resize_time : 0;
 	take_nodes(f, job);
@@ -152,7 +178,7 @@ json_t *facts_to_json(const struct facts *f)
 		json_array_append_new(nodes, json_pack("{s:s, s:f}", "name", f->node[i].name,
 						     "weight", f->node[i].weight));
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			 "s:I, s:I, s:f, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "s:I, s:I, s:f, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"job", (json_int_t)f->job_id, "restart", (json_int_t)f->restart, "uid",
 		(json_int_t)f->uid, "array_job", (json_int_t)f->array_job_id, "array_task",
 		(json_int_t)f->array_task_id, "db_index", (json_int_t)f->db_index, "submit",
@@ -161,10 +187,11 @@ json_t *facts_to_json(const struct facts *f)
 		(json_int_t)f->raw, "exit_code", (json_int_t)f->exit_code, "derived_ec",
 		(json_int_t)f->derived_ec, "requid", (json_int_t)f->requid, "state",
 		(json_int_t)f->state, "billable", f->billable, "wall", f->wall_s, "resized",
-		(json_int_t)f->resized, "partition", text_or_empty(f->partition), "cluster",
-		text_or_empty(f->cluster), "nodes", text_or_empty(f->nodes), "tres",
-		text_or_empty(f->tres), "colocate", text_or_empty(f->colocate), "comment",
-		text_or_empty(f->comment), "name", text_or_empty(f->name), "node", nodes);
+		(json_int_t)f->resized, "usage_factor", field_real_or_null(f->usage_factor),
+		"partition", text_or_empty(f->partition), "cluster", text_or_empty(f->cluster),
+		"nodes", text_or_empty(f->nodes), "tres", text_or_empty(f->tres), "colocate",
+		text_or_empty(f->colocate), "comment", text_or_empty(f->comment), "name",
+		text_or_empty(f->name), "node", nodes);
 }
 
 static int take_number(const json_t *json, const char *field, int64_t max, int64_t *out)
@@ -221,6 +248,7 @@ struct facts *facts_from_json(const json_t *json)
 	int64_t db_index, raw;
 
 	f->state = NO_VAL;
+	f->usage_factor = NAN;
 	if (take_u32(json, "job", &f->job_id) || take_u32(json, "restart", &f->restart) ||
 		take_u32(json, "uid", &f->uid) || take_u32(json, "array_job", &f->array_job_id) ||
 		take_u32(json, "array_task", &f->array_task_id) ||
@@ -232,8 +260,10 @@ struct facts *facts_from_json(const json_t *json)
 		take_u32(json, "exit_code", &f->exit_code) ||
 		take_u32(json, "derived_ec", &f->derived_ec) ||
 		take_u32(json, "requid", &f->requid) ||
-		/* Earlier releases did not keep it. */
+		/* Earlier releases did not keep these two. */
 		(json_object_get(json, "state") && take_u32(json, "state", &f->state)) ||
+		(json_object_get(json, "usage_factor") &&
+			field_real("facts", json, "usage_factor", &f->usage_factor, NULL)) ||
 		field_real("facts", json, "billable", &f->billable, NULL) ||
 		field_real("facts", json, "wall", &f->wall_s, NULL) ||
 		take_text(json, "partition", &f->partition) ||
@@ -276,13 +306,11 @@ void facts_update_end(struct facts *f, const job_record_t *job)
 char *facts_qos_name(const struct facts *f)
 {
 	assoc_mgr_lock_t read_qos = {.qos = READ_LOCK};
-	slurmdb_qos_rec_t wanted = {.id = f->qos_id}, *qos = NULL;
+	const slurmdb_qos_rec_t *qos;
 	char *name;
 
-	if (!f->qos_id)
-		return NULL;
 	assoc_mgr_lock(&read_qos);
-	assoc_mgr_fill_in_qos(acct_db_conn, &wanted, 0, &qos, true);
+	qos = find_qos(f->qos_id);
 	name = qos ? xstrdup(qos->name) : NULL;
 	assoc_mgr_unlock(&read_qos);
 	return name;

@@ -88,7 +88,9 @@ void fairshare_adjust(
 		assoc_mgr_fill_in_qos(acct_db_conn, &wanted_qos, 0, &qos, true);
 	/* Suspended time was not charged; UsageFactor is the job's QOS' alone. */
 	scale = p->wall_s / (double)(p->end_unix - p->start_unix);
-	if (qos && qos->usage_factor >= 0)
+	if (p->usage_factor >= 0)
+		scale *= p->usage_factor;
+	else if (qos && qos->usage_factor >= 0)
 		scale *= qos->usage_factor;
 	no_decay.half_life_s = 0;
 	left = scale * decay_left(clock, p->start_unix, p->end_unix);

@@ -2,6 +2,7 @@
 /* Rewrites a settled job's billing everywhere in Slurm. */
 #include "plugins/compat/accounting_compat.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -221,6 +222,7 @@ static void add_part(struct refund *r, const struct facts *f, double billable, u
 		.end_unix = f->end,
 		.wall_s = f->wall_s,
 		.billable = billable,
+		.usage_factor = f->usage_factor,
 		.raw = raw,
 		.before = before,
 		.after = after};
@@ -554,6 +556,7 @@ static void take_row(struct facts *f, slurmdb_job_rec_t *row, const char *cluste
 	f->comment = xstrdup(row->system_comment);
 	f->raw = billing_of(row->tres_alloc_str);
 	f->billable = (double)f->raw;
+	f->usage_factor = NAN;
 	f->wall_s = difftime(row->end, row->start) - row->suspended;
 	f->exit_code = row->exitcode;
 	f->derived_ec = row->derived_ec;
@@ -587,6 +590,13 @@ static int is_earlier_size(void *x, void *key)
 	return row->jobid == f->job_id && (row->state & JOB_RESIZING) && row->nodes &&
 	       row->tres_alloc_str && row->start >= f->start && row->end > row->start &&
 	       row->end <= f->resized;
+}
+
+static void take_size(struct facts *size, slurmdb_job_rec_t *row, const struct facts *f)
+{
+	take_row(size, row, f->cluster, f->restart);
+	if (size->qos_id == f->qos_id)
+		size->usage_factor = f->usage_factor;
 }
 
 static int compare_ends(const void *a, const void *b)
@@ -630,7 +640,7 @@ int write_back_read_sizes(struct facts *f)
 	each = list_iterator_create(rows);
 	while (count < SETTLEMENT_MAX_SIZES && (row = list_next(each)))
 		if (is_earlier_size(row, f))
-			take_row(&size[count++], row, f->cluster, f->restart);
+			take_size(&size[count++], row, f);
 	list_iterator_destroy(each);
 	FREE_NULL_LIST(rows);
 	qsort(size, (size_t)count, sizeof(*size), compare_ends);
