@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define KEEP_S 600
+#define RETRY_S 60
+
 static bool numeric(const struct sockaddr *a, socklen_t len, char buf[ORIGIN_SIZE])
 {
 	return !getnameinfo(a, len, buf, ORIGIN_SIZE, NULL, 0, NI_NUMERICHOST);
@@ -105,6 +108,24 @@ bool origin_resolve(json_t *addresses, const char *host)
 			json_array_append_new(addresses, json_string(text));
 	freeaddrinfo(found);
 	return true;
+}
+
+json_t *origin_remembered(
+	json_t *known, const char *node, int64_t now_s, bool may_wait, origin_fn resolve)
+{
+	const json_t *entry = json_object_get(known, node);
+	json_t *addresses = json_object_get(entry, "addresses");
+	int64_t until = json_integer_value(json_object_get(entry, "until"));
+
+	if (entry && (until > now_s || !may_wait))
+		return json_incref(addresses);
+	if (!may_wait)
+		return json_array();
+	addresses = resolve(node);
+	until = now_s + (json_array_size(addresses) ? KEEP_S : RETRY_S);
+	json_object_set_new(known, node,
+		json_pack("{s:O, s:I}", "addresses", addresses, "until", (json_int_t)until));
+	return addresses;
 }
 
 bool origin_controls(const json_t *addresses, const char *origin)

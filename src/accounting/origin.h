@@ -5,6 +5,7 @@
 #define POPPA_ACCOUNTING_ORIGIN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 #include <jansson.h>
 
@@ -27,6 +28,17 @@ bool origin_allowed(const json_t *nodes, const char *node, const char *origin);
 /* Appends the numeric addresses of a host to an array; may wait for a name server. false: it has
  * none, or none that can be found now. */
 bool origin_resolve(json_t *addresses, const char *host);
+
+/* The numeric addresses of a node, a new array. May wait for a name server. */
+typedef json_t *(*origin_fn)(const char *node);
+
+/*
+ * The same, remembered in `known`, at first an empty object: for ten minutes, or for one where the
+ * node had none. With !may_wait nothing is resolved: old ones will do, and a new node has none.
+ * now_s: of a monotonic clock. A new reference.
+ */
+json_t *origin_remembered(
+	json_t *known, const char *node, int64_t now_s, bool may_wait, origin_fn resolve);
 
 /* Whether what came from origin may make and change prices: from this host, or from one of the
  * addresses (NULL: none). One that is not known may not. */

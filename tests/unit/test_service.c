@@ -421,11 +421,59 @@ static void addresses_of_hosts(void **state)
 	json_decref(addresses);
 }
 
+static int resolved;
+
+/* A node whose name begins with "un" has none. */
+static json_t *resolve_made_up(const char *node)
+{
+	resolved++;
+	return strncmp(node, "un", 2) ? json_pack("[s]", node) : json_array();
+}
+
+/* How often a node had to be resolved for an answer with so many addresses. */
+static int asked(json_t *known, const char *node, int64_t now_s, bool may_wait, size_t count)
+{
+	int before = resolved;
+	json_t *addresses = origin_remembered(known, node, now_s, may_wait, resolve_made_up);
+
+	assert_true(json_is_array(addresses));
+	assert_int_equal(json_array_size(addresses), count);
+	if (count)
+		assert_string_equal(json_string_value(json_array_get(addresses, 0)), node);
+	json_decref(addresses);
+	return resolved - before;
+}
+
+static void addresses_are_remembered(void **state)
+{
+	json_t *known = json_object();
+	char node[32];
+
+	(void)state;
+	assert_int_equal(asked(known, "n1", 1000, false, 0), 0);
+	assert_int_equal(asked(known, "n1", 1000, true, 1), 1);
+	assert_int_equal(asked(known, "n1", 1599, true, 1), 0);
+	/* Old ones are better than none. */
+	assert_int_equal(asked(known, "n1", 1600, false, 1), 0);
+	assert_int_equal(asked(known, "n1", 1600, true, 1), 1);
+	assert_int_equal(asked(known, "n1", 2199, true, 1), 0);
+	assert_int_equal(asked(known, "unknown", 1000, true, 0), 1);
+	assert_int_equal(asked(known, "unknown", 1059, true, 0), 0);
+	assert_int_equal(asked(known, "unknown", 1060, true, 0), 1);
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < 10000; i++) {
+			snprintf(node, sizeof(node), "node%05d", i);
+			assert_int_equal(asked(known, node, 1000, true, 1), round == 0);
+		}
+	json_decref(known);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(origins),
 		cmocka_unit_test(addresses_of_hosts),
+		cmocka_unit_test(addresses_are_remembered),
 		cmocka_unit_test(as_many_nodes_as_there_are),
 		LEDGER_TEST(prices_come_from_controllers),
 		LEDGER_TEST(what_is_refused_is_counted),

@@ -2,7 +2,6 @@
 /* Resolves nodes' names and remembers the addresses for a while. */
 #include "plugins/compat/slurm_compat.h"
 
-#include <string.h>
 #include <time.h>
 
 #include "src/slurmctld/locks.h"
@@ -12,21 +11,12 @@
 
 #include "addresses.h"
 
-#define KEEP_S 600
-#define RETRY_S 60
 /* A job's nodes may take so long, so that a dead name server does not hold prices up. */
 #define BUDGET_S 2
 
-struct known {
-	struct known *next;
-	char *node;
-	json_t *addresses;
-	time_t until;
-};
+static json_t *known;
 
-static struct known *all;
-
-static time_t now_s(void)
+static int64_t now_s(void)
 {
 	struct timespec now;
 
@@ -34,7 +24,7 @@ static time_t now_s(void)
 	return now.tv_sec;
 }
 
-static json_t *resolve(char *node)
+static json_t *resolve(const char *node)
 {
 	slurmctld_lock_t read_nodes = {.node = READ_LOCK};
 	char *address = NULL, *host = NULL;
@@ -42,7 +32,7 @@ static json_t *resolve(char *node)
 	json_t *list = json_array();
 
 	lock_slurmctld(read_nodes);
-	record = find_node_record(node);
+	record = find_node_record((char *)node);
 	if (record) {
 		address = xstrdup(record->comm_name);
 		host = xstrdup(record->node_hostname);
@@ -57,47 +47,26 @@ static json_t *resolve(char *node)
 	return list;
 }
 
-static json_t *addresses_of_node(char *node, bool may_wait)
-{
-	struct known *k = all;
-
-	while (k && strcmp(k->node, node))
-		k = k->next;
-	if (k && (k->until > now_s() || !may_wait))
-		return json_incref(k->addresses);
-	if (!may_wait)
-		return json_array();
-	if (!k) {
-		k = xmalloc(sizeof(*k));
-		k->node = xstrdup(node);
-		k->next = all;
-		all = k;
-	}
-	json_decref(k->addresses);
-	k->addresses = resolve(node);
-	k->until = now_s() + (json_array_size(k->addresses) ? KEEP_S : RETRY_S);
-	return json_incref(k->addresses);
-}
-
 json_t *addresses_of(const struct facts *f)
 {
-	time_t end = now_s() + BUDGET_S;
+	int64_t end = now_s() + BUDGET_S;
 	json_t *list = json_array();
 
-	for (int i = 0; list && i < f->node_count; i++)
+	if (!known)
+		known = json_object();
+	for (int i = 0; list && i < f->node_count; i++) {
+		const char *node = f->node[i].name;
+		int64_t now = now_s();
+
 		json_array_append_new(
-			list, json_pack("{s:s, s:o}", "name", f->node[i].name, "addresses",
-				      addresses_of_node(f->node[i].name, now_s() < end)));
+			list, json_pack("{s:s, s:o}", "name", node, "addresses",
+				      origin_remembered(known, node, now, now < end, resolve)));
+	}
 	return list;
 }
 
 void addresses_forget(void)
 {
-	for (struct known *k = all, *next; k; k = next) {
-		next = k->next;
-		json_decref(k->addresses);
-		xfree(k->node);
-		xfree(k);
-	}
-	all = NULL;
+	json_decref(known);
+	known = NULL;
 }
