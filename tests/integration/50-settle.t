@@ -292,6 +292,63 @@ unlike "and not as one without a record" "$(part "$waiting")" 'no-record'
 is "a record that comes after settlement changes nothing" "$(part "$nodata")" \
 	"nodata=no-record raw=1000 charged=1000 policy=thesis"
 
+# --- A reconfiguration, for which newer releases begin a new slurmctld beside the old one, and a restart: between
+# the ends of runs and their settlement, and in the middle of that. Of two of the runs nothing but the plugin tells.
+account=settle-$$
+sacctmgr -i -Q add account "$account" >/dev/null
+sacctmgr -i -Q add user poppa-demo account="$account" >/dev/null
+on_exit sacctmgr -i -Q delete account "$account"
+apart() {
+	awk -v a="$(sshare -n -P -U -u poppa-demo -A "$account" -o RawUsage | tail -n 1)" -v b="$(sacct_sum -A "$account")" \
+		'BEGIN { d = b > 0 ? a / b - 1 : 9; print d < 0 ? -d : d }'
+}
+is_same() { awk -v d="$(apart)" 'BEGIN { exit !(d <= 0.01) }'; }
+is_up() { scontrol ping | grep -q UP; }
+has_slurmctld() {
+	case $1 in
+	reconfigure) scontrol reconfigure ;;
+	restart) ctl restart slurmctld ;;
+	esac
+	wait_until 20 is_up
+}
+for how in reconfigure restart; do
+	lone -A "$account" --wrap 'sleep 2'
+	ended=$job
+	runs=("$ended")
+	lone -A "$account" --requeue --wrap 'sleep 300'
+	runs+=("$job")
+	lone -A "$account" --requeue --wrap 'sleep 300'
+	runs+=("$job")
+	declare -A began=() was_on=()
+	for i in "${runs[@]}"; do
+		wait_until 30 eval '[ "$(job_field "$i" JobState)" != PENDING ]'
+		began[$i]=$(date -d "$(job_field "$i" StartTime)" +%s)
+		was_on[$i]=$(job_field "$i" NodeList)
+	done
+	wait_end "$ended"
+	sleep 2
+	# What waits is written down once a second: of the second one's end that has yet to come.
+	scontrol requeuehold "${runs[1]}"
+	sleep 0.3
+	scontrol requeuehold "${runs[2]}"
+	has_slurmctld $how
+	is "$how: nothing is settled for it" "$(part "$ended")" ""
+	for i in "${runs[@]}"; do
+		report_node "$i" "${was_on[$i]}" ".start = ${began[$i]} | .end = ${began[$i]}" || bail_out "the ledger took no record"
+		has_slurmctld $how
+	done
+	for i in "${runs[@]}"; do
+		ok "$how: job $i is settled" wait_until 60 run_settled "$i" 0
+		is "$how: with its record" "$(in_ledger "select charged from settlement where job = $i")" 2000
+	done
+	of_runs="job in ($(IFS=,; echo "${runs[*]}"))"
+	is "$how: each once" "$(in_ledger "select count(*) from event where kind = 'settled' and $of_runs")" 3
+	ok "$how: and nothing waits any more" wait_until 90 nothing_waits
+	wait_until 30 is_same
+	cmp_num "$how: sshare has what sacct adds up to" "$(apart)" '<=' 0.01
+	scancel "${runs[@]}"
+done
+
 # --- The ledger is down: no conclusion without it.
 ctl reconfigure poppa_settle_timeout=30s
 wait_until 10 sh -c 'scontrol ping | grep -q UP'

@@ -28,6 +28,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake_worker, wake_keeper;
 static struct item *arrived; /* handed over by settler_queue() */
 static bool arrived_changed; /* the file of what arrived is behind */
+/* slurmctld does not end before what has arrived is in a file: of a run that ended in a requeue,
+ * nothing else tells. */
+static bool holding;
 static pthread_mutex_t arrived_file = PTHREAD_MUTEX_INITIALIZER; /* taken before `lock` */
 static pthread_t worker, keeper;
 /* Counts starts and stops; odd while running. A worker whose number has passed ends by itself. */
@@ -170,10 +173,47 @@ static void save(struct settler *w)
 		drop_arrived_file();
 }
 
+/* Lets slurmctld end, where everything is saved, or whatever comes. */
+static void let_go(const struct settler *w, bool anyway)
+{
+	bool over;
+
+	pthread_mutex_lock(&lock);
+	over = holding && (anyway || (!arrived && !w->changed));
+	if (over)
+		holding = false;
+	pthread_mutex_unlock(&lock);
+	if (over)
+		write_back_end();
+}
+
+static bool holds(void)
+{
+	bool held;
+
+	pthread_mutex_lock(&lock);
+	held = holding;
+	pthread_mutex_unlock(&lock);
+	return held;
+}
+
+/* slurmctld ends, and waits for this if there is anything. */
+static void save_last(struct settler *w)
+{
+	if (!holds())
+		return;
+	if (!w->loaded)
+		state_load(w);
+	take_arrived(w);
+	save(w);
+	let_go(w, true);
+}
+
 static void save_when_due(struct settler *w)
 {
 	if (settler_now_ms() >= w->save_ms)
 		save(w);
+	let_go(w, false);
 }
 
 /* Once, until it can be written again. */
@@ -231,6 +271,7 @@ static void one_round(struct settler *w, unsigned mine)
 	struct errmsg err = {""};
 
 	if (!write_back_possible()) {
+		save_last(w);
 		stand_by(w);
 		return;
 	}
@@ -252,7 +293,7 @@ static void one_round(struct settler *w, unsigned mine)
 		return;
 	settler_look_at_nodes(w, now);
 	settler_look_at_changes(w, now);
-	for (struct item *i = w->items; i && !stopped(mine); i = i->next) {
+	for (struct item *i = w->items; i && !stopped(mine) && write_back_possible(); i = i->next) {
 		if (i->due_ms > settler_now_ms())
 			continue;
 		if (i->stage == WAIT_RECORDS)
@@ -356,6 +397,7 @@ static void end(struct settler *w)
 			drop_arrived_file();
 		write_back_end();
 	}
+	let_go(w, true);
 	items_free(w);
 	addresses_forget();
 	usage_close(&of_slurmctld);
@@ -379,7 +421,7 @@ static void *work(void *arg)
 		next = next_round_ms(&of_worker);
 		pthread_mutex_lock(&lock);
 		/* Since the round began; or the round has taken nothing, as that of a backup. */
-		if (arrived)
+		if (arrived || holding)
 			next = sooner(next, settler_now_ms() + ROUND_MS);
 		if (generation == mine)
 			wait_until(&wake_worker, next);
@@ -487,6 +529,8 @@ void settler_queue(const job_record_t *job)
 	}
 	i->next = arrived;
 	arrived = i;
+	if (!holding)
+		holding = write_back_begin();
 	pthread_cond_signal(&wake_worker);
 	if (!arrived_changed)
 		pthread_cond_signal(&wake_keeper);
