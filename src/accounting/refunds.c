@@ -93,12 +93,14 @@ static json_t *part_to_json(const struct refund_part *p)
 {
 	json_t *json = json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:I, s:I}", "assoc",
 		       (json_int_t)p->assoc_id, "qos", (json_int_t)p->qos_id, "start",
-		       (json_int_t)p->start_unix, "end", (json_int_t)p->end_unix, "wall", p->wall_s,
-		       "billable", p->billable, "raw", (json_int_t)p->raw, "before",
-		       (json_int_t)p->before, "after", (json_int_t)p->after),
+		       (json_int_t)p->start_unix, "end", (json_int_t)p->end_unix, "wall",
+		       (double)(p->end_unix - p->start_unix), "billable", p->billable, "raw",
+		       (json_int_t)p->raw, "before", (json_int_t)p->before, "after",
+		       (json_int_t)p->after),
 	       *partition = json_string(p->partition);
 
-	/* One that is not UTF-8 cannot be kept, and only its QOS would want it. */
+	/* "wall" is what earlier releases ask for. A partition that is not UTF-8 cannot be kept,
+	 * and only its QOS would want it. */
 	json_object_set_new(json, "partition", partition ? partition : json_string(""));
 	json_object_set_new(json, "usage_factor", field_real_or_null(p->usage_factor));
 	return json;
@@ -115,7 +117,6 @@ static int part_from_json(const json_t *json, struct refund_part *p, struct errm
 		field_text(what, json, "partition", p->partition, sizeof(p->partition), err) ||
 		field_int(what, json, "start", 0, INT64_MAX, &p->start_unix, err) ||
 		field_int(what, json, "end", 0, INT64_MAX, &p->end_unix, err) ||
-		field_real(what, json, "wall", &p->wall_s, err) ||
 		field_real(what, json, "billable", &p->billable, err) ||
 		field_int(what, json, "raw", 0, INT64_MAX, &raw, err) ||
 		field_int(what, json, "before", 0, INT64_MAX, &before, err) ||

@@ -37,7 +37,6 @@ struct refund_part {
 	uint32_t assoc_id, qos_id;
 	char partition[256];
 	int64_t start_unix, end_unix;
-	double wall_s;       /* of that, without suspended time */
 	double billable;     /* what fair-share charges a second for `raw` */
 	double usage_factor; /* of its QOS, as it was charged; NAN = not known */
 	uint64_t raw, before, after;

@@ -110,4 +110,24 @@ for how in changed gone; do
 	cmp_num "UsageFactor $how: a tenth of what was charged is left" "$(usage)" '>=' "$((before + full / 10 - 10))"
 	cmp_num "UsageFactor $how: and not more" "$(usage)" '<=' "$((before + full / 10 + 10))"
 done
+
+# --- A job that was suspended: fair-share and limits count that time like any other, so a share of it is given back.
+before=$(usage)
+ctl stop ledgerd
+submit -p real -n1 -A factors --colocate --wrap 'sleep 20'
+wait_running "$job"
+sleep 2
+scontrol suspend "$job"
+sleep 6
+scontrol resume "$job"
+sleep 2
+scancel "$job"
+ok "suspended: a job ends" wait_end "$job"
+full=$(($(usage) - before))
+diag "suspended: $full for $(sacct_field "$job" ElapsedRaw) s without that time"
+ctl start ledgerd
+ok "suspended: the job is settled" wait_until 90 settled "$job"
+is "suspended: a tenth is charged" "$(shown_billing "$job")" 100
+cmp_num "suspended: a tenth of what was charged is left" "$(usage)" '>=' "$((before + full / 10 - 10))"
+cmp_num "suspended: and not more" "$(usage)" '<=' "$((before + full / 10 + 10))"
 done_testing

@@ -85,7 +85,6 @@ static struct refund refund_of(uint32_t job)
 		.partition = "main",
 		.start_unix = 1000 + job,
 		.end_unix = 2000 + job,
-		.wall_s = 999.5,
 		.billable = 2.25,
 		.usage_factor = 0.5,
 		.raw = 8000,

@@ -77,21 +77,21 @@ void fairshare_adjust(
 	slurmdb_qos_rec_t wanted_qos = {.id = p->qos_id}, *qos = NULL, *part_qos;
 	struct decay no_decay = *clock;
 	part_record_t *partition = find_part_record((char *)p->partition);
-	double scale, left, whole, count = (double)p->after - (double)p->before;
+	double scale = 1, left, whole, count = (double)p->after - (double)p->before;
 	double rate = p->raw ? p->billable * count / (double)p->raw : 0;
 
-	if (p->before == p->after || p->end_unix <= p->start_unix || p->wall_s <= 0 ||
+	if (p->before == p->after || p->end_unix <= p->start_unix ||
 		xstrcmp(slurm_conf.priority_type, "priority/multifactor"))
 		return;
 	assoc_mgr_fill_in_assoc(acct_db_conn, &wanted_assoc, 0, &assoc, true);
 	if (p->qos_id)
 		assoc_mgr_fill_in_qos(acct_db_conn, &wanted_qos, 0, &qos, true);
-	/* Suspended time was not charged; UsageFactor is the job's QOS' alone. */
-	scale = p->wall_s / (double)(p->end_unix - p->start_unix);
+	/* Time in which the job was suspended was charged, too. UsageFactor is the job's QOS'
+	 * alone. */
 	if (p->usage_factor >= 0)
-		scale *= p->usage_factor;
+		scale = p->usage_factor;
 	else if (qos && qos->usage_factor >= 0)
-		scale *= qos->usage_factor;
+		scale = qos->usage_factor;
 	no_decay.half_life_s = 0;
 	left = scale * decay_left(clock, p->start_unix, p->end_unix);
 	whole = scale * decay_left(&no_decay, p->start_unix, p->end_unix);

@@ -25,9 +25,6 @@ static struct refund_part charged_part(const struct usage *u, const struct refun
 	struct refund_part part = *p;
 
 	part.end_unix = refunds_charged_until(&u->base, p->end_unix);
-	if (part.end_unix < p->end_unix)
-		part.wall_s *= (double)(part.end_unix - p->start_unix) /
-			       (double)(p->end_unix - p->start_unix);
 	return part;
 }
 

@@ -220,7 +220,6 @@ static void add_part(struct refund *r, const struct facts *f, double billable, u
 		.qos_id = f->qos_id,
 		.start_unix = f->start,
 		.end_unix = f->end,
-		.wall_s = f->wall_s,
 		.billable = billable,
 		.usage_factor = f->usage_factor,
 		.raw = raw,
