@@ -20,6 +20,16 @@ limit_usage() {
 	sshare -n -P -U -u poppa-demo -A demo -o GrpTRESRaw | tail -n 1 | tr , '\n' | sed -n 's/^billing=//p'
 }
 
+# apart ID...: how far that has grown from what is charged for these jobs, as a share of it, since it was $before at
+# the time $since. What earlier jobs used decays meanwhile, once in PriorityCalcPeriod=1 (minute).
+apart() {
+	sacct -D -X -n -P -j "$(IFS=,; echo "$*")" -o ElapsedRaw,AllocTRES |
+		awk -F'[|,]' -v a="$before" -v b="$(raw_usage)" -v s="$since" -v t="$EPOCHREALTIME" -v h="$HALF_LIFE" '
+			{ for (i = 2; i <= NF; i++) if (sub(/^billing=/, "", $i)) w += $1 * $i }
+			END { d = b - a * 0.5 ^ ((t - s) / h) - w; d = (d < 0 ? -d : d) - a * (1 - 0.5 ^ (60 / h))
+				print (w > 0 ? (d < 0 ? 0 : d / w) : 9) }'
+}
+
 log_lines() {
 	grep -c "$2" "$(ctl log "$1")"
 }
@@ -96,14 +106,7 @@ if [ -x "$W/contend" ]; then
 		like "and keeps the mark of its option" "$(job_field "${pair[i]}" SystemComment)" '^colocate: '
 		agree "job $i" "${pair[i]}"
 	done
-	expected=$(for i in "${pair[@]}"; do
-		echo "$(sacct_field "$i" ElapsedRaw) $(db_billing "$i")"
-	done | awk '{ sum += $1 * $2 } END { print sum }')
-	# What earlier jobs used decays meanwhile, once in PriorityCalcPeriod=1 (minute).
-	cmp_num "sshare's raw usage grew by what is charged, within 1 %" \
-		"$(awk -v a="$before" -v b="$(raw_usage)" -v w="$expected" -v s="$since" -v t="$EPOCHREALTIME" -v h="$HALF_LIFE" \
-			'BEGIN { d = b - a * 0.5 ^ ((t - s) / h) - w; d = (d < 0 ? -d : d) - a * (1 - 0.5 ^ (60 / h))
-				print d < 0 ? 0 : d / w }')" '<=' 0.01
+	cmp_num "sshare's raw usage grew by what is charged, within 1 %" "$(apart "${pair[@]}")" '<=' 0.01
 	cmp_num "and limits count the same, in minutes" "$(awk -v u="$(raw_usage)" -v m="$(limit_usage)" \
 		'BEGIN { d = u / 60 - m; print d < 0 ? -d : d }')" '<=' 1
 	like "the pair history learned from it" \
@@ -294,15 +297,7 @@ is "a record that comes after settlement changes nothing" "$(part "$nodata")" \
 
 # --- A reconfiguration, for which newer releases begin a new slurmctld beside the old one, and a restart: between
 # the ends of runs and their settlement, and in the middle of that. Of two of the runs nothing but the plugin tells.
-account=settle-$$
-sacctmgr -i -Q add account "$account" >/dev/null
-sacctmgr -i -Q add user poppa-demo account="$account" >/dev/null
-on_exit sacctmgr -i -Q delete account "$account"
-apart() {
-	awk -v a="$(sshare -n -P -U -u poppa-demo -A "$account" -o RawUsage | tail -n 1)" -v b="$(sacct_sum -A "$account")" \
-		'BEGIN { d = b > 0 ? a / b - 1 : 9; print d < 0 ? -d : d }'
-}
-is_same() { awk -v d="$(apart)" 'BEGIN { exit !(d <= 0.01) }'; }
+is_same() { awk -v d="$(apart "${runs[@]}")" 'BEGIN { exit !(d <= 0.01) }'; }
 is_up() { scontrol ping | grep -q UP; }
 has_slurmctld() {
 	case $1 in
@@ -312,12 +307,14 @@ has_slurmctld() {
 	wait_until 20 is_up
 }
 for how in reconfigure restart; do
-	lone -A "$account" --wrap 'sleep 2'
+	before=$(raw_usage)
+	since=$EPOCHREALTIME
+	lone --wrap 'sleep 2'
 	ended=$job
 	runs=("$ended")
-	lone -A "$account" --requeue --wrap 'sleep 300'
+	lone --requeue --wrap 'sleep 300'
 	runs+=("$job")
-	lone -A "$account" --requeue --wrap 'sleep 300'
+	lone --requeue --wrap 'sleep 300'
 	runs+=("$job")
 	declare -A began=() was_on=()
 	for i in "${runs[@]}"; do
@@ -345,7 +342,7 @@ for how in reconfigure restart; do
 	is "$how: each once" "$(in_ledger "select count(*) from event where kind = 'settled' and $of_runs")" 3
 	ok "$how: and nothing waits any more" wait_until 90 nothing_waits
 	wait_until 30 is_same
-	cmp_num "$how: sshare has what sacct adds up to" "$(apart)" '<=' 0.01
+	cmp_num "$how: sshare has what sacct adds up to" "$(apart "${runs[@]}")" '<=' 0.01
 	scancel "${runs[@]}"
 done
 
