@@ -99,7 +99,7 @@ if [ -x "$W/contend" ]; then
 	for i in 1 2; do
 		text=$(part "${pair[i]}")
 		like "job $i of the pair is settled with its facts" "$text" \
-			'^d=-?[0-9.]+ .*co=[0-9.]+ stopped=[0-9.]+ partners=[0-9]+ raw=1000 charged=[0-9]+ policy=thesis backend=heartbeat'
+			'^d=-?[0-9.]+ .* co=[0-9.]+ (dco=-?[0-9.]+ )?stopped=[0-9.]+ partners=[0-9]+ raw=1000 charged=[0-9]+ policy=thesis backend=heartbeat'
 		is "and names the other job" "$(value "$text" partners)" "${pair[3 - i]}"
 		cmp_num "and it was co-located nearly all the time" "$(value "$text" co)" '>' 0.6
 		cmp_num "and pays less than Slurm charged" "$(value "$text" charged)" '<' 1000
