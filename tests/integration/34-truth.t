@@ -215,7 +215,7 @@ is "beside the partner" "$(nodes_of "$c")" "$(nodes_of "$b")"
 
 diag "partners among many groups"
 fresh "NodeName=c[1-20] Sockets=2 CoresPerSocket=8 RealMemory=64000
-PrEpParameters=stripe_match=exact" ",bf_window_scale=1"
+PrEpParameters=stripe_match=exact" ",bf_window_linear=1"
 for ((i = 1; i < 20; i += 2)); do run --colocate -N2 -w "c[$i-$((i + 1))]"; done
 alone=
 for ((i = 1; i < 20; i += 2)); do run --colocate -N2 -w "c$i" || alone+=" c$i"; done
@@ -246,7 +246,7 @@ diag "a job starts when it was told to, and not before"
 busy() {
 	local i options
 	fresh "NodeName=c[1-6] Sockets=2 CoresPerSocket=8 RealMemory=64000
-PrEpParameters=stripe_match=$1" ",bf_window_scale=1"
+PrEpParameters=stripe_match=$1" ",bf_window_linear=1"
 	for ((i = 0; i < 14; i++)); do
 		options=(--colocate -N$((RANDOM % 3 + 1)))
 		case $((RANDOM % 7)) in
