@@ -12,7 +12,6 @@ libledger_la_SOURCES = \
 	src/accounting/ledger_settlements.c src/accounting/ledger_status.c \
 	src/accounting/origin.c src/accounting/origin.h \
 	src/accounting/price.c src/accounting/price.h \
-	src/accounting/price_rules.c src/accounting/price_rules.h \
 	src/accounting/record.c src/accounting/record.h \
 	src/accounting/refunds.c src/accounting/refunds.h \
 	src/accounting/service.c src/accounting/service.h \

@@ -10,7 +10,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "accounting/price_rules.h"
 #include "cli/doctor.h"
 #include "cli/program.h"
 #include "cli/scontrol.h"
@@ -119,13 +118,11 @@ static void check_prolog_flags(struct doctor *d, const char *text)
 static void check_parameters(struct doctor *d, const char *text)
 {
 	char value[SETTINGS_MAX_TEXT], canonical[SETTINGS_MAX_TEXT];
-	struct price_rules rules;
 	struct errmsg err;
 
 	scontrol_value(text, "PrEpParameters", value, sizeof(value));
 	d->ledger_known = true;
-	if (settings_parse(value, &d->settings, &err) == 0 &&
-		price_rules_parse(&d->settings, &rules, &err) == 0) {
+	if (settings_parse(value, &d->settings, &err) == 0) {
 		doctor_say(d, DOCTOR_OK, "PrEpParameters", NULL, "%s",
 			settings_format(&d->settings, canonical, sizeof(canonical)));
 		return;

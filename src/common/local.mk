@@ -10,6 +10,8 @@ libpoppacommon_la_SOURCES = \
 	src/common/log_limit.c src/common/log_limit.h \
 	src/common/nodeconf.c src/common/nodeconf.h \
 	src/common/plain.c src/common/plain.h \
+	src/common/price_policy.c src/common/price_policy.h \
+	src/common/price_rules.c src/common/price_rules.h \
 	src/common/settings.c src/common/settings.h \
 	src/common/settings_kept.c src/common/settings_kept.h \
 	src/common/tags.c src/common/tags.h \

@@ -8,6 +8,7 @@
 
 #include "common/hostport.h"
 #include "common/keyval.h"
+#include "common/price_rules.h"
 #include "common/units.h"
 
 #define MIN_PERIOD (10 * NS_PER_MS)
@@ -313,9 +314,12 @@ static int one_setting(const char *key, const char *value, int line, void *arg, 
 int settings_parse(const char *prep_parameters, struct poppa_settings *s, struct errmsg *err)
 {
 	struct poppa_settings next;
+	struct price_rules rules;
 
 	settings_defaults(&next);
 	if (prep_parameters && keyval_list(prep_parameters, one_setting, &next, err))
+		return -1;
+	if (price_rules_parse(&next, &rules, err))
 		return -1;
 	if (next.period_ns && next.period_ns < next.shutter_ns)
 		return errmsg_set(err, "poppa_period must not be shorter than poppa_shutter");

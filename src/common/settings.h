@@ -42,9 +42,9 @@ struct poppa_settings {
 	enum pause_method pause;      /* poppa_pause: auto|sigstop|freezer */
 	enum counter_backend counter; /* poppa_counter: auto|perf|papi|heartbeat|uprobe|none */
 	int min_blocks;  /* poppa_min_blocks: fewer usable blocks than this = no data */
-	char price[256]; /* poppa_price: the general policy (accounting/price.h) */
+	char price[256]; /* poppa_price: the general policy (price_policy.h) */
 	/* poppa_price_partition and poppa_price_qos, each NAME:POLICY and as often as needed:
-	 * "partition=NAME:POLICY,qos=NAME:POLICY" (accounting/price_rules.h). */
+	 * "partition=NAME:POLICY,qos=NAME:POLICY" (price_rules.h). */
 	char price_rules[1024];
 	char ledger_host[256]; /* poppa_ledger=HOST[:PORT]; empty = first SlurmctldHost */
 	int ledger_port;
@@ -64,7 +64,8 @@ void settings_defaults(struct poppa_settings *s);
 /*
  * Reads the value of PrEpParameters. Keys that do not begin with "poppa_" or "stripe_" belong to
  * others and are passed over; an unknown key that does is an error. NULL or "" gives the defaults.
- * On error *s is untouched and err names the key, the value and what is allowed.
+ * On error *s is untouched and err names the key, the value and what is allowed. What is taken is
+ * good for every part of the suite: price_rules_parse() takes it, too.
  */
 int settings_parse(const char *prep_parameters, struct poppa_settings *s, struct errmsg *err);
 

@@ -160,6 +160,10 @@ ok "shutters go on" wait_until 20 holds ".totals.shutters > $before"
 ctl reconfigure poppa_shutter=4ms >/dev/null
 ok "a good one is taken" wait_until 10 holds '.bad_settings == null and (.settings | test("poppa_shutter=4ms"))'
 is "and the metrics are content" "$(metric poppa_settings_good)" 1
+ctl reconfigure poppa_shutter=5ms poppa_price=cheap >/dev/null
+ok "poppad refuses a price policy that is none, too, with its key" wait_until 10 holds '(.bad_settings // "") | test("poppa_price=cheap")'
+like "and all that came with it" "$(status .settings)" poppa_shutter=4ms
+like "doctor says the same of poppad" "$(doctor)" $'\n'"FAIL +settings of poppad .*poppa_price=cheap"
 ctl reconfigure --reset >/dev/null
 
 # --- something is missing ---

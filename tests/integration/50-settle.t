@@ -266,7 +266,9 @@ priced_by() {
 	value "$(part "$job")" policy
 }
 qos=$(sacct_field "$nodata" QOS)
-errors=$(log_lines slurmctld 'price policy "cheap" is unknown')
+complaint='poppa_price=cheap: price policy "cheap" is unknown'
+errors=$(log_lines slurmctld "prep/poppa: $complaint")
+errors_of_all=$(log_lines slurmctld "$complaint")
 is "a partition has a price policy of its own" \
 	"$(priced_by poppa_price_partition=real:linear:2/cap=0.3)" linear:2/cap=0.3
 is "that of the QOS comes before it" "$(priced_by "poppa_price_qos=$qos:solo")" solo
@@ -274,7 +276,8 @@ is "the ledger has a price's policy and the version of its formula" \
 	"$(in_ledger "select json_extract(body, '\$.policy'), json_extract(body, '\$.version') from settlement where job = $nodata")" \
 	"thesis|$(sed -n 's/^#define PRICE_VERSION //p' "$tree/src/accounting/price.h")"
 is "a bad policy leaves the last good one in force" "$(priced_by poppa_price=cheap)" solo
-is "and is logged once" "$(($(log_lines slurmctld 'price policy "cheap" is unknown') - errors))" 1
+is "and is logged once" "$(($(log_lines slurmctld "prep/poppa: $complaint") - errors))" 1
+is "by each of the three plugins that read the settings" "$(($(log_lines slurmctld "$complaint") - errors_of_all))" 3
 ctl restart slurmctld
 is "also in a slurmctld that starts with it" "$(priced_by poppa_settle_timeout=3s)" solo
 ctl reconfigure --reset

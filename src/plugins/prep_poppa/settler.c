@@ -75,7 +75,6 @@ static void follow_settings(struct settler *w)
 {
 	slurmctld_lock_t read_conf = {.conf = READ_LOCK};
 	struct poppa_settings next;
-	struct price_rules rules;
 	struct errmsg err = {""};
 	char *text, *controller, *dir;
 	bool good;
@@ -91,15 +90,14 @@ static void follow_settings(struct settler *w)
 		xfree(dir);
 		return;
 	}
-	good = !settings_parse(text, &next, &err) && !price_rules_parse(&next, &rules, &err);
+	good = !settings_parse(text, &next, &err);
 	if (good)
 		w->complaint[0] = '\0';
 	else
 		settler_complain(w, err.text);
-	if (good || (!w->settings_text && !settings_kept(dir, &next) &&
-			    !price_rules_parse(&next, &rules, &err))) {
+	if (good || (!w->settings_text && !settings_kept(dir, &next))) {
 		w->settings = next;
-		w->rules = rules;
+		price_rules_parse(&w->settings, &w->rules, &err);
 	}
 	if (good && settings_keep(dir, text, &err))
 		settler_complain(w, err.text);

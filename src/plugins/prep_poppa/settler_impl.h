@@ -9,10 +9,10 @@
 #include <jansson.h>
 
 #include "accounting/client.h"
-#include "accounting/price_rules.h"
 #include "accounting/settlement.h"
 #include "accounting/waiting.h"
 #include "common/nodeconf.h"
+#include "common/price_rules.h"
 #include "common/settings.h"
 
 #include "facts.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads and applies the price rules. */
-#include "accounting/price_rules.h"
+#include "common/price_rules.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which price policy holds for a job: the cluster's, its partition's or its QOS'. */
-#ifndef POPPA_ACCOUNTING_PRICE_RULES_H
-#define POPPA_ACCOUNTING_PRICE_RULES_H
+#ifndef POPPA_COMMON_PRICE_RULES_H
+#define POPPA_COMMON_PRICE_RULES_H
 
-#include "accounting/price.h"
 #include "common/errmsg.h"
+#include "common/price_policy.h"
 #include "common/settings.h"
 
 #define PRICE_MAX_RULES 16
