@@ -236,6 +236,25 @@ static uint64_t stopper_ran(const struct held_file *h)
 	return !tid || proc_stat(tid, &st) || st.state == 'R' || proc_ran(tid, &ns) ? 0 : ns;
 }
 
+/*
+ * Whether the stopping thread hangs in one of the calls by which a process is stopped. A signal is
+ * sent without a sleep, so who does not run any more has sent it and hangs on the way back; only a
+ * tracer could hold it on the way in. It has not run since before the slot was looked at, so the
+ * call is the slot's.
+ */
+static bool stop_is_made(const struct held_file *h, uint64_t ran)
+{
+	pid_t tid = atomic_load(&h->stopper);
+	struct proc_stat st;
+	long nr;
+
+	if (!ran || proc_stat(tid, &st) || st.state == 't' || proc_syscall(tid, &nr))
+		return false;
+	return (nr == SYS_pidfd_send_signal || nr == SYS_tgkill || nr == SYS_getdents64 ||
+		       nr == SYS_lseek) &&
+	       stopper_ran(h) == ran;
+}
+
 int held_release(struct held_file *h, bool sure, int *again)
 {
 	uint32_t high = h->high < HELD_SLOTS ? h->high : HELD_SLOTS;
@@ -245,17 +264,19 @@ int held_release(struct held_file *h, bool sure, int *again)
 	for (uint32_t i = 0; i < high; i++) {
 		struct held_slot *s = &h->slot[i], copy;
 		uint32_t state = look_at(s, &copy);
+		bool made;
 
 		if (state == HELD_FREE)
 			continue;
 		count++;
+		made = state == HELD_STOPPING && copy.kind == HELD_PROCESS && stop_is_made(h, ran);
 		if (state == UNSTEADY)
 			stay++; /* who changes it is awake, or dies and leaves it as it is */
 		else if (state == HELD_STOPPING && ran && s->woken_ns == ran)
 			stay++; /* what stands still by now was stopped by somebody else */
 		else if (resume(&copy) && errno != ESRCH && errno != ENOENT && errno != ENODEV)
 			stay++;
-		else if (state == HELD_STOPPING && !sure) {
+		else if (state == HELD_STOPPING && !sure && !made) {
 			s->woken_ns = ran;
 			stay++;
 		} else

@@ -21,9 +21,11 @@ enum held_kind { HELD_PROCESS = 1, HELD_FREEZER_V1, HELD_FREEZER_V2 };
 /*
  * What a slot's `armed` says. It is set before the stop call and cleared after the resume call, so
  * at any moment of a crash it covers what may be stopped. The guard clears what it has resumed of
- * HELD_STOPPED for good: a resume too many would wake what somebody else has stopped since. Of
- * HELD_STOPPING, of which there is one at most, it cannot know whether the stop is yet to come: it
- * resumes that once, and again each time that the stopping thread has run since.
+ * HELD_STOPPED for good: a resume too many would wake what somebody else has stopped since. So it
+ * does of HELD_STOPPING, of which there is one at most, where the stopping thread hangs in a call
+ * by which it stops: that one is made, and held_late() is asked before the next. Else it cannot
+ * know whether the stop is yet to come: it resumes that once, and again each time that the stopping
+ * thread has run since.
  */
 enum held_state { HELD_FREE, HELD_STOPPING, HELD_STOPPED };
 
@@ -98,24 +100,32 @@ static inline void held_disarm(struct held_file *h, int slot)
 	atomic_store(&h->slot[slot].armed, HELD_FREE);
 }
 
+/* Whether the deadline has passed since held_open(). */
+static inline bool held_late(const struct held_file *h)
+{
+	return atomic_load(&h->passed) != h->opened;
+}
+
 /*
- * Before the stop call. False where the deadline has passed since held_open(): nothing may be
- * stopped then, as the guard will not look again. Either this sees that it has passed, or the guard
- * sees the slot armed: each writes before it looks.
+ * Before the stop call, with no other system call in between. False where the deadline has passed
+ * since held_open(): nothing may be stopped then, as the guard will not look again. Either this
+ * sees that it has passed, or the guard sees the slot armed: each writes before it looks.
  */
 static inline bool held_arm(struct held_file *h, int slot)
 {
 	atomic_store(&h->slot[slot].armed, HELD_STOPPING);
-	if (atomic_load(&h->passed) == h->opened)
+	if (!held_late(h))
 		return true;
 	held_disarm(h, slot);
 	return false;
 }
 
-/* After the stop call. */
+/* After the stop call. Where the guard has resumed it already it stays free. */
 static inline void held_stopped(struct held_file *h, int slot)
 {
-	atomic_store(&h->slot[slot].armed, HELD_STOPPED);
+	uint32_t was = HELD_STOPPING;
+
+	atomic_compare_exchange_strong(&h->slot[slot].armed, &was, HELD_STOPPED);
 }
 
 /* Whether it is ours to resume: not if the guard came first. */
@@ -126,10 +136,10 @@ static inline bool held_ours(const struct held_file *h, int slot)
 
 /*
  * Resumes everything that is armed and disarms it; with sure unset, as long as the stopping thread
- * lives, HELD_STOPPING stays, and is not resumed again before that thread has run. A stop signal
- * that somebody else sent to a held process is given back. Returns how many slots were armed;
- * *again, where given, counts those that are to be looked at again: what stayed armed, be it that
- * it could not be resumed. One thread at a time.
+ * lives, HELD_STOPPING stays unless its stop is known to be made, and is not resumed again before
+ * that thread has run. A stop signal that somebody else sent to a held process is given back.
+ * Returns how many slots were armed; *again, where given, counts those that are to be looked at
+ * again: what stayed armed, be it that it could not be resumed. One thread at a time.
  */
 int held_release(struct held_file *h, bool sure, int *again);
 

@@ -24,6 +24,7 @@
  * again only after all the others.
  */
 struct round {
+	const struct held_file *held;
 	pid_t pid;
 	int sent;
 };
@@ -32,43 +33,51 @@ static int sigstop_thread(pid_t tid, void *arg)
 {
 	struct round *r = arg;
 
+	/* Woken after the guard has resumed those before: no more of them. */
+	if (held_late(r->held))
+		return 1;
 	r->sent += !syscall(SYS_tgkill, r->pid, tid, SIGSTOP);
 	return 0;
 }
 
 static int sigstop_threads(const struct pause_unit *u)
 {
-	struct round r = {u->pid, 0};
+	struct round r = {u->held, u->pid, 0};
+	int rc = proc_each_thread(u->fd[2], sigstop_thread, &r);
 
-	if (proc_each_thread(u->fd[2], sigstop_thread, &r))
+	if (rc < 0)
 		return -1;
 	if (r.sent)
 		return 0;
-	errno = ESRCH;
+	errno = rc ? ETIME : ESRCH;
 	return -1;
 }
 
-static int sigstop(const struct pause_unit *u)
+/* How many threads are to be stopped, where that is known; -1 with errno. */
+static int threads(const struct pause_unit *u)
 {
 	struct stat st;
 
 	if (u->fd[2] < 0)
-		return proc_signal(u->fd[0], SIGSTOP); /* adopted */
+		return 1; /* adopted */
 	/* Its links are "." and ".." and one for each thread. */
-	if (fstat(u->fd[2], &st))
-		return -1;
-	return st.st_nlink > 3 ? sigstop_threads(u) : proc_signal(u->fd[0], SIGSTOP);
+	return fstat(u->fd[2], &st) ? -1 : (int)st.st_nlink - 2;
 }
 
 static int stop(struct pause_unit *u)
 {
-	int saved;
+	int count = threads(u), saved;
 
+	if (count < 0) {
+		if (errno == ENOENT)
+			errno = ESRCH;
+		return -1;
+	}
 	if (!held_arm(u->held, u->slot)) {
 		errno = ETIME;
 		return -1;
 	}
-	if (!sigstop(u))
+	if (!(count > 1 ? sigstop_threads(u) : proc_signal(u->fd[0], SIGSTOP)))
 		return 0;
 	saved = errno == ENOENT ? ESRCH : errno;
 	held_disarm(u->held, u->slot);

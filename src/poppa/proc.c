@@ -86,6 +86,19 @@ int proc_ran(pid_t tid, uint64_t *ns)
 	return -1;
 }
 
+int proc_syscall(pid_t tid, long *nr)
+{
+	char path[64], text[256];
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
+	if (read_small(path, text, sizeof(text)) < 0)
+		return -1;
+	if (sscanf(text, "%ld", nr) == 1 && *nr >= 0)
+		return 0;
+	errno = EINVAL;
+	return -1;
+}
+
 int proc_exe(pid_t pid, char *buf, size_t size)
 {
 	char path[64], target[PATH_MAX];

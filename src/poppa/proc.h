@@ -29,6 +29,10 @@ int proc_stat_parse(const char *text, struct proc_stat *out);
  */
 int proc_ran(pid_t tid, uint64_t *ns);
 
+/* Number of the system call that a thread waits in or is on its way back from. 0, or -1 with errno
+ * (EINVAL: it is in none, or runs). */
+int proc_syscall(pid_t tid, long *nr);
+
 /* Name of the executable file without its directory. Returns 0, or -1 with errno (a kernel thread,
  * or gone). */
 int proc_exe(pid_t pid, char *buf, size_t size);

@@ -380,6 +380,73 @@ static void a_hanging_daemon_stops_nobody(void **state)
 	sem_destroy(&h.go);
 }
 
+/* Stops the child and lets it go on until a deadline passes, then says what it still resumes. */
+static void stop_and_resume_for_ever(volatile int *resumed)
+{
+	struct pause_unit *u = pause_open_process(held, child, child_stat.starttime);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!u || held_live(held))
+		_exit(1);
+	held_open(held);
+	for (*resumed = 0; !held_late(held); (*resumed)++) {
+		if (!pause_stop(u))
+			pause_resume(u, false);
+	}
+	for (*resumed = -1;;)
+		pause();
+}
+
+/* A daemon that hangs on the way back from its stop call has stopped the child: the guard resumes
+ * that for good, and what the user stops then stays so also when the daemon goes on. */
+static void what_a_hanging_call_stopped_is_not_ours_either(void **state)
+{
+	volatile int *resumed = mmap(
+		NULL, sizeof(*resumed), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int again = 1, tries = 0;
+	pid_t daemon;
+	long nr = -1;
+
+	(void)state;
+	assert_ptr_not_equal((void *)resumed, MAP_FAILED);
+	daemon = fork();
+	if (!daemon)
+		stop_and_resume_for_ever(resumed);
+	while (held->stopper != daemon)
+		usleep(1000);
+	/* Until it hangs there. */
+	for (; tries < 10000; tries++) {
+		kill(daemon, SIGSTOP);
+		assert_true(becomes(daemon, true));
+		if (held->slot[0].armed == HELD_STOPPING && !proc_syscall(daemon, &nr))
+			break;
+		kill(daemon, SIGCONT);
+		usleep(100);
+	}
+	assert_in_range(tries, 0, 9999);
+	assert_int_equal(nr, SYS_pidfd_send_signal);
+	assert_true(becomes(child, true));
+	held->passed++; /* as the guard does */
+	assert_int_equal(held_release(held, false, &again), 1);
+	assert_int_equal(again, 0);
+	assert_true(becomes(child, false));
+	kill(child, SIGSTOP);
+	assert_true(becomes(child, true));
+	assert_int_equal(held_release(held, false, &again), 0);
+	kill(daemon, SIGCONT);
+	while (*resumed != -1)
+		usleep(1000);
+	usleep(20000);
+	assert_int_equal(state_of(child), 'T');
+	kill(child, SIGCONT);
+	assert_true(becomes(child, false));
+	kill(daemon, SIGKILL);
+	waitpid(daemon, NULL, 0);
+	held_free(held, 0);
+	munmap((void *)resumed, sizeof(*resumed));
+	held->stopper = 0;
+}
+
 static void nothing_is_stopped_after_the_deadline(void **state)
 {
 	struct pause_unit *u = pause_open_process(held, child, child_stat.starttime);
@@ -793,6 +860,7 @@ int main(void)
 		cmocka_unit_test(what_was_released_is_not_ours),
 		cmocka_unit_test(about_to_be_stopped),
 		cmocka_unit_test(a_hanging_daemon_stops_nobody),
+		cmocka_unit_test(what_a_hanging_call_stopped_is_not_ours_either),
 		cmocka_unit_test(nothing_is_stopped_after_the_deadline),
 		cmocka_unit_test(the_guard_gives_a_foreign_stop_back),
 		cmocka_unit_test(stops_all_threads),
