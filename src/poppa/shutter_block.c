@@ -20,7 +20,9 @@
  */
 #define RAN_SHARE 16
 #define DEADLINE_MARGIN (20 * NS_PER_MS)
-#define DEADLINE_MAX (50 * NS_PER_MS)
+/* Nothing is to stay stopped for more than 50 ms; the guard needs a moment of them. */
+#define DEADLINE_MAX (45 * NS_PER_MS)
+#define LEAST_MARGIN (15 * NS_PER_MS)
 
 int64_t shutter_deadline_ns(int64_t shutter_ns)
 {
@@ -29,7 +31,7 @@ int64_t shutter_deadline_ns(int64_t shutter_ns)
 	if (d > DEADLINE_MAX)
 		d = DEADLINE_MAX;
 	/* Settings beyond the usual: a shutter must be able to end. */
-	return d < 2 * shutter_ns + DEADLINE_MARGIN ? 2 * shutter_ns + DEADLINE_MARGIN : d;
+	return d < 2 * shutter_ns + LEAST_MARGIN ? 2 * shutter_ns + LEAST_MARGIN : d;
 }
 
 static void sleep_until(int64_t ns)

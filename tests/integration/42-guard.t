@@ -5,24 +5,19 @@
 
 build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}
 poppad=$(command -v poppad)
-longest=0 kills=0
+longest=0 kills=0 host=0
 
 fact() {
 	grep -o -E "(^| )$1=[0-9.]+" <<<"$out" | cut -d = -f 2
 }
 
-# blows NAME CAUSE METHOD TIMES [CGROUP]: nothing may be stuck. That the guard is quick is said of the great
-# majority, as the machine may be busy: one time in a hundred may take longer, and it is tried once more.
+# blows NAME CAUSE METHOD TIMES [CGROUP]: nothing may be stuck, nor held for more than 50 ms, not counting time in
+# which the machine did not let even those run that come before the guard.
 blows() {
-	local version=${5:-1} name try over status
+	local version=${5:-1} name status
 	name="$4 times $1, with $3 and cgroup v$version"
-	for try in 1 2; do
-		out=$("$build/tests/integration/poppad_kill" --poppad "$poppad" --cause "$2" --method "$3" --kills "$4" --cgroup "$version" 2>&1)
-		status=$?
-		over=$(fact over_50ms)
-		if [ "$status" != 0 ] || [ $((${over:-0} * 100)) -le "$4" ] || [ "$try" = 2 ]; then break; fi
-		diag "tried again, as $over of $4 took longer than 50 ms: $out"
-	done
+	out=$("$build/tests/integration/poppad_kill" --poppad "$poppad" --cause "$2" --method "$3" --kills "$4" --cgroup "$version" 2>&1)
+	status=$?
 	diag "$out"
 	if [ "$status" = 77 ]; then
 		skip "${out#skipped: }" "$name"
@@ -30,21 +25,22 @@ blows() {
 	fi
 	is "$name: nothing is stuck" "$status" 0
 	[ "$status" = 0 ] || return
-	cmp_num "$name: as good as always within 50 ms" $((over * 100)) '<=' "$4"
+	is "$name: always resumed within 50 ms" "$(fact over_50ms)" 0
+	host=$((host + $(fact host_50ms)))
 	if [ "$2" = kill ]; then
 		kills=$((kills + $4))
-		longest=$(printf '%s\n' "$longest" "$(fact longest_stop_ms)" | sort -g | tail -n 1)
+		longest=$(printf '%s\n' "$longest" "$(fact held_ms)" | sort -g | tail -n 1)
 	fi
 }
 
 blows "nothing happens" none sigstop 40
-control=$(fact longest_stop_ms)
+control=$(fact held_ms)
 blows "nothing happens" none freezer 40
-control=$(printf '%s\n' "$control" "$(fact longest_stop_ms)" | sort -g | tail -n 1)
+control=$(printf '%s\n' "$control" "$(fact held_ms)" | sort -g | tail -n 1)
 blows "killed" kill sigstop 500
 blows "killed" kill freezer 500
 blows "killed" kill freezer 100 2
-diag "$kills kills: no task stood still for longer than $longest ms; where nobody was killed: $control ms"
+diag "$kills kills: nothing was held for longer than $longest ms; where nobody was killed: $control ms"
 blows "stopped by a signal" stop sigstop 25
 blows "stopped by a signal" stop freezer 25
 blows "stopped by a signal" stop freezer 10 2
@@ -59,6 +55,8 @@ blows "its disk is full, killed with its guard and repaired" full sigstop 5
 blows "its disk is full, killed with its guard and repaired" full freezer 5
 blows "its clock is set" clock sigstop 10
 blows "its clock is set" clock freezer 10
+
+diag "$host times for more than 50 ms only because the machine itself stood still"
 
 # --- the test itself ends early ---
 # remains PID: the cgroups of that test.

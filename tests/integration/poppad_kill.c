@@ -4,10 +4,12 @@
 /*
  * Makes two jobs of its own, with a registration and a freezer cgroup each but without Slurm. The
  * blow falls when a task is seen held, or at a random moment. Prints one line of key=value facts:
- * longest_ms is from the blow to the last resume, longest_stop_ms the longest time that a task
- * found itself not running, which on a busy machine is not all of poppad's making: --cause none
- * tells how much. Exit status 0: nothing was stuck, 1: something was, 77: cannot run here (says
- * why).
+ * longest_ms is from the blow to the last resume, held_ms the longest time that something was seen
+ * held without a break, by a thread that looks all the time. over_50ms counts those of more than 50
+ * ms, less the time in which even a witness ahead of the guard could not run (witness.h); host_50ms
+ * those that are longer only with it. longest_stop_ms is the longest time that a task found itself
+ * not running, which on a busy machine is not all of poppad's making: --cause none tells how much.
+ * Exit status 0: nothing was stuck, 1: something was, 77: cannot run here (says why).
  */
 #include <argp.h>
 #include <dirent.h>
@@ -15,9 +17,11 @@
 #include <error.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +29,6 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -36,6 +39,7 @@
 #include "heartbeat/poppa_heartbeat.h"
 #include "poppa/held.h"
 #include "poppa/proc.h"
+#include "witness.h"
 
 #define JOBS 2
 #define TASKS 2
@@ -44,6 +48,7 @@
 #define GIVE_UP (2 * NS_PER_S) /* what is stopped so long after the blow is stuck */
 #define SILENCE (6 * NS_PER_S)
 #define QUIET_US 20000
+#define LOOK_US 200
 #define FEW_BEATS 10
 #define LOG_END 4000                   /* as much as is shown of a log */
 #define JUNK 2000                      /* registrations to use up memory with */
@@ -62,7 +67,7 @@ static enum cause cause = KILL;
 static char root[PATH_MAX], node[64], clock_file[PATH_MAX + 64], wallclock[PATH_MAX + 64];
 static const int end_signals[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
 static int64_t *clock_offset; /* of the wall clock that poppad sees, s */
-static char cgroup[JOBS][PATH_MAX], memory[PATH_MAX];
+static char cgroup[JOBS][PATH_MAX], memory[PATH_MAX], hung[PATH_MAX];
 static pid_t task[JOBS][TASKS];
 
 /* What each task says of itself. */
@@ -251,6 +256,8 @@ static void name_all(void)
 	if (!mkdtemp(root))
 		error(1, errno, "%s", root);
 	snprintf(node, sizeof(node), "killtest%d", (int)getpid());
+	if (cause == THREAD)
+		snprintf(hung, sizeof(hung), "%s/freezer/%s", cgroups, node);
 	if (cause == OOM)
 		snprintf(memory, sizeof(memory), "%s/memory/%s", cgroups, node);
 	for (int j = 0; j < JOBS; j++) {
@@ -301,6 +308,8 @@ static void make(void)
 		register_job(j + 1);
 	if (*memory && mkdir(memory, 0755))
 		error(1, errno, "%s", memory);
+	if (*hung && mkdir(hung, 0755))
+		error(1, errno, "%s", hung);
 }
 
 /* With argument NULL the daemon itself. */
@@ -379,7 +388,7 @@ static const char *missing(void)
 	if (geteuid())
 		return "needs root";
 	snprintf(why, sizeof(why), "%s/freezer/cgroup.procs", cgroups);
-	if (version == 1 && access(why, W_OK)) {
+	if ((version == 1 || cause == THREAD) && access(why, W_OK)) {
 		snprintf(why, sizeof(why), "needs a cgroup v1 freezer at %s/freezer", cgroups);
 		return why;
 	}
@@ -399,6 +408,74 @@ static const char *missing(void)
 	if (cause == CLOCK && !find_wallclock())
 		return "needs " WALLCLOCK " beside it: shared libraries are not built here";
 	return NULL;
+}
+
+/* What the thread that looks all the time has seen. */
+static struct {
+	atomic_bool off;        /* what is held now is meant to be */
+	_Atomic int64_t looked; /* when it last did, with `off` known */
+	_Atomic int64_t longest;
+	atomic_int over, host;
+} watch;
+
+static void judge(int64_t from, int64_t to)
+{
+	int64_t length = to - from;
+
+	if (length > watch.longest)
+		watch.longest = length;
+	if (length < BOUND)
+		return;
+	if (length - witness_lost(from, to) < BOUND)
+		watch.host++;
+	else
+		watch.over++;
+}
+
+/* A stop counts from the last look that did not see it. */
+static void *keep_looking(void *arg)
+{
+	int64_t free_at = now(), at;
+	bool was = false;
+
+	(void)arg;
+	for (;; pause_us(LOOK_US)) {
+		bool off = watch.off, is = !off && held();
+
+		at = now();
+		if (was && !is && !off)
+			judge(free_at, at);
+		if (!is)
+			free_at = at;
+		was = is;
+		watch.looked = at;
+	}
+	return NULL;
+}
+
+/* Whether it is to look away, from here on. */
+static void look_away(bool off)
+{
+	int64_t since = now();
+
+	watch.off = off;
+	/* The look that was going on, and one that knows. */
+	while (watch.looked <= since)
+		pause_us(LOOK_US);
+	since = now();
+	while (watch.looked <= since)
+		pause_us(LOOK_US);
+}
+
+static void start_looking(void)
+{
+	pthread_t thread;
+
+	if (witness_start())
+		error(1, errno, "no threads ahead of the guard");
+	errno = pthread_create(&thread, NULL, keep_looking, NULL);
+	if (errno)
+		error(1, errno, "pthread_create");
 }
 
 static bool wait_held(bool wanted, int64_t ns)
@@ -456,11 +533,21 @@ static pid_t pick_thread(pid_t pid)
 	return picked;
 }
 
+/* The freezer of cgroup v1 takes single threads. */
 static void hang(pid_t tid)
 {
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) || ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
-		error(1, errno, "ptrace");
-	waitpid(tid, NULL, __WALL);
+	char text[32];
+
+	snprintf(text, sizeof(text), "%d", (int)tid);
+	put_cgroup(hung, "tasks", text);
+	if (freezer_freeze(&freezer_v1, hung))
+		error(1, errno, "%s", hung);
+}
+
+static void go_on(void)
+{
+	if (freezer_thaw(&freezer_v1, hung))
+		error(1, errno, "%s", hung);
 }
 
 static void put_memory_limit(const char *text)
@@ -543,7 +630,7 @@ static void set_clock(void)
 
 /* While poppad hangs, and after it goes on, a task that its user has stopped stays so. A stop that
  * is given back after a shutter lets it run for microseconds, and is no waking. */
-static bool woken(pid_t pid, pid_t tid)
+static bool woken(pid_t pid)
 {
 	struct proc_stat st;
 	int64_t was;
@@ -557,21 +644,21 @@ static bool woken(pid_t pid, pid_t tid)
 	if (cause == STOP)
 		kill(pid, SIGCONT);
 	else
-		ptrace(PTRACE_DETACH, tid, NULL, NULL);
+		go_on();
 	pause_us(30000);
 	kill(task[0][0], SIGCONT);
 	return victim[0][0].beats - was > FEW_BEATS;
 }
 
 static struct {
-	int caught, stuck, over, left, woken;
+	int caught, stuck, left, woken;
 	int64_t longest, total, gap;
 } facts;
 
 /* One poppad from start to end. NULL, or what went wrong. */
 static const char *blow(int n)
 {
-	pid_t pid = start(NULL), tid = 0;
+	pid_t pid = start(NULL);
 	const char *wrong = NULL;
 	int64_t struck, took, found;
 	bool caught;
@@ -603,16 +690,17 @@ static const char *blow(int n)
 		kill(pid, SIGSTOP);
 		break;
 	case THREAD:
-		tid = pick_thread(pid);
-		hang(tid);
+		hang(pick_thread(pid));
 		break;
 	case BOTH:
 	case FULL:
+		look_away(true);
 		kill(guard_pid(), SIGKILL);
 		kill_poppad(pid);
 		facts.left += held();
 		repair();
 		struck = now();
+		look_away(false);
 		break;
 	case OOM:
 		if (!use_up_memory(pid)) {
@@ -646,13 +734,15 @@ static const char *blow(int n)
 		if (took > facts.longest)
 			facts.longest = took;
 		facts.stuck += took >= GIVE_UP;
-		facts.over += took >= BOUND;
 	}
 	found = longest_gap();
 	if (found > facts.gap)
 		facts.gap = found;
-	if (cause == STOP || cause == THREAD)
-		facts.woken += woken(pid, tid);
+	if (cause == STOP || cause == THREAD) {
+		look_away(true);
+		facts.woken += woken(pid);
+		look_away(false);
+	}
 	if (cause == FULL) {
 		if (starts_on_full_disk())
 			wrong = "it starts although there is no room for the list of what it holds";
@@ -676,15 +766,17 @@ static int strike(void)
 	srand((unsigned)now());
 	/* Ahead of the tasks, so that it sees what it looks for; behind poppad and its guard. */
 	sched_setscheduler(0, SCHED_FIFO, &fifo);
+	start_looking();
 	for (int n = 0; n < kills && !wrong; n++)
 		wrong = blow(n);
+	look_away(true);
 	printf("cause=%s cgroup=%d method=%s times=%d caught_in_shutter=%d stuck=%d over_50ms=%d "
-	       "woken=%d "
-	       "left_before_repair=%d longest_ms=%.3f mean_ms=%.3f longest_stop_ms=%.3f\n",
-		cause_names[cause], version, method, kills, facts.caught, facts.stuck, facts.over,
-		facts.woken, facts.left, (double)facts.longest / NS_PER_MS,
+	       "host_50ms=%d woken=%d left_before_repair=%d longest_ms=%.3f mean_ms=%.3f "
+	       "held_ms=%.3f longest_stop_ms=%.3f\n",
+		cause_names[cause], version, method, kills, facts.caught, facts.stuck, watch.over,
+		watch.host, facts.woken, facts.left, (double)facts.longest / NS_PER_MS,
 		facts.caught ? (double)facts.total / facts.caught / NS_PER_MS : 0.0,
-		(double)facts.gap / NS_PER_MS);
+		(double)watch.longest / NS_PER_MS, (double)facts.gap / NS_PER_MS);
 	if (wrong)
 		printf("%s\n", wrong);
 	if (wrong || facts.stuck || facts.woken)
@@ -707,6 +799,8 @@ static void end_all(void)
 		/* What is frozen does not die. */
 		for (int j = 0; j < JOBS; j++)
 			freezer_thaw(version == 1 ? &freezer_v1 : &freezer_v2, cgroup[j]);
+		if (*hung)
+			freezer_thaw(&freezer_v1, hung);
 		pause_us(1000);
 	}
 }
@@ -718,6 +812,8 @@ static void clean(void)
 	end_all();
 	if (*memory)
 		rmdir(memory);
+	if (*hung)
+		rmdir(hung);
 	snprintf(path, sizeof(path), "%s/freezer/poppa_%s", cgroups, node);
 	rmdir(path);
 	for (int j = 0; j < JOBS; j++) {
