@@ -77,7 +77,7 @@ static int stop(struct pause_unit *u)
 		errno = ETIME;
 		return -1;
 	}
-	if (!(count > 1 ? sigstop_threads(u) : proc_signal(u->fd[0], SIGSTOP)))
+	if (!(count > 1 ? sigstop_threads(u) : proc_signal_own(u->fd[0], SIGSTOP)))
 		return 0;
 	saved = errno == ENOENT ? ESRCH : errno;
 	held_disarm(u->held, u->slot);

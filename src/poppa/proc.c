@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,10 @@
 
 #define STATUS_SIZE 4096
 #define DIRENTS 4096
+
+#ifndef PIDFD_SIGNAL_THREAD
+#define PIDFD_SIGNAL_THREAD 1
+#endif
 
 static ssize_t read_small(const char *path, char *buf, size_t size)
 {
@@ -136,6 +141,28 @@ int proc_pidfd(pid_t pid, uint64_t starttime)
 int proc_signal(int pidfd, int sig)
 {
 	return syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
+}
+
+/* Whether the kernel can send a signal through a descriptor to one thread: Linux 6.9 and later. */
+static bool signals_threads(void)
+{
+	static atomic_int known = -1;
+	int fd, can = known;
+
+	if (can >= 0)
+		return can;
+	fd = syscall(SYS_pidfd_open, getpid(), 0);
+	can = fd >= 0 && !syscall(SYS_pidfd_send_signal, fd, 0, NULL, PIDFD_SIGNAL_THREAD);
+	if (fd >= 0)
+		close(fd);
+	known = can;
+	return can;
+}
+
+int proc_signal_own(int pidfd, int sig)
+{
+	return syscall(SYS_pidfd_send_signal, pidfd, sig, NULL,
+		signals_threads() ? PIDFD_SIGNAL_THREAD : 0);
 }
 
 struct dirent64_head {
@@ -272,9 +299,12 @@ int proc_pending_stop(pid_t pid, int status)
 	threads = line && atoi(line + 9) > 1;
 	shared = bits(text, "\nShdPnd:");
 	sig = has(shared, SIGSTOP) ? SIGSTOP : has(shared, SIGTSTP) ? SIGTSTP : 0;
-	/* The one thread may have had no turn since our own signal. */
-	if (!threads)
+	/* The one thread may have had no turn since our own signal, which then waits as well, apart
+	 * from others' where the kernel lets it. */
+	if (!threads && !signals_threads())
 		return is_stopped(text) ? sig : 0;
+	if (!threads && !sig)
+		return is_stopped(text) && has(bits(text, "\nSigPnd:"), SIGSTOP) ? SIGSTOP : 0;
 	if (!sig && has(bits(text, "\nSigPnd:"), SIGSTOP) && stopped_before(pid))
 		sig = SIGSTOP;
 	return sig;

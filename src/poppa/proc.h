@@ -46,6 +46,10 @@ int proc_pidfd(pid_t pid, uint64_t starttime);
 /* Sends a signal through a descriptor of proc_pidfd(). 0, or -1 with errno. */
 int proc_signal(int pidfd, int sig);
 
+/* The same for the first thread alone where the kernel can, so that proc_pending_stop() knows it.
+ */
+int proc_signal_own(int pidfd, int sig);
+
 /* Whether a debugger or the like is attached to it. */
 bool proc_traced(pid_t pid);
 
@@ -59,9 +63,10 @@ int proc_each_thread(int fd, proc_thread_fn fn, void *arg);
 /*
  * A stop signal of somebody else's for a process that we have stopped, or 0: SIGCONT would wipe it
  * out. A process takes the signal that stops it off its pending ones, so what waits came later, or
- * came from us because the process was stopped already. Ours is for the process where it has one
- * thread, else one for each thread. status is its open /proc/PID/status, or -1 to have it opened.
- * Allocates nothing.
+ * came from us because the process was stopped already. Ours are for
+ * single threads; for the process where that has one thread and the kernel is older than Linux 6.9,
+ * which cannot tell a stop that comes while ours waits for the task to have a turn. status is its
+ * open /proc/PID/status, or -1 to have it opened. Allocates nothing.
  */
 int proc_pending_stop(pid_t pid, int status);
 

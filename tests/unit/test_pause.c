@@ -690,6 +690,73 @@ static void halfway_stopped_is_stopped(void **state)
 	munmap((void *)tid, sizeof(*tid));
 }
 
+/* A program of one thread that takes no signal until the other end of the pipe is closed. */
+static pid_t spawn_deaf(const int wait[2])
+{
+	pid_t pid = fork();
+	char c;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(wait[1]);
+	pid = vfork();
+	if (!pid)
+		_exit(read(wait[0], &c, 1) < 0);
+	for (;;)
+		pause();
+}
+
+/* Whether the kernel keeps apart what is sent to a thread through a descriptor. */
+static bool kernel_knows_threads(void)
+{
+	int fd = syscall(SYS_pidfd_open, getpid(), 0);
+	bool knows = !syscall(SYS_pidfd_send_signal, fd, 0, NULL, 1);
+
+	close(fd);
+	return knows;
+}
+
+/* The task had no turn in all of the shutter, in which its user stopped it, too. */
+static void stopped_twice_before_its_turn(void **state)
+{
+	struct pause_unit *u;
+	struct proc_stat st;
+	int wait[2];
+	pid_t pid;
+
+	(void)state;
+	if (!kernel_knows_threads()) {
+		print_message("skipped: before Linux 6.9 the kernel cannot tell\n");
+		skip();
+	}
+	for (int users = 0; users <= 1; users++) {
+		assert_int_equal(pipe(wait), 0);
+		pid = spawn_deaf(wait);
+		close(wait[0]);
+		while (state_of(pid) != 'D')
+			usleep(1000);
+		assert_int_equal(proc_stat(pid, &st), 0);
+		u = pause_open_process(held, pid, st.starttime);
+		assert_non_null(u);
+		assert_int_equal(pause_stop(u), 0);
+		if (users)
+			kill(pid, SIGSTOP);
+		assert_int_equal(state_of(pid), 'D');
+		assert_int_equal(pause_resume(u, true), users);
+		close(wait[1]);
+		if (users) {
+			assert_true(becomes(pid, true));
+		} else {
+			usleep(20000);
+			assert_int_not_equal(state_of(pid), 'T');
+		}
+		pause_close(u);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+}
+
 /* What cannot be resumed for now is not forgotten by the next start. */
 static void kept_while_it_holds(void **state)
 {
@@ -865,6 +932,7 @@ int main(void)
 		cmocka_unit_test(the_guard_gives_a_foreign_stop_back),
 		cmocka_unit_test(stops_all_threads),
 		cmocka_unit_test(halfway_stopped_is_stopped),
+		cmocka_unit_test(stopped_twice_before_its_turn),
 		cmocka_unit_test(kept_while_it_holds),
 		cmocka_unit_test(bad_lists),
 		cmocka_unit_test(slots_run_out),
