@@ -46,9 +46,9 @@ blows "stopped by a signal" stop freezer 25
 blows "stopped by a signal" stop freezer 10 2
 blows "one of its threads hangs" thread sigstop 25
 blows "one of its threads hangs" thread freezer 25
-blows "killed with its guard and repaired" both sigstop 25
-blows "killed with its guard and repaired" both freezer 25
-blows "killed with its guard and repaired" both freezer 25 2
+blows "killed with its guard, and repaired or started," both sigstop 25
+blows "killed with its guard, and repaired or started," both freezer 25
+blows "killed with its guard, and repaired or started," both freezer 25 2
 blows "out of memory" oom sigstop 5
 blows "out of memory" oom freezer 5
 blows "its disk is full, killed with its guard and repaired" full sigstop 5

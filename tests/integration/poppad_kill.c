@@ -84,7 +84,8 @@ static const struct argp_option options[] = {
 	{"method", 'm', "NAME", 0, "poppa_pause: sigstop (default), freezer or auto", 0},
 	{"cgroup", 'g', "1|2", 0, "version of the jobs' cgroups (default 1)", 0},
 	{"cause", 'c', "NAME", 0,
-		"kill (default); both: the guard with it, then poppad --repair; stop: it is "
+		"kill (default); both: the guard with it, then poppad --repair or a start by "
+		"turns; stop: it is "
 		"stopped "
 		"as a whole; thread: one of its threads hangs; oom: memory runs out; full: so does "
 		"the disk, then as both; clock: the wall clock is set, then as kill; none: "
@@ -501,6 +502,15 @@ static void repair(void)
 	waitpid(start("--repair"), NULL, 0);
 }
 
+/* The daemon's own start does the same. */
+static void start_again(void)
+{
+	pid_t pid = start(NULL);
+
+	wait_held(false, SILENCE);
+	kill_poppad(pid);
+}
+
 /* One of poppad's threads: most often the one that stops, else any. */
 static pid_t pick_thread(pid_t pid)
 {
@@ -698,7 +708,10 @@ static const char *blow(int n)
 		kill(guard_pid(), SIGKILL);
 		kill_poppad(pid);
 		facts.left += held();
-		repair();
+		if (cause == BOTH && facts.left % 2)
+			start_again();
+		else
+			repair();
 		struck = now();
 		look_away(false);
 		break;
