@@ -285,6 +285,36 @@ ok "the run has its price" wait_until 60 eval '[ "$(runs)" = 8000 ]'
 ok "its row has it" wait_until 60 eval 'row_of_run | grep -q "poppa: nodata=no-record raw=8000 charged=8000"'
 ok "and nothing is tried again" wait_until 60 nothing_waits
 
+# --- What has arrived is in a file of its own while the settler cannot take it, here for want of its journal
+# of refunds; and a slurmctld that ends then leaves that to the next one, which adds to it.
+diag "runs that arrive one after the other where they cannot be taken"
+STATE=$POPPA_SANDBOX/state/slurmctld
+wait_until 60 nodes_answer
+ctl stop ledgerd
+submit -p fake -N1 --colocate -o /dev/null --wrap 'sleep 1'
+first=$job
+wait_end "$job" 60
+first_start=$(date -d "$(job_field "$job" StartTime)" +%s)
+ok "one waits for its price" wait_until 10 is_kept "$first_start"
+ctl stop slurmctld
+mv "$STATE/poppa_unsettled" "$STATE/poppa_arrived"
+mv "$STATE/poppa_refunds" "$POPPA_SANDBOX/tmp/poppa_refunds"
+mkdir "$STATE/poppa_refunds"
+ctl start slurmctld
+wait_until 60 nodes_answer
+submit -p fake -N1 --colocate -o /dev/null --wrap 'sleep 1'
+wait_end "$job" 60
+second_start=$(date -d "$(job_field "$job" StartTime)" +%s)
+ok "so does the next one" wait_until 10 grep -q "\"start\":$second_start" "$STATE/poppa_arrived"
+ok "and the first is not forgotten" grep -q "\"job\":$first,.*\"start\":$first_start\|\"start\":$first_start.*\"job\":$first" "$STATE/poppa_arrived"
+ctl stop slurmctld
+rmdir "$STATE/poppa_refunds"
+mv "$POPPA_SANDBOX/tmp/poppa_refunds" "$STATE/poppa_refunds"
+ctl start ledgerd
+ctl start slurmctld
+wait_until 60 nodes_answer
+for id in "$first" "$job"; do ok "job $id is settled once it can be" wait_settled "$id" 60; done
+
 lines=$(grep -c 'prep/poppa: slurmdbd does not answer' "$(ctl log slurmctld)")
 cmp_num "slurmctld's log has a line of the outage" "$lines" '>=' 1
 done_testing

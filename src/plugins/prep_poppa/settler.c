@@ -32,6 +32,7 @@ static bool arrived_changed; /* the file of what arrived is behind */
  * nothing else tells. */
 static bool holding;
 static pthread_mutex_t arrived_file = PTHREAD_MUTEX_INITIALIZER; /* taken before `lock` */
+static bool arrived_loaded; /* the worker has what was in that file; `arrived_file` is held */
 static pthread_t worker, keeper;
 /* Counts starts and stops; odd while running. A worker whose number has passed ends by itself. */
 static unsigned generation;
@@ -162,6 +163,25 @@ static void drop_arrived_file(void)
 	pthread_mutex_unlock(&arrived_file);
 }
 
+static void load(struct settler *w)
+{
+	if (w->loaded)
+		return;
+	pthread_mutex_lock(&arrived_file);
+	state_load(w);
+	arrived_loaded = true;
+	pthread_mutex_unlock(&arrived_file);
+}
+
+/* The files may be another controller's from now on. */
+static void unload(struct settler *w)
+{
+	pthread_mutex_lock(&arrived_file);
+	arrived_loaded = false;
+	pthread_mutex_unlock(&arrived_file);
+	w->loaded = false;
+}
+
 static void save(struct settler *w)
 {
 	if (!w->changed)
@@ -200,8 +220,7 @@ static void save_last(struct settler *w)
 {
 	if (!holds())
 		return;
-	if (!w->loaded)
-		state_load(w);
+	load(w);
 	take_arrived(w);
 	save(w);
 	let_go(w, true);
@@ -241,7 +260,7 @@ static void keep_arrived(void)
 		list = state_of_items(arrived);
 	arrived_changed = false;
 	pthread_mutex_unlock(&lock);
-	behind = any && state_save_arrived(list, &err);
+	behind = any && state_save_arrived(list, arrived_loaded, &err);
 	pthread_mutex_unlock(&arrived_file);
 	complain_of_arrived(behind ? &err : NULL);
 	if (behind) {
@@ -259,7 +278,8 @@ static void stand_by(struct settler *w)
 {
 	items_free(w);
 	usage_forget(w->usage);
-	w->loaded = w->scanned = w->changed = false;
+	unload(w);
+	w->scanned = w->changed = false;
 	w->scan_ms = 0;
 }
 
@@ -278,8 +298,7 @@ static void one_round(struct settler *w, unsigned mine)
 			settler_complain(w, err.text);
 		return;
 	}
-	if (!w->loaded)
-		state_load(w);
+	load(w);
 	take_arrived(w);
 	save_when_due(w);
 	follow_settings(w);
@@ -396,6 +415,7 @@ static void end(struct settler *w)
 		write_back_end();
 	}
 	let_go(w, true);
+	unload(w);
 	items_free(w);
 	addresses_forget();
 	usage_close(&of_slurmctld);

@@ -156,8 +156,9 @@ void state_save(struct settler *w);
 /* The same, and without a history: as earlier releases read it. */
 void state_save_list(struct settler *w);
 void state_load(struct settler *w);
-/* Writes what the worker has not taken yet; takes over the reference. 0, or -1 with err. */
-int state_save_arrived(json_t *list, struct errmsg *err);
+/* Writes what the worker has not taken yet, beside what the file has where nobody has loaded that;
+ * takes over the reference. 0, or -1 with err. */
+int state_save_arrived(json_t *list, bool loaded, struct errmsg *err);
 void state_drop_arrived(void);
 
 #endif

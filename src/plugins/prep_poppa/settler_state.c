@@ -108,21 +108,6 @@ void state_save_list(struct settler *w)
 	save(w, true);
 }
 
-int state_save_arrived(json_t *list, struct errmsg *err)
-{
-	struct waiting all = {.ours = false};
-	char path[PATH_MAX];
-
-	return waiting_write(&all, state_path(ARRIVED_FILE, path, sizeof(path)), list, err);
-}
-
-void state_drop_arrived(void)
-{
-	char path[PATH_MAX];
-
-	unlink(state_path(ARRIVED_FILE, path, sizeof(path)));
-}
-
 /* What comes next replaces the file. */
 static void keep_damaged(const char *path)
 {
@@ -132,6 +117,32 @@ static void keep_damaged(const char *path)
 	unlink(aside);
 	if (link(path, aside))
 		error(ME ": cannot keep %s as %s: %m", path, aside);
+}
+
+int state_save_arrived(json_t *list, bool loaded, struct errmsg *err)
+{
+	struct waiting all = {.ours = false};
+	struct errmsg unread = {""};
+	char path[PATH_MAX];
+	json_t *before;
+	int damaged;
+
+	state_path(ARRIVED_FILE, path, sizeof(path));
+	if (!loaded) {
+		before = waiting_read(path, &damaged, &unread);
+		if (before ? damaged : errno != ENOENT)
+			keep_damaged(path);
+		json_array_extend(list, before);
+		json_decref(before);
+	}
+	return waiting_write(&all, path, list, err);
+}
+
+void state_drop_arrived(void)
+{
+	char path[PATH_MAX];
+
+	unlink(state_path(ARRIVED_FILE, path, sizeof(path)));
 }
 
 static void load_file(struct settler *w, const char *name)
