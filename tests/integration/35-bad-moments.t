@@ -217,6 +217,7 @@ look
 # A start that slurmctld has forgotten, or an id that it gives out again, meets what still runs on the node.
 is "nodes were drained for what Slurm itself forgets, and for nothing else" \
 	"$(grep -v ' Duplicate jobid$' "$DIR/attended" | sort -u)" ""
+[ ! -s "$DIR/numberless" ] || diag "jobs that Slurm never asks slurmdbd about again, cancelled:" "$(sort -u "$DIR/numberless" | xargs)"
 [ ! -s "$DIR/attended" ] || diag "nodes that an administrator had to resume:" "$(sort "$DIR/attended" | uniq -c)"
 
 # --- What became of the jobs. The last that was seen of each counts; what has ended is purged in time.

@@ -177,6 +177,7 @@ ok "no job is stuck" wait_until 60 stream_ends
 wait_until 30 idle || attend
 ok "no node is stuck" wait_until 30 idle
 [ ! -s "$DIR/attended" ] || diag "nodes that an administrator had to resume:" "$(sort "$DIR/attended" | uniq -c)"
+[ ! -s "$DIR/numberless" ] || diag "jobs that Slurm never asks slurmdbd about again, cancelled:" "$(sort -u "$DIR/numberless" | xargs)"
 is "no lane was wrong or given twice" "$(sort -u "$DIR/lanes")" ""
 cmp_num "and they were looked at" "$(places_seen)" '>=' "$KILLS"
 is "nothing stayed stopped when poppad was killed" "$(cat "$DIR/stopped")" ""

@@ -21,7 +21,7 @@
 FAKE=$SANDBOX_FAKE_PREFIX
 DIR=$(mktemp -d)
 on_exit rm -rf "$DIR"
-touch "$DIR"/{lanes,states,attended,unstarted,submitted,killed}
+touch "$DIR"/{lanes,states,attended,numberless,unstarted,submitted,killed}
 
 dice() { RANDOM=$1; }
 # A subshell would have dice of its own, so there is no output.
@@ -49,13 +49,25 @@ send() {
 # dry up.
 in_queue() { squeue -h -r -A "$ACCOUNT" -p "$1" -o '%t %M' | awk '$1 != "R" || $2 ~ /^0:[01]/' | wc -l; }
 
+# update_waiting JOB COMMAND...: a slurmctld killed while it asked slurmdbd for a job's number goes on waiting for that
+# after its start, forever, and changes nothing of the job: an administrator can only cancel it.
+declare -A refusals=()
+update_waiting() {
+	local id=$1
+	shift
+	[[ $("$@" 2>&1) == *"DB index is being set"* ]] || return 0
+	refusals[$id]=$((${refusals[$id]:-0} + 1))
+	[ "${refusals[$id]}" -ge 3 ] || return 0
+	scancel "$id" && echo "$id" >>"$DIR/numberless"
+}
+
 # Slurm holds a job back that could not be started, or was requeued, and drains the node where that was.
 attend() {
 	local id reason node state
 	while read -r id reason; do
 		case $reason in
-		*held* | *Held*) scontrol release "$id" ;;
-		BeginTime) scontrol update job "$id" StartTime=now ;;
+		*held* | *Held*) update_waiting "$id" scontrol release "$id" ;;
+		BeginTime) update_waiting "$id" scontrol update job "$id" StartTime=now ;;
 		esac
 	done < <(squeue -h -r -A "$ACCOUNT" -t PD -o '%A %r')
 	while read -r node state reason; do
