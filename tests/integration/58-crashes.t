@@ -292,10 +292,10 @@ STATE=$POPPA_SANDBOX/state/slurmctld
 wait_until 60 nodes_answer
 ctl stop ledgerd
 submit -p fake -N1 --colocate -o /dev/null --wrap 'sleep 1'
-first=$job
+earlier=$job
 wait_end "$job" 60
-first_start=$(date -d "$(job_field "$job" StartTime)" +%s)
-ok "one waits for its price" wait_until 10 is_kept "$first_start"
+earlier_start=$(date -d "$(job_field "$job" StartTime)" +%s)
+ok "one waits for its price" wait_until 10 is_kept "$earlier_start"
 ctl stop slurmctld
 mv "$STATE/poppa_unsettled" "$STATE/poppa_arrived"
 mv "$STATE/poppa_refunds" "$POPPA_SANDBOX/tmp/poppa_refunds"
@@ -306,14 +306,14 @@ submit -p fake -N1 --colocate -o /dev/null --wrap 'sleep 1'
 wait_end "$job" 60
 second_start=$(date -d "$(job_field "$job" StartTime)" +%s)
 ok "so does the next one" wait_until 10 grep -q "\"start\":$second_start" "$STATE/poppa_arrived"
-ok "and the first is not forgotten" grep -q "\"job\":$first,.*\"start\":$first_start\|\"start\":$first_start.*\"job\":$first" "$STATE/poppa_arrived"
+ok "and the first is not forgotten" grep -q "\"job\":$earlier,.*\"start\":$earlier_start\|\"start\":$earlier_start.*\"job\":$earlier" "$STATE/poppa_arrived"
 ctl stop slurmctld
 rmdir "$STATE/poppa_refunds"
 mv "$POPPA_SANDBOX/tmp/poppa_refunds" "$STATE/poppa_refunds"
 ctl start ledgerd
 ctl start slurmctld
 wait_until 60 nodes_answer
-for id in "$first" "$job"; do ok "job $id is settled once it can be" wait_settled "$id" 60; done
+for id in "$earlier" "$job"; do ok "job $id is settled once it can be" wait_settled "$id" 60; done
 
 lines=$(grep -c 'prep/poppa: slurmdbd does not answer' "$(ctl log slurmctld)")
 cmp_num "slurmctld's log has a line of the outage" "$lines" '>=' 1
