@@ -43,10 +43,11 @@ for i in 1 2 3 4 5 6; do
 	outage+=("$job")
 done
 for i in "${outage[@]}"; do wait_end "$i"; done
+logged=$(wc -l <"$(ctl log slurmctld)")
 crash slurmdbd
 report_node "${outage[0]}" "$(job_field "${outage[0]}" NodeList)" || bail_out "the ledger took no record"
 ok "a job is settled without slurmdbd" wait_settled "${outage[0]}"
-knows_of_outage() { grep -q 'prep/poppa: slurmdbd does not answer' "$(ctl log slurmctld)"; }
+knows_of_outage() { tail -n "+$((logged + 1))" "$(ctl log slurmctld)" | grep -q 'prep/poppa: slurmdbd does not answer'; }
 ok "which is noticed" wait_until 30 knows_of_outage
 before=$(queue)
 cmp_num "slurmctld keeps what slurmdbd is to hear of it" "$before" '>' 0
@@ -61,33 +62,49 @@ done
 
 # --- A run of whose end slurmdbd never hears.
 ctl reconfigure poppa_settle_timeout=4s
-usage_before=$(usage)
-submit -A "$ACCOUNT" -p fake -N1 --colocate --requeue -o /dev/null --wrap 'sleep 300'
-requeued=$job
-wait_running "$requeued"
-began=$(date -d "$(job_field "$requeued" StartTime)" +%s)
-ok "slurmdbd has heard of the start of a run" wait_until 20 has_row "$requeued"
-report_node "$requeued" "$(job_field "$requeued" NodeList)" || bail_out "the ledger took no record"
-sleep 4
-crash slurmdbd
-scontrol requeuehold "$requeued"
-ok "which is requeued while slurmdbd is down" wait_until 30 is_waiting "$requeued"
-ended=$(date +%s)
-sleep 8 # slurmctld saves its jobs within five seconds
-scontrol reconfigure # and its usage
-crash slurmctld
-ctl start slurmdbd
-ctl start slurmctld
+# The next slurmctld tells slurmdbd within seconds that the job waits again, in the same row. Where that comes
+# before the run's end has been written, Slurm itself has no row for the run any more.
+lose_end() {
+	usage_before=$(usage)
+	submit -A "$ACCOUNT" -p fake -N1 --colocate --requeue -o /dev/null --wrap 'sleep 300'
+	requeued=$job
+	wait_running "$requeued"
+	began=$(date -d "$(job_field "$requeued" StartTime)" +%s)
+	wait_until 20 has_row "$requeued" || bail_out "slurmdbd has not heard of the start of job $requeued"
+	report_node "$requeued" "$(job_field "$requeued" NodeList)" || bail_out "the ledger took no record"
+	sleep 4
+	crash slurmdbd
+	scontrol requeuehold "$requeued"
+	wait_until 30 is_waiting "$requeued"
+	ended=$(date +%s)
+	sleep 8 # slurmctld saves its jobs within five seconds
+	scontrol reconfigure # and its usage
+	crash slurmctld
+	ctl start slurmdbd
+	ctl start slurmctld
+	was=$(row "$requeued" State)
+}
+is_taken() { [[ $(row "$requeued" State) == PENDING* ]]; }
+attempts=0
+lose_end
+until wait_until 90 eval 'is_taken || row_is "$requeued" REQUEUED 2000' && ! is_taken; do
+	attempts=$((attempts + 1))
+	[ "$attempts" -lt 5 ] || break
+	diag "the row of job $requeued was the next run's before it had the end of this one: once more"
+	scancel "$requeued"
+	lose_end
+done
+ok "a run is requeued while slurmdbd is down" is_waiting "$requeued"
 is "slurmctld, killed, knows of the requeue" "$(job_field "$requeued" Restarts)" 1
-like "slurmdbd does not: its row is that of one that runs" "$(row "$requeued" State)" RUNNING
+like "slurmdbd does not: its row is that of one that runs" "$was" RUNNING
 ok "the run has its price" wait_until 60 is_priced "$requeued"
-ok "slurmdbd's row gets its end and its price" wait_until 90 row_is "$requeued" REQUEUED 2000
+ok "slurmdbd's row gets its end and its price" row_is "$requeued" REQUEUED 2000
 cmp_num "the end is that of the run" "$(($(row "$requeued" End) - ended))" '<=' 0
 cmp_num "and not its start, as that of a row which is ended by hand" "$(row "$requeued" ElapsedRaw)" '>' 3
-# A little decays each minute.
+# A little decays each minute, and each usage is shown without its fraction.
 charged=$((2000 * $(row "$requeued" ElapsedRaw)))
 grown=$(($(usage) - usage_before))
-cmp_num "sshare has what is charged" "$grown" '<=' "$charged"
+cmp_num "sshare has what is charged" "$grown" '<=' "$((charged + 1))"
 cmp_num "and no less" "$grown" '>=' "$((charged * 999 / 1000))"
 like "no row is left without an end" "$(timeout 30 sacctmgr -n show runawayjobs </dev/null 2>&1)" 'No runaway jobs'
 ok "nothing is tried again" wait_until 60 nothing_waits
