@@ -65,6 +65,7 @@ ctl reconfigure poppa_settle_timeout=4s
 # The next slurmctld tells slurmdbd within seconds that the job waits again, in the same row. Where that comes
 # before the run's end has been written, Slurm itself has no row for the run any more.
 lose_end() {
+	wait_until 60 nothing_waits # and so nothing is given back from now on
 	usage_before=$(usage)
 	submit -A "$ACCOUNT" -p fake -N1 --colocate --requeue -o /dev/null --wrap 'sleep 300'
 	requeued=$job
