@@ -108,6 +108,12 @@ is "all that were accepted ran, and --test-only had said the same" "$wrong" ""
 cmp_num "some were accepted" "$accepted" ">=" 10
 cmp_num "and some refused" "$refused" ">=" 3
 
+fresh "GresTypes=gpu
+NodeName=b1 Sockets=2 CoresPerSocket=8 RealMemory=64000
+NodeName=c1 Sockets=2 CoresPerSocket=8 RealMemory=64000 Gres=gpu:4"
+run --colocate -N1 --gres=gpu:1
+is "a job with a GPU runs where another node, else alike, has none" "$(nodes_of "$job")" c1
+
 diag "expected starts"
 fresh "$LIKE_NODES
 PrEpParameters=stripe_match=any"

@@ -90,6 +90,13 @@ static bool max_nodes_lifted(void)
 	return lifted;
 }
 
+static int64_t max_nodes(const part_record_t *part)
+{
+	int64_t nodes = asked_number(part->max_nodes);
+
+	return nodes == REQUEST_UNSET || max_nodes_lifted() ? REQUEST_UNSET : nodes;
+}
+
 static void add_shape(
 	const struct node_shape *shape, struct request_partition *p, struct node_shape **shapes)
 {
@@ -101,7 +108,7 @@ static void add_shape(
 			s->cpus_per_core == shape->cpus_per_core &&
 			s->lane_cores == shape->lane_cores &&
 			s->lane_socket_cores == shape->lane_socket_cores &&
-			s->mem_mb == shape->mem_mb) {
+			s->mem_mb == shape->mem_mb && s->gpus == shape->gpus) {
 			s->count += shape->count;
 			s->required += shape->required;
 			return;
@@ -155,7 +162,7 @@ static int check_partition(const struct offer_policy *policy, const struct reque
 		.default_memory = limit(part->def_mem_per_cpu, slurm_conf.def_mem_per_cpu),
 		.max_memory = limit(part->max_mem_per_cpu, slurm_conf.max_mem_per_cpu),
 		.max_cpus_per_node = asked_number(part->max_cpus_per_node),
-		.max_nodes = max_nodes_lifted() ? REQUEST_UNSET : asked_number(part->max_nodes),
+		.max_nodes = max_nodes(part),
 	};
 	struct node_shape *shapes = NULL;
 	int rc;
