@@ -36,13 +36,23 @@ static int open_file(const char *dir, const char *file, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
+int freezer_open(const struct freezer_words *f, const char *dir)
+{
+	return open_file(dir, f->command, O_RDWR);
+}
+
+int freezer_command(int fd, const char *text)
+{
+	return pwrite(fd, text, strlen(text), 0) < 0 ? -1 : 0;
+}
+
 static int command(const struct freezer_words *f, const char *dir, const char *text)
 {
-	int fd = open_file(dir, f->command, O_WRONLY), rc, saved;
+	int fd = freezer_open(f, dir), rc, saved;
 
 	if (fd < 0)
 		return -1;
-	rc = write(fd, text, strlen(text)) < 0 ? -1 : 0;
+	rc = freezer_command(fd, text);
 	saved = errno;
 	close(fd);
 	errno = saved;

@@ -18,6 +18,11 @@ extern const struct freezer_words freezer_v1, freezer_v2;
 int freezer_freeze(const struct freezer_words *f, const char *dir);
 int freezer_thaw(const struct freezer_words *f, const char *dir);
 
+/* The file of a cgroup by which it is frozen and thawed, close-on-exec, or -1 with errno; and a
+ * command to it, f->freeze or f->thaw: 0, or -1 with errno (ENODEV: the cgroup is gone). */
+int freezer_open(const struct freezer_words *f, const char *dir);
+int freezer_command(int fd, const char *text);
+
 /* Whether a cgroup, or one above it, is frozen or about to be; false where that cannot be told. */
 bool freezer_frozen(const struct freezer_words *f, const char *dir);
 

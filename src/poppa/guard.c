@@ -15,7 +15,8 @@
 #include "common/log.h"
 #include "poppa/clock.h"
 #include "poppa/guardctl.h"
-#include "poppa/held.h"
+#include "poppa/held_handles.h"
+#include "poppa/held_release.h"
 
 #define STACK_SIZE (64 * 1024)
 
@@ -44,13 +45,14 @@ static void be_first_in_line(void)
 }
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+static struct held_handles *ready; /* NULL: all is opened when it is needed */
 
 static int release(struct held_file *h, bool sure, int *again)
 {
 	int held;
 
 	pthread_mutex_lock(&one_at_a_time);
-	held = held_release(h, sure, again);
+	held = held_release(h, ready, sure, again);
 	pthread_mutex_unlock(&one_at_a_time);
 	return held;
 }
@@ -90,15 +92,36 @@ static void *wait_death(void *arg)
 	return NULL;
 }
 
-static void start_waiting(struct held_file *h)
+/* Opens what a release will need as soon as there is something new. */
+static void *prepare(void *arg)
 {
+	struct held_file *h = arg;
+
+	for (;;) {
+		uint32_t seen = atomic_load(&h->news);
+
+		held_handles_prepare(ready, h);
+		held_wait_news(h, seen);
+	}
+	return NULL;
+}
+
+/* first: in line with the calling thread; else it gets its turn with everybody. */
+static void start(void *(*thread)(void *), struct held_file *h, bool first)
+{
+	const struct sched_param everybody = {0};
 	pthread_attr_t ta;
-	pthread_t thread;
+	pthread_t id;
 	int rc;
 
 	pthread_attr_init(&ta);
 	pthread_attr_setstacksize(&ta, STACK_SIZE);
-	rc = pthread_create(&thread, &ta, wait_death, h);
+	if (!first) {
+		pthread_attr_setinheritsched(&ta, PTHREAD_EXPLICIT_SCHED);
+		pthread_attr_setschedpolicy(&ta, SCHED_OTHER);
+		pthread_attr_setschedparam(&ta, &everybody);
+	}
+	rc = pthread_create(&id, &ta, thread, h);
 	pthread_attr_destroy(&ta);
 	if (rc)
 		plog_warn("cannot start a thread: %s", strerror(rc));
@@ -130,8 +153,11 @@ int main(int argc, char **argv)
 		plog_error("%s", err.text);
 		return 1;
 	}
+	ready = held_handles_new();
 	be_first_in_line();
-	start_waiting(h);
+	start(wait_death, h, true);
+	if (ready)
+		start(prepare, h, false);
 	release(h, false, NULL); /* faults the pages in; nothing is armed yet */
 	h->guard_pid = getpid();
 	for (;;) {

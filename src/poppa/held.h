@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is held stopped at this moment, in memory that outlives poppad: the guard resumes from it.
- */
+/* The list of what is held stopped at this moment, in memory that outlives poppad. */
 #ifndef POPPA_HELD_H
 #define POPPA_HELD_H
 
@@ -30,11 +29,12 @@ enum held_kind { HELD_PROCESS = 1, HELD_FREEZER_V1, HELD_FREEZER_V2 };
 enum held_state { HELD_FREE, HELD_STOPPING, HELD_STOPPED };
 
 /*
- * One thing that can be stopped. Everything but `armed` is written while that is HELD_FREE.
+ * One thing that can be stopped. Everything but `armed` is written while that is HELD_FREE, `turn`
+ * last: what was read of a slot is all of it if it was read after the `turn` that stands there now.
  */
 struct held_slot {
 	_Atomic uint32_t armed; /* enum held_state */
-	uint32_t kind;          /* enum held_kind; 0 = free */
+	_Atomic uint32_t kind;  /* enum held_kind; 0 = free */
 	int32_t pid;
 	_Atomic uint32_t turn; /* grows each time it is taken for something else */
 	uint64_t woken_ns;     /* the guard's own: what the stopping thread had run, see held.c */
@@ -51,6 +51,7 @@ struct held_file {
 	uint32_t opened;           /* `passed` at held_open(); poppad's own */
 	_Atomic uint32_t fired;    /* times the guard resumed because of a passed deadline */
 	_Atomic int32_t guard_pid; /* set by the guard when it is on watch */
+	_Atomic uint32_t news;     /* grows when a slot is taken or freed, see held_wait_news() */
 	_Atomic uint64_t fired_ns; /* CLOCK_MONOTONIC of the last time */
 	/*
 	 * Robust, and locked for life by the thread that stops processes: when that thread dies the
@@ -75,6 +76,10 @@ int held_live(struct held_file *h);
 
 /* Waits until the thread that called held_live() has ended. Returns at once if there is none. */
 void held_wait_death(struct held_file *h);
+
+/* Waits until slots have been taken or freed, or the stopping thread is known, since `news` was
+ * `seen`; may return without any. */
+void held_wait_news(struct held_file *h, uint32_t seen);
 
 /* Maps an existing one; NULL with err when it is none or of another version. */
 struct held_file *held_map(int fd, struct errmsg *err);
@@ -133,21 +138,6 @@ static inline bool held_ours(const struct held_file *h, int slot)
 {
 	return atomic_load(&h->slot[slot].armed) != HELD_FREE;
 }
-
-/*
- * Resumes everything that is armed and disarms it; with sure unset, as long as the stopping thread
- * lives, HELD_STOPPING stays unless its stop is known to be made, and is not resumed again before
- * that thread has run. A stop signal that somebody else sent to a held process is given back.
- * Returns how many slots were armed; *again, where given, counts those that are to be looked at
- * again: what stayed armed, be it that it could not be resumed. One thread at a time.
- */
-int held_release(struct held_file *h, bool sure, int *again);
-
-/*
- * Resumes what an earlier run left stopped, from its file. Returns the number of things resumed (0:
- * nothing was left, or there is no file), or -1 with err.
- */
-int held_repair(const char *path, struct errmsg *err);
 
 /* What stops a kind that is a freezer. */
 const struct freezer_words *held_freezer(enum held_kind kind);

@@ -113,8 +113,14 @@ libpoppaheld_la_SOURCES = \
 	src/poppa/freezer.h \
 	src/poppa/held.c \
 	src/poppa/held.h \
+	src/poppa/held_handles.c \
+	src/poppa/held_handles.h \
+	src/poppa/held_release.c \
+	src/poppa/held_release.h \
 	src/poppa/proc.c \
-	src/poppa/proc.h
+	src/poppa/proc.h \
+	src/poppa/proc_watch.c \
+	src/poppa/proc_watch.h
 libpoppaheld_la_LIBADD = libpoppacommon.la
 
 sbin_PROGRAMS += poppad

@@ -23,7 +23,7 @@ static ssize_t look_at(int fd, char *text, size_t size)
 
 static int command(struct pause_unit *u, const char *text)
 {
-	if (pwrite(u->fd[0], text, strlen(text), 0) >= 0)
+	if (!freezer_command(u->fd[0], text))
 		return 0;
 	if (errno == ENODEV)
 		errno = ESRCH;
@@ -91,8 +91,7 @@ struct pause_unit *pause_open_freezer(struct held_file *h, enum held_kind kind, 
 
 	if (!u)
 		return NULL;
-	snprintf(path, sizeof(path), "%s/%s", dir, f->command);
-	u->fd[0] = open(path, O_RDWR | O_CLOEXEC);
+	u->fd[0] = freezer_open(f, dir);
 	snprintf(path, sizeof(path), "%s/%s", dir, f->state);
 	if (u->fd[0] >= 0)
 		u->fd[1] = open(path, O_RDONLY | O_CLOEXEC);

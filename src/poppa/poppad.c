@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "poppa/held_release.h"
 #include "poppa/pause.h"
 #include "poppa_config.h"
 

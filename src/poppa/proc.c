@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -76,32 +75,6 @@ int proc_stat(pid_t pid, struct proc_stat *out)
 		return -1;
 	}
 	return proc_stat_parse(text, out);
-}
-
-int proc_ran(pid_t tid, uint64_t *ns)
-{
-	char path[64], text[128];
-
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)tid);
-	if (read_small(path, text, sizeof(text)) < 0)
-		return -1;
-	if (sscanf(text, "%" SCNu64, ns) == 1)
-		return 0;
-	errno = EINVAL;
-	return -1;
-}
-
-int proc_syscall(pid_t tid, long *nr)
-{
-	char path[64], text[256];
-
-	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
-	if (read_small(path, text, sizeof(text)) < 0)
-		return -1;
-	if (sscanf(text, "%ld", nr) == 1 && *nr >= 0)
-		return 0;
-	errno = EINVAL;
-	return -1;
 }
 
 int proc_exe(pid_t pid, char *buf, size_t size)

@@ -22,17 +22,6 @@ int proc_stat(pid_t pid, struct proc_stat *out);
 /* The same from the text of /proc/PID/stat; -1 with EINVAL if it is none. */
 int proc_stat_parse(const char *text, struct proc_stat *out);
 
-/*
- * Processor time that a thread (a pid names the first one of its process) has had, in ns. It is
- * exact while the thread waits and may lag behind while it runs, which `state` of proc_stat() tells
- * apart ('R'). Returns 0, or -1 with errno (also where the kernel keeps no such statistics).
- */
-int proc_ran(pid_t tid, uint64_t *ns);
-
-/* Number of the system call that a thread waits in or is on its way back from. 0, or -1 with errno
- * (EINVAL: it is in none, or runs). */
-int proc_syscall(pid_t tid, long *nr);
-
 /* Name of the executable file without its directory. Returns 0, or -1 with errno (a kernel thread,
  * or gone). */
 int proc_exe(pid_t pid, char *buf, size_t size);
@@ -63,10 +52,10 @@ int proc_each_thread(int fd, proc_thread_fn fn, void *arg);
 /*
  * A stop signal of somebody else's for a process that we have stopped, or 0: SIGCONT would wipe it
  * out. A process takes the signal that stops it off its pending ones, so what waits came later, or
- * came from us because the process was stopped already. Ours are for
- * single threads; for the process where that has one thread and the kernel is older than Linux 6.9,
- * which cannot tell a stop that comes while ours waits for the task to have a turn. status is its
- * open /proc/PID/status, or -1 to have it opened. Allocates nothing.
+ * came from us because the process was stopped already. Ours are for single threads; for the
+ * process where that has one thread and the kernel is older than Linux 6.9, which cannot tell a
+ * stop that comes while ours waits for the task to have a turn. status is its open
+ * /proc/PID/status, or -1 to have it opened. Allocates nothing.
  */
 int proc_pending_stop(pid_t pid, int status);
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tests of poppad's parts, and the program that kills it.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_adaptive tests/unit/test_discover tests/unit/test_gaming tests/unit/test_jobs tests/unit/test_newborn \
+check_PROGRAMS += tests/unit/test_adaptive tests/unit/test_discover tests/unit/test_gaming \
+	tests/unit/test_held_handles tests/unit/test_jobs tests/unit/test_newborn \
 	tests/unit/test_pace tests/unit/test_pause tests/unit/test_registry tests/unit/test_schedule \
 	tests/unit/test_sender tests/unit/test_shutter tests/unit/test_status tests/unit/test_tally
 endif
@@ -24,6 +25,9 @@ tests_unit_test_jobs_LDFLAGS = $(AM_LDFLAGS) \
 tests_unit_test_pace_SOURCES = tests/unit/test_pace.c
 tests_unit_test_pace_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_pace_LDADD = libpoppacore.la $(CMOCKA_LIBS) -lm
+tests_unit_test_held_handles_SOURCES = tests/unit/test_held_handles.c
+tests_unit_test_held_handles_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_held_handles_LDADD = libpoppacore.la $(CMOCKA_LIBS)
 tests_unit_test_newborn_SOURCES = tests/unit/test_newborn.c
 tests_unit_test_newborn_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_newborn_LDADD = libpoppacore.la $(CMOCKA_LIBS)

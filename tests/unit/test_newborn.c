@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/fsio.h"
+#include "poppa/held_release.h"
 #include "poppa/newborn.h"
 #include "poppa/proc.h"
 
@@ -136,14 +137,14 @@ static void stops_who_is_new(void **state)
 		assert_int_not_equal(state_of(launcher), 'T');
 		if (times == 1) {
 			/* The guard knows them. */
-			assert_int_equal(held_release(held, true, NULL), 2);
+			assert_int_equal(held_release(held, NULL, true, NULL), 2);
 			assert_true(becomes(app[NEW], false));
 			assert_true(becomes(app[NEWER], false));
 		}
 		newborn_resume(n);
 		assert_true(becomes(app[NEW], false));
 		assert_true(becomes(app[NEWER], false));
-		assert_int_equal(held_release(held, true, NULL), 0);
+		assert_int_equal(held_release(held, NULL, true, NULL), 0);
 	}
 	/* A scan has found them: they have units of their own from now on. */
 	assert_int_equal(newborn_know(n, &conf, dirs, 1, app, APPS), 0);
@@ -170,7 +171,7 @@ static void too_many(void **state)
 	list("%s", text);
 	assert_int_equal(newborn_know(n, &conf, dirs, 1, NULL, 0), 0);
 	assert_int_equal(newborn_stop(n), NEWBORN_MAX);
-	assert_int_equal(held_release(held, false, NULL), NEWBORN_MAX);
+	assert_int_equal(held_release(held, NULL, false, NULL), NEWBORN_MAX);
 	newborn_resume(n);
 	for (int i = 0; i < NEWBORN_MAX + 5; i++) {
 		assert_true(becomes(pid[i], false));

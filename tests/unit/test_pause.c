@@ -25,8 +25,10 @@
 #include <unistd.h>
 
 #include "common/fsio.h"
+#include "poppa/held_release.h"
 #include "poppa/pause.h"
 #include "poppa/proc.h"
+#include "poppa/proc_watch.h"
 
 static char dir[64], held_path[128];
 static struct held_file *held;
@@ -91,7 +93,7 @@ static void stops_and_resumes(void **state)
 
 	(void)state;
 	assert_non_null(u);
-	assert_int_equal(held_release(held, false, NULL), 0);
+	assert_int_equal(held_release(held, NULL, false, NULL), 0);
 	assert_false(pause_stopped(u));
 	assert_int_equal(pause_stop(u), 0);
 	assert_int_equal(pause_settled(u), 1);
@@ -99,7 +101,7 @@ static void stops_and_resumes(void **state)
 	assert_true(pause_stopped(u));
 	assert_false(pause_resume(u, true));
 	assert_true(becomes(child, false));
-	assert_int_equal(held_release(held, false, NULL), 0);
+	assert_int_equal(held_release(held, NULL, false, NULL), 0);
 	pause_close(u);
 	assert_int_equal(held->high, 0);
 }
@@ -214,7 +216,7 @@ static void gone(void **state)
 	waitpid(pid, NULL, 0);
 	assert_int_equal(pause_stop(u), -1);
 	assert_int_equal(errno, ESRCH);
-	assert_int_equal(held_release(held, false, NULL), 0);
+	assert_int_equal(held_release(held, NULL, false, NULL), 0);
 	pause_close(u);
 }
 
@@ -229,7 +231,7 @@ static void released_from_the_list(void **state)
 	assert_non_null(u);
 	assert_int_equal(pause_stop(u), 0);
 	assert_true(becomes(child, true));
-	assert_int_equal(held_release(held, false, &failed), 1);
+	assert_int_equal(held_release(held, NULL, false, &failed), 1);
 	assert_int_equal(failed, 0);
 	assert_true(becomes(child, false));
 	assert_int_equal(pause_stop(u), 0);
@@ -278,12 +280,12 @@ static void what_was_released_is_not_ours(void **state)
 	assert_non_null(u);
 	assert_int_equal(pause_stop(u), 0);
 	assert_true(becomes(child, true));
-	assert_int_equal(held_release(held, false, &again), 1);
+	assert_int_equal(held_release(held, NULL, false, &again), 1);
 	assert_int_equal(again, 0);
 	assert_true(becomes(child, false));
 	kill(child, SIGSTOP);
 	assert_true(becomes(child, true));
-	assert_int_equal(held_release(held, false, &again), 0);
+	assert_int_equal(held_release(held, NULL, false, &again), 0);
 	assert_false(pause_resume(u, true));
 	usleep(20000);
 	assert_int_equal(state_of(child), 'T');
@@ -299,17 +301,17 @@ static void about_to_be_stopped(void **state)
 
 	(void)state;
 	assert_true(held_arm(held, slot));
-	assert_int_equal(held_release(held, false, &again), 1);
+	assert_int_equal(held_release(held, NULL, false, &again), 1);
 	assert_int_equal(again, 1);
 	kill(child, SIGSTOP); /* ours, late */
 	assert_true(becomes(child, true));
-	assert_int_equal(held_release(held, false, &again), 1);
+	assert_int_equal(held_release(held, NULL, false, &again), 1);
 	assert_int_equal(again, 1);
 	assert_true(becomes(child, false));
 	/* Once the daemon is dead nothing more can come. */
-	assert_int_equal(held_release(held, true, &again), 1);
+	assert_int_equal(held_release(held, NULL, true, &again), 1);
 	assert_int_equal(again, 0);
-	assert_int_equal(held_release(held, true, &again), 0);
+	assert_int_equal(held_release(held, NULL, true, &again), 0);
 	held_free(held, slot);
 }
 
@@ -353,12 +355,12 @@ static void a_hanging_daemon_stops_nobody(void **state)
 	sem_init(&h.go, 0, 0);
 	assert_int_equal(pthread_create(&thread, NULL, hang_in_between, &h), 0);
 	wait_step(&h, 1);
-	assert_int_equal(held_release(held, false, &again), 1);
+	assert_int_equal(held_release(held, NULL, false, &again), 1);
 	assert_int_equal(again, 1);
 	kill(child, SIGSTOP);
 	assert_true(becomes(child, true));
 	for (int look = 0; look < 3; look++) {
-		assert_int_equal(held_release(held, false, &again), 1);
+		assert_int_equal(held_release(held, NULL, false, &again), 1);
 		assert_int_equal(again, 1);
 		usleep(20000);
 		assert_int_equal(state_of(child), 'T');
@@ -368,12 +370,12 @@ static void a_hanging_daemon_stops_nobody(void **state)
 	sem_post(&h.go);
 	wait_step(&h, 2);
 	assert_true(becomes(child, true));
-	assert_int_equal(held_release(held, false, &again), 1);
+	assert_int_equal(held_release(held, NULL, false, &again), 1);
 	assert_int_equal(again, 1);
 	assert_true(becomes(child, false));
 	sem_post(&h.go);
 	pthread_join(thread, NULL);
-	assert_int_equal(held_release(held, true, &again), 1);
+	assert_int_equal(held_release(held, NULL, true, &again), 1);
 	assert_int_equal(again, 0);
 	held_free(held, h.slot);
 	held->stopper = 0;
@@ -404,6 +406,7 @@ static void what_a_hanging_call_stopped_is_not_ours_either(void **state)
 	volatile int *resumed = mmap(
 		NULL, sizeof(*resumed), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int again = 1, tries = 0;
+	struct proc_watch watch;
 	pid_t daemon;
 	long nr = -1;
 
@@ -414,11 +417,13 @@ static void what_a_hanging_call_stopped_is_not_ours_either(void **state)
 		stop_and_resume_for_ever(resumed);
 	while (held->stopper != daemon)
 		usleep(1000);
+	proc_watch_open(&watch, daemon);
 	/* Until it hangs there. */
 	for (; tries < 10000; tries++) {
 		kill(daemon, SIGSTOP);
 		assert_true(becomes(daemon, true));
-		if (held->slot[0].armed == HELD_STOPPING && !proc_syscall(daemon, &nr))
+		nr = held->slot[0].armed == HELD_STOPPING ? proc_watch_call(&watch) : -1;
+		if (nr >= 0)
 			break;
 		kill(daemon, SIGCONT);
 		usleep(100);
@@ -427,12 +432,12 @@ static void what_a_hanging_call_stopped_is_not_ours_either(void **state)
 	assert_int_equal(nr, SYS_pidfd_send_signal);
 	assert_true(becomes(child, true));
 	held->passed++; /* as the guard does */
-	assert_int_equal(held_release(held, false, &again), 1);
+	assert_int_equal(held_release(held, NULL, false, &again), 1);
 	assert_int_equal(again, 0);
 	assert_true(becomes(child, false));
 	kill(child, SIGSTOP);
 	assert_true(becomes(child, true));
-	assert_int_equal(held_release(held, false, &again), 0);
+	assert_int_equal(held_release(held, NULL, false, &again), 0);
 	kill(daemon, SIGCONT);
 	while (*resumed != -1)
 		usleep(1000);
@@ -442,6 +447,7 @@ static void what_a_hanging_call_stopped_is_not_ours_either(void **state)
 	assert_true(becomes(child, false));
 	kill(daemon, SIGKILL);
 	waitpid(daemon, NULL, 0);
+	proc_watch_close(&watch);
 	held_free(held, 0);
 	munmap((void *)resumed, sizeof(*resumed));
 	held->stopper = 0;
@@ -457,7 +463,7 @@ static void nothing_is_stopped_after_the_deadline(void **state)
 	held->passed++; /* as the guard does */
 	assert_int_equal(pause_stop(u), -1);
 	assert_int_equal(errno, ETIME);
-	assert_int_equal(held_release(held, false, NULL), 0);
+	assert_int_equal(held_release(held, NULL, false, NULL), 0);
 	assert_int_not_equal(state_of(child), 'T');
 	held_open(held);
 	assert_int_equal(pause_stop(u), 0);
@@ -477,7 +483,7 @@ static void the_guard_gives_a_foreign_stop_back(void **state)
 	assert_int_equal(pause_stop(u), 0);
 	assert_true(becomes(child, true));
 	kill(child, SIGSTOP);
-	assert_int_equal(held_release(held, true, NULL), 1);
+	assert_int_equal(held_release(held, NULL, true, NULL), 1);
 	assert_true(becomes(child, true));
 	kill(child, SIGCONT);
 	assert_true(becomes(child, false));
@@ -612,7 +618,7 @@ static void stops_all_threads(void **state)
 	assert_true(pause_resume(u, true));
 	assert_true(becomes(pid, true));
 	assert_int_equal(pause_stop(u), 0);
-	assert_int_equal(held_release(held, true, NULL), 1);
+	assert_int_equal(held_release(held, NULL, true, NULL), 1);
 	assert_true(becomes(pid, true));
 	kill(pid, SIGCONT);
 	assert_true(becomes(pid, false));
@@ -878,18 +884,18 @@ static void freezer(const char *parent, enum held_kind kind, const char *file, c
 	assert_non_null(u);
 	assert_int_equal(pause_stop(u), 0);
 	assert_true(settles(u));
-	assert_int_equal(held_release(held, false, NULL), 1); /* as the guard would */
+	assert_int_equal(held_release(held, NULL, false, NULL), 1); /* as the guard would */
 	assert_int_equal(pause_settled(u), 0);
 	assert_int_equal(pause_stop(u), 0);
 	assert_true(settles(u));
 	assert_false(pause_resume(u, true));
 	assert_int_equal(pause_settled(u), 0);
-	assert_int_equal(held_release(held, false, NULL), 0);
+	assert_int_equal(held_release(held, NULL, false, NULL), 0);
 	/* Frozen by somebody else: not ours to thaw. */
 	put(cgroup, file, freeze);
 	assert_int_equal(pause_stop(u), -1);
 	assert_int_equal(errno, EBUSY);
-	assert_int_equal(held_release(held, false, NULL), 0);
+	assert_int_equal(held_release(held, NULL, false, NULL), 0);
 	put(cgroup, file, thaw);
 	put(parent, "cgroup.procs", pid);
 	assert_int_equal(rmdir(cgroup), 0);

@@ -23,6 +23,7 @@
 
 #include "common/units.h"
 #include "poppa/clock.h"
+#include "poppa/held_release.h"
 #include "poppa/proc.h"
 #include "poppa/shutter.h"
 #include "poppa/shutter_block.h"
@@ -206,7 +207,7 @@ static struct shutter_plan *next_block(void)
 
 static void nobody_stopped(void)
 {
-	assert_int_equal(held_release(held, false, NULL), 0);
+	assert_int_equal(held_release(held, NULL, false, NULL), 0);
 	for (int i = 0; i < JOBS; i++) {
 		struct proc_stat st;
 
