@@ -329,17 +329,17 @@ take_down() {
 	rm -rf "$PIDS" "$RUN" "$SPOOL" "$STATE" "$ETC" "$SANDBOX/tmp" "$SANDBOX/instance"
 }
 
-# Removes the users that this instance has added to the system, unless another one needs them.
+# Removes the users that this or another instance has added to the system, once none needs them.
 remove_users() {
 	local user
-	[ -e "$SANDBOX/users" ] || return 0
+	[ -e /usr/sbin/slurmctld ] || return 0
 	exec 9</usr/sbin/slurmctld
 	flock -w 300 9 || return 0
 	if ! any_controller; then
-		while read -r user; do
-			! id "$user" >/dev/null 2>&1 || userdel "$user" || return 0
-		done <"$SANDBOX/users"
-		rm -f "$SANDBOX/users"
+		for user in "$DEMO_USER" "$OTHER_USER"; do
+			[ "$(getent passwd "$user" | cut -d : -f 5)" != "$USER_COMMENT" ] ||
+				userdel "$user" || return 0
+		done
 	fi
 	exec 9<&-
 }

@@ -6,6 +6,8 @@ TREE=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 CACHE=${POPPA_CACHE:-$TREE/.sandbox/cache}
 DEMO_USER=poppa-demo
 OTHER_USER=poppa-guest
+# By which those are known that a sandbox has made: the last one to go down removes them.
+USER_COMMENT="made by contrib/sandbox/up"
 
 say() {
 	printf 'sandbox: [%4ds] %s\n' "$SECONDS" "$*"
