@@ -105,7 +105,7 @@ static int write_others(FILE *out)
 		"%%: columns *ours*. With the\n"
 		"point estimate a job can pay too much by the noise of its own run; that is so "
 		"where the true D is about 0.005 to 0.02,\n"
-		"which 300 s of shutters cannot always tell from 0. Below, no price is above "
+		"which 300 s of shutters cannot always tell from 0. With a smaller D no price is above "
 		"100.5 %%, since nobody pays more than raw.\n"
 		"`estimate=upper` of `poppa_price` charges by the end of the interval that "
 		"favours the user: hardly anybody pays\n"
