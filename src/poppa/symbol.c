@@ -10,12 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "poppa/counter_backend.h"
 
-#define MAX_SYMBOLS_BYTES (UINT64_C(512) << 20)
+/* All tables of a file together. */
+#define MAX_TABLES_BYTES (UINT64_C(256) << 20)
+#define NATIVE_ORDER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
 
 bool symbol_is_dear(const unsigned char *code, size_t len, unsigned int *skip)
 {
@@ -57,7 +60,93 @@ static bool is_file(const char *mapped, const char *file)
 	return !strncmp(base, file, len) && (base[len] == '\0' || base[len] == '.');
 }
 
-static int find_elf_symbol(Elf *elf, const char *symbol, GElf_Sym *found)
+/*
+ * A file is its user's: what it says of its sizes may be anything, and something else at the next
+ * look. So the parts that matter are read once, each to its own place in memory that is as large as
+ * the file and otherwise empty, and no more of them than a program can have.
+ */
+struct image {
+	int fd;
+	char *at;
+	uint64_t size, left;                     /* of the file; of what may be read */
+	uint64_t header, sections, sections_end; /* what is not read again */
+};
+
+static int image_open(struct image *f, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(Elf64_Ehdr))
+		return -1;
+	*f = (struct image){.fd = fd, .size = (uint64_t)st.st_size, .left = MAX_TABLES_BYTES};
+	f->at = mmap(NULL, f->size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return f->at == MAP_FAILED ? -1 : 0;
+}
+
+static int image_load(struct image *f, uint64_t offset, uint64_t len)
+{
+	if (offset > f->size || len > f->size - offset || len > f->left || offset < f->header ||
+		(offset < f->sections_end && offset + len > f->sections))
+		return -1;
+	f->left -= len;
+	while (len) {
+		ssize_t n = pread(f->fd, f->at + offset, len, (off_t)offset);
+
+		if (n <= 0)
+			return -1;
+		offset += (uint64_t)n;
+		len -= (uint64_t)n;
+	}
+	return 0;
+}
+
+static int image_load_tables(struct image *f, uint64_t header, uint64_t segments,
+	uint64_t segments_len, uint64_t sections, uint64_t sections_len)
+{
+	f->header = header;
+	if (image_load(f, segments, segments_len) || image_load(f, sections, sections_len))
+		return -1;
+	f->sections = sections;
+	f->sections_end = sections + sections_len;
+	return 0;
+}
+
+/* Numbers of sections and segments that do not fit into the header would stand elsewhere. */
+static int image_load_headers(struct image *f)
+{
+	const Elf32_Ehdr *e32 = (const void *)f->at;
+	const Elf64_Ehdr *e64 = (const void *)f->at;
+
+	if (image_load(f, 0, sizeof(*e64)) || memcmp(e64->e_ident, ELFMAG, SELFMAG) ||
+		e64->e_ident[EI_DATA] != NATIVE_ORDER)
+		return -1;
+	if (e64->e_ident[EI_CLASS] == ELFCLASS32)
+		return !e32->e_shnum || e32->e_phnum == PN_XNUM
+			       ? -1
+			       : image_load_tables(f, sizeof(*e32), e32->e_phoff,
+					 e32->e_phnum * sizeof(Elf32_Phdr), e32->e_shoff,
+					 e32->e_shnum * sizeof(Elf32_Shdr));
+	return !e64->e_shnum || e64->e_phnum == PN_XNUM
+		       ? -1
+		       : image_load_tables(f, sizeof(*e64), e64->e_phoff,
+				 e64->e_phnum * sizeof(Elf64_Phdr), e64->e_shoff,
+				 e64->e_shnum * sizeof(Elf64_Shdr));
+}
+
+/* A table of symbols and that of their names. Nobody compresses these. */
+static bool load_symbols(struct image *f, Elf *elf, const GElf_Shdr *symbols)
+{
+	GElf_Shdr names;
+
+	return gelf_getshdr(elf_getscn(elf, symbols->sh_link), &names) &&
+	       names.sh_type == SHT_STRTAB && !(symbols->sh_flags & SHF_COMPRESSED) &&
+	       !(names.sh_flags & SHF_COMPRESSED) &&
+	       !image_load(f, symbols->sh_offset, symbols->sh_size) &&
+	       !image_load(f, names.sh_offset, names.sh_size);
+}
+
+static int find_elf_symbol(struct image *f, Elf *elf, const char *symbol, GElf_Sym *found)
 {
 	Elf_Scn *section = NULL;
 
@@ -67,7 +156,7 @@ static int find_elf_symbol(Elf *elf, const char *symbol, GElf_Sym *found)
 
 		if (!gelf_getshdr(section, &header) ||
 			(header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) ||
-			!header.sh_entsize || header.sh_size > MAX_SYMBOLS_BYTES)
+			!header.sh_entsize || !load_symbols(f, elf, &header))
 			continue;
 		data = elf_getdata(section, NULL);
 		for (size_t i = 0; data && i < header.sh_size / header.sh_entsize; i++) {
@@ -105,33 +194,46 @@ static int address_offset(Elf *elf, uint64_t address, uint64_t *offset)
 	return -1;
 }
 
-/* Finds symbol in the file that place->path opens. */
-static int look_up(
-	const char *file, const char *symbol, struct symbol_place *place, struct errmsg *err)
+static int find_in_image(struct image *f, const char *file, const char *symbol,
+	struct symbol_place *place, struct errmsg *err)
 {
-	unsigned char code[16];
-	unsigned int skip;
+	Elf *elf = image_load_headers(f) ? NULL : elf_memory(f->at, f->size);
 	GElf_Sym sym;
-	ssize_t n;
-	Elf *elf;
-	int fd, rc = -1;
+	int rc = -1;
 
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return counter_fail(ENODATA, err, "libelf: %s", elf_errmsg(-1));
-	fd = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return counter_fail(errno, err, "%s: %s", place->path, strerror(errno));
-	/* Read, not mapped: the user may truncate the file meanwhile. */
-	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf || elf_kind(elf) != ELF_K_ELF)
-		counter_fail(ENODATA, err, "%s is no ELF file", file);
-	else if (find_elf_symbol(elf, symbol, &sym))
+		counter_fail(ENODATA, err, "%s is no ELF file with tables of sections", file);
+	else if (find_elf_symbol(f, elf, symbol, &sym))
 		counter_fail(ENODATA, err, "%s defines no function %s", file, symbol);
 	else if (address_offset(elf, sym.st_value, &place->offset))
 		counter_fail(ENODATA, err, "%s:%s lies in no executable segment", file, symbol);
 	else
 		rc = 0;
 	elf_end(elf);
+	return rc;
+}
+
+/* Finds symbol in the file that place->path opens. */
+static int look_up(
+	const char *file, const char *symbol, struct symbol_place *place, struct errmsg *err)
+{
+	unsigned char code[16];
+	unsigned int skip;
+	struct image f;
+	ssize_t n;
+	int fd, rc;
+
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return counter_fail(ENODATA, err, "libelf: %s", elf_errmsg(-1));
+	fd = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return counter_fail(errno, err, "%s: %s", place->path, strerror(errno));
+	if (image_open(&f, fd)) {
+		rc = counter_fail(ENODATA, err, "%s is no ELF file that can be read", file);
+	} else {
+		rc = find_in_image(&f, file, symbol, place, err);
+		munmap(f.at, f.size);
+	}
 	n = rc ? 0 : pread(fd, code, sizeof(code), (off_t)place->offset);
 	close(fd);
 	if (rc) {

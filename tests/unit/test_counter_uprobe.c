@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -231,6 +233,83 @@ static void damaged_files_do_no_harm(void **state)
 	}
 	assert_true(found > 0); /* the undamaged one at least */
 	free(image);
+	unlink(path);
+}
+
+#define HOSTILE_BYTES (UINT64_C(1) << 30) /* of holes: on the disk it is next to nothing */
+#define MOST_MEMORY_KB (700 * 1024)
+
+static const struct hostile {
+	const char *what;
+	int tables;            /* of symbols */
+	uint64_t table, names; /* bytes of each, and of the names of each */
+	uint32_t sections;     /* told outside the header */
+} hostile[] = {
+	{"a table of names without end", 1, sizeof(Elf64_Sym), HOSTILE_BYTES - 4096, 0},
+	{"one large table of symbols after the other", 16, UINT64_C(64) << 20, 64, 0},
+	{"more sections than a header can tell", 0, 0, 0, 8 << 20},
+};
+
+static void write_hostile(int fd, const struct hostile *h)
+{
+	Elf64_Ehdr e = {.e_type = ET_DYN,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(e),
+		.e_ehsize = sizeof(e),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shoff = 1024};
+	Elf64_Shdr s[2 + 16] = {{.sh_size = h->sections}};
+	Elf64_Sym sym = {.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1};
+
+	memcpy(e.e_ident, ELFMAG, SELFMAG);
+	e.e_ident[EI_CLASS] = ELFCLASS64;
+	e.e_ident[EI_DATA] = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+	e.e_ident[EI_VERSION] = EV_CURRENT;
+	e.e_shnum = h->sections ? 0 : (uint16_t)(2 + h->tables);
+	s[1] = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = 4096, .sh_size = h->names};
+	for (int i = 0; i < h->tables; i++)
+		s[2 + i] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+			.sh_offset = 4096,
+			.sh_size = h->table,
+			.sh_entsize = sizeof(sym),
+			.sh_link = 1};
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(ftruncate(fd, HOSTILE_BYTES), 0);
+	assert_int_equal(pwrite(fd, &e, sizeof(e), 0), sizeof(e));
+	assert_int_equal(pwrite(fd, s, sizeof(s), 1024), sizeof(s));
+	assert_int_equal(pwrite(fd, &sym, sizeof(sym), 4096), sizeof(sym));
+}
+
+/* Nobody takes the node's memory by what a file says of its sizes. */
+static void hostile_files_take_no_memory(void **state)
+{
+	char path[] = "/tmp/test_counter_uprobe.XXXXXX";
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
+		struct symbol_place place;
+		struct errmsg err = {""};
+		struct rusage used;
+		int status;
+		pid_t pid;
+
+		write_hostile(fd, &hostile[i]);
+		pid = fork();
+		if (!pid) {
+			void *map = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+			_exit(map == MAP_FAILED ||
+				!symbol_find(getpid(), path, "uprobe_target", &place, &err) ||
+				errno != ENODATA);
+		}
+		assert_int_equal(wait4(pid, &status, 0, &used), pid);
+		if (status || used.ru_maxrss > MOST_MEMORY_KB)
+			fail_msg("%s: status %x, %ld kB", hostile[i].what, status, used.ru_maxrss);
+	}
+	close(fd);
 	unlink(path);
 }
 
@@ -540,6 +619,7 @@ int main(void)
 		cmocka_unit_test(instructions),
 		cmocka_unit_test(finds_the_mapped_function),
 		cmocka_unit_test(damaged_files_do_no_harm),
+		cmocka_unit_test(hostile_files_take_no_memory),
 		cmocka_unit_test(counts_calls_exactly),
 #if defined(__x86_64__)
 		cmocka_unit_test(a_dear_function_is_refused),
