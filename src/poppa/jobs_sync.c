@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -176,6 +177,16 @@ static void one_file(uint32_t job_id, uint32_t restart, bool ended, void *arg)
 		j->seen = of_this_boot(l->js, &j->reg);
 }
 
+/* It runs, though its registration could not be read: what is known of it is needed yet. */
+static bool registered(const struct jobs *js, uint32_t job_id, uint32_t restart)
+{
+	char path[PATH_MAX + 64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%u.%u", js->env.dir, job_id, restart);
+	return !lstat(path, &st);
+}
+
 /* A checkpoint without a registration: the node was restarted, or the file was taken away. */
 static void orphan(uint32_t job_id, uint32_t restart, void *arg)
 {
@@ -184,7 +195,7 @@ static void orphan(uint32_t job_id, uint32_t restart, void *arg)
 	json_t *state;
 	struct job *j;
 
-	if (jobs_find(js, job_id, restart))
+	if (jobs_find(js, job_id, restart) || registered(js, job_id, restart))
 		return;
 	j = calloc(1, sizeof(*j));
 	state = spool_restore(js->env.spool, job_id, restart, &err);

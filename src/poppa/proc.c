@@ -77,6 +77,16 @@ int proc_stat(pid_t pid, struct proc_stat *out)
 	return proc_stat_parse(text, out);
 }
 
+/* How the kernel marks a file that is there no more, as after an upgrade of the program. */
+static void cut_mark(char *target)
+{
+	static const char mark[] = " (deleted)";
+	size_t len = strlen(target), end = sizeof(mark) - 1;
+
+	if (len > end && !strcmp(target + len - end, mark))
+		target[len - end] = '\0';
+}
+
 int proc_exe(pid_t pid, char *buf, size_t size)
 {
 	char path[64], target[PATH_MAX];
@@ -88,6 +98,7 @@ int proc_exe(pid_t pid, char *buf, size_t size)
 	if (n < 0)
 		return -1;
 	target[n] = '\0';
+	cut_mark(target);
 	base = strrchr(target, '/');
 	snprintf(buf, size, "%s", base ? base + 1 : target);
 	return 0;

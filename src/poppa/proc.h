@@ -22,8 +22,8 @@ int proc_stat(pid_t pid, struct proc_stat *out);
 /* The same from the text of /proc/PID/stat; -1 with EINVAL if it is none. */
 int proc_stat_parse(const char *text, struct proc_stat *out);
 
-/* Name of the executable file without its directory. Returns 0, or -1 with errno (a kernel thread,
- * or gone). */
+/* Name of the executable file without its directory; of one that was removed, as it was called.
+ * Returns 0, or -1 with errno (a kernel thread, or gone). */
 int proc_exe(pid_t pid, char *buf, size_t size);
 
 /*

@@ -35,13 +35,13 @@ static pid_t spawn_app(void)
 	return pid;
 }
 
-static pid_t spawn_launcher(void)
+static pid_t spawn(const char *program)
 {
 	pid_t pid = fork();
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		execlp("sleep", "sleep", "1000", NULL);
+		execlp(program, "sleep", "1000", NULL);
 		_exit(127);
 	}
 	/* It is a launcher from the moment of its exec on. */
@@ -87,7 +87,7 @@ static int setup(void **state)
 		return -1;
 	for (int i = 0; i < 3; i++)
 		app[i] = spawn_app();
-	launcher = spawn_launcher();
+	launcher = spawn("sleep");
 	helper = spawn_app();
 	zombie = fork();
 	if (!zombie)
@@ -291,6 +291,29 @@ static void job_control(void **state)
 	}
 }
 
+/* A program that was upgraded while it ran is what it was. */
+static void removed(void **state)
+{
+	char path[96], command[256];
+	struct discovery d;
+	pid_t pid;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/sleep", mount);
+	snprintf(command, sizeof(command), "cp \"$(command -v sleep)\" %s", path);
+	assert_int_equal(system(command), 0);
+	pid = spawn(path);
+	assert_int_equal(unlink(path), 0);
+	fill("freezer/slurm_n1/uid_7/job_4", "");
+	fill("freezer/slurm_n1/uid_7/job_4/step_0", "%d\n", (int)pid);
+	assert_int_equal(discover_job(mount, "n1", 7, 4, "", &conf, &d), 0);
+	assert_int_equal(d.processes, 1);
+	assert_false(process_of(&d, pid)->app);
+	discover_free(&d);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 static void traced(void **state)
 {
 	struct discovery d;
@@ -336,6 +359,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(units_v2),
 		cmocka_unit_test(named),
 		cmocka_unit_test(job_control),
+		cmocka_unit_test(removed),
 		cmocka_unit_test(traced),
 		cmocka_unit_test(launchers),
 	};

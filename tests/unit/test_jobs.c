@@ -26,6 +26,7 @@
 #include "poppa/clock.h"
 #include "poppa/jobs.h"
 #include "poppa/proc.h"
+#include "poppa/tally.h"
 
 #define STOP_WAIT_MS 60000
 #define JOBS 3
@@ -290,14 +291,31 @@ static int records(struct ledger_record *r, int max)
 	return spool_records(&spool, r, max, &err);
 }
 
+static void checkpoint_of(uint32_t job)
+{
+	struct tally *t = tally_new(job, 0, 7, begun, clock_now());
+	json_t *json = tally_save(t, "boot", begun);
+	struct errmsg err;
+
+	assert_int_equal(spool_checkpoint(&spool, job, 0, json, &err), 0);
+	json_decref(json);
+	tally_free(t);
+}
+
 /* At the first look, checkpoints of jobs that are not here any more are made into records. What
- * cannot be read for now is still there at the next start; what is no checkpoint is not. */
+ * cannot be read for now is still there at the next start, and what belongs to a job whose
+ * registration cannot; what is no checkpoint is not. */
 static void checkpoint_without_a_job(void **state)
 {
-	char loop[256], junk[256];
+	char loop[256], junk[256], unread[128];
+	struct ledger_record r[4];
 	struct stat st;
 
 	(void)state;
+	checkpoint_of(5);
+	checkpoint_of(6);
+	snprintf(unread, sizeof(unread), "%s/6.0", jobs_dir);
+	assert_int_equal(symlink("6.0", unread), 0);
 	snprintf(loop, sizeof(loop), "%s/spool/state/8.0", root);
 	assert_int_equal(symlink("8.0", loop), 0);
 	put("spool/state/4.0", "junk");
@@ -307,6 +325,13 @@ static void checkpoint_without_a_job(void **state)
 	assert_int_equal(lstat(junk, &st), -1);
 	assert_int_equal(lstat(loop, &st), 0);
 	unlink(loop);
+	assert_int_equal(records(r, 4), 1);
+	assert_int_equal(r[0].job_id, 5);
+	assert_int_equal(spool_acked(&spool, &r[0]), 0);
+	assert_int_equal(lstat(unread, &st), 0);
+	unlink(unread);
+	snprintf(junk, sizeof(junk), "%s/spool/state/6.0", root);
+	assert_int_equal(unlink(junk), 0);
 }
 
 static void alone_then_together(void **state)
