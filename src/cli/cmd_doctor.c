@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/doctor.h"
+#include "common/plain.h"
 
 static const char *const verdict_names[] = {"OK", "WARN", "FAIL"};
 static const char *const verdict_keys[] = {"ok", "warn", "fail"};
@@ -31,6 +32,7 @@ void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *check
 	va_start(ap, fmt);
 	vsnprintf(detail, sizeof(detail), fmt, ap);
 	va_end(ap);
+	plain_text(detail);
 	d->count[verdict]++;
 	json_array_append_new(
 		d->checks, json_pack("{s:s, s:s, s:s, s:s?}", "check", check, "status",

@@ -7,6 +7,7 @@
 
 #include "accounting/client.h"
 #include "common/log.h"
+#include "common/plain.h"
 #include "common/settings_kept.h"
 #include "poppa/pause.h"
 
@@ -44,7 +45,7 @@ void poppad_read_cluster(struct poppad *d)
 		if (settings_follow(
 			    next.prep_parameters, d->paths.spool, first, &d->settings, &err)) {
 			plog_error("PrEpParameters: %s", err.text);
-			strcpy(d->bad_settings, err.text);
+			strcpy(d->bad_settings, plain_text(err.text));
 		} else if (settings_keep(d->paths.spool, next.prep_parameters, &err)) {
 			plog_warn("the settings are not kept for the next start: %s", err.text);
 		}

@@ -58,6 +58,10 @@ like "it needs root and says so" "$(as_user poppad -N "$SANDBOX_REAL_NODE" 2>&1)
 new_log
 ctl reconfigure poppa_period=50ms poppa_overhead_max=0 >/dev/null
 ok "a new period is followed" wait_until 10 logged 'new settings: poppa_period=50ms'
+ctl reconfigure "poppa_price=g"$'\374'"nstig" >/dev/null
+ok "the status tells of one that is not UTF-8, too" wait_until 10 holds '(.bad_settings // "") | test("^poppa_price=g[?]nstig")'
+is "as the doctor does" "$(poppa doctor --json -N "$SANDBOX_REAL_NODE" 2>/dev/null | jq '[.checks[] | select(.detail | test("poppa_price=g[?]nstig"))] | length > 0')" true
+ctl reconfigure poppa_price=thesis >/dev/null
 new_log
 ctl reconfigure poppa_period=soon >/dev/null
 ok "a bad one is an error that names the key" wait_until 10 logged 'error: .*poppa_period.*stay in force'
