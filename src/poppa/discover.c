@@ -58,6 +58,12 @@ static int add_dir(
 	return d->dir[d->dirs].path ? d->dirs++ : -1;
 }
 
+/* Says nothing of what is there. */
+static bool is_ours(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
 static int add_process(struct discovery *d, pid_t pid, int dir, const struct nodeconf *conf)
 {
 	struct discover_process *bigger, p = {.pid = pid, .dir = dir};
@@ -66,7 +72,9 @@ static int add_process(struct discovery *d, pid_t pid, int dir, const struct nod
 
 	if (pid <= 0 || proc_exe(pid, exe, sizeof(exe)))
 		return 0; /* ended, a zombie, or a kernel thread */
-	if (proc_stat(pid, &st) || st.state == 'Z' || st.state == 'X')
+	if (proc_stat(pid, &st))
+		return is_ours(errno) ? -1 : 0;
+	if (st.state == 'Z' || st.state == 'X')
 		return 0;
 	p.app = !discover_launcher(exe, conf);
 	if (p.app) {
@@ -97,7 +105,9 @@ static int add_processes(struct discovery *d, int dir, const struct nodeconf *co
 	if (snprintf(path, sizeof(path), "%s/cgroup.procs", d->dir[dir].path) >= (int)sizeof(path))
 		return 0;
 	text = fsio_read(path, MAX_PROCS_FILE, NULL, &(struct errmsg){""});
-	for (char *p = text; p && *p && !rc; p = end + strspn(end, "\n")) {
+	if (!text)
+		return is_ours(errno) ? -1 : 0;
+	for (char *p = text; *p && !rc; p = end + strspn(end, "\n")) {
 		pid_t pid = strtol(p, &end, 10);
 
 		if (end == p)
@@ -121,6 +131,8 @@ static int walk(struct discovery *d, const char *path, int parent, bool in_step,
 	/* Beside the steps, in the job's own cgroup, are only Slurm's helpers. */
 	rc = in_step ? add_processes(d, self, conf) : 0;
 	dir = depth < MAX_DEPTH && !rc ? opendir(path) : NULL;
+	if (depth < MAX_DEPTH && !rc && !dir && is_ours(errno))
+		rc = -1;
 	while (dir && !rc && (e = readdir(dir))) {
 		char child[PATH_MAX];
 
@@ -167,8 +179,10 @@ int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id
 			continue;
 		if (walk(d, path[i], -1, false, i < 2 ? HELD_FREEZER_V1 : HELD_FREEZER_V2, 0,
 			    conf)) {
+			int saved = errno;
+
 			discover_free(d);
-			errno = ENOMEM;
+			errno = saved;
 			return -1;
 		}
 		find_job_control(d);

@@ -43,7 +43,8 @@ struct discovery {
  * (freezer/slurm_NODE or freezer/slurm, then uid_U/job_J) or v2 (system.slice/NODE_slurmstepd.scope
  * or system.slice/slurmstepd.scope, then name, or job_J where that is empty), and all processes in
  * those of its steps. Zombies and kernel threads are left out. Returns 0 (nothing found is 0
- * processes), or -1 with errno ENOMEM. Free with discover_free().
+ * processes), or -1 with errno (ENOMEM, or no descriptor is left: EMFILE, ENFILE). Free with
+ * discover_free().
  */
 int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id, const char *name,
 	const struct nodeconf *conf, struct discovery *d);

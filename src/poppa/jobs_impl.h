@@ -43,7 +43,7 @@ struct job {
 	struct pace pace;
 	enum job_state state;
 	bool pausable; /* all tasks have a unit */
-	bool told_unpausable, told_partly, told_spin;
+	bool told_unpausable, told_partly, told_spin, told_unseen;
 	uint64_t ran;       /* shutters of no use because it ran while it was held stopped */
 	bool seen;          /* in RUNDIR/jobs */
 	int64_t counted_ns; /* when a counter was last there for its progress */

@@ -339,8 +339,13 @@ static void scan_job(struct jobs *js, struct job *j)
 	enum counter_backend backend;
 
 	if (discover_job(js->env.cluster->cgroup_mount, js->env.cluster->node, j->reg.uid,
-		    j->reg.job_id, j->reg.cgroup, js->env.conf, &d))
+		    j->reg.job_id, j->reg.cgroup, js->env.conf, &d)) {
+		if (!j->told_unseen)
+			plog_warn("job %u: its tasks cannot be looked at for now: %s",
+				j->reg.job_id, strerror(errno));
+		j->told_unseen = true;
 		return;
+	}
 	if (!take_tasks(js, j, &d)) {
 		take_units(js, j, &d);
 		take_newborn(js, j, &d);

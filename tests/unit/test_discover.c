@@ -6,12 +6,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -148,6 +150,31 @@ static void finds_processes(void **state)
 	assert_int_equal(discover_job(mount, "n2", 7, 1, "", &conf, &d), 0);
 	assert_int_equal(d.processes, 0);
 	discover_free(&d);
+}
+
+/* A job seen in part would be one whose tasks have ended. */
+static void without_descriptors(void **state)
+{
+	struct rlimit usual, few;
+	struct discovery d;
+	int failed = 0;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	few = usual;
+	for (few.rlim_cur = 0; few.rlim_cur < 32; few.rlim_cur++) {
+		int rc;
+
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		rc = discover_job(mount, "n1", 7, 1, "", &conf, &d);
+		failed += rc && errno == EMFILE;
+		setrlimit(RLIMIT_NOFILE, &usual);
+		if (rc)
+			continue;
+		assert_int_equal(d.processes, 4);
+		discover_free(&d);
+	}
+	assert_in_range(failed, 3, 31);
 }
 
 static void units_v1(void **state)
@@ -355,6 +382,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_processes),
+		cmocka_unit_test(without_descriptors),
 		cmocka_unit_test(units_v1),
 		cmocka_unit_test(units_v2),
 		cmocka_unit_test(named),
