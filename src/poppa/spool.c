@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,28 @@
 #define MAX_ID 256
 #define DAY_S 86400
 
+/* JOBID.RESTART.XXXXXX, of a write that a kill or a power cut has interrupted (fsio_write()). */
+static bool is_leftover(const char *name)
+{
+	uint32_t job, restart;
+	int end = 0;
+
+	return sscanf(name, "%" SCNu32 ".%" SCNu32 "%n", &job, &restart, &end) == 2 &&
+	       name[end] == '.' && strlen(name + end + 1) == 6;
+}
+
+static void sweep(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (is_leftover(e->d_name))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
 int spool_open(struct spool *s, const char *dir, struct errmsg *err)
 {
 	snprintf(s->state_dir, sizeof(s->state_dir), "%s/state", dir);
@@ -29,6 +52,8 @@ int spool_open(struct spool *s, const char *dir, struct errmsg *err)
 	if (fsio_mkdirs(s->state_dir, 0700, err) || fsio_mkdirs(s->record_dir, 0700, err) ||
 		fsio_mkdirs(s->sent_dir, 0700, err))
 		return -1;
+	/* Written every few seconds; records are few, and what lies beside them is for people. */
+	sweep(s->state_dir);
 	return 0;
 }
 

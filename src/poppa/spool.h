@@ -19,7 +19,8 @@ struct spool {
 	_Atomic int keep_days;     /* for how long they are kept; 0, as opened: not at all */
 };
 
-/* Makes dir/state, dir/records and dir/sent (0700). 0, or -1 with err. */
+/* Makes dir/state, dir/records and dir/sent (0700), and removes checkpoints that a kill left half
+ * written. 0, or -1 with err. */
 int spool_open(struct spool *s, const char *dir, struct errmsg *err);
 
 /* Replaces the checkpoint; not synced to disk each time: at worst the last one is lost. */

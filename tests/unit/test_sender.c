@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/fsio.h"
 #include "common/log.h"
 #include "poppa/sender.h"
 
@@ -170,6 +171,28 @@ static void say_nothing(enum plog_level level, const char *line)
 	(void)line;
 }
 
+/* A checkpoint that a kill left half written is of no use; what is kept for people is. */
+static void begins_without_leftovers(void **state)
+{
+	static const char *const gone[] = {"state/7.0.aB3dE9", "state/8.1.XyZ012"},
+				 *const kept[] = {"records/8.1.refused", "records/9.0.bad",
+					 "state/7.0", "records/notes.abcdef"};
+	char path[128];
+	struct errmsg err = {""};
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, i < 2 ? gone[i] : kept[i - 2]);
+		assert_int_equal(fsio_write(path, "{", 1, 0600, 0, &err), 0);
+	}
+	assert_int_equal(spool_open(&spool, dir, &err), 0);
+	for (size_t i = 0; i < 6; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, i < 2 ? gone[i] : kept[i - 2]);
+		assert_int_equal(access(path, F_OK), i < 2 ? -1 : 0);
+		unlink(path);
+	}
+}
+
 static int make_spool(void **state)
 {
 	struct errmsg err = {""};
@@ -194,6 +217,7 @@ int main(void)
 		cmocka_unit_test(sends_all),
 		cmocka_unit_test(keeps_what_is_refused_aside),
 		cmocka_unit_test(rests_where_the_spool_is_read_only),
+		cmocka_unit_test(begins_without_leftovers),
 	};
 
 	return cmocka_run_group_tests(tests, make_spool, remove_spool);
