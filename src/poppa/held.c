@@ -152,6 +152,12 @@ void held_wait_death(struct held_file *h)
 		pthread_mutex_unlock(&h->alive);
 }
 
+/* Nothing of the next turn is seen in a slot before it is seen disarmed. */
+static void begin_turn(void)
+{
+	atomic_thread_fence(memory_order_release);
+}
+
 int held_take(
 	struct held_file *h, enum held_kind kind, pid_t pid, uint64_t starttime, const char *path)
 {
@@ -164,6 +170,7 @@ int held_take(
 
 		if (s->kind)
 			continue;
+		begin_turn();
 		s->pid = pid;
 		s->starttime = starttime;
 		strcpy(s->path, path ? path : "");
@@ -194,6 +201,7 @@ void held_retake(struct held_file *h, int slot, pid_t pid, uint64_t starttime)
 {
 	struct held_slot *s = &h->slot[slot];
 
+	begin_turn();
 	s->pid = pid;
 	s->starttime = starttime;
 	s->turn++;

@@ -58,6 +58,8 @@ static uint32_t look_at(const struct held_slot *s, struct held_slot *copy)
 	copy->starttime = s->starttime;
 	memcpy(copy->path, s->path, sizeof(copy->path));
 	copy->path[sizeof(copy->path) - 1] = '\0';
+	/* All of that was read before the looks that tell whether it holds. */
+	atomic_thread_fence(memory_order_acquire);
 	return atomic_load(&s->armed) == state && atomic_load(&s->turn) == turn ? state : UNSTEADY;
 }
 
