@@ -152,18 +152,21 @@ int registry_scan(const char *dir, registry_fn fn, void *arg, struct errmsg *err
 {
 	struct dirent *e;
 	DIR *d = opendir(dir);
+	int failed;
 
 	if (!d)
 		return errmsg_set(err, "cannot read %s: %s", dir, strerror(errno));
-	while ((e = readdir(d))) {
+	/* What is not listed has ended: a list that breaks off is none. */
+	for (errno = 0; (e = readdir(d)); errno = 0) {
 		uint32_t job, restart;
 		bool ended;
 
 		if (take_name(e->d_name, &job, &restart, &ended))
 			fn(job, restart, ended, arg);
 	}
+	failed = errno;
 	closedir(d);
-	return 0;
+	return failed ? errmsg_set(err, "cannot read %s: %s", dir, strerror(failed)) : 0;
 }
 
 int registry_read(const char *dir, uint32_t job_id, uint32_t restart, bool ended,

@@ -40,7 +40,7 @@ int registry_parse(const char *name, const char *text, struct registration *r, s
 /*
  * Calls fn for each job file in dir (RUNDIR/jobs), in no order; ended is set for
  * JOBID.RESTART.ended. Files with other names are passed over. Returns 0, or -1 with err when dir
- * cannot be read.
+ * cannot be read to its end, with fn called for what came before.
  */
 typedef void (*registry_fn)(uint32_t job_id, uint32_t restart, bool ended, void *arg);
 int registry_scan(const char *dir, registry_fn fn, void *arg, struct errmsg *err);

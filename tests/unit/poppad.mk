@@ -37,6 +37,7 @@ tests_unit_test_pause_LDADD = libpoppacore.la $(CMOCKA_LIBS)
 tests_unit_test_registry_SOURCES = tests/unit/test_registry.c
 tests_unit_test_registry_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_registry_LDADD = libpoppacore.la $(CMOCKA_LIBS)
+tests_unit_test_registry_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=readdir
 tests_unit_test_schedule_SOURCES = tests/unit/test_schedule.c
 tests_unit_test_schedule_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_schedule_LDADD = libpoppacore.la $(CMOCKA_LIBS) -lm

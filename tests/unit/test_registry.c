@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +120,18 @@ static void put(const char *dir, const char *name, const char *text)
 	assert_int_equal(fsio_write(path, text, strlen(text), 0600, 0, &err), 0);
 }
 
+struct dirent *__real_readdir(DIR *d);
+struct dirent *__wrap_readdir(DIR *d);
+static int readable = -1; /* entries until the disk fails; -1: it does not */
+
+struct dirent *__wrap_readdir(DIR *d)
+{
+	if (readable < 0 || readable-- > 0)
+		return __real_readdir(d);
+	errno = EIO;
+	return NULL;
+}
+
 static void files(void **state)
 {
 	char dir[] = "/tmp/registry-XXXXXX", jobs[64], path[128];
@@ -145,6 +158,10 @@ static void files(void **state)
 	assert_int_equal(registry_scan(jobs, count, &seen, &err), 0);
 	assert_int_equal(seen.running, 1);
 	assert_int_equal(seen.ended, 1);
+	readable = 3;
+	assert_int_equal(registry_scan(jobs, count, &seen, &err), -1);
+	assert_non_null(strstr(err.text, strerror(EIO)));
+	readable = -1;
 	assert_int_equal(registry_read(jobs, 8, 1, true, &r, &err), 0);
 	assert_int_equal(r.uid, 5);
 	assert_int_equal(registry_read(jobs, 8, 1, false, &r, &err), -1);
