@@ -76,6 +76,7 @@ int cmd_doctor(int argc, char **argv)
 		d.conf_path = nodeconf_path(d.conf_path_buf, sizeof(d.conf_path_buf));
 	d.checks = json_array();
 	check_conf(&d);
+	doctor_munge(&d);
 	doctor_slurm(&d);
 	doctor_ledger(&d);
 	doctor_node(&d);

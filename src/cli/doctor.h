@@ -20,6 +20,7 @@ struct doctor {
 	char conf_path_buf[PATH_MAX];
 	bool conf_good;
 	struct nodeconf conf;
+	bool munge_good;                /* munged seals and opens credentials */
 	struct poppa_settings settings; /* the defaults where they are not good */
 	bool ledger_known;              /* settings has its place, whatever else is wrong */
 	char controllers[1024];         /* SlurmctldHost of the running Slurm; empty = unknown */
@@ -41,13 +42,16 @@ void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *check
 /* What is FAIL on a node is WARN elsewhere: a daemon that does not run there need not. */
 enum doctor_verdict doctor_on_node(const struct doctor *d);
 
-/* The running Slurm's settings, by scontrol, and the suite's plugins. */
+/* MUNGE, without which neither Slurm nor the ledger answers. */
+void doctor_munge(struct doctor *d);
+
+/* The running Slurm's settings, by scontrol, and the suite's plugins. After doctor_munge(). */
 void doctor_slurm(struct doctor *d);
 
 /* The partitions for co-located jobs: whether they exist, and what they bill. Of doctor_slurm(). */
 void doctor_partitions(struct doctor *d);
 
-/* MUNGE, the ledger, what waits for it to be settled, and the clocks. After doctor_slurm(). */
+/* The ledger, what waits for it to be settled, and the clocks. After doctor_slurm(). */
 void doctor_ledger(struct doctor *d);
 
 /* poppad, its guard and what this host's kernel lets it do. Sets status, which others look at. */

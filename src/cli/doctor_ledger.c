@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks of "poppa doctor" on MUNGE, the ledger, and whether the clocks agree. */
+/* Checks of "poppa doctor" on MUNGE, on the ledger, and on whether the clocks agree. */
 #include "poppa_config.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@
 /* What the ledger turned away longer ago is no news. */
 #define REFUSED_DAYS 7
 
-static void check_munge(struct doctor *d)
+void doctor_munge(struct doctor *d)
 {
 	struct wire_auth munge = wire_munge(d->conf.munge_socket);
 	json_t *sent = json_pack("{s:s}", "op", "doctor"), *back = NULL;
@@ -31,7 +31,8 @@ static void check_munge(struct doctor *d)
 
 	if (line)
 		back = wire_decode(&munge, line, strlen(line), &from, &err);
-	if (back && json_equal(sent, back) && from == geteuid())
+	d->munge_good = back && json_equal(sent, back) && from == geteuid();
+	if (d->munge_good)
 		doctor_say(d, DOCTOR_OK, "munge", NULL, "seals and opens credentials");
 	else
 		doctor_say(d, DOCTOR_FAIL, "munge",
@@ -181,7 +182,6 @@ static void check_ledger(struct doctor *d)
 
 void doctor_ledger(struct doctor *d)
 {
-	check_munge(d);
 	check_ledger(d);
 	check_clock_kept(d);
 }

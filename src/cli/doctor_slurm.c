@@ -194,7 +194,8 @@ static void check_select(struct doctor *d, const char *text)
 		doctor_say(d, DOCTOR_FAIL, "SelectType",
 			"set SelectType=select/cons_tres and SelectTypeParameters=CR_Core_Memory",
 			"is %s, which cannot give out lanes", value);
-	else if (!lists(unit, "CR_CORE") && !lists(unit, "CR_CORE_MEMORY"))
+	else if (!lists(unit, "CR_CORE") && !lists(unit, "CR_CORE_MEMORY") &&
+		 !lists(unit, "CR_CPU") && !lists(unit, "CR_CPU_MEMORY"))
 		doctor_say(d, DOCTOR_FAIL, "SelectTypeParameters",
 			"set SelectTypeParameters=CR_Core_Memory",
 			"is \"%s\": a lane is given out in whole cores", unit);
@@ -314,8 +315,9 @@ void doctor_slurm(struct doctor *d)
 	settings_defaults(&d->settings);
 	if (!text) {
 		doctor_say(d, DOCTOR_WARN, "Slurm",
-			"start slurmctld, or run this where scontrol works, to have Slurm's "
-			"settings checked",
+			d->munge_good ? "start slurmctld, or run this where scontrol works, to "
+					"have Slurm's settings checked"
+				      : "mend munge first, see its line",
 			"%s", err.text);
 		return;
 	}

@@ -92,6 +92,13 @@ fault "s#$TAP_DIR/ours:$TAP_DIR/slurm#$TAP_DIR/slurm:$TAP_DIR/ours#" "select wra
 fault "s#$TAP_DIR/ours:##" "plugin files +prep_poppa.so is in no directory"
 fault "s#accounting_storage/slurmdbd#(null)#" "accounting"
 fault "s/^PrEpPlugins.*/PrEpPlugins = prep\/poppa/" "Prolog and Epilog +are not run: .*lacks prep/script.* -> set PrEpPlugins=prep/script,prep/poppa"
+for unit in CR_CORE CR_CPU CR_CPU_MEMORY CR_CORE,CR_ONE_TASK_PER_CORE; do
+	cp "$TAP_DIR/config" "$TAP_DIR/good"
+	sed -i "s/CR_CORE_MEMORY/$unit/" "$TAP_DIR/config"
+	OUT=$("$POPPA" doctor 2>&1)
+	mv "$TAP_DIR/good" "$TAP_DIR/config"
+	like "doctor: lanes can be had with $unit" "$OUT" "OK +SelectType +select/cons_tres, $unit"
+done
 fault "s/CR_CORE_MEMORY/CR_SOCKET/" "SelectTypeParameters .*CR_SOCKET.* -> set SelectTypeParameters=CR_Core_Memory"
 fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for $version.* -> build the suite"
 fault "s/proctrack.cgroup/proctrack\/linuxproc/" "ProctrackType .*linuxproc.* -> set ProctrackType=proctrack/cgroup"
@@ -130,7 +137,7 @@ printf '#!/bin/sh\nexit 1\n' >"$TAP_DIR/bin/scontrol"
 runs "doctor without slurmctld" 1 "$POPPA" doctor
 like "doctor without slurmctld: warns" "$OUT" "WARN +Slurm +slurmctld does not answer"
 printf '#!/bin/sh\necho "scontrol: error: Parsing error at unrecognized key: Foo" >&2\nexit 1\n' >"$TAP_DIR/bin/scontrol"
-like "doctor with a bad slurm.conf: says what scontrol says" "$("$POPPA" doctor 2>&1)" "WARN +Slurm .*unrecognized key: Foo"
+like "doctor with a bad slurm.conf: says what scontrol says" "$("$POPPA" doctor 2>&1)" "WARN +Slurm .*unrecognized key: Foo -> mend munge first, see its line"
 runs "doctor with a bad poppa.conf" 1 "$POPPA" doctor --conf "$TAP_DIR/bad.conf"
 like "doctor with a bad poppa.conf: names the line" "$OUT" "FAIL +poppa.conf .*line 1.*RunDri"
 
