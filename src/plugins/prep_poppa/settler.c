@@ -75,7 +75,6 @@ void settler_complain(struct settler *w, const char *text)
 static void follow_settings(struct settler *w)
 {
 	slurmctld_lock_t read_conf = {.conf = READ_LOCK};
-	struct poppa_settings next;
 	struct errmsg err = {""};
 	char *text, *controller, *dir;
 	bool good;
@@ -91,15 +90,14 @@ static void follow_settings(struct settler *w)
 		xfree(dir);
 		return;
 	}
-	good = !settings_parse(text, &next, &err);
-	if (good)
+	good = !settings_follow(text, dir, !w->settings_text, &w->settings, &err);
+	if (good) {
 		w->complaint[0] = '\0';
-	else
+	} else {
+		errmsg_set(&err, "PrEpParameters: %s", err.text);
 		settler_complain(w, err.text);
-	if (good || (!w->settings_text && !settings_kept(dir, &next))) {
-		w->settings = next;
-		price_rules_parse(&w->settings, &w->rules, &err);
 	}
+	price_rules_parse(&w->settings, &w->rules, &err);
 	if (good && settings_keep(dir, text, &err))
 		settler_complain(w, err.text);
 	if (client_init(&w->client, &w->settings, &w->conf, controller, &err)) {
