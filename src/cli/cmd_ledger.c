@@ -176,7 +176,9 @@ int cmd_ledger(int argc, char **argv)
 	int rc;
 
 	cli_parse(&argp, argc, argv, &o);
-	what = o.argument[0] ? o.argument[0] : "";
+	if (!o.argument[0])
+		cli_usage_error("which action? Choose one of check, backup TO, export, rebuild");
+	what = o.argument[0];
 	if (strcmp(what, "check") && strcmp(what, "backup") && strcmp(what, "export") &&
 		strcmp(what, "rebuild"))
 		cli_usage_error(

@@ -48,6 +48,9 @@ empty --output metrics --output=
 empty --conf settle --conf=
 empty --conf status --conf ''
 
+runs "ledger without an action" 2 "$POPPA" ledger
+is "ledger without an action: lists them" "$ERR" "poppa ledger: which action? Choose one of check, backup TO, export, rebuild"
+
 runs "full disk" 1 bash -c '"$1" help >/dev/full' - "$POPPA"
 like "full disk: says so" "$ERR" "cannot write to standard output: No space left"
 done_testing
