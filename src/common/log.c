@@ -52,11 +52,6 @@ void plog_init(const char *prefix, enum plog_level max)
 	log_max = max;
 }
 
-void plog_set_level(enum plog_level max)
-{
-	log_max = max;
-}
-
 void plog_set_sink(plog_sink_fn sink)
 {
 	log_sink = sink;

@@ -13,7 +13,6 @@ typedef void (*plog_sink_fn)(enum plog_level level, const char *line);
  * until plog_set_sink() gives another place. The prefix is not copied: pass a string literal.
  */
 void plog_init(const char *prefix, enum plog_level max);
-void plog_set_level(enum plog_level max);
 void plog_set_sink(plog_sink_fn sink);
 
 /* Sends lines to syslog (facility daemon) instead of standard error. */

@@ -700,6 +700,6 @@ int main(void)
 		cmocka_unit_test(who_costs_what),
 	};
 
-	plog_set_level(PLOG_ERROR);
+	plog_init("test", PLOG_ERROR);
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

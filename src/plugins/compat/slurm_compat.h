@@ -55,11 +55,7 @@ typedef hostlist_t compat_hostlist_t;
 /* The node with this index, or NULL where the table has a hole. */
 static inline node_record_t *compat_node(int index)
 {
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(22, 5, 0)
 	return node_record_table_ptr[index];
-#else
-	return &node_record_table_ptr[index];
-#endif
 }
 
 /* The partitions of a comma list, sorted; NULL where one is unknown. The caller's, list_destroy().
