@@ -317,7 +317,7 @@ const char *colocate_help(void)
 	       "  with:JOBID               only this job as a partner\n"
 	       "  not:JOBNAME              never a job of this name; may be given several times.\n"
 	       "                           Write \",\" as %2C, \";\" as %3B and \"%\" as %25\n"
-	       "  max-degradation:PERCENT  only where the expected slow-down is less\n"
+	       "  max-degradation:PERCENT  only where the slow-down is known to be no more\n"
 	       "  class:NAME               a name for this kind of job, under which its history "
 	       "with\n"
 	       "                           partners is kept (default: user and job name)\n"
