@@ -110,11 +110,6 @@ start_slurmctld_backup() {
 	wait_ready slurmctld-backup 30 controller_up backup
 }
 
-node_answers() {
-	with_slurm scontrol show node "$1" | grep -q -E 'State=(IDLE|MIXED|ALLOCATED)[+A-Z]*( |$)' &&
-		! with_slurm scontrol show node "$1" | grep -q -E 'State=[A-Z+]*(NOT_RESPONDING|\*)'
-}
-
 # child_of PID: the first child of a process.
 child_of() {
 	local stat

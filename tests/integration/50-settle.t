@@ -180,7 +180,7 @@ if [ -x "$W/contend" ]; then
 		"$busy") cmp_num "nobody is alone beside a busy shell" "$(told "${scripts[0]}" solo)" '<' 0.5 ;;
 		*)
 			cmp_num "what nobody saw is not measured" "$(told "${scripts[1]}" unmeasured)" '>' 0.1
-			like "and marked" "$(part "${scripts[1]}")" ' unmeasured=0\.[0-9]|nodata='
+			like "and marked" "$(part "${scripts[1]}")" ' unmeasured=(0\.[0-9]|1\.)|nodata='
 			;;
 		esac
 	done
