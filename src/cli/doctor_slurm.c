@@ -125,6 +125,12 @@ static void check_parameters(struct doctor *d, const char *text)
 	if (settings_parse(value, &d->settings, &err) == 0) {
 		doctor_say(d, DOCTOR_OK, "PrEpParameters", NULL, "%s",
 			settings_format(&d->settings, canonical, sizeof(canonical)));
+		if (!d->settings.period_ns)
+			doctor_say(d, DOCTOR_WARN, "shutters",
+				"nothing to do if that is meant; else take it out of "
+				"PrEpParameters, then scontrol reconfigure",
+				"are off by poppa_period=0: no job is measured, so none has a "
+				"discount");
 		return;
 	}
 	doctor_say(d, DOCTOR_FAIL, "PrEpParameters",

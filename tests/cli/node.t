@@ -111,6 +111,7 @@ warning() {
 	like "doctor warns: $2" "$OUT" "WARN +$3"
 }
 warning config "s/Alloc,Contain/(null)/" "PrologFlags .* -> set PrologFlags=Alloc"
+warning config "s/poppa_period=250ms/poppa_period=0/" "shutters +are off by poppa_period=0: .* -> nothing to do if that is meant"
 warning partition "s/CPU=1000,/CPU=1,/" "TRESBillingWeights .* in partition main: .* -> set TRESBillingWeights=CPU=1000"
 warning partition "s/ TRESBillingWeights.*//" "TRESBillingWeights .* in partition main, big: "
 warning partition "s/,CPU=1000.0//" "TRESBillingWeights .* in partition big: "
