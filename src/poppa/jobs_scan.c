@@ -195,6 +195,16 @@ static int take_process(struct jobs *js, struct job *j, const struct discover_pr
 	return t->unit ? 0 : -1;
 }
 
+static void tell_unpausable(const struct job *j, int error)
+{
+	if (error == ENOSPC)
+		plog_warn("job %u cannot be paused: the jobs here have more than %d tasks that are "
+			  "stopped one by one; poppa_pause=freezer stops cgroups as a whole",
+			j->reg.job_id, HELD_SLOTS);
+	else
+		plog_warn("job %u cannot be paused: %s", j->reg.job_id, strerror(error));
+}
+
 static void take_units(struct jobs *js, struct job *j, const struct discovery *d)
 {
 	struct discover_unit *u = NULL;
@@ -223,7 +233,7 @@ static void take_units(struct jobs *js, struct job *j, const struct discovery *d
 			continue;
 		j->pausable = false;
 		if (errno != ESRCH && !j->told_unpausable) {
-			plog_warn("job %u cannot be paused: %s", j->reg.job_id, strerror(errno));
+			tell_unpausable(j, errno);
 			j->told_unpausable = true;
 		}
 	}

@@ -682,6 +682,48 @@ static void who_costs_what(void **state)
 	json_decref(totals);
 }
 
+/* The log tells what there is too much of, and the mend. */
+static void more_tasks_than_can_be_stopped(void **state)
+{
+	int taken[HELD_SLOTS], count = 0, was = dup(STDERR_FILENO);
+	char path[256], *log;
+	struct errmsg err;
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	while (count < HELD_SLOTS &&
+		(taken[count] = held_take(held, HELD_PROCESS, 0, 0, NULL)) >= 0)
+		count++;
+	snprintf(path, sizeof(path), "%s/cgroup/freezer/slurm_n1/uid_7/job_4/step_0", root);
+	assert_int_equal(fsio_mkdirs(path, 0755, &err), 0);
+	put("cgroup/freezer/slurm_n1/uid_7/job_4/step_0/cgroup.procs", "%d\n", (int)pid);
+	snprintf(path, sizeof(path), "%s/log", root);
+	assert_non_null(freopen(path, "w", stderr));
+	plog_set_level(PLOG_WARN);
+	register_job(4, 0, time(NULL));
+	jobs_sync(js);
+	plog_set_level(PLOG_ERROR);
+	fflush(stderr);
+	dup2(was, STDERR_FILENO);
+	close(was);
+	log = fsio_read(path, 65536, NULL, &err);
+	assert_non_null(log);
+	assert_non_null(strstr(log, "job 4 cannot be paused: "));
+	assert_non_null(strstr(log, " more than 2048 tasks "));
+	assert_non_null(strstr(log, "poppa_pause=freezer"));
+	free(log);
+	while (count)
+		held_free(held, taken[--count]);
+	end_job(4, 0);
+	jobs_sync(js);
+	no_more(pid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -698,6 +740,7 @@ int main(void)
 		cmocka_unit_test(of_an_earlier_boot),
 		cmocka_unit_test(clock_was_set),
 		cmocka_unit_test(who_costs_what),
+		cmocka_unit_test(more_tasks_than_can_be_stopped),
 	};
 
 	plog_init("test", PLOG_ERROR);
