@@ -3,6 +3,7 @@
 #include "cli/top_screen.h"
 
 #include <curses.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,14 @@ static int64_t now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* What is read then ends at once, each time. */
+static bool hung_up(void)
+{
+	struct pollfd p = {.fd = STDIN_FILENO};
+
+	return poll(&p, 1, 0) > 0 && p.revents & (POLLHUP | POLLERR | POLLNVAL);
+}
+
 enum top_key top_screen_wait(const struct top_page *page, const char *note, int ms)
 {
 	int64_t deadline = now_ms() + ms;
@@ -95,6 +104,8 @@ enum top_key top_screen_wait(const struct top_page *page, const char *note, int 
 		timeout(left > 0 ? (int)left : 0);
 		switch (getch()) {
 		case ERR:
+			if (hung_up())
+				return TOP_QUIT;
 			if (now_ms() >= deadline)
 				return TOP_TIMEOUT;
 			continue; /* a signal */

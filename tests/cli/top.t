@@ -79,6 +79,25 @@ export TERM=xterm
 on_terminal "top follows a change of size" 24x100 'wait:CO-RUNNERS' 'resize:12x40' 'wait:DEGR % 95% *\n +12 ann .*41.25   4 *\n' \
 	'resize:30x120' 'wait:CO-RUNNERS' q "$POPPA" top -d 10s
 on_terminal "top on a terminal ends after so many tables" 24x80 'wait:JOB USER' "$POPPA" top -d 100ms -n 3
+is "top ends with its terminal, also where nothing else ends it" "$("$python" - "$POPPA" <<'END'
+import os, pty, signal, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+pid, fd = pty.fork()
+if not pid:
+    os.execv(sys.argv[1], [sys.argv[1], "top", "-d", "60s"])
+os.read(fd, 1)
+os.close(fd)
+for _ in range(200):
+    if os.waitpid(pid, os.WNOHANG)[0]:
+        print("ended")
+        break
+    time.sleep(0.1)
+else:
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    print("runs on")
+END
+)" ended
 on_terminal "top follows what happens to poppad" 24x100 'wait:JOB USER' "remove:$TAP_DIR/answer" \
 	'wait:12 ann(.*\n)*poppa(d at|d does)' 'wait:poppad does not' q "$POPPA" top -d 200ms
 wait "$server"
