@@ -106,6 +106,7 @@ static void check_backlog(struct doctor *d, const char *spool)
 			b.waiting == 1 ? "" : "s");
 }
 
+/* A file system that makes files as it needs them tells of none at all. */
 static void check_room(struct doctor *d, const char *spool)
 {
 	struct statvfs fs;
@@ -117,7 +118,7 @@ static void check_room(struct doctor *d, const char *spool)
 	if (fs.f_flag & ST_RDONLY)
 		doctor_say(d, doctor_on_node(d), "room for the spool",
 			"set SpoolDir to a disk that can be written to", "%s is read-only", spool);
-	else if (mib < SPOOL_ROOM_MIB || fs.f_favail == 0)
+	else if (mib < SPOOL_ROOM_MIB || (fs.f_files && fs.f_favail == 0))
 		doctor_say(d, doctor_on_node(d), "room for the spool",
 			"make room there: records of ended jobs wait in memory",
 			"%lu MiB and %lu files are free at %s", mib, (unsigned long)fs.f_favail,
