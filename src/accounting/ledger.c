@@ -82,7 +82,8 @@ static const char *const sql[S_COUNT] = {
 		" (SELECT cluster, job, restart, node, start, origin FROM record r WHERE start < ?1"
 		" AND EXISTS (SELECT 1 FROM settlement s WHERE s.cluster = r.cluster"
 		" AND s.job = r.job AND s.restart = r.restart AND s.finish < ?1"
-		" AND r.start BETWEEN s.start - ?3 AND s.finish + ?3) LIMIT ?2)",
+		" AND r.start BETWEEN s.start - ?3 AND s.finish + ?3)"
+		" AND (settled OR foreign_node OR NOT final) LIMIT ?2)",
 };
 
 /*
@@ -111,10 +112,28 @@ int ledger_db_failed(struct ledger *l, const char *what, struct errmsg *err)
 	return errmsg_set(err, "ledger: cannot %s: %s", what, sqlite3_errmsg(l->db));
 }
 
+/*
+ * Where the disk is full, SQLite may take the whole transaction back. What follows in a group must
+ * not begin another one, or the group would seem to end well, without what it began with.
+ */
+static bool is_taken_back(const struct ledger *l)
+{
+	return l->grouped && sqlite3_get_autocommit(l->db);
+}
+
+static int taken_back(struct errmsg *err)
+{
+	return errmsg_set(err, "ledger: what was to be stored has been taken back");
+}
+
 int ledger_run(struct ledger *l, enum statement s, const char *what, struct errmsg *err)
 {
-	int rc = sqlite3_step(l->st[s]) == SQLITE_DONE ? 0 : ledger_db_failed(l, what, err);
+	int rc;
 
+	if (is_taken_back(l))
+		rc = taken_back(err);
+	else
+		rc = sqlite3_step(l->st[s]) == SQLITE_DONE ? 0 : ledger_db_failed(l, what, err);
 	sqlite3_reset(l->st[s]);
 	sqlite3_clear_bindings(l->st[s]);
 	return rc;
@@ -164,14 +183,11 @@ int ledger_begin(struct ledger *l, struct errmsg *err)
 
 void ledger_take_back(struct ledger *l)
 {
-	if (sqlite3_get_autocommit(l->db)) {
-		/* SQLite itself took everything back. */
-		l->grouped = false;
-	} else if (l->grouped) {
-		ledger_run(l, S_BACK, "roll back", NULL);
-		ledger_run(l, S_RELEASE, "roll back", NULL);
-	} else {
-		ledger_run(l, S_ROLLBACK, "roll back", NULL);
+	/* Otherwise SQLite itself took everything back. */
+	if (!sqlite3_get_autocommit(l->db)) {
+		if (l->grouped)
+			ledger_run(l, S_BACK, "roll back", NULL);
+		ledger_run(l, l->grouped ? S_RELEASE : S_ROLLBACK, "roll back", NULL);
 	}
 	read_last_event(l, NULL);
 }
@@ -196,10 +212,13 @@ int ledger_group(struct ledger *l, struct errmsg *err)
 
 int ledger_commit(struct ledger *l, struct errmsg *err)
 {
-	if (!l->grouped)
-		return errmsg_set(err, "ledger: what was to be stored has been taken back");
+	bool lost = !l->grouped || is_taken_back(l);
+
 	l->grouped = false;
-	return ledger_end(l, err);
+	if (!lost)
+		return ledger_end(l, err);
+	read_last_event(l, err);
+	return taken_back(err);
 }
 
 /* Moves the file and its log out of the way. */

@@ -8,10 +8,12 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <sqlite3.h>
@@ -341,13 +343,17 @@ static void events_are_append_only(void **state)
 
 static void old_settled_records_go(void **state)
 {
-	struct ledger_record old = record_of(5, "n1", 1), unsettled = record_of(6, "n1", 1);
+	struct ledger_record old = record_of(5, "n1", 1), unsettled = record_of(6, "n1", 1),
+			     forgotten = record_of(5, "n1", 1);
 	struct settlement s = settlement_of(5, 3600), got;
 	struct ledger *l = open_ledger();
 	struct errmsg err = {""};
 
 	(void)state;
-	old.final = unsettled.final = true;
+	old.final = unsettled.final = forgotten.final = true;
+	/* Another run that slurmctld gave the same id, of the same minutes. */
+	forgotten.start_unix = s.end_unix + 20;
+	assert_int_equal(ledger_put(l, &forgotten, 1, "", NULL, &err), 0);
 	assert_int_equal(ledger_put(l, &old, 1, "", NULL, &err), 0);
 	assert_int_equal(ledger_put(l, &unsettled, 1, "", NULL, &err), 0);
 	assert_int_equal(ledger_prune(l, 2000000, 10, &err), 0);
@@ -356,8 +362,9 @@ static void old_settled_records_go(void **state)
 	assert_int_equal(ledger_prune(l, 1000100, 10, &err), 0);
 	assert_int_equal(ledger_prune(l, 1000101, 10, &err), 1);
 	assert_int_equal(ledger_prune(l, 2000000, 10, &err), 0);
-	assert_int_equal(count_records(l, 5, 0, NULL), 0);
+	assert_int_equal(count_records(l, 5, 0, NULL), 1);
 	assert_int_equal(count_records(l, 6, 0, NULL), 1);
+	assert_int_equal(count_unsettled(l), 2);
 	assert_int_equal(ledger_settlement(l, "c", 5, 0, 0, &got, &err), 1);
 	ledger_close(l);
 }
@@ -831,6 +838,51 @@ static void group_is_whole(void **state)
 	assert_int_equal(check(path).events, 2);
 }
 
+/*
+ * SQLite may take a whole transaction back where the disk is full. What follows in the group must
+ * not begin another one that ends well, or what went before would be taken for stored.
+ */
+static void full_disk_takes_the_group(void **state)
+{
+	struct ledger_record first = record_of(5, "n1", 1), later = record_of(7, "n1", 1);
+	struct settlement s = settlement_of(5, 3600), got;
+	struct rlimit all, little;
+	struct ledger *l = open_ledger();
+	struct errmsg err = {""};
+	int stored = 0;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
+	little = (struct rlimit){1 << 20, all.rlim_max};
+	assert_int_equal(ledger_group(l, &err), 0);
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	assert_int_equal(ledger_put(l, &first, 1, "", NULL, &err), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+	for (uint32_t job = 100; !stored && job < 100000; job++) {
+		struct ledger_record r = record_of(job, "n1", 1);
+
+		stored = ledger_put(l, &r, 1, "", NULL, &err);
+	}
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+	assert_int_equal(stored, -1);
+	/* The next requests of the same moment, for which there would be room. */
+	if (!ledger_group(l, &err))
+		ledger_put(l, &later, 1, "", NULL, &err);
+	assert_int_equal(ledger_commit(l, &err), -1);
+	assert_int_equal(count_records(l, 5, 0, NULL), 0);
+	assert_int_equal(count_records(l, 7, 0, NULL), 0);
+	/* And then all is well again. */
+	assert_int_equal(ledger_group(l, &err), 0);
+	assert_int_equal(ledger_put(l, &first, 1, "", NULL, &err), 0);
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	assert_int_equal(ledger_commit(l, &err), 0);
+	assert_int_equal(count_records(l, 5, 0, NULL), 1);
+	ledger_close(l);
+	assert_int_equal(check(path).faults, 0);
+	assert_int_equal(check(path).events, 1);
+}
+
 static void assert_counts(struct ledger *l, int records, int settlements, int events)
 {
 	struct errmsg err = {""};
@@ -890,6 +942,7 @@ int main(void)
 		LEDGER_TEST(forgotten_run),
 		LEDGER_TEST(first_settlement_stays),
 		LEDGER_TEST(counts_follow),
+		LEDGER_TEST(full_disk_takes_the_group),
 		LEDGER_TEST(unsettled_runs),
 		LEDGER_TEST(forgotten_runs_are_listed),
 		LEDGER_TEST(batch_is_whole),
