@@ -583,3 +583,15 @@ const struct bill *bills_partner(
 	}
 	return NULL;
 }
+
+bool bills_later_colocated(const struct bills *bills, const struct bill *bill)
+{
+	for (int i = first_of_id(bills, bill->job_id);
+		i < bills->count && bills->by_id[i]->job_id == bill->job_id; i++) {
+		const struct bill *b = bills->by_id[i];
+
+		if (b->start > bill->start && b->option && !strcmp(b->cluster, bill->cluster))
+			return true;
+	}
+	return false;
+}

@@ -105,4 +105,8 @@ void bills_free(struct bills *bills);
 const struct bill *bills_partner(
 	const struct bills *bills, const struct bill *bill, uint32_t partner);
 
+/* Whether a later run of the same job id is in the list, and is known to be co-located. What that
+ * costs does not depend on how many other jobs there are. */
+bool bills_later_colocated(const struct bills *bills, const struct bill *bill);
+
 #endif

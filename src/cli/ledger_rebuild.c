@@ -67,16 +67,6 @@ static int settlement_of(const struct rebuild *r, const struct bill *b, struct s
 	return 0;
 }
 
-/* An earlier run of a requeued job has no comment in slurmdbd (Slurm 22.05): a later one tells. */
-static bool is_earlier_run(const struct bills *bills, const struct bill *b)
-{
-	for (int i = 0; i < bills->count; i++)
-		if (bills->bill[i].job_id == b->job_id && bills->bill[i].start > b->start &&
-			bills->bill[i].option)
-			return true;
-	return false;
-}
-
 static int restore(struct rebuild *r, const struct bill *b, struct errmsg *err)
 {
 	struct settlement s, stored;
@@ -116,7 +106,9 @@ static int each(struct rebuild *r, const struct bills *bills, struct errmsg *err
 			lose(r, b,
 				"it has no price yet: slurmctld settles it if it still waits "
 				"there");
-		} else if (b->status == BILL_PLAIN && is_earlier_run(bills, b)) {
+		} else if (b->status == BILL_PLAIN && bills_later_colocated(bills, b)) {
+			/* slurmdbd has no comment for an earlier run of a requeued job (Slurm
+			 * 22.05); a later one tells. */
 			lose(r, b,
 				"the price of its run from %lld to %lld is not in sacct, which "
 				"shows a "

@@ -175,6 +175,29 @@ static void rows_are_read(void **state)
 	bills_free(&bills);
 }
 
+/* Of a requeued job the last run's row alone tells that it was co-located. */
+static void later_runs(void **state)
+{
+	struct errmsg err = {""};
+	struct bills bills;
+
+	(void)state;
+	assert_int_equal(read_text(NULL,
+				 "12|12|c|ada|a|p|q|REQUEUED|1|1000|1010|10|billing=8|||x\n"
+				 "12|12|c|ada|a|p|q|COMPLETED|1|1020|1030|10|billing=8||"
+				 "colocate: stripe|x\n"
+				 "12|12|d|ada|a|p|q|REQUEUED|1|1000|1010|10|billing=8|||x\n"
+				 "13|13|c|ada|a|p|q|COMPLETED|1|1000|1010|10|billing=8|||x\n",
+				 &bills, &err),
+		0);
+	assert_int_equal(bills.count, 4);
+	assert_true(bills_later_colocated(&bills, &bills.bill[0]));
+	assert_false(bills_later_colocated(&bills, &bills.bill[1]));
+	assert_false(bills_later_colocated(&bills, &bills.bill[2])); /* of another cluster */
+	assert_false(bills_later_colocated(&bills, &bills.bill[3]));
+	bills_free(&bills);
+}
+
 /* A name with line ends and delimiters cannot become a row of its own. */
 static void names_forge_nothing(void **state)
 {
@@ -312,6 +335,7 @@ int main(void)
 		cmocka_unit_test(rows_are_read),
 		cmocka_unit_test(sizes_of_a_resized_job),
 		cmocka_unit_test(many_resized_jobs),
+		cmocka_unit_test(later_runs),
 		cmocka_unit_test(names_forge_nothing),
 		cmocka_unit_test(bad_rows_are_counted),
 		cmocka_unit_test(bad_facts_are_named),
