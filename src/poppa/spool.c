@@ -143,11 +143,40 @@ void spool_each(const struct spool *s, spool_fn fn, void *arg)
 		closedir(d);
 }
 
+/* Whether the file has the record of another run. What is no record is nobody's. */
+static bool is_of_other_run(const char *path, const struct ledger_record *r)
+{
+	struct errmsg err = {""};
+	json_t *json = read_json(path, &err);
+	struct ledger_record there;
+	bool other =
+		json && !record_from_json(json, &there, &err) && there.start_unix != r->start_unix;
+
+	json_decref(json);
+	return other;
+}
+
+/*
+ * Where a record is, or is to be. slurmctld that is killed gives a job's id and restart out again,
+ * and the first run's record may still wait: the second one's has its start in its name.
+ */
+static const char *record_path(struct path *p, const char *dir, const struct ledger_record *r)
+{
+	struct path own;
+
+	snprintf(own.text, sizeof(own.text), "%s/%u.%u.%lld", dir, r->job_id, r->restart,
+		(long long)r->start_unix);
+	path_of(p, dir, r->job_id, r->restart);
+	if (!access(own.text, F_OK) || is_of_other_run(p->text, r))
+		*p = own;
+	return p->text;
+}
+
 int spool_record(const struct spool *s, const struct ledger_record *r, struct errmsg *err)
 {
 	json_t *json = record_to_json(r);
 	struct path path;
-	int rc = write_json(path_of(&path, s->record_dir, r->job_id, r->restart), json, 1, err);
+	int rc = write_json(record_path(&path, s->record_dir, r), json, 1, err);
 
 	json_decref(json);
 	return rc;
@@ -180,11 +209,17 @@ static int read_record(const char *path, struct ledger_record *r)
 	return rc;
 }
 
+/* JOBID.RESTART, or JOBID.RESTART.START; what a kill left of a write has six characters there. */
 static int only_records(const struct dirent *e)
 {
 	uint32_t job, restart;
+	long long start;
+	char again[64];
 
-	return take_name(e->d_name, &job, &restart);
+	if (sscanf(e->d_name, "%u.%u.%lld", &job, &restart, &start) != 3)
+		return take_name(e->d_name, &job, &restart);
+	snprintf(again, sizeof(again), "%u.%u.%lld", job, restart, start);
+	return start > 999999 && !strcmp(e->d_name, again);
 }
 
 int spool_records(const struct spool *s, struct ledger_record *r, int max, struct errmsg *err)
@@ -231,11 +266,10 @@ int spool_acked(const struct spool *s, const struct ledger_record *r)
 	struct path path, sent;
 	struct ledger_record now;
 
-	path_of(&path, s->record_dir, r->job_id, r->restart);
-	path_of(&sent, s->sent_dir, r->job_id, r->restart);
+	record_path(&path, s->record_dir, r);
 	if (read_record(path.text, &now) || now.seq > r->seq)
 		return 0;
-	if (!s->keep_days || rename(path.text, sent.text))
+	if (!s->keep_days || rename(path.text, record_path(&sent, s->sent_dir, r)))
 		return unlink(path.text);
 	utimensat(AT_FDCWD, sent.text, NULL, 0); /* it is kept from now on */
 	return 0;
@@ -264,10 +298,14 @@ static void each_sent(const struct spool *s,
 /* A record that waits is newer than one of the same job that was sent. */
 static void send_again(const struct spool *s, const char *path, const char *name, int *count)
 {
-	char to[PATH_MAX + NAME_MAX + 2];
+	struct ledger_record r;
+	struct path to;
 
-	snprintf(to, sizeof(to), "%s/%s", s->record_dir, name);
-	if (!renameat2(AT_FDCWD, path, AT_FDCWD, to, RENAME_NOREPLACE))
+	(void)name;
+	if (read_record(path, &r))
+		return;
+	record_path(&to, s->record_dir, &r);
+	if (!renameat2(AT_FDCWD, path, AT_FDCWD, to.text, RENAME_NOREPLACE))
 		(*count)++;
 	else if (errno != EEXIST)
 		plog_error("cannot send %s again: %s", path, strerror(errno));
@@ -312,5 +350,5 @@ int spool_refused(const struct spool *s, const struct ledger_record *r)
 {
 	struct path path;
 
-	return set_aside(path_of(&path, s->record_dir, r->job_id, r->restart), "refused");
+	return set_aside(record_path(&path, s->record_dir, r), "refused");
 }

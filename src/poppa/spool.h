@@ -13,7 +13,7 @@
 
 struct spool {
 	char state_dir[PATH_MAX];  /* checkpoints: JOBID.RESTART */
-	char record_dir[PATH_MAX]; /* final records not yet acked: JOBID.RESTART */
+	char record_dir[PATH_MAX]; /* final records not yet acked: JOBID.RESTART[.START] */
 	char sent_dir[PATH_MAX];   /* those that were acked, for a ledger that is lost one day */
 	char ledger[PATH_MAX];     /* the identity of the ledger that acked them */
 	_Atomic int keep_days;     /* for how long they are kept; 0, as opened: not at all */
@@ -34,7 +34,8 @@ void spool_forget(const struct spool *s, uint32_t job_id, uint32_t restart);
 typedef void (*spool_fn)(uint32_t job_id, uint32_t restart, void *arg);
 void spool_each(const struct spool *s, spool_fn fn, void *arg);
 
-/* Stores a record durably: on return it survives a power cut. 0, or -1 with err. */
+/* Stores a record durably: on return it survives a power cut. It replaces an earlier one of the
+ * same run, and stands beside one of another run with the same id. 0, or -1 with err. */
 int spool_record(const struct spool *s, const struct ledger_record *r, struct errmsg *err);
 
 /* What lies in the spool: final records to be sent, and those kept aside for people to look at. */

@@ -347,6 +347,70 @@ static void sent_records(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/*
+ * slurmctld that was killed gives a job's id out again. The record of the run that it has forgotten
+ * still waits for the ledger, and neither it nor the next one's is lost, whichever is acked first.
+ */
+static void records_of_a_reused_id(void **state)
+{
+	char dir[] = "/tmp/tally-XXXXXX", command[64], path[128];
+	struct ledger_record first = {.cluster = "c",
+				     .node = "n",
+				     .method = "robust",
+				     .backend = "perf",
+				     .job_id = 4,
+				     .seq = 9,
+				     .lane = -1,
+				     .start_unix = 1700000000,
+				     .degradation = NAN,
+				     .variance = NAN,
+				     .thesis_degradation = NAN},
+			     second, got[4];
+	struct spool_counts counts;
+	struct errmsg err = {""};
+	struct spool spool;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(spool_open(&spool, dir, &err), 0);
+	spool.keep_days = 7;
+	assert_int_equal(spool_know_ledger(&spool, "first", &err), 0);
+	second = first;
+	second.start_unix += 20;
+	second.seq = 4;
+	for (int order = 0; order < 2; order++) {
+		assert_int_equal(spool_record(&spool, &first, &err), 0);
+		assert_int_equal(spool_record(&spool, &second, &err), 0);
+		second.seq++;
+		assert_int_equal(spool_record(&spool, &second, &err), 0);
+		assert_int_equal(spool_records(&spool, got, 4, &err), 2);
+		assert_int_equal(got[0].start_unix + got[1].start_unix, 3400000020);
+		assert_int_equal(spool_acked(&spool, order ? &first : &second), 0);
+		assert_int_equal(spool_records(&spool, got, 4, &err), 1);
+		assert_int_equal(got[0].start_unix - 1700000000, order ? 20 : 0);
+		assert_int_equal(spool_acked(&spool, order ? &first : &second), 0);
+		assert_int_equal(spool_records(&spool, got, 4, &err), 1);
+		assert_int_equal(spool_acked(&spool, &got[0]), 0);
+		assert_int_equal(spool_records(&spool, got, 4, &err), 0);
+	}
+	/* A ledger that was lost gets both again. */
+	assert_int_equal(spool_know_ledger(&spool, "second", &err), 2);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 2);
+	assert_int_equal(got[0].start_unix + got[1].start_unix, 3400000020);
+	assert_int_equal(spool_refused(&spool, &second), 0);
+	spool_count(&spool, &counts);
+	assert_int_equal(counts.records, 1);
+	assert_int_equal(counts.refused, 1);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 1);
+	assert_int_equal(got[0].start_unix, 1700000000);
+	snprintf(path, sizeof(path), "%s/records/4.0.123456", dir);
+	assert_int_equal(fsio_write(path, "{", 1, 0600, 0, &err), 0);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 1);
+	assert_int_equal(access(path, F_OK), 0);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
 /* What a job shows in shams is taken off, it is marked, and a checkpoint keeps both. */
 static void shams(void **state)
 {
@@ -470,6 +534,7 @@ int main(void)
 		cmocka_unit_test(checkpoints),
 		cmocka_unit_test(records),
 		cmocka_unit_test(sent_records),
+		cmocka_unit_test(records_of_a_reused_id),
 	};
 
 	settings_defaults(&settings);
