@@ -103,15 +103,18 @@ static json_t *part_to_json(const struct refund_part *p)
 	 * and only its QOS would want it. */
 	json_object_set_new(json, "partition", partition ? partition : json_string(""));
 	json_object_set_new(json, "usage_factor", field_real_or_null(p->usage_factor));
+	json_object_set_new(json, "parent", json_integer(p->parent_id));
+	json_object_set_new(json, "part_qos", json_integer(p->part_qos));
 	return json;
 }
 
 static int part_from_json(const json_t *json, struct refund_part *p, struct errmsg *err)
 {
 	static const char what[] = "part";
-	int64_t assoc, qos, raw, before, after;
+	int64_t assoc, qos, raw, before, after, parent = 0;
 
 	p->usage_factor = NAN;
+	p->part_qos = -1;
 	if (field_int(what, json, "assoc", 0, UINT32_MAX, &assoc, err) ||
 		field_int(what, json, "qos", 0, UINT32_MAX, &qos, err) ||
 		field_text(what, json, "partition", p->partition, sizeof(p->partition), err) ||
@@ -121,12 +124,17 @@ static int part_from_json(const json_t *json, struct refund_part *p, struct errm
 		field_int(what, json, "raw", 0, INT64_MAX, &raw, err) ||
 		field_int(what, json, "before", 0, INT64_MAX, &before, err) ||
 		field_int(what, json, "after", 0, INT64_MAX, &after, err) ||
-		/* Earlier releases did not keep it. */
+		/* Earlier releases did not keep these three. */
+		(json_object_get(json, "parent") &&
+			field_int(what, json, "parent", 0, UINT32_MAX, &parent, err)) ||
+		(json_object_get(json, "part_qos") &&
+			field_int(what, json, "part_qos", -1, UINT32_MAX, &p->part_qos, err)) ||
 		(json_object_get(json, "usage_factor") &&
 			field_real(what, json, "usage_factor", &p->usage_factor, err)))
 		return -1;
 	p->assoc_id = (uint32_t)assoc;
 	p->qos_id = (uint32_t)qos;
+	p->parent_id = (uint32_t)parent;
 	p->raw = (uint64_t)raw;
 	p->before = (uint64_t)before;
 	p->after = (uint64_t)after;

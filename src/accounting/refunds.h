@@ -39,6 +39,8 @@ struct refund_part {
 	int64_t start_unix, end_unix;
 	double billable;     /* what fair-share charges a second for `raw` */
 	double usage_factor; /* of its QOS, as it was charged; NAN = not known */
+	uint32_t parent_id;  /* the association above it then; 0 = not known */
+	int64_t part_qos;    /* the partition's QOS then; 0 = it had none, -1 = not known */
 	uint64_t raw, before, after;
 };
 

@@ -130,4 +130,46 @@ ok "suspended: the job is settled" wait_until 90 settled "$job"
 is "suspended: a tenth is charged" "$(shown_billing "$job")" 100
 cmp_num "suspended: a tenth of what was charged is left" "$(usage)" '>=' "$((before + full / 10 - 10))"
 cmp_num "suspended: and not more" "$(usage)" '<=' "$((before + full / 10 + 10))"
+
+# --- A user who is deleted before the settlement: Slurm hands the usage to the account, and so goes what is given back.
+account_usage() { sshare -n -P -A heirs -o Account,User,RawUsage | awk -F'|' '$2 == "" { print $3 }'; }
+is_gone_user() { ! scontrol -o show assoc_mgr flags=assoc account=heirs | grep -q "UserName=poppa-demo"; }
+sacctmgr -i -Q add account heirs >/dev/null
+on_exit sacctmgr -i -Q delete account heirs
+for user in poppa-demo slurm; do
+	sacctmgr -i -Q add user "$user" account=heirs >/dev/null
+done
+before=$(account_usage)
+ctl stop ledgerd
+submit -p real -n1 -A heirs --colocate --wrap "$WORK"
+ok "deleted user: a job ends" wait_end "$job"
+full=$(($(account_usage) - before))
+cmp_num "deleted user: its time was charged" "$full" '>=' 5000
+sacctmgr -i -Q delete user poppa-demo where account=heirs >/dev/null
+ok "deleted user: slurmctld knows" wait_until 10 is_gone_user
+cmp_num "deleted user: the account keeps the usage" "$(account_usage)" '>=' "$((before + full - 10))"
+ctl start ledgerd
+ok "deleted user: the job is settled" wait_until 90 settled "$job"
+is "deleted user: a tenth is charged" "$(shown_billing "$job")" 100
+cmp_num "deleted user: a tenth of what was charged is left" "$(account_usage)" '>=' "$((before + full / 10 - 10))"
+cmp_num "deleted user: and not more" "$(account_usage)" '<=' "$((before + full / 10 + 10))"
+# What changes among the account's users has Slurm make its usage anew.
+sacctmgr -i -Q delete user slurm where account=heirs >/dev/null
+sacctmgr -i -Q add user poppa-demo account=heirs >/dev/null
+ok "deleted user: is back" wait_until 10 eval '! is_gone_user'
+cmp_num "deleted user: it stays so" "$(account_usage)" '<=' "$((before + full / 10 + 10))"
+
+# --- A partition whose QOS is another by the settlement: what is given back goes to the one that was charged.
+sacctmgr -i -Q add qos later >/dev/null
+on_exit sacctmgr -i -Q delete qos later
+scontrol update PartitionName=real QOS=part
+before=$(used qos part)
+ctl stop ledgerd
+submit -p real -n1 -A factors --colocate --wrap "$WORK"
+ok "partition QOS: a job ends" wait_end "$job"
+cmp_num "partition QOS: its time was charged" "$(($(used qos part) - before))" '>=' 80
+scontrol update PartitionName=real QOS=later
+ctl start ledgerd
+ok "partition QOS: the job is settled" wait_until 90 settled "$job"
+cmp_num "partition QOS: a tenth of what was charged is left" "$(($(used qos part) - before))" '<=' "$LIMIT_ROOM"
 done_testing

@@ -87,12 +87,16 @@ static struct refund refund_of(uint32_t job)
 		.end_unix = 2000 + job,
 		.billable = 2.25,
 		.usage_factor = 0.5,
+		.parent_id = 6,
+		.part_qos = 4,
 		.raw = 8000,
 		.before = 8000,
 		.after = 5120 + job};
 	r.part[1] = r.part[0];
 	r.part[1].before = 4000;
 	r.part[1].usage_factor = NAN;
+	r.part[1].parent_id = 0;
+	r.part[1].part_qos = -1;
 	return r;
 }
 
@@ -250,7 +254,7 @@ static void test_damage(void **state)
 	refunds_close(r);
 }
 
-/* Earlier releases did not keep the factor; what is there must be one. */
+/* Earlier releases did not keep the factor and two ids; what is there must be one. */
 static void test_without_usage_factor(void **state)
 {
 	static const char head[] = "{\"job\":5,\"restart\":1,\"start\":1005,"
@@ -277,6 +281,8 @@ static void test_without_usage_factor(void **state)
 	seen = lost(r);
 	assert_true(seen.count == 1 && seen.assoc && !seen.qos);
 	assert_true(isnan(seen.last.part[0].usage_factor));
+	assert_int_equal(seen.last.part[0].parent_id, 0);
+	assert_int_equal(seen.last.part[0].part_qos, -1);
 	assert_int_equal(seen.last.part[0].after, 5125);
 	refunds_close(r);
 	snprintf(line, sizeof(line), head, (unsigned long long)now.assoc.inode,

@@ -92,6 +92,23 @@ static double usage_factor_of(uint32_t qos_id)
 	return factor;
 }
 
+/* By the time of the refund the job's association, or the partition, may be gone. */
+static void take_charged(struct facts *f, const job_record_t *job)
+{
+	assoc_mgr_lock_t locks = {.assoc = READ_LOCK, .qos = READ_LOCK, .user = READ_LOCK};
+	slurmdb_assoc_rec_t wanted = {.id = f->assoc_id}, *assoc = NULL;
+
+	assoc_mgr_lock(&locks);
+	if (f->assoc_id)
+		assoc_mgr_fill_in_assoc(acct_db_conn, &wanted, 0, &assoc, true);
+	if (assoc && assoc->usage && assoc->usage->parent_assoc_ptr)
+		f->parent_id = assoc->usage->parent_assoc_ptr->id;
+	f->part_qos = -1;
+	if (job->part_ptr)
+		f->part_qos = job->part_ptr->qos_ptr ? job->part_ptr->qos_ptr->id : 0;
+	assoc_mgr_unlock(&locks);
+}
+
 struct facts *facts_take(const job_record_t *job)
 {
 	const char *colocate = facts_colocate(job);
@@ -124,6 +141,7 @@ struct facts *facts_take(const job_record_t *job)
 	f->raw = raw == INFINITE64 ? 0 : raw;
 	f->billable = job->billable_tres;
 	f->usage_factor = usage_factor_of(f->qos_id);
+	take_charged(f, job);
 	/* What is left of an earlier run has nothing to say about this one. */
 	f->resized = job->resize_time > job->start_time ? job->resize_time : 0;
 	take_nodes(f, job);
@@ -171,13 +189,13 @@ static json_t *text_or_empty(const char *text)
 
 json_t *facts_to_json(const struct facts *f)
 {
-	json_t *nodes = json_array();
+	json_t *nodes = json_array(), *json;
 
 	/* Those of earlier sizes are asked for again. */
 	for (int i = 0; nodes && i < f->last_node_count; i++)
 		json_array_append_new(nodes, json_pack("{s:s, s:f}", "name", f->node[i].name,
 						     "weight", f->node[i].weight));
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+	json = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
 			 "s:I, s:I, s:f, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"job", (json_int_t)f->job_id, "restart", (json_int_t)f->restart, "uid",
 		(json_int_t)f->uid, "array_job", (json_int_t)f->array_job_id, "array_task",
@@ -192,6 +210,9 @@ json_t *facts_to_json(const struct facts *f)
 		"nodes", text_or_empty(f->nodes), "tres", text_or_empty(f->tres), "colocate",
 		text_or_empty(f->colocate), "comment", text_or_empty(f->comment), "name",
 		text_or_empty(f->name), "node", nodes);
+	json_object_set_new(json, "parent", json_integer(f->parent_id));
+	json_object_set_new(json, "part_qos", json_integer(f->part_qos));
+	return json;
 }
 
 static int take_number(const json_t *json, const char *field, int64_t max, int64_t *out)
@@ -249,6 +270,7 @@ struct facts *facts_from_json(const json_t *json)
 
 	f->state = NO_VAL;
 	f->usage_factor = NAN;
+	f->part_qos = -1;
 	if (take_u32(json, "job", &f->job_id) || take_u32(json, "restart", &f->restart) ||
 		take_u32(json, "uid", &f->uid) || take_u32(json, "array_job", &f->array_job_id) ||
 		take_u32(json, "array_task", &f->array_task_id) ||
@@ -260,7 +282,10 @@ struct facts *facts_from_json(const json_t *json)
 		take_u32(json, "exit_code", &f->exit_code) ||
 		take_u32(json, "derived_ec", &f->derived_ec) ||
 		take_u32(json, "requid", &f->requid) ||
-		/* Earlier releases did not keep these two. */
+		/* Earlier releases did not keep these four. */
+		(json_object_get(json, "parent") && take_u32(json, "parent", &f->parent_id)) ||
+		(json_object_get(json, "part_qos") &&
+			field_int("facts", json, "part_qos", -1, UINT32_MAX, &f->part_qos, NULL)) ||
 		(json_object_get(json, "state") && take_u32(json, "state", &f->state)) ||
 		(json_object_get(json, "usage_factor") &&
 			field_real("facts", json, "usage_factor", &f->usage_factor, NULL)) ||

@@ -23,6 +23,8 @@ struct facts {
 	uint64_t raw;            /* billing in tres */
 	double billable, wall_s; /* billable: what fairshare charges a second */
 	double usage_factor;     /* that of the QOS as the run ended; NAN: not known */
+	uint32_t parent_id;      /* the association above that of the job then; 0: not known */
+	int64_t part_qos;        /* the partition's QOS then; 0: it had none, -1: not known */
 	uint32_t exit_code, derived_ec, requid;
 	uint32_t state; /* that of its end, as slurmdbd is told; NO_VAL: not known */
 	bool row_known; /* the state and end that slurmdbd has, for a run without a record: */

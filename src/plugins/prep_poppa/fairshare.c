@@ -70,13 +70,51 @@ static void add_to_assocs(slurmdb_assoc_rec_t *assoc, double seconds, double rat
 	}
 }
 
+/*
+ * Where the job's association has been deleted since, Slurm has handed its usage to the one above.
+ * That has it apart from its total, which is made anew of the parts now and then.
+ */
+static void add_to_heir(uint32_t id, double seconds, double rate, double count)
+{
+	slurmdb_assoc_rec_t wanted = {.id = id}, *heir = NULL;
+
+	if (id)
+		assoc_mgr_fill_in_assoc(acct_db_conn, &wanted, 0, &heir, true);
+	if (heir && heir->leaf_usage && heir->leaf_usage != heir->usage) {
+		add(&heir->leaf_usage->usage_raw, seconds * rate);
+		if ((accounting_enforce & ACCOUNTING_ENFORCE_LIMITS) &&
+			heir->leaf_usage->usage_tres_raw)
+			add(&heir->leaf_usage->usage_tres_raw[TRES_ARRAY_BILLING], seconds * count);
+	}
+	add_to_assocs(heir, seconds, rate, count);
+}
+
+static slurmdb_qos_rec_t *find_qos(uint32_t id)
+{
+	slurmdb_qos_rec_t wanted = {.id = id}, *qos = NULL;
+
+	if (id)
+		assoc_mgr_fill_in_qos(acct_db_conn, &wanted, 0, &qos, true);
+	return qos;
+}
+
+/* The partition's as the run ended, or where that is not known, as it is now. */
+static slurmdb_qos_rec_t *find_part_qos(const struct refund_part *p)
+{
+	part_record_t *partition;
+
+	if (p->part_qos >= 0)
+		return find_qos((uint32_t)p->part_qos);
+	partition = find_part_record((char *)p->partition);
+	return partition ? partition->qos_ptr : NULL;
+}
+
 void fairshare_adjust(
 	const struct refund_part *p, const struct decay *clock, bool in_assoc, bool in_qos)
 {
 	slurmdb_assoc_rec_t wanted_assoc = {.id = p->assoc_id}, *assoc = NULL;
-	slurmdb_qos_rec_t wanted_qos = {.id = p->qos_id}, *qos = NULL, *part_qos;
+	slurmdb_qos_rec_t *qos, *part_qos;
 	struct decay no_decay = *clock;
-	part_record_t *partition = find_part_record((char *)p->partition);
 	double scale = 1, left, whole, count = (double)p->after - (double)p->before;
 	double rate = p->raw ? p->billable * count / (double)p->raw : 0;
 
@@ -84,8 +122,7 @@ void fairshare_adjust(
 		xstrcmp(slurm_conf.priority_type, "priority/multifactor"))
 		return;
 	assoc_mgr_fill_in_assoc(acct_db_conn, &wanted_assoc, 0, &assoc, true);
-	if (p->qos_id)
-		assoc_mgr_fill_in_qos(acct_db_conn, &wanted_qos, 0, &qos, true);
+	qos = find_qos(p->qos_id);
 	/* Time in which the job was suspended was charged, too. UsageFactor is the job's QOS'
 	 * alone. */
 	if (p->usage_factor >= 0)
@@ -95,13 +132,15 @@ void fairshare_adjust(
 	no_decay.half_life_s = 0;
 	left = scale * decay_left(clock, p->start_unix, p->end_unix);
 	whole = scale * decay_left(&no_decay, p->start_unix, p->end_unix);
-	if (in_assoc)
+	if (in_assoc && assoc)
 		add_to_assocs(assoc, left, rate, count);
+	else if (in_assoc)
+		add_to_heir(p->parent_id, left, rate, count);
 	if (!in_qos)
 		return;
 	if (qos)
 		add_to_qos(qos, qos->flags & QOS_FLAG_NO_DECAY ? whole : left, rate, count);
-	part_qos = partition ? partition->qos_ptr : NULL;
+	part_qos = find_part_qos(p);
 	if (part_qos && part_qos != qos)
 		add_to_qos(
 			part_qos, part_qos->flags & QOS_FLAG_NO_DECAY ? whole : left, rate, count);

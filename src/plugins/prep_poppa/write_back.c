@@ -222,6 +222,8 @@ static void add_part(struct refund *r, const struct facts *f, double billable, u
 		.end_unix = f->end,
 		.billable = billable,
 		.usage_factor = f->usage_factor,
+		.parent_id = f->parent_id,
+		.part_qos = f->part_qos,
 		.raw = raw,
 		.before = before,
 		.after = after};
@@ -556,6 +558,7 @@ static void take_row(struct facts *f, slurmdb_job_rec_t *row, const char *cluste
 	f->raw = billing_of(row->tres_alloc_str);
 	f->billable = (double)f->raw;
 	f->usage_factor = NAN;
+	f->part_qos = -1;
 	f->wall_s = difftime(row->end, row->start) - row->suspended;
 	f->exit_code = row->exitcode;
 	f->derived_ec = row->derived_ec;
@@ -596,6 +599,10 @@ static void take_size(struct facts *size, slurmdb_job_rec_t *row, const struct f
 	take_row(size, row, f->cluster, f->restart);
 	if (size->qos_id == f->qos_id)
 		size->usage_factor = f->usage_factor;
+	if (size->assoc_id == f->assoc_id)
+		size->parent_id = f->parent_id;
+	if (!xstrcmp(size->partition, f->partition))
+		size->part_qos = f->part_qos;
 }
 
 static int compare_ends(const void *a, const void *b)
