@@ -278,6 +278,42 @@ static void resized(void **state)
 		s.text, "nodata=no-record raw=10000 charged=10000 policy=thesis earlier=20000:40");
 }
 
+/* The longest text ends with what tells the runs of a job apart, as slurmctld goes by that. */
+static void longest_text(void **state)
+{
+	struct price_policy policy = {
+		.kind = PRICE_TIERS, .cap = 0.987654, .floor = UINT64_MAX, .upper = true};
+	struct settlement_size sizes[SETTLEMENT_MAX_SIZES];
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r = record_of("n1", 0.5);
+	struct settlement s;
+
+	(void)state;
+	for (int i = 0; i < PRICE_MAX_TIERS; i++)
+		policy.tier[policy.tiers++] = (struct price_tier){0.111111 + i / 1e6, 0.123456};
+	for (int i = 0; i < SETTLEMENT_MAX_SIZES; i++)
+		sizes[i] = (struct settlement_size){INT64_MAX, INT32_MAX};
+	job.sizes = sizes;
+	job.size_count = SETTLEMENT_MAX_SIZES;
+	job.restart = UINT32_MAX;
+	job.raw = INT64_MAX;
+	r.restart = job.restart;
+	r.spin = r.attributed = true;
+	r.unmeasured_ns = 30 * S;
+	r.co_ns = 70 * S;
+	for (r.partner_count = 0; r.partner_count < RECORD_MAX_PARTNERS; r.partner_count++) {
+		r.partner[r.partner_count] = UINT32_MAX - (uint32_t)r.partner_count;
+		r.partner_degradation[r.partner_count] = 0.1;
+	}
+	settle_decide(&job, &r, 1, &policy, 2000, &s);
+	assert_non_null(strstr(s.text, " partial=1/2 "));
+	assert_non_null(strstr(s.text, " spin=suspected restart=4294967295"));
+	settlement_change(&s, 5000);
+	assert_non_null(strstr(s.text, " restart=4294967295"));
+	assert_non_null(strstr(s.text, " changed=1"));
+	assert_int_equal(settlement_sizes(s.text, sizes), SETTLEMENT_MAX_SIZES);
+}
+
 static void sizes_of_a_text(void **state)
 {
 	static const char *const bad[] = {"x earlier=", "x earlier=1",
@@ -577,6 +613,7 @@ int main(void)
 		cmocka_unit_test(too_much_time),
 		cmocka_unit_test(weights),
 		cmocka_unit_test(resized),
+		cmocka_unit_test(longest_text),
 		cmocka_unit_test(sizes_of_a_text),
 		cmocka_unit_test(partial_data),
 		cmocka_unit_test(no_data),
