@@ -12,9 +12,10 @@
 #define LINE_MAX_BYTES 512
 #define FIELDS 10
 #define MAX_MALFORMED_SHARE 0.01
-/* Beyond what any counter or clock gives; rates of such numbers would not be finite. */
+/* Beyond what any counter or clock gives in a window: rates would not be finite, and counts not fit
+ * into an integer. */
 #define LEAST_NUMBER 1e-6
-#define MOST_NUMBER 1e20
+#define MOST_NUMBER 9e18
 
 static int whole_number(const char *text, uint64_t max, uint64_t *value)
 {
@@ -79,14 +80,14 @@ static const char *parse_row(struct shutterlog_blocks *r, char *line, int fields
 		return "region must be before, during or after";
 	if (whole_number(f[4], EST_MAX_WINDOWS, &k))
 		return "k must be a whole number from 0 to 15";
-	if (count_number(f[5], &start) || start >= 1.8e19)
+	if (count_number(f[5], &start))
 		return "start_ns must be a time in nanoseconds";
 	if (count_number(f[6], &value[0]) || value[0] <= 0)
-		return "dur_ns must be a number above 0, at most 1e20";
+		return "dur_ns must be a number above 0, at most 9e18";
 	if (count_number(f[7], &value[1]))
-		return "progress must be a number from 0 to 1e20";
+		return "progress must be a number from 0 to 9e18";
 	if (count_number(f[8], &value[2]))
-		return "cycles must be a number from 0 to 1e20";
+		return "cycles must be a number from 0 to 9e18";
 	if (fields == FIELDS && (count_number(f[9], &value[3]) || value[3] > value[0]))
 		return "lent_ns must be a number from 0 to dur_ns";
 	*rc = shutterlog_blocks_row(r, block, (uint32_t)job, (enum shutter_region)region, (int)k,

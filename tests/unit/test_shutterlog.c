@@ -169,6 +169,8 @@ static void reports_and_skips_malformed_rows(void **state)
 		{"1,7,1,during,0,1000,10,nan,1", "progress"},
 		{"1,7,1,during,0,1000,10,1e999,1", "progress"},
 		{"1,7,1,during,0,1000,10,0x10,1", "progress"},
+		{"1,7,1,during,0,1000,10,1.9e19,1", "progress"},
+		{"1,7,1,during,0,1.9e19,10,100,1", "start_ns"},
 		{"1,7,1,during,0,1000,10,100,-1", "cycles"},
 	};
 	struct seen s;
