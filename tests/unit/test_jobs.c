@@ -704,10 +704,10 @@ static void more_tasks_than_can_be_stopped(void **state)
 	put("cgroup/freezer/slurm_n1/uid_7/job_4/step_0/cgroup.procs", "%d\n", (int)pid);
 	snprintf(path, sizeof(path), "%s/log", root);
 	assert_non_null(freopen(path, "w", stderr));
-	plog_set_level(PLOG_WARN);
+	plog_init("test", PLOG_WARN);
 	register_job(4, 0, time(NULL));
 	jobs_sync(js);
-	plog_set_level(PLOG_ERROR);
+	plog_init("test", PLOG_ERROR);
 	fflush(stderr);
 	dup2(was, STDERR_FILENO);
 	close(was);
