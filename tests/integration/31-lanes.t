@@ -221,8 +221,8 @@ places() {
 		/ JobState=/ { state = $1 }
 		/ Partition=/ { p = state ~ /RUNNING|CONFIGURING/ ? $1 : "" }
 		/ SystemComment=colocate/ { mark = "yes" }
+		/SystemComment=/ || / CPU_IDs=/ { marks[id] = mark }
 		/ CPU_IDs=/ && p == "Partition=some" { sub(/Nodes=/, "", $1); sub(/CPU_IDs=/, "", $2); line[++n] = id " " $1 " " $2 }
-		/SystemComment=/ || /CPU_IDs=/ { marks[id] = mark }
 		END { for (i = 1; i <= n; i++) { split(line[i], f, " "); print f[1], marks[f[1]], f[2], f[3] } }' |
 		while read -r id mark nodes cpus; do
 			for node in $(scontrol show hostnames "$nodes"); do
@@ -248,6 +248,7 @@ ok "at least thirty of them have their nodes" eval '[ "$(cut -d" " -f2 "$TMP/pla
 is "each has one whole lane of each of its nodes" "$(awk 'NR == FNR { lane[$1 " " $2] = 1; next }
 	$3 == "yes" { n = $1; sub(/some/, "", n); if (!((n % 4) " " $4 in lane)) print }' "$TMP/lanes" "$TMP/places")" ""
 is "and shares no core" "$(awk '{ n = split($4, c, ","); for (i = 1; i <= n; i++) if (seen[$1 " " c[i]]++) print }' "$TMP/places")" ""
+is "jobs of both kinds are there" "$(cut -d" " -f3 "$TMP/places" | sort -u | paste -sd" ")" "no yes"
 is "nor a node with one that did not opt in" "$(awk '{ if ($1 in kind && kind[$1] != $3) print; kind[$1] = $3 }' "$TMP/places")" ""
 spread=$(squeue -h -p some -t R,CF -o "%i" | while read -r j; do job_field "$j" SystemComment | grep -q spread && echo "$j"; done)
 is "nor spread ones with anybody" "$(for j in $spread; do squeue -h -t R,CF -w "$(nodes_of "$j")" -o %i | grep -v -x "$j"; done)" ""
