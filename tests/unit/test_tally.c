@@ -180,9 +180,26 @@ static void noise_is_no_data(void **state)
 	tally_free(t);
 }
 
+/* A spool in a folder of its own, made from the template in dir. */
+static void make_spool(char *dir, struct spool *spool)
+{
+	struct errmsg err = {""};
+
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(spool_open(spool, dir, &err), 0);
+}
+
+static void remove_dir(const char *dir)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
 static void checkpoints(void **state)
 {
-	char dir[] = "/tmp/tally-XXXXXX", command[64];
+	char dir[] = "/tmp/tally-XXXXXX";
 	struct tally *t = tally_new(7, 2, 1000, 1700000000, 100 * S), *again;
 	struct ledger_record a, b;
 	struct errmsg err = {""};
@@ -190,8 +207,7 @@ static void checkpoints(void **state)
 	json_t *saved;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(spool_open(&spool, dir, &err), 0);
+	make_spool(dir, &spool);
 	assert_null(spool_restore(&spool, 7, 2, &err));
 	assert_int_equal(errno, ENOENT);
 	t->lane = 1;
@@ -238,13 +254,12 @@ static void checkpoints(void **state)
 	spool_forget(&spool, 7, 2);
 	assert_null(spool_restore(&spool, 7, 2, &err));
 	tally_free(t);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	assert_int_equal(system(command), 0);
+	remove_dir(dir);
 }
 
 static void records(void **state)
 {
-	char dir[] = "/tmp/tally-XXXXXX", command[64], path[128];
+	char dir[] = "/tmp/tally-XXXXXX", path[128];
 	struct ledger_record r = {.job_id = 30,
 				     .seq = 4,
 				     .lane = -1,
@@ -256,8 +271,7 @@ static void records(void **state)
 	struct spool spool;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(spool_open(&spool, dir, &err), 0);
+	make_spool(dir, &spool);
 	assert_int_equal(spool_records(&spool, got, 4, &err), 0);
 	strcpy(r.cluster, "c");
 	strcpy(r.node, "n");
@@ -286,14 +300,13 @@ static void records(void **state)
 	assert_int_equal(spool_records(&spool, got, 4, &err), 0);
 	snprintf(path, sizeof(path), "%s/records/30.0.refused", dir);
 	assert_int_equal(access(path, F_OK), 0);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	assert_int_equal(system(command), 0);
+	remove_dir(dir);
 }
 
 /* What a ledger acknowledged is kept for a while, and sent again to another one. */
 static void sent_records(void **state)
 {
-	char dir[] = "/tmp/tally-XXXXXX", command[64], path[128];
+	char dir[] = "/tmp/tally-XXXXXX", path[128];
 	struct ledger_record r = {.job_id = 4,
 				     .seq = 4,
 				     .lane = -1,
@@ -306,8 +319,7 @@ static void sent_records(void **state)
 	struct spool spool;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(spool_open(&spool, dir, &err), 0);
+	make_spool(dir, &spool);
 	spool.keep_days = 7;
 	strcpy(r.cluster, "c");
 	strcpy(r.node, "n");
@@ -343,8 +355,7 @@ static void sent_records(void **state)
 	assert_int_equal(spool_record(&spool, &r, &err), 0);
 	spool_acked(&spool, &r);
 	assert_int_equal(spool_know_ledger(&spool, "third", &err), 2);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	assert_int_equal(system(command), 0);
+	remove_dir(dir);
 }
 
 /*
@@ -353,7 +364,7 @@ static void sent_records(void **state)
  */
 static void records_of_a_reused_id(void **state)
 {
-	char dir[] = "/tmp/tally-XXXXXX", command[64], path[128];
+	char dir[] = "/tmp/tally-XXXXXX", path[128];
 	struct ledger_record first = {.cluster = "c",
 				     .node = "n",
 				     .method = "robust",
@@ -371,8 +382,7 @@ static void records_of_a_reused_id(void **state)
 	struct spool spool;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(spool_open(&spool, dir, &err), 0);
+	make_spool(dir, &spool);
 	spool.keep_days = 7;
 	assert_int_equal(spool_know_ledger(&spool, "first", &err), 0);
 	second = first;
@@ -407,8 +417,7 @@ static void records_of_a_reused_id(void **state)
 	assert_int_equal(fsio_write(path, "{", 1, 0600, 0, &err), 0);
 	assert_int_equal(spool_records(&spool, got, 4, &err), 1);
 	assert_int_equal(access(path, F_OK), 0);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	assert_int_equal(system(command), 0);
+	remove_dir(dir);
 }
 
 /* What a job shows in shams is taken off, it is marked, and a checkpoint keeps both. */
