@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "common/units.h"
 
 #define STATUS_SIZE 4096
 #define DIRENTS 4096
@@ -120,6 +123,16 @@ int proc_pidfd(pid_t pid, uint64_t starttime)
 	close(fd);
 	errno = saved;
 	return -1;
+}
+
+int64_t proc_ran_ns(pid_t pid)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
 int proc_signal(int pidfd, int sig)

@@ -32,6 +32,9 @@ int proc_exe(pid_t pid, char *buf, size_t size);
  */
 int proc_pidfd(pid_t pid, uint64_t starttime);
 
+/* Processor time of all its threads so far, ns; 0 when it is gone. Interrupts nobody. */
+int64_t proc_ran_ns(pid_t pid);
+
 /* Sends a signal through a descriptor of proc_pidfd(). 0, or -1 with errno. */
 int proc_signal(int pidfd, int sig);
 

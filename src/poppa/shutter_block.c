@@ -65,28 +65,38 @@ static bool read_job(struct shutter_plan *p, int job, int region, int boundary)
 	return true;
 }
 
-/*
- * Reading a task that runs elsewhere interrupts its processor. The block is about those that are
- * not stopped; of the others only their last window before the stop is needed, to tell who is
- * stopped already.
- */
-static bool wanted(const struct shutter_plan *p, int job, int region, int boundary)
+/* Reading a task that runs elsewhere interrupts its processor. The block is about those that are
+ * not stopped. */
+static bool wanted(const struct shutter_plan *p, int job, int region)
 {
-	if (!stops(p, job))
-		return true;
-	if (region == SHUTTER_DURING)
-		return false;
-	if (p->whole)
-		return true;
-	return region == SHUTTER_BEFORE && boundary >= p->windows - 1;
+	return !stops(p, job) || (p->whole && region != SHUTTER_DURING);
+}
+
+/* Notes the processor time of what is about to be stopped. */
+static void note_running(struct shutter_plan *p)
+{
+	for (int i = 0; i < p->jobs; i++) {
+		const struct shutter_job *j = &p->job[i];
+
+		if (!stops(p, i))
+			continue;
+		for (int n = j->first_unit; n < j->first_unit + j->units; n++)
+			if (p->unit[n].process)
+				p->unit[n].ran_ns = pause_ran_ns(p->unit[n].unit);
+		for (int t = j->first_task; t < j->first_task + j->tasks; t++)
+			if (p->task[t].frozen)
+				p->task[t].ran_ns = proc_ran_ns(p->task[t].pid);
+	}
 }
 
 static bool read_wanted(struct shutter_plan *p, int region, int boundary)
 {
 	*shutter_plan_own(p, region, boundary) = clock_own();
 	for (int i = 0; i < p->jobs; i++)
-		if (wanted(p, i, region, boundary) && !read_job(p, i, region, boundary))
+		if (wanted(p, i, region) && !read_job(p, i, region, boundary))
 			return false;
+	if (region == SHUTTER_BEFORE && boundary == p->windows - 1)
+		note_running(p);
 	return true;
 }
 
@@ -119,26 +129,24 @@ static bool measure(struct shutter_plan *p, int region)
 	return true;
 }
 
-/* Whether a task is stopped that is paused with its cgroup: the freezer knows nothing of signals.
- */
-static bool task_stopped(const struct shutter_plan *p, int task)
+/* Of a task that is paused with its cgroup: the freezer knows nothing of signals, nor of ends. */
+static enum shutter_outcome look_at_frozen(pid_t pid)
 {
 	struct proc_stat st;
 
-	for (int n = 0; n < p->units; n++)
-		if (p->unit[n].process && p->unit[n].task == task)
-			return false;
-	return !proc_stat(p->task[task].pid, &st) && (st.state == 'T' || st.state == 't');
+	if (proc_stat(pid, &st) || st.state == 'Z' || st.state == 'X')
+		return SHUTTER_GONE;
+	return st.state == 'T' || st.state == 't' ? SHUTTER_STOPPED : SHUTTER_OK;
 }
 
-/* A co-runner that somebody else has stopped must not be resumed by us, and the lone job was alone
- * already. One that made progress just now was not stopped; looking at the others costs a read of
- * /proc each. */
-static bool stopped_by_others(const struct shutter_plan *p)
+/*
+ * A co-runner that somebody else has stopped must not be resumed by us, and beside it, as beside
+ * one that has ended, the lone job was alone already. One that ran just now is neither; looking at
+ * the others costs a read of /proc each.
+ */
+static enum shutter_outcome look_at_idle(const struct shutter_plan *p)
 {
-	int last = p->boundaries[SHUTTER_BEFORE] - 1;
-	const struct counter_sample *from = shutter_plan_samples(p, SHUTTER_BEFORE, last - 1);
-	const struct counter_sample *to = shutter_plan_samples(p, SHUTTER_BEFORE, last);
+	enum shutter_outcome found = SHUTTER_OK;
 
 	for (int i = 0; i < p->jobs; i++) {
 		const struct shutter_job *j = &p->job[i];
@@ -146,18 +154,20 @@ static bool stopped_by_others(const struct shutter_plan *p)
 		for (int n = j->first_unit; stops(p, i) && n < j->first_unit + j->units; n++) {
 			const struct shutter_unit *u = &p->unit[n];
 
-			if (!u->process)
-				continue;
-			if (u->task >= 0 && to[u->task].progress != from[u->task].progress)
-				continue;
-			if (pause_stopped(u->unit))
-				return true;
+			if (u->process && pause_ran_ns(u->unit) <= u->ran_ns &&
+				pause_stopped(u->unit))
+				return SHUTTER_STOPPED;
 		}
-		for (int t = j->first_task; stops(p, i) && t < j->first_task + j->tasks; t++)
-			if (to[t].progress == from[t].progress && task_stopped(p, t))
-				return true;
+		for (int n = j->first_task; stops(p, i) && n < j->first_task + j->tasks; n++) {
+			const struct shutter_task *t = &p->task[n];
+
+			if (t->frozen && proc_ran_ns(t->pid) <= t->ran_ns)
+				found = look_at_frozen(t->pid);
+			if (found != SHUTTER_OK)
+				return found;
+		}
 	}
-	return false;
+	return SHUTTER_OK;
 }
 
 static void resume_others(struct shutter_plan *p, const int *stopped, const int64_t *since)
@@ -337,10 +347,9 @@ void shutter_block(struct held_file *held, struct guard *guard, struct shutter_p
 	memset(p->boundaries, 0, sizeof(p->boundaries));
 	if (!measure(p, SHUTTER_BEFORE))
 		return;
-	if (stopped_by_others(p)) {
-		p->outcome = SHUTTER_STOPPED;
+	p->outcome = look_at_idle(p);
+	if (p->outcome != SHUTTER_OK)
 		return;
-	}
 	if (p->kind == SHUTTER_SHAM ? measure(p, SHUTTER_DURING) : shutter_core(held, guard, p))
 		measure(p, SHUTTER_AFTER);
 }

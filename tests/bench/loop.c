@@ -6,6 +6,11 @@
  * both meet the same mood of the machine; medians are compared. Where the machine has no PMU, two
  * of the kernel's software events stand in for instructions and cycles in both: reading them takes
  * the same way through the kernel, to the processor on which the task runs and back.
+ *
+ * On a node with a processor for each task, nearly every call is about a task that runs on another
+ * one. A machine of two processors can show what that takes (--staged): all tasks share one
+ * processor, both threads have the other one, and ahead of each call, untimed, its task alone is
+ * put on, or, ahead of a resume, none.
  */
 #include <argp.h>
 #include <errno.h>
@@ -34,6 +39,7 @@
 #include "poppa/counter_backend.h"
 #include "poppa/proc.h"
 #include "poppa/shutter.h"
+#include "stage.h"
 #include "straight.h"
 
 #define JOBS 2
@@ -50,7 +56,7 @@ struct options {
 	int64_t shutter_ns;
 	enum pause_method pause;
 	enum counter_backend counter;
-	bool json;
+	bool json, staged;
 };
 
 static const char *const column_names[] = {"stop", "resume", "read_alone", "read_together", "other",
@@ -72,6 +78,7 @@ static struct {
 	int64_t cpu;      /* of the thread, at the start of the block */
 	int64_t clock_ns; /* what the timing itself adds to each call */
 	int64_t waited;   /* for a freezer, asleep */
+	int64_t staging;
 	int64_t part[LOOP_PARTS];
 	int64_t readings;
 } tap = {.notify_fd = -1};
@@ -83,6 +90,7 @@ static struct {
 WRAPPED(int, counter_read, struct counter *c, struct counter_sample *out);
 WRAPPED(int, pause_stop, struct pause_unit *u);
 WRAPPED(int, pause_settled, struct pause_unit *u);
+WRAPPED(int64_t, pause_ran_ns, const struct pause_unit *u);
 WRAPPED(bool, pause_resume, struct pause_unit *u, bool look);
 WRAPPED(int, clock_nanosleep, clockid_t clock, int flags, const struct timespec *t,
 	struct timespec *left);
@@ -96,7 +104,7 @@ static void begin_block(void)
 		return;
 	memset(tap.part, 0, sizeof(tap.part));
 	tap.stopped = tap.settling = false;
-	tap.waited = tap.readings = 0;
+	tap.waited = tap.readings = tap.staging = 0;
 	tap.running = true;
 	tap.cpu = straight_clock(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -107,6 +115,40 @@ static int64_t begin(void)
 	return clock_now();
 }
 
+/* Where each call is to find its task running. */
+static struct stage *stage;
+static struct {
+	const void *handle; /* of a counter or a unit */
+	int task;
+} owner[2 * STRAIGHT_MAX_TASKS];
+static int owners;
+
+static void remember(const void *handle, int task)
+{
+	owner[owners].handle = handle;
+	owner[owners++].task = task;
+}
+
+static void set_stage(int task, bool resume, int64_t *taken_ns)
+{
+	if (resume)
+		stage_clear(stage, taken_ns);
+	else if (stage_put_on(stage, task, taken_ns))
+		error(EXIT_FAILURE, errno, "task %d gets no processor", task);
+}
+
+static int64_t begin_with(const void *handle, bool resume)
+{
+	int64_t start = begin(), taken = 0;
+
+	for (int i = 0; stage && i < owners; i++)
+		if (owner[i].handle == handle)
+			set_stage(owner[i].task, resume, &taken);
+	if (stage)
+		tap.staging += clock_now() - start;
+	return stage ? clock_now() : start;
+}
+
 static void end(enum loop_part part, int64_t start)
 {
 	tap.part[part] += clock_now() - start - tap.clock_ns;
@@ -114,7 +156,7 @@ static void end(enum loop_part part, int64_t start)
 
 int __wrap_counter_read(struct counter *c, struct counter_sample *out)
 {
-	int64_t start = begin();
+	int64_t start = begin_with(c, false);
 	int rc = __real_counter_read(c, out);
 
 	tap.readings += (int64_t)counter_groups(c);
@@ -124,12 +166,20 @@ int __wrap_counter_read(struct counter *c, struct counter_sample *out)
 
 int __wrap_pause_stop(struct pause_unit *u)
 {
-	int64_t start = begin();
+	int64_t start = begin_with(u, false);
 	int rc = __real_pause_stop(u);
 
 	tap.stopped = true;
 	end(LOOP_STOP, start);
 	return rc;
+}
+
+/* Before they are stopped, this tells who runs. */
+int64_t __wrap_pause_ran_ns(const struct pause_unit *u)
+{
+	if (!tap.stopped)
+		begin_with(u, false);
+	return __real_pause_ran_ns(u);
 }
 
 int __wrap_pause_settled(struct pause_unit *u)
@@ -144,7 +194,7 @@ int __wrap_pause_settled(struct pause_unit *u)
 
 bool __wrap_pause_resume(struct pause_unit *u, bool look)
 {
-	int64_t start = begin();
+	int64_t start = begin_with(u, true);
 	bool foreign = __real_pause_resume(u, look);
 
 	tap.stopped = false;
@@ -180,7 +230,7 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 	if (fd == tap.notify_fd && tap.running) {
 		tap.running = false;
 		tap.part[LOOP_OTHER] =
-			straight_clock(CLOCK_THREAD_CPUTIME_ID) - tap.cpu + tap.waited;
+			straight_clock(CLOCK_THREAD_CPUTIME_ID) - tap.cpu + tap.waited - tap.staging;
 		for (int i = 0; i < LOOP_PARTS; i++)
 			if (i != LOOP_OTHER)
 				tap.part[LOOP_OTHER] -= tap.part[i];
@@ -255,11 +305,45 @@ static int job_of(int task)
 
 static int nth_processor(int n)
 {
+	if (options.staged)
+		n = 0;
 	n %= CPU_COUNT(&processors);
 	for (int c = 0; c < CPU_SETSIZE; c++)
 		if (CPU_ISSET(c, &processors) && n-- == 0)
 			return c;
 	return 0;
+}
+
+/* Where the threads that measure run when the tasks are on a stage. */
+static int last_processor(void)
+{
+	for (int c = CPU_SETSIZE - 1; c > 0; c--)
+		if (CPU_ISSET(c, &processors))
+			return c;
+	return 0;
+}
+
+static void take_priority(int priority)
+{
+	struct sched_param fifo = {.sched_priority = priority};
+
+	if (sched_setscheduler(0, SCHED_FIFO, &fifo))
+		error(0, errno, "no real-time priority: the figures are not to be relied on");
+}
+
+static void pin(int processor)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(processor, &one);
+	__real_sched_setaffinity(0, sizeof(one), &one);
+}
+
+static void turn(void)
+{
+	for (int i = 0; i < TURN; i++)
+		poppa_heartbeat_add(1);
 }
 
 /* On a processor of its own each task would make progress in every window. Where several share
@@ -268,16 +352,16 @@ static void __attribute__((noreturn)) spin(int task)
 {
 	bool shared = options.tasks > CPU_COUNT(&processors);
 
-	cpu_set_t one;
-
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	CPU_ZERO(&one);
-	CPU_SET(nth_processor(task), &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	pin(nth_processor(task));
 	poppa_heartbeat_open();
+	if (stage) {
+		/* On a busy machine, too, a task that is put on is to come at once. */
+		take_priority(1);
+		stage_play(stage, task, turn);
+	}
 	for (;;) {
-		for (int i = 0; i < TURN; i++)
-			poppa_heartbeat_add(1);
+		turn();
 		if (shared)
 			sched_yield();
 	}
@@ -358,6 +442,10 @@ static void join_cgroup(int task)
 static void make_tasks(void)
 {
 	sched_getaffinity(0, sizeof(processors), &processors);
+	if (options.staged && CPU_COUNT(&processors) < 2)
+		skip("a stage for the tasks and the threads that measure them need two processors");
+	if (options.staged && !(stage = stage_new(options.tasks)))
+		error(EXIT_FAILURE, errno, "memory");
 	if (options.pause == PAUSE_FREEZER)
 		make_cgroups();
 	for (int t = 0; t < options.tasks; t++) {
@@ -416,16 +504,23 @@ static void plan_job(struct shutter_plan *p, struct held_file *held, int job)
 	j->first_task = p->tasks;
 	j->first_unit = p->units;
 	CPU_ZERO(&j->elsewhere);
+	if (stage)
+		CPU_SET(last_processor(), &j->elsewhere);
 	for (int t = 0; t < options.tasks; t++) {
 		if (job_of(t) != job) {
-			CPU_SET(nth_processor(t), &j->elsewhere);
+			if (!stage)
+				CPU_SET(nth_processor(t), &j->elsewhere);
 			continue;
 		}
 		if (options.pause != PAUSE_FREEZER || p->units == j->first_unit)
 			p->unit[p->units++] = (struct shutter_unit){open_unit(held, t),
 				options.pause == PAUSE_FREEZER ? -1 : p->tasks,
 				options.pause != PAUSE_FREEZER, 0};
-		p->task[p->tasks++] = (struct shutter_task){open_counter(pid[t]), pid[t]};
+		p->task[p->tasks] = (struct shutter_task){.counter = open_counter(pid[t]),
+			.pid = pid[t],
+			.frozen = options.pause == PAUSE_FREEZER};
+		remember(p->task[p->tasks++].counter, t);
+		remember(p->unit[p->units - 1].unit, t);
 	}
 	j->tasks = p->tasks - j->first_task;
 	j->units = p->units - j->first_unit;
@@ -437,8 +532,8 @@ static struct shutter_plan *make_plan(struct held_file *held)
 
 	if (!p)
 		error(EXIT_FAILURE, errno, "memory");
-	p->schedule.period_ns = 10 * NS_PER_MS;
 	p->schedule.block_ns = SHUTTER_REGIONS * options.shutter_ns;
+	p->schedule.period_ns = p->schedule.block_ns + 400 * NS_PER_US;
 	p->schedule.spread = SCHEDULE_SPREAD;
 	p->shutter_ns = options.shutter_ns;
 	p->first = blockfit_skip(options.windows);
@@ -498,7 +593,10 @@ static void one_pair(struct shutter_plan *p, struct straight *straight)
 		loops_failed++;
 		return;
 	}
+	straight->displaced = p->lone; /* the job's first */
 	straight_loop(straight, p->lone, options.shutter_ns, options.windows, part);
+	if (stage)
+		stage_clear(stage, &(int64_t){0});
 	keep(OURS, loops_done, tap.part, tap.readings);
 	keep(STRAIGHT, loops_done, part, straight->readings - readings);
 	loops_done++;
@@ -506,10 +604,11 @@ static void one_pair(struct shutter_plan *p, struct straight *straight)
 
 static void run(struct shutter *s, int notify_fd, struct straight *straight)
 {
-	struct sched_param fifo = {.sched_priority = SHUTTER_PRIORITY};
-
-	if (sched_setscheduler(0, SCHED_FIFO, &fifo))
-		error(0, errno, "no real-time priority: the straightforward loop is at a loss");
+	take_priority(SHUTTER_PRIORITY);
+	if (stage) {
+		straight->ahead = set_stage;
+		pin(last_processor());
+	}
 	while (loops_done < options.loops && loops_failed < FAILURES * options.loops) {
 		struct shutter_plan *p = next_block(s, notify_fd);
 
@@ -593,6 +692,7 @@ enum {
 	KEY_SHUTTER = 's',
 	KEY_PAUSE = 'p',
 	KEY_COUNTER = 'c',
+	KEY_STAGED = 'S',
 	KEY_JSON = 'j'
 };
 
@@ -603,6 +703,8 @@ static const struct argp_option option_table[] = {
 	{"shutter", KEY_SHUTTER, "TIME", 0, "length of a region (default 3200us)", 0},
 	{"pause", KEY_PAUSE, "NAME", 0, "sigstop (default) or freezer, for ours", 0},
 	{"counter", KEY_COUNTER, "NAME", 0, "perf (default) or heartbeat, for ours", 0},
+	{"staged", KEY_STAGED, NULL, 0,
+		"each call meets its task as on a node with a processor for each; needs two", 0},
 	{"json", KEY_JSON, NULL, 0, "print the result as JSON", 0},
 	{0},
 };
@@ -649,6 +751,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		else if (strcmp(arg, "perf"))
 			argp_error(state, "--counter: perf or heartbeat");
 		return 0;
+	case KEY_STAGED:
+		options.staged = true;
+		return 0;
 	case KEY_JSON:
 		options.json = true;
 		return 0;
@@ -672,6 +777,8 @@ int main(int argc, char **argv)
 	int notify_fd = -1;
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	if (options.staged && options.pause == PAUSE_FREEZER)
+		error(EXIT_FAILURE, 0, "--staged is for tasks that are stopped one by one: --pause sigstop");
 	if (geteuid())
 		skip("only root may have real-time priority and count others' processes");
 	plog_init("loop", PLOG_WARN);

@@ -57,14 +57,22 @@ void straight_close(struct straight *s)
 				close(s->task[t].event[e]);
 }
 
-static uint64_t read_counters(struct straight *s, const struct straight_task *t)
+static void ahead(struct straight *s, int task, bool resume)
 {
+	if (s->ahead && task != s->displaced)
+		s->ahead(task, resume, &s->taken_ns);
+}
+
+static uint64_t read_counters(struct straight *s, int task)
+{
+	const struct straight_task *t = &s->task[task];
 	uint64_t sum = 0;
 
 	for (int e = 0; e < STRAIGHT_EVENTS; e++) {
 		struct reading r;
 
 		s->readings++;
+		ahead(s, task, false);
 		if (read(t->event[e], &r, sizeof(r)) == sizeof(r))
 			sum += r.running ? r.value * r.enabled / r.running : 0;
 	}
@@ -74,13 +82,13 @@ static uint64_t read_counters(struct straight *s, const struct straight_task *t)
 /* The counters of one job's tasks, or of all (-1). */
 static uint64_t read_all(struct straight *s, int job, int64_t *part)
 {
-	int64_t start = straight_clock(CLOCK_MONOTONIC);
+	int64_t start = straight_clock(CLOCK_MONOTONIC), taken = s->taken_ns;
 	uint64_t sum = 0;
 
 	for (int t = 0; t < s->tasks; t++)
 		if (job < 0 || s->task[t].job == job)
-			sum += read_counters(s, &s->task[t]);
-	*part += straight_clock(CLOCK_MONOTONIC) - start;
+			sum += read_counters(s, t);
+	*part += straight_clock(CLOCK_MONOTONIC) - start - (s->taken_ns - taken);
 	return sum;
 }
 
@@ -100,14 +108,17 @@ static void measure(
 	}
 }
 
-static void signal_others(const struct straight *s, int lone, int sig, int64_t *part)
+static void signal_others(struct straight *s, int lone, int sig, int64_t *part)
 {
-	int64_t start = straight_clock(CLOCK_MONOTONIC);
+	int64_t start = straight_clock(CLOCK_MONOTONIC), taken = s->taken_ns;
 
-	for (int t = 0; t < s->tasks; t++)
-		if (s->task[t].job != lone)
-			kill(s->task[t].pid, sig);
-	*part += straight_clock(CLOCK_MONOTONIC) - start;
+	for (int t = 0; t < s->tasks; t++) {
+		if (s->task[t].job == lone)
+			continue;
+		ahead(s, t, sig == SIGCONT);
+		kill(s->task[t].pid, sig);
+	}
+	*part += straight_clock(CLOCK_MONOTONIC) - start - (s->taken_ns - taken);
 }
 
 void straight_loop(
@@ -115,6 +126,7 @@ void straight_loop(
 {
 	int64_t cpu = straight_clock(CLOCK_THREAD_CPUTIME_ID), spent = 0, own[LOOP_PARTS] = {0};
 
+	s->taken_ns = 0;
 	measure(s, -1, shutter_ns, windows, &own[LOOP_READ_TOGETHER], &own[LOOP_SLEEP]);
 	signal_others(s, lone, SIGSTOP, &own[LOOP_STOP]);
 	measure(s, lone, shutter_ns, windows, &own[LOOP_READ_ALONE], &own[LOOP_SLEEP]);
@@ -122,7 +134,7 @@ void straight_loop(
 	measure(s, -1, shutter_ns, windows, &own[LOOP_READ_TOGETHER], &own[LOOP_SLEEP]);
 	for (int i = 0; i < LOOP_PARTS; i++)
 		spent += own[i];
-	own[LOOP_OTHER] = straight_clock(CLOCK_THREAD_CPUTIME_ID) - cpu - spent;
+	own[LOOP_OTHER] = straight_clock(CLOCK_THREAD_CPUTIME_ID) - cpu - spent - s->taken_ns;
 	for (int i = 0; i < LOOP_PARTS; i++)
 		part[i] += own[i];
 }

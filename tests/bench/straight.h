@@ -3,6 +3,7 @@
 #ifndef POPPA_BENCH_STRAIGHT_H
 #define POPPA_BENCH_STRAIGHT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
@@ -34,6 +35,12 @@ struct straight {
 	struct straight_task task[STRAIGHT_MAX_TASKS];
 	uint64_t sum;     /* of what was counted, so that no reading is left out */
 	int64_t readings; /* system calls, of all loops so far */
+	/* NULL, or called before each call that concerns a task, with whether it is a resume. What it
+	 * adds to *taken_ns is no part of the loop. */
+	void (*ahead)(int task, bool resume, int64_t *taken_ns);
+	int displaced; /* with ahead: the task that this thread displaces, so it never runs when it
+			  is read; -1 for none */
+	int64_t taken_ns;
 };
 
 /* Opens both events of every task; .job and .pid are given. 0, or -1 with errno. */

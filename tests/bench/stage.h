@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lets one task at a time have a processor to itself, as each has on a node that is large enough. */
+#ifndef POPPA_BENCH_STAGE_H
+#define POPPA_BENCH_STAGE_H
+
+#include <stdint.h>
+
+struct stage;
+
+/* For tasks that are forked afterwards; they and the caller share it. NULL with errno. */
+struct stage *stage_new(int tasks);
+
+/* A task's life: it sleeps until it is put on, and calls work() over and over until another is. */
+void stage_play(struct stage *s, int task, void (*work)(void)) __attribute__((noreturn));
+
+/*
+ * Returns once this task runs and no other does, or -1 (ETIME) when it does not come. The caller
+ * must be on another processor than the tasks. What it took of the caller's time is added to
+ * *taken_ns.
+ */
+int stage_put_on(struct stage *s, int task, int64_t *taken_ns);
+
+/* None is to run: their processor becomes idle. */
+void stage_clear(struct stage *s, int64_t *taken_ns);
+
+#endif
