@@ -229,8 +229,8 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 {
 	if (fd == tap.notify_fd && tap.running) {
 		tap.running = false;
-		tap.part[LOOP_OTHER] =
-			straight_clock(CLOCK_THREAD_CPUTIME_ID) - tap.cpu + tap.waited - tap.staging;
+		tap.part[LOOP_OTHER] = straight_clock(CLOCK_THREAD_CPUTIME_ID) - tap.cpu +
+				       tap.waited - tap.staging;
 		for (int i = 0; i < LOOP_PARTS; i++)
 			if (i != LOOP_OTHER)
 				tap.part[LOOP_OTHER] -= tap.part[i];
@@ -778,7 +778,8 @@ int main(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	if (options.staged && options.pause == PAUSE_FREEZER)
-		error(EXIT_FAILURE, 0, "--staged is for tasks that are stopped one by one: --pause sigstop");
+		error(EXIT_FAILURE, 0,
+			"--staged is for tasks that are stopped one by one: --pause sigstop");
 	if (geteuid())
 		skip("only root may have real-time priority and count others' processes");
 	plog_init("loop", PLOG_WARN);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lets one task at a time have a processor to itself, as each has on a node that is large enough. */
+/* Lets one task at a time have a processor to itself, as each has on a large enough node. */
 #ifndef POPPA_BENCH_STAGE_H
 #define POPPA_BENCH_STAGE_H
 

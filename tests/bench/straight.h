@@ -35,8 +35,8 @@ struct straight {
 	struct straight_task task[STRAIGHT_MAX_TASKS];
 	uint64_t sum;     /* of what was counted, so that no reading is left out */
 	int64_t readings; /* system calls, of all loops so far */
-	/* NULL, or called before each call that concerns a task, with whether it is a resume. What it
-	 * adds to *taken_ns is no part of the loop. */
+	/* NULL, or called before each call that concerns a task, with whether it is a resume. What
+	 * it adds to *taken_ns is no part of the loop. */
 	void (*ahead)(int task, bool resume, int64_t *taken_ns);
 	int displaced; /* with ahead: the task that this thread displaces, so it never runs when it
 			  is read; -1 for none */
