@@ -18,7 +18,6 @@
 #include "striping/colocate.h"
 
 #include "facts.h"
-#include "write_back.h"
 
 SLURM_WEAK(acct_db_conn)
 
@@ -427,4 +426,23 @@ struct settle_job facts_settle_job(const struct facts *f)
 		.size_count = f->size_count,
 		.unpriced = f->resized && !f->size_count ? "resized" : NULL,
 	};
+}
+
+uint64_t facts_billing(char *tres)
+{
+	uint64_t billing = slurmdb_find_tres_count_in_string(tres, TRES_BILLING);
+
+	return billing == INFINITE64 ? 0 : billing;
+}
+
+int facts_shares(const struct facts *f, const struct settlement *s,
+	struct settlement_size sizes[SETTLEMENT_MAX_SIZES], uint64_t charged[SETTLEMENT_MAX_SIZES])
+{
+	int n = settlement_sizes(s->text, sizes);
+
+	if (n != f->size_count)
+		return 0;
+	for (int i = 0; i < n; i++)
+		charged[i] = settlement_share(sizes[i].raw, s->charged, s->raw);
+	return n;
 }

@@ -9,6 +9,10 @@
 #include "src/slurmctld/slurmctld.h"
 
 #include "accounting/settle.h"
+#include "accounting/settlement.h"
+
+/* Tag of the part of SystemComment that shows a settlement (common/tags.h). */
+#define SETTLED_TAG "poppa"
 
 struct facts {
 	uint32_t job_id, restart, uid;
@@ -76,6 +80,14 @@ void facts_update_end(struct facts *f, const job_record_t *job);
 
 /* The name of the run's QOS, with xmalloc; NULL: it has none, or it is no more. */
 char *facts_qos_name(const struct facts *f);
+
+/* The billing in a simple TRES string ("1=2,5=2000"). */
+uint64_t facts_billing(char *tres);
+
+/* What slurmdbd's row of each earlier size is to show, as far as the settlement tells of them; how
+ * many, or 0. */
+int facts_shares(const struct facts *f, const struct settlement *s,
+	struct settlement_size sizes[SETTLEMENT_MAX_SIZES], uint64_t charged[SETTLEMENT_MAX_SIZES]);
 
 /* What the price is made of; the pointers are those of f. */
 struct settle_job facts_settle_job(const struct facts *f);

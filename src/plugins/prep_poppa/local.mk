@@ -9,6 +9,8 @@ prep_poppa_la_SOURCES = \
 	src/plugins/prep_poppa/fairshare.c src/plugins/prep_poppa/fairshare.h \
 	src/plugins/prep_poppa/node_side.c src/plugins/prep_poppa/node_side.h \
 	src/plugins/prep_poppa/node_watch.c src/plugins/prep_poppa/node_watch.h \
+	src/plugins/prep_poppa/rows.c src/plugins/prep_poppa/rows.h \
+	src/plugins/prep_poppa/serving.c src/plugins/prep_poppa/serving.h \
 	src/plugins/prep_poppa/settler.c src/plugins/prep_poppa/settler.h \
 	src/plugins/prep_poppa/settler_changes.c src/plugins/prep_poppa/settler_find.c \
 	src/plugins/prep_poppa/settler_impl.h src/plugins/prep_poppa/settler_items.c \

@@ -13,9 +13,9 @@
 #include "common/units.h"
 
 #include "addresses.h"
+#include "serving.h"
 #include "settler.h"
 #include "settler_impl.h"
-#include "write_back.h"
 
 SLURM_WEAK(slurmctld_config)
 
@@ -200,7 +200,7 @@ static void let_go(const struct settler *w, bool anyway)
 		holding = false;
 	pthread_mutex_unlock(&lock);
 	if (over)
-		write_back_end();
+		serving_end();
 }
 
 static bool holds(void)
@@ -286,7 +286,7 @@ static void one_round(struct settler *w, unsigned mine)
 	int64_t now = settler_now_ms();
 	struct errmsg err = {""};
 
-	if (!write_back_possible()) {
+	if (!serving()) {
 		save_last(w);
 		stand_by(w);
 		return;
@@ -308,7 +308,7 @@ static void one_round(struct settler *w, unsigned mine)
 		return;
 	settler_look_at_nodes(w, now);
 	settler_look_at_changes(w, now);
-	for (struct item *i = w->items; i && !stopped(mine) && write_back_possible(); i = i->next) {
+	for (struct item *i = w->items; i && !stopped(mine) && serving(); i = i->next) {
 		if (i->due_ms > settler_now_ms())
 			continue;
 		if (i->stage == WAIT_RECORDS)
@@ -319,7 +319,7 @@ static void one_round(struct settler *w, unsigned mine)
 			settler_check(w, i);
 	}
 	items_drop_done(w);
-	if (write_back_possible())
+	if (serving())
 		save_when_due(w);
 	settler_keep_refunds(w);
 }
@@ -355,9 +355,9 @@ static void *keep(void *arg)
 		if (generation != mine || !arrived_changed)
 			continue;
 		pthread_mutex_unlock(&lock);
-		if (write_back_begin()) {
+		if (serving_begin()) {
 			keep_arrived();
-			write_back_end();
+			serving_end();
 		}
 		pthread_mutex_lock(&lock);
 	}
@@ -404,13 +404,13 @@ static void begin(struct settler *w)
 /* After the last worker nothing stays in memory, and what follows begins like a new process. */
 static void end(struct settler *w)
 {
-	if (w->loaded && write_back_begin()) {
+	if (w->loaded && serving_begin()) {
 		take_arrived(w);
 		if (w->changed || w->state.changes)
 			state_save_list(w);
 		if (!w->changed)
 			drop_arrived_file();
-		write_back_end();
+		serving_end();
 	}
 	let_go(w, true);
 	unload(w);
@@ -546,7 +546,7 @@ void settler_queue(const job_record_t *job)
 	i->next = arrived;
 	arrived = i;
 	if (!holding)
-		holding = write_back_begin();
+		holding = serving_begin();
 	pthread_cond_signal(&wake_worker);
 	if (!arrived_changed)
 		pthread_cond_signal(&wake_keeper);

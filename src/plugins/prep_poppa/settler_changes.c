@@ -4,6 +4,7 @@
 
 #include "src/slurmctld/locks.h"
 
+#include "rows.h"
 #include "settler_impl.h"
 #include "write_back.h"
 
@@ -31,7 +32,7 @@ static void begin_change(struct settler *w, const struct settlement *price)
 
 	if (items_find(w, price->job_id, price->start_unix))
 		return;
-	rc = write_back_facts(price, &f);
+	rc = rows_facts(price, &f);
 	if (rc < 1)
 		database_answered(w, rc);
 	if (rc == 0) {

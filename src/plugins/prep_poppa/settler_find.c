@@ -5,8 +5,8 @@
 #include "src/common/list.h"
 #include "src/slurmctld/locks.h"
 
+#include "serving.h"
 #include "settler_impl.h"
-#include "write_back.h"
 
 SLURM_WEAK(job_list)
 
@@ -49,7 +49,7 @@ void settler_scan(struct settler *w)
 	slurmctld_lock_t read_jobs = {.job = READ_LOCK};
 	struct scan scan = {.w = w};
 
-	if (!write_back_begin())
+	if (!serving_begin())
 		return;
 	lock_slurmctld(read_jobs);
 	if (job_list) {
@@ -57,7 +57,7 @@ void settler_scan(struct settler *w)
 		w->scanned = true;
 	}
 	unlock_slurmctld(read_jobs);
-	write_back_end();
+	serving_end();
 	if (scan.found)
 		info(ME ": %d finished jobs were left unsettled", scan.found);
 }
@@ -69,7 +69,7 @@ void settler_look_at_nodes(struct settler *w, int64_t now_ms)
 
 	for (struct item *i = w->items; i; i = i->next)
 		any |= i->stage == WAIT_NODES && i->due_ms <= now_ms;
-	if (!any || !write_back_begin())
+	if (!any || !serving_begin())
 		return;
 	lock_slurmctld(read_jobs);
 	for (struct item *i = w->items; i; i = i->next) {
@@ -94,5 +94,5 @@ void settler_look_at_nodes(struct settler *w, int64_t now_ms)
 		items_changed(w, i); /* its end is known now */
 	}
 	unlock_slurmctld(read_jobs);
-	write_back_end();
+	serving_end();
 }

@@ -2,8 +2,8 @@
 /* Keeps the settler from asking the ledger and slurmdbd all the time while they do not answer. */
 #include "plugins/compat/slurm_compat.h"
 
+#include "serving.h"
 #include "settler_impl.h"
-#include "write_back.h"
 
 #define MAX_BACKOFF_MS 16000 /* between two attempts */
 
@@ -60,7 +60,7 @@ void database_answered(struct settler *w, int rc)
 		return;
 	}
 	/* Slurm logs each attempt by itself. */
-	if (write_back_possible() && no_answer(&w->database))
+	if (serving() && no_answer(&w->database))
 		error(ME ": slurmdbd does not answer: prices are not seen there until it does");
 }
 

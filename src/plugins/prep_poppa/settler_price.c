@@ -12,8 +12,8 @@
 #include "striping/pairs.h"
 
 #include "addresses.h"
+#include "serving.h"
 #include "settler_impl.h"
-#include "write_back.h"
 
 #define NEW_LEDGER_MS 330000 /* until all nodes have noticed that the ledger was lost */
 
@@ -61,7 +61,7 @@ static void learn(struct settler *w, const struct facts *f, const struct client_
 	if (!settle_pair(&job, answer->records, answer->record_count, &pair))
 		return;
 	class_of(f->colocate, f->uid, f->name, mine);
-	if (!write_back_begin())
+	if (!serving_begin())
 		return;
 	lock_slurmctld(read_jobs);
 	partner = find_job_record(pair.partner);
@@ -69,7 +69,7 @@ static void learn(struct settler *w, const struct facts *f, const struct client_
 		class_of(facts_colocate(partner), partner->user_id, partner->name, other);
 	snprintf(path, sizeof(path), "%s/" PAIRS_FILE, slurm_conf.state_save_location);
 	unlock_slurmctld(read_jobs);
-	write_back_end();
+	serving_end();
 	if (*mine && *other &&
 		pairs_record(path, mine, other, pair.degradation, pair.seconds, time(NULL), &err))
 		settler_complain(w, err.text);

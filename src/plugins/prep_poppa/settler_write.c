@@ -4,6 +4,7 @@
 
 #include "common/units.h"
 
+#include "rows.h"
 #include "settler_impl.h"
 #include "write_back.h"
 
@@ -19,7 +20,7 @@ bool settler_know_sizes(struct settler *w, struct item *i)
 		return true;
 	if (database_rests(w, i))
 		return false;
-	rc = write_back_read_sizes(i->facts);
+	rc = rows_read_sizes(i->facts);
 	database_answered(w, rc);
 	switch (rc) {
 	case 1:
@@ -51,7 +52,7 @@ static void nobody_knows(struct settler *w, struct item *i)
 	if (now - i->unknown_ms < timeout_ms)
 		return;
 	if (!i->all_told) {
-		i->all_told = !write_back_queue();
+		i->all_told = !rows_queue();
 		return;
 	}
 	if (now - i->unknown_ms < FORGET_TIMEOUTS * timeout_ms)
@@ -68,7 +69,7 @@ static void nobody_knows(struct settler *w, struct item *i)
  */
 static bool may_tell(const struct settler *w)
 {
-	return !w->database.backoff_ms && write_back_queue() < MAX_QUEUE;
+	return !w->database.backoff_ms && rows_queue() < MAX_QUEUE;
 }
 
 static struct write_back_result write_once(struct settler *w, struct item *i)
@@ -112,7 +113,7 @@ void settler_write(struct settler *w, struct item *i)
 	if (result.needs_row) {
 		if (database_rests(w, i))
 			return;
-		row = write_back_read_row(i->facts, i->all_told);
+		row = rows_read(i->facts, i->all_told);
 		database_answered(w, row);
 	}
 	if (row == 1)
@@ -154,7 +155,7 @@ void settler_check(struct settler *w, struct item *i)
 		item_enter(i, WRITE);
 		return;
 	}
-	rc = write_back_check(i->facts, &i->settlement, i->commented);
+	rc = rows_check(i->facts, &i->settlement, i->commented);
 	database_answered(w, rc);
 	switch (rc) {
 	case 1:

@@ -10,8 +10,8 @@
 
 #include "fairshare.h"
 #include "settler_impl.h"
+#include "serving.h"
 #include "usage.h"
-#include "write_back.h"
 
 /* Saving takes Slurm's locks: at most a hundredth of the time. */
 #define REST_FACTOR 100
@@ -53,7 +53,7 @@ static int make_lost_again(struct usage *u)
 	struct decay clock;
 	int count;
 
-	if (!write_back_begin())
+	if (!serving_begin())
 		return -1;
 	fairshare_clock(&clock);
 	u->base.saved_unix = refunds_saved_unix(u->journal);
@@ -66,7 +66,7 @@ static int make_lost_again(struct usage *u)
 	count = refunds_lost(u->journal, &loaded, make_again, &clock);
 	assoc_mgr_unlock(&assoc_locks);
 	unlock_slurmctld(locks);
-	write_back_end();
+	serving_end();
 	u->followed = true;
 	if (count)
 		info(ME ": refunds made again that slurmctld had not saved when it was ended: %d",
@@ -115,10 +115,10 @@ bool usage_has_saved(struct usage *u, int64_t since_ms, int64_t *due_ms, struct 
 	if (began < u->next_ms)
 		return false;
 	*due_ms = began + MIN_REST_MS;
-	if (!write_back_begin())
+	if (!serving_begin())
 		return false;
 	rc = dump_assoc_mgr_state();
-	write_back_end();
+	serving_end();
 	rest = REST_FACTOR * (settler_now_ms() - began);
 	if (rest < MIN_REST_MS)
 		rest = MIN_REST_MS;
