@@ -41,6 +41,7 @@
 #include "poppa/shutter.h"
 #include "stage.h"
 #include "straight.h"
+#include "tap.h"
 
 #define JOBS 2
 #define MAX_LOOPS 10000
@@ -70,189 +71,14 @@ static struct options options = {.tasks = 16,
 	.pause = PAUSE_SIGSTOP,
 	.counter = COUNTER_PERF};
 
-/* --- what is timed of our own loop, by standing between the shutter and what it calls --- */
-
-static struct {
-	int notify_fd;
-	bool running, stopped, settling;
-	int64_t cpu;      /* of the thread, at the start of the block */
-	int64_t clock_ns; /* what the timing itself adds to each call */
-	int64_t waited;   /* for a freezer, asleep */
-	int64_t staging;
-	int64_t part[LOOP_PARTS];
-	int64_t readings;
-} tap = {.notify_fd = -1};
-
-#define WRAPPED(type, name, ...)                                                                   \
-	type __real_##name(__VA_ARGS__);                                                           \
-	type __wrap_##name(__VA_ARGS__)
-
-WRAPPED(int, counter_read, struct counter *c, struct counter_sample *out);
-WRAPPED(int, pause_stop, struct pause_unit *u);
-WRAPPED(int, pause_settled, struct pause_unit *u);
-WRAPPED(int64_t, pause_ran_ns, const struct pause_unit *u);
-WRAPPED(bool, pause_resume, struct pause_unit *u, bool look);
-WRAPPED(int, clock_nanosleep, clockid_t clock, int flags, const struct timespec *t,
-	struct timespec *left);
-WRAPPED(int, sched_setaffinity, pid_t task, size_t size, const cpu_set_t *set);
-WRAPPED(ssize_t, write, int fd, const void *data, size_t size);
-
-/* The first thing that a block does is to choose its processor, or else to read. */
-static void begin_block(void)
-{
-	if (tap.running || tap.notify_fd < 0)
-		return;
-	memset(tap.part, 0, sizeof(tap.part));
-	tap.stopped = tap.settling = false;
-	tap.waited = tap.readings = tap.staging = 0;
-	tap.running = true;
-	tap.cpu = straight_clock(CLOCK_THREAD_CPUTIME_ID);
-}
-
-static int64_t begin(void)
-{
-	begin_block();
-	return clock_now();
-}
-
-/* Where each call is to find its task running. */
-static struct stage *stage;
-static struct {
-	const void *handle; /* of a counter or a unit */
-	int task;
-} owner[2 * STRAIGHT_MAX_TASKS];
-static int owners;
-
-static void remember(const void *handle, int task)
-{
-	owner[owners].handle = handle;
-	owner[owners++].task = task;
-}
-
-static void set_stage(int task, bool resume, int64_t *taken_ns)
-{
-	if (resume)
-		stage_clear(stage, taken_ns);
-	else if (stage_put_on(stage, task, taken_ns))
-		error(EXIT_FAILURE, errno, "task %d gets no processor", task);
-}
-
-static int64_t begin_with(const void *handle, bool resume)
-{
-	int64_t start = begin(), taken = 0;
-
-	for (int i = 0; stage && i < owners; i++)
-		if (owner[i].handle == handle)
-			set_stage(owner[i].task, resume, &taken);
-	if (stage)
-		tap.staging += clock_now() - start;
-	return stage ? clock_now() : start;
-}
-
-static void end(enum loop_part part, int64_t start)
-{
-	tap.part[part] += clock_now() - start - tap.clock_ns;
-}
-
-int __wrap_counter_read(struct counter *c, struct counter_sample *out)
-{
-	int64_t start = begin_with(c, false);
-	int rc = __real_counter_read(c, out);
-
-	tap.readings += (int64_t)counter_groups(c);
-	end(tap.stopped ? LOOP_READ_ALONE : LOOP_READ_TOGETHER, start);
-	return rc;
-}
-
-int __wrap_pause_stop(struct pause_unit *u)
-{
-	int64_t start = begin_with(u, false);
-	int rc = __real_pause_stop(u);
-
-	tap.stopped = true;
-	end(LOOP_STOP, start);
-	return rc;
-}
-
-/* Before they are stopped, this tells who runs. */
-int64_t __wrap_pause_ran_ns(const struct pause_unit *u)
-{
-	if (!tap.stopped)
-		begin_with(u, false);
-	return __real_pause_ran_ns(u);
-}
-
-int __wrap_pause_settled(struct pause_unit *u)
-{
-	int64_t start = begin();
-	int rc = __real_pause_settled(u);
-
-	tap.settling = rc == 0;
-	end(LOOP_STOP, start);
-	return rc;
-}
-
-bool __wrap_pause_resume(struct pause_unit *u, bool look)
-{
-	int64_t start = begin_with(u, true);
-	bool foreign = __real_pause_resume(u, look);
-
-	tap.stopped = false;
-	end(LOOP_RESUME, start);
-	return foreign;
-}
-
-/* The sleep of a window is not the loop's work; waiting for a freezer is. */
-int __wrap_clock_nanosleep(
-	clockid_t clock, int flags, const struct timespec *t, struct timespec *left)
-{
-	int64_t start = begin(), cpu = straight_clock(CLOCK_THREAD_CPUTIME_ID);
-	int rc = __real_clock_nanosleep(clock, flags, t, left);
-
-	tap.part[LOOP_SLEEP] += straight_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
-	if (tap.settling) {
-		end(LOOP_STOP, start);
-		tap.waited += clock_now() - start;
-	}
-	tap.settling = false;
-	return rc;
-}
-
-int __wrap_sched_setaffinity(pid_t task, size_t size, const cpu_set_t *set)
-{
-	begin_block();
-	return __real_sched_setaffinity(task, size, set);
-}
-
-/* The last thing that the thread does about a block is to say that it has finished. */
-ssize_t __wrap_write(int fd, const void *data, size_t size)
-{
-	if (fd == tap.notify_fd && tap.running) {
-		tap.running = false;
-		tap.part[LOOP_OTHER] = straight_clock(CLOCK_THREAD_CPUTIME_ID) - tap.cpu +
-				       tap.waited - tap.staging;
-		for (int i = 0; i < LOOP_PARTS; i++)
-			if (i != LOOP_OTHER)
-				tap.part[LOOP_OTHER] -= tap.part[i];
-	}
-	return __real_write(fd, data, size);
-}
-
-static void calibrate(void)
-{
-	int64_t start = clock_now();
-
-	for (int i = 0; i < 1000; i++)
-		clock_now();
-	tap.clock_ns = (clock_now() - start) / 1001;
-}
-
 /* --- the events --- */
 
 static bool stand_in; /* no PMU: software events */
 
-WRAPPED(int, counter_sys_perf_open, struct perf_event_attr *attr, pid_t tid, int cpu, int group_fd,
-	unsigned long flags);
+int __real_counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t tid, int cpu, int group_fd, unsigned long flags);
+int __wrap_counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t tid, int cpu, int group_fd, unsigned long flags);
 
 static void replace_event(struct perf_event_attr *attr, int e)
 {
@@ -295,6 +121,7 @@ static char dir[PATH_MAX], cgroup[JOBS][PATH_MAX];
 static enum held_kind freezer;
 static pid_t pid[STRAIGHT_MAX_TASKS];
 static cpu_set_t processors;
+static struct stage *stage; /* NULL unless --staged */
 static struct guard guard = {.pidfd = -1, .timerfd = -1};
 static int held_fd = -1;
 
@@ -337,7 +164,7 @@ static void pin(int processor)
 
 	CPU_ZERO(&one);
 	CPU_SET(processor, &one);
-	__real_sched_setaffinity(0, sizeof(one), &one);
+	sched_setaffinity(0, sizeof(one), &one);
 }
 
 static void turn(void)
@@ -519,8 +346,8 @@ static void plan_job(struct shutter_plan *p, struct held_file *held, int job)
 		p->task[p->tasks] = (struct shutter_task){.counter = open_counter(pid[t]),
 			.pid = pid[t],
 			.frozen = options.pause == PAUSE_FREEZER};
-		remember(p->task[p->tasks++].counter, t);
-		remember(p->unit[p->units - 1].unit, t);
+		tap_know(p->task[p->tasks++].counter, t);
+		tap_know(p->unit[p->units - 1].unit, t);
 	}
 	j->tasks = p->tasks - j->first_task;
 	j->units = p->units - j->first_unit;
@@ -597,7 +424,7 @@ static void one_pair(struct shutter_plan *p, struct straight *straight)
 	straight_loop(straight, p->lone, options.shutter_ns, options.windows, part);
 	if (stage)
 		stage_clear(stage, &(int64_t){0});
-	keep(OURS, loops_done, tap.part, tap.readings);
+	keep(OURS, loops_done, tap_parts(), tap_readings());
 	keep(STRAIGHT, loops_done, part, straight->readings - readings);
 	loops_done++;
 }
@@ -605,10 +432,6 @@ static void one_pair(struct shutter_plan *p, struct straight *straight)
 static void run(struct shutter *s, int notify_fd, struct straight *straight)
 {
 	take_priority(SHUTTER_PRIORITY);
-	if (stage) {
-		straight->ahead = set_stage;
-		pin(last_processor());
-	}
 	while (loops_done < options.loops && loops_failed < FAILURES * options.loops) {
 		struct shutter_plan *p = next_block(s, notify_fd);
 
@@ -801,8 +624,11 @@ int main(int argc, char **argv)
 	s = held ? shutter_start(held, &guard, &notify_fd, &err) : NULL;
 	if (!s || guard_start(&guard, held, held_fd, &err))
 		error(EXIT_FAILURE, 0, "%s", err.text);
-	calibrate();
-	tap.notify_fd = notify_fd;
+	if (stage) {
+		straight.ahead = tap_set_stage;
+		pin(last_processor());
+	}
+	tap_start(notify_fd, stage);
 	shutter_publish(s, make_plan(held));
 	run(s, notify_fd, &straight);
 	free_plan(shutter_stop(s));

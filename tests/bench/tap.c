@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Times what the shutter calls by standing between the two; the linker puts it there (--wrap). */
+#include "tap.h"
+
+#include <errno.h>
+#include <error.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "poppa/clock.h"
+#include "poppa/counter.h"
+#include "poppa/pause.h"
+#include "stage.h"
+
+static struct {
+	int notify_fd;
+	bool running, stopped, settling;
+	int64_t cpu;      /* of the thread, at the start of the block */
+	int64_t clock_ns; /* what the timing itself adds to each call */
+	int64_t waited;   /* for a freezer, asleep */
+	int64_t staging;
+	int64_t part[LOOP_PARTS];
+	int64_t readings;
+} tap = {.notify_fd = -1};
+
+#define WRAPPED(type, name, ...)                                                                   \
+	type __real_##name(__VA_ARGS__);                                                           \
+	type __wrap_##name(__VA_ARGS__)
+
+WRAPPED(int, counter_read, struct counter *c, struct counter_sample *out);
+WRAPPED(int, pause_stop, struct pause_unit *u);
+WRAPPED(int, pause_settled, struct pause_unit *u);
+WRAPPED(int64_t, pause_ran_ns, const struct pause_unit *u);
+WRAPPED(bool, pause_resume, struct pause_unit *u, bool look);
+WRAPPED(int, clock_nanosleep, clockid_t clock, int flags, const struct timespec *t,
+	struct timespec *left);
+WRAPPED(int, sched_setaffinity, pid_t task, size_t size, const cpu_set_t *set);
+WRAPPED(ssize_t, write, int fd, const void *data, size_t size);
+
+/* The first thing that a block does is to choose its processor, or else to read. */
+static void begin_block(void)
+{
+	if (tap.running || tap.notify_fd < 0)
+		return;
+	memset(tap.part, 0, sizeof(tap.part));
+	tap.stopped = tap.settling = false;
+	tap.waited = tap.readings = tap.staging = 0;
+	tap.running = true;
+	tap.cpu = straight_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static int64_t begin(void)
+{
+	begin_block();
+	return clock_now();
+}
+
+/* Where each call is to find its task running; NULL = wherever it is. */
+static struct stage *stage;
+static struct {
+	const void *handle; /* of a counter or a unit */
+	int task;
+} owner[2 * STRAIGHT_MAX_TASKS]; /* a counter and a unit each */
+static int owners;
+
+void tap_know(const void *handle, int task)
+{
+	owner[owners].handle = handle;
+	owner[owners++].task = task;
+}
+
+void tap_set_stage(int task, bool resume, int64_t *taken_ns)
+{
+	if (resume)
+		stage_clear(stage, taken_ns);
+	else if (stage_put_on(stage, task, taken_ns))
+		error(EXIT_FAILURE, errno, "task %d gets no processor", task);
+}
+
+static int64_t begin_with(const void *handle, bool resume)
+{
+	int64_t start = begin(), taken = 0;
+
+	for (int i = 0; stage && i < owners; i++)
+		if (owner[i].handle == handle)
+			tap_set_stage(owner[i].task, resume, &taken);
+	if (stage)
+		tap.staging += clock_now() - start;
+	return stage ? clock_now() : start;
+}
+
+static void end(enum loop_part part, int64_t start)
+{
+	tap.part[part] += clock_now() - start - tap.clock_ns;
+}
+
+int __wrap_counter_read(struct counter *c, struct counter_sample *out)
+{
+	int64_t start = begin_with(c, false);
+	int rc = __real_counter_read(c, out);
+
+	tap.readings += (int64_t)counter_groups(c);
+	end(tap.stopped ? LOOP_READ_ALONE : LOOP_READ_TOGETHER, start);
+	return rc;
+}
+
+int __wrap_pause_stop(struct pause_unit *u)
+{
+	int64_t start = begin_with(u, false);
+	int rc = __real_pause_stop(u);
+
+	tap.stopped = true;
+	end(LOOP_STOP, start);
+	return rc;
+}
+
+/* Before they are stopped, this tells who runs. */
+int64_t __wrap_pause_ran_ns(const struct pause_unit *u)
+{
+	if (!tap.stopped)
+		begin_with(u, false);
+	return __real_pause_ran_ns(u);
+}
+
+int __wrap_pause_settled(struct pause_unit *u)
+{
+	int64_t start = begin();
+	int rc = __real_pause_settled(u);
+
+	tap.settling = rc == 0;
+	end(LOOP_STOP, start);
+	return rc;
+}
+
+bool __wrap_pause_resume(struct pause_unit *u, bool look)
+{
+	int64_t start = begin_with(u, true);
+	bool foreign = __real_pause_resume(u, look);
+
+	tap.stopped = false;
+	end(LOOP_RESUME, start);
+	return foreign;
+}
+
+/* The sleep of a window is not the loop's work; waiting for a freezer is. */
+int __wrap_clock_nanosleep(
+	clockid_t clock, int flags, const struct timespec *t, struct timespec *left)
+{
+	int64_t start = begin(), cpu = straight_clock(CLOCK_THREAD_CPUTIME_ID);
+	int rc = __real_clock_nanosleep(clock, flags, t, left);
+
+	tap.part[LOOP_SLEEP] += straight_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	if (tap.settling) {
+		end(LOOP_STOP, start);
+		tap.waited += clock_now() - start;
+	}
+	tap.settling = false;
+	return rc;
+}
+
+int __wrap_sched_setaffinity(pid_t task, size_t size, const cpu_set_t *set)
+{
+	begin_block();
+	return __real_sched_setaffinity(task, size, set);
+}
+
+/* The last thing that the thread does about a block is to say that it has finished. */
+ssize_t __wrap_write(int fd, const void *data, size_t size)
+{
+	if (fd == tap.notify_fd && tap.running) {
+		tap.running = false;
+		tap.part[LOOP_OTHER] = straight_clock(CLOCK_THREAD_CPUTIME_ID) - tap.cpu +
+				       tap.waited - tap.staging;
+		for (int i = 0; i < LOOP_PARTS; i++)
+			if (i != LOOP_OTHER)
+				tap.part[LOOP_OTHER] -= tap.part[i];
+	}
+	return __real_write(fd, data, size);
+}
+
+void tap_start(int notify_fd, struct stage *s)
+{
+	int64_t start = clock_now();
+
+	for (int i = 0; i < 1000; i++)
+		clock_now();
+	tap.clock_ns = (clock_now() - start) / 1001;
+	tap.notify_fd = notify_fd;
+	stage = s;
+}
+
+const int64_t *tap_parts(void)
+{
+	return tap.part;
+}
+
+int64_t tap_readings(void)
+{
+	return tap.readings;
+}
