@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Chooses the backend that has a signal for a task, and tells when the task has ended. */
+/* Chooses the backend that has a signal for a task, and tells when the task has stopped or ended.
+ */
 #include "poppa_config.h"
 
 #include "poppa/counter.h"
@@ -18,11 +19,12 @@
 #include "common/units.h"
 #include "poppa/clock.h"
 #include "poppa/counter_backend.h"
+#include "poppa/proc.h"
 
 struct counter {
 	const struct counter_ops *ops;
 	void *state;
-	int pidfd;
+	int pidfd, stat_fd;
 	struct counter_sample last;
 	int64_t looked_ns; /* when a task that stood still was last looked at */
 };
@@ -176,9 +178,12 @@ int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_
 
 	if (!c)
 		return counter_fail(ENOMEM, err, "out of memory");
+	c->stat_fd = -1;
 	c->pidfd = pidfd_open(pid, 0);
-	if (c->pidfd < 0) {
-		code = errno;
+	if (c->pidfd >= 0)
+		c->stat_fd = proc_stat_open(pid);
+	if (c->stat_fd < 0) {
+		code = errno == ENOENT ? ESRCH : errno;
 		counter_fail(code, err, "task %d: %s", (int)pid,
 			code == ESRCH ? "it is gone" : strerror(code));
 		goto broken;
@@ -237,6 +242,8 @@ void counter_close(struct counter *c)
 		return;
 	if (c->state)
 		c->ops->close(c->state);
+	if (c->stat_fd >= 0)
+		close(c->stat_fd);
 	if (c->pidfd >= 0)
 		close(c->pidfd);
 	free(c);
@@ -252,10 +259,20 @@ bool counter_has_cycles(const struct counter *c)
 	return c->ops->has_cycles;
 }
 
+bool counter_interrupts(const struct counter *c)
+{
+	return c->ops->interrupts;
+}
+
 void counter_region(struct counter *c, int region)
 {
 	if (c->ops->region)
 		c->ops->region(c->state, region);
+}
+
+char counter_task_state(const struct counter *c)
+{
+	return proc_state(c->stat_fd);
 }
 
 size_t counter_groups(const struct counter *c)

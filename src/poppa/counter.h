@@ -57,11 +57,17 @@ void counter_close(struct counter *c);
 enum counter_backend counter_kind(const struct counter *c);
 bool counter_has_cycles(const struct counter *c);
 
+/* Whether a reading interrupts a task that runs elsewhere; otherwise it costs next to nothing. */
+bool counter_interrupts(const struct counter *c);
+
 /*
  * Told by the shutter before the first reading of a region (enum shutter_region) of a block in
  * which the task's job runs alone. A recording that is played back needs it; async as a reading.
  */
 void counter_region(struct counter *c, int region);
+
+/* What the task is doing, as proc_state() has it; async as a reading, and interrupts nobody. */
+char counter_task_state(const struct counter *c);
 
 /* The system calls that one reading takes. */
 size_t counter_groups(const struct counter *c);

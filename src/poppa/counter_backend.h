@@ -21,6 +21,7 @@
 struct counter_ops {
 	enum counter_backend kind;
 	bool has_cycles;
+	bool interrupts; /* counter_interrupts() */
 	bool (*available)(const struct nodeconf *conf, struct errmsg *err);
 	int (*open)(const struct nodeconf *conf, pid_t pid, void **state, struct errmsg *err);
 	int (*read)(void *state, struct counter_sample *out);

@@ -249,6 +249,7 @@ static bool papi_available(const struct nodeconf *conf, struct errmsg *err)
 const struct counter_ops counter_papi_ops = {
 	.kind = COUNTER_PAPI,
 	.has_cycles = true,
+	.interrupts = true,
 	.available = papi_available,
 	.open = papi_open,
 	.read = papi_read,

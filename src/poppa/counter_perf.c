@@ -342,6 +342,7 @@ static bool perf_available(const struct nodeconf *conf, struct errmsg *err)
 const struct counter_ops counter_perf_ops = {
 	.kind = COUNTER_PERF,
 	.has_cycles = true,
+	.interrupts = true,
 	.available = perf_available,
 	.open = perf_open,
 	.read = perf_read,

@@ -344,6 +344,7 @@ static void uprobe_close(void *state)
 
 const struct counter_ops counter_uprobe_ops = {
 	.kind = COUNTER_UPROBE,
+	.interrupts = true,
 	.available = uprobe_available,
 	.open = uprobe_open,
 	.read = uprobe_read,

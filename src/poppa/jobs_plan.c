@@ -38,8 +38,7 @@ static void plan_job(
 			p->unit[p->units++] =
 				(struct shutter_unit){t->unit, counted ? p->tasks : -1, true, 0};
 		if (counted)
-			p->task[p->tasks++] = (struct shutter_task){
-				.counter = t->counter, .pid = t->pid, .frozen = !t->unit};
+			p->task[p->tasks++] = (struct shutter_task){t->counter, t->pid};
 	}
 	out->tasks = p->tasks - out->first_task;
 	out->units = p->units - out->first_unit;

@@ -11,11 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "common/units.h"
-
+#define STAT_SIZE 1024
 #define STATUS_SIZE 4096
 #define DIRENTS 4096
 
@@ -69,7 +67,7 @@ bad:
 
 int proc_stat(pid_t pid, struct proc_stat *out)
 {
-	char path[64], text[1024];
+	char path[64], text[STAT_SIZE];
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (read_small(path, text, sizeof(text)) < 0) {
@@ -78,6 +76,27 @@ int proc_stat(pid_t pid, struct proc_stat *out)
 		return -1;
 	}
 	return proc_stat_parse(text, out);
+}
+
+int proc_stat_open(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+char proc_state(int fd)
+{
+	char text[STAT_SIZE];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	const char *p;
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	p = strrchr(text, ')');
+	return p && p[1] == ' ' ? p[2] : 0;
 }
 
 /* How the kernel marks a file that is there no more, as after an upgrade of the program. */
@@ -123,16 +142,6 @@ int proc_pidfd(pid_t pid, uint64_t starttime)
 	close(fd);
 	errno = saved;
 	return -1;
-}
-
-int64_t proc_ran_ns(pid_t pid)
-{
-	struct timespec t;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
-		return 0;
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
 int proc_signal(int pidfd, int sig)

@@ -19,6 +19,13 @@ struct proc_stat {
 /* Returns 0, or -1 with errno (ESRCH: no such process). */
 int proc_stat(pid_t pid, struct proc_stat *out);
 
+/* For a process that is looked at often: a descriptor for proc_state(), or -1 with errno. It stays
+ * that of this process, whoever has the number next. */
+int proc_stat_open(pid_t pid);
+
+/* The state alone, as in struct proc_stat; 0 when it is gone. One system call. */
+char proc_state(int fd);
+
 /* The same from the text of /proc/PID/stat; -1 with EINVAL if it is none. */
 int proc_stat_parse(const char *text, struct proc_stat *out);
 
@@ -31,9 +38,6 @@ int proc_exe(pid_t pid, char *buf, size_t size);
  * errno (ESRCH: gone, or the pid belongs to another process by now).
  */
 int proc_pidfd(pid_t pid, uint64_t starttime);
-
-/* Processor time of all its threads so far, ns; 0 when it is gone. Interrupts nobody. */
-int64_t proc_ran_ns(pid_t pid);
 
 /* Sends a signal through a descriptor of proc_pidfd(). 0, or -1 with errno. */
 int proc_signal(int pidfd, int sig);

@@ -65,44 +65,62 @@ static bool read_job(struct shutter_plan *p, int job, int region, int boundary)
 	return true;
 }
 
-/* Reading a task that runs elsewhere interrupts its processor. The block is about those that are
- * not stopped. */
-static bool wanted(const struct shutter_plan *p, int job, int region)
+/* Whether a job's progress in the last window before the stop is read though it is to be stopped:
+ * it tells which of its tasks is not stopped already, for next to nothing. */
+static bool read_anyway(const struct shutter_plan *p, int job)
 {
-	return !stops(p, job) || (p->whole && region != SHUTTER_DURING);
+	const struct shutter_job *j = &p->job[job];
+
+	return j->tasks && !counter_interrupts(p->task[j->first_task].counter);
 }
 
-/* Notes the processor time of what is about to be stopped. */
-static void note_running(struct shutter_plan *p)
+/* Reading a task that runs elsewhere may interrupt its processor. The block is about those that are
+ * not stopped. */
+static bool wanted(const struct shutter_plan *p, int job, int region, int boundary)
 {
-	for (int i = 0; i < p->jobs; i++) {
-		const struct shutter_job *j = &p->job[i];
-
-		if (!stops(p, i))
-			continue;
-		for (int n = j->first_unit; n < j->first_unit + j->units; n++)
-			if (p->unit[n].process)
-				p->unit[n].ran_ns = pause_ran_ns(p->unit[n].unit);
-		for (int t = j->first_task; t < j->first_task + j->tasks; t++)
-			if (p->task[t].frozen)
-				p->task[t].ran_ns = proc_ran_ns(p->task[t].pid);
-	}
+	if (!stops(p, job))
+		return true;
+	if (region == SHUTTER_DURING)
+		return false;
+	return p->whole ||
+	       (region == SHUTTER_BEFORE && boundary >= p->windows - 1 && read_anyway(p, job));
 }
 
 static bool read_wanted(struct shutter_plan *p, int region, int boundary)
 {
 	*shutter_plan_own(p, region, boundary) = clock_own();
 	for (int i = 0; i < p->jobs; i++)
-		if (wanted(p, i, region) && !read_job(p, i, region, boundary))
+		if (wanted(p, i, region, boundary) && !read_job(p, i, region, boundary))
 			return false;
-	if (region == SHUTTER_BEFORE && boundary == p->windows - 1)
-		note_running(p);
 	return true;
 }
 
+/* What is held while one job runs alone. */
+struct hold {
+	int stopped[SHUTTER_MAX_JOBS]; /* so many units of each job, from its first */
+	int64_t since[SHUTTER_MAX_JOBS];
+	int64_t noted_ns; /* 0 = not yet */
+};
+
+/*
+ * Notes the processor time of what is held. A window after the stop, as the time of a running task
+ * is told to the tick only: what it had run until then comes to light when it stands still, and a
+ * signal takes its time.
+ */
+static void note_held(struct shutter_plan *p, struct hold *h)
+{
+	h->noted_ns = clock_now();
+	for (int i = 0; i < p->jobs; i++)
+		for (int n = 0; n < h->stopped[i]; n++) {
+			struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
+
+			u->ran_ns = pause_ran_ns(u->unit);
+		}
+}
+
 /* Algorithm 1 for one region: windows + 1 readings, shutter_ns/windows apart. What was late is not
- * caught up with: a window lasts as long as its readings say. */
-static bool measure(struct shutter_plan *p, int region)
+ * caught up with: a window lasts as long as its readings say. h: NULL where nothing is held. */
+static bool measure(struct shutter_plan *p, int region, struct hold *h)
 {
 	int64_t length = p->shutter_ns / p->windows, at = clock_now();
 	int64_t end = at + p->shutter_ns + p->shutter_ns / 2;
@@ -118,6 +136,8 @@ static bool measure(struct shutter_plan *p, int region)
 			sleep_until(at);
 		if (!read_wanted(p, region, k))
 			return false;
+		if (h && k == (p->windows > 1))
+			note_held(p, h);
 		p->boundaries[region] = k + 1;
 		now = clock_now();
 		if (region == SHUTTER_DURING && now >= end)
@@ -129,75 +149,72 @@ static bool measure(struct shutter_plan *p, int region)
 	return true;
 }
 
-/* Of a task that is paused with its cgroup: the freezer knows nothing of signals, nor of ends. */
-static enum shutter_outcome look_at_frozen(pid_t pid)
-{
-	struct proc_stat st;
-
-	if (proc_stat(pid, &st) || st.state == 'Z' || st.state == 'X')
-		return SHUTTER_GONE;
-	return st.state == 'T' || st.state == 't' ? SHUTTER_STOPPED : SHUTTER_OK;
-}
-
 /*
  * A co-runner that somebody else has stopped must not be resumed by us, and beside it, as beside
- * one that has ended, the lone job was alone already. One that ran just now is neither; looking at
- * the others costs a read of /proc each.
+ * one that has ended, the lone job was alone already. One that made progress just now is neither;
+ * each other one is looked at, as a freezer knows nothing of signals and processor time is told to
+ * the tick only.
  */
-static enum shutter_outcome look_at_idle(const struct shutter_plan *p)
+static enum shutter_outcome look_at_others(const struct shutter_plan *p)
 {
-	enum shutter_outcome found = SHUTTER_OK;
+	int last = p->boundaries[SHUTTER_BEFORE] - 1;
+	const struct counter_sample *from = shutter_plan_samples(p, SHUTTER_BEFORE, last - 1);
+	const struct counter_sample *to = shutter_plan_samples(p, SHUTTER_BEFORE, last);
 
 	for (int i = 0; i < p->jobs; i++) {
 		const struct shutter_job *j = &p->job[i];
 
-		for (int n = j->first_unit; stops(p, i) && n < j->first_unit + j->units; n++) {
-			const struct shutter_unit *u = &p->unit[n];
+		if (!stops(p, i))
+			continue;
+		for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
+			char state;
 
-			if (u->process && pause_ran_ns(u->unit) <= u->ran_ns &&
-				pause_stopped(u->unit))
+			if (read_anyway(p, i) && to[t].progress != from[t].progress)
+				continue;
+			state = counter_task_state(p->task[t].counter);
+			if (!state || state == 'Z' || state == 'X')
+				return SHUTTER_GONE;
+			if (state == 'T' || state == 't')
 				return SHUTTER_STOPPED;
 		}
-		for (int n = j->first_task; stops(p, i) && n < j->first_task + j->tasks; n++) {
-			const struct shutter_task *t = &p->task[n];
+		for (int n = j->first_unit; n < j->first_unit + j->units; n++) {
+			const struct shutter_unit *u = &p->unit[n];
 
-			if (t->frozen && proc_ran_ns(t->pid) <= t->ran_ns)
-				found = look_at_frozen(t->pid);
-			if (found != SHUTTER_OK)
-				return found;
+			if (u->process && u->task < 0 && pause_stopped(u->unit))
+				return SHUTTER_STOPPED;
 		}
 	}
 	return SHUTTER_OK;
 }
 
-static void resume_others(struct shutter_plan *p, const int *stopped, const int64_t *since)
+static void resume_others(struct shutter_plan *p, const struct hold *h)
 {
 	for (int i = 0; i < p->jobs; i++) {
 		const struct shutter_job *j = &p->job[i];
 		bool look = true;
 
-		if (stopped[i] && j->newborn)
+		if (h->stopped[i] && j->newborn)
 			newborn_resume(j->newborn);
-		for (int n = 0; n < stopped[i]; n++) {
+		for (int n = 0; n < h->stopped[i]; n++) {
 			const struct shutter_unit *u = &p->unit[j->first_unit + n];
 			bool foreign = pause_resume(u->unit, look);
 
 			/* Who suspends a job stops all of its processes: of many, one of them
 			 * tells, and where it does all are looked at. */
 			p->foreign_stop |= foreign;
-			if (u->process && stopped[i] > LOOK_ALL)
+			if (u->process && h->stopped[i] > LOOK_ALL)
 				look = foreign;
 		}
-		if (stopped[i])
-			p->paused_ns[i] = clock_now() - since[i];
+		if (h->stopped[i])
+			p->paused_ns[i] = clock_now() - h->since[i];
 	}
 }
 
 /* Whether all that was frozen stands still; waits up to a point in time. */
-static bool settled(struct shutter_plan *p, const int *stopped, int64_t until)
+static bool settled(struct shutter_plan *p, const struct hold *h, int64_t until)
 {
 	for (int i = 0; i < p->jobs; i++) {
-		for (int n = 0; n < stopped[i]; n++) {
+		for (int n = 0; n < h->stopped[i]; n++) {
 			const struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
 			int rc = 0;
 
@@ -215,28 +232,17 @@ static bool settled(struct shutter_plan *p, const int *stopped, int64_t until)
 	return true;
 }
 
-/* Notes the processor time of what is held. */
-static void note_held(struct shutter_plan *p, const int *stopped)
-{
-	for (int i = 0; i < p->jobs; i++)
-		for (int n = 0; n < stopped[i]; n++) {
-			struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
-
-			u->ran_ns = pause_ran_ns(u->unit);
-		}
-}
-
 /*
  * Whether something that is held ran for more than a share of the time since: its user may resume
  * what was stopped by a signal. Then the lone job was not alone. It does not matter who did it, nor
  * what the program says of its own progress.
  */
-static bool ran_on(struct shutter_plan *p, const int *stopped, int64_t since)
+static bool ran_on(struct shutter_plan *p, const struct hold *h)
 {
-	int64_t allowed = (clock_now() - since) / RAN_SHARE;
+	int64_t allowed = (clock_now() - h->noted_ns) / RAN_SHARE;
 
-	for (int i = 0; i < p->jobs; i++)
-		for (int n = 0; n < stopped[i]; n++) {
+	for (int i = 0; i < p->jobs && h->noted_ns; i++)
+		for (int n = 0; n < h->stopped[i]; n++) {
 			const struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
 
 			if (pause_ran_ns(u->unit) - u->ran_ns > allowed) {
@@ -249,20 +255,16 @@ static bool ran_on(struct shutter_plan *p, const int *stopped, int64_t since)
 
 /* The region in which one job runs alone. A cgroup that is not frozen at its end, as with a task
  * that waits for a dead file server, spoils the block. */
-static bool measure_alone(struct shutter_plan *p, const int *stopped, int64_t since)
+static bool measure_alone(struct shutter_plan *p, struct hold *h, int64_t start)
 {
-	int64_t alone;
-
-	settled(p, stopped, since + SETTLE_MAX);
-	alone = clock_now();
-	note_held(p, stopped);
-	if (p->outcome != SHUTTER_OK || !measure(p, SHUTTER_DURING))
+	settled(p, h, start + SETTLE_MAX);
+	if (p->outcome != SHUTTER_OK || !measure(p, SHUTTER_DURING, h))
 		return false;
-	if (ran_on(p, stopped, alone)) {
+	if (ran_on(p, h)) {
 		p->outcome = SHUTTER_RAN;
 		return false;
 	}
-	if (settled(p, stopped, 0))
+	if (settled(p, h, 0))
 		return true;
 	if (p->outcome == SHUTTER_OK)
 		p->outcome = SHUTTER_UNSETTLED;
@@ -284,8 +286,8 @@ static void overdue(struct shutter_plan *p, int64_t start, int64_t fired)
 /* Algorithm 2. */
 static bool shutter_core(struct held_file *held, struct guard *guard, struct shutter_plan *p)
 {
-	int stopped[SHUTTER_MAX_JOBS] = {0};
-	int64_t since[SHUTTER_MAX_JOBS] = {0}, start;
+	struct hold h = {.noted_ns = 0};
+	int64_t start;
 	uint32_t fired = held->fired;
 	bool ok = true;
 
@@ -304,18 +306,18 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 
 		if (!stops(p, i))
 			continue;
-		since[i] = clock_now();
+		h.since[i] = clock_now();
 		for (int n = 0; n < j->units && ok; n++) {
 			const struct shutter_unit *u = &p->unit[j->first_unit + n];
 
 			if (!pause_stop(u->unit)) {
-				stopped[i]++;
+				h.stopped[i]++;
 				continue;
 			}
 			/* A task of many that has ended is stopped enough. */
 			if (errno == ESRCH && u->process && u->task < 0) {
 				p->changed = true;
-				stopped[i]++;
+				h.stopped[i]++;
 				continue;
 			}
 			p->outcome = errno == EBUSY   ? SHUTTER_STOPPED
@@ -323,11 +325,11 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 						      : SHUTTER_GONE;
 			ok = false;
 		}
-		if (ok && stopped[i] && j->newborn && newborn_stop(j->newborn))
+		if (ok && h.stopped[i] && j->newborn && newborn_stop(j->newborn))
 			p->changed = true;
 	}
-	ok = ok && measure_alone(p, stopped, start);
-	resume_others(p, stopped, since);
+	ok = ok && measure_alone(p, &h, start);
+	resume_others(p, &h);
 	guard_deadline(guard, 0);
 	p->stop_ns = clock_now() - start;
 	if (held->fired != fired)
@@ -345,11 +347,12 @@ void shutter_block(struct held_file *held, struct guard *guard, struct shutter_p
 	p->stop_ns = 0;
 	memset(p->paused_ns, 0, sizeof(p->paused_ns));
 	memset(p->boundaries, 0, sizeof(p->boundaries));
-	if (!measure(p, SHUTTER_BEFORE))
+	if (!measure(p, SHUTTER_BEFORE, NULL))
 		return;
-	p->outcome = look_at_idle(p);
+	p->outcome = look_at_others(p);
 	if (p->outcome != SHUTTER_OK)
 		return;
-	if (p->kind == SHUTTER_SHAM ? measure(p, SHUTTER_DURING) : shutter_core(held, guard, p))
-		measure(p, SHUTTER_AFTER);
+	if (p->kind == SHUTTER_SHAM ? measure(p, SHUTTER_DURING, NULL)
+				    : shutter_core(held, guard, p))
+		measure(p, SHUTTER_AFTER, NULL);
 }

@@ -36,16 +36,13 @@ const char *shutter_outcome_name(enum shutter_outcome o);
 struct shutter_task {
 	struct counter *counter;
 	pid_t pid;
-	bool frozen;    /* paused with its cgroup: no unit is its own */
-	int64_t ran_ns; /* of a frozen one: as of a unit, but before the stop */
 };
 
 struct shutter_unit {
 	struct pause_unit *unit;
 	int task; /* of a process whose progress is counted: index of plan->task; else -1 */
 	bool process;
-	int64_t ran_ns; /* of a process: processor time that it had at the beginning of the last
-			   window before the stop; then, when it was stopped */
+	int64_t ran_ns; /* processor time that it had a window after it was stopped */
 };
 
 struct shutter_job {

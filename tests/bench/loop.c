@@ -26,16 +26,13 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <jansson.h>
 
-#include "common/fsio.h"
 #include "common/log.h"
 #include "common/units.h"
 #include "heartbeat/poppa_heartbeat.h"
 #include "poppa/blockfit.h"
-#include "poppa/clock.h"
 #include "poppa/counter_backend.h"
 #include "poppa/proc.h"
 #include "poppa/shutter.h"
@@ -343,9 +340,7 @@ static void plan_job(struct shutter_plan *p, struct held_file *held, int job)
 			p->unit[p->units++] = (struct shutter_unit){open_unit(held, t),
 				options.pause == PAUSE_FREEZER ? -1 : p->tasks,
 				options.pause != PAUSE_FREEZER, 0};
-		p->task[p->tasks] = (struct shutter_task){.counter = open_counter(pid[t]),
-			.pid = pid[t],
-			.frozen = options.pause == PAUSE_FREEZER};
+		p->task[p->tasks] = (struct shutter_task){open_counter(pid[t]), pid[t]};
 		tap_know(p->task[p->tasks++].counter, t);
 		tap_know(p->unit[p->units - 1].unit, t);
 	}
@@ -360,7 +355,7 @@ static struct shutter_plan *make_plan(struct held_file *held)
 	if (!p)
 		error(EXIT_FAILURE, errno, "memory");
 	p->schedule.block_ns = SHUTTER_REGIONS * options.shutter_ns;
-	p->schedule.period_ns = p->schedule.block_ns + 400 * NS_PER_US;
+	p->schedule.period_ns = p->schedule.block_ns + NS_PER_MS / 2; /* no more: it is not timed */
 	p->schedule.spread = SCHEDULE_SPREAD;
 	p->shutter_ns = options.shutter_ns;
 	p->first = blockfit_skip(options.windows);
@@ -410,16 +405,27 @@ static struct shutter_plan *next_block(struct shutter *s, int notify_fd)
 	return shutter_take(s);
 }
 
+/* Whoever is late stops measuring early: that loop would be a cheap one. */
+static bool complete(const struct shutter_plan *p)
+{
+	for (int r = 0; r < SHUTTER_REGIONS; r++)
+		if (p->boundaries[r] != p->windows + 1)
+			return false;
+	return true;
+}
+
 /* Our loop has just ended and the next one waits for shutter_done(): the other one's turn. */
 static void one_pair(struct shutter_plan *p, struct straight *straight)
 {
 	int64_t part[LOOP_PARTS] = {0}, readings = straight->readings;
 
-	if (p->outcome != SHUTTER_OK) {
+	if (p->outcome != SHUTTER_OK || !complete(p)) {
 		last_failure = p->outcome;
 		loops_failed++;
 		return;
 	}
+	if (stage)
+		stage_clear(stage, &(int64_t){0});
 	straight->displaced = p->lone; /* the job's first */
 	straight_loop(straight, p->lone, options.shutter_ns, options.windows, part);
 	if (stage)

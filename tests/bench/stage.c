@@ -3,7 +3,6 @@
 #include "stage.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stddef.h>

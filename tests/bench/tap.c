@@ -33,7 +33,7 @@ static struct {
 WRAPPED(int, counter_read, struct counter *c, struct counter_sample *out);
 WRAPPED(int, pause_stop, struct pause_unit *u);
 WRAPPED(int, pause_settled, struct pause_unit *u);
-WRAPPED(int64_t, pause_ran_ns, const struct pause_unit *u);
+WRAPPED(char, counter_task_state, const struct counter *c);
 WRAPPED(bool, pause_resume, struct pause_unit *u, bool look);
 WRAPPED(int, clock_nanosleep, clockid_t clock, int flags, const struct timespec *t,
 	struct timespec *left);
@@ -117,12 +117,15 @@ int __wrap_pause_stop(struct pause_unit *u)
 	return rc;
 }
 
-/* Before they are stopped, this tells who runs. */
-int64_t __wrap_pause_ran_ns(const struct pause_unit *u)
+/* Of one that is about to be stopped: it takes the place of a reading. */
+char __wrap_counter_task_state(const struct counter *c)
 {
-	if (!tap.stopped)
-		begin_with(u, false);
-	return __real_pause_ran_ns(u);
+	int64_t start = begin_with(c, false);
+	char state = __real_counter_task_state(c);
+
+	tap.readings++;
+	end(LOOP_READ_TOGETHER, start);
+	return state;
 }
 
 int __wrap_pause_settled(struct pause_unit *u)

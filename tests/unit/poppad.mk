@@ -20,7 +20,7 @@ tests_unit_test_jobs_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_jobs_LDADD = libpoppacore.la $(CMOCKA_LIBS)
 tests_unit_test_jobs_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=counter_open,--wrap=counter_read,--wrap=counter_refresh,--wrap=counter_prepare \
-	-Wl,--wrap=counter_close,--wrap=counter_kind,--wrap=counter_has_cycles,--wrap=counter_region \
+	-Wl,--wrap=counter_close,--wrap=counter_kind,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts \
 	-Wl,--wrap=shutter_done
 tests_unit_test_pace_SOURCES = tests/unit/test_pace.c
 tests_unit_test_pace_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -50,7 +50,7 @@ tests_unit_test_shutter_SOURCES = tests/unit/test_shutter.c
 tests_unit_test_shutter_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_shutter_LDADD = libpoppacore.la $(CMOCKA_LIBS)
 tests_unit_test_shutter_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=clock_gettime,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region
+	-Wl,--wrap=clock_gettime,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts
 tests_unit_test_status_SOURCES = tests/unit/test_status.c
 tests_unit_test_status_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_status_LDADD = libpoppacore.la $(CMOCKA_LIBS)

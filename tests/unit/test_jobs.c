@@ -60,6 +60,8 @@ void __wrap_counter_close(struct counter *c);
 enum counter_backend __wrap_counter_kind(const struct counter *c);
 bool __wrap_counter_has_cycles(const struct counter *c);
 void __wrap_counter_region(struct counter *c, int region);
+char __wrap_counter_task_state(const struct counter *c);
+bool __wrap_counter_interrupts(const struct counter *c);
 void __wrap_shutter_done(struct shutter *s);
 void __real_shutter_done(struct shutter *s);
 
@@ -98,6 +100,19 @@ int __wrap_counter_read(struct counter *c, struct counter_sample *out)
 	out->progress = progress[self];
 	out->cycles = 0;
 	return 0;
+}
+
+bool __wrap_counter_interrupts(const struct counter *c)
+{
+	(void)c;
+	return true;
+}
+
+char __wrap_counter_task_state(const struct counter *c)
+{
+	struct proc_stat st;
+
+	return proc_stat(c->pid, &st) ? 0 : st.state;
 }
 
 void __wrap_counter_prepare(struct counter *c)

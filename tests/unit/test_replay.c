@@ -257,7 +257,7 @@ static struct shutter_plan *plan_of(struct held_file *held, struct counter **c)
 	p->jobs = JOBS;
 	for (int i = 0; i < JOBS; i++) {
 		assert_int_equal(proc_stat(child[i], &st), 0);
-		p->task[i] = (struct shutter_task){.counter = c[i], .pid = child[i]};
+		p->task[i] = (struct shutter_task){c[i], child[i]};
 		p->unit[i] = (struct shutter_unit){
 			.unit = pause_open_process(held, child[i], st.starttime),
 			.task = i,

@@ -30,9 +30,11 @@
 
 #define JOBS 3
 
-/* A made-up counter: progress is time, and each job's own stops while its process is stopped. */
+/* A made-up counter: progress is time, whatever its process does. */
 struct counter {
-	int error; /* errno of the next reads */
+	int error;  /* errno of the next reads */
+	bool still; /* no progress */
+	bool interrupts;
 	int reads;
 };
 
@@ -48,6 +50,8 @@ int __real_clock_gettime(clockid_t clock, struct timespec *t);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
 int __wrap_counter_read(struct counter *c, struct counter_sample *out);
 bool __wrap_counter_has_cycles(const struct counter *c);
+char __wrap_counter_task_state(const struct counter *c);
+bool __wrap_counter_interrupts(const struct counter *c);
 void __wrap_counter_region(struct counter *c, int region);
 
 /* A wall clock that can be set. */
@@ -78,7 +82,7 @@ int __wrap_counter_read(struct counter *c, struct counter_sample *out)
 		errno = c->error;
 		return -1;
 	}
-	out->progress = (uint64_t)clock_now();
+	out->progress = c->still ? 7 : (uint64_t)clock_now();
 	out->cycles = 0;
 	return 0;
 }
@@ -87,6 +91,18 @@ void __wrap_counter_region(struct counter *c, int region)
 {
 	(void)c;
 	(void)region;
+}
+
+char __wrap_counter_task_state(const struct counter *c)
+{
+	struct proc_stat st;
+
+	return proc_stat(child[c - fake], &st) ? 0 : st.state;
+}
+
+bool __wrap_counter_interrupts(const struct counter *c)
+{
+	return c->interrupts;
 }
 
 bool __wrap_counter_has_cycles(const struct counter *c)
@@ -125,8 +141,10 @@ static int setup(void **state)
 	snprintf(path, sizeof(path), "%s/held", dir);
 	held = held_create(path, &held_fd, &err);
 	memset(fake, 0, sizeof(fake));
-	for (int i = 0; i < JOBS; i++)
+	for (int i = 0; i < JOBS; i++) {
+		fake[i].interrupts = true;
 		start_child(i, false);
+	}
 	/* Stands in for the guard: alive, and nobody reads its timer. */
 	guard.pid = fork();
 	if (!guard.pid) {
@@ -171,7 +189,7 @@ static struct shutter_plan *plan(void)
 	p->jobs = JOBS;
 	for (int i = 0; i < JOBS; i++) {
 		assert_int_equal(proc_stat(child[i], &st), 0);
-		p->task[i] = (struct shutter_task){.counter = &fake[i], .pid = child[i]};
+		p->task[i] = (struct shutter_task){&fake[i], child[i]};
 		p->unit[i] = (struct shutter_unit){
 			pause_open_process(held, child[i], st.starttime), i, true, 0};
 		assert_non_null(p->unit[i].unit);
@@ -429,6 +447,8 @@ static void stopped_by_its_user(void **state)
 
 	(void)state;
 	stop_process(child[1]);
+	fake[1].still = true;
+	fake[1].interrupts = false;
 	shutter_publish(shutter, plan());
 	for (int n = 0; n < 4; n++) {
 		struct shutter_plan *p = next_block();
@@ -441,17 +461,18 @@ static void stopped_by_its_user(void **state)
 	assert_int_equal(st.state, 'T');
 	put_away();
 	kill(child[1], SIGCONT);
+	fake[1].still = false;
+	fake[1].interrupts = true;
 }
 
-/* Likewise one that is paused with its cgroup, whose freezer knows nothing of it; and one that has
- * ended. */
-static void frozen_one_stands_still(void **state)
+/* Likewise one that is paused with its cgroup, whose freezer knows nothing of it; and beside one
+ * that has ended, but not for who started it, nobody is measured. */
+static void stands_still(bool frozen)
 {
 	struct shutter_plan *p = plan();
 
-	(void)state;
-	p->task[1].frozen = true;
-	p->job[1].units = 0;
+	if (frozen)
+		p->job[1].units = 0;
 	stop_process(child[1]);
 	shutter_publish(shutter, p);
 	for (int n = 0; n < 8; n++) {
@@ -465,6 +486,18 @@ static void frozen_one_stands_still(void **state)
 	}
 	put_away();
 	replace_child(1, false);
+}
+
+static void process_stands_still(void **state)
+{
+	(void)state;
+	stands_still(false);
+}
+
+static void frozen_one_stands_still(void **state)
+{
+	(void)state;
+	stands_still(true);
 }
 
 /* Somebody resumes a co-runner while it is held: nobody was alone then. */
@@ -650,14 +683,16 @@ static void log_rows(void **state)
 	assert_int_equal(rows - during, 2 * 4 * JOBS);
 }
 
-/* Co-runners are not read at all. */
-static void spares_co_runners(void **state)
+/* Co-runners are not read at all, or, where that is for nothing, around the last window before the
+ * stop. */
+static void reads_of_co_runners(bool interrupts, int reads)
 {
 	struct shutter_plan *p;
 
-	(void)state;
-	for (int i = 0; i < JOBS; i++)
+	for (int i = 0; i < JOBS; i++) {
 		fake[i].reads = 0;
+		fake[i].interrupts = interrupts;
+	}
 	shutter_publish(shutter, plan());
 	p = next_block();
 	assert_int_equal(p->outcome, SHUTTER_OK);
@@ -665,10 +700,17 @@ static void spares_co_runners(void **state)
 		if (i == p->lone)
 			assert_in_range(fake[i].reads, 12, 15);
 		else
-			assert_int_equal(fake[i].reads, 0);
+			assert_int_equal(fake[i].reads, reads);
 	}
 	shutter_done(shutter);
 	put_away();
+}
+
+static void spares_co_runners(void **state)
+{
+	(void)state;
+	reads_of_co_runners(false, 2);
+	reads_of_co_runners(true, 0);
 }
 
 /* A window that no estimate is made of is not read: it has no progress, and its length. */
@@ -774,6 +816,7 @@ int main(void)
 		cmocka_unit_test(unmeasured_job),
 		cmocka_unit_test(counter_fails),
 		cmocka_unit_test(stopped_by_its_user),
+		cmocka_unit_test(process_stands_still),
 		cmocka_unit_test(frozen_one_stands_still),
 		cmocka_unit_test(resumed_by_its_user),
 		cmocka_unit_test(deadline_passes_first),

@@ -6,7 +6,6 @@
 
 #include "rows.h"
 #include "settler_impl.h"
-#include "write_back.h"
 
 #define CHANGES_MS 5000 /* between two looks */
 

@@ -9,8 +9,8 @@
 #include "src/slurmctld/locks.h"
 
 #include "fairshare.h"
-#include "settler_impl.h"
 #include "serving.h"
+#include "settler_impl.h"
 #include "usage.h"
 
 /* Saving takes Slurm's locks: at most a hundredth of the time. */

@@ -26,7 +26,8 @@ struct write_back_result {
  * later slurmctld: the refund is made once, and *s becomes what the record shows. The record of a
  * run that is gone, or has been requeued, is left alone, and slurmdbd learns the comment only if no
  * later run has a row there. first: the price is new; where the journal cannot tell, the refund of
- * a run without a record is made only then. tell: slurmdbd is told, too.
+ * a run without a record is made only then. tell: slurmdbd is told, too. Does nothing, and says
+ * so, where this slurmctld does not serve (serving.h).
  */
 struct write_back_result write_back(
 	const struct facts *f, struct settlement *s, struct usage *usage, bool first, bool tell);
