@@ -15,9 +15,13 @@
 #include "poppa/pause.h"
 #include "stage.h"
 
+/* Calls that concern a co-runner. */
+enum about { LOOK, STOP, RESUME, ABOUT };
+
 static struct {
 	int notify_fd;
 	bool running, stopped, settling;
+	bool begun[ABOUT];
 	int64_t cpu;      /* of the thread, at the start of the block */
 	int64_t clock_ns; /* what the timing itself adds to each call */
 	int64_t waited;   /* for a freezer, asleep */
@@ -47,6 +51,7 @@ static void begin_block(void)
 		return;
 	memset(tap.part, 0, sizeof(tap.part));
 	tap.stopped = tap.settling = false;
+	memset(tap.begun, 0, sizeof(tap.begun));
 	tap.waited = tap.readings = tap.staging = 0;
 	tap.running = true;
 	tap.cpu = straight_clock(CLOCK_THREAD_CPUTIME_ID);
@@ -80,7 +85,7 @@ void tap_set_stage(int task, bool resume, int64_t *taken_ns)
 		error(EXIT_FAILURE, errno, "task %d gets no processor", task);
 }
 
-static int64_t begin_with(const void *handle, bool resume)
+static int64_t begin_on_stage(const void *handle, bool resume)
 {
 	int64_t start = begin(), taken = 0;
 
@@ -92,6 +97,18 @@ static int64_t begin_with(const void *handle, bool resume)
 	return stage ? clock_now() : start;
 }
 
+/* The shutter's thread takes a processor of the co-runners', so one of their tasks, the first one
+ * here, never runs when it is their turn. */
+static int64_t begin_with_co_runner(const void *handle, enum about what)
+{
+	bool displaced = !tap.begun[what];
+
+	if (displaced)
+		begin_block();
+	tap.begun[what] = true;
+	return displaced ? clock_now() : begin_on_stage(handle, what == RESUME);
+}
+
 static void end(enum loop_part part, int64_t start)
 {
 	tap.part[part] += clock_now() - start - tap.clock_ns;
@@ -99,7 +116,7 @@ static void end(enum loop_part part, int64_t start)
 
 int __wrap_counter_read(struct counter *c, struct counter_sample *out)
 {
-	int64_t start = begin_with(c, false);
+	int64_t start = begin_on_stage(c, false);
 	int rc = __real_counter_read(c, out);
 
 	tap.readings += (int64_t)counter_groups(c);
@@ -109,7 +126,7 @@ int __wrap_counter_read(struct counter *c, struct counter_sample *out)
 
 int __wrap_pause_stop(struct pause_unit *u)
 {
-	int64_t start = begin_with(u, false);
+	int64_t start = begin_with_co_runner(u, STOP);
 	int rc = __real_pause_stop(u);
 
 	tap.stopped = true;
@@ -120,7 +137,7 @@ int __wrap_pause_stop(struct pause_unit *u)
 /* Of one that is about to be stopped: it takes the place of a reading. */
 char __wrap_counter_task_state(const struct counter *c)
 {
-	int64_t start = begin_with(c, false);
+	int64_t start = begin_with_co_runner(c, LOOK);
 	char state = __real_counter_task_state(c);
 
 	tap.readings++;
@@ -140,7 +157,7 @@ int __wrap_pause_settled(struct pause_unit *u)
 
 bool __wrap_pause_resume(struct pause_unit *u, bool look)
 {
-	int64_t start = begin_with(u, true);
+	int64_t start = begin_with_co_runner(u, RESUME);
 	bool foreign = __real_pause_resume(u, look);
 
 	tap.stopped = false;
