@@ -102,6 +102,11 @@ int blockfit_skip(int before_n)
 	return before_n > 2;
 }
 
+int blockfit_spared(int after_n)
+{
+	return after_n >= 4 && after_n % 2 == 0;
+}
+
 void blockfit_prepare(const struct est_block *b, struct fit_input *p)
 {
 	bool cycles = est_has_cycles(b);

@@ -59,6 +59,13 @@ struct fit {
  * first one, on a core of some job. */
 int blockfit_skip(int before_n);
 
+/*
+ * Which reading afterwards, with that many windows, no fit needs; 0 = each. Two windows of the
+ * decay as one say as much of it as they do by themselves (tests/gen/estimator_table), and the
+ * second half, in which it is over, stays as it is.
+ */
+int blockfit_spared(int after_n);
+
 /* Takes the rates out of a block. */
 void blockfit_prepare(const struct est_block *b, struct fit_input *p);
 

@@ -145,7 +145,7 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 			p->schedule.job[p->lone].level = jobs_level(js, lone);
 		}
 		for (int r = 0; r < SHUTTER_REGIONS; r++)
-			js->windows += p->boundaries[r] ? p->boundaries[r] - 1 : 0;
+			js->windows += shutter_plan_windows(p, r);
 		if (*js->env.log && p->whole)
 			shutter_plan_log(p, *js->env.log);
 	}

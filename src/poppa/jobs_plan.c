@@ -40,6 +40,9 @@ static void plan_job(
 		if (counted)
 			p->task[p->tasks++] = (struct shutter_task){t->counter, t->pid};
 	}
+	/* A recording has all windows. */
+	if (backend == COUNTER_REPLAY)
+		p->spared = 0;
 	out->tasks = p->tasks - out->first_task;
 	out->units = p->units - out->first_unit;
 	turns->measured = out->tasks > 0;
@@ -101,8 +104,10 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 	p->shutter_ns = js->env.settings->shutter_ns;
 	p->whole = *js->env.log != NULL;
 	/* A reading interrupts its task: none is taken that the estimate is not made of. */
-	if (!p->whole && js->env.settings->method == ESTIMATE_ROBUST)
+	if (!p->whole && js->env.settings->method == ESTIMATE_ROBUST) {
 		p->first = blockfit_skip(p->windows);
+		p->spared = blockfit_spared(p->windows);
+	}
 	p->units = 0;
 	p->tasks = 0;
 	for (const struct job *j = js->first; j; j = j->next)

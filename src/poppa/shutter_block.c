@@ -132,6 +132,10 @@ static bool measure(struct shutter_plan *p, int region, struct hold *h)
 	for (int k = 0; k <= p->windows; k++) {
 		int64_t now;
 
+		if (shutter_plan_spares(p, region, k)) {
+			at += length;
+			continue;
+		}
 		if (k)
 			sleep_until(at);
 		if (!read_wanted(p, region, k))

@@ -49,27 +49,42 @@ void shutter_plan_free(struct shutter_plan *p)
 	free(p);
 }
 
-/* As struct est_window has it; the window begins at boundary k. */
-static double lent_ns(const struct shutter_plan *p, int region, int k)
+/* As struct est_window has it, between two boundaries. */
+static double lent_ns(const struct shutter_plan *p, int region, int from, int to)
 {
 	if (!p->displaced || region == SHUTTER_DURING)
 		return 0;
-	return (double)(*shutter_plan_own(p, region, k + 1) - *shutter_plan_own(p, region, k)) /
+	return (double)(*shutter_plan_own(p, region, to) - *shutter_plan_own(p, region, from)) /
 	       p->displaced;
+}
+
+static int next_boundary(const struct shutter_plan *p, int region, int k)
+{
+	return k + 1 + shutter_plan_spares(p, region, k + 1);
+}
+
+int shutter_plan_windows(const struct shutter_plan *p, int region)
+{
+	int n = 0;
+
+	for (int k = 0; k < p->boundaries[region] - 1; k = next_boundary(p, region, k))
+		n++;
+	return n;
 }
 
 /* Sums over some of a job's tasks. */
 static int fill(const struct shutter_plan *p, int job, int first_task, int tasks, int region,
 	struct est_window *out)
 {
-	int n = p->boundaries[region] - 1;
+	int n = p->boundaries[region] - 1, count = 0;
 
-	for (int k = 0; k < n && k < EST_MAX_WINDOWS; k++) {
+	for (int k = 0; k < n && count < EST_MAX_WINDOWS; k = next_boundary(p, region, k)) {
+		int end = next_boundary(p, region, k);
 		const struct counter_sample *from = shutter_plan_samples(p, region, k);
-		const struct counter_sample *to = shutter_plan_samples(p, region, k + 1);
-		struct est_window w = {.dur_ns = (double)(shutter_plan_when(p, region, k + 1)[job] -
+		const struct counter_sample *to = shutter_plan_samples(p, region, end);
+		struct est_window w = {.dur_ns = (double)(shutter_plan_when(p, region, end)[job] -
 							  shutter_plan_when(p, region, k)[job]),
-			.lent_ns = lent_ns(p, region, k)};
+			.lent_ns = lent_ns(p, region, k, end)};
 		bool cycles = true;
 
 		for (int t = first_task; t < first_task + tasks; t++) {
@@ -82,9 +97,9 @@ static int fill(const struct shutter_plan *p, int job, int first_task, int tasks
 		}
 		if (!cycles)
 			w.cycles = 0;
-		out[k] = w;
+		out[count++] = w;
 	}
-	return n < 0 ? 0 : n < EST_MAX_WINDOWS ? n : EST_MAX_WINDOWS;
+	return count;
 }
 
 static void fill_block(
@@ -118,7 +133,7 @@ void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w)
 		for (int k = 0; k + 1 < p->boundaries[region]; k++) {
 			const struct counter_sample *from = shutter_plan_samples(p, region, k);
 			const struct counter_sample *to = shutter_plan_samples(p, region, k + 1);
-			uint64_t lent = (uint64_t)(lent_ns(p, region, k) + 0.5);
+			uint64_t lent = (uint64_t)(lent_ns(p, region, k, k + 1) + 0.5);
 
 			for (int i = 0; i < p->jobs; i++) {
 				const struct shutter_job *j = &p->job[i];

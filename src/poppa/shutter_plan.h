@@ -69,6 +69,8 @@ struct shutter_plan {
 	bool whole; /* read all jobs in all windows, for a shutter log; else what the block needs */
 	int first;  /* reading of the region before that is the first to be taken; a window that
 		       begins earlier has no progress */
+	int spared; /* reading of the region after that is not taken: the windows on both sides of
+		       it are one; 0 = each is taken */
 	int jobs, tasks, units;
 	struct shutter_job job[SHUTTER_MAX_JOBS];
 	struct shutter_task *task;
@@ -97,6 +99,9 @@ struct shutter_plan {
 /* Room for that many of each; all else zero. NULL with ENOMEM. */
 struct shutter_plan *shutter_plan_new(int tasks, int units, int windows);
 void shutter_plan_free(struct shutter_plan *p);
+
+/* How many windows of a region were measured. */
+int shutter_plan_windows(const struct shutter_plan *p, int region);
 
 /* The block as the estimator takes it, summed over the tasks of the lone job. For a sham, too, in
  * which "during" is no different from the rest. */
@@ -133,6 +138,12 @@ static inline struct counter_sample *shutter_plan_samples(
 static inline bool shutter_plan_skips(const struct shutter_plan *p, int region, int boundary)
 {
 	return region == SHUTTER_BEFORE && boundary < p->first;
+}
+
+/* Whether that boundary is none. */
+static inline bool shutter_plan_spares(const struct shutter_plan *p, int region, int boundary)
+{
+	return region == SHUTTER_AFTER && boundary > 0 && boundary == p->spared;
 }
 
 #endif

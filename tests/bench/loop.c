@@ -359,6 +359,7 @@ static struct shutter_plan *make_plan(struct held_file *held)
 	p->schedule.spread = SCHEDULE_SPREAD;
 	p->shutter_ns = options.shutter_ns;
 	p->first = blockfit_skip(options.windows);
+	p->spared = blockfit_spared(options.windows);
 	p->tasks = p->units = 0;
 	for (int job = 0; job < JOBS; job++)
 		plan_job(p, held, job);

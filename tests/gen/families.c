@@ -3,6 +3,9 @@
 #include "gen/families.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "poppa/blockfit.h"
 
 static double pick(struct gen *g, double lo, double hi)
 {
@@ -247,6 +250,23 @@ static void add_job(struct gen_score *score, const struct est_result *r, double 
 	score->z2 += off * off / r->variance;
 }
 
+/* As poppad reads it for this estimate, without the boundary that no fit needs. */
+static void spare(struct est_block *b)
+{
+	int k = blockfit_spared(b->after_n);
+	struct est_window *w;
+
+	if (!k)
+		return;
+	w = &b->after[k - 1];
+	w[0].progress += w[1].progress;
+	w[0].cycles += w[1].cycles;
+	w[0].dur_ns += w[1].dur_ns;
+	w[0].lent_ns += w[1].lent_ns;
+	b->after_n--;
+	memmove(&w[1], &w[2], (size_t)(b->after_n - k) * sizeof(*w));
+}
+
 int gen_judge(const struct gen_spec *spec, enum estimate_method method, struct gen_score *score)
 {
 	struct estimator *e[GEN_MAX_JOBS] = {NULL};
@@ -257,8 +277,11 @@ int gen_judge(const struct gen_spec *spec, enum estimate_method method, struct g
 	for (int i = 0; g && i < spec->jobs; i++)
 		if (!(e[i] = estimator_new(method)))
 			rc = -1;
-	while (!rc && gen_next(g, &alone, block))
+	while (!rc && gen_next(g, &alone, block)) {
+		if (method == ESTIMATE_ROBUST)
+			spare(&block[alone]);
 		estimator_add(e[alone], &block[alone]);
+	}
 	for (int i = 0; g && i < spec->jobs; i++) {
 		struct est_result r;
 

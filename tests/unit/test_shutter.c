@@ -713,26 +713,32 @@ static void spares_co_runners(void **state)
 	reads_of_co_runners(true, 0);
 }
 
-/* A window that no estimate is made of is not read: it has no progress, and its length. */
-static void spares_first_window(void **state)
+/* A window that no estimate is made of is not read: it has no progress, and its length. A boundary
+ * that none needs makes one window of two. */
+static void spares_what_no_fit_needs(void **state)
 {
 	struct shutter_plan *p = plan();
 	struct est_block b;
 
 	(void)state;
 	p->first = 1;
+	p->spared = 1;
 	for (int i = 0; i < JOBS; i++)
 		fake[i].reads = 0;
 	shutter_publish(shutter, p);
 	p = next_block();
 	assert_int_equal(p->outcome, SHUTTER_OK);
-	assert_in_range(fake[p->lone].reads, 11, 14);
+	assert_in_range(fake[p->lone].reads, 10, 13);
 	shutter_plan_block(p, &b);
 	assert_int_equal(b.before_n, 4);
 	assert_true(isnan(b.before[0].progress));
 	assert_true(b.before[0].dur_ns > 0);
 	for (int k = 1; k < 4; k++)
 		assert_true(b.before[k].progress > 0.5 * b.before[k].dur_ns);
+	assert_int_equal(b.after_n, 3);
+	assert_true(b.after[0].dur_ns > 1.5 * NS_PER_MS / 2);
+	for (int k = 0; k < 3; k++)
+		assert_true(b.after[k].progress > 0.5 * b.after[k].dur_ns);
 	shutter_done(shutter);
 	put_away();
 }
@@ -828,7 +834,7 @@ int main(void)
 		cmocka_unit_test(idle),
 		cmocka_unit_test(log_rows),
 		cmocka_unit_test(spares_co_runners),
-		cmocka_unit_test(spares_first_window),
+		cmocka_unit_test(spares_what_no_fit_needs),
 		cmocka_unit_test(task_ends),
 		cmocka_unit_test(deadlines),
 	};
