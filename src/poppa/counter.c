@@ -183,9 +183,13 @@ int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_
 	if (c->pidfd >= 0)
 		c->stat_fd = proc_stat_open(pid);
 	if (c->stat_fd < 0) {
-		code = errno == ENOENT ? ESRCH : errno;
+		code = errno;
 		counter_fail(code, err, "task %d: %s", (int)pid,
-			code == ESRCH ? "it is gone" : strerror(code));
+			code == ESRCH ? "it is gone"
+			: code == EMFILE || code == ENFILE
+				? "out of file descriptors: raise LimitNOFILE (ulimit -n)"
+				: strerror(code));
+		report(backend, err, true);
 		goto broken;
 	}
 	if (open_backend(c, backend, conf, pid, err)) {

@@ -81,9 +81,16 @@ int proc_stat(pid_t pid, struct proc_stat *out)
 int proc_stat_open(pid_t pid)
 {
 	char path[64];
+	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	/* That of the process would have the kernel add up all threads for each letter. */
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		proc_state(fd); /* the first reading allocates */
+	else if (errno == ENOENT)
+		errno = ESRCH;
+	return fd;
 }
 
 char proc_state(int fd)
@@ -93,10 +100,10 @@ char proc_state(int fd)
 	const char *p;
 
 	if (n <= 0)
-		return 0;
+		return n == 0 || errno == ESRCH ? 0 : PROC_UNKNOWN;
 	text[n] = '\0';
 	p = strrchr(text, ')');
-	return p && p[1] == ' ' ? p[2] : 0;
+	return p && p[1] == ' ' && p[2] ? p[2] : PROC_UNKNOWN;
 }
 
 /* How the kernel marks a file that is there no more, as after an upgrade of the program. */

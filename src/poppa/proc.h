@@ -19,11 +19,13 @@ struct proc_stat {
 /* Returns 0, or -1 with errno (ESRCH: no such process). */
 int proc_stat(pid_t pid, struct proc_stat *out);
 
-/* For a process that is looked at often: a descriptor for proc_state(), or -1 with errno. It stays
- * that of this process, whoever has the number next. */
+/* For a process that is looked at often: a descriptor for proc_state(), or -1 with errno (ESRCH: no
+ * such process). It stays that of this process, whoever has the number next. */
 int proc_stat_open(pid_t pid);
 
-/* The state alone, as in struct proc_stat; 0 when it is gone. One system call. */
+/* The state of its first thread, as in struct proc_stat; 0 when it is gone, PROC_UNKNOWN when it
+ * cannot be read. One system call, which allocates nothing. */
+#define PROC_UNKNOWN '?'
 char proc_state(int fd);
 
 /* The same from the text of /proc/PID/stat; -1 with EINVAL if it is none. */

@@ -103,9 +103,9 @@ struct hold {
 };
 
 /*
- * Notes the processor time of what is held. A window after the stop, as the time of a running task
- * is told to the tick only: what it had run until then comes to light when it stands still, and a
- * signal takes its time.
+ * Notes the processor time of what is held: after the stop, and where there is time once more a
+ * window later. The time of a running task is told to the tick only, so what it had run until then
+ * comes to light when it stands still, and a signal takes its time.
  */
 static void note_held(struct shutter_plan *p, struct hold *h)
 {
@@ -140,12 +140,12 @@ static bool measure(struct shutter_plan *p, int region, struct hold *h)
 			sleep_until(at);
 		if (!read_wanted(p, region, k))
 			return false;
-		if (h && k == (p->windows > 1))
-			note_held(p, h);
 		p->boundaries[region] = k + 1;
 		now = clock_now();
 		if (region == SHUTTER_DURING && now >= end)
 			break; /* woken late: rather fewer windows than a longer stop */
+		if (h && k < 2 && k < p->windows)
+			note_held(p, h);
 		at += length;
 		if (at < now + length / 2)
 			at = now + length;
@@ -178,6 +178,8 @@ static enum shutter_outcome look_at_others(const struct shutter_plan *p)
 			state = counter_task_state(p->task[t].counter);
 			if (!state || state == 'Z' || state == 'X')
 				return SHUTTER_GONE;
+			if (state == PROC_UNKNOWN)
+				return SHUTTER_COUNTER;
 			if (state == 'T' || state == 't')
 				return SHUTTER_STOPPED;
 		}

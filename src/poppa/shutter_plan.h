@@ -90,7 +90,7 @@ struct shutter_plan {
 	bool changed;      /* tasks of a co-runner came or went: look again */
 	int64_t stop_ns;   /* first stop call to last resume call; 0 = none stopped */
 	int64_t paused_ns[SHUTTER_MAX_JOBS]; /* likewise for each job */
-	int boundaries[SHUTTER_REGIONS];     /* readings taken: windows + 1 when complete */
+	int boundaries[SHUTTER_REGIONS];     /* reached: windows + 1 when complete */
 	int64_t *when;                       /* [region][boundary][job], CLOCK_MONOTONIC */
 	int64_t *own;                        /* [region][boundary], processor time of its thread */
 	struct counter_sample *sample;       /* [region][boundary][task] */
@@ -100,7 +100,7 @@ struct shutter_plan {
 struct shutter_plan *shutter_plan_new(int tasks, int units, int windows);
 void shutter_plan_free(struct shutter_plan *p);
 
-/* How many windows of a region were measured. */
+/* How many windows a region has, with those that are not read. */
 int shutter_plan_windows(const struct shutter_plan *p, int region);
 
 /* The block as the estimator takes it, summed over the tasks of the lone job. For a sham, too, in

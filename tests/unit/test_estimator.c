@@ -13,6 +13,7 @@
 
 #include "gen/families.h"
 #include "gen/gen.h"
+#include "poppa/blockfit.h"
 #include "poppa/estimator.h"
 
 #define SEEDS 6
@@ -528,6 +529,20 @@ static void any_number_of_windows_works(void **state)
 	}
 }
 
+/* Where a boundary is spared, what the fits take for the second half begins where it would. */
+static void spares_no_second_half(void **state)
+{
+	(void)state;
+	for (int k = 0; k <= EST_MAX_WINDOWS; k++) {
+		int spared = blockfit_spared(k);
+
+		assert_int_equal(spared,
+			k == 4 || k == 6 || k == 8 || k == 10 || k == 12 || k == 14 || k == 16);
+		if (spared)
+			assert_int_equal((k - 1) / 2 + 1, k / 2);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -546,6 +561,7 @@ int main(void)
 		cmocka_unit_test(robust_bears_a_switching_corunner),
 		cmocka_unit_test(robust_bears_rough_nodes),
 		cmocka_unit_test(any_number_of_windows_works),
+		cmocka_unit_test(spares_no_second_half),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

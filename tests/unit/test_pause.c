@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -919,9 +920,53 @@ static void pauses_v2(void **state)
 		"cgroup.freeze", "1", "0");
 }
 
+static char wait_for_state(int fd, char wanted)
+{
+	char state = 0;
+
+	for (int ms = 0; ms < 5000 && (state = proc_state(fd)) != wanted; ms++)
+		usleep(1000);
+	return state;
+}
+
+/* What a kept descriptor tells of a process from its life to after its end. */
+static void tells_states(void **state)
+{
+	struct rlimit few, usual;
+	pid_t pid = fork();
+	int fd;
+
+	(void)state;
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	fd = proc_stat_open(pid);
+	assert_true(fd >= 0);
+	assert_int_equal(wait_for_state(fd, 'S'), 'S');
+	kill(pid, SIGSTOP);
+	assert_int_equal(wait_for_state(fd, 'T'), 'T');
+	kill(pid, SIGKILL);
+	assert_int_equal(wait_for_state(fd, 'Z'), 'Z');
+	waitpid(pid, NULL, 0);
+	assert_int_equal(proc_state(fd), 0);
+	assert_int_equal(proc_stat_open(pid), -1);
+	assert_int_equal(errno, ESRCH);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	few = (struct rlimit){.rlim_cur = 3, .rlim_max = usual.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(proc_stat_open(getpid()), -1);
+	assert_int_equal(errno, EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+	close(fd);
+	assert_int_equal(proc_state(fd), PROC_UNKNOWN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tells_states),
 		cmocka_unit_test(stops_and_resumes),
 		cmocka_unit_test(gives_a_foreign_stop_back),
 		cmocka_unit_test(gives_it_back_whatever_the_groups),
