@@ -19,12 +19,12 @@ struct proc_stat {
 /* Returns 0, or -1 with errno (ESRCH: no such process). */
 int proc_stat(pid_t pid, struct proc_stat *out);
 
-/* For a process that is looked at often: a descriptor for proc_state(), or -1 with errno (ESRCH: no
- * such process). It stays that of this process, whoever has the number next. */
+/* For a process or thread that is looked at often: a descriptor for proc_state(), or -1 with errno
+ * (ESRCH: no such process). It stays that of this process, whoever has the number next. */
 int proc_stat_open(pid_t pid);
 
-/* The state of its first thread, as in struct proc_stat; 0 when it is gone, PROC_UNKNOWN when it
- * cannot be read. One system call, which allocates nothing. */
+/* The state of the thread, of a process its first one's, as in struct proc_stat; 0 when it is gone,
+ * PROC_UNKNOWN when it cannot be read. One system call, which allocates nothing. */
 #define PROC_UNKNOWN '?'
 char proc_state(int fd);
 

@@ -20,7 +20,7 @@ static int open_one(pid_t tid, const char *file)
 void proc_watch_open(struct proc_watch *w, pid_t tid)
 {
 	w->tid = tid;
-	w->stat = open_one(tid, "stat");
+	w->stat = proc_stat_open(tid);
 	w->schedstat = open_one(tid, "schedstat");
 	w->call = open_one(tid, "syscall");
 }
@@ -48,13 +48,12 @@ static int text_of(int fd, char *text, size_t size)
 	return n > 0 ? 0 : -1;
 }
 
-/* The letter of the state in which the thread is; 0 when it is gone. */
+/* The letter of the state in which the thread is; 0 when it is gone, or that is not known. */
 static char state(const struct proc_watch *w)
 {
-	struct proc_stat st;
-	char text[1024];
+	char is = proc_state(w->stat);
 
-	return text_of(w->stat, text, sizeof(text)) || proc_stat_parse(text, &st) ? 0 : st.state;
+	return is == PROC_UNKNOWN ? 0 : is;
 }
 
 uint64_t proc_watch_ran(const struct proc_watch *w)
