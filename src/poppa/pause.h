@@ -34,8 +34,8 @@ int pause_settled(struct pause_unit *u);
 
 /*
  * Processor time that the process has used, ns: while it is stopped it uses none, and while it runs
- * the kernel tells it as of its last tick. 0 where it has
- * ended, and for a cgroup, which only who may write to its switch sets going.
+ * the kernel tells it as of its last tick. 0 where it has ended, and for a cgroup, which only who
+ * may write to its switch sets going.
  */
 int64_t pause_ran_ns(const struct pause_unit *u);
 

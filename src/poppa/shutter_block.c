@@ -167,13 +167,14 @@ static enum shutter_outcome look_at_others(const struct shutter_plan *p)
 
 	for (int i = 0; i < p->jobs; i++) {
 		const struct shutter_job *j = &p->job[i];
+		bool read = read_anyway(p, i);
 
 		if (!stops(p, i))
 			continue;
 		for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
 			char state;
 
-			if (read_anyway(p, i) && to[t].progress != from[t].progress)
+			if (read && to[t].progress != from[t].progress)
 				continue;
 			state = counter_task_state(p->task[t].counter);
 			if (!state || state == 'Z' || state == 'X')

@@ -42,7 +42,7 @@ struct shutter_unit {
 	struct pause_unit *unit;
 	int task; /* of a process whose progress is counted: index of plan->task; else -1 */
 	bool process;
-	int64_t ran_ns; /* processor time that it had a window after it was stopped */
+	int64_t ran_ns; /* processor time that it had when that was noted last, after the stop */
 };
 
 struct shutter_job {
