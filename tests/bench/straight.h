@@ -39,7 +39,7 @@ struct straight {
 	 * it adds to *taken_ns is no part of the loop. */
 	void (*ahead)(int task, bool resume, int64_t *taken_ns);
 	int displaced; /* with ahead: the task that this thread displaces, so it never runs when it
-			  is read; -1 for none */
+			  is read */
 	int64_t taken_ns;
 };
 

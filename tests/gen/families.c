@@ -250,8 +250,7 @@ static void add_job(struct gen_score *score, const struct est_result *r, double 
 	score->z2 += off * off / r->variance;
 }
 
-/* As poppad reads it for this estimate, without the boundary that no fit needs. */
-static void spare(struct est_block *b)
+void gen_spare(struct est_block *b)
 {
 	int k = blockfit_spared(b->after_n);
 	struct est_window *w;
@@ -279,7 +278,7 @@ int gen_judge(const struct gen_spec *spec, enum estimate_method method, struct g
 			rc = -1;
 	while (!rc && gen_next(g, &alone, block)) {
 		if (method == ESTIMATE_ROBUST)
-			spare(&block[alone]);
+			gen_spare(&block[alone]);
 		estimator_add(e[alone], &block[alone]);
 	}
 	for (int i = 0; g && i < spec->jobs; i++) {

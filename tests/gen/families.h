@@ -30,6 +30,9 @@ struct gen_score {
 	double z2;         /* sum of squared errors in standard errors */
 };
 
+/* The block as poppad reads it for the robust estimate, without the boundary that no fit needs. */
+void gen_spare(struct est_block *b);
+
 /* Feeds one estimator a job of the spec with this method and adds the outcomes to the score.
  * 0, or -1 when out of memory. */
 int gen_judge(const struct gen_spec *spec, enum estimate_method method, struct gen_score *score);
