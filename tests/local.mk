@@ -1,42 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What tests builds, runs and ships. A unit test is tests/unit/test_NAME.c with a paragraph of its own here.
-if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_common
-endif
-tests_unit_test_common_SOURCES = tests/unit/test_common.c
-tests_unit_test_common_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_common_LDADD = libpoppacommon.la $(CMOCKA_LIBS) -lm
-
-if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_colocate tests/unit/test_constraint tests/unit/test_lanes tests/unit/test_request tests/unit/test_topology
-endif
-tests_unit_test_colocate_SOURCES = tests/unit/test_colocate.c
-tests_unit_test_colocate_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_colocate_LDADD = libstriping.la $(CMOCKA_LIBS) -lm
-tests_unit_test_constraint_SOURCES = tests/unit/test_constraint.c
-tests_unit_test_constraint_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_constraint_LDADD = libstriping.la $(CMOCKA_LIBS)
-tests_unit_test_lanes_SOURCES = tests/unit/test_lanes.c
-tests_unit_test_lanes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_lanes_LDADD = libstriping.la $(CMOCKA_LIBS)
-tests_unit_test_request_SOURCES = tests/unit/test_request.c
-tests_unit_test_request_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_request_LDADD = libstriping.la $(CMOCKA_LIBS)
-tests_unit_test_topology_SOURCES = tests/unit/test_topology.c
-tests_unit_test_topology_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_topology_LDADD = libtopology.la libstriping.la $(CMOCKA_LIBS)
-
+# What tests builds, runs and ships.
 include tests/cli/cli.mk
-include tests/unit/estimator.mk
-include tests/unit/fairness.mk
-include tests/unit/partners.mk
-
-include tests/unit/counters.mk
-include tests/unit/heartbeat.mk
-include tests/unit/poppad.mk
-
-include tests/unit/accounting.mk
-
+include tests/unit/unit.mk
+include tests/gen/gen.mk
+include tests/integration/integration.mk
 include tests/bench/bench.mk
 include tests/scale/scale.mk
 include tests/slurm-suite/suite.mk

@@ -3,9 +3,9 @@
 noinst_PROGRAMS += contrib/workloads/truth contrib/workloads/cost
 METER_SOURCES = contrib/workloads/meter.c contrib/workloads/meter.h
 contrib_workloads_truth_SOURCES = contrib/workloads/truth.c $(METER_SOURCES)
-contrib_workloads_truth_LDADD = libpoppacore.la
+contrib_workloads_truth_LDADD = $(POPPAD_LIBS)
 contrib_workloads_cost_SOURCES = contrib/workloads/cost.c $(METER_SOURCES)
-contrib_workloads_cost_LDADD = libpoppacore.la
+contrib_workloads_cost_LDADD = $(POPPAD_LIBS)
 
 if HAVE_MPICC
 noinst_PROGRAMS += \

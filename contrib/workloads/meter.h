@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "common/nodeconf.h"
-#include "poppa/counter.h"
+#include "poppa/counter/counter.h"
 
 #define METER_MAX_JOBS 8
 #define METER_MAX_TASKS 1024

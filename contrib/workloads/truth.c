@@ -22,7 +22,7 @@
 #include "common/nodeconf.h"
 #include "common/units.h"
 #include "meter.h"
-#include "poppa/counter.h"
+#include "poppa/counter/counter.h"
 
 enum { VICTIM, PARTNER, JOBS };
 enum {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "poppa/estimator.h"
-#include "poppa/shutterlog.h"
+#include "cli/ask/cli.h"
+#include "poppa/estimate/estimator.h"
+#include "poppa/estimate/shutterlog.h"
 
 /* Beyond these many only the total is told: a broken file must not flood the terminal. */
 #define MAX_COMPLAINTS 20

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/scontrol.h"
+#include "cli/ask/cli.h"
+#include "cli/ask/scontrol.h"
 #include "common/settings.h"
-#include "striping/lanes.h"
-#include "striping/topology.h"
+#include "striping/lanes/lanes.h"
+#include "striping/lanes/topology.h"
 
 enum { OPT_SOCKETS = CLI_OPT_FIRST, OPT_RESERVED };
 

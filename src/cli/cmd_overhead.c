@@ -2,9 +2,9 @@
 /* poppa overhead: what shutters cost, by the thesis' model. */
 #include <stdio.h>
 
-#include "cli/cli.h"
+#include "cli/ask/cli.h"
 #include "common/units.h"
-#include "poppa/overhead.h"
+#include "poppa/measure/overhead.h"
 
 #define MAX_JOBS 1024
 

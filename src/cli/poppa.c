@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/ask/cli.h"
 
 static const struct command {
 	const char *name;

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/plain.h"
+#include "common/printable.h"
 
 static const char *log_prefix = "poppa";
 static _Atomic(enum plog_level) log_max = PLOG_INFO;

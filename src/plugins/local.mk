@@ -4,7 +4,7 @@
 # A plugin NAME adds itself to poppaplugin_LTLIBRARIES and has
 #   NAME_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 #   NAME_la_LDFLAGS = $(PLUGIN_LDFLAGS)
-#   NAME_la_LIBADD = libstriping.la ...
+#   NAME_la_LIBADD = libsubmit.la ...
 #   NAME_la_DEPENDENCIES = $(NAME_la_LIBADD) $(PLUGIN_MAP)
 # Functions of slurmctld and slurmd are left undefined and bound when they are first called, so a
 # plugin also loads into clients that lack them. Data of the daemons is declared with SLURM_WEAK()

@@ -5,13 +5,13 @@ tests_bench_loop_SOURCES = tests/bench/loop.c \
 	tests/bench/stage.c tests/bench/stage.h \
 	tests/bench/straight.c tests/bench/straight.h \
 	tests/bench/tap.c tests/bench/tap.h
-tests_bench_loop_LDADD = libpoppacore.la libheartbeat.la
+tests_bench_loop_LDADD = $(POPPAD_LIBS) libheartbeat.la
 tests_bench_loop_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=counter_read,--wrap=counter_sys_perf_open,--wrap=clock_nanosleep,--wrap=sched_setaffinity,--wrap=write \
 	-Wl,--wrap=pause_stop,--wrap=pause_settled,--wrap=pause_resume,--wrap=counter_task_state
 noinst_PROGRAMS += tests/bench/ledger_load
 tests_bench_ledger_load_SOURCES = tests/bench/ledger_load.c
-tests_bench_ledger_load_LDADD = libledger.la libpoppacommon.la -lpthread
+tests_bench_ledger_load_LDADD = libsettle.la librecord.la libpoppacommon.la -lpthread
 EXTRA_DIST += tests/integration/43-cost.t \
 	tests/bench/ledger \
 	tests/bench/bench_ledger.py \
@@ -26,8 +26,8 @@ EXTRA_DIST += tests/integration/43-cost.t \
 	tests/bench/blockcost.py \
 	tests/bench/cluster.py \
 	tests/bench/made_up.py \
-	tests/unit/test_bench.sh \
+	tests/unit/scenario/test_bench.sh \
 	tests/bench/report.py
-TESTS += tests/unit/test_bench.sh
+TESTS += tests/unit/scenario/test_bench.sh
 # All results that there are.
 EXTRA_DIST += docs/results

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "accounting/client.h"
-#include "accounting/settle.h"
+#include "accounting/record/client.h"
+#include "accounting/settle/settle.h"
 #include "common/nodeconf.h"
 #include "common/units.h"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Lets the benches measure a made-up cluster whose answers are known. TAP; run by tests/unit/test_bench.sh."""
+"""Lets the benches measure a made-up cluster whose answers are known. TAP; run by tests/unit/scenario/test_bench.sh."""
 import bisect
 import contextlib
 import os

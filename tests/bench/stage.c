@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/units.h"
-#include "poppa/clock.h"
+#include "common/clock.h"
 
 #define NOBODY (-1)
 #define PATIENCE (1 * NS_PER_S)

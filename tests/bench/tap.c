@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "poppa/clock.h"
-#include "poppa/counter.h"
-#include "poppa/pause.h"
+#include "common/clock.h"
+#include "poppa/counter/counter.h"
+#include "poppa/hold/pause.h"
 #include "stage.h"
 
 /* Calls that concern a co-runner. */

@@ -110,9 +110,9 @@ is "pricing.md: and what the comment tells of the first" "$earlier" "$first:$sec
 security=$(tr '\n' ' ' <"$tree/docs/security.md" | tr -s ' ')
 missing='' rows=0
 while read -r file name; do
-	cat "$tree/tests/unit/$file"*.c 2>/dev/null | grep -q -E "static void ${name:-[a-z_]+}\(void" || missing+=" $file:$name"
+	find "$tree/tests/unit" -name "$file*.c" -exec cat {} + | grep -q -E "static void ${name:-[a-z_]+}\(void" || missing+=" $file:$name"
 	rows=$((rows + 1))
-done < <(grep -o -E '`test_[a-z]+`(: [a-z_]+)?' <<<"$security" | tr -d '`:')
+done < <(grep -o -E '`test_[a-z_]+`(: [a-z_]+)?' <<<"$security" | tr -d '`:')
 while IFS='|' read -r file part; do
 	grep -q -i -F -e "${part% }" "$tree/tests/integration/$file" 2>/dev/null || missing+=" $file, $part"
 	rows=$((rows + 1))
@@ -132,7 +132,7 @@ done < <(sed -n '/^## At three/,/^## /p' "$tree/docs/operations.md" | sed -n 's/
 is "operations.md: the messages are those of the daemons" "$missing" ""
 is "operations.md: of which there are some" "$([ $rows -ge 5 ] && echo yes)" yes
 missing='' rows=0
-for reason in $(cat "$tree"/src/accounting/*.c | sed -n '/^static const char \*no_data_reason/,/^}/p' | grep -o '"[a-z-]*"' | tr -d '"'); do
+for reason in $(cat "$tree"/src/accounting/*/*.c | sed -n '/^static const char \*no_data_reason/,/^}/p' | grep -o '"[a-z-]*"' | tr -d '"'); do
 	grep -q "\`$reason\`" "$pricing" || missing+=" $reason"
 	rows=$((rows + 1))
 done

@@ -17,22 +17,22 @@ fuzz-targets: $(FUZZ_TARGETS)
 .PHONY: fuzz-targets
 
 tests_fuzz_fuzz_bill_SOURCES = tests/fuzz/fuzz_bill.c $(fuzz_shared)
-tests_fuzz_fuzz_bill_LDADD = libbill.la libledger.la libpoppacommon.la $(JANSSON_LIBS) -lm
+tests_fuzz_fuzz_bill_LDADD = libbill.la librecord.la libpoppacommon.la $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_bill_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_conf_SOURCES = tests/fuzz/fuzz_conf.c $(fuzz_shared)
-tests_fuzz_fuzz_conf_LDADD = libpoppacore.la $(JANSSON_LIBS) -lm
+tests_fuzz_fuzz_conf_LDADD = $(POPPAD_LIBS) $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_conf_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_option_SOURCES = tests/fuzz/fuzz_option.c $(fuzz_shared)
-tests_fuzz_fuzz_option_LDADD = libstriping.la $(JANSSON_LIBS) -lm
+tests_fuzz_fuzz_option_LDADD = libsubmit.la libpoppacommon.la $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_option_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_settings_SOURCES = tests/fuzz/fuzz_settings.c $(fuzz_shared)
-tests_fuzz_fuzz_settings_LDADD = libledger.la libpoppacommon.la $(JANSSON_LIBS) -lm
+tests_fuzz_fuzz_settings_LDADD = librecord.la libpoppacommon.la $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_settings_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_shutterlog_SOURCES = tests/fuzz/fuzz_shutterlog.c $(fuzz_shared)
-tests_fuzz_fuzz_shutterlog_LDADD = libpoppacore.la $(JANSSON_LIBS) -lm
+tests_fuzz_fuzz_shutterlog_LDADD = $(POPPAD_LIBS) $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_shutterlog_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_wire_SOURCES = tests/fuzz/fuzz_wire.c $(fuzz_shared)
-tests_fuzz_fuzz_wire_LDADD = libledger.la libpoppacommon.la $(JANSSON_LIBS) -lm
+tests_fuzz_fuzz_wire_LDADD = libledger.la librecord.la libpoppacommon.la $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_wire_LDFLAGS = $(fuzz_link)
 
 EXTRA_DIST += tests/fuzz/run tests/fuzz/corpus $(FUZZ_TARGETS:=.dict)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accounting/bill.h"
-#include "accounting/explain.h"
-#include "accounting/summary.h"
+#include "accounting/bill/bill.h"
+#include "accounting/bill/explain.h"
+#include "accounting/bill/summary.h"
 #include "common/tags.h"
 #include "fuzz.h"
 

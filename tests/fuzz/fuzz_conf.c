@@ -5,7 +5,7 @@
 
 #include "common/nodeconf.h"
 #include "fuzz.h"
-#include "poppa/registry.h"
+#include "poppa/node/registry.h"
 
 static void try_nodeconf(const char *path)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accounting/price.h"
+#include "accounting/record/price.h"
 #include "common/price_rules.h"
 #include "common/settings.h"
 #include "fuzz.h"

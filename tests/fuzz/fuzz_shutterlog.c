@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "fuzz.h"
-#include "poppa/shutterlog.h"
+#include "poppa/estimate/shutterlog.h"
 
 #define METHODS 2
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accounting/service.h"
-#include "accounting/wire.h"
+#include "accounting/ledgerd/service.h"
+#include "accounting/record/wire.h"
 #include "common/log.h"
 #include "fuzz.h"
 

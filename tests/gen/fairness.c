@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "accounting/price.h"
+#include "accounting/record/price.h"
 #include "gen/families.h"
 #include "gen/gen.h"
-#include "poppa/estimator.h"
+#include "poppa/estimate/estimator.h"
 
 /* In the unit of billing; large, so that rounding does not count. */
 #define RAW UINT64_C(1000000000)

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "poppa/blockfit.h"
+#include "poppa/estimate/blockfit.h"
 
 static double pick(struct gen *g, double lo, double hi)
 {

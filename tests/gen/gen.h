@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "poppa/estimator.h"
+#include "poppa/estimate/estimator.h"
 
 #define GEN_MAX_JOBS 8
 #define GEN_MAX_PHASES 8

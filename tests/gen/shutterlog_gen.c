@@ -9,7 +9,7 @@
 
 #include "common/units.h"
 #include "gen/gen.h"
-#include "poppa/shutterlog.h"
+#include "poppa/estimate/shutterlog.h"
 
 #define FIRST_JOB 101
 #define FIRST_TASK 5000

@@ -274,7 +274,7 @@ is "a partition has a price policy of its own" \
 is "that of the QOS comes before it" "$(priced_by "poppa_price_qos=$qos:solo")" solo
 is "the ledger has a price's policy and the version of its formula" \
 	"$(in_ledger "select json_extract(body, '\$.policy'), json_extract(body, '\$.version') from settlement where job = $nodata")" \
-	"thesis|$(sed -n 's/^#define PRICE_VERSION //p' "$tree/src/accounting/price.h")"
+	"thesis|$(sed -n 's/^#define PRICE_VERSION //p' "$tree/src/accounting/record/price.h")"
 is "a bad policy leaves the last good one in force" "$(priced_by poppa_price=cheap)" solo
 is "and is logged once" "$(($(log_lines slurmctld "prep/poppa: PrEpParameters: $complaint.*; the settings of before stay in force") - errors))" 1
 is "by each of the three plugins that read the settings" "$(($(log_lines slurmctld "$complaint") - errors_of_all))" 3

@@ -37,8 +37,8 @@
 #include "common/fsio.h"
 #include "common/units.h"
 #include "heartbeat/poppa_heartbeat.h"
-#include "poppa/held.h"
-#include "poppa/proc.h"
+#include "poppa/hold/held.h"
+#include "poppa/hold/proc.h"
 #include "witness.h"
 
 #define JOBS 2

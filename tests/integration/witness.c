@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/units.h"
-#include "poppa/guardctl.h"
+#include "poppa/hold/guardctl.h"
 
 #define STEP NS_PER_MS
 #define LATE (500 * NS_PER_US) /* less is usual */

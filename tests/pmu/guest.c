@@ -22,9 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "poppa/counter_backend.h"
-#include "poppa/counter_perf.h"
-#include "poppa/estimator.h"
+#include "poppa/counter/counter_backend.h"
+#include "poppa/counter/counter_perf.h"
+#include "poppa/estimate/estimator.h"
 
 #define MS 1000000L
 #define CGROUP "/sys/fs/cgroup/task"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurmctld's interface to slurmdbd in each Slurm release. */
-#ifndef POPPA_PLUGINS_ACCOUNTING_COMPAT_H
-#define POPPA_PLUGINS_ACCOUNTING_COMPAT_H
+#ifndef POPPA_PLUGINS_COMPAT_ACCOUNTING_COMPAT_H
+#define POPPA_PLUGINS_COMPAT_ACCOUNTING_COMPAT_H
 
 #include "plugins/compat/slurm_compat.h"
 

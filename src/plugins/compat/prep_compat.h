@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The prep plugin interface of each Slurm release, and what its slurmd side reads of cgroup.conf.
  */
-#ifndef POPPA_PLUGINS_PREP_COMPAT_H
-#define POPPA_PLUGINS_PREP_COMPAT_H
+#ifndef POPPA_PLUGINS_COMPAT_PREP_COMPAT_H
+#define POPPA_PLUGINS_COMPAT_PREP_COMPAT_H
 
 #include "plugins/compat/slurm_compat.h"
 

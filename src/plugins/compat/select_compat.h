@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The select plugin interface of each Slurm release: its functions, and how cores are excluded. */
-#ifndef POPPA_PLUGINS_SELECT_COMPAT_H
-#define POPPA_PLUGINS_SELECT_COMPAT_H
+#ifndef POPPA_PLUGINS_COMPAT_SELECT_COMPAT_H
+#define POPPA_PLUGINS_COMPAT_SELECT_COMPAT_H
 
 #include "plugins/compat/slurm_compat.h"
 

@@ -5,11 +5,11 @@
 #include <dlfcn.h>
 #include <sys/random.h>
 
-#include "asked.h"
+#include "job_request.h"
 #include "common/settings_kept.h"
-#include "offered.h"
-#include "striping/colocate.h"
-#include "striping/request.h"
+#include "partition_offer.h"
+#include "striping/submit/option.h"
+#include "striping/submit/submission.h"
 
 SLURM_WEAK(slurm_conf)
 

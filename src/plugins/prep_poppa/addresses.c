@@ -7,7 +7,7 @@
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 
-#include "accounting/origin.h"
+#include "accounting/record/origin.h"
 
 #include "addresses.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The addresses that a job's nodes may send their records from. */
-#ifndef POPPA_PREP_ADDRESSES_H
-#define POPPA_PREP_ADDRESSES_H
+#ifndef POPPA_PLUGINS_PREP_ADDRESSES_H
+#define POPPA_PLUGINS_PREP_ADDRESSES_H
 
 #include <jansson.h>
 
-#include "facts.h"
+#include "run_snapshot.h"
 
 /*
  * JSON array of {"name","addresses":[...]} for the run's nodes, as origin_allowed() takes it: what

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Gives usage back that priority/multifactor has charged: what fairshare and limits count. */
-#ifndef POPPA_PREP_FAIRSHARE_H
-#define POPPA_PREP_FAIRSHARE_H
+#ifndef POPPA_PLUGINS_PREP_FAIRSHARE_H
+#define POPPA_PLUGINS_PREP_FAIRSHARE_H
 
 #include <stdbool.h>
 
-#include "accounting/decay.h"
-#include "accounting/refunds.h"
+#include "accounting/settle/decay.h"
+#include "accounting/settle/refunds.h"
 
 /* The clock of Slurm's usage, from slurm.conf and the state that Slurm saves. Reads a file. */
 void fairshare_clock(struct decay *clock);

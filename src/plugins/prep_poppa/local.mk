@@ -5,21 +5,21 @@ prep_poppa_la_SOURCES = \
 	src/plugins/prep_poppa/prep_poppa.c \
 	src/plugins/prep_poppa/addresses.c src/plugins/prep_poppa/addresses.h \
 	src/plugins/compat/accounting_compat.h src/plugins/compat/prep_compat.h \
-	src/plugins/prep_poppa/facts.c src/plugins/prep_poppa/facts.h \
+	src/plugins/prep_poppa/run_snapshot.c src/plugins/prep_poppa/run_snapshot.h \
 	src/plugins/prep_poppa/fairshare.c src/plugins/prep_poppa/fairshare.h \
 	src/plugins/prep_poppa/node_side.c src/plugins/prep_poppa/node_side.h \
 	src/plugins/prep_poppa/node_watch.c src/plugins/prep_poppa/node_watch.h \
-	src/plugins/prep_poppa/rows.c src/plugins/prep_poppa/rows.h \
+	src/plugins/prep_poppa/slurmdbd_rows.c src/plugins/prep_poppa/slurmdbd_rows.h \
 	src/plugins/prep_poppa/serving.c src/plugins/prep_poppa/serving.h \
 	src/plugins/prep_poppa/settler.c src/plugins/prep_poppa/settler.h \
 	src/plugins/prep_poppa/settler_changes.c src/plugins/prep_poppa/settler_find.c \
 	src/plugins/prep_poppa/settler_impl.h src/plugins/prep_poppa/settler_items.c \
 	src/plugins/prep_poppa/settler_outage.c src/plugins/prep_poppa/settler_price.c \
 	src/plugins/prep_poppa/settler_state.c src/plugins/prep_poppa/settler_write.c \
-	src/plugins/prep_poppa/usage.c src/plugins/prep_poppa/usage.h \
+	src/plugins/prep_poppa/usage_journal.c src/plugins/prep_poppa/usage_journal.h \
 	src/plugins/prep_poppa/write_back.c src/plugins/prep_poppa/write_back.h
 prep_poppa_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 # nodelete: the settler may outlive a fini() that holds locks it waits for.
 prep_poppa_la_LDFLAGS = $(PLUGIN_LDFLAGS) -Wl,-z,nodelete
-prep_poppa_la_LIBADD = libledger.la libstriping.la
+prep_poppa_la_LIBADD = libsettle.la librecord.la libpartners.la libsubmit.la liblanes.la libpoppacommon.la
 prep_poppa_la_DEPENDENCIES = $(prep_poppa_la_LIBADD) $(PLUGIN_MAP)

@@ -19,8 +19,8 @@
 #include "common/fsio.h"
 #include "common/nodeconf.h"
 #include "common/settings.h"
-#include "striping/colocate.h"
-#include "striping/lanes.h"
+#include "striping/submit/option.h"
+#include "striping/lanes/lanes.h"
 
 #include "node_side.h"
 #include "node_watch.h"

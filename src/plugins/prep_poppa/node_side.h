@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What prep/poppa does inside slurmd: tells poppad about jobs and about slurm.conf. */
-#ifndef POPPA_PREP_NODE_SIDE_H
-#define POPPA_PREP_NODE_SIDE_H
+#ifndef POPPA_PLUGINS_PREP_NODE_SIDE_H
+#define POPPA_PLUGINS_PREP_NODE_SIDE_H
 
 #include "plugins/compat/prep_compat.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds registered jobs that have left the node without an epilog. */
-#ifndef POPPA_PREP_NODE_WATCH_H
-#define POPPA_PREP_NODE_WATCH_H
+#ifndef POPPA_PLUGINS_PREP_NODE_WATCH_H
+#define POPPA_PLUGINS_PREP_NODE_WATCH_H
 
 /*
  * slurmd leaves the epilog out for a job whose steps have all ended, where neither Epilog nor a

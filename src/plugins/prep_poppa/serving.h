@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether this slurmctld is the one that counts, and how a shutdown is kept waiting. */
-#ifndef POPPA_PREP_SERVING_H
-#define POPPA_PREP_SERVING_H
+#ifndef POPPA_PLUGINS_PREP_SERVING_H
+#define POPPA_PLUGINS_PREP_SERVING_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What prep/poppa does inside slurmctld: settles each co-located job once its records are in. */
-#ifndef POPPA_PREP_SETTLER_H
-#define POPPA_PREP_SETTLER_H
+#ifndef POPPA_PLUGINS_PREP_SETTLER_H
+#define POPPA_PLUGINS_PREP_SETTLER_H
 
 #include "src/slurmctld/slurmctld.h"
 

@@ -4,7 +4,7 @@
 
 #include "src/slurmctld/locks.h"
 
-#include "rows.h"
+#include "slurmdbd_rows.h"
 #include "settler_impl.h"
 
 #define CHANGES_MS 5000 /* between two looks */

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of the settler share: the runs that wait, and what its worker knows. */
-#ifndef POPPA_PREP_SETTLER_IMPL_H
-#define POPPA_PREP_SETTLER_IMPL_H
+#ifndef POPPA_PLUGINS_PREP_SETTLER_IMPL_H
+#define POPPA_PLUGINS_PREP_SETTLER_IMPL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 #include <jansson.h>
 
-#include "accounting/client.h"
-#include "accounting/settlement.h"
-#include "accounting/waiting.h"
+#include "accounting/record/client.h"
+#include "accounting/record/settlement.h"
+#include "accounting/settle/waiting_runs.h"
 #include "common/nodeconf.h"
 #include "common/price_rules.h"
 #include "common/settings.h"
 
-#include "facts.h"
-#include "usage.h"
+#include "run_snapshot.h"
+#include "usage_journal.h"
 
 #define ME "prep/poppa"
 #define TICK_MS 500      /* how often a job's nodes and records are looked at, at first */

@@ -6,10 +6,10 @@
 
 #include "src/slurmctld/locks.h"
 
-#include "accounting/settle.h"
+#include "accounting/settle/settle.h"
 #include "common/units.h"
-#include "striping/colocate.h"
-#include "striping/pairs.h"
+#include "striping/submit/option.h"
+#include "striping/partners/pairs.h"
 
 #include "addresses.h"
 #include "serving.h"

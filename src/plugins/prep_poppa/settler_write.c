@@ -4,7 +4,7 @@
 
 #include "common/units.h"
 
-#include "rows.h"
+#include "slurmdbd_rows.h"
 #include "settler_impl.h"
 #include "write_back.h"
 

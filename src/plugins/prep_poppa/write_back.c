@@ -14,7 +14,7 @@
 #include "common/tags.h"
 
 #include "fairshare.h"
-#include "rows.h"
+#include "slurmdbd_rows.h"
 #include "serving.h"
 #include "write_back.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes a settlement to where Slurm counts: job record, fairshare usage, accounting database. */
-#ifndef POPPA_PREP_WRITE_BACK_H
-#define POPPA_PREP_WRITE_BACK_H
+#ifndef POPPA_PLUGINS_PREP_WRITE_BACK_H
+#define POPPA_PLUGINS_PREP_WRITE_BACK_H
 
 #include <stdbool.h>
 
-#include "accounting/settlement.h"
+#include "accounting/record/settlement.h"
 
-#include "facts.h"
-#include "usage.h"
+#include "run_snapshot.h"
+#include "usage_journal.h"
 
 struct write_back_result {
 	bool done;

@@ -7,7 +7,7 @@
 
 #include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
-#include "striping/lanes.h"
+#include "striping/lanes/lanes.h"
 
 SLURM_WEAK(slurm_conf)
 SLURM_WEAK(node_record_table_ptr)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Nodes on which a co-located job may be placed, and the lane it would have there. */
-#ifndef POPPA_SELECT_CANDIDATES_H
-#define POPPA_SELECT_CANDIDATES_H
+#ifndef POPPA_PLUGINS_SELECT_STRIPE_CANDIDATES_H
+#define POPPA_PLUGINS_SELECT_STRIPE_CANDIDATES_H
 
 #include "plugins/compat/select_compat.h"
 #include "plugins/select_stripe/layout.h"
-#include "striping/choice.h"
-#include "striping/partner.h"
-#include "striping/vacancy.h"
+#include "striping/partners/node_choice.h"
+#include "striping/partners/partner.h"
+#include "striping/partners/partner_times.h"
 
 /* One call of job_test, with what the wrapper knows about the job. */
 struct ask {

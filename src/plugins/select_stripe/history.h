@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The pair history inside slurmctld, read by a thread of its own so that no lock waits for a disk.
  */
-#ifndef POPPA_SELECT_HISTORY_H
-#define POPPA_SELECT_HISTORY_H
+#ifndef POPPA_PLUGINS_SELECT_STRIPE_HISTORY_H
+#define POPPA_PLUGINS_SELECT_STRIPE_HISTORY_H
 
-#include "striping/pairs.h"
+#include "striping/partners/pairs.h"
 
 /* Starts the thread that follows StateSaveLocation/poppa_pairs; further calls do nothing. */
 void history_start(void);

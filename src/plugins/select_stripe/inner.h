@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The plugin that the wrapper stands in front of: Slurm's own select/cons_tres. */
-#ifndef POPPA_SELECT_INNER_H
-#define POPPA_SELECT_INNER_H
+#ifndef POPPA_PLUGINS_SELECT_STRIPE_INNER_H
+#define POPPA_PLUGINS_SELECT_STRIPE_INNER_H
 
 #include "plugins/compat/select_compat.h"
 

@@ -2,7 +2,7 @@
 /* Shares a node's cores out to lanes. */
 #include "plugins/select_stripe/layout.h"
 
-#include "striping/lanes.h"
+#include "striping/lanes/lanes.h"
 
 SLURM_WEAK(node_record_table_ptr)
 SLURM_WEAK(node_record_count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lanes of a node as slurmctld knows its cores. */
-#ifndef POPPA_SELECT_LAYOUT_H
-#define POPPA_SELECT_LAYOUT_H
+#ifndef POPPA_PLUGINS_SELECT_STRIPE_LAYOUT_H
+#define POPPA_PLUGINS_SELECT_STRIPE_LAYOUT_H
 
 #include "common/settings.h"
 #include "plugins/compat/select_compat.h"

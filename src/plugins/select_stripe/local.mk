@@ -7,14 +7,14 @@ select_cons_tres_la_SOURCES = \
 	src/plugins/select_stripe/history.c src/plugins/select_stripe/history.h \
 	src/plugins/select_stripe/inner.c src/plugins/select_stripe/inner.h \
 	src/plugins/select_stripe/layout.c src/plugins/select_stripe/layout.h \
-	src/plugins/select_stripe/mark.c src/plugins/select_stripe/mark.h \
+	src/plugins/select_stripe/job_option.c src/plugins/select_stripe/job_option.h \
 	src/plugins/select_stripe/place.c src/plugins/select_stripe/place.h \
 	src/plugins/select_stripe/place_other.c \
-	src/plugins/select_stripe/question.c src/plugins/select_stripe/question.h \
+	src/plugins/select_stripe/inner_query.c src/plugins/select_stripe/inner_query.h \
 	src/plugins/select_stripe/select_stripe.c src/plugins/select_stripe/stripe.h \
 	src/plugins/select_stripe/tracker.c src/plugins/select_stripe/tracker.h
 select_cons_tres_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 select_cons_tres_la_LDFLAGS = $(PLUGIN_LDFLAGS)
-select_cons_tres_la_LIBADD = libstriping.la -ldl -lpthread
-select_cons_tres_la_DEPENDENCIES = libstriping.la $(PLUGIN_MAP)
+select_cons_tres_la_LIBADD = libpartners.la libsubmit.la liblanes.la libpoppacommon.la -ldl -lpthread
+select_cons_tres_la_DEPENDENCIES = libpartners.la libsubmit.la liblanes.la libpoppacommon.la $(PLUGIN_MAP)
 dist_man_MANS += src/plugins/select_stripe/poppa-striping.8

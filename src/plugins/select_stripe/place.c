@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "plugins/select_stripe/question.h"
+#include "plugins/select_stripe/inner_query.h"
 #include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
-#include "striping/lanes.h"
+#include "striping/lanes/lanes.h"
 
 /* Groups of nodes that are asked about one by one. */
 #define GROUPS_TRIED 8

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Node selection with lanes: what the wrapper asks of Slurm's own plugin, and how often. */
-#ifndef POPPA_SELECT_PLACE_H
-#define POPPA_SELECT_PLACE_H
+#ifndef POPPA_PLUGINS_SELECT_STRIPE_PLACE_H
+#define POPPA_PLUGINS_SELECT_STRIPE_PLACE_H
 
 #include "plugins/select_stripe/candidates.h"
 

@@ -2,7 +2,7 @@
 /* Places jobs that did not opt in, while there are co-located ones. */
 #include "plugins/select_stripe/place.h"
 
-#include "plugins/select_stripe/question.h"
+#include "plugins/select_stripe/inner_query.h"
 #include "plugins/select_stripe/tracker.h"
 
 SLURM_WEAK(node_record_table_ptr)

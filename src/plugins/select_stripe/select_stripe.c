@@ -13,11 +13,11 @@
 #include "plugins/select_stripe/history.h"
 #include "plugins/select_stripe/inner.h"
 #include "plugins/select_stripe/layout.h"
-#include "plugins/select_stripe/mark.h"
+#include "plugins/select_stripe/job_option.h"
 #include "plugins/select_stripe/place.h"
 #include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
-#include "striping/lanes.h"
+#include "striping/lanes/lanes.h"
 
 const char plugin_name[] = STRIPE_NAME;
 const char plugin_type[] = "select/cons_tres";

@@ -9,9 +9,9 @@
 #include "common/settings_kept.h"
 #include "plugins/select_stripe/history.h"
 #include "plugins/select_stripe/layout.h"
-#include "plugins/select_stripe/mark.h"
+#include "plugins/select_stripe/job_option.h"
 #include "plugins/select_stripe/stripe.h"
-#include "striping/lanes.h"
+#include "striping/lanes/lanes.h"
 
 SLURM_WEAK(slurm_conf)
 SLURM_WEAK(job_list)

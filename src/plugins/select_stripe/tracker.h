@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Keeps the lane occupancy in step with slurmctld's job records. The caller holds the job lock. */
-#ifndef POPPA_SELECT_TRACKER_H
-#define POPPA_SELECT_TRACKER_H
+#ifndef POPPA_PLUGINS_SELECT_STRIPE_TRACKER_H
+#define POPPA_PLUGINS_SELECT_STRIPE_TRACKER_H
 
 #include "common/settings.h"
 #include "plugins/compat/select_compat.h"
-#include "striping/occupancy.h"
-#include "striping/partner.h"
+#include "striping/lanes/occupancy.h"
+#include "striping/partners/partner.h"
 
 /*
  * Until the first co-located job is seen nothing is kept, and so nothing is in the way. Then all

@@ -4,7 +4,7 @@ poppaplugin_LTLIBRARIES += spank_colocate.la
 spank_colocate_la_SOURCES = src/plugins/spank_colocate/spank_colocate.c
 spank_colocate_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 spank_colocate_la_LDFLAGS = $(PLUGIN_LDFLAGS)
-spank_colocate_la_LIBADD = libstriping.la
+spank_colocate_la_LIBADD = libsubmit.la libpoppacommon.la
 spank_colocate_la_DEPENDENCIES = $(spank_colocate_la_LIBADD) $(PLUGIN_MAP)
 dist_man_MANS += src/plugins/spank_colocate/poppa-colocate.7
 

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "poppa/counter.h"
+#include "poppa/counter/counter.h"
 
 #define POLLS 100000
 

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 
 #include "contrib/workloads/meter.h"
-#include "poppa/counter.h"
-#include "poppa/shutterlog.h"
+#include "poppa/counter/counter.h"
+#include "poppa/estimate/shutterlog.h"
 #include "waiting.h"
 
 #define WINDOWS 4

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A bill: one run of a job as sacct shows it, with the facts of its price in SystemComment. */
+#ifndef POPPA_ACCOUNTING_BILL_BILL_H
+#define POPPA_ACCOUNTING_BILL_BILL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "accounting/record/price.h"
+#include "accounting/record/settlement.h"
+#include "common/errmsg.h"
+
+#define BILL_MAX_PARTNERS 16
+
+/* The fields to ask sacct for, in this order. The one that users choose is last: whatever is in a
+ * job's name, the others stay what they are. */
+#define BILL_FIELDS                                                                                \
+	"JobIDRaw,JobID,Cluster,User,Account,Partition,QOS,State,Submit,Start,End,ElapsedRaw,"     \
+	"AllocTRES,ConsumedEnergyRaw,SystemComment,JobName"
+
+/* The "poppa" part of a SystemComment (docs/pricing.md). NAN, 0 and "" where it does not tell. */
+struct bill_facts {
+	double degradation;    /* over the whole run */
+	double lo, hi;         /* its 95 % interval */
+	double co;             /* share of the run with a co-runner */
+	double co_degradation; /* over that share */
+	double stopped;        /* share of the run for which it was held stopped */
+	double unmeasured;     /* share that nobody measured */
+	int with_data, nodes;  /* partial=WITH/ALL; 0/0 where all nodes have data */
+	uint32_t restart;
+	uint64_t raw, charged; /* billing */
+	uint64_t changed;      /* how often an administrator has changed the price */
+	int partner_count;
+	uint32_t partner[BILL_MAX_PARTNERS];
+	double partner_cost[BILL_MAX_PARTNERS]; /* of degradation, what each one cost; NAN = unknown
+						 */
+	int more_partners;                      /* that the comment does not name */
+	int size_count; /* sizes of a resized job before its last one, oldest first */
+	struct settlement_size size[SETTLEMENT_MAX_SIZES];
+	char policy[PRICE_MAX_TEXT];
+	char backend[64];
+	bool spin;       /* its tasks may wait for each other in a loop: D is rather too low */
+	char nodata[32]; /* the reason, "" where there is a degradation */
+};
+
+enum bill_status {
+	BILL_PLAIN,     /* not a co-located job */
+	BILL_PENDING,   /* it has not started */
+	BILL_RUNNING,   /* it has not ended */
+	BILL_UNSETTLED, /* it has ended and there is no price yet */
+	BILL_PRICED,    /* with a degradation */
+	BILL_NO_DATA,   /* at the full price; facts.nodata says why */
+};
+
+/* Texts belong to the list that the bill is in; they are fit to be shown (common/plain.h). */
+struct bill {
+	uint32_t job_id;
+	const char *id; /* as users write it: 12, 12_3 or 12+1 */
+	const char *cluster, *user, *account, *partition, *qos, *name, *state;
+	const char *program;        /* the class of --colocate=class:NAME, else the job's name */
+	const char *option;         /* of --colocate; NULL for a job that did not opt in */
+	int64_t submit, start, end; /* seconds since 1970, 0 = not yet; of a resized job's row, of
+				       that size */
+	int64_t run_start;          /* of the run, whichever size the row is of */
+	int64_t elapsed_s;
+	uint64_t billing; /* what Slurm charges now for each second */
+	double energy_j;  /* NAN = unknown */
+	enum bill_status status;
+	struct bill_facts facts; /* of a run with a price */
+	const char *price;       /* the text that they were read from; NULL without a price */
+	bool earlier_size;       /* of a resized job, not its last: facts are the run's, but raw and
+				    charged, and price is NULL */
+};
+
+struct bills {
+	struct bill *bill;
+	int count;
+	int malformed;             /* rows left out */
+	struct errmsg first;       /* why the first of them was */
+	const struct bill **by_id; /* the same, by job id and then in the order of the rows */
+	void *texts;               /* private */
+};
+
+/* 0, or -1 with err that names the fact; facts that are not known are passed over. */
+int bill_facts_parse(const char *text, struct bill_facts *facts, struct errmsg *err);
+
+/* "priced", "no-data", ... */
+const char *bill_status_name(enum bill_status status);
+
+/* What Slurm would have charged without a discount, for each second. */
+uint64_t bill_raw(const struct bill *bill);
+
+/*
+ * Reads what "sacct -X -P -o BILL_FIELDS" prints, its header line included; that also tells the
+ * delimiter. Times are seconds since 1970 or local time as YYYY-MM-DDTHH:MM:SS. Takes over text,
+ * which is malloc'ed, also on failure. A malformed row is counted and left out. 0, or -1 with err
+ * (no header, no memory) and *bills empty. Free with bills_free().
+ */
+int bills_read(char *text, struct bills *bills, struct errmsg *err);
+void bills_free(struct bills *bills);
+
+/* The bill of the job that ran beside this one, as far as it is in the list: the run of that job
+ * id whose time overlaps it. NULL where there is none. */
+const struct bill *bills_partner(
+	const struct bills *bills, const struct bill *bill, uint32_t partner);
+
+/* Whether a later run of the same job id is in the list, and is known to be co-located. What that
+ * costs does not depend on how many other jobs there are. */
+bool bills_later_colocated(const struct bills *bills, const struct bill *bill);
+
+#endif

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Bills: what people see of prices. No plugin or daemon needs it.
+noinst_LTLIBRARIES += libbill.la
+libbill_la_SOURCES = \
+	src/accounting/bill/bill.c \
+	src/accounting/bill/bill.h \
+	src/accounting/bill/explain.c \
+	src/accounting/bill/explain.h \
+	src/accounting/bill/summary.c \
+	src/accounting/bill/summary.h
+libbill_la_LIBADD = -lm

@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Groups and adds up bills. */
+#include "accounting/bill/summary.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define HOUR INT64_C(3600)
+#define DAY (24 * HOUR)
+#define MAX_HOURS 72 /* of a span that is shown by the hour */
+#define MAX_DAYS 120 /* by the day; longer ones by the week */
+#define MAX_SLOTS 5000
+/* A price in units of the solo price says nothing where next to nothing would have been due. */
+#define MAX_DEGRADATION 0.99
+/* The longest of several runs that did the same work, over the shortest. */
+#define ALIKE 1.1
+
+static const char *const names[SUMMARY_KINDS] = {
+	"job", "user", "account", "partition", "qos", "program", "day"};
+
+const char *summary_by_name(enum summary_by by)
+{
+	return names[by];
+}
+
+enum summary_by summary_by_parse(const char *name)
+{
+	int by = 0;
+
+	while (by < SUMMARY_KINDS && strcmp(name, names[by]))
+		by++;
+	return by;
+}
+
+double summary_discount(const struct summary_sums *sums)
+{
+	return sums->raw ? 1 - (double)sums->charged / (double)sums->raw : NAN;
+}
+
+double summary_degradation(const struct summary_sums *sums)
+{
+	return sums->priced_s > 0 ? sums->lost_s / sums->priced_s : NAN;
+}
+
+double summary_stp(const struct summary_sums *sums)
+{
+	return sums->priced_s > 0 ? sums->kept_s / sums->priced_s : NAN;
+}
+
+static double stopped(const struct bill *b)
+{
+	return isnan(b->facts.stopped) ? 0 : b->facts.stopped;
+}
+
+static void add_bill(struct summary_sums *sums, const struct bill *b)
+{
+	double elapsed = (double)b->elapsed_s;
+
+	sums->jobs++;
+	sums->priced += b->status == BILL_PRICED;
+	sums->no_data += b->status == BILL_NO_DATA;
+	sums->unsettled += b->status == BILL_UNSETTLED;
+	sums->open += b->status == BILL_RUNNING || b->status == BILL_PENDING;
+	sums->elapsed_s += (uint64_t)b->elapsed_s;
+	sums->raw += bill_raw(b) * (uint64_t)b->elapsed_s;
+	sums->charged += b->billing * (uint64_t)b->elapsed_s;
+	if (b->status != BILL_PRICED)
+		return;
+	sums->priced_s += elapsed;
+	sums->lost_s += elapsed * b->facts.degradation;
+	sums->kept_s += elapsed * (1 - b->facts.degradation) * (1 - stopped(b));
+}
+
+/* A bill with the name of the group it belongs to. */
+struct tagged {
+	char *name;
+	const struct bill *bill;
+};
+
+static char *group_name(const struct bill *b, enum summary_by by)
+{
+	char day[16] = "running";
+	time_t end = (time_t)b->end;
+	struct tm tm;
+
+	switch (by) {
+	case SUMMARY_USER:
+		return strdup(b->user);
+	case SUMMARY_ACCOUNT:
+		return strdup(b->account);
+	case SUMMARY_PARTITION:
+		return strdup(b->partition);
+	case SUMMARY_QOS:
+		return strdup(b->qos);
+	case SUMMARY_PROGRAM:
+		return strdup(b->program);
+	case SUMMARY_DAY:
+		if (end && localtime_r(&end, &tm))
+			strftime(day, sizeof(day), "%Y-%m-%d", &tm);
+		return strdup(day);
+	default:
+		return strdup(b->id);
+	}
+}
+
+static int compare_order(const struct bill *x, const struct bill *y)
+{
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static int compare_tagged(const void *a, const void *b)
+{
+	const struct tagged *x = a, *y = b;
+	int rc = strcmp(x->name, y->name);
+
+	return rc ? rc : compare_order(x->bill, y->bill);
+}
+
+static int compare_tagged_jobs(const void *a, const void *b)
+{
+	const struct tagged *x = a, *y = b;
+
+	return compare_order(x->bill, y->bill);
+}
+
+static int compare_amounts(const void *a, const void *b)
+{
+	const struct summary_group *x = a, *y = b;
+
+	if (x->sums.raw != y->sums.raw)
+		return x->sums.raw < y->sums.raw ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static void free_groups(struct summary_group *groups, int count)
+{
+	for (int i = 0; groups && i < count; i++) {
+		free(groups[i].name);
+		free(groups[i].bill);
+	}
+	free(groups);
+}
+
+/* The groups of n tagged bills that are in order; takes over their names. NULL without memory. */
+static struct summary_group *cut(struct tagged *t, int n, bool each, int *count)
+{
+	struct summary_group *groups = calloc((size_t)n + 1, sizeof(*groups));
+
+	*count = 0;
+	for (int i = 0; groups && i < n;) {
+		struct summary_group *g = &groups[(*count)++];
+		int end = i + 1;
+
+		while (!each && end < n && !strcmp(t[end].name, t[i].name))
+			end++;
+		g->name = t[i].name;
+		t[i].name = NULL;
+		g->bill = calloc((size_t)(end - i), sizeof(*g->bill));
+		if (!g->bill) {
+			free_groups(groups, *count);
+			return NULL;
+		}
+		for (; i < end; i++) {
+			g->bill[g->count++] = t[i].bill;
+			add_bill(&g->sums, t[i].bill);
+		}
+	}
+	return groups;
+}
+
+/* Groups of the co-located bills, by name, or one for each job by time. NULL without memory. */
+static struct summary_group *group_bills(const struct bills *bills, enum summary_by by, int *count)
+{
+	struct tagged *t = calloc((size_t)bills->count + 1, sizeof(*t));
+	struct summary_group *groups = NULL;
+	int n = 0;
+	bool good = t != NULL;
+
+	for (int i = 0; good && i < bills->count; i++) {
+		if (bills->bill[i].status == BILL_PLAIN)
+			continue;
+		t[n].bill = &bills->bill[i];
+		t[n].name = group_name(t[n].bill, by);
+		good = t[n].name != NULL;
+		n += good;
+	}
+	if (good) {
+		qsort(t, (size_t)n, sizeof(*t),
+			by == SUMMARY_JOB ? compare_tagged_jobs : compare_tagged);
+		groups = cut(t, n, by == SUMMARY_JOB, count);
+	}
+	for (int i = 0; t && i < n; i++)
+		free(t[i].name);
+	free(t);
+	return groups;
+}
+
+static int compare_reals(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Quantiles by linear interpolation; sorts v. */
+static struct summary_spread spread_of(double *v, int n)
+{
+	struct summary_spread s = {{NAN, NAN, NAN, NAN, NAN}};
+
+	if (!n)
+		return s;
+	qsort(v, (size_t)n, sizeof(*v), compare_reals);
+	for (int i = 0; i < 5; i++) {
+		double at = (n - 1) * i / 4.0;
+		int low = (int)at;
+
+		s.at[i] = low + 1 < n ? v[low] + (at - low) * (v[low + 1] - v[low]) : v[low];
+	}
+	return s;
+}
+
+/* v: room for three values a bill. */
+static void fill_program(struct summary_program *p, double *v)
+{
+	const struct summary_group *g = p->group;
+
+	for (int i = 0; i < g->count; i++) {
+		const struct bill *b = g->bill[i];
+		double d = fmax(b->facts.degradation, 0), alone;
+
+		if (b->status != BILL_PRICED || d > MAX_DEGRADATION || !b->facts.raw)
+			continue;
+		alone = (1 - d) * (1 - stopped(b));
+		v[p->priced] = 1 / alone;
+		v[g->count + p->priced] = 1 - d;
+		v[2 * g->count + p->priced] = (double)b->billing / ((double)b->facts.raw * alone);
+		p->priced++;
+	}
+	p->practice = spread_of(v, p->priced);
+	p->thesis = spread_of(v + g->count, p->priced);
+	p->charged = spread_of(v + 2 * g->count, p->priced);
+}
+
+static int make_programs(const struct bills *bills, struct summary *s)
+{
+	s->by_program = group_bills(bills, SUMMARY_PROGRAM, &s->program_count);
+	s->programs = calloc((size_t)s->program_count + 1, sizeof(*s->programs));
+	if (!s->by_program || !s->programs)
+		return -1;
+	for (int i = 0; i < s->program_count; i++) {
+		double *v = calloc(3 * (size_t)s->by_program[i].count, sizeof(*v));
+
+		if (!v)
+			return -1;
+		s->programs[i].group = &s->by_program[i];
+		fill_program(&s->programs[i], v);
+		free(v);
+	}
+	return 0;
+}
+
+static int find_program(const struct summary *s, const char *name)
+{
+	int low = 0, high = s->program_count;
+
+	while (low < high) {
+		int middle = low + (high - low) / 2, rc = strcmp(s->by_program[middle].name, name);
+
+		if (!rc)
+			return middle;
+		if (rc < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return -1;
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+	const struct summary_pair *x = a, *y = b;
+
+	return x->program != y->program ? x->program - y->program : x->partner - y->partner;
+}
+
+/* Whether the run tells what one other program costs it. */
+static bool has_one_partner(const struct bill *b)
+{
+	return b->status == BILL_PRICED && b->facts.partner_count == 1 && !b->facts.more_partners &&
+	       b->facts.co > 0;
+}
+
+static int make_pairs(const struct bills *bills, struct summary *s)
+{
+	int n = 0, kept = 0;
+
+	s->pairs = calloc((size_t)bills->count + 1, sizeof(*s->pairs));
+	if (!s->pairs)
+		return -1;
+	for (int i = 0; i < bills->count; i++) {
+		const struct bill *b = &bills->bill[i], *p;
+		const struct bill_facts *f = &b->facts;
+		struct summary_pair *pair = &s->pairs[n];
+
+		if (!has_one_partner(b))
+			continue;
+		p = bills_partner(bills, b, f->partner[0]);
+		pair->program = find_program(s, b->program);
+		pair->partner = p ? find_program(s, p->program) : -1;
+		pair->runs = 1;
+		pair->beside_s = f->co * (double)b->elapsed_s;
+		pair->lost_s = isnan(f->co_degradation) ? f->degradation * (double)b->elapsed_s
+							: f->co_degradation * pair->beside_s;
+		if (pair->partner >= 0) {
+			s->programs[pair->partner].caused_s += pair->lost_s;
+			s->programs[pair->partner].beside_s += pair->beside_s;
+		}
+		n++;
+	}
+	qsort(s->pairs, (size_t)n, sizeof(*s->pairs), compare_pairs);
+	for (int i = 0; i < n; i++) {
+		struct summary_pair *to = &s->pairs[kept - 1];
+
+		if (!kept || compare_pairs(to, &s->pairs[i])) {
+			s->pairs[kept++] = s->pairs[i];
+			continue;
+		}
+		to->runs++;
+		to->beside_s += s->pairs[i].beside_s;
+		to->lost_s += s->pairs[i].lost_s;
+	}
+	s->pair_count = kept;
+	return 0;
+}
+
+/* The local midnight, or for slots of an hour the full hour, at or before t. */
+static int64_t slot_start(int64_t t, int64_t slot_s)
+{
+	time_t at = (time_t)t;
+	struct tm tm;
+
+	if (!localtime_r(&at, &tm))
+		return t;
+	tm.tm_min = tm.tm_sec = 0;
+	if (slot_s >= DAY)
+		tm.tm_hour = 0;
+	tm.tm_isdst = -1;
+	return (int64_t)mktime(&tm);
+}
+
+/* Whether a bill belongs to some time at all: a row may have an end and no start. */
+static bool has_ended(const struct bill *b)
+{
+	return b->status != BILL_PLAIN && b->start && b->end;
+}
+
+static int make_slots(const struct bills *bills, struct summary *s)
+{
+	int64_t first = INT64_MAX, last = 0;
+
+	for (int i = 0; i < bills->count; i++) {
+		const struct bill *b = &bills->bill[i];
+
+		if (b->status == BILL_PLAIN || !b->start)
+			continue;
+		s->first = s->first && s->first < b->start ? s->first : b->start;
+		s->last = s->last > b->end ? s->last : b->end;
+		if (has_ended(b)) {
+			first = first < b->end ? first : b->end;
+			last = last > b->end ? last : b->end;
+		}
+	}
+	if (!last)
+		return 0;
+	s->slot_s = last - first <= MAX_HOURS * HOUR ? HOUR
+		    : last - first <= MAX_DAYS * DAY ? DAY
+						     : 7 * DAY;
+	first = slot_start(first, s->slot_s);
+	/* Two thousand weeks are enough; what is later than that is a fault of somebody's clock. */
+	if ((last - first) / s->slot_s >= MAX_SLOTS)
+		return 0;
+	s->slot_count = (int)((last - first) / s->slot_s) + 1;
+	s->slots = calloc((size_t)s->slot_count, sizeof(*s->slots));
+	if (!s->slots)
+		return -1;
+	for (int i = 0; i < s->slot_count; i++)
+		s->slots[i].from = first + i * s->slot_s;
+	for (int i = 0; i < bills->count; i++) {
+		const struct bill *b = &bills->bill[i];
+		struct summary_slot *slot;
+
+		if (!has_ended(b))
+			continue;
+		slot = &s->slots[(b->end - first) / s->slot_s];
+		slot->jobs++;
+		slot->raw += bill_raw(b) * (uint64_t)b->elapsed_s;
+		slot->charged += b->billing * (uint64_t)b->elapsed_s;
+	}
+	return 0;
+}
+
+static int compare_reasons(const void *a, const void *b)
+{
+	const struct summary_reason *x = a, *y = b;
+
+	return x->jobs != y->jobs ? y->jobs - x->jobs : strcmp(x->word, y->word);
+}
+
+static int make_reasons(const struct bills *bills, struct summary *s)
+{
+	for (int i = 0; i < bills->count; i++) {
+		const struct bill *b = &bills->bill[i];
+		int at = 0;
+
+		if (b->status != BILL_NO_DATA)
+			continue;
+		while (at < s->reason_count && strcmp(s->reasons[at].word, b->facts.nodata))
+			at++;
+		if (at == s->reason_count) {
+			struct summary_reason *bigger =
+				reallocarray(s->reasons, (size_t)at + 1, sizeof(*bigger));
+
+			if (!bigger)
+				return -1;
+			s->reasons = bigger;
+			s->reasons[s->reason_count++] =
+				(struct summary_reason){.word = b->facts.nodata};
+		}
+		s->reasons[at].jobs++;
+		s->reasons[at].charged += b->billing * (uint64_t)b->elapsed_s;
+	}
+	if (s->reason_count)
+		qsort(s->reasons, (size_t)s->reason_count, sizeof(*s->reasons), compare_reasons);
+	return 0;
+}
+
+/* Runs of a program by a user without --colocate: what is typical of them. */
+struct reference {
+	const char *program, *user;
+	int runs;
+	double elapsed_s, power_w; /* sums, and then means */
+	double least_s, most_s;
+};
+
+static int compare_references(const void *a, const void *b)
+{
+	const struct reference *x = a, *y = b;
+	int rc = strcmp(x->program, y->program);
+
+	return rc ? rc : strcmp(x->user, y->user);
+}
+
+static int make_references(const struct bills *bills, struct reference *r)
+{
+	int n = 0, kept = 0;
+
+	for (int i = 0; i < bills->count; i++) {
+		const struct bill *b = &bills->bill[i];
+
+		if (b->status != BILL_PLAIN || strcmp(b->state, "COMPLETED") || b->elapsed_s <= 0 ||
+			isnan(b->energy_j))
+			continue;
+		r[n++] = (struct reference){.program = b->program,
+			.user = b->user,
+			.runs = 1,
+			.elapsed_s = (double)b->elapsed_s,
+			.power_w = b->energy_j / (double)b->elapsed_s,
+			.least_s = (double)b->elapsed_s,
+			.most_s = (double)b->elapsed_s};
+	}
+	qsort(r, (size_t)n, sizeof(*r), compare_references);
+	for (int i = 0; i < n; i++) {
+		if (!kept || compare_references(&r[kept - 1], &r[i])) {
+			r[kept++] = r[i];
+			continue;
+		}
+		r[kept - 1].runs++;
+		r[kept - 1].elapsed_s += r[i].elapsed_s;
+		r[kept - 1].power_w += r[i].power_w;
+		r[kept - 1].least_s = fmin(r[kept - 1].least_s, r[i].least_s);
+		r[kept - 1].most_s = fmax(r[kept - 1].most_s, r[i].most_s);
+	}
+	for (int i = 0; i < kept; i++) {
+		r[i].elapsed_s /= r[i].runs;
+		r[i].power_w /= r[i].runs;
+	}
+	return kept;
+}
+
+/* NULL also where the runs differ so much that they did not all do the same work. */
+static const struct reference *find_reference(
+	const struct reference *r, int n, const struct bill *b)
+{
+	struct reference wanted = {.program = b->program, .user = b->user};
+	const struct reference *found =
+		bsearch(&wanted, r, (size_t)n, sizeof(*r), compare_references);
+
+	return found && found->runs > 1 && found->most_s <= ALIKE * found->least_s ? found : NULL;
+}
+
+static bool is_whole(const struct bill *b)
+{
+	return has_one_partner(b) && !strcmp(b->state, "COMPLETED") && b->elapsed_s > 0 &&
+	       !isnan(b->energy_j);
+}
+
+/*
+ * Equations 2.2 and 2.3: STP = mean of S_i/M_i and SEE = STP / P_s * sum of P_c,i. Energy is that
+ * of the nodes, which both jobs of a pair have, so P_s is the mean of the two.
+ */
+static int compare_with_compact(const struct bills *bills, struct summary *s)
+{
+	struct reference *r = calloc((size_t)bills->count + 1, sizeof(*r));
+	int n = r ? make_references(bills, r) : 0;
+	double stp = 0, see = 0;
+
+	if (!r)
+		return -1;
+	for (int i = 0; n && i < bills->count; i++) {
+		const struct bill *b = &bills->bill[i], *p;
+		const struct reference *rb, *rp;
+		double throughput, power;
+
+		if (!is_whole(b) || b->job_id > b->facts.partner[0])
+			continue;
+		p = bills_partner(bills, b, b->facts.partner[0]);
+		if (!p || !is_whole(p) || p->facts.partner[0] != b->job_id)
+			continue;
+		rb = find_reference(r, n, b);
+		rp = find_reference(r, n, p);
+		if (!rb || !rp)
+			continue;
+		throughput = (rb->elapsed_s / (double)b->elapsed_s +
+				     rp->elapsed_s / (double)p->elapsed_s) /
+			     2;
+		power = (b->energy_j / (double)b->elapsed_s + p->energy_j / (double)p->elapsed_s) /
+			2;
+		stp += throughput;
+		see += throughput / power * (rb->power_w + rp->power_w);
+		s->compared++;
+	}
+	free(r);
+	s->stp = s->compared ? stp / s->compared : NAN;
+	s->see = s->compared ? see / s->compared : NAN;
+	return 0;
+}
+
+int summary_make(const struct bills *bills, enum summary_by by, struct summary *s)
+{
+	memset(s, 0, sizeof(*s));
+	for (int i = 0; i < bills->count; i++) {
+		if (bills->bill[i].status == BILL_PLAIN)
+			s->others++;
+		else
+			add_bill(&s->total, &bills->bill[i]);
+	}
+	s->groups = group_bills(bills, by, &s->group_count);
+	if (!s->groups || make_programs(bills, s) || make_pairs(bills, s) || make_slots(bills, s) ||
+		make_reasons(bills, s) || compare_with_compact(bills, s)) {
+		summary_free(s);
+		return -1;
+	}
+	if (by != SUMMARY_JOB && by != SUMMARY_DAY)
+		qsort(s->groups, (size_t)s->group_count, sizeof(*s->groups), compare_amounts);
+	return 0;
+}
+
+void summary_free(struct summary *s)
+{
+	free_groups(s->groups, s->group_count);
+	free(s->programs);
+	free_groups(s->by_program, s->program_count);
+	free(s->pairs);
+	free(s->slots);
+	free(s->reasons);
+	memset(s, 0, sizeof(*s));
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads ledger files. */
+#include "accounting/ledgerd/ledger_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <jansson.h>
+#include <sqlite3.h>
+
+#include "accounting/ledgerd/ledger.h"
+#include "accounting/record/record.h"
+#include "accounting/record/settlement.h"
+
+#define BUSY_MS 5000
+#define MAX_LINES 100
+
+static int db_failed(sqlite3 *db, const char *path, const char *what, struct errmsg *err)
+{
+	return errmsg_set(err, "cannot %s the ledger %s: %s", what, path,
+		db ? sqlite3_errmsg(db) : "out of memory");
+}
+
+static int open_file(const char *path, sqlite3 **db, struct errmsg *err)
+{
+	/* SQLite would say the same of a missing file as of a damaged one. */
+	if (access(path, R_OK))
+		return errmsg_set(err, "cannot read the ledger %s: %s", path, strerror(errno));
+	if (sqlite3_open_v2(path, db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+		db_failed(*db, path, "open", err);
+		sqlite3_close(*db);
+		*db = NULL;
+		return -1;
+	}
+	sqlite3_busy_timeout(*db, BUSY_MS);
+	return 0;
+}
+
+/* --- check --- */
+
+struct check {
+	const char *path;
+	sqlite3 *db;
+	const struct ledger_anchor *anchor;
+	struct ledger_check *out;
+	char previous[LEDGER_HASH_SIZE]; /* hash of the event before */
+	char run[256];                   /* of the change before, and how many it has had */
+	int64_t changes_of_run;
+	ledger_fault_fn fn;
+	void *arg;
+	struct errmsg *err;
+};
+
+static void __attribute__((format(printf, 2, 3))) fault(struct check *c, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	if (++c->out->faults > MAX_LINES)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	c->fn(line, c->arg);
+}
+
+/* Calls row for each row of a query. 0, or -1 with c->err. */
+static int each_row(
+	struct check *c, const char *query, void (*row)(struct check *c, sqlite3_stmt *st))
+{
+	sqlite3_stmt *st;
+	int step;
+
+	if (sqlite3_prepare_v2(c->db, query, -1, &st, NULL) != SQLITE_OK)
+		return db_failed(c->db, c->path, "read", c->err);
+	while ((step = sqlite3_step(st)) == SQLITE_ROW)
+		row(c, st);
+	sqlite3_finalize(st);
+	return step == SQLITE_DONE ? 0 : db_failed(c->db, c->path, "read", c->err);
+}
+
+static const char *text(sqlite3_stmt *st, int column)
+{
+	const char *t = (const char *)sqlite3_column_text(st, column);
+
+	return t ? t : "";
+}
+
+static void integrity_row(struct check *c, sqlite3_stmt *st)
+{
+	if (strcmp(text(st, 0), "ok"))
+		fault(c, "SQLite: %s", text(st, 0));
+}
+
+static void schema_row(struct check *c, sqlite3_stmt *st)
+{
+	c->out->schema = sqlite3_column_int64(st, 0);
+}
+
+/* The object in a body column, or NULL after a fault. what is "job 12 restart 0 ..." */
+static json_t *body(struct check *c, sqlite3_stmt *st, int column, const char *what)
+{
+	json_error_t why;
+	json_t *json = json_loads(text(st, column), 0, &why);
+
+	if (!json)
+		fault(c, "%s: its body is damaged: %s", what, why.text);
+	return json;
+}
+
+static void record_row(struct check *c, sqlite3_stmt *st)
+{
+	struct errmsg err = {""};
+	struct ledger_record r;
+	char what[256];
+	json_t *json;
+
+	c->out->records++;
+	c->out->foreign_records += sqlite3_column_int(st, 9) != 0;
+	snprintf(what, sizeof(what), "record of job %lld restart %lld node %s",
+		sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2), text(st, 3));
+	json = body(c, st, 8, what);
+	if (!json)
+		return;
+	if (record_from_json(json, &r, &err))
+		fault(c, "%s: %s", what, err.text);
+	else if (strcmp(r.cluster, text(st, 0)) || r.job_id != sqlite3_column_int64(st, 1) ||
+		 r.restart != sqlite3_column_int64(st, 2) || strcmp(r.node, text(st, 3)) ||
+		 r.start_unix != sqlite3_column_int64(st, 4) ||
+		 (int64_t)r.seq != sqlite3_column_int64(st, 5) ||
+		 r.final != (sqlite3_column_int64(st, 6) != 0) ||
+		 r.uid != sqlite3_column_int64(st, 7))
+		fault(c, "%s: its body and its columns disagree", what);
+	json_decref(json);
+}
+
+static void settlement_row(struct check *c, sqlite3_stmt *st)
+{
+	struct errmsg err = {""};
+	struct settlement s;
+	char what[256];
+	json_t *json;
+
+	c->out->settlements++;
+	snprintf(what, sizeof(what), "settlement of job %lld restart %lld",
+		sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2));
+	if (sqlite3_column_int64(st, 9) != 1)
+		fault(c, "%s: it has %lld events instead of one that says the same", what,
+			sqlite3_column_int64(st, 9));
+	json = body(c, st, 8, what);
+	if (!json)
+		return;
+	if (settlement_from_json(json, &s, &err))
+		fault(c, "%s: %s", what, err.text);
+	else if (strcmp(s.cluster, text(st, 0)) || s.job_id != sqlite3_column_int64(st, 1) ||
+		 s.restart != sqlite3_column_int64(st, 2) ||
+		 s.start_unix != sqlite3_column_int64(st, 3) ||
+		 s.end_unix != sqlite3_column_int64(st, 4) ||
+		 s.uid != sqlite3_column_int64(st, 5) ||
+		 (int64_t)s.raw != sqlite3_column_int64(st, 6) ||
+		 (int64_t)s.charged != sqlite3_column_int64(st, 7))
+		fault(c, "%s: its body and its columns disagree", what);
+	json_decref(json);
+}
+
+/* A settlement that stands in the body of a change agrees with the columns. */
+static void change_row(struct check *c, sqlite3_stmt *st)
+{
+	struct errmsg err = {""};
+	struct settlement s;
+	char what[256];
+	json_t *json;
+
+	c->out->changes++;
+	snprintf(what, sizeof(what), "changes of job %lld restart %lld of %s since %lld",
+		sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2), text(st, 0),
+		sqlite3_column_int64(st, 3));
+	c->changes_of_run = strcmp(what, c->run) ? 1 : c->changes_of_run + 1;
+	strcpy(c->run, what);
+	if (sqlite3_column_int64(st, 4) != c->changes_of_run)
+		fault(c, "%s: number %lld is missing", what, (long long)c->changes_of_run);
+	if (sqlite3_column_int64(st, 6) != 1)
+		fault(c, "%s: it has %lld events instead of one that says the same", what,
+			sqlite3_column_int64(st, 6));
+	if (!sqlite3_column_int64(st, 7))
+		fault(c, "%s: it has no settlement", what);
+	json = body(c, st, 5, what);
+	if (!json)
+		return;
+	if (settlement_from_json(json_object_get(json, "settlement"), &s, &err))
+		fault(c, "%s: %s", what, err.text);
+	else if (strcmp(s.cluster, text(st, 0)) || s.job_id != sqlite3_column_int64(st, 1) ||
+		 s.restart != sqlite3_column_int64(st, 2) ||
+		 s.start_unix != sqlite3_column_int64(st, 3) ||
+		 s.changes != sqlite3_column_int64(st, 4))
+		fault(c, "%s: its body and its columns disagree", what);
+	json_decref(json);
+}
+
+static void event_row(struct check *c, sqlite3_stmt *st)
+{
+	struct ledger_event e = ledger_event_of_row(st);
+	char hash[LEDGER_HASH_SIZE] = "";
+
+	c->out->events++;
+	if (e.id != c->out->head + 1)
+		fault(c, "event %lld follows event %lld in the log", (long long)e.id,
+			(long long)c->out->head);
+	if (ledger_event_hash(c->previous, &e, hash) || strcmp(hash, text(st, 8)))
+		fault(c, "event %lld of the log is not what it was, or one before it is missing",
+			(long long)e.id);
+	/* The next one was made from what stands here. */
+	snprintf(c->previous, sizeof(c->previous), "%s", text(st, 8));
+	c->out->head = e.id;
+	if (c->anchor && c->anchor->event == e.id && strcmp(c->anchor->hash, c->previous))
+		fault(c, "event %lld of the log is not the one that was noted", (long long)e.id);
+}
+
+static void orphan_row(struct check *c, sqlite3_stmt *st)
+{
+	if (sqlite3_column_int64(st, 0))
+		fault(c, "%lld settlements that the log of events names are not there",
+			sqlite3_column_int64(st, 0));
+	if (sqlite3_column_int64(st, 1))
+		fault(c, "%lld changes that the log of events names are not there",
+			sqlite3_column_int64(st, 1));
+}
+
+static void trigger_row(struct check *c, sqlite3_stmt *st)
+{
+	fault(c, "the trigger %s, which keeps the log as it is, is missing", text(st, 0));
+}
+
+static void refusal_row(struct check *c, sqlite3_stmt *st)
+{
+	struct ledger_refusal *r = &c->out->refusal[c->out->refusal_count];
+
+	if (c->out->refusal_count == LEDGER_MAX_REFUSALS)
+		return;
+	snprintf(r->kind, sizeof(r->kind), "%s", text(st, 0));
+	r->count = sqlite3_column_int64(st, 1);
+	r->first_unix = sqlite3_column_int64(st, 2);
+	r->last_unix = sqlite3_column_int64(st, 3);
+	c->out->refusal_count++;
+}
+
+static const struct question {
+	const char *query;
+	void (*row)(struct check *c, sqlite3_stmt *st);
+} questions[] = {
+	{"SELECT cluster, job, restart, node, start, seq, final, uid, body, foreign_node"
+	 " FROM record",
+		record_row},
+	{"SELECT cluster, job, restart, start, finish, uid, raw, charged, body,"
+	 " (SELECT count(*) FROM event e WHERE e.kind IN ('settled', 'restored')"
+	 " AND e.cluster = s.cluster AND e.job = s.job AND e.restart = s.restart"
+	 " AND e.body = s.body) FROM settlement s",
+		settlement_row},
+	{"SELECT cluster, job, restart, start, n, body,"
+	 " (SELECT count(*) FROM event e WHERE e.kind = 'changed' AND e.cluster = c.cluster"
+	 " AND e.job = c.job AND e.restart = c.restart AND e.body = c.body),"
+	 " EXISTS (SELECT 1 FROM settlement s WHERE s.cluster = c.cluster AND s.job = c.job"
+	 " AND s.restart = c.restart AND s.start = c.start)"
+	 " FROM change c ORDER BY cluster, job, restart, start, n",
+		change_row},
+	{"SELECT id, unix, kind, cluster, job, restart, by_uid, body, hash FROM event ORDER BY id",
+		event_row},
+	{"SELECT count(*) FILTER (WHERE kind IN ('settled', 'restored') AND NOT EXISTS"
+	 " (SELECT 1 FROM settlement s WHERE s.cluster = e.cluster AND s.job = e.job"
+	 " AND s.restart = e.restart AND s.body = e.body)),"
+	 " count(*) FILTER (WHERE kind = 'changed' AND NOT EXISTS"
+	 " (SELECT 1 FROM change c WHERE c.cluster = e.cluster AND c.job = e.job"
+	 " AND c.restart = e.restart AND c.body = e.body)) FROM event e",
+		orphan_row},
+	{"SELECT column1 FROM (VALUES ('event_kept'), ('event_unchanged'), ('settlement_kept'),"
+	 " ('settlement_unchanged'), ('change_kept'), ('change_unchanged'))"
+	 " WHERE column1 NOT IN (SELECT name FROM sqlite_master WHERE type = 'trigger')",
+		trigger_row},
+	{"SELECT kind, count, first, last FROM refusal ORDER BY kind", refusal_row},
+};
+
+/* Within one transaction. */
+static int ask_all(struct check *c)
+{
+	if (each_row(c, "PRAGMA integrity_check(100)", integrity_row) ||
+		each_row(c, "PRAGMA user_version", schema_row))
+		return -1;
+	if (c->out->schema != ledger_schema_version)
+		return errmsg_set(c->err,
+			"the ledger %s has schema %lld, and this release checks schema %d: "
+			"poppa-ledgerd of this release migrates an older one when it starts",
+			c->path, (long long)c->out->schema, ledger_schema_version);
+	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
+		if (each_row(c, questions[i].query, questions[i].row))
+			return -1;
+	strcpy(c->out->hash, c->previous);
+	if (c->anchor && c->anchor->event > c->out->head)
+		fault(c, "the log ends at event %lld, and event %lld was noted once",
+			(long long)c->out->head, (long long)c->anchor->event);
+	return 0;
+}
+
+int ledger_file_check(const char *path, const struct ledger_anchor *anchor,
+	struct ledger_check *out, ledger_fault_fn fn, void *arg, struct errmsg *err)
+{
+	struct check c = {
+		.path = path, .anchor = anchor, .out = out, .fn = fn, .arg = arg, .err = err};
+	int rc;
+
+	*out = (struct ledger_check){.schema = 0};
+	if (open_file(path, &c.db, err))
+		return -1;
+	/* One moment for all queries, whatever poppa-ledgerd does meanwhile. */
+	rc = sqlite3_exec(c.db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK
+		     ? 0
+		     : db_failed(c.db, path, "read", err);
+	if (!rc)
+		rc = ask_all(&c);
+	sqlite3_close(c.db);
+	return rc;
+}
+
+/* --- backup --- */
+
+/*
+ * Whoever goes back to a copy needs again what came after it. The nodes send it to a ledger that
+ * they do not know, so each copy is one. An older schema has no name; it gets one when it is
+ * opened.
+ */
+static int name_anew(sqlite3 *db)
+{
+	if (sqlite3_table_column_metadata(
+		    db, NULL, "meta", "value", NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
+		return SQLITE_OK;
+	return sqlite3_exec(db,
+		"UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'id'", NULL, NULL,
+		NULL);
+}
+
+/* Copies into an open, empty database. */
+static int copy(sqlite3 *from, sqlite3 *to, const char *name, struct errmsg *err)
+{
+	sqlite3_backup *b = sqlite3_backup_init(to, "main", from, "main");
+	int rc;
+
+	if (!b)
+		return db_failed(to, name, "write", err);
+	/* In one step, which keeps no writer out of a database in WAL mode. With several SQLite
+	 * begins anew whenever somebody has written in between, and would never be done under load.
+	 */
+	while ((rc = sqlite3_backup_step(b, -1)) == SQLITE_BUSY || rc == SQLITE_LOCKED)
+		sqlite3_sleep(10);
+	sqlite3_backup_finish(b);
+	/* One file that needs no log beside it. */
+	if (rc == SQLITE_DONE)
+		rc = sqlite3_exec(to, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = name_anew(to);
+	return rc == SQLITE_OK ? 0 : db_failed(to, name, "write", err);
+}
+
+static int sync_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = fd < 0 ? -1 : fsync(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int ledger_file_backup(const char *path, const char *to, struct errmsg *err)
+{
+	sqlite3 *from = NULL, *copied = NULL;
+	char part[PATH_MAX];
+	int rc = -1, fd;
+
+	if (snprintf(part, sizeof(part), "%s.part", to) >= (int)sizeof(part))
+		return errmsg_set(err, "the name of the backup is too long");
+	if (!access(to, F_OK))
+		return errmsg_set(
+			err, "%s exists already: choose another name or move it away", to);
+	if (open_file(path, &from, err))
+		return -1;
+	fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0) {
+		errmsg_set(err, "cannot write %s: %s", part, strerror(errno));
+		sqlite3_close(from);
+		return -1;
+	}
+	close(fd);
+	if (sqlite3_open_v2(part, &copied, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK)
+		rc = copy(from, copied, part, err);
+	else
+		db_failed(copied, part, "open", err);
+	sqlite3_close(copied);
+	sqlite3_close(from);
+	/* link() never replaces a file that has come meanwhile. */
+	if (!rc && (sync_file(part) || link(part, to)))
+		rc = errmsg_set(err, "cannot write %s: %s", to, strerror(errno));
+	unlink(part);
+	return rc;
+}
+
+/* --- export --- */
+
+static int export_table(sqlite3 *db, const char *path, const char *query, const char *kind,
+	int64_t since_unix, FILE *out, struct errmsg *err)
+{
+	sqlite3_stmt *st;
+	int step = SQLITE_ERROR, rc = 0;
+
+	if (sqlite3_prepare_v2(db, query, -1, &st, NULL) != SQLITE_OK)
+		return db_failed(db, path, "read", err);
+	sqlite3_bind_int64(st, 1, since_unix);
+	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		json_t *json = json_loads(text(st, 0), 0, NULL);
+
+		if (!json_is_object(json))
+			rc = errmsg_set(err, "a %s in %s is damaged: see \"poppa ledger check\"",
+				kind, path);
+		json_object_set_new(json, "kind", json_string(kind));
+		if (sqlite3_column_count(st) > 1) {
+			json_object_set_new(
+				json, "event", json_integer(sqlite3_column_int64(st, 1)));
+			json_object_set_new(
+				json, "time", json_integer(sqlite3_column_int64(st, 2)));
+			json_object_set_new(json, "what", json_string(text(st, 3)));
+			json_object_set_new(
+				json, "by_uid", json_integer(sqlite3_column_int64(st, 4)));
+		}
+		if (!rc && (json_dumpf(json, out, JSON_COMPACT) || fputc('\n', out) == EOF))
+			rc = errmsg_set(err, "cannot write the export: %s", strerror(errno));
+		json_decref(json);
+	}
+	sqlite3_finalize(st);
+	return rc || step == SQLITE_DONE ? rc : db_failed(db, path, "read", err);
+}
+
+int ledger_file_export(const char *path, int64_t since_unix, FILE *out, struct errmsg *err)
+{
+	sqlite3 *db;
+	int rc;
+
+	if (open_file(path, &db, err))
+		return -1;
+	rc = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK
+		     ? 0
+		     : db_failed(db, path, "read", err);
+	if (!rc)
+		rc = export_table(db, path,
+			"SELECT body FROM record WHERE start >= ?1"
+			" ORDER BY start, cluster, job, restart, node",
+			"record", since_unix, out, err);
+	if (!rc)
+		rc = export_table(db, path,
+			"SELECT body FROM settlement WHERE finish >= ?1"
+			" ORDER BY finish, cluster, job, restart",
+			"settlement", since_unix, out, err);
+	if (!rc)
+		rc = export_table(db, path,
+			"SELECT body, id, unix, kind, by_uid FROM event WHERE unix >= ?1 ORDER BY "
+			"id",
+			"event", since_unix, out, err);
+	sqlite3_close(db);
+	return rc;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What an administrator does with a ledger's file, poppa-ledgerd running or not: verify, copy,
+ * export. */
+#ifndef POPPA_ACCOUNTING_LEDGERD_LEDGER_FILE_H
+#define POPPA_ACCOUNTING_LEDGERD_LEDGER_FILE_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "accounting/ledgerd/ledger_schema.h"
+#include "common/errmsg.h"
+
+#define LEDGER_MAX_REFUSALS 16
+
+struct ledger_check {
+	int64_t schema, records, foreign_records, settlements, changes, events;
+	int64_t faults; /* things that are not as they must be */
+	int64_t head;   /* the last event's number and hash; 0 and "" without one */
+	char hash[LEDGER_HASH_SIZE];
+	int refusal_count; /* what poppa-ledgerd has turned away, by kind */
+	struct ledger_refusal {
+		char kind[32];
+		int64_t count, first_unix, last_unix;
+	} refusal[LEDGER_MAX_REFUSALS];
+};
+
+/* What the last event was at some moment, noted where whoever can write the file cannot. */
+struct ledger_anchor {
+	int64_t event;
+	char hash[LEDGER_HASH_SIZE];
+};
+
+/* Takes one line for each fault. */
+typedef void (*ledger_fault_fn)(const char *line, void *arg);
+
+/*
+ * Verifies the whole file: SQLite's own integrity check; each record and settlement can be read and
+ * agrees with the columns beside it; no charge is above its raw price; each settlement and each
+ * change has exactly one event, which says the same; no event was changed, removed or slipped in
+ * since its hash was made, nor, with an anchor (may be NULL), since that was noted. fn gets at most
+ * 100 lines. 0 with *out (out->faults may be above 0), or -1 with err where it cannot be read at
+ * all.
+ */
+int ledger_file_check(const char *path, const struct ledger_anchor *anchor,
+	struct ledger_check *out, ledger_fault_fn fn, void *arg, struct errmsg *err);
+
+/*
+ * Copies the ledger as it is at one moment to another file, which appears complete and synced, or
+ * not at all, readable by its owner alone. An existing file is not touched. The copy has an
+ * identity of its own, so that the nodes send it again what came after it. 0, or -1 with err.
+ */
+int ledger_file_backup(const char *path, const char *to, struct errmsg *err);
+
+/*
+ * Writes all settlements, records and events from since_unix on (their settlement, start or time)
+ * as JSON, one object a line with its "kind". 0, or -1 with err.
+ */
+int ledger_file_export(const char *path, int64_t since_unix, FILE *out, struct errmsg *err);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The ledger's tables: what they are, how older ones become today's, and the chain of events. */
+#ifndef POPPA_ACCOUNTING_LEDGERD_LEDGER_SCHEMA_H
+#define POPPA_ACCOUNTING_LEDGERD_LEDGER_SCHEMA_H
+
+#include <stdint.h>
+#include <sqlite3.h>
+
+#include "common/errmsg.h"
+
+/* The version that this release writes (PRAGMA user_version). */
+extern const int ledger_schema_version;
+
+/*
+ * Makes a database that was just opened ready: WAL, synchronous commits, a sound file, today's
+ * tables. SQLITE_OK, or SQLite's error with err; SQLITE_CORRUPT and SQLITE_NOTADB where the file is
+ * damaged, SQLITE_MISMATCH where a later release has written it.
+ */
+int ledger_schema_apply(sqlite3 *db, struct errmsg *err);
+
+/* Length of a hash as text, with its end. */
+#define LEDGER_HASH_SIZE 65
+
+/* A row of the event table; texts belong to the caller. */
+struct ledger_event {
+	int64_t id, unix_s;
+	const char *kind, *cluster;
+	int64_t job, restart, by_uid;
+	const char *body;
+};
+
+/*
+ * The hash of an event: SHA-256, in hexadecimal, of the compact JSON array [previous event's hash,
+ * id, time, kind, cluster, job, restart, uid, body], where the first event's previous hash is "".
+ * Who changes, removes or slips in an event has to change the hash of every later one. 0, or -1
+ * where memory is out or a text is not UTF-8.
+ */
+int ledger_event_hash(
+	const char *previous, const struct ledger_event *e, char hash[LEDGER_HASH_SIZE]);
+
+/* The event of a row of "SELECT id, unix, kind, cluster, job, restart, by_uid, body ..." */
+struct ledger_event ledger_event_of_row(sqlite3_stmt *st);
+
+#endif

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Serves the ledger's protocol over TCP with libevent. */
+#include "accounting/ledgerd/server.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/listener.h>
+#include <event2/util.h>
+
+#include "accounting/record/origin.h"
+#include "common/log.h"
+
+#define MAX_SOCKETS 8
+#define BACKLOG 1024
+/* A connection must complete a line, and take its reply, within this time. */
+#define LINE_TIMEOUT_S 30
+/* Replies that may wait for a slow reader before its next request is read. */
+#define MAX_OUTPUT (1024 * 1024)
+/* Requests whose changes go to the disk together, at most. */
+#define MAX_GROUP 256
+
+struct connection {
+	struct server *server;
+	struct bufferevent *bev;
+	struct event *deadline;
+	struct connection *prev, *next;
+	char peer[96], origin[ORIGIN_SIZE];
+	bool closing; /* ends when its output is written */
+	bool trusted; /* root or LedgerUser has spoken on it */
+};
+
+/* A reply that waits until what it says is on disk. */
+struct held {
+	struct held *next;
+	struct connection *to; /* NULL: it has gone */
+	json_t *reply;
+	uid_t reader;
+};
+
+struct server {
+	struct event_base *base;
+	struct service *service;
+	const struct wire_auth *auth;
+	struct evconnlistener *listener[MAX_SOCKETS];
+	int listener_count, connection_count;
+	struct connection *connections;
+	time_t full_minute; /* when it was logged last that there are too many */
+	bool check_origin;
+	struct held *held, **held_end;
+	int held_count;
+	struct event *flush;
+	const struct connection *reading; /* the one whose lines are being taken */
+};
+
+static const struct timeval line_timeout = {LINE_TIMEOUT_S, 0};
+
+static void set_listening(struct server *s, bool on)
+{
+	for (int i = 0; i < s->listener_count; i++) {
+		if (on)
+			evconnlistener_enable(s->listener[i]);
+		else
+			evconnlistener_disable(s->listener[i]);
+	}
+}
+
+static void complain(struct connection *c, const char *text)
+{
+	service_complain(c->server->service, c->peer, text);
+}
+
+static void drop(struct connection *c)
+{
+	struct server *s = c->server;
+
+	for (struct held *h = s->held; h; h = h->next)
+		if (h->to == c)
+			h->to = NULL;
+	if (s->reading == c)
+		s->reading = NULL;
+	if (c->prev)
+		c->prev->next = c->next;
+	else
+		s->connections = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	if (c->deadline)
+		event_free(c->deadline);
+	if (c->bev)
+		bufferevent_free(c->bev);
+	free(c);
+	s->connection_count--;
+	/* Whatever it was that there was no room for. */
+	set_listening(s, true);
+}
+
+/* Writes what is pending, then closes. */
+static void finish(struct connection *c)
+{
+	c->closing = true;
+	bufferevent_disable(c->bev, EV_READ);
+	if (!evbuffer_get_length(bufferevent_get_output(c->bev)))
+		drop(c);
+}
+
+/* Returns false when no reply could be sealed. */
+static bool reply_to(struct connection *c, json_t *reply, uid_t reader)
+{
+	struct errmsg err = {""};
+	char *line = reply ? wire_encode(c->server->auth, reply, reader, &err) : NULL;
+
+	json_decref(reply);
+	if (!line) {
+		complain(c, *err.text ? err.text : "out of memory");
+		return false;
+	}
+	bufferevent_write(c->bev, line, strlen(line));
+	free(line);
+	return true;
+}
+
+static void refuse(struct connection *c, enum wire_fault fault, const char *why)
+{
+	service_refused_line(c->server->service, fault);
+	complain(c, why);
+	if (reply_to(c, json_pack("{s:b, s:s}", "ok", 0, "error", why), WIRE_ANYBODY))
+		finish(c);
+	else
+		drop(c);
+}
+
+/* Ends the group, and sends what waited for that. */
+static void flush(struct server *s)
+{
+	struct held *list = s->held;
+	struct errmsg err = {""};
+	bool stored;
+
+	if (!list)
+		return;
+	stored = !ledger_commit(s->service->ledger, &err);
+	if (!stored)
+		plog_error("%s", err.text);
+	s->held_count = 0;
+	while ((list = s->held)) {
+		s->held = list->next;
+		if (list->to && !stored && json_is_true(json_object_get(list->reply, "ok"))) {
+			json_object_set_new(list->reply, "ok", json_false());
+			json_object_set_new(list->reply, "error", json_string(err.text));
+		}
+		if (!list->to)
+			json_decref(list->reply);
+		else if (!reply_to(list->to, list->reply, list->reader))
+			drop(list->to);
+		free(list);
+	}
+	s->held_end = &s->held;
+}
+
+static void on_flush(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	flush(arg);
+}
+
+/* Takes the reply's reference. Returns false without memory. */
+static bool hold(struct connection *c, json_t *reply, uid_t reader)
+{
+	struct held *h = malloc(sizeof(*h));
+	struct server *s = c->server;
+
+	if (!reply || !h) {
+		json_decref(reply);
+		free(h);
+		return false;
+	}
+	*h = (struct held){.to = c, .reply = reply, .reader = reader};
+	*s->held_end = h;
+	s->held_end = &h->next;
+	s->held_count++;
+	return true;
+}
+
+static bool output_full(struct connection *c)
+{
+	return evbuffer_get_length(bufferevent_get_output(c->bev)) > MAX_OUTPUT;
+}
+
+static bool answer(struct connection *c, const json_t *request, uid_t from)
+{
+	struct server *s = c->server;
+	struct errmsg err = {""};
+
+	if (ledger_group(s->service->ledger, &err)) {
+		plog_error("%s", err.text);
+		return reply_to(c,
+			json_pack("{s:b, s:s, s:O?}", "ok", 0, "error", err.text, "nonce",
+				json_object_get(request, "nonce")),
+			from);
+	}
+	s->service->origin = s->check_origin ? c->origin : NULL;
+	return hold(c, service_answer(s->service, request, from), from);
+}
+
+static void on_read(struct bufferevent *bev, void *arg)
+{
+	struct evbuffer *input = bufferevent_get_input(bev);
+	struct connection *c = arg;
+	struct server *s = c->server;
+
+	while (!output_full(c)) {
+		struct errmsg err = {""};
+		enum wire_fault fault;
+		json_t *request;
+		bool answered;
+		size_t len;
+		uid_t from;
+		char *line = evbuffer_readln(input, &len, EVBUFFER_EOL_LF);
+
+		if (!line) {
+			if (evbuffer_get_length(input) >= WIRE_MAX_LINE)
+				refuse(c, WIRE_OVERSIZED, "a line is too long");
+			return;
+		}
+		evtimer_add(c->deadline, &line_timeout);
+		request = wire_decode_fault(s->auth, line, len, &from, &fault, &err);
+		free(line);
+		if (!request) {
+			refuse(c, fault, err.text);
+			return;
+		}
+		c->trusted |= service_trusts(s->service, from);
+		answered = answer(c, request, from);
+		json_decref(request);
+		if (!answered) {
+			drop(c);
+			return;
+		}
+		/* With others at the door the group grows: a sync costs the same for all of them.
+		 */
+		if (s->held_count >= MAX_GROUP) {
+			s->reading = c;
+			flush(s);
+			if (s->reading != c)
+				return;
+		}
+		event_active(s->flush, EV_TIMEOUT, 0);
+	}
+	bufferevent_disable(bev, EV_READ);
+}
+
+/* The output has drained. */
+static void on_written(struct bufferevent *bev, void *arg)
+{
+	struct connection *c = arg;
+
+	if (c->closing) {
+		drop(c);
+		return;
+	}
+	if (!(bufferevent_get_enabled(bev) & EV_READ)) {
+		bufferevent_enable(bev, EV_READ);
+		on_read(bev, c);
+	}
+}
+
+static void on_event(struct bufferevent *bev, short what, void *arg)
+{
+	(void)bev;
+	(void)what;
+	drop(arg);
+}
+
+static void on_deadline(evutil_socket_t fd, short what, void *arg)
+{
+	struct connection *c = arg;
+
+	(void)fd;
+	(void)what;
+	if (evbuffer_get_length(bufferevent_get_input(c->bev)) ||
+		evbuffer_get_length(bufferevent_get_output(c->bev)))
+		complain(c, "too slow: closed");
+	drop(c);
+}
+
+/*
+ * Called when there is one too many: whoever came first of those on which neither root nor
+ * LedgerUser has spoken goes, so that nobody who only holds connections keeps a node out. Where
+ * there is no such, the next one waits.
+ */
+static void make_room(struct server *s)
+{
+	struct connection *oldest = NULL;
+
+	for (struct connection *c = s->connections->next; c; c = c->next)
+		if (!c->trusted)
+			oldest = c;
+	if (s->full_minute != time(NULL) / 60)
+		plog_warn("%d connections: %s", SERVER_MAX_CONNECTIONS,
+			oldest ? "those of strangers are closed" : "more have to wait");
+	s->full_minute = time(NULL) / 60;
+	if (oldest)
+		drop(oldest);
+	else
+		set_listening(s, false);
+}
+
+static void name_peer(const struct sockaddr *address, int len, char *buf, size_t size)
+{
+	char host[64], port[16];
+
+	if (getnameinfo(address, len, host, sizeof(host), port, sizeof(port),
+		    NI_NUMERICHOST | NI_NUMERICSERV))
+		snprintf(buf, size, "somebody");
+	else
+		snprintf(buf, size, "%s port %s", host, port);
+}
+
+static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
+	int len, void *arg)
+{
+	struct connection *c = calloc(1, sizeof(*c));
+	struct sockaddr_storage own;
+	socklen_t own_len = sizeof(own);
+	struct server *s = arg;
+
+	(void)listener;
+	if (!c) {
+		close(fd);
+		return;
+	}
+	c->server = s;
+	name_peer(address, len, c->peer, sizeof(c->peer));
+	if (!getsockname(fd, (struct sockaddr *)&own, &own_len))
+		origin_name(address, (socklen_t)len, (struct sockaddr *)&own, own_len, c->origin);
+	c->next = s->connections;
+	if (c->next)
+		c->next->prev = c;
+	s->connections = c;
+	if (++s->connection_count == SERVER_MAX_CONNECTIONS)
+		make_room(s);
+	c->bev = bufferevent_socket_new(s->base, fd, BEV_OPT_CLOSE_ON_FREE);
+	c->deadline = evtimer_new(s->base, on_deadline, c);
+	if (!c->bev || !c->deadline) {
+		if (!c->bev)
+			close(fd);
+		drop(c);
+		return;
+	}
+	bufferevent_setcb(c->bev, on_read, on_written, on_event, c);
+	bufferevent_setwatermark(c->bev, EV_READ, 0, WIRE_MAX_LINE);
+	evtimer_add(c->deadline, &line_timeout);
+	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
+}
+
+/* Out of descriptors, mostly: wait for a connection to end instead of spinning. */
+static void on_accept_error(struct evconnlistener *listener, void *arg)
+{
+	struct server *s = arg;
+
+	plog_error("cannot accept: %s", strerror(errno));
+	if (s->connection_count) {
+		evconnlistener_disable(listener);
+		return;
+	}
+	usleep(10000);
+}
+
+static int listen_on(struct server *s, const struct addrinfo *a)
+{
+	int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (a->ai_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, BACKLOG)) {
+		int saved = errno;
+
+		close(fd);
+		errno = saved;
+		return -1;
+	}
+	s->listener[s->listener_count] =
+		evconnlistener_new(s->base, on_accept, s, LEV_OPT_CLOSE_ON_FREE, 0, fd);
+	if (!s->listener[s->listener_count]) {
+		close(fd);
+		errno = ENOMEM;
+		return -1;
+	}
+	evconnlistener_set_error_cb(s->listener[s->listener_count++], on_accept_error);
+	return 0;
+}
+
+struct server *server_new(struct event_base *base, struct service *service,
+	const struct wire_auth *auth, const char *host, int port, struct errmsg *err)
+{
+	const struct addrinfo hints = {
+		.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+	struct server *s = calloc(1, sizeof(*s));
+	struct addrinfo *found = NULL;
+	char service_port[16];
+	int rc, saved = 0;
+
+	if (!s) {
+		errmsg_set(err, "out of memory");
+		return NULL;
+	}
+	s->base = base;
+	s->service = service;
+	s->auth = auth;
+	s->held_end = &s->held;
+	s->flush = event_new(base, -1, 0, on_flush, s);
+	if (!s->flush || event_priority_set(s->flush, event_base_get_npriorities(base) - 1)) {
+		errmsg_set(err, "cannot make an event");
+		server_free(s);
+		return NULL;
+	}
+	snprintf(service_port, sizeof(service_port), "%d", port);
+	rc = getaddrinfo(host, service_port, &hints, &found);
+	if (rc) {
+		errmsg_set(err, "cannot listen on %s: %s", host ? host : "any address",
+			gai_strerror(rc));
+		server_free(s);
+		return NULL;
+	}
+	for (const struct addrinfo *a = found; a && s->listener_count < MAX_SOCKETS; a = a->ai_next)
+		if (listen_on(s, a))
+			saved = errno;
+	freeaddrinfo(found);
+	/* A host without IPv6 still listens on IPv4; a taken port fails everywhere. */
+	if (!s->listener_count || saved == EADDRINUSE) {
+		errmsg_set(err, "cannot listen on %s port %d: %s", host ? host : "any address",
+			port, strerror(saved));
+		server_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void server_free(struct server *s)
+{
+	if (!s)
+		return;
+	flush(s);
+	if (s->flush)
+		event_free(s->flush);
+	while (s->connections)
+		drop(s->connections);
+	for (int i = 0; i < s->listener_count; i++)
+		evconnlistener_free(s->listener[i]);
+	free(s);
+}
+
+void server_check_origin(struct server *s, bool check)
+{
+	s->check_origin = check;
+}

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Turns requests into calls of the ledger. */
+#include "accounting/ledgerd/service.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accounting/record/fields.h"
+#include "accounting/record/origin.h"
+#include "common/log.h"
+#include "poppa_config.h"
+
+#define MAX_UNSETTLED 1000
+#define MAX_RECORDS 1000
+#define MAX_CHANGES 100
+#define MAX_REASON 500
+
+static const char what[] = "request";
+
+bool service_trusts(const struct service *s, uid_t from)
+{
+	return from == 0 || from == s->ledger_uid;
+}
+
+static json_t *failure(const char *text)
+{
+	return json_pack("{s:b, s:s}", "ok", 0, "error", text);
+}
+
+static json_t *not_allowed(struct service *s, const char *op, uid_t from)
+{
+	s->counts.refused++;
+	log_limit_warn(&s->refusals, "refusals", time(NULL), "refused \"%s\" of uid %u", op,
+		(unsigned)from);
+	return failure("not allowed");
+}
+
+/*
+ * MUNGE vouches for root, not for the host whose root it is: a node's must not make prices. What it
+ * measures itself is looked at when the job is settled.
+ */
+static bool from_controller(const struct service *s)
+{
+	return !s->origin || origin_controls(s->controllers, s->origin);
+}
+
+static json_t *not_from_here(struct service *s, const char *op)
+{
+	s->counts.misplaced++;
+	log_limit_warn(&s->refusals, "refusals", time(NULL),
+		"refused \"%s\" from %s: it is no controller: see LedgerControllers in poppa.conf",
+		op, *s->origin ? s->origin : "an unknown address");
+	return failure("prices are made and changed from the ledger's own host and those in "
+		       "LedgerControllers (poppa.conf there) only");
+}
+
+/* What is turned away, by the name that the ledger's file has for it. */
+static const struct refusal {
+	const char *kind;
+	size_t offset;
+} refusals[] = {
+	{"not_allowed", offsetof(struct service_counts, refused)},
+	{"not_from_controller", offsetof(struct service_counts, misplaced)},
+	{"malformed", offsetof(struct service_counts, malformed)},
+	{"oversized", offsetof(struct service_counts, oversized)},
+	{"invalid", offsetof(struct service_counts, invalid)},
+	{"replayed", offsetof(struct service_counts, replayed)},
+	{"expired", offsetof(struct service_counts, expired)},
+	{"malformed_records", offsetof(struct service_counts, refused_records)},
+	{"future_records", offsetof(struct service_counts, future_records)},
+	{"foreign_records", offsetof(struct service_counts, foreign_records)},
+};
+
+static uint64_t count_at(const struct service_counts *c, size_t offset)
+{
+	return *(const uint64_t *)((const char *)c + offset);
+}
+
+void service_save_counts(struct service *s)
+{
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		uint64_t now = count_at(&s->counts, refusals[i].offset);
+		uint64_t *saved = (uint64_t *)((char *)&s->saved + refusals[i].offset);
+		struct errmsg err = {""};
+
+		if (now == *saved)
+			continue;
+		if (ledger_count_refusals(
+			    s->ledger, refusals[i].kind, now - *saved, time(NULL), &err))
+			plog_error("%s", err.text);
+		else
+			*saved = now;
+	}
+}
+
+void service_refused_line(struct service *s, enum wire_fault fault)
+{
+	switch (fault) {
+	case WIRE_OVERSIZED:
+		s->counts.oversized++;
+		break;
+	case WIRE_INVALID:
+		s->counts.invalid++;
+		break;
+	case WIRE_REPLAYED:
+		s->counts.replayed++;
+		break;
+	case WIRE_EXPIRED:
+		s->counts.expired++;
+		break;
+	case WIRE_TROUBLE:
+		break;
+	default:
+		s->counts.malformed++;
+	}
+}
+
+void service_complain(struct service *s, const char *peer, const char *text)
+{
+	log_limit_warn(&s->bad_lines, "bad requests", time(NULL), "%s: %s", peer, text);
+}
+
+void service_tell_unsaid(struct service *s)
+{
+	log_limit_tell(&s->bad_lines);
+	log_limit_tell(&s->refusals);
+}
+
+/* Its clock is wrong, or it is invented. */
+static int check_time(struct service *s, const struct ledger_record *r, struct errmsg *err)
+{
+	int64_t latest = (int64_t)time(NULL) + LEDGER_CLOCK_SLACK_S;
+
+	if (r->start_unix <= latest && r->end_unix <= latest)
+		return 0;
+	s->counts.future_records++;
+	return errmsg_set(err,
+		"record of job %u: its time lies in the future: look at the clock of node %s",
+		r->job_id, r->node);
+}
+
+static int take_record(
+	struct service *s, const json_t *json, struct ledger_record *r, struct errmsg *err)
+{
+	if (record_from_json(json, r, err)) {
+		s->counts.refused_records++;
+		return -1;
+	}
+	return check_time(s, r, err);
+}
+
+static json_t *answer_record(struct service *s, const json_t *request, uid_t from)
+{
+	const json_t *list = json_object_get(request, "records");
+	size_t n = json_array_size(list), good = 0;
+	struct ledger_record *records;
+	struct errmsg err = {""};
+	json_t *results, *reply;
+	bool *stored;
+
+	(void)from;
+	if (!json_is_array(list) || n > MAX_RECORDS) {
+		s->counts.malformed++;
+		return failure("\"records\" must be an array of at most 1000 records");
+	}
+	records = calloc(n + 1, sizeof(*records));
+	stored = calloc(n + 1, sizeof(*stored));
+	results = json_array();
+	for (size_t i = 0; records && stored && results && i < n; i++) {
+		if (take_record(s, json_array_get(list, i), &records[good], &err)) {
+			plog_warn("refused a record: %s", err.text);
+			json_array_append_new(results, failure(err.text));
+		} else {
+			good++;
+			json_array_append_new(results, json_pack("{s:b}", "ok", 1));
+		}
+	}
+	if (!records || !stored || !results) {
+		reply = failure("out of memory");
+	} else if (ledger_put(s->ledger, records, (int)good, s->origin ? s->origin : "", stored,
+			   &err)) {
+		plog_error("%s", err.text);
+		reply = failure(err.text);
+	} else {
+		for (size_t i = 0; i < good; i++) {
+			s->counts.records += stored[i];
+			s->counts.stale_records += !stored[i];
+			if (stored[i] && records[i].final)
+				plog_debug("job %u restart %u: final record of node %s",
+					records[i].job_id, records[i].restart, records[i].node);
+		}
+		reply = json_pack("{s:b, s:O, s:s}", "ok", 1, "results", results, "ledger",
+			ledger_id(s->ledger));
+	}
+	json_decref(results);
+	free(records);
+	free(stored);
+	return reply;
+}
+
+struct job_part {
+	char after[64], upto[64];
+	struct ledger_part part;
+	bool more;
+};
+
+static void on_foreign(const char *node, const char *origin, void *arg)
+{
+	struct service *s = arg;
+
+	s->counts.foreign_records++;
+	plog_warn("a record in the name of node %s from %s is left out: %s", node,
+		*origin ? origin : "an unknown address",
+		"slurmctld has no such node, or not with that address, in the job (LedgerOrigin in "
+		"poppa.conf)");
+}
+
+/*
+ * The part of the run's nodes that is asked for, at most as many as fit into an answer: *more then
+ * is where the next part begins. Earlier releases ask for all nodes at once, and cannot come again.
+ */
+static int read_part(struct service *s, const json_t *request, const char *cluster, uint32_t job,
+	uint32_t restart, struct job_part *p, struct errmsg *err)
+{
+	int rc;
+
+	*p = (struct job_part){.more = false};
+	if (json_object_get(request, "after") &&
+		field_text(what, request, "after", p->after, sizeof(p->after), err))
+		return -1;
+	if (json_object_get(request, "upto") &&
+		field_text(what, request, "upto", p->upto, sizeof(p->upto), err))
+		return -1;
+	p->part = (struct ledger_part){p->after, *p->upto ? p->upto : NULL};
+	if (!json_object_get(request, "after") || *p->upto)
+		return 0;
+	rc = ledger_nth_node(
+		s->ledger, cluster, job, restart, p->after, WIRE_NODES_AT_ONCE, p->upto, err);
+	p->more = rc > 0;
+	if (p->more)
+		p->part.upto = p->upto;
+	return rc < 0 ? -1 : 0;
+}
+
+static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
+{
+	struct ledger_record *records = NULL;
+	struct settlement settlement;
+	int64_t job, restart, start;
+	struct errmsg err = {""};
+	const json_t *nodes = json_object_get(request, "nodes");
+	json_t *list, *changes = NULL, *reply;
+	char cluster[64];
+	int count = 0, settled = 0;
+	bool foreign = false;
+	struct job_part part;
+
+	if (field_text(what, request, "cluster", cluster, sizeof(cluster), &err) ||
+		field_int(what, request, "job", 1, UINT32_MAX, &job, &err) ||
+		field_int(what, request, "restart", 0, UINT32_MAX, &restart, &err) ||
+		field_int(what, request, "start", 0, INT64_MAX, &start, &err) ||
+		read_part(s, request, cluster, (uint32_t)job, (uint32_t)restart, &part, &err)) {
+		s->counts.malformed++;
+		return failure(err.text);
+	}
+	if (json_is_array(nodes) && service_trusts(s, from) && !from_controller(s))
+		return not_from_here(s, "job");
+	if (json_is_array(nodes) && service_trusts(s, from) &&
+		ledger_own(s->ledger, cluster, (uint32_t)job, (uint32_t)restart, start, &part.part,
+			nodes, on_foreign, s, &err) < 0)
+		settled = -1;
+	if (!settled)
+		settled = ledger_settlement(s->ledger, cluster, (uint32_t)job, (uint32_t)restart,
+			start, &settlement, &err);
+	if (settled > 0 && settlement.changes) {
+		changes = ledger_changes(s->ledger, cluster, (uint32_t)job, (uint32_t)restart,
+			settlement.start_unix, &err);
+		settled = changes ? settled : -1;
+	}
+	if (settled < 0 || ledger_records(s->ledger, cluster, (uint32_t)job, (uint32_t)restart,
+				   start, &part.part, &records, &count, &err)) {
+		plog_error("%s", err.text);
+		json_decref(changes);
+		return failure(err.text);
+	}
+	for (int i = 0; i < count; i++)
+		foreign |= records[i].uid != from;
+	foreign |= settled && settlement.uid != from;
+	/* A stranger must not learn whether there is anything either. */
+	if (!service_trusts(s, from) && (foreign || (!count && !settled))) {
+		free(records);
+		json_decref(changes);
+		return not_allowed(s, "job", from);
+	}
+	list = json_array();
+	for (int i = 0; list && i < count; i++)
+		json_array_append_new(list, record_to_json(&records[i]));
+	reply = json_pack("{s:b, s:o, s:o, s:o, s:s}", "ok", 1, "records", list, "settlement",
+		settled ? settlement_to_json(&settlement) : json_null(), "changes",
+		changes ? changes : json_array(), "ledger", ledger_id(s->ledger));
+	if (part.more)
+		json_object_set_new(reply, "more", json_string(part.upto));
+	free(records);
+	return reply;
+}
+
+typedef int (*store_fn)(struct ledger *, const struct settlement *, uint32_t by,
+	struct settlement *stored, struct errmsg *);
+
+/* Stores the request's settlement. *rc is 1, 0 where the run had one, or -1; *stored is what is
+ * there unless it is -1. */
+static json_t *store_settlement(struct service *s, const json_t *request, uid_t from,
+	store_fn store, struct settlement *stored, int *rc)
+{
+	struct settlement wanted;
+	struct errmsg err = {""};
+
+	*rc = -1;
+	if (settlement_from_json(json_object_get(request, "settlement"), &wanted, &err)) {
+		s->counts.malformed++;
+		return failure(err.text);
+	}
+	*rc = store(s->ledger, &wanted, (uint32_t)from, stored, &err);
+	if (*rc < 0) {
+		plog_error("%s", err.text);
+		return failure(err.text);
+	}
+	return json_pack(
+		"{s:b, s:o, s:b}", "ok", 1, "settlement", settlement_to_json(stored), "first", *rc);
+}
+
+static json_t *answer_settle(struct service *s, const json_t *request, uid_t from)
+{
+	struct settlement stored;
+	int rc;
+	json_t *reply = store_settlement(s, request, from, ledger_settle, &stored, &rc);
+
+	if (rc > 0) {
+		s->counts.settlements++;
+		plog_info("job %u restart %u settled: %s", stored.job_id, stored.restart,
+			stored.text);
+	} else if (!rc) {
+		s->counts.repeated_settlements++;
+		plog_info("job %u restart %u: settled before, the first settlement stays",
+			stored.job_id, stored.restart);
+	}
+	return reply;
+}
+
+static json_t *answer_restore(struct service *s, const json_t *request, uid_t from)
+{
+	struct settlement stored;
+	int rc;
+	json_t *reply = store_settlement(s, request, from, ledger_restore, &stored, &rc);
+
+	if (rc > 0) {
+		s->counts.restored_settlements++;
+		plog_info("job %u restart %u: its settlement is restored: %s", stored.job_id,
+			stored.restart, stored.text);
+	}
+	return reply;
+}
+
+static json_t *answer_change(struct service *s, const json_t *request, uid_t from)
+{
+	char reason[MAX_REASON];
+	struct settlement wanted;
+	struct errmsg err = {""};
+	int rc;
+
+	if (settlement_from_json(json_object_get(request, "settlement"), &wanted, &err) ||
+		field_text(what, request, "reason", reason, sizeof(reason), &err)) {
+		s->counts.malformed++;
+		return failure(err.text);
+	}
+	rc = ledger_change(s->ledger, &wanted, reason, (uint32_t)from, (int64_t)time(NULL), &err);
+	if (rc < 0)
+		plog_error("%s", err.text);
+	if (rc != 1)
+		return failure(err.text);
+	s->counts.changes++;
+	plog_info("job %u restart %u: uid %u changes its price to %llu: %s", wanted.job_id,
+		wanted.restart, (unsigned)from, (unsigned long long)wanted.charged, reason);
+	return json_pack("{s:b}", "ok", 1);
+}
+
+/* What the ledger lists of the cluster that the request names, as KEY of the answer. */
+static json_t *answer_list(struct service *s, const json_t *request, const char *key,
+	json_t *(*list)(struct ledger *, const char *cluster, int max, struct errmsg *), int max)
+{
+	struct errmsg err = {""};
+	char cluster[64];
+	json_t *found;
+
+	if (field_text(what, request, "cluster", cluster, sizeof(cluster), &err)) {
+		s->counts.malformed++;
+		return failure(err.text);
+	}
+	found = list(s->ledger, cluster, max, &err);
+	if (!found) {
+		plog_error("%s", err.text);
+		return failure(err.text);
+	}
+	return json_pack("{s:b, s:o}", "ok", 1, key, found);
+}
+
+static json_t *answer_changes(struct service *s, const json_t *request, uid_t from)
+{
+	(void)from;
+	return answer_list(s, request, "changes", ledger_waiting_changes, MAX_CHANGES);
+}
+
+static json_t *answer_changed(struct service *s, const json_t *request, uid_t from)
+{
+	bool written = json_is_true(json_object_get(request, "written"));
+	struct settlement which;
+	struct errmsg err = {""};
+	int rc;
+
+	(void)from;
+	if (settlement_from_json(json_object_get(request, "settlement"), &which, &err)) {
+		s->counts.malformed++;
+		return failure(err.text);
+	}
+	rc = ledger_change_state(
+		s->ledger, &which, written ? LEDGER_CHANGE_WRITTEN : LEDGER_CHANGE_TAKEN, &err);
+	if (rc < 0) {
+		plog_error("%s", err.text);
+		return failure(err.text);
+	}
+	return json_pack("{s:b, s:b}", "ok", 1, "first", rc);
+}
+
+static json_t *answer_unsettled(struct service *s, const json_t *request, uid_t from)
+{
+	(void)from;
+	return answer_list(s, request, "runs", ledger_unsettled, MAX_UNSETTLED);
+}
+
+static json_t *counts_json(const struct service_counts *c)
+{
+	json_t *json = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "requests",
+		(json_int_t)c->requests, "refused", (json_int_t)c->refused, "records",
+		(json_int_t)c->records, "stale_records", (json_int_t)c->stale_records,
+		"settlements", (json_int_t)c->settlements, "repeated_settlements",
+		(json_int_t)c->repeated_settlements, "restored_settlements",
+		(json_int_t)c->restored_settlements, "changes", (json_int_t)c->changes);
+
+	if (json)
+		json_object_update_new(
+			json, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+				      "malformed", (json_int_t)c->malformed, "oversized",
+				      (json_int_t)c->oversized, "invalid", (json_int_t)c->invalid,
+				      "replayed", (json_int_t)c->replayed, "expired",
+				      (json_int_t)c->expired, "misplaced", (json_int_t)c->misplaced,
+				      "refused_records", (json_int_t)c->refused_records,
+				      "future_records", (json_int_t)c->future_records,
+				      "foreign_records", (json_int_t)c->foreign_records));
+	return json;
+}
+
+static json_t *answer_status(struct service *s, const json_t *request, uid_t from)
+{
+	char hash[LEDGER_HASH_SIZE];
+	struct errmsg err = {""};
+	json_t *rows = ledger_counts(s->ledger, &err), *refused;
+	struct timespec now;
+	int64_t event;
+
+	(void)request;
+	(void)from;
+	service_save_counts(s);
+	refused = rows ? ledger_refusals(s->ledger, &err) : NULL;
+	if (!refused) {
+		plog_error("%s", err.text);
+		json_decref(rows);
+		return failure(err.text);
+	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	ledger_head(s->ledger, &event, hash);
+	return json_pack("{s:b, s:s, s:I, s:f, s:o, s:o, s:o, s:i, s:s, s:{s:I, s:s}}", "ok", 1,
+		"version", POPPA_VERSION, "uptime", (json_int_t)(now.tv_sec - s->started), "now",
+		(double)now.tv_sec + (double)now.tv_nsec / 1e9, "stored", rows, "since_start",
+		counts_json(&s->counts), "refused", refused, "set_aside",
+		ledger_set_aside(s->ledger), "ledger", ledger_id(s->ledger), "head", "event",
+		(json_int_t)event, "hash", hash);
+}
+
+static const struct operation {
+	const char *name;
+	json_t *(*answer)(struct service *, const json_t *request, uid_t from);
+	bool for_anybody;     /* who gets to see what is up to the answer */
+	bool from_controller; /* it makes or changes prices */
+} operations[] = {
+	{.name = "record", .answer = answer_record},
+	{.name = "job", .answer = answer_job, .for_anybody = true},
+	{.name = "settle", .answer = answer_settle, .from_controller = true},
+	{.name = "restore", .answer = answer_restore, .from_controller = true},
+	{.name = "change", .answer = answer_change, .from_controller = true},
+	{.name = "changes", .answer = answer_changes},
+	{.name = "changed", .answer = answer_changed, .from_controller = true},
+	{.name = "unsettled", .answer = answer_unsettled},
+	{.name = "status", .answer = answer_status, .for_anybody = true},
+};
+
+static const struct operation *find_operation(const char *name)
+{
+	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+		if (!strcmp(operations[i].name, name))
+			return &operations[i];
+	return NULL;
+}
+
+json_t *service_answer(struct service *s, const json_t *request, uid_t from)
+{
+	const char *name = json_string_value(json_object_get(request, "op"));
+	json_t *nonce = json_object_get(request, "nonce"), *reply;
+	const struct operation *op;
+
+	s->counts.requests++;
+	if (!name || !json_is_string(nonce)) {
+		s->counts.malformed++;
+		return failure("\"op\" and \"nonce\" must be strings");
+	}
+	op = find_operation(name);
+	if (!(op && op->for_anybody) && !service_trusts(s, from)) {
+		reply = not_allowed(s, name, from);
+	} else if (!op) {
+		s->counts.malformed++;
+		reply = failure("unknown \"op\"");
+	} else if (op->from_controller && !from_controller(s)) {
+		reply = not_from_here(s, name);
+	} else {
+		reply = op->answer(s, request, from);
+	}
+	if (reply)
+		json_object_set(reply, "nonce", nonce);
+	return reply;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The ledger record: what one node measured about one run of one job. */
+#ifndef POPPA_ACCOUNTING_RECORD_RECORD_H
+#define POPPA_ACCOUNTING_RECORD_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <jansson.h>
+
+#include "common/errmsg.h"
+
+/* Allowed difference of the clocks of a node and the controller, seconds (that of MUNGE). */
+#define LEDGER_CLOCK_SLACK_S 300
+
+#define RECORD_MAX_PARTNERS 16
+
+/* Why there is no degradation in spite of co-located time and a counter. */
+enum record_lack {
+	LACK_NOTHING,    /* or unknown: a record of before there was this */
+	LACK_BLOCKS,     /* too few shutters */
+	LACK_PROGRESS,   /* nothing was counted in most of them */
+	LACK_STEADINESS, /* most of them contradict themselves */
+	LACK_PRECISION,  /* together they leave too much open */
+	LACK_COUNT
+};
+
+/*
+ * Identity: cluster, job_id, restart, node. The content is cumulative: a record with a higher seq
+ * replaces the one with a lower seq of the same identity, so sending twice, late or out of order
+ * changes nothing. A final one replaces any that is not, as a poppad that was killed may have sent
+ * more than its last checkpoint knows of; nothing replaces it. start_unix comes from the job's
+ * registration on the node and never changes; it tells a reused job id apart. Times are
+ * nanoseconds. co + solo + paused + unmeasured = wall time of the job on this node.
+ */
+struct ledger_record {
+	char cluster[64];
+	uint32_t job_id;
+	uint32_t restart; /* Slurm's restart count: every requeue is a run of its own */
+	char node[64];
+	uint32_t uid;
+	uint64_t seq;
+	bool final;            /* the job has left the node; no later record comes */
+	int lane;              /* -1 unknown */
+	int cores;             /* cores of the job on this node: weight when nodes are added up */
+	int64_t start_unix;    /* seconds since 1970, from the job's registration on the node */
+	int64_t end_unix;      /* last update */
+	int64_t co_ns;         /* with at least one co-runner running */
+	int64_t solo_ns;       /* without */
+	int64_t paused_ns;     /* held stopped by poppad */
+	int64_t unmeasured_ns; /* poppad did not run, or could not measure it: no discount */
+	uint64_t blocks, used;
+	double degradation;        /* over co_ns; NAN = no data */
+	double variance;           /* of degradation; NAN = unknown */
+	enum record_lack lack;     /* with degradation NAN */
+	double thesis_degradation; /* algorithm 4 beside it, for comparison; NAN = no data */
+	char method[16];
+	char backend[16]; /* counter backend, "none" without a signal */
+	bool sensing;     /* the job reacted to being measured: its degradation is worth nothing */
+	bool spin; /* co-runners hurt some tasks and not others, which may wait for them in a loop
+		    */
+	int partner_count;
+	uint32_t partner[RECORD_MAX_PARTNERS]; /* job ids that ran beside it on this node */
+	/* Of the degradation, what each of them cost; only with attributed set, NAN = unknown. */
+	bool attributed;
+	double partner_degradation[RECORD_MAX_PARTNERS];
+};
+
+/* Whether a degradation is known for all the time it shared the node: true without any such time.
+ */
+bool record_has_data(const struct ledger_record *r);
+
+/* Return a new reference, or 0 / -1 with err naming the field. NAN is JSON null. */
+json_t *record_to_json(const struct ledger_record *r);
+int record_from_json(const json_t *json, struct ledger_record *r, struct errmsg *err);
+
+#endif

@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keeps the journal of refunds: lines of JSON, written at the end of the file. */
+#include "accounting/settle/refunds.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "accounting/record/fields.h"
+#include "common/fsio.h"
+#include "common/units.h"
+
+#define ASSOC_FILE "assoc_usage"
+#define MAX_BYTES (256 << 20)
+#define KEEP_MS (10 * 60 * 1000)
+#define KEEP_CHANGES_MS (24 * 60 * 60 * 1000)
+
+struct entry {
+	struct refunds_run run;
+	uint32_t restart;
+	bool change;
+	uint64_t charged;
+	struct refunds_saved saved;
+	int64_t since_ms;
+	char *line;
+};
+
+struct refunds {
+	char folder[PATH_MAX], path[PATH_MAX];
+	int fd;
+	off_t end;
+	bool whole;
+	struct entry *entry;
+	size_t count, room;
+};
+
+static void look_at(const char *folder, const char *name, struct refunds_file *file)
+{
+	char path[PATH_MAX + 32];
+	struct stat st;
+
+	*file = (struct refunds_file){0};
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (!stat(path, &st))
+		*file = (struct refunds_file){.inode = st.st_ino,
+			.mtime_ns = st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec,
+			.size = st.st_size};
+}
+
+void refunds_look(const struct refunds *r, struct refunds_saved *saved)
+{
+	look_at(r->folder, ASSOC_FILE, &saved->assoc);
+	look_at(r->folder, "qos_usage", &saved->qos);
+	look_at(r->folder, "job_state", &saved->jobs);
+}
+
+static bool same_file(const struct refunds_file *a, const struct refunds_file *b)
+{
+	return a->inode == b->inode && a->mtime_ns == b->mtime_ns && a->size == b->size;
+}
+
+/* Usage that was loaded from no file is nobody's: there is nothing to give back. */
+static bool is_lost(const struct refunds_file *saved, const struct refunds_file *loaded)
+{
+	return loaded->inode && same_file(saved, loaded);
+}
+
+static json_t *file_to_json(const struct refunds_file *f)
+{
+	return json_pack(
+		"[I, I, I]", (json_int_t)f->inode, (json_int_t)f->mtime_ns, (json_int_t)f->size);
+}
+
+static int file_from_json(const json_t *json, struct refunds_file *f, struct errmsg *err)
+{
+	for (size_t i = 0; i < 3; i++)
+		if (!json_is_integer(json_array_get(json, i)))
+			return errmsg_set(err, "not three whole numbers");
+	*f = (struct refunds_file){.inode = (uint64_t)json_integer_value(json_array_get(json, 0)),
+		.mtime_ns = json_integer_value(json_array_get(json, 1)),
+		.size = json_integer_value(json_array_get(json, 2))};
+	return 0;
+}
+
+static json_t *part_to_json(const struct refund_part *p)
+{
+	json_t *json = json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:I, s:I}", "assoc",
+		       (json_int_t)p->assoc_id, "qos", (json_int_t)p->qos_id, "start",
+		       (json_int_t)p->start_unix, "end", (json_int_t)p->end_unix, "wall",
+		       (double)(p->end_unix - p->start_unix), "billable", p->billable, "raw",
+		       (json_int_t)p->raw, "before", (json_int_t)p->before, "after",
+		       (json_int_t)p->after),
+	       *partition = json_string(p->partition);
+
+	/* "wall" is what earlier releases ask for. A partition that is not UTF-8 cannot be kept,
+	 * and only its QOS would want it. */
+	json_object_set_new(json, "partition", partition ? partition : json_string(""));
+	json_object_set_new(json, "usage_factor", field_real_or_null(p->usage_factor));
+	json_object_set_new(json, "parent", json_integer(p->parent_id));
+	json_object_set_new(json, "part_qos", json_integer(p->part_qos));
+	return json;
+}
+
+static int part_from_json(const json_t *json, struct refund_part *p, struct errmsg *err)
+{
+	static const char what[] = "part";
+	int64_t assoc, qos, raw, before, after, parent = 0;
+
+	p->usage_factor = NAN;
+	p->part_qos = -1;
+	if (field_int(what, json, "assoc", 0, UINT32_MAX, &assoc, err) ||
+		field_int(what, json, "qos", 0, UINT32_MAX, &qos, err) ||
+		field_text(what, json, "partition", p->partition, sizeof(p->partition), err) ||
+		field_int(what, json, "start", 0, INT64_MAX, &p->start_unix, err) ||
+		field_int(what, json, "end", 0, INT64_MAX, &p->end_unix, err) ||
+		field_real(what, json, "billable", &p->billable, err) ||
+		field_int(what, json, "raw", 0, INT64_MAX, &raw, err) ||
+		field_int(what, json, "before", 0, INT64_MAX, &before, err) ||
+		field_int(what, json, "after", 0, INT64_MAX, &after, err) ||
+		/* Earlier releases did not keep these three. */
+		(json_object_get(json, "parent") &&
+			field_int(what, json, "parent", 0, UINT32_MAX, &parent, err)) ||
+		(json_object_get(json, "part_qos") &&
+			field_int(what, json, "part_qos", -1, UINT32_MAX, &p->part_qos, err)) ||
+		(json_object_get(json, "usage_factor") &&
+			field_real(what, json, "usage_factor", &p->usage_factor, err)))
+		return -1;
+	p->assoc_id = (uint32_t)assoc;
+	p->qos_id = (uint32_t)qos;
+	p->parent_id = (uint32_t)parent;
+	p->raw = (uint64_t)raw;
+	p->before = (uint64_t)before;
+	p->after = (uint64_t)after;
+	return 0;
+}
+
+/* To be freed, or NULL. */
+static char *to_line(const struct refund *r, const struct refunds_saved *s)
+{
+	json_t *parts = json_array(), *json;
+	char *line;
+
+	for (int i = 0; i < r->part_count; i++)
+		json_array_append_new(parts, part_to_json(&r->part[i]));
+	json = json_pack("{s:I, s:I, s:I, s:b, s:o, s:o, s:o, s:o}", "job", (json_int_t)r->job_id,
+		"restart", (json_int_t)r->restart, "start", (json_int_t)r->start_unix, "change",
+		r->change, "assoc_usage", file_to_json(&s->assoc), "qos_usage",
+		file_to_json(&s->qos), "job_state", file_to_json(&s->jobs), "parts", parts);
+	line = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	json_decref(json);
+	return line;
+}
+
+static int from_json(
+	const json_t *json, struct refund *r, struct refunds_saved *s, struct errmsg *err)
+{
+	static const char what[] = "refund";
+	const json_t *parts = json_object_get(json, "parts"), *part;
+	int64_t job, restart;
+	size_t i;
+
+	*r = (struct refund){.job_id = 0};
+	if (field_int(what, json, "job", 1, UINT32_MAX, &job, err) ||
+		field_int(what, json, "restart", 0, UINT32_MAX, &restart, err) ||
+		field_int(what, json, "start", 1, INT64_MAX, &r->start_unix, err) ||
+		file_from_json(json_object_get(json, "assoc_usage"), &s->assoc, err) ||
+		file_from_json(json_object_get(json, "qos_usage"), &s->qos, err) ||
+		file_from_json(json_object_get(json, "job_state"), &s->jobs, err))
+		return -1;
+	if (!json_array_size(parts) || json_array_size(parts) > SETTLEMENT_MAX_SIZES + 1)
+		return errmsg_set(err, "refund: \"parts\" must be a short list");
+	r->job_id = (uint32_t)job;
+	r->restart = (uint32_t)restart;
+	r->change = json_is_true(json_object_get(json, "change"));
+	r->part_count = (int)json_array_size(parts);
+	json_array_foreach(parts, i, part)
+	{
+		if (part_from_json(part, &r->part[i], err))
+			return -1;
+	}
+	return 0;
+}
+
+static int parse(const char *line, struct refund *r, struct refunds_saved *s)
+{
+	json_t *json = json_loads(line, 0, NULL);
+	struct errmsg err;
+	int rc = json ? from_json(json, r, s, &err) : -1;
+
+	json_decref(json);
+	return rc;
+}
+
+/* Takes over the line, which may be NULL. */
+static int add(struct refunds *r, const struct refund *refund, const struct refunds_saved *saved,
+	int64_t now_ms, char *line)
+{
+	if (r->count == r->room) {
+		size_t room = r->room ? 2 * r->room : 64;
+		struct entry *more = realloc(r->entry, room * sizeof(*more));
+
+		if (!more) {
+			free(line);
+			return -1;
+		}
+		r->entry = more;
+		r->room = room;
+	}
+	r->entry[r->count++] = (struct entry){
+		.run = {refund->job_id, refund->start_unix},
+		.restart = refund->restart,
+		.change = refund->change,
+		.charged = refund->part[0].after,
+		.saved = *saved,
+		.since_ms = now_ms,
+		.line = line,
+	};
+	return 0;
+}
+
+/* *whole: where the last line ends. */
+static int read_lines(
+	struct refunds *r, char *text, int64_t now_ms, off_t *whole, struct errmsg *err)
+{
+	struct refunds_saved saved;
+	struct refund refund;
+	char *end;
+
+	for (char *line = text; (end = strchr(line, '\n')); line = end + 1) {
+		char *copy;
+
+		*end = '\0';
+		*whole = end + 1 - text;
+		if (!*line)
+			continue;
+		if (parse(line, &refund, &saved)) {
+			r->whole = false;
+			continue;
+		}
+		copy = strdup(line);
+		if (!copy || add(r, &refund, &saved, now_ms, copy))
+			return errmsg_set(err, "out of memory");
+	}
+	return 0;
+}
+
+/*
+ * What follows the last line's end was cut, and nothing came of it: it goes, before something else
+ * makes a line of it.
+ */
+static int open_file(struct refunds *r, off_t whole, struct errmsg *err)
+{
+	int fd = open(r->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0 || ftruncate(fd, whole)) {
+		int e = errno;
+
+		if (fd >= 0)
+			close(fd);
+		return errmsg_set(err, "%s: %s", r->path, strerror(e));
+	}
+	r->fd = fd;
+	r->end = whole;
+	return 0;
+}
+
+struct refunds *refunds_open(const char *folder, int64_t now_ms, struct errmsg *err)
+{
+	struct refunds *r = calloc(1, sizeof(*r));
+	struct errmsg unread;
+	off_t whole = 0;
+	char *text;
+	int rc = 0;
+
+	if (!r) {
+		errmsg_set(err, "out of memory");
+		return NULL;
+	}
+	r->fd = -1;
+	r->whole = true;
+	snprintf(r->folder, sizeof(r->folder), "%s", folder);
+	if (snprintf(r->path, sizeof(r->path), "%s/" REFUNDS_FILE, folder) >=
+		(int)sizeof(r->path)) {
+		errmsg_set(err, "%s: too long a path", folder);
+		free(r);
+		return NULL;
+	}
+	text = fsio_read(r->path, MAX_BYTES, NULL, &unread);
+	if (text)
+		rc = read_lines(r, text, now_ms, &whole, err);
+	else if (errno != ENOENT)
+		rc = errmsg_set(err, "%s", unread.text);
+	else
+		r->whole = false;
+	free(text);
+	if (rc || open_file(r, whole, err)) {
+		refunds_close(r);
+		return NULL;
+	}
+	return r;
+}
+
+void refunds_close(struct refunds *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->count; i++)
+		free(r->entry[i].line);
+	free(r->entry);
+	if (r->fd >= 0)
+		close(r->fd);
+	free(r);
+}
+
+bool refunds_whole(const struct refunds *r)
+{
+	return r->whole;
+}
+
+static bool is_of_run(const struct entry *e, uint32_t job_id, uint32_t restart, int64_t start_unix)
+{
+	return e->run.job_id == job_id && e->run.start_unix == start_unix && e->restart == restart;
+}
+
+bool refunds_charged(const struct refunds *r, uint32_t job_id, uint32_t restart, int64_t start_unix,
+	uint64_t *charged)
+{
+	for (size_t i = r->count; i-- > 0;) {
+		if (!is_of_run(&r->entry[i], job_id, restart, start_unix))
+			continue;
+		*charged = r->entry[i].charged;
+		return true;
+	}
+	return false;
+}
+
+void refunds_keep(
+	struct refunds *r, uint32_t job_id, uint32_t restart, int64_t start_unix, int64_t now_ms)
+{
+	struct refunds_saved now;
+
+	refunds_look(r, &now);
+	for (size_t i = 0; i < r->count; i++) {
+		struct entry *e = &r->entry[i];
+
+		if (!is_of_run(e, job_id, restart, start_unix))
+			continue;
+		e->saved.jobs = now.jobs;
+		e->since_ms = now_ms;
+	}
+}
+
+/* All of it or nothing, should the file not take it. */
+static int append(struct refunds *r, const char *line, struct errmsg *err)
+{
+	char *text = NULL;
+	int len = asprintf(&text, "%s\n", line);
+	ssize_t n;
+	int e;
+
+	if (len < 0)
+		return errmsg_set(err, "%s: out of memory", r->path);
+	n = write(r->fd, text, (size_t)len);
+	e = n < 0 ? errno : ENOSPC;
+	free(text);
+	if (n == len) {
+		r->end += len;
+		return 0;
+	}
+	if (ftruncate(r->fd, r->end))
+		e = errno;
+	return errmsg_set(err, "%s: %s", r->path, strerror(e));
+}
+
+int refunds_enter(struct refunds *r, const struct refund *refund, const struct refunds_saved *saved,
+	int64_t now_ms, struct errmsg *err)
+{
+	char *line = to_line(refund, saved);
+	int rc = line ? append(r, line, err) : errmsg_set(err, "%s: out of memory", r->path);
+
+	if (add(r, refund, saved, now_ms, line))
+		rc = errmsg_set(err, "%s: out of memory", r->path);
+	return rc;
+}
+
+int refunds_sync(struct refunds *r, struct errmsg *err)
+{
+	if (fdatasync(r->fd))
+		return errmsg_set(err, "%s: %s", r->path, strerror(errno));
+	return 0;
+}
+
+/* The head: a version of two bytes and the time of eight, in network order. */
+int64_t refunds_saved_unix(const struct refunds *r)
+{
+	char path[PATH_MAX + 32];
+	uint64_t seconds = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" ASSOC_FILE, r->folder);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (pread(fd, &seconds, sizeof(seconds), 2) != sizeof(seconds))
+		seconds = 0;
+	close(fd);
+	return (int64_t)be64toh(seconds);
+}
+
+int64_t refunds_charged_until(const struct refunds_base *base, int64_t end_unix)
+{
+	if (!base->saved_unix || end_unix <= base->saved_unix || end_unix >= base->loaded_unix)
+		return end_unix;
+	return base->charged_unix < end_unix ? base->charged_unix : end_unix;
+}
+
+int refunds_lost(struct refunds *r, const struct refunds_saved *loaded, refunds_fn fn, void *arg)
+{
+	struct refunds_saved saved;
+	struct refund refund;
+	int lost = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		const struct entry *e = &r->entry[i];
+		bool assoc = is_lost(&e->saved.assoc, &loaded->assoc),
+		     qos = is_lost(&e->saved.qos, &loaded->qos);
+
+		if ((assoc || qos) && e->line && !parse(e->line, &refund, &saved)) {
+			fn(&refund, assoc, qos, arg);
+			lost++;
+		}
+	}
+	return lost;
+}
+
+static int compare_runs(const void *a, const void *b)
+{
+	const struct refunds_run *x = a, *y = b;
+
+	if (x->job_id != y->job_id)
+		return x->job_id < y->job_id ? -1 : 1;
+	return (x->start_unix > y->start_unix) - (x->start_unix < y->start_unix);
+}
+
+static bool may_go(const struct entry *e, const struct refunds_saved *now, int64_t now_ms,
+	const struct refunds_run *run, size_t count)
+{
+	return now_ms - e->since_ms >= (e->change ? KEEP_CHANGES_MS : KEEP_MS) &&
+	       !same_file(&e->saved.assoc, &now->assoc) && !same_file(&e->saved.qos, &now->qos) &&
+	       !same_file(&e->saved.jobs, &now->jobs) &&
+	       !(count && bsearch(&e->run, run, count, sizeof(*run), compare_runs));
+}
+
+/* The file's text without those that go, to be freed, or NULL. */
+static char *text_without(const struct refunds *r, const bool *goes, size_t *len)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, len);
+	bool bad;
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < r->count; i++)
+		if (!goes[i] && r->entry[i].line)
+			fprintf(out, "%s\n", r->entry[i].line);
+	bad = ferror(out);
+	if (fclose(out) || bad) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static void forget(struct refunds *r, const bool *goes)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		if (goes[i])
+			free(r->entry[i].line);
+		else
+			r->entry[kept++] = r->entry[i];
+	}
+	r->count = kept;
+}
+
+/* Closes the old file, whatever comes: what is entered from now on would be lost in it. */
+static int replace_file(struct refunds *r, const bool *goes, struct errmsg *err)
+{
+	size_t len = 0;
+	char *text = text_without(r, goes, &len);
+	int rc = text ? fsio_write(r->path, text, len, 0600, 1, err)
+		      : errmsg_set(err, "%s: out of memory", r->path);
+
+	free(text);
+	if (rc)
+		return rc;
+	forget(r, goes);
+	close(r->fd);
+	r->fd = -1;
+	r->end = (off_t)len;
+	return open_file(r, r->end, err);
+}
+
+int refunds_trim(struct refunds *r, int64_t now_ms, struct refunds_run *run, size_t count,
+	struct errmsg *err)
+{
+	struct refunds_saved now;
+	size_t going = 0;
+	bool *goes;
+	int rc = 0;
+
+	if (r->fd < 0 && open_file(r, r->end, err))
+		return -1;
+	if (!r->count)
+		return 0;
+	goes = calloc(r->count, sizeof(*goes));
+	if (!goes)
+		return errmsg_set(err, "%s: out of memory", r->path);
+	if (count)
+		qsort(run, count, sizeof(*run), compare_runs);
+	refunds_look(r, &now);
+	for (size_t i = 0; i < r->count; i++)
+		going += goes[i] = may_go(&r->entry[i], &now, now_ms, run, count);
+	if (going && going >= r->count - going)
+		rc = replace_file(r, goes, err);
+	free(goes);
+	return rc;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Adds up the nodes of a job and prices it. */
+#include "accounting/settle/settle.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PARTNERS_SHOWN 8
+/* Half width of a 95 % interval in standard errors. */
+#define Z95 1.96
+/* A 95 % interval that is wider than D plus or minus this tells too little for a price. */
+#define MAX_ERROR 0.25
+
+/* What a partner cost, as sums.lost; known only while sums.unshared is not set. */
+struct partner_cost {
+	uint32_t job_id;
+	bool known;
+	double lost;
+};
+
+/* Sums over the nodes; weights times nanoseconds. */
+struct sums {
+	double all; /* the whole run on all nodes */
+	double paused;
+	double co;
+	double unmeasured;
+	double lost;     /* degradation times co-located time */
+	double variance; /* of lost */
+	int nodes_with_data, nodes_with_record;
+	bool only_no_signal;   /* every record came without a counter */
+	bool spin;             /* a node suspects that tasks wait in a loop */
+	bool sensing;          /* a node caught the job reacting to its shutters */
+	bool lack[LACK_COUNT]; /* what a node without data lacks */
+	bool uncertain;        /* there are measurements, and they say too little */
+	bool only_unseen;      /* every record is of a job that poppad never saw running */
+	char backends[64];
+	struct partner_cost *partner; /* sorted, distinct */
+	int partner_count;
+	bool unshared; /* some loss is not shared out among the partners */
+};
+
+/* A job id is used again one day, by anybody; the clocks of a node and the controller may differ.
+ */
+static bool is_of_run(const struct ledger_record *r, const struct settle_job *job)
+{
+	return r->job_id == job->job_id && r->restart == job->restart && r->uid == job->uid &&
+	       !strcmp(r->cluster, job->cluster) &&
+	       r->start_unix >= job->start_unix - LEDGER_CLOCK_SLACK_S &&
+	       r->start_unix <= job->end_unix + LEDGER_CLOCK_SLACK_S;
+}
+
+/*
+ * slurmctld that is killed may give the job's id out again, or start the job again, soon after. The
+ * other way round tells nothing: a job may be cancelled before its node has heard of it.
+ */
+static bool is_of_earlier_run(const struct ledger_record *r, const struct settle_job *job)
+{
+	return r->end_unix < job->start_unix;
+}
+
+static bool is_nearer(const struct ledger_record *r, const struct ledger_record *than,
+	const struct settle_job *job)
+{
+	bool earlier = is_of_earlier_run(r, job);
+
+	if (earlier != is_of_earlier_run(than, job))
+		return !earlier;
+	return llabs(r->start_unix - job->start_unix) < llabs(than->start_unix - job->start_unix);
+}
+
+static const struct ledger_record *find_record(const struct settle_job *job, const char *node,
+	const struct ledger_record *records, int count)
+{
+	const struct ledger_record *found = NULL;
+
+	for (int i = 0; i < count; i++)
+		if (!strcmp(records[i].node, node) && is_of_run(&records[i], job) &&
+			(!found || is_nearer(&records[i], found, job)))
+			found = &records[i];
+	return found;
+}
+
+/* One of another time is another run's, or of a node whose clock is wrong: a better one may come.
+ */
+bool settle_complete(const struct settle_job *job, const struct ledger_record *records, int count)
+{
+	for (int i = 0; i < job->node_count; i++) {
+		const struct ledger_record *r =
+			find_record(job, job->nodes[i].name, records, count);
+
+		if (!r || !r->final || is_of_earlier_run(r, job))
+			return false;
+	}
+	return true;
+}
+
+/* "heartbeat", "heartbeat+perf": each backend once, in order of appearance. */
+static void add_backend(struct sums *s, const char *name)
+{
+	char copy[sizeof(s->backends)], *save = NULL;
+
+	strcpy(copy, s->backends);
+	for (char *known = strtok_r(copy, "+", &save); known; known = strtok_r(NULL, "+", &save))
+		if (!strcmp(known, name))
+			return;
+	if (strlen(s->backends) + strlen(name) + 2 <= sizeof(s->backends)) {
+		if (*s->backends)
+			strcat(s->backends, "+");
+		strcat(s->backends, name);
+	}
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint32_t x = ((const struct partner_cost *)a)->job_id;
+	uint32_t y = ((const struct partner_cost *)b)->job_id;
+
+	return (x > y) - (x < y);
+}
+
+/* share: what a degradation of 1 on this node is in sums.lost; 0 = names only. */
+static void add_partners(struct sums *s, const struct ledger_record *r, double share)
+{
+	struct partner_cost *bigger = reallocarray(
+		s->partner, s->partner_count + r->partner_count + 1, sizeof(*s->partner));
+	int kept = 0;
+
+	/* Without memory the text names fewer partners; the price does not depend on them. */
+	if (!bigger)
+		return;
+	s->partner = bigger;
+	for (int i = 0; i < r->partner_count; i++) {
+		/* The only one is to blame for all. */
+		double cost = r->partner_count == 1 ? r->degradation
+			      : r->attributed       ? r->partner_degradation[i]
+						    : NAN;
+		bool known = share > 0 && isfinite(cost);
+
+		s->partner[s->partner_count++] =
+			(struct partner_cost){r->partner[i], known, known ? share * cost : 0};
+	}
+	s->unshared |= share > 0 && r->partner_count > 1 && !r->attributed;
+	qsort(s->partner, s->partner_count, sizeof(*s->partner), compare_ids);
+	for (int i = 0; i < s->partner_count; i++) {
+		if (!kept || s->partner[i].job_id != s->partner[kept - 1].job_id) {
+			s->partner[kept++] = s->partner[i];
+			continue;
+		}
+		s->partner[kept - 1].lost += s->partner[i].lost;
+		s->partner[kept - 1].known |= s->partner[i].known;
+	}
+	s->partner_count = kept;
+}
+
+static void add_node(struct sums *s, const struct settle_job *job, const struct settle_node *node,
+	const struct ledger_record *r)
+{
+	double wall = (double)(node->wall_ns ? node->wall_ns : job->wall_ns), told, scale;
+	double unmeasured;
+
+	s->all += node->weight * wall;
+	if (!r)
+		return;
+	s->nodes_with_record++;
+	s->sensing |= r->sensing;
+	s->spin |= r->spin;
+	add_partners(s, r, 0);
+	if (strcmp(r->backend, "none"))
+		s->only_no_signal = false;
+	if (r->co_ns || r->solo_ns)
+		s->only_unseen = false;
+	/* A node that was down does not know since when: what was not measured is the upper limit.
+	 */
+	told = (double)r->co_ns + (double)r->solo_ns + (double)r->paused_ns;
+	unmeasured = fmin((double)r->unmeasured_ns, fmax(wall - told, 0));
+	told += unmeasured;
+	scale = told > wall ? wall / told : 1;
+	/* Known without a degradation, too, and nobody's to pay. */
+	s->paused += node->weight * scale * (double)r->paused_ns;
+	if (!record_has_data(r)) {
+		s->lack[r->lack] = true;
+		return;
+	}
+	if (r->co_ns && r->degradation > 1) {
+		s->uncertain = true;
+		return;
+	}
+	add_backend(s, r->backend);
+	s->nodes_with_data++;
+	s->unmeasured += node->weight * unmeasured;
+	/* The last word of this node is missing, and with it what happened since. */
+	if (!r->final && told < wall)
+		s->unmeasured += node->weight * (wall - told);
+	if (r->co_ns) {
+		double share = node->weight * scale * (double)r->co_ns;
+
+		s->co += share;
+		s->lost += share * r->degradation;
+		s->variance += share * share * r->variance; /* NAN makes it unknown */
+		add_partners(s, r, share);
+	}
+}
+
+/* Appends to the text, cut at its end. */
+static void __attribute__((format(printf, 2, 3)))
+add_text(struct settlement *out, const char *fmt, ...)
+{
+	size_t used = strlen(out->text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(out->text + used, sizeof(out->text) - used, fmt, ap);
+	va_end(ap);
+}
+
+/* -0.0000 reads as a fault. */
+static double tidy(double v)
+{
+	return fabs(v) < 0.00005 ? 0 : v;
+}
+
+/* Of several partners also what each one cost, in terms of out->degradation, where that is known.
+ */
+static void add_partner_text(struct settlement *out, const struct sums *s)
+{
+	bool costs = s->partner_count > 1 && !s->unshared && isfinite(out->degradation);
+
+	for (int i = 0; i < s->partner_count && i < MAX_PARTNERS_SHOWN; i++) {
+		const struct partner_cost *p = &s->partner[i];
+
+		add_text(out, "%s%u", i ? "," : " partners=", p->job_id);
+		if (costs && p->known)
+			add_text(out, ":%.3f", fmax(p->lost, 0) / (s->all - s->paused));
+	}
+	if (s->partner_count > MAX_PARTNERS_SHOWN)
+		add_text(out, ",+%d", s->partner_count - MAX_PARTNERS_SHOWN);
+}
+
+static void add_price_text(struct settlement *out, const struct settle_job *job)
+{
+	add_text(out, " raw=%llu charged=%llu policy=%s", (unsigned long long)out->raw,
+		(unsigned long long)out->charged, out->policy);
+	for (int i = 0; i < job->size_count; i++)
+		add_text(out, "%s%llu:%lld",
+			i ? "," : " earlier=", (unsigned long long)job->sizes[i].raw,
+			(long long)job->sizes[i].seconds);
+}
+
+/* Tells the runs of a requeued job apart. */
+static void add_restart_text(struct settlement *out)
+{
+	if (out->restart)
+		add_text(out, " restart=%u", out->restart);
+}
+
+static const char *no_data_reason(const struct settle_job *job, const struct sums *s)
+{
+	if (job->unpriced)
+		return job->unpriced;
+	if (job->wall_ns <= 0)
+		return "no-time";
+	if (!s->nodes_with_record)
+		return "no-record";
+	if (s->sensing)
+		return "shutter-sensing";
+	if (s->uncertain)
+		return "uncertain";
+	if (s->only_unseen)
+		return "unmeasured";
+	if (s->only_no_signal)
+		return "no-signal";
+	if (s->lack[LACK_PRECISION])
+		return "uncertain";
+	if (s->lack[LACK_PROGRESS])
+		return "no-progress";
+	return s->lack[LACK_STEADINESS] ? "unsteady" : "too-few-blocks";
+}
+
+void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,
+	const struct price_policy *policy, int64_t now_unix, struct settlement *out)
+{
+	struct sums s = {.only_no_signal = true, .only_unseen = true};
+	double stopped, error;
+
+	memset(out, 0, sizeof(*out));
+	snprintf(out->cluster, sizeof(out->cluster), "%s", job->cluster);
+	price_policy_format(policy, out->policy);
+	out->version = PRICE_VERSION;
+	out->job_id = job->job_id;
+	out->restart = job->restart;
+	out->uid = job->uid;
+	out->start_unix = job->start_unix;
+	out->end_unix = job->end_unix;
+	out->settled_unix = now_unix;
+	out->raw = job->raw;
+	out->degradation = out->lo = out->hi = out->stopped = NAN;
+	for (int i = 0; i < job->node_count; i++)
+		add_node(&s, job, &job->nodes[i],
+			find_record(job, job->nodes[i].name, records, count));
+	error = s.all > s.paused ? Z95 * sqrt(s.variance) / (s.all - s.paused) : NAN;
+	if (s.co > 0 && error > MAX_ERROR)
+		s.uncertain = true;
+	if (job->unpriced || job->wall_ns <= 0 || !s.nodes_with_data || !(s.all > s.paused) ||
+		s.sensing || s.uncertain) {
+		/* Without its sizes a run's shares of time are not known. */
+		if (!job->unpriced && s.all > s.paused && s.paused > 0)
+			out->stopped = s.paused / s.all;
+		out->charged = price_charge(policy, out->raw, NAN, NAN, out->stopped);
+		add_text(out, "nodata=%s", no_data_reason(job, &s));
+		if (!isnan(out->stopped))
+			add_text(out, " stopped=%.4f", out->stopped);
+		add_partner_text(out, &s);
+		add_price_text(out, job);
+		add_restart_text(out);
+		free(s.partner);
+		return;
+	}
+	out->stopped = stopped = s.paused / s.all;
+	out->degradation = s.lost / (s.all - s.paused);
+	if (s.co > 0 && isfinite(error)) {
+		out->lo = out->degradation - error;
+		out->hi = out->degradation + error;
+	}
+	out->charged = price_charge(policy, out->raw, out->degradation, out->hi, stopped);
+	add_text(out, "d=%.4f", tidy(out->degradation));
+	if (isfinite(out->hi))
+		add_text(out, " ci=%.3f..%.3f", tidy(out->lo), tidy(out->hi));
+	add_text(out, " co=%.2f", s.co / s.all);
+	if (s.co > 0)
+		add_text(out, " dco=%.4f", tidy(s.lost / s.co));
+	add_text(out, " stopped=%.4f", stopped);
+	add_partner_text(out, &s);
+	add_price_text(out, job);
+	add_text(out, " backend=%s", s.backends);
+	if (s.nodes_with_data < job->node_count)
+		add_text(out, " partial=%d/%d", s.nodes_with_data, job->node_count);
+	if (s.unmeasured > 0.005 * s.all)
+		add_text(out, " unmeasured=%.2f", s.unmeasured / s.all);
+	if (s.spin)
+		add_text(out, " spin=suspected");
+	add_restart_text(out);
+	free(s.partner);
+}
+
+bool settle_pair(const struct settle_job *job, const struct ledger_record *records, int count,
+	struct settle_pair *pair)
+{
+	double co = 0, lost = 0;
+
+	*pair = (struct settle_pair){.partner = 0};
+	for (int i = 0; i < job->node_count; i++) {
+		const struct ledger_record *r =
+			find_record(job, job->nodes[i].name, records, count);
+		double share;
+
+		if (!r || !r->co_ns)
+			continue;
+		if (!record_has_data(r) || r->sensing || r->partner_count != 1 ||
+			(pair->partner && pair->partner != r->partner[0]))
+			return false;
+		pair->partner = r->partner[0];
+		pair->seconds = fmax(pair->seconds, (double)r->co_ns / 1e9);
+		share = job->nodes[i].weight * (double)r->co_ns;
+		co += share;
+		lost += share * r->degradation;
+	}
+	if (!(co > 0))
+		return false;
+	pair->degradation = lost / co;
+	return true;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Decides what a run of a job is charged, from what Slurm and the nodes know of it. */
+#ifndef POPPA_ACCOUNTING_SETTLE_SETTLE_H
+#define POPPA_ACCOUNTING_SETTLE_SETTLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "accounting/record/price.h"
+#include "accounting/record/record.h"
+#include "accounting/record/settlement.h"
+
+struct settle_node {
+	char name[64];
+	double weight;   /* its share of the bill: cores, or CPUs, of the job there */
+	int64_t wall_ns; /* for how long the job had it; 0 = for all of the run */
+};
+
+/* What Slurm knows of the run. */
+struct settle_job {
+	const char *cluster;
+	uint32_t job_id;
+	uint32_t restart;
+	uint32_t uid;
+	int64_t start_unix, end_unix;
+	int64_t wall_ns; /* from start to end without suspended time */
+	uint64_t raw;    /* billing that Slurm charged, of a resized job for its last size */
+	const struct settle_node *nodes; /* all that it had at any time */
+	int node_count;
+	const struct settlement_size *sizes; /* those before the last one, oldest first */
+	int size_count;
+	const char *unpriced; /* why the run cannot be priced, one word; NULL = it can */
+};
+
+/*
+ * Whether each of the job's nodes has sent its last record. One that ended before the job began
+ * does not suffice: it may be of an earlier run of the same id.
+ */
+bool settle_complete(const struct settle_job *job, const struct ledger_record *records, int count);
+
+/*
+ * The price by policy. Nodes add up by weight and time:
+ *   Z = sum w*paused / sum w*wall,  D = sum w*D_i*co_i / sum w*(wall - paused).
+ * Time without a co-runner and time that poppad did not see count with D = 0. A node that sent no
+ * record, or has no degradation for its co-located time, gets no discount: its share counts with
+ * D = 0, and without a record with Z = 0, and the text says partial=WITH/ALL. Without any data, or
+ * where the 95 % interval of D is wider than +-0.25 or a node's D above 1, or where a node caught
+ * the job sensing its shutters, raw*(1-Z) is charged and the text says nodata=REASON.
+ * A job that was resized has one D and one Z for all of its sizes, and so the same share of each
+ * one's billing is charged (settlement_share); out has the last one's, and the text the others'.
+ * A record that claims more time than the job had the node is scaled down to that. Records of other
+ * nodes, users or runs do not count, nor those of a job that had the id before or after (registered
+ * more than LEDGER_CLOCK_SLACK_S outside the run); of several of a node the one registered last
+ * counts. out->text: key=value pairs in an order that does not change, numbers in C's notation.
+ */
+void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,
+	const struct price_policy *policy, int64_t now_unix, struct settlement *out);
+
+/* What a run tells about two jobs side by side. */
+struct settle_pair {
+	uint32_t partner;
+	double degradation; /* over the time with the partner */
+	double seconds;     /* the longest such time on any node */
+};
+
+/* false unless it had exactly one partner, and every node that had it has data. */
+bool settle_pair(const struct settle_job *job, const struct ledger_record *records, int count,
+	struct settle_pair *pair);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Puts JSON values into words and columns. */
+#include "cli/ask/value_text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+const char *show_text(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return text ? text : "?";
+}
+
+json_int_t show_whole(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+double show_real(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+const char *show_number(struct show_cell *c, int digits, double v)
+{
+	if (isfinite(v))
+		snprintf(c->text, sizeof(c->text), "%.*f", digits, v);
+	else
+		strcpy(c->text, "-");
+	return c->text;
+}
+
+const char *show_interval(
+	struct show_cell *c, int digits, double scale, const char *between, const json_t *ci)
+{
+	if (json_array_size(ci) == 2)
+		snprintf(c->text, sizeof(c->text), "%.*f%s%.*f", digits,
+			scale * json_number_value(json_array_get(ci, 0)), between, digits,
+			scale * json_number_value(json_array_get(ci, 1)));
+	else
+		strcpy(c->text, "-");
+	return c->text;
+}
+
+/* Appends; false where it does not fit, and then nothing is. */
+static bool append(struct show_cell *c, size_t *len, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static bool append(struct show_cell *c, size_t *len, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(c->text + *len, sizeof(c->text) - *len, fmt, ap);
+	va_end(ap);
+	if (n < 0 || (size_t)n >= sizeof(c->text) - *len) {
+		c->text[*len] = '\0';
+		return false;
+	}
+	*len += (size_t)n;
+	return true;
+}
+
+const char *show_partners(struct show_cell *c, const json_t *job)
+{
+	const json_t *costs = json_object_get(job, "attribution"),
+		     *ids = json_object_get(job, "partners"), *v;
+	size_t i, len = 0;
+
+	strcpy(c->text, "-");
+	json_array_foreach(costs, i, v)
+	{
+		if (!append(c, &len, "%s%" JSON_INTEGER_FORMAT ":%.2f", i ? "," : "",
+			    show_whole(v, "job"), show_real(v, "degradation")))
+			break;
+	}
+	if (len)
+		return c->text;
+	json_array_foreach(ids, i, v)
+	{
+		if (!append(c, &len, "%s%" JSON_INTEGER_FORMAT, i ? "," : "",
+			    json_integer_value(v)))
+			break;
+	}
+	return c->text;
+}
+
+void show_notes(FILE *out, const json_t *status)
+{
+	const char *bad = json_string_value(json_object_get(status, "bad_settings"));
+	const json_t *jobs = json_object_get(status, "jobs"), *job;
+	size_t i;
+
+	if (json_is_true(json_object_get(status, "waiting_for_slurmd")))
+		fputs("NOTE      waits for slurmd with prep/poppa to tell it about the cluster\n",
+			out);
+	if (bad)
+		fprintf(out, "NOTE      PrEpParameters refused: %s\n", bad);
+	if (!show_whole(status, "guard_pid"))
+		fputs("NOTE      no guard runs, so there are no shutters\n", out);
+	if (show_real(status, "hold_s") > 0)
+		fprintf(out, "NOTE      shutters are held off for another %.0f s\n",
+			show_real(status, "hold_s"));
+	json_array_foreach(jobs, i, job)
+	{
+		if (json_is_true(json_object_get(job, "shutter_sensing")))
+			fprintf(out,
+				"NOTE      job %" JSON_INTEGER_FORMAT
+				" reacts to shutters that stop nobody: no discount\n",
+				show_whole(job, "job"));
+		if (show_whole(job, "tasks") > 0 && !show_whole(job, "counted_tasks") &&
+			strcmp(show_text(job, "backend"), "none"))
+			fprintf(out,
+				"NOTE      job %" JSON_INTEGER_FORMAT
+				" has no counter any more, so its time is not measured\n",
+				show_whole(job, "job"));
+		if (show_whole(job, "ran_while_held") > 0)
+			fprintf(out,
+				"NOTE      job %" JSON_INTEGER_FORMAT
+				" ran in %" JSON_INTEGER_FORMAT
+				" shutters that held it stopped: these are of no use\n",
+				show_whole(job, "job"), show_whole(job, "ran_while_held"));
+	}
+}

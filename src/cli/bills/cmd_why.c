@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* poppa why: how the price of a job came about. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/ask/cli.h"
+#include "cli/ask/sacct.h"
+#include "cli/bills/why.h"
+#include "common/units.h"
+
+#define LINE_WIDTH 78
+
+struct options {
+	bool json, has_run;
+	uint32_t run;
+	char job[64]; /* as sacct takes it, without the run */
+	const char *input, *conf;
+};
+
+enum { OPT_INPUT = CLI_OPT_FIRST };
+
+static const struct argp_option option_table[] = {
+	{"input", OPT_INPUT, "FILE", 0, "Read what sacct printed, instead of asking Slurm", 0},
+	{"conf", 'c', "FILE", 0, "Read FILE instead of the default poppa.conf", 0}, CLI_JSON_OPTION,
+	{0}};
+
+/* "12", "12_3", "12+1", each with ".RUN" */
+static void read_job(struct options *o, const char *arg)
+{
+	const char *run = strchr(arg, '.');
+	size_t len = run ? (size_t)(run - arg) : strlen(arg);
+
+	if (*o->job)
+		cli_usage_error("\"%s\" is too much: one job at a time", arg);
+	if (!isdigit((unsigned char)*arg) || strspn(arg, "0123456789_+") != len ||
+		len >= sizeof(o->job))
+		cli_usage_error(
+			"\"%s\" is no job id: give 12, 12_3 for an array's task, or 12.1 for "
+			"the run after the first requeue",
+			arg);
+	snprintf(o->job, sizeof(o->job), "%.*s", (int)len, arg);
+	if (run) {
+		o->run = (uint32_t)cli_int("the run of the job", run + 1, 0, UINT32_MAX);
+		o->has_run = true;
+	}
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case OPT_INPUT:
+		o->input = cli_path("--input", arg);
+		return 0;
+	case 'c':
+		o->conf = cli_path("--conf", arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		read_job(o, arg);
+		return 0;
+	default:
+		return cli_parse_rest(key, arg, &o->json);
+	}
+}
+
+static bool is_asked_for(const struct options *o, const struct bill *b)
+{
+	char id[16];
+
+	snprintf(id, sizeof(id), "%u", b->job_id);
+	return !strcmp(o->job, b->id) || !strcmp(o->job, id);
+}
+
+/* The run that was asked for, or else the latest; the rows of a job are in the order of its runs.
+ */
+static const struct bill *find_bill(
+	const struct options *o, const struct bills *bills, uint32_t *run)
+{
+	const struct bill *found = NULL;
+	uint32_t next = 0;
+
+	for (int i = 0; i < bills->count; i++) {
+		const struct bill *b = bills->by_id[i];
+		uint32_t restart;
+
+		/* A resized job's last size tells of all. */
+		if (!is_asked_for(o, b) || b->earlier_size)
+			continue;
+		if (found && b->job_id != found->job_id)
+			break;
+		restart = b->facts.restart ? b->facts.restart : next;
+		next = restart + 1;
+		if (o->has_run && restart != o->run)
+			continue;
+		found = b;
+		*run = restart;
+	}
+	return found;
+}
+
+/* The partners' rows, so that those that the caller may see have names. */
+static void add_partners(const struct options *o, struct bills *bills, const struct bill *b)
+{
+	char ids[64 + 12 * BILL_MAX_PARTNERS];
+	struct sacct_query query = {.jobs = ids};
+	struct bills more;
+	struct errmsg err;
+	int len = snprintf(ids, sizeof(ids), "%s", o->job);
+
+	for (int i = 0; i < b->facts.partner_count; i++)
+		len += snprintf(ids + len, sizeof(ids) - (size_t)len, ",%u", b->facts.partner[i]);
+	if (!b->facts.partner_count || sacct_bills(&query, &more, &err))
+		return;
+	bills_free(bills);
+	*bills = more;
+}
+
+static int read_bills(const struct options *o, struct bills *bills, struct errmsg *err)
+{
+	const struct sacct_query query = {.jobs = o->job};
+	const struct bill *b;
+	uint32_t run;
+
+	if (o->input)
+		return sacct_bills_of_file(o->input, bills, err);
+	if (sacct_bills(&query, bills, err))
+		return -1;
+	b = find_bill(o, bills, &run);
+	if (b)
+		add_partners(o, bills, b);
+	return 0;
+}
+
+/* A paragraph, broken at blanks. */
+static void print_wrapped(const char *text)
+{
+	int used = 0;
+
+	while (*text) {
+		int len = (int)strcspn(text, " ");
+
+		if (used && used + 1 + len > LINE_WIDTH) {
+			putchar('\n');
+			used = 0;
+		}
+		used += printf("%s%.*s", used ? " " : "", len, text);
+		text += len + (text[len] == ' ');
+	}
+	putchar('\n');
+}
+
+static int print_sentences(const struct why *w)
+{
+	json_t *list = why_sentences(w), *v;
+	size_t i;
+
+	if (!list) {
+		cli_error("out of memory");
+		return CLI_FAILURE;
+	}
+	json_array_foreach(list, i, v)
+	{
+		/* The arithmetic stands on a line of its own, so that it can be copied. */
+		if (strstr(json_string_value(v), " x (1 - ") && strstr(json_string_value(v), " = "))
+			printf("    %s\n", json_string_value(v));
+		else
+			print_wrapped(json_string_value(v));
+	}
+	json_decref(list);
+	return CLI_OK;
+}
+
+int cmd_why(int argc, char **argv)
+{
+	static const struct argp argp = {.options = option_table,
+		.parser = parse_option,
+		.args_doc = "JOBID[_TASK|+PART][.RUN]",
+		.doc = "How the price of a co-located job came about: what was measured, beside "
+		       "whom, "
+		       "and the arithmetic of the charge, in sentences to read or to quote. sacct "
+		       "decides which jobs you may see."};
+	struct options o = {.json = false};
+	struct why w = {.restart = 0};
+	struct bills bills;
+	struct errmsg err;
+	int rc;
+
+	cli_parse(&argp, argc, argv, &o);
+	if (!*o.job)
+		cli_usage_error("a job id is needed, such as 12, 12_3 or 12.1");
+	if (read_bills(&o, &bills, &err)) {
+		cli_error("%s", err.text);
+		return CLI_FAILURE;
+	}
+	w.bills = &bills;
+	w.bill = find_bill(&o, &bills, &w.restart);
+	if (!w.bill) {
+		if (bills.malformed)
+			cli_error("%s", bills.first.text);
+		else
+			cli_error("sacct shows you no %s %s: it does not exist, waits to become "
+				  "eligible, "
+				  "or is not yours to see",
+				o.has_run ? "such run of job" : "job", o.job);
+		bills_free(&bills);
+		return CLI_FAILURE;
+	}
+	why_gather(&w, !o.input, o.conf);
+	rc = o.json ? cli_print_json(why_json(&w)) : print_sentences(&w);
+	why_free(&w);
+	bills_free(&bills);
+	return rc;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Makes settlements of what sacct shows. */
+#include "cli/bills/ledger_rebuild.h"
+
+#include <math.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "accounting/record/client.h"
+#include "cli/ask/cli.h"
+#include "cli/ask/find_ledger.h"
+#include "cli/ask/sacct.h"
+
+struct rebuild {
+	struct client client;
+	char cluster[64];
+	bool json;
+	json_t *lines;
+	int restored, known, lost;
+};
+
+/* A run that cannot be brought back, or not whole. */
+static void __attribute__((format(printf, 3, 4)))
+lose(struct rebuild *r, const struct bill *b, const char *fmt, ...)
+{
+	char why[256], line[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	snprintf(line, sizeof(line), "job %.40s: %s", b->id, why);
+	r->lost++;
+	if (r->json)
+		json_array_append_new(r->lines, json_string(line));
+	else
+		printf("%s\n", line);
+}
+
+/* 0, or -1 where the user is not known here. When and by which version a price was made is not in
+ * SystemComment: it counts from the run's end. */
+static int settlement_of(const struct rebuild *r, const struct bill *b, struct settlement *s)
+{
+	const struct bill_facts *f = &b->facts;
+	const struct passwd *user = getpwnam(b->user);
+
+	if (!user)
+		return -1;
+	*s = (struct settlement){.job_id = b->job_id,
+		.restart = f->restart,
+		.start_unix = b->run_start,
+		.end_unix = b->end,
+		.uid = user->pw_uid,
+		.settled_unix = b->end,
+		.raw = f->raw,
+		.charged = f->charged,
+		.degradation = f->degradation,
+		.lo = f->lo,
+		.hi = f->hi,
+		.stopped = f->stopped,
+		.version = PRICE_VERSION};
+	snprintf(s->cluster, sizeof(s->cluster), "%s", r->cluster);
+	snprintf(s->policy, sizeof(s->policy), "%s", f->policy);
+	snprintf(s->text, sizeof(s->text), "%s", b->price);
+	return 0;
+}
+
+static int restore(struct rebuild *r, const struct bill *b, struct errmsg *err)
+{
+	struct settlement s, stored;
+	bool first;
+
+	if (b->facts.charged > b->facts.raw) {
+		lose(r, b, "sacct shows a charge above the raw price");
+		return 0;
+	}
+	if (settlement_of(r, b, &s)) {
+		lose(r, b, "its user %.64s is not known on this host", b->user);
+		return 0;
+	}
+	if (client_restore(&r->client, &s, &stored, &first, err))
+		return -1;
+	r->restored += first;
+	r->known += !first;
+	if (first && b->facts.changed)
+		lose(r, b, "its price is back; who changed it, when and why is lost");
+	else if (!first && !stored.changes && stored.charged != s.charged)
+		lose(r, b, "the ledger has a price of %llu, and sacct shows %llu",
+			(unsigned long long)stored.charged, (unsigned long long)s.charged);
+	return 0;
+}
+
+static int each(struct rebuild *r, const struct bills *bills, struct errmsg *err)
+{
+	for (int i = 0; i < bills->count; i++) {
+		const struct bill *b = &bills->bill[i];
+
+		if (strcmp(b->cluster, r->cluster) || !b->start || !b->end || b->earlier_size)
+			continue;
+		if (b->price) {
+			if (restore(r, b, err))
+				return -1;
+		} else if (b->status == BILL_UNSETTLED) {
+			lose(r, b,
+				"it has no price yet: slurmctld settles it if it still waits "
+				"there");
+		} else if (b->status == BILL_PLAIN && bills_later_colocated(bills, b)) {
+			/* slurmdbd has no comment for an earlier run of a requeued job (Slurm
+			 * 22.05); a later one tells. */
+			lose(r, b,
+				"the price of its run from %lld to %lld is not in sacct, which "
+				"shows a "
+				"billing of %llu",
+				(long long)b->start, (long long)b->end,
+				(unsigned long long)b->billing);
+		}
+	}
+	if (bills->malformed)
+		cli_error(
+			"%d rows of sacct were left out: %s", bills->malformed, bills->first.text);
+	return 0;
+}
+
+int ledger_rebuild(const char *since, const char *conf, bool json)
+{
+	const struct sacct_query query = {.start = since, .all_users = true};
+	struct rebuild r = {.json = json, .lines = json_array()};
+	struct errmsg err = {""};
+	struct bills bills;
+	int rc;
+
+	if (find_ledger(conf, &r.client, r.cluster, &err) || sacct_bills(&query, &bills, &err)) {
+		cli_error("%s", err.text);
+		json_decref(r.lines);
+		return CLI_FAILURE;
+	}
+	rc = each(&r, &bills, &err);
+	bills_free(&bills);
+	if (rc) {
+		cli_error("%s", err.text);
+		json_decref(r.lines);
+		return CLI_FAILURE;
+	}
+	if (json)
+		return cli_print_json(json_pack("{s:i, s:i, s:i, s:o}", "restored", r.restored,
+			"known", r.known, "lost", r.lost, "lines", r.lines));
+	json_decref(r.lines);
+	printf("%d prices brought back, %d were there, %d not or not whole\n", r.restored, r.known,
+		r.lost);
+	return CLI_OK;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The forms in which "poppa report" shows a summary. */
+#ifndef POPPA_CLI_BILLS_REPORT_H
+#define POPPA_CLI_BILLS_REPORT_H
+
+#include <stdio.h>
+#include <jansson.h>
+
+#include "accounting/bill/summary.h"
+
+struct report {
+	const struct bills *bills;
+	const struct summary *summary;
+	enum summary_by by;
+	const char *span;  /* what was asked for, in words */
+	int64_t made_unix; /* when */
+};
+
+/* Room for one number or time as it is shown. */
+struct report_cell {
+	char text[64];
+};
+
+/* At most so many programs in the plot of prices. */
+#define REPORT_PLOT_PROGRAMS 12
+
+enum report_precision { REPORT_DAY, REPORT_MINUTE, REPORT_HOUR };
+
+/* Texts in *c; each returns c->text. What is not known is "-". */
+const char *report_hours(struct report_cell *c, uint64_t seconds);  /* hours, one digit */
+const char *report_short(struct report_cell *c, double v);          /* "1.5k", "20M" */
+const char *report_percent(struct report_cell *c, double fraction); /* "27.1 %" */
+const char *report_real(struct report_cell *c, int digits, double v);
+const char *report_time(struct report_cell *c, int64_t unix_s, enum report_precision precision);
+
+/* A table with totals for a terminal; whole tables for a spreadsheet (RFC 4180). */
+void report_text(const struct report *r, FILE *out);
+void report_csv(const struct report *r, FILE *out);
+/* A new reference or NULL. */
+json_t *report_json(const struct report *r);
+/* One page that needs nothing else: no network, no scripts. */
+void report_html(const struct report *r, FILE *out);
+
+/* A text in HTML, fit for elements and quoted attributes. */
+void report_escape(FILE *out, const char *text);
+/* Puts a text in at most so many columns: a longer one has mark, of one column, in place of its
+ * middle, since names of one family differ at their end. Returns the columns used. */
+int report_cut(FILE *out, const char *text, int columns, const char *mark,
+	void (*put)(FILE *, const char *));
+/* A table that can be scrolled when the page is narrow, and a line's first cell. caption, class and
+ * heads are HTML, name is not. */
+void report_open_table(FILE *out, const char *caption, const char *class, const char *heads);
+void report_close_table(FILE *out);
+void report_row_name(FILE *out, const char *name);
+/* Charged against raw over time, and prices by program, as SVG; nothing where there is nothing to
+ * show. */
+void report_plot_time(const struct summary *s, FILE *out);
+void report_plot_prices(const struct summary *s, FILE *out);
+/* The map of degradations by pair, a section of its own; nothing without pairs. */
+void report_heat(const struct summary *s, FILE *out);
+
+/*
+ * Indices of the programs that are shown, those with the most priced runs first, at most max;
+ * returns how many.
+ */
+int report_programs(const struct summary *s, int *index, int max);
+
+/* Pairs of runs of programs as program_cost says, worst first, at most max; returns how many. */
+double report_suffered(const struct summary *s, int program); /* NAN without a priced run */
+double report_caused(const struct summary *s, int program);   /* NAN without a partner's */
+int report_worst(
+	const struct summary *s, double (*cost)(const struct summary *, int), int *index, int max);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A summary as JSON. */
+#include <math.h>
+
+#include "cli/ask/cli.h"
+#include "cli/bills/report.h"
+
+static json_t *sums_json(const struct summary_sums *s)
+{
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:o}", "jobs", s->jobs,
+		"priced", s->priced, "no_data", s->no_data, "unsettled", s->unsettled, "open",
+		s->open, "elapsed_s", (json_int_t)s->elapsed_s, "raw", (json_int_t)s->raw,
+		"charged", (json_int_t)s->charged, "discount", cli_real(summary_discount(s)),
+		"degradation", cli_real(summary_degradation(s)), "stp", cli_real(summary_stp(s)));
+}
+
+static json_t *partners_json(const struct bill_facts *f)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; list && i < f->partner_count; i++)
+		json_array_append_new(list, json_integer(f->partner[i]));
+	return list;
+}
+
+static json_t *job_json(const struct bill *b)
+{
+	const struct bill_facts *f = &b->facts;
+	bool priced = b->status == BILL_PRICED;
+	json_t *ci = priced && !isnan(f->hi) ? json_pack("[o, o]", cli_real(f->lo), cli_real(f->hi))
+					     : json_null();
+
+	return json_pack(
+		"{s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o, "
+		"s:o, s:o, s:o, s:o, s:s, s:s?}",
+		"id", b->id, "job", (json_int_t)b->job_id, "user", b->user, "account", b->account,
+		"partition", b->partition, "qos", b->qos, "name", b->name, "state", b->state,
+		"status", bill_status_name(b->status), "start", (json_int_t)b->start, "end",
+		(json_int_t)b->end, "elapsed_s", (json_int_t)b->elapsed_s, "raw",
+		(json_int_t)bill_raw(b), "charged", (json_int_t)b->billing, "degradation",
+		priced ? cli_real(f->degradation) : json_null(), "ci95", ci, "co",
+		priced ? cli_real(f->co) : json_null(), "stopped",
+		priced ? cli_real(f->stopped) : json_null(), "partners", partners_json(f), "policy",
+		f->policy, "nodata", *f->nodata ? f->nodata : NULL);
+}
+
+static json_t *groups_json(const struct report *r)
+{
+	const struct summary *s = r->summary;
+	json_t *list = json_array();
+
+	for (int i = 0; list && i < s->group_count; i++) {
+		json_t *one;
+
+		if (r->by == SUMMARY_JOB) {
+			one = job_json(s->groups[i].bill[0]);
+		} else {
+			one = sums_json(&s->groups[i].sums);
+			json_object_set_new(one, "name", json_string(s->groups[i].name));
+		}
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
+static json_t *spread_json(const struct summary_spread *s)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; list && i < 5; i++)
+		json_array_append_new(list, cli_real(s->at[i]));
+	return list;
+}
+
+static json_t *programs_json(const struct summary *s)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; list && i < s->program_count; i++) {
+		const struct summary_program *p = &s->programs[i];
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "name",
+				      p->group->name, "jobs", p->group->count, "priced", p->priced,
+				      "suffered", cli_real(report_suffered(s, i)), "caused",
+				      cli_real(report_caused(s, i)), "practice",
+				      spread_json(&p->practice), "thesis", spread_json(&p->thesis),
+				      "ours", spread_json(&p->charged)));
+	}
+	return list;
+}
+
+static json_t *pairs_json(const struct summary *s)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; list && i < s->pair_count; i++) {
+		const struct summary_pair *p = &s->pairs[i];
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:s?, s:i, s:o, s:o}", "program",
+				      s->by_program[p->program].name, "partner",
+				      p->partner < 0 ? NULL : s->by_program[p->partner].name,
+				      "runs", p->runs, "beside_s", cli_real(p->beside_s),
+				      "degradation", cli_real(p->lost_s / p->beside_s)));
+	}
+	return list;
+}
+
+static json_t *slots_json(const struct summary *s)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; list && i < s->slot_count; i++)
+		json_array_append_new(list,
+			json_pack("{s:I, s:i, s:I, s:I}", "from", (json_int_t)s->slots[i].from,
+				"jobs", s->slots[i].jobs, "raw", (json_int_t)s->slots[i].raw,
+				"charged", (json_int_t)s->slots[i].charged));
+	return list;
+}
+
+static json_t *reasons_json(const struct summary *s)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; list && i < s->reason_count; i++)
+		json_array_append_new(list,
+			json_pack("{s:s, s:i, s:I}", "reason", s->reasons[i].word, "jobs",
+				s->reasons[i].jobs, "charged", (json_int_t)s->reasons[i].charged));
+	return list;
+}
+
+json_t *report_json(const struct report *r)
+{
+	const struct summary *s = r->summary;
+	json_t *compact = s->compared ? json_pack("{s:i, s:o, s:o}", "pairs", s->compared, "stp",
+						cli_real(s->stp), "see", cli_real(s->see))
+				      : json_null();
+
+	return json_pack("{s:s, s:I, s:I, s:s, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"span", r->span, "first", (json_int_t)s->first, "last", (json_int_t)s->last, "by",
+		summary_by_name(r->by), "total", sums_json(&s->total), "others", s->others,
+		"malformed", r->bills->malformed, "groups", groups_json(r), "programs",
+		programs_json(s), "pairs", pairs_json(s), "slots", slots_json(s), "nodata",
+		reasons_json(s), "compact", compact);
+}

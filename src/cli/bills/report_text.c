@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Shows a summary on a terminal, and as CSV. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/bills/report.h"
+
+#define NAME_WIDTH 24
+#define WORST 5
+
+const char *report_hours(struct report_cell *c, uint64_t seconds)
+{
+	snprintf(c->text, sizeof(c->text), "%.1f", (double)seconds / 3600);
+	return c->text;
+}
+
+const char *report_percent(struct report_cell *c, double fraction)
+{
+	if (isnan(fraction))
+		return strcpy(c->text, "-");
+	snprintf(c->text, sizeof(c->text), "%.1f %%", 100 * fraction);
+	return c->text;
+}
+
+const char *report_real(struct report_cell *c, int digits, double v)
+{
+	if (isnan(v))
+		return strcpy(c->text, "-");
+	snprintf(c->text, sizeof(c->text), "%.*f", digits, v);
+	return c->text;
+}
+
+const char *report_time(struct report_cell *c, int64_t unix_s, enum report_precision precision)
+{
+	time_t t = (time_t)unix_s;
+	struct tm tm;
+
+	if (!unix_s || !localtime_r(&t, &tm))
+		strcpy(c->text, "-");
+	else if (precision == REPORT_DAY)
+		strftime(c->text, sizeof(c->text), "%Y-%m-%d", &tm);
+	else if (precision == REPORT_HOUR)
+		strftime(c->text, sizeof(c->text), "%d %b %H:%M", &tm);
+	else
+		strftime(c->text, sizeof(c->text), "%Y-%m-%d %H:%M", &tm);
+	return c->text;
+}
+
+/* For sorting indices of programs. */
+struct ranked {
+	int index;
+	double value;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
+	return x->index - y->index;
+}
+
+static int rank(
+	const struct summary *s, double (*value)(const struct summary *, int), int *index, int max)
+{
+	struct ranked *r = calloc((size_t)s->program_count + 1, sizeof(*r));
+	int n = 0;
+
+	for (int i = 0; r && i < s->program_count; i++) {
+		double v = value(s, i);
+
+		if (!isnan(v))
+			r[n++] = (struct ranked){i, v};
+	}
+	if (n)
+		qsort(r, (size_t)n, sizeof(*r), compare_ranked);
+	n = n < max ? n : max;
+	for (int i = 0; i < n; i++)
+		index[i] = r[i].index;
+	free(r);
+	return n;
+}
+
+static double priced_runs(const struct summary *s, int program)
+{
+	return s->programs[program].priced ? s->programs[program].priced : NAN;
+}
+
+int report_programs(const struct summary *s, int *index, int max)
+{
+	return rank(s, priced_runs, index, max);
+}
+
+double report_suffered(const struct summary *s, int program)
+{
+	return summary_degradation(&s->programs[program].group->sums);
+}
+
+double report_caused(const struct summary *s, int program)
+{
+	const struct summary_program *p = &s->programs[program];
+
+	return p->beside_s > 0 ? p->caused_s / p->beside_s : NAN;
+}
+
+int report_worst(
+	const struct summary *s, double (*cost)(const struct summary *, int), int *index, int max)
+{
+	return rank(s, cost, index, max);
+}
+
+static void put_plain(FILE *out, const char *text)
+{
+	fputs(text, out);
+}
+
+static void put_name(FILE *out, const char *text, int columns)
+{
+	int used = report_cut(out, text, columns, "~", put_plain);
+
+	fprintf(out, "%*s", columns - used, "");
+}
+
+static void put_sums(FILE *out, const char *name, const struct summary_sums *s)
+{
+	struct report_cell hours, raw, charged, discount, degradation, stp;
+
+	put_name(out, name, NAME_WIDTH);
+	fprintf(out, " %6d %7d %9s %12s %12s %8s %8s %6s\n", s->jobs, s->no_data,
+		report_hours(&hours, s->elapsed_s), report_hours(&raw, s->raw),
+		report_hours(&charged, s->charged), report_percent(&discount, summary_discount(s)),
+		report_percent(&degradation, summary_degradation(s)),
+		report_real(&stp, 3, summary_stp(s)));
+}
+
+static void put_job(FILE *out, const struct bill *b)
+{
+	bool priced = b->status == BILL_PRICED;
+	struct summary_sums sums = {.raw = bill_raw(b), .charged = b->billing};
+	struct report_cell hours, discount, degradation, end;
+
+	put_name(out, b->id, 12);
+	fputc(' ', out);
+	put_name(out, b->user, 10);
+	fputc(' ', out);
+	put_name(out, b->name, 20);
+	fprintf(out, " %-16s %8s %10llu %10llu %8s %8s %s\n",
+		report_time(&end, b->end, REPORT_MINUTE),
+		report_hours(&hours, (uint64_t)b->elapsed_s), (unsigned long long)sums.raw,
+		(unsigned long long)sums.charged,
+		report_percent(&discount, summary_discount(&sums)),
+		report_percent(&degradation, priced ? b->facts.degradation : NAN),
+		b->status == BILL_NO_DATA ? b->facts.nodata : bill_status_name(b->status));
+}
+
+static void put_worst(FILE *out, const struct summary *s, const char *title,
+	double (*cost)(const struct summary *, int))
+{
+	int index[WORST], n = report_worst(s, cost, index, WORST);
+
+	if (!n)
+		return;
+	fprintf(out, "\n%s\n", title);
+	for (int i = 0; i < n; i++) {
+		struct report_cell c;
+
+		fputs("  ", out);
+		put_name(out, s->by_program[index[i]].name, NAME_WIDTH);
+		fprintf(out, " %8s\n", report_percent(&c, cost(s, index[i])));
+	}
+}
+
+static void put_table(const struct report *r, FILE *out)
+{
+	const struct summary *s = r->summary;
+
+	if (r->by == SUMMARY_JOB) {
+		put_name(out, "job", 12);
+		fprintf(out, " %-10s %-20s %-16s %8s %10s %10s %8s %8s %s\n", "user", "name",
+			"ended", "hours", "raw", "charged", "discount", "D", "");
+		for (int i = 0; i < s->group_count; i++)
+			put_job(out, s->groups[i].bill[0]);
+		fputc('\n', out);
+	}
+	put_name(out, r->by == SUMMARY_JOB ? "" : summary_by_name(r->by), NAME_WIDTH);
+	fprintf(out, " %6s %7s %9s %12s %12s %8s %8s %6s\n", "jobs", "no data", "hours", "raw",
+		"charged", "discount", "mean D", "STP");
+	for (int i = 0; r->by != SUMMARY_JOB && i < s->group_count; i++)
+		put_sums(out, s->groups[i].name, &s->groups[i].sums);
+	put_sums(out, "all co-located jobs", &s->total);
+}
+
+void report_text(const struct report *r, FILE *out)
+{
+	const struct summary *s = r->summary;
+	struct report_cell c;
+
+	fprintf(out, "Co-located jobs, %s\n\n", r->span);
+	if (!s->total.jobs) {
+		fprintf(out, "There are none among %d jobs.\n", s->others);
+		return;
+	}
+	put_table(r, out);
+	fprintf(out,
+		"\nraw and charged of a line of sums are billing times hours, as \"sreport -t "
+		"Hours "
+		"-T billing\" has them.\nSTP: what a run alone on the same lane takes, over what "
+		"it took.\n");
+	if (s->compared)
+		fprintf(out, "Against %d pairs' compact runs: STP %.3f, SEE %.3f.\n", s->compared,
+			s->stp, s->see);
+	if (s->total.unsettled || s->total.open)
+		fprintf(out, "Without a price yet: %d ended, %d not ended.\n", s->total.unsettled,
+			s->total.open);
+	for (int i = 0; i < s->reason_count; i++)
+		fprintf(out, "%s%s (%d jobs, %s billing hours)%s",
+			i ? ", " : "No discount for want of data: ", s->reasons[i].word,
+			s->reasons[i].jobs, report_hours(&c, s->reasons[i].charged),
+			i + 1 < s->reason_count ? "" : "\n");
+	put_worst(out, s, "Slowed down most (mean D):", report_suffered);
+	put_worst(out, s, "Slow their partners down most (mean D of the partners beside them):",
+		report_caused);
+}
+
+/* A field: quoted where it must be, and never a formula for a spreadsheet. */
+static void csv_text(FILE *out, const char *text, bool last)
+{
+	bool formula = *text && strchr("=+-@\t\r", *text),
+	     quote = formula || strpbrk(text, ",\"\r\n");
+
+	if (quote)
+		fputc('"', out);
+	if (formula)
+		fputc('\'', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+	if (quote)
+		fputc('"', out);
+	fputs(last ? "\r\n" : ",", out);
+}
+
+/* A number, or nothing where it is not known. */
+static void csv_real(FILE *out, double v, bool last)
+{
+	if (!isnan(v))
+		fprintf(out, "%.6g", v);
+	fputs(last ? "\r\n" : ",", out);
+}
+
+static void csv_job(FILE *out, const struct bill *b)
+{
+	bool priced = b->status == BILL_PRICED;
+	const struct bill_facts *f = &b->facts;
+	char partners[12 * BILL_MAX_PARTNERS + 1] = "";
+	const char *const texts[] = {b->id, b->user, b->account, b->partition, b->qos, b->name,
+		b->state, bill_status_name(b->status)};
+	int len = 0;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		csv_text(out, texts[i], false);
+	fprintf(out, "%lld,%lld,%lld,%llu,%llu,", (long long)b->start, (long long)b->end,
+		(long long)b->elapsed_s, (unsigned long long)bill_raw(b),
+		(unsigned long long)b->billing);
+	csv_real(out, priced ? f->degradation : NAN, false);
+	csv_real(out, priced ? f->lo : NAN, false);
+	csv_real(out, priced ? f->hi : NAN, false);
+	csv_real(out, priced ? f->co : NAN, false);
+	csv_real(out, priced ? f->stopped : NAN, false);
+	for (int i = 0; i < f->partner_count; i++)
+		len += snprintf(partners + len, sizeof(partners) - (size_t)len, "%s%u",
+			i ? " " : "", f->partner[i]);
+	csv_text(out, partners, false);
+	csv_text(out, f->policy, false);
+	csv_text(out, f->nodata, true);
+}
+
+static void csv_sums(FILE *out, const char *name, const struct summary_sums *s)
+{
+	csv_text(out, name, false);
+	fprintf(out, "%d,%d,%d,%d,%d,%llu,%llu,%llu,", s->jobs, s->priced, s->no_data, s->unsettled,
+		s->open, (unsigned long long)s->elapsed_s, (unsigned long long)s->raw,
+		(unsigned long long)s->charged);
+	csv_real(out, summary_discount(s), false);
+	csv_real(out, summary_degradation(s), false);
+	csv_real(out, summary_stp(s), true);
+}
+
+void report_csv(const struct report *r, FILE *out)
+{
+	const struct summary *s = r->summary;
+
+	if (r->by == SUMMARY_JOB)
+		fputs("job,user,account,partition,qos,name,state,status,start,end,elapsed_s,raw,"
+		      "charged,"
+		      "degradation,ci_low,ci_high,co,stopped,partners,policy,nodata\r\n",
+			out);
+	else
+		fprintf(out,
+			"%s,jobs,priced,no_data,unsettled,open,elapsed_s,raw_billing_s,"
+			"charged_billing_s,discount,degradation,stp\r\n",
+			summary_by_name(r->by));
+	for (int i = 0; i < s->group_count; i++) {
+		if (r->by == SUMMARY_JOB)
+			csv_job(out, s->groups[i].bill[0]);
+		else
+			csv_sums(out, s->groups[i].name, &s->groups[i].sums);
+	}
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What "poppa why" knows of a run, and how it says it. */
+#ifndef POPPA_CLI_BILLS_WHY_H
+#define POPPA_CLI_BILLS_WHY_H
+
+#include <jansson.h>
+
+#include "accounting/bill/bill.h"
+#include "accounting/record/client.h"
+#include "accounting/bill/explain.h"
+
+struct why {
+	const struct bills *bills;
+	const struct bill *bill;
+	enum bill_status
+		status; /* the bill's, or what slurmctld and the ledger know beyond sacct */
+	uint32_t restart;
+	bool asked;                  /* the ledger was asked, */
+	struct errmsg no_ledger;     /* and why it did not answer */
+	bool refused;                /* it does not tell this caller */
+	struct bill own;             /* the bill with a price that only the ledger has */
+	struct client_answer ledger; /* what it said; empty where it did not */
+	bool has_policy;             /* the policy is one that this release reads, so: */
+	struct price_policy policy;
+	struct explain_facts facts;
+	struct explain explain;
+	bool fits; /* the charge is what the policy makes of the facts */
+};
+
+/*
+ * Asks the ledger (ask true) for the run w->bill, of which w->bills, bill and restart are set, and
+ * works its price out. Where sacct does not yet tell that a job is co-located, slurmctld may.
+ * Free with why_free().
+ */
+void why_gather(struct why *w, bool ask, const char *conf_path);
+void why_free(struct why *w);
+
+/* Everything as JSON, with the sentences; a new reference or NULL. */
+json_t *why_json(const struct why *w);
+
+/* An array of sentences that a user can read and quote; a new reference or NULL. */
+json_t *why_sentences(const struct why *w);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Gathers what is known of a run and its price. */
+#include <math.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/ask/cli.h"
+#include "cli/ask/find_ledger.h"
+#include "cli/ask/scontrol.h"
+#include "cli/bills/why.h"
+
+/* Half of the last digit that the facts in SystemComment have. */
+#define FACT_OFF 0.00005
+#define INTERVAL_OFF 0.0005
+
+static bool is_own(const struct bill *b)
+{
+	const struct passwd *pw = getpwuid(geteuid());
+
+	return pw && !strcmp(pw->pw_name, b->user);
+}
+
+/* Whether it can know anything: nodes tell it of a run's end. sacct does not say of each run of a
+ * requeued job that it was co-located. */
+static bool worth_asking(const struct why *w)
+{
+	int rows = 0;
+
+	for (int i = 0; i < w->bills->count; i++)
+		rows += w->bills->bill[i].job_id == w->bill->job_id;
+	return w->bill->end && (w->status != BILL_PLAIN || rows > 1);
+}
+
+static void ask_ledger(struct why *w, const char *conf_path)
+{
+	/* The job's start on a node and in slurmctld differ; the latest run of the id, or of the
+	 * restart, is the one that sacct shows last. */
+	struct client_run run = {.job_id = w->bill->job_id, .restart = w->restart};
+	char cluster[64] = "";
+	struct client client;
+
+	w->asked = true;
+	if (find_ledger(conf_path, &client, cluster, &w->no_ledger))
+		return;
+	/* It counts whom it turns away, for the administrators to look at. */
+	w->refused = !is_own(w->bill) && geteuid() != 0 && geteuid() != client.ledger_uid;
+	if (w->refused) {
+		errmsg_set(&w->no_ledger, "not allowed");
+		return;
+	}
+	run.cluster = cluster;
+	run.start_unix = w->bill->run_start;
+	client_job(&client, &run, &w->ledger, &w->no_ledger);
+}
+
+/* sacct learns of --colocate from the price; until then slurmctld knows. */
+static bool slurmctld_knows(uint32_t job_id)
+{
+	struct errmsg ignored;
+	char what[32], *text;
+	bool found;
+
+	snprintf(what, sizeof(what), "job=%u", job_id);
+	text = scontrol_show(what, 1, &ignored);
+	found = text && strstr(text, "SystemComment=colocate: ");
+	free(text);
+	return found;
+}
+
+static enum bill_status status_without_price(const struct bill *b)
+{
+	if (!b->start || !strncmp(b->state, "PENDING", 7))
+		return BILL_PENDING;
+	return b->end ? BILL_UNSETTLED : BILL_RUNNING;
+}
+
+static void work_out(struct why *w)
+{
+	const struct bill_facts *f = &w->bill->facts;
+	const struct settlement *s = &w->ledger.settlement;
+	struct errmsg err;
+
+	w->has_policy = !price_policy_parse(f->policy, &w->policy, &err);
+	w->facts = (struct explain_facts){.raw = f->raw,
+		.degradation = f->degradation,
+		.hi = f->hi,
+		.stopped = f->stopped,
+		.degradation_off = FACT_OFF,
+		.hi_off = INTERVAL_OFF,
+		.stopped_off = FACT_OFF};
+	/* The ledger has all digits. */
+	if (w->ledger.settled && s->raw == f->raw && s->charged == f->charged &&
+		fabs(s->degradation - f->degradation) <= 2 * FACT_OFF && !isnan(s->stopped))
+		w->facts = (struct explain_facts){.raw = s->raw,
+			.degradation = s->degradation,
+			.hi = s->hi,
+			.stopped = s->stopped};
+	if (!w->has_policy)
+		return;
+	explain_price(&w->policy, &w->facts, &w->explain);
+	w->fits = f->charged >= w->explain.least && f->charged <= w->explain.most;
+}
+
+/* slurmdbd has no comment for an earlier run of a requeued job that was settled after the next had
+ * begun (Slurm 22.05); the ledger has its price. */
+static void take_price_of_ledger(struct why *w)
+{
+	struct errmsg err;
+
+	w->own = *w->bill;
+	if (bill_facts_parse(w->ledger.settlement.text, &w->own.facts, &err))
+		return;
+	w->own.status = w->status = *w->own.facts.nodata ? BILL_NO_DATA : BILL_PRICED;
+	w->bill = &w->own;
+}
+
+void why_gather(struct why *w, bool ask, const char *conf_path)
+{
+	bool plain = w->bill->status == BILL_PLAIN;
+
+	w->status = w->bill->status;
+	if (ask && plain && slurmctld_knows(w->bill->job_id))
+		w->status = status_without_price(w->bill);
+	if (ask && worth_asking(w))
+		ask_ledger(w, conf_path);
+	if (w->ledger.settled && w->status != BILL_PRICED && w->status != BILL_NO_DATA)
+		take_price_of_ledger(w);
+	/* The ledger owes nothing about a job that did not opt in. */
+	if (w->status == BILL_PLAIN)
+		w->no_ledger.text[0] = '\0';
+	if (w->status == BILL_PRICED)
+		work_out(w);
+}
+
+void why_free(struct why *w)
+{
+	client_answer_free(&w->ledger);
+}
+
+static json_t *partners_json(const struct why *w)
+{
+	const struct bill_facts *f = &w->bill->facts;
+	json_t *list = json_array();
+
+	for (int i = 0; list && i < f->partner_count; i++)
+		json_array_append_new(list, json_integer(f->partner[i]));
+	return list;
+}
+
+/* What each partner cost, in the same order; empty where that is not known. */
+static json_t *costs_json(const struct why *w)
+{
+	const struct bill_facts *f = &w->bill->facts;
+	json_t *list = json_array();
+	bool known = false;
+
+	for (int i = 0; list && i < f->partner_count; i++) {
+		json_array_append_new(list, cli_real(f->partner_cost[i]));
+		known |= !isnan(f->partner_cost[i]);
+	}
+	if (!known)
+		json_array_clear(list);
+	return list;
+}
+
+static json_t *nodes_json(const struct why *w)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; list && i < w->ledger.record_count; i++)
+		json_array_append_new(list, record_to_json(&w->ledger.records[i]));
+	return list;
+}
+
+static json_t *calculation_json(const struct why *w)
+{
+	const struct explain *e = &w->explain;
+
+	if (w->status != BILL_PRICED || !w->has_policy)
+		return json_null();
+	return json_pack("{s:s, s:s, s:o, s:o, s:b, s:b, s:I, s:I, s:b}", "formula", e->formula,
+		"numbers", e->numbers, "product", cli_real(e->product), "amount",
+		cli_real(e->amount), "capped", e->capped, "floored", e->floored, "least",
+		(json_int_t)e->least, "most", (json_int_t)e->most, "fits", w->fits);
+}
+
+static json_t *price_json(const struct why *w)
+{
+	const struct bill_facts *f = &w->bill->facts;
+	json_t *ci;
+
+	if (w->status != BILL_PRICED && w->status != BILL_NO_DATA)
+		return json_null();
+	ci = isnan(f->hi) ? json_null() : json_pack("[o, o]", cli_real(f->lo), cli_real(f->hi));
+	return json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:b, "
+			 "s:s?, s:o, s:o}",
+		"raw", (json_int_t)f->raw, "charged", (json_int_t)f->charged, "policy", f->policy,
+		"version",
+		w->ledger.settled ? json_integer(w->ledger.settlement.version) : json_null(),
+		"degradation", cli_real(f->degradation), "ci95", ci, "co", cli_real(f->co),
+		"co_degradation", cli_real(f->co_degradation), "stopped", cli_real(f->stopped),
+		"partners", partners_json(w), "partner_costs", costs_json(w), "more_partners",
+		f->more_partners, "backend", f->backend, "spin", f->spin, "nodata",
+		*f->nodata ? f->nodata : NULL, "settled",
+		w->ledger.settled ? json_integer(w->ledger.settlement.settled_unix) : json_null(),
+		"calculation", calculation_json(w));
+}
+
+json_t *why_json(const struct why *w)
+{
+	const struct bill *b = w->bill;
+
+	return json_pack("{s:I, s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, "
+			 "s:I, s:o, s:o, s:s?, s:o}",
+		"job", (json_int_t)b->job_id, "id", b->id, "restart", (json_int_t)w->restart,
+		"cluster", b->cluster, "user", b->user, "account", b->account, "partition",
+		b->partition, "qos", b->qos, "name", b->name, "state", b->state, "status",
+		bill_status_name(w->status), "start", (json_int_t)b->start, "end",
+		(json_int_t)b->end, "elapsed_s", (json_int_t)b->elapsed_s, "billing",
+		(json_int_t)b->billing, "price", price_json(w), "nodes", nodes_json(w), "no_ledger",
+		*w->no_ledger.text ? w->no_ledger.text : NULL, "sentences", why_sentences(w));
+}

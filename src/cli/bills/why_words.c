@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Puts into sentences how a price came about. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/bills/why.h"
+#include "common/units.h"
+
+#define PERCENT(v) (100 * (v))
+
+/* Why there is no degradation, and what the owner or the site can do about it. */
+static const struct reason {
+	const char *word, *why;
+} reasons[] = {
+	{"no-record",
+		"no node of the job sent what it had measured in time: poppad was not running "
+		"there, or could not reach the ledger; its administrators can tell which"},
+	{"too-few-blocks",
+		"there were too few measurements for a degradation: the time beside other jobs "
+		"was too short for the site's shutter period"},
+	{"no-progress",
+		"a progress counter worked for this job, but it counted nothing in most of the "
+		"measurements: the program waits most of the time, or what it publishes as "
+		"progress comes too seldom"},
+	{"unsteady", "most of the measurements contradict themselves: the job's progress changes "
+		     "too much within the few milliseconds of one"},
+	{"uncertain", "the measurements contradict each other so much that the true degradation "
+		      "could be anywhere within more than 25 points above or below"},
+	{"no-signal",
+		"no progress counter worked for this job: the nodes have no hardware counters "
+		"and the program publishes no progress itself (poppa_heartbeat(3))"},
+	{"unmeasured", "poppad never saw the job's tasks running"},
+	{"shutter-sensing",
+		"the job ran differently whenever it was measured, which looks as if it "
+		"sensed the shutters: its measurements are worth nothing"},
+	{"no-time", "it ran for less than a second"},
+	{"resized",
+		"its size changed while it ran, and slurmdbd does not tell of each of its sizes"},
+};
+
+static void say(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(json_t *list, const char *fmt, ...)
+{
+	char text[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	json_array_append_new(list, json_string(text));
+}
+
+struct when {
+	char text[40];
+};
+
+static const char *when(struct when *w, int64_t unix_s)
+{
+	time_t t = (time_t)unix_s;
+	struct tm tm;
+
+	if (!unix_s || !localtime_r(&t, &tm) ||
+		!strftime(w->text, sizeof(w->text), "%Y-%m-%d %H:%M:%S", &tm))
+		strcpy(w->text, "(not yet)");
+	return w->text;
+}
+
+static void say_run(json_t *list, const struct why *w)
+{
+	const struct bill *b = w->bill;
+	struct when from, to;
+	char run[32] = "";
+
+	if (w->restart)
+		snprintf(run, sizeof(run), ", run %u", w->restart + 1);
+	if (w->status == BILL_PENDING) {
+		say(list, "Job %s (%s%s) of %s, account %s, in partition %s has not started.",
+			b->id, b->name, run, b->user, b->account, b->partition);
+		return;
+	}
+	say(list, "Job %s (%s%s) of %s, account %s, in partition %s %s from %s to %s (%lld s)%s%s.",
+		b->id, b->name, run, b->user, b->account, b->partition, b->end ? "ran" : "runs",
+		when(&from, b->start), b->end ? when(&to, b->end) : "now", (long long)b->elapsed_s,
+		b->end ? " and ended as " : "", b->end ? b->state : "");
+}
+
+/* "job 13 (lammps)"; the name only where sacct shows the caller that job, too. */
+static void say_partners(json_t *list, const struct why *w)
+{
+	const struct bill_facts *f = &w->bill->facts;
+	char names[1024] = "";
+	size_t len = 0;
+
+	for (int i = 0; i < f->partner_count && len < sizeof(names) - 200; i++) {
+		const struct bill *p = bills_partner(w->bills, w->bill, f->partner[i]);
+
+		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%u%s%.100s%s",
+			i ? ", " : "", f->partner[i], p ? " (" : "", p ? p->name : "",
+			p ? ")" : "");
+	}
+	if (f->more_partners)
+		snprintf(names + len, sizeof(names) - len, " and %d more", f->more_partners);
+	if (!*names && f->co > 0)
+		say(list, "For %.0f %% of its time at least one other job shared its nodes.",
+			PERCENT(f->co));
+	else if (!*names)
+		say(list, "No other job shared its nodes.");
+	else if (isnan(f->co))
+		say(list, "Jobs that shared its nodes: %s.", names);
+	else
+		say(list, "For %.0f %% of its time at least one other job shared its nodes: %s.",
+			PERCENT(f->co), names);
+}
+
+static void say_degradation(json_t *list, const struct bill_facts *f)
+{
+	char interval[128] = "";
+
+	if (f->changed && f->degradation > 0 && isnan(f->hi)) {
+		say(list, "An administrator set its degradation to D = %.4f.", f->degradation);
+		return;
+	}
+	if (!(f->co > 0)) {
+		say(list, "It lost nothing to co-runners: D = 0.");
+		return;
+	}
+	if (!isnan(f->hi))
+		snprintf(interval, sizeof(interval),
+			"; the true value is between %.3f and %.3f with 95 %% confidence", f->lo,
+			f->hi);
+	if (f->degradation <= 0)
+		say(list,
+			"By short measurements with its co-runners stopped (counter backend %s) it "
+			"made "
+			"no less progress beside them than alone: its degradation is D = %.4f%s.",
+			f->backend, f->degradation, interval);
+	else if (!isnan(f->co_degradation) && f->co < 0.995)
+		say(list,
+			"By short measurements with its co-runners stopped (counter backend %s) it "
+			"made "
+			"%.1f %% less progress beside them than alone. Over the whole run, in "
+			"which time "
+			"alone counts as no loss, its degradation is D = %.4f%s.",
+			f->backend, PERCENT(f->co_degradation), f->degradation, interval);
+	else
+		say(list,
+			"By short measurements with its co-runners stopped (counter backend %s) it "
+			"made "
+			"%.1f %% less progress beside them than alone: its degradation is D = "
+			"%.4f%s.",
+			f->backend, PERCENT(f->degradation), f->degradation, interval);
+	for (int i = 0; i < f->partner_count; i++)
+		if (!isnan(f->partner_cost[i]))
+			say(list, "Of this, %.3f comes from job %u.", f->partner_cost[i],
+				f->partner[i]);
+	if (f->spin)
+		say(list, "Its tasks may wait for each other in a loop, which looks like progress: "
+			  "the true "
+			  "degradation is then rather higher than measured.");
+	if (f->degradation < 0)
+		say(list, "A degradation below 0 is within the noise of the measurement and counts "
+			  "as 0.");
+}
+
+static void say_nodes(json_t *list, const struct why *w)
+{
+	for (int i = 0; i < w->ledger.record_count; i++) {
+		const struct ledger_record *r = &w->ledger.records[i];
+
+		say(list,
+			"Node %s: %.1f s beside co-runners, %.1f s alone, %.1f s held stopped, "
+			"%.1f s "
+			"not measured; %llu measurements, %llu of them of use.",
+			r->node, (double)r->co_ns / NS_PER_S, (double)r->solo_ns / NS_PER_S,
+			(double)r->paused_ns / NS_PER_S, (double)r->unmeasured_ns / NS_PER_S,
+			(unsigned long long)r->blocks, (unsigned long long)r->used);
+	}
+}
+
+static void say_stopped(json_t *list, const struct bill_facts *f)
+{
+	if (f->stopped > 0)
+		say(list,
+			"For %.2f %% of its time it was held stopped so that others could be "
+			"measured: "
+			"nobody pays for that (Z = %.4f).",
+			PERCENT(f->stopped), f->stopped);
+}
+
+static void say_missing(json_t *list, const struct bill_facts *f)
+{
+	say_stopped(list, f);
+	if (f->nodes)
+		say(list,
+			"Only %d of its %d nodes have data: what it used on the others is charged "
+			"in full.",
+			f->with_data, f->nodes);
+	if (f->unmeasured > 0)
+		say(list, "%.0f %% of its time was not measured and is charged in full.",
+			PERCENT(f->unmeasured));
+}
+
+static void say_calculation(json_t *list, const struct why *w)
+{
+	const struct bill_facts *f = &w->bill->facts;
+	const struct explain *e = &w->explain;
+	bool exact = w->facts.degradation_off == 0;
+
+	if (!w->has_policy) {
+		say(list,
+			"The price was made by policy %s, which this release of poppa cannot work "
+			"out: "
+			"billing %llu instead of %llu.",
+			f->policy, (unsigned long long)f->charged, (unsigned long long)f->raw);
+		return;
+	}
+	say(list, "Slurm counted a billing of %llu for each second (raw). Policy %s charges %s:",
+		(unsigned long long)f->raw, f->policy, e->formula);
+	say(list, "%s = %.2f", e->numbers, e->product);
+	if (w->policy.upper && e->degradation > f->degradation)
+		say(list,
+			"D is here the end of the interval that favours the user, as the policy's "
+			"estimate=upper wants it.");
+	if (e->capped)
+		say(list, "The policy takes at most %.6g %% off for a degradation.",
+			PERCENT(w->policy.cap));
+	if (e->floored)
+		say(list, "The policy lets a degradation bring no charge below %llu: %.2f counts.",
+			(unsigned long long)w->policy.floor, e->amount);
+	if (!w->fits)
+		say(list,
+			"These facts give a billing between %llu and %llu, but %llu is charged: "
+			"please "
+			"show this to the administrators.",
+			(unsigned long long)e->least, (unsigned long long)e->most,
+			(unsigned long long)f->charged);
+	else if (!exact && llround(e->amount) != (long long)f->charged)
+		say(list,
+			"The charge was made with more digits than sacct shows; anything from %llu "
+			"to "
+			"%llu agrees with them.",
+			(unsigned long long)e->least, (unsigned long long)e->most);
+}
+
+/* The ledger knows who, when and why. */
+static void say_changes(json_t *list, const struct why *w)
+{
+	const json_t *change;
+	struct when at;
+	size_t i;
+
+	json_array_foreach(w->ledger.changes, i, change)
+	{
+		const json_t *old = json_object_get(change, "old");
+		const json_t *new = json_object_get(change, "settlement");
+		const char *reason = json_string_value(json_object_get(change, "reason"));
+
+		say(list, "On %s an administrator changed its price from %lld to %lld: \"%s\".",
+			when(&at, json_integer_value(json_object_get(change, "time"))),
+			(long long)json_integer_value(json_object_get(old, "charged")),
+			(long long)json_integer_value(json_object_get(new, "charged")),
+			reason ? reason : "");
+	}
+	if (!json_array_size(w->ledger.changes))
+		say(list, "An administrator has changed its price; the ledger knows when and why.");
+}
+
+/* Slurm bills each size of a job on its own. */
+static void say_sizes(json_t *list, const struct bill_facts *f)
+{
+	for (int i = 0; i < f->size_count; i++)
+		say(list,
+			"Before it was resized, for %lld seconds, Slurm counted a billing of %llu: "
+			"%llu of it are charged, the same share.",
+			(long long)f->size[i].seconds, (unsigned long long)f->size[i].raw,
+			(unsigned long long)settlement_share(f->size[i].raw, f->charged, f->raw));
+}
+
+static void say_charge(json_t *list, const struct why *w)
+{
+	const struct bill *b = w->bill;
+	const struct bill_facts *f = &b->facts;
+	struct when at;
+
+	if (f->changed)
+		say_changes(list, w);
+	if (f->charged < f->raw)
+		say(list,
+			"So a billing of %llu is charged for each of the %lld seconds instead of "
+			"%llu: "
+			"%.1f %% less.",
+			(unsigned long long)f->charged, (long long)b->elapsed_s,
+			(unsigned long long)f->raw,
+			PERCENT(1 - (double)f->charged / (double)f->raw));
+	else
+		say(list, "So the full billing of %llu is charged for each of the %lld seconds.",
+			(unsigned long long)f->raw, (long long)b->elapsed_s);
+	say_sizes(list, f);
+	if (b->billing != f->charged)
+		say(list,
+			"sacct shows a billing of %llu now: either it has not been told yet, or "
+			"somebody "
+			"has changed it since.",
+			(unsigned long long)b->billing);
+	if (w->ledger.settled)
+		say(list, "The price was made on %s, by version %d of the formulas.",
+			when(&at, w->ledger.settlement.settled_unix), w->ledger.settlement.version);
+}
+
+static void say_no_data(json_t *list, const struct why *w)
+{
+	const struct bill_facts *f = &w->bill->facts;
+	const char *why = "the settlement gives this word as the reason";
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (!strcmp(reasons[i].word, f->nodata))
+			why = reasons[i].why;
+	if (f->partner_count)
+		say_partners(list, w);
+	say(list, "It has no discount (%s): %s.", f->nodata, why);
+	say_nodes(list, w);
+	say_stopped(list, f);
+	if (f->stopped > 0) {
+		/* The ledger has all digits. */
+		double z = w->ledger.settled && !isnan(w->ledger.settlement.stopped)
+				   ? w->ledger.settlement.stopped
+				   : f->stopped;
+
+		say(list,
+			"Without data nobody guesses: the job pays what Slurm counted for the rest "
+			"of its time, raw x (1 - Z):");
+		say(list, "%llu x (1 - %.6g) = %.2f", (unsigned long long)f->raw, z,
+			(double)f->raw * (1 - z));
+	} else {
+		say(list, "Without data nobody guesses: the job pays what Slurm counted.");
+	}
+	say_charge(list, w);
+}
+
+static void say_unpriced(json_t *list, const struct why *w)
+{
+	switch (w->status) {
+	case BILL_PLAIN:
+		say(list, "It was not submitted with --colocate, or sacct does not know of it yet. "
+			  "Jobs "
+			  "that did not opt in are never stopped, measured or repriced.");
+		say(list, "Slurm charges a billing of %llu for each of the %lld seconds.",
+			(unsigned long long)w->bill->billing, (long long)w->bill->elapsed_s);
+		break;
+	case BILL_PENDING:
+		say(list, "Its price is made after it has run.");
+		break;
+	case BILL_RUNNING:
+		say(list,
+			"Its price is made when it has left its nodes; until then Slurm counts the "
+			"full billing of %llu for each second. \"poppa top\" on one of its nodes "
+			"shows "
+			"what is measured now.",
+			(unsigned long long)w->bill->billing);
+		break;
+	default:
+		say_nodes(list, w);
+		say(list, "Its price has not been made yet: it waits for the last records of its "
+			  "nodes, "
+			  "for at most poppa_settle_timeout, and for the ledger.");
+		say(list,
+			"Until then the full billing of %llu for each second stands. Tell the "
+			"administrators if it stays so for hours.",
+			(unsigned long long)w->bill->billing);
+	}
+}
+
+json_t *why_sentences(const struct why *w)
+{
+	const struct bill_facts *f = &w->bill->facts;
+	json_t *list = json_array();
+
+	if (!list)
+		return NULL;
+	say_run(list, w);
+	if (w->status == BILL_PRICED) {
+		say_partners(list, w);
+		say_degradation(list, f);
+		say_nodes(list, w);
+		say_missing(list, f);
+		/* What an administrator set need not follow from what was measured. */
+		if (!f->changed || w->fits)
+			say_calculation(list, w);
+		say_charge(list, w);
+	} else if (w->status == BILL_NO_DATA) {
+		say_no_data(list, w);
+	} else {
+		say_unpriced(list, w);
+	}
+	if (*w->no_ledger.text && w->refused)
+		say(list, "(The ledger has more details for the job's owner and for root.)");
+	else if (w->asked && *w->no_ledger.text)
+		say(list, "(The ledger has more details and did not give them: %s.)",
+			w->no_ledger.text);
+	return list;
+}

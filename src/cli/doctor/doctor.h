@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the checks of "poppa doctor" share. */
+#ifndef POPPA_CLI_DOCTOR_DOCTOR_H
+#define POPPA_CLI_DOCTOR_DOCTOR_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <jansson.h>
+
+#include "cli/ask/daemon.h"
+#include "common/nodeconf.h"
+#include "common/settings.h"
+
+enum doctor_verdict { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL };
+
+struct doctor {
+	bool json;
+	struct daemon_options asked;
+	const char *conf_path;
+	char conf_path_buf[PATH_MAX];
+	bool conf_good;
+	struct nodeconf conf;
+	bool munge_good;                /* munged seals and opens credentials */
+	struct poppa_settings settings; /* the defaults where they are not good */
+	bool ledger_known;              /* settings has its place, whatever else is wrong */
+	char controllers[1024];         /* SlurmctldHost of the running Slurm; empty = unknown */
+	bool is_node;                   /* slurmd or poppad runs here */
+	char node_name[256];            /* empty = unknown */
+	char cluster[64];               /* ClusterName of the running Slurm; empty = unknown */
+	json_t *status;                 /* what poppad says of itself; NULL = it does not answer */
+	int count[3];                   /* by verdict */
+	json_t *checks;
+};
+
+/*
+ * Records (and unless JSON is wanted prints) the outcome of one check. mend is what to do about it,
+ * NULL with DOCTOR_OK.
+ */
+void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *check, const char *mend,
+	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* What is FAIL on a node is WARN elsewhere: a daemon that does not run there need not. */
+enum doctor_verdict doctor_on_node(const struct doctor *d);
+
+/* MUNGE, without which neither Slurm nor the ledger answers. */
+void doctor_munge(struct doctor *d);
+
+/* The running Slurm's settings, by scontrol, and the suite's plugins. After doctor_munge(). */
+void doctor_slurm(struct doctor *d);
+
+/* The partitions for co-located jobs: whether they exist, and what they bill. Of doctor_slurm(). */
+void doctor_partitions(struct doctor *d);
+
+/* The ledger, what waits for it to be settled, and the clocks. After doctor_slurm(). */
+void doctor_ledger(struct doctor *d);
+
+/* poppad, its guard and what this host's kernel lets it do. Sets status, which others look at. */
+void doctor_node(struct doctor *d);
+
+/* What poppad keeps: its settings, the spool, the list of what is held stopped. After
+ * doctor_node(). */
+void doctor_state(struct doctor *d);
+
+#endif

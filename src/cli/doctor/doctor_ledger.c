@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Checks of "poppa doctor" on MUNGE, on the ledger, and on whether the clocks agree. */
+#include "poppa_config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timex.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "accounting/record/client.h"
+#include "accounting/record/wire.h"
+#include "cli/doctor/doctor.h"
+#include "cli/ask/value_text.h"
+
+/* Nodes open their shutters by the wall clock: further apart than this they no longer meet. */
+#define CLOCK_SLACK_S 0.005
+#define UNSETTLED_MANY 100
+/* What the ledger turned away longer ago is no news. */
+#define REFUSED_DAYS 7
+
+void doctor_munge(struct doctor *d)
+{
+	struct wire_auth munge = wire_munge(d->conf.munge_socket);
+	json_t *sent = json_pack("{s:s}", "op", "doctor"), *back = NULL;
+	struct errmsg err;
+	uid_t from;
+	char *line = wire_encode(&munge, sent, geteuid(), &err);
+
+	if (line)
+		back = wire_decode(&munge, line, strlen(line), &from, &err);
+	d->munge_good = back && json_equal(sent, back) && from == geteuid();
+	if (d->munge_good)
+		doctor_say(d, DOCTOR_OK, "munge", NULL, "seals and opens credentials");
+	else
+		doctor_say(d, DOCTOR_FAIL, "munge",
+			"start munged with the cluster's key; set MungeSocket in poppa.conf if its "
+			"socket is not the default one",
+			"%s", err.text);
+	free(line);
+	json_decref(back);
+	json_decref(sent);
+}
+
+static double wall_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Its answer was made between asked and answered by this host's clock. */
+static void check_clock(struct doctor *d, const json_t *status, double asked, double answered)
+{
+	double now = show_real(status, "now"), slack = (answered - asked) / 2;
+	double ahead = now - (asked + answered) / 2;
+
+	if (!isfinite(now)) {
+		doctor_say(d, DOCTOR_WARN, "clock of the ledger",
+			"install the same version everywhere", "it does not tell the time");
+		return;
+	}
+	if (fabs(ahead) - slack > CLOCK_SLACK_S)
+		doctor_say(d, DOCTOR_WARN, "clock of the ledger",
+			"let chrony or ntpd keep the clocks of all hosts together",
+			"is %.3f s %s of this host's: shutters of multi-node jobs do not meet, and "
+			"MUNGE refuses credentials when it is minutes",
+			fabs(ahead), ahead > 0 ? "ahead" : "behind");
+	else
+		doctor_say(d, DOCTOR_OK, "clock of the ledger", NULL,
+			"agrees with this host's to %.3f s or better", fabs(ahead) + slack);
+}
+
+static void check_clock_kept(struct doctor *d)
+{
+	struct timex t = {.modes = 0};
+
+	if (adjtimex(&t) == TIME_ERROR || t.status & STA_UNSYNC)
+		doctor_say(d, DOCTOR_WARN, "clock",
+			"run chrony or ntpd, unless the host of this virtual machine keeps it",
+			"nobody keeps it by network time, as far as the kernel knows");
+	else
+		doctor_say(d, DOCTOR_OK, "clock", NULL, "is kept to %.1f ms by network time",
+			(double)t.maxerror / 1e3);
+}
+
+/* Strangers, stale clocks, and nodes whose addresses slurmctld does not know. */
+static void check_refused(struct doctor *d, const json_t *status)
+{
+	json_t *refused = json_object_get(status, "refused"), *one;
+	double since = wall_clock() - REFUSED_DAYS * 86400.0;
+	char list[512] = "";
+	const char *kind;
+	size_t len = 0;
+
+	json_object_foreach(refused, kind, one)
+	{
+		if (!(show_real(one, "last") >= since) || len >= sizeof(list) - 64)
+			continue;
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%.0f %.32s",
+			len ? ", " : "", show_real(one, "count"), kind);
+	}
+	if (*list)
+		doctor_say(d, DOCTOR_WARN, "ledger's door",
+			"see poppa-ledgerd's log; foreign_records: LedgerOrigin in "
+			"poppa-ledgerd(8)",
+			"the ledger has turned away, and the last of each within %d days: %s",
+			REFUSED_DAYS, list);
+	else if (refused)
+		doctor_say(d, DOCTOR_OK, "ledger's door", NULL,
+			"nothing was turned away for %d days", REFUSED_DAYS);
+}
+
+/* Only root and the ledger's user may ask. */
+static void check_unsettled(struct doctor *d, const struct client *client)
+{
+	struct errmsg err;
+	json_t *runs;
+	size_t n;
+
+	if (geteuid() || !*d->cluster)
+		return;
+	runs = client_unsettled(client, d->cluster, &err);
+	n = json_array_size(runs);
+	if (!runs)
+		doctor_say(d, DOCTOR_WARN, "settling", "see poppa-ledgerd's log", "%s", err.text);
+	else if (n > UNSETTLED_MANY)
+		doctor_say(d, DOCTOR_WARN, "settling",
+			"look for prep/poppa in slurmctld's log; PrEpPlugins must list it there",
+			"%zu ended runs wait for their bill", n);
+	else
+		doctor_say(d, DOCTOR_OK, "settling", NULL, "%zu ended run%s for a bill", n,
+			n == 1 ? " waits" : "s wait");
+	json_decref(runs);
+}
+
+static void check_ledger(struct doctor *d)
+{
+	const char *version;
+	struct client client;
+	struct errmsg err;
+	double asked, answered;
+	json_t *status;
+
+	if (!d->ledger_known || (!*d->settings.ledger_host && !*d->controllers)) {
+		doctor_say(d, DOCTOR_WARN, "ledger",
+			"see the lines above; or set poppa_ledger=HOST in PrEpParameters",
+			"not asked: where it is is not known");
+		return;
+	}
+	if (client_init(&client, &d->settings, &d->conf, d->controllers, &err)) {
+		doctor_say(d, DOCTOR_FAIL, "ledger", "correct poppa_ledger in PrEpParameters", "%s",
+			err.text);
+		return;
+	}
+	asked = wall_clock();
+	status = client_status(&client, &err);
+	answered = wall_clock();
+	if (!status) {
+		doctor_say(d, DOCTOR_FAIL, "ledger",
+			"start poppa-ledgerd there, open its port, and check poppa_ledger in "
+			"PrEpParameters; until then nodes keep their records",
+			"%s", err.text);
+		return;
+	}
+	version = show_text(status, "version");
+	if (strcmp(version, POPPA_VERSION))
+		doctor_say(d, DOCTOR_WARN, "ledger", "install the same version everywhere",
+			"poppa-ledgerd at %s:%d is version %s, this is " POPPA_VERSION, client.host,
+			client.port, version);
+	else
+		doctor_say(d, DOCTOR_OK, "ledger", NULL, "poppa-ledgerd %s answers at %s:%d",
+			version, client.host, client.port);
+	check_clock(d, status, asked, answered);
+	check_refused(d, status);
+	check_unsettled(d, &client);
+	json_decref(status);
+}
+
+void doctor_ledger(struct doctor *d)
+{
+	check_ledger(d);
+	check_clock_kept(d);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Checks of "poppa doctor" on poppad and on what this host's kernel allows. */
+#include "poppa_config.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/ask/daemon.h"
+#include "cli/doctor/doctor.h"
+#include "cli/ask/value_text.h"
+#include "common/fsio.h"
+#include "poppa/counter/counter.h"
+
+#define CGROUPS "/sys/fs/cgroup"
+#define PARANOID "/proc/sys/kernel/perf_event_paranoid"
+
+/* Whether a process of this name runs here. */
+static bool runs(const char *comm)
+{
+	DIR *proc = opendir("/proc");
+	const struct dirent *entry;
+	bool found = false;
+
+	while (proc && !found && (entry = readdir(proc))) {
+		char path[PATH_MAX];
+		struct errmsg err;
+		char *name;
+
+		if (!isdigit((unsigned char)*entry->d_name))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		name = fsio_read(path, 64, NULL, &err);
+		found = name && !strncmp(name, comm, strlen(comm)) && name[strlen(comm)] == '\n';
+		free(name);
+	}
+	if (proc)
+		closedir(proc);
+	return found;
+}
+
+enum doctor_verdict doctor_on_node(const struct doctor *d)
+{
+	return d->is_node ? DOCTOR_FAIL : DOCTOR_WARN;
+}
+
+/* The name of a process; "" where it is gone. */
+static const char *name_of(json_int_t pid, char *name, size_t size)
+{
+	char path[64], *text;
+	struct errmsg err;
+
+	snprintf(path, sizeof(path), "/proc/%" JSON_INTEGER_FORMAT "/comm", pid);
+	text = fsio_read(path, 64, NULL, &err);
+	snprintf(name, size, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ? text : "");
+	free(text);
+	return name;
+}
+
+static void check_guard(struct doctor *d)
+{
+	json_int_t pid = show_whole(d->status, "guard_pid");
+	char name[64] = "";
+
+	if (pid > 0 && !strcmp(name_of(pid, name, sizeof(name)), "poppa-guard"))
+		doctor_say(
+			d, DOCTOR_OK, "guard", NULL, "watches as pid %" JSON_INTEGER_FORMAT, pid);
+	else
+		doctor_say(d, DOCTOR_FAIL, "guard",
+			"see poppad's log; poppa-guard must be in " POPPA_LIBEXECDIR,
+			"does not run, so poppad opens no shutters");
+	if (json_is_true(json_object_get(d->status, "waiting_for_slurmd")))
+		doctor_say(d, DOCTOR_FAIL, "slurmd to poppad",
+			"see that slurmd has prep/poppa loaded, and the same poppa.conf; restart "
+			"it after changing PrEpPlugins",
+			"slurmd has not told poppad about the cluster");
+	else
+		doctor_say(
+			d, DOCTOR_OK, "slurmd to poppad", NULL, "slurmd tells poppad of its jobs");
+}
+
+/* What was permitted when poppad started is what counts: one of its threads runs so. */
+static void check_priority(struct doctor *d)
+{
+	char path[64];
+	const struct dirent *e;
+	bool found = false;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%" JSON_INTEGER_FORMAT "/task",
+		show_whole(d->status, "pid"));
+	tasks = opendir(path);
+	if (!tasks)
+		return;
+	while (!found && (e = readdir(tasks)))
+		found = isdigit((unsigned char)*e->d_name) &&
+			(sched_getscheduler(atoi(e->d_name)) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO;
+	closedir(tasks);
+	if (found)
+		doctor_say(d, DOCTOR_OK, "priority of poppad", NULL,
+			"its shutter runs in real time (SCHED_FIFO)");
+	else
+		doctor_say(d, DOCTOR_FAIL, "priority of poppad",
+			"see the line on SCHED_FIFO, then restart poppad",
+			"its shutter does not run in real time: windows come late and jobs are "
+			"held for longer");
+}
+
+static void check_version(struct doctor *d, const char *path)
+{
+	const char *version = show_text(d->status, "version");
+
+	if (strcmp(version, POPPA_VERSION))
+		doctor_say(d, DOCTOR_WARN, "poppad",
+			"restart poppad, or install the same version everywhere",
+			"answers at %s and is version %s, this is " POPPA_VERSION, path, version);
+	else
+		doctor_say(d, DOCTOR_OK, "poppad", NULL, "%s answers at %s", version, path);
+}
+
+static void check_poppad(struct doctor *d)
+{
+	json_t *request = json_pack("{s:s}", "op", "status");
+	const char *node;
+	char path[PATH_MAX];
+	struct errmsg err;
+
+	if (daemon_socket(&d->conf, d->asked.node, path, sizeof(path), &err) == 0)
+		d->status = daemon_ask(path, request, &err);
+	json_decref(request);
+	if (!d->status) {
+		doctor_say(d, doctor_on_node(d), "poppad",
+			d->is_node ? "start poppad" : "start poppad, if this is a compute node",
+			"%s", err.text);
+		return;
+	}
+	d->is_node = true;
+	node = json_string_value(json_object_get(d->status, "node"));
+	if (node)
+		snprintf(d->node_name, sizeof(d->node_name), "%s", node);
+	check_version(d, path);
+	check_guard(d);
+	check_priority(d);
+}
+
+static void check_counters(struct doctor *d)
+{
+	static const enum counter_backend backends[] = {
+		COUNTER_PERF, COUNTER_PAPI, COUNTER_HEARTBEAT, COUNTER_UPROBE};
+	enum counter_backend wanted = d->conf.counter_set ? d->conf.counter : d->settings.counter;
+	char good[64] = "";
+
+	for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
+		const char *name = counter_backend_name(backends[i]);
+		struct errmsg err = {""};
+		char check[64];
+
+		if (counter_available(backends[i], &d->conf, &err)) {
+			strcat(strcat(good, *good ? ", " : ""), name);
+			continue;
+		}
+		snprintf(check, sizeof(check), "counter %s", name);
+		if (backends[i] == wanted)
+			doctor_say(d, doctor_on_node(d), check,
+				"mend that, or choose another Counter (poppa.conf) or "
+				"poppa_counter, such as auto",
+				"no job is measured here, as this is the one to use and cannot be: "
+				"%s",
+				err.text);
+		else
+			doctor_say(d, DOCTOR_WARN, check,
+				"nothing to do where another backend serves", "%s", err.text);
+	}
+	if (wanted == COUNTER_REPLAY)
+		doctor_say(d, DOCTOR_FAIL, "counter replay",
+			"choose another Counter (poppa.conf) or poppa_counter where bills matter",
+			"this node plays %s instead of reading its jobs",
+			*d->conf.replay_log ? d->conf.replay_log : "no recording");
+	if (*good)
+		doctor_say(d, DOCTOR_OK, "counters", NULL, "usable here: %s", good);
+	else
+		doctor_say(d, doctor_on_node(d), "counters", "see the lines above",
+			"no backend is usable, so every job keeps its full price");
+}
+
+static void check_paranoid(struct doctor *d)
+{
+	struct errmsg err;
+	char *text = fsio_read(PARANOID, 32, NULL, &err);
+
+	if (!text) {
+		doctor_say(d, DOCTOR_WARN, "perf_event_paranoid",
+			"use the heartbeat backend, or a kernel with CONFIG_PERF_EVENTS",
+			"this kernel has no perf events");
+		return;
+	}
+	text[strcspn(text, "\n")] = '\0';
+	doctor_say(d, DOCTOR_OK, "perf_event_paranoid", NULL,
+		"%s; poppad runs as root and may count at any level", text);
+	free(text);
+}
+
+static void check_realtime(struct doctor *d)
+{
+	struct sched_param normal = {0}, fifo = {.sched_priority = 1};
+	int old = sched_getscheduler(0);
+
+	if (sched_getparam(0, &normal) == 0 && sched_setscheduler(0, SCHED_FIFO, &fifo) == 0) {
+		sched_setscheduler(0, old, &normal);
+		doctor_say(d, DOCTOR_OK, "SCHED_FIFO", NULL, "is permitted");
+	} else if (geteuid()) {
+		doctor_say(d, DOCTOR_WARN, "SCHED_FIFO", "run poppa doctor as root to see",
+			"only root may try it");
+	} else {
+		doctor_say(d, doctor_on_node(d), "SCHED_FIFO",
+			"give poppad CAP_SYS_NICE, and its cgroup real-time time "
+			"(cpu.rt_runtime_us)",
+			"is refused (%s): shutters would be late and cost more", strerror(errno));
+	}
+}
+
+static void check_freezer(struct doctor *d)
+{
+	if (access(CGROUPS "/cgroup.controllers", R_OK) == 0)
+		doctor_say(d, DOCTOR_OK, "freezer", NULL, "cgroup v2 in " CGROUPS);
+	else if (access(CGROUPS "/freezer/cgroup.procs", R_OK) == 0)
+		doctor_say(d, DOCTOR_OK, "freezer", NULL, "cgroup v1 in " CGROUPS "/freezer");
+	else
+		doctor_say(d, DOCTOR_WARN, "freezer",
+			"mount the freezer cgroup and set ProctrackType=proctrack/cgroup",
+			"no freezer below " CGROUPS ": jobs are stopped by SIGSTOP, which is less "
+			"exact where threads share a core");
+}
+
+static void check_directory(struct doctor *d, const char *key, const char *path)
+{
+	char dir[PATH_MAX];
+	struct stat st;
+
+	if (!*d->node_name && strstr(path, "%n")) {
+		doctor_say(d, DOCTOR_WARN, key, "name the node with --node",
+			"%s not looked at: the node's name is not known", path);
+		return;
+	}
+	nodeconf_expand(path, d->node_name, dir, sizeof(dir));
+	if (stat(dir, &st))
+		doctor_say(d, doctor_on_node(d), key,
+			d->is_node ? "start poppad, which makes it" : "nothing to do off the nodes",
+			"%s: %s", dir, strerror(errno));
+	else if (!S_ISDIR(st.st_mode) || st.st_uid != 0 || st.st_mode & (S_IWGRP | S_IWOTH))
+		doctor_say(d, DOCTOR_FAIL, key,
+			"make it a directory of root that nobody else may write to",
+			"%s decides which processes get stopped, and is not root's alone", dir);
+	else
+		doctor_say(d, DOCTOR_OK, key, NULL, "%s", dir);
+}
+
+void doctor_node(struct doctor *d)
+{
+	const char *node = d->asked.node ? d->asked.node : getenv("SLURMD_NODENAME");
+
+	snprintf(d->node_name, sizeof(d->node_name), "%s", node ? node : "");
+	d->is_node = runs("slurmd") || runs("poppad");
+	check_poppad(d);
+	check_directory(d, "RunDir", d->conf.run_dir);
+	check_directory(d, "SpoolDir", d->conf.spool_dir);
+	check_counters(d);
+	check_paranoid(d);
+	check_realtime(d);
+	check_freezer(d);
+}

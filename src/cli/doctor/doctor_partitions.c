@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Checks of "poppa doctor" on the partitions that may have co-located jobs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/doctor/doctor.h"
+#include "cli/ask/scontrol.h"
+#include "striping/submit/submission.h"
+
+/* The weight of CPU in one line of "scontrol --oneliner show partition"; 1 without any. */
+static double cpu_weight(const char *line, size_t len)
+{
+	const char *at = memmem(line, len, " TRESBillingWeights=", 20), *end;
+
+	if (!at)
+		return 1;
+	at += 20;
+	end = at + strcspn(at, " \n");
+	for (; at < end; at += strcspn(at, ", \n") + 1)
+		if (!strncasecmp(at, "CPU=", 4))
+			return strtod(at + 4, NULL);
+	return 0;
+}
+
+static const char *next_line(const char *line)
+{
+	line += strcspn(line, "\n");
+	return line + (*line == '\n');
+}
+
+/* Of a line of "scontrol --oneliner show partition"; false: it is none. */
+static bool partition_name(const char *line, char *name, size_t size)
+{
+	static const char key[] = "PartitionName=";
+
+	if (strncmp(line, key, strlen(key)))
+		return false;
+	line += strlen(key);
+	snprintf(name, size, "%.*s", (int)strcspn(line, " \n"), line);
+	return true;
+}
+
+/* A bill is a whole number: of a few SU a core there is little that a discount can take off. */
+static void check_billing(struct doctor *d, const char *text)
+{
+	int partitions = 0;
+	char coarse[512] = "";
+
+	for (const char *line = text; *line; line = next_line(line)) {
+		char name[256];
+		size_t used = strlen(coarse);
+		struct errmsg why;
+
+		if (!partition_name(line, name, sizeof(name)) ||
+			request_check_open(name, d->settings.stripe_partitions, &why))
+			continue;
+		partitions++;
+		if (cpu_weight(line, strcspn(line, "\n")) < 100)
+			snprintf(coarse + used, sizeof(coarse) - used, "%s%s", used ? ", " : "",
+				name);
+	}
+	if (!partitions)
+		doctor_say(d, DOCTOR_WARN, "TRESBillingWeights",
+			"see that it is CPU=1000 or so in partitions for co-located jobs",
+			"not seen: there is no such partition");
+	else if (*coarse)
+		doctor_say(d, DOCTOR_WARN, "TRESBillingWeights",
+			"set TRESBillingWeights=CPU=1000 (milli-SU) where co-located jobs run",
+			"gives less than 100 a core in partition %s: bills are whole numbers, so a "
+			"discount is rounded away",
+			coarse);
+	else
+		doctor_say(d, DOCTOR_OK, "TRESBillingWeights", NULL,
+			"leaves room for discounts in %d partition%s", partitions,
+			partitions == 1 ? "" : "s");
+}
+
+/* A name that is misspelt closes the right partition to co-located jobs. */
+static void check_stripe_partitions(struct doctor *d, const char *text)
+{
+	const char *names = d->settings.stripe_partitions;
+	char unknown[512] = "";
+
+	if (!*names)
+		return;
+	for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',') {
+		char wanted[256], name[256];
+		size_t used = strlen(unknown);
+		bool found = false;
+
+		snprintf(wanted, sizeof(wanted), "%.*s", (int)strcspn(at, ","), at);
+		for (const char *line = text; *line && !found; line = next_line(line))
+			found = partition_name(line, name, sizeof(name)) && !strcmp(name, wanted);
+		if (!found)
+			snprintf(unknown + used, sizeof(unknown) - used, "%s%s", used ? ", " : "",
+				wanted);
+	}
+	if (*unknown)
+		doctor_say(d, DOCTOR_FAIL, "stripe_partition",
+			"correct it in PrEpParameters, then scontrol reconfigure",
+			"there is no partition %s: its co-located jobs are refused", unknown);
+	else
+		doctor_say(d, DOCTOR_OK, "stripe_partition", NULL, "co-located jobs may run in %s",
+			names);
+}
+
+void doctor_partitions(struct doctor *d)
+{
+	struct errmsg err;
+	char *text = scontrol_show("partition", 1, &err);
+
+	if (text) {
+		check_stripe_partitions(d, text);
+		check_billing(d, text);
+	} else {
+		doctor_say(d, DOCTOR_WARN, "partitions",
+			"see that TRESBillingWeights is CPU=1000 or so where co-located jobs run",
+			"not seen: %s", err.text);
+	}
+	free(text);
+}

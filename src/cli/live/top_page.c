@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lays out poppad's answer as the table of poppa top. */
+#include "cli/live/top_page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cli/ask/cli.h"
+#include "cli/ask/value_text.h"
+
+static const json_t *same_job(const json_t *status, const json_t *job)
+{
+	const json_t *jobs = json_object_get(status, "jobs"), *other;
+	size_t i;
+
+	json_array_foreach(jobs, i, other)
+	{
+		if (show_whole(other, "job") == show_whole(job, "job") &&
+			show_whole(other, "restart") == show_whole(job, "restart"))
+			return other;
+	}
+	return NULL;
+}
+
+/* Growth of a number a second; NAN where it was or is not there. */
+static double rate(const json_t *before, const json_t *now, const char *key, double seconds)
+{
+	return (show_real(now, key) - show_real(before, key)) / seconds;
+}
+
+void top_rates(const json_t *before, json_t *now, double seconds)
+{
+	const json_t *was = NULL, *totals = json_object_get(now, "totals"), *jobs;
+	json_t *job;
+	size_t i;
+
+	if (before && show_whole(before, "pid") == show_whole(now, "pid"))
+		was = before;
+	json_object_set_new(now, "rates",
+		json_pack("{s:o, s:o, s:o}", "interval_s", was ? json_real(seconds) : json_null(),
+			"shutters_s",
+			cli_real(rate(json_object_get(was, "totals"), totals, "shutters", seconds)),
+			"shutter_cpu",
+			cli_real(rate(json_object_get(was, "totals"), totals, "shutter_cpu_s",
+				seconds))));
+	jobs = json_object_get(now, "jobs");
+	json_array_foreach(jobs, i, job)
+	{
+		json_object_set_new(job, "blocks_s",
+			cli_real(rate(same_job(was, job), job, "blocks", seconds)));
+	}
+}
+
+static json_int_t sum(const json_t *counts)
+{
+	json_int_t n = 0;
+	const json_t *v;
+	const char *key;
+
+	json_object_foreach((json_t *)counts, key, v)
+	{
+		n += json_integer_value(v);
+	}
+	return n;
+}
+
+static void put_shutters(FILE *out, const json_t *now)
+{
+	const json_t *totals = json_object_get(now, "totals"), *rates, *cost;
+	struct show_cell speed, period, cpu, held, lately, model, max;
+
+	if (!totals)
+		return;
+	rates = json_object_get(now, "rates");
+	cost = json_object_get(totals, "cost");
+	fprintf(out,
+		"shutters  %" JSON_INTEGER_FORMAT "%s, %s/s, %" JSON_INTEGER_FORMAT
+		" dropped, period %s s%s, longest stop %.2f ms\n",
+		show_whole(totals, "shutters"),
+		json_is_true(json_object_get(totals, "active")) ? "" : " (none now)",
+		show_number(&speed, 2, show_real(rates, "shutters_s")),
+		sum(json_object_get(totals, "discarded")),
+		show_number(&period, 3, show_real(totals, "period_s")),
+		json_is_true(json_object_get(cost, "capped")) ? " (longer, for the cost)" : "",
+		(double)show_whole(totals, "longest_stop_ns") / 1e6);
+	fprintf(out,
+		"cost      jobs held stopped %s %%, lately %s %% (model %s %%, at most %s %%), "
+		"%s %% of a core\n",
+		show_number(&held, 3, 100 * show_real(totals, "overhead")),
+		show_number(&lately, 3, 100 * show_real(cost, "held")),
+		show_number(&model, 3, 100 * show_real(totals, "overhead_model")),
+		show_number(&max, 3, 100 * show_real(cost, "max")),
+		show_number(&cpu, 2, 100 * show_real(rates, "shutter_cpu")));
+}
+
+static void put_job(FILE *out, const json_t *job)
+{
+	struct show_cell d, ci, speed, held, partners;
+	double together = show_real(job, "co_s");
+
+	fprintf(out,
+		"%8" JSON_INTEGER_FORMAT " %-8.8s %4" JSON_INTEGER_FORMAT " %5" JSON_INTEGER_FORMAT
+		" %7s %12s %7" JSON_INTEGER_FORMAT " %5s %6s %-7.7s %-9.9s %s\n",
+		show_whole(job, "job"), show_text(job, "user"), show_whole(job, "lane"),
+		show_whole(job, "tasks"), show_number(&d, 2, 100 * show_real(job, "degradation")),
+		show_interval(&ci, 1, 100, "..", json_object_get(job, "ci95")),
+		show_whole(job, "used"), show_number(&speed, 1, show_real(job, "blocks_s")),
+		show_number(
+			&held, 2, together > 0 ? 100 * show_real(job, "paused_s") / together : NAN),
+		show_text(job, "state"), show_text(job, "backend"), show_partners(&partners, job));
+}
+
+struct top_page top_page(const json_t *now)
+{
+	const json_t *jobs = json_object_get(now, "jobs"), *job;
+	struct top_page page = {NULL, 0};
+	time_t t = time(NULL);
+	char when[16] = "";
+	struct tm tm;
+	size_t size, i;
+	FILE *out = open_memstream(&page.text, &size);
+
+	if (!out)
+		return page;
+	localtime_r(&t, &tm);
+	strftime(when, sizeof(when), "%H:%M:%S", &tm);
+	fprintf(out, "poppad    %s on node %s, cluster %s; %zu job%s; %s\n",
+		show_text(now, "version"), show_text(now, "node"), show_text(now, "cluster"),
+		json_array_size(jobs), json_array_size(jobs) == 1 ? "" : "s", when);
+	show_notes(out, now);
+	put_shutters(out, now);
+	fprintf(out, "settings  %s\n\n", show_text(now, "settings"));
+	fprintf(out, "%8s %-8s %4s %5s %7s %12s %7s %5s %6s %-7s %-9s %s\n", "JOB", "USER", "LANE",
+		"TASKS", "DEGR %", "95% INTERVAL", "BLOCKS", "BLK/S", "HELD %", "STATE", "COUNTER",
+		"CO-RUNNERS");
+	fflush(out);
+	for (const char *p = page.text; p && *p; p++)
+		page.head += *p == '\n';
+	json_array_foreach(jobs, i, job)
+	{
+		put_job(out, job);
+	}
+	fclose(out);
+	return page;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Translates what a job asks for, in a descriptor or a job record, for striping/request.h. */
+#include "job_request.h"
+
+static int64_t number(uint64_t value, uint64_t no_val)
+{
+	return value == 0 || value >= no_val ? REQUEST_UNSET : (int64_t)value;
+}
+
+static int64_t number16(uint16_t value)
+{
+	return number(value, NO_VAL16);
+}
+
+int64_t asked_number(uint32_t value)
+{
+	return number(value, NO_VAL);
+}
+
+struct request_memory asked_memory(uint64_t value)
+{
+	struct request_memory m = {MEMORY_UNSET, 0};
+
+	if (value < NO_VAL64) {
+		m.per = value & MEM_PER_CPU ? MEMORY_PER_CPU : MEMORY_PER_NODE;
+		m.mb = (int64_t)(value & ~MEM_PER_CPU);
+	}
+	return m;
+}
+
+static enum request_sharing sharing(uint16_t shared)
+{
+	switch (shared) {
+	case JOB_SHARED_NONE:
+		return SHARING_NONE;
+	case JOB_SHARED_OK:
+		return SHARING_CORES;
+	case JOB_SHARED_USER:
+		return SHARING_USER;
+	case JOB_SHARED_MCS:
+		return SHARING_MCS;
+	case JOB_SHARED_TOPO:
+		return SHARING_TOPO;
+	default:
+		return SHARING_DEFAULT;
+	}
+}
+
+void asked_by_desc(const job_desc_msg_t *d, struct request *r)
+{
+	const struct {
+		int64_t *field;
+		int64_t value;
+	} numbers[] = {
+		{&r->tasks, asked_number(d->num_tasks)},
+		{&r->tasks_per_node, number16(d->ntasks_per_node)},
+		{&r->tasks_per_socket, number16(d->ntasks_per_socket)},
+		{&r->tasks_per_core, number16(d->ntasks_per_core)},
+		{&r->cpus_per_task, number16(d->cpus_per_task)},
+		{&r->cpus, asked_number(d->min_cpus)},
+		{&r->cpus_per_node, number16(d->pn_min_cpus)},
+		{&r->cores_per_socket, number16(d->cores_per_socket)},
+		{&r->threads_per_core, number16(d->threads_per_core)},
+		{&r->gpus, request_gpus(d->tres_per_job)},
+		{&r->gpus_per_node, request_gpus(d->tres_per_node)},
+		{&r->gpus_per_task, request_gpus(d->tres_per_task)},
+		{&r->cpus_per_gpu, request_gpus(d->cpus_per_tres)},
+		{&r->tasks_per_gpu, number16(d->ntasks_per_tres)},
+		{&r->mb_per_gpu, request_gpus(d->mem_per_tres)},
+		{&r->min_nodes, asked_number(d->min_nodes)},
+		{&r->max_nodes, asked_number(d->max_nodes)},
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (numbers[i].value != REQUEST_UNSET)
+			*numbers[i].field = numbers[i].value;
+	if (request_gpus(d->tres_per_socket) > 0 && number16(d->sockets_per_node) > 0)
+		r->gpus_per_node = request_gpus(d->tres_per_socket) * d->sockets_per_node;
+	if (d->pn_min_memory != NO_VAL64)
+		r->memory = asked_memory(d->pn_min_memory);
+	if (d->shared != NO_VAL16)
+		r->sharing = sharing(d->shared);
+	r->core_spec = d->core_spec != NO_VAL16 && d->core_spec != INFINITE16;
+	r->reboot = d->reboot != NO_VAL16 && d->reboot;
+	r->overcommit = d->overcommit != NO_VAL8 && d->overcommit;
+}
+
+void asked_by_job(const job_record_t *job, struct request *r)
+{
+	const job_details_t *d = job->details;
+
+	r->tasks = asked_number(d->num_tasks);
+	r->tasks_per_node = number16(d->ntasks_per_node);
+	r->cpus_per_task = number16(d->cpus_per_task);
+	r->cpus = asked_number(d->orig_min_cpus);
+	r->min_nodes = asked_number(d->min_nodes);
+	r->max_nodes = asked_number(d->max_nodes);
+	r->memory = asked_memory(d->orig_pn_min_memory);
+	r->gpus = request_gpus(job->tres_per_job);
+	r->gpus_per_node = request_gpus(job->tres_per_node);
+	r->gpus_per_task = request_gpus(job->tres_per_task);
+	r->cpus_per_gpu = request_gpus(job->cpus_per_tres);
+	r->tasks_per_gpu = number16(d->ntasks_per_tres);
+	r->mb_per_gpu = request_gpus(job->mem_per_tres);
+	if (d->mc_ptr) {
+		r->tasks_per_socket = number16(d->mc_ptr->ntasks_per_socket);
+		r->tasks_per_core = number16(d->mc_ptr->ntasks_per_core);
+		r->cores_per_socket = number16(d->mc_ptr->cores_per_socket);
+		r->threads_per_core = number16(d->mc_ptr->threads_per_core);
+	}
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Asks Slurm's own plugin and puts the job record back as it was. */
+#include "plugins/select_stripe/inner_query.h"
+
+#include "plugins/select_stripe/inner.h"
+#include "plugins/select_stripe/tracker.h"
+
+SLURM_WEAK(node_record_table_ptr)
+SLURM_WEAK(node_record_count)
+
+/* What Slurm's plugin may change in a job record although it did not place the job. */
+struct saved {
+	uint64_t pn_min_memory;
+	uint32_t min_cpus;
+	uint32_t orig_pn_min_cpus;
+	uint8_t whole_node;
+	uint64_t bit_flags;
+	bitstr_t *req_node_bitmap;
+	bool had_list;
+};
+
+/* And takes a co-located job for one that asks for a lane. */
+static void save(const struct ask *ask, struct saved *s)
+{
+	job_details_t *details = ask->job_ptr->details;
+
+	s->pn_min_memory = details->pn_min_memory;
+	s->min_cpus = details->min_cpus;
+	s->whole_node = details->whole_node;
+	s->orig_pn_min_cpus = details->orig_pn_min_cpus;
+	s->bit_flags = ask->job_ptr->bit_flags;
+	s->req_node_bitmap = details->req_node_bitmap;
+	s->had_list = ask->preempted && *ask->preempted;
+	if (ask->me.request) {
+		/* A lane is what it has of a node, also where it was to have that alone. */
+		details->whole_node = 0;
+		compat_ask_for_lane(details);
+	}
+}
+
+static void restore(const struct ask *ask, const struct saved *s, int rc)
+{
+	job_details_t *details = ask->job_ptr->details;
+
+	details->whole_node = s->whole_node;
+	details->orig_pn_min_cpus = s->orig_pn_min_cpus;
+	details->req_node_bitmap = s->req_node_bitmap;
+	if (!(s->bit_flags & TEST_NOW_ONLY))
+		ask->job_ptr->bit_flags &= ~(uint64_t)TEST_NOW_ONLY;
+	if (rc == SLURM_SUCCESS)
+		return;
+	details->pn_min_memory = s->pn_min_memory;
+	details->min_cpus = s->min_cpus;
+	if (ask->preempted && *ask->preempted && !s->had_list)
+		FREE_NULL_LIST(*ask->preempted);
+}
+
+static bool has_required(const struct ask *ask, bitstr_t *nodes)
+{
+	bitstr_t *required = ask->job_ptr->details->req_node_bitmap;
+
+	return !required || bit_super_set(required, nodes);
+}
+
+/* All cores of the node but those of the lane. */
+static void exclude_others(compat_exc_t exc, const struct candidate *c, const struct layout *layout)
+{
+	for (int core = 0; core < layout->cores; core++)
+		if (layout->lane_of[core] != c->lane)
+			compat_exc_core(exc, c->node, core);
+}
+
+int question_lanes(struct ask *ask, const struct candidates *list, int count, int require,
+	bool now_only, bool preempt)
+{
+	bitstr_t *required = ask->job_ptr->details->req_node_bitmap, *must = NULL;
+	bitstr_t *nodes = bit_alloc(bit_size(ask->nodes));
+	compat_exc_t exc = compat_exc_copy(ask->exc);
+	struct saved saved;
+	int rc = SLURM_ERROR;
+
+	for (int i = 0; i < list->count; i++) {
+		const struct candidate *c = &list->c[i];
+
+		if (i >= count && !(required && bit_test(required, c->node)))
+			continue;
+		bit_set(nodes, c->node);
+		exclude_others(exc, c, layout_of(c->node));
+	}
+	if (!has_required(ask, nodes))
+		goto out;
+	save(ask, &saved);
+	if (require) {
+		must = required ? bit_copy(required) : bit_alloc(bit_size(nodes));
+		for (int i = 0; i < require; i++)
+			bit_set(must, list->c[i].node);
+		ask->job_ptr->details->req_node_bitmap = must;
+	}
+	if (now_only)
+		ask->job_ptr->bit_flags |= TEST_NOW_ONLY;
+	rc = inner.job_test(ask->job_ptr, nodes, ask->min_nodes, ask->max_nodes, ask->req_nodes,
+		ask->mode, preempt ? ask->preemptable : NULL, ask->preempted,
+		exc COMPAT_WILL_RUN_ARG(ask->will_run));
+	restore(ask, &saved, rc);
+	if (rc == SLURM_SUCCESS) {
+		bit_clear_all(ask->nodes);
+		bit_or(ask->nodes, nodes);
+	}
+out:
+	FREE_NULL_BITMAP(must);
+	FREE_NULL_BITMAP(nodes);
+	compat_exc_free(exc);
+	return rc;
+}
+
+int question_nodes(struct ask *ask, bitstr_t *nodes, uint32_t least)
+{
+	struct saved saved;
+	int rc;
+
+	if (!has_required(ask, nodes))
+		return SLURM_ERROR;
+	save(ask, &saved);
+	rc = inner.job_test(ask->job_ptr, nodes, MAX(least, ask->min_nodes), ask->max_nodes,
+		MAX(least, ask->req_nodes), ask->mode, ask->preemptable, ask->preempted,
+		ask->exc COMPAT_WILL_RUN_ARG(ask->will_run));
+	restore(ask, &saved, rc);
+	return rc;
+}
+
+static int is_same(void *a, void *b)
+{
+	return a == b;
+}
+
+void question_preempt_rest(struct ask *ask, bool colocated)
+{
+	const struct occupancy *map = tracker_map();
+
+	if (!ask->preempted)
+		return;
+	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++) {
+		if (!bit_test(ask->nodes, n) || n >= occupancy_nodes(map))
+			continue;
+		for (int i = 0; i < occupancy_count(map, n); i++) {
+			const struct occupancy_job *job = occupancy_at(map, n, i, NULL);
+			const struct partner *p = tracker_partner(job);
+			job_record_t *job_ptr;
+
+			if (colocated ? p && partner_compatible(&ask->me, &p, 1, ask->pairs)
+				      : !job->colocated)
+				continue;
+			job_ptr = find_job_record(job->id);
+			if (!job_ptr || !candidates_preemptable(ask, job->id))
+				continue;
+			if (!*ask->preempted)
+				*ask->preempted = list_create(NULL);
+			if (!list_find_first(*ask->preempted, is_same, job_ptr))
+				list_append(*ask->preempted, job_ptr);
+		}
+	}
+}

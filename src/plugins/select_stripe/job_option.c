@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads a job's option and shows it in SystemComment. */
+#include "plugins/select_stripe/job_option.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/tags.h"
+#include "plugins/select_stripe/stripe.h"
+
+const char *mark_find(const job_record_t *job_ptr)
+{
+	static const size_t len = sizeof(COLOCATE_ENV) - 1;
+
+	for (uint32_t i = 0; job_ptr->spank_job_env && i < job_ptr->spank_job_env_size; i++) {
+		const char *var = job_ptr->spank_job_env[i];
+
+		if (var && !strncmp(var, COLOCATE_ENV, len) && var[len] == '=')
+			return var + len + 1;
+	}
+	return NULL;
+}
+
+bool mark_read(const job_record_t *job_ptr, struct colocate *request)
+{
+	static uint32_t complained;
+	const char *text = mark_find(job_ptr);
+	struct errmsg err = {""};
+
+	if (!text)
+		return false;
+	memset(request, 0, sizeof(*request));
+	if (colocate_parse(text, request, &err) && complained != job_ptr->job_id) {
+		error(STRIPE "%pJ: %s; it is placed as plain --colocate", job_ptr, err.text);
+		complained = job_ptr->job_id;
+	}
+	return true;
+}
+
+void mark_show(job_record_t *job_ptr, const struct colocate *request, const char *details)
+{
+	char text[COLOCATE_TEXT_MAX + 256];
+	char *shown = tags_get(job_ptr->system_comment, COLOCATE_TAG), *comment;
+
+	colocate_format(request, text);
+	if (details)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", details);
+	if (shown && !strcmp(shown, text)) {
+		free(shown);
+		return;
+	}
+	free(shown);
+	comment = tags_set(job_ptr->system_comment, COLOCATE_TAG, text);
+	if (!comment)
+		return;
+	xfree(job_ptr->system_comment);
+	job_ptr->system_comment = xstrdup(comment);
+	free(comment);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Chooses the backend that has a signal for a task, and tells when the task has stopped or ended.
+ */
+#include "poppa_config.h"
+
+#include "poppa/counter/counter.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/units.h"
+#include "common/clock.h"
+#include "poppa/counter/counter_backend.h"
+#include "poppa/hold/proc.h"
+
+struct counter {
+	const struct counter_ops *ops;
+	void *state;
+	int pidfd, stat_fd;
+	struct counter_sample last;
+	int64_t looked_ns; /* when a task that stood still was last looked at */
+};
+
+/* A task that stands still, as it waits for its turn or a message, is looked at this often: several
+ * readings of one block need but one look. */
+#define LOOK_EVERY (4 * NS_PER_MS)
+
+/* In the order in which COUNTER_AUTO tries them; it never plays a recording. */
+static const struct counter_ops *const backends[] = {
+	&counter_heartbeat_ops,
+#ifdef HAVE_PFM
+	&counter_perf_ops,
+#endif
+#ifdef HAVE_PAPI
+	&counter_papi_ops,
+#endif
+	&counter_uprobe_ops,
+	&counter_replay_ops,
+};
+
+#define BACKENDS (sizeof(backends) / sizeof(backends[0]))
+
+int counter_fail(int code, struct errmsg *err, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (err) {
+		va_start(ap, fmt);
+		vsnprintf(err->text, sizeof(err->text), fmt, ap);
+		va_end(ap);
+	}
+	errno = code;
+	return -1;
+}
+
+static const struct counter_ops *find_backend(enum counter_backend kind, struct errmsg *err)
+{
+	for (size_t i = 0; i < BACKENDS; i++)
+		if (backends[i]->kind == kind)
+			return backends[i];
+	if (kind == COUNTER_PERF)
+		counter_fail(ENODATA, err,
+			"perf: left out of this build, which had no libpfm4 (Debian: "
+			"libpfm4-dev; RHEL/Rocky: libpfm-devel)");
+	else if (kind == COUNTER_PAPI)
+		counter_fail(ENODATA, err,
+			"papi: left out of this build, which had no PAPI (Debian: libpapi-dev; "
+			"RHEL/Rocky: papi-devel)");
+	else
+		counter_fail(ENODATA, err, "%s: no counter backend", counter_backend_name(kind));
+	return NULL;
+}
+
+/*
+ * Logs once, while this process lives, why a backend cannot be used: what is the machine's or the
+ * configuration's fault would be said again for every task. That one task has no signal for it is
+ * no fault.
+ */
+static void report(enum counter_backend kind, const struct errmsg *why, bool asked_for)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static bool reported[COUNTER_NONE + 1][256];
+	int code = errno;
+	bool first;
+
+	if (code == ESRCH || code <= 0 || code > 255 ||
+		(code == ENODATA && (kind == COUNTER_HEARTBEAT || kind == COUNTER_UPROBE)))
+		return;
+	pthread_mutex_lock(&lock);
+	first = !reported[kind][code];
+	reported[kind][code] = true;
+	pthread_mutex_unlock(&lock);
+	if (first)
+		plog(asked_for || code != ENODATA ? PLOG_WARN : PLOG_INFO, "counter %s", why->text);
+	errno = code;
+}
+
+/* Opens the first backend with a signal; err gets all their reasons if there is none. */
+static int open_auto(struct counter *c, const struct nodeconf *conf, pid_t pid, struct errmsg *err)
+{
+	struct errmsg why, all = {""};
+	size_t used = 0;
+
+	for (size_t i = 0; i < BACKENDS; i++) {
+		const char *sep = used ? "; " : "";
+		int n;
+
+		if (backends[i]->kind == COUNTER_REPLAY)
+			continue;
+		if (!backends[i]->open(conf, pid, &c->state, &why)) {
+			c->ops = backends[i];
+			return 0;
+		}
+		if (errno == ESRCH)
+			return counter_fail(ESRCH, err, "%s", why.text);
+		report(backends[i]->kind, &why, false);
+		n = snprintf(all.text + used, sizeof(all.text) - used, "%s%s", sep, why.text);
+		used += n;
+		if (used >= sizeof(all.text))
+			used = sizeof(all.text) - 1;
+	}
+	return counter_fail(ENODATA, err, "%s", all.text);
+}
+
+static int open_backend(struct counter *c, enum counter_backend backend,
+	const struct nodeconf *conf, pid_t pid, struct errmsg *err)
+{
+	struct errmsg why = {""}, none = {""};
+	int code;
+
+	if (backend == COUNTER_AUTO)
+		return open_auto(c, conf, pid, err);
+	c->ops = find_backend(backend, &why);
+	if (c->ops && !c->ops->open(conf, pid, &c->state, &why))
+		return 0;
+	code = errno;
+	/* What no task can have is not this one's fault. */
+	if (c->ops && code == ENODATA && !c->ops->available(conf, &none)) {
+		why = none;
+		errno = ENOTSUP;
+	} else {
+		errno = code;
+	}
+	report(backend, &why, true);
+	return counter_fail(code, err, "%s", why.text);
+}
+
+static bool task_ended(const struct counter *c)
+{
+	struct pollfd p = {.fd = c->pidfd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static bool look_again(struct counter *c)
+{
+	int64_t now = clock_now();
+
+	if (c->looked_ns && now - c->looked_ns < LOOK_EVERY)
+		return false;
+	c->looked_ns = now;
+	return true;
+}
+
+int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_t pid,
+	struct counter **out, struct errmsg *err)
+{
+	struct counter *c = calloc(1, sizeof(*c));
+	int code;
+
+	if (!c)
+		return counter_fail(ENOMEM, err, "out of memory");
+	c->stat_fd = -1;
+	c->pidfd = pidfd_open(pid, 0);
+	if (c->pidfd >= 0)
+		c->stat_fd = proc_stat_open(pid);
+	if (c->stat_fd < 0) {
+		code = errno;
+		counter_fail(code, err, "task %d: %s", (int)pid,
+			code == ESRCH ? "it is gone"
+			: code == EMFILE || code == ENFILE
+				? "out of file descriptors: raise LimitNOFILE (ulimit -n)"
+				: strerror(code));
+		report(backend, err, true);
+		goto broken;
+	}
+	if (open_backend(c, backend, conf, pid, err)) {
+		code = errno;
+		goto broken;
+	}
+	/* Everything above went by number: what was opened is the task's if it lives yet. */
+	if (task_ended(c)) {
+		code = ESRCH;
+		counter_fail(code, err, "task %d: it is gone", (int)pid);
+		goto broken;
+	}
+	*out = c;
+	return 0;
+broken:
+	counter_close(c);
+	errno = code;
+	return -1;
+}
+
+int counter_read(struct counter *c, struct counter_sample *out)
+{
+	out->missing = false;
+	if (c->ops->read(c->state, out))
+		return -1;
+	/* A counter outlives its task and then stands still. */
+	if (out->progress == c->last.progress && out->cycles == c->last.cycles && look_again(c) &&
+		task_ended(c)) {
+		errno = ESRCH;
+		return -1;
+	}
+	c->last = *out;
+	return 0;
+}
+
+void counter_prepare(struct counter *c)
+{
+	if (c->ops->prepare && !task_ended(c))
+		c->ops->prepare(c->state);
+}
+
+int counter_refresh(struct counter *c)
+{
+	if (task_ended(c)) {
+		errno = ESRCH;
+		return -1;
+	}
+	return c->ops->refresh(c->state);
+}
+
+void counter_close(struct counter *c)
+{
+	if (!c)
+		return;
+	if (c->state)
+		c->ops->close(c->state);
+	if (c->stat_fd >= 0)
+		close(c->stat_fd);
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	free(c);
+}
+
+enum counter_backend counter_kind(const struct counter *c)
+{
+	return c->ops->kind;
+}
+
+bool counter_has_cycles(const struct counter *c)
+{
+	return c->ops->has_cycles;
+}
+
+bool counter_interrupts(const struct counter *c)
+{
+	return c->ops->interrupts;
+}
+
+void counter_region(struct counter *c, int region)
+{
+	if (c->ops->region)
+		c->ops->region(c->state, region);
+}
+
+char counter_task_state(const struct counter *c)
+{
+	return proc_state(c->stat_fd);
+}
+
+size_t counter_groups(const struct counter *c)
+{
+	return c->ops->groups ? c->ops->groups(c->state) : 1;
+}
+
+bool counter_available(
+	enum counter_backend backend, const struct nodeconf *conf, struct errmsg *err)
+{
+	const struct counter_ops *ops;
+
+	if (backend == COUNTER_AUTO)
+		return true;
+	ops = find_backend(backend, err);
+	return ops && ops->available(conf, err);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a counter backend is to counter.c, and what the backends share. */
+#ifndef POPPA_COUNTER_COUNTER_BACKEND_H
+#define POPPA_COUNTER_COUNTER_BACKEND_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/errmsg.h"
+#include "common/nodeconf.h"
+#include "poppa/counter/counter.h"
+
+/*
+ * open() fails with errno ENODATA where this task or this machine gives the backend no signal,
+ * ESRCH where the task is gone, and anything else where it should have worked. The other calls are
+ * counter.h's.
+ */
+struct counter_ops {
+	enum counter_backend kind;
+	bool has_cycles;
+	bool interrupts; /* counter_interrupts() */
+	bool (*available)(const struct nodeconf *conf, struct errmsg *err);
+	int (*open)(const struct nodeconf *conf, pid_t pid, void **state, struct errmsg *err);
+	int (*read)(void *state, struct counter_sample *out);
+	void (*prepare)(void *state); /* NULL: refresh() is quick */
+	int (*refresh)(void *state);
+	void (*close)(void *state);
+	size_t (*groups)(const void *state);     /* NULL: one */
+	void (*region)(void *state, int region); /* NULL: does not matter */
+};
+
+extern const struct counter_ops counter_heartbeat_ops;
+extern const struct counter_ops counter_perf_ops;
+extern const struct counter_ops counter_papi_ops;
+extern const struct counter_ops counter_uprobe_ops;
+extern const struct counter_ops counter_replay_ops;
+
+/* Writes err and returns -1 with errno = code, whatever the formatting did to errno. */
+int counter_fail(int code, struct errmsg *err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* --- counters of a task's threads (counter_threads.c) --- */
+
+/* One thread under a backend that counts threads; handle and the last_ values are the backend's. */
+struct counter_thread {
+	pid_t tid;
+	int handle[2];
+	uint64_t last[4];
+	bool kept; /* seen by the refresh under way */
+};
+
+struct counter_thread_ops {
+	/*
+	 * 0, or -1 with errno and err; ESRCH when the thread has just ended. With inherit the
+	 * threads that this one makes are to be counted with it; EINVAL where that is not known.
+	 */
+	int (*open)(void *arg, struct counter_thread *t, bool inherit, struct errmsg *err);
+	/* Adds what was counted since this thread's last read, and sets sum->missing where that
+	 * could not be told. 0 or -1 with errno. */
+	int (*read)(void *arg, struct counter_thread *t, struct counter_sample *sum);
+	void (*close)(void *arg, struct counter_thread *t);
+	/*
+	 * Opening takes milliseconds: a refresh opens one new thread at most, and only one that
+	 * was there at the refresh before too. close() must not take long.
+	 */
+	bool slow;
+	bool can_inherit; /* open() knows what inherit is */
+};
+
+struct counter_threads {
+	const struct counter_thread_ops *ops;
+	void *arg;
+	pid_t pid;
+	bool inherit; /* the kernel follows new threads by itself: a refresh has nothing to do */
+	struct counter_thread *thread;
+	size_t count, room;
+	pid_t *seen; /* all threads at the last refresh; kept for slow backends only */
+	size_t seen_count;
+	struct counter_thread ready; /* opened ahead of the next refresh; tid 0 = none */
+	bool prepared;               /* the next refresh opens nothing else */
+	int prepare_error;
+	struct counter_sample total; /* of all threads that ever were */
+};
+
+/*
+ * Opens every thread of pid, so that those it makes later are counted from their first instruction
+ * where the kernel can do that (Linux 5.13), else from the next refresh. On failure nothing is left
+ * open.
+ */
+int counter_threads_open(struct counter_threads *set, const struct counter_thread_ops *ops,
+	void *arg, pid_t pid, struct errmsg *err);
+int counter_threads_read(struct counter_threads *set, struct counter_sample *out);
+void counter_threads_prepare(struct counter_threads *set);
+int counter_threads_refresh(struct counter_threads *set);
+void counter_threads_close(struct counter_threads *set);
+
+/* --- the system calls that unit tests replace (counter_sys.c) --- */
+
+int counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
+ssize_t counter_sys_read(int fd, void *buf, size_t size);
+
+/* Makes the threads that the counted one makes count with it. EINVAL where this is not known. */
+int counter_sys_inherit(struct perf_event_attr *attr);
+
+/* What an error of perf_event_open() means and the mend; what names the event. */
+int counter_perf_open_error(int code, const char *what, struct errmsg *err);
+
+#endif

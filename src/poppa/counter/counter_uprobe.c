@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counts the calls of a function in an unmodified program. */
+/*
+ * The kernel puts a breakpoint on the function and counts the hits. The probe runs free from open
+ * to close and samples are subtracted, since switching it on and off takes milliseconds.
+ */
+#include "poppa/counter/counter_backend.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/units.h"
+#include "common/clock.h"
+#include "poppa/counter/background_close.h"
+#include "poppa/counter/symbol.h"
+
+#define PMU_TYPE "/sys/bus/event_source/devices/uprobe/type"
+
+struct uprobe {
+	struct counter_threads threads;
+	char path[PATH_MAX]; /* through which the kernel finds the probed file */
+	uint64_t offset;
+	uint32_t pmu;
+	char name[512];    /* FILE:SYMBOL of the configuration, which may change */
+	double call_ns;    /* what a call costs the task */
+	int64_t looked_ns; /* at how often it is called */
+};
+
+/*
+ * What a probe costs, rounded up from what tests/unit/poppa/counter/test_counter_uprobe.c measures,
+ * and the share of a thread's time above which a probe is given up: no discount is worth a slower
+ * job.
+ */
+#define CHEAP_NS 1000.0
+#define DEAR_NS 15000.0
+#define MAX_SHARE 0.1
+#define LOOK_EVERY (200 * NS_PER_MS)
+
+/* Written behind a symbol: the administrator knows what each call will cost. */
+#define DESPITE_COST '!'
+
+/* The PMU's number, or -1 where this kernel has none. */
+static int uprobe_pmu(void)
+{
+	FILE *f = fopen(PMU_TYPE, "re");
+	int type = -1;
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%d", &type) != 1)
+		type = -1;
+	fclose(f);
+	return type;
+}
+
+static int no_function(struct errmsg *err)
+{
+	return counter_fail(ENODATA, err,
+		"uprobe: no function is configured; add Uprobe=FILE:SYMBOL to poppa.conf");
+}
+
+static bool uprobe_available(const struct nodeconf *conf, struct errmsg *err)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr)};
+	int pmu = uprobe_pmu(), fd;
+
+	if (conf && !conf->uprobe_count) {
+		no_function(err);
+		return false;
+	}
+	if (pmu < 0) {
+		counter_fail(ENODATA, err,
+			"uprobe: %s is missing: the kernel needs CONFIG_UPROBE_EVENTS and a "
+			"mounted /sys",
+			PMU_TYPE);
+		return false;
+	}
+	/* Without a path there is nothing to probe, but the kernel asks for privilege first. */
+	attr.type = (uint32_t)pmu;
+	fd = counter_sys_perf_open(&attr, 0, -1, -1, 0);
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 || errno == EINVAL)
+		return true;
+	counter_perf_open_error(errno, "uprobe", err);
+	return false;
+}
+
+enum { HITS, HITS_AT_LOOK }; /* of a thread's last[] */
+
+static int open_thread(void *arg, struct counter_thread *t, bool inherit, struct errmsg *err)
+{
+	struct uprobe *u = arg;
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = u->pmu,
+		.uprobe_path = (uintptr_t)u->path,
+		.probe_offset = u->offset,
+	};
+
+	(void)inherit;
+	t->handle[0] = counter_sys_perf_open(&attr, t->tid, -1, -1, 0);
+	if (t->handle[0] < 0)
+		return counter_perf_open_error(errno, u->name, err);
+	return 0;
+}
+
+static int read_thread(void *arg, struct counter_thread *t, struct counter_sample *sum)
+{
+	uint64_t hits;
+
+	(void)arg;
+	if (counter_sys_read(t->handle[0], &hits, sizeof(hits)) != sizeof(hits))
+		return -1;
+	sum->progress += hits - t->last[HITS];
+	t->last[HITS] = hits;
+	return 0;
+}
+
+static void close_thread(void *arg, struct counter_thread *t)
+{
+	(void)arg;
+	closer_close(t->handle[0]);
+}
+
+static const struct counter_thread_ops thread_ops = {
+	.open = open_thread, .read = read_thread, .close = close_thread, .slow = true,
+	/* Not inherited: the kernel would look for our path in the memory of the task that makes
+	 * the thread, and the task could make none. */
+};
+
+/* What is known of a configured probe, and has been logged: by its text, while this process lives.
+ */
+struct verdict {
+	char name[512];
+	bool dear, too_often;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct verdict verdicts[NODECONF_MAX_UPROBES];
+
+/* Under lock. NULL when poppa.conf has changed that often that there is no room. */
+static struct verdict *verdict_of(const char *name)
+{
+	for (size_t i = 0; i < NODECONF_MAX_UPROBES; i++) {
+		if (!*verdicts[i].name)
+			snprintf(verdicts[i].name, sizeof(verdicts[i].name), "%s", name);
+		if (!strcmp(verdicts[i].name, name))
+			return &verdicts[i];
+	}
+	return NULL;
+}
+
+/*
+ * A dear first instruction slows the probed program, some 10 us a call where others cost below 1
+ * (tests/unit/poppa/counter/test_counter_uprobe.c measures both): it is refused unless the
+ * configuration says that it is meant; either is logged once.
+ */
+static int accept_cost(const struct symbol_place *place, const char *name, struct errmsg *err)
+{
+	bool refused = name[strlen(name) - 1] != DESPITE_COST;
+	struct errmsg why = {""};
+	struct verdict *known;
+
+	if (!place->dear)
+		return 0;
+	if (refused)
+		counter_fail(ENODATA, &why,
+			"Uprobe=%s: the kernel would have to single-step this function's "
+			"first instruction, some 10 us a call where a push or nop costs below 1 "
+			"us; choose another function, or write %s%c if it is called a few times a "
+			"second only",
+			name, name, DESPITE_COST);
+	pthread_mutex_lock(&lock);
+	known = verdict_of(name);
+	if (known && !known->dear) {
+		known->dear = true;
+		if (refused)
+			plog_warn("counter uprobe: %s", why.text);
+		else
+			plog_warn("Uprobe=%s: the kernel single-steps this function's first "
+				  "instruction: each call takes some 10 us longer",
+				name);
+	}
+	pthread_mutex_unlock(&lock);
+	return refused ? counter_fail(ENODATA, err, "%s", why.text) : 0;
+}
+
+/* Whether the function has turned out to be called too often to be probed. */
+static int accept_rate(const char *name, struct errmsg *err)
+{
+	const struct verdict *known;
+	bool refused;
+
+	pthread_mutex_lock(&lock);
+	known = verdict_of(name);
+	refused = known && known->too_often;
+	pthread_mutex_unlock(&lock);
+	return refused ? counter_fail(ENODATA, err,
+				 "Uprobe=%s: it was called so often that the probe slowed "
+				 "a "
+				 "task by more than %.0f %%; choose another function and restart "
+				 "poppad",
+				 name, 100 * MAX_SHARE)
+		       : 0;
+}
+
+/* Gives a probe up that costs a thread too much. 0, or -1 with ENODATA. */
+static int watch_rate(struct uprobe *u)
+{
+	int64_t now = clock_now(), elapsed = now - u->looked_ns;
+	struct counter_sample ignored;
+	struct verdict *known;
+	double rate = 0, share;
+
+	if (elapsed < LOOK_EVERY || counter_threads_read(&u->threads, &ignored))
+		return 0;
+	for (size_t i = 0; i < u->threads.count; i++) {
+		uint64_t *last = u->threads.thread[i].last;
+		double r = (double)(last[HITS] - last[HITS_AT_LOOK]) * NS_PER_S / (double)elapsed;
+
+		last[HITS_AT_LOOK] = last[HITS];
+		rate = r > rate ? r : rate;
+	}
+	u->looked_ns = now;
+	share = rate * u->call_ns / NS_PER_S;
+	if (share <= MAX_SHARE)
+		return 0;
+	pthread_mutex_lock(&lock);
+	known = verdict_of(u->name);
+	if (known && !known->too_often) {
+		known->too_often = true;
+		plog_warn("Uprobe=%s: called %.0f times a second by a thread of task %d, which the "
+			  "probe slows by some %.0f %%: given up until poppad restarts; choose "
+			  "another function",
+			u->name, rate, (int)u->threads.pid, 100 * share);
+	}
+	pthread_mutex_unlock(&lock);
+	errno = ENODATA;
+	return -1;
+}
+
+/* Finds the first configured function that pid has mapped and that may be probed. */
+static int find_probe(const struct nodeconf *conf, pid_t pid, struct uprobe *u,
+	struct symbol_place *place, struct errmsg *err)
+{
+	struct errmsg why = {""};
+	int code = ENODATA;
+
+	if (!conf || !conf->uprobe_count)
+		return no_function(err);
+	for (int i = 0; i < conf->uprobe_count; i++) {
+		const char *colon = strrchr(conf->uprobe[i], ':');
+		char file[512], symbol[512];
+
+		snprintf(file, sizeof(file), "%.*s", (int)(colon - conf->uprobe[i]),
+			conf->uprobe[i]);
+		snprintf(symbol, sizeof(symbol), "%s", colon + 1);
+		if (symbol[strlen(symbol) - 1] == DESPITE_COST)
+			symbol[strlen(symbol) - 1] = '\0';
+		if (!accept_rate(conf->uprobe[i], &why) &&
+			!symbol_find(pid, file, symbol, place, &why) &&
+			!accept_cost(place, conf->uprobe[i], &why)) {
+			snprintf(u->name, sizeof(u->name), "%s", conf->uprobe[i]);
+			return 0;
+		}
+		code = errno;
+		if (code == ESRCH)
+			break;
+	}
+	if (conf->uprobe_count > 1 && code == ENODATA)
+		return counter_fail(code, err,
+			"uprobe: none of the %d configured functions can be probed in task %d",
+			conf->uprobe_count, (int)pid);
+	return counter_fail(code, err, "uprobe: %s", why.text);
+}
+
+static int uprobe_open(const struct nodeconf *conf, pid_t pid, void **state, struct errmsg *err)
+{
+	struct uprobe *u = calloc(1, sizeof(*u));
+	struct symbol_place place;
+	int pmu, code;
+
+	if (!u)
+		return counter_fail(ENOMEM, err, "out of memory");
+	if (find_probe(conf, pid, u, &place, err))
+		goto broken;
+	pmu = uprobe_pmu();
+	if (pmu < 0) {
+		uprobe_available(conf, err);
+		errno = ENODATA;
+		goto broken;
+	}
+	u->pmu = (uint32_t)pmu;
+	u->offset = place.offset;
+	strcpy(u->path, place.path);
+	u->call_ns = place.dear ? DEAR_NS : CHEAP_NS;
+	u->looked_ns = clock_now();
+	if (counter_threads_open(&u->threads, &thread_ops, u, pid, err))
+		goto broken;
+	*state = u;
+	return 0;
+broken:
+	code = errno;
+	free(u);
+	errno = code;
+	return -1;
+}
+
+static int uprobe_read(void *state, struct counter_sample *out)
+{
+	return counter_threads_read(&((struct uprobe *)state)->threads, out);
+}
+
+static void uprobe_prepare(void *state)
+{
+	counter_threads_prepare(&((struct uprobe *)state)->threads);
+}
+
+static int uprobe_refresh(void *state)
+{
+	struct uprobe *u = state;
+
+	return watch_rate(u) ? -1 : counter_threads_refresh(&u->threads);
+}
+
+static size_t uprobe_groups(const void *state)
+{
+	return ((const struct uprobe *)state)->threads.count;
+}
+
+static void uprobe_close(void *state)
+{
+	struct uprobe *u = state;
+
+	counter_threads_close(&u->threads);
+	free(u);
+}
+
+const struct counter_ops counter_uprobe_ops = {
+	.kind = COUNTER_UPROBE,
+	.interrupts = true,
+	.available = uprobe_available,
+	.open = uprobe_open,
+	.read = uprobe_read,
+	.prepare = uprobe_prepare,
+	.refresh = uprobe_refresh,
+	.close = uprobe_close,
+	.groups = uprobe_groups,
+};

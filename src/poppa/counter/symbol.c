@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds a function's place in its ELF file through the task's memory map. */
+#include "poppa/counter/symbol.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <libelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "poppa/counter/counter_backend.h"
+
+/* All tables of a file together. */
+#define MAX_TABLES_BYTES (UINT64_C(256) << 20)
+#define NATIVE_ORDER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
+
+bool symbol_is_dear(const unsigned char *code, size_t len, unsigned int *skip)
+{
+	static const unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	const unsigned char *p = code, *end = code + len;
+
+	*skip = 0;
+#if !defined(__x86_64__)
+	return false;
+#endif
+	if (len > sizeof(endbr64) && !memcmp(p, endbr64, sizeof(endbr64))) {
+		*skip = sizeof(endbr64);
+		p += sizeof(endbr64);
+	}
+	/* What the kernel emulates instead of stepping: nops, pushes, relative calls and jumps. */
+	while (p < end && *p == 0x66)
+		p++;
+	if (p == end)
+		return true;
+	if (*p == 0x90 || *p == 0xe8 || *p == 0xe9 || *p == 0xeb || (*p >= 0x50 && *p <= 0x57) ||
+		(*p >= 0x70 && *p <= 0x7f))
+		return false;
+	if (end - p < 2)
+		return true;
+	if (p[0] >= 0x40 && p[0] <= 0x4f && p[1] >= 0x50 && p[1] <= 0x57)
+		return false;
+	return !(p[0] == 0x0f && (p[1] == 0x1f || (p[1] >= 0x80 && p[1] <= 0x8f)));
+}
+
+/* Whether the mapped path is what the configuration calls file. */
+static bool is_file(const char *mapped, const char *file)
+{
+	const char *base = strrchr(mapped, '/');
+	size_t len = strlen(file);
+
+	if (strchr(file, '/'))
+		return !strcmp(mapped, file);
+	base = base ? base + 1 : mapped;
+	return !strncmp(base, file, len) && (base[len] == '\0' || base[len] == '.');
+}
+
+/*
+ * A file is its user's: what it says of its sizes may be anything, and something else at the next
+ * look. So the parts that matter are read once, each to its own place in memory that is as large as
+ * the file and otherwise empty, and no more of them than a program can have.
+ */
+struct image {
+	int fd;
+	char *at;
+	uint64_t size, left;                     /* of the file; of what may be read */
+	uint64_t header, sections, sections_end; /* what is not read again */
+};
+
+static int image_open(struct image *f, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(Elf64_Ehdr))
+		return -1;
+	*f = (struct image){.fd = fd, .size = (uint64_t)st.st_size, .left = MAX_TABLES_BYTES};
+	f->at = mmap(NULL, f->size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return f->at == MAP_FAILED ? -1 : 0;
+}
+
+static int image_load(struct image *f, uint64_t offset, uint64_t len)
+{
+	if (offset > f->size || len > f->size - offset || len > f->left || offset < f->header ||
+		(offset < f->sections_end && offset + len > f->sections))
+		return -1;
+	f->left -= len;
+	while (len) {
+		ssize_t n = pread(f->fd, f->at + offset, len, (off_t)offset);
+
+		if (n <= 0)
+			return -1;
+		offset += (uint64_t)n;
+		len -= (uint64_t)n;
+	}
+	return 0;
+}
+
+static int image_load_tables(struct image *f, uint64_t header, uint64_t segments,
+	uint64_t segments_len, uint64_t sections, uint64_t sections_len)
+{
+	f->header = header;
+	if (image_load(f, segments, segments_len) || image_load(f, sections, sections_len))
+		return -1;
+	f->sections = sections;
+	f->sections_end = sections + sections_len;
+	return 0;
+}
+
+/* Numbers of sections and segments that do not fit into the header would stand elsewhere. */
+static int image_load_headers(struct image *f)
+{
+	const Elf32_Ehdr *e32 = (const void *)f->at;
+	const Elf64_Ehdr *e64 = (const void *)f->at;
+
+	if (image_load(f, 0, sizeof(*e64)) || memcmp(e64->e_ident, ELFMAG, SELFMAG) ||
+		e64->e_ident[EI_DATA] != NATIVE_ORDER)
+		return -1;
+	if (e64->e_ident[EI_CLASS] == ELFCLASS32)
+		return !e32->e_shnum || e32->e_phnum == PN_XNUM
+			       ? -1
+			       : image_load_tables(f, sizeof(*e32), e32->e_phoff,
+					 e32->e_phnum * sizeof(Elf32_Phdr), e32->e_shoff,
+					 e32->e_shnum * sizeof(Elf32_Shdr));
+	return !e64->e_shnum || e64->e_phnum == PN_XNUM
+		       ? -1
+		       : image_load_tables(f, sizeof(*e64), e64->e_phoff,
+				 e64->e_phnum * sizeof(Elf64_Phdr), e64->e_shoff,
+				 e64->e_shnum * sizeof(Elf64_Shdr));
+}
+
+/* A table of symbols and that of their names. Nobody compresses these. */
+static bool load_symbols(struct image *f, Elf *elf, const GElf_Shdr *symbols)
+{
+	GElf_Shdr names;
+
+	return gelf_getshdr(elf_getscn(elf, symbols->sh_link), &names) &&
+	       names.sh_type == SHT_STRTAB && !(symbols->sh_flags & SHF_COMPRESSED) &&
+	       !(names.sh_flags & SHF_COMPRESSED) &&
+	       !image_load(f, symbols->sh_offset, symbols->sh_size) &&
+	       !image_load(f, names.sh_offset, names.sh_size);
+}
+
+static int find_elf_symbol(struct image *f, Elf *elf, const char *symbol, GElf_Sym *found)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		Elf_Data *data;
+
+		if (!gelf_getshdr(section, &header) ||
+			(header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) ||
+			!header.sh_entsize || !load_symbols(f, elf, &header))
+			continue;
+		data = elf_getdata(section, NULL);
+		for (size_t i = 0; data && i < header.sh_size / header.sh_entsize; i++) {
+			const char *name;
+
+			if (!gelf_getsym(data, (int)i, found))
+				break;
+			if (GELF_ST_TYPE(found->st_info) != STT_FUNC ||
+				found->st_shndx == SHN_UNDEF)
+				continue;
+			name = elf_strptr(elf, header.sh_link, found->st_name);
+			if (name && !strcmp(name, symbol))
+				return 0;
+		}
+	}
+	return -1;
+}
+
+/* The file offset of a virtual address that lies in executable memory. */
+static int address_offset(Elf *elf, uint64_t address, uint64_t *offset)
+{
+	size_t count;
+
+	if (elf_getphdrnum(elf, &count))
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr p;
+
+		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD && (p.p_flags & PF_X) &&
+			address >= p.p_vaddr && address - p.p_vaddr < p.p_filesz) {
+			*offset = address - p.p_vaddr + p.p_offset;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+static int find_in_image(struct image *f, const char *file, const char *symbol,
+	struct symbol_place *place, struct errmsg *err)
+{
+	Elf *elf = image_load_headers(f) ? NULL : elf_memory(f->at, f->size);
+	GElf_Sym sym;
+	int rc = -1;
+
+	if (!elf || elf_kind(elf) != ELF_K_ELF)
+		counter_fail(ENODATA, err, "%s is no ELF file with tables of sections", file);
+	else if (find_elf_symbol(f, elf, symbol, &sym))
+		counter_fail(ENODATA, err, "%s defines no function %s", file, symbol);
+	else if (address_offset(elf, sym.st_value, &place->offset))
+		counter_fail(ENODATA, err, "%s:%s lies in no executable segment", file, symbol);
+	else
+		rc = 0;
+	elf_end(elf);
+	return rc;
+}
+
+/* Finds symbol in the file that place->path opens. */
+static int look_up(
+	const char *file, const char *symbol, struct symbol_place *place, struct errmsg *err)
+{
+	unsigned char code[16];
+	unsigned int skip;
+	struct image f;
+	ssize_t n;
+	int fd, rc;
+
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return counter_fail(ENODATA, err, "libelf: %s", elf_errmsg(-1));
+	fd = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return counter_fail(errno, err, "%s: %s", place->path, strerror(errno));
+	if (image_open(&f, fd)) {
+		rc = counter_fail(ENODATA, err, "%s is no ELF file that can be read", file);
+	} else {
+		rc = find_in_image(&f, file, symbol, place, err);
+		munmap(f.at, f.size);
+	}
+	n = rc ? 0 : pread(fd, code, sizeof(code), (off_t)place->offset);
+	close(fd);
+	if (rc) {
+		errno = ENODATA;
+		return -1;
+	}
+	place->dear = symbol_is_dear(code, n > 0 ? (size_t)n : 0, &skip);
+	place->offset += skip;
+	return 0;
+}
+
+/*
+ * A path that opens the mapped inode: its entry in map_files, which needs privilege and works for
+ * replaced files too, else the path below the task's root if that is the same inode yet.
+ */
+static int mapped_path(
+	pid_t pid, const char *range, const char *mapped, uint64_t inode, struct symbol_place *out)
+{
+	unsigned long start, end;
+	struct stat st;
+
+	if (sscanf(range, "%lx-%lx", &start, &end) == 2) {
+		snprintf(out->path, sizeof(out->path), "/proc/%d/map_files/%lx-%lx", (int)pid,
+			start, end);
+		if (!stat(out->path, &st) && S_ISREG(st.st_mode))
+			return 0;
+	}
+	if ((size_t)snprintf(out->path, sizeof(out->path), "/proc/%d/root%s", (int)pid, mapped) >=
+		sizeof(out->path))
+		return -1;
+	return stat(out->path, &st) || !S_ISREG(st.st_mode) || st.st_ino != inode ? -1 : 0;
+}
+
+int symbol_find(pid_t pid, const char *file, const char *symbol, struct symbol_place *out,
+	struct errmsg *err)
+{
+	char name[64], *line = NULL;
+	size_t size = 0;
+	bool found = false;
+	int code;
+	FILE *maps;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+	maps = fopen(name, "re");
+	if (!maps) {
+		code = errno == ENOENT ? ESRCH : errno;
+		return counter_fail(code, err, "task %d: %s", (int)pid,
+			code == ESRCH ? "it is gone" : strerror(code));
+	}
+	while (!found && getline(&line, &size, maps) > 0) {
+		char range[64], perms[8];
+		uint64_t inode;
+		int at = 0;
+
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "%63s %7s %*x %*s %" SCNu64 " %n", range, perms, &inode, &at) <
+				3 ||
+			!at || perms[2] != 'x' || line[at] != '/' || !is_file(line + at, file))
+			continue;
+		found = !mapped_path(pid, range, line + at, inode, out);
+	}
+	free(line);
+	fclose(maps);
+	if (!found)
+		return counter_fail(ENODATA, err, "task %d has not mapped %s", (int)pid, file);
+	return look_up(file, symbol, out, err);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The state of poppad, as the files that make up the program share it. */
+#ifndef POPPA_DAEMON_POPPAD_H
+#define POPPA_DAEMON_POPPAD_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <event2/event.h>
+
+#include "common/errmsg.h"
+#include "common/nodeconf.h"
+#include "common/settings.h"
+#include "poppa/hold/guardctl.h"
+#include "poppa/hold/held.h"
+#include "poppa/node/jobs.h"
+#include "poppa/node/registry.h"
+#include "poppa/report/sender.h"
+#include "poppa/measure/shutter.h"
+#include "poppa/estimate/shutterlog.h"
+#include "poppa/report/spool.h"
+#include "poppa/report/status.h"
+
+/* The command line. */
+struct options {
+	const char *node, *conf;
+	bool repair, syslog, verbose;
+};
+
+/* Where things are, from poppa.conf and the node's name. */
+struct paths {
+	char run[PATH_MAX], spool[PATH_MAX], log[PATH_MAX];
+	char jobs[PATH_MAX + 32], held[PATH_MAX + 32], lock[PATH_MAX + 32], sock[PATH_MAX + 32],
+		cluster[PATH_MAX + 32];
+};
+
+struct poppad {
+	struct options options;
+	char node[64], conf_path[PATH_MAX];
+	struct paths paths;
+	struct nodeconf conf;
+	struct poppa_settings settings;
+	struct cluster_conf cluster;
+	bool have_cluster, told_waiting;
+	char bad_settings[sizeof(((struct errmsg *)0)->text)];
+	struct event_base *base;
+	struct event *tick, *look, *registry_event, *block_event, *guard_event, *guard_retry,
+		*hold_event;
+	struct event *signals[3];
+	struct held_file *held;
+	int held_fd, lock_fd, registry_fd, block_fd;
+	struct guard guard;
+	bool guarded, held_off, told_guard;
+	int64_t hold_until, guard_since;
+	struct shutter *shutter;
+	struct spool spool;
+	struct sender *sender;
+	struct status *status;
+	struct shutterlog_writer *log;
+	struct jobs *jobs;
+	bool ticking;
+};
+
+/*
+ * Each of poppad_NAME_events() makes the events of its file, once, when the loop and what they wait
+ * for are there.
+ */
+
+/* poppad_options.c: ends the program where the command line is wrong. */
+void poppad_options(int argc, char **argv, struct options *o);
+
+/* poppad_files.c */
+
+/* From the configuration and the node's name. */
+void poppad_set_paths(struct poppad *d);
+
+/* Makes RunDir where it is missing, looks at who may write there, and locks it. 0, or -1 with err.
+ */
+int poppad_take_run_dir(struct poppad *d, struct errmsg *err);
+
+/* Of a node there is one poppad. 0, or -1 with err. The lock ends with the process. */
+int poppad_lock(struct poppad *d, struct errmsg *err);
+
+/* Opens a shutter log where one is wanted and none is open. */
+void poppad_open_log(struct poppad *d);
+
+/* poppad_guard.c */
+
+void poppad_guard_events(struct poppad *d);
+
+/* Starts the guard, now or, where that fails, as soon as it can be; when it dies, another one. */
+void poppad_watch_guard(struct poppad *d);
+
+/* Tells the jobs whether there may be shutters: there is a guard, and nobody holds them off. */
+void poppad_allow(struct poppad *d);
+
+/* poppad_jobs.c */
+
+void poppad_jobs_events(struct poppad *d);
+
+/* When settings have been read, and it is known where the jobs' cgroups are. */
+void poppad_configure_jobs(struct poppad *d);
+
+/* RunDir/jobs has changed. */
+void poppad_sync_jobs(struct poppad *d);
+
+/* poppad_settings.c */
+
+/* Reads cluster.conf, now and when it has changed. */
+void poppad_read_cluster(struct poppad *d);
+
+/* Reads poppa.conf again. */
+void poppad_reload(struct poppad *d);
+
+/* poppad_requests.c */
+
+void poppad_requests_events(struct poppad *d);
+
+/* Answers a request (status.h); arg is the struct poppad. */
+json_t *poppad_answer(const json_t *request, uid_t uid, void *arg);
+
+#endif

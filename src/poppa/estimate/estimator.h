@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Degradation of one job from a stream of shutter blocks, in constant memory. */
+#ifndef POPPA_ESTIMATE_ESTIMATOR_H
+#define POPPA_ESTIMATE_ESTIMATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <jansson.h>
+
+#include "common/settings.h"
+
+#define EST_MAX_WINDOWS 16
+
+/*
+ * Progress of the whole job on this node within one sub-window. The windows of a region follow one
+ * another without gaps; one that could not be read has progress NAN and still takes its dur_ns.
+ * lent_ns: before and after, the time in which the daemon's own thread had the processors of the
+ * co-runners, over how many those are: so long the job was in effect without them.
+ */
+struct est_window {
+	double progress; /* instructions, or whatever the progress event counts */
+	double cycles;   /* 0 where the backend has none: the rate is then progress per ns */
+	double dur_ns;
+	double lent_ns;
+};
+
+/* One block of a job that ran alone in its "during" region (thesis, Algorithms 1-3). */
+struct est_block {
+	uint64_t start_ns;               /* CLOCK_MONOTONIC at the start of the first window */
+	int before_n, during_n, after_n; /* windows that exist, 0..EST_MAX_WINDOWS each */
+	struct est_window before[EST_MAX_WINDOWS];
+	struct est_window during[EST_MAX_WINDOWS];
+	struct est_window after[EST_MAX_WINDOWS];
+};
+
+struct est_result {
+	uint64_t blocks;    /* blocks offered */
+	uint64_t used;      /* blocks that passed the filter */
+	double degradation; /* D = 1 - T_solo/T_co; NAN while there is no usable block */
+	double lo, hi;      /* 95 % interval of D; NAN with fewer than 2 usable blocks */
+	double variance;    /* of the mean, i.e. standard error squared; NAN likewise */
+};
+
+struct estimator; /* constant size */
+
+struct estimator *estimator_new(enum estimate_method method);
+void estimator_free(struct estimator *e);
+enum estimate_method estimator_method(const struct estimator *e);
+
+/* Takes one block; returns whether it was used. O(1) time and memory. */
+bool estimator_add(struct estimator *e, const struct est_block *block);
+void estimator_result(const struct estimator *e, struct est_result *out);
+
+/* The complete state, for a checkpoint; the reference is the caller's. */
+json_t *estimator_save(const struct estimator *e);
+/* NULL if the state is not one that estimator_save() of this release wrote. */
+struct estimator *estimator_load(const json_t *state);
+
+#endif

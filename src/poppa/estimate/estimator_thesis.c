@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Algorithm 4 of the thesis: filtered ratio of sums. */
+#include <math.h>
+
+#include "poppa/estimate/estimator_impl.h"
+
+/*
+ * delta of Algorithm 4. The thesis gives it in instructions per cycle; where a backend has no
+ * cycles the rate is progress per nanosecond and the number is kept: 0.05 instructions per ns is
+ * even stricter than 0.05 IPC on any processor above 1 GHz, and for slower events (a heartbeat a
+ * microsecond) this one condition always holds, the other two decide.
+ */
+#define THESIS_DELTA 0.05
+
+static double mean_rate(const struct est_window *w, int n, bool cycles)
+{
+	double sum = 0;
+	int count = 0;
+
+	for (int i = 0; i < n; i++) {
+		double rate = est_rate(&w[i], cycles);
+
+		if (isnan(rate))
+			continue;
+		sum += rate;
+		count++;
+	}
+	return count ? sum / count : NAN;
+}
+
+bool thesis_add(struct thesis_state *t, const struct est_block *block)
+{
+	bool cycles = est_has_cycles(block);
+	double before = mean_rate(block->before, block->before_n, cycles);
+	double during = mean_rate(block->during, block->during_n, cycles);
+	double after = mean_rate(block->after, block->after_n, cycles);
+	double co = 0.5 * (before + after);
+
+	t->blocks++;
+	/* A mean that is missing is NAN and fails its comparisons. */
+	if (!(fabs(before - after) < THESIS_DELTA) || !(before < during) || !(after < during))
+		return false;
+	t->used++;
+	t->sum_co += co;
+	t->sum_solo += during;
+	t->sum_co2 += co * co;
+	t->sum_solo2 += during * during;
+	t->sum_cross += co * during;
+	return true;
+}
+
+void thesis_result(const struct thesis_state *t, struct est_result *out)
+{
+	double n = (double)t->used, ratio, residual, half;
+
+	*out = (struct est_result){t->blocks, t->used, NAN, NAN, NAN, NAN};
+	if (t->used == 0)
+		return;
+	ratio = t->sum_co / t->sum_solo;
+	out->degradation = 1 - ratio;
+	if (t->used < 2)
+		return;
+	/* Variance of a ratio of sums, to first order; the thesis itself gives no interval. */
+	residual = t->sum_co2 - 2 * ratio * t->sum_cross + ratio * ratio * t->sum_solo2;
+	out->variance = fmax(residual, 0) * n / (n - 1) / (t->sum_solo * t->sum_solo);
+	half = est_t95(n - 1) * sqrt(out->variance);
+	out->lo = out->degradation - half;
+	out->hi = out->degradation + half;
+}
+
+json_t *thesis_save(const struct thesis_state *t)
+{
+	const uint64_t counts[] = {t->blocks, t->used};
+	const double sums[] = {t->sum_co, t->sum_solo, t->sum_co2, t->sum_solo2, t->sum_cross};
+
+	return json_pack("{s:o, s:o}", "counts", est_save_counts(counts, 2), "sums",
+		est_save_doubles(sums, 5));
+}
+
+int thesis_load(struct thesis_state *t, const json_t *json)
+{
+	uint64_t counts[2];
+	double sums[5];
+
+	if (est_load_counts(json, "counts", counts, 2) || est_load_doubles(json, "sums", sums, 5) ||
+		counts[1] > counts[0])
+		return -1;
+	*t = (struct thesis_state){
+		counts[0], counts[1], sums[0], sums[1], sums[2], sums[3], sums[4]};
+	return 0;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writes shutter logs. */
+#include "poppa/estimate/shutterlog.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WRITE_BUFFER 65536
+
+static const char *const region_names[SHUTTER_REGIONS] = {"before", "during", "after"};
+
+const char *shutter_region_name(enum shutter_region r)
+{
+	return region_names[r];
+}
+
+struct shutterlog_writer {
+	FILE *file;
+	char path[4096];
+	char buffer[WRITE_BUFFER];
+	int error; /* errno of the first failed write since the last flush */
+};
+
+/* An earlier release may have begun the file, with other fields. */
+static bool has_header(int fd)
+{
+	static const char header[] = SHUTTERLOG_HEADER "\n";
+	char line[sizeof(header)];
+	ssize_t n = pread(fd, line, sizeof(header) - 1, 0);
+
+	return n == sizeof(header) - 1 && !memcmp(line, header, n);
+}
+
+struct shutterlog_writer *shutterlog_open(const char *path, struct errmsg *err)
+{
+	struct shutterlog_writer *w = calloc(1, sizeof(*w));
+	int fd;
+	bool headed;
+
+	if (!w || strlen(path) >= sizeof(w->path)) {
+		errmsg_set(err, "%s: %s", path, w ? "path is too long" : "out of memory");
+		free(w);
+		return NULL;
+	}
+	strcpy(w->path, path);
+	fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 || !(w->file = fdopen(fd, "a"))) {
+		errmsg_set(err, "shutter log %s: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		free(w);
+		return NULL;
+	}
+	headed = has_header(fd);
+	setvbuf(w->file, w->buffer, _IOFBF, sizeof(w->buffer));
+	if (!headed)
+		fputs(SHUTTERLOG_HEADER "\n", w->file);
+	return w;
+}
+
+void shutterlog_append(struct shutterlog_writer *w, const struct shutter_row *row)
+{
+	errno = 0;
+	if (fprintf(w->file,
+		    "%" PRIu64 ",%" PRIu32 ",%" PRIu64 ",%s,%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64
+		    ",%" PRIu64 ",%" PRIu64 "\n",
+		    row->block, row->job, row->task, shutter_region_name(row->region), row->k,
+		    row->start_ns, row->dur_ns, row->progress, row->cycles, row->lent_ns) < 0 &&
+		!w->error)
+		w->error = errno ? errno : EIO;
+}
+
+int shutterlog_flush(struct shutterlog_writer *w, struct errmsg *err)
+{
+	int error = w->error;
+
+	errno = 0;
+	if (fflush(w->file) && !error)
+		error = errno ? errno : EIO;
+	w->error = 0;
+	clearerr(w->file);
+	if (error)
+		return errmsg_set(err, "shutter log %s: %s", w->path, strerror(error));
+	return 0;
+}
+
+void shutterlog_close(struct shutterlog_writer *w)
+{
+	if (!w)
+		return;
+	fclose(w->file);
+	free(w);
+}

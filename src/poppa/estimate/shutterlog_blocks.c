@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sums a block's rows over the tasks of a job, and lays its windows out in time. */
+#include "poppa/estimate/shutterlog_blocks.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One (region, k) of the block that a job is in; rows of its tasks are summed up here. */
+struct slot {
+	int rows;
+	uint64_t start_ns; /* of the earliest row */
+	double dur_ns, progress, cycles, lent_ns;
+};
+
+/* k may count from 0 or from 1, so there is one slot more than windows. */
+#define SLOTS (EST_MAX_WINDOWS + 1)
+
+struct job_block {
+	struct job_block *next; /* in its hash bucket */
+	uint32_t job;
+	bool open;
+	uint64_t block;
+	int first_k; /* lowest k of this job so far */
+	struct slot slot[SHUTTER_REGIONS][SLOTS];
+};
+
+static struct job_block *find_job(struct shutterlog_blocks *r, uint32_t job)
+{
+	struct job_block **head = &r->bucket[job % SHUTTERLOG_BUCKETS], *j;
+
+	for (j = *head; j; j = j->next)
+		if (j->job == job)
+			return j;
+	if (r->jobs == SHUTTERLOG_MAX_JOBS || !(j = calloc(1, sizeof(*j))))
+		return NULL;
+	r->jobs++;
+	j->job = job;
+	j->first_k = SLOTS;
+	j->next = *head;
+	*head = j;
+	return j;
+}
+
+/* How many rows a complete sub-window has in this block: the commonest count, so that a lost or a
+ * doubled row spoils its own window only. */
+static int usual_rows(const struct job_block *j)
+{
+	int best = 0, votes = 0;
+
+	for (int i = 0; i < SHUTTER_REGIONS * SLOTS; i++) {
+		int rows = j->slot[i / SLOTS][i % SLOTS].rows, n = 0;
+
+		if (rows == 0)
+			continue;
+		for (int o = 0; o < SHUTTER_REGIONS * SLOTS; o++)
+			n += j->slot[o / SLOTS][o % SLOTS].rows == rows;
+		if (n > votes || (n == votes && rows > best)) {
+			best = rows;
+			votes = n;
+		}
+	}
+	return best;
+}
+
+static double mean_duration(const struct slot *slot)
+{
+	double sum = 0;
+	int rows = 0;
+
+	for (int i = 0; i < SLOTS; i++) {
+		sum += slot[i].dur_ns;
+		rows += slot[i].rows;
+	}
+	return rows ? sum / rows : 0;
+}
+
+/* Lays a region's slots out in time. Returns the number of windows. */
+static int lay_out(const struct slot *slot, int first, int rows, struct est_window *out)
+{
+	double usual = mean_duration(slot);
+	int last = SLOTS - 1, n = 0;
+
+	while (last >= first && slot[last].rows == 0)
+		last--;
+	for (int k = first; k <= last && n < EST_MAX_WINDOWS; k++, n++) {
+		const struct slot *s = &slot[k];
+
+		if (s->rows == 0) {
+			out[n] = (struct est_window){NAN, NAN, usual, 0};
+			continue;
+		}
+		out[n].dur_ns = s->dur_ns / s->rows;
+		out[n].lent_ns = s->lent_ns / s->rows;
+		out[n].progress = s->rows == rows ? s->progress : NAN;
+		out[n].cycles = s->rows == rows ? s->cycles : NAN;
+	}
+	return n;
+}
+
+static uint64_t earliest(const struct job_block *j)
+{
+	uint64_t start = UINT64_MAX;
+
+	for (int i = 0; i < SHUTTER_REGIONS * SLOTS; i++) {
+		const struct slot *s = &j->slot[i / SLOTS][i % SLOTS];
+
+		if (s->rows && s->start_ns < start)
+			start = s->start_ns;
+	}
+	return start;
+}
+
+static int deliver(struct shutterlog_blocks *r, struct job_block *j)
+{
+	struct est_block b = {.before_n = 0};
+	int rows = usual_rows(j), rc = 0;
+
+	b.before_n = lay_out(j->slot[SHUTTER_BEFORE], j->first_k, rows, b.before);
+	b.during_n = lay_out(j->slot[SHUTTER_DURING], j->first_k, rows, b.during);
+	b.after_n = lay_out(j->slot[SHUTTER_AFTER], j->first_k, rows, b.after);
+	b.start_ns = earliest(j);
+	if (b.during_n)
+		rc = r->block_fn(j->job, j->block, &b, r->arg);
+	memset(j->slot, 0, sizeof(j->slot));
+	j->open = false;
+	return rc;
+}
+
+int shutterlog_blocks_row(struct shutterlog_blocks *r, uint64_t block, uint32_t job,
+	enum shutter_region region, int k, uint64_t start_ns, const double *value)
+{
+	struct job_block *j = find_job(r, job);
+	struct slot *s;
+	int rc = 0;
+
+	if (!j)
+		return -1;
+	if (j->open && j->block != block)
+		rc = deliver(r, j);
+	j->open = true;
+	j->block = block;
+	if (k < j->first_k)
+		j->first_k = k;
+	s = &j->slot[region][k];
+	if (s->rows == 0 || start_ns < s->start_ns)
+		s->start_ns = start_ns;
+	s->rows++;
+	s->dur_ns += value[0];
+	s->progress += value[1];
+	s->cycles += value[2];
+	s->lent_ns += value[3];
+	return rc;
+}
+
+int shutterlog_blocks_rest(struct shutterlog_blocks *r)
+{
+	for (;;) {
+		struct job_block *oldest = NULL;
+		int rc;
+
+		for (int i = 0; i < SHUTTERLOG_BUCKETS; i++)
+			for (struct job_block *j = r->bucket[i]; j; j = j->next)
+				if (j->open && (!oldest || j->block < oldest->block ||
+						       (j->block == oldest->block &&
+							       j->job < oldest->job)))
+					oldest = j;
+		if (!oldest)
+			return 0;
+		rc = deliver(r, oldest);
+		if (rc)
+			return rc;
+	}
+}
+
+void shutterlog_blocks_free(struct shutterlog_blocks *r)
+{
+	for (int i = 0; i < SHUTTERLOG_BUCKETS; i++) {
+		while (r->bucket[i]) {
+			struct job_block *next = r->bucket[i]->next;
+
+			free(r->bucket[i]);
+			r->bucket[i] = next;
+		}
+	}
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Puts the rows of a shutter log together to blocks; for its reader only. */
+#ifndef POPPA_ESTIMATE_SHUTTERLOG_BLOCKS_H
+#define POPPA_ESTIMATE_SHUTTERLOG_BLOCKS_H
+
+#include "poppa/estimate/shutterlog.h"
+
+#define SHUTTERLOG_BUCKETS 1024
+
+/* Starts as zeros, but for the first two. */
+struct shutterlog_blocks {
+	shutterlog_block_fn block_fn;
+	void *arg;
+	int jobs;
+	struct job_block *bucket[SHUTTERLOG_BUCKETS];
+};
+
+/*
+ * Adds a row to its job's block; value: duration, progress, cycles and lent time. Delivers the
+ * block before where this is another one. 0, the callback's value, or -1 when there are too many
+ * jobs.
+ */
+int shutterlog_blocks_row(struct shutterlog_blocks *r, uint64_t block, uint32_t job,
+	enum shutter_region region, int k, uint64_t start_ns, const double *value);
+
+/* Delivers blocks that are still open at the end, oldest first. 0, or the callback's value. */
+int shutterlog_blocks_rest(struct shutterlog_blocks *r);
+
+void shutterlog_blocks_free(struct shutterlog_blocks *r);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads shutter logs line by line. */
+#include "poppa/estimate/shutterlog_blocks.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_MAX_BYTES 512
+#define FIELDS 10
+#define MAX_MALFORMED_SHARE 0.01
+/* Beyond what any counter or clock gives in a window: rates would not be finite, and counts not fit
+ * into an integer. */
+#define LEAST_NUMBER 1e-6
+#define MOST_NUMBER 9e18
+
+static int whole_number(const char *text, uint64_t max, uint64_t *value)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return -1;
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return *end || errno || *value > max ? -1 : 0;
+}
+
+/* Counts and times may be written by tools that scale them: a decimal fraction is taken too. */
+static int count_number(const char *text, double *value)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*text) || text[strspn(text, "0123456789.eE+-")])
+		return -1;
+	errno = 0;
+	*value = strtod(text, &end);
+	return *end || errno || *value > MOST_NUMBER || (*value > 0 && *value < LEAST_NUMBER) ? -1
+											      : 0;
+}
+
+static int split(char *line, char **field)
+{
+	int n = 0;
+
+	for (char *p = line; p; n++) {
+		char *comma = strchr(p, ',');
+
+		if (comma)
+			*comma++ = '\0';
+		if (n < FIELDS)
+			field[n] = p;
+		p = comma;
+	}
+	return n;
+}
+
+/* Returns NULL, or what is wrong with the row; *rc is the outcome of a good row. */
+static const char *parse_row(struct shutterlog_blocks *r, char *line, int fields, int *rc)
+{
+	char *f[FIELDS];
+	uint64_t block, job, task, k;
+	double start, value[4] = {0};
+	int region = 0;
+
+	if (split(line, f) != fields)
+		return fields == FIELDS ? "expected 10 fields (" SHUTTERLOG_HEADER ")"
+					: "expected 9 fields (" SHUTTERLOG_FIELDS ")";
+	if (whole_number(f[0], UINT64_MAX, &block))
+		return "block must be a whole number";
+	if (whole_number(f[1], UINT32_MAX, &job))
+		return "job must be a job id";
+	if (whole_number(f[2], UINT64_MAX, &task))
+		return "task must be a whole number";
+	while (region < SHUTTER_REGIONS && strcmp(f[3], shutter_region_name(region)))
+		region++;
+	if (region == SHUTTER_REGIONS)
+		return "region must be before, during or after";
+	if (whole_number(f[4], EST_MAX_WINDOWS, &k))
+		return "k must be a whole number from 0 to 15";
+	if (count_number(f[5], &start))
+		return "start_ns must be a time in nanoseconds";
+	if (count_number(f[6], &value[0]) || value[0] <= 0)
+		return "dur_ns must be a number above 0, at most 9e18";
+	if (count_number(f[7], &value[1]))
+		return "progress must be a number from 0 to 9e18";
+	if (count_number(f[8], &value[2]))
+		return "cycles must be a number from 0 to 9e18";
+	if (fields == FIELDS && (count_number(f[9], &value[3]) || value[3] > value[0]))
+		return "lent_ns must be a number from 0 to dur_ns";
+	*rc = shutterlog_blocks_row(r, block, (uint32_t)job, (enum shutter_region)region, (int)k,
+		(uint64_t)start, value);
+	return NULL;
+}
+
+/* How many fields the rows below it have; 0: it is no header line. */
+static int header_fields(const char *line)
+{
+	return !strcmp(line, SHUTTERLOG_HEADER)   ? FIELDS
+	       : !strcmp(line, SHUTTERLOG_FIELDS) ? FIELDS - 1
+						  : 0;
+}
+
+/* One line without its newline; longer lines are cut and *cut is set. -1 at the end of the file. */
+static int read_line(FILE *in, char *buf, size_t size, bool *cut)
+{
+	size_t n = 0;
+	int c;
+
+	*cut = false;
+	while ((c = getc_unlocked(in)) != EOF && c != '\n') {
+		if (n + 1 < size && c)
+			buf[n++] = (char)c;
+		else
+			*cut = true;
+	}
+	if (c == EOF && n == 0 && !*cut)
+		return -1;
+	while (n && (buf[n - 1] == '\r' || buf[n - 1] == ' '))
+		n--;
+	buf[n] = '\0';
+	return 0;
+}
+
+static int read_rows(FILE *in, struct shutterlog_blocks *r, int fields, uint64_t line_no,
+	shutterlog_bad_fn bad_fn, struct shutterlog_count *count)
+{
+	char line[LINE_MAX_BYTES];
+	bool cut;
+	int rc = 0;
+
+	while (rc == 0 && read_line(in, line, sizeof(line), &cut) == 0) {
+		const char *why;
+		int header;
+
+		line_no++;
+		/* Logs that were put one behind the other bring their headers along. */
+		header = cut ? 0 : header_fields(line);
+		if (header)
+			fields = header;
+		if (header || (!cut && !*line))
+			continue;
+		count->rows++;
+		why = cut ? "not a line of text" : parse_row(r, line, fields, &rc);
+		if (!why)
+			continue;
+		count->malformed++;
+		if (bad_fn)
+			bad_fn(line_no, why, r->arg);
+	}
+	return rc;
+}
+
+int shutterlog_read(FILE *in, const char *name, shutterlog_block_fn block_fn,
+	shutterlog_bad_fn bad_fn, void *arg, struct shutterlog_count *count, struct errmsg *err)
+{
+	static const char bom[] = "\xef\xbb\xbf";
+	struct shutterlog_blocks r = {.block_fn = block_fn, .arg = arg};
+	char line[LINE_MAX_BYTES];
+	const char *text = line;
+	bool cut;
+	int rc;
+
+	*count = (struct shutterlog_count){0, 0};
+	if (read_line(in, line, sizeof(line), &cut))
+		return errmsg_set(err, "%s: %s", name,
+			ferror(in) ? strerror(errno) : "is empty, not even a header line");
+	if (!strncmp(text, bom, 3))
+		text += 3;
+	if (cut || !header_fields(text))
+		return errmsg_set(err,
+			"%s: no shutter log: its first line is not \"%s\" (nor that without the "
+			"last field)",
+			name, SHUTTERLOG_HEADER);
+	rc = read_rows(in, &r, header_fields(text), 1, bad_fn, count);
+	if (rc == 0)
+		rc = shutterlog_blocks_rest(&r);
+	if (rc == -1)
+		errmsg_set(
+			err, "%s: more than %d jobs, or out of memory", name, SHUTTERLOG_MAX_JOBS);
+	shutterlog_blocks_free(&r);
+	if (rc)
+		return rc;
+	if (ferror(in))
+		return errmsg_set(err, "%s: %s", name, strerror(errno));
+	if ((double)count->malformed > MAX_MALFORMED_SHARE * (double)count->rows)
+		return errmsg_set(err,
+			"%s: %" PRIu64 " of %" PRIu64
+			" rows are malformed, more than 1%%: not trusted",
+			name, count->malformed, count->rows);
+	return 0;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Walks a job's cgroups and tells application tasks from launchers. */
+#include "poppa/hold/find_tasks.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fsio.h"
+#include "poppa/hold/proc.h"
+
+#define MAX_PROCS_FILE (4 * 1024 * 1024)
+#define MAX_DEPTH 8
+
+/* Debian's alternatives give Slurm's programs a suffix: slurmstepd-wlm. */
+static const char *const launchers[] = {"slurmstepd*", "srun", "srun-*", "sbatch", "sbatch-*",
+	"salloc", "salloc-*", "sattach", "sattach-*", "sbcast", "sbcast-*", "mpirun", "mpirun.*",
+	"mpiexec", "mpiexec.*", "orterun", "orterun.*", "prterun", "prte", "prted", "orted",
+	"hydra_*", "pmi_proxy", "env", "nice", "nohup", "numactl", "taskset", "timeout", "time",
+	"tee", "sleep", "tail", "cat", "sudo", "su", "ssh", "sshd", "screen", "tmux*", "script",
+	"poppa"};
+
+static const char *const shells[] = {"bash", "sh", "dash", "zsh", "zsh[0-9]*", "ksh*", "mksh*",
+	"csh", "tcsh", "fish", "busybox", "slurm_script"};
+
+static bool among(const char *exe, const char *const *pattern, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!fnmatch(pattern[i], exe, 0))
+			return true;
+	return false;
+}
+
+bool discover_launcher(const char *exe, const struct nodeconf *conf)
+{
+	if (among(exe, launchers, sizeof(launchers) / sizeof(launchers[0])) ||
+		among(exe, shells, sizeof(shells) / sizeof(shells[0])))
+		return true;
+	for (int i = 0; conf && i < conf->launcher_count; i++)
+		if (!fnmatch(conf->launcher[i], exe, 0))
+			return true;
+	return false;
+}
+
+static int add_dir(
+	struct discovery *d, const char *path, int parent, bool in_step, enum held_kind kind)
+{
+	struct discover_dir *bigger = realloc(d->dir, (d->dirs + 1) * sizeof(*d->dir));
+
+	if (!bigger)
+		return -1;
+	d->dir = bigger;
+	d->dir[d->dirs] = (struct discover_dir){strdup(path), parent, in_step, kind};
+	return d->dir[d->dirs].path ? d->dirs++ : -1;
+}
+
+/* Says nothing of what is there. */
+static bool is_ours(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+static int add_process(struct discovery *d, pid_t pid, int dir, const struct nodeconf *conf)
+{
+	struct discover_process *bigger, p = {.pid = pid, .dir = dir};
+	struct proc_stat st;
+	char exe[NAME_MAX + 1];
+
+	if (pid <= 0 || proc_exe(pid, exe, sizeof(exe)))
+		return 0; /* ended, a zombie, or a kernel thread */
+	if (proc_stat(pid, &st))
+		return is_ours(errno) ? -1 : 0;
+	if (st.state == 'Z' || st.state == 'X')
+		return 0;
+	p.app = !discover_launcher(exe, conf);
+	if (p.app) {
+		p.starttime = st.starttime;
+		p.state = st.state;
+		p.traced = proc_traced(pid);
+		p.job_control = st.tty != 0;
+		p.leader_of = st.pgrp == pid ? st.ppid : 0;
+	} else {
+		p.shell = among(exe, shells, sizeof(shells) / sizeof(shells[0]));
+		p.stepd = !fnmatch("slurmstepd*", exe, 0);
+	}
+	if (!p.stepd)
+		d->cpu_ticks += st.cpu_ticks;
+	bigger = realloc(d->process, (d->processes + 1) * sizeof(*d->process));
+	if (!bigger)
+		return -1;
+	d->process = bigger;
+	d->process[d->processes++] = p;
+	return 0;
+}
+
+static int add_processes(struct discovery *d, int dir, const struct nodeconf *conf)
+{
+	char path[PATH_MAX], *text, *end;
+	int rc = 0;
+
+	if (snprintf(path, sizeof(path), "%s/cgroup.procs", d->dir[dir].path) >= (int)sizeof(path))
+		return 0;
+	text = fsio_read(path, MAX_PROCS_FILE, NULL, &(struct errmsg){""});
+	if (!text)
+		return is_ours(errno) ? -1 : 0;
+	for (char *p = text; *p && !rc; p = end + strspn(end, "\n")) {
+		pid_t pid = strtol(p, &end, 10);
+
+		if (end == p)
+			break;
+		rc = add_process(d, pid, dir, conf);
+	}
+	free(text);
+	return rc;
+}
+
+/* A directory that vanishes while it is read is a step that has just ended: not an error. */
+static int walk(struct discovery *d, const char *path, int parent, bool in_step,
+	enum held_kind kind, int depth, const struct nodeconf *conf)
+{
+	int self = add_dir(d, path, parent, in_step, kind), rc;
+	struct dirent *e;
+	DIR *dir;
+
+	if (self < 0)
+		return -1;
+	/* Beside the steps, in the job's own cgroup, are only Slurm's helpers. */
+	rc = in_step ? add_processes(d, self, conf) : 0;
+	dir = depth < MAX_DEPTH && !rc ? opendir(path) : NULL;
+	if (depth < MAX_DEPTH && !rc && !dir && is_ours(errno))
+		rc = -1;
+	while (dir && !rc && (e = readdir(dir))) {
+		char child[PATH_MAX];
+
+		if (e->d_type != DT_DIR || e->d_name[0] == '.' ||
+			snprintf(child, sizeof(child), "%s/%s", path, e->d_name) >=
+				(int)sizeof(child))
+			continue;
+		rc = walk(d, child, self, in_step || !strncmp(e->d_name, "step_", 5), kind,
+			depth + 1, conf);
+	}
+	if (dir)
+		closedir(dir);
+	return rc;
+}
+
+/* A shell with job control gives each job a process group; so do some launchers, which do not wait
+ * for stops. */
+static void find_job_control(struct discovery *d)
+{
+	for (int i = 0; i < d->processes; i++)
+		for (int k = 0; d->process[i].leader_of && k < d->processes; k++)
+			if (d->process[k].shell && d->process[k].pid == d->process[i].leader_of)
+				d->process[i].job_control = true;
+}
+
+int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id, const char *name,
+	const struct nodeconf *conf, struct discovery *d)
+{
+	char path[6][PATH_MAX], job[sizeof("job_4294967295")];
+
+	memset(d, 0, sizeof(*d));
+	snprintf(job, sizeof(job), "job_%u", job_id);
+	if (!*name)
+		name = job;
+	snprintf(path[0], PATH_MAX, "%s/freezer/slurm_%s/uid_%u/%s", mount, node, uid, job);
+	snprintf(path[1], PATH_MAX, "%s/freezer/slurm/uid_%u/%s", mount, uid, job);
+	snprintf(path[2], PATH_MAX, "%s/system.slice/%s_slurmstepd.scope/%s", mount, node, name);
+	snprintf(path[3], PATH_MAX, "%s/system.slice/slurmstepd.scope/%s", mount, name);
+	snprintf(path[4], PATH_MAX, "%s/unified/system.slice/%s_slurmstepd.scope/%s", mount, node,
+		name);
+	snprintf(path[5], PATH_MAX, "%s/unified/system.slice/slurmstepd.scope/%s", mount, name);
+	for (int i = 0; i < 6; i++) {
+		if (access(path[i], F_OK))
+			continue;
+		if (walk(d, path[i], -1, false, i < 2 ? HELD_FREEZER_V1 : HELD_FREEZER_V2, 0,
+			    conf)) {
+			int saved = errno;
+
+			discover_free(d);
+			errno = saved;
+			return -1;
+		}
+		find_job_control(d);
+		return 0;
+	}
+	return 0;
+}
+
+void discover_free(struct discovery *d)
+{
+	for (int i = 0; i < d->dirs; i++)
+		free(d->dir[i].path);
+	free(d->dir);
+	free(d->process);
+	memset(d, 0, sizeof(*d));
+}
+
+/* What a cgroup and everything below it hold. */
+struct content {
+	bool app, other, stepd, job_control, chosen;
+};
+
+int discover_units(
+	const struct discovery *d, enum pause_method method, struct discover_unit **units)
+{
+	struct content *c = calloc(d->dirs + 1, sizeof(*c));
+	struct discover_unit *u = calloc(d->dirs + d->processes + 1, sizeof(*u));
+	int count = 0;
+
+	if (!c || !u) {
+		free(c);
+		free(u);
+		errno = ENOMEM;
+		return -1;
+	}
+	for (int i = 0; i < d->processes; i++) {
+		const struct discover_process *p = &d->process[i];
+
+		for (int dir = p->dir; dir >= 0; dir = d->dir[dir].parent) {
+			c[dir].app |= p->app;
+			c[dir].other |= !p->app;
+			c[dir].stepd |= p->stepd;
+			c[dir].job_control |= p->job_control;
+			/* Forced: the cgroup that holds the task itself, launchers or not. */
+			if (method == PAUSE_FREEZER)
+				break;
+		}
+	}
+	for (int i = 0; i < d->dirs && method != PAUSE_SIGSTOP; i++) {
+		int parent = d->dir[i].parent;
+
+		c[i].chosen = parent >= 0 && c[parent].chosen;
+		if (c[i].chosen || !d->dir[i].in_step || !c[i].app || c[i].stepd)
+			continue;
+		if (method == PAUSE_AUTO && c[i].other && !c[i].job_control)
+			continue;
+		c[i].chosen = true;
+		u[count++] = (struct discover_unit){true, i};
+	}
+	for (int i = 0; i < d->processes; i++)
+		if (d->process[i].app && !c[d->process[i].dir].chosen)
+			u[count++] = (struct discover_unit){false, i};
+	free(c);
+	*units = u;
+	return count;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Handles the guard process. */
+#include "poppa/hold/guardctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/units.h"
+#include "poppa/hold/proc.h"
+
+#define START_WAIT_MS 2000
+#define NO_FD_BELOW 10 /* keeps the sources of dup2() clear of its targets */
+
+/* Beside this program in a build tree, else where it is installed. */
+static void guard_path(char *buf, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", buf, size - 1);
+	char *slash;
+
+	if (n > 0) {
+		buf[n] = '\0';
+		slash = strrchr(buf, '/');
+		if (slash) {
+			snprintf(slash, size - (slash - buf), "/poppa-guard");
+			if (!access(buf, X_OK))
+				return;
+		}
+	}
+	snprintf(buf, size, "%s/poppa-guard", POPPA_LIBEXECDIR);
+}
+
+static int spawn(const char *path, const int fd[3], pid_t *pid)
+{
+	static const int target[3] = {GUARD_HELD_FD, GUARD_TIMER_FD, GUARD_POPPAD_FD};
+	char name[] = "poppa-guard", argument[] = GUARD_ARGUMENT;
+	char *const argv[] = {name, argument, NULL}, *const envp[] = {NULL};
+	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int rc;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawn_file_actions_init(&fa);
+	posix_spawnattr_init(&attr);
+	for (int i = 0; i < 3; i++)
+		posix_spawn_file_actions_adddup2(&fa, fd[i], target[i]);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawnattr_setflags(
+		&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+	rc = posix_spawn(pid, path, &fa, &attr, argv, envp);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&fa);
+	return rc;
+}
+
+int guard_start(struct guard *g, struct held_file *h, int held_fd, struct errmsg *err)
+{
+	int self = syscall(SYS_pidfd_open, getpid(), 0);
+	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	int fd[3] = {fcntl(held_fd, F_DUPFD_CLOEXEC, NO_FD_BELOW),
+		fcntl(timer, F_DUPFD_CLOEXEC, NO_FD_BELOW),
+		fcntl(self, F_DUPFD_CLOEXEC, NO_FD_BELOW)};
+	char path[PATH_MAX];
+	int rc;
+
+	g->pid = 0;
+	g->pidfd = -1;
+	g->timerfd = timer;
+	h->guard_pid = 0;
+	guard_path(path, sizeof(path));
+	if (fd[0] < 0 || fd[1] < 0 || fd[2] < 0) {
+		rc = errno;
+		errmsg_set(err, "cannot prepare the guard: %s", strerror(rc));
+	} else {
+		rc = spawn(path, fd, &g->pid);
+		if (rc)
+			errmsg_set(err, "cannot start %s: %s", path, strerror(rc));
+	}
+	for (int i = 0; i < 3; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+	if (self >= 0)
+		close(self);
+	if (rc) {
+		if (timer >= 0)
+			close(timer);
+		g->timerfd = -1;
+		return -1;
+	}
+	g->pidfd = syscall(SYS_pidfd_open, g->pid, 0);
+	for (int ms = 0; g->pidfd >= 0 && ms < START_WAIT_MS && guard_alive(g); ms++) {
+		if (h->guard_pid == g->pid)
+			return 0;
+		usleep(1000);
+	}
+	errmsg_set(err, "%s did not start its watch", path);
+	guard_stop(g);
+	return -1;
+}
+
+bool guard_alive(const struct guard *g)
+{
+	siginfo_t si = {0};
+
+	/* Looked at, not waited for. */
+	return g->pidfd >= 0 &&
+	       !waitid(P_PIDFD, (id_t)g->pidfd, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) &&
+	       !si.si_pid;
+}
+
+int guard_deadline(const struct guard *g, int64_t when_ns)
+{
+	struct itimerspec t = {.it_value = {when_ns / NS_PER_S, when_ns % NS_PER_S}};
+
+	return timerfd_settime(g->timerfd, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+void guard_stop(struct guard *g)
+{
+	if (g->pid > 0) {
+		kill(g->pid, SIGKILL); /* our own child, not yet waited for: the pid is its */
+		waitpid(g->pid, NULL, 0);
+	}
+	if (g->pidfd >= 0)
+		close(g->pidfd);
+	if (g->timerfd >= 0)
+		close(g->timerfd);
+	g->pid = 0;
+	g->pidfd = g->timerfd = -1;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Starts the guard, knows whether it lives, and sets the deadline it enforces. */
+#ifndef POPPA_HOLD_GUARDCTL_H
+#define POPPA_HOLD_GUARDCTL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/errmsg.h"
+#include "poppa/hold/held.h"
+
+/* What the guard finds open when it starts. */
+#define GUARD_HELD_FD 3
+#define GUARD_TIMER_FD 4
+#define GUARD_POPPAD_FD 5
+#define GUARD_ARGUMENT "--watch"
+
+/* Real-time priorities: the guard must run whatever the shutter does. */
+#define SHUTTER_PRIORITY 10
+#define GUARD_PRIORITY 20
+
+struct guard {
+	pid_t pid;
+	int pidfd;   /* readable when the guard is dead; -1 = not running */
+	int timerfd; /* absolute CLOCK_MONOTONIC, shared with the guard */
+};
+
+/*
+ * Starts the guard and waits (at most 2 s) until it is on watch. *g holds descriptors until
+ * guard_stop(). Returns 0, or -1 with err.
+ */
+int guard_start(struct guard *g, struct held_file *h, int held_fd, struct errmsg *err);
+
+/* Whether it runs: neither dead nor stopped. One system call, for use before each stop. */
+bool guard_alive(const struct guard *g);
+
+/* At when_ns the guard resumes whatever is armed; 0 takes the deadline back. 0, or -1 with errno.
+ */
+int guard_deadline(const struct guard *g, int64_t when_ns);
+
+/* Ends the guard and frees its descriptors. Call with nothing armed. */
+void guard_stop(struct guard *g);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds a job's new tasks in its cgroups, in the middle of a shutter. */
+#include "poppa/hold/new_tasks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "poppa/hold/find_tasks.h"
+#include "poppa/hold/pause.h"
+#include "poppa/hold/proc.h"
+
+#define ROUNDS 3 /* each finds what the ones before it let slip: children of the newborn */
+
+struct newborn {
+	struct nodeconf conf;
+	int dirs, pids, used;
+	char **file; /* cgroup.procs of each */
+	pid_t *pid;  /* ascending */
+	struct pause_unit *unit[NEWBORN_MAX];
+	pid_t adopted[NEWBORN_MAX];
+	char text[NEWBORN_LISTING];
+};
+
+struct newborn *newborn_new(struct held_file *h)
+{
+	struct newborn *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return NULL;
+	for (int i = 0; i < NEWBORN_MAX; i++) {
+		n->unit[i] = pause_open_spare(h);
+		if (!n->unit[i]) {
+			int saved = errno;
+
+			newborn_free(n);
+			errno = saved;
+			return NULL;
+		}
+	}
+	return n;
+}
+
+static void free_files(char **file, int count)
+{
+	for (int i = 0; file && i < count; i++)
+		free(file[i]);
+	free(file);
+}
+
+void newborn_free(struct newborn *n)
+{
+	if (!n)
+		return;
+	for (int i = 0; i < NEWBORN_MAX; i++)
+		pause_close(n->unit[i]);
+	free_files(n->file, n->dirs);
+	free(n->pid);
+	free(n);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+int newborn_know(struct newborn *n, const struct nodeconf *conf, const char *const *dir, int dirs,
+	const pid_t *pid, int pids)
+{
+	char **file = calloc(dirs + 1, sizeof(*file)), path[PATH_MAX];
+	pid_t *known = malloc((pids + 1) * sizeof(*known));
+	bool ok = file && known;
+
+	for (int i = 0; ok && i < dirs; i++) {
+		snprintf(path, sizeof(path), "%s/cgroup.procs", dir[i]);
+		file[i] = strdup(path);
+		ok = file[i];
+	}
+	if (!ok) {
+		free_files(file, dirs);
+		free(known);
+		errno = ENOMEM;
+		return -1;
+	}
+	if (pids)
+		memcpy(known, pid, pids * sizeof(*known));
+	qsort(known, pids, sizeof(*known), by_number);
+	free_files(n->file, n->dirs);
+	free(n->pid);
+	n->conf = *conf;
+	n->file = file;
+	n->dirs = dirs;
+	n->pid = known;
+	n->pids = pids;
+	return 0;
+}
+
+static bool known(const struct newborn *n, pid_t pid)
+{
+	if (bsearch(&pid, n->pid, n->pids, sizeof(pid), by_number))
+		return true;
+	for (int i = 0; i < n->used; i++)
+		if (n->adopted[i] == pid)
+			return true;
+	return false;
+}
+
+static bool stop(struct newborn *n, pid_t pid)
+{
+	char exe[NAME_MAX + 1];
+
+	if (n->used == NEWBORN_MAX || proc_exe(pid, exe, sizeof(exe)) ||
+		discover_launcher(exe, &n->conf))
+		return false;
+	if (pause_adopt(n->unit[n->used], pid))
+		return false;
+	if (pause_stop(n->unit[n->used])) {
+		pause_let_go(n->unit[n->used]);
+		return false;
+	}
+	n->adopted[n->used++] = pid;
+	return true;
+}
+
+/* The list is made anew for who opens the file, not for who reads it again. */
+static int stop_in(struct newborn *n, const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC), count = 0;
+	const size_t room = sizeof(n->text) - 1;
+	size_t size = 0;
+	ssize_t got;
+	char *end;
+
+	if (fd < 0)
+		return 0;
+	while (size < room && (got = read(fd, n->text + size, room - size)) > 0)
+		size += got;
+	close(fd);
+	/* The number at which a long list is cut would be some other process's. */
+	end = memrchr(n->text, '\n', size);
+	*(end ? end + 1 : n->text) = '\0';
+	for (const char *p = n->text; *p; p = *end ? end + 1 : end) {
+		pid_t pid = strtol(p, &end, 10);
+
+		if (end == p)
+			break;
+		if (pid > 0 && !known(n, pid))
+			count += stop(n, pid);
+	}
+	return count;
+}
+
+int newborn_stop(struct newborn *n)
+{
+	n->used = 0;
+	for (int round = 0, found = 1; round < ROUNDS && found; round++) {
+		found = 0;
+		for (int i = 0; i < n->dirs; i++)
+			found += stop_in(n, n->file[i]);
+	}
+	return n->used;
+}
+
+void newborn_resume(struct newborn *n)
+{
+	for (int i = 0; i < n->used; i++) {
+		pause_resume(n->unit[i], false);
+		pause_let_go(n->unit[i]);
+	}
+	n->used = 0;
+}

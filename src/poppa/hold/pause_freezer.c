@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Pauses a cgroup with the freezer of cgroup v1 or v2. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "poppa/hold/pause_ops.h"
+
+static ssize_t look_at(int fd, char *text, size_t size)
+{
+	ssize_t n = pread(fd, text, size - 1, 0);
+
+	if (n >= 0)
+		text[n] = '\0';
+	else if (errno == ENODEV)
+		errno = ESRCH; /* the cgroup was removed */
+	return n;
+}
+
+static int command(struct pause_unit *u, const char *text)
+{
+	if (!freezer_command(u->fd[0], text))
+		return 0;
+	if (errno == ENODEV)
+		errno = ESRCH;
+	return -1;
+}
+
+static int stop(struct pause_unit *u)
+{
+	const struct freezer_words *f = held_freezer(u->kind);
+	char text[64];
+
+	if (look_at(u->fd[0], text, sizeof(text)) < 0)
+		return -1;
+	if (strncmp(text, f->free, strlen(f->free))) {
+		errno = EBUSY;
+		return -1;
+	}
+	if (!held_arm(u->held, u->slot)) {
+		errno = ETIME;
+		return -1;
+	}
+	if (!command(u, f->freeze))
+		return 0;
+	held_disarm(u->held, u->slot);
+	return -1;
+}
+
+static int settled(struct pause_unit *u)
+{
+	char text[128];
+
+	if (look_at(u->fd[1], text, sizeof(text)) < 0)
+		return -1;
+	return strstr(text, held_freezer(u->kind)->frozen) != NULL;
+}
+
+static bool stopped(const struct pause_unit *u)
+{
+	(void)u;
+	return false;
+}
+
+/* Signals that come while frozen stay pending and act after the thaw: nothing to give back. */
+static bool resume(struct pause_unit *u, bool look)
+{
+	(void)look;
+	command(u, held_freezer(u->kind)->thaw);
+	return false;
+}
+
+static int64_t ran_ns(const struct pause_unit *u)
+{
+	(void)u;
+	return 0;
+}
+
+static const struct pause_ops ops = {stop, settled, stopped, resume, ran_ns};
+
+struct pause_unit *pause_open_freezer(struct held_file *h, enum held_kind kind, const char *dir)
+{
+	struct pause_unit *u = pause_new(&ops, h, kind, 0, 0, dir);
+	const struct freezer_words *f = held_freezer(kind);
+	char path[PATH_MAX];
+	int saved;
+
+	if (!u)
+		return NULL;
+	u->fd[0] = freezer_open(f, dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, f->state);
+	if (u->fd[0] >= 0)
+		u->fd[1] = open(path, O_RDONLY | O_CLOEXEC);
+	if (u->fd[1] >= 0)
+		return u;
+	saved = errno == ENOENT ? ESRCH : errno;
+	pause_close(u);
+	errno = saved;
+	return NULL;
+}
+
+static char kept[PATH_MAX]; /* the empty cgroup; "" = none */
+
+void pause_prepare(const char *mount, const char *node)
+{
+	char dir[sizeof(kept)];
+
+	if (*kept ||
+		snprintf(dir, sizeof(dir), "%s/freezer/poppa_%s", mount, node) >= (int)sizeof(dir))
+		return;
+	/* Where it cannot be had, shutters cost more. */
+	if (mkdir(dir, 0755) && errno != EEXIST)
+		return;
+	strcpy(kept, dir);
+	if (freezer_freeze(&freezer_v1, kept))
+		pause_finish();
+}
+
+void pause_finish(void)
+{
+	if (*kept)
+		rmdir(kept);
+	*kept = '\0';
+}

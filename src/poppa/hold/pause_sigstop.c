@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Pauses one process with SIGSTOP through a process descriptor. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/units.h"
+#include "poppa/hold/pause_ops.h"
+#include "poppa/hold/proc.h"
+
+#define STATUS_SIZE 4096
+
+/*
+ * A signal for the process may go to a thread that waits for a processor while another one runs on,
+ * for milliseconds where they share a core. So each thread gets one of its own: the first that
+ * takes it stops all, and SIGCONT takes back the others. A thread has no descriptor before Linux
+ * 6.9, but its number was just read from the directory of this very process, and numbers are used
+ * again only after all the others.
+ */
+struct round {
+	const struct held_file *held;
+	pid_t pid;
+	int sent;
+};
+
+static int sigstop_thread(pid_t tid, void *arg)
+{
+	struct round *r = arg;
+
+	/* Woken after the guard has resumed those before: no more of them. */
+	if (held_late(r->held))
+		return 1;
+	r->sent += !syscall(SYS_tgkill, r->pid, tid, SIGSTOP);
+	return 0;
+}
+
+static int sigstop_threads(const struct pause_unit *u)
+{
+	struct round r = {u->held, u->pid, 0};
+	int rc = proc_each_thread(u->fd[2], sigstop_thread, &r);
+
+	if (rc < 0)
+		return -1;
+	if (r.sent)
+		return 0;
+	errno = rc ? ETIME : ESRCH;
+	return -1;
+}
+
+/* How many threads are to be stopped, where that is known; -1 with errno. */
+static int threads(const struct pause_unit *u)
+{
+	struct stat st;
+
+	if (u->fd[2] < 0)
+		return 1; /* adopted */
+	/* Its links are "." and ".." and one for each thread. */
+	return fstat(u->fd[2], &st) ? -1 : (int)st.st_nlink - 2;
+}
+
+static int stop(struct pause_unit *u)
+{
+	int count = threads(u), saved;
+
+	if (count < 0) {
+		if (errno == ENOENT)
+			errno = ESRCH;
+		return -1;
+	}
+	if (!held_arm(u->held, u->slot)) {
+		errno = ETIME;
+		return -1;
+	}
+	if (!(count > 1 ? sigstop_threads(u) : proc_signal_own(u->fd[0], SIGSTOP)))
+		return 0;
+	saved = errno == ENOENT ? ESRCH : errno;
+	held_disarm(u->held, u->slot);
+	errno = saved;
+	return -1;
+}
+
+/* The signal reaches a running task within microseconds (an interrupt to its core); the state in
+ * /proc is no measure, a preempted task reports it milliseconds late. */
+static int settled(struct pause_unit *u)
+{
+	(void)u;
+	return 1;
+}
+
+/* Text of /proc/PID/status; the state letter, or 0. */
+static char read_status(const struct pause_unit *u, char *text, size_t size)
+{
+	ssize_t n = pread(u->fd[1], text, size - 1, 0);
+	char *line;
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	line = strstr(text, "\nState:\t");
+	return line ? line[8] : 0;
+}
+
+static bool stopped(const struct pause_unit *u)
+{
+	char text[STATUS_SIZE], state = read_status(u, text, sizeof(text));
+
+	return state == 'T' || state == 't';
+}
+
+static bool resume(struct pause_unit *u, bool look)
+{
+	int sig = look ? proc_pending_stop(u->pid, u->fd[1]) : 0;
+
+	proc_signal(u->fd[0], SIGCONT);
+	if (sig)
+		proc_signal(u->fd[0], sig);
+	return sig != 0;
+}
+
+static int64_t ran_ns(const struct pause_unit *u)
+{
+	struct timespec t;
+
+	return clock_gettime(u->clock, &t) ? 0 : t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+static const struct pause_ops ops = {stop, settled, stopped, resume, ran_ns};
+
+struct pause_unit *pause_open_process(struct held_file *h, pid_t pid, uint64_t starttime)
+{
+	struct pause_unit *u = pause_new(&ops, h, HELD_PROCESS, pid, starttime, NULL);
+	char path[64];
+	int saved;
+
+	if (!u)
+		return NULL;
+	u->pid = pid;
+	u->fd[0] = proc_pidfd(pid, starttime);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (u->fd[0] >= 0 && (errno = clock_getcpuclockid(pid, &u->clock)))
+		goto failed;
+	if (u->fd[0] >= 0)
+		u->fd[1] = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	if (u->fd[1] >= 0)
+		u->fd[2] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (u->fd[2] >= 0)
+		return u;
+failed:
+	saved = errno == ENOENT ? ESRCH : errno;
+	pause_close(u);
+	errno = saved;
+	return NULL;
+}
+
+struct pause_unit *pause_open_spare(struct held_file *h)
+{
+	return pause_new(&ops, h, HELD_PROCESS, 0, 0, NULL);
+}
+
+int pause_adopt(struct pause_unit *u, pid_t pid)
+{
+	int fd = syscall(SYS_pidfd_open, pid, 0);
+	struct proc_stat st;
+
+	if (fd < 0)
+		return -1;
+	/* Of this very process if it lives on after it was read. */
+	if (proc_stat(pid, &st) || clock_getcpuclockid(pid, &u->clock) || proc_signal(fd, 0)) {
+		close(fd);
+		errno = ESRCH;
+		return -1;
+	}
+	u->pid = pid;
+	u->fd[0] = fd;
+	held_retake(u->held, u->slot, pid, st.starttime);
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How often a job needs a shutter: fewer while its interval is tight, more when it changes. */
+#ifndef POPPA_MEASURE_PACE_H
+#define POPPA_MEASURE_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "poppa/estimate/estimator.h"
+
+/* The highest level that a tight interval leads to: a block each 2^3 rounds. */
+#define PACE_MAX_LEVEL 3
+#define PACE_RECENT 16
+
+struct pace {
+	int level;   /* by the interval */
+	int since;   /* blocks at this level */
+	int alert;   /* for so many blocks the level is lower: the job changes */
+	int outside; /* blocks in a row that left the band of the recent ones */
+	int count;   /* of recent ones, at most PACE_RECENT */
+	int next;
+	double rate[PACE_RECENT]; /* logarithms: of the co-run rate, and of solo over co-run */
+	double ratio[PACE_RECENT];
+};
+
+/*
+ * Takes a block of the job, used or not, and the job's result with it. half_width: of the 95 %
+ * interval of D; NAN = unknown. enough: used blocks below which the job is not even looked at.
+ * Returns whether the block tells of a change of phase.
+ */
+bool pace_add(struct pace *p, const struct est_block *b, double half_width, uint64_t used,
+	uint64_t enough);
+
+/* The level for the next block, 0..PACE_MAX_LEVEL. */
+int pace_level(const struct pace *p);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Works out slots, turns and levels from the jobs' seeds. */
+#include "poppa/measure/schedule.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a random number is for: the second word of its hash. */
+enum purpose { ORDER = 1, JITTER, SHAM, SEED, ABSENT, LEVEL /* and one for each level */ };
+
+static uint64_t rotate(uint64_t x, int bits)
+{
+	return x << bits | x >> (64 - bits);
+}
+
+static void sip_round(uint64_t *v)
+{
+	v[0] += v[1];
+	v[1] = rotate(v[1], 13) ^ v[0];
+	v[0] = rotate(v[0], 32);
+	v[2] += v[3];
+	v[3] = rotate(v[3], 16) ^ v[2];
+	v[0] += v[3];
+	v[3] = rotate(v[3], 21) ^ v[0];
+	v[2] += v[1];
+	v[1] = rotate(v[1], 17) ^ v[2];
+	v[2] = rotate(v[2], 32);
+}
+
+/* Aumasson and Bernstein, SipHash: a fast short-input PRF (2012). */
+uint64_t schedule_hash(const struct schedule_seed *key, uint64_t a, uint64_t b)
+{
+	const uint64_t k0 = key->word[0], k1 = key->word[1];
+	const uint64_t word[] = {a, b, UINT64_C(16) << 56};
+	uint64_t v[] = {k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d),
+		k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573)};
+
+	for (int i = 0; i < 3; i++) {
+		v[3] ^= word[i];
+		sip_round(v);
+		sip_round(v);
+		v[0] ^= word[i];
+	}
+	v[2] ^= 0xff;
+	for (int i = 0; i < 4; i++)
+		sip_round(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+struct schedule_seed schedule_seed(
+	const struct schedule_seed *secret, uint32_t job_id, uint32_t restart)
+{
+	const uint64_t run = (uint64_t)job_id << 32 | restart;
+
+	return (struct schedule_seed){
+		{schedule_hash(secret, run, SEED), schedule_hash(secret, ~run, SEED)}};
+}
+
+int schedule_parse_seed(const char *text, struct schedule_seed *out)
+{
+	unsigned long long high, low;
+
+	if (strlen(text) != 32 || strspn(text, "0123456789abcdefABCDEF") != 32 ||
+		sscanf(text, "%16llx%16llx", &high, &low) != 2)
+		return -1;
+	*out = (struct schedule_seed){{high, low}};
+	return 0;
+}
+
+static int count_measured(const struct schedule *s)
+{
+	int n = 0;
+
+	for (int i = 0; i < s->jobs; i++)
+		n += s->job[i].measured;
+	return n;
+}
+
+/* The job with the place-th highest number in this round: nodes with the same jobs agree, and nodes
+ * that share one of two do so in two rounds out of three. */
+static int turn(const struct schedule *s, uint64_t round, int place)
+{
+	uint64_t rank[SCHEDULE_MAX_JOBS];
+
+	for (int i = 0; i < s->jobs; i++)
+		rank[i] = schedule_hash(&s->job[i].seed, round, ORDER);
+	for (int i = 0; i < s->jobs; i++) {
+		int before = 0;
+
+		if (!s->job[i].measured)
+			continue;
+		for (int o = 0; o < s->jobs; o++)
+			before += s->job[o].measured &&
+				  (rank[o] > rank[i] || (rank[o] == rank[i] && o < i));
+		if (before == place)
+			return i;
+	}
+	return -1;
+}
+
+/*
+ * Whether a job uses this round. Of two neighbouring groups of 2^(l-1) rounds one passes its chosen
+ * round on to the group of 2^l that they make, by the toss of a coin.
+ */
+static bool chosen(const struct schedule_job *j, uint64_t round)
+{
+	for (int level = 1; level <= j->level; level++) {
+		uint64_t group = round >> level, half = round >> (level - 1) & 1;
+
+		if ((schedule_hash(&j->seed, group, LEVEL + (uint64_t)level) & 1) != half)
+			return false;
+	}
+	return true;
+}
+
+/* One of so many rounds of a job. */
+static bool one_of(const struct schedule_job *j, uint64_t round, enum purpose purpose, int every)
+{
+	return every && schedule_hash(&j->seed, round, purpose) % (uint64_t)every == 0;
+}
+
+/* One co-runner is the whole cost already. */
+static int absent_every(const struct schedule *s)
+{
+	return s->jobs > 2 ? s->absent_every : 0;
+}
+
+static enum shutter_kind kind_of(const struct schedule *s, int job, uint64_t round)
+{
+	if (one_of(&s->job[job], round, SHAM, s->sham_every))
+		return SHUTTER_SHAM;
+	if (one_of(&s->job[job], round, ABSENT, absent_every(s)))
+		return SHUTTER_ABSENT;
+	return SHUTTER_LONE;
+}
+
+double schedule_share(const struct schedule *s, enum shutter_kind kind)
+{
+	double sham = s->sham_every ? 1.0 / s->sham_every : 0;
+	double absent = absent_every(s) ? (1 - sham) / absent_every(s) : 0;
+
+	return kind == SHUTTER_SHAM ? sham : kind == SHUTTER_ABSENT ? absent : 1 - sham - absent;
+}
+
+static int64_t slot_ns(const struct schedule *s)
+{
+	return s->period_ns + s->block_ns;
+}
+
+bool schedule_exists(const struct schedule *s)
+{
+	return s->jobs > 1 && s->period_ns > 0 && count_measured(s) > 0;
+}
+
+bool schedule_next(const struct schedule *s, int64_t after_ns, struct schedule_slot *out)
+{
+	int n = count_measured(s), highest = 0;
+	uint64_t slot, end;
+
+	if (!schedule_exists(s) || after_ns < 0)
+		return false;
+	for (int i = 0; i < s->jobs; i++)
+		if (s->job[i].level > highest)
+			highest = s->job[i].level;
+	slot = (uint64_t)(after_ns / slot_ns(s));
+	/* The highest level has a round within the next two groups, whatever the others do. */
+	end = slot + ((uint64_t)n << (highest + 1)) + (uint64_t)n;
+	for (; slot <= end; slot++) {
+		uint64_t round = slot / (uint64_t)n, random;
+		int lone = turn(s, round, (int)(slot % (uint64_t)n));
+		const struct schedule_job *j = &s->job[lone];
+		int64_t opens;
+
+		if (!chosen(j, round))
+			continue;
+		random = schedule_hash(&j->seed, slot, JITTER);
+		opens = (int64_t)slot * slot_ns(s) + (int64_t)(ldexp((double)(random >> 11), -53) *
+							       s->spread * (double)s->period_ns);
+		if (opens <= after_ns)
+			continue;
+		*out = (struct schedule_slot){slot, opens, lone, kind_of(s, lone, round)};
+		return true;
+	}
+	return false;
+}
+
+int64_t schedule_min_gap(const struct schedule *s)
+{
+	return (int64_t)((1 - s->spread) * (double)s->period_ns);
+}
+
+int64_t schedule_interval(const struct schedule *s, int job)
+{
+	return s->job[job].measured ? (slot_ns(s) * count_measured(s)) << s->job[job].level : 0;
+}

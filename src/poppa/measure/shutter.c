@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Runs blocks in a real-time thread when their time has come, and hands plans over to it. */
+#include "poppa/measure/shutter.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/units.h"
+#include "common/clock.h"
+#include "poppa/measure/shutter_block.h"
+
+#define STACK_SIZE (128 * 1024)
+#define CLOCK_STEP (5 * NS_PER_MS) /* more than clocks drift apart between two blocks */
+#define CLOCK_FINE (20 * NS_PER_US)
+
+struct shutter {
+	pthread_t thread;
+	pthread_mutex_t lock; /* held for the length of a block, not between blocks */
+	pthread_cond_t changed;
+	clockid_t cpu_clock;
+	int notify_fd;
+	bool quit, living;
+	struct shutter_plan *plan;
+	struct held_file *held;
+	struct guard *guard;
+	uint64_t block;
+	struct schedule_slot slot; /* the next one, valid while next_ns is set */
+	int64_t next_ns;           /* when it opens, CLOCK_MONOTONIC */
+	int64_t clock_ns;          /* wall clock minus CLOCK_MONOTONIC then */
+	int64_t ended_ns;          /* the last block, CLOCK_MONOTONIC */
+	bool stepped;              /* the slot was chosen anew because the wall clock was set */
+	bool pinned;
+	cpu_set_t allowed;
+};
+
+/* The shutter's own time is never taken from a job that is measured: it runs on the others' cores,
+ * whose windows do not count in this block. */
+static void step_aside(struct shutter *s, struct shutter_plan *p)
+{
+	const struct shutter_job *lone = &p->job[p->lone];
+	const cpu_set_t *cpus = p->kind == SHUTTER_ABSENT ? &lone->here : &lone->elsewhere;
+	bool pin = CPU_COUNT(cpus) > 0;
+
+	p->displaced = 0;
+	if (!pin && !s->pinned)
+		return;
+	if (pin && sched_setaffinity(0, sizeof(cpu_set_t), cpus))
+		pin = false;
+	if (!pin)
+		sched_setaffinity(0, sizeof(cpu_set_t), &s->allowed);
+	s->pinned = pin;
+	if (pin && lone->displaces)
+		p->displaced = CPU_COUNT(cpus);
+}
+
+static int64_t wall_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* Looks up the next slot. false: there is none. */
+static bool choose_slot(struct shutter *s, const struct shutter_plan *p)
+{
+	int64_t mono = clock_now(), wall = wall_clock();
+
+	if (!schedule_next(&p->schedule, wall, &s->slot))
+		return false;
+	s->clock_ns = wall - mono;
+	s->next_ns = s->slot.opens_ns - s->clock_ns;
+	return true;
+}
+
+/*
+ * Whether the slot is on now. If not, next_ns says when to come again. A late wake-up is no reason
+ * to leave a block out, only a wall clock that was set, and that once a block: whatever the clock
+ * does, shutters go on, and never closer together than the schedule would have them.
+ */
+static bool slot_open(struct shutter *s, const struct shutter_plan *p)
+{
+	int64_t mono = clock_now(), moved = wall_clock() - mono - s->clock_ns;
+
+	if (mono < s->next_ns)
+		return false;
+	if ((llabs(moved) > CLOCK_STEP && !s->stepped) ||
+		mono < s->ended_ns + schedule_min_gap(&p->schedule) / 2) {
+		s->stepped |= llabs(moved) > CLOCK_STEP;
+		s->next_ns = 0;
+		return false;
+	}
+	/* The wall clock runs a little slower or faster than the other one. */
+	if (!s->stepped && moved < -CLOCK_FINE) {
+		s->next_ns -= moved;
+		s->clock_ns += moved;
+		return false;
+	}
+	return true;
+}
+
+static void *shutter_main(void *arg)
+{
+	struct shutter *s = arg;
+	struct sched_param param = {.sched_priority = SHUTTER_PRIORITY};
+	const uint64_t one = 1;
+
+	pthread_setname_np(pthread_self(), "poppad-shutter");
+	if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &param))
+		plog_warn("no real-time priority: degradations will read too high");
+	if (held_live(s->held))
+		plog_error("cannot take the lock that the guard watches: %s", strerror(errno));
+	pthread_mutex_lock(&s->lock);
+	s->living = true;
+	pthread_cond_broadcast(&s->changed);
+	while (!s->quit) {
+		struct shutter_plan *p = s->plan;
+
+		if (!p || p->finished || (!s->next_ns && !choose_slot(s, p))) {
+			pthread_cond_wait(&s->changed, &s->lock);
+			continue;
+		}
+		if (!slot_open(s, p)) {
+			struct timespec t = {s->next_ns / NS_PER_S, s->next_ns % NS_PER_S};
+
+			if (s->next_ns)
+				pthread_cond_timedwait(&s->changed, &s->lock, &t);
+			continue;
+		}
+		p->lone = s->slot.lone;
+		p->kind = s->slot.kind;
+		p->slot_ns = s->slot.opens_ns;
+		p->block = s->block++;
+		step_aside(s, p);
+		shutter_block(s->held, s->guard, p);
+		s->ended_ns = clock_now();
+		s->next_ns = 0;
+		s->stepped = false;
+		p->finished = true;
+		if (write(s->notify_fd, &one, sizeof(one)) < 0)
+			plog_error("cannot wake the main thread: %s", strerror(errno));
+	}
+	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&s->held->alive);
+	return NULL;
+}
+
+struct shutter *shutter_start(
+	struct held_file *held, struct guard *guard, int *notify_fd, struct errmsg *err)
+{
+	struct shutter *s = calloc(1, sizeof(*s));
+	pthread_mutexattr_t ma;
+	pthread_condattr_t ca;
+	pthread_attr_t ta;
+	int rc;
+
+	if (!s) {
+		errmsg_set(err, "out of memory");
+		return NULL;
+	}
+	s->held = held;
+	s->guard = guard;
+	sched_getaffinity(0, sizeof(s->allowed), &s->allowed);
+	s->notify_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	pthread_mutexattr_init(&ma);
+	pthread_mutexattr_setprotocol(&ma, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&s->lock, &ma);
+	pthread_mutexattr_destroy(&ma);
+	pthread_condattr_init(&ca);
+	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->changed, &ca);
+	pthread_condattr_destroy(&ca);
+	pthread_attr_init(&ta);
+	pthread_attr_setstacksize(&ta, STACK_SIZE);
+	rc = s->notify_fd < 0 ? errno : pthread_create(&s->thread, &ta, shutter_main, s);
+	pthread_attr_destroy(&ta);
+	if (rc) {
+		errmsg_set(err, "cannot start the shutter thread: %s", strerror(rc));
+		if (s->notify_fd >= 0)
+			close(s->notify_fd);
+		free(s);
+		return NULL;
+	}
+	/* A guard started from here on finds the lock taken. */
+	pthread_mutex_lock(&s->lock);
+	while (!s->living)
+		pthread_cond_wait(&s->changed, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	pthread_getcpuclockid(s->thread, &s->cpu_clock);
+	*notify_fd = s->notify_fd;
+	return s;
+}
+
+struct shutter_plan *shutter_publish(struct shutter *s, struct shutter_plan *next)
+{
+	struct shutter_plan *old;
+
+	pthread_mutex_lock(&s->lock);
+	old = s->plan;
+	s->plan = next;
+	s->next_ns = 0;
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	return old;
+}
+
+void shutter_lock(struct shutter *s)
+{
+	pthread_mutex_lock(&s->lock);
+}
+
+void shutter_unlock(struct shutter *s)
+{
+	pthread_mutex_unlock(&s->lock);
+}
+
+int64_t shutter_idle_ns(struct shutter *s)
+{
+	int64_t idle = INT64_MAX;
+
+	pthread_mutex_lock(&s->lock);
+	/* One that waits to be taken holds up the next. */
+	if (s->plan && !s->plan->finished && schedule_exists(&s->plan->schedule))
+		idle = s->next_ns ? s->next_ns - clock_now() : 0;
+	pthread_mutex_unlock(&s->lock);
+	return idle > 0 ? idle : 0;
+}
+
+struct shutter_plan *shutter_take(struct shutter *s)
+{
+	struct shutter_plan *p;
+	uint64_t n;
+
+	while (read(s->notify_fd, &n, sizeof(n)) > 0)
+		;
+	pthread_mutex_lock(&s->lock);
+	p = s->plan && s->plan->finished ? s->plan : NULL;
+	pthread_mutex_unlock(&s->lock);
+	return p;
+}
+
+void shutter_done(struct shutter *s)
+{
+	pthread_mutex_lock(&s->lock);
+	if (s->plan)
+		s->plan->finished = false;
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+int64_t shutter_cpu_ns(const struct shutter *s)
+{
+	struct timespec t = {0};
+
+	clock_gettime(s->cpu_clock, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+struct shutter_plan *shutter_stop(struct shutter *s)
+{
+	struct shutter_plan *p;
+
+	pthread_mutex_lock(&s->lock);
+	s->quit = true;
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	p = s->plan;
+	close(s->notify_fd);
+	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+	return p;
+}

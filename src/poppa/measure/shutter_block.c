@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Runs one block: measures all jobs, stops all but one, measures that one, resumes. */
+#include "poppa/measure/shutter_block.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/units.h"
+#include "common/clock.h"
+#include "poppa/hold/proc.h"
+
+#define SETTLE_MAX                                                                                 \
+	(300 * NS_PER_US) /* on a full node a task may take long to get there; it runs no          \
+			     more of its own code in the meantime */
+#define SETTLE_STEP (25 * NS_PER_US) /* asleep, so that a task on our own core can freeze */
+/* A look at a task costs some 10 us: of so many, each is looked at before its resume. */
+#define LOOK_ALL 4
+/* Of a shutter, a task that is held may run for one part in so many: a signal takes microseconds.
+ */
+#define RAN_SHARE 16
+#define DEADLINE_MARGIN (20 * NS_PER_MS)
+/* Nothing is to stay stopped for more than 50 ms; the guard needs a moment of them. */
+#define DEADLINE_MAX (45 * NS_PER_MS)
+#define LEAST_MARGIN (15 * NS_PER_MS)
+
+int64_t shutter_deadline_ns(int64_t shutter_ns)
+{
+	int64_t d = 4 * shutter_ns + DEADLINE_MARGIN;
+
+	if (d > DEADLINE_MAX)
+		d = DEADLINE_MAX;
+	/* Settings beyond the usual: a shutter must be able to end. */
+	return d < 2 * shutter_ns + LEAST_MARGIN ? 2 * shutter_ns + LEAST_MARGIN : d;
+}
+
+static void sleep_until(int64_t ns)
+{
+	struct timespec t = {ns / NS_PER_S, ns % NS_PER_S};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
+}
+
+/* Whether a job is stopped in a block of this kind. */
+static bool stops(const struct shutter_plan *p, int job)
+{
+	return p->kind == SHUTTER_ABSENT ? job == p->lone : job != p->lone;
+}
+
+static bool read_job(struct shutter_plan *p, int job, int region, int boundary)
+{
+	const struct shutter_job *j = &p->job[job];
+	struct counter_sample *s = shutter_plan_samples(p, region, boundary);
+
+	shutter_plan_when(p, region, boundary)[job] = clock_now();
+	if (shutter_plan_skips(p, region, boundary))
+		return true;
+	for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
+		if (!counter_read(p->task[t].counter, &s[t]))
+			continue;
+		p->outcome = errno == ESRCH ? SHUTTER_GONE : SHUTTER_COUNTER;
+		return false;
+	}
+	return true;
+}
+
+/* Whether a job's progress in the last window before the stop is read though it is to be stopped:
+ * it tells which of its tasks is not stopped already, for next to nothing. */
+static bool read_anyway(const struct shutter_plan *p, int job)
+{
+	const struct shutter_job *j = &p->job[job];
+
+	return j->tasks && !counter_interrupts(p->task[j->first_task].counter);
+}
+
+/* Reading a task that runs elsewhere may interrupt its processor. The block is about those that are
+ * not stopped. */
+static bool wanted(const struct shutter_plan *p, int job, int region, int boundary)
+{
+	if (!stops(p, job))
+		return true;
+	if (region == SHUTTER_DURING)
+		return false;
+	return p->whole ||
+	       (region == SHUTTER_BEFORE && boundary >= p->windows - 1 && read_anyway(p, job));
+}
+
+static bool read_wanted(struct shutter_plan *p, int region, int boundary)
+{
+	*shutter_plan_own(p, region, boundary) = clock_own();
+	for (int i = 0; i < p->jobs; i++)
+		if (wanted(p, i, region, boundary) && !read_job(p, i, region, boundary))
+			return false;
+	return true;
+}
+
+/* What is held while one job runs alone. */
+struct hold {
+	int stopped[SHUTTER_MAX_JOBS]; /* so many units of each job, from its first */
+	int64_t since[SHUTTER_MAX_JOBS];
+	int64_t noted_ns; /* 0 = not yet */
+};
+
+/*
+ * Notes the processor time of what is held: after the stop, and where there is time once more a
+ * window later. The time of a running task is told to the tick only, so what it had run until then
+ * comes to light when it stands still, and a signal takes its time.
+ */
+static void note_held(struct shutter_plan *p, struct hold *h)
+{
+	h->noted_ns = clock_now();
+	for (int i = 0; i < p->jobs; i++)
+		for (int n = 0; n < h->stopped[i]; n++) {
+			struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
+
+			u->ran_ns = pause_ran_ns(u->unit);
+		}
+}
+
+/* Algorithm 1 for one region: windows + 1 readings, shutter_ns/windows apart. What was late is not
+ * caught up with: a window lasts as long as its readings say. h: NULL where nothing is held. */
+static bool measure(struct shutter_plan *p, int region, struct hold *h)
+{
+	int64_t length = p->shutter_ns / p->windows, at = clock_now();
+	int64_t end = at + p->shutter_ns + p->shutter_ns / 2;
+	const struct shutter_job *lone = &p->job[p->lone];
+
+	for (int t = lone->first_task;
+		p->kind == SHUTTER_LONE && t < lone->first_task + lone->tasks; t++)
+		counter_region(p->task[t].counter, region);
+	for (int k = 0; k <= p->windows; k++) {
+		int64_t now;
+
+		if (shutter_plan_spares(p, region, k)) {
+			at += length;
+			continue;
+		}
+		if (k)
+			sleep_until(at);
+		if (!read_wanted(p, region, k))
+			return false;
+		p->boundaries[region] = k + 1;
+		now = clock_now();
+		if (region == SHUTTER_DURING && now >= end)
+			break; /* woken late: rather fewer windows than a longer stop */
+		if (h && k < 2 && k < p->windows)
+			note_held(p, h);
+		at += length;
+		if (at < now + length / 2)
+			at = now + length;
+	}
+	return true;
+}
+
+/*
+ * A co-runner that somebody else has stopped must not be resumed by us, and beside it, as beside
+ * one that has ended, the lone job was alone already. One that made progress just now is neither;
+ * each other one is looked at, as a freezer knows nothing of signals and processor time is told to
+ * the tick only.
+ */
+static enum shutter_outcome look_at_others(const struct shutter_plan *p)
+{
+	int last = p->boundaries[SHUTTER_BEFORE] - 1;
+	const struct counter_sample *from = shutter_plan_samples(p, SHUTTER_BEFORE, last - 1);
+	const struct counter_sample *to = shutter_plan_samples(p, SHUTTER_BEFORE, last);
+
+	for (int i = 0; i < p->jobs; i++) {
+		const struct shutter_job *j = &p->job[i];
+		bool read = read_anyway(p, i);
+
+		if (!stops(p, i))
+			continue;
+		for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
+			char state;
+
+			if (read && to[t].progress != from[t].progress)
+				continue;
+			state = counter_task_state(p->task[t].counter);
+			if (!state || state == 'Z' || state == 'X')
+				return SHUTTER_GONE;
+			if (state == PROC_UNKNOWN)
+				return SHUTTER_COUNTER;
+			if (state == 'T' || state == 't')
+				return SHUTTER_STOPPED;
+		}
+		for (int n = j->first_unit; n < j->first_unit + j->units; n++) {
+			const struct shutter_unit *u = &p->unit[n];
+
+			if (u->process && u->task < 0 && pause_stopped(u->unit))
+				return SHUTTER_STOPPED;
+		}
+	}
+	return SHUTTER_OK;
+}
+
+static void resume_others(struct shutter_plan *p, const struct hold *h)
+{
+	for (int i = 0; i < p->jobs; i++) {
+		const struct shutter_job *j = &p->job[i];
+		bool look = true;
+
+		if (h->stopped[i] && j->newborn)
+			newborn_resume(j->newborn);
+		for (int n = 0; n < h->stopped[i]; n++) {
+			const struct shutter_unit *u = &p->unit[j->first_unit + n];
+			bool foreign = pause_resume(u->unit, look);
+
+			/* Who suspends a job stops all of its processes: of many, one of them
+			 * tells, and where it does all are looked at. */
+			p->foreign_stop |= foreign;
+			if (u->process && h->stopped[i] > LOOK_ALL)
+				look = foreign;
+		}
+		if (h->stopped[i])
+			p->paused_ns[i] = clock_now() - h->since[i];
+	}
+}
+
+/* Whether all that was frozen stands still; waits up to a point in time. */
+static bool settled(struct shutter_plan *p, const struct hold *h, int64_t until)
+{
+	for (int i = 0; i < p->jobs; i++) {
+		for (int n = 0; n < h->stopped[i]; n++) {
+			const struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
+			int rc = 0;
+
+			while (!u->process && !(rc = pause_settled(u->unit))) {
+				if (clock_now() > until)
+					return false;
+				sleep_until(clock_now() + SETTLE_STEP);
+			}
+			if (!u->process && rc < 0) {
+				p->outcome = SHUTTER_GONE;
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+/*
+ * Whether something that is held ran for more than a share of the time since: its user may resume
+ * what was stopped by a signal. Then the lone job was not alone. It does not matter who did it, nor
+ * what the program says of its own progress.
+ */
+static bool ran_on(struct shutter_plan *p, const struct hold *h)
+{
+	int64_t allowed = (clock_now() - h->noted_ns) / RAN_SHARE;
+
+	for (int i = 0; i < p->jobs && h->noted_ns; i++)
+		for (int n = 0; n < h->stopped[i]; n++) {
+			const struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
+
+			if (pause_ran_ns(u->unit) - u->ran_ns > allowed) {
+				p->ran = i;
+				return true;
+			}
+		}
+	return false;
+}
+
+/* The region in which one job runs alone. A cgroup that is not frozen at its end, as with a task
+ * that waits for a dead file server, spoils the block. */
+static bool measure_alone(struct shutter_plan *p, struct hold *h, int64_t start)
+{
+	settled(p, h, start + SETTLE_MAX);
+	if (p->outcome != SHUTTER_OK || !measure(p, SHUTTER_DURING, h))
+		return false;
+	if (ran_on(p, h)) {
+		p->outcome = SHUTTER_RAN;
+		return false;
+	}
+	if (settled(p, h, 0))
+		return true;
+	if (p->outcome == SHUTTER_OK)
+		p->outcome = SHUTTER_UNSETTLED;
+	return false;
+}
+
+/* The guard came first: the stop was over when it fired, whenever we came to notice. */
+static void overdue(struct shutter_plan *p, int64_t start, int64_t fired)
+{
+	p->outcome = SHUTTER_OVERDUE;
+	if (fired - start >= p->stop_ns || fired < start)
+		return;
+	p->stop_ns = fired - start;
+	for (int i = 0; i < p->jobs; i++)
+		if (p->paused_ns[i] > p->stop_ns)
+			p->paused_ns[i] = p->stop_ns;
+}
+
+/* Algorithm 2. */
+static bool shutter_core(struct held_file *held, struct guard *guard, struct shutter_plan *p)
+{
+	struct hold h = {.noted_ns = 0};
+	int64_t start;
+	uint32_t fired = held->fired;
+	bool ok = true;
+
+	if (!guard_alive(guard)) {
+		p->outcome = SHUTTER_NO_GUARD;
+		return false;
+	}
+	held_open(held);
+	start = clock_now();
+	if (guard_deadline(guard, start + shutter_deadline_ns(p->shutter_ns))) {
+		p->outcome = SHUTTER_NO_GUARD;
+		return false;
+	}
+	for (int i = 0; i < p->jobs && ok; i++) {
+		const struct shutter_job *j = &p->job[i];
+
+		if (!stops(p, i))
+			continue;
+		h.since[i] = clock_now();
+		for (int n = 0; n < j->units && ok; n++) {
+			const struct shutter_unit *u = &p->unit[j->first_unit + n];
+
+			if (!pause_stop(u->unit)) {
+				h.stopped[i]++;
+				continue;
+			}
+			/* A task of many that has ended is stopped enough. */
+			if (errno == ESRCH && u->process && u->task < 0) {
+				p->changed = true;
+				h.stopped[i]++;
+				continue;
+			}
+			p->outcome = errno == EBUSY   ? SHUTTER_STOPPED
+				     : errno == ETIME ? SHUTTER_OVERDUE
+						      : SHUTTER_GONE;
+			ok = false;
+		}
+		if (ok && h.stopped[i] && j->newborn && newborn_stop(j->newborn))
+			p->changed = true;
+	}
+	ok = ok && measure_alone(p, &h, start);
+	resume_others(p, &h);
+	guard_deadline(guard, 0);
+	p->stop_ns = clock_now() - start;
+	if (held->fired != fired)
+		overdue(p, start, (int64_t)held->fired_ns);
+	else if (ok && p->foreign_stop)
+		p->outcome = SHUTTER_STOPPED;
+	return p->outcome == SHUTTER_OK;
+}
+
+void shutter_block(struct held_file *held, struct guard *guard, struct shutter_plan *p)
+{
+	p->outcome = SHUTTER_OK;
+	p->foreign_stop = false;
+	p->changed = false;
+	p->stop_ns = 0;
+	memset(p->paused_ns, 0, sizeof(p->paused_ns));
+	memset(p->boundaries, 0, sizeof(p->boundaries));
+	if (!measure(p, SHUTTER_BEFORE, NULL))
+		return;
+	p->outcome = look_at_others(p);
+	if (p->outcome != SHUTTER_OK)
+		return;
+	if (p->kind == SHUTTER_SHAM ? measure(p, SHUTTER_DURING, NULL)
+				    : shutter_core(held, guard, p))
+		measure(p, SHUTTER_AFTER, NULL);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One block of the shutter (Algorithms 1 and 2), for the real-time thread. */
+#ifndef POPPA_MEASURE_SHUTTER_BLOCK_H
+#define POPPA_MEASURE_SHUTTER_BLOCK_H
+
+#include <stdint.h>
+
+#include "poppa/hold/guardctl.h"
+#include "poppa/hold/held.h"
+#include "poppa/measure/shutter_plan.h"
+
+/*
+ * The body of Algorithm 3's loop, without its sleep: the block of p->lone, of p->kind. Whatever
+ * comes of it (p->outcome), nothing is held stopped when it returns. Allocates nothing and takes no
+ * lock.
+ */
+void shutter_block(struct held_file *held, struct guard *guard, struct shutter_plan *p);
+
+/* How long a job may at most stay stopped before the guard steps in. */
+int64_t shutter_deadline_ns(int64_t shutter_ns);
+
+#endif

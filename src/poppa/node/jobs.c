@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keeps the table of co-located jobs: what is done when, and what is kept of them. */
+#include "poppa/node/jobs_impl.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "common/units.h"
+#include "common/clock.h"
+#include "poppa/hold/proc.h"
+
+#define CHECKPOINT_EVERY (5 * NS_PER_S)
+#define INTERIM_EVERY (60 * NS_PER_S)
+/* Looks at stopped tasks become ever rarer; then the tick does. */
+#define LOOK_LAST_MS 640
+
+enum counter_backend jobs_wanted_counter(const struct jobs *js)
+{
+	return js->env.conf->counter_set ? js->env.conf->counter : js->env.settings->counter;
+}
+
+struct jobs *jobs_new(const struct jobs_env *env)
+{
+	struct jobs *js = calloc(1, sizeof(*js));
+	struct timespec up;
+
+	if (!js)
+		return NULL;
+	js->env = *env;
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	js->started_unix = time(NULL);
+	js->boot_unix = js->started_unix - up.tv_sec;
+	js->counter = jobs_wanted_counter(js);
+	budget_init(&js->budget);
+	if (getrandom(&js->secret, sizeof(js->secret), 0) != sizeof(js->secret)) {
+		free(js);
+		return NULL;
+	}
+	proc_boot_id(js->boot, sizeof(js->boot));
+	return js;
+}
+
+int jobs_count(const struct jobs *js)
+{
+	int n = 0;
+
+	for (const struct job *j = js->first; j; j = j->next)
+		n++;
+	return n;
+}
+
+struct job *jobs_find(const struct jobs *js, uint32_t job_id, uint32_t restart)
+{
+	struct job *j = js->first;
+
+	while (j && (j->reg.job_id != job_id || j->reg.restart != restart))
+		j = j->next;
+	return j;
+}
+
+static void checkpoint(struct jobs *js)
+{
+	struct errmsg err = {""};
+
+	for (const struct job *j = js->first; j; j = j->next) {
+		json_t *state = tally_save(j->tally, js->boot, time(NULL));
+		int rc =
+			spool_checkpoint(js->env.spool, j->reg.job_id, j->reg.restart, state, &err);
+
+		json_decref(state);
+		if (rc) {
+			if (!js->told_spool)
+				plog_error("no checkpoints: %s", err.text);
+			js->told_spool = true;
+			return;
+		}
+	}
+	if (js->first)
+		js->told_spool = false;
+}
+
+static void interim(struct jobs *js)
+{
+	for (struct job *j = js->first; j; j = j->next) {
+		struct ledger_record r;
+
+		tally_record(j->tally, js->env.settings, js->env.cluster->cluster,
+			js->env.cluster->node, false, time(NULL), &r);
+		sender_interim(js->env.sender, &r);
+	}
+}
+
+void jobs_tick(struct jobs *js)
+{
+	int64_t now = clock_now();
+	struct errmsg err = {""};
+	bool waiting = false;
+
+	jobs_refresh(js);
+	jobs_look_at_cost(js);
+	jobs_scan(js);
+	if (now >= js->next_checkpoint) {
+		checkpoint(js);
+		js->next_checkpoint = now + CHECKPOINT_EVERY;
+		if (*js->env.log && shutterlog_flush(*js->env.log, &err)) {
+			plog_error("the shutter log ends here: %s", err.text);
+			shutterlog_close(*js->env.log);
+			*js->env.log = NULL;
+		}
+	}
+	if (!js->next_interim) {
+		js->next_interim = now + INTERIM_EVERY;
+	} else if (now >= js->next_interim) {
+		interim(js);
+		js->next_interim = now + INTERIM_EVERY;
+	}
+	for (const struct job *j = js->first; j; j = j->next)
+		waiting |= !j->seen;
+	if (waiting)
+		jobs_sync(js); /* a final record that the spool did not take */
+}
+
+int jobs_look_ms(const struct jobs *js)
+{
+	return js->look_ms;
+}
+
+void jobs_look(struct jobs *js)
+{
+	bool again = jobs_someone_runs_again(js);
+
+	js->look_ms = again || js->look_ms >= LOOK_LAST_MS ? 0 : js->look_ms * 2;
+	if (again)
+		jobs_scan(js);
+}
+
+void jobs_block(struct jobs *js)
+{
+	struct shutter_plan *p = shutter_take(js->env.shutter);
+	enum shutter_outcome outcome;
+	bool changed;
+
+	if (!p)
+		return;
+	jobs_take_block(js, p);
+	outcome = p->outcome;
+	changed = p->changed;
+	shutter_done(js->env.shutter);
+	if (outcome == SHUTTER_COUNTER)
+		jobs_refresh(js);
+	if (changed || (outcome != SHUTTER_OK && outcome != SHUTTER_OVERDUE))
+		jobs_scan(js);
+}
+
+void jobs_reconfigured(struct jobs *js)
+{
+	for (struct job *j = js->first; j; j = j->next) {
+		j->tally->lane = registry_lane(&j->reg, js->env.settings->stripe_lanes);
+		for (int i = 0; i < j->tasks; i++) {
+			struct task *t = &j->task[i];
+
+			t->tries = 0;
+			t->next_try = 0;
+			if (js->counter != jobs_wanted_counter(js)) {
+				jobs_discard(js, t->counter, NULL, NULL);
+				t->counter = NULL;
+			}
+		}
+	}
+	js->counter = jobs_wanted_counter(js);
+	/* What other settings cost says nothing of these. */
+	budget_init(&js->budget);
+	js->changed = true;
+	jobs_scan(js);
+}
+
+void jobs_allow(struct jobs *js, bool allowed)
+{
+	if (js->allowed == allowed)
+		return;
+	js->allowed = allowed;
+	js->changed = true;
+	jobs_update(js);
+}
+
+void jobs_free(struct jobs *js)
+{
+	struct shutter_plan *old;
+
+	if (!js)
+		return;
+	old = shutter_publish(js->env.shutter, NULL);
+	if (old && old->finished)
+		jobs_take_block(js, old);
+	shutter_plan_free(old);
+	jobs_account(js);
+	checkpoint(js);
+	while (js->first)
+		jobs_drop(js, js->first);
+	jobs_empty_garbage(js);
+	free(js);
+}

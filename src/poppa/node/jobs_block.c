@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a finished block of the shutter tells of each job. */
+#include "poppa/node/jobs_impl.h"
+
+#include <math.h>
+
+#include "common/log.h"
+#include "common/units.h"
+#include "poppa/estimate/blockrate.h"
+#include "poppa/hold/proc.h"
+
+/* So many shutters that a job spoils by running while it is held are no accident. */
+#define MANY_RAN 3
+
+/* Zero progress in some regions and not in others, and it stands: it was stopped on the way. */
+static bool lone_was_stopped(
+	const struct jobs *js, const struct shutter_plan *p, const struct est_block *b)
+{
+	double before = 0, during = 0, after = 0;
+	const struct job *j = jobs_find(js, p->job[p->lone].job_id, p->job[p->lone].restart);
+
+	for (int k = p->first; k < b->before_n; k++)
+		before += b->before[k].progress;
+	for (int k = 0; k < b->during_n; k++)
+		during += b->during[k].progress;
+	for (int k = 0; k < b->after_n; k++)
+		after += b->after[k].progress;
+	if (before > 0 && during > 0 && after > 0)
+		return false;
+	for (int i = 0; j && i < j->tasks; i++) {
+		struct proc_stat st;
+
+		if (!proc_stat(j->task[i].pid, &st) && (st.state == 'T' || st.state == 't'))
+			return true;
+	}
+	return false;
+}
+
+static void take_pace(struct jobs *js, struct job *j, const struct est_block *b)
+{
+	int enough = 2 * js->env.settings->min_blocks;
+	struct est_result now;
+
+	tally_result(j->tally, js->env.settings->method, js->env.settings->min_blocks, &now);
+	if (pace_add(&j->pace, b, (now.hi - now.lo) / 2, now.used, (uint64_t)enough))
+		plog_debug("job %u: another phase", j->reg.job_id);
+}
+
+/* What the co-runners cost each task, where waiting in a loop would count as progress. */
+static void take_tasks_apart(struct job *j, const struct shutter_plan *p)
+{
+	int n = p->job[p->lone].tasks;
+	uint64_t id[SPIN_MAX_TASKS];
+	double log_ratio[SPIN_MAX_TASKS];
+	const struct spin_result *r = &j->tally->spin_result;
+
+	if (j->tally->backend == COUNTER_HEARTBEAT || n < 2)
+		return;
+	if (n > SPIN_MAX_TASKS)
+		n = SPIN_MAX_TASKS;
+	for (int i = 0; i < n; i++) {
+		struct est_block b;
+		double co, solo;
+
+		shutter_plan_task(p, i, &b);
+		id[i] = (uint64_t)p->task[p->job[p->lone].first_task + i].pid;
+		log_ratio[i] = blockrate(&b, &co, &solo) ? log(solo / co) : NAN;
+	}
+	tally_tasks(j->tally, n, id, log_ratio);
+	if (r->verdict < SPIN_UNEVEN || j->told_spin)
+		return;
+	j->told_spin = true;
+	plog_info("job %u: its co-runners cost its tasks from %.0f %% to %.0f %%: if some wait for "
+		  "others in a loop, its degradation reads too low; poppa-heartbeat-mpi(7) mends "
+		  "that",
+		j->reg.job_id, 100 * r->least, 100 * r->most);
+}
+
+/* What the absent job costs each of the others. */
+static void take_absence(struct jobs *js, const struct shutter_plan *p)
+{
+	for (int i = 0; i < p->jobs; i++) {
+		struct job *j = jobs_find(js, p->job[i].job_id, p->job[i].restart);
+		struct est_block b;
+
+		if (i == p->lone || !j || !p->job[i].tasks)
+			continue;
+		shutter_plan_block_of(p, i, &b);
+		attribution_block(&j->tally->attribution, p->job[p->lone].job_id, &b);
+	}
+	js->absences++;
+}
+
+static void take_ran(struct jobs *js, const struct shutter_plan *p)
+{
+	struct job *j = jobs_find(js, p->job[p->ran].job_id, p->job[p->ran].restart);
+
+	if (j && ++j->ran == MANY_RAN)
+		plog_warn(
+			"job %u of uid %u runs while shutters hold it stopped, and so spoils them: "
+			"either its user resumes it, or its tasks are long in the kernel; "
+			"poppa_pause=auto freezes cgroups where the host can",
+			j->reg.job_id, (unsigned)j->reg.uid);
+}
+
+void jobs_take_block(struct jobs *js, struct shutter_plan *p)
+{
+	struct est_block b;
+	struct job *lone;
+
+	for (int i = 0; i < p->jobs; i++) {
+		struct job *j = jobs_find(js, p->job[i].job_id, p->job[i].restart);
+
+		if (j && p->paused_ns[i])
+			tally_paused(j->tally, p->paused_ns[i]);
+		js->paused_ns += p->paused_ns[i];
+	}
+	if (p->stop_ns > js->longest_stop_ns)
+		js->longest_stop_ns = p->stop_ns;
+	if (p->outcome == SHUTTER_OK && p->kind != SHUTTER_ABSENT) {
+		shutter_plan_block(p, &b);
+		if (lone_was_stopped(js, p, &b))
+			p->outcome = SHUTTER_STOPPED;
+	}
+	js->blocks++;
+	js->outcome[p->outcome]++;
+	if (p->outcome == SHUTTER_RAN)
+		take_ran(js, p);
+	if (p->outcome == SHUTTER_OVERDUE)
+		plog_warn("the guard resumed what a shutter of %.1f ms held: block dropped",
+			(double)p->stop_ns / NS_PER_MS);
+	if (p->outcome == SHUTTER_OK && p->kind == SHUTTER_SHAM) {
+		lone = jobs_find(js, p->job[p->lone].job_id, p->job[p->lone].restart);
+		if (lone)
+			tally_sham(lone->tally, &b);
+		js->shams++;
+	} else if (p->outcome == SHUTTER_OK && p->kind == SHUTTER_ABSENT) {
+		take_absence(js, p);
+	} else if (p->outcome == SHUTTER_OK) {
+		lone = jobs_find(js, p->job[p->lone].job_id, p->job[p->lone].restart);
+		if (lone) {
+			tally_block(lone->tally, &b);
+			take_tasks_apart(lone, p);
+			take_pace(js, lone, &b);
+			p->schedule.job[p->lone].level = jobs_level(js, lone);
+		}
+		for (int r = 0; r < SHUTTER_REGIONS; r++)
+			js->windows += shutter_plan_windows(p, r);
+		if (*js->env.log && p->whole)
+			shutter_plan_log(p, *js->env.log);
+	}
+}
+
+void jobs_take_finished(struct jobs *js)
+{
+	struct shutter_plan *p = shutter_take(js->env.shutter);
+
+	if (!p)
+		return;
+	jobs_take_block(js, p);
+	shutter_done(js->env.shutter);
+}

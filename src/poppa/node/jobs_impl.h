@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of co-located jobs, as the files that work on it share it. */
+#ifndef POPPA_NODE_JOBS_IMPL_H
+#define POPPA_NODE_JOBS_IMPL_H
+
+#include <sched.h>
+
+#include "poppa/measure/budget.h"
+#include "poppa/counter/counter.h"
+#include "poppa/hold/find_tasks.h"
+#include "poppa/node/jobs.h"
+#include "poppa/hold/new_tasks.h"
+#include "poppa/measure/pace.h"
+#include "poppa/hold/pause.h"
+#include "poppa/measure/schedule.h"
+#include "poppa/node/tally.h"
+
+struct task {
+	pid_t pid;
+	uint64_t starttime;
+	char state;
+	bool traced;
+	bool seen; /* by the scan under way */
+	int tries; /* to open a counter */
+	int64_t next_try;
+	int64_t refreshed; /* when its counter last looked for threads */
+	struct counter *counter;
+	struct pause_unit *unit; /* where it is stopped by itself */
+};
+
+struct freezer {
+	char *path;
+	bool seen;
+	struct pause_unit *unit;
+};
+
+enum job_state { JOB_WAITING, JOB_RUNNING, JOB_STOPPED, JOB_PARTLY_STOPPED };
+
+struct job {
+	struct job *next;
+	struct registration reg;
+	struct tally *tally;
+	struct pace pace;
+	enum job_state state;
+	bool pausable; /* all tasks have a unit */
+	bool told_unpausable, told_partly, told_spin, told_unseen;
+	uint64_t ran;       /* shutters of no use because it ran while it was held stopped */
+	bool seen;          /* in RUNDIR/jobs */
+	int64_t counted_ns; /* when a counter was last there for its progress */
+	bool was_in_plan;   /* since its time was last brought up to date */
+	bool busy; /* its processes, with those that have ended, took processor time lately */
+	uint64_t cpu_ticks; /* which that is told from, at */
+	int64_t cpu_ns;
+	cpu_set_t cpus;
+	int tasks, freezers;
+	struct task *task;
+	struct freezer *freezer;
+	struct newborn *newborn; /* where tasks are stopped one by one */
+};
+
+/* Counters and units that the shutter's present plan may still use. */
+struct garbage {
+	struct garbage *next;
+	struct counter *counter;
+	struct pause_unit *unit;
+	struct newborn *newborn;
+};
+
+struct jobs {
+	struct jobs_env env;
+	struct job *first;
+	struct garbage *garbage;
+	bool changed; /* the plan is out of date */
+	bool allowed, active;
+	bool blind; /* co-runners would be there, but shutters are off or impossible */
+	bool orphans_taken;
+	bool told_spool;
+	int look_ms; /* to the next look at stopped tasks; 0 = the tick does */
+	enum counter_backend counter;
+	struct schedule_seed secret; /* of this process, for jobs that came without a seed */
+	char boot[64];
+	int64_t boot_unix, started_unix, next_checkpoint, next_interim;
+	struct schedule schedule; /* as in the last plan, but for the levels */
+	struct budget budget;
+	bool lengthened; /* told that it is, for the budget's sake */
+	uint64_t blocks, shams, absences, windows, outcome[SHUTTER_OUTCOMES];
+	int64_t longest_stop_ns, paused_ns, co_ns;
+};
+
+/* jobs.c */
+
+/* Run RESTART of a job, or NULL. */
+struct job *jobs_find(const struct jobs *js, uint32_t job_id, uint32_t restart);
+
+/* What poppa.conf says of the counter, else slurm.conf. */
+enum counter_backend jobs_wanted_counter(const struct jobs *js);
+
+/* jobs_sync.c */
+
+/* Takes a job out of the table and frees it. */
+void jobs_drop(struct jobs *js, struct job *j);
+
+/* jobs_account.c */
+
+/* Brings the time of all jobs up to date and sets what their time counts as from now on. */
+void jobs_account(struct jobs *js);
+
+/* Compares what shutters cost with poppa_overhead_max. Sets js->changed where the plan is out of
+ * date. */
+void jobs_look_at_cost(struct jobs *js);
+
+/* jobs_scan.c */
+
+/* Finds the jobs' tasks and what they are stopped with, opens counters, and makes a new plan where
+ * something has changed. */
+void jobs_scan(struct jobs *js);
+
+/* Lets open counters look for threads that have come; drops those whose program has given up its
+ * signal. */
+void jobs_refresh(struct jobs *js);
+
+/* A task that was stopped at the last scan runs again. */
+bool jobs_someone_runs_again(const struct jobs *js);
+
+/* Where several backends have a signal, one of them counts: their units differ. */
+enum counter_backend jobs_backend(const struct job *j);
+
+/* Frees what the shutter may still use after the next plan is out; each may be NULL. */
+void jobs_discard(
+	struct jobs *js, struct counter *counter, struct pause_unit *unit, struct newborn *newborn);
+void jobs_empty_garbage(struct jobs *js);
+
+/* jobs_plan.c */
+
+/* The job takes part in shutters, if there are others. */
+bool jobs_in_plan(const struct job *j);
+
+/* Halvings of the job's block rate: its own, or the budget's if there are more. */
+int jobs_level(const struct jobs *js, const struct job *j);
+
+/* Gives the shutter a new plan where js->changed; then brings the time of all jobs up to date. */
+void jobs_update(struct jobs *js);
+
+/* jobs_block.c */
+
+/* Takes a finished block, if there is one, and lets the next come. */
+void jobs_take_finished(struct jobs *js);
+
+/* Hands a finished block to the jobs it tells something of. The plan stays taken until
+ * shutter_done(). */
+void jobs_take_block(struct jobs *js, struct shutter_plan *p);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the shutter is to do with the jobs that run now. */
+#include "poppa/node/jobs_impl.h"
+
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/units.h"
+#include "poppa/estimate/blockfit.h"
+
+int jobs_level(const struct jobs *js, const struct job *j)
+{
+	int level = js->env.settings->adaptive ? pace_level(&j->pace) : 0;
+
+	return level > js->budget.level ? level : js->budget.level;
+}
+
+static void plan_job(
+	const struct jobs *js, struct shutter_plan *p, const struct job *j, const cpu_set_t *busy)
+{
+	struct schedule_job *turns = &p->schedule.job[p->schedule.jobs++];
+	struct shutter_job *out = &p->job[p->jobs++];
+	enum counter_backend backend = jobs_backend(j);
+	cpu_set_t all;
+
+	out->job_id = j->reg.job_id;
+	out->restart = j->reg.restart;
+	out->first_task = p->tasks;
+	out->first_unit = p->units;
+	out->newborn = j->newborn;
+	for (int i = 0; i < j->freezers; i++)
+		p->unit[p->units++] = (struct shutter_unit){j->freezer[i].unit, -1, false, 0};
+	for (int i = 0; i < j->tasks; i++) {
+		const struct task *t = &j->task[i];
+		bool counted = t->counter && counter_kind(t->counter) == backend;
+
+		if (t->unit)
+			p->unit[p->units++] =
+				(struct shutter_unit){t->unit, counted ? p->tasks : -1, true, 0};
+		if (counted)
+			p->task[p->tasks++] = (struct shutter_task){t->counter, t->pid};
+	}
+	/* A recording has all windows. */
+	if (backend == COUNTER_REPLAY)
+		p->spared = 0;
+	out->tasks = p->tasks - out->first_task;
+	out->units = p->units - out->first_unit;
+	turns->measured = out->tasks > 0;
+	turns->level = jobs_level(js, j);
+	turns->seed = schedule_seed(
+		j->reg.seeded ? &j->reg.seed : &js->secret, out->job_id, out->restart);
+	/* Idle processors are best, else those of the jobs that are not measured. */
+	if (sched_getaffinity(getpid(), sizeof(all), &all))
+		return;
+	CPU_AND(&out->elsewhere, &all, busy);
+	CPU_XOR(&out->elsewhere, &all, &out->elsewhere);
+	out->here = out->elsewhere;
+	if (!CPU_COUNT(&out->elsewhere)) {
+		/* What a recording plays was never displaced. */
+		out->displaces = backend != COUNTER_REPLAY;
+		CPU_AND(&out->here, &all, &j->cpus);
+		CPU_XOR(&out->elsewhere, &all, &out->here);
+	}
+}
+
+bool jobs_in_plan(const struct job *j)
+{
+	return j->state == JOB_RUNNING || j->state == JOB_PARTLY_STOPPED;
+}
+
+/* NULL where there is nothing to shutter. *blind is set where co-runners would be there, but
+ * shutters are off or impossible. */
+static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
+{
+	int jobs = 0, tasks = 0, units = 0;
+	struct shutter_plan *p;
+	cpu_set_t busy;
+
+	*blind = false;
+	CPU_ZERO(&busy);
+	for (const struct job *j = js->first; j; j = j->next) {
+		if (!jobs_in_plan(j))
+			continue;
+		jobs++;
+		tasks += j->tasks;
+		units += j->tasks + j->freezers;
+		CPU_OR(&busy, &busy, &j->cpus);
+		*blind |= !j->pausable || j->state == JOB_PARTLY_STOPPED;
+	}
+	*blind |= !js->allowed || !js->env.settings->period_ns || jobs > SHUTTER_MAX_JOBS;
+	if (jobs < 2 || *blind)
+		return NULL;
+	p = shutter_plan_new(tasks, units, js->env.settings->windows);
+	if (!p) {
+		*blind = true;
+		return NULL;
+	}
+	p->schedule.period_ns = budget_period(jobs, js->env.settings->shutter_ns,
+		js->env.settings->period_ns, js->env.settings->overhead_max);
+	p->schedule.block_ns = SHUTTER_REGIONS * js->env.settings->shutter_ns;
+	p->schedule.spread = SCHEDULE_SPREAD;
+	p->schedule.sham_every = SCHEDULE_SHAM_EVERY;
+	p->schedule.absent_every = SCHEDULE_ABSENT_EVERY;
+	p->shutter_ns = js->env.settings->shutter_ns;
+	p->whole = *js->env.log != NULL;
+	/* A reading interrupts its task: none is taken that the estimate is not made of. */
+	if (!p->whole && js->env.settings->method == ESTIMATE_ROBUST) {
+		p->first = blockfit_skip(p->windows);
+		p->spared = blockfit_spared(p->windows);
+	}
+	p->units = 0;
+	p->tasks = 0;
+	for (const struct job *j = js->first; j; j = j->next)
+		if (jobs_in_plan(j))
+			plan_job(js, p, j, &busy);
+	return p;
+}
+
+/* One line when the period begins to be longer than its setting, and one when it is so no more. */
+static void tell_period(struct jobs *js)
+{
+	int64_t slot = (js->schedule.period_ns + js->schedule.block_ns) << js->budget.level;
+	int64_t set = js->env.settings->period_ns, now = slot - js->schedule.block_ns;
+	bool lengthened = now > set;
+
+	if (lengthened == js->lengthened)
+		return;
+	js->lengthened = lengthened;
+	if (lengthened)
+		plog_info("the period is %.0f ms for now instead of %.0f ms: more shutters would "
+			  "cost more than poppa_overhead_max=%.6g%%",
+			(double)now / NS_PER_MS, (double)set / NS_PER_MS,
+			100 * js->env.settings->overhead_max);
+	else
+		plog_info("the period is %.0f ms again", (double)now / NS_PER_MS);
+}
+
+void jobs_update(struct jobs *js)
+{
+	struct shutter_plan *next, *old;
+
+	if (js->changed) {
+		next = make_plan(js, &js->blind);
+		js->active = next != NULL;
+		if (next) {
+			js->schedule = next->schedule;
+			tell_period(js);
+		}
+		old = shutter_publish(js->env.shutter, next);
+		if (old && old->finished)
+			jobs_take_block(js, old);
+		shutter_plan_free(old);
+		jobs_empty_garbage(js);
+		js->changed = false;
+	}
+	jobs_account(js);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The co-located jobs and the shutters' work as poppa status shows them. */
+#include "poppa/node/jobs_impl.h"
+
+#include <math.h>
+
+#include "common/units.h"
+#include "poppa/measure/schedule.h"
+
+static const char *const state_names[] = {"waiting", "running", "stopped", "partly-stopped"};
+static json_t *real(double v)
+{
+	return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *seconds(int64_t ns)
+{
+	return json_real((double)ns / NS_PER_S);
+}
+
+static const char *pause_of(const struct job *j)
+{
+	int alone = 0;
+
+	for (int i = 0; i < j->tasks; i++)
+		alone += j->task[i].unit != NULL;
+	return alone && j->freezers ? "mixed"
+	       : alone              ? "sigstop"
+	       : j->freezers        ? "freezer"
+				    : "none";
+}
+
+/* Mean time between two blocks of a job, s. */
+static json_t *block_every(const struct jobs *js, int level)
+{
+	struct schedule s = js->schedule;
+
+	for (int i = 0; i < s.jobs; i++) {
+		s.job[i].level = level;
+		if (js->active && schedule_interval(&s, i))
+			return seconds(schedule_interval(&s, i));
+	}
+	return json_null();
+}
+
+/* Who of several co-runners cost how much; empty while it is not known. */
+static json_t *attribution_json(const struct jobs *js, const struct tally *t)
+{
+	struct attribution_share share[RECORD_MAX_PARTNERS];
+	int n = tally_shares(t, js->env.settings, share);
+	json_t *list = json_array();
+
+	for (int i = 0; list && i < n; i++)
+		json_array_append_new(
+			list, json_pack("{s:I, s:f, s:[f,f]}", "job", (json_int_t)share[i].job_id,
+				      "degradation", share[i].degradation, "ci95", share[i].lo,
+				      share[i].hi));
+	return list;
+}
+
+static json_t *job_status(const struct jobs *js, const struct job *j)
+{
+	const struct poppa_settings *s = js->env.settings;
+	const struct tally *t = j->tally;
+	json_t *partners = json_array(), *ci = json_null();
+	struct est_result now, thesis;
+	double sham, sham_error;
+	int counted = 0, level = jobs_level(js, j);
+	json_t *status;
+
+	tally_result(t, s->method, s->min_blocks, &now);
+	tally_result(t, ESTIMATE_THESIS, s->min_blocks, &thesis);
+	for (int i = 0; i < t->partner_count; i++)
+		json_array_append_new(partners, json_integer(t->partner[i]));
+	for (int i = 0; i < j->tasks; i++)
+		counted += j->task[i].counter != NULL;
+	if (isfinite(now.lo) && isfinite(now.hi))
+		ci = json_pack("[f,f]", now.lo, now.hi);
+	sham = sham_degradation(&t->sham, &sham_error);
+	status = json_pack("{s:I, s:I, s:s, s:I, s:i, s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:I, s:I, "
+			   "s:o, s:o, s:o, s:o, s:o, s:s, s:s}",
+		"job", (json_int_t)t->job_id, "restart", (json_int_t)t->restart, "user",
+		j->reg.user, "uid", (json_int_t)t->uid, "lane", t->lane, "cores", t->cores, "tasks",
+		j->tasks, "counted_tasks", counted, "backend", counter_backend_name(t->backend),
+		"degradation", real(now.degradation), "ci95", ci, "thesis_degradation",
+		real(thesis.degradation), "blocks", (json_int_t)now.blocks, "used",
+		(json_int_t)now.used, "co_s", seconds(tally_co_ns(t)), "solo_s",
+		seconds(t->mode_ns[TALLY_SOLO]), "paused_s", seconds(t->paused_ns), "unmeasured_s",
+		seconds(t->mode_ns[TALLY_UNMEASURED]), "partners", partners, "pause", pause_of(j),
+		"state", state_names[j->state]);
+	if (status)
+		json_object_update_new(status,
+			json_pack("{s:i, s:o, s:I, s:b, s:{s:I, s:o, s:o}}", "level", level,
+				"block_every_s", block_every(js, level), "ran_while_held",
+				(json_int_t)j->ran, "shutter_sensing", sham_caught(&t->sham),
+				"sham", "blocks", (json_int_t)t->sham.blocks, "degradation",
+				real(sham), "error", real(sham_error)));
+	if (status && t->partner_count > 1)
+		json_object_set_new(status, "attribution", attribution_json(js, t));
+	if (status && t->spin_result.verdict != SPIN_UNKNOWN)
+		json_object_set_new(status, "spin",
+			json_pack("{s:s, s:f, s:f}", "verdict",
+				spin_verdict_name(t->spin_result.verdict), "most",
+				t->spin_result.most, "least", t->spin_result.least));
+	return status;
+}
+
+json_t *jobs_status(struct jobs *js, uid_t uid)
+{
+	json_t *all = json_array();
+
+	jobs_account(js);
+	for (const struct job *j = js->first; j; j = j->next)
+		if (!uid || uid == j->reg.uid)
+			json_array_append_new(all, job_status(js, j));
+	return all;
+}
+
+/* What the model (3.9) expects at the present levels: a block of one job holds all others, but for
+ * those that hold that one or none. */
+static double model_cost(const struct jobs *js)
+{
+	const struct schedule *s = &js->schedule;
+	double held =
+		schedule_share(s, SHUTTER_LONE) * (s->jobs - 1) + schedule_share(s, SHUTTER_ABSENT);
+	double cost = 0;
+
+	for (const struct job *j = js->first; j; j = j->next)
+		if (jobs_in_plan(j) && jobs_backend(j) != COUNTER_NONE)
+			cost += ldexp(1, -jobs_level(js, j));
+	for (int i = 0; i < s->jobs; i++) {
+		struct schedule level0 = *s;
+
+		level0.job[i].level = 0;
+		if (s->job[i].measured)
+			return cost * held * (double)js->env.settings->shutter_ns / s->jobs /
+			       (double)schedule_interval(&level0, i);
+	}
+	return NAN;
+}
+
+json_t *jobs_totals(struct jobs *js)
+{
+	json_t *discarded = json_object(), *cost;
+
+	for (int o = SHUTTER_OK + 1; o < SHUTTER_OUTCOMES; o++)
+		if (js->outcome[o])
+			json_object_set_new(discarded, shutter_outcome_name(o),
+				json_integer((json_int_t)js->outcome[o]));
+	cost = json_pack("{s:o, s:o, s:f, s:b, s:i}", "held", real(js->budget.held), "cpu",
+		real(js->budget.cpu), "max", js->env.settings->overhead_max, "capped",
+		js->active && js->lengthened, "level", js->budget.level);
+	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:b, s:o, s:o}", "shutters",
+		(json_int_t)js->blocks, "shams", (json_int_t)js->shams, "absences",
+		(json_int_t)js->absences, "windows", (json_int_t)js->windows, "discarded",
+		discarded, "longest_stop_ns", (json_int_t)js->longest_stop_ns, "overhead",
+		js->co_ns ? json_real((double)js->paused_ns / js->co_ns) : json_null(),
+		"overhead_model", real(js->active ? model_cost(js) : NAN), "shutter_cpu_s",
+		seconds(shutter_cpu_ns(js->env.shutter)), "active", js->active, "period_s",
+		js->active ? seconds(js->schedule.period_ns) : json_null(), "cost", cost);
+}

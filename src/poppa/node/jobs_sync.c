@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Takes up jobs that have come to this node, and finishes those that have left it. */
+#include "poppa/node/jobs_impl.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/units.h"
+#include "common/clock.h"
+
+/* Without a boot id: the wall clock may be set some time after the boot. */
+#define CLOCK_SLACK_S 60
+
+/* From the registration to our start. */
+static int64_t unseen_s(const struct jobs *js, const struct registration *r)
+{
+	int64_t s = r->uptime >= 0 && !strcmp(r->boot_id, js->boot)
+			    ? js->started_unix - js->boot_unix - r->uptime
+			    : js->started_unix - r->registered;
+
+	return s > 0 ? s : 0;
+}
+
+static struct tally *restore(struct jobs *js, const struct registration *r)
+{
+	struct errmsg err = {""};
+	json_t *state = spool_restore(js->env.spool, r->job_id, r->restart, &err);
+	struct tally *t = NULL;
+
+	if (state) {
+		t = tally_load(state, js->boot, clock_now(), time(NULL));
+		json_decref(state);
+		/* The checkpoint of a job id that was used before is not ours. */
+		if (t && (t->start_unix != r->registered || t->uid != r->uid)) {
+			tally_free(t);
+			t = NULL;
+		} else if (!t) {
+			plog_warn(
+				"job %u: its checkpoint is unreadable and is not used", r->job_id);
+		}
+	} else if (errno != ENOENT) {
+		plog_warn("job %u: no checkpoint: %s", r->job_id, err.text);
+	}
+	if (!t) {
+		t = tally_new(r->job_id, r->restart, r->uid, r->registered, clock_now());
+		if (t)
+			tally_unmeasured(t, unseen_s(js, r) * NS_PER_S);
+	}
+	return t;
+}
+
+static struct job *add(struct jobs *js, uint32_t job_id, uint32_t restart, bool ended)
+{
+	struct job *j = calloc(1, sizeof(*j)), **tail = &js->first;
+	struct errmsg err = {""};
+
+	if (!j)
+		return NULL;
+	if (registry_read(js->env.dir, job_id, restart, ended, &j->reg, &err)) {
+		if (errno != ENOENT)
+			plog_error("%s", err.text);
+		free(j);
+		return NULL;
+	}
+	j->tally = restore(js, &j->reg);
+	if (!j->tally) {
+		free(j);
+		return NULL;
+	}
+	j->tally->lane = registry_lane(&j->reg, js->env.settings->stripe_lanes);
+	j->tally->cores = j->reg.core_count;
+	while (*tail)
+		tail = &(*tail)->next;
+	*tail = j;
+	js->changed = true;
+	if (!ended)
+		plog_info("job %u of uid %u: co-located here, lane %d", job_id, j->reg.uid,
+			j->tally->lane);
+	return j;
+}
+
+void jobs_drop(struct jobs *js, struct job *j)
+{
+	struct job **at = &js->first;
+
+	while (*at != j)
+		at = &(*at)->next;
+	*at = j->next;
+	for (int i = 0; i < j->tasks; i++)
+		jobs_discard(js, j->task[i].counter, j->task[i].unit, NULL);
+	for (int i = 0; i < j->freezers; i++) {
+		jobs_discard(js, NULL, j->freezer[i].unit, NULL);
+		free(j->freezer[i].path);
+	}
+	jobs_discard(js, NULL, NULL, j->newborn);
+	js->changed = true;
+	free(j->task);
+	free(j->freezer);
+	tally_free(j->tally);
+	free(j);
+}
+
+/* The final record is safe in the spool before anything else of the job goes. */
+static bool finish(struct jobs *js, struct job *j)
+{
+	char path[PATH_MAX + 64], degradation[32] = "unknown";
+	struct ledger_record r;
+	struct errmsg err = {""};
+
+	tally_advance(j->tally, clock_now(), TALLY_ABSENT);
+	tally_record(j->tally, js->env.settings, js->env.cluster->cluster, js->env.cluster->node,
+		true, time(NULL), &r);
+	if (spool_record(js->env.spool, &r, &err)) {
+		if (!js->told_spool)
+			plog_error("the spool takes no record, trying again: %s", err.text);
+		js->told_spool = true;
+		return false;
+	}
+	js->told_spool = false;
+	spool_forget(js->env.spool, j->reg.job_id, j->reg.restart);
+	snprintf(path, sizeof(path), "%s/%u.%u" REGISTRY_ENDED, js->env.dir, j->reg.job_id,
+		j->reg.restart);
+	unlink(path);
+	path[strlen(path) - strlen(REGISTRY_ENDED)] = '\0';
+	unlink(path);
+	sender_wake(js->env.sender);
+	if (isfinite(r.degradation))
+		snprintf(degradation, sizeof(degradation), "%.4f", r.degradation);
+	plog_info("job %u has ended: degradation %s, %llu of %llu blocks used, %.1f s co-located, "
+		  "%.3f s stopped",
+		r.job_id, degradation, (unsigned long long)r.used, (unsigned long long)r.blocks,
+		(double)r.co_ns / NS_PER_S, (double)r.paused_ns / NS_PER_S);
+	return true;
+}
+
+struct ended {
+	uint32_t job_id, restart;
+};
+
+struct listing {
+	struct jobs *js;
+	int count;
+	struct ended *ended;
+};
+
+static bool of_this_boot(const struct jobs *js, const struct registration *r)
+{
+	return *r->boot_id ? !strcmp(r->boot_id, js->boot)
+			   : r->registered >= js->boot_unix - CLOCK_SLACK_S;
+}
+
+static void one_file(uint32_t job_id, uint32_t restart, bool ended, void *arg)
+{
+	struct listing *l = arg;
+	struct job *j = jobs_find(l->js, job_id, restart);
+
+	if (ended) {
+		struct ended *more = realloc(l->ended, (l->count + 1) * sizeof(*more));
+
+		if (more) {
+			l->ended = more;
+			l->ended[l->count++] = (struct ended){job_id, restart};
+		}
+		return;
+	}
+	if (!j)
+		j = add(l->js, job_id, restart, false);
+	/* Nothing of a job outlives a boot: its epilog never ran. */
+	if (j)
+		j->seen = of_this_boot(l->js, &j->reg);
+}
+
+/* It runs, though its registration could not be read: what is known of it is needed yet. */
+static bool registered(const struct jobs *js, uint32_t job_id, uint32_t restart)
+{
+	char path[PATH_MAX + 64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%u.%u", js->env.dir, job_id, restart);
+	return !lstat(path, &st);
+}
+
+/* A checkpoint without a registration: the node was restarted, or the file was taken away. */
+static void orphan(uint32_t job_id, uint32_t restart, void *arg)
+{
+	struct jobs *js = arg;
+	struct errmsg err = {""};
+	json_t *state;
+	struct job *j;
+
+	if (jobs_find(js, job_id, restart) || registered(js, job_id, restart))
+		return;
+	j = calloc(1, sizeof(*j));
+	state = spool_restore(js->env.spool, job_id, restart, &err);
+	if (!j || (!state && errno != EINVAL)) {
+		plog_warn("job %u: its checkpoint stays for the next start: %s", job_id,
+			j ? err.text : "out of memory");
+		json_decref(state);
+		free(j);
+		return;
+	}
+	if (state) {
+		j->reg.job_id = job_id;
+		j->reg.restart = restart;
+		j->tally = tally_load(state, js->boot, clock_now(), time(NULL));
+	}
+	json_decref(state);
+	if (!j->tally) {
+		plog_warn("the checkpoint of job %u is unreadable and is dropped", job_id);
+		spool_forget(js->env.spool, job_id, restart);
+		free(j);
+		return;
+	}
+	j->reg.uid = j->tally->uid;
+	j->next = js->first;
+	js->first = j;
+}
+
+void jobs_sync(struct jobs *js)
+{
+	struct listing l = {.js = js};
+	struct errmsg err = {""};
+
+	for (struct job *j = js->first; j; j = j->next)
+		j->seen = false;
+	if (registry_scan(js->env.dir, one_file, &l, &err)) {
+		plog_error("%s", err.text);
+		free(l.ended);
+		return;
+	}
+	for (int i = 0; i < l.count; i++)
+		if (!jobs_find(js, l.ended[i].job_id, l.ended[i].restart))
+			add(js, l.ended[i].job_id, l.ended[i].restart, true);
+	free(l.ended);
+	if (!js->orphans_taken)
+		spool_each(js->env.spool, orphan, js);
+	js->orphans_taken = true;
+	/* A job that was requeued has one run at a time, the last. */
+	for (struct job *j = js->first; j; j = j->next)
+		for (const struct job *o = js->first; o; o = o->next)
+			if (o->reg.job_id == j->reg.job_id && o->reg.restart > j->reg.restart)
+				j->seen = false;
+	jobs_scan(js);
+	for (struct job *j = js->first, *next; j; j = next) {
+		next = j->next;
+		if (!j->seen && finish(js, j))
+			jobs_drop(js, j);
+	}
+	jobs_update(js);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Adds up a job's time and blocks. */
+#include "poppa/node/tally.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/units.h"
+#include "poppa/estimate/blockrate.h"
+
+#define TALLY_VERSION 1
+#define MAX_ERROR 0.25 /* standard error of a degradation that is worth a price */
+
+struct tally *tally_new(
+	uint32_t job_id, uint32_t restart, uint32_t uid, int64_t start_unix, int64_t now_ns)
+{
+	struct tally *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->job_id = job_id;
+	t->restart = restart;
+	t->uid = uid;
+	t->lane = -1;
+	t->start_unix = start_unix;
+	t->last_ns = now_ns;
+	t->backend = COUNTER_NONE;
+	t->robust = estimator_new(ESTIMATE_ROBUST);
+	t->thesis = estimator_new(ESTIMATE_THESIS);
+	t->spin = spin_new();
+	if (t->robust && t->thesis && t->spin)
+		return t;
+	tally_free(t);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void tally_free(struct tally *t)
+{
+	if (!t)
+		return;
+	estimator_free(t->robust);
+	estimator_free(t->thesis);
+	spin_free(t->spin);
+	free(t);
+}
+
+void tally_advance(struct tally *t, int64_t now_ns, enum tally_mode next)
+{
+	if (now_ns > t->last_ns) {
+		t->mode_ns[t->mode] += now_ns - t->last_ns;
+		t->last_ns = now_ns;
+	}
+	t->mode = next;
+}
+
+void tally_partner(struct tally *t, uint32_t job_id)
+{
+	for (int i = 0; i < t->partner_count; i++)
+		if (t->partner[i] == job_id)
+			return;
+	if (t->partner_count < RECORD_MAX_PARTNERS)
+		t->partner[t->partner_count++] = job_id;
+}
+
+void tally_unmeasured(struct tally *t, int64_t ns)
+{
+	if (ns > 0)
+		t->mode_ns[TALLY_UNMEASURED] += ns;
+}
+
+void tally_paused(struct tally *t, int64_t ns)
+{
+	t->paused_ns += ns;
+	/* What is known of it is when it was stopped, also where nothing else is. */
+	if (t->mode == TALLY_UNMEASURED && t->mode_ns[TALLY_UNMEASURED] >= ns) {
+		t->mode_ns[TALLY_UNMEASURED] -= ns;
+		t->mode_ns[TALLY_CO] += ns;
+	}
+}
+
+void tally_block(struct tally *t, const struct est_block *b)
+{
+	double co, solo;
+
+	estimator_add(t->robust, b);
+	estimator_add(t->thesis, b);
+	t->silent += !blockrate(b, &co, &solo);
+}
+
+void tally_tasks(struct tally *t, int count, const uint64_t *id, const double *log_ratio)
+{
+	struct spin_result now;
+
+	spin_add(t->spin, count, id, log_ratio);
+	spin_result(t->spin, &now);
+	if (now.verdict != SPIN_UNKNOWN)
+		t->spin_result = now;
+}
+
+void tally_sham(struct tally *t, const struct est_block *b)
+{
+	sham_add(&t->sham, b);
+}
+
+int64_t tally_co_ns(const struct tally *t)
+{
+	int64_t co = t->mode_ns[TALLY_CO] - t->paused_ns;
+
+	return co > 0 ? co : 0;
+}
+
+/* What a job shows in shams is in its blocks, too. */
+static void take_off(struct est_result *r, const struct sham *s)
+{
+	double excess = sham_excess(s), error;
+
+	if (!(excess > 0))
+		return;
+	sham_degradation(s, &error);
+	r->degradation -= excess;
+	r->lo -= excess + 2 * error;
+	r->hi -= excess - 2 * error;
+	r->variance += error * error;
+}
+
+/* Few blocks, or so noisy ones that they say nothing, are no data: no discount on a guess. */
+static enum record_lack lack_of(const struct tally *t, const struct est_result *r, int min_blocks)
+{
+	if (r->used >= (uint64_t)min_blocks)
+		return r->degradation < 1 && !(r->variance > MAX_ERROR * MAX_ERROR)
+			       ? LACK_NOTHING
+			       : LACK_PRECISION;
+	if (r->blocks < (uint64_t)min_blocks || r->used > r->blocks / 2)
+		return LACK_BLOCKS;
+	return t->silent > (r->blocks - r->used) / 2 ? LACK_PROGRESS : LACK_STEADINESS;
+}
+
+void tally_result(
+	const struct tally *t, enum estimate_method method, int min_blocks, struct est_result *out)
+{
+	estimator_result(method == ESTIMATE_THESIS ? t->thesis : t->robust, out);
+	if (lack_of(t, out, min_blocks))
+		out->degradation = out->lo = out->hi = out->variance = NAN;
+	if (method == ESTIMATE_ROBUST)
+		take_off(out, &t->sham);
+}
+
+int tally_shares(const struct tally *t, const struct poppa_settings *s,
+	struct attribution_share share[RECORD_MAX_PARTNERS])
+{
+	struct est_result r;
+
+	tally_result(t, s->method, s->min_blocks, &r);
+	return attribution_shares(&t->attribution, r.degradation, r.variance, share);
+}
+
+/* The tasks' own figures are not kept: they are soon known again. */
+static int load_spin(const json_t *state, struct tally *t)
+{
+	const json_t *spin = json_object_get(state, "spin");
+	struct spin_result r;
+	int verdict;
+
+	t->spin = spin_new();
+	if (!t->spin)
+		return -1;
+	if (!spin)
+		return 0;
+	if (json_unpack((json_t *)spin, "[i, F, F]", &verdict, &r.most, &r.least) ||
+		verdict <= SPIN_UNKNOWN || verdict > SPIN_CERTAIN)
+		return -1;
+	r.verdict = (enum spin_verdict)verdict;
+	t->spin_result = r;
+	return 0;
+}
+
+static void record_shares(
+	const struct tally *t, const struct poppa_settings *s, struct ledger_record *r)
+{
+	struct attribution_share share[RECORD_MAX_PARTNERS];
+	int n = tally_shares(t, s, share);
+
+	r->attributed = n > 0;
+	for (int p = 0; p < r->partner_count; p++) {
+		r->partner_degradation[p] = NAN;
+		for (int i = 0; i < n; i++)
+			if (share[i].job_id == r->partner[p])
+				r->partner_degradation[p] = share[i].degradation;
+	}
+}
+
+void tally_record(struct tally *t, const struct poppa_settings *s, const char *cluster,
+	const char *node, bool final, int64_t now_unix, struct ledger_record *r)
+{
+	struct est_result chosen, thesis;
+
+	tally_result(t, s->method, s->min_blocks, &chosen);
+	tally_result(t, ESTIMATE_THESIS, s->min_blocks, &thesis);
+	memset(r, 0, sizeof(*r));
+	snprintf(r->cluster, sizeof(r->cluster), "%s", cluster);
+	snprintf(r->node, sizeof(r->node), "%s", node);
+	snprintf(r->method, sizeof(r->method), "%s", estimate_method_name(s->method));
+	snprintf(r->backend, sizeof(r->backend), "%s", counter_backend_name(t->backend));
+	r->job_id = t->job_id;
+	r->restart = t->restart;
+	r->uid = t->uid;
+	r->seq = ++t->seq;
+	r->final = final;
+	r->lane = t->lane;
+	r->cores = t->cores;
+	r->start_unix = t->start_unix;
+	r->end_unix = now_unix;
+	r->co_ns = tally_co_ns(t);
+	r->solo_ns = t->mode_ns[TALLY_SOLO];
+	r->paused_ns = t->paused_ns;
+	r->unmeasured_ns = t->mode_ns[TALLY_UNMEASURED];
+	r->blocks = chosen.blocks;
+	r->used = chosen.used;
+	r->degradation = chosen.degradation;
+	r->variance = chosen.variance;
+	estimator_result(s->method == ESTIMATE_THESIS ? t->thesis : t->robust, &chosen);
+	if (r->co_ns > 0)
+		r->lack = lack_of(t, &chosen, s->min_blocks);
+	r->thesis_degradation = thesis.degradation;
+	r->sensing = sham_caught(&t->sham);
+	r->partner_count = t->partner_count;
+	memcpy(r->partner, t->partner, sizeof(r->partner));
+	record_shares(t, s, r);
+	r->spin = t->spin_result.verdict >= SPIN_UNEVEN;
+}
+
+json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix)
+{
+	json_t *partners = json_array(), *state;
+
+	for (int i = 0; partners && i < t->partner_count; i++)
+		json_array_append_new(partners, json_integer(t->partner[i]));
+	state = json_pack(
+		"{s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:I, s:[I,I,I,I], s:I, "
+		"s:I, s:s, s:o, s:o, s:o}",
+		"version", TALLY_VERSION, "boot", boot, "saved", (json_int_t)now_unix, "last_ns",
+		(json_int_t)t->last_ns, "present", (json_int_t)(t->mode != TALLY_ABSENT), "job",
+		(json_int_t)t->job_id, "restart", (json_int_t)t->restart, "uid", (json_int_t)t->uid,
+		"lane", t->lane, "cores", t->cores, "start", (json_int_t)t->start_unix, "mode_ns",
+		(json_int_t)t->mode_ns[0], (json_int_t)t->mode_ns[1], (json_int_t)t->mode_ns[2],
+		(json_int_t)t->mode_ns[3], "paused_ns", (json_int_t)t->paused_ns, "seq",
+		(json_int_t)t->seq, "backend", counter_backend_name(t->backend), "partners",
+		partners, "robust", estimator_save(t->robust), "thesis", estimator_save(t->thesis));
+	if (state)
+		json_object_update_new(
+			state, json_pack("{s:o, s:o, s:I}", "sham", sham_save(&t->sham),
+				       "attribution", attribution_save(&t->attribution), "silent",
+				       (json_int_t)t->silent));
+	if (state && t->spin_result.verdict != SPIN_UNKNOWN)
+		json_object_set_new(state, "spin",
+			json_pack("[i, f, f]", t->spin_result.verdict, t->spin_result.most,
+				t->spin_result.least));
+	return state;
+}
+
+struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, int64_t now_unix)
+{
+	json_int_t version, saved, last, present, job, restart, uid, start, ns[4], paused, seq, id;
+	const char *was, *backend;
+	json_t *partners, *robust, *thesis, *sham, *attribution;
+	struct tally *t;
+	int lane, cores;
+
+	if (json_unpack((json_t *)state,
+		    "{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:I, s:[I,I,I,I], s:I, "
+		    "s:I, s:s, s:o, s:o, s:o}",
+		    "version", &version, "boot", &was, "saved", &saved, "last_ns", &last, "present",
+		    &present, "job", &job, "restart", &restart, "uid", &uid, "lane", &lane, "cores",
+		    &cores, "start", &start, "mode_ns", &ns[0], &ns[1], &ns[2], &ns[3], "paused_ns",
+		    &paused, "seq", &seq, "backend", &backend, "partners", &partners, "robust",
+		    &robust, "thesis", &thesis) ||
+		version != TALLY_VERSION)
+		return NULL;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->robust = estimator_load(robust);
+	t->thesis = estimator_load(thesis);
+	/* A checkpoint of before there were these has none. */
+	sham = json_object_get(state, "sham");
+	attribution = json_object_get(state, "attribution");
+	if (!t->robust || !t->thesis || (sham && sham_load(&t->sham, sham)) ||
+		(attribution && attribution_load(attribution, &t->attribution)) ||
+		load_spin(state, t) || counter_backend_parse(backend, &t->backend)) {
+		tally_free(t);
+		return NULL;
+	}
+	t->job_id = (uint32_t)job;
+	t->restart = (uint32_t)restart;
+	t->uid = (uint32_t)uid;
+	t->lane = lane;
+	t->cores = cores;
+	t->start_unix = start;
+	for (int i = 0; i < 4; i++)
+		t->mode_ns[i] = ns[i];
+	t->paused_ns = paused;
+	t->seq = (uint64_t)seq;
+	t->silent = (uint64_t)json_integer_value(json_object_get(state, "silent"));
+	for (size_t i = 0; i < json_array_size(partners); i++) {
+		id = json_integer_value(json_array_get(partners, i));
+		tally_partner(t, (uint32_t)id);
+	}
+	if (present) {
+		bool same = !strcmp(was, boot);
+
+		tally_unmeasured(t, same ? now_ns - last : (now_unix - saved) * NS_PER_S);
+	}
+	t->last_ns = now_ns;
+	return t;
+}

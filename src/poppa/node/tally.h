@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What poppad knows about one run of one job on this node, and how it becomes a ledger record. */
+#ifndef POPPA_NODE_TALLY_H
+#define POPPA_NODE_TALLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <jansson.h>
+
+#include "accounting/record/record.h"
+#include "common/settings.h"
+#include "poppa/estimate/attribution.h"
+#include "poppa/estimate/estimator.h"
+#include "poppa/estimate/sham.h"
+#include "poppa/estimate/spin.h"
+
+/* What the job's time counts as at the moment. */
+enum tally_mode {
+	TALLY_ABSENT,     /* not here, or all of its tasks are stopped: no time of the job */
+	TALLY_SOLO,       /* without a co-runner */
+	TALLY_CO,         /* runs beside at least one that runs */
+	TALLY_UNMEASURED, /* beside one, but no shutters: off, on hold, not possible, or no task is
+			     seen of a job that may do something */
+};
+
+struct tally {
+	uint32_t job_id, restart, uid;
+	int lane, cores;
+	int64_t start_unix;
+	enum tally_mode mode;
+	int64_t last_ns;    /* CLOCK_MONOTONIC up to which time is counted */
+	int64_t mode_ns[4]; /* by mode; held time included */
+	int64_t paused_ns;
+	uint64_t seq; /* of the last record made */
+	struct estimator *robust, *thesis;
+	uint64_t silent; /* blocks in which most windows counted nothing */
+	struct sham sham;
+	struct attribution attribution;
+	struct spin *spin;
+	struct spin_result spin_result; /* the last one that was no SPIN_UNKNOWN */
+	enum counter_backend backend;   /* COUNTER_NONE while no task has a signal */
+	int partner_count;
+	uint32_t partner[RECORD_MAX_PARTNERS];
+};
+
+/* NULL with ENOMEM. Counting begins at now_ns in mode TALLY_ABSENT. */
+struct tally *tally_new(
+	uint32_t job_id, uint32_t restart, uint32_t uid, int64_t start_unix, int64_t now_ns);
+void tally_free(struct tally *t);
+
+/* Counts the time since the last call under the present mode, then changes it. */
+void tally_advance(struct tally *t, int64_t now_ns, enum tally_mode next);
+
+void tally_partner(struct tally *t, uint32_t job_id);
+
+/* Time of the job that went by unseen. */
+void tally_unmeasured(struct tally *t, int64_t ns);
+
+/* Held stopped for so long; in the time that tally_advance() counts, also as TALLY_UNMEASURED. */
+void tally_paused(struct tally *t, int64_t ns);
+void tally_block(struct tally *t, const struct est_block *b);
+/* What the same block tells of each task: spin_add(). Not for progress that waiting cannot inflate.
+ */
+void tally_tasks(struct tally *t, int count, const uint64_t *id, const double *log_ratio);
+void tally_sham(struct tally *t, const struct est_block *b);
+
+/* Co-located time in which the job really ran. */
+int64_t tally_co_ns(const struct tally *t);
+
+/* The result of one method; degradation NAN with fewer than min_blocks usable blocks or where they
+ * are too noisy to say anything. What the robust one reads in shams is taken off. */
+void tally_result(
+	const struct tally *t, enum estimate_method method, int min_blocks, struct est_result *out);
+
+/* Shares out the result of the method in force: attribution_shares(). */
+int tally_shares(const struct tally *t, const struct poppa_settings *s,
+	struct attribution_share share[RECORD_MAX_PARTNERS]);
+
+/* Fills a record with the next seq. cluster and node are cut to the record's fields. */
+void tally_record(struct tally *t, const struct poppa_settings *s, const char *cluster,
+	const char *node, bool final, int64_t now_unix, struct ledger_record *r);
+
+/*
+ * The complete state, and back. boot is proc_boot_id(). What went by between the two counts as
+ * unmeasured: by the monotonic clock within one boot, else by the wall clock. NULL if state is none
+ * or ENOMEM.
+ */
+json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix);
+struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, int64_t now_unix);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Empties the spool into the ledger, again and again until each record is acked. */
+#include "poppa/report/sender.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/log.h"
+
+#define STACK_SIZE (512 * 1024)
+#define FIRST_RETRY_S 1
+#define LAST_RETRY_S 60
+#define INTERIM_MAX 32
+/* How often an idle node asks whether the ledger still is the one that it knows. */
+#define ASK_EVERY_S 300
+
+struct sender {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	const struct spool *spool;
+	bool quit, wanted, known; /* wanted: the spool may hold something; known: client is set */
+	struct client client;
+	int interim_count;
+	struct ledger_record interim[INTERIM_MAX];
+};
+
+/* A ledger that was lost wants everything again; the spool then holds it. */
+static void know_ledger(const struct sender *s, const char *id)
+{
+	struct errmsg err = {""};
+	int n = spool_know_ledger(s->spool, id, &err);
+
+	if (n < 0)
+		plog_error("%s", err.text);
+	else if (n)
+		plog_info("the ledger is a new one: %d records of the last %d days are sent again",
+			n, s->spool->keep_days);
+}
+
+/* Returns whether it answered. */
+static bool ask_ledger(const struct sender *s, const struct client *c, struct errmsg *err)
+{
+	char id[CLIENT_LEDGER_ID];
+
+	spool_expire(s->spool);
+	if (client_send_records(c, NULL, 0, NULL, id, err))
+		return false;
+	know_ledger(s, id);
+	return true;
+}
+
+/* Takes a record out of the spool that the ledger has looked at; reason: why it refused one. */
+static int take_out(const struct sender *s, const struct ledger_record *r, enum client_ack ack,
+	const char *reason, struct errmsg *err)
+{
+	int rc = 0;
+
+	if (ack == CLIENT_ACKED) {
+		rc = spool_acked(s->spool, r);
+	} else if (ack == CLIENT_REFUSED) {
+		plog_error("the ledger refuses the record of job %u: %s", r->job_id, reason);
+		rc = spool_refused(s->spool, r);
+	}
+	return rc ? errmsg_set(err, "cannot take the record of job %u out of the spool: %s",
+			    r->job_id, strerror(errno))
+		  : 0;
+}
+
+/* Returns whether the ledger has everything. What cannot be taken out is not sent over and over. */
+static bool send_spool(struct sender *s, const struct client *c, struct errmsg *err)
+{
+	struct ledger_record *r = malloc(CLIENT_MAX_BATCH * sizeof(*r));
+	enum client_ack ack[CLIENT_MAX_BATCH];
+	char id[CLIENT_LEDGER_ID] = "";
+	bool done = r != NULL;
+	int n;
+
+	while (done && (n = spool_records(s->spool, r, CLIENT_MAX_BATCH, err)) > 0) {
+		struct errmsg reason;
+
+		done = !client_send_records(c, r, n, ack, id, err);
+		reason = *err;
+		for (int i = 0; i < n; i++)
+			if (take_out(s, &r[i], ack[i], reason.text, err))
+				done = false;
+		know_ledger(s, id);
+	}
+	free(r);
+	return done && n == 0;
+}
+
+static time_t now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+static void *sender_main(void *arg)
+{
+	struct sender *s = arg;
+	int retry_s = FIRST_RETRY_S;
+	bool told = false;
+	time_t asked = 0;
+
+	pthread_setname_np(pthread_self(), "poppad-sender");
+	pthread_mutex_lock(&s->lock);
+	while (!s->quit) {
+		struct ledger_record *interim = NULL;
+		struct errmsg err = {""};
+		struct client c;
+		int n = s->interim_count;
+		bool ok = true;
+
+		if (!s->known) {
+			pthread_cond_wait(&s->changed, &s->lock);
+			continue;
+		}
+		if (!s->wanted && !n && asked && now_s() < asked + ASK_EVERY_S) {
+			const struct timespec until = {.tv_sec = asked + ASK_EVERY_S};
+
+			pthread_cond_timedwait(&s->changed, &s->lock, &until);
+			continue;
+		}
+		c = s->client;
+		s->wanted = false;
+		s->interim_count = 0;
+		interim = n ? malloc(n * sizeof(*interim)) : NULL;
+		if (interim)
+			memcpy(interim, s->interim, n * sizeof(*interim));
+		pthread_mutex_unlock(&s->lock);
+		if (interim) {
+			enum client_ack ack[INTERIM_MAX];
+
+			ok = !client_send_records(&c, interim, n, ack, NULL, &err);
+			free(interim);
+		}
+		if (ok && (!asked || now_s() >= asked + ASK_EVERY_S)) {
+			ok = ask_ledger(s, &c, &err);
+			if (ok)
+				asked = now_s();
+		}
+		ok = ok && send_spool(s, &c, &err);
+		if (ok && told)
+			plog_info("the ledger at %s answers again", c.host);
+		else if (!ok && !told)
+			plog_warn("records stay in the spool for now: %s", err.text);
+		told = !ok;
+		pthread_mutex_lock(&s->lock);
+		if (ok) {
+			retry_s = FIRST_RETRY_S;
+		} else if (!s->quit) {
+			struct timespec t;
+
+			clock_gettime(CLOCK_MONOTONIC, &t);
+			t.tv_sec += retry_s;
+			pthread_cond_timedwait(&s->changed, &s->lock, &t);
+			retry_s = retry_s * 2 < LAST_RETRY_S ? retry_s * 2 : LAST_RETRY_S;
+			s->wanted = true;
+		}
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+struct sender *sender_start(const struct spool *spool, struct errmsg *err)
+{
+	struct sender *s = calloc(1, sizeof(*s));
+	pthread_condattr_t ca;
+	pthread_attr_t ta;
+	int rc;
+
+	if (!s) {
+		errmsg_set(err, "out of memory");
+		return NULL;
+	}
+	s->spool = spool;
+	s->wanted = true;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_init(&ca);
+	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->changed, &ca);
+	pthread_condattr_destroy(&ca);
+	pthread_attr_init(&ta);
+	pthread_attr_setstacksize(&ta, STACK_SIZE);
+	rc = pthread_create(&s->thread, &ta, sender_main, s);
+	pthread_attr_destroy(&ta);
+	if (!rc)
+		return s;
+	errmsg_set(err, "cannot start the sender thread: %s", strerror(rc));
+	free(s);
+	return NULL;
+}
+
+void sender_ledger(struct sender *s, const struct client *c)
+{
+	pthread_mutex_lock(&s->lock);
+	s->client = *c;
+	s->known = true;
+	s->wanted = true;
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void sender_wake(struct sender *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->wanted = true;
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void sender_interim(struct sender *s, const struct ledger_record *r)
+{
+	int i;
+
+	pthread_mutex_lock(&s->lock);
+	for (i = 0; i < s->interim_count; i++)
+		if (s->interim[i].job_id == r->job_id && s->interim[i].restart == r->restart)
+			break;
+	if (i < INTERIM_MAX) {
+		s->interim[i] = *r;
+		s->interim_count += i == s->interim_count;
+		pthread_cond_signal(&s->changed);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+void sender_stop(struct sender *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->quit = true;
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}

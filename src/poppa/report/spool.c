@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keeps checkpoints and records in files, one a job and run. */
+#include "poppa/report/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fsio.h"
+#include "common/log.h"
+
+#define MAX_FILE (1024 * 1024)
+#define MAX_ID 256
+#define DAY_S 86400
+
+/* JOBID.RESTART.XXXXXX, of a write that a kill or a power cut has interrupted (fsio_write()). */
+static bool is_leftover(const char *name)
+{
+	uint32_t job, restart;
+	int end = 0;
+
+	return sscanf(name, "%" SCNu32 ".%" SCNu32 "%n", &job, &restart, &end) == 2 &&
+	       name[end] == '.' && strlen(name + end + 1) == 6;
+}
+
+static void sweep(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (is_leftover(e->d_name))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
+int spool_open(struct spool *s, const char *dir, struct errmsg *err)
+{
+	snprintf(s->state_dir, sizeof(s->state_dir), "%s/state", dir);
+	snprintf(s->record_dir, sizeof(s->record_dir), "%s/records", dir);
+	snprintf(s->sent_dir, sizeof(s->sent_dir), "%s/sent", dir);
+	snprintf(s->ledger, sizeof(s->ledger), "%s/ledger", dir);
+	s->keep_days = 0;
+	if (fsio_mkdirs(s->state_dir, 0700, err) || fsio_mkdirs(s->record_dir, 0700, err) ||
+		fsio_mkdirs(s->sent_dir, 0700, err))
+		return -1;
+	/* Written every few seconds; records are few, and what lies beside them is for people. */
+	sweep(s->state_dir);
+	return 0;
+}
+
+struct path {
+	char text[PATH_MAX + 32];
+};
+
+static const char *path_of(struct path *p, const char *dir, uint32_t job_id, uint32_t restart)
+{
+	snprintf(p->text, sizeof(p->text), "%s/%u.%u", dir, job_id, restart);
+	return p->text;
+}
+
+static int write_json(const char *path, const json_t *json, int durable, struct errmsg *err)
+{
+	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	int rc;
+
+	if (!text)
+		return errmsg_set(err, "cannot write %s: out of memory", path);
+	rc = fsio_write(path, text, strlen(text), 0600, durable, err);
+	free(text);
+	return rc;
+}
+
+static json_t *read_json(const char *path, struct errmsg *err)
+{
+	size_t len;
+	char *text = fsio_read(path, MAX_FILE, &len, err);
+	json_error_t why;
+	json_t *json;
+
+	if (!text)
+		return NULL;
+	json = json_loadb(text, len, 0, &why);
+	free(text);
+	if (!json) {
+		errmsg_set(err, "%s: %s", path, why.text);
+		errno = EINVAL;
+	}
+	return json;
+}
+
+int spool_checkpoint(const struct spool *s, uint32_t job_id, uint32_t restart, const json_t *state,
+	struct errmsg *err)
+{
+	struct path path;
+
+	return write_json(path_of(&path, s->state_dir, job_id, restart), state, 0, err);
+}
+
+json_t *spool_restore(const struct spool *s, uint32_t job_id, uint32_t restart, struct errmsg *err)
+{
+	struct path path;
+
+	return read_json(path_of(&path, s->state_dir, job_id, restart), err);
+}
+
+void spool_forget(const struct spool *s, uint32_t job_id, uint32_t restart)
+{
+	struct path path;
+
+	unlink(path_of(&path, s->state_dir, job_id, restart));
+}
+
+/* Exactly JOBID.RESTART. */
+static bool take_name(const char *name, uint32_t *job_id, uint32_t *restart)
+{
+	char again[32];
+
+	if (sscanf(name, "%u.%u", job_id, restart) != 2)
+		return false;
+	snprintf(again, sizeof(again), "%u.%u", *job_id, *restart);
+	return !strcmp(name, again);
+}
+
+void spool_each(const struct spool *s, spool_fn fn, void *arg)
+{
+	DIR *d = opendir(s->state_dir);
+	struct dirent *e;
+	uint32_t job, restart;
+
+	while (d && (e = readdir(d)))
+		if (take_name(e->d_name, &job, &restart))
+			fn(job, restart, arg);
+	if (d)
+		closedir(d);
+}
+
+/* Whether the file has the record of another run. What is no record is nobody's. */
+static bool is_of_other_run(const char *path, const struct ledger_record *r)
+{
+	struct errmsg err = {""};
+	json_t *json = read_json(path, &err);
+	struct ledger_record there;
+	bool other =
+		json && !record_from_json(json, &there, &err) && there.start_unix != r->start_unix;
+
+	json_decref(json);
+	return other;
+}
+
+/*
+ * Where a record is, or is to be. slurmctld that is killed gives a job's id and restart out again,
+ * and the first run's record may still wait: the second one's has its start in its name.
+ */
+static const char *record_path(struct path *p, const char *dir, const struct ledger_record *r)
+{
+	struct path own;
+
+	snprintf(own.text, sizeof(own.text), "%s/%u.%u.%lld", dir, r->job_id, r->restart,
+		(long long)r->start_unix);
+	path_of(p, dir, r->job_id, r->restart);
+	if (!access(own.text, F_OK) || is_of_other_run(p->text, r))
+		*p = own;
+	return p->text;
+}
+
+int spool_record(const struct spool *s, const struct ledger_record *r, struct errmsg *err)
+{
+	json_t *json = record_to_json(r);
+	struct path path;
+	int rc = write_json(record_path(&path, s->record_dir, r), json, 1, err);
+
+	json_decref(json);
+	return rc;
+}
+
+static int set_aside(const char *path, const char *suffix)
+{
+	char to[PATH_MAX + NAME_MAX + 16];
+
+	snprintf(to, sizeof(to), "%s.%s", path, suffix);
+	return rename(path, to);
+}
+
+static int read_record(const char *path, struct ledger_record *r)
+{
+	struct errmsg err = {""};
+	json_t *json = read_json(path, &err);
+	int rc = -1;
+
+	if (json)
+		rc = record_from_json(json, r, &err);
+	else if (errno != EINVAL)
+		return -1; /* gone, or unreadable for now */
+	json_decref(json);
+	if (rc) {
+		plog_error("%s is no record and is set aside: %s", path, err.text);
+		if (set_aside(path, "bad"))
+			plog_error("cannot rename %s: %s", path, strerror(errno));
+	}
+	return rc;
+}
+
+/* JOBID.RESTART, or JOBID.RESTART.START; what a kill left of a write has six characters there. */
+static int only_records(const struct dirent *e)
+{
+	uint32_t job, restart;
+	long long start;
+	char again[64];
+
+	if (sscanf(e->d_name, "%u.%u.%lld", &job, &restart, &start) != 3)
+		return take_name(e->d_name, &job, &restart);
+	snprintf(again, sizeof(again), "%u.%u.%lld", job, restart, start);
+	return start > 999999 && !strcmp(e->d_name, again);
+}
+
+int spool_records(const struct spool *s, struct ledger_record *r, int max, struct errmsg *err)
+{
+	struct dirent **list;
+	int n = scandir(s->record_dir, &list, only_records, versionsort), count = 0;
+
+	if (n < 0)
+		return errmsg_set(err, "cannot read %s: %s", s->record_dir, strerror(errno));
+	for (int i = 0; i < n; i++) {
+		char path[PATH_MAX + NAME_MAX + 2];
+
+		snprintf(path, sizeof(path), "%s/%s", s->record_dir, list[i]->d_name);
+		if (count < max && !read_record(path, &r[count]))
+			count++;
+		free(list[i]);
+	}
+	free(list);
+	return count;
+}
+
+void spool_count(const struct spool *s, struct spool_counts *out)
+{
+	DIR *d = opendir(s->record_dir);
+	const struct dirent *e;
+
+	*out = (struct spool_counts){0, 0, 0};
+	while (d && (e = readdir(d))) {
+		const char *suffix = strrchr(e->d_name, '.');
+
+		if (only_records(e))
+			out->records++;
+		else if (suffix && !strcmp(suffix, ".refused"))
+			out->refused++;
+		else if (suffix && !strcmp(suffix, ".bad"))
+			out->bad++;
+	}
+	if (d)
+		closedir(d);
+}
+
+int spool_acked(const struct spool *s, const struct ledger_record *r)
+{
+	struct path path, sent;
+	struct ledger_record now;
+
+	record_path(&path, s->record_dir, r);
+	if (read_record(path.text, &now) || now.seq > r->seq)
+		return 0;
+	if (!s->keep_days || rename(path.text, record_path(&sent, s->sent_dir, r)))
+		return unlink(path.text);
+	utimensat(AT_FDCWD, sent.text, NULL, 0); /* it is kept from now on */
+	return 0;
+}
+
+/* Calls fn for every record that was sent. */
+static void each_sent(const struct spool *s,
+	void (*fn)(const struct spool *s, const char *path, const char *name, int *count),
+	int *count)
+{
+	DIR *d = opendir(s->sent_dir);
+	const struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		char path[PATH_MAX + NAME_MAX + 2];
+
+		if (!only_records(e))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", s->sent_dir, e->d_name);
+		fn(s, path, e->d_name, count);
+	}
+	if (d)
+		closedir(d);
+}
+
+/* A record that waits is newer than one of the same job that was sent. */
+static void send_again(const struct spool *s, const char *path, const char *name, int *count)
+{
+	struct ledger_record r;
+	struct path to;
+
+	(void)name;
+	if (read_record(path, &r))
+		return;
+	record_path(&to, s->record_dir, &r);
+	if (!renameat2(AT_FDCWD, path, AT_FDCWD, to.text, RENAME_NOREPLACE))
+		(*count)++;
+	else if (errno != EEXIST)
+		plog_error("cannot send %s again: %s", path, strerror(errno));
+}
+
+int spool_know_ledger(const struct spool *s, const char *id, struct errmsg *err)
+{
+	struct errmsg none;
+	char *known = fsio_read(s->ledger, MAX_ID, NULL, &none);
+	bool same = known && !strcmp(known, id), first = !known;
+	int count = 0;
+
+	free(known);
+	if (!*id || same)
+		return 0;
+	if (!first)
+		each_sent(s, send_again, &count);
+	/* Noted afterwards: a kill in between only repeats it. */
+	if (fsio_write(s->ledger, id, strlen(id), 0600, 1, err))
+		return -1;
+	return count;
+}
+
+static void expire(const struct spool *s, const char *path, const char *name, int *count)
+{
+	struct stat st;
+
+	(void)name;
+	if (!stat(path, &st) && st.st_mtime < time(NULL) - (time_t)s->keep_days * DAY_S &&
+		!unlink(path))
+		(*count)++;
+}
+
+void spool_expire(const struct spool *s)
+{
+	int count = 0;
+
+	each_sent(s, expire, &count);
+}
+
+int spool_refused(const struct spool *s, const struct ledger_record *r)
+{
+	struct path path;
+
+	return set_aside(record_path(&path, s->record_dir, r), "refused");
+}

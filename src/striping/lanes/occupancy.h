@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which job has which lanes of which nodes, kept up to date event by event. Knows no Slurm. */
+#ifndef POPPA_STRIPING_LANES_OCCUPANCY_H
+#define POPPA_STRIPING_LANES_OCCUPANCY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/errmsg.h"
+
+struct occupancy;
+
+/* A job with resources; data is the caller's and is given to its release function at the end. */
+struct occupancy_job {
+	uint32_t id;
+	bool colocated;
+	void *data;
+	int count; /* nodes it is on, in any order */
+	const int *node;
+};
+
+/* What a job has on one node. */
+struct occupancy_place {
+	int node;        /* 0 to nodes-1 */
+	uint32_t lanes;  /* one bit a lane it has cores of; more than one where lanes were redefined
+			  */
+	uint64_t memory; /* MB */
+};
+
+enum occupancy_state {
+	OCCUPANCY_EMPTY,   /* no job */
+	OCCUPANCY_PARTIAL, /* co-located jobs only, at least one lane free */
+	OCCUPANCY_FULL,    /* co-located jobs only, no lane free */
+	OCCUPANCY_CLOSED,  /* at least one job that did not opt in */
+};
+
+/*
+ * A map of `nodes` empty nodes with lanes (1..LANES_MAX) lanes each. release may be NULL.
+ * Returns NULL with ENOMEM or EINVAL.
+ */
+struct occupancy *occupancy_new(int nodes, int lanes, void (*release)(void *data));
+
+/* Another number of lanes (1..LANES_MAX) for one node of the map. */
+void occupancy_set_lanes(struct occupancy *o, int node, int lanes);
+void occupancy_free(struct occupancy *o);
+
+int occupancy_nodes(const struct occupancy *o);
+
+/*
+ * Enters a job with its places; a job of this id that is there already is replaced. Takes data over
+ * in every case. Returns 0, or -1 with EINVAL (a node out of range or twice) or ENOMEM, and then
+ * the job is not in the map.
+ */
+int occupancy_add(struct occupancy *o, uint32_t job, bool colocated, void *data,
+	const struct occupancy_place *places, int count);
+
+/* Takes a job off all its nodes, or off one. Returns false where it was not there. */
+bool occupancy_remove(struct occupancy *o, uint32_t job);
+bool occupancy_remove_node(struct occupancy *o, uint32_t job, int node);
+
+/* The job, or NULL; valid until the next change. */
+const struct occupancy_job *occupancy_find(const struct occupancy *o, uint32_t job);
+
+/* How many jobs a node has, and the i-th of them with its place (lanes, memory; may be NULL). */
+int occupancy_count(const struct occupancy *o, int node);
+const struct occupancy_job *occupancy_at(
+	const struct occupancy *o, int node, int i, struct occupancy_place *place);
+
+enum occupancy_state occupancy_state(const struct occupancy *o, int node);
+
+/* Bits of the lanes that some co-located job has. */
+uint32_t occupancy_taken(const struct occupancy *o, int node);
+
+/* How many of the node's jobs are co-located ones. */
+int occupancy_colocated_on(const struct occupancy *o, int node);
+
+/* MB that the node's jobs have together. */
+uint64_t occupancy_memory(const struct occupancy *o, int node);
+
+/* Co-located jobs in the map. */
+size_t occupancy_colocated(const struct occupancy *o);
+
+/*
+ * Whether two maps say the same about every node. The first difference goes to err.
+ */
+bool occupancy_same(const struct occupancy *a, const struct occupancy *b, struct errmsg *err);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads a machine's topology through hwloc and lays its lanes out as cores, PUs and cpusets. */
+#ifndef POPPA_STRIPING_LANES_TOPOLOGY_H
+#define POPPA_STRIPING_LANES_TOPOLOGY_H
+
+#include "common/errmsg.h"
+#include "common/settings.h"
+
+/* One lane of a node. Arrays ascend within each socket and are owned by the map. */
+struct topology_lane {
+	int core_count;
+	int *cores; /* logical core numbers of the node */
+	int pu_count;
+	int *pus;     /* OS indices; SMT siblings are in the same lane */
+	char *cpuset; /* hwloc's text form of pus: 32-bit words, "0x00005555" */
+};
+
+/* What Slurm takes for a socket: a package, or by SlurmdParameters something smaller. */
+enum topology_socket {
+	TOPOLOGY_PACKAGE,
+	TOPOLOGY_NUMA, /* numa_node_as_socket */
+	TOPOLOGY_L3,   /* l3cache_as_socket */
+};
+
+/* How to look at a topology. */
+struct topology_view {
+	int lanes;                             /* 0: by the settings */
+	const struct poppa_settings *settings; /* NULL: the defaults */
+	enum topology_socket socket;
+	/* CPUs that jobs never get, as in CpuSpecList: "0,8-9", numbered in logical order; or NULL.
+	 */
+	const char *reserved;
+};
+
+struct topology_map {
+	int sockets;
+	int *cores_per_socket; /* where they differ, Slurm counts their mean, rounded down, for each
+				*/
+	int lane_count;
+	struct topology_lane *lane;
+	int unused_count;
+	int *unused; /* logical numbers of the cores that belong to no lane */
+};
+
+/*
+ * The lanes of a topology, the same that slurmctld gives out on a node that registers with it
+ * (lanes_of_node() of striping/lanes.h): source NULL is this machine as hwloc sees it (whole,
+ * whatever the caller's cgroup allows; HWLOC_XMLFILE and HWLOC_SYNTHETIC are honoured), the path of
+ * an XML file that lstopo wrote, or a synthetic description such as "pack:2 core:8 pu:2". A
+ * topology without packages is one socket, one without cores has a core per PU. Returns a new map
+ * (topology_map_free), or NULL with err set.
+ */
+struct topology_map *topology_map_load(
+	const char *source, const struct topology_view *view, struct errmsg *err);
+void topology_map_free(struct topology_map *map);
+
+#endif

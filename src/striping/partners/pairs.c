@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Learns and recalls what classes of jobs do to each other. */
+#include "striping/partners/pairs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fsio.h"
+
+#define HEADER "#job\tpartner\tdegradation\tseconds\tcount\tlast\n"
+#define MAX_FILE (16 << 20)
+#define MAX_ROWS 20000
+/* Seconds of observation that a pair remembers: older ones are outweighed after some ten hours. */
+#define MEMORY_S 36000.0
+
+struct row {
+	char *job, *partner;
+	double degradation; /* weighted mean */
+	double seconds;     /* its weight, at most MEMORY_S */
+	uint64_t count;
+	long long last; /* unix time of the latest observation */
+};
+
+struct pairs {
+	struct row *row; /* sorted by job, then partner */
+	size_t count, room;
+	double sum; /* of all rows' means */
+};
+
+struct pairs *pairs_new(void)
+{
+	return calloc(1, sizeof(struct pairs));
+}
+
+static void free_row(struct row *row)
+{
+	free(row->job);
+	free(row->partner);
+}
+
+void pairs_free(struct pairs *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->count; i++)
+		free_row(&p->row[i]);
+	free(p->row);
+	free(p);
+}
+
+size_t pairs_count(const struct pairs *p)
+{
+	return p->count;
+}
+
+/* Index of the pair, or of the place where it belongs. */
+static size_t find_row(const struct pairs *p, const char *job, const char *partner, bool *found)
+{
+	size_t low = 0, high = p->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int c = strcmp(p->row[mid].job, job);
+
+		if (!c)
+			c = strcmp(p->row[mid].partner, partner);
+		if (!c) {
+			*found = true;
+			return mid;
+		}
+		if (c < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*found = false;
+	return low;
+}
+
+static void drop_oldest(struct pairs *p)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 1; i < p->count; i++)
+		if (p->row[i].last < p->row[oldest].last)
+			oldest = i;
+	p->sum -= p->row[oldest].degradation;
+	free_row(&p->row[oldest]);
+	memmove(&p->row[oldest], &p->row[oldest + 1], (p->count - oldest - 1) * sizeof(*p->row));
+	p->count--;
+}
+
+static struct row *insert_row(struct pairs *p, const char *job, const char *partner)
+{
+	struct row new = {0};
+	bool found;
+	size_t at;
+
+	if (p->count == MAX_ROWS)
+		drop_oldest(p);
+	if (p->count == p->room) {
+		size_t room = p->room ? p->room * 2 : 64;
+		struct row *row = realloc(p->row, room * sizeof(*row));
+
+		if (!row)
+			return NULL;
+		p->row = row;
+		p->room = room;
+	}
+	new.job = strdup(job);
+	new.partner = strdup(partner);
+	if (!new.job || !new.partner) {
+		free_row(&new);
+		errno = ENOMEM;
+		return NULL;
+	}
+	at = find_row(p, job, partner, &found);
+	memmove(&p->row[at + 1], &p->row[at], (p->count - at) * sizeof(*p->row));
+	p->row[at] = new;
+	p->count++;
+	return &p->row[at];
+}
+
+static bool good_class(const char *name)
+{
+	return *name && strlen(name) < PAIRS_CLASS_MAX && !strpbrk(name, "\t\n\r");
+}
+
+int pairs_learn(struct pairs *p, const char *job, const char *partner, double degradation,
+	double seconds, long long now)
+{
+	struct row *row;
+	bool found;
+	size_t at;
+	double kept;
+
+	if (!good_class(job) || !good_class(partner) || !(degradation >= -1 && degradation <= 1) ||
+		!(seconds > 0) || isinf(seconds)) {
+		errno = EINVAL;
+		return -1;
+	}
+	at = find_row(p, job, partner, &found);
+	row = found ? &p->row[at] : insert_row(p, job, partner);
+	if (!row)
+		return -1;
+	p->sum -= row->degradation;
+	seconds = fmin(seconds, MEMORY_S);
+	kept = fmin(row->seconds, MEMORY_S - seconds);
+	row->degradation = (row->degradation * kept + degradation * seconds) / (kept + seconds);
+	row->seconds = kept + seconds;
+	row->count++;
+	if (now > row->last)
+		row->last = now;
+	p->sum += row->degradation;
+	return 0;
+}
+
+bool pairs_expect(const struct pairs *p, const char *job, const char *partner, double *degradation)
+{
+	bool found;
+	size_t at = find_row(p, job, partner, &found);
+
+	if (found)
+		*degradation = p->row[at].degradation;
+	return found;
+}
+
+double pairs_mean(const struct pairs *p)
+{
+	return p->count ? p->sum / p->count : 0;
+}
+
+/* One line of the file, cut at its tabs in place. */
+static bool read_row(struct pairs *p, char *line)
+{
+	char *field[6], *end[4];
+	struct row *row;
+	double degradation, seconds;
+	uint64_t count;
+	long long last;
+	bool found;
+
+	for (int i = 0; i < 6; i++) {
+		field[i] = i ? strchr(field[i - 1], '\t') : line;
+		if (!field[i])
+			return false;
+		if (i)
+			*field[i]++ = '\0';
+	}
+	degradation = strtod(field[2], &end[0]);
+	seconds = strtod(field[3], &end[1]);
+	count = strtoull(field[4], &end[2], 10);
+	last = strtoll(field[5], &end[3], 10);
+	for (int i = 0; i < 4; i++)
+		if (*end[i] || end[i] == field[i + 2])
+			return false;
+	if (!good_class(field[0]) || !good_class(field[1]) ||
+		!(degradation >= -1 && degradation <= 1) || !(seconds > 0) || !count)
+		return false;
+	find_row(p, field[0], field[1], &found);
+	if (found)
+		return false;
+	row = insert_row(p, field[0], field[1]);
+	if (!row)
+		return false;
+	row->degradation = degradation;
+	row->seconds = fmin(seconds, MEMORY_S);
+	row->count = count;
+	row->last = last;
+	p->sum += degradation;
+	return true;
+}
+
+struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err)
+{
+	struct pairs *p = pairs_new();
+	char *text, *save = NULL;
+	int skipped = 0;
+
+	if (!p) {
+		errmsg_set(err, "out of memory for the pair history");
+		return NULL;
+	}
+	text = fsio_read(path, MAX_FILE, NULL, err);
+	if (!text && errno != ENOENT) {
+		pairs_free(p);
+		return NULL;
+	}
+	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line;
+		line = strtok_r(NULL, "\n", &save))
+		if (*line != '#' && !read_row(p, line))
+			skipped++;
+	free(text);
+	if (bad)
+		*bad = skipped;
+	return p;
+}
+
+int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	int rc;
+
+	if (!f)
+		return errmsg_set(err, "out of memory for the pair history");
+	fputs(HEADER, f);
+	for (size_t i = 0; i < p->count; i++)
+		fprintf(f, "%s\t%s\t%.6g\t%.6g\t%" PRIu64 "\t%lld\n", p->row[i].job,
+			p->row[i].partner, p->row[i].degradation, p->row[i].seconds,
+			p->row[i].count, p->row[i].last);
+	if (fclose(f)) {
+		free(text);
+		return errmsg_set(err, "out of memory for the pair history");
+	}
+	rc = fsio_write(path, text, len, 0600, 1, err);
+	free(text);
+	return rc;
+}
+
+int pairs_record(const char *path, const char *job, const char *partner, double degradation,
+	double seconds, long long now, struct errmsg *err)
+{
+	struct pairs *p = pairs_load(path, NULL, err);
+	int rc = -1;
+
+	if (!p)
+		return -1;
+	if (pairs_learn(p, job, partner, degradation, seconds, now))
+		errmsg_set(err, "cannot enter %s beside %s into the pair history: %s", job, partner,
+			strerror(errno));
+	else
+		rc = pairs_save(p, path, err);
+	pairs_free(p);
+	return rc;
+}
+
+char *pairs_class(const char *class_name, unsigned int uid, const char *job_name, char *buf)
+{
+	if (class_name && *class_name)
+		snprintf(buf, PAIRS_CLASS_MAX, "%s", class_name);
+	else
+		snprintf(buf, PAIRS_CLASS_MAX, "%u/%s", uid, job_name ? job_name : "");
+	for (char *p = buf; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '_';
+	return buf;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The pair history: how much a class of jobs was degraded beside another class. */
+#ifndef POPPA_STRIPING_PARTNERS_PAIRS_H
+#define POPPA_STRIPING_PARTNERS_PAIRS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/errmsg.h"
+
+/* Name of the history's file in slurmctld's StateSaveLocation. */
+#define PAIRS_FILE "poppa_pairs"
+
+#define PAIRS_CLASS_MAX 256
+
+struct pairs;
+
+/* An empty history, or NULL with ENOMEM. */
+struct pairs *pairs_new(void);
+void pairs_free(struct pairs *p);
+
+/*
+ * Reads a history; a missing file is an empty one. A line that cannot be read is passed over and
+ * counted in *bad (may be NULL). Returns NULL with err set where the file cannot be read.
+ */
+struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err);
+
+/* Replaces the file in one step. Returns 0, or -1 with err set. */
+int pairs_save(const struct pairs *p, const char *path, struct errmsg *err);
+
+/*
+ * Enters one observation: a job of class `job` lost `degradation` (a fraction, thesis 3.1; small
+ * negative values are measurement noise and are kept) beside one of class `partner` over `seconds`
+ * of common run time. What was seen long ago fades as new observations come.
+ * Returns 0, or -1 with EINVAL (an empty or too long class, a value that is no number, above 1 or
+ * below -1, seconds not positive) or ENOMEM.
+ */
+int pairs_learn(struct pairs *p, const char *job, const char *partner, double degradation,
+	double seconds, long long now);
+
+/* Load, learn and save. One writer at a time: the settlement's worker. */
+int pairs_record(const char *path, const char *job, const char *partner, double degradation,
+	double seconds, long long now, struct errmsg *err);
+
+/* The expected degradation of `job` beside `partner`; false where nothing is known. */
+bool pairs_expect(const struct pairs *p, const char *job, const char *partner, double *degradation);
+
+/* Mean over all known pairs, 0 for an empty history: the guess for an unknown pair. */
+double pairs_mean(const struct pairs *p);
+
+size_t pairs_count(const struct pairs *p);
+
+/*
+ * The class of a job in the history: `class_name` where the user gave one, else UID/JOBNAME. Bytes
+ * that would break the file's lines become "_". Returns buf, of PAIRS_CLASS_MAX bytes; longer names
+ * are cut.
+ */
+char *pairs_class(const char *class_name, unsigned int uid, const char *job_name, char *buf);
+
+#endif

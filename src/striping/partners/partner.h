@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Partner choice: which jobs may share a node, and which of them suit each other best. */
+#ifndef POPPA_STRIPING_PARTNERS_PARTNER_H
+#define POPPA_STRIPING_PARTNERS_PARTNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "striping/submit/option.h"
+#include "striping/partners/pairs.h"
+
+/* A job as partner choice sees it. */
+struct partner {
+	uint32_t id;
+	uint32_t array_id; /* id of the array that it is an element of, 0 for none */
+	const char *name;
+	const char *class_name; /* pairs_class() */
+	const struct colocate *request;
+};
+
+/*
+ * Whether the jobs others[0..count) and me can share a node, by what all of them asked for: none
+ * asked for "spread"; with: and not: hold in both directions; whoever set max-degradation has, by
+ * the pair history, a known expected degradation beside all the rest of at most that much. A pair
+ * that the history does not know does not satisfy a limit. pairs may be NULL: an empty history.
+ */
+bool partner_compatible(const struct partner *me, const struct partner *const *others, int count,
+	const struct pairs *pairs);
+
+/* Whether one of the two asked for the other by with:. */
+bool partner_named(const struct partner *a, const struct partner *b);
+
+/*
+ * The expected loss of sharing, to be minimised: the degradation of each job beside all the others,
+ * summed over the jobs. Degradations by several partners combine as 1 - product of (1 - D). An
+ * unknown pair counts with the history's mean.
+ */
+double partner_loss(const struct partner *me, const struct partner *const *others, int count,
+	const struct pairs *pairs);
+
+#endif

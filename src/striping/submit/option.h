@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The --colocate option: its grammar, its canonical text and its help. */
+#ifndef POPPA_STRIPING_SUBMIT_OPTION_H
+#define POPPA_STRIPING_SUBMIT_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/errmsg.h"
+
+/* Name of the job's variable in Slurm's SPANK job environment; its value is the policy truth. */
+#define COLOCATE_ENV "COLOCATE"
+/* Beside it, from the submit policy: 32 hexadecimal digits of which the job's user never learns and
+ * from which all nodes of the job work out when to measure it. */
+#define COLOCATE_SEED_ENV "COLOCATE_SEED"
+/* Tag of the part of SystemComment that shows the option (common/tags.h). */
+#define COLOCATE_TAG "colocate"
+
+#define COLOCATE_TEXT_MAX 1024 /* bytes of a canonical text with its terminator */
+#define COLOCATE_NAME_MAX 128  /* bytes of a job name, decoded */
+#define COLOCATE_NAMES_MAX 16  /* how many not: */
+#define COLOCATE_CLASS_MAX 64  /* bytes of a class name */
+
+/* What the user asked for; all zero is the plain form, "stripe". */
+struct colocate {
+	bool help;                               /* explain and do not submit */
+	bool spread;                             /* one lane of each node, the other lanes idle */
+	uint32_t with;                           /* the only acceptable partner's job id; 0 = any */
+	double max_degradation;                  /* fraction; 0 = no limit */
+	char class_name[COLOCATE_CLASS_MAX + 1]; /* kind of job in the pair history; "" = default */
+	int not_count;
+	char not_name[COLOCATE_NAMES_MAX][COLOCATE_NAME_MAX + 1]; /* decoded, sorted, distinct */
+};
+
+/*
+ * Reads KEY[:VALUE][,...]; NULL, "" and "stripe" are the plain form. In a job name every printable
+ * character but "," ";" and "%" stands for itself, and %XX is the byte with that hexadecimal code.
+ * Returns 0, or -1 with *c untouched and a message without the option's name.
+ */
+int colocate_parse(const char *text, struct colocate *c, struct errmsg *err);
+
+/*
+ * The one text for this request: fixed order of keys, names sorted, every byte of a name other than
+ * letters, digits and "._+-@:/=" as %XX, so that it is safe in an environment variable, a comment
+ * and a Name=Value file. Returns buf, of COLOCATE_TEXT_MAX bytes. What colocate_parse() accepted
+ * always fits, and parses to the same request.
+ */
+char *colocate_format(const struct colocate *c, char *buf);
+
+/* Whether the request names this job as one that it does not want as a partner. */
+bool colocate_excludes(const struct colocate *c, const char *job_name);
+
+/* What --colocate=help prints. */
+const char *colocate_help(void);
+
+#endif

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Decides at submission whether a co-located job can ever run. */
+#include "striping/submit/submission.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TASKS_TEXT_MAX 64
+
+/* What one lane of a node holds for this job. */
+struct lane {
+	int64_t socket_cpus; /* per socket */
+	int64_t cpus;        /* per node, after core specialisation */
+	int64_t cores_per_socket;
+	int64_t share_mb;  /* its part of a node's memory */
+	int64_t memory_mb; /* the most it may ask for on a node */
+	int64_t tasks;     /* how many of its tasks fit on a node */
+	int64_t gpus;      /* how many of the node's it has CPUs, tasks and memory for */
+};
+
+void request_init(struct request *r)
+{
+	*r = (struct request){
+		.tasks = REQUEST_UNSET,
+		.tasks_per_node = REQUEST_UNSET,
+		.tasks_per_socket = REQUEST_UNSET,
+		.tasks_per_core = REQUEST_UNSET,
+		.cpus_per_task = REQUEST_UNSET,
+		.cpus = REQUEST_UNSET,
+		.cpus_per_node = REQUEST_UNSET,
+		.cores_per_socket = REQUEST_UNSET,
+		.threads_per_core = REQUEST_UNSET,
+		.gpus = REQUEST_UNSET,
+		.gpus_per_node = REQUEST_UNSET,
+		.gpus_per_task = REQUEST_UNSET,
+		.cpus_per_gpu = REQUEST_UNSET,
+		.tasks_per_gpu = REQUEST_UNSET,
+		.mb_per_gpu = REQUEST_UNSET,
+		.min_nodes = REQUEST_UNSET,
+		.max_nodes = REQUEST_UNSET,
+	};
+}
+
+int64_t request_gpus(const char *list)
+{
+	int64_t sum = REQUEST_UNSET;
+
+	for (const char *at = list ? list : ""; *at; at += strcspn(at, ","), at += *at == ',') {
+		const char *name = at, *last;
+		size_t len;
+
+		if (!strncmp(name, "gres:", 5) || !strncmp(name, "gres/", 5))
+			name += 5;
+		if (strncmp(name, "gpu", 3) || !strchr(",:=(", name[3]))
+			continue;
+		len = strcspn(name, ",(");
+		last = name + len;
+		while (last > name && last[-1] >= '0' && last[-1] <= '9')
+			last--;
+		if (sum < 0)
+			sum = 0;
+		sum += last < name + len && strchr(":=", last[-1]) ? strtoll(last, NULL, 10) : 1;
+	}
+	return sum;
+}
+
+static int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t at_least_one(int64_t n)
+{
+	return n > 1 ? n : 1;
+}
+
+static int64_t per_node(const struct request_memory *m, int64_t cpus)
+{
+	return m->per == MEMORY_PER_CPU ? m->mb * cpus : m->mb;
+}
+
+/* No limit of memory counts what comes with GPUs. */
+static int64_t memory_for_gpus(const struct request *r, const struct node_shape *s)
+{
+	return r->spread ? s->mem_mb : s->mem_mb / s->lanes;
+}
+
+static struct lane lane_of(
+	const struct request *r, const struct request_partition *p, const struct node_shape *s)
+{
+	int64_t task_cpus = at_least_one(r->cpus_per_task), per_core = s->cpus_per_core;
+	struct lane l = {.cores_per_socket = s->lane_socket_cores};
+
+	if (r->threads_per_core > 0)
+		per_core = min64(per_core, r->threads_per_core);
+	if (r->tasks_per_core > 0)
+		per_core = min64(per_core, r->tasks_per_core * task_cpus);
+	l.socket_cpus = l.cores_per_socket * per_core;
+	l.cpus = s->lane_cores * per_core;
+	l.share_mb = s->mem_mb / s->lanes;
+	l.memory_mb = r->spread ? s->mem_mb : l.share_mb;
+	if (p->max_memory.per != MEMORY_UNSET && p->max_memory.mb > 0) {
+		l.memory_mb = min64(l.memory_mb, per_node(&p->max_memory, l.cpus));
+		l.share_mb = min64(l.share_mb, l.memory_mb);
+	}
+	l.tasks = l.cpus / task_cpus;
+	if (r->tasks_per_node > 0)
+		l.tasks = min64(l.tasks, r->tasks_per_node);
+	if (r->tasks_per_socket > 0)
+		l.tasks = min64(l.tasks, r->tasks_per_socket * s->sockets);
+	l.gpus = s->gpus;
+	if (r->cpus_per_gpu > 0)
+		l.gpus = min64(l.gpus, l.cpus / r->cpus_per_gpu);
+	if (r->tasks_per_gpu > 0)
+		l.gpus = min64(l.gpus, l.tasks / r->tasks_per_gpu);
+	if (r->memory_counted && r->mb_per_gpu > 0)
+		l.gpus = min64(l.gpus, memory_for_gpus(r, s) / r->mb_per_gpu);
+	return l;
+}
+
+/* "8 tasks", or "8 tasks of 2 CPUs". */
+static const char *tasks_text(const struct request *r, int64_t tasks, char *buf)
+{
+	int n = snprintf(buf, TASKS_TEXT_MAX, "%" PRId64 " task%s", tasks, tasks == 1 ? "" : "s");
+
+	if (r->cpus_per_task > 1)
+		snprintf(buf + n, TASKS_TEXT_MAX - (size_t)n, " of %" PRId64 " CPUs",
+			r->cpus_per_task);
+	return buf;
+}
+
+static int check_conflicts(
+	const struct request *r, const struct request_partition *p, struct errmsg *err)
+{
+	static const char *const sharing[] = {
+		[SHARING_CORES] = "--oversubscribe",
+		[SHARING_NONE] = "--exclusive",
+		[SHARING_USER] = "--exclusive=user",
+		[SHARING_MCS] = "--exclusive=mcs",
+		[SHARING_TOPO] = "--exclusive=topo",
+	};
+
+	if (r->sharing == SHARING_CORES)
+		return errmsg_set(err,
+			"%s shares cores, a co-located job has its lane's cores "
+			"alone: leave one of the two out",
+			sharing[r->sharing]);
+	if (r->sharing != SHARING_DEFAULT)
+		return errmsg_set(err,
+			"%s keeps others off the nodes, which a co-located job "
+			"shares: leave one of the two out",
+			sharing[r->sharing]);
+	if (r->core_spec)
+		return errmsg_set(err,
+			"--core-spec and --thread-spec take whole nodes, a co-located "
+			"job has one lane of each: leave one of the two out");
+	if (r->reboot)
+		return errmsg_set(err,
+			"--reboot takes whole nodes, a co-located job has one lane of "
+			"each: leave one of the two out");
+	if (r->overcommit)
+		return errmsg_set(err, "--overcommit puts several tasks on a core, whose slow-down "
+				       "would be taken for a partner's: leave one of the two out");
+	if (p->exclusive)
+		return errmsg_set(err,
+			"partition %s gives whole nodes to one job "
+			"(OverSubscribe=EXCLUSIVE): choose another partition",
+			p->name);
+	if (p->exclusive_topo)
+		return errmsg_set(err,
+			"partition %s gives whole parts of the network to one job "
+			"(ExclusiveTopo=YES): choose another partition",
+			p->name);
+	if (r->memory_counted && !r->spread && r->memory.per != MEMORY_UNSET && r->memory.mb == 0)
+		return errmsg_set(err, "--mem=0 asks for all memory of a node, a co-located job "
+				       "shares it: leave --mem out for the lane's share");
+	return 0;
+}
+
+static int check_memory(const struct request *r, const struct lane *l, struct errmsg *err)
+{
+	int64_t asked = per_node(&r->memory, l->cpus);
+
+	if (!r->memory_counted || r->memory.per == MEMORY_UNSET || asked <= l->memory_mb)
+		return 0;
+	if (r->memory.per == MEMORY_PER_CPU)
+		return errmsg_set(err,
+			"--mem-per-cpu=%" PRId64 "M on the %" PRId64 " CPUs of a lane is %" PRId64
+			" MB, more than the lane's share of %" PRId64
+			" MB: ask for at most --mem-per-cpu=%" PRId64 "M, or leave it out",
+			r->memory.mb, l->cpus, asked, l->memory_mb, l->memory_mb / l->cpus);
+	return errmsg_set(err,
+		"--mem=%" PRId64 "M is more than the %" PRId64
+		" MB of a node that the job may have: ask for at most that, or leave it out",
+		asked, l->memory_mb);
+}
+
+/* The GPUs that a node gives at least if it has a part of the job; REQUEST_UNSET: no matter. */
+static int64_t gpus_at_once(const struct request *r)
+{
+	int64_t gpus = r->gpus > 0 ? 1 : REQUEST_UNSET;
+
+	if (r->max_nodes == 1 || r->tasks == 1)
+		gpus = r->gpus;
+	if (r->gpus_per_node > gpus)
+		gpus = r->gpus_per_node;
+	return r->gpus_per_task > gpus ? r->gpus_per_task : gpus;
+}
+
+static int check_gpus(const struct request *r, const struct node_shape *s, const struct lane *l,
+	struct errmsg *err)
+{
+	int64_t gpus = gpus_at_once(r);
+
+	if (gpus <= l->gpus)
+		return 0;
+	if (gpus > s->gpus)
+		return errmsg_set(err,
+			"%" PRId64 " GPU%s of a node %s asked for, and it has %" PRId64
+			": ask for fewer",
+			gpus, gpus == 1 ? "" : "s", gpus == 1 ? "is" : "are", s->gpus);
+	if (r->cpus_per_gpu > 0 && gpus > l->cpus / r->cpus_per_gpu)
+		return errmsg_set(err,
+			"%" PRId64 " GPU%s of a node with %" PRId64
+			" CPUs each do not fit in a lane of %" PRId64
+			" CPUs: ask for at most --cpus-per-gpu=%" PRId64
+			", or for fewer GPUs of a node",
+			gpus, gpus == 1 ? "" : "s", r->cpus_per_gpu, l->cpus, l->cpus / gpus);
+	if (r->memory_counted && r->mb_per_gpu > 0 && gpus > memory_for_gpus(r, s) / r->mb_per_gpu)
+		return errmsg_set(err,
+			"%" PRId64 " GPU%s of a node with %" PRId64
+			" MB each take more than the %" PRId64
+			" MB of a node that the job may have: ask for at most "
+			"--mem-per-gpu=%" PRId64 "M, or for fewer GPUs of a node",
+			gpus, gpus == 1 ? "" : "s", r->mb_per_gpu, memory_for_gpus(r, s),
+			memory_for_gpus(r, s) / gpus);
+	return errmsg_set(err,
+		"%" PRId64 " GPU%s of a node with %" PRId64
+		" tasks each do not fit in a lane, which holds %" PRId64
+		" tasks: ask for at most --ntasks-per-gpu=%" PRId64 ", or for fewer GPUs of a node",
+		gpus, gpus == 1 ? "" : "s", r->tasks_per_gpu, l->tasks, l->tasks / gpus);
+}
+
+/* Whether a node of this shape can take a part of the job. */
+static int check_lane(const struct request *r, const struct request_partition *p,
+	const struct node_shape *s, const struct lane *l, struct errmsg *err)
+{
+	int64_t task_cpus = at_least_one(r->cpus_per_task);
+	char text[TASKS_TEXT_MAX];
+
+	if (l->cpus < 1 && s->reserved)
+		return errmsg_set(err,
+			"core specialisation leaves a node with %d sockets of %d cores no %d "
+			"lanes: choose another partition",
+			s->sockets, s->cores_per_socket, s->lanes);
+	if (l->cpus < 1)
+		return errmsg_set(err,
+			"a node with %d sockets of %d cores has no %d lanes: choose another "
+			"partition",
+			s->sockets, s->cores_per_socket, s->lanes);
+	if (p->max_cpus_per_node >= 0 && l->cpus > p->max_cpus_per_node)
+		return errmsg_set(err,
+			"a lane has %" PRId64 " CPUs, but partition %s gives jobs %" PRId64
+			" CPUs of a node at most: choose another partition",
+			l->cpus, p->name, p->max_cpus_per_node);
+	if (task_cpus > l->cpus)
+		return errmsg_set(err,
+			"a task of %" PRId64 " CPUs does not fit in a lane of %" PRId64
+			" CPUs: ask for at most --cpus-per-task=%" PRId64,
+			task_cpus, l->cpus, l->cpus);
+	if (r->tasks_per_node > 0 && r->tasks_per_node * task_cpus > l->cpus)
+		return errmsg_set(err,
+			"%s on a node do not fit in a lane of %" PRId64
+			" CPUs: ask for at most --ntasks-per-node=%" PRId64,
+			tasks_text(r, r->tasks_per_node, text), l->cpus, l->cpus / task_cpus);
+	if (r->tasks_per_socket > 0 && r->tasks_per_socket * task_cpus > l->socket_cpus)
+		return errmsg_set(err,
+			"%s on a socket do not fit in a lane, which has %" PRId64
+			" CPUs of a socket: ask for at most --ntasks-per-socket=%" PRId64,
+			tasks_text(r, r->tasks_per_socket, text), l->socket_cpus,
+			l->socket_cpus / task_cpus);
+	if (r->cores_per_socket > l->cores_per_socket)
+		return errmsg_set(err,
+			"--cores-per-socket=%" PRId64 " is more than the %" PRId64
+			" cores that a lane has of a socket",
+			r->cores_per_socket, l->cores_per_socket);
+	if (r->cpus_per_node > l->cpus)
+		return errmsg_set(err,
+			"--mincpus=%" PRId64 " is more than the %" PRId64 " CPUs of a lane",
+			r->cpus_per_node, l->cpus);
+	if (r->max_nodes == 1 && r->tasks > l->tasks)
+		return errmsg_set(err,
+			"%s on one node: a lane holds %" PRId64
+			"; ask for more nodes or fewer tasks",
+			tasks_text(r, r->tasks, text), l->tasks);
+	if (check_gpus(r, s, l, err))
+		return -1;
+	return check_memory(r, l, err);
+}
+
+/* The lane of shape i where it can take a part of the job. */
+static bool fitting_lane(const struct request *r, const struct request_partition *p, int i,
+	struct lane *l, struct errmsg *why)
+{
+	*l = lane_of(r, p, &p->shape[i]);
+	return !check_lane(r, p, &p->shape[i], l, why);
+}
+
+enum what { TASKS, CPUS, GPUS };
+
+/* What the lanes of the best `nodes` fitting nodes hold together. */
+static int64_t capacity(
+	const struct request *r, const struct request_partition *p, int64_t nodes, enum what what)
+{
+	int64_t sum = 0, below = INT64_MAX;
+
+	while (nodes > 0) {
+		int64_t best = 0, count = 0, take;
+
+		for (int i = 0; i < p->shape_count; i++) {
+			struct errmsg ignored;
+			struct lane l;
+			int64_t holds;
+
+			if (!fitting_lane(r, p, i, &l, &ignored))
+				continue;
+			holds = what == TASKS ? l.tasks : what == CPUS ? l.cpus : l.gpus;
+			if (holds >= below || holds < best)
+				continue;
+			count = holds > best ? p->shape[i].count : count + p->shape[i].count;
+			best = holds;
+		}
+		if (!best)
+			break;
+		take = min64(count, nodes);
+		sum += take * best;
+		nodes -= take;
+		below = best;
+	}
+	return sum;
+}
+
+/* With --ntasks-per-gpu Slurm takes no more nodes than it is asked for, however many it needs. */
+static int check_spread_of_gpus(const struct request *r, const struct request_partition *p,
+	int64_t fitting, struct errmsg *err)
+{
+	int64_t nodes = at_least_one(r->min_nodes), enough = nodes;
+
+	if (r->tasks_per_gpu <= 0 || r->tasks <= capacity(r, p, nodes, TASKS))
+		return 0;
+	while (enough < fitting && r->tasks > capacity(r, p, enough, TASKS))
+		enough++;
+	return errmsg_set(err,
+		"%" PRId64 " tasks with --ntasks-per-gpu do not fit in the lanes of %" PRId64
+		" node%s: ask for --nodes=%" PRId64,
+		r->tasks, nodes, nodes == 1 ? "" : "s", enough);
+}
+
+/* The most nodes with a fitting lane that the job could have. */
+struct node_limit {
+	int64_t nodes;
+	const char *partition; /* whose limit it is; NULL: the job's own, or as many as there are */
+	bool more;             /* fitting nodes are left */
+};
+
+static struct node_limit node_limit(
+	const struct request *r, const struct request_partition *p, int64_t fitting)
+{
+	struct node_limit limit = {.nodes = fitting};
+
+	if (r->max_nodes > 0 && r->max_nodes < limit.nodes)
+		limit.nodes = r->max_nodes;
+	/* A job that asks for more nodes than that is for Slurm to refuse or to let wait. */
+	if (p->max_nodes >= at_least_one(r->min_nodes) && p->max_nodes < limit.nodes) {
+		limit.nodes = p->max_nodes;
+		limit.partition = p->name;
+	}
+	limit.more = limit.nodes < fitting;
+	return limit;
+}
+
+static int too_many(const struct request *r, enum what what, int64_t asked,
+	const struct node_limit *limit, int64_t holds, struct errmsg *err)
+{
+	static const char *const units[] = {[TASKS] = "tasks", [CPUS] = "CPUs", [GPUS] = "GPUs"};
+	const bool own = limit->more && !limit->partition;
+	char text[TASKS_TEXT_MAX];
+
+	if (what == TASKS)
+		tasks_text(r, asked, text);
+	else
+		snprintf(text, sizeof(text), "%" PRId64 " %s", asked, units[what]);
+	return errmsg_set(err,
+		"%s do not fit in the lanes of %" PRId64 " node%s%s%s, which hold %" PRId64
+		": ask for %sfewer %s%s%s",
+		text, limit->nodes, limit->nodes == 1 ? "" : "s",
+		limit->partition ? ", the most that a job may have in partition " : "",
+		limit->partition ? limit->partition : "", holds, own ? "more nodes or " : "",
+		units[what], what == GPUS ? ", or for less with each" : "",
+		limit->partition ? ", or for another partition" : "");
+}
+
+static int check_total(const struct request *r, const struct request_partition *p, int64_t fitting,
+	struct errmsg *err)
+{
+	const int64_t asked[] = {[TASKS] = r->tasks, [CPUS] = r->cpus, [GPUS] = r->gpus};
+	const struct node_limit limit = node_limit(r, p, fitting);
+
+	if (r->min_nodes > fitting)
+		return errmsg_set(err,
+			"%" PRId64 " nodes are asked for, and only %" PRId64
+			" of partition %s have a lane that can take the job",
+			r->min_nodes, fitting, p->name);
+	for (enum what what = TASKS; what <= GPUS; what++) {
+		int64_t holds = capacity(r, p, limit.nodes, what);
+
+		if (asked[what] > holds)
+			return too_many(r, what, asked[what], &limit, holds, err);
+	}
+	return check_spread_of_gpus(r, p, limit.nodes, err);
+}
+
+/* Only a job that would otherwise take all memory of its nodes is given an amount. */
+static bool needs_memory(
+	const struct request *r, const struct request_partition *p, const struct lane *l)
+{
+	const struct request_memory *m = &p->default_memory;
+
+	if (!r->memory_counted || r->memory.per != MEMORY_UNSET || r->mb_per_gpu > 0)
+		return false;
+	return m->per == MEMORY_UNSET || m->mb == 0 || per_node(m, l->cpus) > l->share_mb;
+}
+
+int request_check_open(const char *partition, const char *open, struct errmsg *err)
+{
+	size_t len = strlen(partition);
+
+	if (!*open)
+		return 0;
+	for (const char *at = open; *at; at += strcspn(at, ","), at += *at == ',')
+		if (strcspn(at, ",") == len && !strncmp(at, partition, len))
+			return 0;
+	return errmsg_set(err,
+		"partition %s is not for co-located jobs: choose one of %s, or submit without the "
+		"option",
+		partition, open);
+}
+
+int request_check(const struct request *r, const struct request_partition *p,
+	struct request_grant *grant, struct errmsg *err)
+{
+	struct request_grant g = {REQUEST_UNSET, REQUEST_UNSET};
+	struct errmsg why = {""};
+	int64_t fitting = 0, most = -1;
+
+	if (check_conflicts(r, p, err))
+		return -1;
+	for (int i = 0; i < p->shape_count; i++) {
+		struct errmsg reason;
+		struct lane l;
+
+		if (!fitting_lane(r, p, i, &l, &reason)) {
+			/* The reason that counts is that of the largest node with the GPUs. */
+			int64_t size = gpus_at_once(r) > p->shape[i].gpus ? 0 : l.cpus;
+
+			if (size > most)
+				why = reason;
+			most = size > most ? size : most;
+			if (p->shape[i].required)
+				return errmsg_set(err, "--nodelist: %s", reason.text);
+			continue;
+		}
+		fitting += p->shape[i].count;
+		if (g.cpus_per_node < 0 || l.cpus < g.cpus_per_node)
+			g.cpus_per_node = l.cpus;
+		if (needs_memory(r, p, &l) && (g.memory_mb < 0 || l.share_mb < g.memory_mb))
+			g.memory_mb = l.share_mb;
+	}
+	if (!fitting)
+		errmsg_set(err, "%s",
+			*why.text ? why.text : "the partition has no node that the job may use");
+	else if (!check_total(r, p, fitting, err)) {
+		*grant = g;
+		return 0;
+	}
+	return p->constrained ? errmsg_set(err, "--constraint: %s", err->text) : -1;
+}

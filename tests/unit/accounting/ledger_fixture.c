@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A folder for each test of the ledger, and what is put into it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unit/accounting/ledger_fixture.h"
+
+char dir[] = "/tmp/test_ledger.XXXXXX", path[64], aside[128];
+
+void quiet(enum plog_level level, const char *line)
+{
+	(void)level;
+	(void)line;
+}
+
+int make_dir(void **state)
+{
+	(void)state;
+	plog_set_sink(quiet);
+	strcpy(strrchr(dir, '.'), ".XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/ledger.sqlite", dir);
+	return 0;
+}
+
+int remove_dir(void **state)
+{
+	struct dirent *entry;
+	DIR *d = opendir(dir);
+
+	(void)state;
+	while (d && (entry = readdir(d)))
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(d), entry->d_name, 0);
+	if (d)
+		closedir(d);
+	return rmdir(dir);
+}
+
+struct ledger *open_ledger(void)
+{
+	struct errmsg err = {""};
+	struct ledger *l = ledger_open(path, aside, sizeof(aside), &err);
+
+	if (!l)
+		print_error("%s\n", err.text);
+	assert_non_null(l);
+	return l;
+}
+
+struct ledger_record record_of(uint32_t job, const char *node, uint64_t seq)
+{
+	struct ledger_record r = {.cluster = "c",
+		.job_id = job,
+		.uid = 1000,
+		.seq = seq,
+		.cores = 8,
+		.start_unix = 1000000,
+		.end_unix = 1000100,
+		.co_ns = (int64_t)seq * 1000,
+		.degradation = 0.4,
+		.variance = NAN,
+		.thesis_degradation = NAN,
+		.method = "robust",
+		.backend = "heartbeat"};
+
+	snprintf(r.node, sizeof(r.node), "%s", node);
+	return r;
+}
+
+struct settlement settlement_of(uint32_t job, uint64_t charged)
+{
+	return (struct settlement){.cluster = "c",
+		.job_id = job,
+		.start_unix = 1000000,
+		.end_unix = 1000100,
+		.uid = 1000,
+		.settled_unix = 1000200,
+		.raw = 10000,
+		.charged = charged,
+		.degradation = 0.4,
+		.lo = NAN,
+		.hi = NAN,
+		.policy = "thesis",
+		.version = PRICE_VERSION,
+		.text = "d=0.4000"};
+}

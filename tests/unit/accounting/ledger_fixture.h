@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the tests of the ledger's database, of its service and of the journal of refunds share. */
+#ifndef POPPA_TEST_LEDGER_FIXTURE_H
+#define POPPA_TEST_LEDGER_FIXTURE_H
+
+#include "accounting/ledgerd/ledger.h"
+#include "common/log.h"
+
+/* The test's folder, the ledger's file in it, and where the last one was set aside. */
+extern char dir[], path[64], aside[128];
+
+/* A sink of the log. */
+void quiet(enum plog_level level, const char *line);
+
+int make_dir(void **state);
+int remove_dir(void **state);
+#define LEDGER_TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
+
+/* Fails the test where it cannot be opened. */
+struct ledger *open_ledger(void);
+
+struct ledger_record record_of(uint32_t job, const char *node, uint64_t seq);
+struct settlement settlement_of(uint32_t job, uint64_t charged);
+
+#endif

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of who may ask the ledger what, and from where. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "accounting/ledgerd/ledger_file.h"
+#include "accounting/record/origin.h"
+#include "accounting/ledgerd/service.h"
+#include "accounting/record/wire.h"
+
+#include "unit/accounting/ledger_fixture.h"
+
+/* How the other end of a connection is called, and whether it may speak for a node. */
+static void origins(void **state)
+{
+	static const struct {
+		const char *peer, *own, *name;
+	} cases[] = {
+		{"10.1.2.3", "10.1.2.1", "10.1.2.3"},
+		{"127.0.0.1", "127.0.0.1", "local"},
+		{"127.3.3.3", "127.0.0.1", "local"},
+		{"10.1.2.1", "10.1.2.1", "local"},
+	};
+	json_t *nodes = json_pack("[{s:s, s:[s]}, {s:s, s:[s]}]", "name", "n1", "addresses",
+		"127.0.1.1", "name", "n2", "addresses", "203.0.113.9");
+	char name[ORIGIN_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sockaddr_in peer = {.sin_family = AF_INET}, own = {.sin_family = AF_INET};
+
+		inet_pton(AF_INET, cases[i].peer, &peer.sin_addr);
+		inet_pton(AF_INET, cases[i].own, &own.sin_addr);
+		assert_string_equal(origin_name((struct sockaddr *)&peer, sizeof(peer),
+					    (struct sockaddr *)&own, sizeof(own), name),
+			cases[i].name);
+	}
+	assert_true(origin_allowed(nodes, "n1", "local"));
+	assert_true(origin_allowed(nodes, "n1", "127.0.1.1"));
+	assert_false(origin_allowed(nodes, "n1", "203.0.113.9"));
+	assert_true(origin_allowed(nodes, "n2", "203.0.113.9"));
+	/* The ledger's host does not have that address. */
+	assert_false(origin_allowed(nodes, "n2", "local"));
+	assert_false(origin_allowed(nodes, "n3", ""));
+	json_decref(nodes);
+}
+
+static json_t *ask(struct service *s, json_t *request, uid_t from, bool ok)
+{
+	json_t *reply;
+
+	json_object_set_new(request, "nonce", json_string("abc"));
+	reply = service_answer(s, request, from);
+	json_decref(request);
+	assert_non_null(reply);
+	assert_string_equal(json_string_value(json_object_get(reply, "nonce")), "abc");
+	assert_int_equal(json_is_true(json_object_get(reply, "ok")), ok);
+	assert_int_equal(json_is_string(json_object_get(reply, "error")), !ok);
+	return reply;
+}
+
+static json_t *record_request(const struct ledger_record *r)
+{
+	return json_pack("{s:s, s:[o]}", "op", "record", "records", record_to_json(r));
+}
+
+static json_t *job_request(int job)
+{
+	return json_pack("{s:s, s:s, s:i, s:i, s:i}", "op", "job", "cluster", "c", "job", job,
+		"restart", 0, "start", 0);
+}
+
+static json_t *settle_request(const struct settlement *s)
+{
+	return json_pack("{s:s, s:o}", "op", "settle", "settlement", settlement_to_json(s));
+}
+
+static void who_may_what(void **state)
+{
+	struct service s = {.ledger = open_ledger(), .ledger_uid = 64};
+	struct ledger_record r = record_of(5, "n1", 1);
+	struct settlement settlement = settlement_of(5, 3600);
+	static const uid_t trusted[] = {0, 64}, others[] = {1, 1000, 1001, (uid_t)-1};
+	json_t *reply;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		json_decref(ask(&s, record_request(&r), others[i], false));
+		json_decref(ask(&s, settle_request(&settlement), others[i], false));
+		json_decref(ask(&s, job_request(5), others[i], false));
+		json_decref(ask(&s, json_pack("{s:s, s:s}", "op", "unsettled", "cluster", "c"),
+			others[i], false));
+		json_decref(ask(&s, json_pack("{s:s}", "op", "status"), others[i], true));
+	}
+	assert_int_equal(s.counts.refused, 16);
+	/* Nor does a stranger learn what there is to ask for. */
+	json_decref(ask(&s, json_pack("{s:s}", "op", "fly"), 1000, false));
+	assert_int_equal(s.counts.refused, 17);
+	assert_int_equal(s.counts.malformed, 0);
+	assert_int_equal(s.counts.records, 0);
+	for (size_t i = 0; i < 2; i++) {
+		json_decref(ask(&s, record_request(&r), trusted[i], true));
+		json_decref(ask(&s, job_request(5), trusted[i], true));
+		json_decref(ask(&s, json_pack("{s:s, s:s}", "op", "unsettled", "cluster", "c"),
+			trusted[i], true));
+		reply = ask(&s, settle_request(&settlement), trusted[i], true);
+		assert_int_equal(json_is_true(json_object_get(reply, "first")), i == 0);
+		json_decref(reply);
+	}
+	assert_int_equal(s.counts.records, 1);
+	assert_int_equal(s.counts.stale_records, 1);
+	assert_int_equal(s.counts.settlements, 1);
+	assert_int_equal(s.counts.repeated_settlements, 1);
+	/* The owner sees the job, another user does not, and cannot tell it from one that is not
+	 * there. */
+	reply = ask(&s, job_request(5), 1000, true);
+	assert_int_equal(json_array_size(json_object_get(reply, "records")), 1);
+	assert_int_equal(json_integer_value(
+				 json_object_get(json_object_get(reply, "settlement"), "charged")),
+		3600);
+	json_decref(reply);
+	json_decref(ask(&s, job_request(5), 1001, false));
+	ledger_close(s.ledger);
+}
+
+/* Part of an answer about job 5, of which `got` records have been seen; NULL when it was the last.
+ */
+static json_t *next_part(
+	struct service *s, const char *after, const char *upto, json_t *nodes, int *got, uid_t from)
+{
+	json_t *request = job_request(5), *reply, *more;
+	char *text;
+
+	json_object_set_new(request, "after", json_string(after));
+	if (upto)
+		json_object_set_new(request, "upto", json_string(upto));
+	if (nodes)
+		json_object_set(request, "nodes", nodes);
+	reply = ask(s, request, from, true);
+	text = json_dumps(reply, JSON_COMPACT);
+	/* MUNGE writes three bytes as four, and may not compress. */
+	assert_true(strlen(text) / 3 * 4 < WIRE_MAX_LINE - 4096);
+	free(text);
+	*got += (int)json_array_size(json_object_get(reply, "records"));
+	more = json_incref(json_object_get(reply, "more"));
+	json_decref(reply);
+	return more;
+}
+
+/* A job may have had any number of nodes, and partners on each of them. */
+static void as_many_nodes_as_there_are(void **state)
+{
+	enum { NODES = 1000 };
+	struct service s = {.ledger = open_ledger(), .ledger_uid = 64, .origin = "local"};
+	json_t *more = json_string(""), *nodes = json_array(), *own = json_array();
+	char name[64];
+	int got = 0, parts = 0;
+
+	(void)state;
+	for (int i = 0; i < NODES; i++) {
+		struct ledger_record r;
+
+		snprintf(name, sizeof(name), "node-with-a-long-name-of-%04d.cluster.example", i);
+		r = record_of(5, name, 1);
+		r.partner_count = RECORD_MAX_PARTNERS;
+		r.attributed = true;
+		for (int k = 0; k < RECORD_MAX_PARTNERS; k++) {
+			r.partner[k] = 4000000000u + (uint32_t)k;
+			r.partner_degradation[k] = 1.0 / (k + 3);
+		}
+		json_decref(ask(&s, record_request(&r), 0, true));
+		json_array_append_new(nodes, json_pack("{s:s, s:[]}", "name", name, "addresses"));
+	}
+	while (more) {
+		json_t *last = more;
+
+		more = next_part(&s, json_string_value(last), NULL, NULL, &got, 1000);
+		json_decref(last);
+		parts++;
+	}
+	assert_int_equal(got, NODES);
+	assert_int_equal(parts, NODES / 100);
+	/* slurmctld tells in parts, too, whose they are, and what is between them is of no node. */
+	json_array_append(own, json_array_get(nodes, 0));
+	json_array_append(own, json_array_get(nodes, 2));
+	got = 0;
+	assert_null(next_part(&s, "",
+		json_string_value(json_object_get(json_array_get(nodes, 2), "name")), own, &got,
+		0));
+	assert_int_equal(got, 2);
+	assert_int_equal(s.counts.foreign_records, 1);
+	got = 0;
+	more = next_part(&s, "", NULL, NULL, &got, 0);
+	assert_int_equal(got, 99);
+	json_decref(more);
+	json_decref(own);
+	json_decref(nodes);
+	ledger_close(s.ledger);
+}
+
+/* What the log has about refusals, and how many it says to have left out. */
+static int refusal_lines;
+static int refusals_told;
+
+static void read_refusals(enum plog_level level, const char *line)
+{
+	int n;
+
+	(void)level;
+	refusal_lines++;
+	if (sscanf(line, "%d more refusals were not logged", &n) == 1)
+		refusals_told += n;
+	else
+		refusals_told += !strncmp(line, "refused ", 8);
+}
+
+/* A user who asks for what is not theirs does not fill the administrator's log. */
+static void refusals_are_logged_sparsely(void **state)
+{
+	struct service s = {.ledger = open_ledger(), .ledger_uid = 64, .origin = "10.0.0.1"};
+	struct settlement wanted = settlement_of(5, 3600);
+
+	(void)state;
+	refusal_lines = refusals_told = 0;
+	plog_set_sink(read_refusals);
+	for (int i = 0; i < 500; i++) {
+		json_decref(ask(&s, job_request(5), 1000, false));
+		json_decref(ask(&s, settle_request(&wanted), 0, false));
+	}
+	service_tell_unsaid(&s);
+	plog_set_sink(quiet);
+	assert_int_equal(s.counts.refused + s.counts.misplaced, 1000);
+	assert_int_equal(refusals_told, 1000);
+	/* It may have been in two minutes. */
+	assert_true(refusal_lines <= 2 * (LOG_LIMIT_A_MINUTE + 2));
+	ledger_close(s.ledger);
+}
+
+static void bad_requests(void **state)
+{
+	struct service s = {.ledger = open_ledger(), .ledger_uid = 64};
+	static const char *const bad[] = {"{}", "{\"op\":7}", "{\"op\":\"fly\"}",
+		"{\"op\":\"record\"}", "{\"op\":\"record\",\"records\":7}", "{\"op\":\"job\"}",
+		"{\"op\":\"job\",\"cluster\":\"c\",\"job\":-1,\"restart\":0,\"start\":0}",
+		"{\"op\":\"settle\"}", "{\"op\":\"settle\",\"settlement\":[]}",
+		"{\"op\":\"unsettled\"}"};
+	struct ledger_record good = record_of(5, "n1", 1);
+	json_t *reply, *many, *results;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		json_t *request = json_loads(bad[i], 0, NULL);
+
+		json_object_set_new(request, "nonce", json_string("x"));
+		reply = service_answer(&s, request, 0);
+		assert_true(json_is_false(json_object_get(reply, "ok")));
+		json_decref(reply);
+		json_decref(request);
+	}
+	assert_int_equal(s.counts.malformed, sizeof(bad) / sizeof(bad[0]));
+	/* One bad record in a batch is refused by name, the others are stored. */
+	many = json_pack("{s:s, s:[o,{},o]}", "op", "record", "records", record_to_json(&good),
+		record_to_json(&good));
+	reply = ask(&s, many, 0, true);
+	results = json_object_get(reply, "results");
+	assert_int_equal(json_array_size(results), 3);
+	assert_true(json_is_true(json_object_get(json_array_get(results, 0), "ok")));
+	assert_true(json_is_false(json_object_get(json_array_get(results, 1), "ok")));
+	assert_true(json_is_true(json_object_get(json_array_get(results, 2), "ok")));
+	json_decref(reply);
+	many = json_array();
+	for (int i = 0; i <= 1000; i++)
+		json_array_append_new(many, json_object());
+	json_decref(ask(&s, json_pack("{s:s, s:o}", "op", "record", "records", many), 0, false));
+	ledger_close(s.ledger);
+}
+
+static int64_t refused_of(json_t *status, const char *kind)
+{
+	return json_integer_value(json_object_get(
+		json_object_get(json_object_get(status, "refused"), kind), "count"));
+}
+
+static void no_fault(const char *text, void *arg)
+{
+	(void)arg;
+	fail_msg("%s", text);
+}
+
+static int refusals_in_file(void)
+{
+	struct ledger_check found;
+	struct errmsg err = {""};
+
+	assert_int_equal(ledger_file_check(path, NULL, &found, no_fault, NULL, &err), 0);
+	return (int)found.refusal_count;
+}
+
+static void what_is_refused_is_counted(void **state)
+{
+	struct service s = {.ledger = open_ledger(), .ledger_uid = 64, .origin = "10.0.0.1"};
+	struct ledger_record r = record_of(5, "n1", 1);
+	json_t *reply, *nodes;
+
+	(void)state;
+	json_decref(ask(&s, record_request(&r), 1000, false));
+	r.end_unix = (int64_t)time(NULL) + 2 * LEDGER_CLOCK_SLACK_S;
+	reply = ask(&s, record_request(&r), 0, true);
+	assert_true(json_is_false(
+		json_object_get(json_array_get(json_object_get(reply, "results"), 0), "ok")));
+	json_decref(reply);
+	/* From an address that is not the node's: stored, and left out when slurmctld asks. */
+	r.end_unix = 1000100;
+	reply = ask(&s, record_request(&r), 0, true);
+	assert_string_equal(
+		json_string_value(json_object_get(reply, "ledger")), ledger_id(s.ledger));
+	json_decref(reply);
+	/* Who owns the job may not say who its nodes are. */
+	nodes = json_pack("[{s:s, s:[s]}]", "name", "n1", "addresses", "10.0.0.2");
+	reply = job_request(5);
+	json_object_set(reply, "nodes", nodes);
+	reply = ask(&s, reply, 1000, true);
+	assert_int_equal(json_array_size(json_object_get(reply, "records")), 1);
+	json_decref(reply);
+	reply = job_request(5);
+	json_object_set(reply, "nodes", nodes);
+	json_decref(ask(&s, reply, 64, false));
+	s.origin = "local";
+	reply = job_request(5);
+	json_object_set_new(reply, "nodes", nodes);
+	reply = ask(&s, reply, 64, true);
+	assert_int_equal(json_array_size(json_object_get(reply, "records")), 0);
+	json_decref(reply);
+	for (int fault = WIRE_MALFORMED; fault < WIRE_FAULTS; fault++)
+		service_refused_line(&s, (enum wire_fault)fault);
+	for (int i = 0; i < 2; i++) {
+		reply = ask(&s, json_pack("{s:s}", "op", "status"), 1000, true);
+		assert_int_equal(refused_of(reply, "not_allowed"), 1);
+		assert_int_equal(refused_of(reply, "not_from_controller"), 1);
+		assert_int_equal(refused_of(reply, "future_records"), 1);
+		assert_int_equal(refused_of(reply, "foreign_records"), 1);
+		assert_int_equal(refused_of(reply, "malformed"), 1);
+		assert_int_equal(refused_of(reply, "oversized"), 1);
+		assert_int_equal(refused_of(reply, "invalid"), 1);
+		assert_int_equal(refused_of(reply, "replayed"), 1);
+		assert_int_equal(refused_of(reply, "expired"), 1);
+		json_decref(reply);
+	}
+	ledger_close(s.ledger);
+	assert_int_equal(refusals_in_file(), 9);
+}
+
+/* Root of a node has the cluster's key, and may send records; prices are the controllers'. */
+static void prices_come_from_controllers(void **state)
+{
+	struct service s = {.ledger = open_ledger(), .ledger_uid = 64, .origin = "10.0.0.1"};
+	static const char *const ops[] = {"settle", "restore", "change", "changed"};
+	struct settlement wanted = settlement_of(5, 3600);
+	struct ledger_record r = record_of(5, "n1", 1);
+	json_t *controllers = json_pack("[s,s]", "10.0.0.2", "fd00::2");
+
+	(void)state;
+	for (int with = 0; with < 2; with++) {
+		s.controllers = with ? controllers : NULL;
+		for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+			json_decref(ask(&s,
+				json_pack("{s:s, s:o, s:s, s:b}", "op", ops[i], "settlement",
+					settlement_to_json(&wanted), "reason", "none", "written",
+					1),
+				0, false));
+	}
+	assert_int_equal(s.counts.misplaced, 8);
+	s.origin = "";
+	json_decref(ask(&s, settle_request(&wanted), 0, false));
+	assert_int_equal(s.counts.settlements, 0);
+	s.origin = "10.0.0.1";
+	json_decref(ask(&s, record_request(&r), 0, true));
+	json_decref(ask(&s, job_request(5), 0, true));
+	json_decref(ask(&s, json_pack("{s:s, s:s}", "op", "unsettled", "cluster", "c"), 0, true));
+	s.origin = "fd00::2";
+	json_decref(ask(&s, settle_request(&wanted), 64, true));
+	json_decref(ask(&s, settle_request(&wanted), 1000, false));
+	s.origin = "local";
+	s.controllers = NULL;
+	json_decref(ask(&s, settle_request(&wanted), 0, true));
+	/* Where addresses are not to be looked at. */
+	s.origin = NULL;
+	json_decref(ask(&s, settle_request(&wanted), 0, true));
+	assert_int_equal(s.counts.settlements, 1);
+	assert_int_equal(s.counts.repeated_settlements, 2);
+	json_decref(controllers);
+	ledger_close(s.ledger);
+}
+
+static void addresses_of_hosts(void **state)
+{
+	json_t *addresses = json_array();
+
+	(void)state;
+	assert_true(origin_resolve(addresses, "192.0.2.7"));
+	assert_true(origin_resolve(addresses, "2001:db8::7"));
+	assert_false(origin_resolve(addresses, "no host at all"));
+	assert_int_equal(json_array_size(addresses), 2);
+	assert_true(origin_controls(addresses, "192.0.2.7"));
+	assert_true(origin_controls(addresses, "2001:db8::7"));
+	assert_true(origin_controls(addresses, "local"));
+	assert_false(origin_controls(addresses, "192.0.2.8"));
+	assert_false(origin_controls(NULL, "192.0.2.7"));
+	assert_false(origin_controls(addresses, ""));
+	json_decref(addresses);
+}
+
+static int resolved;
+
+/* A node whose name begins with "un" has none. */
+static json_t *resolve_made_up(const char *node)
+{
+	resolved++;
+	return strncmp(node, "un", 2) ? json_pack("[s]", node) : json_array();
+}
+
+/* How often a node had to be resolved for an answer with so many addresses. */
+static int asked(json_t *known, const char *node, int64_t now_s, bool may_wait, size_t count)
+{
+	int before = resolved;
+	json_t *addresses = origin_remembered(known, node, now_s, may_wait, resolve_made_up);
+
+	assert_true(json_is_array(addresses));
+	assert_int_equal(json_array_size(addresses), count);
+	if (count)
+		assert_string_equal(json_string_value(json_array_get(addresses, 0)), node);
+	json_decref(addresses);
+	return resolved - before;
+}
+
+static void addresses_are_remembered(void **state)
+{
+	json_t *known = json_object();
+	char node[32];
+
+	(void)state;
+	assert_int_equal(asked(known, "n1", 1000, false, 0), 0);
+	assert_int_equal(asked(known, "n1", 1000, true, 1), 1);
+	assert_int_equal(asked(known, "n1", 1599, true, 1), 0);
+	/* Old ones are better than none. */
+	assert_int_equal(asked(known, "n1", 1600, false, 1), 0);
+	assert_int_equal(asked(known, "n1", 1600, true, 1), 1);
+	assert_int_equal(asked(known, "n1", 2199, true, 1), 0);
+	assert_int_equal(asked(known, "unknown", 1000, true, 0), 1);
+	assert_int_equal(asked(known, "unknown", 1059, true, 0), 0);
+	assert_int_equal(asked(known, "unknown", 1060, true, 0), 1);
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < 10000; i++) {
+			snprintf(node, sizeof(node), "node%05d", i);
+			assert_int_equal(asked(known, node, 1000, true, 1), round == 0);
+		}
+	json_decref(known);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(origins),
+		cmocka_unit_test(addresses_of_hosts),
+		cmocka_unit_test(addresses_are_remembered),
+		cmocka_unit_test(as_many_nodes_as_there_are),
+		LEDGER_TEST(prices_come_from_controllers),
+		LEDGER_TEST(what_is_refused_is_counted),
+		LEDGER_TEST(who_may_what),
+		LEDGER_TEST(refusals_are_logged_sparsely),
+		LEDGER_TEST(bad_requests),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of the uprobe backend: finding the function, and counting its calls exactly. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fsio.h"
+#include "common/log.h"
+#include "common/units.h"
+#include "poppa/counter/background_close.h"
+#include "poppa/counter/counter.h"
+#include "poppa/counter/counter_backend.h"
+#include "poppa/counter/symbol.h"
+
+/* The function under the probe. It is global so that the symbol table has it under its name. */
+int uprobe_target(int x);
+__attribute__((noinline, noclone)) int uprobe_target(int x)
+{
+	static volatile int sum;
+
+	sum += x;
+	return sum;
+}
+
+/* Two whose first instructions are known: the kernel emulates a push and single-steps a move. */
+#if defined(__x86_64__)
+void cheap_target(void);
+void dear_target(void);
+void busy_target(void);
+__asm__(".text\n"
+	".globl cheap_target\n.type cheap_target, @function\n"
+	"cheap_target: push %rbp\n pop %rbp\n ret\n.size cheap_target, .-cheap_target\n"
+	".globl busy_target\n.type busy_target, @function\n"
+	"busy_target: push %rbp\n pop %rbp\n ret\n.size busy_target, .-busy_target\n"
+	".globl dear_target\n.type dear_target, @function\n"
+	"dear_target: mov %rsp, %rax\n ret\n.size dear_target, .-dear_target\n");
+#endif
+
+static char program[4096]; /* this executable */
+static int opens;
+
+int __real_counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
+int __wrap_counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
+
+int __wrap_counter_sys_perf_open(
+	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags)
+{
+	opens++;
+	return __real_counter_sys_perf_open(attr, pid, cpu, group_fd, flags);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* Reads as the shutter does, from another thread. */
+struct reader {
+	struct counter *counter;
+	pthread_mutex_t lock;
+	atomic_int reads, failed;
+	atomic_bool end;
+};
+
+static void *read_on(void *arg)
+{
+	struct reader *r = arg;
+	struct counter_sample s;
+
+	while (!r->end) {
+		pthread_mutex_lock(&r->lock);
+		r->failed += counter_read(r->counter, &s) != 0;
+		pthread_mutex_unlock(&r->lock);
+		r->reads++;
+		usleep(100);
+	}
+	return NULL;
+}
+
+static void instructions(void **state)
+{
+#if defined(__x86_64__)
+	static const struct {
+		unsigned char code[8];
+		bool dear;
+		unsigned int skip;
+	} cases[] = {
+		{{0x55, 0x48, 0x89, 0xe5}, false, 0},             /* push %rbp */
+		{{0x41, 0x57, 0x41, 0x56}, false, 0},             /* push %r15 */
+		{{0x90}, false, 0},                               /* nop */
+		{{0x66, 0x90}, false, 0},                         /* xchg %ax,%ax */
+		{{0x0f, 0x1f, 0x44, 0x00, 0x00}, false, 0},       /* nopl */
+		{{0xe9, 0, 0, 0, 0}, false, 0},                   /* jmp */
+		{{0xc3}, true, 0},                                /* ret */
+		{{0xf3, 0xc3}, true, 0},                          /* repz ret */
+		{{0x48, 0x83, 0xec, 0x18}, true, 0},              /* sub $0x18,%rsp */
+		{{0xf3, 0x0f, 0x1e, 0xfa, 0x55}, false, 4},       /* endbr64; push */
+		{{0xf3, 0x0f, 0x1e, 0xfa, 0xc3}, true, 4},        /* endbr64; ret */
+		{{0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0x54}, false, 4}, /* endbr64; push %r12 */
+		{{0x48, 0x53}, false, 0},                         /* rex.W push */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned int skip = 99;
+
+		assert_int_equal(
+			symbol_is_dear(cases[i].code, sizeof(cases[i].code), &skip), cases[i].dear);
+		assert_int_equal(skip, cases[i].skip);
+	}
+	for (size_t len = 0; len < 8; len++) {
+		static const unsigned char all66[8] = {
+			0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66};
+		unsigned int skip;
+
+		assert_true(symbol_is_dear(all66, len, &skip));
+	}
+#else
+	(void)state;
+	print_message("the cost of a first instruction is known for x86-64 only\n");
+	skip();
+#endif
+}
+
+static void finds_the_mapped_function(void **state)
+{
+	struct symbol_place place;
+	struct errmsg err = {""};
+	unsigned char in_file[16];
+	const char *names[2];
+	int fd;
+
+	(void)state;
+	names[0] = program;
+	names[1] = strrchr(program, '/') + 1;
+	for (int i = 0; i < 2; i++) {
+		if (symbol_find(getpid(), names[i], "uprobe_target", &place, &err))
+			fail_msg("%s", err.text);
+		fd = open(place.path, O_RDONLY);
+		assert_true(fd >= 0);
+		assert_int_equal(pread(fd, in_file, sizeof(in_file), (off_t)place.offset), 16);
+		close(fd);
+		/* The same code that runs here, perhaps behind a landing pad. */
+		assert_true(!memcmp(in_file, (const char *)(uintptr_t)uprobe_target, 12) ||
+			    !memcmp(in_file, (const char *)(uintptr_t)uprobe_target + 4, 12));
+	}
+	/* A library of which only dynamic symbols are left, by soname or part of it. */
+	assert_int_equal(symbol_find(getpid(), "libc.so.6", "getpid", &place, &err), 0);
+	assert_int_equal(symbol_find(getpid(), "libc.so", "getpid", &place, &err), 0);
+
+	assert_int_equal(symbol_find(getpid(), "libc.so.6", "no_such_fn", &place, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_non_null(strstr(err.text, "no_such_fn"));
+	assert_int_equal(symbol_find(getpid(), "libnone.so", "getpid", &place, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_non_null(strstr(err.text, "libnone.so"));
+	assert_int_equal(symbol_find(getpid(), "libc.s", "getpid", &place, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_int_equal(symbol_find(getpid(), "libc.so.6", "environ", &place, &err), -1);
+	assert_int_equal(errno, ENODATA); /* no function */
+}
+
+static void unmapped_copy(const char *path, const void *data, size_t len)
+{
+	struct errmsg err;
+
+	assert_int_equal(fsio_write(path, data, len, 0700, 0, &err), 0);
+}
+
+/* Files are their users': whatever is in them, the reader answers or refuses. */
+static void damaged_files_do_no_harm(void **state)
+{
+	char path[] = "/tmp/test_counter_uprobe.XXXXXX";
+	struct symbol_place place;
+	struct errmsg err;
+	size_t len;
+	char *image;
+	int fd = mkstemp(path), found = 0;
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	image = fsio_read(program, 64 << 20, &len, &err);
+	assert_non_null(image);
+	srand(7);
+	for (int round = 0; round < 200; round++) {
+		char *copy = malloc(len), *map;
+		size_t cut = round % 4 == 3 ? (size_t)rand() % len : len;
+
+		assert_non_null(copy);
+		memcpy(copy, image, len);
+		for (int i = 0; round && i < 8; i++) {
+			/* The headers at the start and the section table at the end matter. */
+			size_t span = round % 2 ? 1024 : 4096;
+			size_t at = (size_t)rand() % span;
+
+			copy[round % 2 ? at : len - 1 - at] = (char)rand();
+		}
+		unmapped_copy(path, copy, cut ? cut : 1);
+		free(copy);
+		fd = open(path, O_RDONLY);
+		map = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		assert_ptr_not_equal(map, MAP_FAILED);
+		close(fd);
+		if (symbol_find(getpid(), path, "uprobe_target", &place, &err))
+			assert_int_equal(errno, ENODATA);
+		else
+			found++;
+		munmap(map, 4096);
+	}
+	assert_true(found > 0); /* the undamaged one at least */
+	free(image);
+	unlink(path);
+}
+
+#define HOSTILE_BYTES (UINT64_C(1) << 30) /* of holes: on the disk it is next to nothing */
+#define MOST_MEMORY_KB (700 * 1024)
+
+static const struct hostile {
+	const char *what;
+	int tables;            /* of symbols */
+	uint64_t table, names; /* bytes of each, and of the names of each */
+	uint32_t sections;     /* told outside the header */
+} hostile[] = {
+	{"a table of names without end", 1, sizeof(Elf64_Sym), HOSTILE_BYTES - 4096, 0},
+	{"one large table of symbols after the other", 16, UINT64_C(64) << 20, 64, 0},
+	{"more sections than a header can tell", 0, 0, 0, 8 << 20},
+};
+
+static void write_hostile(int fd, const struct hostile *h)
+{
+	Elf64_Ehdr e = {.e_type = ET_DYN,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(e),
+		.e_ehsize = sizeof(e),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shoff = 1024};
+	Elf64_Shdr s[2 + 16] = {{.sh_size = h->sections}};
+	Elf64_Sym sym = {.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1};
+
+	memcpy(e.e_ident, ELFMAG, SELFMAG);
+	e.e_ident[EI_CLASS] = ELFCLASS64;
+	e.e_ident[EI_DATA] = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+	e.e_ident[EI_VERSION] = EV_CURRENT;
+	e.e_shnum = h->sections ? 0 : (uint16_t)(2 + h->tables);
+	s[1] = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = 4096, .sh_size = h->names};
+	for (int i = 0; i < h->tables; i++)
+		s[2 + i] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+			.sh_offset = 4096,
+			.sh_size = h->table,
+			.sh_entsize = sizeof(sym),
+			.sh_link = 1};
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(ftruncate(fd, HOSTILE_BYTES), 0);
+	assert_int_equal(pwrite(fd, &e, sizeof(e), 0), sizeof(e));
+	assert_int_equal(pwrite(fd, s, sizeof(s), 1024), sizeof(s));
+	assert_int_equal(pwrite(fd, &sym, sizeof(sym), 4096), sizeof(sym));
+}
+
+/* Nobody takes the node's memory by what a file says of its sizes. */
+static void hostile_files_take_no_memory(void **state)
+{
+	char path[] = "/tmp/test_counter_uprobe.XXXXXX";
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
+		struct symbol_place place;
+		struct errmsg err = {""};
+		struct rusage used;
+		int status;
+		pid_t pid;
+
+		write_hostile(fd, &hostile[i]);
+		pid = fork();
+		if (!pid) {
+			void *map = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+			_exit(map == MAP_FAILED ||
+				!symbol_find(getpid(), path, "uprobe_target", &place, &err) ||
+				errno != ENODATA);
+		}
+		assert_int_equal(wait4(pid, &status, 0, &used), pid);
+		if (status || used.ru_maxrss > MOST_MEMORY_KB)
+			fail_msg("%s: status %x, %ld kB", hostile[i].what, status, used.ru_maxrss);
+	}
+	close(fd);
+	unlink(path);
+}
+
+/* --- real probes --- */
+
+#define CALLS 1000
+
+static void *call_many(void *arg)
+{
+	for (int i = 0; i < CALLS; i++)
+		uprobe_target(i);
+	return arg;
+}
+
+static int go[2], gone[2]; /* to and from the thread that stays */
+
+static void *stay(void *arg)
+{
+	char c;
+
+	while (read(go[0], &c, 1) == 1) {
+		call_many(NULL);
+		if (write(gone[1], &c, 1) != 1)
+			break;
+	}
+	return arg;
+}
+
+/* 'm': calls in the main thread; 'T': starts a thread; 't': calls in it; 'f': calls in a child. */
+static int obey(char c)
+{
+	pthread_t t;
+	pid_t pid;
+
+	switch (c) {
+	case 'T':
+		return pipe(go) || pipe(gone) || pthread_create(&t, NULL, stay, NULL);
+	case 't':
+		return write(go[1], &c, 1) != 1 || read(gone[0], &c, 1) != 1;
+	case 'f':
+		pid = fork();
+		if (pid == 0) {
+			call_many(NULL);
+			_exit(0);
+		}
+		return waitpid(pid, NULL, 0) != pid;
+	default:
+		call_many(NULL);
+		return 0;
+	}
+}
+
+static void child_main(int command, int answer)
+{
+	char c;
+
+	while (read(command, &c, 1) == 1)
+		if (obey(c) || write(answer, &c, 1) != 1)
+			_exit(1);
+	_exit(0);
+}
+
+static void tell(int command, int answer, char c)
+{
+	assert_int_equal(write(command, &c, 1), 1);
+	assert_int_equal(read(answer, &c, 1), 1);
+}
+
+static void counts_calls_exactly(void **state)
+{
+	struct nodeconf *conf = calloc(1, sizeof(*conf));
+	struct errmsg err = {""};
+	struct counter_sample s;
+	struct counter *c = NULL;
+	int to[2], from[2];
+	struct reader reader = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	pthread_t thread;
+	int64_t begun, took;
+	int reads;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(conf);
+	if (!counter_available(COUNTER_UPROBE, NULL, &err)) {
+		print_message("no uprobe can be set here: %s\n", err.text);
+		free(conf);
+		skip();
+	}
+	nodeconf_defaults(conf);
+	conf->uprobe_count = 2;
+	strcpy(conf->uprobe[0], "libnone.so:nothing");
+	snprintf(conf->uprobe[1], sizeof(conf->uprobe[1]), "%.480s:uprobe_target!", program);
+	assert_int_equal(pipe(to), 0);
+	assert_int_equal(pipe(from), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(to[1]);
+		close(from[0]);
+		child_main(to[0], from[1]);
+	}
+	close(to[0]);
+	close(from[1]);
+	if (counter_open(COUNTER_UPROBE, conf, pid, &c, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(counter_kind(c), COUNTER_UPROBE);
+	assert_false(counter_has_cycles(c));
+	tell(to[1], from[0], 'm');
+	assert_int_equal(counter_read(c, &s), 0);
+	assert_int_equal(s.progress, CALLS);
+	tell(to[1], from[0], 'T'); /* a task under a probe can make threads */
+	assert_int_equal(counter_refresh(c), 0);
+	tell(to[1], from[0], 't');
+	assert_int_equal(counter_read(c, &s), 0);
+	assert_int_equal(
+		s.progress, CALLS); /* one that may be gone again at once is not followed */
+	/* What is slow of a refresh goes on beside readings, and none of it is left to the rest. */
+	reader.counter = c;
+	assert_int_equal(pthread_create(&thread, NULL, read_on, &reader), 0);
+	while (!reader.reads)
+		usleep(100);
+	reads = reader.reads;
+	opens = 0;
+	begun = now_ns();
+	counter_prepare(c);
+	took = now_ns() - begun;
+	print_message("readings while a probe was opened, in %.1f ms: %d\n", 1e-6 * (double)took,
+		reader.reads - reads);
+	/* A kernel may be quicker than the reader. */
+	assert_true(reader.reads > reads || took < 5 * NS_PER_MS);
+	assert_int_equal(opens, 1);
+	assert_int_equal(counter_groups(c), 1);
+	pthread_mutex_lock(&reader.lock);
+	assert_int_equal(counter_refresh(c), 0);
+	pthread_mutex_unlock(&reader.lock);
+	assert_int_equal(opens, 1);
+	assert_int_equal(counter_groups(c), 2);
+	tell(to[1], from[0], 't');
+	reader.end = true;
+	pthread_join(thread, NULL);
+	assert_int_equal(reader.failed, 0);
+	assert_int_equal(counter_read(c, &s), 0);
+	assert_int_equal(s.progress, 2 * CALLS);
+	counter_prepare(c); /* nothing is new */
+	assert_int_equal(opens, 1);
+	assert_int_equal(counter_refresh(c), 0);
+	assert_int_equal(counter_groups(c), 2);
+	tell(to[1], from[0], 'f'); /* another process: not this task's progress */
+	assert_int_equal(counter_read(c, &s), 0);
+	assert_int_equal(s.progress, 2 * CALLS);
+	call_many(NULL); /* nor is this */
+	assert_int_equal(counter_read(c, &s), 0);
+	assert_int_equal(s.progress, 2 * CALLS);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	usleep(10000); /* an end is noticed within milliseconds */
+	assert_int_equal(counter_read(c, &s), -1);
+	assert_int_equal(errno, ESRCH);
+	counter_close(c);
+	closer_wait();
+	close(to[1]);
+	close(from[0]);
+	free(conf);
+}
+
+#if defined(__x86_64__)
+
+static double time_of_calls(void (*fn)(void), int calls)
+{
+	struct timespec from, to;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	for (int i = 0; i < calls; i++)
+		fn();
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	return ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) /
+	       calls;
+}
+
+/* The shortest of several stretches: what others do to this machine only makes them longer. */
+static double cost_of_probe(const struct nodeconf *conf, void (*fn)(void))
+{
+	double best = 1e9;
+	struct counter *c;
+	struct counter_sample s;
+	struct errmsg err;
+
+	if (counter_open(COUNTER_UPROBE, conf, getpid(), &c, &err))
+		fail_msg("%s", err.text);
+	for (int i = 0; i < 20; i++) {
+		double t = time_of_calls(fn, 500);
+
+		best = t < best ? t : best;
+	}
+	assert_int_equal(counter_read(c, &s), 0);
+	assert_int_equal(s.progress, 20 * 500);
+	counter_close(c);
+	return best;
+}
+
+/* Whatever the machine is busy with, this one is called more than 100,000 times a second. */
+static void a_probe_that_slows_the_task_is_given_up(void **state)
+{
+	struct nodeconf *conf = calloc(1, sizeof(*conf));
+	struct errmsg err = {""};
+	struct counter *c = NULL;
+	int rc = 0, code = 0;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(conf);
+	if (!counter_available(COUNTER_UPROBE, NULL, &err)) {
+		print_message("no uprobe can be set here: %s\n", err.text);
+		free(conf);
+		skip();
+	}
+	nodeconf_defaults(conf);
+	conf->uprobe_count = 1;
+	snprintf(conf->uprobe[0], sizeof(conf->uprobe[0]), "%.480s:busy_target", program);
+	pid = fork();
+	if (pid == 0)
+		for (;;)
+			busy_target();
+	assert_int_equal(counter_open(COUNTER_UPROBE, conf, pid, &c, &err), 0);
+	for (int i = 0; i < 100 && !rc; i++) {
+		usleep(250000);
+		rc = counter_refresh(c);
+		code = errno;
+	}
+	assert_int_equal(rc, -1);
+	assert_int_equal(code, ENODATA);
+	counter_close(c);
+	assert_int_equal(counter_open(COUNTER_UPROBE, conf, pid, &c, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_non_null(strstr(err.text, "busy_target"));
+	assert_non_null(strstr(err.text, "choose another function"));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	free(conf);
+}
+
+static void a_dear_function_is_refused(void **state)
+{
+	struct nodeconf *conf = calloc(1, sizeof(*conf));
+	struct errmsg err = {""};
+	struct counter *c = NULL;
+	double cheap, dear;
+
+	(void)state;
+	assert_non_null(conf);
+	nodeconf_defaults(conf);
+	conf->uprobe_count = 1;
+	snprintf(conf->uprobe[0], sizeof(conf->uprobe[0]), "%.480s:dear_target", program);
+	assert_int_equal(counter_open(COUNTER_UPROBE, conf, getpid(), &c, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_non_null(strstr(err.text, "dear_target!"));
+	if (!counter_available(COUNTER_UPROBE, NULL, &err)) {
+		print_message("no uprobe can be set here: %s\n", err.text);
+		free(conf);
+		skip();
+	}
+	/* The next one serves as well as if it were alone. */
+	conf->uprobe_count = 2;
+	snprintf(conf->uprobe[1], sizeof(conf->uprobe[1]), "%.480s:cheap_target", program);
+	assert_int_equal(counter_open(COUNTER_UPROBE, conf, getpid(), &c, &err), 0);
+	counter_close(c);
+	conf->uprobe_count = 1;
+	strcat(conf->uprobe[0], "!");
+	dear = cost_of_probe(conf, dear_target);
+	snprintf(conf->uprobe[0], sizeof(conf->uprobe[0]), "%.480s:cheap_target", program);
+	cheap = cost_of_probe(conf, cheap_target);
+	print_message("a probed call takes %.2f us with a push first, %.2f us with a move\n",
+		cheap / 1000, dear / 1000);
+	assert_true(dear > 1.5 * cheap);
+	free(conf);
+}
+
+#endif
+
+static void reasons(void **state)
+{
+	struct nodeconf *conf = calloc(1, sizeof(*conf));
+	struct errmsg err = {""};
+	struct counter *c = NULL;
+
+	(void)state;
+	assert_non_null(conf);
+	nodeconf_defaults(conf);
+	assert_int_equal(counter_open(COUNTER_UPROBE, conf, getpid(), &c, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_non_null(strstr(err.text, "Uprobe=FILE:SYMBOL"));
+	conf->uprobe_count = 1;
+	strcpy(conf->uprobe[0], "libnone.so:nothing");
+	assert_int_equal(counter_open(COUNTER_UPROBE, conf, getpid(), &c, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_non_null(strstr(err.text, "libnone.so"));
+	conf->uprobe_count = 2;
+	strcpy(conf->uprobe[1], "libc.so.6:nothing");
+	assert_int_equal(counter_open(COUNTER_UPROBE, conf, getpid(), &c, &err), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_non_null(strstr(err.text, "none of the 2"));
+	free(conf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(instructions),
+		cmocka_unit_test(finds_the_mapped_function),
+		cmocka_unit_test(damaged_files_do_no_harm),
+		cmocka_unit_test(hostile_files_take_no_memory),
+		cmocka_unit_test(counts_calls_exactly),
+#if defined(__x86_64__)
+		cmocka_unit_test(a_dear_function_is_refused),
+		cmocka_unit_test(a_probe_that_slows_the_task_is_given_up),
+#endif
+		cmocka_unit_test(reasons),
+	};
+	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	if (n <= 0)
+		return 1;
+	plog_init("test", PLOG_ERROR);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of src/poppa/hold/find_tasks.c, on a made-up cgroup tree with real processes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fsio.h"
+#include "poppa/hold/find_tasks.h"
+
+static char mount[64];
+static pid_t app[3], launcher, helper, zombie;
+static struct nodeconf conf;
+
+/* This test program itself is the application; a copy of sleep is the launcher. */
+static pid_t spawn_app(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static pid_t spawn(const char *program)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execlp(program, "sleep", "1000", NULL);
+		_exit(127);
+	}
+	/* It is a launcher from the moment of its exec on. */
+	for (;;) {
+		char path[64], exe[256];
+		ssize_t n;
+
+		snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+		n = readlink(path, exe, sizeof(exe) - 1);
+		if (n > 0) {
+			exe[n] = '\0';
+			if (!strstr(exe, "test_find_tasks"))
+				return pid;
+		}
+		usleep(1000);
+	}
+}
+
+static void fill(const char *dir, const char *fmt, ...)
+{
+	char path[512], text[256];
+	struct errmsg err;
+	va_list ap;
+
+	snprintf(path, sizeof(path), "%s/%s", mount, dir);
+	assert_int_equal(fsio_mkdirs(path, 0755, &err), 0);
+	strcat(path, "/cgroup.procs");
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	assert_int_equal(fsio_write(path, text, strlen(text), 0644, 0, &err), 0);
+}
+
+#define V1 "freezer/slurm_n1/uid_7/job_1"
+#define V2 "system.slice/slurmstepd.scope/job_2"
+#define NAMED "system.slice/slurmstepd.scope/s0ABCDEFGHJKMN"
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(mount, "/tmp/discover-XXXXXX");
+	if (!mkdtemp(mount))
+		return -1;
+	for (int i = 0; i < 3; i++)
+		app[i] = spawn_app();
+	launcher = spawn("sleep");
+	helper = spawn_app();
+	zombie = fork();
+	if (!zombie)
+		_exit(0);
+	waitid(P_PID, (id_t)zombie, &(siginfo_t){0}, WEXITED | WNOWAIT);
+	nodeconf_defaults(&conf);
+	/* v1: an srun step of tasks only, and a batch step with its launcher. */
+	fill(V1, "%d\n", (int)helper);
+	fill(V1 "/step_0", "%d\n%d\n", (int)app[0], (int)app[1]);
+	fill(V1 "/step_batch", "%d\n%d\n%d\n999999999\n", (int)app[2], (int)launcher, (int)zombie);
+	/* v2: one task in a cgroup of its own. */
+	fill(V2, "");
+	fill(V2 "/step_0", "");
+	fill(V2 "/step_0/slurm", "%d\n", (int)launcher);
+	fill(V2 "/step_0/user", "");
+	fill(V2 "/step_0/user/task_0", "%d\n", (int)app[0]);
+	fill(V2 "/step_0/user/task_1", "%d\n", (int)app[1]);
+	fill(NAMED "/step_0/user/task_0", "%d\n", (int)app[2]);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		kill(app[i], SIGKILL);
+	kill(launcher, SIGKILL);
+	kill(helper, SIGKILL);
+	while (wait(NULL) > 0)
+		;
+	snprintf(command, sizeof(command), "rm -rf %s", mount);
+	return system(command);
+}
+
+static void finds_processes(void **state)
+{
+	struct discovery d;
+	int apps = 0;
+
+	(void)state;
+	assert_int_equal(discover_job(mount, "n1", 7, 1, "", &conf, &d), 0);
+	assert_int_equal(d.dirs, 3);
+	assert_int_equal(d.processes, 4); /* no helper, zombie, or process that is not there */
+	for (int i = 0; i < d.processes; i++) {
+		apps += d.process[i].app;
+		assert_int_not_equal(d.process[i].pid, helper);
+		assert_true(d.process[i].app == (d.process[i].pid != launcher));
+		assert_true(d.process[i].app == (d.process[i].starttime > 0));
+	}
+	assert_int_equal(apps, 3);
+	discover_free(&d);
+	/* Another user's, another node's, another job: nothing, and no error. */
+	assert_int_equal(discover_job(mount, "n1", 8, 1, "", &conf, &d), 0);
+	assert_int_equal(d.processes, 0);
+	discover_free(&d);
+	assert_int_equal(discover_job(mount, "n2", 7, 1, "", &conf, &d), 0);
+	assert_int_equal(d.processes, 0);
+	discover_free(&d);
+}
+
+/* A job seen in part would be one whose tasks have ended. */
+static void without_descriptors(void **state)
+{
+	struct rlimit usual, few;
+	struct discovery d;
+	int failed = 0;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	few = usual;
+	for (few.rlim_cur = 0; few.rlim_cur < 32; few.rlim_cur++) {
+		int rc;
+
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		rc = discover_job(mount, "n1", 7, 1, "", &conf, &d);
+		failed += rc && errno == EMFILE;
+		setrlimit(RLIMIT_NOFILE, &usual);
+		if (rc)
+			continue;
+		assert_int_equal(d.processes, 4);
+		discover_free(&d);
+	}
+	assert_in_range(failed, 3, 31);
+}
+
+static void units_v1(void **state)
+{
+	struct discover_unit *u;
+	struct discovery d;
+
+	(void)state;
+	assert_int_equal(discover_job(mount, "n1", 7, 1, "", &conf, &d), 0);
+	/* auto: the clean step as a whole, the task beside a launcher alone. */
+	assert_int_equal(discover_units(&d, PAUSE_AUTO, &u), 2);
+	assert_true(u[0].freezer);
+	assert_non_null(strstr(d.dir[u[0].index].path, "step_0"));
+	assert_int_equal(d.dir[u[0].index].kind, HELD_FREEZER_V1);
+	assert_false(u[1].freezer);
+	assert_int_equal(d.process[u[1].index].pid, app[2]);
+	free(u);
+	assert_int_equal(discover_units(&d, PAUSE_SIGSTOP, &u), 3);
+	for (int i = 0; i < 3; i++)
+		assert_false(u[i].freezer);
+	free(u);
+	assert_int_equal(discover_units(&d, PAUSE_FREEZER, &u), 2);
+	assert_true(u[0].freezer && u[1].freezer);
+	free(u);
+	discover_free(&d);
+}
+
+static void units_v2(void **state)
+{
+	struct discover_unit *u;
+	struct discovery d;
+
+	(void)state;
+	assert_int_equal(discover_job(mount, "any", 7, 2, "", &conf, &d), 0);
+	/* slurmstepd's own cgroup is beside: frozen is the highest that holds tasks only. */
+	assert_int_equal(discover_units(&d, PAUSE_AUTO, &u), 1);
+	assert_true(u[0].freezer);
+	assert_int_equal(d.dir[u[0].index].kind, HELD_FREEZER_V2);
+	assert_string_equal(strrchr(d.dir[u[0].index].path, '/'), "/user");
+	free(u);
+	assert_int_equal(discover_units(&d, PAUSE_FREEZER, &u), 2);
+	free(u);
+	discover_free(&d);
+}
+
+/* A name counts in v2, where it takes the place of the job's id. */
+static void named(void **state)
+{
+	struct discovery d;
+
+	(void)state;
+	assert_int_equal(discover_job(mount, "any", 7, 2, "s0ABCDEFGHJKMN", &conf, &d), 0);
+	assert_int_equal(d.processes, 1);
+	assert_int_equal(d.process[0].pid, app[2]);
+	discover_free(&d);
+	assert_int_equal(discover_job(mount, "any", 7, 2, "s0ABCDEFGHJKMP", &conf, &d), 0);
+	assert_int_equal(d.processes, 0);
+	discover_free(&d);
+	assert_int_equal(discover_job(mount, "n1", 7, 1, "s0ABCDEFGHJKMP", &conf, &d), 0);
+	assert_int_equal(d.processes, 4);
+	discover_free(&d);
+}
+
+static const struct discover_process *process_of(const struct discovery *d, pid_t pid)
+{
+	for (int i = 0; i < d->processes; i++)
+		if (d->process[i].pid == pid)
+			return &d->process[i];
+	fail_msg("process %d is not found", (int)pid);
+	return NULL;
+}
+
+#define SHELL_JOB "freezer/slurm_n1/uid_7/job_3"
+
+/* A shell that runs this program, with job control or without; *task is that. */
+static pid_t spawn_shell(const char *set, pid_t *task)
+{
+	char self[256] = "", text[32] = "";
+	int fd[2];
+	pid_t pid;
+
+	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	assert_int_equal(pipe(fd), 0);
+	pid = fork();
+	if (!pid) {
+		char script[64];
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		setsid(); /* no terminal */
+		dup2(fd[1], STDOUT_FILENO);
+		snprintf(script, sizeof(script), "%s; \"$0\" wait & echo $!; wait", set);
+		execlp("bash", "bash", "-c", script, self, NULL);
+		_exit(127);
+	}
+	close(fd[1]);
+	assert_true(read(fd[0], text, sizeof(text) - 1) > 0);
+	*task = atoi(text);
+	/* "w" says that it has come out of its exec. */
+	while (!strchr(text, 'w'))
+		assert_true(read(fd[0], text, sizeof(text) - 1) > 0);
+	close(fd[0]);
+	return pid;
+}
+
+/* What a shell waits for is stopped with the shell, or it would take it for put aside. */
+static void job_control(void **state)
+{
+	static const char *const set[] = {"set +m", "set -m"};
+
+	(void)state;
+	for (int monitored = 0; monitored < 2; monitored++) {
+		struct discover_unit *u;
+		struct discovery d;
+		pid_t task, shell = spawn_shell(set[monitored], &task);
+
+		fill(SHELL_JOB, "");
+		fill(SHELL_JOB "/step_0", "%d\n%d\n", (int)shell, (int)task);
+		assert_int_equal(discover_job(mount, "n1", 7, 3, "", &conf, &d), 0);
+		assert_true(process_of(&d, shell)->shell);
+		assert_false(process_of(&d, shell)->app);
+		assert_true(process_of(&d, task)->app);
+		assert_int_equal(process_of(&d, task)->job_control, monitored);
+		assert_int_equal(discover_units(&d, PAUSE_AUTO, &u), 1);
+		assert_int_equal(u[0].freezer, monitored);
+		free(u);
+		assert_int_equal(discover_units(&d, PAUSE_SIGSTOP, &u), 1);
+		assert_false(u[0].freezer);
+		free(u);
+		/* Slurm's own process is never frozen with them. */
+		for (int i = 0; i < d.processes; i++)
+			d.process[i].stepd = !d.process[i].app;
+		for (enum pause_method m = PAUSE_AUTO; m <= PAUSE_FREEZER; m++) {
+			assert_int_equal(discover_units(&d, m, &u), 1);
+			assert_false(u[0].freezer);
+			free(u);
+		}
+		discover_free(&d);
+		kill(task, SIGKILL);
+		kill(shell, SIGKILL);
+		waitpid(shell, NULL, 0);
+	}
+}
+
+/* A program that was upgraded while it ran is what it was. */
+static void removed(void **state)
+{
+	char path[96], command[256];
+	struct discovery d;
+	pid_t pid;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/sleep", mount);
+	snprintf(command, sizeof(command), "cp \"$(command -v sleep)\" %s", path);
+	assert_int_equal(system(command), 0);
+	pid = spawn(path);
+	assert_int_equal(unlink(path), 0);
+	fill("freezer/slurm_n1/uid_7/job_4", "");
+	fill("freezer/slurm_n1/uid_7/job_4/step_0", "%d\n", (int)pid);
+	assert_int_equal(discover_job(mount, "n1", 7, 4, "", &conf, &d), 0);
+	assert_int_equal(d.processes, 1);
+	assert_false(process_of(&d, pid)->app);
+	discover_free(&d);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void traced(void **state)
+{
+	struct discovery d;
+
+	(void)state;
+	if (ptrace(PTRACE_SEIZE, app[0], NULL, NULL)) {
+		print_message("skipped: ptrace is not allowed here\n");
+		skip();
+	}
+	assert_int_equal(discover_job(mount, "n1", 7, 1, "", &conf, &d), 0);
+	assert_true(process_of(&d, app[0])->traced);
+	assert_false(process_of(&d, app[1])->traced);
+	discover_free(&d);
+	assert_int_equal(ptrace(PTRACE_INTERRUPT, app[0], NULL, NULL), 0);
+	waitpid(app[0], NULL, 0);
+	assert_int_equal(ptrace(PTRACE_DETACH, app[0], NULL, NULL), 0);
+	assert_int_equal(discover_job(mount, "n1", 7, 1, "", &conf, &d), 0);
+	assert_false(process_of(&d, app[0])->traced);
+	discover_free(&d);
+}
+
+static void launchers(void **state)
+{
+	static const char *const yes[] = {"bash", "slurmstepd", "slurmstepd-wlm", "srun-wlm",
+		"mpirun", "mpirun.openmpi", "orted", "hydra_pmi_proxy", "ksh93", "srun"};
+	static const char *const no[] = {"lmp", "bashful", "python3.11", "a.out", "shell"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		assert_true(discover_launcher(yes[i], &conf));
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		assert_false(discover_launcher(no[i], &conf));
+	strcpy(conf.launcher[conf.launcher_count++], "my*run");
+	assert_true(discover_launcher("my-run", &conf));
+	conf.launcher_count = 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_processes),
+		cmocka_unit_test(without_descriptors),
+		cmocka_unit_test(units_v1),
+		cmocka_unit_test(units_v2),
+		cmocka_unit_test(named),
+		cmocka_unit_test(job_control),
+		cmocka_unit_test(removed),
+		cmocka_unit_test(traced),
+		cmocka_unit_test(launchers),
+	};
+
+	if (argc == 2 && !strcmp(argv[1], "wait")) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (write(STDOUT_FILENO, "w", 1) == 1)
+			pause();
+		return 1;
+	}
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,843 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of src/poppa/shutter*.c: real processes are stopped, counters are made up. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/units.h"
+#include "common/clock.h"
+#include "poppa/hold/held_release.h"
+#include "poppa/hold/proc.h"
+#include "poppa/measure/shutter.h"
+#include "poppa/measure/shutter_block.h"
+
+#define JOBS 3
+
+/* A made-up counter: progress is time, whatever its process does. */
+struct counter {
+	int error;  /* errno of the next reads */
+	bool still; /* no progress */
+	bool interrupts;
+	int reads;
+};
+
+static struct counter fake[JOBS];
+static pid_t child[JOBS];
+static struct held_file *held;
+static int held_fd, notify_fd;
+static struct guard guard;
+static struct shutter *shutter;
+static char dir[64];
+
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_counter_read(struct counter *c, struct counter_sample *out);
+bool __wrap_counter_has_cycles(const struct counter *c);
+char __wrap_counter_task_state(const struct counter *c);
+bool __wrap_counter_interrupts(const struct counter *c);
+void __wrap_counter_region(struct counter *c, int region);
+
+/* A wall clock that can be set. */
+static atomic_int_fast64_t wall_offset_s;
+/* Whether the processor time of what is held is the true one. */
+static atomic_bool look_at_held;
+/* Whether the guard sees a deadline pass at each look at the clock. */
+static atomic_bool pass_deadlines;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+	int rc = __real_clock_gettime(clock, t);
+
+	if (clock == CLOCK_REALTIME)
+		t->tv_sec += wall_offset_s;
+	if (pass_deadlines)
+		held->passed++;
+	/* On a busy host even a signal takes time, which must not spoil other tests. */
+	if (clock < 0 && !look_at_held)
+		*t = (struct timespec){0};
+	return rc;
+}
+
+int __wrap_counter_read(struct counter *c, struct counter_sample *out)
+{
+	c->reads++;
+	if (c->error) {
+		errno = c->error;
+		return -1;
+	}
+	out->progress = c->still ? 7 : (uint64_t)clock_now();
+	out->cycles = 0;
+	return 0;
+}
+
+void __wrap_counter_region(struct counter *c, int region)
+{
+	(void)c;
+	(void)region;
+}
+
+char __wrap_counter_task_state(const struct counter *c)
+{
+	struct proc_stat st;
+
+	return proc_stat(child[c - fake], &st) ? 0 : st.state;
+}
+
+bool __wrap_counter_interrupts(const struct counter *c)
+{
+	return c->interrupts;
+}
+
+bool __wrap_counter_has_cycles(const struct counter *c)
+{
+	(void)c;
+	return false;
+}
+
+static void start_child(int i, bool busy)
+{
+	child[i] = fork();
+	if (child[i])
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		if (!busy)
+			pause();
+}
+
+static void replace_child(int i, bool busy)
+{
+	kill(child[i], SIGKILL);
+	waitpid(child[i], NULL, 0);
+	start_child(i, busy);
+}
+
+static int setup(void **state)
+{
+	char path[128];
+	struct errmsg err = {""};
+
+	(void)state;
+	strcpy(dir, "/tmp/shutter-XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/held", dir);
+	held = held_create(path, &held_fd, &err);
+	memset(fake, 0, sizeof(fake));
+	for (int i = 0; i < JOBS; i++) {
+		fake[i].interrupts = true;
+		start_child(i, false);
+	}
+	/* Stands in for the guard: alive, and nobody reads its timer. */
+	guard.pid = fork();
+	if (!guard.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	guard.pidfd = syscall(SYS_pidfd_open, guard.pid, 0);
+	guard.timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	shutter = shutter_start(held, &guard, &notify_fd, &err);
+	return held && shutter && guard.pidfd >= 0 ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	assert_null(shutter_stop(shutter));
+	guard_stop(&guard);
+	for (int i = 0; i < JOBS; i++) {
+		kill(child[i], SIGKILL);
+		waitpid(child[i], NULL, 0);
+	}
+	held_unmap(held);
+	close(held_fd);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+static struct shutter_plan *plan(void)
+{
+	struct shutter_plan *p = shutter_plan_new(JOBS, JOBS, 4);
+	struct proc_stat st;
+
+	assert_non_null(p);
+	p->schedule.period_ns = 10 * NS_PER_MS;
+	p->schedule.block_ns = 6 * NS_PER_MS;
+	p->schedule.spread = SCHEDULE_SPREAD;
+	p->schedule.jobs = JOBS;
+	p->shutter_ns = 2 * NS_PER_MS;
+	p->jobs = JOBS;
+	for (int i = 0; i < JOBS; i++) {
+		assert_int_equal(proc_stat(child[i], &st), 0);
+		p->task[i] = (struct shutter_task){&fake[i], child[i]};
+		p->unit[i] = (struct shutter_unit){
+			pause_open_process(held, child[i], st.starttime), i, true, 0};
+		assert_non_null(p->unit[i].unit);
+		p->job[i] = (struct shutter_job){
+			.job_id = 10 + i, .first_task = i, .tasks = 1, .first_unit = i, .units = 1};
+		p->schedule.job[i] = (struct schedule_job){.measured = true, .seed = {{i, 7}}};
+	}
+	return p;
+}
+
+static void put_away(void)
+{
+	struct shutter_plan *p = shutter_publish(shutter, NULL);
+
+	for (int i = 0; i < JOBS; i++)
+		pause_close(p->unit[i].unit);
+	shutter_plan_free(p);
+}
+
+static struct shutter_plan *next_block(void)
+{
+	struct pollfd p = {.fd = notify_fd, .events = POLLIN};
+	struct shutter_plan *plan_with_block;
+
+	/* A plan that was taken away may have left word of a block of its own. */
+	do {
+		assert_int_equal(poll(&p, 1, 10000), 1);
+		plan_with_block = shutter_take(shutter);
+	} while (!plan_with_block);
+	return plan_with_block;
+}
+
+static void nobody_stopped(void)
+{
+	assert_int_equal(held_release(held, NULL, false, NULL), 0);
+	for (int i = 0; i < JOBS; i++) {
+		struct proc_stat st;
+
+		assert_int_equal(proc_stat(child[i], &st), 0);
+		assert_int_not_equal(st.state, 'T');
+	}
+}
+
+static void turns(void **state)
+{
+	struct shutter_plan *p;
+	int turn[JOBS] = {0};
+
+	(void)state;
+	shutter_publish(shutter, plan());
+	for (int n = 0; n < 4 * JOBS; n++) {
+		struct est_block b;
+
+		p = next_block();
+		assert_int_equal(p->outcome, SHUTTER_OK);
+		assert_int_equal(p->kind, SHUTTER_LONE);
+		assert_int_equal(p->block, n);
+		turn[p->lone]++;
+		assert_true(p->stop_ns >= p->shutter_ns / 2);
+		for (int i = 0; i < JOBS; i++) {
+			assert_true((p->paused_ns[i] > 0) == (i != p->lone));
+			assert_true(p->paused_ns[i] <= p->stop_ns);
+		}
+		shutter_plan_block(p, &b);
+		assert_int_equal(b.before_n, 4);
+		assert_true(b.during_n >= 1 && b.during_n <= 4);
+		assert_int_equal(b.after_n, 4);
+		for (int k = 0; k < 4; k++) {
+			/* Progress is time here: the rate of each window is 1. */
+			assert_true(b.before[k].dur_ns > 0);
+			assert_true(b.before[k].progress > 0.5 * b.before[k].dur_ns);
+			assert_true(b.before[k].progress < 2 * b.before[k].dur_ns + 1e6);
+			assert_true(b.before[k].cycles == 0);
+		}
+		nobody_stopped();
+		shutter_done(shutter);
+	}
+	/* One turn a round; the first and the last round may be incomplete, and a slot that comes
+	 * before the last block is taken goes by. */
+	for (int i = 0; i < JOBS; i++)
+		assert_true(turn[i] >= 1);
+	put_away();
+}
+
+/* All is read as in any block, nobody is stopped, and no log says that one ran alone. */
+static void shams(void **state)
+{
+	char path[128], line[256];
+	struct shutter_plan *p = plan();
+	struct shutterlog_writer *w;
+	struct errmsg err;
+	struct est_block b;
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/sham.csv", dir);
+	w = shutterlog_open(path, &err);
+	assert_non_null(w);
+	p->schedule.sham_every = 1;
+	shutter_publish(shutter, p);
+	for (int n = 0; n < JOBS; n++) {
+		p = next_block();
+		assert_int_equal(p->outcome, SHUTTER_OK);
+		assert_int_equal(p->kind, SHUTTER_SHAM);
+		assert_int_equal(p->stop_ns, 0);
+		for (int i = 0; i < JOBS; i++)
+			assert_int_equal(p->paused_ns[i], 0);
+		shutter_plan_block(p, &b);
+		assert_int_equal(b.before_n, 4);
+		assert_true(b.during_n >= 1);
+		assert_int_equal(b.after_n, 4);
+		shutter_plan_log(p, w);
+		nobody_stopped();
+		shutter_done(shutter);
+	}
+	shutterlog_close(w);
+	put_away();
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		assert_null(strstr(line, "during,"));
+	fclose(f);
+}
+
+/* One job alone is stopped, all others are read throughout, and no log says that one ran alone. */
+static void absences(void **state)
+{
+	char path[128], line[256];
+	struct shutter_plan *p = plan();
+	struct shutterlog_writer *w;
+	struct errmsg err;
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/absent.csv", dir);
+	w = shutterlog_open(path, &err);
+	assert_non_null(w);
+	p->schedule.absent_every = 1;
+	p->whole = true;
+	shutter_publish(shutter, p);
+	for (int n = 0; n < 2 * JOBS; n++) {
+		p = next_block();
+		assert_int_equal(p->outcome, SHUTTER_OK);
+		assert_int_equal(p->kind, SHUTTER_ABSENT);
+		assert_true(p->stop_ns >= p->shutter_ns / 2);
+		for (int i = 0; i < JOBS; i++) {
+			struct est_block b;
+
+			assert_true((p->paused_ns[i] > 0) == (i == p->lone));
+			if (i == p->lone)
+				continue;
+			shutter_plan_block_of(p, i, &b);
+			assert_int_equal(b.before_n, 4);
+			assert_true(b.during_n >= 1 && b.during_n <= 4);
+			assert_int_equal(b.after_n, 4);
+			for (int k = 0; k < b.during_n; k++)
+				assert_true(b.during[k].progress > 0.5 * b.during[k].dur_ns);
+		}
+		shutter_plan_log(p, w);
+		nobody_stopped();
+		shutter_done(shutter);
+	}
+	shutterlog_close(w);
+	put_away();
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		assert_null(strstr(line, "during,"));
+	fclose(f);
+}
+
+/* A job without a signal is stopped for the others, but gets no turn itself. */
+static void unmeasured_job(void **state)
+{
+	struct shutter_plan *p = plan();
+
+	(void)state;
+	p->schedule.job[1].measured = false;
+	p->job[1].tasks = 0;
+	p->unit[1].task = -1;
+	fake[1].reads = 0;
+	shutter_publish(shutter, p);
+	for (int n = 0; n < 4; n++) {
+		p = next_block();
+		assert_int_equal(p->outcome, SHUTTER_OK);
+		assert_int_not_equal(p->lone, 1);
+		assert_true(p->paused_ns[1] > 0);
+		shutter_done(shutter);
+	}
+	assert_int_equal(fake[1].reads, 0);
+	put_away();
+}
+
+static void expect(enum shutter_outcome outcome)
+{
+	struct shutter_plan *p = next_block();
+
+	assert_int_equal(p->outcome, outcome);
+	shutter_done(shutter);
+}
+
+/* The block of one job comes to this; those of the others are not hurt by it. */
+static void expect_of(int job, enum shutter_outcome outcome)
+{
+	int seen = 0;
+
+	for (int n = 0; n < 200 && !seen; n++) {
+		struct shutter_plan *p = next_block();
+
+		seen += p->lone == job;
+		assert_int_equal(p->outcome, p->lone == job ? outcome : SHUTTER_OK);
+		shutter_done(shutter);
+	}
+	assert_true(seen);
+}
+
+static void task_ends(void **state)
+{
+	(void)state;
+	fake[2].error = ESRCH;
+	shutter_publish(shutter, plan());
+	expect_of(2, SHUTTER_GONE);
+	nobody_stopped();
+	fake[2].error = 0;
+	put_away();
+}
+
+static void counter_fails(void **state)
+{
+	(void)state;
+	fake[0].error = EIO;
+	shutter_publish(shutter, plan());
+	expect_of(0, SHUTTER_COUNTER);
+	nobody_stopped();
+	fake[0].error = 0;
+	put_away();
+}
+
+static void stop_process(pid_t pid)
+{
+	struct proc_stat st;
+	int ms = 0;
+
+	kill(pid, SIGSTOP);
+	do {
+		usleep(1000);
+		assert_int_equal(proc_stat(pid, &st), 0);
+	} while (st.state != 'T' && ++ms < 5000);
+}
+
+/* A co-runner that its user has stopped must still be stopped after the block. */
+static void stopped_by_its_user(void **state)
+{
+	struct proc_stat st;
+
+	(void)state;
+	stop_process(child[1]);
+	fake[1].still = true;
+	fake[1].interrupts = false;
+	shutter_publish(shutter, plan());
+	for (int n = 0; n < 4; n++) {
+		struct shutter_plan *p = next_block();
+
+		/* Alone among the others it is the one that runs, as far as that goes. */
+		assert_true(p->outcome == SHUTTER_STOPPED || p->lone == 1);
+		shutter_done(shutter);
+	}
+	assert_int_equal(proc_stat(child[1], &st), 0);
+	assert_int_equal(st.state, 'T');
+	put_away();
+	kill(child[1], SIGCONT);
+	fake[1].still = false;
+	fake[1].interrupts = true;
+}
+
+/* Likewise one that is paused with its cgroup, whose freezer knows nothing of it; and beside one
+ * that has ended, but not for who started it, nobody is measured. */
+static void stands_still(bool frozen)
+{
+	struct shutter_plan *p = plan();
+
+	if (frozen)
+		p->job[1].units = 0;
+	stop_process(child[1]);
+	shutter_publish(shutter, p);
+	for (int n = 0; n < 8; n++) {
+		if (n == 4)
+			kill(child[1], SIGKILL);
+		p = next_block();
+		/* The one in which it is killed may come to either. */
+		if (p->lone != 1 && n != 4)
+			assert_int_equal(p->outcome, n < 4 ? SHUTTER_STOPPED : SHUTTER_GONE);
+		shutter_done(shutter);
+	}
+	put_away();
+	replace_child(1, false);
+}
+
+static void process_stands_still(void **state)
+{
+	(void)state;
+	stands_still(false);
+}
+
+static void frozen_one_stands_still(void **state)
+{
+	(void)state;
+	stands_still(true);
+}
+
+/* Somebody resumes a co-runner while it is held: nobody was alone then. */
+static void resumed_by_its_user(void **state)
+{
+	int ran = 0, well = 0;
+	pid_t resumer;
+
+	(void)state;
+	look_at_held = true;
+	replace_child(1, true);
+	resumer = fork();
+	if (!resumer) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;) {
+			kill(child[1], SIGCONT);
+			usleep(50);
+		}
+	}
+	shutter_publish(shutter, plan());
+	/* On a busy machine it may not get a processor in each of them. */
+	for (int n = 0; n < 200 && ran < 3; n++) {
+		struct shutter_plan *p = next_block();
+
+		if (p->outcome == SHUTTER_RAN) {
+			assert_int_not_equal(p->lone, 1);
+			assert_int_equal(p->ran, 1);
+			ran++;
+		}
+		shutter_done(shutter);
+	}
+	assert_int_equal(ran, 3);
+	kill(resumer, SIGKILL);
+	waitpid(resumer, NULL, 0);
+	/* One that is left alone stands still. */
+	for (int n = 0; n < 200 && well < 3; n++) {
+		struct shutter_plan *p = next_block();
+
+		well += p->outcome == SHUTTER_OK && p->lone != 1;
+		shutter_done(shutter);
+	}
+	assert_int_equal(well, 3);
+	put_away();
+	nobody_stopped();
+	look_at_held = false;
+	replace_child(1, false);
+}
+
+/* The daemon hung between setting the deadline and its first stop: nobody is stopped any more. */
+static void deadline_passes_first(void **state)
+{
+	struct shutter_plan *p;
+
+	(void)state;
+	pass_deadlines = true;
+	shutter_publish(shutter, plan());
+	p = next_block();
+	assert_int_equal(p->outcome, SHUTTER_OVERDUE);
+	for (int i = 0; i < JOBS; i++)
+		assert_int_equal(p->paused_ns[i], 0);
+	pass_deadlines = false;
+	nobody_stopped();
+	put_away();
+}
+
+static void no_guard(void **state)
+{
+	struct guard was = guard;
+
+	(void)state;
+	shutter_lock(shutter);
+	guard.pidfd = -1;
+	shutter_unlock(shutter);
+	shutter_publish(shutter, plan());
+	expect(SHUTTER_NO_GUARD);
+	nobody_stopped();
+	put_away();
+	guard = was;
+}
+
+/* Whatever is done to the wall clock, blocks come, and not too close together. */
+static void clock_is_set(void **state)
+{
+	static const int by[] = {3600, -7200, 1, 86400, -1, -86400 * 300, 2, -3};
+	int64_t last = 0;
+
+	(void)state;
+	shutter_publish(shutter, plan());
+	for (int n = 0; n < 40; n++) {
+		struct shutter_plan *p = next_block();
+		int64_t start = p->when[p->lone], gap = schedule_min_gap(&p->schedule) / 2;
+
+		assert_int_equal(p->outcome, SHUTTER_OK);
+		if (last) {
+			assert_true(start - last >= p->shutter_ns + gap);
+			assert_true(start - last < 5 * NS_PER_S);
+		}
+		last = start;
+		shutter_done(shutter);
+		/* While it waits for the next slot, and while it is looked up. */
+		if (n % 3)
+			usleep(2000);
+		wall_offset_s += by[n % 8];
+	}
+	wall_offset_s = 0;
+	put_away();
+}
+
+/* When there is time for something slow. */
+static void time_until_next(void **state)
+{
+	struct shutter_plan *p = plan();
+
+	(void)state;
+	assert_true(shutter_idle_ns(shutter) == INT64_MAX);
+	p->schedule.period_ns = 20 * NS_PER_S;
+	shutter_publish(shutter, p);
+	/* Two slots at most, and three quarters of another. */
+	assert_true(shutter_idle_ns(shutter) < 45 * NS_PER_S);
+	put_away();
+	p = plan();
+	shutter_publish(shutter, p);
+	next_block();
+	assert_true(shutter_idle_ns(shutter) == INT64_MAX);
+	put_away();
+}
+
+static void idle(void **state)
+{
+	struct shutter_plan *p = plan();
+	struct pollfd pfd = {.fd = notify_fd, .events = POLLIN};
+
+	(void)state;
+	p->schedule.period_ns = 0;
+	shutter_publish(shutter, p);
+	assert_int_equal(poll(&pfd, 1, 60), 0);
+	put_away();
+	p = plan();
+	p->schedule.jobs = p->jobs = 1;
+	shutter_publish(shutter, p);
+	assert_int_equal(poll(&pfd, 1, 60), 0);
+	put_away();
+}
+
+static void log_rows(void **state)
+{
+	char path[128], line[256];
+	struct shutterlog_writer *w;
+	struct shutter_plan *p;
+	struct errmsg err;
+	int rows = 0, lone = -1, during = 0;
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/log.csv", dir);
+	w = shutterlog_open(path, &err);
+	assert_non_null(w);
+	p = plan();
+	p->whole = true;
+	shutter_publish(shutter, p);
+	p = next_block();
+	assert_int_equal(p->outcome, SHUTTER_OK);
+	lone = 10 + p->lone;
+	shutter_plan_log(p, w);
+	shutter_done(shutter);
+	shutterlog_close(w);
+	put_away();
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		unsigned long long block, job;
+
+		if (sscanf(line, "%llu,%llu", &block, &job) != 2)
+			continue;
+		rows++;
+		if (strstr(line, "during")) {
+			during++;
+			assert_int_equal(job, lone);
+		}
+	}
+	fclose(f);
+	assert_true(during >= 1 && during <= 4);
+	assert_int_equal(rows - during, 2 * 4 * JOBS);
+}
+
+/* Co-runners are not read at all, or, where that is for nothing, around the last window before the
+ * stop. */
+static void reads_of_co_runners(bool interrupts, int reads)
+{
+	struct shutter_plan *p;
+
+	for (int i = 0; i < JOBS; i++) {
+		fake[i].reads = 0;
+		fake[i].interrupts = interrupts;
+	}
+	shutter_publish(shutter, plan());
+	p = next_block();
+	assert_int_equal(p->outcome, SHUTTER_OK);
+	for (int i = 0; i < JOBS; i++) {
+		if (i == p->lone)
+			assert_in_range(fake[i].reads, 12, 15);
+		else
+			assert_int_equal(fake[i].reads, reads);
+	}
+	shutter_done(shutter);
+	put_away();
+}
+
+static void spares_co_runners(void **state)
+{
+	(void)state;
+	reads_of_co_runners(false, 2);
+	reads_of_co_runners(true, 0);
+}
+
+/* A window that no estimate is made of is not read: it has no progress, and its length. A boundary
+ * that none needs makes one window of two. */
+static void spares_what_no_fit_needs(void **state)
+{
+	struct shutter_plan *p = plan();
+	struct est_block b;
+
+	(void)state;
+	p->first = 1;
+	p->spared = 1;
+	for (int i = 0; i < JOBS; i++)
+		fake[i].reads = 0;
+	shutter_publish(shutter, p);
+	p = next_block();
+	assert_int_equal(p->outcome, SHUTTER_OK);
+	assert_in_range(fake[p->lone].reads, 10, 13);
+	shutter_plan_block(p, &b);
+	assert_int_equal(b.before_n, 4);
+	assert_true(isnan(b.before[0].progress));
+	assert_true(b.before[0].dur_ns > 0);
+	for (int k = 1; k < 4; k++)
+		assert_true(b.before[k].progress > 0.5 * b.before[k].dur_ns);
+	assert_int_equal(b.after_n, 3);
+	assert_true(b.after[0].dur_ns > 1.5 * NS_PER_MS / 2);
+	for (int k = 0; k < 3; k++)
+		assert_true(b.after[k].progress > 0.5 * b.after[k].dur_ns);
+	shutter_done(shutter);
+	put_away();
+}
+
+static void deadlines(void **state)
+{
+	(void)state;
+	/* Nothing stays stopped for more than 50 ms with any usual shutter, and the guard has some
+	 * of them to wake up in. */
+	for (int64_t s = NS_PER_MS / 10; s <= 15 * NS_PER_MS; s += NS_PER_MS / 10) {
+		assert_true(shutter_deadline_ns(s) <= 45 * NS_PER_MS);
+		assert_true(shutter_deadline_ns(s) > 2 * s);
+	}
+	assert_true(shutter_deadline_ns(100 * NS_PER_MS) > 200 * NS_PER_MS);
+}
+
+/* One that is stopped would resume nobody. */
+static void stopped_guard(void **state)
+{
+	struct shutter_plan *p;
+	int ms = 0;
+
+	(void)state;
+	assert_true(guard_alive(&guard));
+	stop_process(guard.pid);
+	assert_false(guard_alive(&guard));
+	shutter_publish(shutter, plan());
+	expect(SHUTTER_NO_GUARD);
+	nobody_stopped();
+	kill(guard.pid, SIGCONT);
+	do {
+		p = next_block();
+		ms += p->outcome != SHUTTER_OK;
+		shutter_done(shutter);
+	} while (p->outcome != SHUTTER_OK && ms < 5000);
+	assert_int_equal(p->outcome, SHUTTER_OK);
+	put_away();
+}
+
+/* Of a co-runner that starts many short tasks, one that is not counted has just ended. */
+static void uncounted_task_ends(void **state)
+{
+	struct shutter_plan *p = plan();
+	struct proc_stat st;
+	pid_t pid = fork();
+	int seen = 0;
+
+	(void)state;
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(proc_stat(pid, &st), 0);
+	pause_close(p->unit[1].unit);
+	p->unit[1] =
+		(struct shutter_unit){pause_open_process(held, pid, st.starttime), -1, true, 0};
+	assert_non_null(p->unit[1].unit);
+	p->schedule.job[1].measured = false;
+	p->job[1].tasks = 0;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	shutter_publish(shutter, p);
+	for (int n = 0; n < 4; n++) {
+		p = next_block();
+		assert_int_equal(p->outcome, SHUTTER_OK);
+		seen += p->changed;
+		shutter_done(shutter);
+	}
+	assert_int_equal(seen, 4);
+	nobody_stopped();
+	put_away();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(turns),
+		cmocka_unit_test(absences),
+		cmocka_unit_test(shams),
+		cmocka_unit_test(unmeasured_job),
+		cmocka_unit_test(counter_fails),
+		cmocka_unit_test(stopped_by_its_user),
+		cmocka_unit_test(process_stands_still),
+		cmocka_unit_test(frozen_one_stands_still),
+		cmocka_unit_test(resumed_by_its_user),
+		cmocka_unit_test(deadline_passes_first),
+		cmocka_unit_test(no_guard),
+		cmocka_unit_test(stopped_guard),
+		cmocka_unit_test(uncounted_task_ends),
+		cmocka_unit_test(clock_is_set),
+		cmocka_unit_test(time_until_next),
+		cmocka_unit_test(idle),
+		cmocka_unit_test(log_rows),
+		cmocka_unit_test(spares_co_runners),
+		cmocka_unit_test(spares_what_no_fit_needs),
+		cmocka_unit_test(task_ends),
+		cmocka_unit_test(deadlines),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

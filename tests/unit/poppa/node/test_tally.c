@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of src/poppa/node/tally.c and spool.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fsio.h"
+#include "common/units.h"
+#include "poppa/report/spool.h"
+#include "poppa/node/tally.h"
+
+#define S NS_PER_S
+
+static struct poppa_settings settings;
+
+static void add_blocks(struct tally *t, int n, double before, double during)
+{
+	static int number;
+
+	for (int i = 0; i < n; i++) {
+		struct est_block b = {.start_ns = (uint64_t)++number * 400 * NS_PER_MS,
+			.before_n = 4,
+			.during_n = 4,
+			.after_n = 4};
+
+		for (int k = 0; k < 4; k++) {
+			b.before[k] = b.after[k] = (struct est_window){before, 0, 800e3, 0};
+			b.during[k] = (struct est_window){during, 0, 800e3, 0};
+		}
+		tally_block(t, &b);
+	}
+}
+
+static void times_add_up(void **state)
+{
+	struct tally *t = tally_new(7, 1, 1000, 1700000000, 100 * S);
+	struct ledger_record r;
+
+	(void)state;
+	tally_advance(t, 101 * S, TALLY_SOLO); /* 1 s absent */
+	tally_advance(t, 103 * S, TALLY_CO);   /* 2 s alone */
+	tally_paused(t, S);
+	tally_advance(t, 110 * S, TALLY_UNMEASURED); /* 7 s beside, 1 of them held */
+	tally_advance(t, 113 * S, TALLY_ABSENT);     /* 3 s without shutters */
+	tally_advance(t, 112 * S, TALLY_ABSENT);     /* the clock does not go back */
+	tally_partner(t, 8);
+	tally_partner(t, 9);
+	tally_partner(t, 8);
+	tally_record(t, &settings, "c", "n1", true, 1700000020, &r);
+	assert_int_equal(r.solo_ns, 2 * S);
+	assert_int_equal(r.co_ns, 6 * S);
+	assert_int_equal(r.paused_ns, S);
+	assert_int_equal(r.unmeasured_ns, 3 * S);
+	assert_int_equal(r.partner_count, 2);
+	assert_int_equal(r.seq, 1);
+	assert_true(isnan(r.degradation));
+	assert_string_equal(r.backend, "none");
+	tally_free(t);
+}
+
+/* Time that it was held stopped is the only thing known of time that is not measured. */
+static void held_while_unmeasured(void **state)
+{
+	struct tally *t = tally_new(7, 1, 1000, 1700000000, 0);
+	struct ledger_record r;
+
+	(void)state;
+	tally_advance(t, 0, TALLY_CO);
+	tally_advance(t, 10 * S, TALLY_UNMEASURED);
+	tally_advance(t, 15 * S, TALLY_UNMEASURED);
+	tally_paused(t, S);
+	tally_record(t, &settings, "c", "n1", true, 1700000020, &r);
+	assert_int_equal(r.co_ns, 10 * S);
+	assert_int_equal(r.unmeasured_ns, 4 * S);
+	assert_int_equal(r.paused_ns, S);
+	tally_free(t);
+}
+
+static void few_blocks_are_no_data(void **state)
+{
+	struct tally *t = tally_new(7, 0, 1, 1, 0);
+	struct ledger_record r;
+
+	(void)state;
+	add_blocks(t, settings.min_blocks - 1, 600, 1000);
+	tally_record(t, &settings, "c", "n1", false, 2, &r);
+	assert_true(isnan(r.degradation));
+	assert_true(isnan(r.thesis_degradation));
+	assert_int_equal(r.used, settings.min_blocks - 1);
+	add_blocks(t, 5, 600, 1000);
+	tally_record(t, &settings, "c", "n1", false, 2, &r);
+	assert_true(fabs(r.degradation - 0.4) < 0.01);
+	assert_true(fabs(r.thesis_degradation - 0.4) < 0.01);
+	assert_int_equal(r.seq, 2);
+	tally_free(t);
+}
+
+/* Whatever is missing has a name. */
+static void what_is_lacking(void **state)
+{
+	struct poppa_settings demanding = settings;
+	struct tally *t[4];
+	struct ledger_record r;
+	unsigned seed = 1;
+	json_t *saved;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		t[i] = tally_new(7, 0, 1, 1, 0);
+		tally_advance(t[i], 0, TALLY_CO);
+		tally_advance(t[i], 100 * S, TALLY_ABSENT);
+	}
+	add_blocks(t[0], settings.min_blocks - 1, 600, 1000);
+	tally_record(t[0], &settings, "c", "n1", false, 2, &r);
+	assert_int_equal(r.lack, LACK_BLOCKS);
+	add_blocks(t[0], 1, 600, 1000);
+	tally_record(t[0], &settings, "c", "n1", false, 2, &r);
+	assert_int_equal(r.lack, LACK_NOTHING);
+	/* Most are silent; also from a checkpoint. */
+	add_blocks(t[1], 40, 0, 0);
+	add_blocks(t[1], settings.min_blocks - 1, 600, 1000);
+	saved = tally_save(t[1], "boot", 2);
+	tally_free(t[1]);
+	t[1] = tally_load(saved, "boot", 100 * S, 2);
+	json_decref(saved);
+	assert_non_null(t[1]);
+	tally_record(t[1], &settings, "c", "n1", false, 2, &r);
+	assert_true(isnan(r.degradation));
+	assert_int_equal(r.lack, LACK_PROGRESS);
+	/* In most of them before and after have nothing in common. */
+	for (uint64_t i = 0; i < 60; i++) {
+		struct est_block b = {.before_n = 4, .during_n = 4, .after_n = 4};
+
+		for (int w = 0; w < 12; w++)
+			(w < 4          ? b.before
+				: w < 8 ? b.during
+					: b.after)[w % 4] =
+				(struct est_window){exp(rand_r(&seed) % 7) * 1e3, 0, 800e3, 0};
+		b.start_ns = i * 400000000;
+		tally_block(t[2], &b);
+	}
+	demanding.min_blocks = 40;
+	tally_record(t[2], &demanding, "c", "n1", false, 2, &r);
+	assert_true(isnan(r.degradation) && r.blocks == 60);
+	assert_int_equal(r.lack, LACK_STEADINESS);
+	/* No time beside others lacks nothing. */
+	tally_advance(t[3], 100 * S, TALLY_SOLO);
+	t[3]->mode_ns[TALLY_CO] = 0;
+	tally_record(t[3], &settings, "c", "n1", false, 2, &r);
+	assert_int_equal(r.lack, LACK_NOTHING);
+	for (int i = 0; i < 4; i++)
+		tally_free(t[i]);
+}
+
+/* Blocks that contradict each other wildly. */
+static void noise_is_no_data(void **state)
+{
+	struct tally *t = tally_new(7, 0, 1, 1, 0);
+	struct est_result raw, r;
+	unsigned seed = 1;
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		add_blocks(t, 1, 10 + rand_r(&seed) % 1000, 10 + rand_r(&seed) % 1000);
+	estimator_result(t->robust, &raw);
+	tally_result(t, ESTIMATE_ROBUST, 2, &r);
+	assert_true(isnan(r.degradation) || (r.degradation < 1 && r.variance <= 0.0625));
+	assert_int_equal(r.used, raw.used);
+	tally_free(t);
+}
+
+/* A spool in a folder of its own, made from the template in dir. */
+static void make_spool(char *dir, struct spool *spool)
+{
+	struct errmsg err = {""};
+
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(spool_open(spool, dir, &err), 0);
+}
+
+static void remove_dir(const char *dir)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
+static void checkpoints(void **state)
+{
+	char dir[] = "/tmp/tally-XXXXXX";
+	struct tally *t = tally_new(7, 2, 1000, 1700000000, 100 * S), *again;
+	struct ledger_record a, b;
+	struct errmsg err = {""};
+	struct spool spool;
+	json_t *saved;
+
+	(void)state;
+	make_spool(dir, &spool);
+	assert_null(spool_restore(&spool, 7, 2, &err));
+	assert_int_equal(errno, ENOENT);
+	t->lane = 1;
+	t->cores = 8;
+	t->backend = COUNTER_HEARTBEAT;
+	tally_partner(t, 12);
+	add_blocks(t, 20, 600, 1000);
+	tally_advance(t, 100 * S, TALLY_CO);
+	tally_advance(t, 130 * S, TALLY_CO);
+	tally_paused(t, S / 10);
+	saved = tally_save(t, "boot-1", 1700000030);
+	assert_non_null(saved);
+	assert_int_equal(spool_checkpoint(&spool, 7, 2, saved, &err), 0);
+	json_decref(saved);
+	tally_record(t, &settings, "c", "n", false, 1, &a);
+
+	saved = spool_restore(&spool, 7, 2, &err);
+	assert_non_null(saved);
+	/* Same boot: 5 s went by on the monotonic clock. */
+	again = tally_load(saved, "boot-1", 135 * S, 1);
+	assert_non_null(again);
+	tally_advance(again, 135 * S, TALLY_CO);
+	tally_record(again, &settings, "c", "n", false, 1, &b);
+	assert_int_equal(b.unmeasured_ns, 5 * S);
+	assert_int_equal(b.seq, a.seq); /* that record was made after the checkpoint */
+	b.unmeasured_ns = 0;
+	assert_int_equal(a.co_ns, b.co_ns);
+	assert_int_equal(a.paused_ns, b.paused_ns);
+	assert_int_equal(a.blocks, b.blocks);
+	assert_true(a.degradation == b.degradation);
+	assert_true(a.thesis_degradation == b.thesis_degradation);
+	assert_int_equal(a.partner_count, b.partner_count);
+	assert_int_equal(a.lane, b.lane);
+	assert_string_equal(a.backend, b.backend);
+	tally_free(again);
+	/* Another boot: the wall clock, as the other one began anew. */
+	again = tally_load(saved, "boot-2", 3 * S, 1700000040);
+	assert_non_null(again);
+	assert_int_equal(again->mode_ns[TALLY_UNMEASURED], 10 * S);
+	tally_free(again);
+	json_object_del(saved, "robust");
+	assert_null(tally_load(saved, "boot-1", 135 * S, 1));
+	json_decref(saved);
+	spool_forget(&spool, 7, 2);
+	assert_null(spool_restore(&spool, 7, 2, &err));
+	tally_free(t);
+	remove_dir(dir);
+}
+
+static void records(void **state)
+{
+	char dir[] = "/tmp/tally-XXXXXX", path[128];
+	struct ledger_record r = {.job_id = 30,
+				     .seq = 4,
+				     .lane = -1,
+				     .degradation = 0.25,
+				     .variance = NAN,
+				     .thesis_degradation = NAN},
+			     got[4];
+	struct errmsg err = {""};
+	struct spool spool;
+
+	(void)state;
+	make_spool(dir, &spool);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 0);
+	strcpy(r.cluster, "c");
+	strcpy(r.node, "n");
+	strcpy(r.method, "robust");
+	strcpy(r.backend, "perf");
+	assert_int_equal(spool_record(&spool, &r, &err), 0);
+	r.job_id = 4;
+	assert_int_equal(spool_record(&spool, &r, &err), 0);
+	snprintf(path, sizeof(path), "%s/records/5.0", dir);
+	assert_int_equal(fsio_write(path, "{\"job\":", 7, 0600, 0, &err), 0);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 2);
+	assert_int_equal(got[0].job_id, 4);
+	assert_int_equal(got[1].job_id, 30);
+	assert_true(got[1].degradation == 0.25);
+	assert_int_equal(access(path, F_OK), -1); /* set aside, not lost */
+	strcat(path, ".bad");
+	assert_int_equal(access(path, F_OK), 0);
+	/* A newer record of the same job came while the older one was acked. */
+	r.seq = 5;
+	assert_int_equal(spool_record(&spool, &r, &err), 0);
+	spool_acked(&spool, &got[0]);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 2);
+	assert_int_equal(got[0].seq, 5);
+	spool_acked(&spool, &got[0]);
+	spool_refused(&spool, &got[1]);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 0);
+	snprintf(path, sizeof(path), "%s/records/30.0.refused", dir);
+	assert_int_equal(access(path, F_OK), 0);
+	remove_dir(dir);
+}
+
+/* What a ledger acknowledged is kept for a while, and sent again to another one. */
+static void sent_records(void **state)
+{
+	char dir[] = "/tmp/tally-XXXXXX", path[128];
+	struct ledger_record r = {.job_id = 4,
+				     .seq = 4,
+				     .lane = -1,
+				     .degradation = NAN,
+				     .variance = NAN,
+				     .thesis_degradation = NAN},
+			     got[4];
+	struct timespec old[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
+	struct errmsg err = {""};
+	struct spool spool;
+
+	(void)state;
+	make_spool(dir, &spool);
+	spool.keep_days = 7;
+	strcpy(r.cluster, "c");
+	strcpy(r.node, "n");
+	strcpy(r.method, "robust");
+	strcpy(r.backend, "perf");
+	assert_int_equal(spool_know_ledger(&spool, "first", &err), 0);
+	for (r.job_id = 4; r.job_id <= 6; r.job_id++) {
+		assert_int_equal(spool_record(&spool, &r, &err), 0);
+		spool_acked(&spool, &r);
+	}
+	assert_int_equal(spool_records(&spool, got, 4, &err), 0);
+	assert_int_equal(spool_know_ledger(&spool, "first", &err), 0);
+	assert_int_equal(spool_know_ledger(&spool, "", &err), 0);
+	snprintf(path, sizeof(path), "%s/sent/6.0", dir);
+	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+	spool_expire(&spool);
+	assert_int_equal(access(path, F_OK), -1);
+	/* Job 5 has had another run meanwhile. */
+	r.job_id = 5;
+	r.seq = 9;
+	assert_int_equal(spool_record(&spool, &r, &err), 0);
+	assert_int_equal(spool_know_ledger(&spool, "second", &err), 1);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 2);
+	assert_int_equal(got[0].job_id, 4);
+	assert_int_equal(got[1].seq, 9);
+	spool_acked(&spool, &got[0]);
+	spool_acked(&spool, &got[1]);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 0);
+	assert_int_equal(spool_know_ledger(&spool, "second", &err), 0);
+	/* Nothing is kept where nothing is to be kept. */
+	spool.keep_days = 0;
+	r.job_id = 7;
+	assert_int_equal(spool_record(&spool, &r, &err), 0);
+	spool_acked(&spool, &r);
+	assert_int_equal(spool_know_ledger(&spool, "third", &err), 2);
+	remove_dir(dir);
+}
+
+/*
+ * slurmctld that was killed gives a job's id out again. The record of the run that it has forgotten
+ * still waits for the ledger, and neither it nor the next one's is lost, whichever is acked first.
+ */
+static void records_of_a_reused_id(void **state)
+{
+	char dir[] = "/tmp/tally-XXXXXX", path[128];
+	struct ledger_record first = {.cluster = "c",
+				     .node = "n",
+				     .method = "robust",
+				     .backend = "perf",
+				     .job_id = 4,
+				     .seq = 9,
+				     .lane = -1,
+				     .start_unix = 1700000000,
+				     .degradation = NAN,
+				     .variance = NAN,
+				     .thesis_degradation = NAN},
+			     second, got[4];
+	struct spool_counts counts;
+	struct errmsg err = {""};
+	struct spool spool;
+
+	(void)state;
+	make_spool(dir, &spool);
+	spool.keep_days = 7;
+	assert_int_equal(spool_know_ledger(&spool, "first", &err), 0);
+	second = first;
+	second.start_unix += 20;
+	second.seq = 4;
+	for (int order = 0; order < 2; order++) {
+		assert_int_equal(spool_record(&spool, &first, &err), 0);
+		assert_int_equal(spool_record(&spool, &second, &err), 0);
+		second.seq++;
+		assert_int_equal(spool_record(&spool, &second, &err), 0);
+		assert_int_equal(spool_records(&spool, got, 4, &err), 2);
+		assert_int_equal(got[0].start_unix + got[1].start_unix, 3400000020);
+		assert_int_equal(spool_acked(&spool, order ? &first : &second), 0);
+		assert_int_equal(spool_records(&spool, got, 4, &err), 1);
+		assert_int_equal(got[0].start_unix - 1700000000, order ? 20 : 0);
+		assert_int_equal(spool_acked(&spool, order ? &first : &second), 0);
+		assert_int_equal(spool_records(&spool, got, 4, &err), 1);
+		assert_int_equal(spool_acked(&spool, &got[0]), 0);
+		assert_int_equal(spool_records(&spool, got, 4, &err), 0);
+	}
+	/* A ledger that was lost gets both again. */
+	assert_int_equal(spool_know_ledger(&spool, "second", &err), 2);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 2);
+	assert_int_equal(got[0].start_unix + got[1].start_unix, 3400000020);
+	assert_int_equal(spool_refused(&spool, &second), 0);
+	spool_count(&spool, &counts);
+	assert_int_equal(counts.records, 1);
+	assert_int_equal(counts.refused, 1);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 1);
+	assert_int_equal(got[0].start_unix, 1700000000);
+	snprintf(path, sizeof(path), "%s/records/4.0.123456", dir);
+	assert_int_equal(fsio_write(path, "{", 1, 0600, 0, &err), 0);
+	assert_int_equal(spool_records(&spool, got, 4, &err), 1);
+	assert_int_equal(access(path, F_OK), 0);
+	remove_dir(dir);
+}
+
+/* What a job shows in shams is taken off, it is marked, and a checkpoint keeps both. */
+static void shams(void **state)
+{
+	struct tally *t = tally_new(7, 0, 1, 1, 0), *back;
+	struct ledger_record r;
+	json_t *saved;
+
+	(void)state;
+	add_blocks(t, 40, 600, 1000);
+	tally_record(t, &settings, "c", "n1", false, 2, &r);
+	assert_float_equal(r.degradation, 0.4, 0.02);
+	assert_false(r.sensing);
+	for (int i = 0; i < 20; i++) {
+		struct est_block b = {.before_n = 1, .during_n = 1, .after_n = 1};
+
+		b.before[0] = b.after[0] = (struct est_window){800 + i % 3, 0, 800e3, 0};
+		b.during[0] = (struct est_window){1000, 0, 800e3, 0};
+		tally_sham(t, &b);
+	}
+	saved = tally_save(t, "boot", 2);
+	back = tally_load(saved, "boot", 0, 2);
+	assert_non_null(back);
+	tally_record(back, &settings, "c", "n1", true, 2, &r);
+	assert_float_equal(r.degradation, 0.2, 0.02);
+	assert_true(r.sensing);
+	tally_free(back);
+	json_object_del(saved, "sham");
+	back = tally_load(saved, "boot", 0, 2);
+	assert_non_null(back);
+	tally_record(back, &settings, "c", "n1", true, 2, &r);
+	assert_float_equal(r.degradation, 0.4, 0.02);
+	assert_false(r.sensing);
+	json_decref(saved);
+	tally_free(back);
+	tally_free(t);
+}
+
+/* What each of two co-runners costs is in the record and survives a checkpoint. */
+static void attributions(void **state)
+{
+	struct tally *t = tally_new(7, 0, 1, 1, 0), *back;
+	struct ledger_record r;
+	json_t *saved;
+
+	(void)state;
+	add_blocks(t, 40, 600, 1000);
+	tally_partner(t, 8);
+	tally_partner(t, 9);
+	tally_record(t, &settings, "c", "n1", false, 2, &r);
+	assert_false(r.attributed);
+	for (uint32_t id = 8; id <= 9; id++) {
+		attribution_together(&t->attribution, id, 100 * S);
+		for (int i = 0; i < 20; i++) {
+			struct est_block b = {.before_n = 1, .during_n = 1, .after_n = 1};
+
+			b.before[0] = b.after[0] = (struct est_window){600 + i % 3, 0, 800e3, 0};
+			b.during[0] = (struct est_window){id == 8 ? 1000 : 600, 0, 800e3, 0};
+			assert_true(attribution_block(&t->attribution, id, &b));
+		}
+	}
+	saved = tally_save(t, "boot", 2);
+	back = tally_load(saved, "boot", 0, 2);
+	assert_non_null(back);
+	tally_record(back, &settings, "c", "n1", true, 2, &r);
+	assert_true(r.attributed);
+	assert_float_equal(r.partner_degradation[0], r.degradation, 0.01);
+	assert_float_equal(r.partner_degradation[1], 0, 0.01);
+	tally_free(back);
+	/* A checkpoint of before there were absences. */
+	json_object_del(saved, "attribution");
+	back = tally_load(saved, "boot", 0, 2);
+	assert_non_null(back);
+	tally_record(back, &settings, "c", "n1", true, 2, &r);
+	assert_false(r.attributed);
+	assert_int_equal(r.partner_count, 2);
+	json_decref(saved);
+	tally_free(back);
+	tally_free(t);
+}
+
+/* A suspicion of spin waiting is in the record and survives a checkpoint. */
+static void spinning(void **state)
+{
+	struct tally *t = tally_new(7, 0, 1, 1, 0), *back;
+	const uint64_t id[] = {11, 12};
+	const double x[] = {0.4, 0};
+	struct ledger_record r;
+	json_t *saved;
+
+	(void)state;
+	tally_record(t, &settings, "c", "n1", false, 2, &r);
+	assert_false(r.spin);
+	for (int i = 0; i < 20; i++)
+		tally_tasks(t, 2, id, x);
+	saved = tally_save(t, "boot", 2);
+	back = tally_load(saved, "boot", 0, 2);
+	assert_non_null(back);
+	/* Too little is known anew to say anything else. */
+	tally_tasks(back, 2, id, x);
+	tally_record(back, &settings, "c", "n1", true, 2, &r);
+	assert_true(r.spin);
+	assert_float_equal(back->spin_result.most, 0.33, 0.01);
+	tally_free(back);
+	json_object_set_new(saved, "spin", json_string("much"));
+	assert_null(tally_load(saved, "boot", 0, 2));
+	json_decref(saved);
+	tally_free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times_add_up),
+		cmocka_unit_test(held_while_unmeasured),
+		cmocka_unit_test(few_blocks_are_no_data),
+		cmocka_unit_test(shams),
+		cmocka_unit_test(attributions),
+		cmocka_unit_test(spinning),
+		cmocka_unit_test(what_is_lacking),
+		cmocka_unit_test(noise_is_no_data),
+		cmocka_unit_test(checkpoints),
+		cmocka_unit_test(records),
+		cmocka_unit_test(sent_records),
+		cmocka_unit_test(records_of_a_reused_id),
+	};
+
+	settings_defaults(&settings);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

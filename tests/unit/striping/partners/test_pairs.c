@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of the pair history. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fsio.h"
+#include "striping/partners/pairs.h"
+
+static void learns_directed_means(void **state)
+{
+	struct pairs *p = pairs_new();
+	double d = 9;
+
+	(void)state;
+	assert_false(pairs_expect(p, "a", "b", &d));
+	assert_float_equal(pairs_mean(p), 0, 0);
+	assert_int_equal(pairs_learn(p, "a", "b", 0.4, 100, 1), 0);
+	assert_int_equal(pairs_learn(p, "a", "b", 0.2, 300, 2), 0);
+	assert_int_equal(pairs_learn(p, "b", "a", 0.1, 100, 2), 0);
+	assert_true(pairs_expect(p, "a", "b", &d));
+	assert_float_equal(d, 0.25, 1e-12);
+	assert_true(pairs_expect(p, "b", "a", &d));
+	assert_float_equal(d, 0.1, 1e-12);
+	assert_false(pairs_expect(p, "a", "a", &d));
+	assert_float_equal(pairs_mean(p), 0.175, 1e-12);
+	assert_int_equal(pairs_count(p), 2);
+	pairs_free(p);
+}
+
+/* A pair that changes its ways is followed, however long it was otherwise. */
+static void forgets_slowly(void **state)
+{
+	struct pairs *p = pairs_new();
+	double d;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(pairs_learn(p, "a", "b", 0.5, 3600, i), 0);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(pairs_learn(p, "a", "b", 0.1, 3600, 1000 + i), 0);
+	assert_true(pairs_expect(p, "a", "b", &d));
+	assert_true(fabs(d - 0.1) < 0.001);
+	assert_int_equal(pairs_learn(p, "a", "b", 0.3, 1e9, 2000), 0);
+	assert_true(pairs_expect(p, "a", "b", &d));
+	assert_float_equal(d, 0.3, 1e-9);
+	pairs_free(p);
+}
+
+static void refuses_nonsense(void **state)
+{
+	struct pairs *p = pairs_new();
+	char longer[PAIRS_CLASS_MAX + 10];
+
+	(void)state;
+	memset(longer, 'x', sizeof(longer));
+	longer[sizeof(longer) - 1] = '\0';
+	assert_int_equal(pairs_learn(p, "", "b", 0.1, 1, 1), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(pairs_learn(p, "a\tb", "b", 0.1, 1, 1), -1);
+	assert_int_equal(pairs_learn(p, longer, "b", 0.1, 1, 1), -1);
+	assert_int_equal(pairs_learn(p, "a", "b", 1.5, 1, 1), -1);
+	assert_int_equal(pairs_learn(p, "a", "b", -1.5, 1, 1), -1);
+	assert_int_equal(pairs_learn(p, "a", "b", NAN, 1, 1), -1);
+	assert_int_equal(pairs_learn(p, "a", "b", 0.1, 0, 1), -1);
+	assert_int_equal(pairs_learn(p, "a", "b", 0.1, INFINITY, 1), -1);
+	assert_int_equal(pairs_count(p), 0);
+	pairs_free(p);
+}
+
+static void survives_the_file(void **state)
+{
+	char dir[] = "/tmp/test_pairs.XXXXXX", path[64];
+	struct pairs *p;
+	struct errmsg err = {""};
+	double d;
+	int bad;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/" PAIRS_FILE, dir);
+	p = pairs_load(path, &bad, &err);
+	assert_non_null(p);
+	assert_int_equal(pairs_count(p), 0);
+	pairs_free(p);
+	assert_int_equal(pairs_record(path, "7/lu", "8/cg x", 0.25, 60, 1000, &err), 0);
+	assert_int_equal(pairs_record(path, "8/cg x", "7/lu", -0.01, 60, 1000, &err), 0);
+	assert_int_equal(pairs_record(path, "7/lu", "8/cg x", 0.35, 60, 1001, &err), 0);
+	assert_int_equal(pairs_record(path, "7/lu", "8/cg x", 2, 60, 1001, &err), -1);
+	assert_non_null(strstr(err.text, "7/lu"));
+	p = pairs_load(path, &bad, &err);
+	assert_non_null(p);
+	assert_int_equal(bad, 0);
+	assert_int_equal(pairs_count(p), 2);
+	assert_true(pairs_expect(p, "7/lu", "8/cg x", &d));
+	assert_float_equal(d, 0.3, 1e-6);
+	assert_true(pairs_expect(p, "8/cg x", "7/lu", &d));
+	assert_float_equal(d, -0.01, 1e-6);
+	pairs_free(p);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void passes_over_broken_lines(void **state)
+{
+	static const char text[] = "#job\tpartner\tdegradation\tseconds\tcount\tlast\n"
+				   "a\tb\t0.5\t10\t1\t100\n"
+				   "a\tb\t0.6\t10\t1\t100\n"
+				   "a\tc\t0.5\t10\t1\n"
+				   "a\td\tx\t10\t1\t100\n"
+				   "a\te\t0.5\t10\t0\t100\n"
+				   "a\tf\t0.5\t10\t1\t100\tmore\n"
+				   "rubbish\n"
+				   "b\ta\t0.25\t10\t3\t100";
+	char dir[] = "/tmp/test_pairs.XXXXXX", path[64];
+	struct pairs *p;
+	struct errmsg err;
+	double d;
+	int bad;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/p", dir);
+	assert_int_equal(fsio_write(path, text, strlen(text), 0600, 0, &err), 0);
+	p = pairs_load(path, &bad, &err);
+	assert_non_null(p);
+	assert_int_equal(bad, 6);
+	assert_int_equal(pairs_count(p), 2);
+	assert_true(pairs_expect(p, "a", "b", &d));
+	assert_float_equal(d, 0.5, 1e-12);
+	pairs_free(p);
+	assert_null(pairs_load(dir, &bad, &err));
+	unlink(path);
+	rmdir(dir);
+}
+
+/* The file stays small: the pairs that were seen longest ago go first. */
+static void keeps_a_bounded_number(void **state)
+{
+	struct pairs *p = pairs_new();
+	double d;
+
+	(void)state;
+	for (int i = 0; i < 20100; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%d", i);
+		assert_int_equal(pairs_learn(p, name, "b", 0.5, 1, i), 0);
+	}
+	assert_int_equal(pairs_count(p), 20000);
+	assert_false(pairs_expect(p, "99", "b", &d));
+	assert_true(pairs_expect(p, "100", "b", &d));
+	assert_float_equal(pairs_mean(p), 0.5, 1e-9);
+	pairs_free(p);
+}
+
+static void names_classes(void **state)
+{
+	char buf[PAIRS_CLASS_MAX], name[2 * PAIRS_CLASS_MAX];
+
+	(void)state;
+	assert_string_equal(pairs_class("cfd", 7, "job", buf), "cfd");
+	assert_string_equal(pairs_class("", 7, "job", buf), "7/job");
+	assert_string_equal(pairs_class(NULL, 7, "a\tb", buf), "7/a_b");
+	assert_string_equal(pairs_class(NULL, 7, NULL, buf), "7/");
+	memset(name, 'y', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	assert_int_equal(strlen(pairs_class(NULL, 7, name, buf)), PAIRS_CLASS_MAX - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(learns_directed_means),
+		cmocka_unit_test(forgets_slowly),
+		cmocka_unit_test(refuses_nonsense),
+		cmocka_unit_test(survives_the_file),
+		cmocka_unit_test(passes_over_broken_lines),
+		cmocka_unit_test(keeps_a_bounded_number),
+		cmocka_unit_test(names_classes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

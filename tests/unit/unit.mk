@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The unit tests: tests/unit/ROOM/test_MODULE is the test of src/ROOM/MODULE.c; scenario/ has what no single module shows.
+# A test of one file is one word here; UNIT_LIBS is what it links.
+UNIT_LIBS = libbill.la libsettle.la libledger.la libtopology.la libpartners.la libsubmit.la liblanes.la \
+	$(POPPAD_LIBS) libheartbeat.la
+TEST_LDADD = $(UNIT_LIBS) $(CMOCKA_LIBS) -lm
+LDADD = $(TEST_LDADD)
+
+if HAVE_CMOCKA
+check_PROGRAMS += \
+	tests/unit/common/test_common \
+	tests/unit/striping/lanes/test_lanes \
+	tests/unit/striping/lanes/test_occupancy \
+	tests/unit/striping/lanes/test_topology \
+	tests/unit/striping/submit/test_constraint \
+	tests/unit/striping/submit/test_option \
+	tests/unit/striping/submit/test_submission \
+	tests/unit/striping/partners/test_node_choice \
+	tests/unit/striping/partners/test_pairs \
+	tests/unit/striping/partners/test_partner \
+	tests/unit/striping/partners/test_partner_times \
+	tests/unit/heartbeat/test_heartbeat \
+	tests/unit/accounting/record/test_price \
+	tests/unit/accounting/record/test_record \
+	tests/unit/accounting/record/test_wire \
+	tests/unit/accounting/ledgerd/test_ledger \
+	tests/unit/accounting/ledgerd/test_ledger_file \
+	tests/unit/accounting/ledgerd/test_server \
+	tests/unit/accounting/ledgerd/test_service \
+	tests/unit/accounting/settle/test_decay \
+	tests/unit/accounting/settle/test_refunds \
+	tests/unit/accounting/settle/test_settle \
+	tests/unit/accounting/settle/test_waiting_runs \
+	tests/unit/accounting/bill/test_bill \
+	tests/unit/accounting/bill/test_summary \
+	tests/unit/poppa/hold/test_find_tasks \
+	tests/unit/poppa/hold/test_held_handles \
+	tests/unit/poppa/hold/test_new_tasks \
+	tests/unit/poppa/hold/test_pause \
+	tests/unit/poppa/estimate/test_attribution \
+	tests/unit/poppa/estimate/test_estimator \
+	tests/unit/poppa/estimate/test_shutterlog \
+	tests/unit/poppa/estimate/test_spin \
+	tests/unit/poppa/counter/test_counter \
+	tests/unit/poppa/counter/test_counter_replay \
+	tests/unit/poppa/counter/test_counter_uprobe \
+	tests/unit/poppa/measure/test_overhead \
+	tests/unit/poppa/measure/test_pace \
+	tests/unit/poppa/measure/test_schedule \
+	tests/unit/poppa/measure/test_shutter \
+	tests/unit/poppa/report/test_sender \
+	tests/unit/poppa/report/test_status \
+	tests/unit/poppa/node/test_jobs \
+	tests/unit/poppa/node/test_registry \
+	tests/unit/poppa/node/test_tally \
+	tests/unit/scenario/test_adaptive \
+	tests/unit/scenario/test_fairness \
+	tests/unit/scenario/test_gaming
+if HAVE_PFM
+check_PROGRAMS += tests/unit/poppa/counter/test_counter_live
+endif
+if HAVE_PAPI
+check_PROGRAMS += tests/unit/poppa/counter/test_counter_papi
+endif
+endif
+
+tests_unit_accounting_ledgerd_test_ledger_SOURCES = \
+	tests/unit/accounting/ledgerd/test_ledger.c tests/unit/accounting/ledger_fixture.c \
+	tests/unit/accounting/ledger_fixture.h
+tests_unit_accounting_ledgerd_test_ledger_file_SOURCES = \
+	tests/unit/accounting/ledgerd/test_ledger_file.c tests/unit/accounting/ledger_fixture.c \
+	tests/unit/accounting/ledger_fixture.h
+tests_unit_accounting_ledgerd_test_server_SOURCES = \
+	tests/unit/accounting/ledgerd/test_server.c src/accounting/ledgerd/server.c
+tests_unit_accounting_ledgerd_test_service_SOURCES = \
+	tests/unit/accounting/ledgerd/test_service.c tests/unit/accounting/ledger_fixture.c \
+	tests/unit/accounting/ledger_fixture.h
+tests_unit_accounting_settle_test_refunds_SOURCES = \
+	tests/unit/accounting/settle/test_refunds.c tests/unit/accounting/ledger_fixture.c \
+	tests/unit/accounting/ledger_fixture.h
+tests_unit_poppa_estimate_test_estimator_SOURCES = \
+	tests/unit/poppa/estimate/test_estimator.c tests/gen/families.c tests/gen/families.h tests/gen/gen.c \
+	tests/gen/gen.h
+tests_unit_poppa_counter_test_counter_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open,--wrap=counter_sys_read
+tests_unit_poppa_counter_test_counter_live_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open
+tests_unit_poppa_counter_test_counter_papi_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=PAPI_is_initialized,--wrap=PAPI_library_init,--wrap=PAPI_num_cmp_hwctrs \
+	-Wl,--wrap=PAPI_get_component_info,--wrap=PAPI_create_eventset \
+	-Wl,--wrap=PAPI_assign_eventset_component,--wrap=PAPI_attach,--wrap=PAPI_add_named_event \
+	-Wl,--wrap=PAPI_start,--wrap=PAPI_read,--wrap=PAPI_stop,--wrap=PAPI_cleanup_eventset \
+	-Wl,--wrap=PAPI_destroy_eventset
+tests_unit_poppa_counter_test_counter_replay_SOURCES = \
+	tests/unit/poppa/counter/test_counter_replay.c tests/gen/gen.c tests/gen/gen.h
+tests_unit_poppa_counter_test_counter_uprobe_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open
+tests_unit_poppa_measure_test_shutter_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=clock_gettime,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts
+tests_unit_poppa_report_test_sender_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=client_send_records,--wrap=rename,--wrap=unlink
+tests_unit_poppa_node_test_jobs_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=counter_open,--wrap=counter_read,--wrap=counter_refresh,--wrap=counter_prepare \
+	-Wl,--wrap=counter_close,--wrap=counter_kind,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts \
+	-Wl,--wrap=shutter_done
+tests_unit_poppa_node_test_registry_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=readdir
+tests_unit_scenario_test_fairness_SOURCES = tests/unit/scenario/test_fairness.c $(fairness_sources)
+
+TESTS += tests/unit/scenario/test_workloads.sh
+EXTRA_DIST += tests/unit/scenario/test_workloads.sh
+
+# The heartbeat in Fortran and of MPI programs.
+AM_TESTS_ENVIRONMENT += CC='$(CC)' FC='$(FC)' MPICC='$(MPICC)' MPIFC='$(MPIFC)'; export CC FC MPICC MPIFC;
+TESTS += tests/unit/heartbeat/test_heartbeat_mpi.sh tests/unit/heartbeat/test_mpi_wait.sh
+EXTRA_DIST += tests/unit/heartbeat/test_heartbeat_mpi.sh tests/unit/heartbeat/test_mpi_wait.sh \
+	tests/unit/heartbeat/fake_mpi.c tests/unit/heartbeat/fake_mpi_user.c \
+	tests/unit/heartbeat/fortran.f90 \
+	tests/unit/heartbeat/module.c tests/unit/heartbeat/module_user.c \
+	tests/unit/heartbeat/mpi_calls.F90 \
+	tests/unit/heartbeat/own_page.f90 tests/unit/heartbeat/tool.c
+
+if HAVE_MPICC
+noinst_PROGRAMS += tests/unit/heartbeat/mpi_calls tests/unit/heartbeat/waiting tests/unit/heartbeat/waiting_meter
+endif
+tests_unit_heartbeat_mpi_calls_SOURCES = tests/unit/heartbeat/mpi_calls.c
+tests_unit_heartbeat_mpi_calls_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_unit_heartbeat_mpi_calls_LDADD = $(POPPAD_LIBS) $(MPI_LIBS) -ldl -lpthread
+tests_unit_heartbeat_waiting_SOURCES = tests/unit/heartbeat/waiting.c tests/unit/heartbeat/waiting.h
+tests_unit_heartbeat_waiting_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_unit_heartbeat_waiting_LDADD = $(MPI_LIBS)
+tests_unit_heartbeat_waiting_meter_SOURCES = tests/unit/heartbeat/waiting_meter.c tests/unit/heartbeat/waiting.h $(METER_SOURCES)
+tests_unit_heartbeat_waiting_meter_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_unit_heartbeat_waiting_meter_LDADD = $(POPPAD_LIBS)
