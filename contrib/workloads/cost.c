@@ -43,8 +43,7 @@ static const struct argp_option options[] = {
 	{"for", KEY_FOR, "TIME", 0, "measure this long (default 40s)", 0},
 	{"trace", KEY_TRACE, "FILE", 0,
 		"hold nothing; write the time (CLOCK_MONOTONIC, ns) and the progress of each job "
-		"into "
-		"FILE, again and again",
+		"into FILE, again and again",
 		0},
 	{"every", KEY_EVERY, "TIME", 0, "with --trace: how often (default 10ms)", 0},
 	{"json", KEY_JSON, NULL, 0, "print the result as JSON", 0},

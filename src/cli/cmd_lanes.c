@@ -31,8 +31,7 @@ static const struct argp_option option_table[] = {
 		0},
 	{"sockets", OPT_SOCKETS, "package|numa|l3", 0,
 		"What Slurm takes for a socket: a package (default), or what numa_node_as_socket "
-		"or "
-		"l3cache_as_socket in SlurmdParameters make of it",
+		"or l3cache_as_socket in SlurmdParameters make of it",
 		0},
 	{"reserved", OPT_RESERVED, "CPUS", 0, "CPUs that jobs never get, as in CpuSpecList: 0,8-9",
 		0},

@@ -138,11 +138,9 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 	}
 	return errmsg_set(err,
 		"line %d: %s is unknown: the keys are RunDir, SpoolDir, SpoolKeepDays, StateDir, "
-		"ShutterLog, "
-		"MungeSocket, LedgerListen, "
-		"LedgerUser, LedgerOrigin, LedgerControllers, LedgerKeepDays, Counter, PerfEvent, "
-		"ReplayLog, Uprobe "
-		"and Launcher",
+		"ShutterLog, MungeSocket, LedgerListen, LedgerUser, LedgerOrigin, "
+		"LedgerControllers, LedgerKeepDays, Counter, PerfEvent, ReplayLog, Uprobe and "
+		"Launcher",
 		line, key);
 }
 

@@ -43,8 +43,7 @@ static int parse_tiers(char *value, struct price_policy *p, struct errmsg *err)
 			units_parse_double(discount, 0, 1, &t->discount, &why))
 			return errmsg_set(err,
 				"tiers: \"%s\" is no pair of a degradation and a discount from 0 "
-				"to "
-				"1: tiers:0.05=0.1:0.2=0.35",
+				"to 1: tiers:0.05=0.1:0.2=0.35",
 				item);
 		if (p->tiers && (t->from <= t[-1].from || t->discount < t[-1].discount))
 			return errmsg_set(err, "tiers: %s=%s must be above the tier before it",

@@ -78,8 +78,7 @@ static void print_head(FILE *out, double length_s)
 	fprintf(out,
 		"\n## Runs of %.0f s\n\n"
 		"| family | jobs | robust: mean error %% | worst %% | bias of D | +- D | covered "
-		"%% | "
-		"thesis: mean error %% | worst %% | covered %% |\n"
+		"%% | thesis: mean error %% | worst %% | covered %% |\n"
 		"| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n",
 		length_s);
 }
@@ -121,30 +120,27 @@ static const char introduction[] =
 	"family says otherwise: 2 jobs, 3 phases that come round in about 8 s with degradations "
 	"from 0 to 0.7, 5 % noise of a\n"
 	"window, 2 % wild windows on either side, caches that refill and empty with a time "
-	"constant "
-	"of 0.3 ms, 2 % late wake-ups,\n"
+	"constant of 0.3 ms, 2 % late wake-ups,\n"
 	"S = 3.2 ms in 4 windows, P = 200 ms. For *robust* the first two windows after a shutter "
 	"are one, as\n"
 	"poppad reads them.\n"
 	"\n"
-	"- *error*: of the run time alone that follows from the estimate, |(1-D)/(1-D true) - 1|.\n"
+	"- *error*: of the run time alone that follows from the estimate, |(1-D)/(1-D true) - "
+	"1|.\n"
 	"- *+- D*: half the 95 % interval. *covered*: intervals with the true D in them.\n"
-	"- *robust* is the default method; *thesis* is algorithm 4, for which the interval is that "
-	"of a ratio of sums.\n"
+	"- *robust* is the default method; *thesis* is algorithm 4, for which the interval is "
+	"that of a ratio of sums.\n"
 	"- *five phases in 2 s*, *rhythm near multiples of P* and *4 jobs ...* are bound by the "
-	"number "
-	"of samples: a job's\n"
-	"  phases change from one of its blocks to the next, so every block is a draw. Longer runs "
-	"make the error smaller.\n"
+	"number of samples: a job's\n"
+	"  phases change from one of its blocks to the next, so every block is a draw. Longer "
+	"runs make the error smaller.\n"
 	"- *block rate by phase*: in one of two phases blocks come at an eighth of the rate; *by "
 	"change*: at the full rate after\n"
 	"  a change of phase and ever more seldom from then on, as an adaptive schedule has it.\n"
 	"- *co-runner pauses*, *runs for ms*: it switches at random, for 1 to 20 ms at a time and "
-	"5 to "
-	"50 % of it; each block is\n"
+	"5 to 50 % of it; each block is\n"
 	"  a draw of one or two such stretches. *bursts of the job's own*: likewise it is up to "
-	"1.5 "
-	"times as fast or slow.\n";
+	"1.5 times as fast or slow.\n";
 
 int main(int argc, char **argv)
 {
@@ -152,8 +148,7 @@ int main(int argc, char **argv)
 		.parser = parse_option,
 		.args_doc = "[FILE]",
 		.doc = "Judges the estimators on jobs whose degradation is known; writes a "
-		       "document "
-		       "to FILE or standard output."};
+		       "document to FILE or standard output."};
 	struct options o = {.seed = 1, .family = -1};
 	FILE *out = stdout;
 	int rc = 0;

@@ -26,24 +26,19 @@ static const char introduction[] =
 	"# Fairness of the charges\n"
 	"\n"
 	"Written by `tests/gen/fairness_table docs/results/fairness.md`, which gives the same "
-	"numbers on "
-	"every machine. The population\n"
+	"numbers on every machine. The population\n"
 	"is made by `tests/gen/fairness.c`: runs of 2 or 4 jobs with 1 to 5 phases, 3 to 10 % "
-	"noise, caches "
-	"that refill in 0.2 to 1 ms,\n"
+	"noise, caches that refill in 0.2 to 1 ms,\n"
 	"wild windows and late wake-ups, P = 200 ms; a third of the runs without contention, the "
-	"others with "
-	"degradations of phases up\n"
+	"others with degradations of phases up\n"
 	"to 0.4. Charges are shares of the solo price, what the job would have cost alone, as in "
-	"figure 3.12 "
-	"of the thesis; policy\n"
+	"figure 3.12 of the thesis; policy\n"
 	"`thesis` for all but the state of practice, which is what Slurm charges by itself.\n"
 	"\n"
 	"- *distance*: mean of |charge - the oracle's charge|, in points of the solo price.\n"
 	"- *overcharged*: jobs that pay more than 0.5 % above the solo price.\n"
 	"- *highest*: what the worst off pays. In the thesis: 103.8 % by POPPA, 99.8 % by the "
-	"oracle, with mean "
-	"discounts of 7.4 % and\n"
+	"oracle, with mean discounts of 7.4 % and\n"
 	"  11.5 %, which is a distance of the means of 4.1 points.\n";
 
 static int make_population(
@@ -65,8 +60,7 @@ static int write_part(FILE *out, double length_s)
 	fprintf(out,
 		"\n## Runs of %.0f s: %d jobs\n\n"
 		"| scheme | mean charge %% | mean discount %% | distance, points | lowest %% | "
-		"highest "
-		"%% | overcharged | no estimate |\n"
+		"highest %% | overcharged | no estimate |\n"
 		"| --- | --: | --: | --: | --: | --: | --: | --: |\n",
 		length_s, scheme[0].jobs);
 	for (int i = 0; i < FAIRNESS_SCHEMES; i++) {
@@ -106,14 +100,13 @@ static int write_others(FILE *out)
 		"point estimate a job can pay too much by the noise of its own run; that is so "
 		"where the true D is about 0.005 to 0.02,\n"
 		"which 300 s of shutters cannot always tell from 0. With a smaller D no price is "
-		"above "
-		"100.5 %%, since nobody pays more than raw.\n"
+		"above 100.5 %%, since nobody pays more than raw.\n"
 		"`estimate=upper` of `poppa_price` charges by the end of the interval that "
 		"favours the user: hardly anybody pays\n"
 		"more than the solo price, and everybody else less than the oracle's price.\n\n"
 		"| first seed | jobs | thesis: distance | highest %% | overcharged | ours: "
-		"distance | highest %% | overcharged | upper: distance | highest %% | "
-		"overcharged | ours: both |\n"
+		"distance | highest %% | overcharged | upper: distance | highest %% | overcharged "
+		"| ours: both |\n"
 		"| --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --- |\n",
 		lengths_s[0]);
 	fairness_clear(all);

@@ -85,12 +85,9 @@ static const struct argp_option options[] = {
 	{"cgroup", 'g', "1|2", 0, "version of the jobs' cgroups (default 1)", 0},
 	{"cause", 'c', "NAME", 0,
 		"kill (default); both: the guard with it, then poppad --repair or a start by "
-		"turns; stop: it is "
-		"stopped "
-		"as a whole; thread: one of its threads hangs; oom: memory runs out; full: so does "
-		"the disk, then as both; clock: the wall clock is set, then as kill; none: "
-		"nothing, "
-		"to compare with",
+		"turns; stop: it is stopped as a whole; thread: one of its threads hangs; oom: "
+		"memory runs out; full: so does the disk, then as both; clock: the wall clock is "
+		"set, then as kill; none: nothing, to compare with",
 		0},
 	{0}};
 

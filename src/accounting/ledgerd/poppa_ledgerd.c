@@ -77,8 +77,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {argp_options, parse_option, NULL,
 	"Keeps what the nodes measured about co-located jobs and what those jobs were charged. "
-	"Runs in "
-	"the foreground until it gets SIGTERM.",
+	"Runs in the foreground until it gets SIGTERM.",
 	NULL, NULL, NULL};
 
 /* The directory of the database, the user's own. */

@@ -165,8 +165,7 @@ int cmd_ledger(int argc, char **argv)
 		.parser = parse_option,
 		.args_doc = "check\nbackup TO\nexport\nrebuild",
 		.doc = "Verifies the ledger, copies it to the file TO, prints it as lines of JSON, "
-		       "or "
-		       "brings prices that it has lost back from Slurm's accounting; poppa-ledgerd "
+		       "or brings prices that it has lost back from Slurm's accounting; poppa-ledgerd "
 		       "may run meanwhile."};
 	struct options o = {.json = false};
 	char path[PATH_MAX], conf_path[PATH_MAX];

@@ -186,10 +186,8 @@ int cmd_report(int argc, char **argv)
 	static const struct argp argp = {.options = option_table,
 		.parser = parse_option,
 		.doc = "What co-located jobs were charged, instead of what, and what they cost "
-		       "each "
-		       "other. sacct decides which jobs you may see; by default they are your own. "
-		       "A "
-		       "job counts with all of its time."};
+		       "each other. sacct decides which jobs you may see; by default they are your own. "
+		       "A job counts with all of its time."};
 	struct options o = {.by = SUMMARY_USER};
 	struct summary summary;
 	struct report report;

@@ -179,8 +179,7 @@ int cmd_why(int argc, char **argv)
 		.parser = parse_option,
 		.args_doc = "JOBID[_TASK|+PART][.RUN]",
 		.doc = "How the price of a co-located job came about: what was measured, beside "
-		       "whom, "
-		       "and the arithmetic of the charge, in sentences to read or to quote. sacct "
+		       "whom, and the arithmetic of the charge, in sentences to read or to quote. sacct "
 		       "decides which jobs you may see."};
 	struct options o = {.json = false};
 	struct why w = {.restart = 0};
@@ -202,8 +201,7 @@ int cmd_why(int argc, char **argv)
 			cli_error("%s", bills.first.text);
 		else
 			cli_error("sacct shows you no %s %s: it does not exist, waits to become "
-				  "eligible, "
-				  "or is not yours to see",
+				  "eligible, or is not yours to see",
 				o.has_run ? "such run of job" : "job", o.job);
 		bills_free(&bills);
 		return CLI_FAILURE;

@@ -111,8 +111,7 @@ static int each(struct rebuild *r, const struct bills *bills, struct errmsg *err
 			 * 22.05); a later one tells. */
 			lose(r, b,
 				"the price of its run from %lld to %lld is not in sacct, which "
-				"shows a "
-				"billing of %llu",
+				"shows a billing of %llu",
 				(long long)b->start, (long long)b->end,
 				(unsigned long long)b->billing);
 		}

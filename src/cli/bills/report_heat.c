@@ -107,8 +107,7 @@ void report_heat(const struct summary *s, FILE *out)
 	if (more)
 		fprintf(out, "Of the %d programs that were in pairs for longest. ", HEAT_PROGRAMS);
 	fputs("How much of its progress a job of the column's program lost, in percent of the "
-	      "time "
-	      "beside one job of the line's program. Runs with several partners are not in "
+	      "time beside one job of the line's program. Runs with several partners are not in "
 	      "it.</p>\n"
 	      "<div class=\"scroll\" role=\"region\" aria-label=\"Degradation by pair\" "
 	      "tabindex=\"0\"><table class=\"heat\">\n"

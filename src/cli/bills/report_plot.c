@@ -102,9 +102,8 @@ void report_plot_time(const struct summary *s, FILE *out)
 		"tabindex=\"0\"><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"time-t "
 		"time-d\">\n<title id=\"time-t\">Charged against raw billing over time</title>\n"
 		"<desc id=\"time-d\">A bar for each %s in which jobs ended: its whole height is "
-		"what "
-		"Slurm counted, its filled part what was charged. The numbers are in the table "
-		"below.</desc>\n",
+		"what Slurm counted, its filled part what was charged. The numbers are in the "
+		"table below.</desc>\n",
 		WIDTH, TIME_HEIGHT, slot_name(s));
 	time_axes(s, most, height, slot, out);
 	for (int i = 0; i < s->slot_count; i++) {
@@ -206,14 +205,10 @@ void report_plot_prices(const struct summary *s, FILE *out)
 		"<div class=\"scroll\" role=\"region\" aria-label=\"Plot of prices by program\" "
 		"tabindex=\"0\"><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"price-t "
 		"price-d\">\n<title id=\"price-t\">Prices by program, in units of the price of a "
-		"run "
-		"alone</title>\n<desc id=\"price-d\">Three boxes for each program: state of "
-		"practice, "
-		"the thesis' policy, and what was charged. A box spans the quartiles, its line is "
-		"the "
-		"median, the thin line goes from the least to the most. The numbers are in the "
-		"table "
-		"below.</desc>\n",
+		"run alone</title>\n<desc id=\"price-d\">Three boxes for each program: state of "
+		"practice, the thesis' policy, and what was charged. A box spans the quartiles, "
+		"its line is the median, the thin line goes from the least to the most. The "
+		"numbers are in the table below.</desc>\n",
 		WIDTH, height);
 	fprintf(out,
 		"<text class=\"axis\" x=\"0\" y=\"%d\">price, in units of the price of the "

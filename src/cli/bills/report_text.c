@@ -204,11 +204,9 @@ void report_text(const struct report *r, FILE *out)
 		return;
 	}
 	put_table(r, out);
-	fprintf(out,
-		"\nraw and charged of a line of sums are billing times hours, as \"sreport -t "
-		"Hours "
-		"-T billing\" has them.\nSTP: what a run alone on the same lane takes, over what "
-		"it took.\n");
+	fprintf(out, "\nraw and charged of a line of sums are billing times hours, as \"sreport -t "
+		     "Hours -T billing\" has them.\nSTP: what a run alone on the same lane takes, "
+		     "over what it took.\n");
 	if (s->compared)
 		fprintf(out, "Against %d pairs' compact runs: STP %.3f, SEE %.3f.\n", s->compared,
 			s->stp, s->see);
@@ -297,8 +295,7 @@ void report_csv(const struct report *r, FILE *out)
 
 	if (r->by == SUMMARY_JOB)
 		fputs("job,user,account,partition,qos,name,state,status,start,end,elapsed_s,raw,"
-		      "charged,"
-		      "degradation,ci_low,ci_high,co,stopped,partners,policy,nodata\r\n",
+		      "charged,degradation,ci_low,ci_high,co,stopped,partners,policy,nodata\r\n",
 			out);
 	else
 		fprintf(out,

@@ -135,24 +135,22 @@ static void say_degradation(json_t *list, const struct bill_facts *f)
 			f->hi);
 	if (f->degradation <= 0)
 		say(list,
-			"By short measurements with its co-runners stopped (counter backend %s) it "
-			"made "
-			"no less progress beside them than alone: its degradation is D = %.4f%s.",
+			"By short measurements with its co-runners stopped (counter backend %s) "
+			"it made no less progress beside them than alone: its degradation is D = "
+			"%.4f%s.",
 			f->backend, f->degradation, interval);
 	else if (!isnan(f->co_degradation) && f->co < 0.995)
 		say(list,
-			"By short measurements with its co-runners stopped (counter backend %s) it "
-			"made "
-			"%.1f %% less progress beside them than alone. Over the whole run, in "
-			"which time "
-			"alone counts as no loss, its degradation is D = %.4f%s.",
+			"By short measurements with its co-runners stopped (counter backend %s) "
+			"it made %.1f %% less progress beside them than alone. Over the whole "
+			"run, in which time alone counts as no loss, its degradation is D = "
+			"%.4f%s.",
 			f->backend, PERCENT(f->co_degradation), f->degradation, interval);
 	else
 		say(list,
-			"By short measurements with its co-runners stopped (counter backend %s) it "
-			"made "
-			"%.1f %% less progress beside them than alone: its degradation is D = "
-			"%.4f%s.",
+			"By short measurements with its co-runners stopped (counter backend %s) "
+			"it made %.1f %% less progress beside them than alone: its degradation is "
+			"D = %.4f%s.",
 			f->backend, PERCENT(f->degradation), f->degradation, interval);
 	for (int i = 0; i < f->partner_count; i++)
 		if (!isnan(f->partner_cost[i]))
@@ -160,8 +158,7 @@ static void say_degradation(json_t *list, const struct bill_facts *f)
 				f->partner[i]);
 	if (f->spin)
 		say(list, "Its tasks may wait for each other in a loop, which looks like progress: "
-			  "the true "
-			  "degradation is then rather higher than measured.");
+			  "the true degradation is then rather higher than measured.");
 	if (f->degradation < 0)
 		say(list, "A degradation below 0 is within the noise of the measurement and counts "
 			  "as 0.");
@@ -174,8 +171,7 @@ static void say_nodes(json_t *list, const struct why *w)
 
 		say(list,
 			"Node %s: %.1f s beside co-runners, %.1f s alone, %.1f s held stopped, "
-			"%.1f s "
-			"not measured; %llu measurements, %llu of them of use.",
+			"%.1f s not measured; %llu measurements, %llu of them of use.",
 			r->node, (double)r->co_ns / NS_PER_S, (double)r->solo_ns / NS_PER_S,
 			(double)r->paused_ns / NS_PER_S, (double)r->unmeasured_ns / NS_PER_S,
 			(unsigned long long)r->blocks, (unsigned long long)r->used);
@@ -187,8 +183,7 @@ static void say_stopped(json_t *list, const struct bill_facts *f)
 	if (f->stopped > 0)
 		say(list,
 			"For %.2f %% of its time it was held stopped so that others could be "
-			"measured: "
-			"nobody pays for that (Z = %.4f).",
+			"measured: nobody pays for that (Z = %.4f).",
 			PERCENT(f->stopped), f->stopped);
 }
 
@@ -214,8 +209,7 @@ static void say_calculation(json_t *list, const struct why *w)
 	if (!w->has_policy) {
 		say(list,
 			"The price was made by policy %s, which this release of poppa cannot work "
-			"out: "
-			"billing %llu instead of %llu.",
+			"out: billing %llu instead of %llu.",
 			f->policy, (unsigned long long)f->charged, (unsigned long long)f->raw);
 		return;
 	}
@@ -235,15 +229,13 @@ static void say_calculation(json_t *list, const struct why *w)
 	if (!w->fits)
 		say(list,
 			"These facts give a billing between %llu and %llu, but %llu is charged: "
-			"please "
-			"show this to the administrators.",
+			"please show this to the administrators.",
 			(unsigned long long)e->least, (unsigned long long)e->most,
 			(unsigned long long)f->charged);
 	else if (!exact && llround(e->amount) != (long long)f->charged)
 		say(list,
-			"The charge was made with more digits than sacct shows; anything from %llu "
-			"to "
-			"%llu agrees with them.",
+			"The charge was made with more digits than sacct shows; anything from "
+			"%llu to %llu agrees with them.",
 			(unsigned long long)e->least, (unsigned long long)e->most);
 }
 
@@ -292,8 +284,7 @@ static void say_charge(json_t *list, const struct why *w)
 	if (f->charged < f->raw)
 		say(list,
 			"So a billing of %llu is charged for each of the %lld seconds instead of "
-			"%llu: "
-			"%.1f %% less.",
+			"%llu: %.1f %% less.",
 			(unsigned long long)f->charged, (long long)b->elapsed_s,
 			(unsigned long long)f->raw,
 			PERCENT(1 - (double)f->charged / (double)f->raw));
@@ -304,8 +295,7 @@ static void say_charge(json_t *list, const struct why *w)
 	if (b->billing != f->charged)
 		say(list,
 			"sacct shows a billing of %llu now: either it has not been told yet, or "
-			"somebody "
-			"has changed it since.",
+			"somebody has changed it since.",
 			(unsigned long long)b->billing);
 	if (w->ledger.settled)
 		say(list, "The price was made on %s, by version %d of the formulas.",
@@ -347,8 +337,7 @@ static void say_unpriced(json_t *list, const struct why *w)
 	switch (w->status) {
 	case BILL_PLAIN:
 		say(list, "It was not submitted with --colocate, or sacct does not know of it yet. "
-			  "Jobs "
-			  "that did not opt in are never stopped, measured or repriced.");
+			  "Jobs that did not opt in are never stopped, measured or repriced.");
 		say(list, "Slurm charges a billing of %llu for each of the %lld seconds.",
 			(unsigned long long)w->bill->billing, (long long)w->bill->elapsed_s);
 		break;
@@ -357,17 +346,15 @@ static void say_unpriced(json_t *list, const struct why *w)
 		break;
 	case BILL_RUNNING:
 		say(list,
-			"Its price is made when it has left its nodes; until then Slurm counts the "
-			"full billing of %llu for each second. \"poppa top\" on one of its nodes "
-			"shows "
-			"what is measured now.",
+			"Its price is made when it has left its nodes; until then Slurm counts "
+			"the full billing of %llu for each second. \"poppa top\" on one of its "
+			"nodes shows what is measured now.",
 			(unsigned long long)w->bill->billing);
 		break;
 	default:
 		say_nodes(list, w);
 		say(list, "Its price has not been made yet: it waits for the last records of its "
-			  "nodes, "
-			  "for at most poppa_settle_timeout, and for the ledger.");
+			  "nodes, for at most poppa_settle_timeout, and for the ledger.");
 		say(list,
 			"Until then the full billing of %llu for each second stands. Tell the "
 			"administrators if it stays so for hours.",

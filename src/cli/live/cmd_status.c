@@ -57,8 +57,7 @@ static void print_totals(const json_t *status)
 		(double)show_whole(totals, "longest_stop_ns") / 1e6);
 	if (json_is_true(json_object_get(cost, "capped")))
 		printf("          the period is lengthened for poppa_overhead_max=%.6g%%: lately "
-		       "%s "
-		       "%% held, %s %% of the node's processors\n",
+		       "%s %% held, %s %% of the node's processors\n",
 			100 * show_real(cost, "max"),
 			show_number(&seen, 3, 100 * show_real(cost, "held")),
 			show_number(&model, 3, 100 * show_real(cost, "cpu")));

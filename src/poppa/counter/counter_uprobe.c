@@ -203,10 +203,8 @@ static int accept_rate(const char *name, struct errmsg *err)
 	refused = known && known->too_often;
 	pthread_mutex_unlock(&lock);
 	return refused ? counter_fail(ENODATA, err,
-				 "Uprobe=%s: it was called so often that the probe slowed "
-				 "a "
-				 "task by more than %.0f %%; choose another function and restart "
-				 "poppad",
+				 "Uprobe=%s: it was called so often that the probe slowed a task "
+				 "by more than %.0f %%; choose another function and restart poppad",
 				 name, 100 * MAX_SHARE)
 		       : 0;
 }

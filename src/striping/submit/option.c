@@ -45,8 +45,7 @@ static int decode_name(const char *value, char *out, struct errmsg *err)
 			if (low < 0 || (high | low) == 0)
 				return errmsg_set(err,
 					"\"%.140s\" has a \"%%\" without the two hexadecimal "
-					"digits of a "
-					"character: write %%25 for \"%%\" itself",
+					"digits of a character: write %%25 for \"%%\" itself",
 					value);
 			byte = (unsigned char)(high << 4 | low);
 			p += 2;
@@ -110,8 +109,7 @@ static int set_max(struct colocate *c, const char *value, struct errmsg *err)
 	if (units_parse_percent(value, &fraction, &why) || fraction * 100 < MIN_PERCENT)
 		return errmsg_set(err,
 			"max-degradation:%.40s is not a percentage from %g to 100: write, for "
-			"example, "
-			"max-degradation:20",
+			"example, max-degradation:20",
 			value, MIN_PERCENT);
 	c->max_degradation = fraction;
 	return 0;
