@@ -70,6 +70,9 @@ tests_unit_accounting_ledgerd_test_ledger_SOURCES = \
 tests_unit_accounting_ledgerd_test_ledger_file_SOURCES = \
 	tests/unit/accounting/ledgerd/test_ledger_file.c tests/unit/accounting/ledger_fixture.c \
 	tests/unit/accounting/ledger_fixture.h
+tests_unit_accounting_record_test_record_SOURCES = \
+	tests/unit/accounting/record/test_record.c tests/unit/accounting/ledger_fixture.c \
+	tests/unit/accounting/ledger_fixture.h
 tests_unit_accounting_ledgerd_test_server_SOURCES = \
 	tests/unit/accounting/ledgerd/test_server.c src/accounting/ledgerd/server.c
 tests_unit_accounting_ledgerd_test_service_SOURCES = \

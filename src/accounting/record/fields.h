@@ -1,17 +1,86 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Takes typed fields out of a JSON object that a stranger may have written. */
+/* Tables of a structure's fields, from which all its forms are made; and single fields of JSON. */
 #ifndef POPPA_ACCOUNTING_RECORD_FIELDS_H
 #define POPPA_ACCOUNTING_RECORD_FIELDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <jansson.h>
 
 #include "common/errmsg.h"
 
+/* What a field holds, in C and in JSON. */
+enum field_type {
+	FIELD_TEXT, /* char[]: a string that fits into it with its end */
+	FIELD_INT,  /* an integer type of 4 or 8 bytes: a whole number from min to max */
+	FIELD_REAL, /* double: a number from -max to max (max 0: any), or null for NAN */
+	FIELD_BOOL, /* bool: true or false */
+	FIELD_WORD, /* an enum: the word of words[] with this number; optional */
+};
+
+/* What a field is in the ledger's table, where all else stands in the column "body" alone. */
+enum field_column {
+	FIELD_NO_COLUMN,
+	FIELD_KEY,    /* a column of the primary key */
+	FIELD_NEWEST, /* a column that a newer one with the same key replaces */
+	FIELD_FIXED,  /* a column that keeps its first value */
+};
+
 /*
- * Each returns 0, or -1 with err "WHAT: "FIELD" must be ..." and *out untouched.
- * A text must fit into size bytes with its end.
+ * One field of a structure. A table has them in the order in which JSON shows them. Its JSON, its
+ * columns in the ledger, their check and the tests of both walk the table, so a new row is all that
+ * a new field needs (a new column is also a new schema of the ledger).
+ */
+struct field {
+	const char *name; /* in JSON */
+	enum field_type type;
+	size_t offset, size; /* FIELD_AT, or FIELD_LIST, where size is that of one item */
+	int64_t min, max;
+	const char *const *words; /* of FIELD_WORD: word_count of them, "" for 0 */
+	size_t word_count;
+	/* 0, false, "" and the first word are not written, and are what is read where it is
+	 * missing. A bool or a word of a later release that is not known reads as missing, too. */
+	bool optional;
+	size_t room;  /* of a list: how many items the array has room for; 0: no list */
+	size_t count; /* offset of the int with the number of items; 0: the array is always full */
+	/* Offset of a bool that says whether this list is there at all; 0: it always is. Such a
+	 * list comes after one with the same count, and has as many items. */
+	size_t flag;
+	const char *items; /* of a list: what it holds, for messages */
+	enum field_column column;
+	const char *column_name; /* NULL: the same as name */
+};
+
+#define FIELD_AT(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
+#define FIELD_LIST(type, member)                                                                   \
+	.offset = offsetof(type, member), .size = sizeof(*((type *)0)->member),                    \
+	.room = sizeof(((type *)0)->member) / sizeof(*((type *)0)->member)
+
+/* The table of a structure; what: its name in messages. */
+struct field_table {
+	const char *what;
+	const struct field *field;
+	size_t count;
+};
+
+/* A new reference, or NULL: out of memory, or a text that is not UTF-8. */
+json_t *fields_to_json(const struct field_table *t, const void *object);
+
+/*
+ * Fills the fields of an object that was zeroed, or that has in its optional fields what they are
+ * where they are missing. JSON may have other members, too. 0, or -1 with err naming the field; the
+ * object may then be filled in part.
+ */
+int fields_from_json(
+	const struct field_table *t, const json_t *json, void *object, struct errmsg *err);
+
+/* The value of a field that is a FIELD_INT, FIELD_BOOL or FIELD_WORD, or of one of its items. */
+int64_t field_value(const struct field *f, const void *object, size_t item);
+
+/*
+ * Each takes one field out of an object that a stranger may have written. They return 0, or -1 with
+ * err "WHAT: "FIELD" must be ..." and *out untouched. A text must fit into size bytes with its end.
  */
 int field_text(const char *what, const json_t *json, const char *field, char *out, size_t size,
 	struct errmsg *err);

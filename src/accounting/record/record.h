@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <jansson.h>
 
+#include "accounting/record/fields.h"
 #include "common/errmsg.h"
 
 /* Allowed difference of the clocks of a node and the controller, seconds (that of MUNGE). */
@@ -69,7 +70,11 @@ struct ledger_record {
  */
 bool record_has_data(const struct ledger_record *r);
 
-/* Return a new reference, or 0 / -1 with err naming the field. NAN is JSON null. */
+/* The one list of a record's fields, from which all of its forms are made. */
+extern const struct field_table record_fields;
+
+/* Return a new reference (NULL: out of memory, or a text that is not UTF-8), or 0 / -1 with err
+ * naming the field. NAN is JSON null. */
 json_t *record_to_json(const struct ledger_record *r);
 int record_from_json(const json_t *json, struct ledger_record *r, struct errmsg *err);
 

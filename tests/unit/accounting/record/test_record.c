@@ -7,10 +7,18 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <sqlite3.h>
 
+#include "accounting/ledgerd/ledger_file.h"
+#include "accounting/ledgerd/service.h"
 #include "accounting/record/record.h"
 #include "accounting/record/settlement.h"
+#include "poppa/report/spool.h"
+#include "unit/accounting/ledger_fixture.h"
 
 static struct ledger_record sample(void)
 {
@@ -136,6 +144,283 @@ static void refuses_faults(void **state)
 	assert_int_equal(record_from_json(NULL, &(struct ledger_record){0}, NULL), -1);
 }
 
+/* --- every field of the table, in every form --- */
+
+/* How many samples there are: in each one every field differs from what it is in the others. */
+#define SAMPLES 2
+
+static int *count_of(const struct field *f, void *r)
+{
+	return (int *)((char *)r + f->count);
+}
+
+/* Gives field number i of the table a value that no other field of its type has. */
+static void set_field(struct ledger_record *r, const struct field *f, int i, int sample)
+{
+	size_t n = f->room ? f->room : 1;
+
+	if (f->count)
+		*count_of(f, r) = (int)(n = 2 + (size_t)sample);
+	if (f->flag)
+		*((char *)r + f->flag) = 1;
+	for (size_t k = 0; k < n; k++) {
+		char *at = (char *)r + f->offset + k * f->size;
+		int64_t value = f->min + 1 + 2 * i + sample + 100 * (int64_t)k;
+
+		switch (f->type) {
+		case FIELD_TEXT:
+			snprintf(at, f->size, "text-%d-%d", i, sample);
+			break;
+		case FIELD_REAL:
+			*(double *)at = 0.01 * i + 0.1 * sample + 1.0 / (double)(k + 3);
+			break;
+		case FIELD_BOOL:
+			*at = (char)((i + sample) % 2);
+			break;
+		case FIELD_WORD:
+			*(unsigned *)at = 1 + (unsigned)sample % ((unsigned)f->word_count - 1);
+			break;
+		case FIELD_INT:
+			assert_in_range(value, f->min + 1, f->max);
+			if (f->size == 8)
+				*(int64_t *)at = value;
+			else
+				*(int32_t *)at = (int32_t)value;
+		}
+	}
+}
+
+static struct ledger_record numbered_sample(int sample)
+{
+	struct ledger_record r;
+
+	memset(&r, 0, sizeof(r));
+	for (size_t i = 0; i < record_fields.count; i++)
+		set_field(&r, &record_fields.field[i], (int)i, sample);
+	return r;
+}
+
+/* Names the field that differs. */
+static void assert_same(const struct ledger_record *a, const struct ledger_record *b)
+{
+	for (size_t i = 0; i < record_fields.count; i++) {
+		const struct field *f = &record_fields.field[i];
+		const char *one = (const char *)a + f->offset, *other = (const char *)b + f->offset;
+		size_t n = f->count ? (size_t)*count_of(f, (void *)a) : f->room ? f->room : 1;
+		bool same = f->type == FIELD_TEXT ? !strcmp(one, other)
+						  : !memcmp(one, other, n * f->size);
+
+		if (f->count)
+			same &= *count_of(f, (void *)a) == *count_of(f, (void *)b);
+		if (f->flag)
+			same &= ((const char *)a)[f->flag] == ((const char *)b)[f->flag];
+		if (!same)
+			print_error("\"%s\" differs\n", f->name);
+		assert_true(same);
+	}
+}
+
+/* Each field that is in an object has the value of the record. */
+static void assert_shown(const json_t *json, const struct ledger_record *r)
+{
+	struct ledger_record back;
+	struct errmsg err = {""};
+
+	assert_int_equal(record_from_json(json, &back, &err), 0);
+	assert_same(&back, r);
+	for (size_t i = 0; i < record_fields.count; i++) {
+		const struct field *f = &record_fields.field[i];
+
+		if (!f->optional && !json_object_get(json, f->name))
+			print_error("\"%s\" is not there\n", f->name);
+		assert_true(f->optional || json_object_get(json, f->name));
+	}
+}
+
+static void every_field_through_json(void **state)
+{
+	(void)state;
+	for (int sample = 0; sample < SAMPLES; sample++) {
+		struct ledger_record r = numbered_sample(sample);
+		json_t *json = record_to_json(&r);
+
+		assert_non_null(json);
+		assert_shown(json, &r);
+		json_decref(json);
+	}
+}
+
+/* Each row of the table has the columns, and the body, of a record. */
+static void assert_columns(const struct ledger_record *r)
+{
+	sqlite3_stmt *st;
+	json_t *body;
+	sqlite3 *db;
+	int column;
+
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT * FROM record", -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	for (size_t i = 0; i < record_fields.count; i++) {
+		const struct field *f = &record_fields.field[i];
+		const char *name = f->column_name ? f->column_name : f->name;
+		const char *at = (const char *)r + f->offset;
+
+		for (column = sqlite3_column_count(st) - 1; column >= 0; column--)
+			if (!strcmp(sqlite3_column_name(st, column), name))
+				break;
+		if ((column >= 0) != (f->column != FIELD_NO_COLUMN))
+			print_error("the column of \"%s\"\n", f->name);
+		assert_int_equal(column >= 0, f->column != FIELD_NO_COLUMN);
+		if (column < 0)
+			continue;
+		if (f->type == FIELD_TEXT)
+			assert_string_equal((const char *)sqlite3_column_text(st, column), at);
+		else if (f->type == FIELD_REAL)
+			assert_true(sqlite3_column_double(st, column) == *(const double *)at);
+		else
+			assert_int_equal(sqlite3_column_int64(st, column), field_value(f, r, 0));
+	}
+	for (column = sqlite3_column_count(st) - 1; column >= 0; column--)
+		if (!strcmp(sqlite3_column_name(st, column), "body"))
+			break;
+	body = json_loads((const char *)sqlite3_column_text(st, column), 0, NULL);
+	assert_shown(body, r);
+	json_decref(body);
+	assert_int_equal(sqlite3_step(st), SQLITE_DONE);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+}
+
+static void no_fault(const char *line, void *arg)
+{
+	(void)arg;
+	print_error("%s\n", line);
+}
+
+/* What "poppa ledger check" and "poppa ledger export" make of the file. */
+static void assert_file(const struct ledger_record *r)
+{
+	struct ledger_check check;
+	struct errmsg err = {""};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	json_t *json;
+
+	assert_int_equal(ledger_file_check(path, NULL, &check, no_fault, NULL, &err), 0);
+	assert_int_equal(check.faults, 0);
+	assert_int_equal(check.records, 1);
+	assert_non_null(out);
+	assert_int_equal(ledger_file_export(path, 0, out, &err), 0);
+	fclose(out);
+	json = json_loads(text, 0, NULL);
+	assert_shown(json, r);
+	assert_string_equal(json_string_value(json_object_get(json, "kind")), "record");
+	json_decref(json);
+	free(text);
+}
+
+/* What the service says of a run. */
+static void assert_answer(struct service *service, const struct ledger_record *r)
+{
+	json_t *request = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "op", "job", "nonce", "n",
+		"cluster", r->cluster, "job", (json_int_t)r->job_id, "restart",
+		(json_int_t)r->restart, "start", (json_int_t)r->start_unix);
+	json_t *reply = service_answer(service, request, 0), *list;
+
+	list = json_object_get(reply, "records");
+	assert_int_equal(json_array_size(list), 1);
+	assert_shown(json_array_get(list, 0), r);
+	json_decref(reply);
+	json_decref(request);
+}
+
+static void every_field_through_the_ledger(void **state)
+{
+	for (int sample = 0; sample < SAMPLES; sample++) {
+		struct ledger_record r = numbered_sample(sample), *back;
+		struct service service = {.ledger_uid = 64030, .started = time(NULL)};
+		struct errmsg err = {""};
+		json_t *request, *reply;
+		int n;
+
+		make_dir(state);
+		service.ledger = open_ledger();
+		request = json_pack("{s:s, s:s, s:[o]}", "op", "record", "nonce", "n", "records",
+			record_to_json(&r));
+		reply = service_answer(&service, request, 0);
+		assert_true(json_is_true(json_object_get(
+			json_array_get(json_object_get(reply, "results"), 0), "ok")));
+		json_decref(reply);
+		json_decref(request);
+		assert_int_equal(ledger_records(service.ledger, r.cluster, r.job_id, r.restart,
+					 r.start_unix, NULL, &back, &n, &err),
+			0);
+		assert_int_equal(n, 1);
+		assert_same(&back[0], &r);
+		free(back);
+		assert_columns(&r);
+		assert_answer(&service, &r);
+		assert_file(&r);
+		ledger_close(service.ledger);
+		remove_dir(state);
+	}
+}
+
+/* A newer record replaces each column that is to be replaced, and the body. */
+static void every_field_is_replaced(void **state)
+{
+	struct ledger_record old = numbered_sample(0), new = numbered_sample(1), *back;
+	struct errmsg err = {""};
+	struct ledger *l;
+	int n;
+
+	make_dir(state);
+	l = open_ledger();
+	/* A final record would stay. */
+	old.final = false;
+	for (size_t i = 0; i < record_fields.count; i++) {
+		const struct field *f = &record_fields.field[i];
+
+		if (f->column == FIELD_KEY || f->column == FIELD_FIXED)
+			memcpy((char *)&new + f->offset, (const char *)&old + f->offset, f->size);
+	}
+	assert_int_equal(ledger_put(l, &old, 1, "", NULL, &err), 0);
+	assert_int_equal(ledger_put(l, &new, 1, "", NULL, &err), 0);
+	assert_int_equal(
+		ledger_records(l, old.cluster, old.job_id, old.restart, 0, NULL, &back, &n, &err),
+		0);
+	assert_int_equal(n, 1);
+	assert_same(&back[0], &new);
+	free(back);
+	assert_columns(&new);
+	assert_file(&new);
+	ledger_close(l);
+	remove_dir(state);
+}
+
+static void every_field_through_the_spool(void **state)
+{
+	char spool_dir[] = "/tmp/test_record.XXXXXX", command[64];
+	struct ledger_record r[SAMPLES], back[SAMPLES];
+	struct errmsg err = {""};
+	struct spool spool;
+
+	(void)state;
+	assert_non_null(mkdtemp(spool_dir));
+	assert_int_equal(spool_open(&spool, spool_dir, &err), 0);
+	for (int sample = 0; sample < SAMPLES; sample++) {
+		r[sample] = numbered_sample(sample);
+		assert_int_equal(spool_record(&spool, &r[sample], &err), 0);
+	}
+	assert_int_equal(spool_records(&spool, back, SAMPLES, &err), SAMPLES);
+	for (int sample = 0; sample < SAMPLES; sample++)
+		assert_same(&back[sample], &r[sample]);
+	snprintf(command, sizeof(command), "rm -rf %s", spool_dir);
+	assert_int_equal(system(command), 0);
+}
+
 static void has_data(void **state)
 {
 	struct ledger_record r = {
@@ -198,6 +483,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(survives_the_journey),
 		cmocka_unit_test(refuses_faults),
+		cmocka_unit_test(every_field_through_json),
+		cmocka_unit_test(every_field_through_the_ledger),
+		cmocka_unit_test(every_field_is_replaced),
+		cmocka_unit_test(every_field_through_the_spool),
 		cmocka_unit_test(has_data),
 		cmocka_unit_test(settlements),
 	};
