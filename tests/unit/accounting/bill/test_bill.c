@@ -38,7 +38,8 @@ static void texts_are_made_plain(void **state)
 	assert_string_equal(plain("\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80"), "?????????");
 	/* C1 controls, and a turn of the direction of writing. */
 	assert_string_equal(plain("\xc2\x9b"
-				  "1\xe2\x80\xae2\xe2\x81\xa6"),
+				  "1\xe2\x80\xae"
+				  "2\xe2\x81\xa6"),
 		"?1?2?");
 }
 
