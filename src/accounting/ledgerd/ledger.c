@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "accounting/ledgerd/ledger_columns.h"
 #include "accounting/ledgerd/ledger_schema.h"
 
 static const char *const sql[S_COUNT] = {
@@ -17,16 +18,16 @@ static const char *const sql[S_COUNT] = {
 	[S_SAVE] = "SAVEPOINT request",
 	[S_RELEASE] = "RELEASE request",
 	[S_BACK] = "ROLLBACK TO request",
-	[S_PUT] = "INSERT INTO record (cluster, job, restart, node, start, seq, final, uid, body,"
-		  " origin, settled, foreign_node)"
-		  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-		  " EXISTS (SELECT 1 FROM settlement s WHERE s.cluster = ?1 AND s.job = ?2"
-		  " AND s.restart = ?3 AND ?5 BETWEEN s.start - ?11 AND s.finish + ?11"
-		  " AND NOT EXISTS (SELECT 1 FROM record n WHERE n.cluster = ?1 AND n.job = ?2"
-		  " AND n.restart = ?3 AND n.node = ?4 AND NOT n.foreign_node"
-		  " AND abs(n.start - s.start) < abs(?5 - s.start))), 0)"
-		  " ON CONFLICT (cluster, job, restart, node, start, origin) DO UPDATE"
-		  " SET seq = excluded.seq, final = excluded.final, body = excluded.body"
+	[S_PUT] = "INSERT INTO record ({a:$}, body, origin, settled, foreign_node)"
+		  " VALUES ({a::$}, :body, :origin,"
+		  " EXISTS (SELECT 1 FROM settlement s WHERE s.cluster = :cluster AND s.job = :job"
+		  " AND s.restart = :restart"
+		  " AND :start BETWEEN s.start - :slack AND s.finish + :slack"
+		  " AND NOT EXISTS (SELECT 1 FROM record n WHERE n.cluster = :cluster"
+		  " AND n.job = :job AND n.restart = :restart AND n.node = :node"
+		  " AND NOT n.foreign_node AND abs(n.start - s.start) < abs(:start - s.start))), 0)"
+		  " ON CONFLICT ({k:$}, origin) DO UPDATE SET {n:$ = excluded.$},"
+		  " body = excluded.body"
 		  " WHERE (excluded.seq > record.seq OR excluded.final) AND NOT record.final"
 		  " AND excluded.uid = record.uid",
 	/* Where a node sent from several addresses, its best record comes first. */
@@ -289,8 +290,12 @@ struct ledger *ledger_open(
 	if (rc == SQLITE_OK && (rc = sqlite3_exec(l->db, count_rows, NULL, NULL, NULL)))
 		errmsg_set(&why, "%s", sqlite3_errmsg(l->db));
 	for (int i = 0; rc == SQLITE_OK && i < S_COUNT; i++) {
-		rc = sqlite3_prepare_v3(
-			l->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &l->st[i], NULL);
+		char *text = columns_sql(sql[i], &record_fields);
+
+		rc = text ? sqlite3_prepare_v3(
+				    l->db, text, -1, SQLITE_PREPARE_PERSISTENT, &l->st[i], NULL)
+			  : SQLITE_NOMEM;
+		sqlite3_free(text);
 		if (rc != SQLITE_OK)
 			errmsg_set(&why, "%s", sqlite3_errmsg(l->db));
 	}

@@ -15,6 +15,7 @@
 #include <sqlite3.h>
 
 #include "accounting/ledgerd/ledger.h"
+#include "accounting/ledgerd/ledger_columns.h"
 #include "accounting/record/record.h"
 #include "accounting/record/settlement.h"
 
@@ -74,10 +75,12 @@ static void __attribute__((format(printf, 2, 3))) fault(struct check *c, const c
 static int each_row(
 	struct check *c, const char *query, void (*row)(struct check *c, sqlite3_stmt *st))
 {
+	char *sql = columns_sql(query, &record_fields);
 	sqlite3_stmt *st;
-	int step;
+	int step = sql ? sqlite3_prepare_v2(c->db, sql, -1, &st, NULL) : SQLITE_NOMEM;
 
-	if (sqlite3_prepare_v2(c->db, query, -1, &st, NULL) != SQLITE_OK)
+	sqlite3_free(sql);
+	if (step != SQLITE_OK)
 		return db_failed(c->db, c->path, "read", c->err);
 	while ((step = sqlite3_step(st)) == SQLITE_ROW)
 		row(c, st);
@@ -122,20 +125,15 @@ static void record_row(struct check *c, sqlite3_stmt *st)
 	json_t *json;
 
 	c->out->records++;
-	c->out->foreign_records += sqlite3_column_int(st, 9) != 0;
+	c->out->foreign_records += sqlite3_column_int(st, 1) != 0;
 	snprintf(what, sizeof(what), "record of job %lld restart %lld node %s",
-		sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2), text(st, 3));
-	json = body(c, st, 8, what);
+		sqlite3_column_int64(st, 3), sqlite3_column_int64(st, 4), text(st, 5));
+	json = body(c, st, 0, what);
 	if (!json)
 		return;
 	if (record_from_json(json, &r, &err))
 		fault(c, "%s: %s", what, err.text);
-	else if (strcmp(r.cluster, text(st, 0)) || r.job_id != sqlite3_column_int64(st, 1) ||
-		 r.restart != sqlite3_column_int64(st, 2) || strcmp(r.node, text(st, 3)) ||
-		 r.start_unix != sqlite3_column_int64(st, 4) ||
-		 (int64_t)r.seq != sqlite3_column_int64(st, 5) ||
-		 r.final != (sqlite3_column_int64(st, 6) != 0) ||
-		 r.uid != sqlite3_column_int64(st, 7))
+	else if (!columns_agree(st, &record_fields, &r))
 		fault(c, "%s: its body and its columns disagree", what);
 	json_decref(json);
 }
@@ -254,9 +252,7 @@ static const struct question {
 	const char *query;
 	void (*row)(struct check *c, sqlite3_stmt *st);
 } questions[] = {
-	{"SELECT cluster, job, restart, node, start, seq, final, uid, body, foreign_node"
-	 " FROM record",
-		record_row},
+	{"SELECT body, foreign_node, {a:$} FROM record", record_row},
 	{"SELECT cluster, job, restart, start, finish, uid, raw, charged, body,"
 	 " (SELECT count(*) FROM event e WHERE e.kind IN ('settled', 'restored')"
 	 " AND e.cluster = s.cluster AND e.job = s.job AND e.restart = s.restart"
@@ -291,11 +287,10 @@ static int ask_all(struct check *c)
 	if (each_row(c, "PRAGMA integrity_check(100)", integrity_row) ||
 		each_row(c, "PRAGMA user_version", schema_row))
 		return -1;
-	if (c->out->schema != ledger_schema_version)
+	if (c->out->schema != LEDGER_SCHEMA)
 		return errmsg_set(c->err,
-			"the ledger %s has schema %lld, and this release checks schema %d: "
-			"poppa-ledgerd of this release migrates an older one when it starts",
-			c->path, (long long)c->out->schema, ledger_schema_version);
+			"the ledger %s has schema %lld, and this release checks schema %d", c->path,
+			(long long)c->out->schema, LEDGER_SCHEMA);
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
 		if (each_row(c, questions[i].query, questions[i].row))
 			return -1;
@@ -328,16 +323,10 @@ int ledger_file_check(const char *path, const struct ledger_anchor *anchor,
 
 /* --- backup --- */
 
-/*
- * Whoever goes back to a copy needs again what came after it. The nodes send it to a ledger that
- * they do not know, so each copy is one. An older schema has no name; it gets one when it is
- * opened.
- */
+/* Whoever goes back to a copy needs again what came after it. The nodes send it to a ledger that
+ * they do not know, so each copy gets a name of its own. */
 static int name_anew(sqlite3 *db)
 {
-	if (sqlite3_table_column_metadata(
-		    db, NULL, "meta", "value", NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
-		return SQLITE_OK;
 	return sqlite3_exec(db,
 		"UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'id'", NULL, NULL,
 		NULL);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounting/ledgerd/ledger_columns.h"
 #include "accounting/record/origin.h"
 
 static int put_one(struct ledger *l, const struct ledger_record *r, const char *origin,
@@ -19,15 +20,11 @@ static int put_one(struct ledger *l, const struct ledger_record *r, const char *
 	json_decref(json);
 	if (!body)
 		return errmsg_set(err, "record: out of memory, or a text that is not UTF-8");
-	ledger_bind_run(st, r->cluster, r->job_id, r->restart, 1);
-	sqlite3_bind_text(st, 4, r->node, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_int64(st, 5, r->start_unix);
-	sqlite3_bind_int64(st, 6, (int64_t)r->seq);
-	sqlite3_bind_int(st, 7, r->final);
-	sqlite3_bind_int64(st, 8, r->uid);
-	sqlite3_bind_text(st, 9, body, -1, SQLITE_STATIC);
-	sqlite3_bind_text(st, 10, origin, -1, SQLITE_STATIC);
-	sqlite3_bind_int(st, 11, LEDGER_CLOCK_SLACK_S);
+	columns_bind(st, &record_fields, r);
+	sqlite3_bind_text(st, sqlite3_bind_parameter_index(st, ":body"), body, -1, SQLITE_STATIC);
+	sqlite3_bind_text(
+		st, sqlite3_bind_parameter_index(st, ":origin"), origin, -1, SQLITE_STATIC);
+	sqlite3_bind_int(st, sqlite3_bind_parameter_index(st, ":slack"), LEDGER_CLOCK_SLACK_S);
 	rc = ledger_run(l, S_PUT, "store a record", err);
 	if (!rc && stored)
 		*stored = sqlite3_changes(l->db) > 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The ledger's tables: what they are, how older ones become today's, and the chain of events. */
+/* The ledger's tables, and the chain of its events. */
 #ifndef POPPA_ACCOUNTING_LEDGERD_LEDGER_SCHEMA_H
 #define POPPA_ACCOUNTING_LEDGERD_LEDGER_SCHEMA_H
 
@@ -9,12 +9,12 @@
 #include "common/errmsg.h"
 
 /* The version that this release writes (PRAGMA user_version). */
-extern const int ledger_schema_version;
+#define LEDGER_SCHEMA 3
 
 /*
- * Makes a database that was just opened ready: WAL, synchronous commits, a sound file, today's
- * tables. SQLITE_OK, or SQLite's error with err; SQLITE_CORRUPT and SQLITE_NOTADB where the file is
- * damaged, SQLITE_MISMATCH where a later release has written it.
+ * Makes a database that was just opened ready: WAL, synchronous commits, a sound file, and in an
+ * empty one the tables. SQLITE_OK, or SQLite's error with err; SQLITE_CORRUPT and SQLITE_NOTADB
+ * where the file is damaged, SQLITE_MISMATCH where another release has written it.
  */
 int ledger_schema_apply(sqlite3 *db, struct errmsg *err);
 

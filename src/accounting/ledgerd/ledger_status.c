@@ -12,8 +12,8 @@ json_t *ledger_counts(struct ledger *l, struct errmsg *err)
 	json_t *counts = NULL;
 
 	if (sqlite3_step(st) == SQLITE_ROW)
-		counts = json_pack("{s:i, s:I, s:I, s:I}", "schema", ledger_schema_version,
-			"records", (json_int_t)sqlite3_column_int64(st, 0), "settlements",
+		counts = json_pack("{s:i, s:I, s:I, s:I}", "schema", LEDGER_SCHEMA, "records",
+			(json_int_t)sqlite3_column_int64(st, 0), "settlements",
 			(json_int_t)sqlite3_column_int64(st, 1), "events",
 			(json_int_t)sqlite3_column_int64(st, 2));
 	else

@@ -4,6 +4,8 @@ noinst_LTLIBRARIES += libledger.la
 libledger_la_SOURCES = \
 	src/accounting/ledgerd/ledger.c \
 	src/accounting/ledgerd/ledger.h \
+	src/accounting/ledgerd/ledger_columns.c \
+	src/accounting/ledgerd/ledger_columns.h \
 	src/accounting/ledgerd/ledger_file.c \
 	src/accounting/ledgerd/ledger_file.h \
 	src/accounting/ledgerd/ledger_impl.h \

@@ -84,19 +84,6 @@ static void a_copy_is_another_ledger(void **state)
 	assert_string_equal(name[0], name[2]);
 }
 
-static void a_copy_of_an_older_schema_is_taken(void **state)
-{
-	char to[128], schema[8];
-	struct errmsg err = {""};
-
-	(void)state;
-	run(path, "CREATE TABLE record (x); PRAGMA user_version = 2;");
-	snprintf(to, sizeof(to), "%s/copy", dir);
-	assert_int_equal(ledger_file_backup(path, to, &err), 0);
-	ask(to, "PRAGMA user_version", schema, sizeof(schema));
-	assert_string_equal(schema, "2");
-}
-
 static atomic_bool enough;
 static atomic_int written;
 
@@ -204,7 +191,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		LEDGER_TEST(a_copy_is_another_ledger),
-		LEDGER_TEST(a_copy_of_an_older_schema_is_taken),
 		LEDGER_TEST(a_ledger_in_use_can_be_copied),
 		LEDGER_TEST(damage_is_met_at_work),
 	};
