@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads the monotonic clock, and what a thread has used. */
+/* Reads the clocks of the system, and what a thread has used. */
 #include "common/clock.h"
-
-#include <time.h>
 
 #include "common/units.h"
 
@@ -19,7 +17,32 @@ int64_t clock_now(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+int64_t clock_now_ms(void)
+{
+	return clock_now() / NS_PER_MS;
+}
+
+int64_t clock_wall(void)
+{
+	return read_clock(CLOCK_REALTIME);
+}
+
+int64_t clock_boot(void)
+{
+	return read_clock(CLOCK_BOOTTIME);
+}
+
 int64_t clock_own(void)
 {
 	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+struct timespec clock_spec(int64_t ns)
+{
+	return (struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
+}
+
+struct timespec clock_wall_in(int64_t wait_ns)
+{
+	return clock_spec(clock_wall() + wait_ns);
 }

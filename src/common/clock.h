@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The clocks that everything on the node is timed with. */
+/* The one place that reads the system's clocks. */
 #ifndef POPPA_COMMON_CLOCK_H
 #define POPPA_COMMON_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
-/* CLOCK_MONOTONIC, ns. */
+/* CLOCK_MONOTONIC, ns and ms: everything on the node is timed with it, as nobody can set it. */
 int64_t clock_now(void);
+int64_t clock_now_ms(void);
+
+/* CLOCK_REALTIME, ns since 1970. */
+int64_t clock_wall(void);
+
+/* CLOCK_BOOTTIME, ns: runs also while the machine is suspended. */
+int64_t clock_boot(void);
 
 /* Processor time of the calling thread, ns. */
 int64_t clock_own(void);
+
+/* ns as seconds and the rest. */
+struct timespec clock_spec(int64_t ns);
+
+/* The time on CLOCK_REALTIME in wait_ns, as pthread_cond_timedwait() wants it. */
+struct timespec clock_wall_in(int64_t wait_ns);
 
 #endif

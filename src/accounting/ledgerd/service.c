@@ -8,6 +8,8 @@
 
 #include "accounting/record/fields.h"
 #include "accounting/record/origin.h"
+#include "common/clock.h"
+#include "common/units.h"
 #include "common/log.h"
 #include "poppa_config.h"
 
@@ -465,7 +467,7 @@ static json_t *answer_status(struct service *s, const json_t *request, uid_t fro
 	char hash[LEDGER_HASH_SIZE];
 	struct errmsg err = {""};
 	json_t *rows = ledger_counts(s->ledger, &err), *refused;
-	struct timespec now;
+	int64_t now;
 	int64_t event;
 
 	(void)request;
@@ -477,11 +479,11 @@ static json_t *answer_status(struct service *s, const json_t *request, uid_t fro
 		json_decref(rows);
 		return failure(err.text);
 	}
-	clock_gettime(CLOCK_REALTIME, &now);
+	now = clock_wall();
 	ledger_head(s->ledger, &event, hash);
 	return json_pack("{s:b, s:s, s:I, s:f, s:o, s:o, s:o, s:i, s:s, s:{s:I, s:s}}", "ok", 1,
-		"version", POPPA_VERSION, "uptime", (json_int_t)(now.tv_sec - s->started), "now",
-		(double)now.tv_sec + (double)now.tv_nsec / 1e9, "stored", rows, "since_start",
+		"version", POPPA_VERSION, "uptime", (json_int_t)(now / NS_PER_S - s->started),
+		"now", (double)now / NS_PER_S, "stored", rows, "since_start",
 		counts_json(&s->counts), "refused", refused, "set_aside",
 		ledger_set_aside(s->ledger), "ledger", ledger_id(s->ledger), "head", "event",
 		(json_int_t)event, "hash", hash);

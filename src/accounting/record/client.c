@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "accounting/record/wire.h"
+#include "common/clock.h"
 #include "common/units.h"
 
 #define DEFAULT_TIMEOUT_MS 10000
@@ -51,20 +51,12 @@ int client_init(struct client *c, const struct poppa_settings *settings,
 	return 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / NS_PER_MS;
-}
-
 /* 0 when fd is ready, -1 with errno, ETIMEDOUT at the deadline. */
 static int wait_for(int fd, short events, int64_t deadline)
 {
 	for (;;) {
 		struct pollfd p = {.fd = fd, .events = events};
-		int64_t left = deadline - now_ms();
+		int64_t left = deadline - clock_now_ms();
 		int n = left > 0 ? poll(&p, 1, (int)left) : 0;
 
 		if (n > 0)
@@ -203,7 +195,7 @@ static json_t *check_reply(const struct client *c, const struct wire_auth *auth,
 static json_t *ask(const struct client *c, json_t *request, struct errmsg *err)
 {
 	struct wire_auth auth = wire_munge(c->munge_socket);
-	int64_t deadline = now_ms() + c->timeout_ms;
+	int64_t deadline = clock_now_ms() + c->timeout_ms;
 	char nonce[33], *line = NULL, *answer = NULL;
 	json_t *reply = NULL;
 	size_t len;

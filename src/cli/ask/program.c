@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/printable.h"
 
 #define FIRST_ROOM 65536
@@ -28,14 +28,6 @@ struct stream {
 	char *text;
 	size_t len, room, max;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* false: it has given too much, or there is no memory for it. */
 static bool take(struct stream *s)
@@ -72,7 +64,7 @@ static int take_all(struct stream *out, struct stream *complaint, int64_t deadli
 	while (out->fd >= 0 || complaint->fd >= 0) {
 		struct pollfd p[] = {
 			{.fd = out->fd, .events = POLLIN}, {.fd = complaint->fd, .events = POLLIN}};
-		int64_t left = deadline - now_ms();
+		int64_t left = deadline - clock_now_ms();
 		int n = left > 0 ? poll(p, 2, (int)left) : 0;
 
 		if (n < 0 && errno == EINTR)
@@ -121,7 +113,7 @@ static int start(char *const argv[], pid_t *pid, int *out, int *complaint, struc
 char *program_output(char *const argv[], size_t max, int wait_ms, struct errmsg *err)
 {
 	struct stream out = {.max = max}, complaint = {.max = COMPLAINT_MAX};
-	int64_t deadline = now_ms() + wait_ms;
+	int64_t deadline = clock_now_ms() + wait_ms;
 	int status = 0, rc;
 	pid_t pid;
 

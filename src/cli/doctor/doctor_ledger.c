@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timex.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "common/clock.h"
+#include "common/units.h"
 
 #include "accounting/record/client.h"
 #include "accounting/record/wire.h"
@@ -42,14 +44,6 @@ void doctor_munge(struct doctor *d)
 	free(line);
 	json_decref(back);
 	json_decref(sent);
-}
-
-static double wall_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* Its answer was made between asked and answered by this host's clock. */
@@ -91,7 +85,7 @@ static void check_clock_kept(struct doctor *d)
 static void check_refused(struct doctor *d, const json_t *status)
 {
 	json_t *refused = json_object_get(status, "refused"), *one;
-	double since = wall_clock() - REFUSED_DAYS * 86400.0;
+	double since = (double)clock_wall() / NS_PER_S - REFUSED_DAYS * 86400.0;
 	char list[512] = "";
 	const char *kind;
 	size_t len = 0;
@@ -156,9 +150,9 @@ static void check_ledger(struct doctor *d)
 			err.text);
 		return;
 	}
-	asked = wall_clock();
+	asked = (double)clock_wall() / NS_PER_S;
 	status = client_status(&client, &err);
-	answered = wall_clock();
+	answered = (double)clock_wall() / NS_PER_S;
 	if (!status) {
 		doctor_say(d, DOCTOR_FAIL, "ledger",
 			"start poppa-ledgerd there, open its port, and check poppa_ledger in "

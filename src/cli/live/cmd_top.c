@@ -9,6 +9,7 @@
 #include "cli/ask/daemon.h"
 #include "cli/live/top_page.h"
 #include "cli/live/top_screen.h"
+#include "common/clock.h"
 #include "common/units.h"
 
 #define DEFAULT_DELAY (2 * NS_PER_S)
@@ -56,14 +57,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
 /* Asks again. -1 with err leaves what was there. */
 static int look(struct looks *l, struct errmsg *err)
 {
@@ -76,7 +69,7 @@ static int look(struct looks *l, struct errmsg *err)
 	l->before = l->now;
 	l->before_ns = l->now_ns;
 	l->now = answer;
-	l->now_ns = now_ns();
+	l->now_ns = clock_now();
 	top_rates(l->before, l->now, (double)(l->now_ns - l->before_ns) / NS_PER_S);
 	return 0;
 }
@@ -106,8 +99,7 @@ static int print_page(const struct looks *l, bool first)
 /* One look ahead of the first table, so that every table has rates. */
 static int run_batch(struct looks *l)
 {
-	const struct timespec delay = {
-		l->options->delay_ns / NS_PER_S, l->options->delay_ns % NS_PER_S};
+	const struct timespec delay = clock_spec(l->options->delay_ns);
 	struct errmsg err;
 
 	if (look(l, &err))

@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "common/clock.h"
 
 static SCREEN *screen;
 static int scrolled; /* jobs above the first one shown */
@@ -77,14 +78,6 @@ void top_screen_draw(const struct top_page *page, const char *note)
 	refresh();
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* What is read then ends at once, each time. */
 static bool hung_up(void)
 {
@@ -95,10 +88,10 @@ static bool hung_up(void)
 
 enum top_key top_screen_wait(const struct top_page *page, const char *note, int ms)
 {
-	int64_t deadline = now_ms() + ms;
+	int64_t deadline = clock_now_ms() + ms;
 
 	for (;;) {
-		int64_t left = deadline - now_ms();
+		int64_t left = deadline - clock_now_ms();
 		int page_rows = getmaxy(stdscr) - page->head - 1;
 
 		timeout(left > 0 ? (int)left : 0);
@@ -106,7 +99,7 @@ enum top_key top_screen_wait(const struct top_page *page, const char *note, int 
 		case ERR:
 			if (hung_up())
 				return TOP_QUIT;
-			if (now_ms() >= deadline)
+			if (clock_now_ms() >= deadline)
 				return TOP_TIMEOUT;
 			continue; /* a signal */
 		case 'q':

@@ -2,12 +2,12 @@
 /* Resolves nodes' names and remembers the addresses for a while. */
 #include "plugins/compat/slurm_compat.h"
 
-#include <time.h>
-
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 
 #include "accounting/record/origin.h"
+#include "common/clock.h"
+#include "common/units.h"
 
 #include "addresses.h"
 
@@ -15,14 +15,6 @@
 #define BUDGET_S 2
 
 static json_t *known;
-
-static int64_t now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
 
 static json_t *resolve(const char *node)
 {
@@ -49,14 +41,14 @@ static json_t *resolve(const char *node)
 
 json_t *addresses_of(const struct facts *f)
 {
-	int64_t end = now_s() + BUDGET_S;
+	int64_t end = clock_now() / NS_PER_S + BUDGET_S;
 	json_t *list = json_array();
 
 	if (!known)
 		known = json_object();
 	for (int i = 0; list && i < f->node_count; i++) {
 		const char *node = f->node[i].name;
-		int64_t now = now_s();
+		int64_t now = clock_now() / NS_PER_S;
 
 		json_array_append_new(
 			list, json_pack("{s:s, s:o}", "name", node, "addresses",

@@ -9,6 +9,7 @@
 
 #include "src/slurmctld/locks.h"
 
+#include "common/clock.h"
 #include "common/settings_kept.h"
 #include "common/units.h"
 
@@ -45,10 +46,7 @@ static struct usage of_slurmctld; /* the plugin may be ended and started in betw
 
 int64_t settler_now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / NS_PER_MS;
+	return clock_now_ms();
 }
 
 static bool stopped(unsigned mine)
@@ -520,9 +518,7 @@ void settler_stop(void)
 	}
 	end_threads();
 	pthread_mutex_unlock(&lock);
-	clock_gettime(CLOCK_REALTIME, &until);
-	if (slurmctld_config.shutdown_time)
-		until.tv_sec += STOP_WAIT_S;
+	until = clock_wall_in(slurmctld_config.shutdown_time ? STOP_WAIT_S * NS_PER_S : 0);
 	if (pthread_timedjoin_np(keeper, NULL, &until))
 		pthread_detach(keeper);
 	if (pthread_timedjoin_np(worker, NULL, &until))

@@ -7,14 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "common/clock.h"
+#include "common/units.h"
 #include "plugins/compat/select_compat.h"
 #include "plugins/select_stripe/stripe.h"
 
 SLURM_WEAK(slurm_conf)
 
-#define LOOK_EVERY_S 3
+#define LOOK_EVERY (3 * NS_PER_S)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t stop_cond = PTHREAD_COND_INITIALIZER;
@@ -65,8 +66,7 @@ static void *follow(void *arg)
 
 		pthread_mutex_unlock(&lock);
 		look(&last);
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec += LOOK_EVERY_S;
+		until = clock_wall_in(LOOK_EVERY);
 		pthread_mutex_lock(&lock);
 		if (!stopping)
 			pthread_cond_timedwait(&stop_cond, &lock, &until);

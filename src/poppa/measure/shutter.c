@@ -59,18 +59,10 @@ static void step_aside(struct shutter *s, struct shutter_plan *p)
 		p->displaced = CPU_COUNT(cpus);
 }
 
-static int64_t wall_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
 /* Looks up the next slot. false: there is none. */
 static bool choose_slot(struct shutter *s, const struct shutter_plan *p)
 {
-	int64_t mono = clock_now(), wall = wall_clock();
+	int64_t mono = clock_now(), wall = clock_wall();
 
 	if (!schedule_next(&p->schedule, wall, &s->slot))
 		return false;
@@ -86,7 +78,7 @@ static bool choose_slot(struct shutter *s, const struct shutter_plan *p)
  */
 static bool slot_open(struct shutter *s, const struct shutter_plan *p)
 {
-	int64_t mono = clock_now(), moved = wall_clock() - mono - s->clock_ns;
+	int64_t mono = clock_now(), moved = clock_wall() - mono - s->clock_ns;
 
 	if (mono < s->next_ns)
 		return false;
@@ -127,7 +119,7 @@ static void *shutter_main(void *arg)
 			continue;
 		}
 		if (!slot_open(s, p)) {
-			struct timespec t = {s->next_ns / NS_PER_S, s->next_ns % NS_PER_S};
+			struct timespec t = clock_spec(s->next_ns);
 
 			if (s->next_ns)
 				pthread_cond_timedwait(&s->changed, &s->lock, &t);

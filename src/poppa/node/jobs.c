@@ -24,14 +24,12 @@ enum counter_backend jobs_wanted_counter(const struct jobs *js)
 struct jobs *jobs_new(const struct jobs_env *env)
 {
 	struct jobs *js = calloc(1, sizeof(*js));
-	struct timespec up;
 
 	if (!js)
 		return NULL;
 	js->env = *env;
-	clock_gettime(CLOCK_BOOTTIME, &up);
 	js->started_unix = time(NULL);
-	js->boot_unix = js->started_unix - up.tv_sec;
+	js->boot_unix = js->started_unix - clock_boot() / NS_PER_S;
 	js->counter = jobs_wanted_counter(js);
 	budget_init(&js->budget);
 	if (getrandom(&js->secret, sizeof(js->secret), 0) != sizeof(js->secret)) {
@@ -157,7 +155,7 @@ void jobs_block(struct jobs *js)
 void jobs_reconfigured(struct jobs *js)
 {
 	for (struct job *j = js->first; j; j = j->next) {
-		j->tally->lane = registry_lane(&j->reg, js->env.settings->stripe_lanes);
+		j->tally->lane = registration_lane(&j->reg, js->env.settings->stripe_lanes);
 		for (int i = 0; i < j->tasks; i++) {
 			struct task *t = &j->task[i];
 

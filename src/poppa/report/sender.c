@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/clock.h"
+#include "common/units.h"
 #include "common/log.h"
 
 #define STACK_SIZE (512 * 1024)
@@ -15,7 +17,7 @@
 #define LAST_RETRY_S 60
 #define INTERIM_MAX 32
 /* How often an idle node asks whether the ledger still is the one that it knows. */
-#define ASK_EVERY_S 300
+#define ASK_EVERY (300 * NS_PER_S)
 
 struct sender {
 	pthread_t thread;
@@ -93,20 +95,12 @@ static bool send_spool(struct sender *s, const struct client *c, struct errmsg *
 	return done && n == 0;
 }
 
-static time_t now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
-
 static void *sender_main(void *arg)
 {
 	struct sender *s = arg;
 	int retry_s = FIRST_RETRY_S;
 	bool told = false;
-	time_t asked = 0;
+	int64_t asked = 0; /* CLOCK_MONOTONIC, ns; 0 = not yet */
 
 	pthread_setname_np(pthread_self(), "poppad-sender");
 	pthread_mutex_lock(&s->lock);
@@ -121,8 +115,8 @@ static void *sender_main(void *arg)
 			pthread_cond_wait(&s->changed, &s->lock);
 			continue;
 		}
-		if (!s->wanted && !n && asked && now_s() < asked + ASK_EVERY_S) {
-			const struct timespec until = {.tv_sec = asked + ASK_EVERY_S};
+		if (!s->wanted && !n && asked && clock_now() < asked + ASK_EVERY) {
+			const struct timespec until = clock_spec(asked + ASK_EVERY);
 
 			pthread_cond_timedwait(&s->changed, &s->lock, &until);
 			continue;
@@ -140,10 +134,10 @@ static void *sender_main(void *arg)
 			ok = !client_send_records(&c, interim, n, ack, NULL, &err);
 			free(interim);
 		}
-		if (ok && (!asked || now_s() >= asked + ASK_EVERY_S)) {
+		if (ok && (!asked || clock_now() >= asked + ASK_EVERY)) {
 			ok = ask_ledger(s, &c, &err);
 			if (ok)
-				asked = now_s();
+				asked = clock_now();
 		}
 		ok = ok && send_spool(s, &c, &err);
 		if (ok && told)
@@ -155,11 +149,9 @@ static void *sender_main(void *arg)
 		if (ok) {
 			retry_s = FIRST_RETRY_S;
 		} else if (!s->quit) {
-			struct timespec t;
+			const struct timespec until = clock_spec(clock_now() + retry_s * NS_PER_S);
 
-			clock_gettime(CLOCK_MONOTONIC, &t);
-			t.tv_sec += retry_s;
-			pthread_cond_timedwait(&s->changed, &s->lock, &t);
+			pthread_cond_timedwait(&s->changed, &s->lock, &until);
 			retry_s = retry_s * 2 < LAST_RETRY_S ? retry_s * 2 : LAST_RETRY_S;
 			s->wanted = true;
 		}

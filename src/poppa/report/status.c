@@ -18,7 +18,9 @@
 #include <event2/bufferevent.h>
 #include <event2/listener.h>
 
+#include "common/clock.h"
 #include "common/log.h"
+#include "common/units.h"
 
 #define MAX_REQUEST 4096
 /* Nobody keeps others from asking; root can always ask. */
@@ -77,9 +79,8 @@ static void drop(struct connection *c)
 static struct asker *find_asker(struct status *s, uid_t uid)
 {
 	struct asker *found = &s->asker[0];
-	struct timespec now;
+	const time_t now = clock_now() / NS_PER_S;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	for (int i = 0; i < ASKERS; i++) {
 		struct asker *a = &s->asker[i];
 
@@ -90,8 +91,8 @@ static struct asker *find_asker(struct status *s, uid_t uid)
 		if (a->second < found->second)
 			found = a;
 	}
-	if (found->uid != uid || found->second != now.tv_sec)
-		*found = (struct asker){uid, now.tv_sec, 0};
+	if (found->uid != uid || found->second != now)
+		*found = (struct asker){uid, now, 0};
 	return found;
 }
 
