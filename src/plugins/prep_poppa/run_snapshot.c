@@ -23,12 +23,7 @@ SLURM_WEAK(acct_db_conn)
 
 const char *facts_colocate(const job_record_t *job)
 {
-	static const char key[] = COLOCATE_ENV "=";
-
-	for (uint32_t i = 0; i < job->spank_job_env_size; i++)
-		if (!xstrncmp(job->spank_job_env[i], key, strlen(key)))
-			return job->spank_job_env[i] + strlen(key);
-	return NULL;
+	return colocate_env(job->spank_job_env, job->spank_job_env_size, COLOCATE_ENV);
 }
 
 int64_t facts_settled_restart(const job_record_t *job)

@@ -11,15 +11,7 @@
 
 const char *mark_find(const job_record_t *job_ptr)
 {
-	static const size_t len = sizeof(COLOCATE_ENV) - 1;
-
-	for (uint32_t i = 0; job_ptr->spank_job_env && i < job_ptr->spank_job_env_size; i++) {
-		const char *var = job_ptr->spank_job_env[i];
-
-		if (var && !strncmp(var, COLOCATE_ENV, len) && var[len] == '=')
-			return var + len + 1;
-	}
-	return NULL;
+	return colocate_env(job_ptr->spank_job_env, job_ptr->spank_job_env_size, COLOCATE_ENV);
 }
 
 bool mark_read(const job_record_t *job_ptr, struct colocate *request)

@@ -285,6 +285,16 @@ char *colocate_format(const struct colocate *c, char *buf)
 	return buf;
 }
 
+const char *colocate_env(char **env, uint32_t count, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (uint32_t i = 0; env && i < count; i++)
+		if (env[i] && !strncmp(env[i], name, len) && env[i][len] == '=')
+			return env[i] + len + 1;
+	return NULL;
+}
+
 bool colocate_excludes(const struct colocate *c, const char *job_name)
 {
 	for (int i = 0; job_name && i < c->not_count; i++)

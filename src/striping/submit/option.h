@@ -48,6 +48,9 @@ int colocate_parse(const char *text, struct colocate *c, struct errmsg *err);
  */
 char *colocate_format(const struct colocate *c, char *buf);
 
+/* The value of the variable NAME in an environment of NAME=VALUE texts, or NULL. */
+const char *colocate_env(char **env, uint32_t count, const char *name);
+
 /* Whether the request names this job as one that it does not want as a partner. */
 bool colocate_excludes(const struct colocate *c, const char *job_name);
 
