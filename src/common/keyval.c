@@ -117,3 +117,11 @@ int keyval_file(const char *path, keyval_fn fn, void *arg, struct errmsg *err)
 		errno = EINVAL;
 	return rc;
 }
+
+int keyval_copy(const char *key, const char *value, char *out, size_t size, struct errmsg *err)
+{
+	if (strlen(value) >= size)
+		return errmsg_set(err, "%s is longer than %zu characters", key, size - 1);
+	strcpy(out, value);
+	return 0;
+}

@@ -3,6 +3,8 @@
 #ifndef POPPA_COMMON_KEYVAL_H
 #define POPPA_COMMON_KEYVAL_H
 
+#include <stddef.h>
+
 #include "common/errmsg.h"
 
 /*
@@ -24,5 +26,8 @@ int keyval_text(const char *name, const char *text, keyval_fn fn, void *arg, str
 
 /* The same from a file. A missing file is -1 with errno ENOENT and a message. */
 int keyval_file(const char *path, keyval_fn fn, void *arg, struct errmsg *err);
+
+/* Copies a value into out. Returns 0, or -1 with an err that names the key where it is too long. */
+int keyval_copy(const char *key, const char *value, char *out, size_t size, struct errmsg *err);
 
 #endif

@@ -10,4 +10,4 @@ include src/poppa/daemon/local.mk
 
 # All that poppad is made of but its main program, in the order in which it links, for tests and tools.
 POPPAD_LIBS = libnode.la libreport.la libshutter.la libschedule.la libcounter.la libestimate.la libhold.la libheld.la \
-	librecord.la libpoppacommon.la $(JANSSON_LIBS) $(LIBEVENT_LIBS) -lm
+	libregistration.la librecord.la libpoppacommon.la $(JANSSON_LIBS) $(LIBEVENT_LIBS) -lm

@@ -5,7 +5,7 @@
 
 #include "common/nodeconf.h"
 #include "fuzz.h"
-#include "poppa/node/registry.h"
+#include "registration/registration.h"
 
 static void try_nodeconf(const char *path)
 {
@@ -32,12 +32,12 @@ static void try_registration(const char *text)
 	struct errmsg err = {""};
 
 	MUST(r);
-	if (registry_parse("12.0", text, r, &err)) {
+	if (registration_parse("12.0", text, r, &err)) {
 		MUST(*err.text);
 	} else {
 		MUST(r->job_id == 12 && r->restart == 0 && r->uid != (uid_t)-1);
-		MUST(r->core_count >= 0 && r->core_count <= REGISTRY_MAX_CORES);
-		registry_lane(r, 2);
+		MUST(r->core_count >= 0 && r->core_count <= REGISTRATION_MAX_CORES);
+		registration_lane(r, 2);
 	}
 	free(r);
 }
@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST(c);
 	try_nodeconf(path);
 	try_registration(text);
-	if (registry_cluster(path, c, &err))
+	if (cluster_conf_read(path, c, &err))
 		MUST(*err.text);
 	else
 		MUST(*c->cluster && *c->node);

@@ -9,6 +9,7 @@ LDADD = $(TEST_LDADD)
 if HAVE_CMOCKA
 check_PROGRAMS += \
 	tests/unit/common/test_common \
+	tests/unit/registration/test_registration \
 	tests/unit/striping/lanes/test_lanes \
 	tests/unit/striping/lanes/test_occupancy \
 	tests/unit/striping/lanes/test_topology \
@@ -51,7 +52,7 @@ check_PROGRAMS += \
 	tests/unit/poppa/report/test_sender \
 	tests/unit/poppa/report/test_status \
 	tests/unit/poppa/node/test_jobs \
-	tests/unit/poppa/node/test_registry \
+	tests/unit/poppa/node/test_run_dir_watch \
 	tests/unit/poppa/node/test_tally \
 	tests/unit/scenario/test_adaptive \
 	tests/unit/scenario/test_fairness \
@@ -105,7 +106,7 @@ tests_unit_poppa_node_test_jobs_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=counter_open,--wrap=counter_read,--wrap=counter_refresh,--wrap=counter_prepare \
 	-Wl,--wrap=counter_close,--wrap=counter_kind,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts \
 	-Wl,--wrap=shutter_done
-tests_unit_poppa_node_test_registry_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=readdir
+tests_unit_registration_test_registration_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=readdir
 tests_unit_scenario_test_fairness_SOURCES = tests/unit/scenario/test_fairness.c $(fairness_sources)
 
 TESTS += tests/unit/scenario/test_workloads.sh

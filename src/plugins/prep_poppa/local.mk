@@ -21,5 +21,5 @@ prep_poppa_la_SOURCES = \
 prep_poppa_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 # nodelete: the settler may outlive a fini() that holds locks it waits for.
 prep_poppa_la_LDFLAGS = $(PLUGIN_LDFLAGS) -Wl,-z,nodelete
-prep_poppa_la_LIBADD = libsettle.la librecord.la libpartners.la libsubmit.la liblanes.la libpoppacommon.la
+prep_poppa_la_LIBADD = libsettle.la librecord.la libregistration.la libpartners.la libsubmit.la liblanes.la libpoppacommon.la
 prep_poppa_la_DEPENDENCIES = $(prep_poppa_la_LIBADD) $(PLUGIN_MAP)

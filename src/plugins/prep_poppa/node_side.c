@@ -2,23 +2,25 @@
 /* Registers jobs in RunDir and publishes what slurmd's slurm.conf says. */
 #include "plugins/compat/slurm_compat.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 #include <time.h>
 
 #include "src/common/bitstring.h"
 #include "src/common/hostlist.h"
 #include "src/slurmd/slurmd/slurmd.h"
 
+#include "common/clock.h"
 #include "common/fsio.h"
+#include "common/keyval.h"
 #include "common/nodeconf.h"
 #include "common/settings.h"
+#include "common/units.h"
+#include "registration/registration.h"
 #include "striping/submit/option.h"
 #include "striping/lanes/lanes.h"
 
@@ -28,8 +30,7 @@
 SLURM_WEAK(conf)
 
 #define ME "prep/poppa"
-#define ENDED ".ended"
-#define PUBLISH_EVERY_S 1
+#define PUBLISH_EVERY (1 * NS_PER_S)
 
 static char run_dir[PATH_MAX]; /* empty: poppa.conf was not usable */
 static char jobs_dir[PATH_MAX];
@@ -39,21 +40,16 @@ static bool publishing, stopping;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
-/* Name="value" without what would end the value. */
-static void add_text(char **out, const char *name, const char *value)
-{
-	xstrfmtcat(*out, "%s=\"", name);
-	for (; value && *value; value++)
-		if (*value != '"' && *value != '\n' && *value != '\r')
-			xstrcatchar(*out, *value);
-	xstrcat(*out, "\"\n");
-}
+/* Copies a text of Slurm, which may be NULL. */
+#define COPY(key, value, out, err) keyval_copy(key, (value) ? (value) : "", out, sizeof(out), err)
 
-/* What slurmd knows of the cluster, newly allocated with xmalloc. */
-static char *cluster_text(void)
+/* What slurmd knows of the cluster. Returns 0, or -1 with err. */
+static int read_cluster(struct cluster_conf *out, struct errmsg *err)
 {
 	slurm_conf_t *c = slurm_conf_lock();
-	char *text = NULL, *hosts = NULL;
+	const char *mount = slurm_cgroup_conf.cgroup_mountpoint;
+	char *hosts = NULL;
+	int rc;
 
 	for (uint32_t i = 0; i < c->control_cnt; i++) {
 		const char *name = c->control_machine[i], *address = c->control_addr[i];
@@ -64,54 +60,49 @@ static char *cluster_text(void)
 		if (address && strcmp(address, name))
 			xstrfmtcat(hosts, "(%s)", address);
 	}
-	add_text(&text, "ClusterName", c->cluster_name);
-	add_text(&text, "NodeName", conf->node_name);
-	add_text(&text, "PrEpParameters", c->prep_params);
-	add_text(&text, "SlurmctldHost", hosts);
+	memset(out, 0, sizeof(*out));
+	rc = COPY("ClusterName", c->cluster_name, out->cluster, err) ||
+	     COPY("NodeName", conf->node_name, out->node, err) ||
+	     COPY("PrEpParameters", c->prep_params, out->prep_parameters, err) ||
+	     COPY("SlurmctldHost", hosts, out->controllers, err) ||
+	     COPY("CgroupMountpoint", mount ? mount : "/sys/fs/cgroup", out->cgroup_mount, err);
 	slurm_conf_unlock();
-	add_text(&text, "CgroupMountpoint",
-		slurm_cgroup_conf.cgroup_mountpoint ? slurm_cgroup_conf.cgroup_mountpoint
-						    : "/sys/fs/cgroup");
 	xfree(hosts);
-	return text;
+	return rc ? -1 : 0;
 }
 
 /* Rewrites cluster.conf whenever slurmd's view has changed, and again if somebody removed it. */
 static void *publish(void *arg)
 {
-	char path[PATH_MAX + sizeof("/cluster.conf")], *published = NULL, complaint[512] = "";
+	struct cluster_conf *next = xcalloc(2, sizeof(*next)), *published = next + 1;
+	char path[PATH_MAX + sizeof("/" CLUSTER_CONF_FILE)], complaint[512] = "";
 
 	(void)arg;
-	snprintf(path, sizeof(path), "%s/cluster.conf", run_dir);
+	snprintf(path, sizeof(path), "%s/" CLUSTER_CONF_FILE, run_dir);
 	pthread_mutex_lock(&lock);
 	while (!stopping) {
-		struct timespec until;
 		struct errmsg err = {""};
-		char *text;
+		struct timespec until;
 
 		pthread_mutex_unlock(&lock);
-		text = cluster_text();
-		if (xstrcmp(text, published) || access(path, F_OK)) {
-			if (!fsio_mkdirs(run_dir, 0755, &err) &&
-				!fsio_write(path, text, strlen(text), 0644, 0, &err)) {
-				xfree(published);
-				published = xstrdup(text);
-			}
+		if (read_cluster(next, &err) || memcmp(next, published, sizeof(*next)) ||
+			access(path, F_OK)) {
+			if (!*err.text && !fsio_mkdirs(run_dir, 0755, &err) &&
+				!cluster_conf_write(path, next, &err))
+				*published = *next;
 			if (strcmp(complaint, err.text)) {
 				if (*err.text)
 					error(ME ": %s", err.text);
 				snprintf(complaint, sizeof(complaint), "%s", err.text);
 			}
 		}
-		xfree(text);
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec += PUBLISH_EVERY_S;
+		until = clock_wall_in(PUBLISH_EVERY);
 		pthread_mutex_lock(&lock);
 		if (!stopping)
 			pthread_cond_timedwait(&wake, &lock, &until);
 	}
 	pthread_mutex_unlock(&lock);
-	xfree(published);
+	xfree(next);
 	return NULL;
 }
 
@@ -134,7 +125,8 @@ void node_side_start(void)
 	}
 	nodeconf_expand(nc->run_dir, conf->node_name, run_dir, sizeof(run_dir));
 	xfree(nc);
-	if (snprintf(jobs_dir, sizeof(jobs_dir), "%s/jobs", run_dir) >= (int)sizeof(jobs_dir)) {
+	if (snprintf(jobs_dir, sizeof(jobs_dir), "%s/" REGISTRATION_DIR, run_dir) >=
+		(int)sizeof(jobs_dir)) {
 		error(ME ": co-located jobs are not registered: RunDir is too long");
 		run_dir[0] = '\0';
 		return;
@@ -145,7 +137,7 @@ void node_side_start(void)
 	publishing = !pthread_create(&publisher, NULL, publish, NULL);
 	if (!publishing)
 		error(ME ": cannot start a thread: %m");
-	node_watch_start();
+	node_watch_start(jobs_dir);
 }
 
 void node_side_stop(void)
@@ -159,15 +151,6 @@ void node_side_stop(void)
 	pthread_mutex_unlock(&lock);
 	pthread_join(publisher, NULL);
 	publishing = false;
-}
-
-/* The value of KEY= in the job's SPANK environment, or NULL. */
-static const char *env_of(const job_env_t *job, const char *key)
-{
-	for (uint32_t i = 0; i < job->spank_job_env_size; i++)
-		if (!xstrncmp(job->spank_job_env[i], key, strlen(key)))
-			return job->spank_job_env[i] + strlen(key);
-	return NULL;
 }
 
 /*
@@ -206,21 +189,20 @@ static int lane_of(bitstr_t *cores, int sockets, int per_socket)
 }
 
 /*
- * The abstract ids of the job's cores on this node, as a list of ranges. The credential's core
- * bitmap covers the job's nodes one after the other. *lane: out, as of lane_of().
+ * Puts the abstract ids of the job's cores on this node, and its lane there, into *r. The
+ * credential's core bitmap covers the job's nodes one after the other.
  */
-static char *cores_on_node(const slurm_cred_arg_t *arg, const char *node, int *lane)
+static void read_cores(const slurm_cred_arg_t *arg, const char *node, struct registration *r)
 {
 	compat_hostlist_t *nodes = arg->job_hostlist ? hostlist_create(arg->job_hostlist) : NULL;
 	int index = nodes ? hostlist_find(nodes, node) : -1, seen = 0;
 	bitstr_t *cores;
-	char *text = NULL;
 	int64_t first = 0;
 
 	if (nodes)
 		hostlist_destroy(nodes);
 	if (index < 0 || !arg->job_core_bitmap)
-		return NULL;
+		return;
 	for (int i = 0; i < arg->core_array_size; i++) {
 		int per_node = arg->sockets_per_node[i] * arg->cores_per_socket[i];
 
@@ -231,135 +213,109 @@ static char *cores_on_node(const slurm_cred_arg_t *arg, const char *node, int *l
 		}
 		first += (int64_t)per_node * (index - seen);
 		if (per_node <= 0 || first + per_node > bit_size(arg->job_core_bitmap))
-			return NULL;
+			return;
 		cores = bit_alloc(per_node);
-		for (int core = 0; core < per_node; core++)
-			if (bit_test(arg->job_core_bitmap, first + core))
-				bit_set(cores, core);
-		text = bit_fmt_full(cores);
-		*lane = lane_of(cores, arg->sockets_per_node[i], arg->cores_per_socket[i]);
+		for (int core = 0; core < per_node; core++) {
+			if (!bit_test(arg->job_core_bitmap, first + core))
+				continue;
+			bit_set(cores, core);
+			if (r->core_count < REGISTRATION_MAX_CORES)
+				r->core[r->core_count++] = (uint16_t)core;
+		}
+		r->lane = lane_of(cores, arg->sockets_per_node[i], arg->cores_per_socket[i]);
 		FREE_NULL_BITMAP(cores);
-		break;
+		return;
 	}
-	return text;
 }
 
-/* Restart count, cores and lane from the credential; *cores is for xfree(). */
-static void read_cred(slurm_cred_t *cred, uint32_t *restart, char **cores, int *lane)
+/* Restart count, cores and lane. */
+static void read_cred(slurm_cred_t *cred, struct registration *r)
 {
 	slurm_cred_arg_t *arg = cred ? slurm_cred_get_args(cred) : NULL;
 
-	*restart = 0;
-	*cores = NULL;
-	*lane = -1;
 	if (!cred)
 		return;
 	if (arg) {
-		*restart = arg->job_restart_cnt;
-		*cores = cores_on_node(arg, conf->node_name, lane);
+		r->restart = arg->job_restart_cnt;
+		read_cores(arg, conf->node_name, r);
 	}
 	slurm_cred_unlock_args(cred);
 }
 
 /* The wall clock may be set while the job runs; these two stay as they are. */
-static void add_boot(char **text)
+static void read_boot(struct registration *r)
 {
 	struct errmsg err = {""};
 	char *id = fsio_read("/proc/sys/kernel/random/boot_id", 64, NULL, &err);
-	struct timespec up;
 
 	if (!id)
 		return;
 	id[strcspn(id, "\n")] = '\0';
-	clock_gettime(CLOCK_BOOTTIME, &up);
-	xstrfmtcat(*text, "BootId=%s\nUptime=%lld\n", id, (long long)up.tv_sec);
+	if (!COPY("BootId", id, r->boot_id, &err))
+		r->uptime = clock_boot() / NS_PER_S;
 	free(id);
+}
+
+/* Returns 0, or -1 with err. */
+static int read_job(
+	const job_env_t *job, const char *colocate, struct registration *r, struct errmsg *err)
+{
+	const char *seed =
+		colocate_env(job->spank_job_env, job->spank_job_env_size, COLOCATE_SEED_ENV);
+	char *user = compat_user_name(job), *cgroup = compat_cgroup_name(job);
+	int rc = COPY("User", user, r->user, err) || COPY("Colocate", colocate, r->colocate, err) ||
+		 COPY("Partition", job->partition, r->partition, err) ||
+		 COPY("Cgroup", cgroup, r->cgroup, err);
+
+	xfree(user);
+	xfree(cgroup);
+	r->uid = job->uid;
+	r->nodes = job->node_list;
+	/* Only slurmctld's prolog can be trusted with it: the one that comes with a step has what
+	 * the user's srun put there. */
+	if (seed && slurm_conf.prolog_flags & PROLOG_FLAG_ALLOC)
+		registration_set_seed(r, seed);
+	r->registered = time(NULL);
+	read_boot(r);
+	return rc ? -1 : 0;
 }
 
 void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 {
-	const char *colocate = env_of(job, COLOCATE_ENV "=");
-	const char *seed = env_of(job, COLOCATE_SEED_ENV "=");
-	char path[PATH_MAX + 32], *text = NULL, *cores, *user, *cgroup;
+	const char *colocate =
+		colocate_env(job->spank_job_env, job->spank_job_env_size, COLOCATE_ENV);
+	struct registration *r;
 	struct errmsg err = {""};
-	struct stat st;
-	uint32_t job_id = compat_env_job_id(job), restart;
-	int lane;
 
 	if (!colocate || !*run_dir)
 		return;
-	read_cred(cred, &restart, &cores, &lane);
-	snprintf(path, sizeof(path), "%s/%u.%u", jobs_dir, job_id, restart);
+	r = xmalloc(sizeof(*r));
+	registration_init(r);
+	r->job_id = compat_env_job_id(job);
+	read_cred(cred, r);
 	/* A second prolog of the same run must not make it younger. */
-	if (!stat(path, &st)) {
-		xfree(cores);
-		return;
-	}
-	xstrfmtcat(text, "JobId=%u\nRestart=%u\nUid=%u\n", job_id, restart, job->uid);
-	user = compat_user_name(job);
-	add_text(&text, "User", user);
-	xfree(user);
-	add_text(&text, "Colocate", colocate);
-	add_text(&text, "Nodes", job->node_list);
-	add_text(&text, "Partition", job->partition);
-	add_text(&text, "Cores", cores);
-	cgroup = compat_cgroup_name(job);
-	if (cgroup)
-		add_text(&text, "Cgroup", cgroup);
-	xfree(cgroup);
-	if (lane >= 0)
-		xstrfmtcat(text, "Lane=%d\n", lane);
-	/* Only slurmctld's prolog can be trusted with it: the one that comes with a step has what
-	 * the user's srun put there. */
-	if (seed && slurm_conf.prolog_flags & PROLOG_FLAG_ALLOC)
-		add_text(&text, "Seed", seed);
-	xstrfmtcat(text, "Registered=%lld\n", (long long)time(NULL));
-	add_boot(&text);
-	if (make_dirs(&err) || fsio_write(path, text, strlen(text), 0600, 0, &err))
-		error(ME ": job %u runs unmeasured: %s", job_id, err.text);
-	xfree(text);
-	xfree(cores);
+	if (!registration_exists(jobs_dir, r->job_id, r->restart) &&
+		(read_job(job, colocate, r, &err) || make_dirs(&err) ||
+			registration_write(jobs_dir, r, &err)))
+		error(ME ": job %u runs unmeasured: %s", r->job_id, err.text);
+	xfree(r);
 }
 
-void node_side_mark_ended(const char *name)
+static void end_if_job(uint32_t job_id, uint32_t restart, bool ended, void *arg)
 {
-	char from[PATH_MAX + 256], to[sizeof(from) + sizeof(ENDED)];
+	struct errmsg err;
 
-	snprintf(from, sizeof(from), "%s/%s", jobs_dir, name);
-	snprintf(to, sizeof(to), "%s" ENDED, from);
-	if (rename(from, to) && errno != ENOENT)
-		error(ME ": cannot rename %s: %m", from);
-}
-
-void node_side_for_each(
-	void (*fn)(const char *name, uint32_t job_id, uint32_t restart, void *arg), void *arg)
-{
-	DIR *dir = *run_dir ? opendir(jobs_dir) : NULL;
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		unsigned int job_id, restart;
-		int used = 0;
-
-		if (sscanf(entry->d_name, "%u.%u%n", &job_id, &restart, &used) == 2 &&
-			!entry->d_name[used])
-			fn(entry->d_name, job_id, restart, arg);
-	}
-	if (dir)
-		closedir(dir);
-}
-
-static void end_if_job(const char *name, uint32_t job_id, uint32_t restart, void *arg)
-{
-	(void)restart;
-	if (job_id == *(const uint32_t *)arg)
-		node_side_mark_ended(name);
+	if (job_id == *(const uint32_t *)arg && !ended &&
+		registration_end(jobs_dir, job_id, restart, &err))
+		error(ME ": %s", err.text);
 }
 
 /* Only one run of a job can be on the node, so the restart count does not matter. */
 void node_side_end(const job_env_t *job)
 {
 	uint32_t job_id = compat_env_job_id(job);
+	struct errmsg err;
 
-	node_side_for_each(end_if_job, &job_id);
+	if (*run_dir)
+		registration_scan(jobs_dir, end_if_job, &job_id, &err);
 }

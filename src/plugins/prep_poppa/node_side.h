@@ -18,9 +18,4 @@ void node_side_register(const job_env_t *job, slurm_cred_t *cred);
 /* The job has left the node: renames its registration to JOBID.RESTART.ended. */
 void node_side_end(const job_env_t *job);
 
-/* Calls fn for each registration that has not ended; fn may mark it. */
-void node_side_for_each(
-	void (*fn)(const char *name, uint32_t job_id, uint32_t restart, void *arg), void *arg);
-void node_side_mark_ended(const char *name);
-
 #endif

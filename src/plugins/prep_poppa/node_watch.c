@@ -10,12 +10,15 @@
 #include "src/common/stepd_api.h"
 #include "src/slurmd/slurmd/slurmd.h"
 
-#include "node_side.h"
+#include "common/clock.h"
+#include "common/units.h"
+#include "registration/registration.h"
+
 #include "node_watch.h"
 
 SLURM_WEAK(conf)
 
-#define LOOK_EVERY_S 1
+#define LOOK_EVERY (1 * NS_PER_S)
 /* A job without steps is asked about after 1, 2, 4, ... s: an idle salloc may be that for long. */
 #define MAX_ASK_EVERY_S 32
 #define MAX_IDLE_JOBS 256
@@ -27,6 +30,7 @@ struct idle_job {
 	bool seen;
 };
 
+static const char *jobs_dir; /* set before the thread starts */
 static pthread_t watcher;
 static bool watching, stopping;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -72,11 +76,12 @@ static struct idle_job *remember(uint32_t job_id, uint32_t restart)
 	return &idle[idle_count++];
 }
 
-static void look_at(const char *name, uint32_t job_id, uint32_t restart, void *steps)
+static void look_at(uint32_t job_id, uint32_t restart, bool ended, void *steps)
 {
 	struct idle_job *job;
+	struct errmsg err;
 
-	if (steps && list_find_first(steps, is_step_of, &job_id))
+	if (ended || (steps && list_find_first(steps, is_step_of, &job_id)))
 		return;
 	job = remember(job_id, restart);
 	if (!job)
@@ -84,8 +89,8 @@ static void look_at(const char *name, uint32_t job_id, uint32_t restart, void *s
 	job->seen = true;
 	if (job->looks_left-- > 0)
 		return;
-	if (is_over(job_id, restart))
-		node_side_mark_ended(name);
+	if (is_over(job_id, restart) && registration_end(jobs_dir, job_id, restart, &err))
+		error("prep/poppa: %s", err.text);
 	job->interval = job->interval * 2 < MAX_ASK_EVERY_S ? job->interval * 2 : MAX_ASK_EVERY_S;
 	job->looks_left = job->interval;
 }
@@ -93,11 +98,12 @@ static void look_at(const char *name, uint32_t job_id, uint32_t restart, void *s
 static void look(void)
 {
 	void *steps = stepd_available(conf->spooldir, conf->node_name);
+	struct errmsg err;
 	int kept = 0;
 
 	for (int i = 0; i < idle_count; i++)
 		idle[i].seen = false;
-	node_side_for_each(look_at, steps);
+	registration_scan(jobs_dir, look_at, steps, &err);
 	for (int i = 0; i < idle_count; i++)
 		if (idle[i].seen)
 			idle[kept++] = idle[i];
@@ -110,10 +116,8 @@ static void *watch(void *arg)
 	(void)arg;
 	pthread_mutex_lock(&lock);
 	while (!stopping) {
-		struct timespec until;
+		const struct timespec until = clock_wall_in(LOOK_EVERY);
 
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec += LOOK_EVERY_S;
 		pthread_cond_timedwait(&wake, &lock, &until);
 		if (stopping)
 			break;
@@ -125,8 +129,9 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-void node_watch_start(void)
+void node_watch_start(const char *dir)
 {
+	jobs_dir = dir;
 	stopping = false;
 	watching = !pthread_create(&watcher, NULL, watch, NULL);
 	if (!watching)

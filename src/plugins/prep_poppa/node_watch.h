@@ -5,9 +5,10 @@
 
 /*
  * slurmd leaves the epilog out for a job whose steps have all ended, where neither Epilog nor a
- * SPANK epilog is configured. So a thread asks slurmctld about registered jobs without a step here.
+ * SPANK epilog is configured. So a thread asks slurmctld about registered jobs without a step here
+ * and marks those that are over as ended. dir: RunDir/jobs; it must stay until node_watch_stop().
  */
-void node_watch_start(void);
+void node_watch_start(const char *dir);
 void node_watch_stop(void);
 
 #endif

@@ -98,8 +98,8 @@ static int prepare(struct poppad *d, struct errmsg *err)
 	if (spool_open(&d->spool, d->paths.spool, err))
 		return -1;
 	d->spool.keep_days = d->conf.spool_keep_days;
-	d->registry_fd = registry_watch(d->paths.run, err);
-	if (d->registry_fd < 0)
+	d->run_dir_fd = run_dir_watch(d->paths.run, err);
+	if (d->run_dir_fd < 0)
 		return -1;
 	d->sender = sender_start(&d->spool, err);
 	if (!d->sender)
@@ -111,15 +111,15 @@ static int prepare(struct poppad *d, struct errmsg *err)
 	return d->status ? 0 : -1;
 }
 
-static void on_registry(evutil_socket_t fd, short what, void *arg)
+static void on_run_dir(evutil_socket_t fd, short what, void *arg)
 {
 	struct poppad *d = arg;
-	int changed = registry_changed(fd);
+	int changed = run_dir_changed(fd);
 
 	(void)what;
-	if (changed & REGISTRY_CLUSTER)
+	if (changed & RUN_DIR_CLUSTER)
 		poppad_read_cluster(d);
-	if (changed & REGISTRY_JOBS)
+	if (changed & RUN_DIR_JOBS)
 		poppad_sync_jobs(d);
 }
 
@@ -148,9 +148,8 @@ static void make_events(struct poppad *d)
 			d->base, numbers[i], numbers[i] == SIGHUP ? on_reload : on_end, d);
 		evsignal_add(d->signals[i], NULL);
 	}
-	d->registry_event =
-		event_new(d->base, d->registry_fd, EV_READ | EV_PERSIST, on_registry, d);
-	event_add(d->registry_event, NULL);
+	d->run_dir_event = event_new(d->base, d->run_dir_fd, EV_READ | EV_PERSIST, on_run_dir, d);
+	event_add(d->run_dir_event, NULL);
 	poppad_jobs_events(d);
 	poppad_guard_events(d);
 	poppad_requests_events(d);
@@ -158,7 +157,7 @@ static void make_events(struct poppad *d)
 
 static void end(struct poppad *d)
 {
-	struct event *all[] = {d->tick, d->look, d->registry_event, d->block_event, d->guard_event,
+	struct event *all[] = {d->tick, d->look, d->run_dir_event, d->block_event, d->guard_event,
 		d->guard_retry, d->hold_event, d->signals[0], d->signals[1], d->signals[2]};
 
 	jobs_free(d->jobs);
@@ -183,7 +182,7 @@ int main(int argc, char **argv)
 {
 	static struct poppad d = {.held_fd = -1,
 		.lock_fd = -1,
-		.registry_fd = -1,
+		.run_dir_fd = -1,
 		.block_fd = -1,
 		.guard = {.pidfd = -1, .timerfd = -1}};
 	struct errmsg err = {""};

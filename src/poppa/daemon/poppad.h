@@ -14,7 +14,7 @@
 #include "poppa/hold/guardctl.h"
 #include "poppa/hold/held.h"
 #include "poppa/node/jobs.h"
-#include "poppa/node/registry.h"
+#include "poppa/node/run_dir_watch.h"
 #include "poppa/report/sender.h"
 #include "poppa/measure/shutter.h"
 #include "poppa/estimate/shutterlog.h"
@@ -44,11 +44,11 @@ struct poppad {
 	bool have_cluster, told_waiting;
 	char bad_settings[sizeof(((struct errmsg *)0)->text)];
 	struct event_base *base;
-	struct event *tick, *look, *registry_event, *block_event, *guard_event, *guard_retry,
+	struct event *tick, *look, *run_dir_event, *block_event, *guard_event, *guard_retry,
 		*hold_event;
 	struct event *signals[3];
 	struct held_file *held;
-	int held_fd, lock_fd, registry_fd, block_fd;
+	int held_fd, lock_fd, run_dir_fd, block_fd;
 	struct guard guard;
 	bool guarded, held_off, told_guard;
 	int64_t hold_until, guard_since;

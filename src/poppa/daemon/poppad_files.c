@@ -14,6 +14,7 @@
 
 #include "common/fsio.h"
 #include "common/log.h"
+#include "registration/registration.h"
 
 #define LOCK_TRIES 25
 #define LOCK_WAIT_US 20000
@@ -25,11 +26,11 @@ void poppad_set_paths(struct poppad *d)
 	nodeconf_expand(d->conf.run_dir, d->node, p->run, sizeof(p->run));
 	nodeconf_expand(d->conf.spool_dir, d->node, p->spool, sizeof(p->spool));
 	nodeconf_expand(d->conf.shutter_log, d->node, p->log, sizeof(p->log));
-	snprintf(p->jobs, sizeof(p->jobs), "%s/jobs", p->run);
+	snprintf(p->jobs, sizeof(p->jobs), "%s/" REGISTRATION_DIR, p->run);
 	snprintf(p->held, sizeof(p->held), "%s/held", p->run);
 	snprintf(p->lock, sizeof(p->lock), "%s/poppad.pid", p->run);
 	snprintf(p->sock, sizeof(p->sock), "%s/poppad.sock", p->run);
-	snprintf(p->cluster, sizeof(p->cluster), "%s/cluster.conf", p->run);
+	snprintf(p->cluster, sizeof(p->cluster), "%s/" CLUSTER_CONF_FILE, p->run);
 }
 
 /* Whoever can write here decides which processes get stopped. */

@@ -30,7 +30,7 @@ void poppad_read_cluster(struct poppad *d)
 	char text[SETTINGS_MAX_TEXT], was[SETTINGS_MAX_TEXT];
 	bool first = !d->have_cluster;
 
-	if (registry_cluster(d->paths.cluster, &next, &err)) {
+	if (cluster_conf_read(d->paths.cluster, &next, &err)) {
 		if (errno != ENOENT)
 			plog_error("%s", err.text);
 		else if (first && !d->told_waiting)

@@ -3,8 +3,6 @@
 #include "poppa/measure/schedule.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* What a random number is for: the second word of its hash. */
 enum purpose { ORDER = 1, JITTER, SHAM, SEED, ABSENT, LEVEL /* and one for each level */ };
@@ -55,17 +53,6 @@ struct schedule_seed schedule_seed(
 
 	return (struct schedule_seed){
 		{schedule_hash(secret, run, SEED), schedule_hash(secret, ~run, SEED)}};
-}
-
-int schedule_parse_seed(const char *text, struct schedule_seed *out)
-{
-	unsigned long long high, low;
-
-	if (strlen(text) != 32 || strspn(text, "0123456789abcdefABCDEF") != 32 ||
-		sscanf(text, "%16llx%16llx", &high, &low) != 2)
-		return -1;
-	*out = (struct schedule_seed){{high, low}};
-	return 0;
 }
 
 static int count_measured(const struct schedule *s)

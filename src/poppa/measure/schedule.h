@@ -83,9 +83,6 @@ int64_t schedule_interval(const struct schedule *s, int job);
 struct schedule_seed schedule_seed(
 	const struct schedule_seed *secret, uint32_t job_id, uint32_t restart);
 
-/* Reads 32 hexadecimal digits, nothing else; 0 or -1. */
-int schedule_parse_seed(const char *text, struct schedule_seed *out);
-
 /* SipHash-2-4 of two words, little-endian. */
 uint64_t schedule_hash(const struct schedule_seed *key, uint64_t a, uint64_t b);
 

@@ -10,7 +10,7 @@
 
 #include "common/nodeconf.h"
 #include "common/settings.h"
-#include "poppa/node/registry.h"
+#include "registration/registration.h"
 #include "poppa/report/sender.h"
 #include "poppa/measure/shutter.h"
 #include "poppa/estimate/shutterlog.h"

@@ -21,6 +21,7 @@ static void plan_job(
 	struct schedule_job *turns = &p->schedule.job[p->schedule.jobs++];
 	struct shutter_job *out = &p->job[p->jobs++];
 	enum counter_backend backend = jobs_backend(j);
+	const struct schedule_seed told = {{j->reg.seed[0], j->reg.seed[1]}};
 	cpu_set_t all;
 
 	out->job_id = j->reg.job_id;
@@ -47,8 +48,7 @@ static void plan_job(
 	out->units = p->units - out->first_unit;
 	turns->measured = out->tasks > 0;
 	turns->level = jobs_level(js, j);
-	turns->seed = schedule_seed(
-		j->reg.seeded ? &j->reg.seed : &js->secret, out->job_id, out->restart);
+	turns->seed = schedule_seed(j->reg.seeded ? &told : &js->secret, out->job_id, out->restart);
 	/* Idle processors are best, else those of the jobs that are not measured. */
 	if (sched_getaffinity(getpid(), sizeof(all), &all))
 		return;

@@ -63,7 +63,7 @@ static struct job *add(struct jobs *js, uint32_t job_id, uint32_t restart, bool 
 
 	if (!j)
 		return NULL;
-	if (registry_read(js->env.dir, job_id, restart, ended, &j->reg, &err)) {
+	if (registration_read(js->env.dir, job_id, restart, ended, &j->reg, &err)) {
 		if (errno != ENOENT)
 			plog_error("%s", err.text);
 		free(j);
@@ -74,7 +74,7 @@ static struct job *add(struct jobs *js, uint32_t job_id, uint32_t restart, bool 
 		free(j);
 		return NULL;
 	}
-	j->tally->lane = registry_lane(&j->reg, js->env.settings->stripe_lanes);
+	j->tally->lane = registration_lane(&j->reg, js->env.settings->stripe_lanes);
 	j->tally->cores = j->reg.core_count;
 	while (*tail)
 		tail = &(*tail)->next;
@@ -110,7 +110,7 @@ void jobs_drop(struct jobs *js, struct job *j)
 /* The final record is safe in the spool before anything else of the job goes. */
 static bool finish(struct jobs *js, struct job *j)
 {
-	char path[PATH_MAX + 64], degradation[32] = "unknown";
+	char degradation[32] = "unknown";
 	struct ledger_record r;
 	struct errmsg err = {""};
 
@@ -125,11 +125,7 @@ static bool finish(struct jobs *js, struct job *j)
 	}
 	js->told_spool = false;
 	spool_forget(js->env.spool, j->reg.job_id, j->reg.restart);
-	snprintf(path, sizeof(path), "%s/%u.%u" REGISTRY_ENDED, js->env.dir, j->reg.job_id,
-		j->reg.restart);
-	unlink(path);
-	path[strlen(path) - strlen(REGISTRY_ENDED)] = '\0';
-	unlink(path);
+	registration_remove(js->env.dir, j->reg.job_id, j->reg.restart);
 	sender_wake(js->env.sender);
 	if (isfinite(r.degradation))
 		snprintf(degradation, sizeof(degradation), "%.4f", r.degradation);
@@ -230,7 +226,7 @@ void jobs_sync(struct jobs *js)
 
 	for (struct job *j = js->first; j; j = j->next)
 		j->seen = false;
-	if (registry_scan(js->env.dir, one_file, &l, &err)) {
+	if (registration_scan(js->env.dir, one_file, &l, &err)) {
 		plog_error("%s", err.text);
 		free(l.ended);
 		return;

@@ -11,8 +11,8 @@ libnode_la_SOURCES = \
 	src/poppa/node/jobs_scan.c \
 	src/poppa/node/jobs_status.c \
 	src/poppa/node/jobs_sync.c \
-	src/poppa/node/registry.c \
-	src/poppa/node/registry.h \
+	src/poppa/node/run_dir_watch.c \
+	src/poppa/node/run_dir_watch.h \
 	src/poppa/node/tally.c \
 	src/poppa/node/tally.h
 libnode_la_LIBADD = $(JANSSON_LIBS) -lm

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tells poppad when slurmd has written into RunDir: registrations of jobs, or cluster.conf. */
+#ifndef POPPA_NODE_RUN_DIR_WATCH_H
+#define POPPA_NODE_RUN_DIR_WATCH_H
+
+#include "common/errmsg.h"
+
+/*
+ * Watches run_dir for cluster.conf and run_dir/jobs for registrations. Returns a non-blocking
+ * inotify descriptor, or -1 with err.
+ */
+int run_dir_watch(const char *run_dir, struct errmsg *err);
+
+/* Takes the waiting events; returns a mask of what may have changed. */
+#define RUN_DIR_JOBS 1
+#define RUN_DIR_CLUSTER 2
+int run_dir_changed(int fd);
+
+#endif

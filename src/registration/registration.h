@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The files in RunDir through which slurmd tells poppad about the co-located jobs of this node and
+ * about the cluster. */
+#ifndef POPPA_REGISTRATION_REGISTRATION_H
+#define POPPA_REGISTRATION_REGISTRATION_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/errmsg.h"
+
+/*
+ * prep/poppa in slurmd writes these files, and poppad reads them. Each is replaced in one step, so
+ * a reader never sees half of one. RunDir/cluster.conf is there as long as slurmd has run once.
+ * RunDir/jobs/JOBID.RESTART is there from a job's prolog on; when the job has left the node, slurmd
+ * renames it to JOBID.RESTART.ended; poppad removes that when the job's final record is safe. A
+ * crash of either leaves the files as they are, and its next start goes on from them.
+ */
+#define REGISTRATION_DIR "jobs"          /* in RunDir */
+#define CLUSTER_CONF_FILE "cluster.conf" /* in RunDir */
+#define REGISTRATION_MAX_CORES 4096
+
+/* One co-located job on this node. */
+struct registration {
+	uint32_t job_id;
+	uint32_t restart;
+	uid_t uid;
+	char user[64];
+	char colocate[1024]; /* the canonical option */
+	const char *nodes; /* host list, for people who look at the file: reading leaves it NULL */
+	char partition[64];
+	char cgroup[64];    /* name of the job's directory in cgroup v2; empty = job_ID */
+	int64_t registered; /* seconds since 1970 */
+	char boot_id[44];   /* of the boot it was made in; empty = not told */
+	int64_t uptime;     /* then, seconds of CLOCK_BOOTTIME, which nobody sets; -1 = not told */
+	bool seeded;
+	uint64_t seed[2]; /* a secret of the job that all its nodes know */
+	int lane;         /* by slurmd, which knows the sockets; -1 = not told */
+	int core_count;   /* 0 = not told */
+	uint16_t core[REGISTRATION_MAX_CORES]; /* abstract core numbers on this node, ascending */
+};
+
+/* A registration that tells nothing yet. */
+void registration_init(struct registration *r);
+
+/* Reads 32 hexadecimal digits, nothing else, into r->seed. Returns 0, or -1 with *r untouched. */
+int registration_set_seed(struct registration *r, const char *digits);
+
+/* Writes the file of a job into dir (RUNDIR/jobs), readable by root only. Bytes that would end a
+ * value are left out. Returns 0, or -1 with err. */
+int registration_write(const char *dir, const struct registration *r, struct errmsg *err);
+
+/* Whether the job's file is in dir and not marked as ended. */
+bool registration_exists(const char *dir, uint32_t job_id, uint32_t restart);
+
+/* Marks the file as that of a job that has ended; one that is not there is nothing to do. Returns
+ * 0, or -1 with err. */
+int registration_end(const char *dir, uint32_t job_id, uint32_t restart, struct errmsg *err);
+
+/* Removes the job's file, ended or not. */
+void registration_remove(const char *dir, uint32_t job_id, uint32_t restart);
+
+/* Whether a file of this name (JOBID.RESTART or JOBID.RESTART.ended) is a registration. */
+bool registration_is_name(const char *name, uint32_t *job_id, uint32_t *restart, bool *ended);
+
+/*
+ * Calls fn for each registration in dir, in no order; files with other names are passed over. fn
+ * may end or remove it. Returns 0, or -1 with err when dir cannot be read to its end, with fn
+ * called for what came before.
+ */
+typedef void (*registration_fn)(uint32_t job_id, uint32_t restart, bool ended, void *arg);
+int registration_scan(const char *dir, registration_fn fn, void *arg, struct errmsg *err);
+
+/*
+ * Reads the text of one registration. name (JOBID.RESTART) must agree with it. Unknown keys are
+ * passed over: a newer prolog may write more. Returns 0, or -1 with err. *r is large: keep it off
+ * small stacks.
+ */
+int registration_parse(
+	const char *name, const char *text, struct registration *r, struct errmsg *err);
+
+/* Reads one file. Returns 0, or -1 with errno and err. */
+int registration_read(const char *dir, uint32_t job_id, uint32_t restart, bool ended,
+	struct registration *r, struct errmsg *err);
+
+/* The job's whole lane, or -1: as the registration tells it; else its cores' numbers modulo lanes,
+ * if all agree, which is the lane where sockets divide evenly. */
+int registration_lane(const struct registration *r, int lanes);
+
+/* What slurmd knows of the cluster. */
+struct cluster_conf {
+	char cluster[64];
+	char node[64];
+	char prep_parameters[4096];
+	char controllers[1024]; /* SlurmctldHost, comma-separated */
+	char cgroup_mount[PATH_MAX];
+};
+
+/* Writes path, readable by all. Returns 0, or -1 with err. */
+int cluster_conf_write(const char *path, const struct cluster_conf *c, struct errmsg *err);
+
+/* Returns 0, or -1 with err and *c untouched; errno is ENOENT when the file does not exist (yet).
+ */
+int cluster_conf_read(const char *path, struct cluster_conf *c, struct errmsg *err);
+
+#endif
