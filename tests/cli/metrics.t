@@ -39,6 +39,10 @@ known=$(sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' <<<"$OUT")
 is "every metric has a help and a type, once" "$(sed -n 's/^# HELP \([^ ]*\) .*/\1/p' <<<"$OUT" | sort)" "$(sort -u <<<"$known")"
 is "counters end in _total, and only they do" \
 	"$(sed -n 's/^# TYPE \([^ ]*\) counter/\1/p' <<<"$OUT" | sort)" "$(grep '_total$' <<<"$known" | sort)"
+window=$(sed -n 's/^# HELP poppa_cost_held_ratio .* of the last \([0-9]* s\) .*/\1/p' <<<"$OUT")
+like "the cost is that of a number of seconds" "$window" '^[0-9]+ s$'
+is "of which the dashboard says the same" "$(grep -o 'of the last [0-9]* s' "$dashboard" | sort -u)" "of the last $window"
+is "and poppa(1)" "$(grep -o 'shares of the last [0-9]* s' "$here/../../src/cli/poppa.1")" "shares of the last $window"
 runs "metrics of nowhere" 1 "$POPPA" metrics --output "$TAP_DIR/no/such/poppa.prom"
 like "metrics of nowhere: names the file" "$ERR" "poppa metrics: --output: .*no/such/poppa.prom"
 runs "metrics surplus" 2 "$POPPA" metrics surplus

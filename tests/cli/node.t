@@ -67,7 +67,7 @@ for line in "OK +poppa.conf +$POPPA_CONF is good" "OK +Slurm +$version" "OK +Sel
 done
 is "doctor: nothing on stderr" "$ERR" ""
 runs "doctor --json" 1 "$POPPA" doctor --json
-like "doctor --json: form" "$OUT" '^\{"checks": \[\{"check": "poppa.conf", "status": "ok", "detail": ".*", "mend": null\}, .*"ok": [0-9]+, "warn": [0-9]+, "fail": [0-9]+\}$'
+like "doctor --json: form" "$OUT" '^\{"checks": \[\{"check": "poppa.conf", "status": "ok", "detail": ".*", "fix": null\}, .*"ok": [0-9]+, "warn": [0-9]+, "fail": [0-9]+\}$'
 
 # One fault at a time.
 fault() {
@@ -86,7 +86,7 @@ sed -i "s/poppa_period=250ms/&,poppa_counter=uprobe/" "$TAP_DIR/config"
 OUT=$("$POPPA" doctor 2>&1)
 mv "$TAP_DIR/good" "$TAP_DIR/config"
 like "doctor finds that the counter to use cannot be" "$OUT" \
-	"(FAIL|WARN) +counter uprobe +no job is measured here, .*(no function is configured|uprobe: .*) -> mend that, or choose another"
+	"(FAIL|WARN) +counter uprobe +no job is measured here, .*(no function is configured|uprobe: .*) -> fix that, or choose another"
 unlike "and counts it with none that serve" "$OUT" "usable here: .*uprobe"
 fault "s#$TAP_DIR/ours:$TAP_DIR/slurm#$TAP_DIR/slurm:$TAP_DIR/ours#" "select wrapper .*/slurm\""
 fault "s#$TAP_DIR/ours:##" "plugin files +prep_poppa.so is in no directory"
@@ -138,7 +138,7 @@ printf '#!/bin/sh\nexit 1\n' >"$TAP_DIR/bin/scontrol"
 runs "doctor without slurmctld" 1 "$POPPA" doctor
 like "doctor without slurmctld: warns" "$OUT" "WARN +Slurm +slurmctld does not answer"
 printf '#!/bin/sh\necho "scontrol: error: Parsing error at unrecognized key: Foo" >&2\nexit 1\n' >"$TAP_DIR/bin/scontrol"
-like "doctor with a bad slurm.conf: says what scontrol says" "$("$POPPA" doctor 2>&1)" "WARN +Slurm .*unrecognized key: Foo -> mend munge first, see its line"
+like "doctor with a bad slurm.conf: says what scontrol says" "$("$POPPA" doctor 2>&1)" "WARN +Slurm .*unrecognized key: Foo -> fix munge first, see its line"
 runs "doctor with a bad poppa.conf" 1 "$POPPA" doctor --conf "$TAP_DIR/bad.conf"
 like "doctor with a bad poppa.conf: names the line" "$OUT" "FAIL +poppa.conf .*line 1.*RunDri"
 

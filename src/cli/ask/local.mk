@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the subcommands share: options, output, and questions to Slurm, to poppad and to the ledger.
 poppa_SOURCES += \
+	src/cli/ask/ask_poppad.c \
+	src/cli/ask/ask_poppad.h \
 	src/cli/ask/cli.c \
 	src/cli/ask/cli.h \
-	src/cli/ask/daemon.c \
-	src/cli/ask/daemon.h \
 	src/cli/ask/find_ledger.c \
 	src/cli/ask/find_ledger.h \
-	src/cli/ask/program.c \
-	src/cli/ask/program.h \
+	src/cli/ask/run_program.c \
+	src/cli/ask/run_program.h \
 	src/cli/ask/sacct.c \
 	src/cli/ask/sacct.h \
 	src/cli/ask/scontrol.c \

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "cli/ask/program.h"
+#include "cli/ask/run_program.h"
 #include "common/fsio.h"
 
 #define OUTPUT_MAX ((size_t)512 << 20)
@@ -50,7 +50,7 @@ int sacct_bills(const struct sacct_query *query, struct bills *bills, struct err
 	if (rc)
 		errmsg_set(err, "out of memory");
 	else
-		text = program_output(argv, OUTPUT_MAX, WAIT_MS, err);
+		text = run_program(argv, OUTPUT_MAX, WAIT_MS, err);
 	while (n > fixed)
 		free(argv[--n]);
 	return text ? bills_read(text, bills, err) : -1;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli/ask/program.h"
+#include "cli/ask/run_program.h"
 
 #define WAIT_MS 15000
 #define OUTPUT_MAX (1 << 20)
@@ -24,7 +24,7 @@ char *scontrol_show(const char *what, int oneline, struct errmsg *err)
 	argv[n++] = object;
 	errmsg_set(err, "out of memory");
 	if (object)
-		text = program_output(argv, OUTPUT_MAX, WAIT_MS, err);
+		text = run_program(argv, OUTPUT_MAX, WAIT_MS, err);
 	free(object);
 	if (!text && !strstr(err->text, "PATH"))
 		errmsg_set(err, "slurmctld does not answer scontrol: %s", err->text);

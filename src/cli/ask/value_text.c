@@ -7,26 +7,26 @@
 #include <stdbool.h>
 #include <string.h>
 
-const char *show_text(const json_t *o, const char *key)
+const char *value_text(const json_t *o, const char *key)
 {
 	const char *text = json_string_value(json_object_get(o, key));
 
 	return text ? text : "?";
 }
 
-json_int_t show_whole(const json_t *o, const char *key)
+json_int_t value_whole(const json_t *o, const char *key)
 {
 	return json_integer_value(json_object_get(o, key));
 }
 
-double show_real(const json_t *o, const char *key)
+double value_real(const json_t *o, const char *key)
 {
 	const json_t *v = json_object_get(o, key);
 
 	return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-const char *show_number(struct show_cell *c, int digits, double v)
+const char *value_number(struct value_cell *c, int digits, double v)
 {
 	if (isfinite(v))
 		snprintf(c->text, sizeof(c->text), "%.*f", digits, v);
@@ -35,8 +35,8 @@ const char *show_number(struct show_cell *c, int digits, double v)
 	return c->text;
 }
 
-const char *show_interval(
-	struct show_cell *c, int digits, double scale, const char *between, const json_t *ci)
+const char *value_interval(
+	struct value_cell *c, int digits, double scale, const char *between, const json_t *ci)
 {
 	if (json_array_size(ci) == 2)
 		snprintf(c->text, sizeof(c->text), "%.*f%s%.*f", digits,
@@ -48,10 +48,10 @@ const char *show_interval(
 }
 
 /* Appends; false where it does not fit, and then nothing is. */
-static bool append(struct show_cell *c, size_t *len, const char *fmt, ...)
+static bool append(struct value_cell *c, size_t *len, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static bool append(struct show_cell *c, size_t *len, const char *fmt, ...)
+static bool append(struct value_cell *c, size_t *len, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -67,7 +67,7 @@ static bool append(struct show_cell *c, size_t *len, const char *fmt, ...)
 	return true;
 }
 
-const char *show_partners(struct show_cell *c, const json_t *job)
+const char *value_partners(struct value_cell *c, const json_t *job)
 {
 	const json_t *costs = json_object_get(job, "attribution"),
 		     *ids = json_object_get(job, "partners"), *v;
@@ -77,7 +77,7 @@ const char *show_partners(struct show_cell *c, const json_t *job)
 	json_array_foreach(costs, i, v)
 	{
 		if (!append(c, &len, "%s%" JSON_INTEGER_FORMAT ":%.2f", i ? "," : "",
-			    show_whole(v, "job"), show_real(v, "degradation")))
+			    value_whole(v, "job"), value_real(v, "degradation")))
 			break;
 	}
 	if (len)
@@ -91,7 +91,7 @@ const char *show_partners(struct show_cell *c, const json_t *job)
 	return c->text;
 }
 
-void show_notes(FILE *out, const json_t *status)
+void value_notes(FILE *out, const json_t *status)
 {
 	const char *bad = json_string_value(json_object_get(status, "bad_settings"));
 	const json_t *jobs = json_object_get(status, "jobs"), *job;
@@ -102,29 +102,29 @@ void show_notes(FILE *out, const json_t *status)
 			out);
 	if (bad)
 		fprintf(out, "NOTE      PrEpParameters refused: %s\n", bad);
-	if (!show_whole(status, "guard_pid"))
+	if (!value_whole(status, "guard_pid"))
 		fputs("NOTE      no guard runs, so there are no shutters\n", out);
-	if (show_real(status, "hold_s") > 0)
+	if (value_real(status, "hold_s") > 0)
 		fprintf(out, "NOTE      shutters are held off for another %.0f s\n",
-			show_real(status, "hold_s"));
+			value_real(status, "hold_s"));
 	json_array_foreach(jobs, i, job)
 	{
 		if (json_is_true(json_object_get(job, "shutter_sensing")))
 			fprintf(out,
 				"NOTE      job %" JSON_INTEGER_FORMAT
 				" reacts to shutters that stop nobody: no discount\n",
-				show_whole(job, "job"));
-		if (show_whole(job, "tasks") > 0 && !show_whole(job, "counted_tasks") &&
-			strcmp(show_text(job, "backend"), "none"))
+				value_whole(job, "job"));
+		if (value_whole(job, "tasks") > 0 && !value_whole(job, "counted_tasks") &&
+			strcmp(value_text(job, "backend"), "none"))
 			fprintf(out,
 				"NOTE      job %" JSON_INTEGER_FORMAT
 				" has no counter any more, so its time is not measured\n",
-				show_whole(job, "job"));
-		if (show_whole(job, "ran_while_held") > 0)
+				value_whole(job, "job"));
+		if (value_whole(job, "ran_while_held") > 0)
 			fprintf(out,
 				"NOTE      job %" JSON_INTEGER_FORMAT
 				" ran in %" JSON_INTEGER_FORMAT
 				" shutters that held it stopped: these are of no use\n",
-				show_whole(job, "job"), show_whole(job, "ran_while_held"));
+				value_whole(job, "job"), value_whole(job, "ran_while_held"));
 	}
 }

@@ -7,24 +7,24 @@
 #include <jansson.h>
 
 /* Room for the longest form of a column. */
-struct show_cell {
+struct value_cell {
 	char text[128];
 };
 
 /* Members of an object; "?", 0 and NAN where there is none of that type. */
-const char *show_text(const json_t *o, const char *key);
-json_int_t show_whole(const json_t *o, const char *key);
-double show_real(const json_t *o, const char *key);
+const char *value_text(const json_t *o, const char *key);
+json_int_t value_whole(const json_t *o, const char *key);
+double value_real(const json_t *o, const char *key);
 
 /* Texts in *c; each returns c->text. */
-const char *show_number(struct show_cell *c, int digits, double v);
+const char *value_number(struct value_cell *c, int digits, double v);
 /* [low, high], each times scale. */
-const char *show_interval(
-	struct show_cell *c, int digits, double scale, const char *between, const json_t *ci);
+const char *value_interval(
+	struct value_cell *c, int digits, double scale, const char *between, const json_t *ci);
 /* The co-runners of a job, "12,13", or with what each costs it where that is known,
  * "12:0.08,13:0.02". One that does not fit whole is left out, with all after it. */
-const char *show_partners(struct show_cell *c, const json_t *job);
+const char *value_partners(struct value_cell *c, const json_t *job);
 /* A line for each thing about poppad that somebody should look at; none when all is well. */
-void show_notes(FILE *out, const json_t *status);
+void value_notes(FILE *out, const json_t *status);
 
 #endif

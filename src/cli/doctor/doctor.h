@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <jansson.h>
 
-#include "cli/ask/daemon.h"
+#include "cli/ask/ask_poppad.h"
 #include "common/nodeconf.h"
 #include "common/settings.h"
 
@@ -15,7 +15,7 @@ enum doctor_verdict { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL };
 
 struct doctor {
 	bool json;
-	struct daemon_options asked;
+	struct ask_poppad_options asked;
 	const char *conf_path;
 	char conf_path_buf[PATH_MAX];
 	bool conf_good;
@@ -33,14 +33,21 @@ struct doctor {
 };
 
 /*
- * Records (and unless JSON is wanted prints) the outcome of one check. mend is what to do about it,
- * NULL with DOCTOR_OK.
+ * Stores the outcome of one check, and prints it unless JSON is wanted. check names what was
+ * checked, fix says what to do about it (NULL with DOCTOR_OK), fmt gives what was found.
  */
-void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *check, const char *mend,
+void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *check, const char *fix,
 	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* What is FAIL on a node is WARN elsewhere: a daemon that does not run there need not. */
+/*
+ * The verdict on a daemon or directory of compute nodes that is not in order: DOCTOR_FAIL where
+ * this host is such a node, otherwise DOCTOR_WARN, because other hosts do without it.
+ */
 enum doctor_verdict doctor_on_node(const struct doctor *d);
+
+/* Ends the run: prints the JSON where it is wanted and frees what d owns. Returns an exit status.
+ */
+int doctor_end(struct doctor *d);
 
 /* MUNGE, without which neither Slurm nor the ledger answers. */
 void doctor_munge(struct doctor *d);

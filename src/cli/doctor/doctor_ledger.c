@@ -49,7 +49,7 @@ void doctor_munge(struct doctor *d)
 /* Its answer was made between asked and answered by this host's clock. */
 static void check_clock(struct doctor *d, const json_t *status, double asked, double answered)
 {
-	double now = show_real(status, "now"), slack = (answered - asked) / 2;
+	double now = value_real(status, "now"), slack = (answered - asked) / 2;
 	double ahead = now - (asked + answered) / 2;
 
 	if (!isfinite(now)) {
@@ -92,10 +92,10 @@ static void check_refused(struct doctor *d, const json_t *status)
 
 	json_object_foreach(refused, kind, one)
 	{
-		if (!(show_real(one, "last") >= since) || len >= sizeof(list) - 64)
+		if (!(value_real(one, "last") >= since) || len >= sizeof(list) - 64)
 			continue;
 		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%.0f %.32s",
-			len ? ", " : "", show_real(one, "count"), kind);
+			len ? ", " : "", value_real(one, "count"), kind);
 	}
 	if (*list)
 		doctor_say(d, DOCTOR_WARN, "ledger's door",
@@ -160,7 +160,7 @@ static void check_ledger(struct doctor *d)
 			"%s", err.text);
 		return;
 	}
-	version = show_text(status, "version");
+	version = value_text(status, "version");
 	if (strcmp(version, POPPA_VERSION))
 		doctor_say(d, DOCTOR_WARN, "ledger", "install the same version everywhere",
 			"poppa-ledgerd at %s:%d is version %s, this is " POPPA_VERSION, client.host,

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/ask/daemon.h"
+#include "cli/ask/ask_poppad.h"
 #include "cli/doctor/doctor.h"
 #include "cli/ask/value_text.h"
 #include "common/fsio.h"
@@ -45,11 +45,6 @@ static bool runs(const char *comm)
 	return found;
 }
 
-enum doctor_verdict doctor_on_node(const struct doctor *d)
-{
-	return d->is_node ? DOCTOR_FAIL : DOCTOR_WARN;
-}
-
 /* The name of a process; "" where it is gone. */
 static const char *name_of(json_int_t pid, char *name, size_t size)
 {
@@ -65,7 +60,7 @@ static const char *name_of(json_int_t pid, char *name, size_t size)
 
 static void check_guard(struct doctor *d)
 {
-	json_int_t pid = show_whole(d->status, "guard_pid");
+	json_int_t pid = value_whole(d->status, "guard_pid");
 	char name[64] = "";
 
 	if (pid > 0 && !strcmp(name_of(pid, name, sizeof(name)), "poppa-guard"))
@@ -94,7 +89,7 @@ static void check_priority(struct doctor *d)
 	DIR *tasks;
 
 	snprintf(path, sizeof(path), "/proc/%" JSON_INTEGER_FORMAT "/task",
-		show_whole(d->status, "pid"));
+		value_whole(d->status, "pid"));
 	tasks = opendir(path);
 	if (!tasks)
 		return;
@@ -114,7 +109,7 @@ static void check_priority(struct doctor *d)
 
 static void check_version(struct doctor *d, const char *path)
 {
-	const char *version = show_text(d->status, "version");
+	const char *version = value_text(d->status, "version");
 
 	if (strcmp(version, POPPA_VERSION))
 		doctor_say(d, DOCTOR_WARN, "poppad",
@@ -131,8 +126,8 @@ static void check_poppad(struct doctor *d)
 	char path[PATH_MAX];
 	struct errmsg err;
 
-	if (daemon_socket(&d->conf, d->asked.node, path, sizeof(path), &err) == 0)
-		d->status = daemon_ask(path, request, &err);
+	if (ask_poppad_socket(&d->conf, d->asked.node, path, sizeof(path), &err) == 0)
+		d->status = ask_poppad(path, request, &err);
 	json_decref(request);
 	if (!d->status) {
 		doctor_say(d, doctor_on_node(d), "poppad",
@@ -168,7 +163,7 @@ static void check_counters(struct doctor *d)
 		snprintf(check, sizeof(check), "counter %s", name);
 		if (backends[i] == wanted)
 			doctor_say(d, doctor_on_node(d), check,
-				"mend that, or choose another Counter (poppa.conf) or "
+				"fix that, or choose another Counter (poppa.conf) or "
 				"poppa_counter, such as auto",
 				"no job is measured here, as this is the one to use and cannot be: "
 				"%s",

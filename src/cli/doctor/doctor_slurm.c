@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/doctor/doctor.h"
-#include "cli/ask/program.h"
+#include "cli/ask/run_program.h"
 #include "cli/ask/scontrol.h"
 #include "common/fsio.h"
 
@@ -36,30 +36,30 @@ static bool lists(const char *list, const char *item)
 }
 
 static void check_list(
-	struct doctor *d, const char *text, const char *key, const char *item, const char *mend)
+	struct doctor *d, const char *text, const char *key, const char *item, const char *fix)
 {
 	char value[4096];
 
 	if (lists(scontrol_value(text, key, value, sizeof(value)), item))
 		doctor_say(d, DOCTOR_OK, key, NULL, "has %s", item);
 	else
-		doctor_say(d, DOCTOR_FAIL, key, mend, "lacks %s: it is \"%s\"", item, value);
+		doctor_say(d, DOCTOR_FAIL, key, fix, "lacks %s: it is \"%s\"", item, value);
 }
 
 /* Slurm loads prep/script by itself only where PrEpPlugins is not given. */
 static void check_prep(struct doctor *d, const char *text)
 {
-	static const char mend[] = "set PrEpPlugins=prep/script,prep/poppa and restart slurmctld "
-				   "and the slurmds";
+	static const char fix[] = "set PrEpPlugins=prep/script,prep/poppa and restart slurmctld "
+				  "and the slurmds";
 	char value[4096], prolog[1024], epilog[1024];
 
-	check_list(d, text, "PrEpPlugins", "prep/poppa", mend);
+	check_list(d, text, "PrEpPlugins", "prep/poppa", fix);
 	if (lists(scontrol_value(text, "PrEpPlugins", value, sizeof(value)), "prep/script"))
 		return;
 	scontrol_value(text, "Prolog", prolog, sizeof(prolog));
 	scontrol_value(text, "Epilog", epilog, sizeof(epilog));
 	if (*prolog || *epilog)
-		doctor_say(d, DOCTOR_FAIL, "Prolog and Epilog", mend,
+		doctor_say(d, DOCTOR_FAIL, "Prolog and Epilog", fix,
 			"are not run: PrEpPlugins is \"%s\" and lacks prep/script", value);
 }
 
@@ -165,8 +165,8 @@ static void check_plugin_files(struct doctor *d, const char *text)
 {
 	static const char *const files[] = {
 		"prep_poppa.so", "job_submit_colocate.so", "spank_colocate.so"};
-	static const char mend[] = "put the suite's plugin directory (PREFIX/lib/poppa/slurm) "
-				   "before Slurm's own in PluginDir, on every host";
+	static const char fix[] = "put the suite's plugin directory (PREFIX/lib/poppa/slurm) "
+				  "before Slurm's own in PluginDir, on every host";
 	char dirs[4096], ours[PATH_MAX], select_dir[PATH_MAX], dir[PATH_MAX];
 	bool complete = true;
 
@@ -176,7 +176,7 @@ static void check_plugin_files(struct doctor *d, const char *text)
 		if (*first_with(dirs, files[i], dir, sizeof(dir)))
 			continue;
 		complete = false;
-		doctor_say(d, DOCTOR_FAIL, "plugin files", mend,
+		doctor_say(d, DOCTOR_FAIL, "plugin files", fix,
 			"%s is in no directory of PluginDir=%s", files[i], dirs);
 	}
 	if (complete)
@@ -185,7 +185,7 @@ static void check_plugin_files(struct doctor *d, const char *text)
 	if (*ours && !strcmp(ours, select_dir))
 		doctor_say(d, DOCTOR_OK, "select wrapper", NULL, "stands before Slurm's plugin");
 	else
-		doctor_say(d, DOCTOR_FAIL, "select wrapper", mend,
+		doctor_say(d, DOCTOR_FAIL, "select wrapper", fix,
 			"the first select_cons_tres.so is in \"%s\", so jobs get no lanes",
 			select_dir);
 }
@@ -292,7 +292,7 @@ static void check_slurmdbd(struct doctor *d)
 		    show[] = "show", clusters[] = "cluster", field[] = "format=cluster";
 	char *argv[] = {program, bare, parsable, show, clusters, field, NULL};
 	struct errmsg err;
-	char *text = program_output(argv, SACCTMGR_MAX, SACCTMGR_WAIT_MS, &err);
+	char *text = run_program(argv, SACCTMGR_MAX, SACCTMGR_WAIT_MS, &err);
 	bool listed = false;
 
 	for (const char *line = text; line && *line && !listed; line += *line == '\n') {
@@ -323,7 +323,7 @@ void doctor_slurm(struct doctor *d)
 		doctor_say(d, DOCTOR_WARN, "Slurm",
 			d->munge_good ? "start slurmctld, or run this where scontrol works, to "
 					"have Slurm's settings checked"
-				      : "mend munge first, see its line",
+				      : "fix munge first, see its line",
 			"%s", err.text);
 		return;
 	}

@@ -28,15 +28,15 @@ static void check_settings(struct doctor *d)
 	if (json_is_string(json_object_get(d->status, "bad_settings")))
 		doctor_say(d, DOCTOR_FAIL, "settings of poppad",
 			"correct PrEpParameters in slurm.conf, then scontrol reconfigure",
-			"refused: %s", show_text(d->status, "bad_settings"));
+			"refused: %s", value_text(d->status, "bad_settings"));
 	else
 		doctor_say(d, DOCTOR_OK, "settings of poppad", NULL, "%s",
-			show_text(d->status, "settings"));
-	if (show_real(d->status, "hold_s") > 0)
+			value_text(d->status, "settings"));
+	if (value_real(d->status, "hold_s") > 0)
 		doctor_say(d, DOCTOR_WARN, "shutters",
 			"nothing to do if that is meant; they come back by themselves",
 			"are held off for another %.0f s: until then there is no discount",
-			show_real(d->status, "hold_s"));
+			value_real(d->status, "hold_s"));
 }
 
 struct backlog {

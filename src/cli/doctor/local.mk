@@ -4,6 +4,7 @@ poppa_SOURCES += \
 	src/cli/doctor/cmd_doctor.c \
 	src/cli/doctor/doctor.h \
 	src/cli/doctor/doctor_ledger.c \
+	src/cli/doctor/doctor_lines.c \
 	src/cli/doctor/doctor_node.c \
 	src/cli/doctor/doctor_partitions.c \
 	src/cli/doctor/doctor_slurm.c \

@@ -10,16 +10,22 @@
 
 #include "accounting/record/client.h"
 #include "cli/ask/cli.h"
-#include "cli/ask/daemon.h"
+#include "cli/ask/ask_poppad.h"
 #include "cli/live/metrics.h"
 #include "cli/ask/find_ledger.h"
 #include "cli/ask/value_text.h"
 #include "common/fsio.h"
+#include "poppa/measure/budget.h"
+
+/* The time in which poppad measures its cost, as text: BUDGET_WINDOW_S. */
+#define TEXT_OF(value) #value
+#define TEXT_OF_VALUE(macro) TEXT_OF(macro)
+#define COST_WINDOW TEXT_OF_VALUE(BUDGET_WINDOW_S)
 
 struct options {
 	bool json, ledger;
 	const char *output;
-	struct daemon_options daemon;
+	struct ask_poppad_options daemon;
 };
 
 /* A metric that is one number of an answer. */
@@ -55,9 +61,9 @@ static const struct number node_numbers[] = {
 	{"poppa_period_lengthened", METRIC_GAUGE, "totals.cost.capped", 1,
 		"1 while the period is lengthened to hold the cost below poppa_overhead_max"},
 	{"poppa_cost_held_ratio", METRIC_GAUGE, "totals.cost.held", 1,
-		"Share of the last 20 s for which jobs were held stopped"},
+		"Share of the last " COST_WINDOW " s for which jobs were held stopped"},
 	{"poppa_cost_cpu_ratio", METRIC_GAUGE, "totals.cost.cpu", 1,
-		"Share of the node's processors that poppad took in the last 20 s"},
+		"Share of the node's processors that poppad took in the last " COST_WINDOW " s"},
 	{"poppa_cost_max_ratio", METRIC_GAUGE, "totals.cost.max", 1,
 		"What either may be: poppa_overhead_max"},
 	{"poppa_spool_records", METRIC_GAUGE, "spool.records", 1,
@@ -132,7 +138,7 @@ static const struct number ledger_numbers[] = {
 static const struct argp_option option_table[] = {
 	{"output", 'o', "FILE", 0, "Replace FILE in one step instead of printing", 0},
 	{"ledger", 'l', NULL, 0, "Of the cluster's ledger instead of this node's poppad", 0},
-	DAEMON_OPTIONS, CLI_JSON_OPTION, {0}};
+	ASK_POPPAD_OPTIONS, CLI_JSON_OPTION, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -146,7 +152,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->ledger = true;
 		return 0;
 	default:
-		if (daemon_parse_option(key, arg, &o->daemon) == 0)
+		if (ask_poppad_parse_option(key, arg, &o->daemon) == 0)
 			return 0;
 		return cli_parse_rest(key, arg, &o->json);
 	}
@@ -197,7 +203,7 @@ static json_t *with(const json_t *labels, const char *key, const char *value)
 static void put_node(struct metrics *m, const json_t *status, const json_t *labels)
 {
 	const json_t *reasons = json_object_get(json_object_get(status, "totals"), "discarded");
-	json_t *more = with(labels, "version", show_text(status, "version"));
+	json_t *more = with(labels, "version", value_text(status, "version"));
 	const json_t *v;
 	const char *key;
 
@@ -206,7 +212,7 @@ static void put_node(struct metrics *m, const json_t *status, const json_t *labe
 	json_decref(more);
 	put_one(m, "poppa_guard_up",
 		"1 while a guard is on watch: without it there are no shutters", labels,
-		status ? show_whole(status, "guard_pid") > 0 : NAN);
+		status ? value_whole(status, "guard_pid") > 0 : NAN);
 	put_one(m, "poppa_settings_good",
 		"0 while PrEpParameters holds something that poppad refused", labels,
 		status ? !json_is_string(json_object_get(status, "bad_settings")) : NAN);
@@ -225,12 +231,12 @@ static void put_node(struct metrics *m, const json_t *status, const json_t *labe
 
 static json_t *job_labels(const json_t *job, const json_t *labels)
 {
-	json_t *own = with(labels, "user", show_text(job, "user"));
+	json_t *own = with(labels, "user", value_text(job, "user"));
 	char number[32];
 
-	snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, show_whole(job, "job"));
+	snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, value_whole(job, "job"));
 	json_object_set_new(own, "job", json_string(number));
-	snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, show_whole(job, "restart"));
+	snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, value_whole(job, "restart"));
 	json_object_set_new(own, "restart", json_string(number));
 	return own;
 }
@@ -257,9 +263,9 @@ static void put_jobs(struct metrics *m, const json_t *status, const json_t *labe
 	{
 		json_t *own = job_labels(job, labels);
 
-		json_object_set_new(own, "backend", json_string(show_text(job, "backend")));
-		json_object_set_new(own, "state", json_string(show_text(job, "state")));
-		json_object_set_new(own, "pause", json_string(show_text(job, "pause")));
+		json_object_set_new(own, "backend", json_string(value_text(job, "backend")));
+		json_object_set_new(own, "state", json_string(value_text(job, "state")));
+		json_object_set_new(own, "pause", json_string(value_text(job, "pause")));
 		metrics_value(m, own, 1);
 		json_decref(own);
 	}
@@ -273,9 +279,9 @@ static void put_jobs(struct metrics *m, const json_t *status, const json_t *labe
 			char partner[32];
 
 			snprintf(partner, sizeof(partner), "%" JSON_INTEGER_FORMAT,
-				show_whole(v, "job"));
+				value_whole(v, "job"));
 			json_object_set_new(own, "partner", json_string(partner));
-			metrics_value(m, own, show_real(v, "degradation"));
+			metrics_value(m, own, value_real(v, "degradation"));
 			json_decref(own);
 		}
 	}
@@ -286,7 +292,7 @@ static void collect_node(struct metrics *m, const struct options *o)
 {
 	char path[PATH_MAX], host[256];
 	struct errmsg err;
-	json_t *status = daemon_status(&o->daemon, path, &err), *labels;
+	json_t *status = ask_poppad_status(&o->daemon, path, &err), *labels;
 
 	if (!status) {
 		const char *node = o->daemon.node ? o->daemon.node : getenv("SLURMD_NODENAME");
@@ -295,8 +301,8 @@ static void collect_node(struct metrics *m, const struct options *o)
 		labels =
 			json_pack("{s:s}", "node", node ? node : nodeconf_host(host, sizeof(host)));
 	} else {
-		labels = json_pack("{s:s, s:s}", "node", show_text(status, "node"), "cluster",
-			show_text(status, "cluster"));
+		labels = json_pack("{s:s, s:s}", "node", value_text(status, "node"), "cluster",
+			value_text(status, "cluster"));
 	}
 	put_node(m, status, labels);
 	put_jobs(m, status, labels);
@@ -320,7 +326,7 @@ static void collect_ledger(struct metrics *m, const struct options *o)
 		waiting = client_unsettled(&client, cluster, &err);
 	labels = json_pack("{s:s}", "cluster", cluster);
 	put_one(m, "poppa_ledger_up", "1 where poppa-ledgerd answers", labels, status ? 1 : 0);
-	more = with(labels, "version", show_text(status, "version"));
+	more = with(labels, "version", value_text(status, "version"));
 	put_one(m, "poppa_ledger_build_info", "Version of poppa-ledgerd", more, status ? 1 : NAN);
 	json_decref(more);
 	put_numbers(m, ledger_numbers, COUNT(ledger_numbers), status, labels);
@@ -329,7 +335,7 @@ static void collect_ledger(struct metrics *m, const struct options *o)
 	json_object_foreach(json_object_get(status, "refused"), kind, one)
 	{
 		more = with(labels, "kind", kind);
-		metrics_value(m, more, show_real(one, "count"));
+		metrics_value(m, more, value_real(one, "count"));
 		json_decref(more);
 	}
 	put_one(m, "poppa_ledger_unsettled_runs",

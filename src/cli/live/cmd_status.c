@@ -4,63 +4,64 @@
 #include <stdio.h>
 
 #include "cli/ask/cli.h"
-#include "cli/ask/daemon.h"
+#include "cli/ask/ask_poppad.h"
 #include "cli/ask/value_text.h"
 
 struct options {
 	bool json;
-	struct daemon_options daemon;
+	struct ask_poppad_options daemon;
 };
 
-static const struct argp_option option_table[] = {DAEMON_OPTIONS, CLI_JSON_OPTION, {0}};
+static const struct argp_option option_table[] = {ASK_POPPAD_OPTIONS, CLI_JSON_OPTION, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
-	if (daemon_parse_option(key, arg, &o->daemon) == 0)
+	if (ask_poppad_parse_option(key, arg, &o->daemon) == 0)
 		return 0;
 	return cli_parse_rest(key, arg, &o->json);
 }
 
 static void print_job(const json_t *job)
 {
-	struct show_cell d, ci, co, solo, held, partners;
+	struct value_cell d, ci, co, solo, held, partners;
 
 	printf("%10" JSON_INTEGER_FORMAT " %-10.10s %4" JSON_INTEGER_FORMAT
 	       " %5" JSON_INTEGER_FORMAT " %-9s %-14s %11s  %-16s %7" JSON_INTEGER_FORMAT
 	       " %9s %9s %8s  %s\n",
-		show_whole(job, "job"), show_text(job, "user"), show_whole(job, "lane"),
-		show_whole(job, "tasks"), show_text(job, "backend"), show_text(job, "state"),
-		show_number(&d, 4, show_real(job, "degradation")),
-		show_interval(&ci, 4, 1, " to ", json_object_get(job, "ci95")),
-		show_whole(job, "used"), show_number(&co, 1, show_real(job, "co_s")),
-		show_number(&solo, 1, show_real(job, "solo_s")),
-		show_number(&held, 3, show_real(job, "paused_s")), show_partners(&partners, job));
+		value_whole(job, "job"), value_text(job, "user"), value_whole(job, "lane"),
+		value_whole(job, "tasks"), value_text(job, "backend"), value_text(job, "state"),
+		value_number(&d, 4, value_real(job, "degradation")),
+		value_interval(&ci, 4, 1, " to ", json_object_get(job, "ci95")),
+		value_whole(job, "used"), value_number(&co, 1, value_real(job, "co_s")),
+		value_number(&solo, 1, value_real(job, "solo_s")),
+		value_number(&held, 3, value_real(job, "paused_s")),
+		value_partners(&partners, job));
 }
 
 static void print_totals(const json_t *status)
 {
 	const json_t *totals = json_object_get(status, "totals");
 	const json_t *cost = json_object_get(totals, "cost");
-	struct show_cell seen, model;
+	struct value_cell seen, model;
 
 	if (!totals)
 		return;
 	printf("shutters  %" JSON_INTEGER_FORMAT
 	       "%s; held stopped %s %% of co-located time (model: %s "
 	       "%%); longest stop %.2f ms\n",
-		show_whole(totals, "shutters"),
+		value_whole(totals, "shutters"),
 		json_is_true(json_object_get(totals, "active")) ? "" : ", none now",
-		show_number(&seen, 3, 100 * show_real(totals, "overhead")),
-		show_number(&model, 3, 100 * show_real(totals, "overhead_model")),
-		(double)show_whole(totals, "longest_stop_ns") / 1e6);
+		value_number(&seen, 3, 100 * value_real(totals, "overhead")),
+		value_number(&model, 3, 100 * value_real(totals, "overhead_model")),
+		(double)value_whole(totals, "longest_stop_ns") / 1e6);
 	if (json_is_true(json_object_get(cost, "capped")))
 		printf("          the period is lengthened for poppa_overhead_max=%.6g%%: lately "
 		       "%s %% held, %s %% of the node's processors\n",
-			100 * show_real(cost, "max"),
-			show_number(&seen, 3, 100 * show_real(cost, "held")),
-			show_number(&model, 3, 100 * show_real(cost, "cpu")));
+			100 * value_real(cost, "max"),
+			value_number(&seen, 3, 100 * value_real(cost, "held")),
+			value_number(&model, 3, 100 * value_real(cost, "cpu")));
 }
 
 static void print_status(const json_t *status)
@@ -68,15 +69,15 @@ static void print_status(const json_t *status)
 	const json_t *jobs = json_object_get(status, "jobs"), *job;
 	size_t i;
 
-	printf("node      %s, cluster %s\n", show_text(status, "node"),
-		show_text(status, "cluster"));
-	printf("poppad    %s, pid %" JSON_INTEGER_FORMAT, show_text(status, "version"),
-		show_whole(status, "pid"));
-	if (show_whole(status, "guard_pid"))
-		printf(", guard %" JSON_INTEGER_FORMAT, show_whole(status, "guard_pid"));
+	printf("node      %s, cluster %s\n", value_text(status, "node"),
+		value_text(status, "cluster"));
+	printf("poppad    %s, pid %" JSON_INTEGER_FORMAT, value_text(status, "version"),
+		value_whole(status, "pid"));
+	if (value_whole(status, "guard_pid"))
+		printf(", guard %" JSON_INTEGER_FORMAT, value_whole(status, "guard_pid"));
 	putchar('\n');
-	show_notes(stdout, status);
-	printf("settings  %s\n", show_text(status, "settings"));
+	value_notes(stdout, status);
+	printf("settings  %s\n", value_text(status, "settings"));
 	print_totals(status);
 	if (json_array_size(jobs) == 0) {
 		puts("jobs      none co-located here that you may see");
@@ -103,7 +104,7 @@ int cmd_status(int argc, char **argv)
 	json_t *status;
 
 	cli_parse(&argp, argc, argv, &o);
-	status = daemon_status(&o.daemon, path, &err);
+	status = ask_poppad_status(&o.daemon, path, &err);
 	if (!status) {
 		cli_error("%s", err.text);
 		return CLI_FAILURE;

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "cli/ask/cli.h"
-#include "cli/ask/daemon.h"
+#include "cli/ask/ask_poppad.h"
 #include "cli/live/top_page.h"
 #include "cli/live/top_screen.h"
 #include "common/clock.h"
@@ -20,7 +20,7 @@ struct options {
 	bool json, batch;
 	int64_t times; /* 0 = for ever */
 	int64_t delay_ns;
-	struct daemon_options daemon;
+	struct ask_poppad_options daemon;
 };
 
 /* The last two answers, the later one with rates. */
@@ -33,7 +33,7 @@ struct looks {
 static const struct argp_option option_table[] = {
 	{"batch", 'b', NULL, 0, "Print one table after the other, for scripts and files", 0},
 	{"times", 'n', "N", 0, "End after so many tables", 0},
-	{"delay", 'd', "TIME", 0, "Time between two tables (default 2s)", 0}, DAEMON_OPTIONS,
+	{"delay", 'd', "TIME", 0, "Time between two tables (default 2s)", 0}, ASK_POPPAD_OPTIONS,
 	CLI_JSON_OPTION, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -51,7 +51,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->delay_ns = cli_duration("--delay", arg, MIN_DELAY, MAX_DELAY);
 		return 0;
 	default:
-		if (daemon_parse_option(key, arg, &o->daemon) == 0)
+		if (ask_poppad_parse_option(key, arg, &o->daemon) == 0)
 			return 0;
 		return cli_parse_rest(key, arg, &o->json);
 	}
@@ -61,7 +61,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static int look(struct looks *l, struct errmsg *err)
 {
 	char path[PATH_MAX];
-	json_t *answer = daemon_status(&l->options->daemon, path, err);
+	json_t *answer = ask_poppad_status(&l->options->daemon, path, err);
 
 	if (!answer)
 		return -1;

@@ -17,8 +17,8 @@ static const json_t *same_job(const json_t *status, const json_t *job)
 
 	json_array_foreach(jobs, i, other)
 	{
-		if (show_whole(other, "job") == show_whole(job, "job") &&
-			show_whole(other, "restart") == show_whole(job, "restart"))
+		if (value_whole(other, "job") == value_whole(job, "job") &&
+			value_whole(other, "restart") == value_whole(job, "restart"))
 			return other;
 	}
 	return NULL;
@@ -27,7 +27,7 @@ static const json_t *same_job(const json_t *status, const json_t *job)
 /* Growth of a number a second; NAN where it was or is not there. */
 static double rate(const json_t *before, const json_t *now, const char *key, double seconds)
 {
-	return (show_real(now, key) - show_real(before, key)) / seconds;
+	return (value_real(now, key) - value_real(before, key)) / seconds;
 }
 
 void top_rates(const json_t *before, json_t *now, double seconds)
@@ -36,7 +36,7 @@ void top_rates(const json_t *before, json_t *now, double seconds)
 	json_t *job;
 	size_t i;
 
-	if (before && show_whole(before, "pid") == show_whole(now, "pid"))
+	if (before && value_whole(before, "pid") == value_whole(now, "pid"))
 		was = before;
 	json_object_set_new(now, "rates",
 		json_pack("{s:o, s:o, s:o}", "interval_s", was ? json_real(seconds) : json_null(),
@@ -69,7 +69,7 @@ static json_int_t sum(const json_t *counts)
 static void put_shutters(FILE *out, const json_t *now)
 {
 	const json_t *totals = json_object_get(now, "totals"), *rates, *cost;
-	struct show_cell speed, period, cpu, held, lately, model, max;
+	struct value_cell speed, period, cpu, held, lately, model, max;
 
 	if (!totals)
 		return;
@@ -78,38 +78,40 @@ static void put_shutters(FILE *out, const json_t *now)
 	fprintf(out,
 		"shutters  %" JSON_INTEGER_FORMAT "%s, %s/s, %" JSON_INTEGER_FORMAT
 		" dropped, period %s s%s, longest stop %.2f ms\n",
-		show_whole(totals, "shutters"),
+		value_whole(totals, "shutters"),
 		json_is_true(json_object_get(totals, "active")) ? "" : " (none now)",
-		show_number(&speed, 2, show_real(rates, "shutters_s")),
+		value_number(&speed, 2, value_real(rates, "shutters_s")),
 		sum(json_object_get(totals, "discarded")),
-		show_number(&period, 3, show_real(totals, "period_s")),
+		value_number(&period, 3, value_real(totals, "period_s")),
 		json_is_true(json_object_get(cost, "capped")) ? " (longer, for the cost)" : "",
-		(double)show_whole(totals, "longest_stop_ns") / 1e6);
+		(double)value_whole(totals, "longest_stop_ns") / 1e6);
 	fprintf(out,
 		"cost      jobs held stopped %s %%, lately %s %% (model %s %%, at most %s %%), "
 		"%s %% of a core\n",
-		show_number(&held, 3, 100 * show_real(totals, "overhead")),
-		show_number(&lately, 3, 100 * show_real(cost, "held")),
-		show_number(&model, 3, 100 * show_real(totals, "overhead_model")),
-		show_number(&max, 3, 100 * show_real(cost, "max")),
-		show_number(&cpu, 2, 100 * show_real(rates, "shutter_cpu")));
+		value_number(&held, 3, 100 * value_real(totals, "overhead")),
+		value_number(&lately, 3, 100 * value_real(cost, "held")),
+		value_number(&model, 3, 100 * value_real(totals, "overhead_model")),
+		value_number(&max, 3, 100 * value_real(cost, "max")),
+		value_number(&cpu, 2, 100 * value_real(rates, "shutter_cpu")));
 }
 
 static void put_job(FILE *out, const json_t *job)
 {
-	struct show_cell d, ci, speed, held, partners;
-	double together = show_real(job, "co_s");
+	struct value_cell d, ci, speed, held, partners;
+	double together = value_real(job, "co_s");
 
 	fprintf(out,
 		"%8" JSON_INTEGER_FORMAT " %-8.8s %4" JSON_INTEGER_FORMAT " %5" JSON_INTEGER_FORMAT
 		" %7s %12s %7" JSON_INTEGER_FORMAT " %5s %6s %-7.7s %-9.9s %s\n",
-		show_whole(job, "job"), show_text(job, "user"), show_whole(job, "lane"),
-		show_whole(job, "tasks"), show_number(&d, 2, 100 * show_real(job, "degradation")),
-		show_interval(&ci, 1, 100, "..", json_object_get(job, "ci95")),
-		show_whole(job, "used"), show_number(&speed, 1, show_real(job, "blocks_s")),
-		show_number(
-			&held, 2, together > 0 ? 100 * show_real(job, "paused_s") / together : NAN),
-		show_text(job, "state"), show_text(job, "backend"), show_partners(&partners, job));
+		value_whole(job, "job"), value_text(job, "user"), value_whole(job, "lane"),
+		value_whole(job, "tasks"),
+		value_number(&d, 2, 100 * value_real(job, "degradation")),
+		value_interval(&ci, 1, 100, "..", json_object_get(job, "ci95")),
+		value_whole(job, "used"), value_number(&speed, 1, value_real(job, "blocks_s")),
+		value_number(&held, 2,
+			together > 0 ? 100 * value_real(job, "paused_s") / together : NAN),
+		value_text(job, "state"), value_text(job, "backend"),
+		value_partners(&partners, job));
 }
 
 struct top_page top_page(const json_t *now)
@@ -127,11 +129,11 @@ struct top_page top_page(const json_t *now)
 	localtime_r(&t, &tm);
 	strftime(when, sizeof(when), "%H:%M:%S", &tm);
 	fprintf(out, "poppad    %s on node %s, cluster %s; %zu job%s; %s\n",
-		show_text(now, "version"), show_text(now, "node"), show_text(now, "cluster"),
+		value_text(now, "version"), value_text(now, "node"), value_text(now, "cluster"),
 		json_array_size(jobs), json_array_size(jobs) == 1 ? "" : "s", when);
-	show_notes(out, now);
+	value_notes(out, now);
 	put_shutters(out, now);
-	fprintf(out, "settings  %s\n\n", show_text(now, "settings"));
+	fprintf(out, "settings  %s\n\n", value_text(now, "settings"));
 	fprintf(out, "%8s %-8s %4s %5s %7s %12s %7s %5s %6s %-7s %-9s %s\n", "JOB", "USER", "LANE",
 		"TASKS", "DEGR %", "95% INTERVAL", "BLOCKS", "BLK/S", "HELD %", "STATE", "COUNTER",
 		"CO-RUNNERS");

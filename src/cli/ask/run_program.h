@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs another program and takes what it prints. */
-#ifndef POPPA_CLI_ASK_PROGRAM_H
-#define POPPA_CLI_ASK_PROGRAM_H
+#ifndef POPPA_CLI_ASK_RUN_PROGRAM_H
+#define POPPA_CLI_ASK_RUN_PROGRAM_H
 
 #include <stddef.h>
 
@@ -12,6 +12,6 @@
  * the caller's to free. NULL with err where it cannot be run, fails (err then has the first line of
  * its standard error), prints more than max bytes, or is not done after wait_ms; it is ended then.
  */
-char *program_output(char *const argv[], size_t max, int wait_ms, struct errmsg *err);
+char *run_program(char *const argv[], size_t max, int wait_ms, struct errmsg *err);
 
 #endif

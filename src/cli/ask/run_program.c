@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs a program with a limit on its time and on what it prints. */
-#include "cli/ask/program.h"
+#include "cli/ask/run_program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,7 +110,7 @@ static int start(char *const argv[], pid_t *pid, int *out, int *complaint, struc
 			    : errmsg_set(err, "cannot run %s: %s", argv[0], strerror(rc));
 }
 
-char *program_output(char *const argv[], size_t max, int wait_ms, struct errmsg *err)
+char *run_program(char *const argv[], size_t max, int wait_ms, struct errmsg *err)
 {
 	struct stream out = {.max = max}, complaint = {.max = COMPLAINT_MAX};
 	int64_t deadline = clock_now_ms() + wait_ms;

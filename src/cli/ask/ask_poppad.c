@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Asks this node's poppad over its Unix socket. */
-#include "cli/ask/daemon.h"
+#include "cli/ask/ask_poppad.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -18,7 +18,7 @@
 #define REPLY_MAX (4 << 20)
 #define TIMEOUT_S 5
 
-error_t daemon_parse_option(int key, const char *arg, struct daemon_options *o)
+error_t ask_poppad_parse_option(int key, const char *arg, struct ask_poppad_options *o)
 {
 	switch (key) {
 	case 'N':
@@ -68,7 +68,7 @@ static int only_socket(const struct nodeconf *conf, char *path, size_t size, str
 	return rc;
 }
 
-int daemon_socket(
+int ask_poppad_socket(
 	const struct nodeconf *conf, const char *node, char *path, size_t size, struct errmsg *err)
 {
 	char host[256];
@@ -154,7 +154,7 @@ static char *receive_line(int fd)
 	return NULL;
 }
 
-json_t *daemon_ask(const char *socket_path, json_t *request, struct errmsg *err)
+json_t *ask_poppad(const char *socket_path, json_t *request, struct errmsg *err)
 {
 	int fd = connect_to(socket_path, err);
 	json_t *reply = NULL;
@@ -206,7 +206,7 @@ static void sort_jobs(json_t *status)
 	free(list);
 }
 
-json_t *daemon_status(const struct daemon_options *o, char *path, struct errmsg *err)
+json_t *ask_poppad_status(const struct ask_poppad_options *o, char *path, struct errmsg *err)
 {
 	const char *file = o->conf;
 	json_t *request, *reply;
@@ -217,10 +217,11 @@ json_t *daemon_status(const struct daemon_options *o, char *path, struct errmsg 
 	*path = '\0';
 	if (!file)
 		file = nodeconf_path(found, sizeof(found));
-	if (nodeconf_load(file, &conf, err) || daemon_socket(&conf, o->node, path, PATH_MAX, err))
+	if (nodeconf_load(file, &conf, err) ||
+		ask_poppad_socket(&conf, o->node, path, PATH_MAX, err))
 		return NULL;
 	request = json_pack("{s:s}", "op", "status");
-	reply = daemon_ask(path, request, err);
+	reply = ask_poppad(path, request, err);
 	json_decref(request);
 	problem = json_object_get(reply, "error");
 	if (problem) {
