@@ -5,7 +5,22 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+const json_t *value_at(const json_t *v, const char *path)
+{
+	while (v && *path) {
+		size_t len = strcspn(path, ".");
+		char key[64];
+
+		snprintf(key, sizeof(key), "%.*s", (int)len, path);
+		v = json_is_array(v) ? json_array_get(v, (size_t)atoi(key))
+				     : json_object_get(v, key);
+		path += len + (path[len] == '.');
+	}
+	return v;
+}
 
 const char *value_text(const json_t *o, const char *key)
 {

@@ -11,6 +11,9 @@ struct value_cell {
 	char text[128];
 };
 
+/* The value at a path such as "totals.shutters" or "ci95.0" (of an array), borrowed; NULL where
+ * there is none. */
+const json_t *value_at(const json_t *v, const char *path);
 /* Members of an object; "?", 0 and NAN where there is none of that type. */
 const char *value_text(const json_t *o, const char *key);
 json_int_t value_whole(const json_t *o, const char *key);

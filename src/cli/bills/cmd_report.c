@@ -150,13 +150,14 @@ static int write_page(const struct report *r, const char *path)
 
 	umask(mask);
 	if (!strcmp(path, "-")) {
-		report_html(r, stdout);
-		return CLI_OK;
+		if (report_page(r, stdout) == 0)
+			return CLI_OK;
+		cli_error("out of memory");
+		return CLI_FAILURE;
 	}
 	f = open_memstream(&page, &len);
-	if (f)
-		report_html(r, f);
-	if (!f || fclose(f)) {
+	rc = f ? report_page(r, f) : -1;
+	if (!f || fclose(f) || rc) {
 		cli_error("out of memory");
 		free(page);
 		return CLI_FAILURE;

@@ -36,28 +36,31 @@ const char *report_time(struct report_cell *c, int64_t unix_s, enum report_preci
 /* A table with totals for a terminal; whole tables for a spreadsheet (RFC 4180). */
 void report_text(const struct report *r, FILE *out);
 void report_csv(const struct report *r, FILE *out);
-/* A new reference or NULL. */
+/* All of it, the sums and one job as JSON: new references, NULL without memory. */
 json_t *report_json(const struct report *r);
-/* One page that needs nothing else: no network, no scripts. */
-void report_html(const struct report *r, FILE *out);
+json_t *report_sums_json(const struct summary_sums *s);
+json_t *report_job_json(const struct bill *b);
+/* One page that needs nothing else: no network and no scripts. 0, or -1 without memory. */
+int report_page(const struct report *r, FILE *out);
 
-/* A text in HTML, fit for elements and quoted attributes. */
-void report_escape(FILE *out, const char *text);
-/* Puts a text in at most so many columns: a longer one has mark, of one column, in place of its
- * middle, since names of one family differ at their end. Returns the columns used. */
-int report_cut(FILE *out, const char *text, int columns, const char *mark,
+/* page/report.html with page/report.css in it, as the build embeds them. */
+extern const char report_page_template[];
+/*
+ * What the page's plots and map show, places included, for page/report.html, which draws them: new
+ * references. Charged against raw over time; prices by program, for at most REPORT_PLOT_PROGRAMS;
+ * degradations by pair, NULL without pairs.
+ */
+json_t *report_plot_time(const struct summary *s);
+json_t *report_plot_prices(const struct summary *s);
+json_t *report_heat(const struct summary *s);
+
+/*
+ * Writes text with put in at most so many columns of a terminal. A longer text has mark, of one
+ * column, in place of its middle, because names of one family differ at their ends. Returns the
+ * columns that it took.
+ */
+int report_shorten(FILE *out, const char *text, int columns, const char *mark,
 	void (*put)(FILE *, const char *));
-/* A table that can be scrolled when the page is narrow, and a line's first cell. caption, class and
- * heads are HTML, name is not. */
-void report_open_table(FILE *out, const char *caption, const char *class, const char *heads);
-void report_close_table(FILE *out);
-void report_row_name(FILE *out, const char *name);
-/* Charged against raw over time, and prices by program, as SVG; nothing where there is nothing to
- * show. */
-void report_plot_time(const struct summary *s, FILE *out);
-void report_plot_prices(const struct summary *s, FILE *out);
-/* The map of degradations by pair, a section of its own; nothing without pairs. */
-void report_heat(const struct summary *s, FILE *out);
 
 /*
  * Indices of the programs that are shown, those with the most priced runs first, at most max;

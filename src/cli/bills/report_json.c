@@ -5,7 +5,7 @@
 #include "cli/ask/cli.h"
 #include "cli/bills/report.h"
 
-static json_t *sums_json(const struct summary_sums *s)
+json_t *report_sums_json(const struct summary_sums *s)
 {
 	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:o}", "jobs", s->jobs,
 		"priced", s->priced, "no_data", s->no_data, "unsettled", s->unsettled, "open",
@@ -23,7 +23,7 @@ static json_t *partners_json(const struct bill_facts *f)
 	return list;
 }
 
-static json_t *job_json(const struct bill *b)
+json_t *report_job_json(const struct bill *b)
 {
 	const struct bill_facts *f = &b->facts;
 	bool priced = b->status == BILL_PRICED;
@@ -53,9 +53,9 @@ static json_t *groups_json(const struct report *r)
 		json_t *one;
 
 		if (r->by == SUMMARY_JOB) {
-			one = job_json(s->groups[i].bill[0]);
+			one = report_job_json(s->groups[i].bill[0]);
 		} else {
-			one = sums_json(&s->groups[i].sums);
+			one = report_sums_json(&s->groups[i].sums);
 			json_object_set_new(one, "name", json_string(s->groups[i].name));
 		}
 		json_array_append_new(list, one);
@@ -139,7 +139,7 @@ json_t *report_json(const struct report *r)
 
 	return json_pack("{s:s, s:I, s:I, s:s, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"span", r->span, "first", (json_int_t)s->first, "last", (json_int_t)s->last, "by",
-		summary_by_name(r->by), "total", sums_json(&s->total), "others", s->others,
+		summary_by_name(r->by), "total", report_sums_json(&s->total), "others", s->others,
 		"malformed", r->bills->malformed, "groups", groups_json(r), "programs",
 		programs_json(s), "pairs", pairs_json(s), "slots", slots_json(s), "nodata",
 		reasons_json(s), "compact", compact);

@@ -16,6 +16,17 @@ const char *report_hours(struct report_cell *c, uint64_t seconds)
 	return c->text;
 }
 
+const char *report_short(struct report_cell *c, double v)
+{
+	static const char suffix[] = " kMGTPE";
+	int i = 0;
+
+	for (; v >= 1000 && i < 6; i++)
+		v /= 1000;
+	snprintf(c->text, sizeof(c->text), "%.4g%.*s", v, i ? 1 : 0, &suffix[i]);
+	return c->text;
+}
+
 const char *report_percent(struct report_cell *c, double fraction)
 {
 	if (isnan(fraction))
@@ -119,7 +130,7 @@ static void put_plain(FILE *out, const char *text)
 
 static void put_name(FILE *out, const char *text, int columns)
 {
-	int used = report_cut(out, text, columns, "~", put_plain);
+	int used = report_shorten(out, text, columns, "~", put_plain);
 
 	fprintf(out, "%*s", columns - used, "");
 }

@@ -159,17 +159,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 /* The number at a path, NAN where there is none; true is 1. */
-static double at(const json_t *v, const char *path)
+static double at(const json_t *answer, const char *path)
 {
-	while (v && *path) {
-		size_t len = strcspn(path, ".");
-		char key[64];
+	const json_t *v = value_at(answer, path);
 
-		snprintf(key, sizeof(key), "%.*s", (int)len, path);
-		v = json_is_array(v) ? json_array_get(v, (size_t)atoi(key))
-				     : json_object_get(v, key);
-		path += len + (path[len] == '.');
-	}
 	return json_is_boolean(v)  ? json_is_true(v)
 	       : json_is_number(v) ? json_number_value(v)
 				   : NAN;

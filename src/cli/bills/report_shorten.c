@@ -36,7 +36,7 @@ static int columns_of(const char *text)
 	return all;
 }
 
-int report_cut(FILE *out, const char *text, int columns, const char *mark,
+int report_shorten(FILE *out, const char *text, int columns, const char *mark,
 	void (*put)(FILE *, const char *))
 {
 	int left = columns_of(text), used = 0, bytes, here;
