@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads and writes price policies. */
+/* The table of the kinds of prices, and the text of price policies. */
 #include "common/price_policy.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -12,9 +14,7 @@
 #define MAX_FACTOR 10
 #define MAX_FLOOR INT64_C(1000000000000)
 
-static const char *const names[] = {"thesis", "solo", "linear", "tiers", "none"};
-
-static int parse_linear(const char *value, struct price_policy *p, struct errmsg *err)
+static int parse_linear(char *value, struct price_policy *p, struct errmsg *err)
 {
 	struct errmsg why;
 
@@ -55,27 +55,137 @@ static int parse_tiers(char *value, struct price_policy *p, struct errmsg *err)
 	return 0;
 }
 
+static void __attribute__((format(printf, 2, 3))) add(char *buf, const char *fmt, ...)
+{
+	size_t used = strlen(buf);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(buf + used, PRICE_MAX_TEXT - used, fmt, ap);
+	va_end(ap);
+}
+
+static void format_linear(const struct price_policy *p, char *text)
+{
+	add(text, ":%.6g", p->factor);
+}
+
+static void format_tiers(const struct price_policy *p, char *text)
+{
+	for (int i = 0; i < p->tiers; i++)
+		add(text, ":%.6g=%.6g", p->tier[i].from, p->tier[i].discount);
+}
+
+static double rate_thesis(const struct price_policy *p, double d)
+{
+	(void)p;
+	return (1 - d) * (1 - d);
+}
+
+static double rate_solo(const struct price_policy *p, double d)
+{
+	(void)p;
+	return 1 - d;
+}
+
+static double rate_linear(const struct price_policy *p, double d)
+{
+	return fmax(1 - p->factor * d, 0);
+}
+
+static double rate_tiers(const struct price_policy *p, double d)
+{
+	double rate = 1;
+
+	for (int i = 0; i < p->tiers && d >= p->tier[i].from; i++)
+		rate = 1 - p->tier[i].discount;
+	return rate;
+}
+
+static double rate_none(const struct price_policy *p, double d)
+{
+	(void)p;
+	(void)d;
+	return 1;
+}
+
+const struct price_kind_info price_kinds[PRICE_KINDS] = {
+	[PRICE_THESIS] = {.name = "thesis",
+		.usage = "thesis",
+		.rate = rate_thesis,
+		.formula = "(1 - D)^2",
+		.numbers = "(1 - $D)^2",
+		.option = "thesis (default)",
+		.help = "thesis charges SU * (1-Z) * (1-D)^2",
+		.example = {"thesis", 63360}},
+	[PRICE_SOLO] = {.name = "solo",
+		.usage = "solo",
+		.rate = rate_solo,
+		.formula = "(1 - D)",
+		.numbers = "(1 - $D)",
+		.option = "solo",
+		.help = "solo SU * (1-Z) * (1-D)",
+		.example = {"solo", 79200}},
+	[PRICE_LINEAR] = {.name = "linear",
+		.usage = "linear:FACTOR",
+		.parse = parse_linear,
+		.format = format_linear,
+		.rate = rate_linear,
+		.formula = "(1 - $K x D), at least 0",
+		.numbers = "(1 - $K x $D)",
+		.option = "linear:FACTOR",
+		.help = "linear:K SU * (1-Z) * (1-K*D)",
+		.example = {"linear:1.5", 69300}},
+	[PRICE_TIERS] = {.name = "tiers",
+		.usage = "tiers:D=DISCOUNT:...",
+		.parse = parse_tiers,
+		.format = format_tiers,
+		.rate = rate_tiers,
+		.formula = "(1 - discount of the tier that D reaches)",
+		.numbers = "(1 - $T)",
+		.option = "tiers:...",
+		.example = {"tiers:0.05=0.1:0.2=0.35:0.4=0.6", 64350}},
+	[PRICE_NONE] = {.name = "none",
+		.usage = "none",
+		.rate = rate_none,
+		.formula = "",
+		.numbers = "",
+		.option = "none",
+		.help = "none SU * (1-Z)",
+		.example = {"none", 99000}},
+};
+
+char *price_kinds_text(char *buf, size_t size, size_t offset)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (int i = 0; i < PRICE_KINDS; i++) {
+		const char *text = *(const char *const *)((const char *)&price_kinds[i] + offset);
+
+		if (text && used < size)
+			used += (size_t)snprintf(
+				buf + used, size - used, "%s%s", used ? ", " : "", text);
+	}
+	return buf;
+}
+
 static int parse_kind(char *text, struct price_policy *p, struct errmsg *err)
 {
-	char *value = strchr(text, ':');
-	int kind = 0;
+	const struct price_kind_info *info = price_kinds;
+	char *value = strchr(text, ':'), all[256];
 
 	if (value)
 		*value++ = '\0';
-	while (kind <= PRICE_NONE && strcasecmp(text, names[kind]))
-		kind++;
-	if (kind > PRICE_NONE)
-		return errmsg_set(err,
-			"price policy \"%s\" is unknown: choose one of thesis, solo, "
-			"linear:FACTOR, "
-			"tiers:D=DISCOUNT:..., none",
-			text);
-	p->kind = kind;
-	if (kind == PRICE_LINEAR)
-		return parse_linear(value, p, err);
-	if (kind == PRICE_TIERS)
-		return parse_tiers(value, p, err);
-	return value ? errmsg_set(err, "%s takes no value", names[kind]) : 0;
+	while (info < price_kinds + PRICE_KINDS && strcasecmp(text, info->name))
+		info++;
+	if (info == price_kinds + PRICE_KINDS)
+		return errmsg_set(err, "price policy \"%s\" is unknown: choose one of %s", text,
+			PRICE_KINDS_TEXT(all, sizeof(all), usage));
+	p->kind = (enum price_kind)(info - price_kinds);
+	if (info->parse)
+		return info->parse(value, p, err);
+	return value ? errmsg_set(err, "%s takes no value", info->name) : 0;
 }
 
 static int parse_limit(char *text, struct price_policy *p, struct errmsg *err)
@@ -127,24 +237,14 @@ int price_policy_parse(const char *text, struct price_policy *policy, struct err
 	return 0;
 }
 
-static void __attribute__((format(printf, 2, 3))) add(char *buf, const char *fmt, ...)
-{
-	size_t used = strlen(buf);
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(buf + used, PRICE_MAX_TEXT - used, fmt, ap);
-	va_end(ap);
-}
-
 char *price_policy_format(const struct price_policy *policy, char *buf)
 {
+	const struct price_kind_info *info = &price_kinds[policy->kind];
+
 	buf[0] = '\0';
-	add(buf, "%s", names[policy->kind]);
-	if (policy->kind == PRICE_LINEAR)
-		add(buf, ":%.6g", policy->factor);
-	for (int i = 0; policy->kind == PRICE_TIERS && i < policy->tiers; i++)
-		add(buf, ":%.6g=%.6g", policy->tier[i].from, policy->tier[i].discount);
+	add(buf, "%s", info->name);
+	if (info->format)
+		info->format(policy, buf);
 	if (policy->cap < 1)
 		add(buf, "/cap=%.6g", policy->cap);
 	if (policy->floor)
@@ -152,4 +252,30 @@ char *price_policy_format(const struct price_policy *policy, char *buf)
 	if (policy->upper)
 		add(buf, "/estimate=upper");
 	return buf;
+}
+
+void price_policy_words(
+	const struct price_policy *policy, const char *degradation, char *buf, size_t size)
+{
+	const struct price_kind_info *info = &price_kinds[policy->kind];
+	const char *words = degradation ? info->numbers : info->formula;
+	double d = degradation ? strtod(degradation, NULL) : 0;
+	size_t used = strlen(buf);
+
+	if (*words)
+		used += (size_t)snprintf(buf + used, size - used, " x ");
+	for (; *words && used < size; words++) {
+		size_t room = size - used;
+
+		if (*words != '$') {
+			used += (size_t)snprintf(buf + used, room, "%c", *words);
+			continue;
+		}
+		words++;
+		if (*words == 'D')
+			used += (size_t)snprintf(buf + used, room, "%s", degradation);
+		else
+			used += (size_t)snprintf(buf + used, room, "%.6g",
+				*words == 'K' ? policy->factor : 1 - info->rate(policy, d));
+	}
 }

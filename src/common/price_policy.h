@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a co-located job is charged, as text: the price policies. */
+/* What a co-located job is charged: the kinds of prices, and the policies that choose among them.
+ */
 #ifndef POPPA_COMMON_PRICE_POLICY_H
 #define POPPA_COMMON_PRICE_POLICY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/errmsg.h"
@@ -13,16 +15,16 @@
 #define PRICE_MAX_TEXT 256
 
 /*
- * raw is what Slurm charges for the time the job took, stopped = Z is the fraction of that time for
- * which POPPA held it stopped, which nobody pays, and D the degradation over the rest.
+ * The numbers of the rows of price_kinds[]. A new kind is a new number here and a new row there;
+ * docs/pricing.md and poppa(1) describe it.
  */
 enum price_kind {
-	PRICE_THESIS, /* raw * (1-Z) * (1-D)^2: (1-D) of the solo price (thesis 3.4, equations 3.1
-			 to 3.4) */
-	PRICE_SOLO,   /* raw * (1-Z) * (1-D): the solo price */
-	PRICE_LINEAR, /* raw * (1-Z) * (1 - factor*D) */
-	PRICE_TIERS,  /* raw * (1-Z) * (1 - discount of the highest tier that D reaches) */
-	PRICE_NONE,   /* raw * (1-Z) */
+	PRICE_THESIS, /* 1-D of the solo price (thesis 3.4, equations 3.1 to 3.4) */
+	PRICE_SOLO,   /* the solo price: what the job would have paid alone on its lane */
+	PRICE_LINEAR, /* a discount of D times a factor */
+	PRICE_TIERS,  /* the discount of the highest tier that D reaches */
+	PRICE_NONE,   /* no discount for a degradation */
+	PRICE_KINDS
 };
 
 struct price_tier {
@@ -31,22 +33,64 @@ struct price_tier {
 
 struct price_policy {
 	enum price_kind kind;
-	double factor;
-	int tiers;
+	double factor;                           /* of PRICE_LINEAR */
+	int tiers;                               /* of PRICE_TIERS */
 	struct price_tier tier[PRICE_MAX_TIERS]; /* rising in both */
 	double cap;     /* a degradation takes at most this fraction of raw*(1-Z) off */
-	uint64_t floor; /* nor does it take a charge below this, in the unit of raw */
+	uint64_t floor; /* a degradation takes no charge below this, in the unit of raw */
 	bool upper;     /* D is the end of its 95 % interval that favours the user */
 };
 
 /*
- * KIND[/cap=FRACTION][/floor=AMOUNT][/estimate=point|upper] with KIND one of thesis, solo,
- * linear:FACTOR, tiers:D=DISCOUNT[:D=DISCOUNT]... and none. 0, or -1 with err that names the part
- * and what is allowed, and *policy untouched.
+ * All that is to be known of one kind. raw is what Slurm charges for the time that the job took,
+ * stopped = Z is the fraction of that time for which POPPA held the job stopped, which nobody pays,
+ * and D is the degradation over the rest. A job pays raw * (1-Z) * rate(D).
+ */
+struct price_kind_info {
+	const char *name;
+	const char *usage; /* the name with its value, as messages have it: "linear:FACTOR" */
+	/* Reads the value, which follows "NAME:" (NULL where nothing does), and may modify it. 0,
+	 * or -1 with err. NULL for a kind that takes no value. */
+	int (*parse)(char *value, struct price_policy *policy, struct errmsg *err);
+	/* Appends ":VALUE" to a text of PRICE_MAX_TEXT; NULL for a kind that takes no value. */
+	void (*format)(const struct price_policy *policy, char *text);
+	/* What is left of the price at a degradation of 0 to 1, before the policy's limits. */
+	double (*rate)(const struct price_policy *policy, double degradation);
+	/* The rate in words, and the same with numbers, where $D stands for the degradation, $K for
+	 * the factor and $T for the discount; "" for 1. */
+	const char *formula, *numbers;
+	/* The list of kinds and what they charge, in "poppa price --help"; NULL: not there. */
+	const char *option, *help;
+	/* A policy, and what it charges for raw = 100000, Z = 0.01 and D = 0.2 (docs/pricing.md) */
+	struct price_example {
+		const char *policy;
+		uint64_t charged;
+	} example;
+};
+
+extern const struct price_kind_info price_kinds[PRICE_KINDS];
+
+/* "thesis, solo, linear:FACTOR, ...": one text of each row, at its offset there, separated by ", ".
+ * Returns buf. */
+#define PRICE_KINDS_TEXT(buf, size, member)                                                        \
+	price_kinds_text(buf, size, offsetof(struct price_kind_info, member))
+char *price_kinds_text(char *buf, size_t size, size_t offset);
+
+/*
+ * KIND[/cap=FRACTION][/floor=AMOUNT][/estimate=point|upper] with KIND a row of price_kinds[]. 0, or
+ * -1 with err that names the part and what is allowed, and *policy untouched.
  */
 int price_policy_parse(const char *text, struct price_policy *policy, struct errmsg *err);
 
 /* The canonical text, which price_policy_parse() reads; returns buf, of PRICE_MAX_TEXT. */
 char *price_policy_format(const struct price_policy *policy, char *buf);
+
+/*
+ * Appends " x " and the policy's rate: in words where degradation is NULL, else with the numbers of
+ * this degradation, of which it is the text. Nothing where the rate is 1 by its kind. buf has size
+ * bytes.
+ */
+void price_policy_words(
+	const struct price_policy *policy, const char *degradation, char *buf, size_t size);
 
 #endif

@@ -84,6 +84,19 @@ done < <(sed -n '/^## Policies/,/^A partition or/p' "$pricing" | grep '^| `')
 is "pricing.md: every worked example is what poppa price says" "$differ" ""
 is "pricing.md: each policy and each part of one has an example" \
 	"$rows" "$(($("$POPPA" price --policy x 2>&1 | sed 's/.*one of//' | tr ',' '\n' | wc -l) + $("$POPPA" price --policy none/x 2>&1 | grep -o '/[a-z]*=' | wc -l)))"
+# Each kind of the program's table is in both documents, with the worked example that the table has.
+missing='' rows=0
+for kind in $("$POPPA" price --policy x 2>&1 | sed 's/.*one of//' | tr ',' '\n' | sed 's/:.*//'); do
+	grep -q "^| \`${kind}[:\`]" "$pricing" || missing+=" $kind in pricing.md"
+	sed -n '/^\.SS poppa price/,/^\.SS/p' "$tree/src/cli/poppa.1" | grep -q -E "^\.(B|BI) $kind(:|$)" || missing+=" $kind in poppa.1"
+	rows=$((rows + 1))
+done
+while read -r policy charged; do
+	grep -q "^| \`$policy\`.* = $charged |$" "$pricing" || missing+=" the example of $policy"
+	rows=$((rows - 1))
+done < <(sed -n 's/.*\.example = {"\([^"]*\)", \([0-9]*\)}.*/\1 \2/p' "$tree/src/common/price_policy.c")
+is "pricing.md and poppa.1: each kind of price, with its example" "$missing" ""
+is "pricing.md: each kind has one example" "$rows" 0
 comments=0
 while read -r comment; do
 	read -r raw charged z <<<"$(sed 's/.* raw=\([0-9]*\) charged=\([0-9]*\) .*/\1 \2/' <<<"$comment") $(grep -o 'stopped=[0-9.]*' <<<"$comment" | cut -d= -f2)"

@@ -9,6 +9,7 @@ LDADD = $(TEST_LDADD)
 if HAVE_CMOCKA
 check_PROGRAMS += \
 	tests/unit/common/test_common \
+	tests/unit/common/test_printable \
 	tests/unit/registration/test_registration \
 	tests/unit/striping/lanes/test_lanes \
 	tests/unit/striping/lanes/test_occupancy \
@@ -33,6 +34,7 @@ check_PROGRAMS += \
 	tests/unit/accounting/settle/test_settle \
 	tests/unit/accounting/settle/test_waiting_runs \
 	tests/unit/accounting/bill/test_bill \
+	tests/unit/accounting/bill/test_explain \
 	tests/unit/accounting/bill/test_summary \
 	tests/unit/poppa/hold/test_find_tasks \
 	tests/unit/poppa/hold/test_held_handles \

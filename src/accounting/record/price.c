@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Computes charges. */
+/* Computes charges by a policy: its kind's rate, its limits, and rounding. */
 #include "accounting/record/price.h"
 
 #include <math.h>
@@ -9,39 +9,31 @@ static double unit(double v)
 	return fmin(fmax(v, 0), 1);
 }
 
-/* What is left of the price at degradation d. */
-static double rate_of(const struct price_policy *p, double d)
+struct price_steps price_steps(const struct price_policy *policy, uint64_t raw, double degradation,
+	double hi, double stopped)
 {
-	double rate = 1;
+	/* fmax() also turns an unknown stopped time into none. */
+	struct price_steps s = {.stopped = unit(stopped), .degradation = NAN};
+	double rate = 1, least;
 
-	switch (p->kind) {
-	case PRICE_THESIS:
-		rate = (1 - d) * (1 - d);
-		break;
-	case PRICE_SOLO:
-		rate = 1 - d;
-		break;
-	case PRICE_LINEAR:
-		rate = unit(1 - p->factor * d);
-		break;
-	case PRICE_TIERS:
-		for (int i = 0; i < p->tiers && d >= p->tier[i].from; i++)
-			rate = 1 - p->tier[i].discount;
-		break;
-	case PRICE_NONE:
-		break;
+	s.full = (double)raw * (1 - s.stopped);
+	if (!isnan(degradation)) {
+		s.degradation = unit(policy->upper ? fmax(hi, degradation) : degradation);
+		rate = price_kinds[policy->kind].rate(policy, s.degradation);
+		s.capped = rate < 1 - policy->cap;
+		rate = fmax(rate, 1 - policy->cap);
 	}
-	return fmax(rate, 1 - p->cap);
+	s.product = s.full * rate;
+	least = fmin(s.full, (double)policy->floor);
+	s.floored = s.product < least;
+	s.amount = fmax(s.product, least);
+	return s;
 }
 
 uint64_t price_charge(const struct price_policy *policy, uint64_t raw, double degradation,
 	double hi, double stopped)
 {
-	double d = unit(policy->upper ? fmax(hi, degradation) : degradation);
-	/* fmax() also turns an unknown stopped time into none. */
-	double full = (double)raw * (1 - unit(stopped));
-	double rate = isnan(degradation) ? 1 : rate_of(policy, d);
-	double charge = floor(fmax(full * rate, fmin(full, (double)policy->floor)) + 0.5);
+	double charge = floor(price_steps(policy, raw, degradation, hi, stopped).amount + 0.5);
 
 	return charge < (double)raw ? (uint64_t)charge : raw;
 }

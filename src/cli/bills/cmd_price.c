@@ -16,6 +16,9 @@ struct options {
 	struct price_policy policy;
 };
 
+/* Of --help, made of the table of kinds. */
+static char policies[256], charges[512];
+
 static const struct argp_option option_table[] = {
 	{"raw", 'r', "SU", 0, "What Slurm charges without a discount", 0},
 	{"degradation", 'd', "D", 0, "Degradation from 0 to 1, such as 0.2", 0},
@@ -23,9 +26,7 @@ static const struct argp_option option_table[] = {
 		"Upper end of its 95 % interval, for a policy with estimate=upper (D itself)", 0},
 	{"paused-fraction", 'z', "Z", 0, "Share of the run time that the job was held stopped (0)",
 		0},
-	{"policy", 'p', "POLICY", 0,
-		"As poppa_price has it: thesis (default), solo, linear:FACTOR, tiers:..., none", 0},
-	CLI_JSON_OPTION, {0}};
+	{"policy", 'p', "POLICY", 0, policies, 0}, CLI_JSON_OPTION, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -59,15 +60,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 int cmd_price(int argc, char **argv)
 {
-	static const struct argp argp = {.options = option_table,
-		.parser = parse_option,
-		.doc = "What a co-located job is charged. Policy thesis charges "
-		       "SU * (1-Z) * (1-D)^2, solo SU * (1-Z) * (1-D), linear:K "
-		       "SU * (1-Z) * (1-K*D), none SU * (1-Z)."};
+	static const struct argp argp = {
+		.options = option_table, .parser = parse_option, .doc = charges};
 	struct options o = {.upper = NAN, .policy = {.kind = PRICE_THESIS, .cap = 1}};
-	char policy[PRICE_MAX_TEXT];
+	char policy[PRICE_MAX_TEXT], list[256];
 	double charged, discount;
 
+	snprintf(policies, sizeof(policies), "As poppa_price has it: %s",
+		PRICE_KINDS_TEXT(list, sizeof(list), option));
+	snprintf(charges, sizeof(charges), "What a co-located job is charged. Policy %s.",
+		PRICE_KINDS_TEXT(list, sizeof(list), help));
 	cli_parse(&argp, argc, argv, &o);
 	if (!o.has_raw || !o.has_degradation)
 		cli_usage_error("--raw and --degradation are both needed, such as --raw 1000 "

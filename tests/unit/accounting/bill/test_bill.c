@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of reading bills, of explaining prices, and of making texts plain. */
+/* Unit tests of reading bills. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,36 +12,11 @@
 #include <string.h>
 
 #include "accounting/bill/bill.h"
-#include "accounting/bill/explain.h"
-#include "common/printable.h"
 
 #define ROW "12|12|c|ada|phys|std|normal|COMPLETED|1000|1005|1105|100|billing=640,cpu=1|0|"
 #define FACTS                                                                                      \
 	"d=0.2000 ci=0.180..0.220 co=1.00 stopped=0.0000 partners=13,14,+2 raw=1000 charged=640 "  \
 	"policy=thesis backend=perf"
-
-static const char *plain(const char *text)
-{
-	static char copy[128];
-
-	snprintf(copy, sizeof(copy), "%s", text);
-	return plain_text(copy);
-}
-
-static void texts_are_made_plain(void **state)
-{
-	(void)state;
-	assert_string_equal(plain("gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"),
-		"gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80");
-	assert_string_equal(plain("a\x1b[31m\tb\x7f"), "a?[31m?b?");
-	assert_string_equal(plain("\xff\xc3"), "??");
-	assert_string_equal(plain("\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80"), "?????????");
-	/* C1 controls, and a turn of the direction of writing. */
-	assert_string_equal(plain("\xc2\x9b"
-				  "1\xe2\x80\xae"
-				  "2\xe2\x81\xa6"),
-		"?1?2?");
-}
 
 static int read_text(const char *header, const char *rows, struct bills *bills, struct errmsg *err)
 {
@@ -274,64 +249,9 @@ static void bad_facts_are_named(void **state)
 		f.partner_cost[0] == 0.31 && isnan(f.partner_cost[1]) && f.partner_cost[2] == 0.09);
 }
 
-static struct explain explained(const char *text, struct explain_facts facts)
-{
-	struct price_policy policy;
-	struct explain e;
-	struct errmsg err;
-
-	assert_int_equal(price_policy_parse(text, &policy, &err), 0);
-	explain_price(&policy, &facts, &e);
-	return e;
-}
-
-/* Whatever the policy, the amount that is shown rounds to what is charged. */
-static void amounts_are_those_charged(void **state)
-{
-	static const char *const policies[] = {"thesis", "solo", "linear:1.5", "linear:9", "none",
-		"tiers:0.05=0.1:0.2=0.35:0.4=0.6", "thesis/cap=0.3", "thesis/floor=70000",
-		"solo/estimate=upper", "thesis/cap=0.9/floor=1/estimate=upper"};
-
-	(void)state;
-	for (size_t p = 0; p < sizeof(policies) / sizeof(policies[0]); p++)
-		for (int i = 0; i < 400; i++) {
-			double d = -0.1 + 0.00301 * i, z = (i % 7) / 100.0;
-			struct explain e =
-				explained(policies[p], (struct explain_facts){.raw = 100000,
-							       .degradation = d,
-							       .hi = i % 3 ? d + 0.0123 : NAN,
-							       .stopped = z});
-
-			if (llabs(llround(e.amount) - (long long)e.charged) > 0 &&
-				fabs(e.amount - floor(e.amount) - 0.5) > 1e-3)
-				fail_msg("%s at %g: %s = %f, charged %llu", policies[p], d,
-					e.numbers, e.amount, (unsigned long long)e.charged);
-			assert_true(e.least == e.charged && e.most == e.charged);
-		}
-}
-
-static void rounded_facts_give_a_range(void **state)
-{
-	struct explain_facts facts = {.raw = 1000000,
-		.degradation = 0.2,
-		.hi = NAN,
-		.stopped = 0.0061,
-		.degradation_off = 0.00005,
-		.hi_off = 0.0005,
-		.stopped_off = 0.00005};
-	struct explain e = explained("thesis", facts);
-
-	(void)state;
-	assert_string_equal(e.numbers, "1000000 x (1 - 0.0061) x (1 - 0.2)^2");
-	assert_string_equal(e.formula, "raw x (1 - Z) x (1 - D)^2");
-	assert_true(e.least < 636096 && e.least > 635900 && e.most > 636096 && e.most < 636300);
-	assert_true(fabs(e.solo - 795120) < 1e-6);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_are_made_plain),
 		cmocka_unit_test(rows_are_read),
 		cmocka_unit_test(sizes_of_a_resized_job),
 		cmocka_unit_test(many_resized_jobs),
@@ -339,8 +259,6 @@ int main(void)
 		cmocka_unit_test(names_forge_nothing),
 		cmocka_unit_test(bad_rows_are_counted),
 		cmocka_unit_test(bad_facts_are_named),
-		cmocka_unit_test(amounts_are_those_charged),
-		cmocka_unit_test(rounded_facts_give_a_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

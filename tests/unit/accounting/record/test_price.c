@@ -41,12 +41,16 @@ static void thesis_example(void **state)
 	assert_int_equal(charge("none", 100000, degradation, 0), 100000);
 }
 
-/* The worked examples of docs/pricing.md. */
+/* The worked examples of docs/pricing.md, of which the table of kinds has one each. */
 static void worked_examples(void **state)
 {
 	static const char tiers[] = "tiers:0.05=0.1:0.2=0.35:0.4=0.6";
 
 	(void)state;
+	for (const struct price_kind_info *k = price_kinds; k < price_kinds + PRICE_KINDS; k++) {
+		assert_int_equal(charge(k->example.policy, 100000, 0.2, 0.01), k->example.charged);
+		assert_int_equal(strncmp(k->example.policy, k->name, strlen(k->name)), 0);
+	}
 	assert_int_equal(charge("thesis", 100000, 0.2, 0.01), 63360);
 	assert_int_equal(charge("solo", 100000, 0.2, 0.01), 79200);
 	assert_int_equal(charge("linear:1.5", 100000, 0.2, 0.01), 69300);
