@@ -52,6 +52,7 @@ check_PROGRAMS += \
 	tests/unit/poppa/measure/test_schedule \
 	tests/unit/poppa/measure/test_shutter \
 	tests/unit/poppa/report/test_sender \
+	tests/unit/poppa/report/test_spool \
 	tests/unit/poppa/report/test_status \
 	tests/unit/poppa/node/test_jobs \
 	tests/unit/poppa/node/test_run_dir_watch \
@@ -104,6 +105,7 @@ tests_unit_poppa_measure_test_shutter_LDFLAGS = \
 	-Wl,--wrap=clock_gettime,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts
 tests_unit_poppa_report_test_sender_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=client_send_records,--wrap=rename,--wrap=unlink
+tests_unit_poppa_report_test_spool_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write
 tests_unit_poppa_node_test_jobs_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=counter_open,--wrap=counter_read,--wrap=counter_refresh,--wrap=counter_prepare \
 	-Wl,--wrap=counter_close,--wrap=counter_kind,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts \

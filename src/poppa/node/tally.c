@@ -75,7 +75,7 @@ void tally_unmeasured(struct tally *t, int64_t ns)
 void tally_paused(struct tally *t, int64_t ns)
 {
 	t->paused_ns += ns;
-	/* What is known of it is when it was stopped, also where nothing else is. */
+	/* poppad knows when it held the job, also in time that it did not measure. */
 	if (t->mode == TALLY_UNMEASURED && t->mode_ns[TALLY_UNMEASURED] >= ns) {
 		t->mode_ns[TALLY_UNMEASURED] -= ns;
 		t->mode_ns[TALLY_CO] += ns;
@@ -113,7 +113,8 @@ int64_t tally_co_ns(const struct tally *t)
 	return co > 0 ? co : 0;
 }
 
-/* What a job shows in shams is in its blocks, too. */
+/* A job that reacts to shutters does so in shams and in blocks alike: what shams show is no
+ * degradation. */
 static void take_off(struct est_result *r, const struct sham *s)
 {
 	double excess = sham_excess(s), error;
@@ -127,7 +128,8 @@ static void take_off(struct est_result *r, const struct sham *s)
 	r->variance += error * error;
 }
 
-/* Few blocks, or so noisy ones that they say nothing, are no data: no discount on a guess. */
+/* What is missing for a price. Too few blocks, or too noisy ones, are no data: a guess gives no
+ * discount. */
 static enum record_lack lack_of(const struct tally *t, const struct est_result *r, int min_blocks)
 {
 	if (r->used >= (uint64_t)min_blocks)
@@ -158,7 +160,8 @@ int tally_shares(const struct tally *t, const struct poppa_settings *s,
 	return attribution_shares(&t->attribution, r.degradation, r.variance, share);
 }
 
-/* The tasks' own figures are not kept: they are soon known again. */
+/* A checkpoint has the last verdict, if there was one, and not the tasks' own figures, which are
+ * soon measured again. */
 static int load_spin(const json_t *state, struct tally *t)
 {
 	const json_t *spin = json_object_get(state, "spin");
@@ -233,29 +236,44 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 	r->spin = t->spin_result.verdict >= SPIN_UNEVEN;
 }
 
+#define AT(member) FIELD_AT(struct tally, member)
+
+/* What a checkpoint has of a tally beside the states of its parts. */
+static const struct field saved_fields[] = {
+	{"last_ns", FIELD_INT, AT(last_ns), .max = INT64_MAX},
+	{"job", FIELD_INT, AT(job_id), .max = UINT32_MAX},
+	{"restart", FIELD_INT, AT(restart), .max = UINT32_MAX},
+	{"uid", FIELD_INT, AT(uid), .max = UINT32_MAX},
+	{"lane", FIELD_INT, AT(lane), .min = -1, .max = INT32_MAX},
+	{"cores", FIELD_INT, AT(cores), .max = INT32_MAX},
+	{"start", FIELD_INT, AT(start_unix), .max = INT64_MAX},
+	{"mode_ns", FIELD_INT, FIELD_LIST(struct tally, mode_ns), .max = INT64_MAX,
+		.items = "times"},
+	{"paused_ns", FIELD_INT, AT(paused_ns), .max = INT64_MAX},
+	{"seq", FIELD_INT, AT(seq), .max = INT64_MAX},
+	{"silent", FIELD_INT, AT(silent), .max = INT64_MAX},
+	{"partners", FIELD_INT, FIELD_LIST(struct tally, partner), .max = UINT32_MAX,
+		.count = offsetof(struct tally, partner_count), .items = "job ids"},
+};
+static const struct field_table saved = {
+	"checkpoint", saved_fields, sizeof(saved_fields) / sizeof(saved_fields[0])};
+
 json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix)
 {
-	json_t *partners = json_array(), *state;
+	json_t *state = fields_to_json(&saved, t);
 
-	for (int i = 0; partners && i < t->partner_count; i++)
-		json_array_append_new(partners, json_integer(t->partner[i]));
-	state = json_pack(
-		"{s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:I, s:[I,I,I,I], s:I, "
-		"s:I, s:s, s:o, s:o, s:o}",
-		"version", TALLY_VERSION, "boot", boot, "saved", (json_int_t)now_unix, "last_ns",
-		(json_int_t)t->last_ns, "present", (json_int_t)(t->mode != TALLY_ABSENT), "job",
-		(json_int_t)t->job_id, "restart", (json_int_t)t->restart, "uid", (json_int_t)t->uid,
-		"lane", t->lane, "cores", t->cores, "start", (json_int_t)t->start_unix, "mode_ns",
-		(json_int_t)t->mode_ns[0], (json_int_t)t->mode_ns[1], (json_int_t)t->mode_ns[2],
-		(json_int_t)t->mode_ns[3], "paused_ns", (json_int_t)t->paused_ns, "seq",
-		(json_int_t)t->seq, "backend", counter_backend_name(t->backend), "partners",
-		partners, "robust", estimator_save(t->robust), "thesis", estimator_save(t->thesis));
-	if (state)
-		json_object_update_new(
-			state, json_pack("{s:o, s:o, s:I}", "sham", sham_save(&t->sham),
-				       "attribution", attribution_save(&t->attribution), "silent",
-				       (json_int_t)t->silent));
-	if (state && t->spin_result.verdict != SPIN_UNKNOWN)
+	if (!state || json_object_update_new(state,
+			      json_pack("{s:i, s:s, s:I, s:I, s:s, s:o, s:o, s:o, s:o}", "version",
+				      TALLY_VERSION, "boot", boot, "saved", (json_int_t)now_unix,
+				      "present", (json_int_t)(t->mode != TALLY_ABSENT), "backend",
+				      counter_backend_name(t->backend), "robust",
+				      estimator_save(t->robust), "thesis",
+				      estimator_save(t->thesis), "sham", sham_save(&t->sham),
+				      "attribution", attribution_save(&t->attribution)))) {
+		json_decref(state);
+		return NULL;
+	}
+	if (t->spin_result.verdict != SPIN_UNKNOWN)
 		json_object_set_new(state, "spin",
 			json_pack("[i, f, f]", t->spin_result.verdict, t->spin_result.most,
 				t->spin_result.least));
@@ -264,20 +282,15 @@ json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix)
 
 struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, int64_t now_unix)
 {
-	json_int_t version, saved, last, present, job, restart, uid, start, ns[4], paused, seq, id;
-	const char *was, *backend;
-	json_t *partners, *robust, *thesis, *sham, *attribution;
+	json_t *robust, *thesis, *sham, *attribution;
+	json_int_t version, saved_unix, present;
+	const char *saved_boot, *backend;
 	struct tally *t;
-	int lane, cores;
 
-	if (json_unpack((json_t *)state,
-		    "{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:I, s:[I,I,I,I], s:I, "
-		    "s:I, s:s, s:o, s:o, s:o}",
-		    "version", &version, "boot", &was, "saved", &saved, "last_ns", &last, "present",
-		    &present, "job", &job, "restart", &restart, "uid", &uid, "lane", &lane, "cores",
-		    &cores, "start", &start, "mode_ns", &ns[0], &ns[1], &ns[2], &ns[3], "paused_ns",
-		    &paused, "seq", &seq, "backend", &backend, "partners", &partners, "robust",
-		    &robust, "thesis", &thesis) ||
+	if (json_unpack((json_t *)state, "{s:I, s:s, s:I, s:I, s:s, s:o, s:o, s:o, s:o}", "version",
+		    &version, "boot", &saved_boot, "saved", &saved_unix, "present", &present,
+		    "backend", &backend, "robust", &robust, "thesis", &thesis, "sham", &sham,
+		    "attribution", &attribution) ||
 		version != TALLY_VERSION)
 		return NULL;
 	t = calloc(1, sizeof(*t));
@@ -285,35 +298,15 @@ struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, 
 		return NULL;
 	t->robust = estimator_load(robust);
 	t->thesis = estimator_load(thesis);
-	/* A checkpoint of before there were these has none. */
-	sham = json_object_get(state, "sham");
-	attribution = json_object_get(state, "attribution");
-	if (!t->robust || !t->thesis || (sham && sham_load(&t->sham, sham)) ||
-		(attribution && attribution_load(attribution, &t->attribution)) ||
+	if (!t->robust || !t->thesis || fields_from_json(&saved, state, t, NULL) ||
+		sham_load(&t->sham, sham) || attribution_load(attribution, &t->attribution) ||
 		load_spin(state, t) || counter_backend_parse(backend, &t->backend)) {
 		tally_free(t);
 		return NULL;
 	}
-	t->job_id = (uint32_t)job;
-	t->restart = (uint32_t)restart;
-	t->uid = (uint32_t)uid;
-	t->lane = lane;
-	t->cores = cores;
-	t->start_unix = start;
-	for (int i = 0; i < 4; i++)
-		t->mode_ns[i] = ns[i];
-	t->paused_ns = paused;
-	t->seq = (uint64_t)seq;
-	t->silent = (uint64_t)json_integer_value(json_object_get(state, "silent"));
-	for (size_t i = 0; i < json_array_size(partners); i++) {
-		id = json_integer_value(json_array_get(partners, i));
-		tally_partner(t, (uint32_t)id);
-	}
-	if (present) {
-		bool same = !strcmp(was, boot);
-
-		tally_unmeasured(t, same ? now_ns - last : (now_unix - saved) * NS_PER_S);
-	}
+	if (present)
+		tally_unmeasured(t, strcmp(saved_boot, boot) ? (now_unix - saved_unix) * NS_PER_S
+							     : now_ns - t->last_ns);
 	t->last_ns = now_ns;
 	return t;
 }

@@ -17,10 +17,10 @@
 /* What the job's time counts as at the moment. */
 enum tally_mode {
 	TALLY_ABSENT,     /* not here, or all of its tasks are stopped: no time of the job */
-	TALLY_SOLO,       /* without a co-runner */
-	TALLY_CO,         /* runs beside at least one that runs */
-	TALLY_UNMEASURED, /* beside one, but no shutters: off, on hold, not possible, or no task is
-			     seen of a job that may do something */
+	TALLY_SOLO,       /* it runs without a co-runner */
+	TALLY_CO,         /* it runs beside at least one co-runner that runs */
+	TALLY_UNMEASURED, /* it runs beside one, but without shutters: they are off, on hold or not
+			     possible, or no task is seen of a job that may do something */
 };
 
 struct tally {
@@ -29,15 +29,15 @@ struct tally {
 	int64_t start_unix;
 	enum tally_mode mode;
 	int64_t last_ns;    /* CLOCK_MONOTONIC up to which time is counted */
-	int64_t mode_ns[4]; /* by mode; held time included */
-	int64_t paused_ns;
-	uint64_t seq; /* of the last record made */
+	int64_t mode_ns[4]; /* time in each mode, with the time in which the job was held stopped */
+	int64_t paused_ns;  /* for how long poppad held the job stopped */
+	uint64_t seq;       /* of the last record made */
 	struct estimator *robust, *thesis;
 	uint64_t silent; /* blocks in which most windows counted nothing */
 	struct sham sham;
 	struct attribution attribution;
 	struct spin *spin;
-	struct spin_result spin_result; /* the last one that was no SPIN_UNKNOWN */
+	struct spin_result spin_result; /* the last result that was not SPIN_UNKNOWN */
 	enum counter_backend backend;   /* COUNTER_NONE while no task has a signal */
 	int partner_count;
 	uint32_t partner[RECORD_MAX_PARTNERS];
@@ -48,27 +48,31 @@ struct tally *tally_new(
 	uint32_t job_id, uint32_t restart, uint32_t uid, int64_t start_unix, int64_t now_ns);
 void tally_free(struct tally *t);
 
-/* Counts the time since the last call under the present mode, then changes it. */
+/* Counts the time since the last call as time in the mode so far, and sets the next mode. */
 void tally_advance(struct tally *t, int64_t now_ns, enum tally_mode next);
 
+/* Notes a job that ran beside this one. The first RECORD_MAX_PARTNERS are kept. */
 void tally_partner(struct tally *t, uint32_t job_id);
 
-/* Time of the job that went by unseen. */
+/* Adds time of the job that nobody saw, as while poppad was down. */
 void tally_unmeasured(struct tally *t, int64_t ns);
 
-/* Held stopped for so long; in the time that tally_advance() counts, also as TALLY_UNMEASURED. */
+/* Notes that poppad held the job stopped for so long. The same time is, or will be, counted by
+ * tally_advance(), too; where that counts it as TALLY_UNMEASURED, it is moved to TALLY_CO. */
 void tally_paused(struct tally *t, int64_t ns);
+/* Adds a block of a shutter in which the job ran alone. */
 void tally_block(struct tally *t, const struct est_block *b);
-/* What the same block tells of each task: spin_add(). Not for progress that waiting cannot inflate.
- */
+/* Adds what the same block says of each task, for spin_add(). Not for a kind of progress that
+ * waiting cannot inflate. */
 void tally_tasks(struct tally *t, int count, const uint64_t *id, const double *log_ratio);
+/* Adds a block of a sham: a shutter that stopped nobody. */
 void tally_sham(struct tally *t, const struct est_block *b);
 
-/* Co-located time in which the job really ran. */
+/* Co-located time in which the job ran: without the time in which it was held. */
 int64_t tally_co_ns(const struct tally *t);
 
-/* The result of one method; degradation NAN with fewer than min_blocks usable blocks or where they
- * are too noisy to say anything. What the robust one reads in shams is taken off. */
+/* The result of one method. Its degradation is NAN with fewer than min_blocks usable blocks, and
+ * where the blocks are too noisy. What shams show is taken off the robust method's result. */
 void tally_result(
 	const struct tally *t, enum estimate_method method, int min_blocks, struct est_result *out);
 
@@ -76,14 +80,14 @@ void tally_result(
 int tally_shares(const struct tally *t, const struct poppa_settings *s,
 	struct attribution_share share[RECORD_MAX_PARTNERS]);
 
-/* Fills a record with the next seq. cluster and node are cut to the record's fields. */
+/* Fills a record and gives it the next seq. cluster and node are cut to the record's fields. */
 void tally_record(struct tally *t, const struct poppa_settings *s, const char *cluster,
 	const char *node, bool final, int64_t now_unix, struct ledger_record *r);
 
 /*
- * The complete state, and back. boot is proc_boot_id(). What went by between the two counts as
- * unmeasured: by the monotonic clock within one boot, else by the wall clock. NULL if state is none
- * or ENOMEM.
+ * Writes the complete state for a checkpoint, and reads it back. boot is proc_boot_id(). The time
+ * between the two counts as unmeasured: by the monotonic clock within one boot, else by the wall
+ * clock. Both return NULL without memory, tally_load() also where state is no checkpoint.
  */
 json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix);
 struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, int64_t now_unix);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Empties the spool into the ledger, again and again until each record is acked. */
+/* Sends what is in the spool to the ledger until each record is acknowledged. */
 #include "poppa/report/sender.h"
 
 #include <errno.h>
@@ -16,21 +16,27 @@
 #define FIRST_RETRY_S 1
 #define LAST_RETRY_S 60
 #define INTERIM_MAX 32
-/* How often an idle node asks whether the ledger still is the one that it knows. */
+/* How often a node with nothing to send asks whether the ledger is still the one that it knows. */
 #define ASK_EVERY (300 * NS_PER_S)
 
 struct sender {
 	pthread_t thread;
+	const struct spool *spool;
+	/*
+	 * The main thread sets what follows under this lock and signals; the sender's thread takes
+	 * a copy under the lock, and holds no lock while it waits for the network or the disk.
+	 */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	const struct spool *spool;
-	bool quit, wanted, known; /* wanted: the spool may hold something; known: client is set */
+	bool quit;
+	bool wanted; /* there may be a record in the spool */
+	bool known;  /* client is set */
 	struct client client;
 	int interim_count;
 	struct ledger_record interim[INTERIM_MAX];
 };
 
-/* A ledger that was lost wants everything again; the spool then holds it. */
+/* Another ledger than before has lost what was sent: the spool then has it again. */
 static void know_ledger(const struct sender *s, const char *id)
 {
 	struct errmsg err = {""};
@@ -55,7 +61,7 @@ static bool ask_ledger(const struct sender *s, const struct client *c, struct er
 	return true;
 }
 
-/* Takes a record out of the spool that the ledger has looked at; reason: why it refused one. */
+/* Takes a record that the ledger has answered for out of the spool. reason: why it was refused. */
 static int take_out(const struct sender *s, const struct ledger_record *r, enum client_ack ack,
 	const char *reason, struct errmsg *err)
 {
@@ -72,7 +78,8 @@ static int take_out(const struct sender *s, const struct ledger_record *r, enum 
 		  : 0;
 }
 
-/* Returns whether the ledger has everything. What cannot be taken out is not sent over and over. */
+/* Returns whether the ledger has everything. Where a record cannot be taken out, it does not: then
+ * the caller rests before it is sent again. */
 static bool send_spool(struct sender *s, const struct client *c, struct errmsg *err)
 {
 	struct ledger_record *r = malloc(CLIENT_MAX_BATCH * sizeof(*r));

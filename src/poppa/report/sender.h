@@ -10,20 +10,23 @@
 
 struct sender;
 
-/* Records that lie in the spool are sent once sender_ledger() said where. spool must outlive it. */
+/* Starts the thread. It sends what is in the spool as soon as sender_ledger() has said where the
+ * ledger is. The spool must outlive it. NULL with err. */
 struct sender *sender_start(const struct spool *spool, struct errmsg *err);
 
-/* Where to send; copied. */
+/* Says where the ledger is; *c is copied. */
 void sender_ledger(struct sender *s, const struct client *c);
 
-/* A final record has been put into the spool. */
+/* Says that there is a new record in the spool. */
 void sender_wake(struct sender *s);
 
-/* Takes a copy of an interim record: sent once, kept only until a newer one of its job comes. Of
- * more than a few dozen jobs the rest waits for the next time. */
+/* Takes a copy of an interim record, to be sent once and never again; a newer one of the same run
+ * replaces it until then. Where the copies of 32 jobs wait already, another job's is left out: the
+ * job's next interim record says more. */
 void sender_interim(struct sender *s, const struct ledger_record *r);
 
-/* Ends the thread: at once, or after the call under way. What was not acked stays in the spool. */
+/* Ends the thread, at once or after the call that is under way, and frees s. What the ledger has
+ * not acknowledged stays in the spool. */
 void sender_stop(struct sender *s);
 
 #endif

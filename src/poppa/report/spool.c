@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keeps checkpoints and records in files, one a job and run. */
+/* Keeps checkpoints and records in files, one for each run of a job. */
 #include "poppa/report/spool.h"
 
 #include <dirent.h>
@@ -16,11 +16,14 @@
 #include "common/fsio.h"
 #include "common/log.h"
 
+/* Room for JOBID.RESTART.START with its end. */
+#define NAME_SIZE 48
+#define LAST_SIX_DIGITS 999999
 #define MAX_FILE (1024 * 1024)
 #define MAX_ID 256
 #define DAY_S 86400
 
-/* JOBID.RESTART.XXXXXX, of a write that a kill or a power cut has interrupted (fsio_write()). */
+/* JOBID.RESTART.XXXXXX: a kill or a power cut has interrupted fsio_write(). */
 static bool is_leftover(const char *name)
 {
 	uint32_t job, restart;
@@ -52,18 +55,27 @@ int spool_open(struct spool *s, const char *dir, struct errmsg *err)
 	if (fsio_mkdirs(s->state_dir, 0700, err) || fsio_mkdirs(s->record_dir, 0700, err) ||
 		fsio_mkdirs(s->sent_dir, 0700, err))
 		return -1;
-	/* Written every few seconds; records are few, and what lies beside them is for people. */
+	/* Checkpoints are written every few seconds, so leftovers would add up. Records are few,
+	 * and what lies beside them is for people. */
 	sweep(s->state_dir);
 	return 0;
 }
 
+/* The path of a file in one of the spool's folders. */
 struct path {
-	char text[PATH_MAX + 32];
+	char text[PATH_MAX + NAME_MAX + 2];
 };
 
-static const char *path_of(struct path *p, const char *dir, uint32_t job_id, uint32_t restart)
+static const char *path_of(struct path *p, const char *dir, const char *name)
 {
-	snprintf(p->text, sizeof(p->text), "%s/%u.%u", dir, job_id, restart);
+	snprintf(p->text, sizeof(p->text), "%s/%s", dir, name);
+	return p->text;
+}
+
+static const char *state_path(
+	struct path *p, const struct spool *s, uint32_t job_id, uint32_t restart)
+{
+	snprintf(p->text, sizeof(p->text), "%s/%u.%u", s->state_dir, job_id, restart);
 	return p->text;
 }
 
@@ -102,21 +114,21 @@ int spool_checkpoint(const struct spool *s, uint32_t job_id, uint32_t restart, c
 {
 	struct path path;
 
-	return write_json(path_of(&path, s->state_dir, job_id, restart), state, 0, err);
+	return write_json(state_path(&path, s, job_id, restart), state, 0, err);
 }
 
 json_t *spool_restore(const struct spool *s, uint32_t job_id, uint32_t restart, struct errmsg *err)
 {
 	struct path path;
 
-	return read_json(path_of(&path, s->state_dir, job_id, restart), err);
+	return read_json(state_path(&path, s, job_id, restart), err);
 }
 
 void spool_forget(const struct spool *s, uint32_t job_id, uint32_t restart)
 {
 	struct path path;
 
-	unlink(path_of(&path, s->state_dir, job_id, restart));
+	unlink(state_path(&path, s, job_id, restart));
 }
 
 /* Exactly JOBID.RESTART. */
@@ -143,33 +155,26 @@ void spool_each(const struct spool *s, spool_fn fn, void *arg)
 		closedir(d);
 }
 
-/* Whether the file has the record of another run. What is no record is nobody's. */
-static bool is_of_other_run(const char *path, const struct ledger_record *r)
+/*
+ * A record's own name, JOBID.RESTART.START. The start is in it because a slurmctld that was killed
+ * may give a job's id and restart to another run while the record of the first one still waits. A
+ * start of at most six digits is left out: such a name would look like a leftover of fsio_write().
+ */
+static const char *record_name(char name[NAME_SIZE], const struct ledger_record *r)
 {
-	struct errmsg err = {""};
-	json_t *json = read_json(path, &err);
-	struct ledger_record there;
-	bool other =
-		json && !record_from_json(json, &there, &err) && there.start_unix != r->start_unix;
-
-	json_decref(json);
-	return other;
+	if (r->start_unix > LAST_SIX_DIGITS)
+		snprintf(name, NAME_SIZE, "%u.%u.%lld", r->job_id, r->restart,
+			(long long)r->start_unix);
+	else
+		snprintf(name, NAME_SIZE, "%u.%u", r->job_id, r->restart);
+	return name;
 }
 
-/*
- * Where a record is, or is to be. slurmctld that is killed gives a job's id and restart out again,
- * and the first run's record may still wait: the second one's has its start in its name.
- */
 static const char *record_path(struct path *p, const char *dir, const struct ledger_record *r)
 {
-	struct path own;
+	char name[NAME_SIZE];
 
-	snprintf(own.text, sizeof(own.text), "%s/%u.%u.%lld", dir, r->job_id, r->restart,
-		(long long)r->start_unix);
-	path_of(p, dir, r->job_id, r->restart);
-	if (!access(own.text, F_OK) || is_of_other_run(p->text, r))
-		*p = own;
-	return p->text;
+	return path_of(p, dir, record_name(name, r));
 }
 
 int spool_record(const struct spool *s, const struct ledger_record *r, struct errmsg *err)
@@ -209,17 +214,29 @@ static int read_record(const char *path, struct ledger_record *r)
 	return rc;
 }
 
-/* JOBID.RESTART, or JOBID.RESTART.START; what a kill left of a write has six characters there. */
+/* Whether the name is one that record_name() makes. */
 static int only_records(const struct dirent *e)
 {
-	uint32_t job, restart;
-	long long start;
-	char again[64];
+	struct ledger_record r = {.start_unix = 0};
+	char again[NAME_SIZE];
+	long long start = 0;
 
-	if (sscanf(e->d_name, "%u.%u.%lld", &job, &restart, &start) != 3)
-		return take_name(e->d_name, &job, &restart);
-	snprintf(again, sizeof(again), "%u.%u.%lld", job, restart, start);
-	return start > 999999 && !strcmp(e->d_name, again);
+	if (sscanf(e->d_name, "%u.%u.%lld", &r.job_id, &r.restart, &start) < 2)
+		return false;
+	r.start_unix = start;
+	return !strcmp(e->d_name, record_name(again, &r));
+}
+
+/* Reads a record. Its file gets the record's own name where somebody has renamed it, because that
+ * is the name by which the record is taken out. */
+static int read_named(const struct spool *s, const char *name, struct ledger_record *r)
+{
+	struct path path, own;
+
+	if (read_record(path_of(&path, s->record_dir, name), r))
+		return -1;
+	record_path(&own, s->record_dir, r);
+	return strcmp(path.text, own.text) ? rename(path.text, own.text) : 0;
 }
 
 int spool_records(const struct spool *s, struct ledger_record *r, int max, struct errmsg *err)
@@ -230,10 +247,7 @@ int spool_records(const struct spool *s, struct ledger_record *r, int max, struc
 	if (n < 0)
 		return errmsg_set(err, "cannot read %s: %s", s->record_dir, strerror(errno));
 	for (int i = 0; i < n; i++) {
-		char path[PATH_MAX + NAME_MAX + 2];
-
-		snprintf(path, sizeof(path), "%s/%s", s->record_dir, list[i]->d_name);
-		if (count < max && !read_record(path, &r[count]))
+		if (count < max && !read_named(s, list[i]->d_name, &r[count]))
 			count++;
 		free(list[i]);
 	}
@@ -267,11 +281,12 @@ int spool_acked(const struct spool *s, const struct ledger_record *r)
 	struct ledger_record now;
 
 	record_path(&path, s->record_dir, r);
+	/* The main thread may have replaced it while the ledger was asked. */
 	if (read_record(path.text, &now) || now.seq > r->seq)
 		return 0;
 	if (!s->keep_days || rename(path.text, record_path(&sent, s->sent_dir, r)))
 		return unlink(path.text);
-	utimensat(AT_FDCWD, sent.text, NULL, 0); /* it is kept from now on */
+	utimensat(AT_FDCWD, sent.text, NULL, 0); /* its time begins now */
 	return 0;
 }
 
@@ -284,28 +299,22 @@ static void each_sent(const struct spool *s,
 	const struct dirent *e;
 
 	while (d && (e = readdir(d))) {
-		char path[PATH_MAX + NAME_MAX + 2];
+		struct path path;
 
-		if (!only_records(e))
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", s->sent_dir, e->d_name);
-		fn(s, path, e->d_name, count);
+		if (only_records(e))
+			fn(s, path_of(&path, s->sent_dir, e->d_name), e->d_name, count);
 	}
 	if (d)
 		closedir(d);
 }
 
-/* A record that waits is newer than one of the same job that was sent. */
+/* Where a record of the same run waits, that one is newer: both stay where they are. */
 static void send_again(const struct spool *s, const char *path, const char *name, int *count)
 {
-	struct ledger_record r;
 	struct path to;
 
-	(void)name;
-	if (read_record(path, &r))
-		return;
-	record_path(&to, s->record_dir, &r);
-	if (!renameat2(AT_FDCWD, path, AT_FDCWD, to.text, RENAME_NOREPLACE))
+	if (!renameat2(
+		    AT_FDCWD, path, AT_FDCWD, path_of(&to, s->record_dir, name), RENAME_NOREPLACE))
 		(*count)++;
 	else if (errno != EEXIST)
 		plog_error("cannot send %s again: %s", path, strerror(errno));
@@ -323,7 +332,7 @@ int spool_know_ledger(const struct spool *s, const char *id, struct errmsg *err)
 		return 0;
 	if (!first)
 		each_sent(s, send_again, &count);
-	/* Noted afterwards: a kill in between only repeats it. */
+	/* The note comes last: after a kill before it, all of this is done again. */
 	if (fsio_write(s->ledger, id, strlen(id), 0600, 1, err))
 		return -1;
 	return count;

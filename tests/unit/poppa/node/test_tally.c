@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of src/poppa/node/tally.c and spool.c. */
+/* Unit tests of src/poppa/node/tally.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -257,169 +257,6 @@ static void checkpoints(void **state)
 	remove_dir(dir);
 }
 
-static void records(void **state)
-{
-	char dir[] = "/tmp/tally-XXXXXX", path[128];
-	struct ledger_record r = {.job_id = 30,
-				     .seq = 4,
-				     .lane = -1,
-				     .degradation = 0.25,
-				     .variance = NAN,
-				     .thesis_degradation = NAN},
-			     got[4];
-	struct errmsg err = {""};
-	struct spool spool;
-
-	(void)state;
-	make_spool(dir, &spool);
-	assert_int_equal(spool_records(&spool, got, 4, &err), 0);
-	strcpy(r.cluster, "c");
-	strcpy(r.node, "n");
-	strcpy(r.method, "robust");
-	strcpy(r.backend, "perf");
-	assert_int_equal(spool_record(&spool, &r, &err), 0);
-	r.job_id = 4;
-	assert_int_equal(spool_record(&spool, &r, &err), 0);
-	snprintf(path, sizeof(path), "%s/records/5.0", dir);
-	assert_int_equal(fsio_write(path, "{\"job\":", 7, 0600, 0, &err), 0);
-	assert_int_equal(spool_records(&spool, got, 4, &err), 2);
-	assert_int_equal(got[0].job_id, 4);
-	assert_int_equal(got[1].job_id, 30);
-	assert_true(got[1].degradation == 0.25);
-	assert_int_equal(access(path, F_OK), -1); /* set aside, not lost */
-	strcat(path, ".bad");
-	assert_int_equal(access(path, F_OK), 0);
-	/* A newer record of the same job came while the older one was acked. */
-	r.seq = 5;
-	assert_int_equal(spool_record(&spool, &r, &err), 0);
-	spool_acked(&spool, &got[0]);
-	assert_int_equal(spool_records(&spool, got, 4, &err), 2);
-	assert_int_equal(got[0].seq, 5);
-	spool_acked(&spool, &got[0]);
-	spool_refused(&spool, &got[1]);
-	assert_int_equal(spool_records(&spool, got, 4, &err), 0);
-	snprintf(path, sizeof(path), "%s/records/30.0.refused", dir);
-	assert_int_equal(access(path, F_OK), 0);
-	remove_dir(dir);
-}
-
-/* What a ledger acknowledged is kept for a while, and sent again to another one. */
-static void sent_records(void **state)
-{
-	char dir[] = "/tmp/tally-XXXXXX", path[128];
-	struct ledger_record r = {.job_id = 4,
-				     .seq = 4,
-				     .lane = -1,
-				     .degradation = NAN,
-				     .variance = NAN,
-				     .thesis_degradation = NAN},
-			     got[4];
-	struct timespec old[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
-	struct errmsg err = {""};
-	struct spool spool;
-
-	(void)state;
-	make_spool(dir, &spool);
-	spool.keep_days = 7;
-	strcpy(r.cluster, "c");
-	strcpy(r.node, "n");
-	strcpy(r.method, "robust");
-	strcpy(r.backend, "perf");
-	assert_int_equal(spool_know_ledger(&spool, "first", &err), 0);
-	for (r.job_id = 4; r.job_id <= 6; r.job_id++) {
-		assert_int_equal(spool_record(&spool, &r, &err), 0);
-		spool_acked(&spool, &r);
-	}
-	assert_int_equal(spool_records(&spool, got, 4, &err), 0);
-	assert_int_equal(spool_know_ledger(&spool, "first", &err), 0);
-	assert_int_equal(spool_know_ledger(&spool, "", &err), 0);
-	snprintf(path, sizeof(path), "%s/sent/6.0", dir);
-	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
-	spool_expire(&spool);
-	assert_int_equal(access(path, F_OK), -1);
-	/* Job 5 has had another run meanwhile. */
-	r.job_id = 5;
-	r.seq = 9;
-	assert_int_equal(spool_record(&spool, &r, &err), 0);
-	assert_int_equal(spool_know_ledger(&spool, "second", &err), 1);
-	assert_int_equal(spool_records(&spool, got, 4, &err), 2);
-	assert_int_equal(got[0].job_id, 4);
-	assert_int_equal(got[1].seq, 9);
-	spool_acked(&spool, &got[0]);
-	spool_acked(&spool, &got[1]);
-	assert_int_equal(spool_records(&spool, got, 4, &err), 0);
-	assert_int_equal(spool_know_ledger(&spool, "second", &err), 0);
-	/* Nothing is kept where nothing is to be kept. */
-	spool.keep_days = 0;
-	r.job_id = 7;
-	assert_int_equal(spool_record(&spool, &r, &err), 0);
-	spool_acked(&spool, &r);
-	assert_int_equal(spool_know_ledger(&spool, "third", &err), 2);
-	remove_dir(dir);
-}
-
-/*
- * slurmctld that was killed gives a job's id out again. The record of the run that it has forgotten
- * still waits for the ledger, and neither it nor the next one's is lost, whichever is acked first.
- */
-static void records_of_a_reused_id(void **state)
-{
-	char dir[] = "/tmp/tally-XXXXXX", path[128];
-	struct ledger_record first = {.cluster = "c",
-				     .node = "n",
-				     .method = "robust",
-				     .backend = "perf",
-				     .job_id = 4,
-				     .seq = 9,
-				     .lane = -1,
-				     .start_unix = 1700000000,
-				     .degradation = NAN,
-				     .variance = NAN,
-				     .thesis_degradation = NAN},
-			     second, got[4];
-	struct spool_counts counts;
-	struct errmsg err = {""};
-	struct spool spool;
-
-	(void)state;
-	make_spool(dir, &spool);
-	spool.keep_days = 7;
-	assert_int_equal(spool_know_ledger(&spool, "first", &err), 0);
-	second = first;
-	second.start_unix += 20;
-	second.seq = 4;
-	for (int order = 0; order < 2; order++) {
-		assert_int_equal(spool_record(&spool, &first, &err), 0);
-		assert_int_equal(spool_record(&spool, &second, &err), 0);
-		second.seq++;
-		assert_int_equal(spool_record(&spool, &second, &err), 0);
-		assert_int_equal(spool_records(&spool, got, 4, &err), 2);
-		assert_int_equal(got[0].start_unix + got[1].start_unix, 3400000020);
-		assert_int_equal(spool_acked(&spool, order ? &first : &second), 0);
-		assert_int_equal(spool_records(&spool, got, 4, &err), 1);
-		assert_int_equal(got[0].start_unix - 1700000000, order ? 20 : 0);
-		assert_int_equal(spool_acked(&spool, order ? &first : &second), 0);
-		assert_int_equal(spool_records(&spool, got, 4, &err), 1);
-		assert_int_equal(spool_acked(&spool, &got[0]), 0);
-		assert_int_equal(spool_records(&spool, got, 4, &err), 0);
-	}
-	/* A ledger that was lost gets both again. */
-	assert_int_equal(spool_know_ledger(&spool, "second", &err), 2);
-	assert_int_equal(spool_records(&spool, got, 4, &err), 2);
-	assert_int_equal(got[0].start_unix + got[1].start_unix, 3400000020);
-	assert_int_equal(spool_refused(&spool, &second), 0);
-	spool_count(&spool, &counts);
-	assert_int_equal(counts.records, 1);
-	assert_int_equal(counts.refused, 1);
-	assert_int_equal(spool_records(&spool, got, 4, &err), 1);
-	assert_int_equal(got[0].start_unix, 1700000000);
-	snprintf(path, sizeof(path), "%s/records/4.0.123456", dir);
-	assert_int_equal(fsio_write(path, "{", 1, 0600, 0, &err), 0);
-	assert_int_equal(spool_records(&spool, got, 4, &err), 1);
-	assert_int_equal(access(path, F_OK), 0);
-	remove_dir(dir);
-}
-
 /* What a job shows in shams is taken off, it is marked, and a checkpoint keeps both. */
 static void shams(void **state)
 {
@@ -447,13 +284,8 @@ static void shams(void **state)
 	assert_true(r.sensing);
 	tally_free(back);
 	json_object_del(saved, "sham");
-	back = tally_load(saved, "boot", 0, 2);
-	assert_non_null(back);
-	tally_record(back, &settings, "c", "n1", true, 2, &r);
-	assert_float_equal(r.degradation, 0.4, 0.02);
-	assert_false(r.sensing);
+	assert_null(tally_load(saved, "boot", 0, 2));
 	json_decref(saved);
-	tally_free(back);
 	tally_free(t);
 }
 
@@ -488,15 +320,9 @@ static void attributions(void **state)
 	assert_float_equal(r.partner_degradation[0], r.degradation, 0.01);
 	assert_float_equal(r.partner_degradation[1], 0, 0.01);
 	tally_free(back);
-	/* A checkpoint of before there were absences. */
 	json_object_del(saved, "attribution");
-	back = tally_load(saved, "boot", 0, 2);
-	assert_non_null(back);
-	tally_record(back, &settings, "c", "n1", true, 2, &r);
-	assert_false(r.attributed);
-	assert_int_equal(r.partner_count, 2);
+	assert_null(tally_load(saved, "boot", 0, 2));
 	json_decref(saved);
-	tally_free(back);
 	tally_free(t);
 }
 
@@ -541,9 +367,6 @@ int main(void)
 		cmocka_unit_test(what_is_lacking),
 		cmocka_unit_test(noise_is_no_data),
 		cmocka_unit_test(checkpoints),
-		cmocka_unit_test(records),
-		cmocka_unit_test(sent_records),
-		cmocka_unit_test(records_of_a_reused_id),
 	};
 
 	settings_defaults(&settings);
