@@ -22,6 +22,9 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_partner \
 	tests/unit/striping/partners/test_partner_times \
 	tests/unit/heartbeat/test_heartbeat \
+	tests/unit/accounting/record/test_client \
+	tests/unit/accounting/record/test_fields \
+	tests/unit/accounting/record/test_origin \
 	tests/unit/accounting/record/test_price \
 	tests/unit/accounting/record/test_record \
 	tests/unit/accounting/record/test_wire \
@@ -74,6 +77,7 @@ tests_unit_accounting_ledgerd_test_ledger_SOURCES = \
 tests_unit_accounting_ledgerd_test_ledger_file_SOURCES = \
 	tests/unit/accounting/ledgerd/test_ledger_file.c tests/unit/accounting/ledger_fixture.c \
 	tests/unit/accounting/ledger_fixture.h
+tests_unit_accounting_record_test_client_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=wire_munge
 tests_unit_accounting_record_test_record_SOURCES = \
 	tests/unit/accounting/record/test_record.c tests/unit/accounting/ledger_fixture.c \
 	tests/unit/accounting/ledger_fixture.h

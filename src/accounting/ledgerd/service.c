@@ -57,39 +57,51 @@ static json_t *not_from_here(struct service *s, const char *op)
 		       "LedgerControllers (poppa.conf there) only");
 }
 
-/* What is turned away, by the name that the ledger's file has for it. */
-static const struct refusal {
-	const char *kind;
-	size_t offset;
-} refusals[] = {
-	{"not_allowed", offsetof(struct service_counts, refused)},
-	{"not_from_controller", offsetof(struct service_counts, misplaced)},
-	{"malformed", offsetof(struct service_counts, malformed)},
-	{"oversized", offsetof(struct service_counts, oversized)},
-	{"invalid", offsetof(struct service_counts, invalid)},
-	{"replayed", offsetof(struct service_counts, replayed)},
-	{"expired", offsetof(struct service_counts, expired)},
-	{"malformed_records", offsetof(struct service_counts, refused_records)},
-	{"future_records", offsetof(struct service_counts, future_records)},
-	{"foreign_records", offsetof(struct service_counts, foreign_records)},
-};
+#define COUNTER(name) #name, offsetof(struct service_counts, name)
 
-static uint64_t count_at(const struct service_counts *c, size_t offset)
+/* What is counted, in the order of "since_start", and the name under which the ledger's file keeps
+ * the count of what is turned away. */
+static const struct counter {
+	const char *name;
+	size_t offset;
+	const char *kept_as; /* NULL: not kept */
+} counters[] = {
+	{COUNTER(requests), NULL},
+	{COUNTER(refused), "not_allowed"},
+	{COUNTER(records), NULL},
+	{COUNTER(stale_records), NULL},
+	{COUNTER(settlements), NULL},
+	{COUNTER(repeated_settlements), NULL},
+	{COUNTER(restored_settlements), NULL},
+	{COUNTER(changes), NULL},
+	{COUNTER(malformed), "malformed"},
+	{COUNTER(oversized), "oversized"},
+	{COUNTER(invalid), "invalid"},
+	{COUNTER(replayed), "replayed"},
+	{COUNTER(expired), "expired"},
+	{COUNTER(misplaced), "not_from_controller"},
+	{COUNTER(refused_records), "malformed_records"},
+	{COUNTER(future_records), "future_records"},
+	{COUNTER(foreign_records), "foreign_records"},
+};
+#define COUNTERS (sizeof(counters) / sizeof(counters[0]))
+
+static uint64_t *count_at(struct service_counts *c, size_t offset)
 {
-	return *(const uint64_t *)((const char *)c + offset);
+	return (uint64_t *)((char *)c + offset);
 }
 
 void service_save_counts(struct service *s)
 {
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-		uint64_t now = count_at(&s->counts, refusals[i].offset);
-		uint64_t *saved = (uint64_t *)((char *)&s->saved + refusals[i].offset);
+	for (size_t i = 0; i < COUNTERS; i++) {
+		uint64_t now = *count_at(&s->counts, counters[i].offset);
+		uint64_t *saved = count_at(&s->saved, counters[i].offset);
 		struct errmsg err = {""};
 
-		if (now == *saved)
+		if (!counters[i].kept_as || now == *saved)
 			continue;
 		if (ledger_count_refusals(
-			    s->ledger, refusals[i].kind, now - *saved, time(NULL), &err))
+			    s->ledger, counters[i].kept_as, now - *saved, time(NULL), &err))
 			plog_error("%s", err.text);
 		else
 			*saved = now;
@@ -164,7 +176,8 @@ static json_t *answer_record(struct service *s, const json_t *request, uid_t fro
 	(void)from;
 	if (!json_is_array(list) || n > MAX_RECORDS) {
 		s->counts.malformed++;
-		return failure("\"records\" must be an array of at most 1000 records");
+		errmsg_set(&err, "\"records\" must be an array of at most %d records", MAX_RECORDS);
+		return failure(err.text);
 	}
 	records = calloc(n + 1, sizeof(*records));
 	stored = calloc(n + 1, sizeof(*stored));
@@ -219,8 +232,8 @@ static void on_foreign(const char *node, const char *origin, void *arg)
 }
 
 /*
- * The part of the run's nodes that is asked for, at most as many as fit into an answer: *more then
- * is where the next part begins. Earlier releases ask for all nodes at once, and cannot come again.
+ * The part of the run's nodes that the request is about. Without "upto" it is at most as many nodes
+ * as fit into an answer, and p->more says that there are others.
  */
 static int read_part(struct service *s, const json_t *request, const char *cluster, uint32_t job,
 	uint32_t restart, struct job_part *p, struct errmsg *err)
@@ -235,7 +248,7 @@ static int read_part(struct service *s, const json_t *request, const char *clust
 		field_text(what, request, "upto", p->upto, sizeof(p->upto), err))
 		return -1;
 	p->part = (struct ledger_part){p->after, *p->upto ? p->upto : NULL};
-	if (!json_object_get(request, "after") || *p->upto)
+	if (*p->upto)
 		return 0;
 	rc = ledger_nth_node(
 		s->ledger, cluster, job, restart, p->after, WIRE_NODES_AT_ONCE, p->upto, err);
@@ -440,25 +453,13 @@ static json_t *answer_unsettled(struct service *s, const json_t *request, uid_t 
 	return answer_list(s, request, "runs", ledger_unsettled, MAX_UNSETTLED);
 }
 
-static json_t *counts_json(const struct service_counts *c)
+static json_t *counts_json(struct service_counts *c)
 {
-	json_t *json = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "requests",
-		(json_int_t)c->requests, "refused", (json_int_t)c->refused, "records",
-		(json_int_t)c->records, "stale_records", (json_int_t)c->stale_records,
-		"settlements", (json_int_t)c->settlements, "repeated_settlements",
-		(json_int_t)c->repeated_settlements, "restored_settlements",
-		(json_int_t)c->restored_settlements, "changes", (json_int_t)c->changes);
+	json_t *json = json_object();
 
-	if (json)
-		json_object_update_new(
-			json, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-				      "malformed", (json_int_t)c->malformed, "oversized",
-				      (json_int_t)c->oversized, "invalid", (json_int_t)c->invalid,
-				      "replayed", (json_int_t)c->replayed, "expired",
-				      (json_int_t)c->expired, "misplaced", (json_int_t)c->misplaced,
-				      "refused_records", (json_int_t)c->refused_records,
-				      "future_records", (json_int_t)c->future_records,
-				      "foreign_records", (json_int_t)c->foreign_records));
+	for (size_t i = 0; i < COUNTERS; i++)
+		json_object_set_new(json, counters[i].name,
+			json_integer((json_int_t)*count_at(c, counters[i].offset)));
 	return json;
 }
 

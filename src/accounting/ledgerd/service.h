@@ -17,78 +17,106 @@
 struct service_counts {
 	uint64_t requests;
 	uint64_t refused;         /* requests of people who may not make them */
-	uint64_t misplaced;       /* prices from hosts that are no controllers */
+	uint64_t misplaced;       /* requests about prices from hosts that are no controllers */
 	uint64_t malformed;       /* requests, and lines, that are not understood */
 	uint64_t oversized;       /* lines that are too long */
 	uint64_t invalid;         /* credentials that are forged, damaged or another's */
 	uint64_t replayed;        /* credentials that were opened before */
 	uint64_t expired;         /* credentials that are too old, or of the future */
-	uint64_t records;         /* stored */
-	uint64_t stale_records;   /* not news */
-	uint64_t refused_records; /* malformed */
-	uint64_t future_records;  /* of a time that has not come */
-	uint64_t foreign_records; /* not of a node of the job, or not from its address */
+	uint64_t records;         /* records that were stored */
+	uint64_t stale_records;   /* records that are not newer than the one that was there */
+	uint64_t refused_records; /* malformed records */
+	uint64_t future_records;  /* records of a time that has not come */
+	uint64_t foreign_records; /* records not of a node of the job, or not from its address */
 	uint64_t settlements, repeated_settlements, restored_settlements, changes;
 };
 
 struct service {
 	struct ledger *ledger; /* not owned */
-	uid_t ledger_uid;      /* beside root, the one who may do everything */
+	uid_t ledger_uid;      /* who, beside root, may do everything */
 	time_t started;
 	struct service_counts counts;
-	struct service_counts saved; /* what of counts the ledger's file has */
-	/* Where the request that is being answered came from (accounting/origin.h); NULL, or any,
+	struct service_counts saved; /* the part of counts that the ledger's file has */
+	/* Where the request that is being answered came from (origin.h), set before each; NULL
 	 * where that is not to be looked at: then records have no origin. */
 	const char *origin;
-	/* Addresses, beside this host's own, from which prices are made and changed; borrowed, may
+	/* Addresses, beside this host's own, from which prices are made and changed; not owned, may
 	 * be NULL. */
 	const json_t *controllers;
-	/* What anybody may cause to be logged: lines that are no requests, and requests of people
-	 * and from hosts that may not make them. Apart, so that who has no credential does not hide
-	 * what those do who have one. */
+	/* Limits on what anybody may cause to be logged: lines that are no requests, and requests
+	 * of people or hosts that may not make them. There are two, so that somebody without a
+	 * credential cannot hide what those do who have one. */
 	struct log_limit bad_lines, refusals;
 };
 
 /*
- * The reply to a request of uid `from`, a new reference; NULL only when memory is out. Requests are
- * {"op":OP,"nonce":TEXT,...}, replies {"nonce":TEXT,"ok":true,...} or
- * {...,"ok":false,"error":TEXT}. By OP, what a request has, and its reply:
+ * The protocol, all of it here. Both ways a message is one line: a MUNGE credential that holds one
+ * JSON object (wire.h). A reply comes after what it says is on disk; a client may send its next
+ * request before that.
  *
- *   record     {"records":[...]}: {"results":[{"ok":true}|{"ok":false,"error":TEXT},...],
- *              "ledger":TEXT}, on disk; the text is another one when the ledger was lost
+ *   request  {"op":OP,"nonce":TEXT,...}
+ *   reply    {"ok":true,"nonce":TEXT,...} or {"ok":false,"nonce":TEXT,"error":TEXT}, with the
+ *            request's nonce, which says what it answers. The reply to a line that is no request
+ *            has none; anybody can read it, and the connection is then closed.
+ *
+ * What a request has beside that, by OP, and what its reply has. RECORD and SETTLEMENT are what
+ * record_to_json() and settlement_to_json() make; times are seconds since 1970.
+ *
+ *   record     {"records":[RECORD,...]}, at most 1000
+ *              {"results":[{"ok":true} or {"ok":false,"error":TEXT},...],"ledger":TEXT}
+ *              One result for each record, in their order. "ledger" is another text when the
+ *              ledger was lost; with no records it is all that is asked for.
  *   job        {"cluster","job","restart","start"[,"nodes":[{"name","addresses":[...]},...]]
- *              [,"after":NODE[,"upto":NODE]]}:
- *              {"records":[...],"settlement":{...}|null,"changes":[...],"ledger":TEXT
- *              [,"more":NODE]}; the nodes are slurmctld's word for who may have sent a record.
- *              With "after" it is about the nodes whose names come after that one, to be asked
- *              again with "more" where these are more than fit into an answer
- *   settle     {"settlement":{...}}: {"settlement":{the one that counts},"first":BOOL}
- *   restore    the same for one that was lost
- *   change     {"settlement":{...},"reason"}: {}; an administrator's change
- *   changes    {"cluster"}: {"changes":[...]}, those that Slurm does not show yet
- *   changed    {"settlement":{...},"written":BOOL}: {"first":BOOL}
- *   unsettled  {"cluster"}: {"runs":[{"job","restart","start"},...]}
- *   status     {"version","schema","records",...}
+ *              [,"after":NODE][,"upto":NODE]}
+ *              {"records":[RECORD,...],"settlement":SETTLEMENT or null,"changes":[CHANGE,...],
+ *              "ledger":TEXT[,"more":NODE]}
+ *              "start" 0 is the latest run. The answer is about the nodes whose names come after
+ *              "after" (at first "") and not after "upto". Without "upto", those may be more than
+ *              fit into a reply: then "more" is the "after" of the next request. "nodes" is
+ *              slurmctld's word for which nodes may have sent a record, and from where;
+ *              "addresses" are numeric.
+ *   settle     {"settlement":SETTLEMENT}
+ *              {"settlement":the one that counts,"first":whether that is the request's}
+ *   restore    the same for a settlement that the ledger has lost
+ *   change     {"settlement":SETTLEMENT,"reason":TEXT}, an administrator's change
+ *              {}
+ *   changes    {"cluster"}
+ *              {"changes":[CHANGE,...]}, the last of each run that Slurm does not show yet, at
+ *              most 100. A CHANGE is {"n","reason","old":{"charged","text"},
+ *              "settlement":SETTLEMENT,"state"}, in job also with "time" and "by_uid".
+ *   changed    {"settlement":SETTLEMENT,"written":BOOL}: slurmctld begins to write the run's
+ *              changes (false), or has written them (true)
+ *              {"first":whether that is news}
+ *   unsettled  {"cluster"}
+ *              {"runs":[{"job","restart","start"},...]}, those with a final record and no
+ *              settlement, the oldest first, at most 1000
+ *   status     {}
+ *              {"version","uptime","now","stored":{"schema","records","settlements","events"},
+ *              "since_start":struct service_counts,"refused":{KIND:{"count","first","last"}},
+ *              "set_aside","ledger","head":{"event","hash"}}
  *
- * Everything is for root and ledger_uid; a job's owner may ask for that job, anybody for status.
- * What makes or changes a price (settle, restore, change, changed, and the nodes in job) must also
- * come from a controller (origin_controls), wherever origin is to be looked at.
+ * Who may ask what stands in the table operations[] in service.c. root and ledger_uid may ask
+ * everything; anybody else may ask status, and job about their own jobs. What makes or changes a
+ * price must also come from a controller (origin_controls()), as must a job request of root or
+ * ledger_uid with "nodes"; those of others are not looked at.
+ *
+ * Returns a new reference; NULL only when memory is out.
  */
 json_t *service_answer(struct service *s, const json_t *request, uid_t from);
 
-/* Whether this uid may do everything: root or ledger_uid. */
+/* Whether this uid may ask everything: root or ledger_uid. */
 bool service_trusts(const struct service *s, uid_t from);
 
 /* Counts a line that was turned away before there was a request in it. */
 void service_refused_line(struct service *s, enum wire_fault fault);
 
-/* Logs what is wrong with a peer; no more than a few lines a minute. */
+/* Logs what is wrong with a peer, at most a few lines a minute. */
 void service_complain(struct service *s, const char *peer, const char *text);
 
-/* Logs how much of this was left out since the last call, if any. */
+/* Logs how many lines the limits have left out since the last call, if any. */
 void service_tell_unsaid(struct service *s);
 
-/* Adds to the ledger's file what has been turned away since the last call. */
+/* Adds to the counts in the ledger's file what has been turned away since the last call. */
 void service_save_counts(struct service *s);
 
 #endif
