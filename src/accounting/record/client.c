@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Asks poppa-ledgerd: one connection a call. */
+/* Asks poppa-ledgerd, with a new connection for each request. */
 #include "accounting/record/client.h"
 
 #include <errno.h>
@@ -161,7 +161,7 @@ static char *receive_line(int fd, size_t *len, int64_t deadline)
 	return NULL;
 }
 
-/* The reply if it is the ledger's, to this question, and a success. */
+/* The reply, where it comes from the ledger, answers this question and says that it went well. */
 static json_t *check_reply(const struct client *c, const struct wire_auth *auth, const char *line,
 	size_t len, const char *nonce, struct errmsg *err)
 {
@@ -191,7 +191,8 @@ static json_t *check_reply(const struct client *c, const struct wire_auth *auth,
 	return NULL;
 }
 
-/* Takes the request's reference. */
+/* Sends a request, whose reference it takes, and returns the reply, a new reference; NULL with err.
+ */
 static json_t *ask(const struct client *c, json_t *request, struct errmsg *err)
 {
 	struct wire_auth auth = wire_munge(c->munge_socket);
@@ -293,7 +294,7 @@ static int add_records(struct client_answer *answer, const json_t *list, struct 
 	return 0;
 }
 
-/* What it says of the run as a whole is the same in all parts. */
+/* Adds one reply to the answer. What it says of the run as a whole is the same in every part. */
 static int add_part(struct client_answer *answer, const json_t *reply, struct errmsg *err)
 {
 	const json_t *settlement = json_object_get(reply, "settlement");
@@ -312,8 +313,8 @@ static int add_part(struct client_answer *answer, const json_t *reply, struct er
 	return 0;
 }
 
-/* Asks for the nodes whose names come after one, up to another (NULL = the last), in as many
- * answers as they need. */
+/* Asks about the nodes whose names come after `after` and not after `upto` (NULL: to the last),
+ * with as many requests as that takes. */
 static int ask_part(const struct client *c, const struct client_run *run, json_t *nodes,
 	const char *after, const char *upto, struct client_answer *answer, struct errmsg *err)
 {
@@ -356,7 +357,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(name_of(*(json_t *const *)a), name_of(*(json_t *const *)b));
 }
 
-/* In the order in which the ledger has them; to be freed, or NULL. */
+/* The nodes in the order in which the ledger has them, by name. To be freed, or NULL. */
 static json_t **sorted(const json_t *nodes)
 {
 	size_t n = json_array_size(nodes);
@@ -369,8 +370,8 @@ static json_t **sorted(const json_t *nodes)
 	return list;
 }
 
-/* Those of many nodes do not fit into a line. Between them the parts have all names that there can
- * be, so no record is passed over. */
+/* The addresses of many nodes do not fit into one line. The parts together cover every name that a
+ * node can have, so a record in the name of a node that is not in the list is looked at, too. */
 static int ask_in_parts(const struct client *c, const struct client_run *run,
 	struct client_answer *answer, struct errmsg *err)
 {
@@ -432,7 +433,7 @@ static int put_settlement(const struct client *c, const char *op, const struct s
 	return rc;
 }
 
-/* The array that is the answer to a question about a cluster. */
+/* Asks about a cluster; the reply's array, a new reference, or NULL with err. */
 static json_t *list_of(const struct client *c, const char *op, const char *cluster,
 	const char *member, struct errmsg *err)
 {

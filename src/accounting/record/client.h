@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Talks to poppa-ledgerd: blocking calls with a deadline, for a thread that may wait. */
+/* Asks poppa-ledgerd: blocking calls with a deadline, for a thread that may wait. */
 #ifndef POPPA_ACCOUNTING_RECORD_CLIENT_H
 #define POPPA_ACCOUNTING_RECORD_CLIENT_H
 
@@ -18,13 +18,13 @@
 /* Most records one message carries; longer arrays are sent in several. */
 #define CLIENT_MAX_BATCH 64
 
-/* Where the ledger is and whom to believe. Plain data: copy it freely, no clean-up. */
+/* Where the ledger is, and whose replies are believed. It may be copied, and owns nothing. */
 struct client {
 	char host[256];
 	int port;
-	int timeout_ms; /* for one call as a whole, name look-up apart */
+	int timeout_ms; /* for one request, without the look-up of the host's name */
 	char munge_socket[PATH_MAX];
-	uid_t ledger_uid; /* replies from it or root are believed */
+	uid_t ledger_uid; /* only replies from it and from root are believed */
 };
 
 /*
@@ -36,31 +36,33 @@ int client_init(struct client *c, const struct poppa_settings *settings,
 	const struct nodeconf *conf, const char *controller, struct errmsg *err);
 
 enum client_ack {
-	CLIENT_PENDING, /* nobody answered for it: send again */
-	CLIENT_ACKED,   /* the ledger has it, or a later one, on disk */
-	CLIENT_REFUSED, /* it is malformed or not ours to send: sending it again is useless */
+	CLIENT_PENDING, /* no answer: it is to be sent again */
+	CLIENT_ACKED,   /* the ledger has this record, or a later one of the same run, on disk */
+	CLIENT_REFUSED, /* the ledger will never take it: there is no use in sending it again */
 };
 
 /* Length of a ledger's identity, with its end. */
 #define CLIENT_LEDGER_ID 64
 
 /*
- * Sends n records and says for each in ack[n] what became of it. Returns 0 when every record was
- * answered for, else -1 with err; ack[] is right either way. A refused record's reason is in err,
- * too (then the return is 0 and err->text not empty). ledger (may be NULL) gets the ledger's
- * identity: when that changes, the ledger was lost, and what it had is wanted again. n 0 only asks.
+ * Sends n records and says in ack[n] what became of each. Returns 0 where there is an answer for
+ * every record, else -1 with err; ack[] is right either way. Where it returns 0 and err->text is
+ * not empty, that is why a record was refused. ledger (may be NULL) gets the ledger's identity:
+ * when that changes, the ledger was lost, and is to get again what it had. With n 0 that is all it
+ * asks.
  */
 int client_send_records(const struct client *c, const struct ledger_record *records, int n,
 	enum client_ack *ack, char ledger[CLIENT_LEDGER_ID], struct errmsg *err);
 
-/* A run of a job in a question; 0 in a field that may be anything. */
+/* The run of a job that a question is about. */
 struct client_run {
 	const char *cluster;
 	uint32_t job_id;
 	uint32_t restart;
-	int64_t start_unix; /* when slurmctld started it; tells a reused job id apart, 0 = latest */
-	/* slurmctld's word for the run's nodes and their addresses (origin_allowed); NULL for
-	 * others. */
+	/* When slurmctld started it: it tells runs with the same job id apart. 0: the latest. */
+	int64_t start_unix;
+	/* The run's nodes and their addresses as slurmctld knows them (origin_allowed()); NULL
+	 * where somebody else asks. Not owned. */
 	json_t *nodes;
 };
 
@@ -70,38 +72,38 @@ struct client_answer {
 	int record_count;
 	bool settled;
 	struct settlement settlement;
-	json_t *changes; /* by administrators, oldest first (ledger_changes) */
+	json_t *changes; /* by administrators, oldest first (CHANGE in service.h) */
 	char ledger[CLIENT_LEDGER_ID];
 };
 
-/* 0, also where it knows nothing; -1 with err where it cannot be asked or refuses. */
+/* 0, also where the ledger knows nothing of the run; -1 with err where it cannot be asked or
+ * refuses to answer. */
 int client_job(const struct client *c, const struct client_run *run, struct client_answer *answer,
 	struct errmsg *err);
 void client_answer_free(struct client_answer *answer);
 
 /*
- * Stores a settlement. The first writer wins: *stored is what the ledger has now, *first says
- * whether it is the caller's. 0 or -1 with err.
+ * Stores a settlement. The first one of a run stays: *stored is what the ledger has now, *first
+ * says whether that is the caller's. 0, or -1 with err.
  */
 int client_settle(const struct client *c, const struct settlement *s, struct settlement *stored,
 	bool *first, struct errmsg *err);
 
-/* The same for one that the ledger has lost. */
+/* The same for a settlement that the ledger has lost. */
 int client_restore(const struct client *c, const struct settlement *s, struct settlement *stored,
 	bool *first, struct errmsg *err);
 
-/* Stores an administrator's change (settlement_change), for prep/poppa to write. 0 or -1 with err.
- */
+/* Stores an administrator's change (settlement_change()), which prep/poppa then writes. 0, or -1
+ * with err. */
 int client_change(
 	const struct client *c, const struct settlement *s, const char *reason, struct errmsg *err);
 
-/* The changes that Slurm does not show yet (ledger_waiting_changes), a new reference; NULL with
- * err.
+/* The changes that Slurm does not show yet (CHANGE in service.h), a new reference; NULL with err.
  */
 json_t *client_changes(const struct client *c, const char *cluster, struct errmsg *err);
 
-/* Says that the changes up to s->changes are being written, or that they are written; *first says
- * whether that is news. 0 or -1 with err. */
+/* Says that the changes of the run up to s->changes are being written, or that they are written;
+ * *first says whether that is news to the ledger. 0, or -1 with err. */
 int client_changed(const struct client *c, const struct settlement *s, bool written, bool *first,
 	struct errmsg *err);
 

@@ -17,21 +17,24 @@
 
 /* Why there is no degradation in spite of co-located time and a counter. */
 enum record_lack {
-	LACK_NOTHING,    /* or unknown: a record of before there was this */
-	LACK_BLOCKS,     /* too few shutters */
-	LACK_PROGRESS,   /* nothing was counted in most of them */
-	LACK_STEADINESS, /* most of them contradict themselves */
-	LACK_PRECISION,  /* together they leave too much open */
+	LACK_NOTHING,    /* or a reason that this release does not know */
+	LACK_BLOCKS,     /* too few blocks */
+	LACK_PROGRESS,   /* in most blocks no progress was counted */
+	LACK_STEADINESS, /* in most blocks the windows before and after differ too much */
+	LACK_PRECISION,  /* the interval that all blocks give together is too wide */
 	LACK_COUNT
 };
 
 /*
- * Identity: cluster, job_id, restart, node. The content is cumulative: a record with a higher seq
- * replaces the one with a lower seq of the same identity, so sending twice, late or out of order
- * changes nothing. A final one replaces any that is not, as a poppad that was killed may have sent
- * more than its last checkpoint knows of; nothing replaces it. start_unix comes from the job's
- * registration on the node and never changes; it tells a reused job id apart. Times are
- * nanoseconds. co + solo + paused + unmeasured = wall time of the job on this node.
+ * Identity: cluster, job_id, restart, node, start_unix. The content is cumulative: a record with a
+ * higher seq replaces the one with a lower seq of the same identity, so a record that is sent
+ * twice, late or out of order changes nothing. A final record replaces any that is not final, also
+ * one with a higher seq: a poppad that was killed may have sent more than its last checkpoint has.
+ * Nothing replaces a final record. start_unix comes from the job's registration on the node and
+ * never changes; it tells runs apart that have the same job id and restart. Times are nanoseconds.
+ * co + solo + paused + unmeasured = wall time of the job on this node.
+ *
+ * A new field is a member here and a row of the table in record.c, and nothing else.
  */
 struct ledger_record {
 	char cluster[64];
@@ -42,21 +45,21 @@ struct ledger_record {
 	uint64_t seq;
 	bool final;            /* the job has left the node; no later record comes */
 	int lane;              /* -1 unknown */
-	int cores;             /* cores of the job on this node: weight when nodes are added up */
+	int cores;             /* cores of the job on this node: its weight in the sum over nodes */
 	int64_t start_unix;    /* seconds since 1970, from the job's registration on the node */
 	int64_t end_unix;      /* last update */
-	int64_t co_ns;         /* with at least one co-runner running */
-	int64_t solo_ns;       /* without */
-	int64_t paused_ns;     /* held stopped by poppad */
+	int64_t co_ns;         /* it ran beside at least one co-runner that ran */
+	int64_t solo_ns;       /* it ran without a co-runner */
+	int64_t paused_ns;     /* poppad held it stopped */
 	int64_t unmeasured_ns; /* poppad did not run, or could not measure it: no discount */
-	uint64_t blocks, used;
-	double degradation;        /* over co_ns; NAN = no data */
-	double variance;           /* of degradation; NAN = unknown */
-	enum record_lack lack;     /* with degradation NAN */
+	uint64_t blocks, used; /* blocks of its shutters, and those that the estimate uses */
+	double degradation;    /* over co_ns; NAN = no data */
+	double variance;       /* of degradation; NAN = unknown */
+	enum record_lack lack; /* with degradation NAN */
 	double thesis_degradation; /* algorithm 4 beside it, for comparison; NAN = no data */
 	char method[16];
 	char backend[16]; /* counter backend, "none" without a signal */
-	bool sensing;     /* the job reacted to being measured: its degradation is worth nothing */
+	bool sensing;     /* the job reacted to shutters: its degradation is worth nothing */
 	bool spin; /* co-runners hurt some tasks and not others, which may wait for them in a loop
 		    */
 	int partner_count;

@@ -45,7 +45,7 @@ static munge_ctx_t new_context(const struct wire_auth *a, struct errmsg *err)
 	return ctx;
 }
 
-/* libmunge's own words are in the context, where it left some. */
+/* libmunge may have left a better message in the context. */
 static int munge_failed(munge_ctx_t ctx, munge_err_t e, const char *what, struct errmsg *err)
 {
 	const char *detail = munge_ctx_strerror(ctx);
@@ -85,7 +85,8 @@ static int munge_open(const struct wire_auth *a, const char *cred, char **payloa
 		return -1;
 	e = munge_decode(cred, ctx, &data, &size, from, &gid);
 	if (e != EMUNGE_SUCCESS) {
-		/* A stale or replayed credential comes with its payload: it must not be used. */
+		/* The payload of an expired or replayed credential comes, too, and must not be
+		 * used. */
 		munge_failed(ctx, e, "accept the credential", err);
 		rc = -(int)fault_of(e);
 		free(data);
