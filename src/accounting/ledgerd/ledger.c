@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens the ledger's database, and holds together what is stored in it at a time. */
+/* Opens the ledger's database, and begins and ends its transactions. */
 #include "accounting/ledgerd/ledger_impl.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static const char *const sql[S_COUNT] = {
 		  " body = excluded.body"
 		  " WHERE (excluded.seq > record.seq OR excluded.final) AND NOT record.final"
 		  " AND excluded.uid = record.uid",
-	/* Where a node sent from several addresses, its best record comes first. */
+	/* Where records in a node's name came from several addresses, the best one comes first. */
 	[S_RECORDS] = "SELECT body FROM record WHERE cluster = ?1 AND job = ?2 AND restart = ?3"
 		      " AND start >= ?4 AND NOT foreign_node AND node > ?6 AND node <= ?7"
 		      " AND NOT EXISTS (SELECT 1 FROM settlement s WHERE ?5 <> 0 AND s.cluster = ?1"
@@ -49,7 +49,8 @@ static const char *const sql[S_COUNT] = {
 		     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
 	[S_SETTLEMENT] = "SELECT body FROM settlement WHERE cluster = ?1 AND job = ?2"
 			 " AND restart = ?3 AND (?4 = 0 OR start = ?4) ORDER BY start DESC LIMIT 1",
-	/* A node's others are of runs that slurmctld was killed for, with the same id. */
+	/* After a crash slurmctld may give a job id again. Of a node's records in that time, the
+	 * one that began nearest to the run is the run's. */
 	[S_SETTLED] = "UPDATE record SET settled = 1 WHERE cluster = ?1 AND job = ?2"
 		      " AND restart = ?3 AND start BETWEEN ?4 - ?6 AND ?5 + ?6"
 		      " AND NOT EXISTS (SELECT 1 FROM record n WHERE n.cluster = record.cluster"
@@ -88,8 +89,8 @@ static const char *const sql[S_COUNT] = {
 };
 
 /*
- * Anybody may ask how many rows there are, as often as they like: they are counted once, and from
- * then on within the transactions that add and remove them.
+ * Anybody may ask how many rows there are, as often as they like. So rows are counted once, at the
+ * start; from then on triggers count within the transactions that add and remove rows.
  */
 static const char count_rows[] =
 	"PRAGMA temp_store = MEMORY;"
@@ -114,8 +115,8 @@ int ledger_db_failed(struct ledger *l, const char *what, struct errmsg *err)
 }
 
 /*
- * Where the disk is full, SQLite may take the whole transaction back. What follows in a group must
- * not begin another one, or the group would seem to end well, without what it began with.
+ * Whether SQLite has taken the group's transaction back, as it may on a full disk. What follows in
+ * the group must not begin another one: the group would seem to end well, without its first part.
  */
 static bool is_taken_back(const struct ledger *l)
 {
@@ -184,7 +185,7 @@ int ledger_begin(struct ledger *l, struct errmsg *err)
 
 void ledger_take_back(struct ledger *l)
 {
-	/* Otherwise SQLite itself took everything back. */
+	/* In autocommit mode SQLite has taken everything back already. */
 	if (!sqlite3_get_autocommit(l->db)) {
 		if (l->grouped)
 			ledger_run(l, S_BACK, "roll back", NULL);
@@ -222,7 +223,7 @@ int ledger_commit(struct ledger *l, struct errmsg *err)
 	return taken_back(err);
 }
 
-/* Moves the file and its log out of the way. */
+/* Renames the file and the two files of its log. */
 static int set_file_aside(const char *path, char *aside, size_t size, struct errmsg *err)
 {
 	static const char *const suffix[] = {"-wal", "-shm"};

@@ -15,61 +15,63 @@
 struct ledger;
 
 /*
- * Opens the database, makes or migrates its tables. One process at a time has it open. A file that
- * is damaged is set aside as PATH.damaged-TIME and a new one is begun; set_aside[] then has that
- * name, else "". A file of a later release is refused and left alone. NULL with err.
+ * Opens the database, and makes the tables of an empty one. One process at a time has it open to
+ * write. A file that is damaged is renamed to PATH.damaged-TIME and a new one is begun; set_aside[]
+ * then has that name, else "". A file with another schema is refused and left alone. NULL with err.
  */
 struct ledger *ledger_open(
 	const char *path, char *set_aside, size_t set_aside_size, struct errmsg *err);
 void ledger_close(struct ledger *l);
 
-/* Whether the file has turned out to be damaged at work: opened again, it is set aside. */
+/* Whether SQLite has met damage in the open file: when it is opened again, it is set aside. */
 bool ledger_damaged(const struct ledger *l);
 
-/* How many damaged databases lie beside this one, set aside by ledger_open() and not removed since.
- */
+/* How many files that ledger_open() has set aside still lie beside this one. */
 int ledger_set_aside(const struct ledger *l);
 
-/* A text that no other ledger has: it tells a new one from one that was lost. Lives with l. */
+/* A text that no other ledger has: by it the nodes see that their ledger was replaced. Lives with
+ * l.
+ */
 const char *ledger_id(const struct ledger *l);
 
 /*
- * From here on, everything that is stored goes to the disk together, in ledger_commit(); what is
- * read meanwhile is as if it were there. Both return 0, or -1 with err, and then nothing since
- * ledger_group() is stored.
+ * Between the two, everything that is stored is part of one transaction, which ledger_commit()
+ * brings to the disk with one sync. What is read meanwhile is as if it were stored. Until
+ * ledger_commit() has returned 0 nobody may be told that anything is stored: a crash, a full disk
+ * or an error of either takes all of the group back. Both return 0, or -1 with err.
  */
 int ledger_group(struct ledger *l, struct errmsg *err);
 int ledger_commit(struct ledger *l, struct errmsg *err);
 
 /*
- * Stores n records that came from origin (accounting/origin.h) in one transaction, which is on disk
- * when it returns 0, or in the group's. stored[i] (may be NULL) says whether record i was news; one
- * that is not newer than what is there changes nothing, and nothing changes a record that is final.
- * Records of one node from different origins stand side by side. -1 with err: none was stored.
+ * Stores n records that came from an origin (origin.h), in one transaction, or in that of the
+ * group. stored[i] (may be NULL) says whether record i was news. A record that is not newer than
+ * the one that is there changes nothing, and nothing changes a record that is final. Records of one
+ * node from different origins stand side by side. 0, or -1 with err: then none is stored.
  */
 int ledger_put(struct ledger *l, const struct ledger_record *records, int n, const char *origin,
 	bool *stored, struct errmsg *err);
 
-/* The nodes whose names come after one and not after another, in the order of their bytes. */
+/* A part of a run's nodes: those whose names, in the order of their bytes, come after `after` and
+ * not after `upto`. */
 struct ledger_part {
 	const char *after; /* "" = from the first */
 	const char *upto;  /* NULL = to the last */
 };
 
-/* The name of the last of the next `count` nodes that there are records of: 1, 0 where they are not
- * more than that, -1 with err. */
+/* Where a part of at most `count` nodes with records ends: 1 and the name of its last node, 0 where
+ * no more nodes come after it, -1 with err. */
 int ledger_nth_node(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
 	const char *after, int count, char node[64], struct errmsg *err);
 
-/* A record that is not a node's own, told once. */
+/* Is told once of each record that is not the node's own. */
 typedef void (*ledger_foreign_fn)(const char *node, const char *origin, void *arg);
 
 /*
  * Takes slurmctld's word for which nodes the run had and which addresses they have
- * (origin_allowed), and leaves records of others out of every later answer, until it says
- * otherwise. Of a part, only those of its nodes are looked at, and the others may be missing from
- * the list; NULL is all. The number of records that are newly left out, or -1 with err. start_unix
- * as below.
+ * (origin_allowed()). Records of others are left out of every later answer, until slurmctld says
+ * otherwise. With a part (NULL: all nodes) only its nodes are looked at, and others need not be in
+ * the list. The number of records that are newly left out, or -1 with err. start_unix as below.
  */
 int ledger_own(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
 	int64_t start_unix, const struct ledger_part *part, const json_t *nodes,
@@ -77,10 +79,10 @@ int ledger_own(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t 
 
 /*
  * The records of a run, or of a part of its nodes, newly allocated (NULL for none). start_unix is
- * slurmctld's start of the run: records that are older by more than the slack are of an earlier job
- * with the same id, and those that began nearer to another settled run are that one's (slurmctld
- * gives a run that it has forgotten in a crash the same number again); 0 takes all. 0 or -1 with
- * err.
+ * slurmctld's start of the run. Records that began earlier than that by more than the slack are of
+ * an earlier job with the same id. Records that began nearer to the start of another settled run
+ * are of that run: after a crash slurmctld may give the same job id and restart again. With
+ * start_unix 0 all records are taken. 0, or -1 with err.
  */
 int ledger_records(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
 	int64_t start_unix, const struct ledger_part *part, struct ledger_record **records,
@@ -91,26 +93,28 @@ int ledger_records(struct ledger *l, const char *cluster, uint32_t job_id, uint3
 #define LEDGER_RESTORED "restored"
 #define LEDGER_CHANGED "changed"
 
-/* The settlement of a run, with start_unix 0 its latest, as its last change has it: 1 and *s, 0
- * where there is none, -1. */
+/* The settlement of a run (start_unix 0: of the latest one) with its last change: 1 and *s, 0 where
+ * there is none, -1 with err. */
 int ledger_settlement(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
 	int64_t start_unix, struct settlement *s, struct errmsg *err);
 
 /*
- * Stores a settlement unless the run has one, and an event beside it. *stored is what is there
- * afterwards, on disk; by is who asked. 1 stored, 0 there was one, -1 with err.
+ * Stores a settlement unless the run has one, and in the same transaction an event, and the note in
+ * the run's records that they are settled. *stored is what is there afterwards; by is who asked. 1
+ * where it was stored, 0 where there was one, -1 with err.
  */
 int ledger_settle(struct ledger *l, const struct settlement *s, uint32_t by,
 	struct settlement *stored, struct errmsg *err);
 
-/* The same for a settlement that was lost and is known from elsewhere. */
+/* The same for a settlement that the ledger has lost and somebody else has kept. */
 int ledger_restore(struct ledger *l, const struct settlement *s, uint32_t by,
 	struct settlement *stored, struct errmsg *err);
 
 /*
- * Stores what an administrator (uid by) wants the run's price to be, with an event beside it. s is
- * the settlement as it is to be; s->changes is one more than what is there, so that nobody undoes
- * what they have not seen. 1 stored, 0 with err where it may not follow what is there, -1 with err.
+ * Stores what an administrator (uid by) wants the run's price to be, and an event in the same
+ * transaction. s is the settlement as it is to be. s->changes must be one more than what is there,
+ * so that nobody undoes a change that they have not seen. 1 where it was stored, 0 with err where
+ * it may not follow what is there, -1 with err.
  */
 int ledger_change(struct ledger *l, const struct settlement *s, const char *reason, uint32_t by,
 	int64_t now, struct errmsg *err);
@@ -120,18 +124,19 @@ int ledger_change(struct ledger *l, const struct settlement *s, const char *reas
 json_t *ledger_changes(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
 	int64_t start_unix, struct errmsg *err);
 
-/* How far a change has come. */
+/* How far a change has come; stored as a number. */
 enum ledger_change_state {
 	LEDGER_CHANGE_WANTED,
 	LEDGER_CHANGE_TAKEN,  /* slurmctld has begun to write it */
 	LEDGER_CHANGE_WRITTEN /* the accounting database shows it */
 };
 
-/* The last change of each run whose changes are not all written, oldest first, at most max, as
- * above; NULL with err. */
+/* The last change of each run whose changes are not all written, the oldest first, at most max: an
+ * array as above, without "time" and "by_uid"; NULL with err. */
 json_t *ledger_waiting_changes(struct ledger *l, const char *cluster, int max, struct errmsg *err);
 
-/* Moves the run's changes up to s->changes on: 1, 0 where they were there already, -1 with err. */
+/* Moves the run's changes up to number s->changes on to a state: 1, 0 where they had come that far,
+ * -1 with err. */
 int ledger_change_state(struct ledger *l, const struct settlement *s,
 	enum ledger_change_state state, struct errmsg *err);
 
@@ -139,15 +144,15 @@ int ledger_change_state(struct ledger *l, const struct settlement *s,
  * first, at most max; a new reference, NULL with err. */
 json_t *ledger_unsettled(struct ledger *l, const char *cluster, int max, struct errmsg *err);
 
-/* Adds to the count of what was turned away, by kind, for good. 0, or -1 with err. */
+/* Adds n to the count, in the file, of what was turned away, by kind. 0, or -1 with err. */
 int ledger_count_refusals(
 	struct ledger *l, const char *kind, uint64_t n, int64_t now, struct errmsg *err);
 
 /* {KIND:{"count","first","last"}}, times in seconds since 1970; a new reference, NULL with err. */
 json_t *ledger_refusals(struct ledger *l, struct errmsg *err);
 
-/* The number and the hash of the last event: who keeps them elsewhere can prove later that nothing
- * before it was changed. 0 and "" where there is none. */
+/* The number and the hash of the last event. Somebody who keeps them elsewhere can show later that
+ * no event up to that one was changed. 0 and "" where there is none. */
 void ledger_head(const struct ledger *l, int64_t *id, char hash[LEDGER_HASH_SIZE]);
 
 /* {"schema","records","settlements","events"}, a new reference, NULL with err. */

@@ -15,7 +15,7 @@ static const char *sql_type(const struct field *f)
 	return f->type == FIELD_TEXT ? "TEXT" : "INTEGER";
 }
 
-/* Appends a pattern for one column. */
+/* Appends the pattern for one column. */
 static void append_column(sqlite3_str *out, const struct field *f, const char *pattern, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads ledger files. */
+/* Checks, copies and exports a ledger's file through SQLite, row by row. */
 #include "accounting/ledgerd/ledger_file.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static int db_failed(sqlite3 *db, const char *path, const char *what, struct err
 
 static int open_file(const char *path, sqlite3 **db, struct errmsg *err)
 {
-	/* SQLite would say the same of a missing file as of a damaged one. */
+	/* SQLite's message for a missing file is the same as for a damaged one. */
 	if (access(path, R_OK))
 		return errmsg_set(err, "cannot read the ledger %s: %s", path, strerror(errno));
 	if (sqlite3_open_v2(path, db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
@@ -203,7 +203,14 @@ static void change_row(struct check *c, sqlite3_stmt *st)
 
 static void event_row(struct check *c, sqlite3_stmt *st)
 {
-	struct ledger_event e = ledger_event_of_row(st);
+	struct ledger_event e = {.id = sqlite3_column_int64(st, 0),
+		.unix_s = sqlite3_column_int64(st, 1),
+		.kind = text(st, 2),
+		.cluster = text(st, 3),
+		.job = sqlite3_column_int64(st, 4),
+		.restart = sqlite3_column_int64(st, 5),
+		.by_uid = sqlite3_column_int64(st, 6),
+		.body = text(st, 7)};
 	char hash[LEDGER_HASH_SIZE] = "";
 
 	c->out->events++;
@@ -213,7 +220,7 @@ static void event_row(struct check *c, sqlite3_stmt *st)
 	if (ledger_event_hash(c->previous, &e, hash) || strcmp(hash, text(st, 8)))
 		fault(c, "event %lld of the log is not what it was, or one before it is missing",
 			(long long)e.id);
-	/* The next one was made from what stands here. */
+	/* The next event's hash was made from the one that stands here, right or wrong. */
 	snprintf(c->previous, sizeof(c->previous), "%s", text(st, 8));
 	c->out->head = e.id;
 	if (c->anchor && c->anchor->event == e.id && strcmp(c->anchor->hash, c->previous))
@@ -340,13 +347,12 @@ static int copy(sqlite3 *from, sqlite3 *to, const char *name, struct errmsg *err
 
 	if (!b)
 		return db_failed(to, name, "write", err);
-	/* In one step, which keeps no writer out of a database in WAL mode. With several SQLite
-	 * begins anew whenever somebody has written in between, and would never be done under load.
-	 */
+	/* In one step, which keeps no writer out of a database in WAL mode. With several steps
+	 * SQLite begins anew whenever somebody has written in between: under load it never ends. */
 	while ((rc = sqlite3_backup_step(b, -1)) == SQLITE_BUSY || rc == SQLITE_LOCKED)
 		sqlite3_sleep(10);
 	sqlite3_backup_finish(b);
-	/* One file that needs no log beside it. */
+	/* The copy is one file, without a log beside it. */
 	if (rc == SQLITE_DONE)
 		rc = sqlite3_exec(to, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
@@ -389,7 +395,7 @@ int ledger_file_backup(const char *path, const char *to, struct errmsg *err)
 		db_failed(copied, part, "open", err);
 	sqlite3_close(copied);
 	sqlite3_close(from);
-	/* link() never replaces a file that has come meanwhile. */
+	/* link() does not replace a file that somebody has made meanwhile. */
 	if (!rc && (sync_file(part) || link(part, to)))
 		rc = errmsg_set(err, "cannot write %s: %s", to, strerror(errno));
 	unlink(part);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an administrator does with a ledger's file, poppa-ledgerd running or not: verify, copy,
- * export. */
+/* Checks, copies and exports a ledger's file, whether poppa-ledgerd runs or not. */
 #ifndef POPPA_ACCOUNTING_LEDGERD_LEDGER_FILE_H
 #define POPPA_ACCOUNTING_LEDGERD_LEDGER_FILE_H
 
@@ -15,8 +14,8 @@
 
 struct ledger_check {
 	int64_t schema, records, foreign_records, settlements, changes, events;
-	int64_t faults; /* things that are not as they must be */
-	int64_t head;   /* the last event's number and hash; 0 and "" without one */
+	int64_t faults; /* how many things are not as they must be */
+	int64_t head;   /* the last event's number; 0 without one */
 	char hash[LEDGER_HASH_SIZE];
 	int refusal_count; /* what poppa-ledgerd has turned away, by kind */
 	struct ledger_refusal {
@@ -25,7 +24,8 @@ struct ledger_check {
 	} refusal[LEDGER_MAX_REFUSALS];
 };
 
-/* What the last event was at some moment, noted where whoever can write the file cannot. */
+/* What the last event was at some moment, noted in a place that those who can write the file cannot
+ * write. */
 struct ledger_anchor {
 	int64_t event;
 	char hash[LEDGER_HASH_SIZE];
@@ -37,18 +37,19 @@ typedef void (*ledger_fault_fn)(const char *line, void *arg);
 /*
  * Verifies the whole file: SQLite's own integrity check; each record and settlement can be read and
  * agrees with the columns beside it; no charge is above its raw price; each settlement and each
- * change has exactly one event, which says the same; no event was changed, removed or slipped in
- * since its hash was made, nor, with an anchor (may be NULL), since that was noted. fn gets at most
- * 100 lines. 0 with *out (out->faults may be above 0), or -1 with err where it cannot be read at
- * all.
+ * change has exactly one event, which says the same; no event was changed, removed or added in
+ * between since its hash was made, nor, with an anchor (may be NULL), since the anchor was noted.
+ * fn gets at most 100 lines. 0 with *out (out->faults may be above 0), or -1 with err where the
+ * file cannot be read at all.
  */
 int ledger_file_check(const char *path, const struct ledger_anchor *anchor,
 	struct ledger_check *out, ledger_fault_fn fn, void *arg, struct errmsg *err);
 
 /*
- * Copies the ledger as it is at one moment to another file, which appears complete and synced, or
- * not at all, readable by its owner alone. An existing file is not touched. The copy has an
- * identity of its own, so that the nodes send it again what came after it. 0, or -1 with err.
+ * Copies the ledger as it is at one moment to another file. The copy appears complete and synced,
+ * or not at all; its owner alone can read it. A file that exists is not touched. The copy has an
+ * identity of its own: when it is put into service, the nodes send it again what came after it. 0,
+ * or -1 with err.
  */
 int ledger_file_backup(const char *path, const char *to, struct errmsg *err);
 

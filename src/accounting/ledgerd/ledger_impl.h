@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the ledger share: the open database, its statements and transactions. */
+/* Inside the ledger: the open database, its statements and its transactions. */
 #ifndef POPPA_ACCOUNTING_LEDGERD_LEDGER_IMPL_H
 #define POPPA_ACCOUNTING_LEDGERD_LEDGER_IMPL_H
 
@@ -37,17 +37,27 @@ enum statement {
 	S_COUNT
 };
 
+/*
+ * One thread uses it. Without a group each call that stores is a transaction. In a group it is a
+ * savepoint of the group's transaction: an error takes back that call alone.
+ *
+ * SQLite itself may take the whole transaction back, as on a full disk. The group is then lost:
+ * every further call fails until ledger_commit() has failed, too, so that no reply of the group
+ * says that something is stored.
+ */
 struct ledger {
 	sqlite3 *db;
 	sqlite3_stmt *st[S_COUNT];
-	bool grouped; /* transactions are parts of one that ledger_commit() ends */
-	bool damaged; /* SQLite has met a page that cannot be */
+	bool grouped; /* between ledger_group() and ledger_commit() */
+	bool damaged; /* SQLite has met a damaged page */
+	/* The end of the log of events, with what the open transaction has appended; read anew from
+	 * the file where something was taken back. */
 	int64_t last_event;
 	char last_hash[LEDGER_HASH_SIZE];
 	char id[64];
 };
 
-/* -1, with err saying what could not be done and what SQLite says; notes damage. */
+/* Returns -1; err says what could not be done, and what SQLite says. Notes damage. */
 int ledger_db_failed(struct ledger *l, const char *what, struct errmsg *err);
 
 /* Runs a statement that gives no rows; 0, or -1 with err. */
@@ -61,12 +71,12 @@ void ledger_bind_run(
 json_t *ledger_column_json(sqlite3_stmt *st, int column, struct errmsg *err);
 
 /*
- * A transaction, or in a group a part of its transaction. Both return 0, or -1 with err; what
- * ledger_end() fails for is taken back.
+ * Begin and end a transaction, or in a group a savepoint. Both return 0, or -1 with err. Where
+ * ledger_end() fails, it has taken back what was stored since ledger_begin().
  */
 int ledger_begin(struct ledger *l, struct errmsg *err);
 int ledger_end(struct ledger *l, struct errmsg *err);
-/* Ends it with nothing stored. */
+/* Ends it, and takes back what was stored since ledger_begin(). */
 void ledger_take_back(struct ledger *l);
 
 #endif

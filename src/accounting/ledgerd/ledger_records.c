@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stores what the nodes have measured, and whose records count. */
+/* Stores the nodes' records, finds those of a run, and notes which of them do not count. */
 #include "accounting/ledgerd/ledger_impl.h"
 
 #include <stdio.h>
@@ -45,7 +45,8 @@ int ledger_put(struct ledger *l, const struct ledger_record *records, int n, con
 	return ledger_end(l, err);
 }
 
-/* As parameters `first` and the next. No name comes after the last character that there is. */
+/* Binds a part to the parameters `first` and first + 1. Without an end it ends with the last
+ * character of Unicode, after which no name comes. */
 static void bind_part(sqlite3_stmt *st, const struct ledger_part *part, int first)
 {
 	const char *upto = part && part->upto ? part->upto : "\xf4\x8f\xbf\xbf";
@@ -120,7 +121,7 @@ int ledger_records(struct ledger *l, const char *cluster, uint32_t job_id, uint3
 	return 0;
 }
 
-/* A record of the run and what is to be said of it. */
+/* A record of the run, and whether it is to be left out. */
 struct verdict {
 	struct verdict *next;
 	char node[64], origin[ORIGIN_SIZE];

@@ -84,34 +84,13 @@ int ledger_event_hash(
 	json_decref(json);
 	if (!text)
 		return -1;
-	/* Self-initialising; the check satisfies its demand to be asked first. */
+	/* libgcrypt wants to be asked for its version before anything else. */
 	gcry_check_version(NULL);
 	gcry_md_hash_buffer(GCRY_MD_SHA256, digest, text, strlen(text));
 	free(text);
 	for (size_t i = 0; i < sizeof(digest); i++)
 		snprintf(hash + 2 * i, 3, "%02x", digest[i]);
 	return 0;
-}
-
-static const char *column_text(sqlite3_stmt *st, int column)
-{
-	const char *text = (const char *)sqlite3_column_text(st, column);
-
-	return text ? text : "";
-}
-
-struct ledger_event ledger_event_of_row(sqlite3_stmt *st)
-{
-	return (struct ledger_event){
-		.id = sqlite3_column_int64(st, 0),
-		.unix_s = sqlite3_column_int64(st, 1),
-		.kind = column_text(st, 2),
-		.cluster = column_text(st, 3),
-		.job = sqlite3_column_int64(st, 4),
-		.restart = sqlite3_column_int64(st, 5),
-		.by_uid = sqlite3_column_int64(st, 6),
-		.body = column_text(st, 7),
-	};
 }
 
 static int read_version(sqlite3 *db, int64_t *version)
@@ -160,7 +139,7 @@ int ledger_schema_apply(sqlite3 *db, struct errmsg *err)
 	int rc;
 
 	sqlite3_busy_timeout(db, BUSY_MS);
-	/* What was acknowledged survives a power cut: FULL syncs the log at each commit. */
+	/* FULL syncs the log at each commit: what was acknowledged survives a power cut. */
 	rc = sqlite3_exec(
 		db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;", NULL, NULL, NULL);
 	if (rc == SQLITE_OK)

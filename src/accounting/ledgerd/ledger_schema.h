@@ -31,14 +31,11 @@ struct ledger_event {
 
 /*
  * The hash of an event: SHA-256, in hexadecimal, of the compact JSON array [previous event's hash,
- * id, time, kind, cluster, job, restart, uid, body], where the first event's previous hash is "".
- * Who changes, removes or slips in an event has to change the hash of every later one. 0, or -1
- * where memory is out or a text is not UTF-8.
+ * id, time, kind, cluster, job, restart, uid, body]; the first event's previous hash is "". Whoever
+ * changes or removes an event, or adds one in between, has to change the hash of every later one.
+ * 0, or -1 where memory is out or a text is not UTF-8.
  */
 int ledger_event_hash(
 	const char *previous, const struct ledger_event *e, char hash[LEDGER_HASH_SIZE]);
-
-/* The event of a row of "SELECT id, unix, kind, cluster, job, restart, by_uid, body ..." */
-struct ledger_event ledger_event_of_row(sqlite3_stmt *st);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tells what the ledger has, and counts what was turned away. */
+/* Counts what the ledger has, and what was turned away. */
 #include "accounting/ledgerd/ledger_impl.h"
 
 #include <glob.h>
@@ -40,8 +40,8 @@ int ledger_set_aside(const struct ledger *l)
 	glob_t found = {0};
 	int n = 0;
 
-	/* One in memory has no name. Names end with the time, those of the logs beside them do not.
-	 */
+	/* A ledger in memory has no name. A file that was set aside has a name that ends with the
+	 * time; the names of the log's files beside it do not. */
 	if (!path || !*path ||
 		(size_t)snprintf(pattern, sizeof(pattern), "%s.damaged-*[0-9]", path) >=
 			sizeof(pattern))

@@ -25,11 +25,11 @@
 #include "common/settings.h"
 #include "poppa_config.h"
 
-/* Old records go in small portions, so that nobody waits for long. */
+/* Old records are removed a few at a time, so that no request waits for long. */
 #define PRUNE_EVERY_S 3600
 #define PRUNE_RECORDS 1000
 #define DAY_S 86400
-/* Between two additions to the counts in the file. */
+/* How often counts are added to those in the file. */
 #define SAVE_EVERY_S 60
 
 const char *argp_program_version = "poppa-ledgerd " POPPA_VERSION;
@@ -80,7 +80,7 @@ static const struct argp argp = {argp_options, parse_option, NULL,
 	"Runs in the foreground until it gets SIGTERM.",
 	NULL, NULL, NULL};
 
-/* The directory of the database, the user's own. */
+/* Makes the directory of the database, and gives it to the user where it is root's. */
 static int make_state_dir(const char *dir, const struct passwd *user, struct errmsg *err)
 {
 	struct stat st;
@@ -147,14 +147,15 @@ static void on_prune(evutil_socket_t fd, short what, void *arg)
 	evtimer_add(p->timer, &next);
 }
 
-/* Where prices may come from. */
+/* The hosts that prices may come from. */
 struct controllers {
 	const char *hosts; /* LedgerControllers */
 	json_t *addresses;
-	bool found; /* all of them had addresses */
+	bool found; /* every host had an address */
 };
 
-/* A host that has no address now, as when the name server starts later, is looked up again. */
+/* A host that has no address now, as before the name server has started, is looked up again later.
+ */
 static void find_controllers(struct controllers *c)
 {
 	bool again = c->addresses != NULL;
@@ -186,9 +187,8 @@ struct keeping {
 	bool failed;
 };
 
-/* In the log of another host, the last event's hash proves that the log of prices was not
- * rewritten.
- */
+/* Where the daemon's log is kept on another host, this line shows later whether the log of prices
+ * was rewritten. */
 static void tell_head(const struct service *s)
 {
 	char hash[LEDGER_HASH_SIZE];
@@ -243,7 +243,7 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *p
 
 	settings_defaults(&defaults);
 	port = defaults.ledger_port;
-	/* The last is for what waits until nothing else is to be done. */
+	/* Three priorities: the lowest is for what waits until there is nothing else to do. */
 	if (!base || event_base_priority_init(base, 3) || !term || !interrupt ||
 		event_add(term, NULL) || event_add(interrupt, NULL)) {
 		plog_error("cannot set up the event loop");

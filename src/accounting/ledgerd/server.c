@@ -23,7 +23,7 @@
 #define LINE_TIMEOUT_S 30
 /* Replies that may wait for a slow reader before its next request is read. */
 #define MAX_OUTPUT (1024 * 1024)
-/* Requests whose changes go to the disk together, at most. */
+/* How many requests' changes go to the disk together, at most. */
 #define MAX_GROUP 256
 
 struct connection {
@@ -32,14 +32,14 @@ struct connection {
 	struct event *deadline;
 	struct connection *prev, *next;
 	char peer[96], origin[ORIGIN_SIZE];
-	bool closing; /* ends when its output is written */
-	bool trusted; /* root or LedgerUser has spoken on it */
+	bool closing; /* it is closed when its output is written */
+	bool trusted; /* a request of root or LedgerUser has come on it */
 };
 
-/* A reply that waits until what it says is on disk. */
-struct held {
-	struct held *next;
-	struct connection *to; /* NULL: it has gone */
+/* A reply that waits until what it says is on disk. The list is in the order of the requests. */
+struct waiting_reply {
+	struct waiting_reply *next;
+	struct connection *to; /* NULL: that connection is closed */
 	json_t *reply;
 	uid_t reader;
 };
@@ -53,10 +53,12 @@ struct server {
 	struct connection *connections;
 	time_t full_minute; /* when it was logged last that there are too many */
 	bool check_origin;
-	struct held *held, **held_end;
-	int held_count;
-	struct event *flush;
-	const struct connection *reading; /* the one whose lines are being taken */
+	/* The replies of the ledger's open group: there is a group where there is one of them. */
+	struct waiting_reply *waiting, **waiting_end;
+	int waiting_count;
+	struct event *flush; /* of the lowest priority: runs when nobody's line waits */
+	/* The connection whose lines on_read() takes; NULL once flush() has closed it. */
+	const struct connection *reading;
 };
 
 static const struct timeval line_timeout = {LINE_TIMEOUT_S, 0};
@@ -80,7 +82,7 @@ static void drop(struct connection *c)
 {
 	struct server *s = c->server;
 
-	for (struct held *h = s->held; h; h = h->next)
+	for (struct waiting_reply *h = s->waiting; h; h = h->next)
 		if (h->to == c)
 			h->to = NULL;
 	if (s->reading == c)
@@ -97,7 +99,7 @@ static void drop(struct connection *c)
 		bufferevent_free(c->bev);
 	free(c);
 	s->connection_count--;
-	/* Whatever it was that there was no room for. */
+	/* There is room for one more, whether connections or descriptors had run out. */
 	set_listening(s, true);
 }
 
@@ -110,7 +112,7 @@ static void finish(struct connection *c)
 		drop(c);
 }
 
-/* Returns false when no reply could be sealed. */
+/* Takes the reply's reference. Returns false where no reply can be made. */
 static bool reply_to(struct connection *c, json_t *reply, uid_t reader)
 {
 	struct errmsg err = {""};
@@ -136,10 +138,11 @@ static void refuse(struct connection *c, enum wire_fault fault, const char *why)
 		drop(c);
 }
 
-/* Ends the group, and sends what waited for that. */
+/* Ends the ledger's group, and sends the replies that waited for that. Where the group was not
+ * stored, those that say "ok" say that instead. It may close any connection. */
 static void flush(struct server *s)
 {
-	struct held *list = s->held;
+	struct waiting_reply *list = s->waiting;
 	struct errmsg err = {""};
 	bool stored;
 
@@ -148,9 +151,9 @@ static void flush(struct server *s)
 	stored = !ledger_commit(s->service->ledger, &err);
 	if (!stored)
 		plog_error("%s", err.text);
-	s->held_count = 0;
-	while ((list = s->held)) {
-		s->held = list->next;
+	s->waiting_count = 0;
+	while ((list = s->waiting)) {
+		s->waiting = list->next;
 		if (list->to && !stored && json_is_true(json_object_get(list->reply, "ok"))) {
 			json_object_set_new(list->reply, "ok", json_false());
 			json_object_set_new(list->reply, "error", json_string(err.text));
@@ -161,7 +164,7 @@ static void flush(struct server *s)
 			drop(list->to);
 		free(list);
 	}
-	s->held_end = &s->held;
+	s->waiting_end = &s->waiting;
 }
 
 static void on_flush(evutil_socket_t fd, short what, void *arg)
@@ -172,9 +175,9 @@ static void on_flush(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Takes the reply's reference. Returns false without memory. */
-static bool hold(struct connection *c, json_t *reply, uid_t reader)
+static bool reply_later(struct connection *c, json_t *reply, uid_t reader)
 {
-	struct held *h = malloc(sizeof(*h));
+	struct waiting_reply *h = malloc(sizeof(*h));
 	struct server *s = c->server;
 
 	if (!reply || !h) {
@@ -182,10 +185,10 @@ static bool hold(struct connection *c, json_t *reply, uid_t reader)
 		free(h);
 		return false;
 	}
-	*h = (struct held){.to = c, .reply = reply, .reader = reader};
-	*s->held_end = h;
-	s->held_end = &h->next;
-	s->held_count++;
+	*h = (struct waiting_reply){.to = c, .reply = reply, .reader = reader};
+	*s->waiting_end = h;
+	s->waiting_end = &h->next;
+	s->waiting_count++;
 	return true;
 }
 
@@ -207,7 +210,7 @@ static bool answer(struct connection *c, const json_t *request, uid_t from)
 			from);
 	}
 	s->service->origin = s->check_origin ? c->origin : NULL;
-	return hold(c, service_answer(s->service, request, from), from);
+	return reply_later(c, service_answer(s->service, request, from), from);
 }
 
 static void on_read(struct bufferevent *bev, void *arg)
@@ -244,9 +247,8 @@ static void on_read(struct bufferevent *bev, void *arg)
 			drop(c);
 			return;
 		}
-		/* With others at the door the group grows: a sync costs the same for all of them.
-		 */
-		if (s->held_count >= MAX_GROUP) {
+		/* While other lines wait the group grows, up to this many. */
+		if (s->waiting_count >= MAX_GROUP) {
 			s->reading = c;
 			flush(s);
 			if (s->reading != c)
@@ -292,9 +294,9 @@ static void on_deadline(evutil_socket_t fd, short what, void *arg)
 }
 
 /*
- * Called when there is one too many: whoever came first of those on which neither root nor
- * LedgerUser has spoken goes, so that nobody who only holds connections keeps a node out. Where
- * there is no such, the next one waits.
+ * Called when there is one connection too many. Closes the oldest one on which neither root nor
+ * LedgerUser has sent a request, so that nobody keeps the nodes out by holding connections. Where
+ * there is none, the next one has to wait.
  */
 static void make_room(struct server *s)
 {
@@ -361,7 +363,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
 }
 
-/* Out of descriptors, mostly: wait for a connection to end instead of spinning. */
+/* Mostly there are no descriptors left: wait until a connection ends, and do not try in a loop. */
 static void on_accept_error(struct evconnlistener *listener, void *arg)
 {
 	struct server *s = arg;
@@ -418,7 +420,7 @@ struct server *server_new(struct event_base *base, struct service *service,
 	s->base = base;
 	s->service = service;
 	s->auth = auth;
-	s->held_end = &s->held;
+	s->waiting_end = &s->waiting;
 	s->flush = event_new(base, -1, 0, on_flush, s);
 	if (!s->flush || event_priority_set(s->flush, event_base_get_npriorities(base) - 1)) {
 		errmsg_set(err, "cannot make an event");
@@ -437,7 +439,8 @@ struct server *server_new(struct event_base *base, struct service *service,
 		if (listen_on(s, a))
 			saved = errno;
 	freeaddrinfo(found);
-	/* A host without IPv6 still listens on IPv4; a taken port fails everywhere. */
+	/* On a host without IPv6 it is enough to listen on IPv4; a port that is taken is an error.
+	 */
 	if (!s->listener_count || saved == EADDRINUSE) {
 		errmsg_set(err, "cannot listen on %s port %d: %s", host ? host : "any address",
 			port, strerror(saved));
