@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Serves poppad's socket. */
+/* Serves poppad's socket, and bounds what each user may ask of it. */
 #include "poppa/report/status.h"
 
 #include <errno.h>
@@ -23,27 +23,28 @@
 #include "common/units.h"
 
 #define MAX_REQUEST 4096
-/* Nobody keeps others from asking; root can always ask. */
+/* Connections at a time, so that nobody keeps others from asking. Root has its own, beside these.
+ */
 #define MAX_CONNECTIONS 32
 #define MAX_OF_USER 8
 #define MAX_OF_ROOT 16
 #define IDLE_S 10
-/* poppad runs before the jobs: nobody but root makes it work more than so often. */
+/* poppad has a higher priority than jobs: nobody but root makes it answer more often than this. */
 #define MAX_ANSWERS_PER_S 50
 #define ASKERS 64
-/* Answers that may wait for a slow reader before the next request is read. */
+/* How many bytes of answers may wait for a slow reader before its next request is read. */
 #define MAX_OUTPUT 65536
 
 struct connection {
 	struct connection *next;
 	struct status *status;
 	struct bufferevent *bev;
-	struct event *resume; /* reads on when the asker may have more answers */
+	struct event *resume; /* reads on when the user may have more answers */
 	uid_t uid;
-	bool closing; /* after the answer has gone out */
+	bool closing; /* it is closed when its answer is written */
 };
 
-/* How much a user has had of the current second. */
+/* How many answers a user has had in a second. */
 struct asker {
 	uid_t uid;
 	time_t second;
@@ -52,8 +53,8 @@ struct asker {
 
 struct status {
 	struct evconnlistener *listener;
-	struct event *listen_again; /* after a connection could not be taken */
-	bool told;
+	struct event *listen_again; /* after a connection could not be accepted */
+	bool told;                  /* that was logged, and none was accepted since */
 	char path[PATH_MAX];
 	status_fn fn;
 	void *arg;
@@ -75,7 +76,8 @@ static void drop(struct connection *c)
 	free(c);
 }
 
-/* The user's entry, which takes the place of the one that asked last the longest ago. */
+/* The user's entry. A new user takes the place of the one who has not asked for the longest time.
+ */
 static struct asker *find_asker(struct status *s, uid_t uid)
 {
 	struct asker *found = &s->asker[0];
@@ -154,7 +156,7 @@ static void on_read(struct bufferevent *bev, void *arg)
 	}
 	bufferevent_disable(bev, EV_READ);
 	if (c->closing && !evbuffer_get_length(out))
-		drop(c); /* there was no memory for the answer */
+		drop(c); /* no answer will be written: memory is out */
 }
 
 static void read_on(struct connection *c)
@@ -172,7 +174,7 @@ static void on_resume(evutil_socket_t fd, short what, void *arg)
 	read_on(arg);
 }
 
-/* All answers so far have gone out. */
+/* All answers so far are written. */
 static void on_written(struct bufferevent *bev, void *arg)
 {
 	struct connection *c = arg;
@@ -188,7 +190,8 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 {
 	struct connection *c = arg;
 
-	/* A client that has sent its line and closed that side still wants the answer. */
+	/* A client that has sent its line and then closed its side for writing still gets the
+	 * answer. */
 	if (what & BEV_EVENT_EOF && evbuffer_get_length(bufferevent_get_output(bev))) {
 		c->closing = true;
 		return;
@@ -210,7 +213,7 @@ static bool too_many(struct status *s, uid_t uid)
 	return own >= MAX_OF_USER || s->count >= MAX_CONNECTIONS;
 }
 
-/* What does not fit into the socket's buffer, which is empty, is not worth waiting for. */
+/* The socket's buffer is empty, so the text fits; poppad does not wait where it does not. */
 static void turn_away(evutil_socket_t fd)
 {
 	static const char text[] = "{\"error\":\"too many ask at once: try again\"}\n";
@@ -263,9 +266,8 @@ static void on_connection(struct evconnlistener *l, evutil_socket_t fd, struct s
 	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
 }
 
-/* Out of descriptors, mostly. Whoever waits is still there later; to try at once would try for
- * ever.
- */
+/* Mostly there are no descriptors left. The client waits; trying again at once would be a loop
+ * without end, so poppad listens again a second later. */
 static void on_accept_error(struct evconnlistener *l, void *arg)
 {
 	static const struct timeval second = {.tv_sec = 1};
@@ -311,7 +313,7 @@ struct status *status_open(
 	strcpy(s->path, path);
 	s->fn = fn;
 	s->arg = arg;
-	unlink(path); /* an earlier poppad's; the lock says that none runs */
+	unlink(path); /* of an earlier poppad: poppad's lock says that no other one runs */
 	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) || chmod(path, 0666)) {
 		errmsg_set(err, "cannot listen at %s: %s", path, strerror(errno));
 		goto broken;

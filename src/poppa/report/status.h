@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* RUNDIR/poppad.sock: one line of JSON asks, one line of JSON answers. */
+/* The socket RUNDIR/poppad.sock: a request is one line of JSON, and so is its answer. */
 #ifndef POPPA_REPORT_STATUS_H
 #define POPPA_REPORT_STATUS_H
 
@@ -9,12 +9,13 @@
 
 #include "common/errmsg.h"
 
-/* Answers a request of uid, which the kernel vouches for; a new reference. */
+/* Answers a request of a user; the kernel says who that is. A new reference. */
 typedef json_t *(*status_fn)(const json_t *request, uid_t uid, void *arg);
 
 struct status;
 
-/* Listens at path, which anybody may connect to. NULL with err. */
+/* Listens at path, to which anybody may connect. What one user can make poppad do is bounded
+ * (status.c), so that nobody keeps others from asking. base is not owned. NULL with err. */
 struct status *status_open(
 	struct event_base *base, const char *path, status_fn fn, void *arg, struct errmsg *err);
 
