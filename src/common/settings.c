@@ -2,6 +2,7 @@
 /* Reads the cluster-wide settings. */
 #include "common/settings.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -18,6 +19,7 @@
 #define MAX_WINDOWS 16
 #define MAX_LANES 16
 #define MAX_CORES 65535
+#define LEDGER_PORT 6820
 
 static const char *const pause_names[] = {"auto", "sigstop", "freezer"};
 static const char *const method_names[] = {"robust", "thesis"};
@@ -28,6 +30,27 @@ static const char *const switch_names[] = {"no", "yes"};
 static const char *const match_names[] = {"any", "exact", "within"};
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
+
+/*
+ * All that is known of one key of PrEpParameters: the table of them, near the end of this file, is
+ * what the defaults, the parser, the canonical text and the message about unknown keys come from.
+ */
+struct setting {
+	const char *key;
+	const char *usual; /* the default, as one would write it; NULL = the key is absent */
+	int (*parse)(const struct setting *k, const char *value, struct poppa_settings *s,
+		struct errmsg *err);
+	void (*format)(
+		const struct setting *k, const struct poppa_settings *s, char *buf, size_t size);
+	size_t at;        /* the member of struct poppa_settings, where there is just one */
+	int64_t min, max; /* bounds of a number or of nanoseconds; max of a text: its room */
+	bool zero;        /* 0 is allowed as well, and turns something off */
+	const char *const *names; /* the choices, by their numbers, */
+	int count;
+};
+
+#define MEMBER(type, k, s) ((type *)((char *)(s) + (k)->at))
+#define CONST_MEMBER(type, k, s) ((const type *)((const char *)(s) + (k)->at))
 
 static int find_name(const char *const *names, int count, const char *name)
 {
@@ -72,40 +95,50 @@ int counter_backend_parse(const char *name, enum counter_backend *b)
 	return 0;
 }
 
-void settings_defaults(struct poppa_settings *s)
+/* Appends "KEY=VALUE" to the list in buf. */
+static void append(char *buf, size_t size, const char *key, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+static void append(char *buf, size_t size, const char *key, const char *format, ...)
 {
-	memset(s, 0, sizeof(*s));
-	s->period_ns = 400 * NS_PER_MS;
-	s->shutter_ns = 3200 * NS_PER_US;
-	s->windows = 4;
-	s->adaptive = true;
-	s->overhead_max = 0.005;
-	s->min_blocks = 10;
-	strcpy(s->price, "thesis");
-	s->ledger_port = 6820;
-	s->settle_timeout_ns = 60 * NS_PER_S;
-	s->stripe_lanes = 2;
+	size_t used = strlen(buf);
+	va_list args;
+
+	used += snprintf(buf + used, size - used, "%s%s=", used ? "," : "", key);
+	if (used >= size)
+		return;
+	va_start(args, format);
+	vsnprintf(buf + used, size - used, format, args);
+	va_end(args);
 }
 
-static int set_duration(const char *key, const char *value, int64_t min, int64_t max, bool zero,
-	int64_t *out, struct errmsg *err)
+static int parse_duration(
+	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
 	struct errmsg why = {""};
 	char low[32], high[32];
 	int64_t ns;
 
 	if (units_parse_duration(value, &ns, &why))
-		return errmsg_set(err, "%s: %s", key, why.text);
-	if ((ns < min || ns > max) && !(zero && ns == 0))
-		return errmsg_set(err, "%s=%s is out of range: %s to %s%s", key, value,
-			units_format_duration(min, low, sizeof(low)),
-			units_format_duration(max, high, sizeof(high)),
-			zero ? ", or 0 for none" : "");
-	*out = ns;
+		return errmsg_set(err, "%s: %s", k->key, why.text);
+	if ((ns < k->min || ns > k->max) && !(k->zero && ns == 0))
+		return errmsg_set(err, "%s=%s is out of range: %s to %s%s", k->key, value,
+			units_format_duration(k->min, low, sizeof(low)),
+			units_format_duration(k->max, high, sizeof(high)),
+			k->zero ? ", or 0 for none" : "");
+	*MEMBER(int64_t, k, s) = ns;
 	return 0;
 }
 
-static int set_percent(const char *key, const char *value, double *out, struct errmsg *err)
+static void format_duration(
+	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
+{
+	char text[32];
+
+	append(buf, size, k->key, "%s",
+		units_format_duration(*CONST_MEMBER(int64_t, k, s), text, sizeof(text)));
+}
+
+static int percent(const char *key, const char *value, double *out, struct errmsg *err)
 {
 	struct errmsg why = {""};
 
@@ -114,59 +147,109 @@ static int set_percent(const char *key, const char *value, double *out, struct e
 	return 0;
 }
 
-static int set_int(
-	const char *key, const char *value, int min, int max, int *out, struct errmsg *err)
+static int parse_percent(
+	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
+{
+	return percent(k->key, value, MEMBER(double, k, s), err);
+}
+
+static void format_percent(
+	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
+{
+	append(buf, size, k->key, "%.15g%%", 100 * *CONST_MEMBER(double, k, s));
+}
+
+static int parse_int(
+	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
 	struct errmsg why = {""};
 	int64_t v;
 
-	if (units_parse_int(value, min, max, &v, &why))
-		return errmsg_set(err, "%s: %s", key, why.text);
-	*out = (int)v;
+	if (units_parse_int(value, k->min, k->max, &v, &why))
+		return errmsg_set(err, "%s: %s", k->key, why.text);
+	*MEMBER(int, k, s) = (int)v;
 	return 0;
 }
 
-static int set_name(const char *key, const char *value, const char *const *names, int count,
-	int *out, struct errmsg *err)
+static void format_int(
+	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
+{
+	append(buf, size, k->key, "%d", *CONST_MEMBER(int, k, s));
+}
+
+/* Of an enum, which has the size and the representation of an int. */
+static int parse_choice(
+	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
 	char all[128] = "";
-	int i = find_name(names, count, value);
+	int i = find_name(k->names, k->count, value);
 
 	if (i >= 0) {
-		*out = i;
+		*MEMBER(int, k, s) = i;
 		return 0;
 	}
-	for (int n = 0; n < count; n++)
+	for (int n = 0; n < k->count; n++)
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", n ? ", " : "",
-			names[n]);
-	return errmsg_set(err, "%s=%s is unknown: choose one of %s", key, value, all);
+			k->names[n]);
+	return errmsg_set(err, "%s=%s is unknown: choose one of %s", k->key, value, all);
 }
 
-static int set_text(const char *key, const char *value, char *out, size_t size, struct errmsg *err)
+static void format_choice(
+	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
 {
-	if (!*value || strlen(value) >= size)
+	append(buf, size, k->key, "%s", k->names[*CONST_MEMBER(int, k, s)]);
+}
+
+static int parse_text(
+	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
+{
+	if (!*value || strlen(value) >= (size_t)k->max)
 		return errmsg_set(
-			err, "%s: the value must have 1 to %zu characters", key, size - 1);
-	strcpy(out, value);
+			err, "%s: the value must have 1 to %d characters", k->key, (int)k->max - 1);
+	strcpy(MEMBER(char, k, s), value);
 	return 0;
 }
 
-static int add_price_rule(const char *key, const char *kind, const char *value,
-	struct poppa_settings *s, struct errmsg *err)
+static void format_text(
+	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
+{
+	append(buf, size, k->key, "%s", CONST_MEMBER(char, k, s));
+}
+
+/* What follows poppa_price_ in the key is the kind in the rules' text. */
+static const char *price_rule_kind(const struct setting *k)
+{
+	return k->key + strlen("poppa_price_");
+}
+
+static int add_price_rule(
+	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
 	size_t used = strlen(s->price_rules), room = sizeof(s->price_rules) - used;
 
-	if ((size_t)snprintf(s->price_rules + used, room, "%s%s=%s", used ? "," : "", kind, value) <
-		room)
+	if ((size_t)snprintf(s->price_rules + used, room, "%s%s=%s", used ? "," : "",
+		    price_rule_kind(k), value) < room)
 		return 0;
 	s->price_rules[used] = '\0';
-	return errmsg_set(err, "%s=%s: the price rules have more than %zu characters in all", key,
-		value, sizeof(s->price_rules) - 1);
+	return errmsg_set(err, "%s=%s: the price rules have more than %zu characters in all",
+		k->key, value, sizeof(s->price_rules) - 1);
+}
+
+static void format_price_rules(
+	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
+{
+	const char *kind = price_rule_kind(k);
+	size_t len = strlen(kind);
+
+	for (const char *at = s->price_rules; *at; at += strcspn(at, ","), at += *at == ',')
+		if (!strncmp(at, kind, len) && at[len] == '=')
+			append(buf, size, k->key, "%.*s", (int)(strcspn(at, ",") - len - 1),
+				at + len + 1);
 }
 
 /* SOCKETSxCORES:LANES; the last rule for a shape counts. */
 static int add_stripe_rule(
-	const char *key, const char *value, struct poppa_settings *s, struct errmsg *err)
+	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
 	const int max[] = {MAX_CORES, MAX_CORES, MAX_LANES}, min[] = {1, 1, 2};
 	const char *at = value, *separators = "x:";
@@ -180,25 +263,33 @@ static int add_stripe_rule(
 
 		if (len >= sizeof(text) || (i < 2 && at[len] != separators[i]))
 			return errmsg_set(err,
-				"%s=%s is not SOCKETSxCORES:LANES, such as %s=2x64:4", key, value,
-				key);
+				"%s=%s is not SOCKETSxCORES:LANES, such as %s=2x64:4", k->key,
+				value, k->key);
 		memcpy(text, at, len);
 		text[len] = '\0';
 		if (units_parse_int(text, min[i], max[i], &v, &why))
-			return errmsg_set(err, "%s=%s: %s", key, value, why.text);
+			return errmsg_set(err, "%s=%s: %s", k->key, value, why.text);
 		number[i] = (int)v;
 		at += len + (i < 2);
 	}
 	if (s->stripe_rule_count == STRIPE_RULES_MAX)
 		return errmsg_set(
-			err, "%s=%s: there are %d shapes at most", key, value, STRIPE_RULES_MAX);
+			err, "%s=%s: there are %d shapes at most", k->key, value, STRIPE_RULES_MAX);
 	s->stripe_rule[s->stripe_rule_count++] =
 		(struct stripe_rule){number[0], number[1], number[2]};
 	return 0;
 }
 
+static void format_stripe_rules(
+	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
+{
+	for (int i = 0; i < s->stripe_rule_count; i++)
+		append(buf, size, k->key, "%dx%d:%d", s->stripe_rule[i].sockets,
+			s->stripe_rule[i].cores, s->stripe_rule[i].lanes);
+}
+
 static int add_partition(
-	const char *key, const char *value, struct poppa_settings *s, struct errmsg *err)
+	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
 	size_t used = strlen(s->stripe_partitions), room = sizeof(s->stripe_partitions) - used;
 
@@ -206,109 +297,139 @@ static int add_partition(
 			      value) < room)
 		return 0;
 	s->stripe_partitions[used] = '\0';
-	return errmsg_set(err, "%s=%s: the names must have 1 to %zu characters in all", key, value,
-		sizeof(s->stripe_partitions) - 1);
+	return errmsg_set(err, "%s=%s: the names must have 1 to %zu characters in all", k->key,
+		value, sizeof(s->stripe_partitions) - 1);
 }
 
-static int set_match(
-	const char *key, const char *value, struct poppa_settings *s, struct errmsg *err)
+static void format_partitions(
+	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
+{
+	for (const char *at = s->stripe_partitions; *at; at += strcspn(at, ","), at += *at == ',')
+		append(buf, size, k->key, "%.*s", (int)strcspn(at, ","), at);
+}
+
+static int parse_match(
+	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
 	static const char within[] = "within:";
-	int choice;
+	int match;
 
 	if (!strncasecmp(value, within, strlen(within))) {
 		s->stripe_match = MATCH_WITHIN;
-		return set_percent(key, value + strlen(within), &s->stripe_within, err);
+		return percent(k->key, value + strlen(within), &s->stripe_within, err);
 	}
-	choice = find_name(match_names, COUNT(match_names), value);
-	if (choice < 0 || choice == MATCH_WITHIN)
+	match = find_name(match_names, COUNT(match_names), value);
+	if (match < 0 || match == MATCH_WITHIN)
 		return errmsg_set(err, "%s=%s is unknown: choose one of any, exact, within:PERCENT",
-			key, value);
-	s->stripe_match = choice;
+			k->key, value);
+	s->stripe_match = match;
 	return 0;
 }
 
-static int set_ledger(
-	const char *key, const char *value, struct poppa_settings *s, struct errmsg *err)
+static void format_match(
+	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
+{
+	if (s->stripe_match == MATCH_WITHIN)
+		append(buf, size, k->key, "%s:%.15g%%", match_names[MATCH_WITHIN],
+			100 * s->stripe_within);
+	else
+		append(buf, size, k->key, "%s", match_names[s->stripe_match]);
+}
+
+static int parse_ledger(
+	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
 	struct errmsg why = {""};
 
 	if (hostport_parse(value, s->ledger_host, sizeof(s->ledger_host), &s->ledger_port, &why))
-		return errmsg_set(err, "%s=%s: %s", key, value, why.text);
+		return errmsg_set(err, "%s=%s: %s", k->key, value, why.text);
 	return 0;
+}
+
+static void format_ledger(
+	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
+{
+	if (*s->ledger_host)
+		append(buf, size, k->key, strchr(s->ledger_host, ':') ? "[%s]:%d" : "%s:%d",
+			s->ledger_host, s->ledger_port);
+}
+
+#define AT(member) .at = offsetof(struct poppa_settings, member)
+#define DURATION(member) .parse = parse_duration, .format = format_duration, AT(member)
+#define PERCENT(member) .parse = parse_percent, .format = format_percent, AT(member)
+#define NUMBER(member) .parse = parse_int, .format = format_int, AT(member)
+#define CHOICE(member, all)                                                                        \
+	.parse = parse_choice, .format = format_choice, AT(member), .names = all,                  \
+	.count = COUNT(all)
+/* One row a setting. tests/lint compares keys and defaults with poppad(8) and slurm.conf.example.
+ */
+static const struct setting table[] = {
+	{"poppa_period", "400ms", DURATION(period_ns), .min = MIN_PERIOD, .max = MAX_PERIOD,
+		.zero = true},
+	{"poppa_shutter", "3200us", DURATION(shutter_ns), .min = MIN_SHUTTER, .max = MAX_SHUTTER},
+	{"poppa_windows", "4", NUMBER(windows), .min = 1, .max = MAX_WINDOWS},
+	{"poppa_adaptive", "yes", CHOICE(adaptive, switch_names)},
+	{"poppa_overhead_max", "0.5%", PERCENT(overhead_max)},
+	{"poppa_method", "robust", CHOICE(method, method_names)},
+	{"poppa_pause", "auto", CHOICE(pause, pause_names)},
+	{"poppa_counter", "auto", CHOICE(counter, counter_names)},
+	{"poppa_min_blocks", "10", NUMBER(min_blocks), .min = 2, .max = 1000000},
+	{"poppa_price", "thesis", .parse = parse_text, .format = format_text, AT(price),
+		.max = sizeof(((struct poppa_settings *)0)->price)},
+	{"poppa_price_partition", NULL, .parse = add_price_rule, .format = format_price_rules},
+	{"poppa_price_qos", NULL, .parse = add_price_rule, .format = format_price_rules},
+	{"poppa_ledger", NULL, .parse = parse_ledger, .format = format_ledger},
+	{"poppa_settle_timeout", "60s", DURATION(settle_timeout_ns), .min = NS_PER_S,
+		.max = 24 * 3600 * NS_PER_S},
+	{"stripe_lanes", "2", NUMBER(stripe_lanes), .min = 2, .max = MAX_LANES},
+	{"stripe_lanes_on", NULL, .parse = add_stripe_rule, .format = format_stripe_rules},
+	{"stripe_partition", NULL, .parse = add_partition, .format = format_partitions},
+	{"stripe_match", "any", .parse = parse_match, .format = format_match},
+};
+
+const char *settings_key(int i)
+{
+	return i >= 0 && i < COUNT(table) ? table[i].key : NULL;
+}
+
+const char *settings_usual(int i)
+{
+	return table[i].usual;
+}
+
+void settings_defaults(struct poppa_settings *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->ledger_port = LEDGER_PORT;
+	for (int i = 0; i < COUNT(table); i++)
+		if (table[i].usual)
+			table[i].parse(&table[i], table[i].usual, s, NULL);
+}
+
+static int unknown_key(const char *key, struct errmsg *err)
+{
+	char all[1024] = "";
+
+	for (int i = 0; i < COUNT(table); i++)
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
+			!i                      ? ""
+			: i == COUNT(table) - 1 ? " and "
+						: ", ",
+			table[i].key);
+	return errmsg_set(err, "%s is unknown: the keys are %s", key, all);
 }
 
 static int one_setting(const char *key, const char *value, int line, void *arg, struct errmsg *err)
 {
-	struct poppa_settings *s = arg;
-	int choice;
-
 	(void)line;
 	if (strncasecmp(key, "poppa_", 6) && strncasecmp(key, "stripe_", 7))
 		return 0;
 	if (!value)
 		return errmsg_set(err, "%s needs a value: %s=...", key, key);
-	if (!strcasecmp(key, "poppa_period"))
-		return set_duration(key, value, MIN_PERIOD, MAX_PERIOD, true, &s->period_ns, err);
-	if (!strcasecmp(key, "poppa_shutter"))
-		return set_duration(
-			key, value, MIN_SHUTTER, MAX_SHUTTER, false, &s->shutter_ns, err);
-	if (!strcasecmp(key, "poppa_windows"))
-		return set_int(key, value, 1, MAX_WINDOWS, &s->windows, err);
-	if (!strcasecmp(key, "poppa_overhead_max"))
-		return set_percent(key, value, &s->overhead_max, err);
-	if (!strcasecmp(key, "poppa_adaptive")) {
-		if (set_name(key, value, switch_names, COUNT(switch_names), &choice, err))
-			return -1;
-		s->adaptive = choice;
-		return 0;
-	}
-	if (!strcasecmp(key, "poppa_min_blocks"))
-		return set_int(key, value, 2, 1000000, &s->min_blocks, err);
-	if (!strcasecmp(key, "stripe_lanes"))
-		return set_int(key, value, 2, MAX_LANES, &s->stripe_lanes, err);
-	if (!strcasecmp(key, "stripe_lanes_on"))
-		return add_stripe_rule(key, value, s, err);
-	if (!strcasecmp(key, "stripe_partition"))
-		return add_partition(key, value, s, err);
-	if (!strcasecmp(key, "stripe_match"))
-		return set_match(key, value, s, err);
-	if (!strcasecmp(key, "poppa_settle_timeout"))
-		return set_duration(key, value, NS_PER_S, 24 * 3600 * NS_PER_S, false,
-			&s->settle_timeout_ns, err);
-	if (!strcasecmp(key, "poppa_price"))
-		return set_text(key, value, s->price, sizeof(s->price), err);
-	if (!strcasecmp(key, "poppa_price_partition"))
-		return add_price_rule(key, "partition", value, s, err);
-	if (!strcasecmp(key, "poppa_price_qos"))
-		return add_price_rule(key, "qos", value, s, err);
-	if (!strcasecmp(key, "poppa_ledger"))
-		return set_ledger(key, value, s, err);
-	if (!strcasecmp(key, "poppa_method")) {
-		if (set_name(key, value, method_names, COUNT(method_names), &choice, err))
-			return -1;
-		s->method = choice;
-		return 0;
-	}
-	if (!strcasecmp(key, "poppa_pause")) {
-		if (set_name(key, value, pause_names, COUNT(pause_names), &choice, err))
-			return -1;
-		s->pause = choice;
-		return 0;
-	}
-	if (!strcasecmp(key, "poppa_counter")) {
-		if (set_name(key, value, counter_names, COUNT(counter_names), &choice, err))
-			return -1;
-		s->counter = choice;
-		return 0;
-	}
-	return errmsg_set(err,
-		"%s is unknown: the keys are poppa_period, poppa_shutter, poppa_windows, "
-		"poppa_adaptive, poppa_overhead_max, poppa_method, poppa_pause, "
-		"poppa_counter, poppa_min_blocks, poppa_price, poppa_price_partition, "
-		"poppa_price_qos, poppa_ledger, poppa_settle_timeout, "
-		"stripe_lanes, stripe_lanes_on, stripe_partition and stripe_match",
-		key);
+	for (const struct setting *k = table; k < table + COUNT(table); k++)
+		if (!strcasecmp(key, k->key))
+			return k->parse(k, value, arg, err);
+	return unknown_key(key, err);
 }
 
 int settings_parse(const char *prep_parameters, struct poppa_settings *s, struct errmsg *err)
@@ -345,37 +466,8 @@ int settings_parse_ledger(const char *prep_parameters, struct poppa_settings *s,
 
 char *settings_format(const struct poppa_settings *s, char *buf, size_t size)
 {
-	char period[32], shutter[32], settle[32], ledger[300] = "";
-	char rules[2 * sizeof(s->price_rules)] = "", match[32], shapes[1024] = "";
-	char partitions[20 * sizeof(s->stripe_partitions)] = "";
-
-	for (const char *at = s->price_rules; *at; at += strcspn(at, ","), at += *at == ',')
-		snprintf(rules + strlen(rules), sizeof(rules) - strlen(rules), ",poppa_price_%.*s",
-			(int)strcspn(at, ","), at);
-	if (*s->ledger_host)
-		snprintf(ledger, sizeof(ledger),
-			strchr(s->ledger_host, ':') ? "poppa_ledger=[%s]:%d,"
-						    : "poppa_ledger=%s:%d,",
-			s->ledger_host, s->ledger_port);
-	for (const char *at = s->stripe_partitions; *at; at += strcspn(at, ","), at += *at == ',')
-		snprintf(partitions + strlen(partitions), sizeof(partitions) - strlen(partitions),
-			",stripe_partition=%.*s", (int)strcspn(at, ","), at);
-	for (int i = 0; i < s->stripe_rule_count; i++)
-		snprintf(shapes + strlen(shapes), sizeof(shapes) - strlen(shapes),
-			",stripe_lanes_on=%dx%d:%d", s->stripe_rule[i].sockets,
-			s->stripe_rule[i].cores, s->stripe_rule[i].lanes);
-	snprintf(match, sizeof(match), s->stripe_match == MATCH_WITHIN ? "%s:%.15g%%" : "%s",
-		match_names[s->stripe_match], 100 * s->stripe_within);
-	snprintf(buf, size,
-		"poppa_period=%s,poppa_shutter=%s,poppa_windows=%d,poppa_adaptive=%s,"
-		"poppa_overhead_max=%.15g%%,poppa_method=%s,poppa_pause=%s,poppa_counter=%s,"
-		"poppa_min_blocks=%d,poppa_price=%s%s,%spoppa_settle_timeout=%s,stripe_lanes=%d"
-		"%s%s,stripe_match=%s",
-		units_format_duration(s->period_ns, period, sizeof(period)),
-		units_format_duration(s->shutter_ns, shutter, sizeof(shutter)), s->windows,
-		switch_names[s->adaptive], 100 * s->overhead_max, method_names[s->method],
-		pause_names[s->pause], counter_names[s->counter], s->min_blocks, s->price, rules,
-		ledger, units_format_duration(s->settle_timeout_ns, settle, sizeof(settle)),
-		s->stripe_lanes, shapes, partitions, match);
+	*buf = '\0';
+	for (int i = 0; i < COUNT(table); i++)
+		table[i].format(&table[i], s, buf, size);
 	return buf;
 }

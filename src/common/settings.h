@@ -35,7 +35,7 @@ struct poppa_settings {
 				three quarters of it more or less; 0 = no shutters */
 	int64_t shutter_ns;  /* poppa_shutter: length of one region (before, during, after) */
 	int windows;         /* poppa_windows: K sub-windows a region is split into */
-	bool adaptive;       /* poppa_adaptive: fewer shutters where an interval is tight */
+	int adaptive;        /* poppa_adaptive, 0 or 1: fewer shutters where an interval is tight */
 	double overhead_max; /* poppa_overhead_max: share of the jobs' time and of the node's
 				processors that shutters may cost; 0 = any */
 	enum estimate_method method;  /* poppa_method: robust|thesis */
@@ -60,6 +60,11 @@ struct poppa_settings {
 };
 
 void settings_defaults(struct poppa_settings *s);
+
+/* The keys, for whoever checks or shows all of them: the key of number i, NULL after the last; and
+ * its default as one would write it, NULL where it is absent by default. */
+const char *settings_key(int i);
+const char *settings_usual(int i);
 
 /*
  * Reads the value of PrEpParameters. Keys that do not begin with "poppa_" or "stripe_" belong to

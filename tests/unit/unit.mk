@@ -8,7 +8,17 @@ LDADD = $(TEST_LDADD)
 
 if HAVE_CMOCKA
 check_PROGRAMS += \
-	tests/unit/common/test_common \
+	tests/unit/common/test_errmsg \
+	tests/unit/common/test_fsio \
+	tests/unit/common/test_hostport \
+	tests/unit/common/test_keyval \
+	tests/unit/common/test_log \
+	tests/unit/common/test_log_limit \
+	tests/unit/common/test_nodeconf \
+	tests/unit/common/test_settings \
+	tests/unit/common/test_settings_kept \
+	tests/unit/common/test_tags \
+	tests/unit/common/test_units \
 	tests/unit/common/test_printable \
 	tests/unit/registration/test_registration \
 	tests/unit/striping/lanes/test_lanes \

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of src/common/settings.c: each key, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/settings.h"
+#include "common/units.h"
+
+static void settings_take_defaults_and_values(void **state)
+{
+	struct poppa_settings s, again;
+	struct errmsg err;
+	char text[SETTINGS_MAX_TEXT];
+
+	(void)state;
+	assert_int_equal(settings_parse(NULL, &s, &err), 0);
+	assert_int_equal(s.shutter_ns, 3200000);
+	assert_true(s.adaptive);
+	assert_float_equal(s.overhead_max, 0.005, 1e-12);
+	assert_int_equal(
+		settings_parse(
+			"other=x,poppa_period=200ms, poppa_shutter=6400us ,poppa_pause=freezer,"
+			"poppa_overhead_max=0.3%,poppa_adaptive=no,"
+			"poppa_ledger=[::1]:7001,stripe_lanes=4,stripe_lanes_on=2x64:8,"
+			"stripe_lanes_on=1x4:2,stripe_match=within:25%,stripe_partition=a,stripe_"
+			"partition=long",
+			&s, &err),
+		0);
+	assert_int_equal(s.period_ns, 200 * NS_PER_MS);
+	assert_int_equal(s.pause, PAUSE_FREEZER);
+	assert_false(s.adaptive);
+	assert_float_equal(s.overhead_max, 0.003, 1e-12);
+	assert_string_equal(s.ledger_host, "::1");
+	assert_int_equal(s.ledger_port, 7001);
+	assert_int_equal(s.stripe_lanes, 4);
+	assert_int_equal(s.stripe_rule_count, 2);
+	assert_int_equal(s.stripe_rule[0].cores, 64);
+	assert_int_equal(s.stripe_match, MATCH_WITHIN);
+	assert_string_equal(s.stripe_partitions, "a,long");
+	assert_float_equal(s.stripe_within, 0.25, 1e-12);
+	assert_int_equal(settings_parse(settings_format(&s, text, sizeof(text)), &again, &err), 0);
+	assert_memory_equal(&s, &again, sizeof(s));
+	assert_int_equal(settings_parse("poppa_ledger=ctl.example", &s, &err), 0);
+	assert_string_equal(s.ledger_host, "ctl.example");
+	assert_int_equal(s.ledger_port, 6820);
+}
+
+static void settings_name_what_is_wrong(void **state)
+{
+	static const char *const bad[][2] = {
+		{"poppa_perod=200ms", "poppa_perod"},
+		{"poppa_period=200", "poppa_period"},
+		{"poppa_period", "poppa_period"},
+		{"poppa_period=1ms", "poppa_period"},
+		{"poppa_shutter=2s", "poppa_shutter"},
+		{"poppa_pause=kill", "freezer"},
+		{"poppa_adaptive=maybe", "poppa_adaptive=maybe"},
+		{"poppa_adaptive", "poppa_adaptive"},
+		{"poppa_overhead_max=101", "poppa_overhead_max"},
+		{"poppa_overhead_max=0.5s", "poppa_overhead_max"},
+		{"poppa_overhead_max=-1%", "poppa_overhead_max"},
+		{"poppa_ledger=h:0", "poppa_ledger"},
+		{"poppa_price=cheap", "poppa_price=cheap"},
+		{"poppa_price=linear:x", "poppa_price=linear:x"},
+		{"poppa_price_partition=short:cheap", "poppa_price_partition=short:cheap"},
+		{"poppa_price_qos=cheap", "poppa_price_qos=cheap"},
+		{"stripe_lanes=1", "stripe_lanes"},
+		{"stripe_lanes_on=2x8", "SOCKETSxCORES:LANES"},
+		{"stripe_lanes_on=2x8:1", "stripe_lanes_on=2x8:1"},
+		{"stripe_lanes_on=2:8x2", "SOCKETSxCORES:LANES"},
+		{"stripe_match=within", "stripe_match=within"},
+		{"stripe_match=within:x", "stripe_match"},
+		{"stripe_partition=", "stripe_partition="},
+		{"stripe_match=some", "any, exact, within"},
+		{"poppa_period=10ms,poppa_shutter=20ms", "poppa_shutter"},
+	};
+	struct poppa_settings s;
+	struct errmsg err;
+
+	(void)state;
+	settings_defaults(&s);
+	s.windows = 7;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(settings_parse(bad[i][0], &s, &err), -1);
+		assert_non_null(strstr(err.text, bad[i][1]));
+		assert_int_equal(s.windows, 7);
+	}
+}
+
+/* Each row of the table: its default is taken, formatted, and read again; an empty value is refused
+ * with the key's name, whatever its kind. */
+static void each_key_has_all_its_forms(void **state)
+{
+	struct poppa_settings usual, s;
+	char text[SETTINGS_MAX_TEXT], item[300];
+	const char *key;
+	struct errmsg err;
+
+	(void)state;
+	settings_defaults(&usual);
+	assert_int_equal(settings_parse(NULL, &s, &err), 0);
+	assert_memory_equal(&s, &usual, sizeof(s));
+	settings_format(&usual, text, sizeof(text));
+	assert_int_equal(settings_parse(text, &s, &err), 0);
+	assert_memory_equal(&s, &usual, sizeof(s));
+	for (int i = 0; (key = settings_key(i)); i++) {
+		snprintf(item, sizeof(item), "%s=", key);
+		if (settings_usual(i)) {
+			assert_non_null(strstr(text, item));
+			snprintf(item, sizeof(item), "%s=%s", key, settings_usual(i));
+			assert_int_equal(settings_parse(item, &s, &err), 0);
+			assert_memory_equal(&s, &usual, sizeof(s));
+		} else {
+			assert_null(strstr(text, item));
+		}
+		snprintf(item, sizeof(item), "%s=", key);
+		assert_int_equal(settings_parse(item, &s, &err), -1);
+		assert_non_null(strstr(err.text, key));
+		assert_int_equal(settings_parse("poppa_none=1", &s, &err), -1);
+		assert_non_null(strstr(err.text, key));
+	}
+}
+
+static void the_ledger_is_found_whatever_else_is_wrong(void **state)
+{
+	struct poppa_settings s;
+	struct errmsg err = {""};
+
+	(void)state;
+	settings_defaults(&s);
+	s.windows = 7;
+	assert_int_equal(settings_parse_ledger("poppa_ledger=h:x,poppa_windows=2", &s, &err), -1);
+	assert_non_null(strstr(err.text, "poppa_ledger"));
+	assert_int_equal(s.windows, 7);
+	assert_int_equal(
+		settings_parse_ledger("poppa_windows=x,Poppa_Ledger=h:7,poppa_no", &s, &err), 0);
+	assert_string_equal(s.ledger_host, "h");
+	assert_int_equal(s.ledger_port, 7);
+	assert_int_equal(s.windows, 4);
+	assert_int_equal(settings_parse_ledger(NULL, &s, &err), 0);
+	assert_string_equal(s.ledger_host, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(settings_take_defaults_and_values),
+		cmocka_unit_test(settings_name_what_is_wrong),
+		cmocka_unit_test(each_key_has_all_its_forms),
+		cmocka_unit_test(the_ledger_is_found_whatever_else_is_wrong),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
