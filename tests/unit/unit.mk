@@ -70,6 +70,9 @@ check_PROGRAMS += \
 	tests/unit/poppa/node/test_jobs \
 	tests/unit/poppa/node/test_run_dir_watch \
 	tests/unit/poppa/node/test_tally \
+	tests/unit/cli/ask/test_run_program \
+	tests/unit/cli/live/test_metrics \
+	tests/unit/cli/bills/test_report_template \
 	tests/unit/scenario/test_adaptive \
 	tests/unit/scenario/test_fairness \
 	tests/unit/scenario/test_gaming
@@ -125,6 +128,12 @@ tests_unit_poppa_node_test_jobs_LDFLAGS = \
 	-Wl,--wrap=counter_close,--wrap=counter_kind,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts \
 	-Wl,--wrap=shutter_done
 tests_unit_registration_test_registration_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=readdir
+tests_unit_cli_ask_test_run_program_SOURCES = \
+	tests/unit/cli/ask/test_run_program.c src/cli/ask/run_program.c
+tests_unit_cli_live_test_metrics_SOURCES = tests/unit/cli/live/test_metrics.c src/cli/live/metrics.c
+tests_unit_cli_bills_test_report_template_SOURCES = \
+	tests/unit/cli/bills/test_report_template.c src/cli/bills/report_template.c \
+	src/cli/bills/report_text.c src/cli/bills/report_shorten.c src/cli/ask/value_text.c
 tests_unit_scenario_test_fairness_SOURCES = tests/unit/scenario/test_fairness.c $(fairness_sources)
 
 TESTS += tests/unit/scenario/test_workloads.sh
