@@ -11,7 +11,8 @@
 #include "poppa/estimate/estimator.h"
 #include "poppa/estimate/shutterlog.h"
 
-/* Beyond these many only the total is told: a broken file must not flood the terminal. */
+/* Prints at most so many lines about malformed rows, so that a broken file does not fill the
+ * terminal. */
 #define MAX_COMPLAINTS 20
 
 struct options {
@@ -28,7 +29,7 @@ struct job {
 struct run {
 	const struct options *options;
 	const char *name;
-	struct job *jobs; /* by id */
+	struct job *jobs; /* sorted by id */
 	size_t count;
 	uint64_t complaints;
 };

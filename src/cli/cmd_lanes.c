@@ -79,7 +79,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Copies the value of " KEY=" in one line of scontrol; returns out, "" without it. */
+/* Copies the value of " KEY=" in one line of scontrol; returns out, which is "" where it is
+ * missing. */
 static const char *field(const char *text, const char *key, char *out, size_t size)
 {
 	size_t key_len = strlen(key), len;
@@ -99,7 +100,8 @@ static const char *field(const char *text, const char *key, char *out, size_t si
 	return out;
 }
 
-/* The cluster's settings. Which are in force where these are bad is known to slurmctld only. */
+/* Reads the cluster's settings. Bad ones are an error, because only slurmctld knows which settings
+ * are in force then. */
 static int read_settings(struct poppa_settings *settings, struct errmsg *err)
 {
 	char prep[SETTINGS_MAX_TEXT];
@@ -114,7 +116,7 @@ static int read_settings(struct poppa_settings *settings, struct errmsg *err)
 	return 0;
 }
 
-/* The lanes of a node of the cluster: from what slurmctld knows of it, as slurmctld sees it. */
+/* The lanes of a node of the cluster, made of what slurmctld knows about the node. */
 static struct topology_map *load_node(struct options *o, struct errmsg *err)
 {
 	char what[256], cores[16], sockets[16], threads[16], reserved[4096], shape[64];
@@ -180,7 +182,7 @@ static json_t *to_json(const struct topology_map *map)
 		int_array(map->unused, map->unused_count));
 }
 
-/* "0,2,4-6": runs of three and more are shortened. */
+/* Prints "0,2,4-6": three and more numbers in a row become a range. */
 static void print_list(const int *values, int count)
 {
 	for (int i = 0, end; i < count; i = end) {

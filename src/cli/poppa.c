@@ -8,24 +8,14 @@
 
 #include "cli/ask/cli.h"
 
+/* The subcommands are listed in cli.h. */
+#define COMMAND_ROW(name, summary) {#name, cmd_##name, summary},
+
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *summary;
-} commands[] = {
-	{"doctor", cmd_doctor, "check that this node or controller is set up right"},
-	{"estimate", cmd_estimate, "degradation of the jobs in a shutter log"},
-	{"lanes", cmd_lanes, "which cores belong to which lane"},
-	{"ledger", cmd_ledger, "verify, copy or export the ledger"},
-	{"metrics", cmd_metrics, "what poppad measures, for Prometheus"},
-	{"overhead", cmd_overhead, "what shutters cost, by the model"},
-	{"price", cmd_price, "what a co-located job is charged"},
-	{"report", cmd_report, "what co-located jobs were charged, and what they cost each other"},
-	{"settle", cmd_settle, "give a settled job another price"},
-	{"status", cmd_status, "what this node's poppad does now"},
-	{"top", cmd_top, "this node's co-located jobs, live"},
-	{"why", cmd_why, "how the price of a job came about"},
-};
+} commands[] = {CLI_COMMANDS(COMMAND_ROW)};
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

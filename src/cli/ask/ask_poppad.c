@@ -45,7 +45,7 @@ static int socket_in(
 	return 0;
 }
 
-/* The one socket of this host, whatever its node is called. */
+/* The socket of the only poppad on this host, whose node may have any name. */
 static int only_socket(const struct nodeconf *conf, char *path, size_t size, struct errmsg *err)
 {
 	char pattern[PATH_MAX];
@@ -125,7 +125,7 @@ static int send_line(int fd, const char *text)
 	return send(fd, "\n", 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
 }
 
-/* Reads up to the newline or the end of the stream; the text is the caller's to free. */
+/* Reads up to the newline or the end of the stream. The caller frees the text; NULL on errors. */
 static char *receive_line(int fd)
 {
 	size_t size = 4096, len = 0;
@@ -163,7 +163,8 @@ json_t *ask_poppad(const char *socket_path, json_t *request, struct errmsg *err)
 	if (fd < 0)
 		return NULL;
 	text = json_dumps(request, JSON_COMPACT);
-	/* One that turns us away answers before it is asked. */
+	/* A poppad that refuses this user answers before it reads the request, so a failed send is
+	 * no error yet. */
 	if (text) {
 		send_line(fd, text);
 		line = receive_line(fd);
@@ -189,7 +190,7 @@ static int by_id(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* poppad has them in the order in which it found them. */
+/* Sorts the jobs by their ids: poppad sends them in the order in which it found them. */
 static void sort_jobs(json_t *status)
 {
 	json_t *jobs = json_object_get(status, "jobs"), **list;

@@ -11,7 +11,7 @@
 
 #include "common/units.h"
 
-/* Ten digits: more than any measurement here has, and 0.4 stays 0.4. */
+/* Ten digits are more than any measurement has, and still print 0.4 as 0.4. */
 #define JSON_DIGITS 10
 
 static const char *command_name = "poppa";

@@ -10,23 +10,32 @@
 
 enum cli_exit { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 2 };
 
-/* One subcommand a file; argv[0] is "poppa NAME"; returns an exit status. */
-int cmd_doctor(int argc, char **argv);
-int cmd_estimate(int argc, char **argv);
-int cmd_lanes(int argc, char **argv);
-int cmd_ledger(int argc, char **argv);
-int cmd_metrics(int argc, char **argv);
-int cmd_overhead(int argc, char **argv);
-int cmd_price(int argc, char **argv);
-int cmd_report(int argc, char **argv);
-int cmd_settle(int argc, char **argv);
-int cmd_status(int argc, char **argv);
-int cmd_top(int argc, char **argv);
-int cmd_why(int argc, char **argv);
+/*
+ * The subcommands, in the order of "poppa help": the name, and what it does. cmd_NAME() is in a
+ * file of that name; its argv[0] is "poppa NAME", and it returns an exit status.
+ */
+/* clang-format off */
+#define CLI_COMMANDS(COMMAND) \
+	COMMAND(doctor, "check that this node or controller is set up right") \
+	COMMAND(estimate, "degradation of the jobs in a shutter log") \
+	COMMAND(lanes, "which cores belong to which lane") \
+	COMMAND(ledger, "verify, copy or export the ledger") \
+	COMMAND(metrics, "what poppad measures, for Prometheus") \
+	COMMAND(overhead, "what shutters cost, by the model") \
+	COMMAND(price, "what a co-located job is charged") \
+	COMMAND(report, "what co-located jobs were charged, and what they cost each other") \
+	COMMAND(settle, "give a settled job another price") \
+	COMMAND(status, "what this node's poppad does now") \
+	COMMAND(top, "this node's co-located jobs, live") \
+	COMMAND(why, "how the price of a job came about")
+/* clang-format on */
 
-/* Keys of options that have no short form begin here. */
+#define CLI_DECLARE(name, summary) int cmd_##name(int argc, char **argv);
+CLI_COMMANDS(CLI_DECLARE)
+
+/* The first key for options that have no short form. */
 #define CLI_OPT_FIRST 256
-/* The entry that every subcommand's option table has; its key is CLI_OPT_JSON. */
+/* The option --json, which every subcommand has; its key is CLI_OPT_JSON. */
 #define CLI_OPT_JSON 'j'
 #define CLI_JSON_OPTION                                                                            \
 	{                                                                                          \
@@ -37,27 +46,28 @@ int cmd_why(int argc, char **argv);
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /*
- * The end of every option parser: --json, and no arguments (a usage error). Other keys give
- * ARGP_ERR_UNKNOWN.
+ * What every option parser does with the keys that it does not know itself: takes --json, and ends
+ * the program with CLI_USAGE at an argument. Returns ARGP_ERR_UNKNOWN for other keys.
  */
 error_t cli_parse_rest(int key, const char *arg, bool *json);
 
-/* Values of options; what is wrong ends the program with CLI_USAGE and a line that names the
- * option. Durations are in ns. */
+/* Parse the value of an option. A wrong value ends the program with CLI_USAGE and a line that names
+ * the option. Durations are in ns. */
 int64_t cli_int(const char *option, const char *arg, int64_t min, int64_t max);
 double cli_double(const char *option, const char *arg, double min, double max);
 int64_t cli_duration(const char *option, const char *arg, int64_t min, int64_t max);
-/* arg, a file's name: an empty one is wrong. */
+/* Returns arg, the name of a file; an empty name ends the program with CLI_USAGE. */
 const char *cli_path(const char *option, const char *arg);
 
-/* One line on standard error, prefixed with the command; cli_usage_error also exits (CLI_USAGE). */
+/* Print one line on standard error that begins with the command's name. cli_usage_error() then ends
+ * the program with CLI_USAGE. */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_usage_error(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* Prints one line of JSON and releases the reference; returns an exit status. */
 int cli_print_json(json_t *json);
 
-/* JSON null for what is not a finite number. */
+/* A number as JSON, a new reference; null where it is not finite. */
 json_t *cli_real(double v);
 
 #endif

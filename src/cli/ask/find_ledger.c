@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds the ledger. */
+/* Finds the cluster's ledger from what Slurm and poppa.conf say. */
 #include "cli/ask/find_ledger.h"
 
 #include <stdlib.h>

@@ -22,14 +22,14 @@
 
 extern char **environ;
 
-/* What one pipe has given so far. */
+/* What was read from one pipe so far. */
 struct stream {
 	int fd; /* -1 at its end */
 	char *text;
 	size_t len, room, max;
 };
 
-/* false: it has given too much, or there is no memory for it. */
+/* Reads once; false where there is more than s->max bytes or no memory for them. */
 static bool take(struct stream *s)
 {
 	ssize_t n;
@@ -57,7 +57,8 @@ static bool take(struct stream *s)
 	return s->len <= s->max;
 }
 
-/* Reads both to their ends; what is beyond a complaint's first words is thrown away. */
+/* Reads both pipes to their ends. Of standard error only the beginning is of use; the rest is read
+ * so that the program does not block, and thrown away. */
 static int take_all(struct stream *out, struct stream *complaint, int64_t deadline,
 	const char *name, struct errmsg *err)
 {

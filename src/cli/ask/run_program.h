@@ -8,9 +8,10 @@
 #include "common/errmsg.h"
 
 /*
- * What argv[0], found in PATH and run without a shell, writes to its standard output, terminated;
- * the caller's to free. NULL with err where it cannot be run, fails (err then has the first line of
- * its standard error), prints more than max bytes, or is not done after wait_ms; it is ended then.
+ * Runs argv[0], found in PATH, without a shell and with an empty standard input. Returns what it
+ * printed, terminated; the caller frees it. Returns NULL with err where the program cannot be run,
+ * fails (err is then the first line of its standard error), prints more than max bytes, or needs
+ * longer than wait_ms milliseconds; in the last two cases the program is killed.
  */
 char *run_program(char *const argv[], size_t max, int wait_ms, struct errmsg *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs sacct. */
+/* Runs sacct and reads its rows. */
 #include "cli/ask/sacct.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@
 #define WAIT_MS 300000
 #define ARGS 16
 
-/* Appends "--NAME=VALUE", the array's to free. */
+/* Appends "--NAME=VALUE", which the caller frees; nothing where value is NULL. -1 without memory.
+ */
 static int add(char **argv, int *n, const char *name, const char *value)
 {
 	if (value && asprintf(&argv[*n], "--%s=%s", name, value) < 0) {
@@ -35,7 +36,7 @@ int sacct_bills(const struct sacct_query *query, struct bills *bills, struct err
 	int n = 5, fixed, rc;
 	uint64_t salt;
 
-	/* Nobody can choose a job name that looks like the end of a field. */
+	/* A random delimiter: nobody can choose a job name that contains it. */
 	if (getrandom(&salt, sizeof(salt), 0) != sizeof(salt))
 		return errmsg_set(err, "getrandom: %s", strerror(errno));
 	snprintf(delimiter, sizeof(delimiter), "<%016llx>", (unsigned long long)salt);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Puts JSON values into words and columns. */
+/* Values of poppad's answer, a JSON object, as text in columns. */
 #include "cli/ask/value_text.h"
 
 #include <math.h>
@@ -62,7 +62,7 @@ const char *value_interval(
 	return c->text;
 }
 
-/* Appends; false where it does not fit, and then nothing is. */
+/* Appends the whole text, or returns false and appends nothing where it does not fit. */
 static bool append(struct value_cell *c, size_t *len, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -10,7 +10,7 @@
 #include "cli/bills/ledger_rebuild.h"
 #include "common/nodeconf.h"
 
-/* As sacct takes it. */
+/* The default of --since for rebuild, in a form that sacct takes. */
 #define REBUILD_SINCE "now-30days"
 
 struct options {
@@ -34,7 +34,7 @@ static const struct argp_option option_table[] = {
 		0},
 	CLI_JSON_OPTION, {0}};
 
-/* "12:9f86d0..." */
+/* Reads "EVENT:HASH", such as "12:9f86d0...". */
 static void read_head(struct options *o, const char *arg)
 {
 	const char *colon = strchr(arg, ':');
@@ -77,7 +77,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Local midnight of a day, seconds since 1970. */
+/* The first second of a day in local time, seconds since 1970. */
 static int64_t parse_day(const char *text)
 {
 	struct tm day = {.tm_isdst = -1};

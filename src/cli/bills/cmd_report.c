@@ -118,7 +118,7 @@ static void add_words(char *span, size_t size, const char *what, const char *val
 		snprintf(span + used, size - used, "%s%s %s", *span ? ", " : "", what, value);
 }
 
-/* Which jobs these are, for the reader. */
+/* Says in words which jobs were asked for. */
 static void write_span(const struct options *o, char *span, size_t size)
 {
 	const struct sacct_query *q = &o->query;
@@ -216,7 +216,7 @@ int cmd_report(int argc, char **argv)
 	plain_text(span);
 	report = (struct report){&bills, &summary, o.by, span, (int64_t)time(NULL)};
 	rc = show(&o, &report);
-	/* Sums without some of the rows must not pass for all of them. */
+	/* The sums lack some rows, so the exit status must not say that all is well. */
 	if (bills.malformed)
 		rc = CLI_FAILURE;
 	summary_free(&summary);

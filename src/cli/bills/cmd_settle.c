@@ -15,8 +15,8 @@
 #include "common/units.h"
 
 #define MAX_RESTARTS 1000
-/* So many in a row without a price, and there is none after them. One that took no time has none.
- */
+/* After so many runs in a row without a price the search for priced runs ends. A run that took no
+ * time has no price, and later runs may have one. */
 #define MAX_UNPRICED 8
 #define MAX_REASON 499
 #define DEFAULT_WAIT_S 60
@@ -105,7 +105,7 @@ static void check_options(const struct options *o)
 			cli_usage_error("--reason must be one line");
 }
 
-/* slurmctld's own number of the job: of 12_3, too. */
+/* slurmctld's own number of the job that a user calls 12, or 12_3. */
 static int raw_id(const char *name, uint32_t *id, const struct bills *bills, struct errmsg *err)
 {
 	int64_t n;
@@ -130,7 +130,8 @@ static int ask_run(const struct client *c, const char *cluster, uint32_t job, ui
 	return client_job(c, &run, answer, err);
 }
 
-/* The settlement of the run that is meant: 1, 0 there is none, -1 with err. */
+/* Finds the settlement of the run that the options mean: 1, or 0 where there is none, or -1 with
+ * err. */
 static int find_settlement(const struct options *o, const struct client *c, const char *cluster,
 	uint32_t job, struct settlement *s, struct errmsg *err)
 {
@@ -145,7 +146,7 @@ static int find_settlement(const struct options *o, const struct client *c, cons
 		if (ask_run(c, cluster, job, restart, &answer, err))
 			return -1;
 		settled = answer.settled;
-		/* An id that was used before may have had more runs. */
+		/* Slurm may have used the same id for an earlier job with more runs. */
 		if (settled && (!found || answer.settlement.start_unix > s->start_unix)) {
 			*s = answer.settlement;
 			found = 1;
@@ -156,7 +157,7 @@ static int find_settlement(const struct options *o, const struct client *c, cons
 	return found;
 }
 
-/* Why there is no settlement. */
+/* Says why the run has no settlement. */
 static void explain_none(const struct options *o, const struct bills *bills, uint32_t job)
 {
 	const struct bill *b = NULL;
@@ -181,7 +182,7 @@ static void explain_none(const struct options *o, const struct bills *bills, uin
 			o->job, o->job);
 }
 
-/* 0, or -1 with err. */
+/* Returns 0, or -1 with err. */
 static int decide(const struct options *o, struct settlement *s, struct errmsg *err)
 {
 	uint64_t before = s->charged;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Makes settlements of what sacct shows. */
+/* Restores settlements that the ledger has lost from what sacct shows. */
 #include "cli/bills/ledger_rebuild.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ struct rebuild {
 	int restored, known, lost;
 };
 
-/* A run that cannot be brought back, or not whole. */
+/* Reports a run whose settlement cannot be restored, or not with all its facts. */
 static void __attribute__((format(printf, 3, 4)))
 lose(struct rebuild *r, const struct bill *b, const char *fmt, ...)
 {
@@ -39,8 +39,9 @@ lose(struct rebuild *r, const struct bill *b, const char *fmt, ...)
 		printf("%s\n", line);
 }
 
-/* 0, or -1 where the user is not known here. When and by which version a price was made is not in
- * SystemComment: it counts from the run's end. */
+/* Makes a settlement of a bill; -1 where this host does not know the user. SystemComment does not
+ * say when and by which version the price was made, so it gets the end of the run and this version.
+ */
 static int settlement_of(const struct rebuild *r, const struct bill *b, struct settlement *s)
 {
 	const struct bill_facts *f = &b->facts;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Brings prices that the ledger has lost back from Slurm's own accounting. */
+/* Restores prices that the ledger has lost from Slurm's own accounting. */
 #ifndef POPPA_CLI_BILLS_LEDGER_REBUILD_H
 #define POPPA_CLI_BILLS_LEDGER_REBUILD_H
 
 #include <stdbool.h>
 
 /*
- * Asks sacct for all jobs since a time (as sacct takes it) and stores the prices that their
- * SystemComment shows in the running poppa-ledgerd, unless it has one; prints what was brought back
- * and a line for what cannot be. conf NULL = the default poppa.conf. Returns an exit status.
+ * Asks sacct for all jobs since a time, in a form that sacct takes. Stores the price that each
+ * job's SystemComment shows in the running poppa-ledgerd, unless that has one. Prints a line for
+ * each job that cannot be restored, and the counts. conf NULL = the default poppa.conf. Returns an
+ * exit status.
  */
 int ledger_rebuild(const char *since, const char *conf, bool json);
 

@@ -12,21 +12,21 @@ struct report {
 	const struct bills *bills;
 	const struct summary *summary;
 	enum summary_by by;
-	const char *span;  /* what was asked for, in words */
-	int64_t made_unix; /* when */
+	const char *span;  /* which jobs were asked for, in words */
+	int64_t made_unix; /* seconds since 1970 */
 };
 
-/* Room for one number or time as it is shown. */
+/* Room for the text of one number or time. */
 struct report_cell {
 	char text[64];
 };
 
-/* At most so many programs in the plot of prices. */
+/* The plot of prices has at most so many programs. */
 #define REPORT_PLOT_PROGRAMS 12
 
 enum report_precision { REPORT_DAY, REPORT_MINUTE, REPORT_HOUR };
 
-/* Texts in *c; each returns c->text. What is not known is "-". */
+/* These write a text into *c and return c->text. What is not known is "-". */
 const char *report_hours(struct report_cell *c, uint64_t seconds);  /* hours, one digit */
 const char *report_short(struct report_cell *c, double v);          /* "1.5k", "20M" */
 const char *report_percent(struct report_cell *c, double fraction); /* "27.1 %" */
@@ -63,14 +63,16 @@ int report_shorten(FILE *out, const char *text, int columns, const char *mark,
 	void (*put)(FILE *, const char *));
 
 /*
- * Indices of the programs that are shown, those with the most priced runs first, at most max;
- * returns how many.
+ * Writes the indices of the programs that have priced runs, those with the most runs first, at most
+ * max; returns how many.
  */
 int report_programs(const struct summary *s, int *index, int max);
 
-/* Pairs of runs of programs as program_cost says, worst first, at most max; returns how many. */
+/* Degradation that a program suffered, and that it caused to its partners. */
 double report_suffered(const struct summary *s, int program); /* NAN without a priced run */
 double report_caused(const struct summary *s, int program);   /* NAN without a partner's */
+/* Writes the indices of the programs for which cost is known, the highest cost first, at most max;
+ * returns how many. */
 int report_worst(
 	const struct summary *s, double (*cost)(const struct summary *, int), int *index, int max);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A summary as JSON. */
+/* A report as JSON. */
 #include <math.h>
 
 #include "cli/ask/cli.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fits names that users chose into the columns of a report. */
+/* Shortens names that users chose to the columns that a report has for them. */
 #include <stdint.h>
 #include <stdio.h>
 
 #include "cli/bills/report.h"
 
-/* The bytes of the character that text begins with, and its columns: 2 for those of East Asia. */
+/* Returns the bytes of the first character of text, and sets the columns that it takes on a
+ * terminal: 2 for wide characters of East Asia. */
 static int character(const char *text, int *columns)
 {
 	static const struct {

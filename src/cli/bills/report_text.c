@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shows a summary on a terminal, and as CSV. */
+/* A summary as text for a terminal and as CSV, and its numbers as text. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,7 @@ const char *report_time(struct report_cell *c, int64_t unix_s, enum report_preci
 	return c->text;
 }
 
-/* For sorting indices of programs. */
+/* A program and the value by which programs are sorted. */
 struct ranked {
 	int index;
 	double value;
@@ -234,7 +234,8 @@ void report_text(const struct report *r, FILE *out)
 		report_caused);
 }
 
-/* A field: quoted where it must be, and never a formula for a spreadsheet. */
+/* A field of text: quoted where CSV wants it. A text that a spreadsheet would take for a formula
+ * gets an apostrophe in front. */
 static void csv_text(FILE *out, const char *text, bool last)
 {
 	bool formula = *text && strchr("=+-@\t\r", *text),
@@ -254,7 +255,7 @@ static void csv_text(FILE *out, const char *text, bool last)
 	fputs(last ? "\r\n" : ",", out);
 }
 
-/* A number, or nothing where it is not known. */
+/* A field with a number; empty where it is not known. */
 static void csv_real(FILE *out, double v, bool last)
 {
 	if (!isnan(v))

@@ -49,22 +49,25 @@ enum doctor_verdict doctor_on_node(const struct doctor *d);
  */
 int doctor_end(struct doctor *d);
 
-/* MUNGE, without which neither Slurm nor the ledger answers. */
+/* Checks MUNGE, which Slurm and the ledger need to answer. Sets munge_good. */
 void doctor_munge(struct doctor *d);
 
-/* The running Slurm's settings, by scontrol, and the suite's plugins. After doctor_munge(). */
+/* Checks the running Slurm's settings, as scontrol prints them, and the suite's plugins. Sets
+ * settings, controllers and cluster. After doctor_munge(). */
 void doctor_slurm(struct doctor *d);
 
-/* The partitions for co-located jobs: whether they exist, and what they bill. Of doctor_slurm(). */
+/* Checks that the partitions for co-located jobs exist, and what they bill. doctor_slurm() calls
+ * it. */
 void doctor_partitions(struct doctor *d);
 
-/* The ledger, what waits for it to be settled, and the clocks. After doctor_slurm(). */
+/* Checks the ledger, the runs that wait to be settled, and the clocks. After doctor_slurm(). */
 void doctor_ledger(struct doctor *d);
 
-/* poppad, its guard and what this host's kernel lets it do. Sets status, which others look at. */
+/* Checks poppad, its guard and what this host's kernel allows. Sets is_node, node_name and status.
+ */
 void doctor_node(struct doctor *d);
 
-/* What poppad keeps: its settings, the spool, the list of what is held stopped. After
+/* Checks what poppad keeps: its settings, the spool, and the list of what it holds stopped. After
  * doctor_node(). */
 void doctor_state(struct doctor *d);
 

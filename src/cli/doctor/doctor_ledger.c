@@ -17,10 +17,11 @@
 #include "cli/doctor/doctor.h"
 #include "cli/ask/value_text.h"
 
-/* Nodes open their shutters by the wall clock: further apart than this they no longer meet. */
+/* The nodes of a job open their shutters at the same time by the wall clock. With clocks further
+ * apart than this the shutters do not overlap. */
 #define CLOCK_SLACK_S 0.005
 #define UNSETTLED_MANY 100
-/* What the ledger turned away longer ago is no news. */
+/* What the ledger refused before that is not reported. */
 #define REFUSED_DAYS 7
 
 void doctor_munge(struct doctor *d)
@@ -46,7 +47,7 @@ void doctor_munge(struct doctor *d)
 	json_decref(sent);
 }
 
-/* Its answer was made between asked and answered by this host's clock. */
+/* The ledger wrote its answer between asked and answered, both by this host's clock, s. */
 static void check_clock(struct doctor *d, const json_t *status, double asked, double answered)
 {
 	double now = value_real(status, "now"), slack = (answered - asked) / 2;
@@ -81,7 +82,8 @@ static void check_clock_kept(struct doctor *d)
 			(double)t.maxerror / 1e3);
 }
 
-/* Strangers, stale clocks, and nodes whose addresses slurmctld does not know. */
+/* Requests that the ledger refused: from unknown hosts, with a wrong clock, or from nodes whose
+ * addresses slurmctld does not know. */
 static void check_refused(struct doctor *d, const json_t *status)
 {
 	json_t *refused = json_object_get(status, "refused"), *one;
@@ -108,7 +110,7 @@ static void check_refused(struct doctor *d, const json_t *status)
 			"nothing was turned away for %d days", REFUSED_DAYS);
 }
 
-/* Only root and the ledger's user may ask. */
+/* Runs that have ended and have no price yet. Only root and the ledger's user may ask for them. */
 static void check_unsettled(struct doctor *d, const struct client *client)
 {
 	struct errmsg err;

@@ -80,7 +80,7 @@ static void check_guard(struct doctor *d)
 			d, DOCTOR_OK, "slurmd to poppad", NULL, "slurmd tells poppad of its jobs");
 }
 
-/* What was permitted when poppad started is what counts: one of its threads runs so. */
+/* Whether poppad was allowed to use SCHED_FIFO when it started: one of its threads has it then. */
 static void check_priority(struct doctor *d)
 {
 	char path[64];

@@ -30,7 +30,7 @@ static const char *next_line(const char *line)
 	return line + (*line == '\n');
 }
 
-/* Of a line of "scontrol --oneliner show partition"; false: it is none. */
+/* Takes the name from a line of "scontrol --oneliner show partition"; false for another line. */
 static bool partition_name(const char *line, char *name, size_t size)
 {
 	static const char key[] = "PartitionName=";
@@ -42,7 +42,7 @@ static bool partition_name(const char *line, char *name, size_t size)
 	return true;
 }
 
-/* A bill is a whole number: of a few SU a core there is little that a discount can take off. */
+/* A bill is a whole number. When a core costs only a few SU, rounding hides most discounts. */
 static void check_billing(struct doctor *d, const char *text)
 {
 	int partitions = 0;
@@ -77,7 +77,8 @@ static void check_billing(struct doctor *d, const char *text)
 			partitions == 1 ? "" : "s");
 }
 
-/* A name that is misspelt closes the right partition to co-located jobs. */
+/* With a misspelt name in stripe_partition, the partition that was meant takes no co-located jobs.
+ */
 static void check_stripe_partitions(struct doctor *d, const char *text)
 {
 	const char *names = d->settings.stripe_partitions;

@@ -20,7 +20,7 @@
 #define PLUGSTACK_MAX (1 << 20)
 #define PLUGSTACK_DEPTH 4 /* files that include files */
 
-/* Whether a comma list has the item. */
+/* Whether a list with commas has the item. */
 static bool lists(const char *list, const char *item)
 {
 	size_t len = strlen(item);
@@ -63,7 +63,7 @@ static void check_prep(struct doctor *d, const char *text)
 			"are not run: PrEpPlugins is \"%s\" and lacks prep/script", value);
 }
 
-/* A plugin loads into the release that it was built for, and into no other. */
+/* Slurm loads a plugin only when it was built for the same release. */
 static void check_release(struct doctor *d, const char *text)
 {
 	char value[64];
@@ -79,7 +79,7 @@ static void check_release(struct doctor *d, const char *text)
 			*value ? value : "of an unknown release");
 }
 
-/* Where poppad looks for a job's tasks, and what keeps them on their lane. */
+/* poppad finds a job's tasks in its cgroups, and TaskPlugin keeps the tasks on their lane. */
 static void check_cgroups(struct doctor *d, const char *text)
 {
 	char track[256], task[1024];
@@ -101,7 +101,8 @@ static void check_cgroups(struct doctor *d, const char *text)
 			"is \"%s\": nothing keeps tasks on their lane", task);
 }
 
-/* Only a prolog of slurmd itself may bring the secret that shutters are timed by. */
+/* The job's seed, a secret that decides when shutters open, reaches a node only with a prolog that
+ * slurmd runs at the job's allocation. */
 static void check_prolog_flags(struct doctor *d, const char *text)
 {
 	char value[256];
@@ -138,7 +139,7 @@ static void check_parameters(struct doctor *d, const char *text)
 	d->ledger_known = !settings_parse_ledger(value, &d->settings, &err);
 }
 
-/* First directory of a colon list that holds the file; "" without one. */
+/* The first directory in a list with colons that holds the file; "" where none does. */
 static const char *first_with(const char *dirs, const char *file, char *dir, size_t size)
 {
 	char path[PATH_MAX];
@@ -160,7 +161,8 @@ static const char *first_with(const char *dirs, const char *file, char *dir, siz
 	return dir;
 }
 
-/* The suite's own files, and that its select wrapper comes before Slurm's plugin of that name. */
+/* Whether PluginDir has the suite's files, and finds its select wrapper before Slurm's plugin of
+ * the same name. */
 static void check_plugin_files(struct doctor *d, const char *text)
 {
 	static const char *const files[] = {
@@ -211,7 +213,8 @@ static void check_select(struct doctor *d, const char *text)
 
 static bool stack_has_plugin(const char *path, int depth);
 
-/* "include PATTERN" of the file at path: whether one of those that it names has the plugin. */
+/* For the line "include PATTERN" of the file at path: whether a file that it names has the
+ * plugin. */
 static bool included_has_plugin(const char *path, const char *pattern, int len, int depth)
 {
 	const char *slash = strrchr(path, '/');
@@ -285,7 +288,7 @@ static void check_accounting(struct doctor *d, const char *text)
 			"without slurmdbd there is no bill to discount: it is \"%s\"", value);
 }
 
-/* A price counts in sacct and sreport only when slurmdbd has taken it. */
+/* sacct and sreport show a price only after slurmdbd has stored it. */
 static void check_slurmdbd(struct doctor *d)
 {
 	static char program[] = "sacctmgr", bare[] = "--noheader", parsable[] = "--parsable2",

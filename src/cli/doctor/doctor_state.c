@@ -19,7 +19,8 @@
 
 #define SPOOL_ROOM_MIB 16
 #define SPOOL_OLD_S 300
-/* No shutter holds anything for longer than this, so what stays held over two looks is stuck. */
+/* A shutter is shorter than this. A process that is held stopped at each of so many looks, this far
+ * apart, is therefore not held by a shutter that still runs. */
 #define HELD_WAIT_MS 120
 #define HELD_LOOKS 3
 
@@ -41,7 +42,7 @@ static void check_settings(struct doctor *d)
 
 struct backlog {
 	int waiting, refused, bad;
-	time_t oldest; /* of those that wait */
+	time_t oldest; /* modification of the oldest waiting record */
 };
 
 static bool ends(const char *name, const char *suffix)
@@ -106,14 +107,14 @@ static void check_backlog(struct doctor *d, const char *spool)
 			b.waiting == 1 ? "" : "s");
 }
 
-/* A file system that makes files as it needs them tells of none at all. */
+/* Some file systems create inodes as they need them and report 0 of 0: those do not lack files. */
 static void check_room(struct doctor *d, const char *spool)
 {
 	struct statvfs fs;
 	unsigned long mib;
 
 	if (statvfs(spool, &fs))
-		return; /* there is a line on the directory itself */
+		return; /* the check of the directory reports that */
 	mib = (unsigned long)(fs.f_bavail * fs.f_frsize >> 20);
 	if (fs.f_flag & ST_RDONLY)
 		doctor_say(d, doctor_on_node(d), "room for the spool",
@@ -127,7 +128,7 @@ static void check_room(struct doctor *d, const char *spool)
 		doctor_say(d, DOCTOR_OK, "room for the spool", NULL, "%lu MiB", mib);
 }
 
-/* Slots that are armed at each of several looks, further apart than a shutter lasts. */
+/* How many slots are armed at each of HELD_LOOKS looks. */
 static int stuck(const struct held_file *h)
 {
 	static unsigned char armed[HELD_SLOTS];
@@ -196,7 +197,7 @@ void doctor_state(struct doctor *d)
 	if (d->status)
 		check_settings(d);
 	if (!*d->node_name && (strstr(d->conf.run_dir, "%n") || strstr(d->conf.spool_dir, "%n")))
-		return; /* said with the directories */
+		return; /* the check of the directories reports that */
 	if (!d->is_node)
 		return;
 	check_backlog(d, nodeconf_expand(d->conf.spool_dir, d->node_name, dir, sizeof(dir)));

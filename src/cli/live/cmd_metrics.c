@@ -32,7 +32,7 @@ struct options {
 struct number {
 	const char *name;
 	enum metric_type type;
-	const char *path; /* "totals.shutters"; what is not there, or null, has no sample */
+	const char *path; /* as in value_at(); no sample where it is missing or null */
 	double scale;
 	const char *help;
 };
@@ -184,7 +184,7 @@ static void put_one(
 	metrics_value(m, labels, value);
 }
 
-/* A copy of labels with one more; a new reference. */
+/* A copy of labels with one label more; a new reference. */
 static json_t *with(const json_t *labels, const char *key, const char *value)
 {
 	json_t *more = json_copy((json_t *)labels);
@@ -234,7 +234,7 @@ static json_t *job_labels(const json_t *job, const json_t *labels)
 	return own;
 }
 
-/* The samples of a metric stand together, so the jobs are gone through for each. */
+/* The format wants all samples of a metric together, so each metric goes through all jobs. */
 static void put_jobs(struct metrics *m, const json_t *status, const json_t *labels)
 {
 	const json_t *jobs = json_object_get(status, "jobs"), *job, *v;
@@ -280,7 +280,8 @@ static void put_jobs(struct metrics *m, const json_t *status, const json_t *labe
 	}
 }
 
-/* Of this node's poppad; one that does not answer is a finding, not a failure. */
+/* The metrics of this node's poppad. Where it does not answer, poppa_up is 0 and this is no error.
+ */
 static void collect_node(struct metrics *m, const struct options *o)
 {
 	char path[PATH_MAX], host[256];

@@ -23,7 +23,7 @@ struct options {
 	struct ask_poppad_options daemon;
 };
 
-/* The last two answers, the later one with rates. */
+/* The last two answers of poppad; top_rates() has added rates to the later one. */
 struct looks {
 	const struct options *options;
 	json_t *before, *now;
@@ -57,7 +57,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Asks again. -1 with err leaves what was there. */
+/* Asks poppad again. On an error returns -1 with err and keeps both answers. */
 static int look(struct looks *l, struct errmsg *err)
 {
 	char path[PATH_MAX];
@@ -96,7 +96,7 @@ static int print_page(const struct looks *l, bool first)
 	return CLI_OK;
 }
 
-/* One look ahead of the first table, so that every table has rates. */
+/* Asks once before the first table, so that every table has rates. */
 static int run_batch(struct looks *l)
 {
 	const struct timespec delay = clock_spec(l->options->delay_ns);
@@ -121,7 +121,8 @@ static int run_screen(struct looks *l)
 	struct errmsg err = {""};
 	int rc = CLI_OK;
 
-	/* What cannot be asked at all is said on the user's own screen. */
+	/* When the first request fails, the error goes to the terminal before ncurses takes it
+	 * over. */
 	if (look(l, &err) || top_screen_open(&err))
 		return fail(&err);
 	for (int64_t shown = 0; key != TOP_QUIT; shown++) {

@@ -43,7 +43,7 @@ void metrics_family(struct metrics *m, const char *name, enum metric_type type, 
 	fprintf(m->out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type_names[type]);
 }
 
-/* Backslash, quote and newline are escaped, as the format wants. */
+/* The format wants backslash, quote and newline escaped in the value of a label. */
 static void put_label(FILE *out, const char *key, const char *value)
 {
 	fprintf(out, "%s=\"", key);

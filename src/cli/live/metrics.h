@@ -10,18 +10,20 @@ enum metric_type { METRIC_GAUGE, METRIC_COUNTER };
 
 struct metrics;
 
-/* NULL without memory. */
+/* Starts a list of metrics, which metrics_finish() frees; NULL without memory. */
 struct metrics *metrics_new(void);
 
-/* Begins a metric; metrics_value() adds its samples. name and help are not copied. */
+/* Starts a metric, to which metrics_value() adds samples. name and help are not copied: they must
+ * live until metrics_finish(). */
 void metrics_family(struct metrics *m, const char *name, enum metric_type type, const char *help);
 
-/* One sample. labels: an object of strings. A value that is not finite is not known: no sample. */
+/* Adds a sample; labels is an object of strings. A value that is not finite is not known and adds
+ * nothing. */
 void metrics_value(struct metrics *m, const json_t *labels, double value);
 
 /*
- * Ends it: the text, or with json {"metrics":[{"name","type","labels","value"}]} on one line; the
- * caller's to free. NULL without memory. m is gone either way.
+ * Returns the text of all metrics, or with json one line {"metrics":[{"name","type","labels",
+ * "value"}]}, and frees m. The caller frees the text; NULL without memory.
  */
 char *metrics_finish(struct metrics *m, int json, size_t *len);
 

@@ -24,7 +24,7 @@ static const json_t *same_job(const json_t *status, const json_t *job)
 	return NULL;
 }
 
-/* Growth of a number a second; NAN where it was or is not there. */
+/* How much a number grew a second; NAN where one of the two answers lacks it. */
 static double rate(const json_t *before, const json_t *now, const char *key, double seconds)
 {
 	return (value_real(now, key) - value_real(before, key)) / seconds;

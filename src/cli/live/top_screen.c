@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Draws pages with ncurses, in whatever a terminal can do without colours. */
+/* Draws the page of poppa top with ncurses, without colours. */
 #include "cli/live/top_screen.h"
 
 #include <curses.h>
@@ -12,7 +12,7 @@
 #include "common/clock.h"
 
 static SCREEN *screen;
-static int scrolled; /* jobs above the first one shown */
+static int scrolled; /* number of jobs that are scrolled away at the top */
 
 int top_screen_open(struct errmsg *err)
 {
@@ -78,7 +78,7 @@ void top_screen_draw(const struct top_page *page, const char *note)
 	refresh();
 }
 
-/* What is read then ends at once, each time. */
+/* After a hang-up every read returns at once, so waiting for a key would spin. */
 static bool hung_up(void)
 {
 	struct pollfd p = {.fd = STDIN_FILENO};
@@ -101,7 +101,7 @@ enum top_key top_screen_wait(const struct top_page *page, const char *note, int 
 				return TOP_QUIT;
 			if (clock_now_ms() >= deadline)
 				return TOP_TIMEOUT;
-			continue; /* a signal */
+			continue; /* a signal ended the wait */
 		case 'q':
 		case 'Q':
 			return TOP_QUIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A terminal that shows one page and its keys. */
+/* Shows the page of poppa top on a terminal and reads the keys. */
 #ifndef POPPA_CLI_LIVE_TOP_SCREEN_H
 #define POPPA_CLI_LIVE_TOP_SCREEN_H
 
@@ -8,20 +8,21 @@
 #include "cli/live/top_page.h"
 #include "common/errmsg.h"
 
-/* Takes the terminal over. 0, or -1 with err where it is none or of no known type. */
+/* Takes over the terminal. Returns 0, or -1 with err where standard input or output is no terminal
+ * or its type is not known. */
 int top_screen_open(struct errmsg *err);
 
-/* Gives the terminal back as it was. */
+/* Gives the terminal back in its former state. */
 void top_screen_close(void);
 
-/* Draws the page, and note, when there is one, in the last line. */
+/* Draws the page, and note in the last line unless it is NULL. */
 void top_screen_draw(const struct top_page *page, const char *note);
 
 enum top_key { TOP_TIMEOUT, TOP_QUIT, TOP_AGAIN };
 
 /*
- * Waits for at most ms milliseconds, redrawing by itself where the terminal changes its size or
- * the table is scrolled: the page must stay until then.
+ * Waits at most ms milliseconds for a key. Draws the page again when the terminal changes its size
+ * or the user scrolls, so page and note must live until it returns.
  */
 enum top_key top_screen_wait(const struct top_page *page, const char *note, int ms);
 
