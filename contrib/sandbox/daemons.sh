@@ -330,7 +330,7 @@ remove_users() {
 	[ -e /usr/sbin/slurmctld ] || return 0
 	exec 9</usr/sbin/slurmctld
 	flock -w 300 9 || return 0
-	if ! any_controller; then
+	if ! any_cluster; then
 		for user in "$DEMO_USER" "$OTHER_USER"; do
 			[ "$(getent passwd "$user" | cut -d : -f 5)" != "$USER_COMMENT" ] ||
 				userdel "$user" || return 0

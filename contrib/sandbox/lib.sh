@@ -26,9 +26,10 @@ need_root() {
 	[ "$(id -u)" = 0 ] || die "this must run as root: it starts a cluster that runs other users' jobs"
 }
 
-# Whether a sandbox on this machine is up, ours or another one: they share the jobs' users.
-any_controller() {
-	pgrep -f 'slurmctld -D -f /.*/etc/slurm[.]conf' >/dev/null
+# Whether a sandbox on this machine is up, ours or another one: they share the jobs' users. A test may have killed
+# the slurmctld of one, but not its slurmds at the same time.
+any_cluster() {
+	pgrep -f '^slurm(ctld -D|d -D -N [^ ]+) -f /.*/etc/(fake/)?slurm[.]conf' >/dev/null
 }
 
 # usable_directory DIR LENGTH: the jobs' users must reach programs and sockets, and a socket's path has at

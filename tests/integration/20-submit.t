@@ -245,7 +245,9 @@ ctl reconfigure --reset
 request --colocate=class:kept -n4
 ctl restart slurmctld
 like "the option survives a restart of slurmctld" "$(mark "$job")" '^colocate: class:kept'
-scontrol update job="$job" StartTime=now
+# A slurmctld that has just started asks slurmdbd for the job's number, and changes nothing of the job until it has it.
+start_now() { scontrol update job="$job" StartTime=now; }
+wait_until 30 start_now
 wait_end "$job"
 is "and the job runs on a whole lane" "$(job_field "$job" JobState):$(job_field "$job" NumCPUs)" COMPLETED:8
 

@@ -1,193 +1,31 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# From measured degradation to the bill: every place where Slurm counts, jobs without data, and each
-# daemon of the way down and up again.
+# From the end of a run to the bill: every place where Slurm counts, jobs without data, and each daemon of the
+# way down and up again.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/integration/bill.sh
 . "$(dirname "$0")/bill.sh"
+# shellcheck source=tests/integration/settle.sh
+. "$(dirname "$0")/settle.sh"
 
-W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads
-# Seconds, as PriorityDecayHalfLife in the sandbox's slurm.conf.
-HALF_LIFE=604800
-
-raw_usage() {
-	sshare -n -P -U -u poppa-demo -A demo -o RawUsage | tail -n 1
-}
-
-# Billing minutes, as GrpTRESMins counts them.
-limit_usage() {
-	sshare -n -P -U -u poppa-demo -A demo -o GrpTRESRaw | tail -n 1 | tr , '\n' | sed -n 's/^billing=//p'
-}
-
-# apart ID...: how far that has grown from what is charged for these jobs, as a share of it, since it was $before at
-# the time $since. What earlier jobs used decays meanwhile, once in PriorityCalcPeriod=1 (minute).
-apart() {
-	sacct -D -X -n -P -j "$(IFS=,; echo "$*")" -o ElapsedRaw,AllocTRES |
-		awk -F'[|,]' -v a="$before" -v b="$(raw_usage)" -v s="$since" -v t="$EPOCHREALTIME" -v h="$HALF_LIFE" '
-			{ for (i = 2; i <= NF; i++) if (sub(/^billing=/, "", $i)) w += $1 * $i }
-			END { d = b - a * 0.5 ^ ((t - s) / h) - w; d = (d < 0 ? -d : d) - a * (1 - 0.5 ^ (60 / h))
-				print (w > 0 ? (d < 0 ? 0 : d / w) : 9) }'
-}
-
-log_lines() {
-	grep -c "$2" "$(ctl log "$1")"
-}
-
-# settlements: how many the ledger has made since it was made.
-settlements() {
-	in_ledger 'select count(*) from settlement'
-}
-
-# agree NAME ID: all places show the same price, and the price is the one the facts give.
-agree() {
-	local text raw charged want
-	text=$(part "$2")
-	raw=$(value "$text" raw)
-	charged=$(value "$text" charged)
-	is "$1: scontrol shows the charge" "$(shown_billing "$2")" "$charged"
-	ok "$1: sacct shows the same charge and comment" wait_until 30 in_database "$2"
-	want=$(awk -v raw="$raw" -v d="$(value "$text" d)" -v z="$(value "$text" stopped)" \
-		'BEGIN { if (d < 0) d = 0; print raw * (1 - z) * (1 - d) ^ 2 }')
-	# d and stopped are printed with four decimals.
-	cmp_num "$1: charged is raw*(1-stopped)*(1-d)^2" \
-		"$(awk -v a="$charged" -v b="$want" -v raw="$raw" 'BEGIN { d = a - b; if (d < 0) d = -d; print d / raw }')" \
-		'<=' 0.0008
-}
-
-# run_pair: two contending jobs side by side, ended and settled: $first, $second and ${pair[1,2]}.
-run_pair() {
-	local i
-	for i in 1 2; do
-		submit -n1 --colocate -J settle$i --wrap "srun $W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line --seconds 20"
-		pair[i]=$job
-	done
-	first=${pair[1]} second=${pair[2]}
-	ok "a pair ends and is settled" eval 'wait_end "$first" 90 && wait_end "$second" 90 && wait_settled "$first" && wait_settled "$second"'
-}
-
-# lone ARG...: a co-located job without a partner, on a fake node.
-lone() {
-	submit -p fake -N1 --colocate "$@"
-	[ -n "$job" ]
-}
-
-# Enough blocks in a short run, also on a busy machine.
 ctl reconfigure poppa_period=100ms poppa_overhead_max=0 poppa_min_blocks=4 poppa_settle_timeout=60s
 on_exit ctl reconfigure --reset
 
-# Earlier jobs: Slurm itself adds a suspended job's time up differently in the two places.
-wait_until 60 nothing_runs
-wait_until 120 nothing_waits || diag "earlier jobs still wait for their price"
-roll_up
-reported=$(sreport_sum poppa-demo) accounted=$(sacct_sum -u poppa-demo)
-[ "$reported" = "$accounted" ] || diag "sreport counts $reported for earlier jobs, sacct $accounted"
-
-# --- A measured pair.
-if [ -x "$W/contend" ]; then
-	on_exit rm -f "$POPPA_SANDBOX/home/poppa-demo/settle-line"
-	# On a busy machine short windows see a job that waits for a processor: long ones, and if even their
-	# measurement says too little for a price, once more.
-	ctl reconfigure poppa_shutter=20ms poppa_overhead_max=20%
-	for attempt in 1 2 3; do
-		before=$(raw_usage)
-		since=$EPOCHREALTIME
-		run_pair
-		[[ $(part "$first")$(part "$second") == *nodata=* ]] || break
-		diag "attempt $attempt: $(part "$first") / $(part "$second")"
-	done
-	for i in 1 2; do
-		text=$(part "${pair[i]}")
-		like "job $i of the pair is settled with its facts" "$text" \
-			'^d=-?[0-9.]+ .* co=[0-9.]+ (dco=-?[0-9.]+ )?stopped=[0-9.]+ partners=[0-9]+ raw=1000 charged=[0-9]+ policy=thesis backend=heartbeat'
-		is "and names the other job" "$(value "$text" partners)" "${pair[3 - i]}"
-		cmp_num "and it was co-located nearly all the time" "$(value "$text" co)" '>' 0.6
-		cmp_num "and pays less than Slurm charged" "$(value "$text" charged)" '<' 1000
-		like "and keeps the mark of its option" "$(job_field "${pair[i]}" SystemComment)" '^colocate: '
-		agree "job $i" "${pair[i]}"
-	done
-	cmp_num "sshare's raw usage grew by what is charged, within 1 %" "$(apart "${pair[@]}")" '<=' 0.01
-	cmp_num "and limits count the same, in minutes" "$(awk -v u="$(raw_usage)" -v m="$(limit_usage)" \
-		'BEGIN { d = u / 60 - m; print d < 0 ? -d : d }')" '<=' 1
-	like "the pair history learned from it" \
-		"$(cat "$POPPA_SANDBOX/state/slurmctld/poppa_pairs" 2>&1)" 'settle1.*settle2'
-	# One that is alone, then beside one, alone again, and beside another.
-	contend() {
-		submit -n1 --colocate -J "$1" --wrap "srun $W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line --seconds $2"
-	}
-	contend stays 40
-	stays=$job
-	wait_running "$stays"
-	came=()
-	for i in 1 2; do
-		sleep 5
-		contend comes$i 9
-		came[i]=$job
-		wait_end "$job" 60
-	done
-	wait_end "$stays" 90
-	ok "a job whose partners came and went is settled" wait_settled "$stays"
-	text=$(part "$stays")
-	if [[ $text == *nodata=* ]]; then
-		skip "the machine is too busy for a measurement: $text" "of partners that came and went"
-	else
-		is "it names both" "$(value "$text" partners | tr , '\n' | cut -d: -f1 | sort -n | paste -s -d,)" "${came[1]},${came[2]}"
-		cmp_num "it was beside one for part of its time" "$(value "$text" co)" '>' 0.2
-		cmp_num "and alone for the rest" "$(value "$text" co)" '<' 0.85
-		cmp_num "which has no degradation" "$(awk -v d="$(value "$text" d)" -v want="$(in_ledger "select
-			json_extract(body, '\$.degradation') * json_extract(body, '\$.co_ns') / (json_extract(body, '\$.co_ns') +
-			json_extract(body, '\$.solo_ns') + json_extract(body, '\$.unmeasured_ns')) from record where job = $stays")" \
-			'BEGIN { d -= want; print d < 0 ? -d : d }')" '<=' 0.02
-		agree "partners that came and went" "$stays"
-	fi
-	ctl reconfigure poppa_shutter= poppa_overhead_max=0
-else
-	skip "mpicc was not found, so there is no workload with a heartbeat" "a measured pair"
-	lone --wrap 'sleep 2'
-	wait_end "$job"
-	wait_settled "$job"
-	first=$job
-fi
-
-# --- A batch script without srun: its shell is no task, and what it starts may come and go between two looks.
-if [ -x "$W/contend" ]; then
-	shell_job() {
-		submit -p real -n1 --colocate -o /dev/null --wrap "$1"
-		scripts+=("$job")
-	}
-	# told ID MODE...: the share of the run that the node's record tells of as that.
-	told() {
-		local id=$1 sum=0
-		shift
-		for mode in "$@"; do sum+=" + json_extract(body, '$.${mode}_ns')"; done
-		in_ledger "select ($sum) / 1e9 / $(sacct_field "$id" ElapsedRaw) from record where job = $id"
-	}
-	contend="$W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line"
-	busy='bash -c "while [ \$SECONDS -lt 12 ]; do seq 20000 >/dev/null; done"'
-	for script in "$contend --seconds 12 & wait" "sleep 4; $contend --seconds 6; sleep 4" \
-		'for i in $(seq 12); do seq 300000 >/dev/null; sleep 0.7; done' "$busy"; do
-		scripts=()
-		shell_job "$contend --seconds 14"
-		shell_job "$script"
-		for i in "${scripts[@]}"; do
-			wait_end "$i"
-			ok "\"${script//$W\//}\": job $i is settled" wait_settled "$i"
-			cmp_num "all of its time is told of" "$(told "$i" co solo paused unmeasured)" '>' 0.85
-			diag "$(part "$i")"
-		done
-		case $script in
-		*'& wait') cmp_num "a program in the background is seen" "$(told "${scripts[1]}" co paused)" '>' 0.6 ;;
-		"$busy") cmp_num "nobody is alone beside a busy shell" "$(told "${scripts[0]}" solo)" '<' 0.5 ;;
-		*)
-			cmp_num "what nobody saw is not measured" "$(told "${scripts[1]}" unmeasured)" '>' 0.1
-			like "and marked" "$(part "${scripts[1]}")" ' unmeasured=(0\.[0-9]|1\.)|nodata='
-			;;
-		esac
-	done
-fi
+note_usage
 
 # --- Jobs without a partner on nodes without poppad, so that only settlement is tested.
 ctl reconfigure poppa_settle_timeout=4s
+
+# What is settled here stays so to the end.
+lone --wrap 'sleep 2'
+first=$job
+wait_running "$first"
+report_node "$first" "$(job_field "$first" NodeList)" || bail_out "the ledger took no record"
+wait_end "$first"
+ok "a job with a record is settled" wait_settled "$first"
+like "with a discount" "$(part "$first")" '^d=0[.]5.* raw=8000 charged=2000 '
+agree "with a record" "$first"
 
 # --- Jobs that are not co-located are nobody's business.
 submit -p fake -n1 --wrap 'sleep 1'
@@ -420,9 +258,7 @@ is "the export too" "$(poppa ledger export | jq -c 'select(.kind == "settlement"
 nok "a user cannot read it" as_user poppa ledger export
 
 # --- sreport adds up what sacct shows.
-wait_until 60 nothing_runs
-ok "usage is rolled up" roll_up
-is "sreport's sum grew by that of the settled jobs" "$(($(sreport_sum poppa-demo) - reported))" "$(($(sacct_sum -u poppa-demo) - accounted))"
+usage_agrees
 
 # --- The ledger's door.
 munge=$(sed -n 's/^MungeSocket=//p' "$POPPA_CONF")

@@ -55,10 +55,11 @@ void counter_perf_scale(const uint64_t now[4], uint64_t last[4], struct counter_
 	uint64_t progress = now[LAST_PROGRESS] - last[LAST_PROGRESS];
 	uint64_t cycles = now[LAST_CYCLES] - last[LAST_CYCLES];
 
-	/* Others had the PMU all the time: nothing is known, which is not the same as nothing. */
-	if (enabled && !running) {
+	/* Others had the PMU all the time, or all but a moment in which the task ran none of its
+	 * own instructions: nothing is known, which is not the same as nothing. */
+	if (enabled && (!running || (running < enabled && !progress && !cycles))) {
 		sum->missing = true;
-		last[LAST_ENABLED] = now[LAST_ENABLED];
+		memcpy(last, now, 4 * sizeof(*last));
 		return;
 	}
 	if (enabled > running) {

@@ -509,11 +509,16 @@ static void multiplexed_counts_are_scaled(void **state)
 	assert_int_equal(sum.progress, 100);
 	assert_true(sum.missing);
 	sum.missing = false;
-	counter_perf_scale((const uint64_t[]){200, 400, 5000, 2000}, last, &sum);
+	/* Likewise when it had the PMU for a moment in which the task ran nothing of its own. */
+	counter_perf_scale((const uint64_t[]){100, 200, 4000, 1010}, last, &sum);
+	assert_int_equal(sum.progress, 100);
+	assert_true(sum.missing);
+	sum.missing = false;
+	counter_perf_scale((const uint64_t[]){200, 400, 5990, 2005}, last, &sum);
 	assert_int_equal(sum.progress, 100 + 200);
 	assert_int_equal(sum.cycles, 200 + 400);
 	/* A stopped task neither runs nor waits: that is zero. */
-	counter_perf_scale((const uint64_t[]){200, 400, 5000, 2000}, last, &sum);
+	counter_perf_scale((const uint64_t[]){200, 400, 5990, 2005}, last, &sum);
 	assert_int_equal(sum.progress, 300);
 	assert_false(sum.missing);
 }
