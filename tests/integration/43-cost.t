@@ -43,59 +43,40 @@ fi
 
 # --- one loop, beside a straightforward one in the same run ---
 
-# ratio LIMIT OPTION...: the best of at most five runs, as a busy machine can only make ours dearer; leaves
-# the result in $best, that of the number of readings in $readings, and a reason to skip in $reason.
-ratio() {
-	local limit=$1 out try status
+# What share of the straightforward one's time it takes depends on who else has the processors at the moment:
+# tests/bench/run loop measures that on a quiet machine and judges it (at most a quarter). Here it is to be dearer in
+# no case where each call meets its task in a known state.
+# check NAME OPTION...: leaves the ratio of the numbers of readings in $readings, empty when it is skipped.
+readings=
+check() {
+	local name=$1 out status
 	shift
-	best='' reason='' readings=''
-	for try in 1 2 3 4 5; do
-		out=$("$loop" --tasks 16 --loops 40 --json "$@" 2>&1)
-		status=$?
-		case $status in
-		0) ;;
-		77)
-			reason=${out#skipped: }
-			return 0
-			;;
-		*)
-			diag "run $try: $out"
-			continue
-			;;
-		esac
-		readings=$(jq -r .ratio_readings <<<"$out")
-		best=$(jq -r --arg best "${best:-1000}" '[.ratio, ($best | tonumber)] | min' <<<"$out")
-		diag "run $try: ours $(jq -r '.ours.calls | round' <<<"$out") us of stop calls, resume calls and readings," \
-			"straightforward $(jq -r '.straightforward.calls | round' <<<"$out") us, ratio $(jq -r .ratio <<<"$out")"
-		awk -v r="$best" -v l="$limit" 'BEGIN { exit !(r <= l) }' && return 0
-		diag "above $limit: the machine may be busy, trying again"
-	done
+	out=$("$loop" --tasks 16 --loops 40 --json "$@" 2>&1)
+	status=$?
+	readings=
+	case $status in
+	0) ;;
+	77)
+		skip "${out#skipped: }" "$name"
+		return
+		;;
+	*)
+		fail "$name" "$out"
+		return
+		;;
+	esac
+	readings=$(jq -r .ratio_readings <<<"$out")
+	diag "ours $(jq -r '.ours.calls | round' <<<"$out") us of stop calls, resume calls and readings," \
+		"straightforward $(jq -r '.straightforward.calls | round' <<<"$out") us, ratio $(jq -r .ratio <<<"$out")"
+	cmp_num "$name" "$(jq -r .ratio <<<"$out")" '<' 1
 }
 
-check() { # check NAME LIMIT OPTION...
-	ratio "${@:2}"
-	if [ -n "$reason" ]; then
-		skip "$reason" "$1"
-	else
-		cmp_num "$1" "$best" '<=' "$2"
-	fi
-}
-
-# On processors that others use, more of ours is waiting.
-limit=0.25
-if awk -v n="$(nproc)" '{ exit !($1 > n) }' /proc/loadavg; then
-	limit=0.35
-	diag "the load is $(cut -d' ' -f1 /proc/loadavg): the limit is $limit instead of 0.25"
-fi
-check "with heartbeats a loop over 16 tasks costs at most a quarter of a straightforward one" "$limit" --counter heartbeat
-# How much of it is interrupts, and what one takes, differs from host to host.
-check "with perf events at most 0.35, where each call meets its task as on a node with a processor for each" 0.35 \
-	--counter perf --staged
-check "where the tasks share processors, less than 0.9" 0.9 --counter perf
+check "with heartbeats a loop over 16 tasks costs less than a straightforward one" --counter heartbeat
+check "with perf events, too, where each call meets its task as on a node with a processor for each" --counter perf --staged
 # What a reading takes depends on whether its task runs just then; how many there are does not.
-if [ -n "$reason" ]; then
-	skip "$reason" "of readings it takes at most a quarter"
+if [ -z "$readings" ]; then
+	skip "no perf event counts here" "of readings it takes at most a quarter"
 else
-	cmp_num "of readings it takes at most a quarter" "${readings:-1}" '<=' 0.25
+	cmp_num "of readings it takes at most a quarter" "$readings" '<=' 0.25
 fi
 done_testing

@@ -165,6 +165,8 @@ ok "poppad refuses a price policy that is none, too, with its key" wait_until 10
 like "and all that came with it" "$(status .settings)" poppa_shutter=4ms
 like "doctor says the same of poppad" "$(doctor)" $'\n'"FAIL +settings of poppad .*poppa_price=cheap"
 ctl reconfigure --reset >/dev/null
+# Until poppad has them doctor speaks of the refused ones.
+ok "the settings of before are taken again" wait_until 10 holds '.bad_settings == null'
 
 # --- something is missing ---
 ctl stop ledgerd
