@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Test points for bash tests, printed as TAP (Test Anything Protocol). Names come first everywhere.
+# Test points for bash tests, printed as TAP (Test Anything Protocol). The first argument is the point's name.
 #
 #   ok NAME CMD...           passes when CMD succeeds; its output is shown when it does not
 #   nok NAME CMD...          passes when CMD fails
@@ -8,11 +8,11 @@
 #   like NAME TEXT REGEX     passes when TEXT matches the extended regular expression; unlike: when not
 #   cmp_num NAME A OP B      compares two numbers, which may have fractions: OP is < <= == != >= >
 #   pass NAME, fail NAME [WHY]
-#   skip REASON [NAME]       a point that cannot be tested here
-#   skip_all REASON          the same for the whole file; ends it
-#   bail_out REASON          ends everything: the rest would only fail too
-#   diag TEXT                a line for the reader
-#   done_testing             the last line of every test
+#   skip REASON [NAME]       counts a point that cannot be tested here
+#   skip_all REASON          the same for the whole test, which ends
+#   bail_out REASON          ends the test: all that follows would fail, too
+#   diag TEXT                prints a line for the reader
+#   done_testing             must be the last line of a test
 
 tap_count=0
 tap_failed=0
@@ -90,7 +90,7 @@ done_testing() {
 	[ "$tap_failed" = 0 ]
 }
 
-# wait_until SECONDS CMD...: until CMD succeeds; fails when it has not by then.
+# wait_until SECONDS CMD...: waits until CMD succeeds; fails when it has not by then.
 wait_until() {
 	local end=$((SECONDS + $1))
 	shift

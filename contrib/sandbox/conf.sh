@@ -23,8 +23,8 @@ choose_ports() {
 	die "no ten free TCP ports in a row between 21000 and 31000"
 }
 
-# Node names go into cgroup paths, so they must differ between the clusters of one host. Newer slurmds have
-# cgroups only while jobs run.
+# Node names are part of cgroup paths, so they must differ between the clusters of one host. A slurmd of a newer
+# release has cgroups only while jobs run, so the running slurmds are looked at, too.
 choose_node_prefix() {
 	local p
 	for p in n nb nc nd ne nf ng nh ni nj nk; do
@@ -46,8 +46,7 @@ cgroup_version() {
 	fi
 }
 
-# The real node as slurmd sees this host. A host with one core still gets two lanes: its hardware
-# threads, or two cores that do not exist.
+# The real node as slurmd sees this host. A host with one core gets two cores that do not exist, and so two lanes.
 real_node() {
 	local spec mem
 	spec=$(slurmd -C | sed -n 's/^NodeName=[^ ]* //p')
@@ -103,8 +102,8 @@ slurm_conf() {
 		SlurmctldDebug=verbose
 		SlurmdPidFile=$RUN/slurmd-%n.pid
 		SlurmdSpoolDir=$SPOOL/%n
-		# Where a step's PMIx directory is made: one that a killed slurmstepd has left would make the next
-		# step of the same ids fail, and down has to find it.
+		# PMIx makes a directory for each step here. A killed slurmstepd leaves it behind, and then the next step
+		# with the same ids fails: so down must be able to remove it.
 		TmpFS=$SPOOL/%n
 		SlurmdDebug=verbose
 		SlurmdParameters=config_overrides
@@ -116,8 +115,8 @@ slurm_conf() {
 		InactiveLimit=0
 		MessageTimeout=20
 
-		# A lane is a set of whole cores. Memory is shared out too, so two jobs on a node cannot take more
-		# than there is; a job that does not say gets its cores' share.
+		# A lane is a set of whole cores. Memory is allocated, too, so that two jobs on a node cannot take more
+		# than there is. A job that asks for no memory gets the share of its cores.
 		SelectType=select/cons_tres
 		SelectTypeParameters=CR_Core_Memory
 		SchedulerType=sched/backfill
@@ -174,7 +173,7 @@ slurm_conf_nodes() {
 	END
 }
 
-# write_slurm_conf: both slurm.conf files, atomically, as a running slurmctld may read them.
+# write_slurm_conf: replaces both slurm.conf files atomically, as a running slurmctld may read them at any time.
 write_slurm_conf() {
 	slurm_conf real >"$ETC/slurm.conf.new"
 	slurm_conf fake >"$ETC/fake/slurm.conf.new"
@@ -227,7 +226,7 @@ write_configuration() {
 		MungeSocket=$MUNGE_SOCK
 		LedgerListen=$ADDRESS:$((PORT + 3))
 		LedgerUser=slurm
-		# What LAMMPS calls eight times a step of the demo to see where its time goes.
+		# LAMMPS calls this function eight times in each step of the demo, to measure its own phases.
 		Uprobe=liblammps.so.0:_ZN9LAMMPS_NS5Timer6_stampENS0_5ttypeE
 	END
 	for n in plugstack.conf cgroup.conf poppa.conf; do

@@ -59,20 +59,20 @@ start_slurmdbd() {
 	wait_ready slurmdbd 60 with_slurm sacctmgr -n -p show cluster
 }
 
-# Users of the cluster, for a slurmdbd that is new.
+# Adds the cluster, its account and its users to a new slurmdbd.
 add_accounts() {
 	run_logged accounts.log with_slurm sacctmgr -i add cluster sandbox
 	run_logged accounts.log with_slurm sacctmgr -i add account demo
 	run_logged accounts.log with_slurm sacctmgr -i add user "$DEMO_USER" "$OTHER_USER" account=demo
 }
 
-# controller_up primary|backup: a backup that stands by is up, too.
+# controller_up primary|backup: true when it answers. A backup that stands by answers, too.
 controller_up() {
 	with_slurm scontrol ping | grep -q "($1) at .* is UP"
 }
 
-# controller HOST ADDRESS: the command that runs a slurmctld. One of two believes to be on a host of its
-# own, with an address of its own, and has its own directory for the pid file.
+# controller HOST ADDRESS: puts the command that runs a slurmctld into the array as_slurm. Where there are two
+# slurmctlds, each has a host name, an address and a directory for the pid file of its own.
 controller() {
 	local own=$RUN/slurmctld-$1
 	as_slurm=(setpriv --reuid slurm --regid "$(id -g slurm)" --init-groups
@@ -147,7 +147,7 @@ slurmd_name() {
 	if [ "$1" = "$REAL_NODE" ]; then echo slurmd; else echo "slurmd-$1"; fi
 }
 
-# start_slurmd NODE: the real node's slurmd on the host, a fake one's inside that node.
+# start_slurmd NODE: starts the slurmd of the real node on the host, and that of a fake node inside that node.
 start_slurmd() {
 	local node=$1 name inside child
 	name=$(slurmd_name "$node")
@@ -161,7 +161,7 @@ start_slurmd() {
 	pid_of "node-$node" >/dev/null || start_node "$node"
 	inside=$(child_of "$(pid_of "node-$node")") || die "node $node has ended"
 	launch "$name" nsenter -t "$inside" --mount --uts --pid --root --wd slurmd -D -N "$node" -f "$ETC/fake/slurm.conf"
-	# nsenter waits outside for the slurmd it has started inside: that is the one to record.
+	# nsenter stays outside and waits for the slurmd that it has started inside: record the latter.
 	wait_for 5 child_of "$(pid_of "$name")" || die "slurmd of $node could not be started"
 	child=$(child_of "$(pid_of "$name")")
 	echo "$child $(start_time "$child")" >"$PIDS/$name"
@@ -187,8 +187,8 @@ start_ledgerd() {
 	wait_ready ledgerd 20 port_busy "$((PORT + 3))"
 }
 
-# With POPPA_BOOTED=SECONDS this host has been booted so long ago for poppad: with another boot id, and with
-# clocks that count from there.
+# With POPPA_BOOTED=SECONDS poppad sees a host that booted so many seconds ago: another boot id, and monotonic clocks
+# that count from then.
 start_poppad() {
 	local child late poppad=(env SLURM_CONF="$ETC/slurm.conf" "$PREFIX/sbin/poppad" -N "$REAL_NODE" -c "$ETC/poppa.conf")
 	if [ -n "${POPPA_BOOTED:-}" ]; then
@@ -224,8 +224,8 @@ start_daemon() {
 	esac
 }
 
-# Slurm's cgroups of this instance's nodes, in every hierarchy; the deepest come first. With version 2 a
-# fake node's slurmd makes one too, though its tasks are elsewhere.
+# Slurm's cgroups of this instance's nodes, in every hierarchy; the deepest come first. With version 2 the slurmd of a
+# fake node makes one, too, although it holds none of its tasks.
 node_cgroups() {
 	local node
 	for node in $(nodes); do
@@ -234,7 +234,7 @@ node_cgroups() {
 	done
 }
 
-# Ends every process in these cgroups and removes them. Frozen ones must thaw to die.
+# Ends every process in these cgroups and removes the cgroups. A frozen process has to thaw before it can die.
 clear_cgroups() {
 	local dir pid tries
 	for ((tries = 0; tries < 100; tries++)); do
@@ -252,8 +252,8 @@ clear_cgroups() {
 	warn "these cgroups could not be removed: $(node_cgroups | xargs)"
 }
 
-# Slurm puts its steps below system.slice and needs the controllers there. What was not enabled before
-# is noted, so that down can take it back.
+# Slurm makes the cgroups of its steps below system.slice and needs the controllers there. Those that this function
+# enables are written down, so that down can disable them again.
 enable_cgroup2() {
 	local dir c
 	mkdir -p /sys/fs/cgroup/system.slice
@@ -270,7 +270,7 @@ enable_cgroup2() {
 restore_cgroup2() {
 	local dir c
 	[ -e "$STATE/cgroup2-enabled" ] || return 0
-	# Another sandbox may still need them: then the kernel or Slurm holds on to them.
+	# Another sandbox may still need them: then they stay enabled.
 	tac "$STATE/cgroup2-enabled" | while read -r dir c; do
 		[ -n "$(find /sys/fs/cgroup/system.slice -maxdepth 1 -name '*_slurmstepd.scope' 2>/dev/null)" ] ||
 			echo "-$c" 2>/dev/null >"$dir/cgroup.subtree_control" || true
@@ -278,7 +278,7 @@ restore_cgroup2() {
 	rmdir /sys/fs/cgroup/system.slice 2>/dev/null || true
 }
 
-# Slurm's commands that still wait for this instance (srun, salloc, sbatch --wait) end with it.
+# Ends Slurm's commands that still wait for this instance (srun, salloc, sbatch --wait).
 stop_clients() {
 	local dir
 	for dir in /proc/[0-9]*; do
@@ -292,7 +292,7 @@ stop_clients() {
 	done
 }
 
-# Shared memory that killed MPI ranks of this instance's users left behind and nobody maps any more.
+# Removes shared memory that killed MPI ranks have left behind, where no process maps it any more.
 clear_shared_memory() {
 	local f
 	[ -e "$SANDBOX/instance" ] || return 0
@@ -302,8 +302,8 @@ clear_shared_memory() {
 		\( -user "$DEMO_USER" -o -user "$OTHER_USER" \) 2>/dev/null)
 }
 
-# take_down: ends whatever runs of an instance, however it got here, and removes what it made. The logs,
-# the build and the downloaded sources stay.
+# take_down: ends every process of an instance, whatever state it is in, and removes what it made, except the logs, the
+# build and the downloaded sources.
 take_down() {
 	local node
 	if load_instance && [ "$BOOT" = "$(boot_id)" ]; then
@@ -324,7 +324,7 @@ take_down() {
 	rm -rf "$PIDS" "$RUN" "$SPOOL" "$STATE" "$ETC" "$SANDBOX/tmp" "$SANDBOX/instance"
 }
 
-# Removes the users that this or another instance has added to the system, once none needs them.
+# Removes the users that this or another instance has added to the system, when no instance is up any more.
 remove_users() {
 	local user
 	[ -e /usr/sbin/slurmctld ] || return 0

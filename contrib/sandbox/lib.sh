@@ -6,7 +6,7 @@ TREE=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 CACHE=${POPPA_CACHE:-$TREE/.sandbox/cache}
 DEMO_USER=poppa-demo
 OTHER_USER=poppa-guest
-# By which those are known that a sandbox has made: the last one to go down removes them.
+# Users that a sandbox has added to the system carry this comment: the last sandbox to go down removes them.
 USER_COMMENT="made by contrib/sandbox/up"
 
 say() {
@@ -32,8 +32,8 @@ any_cluster() {
 	pgrep -f '^slurm(ctld -D|d -D -N [^ ]+) -f /.*/etc/(fake/)?slurm[.]conf' >/dev/null
 }
 
-# usable_directory DIR LENGTH: the jobs' users must reach programs and sockets, and a socket's path has at
-# most 107 characters, of which the names below DIR take 45.
+# usable_directory DIR LENGTH: true when every user may enter DIR and its path has at most LENGTH characters. The path
+# of a socket has at most 107 characters, and the names below DIR take 45 of them.
 usable_directory() {
 	local at=$1
 	[ "${#at}" -le "$2" ] || return 1
@@ -91,7 +91,7 @@ load_instance() {
 	[ -r "$SANDBOX/instance" ] && . "$SANDBOX/instance"
 }
 
-# run_logged LOG CMD...: its output goes to that file of the logs, whose end is shown when it fails.
+# run_logged LOG CMD...: writes the output of CMD to that file of the logs, and shows its end when CMD fails.
 run_logged() {
 	local log=$1
 	shift
@@ -101,7 +101,8 @@ run_logged() {
 	}
 }
 
-# start_time PID: clock ticks since boot; with the pid it names one process for good.
+# start_time PID: when the process started, in clock ticks since boot. A pid may be used again, a pid with its start
+# time is not.
 start_time() {
 	local stat
 	stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
@@ -120,8 +121,8 @@ pid_of() {
 	echo "$pid"
 }
 
-# launch NAME CMD...: starts a daemon in a session of its own, its output in log/NAME.log. The process
-# records itself before it becomes the daemon, so there is no daemon without a record.
+# launch NAME CMD...: starts a daemon in a session of its own, with its output in log/NAME.log. The process writes its
+# pid down before it becomes the daemon, so every daemon has a record.
 launch() {
 	local name=$1
 	shift
@@ -138,7 +139,7 @@ launch() {
 	wait_for $((5 * ${POPPA_PATIENCE:-1})) test -s "$PIDS/$name" || die "$name could not be started"
 }
 
-# wait_for SECONDS CMD...: until CMD succeeds.
+# wait_for SECONDS CMD...: waits until CMD succeeds; fails when it has not by then.
 wait_for() {
 	local end=$((SECONDS + $1))
 	shift
@@ -148,8 +149,8 @@ wait_for() {
 	done
 }
 
-# wait_ready NAME SECONDS CMD...: until the daemon answers; when it ends or stays silent, shows its log.
-# On machines that are many times slower than usual POPPA_PATIENCE is how many times longer to wait.
+# wait_ready NAME SECONDS CMD...: waits until CMD succeeds, that is until the daemon answers. Shows the daemon's log
+# when it ends or does not answer in time. POPPA_PATIENCE=N waits N times as long, for slow machines.
 wait_ready() {
 	local name=$1 end=$((SECONDS + $2 * ${POPPA_PATIENCE:-1}))
 	shift 2
@@ -165,7 +166,7 @@ wait_ready() {
 	done
 }
 
-# stop NAME [SECONDS]: ends a daemon by its recorded pid, with force when it does not go in time.
+# stop NAME [SECONDS]: ends a daemon by its recorded pid, with SIGKILL when it has not ended in time.
 stop() {
 	local pid end=$((SECONDS + ${2:-10}))
 	pid=$(pid_of "$1") || {
@@ -187,7 +188,7 @@ with_slurm() {
 	SLURM_CONF=$ETC/slurm.conf "$@"
 }
 
-# The cgroups of jobs that are frozen now, in either version.
+# The cgroups of jobs that are frozen now, of cgroup version 1 or 2.
 frozen_cgroups() {
 	find /sys/fs/cgroup -path '*slurm*' \( -name freezer.state -exec grep -lv THAWED {} + \) -o \
 		\( -name cgroup.events -exec grep -l 'frozen 1' {} + \) 2>/dev/null

@@ -112,15 +112,15 @@ runs_that_wait() {
 		keys[]' "$POPPA_SANDBOX/state/slurmctld/poppa_unsettled"
 }
 
-# What is settled later gives usage back later.
+# Until then usage may still be given back.
 nothing_waits() {
 	local runs
 	[ -e "$POPPA_SANDBOX/state/slurmctld/poppa_unsettled" ] || return 0
 	runs=$(runs_that_wait) && [ -z "$runs" ]
 }
 
-# Sums of billing times seconds since the cluster's first hour. sreport is asked hour by hour: a longer
-# span reads the daily sums, which the day's end makes.
+# Sums of billing times seconds since the cluster's first hour. sreport is asked hour by hour: for a longer span it
+# reads daily sums, which slurmdbd makes only when the day has ended.
 first_hour=$(($(stat -c %Y "$POPPA_SANDBOX/instance") / 3600 * 3600))
 at() {
 	date -d "@$1" +%Y-%m-%dT%H:%M:%S
@@ -132,7 +132,7 @@ roll_up() {
 	sacctmgr -i rollup "$(at "$first_hour")" "$(at "$(next_hour)")" 2>&1
 }
 
-# What began before the first hour counts from there on, as in sreport.
+# Of a run that began before the first hour only the time since then counts, as in sreport.
 sacct_sum() {
 	sacct -T -D -X -n -P -S "$(at "$first_hour")" -E "$(at "$(next_hour)")" -o ElapsedRaw,AllocTRES "$@" |
 		awk -F'[|,]' '{ for (i = 2; i <= NF; i++) if (sub(/^billing=/, "", $i)) sum += $1 * $i } END { print sum + 0 }'

@@ -5,7 +5,7 @@
 # has a name that begins with "own".
 #
 #   $DIR                       a directory for the time of the test, with a file for each kind of finding
-#   dice SEED                  from now on pick and nap are those of SEED
+#   dice SEED                  makes pick and nap repeatable
 #   pick NUMBER                a random number below it, in $picked
 #   nap MILLISECONDS           sleeps for up to that
 #   make_account, drop_account the account, with poppa-demo in it
@@ -24,7 +24,7 @@ on_exit rm -rf "$DIR"
 touch "$DIR"/{lanes,states,attended,numberless,unstarted,submitted,killed}
 
 dice() { RANDOM=$1; }
-# A subshell would have dice of its own, so there is no output.
+# The number is in a variable and not printed: a command substitution would not advance RANDOM here.
 pick() { picked=$((RANDOM * 32768 + RANDOM)) && picked=$((picked % $1)); }
 nap() {
 	pick "$1"
@@ -45,8 +45,8 @@ send() {
 	echo "$sent $(date +%s)" >>"$DIR/submitted"
 }
 
-# A job whose end slurmctld has forgotten runs on for it until it asks the node, and then the stream would
-# dry up.
+# A job that has run for long is not counted: slurmctld may have forgotten its end, and shows it as running until it
+# asks the node. Counting it would end the stream.
 in_queue() { squeue -h -r -A "$ACCOUNT" -p "$1" -o '%t %M' | awk '$1 != "R" || $2 ~ /^0:[01]/' | wc -l; }
 
 # update_waiting JOB COMMAND...: a slurmctld killed while it asked slurmdbd for a job's number goes on waiting for that
@@ -61,7 +61,8 @@ update_waiting() {
 	scancel "$id" && echo "$id" >>"$DIR/numberless"
 }
 
-# Slurm holds a job back that could not be started, or was requeued, and drains the node where that was.
+# Releases jobs that Slurm holds back because they could not be started or were requeued, and resumes the nodes that it
+# has drained for that.
 attend() {
 	local id reason node state
 	while read -r id reason; do
@@ -160,14 +161,14 @@ look() {
 	echo "$here" >>"$DIR/seen"
 }
 
-# places_seen: how often a job on a node was looked at, in subshells, too.
+# places_seen: how often a job on a node was looked at, those in subshells included.
 places_seen() {
 	awk '{ n += $1 } END { print n + 0 }' "$DIR/seen"
 }
 
 # --- Daemons.
 
-# Again and again, since what it needs may be on its way up, too.
+# Tries several times, since a daemon that it needs may not have started yet.
 start() {
 	local try
 	for try in 1 2 3 4; do

@@ -6,16 +6,16 @@
 # sandbox (contrib/sandbox/up), can be run alone and leaves the cluster as it was: jobs that submit()
 # started are cancelled at its end, and daemons and settings it changed must be put back with on_exit.
 #
-#   as_user CMD...             CMD as poppa-demo; as USER CMD... as somebody else
-#   submit ARG...              sbatch as poppa-demo (SUBMIT_USER changes that); the job id is in $job
-#   wait_running ID [SECONDS]  until the job runs
-#   wait_end ID [SECONDS]      until the job has ended and left its nodes
+#   as_user CMD...             runs CMD as poppa-demo; as USER CMD... as USER
+#   submit ARG...              runs sbatch as poppa-demo, or as SUBMIT_USER; the job id is in $job
+#   wait_running ID [SECONDS]  waits until the job runs
+#   wait_end ID [SECONDS]      waits until the job has ended and left its nodes
 #   job_field ID KEY           one field of "scontrol show job"
 #   sacct_field ID FIELD       one field of the job in sacct
-#   status FILTER              what jq finds in the status of the real node's poppad, as root
-#   holds FILTER               whether that is true
-#   ctl ARG...                 contrib/sandbox/ctl; is_gone DAEMON: it does not run
-#   on_exit CMD...             runs CMD when the test ends, however it ends; the last one first
+#   status FILTER              applies jq's FILTER to the status of the real node's poppad, as root sees it
+#   holds FILTER               succeeds when the result is true
+#   ctl ARG...                 contrib/sandbox/ctl; is_gone DAEMON succeeds when the daemon does not run
+#   on_exit CMD...             runs CMD when the test ends, however it ends; the last one is run first
 
 tests_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 tree=$(dirname "$tests_dir")
@@ -28,7 +28,7 @@ if [ "${POPPA_TEST_INSIDE:-}" != "$$" ]; then
 	exec "$tree/contrib/sandbox/env" bash "$0" "$@"
 fi
 
-# A job that is to fail must not end the test: points are counted, not exit statuses.
+# Commands that fail must not end the test: points are counted, not exit statuses.
 set +e -u -o pipefail
 
 jobs_submitted=()
@@ -90,7 +90,7 @@ submit() {
 	jobs_submitted+=("$job")
 }
 
-# job_field ID KEY: a value ends where the next KEY= begins, so comments keep their blanks.
+# job_field ID KEY: prints the value up to the next KEY=, so a comment keeps its blanks.
 job_field() {
 	scontrol -d show job "$1" 2>/dev/null |
 		awk -v key="$2" '{
@@ -105,20 +105,21 @@ job_field() {
 		}'
 }
 
-# run_again ID: lets a requeued job start. Slurm holds it back for two minutes, since a node refuses what
-# starts in the second in which it ended.
+# run_again ID: lets a requeued job start. Slurm holds it back for two minutes, because a node refuses a job that starts
+# in the same second in which its last run ended there. Fails when slurmctld does not take the update within 30 s: one
+# that has just started changes nothing of a job until slurmdbd has told it the job's number.
 run_again() {
 	wait_until 30 sh -c "scontrol show job $1 | grep -q JobState=PENDING"
 	sleep 2
-	scontrol update jobid="$1" StartTime=now
+	wait_until 30 scontrol update jobid="$1" StartTime=now
 }
 
-# Every node can be given jobs. One that is returned to service cannot until slurmctld has heard from it.
+# nodes_answer: succeeds when every node can be given jobs. One that is returned to service has to register first.
 nodes_answer() {
 	! sinfo -h -N -o %T | grep -q -E '\*|unknown|down'
 }
 
-# job_tres ID: what it was given, which newer releases of Slurm tell apart from what it asked for.
+# job_tres ID: the TRES that were allocated. Newer releases of Slurm show them apart from those asked for.
 job_tres() {
 	local tres
 	tres=$(job_field "$1" AllocTRES)
