@@ -33,7 +33,8 @@ clean_up() {
 }
 on_exit clean_up
 # Nothing is settled without its records.
-ctl reconfigure poppa_period=100ms poppa_overhead_max=0 poppa_min_blocks=4 poppa_settle_timeout=30m
+# Long windows: beside other tests a short one sees tasks that wait for a processor.
+ctl reconfigure poppa_period=100ms poppa_shutter=20ms poppa_overhead_max=20% poppa_min_blocks=4 poppa_settle_timeout=30m
 
 # --- A node that is booted anew while the ledger is down.
 diag "a node is booted anew"
