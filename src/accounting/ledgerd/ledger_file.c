@@ -43,6 +43,18 @@ static int open_file(const char *path, sqlite3 **db, struct errmsg *err)
 	return 0;
 }
 
+/* The same, and all that is read is of one moment, whatever poppa-ledgerd does meanwhile. */
+static int open_moment(const char *path, sqlite3 **db, struct errmsg *err)
+{
+	if (open_file(path, db, err))
+		return -1;
+	if (sqlite3_exec(*db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	db_failed(*db, path, "read", err);
+	sqlite3_close(*db);
+	return -1;
+}
+
 /* --- check --- */
 
 struct check {
@@ -288,7 +300,6 @@ static const struct question {
 	{"SELECT kind, count, first, last FROM refusal ORDER BY kind", refusal_row},
 };
 
-/* Within one transaction. */
 static int ask_all(struct check *c)
 {
 	if (each_row(c, "PRAGMA integrity_check(100)", integrity_row) ||
@@ -316,14 +327,9 @@ int ledger_file_check(const char *path, const struct ledger_anchor *anchor,
 	int rc;
 
 	*out = (struct ledger_check){.schema = 0};
-	if (open_file(path, &c.db, err))
+	if (open_moment(path, &c.db, err))
 		return -1;
-	/* One moment for all queries, whatever poppa-ledgerd does meanwhile. */
-	rc = sqlite3_exec(c.db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK
-		     ? 0
-		     : db_failed(c.db, path, "read", err);
-	if (!rc)
-		rc = ask_all(&c);
+	rc = ask_all(&c);
 	sqlite3_close(c.db);
 	return rc;
 }
@@ -439,29 +445,23 @@ static int export_table(sqlite3 *db, const char *path, const char *query, const 
 
 int ledger_file_export(const char *path, int64_t since_unix, FILE *out, struct errmsg *err)
 {
+	static const struct {
+		const char *kind, *query;
+	} tables[] = {
+		{"record", "SELECT body FROM record WHERE start >= ?1"
+			   " ORDER BY start, cluster, job, restart, node"},
+		{"settlement", "SELECT body FROM settlement WHERE finish >= ?1"
+			       " ORDER BY finish, cluster, job, restart"},
+		{"event", "SELECT body, id, unix, kind, by_uid FROM event WHERE unix >= ?1"
+			  " ORDER BY id"},
+	};
 	sqlite3 *db;
-	int rc;
+	int rc = 0;
 
-	if (open_file(path, &db, err))
+	if (open_moment(path, &db, err))
 		return -1;
-	rc = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK
-		     ? 0
-		     : db_failed(db, path, "read", err);
-	if (!rc)
-		rc = export_table(db, path,
-			"SELECT body FROM record WHERE start >= ?1"
-			" ORDER BY start, cluster, job, restart, node",
-			"record", since_unix, out, err);
-	if (!rc)
-		rc = export_table(db, path,
-			"SELECT body FROM settlement WHERE finish >= ?1"
-			" ORDER BY finish, cluster, job, restart",
-			"settlement", since_unix, out, err);
-	if (!rc)
-		rc = export_table(db, path,
-			"SELECT body, id, unix, kind, by_uid FROM event WHERE unix >= ?1 ORDER BY "
-			"id",
-			"event", since_unix, out, err);
+	for (size_t i = 0; !rc && i < sizeof(tables) / sizeof(tables[0]); i++)
+		rc = export_table(db, path, tables[i].query, tables[i].kind, since_unix, out, err);
 	sqlite3_close(db);
 	return rc;
 }

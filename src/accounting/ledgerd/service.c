@@ -30,6 +30,20 @@ static json_t *failure(const char *text)
 	return json_pack("{s:b, s:s}", "ok", 0, "error", text);
 }
 
+/* To a request that is not understood. */
+static json_t *malformed(struct service *s, const char *text)
+{
+	s->counts.malformed++;
+	return failure(text);
+}
+
+/* To a request that the ledger could not do. */
+static json_t *trouble(const struct errmsg *err)
+{
+	plog_error("%s", err->text);
+	return failure(err->text);
+}
+
 static json_t *not_allowed(struct service *s, const char *op, uid_t from)
 {
 	s->counts.refused++;
@@ -195,8 +209,7 @@ static json_t *answer_record(struct service *s, const json_t *request, uid_t fro
 		reply = failure("out of memory");
 	} else if (ledger_put(s->ledger, records, (int)good, s->origin ? s->origin : "", stored,
 			   &err)) {
-		plog_error("%s", err.text);
-		reply = failure(err.text);
+		reply = trouble(&err);
 	} else {
 		for (size_t i = 0; i < good; i++) {
 			s->counts.records += stored[i];
@@ -275,10 +288,8 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 		field_int(what, request, "job", 1, UINT32_MAX, &job, &err) ||
 		field_int(what, request, "restart", 0, UINT32_MAX, &restart, &err) ||
 		field_int(what, request, "start", 0, INT64_MAX, &start, &err) ||
-		read_part(s, request, cluster, (uint32_t)job, (uint32_t)restart, &part, &err)) {
-		s->counts.malformed++;
-		return failure(err.text);
-	}
+		read_part(s, request, cluster, (uint32_t)job, (uint32_t)restart, &part, &err))
+		return malformed(s, err.text);
 	if (json_is_array(nodes) && service_trusts(s, from) && !from_controller(s))
 		return not_from_here(s, "job");
 	if (json_is_array(nodes) && service_trusts(s, from) &&
@@ -295,9 +306,8 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 	}
 	if (settled < 0 || ledger_records(s->ledger, cluster, (uint32_t)job, (uint32_t)restart,
 				   start, &part.part, &records, &count, &err)) {
-		plog_error("%s", err.text);
 		json_decref(changes);
-		return failure(err.text);
+		return trouble(&err);
 	}
 	for (int i = 0; i < count; i++)
 		foreign |= records[i].uid != from;
@@ -332,15 +342,11 @@ static json_t *store_settlement(struct service *s, const json_t *request, uid_t 
 	struct errmsg err = {""};
 
 	*rc = -1;
-	if (settlement_from_json(json_object_get(request, "settlement"), &wanted, &err)) {
-		s->counts.malformed++;
-		return failure(err.text);
-	}
+	if (settlement_from_json(json_object_get(request, "settlement"), &wanted, &err))
+		return malformed(s, err.text);
 	*rc = store(s->ledger, &wanted, (uint32_t)from, stored, &err);
-	if (*rc < 0) {
-		plog_error("%s", err.text);
-		return failure(err.text);
-	}
+	if (*rc < 0)
+		return trouble(&err);
 	return json_pack(
 		"{s:b, s:o, s:b}", "ok", 1, "settlement", settlement_to_json(stored), "first", *rc);
 }
@@ -385,10 +391,8 @@ static json_t *answer_change(struct service *s, const json_t *request, uid_t fro
 	int rc;
 
 	if (settlement_from_json(json_object_get(request, "settlement"), &wanted, &err) ||
-		field_text(what, request, "reason", reason, sizeof(reason), &err)) {
-		s->counts.malformed++;
-		return failure(err.text);
-	}
+		field_text(what, request, "reason", reason, sizeof(reason), &err))
+		return malformed(s, err.text);
 	rc = ledger_change(s->ledger, &wanted, reason, (uint32_t)from, (int64_t)time(NULL), &err);
 	if (rc < 0)
 		plog_error("%s", err.text);
@@ -408,15 +412,11 @@ static json_t *answer_list(struct service *s, const json_t *request, const char 
 	char cluster[64];
 	json_t *found;
 
-	if (field_text(what, request, "cluster", cluster, sizeof(cluster), &err)) {
-		s->counts.malformed++;
-		return failure(err.text);
-	}
+	if (field_text(what, request, "cluster", cluster, sizeof(cluster), &err))
+		return malformed(s, err.text);
 	found = list(s->ledger, cluster, max, &err);
-	if (!found) {
-		plog_error("%s", err.text);
-		return failure(err.text);
-	}
+	if (!found)
+		return trouble(&err);
 	return json_pack("{s:b, s:o}", "ok", 1, key, found);
 }
 
@@ -434,16 +434,12 @@ static json_t *answer_changed(struct service *s, const json_t *request, uid_t fr
 	int rc;
 
 	(void)from;
-	if (settlement_from_json(json_object_get(request, "settlement"), &which, &err)) {
-		s->counts.malformed++;
-		return failure(err.text);
-	}
+	if (settlement_from_json(json_object_get(request, "settlement"), &which, &err))
+		return malformed(s, err.text);
 	rc = ledger_change_state(
 		s->ledger, &which, written ? LEDGER_CHANGE_WRITTEN : LEDGER_CHANGE_TAKEN, &err);
-	if (rc < 0) {
-		plog_error("%s", err.text);
-		return failure(err.text);
-	}
+	if (rc < 0)
+		return trouble(&err);
 	return json_pack("{s:b, s:b}", "ok", 1, "first", rc);
 }
 
@@ -476,9 +472,8 @@ static json_t *answer_status(struct service *s, const json_t *request, uid_t fro
 	service_save_counts(s);
 	refused = rows ? ledger_refusals(s->ledger, &err) : NULL;
 	if (!refused) {
-		plog_error("%s", err.text);
 		json_decref(rows);
-		return failure(err.text);
+		return trouble(&err);
 	}
 	now = clock_wall();
 	ledger_head(s->ledger, &event, hash);
@@ -522,16 +517,13 @@ json_t *service_answer(struct service *s, const json_t *request, uid_t from)
 	const struct operation *op;
 
 	s->counts.requests++;
-	if (!name || !json_is_string(nonce)) {
-		s->counts.malformed++;
-		return failure("\"op\" and \"nonce\" must be strings");
-	}
+	if (!name || !json_is_string(nonce))
+		return malformed(s, "\"op\" and \"nonce\" must be strings");
 	op = find_operation(name);
 	if (!(op && op->for_anybody) && !service_trusts(s, from)) {
 		reply = not_allowed(s, name, from);
 	} else if (!op) {
-		s->counts.malformed++;
-		reply = failure("unknown \"op\"");
+		reply = malformed(s, "unknown \"op\"");
 	} else if (op->from_controller && !from_controller(s)) {
 		reply = not_from_here(s, name);
 	} else {
