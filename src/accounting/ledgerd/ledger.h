@@ -78,15 +78,15 @@ int ledger_own(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t 
 	ledger_foreign_fn fn, void *arg, struct errmsg *err);
 
 /*
- * The records of a run, or of a part of its nodes, newly allocated (NULL for none). start_unix is
- * slurmctld's start of the run. Records that began earlier than that by more than the slack are of
- * an earlier job with the same id. Records that began nearer to the start of another settled run
- * are of that run: after a crash slurmctld may give the same job id and restart again. With
- * start_unix 0 all records are taken. 0, or -1 with err.
+ * The records of a run, or of a part of its nodes, as they were stored: a JSON array, a new
+ * reference; NULL with err. Where several records are in one node's name, it has the best one.
+ * start_unix is slurmctld's start of the run. Records that began earlier than that by more than the
+ * slack are of an earlier job with the same id. Records that began nearer to the start of another
+ * settled run are of that run: after a crash slurmctld may give the same job id and restart again.
+ * With start_unix 0 all records are taken.
  */
-int ledger_records(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
-	int64_t start_unix, const struct ledger_part *part, struct ledger_record **records,
-	int *count, struct errmsg *err);
+json_t *ledger_records(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
+	int64_t start_unix, const struct ledger_part *part, struct errmsg *err);
 
 /* Kinds of events in the append-only log. */
 #define LEDGER_SETTLED "settled"

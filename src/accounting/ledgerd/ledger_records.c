@@ -76,49 +76,42 @@ int ledger_nth_node(struct ledger *l, const char *cluster, uint32_t job_id, uint
 	return rows < 0 ? -1 : rows == 2;
 }
 
-int ledger_records(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
-	int64_t start_unix, const struct ledger_part *part, struct ledger_record **records,
-	int *count, struct errmsg *err)
+/* Whether two records are of the same node and of the same run. */
+static bool of_same_node(const json_t *a, const json_t *b)
+{
+	return json_equal(json_object_get(a, "node"), json_object_get(b, "node")) &&
+	       json_equal(json_object_get(a, "start"), json_object_get(b, "start"));
+}
+
+json_t *ledger_records(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
+	int64_t start_unix, const struct ledger_part *part, struct errmsg *err)
 {
 	sqlite3_stmt *st = l->st[S_RECORDS];
-	struct ledger_record *list = NULL;
-	int used = 0, room = 0, rc = 0, step = SQLITE_DONE;
+	json_t *list = json_array(), *record = list;
+	int step = SQLITE_ERROR;
 
 	ledger_bind_run(st, cluster, job_id, restart, 1);
 	sqlite3_bind_int64(st, 4, start_unix ? start_unix - LEDGER_CLOCK_SLACK_S : 0);
 	sqlite3_bind_int64(st, 5, start_unix);
 	bind_part(st, part, 6);
-	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW) {
-		json_t *json = ledger_column_json(st, 0, err);
+	while (record && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		const json_t *last = json_array_get(list, json_array_size(list) - 1);
 
-		if (used == room) {
-			struct ledger_record *bigger;
-
-			room = room ? 2 * room : 4;
-			bigger = reallocarray(list, room, sizeof(*list));
-			if (!bigger) {
-				rc = errmsg_set(err, "out of memory");
-				json_decref(json);
-				break;
-			}
-			list = bigger;
-		}
-		rc = json ? record_from_json(json, &list[used], err) : -1;
-		json_decref(json);
-		if (rc || !used || strcmp(list[used].node, list[used - 1].node) ||
-			list[used].start_unix != list[used - 1].start_unix)
-			used++;
+		record = ledger_column_json(st, 0, err);
+		if (record && last && of_same_node(record, last))
+			json_decref(record);
+		else if (record)
+			json_array_append_new(list, record);
 	}
-	if (!rc && step != SQLITE_DONE)
-		rc = ledger_db_failed(l, "read records", err);
+	if (!list)
+		errmsg_set(err, "out of memory");
+	else if (record && step != SQLITE_DONE)
+		ledger_db_failed(l, "read records", err);
 	sqlite3_reset(st);
-	if (rc) {
-		free(list);
-		return -1;
-	}
-	*records = list;
-	*count = used;
-	return 0;
+	if (step == SQLITE_DONE)
+		return list;
+	json_decref(list);
+	return NULL;
 }
 
 /* A record of the run, and whether it is to be left out. */

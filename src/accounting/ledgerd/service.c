@@ -273,16 +273,17 @@ static int read_part(struct service *s, const json_t *request, const char *clust
 
 static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 {
-	struct ledger_record *records = NULL;
 	struct settlement settlement;
 	int64_t job, restart, start;
 	struct errmsg err = {""};
 	const json_t *nodes = json_object_get(request, "nodes");
-	json_t *list, *changes = NULL, *reply;
-	char cluster[64];
-	int count = 0, settled = 0;
+	json_t *records = NULL, *changes = NULL, *reply;
 	bool foreign = false;
 	struct job_part part;
+	const json_t *record;
+	char cluster[64];
+	int settled = 0;
+	size_t i;
 
 	if (field_text(what, request, "cluster", cluster, sizeof(cluster), &err) ||
 		field_int(what, request, "job", 1, UINT32_MAX, &job, &err) ||
@@ -304,29 +305,29 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 			settlement.start_unix, &err);
 		settled = changes ? settled : -1;
 	}
-	if (settled < 0 || ledger_records(s->ledger, cluster, (uint32_t)job, (uint32_t)restart,
-				   start, &part.part, &records, &count, &err)) {
+	if (settled >= 0)
+		records = ledger_records(s->ledger, cluster, (uint32_t)job, (uint32_t)restart,
+			start, &part.part, &err);
+	if (!records) {
 		json_decref(changes);
 		return trouble(&err);
 	}
-	for (int i = 0; i < count; i++)
-		foreign |= records[i].uid != from;
+	json_array_foreach(records, i, record)
+	{
+		foreign |= json_integer_value(json_object_get(record, "uid")) != from;
+	}
 	foreign |= settled && settlement.uid != from;
 	/* A stranger must not learn whether there is anything either. */
-	if (!service_trusts(s, from) && (foreign || (!count && !settled))) {
-		free(records);
+	if (!service_trusts(s, from) && (foreign || (!json_array_size(records) && !settled))) {
+		json_decref(records);
 		json_decref(changes);
 		return not_allowed(s, "job", from);
 	}
-	list = json_array();
-	for (int i = 0; list && i < count; i++)
-		json_array_append_new(list, record_to_json(&records[i]));
-	reply = json_pack("{s:b, s:o, s:o, s:o, s:s}", "ok", 1, "records", list, "settlement",
+	reply = json_pack("{s:b, s:o, s:o, s:o, s:s}", "ok", 1, "records", records, "settlement",
 		settled ? settlement_to_json(&settlement) : json_null(), "changes",
 		changes ? changes : json_array(), "ledger", ledger_id(s->ledger));
 	if (part.more)
 		json_object_set_new(reply, "more", json_string(part.upto));
-	free(records);
 	return reply;
 }
 

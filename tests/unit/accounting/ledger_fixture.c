@@ -59,6 +59,25 @@ struct ledger *open_ledger(void)
 	return l;
 }
 
+struct ledger_record *records_of(struct ledger *l, const char *cluster, uint32_t job,
+	uint32_t restart, int64_t start, int *count)
+{
+	struct errmsg err = {""};
+	json_t *list = ledger_records(l, cluster, job, restart, start, NULL, &err), *item;
+	struct ledger_record *records;
+	size_t i;
+
+	assert_non_null(list);
+	*count = (int)json_array_size(list);
+	records = calloc(json_array_size(list) + 1, sizeof(*records));
+	json_array_foreach(list, i, item)
+	{
+		assert_int_equal(record_from_json(item, &records[i], &err), 0);
+	}
+	json_decref(list);
+	return records;
+}
+
 struct ledger_record record_of(uint32_t job, const char *node, uint64_t seq)
 {
 	struct ledger_record r = {.cluster = "c",

@@ -19,6 +19,10 @@ int remove_dir(void **state);
 /* Fails the test where it cannot be opened. */
 struct ledger *open_ledger(void);
 
+/* The records of a run; to be freed. Fails the test where there is no answer. */
+struct ledger_record *records_of(struct ledger *l, const char *cluster, uint32_t job,
+	uint32_t restart, int64_t start, int *count);
+
 struct ledger_record record_of(uint32_t job, const char *node, uint64_t seq);
 struct settlement settlement_of(uint32_t job, uint64_t charged);
 

@@ -26,10 +26,9 @@
 static int count_records(struct ledger *l, uint32_t job, int64_t start, int64_t *co_ns)
 {
 	struct ledger_record *records;
-	struct errmsg err = {""};
 	int n;
 
-	assert_int_equal(ledger_records(l, "c", job, 0, start, NULL, &records, &n, &err), 0);
+	records = records_of(l, "c", job, 0, start, &n);
 	if (n && co_ns)
 		*co_ns = records[0].co_ns;
 	free(records);
@@ -92,10 +91,10 @@ static void reused_job_id(void **state)
 	assert_int_equal(count_records(l, 5, r[1].start_unix - 5, NULL), 1);
 	/* A node's clock may be behind the controller's. */
 	assert_int_equal(count_records(l, 5, r[0].start_unix + 100, NULL), 2);
-	assert_int_equal(ledger_records(l, "c", 5, 1, 0, NULL, &records, &n, &err), 0);
+	records = records_of(l, "c", 5, 1, 0, &n);
 	assert_int_equal(n, 0);
 	free(records);
-	assert_int_equal(ledger_records(l, "d", 5, 0, 0, NULL, &records, &n, &err), 0);
+	records = records_of(l, "d", 5, 0, 0, &n);
 	assert_int_equal(n, 0);
 	free(records);
 	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);

@@ -171,11 +171,10 @@ static void damage_is_met_at_work(void **state)
 	fclose(file);
 	assert_false(ledger_damaged(l));
 	for (uint32_t job = 1; job <= RECORDS && !ledger_damaged(l); job++) {
-		struct ledger_record *records = NULL;
-		int n;
+		json_t *records = ledger_records(l, "c", job, 0, 1000000, NULL, &err);
 
-		failed = ledger_records(l, "c", job, 0, 1000000, NULL, &records, &n, &err) != 0;
-		free(records);
+		failed = !records;
+		json_decref(records);
 	}
 	assert_true(failed);
 	assert_true(ledger_damaged(l));

@@ -341,7 +341,6 @@ static void every_field_through_the_ledger(void **state)
 	for (int sample = 0; sample < SAMPLES; sample++) {
 		struct ledger_record r = numbered_sample(sample), *back;
 		struct service service = {.ledger_uid = 64030, .started = time(NULL)};
-		struct errmsg err = {""};
 		json_t *request, *reply;
 		int n;
 
@@ -354,9 +353,7 @@ static void every_field_through_the_ledger(void **state)
 			json_array_get(json_object_get(reply, "results"), 0), "ok")));
 		json_decref(reply);
 		json_decref(request);
-		assert_int_equal(ledger_records(service.ledger, r.cluster, r.job_id, r.restart,
-					 r.start_unix, NULL, &back, &n, &err),
-			0);
+		back = records_of(service.ledger, r.cluster, r.job_id, r.restart, r.start_unix, &n);
 		assert_int_equal(n, 1);
 		assert_same(&back[0], &r);
 		free(back);
@@ -388,9 +385,7 @@ static void every_field_is_replaced(void **state)
 	}
 	assert_int_equal(ledger_put(l, &old, 1, "", NULL, &err), 0);
 	assert_int_equal(ledger_put(l, &new, 1, "", NULL, &err), 0);
-	assert_int_equal(
-		ledger_records(l, old.cluster, old.job_id, old.restart, 0, NULL, &back, &n, &err),
-		0);
+	back = records_of(l, old.cluster, old.job_id, old.restart, 0, &n);
 	assert_int_equal(n, 1);
 	assert_same(&back[0], &new);
 	free(back);
