@@ -40,7 +40,7 @@ static const char *const sql[S_COUNT] = {
 	[S_ORIGINS] = "SELECT node, start, origin, foreign_node FROM record WHERE cluster = ?1"
 		      " AND job = ?2 AND restart = ?3 AND start >= ?4"
 		      " AND node > ?5 AND node <= ?6",
-	[S_NTH_NODE] = "SELECT DISTINCT node FROM record WHERE cluster = ?1 AND job = ?2"
+	[S_PART_END] = "SELECT DISTINCT node FROM record WHERE cluster = ?1 AND job = ?2"
 		       " AND restart = ?3 AND node > ?4 ORDER BY node LIMIT 2 OFFSET ?5",
 	[S_FOREIGN] = "UPDATE record SET foreign_node = ?7 WHERE cluster = ?1 AND job = ?2"
 		      " AND restart = ?3 AND node = ?4 AND start = ?5 AND origin = ?6",

@@ -27,7 +27,7 @@ void ledger_close(struct ledger *l);
 bool ledger_damaged(const struct ledger *l);
 
 /* How many files that ledger_open() has set aside still lie beside this one. */
-int ledger_set_aside(const struct ledger *l);
+int ledger_count_set_aside(const struct ledger *l);
 
 /* A text that no other ledger has: by it the nodes see that their ledger was replaced. Lives with
  * l.
@@ -61,7 +61,7 @@ struct ledger_part {
 
 /* Where a part of at most `count` nodes with records ends: 1 and the name of its last node, 0 where
  * no more nodes come after it, -1 with err. */
-int ledger_nth_node(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
+int ledger_part_end(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
 	const char *after, int count, char node[64], struct errmsg *err);
 
 /* Is told once of each record that is not the node's own. */
@@ -73,7 +73,7 @@ typedef void (*ledger_foreign_fn)(const char *node, const char *origin, void *ar
  * otherwise. With a part (NULL: all nodes) only its nodes are looked at, and others need not be in
  * the list. The number of records that are newly left out, or -1 with err. start_unix as below.
  */
-int ledger_own(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
+int ledger_mark_foreign(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
 	int64_t start_unix, const struct ledger_part *part, const json_t *nodes,
 	ledger_foreign_fn fn, void *arg, struct errmsg *err);
 

@@ -22,7 +22,7 @@ enum statement {
 	S_EVENT,
 	S_LAST_EVENT,
 	S_ORIGINS,
-	S_NTH_NODE,
+	S_PART_END,
 	S_FOREIGN,
 	S_CHANGE,
 	S_CHANGED,

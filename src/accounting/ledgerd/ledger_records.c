@@ -55,10 +55,10 @@ static void bind_part(sqlite3_stmt *st, const struct ledger_part *part, int firs
 	sqlite3_bind_text(st, first + 1, upto, -1, SQLITE_TRANSIENT);
 }
 
-int ledger_nth_node(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
+int ledger_part_end(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
 	const char *after, int count, char node[64], struct errmsg *err)
 {
-	sqlite3_stmt *st = l->st[S_NTH_NODE];
+	sqlite3_stmt *st = l->st[S_PART_END];
 	int step, rows = 0;
 
 	ledger_bind_run(st, cluster, job_id, restart, 1);
@@ -135,7 +135,7 @@ static int set_foreign(struct ledger *l, const char *cluster, uint32_t job_id, u
 	return ledger_run(l, S_FOREIGN, "mark a record", err);
 }
 
-int ledger_own(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
+int ledger_mark_foreign(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
 	int64_t start_unix, const struct ledger_part *part, const json_t *nodes,
 	ledger_foreign_fn fn, void *arg, struct errmsg *err)
 {

@@ -33,7 +33,7 @@ bool ledger_damaged(const struct ledger *l)
 	return l->damaged;
 }
 
-int ledger_set_aside(const struct ledger *l)
+int ledger_count_set_aside(const struct ledger *l)
 {
 	const char *path = sqlite3_db_filename(l->db, "main");
 	char pattern[4096];

@@ -178,7 +178,8 @@ static void find_controllers(struct controllers *c)
 	}
 }
 
-struct keeping {
+/* What is done once a minute, and the day on which log_head() ran last. */
+struct upkeep {
 	struct service *service;
 	struct controllers *controllers;
 	struct event *timer;
@@ -189,7 +190,7 @@ struct keeping {
 
 /* Where the daemon's log is kept on another host, this line shows later whether the log of prices
  * was rewritten. */
-static void tell_head(const struct service *s)
+static void log_head(const struct service *s)
 {
 	char hash[LEDGER_HASH_SIZE];
 	int64_t event;
@@ -199,11 +200,11 @@ static void tell_head(const struct service *s)
 		plog_info("the log of prices ends at %lld:%s", (long long)event, hash);
 }
 
-static void on_keep(evutil_socket_t fd, short what, void *arg)
+static void on_upkeep(evutil_socket_t fd, short what, void *arg)
 {
 	static const struct timeval next = {.tv_sec = SAVE_EVERY_S};
 	time_t day = time(NULL) / DAY_S;
-	struct keeping *k = arg;
+	struct upkeep *k = arg;
 
 	(void)fd;
 	(void)what;
@@ -215,11 +216,11 @@ static void on_keep(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	service_save_counts(k->service);
-	service_tell_unsaid(k->service);
+	service_log_left_out(k->service);
 	if (!k->controllers->found)
 		find_controllers(k->controllers);
 	if (day != k->day)
-		tell_head(k->service);
+		log_head(k->service);
 	k->day = day;
 	evtimer_add(k->timer, &next);
 }
@@ -228,7 +229,7 @@ static void on_keep(evutil_socket_t fd, short what, void *arg)
 static int serve(const struct nodeconf *conf, struct passwd *user, const char *path)
 {
 	struct controllers controllers = {.hosts = conf->ledger_controllers};
-	struct keeping keeping = {.controllers = &controllers};
+	struct upkeep upkeep = {.controllers = &controllers};
 	struct pruning pruning = {.keep_days = conf->ledger_keep_days};
 	struct poppa_settings defaults;
 	struct event_base *base = event_base_new();
@@ -279,27 +280,27 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *p
 	server_check_origin(server, conf->ledger_origin == LEDGER_ORIGIN_PEER);
 	find_controllers(&controllers);
 	service.controllers = controllers.addresses;
-	keeping.service = &service;
-	keeping.base = base;
-	keeping.timer = evtimer_new(base, on_keep, &keeping);
-	if (keeping.timer)
-		on_keep(-1, 0, &keeping);
+	upkeep.service = &service;
+	upkeep.base = base;
+	upkeep.timer = evtimer_new(base, on_upkeep, &upkeep);
+	if (upkeep.timer)
+		on_upkeep(-1, 0, &upkeep);
 	pruning.ledger = service.ledger;
 	pruning.timer = evtimer_new(base, on_prune, &pruning);
 	if (pruning.keep_days && pruning.timer)
 		on_prune(-1, 0, &pruning);
 	plog_info("version %s serves %s on %s port %d", POPPA_VERSION, path,
 		*host ? host : "every address", port);
-	status = event_base_dispatch(base) < 0 || keeping.failed;
+	status = event_base_dispatch(base) < 0 || upkeep.failed;
 done:
 	server_free(server);
 	if (service.ledger) {
 		service_save_counts(&service);
-		service_tell_unsaid(&service);
-		tell_head(&service);
+		service_log_left_out(&service);
+		log_head(&service);
 	}
-	if (keeping.timer)
-		event_free(keeping.timer);
+	if (upkeep.timer)
+		event_free(upkeep.timer);
 	if (pruning.timer)
 		event_free(pruning.timer);
 	ledger_close(service.ledger);

@@ -149,7 +149,7 @@ void service_complain(struct service *s, const char *peer, const char *text)
 	log_limit_warn(&s->bad_lines, "bad requests", time(NULL), "%s: %s", peer, text);
 }
 
-void service_tell_unsaid(struct service *s)
+void service_log_left_out(struct service *s)
 {
 	log_limit_tell(&s->bad_lines);
 	log_limit_tell(&s->refusals);
@@ -263,7 +263,7 @@ static int read_part(struct service *s, const json_t *request, const char *clust
 	p->part = (struct ledger_part){p->after, *p->upto ? p->upto : NULL};
 	if (*p->upto)
 		return 0;
-	rc = ledger_nth_node(
+	rc = ledger_part_end(
 		s->ledger, cluster, job, restart, p->after, WIRE_NODES_AT_ONCE, p->upto, err);
 	p->more = rc > 0;
 	if (p->more)
@@ -294,8 +294,8 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 	if (json_is_array(nodes) && service_trusts(s, from) && !from_controller(s))
 		return not_from_here(s, "job");
 	if (json_is_array(nodes) && service_trusts(s, from) &&
-		ledger_own(s->ledger, cluster, (uint32_t)job, (uint32_t)restart, start, &part.part,
-			nodes, on_foreign, s, &err) < 0)
+		ledger_mark_foreign(s->ledger, cluster, (uint32_t)job, (uint32_t)restart, start,
+			&part.part, nodes, on_foreign, s, &err) < 0)
 		settled = -1;
 	if (!settled)
 		settled = ledger_settlement(s->ledger, cluster, (uint32_t)job, (uint32_t)restart,
@@ -482,7 +482,7 @@ static json_t *answer_status(struct service *s, const json_t *request, uid_t fro
 		"version", POPPA_VERSION, "uptime", (json_int_t)(now / NS_PER_S - s->started),
 		"now", (double)now / NS_PER_S, "stored", rows, "since_start",
 		counts_json(&s->counts), "refused", refused, "set_aside",
-		ledger_set_aside(s->ledger), "ledger", ledger_id(s->ledger), "head", "event",
+		ledger_count_set_aside(s->ledger), "ledger", ledger_id(s->ledger), "head", "event",
 		(json_int_t)event, "hash", hash);
 }
 

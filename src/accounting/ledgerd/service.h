@@ -114,7 +114,7 @@ void service_refused_line(struct service *s, enum wire_fault fault);
 void service_complain(struct service *s, const char *peer, const char *text);
 
 /* Logs how many lines the limits have left out since the last call, if any. */
-void service_tell_unsaid(struct service *s);
+void service_log_left_out(struct service *s);
 
 /* Adds to the counts in the ledger's file what has been turned away since the last call. */
 void service_save_counts(struct service *s);

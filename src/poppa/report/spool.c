@@ -132,7 +132,7 @@ void spool_forget(const struct spool *s, uint32_t job_id, uint32_t restart)
 }
 
 /* Exactly JOBID.RESTART. */
-static bool take_name(const char *name, uint32_t *job_id, uint32_t *restart)
+static bool parse_state_name(const char *name, uint32_t *job_id, uint32_t *restart)
 {
 	char again[32];
 
@@ -149,7 +149,7 @@ void spool_each(const struct spool *s, spool_fn fn, void *arg)
 	uint32_t job, restart;
 
 	while (d && (e = readdir(d)))
-		if (take_name(e->d_name, &job, &restart))
+		if (parse_state_name(e->d_name, &job, &restart))
 			fn(job, restart, arg);
 	if (d)
 		closedir(d);
@@ -215,7 +215,7 @@ static int read_record(const char *path, struct ledger_record *r)
 }
 
 /* Whether the name is one that record_name() makes. */
-static int only_records(const struct dirent *e)
+static int is_record(const struct dirent *e)
 {
 	struct ledger_record r = {.start_unix = 0};
 	char again[NAME_SIZE];
@@ -242,7 +242,7 @@ static int read_named(const struct spool *s, const char *name, struct ledger_rec
 int spool_records(const struct spool *s, struct ledger_record *r, int max, struct errmsg *err)
 {
 	struct dirent **list;
-	int n = scandir(s->record_dir, &list, only_records, versionsort), count = 0;
+	int n = scandir(s->record_dir, &list, is_record, versionsort), count = 0;
 
 	if (n < 0)
 		return errmsg_set(err, "cannot read %s: %s", s->record_dir, strerror(errno));
@@ -264,7 +264,7 @@ void spool_count(const struct spool *s, struct spool_counts *out)
 	while (d && (e = readdir(d))) {
 		const char *suffix = strrchr(e->d_name, '.');
 
-		if (only_records(e))
+		if (is_record(e))
 			out->records++;
 		else if (suffix && !strcmp(suffix, ".refused"))
 			out->refused++;
@@ -301,7 +301,7 @@ static void each_sent(const struct spool *s,
 	while (d && (e = readdir(d))) {
 		struct path path;
 
-		if (only_records(e))
+		if (is_record(e))
 			fn(s, path_of(&path, s->sent_dir, e->d_name), e->d_name, count);
 	}
 	if (d)

@@ -669,13 +669,15 @@ static void records_of_strangers(void **state)
 	assert_int_equal(ledger_put(l, &own, 1, "10.0.0.1", NULL, &err), 0);
 	assert_int_equal(ledger_put(l, &other, 1, "10.0.0.9", NULL, &err), 0);
 	assert_int_equal(
-		ledger_own(l, "c", 5, 0, 1000000, NULL, nodes, note_stranger, NULL, &err), 2);
+		ledger_mark_foreign(l, "c", 5, 0, 1000000, NULL, nodes, note_stranger, NULL, &err),
+		2);
 	assert_int_equal(strangers, 2);
 	assert_int_equal(count_records(l, 5, 0, &co_ns), 1);
 	assert_int_equal(co_ns, 5000);
 	/* Told once. */
 	assert_int_equal(
-		ledger_own(l, "c", 5, 0, 1000000, NULL, nodes, note_stranger, NULL, &err), 0);
+		ledger_mark_foreign(l, "c", 5, 0, 1000000, NULL, nodes, note_stranger, NULL, &err),
+		0);
 	/* A node whose addresses are not known, and a record of unknown origin. */
 	own = record_of(5, "n2", 1);
 	assert_int_equal(ledger_put(l, &own, 1, "10.7.7.7", NULL, &err), 0);
@@ -684,13 +686,15 @@ static void records_of_strangers(void **state)
 	own.start_unix++;
 	assert_int_equal(ledger_put(l, &own, 1, "", NULL, &err), 0);
 	assert_int_equal(
-		ledger_own(l, "c", 5, 0, 1000000, NULL, nodes, note_stranger, NULL, &err), 0);
+		ledger_mark_foreign(l, "c", 5, 0, 1000000, NULL, nodes, note_stranger, NULL, &err),
+		0);
 	assert_int_equal(count_records(l, 5, 0, NULL), 3);
 	json_decref(nodes);
 	/* The site mends the address: the record counts after all. */
 	nodes = json_pack("[{s:s, s:[s]}]", "name", "n1", "addresses", "10.0.0.66");
 	assert_int_equal(
-		ledger_own(l, "c", 5, 0, 1000000, NULL, nodes, note_stranger, NULL, &err), 2);
+		ledger_mark_foreign(l, "c", 5, 0, 1000000, NULL, nodes, note_stranger, NULL, &err),
+		2);
 	assert_int_equal(count_records(l, 5, 0, &co_ns), 2);
 	assert_int_equal(co_ns, 90000);
 	json_decref(nodes);

@@ -201,7 +201,7 @@ static void refusals_are_logged_sparsely(void **state)
 		json_decref(ask(&s, job_request(5), 1000, false));
 		json_decref(ask(&s, settle_request(&wanted), 0, false));
 	}
-	service_tell_unsaid(&s);
+	service_log_left_out(&s);
 	plog_set_sink(quiet);
 	assert_int_equal(s.counts.refused + s.counts.misplaced, 1000);
 	assert_int_equal(refusals_told, 1000);
