@@ -51,7 +51,8 @@ pair() {
 		jobs+=("$job")
 	done
 }
-files() { find "$1" -maxdepth 1 -regex '.*/[0-9]+\.[0-9]+' | wc -l; }
+# A record's name has its run's start as well, a checkpoint's has not.
+files() { find "$1" -maxdepth 1 -regex '.*/[0-9]+\.[0-9]+\(\.[0-9]+\)?' | wc -l; }
 has_files() { [ "$(files "$1")" -ge "$2" ]; }
 sum_of() { in_ledger "select $1 from record where job = $2 and node = '$NODE'"; }
 
