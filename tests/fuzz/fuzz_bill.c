@@ -32,14 +32,14 @@ static void try_tags(const char *comment)
 
 static void try_facts(const struct bill *b)
 {
-	const struct bill_facts *f = &b->facts;
+	const struct settlement *f = b->facts;
 	struct price_policy policy;
 	struct explain_facts facts = {
 		.raw = f->raw, .degradation = f->degradation, .hi = f->hi, .stopped = f->stopped};
 	struct explain out;
 	struct errmsg err;
 
-	MUST(f->partner_count >= 0 && f->partner_count <= BILL_MAX_PARTNERS);
+	MUST(f->partner_count >= 0 && f->partner_count <= SETTLEMENT_MAX_PARTNERS);
 	if (b->status != BILL_PRICED || price_policy_parse(f->policy, &policy, &err))
 		return;
 	MUST(isfinite(f->degradation));
@@ -63,7 +63,7 @@ static void try_summary(const struct bills *bills, enum summary_by by)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_text(data, size);
-	struct bill_facts facts;
+	struct settlement facts;
 	struct errmsg err = {""};
 	struct bills bills;
 

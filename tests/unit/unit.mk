@@ -37,6 +37,7 @@ check_PROGRAMS += \
 	tests/unit/accounting/record/test_origin \
 	tests/unit/accounting/record/test_price \
 	tests/unit/accounting/record/test_record \
+	tests/unit/accounting/record/test_settlement \
 	tests/unit/accounting/record/test_wire \
 	tests/unit/accounting/ledgerd/test_ledger \
 	tests/unit/accounting/ledgerd/test_ledger_file \
@@ -98,6 +99,9 @@ tests_unit_accounting_ledgerd_test_server_SOURCES = \
 	tests/unit/accounting/ledgerd/test_server.c src/accounting/ledgerd/server.c
 tests_unit_accounting_ledgerd_test_service_SOURCES = \
 	tests/unit/accounting/ledgerd/test_service.c tests/unit/accounting/ledger_fixture.c \
+	tests/unit/accounting/ledger_fixture.h
+tests_unit_accounting_record_test_settlement_SOURCES = \
+	tests/unit/accounting/record/test_settlement.c tests/unit/accounting/ledger_fixture.c \
 	tests/unit/accounting/ledger_fixture.h
 tests_unit_accounting_settle_test_refunds_SOURCES = \
 	tests/unit/accounting/settle/test_refunds.c tests/unit/accounting/ledger_fixture.c \

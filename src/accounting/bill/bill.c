@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads sacct's rows and the facts of prices. */
+/* Reads sacct's rows, and what their comments tell of prices. */
 #include "accounting/bill/bill.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@
 #define MAX_COUNT INT64_C(1000000000000000)
 
 /* In the order of BILL_FIELDS. */
-enum field {
+enum bill_column {
 	F_JOB_RAW,
 	F_JOB,
 	F_CLUSTER,
@@ -40,168 +40,29 @@ enum field {
 	FIELDS
 };
 
-/* Texts that live as long as the list, each in a block of its own. */
-struct text_block {
-	struct text_block *next;
-	char text[];
+/* What lives as long as the list: a text, or a settlement, each in a block of its own. */
+struct block {
+	struct block *next;
+	max_align_t data[];
 };
 
-static int fact_real(const char *value, double *out)
+int bill_facts_parse(const char *text, struct settlement *facts, struct errmsg *err)
 {
-	struct errmsg why;
+	struct settlement next;
 
-	return units_parse_double(value, -1e6, 1e6, out, &why);
-}
-
-static int fact_count(const char *value, uint64_t *out)
-{
-	struct errmsg why;
-	int64_t n;
-
-	if (units_parse_int(value, 0, MAX_COUNT, &n, &why))
+	settlement_clear(&next);
+	next.raw = next.charged = UINT64_MAX;
+	if (settlement_read_comment(text, &next, err))
 		return -1;
-	*out = (uint64_t)n;
-	return 0;
-}
-
-/* "0.389..0.413" */
-static int fact_interval(const char *value, struct bill_facts *f)
-{
-	const char *between = strstr(value, "..");
-	char low[32];
-
-	if (!between || (size_t)(between - value) >= sizeof(low))
-		return -1;
-	snprintf(low, sizeof(low), "%.*s", (int)(between - value), value);
-	return fact_real(low, &f->lo) || fact_real(between + 2, &f->hi);
-}
-
-/* "12,13,+3", or with what each one cost, "12:0.310,13:0.091" */
-static int fact_partners(const char *value, struct bill_facts *f)
-{
-	char copy[512], *save = NULL;
-
-	if ((size_t)snprintf(copy, sizeof(copy), "%s", value) >= sizeof(copy) || !*copy)
-		return -1;
-	for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
-		char *cost = strchr(p, ':');
-		bool more = *p == '+';
-		double lost = NAN;
-		struct errmsg why;
-		int64_t id;
-
-		if (cost)
-			*cost++ = '\0';
-		if (units_parse_int(p + more, 1, more ? INT16_MAX : UINT32_MAX, &id, &why) ||
-			(cost && fact_real(cost, &lost)))
-			return -1;
-		if (more || f->partner_count == BILL_MAX_PARTNERS) {
-			f->more_partners += more ? (int)id : 1;
-			continue;
-		}
-		f->partner_cost[f->partner_count] = lost;
-		f->partner[f->partner_count++] = (uint32_t)id;
-	}
-	return 0;
-}
-
-static int fact_part(const char *value, struct bill_facts *f)
-{
-	char rest;
-
-	return sscanf(value, "%d/%d%c", &f->with_data, &f->nodes, &rest) == 2 && f->nodes > 0 ? 0
-											      : -1;
-}
-
-/* "16000:120,8000:30" */
-static int fact_sizes(const char *value, struct bill_facts *f)
-{
-	int n = settlement_sizes_parse(value, f->size);
-
-	f->size_count = n > 0 ? n : 0;
-	return n > 0 ? 0 : -1;
-}
-
-static int fact_text(const char *value, char *out, size_t size)
-{
-	return (size_t)snprintf(out, size, "%s", value) < size ? 0 : -1;
-}
-
-static int one_fact(const char *key, const char *value, struct bill_facts *f)
-{
-	uint64_t n;
-
-	if (!strcmp(key, "d"))
-		return fact_real(value, &f->degradation);
-	if (!strcmp(key, "ci"))
-		return fact_interval(value, f);
-	if (!strcmp(key, "co"))
-		return fact_real(value, &f->co);
-	if (!strcmp(key, "dco"))
-		return fact_real(value, &f->co_degradation);
-	if (!strcmp(key, "stopped"))
-		return fact_real(value, &f->stopped);
-	if (!strcmp(key, "unmeasured"))
-		return fact_real(value, &f->unmeasured);
-	if (!strcmp(key, "partners"))
-		return fact_partners(value, f);
-	if (!strcmp(key, "partial"))
-		return fact_part(value, f);
-	if (!strcmp(key, "raw"))
-		return fact_count(value, &f->raw);
-	if (!strcmp(key, "charged"))
-		return fact_count(value, &f->charged);
-	if (!strcmp(key, "changed"))
-		return fact_count(value, &f->changed);
-	if (!strcmp(key, "policy"))
-		return fact_text(value, f->policy, sizeof(f->policy));
-	if (!strcmp(key, "backend"))
-		return fact_text(value, f->backend, sizeof(f->backend));
-	if (!strcmp(key, "earlier"))
-		return fact_sizes(value, f);
-	if (!strcmp(key, "spin")) {
-		f->spin = true;
-		return 0;
-	}
-	if (!strcmp(key, "nodata"))
-		return fact_text(value, f->nodata, sizeof(f->nodata));
-	if (strcmp(key, "restart"))
-		return 0;
-	if (fact_count(value, &n) || n > UINT32_MAX)
-		return -1;
-	f->restart = (uint32_t)n;
-	return 0;
-}
-
-int bill_facts_parse(const char *text, struct bill_facts *facts, struct errmsg *err)
-{
-	struct bill_facts next = {.degradation = NAN,
-		.lo = NAN,
-		.hi = NAN,
-		.co = NAN,
-		.co_degradation = NAN,
-		.stopped = NAN};
-	bool raw = false, charged = false;
-	char copy[1024], *save = NULL;
-
-	if (strlen(text) >= sizeof(copy))
-		return errmsg_set(err, "a price's facts are longer than %zu bytes", sizeof(copy));
-	strcpy(copy, text);
-	for (char *fact = strtok_r(copy, " ", &save); fact; fact = strtok_r(NULL, " ", &save)) {
-		char *value = strchr(fact, '=');
-
-		if (!value)
-			continue;
-		*value++ = '\0';
-		if (one_fact(fact, value, &next))
-			return errmsg_set(
-				err, "\"%s=%s\" of a price's facts is malformed", fact, value);
-		raw |= !strcmp(fact, "raw");
-		charged |= !strcmp(fact, "charged");
-	}
-	if (!raw || !charged || (isnan(next.degradation) && !*next.nodata))
-		return errmsg_set(err, "a price's facts lack %s",
-			raw && charged ? "both d= and nodata=" : "raw= or charged=");
+	if (next.raw == UINT64_MAX || next.charged == UINT64_MAX)
+		return errmsg_set(err, "a price's facts lack raw= or charged=");
+	if (isnan(next.degradation) && !*next.nodata)
+		return errmsg_set(err, "a price's facts lack both d= and nodata=");
+	/* Sums of them times seconds must fit. */
+	if (next.raw > MAX_COUNT || next.charged > MAX_COUNT)
+		return errmsg_set(err, "\"%s=%llu\" of a price's facts is malformed",
+			next.raw > MAX_COUNT ? "raw" : "charged",
+			(unsigned long long)(next.raw > MAX_COUNT ? next.raw : next.charged));
 	*facts = next;
 	return 0;
 }
@@ -218,19 +79,25 @@ uint64_t bill_raw(const struct bill *bill)
 {
 	bool priced = bill->status == BILL_PRICED || bill->status == BILL_NO_DATA;
 
-	return priced ? bill->facts.raw : bill->billing;
+	return priced ? bill->facts->raw : bill->billing;
 }
 
-static char *keep(struct bills *bills, const char *text)
+/* A copy of so many bytes that lives as long as the list, or NULL. */
+static void *keep(struct bills *bills, const void *data, size_t size)
 {
-	struct text_block *block = malloc(sizeof(*block) + strlen(text) + 1);
+	struct block *block = malloc(sizeof(*block) + size);
 
 	if (!block)
 		return NULL;
-	strcpy(block->text, text);
-	block->next = bills->texts;
-	bills->texts = block;
-	return block->text;
+	memcpy(block->data, data, size);
+	block->next = bills->kept;
+	bills->kept = block;
+	return block->data;
+}
+
+static char *keep_text(struct bills *bills, const char *text)
+{
+	return keep(bills, text, strlen(text) + 1);
 }
 
 static int64_t read_time(const char *text)
@@ -271,7 +138,7 @@ static char *read_class(struct bills *bills, char *option)
 	for (const char *p = option; p; p = strchr(p, ',')) {
 		p += *p == ',';
 		if (!strncmp(p, key, sizeof(key) - 1)) {
-			char *name = keep(bills, p + sizeof(key) - 1);
+			char *name = keep_text(bills, p + sizeof(key) - 1);
 
 			if (name)
 				name[strcspn(name, ", ")] = '\0';
@@ -289,7 +156,7 @@ static bool begins(const char *text, const char *start)
 static enum bill_status status_of(const struct bill *b, bool priced)
 {
 	if (priced)
-		return *b->facts.nodata ? BILL_NO_DATA : BILL_PRICED;
+		return *b->facts->nodata ? BILL_NO_DATA : BILL_PRICED;
 	if (!b->option)
 		return BILL_PLAIN;
 	if (begins(b->state, "PENDING") || begins(b->state, "REQUEUE_HOLD"))
@@ -304,10 +171,14 @@ static int read_comment(
 	struct bills *bills, struct bill *b, const char *comment, struct errmsg *err)
 {
 	char *option = tags_get(comment, OPTION_TAG), *price = tags_get(comment, PRICE_TAG), *class;
-	int rc = price ? bill_facts_parse(price, &b->facts, err) : 0;
+	struct settlement facts;
+	int rc = price ? bill_facts_parse(price, &facts, err) : 0;
 
-	b->option = option ? keep(bills, option) : price ? "" : NULL;
-	b->price = price && !rc ? keep(bills, price) : NULL;
+	b->option = option ? keep_text(bills, option) : price ? "" : NULL;
+	b->facts = price && !rc ? keep(bills, &facts, sizeof(facts)) : bills->no_facts;
+	if (!b->facts)
+		rc = errmsg_set(err, "out of memory");
+	b->price = price && !rc ? b->facts->text : NULL;
 	class = option ? read_class(bills, option) : NULL;
 	if (class && *class)
 		b->program = class;
@@ -476,35 +347,38 @@ static struct bill *row_of_size(struct bills *bills, const struct bill *last, in
  * slurmdbd has a row for each size of a resized job, which the last one's price tells of. That one
  * begins with its size, or, after "scontrol update" in Slurm 22.05, with the run.
  */
-static void tell_of_sizes(struct bills *bills, struct bill *last)
+static int tell_of_sizes(struct bills *bills, struct bill *last)
 {
-	const struct bill_facts *f = &last->facts;
-	int64_t end, all = 0;
+	const struct settlement *f = last->facts;
+	int64_t end, all = settlement_earlier_s(f);
 
-	for (int n = 0; n < f->size_count; n++)
-		all += f->size[n].seconds;
 	if (!row_of_size(bills, last, last->start + f->size[0].seconds) &&
 		row_of_size(bills, last, last->start - all + f->size[0].seconds))
 		last->run_start -= all;
 	end = last->run_start;
 	for (int n = 0; n < f->size_count; n++) {
 		struct bill *b = row_of_size(bills, last, end += f->size[n].seconds);
+		struct settlement *facts = b ? keep(bills, f, sizeof(*f)) : NULL;
 
 		if (!b)
 			continue;
-		b->facts = *f;
-		b->facts.raw = f->size[n].raw;
-		b->facts.charged = settlement_share(f->size[n].raw, f->charged, f->raw);
-		b->facts.size_count = 0;
+		if (!facts)
+			return -1;
+		facts->raw = f->size[n].raw;
+		facts->charged = settlement_share(f->size[n].raw, f->charged, f->raw);
+		facts->size_count = 0;
+		b->facts = facts;
 		b->option = last->option;
 		b->program = last->program;
 		b->status = last->status;
 		b->run_start = last->run_start;
 	}
+	return 0;
 }
 
-/* A comment that slurmdbd has put into the rows of all sizes is about the last one. */
-static void tell_sizes_apart(struct bills *bills)
+/* A comment that slurmdbd has put into the rows of all sizes is about the last one. 0, or -1
+ * without memory. */
+static int tell_sizes_apart(struct bills *bills)
 {
 	for (int i = 0; i < bills->count; i++) {
 		struct bill *b = &bills->bill[i];
@@ -514,29 +388,32 @@ static void tell_sizes_apart(struct bills *bills)
 		b->earlier_size = true;
 		b->price = NULL;
 		b->status = BILL_PLAIN;
-		b->facts.size_count = 0;
+		b->facts = bills->no_facts;
 	}
-	for (int i = 0; i < bills->count; i++)
-		if (bills->bill[i].facts.size_count)
-			tell_of_sizes(bills, &bills->bill[i]);
+	for (int i = 0; i < bills->count; i++) {
+		struct bill *b = &bills->bill[i];
+
+		if (!b->earlier_size && b->facts->size_count && tell_of_sizes(bills, b))
+			return -1;
+	}
+	return 0;
 }
 
 int bills_read(char *text, struct bills *bills, struct errmsg *err)
 {
-	struct text_block *block = malloc(sizeof(*block) + strlen(text) + 1);
 	char delimiter[64], *line, *next;
+	struct settlement none;
 	int rc = 0, number = 1;
 
 	memset(bills, 0, sizeof(*bills));
-	if (!block) {
-		free(text);
+	settlement_clear(&none);
+	bills->no_facts = keep(bills, &none, sizeof(none));
+	line = keep_text(bills, text);
+	free(text);
+	if (!line || !bills->no_facts) {
+		bills_free(bills);
 		return errmsg_set(err, "out of memory");
 	}
-	strcpy(block->text, text);
-	block->next = NULL;
-	bills->texts = block;
-	free(text);
-	line = block->text;
 	next = strchr(line, '\n');
 	if (next)
 		*next++ = '\0';
@@ -551,17 +428,16 @@ int bills_read(char *text, struct bills *bills, struct errmsg *err)
 			*next++ = '\0';
 		rc = add_row(bills, line, delimiter, ++number);
 	}
-	if (rc || order(bills)) {
+	if (rc || order(bills) || tell_sizes_apart(bills)) {
 		bills_free(bills);
 		return errmsg_set(err, "out of memory");
 	}
-	tell_sizes_apart(bills);
 	return 0;
 }
 
 void bills_free(struct bills *bills)
 {
-	for (struct text_block *b = bills->texts, *next; b; b = next) {
+	for (struct block *b = bills->kept, *next; b; b = next) {
 		next = b->next;
 		free(b);
 	}

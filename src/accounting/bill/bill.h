@@ -7,11 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "accounting/record/price.h"
 #include "accounting/record/settlement.h"
 #include "common/errmsg.h"
-
-#define BILL_MAX_PARTNERS 16
 
 /* The fields to ask sacct for, in this order. The one that users choose is last: whatever is in a
  * job's name, the others stay what they are. */
@@ -19,38 +16,13 @@
 	"JobIDRaw,JobID,Cluster,User,Account,Partition,QOS,State,Submit,Start,End,ElapsedRaw,"     \
 	"AllocTRES,ConsumedEnergyRaw,SystemComment,JobName"
 
-/* The "poppa" part of a SystemComment (docs/pricing.md). NAN, 0 and "" where it does not tell. */
-struct bill_facts {
-	double degradation;    /* over the whole run */
-	double lo, hi;         /* its 95 % interval */
-	double co;             /* share of the run with a co-runner */
-	double co_degradation; /* over that share */
-	double stopped;        /* share of the run for which it was held stopped */
-	double unmeasured;     /* share that nobody measured */
-	int with_data, nodes;  /* partial=WITH/ALL; 0/0 where all nodes have data */
-	uint32_t restart;
-	uint64_t raw, charged; /* billing */
-	uint64_t changed;      /* how often an administrator has changed the price */
-	int partner_count;
-	uint32_t partner[BILL_MAX_PARTNERS];
-	double partner_cost[BILL_MAX_PARTNERS]; /* of degradation, what each one cost; NAN = unknown
-						 */
-	int more_partners;                      /* that the comment does not name */
-	int size_count; /* sizes of a resized job before its last one, oldest first */
-	struct settlement_size size[SETTLEMENT_MAX_SIZES];
-	char policy[PRICE_MAX_TEXT];
-	char backend[64];
-	bool spin;       /* its tasks may wait for each other in a loop: D is rather too low */
-	char nodata[32]; /* the reason, "" where there is a degradation */
-};
-
 enum bill_status {
 	BILL_PLAIN,     /* not a co-located job */
 	BILL_PENDING,   /* it has not started */
 	BILL_RUNNING,   /* it has not ended */
 	BILL_UNSETTLED, /* it has ended and there is no price yet */
 	BILL_PRICED,    /* with a degradation */
-	BILL_NO_DATA,   /* at the full price; facts.nodata says why */
+	BILL_NO_DATA,   /* at the full price; facts->nodata says why */
 };
 
 /* Texts belong to the list that the bill is in; they are fit to be shown (common/plain.h). */
@@ -67,10 +39,11 @@ struct bill {
 	uint64_t billing; /* what Slurm charges now for each second */
 	double energy_j;  /* NAN = unknown */
 	enum bill_status status;
-	struct bill_facts facts; /* of a run with a price */
-	const char *price;       /* the text that they were read from; NULL without a price */
-	bool earlier_size;       /* of a resized job, not its last: facts are the run's, but raw and
-				    charged, and price is NULL */
+	const struct settlement *facts; /* what the comment tells of the price; all unknown without
+					   a price, never NULL */
+	const char *price; /* the comment that they were read from; NULL without a price */
+	bool earlier_size; /* the row is of a size of a resized job before its last one: facts are
+			      the run's, but for raw and charged, which are the size's */
 };
 
 struct bills {
@@ -79,11 +52,16 @@ struct bills {
 	int malformed;             /* rows left out */
 	struct errmsg first;       /* why the first of them was */
 	const struct bill **by_id; /* the same, by job id and then in the order of the rows */
-	void *texts;               /* private */
+	const struct settlement *no_facts; /* of a bill without a price */
+	void *kept;                        /* private */
 };
 
-/* 0, or -1 with err that names the fact; facts that are not known are passed over. */
-int bill_facts_parse(const char *text, struct bill_facts *facts, struct errmsg *err);
+/*
+ * Reads the "poppa" part of a SystemComment (docs/pricing.md): the comment form of a settlement
+ * that has a raw price, a charge, and a degradation or a reason for none. 0, or -1 with err that
+ * names the fact and *facts untouched. Keys that are not known are passed over.
+ */
+int bill_facts_parse(const char *text, struct settlement *facts, struct errmsg *err);
 
 /* "priced", "no-data", ... */
 const char *bill_status_name(enum bill_status status);

@@ -52,7 +52,7 @@ double summary_stp(const struct summary_sums *sums)
 
 static double stopped(const struct bill *b)
 {
-	return isnan(b->facts.stopped) ? 0 : b->facts.stopped;
+	return isnan(b->facts->stopped) ? 0 : b->facts->stopped;
 }
 
 static void add_bill(struct summary_sums *sums, const struct bill *b)
@@ -70,8 +70,8 @@ static void add_bill(struct summary_sums *sums, const struct bill *b)
 	if (b->status != BILL_PRICED)
 		return;
 	sums->priced_s += elapsed;
-	sums->lost_s += elapsed * b->facts.degradation;
-	sums->kept_s += elapsed * (1 - b->facts.degradation) * (1 - stopped(b));
+	sums->lost_s += elapsed * b->facts->degradation;
+	sums->kept_s += elapsed * (1 - b->facts->degradation) * (1 - stopped(b));
 }
 
 /* A bill with the name of the group it belongs to. */
@@ -231,14 +231,14 @@ static void fill_program(struct summary_program *p, double *v)
 
 	for (int i = 0; i < g->count; i++) {
 		const struct bill *b = g->bill[i];
-		double d = fmax(b->facts.degradation, 0), alone;
+		double d = fmax(b->facts->degradation, 0), alone;
 
-		if (b->status != BILL_PRICED || d > MAX_DEGRADATION || !b->facts.raw)
+		if (b->status != BILL_PRICED || d > MAX_DEGRADATION || !b->facts->raw)
 			continue;
 		alone = (1 - d) * (1 - stopped(b));
 		v[p->priced] = 1 / alone;
 		v[g->count + p->priced] = 1 - d;
-		v[2 * g->count + p->priced] = (double)b->billing / ((double)b->facts.raw * alone);
+		v[2 * g->count + p->priced] = (double)b->billing / ((double)b->facts->raw * alone);
 		p->priced++;
 	}
 	p->practice = spread_of(v, p->priced);
@@ -291,8 +291,8 @@ static int compare_pairs(const void *a, const void *b)
 /* Whether the run tells what one other program costs it. */
 static bool has_one_partner(const struct bill *b)
 {
-	return b->status == BILL_PRICED && b->facts.partner_count == 1 && !b->facts.more_partners &&
-	       b->facts.co > 0;
+	return b->status == BILL_PRICED && b->facts->partner_count == 1 &&
+	       !b->facts->more_partners && b->facts->co > 0;
 }
 
 static int make_pairs(const struct bills *bills, struct summary *s)
@@ -304,7 +304,7 @@ static int make_pairs(const struct bills *bills, struct summary *s)
 		return -1;
 	for (int i = 0; i < bills->count; i++) {
 		const struct bill *b = &bills->bill[i], *p;
-		const struct bill_facts *f = &b->facts;
+		const struct settlement *f = b->facts;
 		struct summary_pair *pair = &s->pairs[n];
 
 		if (!has_one_partner(b))
@@ -419,7 +419,7 @@ static int make_reasons(const struct bills *bills, struct summary *s)
 
 		if (b->status != BILL_NO_DATA)
 			continue;
-		while (at < s->reason_count && strcmp(s->reasons[at].word, b->facts.nodata))
+		while (at < s->reason_count && strcmp(s->reasons[at].word, b->facts->nodata))
 			at++;
 		if (at == s->reason_count) {
 			struct summary_reason *bigger =
@@ -429,7 +429,7 @@ static int make_reasons(const struct bills *bills, struct summary *s)
 				return -1;
 			s->reasons = bigger;
 			s->reasons[s->reason_count++] =
-				(struct summary_reason){.word = b->facts.nodata};
+				(struct summary_reason){.word = b->facts->nodata};
 		}
 		s->reasons[at].jobs++;
 		s->reasons[at].charged += b->billing * (uint64_t)b->elapsed_s;
@@ -526,10 +526,10 @@ static int compare_with_compact(const struct bills *bills, struct summary *s)
 		const struct reference *rb, *rp;
 		double throughput, power;
 
-		if (!is_whole(b) || b->job_id > b->facts.partner[0])
+		if (!is_whole(b) || b->job_id > b->facts->partner[0])
 			continue;
-		p = bills_partner(bills, b, b->facts.partner[0]);
-		if (!p || !is_whole(p) || p->facts.partner[0] != b->job_id)
+		p = bills_partner(bills, b, b->facts->partner[0]);
+		if (!p || !is_whole(p) || p->facts->partner[0] != b->job_id)
 			continue;
 		rb = find_reference(r, n, b);
 		rp = find_reference(r, n, p);

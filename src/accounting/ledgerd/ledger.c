@@ -44,9 +44,8 @@ static const char *const sql[S_COUNT] = {
 		       " AND restart = ?3 AND node > ?4 ORDER BY node LIMIT 2 OFFSET ?5",
 	[S_FOREIGN] = "UPDATE record SET foreign_node = ?7 WHERE cluster = ?1 AND job = ?2"
 		      " AND restart = ?3 AND node = ?4 AND start = ?5 AND origin = ?6",
-	[S_SETTLE] = "INSERT INTO settlement"
-		     " (cluster, job, restart, start, finish, uid, raw, charged, body)"
-		     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+	[S_SETTLE] = "INSERT INTO settlement ({a:$}, body) VALUES ({a::$}, :body)"
+		     " ON CONFLICT DO NOTHING",
 	[S_SETTLEMENT] = "SELECT body FROM settlement WHERE cluster = ?1 AND job = ?2"
 			 " AND restart = ?3 AND (?4 = 0 OR start = ?4) ORDER BY start DESC LIMIT 1",
 	/* After a crash slurmctld may give a job id again. Of a node's records in that time, the
@@ -291,7 +290,8 @@ struct ledger *ledger_open(
 	if (rc == SQLITE_OK && (rc = sqlite3_exec(l->db, count_rows, NULL, NULL, NULL)))
 		errmsg_set(&why, "%s", sqlite3_errmsg(l->db));
 	for (int i = 0; rc == SQLITE_OK && i < S_COUNT; i++) {
-		char *text = columns_sql(sql[i], &record_fields);
+		char *text =
+			columns_sql(sql[i], i == S_SETTLE ? &settlement_fields : &record_fields);
 
 		rc = text ? sqlite3_prepare_v3(
 				    l->db, text, -1, SQLITE_PREPARE_PERSISTENT, &l->st[i], NULL)

@@ -83,11 +83,12 @@ static void __attribute__((format(printf, 2, 3))) fault(struct check *c, const c
 	c->fn(line, c->arg);
 }
 
-/* Calls row for each row of a query. 0, or -1 with c->err. */
-static int each_row(
-	struct check *c, const char *query, void (*row)(struct check *c, sqlite3_stmt *st))
+/* Calls row for each row of a query, which may have columns of a table of fields. 0, or -1 with
+ * c->err. */
+static int each_row(struct check *c, const char *query, const struct field_table *fields,
+	void (*row)(struct check *c, sqlite3_stmt *st))
 {
-	char *sql = columns_sql(query, &record_fields);
+	char *sql = columns_sql(query, fields);
 	sqlite3_stmt *st;
 	int step = sql ? sqlite3_prepare_v2(c->db, sql, -1, &st, NULL) : SQLITE_NOMEM;
 
@@ -159,22 +160,16 @@ static void settlement_row(struct check *c, sqlite3_stmt *st)
 
 	c->out->settlements++;
 	snprintf(what, sizeof(what), "settlement of job %lld restart %lld",
-		sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2));
-	if (sqlite3_column_int64(st, 9) != 1)
+		sqlite3_column_int64(st, 3), sqlite3_column_int64(st, 4));
+	if (sqlite3_column_int64(st, 1) != 1)
 		fault(c, "%s: it has %lld events instead of one that says the same", what,
-			sqlite3_column_int64(st, 9));
-	json = body(c, st, 8, what);
+			sqlite3_column_int64(st, 1));
+	json = body(c, st, 0, what);
 	if (!json)
 		return;
 	if (settlement_from_json(json, &s, &err))
 		fault(c, "%s: %s", what, err.text);
-	else if (strcmp(s.cluster, text(st, 0)) || s.job_id != sqlite3_column_int64(st, 1) ||
-		 s.restart != sqlite3_column_int64(st, 2) ||
-		 s.start_unix != sqlite3_column_int64(st, 3) ||
-		 s.end_unix != sqlite3_column_int64(st, 4) ||
-		 s.uid != sqlite3_column_int64(st, 5) ||
-		 (int64_t)s.raw != sqlite3_column_int64(st, 6) ||
-		 (int64_t)s.charged != sqlite3_column_int64(st, 7))
+	else if (!columns_agree(st, &settlement_fields, &s))
 		fault(c, "%s: its body and its columns disagree", what);
 	json_decref(json);
 }
@@ -270,47 +265,47 @@ static void refusal_row(struct check *c, sqlite3_stmt *st)
 static const struct question {
 	const char *query;
 	void (*row)(struct check *c, sqlite3_stmt *st);
+	const struct field_table *fields; /* NULL: all columns are named */
 } questions[] = {
-	{"SELECT body, foreign_node, {a:$} FROM record", record_row},
-	{"SELECT cluster, job, restart, start, finish, uid, raw, charged, body,"
-	 " (SELECT count(*) FROM event e WHERE e.kind IN ('settled', 'restored')"
+	{"SELECT body, foreign_node, {a:$} FROM record", record_row, &record_fields},
+	{"SELECT body, (SELECT count(*) FROM event e WHERE e.kind IN ('settled', 'restored')"
 	 " AND e.cluster = s.cluster AND e.job = s.job AND e.restart = s.restart"
-	 " AND e.body = s.body) FROM settlement s",
-		settlement_row},
+	 " AND e.body = s.body), {a:$} FROM settlement s",
+		settlement_row, &settlement_fields},
 	{"SELECT cluster, job, restart, start, n, body,"
 	 " (SELECT count(*) FROM event e WHERE e.kind = 'changed' AND e.cluster = c.cluster"
 	 " AND e.job = c.job AND e.restart = c.restart AND e.body = c.body),"
 	 " EXISTS (SELECT 1 FROM settlement s WHERE s.cluster = c.cluster AND s.job = c.job"
 	 " AND s.restart = c.restart AND s.start = c.start)"
 	 " FROM change c ORDER BY cluster, job, restart, start, n",
-		change_row},
+		change_row, NULL},
 	{"SELECT id, unix, kind, cluster, job, restart, by_uid, body, hash FROM event ORDER BY id",
-		event_row},
+		event_row, NULL},
 	{"SELECT count(*) FILTER (WHERE kind IN ('settled', 'restored') AND NOT EXISTS"
 	 " (SELECT 1 FROM settlement s WHERE s.cluster = e.cluster AND s.job = e.job"
 	 " AND s.restart = e.restart AND s.body = e.body)),"
 	 " count(*) FILTER (WHERE kind = 'changed' AND NOT EXISTS"
 	 " (SELECT 1 FROM change c WHERE c.cluster = e.cluster AND c.job = e.job"
 	 " AND c.restart = e.restart AND c.body = e.body)) FROM event e",
-		orphan_row},
+		orphan_row, NULL},
 	{"SELECT column1 FROM (VALUES ('event_kept'), ('event_unchanged'), ('settlement_kept'),"
 	 " ('settlement_unchanged'), ('change_kept'), ('change_unchanged'))"
 	 " WHERE column1 NOT IN (SELECT name FROM sqlite_master WHERE type = 'trigger')",
-		trigger_row},
-	{"SELECT kind, count, first, last FROM refusal ORDER BY kind", refusal_row},
+		trigger_row, NULL},
+	{"SELECT kind, count, first, last FROM refusal ORDER BY kind", refusal_row, NULL},
 };
 
 static int ask_all(struct check *c)
 {
-	if (each_row(c, "PRAGMA integrity_check(100)", integrity_row) ||
-		each_row(c, "PRAGMA user_version", schema_row))
+	if (each_row(c, "PRAGMA integrity_check(100)", NULL, integrity_row) ||
+		each_row(c, "PRAGMA user_version", NULL, schema_row))
 		return -1;
 	if (c->out->schema != LEDGER_SCHEMA)
 		return errmsg_set(c->err,
 			"the ledger %s has schema %lld, and this release checks schema %d", c->path,
 			(long long)c->out->schema, LEDGER_SCHEMA);
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
-		if (each_row(c, questions[i].query, questions[i].row))
+		if (each_row(c, questions[i].query, questions[i].fields, questions[i].row))
 			return -1;
 	strcpy(c->out->hash, c->previous);
 	if (c->anchor && c->anchor->event > c->out->head)

@@ -11,6 +11,7 @@
 
 #include "accounting/ledgerd/ledger_columns.h"
 #include "accounting/record/record.h"
+#include "accounting/record/settlement.h"
 
 #define BUSY_MS 5000
 
@@ -37,11 +38,8 @@ static const char create_record[] =
  * was lost.
  */
 static const char create_others[] =
-	"CREATE TABLE settlement ("
-	" cluster TEXT NOT NULL, job INTEGER NOT NULL, restart INTEGER NOT NULL,"
-	" start INTEGER NOT NULL, finish INTEGER NOT NULL, uid INTEGER NOT NULL,"
-	" raw INTEGER NOT NULL, charged INTEGER NOT NULL, body TEXT NOT NULL,"
-	" PRIMARY KEY (cluster, job, restart, start)) WITHOUT ROWID;"
+	"CREATE TABLE settlement ( {k:$ # NOT NULL}, {f:$ # NOT NULL}, body TEXT NOT NULL,"
+	" PRIMARY KEY ({k:$})) WITHOUT ROWID;"
 	"CREATE INDEX settlement_start ON settlement (cluster, start);"
 	"CREATE TABLE change ("
 	" cluster TEXT NOT NULL, job INTEGER NOT NULL, restart INTEGER NOT NULL,"
@@ -121,13 +119,16 @@ static int check_one(void *arg, int columns, char **text, char **names)
 static int create_tables(sqlite3 *db)
 {
 	char *record = columns_sql(create_record, &record_fields);
+	char *others = columns_sql(create_others, &settlement_fields);
 	char *all =
-		record ? sqlite3_mprintf("BEGIN IMMEDIATE; %s%s PRAGMA user_version = %d; COMMIT",
-				 record, create_others, LEDGER_SCHEMA)
-		       : NULL;
+		record && others
+			? sqlite3_mprintf("BEGIN IMMEDIATE; %s%s PRAGMA user_version = %d; COMMIT",
+				  record, others, LEDGER_SCHEMA)
+			: NULL;
 	int rc = all ? sqlite3_exec(db, all, NULL, NULL, NULL) : SQLITE_NOMEM;
 
 	sqlite3_free(record);
+	sqlite3_free(others);
 	sqlite3_free(all);
 	return rc;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounting/ledgerd/ledger_columns.h"
+
 static int each_change(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
 	int64_t start_unix, json_t *list, struct errmsg *err)
 {
@@ -147,13 +149,8 @@ static int insert_settlement(struct ledger *l, const struct settlement *s, const
 
 	if (!body)
 		return -1;
-	ledger_bind_run(st, s->cluster, s->job_id, s->restart, 1);
-	sqlite3_bind_int64(st, 4, s->start_unix);
-	sqlite3_bind_int64(st, 5, s->end_unix);
-	sqlite3_bind_int64(st, 6, s->uid);
-	sqlite3_bind_int64(st, 7, (int64_t)s->raw);
-	sqlite3_bind_int64(st, 8, (int64_t)s->charged);
-	sqlite3_bind_text(st, 9, body, -1, SQLITE_STATIC);
+	columns_bind(st, &settlement_fields, s);
+	sqlite3_bind_text(st, sqlite3_bind_parameter_index(st, ":body"), body, -1, SQLITE_STATIC);
 	rc = ledger_run(l, S_SETTLE, "store a settlement", err);
 	if (!rc && sqlite3_changes(l->db) > 0)
 		rc = append_event(l, s->settled_unix, kind, s, by, body, err) ||
@@ -178,8 +175,10 @@ static int settle_as(struct ledger *l, const struct settlement *s, const char *k
 	}
 	if (ledger_end(l, err))
 		return -1;
-	if (ledger_settlement(l, s->cluster, s->job_id, s->restart, s->start_unix, stored, err) !=
-		1)
+	if (rc)
+		*stored = *s;
+	else if (ledger_settlement(
+			 l, s->cluster, s->job_id, s->restart, s->start_unix, stored, err) != 1)
 		return -1;
 	return rc;
 }

@@ -13,7 +13,7 @@ static bool *flag_of(const struct field *f, const void *object)
 
 static char *item_at(const struct field *f, const void *object, size_t item)
 {
-	return (char *)object + f->offset + item * f->size;
+	return (char *)object + f->offset + item * (f->step ? f->step : f->size);
 }
 
 static size_t items_of(const struct field *f, const void *object)
@@ -64,9 +64,16 @@ static bool is_left_out(const struct field *f, const void *object)
 
 	if (flag)
 		return !*flag;
+	if (!f->name)
+		return true;
 	if (!f->optional || f->room || f->type == FIELD_REAL)
 		return false;
 	return f->type == FIELD_TEXT ? !*item_at(f, object, 0) : !field_value(f, object, 0);
+}
+
+json_t *field_to_json(const struct field *f, const void *object)
+{
+	return f->room ? list_to_json(f, object) : item_to_json(f, object, 0);
 }
 
 json_t *fields_to_json(const struct field_table *t, const void *object)
@@ -76,8 +83,7 @@ json_t *fields_to_json(const struct field_table *t, const void *object)
 	for (const struct field *f = t->field; json && f < t->field + t->count; f++) {
 		if (is_left_out(f, object))
 			continue;
-		if (json_object_set_new(json, f->name,
-			    f->room ? list_to_json(f, object) : item_to_json(f, object, 0))) {
+		if (json_object_set_new(json, f->name, field_to_json(f, object))) {
 			json_decref(json);
 			return NULL;
 		}
@@ -85,7 +91,7 @@ json_t *fields_to_json(const struct field_table *t, const void *object)
 	return json;
 }
 
-static void set_integer(const struct field *f, void *object, size_t item, int64_t value)
+void field_set_value(const struct field *f, void *object, size_t item, int64_t value)
 {
 	char *at = item_at(f, object, item);
 
@@ -138,7 +144,7 @@ static int scalar_from_json(const struct field_table *t, const struct field *f, 
 		if (field_int(t->what, json, f->name, f->min, f->max, &value, err))
 			return -1;
 	}
-	set_integer(f, object, 0, value);
+	field_set_value(f, object, 0, value);
 	return 0;
 }
 
@@ -156,7 +162,7 @@ static bool take_item(const struct field *f, const json_t *v, void *object, size
 	}
 	if (!json_is_integer(v) || json_integer_value(v) < f->min || json_integer_value(v) > f->max)
 		return false;
-	set_integer(f, object, item, json_integer_value(v));
+	field_set_value(f, object, item, json_integer_value(v));
 	return true;
 }
 
@@ -192,8 +198,8 @@ int fields_from_json(
 	if (!json_is_object(json))
 		return errmsg_set(err, "%s: not a JSON object", t->what);
 	for (const struct field *f = t->field; f < t->field + t->count; f++)
-		if (f->room ? list_from_json(t, f, json, object, err)
-			    : scalar_from_json(t, f, json, object, err))
+		if (f->name && (f->room ? list_from_json(t, f, json, object, err)
+					: scalar_from_json(t, f, json, object, err)))
 			return -1;
 	return 0;
 }

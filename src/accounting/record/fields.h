@@ -33,9 +33,10 @@ enum field_column {
  * a new field needs (a new column is also a new schema of the ledger).
  */
 struct field {
-	const char *name; /* in JSON */
+	const char *name; /* in JSON; NULL: not there */
 	enum field_type type;
 	size_t offset, size; /* FIELD_AT, or FIELD_LIST, where size is that of one item */
+	size_t step;         /* from an item of a list to the next one; 0: size */
 	int64_t min, max;
 	const char *const *words; /* of FIELD_WORD: word_count of them, "" for 0 */
 	size_t word_count;
@@ -50,6 +51,7 @@ struct field {
 	const char *items; /* of a list: what it holds, for messages */
 	enum field_column column;
 	const char *column_name; /* NULL: the same as name */
+	const void *forms;       /* what else the structure's own module makes of the field */
 };
 
 #define FIELD_AT(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
@@ -75,8 +77,12 @@ json_t *fields_to_json(const struct field_table *t, const void *object);
 int fields_from_json(
 	const struct field_table *t, const json_t *json, void *object, struct errmsg *err);
 
+/* The JSON of one field; a new reference, or NULL as above. */
+json_t *field_to_json(const struct field *f, const void *object);
+
 /* The value of a field that is a FIELD_INT, FIELD_BOOL or FIELD_WORD, or of one of its items. */
 int64_t field_value(const struct field *f, const void *object, size_t item);
+void field_set_value(const struct field *f, void *object, size_t item, int64_t value);
 
 /*
  * Each takes one field out of an object that a stranger may have written. They return 0, or -1 with

@@ -1,205 +1,437 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Turns settlements into JSON and back. */
+/* The table of a settlement's fields, and the forms that it makes. */
 #include "accounting/record/settlement.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "accounting/record/fields.h"
 #include "common/units.h"
+
+#define MAX_FIELDS 64
+#define MAX_REAL 1e6 /* of a fact in a comment */
+
+static int read_real(const char *value, double *out)
+{
+	struct errmsg why;
+
+	return units_parse_double(value, -MAX_REAL, MAX_REAL, out, &why);
+}
+
+/* -0.0000 reads as a fault. */
+static double tidy(double v)
+{
+	return fabs(v) < 0.00005 ? 0 : v;
+}
+
+/* "0.389..0.413" */
+static void write_interval(const struct settlement *s, char *value, size_t size)
+{
+	if (!isnan(s->hi))
+		snprintf(value, size, "%.3f..%.3f", tidy(s->lo), tidy(s->hi));
+}
+
+static int read_interval(char *value, struct settlement *s)
+{
+	char *between = strstr(value, "..");
+
+	if (!between)
+		return -1;
+	*between = '\0';
+	return read_real(value, &s->lo) || read_real(between + 2, &s->hi) ? -1 : 0;
+}
+
+static json_t *show_interval(const struct settlement *s)
+{
+	return isnan(s->hi)
+		       ? json_null()
+		       : json_pack("[o, o]", field_real_or_null(s->lo), field_real_or_null(s->hi));
+}
+
+/* "12,13,+3", or with what each one cost, "12:0.310,13:0.091" */
+static void write_partners(const struct settlement *s, char *value, size_t size)
+{
+	size_t used = 0;
+
+	for (int i = 0; i < s->partner_count; i++) {
+		used += (size_t)snprintf(
+			value + used, size - used, "%s%u", i ? "," : "", s->partner[i]);
+		if (!isnan(s->partner_cost[i]))
+			used += (size_t)snprintf(
+				value + used, size - used, ":%.3f", s->partner_cost[i]);
+	}
+	if (s->more_partners)
+		snprintf(value + used, size - used, ",+%d", s->more_partners);
+}
+
+static int read_partners(char *value, struct settlement *s)
+{
+	char *save = NULL;
+
+	s->partner_count = s->more_partners = 0;
+	for (char *p = strtok_r(value, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
+		char *cost = strchr(p, ':');
+		bool more = *p == '+';
+		double lost = NAN;
+		struct errmsg why;
+		int64_t id;
+
+		if (cost)
+			*cost++ = '\0';
+		if (units_parse_int(p + more, 1, more ? INT16_MAX : UINT32_MAX, &id, &why) ||
+			(cost && read_real(cost, &lost)))
+			return -1;
+		if (more || s->partner_count == SETTLEMENT_MAX_PARTNERS) {
+			s->more_partners += more ? (int)id : 1;
+			continue;
+		}
+		s->partner_cost[s->partner_count] = lost;
+		s->partner[s->partner_count++] = (uint32_t)id;
+	}
+	return s->partner_count || s->more_partners ? 0 : -1;
+}
+
+/* What each partner cost, or nothing where that is not known of any. */
+static json_t *show_costs(const struct settlement *s)
+{
+	json_t *list = json_array();
+	bool known = false;
+
+	for (int i = 0; list && i < s->partner_count; i++) {
+		json_array_append_new(list, field_real_or_null(s->partner_cost[i]));
+		known |= !isnan(s->partner_cost[i]);
+	}
+	if (!known)
+		json_array_clear(list);
+	return list;
+}
+
+/* "16000:120,8000:30" */
+static void write_sizes(const struct settlement *s, char *value, size_t size)
+{
+	size_t used = 0;
+
+	for (int i = 0; i < s->size_count; i++)
+		used += (size_t)snprintf(value + used, size - used, "%s%llu:%lld", i ? "," : "",
+			(unsigned long long)s->size[i].raw, (long long)s->size[i].seconds);
+}
+
+static int read_sizes(char *value, struct settlement *s)
+{
+	char *save = NULL;
+
+	s->size_count = 0;
+	for (char *p = strtok_r(value, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
+		struct settlement_size *size = &s->size[s->size_count];
+		char *colon = strchr(p, ':');
+		struct errmsg why;
+		int64_t raw;
+
+		if (!colon || s->size_count++ == SETTLEMENT_MAX_SIZES)
+			return -1;
+		*colon = '\0';
+		if (units_parse_int(p, 0, INT64_MAX, &raw, &why) ||
+			units_parse_int(colon + 1, 1, INT32_MAX, &size->seconds, &why))
+			return -1;
+		size->raw = (uint64_t)raw;
+	}
+	return s->size_count ? 0 : -1;
+}
+
+/* "3/4" */
+static void write_partial(const struct settlement *s, char *value, size_t size)
+{
+	if (s->nodes)
+		snprintf(value, size, "%d/%d", s->with_data, s->nodes);
+}
+
+static int read_partial(char *value, struct settlement *s)
+{
+	char rest;
+
+	return sscanf(value, "%d/%d%c", &s->with_data, &s->nodes, &rest) == 2 && s->nodes > 0 ? 0
+											      : -1;
+}
+
+static json_t *show_nodata(const struct settlement *s)
+{
+	return *s->nodata ? json_string(s->nodata) : json_null();
+}
+
+static json_t *known(int64_t v)
+{
+	return v ? json_integer(v) : json_null();
+}
+
+/* Comments do not tell of these two; only the ledger does. */
+static json_t *show_version(const struct settlement *s)
+{
+	return known(s->version);
+}
+
+static json_t *show_settled(const struct settlement *s)
+{
+	return known(s->settled_unix);
+}
+
+#define AT(member) FIELD_AT(struct settlement, member)
+#define LIST(member) FIELD_LIST(struct settlement, member)
+#define COUNT_AT(member) .count = offsetof(struct settlement, member)
+#define SIZES(member)                                                                              \
+	.offset = offsetof(struct settlement, size[0].member), .size = sizeof(int64_t),            \
+	.step = sizeof(struct settlement_size), .room = SETTLEMENT_MAX_SIZES, COUNT_AT(size_count)
+#define FORMS(...)                                                                                 \
+	.forms = &(const struct settlement_forms)                                                  \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+#define COMMENT(...) .in[SETTLEMENT_COMMENT] = {__VA_ARGS__}
+#define WHY(...) .in[SETTLEMENT_WHY] = {__VA_ARGS__}
+#define REPORT(key) .in[SETTLEMENT_REPORT] = {key, 0}
+#define CSV(key) .in[SETTLEMENT_CSV] = {key, 0}
+
+/* clang-format off: one row a field */
+static const struct field fields[] = {
+	{"cluster", FIELD_TEXT, AT(cluster), .column = FIELD_KEY},
+	{"job", FIELD_INT, AT(job_id), .min = 1, .max = UINT32_MAX, .column = FIELD_KEY},
+	{"restart", FIELD_INT, AT(restart), .max = UINT32_MAX, .column = FIELD_KEY,
+		FORMS(COMMENT("restart", 2))},
+	{"start", FIELD_INT, AT(start_unix), .min = 1, .max = INT64_MAX, .column = FIELD_KEY},
+	{"end", FIELD_INT, AT(end_unix), .min = 1, .max = INT64_MAX, .column = FIELD_FIXED,
+		.column_name = "finish"},
+	{"uid", FIELD_INT, AT(uid), .max = UINT32_MAX, .column = FIELD_FIXED},
+	{"settled", FIELD_INT, AT(settled_unix), .min = 1, .max = INT64_MAX,
+		FORMS(WHY("settled", 1), .show = show_settled)},
+	{"raw", FIELD_INT, AT(raw), .max = INT64_MAX, .column = FIELD_FIXED,
+		FORMS(COMMENT("raw", 1), .zero = true, WHY("raw", -1))},
+	{"charged", FIELD_INT, AT(charged), .max = INT64_MAX, .column = FIELD_FIXED,
+		FORMS(COMMENT("charged", 1), .zero = true, WHY("charged", -1))},
+	{"degradation", FIELD_REAL, AT(degradation),
+		FORMS(COMMENT("d", 0), .digits = 4, WHY("degradation", 0), REPORT("degradation"),
+			CSV("degradation"))},
+	{"lo", FIELD_REAL, AT(lo), FORMS(CSV("ci_low"))},
+	{"hi", FIELD_REAL, AT(hi), FORMS(CSV("ci_high"))},
+	{FORMS(COMMENT("ci", 0), .write = write_interval, .read = read_interval, WHY("ci95", 0),
+		REPORT("ci95"), .show = show_interval)},
+	{NULL, FIELD_REAL, AT(co),
+		FORMS(COMMENT("co", 0), .digits = 2, WHY("co", 0), REPORT("co"), CSV("co"))},
+	{NULL, FIELD_REAL, AT(co_degradation),
+		FORMS(COMMENT("dco", 0), .digits = 4, WHY("co_degradation", 0))},
+	{"stopped", FIELD_REAL, AT(stopped),
+		FORMS(COMMENT("stopped", 0), .digits = 4, WHY("stopped", 0), REPORT("stopped"),
+			CSV("stopped"))},
+	{NULL, FIELD_INT, LIST(partner), .min = 1, .max = UINT32_MAX, COUNT_AT(partner_count),
+		FORMS(COMMENT("partners", 0), .write = write_partners, .read = read_partners,
+			WHY("partners", 0), REPORT("partners"), CSV("partners"))},
+	{NULL, FIELD_REAL, LIST(partner_cost), COUNT_AT(partner_count),
+		FORMS(WHY("partner_costs", 0), .show = show_costs)},
+	{NULL, FIELD_INT, AT(more_partners), .max = INT16_MAX, FORMS(WHY("more_partners", 0))},
+	{"policy", FIELD_TEXT, AT(policy),
+		FORMS(COMMENT("policy", 1), WHY("policy", -1), REPORT("policy"), CSV("policy"))},
+	{"version", FIELD_INT, AT(version), .min = 1, .max = INT32_MAX,
+		FORMS(WHY("version", -1), .show = show_version)},
+	{"text", FIELD_TEXT, AT(text)},
+	{NULL, FIELD_INT, SIZES(raw), .max = INT64_MAX,
+		FORMS(COMMENT("earlier", 1), .write = write_sizes, .read = read_sizes)},
+	{NULL, FIELD_INT, SIZES(seconds), .min = 1, .max = INT32_MAX},
+	{NULL, FIELD_TEXT, AT(backend), FORMS(COMMENT("backend", 1), WHY("backend", 0))},
+	{NULL, FIELD_INT, AT(with_data), .max = INT32_MAX,
+		FORMS(COMMENT("partial", 1), .write = write_partial, .read = read_partial)},
+	{NULL, FIELD_INT, AT(nodes), .min = 1, .max = INT32_MAX},
+	{NULL, FIELD_REAL, AT(unmeasured), FORMS(COMMENT("unmeasured", 1), .digits = 2)},
+	{NULL, FIELD_BOOL, AT(spin),
+		FORMS(COMMENT("spin", 1), .word = "suspected", WHY("spin", 0))},
+	{NULL, FIELD_TEXT, AT(nodata),
+		FORMS(COMMENT("nodata", -1), WHY("nodata", 0), REPORT("nodata"), CSV("nodata"),
+			.show = show_nodata)},
+	{"changes", FIELD_INT, AT(changes), .max = INT32_MAX, .optional = true,
+		FORMS(COMMENT("changed", 2))},
+};
+/* clang-format on */
+
+const struct field_table settlement_fields = {
+	"settlement", fields, sizeof(fields) / sizeof(fields[0])};
+_Static_assert(sizeof(fields) / sizeof(fields[0]) <= MAX_FIELDS, "MAX_FIELDS is too small");
+
+static const struct settlement_forms *forms_of(const struct field *f)
+{
+	return f->forms;
+}
+
+int settlement_form_fields(enum settlement_form form, const struct field **list)
+{
+	int n = 0;
+
+	for (int rank = -1; rank <= 2; rank++)
+		for (size_t i = 0; i < settlement_fields.count; i++) {
+			const struct settlement_forms *forms = forms_of(&fields[i]);
+
+			if (forms && forms->in[form].key && forms->in[form].rank == rank)
+				list[n++] = &fields[i];
+		}
+	return n;
+}
+
+void settlement_clear(struct settlement *s)
+{
+	memset(s, 0, sizeof(*s));
+	for (const struct field *f = fields; f < fields + settlement_fields.count; f++)
+		for (size_t i = 0; f->type == FIELD_REAL && i < (f->room ? f->room : 1); i++)
+			*(double *)((char *)s + f->offset + i * f->size) = NAN;
+}
 
 json_t *settlement_to_json(const struct settlement *s)
 {
-	json_t *json = json_pack(
-		"{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:s, s:i, s:s}",
-		"cluster", s->cluster, "job", (json_int_t)s->job_id, "restart",
-		(json_int_t)s->restart, "start", (json_int_t)s->start_unix, "end",
-		(json_int_t)s->end_unix, "uid", (json_int_t)s->uid, "settled",
-		(json_int_t)s->settled_unix, "raw", (json_int_t)s->raw, "charged",
-		(json_int_t)s->charged, "degradation", field_real_or_null(s->degradation), "lo",
-		field_real_or_null(s->lo), "hi", field_real_or_null(s->hi), "stopped",
-		field_real_or_null(s->stopped), "policy", s->policy, "version", s->version, "text",
-		s->text);
-
-	if (s->changes)
-		json_object_set_new(json, "changes", json_integer(s->changes));
-	return json;
+	return fields_to_json(&settlement_fields, s);
 }
 
 int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg *err)
 {
-	static const char what[] = "settlement";
-	struct settlement next = {.stopped = NAN};
-	int64_t job, restart, uid, raw, charged, version = 1, changes = 0;
+	const char *text = json_string_value(json_object_get(json, "text"));
+	struct errmsg why = {""};
+	struct settlement next;
 
-	if (!json_is_object(json))
-		return errmsg_set(err, "settlement: not a JSON object");
-	if (field_text(what, json, "cluster", next.cluster, sizeof(next.cluster), err) ||
-		field_text(what, json, "policy", next.policy, sizeof(next.policy), err) ||
-		field_text(what, json, "text", next.text, sizeof(next.text), err) ||
-		field_int(what, json, "job", 1, UINT32_MAX, &job, err) ||
-		field_int(what, json, "restart", 0, UINT32_MAX, &restart, err) ||
-		field_int(what, json, "start", 1, INT64_MAX, &next.start_unix, err) ||
-		field_int(what, json, "end", 1, INT64_MAX, &next.end_unix, err) ||
-		field_int(what, json, "uid", 0, UINT32_MAX, &uid, err) ||
-		field_int(what, json, "settled", 1, INT64_MAX, &next.settled_unix, err) ||
-		field_int(what, json, "raw", 0, INT64_MAX, &raw, err) ||
-		field_int(what, json, "charged", 0, INT64_MAX, &charged, err) ||
-		(json_object_get(json, "changes") &&
-			field_int(what, json, "changes", 0, INT32_MAX, &changes, err)) ||
-		/* Prices of the first releases do not tell it. */
-		(json_object_get(json, "version") &&
-			field_int(what, json, "version", 1, INT32_MAX, &version, err)) ||
-		(json_object_get(json, "stopped") &&
-			field_real(what, json, "stopped", &next.stopped, err)) ||
-		field_real(what, json, "degradation", &next.degradation, err) ||
-		field_real(what, json, "lo", &next.lo, err) ||
-		field_real(what, json, "hi", &next.hi, err))
+	settlement_clear(&next);
+	if (text && settlement_read_comment(text, &next, &why))
+		return errmsg_set(err, "settlement: \"text\": %s", why.text);
+	/* JSON has more digits, and leaves 0 out. */
+	next.changes = 0;
+	if (fields_from_json(&settlement_fields, json, &next, err))
 		return -1;
-	if (charged > raw)
+	if (next.charged > next.raw)
 		return errmsg_set(err, "settlement: \"charged\" is more than \"raw\"");
-	next.job_id = (uint32_t)job;
-	next.restart = (uint32_t)restart;
-	next.uid = (uint32_t)uid;
-	next.version = (int)version;
-	next.changes = (int)changes;
-	next.raw = (uint64_t)raw;
-	next.charged = (uint64_t)charged;
 	*s = next;
 	return 0;
 }
 
-/* Whether a key=value fact of the text is one of the names, a list that ends with NULL. */
-static bool is_one_of(const char *fact, const char *const *names)
+/* The value of a fact, "" where there is nothing to tell. */
+static void write_value(const struct field *f, const struct settlement *s, char *value, size_t size)
 {
-	size_t len = strcspn(fact, "=");
+	const struct settlement_forms *forms = forms_of(f);
+	const char *at = (const char *)s + f->offset;
 
-	for (; *names; names++)
-		if (strlen(*names) == len && !strncmp(fact, *names, len))
-			return true;
-	return false;
+	value[0] = '\0';
+	if (forms->write)
+		forms->write(s, value, size);
+	else if (f->type == FIELD_TEXT)
+		snprintf(value, size, "%s", at);
+	else if (f->type == FIELD_REAL && !isnan(*(const double *)at))
+		snprintf(value, size, "%.*f", forms->digits, tidy(*(const double *)at));
+	else if (f->type == FIELD_BOOL && *(const bool *)at)
+		snprintf(value, size, "%s", forms->word);
+	else if (f->type == FIELD_INT && (forms->zero || field_value(f, s, 0)))
+		snprintf(value, size, "%lld", (long long)field_value(f, s, 0));
 }
 
-/* The text without some facts, with `first` before and the new charge and count in their places. */
-static void rewrite_text(struct settlement *s, const char *first, const char *const *without)
+void settlement_write_comment(struct settlement *s)
 {
-	static const char *const charged[] = {"charged", NULL}, *const changed[] = {
-									"changed", NULL};
-	char old[SETTLEMENT_MAX_TEXT], *save = NULL;
-	size_t used;
+	const struct field *list[MAX_FIELDS];
+	int n = settlement_form_fields(SETTLEMENT_COMMENT, list);
+	size_t used = 0;
 
-	strcpy(old, s->text);
-	used = (size_t)snprintf(s->text, sizeof(s->text), "%s", first);
-	for (char *fact = strtok_r(old, " ", &save); fact && used < sizeof(s->text);
-		fact = strtok_r(NULL, " ", &save)) {
-		const char *blank = used ? " " : "";
+	s->text[0] = '\0';
+	for (int i = 0; i < n && used < sizeof(s->text); i++) {
+		char value[512];
 
-		if (is_one_of(fact, without) || is_one_of(fact, changed))
-			continue;
-		if (is_one_of(fact, charged))
-			used += (size_t)snprintf(s->text + used, sizeof(s->text) - used,
-				"%scharged=%llu", blank, (unsigned long long)s->charged);
-		else
-			used += (size_t)snprintf(
-				s->text + used, sizeof(s->text) - used, "%s%s", blank, fact);
+		write_value(list[i], s, value, sizeof(value));
+		if (*value)
+			used += (size_t)snprintf(s->text + used, sizeof(s->text) - used, "%s%s=%s",
+				used ? " " : "", forms_of(list[i])->in[SETTLEMENT_COMMENT].key,
+				value);
 	}
-	if (used < sizeof(s->text))
-		snprintf(s->text + used, sizeof(s->text) - used, " changed=%d", s->changes);
+}
+
+static int read_value(const struct field *f, char *value, struct settlement *s)
+{
+	const struct settlement_forms *forms = forms_of(f);
+	char *at = (char *)s + f->offset;
+	struct errmsg why;
+	int64_t n = 1;
+
+	if (forms->read)
+		return forms->read(value, s);
+	if (f->type == FIELD_TEXT)
+		return (size_t)snprintf(at, f->size, "%s", value) < f->size ? 0 : -1;
+	if (f->type == FIELD_REAL)
+		return read_real(value, (double *)at);
+	if (f->type == FIELD_INT && units_parse_int(value, f->min, f->max, &n, &why))
+		return -1;
+	field_set_value(f, s, 0, n);
+	return 0;
+}
+
+int settlement_read_comment(const char *text, struct settlement *s, struct errmsg *err)
+{
+	const struct field *list[MAX_FIELDS];
+	int n = settlement_form_fields(SETTLEMENT_COMMENT, list);
+	char copy[SETTLEMENT_MAX_TEXT], *save = NULL;
+	struct settlement next = *s;
+
+	if (strlen(text) >= sizeof(copy))
+		return errmsg_set(err, "a price's facts are longer than %zu bytes", sizeof(copy));
+	strcpy(copy, text);
+	for (char *fact = strtok_r(copy, " ", &save); fact; fact = strtok_r(NULL, " ", &save)) {
+		size_t len = strcspn(fact, "=");
+		char value[SETTLEMENT_MAX_TEXT];
+
+		for (int i = 0; fact[len] && i < n; i++) {
+			const char *key = forms_of(list[i])->in[SETTLEMENT_COMMENT].key;
+
+			if (strlen(key) != len || strncmp(key, fact, len))
+				continue;
+			strcpy(value, fact + len + 1);
+			if (read_value(list[i], value, &next))
+				return errmsg_set(
+					err, "\"%s\" of a price's facts is malformed", fact);
+		}
+	}
+	strcpy(next.text, text);
+	*s = next;
+	return 0;
+}
+
+json_t *settlement_show(const struct settlement *s, enum settlement_form form)
+{
+	const struct field *list[MAX_FIELDS];
+	int n = settlement_form_fields(form, list);
+	json_t *json = json_object();
+
+	for (int i = 0; json && i < n; i++) {
+		const struct settlement_forms *forms = forms_of(list[i]);
+
+		json_object_set_new(json, forms->in[form].key,
+			forms->show ? forms->show(s) : field_to_json(list[i], s));
+	}
+	return json;
 }
 
 void settlement_change(struct settlement *s, uint64_t charged)
 {
-	static const char *const nothing[] = {NULL};
-
 	s->charged = charged;
 	s->changes++;
-	rewrite_text(s, "", nothing);
+	settlement_write_comment(s);
 }
 
 int settlement_change_degradation(struct settlement *s, double degradation, struct errmsg *err)
 {
-	static const char *const measured[] = {"d", "ci", "dco", "nodata", NULL};
 	struct price_policy policy;
-	char first[32];
 
 	if (price_policy_parse(s->policy, &policy, err))
 		return -1;
-	if (isnan(s->stopped))
-		s->stopped = 0;
 	s->degradation = degradation;
-	s->lo = s->hi = NAN;
-	s->charged = price_charge(&policy, s->raw, degradation, degradation, s->stopped);
-	s->changes++;
-	snprintf(first, sizeof(first), "d=%.4f", degradation);
-	rewrite_text(s, first, measured);
+	s->lo = s->hi = s->co_degradation = NAN;
+	s->nodata[0] = '\0';
+	settlement_change(s, price_charge(&policy, s->raw, degradation, degradation, s->stopped));
 	return 0;
 }
 
-/* "RAW:SECONDS" */
-static int read_size(char *text, struct settlement_size *size)
+int64_t settlement_earlier_s(const struct settlement *s)
 {
-	char *colon = strchr(text, ':');
-	struct errmsg why;
-	int64_t raw;
-
-	if (!colon)
-		return -1;
-	*colon = '\0';
-	if (units_parse_int(text, 0, INT64_MAX, &raw, &why) ||
-		units_parse_int(colon + 1, 1, INT32_MAX, &size->seconds, &why))
-		return -1;
-	size->raw = (uint64_t)raw;
-	return 0;
-}
-
-int settlement_sizes_parse(const char *list, struct settlement_size sizes[SETTLEMENT_MAX_SIZES])
-{
-	char copy[SETTLEMENT_MAX_TEXT], *save = NULL;
-	int n = 0;
-
-	if ((size_t)snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(list, " "), list) >=
-		sizeof(copy))
-		return -1;
-	for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save))
-		if (n == SETTLEMENT_MAX_SIZES || read_size(p, &sizes[n++]))
-			return -1;
-	return n ? n : -1;
-}
-
-/* What follows key, " NAME=", in the text, or NULL. */
-static const char *value_of(const char *text, const char *key)
-{
-	const char *at = strstr(text, key);
-
-	return at ? at + strlen(key) : NULL;
-}
-
-int settlement_sizes(const char *text, struct settlement_size sizes[SETTLEMENT_MAX_SIZES])
-{
-	const char *list = value_of(text, " earlier=");
-
-	return list ? settlement_sizes_parse(list, sizes) : 0;
-}
-
-int64_t settlement_earlier_s(const char *text)
-{
-	struct settlement_size sizes[SETTLEMENT_MAX_SIZES];
-	int n = settlement_sizes(text, sizes);
 	int64_t sum = 0;
 
-	for (int i = 0; i < n; i++)
-		sum += sizes[i].seconds;
+	for (int i = 0; i < s->size_count; i++)
+		sum += s->size[i].seconds;
 	return sum;
-}
-
-uint64_t settlement_raw(const char *text)
-{
-	const char *raw = value_of(text, " raw=");
-
-	return raw ? strtoull(raw, NULL, 10) : 0;
 }
 
 uint64_t settlement_share(uint64_t raw, uint64_t charged_of_last, uint64_t raw_of_last)

@@ -3,16 +3,16 @@
 #include "accounting/settle/settle.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PARTNERS_SHOWN 8
 /* Half width of a 95 % interval in standard errors. */
 #define Z95 1.96
 /* A 95 % interval that is wider than D plus or minus this tells too little for a price. */
-#define MAX_ERROR 0.25
+#define MAX_HALF_INTERVAL 0.25
+/* Shares of a run that nobody measured are told from here on. */
+#define MIN_UNMEASURED 0.005
 
 /* What a partner cost, as sums.lost; known only while sums.unshared is not set. */
 struct partner_cost {
@@ -204,56 +204,21 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 	}
 }
 
-/* Appends to the text, cut at its end. */
-static void __attribute__((format(printf, 2, 3)))
-add_text(struct settlement *out, const char *fmt, ...)
-{
-	size_t used = strlen(out->text);
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(out->text + used, sizeof(out->text) - used, fmt, ap);
-	va_end(ap);
-}
-
-/* -0.0000 reads as a fault. */
-static double tidy(double v)
-{
-	return fabs(v) < 0.00005 ? 0 : v;
-}
-
 /* Of several partners also what each one cost, in terms of out->degradation, where that is known.
  */
-static void add_partner_text(struct settlement *out, const struct sums *s)
+static void name_partners(struct settlement *out, const struct sums *s)
 {
 	bool costs = s->partner_count > 1 && !s->unshared && isfinite(out->degradation);
 
-	for (int i = 0; i < s->partner_count && i < MAX_PARTNERS_SHOWN; i++) {
+	for (int i = 0; i < s->partner_count && i < SETTLEMENT_MAX_PARTNERS; i++) {
 		const struct partner_cost *p = &s->partner[i];
 
-		add_text(out, "%s%u", i ? "," : " partners=", p->job_id);
+		out->partner[i] = p->job_id;
 		if (costs && p->known)
-			add_text(out, ":%.3f", fmax(p->lost, 0) / (s->all - s->paused));
+			out->partner_cost[i] = fmax(p->lost, 0) / (s->all - s->paused);
+		out->partner_count++;
 	}
-	if (s->partner_count > MAX_PARTNERS_SHOWN)
-		add_text(out, ",+%d", s->partner_count - MAX_PARTNERS_SHOWN);
-}
-
-static void add_price_text(struct settlement *out, const struct settle_job *job)
-{
-	add_text(out, " raw=%llu charged=%llu policy=%s", (unsigned long long)out->raw,
-		(unsigned long long)out->charged, out->policy);
-	for (int i = 0; i < job->size_count; i++)
-		add_text(out, "%s%llu:%lld",
-			i ? "," : " earlier=", (unsigned long long)job->sizes[i].raw,
-			(long long)job->sizes[i].seconds);
-}
-
-/* Tells the runs of a requeued job apart. */
-static void add_restart_text(struct settlement *out)
-{
-	if (out->restart)
-		add_text(out, " restart=%u", out->restart);
+	out->more_partners = s->partner_count - out->partner_count;
 }
 
 static const char *no_data_reason(const struct settle_job *job, const struct sums *s)
@@ -279,13 +244,11 @@ static const char *no_data_reason(const struct settle_job *job, const struct sum
 	return s->lack[LACK_STEADINESS] ? "unsteady" : "too-few-blocks";
 }
 
-void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,
-	const struct price_policy *policy, int64_t now_unix, struct settlement *out)
+/* What Slurm knows, whatever was measured. */
+static void take_run(struct settlement *out, const struct settle_job *job,
+	const struct price_policy *policy, int64_t now_unix)
 {
-	struct sums s = {.only_no_signal = true, .only_unseen = true};
-	double stopped, error;
-
-	memset(out, 0, sizeof(*out));
+	settlement_clear(out);
 	snprintf(out->cluster, sizeof(out->cluster), "%s", job->cluster);
 	price_policy_format(policy, out->policy);
 	out->version = PRICE_VERSION;
@@ -296,52 +259,59 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 	out->end_unix = job->end_unix;
 	out->settled_unix = now_unix;
 	out->raw = job->raw;
-	out->degradation = out->lo = out->hi = out->stopped = NAN;
+	out->size_count = job->size_count;
+	for (int i = 0; i < job->size_count; i++)
+		out->size[i] = job->sizes[i];
+}
+
+/* What was measured, of a run that has a degradation; half_interval: of its 95 % interval. */
+static void take_measured(struct settlement *out, const struct settle_job *job,
+	const struct sums *s, double half_interval)
+{
+	out->stopped = s->paused / s->all;
+	out->degradation = s->lost / (s->all - s->paused);
+	out->co = s->co / s->all;
+	if (s->co > 0)
+		out->co_degradation = s->lost / s->co;
+	if (s->co > 0 && isfinite(half_interval)) {
+		out->lo = out->degradation - half_interval;
+		out->hi = out->degradation + half_interval;
+	}
+	strcpy(out->backend, s->backends);
+	if (s->nodes_with_data < job->node_count) {
+		out->with_data = s->nodes_with_data;
+		out->nodes = job->node_count;
+	}
+	if (s->unmeasured > MIN_UNMEASURED * s->all)
+		out->unmeasured = s->unmeasured / s->all;
+	out->spin = s->spin;
+}
+
+void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,
+	const struct price_policy *policy, int64_t now_unix, struct settlement *out)
+{
+	struct sums s = {.only_no_signal = true, .only_unseen = true};
+	double half_interval;
+
+	take_run(out, job, policy, now_unix);
 	for (int i = 0; i < job->node_count; i++)
 		add_node(&s, job, &job->nodes[i],
 			find_record(job, job->nodes[i].name, records, count));
-	error = s.all > s.paused ? Z95 * sqrt(s.variance) / (s.all - s.paused) : NAN;
-	if (s.co > 0 && error > MAX_ERROR)
+	half_interval = s.all > s.paused ? Z95 * sqrt(s.variance) / (s.all - s.paused) : NAN;
+	if (s.co > 0 && half_interval > MAX_HALF_INTERVAL)
 		s.uncertain = true;
 	if (job->unpriced || job->wall_ns <= 0 || !s.nodes_with_data || !(s.all > s.paused) ||
 		s.sensing || s.uncertain) {
+		snprintf(out->nodata, sizeof(out->nodata), "%s", no_data_reason(job, &s));
 		/* Without its sizes a run's shares of time are not known. */
 		if (!job->unpriced && s.all > s.paused && s.paused > 0)
 			out->stopped = s.paused / s.all;
-		out->charged = price_charge(policy, out->raw, NAN, NAN, out->stopped);
-		add_text(out, "nodata=%s", no_data_reason(job, &s));
-		if (!isnan(out->stopped))
-			add_text(out, " stopped=%.4f", out->stopped);
-		add_partner_text(out, &s);
-		add_price_text(out, job);
-		add_restart_text(out);
-		free(s.partner);
-		return;
+	} else {
+		take_measured(out, job, &s, half_interval);
 	}
-	out->stopped = stopped = s.paused / s.all;
-	out->degradation = s.lost / (s.all - s.paused);
-	if (s.co > 0 && isfinite(error)) {
-		out->lo = out->degradation - error;
-		out->hi = out->degradation + error;
-	}
-	out->charged = price_charge(policy, out->raw, out->degradation, out->hi, stopped);
-	add_text(out, "d=%.4f", tidy(out->degradation));
-	if (isfinite(out->hi))
-		add_text(out, " ci=%.3f..%.3f", tidy(out->lo), tidy(out->hi));
-	add_text(out, " co=%.2f", s.co / s.all);
-	if (s.co > 0)
-		add_text(out, " dco=%.4f", tidy(s.lost / s.co));
-	add_text(out, " stopped=%.4f", stopped);
-	add_partner_text(out, &s);
-	add_price_text(out, job);
-	add_text(out, " backend=%s", s.backends);
-	if (s.nodes_with_data < job->node_count)
-		add_text(out, " partial=%d/%d", s.nodes_with_data, job->node_count);
-	if (s.unmeasured > 0.005 * s.all)
-		add_text(out, " unmeasured=%.2f", s.unmeasured / s.all);
-	if (s.spin)
-		add_text(out, " spin=suspected");
-	add_restart_text(out);
+	name_partners(out, &s);
+	out->charged = price_charge(policy, out->raw, out->degradation, out->hi, out->stopped);
+	settlement_write_comment(out);
 	free(s.partner);
 }
 

@@ -91,7 +91,7 @@ static const struct bill *find_bill(
 			continue;
 		if (found && b->job_id != found->job_id)
 			break;
-		restart = b->facts.restart ? b->facts.restart : next;
+		restart = b->facts->restart ? b->facts->restart : next;
 		next = restart + 1;
 		if (o->has_run && restart != o->run)
 			continue;
@@ -104,15 +104,15 @@ static const struct bill *find_bill(
 /* The partners' rows, so that those that the caller may see have names. */
 static void add_partners(const struct options *o, struct bills *bills, const struct bill *b)
 {
-	char ids[64 + 12 * BILL_MAX_PARTNERS];
+	char ids[64 + 12 * SETTLEMENT_MAX_PARTNERS];
 	struct sacct_query query = {.jobs = ids};
 	struct bills more;
 	struct errmsg err;
 	int len = snprintf(ids, sizeof(ids), "%s", o->job);
 
-	for (int i = 0; i < b->facts.partner_count; i++)
-		len += snprintf(ids + len, sizeof(ids) - (size_t)len, ",%u", b->facts.partner[i]);
-	if (!b->facts.partner_count || sacct_bills(&query, &more, &err))
+	for (int i = 0; i < b->facts->partner_count; i++)
+		len += snprintf(ids + len, sizeof(ids) - (size_t)len, ",%u", b->facts->partner[i]);
+	if (!b->facts->partner_count || sacct_bills(&query, &more, &err))
 		return;
 	bills_free(bills);
 	*bills = more;

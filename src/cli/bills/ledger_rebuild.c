@@ -44,27 +44,18 @@ lose(struct rebuild *r, const struct bill *b, const char *fmt, ...)
  */
 static int settlement_of(const struct rebuild *r, const struct bill *b, struct settlement *s)
 {
-	const struct bill_facts *f = &b->facts;
 	const struct passwd *user = getpwnam(b->user);
 
 	if (!user)
 		return -1;
-	*s = (struct settlement){.job_id = b->job_id,
-		.restart = f->restart,
-		.start_unix = b->run_start,
-		.end_unix = b->end,
-		.uid = user->pw_uid,
-		.settled_unix = b->end,
-		.raw = f->raw,
-		.charged = f->charged,
-		.degradation = f->degradation,
-		.lo = f->lo,
-		.hi = f->hi,
-		.stopped = f->stopped,
-		.version = PRICE_VERSION};
+	*s = *b->facts;
+	s->changes = 0;
+	s->job_id = b->job_id;
+	s->start_unix = b->run_start;
+	s->end_unix = s->settled_unix = b->end;
+	s->uid = user->pw_uid;
+	s->version = PRICE_VERSION;
 	snprintf(s->cluster, sizeof(s->cluster), "%s", r->cluster);
-	snprintf(s->policy, sizeof(s->policy), "%s", f->policy);
-	snprintf(s->text, sizeof(s->text), "%s", b->price);
 	return 0;
 }
 
@@ -73,7 +64,7 @@ static int restore(struct rebuild *r, const struct bill *b, struct errmsg *err)
 	struct settlement s, stored;
 	bool first;
 
-	if (b->facts.charged > b->facts.raw) {
+	if (b->facts->charged > b->facts->raw) {
 		lose(r, b, "sacct shows a charge above the raw price");
 		return 0;
 	}
@@ -85,7 +76,7 @@ static int restore(struct rebuild *r, const struct bill *b, struct errmsg *err)
 		return -1;
 	r->restored += first;
 	r->known += !first;
-	if (first && b->facts.changed)
+	if (first && b->facts->changes)
 		lose(r, b, "its price is back; who changed it, when and why is lost");
 	else if (!first && !stored.changes && stored.charged != s.charged)
 		lose(r, b, "the ledger has a price of %llu, and sacct shows %llu",

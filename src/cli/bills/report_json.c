@@ -14,34 +14,30 @@ json_t *report_sums_json(const struct summary_sums *s)
 		"degradation", cli_real(summary_degradation(s)), "stp", cli_real(summary_stp(s)));
 }
 
-static json_t *partners_json(const struct bill_facts *f)
+json_t *report_price(const struct bill *b, enum settlement_form form)
 {
-	json_t *list = json_array();
+	json_t *json = settlement_show(b->facts, form);
 
-	for (int i = 0; list && i < f->partner_count; i++)
-		json_array_append_new(list, json_integer(f->partner[i]));
-	return list;
+	/* Without a degradation, too, a job was held stopped; a report does not tell of that. */
+	if (b->status != BILL_PRICED)
+		json_object_set_new(json, "stopped", json_null());
+	return json;
 }
 
 json_t *report_job_json(const struct bill *b)
 {
-	const struct bill_facts *f = &b->facts;
-	bool priced = b->status == BILL_PRICED;
-	json_t *ci = priced && !isnan(f->hi) ? json_pack("[o, o]", cli_real(f->lo), cli_real(f->hi))
-					     : json_null();
-
-	return json_pack(
-		"{s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o, "
-		"s:o, s:o, s:o, s:o, s:s, s:s?}",
-		"id", b->id, "job", (json_int_t)b->job_id, "user", b->user, "account", b->account,
+	json_t *json = json_pack(
+		"{s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "id",
+		b->id, "job", (json_int_t)b->job_id, "user", b->user, "account", b->account,
 		"partition", b->partition, "qos", b->qos, "name", b->name, "state", b->state,
 		"status", bill_status_name(b->status), "start", (json_int_t)b->start, "end",
 		(json_int_t)b->end, "elapsed_s", (json_int_t)b->elapsed_s, "raw",
-		(json_int_t)bill_raw(b), "charged", (json_int_t)b->billing, "degradation",
-		priced ? cli_real(f->degradation) : json_null(), "ci95", ci, "co",
-		priced ? cli_real(f->co) : json_null(), "stopped",
-		priced ? cli_real(f->stopped) : json_null(), "partners", partners_json(f), "policy",
-		f->policy, "nodata", *f->nodata ? f->nodata : NULL);
+		(json_int_t)bill_raw(b), "charged", (json_int_t)b->billing);
+	json_t *price = report_price(b, SETTLEMENT_REPORT);
+
+	json_object_update(json, price);
+	json_decref(price);
+	return json;
 }
 
 static json_t *groups_json(const struct report *r)

@@ -13,9 +13,9 @@
 #define WORST 10      /* programs that slow down, or are slowed down, most */
 
 /* The jobs beside which it ran. */
-static json_t *beside(const struct bill_facts *f)
+static json_t *beside(const struct settlement *f)
 {
-	char text[12 * BILL_MAX_PARTNERS + 32] = "";
+	char text[12 * SETTLEMENT_MAX_PARTNERS + 32] = "";
 	size_t len = 0;
 
 	for (int i = 0; i < f->partner_count; i++)
@@ -33,10 +33,10 @@ static json_t *job_line(const struct summary_group *g)
 	json_t *line = report_job_json(b);
 
 	json_object_set_new(line, "sums", report_sums_json(&g->sums));
-	json_object_set_new(line, "beside", beside(&b->facts));
+	json_object_set_new(line, "beside", beside(b->facts));
 	json_object_set_new(line, "price",
-		json_string(
-			b->status == BILL_NO_DATA ? b->facts.nodata : bill_status_name(b->status)));
+		json_string(b->status == BILL_NO_DATA ? b->facts->nodata
+						      : bill_status_name(b->status)));
 	return line;
 }
 

@@ -163,8 +163,8 @@ static void put_job(FILE *out, const struct bill *b)
 		report_hours(&hours, (uint64_t)b->elapsed_s), (unsigned long long)sums.raw,
 		(unsigned long long)sums.charged,
 		report_percent(&discount, summary_discount(&sums)),
-		report_percent(&degradation, priced ? b->facts.degradation : NAN),
-		b->status == BILL_NO_DATA ? b->facts.nodata : bill_status_name(b->status));
+		report_percent(&degradation, priced ? b->facts->degradation : NAN),
+		b->status == BILL_NO_DATA ? b->facts->nodata : bill_status_name(b->status));
 }
 
 static void put_worst(FILE *out, const struct summary *s, const char *title,
@@ -263,31 +263,60 @@ static void csv_real(FILE *out, double v, bool last)
 	fputs(last ? "\r\n" : ",", out);
 }
 
+/* What is a list is one text, with blanks. */
+static void csv_value(FILE *out, const json_t *v, bool last)
+{
+	char text[256] = "";
+	const json_t *item;
+	int len = 0;
+	size_t i;
+
+	if (json_is_string(v)) {
+		csv_text(out, json_string_value(v), last);
+	} else if (json_is_array(v)) {
+		json_array_foreach(v, i, item)
+		{
+			len += snprintf(text + len, sizeof(text) - (size_t)len, "%s%lld",
+				i ? " " : "", (long long)json_integer_value(item));
+		}
+		csv_text(out, text, last);
+	} else {
+		csv_real(out, json_is_number(v) ? json_number_value(v) : NAN, last);
+	}
+}
+
+/* The price of a job, or without one the names of its columns. */
+static void csv_price(FILE *out, const struct bill *b)
+{
+	struct settlement none;
+	json_t *price, *value;
+	const char *key;
+	size_t left;
+
+	settlement_clear(&none);
+	price = b ? report_price(b, SETTLEMENT_CSV) : settlement_show(&none, SETTLEMENT_CSV);
+	left = json_object_size(price);
+	json_object_foreach(price, key, value)
+	{
+		if (b)
+			csv_value(out, value, !--left);
+		else
+			csv_text(out, key, !--left);
+	}
+	json_decref(price);
+}
+
 static void csv_job(FILE *out, const struct bill *b)
 {
-	bool priced = b->status == BILL_PRICED;
-	const struct bill_facts *f = &b->facts;
-	char partners[12 * BILL_MAX_PARTNERS + 1] = "";
 	const char *const texts[] = {b->id, b->user, b->account, b->partition, b->qos, b->name,
 		b->state, bill_status_name(b->status)};
-	int len = 0;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		csv_text(out, texts[i], false);
 	fprintf(out, "%lld,%lld,%lld,%llu,%llu,", (long long)b->start, (long long)b->end,
 		(long long)b->elapsed_s, (unsigned long long)bill_raw(b),
 		(unsigned long long)b->billing);
-	csv_real(out, priced ? f->degradation : NAN, false);
-	csv_real(out, priced ? f->lo : NAN, false);
-	csv_real(out, priced ? f->hi : NAN, false);
-	csv_real(out, priced ? f->co : NAN, false);
-	csv_real(out, priced ? f->stopped : NAN, false);
-	for (int i = 0; i < f->partner_count; i++)
-		len += snprintf(partners + len, sizeof(partners) - (size_t)len, "%s%u",
-			i ? " " : "", f->partner[i]);
-	csv_text(out, partners, false);
-	csv_text(out, f->policy, false);
-	csv_text(out, f->nodata, true);
+	csv_price(out, b);
 }
 
 static void csv_sums(FILE *out, const char *name, const struct summary_sums *s)
@@ -305,15 +334,17 @@ void report_csv(const struct report *r, FILE *out)
 {
 	const struct summary *s = r->summary;
 
-	if (r->by == SUMMARY_JOB)
+	if (r->by == SUMMARY_JOB) {
 		fputs("job,user,account,partition,qos,name,state,status,start,end,elapsed_s,raw,"
-		      "charged,degradation,ci_low,ci_high,co,stopped,partners,policy,nodata\r\n",
+		      "charged,",
 			out);
-	else
+		csv_price(out, NULL);
+	} else {
 		fprintf(out,
 			"%s,jobs,priced,no_data,unsettled,open,elapsed_s,raw_billing_s,"
 			"charged_billing_s,discount,degradation,stp\r\n",
 			summary_by_name(r->by));
+	}
 	for (int i = 0; i < s->group_count; i++) {
 		if (r->by == SUMMARY_JOB)
 			csv_job(out, s->groups[i].bill[0]);

@@ -18,7 +18,8 @@ struct why {
 	bool asked;                  /* the ledger was asked, */
 	struct errmsg no_ledger;     /* and why it did not answer */
 	bool refused;                /* it does not tell this caller */
-	struct bill own;             /* the bill with a price that only the ledger has */
+	struct bill own;             /* the bill with a price that only the ledger has, */
+	struct settlement own_facts; /* and what its comment would tell */
 	struct client_answer ledger; /* what it said; empty where it did not */
 	bool has_policy;             /* the policy is one that this release reads, so: */
 	struct price_policy policy;

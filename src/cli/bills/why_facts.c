@@ -79,7 +79,7 @@ static enum bill_status status_without_price(const struct bill *b)
 
 static void work_out(struct why *w)
 {
-	const struct bill_facts *f = &w->bill->facts;
+	const struct settlement *f = w->bill->facts;
 	const struct settlement *s = &w->ledger.settlement;
 	struct errmsg err;
 
@@ -93,7 +93,8 @@ static void work_out(struct why *w)
 		.stopped_off = FACT_OFF};
 	/* The ledger has all digits. */
 	if (w->ledger.settled && s->raw == f->raw && s->charged == f->charged &&
-		fabs(s->degradation - f->degradation) <= 2 * FACT_OFF && !isnan(s->stopped))
+		fabs(s->degradation - f->degradation) <= 2 * FACT_OFF &&
+		isnan(s->stopped) == isnan(f->stopped))
 		w->facts = (struct explain_facts){.raw = s->raw,
 			.degradation = s->degradation,
 			.hi = s->hi,
@@ -111,9 +112,10 @@ static void take_price_of_ledger(struct why *w)
 	struct errmsg err;
 
 	w->own = *w->bill;
-	if (bill_facts_parse(w->ledger.settlement.text, &w->own.facts, &err))
+	w->own.facts = &w->own_facts;
+	if (bill_facts_parse(w->ledger.settlement.text, &w->own_facts, &err))
 		return;
-	w->own.status = w->status = *w->own.facts.nodata ? BILL_NO_DATA : BILL_PRICED;
+	w->own.status = w->status = *w->own_facts.nodata ? BILL_NO_DATA : BILL_PRICED;
 	w->bill = &w->own;
 }
 
@@ -140,32 +142,6 @@ void why_free(struct why *w)
 	client_answer_free(&w->ledger);
 }
 
-static json_t *partners_json(const struct why *w)
-{
-	const struct bill_facts *f = &w->bill->facts;
-	json_t *list = json_array();
-
-	for (int i = 0; list && i < f->partner_count; i++)
-		json_array_append_new(list, json_integer(f->partner[i]));
-	return list;
-}
-
-/* What each partner cost, in the same order; empty where that is not known. */
-static json_t *costs_json(const struct why *w)
-{
-	const struct bill_facts *f = &w->bill->facts;
-	json_t *list = json_array();
-	bool known = false;
-
-	for (int i = 0; list && i < f->partner_count; i++) {
-		json_array_append_new(list, cli_real(f->partner_cost[i]));
-		known |= !isnan(f->partner_cost[i]);
-	}
-	if (!known)
-		json_array_clear(list);
-	return list;
-}
-
 static json_t *nodes_json(const struct why *w)
 {
 	json_t *list = json_array();
@@ -189,24 +165,18 @@ static json_t *calculation_json(const struct why *w)
 
 static json_t *price_json(const struct why *w)
 {
-	const struct bill_facts *f = &w->bill->facts;
-	json_t *ci;
+	struct settlement shown = *w->bill->facts;
+	json_t *json;
 
 	if (w->status != BILL_PRICED && w->status != BILL_NO_DATA)
 		return json_null();
-	ci = isnan(f->hi) ? json_null() : json_pack("[o, o]", cli_real(f->lo), cli_real(f->hi));
-	return json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:b, "
-			 "s:s?, s:o, s:o}",
-		"raw", (json_int_t)f->raw, "charged", (json_int_t)f->charged, "policy", f->policy,
-		"version",
-		w->ledger.settled ? json_integer(w->ledger.settlement.version) : json_null(),
-		"degradation", cli_real(f->degradation), "ci95", ci, "co", cli_real(f->co),
-		"co_degradation", cli_real(f->co_degradation), "stopped", cli_real(f->stopped),
-		"partners", partners_json(w), "partner_costs", costs_json(w), "more_partners",
-		f->more_partners, "backend", f->backend, "spin", f->spin, "nodata",
-		*f->nodata ? f->nodata : NULL, "settled",
-		w->ledger.settled ? json_integer(w->ledger.settlement.settled_unix) : json_null(),
-		"calculation", calculation_json(w));
+	if (w->ledger.settled) {
+		shown.version = w->ledger.settlement.version;
+		shown.settled_unix = w->ledger.settlement.settled_unix;
+	}
+	json = settlement_show(&shown, SETTLEMENT_WHY);
+	json_object_set_new(json, "calculation", calculation_json(w));
+	return json;
 }
 
 json_t *why_json(const struct why *w)

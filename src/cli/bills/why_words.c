@@ -92,7 +92,7 @@ static void say_run(json_t *list, const struct why *w)
 /* "job 13 (lammps)"; the name only where sacct shows the caller that job, too. */
 static void say_partners(json_t *list, const struct why *w)
 {
-	const struct bill_facts *f = &w->bill->facts;
+	const struct settlement *f = w->bill->facts;
 	char names[1024] = "";
 	size_t len = 0;
 
@@ -117,11 +117,11 @@ static void say_partners(json_t *list, const struct why *w)
 			PERCENT(f->co), names);
 }
 
-static void say_degradation(json_t *list, const struct bill_facts *f)
+static void say_degradation(json_t *list, const struct settlement *f)
 {
 	char interval[128] = "";
 
-	if (f->changed && f->degradation > 0 && isnan(f->hi)) {
+	if (f->changes && f->degradation > 0 && isnan(f->hi)) {
 		say(list, "An administrator set its degradation to D = %.4f.", f->degradation);
 		return;
 	}
@@ -178,7 +178,7 @@ static void say_nodes(json_t *list, const struct why *w)
 	}
 }
 
-static void say_stopped(json_t *list, const struct bill_facts *f)
+static void say_stopped(json_t *list, const struct settlement *f)
 {
 	if (f->stopped > 0)
 		say(list,
@@ -187,7 +187,7 @@ static void say_stopped(json_t *list, const struct bill_facts *f)
 			PERCENT(f->stopped), f->stopped);
 }
 
-static void say_missing(json_t *list, const struct bill_facts *f)
+static void say_missing(json_t *list, const struct settlement *f)
 {
 	say_stopped(list, f);
 	if (f->nodes)
@@ -202,7 +202,7 @@ static void say_missing(json_t *list, const struct bill_facts *f)
 
 static void say_calculation(json_t *list, const struct why *w)
 {
-	const struct bill_facts *f = &w->bill->facts;
+	const struct settlement *f = w->bill->facts;
 	const struct explain *e = &w->explain;
 	bool exact = w->facts.degradation_off == 0;
 
@@ -263,7 +263,7 @@ static void say_changes(json_t *list, const struct why *w)
 }
 
 /* Slurm bills each size of a job on its own. */
-static void say_sizes(json_t *list, const struct bill_facts *f)
+static void say_sizes(json_t *list, const struct settlement *f)
 {
 	for (int i = 0; i < f->size_count; i++)
 		say(list,
@@ -276,10 +276,10 @@ static void say_sizes(json_t *list, const struct bill_facts *f)
 static void say_charge(json_t *list, const struct why *w)
 {
 	const struct bill *b = w->bill;
-	const struct bill_facts *f = &b->facts;
+	const struct settlement *f = b->facts;
 	struct when at;
 
-	if (f->changed)
+	if (f->changes)
 		say_changes(list, w);
 	if (f->charged < f->raw)
 		say(list,
@@ -304,7 +304,7 @@ static void say_charge(json_t *list, const struct why *w)
 
 static void say_no_data(json_t *list, const struct why *w)
 {
-	const struct bill_facts *f = &w->bill->facts;
+	const struct settlement *f = w->bill->facts;
 	const char *why = "the settlement gives this word as the reason";
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
@@ -364,7 +364,7 @@ static void say_unpriced(json_t *list, const struct why *w)
 
 json_t *why_sentences(const struct why *w)
 {
-	const struct bill_facts *f = &w->bill->facts;
+	const struct settlement *f = w->bill->facts;
 	json_t *list = json_array();
 
 	if (!list)
@@ -376,7 +376,7 @@ json_t *why_sentences(const struct why *w)
 		say_nodes(list, w);
 		say_missing(list, f);
 		/* What an administrator set need not follow from what was measured. */
-		if (!f->changed || w->fits)
+		if (!f->changes || w->fits)
 			say_calculation(list, w);
 		say_charge(list, w);
 	} else if (w->status == BILL_NO_DATA) {

@@ -433,11 +433,13 @@ uint64_t facts_billing(char *tres)
 int facts_shares(const struct facts *f, const struct settlement *s,
 	struct settlement_size sizes[SETTLEMENT_MAX_SIZES], uint64_t charged[SETTLEMENT_MAX_SIZES])
 {
-	int n = settlement_sizes(s->text, sizes);
+	int n = s->size_count;
 
 	if (n != f->size_count)
 		return 0;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
+		sizes[i] = s->size[i];
 		charged[i] = settlement_share(sizes[i].raw, s->charged, s->raw);
+	}
 	return n;
 }

@@ -196,7 +196,7 @@ static int is_row_of_start(void *x, void *key)
 
 	return row->jobid == s->job_id && !(row->state & JOB_RESIZING) && row->end &&
 	       (row->start == s->start_unix ||
-		       row->start == s->start_unix + settlement_earlier_s(s->text));
+		       row->start == s->start_unix + settlement_earlier_s(s));
 }
 
 /* What slurmctld charges a second is rounded to billing there. */
@@ -242,8 +242,8 @@ static struct facts *facts_of_row(slurmdb_job_rec_t *row, const struct settlemen
 	take_row(f, row, s->cluster, s->restart);
 	f->raw = s->raw;
 	f->billable = (double)s->raw;
-	if (settlement_earlier_s(s->text))
-		f->resized = s->start_unix + settlement_earlier_s(s->text);
+	if (settlement_earlier_s(s))
+		f->resized = s->start_unix + settlement_earlier_s(s);
 	f->wall_s += difftime(row->start, s->start_unix);
 	f->start = s->start_unix;
 	return f;

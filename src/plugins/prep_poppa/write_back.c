@@ -208,9 +208,17 @@ static void adopt_shown(const job_record_t *job, struct settlement *s)
 {
 	char *text = tags_get(job->system_comment, SETTLED_TAG);
 
+	struct settlement shown;
+	struct errmsg ignored;
+
+	settlement_clear(&shown);
+	if (text)
+		settlement_read_comment(text, &shown, &ignored);
 	s->charged = facts_billing(job->tres_alloc_str);
+	s->raw = shown.raw;
+	s->size_count = shown.size_count;
+	memcpy(s->size, shown.size, sizeof(s->size));
 	snprintf(s->text, sizeof(s->text), "%s", text ? text : "");
-	s->raw = settlement_raw(s->text);
 	free(text);
 }
 

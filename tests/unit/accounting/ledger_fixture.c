@@ -111,6 +111,9 @@ struct settlement settlement_of(uint32_t job, uint64_t charged)
 		.degradation = 0.4,
 		.lo = NAN,
 		.hi = NAN,
+		.co = NAN,
+		.co_degradation = NAN,
+		.unmeasured = NAN,
 		.policy = "thesis",
 		.version = PRICE_VERSION,
 		.text = "d=0.4000"};

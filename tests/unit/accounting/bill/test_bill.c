@@ -49,7 +49,7 @@ static void sizes_of_a_resized_job(void **state)
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(bills.bill[i].status, BILL_PRICED);
 		assert_int_equal(bills.bill[i].run_start, 1005);
-		assert_int_equal(bills.bill[i].facts.charged, bills.bill[i].billing);
+		assert_int_equal(bills.bill[i].facts->charged, bills.bill[i].billing);
 		assert_int_equal(bills.bill[i].earlier_size, i < 2);
 		assert_string_equal(bills.bill[i].program, "w");
 	}
@@ -69,7 +69,7 @@ static void sizes_of_a_resized_job(void **state)
 			&bills, &err),
 		0);
 	assert_int_equal(bill_raw(&bills.bill[0]), 2000);
-	assert_int_equal(bills.bill[0].facts.charged, 1280);
+	assert_int_equal(bills.bill[0].facts->charged, 1280);
 	assert_null(bills.bill[0].price);
 	assert_non_null(bills.bill[1].price);
 	assert_int_equal(bills.bill[1].run_start, 1005);
@@ -135,10 +135,10 @@ static void rows_are_read(void **state)
 	assert_true(isnan(b->energy_j));
 	assert_int_equal(b->billing, 640);
 	assert_int_equal(bill_raw(b), 1000);
-	assert_true(b->facts.degradation == 0.2 && b->facts.lo == 0.18 && b->facts.hi == 0.22);
-	assert_int_equal(b->facts.partner_count, 2);
-	assert_int_equal(b->facts.partner[1], 14);
-	assert_int_equal(b->facts.more_partners, 2);
+	assert_true(b->facts->degradation == 0.2 && b->facts->lo == 0.18 && b->facts->hi == 0.22);
+	assert_int_equal(b->facts->partner_count, 2);
+	assert_int_equal(b->facts->partner[1], 14);
+	assert_int_equal(b->facts->more_partners, 2);
 	assert_int_equal(bills.bill[1].status, BILL_PLAIN);
 	assert_int_equal(bills.bill[2].status, BILL_UNSETTLED);
 	assert_string_equal(bills.bill[2].state, "CANCELLED");
@@ -228,7 +228,7 @@ static void bad_facts_are_named(void **state)
 		"raw=1 charged=1 d=0 partners=", "raw=1 charged=1 d=0 partners=1:x",
 		"raw=1 charged=1 d=0 partial=1", "raw=1 charged=1 d=nan",
 		"raw=1 charged=1 nodata="};
-	struct bill_facts f;
+	struct settlement f;
 	struct errmsg err;
 
 	(void)state;

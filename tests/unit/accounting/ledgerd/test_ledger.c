@@ -558,8 +558,11 @@ static void changes_of_a_price(void **state)
 	json_t *list;
 
 	(void)state;
-	strcpy(s.text, "d=0.4000 ci=0.390..0.410 stopped=0.0000 raw=10000 charged=3600 "
-		       "policy=thesis");
+	assert_int_equal(settlement_read_comment(
+				 "d=0.4000 ci=0.390..0.410 stopped=0.0000 raw=10000 charged=3600 "
+				 "policy=thesis",
+				 &s, &err),
+		0);
 	next = s;
 	settlement_change(&next, 10000);
 	assert_int_equal(ledger_change(l, &next, "none yet", 0, 2000000, &err), 0);

@@ -65,6 +65,19 @@ static struct settlement decide(
 	return s;
 }
 
+/* What a comment tells. */
+static struct settlement of_text(const char *text)
+{
+	struct settlement s;
+	struct errmsg err = {""};
+
+	settlement_clear(&s);
+	if (settlement_read_comment(text, &s, &err))
+		fail_msg("%s: %s", text, err.text);
+	assert_string_equal(s.text, text);
+	return s;
+}
+
 /* Mind the square: D = 0.2 is 0.64 of what Slurm charged. */
 static void one_node(void **state)
 {
@@ -245,7 +258,6 @@ static void resized(void **state)
 {
 	static const struct settle_node nodes[] = {{"n1", 8, 100 * S}, {"n2", 8, 40 * S}};
 	static const struct settlement_size before = {20000, 40};
-	struct settlement_size sizes[SETTLEMENT_MAX_SIZES];
 	struct settle_job job = job_of(nodes, 2);
 	struct ledger_record r[] = {record_of("n1", 0.1), record_of("n2", 0.45)};
 	struct settlement s;
@@ -260,10 +272,10 @@ static void resized(void **state)
 	assert_string_equal(s.text,
 		"d=0.2000 ci=0.185..0.215 co=1.00 dco=0.2000 stopped=0.0000 partners=13 "
 		"raw=10000 charged=6400 policy=thesis earlier=20000:40 backend=heartbeat");
-	assert_int_equal(settlement_sizes(s.text, sizes), 1);
-	assert_int_equal(sizes[0].raw, 20000);
-	assert_int_equal(sizes[0].seconds, 40);
-	assert_int_equal(settlement_share(sizes[0].raw, s.charged, s.raw), 12800);
+	assert_int_equal(s.size_count, 1);
+	assert_int_equal(s.size[0].raw, 20000);
+	assert_int_equal(s.size[0].seconds, 40);
+	assert_int_equal(settlement_share(s.size[0].raw, s.charged, s.raw), 12800);
 	/* A record that goes on after the node has left the job does not count for longer. */
 	r[1].co_ns = 100 * S;
 	s = decide(&job, r, 2);
@@ -271,7 +283,7 @@ static void resized(void **state)
 	/* What is changed later is still known of the other sizes. */
 	settlement_change(&s, 5000);
 	assert_non_null(strstr(s.text, " charged=5000 policy=thesis earlier=20000:40 "));
-	assert_int_equal(settlement_earlier_s(s.text), 40);
+	assert_int_equal(settlement_earlier_s(&s), 40);
 	/* Without data, too. */
 	s = decide(&job, r, 0);
 	assert_string_equal(
@@ -311,7 +323,7 @@ static void longest_text(void **state)
 	settlement_change(&s, 5000);
 	assert_non_null(strstr(s.text, " restart=4294967295"));
 	assert_non_null(strstr(s.text, " changed=1"));
-	assert_int_equal(settlement_sizes(s.text, sizes), SETTLEMENT_MAX_SIZES);
+	assert_int_equal(of_text(s.text).size_count, SETTLEMENT_MAX_SIZES);
 }
 
 static void sizes_of_a_text(void **state)
@@ -320,22 +332,26 @@ static void sizes_of_a_text(void **state)
 		"x earlier=1:", "x earlier=:1", "x earlier=1:0", "x earlier=-1:1",
 		"x earlier=1:1,2", "x earlier=1:1:1",
 		"x earlier=1:1,1:1,1:1,1:1,1:1,1:1,1:1,1:1,1:1"};
-	struct settlement_size sizes[SETTLEMENT_MAX_SIZES];
+	struct settlement s = {.job_id = 7};
+	struct errmsg err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(settlement_sizes(bad[i], sizes), -1);
-	assert_int_equal(settlement_sizes("d=0.1 raw=1", sizes), 0);
-	assert_int_equal(settlement_sizes("x earlier=16000:5,8000:7 backend=y", sizes), 2);
-	assert_true(sizes[1].raw == 8000 && sizes[1].seconds == 7);
-	assert_int_equal(settlement_sizes_parse("16000:5,8000:7", sizes), 2);
-	assert_true(sizes[0].raw == 16000 && sizes[0].seconds == 5);
-	assert_int_equal(settlement_sizes_parse("16000:5 backend=y", sizes), 1);
-	assert_int_equal(settlement_sizes_parse("", sizes), -1);
-	assert_int_equal(settlement_earlier_s("x earlier=16000:5,8000:7"), 12);
-	assert_int_equal(settlement_earlier_s("x earlier=16000"), 0);
-	assert_int_equal(settlement_raw("d=0.1 raw=8000 charged=10"), 8000);
-	assert_int_equal(settlement_raw("d=0.1 charged=10"), 0);
+		assert_int_equal(settlement_read_comment(bad[i], &s, &err), -1);
+	assert_int_equal(s.job_id, 7);
+	assert_int_equal(s.size_count, 0);
+	assert_int_equal(of_text("d=0.1 raw=1").size_count, 0);
+	s = of_text("x earlier=16000:5,8000:7 backend=y");
+	assert_int_equal(s.size_count, 2);
+	assert_true(s.size[0].raw == 16000 && s.size[0].seconds == 5);
+	assert_true(s.size[1].raw == 8000 && s.size[1].seconds == 7);
+	assert_int_equal(of_text("earlier=16000:5 backend=y").size_count, 1);
+	s = of_text("x earlier=16000:5,8000:7");
+	assert_int_equal(settlement_earlier_s(&s), 12);
+	s = of_text("d=0.1 raw=8000 charged=10");
+	assert_int_equal(settlement_earlier_s(&s), 0);
+	assert_int_equal(s.raw, 8000);
+	assert_int_equal(of_text("d=0.1 charged=10").raw, 0);
 	assert_int_equal(settlement_share(16000, 8000, 8000), 16000);
 	assert_int_equal(settlement_share(16000, 0, 0), 16000);
 	assert_int_equal(settlement_share(16000, 0, 8000), 0);
