@@ -19,13 +19,13 @@ struct price_rules {
 	} rule[PRICE_MAX_RULES];
 };
 
-/* From poppa_price, poppa_price_partition and poppa_price_qos. 0, or -1 with err that names the key
- * and *rules untouched. */
+/* Reads poppa_price, poppa_price_partition and poppa_price_qos. 0, or -1 with err that names the
+ * key and *rules untouched. */
 int price_rules_parse(
 	const struct poppa_settings *settings, struct price_rules *rules, struct errmsg *err);
 
 /* The QOS' policy where it has one, else the partition's, else the cluster's. The names may be
- * NULL; letter case counts for neither, as in Slurm. */
+ * NULL. Upper and lower case are the same, as in Slurm. */
 const struct price_policy *price_rules_choose(
 	const struct price_rules *rules, const char *partition, const char *qos);
 

@@ -19,7 +19,7 @@
 #define LAST_TIME INT64_C(253402300799) /* of the year 9999 */
 #define MAX_COUNT INT64_C(1000000000000000)
 
-/* In the order of BILL_FIELDS. */
+/* The fields of a row, in the order of BILL_FIELDS. */
 enum bill_column {
 	F_JOB_RAW,
 	F_JOB,
@@ -166,7 +166,7 @@ static enum bill_status status_of(const struct bill *b, bool priced)
 	return BILL_UNSETTLED;
 }
 
-/* What SystemComment tells. */
+/* Fills in what SystemComment tells. 0, or -1 with err. */
 static int read_comment(
 	struct bills *bills, struct bill *b, const char *comment, struct errmsg *err)
 {
@@ -188,7 +188,7 @@ static int read_comment(
 	return rc;
 }
 
-/* A row of which every field is there; field[] is modified. */
+/* Reads a row that has all of its fields; modifies field[]. 0, or -1 with err. */
 static int read_row(struct bills *bills, char **field, struct bill *b, struct errmsg *err)
 {
 	struct errmsg why;
@@ -224,7 +224,8 @@ static int read_row(struct bills *bills, char **field, struct bill *b, struct er
 	return 0;
 }
 
-/* Splits at the delimiter; the rest of the line is the last field. How many there are. */
+/* Splits a line at the delimiter; the last field is all that is left. Returns how many there are.
+ */
 static int split(char *line, const char *delimiter, char **field)
 {
 	int n = 0;
@@ -240,7 +241,7 @@ static int split(char *line, const char *delimiter, char **field)
 	return n;
 }
 
-/* What stands between the names of the header line. */
+/* Finds the delimiter: what stands between the names of the header line. 0, or -1. */
 static int read_header(const char *line, char *delimiter, size_t size)
 {
 	static const char names[] = BILL_FIELDS;
@@ -344,8 +345,9 @@ static struct bill *row_of_size(struct bills *bills, const struct bill *last, in
 }
 
 /*
- * slurmdbd has a row for each size of a resized job, which the last one's price tells of. That one
- * begins with its size, or, after "scontrol update" in Slurm 22.05, with the run.
+ * Gives the rows of a resized job's earlier sizes their shares of its price: slurmdbd has a row for
+ * each size, and the last one's comment tells of all. That row begins when its size began, or,
+ * after "scontrol update" in Slurm 22.05, when the run began. 0, or -1 without memory.
  */
 static int tell_of_sizes(struct bills *bills, struct bill *last)
 {
@@ -376,7 +378,7 @@ static int tell_of_sizes(struct bills *bills, struct bill *last)
 	return 0;
 }
 
-/* A comment that slurmdbd has put into the rows of all sizes is about the last one. 0, or -1
+/* slurmdbd may put one comment into the rows of all sizes of a job: it is the last one's. 0, or -1
  * without memory. */
 static int tell_sizes_apart(struct bills *bills)
 {

@@ -10,8 +10,8 @@
 #include "accounting/record/settlement.h"
 #include "common/errmsg.h"
 
-/* The fields to ask sacct for, in this order. The one that users choose is last: whatever is in a
- * job's name, the others stay what they are. */
+/* The fields to ask sacct for, in this order. The job's name is last, because users choose it:
+ * whatever it contains, the fields before it stay what they are. */
 #define BILL_FIELDS                                                                                \
 	"JobIDRaw,JobID,Cluster,User,Account,Partition,QOS,State,Submit,Start,End,ElapsedRaw,"     \
 	"AllocTRES,ConsumedEnergyRaw,SystemComment,JobName"
@@ -25,16 +25,16 @@ enum bill_status {
 	BILL_NO_DATA,   /* at the full price; facts->nodata says why */
 };
 
-/* Texts belong to the list that the bill is in; they are fit to be shown (common/plain.h). */
+/* Texts belong to the list that the bill is in; they are fit to be printed (common/printable.h). */
 struct bill {
 	uint32_t job_id;
 	const char *id; /* as users write it: 12, 12_3 or 12+1 */
 	const char *cluster, *user, *account, *partition, *qos, *name, *state;
 	const char *program;        /* the class of --colocate=class:NAME, else the job's name */
 	const char *option;         /* of --colocate; NULL for a job that did not opt in */
-	int64_t submit, start, end; /* seconds since 1970, 0 = not yet; of a resized job's row, of
-				       that size */
-	int64_t run_start;          /* of the run, whichever size the row is of */
+	int64_t submit, start, end; /* seconds since 1970, 0 = not yet; of the size that the row is
+				       of, where the job was resized */
+	int64_t run_start;          /* of the run, also where the job was resized */
 	int64_t elapsed_s;
 	uint64_t billing; /* what Slurm charges now for each second */
 	double energy_j;  /* NAN = unknown */
@@ -66,11 +66,11 @@ int bill_facts_parse(const char *text, struct settlement *facts, struct errmsg *
 /* "priced", "no-data", ... */
 const char *bill_status_name(enum bill_status status);
 
-/* What Slurm would have charged without a discount, for each second. */
+/* What Slurm would charge for each second without a discount. */
 uint64_t bill_raw(const struct bill *bill);
 
 /*
- * Reads what "sacct -X -P -o BILL_FIELDS" prints, its header line included; that also tells the
+ * Reads what "sacct -X -P -o BILL_FIELDS" prints. The header line must be there; it tells the
  * delimiter. Times are seconds since 1970 or local time as YYYY-MM-DDTHH:MM:SS. Takes over text,
  * which is malloc'ed, also on failure. A malformed row is counted and left out. 0, or -1 with err
  * (no header, no memory) and *bills empty. Free with bills_free().
@@ -83,8 +83,8 @@ void bills_free(struct bills *bills);
 const struct bill *bills_partner(
 	const struct bills *bills, const struct bill *bill, uint32_t partner);
 
-/* Whether a later run of the same job id is in the list, and is known to be co-located. What that
- * costs does not depend on how many other jobs there are. */
+/* Whether a later run of the same job id is in the list and is known to be co-located. The time
+ * that this takes does not grow with the number of other jobs. */
 bool bills_later_colocated(const struct bills *bills, const struct bill *bill);
 
 #endif

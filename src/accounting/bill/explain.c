@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Digits that a fact is written with: as it was stored, or more than any amount can notice. */
+/* Digits of a fact: of a rounded one as many as it has, else more than a charge depends on. */
 #define ROUNDED_DIGITS 4
 #define EXACT_DIGITS 9
 
@@ -15,7 +15,7 @@ struct number {
 	double value; /* of the text */
 };
 
-/* A number as it is shown, and the value that this shows. */
+/* A number as it is shown, and the value of what is shown. */
 static struct number shown(double v, double off)
 {
 	struct number n;
@@ -32,7 +32,7 @@ static struct number shown(double v, double off)
 	return n;
 }
 
-/* The least and the most charge at the corners of what the rounded facts may stand for. */
+/* The least and the most charge over all corners of what the rounded facts may have been. */
 static void write_range(
 	const struct price_policy *p, const struct explain_facts *f, struct explain *e)
 {

@@ -13,9 +13,10 @@
 #define MAX_HOURS 72 /* of a span that is shown by the hour */
 #define MAX_DAYS 120 /* by the day; longer ones by the week */
 #define MAX_SLOTS 5000
-/* A price in units of the solo price says nothing where next to nothing would have been due. */
+/* Above this degradation the solo price is next to nothing, and a price in units of it says
+ * nothing. */
 #define MAX_DEGRADATION 0.99
-/* The longest of several runs that did the same work, over the shortest. */
+/* Several runs did the same work if the longest took at most so many times the shortest. */
 #define ALIKE 1.1
 
 static const char *const names[SUMMARY_KINDS] = {
@@ -146,7 +147,7 @@ static void free_groups(struct summary_group *groups, int count)
 	free(groups);
 }
 
-/* The groups of n tagged bills that are in order; takes over their names. NULL without memory. */
+/* The groups of n tagged bills, which are sorted; takes over their names. NULL without memory. */
 static struct summary_group *cut(struct tagged *t, int n, bool each, int *count)
 {
 	struct summary_group *groups = calloc((size_t)n + 1, sizeof(*groups));
@@ -173,7 +174,8 @@ static struct summary_group *cut(struct tagged *t, int n, bool each, int *count)
 	return groups;
 }
 
-/* Groups of the co-located bills, by name, or one for each job by time. NULL without memory. */
+/* The groups of the co-located bills, sorted by name; or one for each job, sorted by time. NULL
+ * without memory. */
 static struct summary_group *group_bills(const struct bills *bills, enum summary_by by, int *count)
 {
 	struct tagged *t = calloc((size_t)bills->count + 1, sizeof(*t));
@@ -288,7 +290,7 @@ static int compare_pairs(const void *a, const void *b)
 	return x->program != y->program ? x->program - y->program : x->partner - y->partner;
 }
 
-/* Whether the run tells what one other program costs it. */
+/* Whether the run had exactly one partner, so that all of its degradation is that partner's. */
 static bool has_one_partner(const struct bill *b)
 {
 	return b->status == BILL_PRICED && b->facts->partner_count == 1 &&
@@ -353,7 +355,7 @@ static int64_t slot_start(int64_t t, int64_t slot_s)
 	return (int64_t)mktime(&tm);
 }
 
-/* Whether a bill belongs to some time at all: a row may have an end and no start. */
+/* Whether a run has a start and an end: a row may have an end without a start. */
 static bool has_ended(const struct bill *b)
 {
 	return b->status != BILL_PLAIN && b->start && b->end;
@@ -381,7 +383,7 @@ static int make_slots(const struct bills *bills, struct summary *s)
 		    : last - first <= MAX_DAYS * DAY ? DAY
 						     : 7 * DAY;
 	first = slot_start(first, s->slot_s);
-	/* Two thousand weeks are enough; what is later than that is a fault of somebody's clock. */
+	/* So many slots are the fault of somebody's clock: there are none then. */
 	if ((last - first) / s->slot_s >= MAX_SLOTS)
 		return 0;
 	s->slot_count = (int)((last - first) / s->slot_s) + 1;

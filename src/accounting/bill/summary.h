@@ -20,14 +20,14 @@ enum summary_by {
 	SUMMARY_KINDS
 };
 
-/* Amounts are billing times seconds, as sreport -T billing adds them up. Each counts with all of
- * its time, also that of jobs that still run. */
+/* Amounts are billing times seconds, as sreport -T billing adds them up. A job counts with all of
+ * its time so far, also while it runs. */
 struct summary_sums {
-	int jobs, priced, no_data, unsettled, open; /* open: they have not ended */
+	int jobs, priced, no_data, unsettled, open; /* open: jobs that have not ended */
 	uint64_t elapsed_s, raw, charged;
-	double priced_s; /* time of the priced ones; and of it: */
-	double lost_s;   /* lost to co-runners: D times the time */
-	double kept_s;   /* what they would have taken alone on their lane: (1-D)(1-Z) */
+	double priced_s; /* time of the priced jobs */
+	double lost_s;   /* part of it that they lost to co-runners: D */
+	double kept_s;   /* part of it that they would have taken alone on their lane: (1-D)(1-Z) */
 };
 
 struct summary_group {
@@ -52,7 +52,8 @@ struct summary_program {
 	struct summary_spread practice; /* what Slurm counts: 1 / ((1-Z)(1-D)) */
 	struct summary_spread thesis;   /* the thesis' policy: 1-D */
 	struct summary_spread charged;
-	double caused_s, beside_s; /* progress that its partners lost to it, beside it so long, s */
+	double caused_s; /* progress that its partners lost to it, seconds */
+	double beside_s; /* for how long they ran beside it, seconds */
 };
 
 /* Runs that had one partner, by program (figure 3.11 of the thesis). */
@@ -90,9 +91,9 @@ struct summary {
 	int64_t slot_s;
 	struct summary_reason *reasons; /* by jobs, falling */
 	int reason_count;
-	/* Against compact runs, where several jobs of the same name and user ran without
-	 * --colocate, all about as long, and energy is known: the means of equations 2.2 and 2.3 of
-	 * the thesis over so many pairs of runs. */
+	/* A comparison with compact runs: the means of equations 2.2 and 2.3 of the thesis over
+	 * `compared` pairs of runs. A run is compared where several jobs of the same name and user
+	 * ran without --colocate, all took about as long, and their energy is known. */
 	int compared;
 	double stp, see;
 };

@@ -14,14 +14,15 @@
 /* Shares of a run that nobody measured are told from here on. */
 #define MIN_UNMEASURED 0.005
 
-/* What a partner cost, as sums.lost; known only while sums.unshared is not set. */
+/* What one partner cost the job, in the unit of sums.lost. Not to be told once sums.unshared is
+ * set. */
 struct partner_cost {
 	uint32_t job_id;
 	bool known;
 	double lost;
 };
 
-/* Sums over the nodes; weights times nanoseconds. */
+/* Sums over the nodes of a job. Times are in nanoseconds, each times the weight of its node. */
 struct sums {
 	double all; /* the whole run on all nodes */
 	double paused;
@@ -32,9 +33,9 @@ struct sums {
 	int nodes_with_data, nodes_with_record;
 	bool only_no_signal;   /* every record came without a counter */
 	bool spin;             /* a node suspects that tasks wait in a loop */
-	bool sensing;          /* a node caught the job reacting to its shutters */
+	bool sensing;          /* a node has seen the job react to its shutters */
 	bool lack[LACK_COUNT]; /* what a node without data lacks */
-	bool uncertain;        /* there are measurements, and they say too little */
+	bool uncertain;        /* there are measurements, and they tell too little */
 	bool only_unseen;      /* every record is of a job that poppad never saw running */
 	char backends[64];
 	struct partner_cost *partner; /* sorted, distinct */
@@ -42,8 +43,8 @@ struct sums {
 	bool unshared; /* some loss is not shared out among the partners */
 };
 
-/* A job id is used again one day, by anybody; the clocks of a node and the controller may differ.
- */
+/* Whether a record may be of the run. Job ids are used again, also by other users, and the clocks
+ * of a node and of the controller may differ. */
 static bool is_of_run(const struct ledger_record *r, const struct settle_job *job)
 {
 	return r->job_id == job->job_id && r->restart == job->restart && r->uid == job->uid &&
@@ -53,8 +54,9 @@ static bool is_of_run(const struct ledger_record *r, const struct settle_job *jo
 }
 
 /*
- * slurmctld that is killed may give the job's id out again, or start the job again, soon after. The
- * other way round tells nothing: a job may be cancelled before its node has heard of it.
+ * Whether a record is of an earlier run: a slurmctld that was killed may give the same job id out
+ * again, or start the same job again, soon afterwards. A record that begins after the run's end is
+ * not of a later run for sure: a job may be cancelled before its node has heard of it.
  */
 static bool is_of_earlier_run(const struct ledger_record *r, const struct settle_job *job)
 {
@@ -83,8 +85,8 @@ static const struct ledger_record *find_record(const struct settle_job *job, con
 	return found;
 }
 
-/* One of another time is another run's, or of a node whose clock is wrong: a better one may come.
- */
+/* A record that ended before the run began is another run's, or its node's clock is wrong: the
+ * run's own record may still come. */
 bool settle_complete(const struct settle_job *job, const struct ledger_record *records, int count)
 {
 	for (int i = 0; i < job->node_count; i++) {
@@ -121,19 +123,19 @@ static int compare_ids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* share: what a degradation of 1 on this node is in sums.lost; 0 = names only. */
+/* share: what a degradation of 1 on this node adds to sums.lost; 0 = take the names alone. */
 static void add_partners(struct sums *s, const struct ledger_record *r, double share)
 {
 	struct partner_cost *bigger = reallocarray(
 		s->partner, s->partner_count + r->partner_count + 1, sizeof(*s->partner));
 	int kept = 0;
 
-	/* Without memory the text names fewer partners; the price does not depend on them. */
+	/* Without memory the settlement names fewer partners; the price does not depend on them. */
 	if (!bigger)
 		return;
 	s->partner = bigger;
 	for (int i = 0; i < r->partner_count; i++) {
-		/* The only one is to blame for all. */
+		/* A single partner caused all of the node's degradation. */
 		double cost = r->partner_count == 1 ? r->degradation
 			      : r->attributed       ? r->partner_degradation[i]
 						    : NAN;
@@ -172,13 +174,13 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 		s->only_no_signal = false;
 	if (r->co_ns || r->solo_ns)
 		s->only_unseen = false;
-	/* A node that was down does not know since when: what was not measured is the upper limit.
+	/* A node that was down does not know for how long: its unmeasured time is an upper limit.
 	 */
 	told = (double)r->co_ns + (double)r->solo_ns + (double)r->paused_ns;
 	unmeasured = fmin((double)r->unmeasured_ns, fmax(wall - told, 0));
 	told += unmeasured;
 	scale = told > wall ? wall / told : 1;
-	/* Known without a degradation, too, and nobody's to pay. */
+	/* This is known without a degradation, too, and nobody pays for it. */
 	s->paused += node->weight * scale * (double)r->paused_ns;
 	if (!record_has_data(r)) {
 		s->lack[r->lack] = true;
@@ -191,7 +193,7 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 	add_backend(s, r->backend);
 	s->nodes_with_data++;
 	s->unmeasured += node->weight * unmeasured;
-	/* The last word of this node is missing, and with it what happened since. */
+	/* The final record of this node is missing, and with it the time since this one. */
 	if (!r->final && told < wall)
 		s->unmeasured += node->weight * (wall - told);
 	if (r->co_ns) {
@@ -303,7 +305,8 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 	if (job->unpriced || job->wall_ns <= 0 || !s.nodes_with_data || !(s.all > s.paused) ||
 		s.sensing || s.uncertain) {
 		snprintf(out->nodata, sizeof(out->nodata), "%s", no_data_reason(job, &s));
-		/* Without its sizes a run's shares of time are not known. */
+		/* Where the sizes of a run are not known, its shares of time are not known either.
+		 */
 		if (!job->unpriced && s.all > s.paused && s.paused > 0)
 			out->stopped = s.paused / s.all;
 	} else {

@@ -13,7 +13,7 @@
 struct settle_node {
 	char name[64];
 	double weight;   /* its share of the bill: cores, or CPUs, of the job there */
-	int64_t wall_ns; /* for how long the job had it; 0 = for all of the run */
+	int64_t wall_ns; /* for how long the job had the node; 0 = for all of the run */
 };
 
 /* What Slurm knows of the run. */
@@ -25,7 +25,7 @@ struct settle_job {
 	int64_t start_unix, end_unix;
 	int64_t wall_ns; /* from start to end without suspended time */
 	uint64_t raw;    /* billing that Slurm charged, of a resized job for its last size */
-	const struct settle_node *nodes; /* all that it had at any time */
+	const struct settle_node *nodes; /* all nodes that it had at any time */
 	int node_count;
 	const struct settlement_size *sizes; /* those before the last one, oldest first */
 	int size_count;
@@ -33,25 +33,31 @@ struct settle_job {
 };
 
 /*
- * Whether each of the job's nodes has sent its last record. One that ended before the job began
- * does not suffice: it may be of an earlier run of the same id.
+ * Whether each of the job's nodes has sent its final record. A record that ended before the job
+ * began does not suffice: it may be of an earlier run of the same id.
  */
 bool settle_complete(const struct settle_job *job, const struct ledger_record *records, int count);
 
 /*
- * The price by policy. Nodes add up by weight and time:
+ * Fills in a settlement, its comment included: the price by a policy, and what it follows from.
+ *
+ * Nodes add up by weight and time:
  *   Z = sum w*paused / sum w*wall,  D = sum w*D_i*co_i / sum w*(wall - paused).
- * Time without a co-runner and time that poppad did not see count with D = 0. A node that sent no
- * record, or has no degradation for its co-located time, gets no discount: its share counts with
- * D = 0, and without a record with Z = 0, and the text says partial=WITH/ALL. Without any data, or
- * where the 95 % interval of D is wider than +-0.25 or a node's D above 1, or where a node caught
- * the job sensing its shutters, raw*(1-Z) is charged and the text says nodata=REASON.
- * A job that was resized has one D and one Z for all of its sizes, and so the same share of each
- * one's billing is charged (settlement_share); out has the last one's, and the text the others'.
- * A record that claims more time than the job had the node is scaled down to that. Records of other
- * nodes, users or runs do not count, nor those of a job that had the id before or after (registered
- * more than LEDGER_CLOCK_SLACK_S outside the run); of several of a node the one registered last
- * counts. out->text: key=value pairs in an order that does not change, numbers in C's notation.
+ * Time without a co-runner, and time that poppad did not see, counts with D = 0. A node that sent
+ * no record, or has no degradation for its co-located time, gets no discount: its share counts with
+ * D = 0 (and without a record with Z = 0), and out->with_data and out->nodes tell of it.
+ *
+ * There is no degradation, raw*(1-Z) is charged, and out->nodata tells the reason, where no node
+ * has data, where the 95 % interval of D is wider than D plus or minus 0.25, where a node's D is
+ * above 1, and where a node has seen the job react to its shutters.
+ *
+ * A job that was resized has one D and one Z for all of its sizes, so that the same share of each
+ * size's billing is charged (settlement_share()): out->raw and out->charged are of the last size.
+ *
+ * A record that claims more time than the job had the node is scaled down to that time. Records of
+ * other nodes, users or runs do not count; a record is of another run where it was registered more
+ * than LEDGER_CLOCK_SLACK_S outside of this one. Of several records of one node the one counts
+ * whose start is nearest to the run's.
  */
 void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,
 	const struct price_policy *policy, int64_t now_unix, struct settlement *out);
@@ -63,7 +69,7 @@ struct settle_pair {
 	double seconds;     /* the longest such time on any node */
 };
 
-/* false unless it had exactly one partner, and every node that had it has data. */
+/* false unless the job had exactly one partner, and every node that they shared has data. */
 bool settle_pair(const struct settle_job *job, const struct ledger_record *records, int count,
 	struct settle_pair *pair);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounting/record/fields.h"
 #include "common/units.h"
 
 /* Ten digits are more than any measurement has, and still print 0.4 as 0.4. */
@@ -131,5 +132,5 @@ int cli_print_json(json_t *json)
 
 json_t *cli_real(double v)
 {
-	return isfinite(v) ? json_real(v) : json_null();
+	return field_real_or_null(v);
 }

@@ -15,13 +15,13 @@ struct why {
 	enum bill_status
 		status; /* the bill's, or what slurmctld and the ledger know beyond sacct */
 	uint32_t restart;
-	bool asked;                  /* the ledger was asked, */
-	struct errmsg no_ledger;     /* and why it did not answer */
-	bool refused;                /* it does not tell this caller */
+	bool asked;                  /* the ledger was asked */
+	struct errmsg no_ledger;     /* why it did not answer; "" where it did */
+	bool refused;                /* it would not answer this caller */
 	struct bill own;             /* the bill with a price that only the ledger has, */
 	struct settlement own_facts; /* and what its comment would tell */
-	struct client_answer ledger; /* what it said; empty where it did not */
-	bool has_policy;             /* the policy is one that this release reads, so: */
+	struct client_answer ledger; /* what the ledger answered; empty where it did not */
+	bool has_policy;             /* this release can read the policy, so that these are set: */
 	struct price_policy policy;
 	struct explain_facts facts;
 	struct explain explain;
@@ -29,9 +29,9 @@ struct why {
 };
 
 /*
- * Asks the ledger (ask true) for the run w->bill, of which w->bills, bill and restart are set, and
- * works its price out. Where sacct does not yet tell that a job is co-located, slurmctld may.
- * Free with why_free().
+ * Works out the price of the run w->bill; the caller has set w->bills, w->bill and w->restart. With
+ * ask it also asks the ledger, and slurmctld where sacct does not tell yet that the job is
+ * co-located. Free with why_free().
  */
 void why_gather(struct why *w, bool ask, const char *conf_path);
 void why_free(struct why *w);

@@ -23,8 +23,8 @@ static bool is_own(const struct bill *b)
 	return pw && !strcmp(pw->pw_name, b->user);
 }
 
-/* Whether it can know anything: nodes tell it of a run's end. sacct does not say of each run of a
- * requeued job that it was co-located. */
+/* Whether the ledger can know anything of the run: nodes send records when it ends. Of a requeued
+ * job sacct does not say for each run that it was co-located, so a second row is reason enough. */
 static bool worth_asking(const struct why *w)
 {
 	int rows = 0;
@@ -36,8 +36,6 @@ static bool worth_asking(const struct why *w)
 
 static void ask_ledger(struct why *w, const char *conf_path)
 {
-	/* The job's start on a node and in slurmctld differ; the latest run of the id, or of the
-	 * restart, is the one that sacct shows last. */
 	struct client_run run = {.job_id = w->bill->job_id, .restart = w->restart};
 	char cluster[64] = "";
 	struct client client;
@@ -45,7 +43,8 @@ static void ask_ledger(struct why *w, const char *conf_path)
 	w->asked = true;
 	if (find_ledger(conf_path, &client, cluster, &w->no_ledger))
 		return;
-	/* It counts whom it turns away, for the administrators to look at. */
+	/* poppa-ledgerd counts whom it turns away, and administrators look at that: the command
+	 * does not ask where it would be turned away. */
 	w->refused = !is_own(w->bill) && geteuid() != 0 && geteuid() != client.ledger_uid;
 	if (w->refused) {
 		errmsg_set(&w->no_ledger, "not allowed");
@@ -56,7 +55,7 @@ static void ask_ledger(struct why *w, const char *conf_path)
 	client_job(&client, &run, &w->ledger, &w->no_ledger);
 }
 
-/* sacct learns of --colocate from the price; until then slurmctld knows. */
+/* sacct shows --colocate only together with the price; until then slurmctld knows of it. */
 static bool slurmctld_knows(uint32_t job_id)
 {
 	struct errmsg ignored;
@@ -91,7 +90,7 @@ static void work_out(struct why *w)
 		.degradation_off = FACT_OFF,
 		.hi_off = INTERVAL_OFF,
 		.stopped_off = FACT_OFF};
-	/* The ledger has all digits. */
+	/* The ledger has more digits than the comment. */
 	if (w->ledger.settled && s->raw == f->raw && s->charged == f->charged &&
 		fabs(s->degradation - f->degradation) <= 2 * FACT_OFF &&
 		isnan(s->stopped) == isnan(f->stopped))
@@ -105,8 +104,8 @@ static void work_out(struct why *w)
 	w->fits = f->charged >= w->explain.least && f->charged <= w->explain.most;
 }
 
-/* slurmdbd has no comment for an earlier run of a requeued job that was settled after the next had
- * begun (Slurm 22.05); the ledger has its price. */
+/* slurmdbd (Slurm 22.05) has no comment for an earlier run of a requeued job that was settled after
+ * the next run had begun. The ledger has its price, and the text of the comment. */
 static void take_price_of_ledger(struct why *w)
 {
 	struct errmsg err;
@@ -130,7 +129,7 @@ void why_gather(struct why *w, bool ask, const char *conf_path)
 		ask_ledger(w, conf_path);
 	if (w->ledger.settled && w->status != BILL_PRICED && w->status != BILL_NO_DATA)
 		take_price_of_ledger(w);
-	/* The ledger owes nothing about a job that did not opt in. */
+	/* Of a job that did not opt in, the ledger has nothing to tell. */
 	if (w->status == BILL_PLAIN)
 		w->no_ledger.text[0] = '\0';
 	if (w->status == BILL_PRICED)

@@ -89,7 +89,7 @@ static void say_run(json_t *list, const struct why *w)
 		b->end ? " and ended as " : "", b->end ? b->state : "");
 }
 
-/* "job 13 (lammps)"; the name only where sacct shows the caller that job, too. */
+/* "13 (lammps)"; the name only where sacct shows the caller that job, too. */
 static void say_partners(json_t *list, const struct why *w)
 {
 	const struct settlement *f = w->bill->facts;
@@ -239,7 +239,7 @@ static void say_calculation(json_t *list, const struct why *w)
 			(unsigned long long)e->least, (unsigned long long)e->most);
 }
 
-/* The ledger knows who, when and why. */
+/* When and why administrators changed the price; the ledger knows it. */
 static void say_changes(json_t *list, const struct why *w)
 {
 	const json_t *change;
@@ -262,7 +262,7 @@ static void say_changes(json_t *list, const struct why *w)
 		say(list, "An administrator has changed its price; the ledger knows when and why.");
 }
 
-/* Slurm bills each size of a job on its own. */
+/* The earlier sizes of a resized job: Slurm bills each of them by itself. */
 static void say_sizes(json_t *list, const struct settlement *f)
 {
 	for (int i = 0; i < f->size_count; i++)
@@ -316,7 +316,7 @@ static void say_no_data(json_t *list, const struct why *w)
 	say_nodes(list, w);
 	say_stopped(list, f);
 	if (f->stopped > 0) {
-		/* The ledger has all digits. */
+		/* The ledger has more digits than the comment. */
 		double z = w->ledger.settled && !isnan(w->ledger.settlement.stopped)
 				   ? w->ledger.settlement.stopped
 				   : f->stopped;
@@ -375,7 +375,7 @@ json_t *why_sentences(const struct why *w)
 		say_degradation(list, f);
 		say_nodes(list, w);
 		say_missing(list, f);
-		/* What an administrator set need not follow from what was measured. */
+		/* A price that an administrator set need not follow from what was measured. */
 		if (!f->changes || w->fits)
 			say_calculation(list, w);
 		say_charge(list, w);

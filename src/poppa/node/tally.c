@@ -12,7 +12,7 @@
 #include "poppa/estimate/blockrate.h"
 
 #define TALLY_VERSION 1
-#define MAX_ERROR 0.25 /* standard error of a degradation that is worth a price */
+#define MAX_STANDARD_ERROR 0.25 /* of a degradation that is worth a price */
 
 struct tally *tally_new(
 	uint32_t job_id, uint32_t restart, uint32_t uid, int64_t start_unix, int64_t now_ns)
@@ -133,7 +133,8 @@ static void take_off(struct est_result *r, const struct sham *s)
 static enum record_lack lack_of(const struct tally *t, const struct est_result *r, int min_blocks)
 {
 	if (r->used >= (uint64_t)min_blocks)
-		return r->degradation < 1 && !(r->variance > MAX_ERROR * MAX_ERROR)
+		return r->degradation < 1 &&
+				       !(r->variance > MAX_STANDARD_ERROR * MAX_STANDARD_ERROR)
 			       ? LACK_NOTHING
 			       : LACK_PRECISION;
 	if (r->blocks < (uint64_t)min_blocks || r->used > r->blocks / 2)
