@@ -10,6 +10,8 @@ libpoppacommon_la_SOURCES = \
 	src/common/fsio.h \
 	src/common/hostport.c \
 	src/common/hostport.h \
+	src/common/journal.c \
+	src/common/journal.h \
 	src/common/keyval.c \
 	src/common/keyval.h \
 	src/common/log.c \

@@ -20,6 +20,7 @@ check_PROGRAMS += \
 	tests/unit/common/test_tags \
 	tests/unit/common/test_units \
 	tests/unit/common/test_printable \
+	tests/unit/common/test_journal \
 	tests/unit/registration/test_registration \
 	tests/unit/striping/lanes/test_lanes \
 	tests/unit/striping/lanes/test_occupancy \

@@ -15,6 +15,7 @@
 
 #include "accounting/record/fields.h"
 #include "common/fsio.h"
+#include "common/journal.h"
 #include "common/units.h"
 
 #define ASSOC_FILE "assoc_usage"
@@ -34,9 +35,9 @@ struct entry {
 
 struct refunds {
 	char folder[PATH_MAX], path[PATH_MAX];
-	int fd;
-	off_t end;
+	struct journal file;
 	bool whole;
+	int damaged; /* lines of the file that cannot be read */
 	struct entry *entry;
 	size_t count, room;
 };
@@ -91,16 +92,14 @@ static int file_from_json(const json_t *json, struct refunds_file *f, struct err
 
 static json_t *part_to_json(const struct refund_part *p)
 {
-	json_t *json = json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:I, s:I}", "assoc",
+	json_t *json = json_pack("{s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I}", "assoc",
 		       (json_int_t)p->assoc_id, "qos", (json_int_t)p->qos_id, "start",
-		       (json_int_t)p->start_unix, "end", (json_int_t)p->end_unix, "wall",
-		       (double)(p->end_unix - p->start_unix), "billable", p->billable, "raw",
-		       (json_int_t)p->raw, "before", (json_int_t)p->before, "after",
-		       (json_int_t)p->after),
+		       (json_int_t)p->start_unix, "end", (json_int_t)p->end_unix, "billable",
+		       p->billable, "raw", (json_int_t)p->raw, "before", (json_int_t)p->before,
+		       "after", (json_int_t)p->after),
 	       *partition = json_string(p->partition);
 
-	/* "wall" is what earlier releases ask for. A partition that is not UTF-8 cannot be kept,
-	 * and only its QOS would want it. */
+	/* A partition that is not UTF-8 cannot be kept, and only its QOS would want it. */
 	json_object_set_new(json, "partition", partition ? partition : json_string(""));
 	json_object_set_new(json, "usage_factor", field_real_or_null(p->usage_factor));
 	json_object_set_new(json, "parent", json_integer(p->parent_id));
@@ -111,10 +110,8 @@ static json_t *part_to_json(const struct refund_part *p)
 static int part_from_json(const json_t *json, struct refund_part *p, struct errmsg *err)
 {
 	static const char what[] = "part";
-	int64_t assoc, qos, raw, before, after, parent = 0;
+	int64_t assoc, qos, raw, before, after, parent;
 
-	p->usage_factor = NAN;
-	p->part_qos = -1;
 	if (field_int(what, json, "assoc", 0, UINT32_MAX, &assoc, err) ||
 		field_int(what, json, "qos", 0, UINT32_MAX, &qos, err) ||
 		field_text(what, json, "partition", p->partition, sizeof(p->partition), err) ||
@@ -124,13 +121,9 @@ static int part_from_json(const json_t *json, struct refund_part *p, struct errm
 		field_int(what, json, "raw", 0, INT64_MAX, &raw, err) ||
 		field_int(what, json, "before", 0, INT64_MAX, &before, err) ||
 		field_int(what, json, "after", 0, INT64_MAX, &after, err) ||
-		/* Earlier releases did not keep these three. */
-		(json_object_get(json, "parent") &&
-			field_int(what, json, "parent", 0, UINT32_MAX, &parent, err)) ||
-		(json_object_get(json, "part_qos") &&
-			field_int(what, json, "part_qos", -1, UINT32_MAX, &p->part_qos, err)) ||
-		(json_object_get(json, "usage_factor") &&
-			field_real(what, json, "usage_factor", &p->usage_factor, err)))
+		field_int(what, json, "parent", 0, UINT32_MAX, &parent, err) ||
+		field_int(what, json, "part_qos", -1, UINT32_MAX, &p->part_qos, err) ||
+		field_real(what, json, "usage_factor", &p->usage_factor, err))
 		return -1;
 	p->assoc_id = (uint32_t)assoc;
 	p->qos_id = (uint32_t)qos;
@@ -225,57 +218,34 @@ static int add(struct refunds *r, const struct refund *refund, const struct refu
 	return 0;
 }
 
-/* *whole: where the last line ends. */
-static int read_lines(
-	struct refunds *r, char *text, int64_t now_ms, off_t *whole, struct errmsg *err)
+/* What read_line() fills. */
+struct reading {
+	struct refunds *refunds;
+	int64_t now_ms;
+	bool no_memory;
+};
+
+static bool read_line(const char *line, void *arg)
 {
 	struct refunds_saved saved;
 	struct refund refund;
-	char *end;
+	struct reading *r = arg;
+	char *copy;
 
-	for (char *line = text; (end = strchr(line, '\n')); line = end + 1) {
-		char *copy;
-
-		*end = '\0';
-		*whole = end + 1 - text;
-		if (!*line)
-			continue;
-		if (parse(line, &refund, &saved)) {
-			r->whole = false;
-			continue;
-		}
-		copy = strdup(line);
-		if (!copy || add(r, &refund, &saved, now_ms, copy))
-			return errmsg_set(err, "out of memory");
-	}
-	return 0;
-}
-
-/*
- * What follows the last line's end was cut, and nothing came of it: it goes, before something else
- * makes a line of it.
- */
-static int open_file(struct refunds *r, off_t whole, struct errmsg *err)
-{
-	int fd = open(r->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-
-	if (fd < 0 || ftruncate(fd, whole)) {
-		int e = errno;
-
-		if (fd >= 0)
-			close(fd);
-		return errmsg_set(err, "%s: %s", r->path, strerror(e));
-	}
-	r->fd = fd;
-	r->end = whole;
-	return 0;
+	if (parse(line, &refund, &saved))
+		return false;
+	copy = strdup(line);
+	if (!copy || add(r->refunds, &refund, &saved, r->now_ms, copy))
+		r->no_memory = true;
+	return true;
 }
 
 struct refunds *refunds_open(const char *folder, int64_t now_ms, struct errmsg *err)
 {
 	struct refunds *r = calloc(1, sizeof(*r));
+	struct reading reading = {r, now_ms, false};
 	struct errmsg unread;
-	off_t whole = 0;
+	off_t end = 0;
 	char *text;
 	int rc = 0;
 
@@ -283,8 +253,7 @@ struct refunds *refunds_open(const char *folder, int64_t now_ms, struct errmsg *
 		errmsg_set(err, "out of memory");
 		return NULL;
 	}
-	r->fd = -1;
-	r->whole = true;
+	r->file.fd = -1;
 	snprintf(r->folder, sizeof(r->folder), "%s", folder);
 	if (snprintf(r->path, sizeof(r->path), "%s/" REFUNDS_FILE, folder) >=
 		(int)sizeof(r->path)) {
@@ -294,13 +263,14 @@ struct refunds *refunds_open(const char *folder, int64_t now_ms, struct errmsg *
 	}
 	text = fsio_read(r->path, MAX_BYTES, NULL, &unread);
 	if (text)
-		rc = read_lines(r, text, now_ms, &whole, err);
+		end = (off_t)journal_lines(text, read_line, &reading, &r->damaged);
 	else if (errno != ENOENT)
 		rc = errmsg_set(err, "%s", unread.text);
-	else
-		r->whole = false;
+	r->whole = text && !r->damaged;
 	free(text);
-	if (rc || open_file(r, whole, err)) {
+	if (reading.no_memory)
+		rc = errmsg_set(err, "out of memory");
+	if (rc || journal_open(&r->file, r->path, end, err)) {
 		refunds_close(r);
 		return NULL;
 	}
@@ -314,14 +284,18 @@ void refunds_close(struct refunds *r)
 	for (size_t i = 0; i < r->count; i++)
 		free(r->entry[i].line);
 	free(r->entry);
-	if (r->fd >= 0)
-		close(r->fd);
+	journal_close(&r->file);
 	free(r);
 }
 
 bool refunds_whole(const struct refunds *r)
 {
 	return r->whole;
+}
+
+int refunds_damaged(const struct refunds *r)
+{
+	return r->damaged;
 }
 
 static bool is_of_run(const struct entry *e, uint32_t job_id, uint32_t restart, int64_t start_unix)
@@ -357,26 +331,17 @@ void refunds_keep(
 	}
 }
 
-/* All of it or nothing, should the file not take it. */
 static int append(struct refunds *r, const char *line, struct errmsg *err)
 {
 	char *text = NULL;
 	int len = asprintf(&text, "%s\n", line);
-	ssize_t n;
-	int e;
+	int rc;
 
 	if (len < 0)
 		return errmsg_set(err, "%s: out of memory", r->path);
-	n = write(r->fd, text, (size_t)len);
-	e = n < 0 ? errno : ENOSPC;
+	rc = journal_append(&r->file, r->path, text, (size_t)len, err);
 	free(text);
-	if (n == len) {
-		r->end += len;
-		return 0;
-	}
-	if (ftruncate(r->fd, r->end))
-		e = errno;
-	return errmsg_set(err, "%s: %s", r->path, strerror(e));
+	return rc;
 }
 
 int refunds_enter(struct refunds *r, const struct refund *refund, const struct refunds_saved *saved,
@@ -392,9 +357,7 @@ int refunds_enter(struct refunds *r, const struct refund *refund, const struct r
 
 int refunds_sync(struct refunds *r, struct errmsg *err)
 {
-	if (fdatasync(r->fd))
-		return errmsg_set(err, "%s: %s", r->path, strerror(errno));
-	return 0;
+	return journal_sync(&r->file, r->path, err);
 }
 
 /* The head: a version of two bytes and the time of eight, in network order. */
@@ -496,17 +459,20 @@ static int replace_file(struct refunds *r, const bool *goes, struct errmsg *err)
 {
 	size_t len = 0;
 	char *text = text_without(r, goes, &len);
-	int rc = text ? fsio_write(r->path, text, len, 0600, 1, err)
-		      : errmsg_set(err, "%s: out of memory", r->path);
+	int rc = text ? 0 : errmsg_set(err, "%s: out of memory", r->path);
 
+	/* Lines that cannot be read would be gone. */
+	if (!rc && r->damaged)
+		rc = journal_keep_damaged(r->path, err);
+	if (!rc)
+		rc = journal_replace(r->path, text, len, err);
 	free(text);
 	if (rc)
 		return rc;
 	forget(r, goes);
-	close(r->fd);
-	r->fd = -1;
-	r->end = (off_t)len;
-	return open_file(r, r->end, err);
+	r->damaged = 0;
+	journal_close(&r->file);
+	return journal_open(&r->file, r->path, (off_t)len, err);
 }
 
 int refunds_trim(struct refunds *r, int64_t now_ms, struct refunds_run *run, size_t count,
@@ -517,7 +483,7 @@ int refunds_trim(struct refunds *r, int64_t now_ms, struct refunds_run *run, siz
 	bool *goes;
 	int rc = 0;
 
-	if (r->fd < 0 && open_file(r, r->end, err))
+	if (r->file.fd < 0 && journal_open(&r->file, r->path, r->file.end, err))
 		return -1;
 	if (!r->count)
 		return 0;

@@ -73,6 +73,10 @@ void refunds_close(struct refunds *r);
  */
 bool refunds_whole(const struct refunds *r);
 
+/* How many lines of the file cannot be read. They stay in it; when it is written anew, what it was
+ * is kept as poppa_refunds.damaged. */
+int refunds_damaged(const struct refunds *r);
+
 /* Which files there are now. Waits for nothing but the file system's answer for three names. */
 void refunds_look(const struct refunds *r, struct refunds_saved *saved);
 

@@ -4,14 +4,12 @@
 #include "accounting/settle/waiting_runs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/fsio.h"
+#include "common/journal.h"
 
 #define MAX_BYTES (1 << 30)
 /* Changes of less than this are never in the way. */
@@ -30,30 +28,40 @@ static int key_of(const json_t *run, char key[KEY_SIZE])
 	return 0;
 }
 
-/* Without memory it counts as damaged, too: the run is not there. */
-static void take(json_t *runs, json_t *change, int *damaged)
+/* Without memory it counts as unreadable, too: the run is not there. */
+static bool take(json_t *runs, json_t *change)
 {
 	char key[KEY_SIZE];
 
 	if (key_of(change, key))
-		++*damaged;
-	else if (json_is_true(json_object_get(change, "gone")))
+		return false;
+	if (json_is_true(json_object_get(change, "gone"))) {
 		json_object_del(runs, key);
-	else if (json_object_set(runs, key, change))
-		++*damaged;
+		return true;
+	}
+	return !json_object_set(runs, key, change);
 }
 
-static void take_line(json_t *runs, const char *line, size_t len, int *damaged)
+/* What is read of the file. */
+struct reading {
+	json_t *runs;
+	int damaged; /* runs within the list */
+};
+
+static bool take_line(const char *line, void *arg)
 {
-	json_t *json = json_loadb(line, len, 0, NULL), *run;
+	json_t *json = json_loads(line, 0, NULL), *run;
+	struct reading *r = arg;
+	bool ok = true;
 	size_t i;
 
 	if (json_is_array(json)) {
-		json_array_foreach(json, i, run) take(runs, run, damaged);
+		json_array_foreach(json, i, run) r->damaged += !take(r->runs, run);
 	} else {
-		take(runs, json, damaged);
+		ok = take(r->runs, json);
 	}
 	json_decref(json);
+	return ok;
 }
 
 static json_t *values_of(json_t *runs)
@@ -71,36 +79,25 @@ static json_t *values_of(json_t *runs)
 	return list;
 }
 
-/* Earlier releases ended the list without a new line. */
-static void take_text(json_t *runs, const char *text, int *damaged)
-{
-	const char *end = strchr(text, '\n');
-
-	take_line(runs, text, end ? (size_t)(end - text) : strlen(text), damaged);
-	while (end) {
-		const char *line = end + 1;
-
-		end = strchr(line, '\n');
-		if (end)
-			take_line(runs, line, (size_t)(end - line), damaged);
-	}
-}
-
 json_t *waiting_read(const char *path, int *damaged, struct errmsg *err)
 {
 	char *text = fsio_read(path, MAX_BYTES, NULL, err);
-	json_t *runs, *list = NULL;
+	struct reading r = {.runs = NULL};
+	json_t *list = NULL;
 
 	*damaged = 0;
 	if (!text)
 		return NULL;
-	runs = json_object();
-	if (runs) {
-		take_text(runs, text, damaged);
-		list = values_of(runs);
+	r.runs = json_object();
+	if (r.runs) {
+		/* A file without a line has lost its list. */
+		if (!journal_lines(text, take_line, &r, damaged))
+			++*damaged;
+		*damaged += r.damaged;
+		list = values_of(r.runs);
 	}
 	free(text);
-	json_decref(runs);
+	json_decref(r.runs);
 	if (!list) {
 		errmsg_set(err, "%s: out of memory", path);
 		errno = ENOMEM;
@@ -131,7 +128,7 @@ int waiting_write(struct waiting *w, const char *path, json_t *runs, struct errm
 		return errmsg_set(err, "%s: out of memory", path);
 	/* Its end becomes that of the line. */
 	list[len] = '\n';
-	rc = fsio_write(path, list, len + 1, 0600, 1, err);
+	rc = journal_replace(path, list, len + 1, err);
 	free(list);
 	if (!rc)
 		*w = (struct waiting){.list = len + 1, .ours = true};
@@ -159,30 +156,6 @@ static char *lines_of(const json_t *changes, size_t *len)
 	return text;
 }
 
-/* What is written in part is the end of the file, and the next one begins anew. */
-static int append(
-	const struct waiting *w, const char *path, const char *text, size_t len, struct errmsg *err)
-{
-	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC), e = 0;
-	struct stat st;
-	ssize_t n;
-
-	if (fd < 0 || fstat(fd, &st)) {
-		e = errno;
-	} else if (st.st_size != (off_t)(w->list + w->changes)) {
-		e = ESTALE;
-	} else {
-		n = write(fd, text, len);
-		if (n != (ssize_t)len)
-			e = n < 0 ? errno : ENOSPC;
-		else if (fdatasync(fd))
-			e = errno;
-	}
-	if (fd >= 0 && close(fd) && !e)
-		e = errno;
-	return e ? errmsg_set(err, "cannot write %s: %s", path, strerror(e)) : 0;
-}
-
 int waiting_append(struct waiting *w, const char *path, json_t *changes, struct errmsg *err)
 {
 	size_t len = 0;
@@ -191,7 +164,7 @@ int waiting_append(struct waiting *w, const char *path, json_t *changes, struct 
 
 	json_decref(changes);
 	if (text)
-		rc = append(w, path, text, len, err);
+		rc = journal_append_at(path, (off_t)(w->list + w->changes), text, len, err);
 	else
 		rc = errmsg_set(err, "%s: out of memory", path);
 	free(text);

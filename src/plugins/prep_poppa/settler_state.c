@@ -10,6 +10,8 @@
 
 #include "src/slurmctld/locks.h"
 
+#include "common/journal.h"
+
 #include "settler_impl.h"
 
 #define SAVE_MS 1000 /* between two writes of the state file */
@@ -111,12 +113,10 @@ void state_save_list(struct settler *w)
 /* What comes next replaces the file. */
 static void keep_damaged(const char *path)
 {
-	char aside[PATH_MAX + 16];
+	struct errmsg err;
 
-	snprintf(aside, sizeof(aside), "%s.damaged", path);
-	unlink(aside);
-	if (link(path, aside))
-		error(ME ": cannot keep %s as %s: %m", path, aside);
+	if (journal_keep_damaged(path, &err))
+		error(ME ": %s", err.text);
 }
 
 int state_save_arrived(json_t *list, bool loaded, struct errmsg *err)

@@ -87,6 +87,11 @@ int usage_follow(struct usage *u, struct errmsg *err)
 		xfree(folder);
 		if (!u->journal)
 			return -1;
+		if (refunds_damaged(u->journal))
+			error(ME ": %d lines of " REFUNDS_FILE
+				 " cannot be read: refunds in them that slurmctld has not saved "
+				 "are not made again; they are kept as " REFUNDS_FILE ".damaged",
+				refunds_damaged(u->journal));
 	}
 	return u->followed ? 0 : make_lost_again(u);
 }

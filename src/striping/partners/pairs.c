@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/fsio.h"
+#include "common/journal.h"
 
 #define HEADER "#job\tpartner\tdegradation\tseconds\tcount\tlast\n"
 #define MAX_FILE (16 << 20)
@@ -50,11 +51,6 @@ void pairs_free(struct pairs *p)
 		free_row(&p->row[i]);
 	free(p->row);
 	free(p);
-}
-
-size_t pairs_count(const struct pairs *p)
-{
-	return p->count;
 }
 
 /* Index of the pair, or of the place where it belongs. */
@@ -258,7 +254,7 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
 		free(text);
 		return errmsg_set(err, "out of memory for the pair history");
 	}
-	rc = fsio_write(path, text, len, 0600, 1, err);
+	rc = journal_replace(path, text, len, err);
 	free(text);
 	return rc;
 }
@@ -266,16 +262,20 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
 int pairs_record(const char *path, const char *job, const char *partner, double degradation,
 	double seconds, long long now, struct errmsg *err)
 {
-	struct pairs *p = pairs_load(path, NULL, err);
-	int rc = -1;
+	int bad, rc = -1;
+	struct pairs *p = pairs_load(path, &bad, err);
 
 	if (!p)
 		return -1;
+	/* Lines that cannot be read are about to go; the history's reader has told of them. */
+	if (bad && journal_keep_damaged(path, err))
+		goto out;
 	if (pairs_learn(p, job, partner, degradation, seconds, now))
 		errmsg_set(err, "cannot enter %s beside %s into the pair history: %s", job, partner,
 			strerror(errno));
 	else
 		rc = pairs_save(p, path, err);
+out:
 	pairs_free(p);
 	return rc;
 }

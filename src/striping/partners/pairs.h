@@ -4,7 +4,6 @@
 #define POPPA_STRIPING_PARTNERS_PAIRS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "common/errmsg.h"
 
@@ -38,7 +37,8 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err);
 int pairs_learn(struct pairs *p, const char *job, const char *partner, double degradation,
 	double seconds, long long now);
 
-/* Load, learn and save. One writer at a time: the settlement's worker. */
+/* Load, learn and save. One writer at a time: the settlement's worker. A file with lines that
+ * cannot be read is kept as PATH.damaged. Returns 0, or -1 with err set. */
 int pairs_record(const char *path, const char *job, const char *partner, double degradation,
 	double seconds, long long now, struct errmsg *err);
 
@@ -47,8 +47,6 @@ bool pairs_expect(const struct pairs *p, const char *job, const char *partner, d
 
 /* Mean over all known pairs, 0 for an empty history: the guess for an unknown pair. */
 double pairs_mean(const struct pairs *p);
-
-size_t pairs_count(const struct pairs *p);
 
 /*
  * The class of a job in the history: `class_name` where the user gave one, else UID/JOBNAME. Bytes

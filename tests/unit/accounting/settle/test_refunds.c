@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "accounting/settle/refunds.h"
+#include "common/fsio.h"
 #include "unit/accounting/ledger_fixture.h"
 
 #define JOBS 40
@@ -254,14 +255,14 @@ static void test_damage(void **state)
 	refunds_close(r);
 }
 
-/* Earlier releases did not keep the factor and two ids; what is there must be one. */
-static void test_without_usage_factor(void **state)
+/* What is not known is there as such; a line without it, or with another kind of value, is none. */
+static void test_unknown_values(void **state)
 {
 	static const char head[] = "{\"job\":5,\"restart\":1,\"start\":1005,"
 				   "\"assoc_usage\":[%llu,%llu,1],\"qos_usage\":[0,0,0],"
 				   "\"job_state\":[0,0,0],\"parts\":[{\"assoc\":7,\"qos\":3,"
 				   "\"partition\":\"main\",\"start\":1005,\"end\":2005,"
-				   "\"wall\":999.5,\"billable\":2.25,\"raw\":8000,"
+				   "\"billable\":2.25,\"raw\":8000,"
 				   "\"before\":8000,\"after\":5125%s}]}\n";
 	struct refunds_saved now;
 	struct refunds *r;
@@ -274,7 +275,8 @@ static void test_without_usage_factor(void **state)
 	refunds_look(r, &now);
 	refunds_close(r);
 	snprintf(line, sizeof(line), head, (unsigned long long)now.assoc.inode,
-		(unsigned long long)now.assoc.mtime_ns, "");
+		(unsigned long long)now.assoc.mtime_ns,
+		",\"parent\":0,\"part_qos\":-1,\"usage_factor\":null");
 	append(line);
 	r = open_journal(0);
 	assert_true(refunds_whole(r) && knows(r, 5));
@@ -286,10 +288,44 @@ static void test_without_usage_factor(void **state)
 	assert_int_equal(seen.last.part[0].after, 5125);
 	refunds_close(r);
 	snprintf(line, sizeof(line), head, (unsigned long long)now.assoc.inode,
-		(unsigned long long)now.assoc.mtime_ns, ",\"usage_factor\":\"half\"");
+		(unsigned long long)now.assoc.mtime_ns,
+		",\"parent\":0,\"part_qos\":-1,\"usage_factor\":\"half\"");
 	append(line);
 	r = open_journal(0);
 	assert_false(refunds_whole(r));
+	assert_int_equal(refunds_damaged(r), 1);
+	refunds_close(r);
+}
+
+/* What cannot be read stays in the file until that is written anew, and then beside it. */
+static void test_damaged_is_kept(void **state)
+{
+	struct refund refund = refund_of(5), second = refund_of(6);
+	struct refunds *r = open_journal(0);
+	struct errmsg err = {""};
+	char *text;
+
+	(void)state;
+	enter(r, &refund, 0);
+	refunds_close(r);
+	append("nonsense\n");
+	r = open_journal(0);
+	assert_int_equal(refunds_damaged(r), 1);
+	enter(r, &second, 11 * MINUTE);
+	save("assoc_usage", "a", 1);
+	save("qos_usage", "q", 1);
+	save("job_state", "j", 1);
+	assert_int_equal(refunds_trim(r, 11 * MINUTE, NULL, 0, &err), 0);
+	assert_false(knows(r, 5));
+	assert_false(refunds_whole(r));
+	assert_int_equal(refunds_damaged(r), 0);
+	refunds_close(r);
+	text = fsio_read(in_dir(REFUNDS_FILE ".damaged"), 65536, NULL, &err);
+	assert_non_null(text);
+	assert_non_null(strstr(text, "\nnonsense\n"));
+	free(text);
+	r = open_journal(0);
+	assert_true(refunds_whole(r) && knows(r, 6));
 	refunds_close(r);
 }
 
@@ -532,7 +568,8 @@ int main(void)
 		LEDGER_TEST(test_no_files),
 		LEDGER_TEST(test_last_price_counts),
 		LEDGER_TEST(test_damage),
-		LEDGER_TEST(test_without_usage_factor),
+		LEDGER_TEST(test_unknown_values),
+		LEDGER_TEST(test_damaged_is_kept),
 		LEDGER_TEST(test_unreadable),
 		LEDGER_TEST(test_trim),
 		LEDGER_TEST(test_charged_until),

@@ -225,15 +225,6 @@ static void another_ones_file_is_replaced(void **state)
 	assert_true(waiting_is_due(&w));
 }
 
-static void files_of_earlier_releases_are_read(void **state)
-{
-	(void)state;
-	put("[{\"job\":1,\"start\":5,\"value\":2},{\"job\":1,\"start\":6,\"value\":3}]");
-	assert_string_equal(values(0), "1:2 1:3");
-	put("[]");
-	assert_string_equal(values(0), "");
-}
-
 static void what_can_be_read_is(void **state)
 {
 	struct errmsg err = {""};
@@ -244,6 +235,8 @@ static void what_can_be_read_is(void **state)
 	    "{\"job\":\"3\"}\n{\"job\":4,\"start\":5,\"value\":1}\n");
 	assert_string_equal(values(3), "2:1 4:1");
 	put("");
+	assert_string_equal(values(1), "");
+	put("[{\"job\":1,\"start\":5,\"value\":2}]");
 	assert_string_equal(values(1), "");
 	unlink(path);
 	assert_null(waiting_read(path, &damaged, &err));
@@ -258,7 +251,6 @@ int main(void)
 		cmocka_unit_test(changes_are_read_in_order),
 		cmocka_unit_test(a_change_that_was_cut_is_none),
 		cmocka_unit_test(another_ones_file_is_replaced),
-		cmocka_unit_test(files_of_earlier_releases_are_read),
 		cmocka_unit_test(what_can_be_read_is),
 	};
 
