@@ -12,8 +12,8 @@
  * err. */
 int settings_keep(const char *dir, const char *prep_parameters, struct errmsg *err);
 
-/* What was kept in dir. Returns 0, or -1 with *s untouched where that is nothing, or nothing that
- * this release can read. */
+/* Reads what was kept in dir. Returns 0, or -1 with *s untouched where there is no file, or none
+ * that this release can read. */
 int settings_kept(const char *dir, struct poppa_settings *s);
 
 /*

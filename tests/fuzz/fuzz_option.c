@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "striping/submit/option.h"
+#include "striping/submit/colocate_option.h"
 
 /* What the canonical text may hold: safe in a variable, in a comment and in a Name=Value file. */
 static const char safe[] =

@@ -26,7 +26,7 @@ check_PROGRAMS += \
 	tests/unit/striping/lanes/test_occupancy \
 	tests/unit/striping/lanes/test_topology \
 	tests/unit/striping/submit/test_constraint \
-	tests/unit/striping/submit/test_option \
+	tests/unit/striping/submit/test_colocate_option \
 	tests/unit/striping/submit/test_submission \
 	tests/unit/striping/partners/test_node_choice \
 	tests/unit/striping/partners/test_pairs \

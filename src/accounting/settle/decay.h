@@ -9,7 +9,7 @@
 struct decay {
 	double half_life_s; /* PriorityDecayHalfLife; 0 = usage does not decay */
 	int64_t period_s;   /* PriorityCalcPeriod */
-	int64_t last_unix;  /* when it did so last; 0 = unknown */
+	int64_t last_unix;  /* when it did that last; 0 = unknown */
 	int64_t reset_unix; /* when usage was last due to be reset, or first counted; 0 = never */
 };
 

@@ -62,15 +62,15 @@ struct refunds_run {
 struct refunds;
 
 /*
- * Opens the journal in a folder, which is not made. now_ms: of a monotonic clock. A line that was
- * cut when its writer was killed is ignored: nothing was saved after that. NULL with err where the
+ * Opens the journal in a folder, which must exist. now_ms: of a monotonic clock. A last line
+ * without an end is ignored (common/journal.h): nothing was saved after it. NULL with err where the
  * journal cannot be read or written. It is kept open; refunds_close() takes NULL, too.
  */
 struct refunds *refunds_open(const char *folder, int64_t now_ms, struct errmsg *err);
 void refunds_close(struct refunds *r);
 
-/* Whether everything that was refunded lately is in it: it was there, and all of it was readable.
- */
+/* Whether the journal has everything that was refunded lately: its file was there when it was
+ * opened, and all lines could be read. */
 bool refunds_whole(const struct refunds *r);
 
 /* How many lines of the file cannot be read. They stay in it; when it is written anew, what it was
@@ -84,8 +84,8 @@ void refunds_look(const struct refunds *r, struct refunds_saved *saved);
 bool refunds_charged(const struct refunds *r, uint32_t job_id, uint32_t restart, int64_t start_unix,
 	uint64_t *charged);
 
-/* Keeps the run's entries for some more minutes: slurmctld's record shows it only now, and may not
- * be saved yet. */
+/* Keeps the run's entries for some more minutes: slurmctld's record shows the refund only now, and
+ * may not be saved yet. */
 void refunds_keep(
 	struct refunds *r, uint32_t job_id, uint32_t restart, int64_t start_unix, int64_t now_ms);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The file of the runs that wait for their settlement, for whoever comes after a crash. */
+/* The file of the runs that wait for their settlement: after a crash they are read from it. */
 #ifndef POPPA_ACCOUNTING_SETTLE_WAITING_RUNS_H
 #define POPPA_ACCOUNTING_SETTLE_WAITING_RUNS_H
 
@@ -11,26 +11,27 @@
 #include "common/errmsg.h"
 
 /*
- * A list of runs, and after it a line for each change: a run that is new or has changed, or one
- * that waits no longer. What a change costs does not depend on how many wait. A run is an object
- * with "job" and "start", which tell it from all others.
+ * The file's first line is a list of runs. Each later line is a change: a run that is new or has
+ * changed, or one that waits no longer. So writing a change costs the same however many runs wait.
+ * A run is a JSON object; its "job" and "start" tell it from all others.
  */
 struct waiting {
-	size_t list, changes; /* bytes; those of a file that was not written here are not known */
-	bool ours;            /* the file is as it was left here */
+	size_t list, changes; /* bytes of the two parts, as long as ours is set */
+	bool ours;            /* the file is as this process wrote it last */
 };
 
 /*
- * What waits: a new reference, or NULL with err, and errno ENOENT where there is no such file. A
- * change that was cut when its writer was killed had not been promised to anybody. *damaged: how
- * many entries are left out since they cannot be read.
+ * Reads what waits: a new reference, or NULL with err, and errno ENOENT where there is no such
+ * file. A last line without an end is ignored (common/journal.h). *damaged: out, how many entries
+ * cannot be read and are left out.
  */
 json_t *waiting_read(const char *path, int *damaged, struct errmsg *err);
 
 /* A change: the run waits no longer. A new reference or NULL. */
 json_t *waiting_gone(uint32_t job_id, int64_t start_unix);
 
-/* Whether the changes have grown so long that the list is to be written anew. */
+/* Whether the whole list must be written anew: the changes have grown long, or the file is not
+ * ours. */
 bool waiting_is_due(const struct waiting *w);
 
 /* Writes all that waits in one step; takes over the reference, which may be NULL (out of memory).
@@ -38,8 +39,8 @@ bool waiting_is_due(const struct waiting *w);
 int waiting_write(struct waiting *w, const char *path, json_t *runs, struct errmsg *err);
 
 /*
- * Writes a list of changes behind those that there are; takes over the reference likewise. 0, or -1
- * with err; then, and where the file is another one by now, waiting_is_due().
+ * Appends a list of changes; takes over the reference, which may be NULL. Returns 0, or -1 with
+ * err, also where somebody else has replaced the file: then waiting_is_due().
  */
 int waiting_append(struct waiting *w, const char *path, json_t *changes, struct errmsg *err);
 

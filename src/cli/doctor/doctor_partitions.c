@@ -54,7 +54,7 @@ static void check_billing(struct doctor *d, const char *text)
 		struct errmsg why;
 
 		if (!partition_name(line, name, sizeof(name)) ||
-			request_check_open(name, d->settings.stripe_partitions, &why))
+			submission_check_open(name, d->settings.stripe_partitions, &why))
 			continue;
 		partitions++;
 		if (cpu_weight(line, strcspn(line, "\n")) < 100)

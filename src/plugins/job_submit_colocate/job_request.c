@@ -4,7 +4,7 @@
 
 static int64_t number(uint64_t value, uint64_t no_val)
 {
-	return value == 0 || value >= no_val ? REQUEST_UNSET : (int64_t)value;
+	return value == 0 || value >= no_val ? SUBMISSION_UNSET : (int64_t)value;
 }
 
 static int64_t number16(uint16_t value)
@@ -12,14 +12,14 @@ static int64_t number16(uint16_t value)
 	return number(value, NO_VAL16);
 }
 
-int64_t asked_number(uint32_t value)
+int64_t job_request_number(uint32_t value)
 {
 	return number(value, NO_VAL);
 }
 
-struct request_memory asked_memory(uint64_t value)
+struct submission_memory job_request_memory(uint64_t value)
 {
-	struct request_memory m = {MEMORY_UNSET, 0};
+	struct submission_memory m = {MEMORY_UNSET, 0};
 
 	if (value < NO_VAL64) {
 		m.per = value & MEM_PER_CPU ? MEMORY_PER_CPU : MEMORY_PER_NODE;
@@ -28,7 +28,7 @@ struct request_memory asked_memory(uint64_t value)
 	return m;
 }
 
-static enum request_sharing sharing(uint16_t shared)
+static enum submission_sharing sharing(uint16_t shared)
 {
 	switch (shared) {
 	case JOB_SHARED_NONE:
@@ -46,38 +46,38 @@ static enum request_sharing sharing(uint16_t shared)
 	}
 }
 
-void asked_by_desc(const job_desc_msg_t *d, struct request *r)
+void job_request_of_desc(const job_desc_msg_t *d, struct submission *r)
 {
 	const struct {
 		int64_t *field;
 		int64_t value;
 	} numbers[] = {
-		{&r->tasks, asked_number(d->num_tasks)},
+		{&r->tasks, job_request_number(d->num_tasks)},
 		{&r->tasks_per_node, number16(d->ntasks_per_node)},
 		{&r->tasks_per_socket, number16(d->ntasks_per_socket)},
 		{&r->tasks_per_core, number16(d->ntasks_per_core)},
 		{&r->cpus_per_task, number16(d->cpus_per_task)},
-		{&r->cpus, asked_number(d->min_cpus)},
+		{&r->cpus, job_request_number(d->min_cpus)},
 		{&r->cpus_per_node, number16(d->pn_min_cpus)},
 		{&r->cores_per_socket, number16(d->cores_per_socket)},
 		{&r->threads_per_core, number16(d->threads_per_core)},
-		{&r->gpus, request_gpus(d->tres_per_job)},
-		{&r->gpus_per_node, request_gpus(d->tres_per_node)},
-		{&r->gpus_per_task, request_gpus(d->tres_per_task)},
-		{&r->cpus_per_gpu, request_gpus(d->cpus_per_tres)},
+		{&r->gpus, submission_gpus(d->tres_per_job)},
+		{&r->gpus_per_node, submission_gpus(d->tres_per_node)},
+		{&r->gpus_per_task, submission_gpus(d->tres_per_task)},
+		{&r->cpus_per_gpu, submission_gpus(d->cpus_per_tres)},
 		{&r->tasks_per_gpu, number16(d->ntasks_per_tres)},
-		{&r->mb_per_gpu, request_gpus(d->mem_per_tres)},
-		{&r->min_nodes, asked_number(d->min_nodes)},
-		{&r->max_nodes, asked_number(d->max_nodes)},
+		{&r->mb_per_gpu, submission_gpus(d->mem_per_tres)},
+		{&r->min_nodes, job_request_number(d->min_nodes)},
+		{&r->max_nodes, job_request_number(d->max_nodes)},
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (numbers[i].value != REQUEST_UNSET)
+		if (numbers[i].value != SUBMISSION_UNSET)
 			*numbers[i].field = numbers[i].value;
-	if (request_gpus(d->tres_per_socket) > 0 && number16(d->sockets_per_node) > 0)
-		r->gpus_per_node = request_gpus(d->tres_per_socket) * d->sockets_per_node;
+	if (submission_gpus(d->tres_per_socket) > 0 && number16(d->sockets_per_node) > 0)
+		r->gpus_per_node = submission_gpus(d->tres_per_socket) * d->sockets_per_node;
 	if (d->pn_min_memory != NO_VAL64)
-		r->memory = asked_memory(d->pn_min_memory);
+		r->memory = job_request_memory(d->pn_min_memory);
 	if (d->shared != NO_VAL16)
 		r->sharing = sharing(d->shared);
 	r->core_spec = d->core_spec != NO_VAL16 && d->core_spec != INFINITE16;
@@ -85,23 +85,23 @@ void asked_by_desc(const job_desc_msg_t *d, struct request *r)
 	r->overcommit = d->overcommit != NO_VAL8 && d->overcommit;
 }
 
-void asked_by_job(const job_record_t *job, struct request *r)
+void job_request_of_job(const job_record_t *job, struct submission *r)
 {
 	const job_details_t *d = job->details;
 
-	r->tasks = asked_number(d->num_tasks);
+	r->tasks = job_request_number(d->num_tasks);
 	r->tasks_per_node = number16(d->ntasks_per_node);
 	r->cpus_per_task = number16(d->cpus_per_task);
-	r->cpus = asked_number(d->orig_min_cpus);
-	r->min_nodes = asked_number(d->min_nodes);
-	r->max_nodes = asked_number(d->max_nodes);
-	r->memory = asked_memory(d->orig_pn_min_memory);
-	r->gpus = request_gpus(job->tres_per_job);
-	r->gpus_per_node = request_gpus(job->tres_per_node);
-	r->gpus_per_task = request_gpus(job->tres_per_task);
-	r->cpus_per_gpu = request_gpus(job->cpus_per_tres);
+	r->cpus = job_request_number(d->orig_min_cpus);
+	r->min_nodes = job_request_number(d->min_nodes);
+	r->max_nodes = job_request_number(d->max_nodes);
+	r->memory = job_request_memory(d->orig_pn_min_memory);
+	r->gpus = submission_gpus(job->tres_per_job);
+	r->gpus_per_node = submission_gpus(job->tres_per_node);
+	r->gpus_per_task = submission_gpus(job->tres_per_task);
+	r->cpus_per_gpu = submission_gpus(job->cpus_per_tres);
 	r->tasks_per_gpu = number16(d->ntasks_per_tres);
-	r->mb_per_gpu = request_gpus(job->mem_per_tres);
+	r->mb_per_gpu = submission_gpus(job->mem_per_tres);
 	if (d->mc_ptr) {
 		r->tasks_per_socket = number16(d->mc_ptr->ntasks_per_socket);
 		r->tasks_per_core = number16(d->mc_ptr->ntasks_per_core);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a job asks for, as Slurm has it. */
+/* Translates what a job asks for from Slurm's structures. */
 #ifndef POPPA_PLUGINS_JOB_SUBMIT_COLOCATE_JOB_REQUEST_H
 #define POPPA_PLUGINS_JOB_SUBMIT_COLOCATE_JOB_REQUEST_H
 
@@ -7,16 +7,16 @@
 
 #include "striping/submit/submission.h"
 
-/* A count that Slurm leaves at 0 or NO_VAL where there is none: REQUEST_UNSET then. */
-int64_t asked_number(uint32_t value);
+/* A count that Slurm leaves at 0 or NO_VAL where there is none: SUBMISSION_UNSET then. */
+int64_t job_request_number(uint32_t value);
 
 /* An amount of memory, in MB, a node's or a CPU's. */
-struct request_memory asked_memory(uint64_t value);
+struct submission_memory job_request_memory(uint64_t value);
 
 /* Adds what a descriptor states to what is already known of the job. */
-void asked_by_desc(const job_desc_msg_t *d, struct request *r);
+void job_request_of_desc(const job_desc_msg_t *d, struct submission *r);
 
-/* What a pending job asks for. Its CPUs per node are what the submission granted: not a wish. */
-void asked_by_job(const job_record_t *job, struct request *r);
+/* What a pending job asks for. Its CPUs per node are left out: its submission has set them. */
+void job_request_of_job(const job_record_t *job, struct submission *r);
 
 #endif

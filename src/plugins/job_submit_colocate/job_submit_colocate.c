@@ -8,7 +8,7 @@
 #include "job_request.h"
 #include "common/settings_kept.h"
 #include "partition_offer.h"
-#include "striping/submit/option.h"
+#include "striping/submit/colocate_option.h"
 #include "striping/submit/submission.h"
 
 SLURM_WEAK(slurm_conf)
@@ -21,7 +21,7 @@ int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg);
 int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr, uint32_t submit_uid);
 
 /* slurmctld calls one plugin function at a time, so these need no lock. */
-static struct offer_policy policy;
+static struct partition_offer_policy policy;
 static char *settings_text;
 
 /* slurm.conf may change at any reconfigure; a bad text leaves the last good settings in force. */
@@ -99,7 +99,7 @@ static int find_env(char **env, uint32_t size, uint32_t *at)
 	return found;
 }
 
-static void apply(const struct request_grant *grant, job_desc_msg_t *d)
+static void apply(const struct submission_grant *grant, job_desc_msg_t *d)
 {
 	if (grant->cpus_per_node > 0)
 		d->pn_min_cpus = (uint16_t)grant->cpus_per_node;
@@ -125,25 +125,26 @@ static int read_wish(job_desc_msg_t *d, uint32_t at, struct colocate *wish, stru
 
 static int check_submit(job_desc_msg_t *d, int found, uint32_t at, struct errmsg *err)
 {
-	struct request_grant grant = {REQUEST_UNSET, REQUEST_UNSET};
+	struct submission_grant grant = {SUBMISSION_UNSET, SUBMISSION_UNSET};
 	struct colocate wish;
-	struct request r;
+	struct submission r;
 
 	if (found < 0)
 		return errmsg_set(err, "the job's environment holds %s twice", COLOCATE_ENV);
 	if (read_wish(d, at, &wish, err) || check_cluster(err))
 		return -1;
-	request_init(&r);
+	submission_init(&r);
 	r.spread = wish.spread;
 	r.memory_counted = slurm_conf.select_type_param & SELECT_MEMORY;
-	asked_by_desc(d, &r);
+	job_request_of_desc(d, &r);
 	/* Slurm itself will say so of the job. */
-	if (r.tasks_per_core == REQUEST_UNSET &&
+	if (r.tasks_per_core == SUBMISSION_UNSET &&
 		slurm_conf.select_type_param & SELECT_ONE_TASK_PER_CORE)
 		r.tasks_per_core = 1;
 	read_settings();
-	if (offered(&policy, &r,
-		    &(struct offer_where){d->partition, d->req_nodes, d->exc_nodes, d->features},
+	if (partition_offer_check(&policy, &r,
+		    &(struct partition_offer_where){
+			    d->partition, d->req_nodes, d->exc_nodes, d->features},
 		    &grant, err))
 		return -1;
 	apply(&grant, d);
@@ -197,10 +198,10 @@ int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg)
 /* Whether an update touches what the policy rests on. */
 static bool changes_resources(const job_desc_msg_t *d)
 {
-	struct request r;
+	struct submission r;
 
-	request_init(&r);
-	asked_by_desc(d, &r);
+	submission_init(&r);
+	job_request_of_desc(d, &r);
 	return r.sharing != SHARING_DEFAULT || r.overcommit || r.core_spec || r.reboot ||
 	       r.memory.per != MEMORY_UNSET || r.tasks >= 0 || r.tasks_per_node >= 0 ||
 	       r.tasks_per_socket >= 0 || r.tasks_per_core >= 0 || r.cpus_per_task >= 0 ||
@@ -214,20 +215,20 @@ static bool changes_resources(const job_desc_msg_t *d)
 static int check_modify(
 	job_desc_msg_t *d, const job_record_t *job, const char *wish_text, struct errmsg *err)
 {
-	struct request_grant grant = {REQUEST_UNSET, REQUEST_UNSET};
+	struct submission_grant grant = {SUBMISSION_UNSET, SUBMISSION_UNSET};
 	struct colocate wish;
-	struct request r;
+	struct submission r;
 
 	if (colocate_parse(wish_text, &wish, err))
 		return -1;
-	request_init(&r);
+	submission_init(&r);
 	r.spread = wish.spread;
 	r.memory_counted = slurm_conf.select_type_param & SELECT_MEMORY;
-	asked_by_job(job, &r);
-	asked_by_desc(d, &r);
+	job_request_of_job(job, &r);
+	job_request_of_desc(d, &r);
 	read_settings();
-	if (offered(&policy, &r,
-		    &(struct offer_where){
+	if (partition_offer_check(&policy, &r,
+		    &(struct partition_offer_where){
 			    d->partition ? d->partition : job->partition,
 			    d->req_nodes ? d->req_nodes : job->details->req_nodes,
 			    d->exc_nodes ? d->exc_nodes : job->details->exc_nodes,

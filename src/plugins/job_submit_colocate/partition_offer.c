@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Translates partitions and their nodes for striping/request.h. */
+/* Translates partitions and their nodes for striping/submit/submission.h. */
 #include "partition_offer.h"
 
 #include "src/common/assoc_mgr.h"
@@ -14,24 +14,24 @@ SLURM_WEAK(node_record_table_ptr)
 SLURM_WEAK(slurm_conf)
 
 /* The nodes that a job may and must use; NULL where it says nothing of them. */
-struct node_choice {
+struct node_limits {
 	bitstr_t *required;
 	bitstr_t *excluded;
 	const char *constraint;
 };
 
-static struct request_memory limit(uint64_t partition, uint64_t cluster)
+static struct submission_memory limit(uint64_t partition, uint64_t cluster)
 {
-	struct request_memory m = asked_memory(partition);
+	struct submission_memory m = job_request_memory(partition);
 
 	if (m.per == MEMORY_UNSET || m.mb == 0)
-		m = asked_memory(cluster);
+		m = job_request_memory(cluster);
 	return m;
 }
 
-/* The lanes of a node as striping/lanes.h shares its cores out. */
-static void share_out(
-	const struct offer_policy *policy, const node_record_t *node, struct node_shape *shape)
+/* The lanes of a node as striping/lanes/lanes.h shares its cores out. */
+static void share_out(const struct partition_offer_policy *policy, const node_record_t *node,
+	struct node_shape *shape)
 {
 	static struct node_shape last; /* a partition's nodes are mostly alike */
 	static int last_version;
@@ -92,13 +92,13 @@ static bool max_nodes_lifted(void)
 
 static int64_t max_nodes(const part_record_t *part)
 {
-	int64_t nodes = asked_number(part->max_nodes);
+	int64_t nodes = job_request_number(part->max_nodes);
 
-	return nodes == REQUEST_UNSET || max_nodes_lifted() ? REQUEST_UNSET : nodes;
+	return nodes == SUBMISSION_UNSET || max_nodes_lifted() ? SUBMISSION_UNSET : nodes;
 }
 
 static void add_shape(
-	const struct node_shape *shape, struct request_partition *p, struct node_shape **shapes)
+	const struct node_shape *shape, struct submission_partition *p, struct node_shape **shapes)
 {
 	for (int i = 0; i < p->shape_count; i++) {
 		struct node_shape *s = &(*shapes)[i];
@@ -120,8 +120,8 @@ static void add_shape(
 }
 
 /* The partition's nodes that the job may use, by shape; *shapes is the caller's, xfree(). */
-static void find_shapes(const struct offer_policy *policy, const part_record_t *part,
-	const struct node_choice *choice, const char *constraint, struct request_partition *p,
+static void find_shapes(const struct partition_offer_policy *policy, const part_record_t *part,
+	const struct node_limits *choice, const char *constraint, struct submission_partition *p,
 	struct node_shape **shapes)
 {
 	for (int i = 0; i < node_record_count; i++) {
@@ -142,7 +142,7 @@ static void find_shapes(const struct offer_policy *policy, const part_record_t *
 			.mem_mb = node->real_memory > node->mem_spec_limit
 					  ? (int64_t)(node->real_memory - node->mem_spec_limit)
 					  : 0,
-			.gpus = MAX(request_gpus(node->config_ptr->gres), 0),
+			.gpus = MAX(submission_gpus(node->config_ptr->gres), 0),
 			.count = 1,
 			.required = has_node(choice->required, i),
 		};
@@ -151,17 +151,17 @@ static void find_shapes(const struct offer_policy *policy, const part_record_t *
 	}
 }
 
-static int check_partition(const struct offer_policy *policy, const struct request *r,
-	const part_record_t *part, const struct node_choice *choice, struct request_grant *grant,
+static int check_partition(const struct partition_offer_policy *policy, const struct submission *r,
+	const part_record_t *part, const struct node_limits *choice, struct submission_grant *grant,
 	struct errmsg *err)
 {
-	struct request_partition p = {
+	struct submission_partition p = {
 		.name = part->name,
 		.exclusive = part->max_share == 0,
 		.exclusive_topo = part->flags & PART_FLAG_EXCLUSIVE_TOPO,
 		.default_memory = limit(part->def_mem_per_cpu, slurm_conf.def_mem_per_cpu),
 		.max_memory = limit(part->max_mem_per_cpu, slurm_conf.max_mem_per_cpu),
-		.max_cpus_per_node = asked_number(part->max_cpus_per_node),
+		.max_cpus_per_node = job_request_number(part->max_cpus_per_node),
 		.max_nodes = max_nodes(part),
 	};
 	struct node_shape *shapes = NULL;
@@ -173,15 +173,16 @@ static int check_partition(const struct offer_policy *policy, const struct reque
 		p.constrained = false;
 		find_shapes(policy, part, choice, NULL, &p, &shapes);
 	}
-	rc = request_check(r, &p, grant, err);
+	rc = submission_check(r, &p, grant, err);
 	xfree(shapes);
 	return rc;
 }
 
-static int check_partitions(const struct offer_policy *policy, const struct request *r, char *names,
-	const struct node_choice *choice, struct request_grant *grant, struct errmsg *err)
+static int check_partitions(const struct partition_offer_policy *policy, const struct submission *r,
+	char *names, const struct node_limits *choice, struct submission_grant *grant,
+	struct errmsg *err)
 {
-	struct request_grant g;
+	struct submission_grant g;
 	struct errmsg why, *first = err;
 	int rc = -1;
 	list_t *parts;
@@ -197,7 +198,7 @@ static int check_partitions(const struct offer_policy *policy, const struct requ
 		return 0;
 	iter = list_iterator_create(parts);
 	while ((part = list_next(iter))) {
-		if (request_check_open(part->name, policy->settings.stripe_partitions, err)) {
+		if (submission_check_open(part->name, policy->settings.stripe_partitions, err)) {
 			rc = -1;
 			break;
 		}
@@ -216,10 +217,11 @@ static int check_partitions(const struct offer_policy *policy, const struct requ
 	return rc;
 }
 
-int offered(const struct offer_policy *policy, const struct request *r,
-	const struct offer_where *where, struct request_grant *grant, struct errmsg *err)
+int partition_offer_check(const struct partition_offer_policy *policy, const struct submission *r,
+	const struct partition_offer_where *where, struct submission_grant *grant,
+	struct errmsg *err)
 {
-	struct node_choice choice = {.constraint = where->constraint};
+	struct node_limits choice = {.constraint = where->constraint};
 	int rc;
 
 	if (choice.constraint && !*choice.constraint)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a job can get from the partitions that it names. */
+/* Checks a job against the partitions that it names. */
 #ifndef POPPA_PLUGINS_JOB_SUBMIT_COLOCATE_PARTITION_OFFER_H
 #define POPPA_PLUGINS_JOB_SUBMIT_COLOCATE_PARTITION_OFFER_H
 
@@ -8,14 +8,14 @@
 #include "common/settings.h"
 #include "striping/submit/submission.h"
 
-/* The settings in force; another version where they may be others than before. */
-struct offer_policy {
+/* The settings in force; version changes when they may have changed. */
+struct partition_offer_policy {
 	struct poppa_settings settings;
 	int version;
 };
 
 /* Where a job wants to run, as its options say: NULL where they do not. */
-struct offer_where {
+struct partition_offer_where {
 	char *partitions;
 	char *required; /* --nodelist */
 	char *excluded; /* --exclude */
@@ -27,7 +27,8 @@ struct offer_where {
  * smallest over those that can, and the message that of the first that cannot. Returns 0, or -1
  * with err. Not for two threads at once.
  */
-int offered(const struct offer_policy *policy, const struct request *r,
-	const struct offer_where *where, struct request_grant *grant, struct errmsg *err);
+int partition_offer_check(const struct partition_offer_policy *policy, const struct submission *r,
+	const struct partition_offer_where *where, struct submission_grant *grant,
+	struct errmsg *err);
 
 #endif

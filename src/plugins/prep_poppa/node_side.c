@@ -21,7 +21,7 @@
 #include "common/settings.h"
 #include "common/units.h"
 #include "registration/registration.h"
-#include "striping/submit/option.h"
+#include "striping/submit/colocate_option.h"
 #include "striping/lanes/lanes.h"
 
 #include "node_side.h"
@@ -32,11 +32,11 @@ SLURM_WEAK(conf)
 #define ME "prep/poppa"
 #define PUBLISH_EVERY (1 * NS_PER_S)
 
-static char run_dir[PATH_MAX]; /* empty: poppa.conf was not usable */
-static char jobs_dir[PATH_MAX];
+/* Written before any thread starts, and then only read. Empty: poppa.conf was not usable. */
+static char run_dir[PATH_MAX], jobs_dir[PATH_MAX];
 
 static pthread_t publisher;
-static bool publishing, stopping;
+static bool publishing, stopping; /* stopping: guarded by lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
@@ -242,7 +242,7 @@ static void read_cred(slurm_cred_t *cred, struct registration *r)
 	slurm_cred_unlock_args(cred);
 }
 
-/* The wall clock may be set while the job runs; these two stay as they are. */
+/* When the job began, by values that nobody can change while it runs, unlike the wall clock. */
 static void read_boot(struct registration *r)
 {
 	struct errmsg err = {""};
@@ -271,8 +271,8 @@ static int read_job(
 	xfree(cgroup);
 	r->uid = job->uid;
 	r->nodes = job->node_list;
-	/* Only slurmctld's prolog can be trusted with it: the one that comes with a step has what
-	 * the user's srun put there. */
+	/* The seed can be trusted only in slurmctld's prolog: in one that comes with a step it is
+	 * what the user's srun put there. */
 	if (seed && slurm_conf.prolog_flags & PROLOG_FLAG_ALLOC)
 		registration_set_seed(r, seed);
 	r->registered = time(NULL);

@@ -5,12 +5,13 @@
 
 #include "plugins/compat/prep_compat.h"
 
-/* Reads poppa.conf, makes RunDir and starts the thread that publishes RunDir/cluster.conf. */
+/* Reads poppa.conf, makes RunDir, and starts the threads that publish RunDir/cluster.conf and look
+ * for jobs that have left (node_watch.h). */
 void node_side_start(void);
 void node_side_stop(void);
 
 /*
- * Writes RunDir/jobs/JOBID.RESTART for a co-located job, passes over any other. cred may be NULL.
+ * Writes RunDir/jobs/JOBID.RESTART for a co-located job; does nothing for others. cred may be NULL.
  * A failure is logged and the job runs on, unmeasured.
  */
 void node_side_register(const job_env_t *job, slurm_cred_t *cred);

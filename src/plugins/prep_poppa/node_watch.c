@@ -19,7 +19,8 @@
 SLURM_WEAK(conf)
 
 #define LOOK_EVERY (1 * NS_PER_S)
-/* A job without steps is asked about after 1, 2, 4, ... s: an idle salloc may be that for long. */
+/* slurmctld is asked about a job without steps after 1, 2, 4, ... s: a salloc may have none for
+ * long. */
 #define MAX_ASK_EVERY_S 32
 #define MAX_IDLE_JOBS 256
 
@@ -32,11 +33,11 @@ struct idle_job {
 
 static const char *jobs_dir; /* set before the thread starts */
 static pthread_t watcher;
-static bool watching, stopping;
+static bool watching, stopping; /* stopping: guarded by lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
-/* The watcher's own. */
+/* Used by the watcher's thread only, so no lock guards them. */
 static struct idle_job idle[MAX_IDLE_JOBS];
 static int idle_count;
 

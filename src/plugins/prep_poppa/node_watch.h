@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds registered jobs that have left the node without an epilog. */
+/* Finds registered jobs that have left the node without an epilog, and marks them as ended. */
 #ifndef POPPA_PLUGINS_PREP_NODE_WATCH_H
 #define POPPA_PLUGINS_PREP_NODE_WATCH_H
 
 /*
- * slurmd leaves the epilog out for a job whose steps have all ended, where neither Epilog nor a
+ * slurmd runs no epilog for a job whose steps have all ended, where neither Epilog nor a
  * SPANK epilog is configured. So a thread asks slurmctld about registered jobs without a step here
  * and marks those that are over as ended. dir: RunDir/jobs; it must stay until node_watch_stop().
  */

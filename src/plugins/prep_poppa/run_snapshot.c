@@ -15,7 +15,7 @@
 #include "accounting/record/fields.h"
 #include "common/tags.h"
 #include "common/units.h"
-#include "striping/submit/option.h"
+#include "striping/submit/colocate_option.h"
 
 #include "run_snapshot.h"
 

@@ -8,7 +8,7 @@
 
 #include "accounting/settle/settle.h"
 #include "common/units.h"
-#include "striping/submit/option.h"
+#include "striping/submit/colocate_option.h"
 #include "striping/partners/pairs.h"
 
 #include "addresses.h"

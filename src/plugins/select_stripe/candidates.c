@@ -166,7 +166,7 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 			return false;
 		if (partner_named(&ask->me, other))
 			named++;
-		else if (ask->size && !choice_matches(ask->settings, ask->size, job->count))
+		else if (ask->size && !node_choice_matches(ask->settings, ask->size, job->count))
 			return false;
 		others[stay++] = other;
 		taken |= place.lanes;
@@ -212,13 +212,13 @@ static time_t end_of(const struct ask *ask, uint32_t job_id)
 		return 0;
 	if (!job_ptr->end_time)
 		return ask->now + A_YEAR;
-	/* What should have ended is about to. */
+	/* A job past its end is about to end. */
 	return MAX(job_ptr->end_time, ask->now + 1);
 }
 
 /*
- * When the last partner that the job accepts is gone: 0 = none runs, and the job need not wait. Of
- * a job that could not share a node with it, it has nothing to wait for.
+ * When the last job ends that this one names by with:; 0 = none runs, so there is nothing to wait
+ * for. Jobs that could not share a node with it do not count.
  */
 static time_t alone_from(const struct ask *ask)
 {
@@ -270,7 +270,7 @@ static void put_in_order(
 {
 	*need = candidates_nodes_needed(ask, list->cpus);
 	gather_shared(list);
-	if (choice_order(list->c, list->shared, (int)candidates_wanted(ask, *need)))
+	if (node_choice_order(list->c, list->shared, (int)candidates_wanted(ask, *need)))
 		error(STRIPE "no memory to order the nodes for %pJ", ask->job_ptr);
 	list->alike = list->alike && !ask->job_ptr->details->contiguous && compat_topology_flat();
 	list->partner_only = when < list->alone;
@@ -364,7 +364,8 @@ static bool fits_later(const struct ask *ask, const struct layout *layout, struc
 	return found;
 }
 
-/* Beside its partner a job may have other nodes, too, but not before it has one of those. */
+/* A job that names its partner may have nodes without it, too, but not before it has one with it.
+ */
 static void wait_for_partner(struct candidates *list)
 {
 	time_t from = list->alone;
@@ -392,7 +393,7 @@ struct candidates candidates_later(const struct ask *ask, uint32_t *need)
 	*need = candidates_nodes_needed(ask, list.cpus);
 	if (list.alone)
 		wait_for_partner(&list);
-	qsort(list.c, list.count, sizeof(*list.c), choice_by_time);
+	qsort(list.c, list.count, sizeof(*list.c), node_choice_by_time);
 	return list;
 }
 
@@ -442,7 +443,7 @@ int candidates_starts(const struct ask *ask, time_t *start, int max)
 		xfree(ends);
 	}
 	need = candidates_nodes_needed(ask, most);
-	found = vacancy_starts(ask->settings, v, count, (int)need,
+	found = partner_times_starts(ask->settings, v, count, (int)need,
 		(int)candidates_wanted(ask, need), alone_from(ask), start, max);
 	if (found < 0)
 		error(STRIPE "no memory to find a start for %pJ", ask->job_ptr);
@@ -469,7 +470,7 @@ struct candidates candidates_vacated(const struct ask *ask)
 		xfree(ends);
 		list.c[list.count++] = c;
 	}
-	qsort(list.c, list.count, sizeof(*list.c), choice_by_time);
+	qsort(list.c, list.count, sizeof(*list.c), node_choice_by_time);
 	return list;
 }
 

@@ -35,29 +35,30 @@ struct candidates {
 	bool alike;        /* to Slurm's plugin any of the others is as good as the next */
 	const config_record_t *config; /* of the first of the others */
 	uint32_t cpus;                 /* that the job can use of the widest lane */
-	time_t alone;      /* while the one partner that it accepts runs: when that ends, else 0 */
-	bool partner_only; /* it must have a node of that partner's */
+	time_t alone; /* when the only partner that the job accepts ends; 0 = none of that kind runs
+		       */
+	bool partner_only; /* the job must have a node of that partner */
 };
 
 /* CPUs that the job can use of one lane; 0 where the lane cannot hold what it asks of a node. */
 uint32_t candidates_lane_cpus(const struct ask *ask, const struct layout *layout);
 
-/* Whether the caller has left it all cores of some lane of the node. */
+/* Whether there is a lane of the node of which the caller excludes no core. */
 bool candidates_lane_left(const struct ask *ask, int node);
 
 /* The least number of nodes for the job's tasks, with lanes of at most this many CPUs. */
 uint32_t candidates_nodes_needed(const struct ask *ask, uint32_t lane_cpus);
 
-/* The number of nodes that the job would have at its choice. */
+/* How many nodes the job would like to have, at least need. */
 uint32_t candidates_wanted(const struct ask *ask, uint32_t need);
 
-/* Finds out ask->size; the rest of the ask is filled in. */
+/* Sets ask->size; all else of *ask must be filled in before. */
 void candidates_measure(struct ask *ask);
 
 /*
- * The nodes that can take the job now, best first: those with partners as choice_order() says, then
- * the empty ones. preempt: as if all preemptable jobs were gone. need: out, the least number of
- * nodes that the job can do with.
+ * The nodes that can take the job now, best first: those with partners as node_choice_order() says,
+ * then the empty ones. preempt: as if all preemptable jobs were gone. need: out, the least number
+ * of nodes that the job can do with.
  */
 struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *need);
 
@@ -67,13 +68,14 @@ struct candidates candidates_later(const struct ask *ask, uint32_t *need);
 /* As candidates_now(), when all jobs are gone that should have ended by then. */
 struct candidates candidates_at(const struct ask *ask, time_t when, uint32_t *need);
 
-/* Moments at which enough nodes are to be had together, as of vacancy_starts(). */
+/* The moments from which enough nodes are free together: partner_times_starts(). */
 int candidates_starts(const struct ask *ask, time_t *start, int max);
 
-/* Nodes with co-located jobs by the time when the last of them is gone: for a job that is none. */
+/* For a job that did not opt in: the nodes with co-located jobs, by the time when the last of these
+ * jobs is gone. */
 struct candidates candidates_vacated(const struct ask *ask);
 
-/* Whether it would be cleared away for the asking job. */
+/* Whether the job with this id may be preempted for the asking job. */
 bool candidates_preemptable(const struct ask *ask, uint32_t job_id);
 
 void candidates_free(struct candidates *list);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Follows the pair history's file. */
+/* Reads the pair history's file again whenever it has changed. */
 #include "plugins/select_stripe/history.h"
 
 #include <limits.h>
@@ -17,12 +17,19 @@ SLURM_WEAK(slurm_conf)
 
 #define LOOK_EVERY (3 * NS_PER_S)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/*
+ * One thread reads the file every few seconds, without the lock, and takes the lock only to put the
+ * new history in place of the old one. slurmctld's threads hold the lock between history_get() and
+ * history_put(), so the history that they look at stays; they wait for no disk, as the thread does
+ * not hold it while it reads. The lock is taken after select_stripe.c's.
+ */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static pthread_cond_t stop_cond = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
 static bool running, stopping;
-static char path[PATH_MAX];
-static struct pairs *pairs;
+static struct pairs *pairs; /* NULL until the file was read first */
+
+static char path[PATH_MAX]; /* written before the thread starts, read by it alone */
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {

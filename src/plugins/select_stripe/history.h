@@ -12,7 +12,8 @@ void history_start(void);
 /* Stops the thread and forgets the history. */
 void history_stop(void);
 
-/* The latest history, or NULL; valid until history_put(), which must follow soon. */
+/* The latest history, or NULL. Takes the history's lock, which history_put() gives back: do nothing
+ * in between that waits. */
 const struct pairs *history_get(void);
 void history_put(void);
 

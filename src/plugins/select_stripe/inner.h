@@ -17,7 +17,7 @@ extern struct inner inner;
 /*
  * Loads the first select_cons_tres.so of PluginDir that is not this plugin, or else the one that
  * was there when this was built, and starts it. Returns SLURM_SUCCESS, or SLURM_ERROR with one line
- * in the log that says what to mend.
+ * in the log that says what to fix.
  */
 int inner_load(void);
 void inner_unload(void);

@@ -19,7 +19,7 @@ struct saved {
 	bool had_list;
 };
 
-/* And takes a co-located job for one that asks for a lane. */
+/* Keeps what Slurm's plugin may change, and lets a co-located job ask for a lane of each node. */
 static void save(const struct ask *ask, struct saved *s)
 {
 	job_details_t *details = ask->job_ptr->details;
@@ -70,7 +70,7 @@ static void exclude_others(compat_exc_t exc, const struct candidate *c, const st
 			compat_exc_core(exc, c->node, core);
 }
 
-int question_lanes(struct ask *ask, const struct candidates *list, int count, int require,
+int inner_query_lanes(struct ask *ask, const struct candidates *list, int count, int require,
 	bool now_only, bool preempt)
 {
 	bitstr_t *required = ask->job_ptr->details->req_node_bitmap, *must = NULL;
@@ -113,7 +113,7 @@ out:
 	return rc;
 }
 
-int question_nodes(struct ask *ask, bitstr_t *nodes, uint32_t least)
+int inner_query_nodes(struct ask *ask, bitstr_t *nodes, uint32_t least)
 {
 	struct saved saved;
 	int rc;
@@ -133,7 +133,7 @@ static int is_same(void *a, void *b)
 	return a == b;
 }
 
-void question_preempt_rest(struct ask *ask, bool colocated)
+void inner_query_preempt_rest(struct ask *ask, bool colocated)
 {
 	const struct occupancy *map = tracker_map();
 

@@ -9,15 +9,15 @@
 #include "common/tags.h"
 #include "plugins/select_stripe/stripe.h"
 
-const char *mark_find(const job_record_t *job_ptr)
+const char *job_option_find(const job_record_t *job_ptr)
 {
 	return colocate_env(job_ptr->spank_job_env, job_ptr->spank_job_env_size, COLOCATE_ENV);
 }
 
-bool mark_read(const job_record_t *job_ptr, struct colocate *request)
+bool job_option_read(const job_record_t *job_ptr, struct colocate *request)
 {
 	static uint32_t complained;
-	const char *text = mark_find(job_ptr);
+	const char *text = job_option_find(job_ptr);
 	struct errmsg err = {""};
 
 	if (!text)
@@ -30,7 +30,7 @@ bool mark_read(const job_record_t *job_ptr, struct colocate *request)
 	return true;
 }
 
-void mark_show(job_record_t *job_ptr, const struct colocate *request, const char *details)
+void job_option_show(job_record_t *job_ptr, const struct colocate *request, const char *details)
 {
 	char text[COLOCATE_TEXT_MAX + 256];
 	char *shown = tags_get(job_ptr->system_comment, COLOCATE_TAG), *comment;

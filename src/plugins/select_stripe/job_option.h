@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a job asked for, and how its record shows it. */
+/* Reads what a job asked for with --colocate, and shows it in the job's record. */
 #ifndef POPPA_PLUGINS_SELECT_STRIPE_JOB_OPTION_H
 #define POPPA_PLUGINS_SELECT_STRIPE_JOB_OPTION_H
 
 #include "plugins/compat/select_compat.h"
-#include "striping/submit/option.h"
+#include "striping/submit/colocate_option.h"
 
 /* The value of COLOCATE in the job's environment for the prolog, or NULL: the job did not opt in.
  */
-const char *mark_find(const job_record_t *job_ptr);
+const char *job_option_find(const job_record_t *job_ptr);
 
 /*
- * Reads it. Returns true and fills *request for a co-located job. A text that cannot be read (it
- * was checked at submission) is logged once a job and counts as the plain form.
+ * Reads that value. Returns true and fills *request for a co-located job. A text that cannot be
+ * read (it was checked at submission) is logged once a job and counts as the plain form.
  */
-bool mark_read(const job_record_t *job_ptr, struct colocate *request);
+bool job_option_read(const job_record_t *job_ptr, struct colocate *request);
 
 /*
  * Puts "colocate: TEXT" into the job's SystemComment, TEXT being the canonical option followed by
- * details (NULL for none), where it does not say so already.
+ * details (NULL for none). Leaves a comment that says so already as it is.
  */
-void mark_show(job_record_t *job_ptr, const struct colocate *request, const char *details);
+void job_option_show(job_record_t *job_ptr, const struct colocate *request, const char *details);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lanes of a node as slurmctld knows its cores. */
+/* Which core of a node is of which lane, by the cores that slurmctld knows. */
 #ifndef POPPA_PLUGINS_SELECT_STRIPE_LAYOUT_H
 #define POPPA_PLUGINS_SELECT_STRIPE_LAYOUT_H
 
@@ -18,8 +18,8 @@ struct layout {
 
 /*
  * The layout of a node by the settings of the last layout_reset(); specialised cores are left out
- * and the rest of each socket is shared out (striping/lanes.h). Kept until layout_reset(). NULL for
- * a hole in the node table.
+ * and the rest of each socket is shared out (striping/lanes/lanes.h). Kept until layout_reset().
+ * NULL for a hole in the node table.
  */
 const struct layout *layout_of(int node);
 

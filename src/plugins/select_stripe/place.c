@@ -30,7 +30,7 @@ static int ask_shared(
 		/* Whole groups: partners of equal size are to share the same nodes. */
 		while (count < shared && list->c[count].group == list->c[count - 1].group)
 			count++;
-		if (question_lanes(ask, list, count, 0, now_only, preempt) == SLURM_SUCCESS)
+		if (inner_query_lanes(ask, list, count, 0, now_only, preempt) == SLURM_SUCCESS)
 			return SLURM_SUCCESS;
 		if (count == shared)
 			break;
@@ -63,9 +63,9 @@ static int ask_by_group(
 	for (int i = 0, size; i < list->shared && rc != SLURM_SUCCESS; i += size) {
 		bool lacks;
 
-		size = choice_group(list->c, list->shared, i);
+		size = node_choice_group(list->c, list->shared, i);
 		lacks = (uint32_t)size < want;
-		if (!choice_serves(
+		if (!node_choice_serves(
 			    ask->settings, size, list->c[i].named, empty, (int)need, (int)want))
 			continue;
 		memcpy(some.c, list->c + i, size * sizeof(*some.c));
@@ -76,7 +76,7 @@ static int ask_by_group(
 			continue;
 		if (tries++ == GROUPS_TRIED)
 			break;
-		rc = question_lanes(ask, &some, some.count, lacks ? size : 0, now_only, preempt);
+		rc = inner_query_lanes(ask, &some, some.count, lacks ? size : 0, now_only, preempt);
 	}
 	xfree(some.c);
 	return rc;
@@ -90,9 +90,9 @@ static int ask_empty(struct ask *ask, const struct candidates *list, uint32_t ne
 
 	/* Slurm's plugin looks at each node: some are as good as all. */
 	if (list->alike && few < list->count &&
-		question_lanes(ask, list, few, require, now_only, preempt) == SLURM_SUCCESS)
+		inner_query_lanes(ask, list, few, require, now_only, preempt) == SLURM_SUCCESS)
 		return SLURM_SUCCESS;
-	return question_lanes(ask, list, list->count, require, now_only, preempt);
+	return inner_query_lanes(ask, list, list->count, require, now_only, preempt);
 }
 
 /*
@@ -181,7 +181,7 @@ static int place_by_preemption(struct ask *ask)
 
 	candidates_free(&list);
 	if (rc == SLURM_SUCCESS)
-		question_preempt_rest(ask, true);
+		inner_query_preempt_rest(ask, true);
 	return rc;
 }
 
@@ -213,7 +213,7 @@ static int place_on_lanes(struct ask *ask)
 
 		while (count < list.count && list.c[count].when == list.c[count - 1].when)
 			count++;
-		if (question_lanes(ask, &list, count, 0, false, true) == SLURM_SUCCESS) {
+		if (inner_query_lanes(ask, &list, count, 0, false, true) == SLURM_SUCCESS) {
 			time_t when = MAX(ask->job_ptr->start_time, latest(ask, &list));
 
 			if (!best || when < start) {
@@ -268,7 +268,7 @@ static int place_later(struct ask *ask)
 	int rc = ask->size > 1 ? place_in_groups(ask) : place_on_lanes(ask);
 
 	if (rc == SLURM_SUCCESS && ask->preemptable)
-		question_preempt_rest(ask, true);
+		inner_query_preempt_rest(ask, true);
 	return rc;
 }
 
@@ -296,7 +296,7 @@ static int place_ever(struct ask *ask)
 	}
 	least = candidates_nodes_needed(ask, most);
 	if (most && least <= ask->max_nodes && (int64_t)least <= bit_set_count(nodes))
-		rc = question_nodes(ask, nodes, least);
+		rc = inner_query_nodes(ask, nodes, least);
 	if (rc == SLURM_SUCCESS) {
 		bit_clear_all(ask->nodes);
 		bit_or(ask->nodes, nodes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Node selection with lanes: what the wrapper asks of Slurm's own plugin, and how often. */
+/* Places jobs: decides which sets of nodes Slurm's own plugin is asked about, and in which order.
+ */
 #ifndef POPPA_PLUGINS_SELECT_STRIPE_PLACE_H
 #define POPPA_PLUGINS_SELECT_STRIPE_PLACE_H
 

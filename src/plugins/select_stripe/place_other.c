@@ -23,7 +23,7 @@ static int other_now(struct ask *ask)
 {
 	bitstr_t *nodes = vacant_nodes(ask);
 	struct candidates list;
-	int rc = question_nodes(ask, nodes, 0);
+	int rc = inner_query_nodes(ask, nodes, 0);
 
 	if (rc != SLURM_SUCCESS && ask->preemptable) {
 		FREE_NULL_BITMAP(nodes);
@@ -32,12 +32,12 @@ static int other_now(struct ask *ask)
 		for (int i = 0; i < list.count && !list.c[i].when; i++)
 			bit_set(nodes, list.c[i].node);
 		candidates_free(&list);
-		rc = question_nodes(ask, nodes, 0);
+		rc = inner_query_nodes(ask, nodes, 0);
 	}
 	if (rc == SLURM_SUCCESS) {
 		bit_clear_all(ask->nodes);
 		bit_or(ask->nodes, nodes);
-		question_preempt_rest(ask, false);
+		inner_query_preempt_rest(ask, false);
 	}
 	FREE_NULL_BITMAP(nodes);
 	return rc;
@@ -87,7 +87,7 @@ static bool starts_sooner(struct ask *ask, bitstr_t *vacant, bitstr_t **best, ti
 		for (int i = 0; i < count; i++)
 			bit_set(nodes, list.c[i].node);
 		/* Slurm's plugin sees free lanes of nodes that are not left yet. */
-		if (question_nodes(ask, nodes, 0) == SLURM_SUCCESS)
+		if (inner_query_nodes(ask, nodes, 0) == SLURM_SUCCESS)
 			when = MAX(ask->job_ptr->start_time, vacated(&list, nodes));
 		if (when && (!*start || when < *start)) {
 			sooner = true;
@@ -114,7 +114,7 @@ static int other_later(struct ask *ask)
 	job_record_t *job_ptr = ask->job_ptr;
 	bitstr_t *vacant = vacant_nodes(ask), *best = bit_copy(vacant);
 	time_t start = 0;
-	int rc = question_nodes(ask, best, 0);
+	int rc = inner_query_nodes(ask, best, 0);
 
 	if (rc == SLURM_SUCCESS)
 		start = job_ptr->start_time;
@@ -127,7 +127,7 @@ static int other_later(struct ask *ask)
 		bit_clear_all(ask->nodes);
 		bit_or(ask->nodes, best);
 		if (ask->preemptable)
-			question_preempt_rest(ask, false);
+			inner_query_preempt_rest(ask, false);
 	}
 	FREE_NULL_BITMAP(best);
 	FREE_NULL_BITMAP(vacant);
@@ -137,6 +137,6 @@ static int other_later(struct ask *ask)
 int place_other(struct ask *ask)
 {
 	if (SELECT_IS_MODE_TEST_ONLY(ask->mode))
-		return question_nodes(ask, ask->nodes, 0);
+		return inner_query_nodes(ask, ask->nodes, 0);
 	return SELECT_IS_MODE_WILL_RUN(ask->mode) ? other_later(ask) : other_now(ask);
 }

@@ -24,9 +24,16 @@ const char plugin_type[] = "select/cons_tres";
 const uint32_t plugin_id = SELECT_PLUGIN_CONS_TRES;
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
-/* Slurm's own locks order the callers; this one is for those that only read jobs. */
+/*
+ * Guards all that the plugin remembers: the occupancy (tracker.c), the layouts (layout.c) and the
+ * settings. Callers that change jobs hold Slurm's write lock of jobs, so they come one by one;
+ * those that only test a job hold its read lock, so two of them may come at once: hence this lock.
+ * It is taken after Slurm's locks and before the history's (history.c), which a test holds while it
+ * runs. It is held across Slurm's own job_test() for jobs that the plugin places, as that test
+ * depends on the map, and across no other call that is passed on.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* Jobs that get their resources now have had them before: slurmctld is reading its state. */
+/* slurmctld is reading its state: jobs that get resources now had them before its start. */
 static bool recovering = true;
 
 #define DECLARE(result, name, params, args) extern result select_p_##name params;
@@ -122,8 +129,8 @@ static void tell_placed(job_record_t *job_ptr)
 		partners ? "beside " : "no partner yet", partners ? partners : "");
 	xstrfmtcat(details, "lane=%s%s%s", lanes, partners ? " beside=" : "",
 		partners ? partners : "");
-	mark_read(job_ptr, &request);
-	mark_show(job_ptr, &request, details);
+	job_option_read(job_ptr, &request);
+	job_option_show(job_ptr, &request, details);
 	xfree(details);
 	xfree(lanes);
 	xfree(partners);
@@ -190,7 +197,7 @@ static int test_colocated(struct ask *ask)
 	bool ready = tracker_wake();
 	int rc;
 
-	mark_read(ask->job_ptr, &ask->request);
+	job_option_read(ask->job_ptr, &ask->request);
 	if (ready) {
 		tracker_check();
 		ready = tracker_awake();
@@ -206,7 +213,7 @@ static int test_colocated(struct ask *ask)
 		ask->job_ptr->name, ask->class_name);
 	ask->me.request = &ask->request;
 	if (!IS_JOB_RUNNING(ask->job_ptr) && !IS_JOB_SUSPENDED(ask->job_ptr))
-		mark_show(ask->job_ptr, &ask->request, NULL);
+		job_option_show(ask->job_ptr, &ask->request, NULL);
 	ask->settings = tracker_settings();
 	candidates_measure(ask);
 	ask->pairs = history_get();
@@ -219,7 +226,7 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint3
 	uint32_t max_nodes, uint32_t req_nodes, uint16_t mode, list_t *preemptee_candidates,
 	list_t **preemptee_job_list, compat_exc_t exc COMPAT_WILL_RUN_PARAM)
 {
-	bool colocated = job_ptr->details && min_nodes && mark_find(job_ptr), ours;
+	bool colocated = job_ptr->details && min_nodes && job_option_find(job_ptr), ours;
 	int rc = SLURM_ERROR;
 
 	pthread_mutex_lock(&lock);

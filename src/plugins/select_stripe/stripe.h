@@ -6,7 +6,7 @@
 /* Prefix of the plugin's log lines. */
 #define STRIPE "select/stripe: "
 
-/* By its name another copy of the plugin is known. */
+/* The plugin's name, by which it recognises another copy of itself. */
 #define STRIPE_NAME "POPPA lanes in front of select/cons_tres"
 
 #endif

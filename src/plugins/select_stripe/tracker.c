@@ -30,10 +30,23 @@ struct tracked {
 	char class_name[PAIRS_CLASS_MAX];
 };
 
-static struct occupancy *map; /* NULL while asleep */
-static bitstr_t *nodes;       /* with a co-located job */
-static bool resetting;        /* between tracker_reset() and tracker_rebuild() */
-static bool wanted;           /* a co-located job was seen meanwhile */
+/*
+ * The map of the lanes and what belongs to it; select_stripe.c's lock guards all of it.
+ *
+ * asleep   map is NULL: no co-located job was seen, and nothing is kept.
+ * awake    map has all jobs that have resources. tracker_wake() makes it of the job records; each
+ *          event changes it; tracker_check() compares it with the records and replaces it where it
+ *          differs, or where the layout of a node has changed.
+ * reset    between tracker_reset() and tracker_rebuild() slurmctld replaces its node and job
+ * tables: map is NULL, as its node numbers mean nothing, and nothing can wake it. `wanted` keeps in
+ * mind that there was a map, or that a co-located job came in the meantime. given up after
+ * FAILED_CHECKS_MAX differences map is NULL until tracker_rebuild(): co-located jobs wait, and
+ * Slurm places the others alone.
+ */
+static struct occupancy *map;
+static bitstr_t *nodes; /* those with a co-located job, by the map */
+static bool resetting;
+static bool wanted;
 static time_t last_check;
 static int failed_checks; /* since tracker_rebuild() */
 static struct poppa_settings settings;
@@ -53,7 +66,7 @@ static struct tracked *describe(const job_record_t *job_ptr)
 
 	if (!t)
 		return NULL;
-	mark_read(job_ptr, &t->request);
+	job_option_read(job_ptr, &t->request);
 	t->name = strdup(job_ptr->name ? job_ptr->name : "");
 	pairs_class(t->request.class_name, job_ptr->user_id, job_ptr->name, t->class_name);
 	t->partner.id = job_ptr->job_id;
@@ -122,11 +135,12 @@ static int cores_of(job_resources_t *res, int n)
 	return get_job_resources_cnt(res, n, &sockets, &cores) ? 0 : sockets * cores;
 }
 
-/* most: what the job has of any node's memory at most, in MB, whatever its record still says. */
+/* Enters a job into the map. most: the job has at most so many MB of any node, also where its
+ * record still says more. */
 static void enter(struct occupancy *o, const job_record_t *job_ptr, uint64_t most)
 {
 	job_resources_t *res = job_ptr->job_resrcs;
-	bool colocated = mark_find(job_ptr);
+	bool colocated = job_option_find(job_ptr);
 	struct tracked *t = colocated ? describe(job_ptr) : NULL;
 	struct occupancy_place *place;
 	int count = 0, n = 0, core = 0;
@@ -266,7 +280,7 @@ static void add(job_record_t *job_ptr, uint64_t most)
 	if (!has_resources(job_ptr))
 		return;
 	if (!map) {
-		wanted = wanted || (resetting && mark_find(job_ptr));
+		wanted = wanted || (resetting && job_option_find(job_ptr));
 		return;
 	}
 	tracker_remove(job_ptr);

@@ -9,20 +9,23 @@
 #include "striping/partners/partner.h"
 
 /*
- * Until the first co-located job is seen nothing is kept, and so nothing is in the way. Then all
- * jobs are: tracker_wake() builds the map where there is none. It returns false without memory, and
- * after tracker_check() has found the map wrong too often: then Slurm goes on alone.
+ * Until the first co-located job is seen the tracker is asleep and keeps nothing. From then on it
+ * keeps all jobs: tracker_wake() builds the map where there is none. It returns false without
+ * memory, and after tracker_check() has found the map wrong too often: then Slurm places jobs
+ * alone.
  */
 bool tracker_awake(void);
 bool tracker_wake(void);
 
-/* The node table is being replaced: forgets all until tracker_rebuild(). */
+/* The node table is about to be replaced: forgets everything until tracker_rebuild(). */
 void tracker_reset(void);
 
-/* The job table is whole again: reads the settings, and the map anew if there is use for it. */
+/* The job table is whole again: reads the settings, and makes a new map if there was one or a
+ * co-located job came in the meantime. */
 void tracker_rebuild(void);
 
-/* A job has got, or lost, its resources or one node. Odd records are entered as far as they go. */
+/* A job has got, or lost, its resources or one node. Of a record that contradicts itself, what can
+ * be used is entered. */
 void tracker_add(job_record_t *job_ptr);
 void tracker_remove(const job_record_t *job_ptr);
 void tracker_remove_node(const job_record_t *job_ptr, int node);
@@ -31,8 +34,8 @@ void tracker_remove_node(const job_record_t *job_ptr, int node);
 void tracker_reduce_memory(job_record_t *job_ptr);
 
 /*
- * Compares the map with the job records, now and then; a difference is logged, and the records win.
- * At the third one the map is given up until tracker_rebuild().
+ * Every few minutes compares the map with the job records. A difference is logged, and the map is
+ * made of the records again; at the third difference it is given up until tracker_rebuild().
  */
 void tracker_check(void);
 

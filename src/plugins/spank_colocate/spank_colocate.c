@@ -9,7 +9,7 @@
 #include "slurm/spank.h"
 
 #include "common/fsio.h"
-#include "striping/submit/option.h"
+#include "striping/submit/colocate_option.h"
 
 SPANK_PLUGIN(colocate, 1)
 

@@ -34,11 +34,11 @@ int lanes_count(const struct poppa_settings *s, int sockets, int cores);
  * The lanes of a node as Slurm describes it: sockets of equally many cores, numbered through in
  * logical order, of which jobs never get the spare ones (core specialisation; spare may be NULL).
  * The rest of each socket is shared out as by lanes_assign(). This is the one place that decides
- * it, for slurmctld, for submission and for the poppa command.
+ * which core is whose, for slurmctld, for submission and for the poppa command.
  *
  * Caches and NUMA nodes need no mention: in logical order the cores of one are neighbours, so each
  * lane gets n/L cores of one that has n, rounded up or down. Sockets of a single core (a slurm.conf
- * that gives only CPUs, many virtual machines) tell nothing of what is shared: such a node counts
+ * that gives only CPUs, many virtual machines) do not tell what cores share: such a node counts
  * as one socket.
  *
  * lane_of[sockets * cores]: out, as of lanes_assign(), whose result is returned, too, and -1 with

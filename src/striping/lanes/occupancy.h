@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which job has which lanes of which nodes, kept up to date event by event. Knows no Slurm. */
+/* Which job has which lanes of which nodes. Knows no Slurm. */
 #ifndef POPPA_STRIPING_LANES_OCCUPANCY_H
 #define POPPA_STRIPING_LANES_OCCUPANCY_H
 
@@ -9,6 +9,13 @@
 
 #include "common/errmsg.h"
 
+/*
+ * A map of the cluster's nodes. It is a second account of what Slurm's job records say, kept up to
+ * date by each start and end of a job, so that placing a job does not walk over all records. The
+ * records are right where the two differ: the owner (select_stripe/tracker.c) makes a new map of
+ * them from time to time, compares the two with occupancy_same(), and takes the new one. The map is
+ * in memory only, so a crash leaves nothing of it. It has no lock: the owner's callers hold one.
+ */
 struct occupancy;
 
 /* A job with resources; data is the caller's and is given to its release function at the end. */
@@ -22,9 +29,9 @@ struct occupancy_job {
 
 /* What a job has on one node. */
 struct occupancy_place {
-	int node;        /* 0 to nodes-1 */
-	uint32_t lanes;  /* one bit a lane it has cores of; more than one where lanes were redefined
-			  */
+	int node; /* 0 to nodes-1 */
+	uint32_t
+		lanes; /* a bit for each lane it has cores of; several after lanes were redefined */
 	uint64_t memory; /* MB */
 };
 
@@ -69,7 +76,7 @@ const struct occupancy_job *occupancy_at(
 
 enum occupancy_state occupancy_state(const struct occupancy *o, int node);
 
-/* Bits of the lanes that some co-located job has. */
+/* Bits of the lanes that co-located jobs have on the node. */
 uint32_t occupancy_taken(const struct occupancy *o, int node);
 
 /* How many of the node's jobs are co-located ones. */
@@ -81,9 +88,7 @@ uint64_t occupancy_memory(const struct occupancy *o, int node);
 /* Co-located jobs in the map. */
 size_t occupancy_colocated(const struct occupancy *o);
 
-/*
- * Whether two maps say the same about every node. The first difference goes to err.
- */
+/* Whether two maps say the same about every node. The first difference goes to err. */
 bool occupancy_same(const struct occupancy *a, const struct occupancy *b, struct errmsg *err);
 
 #endif

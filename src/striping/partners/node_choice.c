@@ -14,7 +14,7 @@ struct run {
 	int misfit;
 };
 
-bool choice_matches(const struct poppa_settings *s, int nodes, int partner_nodes)
+bool node_choice_matches(const struct poppa_settings *s, int nodes, int partner_nodes)
 {
 	int small = nodes < partner_nodes ? nodes : partner_nodes;
 	int big = nodes < partner_nodes ? partner_nodes : nodes;
@@ -29,7 +29,7 @@ bool choice_matches(const struct poppa_settings *s, int nodes, int partner_nodes
 	}
 }
 
-bool choice_serves(
+bool node_choice_serves(
 	const struct poppa_settings *s, int group, bool named, int empty, int need, int want)
 {
 	if (group < 1)
@@ -67,7 +67,7 @@ static int by_fit(const void *x, const void *y)
 	return a->first < b->first ? -1 : 1;
 }
 
-int choice_by_time(const void *x, const void *y)
+int node_choice_by_time(const void *x, const void *y)
 {
 	const struct candidate *a = x, *b = y;
 
@@ -78,7 +78,7 @@ int choice_by_time(const void *x, const void *y)
 	return by_group(x, y);
 }
 
-int choice_group(const struct candidate *c, int count, int i)
+int node_choice_group(const struct candidate *c, int count, int i)
 {
 	int end = i;
 
@@ -87,7 +87,7 @@ int choice_group(const struct candidate *c, int count, int i)
 	return end - i;
 }
 
-int choice_order(struct candidate *c, int count, int wanted)
+int node_choice_order(struct candidate *c, int count, int wanted)
 {
 	struct candidate *sorted;
 	struct run *run;
@@ -105,7 +105,7 @@ int choice_order(struct candidate *c, int count, int wanted)
 	memcpy(sorted, c, (size_t)count * sizeof(*sorted));
 	qsort(sorted, (size_t)count, sizeof(*sorted), by_group);
 	for (int i = 0; i < count; i += run[runs++].count) {
-		int size = choice_group(sorted, count, i);
+		int size = node_choice_group(sorted, count, i);
 
 		run[runs].first = i;
 		run[runs].count = size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Decides which jobs may share a node and how well they suit. */
+/* Decides which jobs may share a node, and what sharing costs them. */
 #include "striping/partners/partner.h"
 
 #include <stddef.h>

@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Partner choice: which jobs may share a node, and which of them suit each other best. */
+/*
+ * Which jobs may share a node, and how well they suit each other.
+ *
+ * Who suits whom is decided in this room, and each decision has one file:
+ *   partner.c        who may share a node at all (partner_compatible), and what sharing costs them
+ *                    (partner_loss)
+ *   node_choice.c    which nodes come first: the order of losses and group sizes, and stripe_match
+ *   partner_times.c  from which moment on enough nodes that suit are free together
+ *   pairs.c          what is known of two classes of jobs: it gives partner.c its numbers
+ * None of them knows Slurm. In plugins/select_stripe, candidates.c lists the nodes with their
+ * partners, and place.c says in which order Slurm's own plugin is asked about them, and how often.
+ */
 #ifndef POPPA_STRIPING_PARTNERS_PARTNER_H
 #define POPPA_STRIPING_PARTNERS_PARTNER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "striping/submit/option.h"
+#include "striping/submit/colocate_option.h"
 #include "striping/partners/pairs.h"
 
 /* A job as partner choice sees it. */
@@ -14,7 +25,7 @@ struct partner {
 	uint32_t id;
 	uint32_t array_id; /* id of the array that it is an element of, 0 for none */
 	const char *name;
-	const char *class_name; /* pairs_class() */
+	const char *class_name; /* kind of job in the pair history, from pairs_class() */
 	const struct colocate *request;
 };
 
@@ -31,9 +42,9 @@ bool partner_compatible(const struct partner *me, const struct partner *const *o
 bool partner_named(const struct partner *a, const struct partner *b);
 
 /*
- * The expected loss of sharing, to be minimised: the degradation of each job beside all the others,
- * summed over the jobs. Degradations by several partners combine as 1 - product of (1 - D). An
- * unknown pair counts with the history's mean.
+ * The expected loss of sharing, which is to be small: the degradation of each job beside all the
+ * others, summed over the jobs. Degradations by several partners combine as 1 - product of (1 - D).
+ * An unknown pair counts with the history's mean.
  */
 double partner_loss(const struct partner *me, const struct partner *const *others, int count,
 	const struct pairs *pairs);

@@ -43,7 +43,8 @@ static int by_when(const void *x, const void *y)
 	return a->when < b->when ? -1 : a->when > b->when;
 }
 
-/* Whether more sets are to be had since what has changed: event[0..count), all of one moment. */
+/* Takes in event[0..count), all of one moment. Returns whether the job has sets of nodes since then
+ * that it did not have before. */
 static bool serves(struct sweep *w, const struct event *event, int count)
 {
 	bool more_empty = false, found = false;
@@ -60,8 +61,8 @@ static bool serves(struct sweep *w, const struct event *event, int count)
 		int k = more_empty ? i : event[i].group;
 
 		found = (more_empty || event[i].by > 0) &&
-			choice_serves(w->s, w->group[k].size, w->group[k].named, w->empty, w->need,
-				w->want);
+			node_choice_serves(w->s, w->group[k].size, w->group[k].named, w->empty,
+				w->need, w->want);
 	}
 	return found;
 }
@@ -86,8 +87,8 @@ static int find_events(struct sweep *w, const struct vacancy *v, int count, stru
 	return events;
 }
 
-int vacancy_starts(const struct poppa_settings *s, struct vacancy *v, int count, int need, int want,
-	time_t alone, time_t *start, int max)
+int partner_times_starts(const struct poppa_settings *s, struct vacancy *v, int count, int need,
+	int want, time_t alone, time_t *start, int max)
 {
 	struct sweep w = {.s = s, .need = need, .want = want, .alone = alone};
 	struct event *event = calloc((size_t)count * 2 + 1, sizeof(*event));

@@ -4,7 +4,7 @@ noinst_LTLIBRARIES += libsubmit.la
 libsubmit_la_SOURCES = \
 	src/striping/submit/constraint.c \
 	src/striping/submit/constraint.h \
-	src/striping/submit/option.c \
-	src/striping/submit/option.h \
+	src/striping/submit/colocate_option.c \
+	src/striping/submit/colocate_option.h \
 	src/striping/submit/submission.c \
 	src/striping/submit/submission.h

@@ -20,32 +20,32 @@ struct lane {
 	int64_t gpus;      /* how many of the node's it has CPUs, tasks and memory for */
 };
 
-void request_init(struct request *r)
+void submission_init(struct submission *r)
 {
-	*r = (struct request){
-		.tasks = REQUEST_UNSET,
-		.tasks_per_node = REQUEST_UNSET,
-		.tasks_per_socket = REQUEST_UNSET,
-		.tasks_per_core = REQUEST_UNSET,
-		.cpus_per_task = REQUEST_UNSET,
-		.cpus = REQUEST_UNSET,
-		.cpus_per_node = REQUEST_UNSET,
-		.cores_per_socket = REQUEST_UNSET,
-		.threads_per_core = REQUEST_UNSET,
-		.gpus = REQUEST_UNSET,
-		.gpus_per_node = REQUEST_UNSET,
-		.gpus_per_task = REQUEST_UNSET,
-		.cpus_per_gpu = REQUEST_UNSET,
-		.tasks_per_gpu = REQUEST_UNSET,
-		.mb_per_gpu = REQUEST_UNSET,
-		.min_nodes = REQUEST_UNSET,
-		.max_nodes = REQUEST_UNSET,
+	*r = (struct submission){
+		.tasks = SUBMISSION_UNSET,
+		.tasks_per_node = SUBMISSION_UNSET,
+		.tasks_per_socket = SUBMISSION_UNSET,
+		.tasks_per_core = SUBMISSION_UNSET,
+		.cpus_per_task = SUBMISSION_UNSET,
+		.cpus = SUBMISSION_UNSET,
+		.cpus_per_node = SUBMISSION_UNSET,
+		.cores_per_socket = SUBMISSION_UNSET,
+		.threads_per_core = SUBMISSION_UNSET,
+		.gpus = SUBMISSION_UNSET,
+		.gpus_per_node = SUBMISSION_UNSET,
+		.gpus_per_task = SUBMISSION_UNSET,
+		.cpus_per_gpu = SUBMISSION_UNSET,
+		.tasks_per_gpu = SUBMISSION_UNSET,
+		.mb_per_gpu = SUBMISSION_UNSET,
+		.min_nodes = SUBMISSION_UNSET,
+		.max_nodes = SUBMISSION_UNSET,
 	};
 }
 
-int64_t request_gpus(const char *list)
+int64_t submission_gpus(const char *list)
 {
-	int64_t sum = REQUEST_UNSET;
+	int64_t sum = SUBMISSION_UNSET;
 
 	for (const char *at = list ? list : ""; *at; at += strcspn(at, ","), at += *at == ',') {
 		const char *name = at, *last;
@@ -76,19 +76,19 @@ static int64_t at_least_one(int64_t n)
 	return n > 1 ? n : 1;
 }
 
-static int64_t per_node(const struct request_memory *m, int64_t cpus)
+static int64_t per_node(const struct submission_memory *m, int64_t cpus)
 {
 	return m->per == MEMORY_PER_CPU ? m->mb * cpus : m->mb;
 }
 
 /* No limit of memory counts what comes with GPUs. */
-static int64_t memory_for_gpus(const struct request *r, const struct node_shape *s)
+static int64_t memory_for_gpus(const struct submission *r, const struct node_shape *s)
 {
 	return r->spread ? s->mem_mb : s->mem_mb / s->lanes;
 }
 
-static struct lane lane_of(
-	const struct request *r, const struct request_partition *p, const struct node_shape *s)
+static struct lane lane_of(const struct submission *r, const struct submission_partition *p,
+	const struct node_shape *s)
 {
 	int64_t task_cpus = at_least_one(r->cpus_per_task), per_core = s->cpus_per_core;
 	struct lane l = {.cores_per_socket = s->lane_socket_cores};
@@ -121,7 +121,7 @@ static struct lane lane_of(
 }
 
 /* "8 tasks", or "8 tasks of 2 CPUs". */
-static const char *tasks_text(const struct request *r, int64_t tasks, char *buf)
+static const char *tasks_text(const struct submission *r, int64_t tasks, char *buf)
 {
 	int n = snprintf(buf, TASKS_TEXT_MAX, "%" PRId64 " task%s", tasks, tasks == 1 ? "" : "s");
 
@@ -132,7 +132,7 @@ static const char *tasks_text(const struct request *r, int64_t tasks, char *buf)
 }
 
 static int check_conflicts(
-	const struct request *r, const struct request_partition *p, struct errmsg *err)
+	const struct submission *r, const struct submission_partition *p, struct errmsg *err)
 {
 	static const char *const sharing[] = {
 		[SHARING_CORES] = "--oversubscribe",
@@ -179,7 +179,7 @@ static int check_conflicts(
 	return 0;
 }
 
-static int check_memory(const struct request *r, const struct lane *l, struct errmsg *err)
+static int check_memory(const struct submission *r, const struct lane *l, struct errmsg *err)
 {
 	int64_t asked = per_node(&r->memory, l->cpus);
 
@@ -197,10 +197,10 @@ static int check_memory(const struct request *r, const struct lane *l, struct er
 		asked, l->memory_mb);
 }
 
-/* The GPUs that a node gives at least if it has a part of the job; REQUEST_UNSET: no matter. */
-static int64_t gpus_at_once(const struct request *r)
+/* The GPUs that a node gives at least if it has a part of the job; SUBMISSION_UNSET: no matter. */
+static int64_t gpus_at_once(const struct submission *r)
 {
-	int64_t gpus = r->gpus > 0 ? 1 : REQUEST_UNSET;
+	int64_t gpus = r->gpus > 0 ? 1 : SUBMISSION_UNSET;
 
 	if (r->max_nodes == 1 || r->tasks == 1)
 		gpus = r->gpus;
@@ -209,7 +209,7 @@ static int64_t gpus_at_once(const struct request *r)
 	return r->gpus_per_task > gpus ? r->gpus_per_task : gpus;
 }
 
-static int check_gpus(const struct request *r, const struct node_shape *s, const struct lane *l,
+static int check_gpus(const struct submission *r, const struct node_shape *s, const struct lane *l,
 	struct errmsg *err)
 {
 	int64_t gpus = gpus_at_once(r);
@@ -244,7 +244,7 @@ static int check_gpus(const struct request *r, const struct node_shape *s, const
 }
 
 /* Whether a node of this shape can take a part of the job. */
-static int check_lane(const struct request *r, const struct request_partition *p,
+static int check_lane(const struct submission *r, const struct submission_partition *p,
 	const struct node_shape *s, const struct lane *l, struct errmsg *err)
 {
 	int64_t task_cpus = at_least_one(r->cpus_per_task);
@@ -301,7 +301,7 @@ static int check_lane(const struct request *r, const struct request_partition *p
 }
 
 /* The lane of shape i where it can take a part of the job. */
-static bool fitting_lane(const struct request *r, const struct request_partition *p, int i,
+static bool fitting_lane(const struct submission *r, const struct submission_partition *p, int i,
 	struct lane *l, struct errmsg *why)
 {
 	*l = lane_of(r, p, &p->shape[i]);
@@ -311,8 +311,8 @@ static bool fitting_lane(const struct request *r, const struct request_partition
 enum what { TASKS, CPUS, GPUS };
 
 /* What the lanes of the best `nodes` fitting nodes hold together. */
-static int64_t capacity(
-	const struct request *r, const struct request_partition *p, int64_t nodes, enum what what)
+static int64_t capacity(const struct submission *r, const struct submission_partition *p,
+	int64_t nodes, enum what what)
 {
 	int64_t sum = 0, below = INT64_MAX;
 
@@ -343,7 +343,7 @@ static int64_t capacity(
 }
 
 /* With --ntasks-per-gpu Slurm takes no more nodes than it is asked for, however many it needs. */
-static int check_spread_of_gpus(const struct request *r, const struct request_partition *p,
+static int check_spread_of_gpus(const struct submission *r, const struct submission_partition *p,
 	int64_t fitting, struct errmsg *err)
 {
 	int64_t nodes = at_least_one(r->min_nodes), enough = nodes;
@@ -366,7 +366,7 @@ struct node_limit {
 };
 
 static struct node_limit node_limit(
-	const struct request *r, const struct request_partition *p, int64_t fitting)
+	const struct submission *r, const struct submission_partition *p, int64_t fitting)
 {
 	struct node_limit limit = {.nodes = fitting};
 
@@ -381,7 +381,7 @@ static struct node_limit node_limit(
 	return limit;
 }
 
-static int too_many(const struct request *r, enum what what, int64_t asked,
+static int too_many(const struct submission *r, enum what what, int64_t asked,
 	const struct node_limit *limit, int64_t holds, struct errmsg *err)
 {
 	static const char *const units[] = {[TASKS] = "tasks", [CPUS] = "CPUs", [GPUS] = "GPUs"};
@@ -402,8 +402,8 @@ static int too_many(const struct request *r, enum what what, int64_t asked,
 		limit->partition ? ", or for another partition" : "");
 }
 
-static int check_total(const struct request *r, const struct request_partition *p, int64_t fitting,
-	struct errmsg *err)
+static int check_total(const struct submission *r, const struct submission_partition *p,
+	int64_t fitting, struct errmsg *err)
 {
 	const int64_t asked[] = {[TASKS] = r->tasks, [CPUS] = r->cpus, [GPUS] = r->gpus};
 	const struct node_limit limit = node_limit(r, p, fitting);
@@ -424,16 +424,16 @@ static int check_total(const struct request *r, const struct request_partition *
 
 /* Only a job that would otherwise take all memory of its nodes is given an amount. */
 static bool needs_memory(
-	const struct request *r, const struct request_partition *p, const struct lane *l)
+	const struct submission *r, const struct submission_partition *p, const struct lane *l)
 {
-	const struct request_memory *m = &p->default_memory;
+	const struct submission_memory *m = &p->default_memory;
 
 	if (!r->memory_counted || r->memory.per != MEMORY_UNSET || r->mb_per_gpu > 0)
 		return false;
 	return m->per == MEMORY_UNSET || m->mb == 0 || per_node(m, l->cpus) > l->share_mb;
 }
 
-int request_check_open(const char *partition, const char *open, struct errmsg *err)
+int submission_check_open(const char *partition, const char *open, struct errmsg *err)
 {
 	size_t len = strlen(partition);
 
@@ -448,10 +448,10 @@ int request_check_open(const char *partition, const char *open, struct errmsg *e
 		partition, open);
 }
 
-int request_check(const struct request *r, const struct request_partition *p,
-	struct request_grant *grant, struct errmsg *err)
+int submission_check(const struct submission *r, const struct submission_partition *p,
+	struct submission_grant *grant, struct errmsg *err)
 {
-	struct request_grant g = {REQUEST_UNSET, REQUEST_UNSET};
+	struct submission_grant g = {SUBMISSION_UNSET, SUBMISSION_UNSET};
 	struct errmsg why = {""};
 	int64_t fitting = 0, most = -1;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Submit policy: can this co-located request ever run, and what does it get on each node. */
+/* Decides at submission whether a co-located job can ever run, and what it gets on each node. */
 #ifndef POPPA_STRIPING_SUBMIT_SUBMISSION_H
 #define POPPA_STRIPING_SUBMIT_SUBMISSION_H
 
@@ -8,10 +8,10 @@
 
 #include "common/errmsg.h"
 
-#define REQUEST_UNSET (-1)
+#define SUBMISSION_UNSET (-1)
 
 /* An amount of memory as Slurm's options and limits state it. */
-struct request_memory {
+struct submission_memory {
 	enum { MEMORY_UNSET, MEMORY_PER_NODE, MEMORY_PER_CPU } per;
 	int64_t mb;
 };
@@ -31,20 +31,20 @@ struct node_shape {
 	int required; /* of these, nodes that the job insists on (--nodelist) */
 };
 
-struct request_partition {
+struct submission_partition {
 	const char *name;
 	bool exclusive;      /* OverSubscribe=EXCLUSIVE: whole nodes only */
 	bool exclusive_topo; /* ExclusiveTopo=YES: the nodes around a job are its own */
-	struct request_memory default_memory;
-	struct request_memory max_memory;
-	int64_t max_cpus_per_node; /* or REQUEST_UNSET */
-	int64_t max_nodes;         /* of a job; or REQUEST_UNSET */
+	struct submission_memory default_memory;
+	struct submission_memory max_memory;
+	int64_t max_cpus_per_node; /* or SUBMISSION_UNSET */
+	int64_t max_nodes;         /* of a job; or SUBMISSION_UNSET */
 	bool constrained;          /* some nodes are not among the shapes for --constraint */
 	const struct node_shape *shape;
 	int shape_count;
 };
 
-enum request_sharing {
+enum submission_sharing {
 	SHARING_DEFAULT,
 	SHARING_CORES, /* --oversubscribe */
 	SHARING_NONE,  /* --exclusive */
@@ -53,15 +53,15 @@ enum request_sharing {
 	SHARING_TOPO,  /* --exclusive=topo */
 };
 
-/* What the job asks for; numbers are REQUEST_UNSET where it does not say. */
-struct request {
+/* What the job asks for; numbers are SUBMISSION_UNSET where it does not say. */
+struct submission {
 	bool spread;
-	enum request_sharing sharing;
+	enum submission_sharing sharing;
 	bool overcommit;
 	bool core_spec;      /* --core-spec or --thread-spec */
 	bool reboot;         /* --reboot, which takes whole nodes */
 	bool memory_counted; /* the cluster hands out memory (CR_*_Memory) */
-	struct request_memory memory;
+	struct submission_memory memory;
 	int64_t tasks;
 	int64_t tasks_per_node;
 	int64_t tasks_per_socket;
@@ -82,30 +82,30 @@ struct request {
 };
 
 /* What the job gets on each node. */
-struct request_grant {
+struct submission_grant {
 	int64_t cpus_per_node; /* a whole lane of the smallest node that can hold the job */
-	int64_t memory_mb;     /* per node; REQUEST_UNSET = leave the job's own or the default */
+	int64_t memory_mb;     /* per node; SUBMISSION_UNSET = leave the job's own or the default */
 };
 
 /* Everything unset. */
-void request_init(struct request *r);
+void submission_init(struct submission *r);
 
 /*
  * The GPUs that a list of generic resources counts: "gres:gpu:2", "gres/gpu:tesla:2,gres/nic:1" of
- * a job, "gpu:4" of a node, and one where there is no number. REQUEST_UNSET without any; NULL is
+ * a job, "gpu:4" of a node, and one where there is no number. SUBMISSION_UNSET without any; NULL is
  * "".
  */
-int64_t request_gpus(const char *list);
+int64_t submission_gpus(const char *list);
 
 /* Whether the partition is among those that are open to co-located jobs: a comma list, "" = all.
  * Returns 0, or -1 with err. A job must not name any other, since Slurm chooses. */
-int request_check_open(const char *partition, const char *open, struct errmsg *err);
+int submission_check_open(const char *partition, const char *open, struct errmsg *err);
 
 /*
  * Whether the job could run on idle nodes of the partition. Returns 0 and the grant, or -1 with a
  * message that says why not and what to ask for instead.
  */
-int request_check(const struct request *r, const struct request_partition *p,
-	struct request_grant *grant, struct errmsg *err);
+int submission_check(const struct submission *r, const struct submission_partition *p,
+	struct submission_grant *grant, struct errmsg *err);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define NODES 10
 
-/* The candidates in an order that says nothing, then by choice_order(). */
+/* The candidates in an order that says nothing, then by node_choice_order(). */
 static void order(struct candidate *c, int count, int wanted)
 {
 	for (int i = 0; i < count; i++) {
@@ -22,7 +22,7 @@ static void order(struct candidate *c, int count, int wanted)
 		c[i] = c[k];
 		c[k] = t;
 	}
-	assert_int_equal(choice_order(c, count, wanted), 0);
+	assert_int_equal(node_choice_order(c, count, wanted), 0);
 }
 
 static void groups(struct candidate *c, const char *text, double loss)
@@ -105,14 +105,14 @@ static void the_order_is_one(void **state)
 			c[i] = c[k];
 			c[k] = t;
 		}
-		assert_int_equal(choice_order(c, NODES, 3), 0);
+		assert_int_equal(node_choice_order(c, NODES, 3), 0);
 		for (int i = 0; i < NODES; i++) {
 			if (!n)
 				first[i] = c[i];
 			assert_int_equal(c[i].node, first[i].node);
 		}
 	}
-	assert_int_equal(choice_order(first, 0, 3), 0);
+	assert_int_equal(node_choice_order(first, 0, 3), 0);
 }
 
 static void sizes_that_match(void **state)
@@ -122,19 +122,19 @@ static void sizes_that_match(void **state)
 
 	(void)state;
 	settings_defaults(&s);
-	assert_true(choice_matches(&s, 1, 1000));
+	assert_true(node_choice_matches(&s, 1, 1000));
 	assert_int_equal(settings_parse("stripe_match=exact", &s, &err), 0);
-	assert_true(choice_matches(&s, 3, 3));
-	assert_false(choice_matches(&s, 3, 4));
+	assert_true(node_choice_matches(&s, 3, 3));
+	assert_false(node_choice_matches(&s, 3, 4));
 	assert_int_equal(settings_parse("stripe_match=within:25%", &s, &err), 0);
-	assert_true(choice_matches(&s, 3, 4));
-	assert_true(choice_matches(&s, 4, 3));
-	assert_false(choice_matches(&s, 2, 3));
-	assert_true(choice_matches(&s, 100, 75));
-	assert_false(choice_matches(&s, 74, 100));
+	assert_true(node_choice_matches(&s, 3, 4));
+	assert_true(node_choice_matches(&s, 4, 3));
+	assert_false(node_choice_matches(&s, 2, 3));
+	assert_true(node_choice_matches(&s, 100, 75));
+	assert_false(node_choice_matches(&s, 74, 100));
 	assert_int_equal(settings_parse("stripe_match=within:0", &s, &err), 0);
-	assert_true(choice_matches(&s, 7, 7));
-	assert_false(choice_matches(&s, 7, 8));
+	assert_true(node_choice_matches(&s, 7, 7));
+	assert_false(node_choice_matches(&s, 7, 8));
 }
 
 static void groups_that_serve(void **state)
@@ -145,18 +145,18 @@ static void groups_that_serve(void **state)
 	(void)state;
 	settings_defaults(&s);
 	assert_int_equal(settings_parse("stripe_match=exact", &s, &err), 0);
-	assert_true(choice_serves(&s, 3, false, 0, 3, 3));
-	assert_true(choice_serves(&s, 4, false, 0, 3, 3));
-	assert_false(choice_serves(&s, 2, false, 9, 3, 3));
-	assert_false(choice_serves(&s, 0, true, 9, 3, 3));
+	assert_true(node_choice_serves(&s, 3, false, 0, 3, 3));
+	assert_true(node_choice_serves(&s, 4, false, 0, 3, 3));
+	assert_false(node_choice_serves(&s, 2, false, 9, 3, 3));
+	assert_false(node_choice_serves(&s, 0, true, 9, 3, 3));
 	/* Who is asked for by its id may have any size. */
-	assert_true(choice_serves(&s, 2, true, 1, 3, 3));
-	assert_false(choice_serves(&s, 2, true, 0, 3, 3));
+	assert_true(node_choice_serves(&s, 2, true, 1, 3, 3));
+	assert_false(node_choice_serves(&s, 2, true, 0, 3, 3));
 	assert_int_equal(settings_parse("stripe_match=within:25%", &s, &err), 0);
-	assert_true(choice_serves(&s, 3, false, 1, 4, 4));
-	assert_false(choice_serves(&s, 3, false, 0, 4, 4));
+	assert_true(node_choice_serves(&s, 3, false, 1, 4, 4));
+	assert_false(node_choice_serves(&s, 3, false, 0, 4, 4));
 	/* Fewer than wanted may be enough. */
-	assert_true(choice_serves(&s, 3, false, 0, 2, 4));
+	assert_true(node_choice_serves(&s, 3, false, 0, 2, 4));
 }
 
 static void by_time(void **state)
@@ -165,7 +165,7 @@ static void by_time(void **state)
 		{.node = 2, .when = 9}};
 
 	(void)state;
-	qsort(c, 3, sizeof(*c), choice_by_time);
+	qsort(c, 3, sizeof(*c), node_choice_by_time);
 	assert_int_equal(c[0].node, 1);
 	assert_int_equal(c[1].node, 2);
 	assert_int_equal(c[2].node, 0);

@@ -41,7 +41,7 @@ static void lane(struct plan *p, int node, char group, time_t from, time_t until
 static void is_starts(struct plan *p, int nodes, time_t alone, const char *expected)
 {
 	time_t start[3];
-	int n = vacancy_starts(&p->s, p->v, p->count, nodes, nodes, alone, start, 3);
+	int n = partner_times_starts(&p->s, p->v, p->count, nodes, nodes, alone, start, 3);
 	char text[64] = "";
 
 	for (int i = 0; i < n; i++)
@@ -169,7 +169,7 @@ static void the_first_is_the_earliest(void **state)
 		for (time_t t = 0; t < 100 && first < 0; t++)
 			if (could_start(&p, nodes, alone, t))
 				first = t;
-		n = vacancy_starts(&p.s, p.v, p.count, nodes, nodes, alone, start, 2);
+		n = partner_times_starts(&p.s, p.v, p.count, nodes, nodes, alone, start, 2);
 		assert_true(n > 0);
 		assert_int_equal(start[0], first);
 		for (int i = 0; i < n; i++)

@@ -24,43 +24,43 @@ static const struct node_shape mixed[] = {
 	{SHAPE(2, 8), .cpus_per_core = 1, .mem_mb = 16000, .count = 2},
 	{SHAPE(2, 16), .cpus_per_core = 2, .mem_mb = 64000, .count = 1}};
 
-static struct request_partition partition(const struct node_shape *shape, int count)
+static struct submission_partition partition(const struct node_shape *shape, int count)
 {
-	return (struct request_partition){.name = "p",
-		.max_cpus_per_node = REQUEST_UNSET,
-		.max_nodes = REQUEST_UNSET,
+	return (struct submission_partition){.name = "p",
+		.max_cpus_per_node = SUBMISSION_UNSET,
+		.max_nodes = SUBMISSION_UNSET,
 		.shape = shape,
 		.shape_count = count};
 }
 
-static struct request request(void)
+static struct submission request(void)
 {
-	struct request r;
+	struct submission r;
 
-	request_init(&r);
+	submission_init(&r);
 	r.memory_counted = true;
 	return r;
 }
 
-static void granted(
-	const struct request *r, const struct request_partition *p, int64_t cpus, int64_t memory_mb)
+static void granted(const struct submission *r, const struct submission_partition *p, int64_t cpus,
+	int64_t memory_mb)
 {
-	struct request_grant g;
+	struct submission_grant g;
 	struct errmsg err = {""};
 
-	if (request_check(r, p, &g, &err))
+	if (submission_check(r, p, &g, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(g.cpus_per_node, cpus);
 	assert_int_equal(g.memory_mb, memory_mb);
 }
 
-static void refused(const struct request *r, const struct request_partition *p, const char *why,
-	const char *mend)
+static void refused(const struct submission *r, const struct submission_partition *p,
+	const char *why, const char *mend)
 {
-	struct request_grant g = {77, 77};
+	struct submission_grant g = {77, 77};
 	struct errmsg err = {""};
 
-	assert_int_equal(request_check(r, p, &g, &err), -1);
+	assert_int_equal(submission_check(r, p, &g, &err), -1);
 	if (!strstr(err.text, why) || !strstr(err.text, mend))
 		fail_msg("expected \"%s\" and \"%s\" in: %s", why, mend, err.text);
 	assert_int_equal(g.cpus_per_node, 77);
@@ -68,8 +68,8 @@ static void refused(const struct request *r, const struct request_partition *p, 
 
 static void a_job_gets_whole_lanes(void **state)
 {
-	struct request_partition p = partition(small, 1);
-	struct request r = request();
+	struct submission_partition p = partition(small, 1);
+	struct submission r = request();
 
 	(void)state;
 	granted(&r, &p, 8, 8000);
@@ -78,13 +78,13 @@ static void a_job_gets_whole_lanes(void **state)
 	r.tasks = 32;
 	granted(&r, &p, 8, 8000);
 	r.memory_counted = false;
-	granted(&r, &p, 8, REQUEST_UNSET);
+	granted(&r, &p, 8, SUBMISSION_UNSET);
 }
 
 static void conflicts(void **state)
 {
-	struct request_partition p = partition(small, 1);
-	struct request r = request();
+	struct submission_partition p = partition(small, 1);
+	struct submission r = request();
 
 	(void)state;
 	r.sharing = SHARING_NONE;
@@ -116,8 +116,8 @@ static void conflicts(void **state)
 
 static void too_many_tasks(void **state)
 {
-	struct request_partition p = partition(small, 1);
-	struct request r = request();
+	struct submission_partition p = partition(small, 1);
+	struct submission r = request();
 
 	(void)state;
 	r.tasks = 33;
@@ -163,8 +163,8 @@ static void too_many_tasks(void **state)
 
 static void nodes_of_a_job_in_the_partition(void **state)
 {
-	struct request_partition p = partition(small, 1);
-	struct request r = request();
+	struct submission_partition p = partition(small, 1);
+	struct submission r = request();
 
 	(void)state;
 	p.max_nodes = 2;
@@ -187,7 +187,7 @@ static void nodes_of_a_job_in_the_partition(void **state)
 	r.min_nodes = 5;
 	/* Of the nodes that it leaves itself. */
 	p.constrained = true;
-	p.max_nodes = REQUEST_UNSET;
+	p.max_nodes = SUBMISSION_UNSET;
 	refused(&r, &p, "--constraint: 5 nodes are asked for, and only 4", "have a lane");
 	p.constrained = false;
 	/* As wide as the partition's nodes are many. */
@@ -202,45 +202,45 @@ static void memory_that_comes_with_gpus(void **state)
 {
 	static const struct node_shape shapes[] = {
 		{SHAPE(2, 8), .cpus_per_core = 1, .mem_mb = 16000, .gpus = 4, .count = 2}};
-	struct request_partition p = partition(shapes, 1);
-	struct request r = request();
+	struct submission_partition p = partition(shapes, 1);
+	struct submission r = request();
 
 	(void)state;
 	r.gpus_per_node = 2;
 	r.mb_per_gpu = 4000;
-	granted(&r, &p, 8, REQUEST_UNSET);
+	granted(&r, &p, 8, SUBMISSION_UNSET);
 	r.mb_per_gpu = 4001;
 	refused(&r, &p, "2 GPUs of a node with 4001 MB each take more than the 8000 MB",
 		"--mem-per-gpu=4000M");
 	r.memory_counted = false;
-	granted(&r, &p, 8, REQUEST_UNSET);
+	granted(&r, &p, 8, SUBMISSION_UNSET);
 	r.memory_counted = true;
 	r.spread = true; /* the node's other lanes and their memory are its own */
 	r.mb_per_gpu = 8000;
-	granted(&r, &p, 8, REQUEST_UNSET);
+	granted(&r, &p, 8, SUBMISSION_UNSET);
 	r = request();
 	r.gpus = 5;
 	r.mb_per_gpu = 4000; /* two of each node's four */
 	refused(&r, &p, "5 GPUs do not fit in the lanes of 2 nodes, which hold 4",
 		"less with each");
 	r.gpus = 4;
-	granted(&r, &p, 8, REQUEST_UNSET);
+	granted(&r, &p, 8, SUBMISSION_UNSET);
 }
 
 static void counts_of_gpus(void **state)
 {
 	(void)state;
-	assert_int_equal(request_gpus(NULL), REQUEST_UNSET);
-	assert_int_equal(request_gpus(""), REQUEST_UNSET);
-	assert_int_equal(request_gpus("gres:nic:2"), REQUEST_UNSET);
-	assert_int_equal(request_gpus("gres:gpus:2"), REQUEST_UNSET);
-	assert_int_equal(request_gpus("gres:gpu"), 1);
-	assert_int_equal(request_gpus("gres:gpu:4"), 4);
-	assert_int_equal(request_gpus("gres/gpu:a100:4"), 4);
-	assert_int_equal(request_gpus("gres/gpu=3"), 3);
-	assert_int_equal(request_gpus("gpu:a100"), 1);
-	assert_int_equal(request_gpus("gres:nic:2,gres:gpu:a100:1,gres:gpu:k80:2"), 3);
-	assert_int_equal(request_gpus("gpu:a100:4(S:0-1),slot:3"), 4);
+	assert_int_equal(submission_gpus(NULL), SUBMISSION_UNSET);
+	assert_int_equal(submission_gpus(""), SUBMISSION_UNSET);
+	assert_int_equal(submission_gpus("gres:nic:2"), SUBMISSION_UNSET);
+	assert_int_equal(submission_gpus("gres:gpus:2"), SUBMISSION_UNSET);
+	assert_int_equal(submission_gpus("gres:gpu"), 1);
+	assert_int_equal(submission_gpus("gres:gpu:4"), 4);
+	assert_int_equal(submission_gpus("gres/gpu:a100:4"), 4);
+	assert_int_equal(submission_gpus("gres/gpu=3"), 3);
+	assert_int_equal(submission_gpus("gpu:a100"), 1);
+	assert_int_equal(submission_gpus("gres:nic:2,gres:gpu:a100:1,gres:gpu:k80:2"), 3);
+	assert_int_equal(submission_gpus("gpu:a100:4(S:0-1),slot:3"), 4);
 }
 
 static void gpus(void **state)
@@ -248,8 +248,8 @@ static void gpus(void **state)
 	const struct node_shape shape[] = {
 		{SHAPE(2, 8), .cpus_per_core = 1, .mem_mb = 16000, .gpus = 4, .count = 4},
 		{SHAPE(2, 16), .cpus_per_core = 1, .mem_mb = 16000, .count = 2}};
-	struct request_partition p = partition(shape, 2);
-	struct request r = request();
+	struct submission_partition p = partition(shape, 2);
+	struct submission r = request();
 
 	(void)state;
 	r.gpus_per_node = 4;
@@ -258,7 +258,7 @@ static void gpus(void **state)
 	granted(&r, &p, 8, 8000);
 	r.cpus_per_gpu = 3;
 	refused(&r, &p, "4 GPUs of a node with 3 CPUs each", "--cpus-per-gpu=2");
-	r.cpus_per_gpu = REQUEST_UNSET;
+	r.cpus_per_gpu = SUBMISSION_UNSET;
 	r.gpus_per_node = 5;
 	refused(&r, &p, "5 GPUs of a node", "it has 4: ask for fewer");
 	r = request();
@@ -271,7 +271,7 @@ static void gpus(void **state)
 	r.tasks = 1;
 	refused(&r, &p, "4 GPUs of a node with 4 CPUs each", "--cpus-per-gpu=2");
 	r.gpus_per_task = 3;
-	r.gpus = REQUEST_UNSET;
+	r.gpus = SUBMISSION_UNSET;
 	refused(&r, &p, "3 GPUs of a node with 4 CPUs each", "--cpus-per-gpu=2");
 	r = request();
 	r.gpus = 4;
@@ -286,54 +286,54 @@ static void gpus(void **state)
 
 static void memory(void **state)
 {
-	struct request_partition p = partition(small, 1);
-	struct request r = request();
+	struct submission_partition p = partition(small, 1);
+	struct submission r = request();
 
 	(void)state;
-	r.memory = (struct request_memory){MEMORY_PER_NODE, 8000};
-	granted(&r, &p, 8, REQUEST_UNSET);
+	r.memory = (struct submission_memory){MEMORY_PER_NODE, 8000};
+	granted(&r, &p, 8, SUBMISSION_UNSET);
 	r.memory.mb = 8001;
 	refused(&r, &p, "--mem=8001M", "8000 MB");
 	r.memory.mb = 0;
 	refused(&r, &p, "--mem=0", "leave --mem out");
-	r.memory = (struct request_memory){MEMORY_PER_CPU, 1000};
-	granted(&r, &p, 8, REQUEST_UNSET);
+	r.memory = (struct submission_memory){MEMORY_PER_CPU, 1000};
+	granted(&r, &p, 8, SUBMISSION_UNSET);
 	r.memory.mb = 1001;
 	refused(&r, &p, "--mem-per-cpu=1001M", "--mem-per-cpu=1000M");
 	r.memory_counted = false;
-	granted(&r, &p, 8, REQUEST_UNSET);
+	granted(&r, &p, 8, SUBMISSION_UNSET);
 	r = request();
 	r.spread = true;
 	granted(&r, &p, 8, 8000);
-	r.memory = (struct request_memory){MEMORY_PER_NODE, 16000};
-	granted(&r, &p, 8, REQUEST_UNSET);
+	r.memory = (struct submission_memory){MEMORY_PER_NODE, 16000};
+	granted(&r, &p, 8, SUBMISSION_UNSET);
 	r.memory.mb = 16001;
 	refused(&r, &p, "--mem=16001M", "16000 MB");
 }
 
 static void defaults_and_limits_of_memory(void **state)
 {
-	struct request_partition p = partition(small, 1);
-	struct request r = request();
+	struct submission_partition p = partition(small, 1);
+	struct submission r = request();
 
 	(void)state;
-	p.default_memory = (struct request_memory){MEMORY_PER_CPU, 500};
-	granted(&r, &p, 8, REQUEST_UNSET);
+	p.default_memory = (struct submission_memory){MEMORY_PER_CPU, 500};
+	granted(&r, &p, 8, SUBMISSION_UNSET);
 	p.default_memory.mb = 2000;
 	granted(&r, &p, 8, 8000);
-	p.default_memory = (struct request_memory){MEMORY_PER_NODE, 0};
+	p.default_memory = (struct submission_memory){MEMORY_PER_NODE, 0};
 	granted(&r, &p, 8, 8000);
 	/* More per CPU would make Slurm raise the CPUs beyond the lane. */
-	p.max_memory = (struct request_memory){MEMORY_PER_CPU, 600};
+	p.max_memory = (struct submission_memory){MEMORY_PER_CPU, 600};
 	granted(&r, &p, 8, 4800);
-	r.memory = (struct request_memory){MEMORY_PER_NODE, 4801};
+	r.memory = (struct submission_memory){MEMORY_PER_NODE, 4801};
 	refused(&r, &p, "--mem=4801M", "4800 MB");
 }
 
 static void nodes_of_several_kinds(void **state)
 {
-	struct request_partition p = partition(mixed, 2);
-	struct request r = request();
+	struct submission_partition p = partition(mixed, 2);
+	struct submission r = request();
 
 	(void)state;
 	granted(&r, &p, 8, 8000);
@@ -364,10 +364,10 @@ static void partitions_that_are_not_open(void **state)
 	struct errmsg err = {""};
 
 	(void)state;
-	assert_int_equal(request_check_open("p", "", &err), 0);
-	assert_int_equal(request_check_open("p", "pp,q,p", &err), 0);
-	assert_int_equal(request_check_open("pp", "pp,q,p", &err), 0);
-	assert_int_equal(request_check_open("p", "pp,q", &err), -1);
+	assert_int_equal(submission_check_open("p", "", &err), 0);
+	assert_int_equal(submission_check_open("p", "pp,q,p", &err), 0);
+	assert_int_equal(submission_check_open("pp", "pp,q,p", &err), 0);
+	assert_int_equal(submission_check_open("p", "pp,q", &err), -1);
 	assert_non_null(strstr(err.text, "partition p is not for co-located jobs"));
 	assert_non_null(strstr(err.text, "one of pp,q"));
 }
@@ -375,8 +375,8 @@ static void partitions_that_are_not_open(void **state)
 static void nodes_the_job_insists_on(void **state)
 {
 	struct node_shape shapes[2] = {mixed[0], mixed[1]};
-	struct request_partition p = partition(shapes, 2);
-	struct request r = request();
+	struct submission_partition p = partition(shapes, 2);
+	struct submission r = request();
 
 	(void)state;
 	r.tasks_per_node = 20;
@@ -387,8 +387,8 @@ static void nodes_the_job_insists_on(void **state)
 
 static void hyperthreads(void **state)
 {
-	struct request_partition p = partition(mixed + 1, 1);
-	struct request r = request();
+	struct submission_partition p = partition(mixed + 1, 1);
+	struct submission r = request();
 
 	(void)state;
 	granted(&r, &p, 32, 32000);
@@ -411,8 +411,8 @@ static void nodes_that_cannot_be_striped(void **state)
 		.cpus_per_core = 2,
 		.mem_mb = 1000,
 		.count = 1};
-	struct request_partition p = partition(&one, 1);
-	struct request r = request();
+	struct submission_partition p = partition(&one, 1);
+	struct submission r = request();
 
 	(void)state;
 	refused(&r, &p, "2 sockets of 1 cores has no 2 lanes", "another partition");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parses and formats the --colocate option. */
-#include "striping/submit/option.h"
+#include "striping/submit/colocate_option.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "striping/submit/option.h"
+#include "striping/submit/colocate_option.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The --colocate option: its grammar, its canonical text and its help. */
-#ifndef POPPA_STRIPING_SUBMIT_OPTION_H
-#define POPPA_STRIPING_SUBMIT_OPTION_H
+#ifndef POPPA_STRIPING_SUBMIT_COLOCATE_OPTION_H
+#define POPPA_STRIPING_SUBMIT_COLOCATE_OPTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
