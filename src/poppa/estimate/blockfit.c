@@ -3,10 +3,10 @@
 #include "poppa/estimate/blockfit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "poppa/estimate/estimator_impl.h"
+#include "poppa/estimate/blockrate.h"
+#include "poppa/estimate/statistics.h"
 
 #define TUKEY 5.0 /* windows farther off than this many sigma count nothing */
 #define FIT_ROUNDS 3
@@ -32,21 +32,6 @@ double blockfit_tau(int i)
 	return tau[i];
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-double blockfit_median(double *v, int n)
-{
-	if (n == 0)
-		return NAN;
-	qsort(v, (size_t)n, sizeof(*v), by_value);
-	return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
-}
-
 static double usual_duration(const struct est_block *b)
 {
 	double v[3 * EST_MAX_WINDOWS];
@@ -58,7 +43,7 @@ static double usual_duration(const struct est_block *b)
 		v[n++] = b->during[i].dur_ns;
 	for (int i = 0; i < b->after_n; i++)
 		v[n++] = b->after[i].dur_ns;
-	return blockfit_median(v, n);
+	return statistics_median(v, n);
 }
 
 /*
@@ -73,7 +58,7 @@ static double prepare_region(const struct est_window *w, int n, int skip, bool c
 	memcpy(left, start, sizeof(left));
 	out->n = 0;
 	for (int i = 0; i < n; i++) {
-		double rate = est_rate(&w[i], cycles), d = w[i].dur_ns;
+		double rate = blockrate_window(&w[i], cycles), d = w[i].dur_ns;
 		struct fit_sample *s = &out->s[out->n];
 
 		if (!(d > 0) || !isfinite(d))
@@ -109,7 +94,7 @@ int blockfit_spared(int after_n)
 
 void blockfit_prepare(const struct est_block *b, struct fit_input *p)
 {
-	bool cycles = est_has_cycles(b);
+	bool cycles = blockrate_has_cycles(b);
 	double usual = usual_duration(b), alone, start[BLOCKFIT_TAUS] = {0};
 
 	prepare_region(b->before, b->before_n, blockfit_skip(b->before_n), cycles, usual, start,
@@ -132,7 +117,7 @@ static int first_guess(const struct fit_input *p, int k, struct fit *f)
 		v[n++] = p->before.s[i].rate;
 	for (int i = p->after.n / 2; i < p->after.n; i++)
 		v[n++] = p->after.s[i].rate;
-	f->c = blockfit_median(v, n);
+	f->c = statistics_median(v, n);
 	n = 0;
 	for (int i = 0; i < p->during.n; i++) {
 		const struct fit_sample *s = &p->during.s[i];
@@ -140,7 +125,7 @@ static int first_guess(const struct fit_input *p, int k, struct fit *f)
 		if (s->g[k] < MAX_FILL)
 			v[n++] = (s->rate - f->c * s->g[k]) / (1 - s->g[k]);
 	}
-	f->s = blockfit_median(v, n);
+	f->s = statistics_median(v, n);
 	return f->c > 0 && f->s > 0 ? 0 : -1;
 }
 
@@ -245,7 +230,7 @@ static double highest_plausible(const struct fit_input *p)
 	for (int r = 0; r < 3; r++)
 		for (int i = 0; i < regions[r]->n; i++)
 			v[n++] = regions[r]->s[i].rate;
-	qsort(v, (size_t)n, sizeof(*v), by_value);
+	statistics_sort(v, n);
 	while (n > 1 && v[n - 1] > FAR_ABOVE * v[n - 2])
 		n--;
 	return n ? v[n - 1] : 0;
@@ -384,7 +369,7 @@ double blockfit_sigma(const struct fit_input *p, int k, const struct fit *f)
 			v[n++] = fabs(s->rate / model - 1);
 		}
 	}
-	return n > 2 ? 1.4826 * blockfit_median(v, n) * sqrt(n / (n - 2.0)) : NAN;
+	return n > 2 ? 1.4826 * statistics_median(v, n) * sqrt(n / (n - 2.0)) : NAN;
 }
 
 double blockfit_shift(const struct fit_input *p, int k, const struct fit *f, double *noise)
@@ -394,11 +379,11 @@ double blockfit_shift(const struct fit_input *p, int k, const struct fit *f, dou
 
 	for (int i = 0; i < p->before.n; i++)
 		v[nb++] = p->before.s[i].rate;
-	before = blockfit_median(v, nb);
+	before = statistics_median(v, nb);
 	for (int i = 0; i < p->after.n; i++)
 		if (p->after.s[i].g[k] < 0.5 || i == p->after.n - 1)
 			v[na++] = p->after.s[i].rate - (f->s - f->c) * p->after.s[i].g[k];
-	after = blockfit_median(v, na);
+	after = statistics_median(v, na);
 	if (nb == 0 || na == 0)
 		return NAN;
 	/* A median is 1.25 times as noisy as a mean. */

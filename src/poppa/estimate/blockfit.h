@@ -127,7 +127,4 @@ double blockfit_first_sigma(const struct fit_input *p);
  */
 double blockfit_shift(const struct fit_input *p, int k, const struct fit *f, double *noise);
 
-/* Median of v[0..n), which gets sorted; NAN for n = 0. */
-double blockfit_median(double *v, int n);
-
 #endif

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One plain rate a region of a block, for what must not depend on an estimator. */
+/* The rates of a block's windows, and one rate a region that does not depend on an estimator. */
 #ifndef POPPA_ESTIMATE_BLOCKRATE_H
 #define POPPA_ESTIMATE_BLOCKRATE_H
 
 #include <stdbool.h>
 
 #include "poppa/estimate/estimator.h"
+
+/* Progress a cycle, or a nanosecond where there are no cycles; NAN for a window without a rate. */
+double blockrate_window(const struct est_window *w, bool cycles);
+
+/* Whether every window with progress has cycles, so that the rates of the block can be compared. */
+bool blockrate_has_cycles(const struct est_block *block);
 
 /*
  * The median rate of the windows before and after (*co) and of those during (*solo), in progress a

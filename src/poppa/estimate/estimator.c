@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Gives the two estimators one face, and holds what they share. */
+/* Gives the two estimators one face. */
 #include "poppa/estimate/estimator.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "poppa/estimate/estimator_impl.h"
 
@@ -98,101 +96,4 @@ struct estimator *estimator_load(const json_t *state)
 		return NULL;
 	}
 	return e;
-}
-
-double est_rate(const struct est_window *w, bool cycles)
-{
-	double per = cycles ? w->cycles : w->dur_ns;
-	double rate = w->progress / per;
-
-	/* The upper bound only keeps squares and sums of broken input finite. */
-	if (!(w->progress >= 0) || !(per > 0) || !(rate < 1e100))
-		return NAN;
-	return rate > 1e-100 ? rate : 0;
-}
-
-static bool region_has_cycles(const struct est_window *w, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (w[i].progress > 0 && !(w[i].cycles > 0))
-			return false;
-	return true;
-}
-
-bool est_has_cycles(const struct est_block *block)
-{
-	return region_has_cycles(block->before, block->before_n) &&
-	       region_has_cycles(block->during, block->during_n) &&
-	       region_has_cycles(block->after, block->after_n);
-}
-
-double est_t95(double dof)
-{
-	static const double table[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
-		2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
-	int last = (int)(sizeof(table) / sizeof(table[0]));
-
-	if (!(dof >= 1))
-		dof = 1;
-	if (dof <= last)
-		return table[(int)dof - 1];
-	/* First term of the expansion around the normal quantile; off by less than 0.003 here. */
-	return 1.95996 + 2.3723 / dof;
-}
-
-json_t *est_save_doubles(const double *v, int count)
-{
-	json_t *array = json_array();
-
-	for (int i = 0; array && i < count; i++)
-		json_array_append_new(array, json_real(v[i]));
-	return array;
-}
-
-json_t *est_save_counts(const uint64_t *v, int count)
-{
-	json_t *array = json_array();
-
-	for (int i = 0; array && i < count; i++)
-		json_array_append_new(array, json_integer((json_int_t)v[i]));
-	return array;
-}
-
-static const json_t *array_of(const json_t *json, const char *key, int count)
-{
-	const json_t *array = json_object_get(json, key);
-
-	return json_is_array(array) && json_array_size(array) == (size_t)count ? array : NULL;
-}
-
-int est_load_doubles(const json_t *json, const char *key, double *v, int count)
-{
-	const json_t *array = array_of(json, key, count), *item;
-	size_t i;
-
-	if (!array)
-		return -1;
-	json_array_foreach(array, i, item)
-	{
-		if (!json_is_number(item))
-			return -1;
-		v[i] = json_number_value(item);
-	}
-	return 0;
-}
-
-int est_load_counts(const json_t *json, const char *key, uint64_t *v, int count)
-{
-	const json_t *array = array_of(json, key, count), *item;
-	size_t i;
-
-	if (!array)
-		return -1;
-	json_array_foreach(array, i, item)
-	{
-		if (!json_is_integer(item) || json_integer_value(item) < 0)
-			return -1;
-		v[i] = (uint64_t)json_integer_value(item);
-	}
-	return 0;
 }

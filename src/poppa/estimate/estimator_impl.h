@@ -24,19 +24,4 @@ void robust_result(const struct robust_state *r, struct est_result *out);
 json_t *robust_save(const struct robust_state *r);
 int robust_load(struct robust_state *r, const json_t *json);
 
-/* Progress a cycle, or a nanosecond where there are no cycles; NAN for a window without a rate. */
-double est_rate(const struct est_window *w, bool cycles);
-
-/* Whether every window that ran at all has cycles, so that rates are comparable within a block. */
-bool est_has_cycles(const struct est_block *block);
-
-/* Two-sided 95 % quantile of Student's t. */
-double est_t95(double dof);
-
-/* Arrays, exact in JSON. Load returns 0, or -1 unless key holds exactly count finite numbers. */
-json_t *est_save_doubles(const double *v, int count);
-int est_load_doubles(const json_t *json, const char *key, double *v, int count);
-json_t *est_save_counts(const uint64_t *v, int count);
-int est_load_counts(const json_t *json, const char *key, uint64_t *v, int count);
-
 #endif

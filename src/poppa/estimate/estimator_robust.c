@@ -22,14 +22,14 @@
  * bias, and the blocks that hold together are the better ones.
  */
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "poppa/estimate/blockfit.h"
 #include "poppa/estimate/estimator_impl.h"
 #include "poppa/estimate/estimator_series.h"
+#include "poppa/estimate/estimator_state.h"
 #include "poppa/estimate/estimator_tau.h"
+#include "poppa/estimate/statistics.h"
 
 #define MIN_SIGMA 0.01 /* relative noise of a window, at least */
 #define WILD_RATIO 2.4 /* while nothing is known, u is within this factor of FIRST_RATIO */
@@ -269,7 +269,8 @@ static double family_mean(const struct robust_state *r, const struct series *ser
 	double mean[BLOCKFIT_TAUS], noise[BLOCKFIT_TAUS];
 
 	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
-		int h = series == &r->all ? k : (int)family * BLOCKFIT_TAUS + k;
+		/* The blocks as they are have one family. */
+		int h = series->hypotheses == BLOCKFIT_TAUS ? k : (int)family * BLOCKFIT_TAUS + k;
 
 		mean[k] = series_mean(series, h);
 		noise[k] = series_variance(series, h);
@@ -303,18 +304,17 @@ static double trust_in_whole(
 
 void robust_result(const struct robust_state *r, struct est_result *out)
 {
-	struct robust_state *end;
+	/* Closed copies: the last block counts in them without waiting for the one after it. */
+	struct series steady = r->steady, all = r->all;
 	double u[BLOCKFIT_FAMILIES], var[BLOCKFIT_FAMILIES], vague[BLOCKFIT_FAMILIES];
 	double off, trust, half, mean, noise;
 
 	*out = (struct est_result){r->blocks, r->used, NAN, NAN, NAN, NAN};
-	if (r->used == 0 || !(end = malloc(sizeof(*end))))
+	if (r->used == 0)
 		return;
-	/* What is still waiting for its successor counts in a copy. */
-	*end = *r;
-	series_close(&end->steady);
+	series_close(&steady);
 	for (int f = 0; f < BLOCKFIT_FAMILIES; f++)
-		u[f] = family_mean(end, &end->steady, f, &var[f], &vague[f]);
+		u[f] = family_mean(r, &steady, f, &var[f], &vague[f]);
 	/* Hausman's comparison: ALL is the sharper one, so the variances subtract. */
 	off = u[BLOCKFIT_ALL] - u[BLOCKFIT_BEFORE];
 	off = off * off /
@@ -322,40 +322,40 @@ void robust_result(const struct robust_state *r, struct est_result *out)
 	trust = off >= 0 ? 1 / (1 + off * off / 4) : 1;
 	mean = mix(trust, u[BLOCKFIT_ALL], var[BLOCKFIT_ALL] + vague[BLOCKFIT_ALL],
 		u[BLOCKFIT_BEFORE], var[BLOCKFIT_BEFORE] + vague[BLOCKFIT_BEFORE], &out->variance);
-	if (end->all.blocks > 0) {
+	if (all.blocks > 0) {
 		double w[BLOCKFIT_FAMILIES], w_var[BLOCKFIT_FAMILIES], w_vague[BLOCKFIT_FAMILIES];
 		double whole, whole_var, variance = out->variance;
 
-		series_close(&end->all);
+		series_close(&all);
 		for (int f = 0; f < BLOCKFIT_FAMILIES; f++)
-			w[f] = family_mean(end, &end->all, f, &w_var[f], &w_vague[f]);
+			w[f] = family_mean(r, &all, f, &w_var[f], &w_vague[f]);
 		whole = mix(trust, w[BLOCKFIT_ALL], w_var[BLOCKFIT_ALL] + w_vague[BLOCKFIT_ALL],
 			w[BLOCKFIT_BEFORE], w_var[BLOCKFIT_BEFORE] + w_vague[BLOCKFIT_BEFORE],
 			&whole_var);
-		trust = trust_in_whole(end, whole - mean, whole_var, var[BLOCKFIT_ALL]);
+		trust = trust_in_whole(r, whole - mean, whole_var, var[BLOCKFIT_ALL]);
 		mean = mix(trust, whole, whole_var, mean, variance, &out->variance);
 	}
 	out->degradation = 1 - mean;
-	out->variance += pow(OWN_DOUBT * own_bursts(end, &noise) * mean, 2);
-	if (end->steady.values > 1) {
-		half = est_t95(fmin((double)end->steady.values - 1, 30)) * sqrt(out->variance);
+	out->variance += pow(OWN_DOUBT * own_bursts(r, &noise) * mean, 2);
+	if (steady.values > 1) {
+		half = statistics_t95(fmin((double)steady.values - 1, 30)) * sqrt(out->variance);
 		out->lo = out->degradation - half;
 		out->hi = out->degradation + half;
 	} else {
 		out->variance = NAN;
 	}
-	free(end);
 }
 
-#define REAL(name) EST_REAL(struct robust_state, name)
-#define WHOLE(name) EST_WHOLE(struct robust_state, name)
+#define REAL(name) STATE_REAL(struct robust_state, name)
+#define WHOLE(name) STATE_WHOLE(struct robust_state, name)
 
-static const struct est_field fields[] = {WHOLE(blocks), WHOLE(used), REAL(sigma.v),
+static const struct state_field fields[] = {WHOLE(blocks), WHOLE(used), REAL(sigma.v),
 	WHOLE(sigma.count), REAL(shift.v), WHOLE(shift.count), REAL(step.v), WHOLE(step.count),
 	WHOLE(seen), REAL(log_u.v), WHOLE(log_u.count), REAL(noise.v), WHOLE(noise.count),
 	REAL(odd), REAL(odd_log_u), WHOLE(odd_there)};
 
-static const struct est_field all_fields[] = {WHOLE(all.blocks), REAL(variogram), REAL(variograms)};
+static const struct state_field all_fields[] = {
+	WHOLE(all.blocks), REAL(variogram), REAL(variograms)};
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
@@ -363,10 +363,10 @@ json_t *robust_save(const struct robust_state *r)
 {
 	json_t *json = json_object(), *all = json_object();
 
-	est_save_fields(fields, COUNT(fields), r, json);
+	state_save(fields, COUNT(fields), r, json);
 	tau_loss_save(&r->tau, json);
 	series_save(&r->steady, json);
-	est_save_fields(all_fields, COUNT(all_fields), r, all);
+	state_save(all_fields, COUNT(all_fields), r, all);
 	series_save(&r->all, all);
 	json_object_set_new(json, "all", all);
 	return json;
@@ -376,17 +376,10 @@ int robust_load(struct robust_state *r, const json_t *json)
 {
 	const json_t *all = json_object_get(json, "all");
 
-	if (est_load_fields(fields, COUNT(fields), json, r) || tau_loss_load(&r->tau, json) ||
-		series_load(&r->steady, json))
+	if (state_load(fields, COUNT(fields), json, r) || tau_loss_load(&r->tau, json) ||
+		series_load(&r->steady, json) ||
+		state_load(all_fields, COUNT(all_fields), all, r) || series_load(&r->all, all))
 		return -1;
 	r->steady.blocks = r->used;
-	if (!all) {
-		/* Of before there was this: what held together is what is known. */
-		r->all = r->steady;
-		r->all.hypotheses = BLOCKFIT_TAUS;
-	} else if (est_load_fields(all_fields, COUNT(all_fields), all, r) ||
-		   series_load(&r->all, all)) {
-		return -1;
-	}
 	return r->used <= r->blocks ? 0 : -1;
 }

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "poppa/estimate/estimator_impl.h"
+#include "poppa/estimate/estimator_state.h"
+#include "poppa/estimate/statistics.h"
 
 #define GROUP_NOISE 0.01 /* squared relative noise of s that a ratio may have */
 #define MAX_GROUP 32     /* blocks whose ratio is taken together, at most */
@@ -25,7 +26,7 @@ double recent_median(const struct recent *r)
 	int n = r->count < SERIES_RECENT ? (int)r->count : SERIES_RECENT;
 
 	memcpy(v, r->v, sizeof(v));
-	return blockfit_median(v, n);
+	return statistics_median(v, n);
 }
 
 double recent_spread(const struct recent *r)
@@ -35,7 +36,7 @@ double recent_spread(const struct recent *r)
 
 	for (int i = 0; i < n; i++)
 		v[i] = fabs(r->v[i] - m);
-	return 1.4826 * blockfit_median(v, n);
+	return 1.4826 * statistics_median(v, n);
 }
 
 void series_member(const struct fit *fits, int hypotheses, uint64_t start_ns, struct member *m)
@@ -159,45 +160,22 @@ double series_variance(const struct series *r, int h)
 	return (fresh * r->sum_weight2 + change) / (r->sum_weight * r->sum_weight);
 }
 
-#define REAL(name) EST_REAL(struct series, name)
-#define WHOLE(name) EST_WHOLE(struct series, name)
+#define REAL(name) STATE_REAL(struct series, name)
+#define WHOLE(name) STATE_WHOLE(struct series, name)
 
-static const struct est_field fields[] = {REAL(group), REAL(group_n), REAL(gap.v), WHOLE(gap.count),
-	WHOLE(values), REAL(last_u), REAL(older_u), REAL(last_time), REAL(last_gap),
-	REAL(sum_weight), REAL(sum_weight2), REAL(sum_u), REAL(diff1), REAL(diff2), REAL(sum_gap2),
-	REAL(change), REAL(model_noise)};
+static const struct state_field fields[] = {REAL(group), REAL(group_n), REAL(gap.v),
+	WHOLE(gap.count), WHOLE(values), REAL(last_u), REAL(older_u), REAL(last_time),
+	REAL(last_gap), REAL(sum_weight), REAL(sum_weight2), REAL(sum_u), REAL(diff1), REAL(diff2),
+	REAL(sum_gap2), REAL(change), REAL(model_noise)};
 
 #define FIELD_COUNT ((int)(sizeof(fields) / sizeof(fields[0])))
 
 void series_save(const struct series *r, json_t *json)
 {
-	est_save_fields(fields, FIELD_COUNT, r, json);
+	state_save(fields, FIELD_COUNT, r, json);
 }
 
 int series_load(struct series *r, const json_t *json)
 {
-	return est_load_fields(fields, FIELD_COUNT, json, r);
-}
-
-void est_save_fields(const struct est_field *field, int count, const void *from, json_t *json)
-{
-	for (int i = 0; i < count; i++) {
-		const void *at = (const char *)from + field[i].offset;
-
-		json_object_set_new(json, field[i].name,
-			field[i].real ? est_save_doubles(at, field[i].count)
-				      : est_save_counts(at, field[i].count));
-	}
-}
-
-int est_load_fields(const struct est_field *field, int count, const json_t *json, void *to)
-{
-	for (int i = 0; i < count; i++) {
-		void *at = (char *)to + field[i].offset;
-
-		if (field[i].real ? est_load_doubles(json, field[i].name, at, field[i].count)
-				  : est_load_counts(json, field[i].name, at, field[i].count))
-			return -1;
-	}
-	return 0;
+	return state_load(fields, FIELD_COUNT, json, r);
 }

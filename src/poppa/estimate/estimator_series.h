@@ -69,27 +69,4 @@ double series_variance(const struct series *r, int h);
 void series_save(const struct series *r, json_t *json);
 int series_load(struct series *r, const json_t *json);
 
-/* The parts of a struct, for saving and loading alike. */
-struct est_field {
-	const char *name;
-	size_t offset;
-	int count;
-	bool real; /* double, else uint64_t */
-};
-
-#define EST_REAL(type, name)                                                                       \
-	{                                                                                          \
-#name, offsetof(type, name), (int)(sizeof(((type *)0)->name) / sizeof(double)),    \
-			true                                                                       \
-	}
-#define EST_WHOLE(type, name)                                                                      \
-	{                                                                                          \
-#name, offsetof(type, name), (int)(sizeof(((type *)0)->name) / sizeof(uint64_t)),  \
-			false                                                                      \
-	}
-
-void est_save_fields(const struct est_field *fields, int count, const void *from, json_t *json);
-/* 0, or -1 unless each is there. */
-int est_load_fields(const struct est_field *fields, int count, const json_t *json, void *to);
-
 #endif

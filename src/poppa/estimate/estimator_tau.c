@@ -3,10 +3,9 @@
 #include "poppa/estimate/estimator_tau.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
-#include "poppa/estimate/estimator_series.h"
+#include "poppa/estimate/estimator_state.h"
 
 /* What is believed of tau without data: the middle of 0.2 to 1 ms, within a factor of 2 or 3. */
 #define TAU_PRIOR 450e3
@@ -179,12 +178,12 @@ double tau_loss_mean(const struct tau_loss *t, enum blockfit_family family, cons
 	return value;
 }
 
-static const struct est_field fields[] = {EST_REAL(struct tau_loss, loss),
-	EST_WHOLE(struct tau_loss, batch_blocks), EST_WHOLE(struct tau_loss, batch_size)};
+static const struct state_field fields[] = {STATE_REAL(struct tau_loss, loss),
+	STATE_WHOLE(struct tau_loss, batch_blocks), STATE_WHOLE(struct tau_loss, batch_size)};
 
-static const struct est_field pool_fields[] = {EST_REAL(struct tau_loss, pool),
-	EST_WHOLE(struct tau_loss, pooled), EST_WHOLE(struct tau_loss, odd),
-	EST_REAL(struct tau_loss, signal.v), EST_WHOLE(struct tau_loss, signal.count)};
+static const struct state_field pool_fields[] = {STATE_REAL(struct tau_loss, pool),
+	STATE_WHOLE(struct tau_loss, pooled), STATE_WHOLE(struct tau_loss, odd),
+	STATE_REAL(struct tau_loss, signal.v), STATE_WHOLE(struct tau_loss, signal.count)};
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
@@ -192,18 +191,15 @@ void tau_loss_save(const struct tau_loss *t, json_t *json)
 {
 	json_t *pool = json_object();
 
-	est_save_fields(fields, COUNT(fields), t, json);
-	est_save_fields(pool_fields, COUNT(pool_fields), t, pool);
+	state_save(fields, COUNT(fields), t, json);
+	state_save(pool_fields, COUNT(pool_fields), t, pool);
 	json_object_set_new(json, "pooled", pool);
 }
 
 int tau_loss_load(struct tau_loss *t, const json_t *json)
 {
-	const json_t *pool = json_object_get(json, "pooled");
-
-	/* Of before there was this: what those blocks said is in the batches. */
-	if (est_load_fields(fields, COUNT(fields), json, t) ||
-		(pool && est_load_fields(pool_fields, COUNT(pool_fields), pool, t)))
+	if (state_load(fields, COUNT(fields), json, t) ||
+		state_load(pool_fields, COUNT(pool_fields), json_object_get(json, "pooled"), t))
 		return -1;
 	for (int b = 0; b < TAU_BATCHES; b++)
 		if (t->batch_blocks[b] > t->batch_size)

@@ -2,7 +2,10 @@
 /* Algorithm 4 of the thesis: filtered ratio of sums. */
 #include <math.h>
 
+#include "poppa/estimate/blockrate.h"
 #include "poppa/estimate/estimator_impl.h"
+#include "poppa/estimate/estimator_state.h"
+#include "poppa/estimate/statistics.h"
 
 /*
  * delta of Algorithm 4. The thesis gives it in instructions per cycle; where a backend has no
@@ -18,7 +21,7 @@ static double mean_rate(const struct est_window *w, int n, bool cycles)
 	int count = 0;
 
 	for (int i = 0; i < n; i++) {
-		double rate = est_rate(&w[i], cycles);
+		double rate = blockrate_window(&w[i], cycles);
 
 		if (isnan(rate))
 			continue;
@@ -30,7 +33,7 @@ static double mean_rate(const struct est_window *w, int n, bool cycles)
 
 bool thesis_add(struct thesis_state *t, const struct est_block *block)
 {
-	bool cycles = est_has_cycles(block);
+	bool cycles = blockrate_has_cycles(block);
 	double before = mean_rate(block->before, block->before_n, cycles);
 	double during = mean_rate(block->during, block->during_n, cycles);
 	double after = mean_rate(block->after, block->after_n, cycles);
@@ -63,7 +66,7 @@ void thesis_result(const struct thesis_state *t, struct est_result *out)
 	/* Variance of a ratio of sums, to first order; the thesis itself gives no interval. */
 	residual = t->sum_co2 - 2 * ratio * t->sum_cross + ratio * ratio * t->sum_solo2;
 	out->variance = fmax(residual, 0) * n / (n - 1) / (t->sum_solo * t->sum_solo);
-	half = est_t95(n - 1) * sqrt(out->variance);
+	half = statistics_t95(n - 1) * sqrt(out->variance);
 	out->lo = out->degradation - half;
 	out->hi = out->degradation + half;
 }
@@ -73,8 +76,8 @@ json_t *thesis_save(const struct thesis_state *t)
 	const uint64_t counts[] = {t->blocks, t->used};
 	const double sums[] = {t->sum_co, t->sum_solo, t->sum_co2, t->sum_solo2, t->sum_cross};
 
-	return json_pack("{s:o, s:o}", "counts", est_save_counts(counts, 2), "sums",
-		est_save_doubles(sums, 5));
+	return json_pack("{s:o, s:o}", "counts", state_save_counts(counts, 2), "sums",
+		state_save_doubles(sums, 5));
 }
 
 int thesis_load(struct thesis_state *t, const json_t *json)
@@ -82,8 +85,8 @@ int thesis_load(struct thesis_state *t, const json_t *json)
 	uint64_t counts[2];
 	double sums[5];
 
-	if (est_load_counts(json, "counts", counts, 2) || est_load_doubles(json, "sums", sums, 5) ||
-		counts[1] > counts[0])
+	if (state_load_counts(json, "counts", counts, 2) ||
+		state_load_doubles(json, "sums", sums, 5) || counts[1] > counts[0])
 		return -1;
 	*t = (struct thesis_state){
 		counts[0], counts[1], sums[0], sums[1], sums[2], sums[3], sums[4]};

@@ -16,6 +16,8 @@ libestimate_la_SOURCES = \
 	src/poppa/estimate/estimator_robust.c \
 	src/poppa/estimate/estimator_series.c \
 	src/poppa/estimate/estimator_series.h \
+	src/poppa/estimate/estimator_state.c \
+	src/poppa/estimate/estimator_state.h \
 	src/poppa/estimate/estimator_tau.c \
 	src/poppa/estimate/estimator_tau.h \
 	src/poppa/estimate/estimator_thesis.c \
@@ -27,5 +29,7 @@ libestimate_la_SOURCES = \
 	src/poppa/estimate/shutterlog_blocks.h \
 	src/poppa/estimate/shutterlog_read.c \
 	src/poppa/estimate/spin.c \
-	src/poppa/estimate/spin.h
+	src/poppa/estimate/spin.h \
+	src/poppa/estimate/statistics.c \
+	src/poppa/estimate/statistics.h
 libestimate_la_LIBADD = $(JANSSON_LIBS) -lm

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,21 +25,10 @@ struct shutterlog_writer {
 	int error; /* errno of the first failed write since the last flush */
 };
 
-/* An earlier release may have begun the file, with other fields. */
-static bool has_header(int fd)
-{
-	static const char header[] = SHUTTERLOG_HEADER "\n";
-	char line[sizeof(header)];
-	ssize_t n = pread(fd, line, sizeof(header) - 1, 0);
-
-	return n == sizeof(header) - 1 && !memcmp(line, header, n);
-}
-
 struct shutterlog_writer *shutterlog_open(const char *path, struct errmsg *err)
 {
 	struct shutterlog_writer *w = calloc(1, sizeof(*w));
 	int fd;
-	bool headed;
 
 	if (!w || strlen(path) >= sizeof(w->path)) {
 		errmsg_set(err, "%s: %s", path, w ? "path is too long" : "out of memory");
@@ -48,7 +36,7 @@ struct shutterlog_writer *shutterlog_open(const char *path, struct errmsg *err)
 		return NULL;
 	}
 	strcpy(w->path, path);
-	fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || !(w->file = fdopen(fd, "a"))) {
 		errmsg_set(err, "shutter log %s: %s", path, strerror(errno));
 		if (fd >= 0)
@@ -56,9 +44,8 @@ struct shutterlog_writer *shutterlog_open(const char *path, struct errmsg *err)
 		free(w);
 		return NULL;
 	}
-	headed = has_header(fd);
 	setvbuf(w->file, w->buffer, _IOFBF, sizeof(w->buffer));
-	if (!headed)
+	if (!lseek(fd, 0, SEEK_END))
 		fputs(SHUTTERLOG_HEADER "\n", w->file);
 	return w;
 }

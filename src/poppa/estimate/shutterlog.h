@@ -34,8 +34,7 @@ struct shutter_row {
 struct shutterlog_writer;
 
 /*
- * Opens path for appending, mode 0600; a file without the header line of
- * this release gets it. NULL with err on
+ * Opens path for appending, mode 0600; an empty file gets the header line. NULL with err on
  * failure. Close with shutterlog_close().
  */
 struct shutterlog_writer *shutterlog_open(const char *path, struct errmsg *err);

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "poppa/estimate/blockfit.h"
 #include "poppa/estimate/blockrate.h"
+#include "poppa/estimate/statistics.h"
 
 #define BAND_ENOUGH 6   /* blocks before there is a band to leave */
 #define BAND_SIGMAS 4.0 /* half its width, in standard deviations */
@@ -25,10 +25,10 @@ static bool leaves(const double *recent, int count, double x)
 	double v[PACE_RECENT], middle, spread;
 
 	memcpy(v, recent, (size_t)count * sizeof(*v));
-	middle = blockfit_median(v, count);
+	middle = statistics_median(v, count);
 	for (int i = 0; i < count; i++)
 		v[i] = fabs(recent[i] - middle);
-	spread = 1.4826 * blockfit_median(v, count);
+	spread = 1.4826 * statistics_median(v, count);
 	return fabs(x - middle) > fmax(BAND_LEAST, BAND_SIGMAS * spread);
 }
 

@@ -257,9 +257,6 @@ static void broken_checkpoints_are_refused(void **state)
 	assert_null(estimator_load(bad));
 	json_decref(bad);
 	for (void *it = json_object_iter(inner); it; it = json_object_iter_next(inner, it)) {
-		if (!strcmp(json_object_iter_key(it), "all") ||
-			!strcmp(json_object_iter_key(it), "pooled"))
-			continue;
 		bad = json_deep_copy(good);
 		json_object_del(json_object_get(bad, "state"), json_object_iter_key(it));
 		assert_null(estimator_load(bad));
@@ -273,39 +270,6 @@ static void broken_checkpoints_are_refused(void **state)
 		json_decref(bad);
 	}
 	json_decref(good);
-	estimator_free(e);
-}
-
-/* One of before there was an average of all blocks goes on from what held together, and one of
- * before there was a pool without what that would hold. */
-static void older_checkpoints_are_read(void **state)
-{
-	struct est_block b = plain_block(4, 1, 2, 1);
-	struct estimator *e = estimator_new(ESTIMATE_ROBUST), *back;
-	struct est_result r;
-	json_t *saved;
-
-	(void)state;
-	for (uint64_t i = 0; i < 40; i++) {
-		b.start_ns = i * 400000000;
-		if (i == 20) {
-			saved = estimator_save(e);
-			assert_int_equal(
-				json_object_del(json_object_get(saved, "state"), "all"), 0);
-			assert_int_equal(
-				json_object_del(json_object_get(saved, "state"), "pooled"), 0);
-			back = estimator_load(saved);
-			assert_non_null(back);
-			json_decref(saved);
-			estimator_free(e);
-			e = back;
-		}
-		estimator_add(e, &b);
-	}
-	estimator_result(e, &r);
-	assert_int_equal(r.used, 40);
-	assert_float_equal(r.degradation, 0.5, 0.01);
-	assert_true(r.hi - r.lo < 0.05);
 	estimator_free(e);
 }
 
@@ -562,7 +526,6 @@ int main(void)
 		cmocka_unit_test(robust_bears_what_is_missing),
 		cmocka_unit_test(checkpoints_are_exact),
 		cmocka_unit_test(broken_checkpoints_are_refused),
-		cmocka_unit_test(older_checkpoints_are_read),
 		cmocka_unit_test(robust_tells_a_phase_from_a_wild_block),
 		cmocka_unit_test(robust_is_accurate),
 		cmocka_unit_test(small_degradations_are_not_biased),
