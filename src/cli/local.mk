@@ -12,7 +12,6 @@ poppa_LDADD = \
 	liblanes.la \
 	libbill.la \
 	libledger.la \
-	libcounter.la \
 	libschedule.la \
 	libestimate.la \
 	libheld.la \

@@ -4,6 +4,8 @@ noinst_LTLIBRARIES += libpoppacommon.la
 libpoppacommon_la_SOURCES = \
 	src/common/clock.c \
 	src/common/clock.h \
+	src/common/counter_backends.c \
+	src/common/counter_backends.h \
 	src/common/errmsg.c \
 	src/common/errmsg.h \
 	src/common/fsio.c \

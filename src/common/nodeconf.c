@@ -107,11 +107,13 @@ static int one_key(const char *key, const char *value, int line, void *arg, stru
 		return 0;
 	}
 	if (!strcasecmp(key, "Counter")) {
+		char all[128] = "";
+
+		for (int b = 0; b < COUNTER_NAMES; b++)
+			strcat(strcat(all, b ? ", " : ""), counter_backend_names[b]);
 		if (counter_backend_parse(value, &c->counter))
-			return errmsg_set(err,
-				"line %d: Counter=%s is unknown: choose one of auto, perf, papi, "
-				"heartbeat, uprobe, replay, none",
-				line, value);
+			return errmsg_set(err, "line %d: Counter=%s is unknown: choose one of %s",
+				line, value, all);
 		c->counter_set = true;
 		return 0;
 	}

@@ -23,8 +23,6 @@
 
 static const char *const pause_names[] = {"auto", "sigstop", "freezer"};
 static const char *const method_names[] = {"robust", "thesis"};
-static const char *const counter_names[] = {
-	"auto", "perf", "papi", "heartbeat", "uprobe", "replay", "none"};
 
 static const char *const switch_names[] = {"no", "yes"};
 static const char *const match_names[] = {"any", "exact", "within"};
@@ -60,19 +58,9 @@ static int find_name(const char *const *names, int count, const char *name)
 	return -1;
 }
 
-const char *pause_method_name(enum pause_method m)
-{
-	return pause_names[m];
-}
-
 const char *estimate_method_name(enum estimate_method m)
 {
 	return method_names[m];
-}
-
-const char *counter_backend_name(enum counter_backend b)
-{
-	return counter_names[b];
 }
 
 int estimate_method_parse(const char *name, enum estimate_method *m)
@@ -82,16 +70,6 @@ int estimate_method_parse(const char *name, enum estimate_method *m)
 	if (i < 0)
 		return -1;
 	*m = i;
-	return 0;
-}
-
-int counter_backend_parse(const char *name, enum counter_backend *b)
-{
-	int i = find_name(counter_names, COUNT(counter_names), name);
-
-	if (i < 0)
-		return -1;
-	*b = i;
 	return 0;
 }
 
@@ -372,7 +350,7 @@ static const struct setting table[] = {
 	{"poppa_overhead_max", "0.5%", PERCENT(overhead_max)},
 	{"poppa_method", "robust", CHOICE(method, method_names)},
 	{"poppa_pause", "auto", CHOICE(pause, pause_names)},
-	{"poppa_counter", "auto", CHOICE(counter, counter_names)},
+	{"poppa_counter", "auto", CHOICE(counter, counter_backend_names)},
 	{"poppa_min_blocks", "10", NUMBER(min_blocks), .min = 2, .max = 1000000},
 	{"poppa_price", "thesis", .parse = parse_text, .format = format_text, AT(price),
 		.max = sizeof(((struct poppa_settings *)0)->price)},

@@ -7,19 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/counter_backends.h"
 #include "common/errmsg.h"
 
 enum pause_method { PAUSE_AUTO, PAUSE_SIGSTOP, PAUSE_FREEZER };
 enum estimate_method { ESTIMATE_ROBUST, ESTIMATE_THESIS };
-enum counter_backend {
-	COUNTER_AUTO,
-	COUNTER_PERF,
-	COUNTER_PAPI,
-	COUNTER_HEARTBEAT,
-	COUNTER_UPROBE,
-	COUNTER_REPLAY, /* a recording instead of the job: for tests and demonstrations */
-	COUNTER_NONE,   /* no signal: the job keeps its full price, flagged */
-};
 /* Which partners may share a job's nodes, by their numbers of nodes. */
 enum stripe_match { MATCH_ANY, MATCH_EXACT, MATCH_WITHIN };
 
@@ -40,7 +32,7 @@ struct poppa_settings {
 				processors that shutters may cost; 0 = any */
 	enum estimate_method method;  /* poppa_method: robust|thesis */
 	enum pause_method pause;      /* poppa_pause: auto|sigstop|freezer */
-	enum counter_backend counter; /* poppa_counter: auto|perf|papi|heartbeat|uprobe|none */
+	enum counter_backend counter; /* poppa_counter: counter_backends.h */
 	int min_blocks;  /* poppa_min_blocks: fewer usable blocks than this = no data */
 	char price[256]; /* poppa_price: the general policy (price_policy.h) */
 	/* poppa_price_partition and poppa_price_qos, each NAME:POLICY and as often as needed:
@@ -84,11 +76,8 @@ int settings_parse_ledger(
 #define SETTINGS_MAX_TEXT 16384
 char *settings_format(const struct poppa_settings *s, char *buf, size_t size);
 
-const char *pause_method_name(enum pause_method m);
 const char *estimate_method_name(enum estimate_method m);
-const char *counter_backend_name(enum counter_backend b);
-/* Return 0, or -1 for an unknown name. */
+/* 0, or -1 for an unknown name. */
 int estimate_method_parse(const char *name, enum estimate_method *m);
-int counter_backend_parse(const char *name, enum counter_backend *b);
 
 #endif

@@ -59,6 +59,7 @@ struct options {
 
 static const char *const column_names[] = {"stop", "resume", "read_alone", "read_together", "other",
 	"sleep", "calls", "all", "readings"};
+static const char *const pause_names[] = {"auto", "sigstop", "freezer"};
 static const char *const side_names[SIDES] = {"ours", "straightforward"};
 
 static struct options options = {.tasks = 16,
@@ -471,7 +472,7 @@ static void report(void)
 	json_t *all = json_pack("{s:i,s:i,s:i,s:i,s:f,s:s,s:s,s:s}", "tasks", options.tasks,
 		"loops", loops_done, "failed", loops_failed, "windows", options.windows,
 		"shutter_ms", (double)options.shutter_ns / NS_PER_MS, "pause",
-		pause_method_name(options.pause), "counter", counter_backend_name(options.counter),
+		pause_names[options.pause], "counter", counter_backend_name(options.counter),
 		"events", stand_in ? "software" : "hardware");
 	double sum[SIDES][COLUMNS];
 

@@ -112,7 +112,8 @@ tests_unit_poppa_estimate_test_estimator_SOURCES = \
 	tests/gen/gen.h
 tests_unit_poppa_counter_test_counter_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open,--wrap=counter_sys_read
-tests_unit_poppa_counter_test_counter_live_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open
+tests_unit_poppa_counter_test_counter_live_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open,--wrap=counter_sys_read
 tests_unit_poppa_counter_test_counter_papi_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=PAPI_is_initialized,--wrap=PAPI_library_init,--wrap=PAPI_num_cmp_hwctrs \
 	-Wl,--wrap=PAPI_get_component_info,--wrap=PAPI_create_eventset \
@@ -121,7 +122,8 @@ tests_unit_poppa_counter_test_counter_papi_LDFLAGS = \
 	-Wl,--wrap=PAPI_destroy_eventset
 tests_unit_poppa_counter_test_counter_replay_SOURCES = \
 	tests/unit/poppa/counter/test_counter_replay.c tests/gen/gen.c tests/gen/gen.h
-tests_unit_poppa_counter_test_counter_uprobe_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open
+tests_unit_poppa_counter_test_counter_uprobe_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open,--wrap=counter_sys_read
 tests_unit_poppa_measure_test_shutter_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=clock_gettime,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts

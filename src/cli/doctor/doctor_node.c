@@ -14,10 +14,13 @@
 
 #include "cli/ask/ask_poppad.h"
 #include "cli/doctor/doctor.h"
+#include "cli/ask/program.h"
 #include "cli/ask/value_text.h"
 #include "common/fsio.h"
-#include "poppa/counter/counter.h"
 
+/* What poppad --counters may take and print. */
+#define COUNTERS_WAIT_MS 10000
+#define COUNTERS_BYTES 65536
 #define CGROUPS "/sys/fs/cgroup"
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 
@@ -144,33 +147,65 @@ static void check_poppad(struct doctor *d)
 	check_priority(d);
 }
 
+/* What the poppad beside this program, else the installed one, says of the counter backends: only
+ * poppad is linked with their libraries. */
+static json_t *ask_counters(const struct doctor *d, struct errmsg *err)
+{
+	char poppad[PATH_MAX] = "", *text, *slash;
+	char *argv[] = {poppad, (char *)"--counters", (char *)"--conf",
+		(char *)(d->conf_good ? d->conf_path : "/dev/null"), NULL};
+	json_t *all;
+
+	if (readlink("/proc/self/exe", poppad, sizeof(poppad) - sizeof("poppad")) < 0)
+		*poppad = '\0';
+	slash = strrchr(poppad, '/');
+	strcpy(slash ? slash + 1 : poppad, "poppad");
+	if (!slash || access(poppad, X_OK))
+		strcpy(poppad, POPPA_SBINDIR "/poppad");
+	text = program_output(argv, COUNTERS_BYTES, COUNTERS_WAIT_MS, err);
+	all = text ? json_loads(text, 0, NULL) : NULL;
+	if (text && !all)
+		errmsg_set(err, "%s --counters prints no JSON", poppad);
+	free(text);
+	return all;
+}
+
 static void check_counters(struct doctor *d)
 {
-	static const enum counter_backend backends[] = {
-		COUNTER_PERF, COUNTER_PAPI, COUNTER_HEARTBEAT, COUNTER_UPROBE};
 	enum counter_backend wanted = d->conf.counter_set ? d->conf.counter : d->settings.counter;
+	struct errmsg err = {""};
+	json_t *all = ask_counters(d, &err), *one;
 	char good[64] = "";
+	size_t i;
 
-	for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
-		const char *name = counter_backend_name(backends[i]);
-		struct errmsg err = {""};
+	if (!all)
+		doctor_say(d, doctor_on_node(d), "counters",
+			"see that poppad is installed in " POPPA_SBINDIR, "not looked at: %s",
+			err.text);
+	json_array_foreach(all, i, one)
+	{
+		const char *name = show_text(one, "name");
+		enum counter_backend backend;
 		char check[64];
 
-		if (counter_available(backends[i], &d->conf, &err)) {
+		if (counter_backend_parse(name, &backend) || !counter_backend_automatic(backend))
+			continue;
+		if (json_is_true(json_object_get(one, "usable"))) {
 			strcat(strcat(good, *good ? ", " : ""), name);
 			continue;
 		}
 		snprintf(check, sizeof(check), "counter %s", name);
-		if (backends[i] == wanted)
+		if (backend == wanted)
 			doctor_say(d, doctor_on_node(d), check,
 				"fix that, or choose another Counter (poppa.conf) or "
 				"poppa_counter, such as auto",
 				"no job is measured here, as this is the one to use and cannot be: "
 				"%s",
-				err.text);
+				show_text(one, "why"));
 		else
 			doctor_say(d, DOCTOR_WARN, check,
-				"nothing to do where another backend serves", "%s", err.text);
+				"nothing to do where another backend serves", "%s",
+				show_text(one, "why"));
 	}
 	if (wanted == COUNTER_REPLAY)
 		doctor_say(d, DOCTOR_FAIL, "counter replay",
@@ -179,9 +214,10 @@ static void check_counters(struct doctor *d)
 			*d->conf.replay_log ? d->conf.replay_log : "no recording");
 	if (*good)
 		doctor_say(d, DOCTOR_OK, "counters", NULL, "usable here: %s", good);
-	else
+	else if (all)
 		doctor_say(d, doctor_on_node(d), "counters", "see the lines above",
 			"no backend is usable, so every job keeps its full price");
+	json_decref(all);
 }
 
 static void check_paranoid(struct doctor *d)

@@ -16,7 +16,7 @@ static bool running;
 static int *queue;
 static size_t queued, room;
 
-static void *closer_main(void *arg)
+static void *background_close_main(void *arg)
 {
 	(void)arg;
 	pthread_setname_np(pthread_self(), "poppad-closer");
@@ -49,7 +49,7 @@ static bool start(void)
 	pthread_attr_setstacksize(&ta, STACK_SIZE);
 	pthread_attr_setdetachstate(&ta, PTHREAD_CREATE_DETACHED);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	running = !pthread_create(&thread, &ta, closer_main, NULL);
+	running = !pthread_create(&thread, &ta, background_close_main, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&ta);
 	return running;
@@ -71,7 +71,7 @@ static bool put(int fd)
 	return true;
 }
 
-void closer_close(int fd)
+void background_close(int fd)
 {
 	bool taken;
 
@@ -86,7 +86,7 @@ void closer_close(int fd)
 		close(fd);
 }
 
-void closer_wait(void)
+void background_close_wait(void)
 {
 	pthread_mutex_lock(&lock);
 	while (running)

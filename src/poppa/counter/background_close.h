@@ -5,9 +5,9 @@
 
 /* Takes the descriptor over; a thread closes it that lives while there are any. Closes it at once
  * where there can be no such thread. */
-void closer_close(int fd);
+void background_close(int fd);
 
 /* Waits until all that were handed over are closed. */
-void closer_wait(void);
+void background_close_wait(void);
 
 #endif

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,50 +32,41 @@ struct counter {
  * readings of one block need but one look. */
 #define LOOK_EVERY (4 * NS_PER_MS)
 
-/* In the order in which COUNTER_AUTO tries them; it never plays a recording. */
-static const struct counter_ops *const backends[] = {
-	&counter_heartbeat_ops,
-#ifdef HAVE_PFM
-	&counter_perf_ops,
-#endif
-#ifdef HAVE_PAPI
-	&counter_papi_ops,
-#endif
-	&counter_uprobe_ops,
-	&counter_replay_ops,
+/*
+ * The code of each backend of the table in common/counter_backends.h. NULL: this build has no such
+ * library, which `without` names.
+ */
+struct backend {
+	const struct counter_ops *ops;
+	const char *without;
 };
 
-#define BACKENDS (sizeof(backends) / sizeof(backends[0]))
-
-int counter_fail(int code, struct errmsg *err, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (err) {
-		va_start(ap, fmt);
-		vsnprintf(err->text, sizeof(err->text), fmt, ap);
-		va_end(ap);
-	}
-	errno = code;
-	return -1;
-}
+static const struct backend backends[COUNTER_NAMES] = {
+#ifdef HAVE_PFM
+	[COUNTER_PERF] = {&counter_perf_ops, NULL},
+#else
+	[COUNTER_PERF] = {NULL, "libpfm4 (Debian: libpfm4-dev; RHEL/Rocky: libpfm-devel)"},
+#endif
+#ifdef HAVE_PAPI
+	[COUNTER_PAPI] = {&counter_papi_ops, NULL},
+#else
+	[COUNTER_PAPI] = {NULL, "PAPI (Debian: libpapi-dev; RHEL/Rocky: papi-devel)"},
+#endif
+	[COUNTER_HEARTBEAT] = {&counter_heartbeat_ops, NULL},
+	[COUNTER_UPROBE] = {&counter_uprobe_ops, NULL},
+	[COUNTER_REPLAY] = {&counter_replay_ops, NULL},
+};
 
 static const struct counter_ops *find_backend(enum counter_backend kind, struct errmsg *err)
 {
-	for (size_t i = 0; i < BACKENDS; i++)
-		if (backends[i]->kind == kind)
-			return backends[i];
-	if (kind == COUNTER_PERF)
-		counter_fail(ENODATA, err,
-			"perf: left out of this build, which had no libpfm4 (Debian: "
-			"libpfm4-dev; RHEL/Rocky: libpfm-devel)");
-	else if (kind == COUNTER_PAPI)
-		counter_fail(ENODATA, err,
-			"papi: left out of this build, which had no PAPI (Debian: libpapi-dev; "
-			"RHEL/Rocky: papi-devel)");
-	else
+	const struct backend *b = &backends[kind];
+
+	if (!b->ops && b->without)
+		counter_fail(ENODATA, err, "%s: left out of this build, which had no %s",
+			counter_backend_name(kind), b->without);
+	else if (!b->ops)
 		counter_fail(ENODATA, err, "%s: no counter backend", counter_backend_name(kind));
-	return NULL;
+	return b->ops;
 }
 
 /*
@@ -87,7 +77,7 @@ static const struct counter_ops *find_backend(enum counter_backend kind, struct 
 static void report(enum counter_backend kind, const struct errmsg *why, bool asked_for)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static bool reported[COUNTER_NONE + 1][256];
+	static bool reported[COUNTER_NAMES][256];
 	int code = errno;
 	bool first;
 
@@ -107,21 +97,23 @@ static void report(enum counter_backend kind, const struct errmsg *why, bool ask
 static int open_auto(struct counter *c, const struct nodeconf *conf, pid_t pid, struct errmsg *err)
 {
 	struct errmsg why, all = {""};
+	enum counter_backend kind;
 	size_t used = 0;
 
-	for (size_t i = 0; i < BACKENDS; i++) {
+	for (int order = 1; (kind = counter_backend_ordered(order)) != COUNTER_NONE; order++) {
+		const struct counter_ops *ops = backends[kind].ops;
 		const char *sep = used ? "; " : "";
 		int n;
 
-		if (backends[i]->kind == COUNTER_REPLAY)
+		if (!ops || !counter_backend_automatic(kind))
 			continue;
-		if (!backends[i]->open(conf, pid, &c->state, &why)) {
-			c->ops = backends[i];
+		if (!ops->open(conf, pid, &c->state, &why)) {
+			c->ops = ops;
 			return 0;
 		}
 		if (errno == ESRCH)
 			return counter_fail(ESRCH, err, "%s", why.text);
-		report(backends[i]->kind, &why, false);
+		report(kind, &why, false);
 		n = snprintf(all.text + used, sizeof(all.text) - used, "%s%s", sep, why.text);
 		used += n;
 		if (used >= sizeof(all.text))
@@ -277,11 +269,6 @@ void counter_region(struct counter *c, int region)
 char counter_task_state(const struct counter *c)
 {
 	return proc_state(c->stat_fd);
-}
-
-size_t counter_groups(const struct counter *c)
-{
-	return c->ops->groups ? c->ops->groups(c->state) : 1;
 }
 
 bool counter_available(

@@ -21,10 +21,9 @@ struct counter_sample {
 struct counter; /* one task (process, all its threads) under one backend */
 
 /*
- * Opens counters on a running task. backend COUNTER_AUTO tries, in order, what gives a real signal
- * for this task: heartbeat (the application publishes one), perf or papi (a PMU is there), uprobe
- * (a configured function is mapped). COUNTER_REPLAY is only for who asks for it. conf gives the
- * events, functions and recordings. Slow (uprobe 15-30 ms): never call it
+ * Opens counters on a running task. With COUNTER_AUTO the backends are tried in
+ * the order of their table (common/counter_backends.h), and the first with a signal for this task
+ * is taken. conf gives the events, functions and recordings. Slow (uprobe 15-30 ms): never call it
  * from the shutter's time-critical path. Returns 0 and *out (free with counter_close), or -1 with
  * err; -1 with errno ENODATA means that no backend has a signal for this task yet: a program that
  * has only just started may publish its heartbeat or load its libraries later. ESRCH: it is gone.
@@ -34,7 +33,7 @@ struct counter; /* one task (process, all its threads) under one backend */
 int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_t pid,
 	struct counter **out, struct errmsg *err);
 
-/* Cheap, async: no allocation, no lock, one system call a counted group (see counter_groups()).
+/* Cheap, async: no allocation, no lock, one system call a counted group.
  * Never falls. 0, or -1 with errno (ESRCH: task is gone, which may be told some milliseconds late;
  * ENODATA: it publishes its heartbeat no longer). */
 int counter_read(struct counter *c, struct counter_sample *out);
@@ -69,11 +68,8 @@ void counter_region(struct counter *c, int region);
 /* What the task is doing, as proc_state() has it; async as a reading, and interrupts nobody. */
 char counter_task_state(const struct counter *c);
 
-/* The system calls that one reading takes. */
-size_t counter_groups(const struct counter *c);
-
 /* Whether this build and this machine can use the backend at all, as conf has it (NULL: the
- * defaults); otherwise err says why and the mend (poppa doctor). */
+ * defaults); otherwise err says why and how to fix that (poppad --counters, poppa doctor). */
 bool counter_available(
 	enum counter_backend backend, const struct nodeconf *conf, struct errmsg *err);
 

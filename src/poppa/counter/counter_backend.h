@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a counter backend is to counter.c, and what the backends share. */
+/* What a counter backend has to offer, and what the backends share. */
 #ifndef POPPA_COUNTER_COUNTER_BACKEND_H
 #define POPPA_COUNTER_COUNTER_BACKEND_H
 
@@ -14,9 +14,14 @@
 #include "poppa/counter/counter.h"
 
 /*
+ * To add a backend, touch three source files: its row in common/counter_backends.h, its operations
+ * in a file of its own, counter_NAME.c, and its line of the table in counter.c. The settings,
+ * poppad, poppa doctor and tests/lint read the row. Then name the file in local.mk and the backend
+ * in docs/counters.md.
+ *
  * open() fails with errno ENODATA where this task or this machine gives the backend no signal,
- * ESRCH where the task is gone, and anything else where it should have worked. The other calls are
- * counter.h's.
+ * ESRCH where the task is gone, and anything else where it should have worked. The other operations
+ * are the functions of counter.h.
  */
 struct counter_ops {
 	enum counter_backend kind;
@@ -28,19 +33,22 @@ struct counter_ops {
 	void (*prepare)(void *state); /* NULL: refresh() is quick */
 	int (*refresh)(void *state);
 	void (*close)(void *state);
-	size_t (*groups)(const void *state);     /* NULL: one */
 	void (*region)(void *state, int region); /* NULL: does not matter */
 };
 
-extern const struct counter_ops counter_heartbeat_ops;
-extern const struct counter_ops counter_perf_ops;
-extern const struct counter_ops counter_papi_ops;
-extern const struct counter_ops counter_uprobe_ops;
-extern const struct counter_ops counter_replay_ops;
+/* One for each row: counter_perf_ops, counter_heartbeat_ops, ... */
+#define COUNTER_OPS(kind, name, order, automatic, counts)                                          \
+	extern const struct counter_ops counter_##name##_ops;
+COUNTER_TABLE(COUNTER_OPS)
+
+/* --- errors (counter_error.c) --- */
 
 /* Writes err and returns -1 with errno = code, whatever the formatting did to errno. */
 int counter_fail(int code, struct errmsg *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* What an error of perf_event_open() means and how to fix it; what names the event. */
+int counter_perf_open_error(int code, const char *what, struct errmsg *err);
 
 /* --- counters of a task's threads (counter_threads.c) --- */
 
@@ -105,8 +113,5 @@ ssize_t counter_sys_read(int fd, void *buf, size_t size);
 
 /* Makes the threads that the counted one makes count with it. EINVAL where this is not known. */
 int counter_sys_inherit(struct perf_event_attr *attr);
-
-/* What an error of perf_event_open() means and the mend; what names the event. */
-int counter_perf_open_error(int code, const char *what, struct errmsg *err);
 
 #endif

@@ -213,11 +213,6 @@ static int papi_refresh(void *state)
 	return rc;
 }
 
-static size_t papi_groups(const void *state)
-{
-	return ((const struct papi *)state)->threads.count;
-}
-
 static void papi_close(void *state)
 {
 	struct papi *p = state;
@@ -255,5 +250,4 @@ const struct counter_ops counter_papi_ops = {
 	.read = papi_read,
 	.refresh = papi_refresh,
 	.close = papi_close,
-	.groups = papi_groups,
 };

@@ -312,13 +312,6 @@ static int perf_refresh(void *state)
 	return 0;
 }
 
-static size_t perf_groups(const void *state)
-{
-	const struct perf *p = state;
-
-	return p->cpus ? p->cpus : p->threads.count;
-}
-
 static void perf_close(void *state)
 {
 	struct perf *p = state;
@@ -349,5 +342,4 @@ const struct counter_ops counter_perf_ops = {
 	.read = perf_read,
 	.refresh = perf_refresh,
 	.close = perf_close,
-	.groups = perf_groups,
 };

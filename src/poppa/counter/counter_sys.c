@@ -5,8 +5,6 @@
 #include "poppa/counter/counter_backend.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,55 +31,4 @@ int counter_sys_inherit(struct perf_event_attr *attr)
 ssize_t counter_sys_read(int fd, void *buf, size_t size)
 {
 	return read(fd, buf, size);
-}
-
-static int paranoid_level(void)
-{
-	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int level = 2;
-
-	if (!f)
-		return level;
-	if (fscanf(f, "%d", &level) != 1)
-		level = 2;
-	fclose(f);
-	return level;
-}
-
-int counter_perf_open_error(int code, const char *what, struct errmsg *err)
-{
-	switch (code) {
-	case EACCES:
-	case EPERM:
-		return counter_fail(code, err,
-			"%s: not allowed to count another user's process "
-			"(perf_event_paranoid is %d): run as root or give CAP_PERFMON; a container "
-			"must also let perf_event_open through its seccomp filter",
-			what, paranoid_level());
-	case ENOENT:
-	case ENODEV:
-	case EOPNOTSUPP:
-		return counter_fail(ENODATA, err,
-			"%s: this machine offers no such counter; a virtual machine needs its "
-			"PMU passed through (QEMU/KVM: -cpu host,pmu=on), else use heartbeat or "
-			"uprobe",
-			what);
-	case EBUSY:
-		return counter_fail(code, err,
-			"%s: the PMU is held by somebody else; stop the profiler, or free the NMI "
-			"watchdog's counter with sysctl kernel.nmi_watchdog=0",
-			what);
-	case EMFILE:
-	case ENFILE:
-		return counter_fail(code, err,
-			"%s: out of file descriptors, one or two are needed a thread: raise "
-			"LimitNOFILE (ulimit -n)",
-			what);
-	case ENOSYS:
-		return counter_fail(ENODATA, err, "%s: this kernel has no perf events", what);
-	case ESRCH:
-		return counter_fail(code, err, "%s: the task is gone", what);
-	default:
-		return counter_fail(code, err, "%s: %s", what, strerror(code));
-	}
 }

@@ -126,7 +126,7 @@ static int read_thread(void *arg, struct counter_thread *t, struct counter_sampl
 static void close_thread(void *arg, struct counter_thread *t)
 {
 	(void)arg;
-	closer_close(t->handle[0]);
+	background_close(t->handle[0]);
 }
 
 static const struct counter_thread_ops thread_ops = {
@@ -328,11 +328,6 @@ static int uprobe_refresh(void *state)
 	return watch_rate(u) ? -1 : counter_threads_refresh(&u->threads);
 }
 
-static size_t uprobe_groups(const void *state)
-{
-	return ((const struct uprobe *)state)->threads.count;
-}
-
 static void uprobe_close(void *state)
 {
 	struct uprobe *u = state;
@@ -350,5 +345,4 @@ const struct counter_ops counter_uprobe_ops = {
 	.prepare = uprobe_prepare,
 	.refresh = uprobe_refresh,
 	.close = uprobe_close,
-	.groups = uprobe_groups,
 };

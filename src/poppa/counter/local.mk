@@ -9,6 +9,7 @@ libcounter_la_SOURCES = \
 	src/poppa/counter/counter_backend.h \
 	src/poppa/counter/counter_cgroup.c \
 	src/poppa/counter/counter_cgroup.h \
+	src/poppa/counter/counter_error.c \
 	src/poppa/counter/counter_heartbeat.c \
 	src/poppa/counter/counter_replay.c \
 	src/poppa/counter/counter_sys.c \

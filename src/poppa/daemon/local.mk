@@ -4,6 +4,7 @@ sbin_PROGRAMS += poppad
 poppad_SOURCES = \
 	src/poppa/daemon/poppad.c \
 	src/poppa/daemon/poppad.h \
+	src/poppa/daemon/poppad_counters.c \
 	src/poppa/daemon/poppad_files.c \
 	src/poppa/daemon/poppad_guard.c \
 	src/poppa/daemon/poppad_jobs.c \

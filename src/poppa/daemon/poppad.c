@@ -211,6 +211,8 @@ int main(int argc, char **argv)
 		plog_error("%s", err.text);
 		return 1;
 	}
+	if (d.options.counters)
+		return poppad_counters(&d.conf) ? 1 : 0;
 	poppad_set_paths(&d);
 	if (d.options.repair)
 		return repair_only(&d);

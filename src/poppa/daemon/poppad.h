@@ -24,7 +24,7 @@
 /* The command line. */
 struct options {
 	const char *node, *conf;
-	bool repair, syslog, verbose;
+	bool counters, repair, syslog, verbose;
 };
 
 /* Where things are, from poppa.conf and the node's name. */
@@ -68,6 +68,11 @@ struct poppad {
 
 /* poppad_options.c: ends the program where the command line is wrong. */
 void poppad_options(int argc, char **argv, struct options *o);
+
+/* poppad_counters.c: prints one line of JSON, a list with an object for each backend: "name",
+ * "counts", "usable" and, where it is not, "why". conf gives the events, functions and recordings.
+ * 0, or -1 where it cannot be written. */
+int poppad_counters(const struct nodeconf *conf);
 
 /* poppad_files.c */
 

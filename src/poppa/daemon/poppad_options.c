@@ -7,7 +7,7 @@
 
 #include "poppa_config.h"
 
-enum { OPT_REPAIR = 256, OPT_SYSLOG };
+enum { OPT_REPAIR = 256, OPT_SYSLOG, OPT_COUNTERS };
 
 const char *argp_program_version = "poppad " POPPA_VERSION;
 
@@ -18,6 +18,8 @@ static const struct argp_option option_table[] = {
 	{"verbose", 'v', NULL, 0, "Log details", 0},
 	{"syslog", OPT_SYSLOG, NULL, 0, "Log to syslog instead of standard error", 0},
 	{"repair", OPT_REPAIR, NULL, 0, "Resume what an earlier poppad left stopped, and exit", 0},
+	{"counters", OPT_COUNTERS, NULL, 0,
+		"Print as JSON which counter backends this host can use, and exit", 0},
 	{0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -38,6 +40,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_SYSLOG:
 		o->syslog = true;
+		return 0;
+	case OPT_COUNTERS:
+		o->counters = true;
 		return 0;
 	case OPT_REPAIR:
 		o->repair = true;
