@@ -35,7 +35,7 @@ static bool among(const char *exe, const char *const *pattern, size_t count)
 	return false;
 }
 
-bool discover_launcher(const char *exe, const struct nodeconf *conf)
+bool find_tasks_launcher(const char *exe, const struct nodeconf *conf)
 {
 	if (among(exe, launchers, sizeof(launchers) / sizeof(launchers[0])) ||
 		among(exe, shells, sizeof(shells) / sizeof(shells[0])))
@@ -47,14 +47,14 @@ bool discover_launcher(const char *exe, const struct nodeconf *conf)
 }
 
 static int add_dir(
-	struct discovery *d, const char *path, int parent, bool in_step, enum held_kind kind)
+	struct found_tasks *d, const char *path, int parent, bool in_step, enum held_kind kind)
 {
-	struct discover_dir *bigger = realloc(d->dir, (d->dirs + 1) * sizeof(*d->dir));
+	struct found_cgroup *bigger = realloc(d->dir, (d->dirs + 1) * sizeof(*d->dir));
 
 	if (!bigger)
 		return -1;
 	d->dir = bigger;
-	d->dir[d->dirs] = (struct discover_dir){strdup(path), parent, in_step, kind};
+	d->dir[d->dirs] = (struct found_cgroup){strdup(path), parent, in_step, kind};
 	return d->dir[d->dirs].path ? d->dirs++ : -1;
 }
 
@@ -64,9 +64,9 @@ static bool is_ours(int error)
 	return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
-static int add_process(struct discovery *d, pid_t pid, int dir, const struct nodeconf *conf)
+static int add_process(struct found_tasks *d, pid_t pid, int dir, const struct nodeconf *conf)
 {
-	struct discover_process *bigger, p = {.pid = pid, .dir = dir};
+	struct found_process *bigger, p = {.pid = pid, .dir = dir};
 	struct proc_stat st;
 	char exe[NAME_MAX + 1];
 
@@ -76,7 +76,7 @@ static int add_process(struct discovery *d, pid_t pid, int dir, const struct nod
 		return is_ours(errno) ? -1 : 0;
 	if (st.state == 'Z' || st.state == 'X')
 		return 0;
-	p.app = !discover_launcher(exe, conf);
+	p.app = !find_tasks_launcher(exe, conf);
 	if (p.app) {
 		p.starttime = st.starttime;
 		p.state = st.state;
@@ -97,7 +97,7 @@ static int add_process(struct discovery *d, pid_t pid, int dir, const struct nod
 	return 0;
 }
 
-static int add_processes(struct discovery *d, int dir, const struct nodeconf *conf)
+static int add_processes(struct found_tasks *d, int dir, const struct nodeconf *conf)
 {
 	char path[PATH_MAX], *text, *end;
 	int rc = 0;
@@ -119,7 +119,7 @@ static int add_processes(struct discovery *d, int dir, const struct nodeconf *co
 }
 
 /* A directory that vanishes while it is read is a step that has just ended: not an error. */
-static int walk(struct discovery *d, const char *path, int parent, bool in_step,
+static int walk(struct found_tasks *d, const char *path, int parent, bool in_step,
 	enum held_kind kind, int depth, const struct nodeconf *conf)
 {
 	int self = add_dir(d, path, parent, in_step, kind), rc;
@@ -150,7 +150,7 @@ static int walk(struct discovery *d, const char *path, int parent, bool in_step,
 
 /* A shell with job control gives each job a process group; so do some launchers, which do not wait
  * for stops. */
-static void find_job_control(struct discovery *d)
+static void find_job_control(struct found_tasks *d)
 {
 	for (int i = 0; i < d->processes; i++)
 		for (int k = 0; d->process[i].leader_of && k < d->processes; k++)
@@ -158,8 +158,8 @@ static void find_job_control(struct discovery *d)
 				d->process[i].job_control = true;
 }
 
-int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id, const char *name,
-	const struct nodeconf *conf, struct discovery *d)
+int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, const char *name,
+	const struct nodeconf *conf, struct found_tasks *d)
 {
 	char path[6][PATH_MAX], job[sizeof("job_4294967295")];
 
@@ -181,7 +181,7 @@ int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id
 			    conf)) {
 			int saved = errno;
 
-			discover_free(d);
+			find_tasks_free(d);
 			errno = saved;
 			return -1;
 		}
@@ -191,7 +191,7 @@ int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id
 	return 0;
 }
 
-void discover_free(struct discovery *d)
+void find_tasks_free(struct found_tasks *d)
 {
 	for (int i = 0; i < d->dirs; i++)
 		free(d->dir[i].path);
@@ -205,11 +205,11 @@ struct content {
 	bool app, other, stepd, job_control, chosen;
 };
 
-int discover_units(
-	const struct discovery *d, enum pause_method method, struct discover_unit **units)
+int find_tasks_units(
+	const struct found_tasks *d, enum pause_method method, struct found_unit **units)
 {
 	struct content *c = calloc(d->dirs + 1, sizeof(*c));
-	struct discover_unit *u = calloc(d->dirs + d->processes + 1, sizeof(*u));
+	struct found_unit *u = calloc(d->dirs + d->processes + 1, sizeof(*u));
 	int count = 0;
 
 	if (!c || !u) {
@@ -219,7 +219,7 @@ int discover_units(
 		return -1;
 	}
 	for (int i = 0; i < d->processes; i++) {
-		const struct discover_process *p = &d->process[i];
+		const struct found_process *p = &d->process[i];
 
 		for (int dir = p->dir; dir >= 0; dir = d->dir[dir].parent) {
 			c[dir].app |= p->app;
@@ -240,11 +240,11 @@ int discover_units(
 		if (method == PAUSE_AUTO && c[i].other && !c[i].job_control)
 			continue;
 		c[i].chosen = true;
-		u[count++] = (struct discover_unit){true, i};
+		u[count++] = (struct found_unit){true, i};
 	}
 	for (int i = 0; i < d->processes; i++)
 		if (d->process[i].app && !c[d->process[i].dir].chosen)
-			u[count++] = (struct discover_unit){false, i};
+			u[count++] = (struct found_unit){false, i};
 	free(c);
 	*units = u;
 	return count;

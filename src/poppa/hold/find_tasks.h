@@ -12,11 +12,11 @@
 #include "common/settings.h"
 #include "poppa/hold/held.h"
 
-struct discover_process {
+struct found_process {
 	pid_t pid;
 	bool app; /* an application task; else a launcher, a shell or slurmstepd */
 	bool stepd, shell;
-	bool job_control;   /* a task whose shell waits for its stops, see discover_units() */
+	bool job_control;   /* a task whose shell waits for its stops, see find_tasks_units() */
 	bool traced;        /* a task with a debugger or the like attached to it */
 	uint64_t starttime; /* of tasks only, as the state */
 	char state;         /* as in /proc/PID/stat */
@@ -24,18 +24,18 @@ struct discover_process {
 	int dir;            /* index of its cgroup */
 };
 
-struct discover_dir {
+struct found_cgroup {
 	char *path;
 	int parent;          /* -1 for the job's own */
 	bool in_step;        /* a step's cgroup or below: may be frozen as a whole */
 	enum held_kind kind; /* which freezer it has */
 };
 
-struct discovery {
+struct found_tasks {
 	int dirs, processes;
 	uint64_t cpu_ticks;       /* of the job's own processes, as proc_stat() has it */
-	struct discover_dir *dir; /* parents come before their children */
-	struct discover_process *process;
+	struct found_cgroup *dir; /* parents come before their children */
+	struct found_process *process;
 };
 
 /*
@@ -44,18 +44,18 @@ struct discovery {
  * or system.slice/slurmstepd.scope, then name, or job_J where that is empty), and all processes in
  * those of its steps. Zombies and kernel threads are left out. Returns 0 (nothing found is 0
  * processes), or -1 with errno (ENOMEM, or no descriptor is left: EMFILE, ENFILE). Free with
- * discover_free().
+ * find_tasks_free().
  */
-int discover_job(const char *mount, const char *node, uid_t uid, uint32_t job_id, const char *name,
-	const struct nodeconf *conf, struct discovery *d);
-void discover_free(struct discovery *d);
+int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, const char *name,
+	const struct nodeconf *conf, struct found_tasks *d);
+void find_tasks_free(struct found_tasks *d);
 
 /* Whether an executable's name is that of a launcher, a shell or another helper that runs no part
  * of an application; conf may add names (shell patterns). */
-bool discover_launcher(const char *exe, const struct nodeconf *conf);
+bool find_tasks_launcher(const char *exe, const struct nodeconf *conf);
 
 /* What to stop to stop all application tasks. */
-struct discover_unit {
+struct found_unit {
 	bool freezer;
 	int index; /* of dir[] for a freezer, of process[] for a process */
 };
@@ -69,7 +69,7 @@ struct discover_unit {
  * frozen even if a launcher is in them. sigstop: every task by itself. slurmstepd is never frozen.
  * Returns the number of units in *units (caller frees), or -1 with errno ENOMEM.
  */
-int discover_units(
-	const struct discovery *d, enum pause_method method, struct discover_unit **units);
+int find_tasks_units(
+	const struct found_tasks *d, enum pause_method method, struct found_unit **units);
 
 #endif

@@ -15,30 +15,31 @@
 #include "poppa/hold/pause.h"
 #include "poppa/hold/proc.h"
 
-#define ROUNDS 3 /* each finds what the ones before it let slip: children of the newborn */
+/* Each round finds what those before it have missed: the children of what they stopped. */
+#define ROUNDS 3
 
-struct newborn {
+struct new_tasks {
 	struct nodeconf conf;
 	int dirs, pids, used;
 	char **file; /* cgroup.procs of each */
 	pid_t *pid;  /* ascending */
-	struct pause_unit *unit[NEWBORN_MAX];
-	pid_t adopted[NEWBORN_MAX];
-	char text[NEWBORN_LISTING];
+	struct pause_unit *unit[NEW_TASKS_MAX];
+	pid_t adopted[NEW_TASKS_MAX];
+	char text[NEW_TASKS_LISTING];
 };
 
-struct newborn *newborn_new(struct held_file *h)
+struct new_tasks *new_tasks_open(struct held_file *h)
 {
-	struct newborn *n = calloc(1, sizeof(*n));
+	struct new_tasks *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return NULL;
-	for (int i = 0; i < NEWBORN_MAX; i++) {
+	for (int i = 0; i < NEW_TASKS_MAX; i++) {
 		n->unit[i] = pause_open_spare(h);
 		if (!n->unit[i]) {
 			int saved = errno;
 
-			newborn_free(n);
+			new_tasks_close(n);
 			errno = saved;
 			return NULL;
 		}
@@ -53,11 +54,11 @@ static void free_files(char **file, int count)
 	free(file);
 }
 
-void newborn_free(struct newborn *n)
+void new_tasks_close(struct new_tasks *n)
 {
 	if (!n)
 		return;
-	for (int i = 0; i < NEWBORN_MAX; i++)
+	for (int i = 0; i < NEW_TASKS_MAX; i++)
 		pause_close(n->unit[i]);
 	free_files(n->file, n->dirs);
 	free(n->pid);
@@ -71,8 +72,8 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-int newborn_know(struct newborn *n, const struct nodeconf *conf, const char *const *dir, int dirs,
-	const pid_t *pid, int pids)
+int new_tasks_know(struct new_tasks *n, const struct nodeconf *conf, const char *const *dir,
+	int dirs, const pid_t *pid, int pids)
 {
 	char **file = calloc(dirs + 1, sizeof(*file)), path[PATH_MAX];
 	pid_t *known = malloc((pids + 1) * sizeof(*known));
@@ -102,7 +103,7 @@ int newborn_know(struct newborn *n, const struct nodeconf *conf, const char *con
 	return 0;
 }
 
-static bool known(const struct newborn *n, pid_t pid)
+static bool known(const struct new_tasks *n, pid_t pid)
 {
 	if (bsearch(&pid, n->pid, n->pids, sizeof(pid), by_number))
 		return true;
@@ -112,12 +113,12 @@ static bool known(const struct newborn *n, pid_t pid)
 	return false;
 }
 
-static bool stop(struct newborn *n, pid_t pid)
+static bool stop(struct new_tasks *n, pid_t pid)
 {
 	char exe[NAME_MAX + 1];
 
-	if (n->used == NEWBORN_MAX || proc_exe(pid, exe, sizeof(exe)) ||
-		discover_launcher(exe, &n->conf))
+	if (n->used == NEW_TASKS_MAX || proc_exe(pid, exe, sizeof(exe)) ||
+		find_tasks_launcher(exe, &n->conf))
 		return false;
 	if (pause_adopt(n->unit[n->used], pid))
 		return false;
@@ -130,7 +131,7 @@ static bool stop(struct newborn *n, pid_t pid)
 }
 
 /* The list is made anew for who opens the file, not for who reads it again. */
-static int stop_in(struct newborn *n, const char *file)
+static int stop_in(struct new_tasks *n, const char *file)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC), count = 0;
 	const size_t room = sizeof(n->text) - 1;
@@ -157,7 +158,7 @@ static int stop_in(struct newborn *n, const char *file)
 	return count;
 }
 
-int newborn_stop(struct newborn *n)
+int new_tasks_stop(struct new_tasks *n)
 {
 	n->used = 0;
 	for (int round = 0, found = 1; round < ROUNDS && found; round++) {
@@ -168,7 +169,7 @@ int newborn_stop(struct newborn *n)
 	return n->used;
 }
 
-void newborn_resume(struct newborn *n)
+void new_tasks_resume(struct new_tasks *n)
 {
 	for (int i = 0; i < n->used; i++) {
 		pause_resume(n->unit[i], false);

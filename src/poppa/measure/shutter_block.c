@@ -200,8 +200,8 @@ static void resume_others(struct shutter_plan *p, const struct hold *h)
 		const struct shutter_job *j = &p->job[i];
 		bool look = true;
 
-		if (h->stopped[i] && j->newborn)
-			newborn_resume(j->newborn);
+		if (h->stopped[i] && j->new_tasks)
+			new_tasks_resume(j->new_tasks);
 		for (int n = 0; n < h->stopped[i]; n++) {
 			const struct shutter_unit *u = &p->unit[j->first_unit + n];
 			bool foreign = pause_resume(u->unit, look);
@@ -332,7 +332,7 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 						      : SHUTTER_GONE;
 			ok = false;
 		}
-		if (ok && h.stopped[i] && j->newborn && newborn_stop(j->newborn))
+		if (ok && h.stopped[i] && j->new_tasks && new_tasks_stop(j->new_tasks))
 			p->changed = true;
 	}
 	ok = ok && measure_alone(p, &h, start);

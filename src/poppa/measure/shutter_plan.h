@@ -49,7 +49,7 @@ struct shutter_job {
 	uint32_t job_id, restart;
 	int first_task, tasks;
 	int first_unit, units;
-	struct newborn *newborn; /* looks for tasks that came since; NULL = no need */
+	struct new_tasks *new_tasks; /* looks for tasks that came since; NULL = no need */
 	cpu_set_t elsewhere; /* where the shutter may run without taking time from this job; empty =
 				anywhere */
 	cpu_set_t here;      /* likewise, without taking time from its co-runners */

@@ -16,11 +16,6 @@
 /* Looks at stopped tasks become ever rarer; then the tick does. */
 #define LOOK_LAST_MS 640
 
-enum counter_backend jobs_wanted_counter(const struct jobs *js)
-{
-	return js->env.conf->counter_set ? js->env.conf->counter : js->env.settings->counter;
-}
-
 struct jobs *jobs_new(const struct jobs_env *env)
 {
 	struct jobs *js = calloc(1, sizeof(*js));
@@ -38,24 +33,6 @@ struct jobs *jobs_new(const struct jobs_env *env)
 	}
 	proc_boot_id(js->boot, sizeof(js->boot));
 	return js;
-}
-
-int jobs_count(const struct jobs *js)
-{
-	int n = 0;
-
-	for (const struct job *j = js->first; j; j = j->next)
-		n++;
-	return n;
-}
-
-struct job *jobs_find(const struct jobs *js, uint32_t job_id, uint32_t restart)
-{
-	struct job *j = js->first;
-
-	while (j && (j->reg.job_id != job_id || j->reg.restart != restart))
-		j = j->next;
-	return j;
 }
 
 static void checkpoint(struct jobs *js)

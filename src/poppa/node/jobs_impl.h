@@ -15,13 +15,24 @@
 #include "poppa/measure/schedule.h"
 #include "poppa/node/tally.h"
 
+/*
+ * The table is the main thread's. The shutter's thread sees only the plan that was published last,
+ * and through it the counters, pause units and new_tasks that the table owns. So
+ *  - what a plan may name is never freed at once: jobs_discard() puts it aside, and
+ *    jobs_empty_garbage() frees it after the next plan is out;
+ *  - what a block must not see half done (a counter's refresh, new_tasks_know()) is done under
+ *    shutter_lock().
+ * Each file calls only those above its own name in this header; jobs.c and jobs_status.c call all.
+ */
+
 struct task {
 	pid_t pid;
 	uint64_t starttime;
 	char state;
 	bool traced;
-	bool seen; /* by the scan under way */
-	int tries; /* to open a counter */
+	bool seen;   /* by the scan under way */
+	bool single; /* the scan under way wants it stopped by itself, and not by a freezer */
+	int tries;   /* to open a counter */
 	int64_t next_try;
 	int64_t refreshed; /* when its counter last looked for threads */
 	struct counter *counter;
@@ -30,7 +41,7 @@ struct task {
 
 struct freezer {
 	char *path;
-	bool seen;
+	bool seen; /* by the scan under way */
 	struct pause_unit *unit;
 };
 
@@ -46,24 +57,24 @@ struct job {
 	bool told_unpausable, told_partly, told_spin, told_unseen;
 	uint64_t ran;       /* shutters of no use because it ran while it was held stopped */
 	bool seen;          /* in RUNDIR/jobs */
-	int64_t counted_ns; /* when a counter was last there for its progress */
-	bool was_in_plan;   /* since its time was last brought up to date */
-	bool busy; /* its processes, with those that have ended, took processor time lately */
-	uint64_t cpu_ticks; /* which that is told from, at */
-	int64_t cpu_ns;
+	int64_t counted_ns; /* when a task of it last had a counter */
+	bool was_in_plan;   /* when its time was last brought up to date */
+	bool busy;          /* its processes, ended ones included, used processor time lately */
+	uint64_t cpu_ticks; /* their processor time, and */
+	int64_t cpu_ns;     /* when it was read */
 	cpu_set_t cpus;
 	int tasks, freezers;
 	struct task *task;
 	struct freezer *freezer;
-	struct newborn *newborn; /* where tasks are stopped one by one */
+	struct new_tasks *new_tasks; /* where tasks are stopped one by one */
 };
 
-/* Counters and units that the shutter's present plan may still use. */
+/* What was put aside because the shutter's present plan may still use it; each may be NULL. */
 struct garbage {
 	struct garbage *next;
 	struct counter *counter;
 	struct pause_unit *unit;
-	struct newborn *newborn;
+	struct new_tasks *new_tasks;
 };
 
 struct jobs {
@@ -72,7 +83,7 @@ struct jobs {
 	struct garbage *garbage;
 	bool changed; /* the plan is out of date */
 	bool allowed, active;
-	bool blind; /* co-runners would be there, but shutters are off or impossible */
+	bool blind; /* there are co-runners, but shutters are off or impossible */
 	bool orphans_taken;
 	bool told_spool;
 	int look_ms; /* to the next look at stopped tasks; 0 = the tick does */
@@ -82,25 +93,43 @@ struct jobs {
 	int64_t boot_unix, started_unix, next_checkpoint, next_interim;
 	struct schedule schedule; /* as in the last plan, but for the levels */
 	struct budget budget;
-	bool lengthened; /* told that it is, for the budget's sake */
+	bool lengthened; /* it is logged that the period is longer, for the budget's sake */
 	uint64_t blocks, shams, absences, windows, outcome[SHUTTER_OUTCOMES];
 	int64_t longest_stop_ns, paused_ns, co_ns;
 };
 
-/* jobs.c */
+/* --- jobs_table.c --- */
 
 /* Run RESTART of a job, or NULL. */
 struct job *jobs_find(const struct jobs *js, uint32_t job_id, uint32_t restart);
 
-/* What poppa.conf says of the counter, else slurm.conf. */
-enum counter_backend jobs_wanted_counter(const struct jobs *js);
-
-/* jobs_sync.c */
+/* Adds a job to the table, at its end; the table owns it then. */
+void jobs_add(struct jobs *js, struct job *j);
 
 /* Takes a job out of the table and frees it. */
 void jobs_drop(struct jobs *js, struct job *j);
 
-/* jobs_account.c */
+/* Takes what the shutter may still use, each may be NULL; jobs_empty_garbage() frees it. */
+void jobs_discard(struct jobs *js, struct counter *counter, struct pause_unit *unit,
+	struct new_tasks *new_tasks);
+
+/* To be called when a plan is out that names nothing of what was discarded. */
+void jobs_empty_garbage(struct jobs *js);
+
+/* What poppa.conf says of the counter, else slurm.conf. */
+enum counter_backend jobs_wanted_counter(const struct jobs *js);
+
+/* The backend that counts for a job: of those that its tasks have, the first in the order of their
+ * table, as their units differ. COUNTER_NONE where no task has a counter. */
+enum counter_backend jobs_backend(const struct job *j);
+
+/* The job takes part in shutters, if there are others. */
+bool jobs_in_plan(const struct job *j);
+
+/* Halvings of the job's block rate: its own, or the budget's if there are more. */
+int jobs_level(const struct jobs *js, const struct job *j);
+
+/* --- jobs_account.c --- */
 
 /* Brings the time of all jobs up to date and sets what their time counts as from now on. */
 void jobs_account(struct jobs *js);
@@ -109,7 +138,21 @@ void jobs_account(struct jobs *js);
  * date. */
 void jobs_look_at_cost(struct jobs *js);
 
-/* jobs_scan.c */
+/* --- jobs_block.c --- */
+
+/* Takes a finished block, if there is one, and lets the next come. */
+void jobs_take_finished(struct jobs *js);
+
+/* Hands a finished block to the jobs it tells something of. The plan stays taken until
+ * shutter_done(). */
+void jobs_take_block(struct jobs *js, struct shutter_plan *p);
+
+/* --- jobs_plan.c --- */
+
+/* Gives the shutter a new plan where js->changed; then brings the time of all jobs up to date. */
+void jobs_update(struct jobs *js);
+
+/* --- jobs_scan.c --- */
 
 /* Finds the jobs' tasks and what they are stopped with, opens counters, and makes a new plan where
  * something has changed. */
@@ -121,33 +164,5 @@ void jobs_refresh(struct jobs *js);
 
 /* A task that was stopped at the last scan runs again. */
 bool jobs_someone_runs_again(const struct jobs *js);
-
-/* Where several backends have a signal, one of them counts: their units differ. */
-enum counter_backend jobs_backend(const struct job *j);
-
-/* Frees what the shutter may still use after the next plan is out; each may be NULL. */
-void jobs_discard(
-	struct jobs *js, struct counter *counter, struct pause_unit *unit, struct newborn *newborn);
-void jobs_empty_garbage(struct jobs *js);
-
-/* jobs_plan.c */
-
-/* The job takes part in shutters, if there are others. */
-bool jobs_in_plan(const struct job *j);
-
-/* Halvings of the job's block rate: its own, or the budget's if there are more. */
-int jobs_level(const struct jobs *js, const struct job *j);
-
-/* Gives the shutter a new plan where js->changed; then brings the time of all jobs up to date. */
-void jobs_update(struct jobs *js);
-
-/* jobs_block.c */
-
-/* Takes a finished block, if there is one, and lets the next come. */
-void jobs_take_finished(struct jobs *js);
-
-/* Hands a finished block to the jobs it tells something of. The plan stays taken until
- * shutter_done(). */
-void jobs_take_block(struct jobs *js, struct shutter_plan *p);
 
 #endif

@@ -8,13 +8,6 @@
 #include "common/units.h"
 #include "poppa/estimate/blockfit.h"
 
-int jobs_level(const struct jobs *js, const struct job *j)
-{
-	int level = js->env.settings->adaptive ? pace_level(&j->pace) : 0;
-
-	return level > js->budget.level ? level : js->budget.level;
-}
-
 static void plan_job(
 	const struct jobs *js, struct shutter_plan *p, const struct job *j, const cpu_set_t *busy)
 {
@@ -28,7 +21,7 @@ static void plan_job(
 	out->restart = j->reg.restart;
 	out->first_task = p->tasks;
 	out->first_unit = p->units;
-	out->newborn = j->newborn;
+	out->new_tasks = j->new_tasks;
 	for (int i = 0; i < j->freezers; i++)
 		p->unit[p->units++] = (struct shutter_unit){j->freezer[i].unit, -1, false, 0};
 	for (int i = 0; i < j->tasks; i++) {
@@ -61,11 +54,6 @@ static void plan_job(
 		CPU_AND(&out->here, &all, &j->cpus);
 		CPU_XOR(&out->elsewhere, &all, &out->here);
 	}
-}
-
-bool jobs_in_plan(const struct job *j)
-{
-	return j->state == JOB_RUNNING || j->state == JOB_PARTLY_STOPPED;
 }
 
 /* NULL where there is nothing to shutter. *blind is set where co-runners would be there, but

@@ -12,7 +12,7 @@
 #include "common/clock.h"
 #include "poppa/hold/proc.h"
 
-/* A program may publish its heartbeat some time after it starts: ask often at first. */
+/* A program may publish its heartbeat some time after it starts: try often at first. */
 #define EAGER_TRIES 15
 #define LAZY_EVERY (30 * NS_PER_S)
 #define REFRESH_SLOW (60 * NS_PER_MS)
@@ -20,36 +20,8 @@
 /* The kernel counts processor time in steps of some ms. */
 #define CPU_LOOK (500 * NS_PER_MS)
 #define BUSY 0.05 /* of one processor */
-/* A stop by others may be short: looked at often at first. */
+/* Somebody else's stop may be short: look at the task often at first. */
 #define LOOK_FIRST_MS 20
-
-void jobs_discard(
-	struct jobs *js, struct counter *counter, struct pause_unit *unit, struct newborn *newborn)
-{
-	struct garbage *g;
-
-	if (!counter && !unit && !newborn)
-		return;
-	js->changed = true;
-	g = malloc(sizeof(*g));
-	if (!g)
-		return; /* rather a leak than a use after free */
-	*g = (struct garbage){js->garbage, counter, unit, newborn};
-	js->garbage = g;
-}
-
-void jobs_empty_garbage(struct jobs *js)
-{
-	while (js->garbage) {
-		struct garbage *g = js->garbage;
-
-		js->garbage = g->next;
-		counter_close(g->counter);
-		pause_close(g->unit);
-		newborn_free(g->newborn);
-		free(g);
-	}
-}
 
 static void open_counter(struct jobs *js, struct task *t, int64_t now)
 {
@@ -68,7 +40,7 @@ static void open_counter(struct jobs *js, struct task *t, int64_t now)
 	t->counter = NULL;
 }
 
-static struct task *find_task(struct job *j, const struct discover_process *p)
+static struct task *find_task(struct job *j, const struct found_process *p)
 {
 	for (int i = 0; i < j->tasks; i++)
 		if (j->task[i].pid == p->pid && j->task[i].starttime == p->starttime)
@@ -80,9 +52,9 @@ static struct task *find_task(struct job *j, const struct discover_process *p)
  * The state of a task, T also where its cgroup is frozen: Slurm suspends a job first with a signal
  * and then with the freezer. What our own shutter holds at this very moment does not count.
  */
-static char true_state(struct jobs *js, const struct discovery *d, const struct discover_process *p)
+static char true_state(struct jobs *js, const struct found_tasks *d, const struct found_process *p)
 {
-	const struct discover_dir *dir = &d->dir[p->dir];
+	const struct found_cgroup *dir = &d->dir[p->dir];
 	struct proc_stat st = {.state = p->state};
 
 	if (p->state == 'T' || p->state == 'D' || p->state == 'S') {
@@ -100,7 +72,7 @@ static char true_state(struct jobs *js, const struct discovery *d, const struct 
 	return st.state;
 }
 
-static int take_tasks(struct jobs *js, struct job *j, const struct discovery *d)
+static int take_tasks(struct jobs *js, struct job *j, const struct found_tasks *d)
 {
 	int64_t now = clock_now();
 	int kept = 0;
@@ -110,7 +82,7 @@ static int take_tasks(struct jobs *js, struct job *j, const struct discovery *d)
 		j->task[i].seen = false;
 	CPU_ZERO(&cpus);
 	for (int i = 0; i < d->processes; i++) {
-		const struct discover_process *p = &d->process[i];
+		const struct found_process *p = &d->process[i];
 		struct task *t = p->app ? find_task(j, p) : NULL;
 		cpu_set_t own;
 
@@ -153,7 +125,7 @@ static struct freezer *find_freezer(struct job *j, const char *path)
 	return NULL;
 }
 
-static int take_freezer(struct jobs *js, struct job *j, const struct discover_dir *dir)
+static int take_freezer(struct jobs *js, struct job *j, const struct found_cgroup *dir)
 {
 	struct freezer *f = find_freezer(j, dir->path);
 
@@ -180,7 +152,7 @@ static int take_freezer(struct jobs *js, struct job *j, const struct discover_di
 	return f->unit ? 0 : -1;
 }
 
-static int take_process(struct jobs *js, struct job *j, const struct discover_process *p)
+static int take_process(struct jobs *js, struct job *j, const struct found_process *p)
 {
 	struct task *t = find_task(j, p);
 
@@ -188,6 +160,7 @@ static int take_process(struct jobs *js, struct job *j, const struct discover_pr
 		errno = ENOMEM;
 		return -1;
 	}
+	t->single = true;
 	if (!t->unit) {
 		t->unit = pause_open_process(js->env.held, t->pid, t->starttime);
 		js->changed = true;
@@ -205,27 +178,23 @@ static void tell_unpausable(const struct job *j, int error)
 		plog_warn("job %u cannot be paused: %s", j->reg.job_id, strerror(error));
 }
 
-static void take_units(struct jobs *js, struct job *j, const struct discovery *d)
+static void take_units(struct jobs *js, struct job *j, const struct found_tasks *d)
 {
-	struct discover_unit *u = NULL;
-	int n = discover_units(d, js->env.settings->pause, &u), kept = 0;
+	struct found_unit *u = NULL;
+	int n = find_tasks_units(d, js->env.settings->pause, &u), kept = 0;
 	bool was = j->pausable;
 
 	j->pausable = n >= 0;
 	for (int i = 0; i < j->freezers; i++)
 		j->freezer[i].seen = false;
 	for (int i = 0; i < j->tasks; i++)
-		j->task[i].seen = false; /* here: has a unit of its own */
+		j->task[i].single = false;
 	for (int i = 0; i < n; i++) {
 		int rc;
 
 		if (u[i].freezer) {
 			rc = take_freezer(js, j, &d->dir[u[i].index]);
 		} else {
-			struct task *t = find_task(j, &d->process[u[i].index]);
-
-			if (t)
-				t->seen = true;
 			rc = take_process(js, j, &d->process[u[i].index]);
 		}
 		/* One of many short tasks has ended since it was listed: nothing to pause. */
@@ -248,7 +217,7 @@ static void take_units(struct jobs *js, struct job *j, const struct discovery *d
 	}
 	j->freezers = kept;
 	for (int i = 0; i < j->tasks; i++) {
-		if (!j->task[i].seen && j->task[i].unit) {
+		if (!j->task[i].single && j->task[i].unit) {
 			jobs_discard(js, NULL, j->task[i].unit, NULL);
 			j->task[i].unit = NULL;
 		}
@@ -256,8 +225,8 @@ static void take_units(struct jobs *js, struct job *j, const struct discovery *d
 	js->changed |= was != j->pausable;
 }
 
-/* Who is in the cgroups whose tasks are stopped one by one. */
-static void take_newborn(struct jobs *js, struct job *j, const struct discovery *d)
+/* Tells new_tasks which cgroups hold tasks that are stopped one by one, and who is in them. */
+static void take_new_tasks(struct jobs *js, struct job *j, const struct found_tasks *d)
 {
 	const char **dir = calloc(d->dirs + 1, sizeof(*dir));
 	pid_t *pid = calloc(d->processes + 1, sizeof(*pid));
@@ -265,7 +234,7 @@ static void take_newborn(struct jobs *js, struct job *j, const struct discovery 
 	int dirs = 0, pids = 0;
 
 	for (int i = 0; dir && pid && watched && i < d->processes; i++) {
-		const struct discover_process *p = &d->process[i];
+		const struct found_process *p = &d->process[i];
 		const struct task *t = p->app ? find_task(j, p) : NULL;
 
 		watched[p->dir] |= t && t->unit;
@@ -274,17 +243,17 @@ static void take_newborn(struct jobs *js, struct job *j, const struct discovery 
 	for (int i = 0; pids && i < d->dirs; i++)
 		if (watched[i])
 			dir[dirs++] = d->dir[i].path;
-	if (dirs && !j->newborn) {
-		j->newborn = newborn_new(js->env.held);
+	if (dirs && !j->new_tasks) {
+		j->new_tasks = new_tasks_open(js->env.held);
 		js->changed = true;
 	}
-	if (j->newborn && !dirs) {
-		jobs_discard(js, NULL, NULL, j->newborn);
-		j->newborn = NULL;
+	if (j->new_tasks && !dirs) {
+		jobs_discard(js, NULL, NULL, j->new_tasks);
+		j->new_tasks = NULL;
 	}
-	if (j->newborn) {
+	if (j->new_tasks) {
 		shutter_lock(js->env.shutter);
-		newborn_know(j->newborn, js->env.conf, dir, dirs, pid, pids);
+		new_tasks_know(j->new_tasks, js->env.conf, dir, dirs, pid, pids);
 		shutter_unlock(js->env.shutter);
 	}
 	free(dir);
@@ -317,8 +286,8 @@ static void take_state(struct jobs *js, struct job *j)
 	js->changed |= was != j->state;
 }
 
-/* What ended between two looks is in the time of the shell that waited for it. */
-static void take_cpu_time(struct job *j, const struct discovery *d)
+/* The time of a process that ended between two looks is in that of the shell that waited for it. */
+static void take_cpu_time(struct job *j, const struct found_tasks *d)
 {
 	int64_t now = clock_now(), passed = now - j->cpu_ns, spent;
 
@@ -331,24 +300,12 @@ static void take_cpu_time(struct job *j, const struct discovery *d)
 	j->cpu_ns = now;
 }
 
-enum counter_backend jobs_backend(const struct job *j)
-{
-	static const enum counter_backend order[] = {
-		COUNTER_HEARTBEAT, COUNTER_PERF, COUNTER_PAPI, COUNTER_UPROBE, COUNTER_REPLAY};
-
-	for (size_t n = 0; n < sizeof(order) / sizeof(order[0]); n++)
-		for (int i = 0; i < j->tasks; i++)
-			if (j->task[i].counter && counter_kind(j->task[i].counter) == order[n])
-				return order[n];
-	return COUNTER_NONE;
-}
-
 static void scan_job(struct jobs *js, struct job *j)
 {
-	struct discovery d;
+	struct found_tasks d;
 	enum counter_backend backend;
 
-	if (discover_job(js->env.cluster->cgroup_mount, js->env.cluster->node, j->reg.uid,
+	if (find_tasks(js->env.cluster->cgroup_mount, js->env.cluster->node, j->reg.uid,
 		    j->reg.job_id, j->reg.cgroup, js->env.conf, &d)) {
 		if (!j->told_unseen)
 			plog_warn("job %u: its tasks cannot be looked at for now: %s",
@@ -358,10 +315,10 @@ static void scan_job(struct jobs *js, struct job *j)
 	}
 	if (!take_tasks(js, j, &d)) {
 		take_units(js, j, &d);
-		take_newborn(js, j, &d);
+		take_new_tasks(js, j, &d);
 	}
 	take_cpu_time(j, &d);
-	discover_free(&d);
+	find_tasks_free(&d);
 	take_state(js, j);
 	backend = jobs_backend(j);
 	if (backend != COUNTER_NONE && backend != j->tally->backend) {
@@ -378,8 +335,8 @@ void jobs_scan(struct jobs *js)
 	jobs_update(js);
 }
 
-/* A uprobe is opened in some 25 ms. No block waits for that, but it had better not be within one,
- * unless it has waited for long enough. */
+/* Opening a uprobe takes some 25 ms. No block waits for it, but a refresh that opens one waits for
+ * a time between two blocks, unless it has waited for long enough. */
 static bool refresh_now(const struct jobs *js, const struct task *t, int64_t now)
 {
 	return counter_kind(t->counter) != COUNTER_UPROBE || now - t->refreshed > REFRESH_MAX ||

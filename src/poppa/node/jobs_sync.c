@@ -58,7 +58,7 @@ static struct tally *restore(struct jobs *js, const struct registration *r)
 
 static struct job *add(struct jobs *js, uint32_t job_id, uint32_t restart, bool ended)
 {
-	struct job *j = calloc(1, sizeof(*j)), **tail = &js->first;
+	struct job *j = calloc(1, sizeof(*j));
 	struct errmsg err = {""};
 
 	if (!j)
@@ -76,35 +76,12 @@ static struct job *add(struct jobs *js, uint32_t job_id, uint32_t restart, bool 
 	}
 	j->tally->lane = registration_lane(&j->reg, js->env.settings->stripe_lanes);
 	j->tally->cores = j->reg.core_count;
-	while (*tail)
-		tail = &(*tail)->next;
-	*tail = j;
+	jobs_add(js, j);
 	js->changed = true;
 	if (!ended)
 		plog_info("job %u of uid %u: co-located here, lane %d", job_id, j->reg.uid,
 			j->tally->lane);
 	return j;
-}
-
-void jobs_drop(struct jobs *js, struct job *j)
-{
-	struct job **at = &js->first;
-
-	while (*at != j)
-		at = &(*at)->next;
-	*at = j->next;
-	for (int i = 0; i < j->tasks; i++)
-		jobs_discard(js, j->task[i].counter, j->task[i].unit, NULL);
-	for (int i = 0; i < j->freezers; i++) {
-		jobs_discard(js, NULL, j->freezer[i].unit, NULL);
-		free(j->freezer[i].path);
-	}
-	jobs_discard(js, NULL, NULL, j->newborn);
-	js->changed = true;
-	free(j->task);
-	free(j->freezer);
-	tally_free(j->tally);
-	free(j);
 }
 
 /* The final record is safe in the spool before anything else of the job goes. */
@@ -215,8 +192,7 @@ static void orphan(uint32_t job_id, uint32_t restart, void *arg)
 		return;
 	}
 	j->reg.uid = j->tally->uid;
-	j->next = js->first;
-	js->first = j;
+	jobs_add(js, j);
 }
 
 void jobs_sync(struct jobs *js)

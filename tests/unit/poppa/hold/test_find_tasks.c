@@ -128,11 +128,11 @@ static int teardown(void **state)
 
 static void finds_processes(void **state)
 {
-	struct discovery d;
+	struct found_tasks d;
 	int apps = 0;
 
 	(void)state;
-	assert_int_equal(discover_job(mount, "n1", 7, 1, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 1, "", &conf, &d), 0);
 	assert_int_equal(d.dirs, 3);
 	assert_int_equal(d.processes, 4); /* no helper, zombie, or process that is not there */
 	for (int i = 0; i < d.processes; i++) {
@@ -142,21 +142,21 @@ static void finds_processes(void **state)
 		assert_true(d.process[i].app == (d.process[i].starttime > 0));
 	}
 	assert_int_equal(apps, 3);
-	discover_free(&d);
+	find_tasks_free(&d);
 	/* Another user's, another node's, another job: nothing, and no error. */
-	assert_int_equal(discover_job(mount, "n1", 8, 1, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 8, 1, "", &conf, &d), 0);
 	assert_int_equal(d.processes, 0);
-	discover_free(&d);
-	assert_int_equal(discover_job(mount, "n2", 7, 1, "", &conf, &d), 0);
+	find_tasks_free(&d);
+	assert_int_equal(find_tasks(mount, "n2", 7, 1, "", &conf, &d), 0);
 	assert_int_equal(d.processes, 0);
-	discover_free(&d);
+	find_tasks_free(&d);
 }
 
 /* A job seen in part would be one whose tasks have ended. */
 static void without_descriptors(void **state)
 {
 	struct rlimit usual, few;
-	struct discovery d;
+	struct found_tasks d;
 	int failed = 0;
 
 	(void)state;
@@ -166,79 +166,79 @@ static void without_descriptors(void **state)
 		int rc;
 
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-		rc = discover_job(mount, "n1", 7, 1, "", &conf, &d);
+		rc = find_tasks(mount, "n1", 7, 1, "", &conf, &d);
 		failed += rc && errno == EMFILE;
 		setrlimit(RLIMIT_NOFILE, &usual);
 		if (rc)
 			continue;
 		assert_int_equal(d.processes, 4);
-		discover_free(&d);
+		find_tasks_free(&d);
 	}
 	assert_in_range(failed, 3, 31);
 }
 
 static void units_v1(void **state)
 {
-	struct discover_unit *u;
-	struct discovery d;
+	struct found_unit *u;
+	struct found_tasks d;
 
 	(void)state;
-	assert_int_equal(discover_job(mount, "n1", 7, 1, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 1, "", &conf, &d), 0);
 	/* auto: the clean step as a whole, the task beside a launcher alone. */
-	assert_int_equal(discover_units(&d, PAUSE_AUTO, &u), 2);
+	assert_int_equal(find_tasks_units(&d, PAUSE_AUTO, &u), 2);
 	assert_true(u[0].freezer);
 	assert_non_null(strstr(d.dir[u[0].index].path, "step_0"));
 	assert_int_equal(d.dir[u[0].index].kind, HELD_FREEZER_V1);
 	assert_false(u[1].freezer);
 	assert_int_equal(d.process[u[1].index].pid, app[2]);
 	free(u);
-	assert_int_equal(discover_units(&d, PAUSE_SIGSTOP, &u), 3);
+	assert_int_equal(find_tasks_units(&d, PAUSE_SIGSTOP, &u), 3);
 	for (int i = 0; i < 3; i++)
 		assert_false(u[i].freezer);
 	free(u);
-	assert_int_equal(discover_units(&d, PAUSE_FREEZER, &u), 2);
+	assert_int_equal(find_tasks_units(&d, PAUSE_FREEZER, &u), 2);
 	assert_true(u[0].freezer && u[1].freezer);
 	free(u);
-	discover_free(&d);
+	find_tasks_free(&d);
 }
 
 static void units_v2(void **state)
 {
-	struct discover_unit *u;
-	struct discovery d;
+	struct found_unit *u;
+	struct found_tasks d;
 
 	(void)state;
-	assert_int_equal(discover_job(mount, "any", 7, 2, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "any", 7, 2, "", &conf, &d), 0);
 	/* slurmstepd's own cgroup is beside: frozen is the highest that holds tasks only. */
-	assert_int_equal(discover_units(&d, PAUSE_AUTO, &u), 1);
+	assert_int_equal(find_tasks_units(&d, PAUSE_AUTO, &u), 1);
 	assert_true(u[0].freezer);
 	assert_int_equal(d.dir[u[0].index].kind, HELD_FREEZER_V2);
 	assert_string_equal(strrchr(d.dir[u[0].index].path, '/'), "/user");
 	free(u);
-	assert_int_equal(discover_units(&d, PAUSE_FREEZER, &u), 2);
+	assert_int_equal(find_tasks_units(&d, PAUSE_FREEZER, &u), 2);
 	free(u);
-	discover_free(&d);
+	find_tasks_free(&d);
 }
 
 /* A name counts in v2, where it takes the place of the job's id. */
 static void named(void **state)
 {
-	struct discovery d;
+	struct found_tasks d;
 
 	(void)state;
-	assert_int_equal(discover_job(mount, "any", 7, 2, "s0ABCDEFGHJKMN", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "any", 7, 2, "s0ABCDEFGHJKMN", &conf, &d), 0);
 	assert_int_equal(d.processes, 1);
 	assert_int_equal(d.process[0].pid, app[2]);
-	discover_free(&d);
-	assert_int_equal(discover_job(mount, "any", 7, 2, "s0ABCDEFGHJKMP", &conf, &d), 0);
+	find_tasks_free(&d);
+	assert_int_equal(find_tasks(mount, "any", 7, 2, "s0ABCDEFGHJKMP", &conf, &d), 0);
 	assert_int_equal(d.processes, 0);
-	discover_free(&d);
-	assert_int_equal(discover_job(mount, "n1", 7, 1, "s0ABCDEFGHJKMP", &conf, &d), 0);
+	find_tasks_free(&d);
+	assert_int_equal(find_tasks(mount, "n1", 7, 1, "s0ABCDEFGHJKMP", &conf, &d), 0);
 	assert_int_equal(d.processes, 4);
-	discover_free(&d);
+	find_tasks_free(&d);
 }
 
-static const struct discover_process *process_of(const struct discovery *d, pid_t pid)
+static const struct found_process *process_of(const struct found_tasks *d, pid_t pid)
 {
 	for (int i = 0; i < d->processes; i++)
 		if (d->process[i].pid == pid)
@@ -286,32 +286,32 @@ static void job_control(void **state)
 
 	(void)state;
 	for (int monitored = 0; monitored < 2; monitored++) {
-		struct discover_unit *u;
-		struct discovery d;
+		struct found_unit *u;
+		struct found_tasks d;
 		pid_t task, shell = spawn_shell(set[monitored], &task);
 
 		fill(SHELL_JOB, "");
 		fill(SHELL_JOB "/step_0", "%d\n%d\n", (int)shell, (int)task);
-		assert_int_equal(discover_job(mount, "n1", 7, 3, "", &conf, &d), 0);
+		assert_int_equal(find_tasks(mount, "n1", 7, 3, "", &conf, &d), 0);
 		assert_true(process_of(&d, shell)->shell);
 		assert_false(process_of(&d, shell)->app);
 		assert_true(process_of(&d, task)->app);
 		assert_int_equal(process_of(&d, task)->job_control, monitored);
-		assert_int_equal(discover_units(&d, PAUSE_AUTO, &u), 1);
+		assert_int_equal(find_tasks_units(&d, PAUSE_AUTO, &u), 1);
 		assert_int_equal(u[0].freezer, monitored);
 		free(u);
-		assert_int_equal(discover_units(&d, PAUSE_SIGSTOP, &u), 1);
+		assert_int_equal(find_tasks_units(&d, PAUSE_SIGSTOP, &u), 1);
 		assert_false(u[0].freezer);
 		free(u);
 		/* Slurm's own process is never frozen with them. */
 		for (int i = 0; i < d.processes; i++)
 			d.process[i].stepd = !d.process[i].app;
 		for (enum pause_method m = PAUSE_AUTO; m <= PAUSE_FREEZER; m++) {
-			assert_int_equal(discover_units(&d, m, &u), 1);
+			assert_int_equal(find_tasks_units(&d, m, &u), 1);
 			assert_false(u[0].freezer);
 			free(u);
 		}
-		discover_free(&d);
+		find_tasks_free(&d);
 		kill(task, SIGKILL);
 		kill(shell, SIGKILL);
 		waitpid(shell, NULL, 0);
@@ -322,7 +322,7 @@ static void job_control(void **state)
 static void removed(void **state)
 {
 	char path[96], command[256];
-	struct discovery d;
+	struct found_tasks d;
 	pid_t pid;
 
 	(void)state;
@@ -333,33 +333,33 @@ static void removed(void **state)
 	assert_int_equal(unlink(path), 0);
 	fill("freezer/slurm_n1/uid_7/job_4", "");
 	fill("freezer/slurm_n1/uid_7/job_4/step_0", "%d\n", (int)pid);
-	assert_int_equal(discover_job(mount, "n1", 7, 4, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 4, "", &conf, &d), 0);
 	assert_int_equal(d.processes, 1);
 	assert_false(process_of(&d, pid)->app);
-	discover_free(&d);
+	find_tasks_free(&d);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
 
 static void traced(void **state)
 {
-	struct discovery d;
+	struct found_tasks d;
 
 	(void)state;
 	if (ptrace(PTRACE_SEIZE, app[0], NULL, NULL)) {
 		print_message("skipped: ptrace is not allowed here\n");
 		skip();
 	}
-	assert_int_equal(discover_job(mount, "n1", 7, 1, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 1, "", &conf, &d), 0);
 	assert_true(process_of(&d, app[0])->traced);
 	assert_false(process_of(&d, app[1])->traced);
-	discover_free(&d);
+	find_tasks_free(&d);
 	assert_int_equal(ptrace(PTRACE_INTERRUPT, app[0], NULL, NULL), 0);
 	waitpid(app[0], NULL, 0);
 	assert_int_equal(ptrace(PTRACE_DETACH, app[0], NULL, NULL), 0);
-	assert_int_equal(discover_job(mount, "n1", 7, 1, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 1, "", &conf, &d), 0);
 	assert_false(process_of(&d, app[0])->traced);
-	discover_free(&d);
+	find_tasks_free(&d);
 }
 
 static void launchers(void **state)
@@ -370,11 +370,11 @@ static void launchers(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
-		assert_true(discover_launcher(yes[i], &conf));
+		assert_true(find_tasks_launcher(yes[i], &conf));
 	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
-		assert_false(discover_launcher(no[i], &conf));
+		assert_false(find_tasks_launcher(no[i], &conf));
 	strcpy(conf.launcher[conf.launcher_count++], "my*run");
-	assert_true(discover_launcher("my-run", &conf));
+	assert_true(find_tasks_launcher("my-run", &conf));
 	conf.launcher_count = 0;
 }
 

@@ -45,7 +45,7 @@ static int setup(void **state)
 	char path[128];
 
 	(void)state;
-	strcpy(dir, "/tmp/newborn-XXXXXX");
+	strcpy(dir, "/tmp/new_tasks-XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
 	snprintf(path, sizeof(path), "%s/held", dir);
@@ -121,16 +121,16 @@ static char state_of(pid_t pid)
 
 static void stops_who_is_new(void **state)
 {
-	struct newborn *n = newborn_new(held);
+	struct new_tasks *n = new_tasks_open(held);
 	const char *dirs[] = {dir, "/nonexistent"};
 
 	(void)state;
 	assert_non_null(n);
-	assert_int_equal(newborn_know(n, &conf, dirs, 2, &app[KNOWN], 1), 0);
+	assert_int_equal(new_tasks_know(n, &conf, dirs, 2, &app[KNOWN], 1), 0);
 	list("%d\n%d\n%d\n%d\n%d\n", (int)app[NEW], (int)app[KNOWN], (int)launcher, (int)app[ENDED],
 		(int)app[NEWER]);
 	for (int times = 0; times < 3; times++) {
-		assert_int_equal(newborn_stop(n), 2);
+		assert_int_equal(new_tasks_stop(n), 2);
 		assert_true(becomes(app[NEW], true));
 		assert_true(becomes(app[NEWER], true));
 		assert_int_not_equal(state_of(app[KNOWN]), 'T');
@@ -141,95 +141,95 @@ static void stops_who_is_new(void **state)
 			assert_true(becomes(app[NEW], false));
 			assert_true(becomes(app[NEWER], false));
 		}
-		newborn_resume(n);
+		new_tasks_resume(n);
 		assert_true(becomes(app[NEW], false));
 		assert_true(becomes(app[NEWER], false));
 		assert_int_equal(held_release(held, NULL, true, NULL), 0);
 	}
 	/* A scan has found them: they have units of their own from now on. */
-	assert_int_equal(newborn_know(n, &conf, dirs, 1, app, APPS), 0);
-	assert_int_equal(newborn_stop(n), 0);
-	newborn_resume(n);
-	newborn_free(n);
+	assert_int_equal(new_tasks_know(n, &conf, dirs, 1, app, APPS), 0);
+	assert_int_equal(new_tasks_stop(n), 0);
+	new_tasks_resume(n);
+	new_tasks_close(n);
 	assert_int_equal(held->high, 0);
 }
 
 /* More than it has room for: those it can, and none of them stays. */
 static void too_many(void **state)
 {
-	struct newborn *n = newborn_new(held);
-	pid_t pid[NEWBORN_MAX + 5];
-	char text[(NEWBORN_MAX + 5) * 12] = "";
+	struct new_tasks *n = new_tasks_open(held);
+	pid_t pid[NEW_TASKS_MAX + 5];
+	char text[(NEW_TASKS_MAX + 5) * 12] = "";
 	const char *dirs[] = {dir};
 
 	(void)state;
 	assert_non_null(n);
-	for (int i = 0; i < NEWBORN_MAX + 5; i++) {
+	for (int i = 0; i < NEW_TASKS_MAX + 5; i++) {
 		pid[i] = spawn();
 		sprintf(text + strlen(text), "%d\n", (int)pid[i]);
 	}
 	list("%s", text);
-	assert_int_equal(newborn_know(n, &conf, dirs, 1, NULL, 0), 0);
-	assert_int_equal(newborn_stop(n), NEWBORN_MAX);
-	assert_int_equal(held_release(held, NULL, false, NULL), NEWBORN_MAX);
-	newborn_resume(n);
-	for (int i = 0; i < NEWBORN_MAX + 5; i++) {
+	assert_int_equal(new_tasks_know(n, &conf, dirs, 1, NULL, 0), 0);
+	assert_int_equal(new_tasks_stop(n), NEW_TASKS_MAX);
+	assert_int_equal(held_release(held, NULL, false, NULL), NEW_TASKS_MAX);
+	new_tasks_resume(n);
+	for (int i = 0; i < NEW_TASKS_MAX + 5; i++) {
 		assert_true(becomes(pid[i], false));
 		kill(pid[i], SIGKILL);
 		waitpid(pid[i], NULL, 0);
 	}
-	newborn_free(n);
+	new_tasks_close(n);
 }
 
 /* Where a list is cut, the rest of a number is the number of somebody else. */
 static void cut_list(void **state)
 {
-	static char text[NEWBORN_LISTING + 64];
-	struct newborn *n = newborn_new(held);
+	static char text[NEW_TASKS_LISTING + 64];
+	struct new_tasks *n = new_tasks_open(held);
 	const char *dirs[] = {dir};
 	char stranger[16], path[128];
 	struct errmsg err;
 
 	(void)state;
 	assert_non_null(n);
-	assert_int_equal(newborn_know(n, &conf, dirs, 1, NULL, 0), 0);
+	assert_int_equal(new_tasks_know(n, &conf, dirs, 1, NULL, 0), 0);
 	snprintf(stranger, sizeof(stranger), "%d", (int)app[NEW]);
-	memset(text, '\n', NEWBORN_LISTING);
-	sprintf(text + NEWBORN_LISTING - 1 - strlen(stranger), "%s0\n", stranger);
+	memset(text, '\n', NEW_TASKS_LISTING);
+	sprintf(text + NEW_TASKS_LISTING - 1 - strlen(stranger), "%s0\n", stranger);
 	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
 	assert_int_equal(fsio_write(path, text, strlen(text), 0600, 0, &err), 0);
-	assert_int_equal(newborn_stop(n), 0);
-	newborn_resume(n);
+	assert_int_equal(new_tasks_stop(n), 0);
+	new_tasks_resume(n);
 	/* One that ends where the room does is whole. */
-	sprintf(text + NEWBORN_LISTING - 2 - strlen(stranger), "%s\n", stranger);
+	sprintf(text + NEW_TASKS_LISTING - 2 - strlen(stranger), "%s\n", stranger);
 	assert_int_equal(fsio_write(path, text, strlen(text), 0600, 0, &err), 0);
-	assert_int_equal(newborn_stop(n), 1);
+	assert_int_equal(new_tasks_stop(n), 1);
 	assert_true(becomes(app[NEW], true));
-	newborn_resume(n);
+	new_tasks_resume(n);
 	assert_true(becomes(app[NEW], false));
-	newborn_free(n);
+	new_tasks_close(n);
 }
 
 /* poppa.conf may be read again in the middle of a shutter. */
 static void conf_changes(void **state)
 {
-	struct newborn *n = newborn_new(held);
+	struct new_tasks *n = new_tasks_open(held);
 	const char *dirs[] = {dir};
 
 	(void)state;
 	assert_non_null(n);
-	assert_int_equal(newborn_know(n, &conf, dirs, 1, NULL, 0), 0);
+	assert_int_equal(new_tasks_know(n, &conf, dirs, 1, NULL, 0), 0);
 	list("%d\n", (int)app[NEW]);
 	conf.launcher_count = 1;
 	strcpy(conf.launcher[0], "*");
-	assert_int_equal(newborn_stop(n), 1);
-	newborn_resume(n);
-	assert_int_equal(newborn_know(n, &conf, dirs, 1, NULL, 0), 0);
-	assert_int_equal(newborn_stop(n), 0);
-	newborn_resume(n);
+	assert_int_equal(new_tasks_stop(n), 1);
+	new_tasks_resume(n);
+	assert_int_equal(new_tasks_know(n, &conf, dirs, 1, NULL, 0), 0);
+	assert_int_equal(new_tasks_stop(n), 0);
+	new_tasks_resume(n);
 	assert_true(becomes(app[NEW], false));
 	conf.launcher_count = 0;
-	newborn_free(n);
+	new_tasks_close(n);
 }
 
 int main(void)

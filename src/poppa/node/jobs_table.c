@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of co-located jobs: finds, adds and drops them, and tells what is known of one. */
+#include "poppa/node/jobs_impl.h"
+
+#include <stdlib.h>
+
+struct job *jobs_find(const struct jobs *js, uint32_t job_id, uint32_t restart)
+{
+	struct job *j = js->first;
+
+	while (j && (j->reg.job_id != job_id || j->reg.restart != restart))
+		j = j->next;
+	return j;
+}
+
+void jobs_add(struct jobs *js, struct job *j)
+{
+	struct job **tail = &js->first;
+
+	while (*tail)
+		tail = &(*tail)->next;
+	*tail = j;
+}
+
+void jobs_drop(struct jobs *js, struct job *j)
+{
+	struct job **at = &js->first;
+
+	while (*at != j)
+		at = &(*at)->next;
+	*at = j->next;
+	for (int i = 0; i < j->tasks; i++)
+		jobs_discard(js, j->task[i].counter, j->task[i].unit, NULL);
+	for (int i = 0; i < j->freezers; i++) {
+		jobs_discard(js, NULL, j->freezer[i].unit, NULL);
+		free(j->freezer[i].path);
+	}
+	jobs_discard(js, NULL, NULL, j->new_tasks);
+	js->changed = true;
+	free(j->task);
+	free(j->freezer);
+	tally_free(j->tally);
+	free(j);
+}
+
+void jobs_discard(struct jobs *js, struct counter *counter, struct pause_unit *unit,
+	struct new_tasks *new_tasks)
+{
+	struct garbage *g;
+
+	if (!counter && !unit && !new_tasks)
+		return;
+	js->changed = true;
+	g = malloc(sizeof(*g));
+	if (!g)
+		return; /* rather a leak than a use after free */
+	*g = (struct garbage){js->garbage, counter, unit, new_tasks};
+	js->garbage = g;
+}
+
+void jobs_empty_garbage(struct jobs *js)
+{
+	while (js->garbage) {
+		struct garbage *g = js->garbage;
+
+		js->garbage = g->next;
+		counter_close(g->counter);
+		pause_close(g->unit);
+		new_tasks_close(g->new_tasks);
+		free(g);
+	}
+}
+
+int jobs_count(const struct jobs *js)
+{
+	int n = 0;
+
+	for (const struct job *j = js->first; j; j = j->next)
+		n++;
+	return n;
+}
+
+enum counter_backend jobs_wanted_counter(const struct jobs *js)
+{
+	return js->env.conf->counter_set ? js->env.conf->counter : js->env.settings->counter;
+}
+
+enum counter_backend jobs_backend(const struct job *j)
+{
+	enum counter_backend kind;
+
+	for (int order = 1; (kind = counter_backend_ordered(order)) != COUNTER_NONE; order++)
+		for (int i = 0; i < j->tasks; i++)
+			if (j->task[i].counter && counter_kind(j->task[i].counter) == kind)
+				return kind;
+	return COUNTER_NONE;
+}
+
+bool jobs_in_plan(const struct job *j)
+{
+	return j->state == JOB_RUNNING || j->state == JOB_PARTLY_STOPPED;
+}
+
+int jobs_level(const struct jobs *js, const struct job *j)
+{
+	int level = js->env.settings->adaptive ? pace_level(&j->pace) : 0;
+
+	return level > js->budget.level ? level : js->budget.level;
+}
