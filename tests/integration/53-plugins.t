@@ -70,4 +70,15 @@ ok "the requeued run, too" run_settled "$again" 0
 ok "and slurmdbd has them" wait_until 60 nothing_waits
 is "none has two" "$(in_ledger "select job from event where kind = 'settled' and json_extract(body, '\$.start') >= $since and job in ($(IFS=, && echo "${jobs[*]}")) group by job having count(*) > 1")" ""
 is "slurmctld was not ended by it" "$(ctl pid slurmctld)" "$pid"
+
+# What is installed is linked with the libraries that it uses and with no other. needed FILE: their names
+prefix=$(cd "$(dirname "$(command -v poppad)")/.." && pwd)
+needed() { LC_ALL=C readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
+for file in "$prefix/lib/poppa/slurm/prep_poppa.so" "$prefix/sbin/poppad"; do
+	is "${file##*/} needs neither SQLite nor libgcrypt" "$(needed "$file" | grep -E '^(libsqlite3|libgcrypt)\.')" ""
+	like "of the libraries that it needs" "$(needed "$file")" "libc\\.so"
+done
+is "poppa needs neither PAPI nor libpfm4 nor libelf" "$(needed "$prefix/bin/poppa" | grep -E '^(libpapi|libpfm|libelf)\.')" ""
+is "poppa-guard needs the C library alone" "$(needed "$prefix/libexec/poppa/poppa-guard" | grep -v -E '^lib[cm]\.so')" ""
+like "poppad says which counters work here" "$(poppad --counters | jq -r '.[] | select(.usable).name' | tr '\n' ' ')" heartbeat
 done_testing

@@ -8,6 +8,7 @@ LDADD = $(TEST_LDADD)
 
 if HAVE_CMOCKA
 check_PROGRAMS += \
+	tests/unit/common/test_counter_backends \
 	tests/unit/common/test_errmsg \
 	tests/unit/common/test_fsio \
 	tests/unit/common/test_hostport \
@@ -52,20 +53,30 @@ check_PROGRAMS += \
 	tests/unit/accounting/bill/test_explain \
 	tests/unit/accounting/bill/test_summary \
 	tests/unit/poppa/hold/test_find_tasks \
+	tests/unit/poppa/hold/test_freezer \
+	tests/unit/poppa/hold/test_held \
 	tests/unit/poppa/hold/test_held_handles \
 	tests/unit/poppa/hold/test_new_tasks \
 	tests/unit/poppa/hold/test_pause \
+	tests/unit/poppa/hold/test_proc \
 	tests/unit/poppa/estimate/test_attribution \
+	tests/unit/poppa/estimate/test_blockfit \
+	tests/unit/poppa/estimate/test_blockrate \
+	tests/unit/poppa/estimate/test_clipmean \
 	tests/unit/poppa/estimate/test_estimator \
+	tests/unit/poppa/estimate/test_sham \
 	tests/unit/poppa/estimate/test_shutterlog \
 	tests/unit/poppa/estimate/test_spin \
+	tests/unit/poppa/estimate/test_statistics \
 	tests/unit/poppa/counter/test_counter \
 	tests/unit/poppa/counter/test_counter_replay \
 	tests/unit/poppa/counter/test_counter_uprobe \
+	tests/unit/poppa/measure/test_budget \
 	tests/unit/poppa/measure/test_overhead \
 	tests/unit/poppa/measure/test_pace \
 	tests/unit/poppa/measure/test_schedule \
 	tests/unit/poppa/measure/test_shutter \
+	tests/unit/poppa/measure/test_shutter_plan \
 	tests/unit/poppa/report/test_sender \
 	tests/unit/poppa/report/test_spool \
 	tests/unit/poppa/report/test_status \
@@ -110,6 +121,8 @@ tests_unit_accounting_settle_test_refunds_SOURCES = \
 tests_unit_poppa_estimate_test_estimator_SOURCES = \
 	tests/unit/poppa/estimate/test_estimator.c tests/gen/families.c tests/gen/families.h tests/gen/gen.c \
 	tests/gen/gen.h
+# Their blocks have noise.
+EXTRA_DIST += tests/unit/poppa/noisy_block.h
 tests_unit_poppa_counter_test_counter_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open,--wrap=counter_sys_read
 tests_unit_poppa_counter_test_counter_live_LDFLAGS = \
@@ -127,6 +140,7 @@ tests_unit_poppa_counter_test_counter_uprobe_LDFLAGS = \
 tests_unit_poppa_measure_test_shutter_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=clock_gettime,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts
+tests_unit_poppa_measure_test_shutter_plan_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_has_cycles
 tests_unit_poppa_report_test_sender_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=client_send_records,--wrap=rename,--wrap=unlink
 tests_unit_poppa_report_test_spool_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write
@@ -143,8 +157,9 @@ tests_unit_cli_bills_test_report_template_SOURCES = \
 	src/cli/bills/report_text.c src/cli/bills/report_shorten.c src/cli/ask/value_text.c
 tests_unit_scenario_test_fairness_SOURCES = tests/unit/scenario/test_fairness.c $(fairness_sources)
 
-TESTS += tests/unit/scenario/test_workloads.sh
-EXTRA_DIST += tests/unit/scenario/test_workloads.sh
+TESTS += tests/unit/scenario/test_circles.sh tests/unit/scenario/test_libraries.sh tests/unit/scenario/test_workloads.sh
+EXTRA_DIST += tests/unit/scenario/test_circles.sh tests/unit/scenario/test_libraries.sh \
+	tests/unit/scenario/test_workloads.sh
 
 # The heartbeat in Fortran and of MPI programs.
 AM_TESTS_ENVIRONMENT += CC='$(CC)' FC='$(FC)' MPICC='$(MPICC)' MPIFC='$(MPIFC)'; export CC FC MPICC MPIFC;

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of src/poppa/hold/proc.c: what /proc says of processes that are real. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "poppa/hold/proc.h"
+
+static pid_t child(void)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	while (!pid)
+		pause();
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static bool becomes(pid_t pid, char state)
+{
+	struct proc_stat st = {0};
+
+	for (int ms = 0; ms < 5000; ms++) {
+		if (!proc_stat(pid, &st) && st.state == state)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static void parses_stat(void **state)
+{
+	/* A name may hold anything, also what looks like the fields behind it. */
+	static const char line[] =
+		"7 (a) R 1 (b) ) S 5 6 7 34816 7 4194304 1 2 3 4 10 20 30 40 20 0 "
+		"1 0 123456 99 88";
+	struct proc_stat st;
+
+	(void)state;
+	assert_int_equal(proc_stat_parse(line, &st), 0);
+	assert_int_equal(st.state, 'S');
+	assert_int_equal(st.ppid, 5);
+	assert_int_equal(st.pgrp, 6);
+	assert_int_equal(st.tty, 34816);
+	assert_int_equal(st.cpu_ticks, 100);
+	assert_int_equal(st.starttime, 123456);
+	errno = 0;
+	assert_int_equal(proc_stat_parse("7 (a", &st), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(proc_stat_parse("7 (a) S 5", &st), -1);
+	assert_int_equal(proc_stat_parse("", &st), -1);
+}
+
+static void names_one_process_for_good(void **state)
+{
+	pid_t pid = child();
+	struct proc_stat st, me;
+	char exe[256], own[256];
+	int fd;
+
+	(void)state;
+	assert_int_equal(proc_stat(pid, &st), 0);
+	assert_int_equal(proc_stat(getpid(), &me), 0);
+	assert_int_equal(st.ppid, getpid());
+	assert_true(st.starttime >= me.starttime);
+	assert_int_equal(proc_exe(pid, exe, sizeof(exe)), 0);
+	assert_int_equal(proc_exe(getpid(), own, sizeof(own)), 0);
+	assert_string_equal(exe, own);
+	fd = proc_pidfd(pid, st.starttime);
+	assert_true(fd >= 0);
+	assert_int_equal(proc_pidfd(pid, st.starttime + 1), -1);
+	assert_int_equal(errno, ESRCH);
+	assert_int_equal(proc_signal(fd, SIGKILL), 0);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(proc_signal(fd, 0), -1);
+	assert_int_equal(errno, ESRCH);
+	close(fd);
+	assert_int_equal(proc_stat(pid, &st), -1);
+	assert_int_equal(errno, ESRCH);
+	assert_int_equal(proc_exe(pid, exe, sizeof(exe)), -1);
+}
+
+static void state_through_an_open_file(void **state)
+{
+	pid_t pid = child();
+	int fd = proc_stat_open(pid);
+
+	(void)state;
+	assert_true(fd >= 0);
+	kill(pid, SIGSTOP);
+	assert_true(becomes(pid, 'T'));
+	assert_int_equal(proc_state(fd), 'T');
+	kill(pid, SIGCONT);
+	assert_true(becomes(pid, 'S'));
+	assert_int_equal(proc_state(fd), 'S');
+	end(pid);
+	assert_int_equal(proc_state(fd), 0);
+	close(fd);
+	assert_int_equal(proc_state(-1), PROC_UNKNOWN);
+	assert_int_equal(proc_stat_open(pid), -1);
+	assert_int_equal(errno, ESRCH);
+}
+
+static void *wait_for_end(void *arg)
+{
+	pthread_mutex_lock(arg);
+	pthread_mutex_unlock(arg);
+	return NULL;
+}
+
+static int count(pid_t tid, void *arg)
+{
+	int *n = arg;
+
+	assert_true(tid > 0);
+	return ++*n == 100;
+}
+
+static int stop_at_first(pid_t tid, void *arg)
+{
+	(void)tid;
+	(void)arg;
+	return 7;
+}
+
+static void each_thread_once(void **state)
+{
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0;
+	pthread_t thread[3];
+
+	(void)state;
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, wait_for_end, &lock), 0);
+	assert_int_equal(proc_each_thread(fd, count, &n), 0);
+	assert_true(n >= 4); /* a sanitizer has threads of its own */
+	assert_int_equal(proc_each_thread(fd, stop_at_first, NULL), 7);
+	pthread_mutex_unlock(&lock);
+	for (int i = 0; i < 3; i++)
+		pthread_join(thread[i], NULL);
+	close(fd);
+	assert_int_equal(proc_each_thread(-1, count, &n), -1);
+}
+
+/* A stop of ours leaves nothing pending; one that somebody sends meanwhile is told. */
+static void stops_of_others_are_told(void **state)
+{
+	pid_t pid = child();
+	struct proc_stat st;
+	int fd;
+
+	(void)state;
+	assert_int_equal(proc_stat(pid, &st), 0);
+	fd = proc_pidfd(pid, st.starttime);
+	assert_int_equal(proc_signal_own(fd, SIGSTOP), 0);
+	assert_true(becomes(pid, 'T'));
+	assert_int_equal(proc_pending_stop(pid, -1), 0);
+	kill(pid, SIGTSTP);
+	assert_int_equal(proc_pending_stop(pid, -1), SIGTSTP);
+	kill(pid, SIGSTOP);
+	assert_int_equal(proc_pending_stop(pid, -1), SIGSTOP);
+	proc_signal(fd, SIGCONT);
+	assert_int_equal(proc_pending_stop(pid, -1), 0);
+	close(fd);
+	end(pid);
+	assert_int_equal(proc_pending_stop(pid, -1), 0);
+	assert_false(proc_traced(pid));
+}
+
+static void boots_have_names(void **state)
+{
+	char a[64], b[64];
+
+	(void)state;
+	assert_string_equal(proc_boot_id(a, sizeof(a)), proc_boot_id(b, sizeof(b)));
+	assert_int_equal(strlen(a), 36);
+	assert_null(strchr(a, '\n'));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parses_stat),
+		cmocka_unit_test(names_one_process_for_good),
+		cmocka_unit_test(state_through_an_open_file),
+		cmocka_unit_test(each_thread_once),
+		cmocka_unit_test(stops_of_others_are_told),
+		cmocka_unit_test(boots_have_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

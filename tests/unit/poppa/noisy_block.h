@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Blocks of given rates with noise, for tests. */
+#ifndef POPPA_TESTS_NOISY_BLOCK_H
+#define POPPA_TESTS_NOISY_BLOCK_H
+
+#include <stdint.h>
+
+#include "poppa/estimate/estimator.h"
+
+static uint64_t random_state = 88172645463325252u;
+
+static inline double noise(double sd)
+{
+	double sum = 0;
+
+	for (int i = 0; i < 12; i++) {
+		random_state ^= random_state << 13;
+		random_state ^= random_state >> 7;
+		random_state ^= random_state << 17;
+		sum += (double)(random_state >> 11) / 9007199254740992.0;
+	}
+	return sd * (sum - 6);
+}
+
+static inline struct est_block noisy_block(double co, double solo, double sd)
+{
+	struct est_block b = {.before_n = 4, .during_n = 4, .after_n = 4};
+
+	for (int k = 0; k < 4; k++) {
+		b.before[k] = (struct est_window){co * 800e3 * (1 + noise(sd)), 0, 800e3, 0};
+		b.during[k] = (struct est_window){solo * 800e3 * (1 + noise(sd)), 0, 800e3, 0};
+		b.after[k] = (struct est_window){co * 800e3 * (1 + noise(sd)), 0, 800e3, 0};
+	}
+	return b;
+}
+
+#endif

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Each program and plugin is linked with the libraries that it uses and with no other: by readelf -d of the build tree. TAP.
+set -u
+tests=0 failed=0
+
+# links_none FILE LIBRARY...: by the beginnings of the libraries' names
+links_none()
+{
+	local file=$1 needed library wrong=
+	shift
+	tests=$((tests + 1))
+	needed=$(LC_ALL=C readelf -d "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+	for library; do
+		grep -q -e "^$library\." <<<"$needed" && wrong+=" $library"
+	done
+	if [ -n "$needed" ] && [ -z "$wrong" ]; then
+		echo "ok $tests - ${file##*/} needs no $*"
+	else
+		echo "not ok $tests - ${file##*/} needs no $*"
+		echo "# it needs: ${needed:-nothing that readelf tells of}"
+		failed=1
+	fi
+}
+
+# The C library, the dynamic linker, mathematics; with sanitizers theirs.
+links_only_libc()
+{
+	local more
+	tests=$((tests + 1))
+	more=$(LC_ALL=C readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+		grep -v -E '^(libc|libm|libpthread|libgcc_s|libasan|libubsan|libtsan|ld-linux.*)\.so')
+	if [ -z "$more" ]; then
+		echo "ok $tests - ${1##*/} needs the C library alone"
+	else
+		echo "not ok $tests - ${1##*/} needs the C library alone"
+		echo "# it needs: $more"
+		failed=1
+	fi
+}
+
+if ! command -v readelf >/dev/null; then
+	echo "1..0 # SKIP readelf is not installed"
+	exit 77
+fi
+links_none .libs/prep_poppa.so libsqlite3 libgcrypt
+links_none poppad libsqlite3 libgcrypt
+links_none poppa libpapi libpfm libelf
+links_only_libc poppa-guard
+# It can tell: poppad reads ELF files.
+tests=$((tests + 1))
+if readelf -d poppad | grep -q 'NEEDED.*libelf'; then
+	echo "ok $tests - a library that is needed is seen"
+else
+	echo "not ok $tests - a library that is needed is seen"
+	failed=1
+fi
+echo "1..$tests"
+exit $failed
