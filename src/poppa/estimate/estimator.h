@@ -12,10 +12,11 @@
 #define EST_MAX_WINDOWS 16
 
 /*
- * Progress of the whole job on this node within one sub-window. The windows of a region follow one
- * another without gaps; one that could not be read has progress NAN and still takes its dur_ns.
- * lent_ns: before and after, the time in which the daemon's own thread had the processors of the
- * co-runners, over how many those are: so long the job was in effect without them.
+ * Progress of the whole job on this node within one window. The windows of a region follow one
+ * another without gaps; a window that could not be read has progress NAN and still takes its
+ * dur_ns. lent_ns counts before and after the stop: the shutter's own thread then runs on
+ * processors of the co-runners, which it takes away from them. lent_ns is the time of that thread
+ * divided by the number of those processors, as if the job had run alone for so long.
  */
 struct est_window {
 	double progress; /* instructions, or whatever the progress event counts */
@@ -34,7 +35,7 @@ struct est_block {
 };
 
 struct est_result {
-	uint64_t blocks;    /* blocks offered */
+	uint64_t blocks;    /* blocks given to estimator_add() */
 	uint64_t used;      /* blocks that passed the filter */
 	double degradation; /* D = 1 - T_solo/T_co; NAN while there is no usable block */
 	double lo, hi;      /* 95 % interval of D; NAN with fewer than 2 usable blocks */
@@ -51,7 +52,7 @@ enum estimate_method estimator_method(const struct estimator *e);
 bool estimator_add(struct estimator *e, const struct est_block *block);
 void estimator_result(const struct estimator *e, struct est_result *out);
 
-/* The complete state, for a checkpoint; the reference is the caller's. */
+/* The complete state, for a checkpoint; a new reference. */
 json_t *estimator_save(const struct estimator *e);
 /* NULL if the state is not one that estimator_save() of this release wrote. */
 struct estimator *estimator_load(const json_t *state);

@@ -58,8 +58,10 @@ void series_member(const struct fit *fits, int hypotheses, uint64_t start_ns, st
 /* Takes a block whose s has this squared relative noise: with others where it is too noisy. */
 void series_add(struct series *r, const struct member *m, double noise);
 
-/* Counts what still waits for its successor. To be done in a copy, and before the next two; needs
- * at least one block. */
+/* Counts the last value, whose weight is else known only when the next one comes. Close a copy,
+ * with at least one block in it, before asking it for its mean and its variance; add nothing to it
+ * then.
+ */
 void series_close(struct series *r);
 double series_mean(const struct series *r, int h);
 double series_variance(const struct series *r, int h);

@@ -116,7 +116,7 @@ broken:
 	return NULL;
 }
 
-/* To who prepares for what is in the slots. */
+/* Wakes the guard's thread that opens files for what is in the slots (held_wait_news()). */
 static void ring(struct held_file *h)
 {
 	atomic_fetch_add(&h->news, 1);
@@ -152,7 +152,7 @@ void held_wait_death(struct held_file *h)
 		pthread_mutex_unlock(&h->alive);
 }
 
-/* Nothing of the next turn is seen in a slot before it is seen disarmed. */
+/* Whoever sees a member of the next turn also sees that the slot was HELD_FREE before it. */
 static void begin_turn(void)
 {
 	atomic_thread_fence(memory_order_release);

@@ -18,26 +18,50 @@
 enum held_kind { HELD_PROCESS = 1, HELD_FREEZER_V1, HELD_FREEZER_V2 };
 
 /*
- * What a slot's `armed` says. It is set before the stop call and cleared after the resume call, so
- * at any moment of a crash it covers what may be stopped. The guard clears what it has resumed of
- * HELD_STOPPED for good: a resume too many would wake what somebody else has stopped since. So it
- * does of HELD_STOPPING, of which there is one at most, where the stopping thread hangs in a call
- * by which it stops: that one is made, and held_late() is asked before the next. Else it cannot
- * know whether the stop is yet to come: it resumes that once, and again each time that the stopping
- * thread has run since.
+ * Who does what. One thread of poppad, the stopping thread (the shutter's, measure/shutter.c),
+ * stops and resumes. poppa-guard, another process, resumes what is still held when a deadline has
+ * passed or poppad is dead; it never stops anything. poppad's main thread takes and frees slots; it
+ * frees one only when no plan of the shutter names it any more. All of this memory is shared
+ * between the two processes.
+ *
+ * The state of a slot, `armed`, covers whatever a crash may leave stopped:
+ *
+ *   HELD_FREE      before held_arm()                              nothing is stopped
+ *   HELD_STOPPING  from held_arm() to the end of the stop call    it may or may not be stopped
+ *   HELD_STOPPED   from held_stopped() to held_disarm()           it is stopped
+ *   HELD_FREE      after the resume call                          nothing is stopped
+ *
+ * At most one slot is HELD_STOPPING, as one thread stops one thing after the other.
+ *
+ * What the guard resumes while poppad lives:
+ *  - HELD_STOPPED: it resumes it once and sets HELD_FREE. It must not resume it again, as somebody
+ *    else may have stopped the process since.
+ *  - HELD_STOPPING: the stop call may be still to come, and a resume before it would be lost. Where
+ *    the guard sees that the stopping thread hangs inside a call that sends a signal, that one is
+ *    sent, so the slot is treated as HELD_STOPPED (and held_late() keeps that thread from stopping
+ * more). Otherwise the guard resumes it, leaves it HELD_STOPPING and looks again: each time that
+ * the stopping thread has run since (`woken_ns`), it may have stopped it anew, and is resumed
+ * again. Once poppad is dead no stop is to come: the guard resumes and frees both kinds.
+ *
+ * The guard changes `armed` only by compare-and-exchange from what it has read, and the stopping
+ * thread sets HELD_STOPPED only in the same way: who comes second finds the slot changed and leaves
+ * it. After a crash of both processes, the next poppad (held_repair()) resumes what is not
+ * HELD_FREE.
  */
 enum held_state { HELD_FREE, HELD_STOPPING, HELD_STOPPED };
 
 /*
- * One thing that can be stopped. Everything but `armed` is written while that is HELD_FREE, `turn`
- * last: what was read of a slot is all of it if it was read after the `turn` that stands there now.
+ * One thing that can be stopped. All other members are written only while `armed` is HELD_FREE, and
+ * `turn` is written last. Who reads a slot reads `armed` and `turn` before and after the rest:
+ * where neither has changed, what was read belongs together.
  */
 struct held_slot {
 	_Atomic uint32_t armed; /* enum held_state */
 	_Atomic uint32_t kind;  /* enum held_kind; 0 = free */
 	int32_t pid;
-	_Atomic uint32_t turn; /* grows each time it is taken for something else */
-	uint64_t woken_ns;     /* the guard's own: what the stopping thread had run, see held.c */
+	_Atomic uint32_t turn; /* grows each time that the slot is taken for something else */
+	uint64_t woken_ns; /* the guard's own: the processor time that the stopping thread had used
+			      when this slot was resumed as HELD_STOPPING, see held_release.c */
 	uint64_t starttime;
 	char path[HELD_PATH]; /* cgroup directory of a freezer */
 };
@@ -47,30 +71,32 @@ struct held_file {
 	uint32_t version;
 	char boot_id[44];          /* slots of an earlier boot name nothing that exists */
 	_Atomic uint32_t high;     /* slots in use are below this one */
-	_Atomic uint32_t passed;   /* deadlines that the guard saw pass, before it looked around */
+	_Atomic uint32_t passed;   /* deadlines that have passed; the guard counts one up before it
+				      looks at the slots */
 	uint32_t opened;           /* `passed` at held_open(); poppad's own */
 	_Atomic uint32_t fired;    /* times the guard resumed because of a passed deadline */
 	_Atomic int32_t guard_pid; /* set by the guard when it is on watch */
 	_Atomic uint32_t news;     /* grows when a slot is taken or freed, see held_wait_news() */
 	_Atomic uint64_t fired_ns; /* CLOCK_MONOTONIC of the last time */
 	/*
-	 * Robust, and locked for life by the thread that stops processes: when that thread dies the
-	 * kernel hands it to the guard at once, long before the process with its open files is gone
-	 * (closing an inotify or a uprobe takes 10 to 300 ms).
+	 * A robust mutex that the stopping thread locks when it starts and never unlocks while it
+	 * may stop anything. The guard waits for it: when the thread dies, the kernel gives the
+	 * mutex to the guard at once. The process itself is gone only 10 to 300 ms later, as its
+	 * files are closed first (an inotify, a uprobe).
 	 */
 	pthread_mutex_t alive;
-	_Atomic int32_t stopper; /* that thread, 0 = not yet known */
+	_Atomic int32_t stopper; /* thread id of the stopping thread, 0 = not yet known */
 	struct held_slot slot[HELD_SLOTS];
 };
 
 /*
  * Makes a fresh file at path, replacing an old one (its mapping elsewhere stays valid), and maps
  * it. *fd is the open file, close-on-exec. Returns the mapping (held_unmap) or NULL with err: also
- * where the old one still names something that is held stopped, which nobody would resume then.
+ * where the old file still names something that is held stopped, which nobody would resume then.
  */
 struct held_file *held_create(const char *path, int *fd, struct errmsg *err);
 
-/* Takes the lock of the living for the calling thread, which is to stop processes. 0, or -1 with
+/* Makes the calling thread the stopping thread: locks `alive` and sets `stopper`. 0, or -1 with
  * errno. */
 int held_live(struct held_file *h);
 
@@ -91,7 +117,8 @@ int held_take(
 	struct held_file *h, enum held_kind kind, pid_t pid, uint64_t starttime, const char *path);
 void held_free(struct held_file *h, int slot);
 
-/* Gives a slot of a process that is not armed to another process: any thread, one at a time. */
+/* Gives the slot of a process, which must be HELD_FREE, to another process. The stopping thread
+ * does so in the middle of a shutter, with slots that were taken before (new_tasks.c). */
 void held_retake(struct held_file *h, int slot, pid_t pid, uint64_t starttime);
 
 /* Before the first stop of a shutter, and before its deadline is set. */
@@ -113,8 +140,10 @@ static inline bool held_late(const struct held_file *h)
 
 /*
  * Before the stop call, with no other system call in between. False where the deadline has passed
- * since held_open(): nothing may be stopped then, as the guard will not look again. Either this
- * sees that it has passed, or the guard sees the slot armed: each writes before it looks.
+ * since held_open(): nothing may be stopped then, as the guard may have looked at this slot
+ * already. No stop escapes both: this sets `armed` and then reads `passed`, the guard counts
+ * `passed` up and then reads `armed`, and all four are sequentially consistent, so at least one of
+ * them sees what the other wrote.
  */
 static inline bool held_arm(struct held_file *h, int slot)
 {
@@ -125,7 +154,7 @@ static inline bool held_arm(struct held_file *h, int slot)
 	return false;
 }
 
-/* After the stop call. Where the guard has resumed it already it stays free. */
+/* After the stop call. Where the guard has resumed and freed it meanwhile, it stays HELD_FREE. */
 static inline void held_stopped(struct held_file *h, int slot)
 {
 	uint32_t was = HELD_STOPPING;
@@ -133,13 +162,13 @@ static inline void held_stopped(struct held_file *h, int slot)
 	atomic_compare_exchange_strong(&h->slot[slot].armed, &was, HELD_STOPPED);
 }
 
-/* Whether it is ours to resume: not if the guard came first. */
+/* Whether it is to be resumed by poppad: not where the guard has done so already. */
 static inline bool held_ours(const struct held_file *h, int slot)
 {
 	return atomic_load(&h->slot[slot].armed) != HELD_FREE;
 }
 
-/* What stops a kind that is a freezer. */
+/* The files and words by which a freezer of this kind is used. */
 const struct freezer_words *held_freezer(enum held_kind kind);
 
 #endif

@@ -12,9 +12,9 @@
 #include "poppa/hold/proc.h"
 
 struct ready {
-	atomic_flag lent; /* or being replaced */
-	bool is;
-	uint32_t turn; /* of the slot, when it was opened */
+	atomic_flag lent; /* borrowed, or being replaced: who sets it may use the rest */
+	bool is;          /* the handle is open */
+	uint32_t turn;    /* of the slot, when it was opened */
 	struct held_handle handle;
 };
 
@@ -70,7 +70,7 @@ void held_handles_free(struct held_handles *hs)
 	free(hs);
 }
 
-/* Waits for who has it: for as long as it takes to look at one thing, and resume it. */
+/* Waits until it is given back: the borrower looks at one thing and resumes it. */
 static void lock(atomic_flag *lent)
 {
 	while (atomic_flag_test_and_set(lent))

@@ -26,13 +26,14 @@ struct held_handles;
 struct held_handles *held_handles_new(void);
 void held_handles_free(struct held_handles *hs);
 
-/* Opens what is missing for the slots that are in use and for the stopping thread, closes what is
- * not needed any more. One thread at a time, which may be another one than that which borrows. */
+/* Opens what is missing for the slots in use and for the stopping thread, and closes what is not
+ * needed any more. One thread at a time; it may be another thread than the one that borrows. */
 void held_handles_prepare(struct held_handles *hs, const struct held_file *h);
 
 /*
- * What was prepared for a slot in its present turn, or NULL: there is nothing, or it is being
- * replaced at this moment. Never waits. To be given back. hs may be NULL.
+ * What was prepared for a slot in this turn of it. NULL where there is nothing, or where it is
+ * being replaced at this moment: never waits. Must be given back soon, as held_handles_prepare()
+ * waits for it. hs may be NULL.
  */
 const struct held_handle *held_handles_borrow(struct held_handles *hs, int slot, uint32_t turn);
 void held_handles_give_back(struct held_handles *hs, int slot);

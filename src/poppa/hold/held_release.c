@@ -44,8 +44,8 @@ static int resume(struct held_handles *ready, int slot, const struct held_slot *
 
 #define UNSTEADY UINT32_MAX
 
-/* The state of a slot, with a copy of what is in it; its owner may take it back and arm it for
- * something else while we look. */
+/* The state of a slot and a copy of it; UNSTEADY where poppad resumed it, or took it for something
+ * else, while it was being copied. */
 static uint32_t look_at(const struct held_slot *s, struct held_slot *copy)
 {
 	uint32_t state = atomic_load(&s->armed), turn = atomic_load(&s->turn);
@@ -58,16 +58,17 @@ static uint32_t look_at(const struct held_slot *s, struct held_slot *copy)
 	copy->starttime = s->starttime;
 	memcpy(copy->path, s->path, sizeof(copy->path));
 	copy->path[sizeof(copy->path) - 1] = '\0';
-	/* All of that was read before the looks that tell whether it holds. */
+	/* The copy is complete before `armed` and `turn` are read again. */
 	atomic_thread_fence(memory_order_acquire);
 	return atomic_load(&s->armed) == state && atomic_load(&s->turn) == turn ? state : UNSTEADY;
 }
 
 /*
- * Whether the stopping thread hangs in one of the calls by which a process is stopped; `ran` is
- * what it had run before the slot was looked at. A signal is sent without a sleep, so who does not
- * run any more has sent it and hangs on the way back; only a tracer could hold it on the way in. It
- * has not run since, so the call is the slot's.
+ * Whether the stop call of the slot that is HELD_STOPPING is known to be made: the stopping thread
+ * sleeps inside one of the system calls by which a process is stopped, and has not run since before
+ * the slot was read (`ran` is the processor time that it had used then). The kernel sends a signal
+ * without a sleep, so a thread that sleeps in the call has sent it and is on its way back; only a
+ * tracer could hold it on the way in. As it has not run since, the call is the one for this slot.
  */
 static bool stop_is_made(const struct proc_watch *stopper, uint64_t ran)
 {
@@ -83,7 +84,8 @@ static int release(struct held_file *h, struct held_handles *ready,
 	const struct proc_watch *stopper, int *again)
 {
 	uint32_t high = h->high < HELD_SLOTS ? h->high : HELD_SLOTS;
-	/* By which two looks tell that it has not run in between; before anything is resumed. */
+	/* The processor time of the stopping thread, read before any slot: where a later look finds
+	 * the same, it has not run in between. */
 	uint64_t ran = stopper ? proc_watch_ran(stopper) : 0;
 	int count = 0;
 
@@ -98,9 +100,11 @@ static int release(struct held_file *h, struct held_handles *ready,
 		made = state == HELD_STOPPING && copy.kind == HELD_PROCESS && stopper &&
 		       stop_is_made(stopper, ran);
 		if (state == UNSTEADY)
-			++*again; /* who changes it is awake, or dies and leaves it as it is */
+			++*again; /* poppad changes it right now, or dies and leaves it as it is */
 		else if (state == HELD_STOPPING && ran && s->woken_ns == ran)
-			++*again; /* what stands still by now was stopped by somebody else */
+			/* Resumed before, and the stopping thread has not run since: if it is
+			 * stopped now, somebody else has done that. */
+			++*again;
 		else if (resume(ready, (int)i, &copy) && errno != ESRCH && errno != ENOENT &&
 			 errno != ENODEV)
 			++*again;

@@ -7,12 +7,13 @@
 #include "poppa/hold/held_handles.h"
 
 /*
- * Resumes everything that is armed and disarms it; with sure unset, as long as the stopping thread
- * lives, HELD_STOPPING stays unless its stop is known to be made, and is not resumed again before
- * that thread has run. A stop signal that somebody else sent to a held process is given back.
- * `ready`, where given, is borrowed from; what is not there is opened. Returns how many slots were
- * armed; *again, where given, counts those that are to be looked at again: what stayed armed, be it
- * that it could not be resumed. One thread at a time.
+ * Resumes everything that is not HELD_FREE, and frees it. sure: poppad is dead, so no stop can come
+ * any more. Otherwise a slot that is HELD_STOPPING stays so unless its stop call is known to be
+ * made (held.h), and is not resumed a second time before the stopping thread has run. A stop signal
+ * that somebody else sent to a held process meanwhile is sent to it again.
+ * `ready`, where given, has open files for the slots; what it lacks is opened. Returns how many
+ * slots were not free. *again, where given, is how many of them are not free yet, also because they
+ * could not be resumed: call again for them. One thread at a time.
  */
 int held_release(struct held_file *h, struct held_handles *ready, bool sure, int *again);
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stops what a job has started since its processes were last listed. */
 /*
- * Of a job whose tasks are stopped one by one, those that it has just forked would run on through a
- * shutter. When all known ones stand still, its cgroups are read again: what is in them and not
- * known is stopped, too. A frozen cgroup needs nothing of the kind.
+ * Where the tasks of a job are stopped one by one, a task that it has just forked would run on
+ * through a shutter. So when all known tasks are stopped, the stopping thread reads the job's
+ * cgroups again and stops the tasks in them that are not known. A frozen cgroup needs none of this.
+ * The main thread opens, closes and tells what is known; for the length of a block it is the
+ * stopping thread's. The slots of the list of held things are taken when it is opened, so that
+ * nothing is allocated in a block.
  */
 #ifndef POPPA_HOLD_NEW_TASKS_H
 #define POPPA_HOLD_NEW_TASKS_H
@@ -13,7 +16,7 @@
 #include "common/nodeconf.h"
 #include "poppa/hold/held.h"
 
-#define NEW_TASKS_MAX 32 /* stopped in one shutter; there are more where a scan is due anyway */
+#define NEW_TASKS_MAX 32 /* stopped in one shutter; with more, the next scan takes them up */
 #define NEW_TASKS_LISTING (64 * 1024) /* bytes of a cgroup's list that are read, and its end */
 
 struct new_tasks;
@@ -29,8 +32,8 @@ void new_tasks_close(struct new_tasks *n); /* NULL is allowed */
 int new_tasks_know(struct new_tasks *n, const struct nodeconf *conf, const char *const *dir,
 	int dirs, const pid_t *pid, int pids);
 
-/* These two allocate nothing and take no lock. The first stops, and returns how many; the second
- * resumes them. */
+/* For the stopping thread: both allocate nothing and take no lock. The first stops the new tasks
+ * and returns how many they are; the second resumes them. */
 int new_tasks_stop(struct new_tasks *n);
 void new_tasks_resume(struct new_tasks *n);
 

@@ -15,6 +15,8 @@ struct pause_ops {
 	int64_t (*ran_ns)(const struct pause_unit *u);   /* as pause_ran_ns() */
 };
 
+/* Opened and closed by the main thread; between that, the stopping thread alone uses it in a block.
+ * The order in which its slot's state and the process change is in held.h. */
 struct pause_unit {
 	const struct pause_ops *ops;
 	struct held_file *held;

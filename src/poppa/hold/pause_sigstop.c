@@ -17,11 +17,12 @@
 #define STATUS_SIZE 4096
 
 /*
- * A signal for the process may go to a thread that waits for a processor while another one runs on,
- * for milliseconds where they share a core. So each thread gets one of its own: the first that
- * takes it stops all, and SIGCONT takes back the others. A thread has no descriptor before Linux
- * 6.9, but its number was just read from the directory of this very process, and numbers are used
- * again only after all the others.
+ * The kernel may give a signal for the process to a thread that waits for a processor, while
+ * another thread runs on for milliseconds. So each thread gets a SIGSTOP of its own: the first
+ * thread that takes it stops all of them, and SIGCONT removes those that are still pending. A
+ * thread has no descriptor before Linux 6.9, so it is named by its number. That number was just
+ * read from the directory of this very process, and the kernel uses a number again only after all
+ * the others.
  */
 struct round {
 	const struct held_file *held;
@@ -33,7 +34,7 @@ static int sigstop_thread(pid_t tid, void *arg)
 {
 	struct round *r = arg;
 
-	/* Woken after the guard has resumed those before: no more of them. */
+	/* The deadline passed and the guard has resumed the process: send no more stops. */
 	if (held_late(r->held))
 		return 1;
 	r->sent += !syscall(SYS_tgkill, r->pid, tid, SIGSTOP);

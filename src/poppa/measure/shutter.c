@@ -19,6 +19,15 @@
 #define CLOCK_STEP (5 * NS_PER_MS) /* more than clocks drift apart between two blocks */
 #define CLOCK_FINE (20 * NS_PER_US)
 
+/*
+ * Two threads. The main thread publishes plans and takes finished blocks; the shutter's thread
+ * waits for the slots of the plan and runs the blocks. It is the stopping thread of hold/held.h.
+ *  - The shutter's thread holds `lock` for the whole block, so who gets it knows that nothing is
+ *    held stopped. With priority inheritance, a main thread that holds it runs at the shutter's
+ *    priority while that one waits.
+ *  - The plan is the shutter's while plan->finished is unset, and the main thread's while it is
+ * set.
+ */
 struct shutter {
 	pthread_t thread;
 	pthread_mutex_t lock; /* held for the length of a block, not between blocks */
@@ -39,8 +48,8 @@ struct shutter {
 	cpu_set_t allowed;
 };
 
-/* The shutter's own time is never taken from a job that is measured: it runs on the others' cores,
- * whose windows do not count in this block. */
+/* Keeps this thread off the processors of the job that is measured: it moves to idle ones, or to
+ * those of the other jobs, whose windows do not count in this block. */
 static void step_aside(struct shutter *s, struct shutter_plan *p)
 {
 	const struct shutter_job *lone = &p->job[p->lone];

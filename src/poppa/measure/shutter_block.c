@@ -65,8 +65,8 @@ static bool read_job(struct shutter_plan *p, int job, int region, int boundary)
 	return true;
 }
 
-/* Whether a job's progress in the last window before the stop is read though it is to be stopped:
- * it tells which of its tasks is not stopped already, for next to nothing. */
+/* Whether a job that is about to be stopped is read in the last window before the stop. Where a
+ * reading costs next to nothing, it tells which of its tasks are not stopped already. */
 static bool read_anyway(const struct shutter_plan *p, int job)
 {
 	const struct shutter_job *j = &p->job[job];
@@ -74,8 +74,8 @@ static bool read_anyway(const struct shutter_plan *p, int job)
 	return j->tasks && !counter_interrupts(p->task[j->first_task].counter);
 }
 
-/* Reading a task that runs elsewhere may interrupt its processor. The block is about those that are
- * not stopped. */
+/* Whether a job is read at this boundary. Reading a task that runs may interrupt its processor, so
+ * only jobs that the block measures are read. */
 static bool wanted(const struct shutter_plan *p, int job, int region, int boundary)
 {
 	if (!stops(p, job))
@@ -95,7 +95,12 @@ static bool read_wanted(struct shutter_plan *p, int region, int boundary)
 	return true;
 }
 
-/* What is held while one job runs alone. */
+/*
+ * What is held while one job runs alone. shutter_core() stops one unit after the other and counts
+ * them here; resume_others() resumes exactly those. A crash in between leaves them armed in the
+ * list (hold/held.h), and the guard resumes them. What the guard has resumed first is not resumed
+ * again.
+ */
 struct hold {
 	int stopped[SHUTTER_MAX_JOBS]; /* so many units of each job, from its first */
 	int64_t since[SHUTTER_MAX_JOBS];
@@ -103,9 +108,9 @@ struct hold {
 };
 
 /*
- * Notes the processor time of what is held: after the stop, and where there is time once more a
- * window later. The time of a running task is told to the tick only, so what it had run until then
- * comes to light when it stands still, and a signal takes its time.
+ * Notes the processor time of what is held: right after the stop, and again a window later where
+ * the region has so many. The kernel tells the time of a running task only as of its last tick; the
+ * rest is added when the task stands still, and a signal takes a while to stop it.
  */
 static void note_held(struct shutter_plan *p, struct hold *h)
 {
@@ -154,10 +159,11 @@ static bool measure(struct shutter_plan *p, int region, struct hold *h)
 }
 
 /*
- * A co-runner that somebody else has stopped must not be resumed by us, and beside it, as beside
- * one that has ended, the lone job was alone already. One that made progress just now is neither;
- * each other one is looked at, as a freezer knows nothing of signals and processor time is told to
- * the tick only.
+ * Looks, before anything is stopped, whether a co-runner is stopped already or has ended. One that
+ * somebody else has stopped must not be resumed by us, and beside either the lone job was alone
+ * before the shutter began. A task that made progress in the last window is neither. The state of
+ * each other task is read: a freezer knows nothing of signals, and processor time is known only as
+ * of the last tick.
  */
 static enum shutter_outcome look_at_others(const struct shutter_plan *p)
 {
@@ -206,8 +212,8 @@ static void resume_others(struct shutter_plan *p, const struct hold *h)
 			const struct shutter_unit *u = &p->unit[j->first_unit + n];
 			bool foreign = pause_resume(u->unit, look);
 
-			/* Who suspends a job stops all of its processes: of many, one of them
-			 * tells, and where it does all are looked at. */
+			/* Who suspends a job stops all of its processes. So of many only the first
+			 * is looked at, and the others where somebody else has stopped it. */
 			p->foreign_stop |= foreign;
 			if (u->process && h->stopped[i] > LOOK_ALL)
 				look = foreign;
@@ -240,9 +246,9 @@ static bool settled(struct shutter_plan *p, const struct hold *h, int64_t until)
 }
 
 /*
- * Whether something that is held ran for more than a share of the time since: its user may resume
- * what was stopped by a signal. Then the lone job was not alone. It does not matter who did it, nor
- * what the program says of its own progress.
+ * Whether something that is held has run for more than a share of the time since it was noted: its
+ * user may resume what was stopped by a signal. Then the lone job was not alone. Processor time
+ * tells, whoever resumed it and whatever the program publishes as its progress.
  */
 static bool ran_on(struct shutter_plan *p, const struct hold *h)
 {
@@ -278,7 +284,7 @@ static bool measure_alone(struct shutter_plan *p, struct hold *h, int64_t start)
 	return false;
 }
 
-/* The guard came first: the stop was over when it fired, whenever we came to notice. */
+/* The guard resumed what was held when it fired, however late this thread notices. */
 static void overdue(struct shutter_plan *p, int64_t start, int64_t fired)
 {
 	p->outcome = SHUTTER_OVERDUE;

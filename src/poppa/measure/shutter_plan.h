@@ -57,9 +57,11 @@ struct shutter_job {
 };
 
 /*
- * What to do and what was read: built by the main thread, then the shutter's until
- * shutter_publish() gives it back (shutter.h). Counters and units stay the main thread's own and
- * must outlive the plan.
+ * What to do and what was read. The main thread builds it and gives it to the shutter's thread,
+ * which has it until shutter_publish() gives it back; in between, the main thread reads the last
+ * block while `finished` is set (shutter_take() to shutter_done()). The counters, the pause units
+ * and new_tasks belong to the main thread, which must not free them while a plan that is out names
+ * them.
  */
 struct shutter_plan {
 	struct schedule schedule; /* its job[] goes with job[] below; a job without counters is not
