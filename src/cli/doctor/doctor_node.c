@@ -14,7 +14,7 @@
 
 #include "cli/ask/ask_poppad.h"
 #include "cli/doctor/doctor.h"
-#include "cli/ask/program.h"
+#include "cli/ask/run_program.h"
 #include "cli/ask/value_text.h"
 #include "common/fsio.h"
 
@@ -162,7 +162,7 @@ static json_t *ask_counters(const struct doctor *d, struct errmsg *err)
 	strcpy(slash ? slash + 1 : poppad, "poppad");
 	if (!slash || access(poppad, X_OK))
 		strcpy(poppad, POPPA_SBINDIR "/poppad");
-	text = program_output(argv, COUNTERS_BYTES, COUNTERS_WAIT_MS, err);
+	text = run_program(argv, COUNTERS_BYTES, COUNTERS_WAIT_MS, err);
 	all = text ? json_loads(text, 0, NULL) : NULL;
 	if (text && !all)
 		errmsg_set(err, "%s --counters prints no JSON", poppad);
@@ -184,7 +184,7 @@ static void check_counters(struct doctor *d)
 			err.text);
 	json_array_foreach(all, i, one)
 	{
-		const char *name = show_text(one, "name");
+		const char *name = value_text(one, "name");
 		enum counter_backend backend;
 		char check[64];
 
@@ -201,11 +201,11 @@ static void check_counters(struct doctor *d)
 				"poppa_counter, such as auto",
 				"no job is measured here, as this is the one to use and cannot be: "
 				"%s",
-				show_text(one, "why"));
+				value_text(one, "why"));
 		else
 			doctor_say(d, DOCTOR_WARN, check,
 				"nothing to do where another backend serves", "%s",
-				show_text(one, "why"));
+				value_text(one, "why"));
 	}
 	if (wanted == COUNTER_REPLAY)
 		doctor_say(d, DOCTOR_FAIL, "counter replay",
