@@ -11,4 +11,31 @@
 #include "src/interfaces/accounting_storage.h"
 #endif
 
+/*
+ * Whether slurmdbd takes the TRES of a job that has ended as a modification, and then rolls its
+ * usage up again from the start (25.11). Before, a second completion must carry them. A completion
+ * that matches no row changes nothing before 25.11; since then it adds a row, unless slurmdbd has
+ * one with the same job id and time of submission.
+ */
+#define COMPAT_MODIFY_TRES (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0))
+
+/*
+ * The index of the row that slurmdbd has of the job's run, or 0: it has yet to tell. All 64 bits
+ * may be set: since 24.11 the uppermost ones are the cluster's number.
+ */
+static inline uint64_t compat_db_index(const job_record_t *job)
+{
+	return job->db_index == NO_VAL64 ? 0 : job->db_index;
+}
+
+/*
+ * Whether a row that shows this start can be that of a size which began at `size`, of a run that
+ * began at `run`. slurmdbd 22.05 shows the run's start, and counts from there, where "scontrol
+ * update" has resized a job; so do rows that it wrote before an upgrade.
+ */
+static inline bool compat_is_start_of_size(time_t shown, time_t size, time_t run)
+{
+	return shown == size || shown == run;
+}
+
 #endif

@@ -46,12 +46,6 @@ typedef hostlist_t compat_hostlist_t;
 #define SLURM_WEAK_PRAGMA(text) _Pragma(#text)
 #define SLURM_WEAK(name) SLURM_WEAK_PRAGMA(weak name)
 
-/*
- * Whether slurmdbd takes the TRES of a job that has ended as a modification, and then rolls its
- * usage up again from the start (25.11). Before, a second completion must carry them.
- */
-#define COMPAT_MODIFY_TRES (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0))
-
 /* The node with this index, or NULL where the table has a hole. */
 static inline node_record_t *compat_node(int index)
 {

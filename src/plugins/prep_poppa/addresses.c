@@ -11,10 +11,11 @@
 
 #include "addresses.h"
 
-/* A job's nodes may take so long, so that a dead name server does not hold prices up. */
+/* Resolving the nodes of one run stops after this time: a dead name server must not delay prices.
+ */
 #define BUDGET_S 2
 
-static json_t *known;
+static json_t *known; /* addresses by node (origin_remembered()); the worker's alone */
 
 static json_t *resolve(const char *node)
 {
@@ -39,15 +40,15 @@ static json_t *resolve(const char *node)
 	return list;
 }
 
-json_t *addresses_of(const struct facts *f)
+json_t *addresses_of(const struct run_snapshot *run)
 {
 	int64_t end = clock_now() / NS_PER_S + BUDGET_S;
 	json_t *list = json_array();
 
 	if (!known)
 		known = json_object();
-	for (int i = 0; list && i < f->node_count; i++) {
-		const char *node = f->node[i].name;
+	for (int i = 0; list && i < run->node_count; i++) {
+		const char *node = run->node[i].name;
 		int64_t now = clock_now() / NS_PER_S;
 
 		json_array_append_new(

@@ -9,11 +9,11 @@
 
 /*
  * JSON array of {"name","addresses":[...]} for the run's nodes, as origin_allowed() takes it: what
- * their NodeAddr and NodeHostname resolve to. A node whose names cannot be resolved now has no
- * addresses there. May take seconds and takes Slurm's node lock, so none may be held; for one
- * thread. A new reference, or NULL.
+ * their NodeAddr and NodeHostname resolve to. A node whose names cannot be resolved now has an
+ * empty list. May take seconds, and takes the read lock on nodes for a moment: hold none of Slurm's
+ * locks. The settler's worker alone calls this. A new reference, or NULL.
  */
-json_t *addresses_of(const struct facts *f);
+json_t *addresses_of(const struct run_snapshot *run);
 
 /* Forgets what was resolved. */
 void addresses_forget(void);

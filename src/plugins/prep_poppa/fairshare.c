@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Adjusts usage in the association manager. */
+/* Adjusts the usage that slurmctld's association manager has in memory. */
 #include "plugins/compat/slurm_compat.h"
 
 #include <endian.h>
@@ -13,9 +13,9 @@
 
 #include "common/fsio.h"
 
+#include "controller.h"
 #include "fairshare.h"
 
-SLURM_WEAK(acct_db_conn)
 SLURM_WEAK(accounting_enforce)
 
 /* What priority/multifactor saves after each period: when that was, and when usage was last due to
@@ -33,9 +33,9 @@ void fairshare_clock(struct decay *clock)
 	lock_slurmctld(read_conf);
 	*clock = (struct decay){.half_life_s = slurm_conf.priority_decay_hl,
 		.period_s = slurm_conf.priority_calc_period};
-	snprintf(path, sizeof(path), "%s/" CLOCK_FILE, slurm_conf.state_save_location);
 	unlock_slurmctld(read_conf);
-	saved = fsio_read(path, sizeof(times), &len, &err);
+	saved = fsio_read(
+		controller_state_path(CLOCK_FILE, path, sizeof(path)), sizeof(times), &len, &err);
 	if (saved && len == sizeof(times)) {
 		memcpy(times, saved, sizeof(times));
 		clock->last_unix = (int64_t)be64toh(times[0]);
@@ -50,7 +50,7 @@ static void add(long double *usage, long double amount)
 	*usage = *usage + amount > 0 ? *usage + amount : 0;
 }
 
-/* seconds of a change of `rate` in what fairshare and of `count` in what limits count. */
+/* Adds what so many seconds make of a rate: fairshare counts `rate`, limits count `count`. */
 static void add_to_qos(slurmdb_qos_rec_t *qos, double seconds, double rate, double count)
 {
 	if (!qos || !qos->usage)
@@ -71,15 +71,14 @@ static void add_to_assocs(slurmdb_assoc_rec_t *assoc, double seconds, double rat
 }
 
 /*
- * Where the job's association has been deleted since, Slurm has handed its usage to the one above.
- * That has it apart from its total, which is made anew of the parts now and then.
+ * Where an administrator has deleted the job's association, Slurm has added its usage to the
+ * association above, the heir. The heir keeps that in leaf_usage, beside its total (usage): Slurm
+ * adds the total up again from leaf_usage and the associations below now and then. So both change.
  */
 static void add_to_heir(uint32_t id, double seconds, double rate, double count)
 {
-	slurmdb_assoc_rec_t wanted = {.id = id}, *heir = NULL;
+	slurmdb_assoc_rec_t *heir = controller_assoc(id);
 
-	if (id)
-		assoc_mgr_fill_in_assoc(acct_db_conn, &wanted, 0, &heir, true);
 	if (heir && heir->leaf_usage && heir->leaf_usage != heir->usage) {
 		add(&heir->leaf_usage->usage_raw, seconds * rate);
 		if ((accounting_enforce & ACCOUNTING_ENFORCE_LIMITS) &&
@@ -89,22 +88,13 @@ static void add_to_heir(uint32_t id, double seconds, double rate, double count)
 	add_to_assocs(heir, seconds, rate, count);
 }
 
-static slurmdb_qos_rec_t *find_qos(uint32_t id)
-{
-	slurmdb_qos_rec_t wanted = {.id = id}, *qos = NULL;
-
-	if (id)
-		assoc_mgr_fill_in_qos(acct_db_conn, &wanted, 0, &qos, true);
-	return qos;
-}
-
-/* The partition's as the run ended, or where that is not known, as it is now. */
+/* The QOS that the partition had as the run ended. Where that is not known: the one it has now. */
 static slurmdb_qos_rec_t *find_part_qos(const struct refund_part *p)
 {
 	part_record_t *partition;
 
 	if (p->part_qos >= 0)
-		return find_qos((uint32_t)p->part_qos);
+		return controller_qos((uint32_t)p->part_qos);
 	partition = find_part_record((char *)p->partition);
 	return partition ? partition->qos_ptr : NULL;
 }
@@ -112,7 +102,7 @@ static slurmdb_qos_rec_t *find_part_qos(const struct refund_part *p)
 void fairshare_adjust(
 	const struct refund_part *p, const struct decay *clock, bool in_assoc, bool in_qos)
 {
-	slurmdb_assoc_rec_t wanted_assoc = {.id = p->assoc_id}, *assoc = NULL;
+	slurmdb_assoc_rec_t *assoc;
 	slurmdb_qos_rec_t *qos, *part_qos;
 	struct decay no_decay = *clock;
 	double scale = 1, left, whole, count = (double)p->after - (double)p->before;
@@ -121,8 +111,8 @@ void fairshare_adjust(
 	if (p->before == p->after || p->end_unix <= p->start_unix ||
 		xstrcmp(slurm_conf.priority_type, "priority/multifactor"))
 		return;
-	assoc_mgr_fill_in_assoc(acct_db_conn, &wanted_assoc, 0, &assoc, true);
-	qos = find_qos(p->qos_id);
+	assoc = controller_assoc(p->assoc_id);
+	qos = controller_qos(p->qos_id);
 	/* Time in which the job was suspended was charged, too. UsageFactor is the job's QOS'
 	 * alone. */
 	if (p->usage_factor >= 0)

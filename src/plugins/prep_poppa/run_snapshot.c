@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Copies a run's facts out of slurmctld's job record. */
-#include "plugins/compat/slurm_compat.h"
+/* Copies what slurmctld knows of a run out of the job's record, and keeps that as JSON. */
+#include "plugins/compat/accounting_compat.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,16 +17,15 @@
 #include "common/units.h"
 #include "striping/submit/colocate_option.h"
 
+#include "controller.h"
 #include "run_snapshot.h"
 
-SLURM_WEAK(acct_db_conn)
-
-const char *facts_colocate(const job_record_t *job)
+const char *run_snapshot_colocate(const job_record_t *job)
 {
 	return colocate_env(job->spank_job_env, job->spank_job_env_size, COLOCATE_ENV);
 }
 
-int64_t facts_settled_restart(const job_record_t *job)
+int64_t run_snapshot_settled_restart(const job_record_t *job)
 {
 	char *text = tags_get(job->system_comment, SETTLED_TAG), *restart;
 	int64_t n = -1;
@@ -40,324 +39,294 @@ int64_t facts_settled_restart(const job_record_t *job)
 }
 
 /* Weights are the CPUs of the job on each node, which is what billing counts, too. */
-static void take_nodes(struct facts *f, const job_record_t *job)
+static void take_nodes(struct run_snapshot *run, const job_record_t *job)
 {
 	const struct job_resources *r = job->job_resrcs;
-	compat_hostlist_t *list = hostlist_create(f->nodes);
+	compat_hostlist_t *list = hostlist_create(run->last.nodes);
 	int n = hostlist_count(list);
 	char *name;
 
-	f->node = xcalloc(n > 0 ? n : 1, sizeof(*f->node));
-	while (f->node_count < n && (name = hostlist_shift(list))) {
-		struct settle_node *node = &f->node[f->node_count];
+	run->node = xcalloc(n > 0 ? n : 1, sizeof(*run->node));
+	while (run->node_count < n && (name = hostlist_shift(list))) {
+		struct settle_node *node = &run->node[run->node_count];
 
 		snprintf(node->name, sizeof(node->name), "%s", name);
 		node->weight = 1;
-		if (r && r->cpus && (uint32_t)f->node_count < r->nhosts && r->cpus[f->node_count])
-			node->weight = r->cpus[f->node_count];
-		f->node_count++;
+		if (r && r->cpus && (uint32_t)run->node_count < r->nhosts &&
+			r->cpus[run->node_count])
+			node->weight = r->cpus[run->node_count];
+		run->node_count++;
 		free(name);
 	}
-	f->last_node_count = f->node_count;
+	run->last_node_count = run->node_count;
 	hostlist_destroy(list);
 }
 
-static slurmdb_qos_rec_t *find_qos(uint32_t id)
-{
-	slurmdb_qos_rec_t wanted = {.id = id}, *qos = NULL;
-
-	if (id)
-		assoc_mgr_fill_in_qos(acct_db_conn, &wanted, 0, &qos, true);
-	return qos;
-}
-
-/* By the time of the refund the QOS may have another, or be gone. */
-static double usage_factor_of(uint32_t qos_id)
-{
-	assoc_mgr_lock_t read_qos = {.qos = READ_LOCK};
-	const slurmdb_qos_rec_t *qos;
-	double factor = NAN;
-
-	assoc_mgr_lock(&read_qos);
-	qos = find_qos(qos_id);
-	if (qos || !qos_id)
-		factor = qos && qos->usage_factor >= 0 ? qos->usage_factor : 1;
-	assoc_mgr_unlock(&read_qos);
-	return factor;
-}
-
-/* By the time of the refund the job's association, or the partition, may be gone. */
-static void take_charged(struct facts *f, const job_record_t *job)
+static void take_charge(struct run_charge *charge, const job_record_t *job)
 {
 	assoc_mgr_lock_t locks = {.assoc = READ_LOCK, .qos = READ_LOCK, .user = READ_LOCK};
-	slurmdb_assoc_rec_t wanted = {.id = f->assoc_id}, *assoc = NULL;
+	const slurmdb_assoc_rec_t *assoc;
+	const slurmdb_qos_rec_t *qos;
 
+	*charge = (struct run_charge){.assoc_id = job->assoc_id,
+		.qos_id = job->qos_id,
+		.part_qos = -1,
+		.usage_factor = NAN,
+		.raw = run_snapshot_billing(job->tres_alloc_str),
+		.billable = job->billable_tres};
 	assoc_mgr_lock(&locks);
-	if (f->assoc_id)
-		assoc_mgr_fill_in_assoc(acct_db_conn, &wanted, 0, &assoc, true);
+	qos = controller_qos(charge->qos_id);
+	if (qos || !charge->qos_id)
+		charge->usage_factor = qos && qos->usage_factor >= 0 ? qos->usage_factor : 1;
+	assoc = controller_assoc(charge->assoc_id);
 	if (assoc && assoc->usage && assoc->usage->parent_assoc_ptr)
-		f->parent_id = assoc->usage->parent_assoc_ptr->id;
-	f->part_qos = -1;
+		charge->parent_id = assoc->usage->parent_assoc_ptr->id;
 	if (job->part_ptr)
-		f->part_qos = job->part_ptr->qos_ptr ? job->part_ptr->qos_ptr->id : 0;
+		charge->part_qos = job->part_ptr->qos_ptr ? job->part_ptr->qos_ptr->id : 0;
 	assoc_mgr_unlock(&locks);
 }
 
-struct facts *facts_take(const job_record_t *job)
+struct run_snapshot *run_snapshot_take(const job_record_t *job)
 {
-	const char *colocate = facts_colocate(job);
+	const char *colocate = run_snapshot_colocate(job);
 	const char *nodes =
 		job->job_resrcs && job->job_resrcs->nodes ? job->job_resrcs->nodes : job->nodes;
-	struct facts *f;
-	uint64_t raw;
+	struct run_snapshot *run;
 
 	if (!colocate || !job->start_time || !nodes || !job->tres_alloc_str)
 		return NULL;
-	raw = slurmdb_find_tres_count_in_string(job->tres_alloc_str, TRES_BILLING);
-	f = xmalloc(sizeof(*f));
-	f->job_id = job->job_id;
-	/* Where a run ends in a requeue, Slurm counts the restart first and runs the epilog then.
-	 */
-	f->restart = job->restart_cnt - (IS_JOB_PENDING(job) && job->restart_cnt ? 1 : 0);
-	f->uid = job->user_id;
-	f->array_job_id = job->array_job_id;
-	f->array_task_id = job->array_job_id ? job->array_task_id : NO_VAL;
-	f->start = job->start_time;
-	f->submit = job->details ? job->details->submit_time : 0;
-	f->assoc_id = job->assoc_id;
-	f->qos_id = job->qos_id;
-	f->partition = xstrdup(job->partition);
-	f->cluster = xstrdup(slurm_conf.cluster_name);
-	f->nodes = xstrdup(nodes);
-	f->tres = xstrdup(job->tres_alloc_str);
-	f->colocate = xstrdup(colocate);
-	f->name = xstrdup(job->name);
-	f->raw = raw == INFINITE64 ? 0 : raw;
-	f->billable = job->billable_tres;
-	f->usage_factor = usage_factor_of(f->qos_id);
-	take_charged(f, job);
-	/* What is left of an earlier run has nothing to say about this one. */
-	f->resized = job->resize_time > job->start_time ? job->resize_time : 0;
-	take_nodes(f, job);
-	facts_update_end(f, job);
-	return f;
+	run = xmalloc(sizeof(*run));
+	run->cluster = xstrdup(slurm_conf.cluster_name);
+	run->job_id = job->job_id;
+	/* Where a run ends in a requeue, Slurm counts the restart before it runs the epilog. */
+	run->restart = job->restart_cnt - (IS_JOB_PENDING(job) && job->restart_cnt ? 1 : 0);
+	run->uid = job->user_id;
+	run->array_job_id = job->array_job_id;
+	run->array_task_id = job->array_job_id ? job->array_task_id : NO_VAL;
+	run->start = job->start_time;
+	run->name = xstrdup(job->name);
+	run->colocate = xstrdup(colocate);
+	run->last.submit = job->details ? job->details->submit_time : 0;
+	/* An earlier run of the job may have left a resize time, which is not this run's. */
+	run->last.start = job->resize_time > job->start_time ? job->resize_time : job->start_time;
+	run->last.partition = xstrdup(job->partition);
+	run->last.nodes = xstrdup(nodes);
+	run->last.tres = xstrdup(job->tres_alloc_str);
+	take_charge(&run->last.charge, job);
+	take_nodes(run, job);
+	run_snapshot_update_end(run, job);
+	return run;
 }
 
-/* Sizes have no sizes of their own. */
-static void free_parts(struct facts *f)
+static void free_texts(struct run_size *size)
 {
-	xfree(f->partition);
-	xfree(f->cluster);
-	xfree(f->nodes);
-	xfree(f->tres);
-	xfree(f->colocate);
-	xfree(f->comment);
-	xfree(f->name);
-	xfree(f->node);
+	xfree(size->partition);
+	xfree(size->nodes);
+	xfree(size->tres);
 }
 
-void facts_free_sizes(struct facts *size, int count)
+void run_snapshot_free_sizes(struct run_size *size, int count)
 {
 	for (int i = 0; i < count; i++)
-		free_parts(&size[i]);
+		free_texts(&size[i]);
 	xfree(size);
 }
 
-void facts_free(struct facts *f)
+void run_snapshot_free(struct run_snapshot *run)
 {
-	if (!f)
+	if (!run)
 		return;
-	facts_free_sizes(f->size, f->size_count);
-	xfree(f->earlier);
-	free_parts(f);
-	xfree(f);
+	run_snapshot_free_sizes(run->size, run->size_count);
+	xfree(run->earlier);
+	free_texts(&run->last);
+	xfree(run->cluster);
+	xfree(run->name);
+	xfree(run->colocate);
+	xfree(run->comment);
+	xfree(run->node);
+	xfree(run);
 }
 
-/* What is not UTF-8 cannot be kept; nothing that a price depends on can be that. */
-static json_t *text_or_empty(const char *text)
-{
-	json_t *json = json_string(text ? text : "");
+#define NUMBER(name, member, least, most)                                                          \
+	{                                                                                          \
+		name, FIELD_INT, FIELD_AT(struct run_snapshot, member), least, most                \
+	}
+#define REAL(name, member)                                                                         \
+	{                                                                                          \
+		name, FIELD_REAL, FIELD_AT(struct run_snapshot, member)                            \
+	}
+#define U32(name, member) NUMBER(name, member, 0, UINT32_MAX)
+#define I64(name, member) NUMBER(name, member, 0, INT64_MAX)
 
-	return json ? json : json_string("");
+static const struct field numbers[] = {
+	U32("job", job_id),
+	U32("restart", restart),
+	U32("uid", uid),
+	U32("array_job", array_job_id),
+	U32("array_task", array_task_id),
+	/* All 64 bits may be set (compat_db_index()): then it is negative here. */
+	NUMBER("db_index", last.db_index, INT64_MIN, INT64_MAX),
+	I64("submit", last.submit),
+	I64("start", start),
+	I64("end", last.end),
+	U32("assoc", last.charge.assoc_id),
+	U32("qos", last.charge.qos_id),
+	I64("raw", last.charge.raw),
+	U32("exit_code", last.exit_code),
+	U32("derived_ec", last.derived_ec),
+	U32("requid", last.requid),
+	U32("state", last.state),
+	REAL("billable", last.charge.billable),
+	REAL("wall", wall_s),
+	REAL("usage_factor", last.charge.usage_factor),
+	U32("parent", last.charge.parent_id),
+	NUMBER("part_qos", last.charge.part_qos, -1, UINT32_MAX),
+};
+static const struct field_table number_table = {"run", numbers, sizeof(numbers) / sizeof(*numbers)};
+
+/* Texts that are allocated (struct field has arrays only). */
+static const struct {
+	const char *name;
+	size_t offset;
+} texts[] = {
+	{"partition", offsetof(struct run_snapshot, last.partition)},
+	{"cluster", offsetof(struct run_snapshot, cluster)},
+	{"nodes", offsetof(struct run_snapshot, last.nodes)},
+	{"tres", offsetof(struct run_snapshot, last.tres)},
+	{"colocate", offsetof(struct run_snapshot, colocate)},
+	{"comment", offsetof(struct run_snapshot, comment)},
+	{"name", offsetof(struct run_snapshot, name)},
+};
+#define TEXT_COUNT (sizeof(texts) / sizeof(*texts))
+
+static char **text_at(const struct run_snapshot *run, size_t n)
+{
+	return (char **)((char *)run + texts[n].offset);
 }
 
-json_t *facts_to_json(const struct facts *f)
+json_t *run_snapshot_to_json(const struct run_snapshot *run)
 {
-	json_t *nodes = json_array(), *json;
+	json_t *json = fields_to_json(&number_table, run), *nodes = json_array();
 
-	/* Those of earlier sizes are asked for again. */
-	for (int i = 0; nodes && i < f->last_node_count; i++)
-		json_array_append_new(nodes, json_pack("{s:s, s:f}", "name", f->node[i].name,
-						     "weight", f->node[i].weight));
-	json = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			 "s:I, s:I, s:f, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-		"job", (json_int_t)f->job_id, "restart", (json_int_t)f->restart, "uid",
-		(json_int_t)f->uid, "array_job", (json_int_t)f->array_job_id, "array_task",
-		(json_int_t)f->array_task_id, "db_index", (json_int_t)f->db_index, "submit",
-		(json_int_t)f->submit, "start", (json_int_t)f->start, "end", (json_int_t)f->end,
-		"assoc", (json_int_t)f->assoc_id, "qos", (json_int_t)f->qos_id, "raw",
-		(json_int_t)f->raw, "exit_code", (json_int_t)f->exit_code, "derived_ec",
-		(json_int_t)f->derived_ec, "requid", (json_int_t)f->requid, "state",
-		(json_int_t)f->state, "billable", f->billable, "wall", f->wall_s, "resized",
-		(json_int_t)f->resized, "usage_factor", field_real_or_null(f->usage_factor),
-		"partition", text_or_empty(f->partition), "cluster", text_or_empty(f->cluster),
-		"nodes", text_or_empty(f->nodes), "tres", text_or_empty(f->tres), "colocate",
-		text_or_empty(f->colocate), "comment", text_or_empty(f->comment), "name",
-		text_or_empty(f->name), "node", nodes);
-	json_object_set_new(json, "parent", json_integer(f->parent_id));
-	json_object_set_new(json, "part_qos", json_integer(f->part_qos));
+	json_object_set_new(
+		json, "resized", json_integer(run_snapshot_resized(run) ? run->last.start : 0));
+	/* JSON cannot keep text that is not UTF-8. No price depends on a text that may be that. */
+	for (size_t i = 0; i < TEXT_COUNT; i++)
+		if (json_object_set_new(json, texts[i].name, json_string(*text_at(run, i))))
+			json_object_set_new(json, texts[i].name, json_string(""));
+	for (int i = 0; i < run->last_node_count; i++)
+		json_array_append_new(nodes, json_pack("{s:s, s:f}", "name", run->node[i].name,
+						     "weight", run->node[i].weight));
+	json_object_set_new(json, "node", nodes);
 	return json;
 }
 
-static int take_number(const json_t *json, const char *field, int64_t max, int64_t *out)
-{
-	return field_int("facts", json, field, 0, max, out, NULL);
-}
-
-static int take_u32(const json_t *json, const char *field, uint32_t *out)
-{
-	int64_t n;
-
-	if (take_number(json, field, UINT32_MAX, &n))
-		return -1;
-	*out = (uint32_t)n;
-	return 0;
-}
-
-static int take_time(const json_t *json, const char *field, time_t *out)
-{
-	int64_t n;
-
-	if (take_number(json, field, INT64_MAX, &n))
-		return -1;
-	*out = n;
-	return 0;
-}
-
-static int take_text(const json_t *json, const char *field, char **out)
-{
-	*out = xstrdup(json_string_value(json_object_get(json, field)));
-	return *out ? 0 : -1;
-}
-
-static int take_node_list(const json_t *list, struct facts *f)
+static int take_node_list(const json_t *list, struct run_snapshot *run)
 {
 	size_t n = json_array_size(list);
 
-	f->node = xcalloc(n ? n : 1, sizeof(*f->node));
-	for (; (size_t)f->node_count < n; f->node_count++) {
-		const json_t *item = json_array_get(list, f->node_count);
-		struct settle_node *node = &f->node[f->node_count];
+	run->node = xcalloc(n ? n : 1, sizeof(*run->node));
+	for (; (size_t)run->node_count < n; run->node_count++) {
+		const json_t *item = json_array_get(list, run->node_count);
+		struct settle_node *node = &run->node[run->node_count];
 
-		if (field_text("facts", item, "name", node->name, sizeof(node->name), NULL) ||
-			field_real("facts", item, "weight", &node->weight, NULL))
+		if (field_text("run", item, "name", node->name, sizeof(node->name), NULL) ||
+			field_real("run", item, "weight", &node->weight, NULL))
 			return -1;
 	}
-	f->last_node_count = f->node_count;
+	run->last_node_count = run->node_count;
 	return 0;
 }
 
-struct facts *facts_from_json(const json_t *json)
+static int take_run(const json_t *json, struct run_snapshot *run)
 {
-	struct facts *f = xmalloc(sizeof(*f));
-	int64_t db_index, raw;
+	int64_t resized;
 
-	f->state = NO_VAL;
-	f->usage_factor = NAN;
-	f->part_qos = -1;
-	if (take_u32(json, "job", &f->job_id) || take_u32(json, "restart", &f->restart) ||
-		take_u32(json, "uid", &f->uid) || take_u32(json, "array_job", &f->array_job_id) ||
-		take_u32(json, "array_task", &f->array_task_id) ||
-		field_int("facts", json, "db_index", INT64_MIN, INT64_MAX, &db_index, NULL) ||
-		take_time(json, "submit", &f->submit) || take_time(json, "start", &f->start) ||
-		take_time(json, "end", &f->end) || take_time(json, "resized", &f->resized) ||
-		take_u32(json, "assoc", &f->assoc_id) || take_u32(json, "qos", &f->qos_id) ||
-		take_number(json, "raw", INT64_MAX, &raw) ||
-		take_u32(json, "exit_code", &f->exit_code) ||
-		take_u32(json, "derived_ec", &f->derived_ec) ||
-		take_u32(json, "requid", &f->requid) ||
-		/* Earlier releases did not keep these four. */
-		(json_object_get(json, "parent") && take_u32(json, "parent", &f->parent_id)) ||
-		(json_object_get(json, "part_qos") &&
-			field_int("facts", json, "part_qos", -1, UINT32_MAX, &f->part_qos, NULL)) ||
-		(json_object_get(json, "state") && take_u32(json, "state", &f->state)) ||
-		(json_object_get(json, "usage_factor") &&
-			field_real("facts", json, "usage_factor", &f->usage_factor, NULL)) ||
-		field_real("facts", json, "billable", &f->billable, NULL) ||
-		field_real("facts", json, "wall", &f->wall_s, NULL) ||
-		take_text(json, "partition", &f->partition) ||
-		take_text(json, "cluster", &f->cluster) || take_text(json, "nodes", &f->nodes) ||
-		take_text(json, "tres", &f->tres) || take_text(json, "colocate", &f->colocate) ||
-		take_text(json, "comment", &f->comment) || take_text(json, "name", &f->name) ||
-		take_node_list(json_object_get(json, "node"), f)) {
-		facts_free(f);
+	if (fields_from_json(&number_table, json, run, NULL) ||
+		field_int("run", json, "resized", 0, INT64_MAX, &resized, NULL))
+		return -1;
+	run->last.start = resized ? resized : run->start;
+	for (size_t i = 0; i < TEXT_COUNT; i++) {
+		*text_at(run, i) = xstrdup(json_string_value(json_object_get(json, texts[i].name)));
+		if (!*text_at(run, i))
+			return -1;
+	}
+	return take_node_list(json_object_get(json, "node"), run);
+}
+
+struct run_snapshot *run_snapshot_from_json(const json_t *json)
+{
+	struct run_snapshot *run = xmalloc(sizeof(*run));
+
+	if (take_run(json, run)) {
+		run_snapshot_free(run);
 		return NULL;
 	}
-	/*
-	 * Since 24.11 the uppermost bits are the cluster's number, so half of all clusters have
-	 * indices that are negative numbers in JSON. NO_VAL64: not known when it was written.
-	 */
-	f->db_index = (uint64_t)db_index == NO_VAL64 ? 0 : (uint64_t)db_index;
-	f->raw = (uint64_t)raw;
-	return f;
+	return run;
 }
 
-bool facts_same_run(const struct facts *f, const job_record_t *job)
+bool run_snapshot_is_of(const struct run_snapshot *run, const job_record_t *job)
 {
-	return job && job->job_id == f->job_id && job->start_time == f->start;
+	return job && job->job_id == run->job_id && job->start_time == run->start;
 }
 
-void facts_update_end(struct facts *f, const job_record_t *job)
+bool run_snapshot_resized(const struct run_snapshot *run)
 {
-	/* NO_VAL64: slurmdbd was asked for it, and has yet to answer. */
-	f->db_index = job->db_index == NO_VAL64 ? 0 : job->db_index;
-	f->end = job->end_time;
-	f->exit_code = job->exit_code;
-	f->derived_ec = job->derived_ec;
-	f->requid = job->requid;
-	/* One that is to run again waits already. */
-	f->state = IS_JOB_PENDING(job) ? JOB_REQUEUE : job->job_state & JOB_STATE_BASE;
-	xfree(f->comment);
-	f->comment = xstrdup(job->system_comment);
-	f->wall_s = difftime(f->end, f->start) - difftime(job->tot_sus_time, 0);
+	return run->last.start != run->start;
 }
 
-char *facts_qos_name(const struct facts *f)
+void run_snapshot_update_end(struct run_snapshot *run, const job_record_t *job)
+{
+	struct run_size *last = &run->last;
+
+	last->db_index = compat_db_index(job);
+	last->end = job->end_time;
+	last->exit_code = job->exit_code;
+	last->derived_ec = job->derived_ec;
+	last->requid = job->requid;
+	/* The record of a job that is to run again says already that it is pending. */
+	last->state = IS_JOB_PENDING(job) ? JOB_REQUEUE : job->job_state & JOB_STATE_BASE;
+	xfree(run->comment);
+	run->comment = xstrdup(job->system_comment);
+	run->wall_s = difftime(last->end, run->start) - difftime(job->tot_sus_time, 0);
+}
+
+char *run_snapshot_qos_name(const struct run_snapshot *run)
 {
 	assoc_mgr_lock_t read_qos = {.qos = READ_LOCK};
 	const slurmdb_qos_rec_t *qos;
 	char *name;
 
 	assoc_mgr_lock(&read_qos);
-	qos = find_qos(f->qos_id);
+	qos = controller_qos(run->last.charge.qos_id);
 	name = qos ? xstrdup(qos->name) : NULL;
 	assoc_mgr_unlock(&read_qos);
 	return name;
 }
 
-static struct settle_node *find_node(struct facts *f, const char *name)
+static struct settle_node *find_node(struct run_snapshot *run, const char *name)
 {
-	for (int i = 0; i < f->node_count; i++)
-		if (!strcmp(f->node[i].name, name))
-			return &f->node[i];
+	for (int i = 0; i < run->node_count; i++)
+		if (!strcmp(run->node[i].name, name))
+			return &run->node[i];
 	return NULL;
 }
 
-/* Adds the nodes of a size, and its time to those that it shares with later ones. */
-static void add_nodes(struct facts *f, const struct facts *size)
+/* Adds the nodes of a size, and its time to the nodes that it shares with later sizes. */
+static void add_nodes(struct run_snapshot *run, const struct run_size *size)
 {
 	uint64_t cpus = slurmdb_find_tres_count_in_string(size->tres, TRES_CPU);
 	compat_hostlist_t *list = hostlist_create(size->nodes);
-	int before = f->node_count;
+	int before = run->node_count;
 	double left = cpus == INFINITE64 ? 0 : (double)cpus;
 	char *name;
 
-	xrecalloc(f->node, before + hostlist_count(list) + 1, sizeof(*f->node));
+	xrecalloc(run->node, before + hostlist_count(list) + 1, sizeof(*run->node));
 	while ((name = hostlist_shift(list))) {
-		struct settle_node *node = find_node(f, name);
+		struct settle_node *node = find_node(run, name);
 
 		if (!node) {
-			node = &f->node[f->node_count++];
+			node = &run->node[run->node_count++];
 			snprintf(node->name, sizeof(node->name), "%s", name);
 		} else {
 			left -= node->weight;
@@ -366,76 +335,62 @@ static void add_nodes(struct facts *f, const struct facts *size)
 		free(name);
 	}
 	hostlist_destroy(list);
-	for (int i = before; i < f->node_count; i++)
-		f->node[i].weight = left >= 1 ? left / (f->node_count - before) : 1;
+	for (int i = before; i < run->node_count; i++)
+		run->node[i].weight = left >= 1 ? left / (run->node_count - before) : 1;
 }
 
-void facts_set_sizes(struct facts *f, struct facts *size, int count)
+void run_snapshot_set_sizes(struct run_snapshot *run, struct run_size *size, int count)
 {
-	struct facts last;
-
-	f->size = size;
-	f->size_count = count;
-	f->earlier = xcalloc(count + 1, sizeof(*f->earlier));
-	for (int i = 0; i < count; i++)
-		f->earlier[i] = (struct settlement_size){
-			.raw = size[i].raw, .seconds = size[i].end - size[i].start};
-	last = facts_last_size(f);
-	for (int i = 0; i < f->node_count; i++)
-		f->node[i].wall_ns = (int64_t)(last.wall_s * (double)NS_PER_S) + 1;
+	run->size = size;
+	run->size_count = count;
+	run->earlier = xcalloc(count + 1, sizeof(*run->earlier));
+	run->last.wall_s = run->wall_s;
+	for (int i = 0; i < count; i++) {
+		run->earlier[i] = (struct settlement_size){
+			.raw = size[i].charge.raw, .seconds = size[i].end - size[i].start};
+		run->last.wall_s -= size[i].wall_s;
+	}
+	if (run->last.wall_s < 0)
+		run->last.wall_s = 0;
+	/* 0 would mean all of the run (struct settle_node). */
+	for (int i = 0; i < run->node_count; i++)
+		run->node[i].wall_ns = (int64_t)(run->last.wall_s * (double)NS_PER_S) + 1;
 	for (int i = count - 1; i >= 0; i--)
-		add_nodes(f, &size[i]);
+		add_nodes(run, &size[i]);
 }
 
-struct facts facts_last_size(const struct facts *f)
-{
-	struct facts last = *f;
-
-	if (!f->resized)
-		return last;
-	last.start = f->resized;
-	for (int i = 0; i < f->size_count; i++)
-		last.wall_s -= f->size[i].wall_s;
-	/* Where they are not known, suspended time is taken to be spread evenly. */
-	if (!f->size_count && f->end > f->start)
-		last.wall_s *= difftime(f->end, f->resized) / difftime(f->end, f->start);
-	if (last.wall_s < 0)
-		last.wall_s = 0;
-	return last;
-}
-
-struct settle_job facts_settle_job(const struct facts *f)
+struct settle_job run_snapshot_settle_job(const struct run_snapshot *run)
 {
 	return (struct settle_job){
-		.cluster = f->cluster,
-		.job_id = f->job_id,
-		.restart = f->restart,
-		.uid = f->uid,
-		.start_unix = f->start,
-		.end_unix = f->end > f->start ? f->end : f->start,
-		.wall_ns = f->wall_s > 0 ? (int64_t)(f->wall_s * (double)NS_PER_S) : 0,
-		.raw = f->raw,
-		.nodes = f->node,
-		.node_count = f->node_count,
-		.sizes = f->earlier,
-		.size_count = f->size_count,
-		.unpriced = f->resized && !f->size_count ? "resized" : NULL,
+		.cluster = run->cluster,
+		.job_id = run->job_id,
+		.restart = run->restart,
+		.uid = run->uid,
+		.start_unix = run->start,
+		.end_unix = run->last.end > run->start ? run->last.end : run->start,
+		.wall_ns = run->wall_s > 0 ? (int64_t)(run->wall_s * (double)NS_PER_S) : 0,
+		.raw = run->last.charge.raw,
+		.nodes = run->node,
+		.node_count = run->node_count,
+		.sizes = run->earlier,
+		.size_count = run->size_count,
+		.unpriced = run_snapshot_resized(run) && !run->size_count ? "resized" : NULL,
 	};
 }
 
-uint64_t facts_billing(char *tres)
+uint64_t run_snapshot_billing(char *tres)
 {
 	uint64_t billing = slurmdb_find_tres_count_in_string(tres, TRES_BILLING);
 
 	return billing == INFINITE64 ? 0 : billing;
 }
 
-int facts_shares(const struct facts *f, const struct settlement *s,
+int run_snapshot_shares(const struct run_snapshot *run, const struct settlement *s,
 	struct settlement_size sizes[SETTLEMENT_MAX_SIZES], uint64_t charged[SETTLEMENT_MAX_SIZES])
 {
 	int n = s->size_count;
 
-	if (n != f->size_count)
+	if (n != run->size_count)
 		return 0;
 	for (int i = 0; i < n; i++) {
 		sizes[i] = s->size[i];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A copy of what slurmctld knows of one run of a job: the job's record may be gone, or be about the
- * next run, by the time the run is settled. */
+/* A copy of what slurmctld knows of one run of a job. */
 #ifndef POPPA_PLUGINS_PREP_RUN_SNAPSHOT_H
 #define POPPA_PLUGINS_PREP_RUN_SNAPSHOT_H
 
@@ -14,82 +13,122 @@
 /* Tag of the part of SystemComment that shows a settlement (common/tags.h). */
 #define SETTLED_TAG "poppa"
 
-struct facts {
+/*
+ * Whom Slurm has charged for a size of a run, and how much. All of it is as it was when the run
+ * ended: by the time of the refund the job may have another QOS, and its association, its QOS or
+ * its partition may be gone.
+ */
+struct run_charge {
+	uint32_t assoc_id, qos_id;
+	uint32_t parent_id;  /* the association above that of the job; 0: not known */
+	int64_t part_qos;    /* the partition's QOS; 0: it had none, -1: not known */
+	double usage_factor; /* that of the QOS; NAN: not known */
+	uint64_t raw;        /* billing before settlement */
+	double billable;     /* what fairshare charges a second */
+};
+
+/*
+ * A job that is resized while it runs has several sizes, one after the other, and most have one
+ * only. Slurm charges each size by itself, and slurmdbd has a row for each.
+ */
+struct run_size {
+	uint64_t db_index; /* of its row; 0: slurmdbd has not told it yet */
+	time_t submit;     /* what slurmdbd's row has: a requeue changes the job's */
+	time_t start, end;
+	double wall_s; /* without suspended time; of the last one: set with the earlier ones */
+	char *partition, *nodes;
+	char *tres; /* simple TRES string before settlement */
+	struct run_charge charge;
+	uint32_t state; /* of its end, as slurmdbd is told; NO_VAL: not known */
+	uint32_t exit_code, derived_ec, requid;
+};
+
+/*
+ * The settler works on this copy and not on the job's record, which may be purged, or be about the
+ * job's next run, before this run is settled. One thread has it at a time: Slurm's thread that
+ * takes it in an epilog, then the settler's worker. No lock belongs to it.
+ */
+struct run_snapshot {
+	/* Identity: job_id and start tell a run from all others of the cluster. */
+	char *cluster;
 	uint32_t job_id, restart, uid;
 	uint32_t array_job_id, array_task_id; /* NO_VAL as task: not of an array */
-	uint64_t db_index;                    /* 0: slurmdbd has not told yet */
-	time_t submit, start, end;            /* end is that of the run, once it has ended */
-	uint32_t assoc_id, qos_id;
-	char *partition, *cluster, *nodes, *tres; /* tres: simple TRES string before settlement */
-	char *colocate;                           /* canonical option */
+	time_t start;
+
+	/* What the user asked for, and what the administrator reads. */
 	char *name;
-	char *comment;           /* SystemComment before settlement */
-	uint64_t raw;            /* billing in tres */
-	double billable, wall_s; /* billable: what fairshare charges a second */
-	double usage_factor;     /* that of the QOS as the run ended; NAN: not known */
-	uint32_t parent_id;      /* the association above that of the job then; 0: not known */
-	int64_t part_qos;        /* the partition's QOS then; 0: it had none, -1: not known */
-	uint32_t exit_code, derived_ec, requid;
-	uint32_t state; /* that of its end, as slurmdbd is told; NO_VAL: not known */
-	bool row_known; /* the state and end that slurmdbd has, for a run without a record: */
-	uint32_t row_state;
-	time_t row_end;
-	bool row_latest;    /* no later run of the job id has a row */
-	time_t resized;     /* when the last size of a resized job began; 0 = it had one only */
-	bool sizes_read;    /* slurmdbd was asked for the others: */
-	int size_count;     /* oldest first; 0 = they are not to be had, and the run has no price */
-	struct facts *size; /* of each what slurmdbd's row of it tells (row_known) */
-	struct settlement_size *earlier; /* the same as settle_job has it */
-	int node_count, last_node_count; /* those of the last size come first */
+	char *colocate; /* canonical option */
+	char *comment;  /* SystemComment before settlement */
+
+	/* Sizes. Until the run has ended, slurmctld only guesses last.end. */
+	double wall_s;                   /* of all sizes, without suspended time */
+	struct run_size last;            /* begins with the run, unless that was resized */
+	bool sizes_known;                /* the sizes before the last one were looked up */
+	int size_count;                  /* 0 though resized: not to be had, so it has no price */
+	struct run_size *size;           /* the sizes before the last one, oldest first */
+	struct settlement_size *earlier; /* the same ones as settle_job has them */
+
+	/* All nodes that the run had at any time. Those of the last size come first. */
+	int node_count, last_node_count;
 	struct settle_node *node;
+
+	/* What slurmdbd's row of the last size shows, read once the job's record is gone. */
+	struct {
+		bool known;
+		bool latest; /* no later run of the job id has a row */
+		uint32_t state;
+		time_t end;
+	} row;
 };
 
 /* The option's value in the job's SPANK environment, not copied; NULL: not a co-located job. */
-const char *facts_colocate(const job_record_t *job);
+const char *run_snapshot_colocate(const job_record_t *job);
 
 /* The restart count whose settlement the job's SystemComment shows, -1 for none. */
-int64_t facts_settled_restart(const job_record_t *job);
+int64_t run_snapshot_settled_restart(const job_record_t *job);
 
-/* NULL for a job that is not co-located or had no nodes. At least a read lock on jobs is held. */
-struct facts *facts_take(const job_record_t *job);
-void facts_free(struct facts *f);
+/* NULL for a job that is not co-located or had no nodes. At least a read lock on jobs is held;
+ * takes the association manager's. */
+struct run_snapshot *run_snapshot_take(const job_record_t *job);
+void run_snapshot_free(struct run_snapshot *run);
 
-/* For the settler's state file: a new reference or NULL, and facts or NULL where json is not one.
- */
-json_t *facts_to_json(const struct facts *f);
-struct facts *facts_from_json(const json_t *json);
+/* For the settler's state file: a new reference or NULL, and a run or NULL where json is not one.
+ * Earlier sizes and slurmdbd's row are left out: slurmdbd is asked for them again. */
+json_t *run_snapshot_to_json(const struct run_snapshot *run);
+struct run_snapshot *run_snapshot_from_json(const json_t *json);
 
 /* Whether the record still is about this run. */
-bool facts_same_run(const struct facts *f, const job_record_t *job);
+bool run_snapshot_is_of(const struct run_snapshot *run, const job_record_t *job);
+
+bool run_snapshot_resized(const struct run_snapshot *run);
 
 /*
  * Takes over the sizes before the last one, oldest first, an xcalloc'ed array, and with them the
- * nodes that the job no longer had at its end. For how long it had a node is the time of the sizes
- * with it. A node that is gone weighs what the bill of its size has beyond the others.
+ * nodes that the job no longer had at its end. A node had the job for as long as the sizes with
+ * that node lasted. A node that is gone weighs what the bill of its size has beyond the other
+ * nodes.
  */
-void facts_set_sizes(struct facts *f, struct facts *size, int count);
+void run_snapshot_set_sizes(struct run_snapshot *run, struct run_size *size, int count);
 
-/* Of an array that facts_set_sizes() did not get; the array, too. */
-void facts_free_sizes(struct facts *size, int count);
+/* Frees sizes that no run has taken over, and their array. */
+void run_snapshot_free_sizes(struct run_size *size, int count);
 
-/* The run's last size alone, of one that was not resized the run. The pointers are those of f. */
-struct facts facts_last_size(const struct facts *f);
+/* Takes what is known only when the run has ended. Lock as for run_snapshot_take(). */
+void run_snapshot_update_end(struct run_snapshot *run, const job_record_t *job);
 
-/* Takes what is known only when the run has ended. */
-void facts_update_end(struct facts *f, const job_record_t *job);
-
-/* The name of the run's QOS, with xmalloc; NULL: it has none, or it is no more. */
-char *facts_qos_name(const struct facts *f);
+/* The name of the run's QOS, with xmalloc; NULL: it has none, or it is no more. Takes the
+ * association manager's lock. */
+char *run_snapshot_qos_name(const struct run_snapshot *run);
 
 /* The billing in a simple TRES string ("1=2,5=2000"). */
-uint64_t facts_billing(char *tres);
+uint64_t run_snapshot_billing(char *tres);
 
 /* What slurmdbd's row of each earlier size is to show, as far as the settlement tells of them; how
  * many, or 0. */
-int facts_shares(const struct facts *f, const struct settlement *s,
+int run_snapshot_shares(const struct run_snapshot *run, const struct settlement *s,
 	struct settlement_size sizes[SETTLEMENT_MAX_SIZES], uint64_t charged[SETTLEMENT_MAX_SIZES]);
 
-/* What the price is made of; the pointers are those of f. */
-struct settle_job facts_settle_job(const struct facts *f);
+/* What the price is made of; the pointers are those of the run. */
+struct settle_job run_snapshot_settle_job(const struct run_snapshot *run);
 
 #endif

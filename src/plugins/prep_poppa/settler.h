@@ -5,13 +5,18 @@
 
 #include "src/slurmctld/slurmctld.h"
 
-/* Starts the worker thread, which first looks for finished jobs that were left unsettled. */
+/* Starts the threads; the worker looks first for finished jobs that were left unsettled. */
 void settler_start(void);
 
-/* Ends the worker within moments; what it had not settled is found again by settler_start(). */
+/*
+ * Ends the threads within moments. Waits for them, 5 seconds at most, only where slurmctld ends: a
+ * reconfiguration calls this with all of Slurm's locks, for which they may be waiting. What was not
+ * settled is found again by settler_start(), of this process or the next.
+ */
 void settler_stop(void);
 
-/* Queues this run of a co-located job, passes over any other. The job write lock is held. */
+/* Hands this run of a co-located job to the worker, passes over any other. The job write lock is
+ * held: waits for nothing but the association manager's read locks. */
 void settler_queue(const job_record_t *job);
 
 #endif

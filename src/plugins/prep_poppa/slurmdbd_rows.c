@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds the rows of a run among those that slurmdbd has of its job id. */
+/* Asks slurmdbd for all rows of a job id, and finds the rows of one run among them. */
 #include "plugins/compat/accounting_compat.h"
 
 #include <math.h>
@@ -12,90 +12,99 @@
 
 #include "common/tags.h"
 
+#include "controller.h"
 #include "slurmdbd_rows.h"
-#include "serving.h"
 
 SLURM_WEAK(acct_db_conn)
 
-void rows_select(const struct facts *f, slurm_selected_step_t *step, slurmdb_job_cond_t *condition)
+void slurmdbd_rows_select(
+	const struct run_snapshot *run, slurm_selected_step_t *step, slurmdb_job_cond_t *condition)
 {
 	memset(step, 0, sizeof(*step));
 	memset(condition, 0, sizeof(*condition));
-	step->array_task_id = f->array_task_id;
+	step->array_task_id = run->array_task_id;
 	step->het_job_offset = NO_VAL;
-	step->step_id.job_id = f->array_task_id == NO_VAL ? f->job_id : f->array_job_id;
+	step->step_id.job_id = run->array_task_id == NO_VAL ? run->job_id : run->array_job_id;
 	step->step_id.step_id = NO_VAL;
 	step->step_id.step_het_comp = NO_VAL;
 	condition->step_list = list_create(NULL);
 	list_append(condition->step_list, step);
 	condition->cluster_list = list_create(NULL);
-	list_append(condition->cluster_list, f->cluster);
+	list_append(condition->cluster_list, run->cluster);
 	condition->db_flags = SLURMDB_JOB_FLAG_NOTSET;
 	condition->flags = JOBCOND_FLAG_NO_DEFAULT_USAGE | JOBCOND_FLAG_NO_WHOLE_HETJOB;
 }
 
-void rows_release(slurmdb_job_cond_t *condition)
+void slurmdbd_rows_release(slurmdb_job_cond_t *condition)
 {
 	FREE_NULL_LIST(condition->step_list);
 	FREE_NULL_LIST(condition->cluster_list);
 }
 
 /* All rows of the job id, or of the array task, a list to be destroyed, or NULL. */
-static void *read_rows(const struct facts *f, bool by_task)
+static void *read_rows(const struct run_snapshot *run, bool by_task)
 {
 	slurm_selected_step_t step;
 	slurmdb_job_cond_t condition;
 	void *rows;
 
-	if (!serving_begin())
+	if (!controller_hold())
 		return NULL;
-	rows_select(f, &step, &condition);
+	slurmdbd_rows_select(run, &step, &condition);
 	if (!by_task) {
 		step.array_task_id = NO_VAL;
-		step.step_id.job_id = f->job_id;
+		step.step_id.job_id = run->job_id;
 	}
 	condition.flags |= JOBCOND_FLAG_DUP | JOBCOND_FLAG_NO_STEP;
 	rows = jobacct_storage_g_get_jobs_cond(acct_db_conn, slurm_conf.slurm_user_id, &condition);
-	rows_release(&condition);
-	serving_end();
+	slurmdbd_rows_release(&condition);
+	controller_release();
 	return rows;
 }
 
 struct row_search {
-	const struct facts *f;
+	uint32_t job_id;
+	const struct run_size *size;
 	slurmdb_job_rec_t *found;
 };
 
 /*
- * A run without an index is known by its time: runs and sizes of a job follow each other, and where
- * slurmctld forgot a start, the row keeps that and the run has the one that came instead. A row
- * without an end may be that of a forgotten run; a later one is nearer. One without a start lost
- * that on its way to slurmdbd. The time of submission will not do, since a requeue changes it
- * before the run is through. Where slurmctld forgot a whole run and started the job anew, the
- * row, index and all, is the new run's.
+ * A size whose index is known is the row with that index. But a slurmctld that was killed may have
+ * forgotten a whole run and started the job anew: the new run then has the row with that index, and
+ * the row begins after our run has ended.
+ *
+ * A size without an index is found by its time, because the runs and sizes of a job follow each
+ * other. Its row begins at the start of the size or earlier: a slurmctld that was killed may have
+ * forgotten a start that slurmdbd has heard of, and then have started the job a second time. The
+ * row keeps the first start, the run has the second. A row without an end may be that of a
+ * forgotten run, so of several rows that match, the latest one counts. A row without a start lost
+ * that on its way to slurmdbd, and is known by its end.
+ *
+ * The time of submission tells nothing, since a requeue changes it before the run is through.
  */
 static int look_at_row(void *x, void *arg)
 {
 	slurmdb_job_rec_t *row = x;
 	struct row_search *s = arg;
-	time_t start = s->f->resized ? s->f->resized : s->f->start;
+	const struct run_size *size = s->size;
 	bool matches;
 
-	if (s->f->db_index)
-		matches = row->db_index == s->f->db_index && row->start <= s->f->end;
+	if (size->db_index)
+		matches = row->db_index == size->db_index && row->start <= size->end;
 	else
-		matches = row->jobid == s->f->job_id && row->start <= start &&
-			  (row->start ? !row->end || start <= row->end
-				      : row->end && row->end == s->f->end);
+		matches = row->jobid == s->job_id && row->start <= size->start &&
+			  (row->start ? !row->end || size->start <= row->end
+				      : row->end && row->end == size->end);
 	if (matches && (!s->found || row->db_index > s->found->db_index))
 		s->found = row;
 	return 0;
 }
 
-/* The run's row in a list that may be NULL; NULL: it has none. */
-static slurmdb_job_rec_t *find_row(void *rows, const struct facts *f)
+/* The row of one of the run's sizes in a list that may be NULL; NULL: it has none. */
+static slurmdb_job_rec_t *find_row(
+	void *rows, const struct run_snapshot *run, const struct run_size *size)
 {
-	struct row_search search = {.f = f};
+	struct row_search search = {.job_id = run->job_id, .size = size};
 
 	if (rows)
 		list_for_each(rows, look_at_row, &search);
@@ -111,196 +120,203 @@ static int is_later_row(void *x, void *key)
 }
 
 /*
- * The list with the run's row, to be destroyed, or NULL, and the row or NULL. *latest: it is that
- * of the job id's latest run, and a modification finds it. That finds no array task of whose start
- * slurmdbd has not heard: the row is still that of the tasks that wait, and has the job id alone.
+ * The list with the row of the run's last size, to be destroyed, or NULL, and the row or NULL.
+ * *latest: the row is that of the job id's latest run, and a modification finds it. A modification
+ * finds no array task whose start slurmdbd has not heard of: the row is still that of all tasks
+ * that wait, and only the job id finds it.
  */
-static void *read_run(const struct facts *f, slurmdb_job_rec_t **row, bool *latest)
+static void *read_run(const struct run_snapshot *run, slurmdb_job_rec_t **row, bool *latest)
 {
-	void *rows = read_rows(f, true);
+	void *rows = read_rows(run, true);
 	bool by_task = true;
 
-	*row = find_row(rows, f);
-	if (rows && !*row && f->array_task_id != NO_VAL) {
+	*row = find_row(rows, run, &run->last);
+	if (rows && !*row && run->array_task_id != NO_VAL) {
 		FREE_NULL_LIST(rows);
-		rows = read_rows(f, false);
-		*row = find_row(rows, f);
+		rows = read_rows(run, false);
+		*row = find_row(rows, run, &run->last);
 		by_task = false;
 	}
 	*latest = *row && by_task && !list_find_first(rows, is_later_row, *row);
 	return rows;
 }
 
-int rows_queue(void)
+int slurmdbd_rows_queue(void)
 {
 	int count = -1;
 
-	if (!serving_begin())
+	if (!controller_hold())
 		return -1;
 	if (acct_storage_g_get_data(acct_db_conn, ACCT_STORAGE_INFO_AGENT_COUNT, &count))
 		count = -1;
-	serving_end();
+	controller_release();
 	return count;
 }
 
 /*
- * slurmctld that is killed forgets what it has yet to tell slurmdbd. The row of this very run then
- * stays without an end, or runs until a slurmctld that starts has slurmdbd end all that run; unless
- * slurmctld has its record and will end it, for this run or for the one that came instead.
+ * Whether the row is that of this very run and will not get the right end from slurmctld any more.
+ * A slurmctld that is killed forgets what it has yet to tell slurmdbd. The row then stays without
+ * an end; or it runs on, until a slurmctld that starts has slurmdbd end all rows that run. But
+ * while slurmctld has a record of the job with this row, it will end the row itself: for this run,
+ * or for the run that it has started instead.
  */
-static bool lacks_its_end(const struct facts *f, const slurmdb_job_rec_t *row)
+static bool lacks_its_end(const struct run_snapshot *run, const slurmdb_job_rec_t *row)
 {
 	slurmctld_lock_t read_jobs = {.job = READ_LOCK};
 	const job_record_t *job;
 	bool ours;
 
 	if ((row->end && row->state != JOB_RUNNING && row->state != JOB_SUSPENDED) ||
-		!f->db_index || row->db_index != f->db_index || f->state == NO_VAL ||
-		f->end <= f->start || row->start != (f->resized ? f->resized : f->start) ||
-		!serving_begin())
+		!run->last.db_index || row->db_index != run->last.db_index ||
+		run->last.state == NO_VAL || run->last.end <= run->start ||
+		row->start != run->last.start || !controller_hold())
 		return false;
 	lock_slurmctld(read_jobs);
-	job = find_job_record(f->job_id);
-	ours = job && (job->db_index == f->db_index || facts_same_run(f, job));
+	job = find_job_record(run->job_id);
+	ours = job && (job->db_index == run->last.db_index || run_snapshot_is_of(run, job));
 	unlock_slurmctld(read_jobs);
-	serving_end();
+	controller_release();
 	return !ours;
 }
 
-int rows_read(struct facts *f, bool all_told)
+int slurmdbd_rows_read(struct run_snapshot *run, bool all_told)
 {
 	slurmdb_job_rec_t *row;
 	bool latest, lacks;
-	void *rows = read_run(f, &row, &latest);
+	void *rows = read_run(run, &row, &latest);
 	int rc = rows ? 0 : -1;
 
-	lacks = row && lacks_its_end(f, row);
+	lacks = row && lacks_its_end(run, row);
 	if (row && (lacks ? all_told : row->end != 0)) {
-		f->db_index = row->db_index;
-		/* A requeue changes it: that of the row is what slurmdbd knows the run by. */
-		f->submit = row->submit;
-		f->row_state = lacks ? f->state : row->state;
-		f->row_end = lacks ? f->end : row->end;
-		f->row_latest = latest;
-		f->row_known = true;
+		run->last.db_index = row->db_index;
+		run->last.submit = row->submit;
+		run->row.state = lacks ? run->last.state : row->state;
+		run->row.end = lacks ? run->last.end : row->end;
+		run->row.latest = latest;
+		run->row.known = true;
 		rc = 1;
 	}
 	FREE_NULL_LIST(rows);
 	return rc;
 }
 
-static int is_row_of_start(void *x, void *key)
+/* Of a run that is settled: whether the row is that of its last size. */
+static int is_row_of_settled(void *x, void *key)
 {
 	const slurmdb_job_rec_t *row = x;
 	const struct settlement *s = key;
 
 	return row->jobid == s->job_id && !(row->state & JOB_RESIZING) && row->end &&
-	       (row->start == s->start_unix ||
-		       row->start == s->start_unix + settlement_earlier_s(s));
+	       compat_is_start_of_size(
+		       row->start, s->start_unix + settlement_earlier_s(s), s->start_unix);
 }
 
-/* What slurmctld charges a second is rounded to billing there. */
-static void take_row(struct facts *f, slurmdb_job_rec_t *row, const char *cluster, uint32_t restart)
+/* What slurmctld charges a second is rounded to billing in a row. */
+static void take_row(struct run_size *size, slurmdb_job_rec_t *row)
 {
-	f->job_id = row->jobid;
-	f->restart = restart;
-	f->uid = row->uid;
-	f->array_job_id = row->array_job_id;
-	f->array_task_id = row->array_job_id ? row->array_task_id : NO_VAL;
-	f->db_index = row->db_index;
-	f->submit = row->submit;
-	f->start = row->start;
-	f->end = row->end;
-	f->assoc_id = row->associd;
-	f->qos_id = row->qosid;
-	f->partition = xstrdup(row->partition);
-	f->cluster = xstrdup(cluster);
-	f->nodes = xstrdup(row->nodes);
-	f->tres = xstrdup(row->tres_alloc_str);
-	f->colocate = xstrdup("");
-	f->name = xstrdup(row->jobname);
-	f->comment = xstrdup(row->system_comment);
-	f->raw = facts_billing(row->tres_alloc_str);
-	f->billable = (double)f->raw;
-	f->usage_factor = NAN;
-	f->part_qos = -1;
-	f->wall_s = difftime(row->end, row->start) - row->suspended;
-	f->exit_code = row->exitcode;
-	f->derived_ec = row->derived_ec;
-	f->requid = row->requid;
-	f->state = row->state;
-	f->row_state = row->state;
-	f->row_end = row->end;
-	f->row_known = true;
+	uint64_t raw = run_snapshot_billing(row->tres_alloc_str);
+
+	*size = (struct run_size){.db_index = row->db_index,
+		.submit = row->submit,
+		.start = row->start,
+		.end = row->end,
+		.wall_s = difftime(row->end, row->start) - row->suspended,
+		.partition = xstrdup(row->partition),
+		.nodes = xstrdup(row->nodes),
+		.tres = xstrdup(row->tres_alloc_str),
+		.charge = {.assoc_id = row->associd,
+			.qos_id = row->qosid,
+			.part_qos = -1,
+			.usage_factor = NAN,
+			.raw = raw,
+			.billable = (double)raw},
+		.state = row->state,
+		.exit_code = row->exitcode,
+		.derived_ec = row->derived_ec,
+		.requid = row->requid};
 }
 
-/* Of a settled run. */
-static struct facts *facts_of_row(slurmdb_job_rec_t *row, const struct settlement *s)
+/* Of a run that is settled: the row may show what is charged by now, the settlement has the rest.
+ */
+static struct run_snapshot *snapshot_of_row(
+	slurmdb_job_rec_t *row, const struct settlement *s, bool latest)
 {
-	struct facts *f = xmalloc(sizeof(*f));
+	struct run_snapshot *run = xmalloc(sizeof(*run));
 
-	take_row(f, row, s->cluster, s->restart);
-	f->raw = s->raw;
-	f->billable = (double)s->raw;
-	if (settlement_earlier_s(s))
-		f->resized = s->start_unix + settlement_earlier_s(s);
-	f->wall_s += difftime(row->start, s->start_unix);
-	f->start = s->start_unix;
-	return f;
+	run->cluster = xstrdup(s->cluster);
+	run->job_id = row->jobid;
+	run->restart = s->restart;
+	run->uid = row->uid;
+	run->array_job_id = row->array_job_id;
+	run->array_task_id = row->array_job_id ? row->array_task_id : NO_VAL;
+	run->start = s->start_unix;
+	run->name = xstrdup(row->jobname);
+	run->colocate = xstrdup("");
+	run->comment = xstrdup(row->system_comment);
+	run->wall_s = difftime(row->end, s->start_unix) - row->suspended;
+	take_row(&run->last, row);
+	run->last.start = s->start_unix + settlement_earlier_s(s);
+	run->last.charge.raw = s->raw;
+	run->last.charge.billable = (double)s->raw;
+	run->row.known = true;
+	run->row.latest = latest;
+	run->row.state = row->state;
+	run->row.end = row->end;
+	return run;
 }
 
 static int is_earlier_size(void *x, void *key)
 {
 	const slurmdb_job_rec_t *row = x;
-	const struct facts *f = key;
+	const struct run_snapshot *run = key;
 
-	return row->jobid == f->job_id && (row->state & JOB_RESIZING) && row->nodes &&
-	       row->tres_alloc_str && row->start >= f->start && row->end > row->start &&
-	       row->end <= f->resized;
+	return row->jobid == run->job_id && (row->state & JOB_RESIZING) && row->nodes &&
+	       row->tres_alloc_str && row->start >= run->start && row->end > row->start &&
+	       row->end <= run->last.start;
 }
 
-static void take_size(struct facts *size, slurmdb_job_rec_t *row, const struct facts *f)
+/* A row tells less of the charge than the job's record did: the last size has the rest. */
+static void take_size(struct run_size *size, slurmdb_job_rec_t *row, const struct run_size *last)
 {
-	take_row(size, row, f->cluster, f->restart);
-	if (size->qos_id == f->qos_id)
-		size->usage_factor = f->usage_factor;
-	if (size->assoc_id == f->assoc_id)
-		size->parent_id = f->parent_id;
-	if (!xstrcmp(size->partition, f->partition))
-		size->part_qos = f->part_qos;
+	take_row(size, row);
+	if (size->charge.qos_id == last->charge.qos_id)
+		size->charge.usage_factor = last->charge.usage_factor;
+	if (size->charge.assoc_id == last->charge.assoc_id)
+		size->charge.parent_id = last->charge.parent_id;
+	if (!xstrcmp(size->partition, last->partition))
+		size->charge.part_qos = last->charge.part_qos;
 }
 
 static int compare_ends(const void *a, const void *b)
 {
-	const struct facts *x = a, *y = b;
+	const struct run_size *x = a, *y = b;
 
 	return (x->end > y->end) - (x->end < y->end);
 }
 
 /*
- * Whether they follow each other from the run's start to its last size. Where "scontrol update" has
- * resized a job, slurmdbd has the run's own start in each row, too, and counts from there (22.05);
- * a size began when the one before it ended.
+ * Whether the sizes follow each other from the run's start to its last size. A size began when the
+ * one before it ended, whatever its row shows.
  */
-static bool follow_each_other(const struct facts *f, struct facts *size, int count)
+static bool follow_each_other(const struct run_snapshot *run, struct run_size *size, int count)
 {
-	time_t at = f->start;
+	time_t at = run->start;
 
 	for (int i = 0; i < count; at = size[i++].end) {
-		if (size[i].start != at && size[i].start != f->start)
+		if (!compat_is_start_of_size(size[i].start, at, run->start))
 			return false;
 		size[i].wall_s -= difftime(at, size[i].start);
 		size[i].start = at;
 		if (size[i].end <= at || size[i].wall_s < 0)
 			return false;
 	}
-	return count && at == f->resized;
+	return count && at == run->last.start;
 }
 
-int rows_read_sizes(struct facts *f)
+int slurmdbd_rows_read_sizes(struct run_snapshot *run)
 {
-	void *rows = read_rows(f, true);
-	struct facts *size;
+	void *rows = read_rows(run, true);
+	struct run_size *size;
 	list_itr_t *each;
 	slurmdb_job_rec_t *row;
 	int count = 0;
@@ -310,76 +326,74 @@ int rows_read_sizes(struct facts *f)
 	size = xcalloc(SETTLEMENT_MAX_SIZES, sizeof(*size));
 	each = list_iterator_create(rows);
 	while (count < SETTLEMENT_MAX_SIZES && (row = list_next(each)))
-		if (is_earlier_size(row, f))
-			take_size(&size[count++], row, f);
+		if (is_earlier_size(row, run))
+			take_size(&size[count++], row, &run->last);
 	list_iterator_destroy(each);
 	FREE_NULL_LIST(rows);
 	qsort(size, (size_t)count, sizeof(*size), compare_ends);
-	if (follow_each_other(f, size, count)) {
-		facts_set_sizes(f, size, count);
-		f->sizes_read = true;
+	if (follow_each_other(run, size, count)) {
+		run_snapshot_set_sizes(run, size, count);
+		run->sizes_known = true;
 		return 1;
 	}
-	facts_free_sizes(size, count);
+	run_snapshot_free_sizes(size, count);
 	return 0;
 }
 
-static struct facts *facts_of_record(const struct settlement *s)
+static struct run_snapshot *snapshot_of_record(const struct settlement *s)
 {
 	slurmctld_lock_t read_jobs = {.conf = READ_LOCK, .job = READ_LOCK};
-	struct facts *f = NULL;
+	struct run_snapshot *run = NULL;
 	const job_record_t *job;
 
-	if (!serving_begin())
+	if (!controller_hold())
 		return NULL;
 	lock_slurmctld(read_jobs);
 	job = find_job_record(s->job_id);
 	if (job && job->start_time == s->start_unix && IS_JOB_FINISHED(job) &&
 		!IS_JOB_COMPLETING(job))
-		f = facts_take(job);
+		run = run_snapshot_take(job);
 	unlock_slurmctld(read_jobs);
-	serving_end();
-	/* Its billing is what it is charged by now. */
-	if (f)
-		f->raw = s->raw;
-	return f;
+	controller_release();
+	/* The billing of the record is what the run is charged by now. */
+	if (run)
+		run->last.charge.raw = s->raw;
+	return run;
 }
 
-int rows_facts(const struct settlement *s, struct facts **f)
+int slurmdbd_rows_snapshot(const struct settlement *s, struct run_snapshot **run)
 {
-	struct facts key = {
+	const struct run_snapshot key = {
 		.job_id = s->job_id, .cluster = (char *)s->cluster, .array_task_id = NO_VAL};
 	slurmdb_job_rec_t *row;
 	void *rows;
 	int rc;
 
-	if (!serving())
+	if (!controller_serves())
 		return -1;
-	*f = facts_of_record(s);
-	if (*f)
+	*run = snapshot_of_record(s);
+	if (*run)
 		return 1;
 	rows = read_rows(&key, true);
-	row = rows ? list_find_first(rows, is_row_of_start, (void *)s) : NULL;
+	row = rows ? list_find_first(rows, is_row_of_settled, (void *)s) : NULL;
 	rc = rows ? row != NULL : -1;
-	if (row) {
-		*f = facts_of_row(row, s);
-		(*f)->row_latest = !list_find_first(rows, is_later_row, row);
-	}
+	if (row)
+		*run = snapshot_of_row(row, s, !list_find_first(rows, is_later_row, row));
 	FREE_NULL_LIST(rows);
 	return rc;
 }
 
-/* Of the earlier sizes. */
-static bool sizes_agree(void *rows, const struct facts *f, const struct settlement *s)
+/* Whether the rows of the earlier sizes show what is charged for them. */
+static bool sizes_agree(void *rows, const struct run_snapshot *run, const struct settlement *s)
 {
 	struct settlement_size sizes[SETTLEMENT_MAX_SIZES];
 	uint64_t charged[SETTLEMENT_MAX_SIZES];
-	int n = facts_shares(f, s, sizes, charged);
+	int n = run_snapshot_shares(run, s, sizes, charged);
 
 	for (int i = 0; i < n; i++) {
-		const slurmdb_job_rec_t *row = find_row(rows, &f->size[i]);
+		const slurmdb_job_rec_t *row = find_row(rows, run, &run->size[i]);
 
-		if (!row || facts_billing(row->tres_alloc_str) != charged[i])
+		if (!row || run_snapshot_billing(row->tres_alloc_str) != charged[i])
 			return false;
 	}
 	return true;
@@ -390,7 +404,7 @@ static bool row_agrees(const slurmdb_job_rec_t *row, const struct settlement *s,
 	char *text;
 	bool same;
 
-	if (facts_billing(row->tres_alloc_str) != s->charged)
+	if (run_snapshot_billing(row->tres_alloc_str) != s->charged)
 		return false;
 	if (!commented)
 		return true;
@@ -400,17 +414,17 @@ static bool row_agrees(const slurmdb_job_rec_t *row, const struct settlement *s,
 	return same;
 }
 
-int rows_check(const struct facts *f, const struct settlement *s, bool commented)
+int slurmdbd_rows_check(const struct run_snapshot *run, const struct settlement *s, bool commented)
 {
 	slurmdb_job_rec_t *row;
 	bool latest;
-	void *rows = read_run(f, &row, &latest);
+	void *rows = read_run(run, &row, &latest);
 	int rc = -1;
 
-	/* The comment has gone to a later row, if there is one: be it of a start that slurmctld
-	 * has forgotten. */
+	/* Where there is a later row, the comment has gone there, even where that row is of a start
+	 * that slurmctld has forgotten. */
 	if (rows)
-		rc = row && row_agrees(row, s, commented && latest) && sizes_agree(rows, f, s);
+		rc = row && row_agrees(row, s, commented && latest) && sizes_agree(rows, run, s);
 	FREE_NULL_LIST(rows);
 	return rc;
 }

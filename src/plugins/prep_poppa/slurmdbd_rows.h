@@ -10,40 +10,46 @@
 #include "run_snapshot.h"
 
 /*
- * The condition that selects this job in slurmdbd, to be released; its lists hold what the caller
- * owns.
+ * slurmdbd has one row for each size of each run of a job. Asking it waits for the network, for as
+ * long as Slurm's own time-outs: hold none of Slurm's locks. Only the settler's worker asks.
  */
-void rows_select(const struct facts *f, slurm_selected_step_t *step, slurmdb_job_cond_t *condition);
-void rows_release(slurmdb_job_cond_t *condition);
 
 /*
- * The facts of a settled run: from its job record, or else from slurmdbd, which may take long. 1
- * and *f, to be freed with facts_free(), 0 nobody knows the run, -1 they cannot be asked now.
+ * The condition that selects this job in slurmdbd, for slurmdbd_rows_release(). Its lists point to
+ * *step and to the run's cluster.
  */
-int rows_facts(const struct settlement *s, struct facts **f);
-
-/* How much slurmctld has for slurmdbd that it has yet to tell, or -1: that is not known. With 0 it
- * lacks for good what it lacks. */
-int rows_queue(void);
+void slurmdbd_rows_select(
+	const struct run_snapshot *run, slurm_selected_step_t *step, slurmdb_job_cond_t *condition);
+void slurmdbd_rows_release(slurmdb_job_cond_t *condition);
 
 /*
- * Takes the state and the end of a run from slurmdbd, which may take long: 1, or 0 it does not know
- * the run, or its end, -1 it cannot be asked. all_told: that was so before, and so a row that lacks
- * the end gets the one that the facts have.
+ * The snapshot of a settled run: from its job record, or else from slurmdbd. 1 and *run, for
+ * run_snapshot_free(); 0: nobody knows the run; -1: they cannot be asked now.
  */
-int rows_read(struct facts *f, bool all_told);
+int slurmdbd_rows_snapshot(const struct settlement *s, struct run_snapshot **run);
+
+/* How many messages slurmctld has yet to send to slurmdbd, or -1: that is not known. Once there are
+ * 0, what slurmdbd has not heard of, it will never hear of. */
+int slurmdbd_rows_queue(void);
 
 /*
- * Takes the earlier sizes of a resized run from slurmdbd, which may take long: 1, or 0 it does not
- * know all of them (yet) or they are more than SETTLEMENT_MAX_SIZES, -1 it cannot be asked. What it
- * says of their billing is raw only while the run has no price.
+ * Takes the state and the end of a run from slurmdbd into run->row. 1; 0: it does not know the run,
+ * or its end; -1: it cannot be asked. all_told: slurmctld has nothing left to tell slurmdbd, so a
+ * row without an end gets the end that the snapshot has.
  */
-int rows_read_sizes(struct facts *f);
+int slurmdbd_rows_read(struct run_snapshot *run, bool all_told);
 
 /*
- * Asks slurmdbd, which may take long: 1 the price (and the comment, if commented) is in the
- * database, 0 not, -1 it cannot be asked.
+ * Takes the earlier sizes of a resized run from slurmdbd. 1; 0: it does not know all of them (yet),
+ * or they are more than SETTLEMENT_MAX_SIZES; -1: it cannot be asked. To be called before the run
+ * has a price: after that the rows show what is charged and not the raw billing.
  */
-int rows_check(const struct facts *f, const struct settlement *s, bool commented);
+int slurmdbd_rows_read_sizes(struct run_snapshot *run);
+
+/*
+ * 1: the price (and the comment, if commented) is in the database; 0: it is not; -1: slurmdbd
+ * cannot be asked.
+ */
+int slurmdbd_rows_check(const struct run_snapshot *run, const struct settlement *s, bool commented);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Has slurmctld save its usage before refunds, journals them, and makes lost ones again. */
+/* Has slurmctld save its usage before refunds, enters them in the journal, and makes lost ones
+ * again. */
 #include "plugins/compat/slurm_compat.h"
 
 #include <limits.h>
@@ -8,9 +9,10 @@
 #include "src/common/assoc_mgr.h"
 #include "src/slurmctld/locks.h"
 
+#include "common/clock.h"
+
+#include "controller.h"
 #include "fairshare.h"
-#include "serving.h"
-#include "settler_impl.h"
 #include "usage_journal.h"
 
 /* Saving takes Slurm's locks: at most a hundredth of the time. */
@@ -19,8 +21,8 @@
 #define MAX_REST_MS 30000
 #define TRIM_MS 60000
 
-/* Of what was charged for the size, what is in the usage. */
-static struct refund_part charged_part(const struct usage *u, const struct refund_part *p)
+/* The part of a size's charge that is in the usage (refunds_charged_until()). */
+static struct refund_part charged_part(const struct usage_journal *u, const struct refund_part *p)
 {
 	struct refund_part part = *p;
 
@@ -44,7 +46,7 @@ static int64_t charged_unix(const struct decay *clock, int64_t saved_unix)
 			 : clock->last_unix;
 }
 
-static int make_lost_again(struct usage *u)
+static int make_lost_again(struct usage_journal *u)
 {
 	slurmctld_lock_t locks = {.conf = READ_LOCK, .part = READ_LOCK};
 	assoc_mgr_lock_t assoc_locks = {
@@ -53,20 +55,20 @@ static int make_lost_again(struct usage *u)
 	struct decay clock;
 	int count;
 
-	if (!serving_begin())
+	if (!controller_hold())
 		return -1;
 	fairshare_clock(&clock);
-	u->base.saved_unix = refunds_saved_unix(u->journal);
+	u->base.saved_unix = refunds_saved_unix(u->refunds);
 	u->base.charged_unix = charged_unix(&clock, u->base.saved_unix);
 	if (!u->base.loaded_unix)
 		u->base.loaded_unix = time(NULL);
 	lock_slurmctld(locks);
 	assoc_mgr_lock(&assoc_locks);
-	refunds_look(u->journal, &loaded);
-	count = refunds_lost(u->journal, &loaded, make_again, &clock);
+	refunds_look(u->refunds, &loaded);
+	count = refunds_lost(u->refunds, &loaded, make_again, &clock);
 	assoc_mgr_unlock(&assoc_locks);
 	unlock_slurmctld(locks);
-	serving_end();
+	controller_release();
 	u->followed = true;
 	if (count)
 		info(ME ": refunds made again that slurmctld had not saved when it was ended: %d",
@@ -74,60 +76,57 @@ static int make_lost_again(struct usage *u)
 	return 0;
 }
 
-int usage_follow(struct usage *u, struct errmsg *err)
+int usage_journal_follow(struct usage_journal *u, struct errmsg *err)
 {
-	slurmctld_lock_t read_conf = {.conf = READ_LOCK};
-	char *folder;
+	char folder[PATH_MAX];
 
-	if (!u->journal) {
-		lock_slurmctld(read_conf);
-		folder = xstrdup(slurm_conf.state_save_location);
-		unlock_slurmctld(read_conf);
-		u->journal = refunds_open(folder, settler_now_ms(), err);
-		xfree(folder);
-		if (!u->journal)
+	if (!u->refunds) {
+		u->refunds = refunds_open(
+			controller_state_path(NULL, folder, sizeof(folder)), clock_now_ms(), err);
+		if (!u->refunds)
 			return -1;
-		if (refunds_damaged(u->journal))
+		if (refunds_damaged(u->refunds))
 			error(ME ": %d lines of " REFUNDS_FILE
 				 " cannot be read: refunds in them that slurmctld has not saved "
 				 "are not made again; they are kept as " REFUNDS_FILE ".damaged",
-				refunds_damaged(u->journal));
+				refunds_damaged(u->refunds));
 	}
 	return u->followed ? 0 : make_lost_again(u);
 }
 
-void usage_close(struct usage *u)
+void usage_journal_close(struct usage_journal *u)
 {
-	refunds_close(u->journal);
-	u->journal = NULL;
+	refunds_close(u->refunds);
+	u->refunds = NULL;
 }
 
-void usage_forget(struct usage *u)
+void usage_journal_forget(struct usage_journal *u)
 {
-	usage_close(u);
-	*u = (struct usage){.base.loaded_unix = time(NULL)};
+	usage_journal_close(u);
+	*u = (struct usage_journal){.base.loaded_unix = time(NULL)};
 }
 
-bool usage_has_saved(struct usage *u, int64_t since_ms, int64_t *due_ms, struct errmsg *err)
+bool usage_journal_has_saved(
+	struct usage_journal *u, int64_t since_ms, int64_t *due_ms, struct errmsg *err)
 {
 	int64_t began, rest;
 	int rc;
 
 	if (since_ms < u->saved_ms)
 		return true;
-	began = settler_now_ms();
+	began = clock_now_ms();
 	*due_ms = u->next_ms;
 	if (began < u->next_ms)
 		return false;
 	*due_ms = began + MIN_REST_MS;
-	if (!serving_begin())
+	if (!controller_hold())
 		return false;
 	rc = dump_assoc_mgr_state();
-	serving_end();
-	rest = REST_FACTOR * (settler_now_ms() - began);
+	controller_release();
+	rest = REST_FACTOR * (clock_now_ms() - began);
 	if (rest < MIN_REST_MS)
 		rest = MIN_REST_MS;
-	*due_ms = u->next_ms = settler_now_ms() + (rest < MAX_REST_MS ? rest : MAX_REST_MS);
+	*due_ms = u->next_ms = clock_now_ms() + (rest < MAX_REST_MS ? rest : MAX_REST_MS);
 	if (rc) {
 		errmsg_set(err, "slurmctld cannot save its usage: prices wait until it can");
 		return false;
@@ -136,51 +135,52 @@ bool usage_has_saved(struct usage *u, int64_t since_ms, int64_t *due_ms, struct 
 	return since_ms < u->saved_ms;
 }
 
-void usage_keep(struct usage *u, const struct refund *refund)
+void usage_journal_keep(struct usage_journal *u, const struct refund *refund)
 {
 	refunds_keep(
-		u->journal, refund->job_id, refund->restart, refund->start_unix, settler_now_ms());
+		u->refunds, refund->job_id, refund->restart, refund->start_unix, clock_now_ms());
 }
 
-void usage_look(const struct usage *u)
+void usage_journal_prefetch(const struct usage_journal *u)
 {
 	struct refunds_saved saved;
 
-	refunds_look(u->journal, &saved);
+	refunds_look(u->refunds, &saved);
 }
 
-void usage_refund(struct usage *u, struct refund *refund, const struct decay *clock)
+void usage_journal_refund(struct usage_journal *u, struct refund *refund, const struct decay *clock)
 {
 	struct errmsg err = {""};
 	struct refunds_saved saved;
 
-	refunds_look(u->journal, &saved);
+	refunds_look(u->refunds, &saved);
 	for (int i = 0; i < refund->part_count; i++) {
 		refund->part[i] = charged_part(u, &refund->part[i]);
 		fairshare_adjust(&refund->part[i], clock, true, true);
 	}
 	u->behind = true;
-	if (refunds_enter(u->journal, refund, &saved, settler_now_ms(), &err))
+	if (refunds_enter(u->refunds, refund, &saved, clock_now_ms(), &err))
 		error(ME ": %s: should slurmctld be killed now, the refund of job %u is made twice "
 			 "or not at all",
 			err.text, refund->job_id);
 }
 
-int usage_sync(struct usage *u, struct errmsg *err)
+int usage_journal_sync(struct usage_journal *u, struct errmsg *err)
 {
 	if (!u->behind)
 		return 0;
 	u->behind = false;
-	return refunds_sync(u->journal, err);
+	return refunds_sync(u->refunds, err);
 }
 
-bool usage_trim_due(const struct usage *u)
+bool usage_journal_trim_due(const struct usage_journal *u)
 {
-	return settler_now_ms() >= u->trim_ms;
+	return clock_now_ms() >= u->trim_ms;
 }
 
-int usage_trim(struct usage *u, struct refunds_run *waiting, size_t count, struct errmsg *err)
+int usage_journal_trim(
+	struct usage_journal *u, struct refunds_run *waiting, size_t count, struct errmsg *err)
 {
-	u->trim_ms = settler_now_ms() + TRIM_MS;
-	return refunds_trim(u->journal, settler_now_ms(), waiting, count, err);
+	u->trim_ms = clock_now_ms() + TRIM_MS;
+	return refunds_trim(u->refunds, clock_now_ms(), waiting, count, err);
 }

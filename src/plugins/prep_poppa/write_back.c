@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rewrites a settled job's billing everywhere in Slurm. */
+/* Rewrites a settled run's billing in the job's record, in Slurm's usage and in slurmdbd. */
 #include "plugins/compat/accounting_compat.h"
 
 #include <stdio.h>
@@ -13,9 +13,9 @@
 
 #include "common/tags.h"
 
+#include "controller.h"
 #include "fairshare.h"
 #include "slurmdbd_rows.h"
-#include "serving.h"
 #include "write_back.h"
 
 SLURM_WEAK(acct_db_conn)
@@ -36,12 +36,13 @@ static char *with_billing(const char *tres, uint64_t billing)
 	return text;
 }
 
-static void rewrite_record(job_record_t *job, const struct facts *f, const struct settlement *s)
+static void rewrite_record(
+	job_record_t *job, const struct run_snapshot *run, const struct settlement *s)
 {
 	char *comment = tags_set(job->system_comment, SETTLED_TAG, s->text);
 
 	xfree(job->tres_alloc_str);
-	job->tres_alloc_str = with_billing(f->tres, s->charged);
+	job->tres_alloc_str = with_billing(run->last.tres, s->charged);
 	xfree(job->tres_fmt_alloc_str);
 	job->tres_fmt_alloc_str = slurmdb_make_tres_string_from_simple(job->tres_alloc_str,
 		assoc_mgr_tres_list, NO_VAL, CONVERT_NUM_UNIT_EXACT,
@@ -61,26 +62,26 @@ static void send_complete(job_record_t *job)
 	jobacct_storage_g_job_complete(acct_db_conn, job);
 }
 
-/* The same for a run whose record is gone or about a later run, or a size that the job no longer
- * has: nothing but the TRES is new. */
-static void send_complete_of_facts(const struct facts *f, uint64_t charged)
+/* The same for a size of a run without a record: slurmdbd learns nothing new but the TRES. */
+static void send_complete_of_size(const struct run_snapshot *run, const struct run_size *size,
+	time_t start, time_t end, uint32_t state, uint64_t charged)
 {
-	job_details_t details = {.submit_time = f->submit};
+	job_details_t details = {.submit_time = size->submit};
 	job_record_t job = {
 		.magic = JOB_MAGIC,
-		.job_id = f->job_id,
-		.assoc_id = f->assoc_id,
-		.db_index = f->db_index,
-		.derived_ec = f->derived_ec,
-		.exit_code = f->exit_code,
-		.start_time = f->start,
-		.end_time = f->row_end,
-		.resize_time = f->row_state & JOB_RESIZING ? f->row_end : 0,
-		.job_state = f->row_state,
-		.requid = f->requid,
-		.nodes = f->nodes,
+		.job_id = run->job_id,
+		.assoc_id = size->charge.assoc_id,
+		.db_index = size->db_index,
+		.derived_ec = size->derived_ec,
+		.exit_code = size->exit_code,
+		.start_time = start,
+		.end_time = end,
+		.resize_time = state & JOB_RESIZING ? end : 0,
+		.job_state = state,
+		.requid = size->requid,
+		.nodes = size->nodes,
 		.details = &details,
-		.tres_alloc_str = with_billing(f->tres, charged),
+		.tres_alloc_str = with_billing(size->tres, charged),
 	};
 
 	jobacct_storage_g_job_complete(acct_db_conn, &job);
@@ -88,22 +89,22 @@ static void send_complete_of_facts(const struct facts *f, uint64_t charged)
 }
 
 /*
- * slurmdbd re-rolls the usage from the end of a job that it is told of, and the hours before that
- * end have been rolled up with the full price when the run was long. A completion at the run's
- * start that matches no row makes it begin there, and changes nothing else. A slurmdbd of 25.11 or
- * later would add a row for it if it found none of this job id and time of submission.
+ * Has slurmdbd roll the run's usage up again from its start. By itself slurmdbd does that from the
+ * end of a job that it is told of; but where the run was long, the hours before that end have been
+ * rolled up with the full price. A completion at the run's start that matches no row makes slurmdbd
+ * begin there, and changes nothing else (COMPAT_MODIFY_TRES says in which releases).
  */
-static void send_reroll(const struct facts *f)
+static void send_reroll(const struct run_snapshot *run)
 {
-	job_details_t details = {.submit_time = f->submit};
+	job_details_t details = {.submit_time = run->last.submit};
 	job_record_t job = {
 		.magic = JOB_MAGIC,
-		.job_id = f->job_id,
-		.assoc_id = f->assoc_id,
+		.job_id = run->job_id,
+		.assoc_id = run->last.charge.assoc_id,
 		.db_index = NO_ROW,
 		.derived_ec = NO_VAL,
-		.start_time = f->start,
-		.end_time = f->start,
+		.start_time = run->start,
+		.end_time = run->start,
 		.job_state = JOB_COMPLETE,
 		.details = &details,
 	};
@@ -112,10 +113,11 @@ static void send_reroll(const struct facts *f)
 }
 
 /*
- * A completion has no SystemComment, a modification has; where slurmdbd takes the billing in one,
- * too, it goes with it. It reaches the job's latest run only.
+ * Sends the SystemComment, which a modification has and a completion has not. Where slurmdbd takes
+ * the billing in a modification, that goes with it. A modification reaches the job's latest run
+ * only.
  */
-static void send_change(const struct facts *f, char *comment, uint64_t charged)
+static void send_change(const struct run_snapshot *run, char *comment, uint64_t charged)
 {
 	slurmdb_job_rec_t change = {.derived_ec = NO_VAL, .system_comment = comment};
 	slurm_selected_step_t step;
@@ -123,98 +125,100 @@ static void send_change(const struct facts *f, char *comment, uint64_t charged)
 
 	if (COMPAT_MODIFY_TRES)
 		change.tres_alloc_str = with_billing(NULL, charged);
-	rows_select(f, &step, &condition);
+	slurmdbd_rows_select(run, &step, &condition);
 	condition.flags |= JOBCOND_FLAG_NO_WAIT;
 	acct_storage_g_modify_job(acct_db_conn, slurm_conf.slurm_user_id, &condition, &change);
-	rows_release(&condition);
+	slurmdbd_rows_release(&condition);
 	xfree(change.tres_alloc_str);
 }
 
-/* Tells slurmdbd of a run that slurmctld still has a record of, which is its latest. */
-static void tell_of_record(const struct facts *f, job_record_t *job, uint64_t charged)
+/* Tells slurmdbd of a run that slurmctld still has a record of: it is the job's latest run. */
+static void tell_of_record(const struct run_snapshot *run, job_record_t *job, uint64_t charged)
 {
 	if (!COMPAT_MODIFY_TRES) {
 		send_complete(job);
-		send_reroll(f);
+		send_reroll(run);
 	}
-	send_change(f, job->system_comment, charged);
+	send_change(run, job->system_comment, charged);
 }
 
-/* The same of a run whose record is gone, or about a later run. */
-static void tell_of_facts(const struct facts *f, const struct settlement *s)
+/* Tells slurmdbd of a run whose record is gone or is about a later run; run->row is known. */
+static void tell_of_snapshot(const struct run_snapshot *run, const struct settlement *s)
 {
-	char *comment = f->row_latest ? tags_set(f->comment, SETTLED_TAG, s->text) : NULL;
+	char *comment = run->row.latest ? tags_set(run->comment, SETTLED_TAG, s->text) : NULL;
 
 	if (!COMPAT_MODIFY_TRES || !comment) {
-		send_complete_of_facts(f, s->charged);
-		send_reroll(f);
+		send_complete_of_size(
+			run, &run->last, run->start, run->row.end, run->row.state, s->charged);
+		send_reroll(run);
 	}
 	if (comment)
-		send_change(f, comment, s->charged);
+		send_change(run, comment, s->charged);
 	free(comment);
 }
 
-static void tell_of_sizes(const struct facts *f, const struct settlement *s)
+static void tell_of_earlier_sizes(const struct run_snapshot *run, const struct settlement *s)
 {
 	struct settlement_size sizes[SETTLEMENT_MAX_SIZES];
 	uint64_t charged[SETTLEMENT_MAX_SIZES];
-	int n = facts_shares(f, s, sizes, charged);
+	int n = run_snapshot_shares(run, s, sizes, charged);
 
-	for (int i = 0; i < n; i++)
-		send_complete_of_facts(&f->size[i], charged[i]);
+	for (int i = 0; i < n; i++) {
+		const struct run_size *size = &run->size[i];
+
+		send_complete_of_size(run, size, size->start, size->end, size->state, charged[i]);
+	}
 }
 
-static void add_part(struct refund *r, const struct facts *f, double billable, uint64_t raw,
+static void add_part(struct refund *r, const struct run_size *size, double billable, uint64_t raw,
 	uint64_t before, uint64_t after)
 {
 	struct refund_part *p = &r->part[r->part_count++];
 
-	*p = (struct refund_part){.assoc_id = f->assoc_id,
-		.qos_id = f->qos_id,
-		.start_unix = f->start,
-		.end_unix = f->end,
+	*p = (struct refund_part){.assoc_id = size->charge.assoc_id,
+		.qos_id = size->charge.qos_id,
+		.start_unix = size->start,
+		.end_unix = size->end,
 		.billable = billable,
-		.usage_factor = f->usage_factor,
-		.parent_id = f->parent_id,
-		.part_qos = f->part_qos,
+		.usage_factor = size->charge.usage_factor,
+		.parent_id = size->charge.parent_id,
+		.part_qos = size->charge.part_qos,
 		.raw = raw,
 		.before = before,
 		.after = after};
-	snprintf(p->partition, sizeof(p->partition), "%s", f->partition ? f->partition : "");
+	snprintf(p->partition, sizeof(p->partition), "%s", size->partition ? size->partition : "");
 }
 
-/* Each size is charged, and given back, by itself, the same share of all. */
+/* Each size was charged by itself; the same share of each one's charge is given back. */
 static struct refund refund_of(
-	const struct facts *f, const struct settlement *s, uint64_t before, bool change)
+	const struct run_snapshot *run, const struct settlement *s, uint64_t before, bool change)
 {
 	struct settlement_size sizes[SETTLEMENT_MAX_SIZES];
 	uint64_t charged[SETTLEMENT_MAX_SIZES];
-	struct facts last = facts_last_size(f);
-	struct refund r = {.job_id = f->job_id,
-		.restart = f->restart,
-		.start_unix = f->start,
+	struct refund r = {.job_id = run->job_id,
+		.restart = run->restart,
+		.start_unix = run->start,
 		.change = change};
-	int n = facts_shares(f, s, sizes, charged);
+	int n = run_snapshot_shares(run, s, sizes, charged);
 
-	add_part(&r, &last, f->billable, s->raw, before, s->charged);
+	add_part(&r, &run->last, run->last.charge.billable, s->raw, before, s->charged);
 	for (int i = 0; i < n; i++)
-		add_part(&r, &f->size[i], (double)sizes[i].raw, sizes[i].raw,
+		add_part(&r, &run->size[i], (double)sizes[i].raw, sizes[i].raw,
 			settlement_share(sizes[i].raw, before, s->raw), charged[i]);
 	return r;
 }
 
-/* What the record shows counts, whatever the ledger has or has lost. */
+/* The price that the record shows is the one that counts, whatever the ledger has or has lost. */
 static void adopt_shown(const job_record_t *job, struct settlement *s)
 {
 	char *text = tags_get(job->system_comment, SETTLED_TAG);
-
 	struct settlement shown;
 	struct errmsg ignored;
 
 	settlement_clear(&shown);
 	if (text)
 		settlement_read_comment(text, &shown, &ignored);
-	s->charged = facts_billing(job->tres_alloc_str);
+	s->charged = run_snapshot_billing(job->tres_alloc_str);
 	s->raw = shown.raw;
 	s->size_count = shown.size_count;
 	memcpy(s->size, shown.size, sizeof(s->size));
@@ -225,95 +229,82 @@ static void adopt_shown(const job_record_t *job, struct settlement *s)
 static bool shows(const job_record_t *job, const struct settlement *s)
 {
 	char *text = tags_get(job->system_comment, SETTLED_TAG);
-	bool same =
-		text && !strcmp(text, s->text) && facts_billing(job->tres_alloc_str) == s->charged;
+	bool same = text && !strcmp(text, s->text) &&
+		    run_snapshot_billing(job->tres_alloc_str) == s->charged;
 
 	free(text);
 	return same;
 }
 
-/*
- * Brings *s to where it counts: a run's first price, or a later change of it. The first is written
- * into the record once, whatever that shows; a change where it does not show it yet.
- */
-static struct write_back_result write_price(const struct facts *f, struct settlement *s,
-	struct usage *usage, bool first, bool change, bool tell)
+struct write_back_result write_back(const struct run_snapshot *run, struct settlement *s,
+	struct usage_journal *usage, struct write_back_order order)
 {
 	slurmctld_lock_t locks = {.conf = READ_LOCK, .job = WRITE_LOCK, .part = READ_LOCK};
 	assoc_mgr_lock_t assoc_locks = {
 		.assoc = WRITE_LOCK, .qos = WRITE_LOCK, .tres = READ_LOCK, .user = READ_LOCK};
 	struct write_back_result result = {.done = false};
+	/* The record is about this run; it shows the price; the journal has a refund of the run. */
 	bool ours, shown, known;
 	struct refund refund;
 	struct decay clock;
 	uint64_t before = s->raw;
 	job_record_t *job;
 
-	if (!serving_begin())
+	if (!controller_hold())
 		return result;
 	fairshare_clock(&clock);
-	usage_look(usage);
-	known = refunds_charged(usage->journal, f->job_id, f->restart, f->start, &before);
+	usage_journal_prefetch(usage);
+	known = refunds_charged(usage->refunds, run->job_id, run->restart, run->start, &before);
 	lock_slurmctld(locks);
-	job = find_job_record(f->job_id);
-	ours = facts_same_run(f, job) && IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
-	if (!ours && !f->row_known) {
+	job = find_job_record(run->job_id);
+	ours = run_snapshot_is_of(run, job) && IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
+	if (!ours && !run->row.known) {
 		unlock_slurmctld(locks);
-		serving_end();
+		controller_release();
 		result.needs_row = true;
 		return result;
 	}
 	result.done = true;
-	shown = ours &&
-		(change ? shows(job, s) : facts_settled_restart(job) == (int64_t)f->restart);
-	if (change && !known)
-		before = facts_billing(ours ? job->tres_alloc_str : f->tres);
+	/* A record takes the first price once, whatever billing it shows, and each change once. */
+	shown = ours && (order.change ? shows(job, s)
+				      : run_snapshot_settled_restart(job) == (int64_t)run->restart);
+	if (order.change && !known)
+		before = run_snapshot_billing(ours ? job->tres_alloc_str : run->last.tres);
+	/* Refunds are made once. The journal tells what was; where it has no line of the run, and
+	 * no record is left to tell, the journal must be known to have lost nothing. */
 	if (known)
 		result.refunded = !shown && before != s->charged;
 	else
-		result.refunded = !shown && (ours || first || refunds_whole(usage->journal));
+		result.refunded =
+			!shown && (ours || order.never_written || refunds_whole(usage->refunds));
 	if (result.refunded || (ours && !shown)) {
-		refund = refund_of(f, s, before, change);
+		refund = refund_of(run, s, before, order.change);
 		assoc_mgr_lock(&assoc_locks);
 		if (ours)
-			rewrite_record(job, f, s);
+			rewrite_record(job, run, s);
 		if (result.refunded)
-			usage_refund(usage, &refund, &clock);
+			usage_journal_refund(usage, &refund, &clock);
 		else
-			usage_keep(usage, &refund);
+			usage_journal_keep(usage, &refund);
 		assoc_mgr_unlock(&assoc_locks);
 	}
-	if (shown && !change)
+	if (shown && !order.change)
 		adopt_shown(job, s);
-	result.commented = ours || f->row_latest;
-	result.told = tell;
-	if (tell && ours)
-		tell_of_record(f, job, s->charged);
-	else if (tell)
-		tell_of_facts(f, s);
-	/* A change by the job's id reaches the rows of all sizes. */
-	if (tell)
-		tell_of_sizes(f, s);
-	/* The string is final, and nothing may make it anew from the counts. */
+	result.commented = ours || run->row.latest;
+	result.told = order.tell;
+	if (order.tell && ours)
+		tell_of_record(run, job, s->charged);
+	else if (order.tell)
+		tell_of_snapshot(run, s);
+	/* Last: what tell_of_record() sends by the job's id reaches the rows of all sizes. */
+	if (order.tell)
+		tell_of_earlier_sizes(run, s);
+	/* tres_alloc_str is final: this flag keeps Slurm from making it again from the counts. */
 	if (ours)
 		job->bit_flags |= TRES_STR_CALC;
 	unlock_slurmctld(locks);
 	if (ours)
 		schedule_job_save();
-	serving_end();
+	controller_release();
 	return result;
-}
-
-struct write_back_result write_back(
-	const struct facts *f, struct settlement *s, struct usage *usage, bool first, bool tell)
-{
-	return write_price(f, s, usage, first, false, tell);
-}
-
-struct write_back_result write_back_change(const struct facts *f, const struct settlement *s,
-	struct usage *usage, bool first, bool tell)
-{
-	struct settlement changed = *s;
-
-	return write_price(f, &changed, usage, first, true, tell);
 }

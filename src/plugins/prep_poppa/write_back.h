@@ -10,34 +10,40 @@
 #include "run_snapshot.h"
 #include "usage_journal.h"
 
+struct write_back_order {
+	bool change;        /* the price is an administrator's change of an earlier one */
+	bool never_written; /* nobody can have written the price before (struct run) */
+	bool tell;          /* slurmdbd is told, too */
+};
+
 struct write_back_result {
 	bool done;
-	bool needs_row; /* the run's record is gone: call rows_read() first */
+	bool needs_row; /* the run's record is gone: call slurmdbd_rows_read() first */
 	bool refunded;  /* the difference was given back, now */
-	bool commented; /* slurmdbd was told the SystemComment, too */
-	bool told;      /* that is, it was told */
+	bool commented; /* slurmdbd is to show the SystemComment, too */
+	bool told;      /* slurmdbd was told */
 };
 
 /*
- * Under Slurm's locks, all at once: if the job's record is still about this run and not yet
- * settled, rewrites its billing and SystemComment, and refunds the difference to the associations
- * and QOS that were charged, unless the journal has that or the record shows it. Then queues the
- * same for slurmdbd, for the earlier sizes of a resized job, too. Safe to call again, also in a
- * later slurmctld: the refund is made once, and *s becomes what the record shows. The record of a
- * run that is gone, or has been requeued, is left alone, and slurmdbd learns the comment only if no
- * later run has a row there. first: the price is new; where the journal cannot tell, the refund of
- * a run without a record is made only then. tell: slurmdbd is told, too. Does nothing, and says
- * so, where this slurmctld does not serve (serving.h).
+ * Writes a price. Where the job's record is still about this run and does not show the price yet:
+ * rewrites its billing and SystemComment, and refunds the difference to the associations and QOS
+ * that were charged, unless the journal has that refund. A change may also raise a price. Then
+ * queues the price for slurmdbd, for the earlier sizes of a resized job, too. The record of a run
+ * that is gone, or has been requeued, is left alone, and slurmdbd learns the comment only if no
+ * later run has a row there.
+ *
+ * May be called again, also in a later slurmctld: the refund is made once, and *s becomes what the
+ * record shows, unless that is to be changed. Where this slurmctld does not serve (controller.h),
+ * does nothing, and done is false.
+ *
+ * All is written under all of Slurm's locks that this takes at once: configuration and partitions
+ * (read), jobs (write), then the association manager's on associations and QOS (write), TRES and
+ * users (read). Nothing is waited for under them. Slurm saves neither jobs nor usage while they are
+ * held, so a kill -9 loses the record's change, the refund or both, whatever was not saved yet, and
+ * the refund's line in the journal (usage_journal.h) tells the next slurmctld which. What slurmdbd
+ * is told goes into slurmctld's queue, which a kill may lose: the next slurmctld tells it again.
  */
-struct write_back_result write_back(
-	const struct facts *f, struct settlement *s, struct usage *usage, bool first, bool tell);
-
-/*
- * Writes a price that an administrator has changed, in the same way: billing and SystemComment of
- * the record, if it is still about this run, or else of slurmdbd's row, and the difference between
- * what was charged before and is now to the associations and QOS, whichever sign it has.
- */
-struct write_back_result write_back_change(const struct facts *f, const struct settlement *s,
-	struct usage *usage, bool first, bool tell);
+struct write_back_result write_back(const struct run_snapshot *run, struct settlement *s,
+	struct usage_journal *usage, struct write_back_order order);
 
 #endif

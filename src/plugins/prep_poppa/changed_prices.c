@@ -1,61 +1,62 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looks for prices that administrators have changed, and has them written. */
+/* Asks the ledger for prices that administrators have changed, and has them written. */
 #include "plugins/compat/slurm_compat.h"
 
 #include "src/slurmctld/locks.h"
 
+#include "changed_prices.h"
+#include "controller.h"
 #include "slurmdbd_rows.h"
-#include "settler_impl.h"
 
 #define CHANGES_MS 5000 /* between two looks */
 
-bool settler_end_change(struct settler *w, const struct settlement *price)
+bool changed_prices_end(struct settler *w, const struct settlement *price)
 {
 	struct errmsg err = {""};
 	bool first;
 
 	if (!client_changed(&w->client, price, true, &first, &err))
 		return true;
-	ledger_failed(w, err.text);
+	settler_ledger_failed(w, err.text);
 	return false;
 }
 
-/* One that slurmctld had begun to write before it was ended is not refunded twice. */
-static void begin_change(struct settler *w, const struct settlement *price)
+/* A change that an earlier slurmctld has begun to write is not refunded twice. */
+static void begin(struct settler *w, const struct settlement *price)
 {
+	struct run_snapshot *snapshot = NULL;
 	struct errmsg err = {""};
-	struct facts *f = NULL;
-	struct item *i;
+	struct run *run;
 	bool first;
 	int rc;
 
-	if (items_find(w, price->job_id, price->start_unix))
+	if (run_store_find(&w->store, price->job_id, price->start_unix))
 		return;
-	rc = rows_facts(price, &f);
+	rc = slurmdbd_rows_snapshot(price, &snapshot);
 	if (rc < 1)
-		database_answered(w, rc);
+		settler_database_answered(w, rc);
 	if (rc == 0) {
 		info(ME ": job %u: neither slurmctld nor slurmdbd knows its run of %lld: its "
 			"changed price is in the ledger only",
 			price->job_id, (long long)price->start_unix);
-		settler_end_change(w, price);
+		changed_prices_end(w, price);
 	}
 	if (rc != 1)
 		return;
 	if (client_changed(&w->client, price, false, &first, &err)) {
-		ledger_failed(w, err.text);
-		facts_free(f);
+		settler_ledger_failed(w, err.text);
+		run_snapshot_free(snapshot);
 		return;
 	}
-	i = item_new(f);
-	i->settlement = *price;
-	i->change = true;
-	i->first = first;
-	item_enter(i, WRITE);
-	items_add(w, i);
+	run = run_new(snapshot);
+	run->kind = RUN_REPRICED;
+	run->settlement = *price;
+	run->never_written = first;
+	run_enter(run, RUN_PRICED);
+	run_store_add(&w->store, run);
 }
 
-int64_t settler_changes_due_ms(const struct settler *w)
+int64_t changed_prices_due_ms(const struct settler *w)
 {
 	int64_t due = w->changes_ms;
 
@@ -64,7 +65,7 @@ int64_t settler_changes_due_ms(const struct settler *w)
 	return due < w->database.retry_ms ? w->database.retry_ms : due;
 }
 
-void settler_look_at_changes(struct settler *w, int64_t now_ms)
+void changed_prices_look(struct settler *w, int64_t now_ms)
 {
 	slurmctld_lock_t read_conf = {.conf = READ_LOCK};
 	struct errmsg err = {""};
@@ -72,7 +73,7 @@ void settler_look_at_changes(struct settler *w, int64_t now_ms)
 	char *cluster;
 	size_t n;
 
-	if (!w->configured || now_ms < settler_changes_due_ms(w))
+	if (!w->configured || now_ms < changed_prices_due_ms(w))
 		return;
 	w->changes_ms = now_ms + CHANGES_MS;
 	lock_slurmctld(read_conf);
@@ -81,10 +82,10 @@ void settler_look_at_changes(struct settler *w, int64_t now_ms)
 	list = client_changes(&w->client, cluster, &err);
 	xfree(cluster);
 	if (!list) {
-		ledger_failed(w, err.text);
+		settler_ledger_failed(w, err.text);
 		return;
 	}
-	ledger_answered(w, "");
+	settler_ledger_answered(w, "");
 	json_array_foreach(list, n, change)
 	{
 		struct settlement s;
@@ -92,7 +93,7 @@ void settler_look_at_changes(struct settler *w, int64_t now_ms)
 		if (settlement_from_json(json_object_get(change, "settlement"), &s, &err))
 			settler_complain(w, err.text);
 		else
-			begin_change(w, &s);
+			begin(w, &s);
 	}
 	json_decref(list);
 }

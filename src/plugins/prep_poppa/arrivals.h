@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Hands runs that have ended from Slurm's threads to the settler's worker, across a crash, too. */
+#ifndef POPPA_PLUGINS_PREP_ARRIVALS_H
+#define POPPA_PLUGINS_PREP_ARRIVALS_H
+
+#include <stdbool.h>
+
+#include "run_store.h"
+
+/*
+ * Of a run that ended in a requeue, nothing but its arrival tells: the job's record is about the
+ * next run already. So a shutdown of slurmctld is held (controller.h) until the worker has taken
+ * all that arrived and has written it to poppa_unsettled. Where the worker leaves arrivals for a
+ * while, since it waits for the ledger or slurmdbd, the keeper writes them to poppa_arrived.
+ *
+ * A kill -9 loses such a run only before it is in one of the files, within a quarter of a second or
+ * so. A run that is in both files is taken once.
+ *
+ * Two locks, both of this module: the list's, which nobody holds while waiting for anything, so
+ * that arrivals_add() may be called under Slurm's job write lock; and the file's, which is taken
+ * before the list's and held while the file is read, written or removed.
+ */
+
+/* Adds a run and takes it over; waits for nothing. */
+void arrivals_add(struct run *run);
+
+/* All runs, linked by next: the caller's now. */
+struct run *arrivals_take(void);
+
+struct arrivals_status {
+	bool any;     /* runs are there to be taken */
+	bool unsaved; /* the file lacks one of them */
+	bool holding; /* slurmctld is held for what has arrived, taken or not */
+};
+struct arrivals_status arrivals_status(void);
+
+/* Writes the file; a failure is logged once. slurmctld is held by the caller. */
+void arrivals_save(void);
+
+/*
+ * For the worker. Loads both files into the store, unless that was done. From then on the store has
+ * what the file has, until arrivals_unload(): the files may be another slurmctld's after that.
+ */
+void arrivals_load(struct run_store *store);
+void arrivals_unload(struct run_store *store);
+
+/* All that has been taken is in poppa_unsettled by now: removes the file, unless more has arrived.
+ */
+void arrivals_drop_file(void);
+
+/* Lets slurmctld end: where everything is saved (saved: also what was taken), or anyway. */
+void arrivals_let_end(bool saved, bool anyway);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds runs to settle, and the ends of those that wait, in slurmctld's records of jobs. */
+#include "plugins/compat/slurm_compat.h"
+
+#include "src/common/list.h"
+#include "src/slurmctld/locks.h"
+
+#include "controller.h"
+#include "find_runs.h"
+
+SLURM_WEAK(job_list)
+
+struct scan {
+	struct settler *w;
+	int found;
+};
+
+static int scan_one(void *x, void *arg)
+{
+	const job_record_t *job = x;
+	struct scan *scan = arg;
+	struct settler *w = scan->w;
+	struct run_snapshot *snapshot;
+	struct run *run;
+	bool settled;
+
+	/* Jobs are locked, and most are none of ours: what costs least comes first. */
+	if (!IS_JOB_FINISHED(job) || IS_JOB_COMPLETING(job) || !run_snapshot_colocate(job))
+		return 0;
+	settled = run_snapshot_settled_restart(job) == (int64_t)job->restart_cnt;
+	if ((settled && w->scanned) || run_store_find(&w->store, job->job_id, job->start_time))
+		return 0;
+	snapshot = run_snapshot_take(job);
+	if (!snapshot)
+		return 0;
+	run = run_new(snapshot);
+	if (settled) {
+		run->kind = RUN_SHOWN;
+		run->state = RUN_PRICED;
+	}
+	run_store_add(&w->store, run);
+	scan->found += !settled;
+	return 0;
+}
+
+void find_runs_unsettled(struct settler *w)
+{
+	slurmctld_lock_t read_jobs = {.job = READ_LOCK};
+	struct scan scan = {.w = w};
+
+	if (!controller_hold())
+		return;
+	lock_slurmctld(read_jobs);
+	if (job_list) {
+		list_for_each(job_list, scan_one, &scan);
+		w->scanned = true;
+	}
+	unlock_slurmctld(read_jobs);
+	controller_release();
+	if (scan.found)
+		info(ME ": %d finished jobs were left unsettled", scan.found);
+}
+
+static bool is_due(const struct run *run, int64_t now_ms)
+{
+	return run->state == RUN_ON_NODES && run->due_ms <= now_ms;
+}
+
+/* The end of a job that still runs is only when it will have to end. */
+static bool has_left_nodes(struct run *run)
+{
+	const job_record_t *job = find_job_record(run->snapshot->job_id);
+
+	if (!run_snapshot_is_of(run->snapshot, job))
+		return true;
+	if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job))
+		return false;
+	run_snapshot_update_end(run->snapshot, job);
+	return !IS_JOB_COMPLETING(job);
+}
+
+void find_runs_ended(struct settler *w, int64_t now_ms)
+{
+	slurmctld_lock_t read_jobs = {.job = READ_LOCK};
+	bool any = false;
+
+	for (const struct run *run = w->store.list; run; run = run->next)
+		any |= is_due(run, now_ms);
+	if (!any || !controller_hold())
+		return;
+	lock_slurmctld(read_jobs);
+	for (struct run *run = w->store.list; run; run = run->next) {
+		if (!is_due(run, now_ms))
+			continue;
+		if (has_left_nodes(run)) {
+			run->ended_ms = now_ms;
+			run_store_touch(&w->store, run);
+		} else {
+			run_delay(run);
+		}
+	}
+	unlock_slurmctld(read_jobs);
+	controller_release();
+}

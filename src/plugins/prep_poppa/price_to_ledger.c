@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Makes the price of a run of its records, and puts it into the ledger. */
+#include "plugins/compat/slurm_compat.h"
+
+#include <limits.h>
+#include <time.h>
+
+#include "src/slurmctld/locks.h"
+
+#include "accounting/settle/settle.h"
+#include "common/clock.h"
+#include "striping/submit/colocate_option.h"
+#include "striping/partners/pairs.h"
+
+#include "addresses.h"
+#include "controller.h"
+#include "price_to_ledger.h"
+
+/* The ledger may refuse this run alone: it comes after those that have waited meanwhile. */
+static enum outcome ledger_failed_for(struct settler *w, struct run *run, const char *why)
+{
+	settler_ledger_failed(w, why);
+	run_delay(run);
+	if (run->due_ms < w->ledger.retry_ms + TICK_MS)
+		run->due_ms = w->ledger.retry_ms + TICK_MS;
+	return RUN_LATER;
+}
+
+/* The history's class of a job, or "" without it. */
+static void class_of(const char *colocate, uint32_t uid, const char *name, char *buf)
+{
+	struct colocate wish;
+	struct errmsg err;
+
+	buf[0] = '\0';
+	if (!colocate_parse(colocate, &wish, &err))
+		pairs_class(wish.class_name, uid, name, buf);
+}
+
+/* Enters what the run tells about its pair into the history that partner choice reads. */
+static void learn(
+	struct settler *w, const struct run_snapshot *snapshot, const struct client_answer *answer)
+{
+	slurmctld_lock_t read_jobs = {.job = READ_LOCK};
+	char mine[PAIRS_CLASS_MAX], other[PAIRS_CLASS_MAX] = "", path[PATH_MAX];
+	struct settle_job job = run_snapshot_settle_job(snapshot);
+	struct errmsg err = {""};
+	const job_record_t *partner;
+	struct settle_pair pair;
+
+	if (!settle_pair(&job, answer->records, answer->record_count, &pair))
+		return;
+	class_of(snapshot->colocate, snapshot->uid, snapshot->name, mine);
+	if (!controller_hold())
+		return;
+	lock_slurmctld(read_jobs);
+	partner = find_job_record(pair.partner);
+	if (partner && run_snapshot_colocate(partner))
+		class_of(run_snapshot_colocate(partner), partner->user_id, partner->name, other);
+	unlock_slurmctld(read_jobs);
+	controller_release();
+	controller_state_path(PAIRS_FILE, path, sizeof(path));
+	if (*mine && *other &&
+		pairs_record(path, mine, other, pair.degradation, pair.seconds, time(NULL), &err))
+		settler_complain(w, err.text);
+}
+
+static enum outcome make_price(
+	struct settler *w, struct run *run, const struct client_answer *answer)
+{
+	struct settle_job job = run_snapshot_settle_job(run->snapshot);
+	char *qos = run_snapshot_qos_name(run->snapshot);
+	struct settlement wanted;
+	struct errmsg err = {""};
+
+	settle_decide(&job, answer->records, answer->record_count,
+		price_rules_choose(&w->rules, run->snapshot->last.partition, qos), time(NULL),
+		&wanted);
+	xfree(qos);
+	if (client_settle(&w->client, &wanted, &run->settlement, &run->never_written, &err))
+		return ledger_failed_for(w, run, err.text);
+	if (run->never_written)
+		learn(w, run->snapshot, answer);
+	run_store_touch(&w->store, run);
+	return RUN_NEXT;
+}
+
+/* Gives the ledger the price back that an earlier slurmctld had from it, and that it has lost. */
+static enum outcome bring_back(struct settler *w, struct run *run)
+{
+	struct errmsg err = {""};
+	bool first;
+
+	if (client_restore(&w->client, &run->settlement, &run->settlement, &first, &err))
+		return ledger_failed_for(w, run, err.text);
+	run->never_written = false;
+	return RUN_NEXT;
+}
+
+static enum outcome act_on_answer(
+	struct settler *w, struct run *run, const struct client_answer *answer)
+{
+	struct settle_job job = run_snapshot_settle_job(run->snapshot);
+
+	if (answer->settled) {
+		run->settlement = answer->settlement;
+		run->never_written = false;
+		run_store_touch(&w->store, run);
+		return RUN_NEXT;
+	}
+	if (run_has_price(run))
+		return bring_back(w, run);
+	if (settle_complete(&job, answer->records, answer->record_count) ||
+		settler_too_late(w, run))
+		return make_price(w, run, answer);
+	return RUN_AGAIN;
+}
+
+enum outcome price_to_ledger(struct settler *w, struct run *run)
+{
+	struct client_run question = {.cluster = run->snapshot->cluster,
+		.job_id = run->snapshot->job_id,
+		.restart = run->snapshot->restart,
+		.start_unix = run->snapshot->start};
+	struct client_answer answer;
+	struct errmsg err = {""};
+	enum outcome outcome;
+	int rc;
+
+	if (clock_now_ms() < w->ledger.retry_ms) {
+		run->due_ms = w->ledger.retry_ms;
+		return RUN_LATER;
+	}
+	question.nodes = addresses_of(run->snapshot);
+	rc = client_job(&w->client, &question, &answer, &err);
+	json_decref(question.nodes);
+	if (rc)
+		return ledger_failed_for(w, run, err.text);
+	settler_ledger_answered(w, answer.ledger);
+	outcome = act_on_answer(w, run, &answer);
+	client_answer_free(&answer);
+	return outcome;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From a run's records to its price in the ledger. */
+#ifndef POPPA_PLUGINS_PREP_PRICE_TO_LEDGER_H
+#define POPPA_PLUGINS_PREP_PRICE_TO_LEDGER_H
+
+#include "settler_context.h"
+
+/*
+ * Asks the ledger for the run's records, and for its price, should it have one. Once all records
+ * are in, or it is too late, makes the price and puts it there. The ledger keeps the first price
+ * that it gets for a run and answers with that: two slurmctlds cannot give a run two prices.
+ * RUN_NEXT: run->settlement is what the ledger has. The settings are in force (w->configured) and
+ * the run's earlier sizes known. Waits for the network and for name servers; none of Slurm's locks
+ * is held.
+ */
+enum outcome price_to_ledger(struct settler *w, struct run *run);
+
+#endif
