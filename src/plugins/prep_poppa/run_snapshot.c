@@ -147,9 +147,10 @@ void run_snapshot_free(struct run_snapshot *run)
 	xfree(run);
 }
 
-#define NUMBER(name, member, least, most)                                                          \
+#define NUMBER(text, member, least, most)                                                          \
 	{                                                                                          \
-		name, FIELD_INT, FIELD_AT(struct run_snapshot, member), least, most                \
+		.name = text, .type = FIELD_INT, FIELD_AT(struct run_snapshot, member),            \
+		.min = least, .max = most                                                          \
 	}
 #define REAL(name, member)                                                                         \
 	{                                                                                          \
