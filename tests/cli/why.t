@@ -89,8 +89,8 @@ like "no data, stopped: the arithmetic" "$OUT" $'\n    1000 x \(1 - 0\.0317\) = 
 like "no data, stopped: the charge" "$(tr '\n' ' ' <<<"$OUT")" 'billing of 968 is charged'
 
 # Every reason that docs/pricing.md has is explained.
-mapfile -t reasons < <(sed -n '/`nodata=` is one of/,/A node without/p' "$(dirname "$0")/../../docs/pricing.md" |
-	sed 's/.*`nodata=` is one of//; s/A node without.*//' | grep -o '`[a-z-]*`' | tr -d '`')
+mapfile -t reasons < <(sed -n '/`nodata=` is one of/,/A job without data/p' "$(dirname "$0")/../../docs/pricing.md" |
+	sed 's/.*`nodata=` is one of//; s/A job without data.*//' | grep -o '`[a-z-]*`' | tr -d '`')
 tap "docs/pricing.md lists the reasons" "$([ "${#reasons[@]}" -ge 7 ] && echo 0 || echo 1)"
 for reason in "${reasons[@]}"; do
 	sed "s/nodata=no-record/nodata=$reason/" "$rows" >"$TAP_DIR/reason.txt"

@@ -473,3 +473,13 @@ bool bills_later_colocated(const struct bills *bills, const struct bill *bill)
 	}
 	return false;
 }
+
+json_t *bill_price_json(const struct bill *b, enum settlement_form form)
+{
+	json_t *json = settlement_show(b->facts, form);
+
+	/* Without a degradation, too, a job was held stopped; a report does not tell of that. */
+	if (b->status != BILL_PRICED)
+		json_object_set_new(json, "stopped", json_null());
+	return json;
+}

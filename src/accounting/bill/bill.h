@@ -87,4 +87,7 @@ const struct bill *bills_partner(
  * that this takes does not grow with the number of other jobs. */
 bool bills_later_colocated(const struct bills *bills, const struct bill *bill);
 
+/* What a report tells of a job's price, as SETTLEMENT_REPORT or SETTLEMENT_CSV has it; likewise. */
+json_t *bill_price_json(const struct bill *b, enum settlement_form form);
+
 #endif

@@ -38,8 +38,6 @@ void report_text(const struct report *r, FILE *out);
 void report_csv(const struct report *r, FILE *out);
 /* All of it, the sums and one job as JSON: new references, NULL without memory. */
 json_t *report_json(const struct report *r);
-/* What a report tells of a job's price, as SETTLEMENT_REPORT or SETTLEMENT_CSV has it; likewise. */
-json_t *report_price(const struct bill *b, enum settlement_form form);
 json_t *report_sums_json(const struct summary_sums *s);
 json_t *report_job_json(const struct bill *b);
 /* One page that needs nothing else: no network and no scripts. 0, or -1 without memory. */

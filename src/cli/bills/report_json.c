@@ -14,16 +14,6 @@ json_t *report_sums_json(const struct summary_sums *s)
 		"degradation", cli_real(summary_degradation(s)), "stp", cli_real(summary_stp(s)));
 }
 
-json_t *report_price(const struct bill *b, enum settlement_form form)
-{
-	json_t *json = settlement_show(b->facts, form);
-
-	/* Without a degradation, too, a job was held stopped; a report does not tell of that. */
-	if (b->status != BILL_PRICED)
-		json_object_set_new(json, "stopped", json_null());
-	return json;
-}
-
 json_t *report_job_json(const struct bill *b)
 {
 	json_t *json = json_pack(
@@ -33,7 +23,7 @@ json_t *report_job_json(const struct bill *b)
 		"status", bill_status_name(b->status), "start", (json_int_t)b->start, "end",
 		(json_int_t)b->end, "elapsed_s", (json_int_t)b->elapsed_s, "raw",
 		(json_int_t)bill_raw(b), "charged", (json_int_t)b->billing);
-	json_t *price = report_price(b, SETTLEMENT_REPORT);
+	json_t *price = bill_price_json(b, SETTLEMENT_REPORT);
 
 	json_object_update(json, price);
 	json_decref(price);

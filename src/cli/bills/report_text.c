@@ -294,7 +294,7 @@ static void csv_price(FILE *out, const struct bill *b)
 	size_t left;
 
 	settlement_clear(&none);
-	price = b ? report_price(b, SETTLEMENT_CSV) : settlement_show(&none, SETTLEMENT_CSV);
+	price = b ? bill_price_json(b, SETTLEMENT_CSV) : settlement_show(&none, SETTLEMENT_CSV);
 	left = json_object_size(price);
 	json_object_foreach(price, key, value)
 	{
