@@ -203,7 +203,11 @@ pids="$(status .guard_pid) $(ctl pid poppad)"
 on_exit kill -CONT $pids
 held() {
 	local p
-	for p in $(pgrep -x contend); do grep -q '^State:.[TD]' "/proc/$p/status" 2>/dev/null && return; done
+	for p in $(pgrep -x contend); do
+		# Another sandbox on this machine may have such tasks, too.
+		grep -q -s -z -x -F "SLURM_CONF=$SLURM_CONF" "/proc/$p/environ" &&
+			grep -q -s '^State:.[TD]' "/proc/$p/status" && return
+	done
 	return 1
 }
 caught=
