@@ -251,7 +251,8 @@ ctl start "slurmd-$(node 1)"
 # It may have returned by itself.
 scontrol update NodeName="$(node 1)" State=RESUME 2>/dev/null
 wait_until 60 nodes_answer
-# The first run outlived its slurmd; other sandboxes have jobs of that number, too. What ends it would end the second one too, which has the same id.
+# The first run outlived its slurmd. What ends it would end the second one too, which has the same id. A job of
+# another sandbox may have it, too, so this looks at one node alone.
 no_old_run() {
 	! pgrep --ns "$(ctl pid "slurmd-$(node 1)")" --nslist pid -f "slurmstepd: \\[${id[node_again]}\\.batch\\]"
 }
