@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the meters of running jobs share: tasks, rates over stretches of time, paired ratios. */
-#ifndef POPPA_WORKLOADS_METER_H
-#define POPPA_WORKLOADS_METER_H
+#pragma once
 
 #include <argp.h>
 #include <jansson.h>
@@ -85,5 +84,3 @@ json_t *meter_pids(const struct meter_job *j);
 
 /* Prints the result on a line if it is wanted as JSON, and drops the reference. */
 void meter_show(json_t *result, bool json);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the sample MPI programs share: options, the loop, heartbeats and the result line. */
-#ifndef POPPA_WORKLOAD_H
-#define POPPA_WORKLOAD_H
+#pragma once
 
 #include <argp.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ static inline uint64_t workload_step(uint64_t x)
 /* A whole number in [min, max] from the command line; ends the program with a message otherwise. */
 int64_t workload_number(const struct argp_state *state, const char *option, const char *text,
 	int64_t min, int64_t max);
-
-#endif

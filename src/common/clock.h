@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The one place that reads the system's clocks. */
-#ifndef POPPA_COMMON_CLOCK_H
-#define POPPA_COMMON_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -24,5 +23,3 @@ struct timespec clock_spec(int64_t ns);
 
 /* The time on CLOCK_REALTIME in wait_ns, as pthread_cond_timedwait() wants it. */
 struct timespec clock_wall_in(int64_t wait_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of counter backends: what a job's progress can be read from. */
-#ifndef POPPA_COMMON_COUNTER_BACKENDS_H
-#define POPPA_COMMON_COUNTER_BACKENDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -41,5 +40,3 @@ enum counter_backend counter_backend_ordered(int order);
 
 /* 0, or -1 for an unknown name. Case does not matter. */
 int counter_backend_parse(const char *name, enum counter_backend *b);
-
-#endif

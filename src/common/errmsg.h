@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One clear error message, written by the function that found the fault, for its caller to show. */
-#ifndef POPPA_COMMON_ERRMSG_H
-#define POPPA_COMMON_ERRMSG_H
+#pragma once
 
 /* Lives on the caller's stack; text is always terminated and empty while nothing is wrong. */
 struct errmsg {
@@ -11,5 +10,3 @@ struct errmsg {
 /* Writes the message (cut at the buffer's end) and returns -1, so a function can return it. What
  * err says already may be quoted in it. */
 int errmsg_set(struct errmsg *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

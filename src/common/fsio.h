@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whole-file reading, and writing that survives a crash at any moment. */
-#ifndef POPPA_COMMON_FSIO_H
-#define POPPA_COMMON_FSIO_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -21,5 +20,3 @@ int fsio_write(const char *path, const void *data, size_t len, mode_t mode, int 
 
 /* Makes path and its missing parents. An existing directory is left as it is. */
 int fsio_mkdirs(const char *path, mode_t mode, struct errmsg *err);
-
-#endif

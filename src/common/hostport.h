@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads "HOST:PORT" as people write it. */
-#ifndef POPPA_COMMON_HOSTPORT_H
-#define POPPA_COMMON_HOSTPORT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
  * 0, or -1 with err and nothing changed.
  */
 int hostport_parse(const char *text, char *host, size_t size, int *port, struct errmsg *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files of lines that outlive a crash: added to at the end, or replaced as a whole. */
-#ifndef POPPA_COMMON_JOURNAL_H
-#define POPPA_COMMON_JOURNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ int journal_replace(const char *path, const char *text, size_t len, struct errms
 /* Keeps the file also as PATH.damaged, in place of one that is there, until path is replaced.
  * Returns 0, or -1 with err. */
 int journal_keep_damaged(const char *path, struct errmsg *err);
-
-#endif

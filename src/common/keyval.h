@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads key=value texts: comma lists as in slurm.conf's parameters, and Name=Value files. */
-#ifndef POPPA_COMMON_KEYVAL_H
-#define POPPA_COMMON_KEYVAL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ int keyval_file(const char *path, keyval_fn fn, void *arg, struct errmsg *err);
 
 /* Copies a value into out. Returns 0, or -1 with an err that names the key where it is too long. */
 int keyval_copy(const char *key, const char *value, char *out, size_t size, struct errmsg *err);
-
-#endif

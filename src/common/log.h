@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Log lines of the suite: one line an event, prefixed with the part's name. */
-#ifndef POPPA_COMMON_LOG_H
-#define POPPA_COMMON_LOG_H
+#pragma once
 
 enum plog_level { PLOG_ERROR, PLOG_WARN, PLOG_INFO, PLOG_DEBUG };
 
@@ -25,5 +24,3 @@ void plog(enum plog_level level, const char *fmt, ...) __attribute__((format(pri
 #define plog_warn(...) plog(PLOG_WARN, __VA_ARGS__)
 #define plog_info(...) plog(PLOG_INFO, __VA_ARGS__)
 #define plog_debug(...) plog(PLOG_DEBUG, __VA_ARGS__)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Warnings that strangers can cause: a few a minute, and the number of the others. */
-#ifndef POPPA_COMMON_LOG_LIMIT_H
-#define POPPA_COMMON_LOG_LIMIT_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -24,5 +23,3 @@ void log_limit_warn(struct log_limit *limit, const char *what, time_t now, const
 /* Logs how many were left out since it was told last, if any. To be called now and then, and at the
  * end: otherwise that comes with the first warning of a later minute. */
 void log_limit_tell(struct log_limit *limit);
-
-#endif

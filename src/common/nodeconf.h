@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Node-local settings from poppa.conf, for what differs between the hosts of one cluster. */
-#ifndef POPPA_COMMON_NODECONF_H
-#define POPPA_COMMON_NODECONF_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -73,5 +72,3 @@ char *nodeconf_expand(const char *path, const char *node, char *buf, size_t size
 
 /* The ledger's database on this host, from StateDir; returns buf, of PATH_MAX. */
 char *nodeconf_ledger(const struct nodeconf *c, char *buf);
-
-#endif

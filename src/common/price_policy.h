@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a co-located job is charged: the kinds of prices, and the policies that choose among them.
  */
-#ifndef POPPA_COMMON_PRICE_POLICY_H
-#define POPPA_COMMON_PRICE_POLICY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ char *price_policy_format(const struct price_policy *policy, char *buf);
  */
 void price_policy_words(
 	const struct price_policy *policy, const char *degradation, char *buf, size_t size);
-
-#endif

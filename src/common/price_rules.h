@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which price policy holds for a job: the cluster's, its partition's or its QOS'. */
-#ifndef POPPA_COMMON_PRICE_RULES_H
-#define POPPA_COMMON_PRICE_RULES_H
+#pragma once
 
 #include "common/errmsg.h"
 #include "common/price_policy.h"
@@ -28,5 +27,3 @@ int price_rules_parse(
  * NULL. Upper and lower case are the same, as in Slurm. */
 const struct price_policy *price_rules_choose(
 	const struct price_rules *rules, const char *partition, const char *qos);
-
-#endif

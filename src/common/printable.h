@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Makes texts that users chose, such as job names, safe to show. */
-#ifndef POPPA_COMMON_PRINTABLE_H
-#define POPPA_COMMON_PRINTABLE_H
+#pragma once
 
 /*
  * Replaces, in place, each byte that is not UTF-8, each control character and each character that
@@ -9,5 +8,3 @@
  * look like another, and JSON takes it. The text never grows. Returns text.
  */
 char *plain_text(char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The suite's cluster-wide settings, carried by PrEpParameters in slurm.conf. */
-#ifndef POPPA_COMMON_SETTINGS_H
-#define POPPA_COMMON_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ char *settings_format(const struct poppa_settings *s, char *buf, size_t size);
 const char *estimate_method_name(enum estimate_method m);
 /* 0, or -1 for an unknown name. */
 int estimate_method_parse(const char *name, enum estimate_method *m);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Keeps the settings that were last good, for a daemon that starts with bad ones. */
-#ifndef POPPA_COMMON_SETTINGS_KEPT_H
-#define POPPA_COMMON_SETTINGS_KEPT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ int settings_kept(const char *dir, struct poppa_settings *s);
  */
 int settings_follow(const char *prep_parameters, const char *dir, bool first,
 	struct poppa_settings *s, struct errmsg *err);
-
-#endif

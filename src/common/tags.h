@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tagged parts of a comment field that several writers share, such as a job's SystemComment. */
-#ifndef POPPA_COMMON_TAGS_H
-#define POPPA_COMMON_TAGS_H
+#pragma once
 
 /*
  * A comment is "; "-separated parts; ours begin with "TAG: ". Returns a new text (caller frees) in
@@ -12,5 +11,3 @@ char *tags_set(const char *comment, const char *tag, const char *text);
 
 /* The text of the part with this tag, newly allocated, or NULL where there is none. */
 char *tags_get(const char *comment, const char *tag);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads and writes durations, percentages and counts as people write them. */
-#ifndef POPPA_COMMON_UNITS_H
-#define POPPA_COMMON_UNITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ int units_parse_int(const char *text, int64_t min, int64_t max, int64_t *value, 
 
 /* Finite decimal number in [min, max]. */
 int units_parse_double(const char *text, double min, double max, double *value, struct errmsg *err);
-
-#endif

@@ -2,5 +2,4 @@
 # Registration: the files with which slurmd tells poppad of jobs and of the cluster, for both sides.
 noinst_LTLIBRARIES += libregistration.la
 libregistration_la_SOURCES = \
-	src/registration/registration.c \
-	src/registration/registration.h
+	src/registration/registration.c src/registration/registration.h

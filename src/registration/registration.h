@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The files in RunDir through which slurmd tells poppad about the co-located jobs of this node and
  * about the cluster. */
-#ifndef POPPA_REGISTRATION_REGISTRATION_H
-#define POPPA_REGISTRATION_REGISTRATION_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -104,5 +103,3 @@ int cluster_conf_write(const char *path, const struct cluster_conf *c, struct er
 /* Returns 0, or -1 with err and *c untouched; errno is ENOENT when the file does not exist (yet).
  */
 int cluster_conf_read(const char *path, struct cluster_conf *c, struct errmsg *err);
-
-#endif

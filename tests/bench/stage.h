@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lets one task at a time have a processor to itself, as each has on a large enough node. */
-#ifndef POPPA_BENCH_STAGE_H
-#define POPPA_BENCH_STAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ int stage_put_on(struct stage *s, int task, int64_t *taken_ns);
 
 /* None is to run: their processor becomes idle. */
 void stage_clear(struct stage *s, int64_t *taken_ns);
-
-#endif

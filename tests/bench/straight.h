@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The thesis' Algorithms 1 to 3 as one would write them down, to hold poppad's loop against. */
-#ifndef POPPA_BENCH_STRAIGHT_H
-#define POPPA_BENCH_STRAIGHT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ int64_t straight_clock(clockid_t clock);
  * Adds what each part took, ns. */
 void straight_loop(
 	struct straight *s, int lone, int64_t shutter_ns, int windows, int64_t part[LOOP_PARTS]);
-
-#endif

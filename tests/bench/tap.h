@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What poppad's own loop takes by its parts, beside which the straightforward one is held. */
-#ifndef POPPA_BENCH_TAP_H
-#define POPPA_BENCH_TAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void tap_set_stage(int task, bool resume, int64_t *taken_ns);
 /* Of the last block: what each part took, ns, and how many readings there were. */
 const int64_t *tap_parts(void);
 int64_t tap_readings(void);
-
-#endif

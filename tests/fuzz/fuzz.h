@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the fuzz targets share: the entry that libFuzzer and replay.c call, and how a target fails.
  */
-#ifndef POPPA_TESTS_FUZZ_H
-#define POPPA_TESTS_FUZZ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ char *fuzz_text(const uint8_t *data, size_t size);
 
 /* The input as a file; returns its path, which is valid until the next call. */
 const char *fuzz_file(const uint8_t *data, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Prices a population of synthetic jobs, to hold the charges against an oracle's. */
-#ifndef POPPA_TESTS_FAIRNESS_H
-#define POPPA_TESTS_FAIRNESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ void fairness_clear(struct fairness scheme[FAIRNESS_SCHEMES]);
 
 /* Adds another population's jobs under the same scheme. */
 void fairness_merge(struct fairness *sum, const struct fairness *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Families of synthetic jobs on which the estimators are judged. */
-#ifndef POPPA_TESTS_FAMILIES_H
-#define POPPA_TESTS_FAMILIES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -38,5 +37,3 @@ void gen_spare(struct est_block *b);
 int gen_judge(const struct gen_spec *spec, enum estimate_method method, struct gen_score *score);
 
 void gen_add_score(struct gen_score *sum, const struct gen_score *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Makes shutter blocks of jobs whose true degradation is known. */
-#ifndef POPPA_TESTS_GEN_H
-#define POPPA_TESTS_GEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ bool gen_next(struct gen *g, int *alone, struct est_block *block);
 
 /* Uniform number in [0, 1) from the generator's own stream. */
 double gen_uniform(struct gen *g);
-
-#endif

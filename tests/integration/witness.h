@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tells how long the machine kept waiting even who is first in line: the host of a virtual one
  * takes its processors away. */
-#ifndef POPPA_WITNESS_H
-#define POPPA_WITNESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ int witness_start(void);
  * them was waiting to run, in ns.
  */
 int64_t witness_lost(int64_t a, int64_t b);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A bill: one run of a job as sacct shows it, with the facts of its price in SystemComment. */
-#ifndef POPPA_ACCOUNTING_BILL_BILL_H
-#define POPPA_ACCOUNTING_BILL_BILL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,5 +88,3 @@ bool bills_later_colocated(const struct bills *bills, const struct bill *bill);
 
 /* What a report tells of a job's price, as SETTLEMENT_REPORT or SETTLEMENT_CSV has it; likewise. */
 json_t *bill_price_json(const struct bill *b, enum settlement_form form);
-
-#endif

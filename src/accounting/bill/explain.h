@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Works a price out step by step, for people who want to check it. */
-#ifndef POPPA_ACCOUNTING_BILL_EXPLAIN_H
-#define POPPA_ACCOUNTING_BILL_EXPLAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ struct explain {
 /* facts->degradation is a number. */
 void explain_price(
 	const struct price_policy *policy, const struct explain_facts *facts, struct explain *out);
-
-#endif

@@ -2,10 +2,7 @@
 # Bills: what people see of prices. No plugin or daemon needs it.
 noinst_LTLIBRARIES += libbill.la
 libbill_la_SOURCES = \
-	src/accounting/bill/bill.c \
-	src/accounting/bill/bill.h \
-	src/accounting/bill/explain.c \
-	src/accounting/bill/explain.h \
-	src/accounting/bill/summary.c \
-	src/accounting/bill/summary.h
+	src/accounting/bill/bill.c src/accounting/bill/bill.h \
+	src/accounting/bill/explain.c src/accounting/bill/explain.h \
+	src/accounting/bill/summary.c src/accounting/bill/summary.h
 libbill_la_LIBADD = -lm

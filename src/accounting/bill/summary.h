@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Adds bills up: who was charged what, what programs cost each other, and who has no data. */
-#ifndef POPPA_ACCOUNTING_BILL_SUMMARY_H
-#define POPPA_ACCOUNTING_BILL_SUMMARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -111,5 +110,3 @@ double summary_stp(const struct summary_sums *sums);
 /* "user", ...; and its value, SUMMARY_KINDS for an unknown name. */
 const char *summary_by_name(enum summary_by by);
 enum summary_by summary_by_parse(const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ledger's database: records of nodes, settlements, and an append-only log of prices. */
-#ifndef POPPA_ACCOUNTING_LEDGERD_LEDGER_H
-#define POPPA_ACCOUNTING_LEDGERD_LEDGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -163,5 +162,3 @@ json_t *ledger_counts(struct ledger *l, struct errmsg *err);
  * settlements and events stay. The number removed, or -1 with err.
  */
 int ledger_prune(struct ledger *l, int64_t before_unix, int max, struct errmsg *err);
-
-#endif

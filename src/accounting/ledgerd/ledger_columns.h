@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The columns that a table of fields gives a table of the ledger: their SQL, writing, checking. */
-#ifndef POPPA_ACCOUNTING_LEDGERD_LEDGER_COLUMNS_H
-#define POPPA_ACCOUNTING_LEDGERD_LEDGER_COLUMNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <sqlite3.h>
@@ -25,5 +24,3 @@ void columns_bind(sqlite3_stmt *st, const struct field_table *t, const void *obj
 
 /* Whether the columns of a row, those that have the names of fields, are those of an object. */
 bool columns_agree(sqlite3_stmt *st, const struct field_table *t, const void *object);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks, copies and exports a ledger's file, whether poppa-ledgerd runs or not. */
-#ifndef POPPA_ACCOUNTING_LEDGERD_LEDGER_FILE_H
-#define POPPA_ACCOUNTING_LEDGERD_LEDGER_FILE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -58,5 +57,3 @@ int ledger_file_backup(const char *path, const char *to, struct errmsg *err);
  * as JSON, one object a line with its "kind". 0, or -1 with err.
  */
 int ledger_file_export(const char *path, int64_t since_unix, FILE *out, struct errmsg *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside the ledger: the open database, its statements and its transactions. */
-#ifndef POPPA_ACCOUNTING_LEDGERD_LEDGER_IMPL_H
-#define POPPA_ACCOUNTING_LEDGERD_LEDGER_IMPL_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -78,5 +77,3 @@ int ledger_begin(struct ledger *l, struct errmsg *err);
 int ledger_end(struct ledger *l, struct errmsg *err);
 /* Ends it, and takes back what was stored since ledger_begin(). */
 void ledger_take_back(struct ledger *l);
-
-#endif

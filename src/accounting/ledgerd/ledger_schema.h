@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ledger's tables, and the chain of its events. */
-#ifndef POPPA_ACCOUNTING_LEDGERD_LEDGER_SCHEMA_H
-#define POPPA_ACCOUNTING_LEDGERD_LEDGER_SCHEMA_H
+#pragma once
 
 #include <stdint.h>
 #include <sqlite3.h>
@@ -37,5 +36,3 @@ struct ledger_event {
  */
 int ledger_event_hash(
 	const char *previous, const struct ledger_event *e, char hash[LEDGER_HASH_SIZE]);
-
-#endif

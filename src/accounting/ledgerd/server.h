@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ledger's connections: takes lines, sends lines, and bounds how much of both there can be. */
-#ifndef POPPA_ACCOUNTING_LEDGERD_SERVER_H
-#define POPPA_ACCOUNTING_LEDGERD_SERVER_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -25,5 +24,3 @@ struct server *server_new(struct event_base *base, struct service *service,
 void server_check_origin(struct server *s, bool check);
 
 void server_free(struct server *s);
-
-#endif

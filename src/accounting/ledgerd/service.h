@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Answers the ledger's requests: who may ask what, and what comes back. */
-#ifndef POPPA_ACCOUNTING_LEDGERD_SERVICE_H
-#define POPPA_ACCOUNTING_LEDGERD_SERVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -118,5 +117,3 @@ void service_log_left_out(struct service *s);
 
 /* Adds to the counts in the ledger's file what has been turned away since the last call. */
 void service_save_counts(struct service *s);
-
-#endif

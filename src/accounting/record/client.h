@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Asks poppa-ledgerd: blocking calls with a deadline, for a thread that may wait. */
-#ifndef POPPA_ACCOUNTING_RECORD_CLIENT_H
-#define POPPA_ACCOUNTING_RECORD_CLIENT_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -115,5 +114,3 @@ json_t *client_unsettled(const struct client *c, const char *cluster, struct err
 
 /* The ledger's own account of itself, a JSON object, a new reference; NULL with err. */
 json_t *client_status(const struct client *c, struct errmsg *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tables of a structure's fields, from which all its forms are made; and single fields of JSON. */
-#ifndef POPPA_ACCOUNTING_RECORD_FIELDS_H
-#define POPPA_ACCOUNTING_RECORD_FIELDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ int field_real(
 
 /* A new reference: the number, or null for one that JSON cannot write. */
 json_t *field_real_or_null(double value);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The address that a request came from: may it send records of a node, may it make prices? */
-#ifndef POPPA_ACCOUNTING_RECORD_ORIGIN_H
-#define POPPA_ACCOUNTING_RECORD_ORIGIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ json_t *origin_remembered(
 /* Whether a request from origin may make and change prices: it may from this host and from one of
  * the addresses (NULL: none), and not from an origin that is not known. */
 bool origin_controls(const json_t *addresses, const char *origin);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Computes what a co-located job is charged. */
-#ifndef POPPA_ACCOUNTING_RECORD_PRICE_H
-#define POPPA_ACCOUNTING_RECORD_PRICE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ struct price_steps price_steps(const struct price_policy *policy, uint64_t raw, 
  * halves up. Never more than raw. */
 uint64_t price_charge(const struct price_policy *policy, uint64_t raw, double degradation,
 	double hi, double stopped);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ledger record: what one node measured about one run of one job. */
-#ifndef POPPA_ACCOUNTING_RECORD_RECORD_H
-#define POPPA_ACCOUNTING_RECORD_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ extern const struct field_table record_fields;
  * naming the field. NAN is JSON null. */
 json_t *record_to_json(const struct ledger_record *r);
 int record_from_json(const json_t *json, struct ledger_record *r, struct errmsg *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A settlement: what one run of one job was charged, and why. */
-#ifndef POPPA_ACCOUNTING_RECORD_SETTLEMENT_H
-#define POPPA_ACCOUNTING_RECORD_SETTLEMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -139,5 +138,3 @@ int64_t settlement_earlier_s(const struct settlement *s);
 
 /* What is charged for a size with this raw billing: the share that is charged for the last one. */
 uint64_t settlement_share(uint64_t raw, uint64_t charged_of_last, uint64_t raw_of_last);
-
-#endif

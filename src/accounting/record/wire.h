@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One message of the ledger's protocol: a line that holds JSON in a MUNGE credential. */
-#ifndef POPPA_ACCOUNTING_RECORD_WIRE_H
-#define POPPA_ACCOUNTING_RECORD_WIRE_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -67,5 +66,3 @@ json_t *wire_decode_fault(const struct wire_auth *a, const char *line, size_t le
 
 /* Makes a text of 32 random hexadecimal digits, which no other request has. 0, or -1 with err. */
 int wire_nonce(char out[33], struct errmsg *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How much of a run's usage Slurm's fairshare still holds. */
-#ifndef POPPA_ACCOUNTING_SETTLE_DECAY_H
-#define POPPA_ACCOUNTING_SETTLE_DECAY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ struct decay {
  * decayed since the end.
  */
 double decay_left(const struct decay *d, int64_t start_unix, int64_t end_unix);
-
-#endif

@@ -2,12 +2,8 @@
 # Settling: what a run is charged, what is given back in Slurm, and what must outlive slurmctld; for prep/poppa only.
 noinst_LTLIBRARIES += libsettle.la
 libsettle_la_SOURCES = \
-	src/accounting/settle/decay.c \
-	src/accounting/settle/decay.h \
-	src/accounting/settle/refunds.c \
-	src/accounting/settle/refunds.h \
-	src/accounting/settle/settle.c \
-	src/accounting/settle/settle.h \
-	src/accounting/settle/waiting_runs.c \
-	src/accounting/settle/waiting_runs.h
+	src/accounting/settle/decay.c src/accounting/settle/decay.h \
+	src/accounting/settle/refunds.c src/accounting/settle/refunds.h \
+	src/accounting/settle/settle.c src/accounting/settle/settle.h \
+	src/accounting/settle/waiting_runs.c src/accounting/settle/waiting_runs.h
 libsettle_la_LIBADD = $(JANSSON_LIBS) -lm

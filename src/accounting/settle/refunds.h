@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A journal of what was given back in Slurm's usage, beside the files in which Slurm saves that. */
-#ifndef POPPA_ACCOUNTING_SETTLE_REFUNDS_H
-#define POPPA_ACCOUNTING_SETTLE_REFUNDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -135,5 +134,3 @@ int refunds_lost(struct refunds *r, const struct refunds_saved *loaded, refunds_
  */
 int refunds_trim(struct refunds *r, int64_t now_ms, struct refunds_run *run, size_t count,
 	struct errmsg *err);
-
-#endif

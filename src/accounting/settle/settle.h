@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Decides what a run of a job is charged, from what Slurm and the nodes know of it. */
-#ifndef POPPA_ACCOUNTING_SETTLE_SETTLE_H
-#define POPPA_ACCOUNTING_SETTLE_SETTLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ struct settle_pair {
 /* false unless the job had exactly one partner, and every node that they shared has data. */
 bool settle_pair(const struct settle_job *job, const struct ledger_record *records, int count,
 	struct settle_pair *pair);
-
-#endif

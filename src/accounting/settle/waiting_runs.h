@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The file of the runs that wait for their settlement: after a crash they are read from it. */
-#ifndef POPPA_ACCOUNTING_SETTLE_WAITING_RUNS_H
-#define POPPA_ACCOUNTING_SETTLE_WAITING_RUNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ int waiting_write(struct waiting *w, const char *path, json_t *runs, struct errm
  * err, also where somebody else has replaced the file: then waiting_is_due().
  */
 int waiting_append(struct waiting *w, const char *path, json_t *changes, struct errmsg *err);
-
-#endif

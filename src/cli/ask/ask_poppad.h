@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Asks this node's poppad what it does. */
-#ifndef POPPA_CLI_ASK_ASK_POPPAD_H
-#define POPPA_CLI_ASK_ASK_POPPAD_H
+#pragma once
 
 #include <argp.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ json_t *ask_poppad_status(const struct ask_poppad_options *o, char *path, struct
 /* Sends a request as one line and returns the reply, a JSON object, as a new reference; NULL with
  * err, also after 5 s without an answer. */
 json_t *ask_poppad(const char *socket_path, json_t *request, struct errmsg *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the subcommands of poppa share: exit codes, options, output. */
-#ifndef POPPA_CLI_ASK_CLI_H
-#define POPPA_CLI_ASK_CLI_H
+#pragma once
 
 #include <argp.h>
 #include <stdbool.h>
@@ -69,5 +68,3 @@ int cli_print_json(json_t *json);
 
 /* A number as JSON, a new reference; null where it is not finite. */
 json_t *cli_real(double v);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds the cluster's ledger from what Slurm and poppa.conf say. */
-#ifndef POPPA_CLI_ASK_FIND_LEDGER_H
-#define POPPA_CLI_ASK_FIND_LEDGER_H
+#pragma once
 
 #include "accounting/record/client.h"
 
@@ -10,5 +9,3 @@
  * scontrol prints them. conf_path NULL is the default poppa.conf. Returns 0, or -1 with err.
  */
 int find_ledger(const char *conf_path, struct client *client, char cluster[64], struct errmsg *err);
-
-#endif

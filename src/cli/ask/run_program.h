@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs another program and takes what it prints. */
-#ifndef POPPA_CLI_ASK_RUN_PROGRAM_H
-#define POPPA_CLI_ASK_RUN_PROGRAM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@
  * longer than wait_ms milliseconds; in the last two cases the program is killed.
  */
 char *run_program(char *const argv[], size_t max, int wait_ms, struct errmsg *err);
-
-#endif

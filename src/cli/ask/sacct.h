@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads jobs from sacct, which shows only those that the caller may see. */
-#ifndef POPPA_CLI_ASK_SACCT_H
-#define POPPA_CLI_ASK_SACCT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ int sacct_bills(const struct sacct_query *query, struct bills *bills, struct err
 
 /* The same from a file with what sacct printed; "-" is standard input. */
 int sacct_bills_of_file(const char *path, struct bills *bills, struct errmsg *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Asks the running Slurm by scontrol, because the command does not link Slurm. */
-#ifndef POPPA_CLI_ASK_SCONTROL_H
-#define POPPA_CLI_ASK_SCONTROL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ char *scontrol_show(const char *what, int oneline, struct errmsg *err);
  * returns out, which is "" where there is no such line, the value is "(null)" or it does not fit.
  */
 const char *scontrol_value(const char *text, const char *key, char *out, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Values of poppad's answer as text for people; what is not known is "-" or "?". */
-#ifndef POPPA_CLI_ASK_VALUE_TEXT_H
-#define POPPA_CLI_ASK_VALUE_TEXT_H
+#pragma once
 
 #include <stdio.h>
 #include <jansson.h>
@@ -29,5 +28,3 @@ const char *value_interval(
 const char *value_partners(struct value_cell *c, const json_t *job);
 /* Prints a line for each thing in poppad's status that somebody should look at. */
 void value_notes(FILE *out, const json_t *status);
-
-#endif

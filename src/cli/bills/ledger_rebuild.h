@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Restores prices that the ledger has lost from Slurm's own accounting. */
-#ifndef POPPA_CLI_BILLS_LEDGER_REBUILD_H
-#define POPPA_CLI_BILLS_LEDGER_REBUILD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@
  * exit status.
  */
 int ledger_rebuild(const char *since, const char *conf, bool json);
-
-#endif

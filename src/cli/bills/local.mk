@@ -6,16 +6,14 @@ poppa_SOURCES += \
 	src/cli/bills/cmd_report.c \
 	src/cli/bills/cmd_settle.c \
 	src/cli/bills/cmd_why.c \
-	src/cli/bills/ledger_rebuild.c \
-	src/cli/bills/ledger_rebuild.h \
+	src/cli/bills/ledger_rebuild.c src/cli/bills/ledger_rebuild.h \
 	src/cli/bills/report.h \
 	src/cli/bills/report_heat.c \
 	src/cli/bills/report_json.c \
 	src/cli/bills/report_page.c \
 	src/cli/bills/report_plot.c \
 	src/cli/bills/report_shorten.c \
-	src/cli/bills/report_template.c \
-	src/cli/bills/report_template.h \
+	src/cli/bills/report_template.c src/cli/bills/report_template.h \
 	src/cli/bills/report_text.c \
 	src/cli/bills/why.h \
 	src/cli/bills/why_facts.c \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The forms in which "poppa report" shows a summary. */
-#ifndef POPPA_CLI_BILLS_REPORT_H
-#define POPPA_CLI_BILLS_REPORT_H
+#pragma once
 
 #include <stdio.h>
 #include <jansson.h>
@@ -75,5 +74,3 @@ double report_caused(const struct summary *s, int program);   /* NAN without a p
  * returns how many. */
 int report_worst(
 	const struct summary *s, double (*cost)(const struct summary *, int), int *index, int max);
-
-#endif

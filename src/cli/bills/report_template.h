@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fills the values of a JSON object into a page of HTML. */
-#ifndef POPPA_CLI_BILLS_REPORT_TEMPLATE_H
-#define POPPA_CLI_BILLS_REPORT_TEMPLATE_H
+#pragma once
 
 #include <stdio.h>
 #include <jansson.h>
@@ -21,5 +20,3 @@
  * short_hours (of seconds), minute (of seconds since 1970), or cut N (a text in so many columns).
  */
 void report_template_fill(FILE *out, const char *template, const json_t *values);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What "poppa why" knows of a run, and how it says it. */
-#ifndef POPPA_CLI_BILLS_WHY_H
-#define POPPA_CLI_BILLS_WHY_H
+#pragma once
 
 #include <jansson.h>
 
@@ -41,5 +40,3 @@ json_t *why_json(const struct why *w);
 
 /* An array of sentences that a user can read and quote; a new reference or NULL. */
 json_t *why_sentences(const struct why *w);
-
-#endif

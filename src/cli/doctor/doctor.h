@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the checks of "poppa doctor" share. */
-#ifndef POPPA_CLI_DOCTOR_DOCTOR_H
-#define POPPA_CLI_DOCTOR_DOCTOR_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -70,5 +69,3 @@ void doctor_node(struct doctor *d);
 /* Checks what poppad keeps: its settings, the spool, and the list of what it holds stopped. After
  * doctor_node(). */
 void doctor_state(struct doctor *d);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes metrics in Prometheus' text exposition format (version 0.0.4). */
-#ifndef POPPA_CLI_LIVE_METRICS_H
-#define POPPA_CLI_LIVE_METRICS_H
+#pragma once
 
 #include <stddef.h>
 #include <jansson.h>
@@ -26,5 +25,3 @@ void metrics_value(struct metrics *m, const json_t *labels, double value);
  * "value"}]}, and frees m. The caller frees the text; NULL without memory.
  */
 char *metrics_finish(struct metrics *m, int json, size_t *len);
-
-#endif

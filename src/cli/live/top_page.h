@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The text that poppa top shows, the same for terminals and for scripts. */
-#ifndef POPPA_CLI_LIVE_TOP_PAGE_H
-#define POPPA_CLI_LIVE_TOP_PAGE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -19,5 +18,3 @@ void top_rates(const json_t *before, json_t *now, double seconds);
 
 /* The page for an answer with rates from top_rates(). Its text is NULL without memory. */
 struct top_page top_page(const json_t *now);
-
-#endif

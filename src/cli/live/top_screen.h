@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shows the page of poppa top on a terminal and reads the keys. */
-#ifndef POPPA_CLI_LIVE_TOP_SCREEN_H
-#define POPPA_CLI_LIVE_TOP_SCREEN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ enum top_key { TOP_TIMEOUT, TOP_QUIT, TOP_AGAIN };
  * or the user scrolls, so page and note must live until it returns.
  */
 enum top_key top_screen_wait(const struct top_page *page, const char *note, int ms);
-
-#endif

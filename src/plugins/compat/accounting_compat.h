@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurmctld's interface to slurmdbd in each Slurm release. */
-#ifndef POPPA_PLUGINS_COMPAT_ACCOUNTING_COMPAT_H
-#define POPPA_PLUGINS_COMPAT_ACCOUNTING_COMPAT_H
+#pragma once
 
 #include "plugins/compat/slurm_compat.h"
 
@@ -37,5 +36,3 @@ static inline bool compat_is_start_of_size(time_t shown, time_t size, time_t run
 {
 	return shown == size || shown == run;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The prep plugin interface of each Slurm release, and what its slurmd side reads of cgroup.conf.
  */
-#ifndef POPPA_PLUGINS_COMPAT_PREP_COMPAT_H
-#define POPPA_PLUGINS_COMPAT_PREP_COMPAT_H
+#pragma once
 
 #include "plugins/compat/slurm_compat.h"
 
@@ -68,5 +67,3 @@ static inline char *compat_user_name(const job_env_t *job)
 	return uid_to_string(job->uid);
 #endif
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The select plugin interface of each Slurm release: its functions, and how cores are excluded. */
-#ifndef POPPA_PLUGINS_COMPAT_SELECT_COMPAT_H
-#define POPPA_PLUGINS_COMPAT_SELECT_COMPAT_H
+#pragma once
 
 #include "plugins/compat/slurm_compat.h"
 
@@ -241,7 +240,5 @@ static inline void compat_exc_free(compat_exc_t exc)
 	free_core_array(&exc->exc_cores);
 	xfree(exc);
 }
-
-#endif
 
 #endif

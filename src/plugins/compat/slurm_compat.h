@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What differs between Slurm releases, for the plugins that live inside slurmctld and slurmd. */
-#ifndef POPPA_PLUGINS_COMPAT_SLURM_COMPAT_H
-#define POPPA_PLUGINS_COMPAT_SLURM_COMPAT_H
+#pragma once
 
 /* First, before any other header of Slurm: it maps names to those that libslurm exports. */
 #include "src/common/slurm_xlator.h"
@@ -97,5 +96,3 @@ static inline bool compat_serves(void)
 {
 	return slurmctld_config.thread_id_save;
 }
-
-#endif

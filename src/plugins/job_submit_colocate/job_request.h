@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Translates what a job asks for from Slurm's structures. */
-#ifndef POPPA_PLUGINS_JOB_SUBMIT_COLOCATE_JOB_REQUEST_H
-#define POPPA_PLUGINS_JOB_SUBMIT_COLOCATE_JOB_REQUEST_H
+#pragma once
 
 #include "plugins/compat/slurm_compat.h"
 
@@ -18,5 +17,3 @@ void job_request_of_desc(const job_desc_msg_t *d, struct submission *r);
 
 /* What a pending job asks for. Its CPUs per node are left out: its submission has set them. */
 void job_request_of_job(const job_record_t *job, struct submission *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks a job against the partitions that it names. */
-#ifndef POPPA_PLUGINS_JOB_SUBMIT_COLOCATE_PARTITION_OFFER_H
-#define POPPA_PLUGINS_JOB_SUBMIT_COLOCATE_PARTITION_OFFER_H
+#pragma once
 
 #include "plugins/compat/slurm_compat.h"
 
@@ -30,5 +29,3 @@ struct partition_offer_where {
 int partition_offer_check(const struct partition_offer_policy *policy, const struct submission *r,
 	const struct partition_offer_where *where, struct submission_grant *grant,
 	struct errmsg *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The addresses that a job's nodes may send their records from. */
-#ifndef POPPA_PLUGINS_PREP_ADDRESSES_H
-#define POPPA_PLUGINS_PREP_ADDRESSES_H
+#pragma once
 
 #include <jansson.h>
 
@@ -17,5 +16,3 @@ json_t *addresses_of(const struct run_snapshot *run);
 
 /* Forgets what was resolved. */
 void addresses_forget(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Hands runs that have ended from Slurm's threads to the settler's worker, across a crash, too. */
-#ifndef POPPA_PLUGINS_PREP_ARRIVALS_H
-#define POPPA_PLUGINS_PREP_ARRIVALS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -50,5 +49,3 @@ void arrivals_drop_file(void);
 
 /* Lets slurmctld end: where everything is saved (saved: also what was taken), or anyway. */
 void arrivals_let_end(bool saved, bool anyway);
-
-#endif

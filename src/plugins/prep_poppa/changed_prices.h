@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Looks for prices that administrators have changed in the ledger. */
-#ifndef POPPA_PLUGINS_PREP_CHANGED_PRICES_H
-#define POPPA_PLUGINS_PREP_CHANGED_PRICES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void changed_prices_look(struct settler *w, int64_t now_ms);
 
 /* Tells the ledger that Slurm shows a change everywhere; false where it did not answer. */
 bool changed_prices_end(struct settler *w, const struct settlement *price);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the settler asks of the slurmctld that it lives in: does it serve, where is its state, who
  * is charged. */
-#ifndef POPPA_PLUGINS_PREP_CONTROLLER_H
-#define POPPA_PLUGINS_PREP_CONTROLLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ char *controller_state_path(const char *name, char *buf, size_t size);
  * users, too, for an association; the record is valid as long as that. */
 slurmdb_qos_rec_t *controller_qos(uint32_t id);
 slurmdb_assoc_rec_t *controller_assoc(uint32_t id);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Gives usage back that priority/multifactor has charged: what fairshare and limits count. */
-#ifndef POPPA_PLUGINS_PREP_FAIRSHARE_H
-#define POPPA_PLUGINS_PREP_FAIRSHARE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ void fairshare_clock(struct decay *clock);
  * associations and QOS and its read lock on users. Waits for nothing.
  */
 void fairshare_adjust(const struct refund_part *p, const struct decay *clock, bool assoc, bool qos);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Looks for runs in slurmctld's records of jobs: unsettled ones, and those that have ended. */
-#ifndef POPPA_PLUGINS_PREP_FIND_RUNS_H
-#define POPPA_PLUGINS_PREP_FIND_RUNS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ void find_runs_unsettled(struct settler *w);
 /* Sets ended_ms of each run that is due in RUN_ON_NODES and has left its nodes; delays the others.
  */
 void find_runs_ended(struct settler *w, int64_t now_ms);
-
-#endif

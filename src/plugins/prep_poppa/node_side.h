@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What prep/poppa does inside slurmd: tells poppad about jobs and about slurm.conf. */
-#ifndef POPPA_PLUGINS_PREP_NODE_SIDE_H
-#define POPPA_PLUGINS_PREP_NODE_SIDE_H
+#pragma once
 
 #include "plugins/compat/prep_compat.h"
 
@@ -18,5 +17,3 @@ void node_side_register(const job_env_t *job, slurm_cred_t *cred);
 
 /* The job has left the node: renames its registration to JOBID.RESTART.ended. */
 void node_side_end(const job_env_t *job);
-
-#endif

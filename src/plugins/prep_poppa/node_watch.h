@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds registered jobs that have left the node without an epilog, and marks them as ended. */
-#ifndef POPPA_PLUGINS_PREP_NODE_WATCH_H
-#define POPPA_PLUGINS_PREP_NODE_WATCH_H
+#pragma once
 
 /*
  * slurmd runs no epilog for a job whose steps have all ended, where neither Epilog nor a
@@ -10,5 +9,3 @@
  */
 void node_watch_start(const char *dir);
 void node_watch_stop(void);
-
-#endif

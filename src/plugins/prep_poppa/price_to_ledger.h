@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From a run's records to its price in the ledger. */
-#ifndef POPPA_PLUGINS_PREP_PRICE_TO_LEDGER_H
-#define POPPA_PLUGINS_PREP_PRICE_TO_LEDGER_H
+#pragma once
 
 #include "settler_context.h"
 
@@ -14,5 +13,3 @@
  * is held.
  */
 enum outcome price_to_ledger(struct settler *w, struct run *run);
-
-#endif

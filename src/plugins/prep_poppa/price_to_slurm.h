@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From a run's price to where Slurm shows it: writes it there, and checks that slurmdbd has it. */
-#ifndef POPPA_PLUGINS_PREP_PRICE_TO_SLURM_H
-#define POPPA_PLUGINS_PREP_PRICE_TO_SLURM_H
+#pragma once
 
 #include "settler_context.h"
 
@@ -16,5 +15,3 @@ enum outcome price_to_slurm_write(struct settler *w, struct run *run);
 
 /* RUN_NEXT: slurmdbd shows the price; RUN_BACK: write it again. */
 enum outcome price_to_slurm_check(struct settler *w, struct run *run);
-
-#endif

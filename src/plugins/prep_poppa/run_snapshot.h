@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A copy of what slurmctld knows of one run of a job. */
-#ifndef POPPA_PLUGINS_PREP_RUN_SNAPSHOT_H
-#define POPPA_PLUGINS_PREP_RUN_SNAPSHOT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -130,5 +129,3 @@ int run_snapshot_shares(const struct run_snapshot *run, const struct settlement 
 
 /* What the price is made of; the pointers are those of the run. */
 struct settle_job run_snapshot_settle_job(const struct run_snapshot *run);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The runs that wait for their settlement, in memory and in files beside slurmctld's state. */
-#ifndef POPPA_PLUGINS_PREP_RUN_STORE_H
-#define POPPA_PLUGINS_PREP_RUN_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -152,5 +151,3 @@ void run_store_drop_arrived(void);
 
 /* Runs as the files have them, a new reference or NULL. */
 json_t *run_store_to_json(const struct run *list);
-
-#endif

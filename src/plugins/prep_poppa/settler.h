@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What prep/poppa does inside slurmctld: settles each co-located job once its records are in. */
-#ifndef POPPA_PLUGINS_PREP_SETTLER_H
-#define POPPA_PLUGINS_PREP_SETTLER_H
+#pragma once
 
 #include "src/slurmctld/slurmctld.h"
 
@@ -18,5 +17,3 @@ void settler_stop(void);
 /* Hands this run of a co-located job to the worker, passes over any other. The job write lock is
  * held: waits for nothing but the association manager's read locks. */
 void settler_queue(const job_record_t *job);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the settler's worker knows: its settings, who answers, the runs that wait. */
-#ifndef POPPA_PLUGINS_PREP_SETTLER_CONTEXT_H
-#define POPPA_PLUGINS_PREP_SETTLER_CONTEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ bool settler_database_rests(const struct settler *w, struct run *run);
 
 /* Whether there is no use in waiting any longer for what tells of the run (settle_timeout). */
 bool settler_too_late(const struct settler *w, const struct run *run);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The settler's worker: takes each run from one state to the next (run_store.h draws them). */
-#ifndef POPPA_PLUGINS_PREP_SETTLER_WORKER_H
-#define POPPA_PLUGINS_PREP_SETTLER_WORKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ int64_t settler_worker_next_ms(const struct settler *w);
 
 /* Saves what waits and forgets all of it: what follows begins like a new process. */
 void settler_worker_end(struct settler *w);
-
-#endif

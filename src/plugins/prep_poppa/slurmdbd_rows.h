@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads what slurmdbd has of a run: its rows there, and whether they show its price. */
-#ifndef POPPA_PLUGINS_PREP_SLURMDBD_ROWS_H
-#define POPPA_PLUGINS_PREP_SLURMDBD_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -51,5 +50,3 @@ int slurmdbd_rows_read_sizes(struct run_snapshot *run);
  * cannot be asked.
  */
 int slurmdbd_rows_check(const struct run_snapshot *run, const struct settlement *s, bool commented);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Keeps refunds and Slurm's usage in step, however slurmctld ends. */
-#ifndef POPPA_PLUGINS_PREP_USAGE_JOURNAL_H
-#define POPPA_PLUGINS_PREP_USAGE_JOURNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ int usage_journal_sync(struct usage_journal *u, struct errmsg *err);
 bool usage_journal_trim_due(const struct usage_journal *u);
 int usage_journal_trim(
 	struct usage_journal *u, struct refunds_run *waiting, size_t count, struct errmsg *err);
-
-#endif

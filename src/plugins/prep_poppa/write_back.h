@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes a settlement to where Slurm counts: job record, fairshare usage, accounting database. */
-#ifndef POPPA_PLUGINS_PREP_WRITE_BACK_H
-#define POPPA_PLUGINS_PREP_WRITE_BACK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -45,5 +44,3 @@ struct write_back_result {
  */
 struct write_back_result write_back(const struct run_snapshot *run, struct settlement *s,
 	struct usage_journal *usage, struct write_back_order order);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Nodes on which a co-located job may be placed, and the lane it would have there. */
-#ifndef POPPA_PLUGINS_SELECT_STRIPE_CANDIDATES_H
-#define POPPA_PLUGINS_SELECT_STRIPE_CANDIDATES_H
+#pragma once
 
 #include "plugins/compat/select_compat.h"
 #include "plugins/select_stripe/layout.h"
@@ -79,5 +78,3 @@ struct candidates candidates_vacated(const struct ask *ask);
 bool candidates_preemptable(const struct ask *ask, uint32_t job_id);
 
 void candidates_free(struct candidates *list);
-
-#endif

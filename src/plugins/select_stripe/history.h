@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The pair history inside slurmctld, read by a thread of its own so that no lock waits for a disk.
  */
-#ifndef POPPA_PLUGINS_SELECT_STRIPE_HISTORY_H
-#define POPPA_PLUGINS_SELECT_STRIPE_HISTORY_H
+#pragma once
 
 #include "striping/partners/pairs.h"
 
@@ -16,5 +15,3 @@ void history_stop(void);
  * in between that waits. */
 const struct pairs *history_get(void);
 void history_put(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The plugin that the wrapper stands in front of: Slurm's own select/cons_tres. */
-#ifndef POPPA_PLUGINS_SELECT_STRIPE_INNER_H
-#define POPPA_PLUGINS_SELECT_STRIPE_INNER_H
+#pragma once
 
 #include "plugins/compat/select_compat.h"
 
@@ -21,5 +20,3 @@ extern struct inner inner;
  */
 int inner_load(void);
 void inner_unload(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Asks Slurm's own plugin whether a job can have some nodes or lanes. */
-#ifndef POPPA_PLUGINS_SELECT_STRIPE_INNER_QUERY_H
-#define POPPA_PLUGINS_SELECT_STRIPE_INNER_QUERY_H
+#pragma once
 
 #include "plugins/select_stripe/candidates.h"
 
@@ -21,5 +20,3 @@ int inner_query_nodes(struct ask *ask, bitstr_t *nodes, uint32_t least);
 
 /* Adds to the jobs to be preempted those on the chosen nodes that may not stay beside this job. */
 void inner_query_preempt_rest(struct ask *ask, bool colocated);
-
-#endif

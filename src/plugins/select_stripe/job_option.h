@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads what a job asked for with --colocate, and shows it in the job's record. */
-#ifndef POPPA_PLUGINS_SELECT_STRIPE_JOB_OPTION_H
-#define POPPA_PLUGINS_SELECT_STRIPE_JOB_OPTION_H
+#pragma once
 
 #include "plugins/compat/select_compat.h"
 #include "striping/submit/colocate_option.h"
@@ -21,5 +20,3 @@ bool job_option_read(const job_record_t *job_ptr, struct colocate *request);
  * details (NULL for none). Leaves a comment that says so already as it is.
  */
 void job_option_show(job_record_t *job_ptr, const struct colocate *request, const char *details);
-
-#endif

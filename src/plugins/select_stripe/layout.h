@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which core of a node is of which lane, by the cores that slurmctld knows. */
-#ifndef POPPA_PLUGINS_SELECT_STRIPE_LAYOUT_H
-#define POPPA_PLUGINS_SELECT_STRIPE_LAYOUT_H
+#pragma once
 
 #include "common/settings.h"
 #include "plugins/compat/select_compat.h"
@@ -28,5 +27,3 @@ bool layout_changed(void);
 
 /* Forgets all layouts: the nodes or the settings may have changed. */
 void layout_reset(const struct poppa_settings *settings);
-
-#endif

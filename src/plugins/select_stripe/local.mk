@@ -2,7 +2,8 @@
 # The node selection plugin, under the name of the plugin that it stands in front of.
 poppaplugin_LTLIBRARIES += select_cons_tres.la
 select_cons_tres_la_SOURCES = \
-	src/plugins/compat/select_compat.h src/plugins/compat/slurm_compat.h \
+	src/plugins/compat/select_compat.h \
+	src/plugins/compat/slurm_compat.h \
 	src/plugins/select_stripe/candidates.c src/plugins/select_stripe/candidates.h \
 	src/plugins/select_stripe/history.c src/plugins/select_stripe/history.h \
 	src/plugins/select_stripe/inner.c src/plugins/select_stripe/inner.h \
@@ -11,7 +12,8 @@ select_cons_tres_la_SOURCES = \
 	src/plugins/select_stripe/place.c src/plugins/select_stripe/place.h \
 	src/plugins/select_stripe/place_other.c \
 	src/plugins/select_stripe/inner_query.c src/plugins/select_stripe/inner_query.h \
-	src/plugins/select_stripe/select_stripe.c src/plugins/select_stripe/stripe.h \
+	src/plugins/select_stripe/select_stripe.c \
+	src/plugins/select_stripe/stripe.h \
 	src/plugins/select_stripe/tracker.c src/plugins/select_stripe/tracker.h
 select_cons_tres_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 select_cons_tres_la_LDFLAGS = $(PLUGIN_LDFLAGS)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Places jobs: decides which sets of nodes Slurm's own plugin is asked about, and in which order.
  */
-#ifndef POPPA_PLUGINS_SELECT_STRIPE_PLACE_H
-#define POPPA_PLUGINS_SELECT_STRIPE_PLACE_H
+#pragma once
 
 #include "plugins/select_stripe/candidates.h"
 
@@ -11,5 +10,3 @@ int place_colocated(struct ask *ask);
 
 /* job_test for any other job, while there are co-located jobs. */
 int place_other(struct ask *ask);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Keeps the lane occupancy in step with slurmctld's job records. The caller holds the job lock. */
-#ifndef POPPA_PLUGINS_SELECT_STRIPE_TRACKER_H
-#define POPPA_PLUGINS_SELECT_STRIPE_TRACKER_H
+#pragma once
 
 #include "common/settings.h"
 #include "plugins/compat/select_compat.h"
@@ -51,5 +50,3 @@ const struct partner *tracker_partner(const struct occupancy_job *job);
 
 /* Bits of the lanes that a running job has of a node: the n-th of its node_bitmap. */
 uint32_t tracker_lanes_of(const job_record_t *job_ptr, int n, int node, int first_core);
-
-#endif

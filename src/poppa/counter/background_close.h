@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Closes files whose closing takes long, in the background. */
-#ifndef POPPA_COUNTER_BACKGROUND_CLOSE_H
-#define POPPA_COUNTER_BACKGROUND_CLOSE_H
+#pragma once
 
 /* Takes the descriptor over; a thread closes it that lives while there are any. Closes it at once
  * where there can be no such thread. */
@@ -9,5 +8,3 @@ void background_close(int fd);
 
 /* Waits until all that were handed over are closed. */
 void background_close_wait(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Progress counters of one task: what the shutter reads before, during and after. */
-#ifndef POPPA_COUNTER_COUNTER_H
-#define POPPA_COUNTER_COUNTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ char counter_task_state(const struct counter *c);
  * defaults); otherwise err says why and how to fix that (poppad --counters, poppa doctor). */
 bool counter_available(
 	enum counter_backend backend, const struct nodeconf *conf, struct errmsg *err);
-
-#endif

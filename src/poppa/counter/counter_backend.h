@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a counter backend has to offer, and what the backends share. */
-#ifndef POPPA_COUNTER_COUNTER_BACKEND_H
-#define POPPA_COUNTER_COUNTER_BACKEND_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -113,5 +112,3 @@ ssize_t counter_sys_read(int fd, void *buf, size_t size);
 
 /* Makes the threads that the counted one makes count with it. EINVAL where this is not known. */
 int counter_sys_inherit(struct perf_event_attr *attr);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The cgroup that holds one task and nothing else, by which processors can be counted for it. */
-#ifndef POPPA_COUNTER_COUNTER_CGROUP_H
-#define POPPA_COUNTER_COUNTER_CGROUP_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -23,5 +22,3 @@ bool counter_cgroup_holds(const struct counter_cgroup *c, pid_t pid);
 
 /* Reads a list such as "0-3,8". 0, or -1 if it is none, empty, or beyond CPU_SETSIZE. */
 int counter_cgroup_cpus(const char *list, cpu_set_t *out);
-
-#endif

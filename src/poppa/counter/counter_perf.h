@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The perf backend's parts that need no PMU, for unit tests. */
-#ifndef POPPA_COUNTER_COUNTER_PERF_H
-#define POPPA_COUNTER_COUNTER_PERF_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ int counter_perf_encode(const char *event, struct perf_event_attr *attr, struct 
  * running; last becomes now. Sets sum->missing where the group had no room all the time.
  */
 void counter_perf_scale(const uint64_t now[4], uint64_t last[4], struct counter_sample *sum);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where a function of a running task lies in the file it was mapped from. */
-#ifndef POPPA_COUNTER_SYMBOL_H
-#define POPPA_COUNTER_SYMBOL_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ int symbol_find(pid_t pid, const char *file, const char *symbol, struct symbol_p
  * single-stepped.
  */
 bool symbol_is_dear(const unsigned char *code, size_t len, unsigned int *skip);
-
-#endif

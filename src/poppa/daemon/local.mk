@@ -2,8 +2,7 @@
 # The daemon: poppad's start, its event loop and its end.
 sbin_PROGRAMS += poppad
 poppad_SOURCES = \
-	src/poppa/daemon/poppad.c \
-	src/poppa/daemon/poppad.h \
+	src/poppa/daemon/poppad.c src/poppa/daemon/poppad.h \
 	src/poppa/daemon/poppad_counters.c \
 	src/poppa/daemon/poppad_files.c \
 	src/poppa/daemon/poppad_guard.c \

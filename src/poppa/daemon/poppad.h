@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The state of poppad, as the files that make up the program share it. */
-#ifndef POPPA_DAEMON_POPPAD_H
-#define POPPA_DAEMON_POPPAD_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -123,5 +122,3 @@ void poppad_requests_events(struct poppad *d);
 
 /* Answers a request (status.h); arg is the struct poppad. */
 json_t *poppad_answer(const json_t *request, uid_t uid, void *arg);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shares out what a job loses among the co-runners that cost it, in constant memory a pair. */
-#ifndef POPPA_ESTIMATE_ATTRIBUTION_H
-#define POPPA_ESTIMATE_ATTRIBUTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ int attribution_shares(const struct attribution *a, double degradation, double v
 /* The state for a checkpoint, and back; 0, or -1 and *a unchanged for what is none. */
 json_t *attribution_save(const struct attribution *a);
 int attribution_load(const json_t *state, struct attribution *a);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Robust fit of one shutter block under each of a grid of refill time constants. */
-#ifndef POPPA_ESTIMATE_BLOCKFIT_H
-#define POPPA_ESTIMATE_BLOCKFIT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -126,5 +125,3 @@ double blockfit_first_sigma(const struct fit_input *p);
  * one is missing. *noise is its standard deviation for windows of unit noise.
  */
 double blockfit_shift(const struct fit_input *p, int k, const struct fit *f, double *noise);
-
-#endif

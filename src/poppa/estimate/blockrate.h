@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The rates of a block's windows, and one rate a region that does not depend on an estimator. */
-#ifndef POPPA_ESTIMATE_BLOCKRATE_H
-#define POPPA_ESTIMATE_BLOCKRATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ bool blockrate_has_cycles(const struct est_block *block);
  * up, is left out where there are others. false unless both are above 0.
  */
 bool blockrate(const struct est_block *b, double *co, double *solo);
-
-#endif

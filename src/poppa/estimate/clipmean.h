@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A running mean that single wild values do not move, in constant memory. */
-#ifndef POPPA_ESTIMATE_CLIPMEAN_H
-#define POPPA_ESTIMATE_CLIPMEAN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ void clipmean_add(struct clipmean *m, double value);
 
 /* Squared standard error of the mean; INFINITY with less than 2 values. */
 double clipmean_variance(const struct clipmean *m);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Degradation of one job from a stream of shutter blocks, in constant memory. */
-#ifndef POPPA_ESTIMATE_ESTIMATOR_H
-#define POPPA_ESTIMATE_ESTIMATOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ void estimator_result(const struct estimator *e, struct est_result *out);
 json_t *estimator_save(const struct estimator *e);
 /* NULL if the state is not one that estimator_save() of this release wrote. */
 struct estimator *estimator_load(const json_t *state);
-
-#endif

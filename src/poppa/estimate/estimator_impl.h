@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the two estimators give to estimator.c; nobody else includes this. */
-#ifndef POPPA_ESTIMATE_ESTIMATOR_IMPL_H
-#define POPPA_ESTIMATE_ESTIMATOR_IMPL_H
+#pragma once
 
 #include "poppa/estimate/estimator.h"
 
@@ -23,5 +22,3 @@ bool robust_add(struct robust_state *r, const struct est_block *block);
 void robust_result(const struct robust_state *r, struct est_result *out);
 json_t *robust_save(const struct robust_state *r);
 int robust_load(struct robust_state *r, const json_t *json);
-
-#endif

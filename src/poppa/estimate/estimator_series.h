@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Time average of the ratio of two rates over blocks, and its variance, in constant memory. */
-#ifndef POPPA_ESTIMATE_ESTIMATOR_SERIES_H
-#define POPPA_ESTIMATE_ESTIMATOR_SERIES_H
+#pragma once
 
 #include <stdint.h>
 #include <jansson.h>
@@ -70,5 +69,3 @@ double series_variance(const struct series *r, int h);
  */
 void series_save(const struct series *r, json_t *json);
 int series_load(struct series *r, const json_t *json);
-
-#endif

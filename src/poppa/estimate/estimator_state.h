@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The numbers of an estimator's state as JSON, for checkpoints: exact, and back. */
-#ifndef POPPA_ESTIMATE_ESTIMATOR_STATE_H
-#define POPPA_ESTIMATE_ESTIMATOR_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ void state_save(const struct state_field *fields, int count, const void *from, j
 /* Fills the members of *to. 0, or -1 unless the object has each of them; *to is then half filled.
  */
 int state_load(const struct state_field *fields, int count, const json_t *json, void *to);
-
-#endif

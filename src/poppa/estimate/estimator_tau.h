@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which time constant of the caches the blocks of a job speak for, in constant memory. */
-#ifndef POPPA_ESTIMATE_ESTIMATOR_TAU_H
-#define POPPA_ESTIMATE_ESTIMATOR_TAU_H
+#pragma once
 
 #include <stdint.h>
 #include <jansson.h>
@@ -53,5 +52,3 @@ double tau_loss_mean(const struct tau_loss *t, enum blockfit_family family, cons
 /* Adds its parts to an object, and takes them from one: 0, or -1. */
 void tau_loss_save(const struct tau_loss *t, json_t *json);
 int tau_loss_load(struct tau_loss *t, const json_t *json);
-
-#endif

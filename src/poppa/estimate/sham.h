@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sham shutters, in which nobody is stopped: what a job shows that reacts to being measured. */
-#ifndef POPPA_ESTIMATE_SHAM_H
-#define POPPA_ESTIMATE_SHAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ bool sham_caught(const struct sham *s);
 /* For a checkpoint. Load returns 0, or -1 for a state that is none. */
 json_t *sham_save(const struct sham *s);
 int sham_load(struct sham *s, const json_t *state);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The shutter log: CSV of everything a shutter read, one row a task and sub-window. */
-#ifndef POPPA_ESTIMATE_SHUTTERLOG_H
-#define POPPA_ESTIMATE_SHUTTERLOG_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -75,5 +74,3 @@ int shutterlog_read(FILE *in, const char *name, shutterlog_block_fn block_fn,
 	shutterlog_bad_fn bad_fn, void *arg, struct shutterlog_count *count, struct errmsg *err);
 
 #define SHUTTERLOG_MAX_JOBS 65536
-
-#endif

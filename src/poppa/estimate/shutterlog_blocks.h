@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Puts the rows of a shutter log together to blocks; for its reader only. */
-#ifndef POPPA_ESTIMATE_SHUTTERLOG_BLOCKS_H
-#define POPPA_ESTIMATE_SHUTTERLOG_BLOCKS_H
+#pragma once
 
 #include "poppa/estimate/shutterlog.h"
 
@@ -27,5 +26,3 @@ int shutterlog_blocks_row(struct shutterlog_blocks *r, uint64_t block, uint32_t 
 int shutterlog_blocks_rest(struct shutterlog_blocks *r);
 
 void shutterlog_blocks_free(struct shutterlog_blocks *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Suspects jobs whose tasks wait for each other in a loop, which counts as progress but is none. */
-#ifndef POPPA_ESTIMATE_SPIN_H
-#define POPPA_ESTIMATE_SPIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ void spin_free(struct spin *s);
 void spin_add(struct spin *s, int count, const uint64_t *id, const double *log_ratio);
 
 void spin_result(const struct spin *s, struct spin_result *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The statistics that several parts of an estimate need. */
-#ifndef POPPA_ESTIMATE_STATISTICS_H
-#define POPPA_ESTIMATE_STATISTICS_H
+#pragma once
 
 /* Sorts v[0..n), least first. */
 void statistics_sort(double *v, int n);
@@ -11,5 +10,3 @@ double statistics_median(double *v, int n);
 
 /* Two-sided 95 % quantile of Student's t with that many degrees of freedom, at least 1. */
 double statistics_t95(double dof);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From a job to its processes on this node: Slurm's cgroups are the truth. */
-#ifndef POPPA_HOLD_FIND_TASKS_H
-#define POPPA_HOLD_FIND_TASKS_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -71,5 +70,3 @@ struct found_unit {
  */
 int find_tasks_units(
 	const struct found_tasks *d, enum pause_method method, struct found_unit **units);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The names of the files and words of the freezers of cgroup v1 and v2. */
-#ifndef POPPA_HOLD_FREEZER_H
-#define POPPA_HOLD_FREEZER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ int freezer_command(int fd, const char *text);
 
 /* Whether a cgroup, or one above it, is frozen or about to be; false where that cannot be told. */
 bool freezer_frozen(const struct freezer_words *f, const char *dir);
-
-#endif

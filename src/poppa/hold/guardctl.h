@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Starts the guard, knows whether it lives, and sets the deadline it enforces. */
-#ifndef POPPA_HOLD_GUARDCTL_H
-#define POPPA_HOLD_GUARDCTL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ int guard_deadline(const struct guard *g, int64_t when_ns);
 
 /* Ends the guard and frees its descriptors. Call with nothing armed. */
 void guard_stop(struct guard *g);
-
-#endif

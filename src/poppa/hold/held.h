@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The list of what is held stopped at this moment, in memory that outlives poppad. */
-#ifndef POPPA_HOLD_HELD_H
-#define POPPA_HOLD_HELD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -170,5 +169,3 @@ static inline bool held_ours(const struct held_file *h, int slot)
 
 /* The files and words by which a freezer of this kind is used. */
 const struct freezer_words *held_freezer(enum held_kind kind);
-
-#endif

@@ -4,8 +4,7 @@
  * Opening a file takes memory of the process's cgroup. Where poppad has used up that of both, its
  * guard would wait until poppad is killed for it, which takes longer than anything may be held.
  */
-#ifndef POPPA_HOLD_HELD_HANDLES_H
-#define POPPA_HOLD_HELD_HANDLES_H
+#pragma once
 
 #include "poppa/hold/held.h"
 #include "poppa/hold/proc_watch.h"
@@ -41,5 +40,3 @@ void held_handles_give_back(struct held_handles *hs, int slot);
 /* The same for the stopping thread. */
 const struct proc_watch *held_handles_borrow_stopper(struct held_handles *hs, pid_t tid);
 void held_handles_give_back_stopper(struct held_handles *hs);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Resumes what the list says is held stopped. */
-#ifndef POPPA_HOLD_HELD_RELEASE_H
-#define POPPA_HOLD_HELD_RELEASE_H
+#pragma once
 
 #include "poppa/hold/held.h"
 #include "poppa/hold/held_handles.h"
@@ -22,5 +21,3 @@ int held_release(struct held_file *h, struct held_handles *ready, bool sure, int
  * nothing was left, or there is no file), or -1 with err.
  */
 int held_repair(const char *path, struct errmsg *err);
-
-#endif

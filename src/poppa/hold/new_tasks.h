@@ -8,8 +8,7 @@
  * stopping thread's. The slots of the list of held things are taken when it is opened, so that
  * nothing is allocated in a block.
  */
-#ifndef POPPA_HOLD_NEW_TASKS_H
-#define POPPA_HOLD_NEW_TASKS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -36,5 +35,3 @@ int new_tasks_know(struct new_tasks *n, const struct nodeconf *conf, const char 
  * and returns how many they are; the second resumes them. */
 int new_tasks_stop(struct new_tasks *n);
 void new_tasks_resume(struct new_tasks *n);
-
-#endif

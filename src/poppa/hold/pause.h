@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stops and resumes the tasks of a job for the length of a shutter. */
-#ifndef POPPA_HOLD_PAUSE_H
-#define POPPA_HOLD_PAUSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ bool pause_resume(struct pause_unit *u, bool look);
  */
 void pause_prepare(const char *mount, const char *node);
 void pause_finish(void);
-
-#endif

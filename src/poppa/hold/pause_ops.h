@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* For the ways of pausing only: what a new one fills in. */
-#ifndef POPPA_HOLD_PAUSE_OPS_H
-#define POPPA_HOLD_PAUSE_OPS_H
+#pragma once
 
 #include <time.h>
 
@@ -30,5 +29,3 @@ struct pause_unit {
 /* A unit with its slot taken and no descriptors, or NULL with errno. */
 struct pause_unit *pause_new(const struct pause_ops *ops, struct held_file *h, enum held_kind kind,
 	pid_t pid, uint64_t starttime, const char *dir);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The few facts about a process that poppad and its guard take from /proc. */
-#ifndef POPPA_HOLD_PROC_H
-#define POPPA_HOLD_PROC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ int proc_pending_stop(pid_t pid, int status);
 
 /* Text that is another one after each boot; returns buf. */
 char *proc_boot_id(char *buf, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tells through open files of /proc whether a thread has run, and where it waits. */
-#ifndef POPPA_HOLD_PROC_WATCH_H
-#define POPPA_HOLD_PROC_WATCH_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -27,5 +26,3 @@ uint64_t proc_watch_ran(const struct proc_watch *w);
 /* Number of the system call that the thread waits in or is on its way back from; -1 where it is in
  * none, runs, is held by a debugger, or is gone. */
 long proc_watch_call(const struct proc_watch *w);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Keeps what shutters cost below poppa_overhead_max. */
-#ifndef POPPA_MEASURE_BUDGET_H
-#define POPPA_MEASURE_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void budget_init(struct budget *b);
  * without co-located time do not count.
  */
 bool budget_look(struct budget *b, const struct budget_spent *s, double most);
-
-#endif

@@ -2,23 +2,16 @@
 # Measuring: when shutters open, and what one does: stops all but one job, reads the counters, resumes.
 noinst_LTLIBRARIES += libshutter.la
 libshutter_la_SOURCES = \
-	src/poppa/measure/shutter.c \
-	src/poppa/measure/shutter.h \
-	src/poppa/measure/shutter_block.c \
-	src/poppa/measure/shutter_block.h \
-	src/poppa/measure/shutter_plan.c \
-	src/poppa/measure/shutter_plan.h
+	src/poppa/measure/shutter.c src/poppa/measure/shutter.h \
+	src/poppa/measure/shutter_block.c src/poppa/measure/shutter_block.h \
+	src/poppa/measure/shutter_plan.c src/poppa/measure/shutter_plan.h
 libshutter_la_LIBADD = -lpthread
 
 # What works out when shutters open and what they cost; it reads no counter.
 noinst_LTLIBRARIES += libschedule.la
 libschedule_la_SOURCES = \
-	src/poppa/measure/budget.c \
-	src/poppa/measure/budget.h \
-	src/poppa/measure/overhead.c \
-	src/poppa/measure/overhead.h \
-	src/poppa/measure/pace.c \
-	src/poppa/measure/pace.h \
-	src/poppa/measure/schedule.c \
-	src/poppa/measure/schedule.h
+	src/poppa/measure/budget.c src/poppa/measure/budget.h \
+	src/poppa/measure/overhead.c src/poppa/measure/overhead.h \
+	src/poppa/measure/pace.c src/poppa/measure/pace.h \
+	src/poppa/measure/schedule.c src/poppa/measure/schedule.h
 libschedule_la_LIBADD = -lm

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What shutters cost: the thesis' model of the time jobs spend stopped. */
-#ifndef POPPA_MEASURE_OVERHEAD_H
-#define POPPA_MEASURE_OVERHEAD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ struct overhead {
  */
 int overhead_model(int64_t jobs, int64_t shutter_ns, int64_t period_ns, struct overhead *out,
 	struct errmsg *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How often a job needs a shutter: fewer while its interval is tight, more when it changes. */
-#ifndef POPPA_MEASURE_PACE_H
-#define POPPA_MEASURE_PACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ bool pace_add(struct pace *p, const struct est_block *b, double half_width, uint
 
 /* The level for the next block, 0..PACE_MAX_LEVEL. */
 int pace_level(const struct pace *p);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* When shutters open and whose turn each one is: alike on all nodes of a job, secret to its user.
  */
-#ifndef POPPA_MEASURE_SCHEDULE_H
-#define POPPA_MEASURE_SCHEDULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ struct schedule_seed schedule_seed(
 
 /* SipHash-2-4 of two words, little-endian. */
 uint64_t schedule_hash(const struct schedule_seed *key, uint64_t a, uint64_t b);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The shutter: measures all jobs, stops all but one, measures that one, resumes (Algorithms 1-3).
  */
-#ifndef POPPA_MEASURE_SHUTTER_H
-#define POPPA_MEASURE_SHUTTER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ int64_t shutter_cpu_ns(const struct shutter *s);
 
 /* Ends the thread after the block under way; returns the plan. */
 struct shutter_plan *shutter_stop(struct shutter *s);
-
-#endif

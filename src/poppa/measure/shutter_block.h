@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One block of the shutter (Algorithms 1 and 2), for the real-time thread. */
-#ifndef POPPA_MEASURE_SHUTTER_BLOCK_H
-#define POPPA_MEASURE_SHUTTER_BLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ void shutter_block(struct held_file *held, struct guard *guard, struct shutter_p
 
 /* How long a job may at most stay stopped before the guard steps in. */
 int64_t shutter_deadline_ns(int64_t shutter_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a shutter is to do with the jobs of a node, and what its last block has read. */
-#ifndef POPPA_MEASURE_SHUTTER_PLAN_H
-#define POPPA_MEASURE_SHUTTER_PLAN_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -147,5 +146,3 @@ static inline bool shutter_plan_spares(const struct shutter_plan *p, int region,
 {
 	return region == SHUTTER_AFTER && boundary > 0 && boundary == p->spared;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The co-located jobs of this node: who is here, what they run, and what the shutter is to do. */
-#ifndef POPPA_NODE_JOBS_H
-#define POPPA_NODE_JOBS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ int jobs_count(const struct jobs *js);
 /* Array of the jobs that uid may see (all for root), and the totals; new references. */
 json_t *jobs_status(struct jobs *js, uid_t uid);
 json_t *jobs_totals(struct jobs *js);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of co-located jobs, as the files that work on it share it. */
-#ifndef POPPA_NODE_JOBS_IMPL_H
-#define POPPA_NODE_JOBS_IMPL_H
+#pragma once
 
 #include <sched.h>
 
@@ -164,5 +163,3 @@ void jobs_refresh(struct jobs *js);
 
 /* A task that was stopped at the last scan runs again. */
 bool jobs_someone_runs_again(const struct jobs *js);
-
-#endif

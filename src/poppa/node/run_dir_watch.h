@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tells poppad when slurmd has written into RunDir: registrations of jobs, or cluster.conf. */
-#ifndef POPPA_NODE_RUN_DIR_WATCH_H
-#define POPPA_NODE_RUN_DIR_WATCH_H
+#pragma once
 
 #include "common/errmsg.h"
 
@@ -15,5 +14,3 @@ int run_dir_watch(const char *run_dir, struct errmsg *err);
 #define RUN_DIR_JOBS 1
 #define RUN_DIR_CLUSTER 2
 int run_dir_changed(int fd);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What poppad knows about one run of one job on this node, and how it becomes a ledger record. */
-#ifndef POPPA_NODE_TALLY_H
-#define POPPA_NODE_TALLY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
  */
 json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix);
 struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, int64_t now_unix);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sends records to the ledger from a thread that may wait for the network. */
-#ifndef POPPA_REPORT_SENDER_H
-#define POPPA_REPORT_SENDER_H
+#pragma once
 
 #include "accounting/record/client.h"
 #include "accounting/record/record.h"
@@ -28,5 +27,3 @@ void sender_interim(struct sender *s, const struct ledger_record *r);
 /* Ends the thread, at once or after the call that is under way, and frees s. What the ledger has
  * not acknowledged stays in the spool. */
 void sender_stop(struct sender *s);
-
-#endif

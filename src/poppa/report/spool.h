@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What must outlive poppad: checkpoints of running jobs, and records that the ledger has not got.
  */
-#ifndef POPPA_REPORT_SPOOL_H
-#define POPPA_REPORT_SPOOL_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -88,5 +87,3 @@ void spool_expire(const struct spool *s);
 /* Keeps a record that the ledger refused as NAME.refused, which is not sent. 0, or -1 with errno.
  */
 int spool_refused(const struct spool *s, const struct ledger_record *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The socket RUNDIR/poppad.sock: a request is one line of JSON, and so is its answer. */
-#ifndef POPPA_REPORT_STATUS_H
-#define POPPA_REPORT_STATUS_H
+#pragma once
 
 #include <sys/types.h>
 #include <event2/event.h>
@@ -21,5 +20,3 @@ struct status *status_open(
 
 /* Closes all connections and removes the socket. NULL is allowed. */
 void status_close(struct status *s);
-
-#endif

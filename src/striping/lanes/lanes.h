@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lane arithmetic: which cores of a node belong to which lane. Knows neither hwloc nor Slurm. */
-#ifndef POPPA_STRIPING_LANES_LANES_H
-#define POPPA_STRIPING_LANES_LANES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ int lanes_count(const struct poppa_settings *s, int sockets, int cores);
  */
 int lanes_of_node(
 	int sockets, int cores, const bool *spare, int lanes, int *lane_of, int *socket_cores);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which job has which lanes of which nodes. Knows no Slurm. */
-#ifndef POPPA_STRIPING_LANES_OCCUPANCY_H
-#define POPPA_STRIPING_LANES_OCCUPANCY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ size_t occupancy_colocated(const struct occupancy *o);
 
 /* Whether two maps say the same about every node. The first difference goes to err. */
 bool occupancy_same(const struct occupancy *a, const struct occupancy *b, struct errmsg *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads a machine's topology through hwloc and lays its lanes out as cores, PUs and cpusets. */
-#ifndef POPPA_STRIPING_LANES_TOPOLOGY_H
-#define POPPA_STRIPING_LANES_TOPOLOGY_H
+#pragma once
 
 #include "common/errmsg.h"
 #include "common/settings.h"
@@ -53,5 +52,3 @@ struct topology_map {
 struct topology_map *topology_map_load(
 	const char *source, const struct topology_view *view, struct errmsg *err);
 void topology_map_free(struct topology_map *map);
-
-#endif

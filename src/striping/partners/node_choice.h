@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which of the nodes that can take a co-located job come first. Knows no Slurm. */
-#ifndef POPPA_STRIPING_PARTNERS_NODE_CHOICE_H
-#define POPPA_STRIPING_PARTNERS_NODE_CHOICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ int node_choice_group(const struct candidate *c, int count, int i);
 /* For qsort(): by the time from which they are free; at one time those with partners first, and
  * these by loss, group and node. */
 int node_choice_by_time(const void *a, const void *b);
-
-#endif

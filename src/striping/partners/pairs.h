@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The pair history: how much a class of jobs was degraded beside another class. */
-#ifndef POPPA_STRIPING_PARTNERS_PAIRS_H
-#define POPPA_STRIPING_PARTNERS_PAIRS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -54,5 +53,3 @@ double pairs_mean(const struct pairs *p);
  * are cut.
  */
 char *pairs_class(const char *class_name, unsigned int uid, const char *job_name, char *buf);
-
-#endif

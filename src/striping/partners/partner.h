@@ -11,8 +11,7 @@
  * None of them knows Slurm. In plugins/select_stripe, candidates.c lists the nodes with their
  * partners, and place.c says in which order Slurm's own plugin is asked about them, and how often.
  */
-#ifndef POPPA_STRIPING_PARTNERS_PARTNER_H
-#define POPPA_STRIPING_PARTNERS_PARTNER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ bool partner_named(const struct partner *a, const struct partner *b);
  */
 double partner_loss(const struct partner *me, const struct partner *const *others, int count,
 	const struct pairs *pairs);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From when on a job can have enough nodes together, where stripe_match limits its partners. */
-#ifndef POPPA_STRIPING_PARTNERS_PARTNER_TIMES_H
-#define POPPA_STRIPING_PARTNERS_PARTNER_TIMES_H
+#pragma once
 
 #include "striping/partners/node_choice.h"
 
@@ -20,5 +19,3 @@ struct vacancy {
  */
 int partner_times_starts(const struct poppa_settings *s, struct vacancy *v, int count, int need,
 	int want, time_t alone, time_t *start, int max);
-
-#endif

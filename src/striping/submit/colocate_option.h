@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The --colocate option: its grammar, its canonical text and its help. */
-#ifndef POPPA_STRIPING_SUBMIT_COLOCATE_OPTION_H
-#define POPPA_STRIPING_SUBMIT_COLOCATE_OPTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ bool colocate_excludes(const struct colocate *c, const char *job_name);
 
 /* What --colocate=help prints. */
 const char *colocate_help(void);
-
-#endif

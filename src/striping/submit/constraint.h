@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which nodes --constraint leaves a job. */
-#ifndef POPPA_STRIPING_SUBMIT_CONSTRAINT_H
-#define POPPA_STRIPING_SUBMIT_CONSTRAINT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@
  * features may; what is no constraint is for Slurm to refuse.
  */
 bool constraint_allows(const char *constraint, const char *features);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Decides at submission whether a co-located job can ever run, and what it gets on each node. */
-#ifndef POPPA_STRIPING_SUBMIT_SUBMISSION_H
-#define POPPA_STRIPING_SUBMIT_SUBMISSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -107,5 +106,3 @@ int submission_check_open(const char *partition, const char *open, struct errmsg
  */
 int submission_check(const struct submission *r, const struct submission_partition *p,
 	struct submission_grant *grant, struct errmsg *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the tests of the ledger's database, of its service and of the journal of refunds share. */
-#ifndef POPPA_TEST_LEDGER_FIXTURE_H
-#define POPPA_TEST_LEDGER_FIXTURE_H
+#pragma once
 
 #include "accounting/ledgerd/ledger.h"
 #include "common/log.h"
@@ -25,5 +24,3 @@ struct ledger_record *records_of(struct ledger *l, const char *cluster, uint32_t
 
 struct ledger_record record_of(uint32_t job, const char *node, uint64_t seq);
 struct settlement settlement_of(uint32_t job, uint64_t charged);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the ranks of waiting, their co-runner and the meter share: a small file mapped by all. */
-#ifndef POPPA_TESTS_WAITING_H
-#define POPPA_TESTS_WAITING_H
+#pragma once
 
 #include <fcntl.h>
 #include <sched.h>
@@ -98,5 +97,3 @@ static inline int waiting_over(const struct waiting *w, int64_t start)
 	return __atomic_load_n(&w->stop, __ATOMIC_RELAXED) ||
 	       waiting_now() - start > (int64_t)WAITING_LIFE_S * 1000000000;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Blocks of given rates with noise, for tests. */
-#ifndef POPPA_TESTS_NOISY_BLOCK_H
-#define POPPA_TESTS_NOISY_BLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ static inline struct est_block noisy_block(double co, double solo, double sd)
 	}
 	return b;
 }
-
-#endif
