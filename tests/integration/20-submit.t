@@ -44,7 +44,7 @@ refused() {
 	before=$(count_jobs)
 	request "$@"
 	ok "$name is refused" test $rc != 0
-	like "$name: the reason and the mend" "$err" "--colocate: .*$pattern"
+	like "$name: the reason and the fix" "$err" "--colocate: .*$pattern"
 	is "$name: nothing is submitted" "$(count_jobs)" "$before"
 }
 

@@ -269,7 +269,7 @@ if scontrol show node "$SPEC" | grep -q CPUSpecList=; then
 else
 	nok "before it has registered, poppa lanes says what is missing" \
 		eval 'poppa lanes --node "$SPEC" >"$TMP/out" 2>&1'
-	like "and the mend" "$(cat "$TMP/out")" "$SPEC has 2 specialised cores, and only its slurmd can tell which: let it register first"
+	like "and the fix" "$(cat "$TMP/out")" "$SPEC has 2 specialised cores, and only its slurmd can tell which: let it register first"
 fi
 ctl start "slurmd-$SPEC"
 ok "then it shows the lanes of the other cores" wait_until 60 eval 'poppa lanes --node "$SPEC" --json >"$TMP/out" 2>/dev/null'

@@ -75,7 +75,7 @@ if poppa doctor -N "$SANDBOX_REAL_NODE" 2>&1 | grep -q 'usable here:.*perf'; the
 	ok "perf counts on this machine's PMU" \
 		wait_until 20 holds '[.jobs[] | select(.backend == "perf")] | length == 2'
 else
-	ok "a PMU that is missing is reported, with the mend" wait_until 20 logged 'warning: counter perf: .*passed through'
+	ok "a PMU that is missing is reported, with the fix" wait_until 20 logged 'warning: counter perf: .*passed through'
 	sleep 3
 	is "once, however many tasks there are" "$(count_logged 'counter perf')" 1
 	is "and nothing is counted" "$(status '[.jobs[].counted_tasks] | add')" 0

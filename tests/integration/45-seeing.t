@@ -184,7 +184,7 @@ for c in "status" "top -b -n 1" "top --json -n 1"; do
 done
 like "so does a user's" "$(as_user poppa top -N "$node" -b -n 1 2>&1)" "^poppa top: poppad does not answer"
 is "the metrics have it" "$(metric poppa_up)" 0
-like "doctor has the mend" "$(doctor)" $'\n'"FAIL +poppad .* -> start poppad"
+like "doctor has the fix" "$(doctor)" $'\n'"FAIL +poppad .* -> start poppad"
 ctl start poppad
 ok "started again, all is well" wait_until 20 eval '[ -z "$(faults "$(doctor)")" ]'
 

@@ -240,8 +240,8 @@ sqlite3 "$DIR/bill" <<-END
 		FROM settlement s WHERE start >= $began;
 END
 
-# Slurm's own mend for rows of forgotten runs, which would count on for ever.
-mend_rows() {
+# Slurm's own fix for rows of forgotten runs, which would count on for ever.
+fix_rows() {
 	echo y | timeout 30 sacctmgr show runawayjobs
 	echo n | timeout 30 sacctmgr -n show runawayjobs | grep 'No runaway jobs'
 }
@@ -297,7 +297,7 @@ diag "killed with slurmctld before it had saved them: $(query "SELECT count(*) $
 is "no other job is lost" "$(query "SELECT * $absent AND NOT $(forgotten at)")" ""
 # An array's task has its id, and its row, from its start on.
 is "nor any other run" "$(query "SELECT * $endless AND NOT $(forgotten submit) AND NOT $(forgotten start)")" ""
-ok "rows of forgotten runs are ended" mend_rows
+ok "rows of forgotten runs are ended" fix_rows
 ok "usage is rolled up" roll_up
 is "sreport adds up to what sacct shows" "$(sreport_sum poppa-demo $ACCOUNT)" "$(sacct_sum -A $ACCOUNT)"
 [ "$tap_failed" = 0 ] || diag "its tables are kept: $(mktemp -d "$POPPA_SANDBOX/log/kills.XXXX" | tee >(xargs -I{} cp -r "$DIR/." {}))"

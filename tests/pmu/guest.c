@@ -439,7 +439,7 @@ static void papi(const char *level)
 	}
 	waitpid(pid, &status, 0);
 	point(!status, may ? "papi counts the same"
-			   : "papi at perf_event_paranoid 3 fails and names the mend");
+			   : "papi at perf_event_paranoid 3 fails and names the fix");
 	end(&t);
 }
 

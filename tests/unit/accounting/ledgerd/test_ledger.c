@@ -693,7 +693,7 @@ static void records_of_strangers(void **state)
 		0);
 	assert_int_equal(count_records(l, 5, 0, NULL), 3);
 	json_decref(nodes);
-	/* The site mends the address: the record counts after all. */
+	/* The site fixes the address: the record counts after all. */
 	nodes = json_pack("[{s:s, s:[s]}]", "name", "n1", "addresses", "10.0.0.66");
 	assert_int_equal(
 		ledger_mark_foreign(l, "c", 5, 0, 1000000, NULL, nodes, note_stranger, NULL, &err),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of the papi backend against a PAPI that is made up: its error codes and their mends.
+/* Unit tests of the papi backend against a PAPI that is made up: its error codes and their fixes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -194,7 +194,7 @@ static void the_event_is_configured(void **state)
 	free(conf);
 }
 
-/* Every step of opening may fail with any code: one message names the thing and the mend. */
+/* Every step of opening may fail with any code: one message names the thing and the fix. */
 static void errors_name_the_mend(void **state)
 {
 	static const struct {

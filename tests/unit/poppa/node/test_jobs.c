@@ -697,7 +697,7 @@ static void who_costs_what(void **state)
 	json_decref(totals);
 }
 
-/* The log tells what there is too much of, and the mend. */
+/* The log tells what there is too much of, and the fix. */
 static void more_tasks_than_can_be_stopped(void **state)
 {
 	int taken[HELD_SLOTS], count = 0, was = dup(STDERR_FILENO);

@@ -55,14 +55,14 @@ static void granted(const struct submission *r, const struct submission_partitio
 }
 
 static void refused(const struct submission *r, const struct submission_partition *p,
-	const char *why, const char *mend)
+	const char *why, const char *fix)
 {
 	struct submission_grant g = {77, 77};
 	struct errmsg err = {""};
 
 	assert_int_equal(submission_check(r, p, &g, &err), -1);
-	if (!strstr(err.text, why) || !strstr(err.text, mend))
-		fail_msg("expected \"%s\" and \"%s\" in: %s", why, mend, err.text);
+	if (!strstr(err.text, why) || !strstr(err.text, fix))
+		fail_msg("expected \"%s\" and \"%s\" in: %s", why, fix, err.text);
 	assert_int_equal(g.cpus_per_node, 77);
 }
 
