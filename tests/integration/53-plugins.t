@@ -48,7 +48,7 @@ done
 cmp_num "the plugins were changed" "$(grep -c 'PrEpPlugins changed to' "$(ctl log slurmctld)")" '>=' "$((was + 6))"
 # slurmctld holds all its locks then.
 cmp_num "which does not wait for any of the ledger's answers" "$took_ms" '<' \
-	"$(sed -n 's/^#define LEDGER_TIMEOUT_MS //p' "$tree/src/plugins/prep_poppa/settler.c")"
+	"$(sed -n 's/^#define LEDGER_TIMEOUT_MS //p' "$tree/src/plugins/prep_poppa/settler_context.c")"
 
 # A run that ends in a requeue leaves no other trace than what the settler has.
 submit -p fake -N1 --colocate --requeue -o /dev/null --wrap 'sleep 60'
