@@ -151,6 +151,8 @@ for i in "${first[@]}"; do
 done
 for i in "${first[@]}"; do ok "job $i is settled without slurmdbd" wait_settled "$i"; done
 ctl start mariadb
+# The settler meets the outage at its first check, half a second after it has written the price.
+ok "slurmctld's log has a line of the outage" wait_until 20 eval 'grep -q "prep/poppa: slurmdbd does not answer" "$(ctl log slurmctld)"'
 ctl start slurmdbd
 for i in "${first[@]}"; do ok "slurmdbd is told of $i later" wait_until 60 in_database "$i"; done
 same "a quarter is left in sshare, as in sacct"
@@ -316,7 +318,4 @@ ctl start ledgerd
 ctl start slurmctld
 wait_until 60 nodes_answer
 for id in "$earlier" "$job"; do ok "job $id is settled once it can be" wait_settled "$id" 60; done
-
-lines=$(grep -c 'prep/poppa: slurmdbd does not answer' "$(ctl log slurmctld)")
-cmp_num "slurmctld's log has a line of the outage" "$lines" '>=' 1
 done_testing
