@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Gives the two estimators one face. */
+/* Passes the calls on to the estimator that was chosen. */
 #include "poppa/estimate/estimator.h"
 
 #include <stdlib.h>
@@ -21,12 +21,9 @@ struct estimator *estimator_new(enum estimate_method method)
 	if (!e)
 		return NULL;
 	e->method = method;
-	if (method == ESTIMATE_ROBUST) {
-		e->robust = robust_new();
-		if (!e->robust) {
-			free(e);
-			return NULL;
-		}
+	if (method == ESTIMATE_ROBUST && !(e->robust = robust_new())) {
+		free(e);
+		return NULL;
 	}
 	return e;
 }

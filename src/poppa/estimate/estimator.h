@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Degradation of one job from a stream of shutter blocks, in constant memory. */
+/* Estimates the degradation of one job from a stream of shutter blocks, in constant memory. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,10 +12,10 @@
 
 /*
  * Progress of the whole job on this node within one window. The windows of a region follow one
- * another without gaps; a window that could not be read has progress NAN and still takes its
- * dur_ns. lent_ns counts before and after the stop: the shutter's own thread then runs on
- * processors of the co-runners, which it takes away from them. lent_ns is the time of that thread
- * divided by the number of those processors, as if the job had run alone for so long.
+ * another without gaps; a window that could not be read has progress NAN and still its dur_ns.
+ * Before and after the stop, the shutter's own thread takes processors away from the co-runners.
+ * lent_ns is the time of that thread divided by the number of those processors: the job counts as
+ * having run alone for so long.
  */
 struct est_window {
 	double progress; /* instructions, or whatever the progress event counts */
@@ -51,7 +51,7 @@ enum estimate_method estimator_method(const struct estimator *e);
 bool estimator_add(struct estimator *e, const struct est_block *block);
 void estimator_result(const struct estimator *e, struct est_result *out);
 
-/* The complete state, for a checkpoint; a new reference. */
+/* The complete state, for a checkpoint. The caller owns the new reference. */
 json_t *estimator_save(const struct estimator *e);
 /* NULL if the state is not one that estimator_save() of this release wrote. */
 struct estimator *estimator_load(const json_t *state);

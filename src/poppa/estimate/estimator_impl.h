@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the two estimators give to estimator.c; nobody else includes this. */
+/* The functions of the two estimators, for estimator.c only. */
 #pragma once
 
 #include "poppa/estimate/estimator.h"
 
+/* A checkpoint has the two counts as one array and the five sums as another, in this order. */
 struct thesis_state {
 	uint64_t blocks, used;
-	double sum_co, sum_solo;
-	double sum_co2, sum_solo2, sum_cross;
+	double sum_co, sum_solo, sum_co2, sum_solo2, sum_cross;
 };
 
 bool thesis_add(struct thesis_state *t, const struct est_block *block);

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The default estimator: time average of co-run to solo rates, free of one-sided filters. */
+/* The default estimator: the time average of co-run to solo rates, without one-sided filters. */
 
 /*
- * The value of a block is u = c/s, from the fits of blockfit.h, and the estimate is 1 - D = time
- * average of u: progress lost is a time average, a ratio of sums would weight fast phases.
+ * The value of a block is u = c/s, from the fits of blockfit.h. The estimate is 1 - D = the time
+ * average of u. (A ratio of sums would give fast phases more weight.)
  *
- * tau belongs to the job and the machine and is not known beforehand. So every block is fitted
- * under each tau of a grid, each with a sum of u and a sum of the fit's loss; at the end the tau
- * with the least loss is looked up, between grid points by interpolation. This is done twice over,
- * for both families: BLOCKFIT_ALL is the sharper one, but wrong where the decay has another pace or
- * co-runners are slow to wake up, and is given up as far as the two disagree by more than their
- * errors explain.
+ * tau belongs to the job and the machine, and nobody knows it beforehand. So every block is fitted
+ * under each tau of a grid, each with a sum of u and a sum of the fit's loss. The result is taken
+ * at the tau of least loss, by interpolation between grid points. Both families are computed.
+ * BLOCKFIT_ALL is the sharper one, but wrong where the decay has another pace or co-runners wake up
+ * slowly; it loses weight as the two differ by more than their errors explain.
  *
- * These fits choose among windows and blocks: what does not hold together is left out. That is
- * right where a reading is false or a phase ended, and wrong where the co-runners themselves switch
- * within milliseconds: then what is left out depends on what the job loses. So all blocks are
- * averaged as they are, too (blockfit_means()), which is noisier and has no such bias: E[c] is
- * linear in what the co-runners do. It is taken instead as far as the two disagree by more than
- * noise explains and blocks were left out that could explain it. Bursts of the job's own are
- * another matter: a ratio of means would count them at their rate, a mean of ratios has Jensen's
- * bias, and the blocks that hold together are the better ones.
+ * These fits leave out windows and blocks that do not hold together. That is right where a reading
+ * is false or a phase ended. It is wrong where the co-runners themselves switch within
+ * milliseconds: then what is left out depends on what the job loses. So all blocks are averaged as
+ * they are, too (blockfit_means()): this is noisier but has no such bias, as E[c] is linear in what
+ * the co-runners do. It gains weight as the two differ by more than noise explains and blocks were
+ * left out that can explain it. It loses weight where the job itself has bursts: there a ratio of
+ * means counts them at their rate, a mean of ratios has Jensen's bias, and the blocks that hold
+ * together are the better ones.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -32,42 +31,41 @@
 #include "poppa/estimate/statistics.h"
 
 #define MIN_SIGMA 0.01 /* relative noise of a window, at least */
-#define WILD_RATIO 2.4 /* while nothing is known, u is within this factor of FIRST_RATIO */
+#define WILD_RATIO 2.4 /* a first u that is not within this factor of FIRST_RATIO is wild */
 #define FIRST_RATIO 0.6
 #define SEEN_BINS 80 /* of log(c/s), from SEEN_FIRST on */
 #define SEEN_FIRST (-3.0)
 #define SEEN_WIDTH 0.05
 #define SEEN_ENOUGH 5     /* blocks before the test can tell */
-#define SEEN_LATELY 4     /* one of these many near is enough */
-#define LONELY_SIGMAS 6.0 /* a block is wild if within this of it */
+#define SEEN_LATELY 4     /* one near block among the last 4 is enough */
+#define LONELY_SIGMAS 6.0 /* blocks within so many sigma of each other are near */
+#define LONELY_SHARE 0.01 /* a block is wild if fewer than this share of all are near it */
 #define NOISY 3.0         /* a block's own noise counts up to this many times the usual */
-#define LONELY_SHARE 0.01 /* fewer than this share of all blocks are */
 #define PHASE_SIGMAS 4.5  /* before and after differ by more: the phase changed in the block */
 #define RUNAWAY 2.5       /* u under another hypothesis is within this factor of the best one's */
-#define OWN_BURSTS 0.006  /* variance by the job's own bursts: blocks are not taken as they are */
+#define OWN_BURSTS 0.006  /* variance by own bursts at which the whole is trusted by half */
 #define VARIOGRAM_SIGMAS 4.0 /* what is less is noise */
-#define OWN_DOUBT 2.0        /* what they may add to the estimate, in terms of that variance */
-#define DOUBT 10.0           /* squared distance of both estimates that is even, with USUAL_LOSS */
-#define USUAL_LOSS 0.03      /* share of blocks that hold not together with phases of seconds */
+#define OWN_DOUBT 2.0        /* error of the estimate by own bursts, per unit of that variance */
+#define DOUBT 10.0 /* squared distance at which both estimates weigh the same, with USUAL_LOSS */
+#define USUAL_LOSS 0.03 /* share of blocks that do not hold together, with phases of seconds */
 
 struct robust_state {
 	uint64_t blocks, used;
 	struct recent sigma, shift, step, noise;
 
-	/* How often which log(c/s) came up: tells a phase that comes round from a wild block. */
+	/* A histogram of log(c/s): it tells a phase that comes again from a wild block. */
 	uint64_t seen[SEEN_BINS];
 	struct recent log_u;
 
 	struct tau_loss tau;
 
-	/* A block like no other so far: wild, or the first of a phase. The next one tells. */
+	/* A block that is like no other so far: wild, or the first of a phase. */
 	struct member odd;
 	double odd_log_u;
 	uint64_t odd_there;
 
-	/* Of the blocks that hold together, and of all. */
-	struct series steady, all;
-	/* Sums of what blockfit_variogram() says, of so many blocks. */
+	struct series steady, all; /* of the blocks that hold together, and of all */
+	/* Sums of what blockfit_variogram() gave, and of how many blocks. */
 	double variogram[BLOCKFIT_LAGS], variograms;
 };
 
@@ -89,14 +87,6 @@ static void add_steady(struct robust_state *r, const struct member *m)
 	series_add(&r->steady, m, recent_median(&r->noise));
 }
 
-/* The odd block belongs to a phase after all if the next one is near it; else it was wild. */
-static void judge_odd(struct robust_state *r, double log_u, double reach)
-{
-	if (r->odd_there && fabs(log_u - r->odd_log_u) < reach)
-		add_steady(r, &r->odd);
-	r->odd_there = 0;
-}
-
 static int seen_bin(double log_u)
 {
 	double bin = floor((log_u - SEEN_FIRST) / SEEN_WIDTH);
@@ -105,11 +95,11 @@ static int seen_bin(double log_u)
 }
 
 /*
- * Whether hardly any block so far was near this one, and none of the last few. A host that takes
- * the processor away for a whole region makes such blocks, on either side of the rest, and so do
- * several wild windows at once. The first block of a phase is such a one too and waits for the
- * next. A phase loses its blocks to this test if it is never longer than one and has less than
- * LONELY_SHARE of them, which bounds the error. *reach: what counts as near.
+ * Whether hardly any block so far was near this one, and none of the last few. Such a block comes
+ * from a host that takes the processor away for a whole region, or from several wild windows at
+ * once. The first block of a phase is one too, and waits for the next. A phase loses its blocks to
+ * this test only if it never lasts longer than one block and has less than LONELY_SHARE of all,
+ * which bounds the error. *reach: the distance that counts as near.
  */
 static bool is_wild(struct robust_state *r, double log_u, double noise, double *reach)
 {
@@ -143,21 +133,19 @@ static bool has_moved(
 	struct robust_state *r, const struct fit_input *p, int k, const struct fit *f, double sigma)
 {
 	double noise = 0, shift = blockfit_shift(p, k, f, &noise);
-	bool moved;
+	bool moved = fabs(shift) > 0.3 + PHASE_SIGMAS * sigma * noise;
 
 	if (isnan(shift))
 		return false;
 	if (r->shift.count > 8)
 		moved = fabs(shift - recent_median(&r->shift)) >
 			PHASE_SIGMAS * fmax(sigma * noise, recent_spread(&r->shift));
-	else
-		moved = fabs(shift) > 0.3 + PHASE_SIGMAS * sigma * noise;
 	recent_add(&r->shift, shift);
 	return moved;
 }
 
-/* A fit under a tau that is off may run away: no single block may spoil the sums of its hypothesis,
- * which may be the best one later. */
+/* Replaces fits that ran away under a wrong tau: a single block must not spoil the sums of a
+ * hypothesis that may be the best one later. */
 static void tame(struct fit *fits, int count, const struct fit *best)
 {
 	for (int h = 0; h < count; h++) {
@@ -169,9 +157,9 @@ static void tame(struct fit *fits, int count, const struct fit *best)
 }
 
 /*
- * Relative variance that the job's own bursts of some milliseconds give its solo rate: what its
- * variogram within the solo regions certainly has beyond noise, which is new in every window.
- * *noise: the latter.
+ * The relative variance that the job's own bursts of some milliseconds give its solo rate: what the
+ * variogram within the solo regions certainly has beyond noise. *noise: the variance by noise,
+ * which is new in every window.
  */
 static double own_bursts(const struct robust_state *r, double *noise)
 {
@@ -217,7 +205,7 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 	const struct fit *f;
 	double sigma, seen, log_u, reach;
 	struct member m;
-	bool coherent, wild, moved;
+	bool coherent, wild;
 	int best;
 
 	r->blocks++;
@@ -231,8 +219,7 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 	seen = blockfit_sigma(&p, best, f);
 	if (!isnan(seen))
 		recent_add(&r->sigma, fmin(seen, 1));
-	/* A block that is not used tells of tau all the same: under a wrong tau, right ones are
-	 * odd. */
+	/* A block that is not used tells of tau too: a wrong tau makes good blocks look odd. */
 	recent_add(&r->noise, f->vss);
 	coherent = blockfit_coherent(&p, &fits[BLOCKFIT_BEFORE * BLOCKFIT_TAUS]);
 	tau_loss_add(&r->tau, &p, sigma, coherent, fits, f, best);
@@ -244,41 +231,51 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 	wild = is_wild(r, log_u, sqrt(blockfit_variance(f)), &reach);
 	if (!wild)
 		add_all(r, &p, block->start_ns);
-	moved = has_moved(r, &p, best, f, sigma);
-	if (moved || isnan(log_u))
+	if (has_moved(r, &p, best, f, sigma) || isnan(log_u))
 		return false;
-	if (!wild)
-		judge_odd(r, log_u, reach);
 	tame(fits, BLOCKFIT_HYPOTHESES, f);
 	series_member(fits, BLOCKFIT_HYPOTHESES, block->start_ns, &m);
-	if (!wild) {
-		add_steady(r, &m);
-	} else {
+	if (wild) {
 		r->odd = m;
 		r->odd_log_u = log_u;
 		r->odd_there = 1;
+		return false;
 	}
-	return !wild;
+	/* An odd block belongs to a phase after all if this one is near it; else it was wild. */
+	if (r->odd_there && fabs(log_u - r->odd_log_u) < reach)
+		add_steady(r, &r->odd);
+	r->odd_there = 0;
+	add_steady(r, &m);
+	return true;
 }
 
-/* Estimate of one family: the time average at its best tau, and as tau_loss_mean() the variance of
- * it and what is vague. */
-static double family_mean(const struct robust_state *r, const struct series *series,
-	enum blockfit_family family, double *variance, double *vague)
+/* The estimate of each family: the time average at its best tau (.u). */
+struct estimates {
+	double u[BLOCKFIT_FAMILIES];
+	double variance[BLOCKFIT_FAMILIES], vague[BLOCKFIT_FAMILIES]; /* see tau_loss_mean() */
+};
+
+/* Closes the series, which must be a copy. */
+static void estimate_families(
+	const struct robust_state *r, struct series *series, struct estimates *out)
 {
 	double mean[BLOCKFIT_TAUS], noise[BLOCKFIT_TAUS];
 
-	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
-		/* The blocks as they are have one family. */
-		int h = series->hypotheses == BLOCKFIT_TAUS ? k : (int)family * BLOCKFIT_TAUS + k;
+	series_close(series);
+	for (int f = 0; f < BLOCKFIT_FAMILIES; f++) {
+		/* The series of all blocks has one family. */
+		int first = series->hypotheses == BLOCKFIT_TAUS ? 0 : f * BLOCKFIT_TAUS;
 
-		mean[k] = series_mean(series, h);
-		noise[k] = series_variance(series, h);
+		for (int k = 0; k < BLOCKFIT_TAUS; k++) {
+			mean[k] = series_mean(series, first + k);
+			noise[k] = series_variance(series, first + k);
+		}
+		out->u[f] =
+			tau_loss_mean(&r->tau, f, mean, noise, &out->variance[f], &out->vague[f]);
 	}
-	return tau_loss_mean(&r->tau, family, mean, noise, variance, vague);
 }
 
-/* Of two estimates, one with this weight; they differ by more than noise explains. */
+/* One estimate of two, of which a has this weight. Their difference adds to the variance. */
 static double mix(
 	double weight, double a, double a_variance, double b, double b_variance, double *variance)
 {
@@ -287,9 +284,17 @@ static double mix(
 	return weight * a + (1 - weight) * b;
 }
 
+/* One estimate of both families, of which BLOCKFIT_ALL has the weight `trust`. */
+static double mix_families(const struct estimates *e, double trust, double *variance)
+{
+	return mix(trust, e->u[BLOCKFIT_ALL], e->variance[BLOCKFIT_ALL] + e->vague[BLOCKFIT_ALL],
+		e->u[BLOCKFIT_BEFORE], e->variance[BLOCKFIT_BEFORE] + e->vague[BLOCKFIT_BEFORE],
+		variance);
+}
+
 /*
- * How far to trust the estimate from all blocks as they are instead of the sharper one that is off
- * by `off`: as the difference is more than noise, sooner where many blocks did not hold together.
+ * The weight of the estimate from all blocks as they are, which differs from the sharper one by
+ * `off`. It grows as `off` is more than noise, and sooner where many blocks did not hold together.
  */
 static double trust_in_whole(
 	const struct robust_state *r, double off, double variance, double sharper)
@@ -306,34 +311,27 @@ void robust_result(const struct robust_state *r, struct est_result *out)
 {
 	/* Closed copies: the last block counts in them without waiting for the one after it. */
 	struct series steady = r->steady, all = r->all;
-	double u[BLOCKFIT_FAMILIES], var[BLOCKFIT_FAMILIES], vague[BLOCKFIT_FAMILIES];
+	struct estimates e, whole;
 	double off, trust, half, mean, noise;
 
 	*out = (struct est_result){r->blocks, r->used, NAN, NAN, NAN, NAN};
 	if (r->used == 0)
 		return;
-	series_close(&steady);
-	for (int f = 0; f < BLOCKFIT_FAMILIES; f++)
-		u[f] = family_mean(r, &steady, f, &var[f], &vague[f]);
+	estimate_families(r, &steady, &e);
 	/* Hausman's comparison: ALL is the sharper one, so the variances subtract. */
-	off = u[BLOCKFIT_ALL] - u[BLOCKFIT_BEFORE];
+	off = e.u[BLOCKFIT_ALL] - e.u[BLOCKFIT_BEFORE];
 	off = off * off /
-	      fmax(var[BLOCKFIT_BEFORE] - var[BLOCKFIT_ALL], 0.1 * var[BLOCKFIT_BEFORE]);
+	      fmax(e.variance[BLOCKFIT_BEFORE] - e.variance[BLOCKFIT_ALL],
+		      0.1 * e.variance[BLOCKFIT_BEFORE]);
 	trust = off >= 0 ? 1 / (1 + off * off / 4) : 1;
-	mean = mix(trust, u[BLOCKFIT_ALL], var[BLOCKFIT_ALL] + vague[BLOCKFIT_ALL],
-		u[BLOCKFIT_BEFORE], var[BLOCKFIT_BEFORE] + vague[BLOCKFIT_BEFORE], &out->variance);
+	mean = mix_families(&e, trust, &out->variance);
 	if (all.blocks > 0) {
-		double w[BLOCKFIT_FAMILIES], w_var[BLOCKFIT_FAMILIES], w_vague[BLOCKFIT_FAMILIES];
-		double whole, whole_var, variance = out->variance;
+		double u, variance;
 
-		series_close(&all);
-		for (int f = 0; f < BLOCKFIT_FAMILIES; f++)
-			w[f] = family_mean(r, &all, f, &w_var[f], &w_vague[f]);
-		whole = mix(trust, w[BLOCKFIT_ALL], w_var[BLOCKFIT_ALL] + w_vague[BLOCKFIT_ALL],
-			w[BLOCKFIT_BEFORE], w_var[BLOCKFIT_BEFORE] + w_vague[BLOCKFIT_BEFORE],
-			&whole_var);
-		trust = trust_in_whole(r, whole - mean, whole_var, var[BLOCKFIT_ALL]);
-		mean = mix(trust, whole, whole_var, mean, variance, &out->variance);
+		estimate_families(r, &all, &whole);
+		u = mix_families(&whole, trust, &variance);
+		trust = trust_in_whole(r, u - mean, variance, e.variance[BLOCKFIT_ALL]);
+		mean = mix(trust, u, variance, mean, out->variance, &out->variance);
 	}
 	out->degradation = 1 - mean;
 	out->variance += pow(OWN_DOUBT * own_bursts(r, &noise) * mean, 2);
@@ -357,16 +355,14 @@ static const struct state_field fields[] = {WHOLE(blocks), WHOLE(used), REAL(sig
 static const struct state_field all_fields[] = {
 	WHOLE(all.blocks), REAL(variogram), REAL(variograms)};
 
-#define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
-
 json_t *robust_save(const struct robust_state *r)
 {
 	json_t *json = json_object(), *all = json_object();
 
-	state_save(fields, COUNT(fields), r, json);
+	state_save(fields, STATE_COUNT(fields), r, json);
 	tau_loss_save(&r->tau, json);
 	series_save(&r->steady, json);
-	state_save(all_fields, COUNT(all_fields), r, all);
+	state_save(all_fields, STATE_COUNT(all_fields), r, all);
 	series_save(&r->all, all);
 	json_object_set_new(json, "all", all);
 	return json;
@@ -376,9 +372,10 @@ int robust_load(struct robust_state *r, const json_t *json)
 {
 	const json_t *all = json_object_get(json, "all");
 
-	if (state_load(fields, COUNT(fields), json, r) || tau_loss_load(&r->tau, json) ||
+	if (state_load(fields, STATE_COUNT(fields), json, r) || tau_loss_load(&r->tau, json) ||
 		series_load(&r->steady, json) ||
-		state_load(all_fields, COUNT(all_fields), all, r) || series_load(&r->all, all))
+		state_load(all_fields, STATE_COUNT(all_fields), all, r) ||
+		series_load(&r->all, all))
 		return -1;
 	r->steady.blocks = r->used;
 	return r->used <= r->blocks ? 0 : -1;

@@ -3,17 +3,15 @@
 #include "poppa/estimate/estimator_series.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "poppa/estimate/estimator_state.h"
 #include "poppa/estimate/statistics.h"
 
 #define GROUP_NOISE 0.01 /* squared relative noise of s that a ratio may have */
-#define MAX_GROUP 32     /* blocks whose ratio is taken together, at most */
-#define MIN_GROUPS 8     /* as long as there are fewer, groups grow no larger */
-#define GAP_CAP 24.0     /* a gap stands for at most this many usual ones */
+#define MAX_GROUP 32     /* most blocks of one group */
+#define MIN_GROUPS 8     /* groups stay small until there are so many */
+#define GAP_CAP 24.0     /* a gap counts as at most this many usual ones */
 
 void recent_add(struct recent *r, double v)
 {
@@ -51,7 +49,7 @@ void series_member(const struct fit *fits, int hypotheses, uint64_t start_ns, st
 	m->time = (double)start_ns;
 }
 
-/* The last value's share of the time average, once it is known how long it stands for. */
+/* Adds the last value to the time average, now that the gap after it is known. */
 static void weigh_last(struct series *r, double gap_after)
 {
 	double w = r->values > 1 ? 0.5 * (r->last_gap + gap_after) : gap_after;
@@ -90,15 +88,13 @@ static void add_value(struct series *r, const double *u, double time)
 	memcpy(r->last_u, u, sizeof(r->last_u));
 }
 
-/* Makes a value of the blocks that are together. */
+/* Makes one value of the blocks of the group, and empties the group. */
 static void end_group(struct series *r)
 {
 	double u[BLOCKFIT_HYPOTHESES] = {0}, n2 = r->group_n * r->group_n;
 
-	/*
-	 * E[c/s] is c/s * (1 + var(s)/s^2 - cov(s,c)/(s c)) to second order. A correction too large
-	 * for that still must not turn a rate's sign.
-	 */
+	/* To second order E[c/s] is c/s * (1 + var(s)/s^2 - cov(s,c)/(s c)). A correction that is
+	 * too large for that must still not change the sign of a rate. */
 	for (int h = 0; h < r->hypotheses; h++) {
 		double bias = r->group.bias[h] / n2;
 
@@ -123,7 +119,7 @@ void series_add(struct series *r, const struct member *m, double noise)
 	}
 	r->group_n++;
 	r->group.time += m->time;
-	/* A few blocks had better be a few noisy values than one that has no interval. */
+	/* Of few blocks, several noisy values are better than one that has no interval. */
 	want = fmin(want, 1 + floor((double)r->blocks / MIN_GROUPS));
 	if (r->group_n >= want)
 		end_group(r);
@@ -142,10 +138,10 @@ double series_mean(const struct series *r, int h)
 }
 
 /*
- * What is new in every value is the variogram's extrapolation to lag 0 and counts in full. What
- * grows with the lag is the job's own change: between two values that are a gap apart the average
- * takes the middle for the time of the change, which is off by gap/sqrt(12); of a random walk the
- * same share stays unknown (systematic sampling under a linear variogram, Matheron).
+ * `fresh` is noise, which is new in every value: the variogram's extrapolation to lag 0. What grows
+ * with the lag is the job's own change. The average takes the middle between two values for the
+ * time of a change, and is off by gap/sqrt(12); of a random walk the same share stays unknown
+ * (systematic sampling under a linear variogram, Matheron).
  */
 double series_variance(const struct series *r, int h)
 {
@@ -168,14 +164,12 @@ static const struct state_field fields[] = {REAL(group), REAL(group_n), REAL(gap
 	REAL(last_gap), REAL(sum_weight), REAL(sum_weight2), REAL(sum_u), REAL(diff1), REAL(diff2),
 	REAL(sum_gap2), REAL(change), REAL(model_noise)};
 
-#define FIELD_COUNT ((int)(sizeof(fields) / sizeof(fields[0])))
-
 void series_save(const struct series *r, json_t *json)
 {
-	state_save(fields, FIELD_COUNT, r, json);
+	state_save(fields, STATE_COUNT(fields), r, json);
 }
 
 int series_load(struct series *r, const json_t *json)
 {
-	return state_load(fields, FIELD_COUNT, json, r);
+	return state_load(fields, STATE_COUNT(fields), json, r);
 }

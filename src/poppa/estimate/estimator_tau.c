@@ -7,23 +7,22 @@
 
 #include "poppa/estimate/estimator_state.h"
 
-/* What is believed of tau without data: the middle of 0.2 to 1 ms, within a factor of 2 or 3. */
+/* The prior of tau: the middle of 0.2 to 1 ms, within a factor of 2 or 3. */
 #define TAU_PRIOR 450e3
 #define TAU_PRIOR_SPREAD 0.8
 
-#define LOSS_CAP 2.0 /* of one block against a time constant, in units of log likelihood */
-/* Squared distances of s and c, in terms of their variance. */
-#define CLEAR_SIGNAL 4.0 /* from here on a block counts by itself */
-#define POOL_BELOW 9.0   /* blocks that are usually below are fitted together, too */
+#define LOSS_CAP 2.0 /* most loss of one block under one time constant, as log likelihood */
+/* Squared distances of s and c, divided by their variance. */
+#define CLEAR_SIGNAL 4.0 /* a block above this counts by itself */
+#define POOL_BELOW 9.0   /* where the median is below this, blocks are pooled as well */
 
-#define USUALLY_ODD 0.03 /* share of them that does not hold together, with phases of seconds */
+#define USUALLY_ODD 0.03 /* share of blocks that do not hold together, with phases of seconds */
 
 void tau_loss_init(struct tau_loss *t)
 {
 	*t = (struct tau_loss){.batch_size = 1};
 }
 
-/* Loss of tau by itself: what is believed without data. */
 static double prior_loss(int k)
 {
 	double tau = k ? blockfit_tau(k) : BLOCKFIT_TAU_FIRST / BLOCKFIT_TAU_STEP;
@@ -32,7 +31,7 @@ static double prior_loss(int k)
 	return 0.5 * d * d;
 }
 
-/* Grid point of least loss, batch `without` left out (-1: none); the pool is in no batch. */
+/* The grid point of least loss when batch `without` is left out (-1: none). The pool stays in. */
 static int least_loss(
 	const struct tau_loss *t, enum blockfit_family family, int without, double *loss)
 {
@@ -42,7 +41,7 @@ static int least_loss(
 
 	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
 		loss[k] = prior_loss(k);
-		loss[k] += trust * blockfit_pool_loss(&t->pool.sums[family * BLOCKFIT_TAUS + k]);
+		loss[k] += trust * blockfit_pool_loss(&t->pool[family * BLOCKFIT_TAUS + k]);
 		for (int b = 0; b < TAU_BATCHES; b++)
 			if (b != without)
 				loss[k] += t->loss[b][family * BLOCKFIT_TAUS + k];
@@ -52,13 +51,13 @@ static int least_loss(
 	return best;
 }
 
-/* Position of the minimum on the grid, between points by a parabola in log tau. */
+/* The position of the minimum on the grid, by a parabola in log tau between points. */
 static double best_position(const struct tau_loss *t, enum blockfit_family family, int without)
 {
 	double loss[BLOCKFIT_TAUS], left, right, curve;
 	int best = least_loss(t, family, without, loss);
 
-	/* Point 0 is no time constant at all and has no place on the logarithmic scale. */
+	/* Point 0 stands for no time constant, so it has no place on the logarithmic scale. */
 	if (best < 2 || best == BLOCKFIT_TAUS - 1)
 		return best;
 	left = loss[best - 1] - loss[best];
@@ -67,7 +66,7 @@ static double best_position(const struct tau_loss *t, enum blockfit_family famil
 	return curve > 0 ? best + 0.5 * (left - right) / curve : best;
 }
 
-/* Value at a position of the grid, quadratic between the points. */
+/* The value at a position of the grid, quadratic between the points. */
 static double value_at(const double *v, double position)
 {
 	int mid = (int)lround(position);
@@ -96,7 +95,7 @@ void tau_loss_add(struct tau_loss *t, const struct fit_input *p, double sigma, b
 	if (recent_median(&t->signal) < POOL_BELOW) {
 		t->pooled++;
 		if (coherent)
-			blockfit_pool(p, k, best, sigma, t->pool.sums);
+			blockfit_pool(p, k, best, sigma, t->pool);
 		else
 			t->odd++;
 	}
@@ -120,7 +119,7 @@ void tau_loss_add(struct tau_loss *t, const struct fit_input *p, double sigma, b
 
 		for (int i = 0; i < BLOCKFIT_TAUS; i++)
 			least = fmin(least, f[i].loss);
-		/* No block may say more than so much: some were not measured under this model. */
+		/* Each block's say is limited, as the model does not hold for every block. */
 		for (int i = 0; i < BLOCKFIT_TAUS; i++)
 			t->loss[batch][family * BLOCKFIT_TAUS + i] +=
 				weight * LOSS_CAP * (1 - exp((least - f[i].loss) / LOSS_CAP));
@@ -128,9 +127,9 @@ void tau_loss_add(struct tau_loss *t, const struct fit_input *p, double sigma, b
 }
 
 /*
- * What is not known of tau, in terms of the mean: its scatter over the grid, each point as likely
- * as its loss says. This is what counts where a small degradation tells little of tau and the
- * estimate rests on what is believed beforehand, which the jackknife cannot see.
+ * The variance of the mean over the grid, where each tau is as likely as its loss says. It matters
+ * where a small degradation tells little of tau: then the prior decides, and the jackknife does not
+ * see that.
  */
 static double tau_scatter(
 	const struct tau_loss *t, enum blockfit_family family, const double *mean, double value)
@@ -161,7 +160,7 @@ double tau_loss_mean(const struct tau_loss *t, enum blockfit_family family, cons
 
 	value = value_at(mean, position);
 	*variance = noise[(int)lround(position)];
-	/* Jackknife over batches for the error of tau, which moves all blocks together. */
+	/* A jackknife over batches gives the error of tau, which all blocks share. */
 	for (int b = 0; b < TAU_BATCHES; b++) {
 		double d;
 
@@ -185,21 +184,20 @@ static const struct state_field pool_fields[] = {STATE_REAL(struct tau_loss, poo
 	STATE_WHOLE(struct tau_loss, pooled), STATE_WHOLE(struct tau_loss, odd),
 	STATE_REAL(struct tau_loss, signal.v), STATE_WHOLE(struct tau_loss, signal.count)};
 
-#define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
-
 void tau_loss_save(const struct tau_loss *t, json_t *json)
 {
 	json_t *pool = json_object();
 
-	state_save(fields, COUNT(fields), t, json);
-	state_save(pool_fields, COUNT(pool_fields), t, pool);
+	state_save(fields, STATE_COUNT(fields), t, json);
+	state_save(pool_fields, STATE_COUNT(pool_fields), t, pool);
 	json_object_set_new(json, "pooled", pool);
 }
 
 int tau_loss_load(struct tau_loss *t, const json_t *json)
 {
-	if (state_load(fields, COUNT(fields), json, t) ||
-		state_load(pool_fields, COUNT(pool_fields), json_object_get(json, "pooled"), t))
+	if (state_load(fields, STATE_COUNT(fields), json, t) ||
+		state_load(
+			pool_fields, STATE_COUNT(pool_fields), json_object_get(json, "pooled"), t))
 		return -1;
 	for (int b = 0; b < TAU_BATCHES; b++)
 		if (t->batch_blocks[b] > t->batch_size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which time constant of the caches the blocks of a job speak for, in constant memory. */
+/* Finds the time constant of the caches that a job's blocks suit best, in constant memory. */
 #pragma once
 
 #include <stdint.h>
@@ -16,39 +16,37 @@ struct tau_loss {
 	uint64_t batch_blocks[TAU_BATCHES];
 	uint64_t batch_size;
 
-	/* Blocks of which each is too noisy by itself, fitted together. */
-	struct {
-		struct fit_sums sums[BLOCKFIT_HYPOTHESES];
-	} pool;
-	uint64_t pooled, odd; /* blocks for it, and those that do not hold together */
-	struct recent signal; /* squared distance of s and c, in terms of its variance */
+	struct fit_sums pool[BLOCKFIT_HYPOTHESES]; /* one fit of blocks that are too noisy alone */
+	uint64_t pooled;                           /* blocks that were meant for the pool */
+	uint64_t odd;         /* those of them that do not hold together and are not in it */
+	struct recent signal; /* squared distance of s and c, divided by its variance */
 };
 
 void tau_loss_init(struct tau_loss *t);
 
 /*
- * Counts a block's loss under each hypothesis; best is the fit, with tau number k, that its values
- * are taken from, sigma the relative noise of a window, and coherent whether the block holds
- * together. A block in which s and c hardly differ knows nothing of tau, yet its noise would speak,
- * so it counts the less the less they differ for their noise. Where most are like that, those that
- * hold together are fitted together as well: in their sum s and c do differ, and without it a small
- * degradation would rest on what is believed of tau. The sum is not trusted where many do not hold
- * together: beside co-runners that switch within milliseconds it has a tau of its own.
+ * Counts a block's loss under each hypothesis. `best` is the fit that the block's values are taken
+ * from, and k its tau's number; sigma is the relative noise of a window; `coherent` says whether
+ * the block holds together. Where s and c differ little compared with their noise, a block tells
+ * nothing of tau but its noise seems to, so such a block counts less. Where most blocks are like
+ * that, those that hold together are also fitted as one pool, in which s and c do differ; without
+ * it the tau of a small degradation would be the prior's. The pool is not trusted where many blocks
+ * do not hold together: beside co-runners that switch within milliseconds it has a wrong tau.
  */
 void tau_loss_add(struct tau_loss *t, const struct fit_input *p, double sigma, bool coherent,
 	const struct fit *fits, const struct fit *best, int k);
 
-/* Grid point of least loss of a family. */
+/* The grid point that has the least loss in a family. */
 int tau_loss_least(const struct tau_loss *t, enum blockfit_family family);
 
 /*
- * Of a mean and its variance at each of the BLOCKFIT_TAUS grid points: the mean at the tau of least
- * loss, which may lie between them. *variance is that of the mean with what a jackknife finds for
- * tau; *vague is what the losses leave open of tau beyond that.
+ * Given a mean and its variance (`noise`) at each of the BLOCKFIT_TAUS grid points, returns the
+ * mean at the tau of least loss, which may lie between two points. *variance: of that mean, and of
+ * tau as a jackknife finds it. *vague: the variance by tau that the losses leave open beyond that.
  */
 double tau_loss_mean(const struct tau_loss *t, enum blockfit_family family, const double *mean,
 	const double *noise, double *variance, double *vague);
 
-/* Adds its parts to an object, and takes them from one: 0, or -1. */
+/* For a checkpoint: adds the state to an object; reads it from one and returns 0, or -1. */
 void tau_loss_save(const struct tau_loss *t, json_t *json);
 int tau_loss_load(struct tau_loss *t, const json_t *json);

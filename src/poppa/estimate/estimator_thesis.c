@@ -8,10 +8,10 @@
 #include "poppa/estimate/statistics.h"
 
 /*
- * delta of Algorithm 4. The thesis gives it in instructions per cycle; where a backend has no
- * cycles the rate is progress per nanosecond and the number is kept: 0.05 instructions per ns is
- * even stricter than 0.05 IPC on any processor above 1 GHz, and for slower events (a heartbeat a
- * microsecond) this one condition always holds, the other two decide.
+ * delta of Algorithm 4, in instructions per cycle. Where a backend has no cycles, the rate is
+ * progress per nanosecond and the number stays: above 1 GHz, 0.05 instructions per ns is stricter
+ * than 0.05 IPC. Of slower events (a heartbeat a microsecond) this condition always holds, and the
+ * other two decide.
  */
 #define THESIS_DELTA 0.05
 
@@ -40,7 +40,7 @@ bool thesis_add(struct thesis_state *t, const struct est_block *block)
 	double co = 0.5 * (before + after);
 
 	t->blocks++;
-	/* A mean that is missing is NAN and fails its comparisons. */
+	/* A mean that is missing is NAN, so its comparisons are false. */
 	if (!(fabs(before - after) < THESIS_DELTA) || !(before < during) || !(after < during))
 		return false;
 	t->used++;
@@ -71,24 +71,19 @@ void thesis_result(const struct thesis_state *t, struct est_result *out)
 	out->hi = out->degradation + half;
 }
 
+static const struct state_field fields[] = {
+	{"counts", offsetof(struct thesis_state, blocks), 2, false},
+	{"sums", offsetof(struct thesis_state, sum_co), 5, true}};
+
 json_t *thesis_save(const struct thesis_state *t)
 {
-	const uint64_t counts[] = {t->blocks, t->used};
-	const double sums[] = {t->sum_co, t->sum_solo, t->sum_co2, t->sum_solo2, t->sum_cross};
+	json_t *json = json_object();
 
-	return json_pack("{s:o, s:o}", "counts", state_save_counts(counts, 2), "sums",
-		state_save_doubles(sums, 5));
+	state_save(fields, STATE_COUNT(fields), t, json);
+	return json;
 }
 
 int thesis_load(struct thesis_state *t, const json_t *json)
 {
-	uint64_t counts[2];
-	double sums[5];
-
-	if (state_load_counts(json, "counts", counts, 2) ||
-		state_load_doubles(json, "sums", sums, 5) || counts[1] > counts[0])
-		return -1;
-	*t = (struct thesis_state){
-		counts[0], counts[1], sums[0], sums[1], sums[2], sums[3], sums[4]};
-	return 0;
+	return state_load(fields, STATE_COUNT(fields), json, t) || t->used > t->blocks ? -1 : 0;
 }
