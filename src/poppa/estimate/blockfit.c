@@ -8,28 +8,21 @@
 #include "poppa/estimate/blockrate.h"
 #include "poppa/estimate/statistics.h"
 
-#define TUKEY 5.0 /* windows farther off than this many sigma count nothing */
+#define TUKEY 5.0 /* windows farther off than this many sigma do not count */
 #define FIT_ROUNDS 3
 #define MAX_LENT 0.5
-#define FAR_ABOVE 1.4 /* a window that much above the second highest is wild */
+#define FAR_ABOVE 1.4 /* a window is wild above this many times the next lower one */
 #define MAX_FILL 0.85 /* a window with a larger g says nothing about s */
-/* A power of the step as a constant expression, which pow() is to some compilers only. */
-#define SQUARE(x) ((x) * (x))
-#define BIT(i, bit, factor) ((i) & (bit) ? (factor) : 1)
-#define STEP_TO(i)                                                                                 \
-	(BIT(i, 1, BLOCKFIT_TAU_STEP) * BIT(i, 2, SQUARE(BLOCKFIT_TAU_STEP)) *                     \
-		BIT(i, 4, SQUARE(SQUARE(BLOCKFIT_TAU_STEP))) *                                     \
-		BIT(i, 8, SQUARE(SQUARE(SQUARE(BLOCKFIT_TAU_STEP)))) *                             \
-		BIT(i, 16, SQUARE(SQUARE(SQUARE(SQUARE(BLOCKFIT_TAU_STEP))))))
-#define TAU(i) (BLOCKFIT_TAU_FIRST * STEP_TO(i))
 
 double blockfit_tau(int i)
 {
-	static const double tau[BLOCKFIT_TAUS] = {0, TAU(0), TAU(1), TAU(2), TAU(3), TAU(4), TAU(5),
-		TAU(6), TAU(7), TAU(8), TAU(9), TAU(10), TAU(11), TAU(12), TAU(13), TAU(14),
-		TAU(15), TAU(16), TAU(17), TAU(18)};
+	double power = 1, square = BLOCKFIT_TAU_STEP;
 
-	return tau[i];
+	/* By squaring: unlike pow(), it gives every machine the same bits. */
+	for (int bits = i - 1; bits > 0; bits >>= 1, square *= square)
+		if (bits & 1)
+			power *= square;
+	return i ? BLOCKFIT_TAU_FIRST * power : 0;
 }
 
 static double usual_duration(const struct est_block *b)
@@ -47,8 +40,8 @@ static double usual_duration(const struct est_block *b)
 }
 
 /*
- * Rates of a region's windows and how far each is from the switch at its start: at t = 0 `start[k]`
- * of (s-c) is still to come or to go. Returns the length of the region, ns.
+ * Takes the rates of a region's windows, and the share of (s-c) that is still to come or to go in
+ * each: start[k] of it at the start of the region. Returns the length of the region, ns.
  */
 static double prepare_region(const struct est_window *w, int n, int skip, bool cycles, double usual,
 	const double *start, struct fit_region *out)
@@ -72,7 +65,7 @@ static double prepare_region(const struct est_window *w, int n, int skip, bool c
 			s->g[k] = (left[k] - after) / x;
 			left[k] = after;
 		}
-		/* What poppad takes from the co-runners is like a moment alone. */
+		/* The time that poppad takes from the co-runners counts as time alone. */
 		for (int k = 0; k < BLOCKFIT_TAUS && w[i].lent_ns > 0; k++)
 			s->g[k] += (1 - s->g[k]) * fmin(w[i].lent_ns / d, MAX_LENT);
 		if (i >= skip && !isnan(rate))
@@ -107,7 +100,8 @@ void blockfit_prepare(const struct est_block *b, struct fit_input *p)
 	prepare_region(b->after, b->after_n, 0, cycles, usual, start, &p->after);
 }
 
-/* Start values that half of the windows may be wrong in. 0, or -1 without enough windows. */
+/* Start values, right even if almost half of the windows are wrong. 0, or -1 with too few windows.
+ */
 static int first_guess(const struct fit_input *p, int k, struct fit *f)
 {
 	double v[2 * EST_MAX_WINDOWS];
@@ -139,7 +133,7 @@ static void add_window(struct fit_sums *n, double weight, double x, double rate)
 	n->rr += weight * rate * rate;
 }
 
-/* Determinant of the sums, or 0 where they do not tell s from c, or say next to nothing of one. */
+/* The determinant of the sums, or 0 where they do not tell s from c or tell too little of one. */
 static double solve(const struct fit_sums *n, double *s, double *c)
 {
 	double det = n->ss * n->cc - n->sc * n->sc, least = 1e-12 * (n->ss + 2 * n->sc + n->cc);
@@ -158,7 +152,7 @@ static double biweight(double z)
 	return fabs(q) < 1 ? (1 - q * q) * (1 - q * q) : 0;
 }
 
-/* z^2/2 near 0, level beyond TUKEY. */
+/* z^2/2 near 0, constant beyond TUKEY. */
 static double biweight_loss(double z)
 {
 	double q = z / TUKEY, rest = fabs(q) < 1 ? 1 - q * q : 0;
@@ -186,10 +180,8 @@ static double fit_windows(const struct fit_region *region, int k, bool solo, con
 	return all > 0 ? kept / all : 0;
 }
 
-/*
- * Robust fit under one hypothesis. 0, or -1 where the windows do not suffice under any. Where none
- * of them suits this hypothesis, the first guess stands, with the loss that it deserves.
- */
+/* Robust fit under one hypothesis. 0, or -1 with too few windows for a fit. Where no window suits
+ * this hypothesis, the first guess stays, with its loss. */
 static int fit_block(
 	const struct fit_input *p, enum blockfit_family family, int k, double sigma, struct fit *f)
 {
@@ -219,8 +211,7 @@ static int fit_block(
 	}
 }
 
-/* The rate above which a window is far above all others: no job gets there but by a false reading.
- */
+/* The highest plausible rate: one that is far above all lower ones is a false reading. */
 static double highest_plausible(const struct fit_input *p)
 {
 	const struct fit_region *regions[] = {&p->before, &p->during, &p->after};
@@ -259,12 +250,12 @@ int blockfit_means(const struct fit_input *p, double window_variance, struct fit
 
 		add_means(&p->before, 0, k, false, most, &n);
 		add_means(&p->during, 0, k, true, most, &n);
-		/* The decay may have a pace of its own, and is over in the second half. */
+		/* The decay may have another pace; in the second half it is over. */
 		add_means(&p->after, p->after.n / 2, k, false, most, &n);
 		det = solve(&n, &f->s, &f->c);
 		if (!(det > 0) || !(f->s > 0) || !(f->c > 0))
 			return -1;
-		/* Noise is in proportion to the rate. */
+		/* Noise is proportional to the rate. */
 		f->vss = window_variance * n.cc / det;
 		f->vcc = window_variance * n.ss / det;
 		f->vsc = -window_variance * n.sc / det;
@@ -299,7 +290,7 @@ bool blockfit_variogram(const struct fit_input *p, int k, const struct fit *f, d
 	return true;
 }
 
-/* Weight that a window has left in fit f, made with tau number k. */
+/* The weight that fit f, made with tau number k, leaves to a window. */
 static double keep_window(
 	const struct fit_sample *w, bool solo, int k, const struct fit *f, double sigma)
 {
