@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The shutter log: CSV of everything a shutter read, one row a task and sub-window. */
+/* The shutter log: CSV of everything that shutters read, a row for each task and window. */
 #pragma once
 
 #include <stdint.h>
@@ -9,12 +9,12 @@
 #include "poppa/estimate/estimator.h"
 
 #define SHUTTERLOG_FIELDS "block,job,task,region,k,start_ns,dur_ns,progress,cycles"
-#define SHUTTERLOG_HEADER SHUTTERLOG_FIELDS ",lent_ns" /* the last one may be lacking */
+#define SHUTTERLOG_HEADER SHUTTERLOG_FIELDS ",lent_ns" /* older logs lack the last field */
 
 enum shutter_region { SHUTTER_BEFORE, SHUTTER_DURING, SHUTTER_AFTER };
 #define SHUTTER_REGIONS 3
 
-/* As the log has it. */
+/* The name in the log. */
 const char *shutter_region_name(enum shutter_region r);
 
 struct shutter_row {
@@ -22,7 +22,7 @@ struct shutter_row {
 	uint32_t job;
 	uint64_t task; /* any number that tells the tasks of a job apart, such as the pid */
 	enum shutter_region region; /* during: only rows of the job that ran alone */
-	int k;                      /* sub-window of the region, from 0 */
+	int k;                      /* window of the region, from 0 */
 	uint64_t start_ns;          /* CLOCK_MONOTONIC */
 	uint64_t dur_ns;
 	uint64_t progress;
@@ -32,30 +32,26 @@ struct shutter_row {
 
 struct shutterlog_writer;
 
-/*
- * Opens path for appending, mode 0600; an empty file gets the header line. NULL with err on
- * failure. Close with shutterlog_close().
- */
+/* Opens path for appending, mode 0600; an empty file gets the header line. NULL with err. The
+ * caller closes it with shutterlog_close(). */
 struct shutterlog_writer *shutterlog_open(const char *path, struct errmsg *err);
 
-/*
- * Buffered: no system call until 64 KiB are there or shutterlog_flush() is called, so call flush
- * between blocks only. A failed write is kept and reported by the next flush.
- */
+/* Buffers the row: it makes no system call until there are 64 KiB. So call shutterlog_flush()
+ * between blocks only. The next flush reports a write that failed. */
 void shutterlog_append(struct shutterlog_writer *w, const struct shutter_row *row);
-/* 0, or -1 with err; the rows of a failed write are lost, the log goes on. */
+/* 0, or -1 with err: the rows of a failed write are lost, and the log goes on. */
 int shutterlog_flush(struct shutterlog_writer *w, struct errmsg *err);
 void shutterlog_close(struct shutterlog_writer *w); /* flushes; NULL is allowed */
 
 /*
- * Gets each block in which the job ran alone, when the block is complete. Sums are over the job's
- * tasks; a sub-window that is missing, or in which not all of the block's tasks have a row, has
- * progress NAN and the time it took in dur_ns. A return above 0 stops the reading.
+ * Gets each complete block in which the job ran alone, summed over the job's tasks. A window that
+ * is missing, or in which not all of the block's tasks have a row, has progress NAN and still its
+ * dur_ns. The reading stops where the function returns more than 0.
  */
 typedef int (*shutterlog_block_fn)(
 	uint32_t job, uint64_t block, const struct est_block *b, void *arg);
 
-/* Gets each malformed row, which is then skipped: line number from 1, and what is wrong with it. */
+/* Gets the line number (from 1) of each malformed row, which is skipped, and what is wrong. */
 typedef void (*shutterlog_bad_fn)(uint64_t line, const char *why, void *arg);
 
 struct shutterlog_count {
@@ -64,11 +60,11 @@ struct shutterlog_count {
 };
 
 /*
- * Reads a log to its end in constant memory a job. name is what err calls the log. Rows of several
- * jobs may be interleaved; those of one block and job must not be torn apart by another block of
- * that job. Returns 0; the callback's non-zero value; or -1 with err when the header is missing,
- * the file cannot be read, it holds more than SHUTTERLOG_MAX_JOBS jobs, or more than 1 % of its
- * rows are malformed (known at the end only: the blocks have been delivered then).
+ * Reads a log to its end, in constant memory for each job. err calls the log `name`. The rows of
+ * several jobs may be mixed, but between those of one block of a job there must be none of another
+ * block of that job. Returns 0; the callback's non-zero value; or -1 with err where the header is
+ * missing, the file cannot be read, it has more than SHUTTERLOG_MAX_JOBS jobs, or more than 1 % of
+ * its rows are malformed (which is known only at the end, after all blocks).
  */
 int shutterlog_read(FILE *in, const char *name, shutterlog_block_fn block_fn,
 	shutterlog_bad_fn bad_fn, void *arg, struct shutterlog_count *count, struct errmsg *err);

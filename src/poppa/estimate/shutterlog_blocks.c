@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One (region, k) of the block that a job is in; rows of its tasks are summed up here. */
+/* One window (region, k) of a job's block: the sums over the rows of its tasks. */
 struct slot {
 	int rows;
-	uint64_t start_ns; /* of the earliest row */
 	double dur_ns, progress, cycles, lent_ns;
 };
 
@@ -22,7 +21,8 @@ struct job_block {
 	uint32_t job;
 	bool open;
 	uint64_t block;
-	int first_k; /* lowest k of this job so far */
+	uint64_t start_ns; /* of the earliest row of the block */
+	int first_k;       /* lowest k of this job so far */
 	struct slot slot[SHUTTER_REGIONS][SLOTS];
 };
 
@@ -43,8 +43,8 @@ static struct job_block *find_job(struct shutterlog_blocks *r, uint32_t job)
 	return j;
 }
 
-/* How many rows a complete sub-window has in this block: the commonest count, so that a lost or a
- * doubled row spoils its own window only. */
+/* How many rows a complete window has in this block: the commonest count, so that a row that is
+ * lost or comes twice spoils its own window only. */
 static int usual_rows(const struct job_block *j)
 {
 	int best = 0, votes = 0;
@@ -99,28 +99,14 @@ static int lay_out(const struct slot *slot, int first, int rows, struct est_wind
 	return n;
 }
 
-static uint64_t earliest(const struct job_block *j)
-{
-	uint64_t start = UINT64_MAX;
-
-	for (int i = 0; i < SHUTTER_REGIONS * SLOTS; i++) {
-		const struct slot *s = &j->slot[i / SLOTS][i % SLOTS];
-
-		if (s->rows && s->start_ns < start)
-			start = s->start_ns;
-	}
-	return start;
-}
-
 static int deliver(struct shutterlog_blocks *r, struct job_block *j)
 {
-	struct est_block b = {.before_n = 0};
+	struct est_block b = {.start_ns = j->start_ns};
 	int rows = usual_rows(j), rc = 0;
 
 	b.before_n = lay_out(j->slot[SHUTTER_BEFORE], j->first_k, rows, b.before);
 	b.during_n = lay_out(j->slot[SHUTTER_DURING], j->first_k, rows, b.during);
 	b.after_n = lay_out(j->slot[SHUTTER_AFTER], j->first_k, rows, b.after);
-	b.start_ns = earliest(j);
 	if (b.during_n)
 		rc = r->block_fn(j->job, j->block, &b, r->arg);
 	memset(j->slot, 0, sizeof(j->slot));
@@ -139,13 +125,13 @@ int shutterlog_blocks_row(struct shutterlog_blocks *r, uint64_t block, uint32_t 
 		return -1;
 	if (j->open && j->block != block)
 		rc = deliver(r, j);
+	if (!j->open || start_ns < j->start_ns)
+		j->start_ns = start_ns;
 	j->open = true;
 	j->block = block;
 	if (k < j->first_k)
 		j->first_k = k;
 	s = &j->slot[region][k];
-	if (s->rows == 0 || start_ns < s->start_ns)
-		s->start_ns = start_ns;
 	s->rows++;
 	s->dur_ns += value[0];
 	s->progress += value[1];

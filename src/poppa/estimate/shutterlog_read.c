@@ -12,8 +12,8 @@
 #define LINE_MAX_BYTES 512
 #define FIELDS 10
 #define MAX_MALFORMED_SHARE 0.01
-/* Beyond what any counter or clock gives in a window: rates would not be finite, and counts not fit
- * into an integer. */
+/* No counter or clock gives more or less in a window. Beyond, rates are not finite, and counts do
+ * not fit into an integer. */
 #define LEAST_NUMBER 1e-6
 #define MOST_NUMBER 9e18
 
@@ -28,7 +28,7 @@ static int whole_number(const char *text, uint64_t max, uint64_t *value)
 	return *end || errno || *value > max ? -1 : 0;
 }
 
-/* Counts and times may be written by tools that scale them: a decimal fraction is taken too. */
+/* Takes decimal fractions too, as tools that write logs may scale counts and times. */
 static int count_number(const char *text, double *value)
 {
 	char *end;
@@ -95,7 +95,7 @@ static const char *parse_row(struct shutterlog_blocks *r, char *line, int fields
 	return NULL;
 }
 
-/* How many fields the rows below it have; 0: it is no header line. */
+/* How many fields the rows below a header line have; 0: the line is no header. */
 static int header_fields(const char *line)
 {
 	return !strcmp(line, SHUTTERLOG_HEADER)   ? FIELDS
@@ -103,7 +103,7 @@ static int header_fields(const char *line)
 						  : 0;
 }
 
-/* One line without its newline; longer lines are cut and *cut is set. -1 at the end of the file. */
+/* Reads a line without its newline. *cut: it was too long, or had a zero byte. -1 at the end. */
 static int read_line(FILE *in, char *buf, size_t size, bool *cut)
 {
 	size_t n = 0;
@@ -136,7 +136,7 @@ static int read_rows(FILE *in, struct shutterlog_blocks *r, int fields, uint64_t
 		int header;
 
 		line_no++;
-		/* Logs that were put one behind the other bring their headers along. */
+		/* Where logs were joined, their headers stand between the rows. */
 		header = cut ? 0 : header_fields(line);
 		if (header)
 			fields = header;
