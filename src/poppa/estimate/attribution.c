@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shares out what a job loses among the co-runners that cost it. */
+/* Shares out the degradation of a job among its co-runners. */
 #include "poppa/estimate/attribution.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "poppa/estimate/blockrate.h"
 
 #define FIRST_SPREAD 0.15 /* of x, while there are no data */
-#define MIN_BLOCKS 5      /* of a pair before anything is said */
-#define MIN_KNOWN 0.95    /* share of the time together whose co-runners are known well enough */
-#define MIN_SIGNAL 2.0    /* standard errors by which the costs together must exceed 0 */
+#define MIN_BLOCKS 5      /* blocks of a pair before its cost counts as known */
+#define MIN_KNOWN 0.95    /* least share of the time together whose co-runners' cost is known */
+#define MIN_SIGNAL 2.0    /* standard errors by which the sum of the costs must exceed 0 */
 #define Z95 1.96
 
 static struct attribution_pair *find(struct attribution *a, uint32_t job_id)
@@ -43,8 +42,8 @@ bool attribution_block(struct attribution *a, uint32_t absent, const struct est_
 	struct attribution_pair *p = find(a, absent);
 	double with, without;
 
-	/* Windows in which the caches still change are not fitted: they make all costs of a job
-	 * smaller by about the same factor, and only their ratios matter. */
+	/* No fit for the windows in which the caches still change: they make all costs of a job
+	 * smaller by about the same factor, and only the ratios of the costs matter. */
 	if (!p || !blockrate(block, &with, &without) || !block->after_n)
 		return false;
 	clipmean_add(&p->cost, log(without / with));
@@ -85,7 +84,7 @@ int attribution_shares(const struct attribution *a, double degradation, double v
 
 		if (!known(&a->pair[i]))
 			continue;
-		/* First order: one's own cost, and those of the others in the sum. */
+		/* To first order: by the co-runner's own cost, and by the others' in the sum. */
 		w_var = (rest * rest * var[i] + w * w * (sum_var - var[i])) / (sum * sum);
 		half = Z95 * sqrt(w * w * variance + degradation * degradation * w_var);
 		share[n].job_id = a->pair[i].job_id;

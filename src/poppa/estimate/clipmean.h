@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Starts as zeros, but for spread: about the standard deviation that is to be expected. */
+/* Starts as zeros, but for spread: about the standard deviation that the values will have. */
 struct clipmean {
 	uint64_t count;
 	double mean;
@@ -12,8 +12,8 @@ struct clipmean {
 	double spread; /* running standard deviation */
 };
 
-/* Takes a value. One farther from the mean than 4 spreads counts as if it were that far. */
+/* Takes a value. One that is more than 4 spreads off the mean counts as 4 spreads off. */
 void clipmean_add(struct clipmean *m, double value);
 
-/* Squared standard error of the mean; INFINITY with less than 2 values. */
+/* Squared standard error of the mean; INFINITY with fewer than 2 values. */
 double clipmean_variance(const struct clipmean *m);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Mean and error of sham blocks. */
+/* Computes the mean and the error of sham blocks. */
 #include "poppa/estimate/sham.h"
 
 #include <math.h>
 
 #include "poppa/estimate/blockrate.h"
 
-#define WILD 1.0          /* a log ratio farther off counts as this */
-#define LEAST_BLOCKS 5    /* with fewer the error is not known, and nothing is taken off */
-#define CERTAIN_BLOCKS 12 /* with fewer a job is not accused */
+#define WILD 1.0          /* a log ratio above this, up or down, counts as this */
+#define LEAST_BLOCKS 5    /* with fewer blocks the error is not known, and nothing is taken off */
+#define CERTAIN_BLOCKS 12 /* with fewer blocks a job is not accused */
 #define CERTAIN_SIGMAS 3.3
 #define CERTAIN_EXCESS 0.01
 /*
- * Taking off what passes a limit of k standard errors e, and nothing of what is below it, costs a
- * job that does not react e * phi(k) on average, phi the density of the normal distribution. So k
- * follows from what that may be, in degradation; while shams are few it may be more, as little is
- * known.
+ * What is above k standard errors e is taken off, and nothing below. A job that does not react
+ * loses e * phi(k) by that on average (phi: density of the normal distribution). HONEST_LOSS is how
+ * much of degradation that may be, and k follows from it. With fewer than HONEST_SHAMS it may be
+ * more.
  */
 #define HONEST_LOSS 0.0003
 #define HONEST_SHAMS 24
@@ -41,7 +41,7 @@ double sham_degradation(const struct sham *s, double *error)
 	*error = NAN;
 	if (s->blocks < 2)
 		return NAN;
-	/* Of D = 1 - exp(-x), to first order. */
+	/* The error of D = 1 - exp(-x), to first order. */
 	*error = exp(-s->mean) * sqrt(s->m2 / (n - 1) / n);
 	return 1 - exp(-s->mean);
 }

@@ -9,10 +9,9 @@
 #include "poppa/estimate/clipmean.h"
 
 #define FIRST_SPREAD 0.15 /* of a log ratio, while there are no data */
-#define MIN_BLOCKS 12     /* of a task */
-/* The result is looked at after every block, so it takes more than 1.96 standard errors ... */
-#define SIGMAS 3.3
-#define MIN_GAP 0.03 /* ... and a difference that matters, beyond them */
+#define MIN_BLOCKS 12     /* least blocks of a task */
+#define SIGMAS 3.3   /* standard errors: more than 1.96, as each block is another chance to err */
+#define MIN_GAP 0.03 /* least difference of two tasks beyond their errors */
 
 struct task {
 	uint64_t id;
@@ -55,43 +54,35 @@ static struct task *find(struct spin *s, uint64_t id, int guess)
 	return &s->task[s->count++];
 }
 
-static void forget_unseen(struct spin *s)
+void spin_add(struct spin *s, int count, const uint64_t *id, const double *log_ratio)
 {
 	int kept = 0;
 
+	for (int i = 0; i < s->count; i++)
+		s->task[i].seen = false;
+	for (int i = 0; i < count && i < SPIN_MAX_TASKS; i++) {
+		struct task *t = find(s, id[i], i);
+
+		/* A task without room waits for that of tasks that are gone: see below. */
+		if (!t)
+			continue;
+		t->seen = true;
+		if (isfinite(log_ratio[i]))
+			clipmean_add(&t->x, log_ratio[i]);
+	}
 	for (int i = 0; i < s->count; i++)
 		if (s->task[i].seen)
 			s->task[kept++] = s->task[i];
 	s->count = kept;
 }
 
-void spin_add(struct spin *s, int count, const uint64_t *id, const double *log_ratio)
-{
-	for (int i = 0; i < s->count; i++)
-		s->task[i].seen = false;
-	for (int i = 0; i < count && i < SPIN_MAX_TASKS; i++) {
-		struct task *t = find(s, id[i], i);
-
-		if (!t) {
-			/* Others have left their room to it, which is free from the next block on.
-			 */
-			continue;
-		}
-		t->seen = true;
-		if (isfinite(log_ratio[i]))
-			clipmean_add(&t->x, log_ratio[i]);
-	}
-	forget_unseen(s);
-}
-
 void spin_result(const struct spin *s, struct spin_result *out)
 {
-	double sigmas, most = -INFINITY, least = INFINITY, surely_most = -INFINITY,
-		       surely_least = INFINITY;
+	double most = -INFINITY, least = INFINITY, surely_most = most, surely_least = least, sigmas;
 	int known = 0;
 
 	*out = (struct spin_result){SPIN_UNKNOWN, NAN, NAN};
-	/* The more tasks, the farther the outermost of them are off by chance. */
+	/* The more tasks there are, the farther the two extreme ones are off by chance. */
 	sigmas = sqrt(SIGMAS * SIGMAS + 2 * log(fmax(s->count, 1)));
 	for (int i = 0; i < s->count; i++) {
 		const struct clipmean *x = &s->task[i].x;

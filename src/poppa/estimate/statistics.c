@@ -35,6 +35,6 @@ double statistics_t95(double dof)
 		dof = 1;
 	if (dof <= last)
 		return table[(int)dof - 1];
-	/* First term of the expansion around the normal quantile; off by less than 0.003 here. */
+	/* The expansion around the normal quantile, to first order: less than 0.003 off here. */
 	return 1.95996 + 2.3723 / dof;
 }
