@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes the numbers of an estimator's state to JSON for a checkpoint, and reads them back exactly.
- */
+/* Writes the numbers of an estimator's state to JSON, and reads them back exactly. */
 #pragma once
 
 #include <stdbool.h>

@@ -7,7 +7,7 @@
 #include "common/units.h"
 #include "poppa/measure/schedule.h"
 
-#define CHANCE 1.1
+#define CHANCE 1.1 /* a cost above `most` by less than this factor may be chance */
 
 int64_t budget_period(int jobs, int64_t shutter_ns, int64_t period_ns, double most)
 {

@@ -8,24 +8,24 @@
 /* Time between two looks at the measured cost. */
 #define BUDGET_WINDOW_S 30
 
-/* The shortest period, at least period_ns, at which the model (3.9) has n jobs held stopped for no
- * more than the share `most` of their time. Whole milliseconds where it is longer. most 0: no cap.
- */
+/* The shortest period, ns, at which each of so many jobs is held stopped for no more than the share
+ * `most` of its time, by the thesis' model (3.9). At least period_ns, else whole milliseconds; most
+ * 0: no limit. */
 int64_t budget_period(int jobs, int64_t shutter_ns, int64_t period_ns, double most);
 
-/* What was spent so far, all since any one start. */
+/* What was spent so far; all of it counts from the same start. */
 struct budget_spent {
 	int64_t now_ns;  /* CLOCK_MONOTONIC */
-	int64_t held_ns; /* jobs held stopped, summed over jobs */
-	int64_t co_ns;   /* co-located time, likewise */
+	int64_t held_ns; /* time for which jobs were held stopped, summed over jobs */
+	int64_t co_ns;   /* co-located time, summed over jobs */
 	int64_t cpu_ns;  /* CPU time of the daemon */
 	int cores;       /* processors of the node */
 };
 
 struct budget {
-	int level;        /* every job's level is at least this */
-	double held, cpu; /* shares of the jobs' time and of the node's processors in the last
-			     window; NAN = none yet */
+	int level; /* every job's level is at least this */
+	/* In the last window: shares of the jobs' time and of the node's processors; NAN = none. */
+	double held, cpu;
 	struct budget_spent start;
 	bool started;
 };
@@ -33,9 +33,9 @@ struct budget {
 void budget_init(struct budget *b);
 
 /*
- * A look at the accounts; returns whether the level has changed. At the end of a window in which
- * held or cpu was above `most` it goes up, and down where either would stay below it at one level
- * less. A tenth more may be chance: the number of shutters that stop somebody varies. Windows
- * without co-located time do not count.
+ * Compares what was spent with `most`; returns whether the level has changed. At the end of a
+ * window of BUDGET_WINDOW_S, the level goes up where held or cpu was above `most` by more than a
+ * tenth (less may be chance: the number of shutters that stop somebody varies). It goes down where
+ * both would stay below `most` at one level less. Windows without co-located time do not count.
  */
 bool budget_look(struct budget *b, const struct budget_spent *s, double most);

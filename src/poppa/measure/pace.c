@@ -8,16 +8,16 @@
 #include "poppa/estimate/blockrate.h"
 #include "poppa/estimate/statistics.h"
 
-#define BAND_ENOUGH 6   /* blocks before there is a band to leave */
-#define BAND_SIGMAS 4.0 /* half its width, in standard deviations */
-#define BAND_LEAST 0.08 /* and at least this much */
-#define DOUBT 2         /* blocks of alert after one outside */
-#define ALERT 8         /* after a second */
-#define ALERT_LEVELS 2  /* so much lower is the level meanwhile */
+#define BAND_ENOUGH 6   /* blocks that make a band */
+#define BAND_SIGMAS 4.0 /* half of the band's width, in standard deviations */
+#define BAND_LEAST 0.08 /* half of the band's width, at least */
+#define DOUBT 2         /* blocks of alert after one block outside of the band */
+#define ALERT 8         /* blocks of alert after a second one */
+#define ALERT_LEVELS 2  /* the level is so much lower in an alert */
 #define STAY 4          /* blocks at a level before a higher one */
-#define SLACK 1.5       /* an interval this much wider leads back */
+#define SLACK 1.5       /* an interval wider by this factor leads to a lower level */
 
-/* Half widths of the interval below which the level is 1, 2 and 3. */
+/* The interval's half width must be below these for the levels 1, 2 and 3. */
 static const double tight[PACE_MAX_LEVEL] = {0.02, 0.01, 0.005};
 
 static bool leaves(const double *recent, int count, double x)
@@ -44,7 +44,7 @@ static bool phase_changed(struct pace *p, double rate, double ratio)
 				p->alert = DOUBT;
 			return false;
 		}
-		/* What follows is a band of its own. */
+		/* The blocks that follow make a new band. */
 		p->outside = p->count = p->next = 0;
 		p->alert = ALERT;
 		return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How often a job needs a shutter: fewer while its interval is tight, more when it changes. */
+/* How often a job needs a block: rarely while its interval is tight, more often when it changes. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,26 +7,24 @@
 
 #include "poppa/estimate/estimator.h"
 
-/* The highest level that a tight interval leads to: a block each 2^3 rounds. */
+/* The highest level, by a tight interval: one block in 2^3 rounds. */
 #define PACE_MAX_LEVEL 3
 #define PACE_RECENT 16
 
 struct pace {
 	int level;   /* by the interval */
 	int since;   /* blocks at this level */
-	int alert;   /* for so many blocks the level is lower: the job changes */
-	int outside; /* blocks in a row that left the band of the recent ones */
-	int count;   /* of recent ones, at most PACE_RECENT */
-	int next;
+	int alert;   /* blocks for which the level is still lower, as the job changes */
+	int outside; /* blocks in a row that were outside of the band of the recent ones */
+	int count;   /* of recent blocks, at most PACE_RECENT */
+	int next;    /* place of the next block in rate[] and ratio[] */
 	double rate[PACE_RECENT]; /* logarithms: of the co-run rate, and of solo over co-run */
 	double ratio[PACE_RECENT];
 };
 
-/*
- * Takes a block of the job, used or not, and the job's result with it. half_width: of the 95 %
- * interval of D; NAN = unknown. enough: used blocks below which the job is not even looked at.
- * Returns whether the block tells of a change of phase.
- */
+/* Takes a block of the job, used or not, and the job's result with it. half_width: of the 95 %
+ * interval of D; NAN = unknown. The level stays 0 while `used`, the number of used blocks, is below
+ * `enough`. Returns whether the block shows a change of phase. */
 bool pace_add(struct pace *p, const struct est_block *b, double half_width, uint64_t used,
 	uint64_t enough);
 

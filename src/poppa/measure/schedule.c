@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* What a random number is for: the second word of its hash. */
+/* What a random number is for: the second word that is hashed. */
 enum purpose { ORDER = 1, JITTER, SHAM, SEED, ABSENT, LEVEL /* and one for each level */ };
 
 static uint64_t rotate(uint64_t x, int bits)
@@ -64,8 +64,8 @@ static int count_measured(const struct schedule *s)
 	return n;
 }
 
-/* The job with the place-th highest number in this round: nodes with the same jobs agree, and nodes
- * that share one of two do so in two rounds out of three. */
+/* The job with the place-th highest number in this round. Nodes that have the same jobs agree on
+ * it. Nodes that share one of two jobs agree in two rounds out of three. */
 static int turn(const struct schedule *s, uint64_t round, int place)
 {
 	uint64_t rank[SCHEDULE_MAX_JOBS];
@@ -86,10 +86,8 @@ static int turn(const struct schedule *s, uint64_t round, int place)
 	return -1;
 }
 
-/*
- * Whether a job uses this round. Of two neighbouring groups of 2^(l-1) rounds one passes its chosen
- * round on to the group of 2^l that they make, by the toss of a coin.
- */
+/* Whether a job uses this round. Two neighbouring groups of 2^(l-1) rounds make one of 2^l; a
+ * random bit decides which of them gives its chosen round to it. */
 static bool chosen(const struct schedule_job *j, uint64_t round)
 {
 	for (int level = 1; level <= j->level; level++) {
@@ -101,13 +99,13 @@ static bool chosen(const struct schedule_job *j, uint64_t round)
 	return true;
 }
 
-/* One of so many rounds of a job. */
+/* Whether the round is the one of `every` that is chosen at random; 0 = none. */
 static bool one_of(const struct schedule_job *j, uint64_t round, enum purpose purpose, int every)
 {
 	return every && schedule_hash(&j->seed, round, purpose) % (uint64_t)every == 0;
 }
 
-/* One co-runner is the whole cost already. */
+/* With one co-runner, its cost is the whole cost, so nobody needs to be absent. */
 static int absent_every(const struct schedule *s)
 {
 	return s->jobs > 2 ? s->absent_every : 0;
@@ -151,7 +149,7 @@ bool schedule_next(const struct schedule *s, int64_t after_ns, struct schedule_s
 		if (s->job[i].level > highest)
 			highest = s->job[i].level;
 	slot = (uint64_t)(after_ns / slot_ns(s));
-	/* The highest level has a round within the next two groups, whatever the others do. */
+	/* The job of the highest level has a round within the next two groups of rounds. */
 	end = slot + ((uint64_t)n << (highest + 1)) + (uint64_t)n;
 	for (; slot <= end; slot++) {
 		uint64_t round = slot / (uint64_t)n, random;

@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When shutters open and whose turn each one is: alike on all nodes of a job, secret to its user.
- */
+/* When shutters open and whose turn it is: the same on all nodes of a job, secret to its user. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /*
- * The wall clock (CLOCK_REALTIME) is cut into slots, each as long as a block and a period. Of n
- * measured jobs each has one slot in a round of n, in an order that is new for each round. In its
- * slot a job's block opens at a time that is random within SCHEDULE_SPREAD of the period. At level
- * m one round of each 2^m is used, chosen at random among them and so that those of level m+1 are
- * among those of level m.
+ * The wall clock (CLOCK_REALTIME) is cut into slots, each as long as a block and a period. A round
+ * has one slot for each measured job, in an order that is new for each round. In its slot a job's
+ * block opens at a time that is random within SCHEDULE_SPREAD of the period. At level m a job uses
+ * one round of 2^m, chosen at random among those that it would use at level m-1.
  *
  * Everything random is a keyed hash (SipHash-2-4) of a job's seed and a slot's or round's number.
  * So nodes that know the same seeds open their shutters for the same job at the same time without a
- * message, also where they are at different levels, and for the most part where the job has other
- * partners; and nobody else can tell when the next one comes, however many have been watched.
+ * message: also at different levels, and mostly also where the job has other partners. Nobody else
+ * can tell when the next block comes, no matter how many they have watched.
  */
 
 #define SCHEDULE_MAX_JOBS 16
 #define SCHEDULE_MAX_LEVEL 8
-/* Share of the period in which a block may open. The rest is the least time between two. */
+/* The share of the period in which a block may open. The rest is the least time between two. */
 #define SCHEDULE_SPREAD 0.75
-/* One of so many of a job's blocks stops nobody. */
+/* One block of so many is a sham. */
 #define SCHEDULE_SHAM_EVERY 6
-/* With three and more jobs, in one of so many of the rest the job is absent. */
+/* With three or more jobs, one of so many other blocks is an absence. */
 #define SCHEDULE_ABSENT_EVERY 4
 
 enum shutter_kind {
 	SHUTTER_LONE,   /* all co-runners of one job are stopped */
-	SHUTTER_SHAM,   /* all is done but the stop: a job that reacts shows itself */
-	SHUTTER_ABSENT, /* one job alone is stopped: what it costs each of the others */
+	SHUTTER_SHAM,   /* everything is done but the stop: it shows a job that reacts */
+	SHUTTER_ABSENT, /* one job alone is stopped: it shows what that job costs the others */
 	SHUTTER_KINDS
 };
 
@@ -68,14 +66,13 @@ bool schedule_next(const struct schedule *s, int64_t after_ns, struct schedule_s
 /* Whether there is any block at all. */
 bool schedule_exists(const struct schedule *s);
 
-/* Least time from the end of a block to the start of the next, ns; also what a clock that was set
- * back must not undercut. */
+/* The least time from the end of a block to the start of the next, ns. */
 int64_t schedule_min_gap(const struct schedule *s);
 
-/* Share of all blocks that are of this kind. */
+/* The share of all blocks that are of this kind. */
 double schedule_share(const struct schedule *s, enum shutter_kind kind);
 
-/* Mean time between the blocks of one job, ns; 0 for one that has none. */
+/* The mean time between the blocks of one job, ns; 0 for a job that has none. */
 int64_t schedule_interval(const struct schedule *s, int job);
 
 /* The seed of one run of a job from a secret. */

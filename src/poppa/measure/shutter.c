@@ -22,11 +22,10 @@
 /*
  * Two threads. The main thread publishes plans and takes finished blocks; the shutter's thread
  * waits for the slots of the plan and runs the blocks. It is the stopping thread of hold/held.h.
- *  - The shutter's thread holds `lock` for the whole block, so who gets it knows that nothing is
- *    held stopped. With priority inheritance, a main thread that holds it runs at the shutter's
- *    priority while that one waits.
- *  - The plan is the shutter's while plan->finished is unset, and the main thread's while it is
- * set.
+ *  - The shutter's thread holds `lock` for the whole block, so whoever gets the lock knows that
+ *    nothing is held stopped. By priority inheritance, a main thread that holds it runs at the
+ *    shutter's priority while the shutter's thread waits.
+ *  - The plan is the shutter's while plan->finished is unset, else the main thread's.
  */
 struct shutter {
 	pthread_t thread;
@@ -41,15 +40,15 @@ struct shutter {
 	uint64_t block;
 	struct schedule_slot slot; /* the next one, valid while next_ns is set */
 	int64_t next_ns;           /* when it opens, CLOCK_MONOTONIC */
-	int64_t clock_ns;          /* wall clock minus CLOCK_MONOTONIC then */
-	int64_t ended_ns;          /* the last block, CLOCK_MONOTONIC */
+	int64_t clock_ns;          /* wall clock minus CLOCK_MONOTONIC when it was chosen */
+	int64_t ended_ns;          /* when the last block ended, CLOCK_MONOTONIC */
 	bool stepped;              /* the slot was chosen anew because the wall clock was set */
 	bool pinned;
 	cpu_set_t allowed;
 };
 
-/* Keeps this thread off the processors of the job that is measured: it moves to idle ones, or to
- * those of the other jobs, whose windows do not count in this block. */
+/* Keeps this thread off the processors of the job that is measured: it moves to idle processors, or
+ * to those of the other jobs, whose windows do not count in this block. */
 static void step_aside(struct shutter *s, struct shutter_plan *p)
 {
 	const struct shutter_job *lone = &p->job[p->lone];
@@ -68,7 +67,7 @@ static void step_aside(struct shutter *s, struct shutter_plan *p)
 		p->displaced = CPU_COUNT(cpus);
 }
 
-/* Looks up the next slot. false: there is none. */
+/* Chooses the next slot of the plan. false: there is none. */
 static bool choose_slot(struct shutter *s, const struct shutter_plan *p)
 {
 	int64_t mono = clock_now(), wall = clock_wall();
@@ -81,23 +80,23 @@ static bool choose_slot(struct shutter *s, const struct shutter_plan *p)
 }
 
 /*
- * Whether the slot is on now. If not, next_ns says when to come again. A late wake-up is no reason
- * to leave a block out, only a wall clock that was set, and that once a block: whatever the clock
- * does, shutters go on, and never closer together than the schedule would have them.
+ * Whether the slot is open now. If not, next_ns says when to ask again, or is 0 where a slot must
+ * be chosen anew. A late wake-up is no reason for that. A wall clock that was set is one, but once
+ * a block only: whatever the clock does, shutters go on, and never too close together.
  */
 static bool slot_open(struct shutter *s, const struct shutter_plan *p)
 {
 	int64_t mono = clock_now(), moved = clock_wall() - mono - s->clock_ns;
+	bool was_set = llabs(moved) > CLOCK_STEP;
 
 	if (mono < s->next_ns)
 		return false;
-	if ((llabs(moved) > CLOCK_STEP && !s->stepped) ||
-		mono < s->ended_ns + schedule_min_gap(&p->schedule) / 2) {
-		s->stepped |= llabs(moved) > CLOCK_STEP;
+	if ((was_set && !s->stepped) || mono < s->ended_ns + schedule_min_gap(&p->schedule) / 2) {
+		s->stepped |= was_set;
 		s->next_ns = 0;
 		return false;
 	}
-	/* The wall clock runs a little slower or faster than the other one. */
+	/* The wall clock runs a little slower than CLOCK_MONOTONIC: the slot opens later. */
 	if (!s->stepped && moved < -CLOCK_FINE) {
 		s->next_ns -= moved;
 		s->clock_ns += moved;
@@ -226,7 +225,7 @@ int64_t shutter_idle_ns(struct shutter *s)
 	int64_t idle = INT64_MAX;
 
 	pthread_mutex_lock(&s->lock);
-	/* One that waits to be taken holds up the next. */
+	/* A finished block that nobody has taken holds up the next. */
 	if (s->plan && !s->plan->finished && schedule_exists(&s->plan->schedule))
 		idle = s->next_ns ? s->next_ns - clock_now() : 0;
 	pthread_mutex_unlock(&s->lock);

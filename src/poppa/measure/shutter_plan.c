@@ -49,7 +49,7 @@ void shutter_plan_free(struct shutter_plan *p)
 	free(p);
 }
 
-/* As struct est_window has it, between two boundaries. */
+/* Lent time (struct est_window) between two boundaries, ns. */
 static double lent_ns(const struct shutter_plan *p, int region, int from, int to)
 {
 	if (!p->displaced || region == SHUTTER_DURING)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a shutter is to do with the jobs of a node, and what its last block has read. */
+/* A plan: what a shutter does with the jobs of a node, and what its last block has read. */
 #pragma once
 
 #include <sched.h>
@@ -20,10 +20,10 @@
 /* What became of a block. */
 enum shutter_outcome {
 	SHUTTER_OK,
-	SHUTTER_GONE,    /* a task or step ended meanwhile */
+	SHUTTER_GONE,    /* a task or step ended during the block */
 	SHUTTER_STOPPED, /* somebody else had stopped or frozen a co-runner, or did so meanwhile */
 	SHUTTER_UNSETTLED, /* a cgroup did not freeze in time */
-	SHUTTER_NO_GUARD,  /* nobody would resume after us */
+	SHUTTER_NO_GUARD,  /* the guard is dead: nobody would resume if poppad died */
 	SHUTTER_OVERDUE,   /* its deadline passed: the guard resumed what it held */
 	SHUTTER_COUNTER,   /* a counter could not be read */
 	SHUTTER_RAN,       /* a task that was held stopped ran all the same */
@@ -41,18 +41,18 @@ struct shutter_unit {
 	struct pause_unit *unit;
 	int task; /* of a process whose progress is counted: index of plan->task; else -1 */
 	bool process;
-	int64_t ran_ns; /* processor time that it had when that was noted last, after the stop */
+	int64_t ran_ns; /* its processor time when note_held() read it last, after the stop */
 };
 
 struct shutter_job {
 	uint32_t job_id, restart;
 	int first_task, tasks;
 	int first_unit, units;
-	struct new_tasks *new_tasks; /* looks for tasks that came since; NULL = no need */
-	cpu_set_t elsewhere; /* where the shutter may run without taking time from this job; empty =
-				anywhere */
-	cpu_set_t here;      /* likewise, without taking time from its co-runners */
-	bool displaces;      /* these are processors of the others: none is idle */
+	struct new_tasks *new_tasks; /* looks for tasks that came later; NULL = no need */
+	/* Where the shutter may run without taking time from this job; and from its co-runners.
+	 * Empty = anywhere. */
+	cpu_set_t elsewhere, here;
+	bool displaces; /* no processor is idle: these belong to jobs */
 };
 
 /*
@@ -63,15 +63,17 @@ struct shutter_job {
  * them.
  */
 struct shutter_plan {
-	struct schedule schedule; /* its job[] goes with job[] below; a job without counters is not
-				     measured */
+	/* Its job[] has the order of job[] below; a job without counters is not measured. */
+	struct schedule schedule;
 	int64_t shutter_ns;
 	int windows;
 	bool whole; /* read all jobs in all windows, for a shutter log; else what the block needs */
-	int first;  /* reading of the region before that is the first to be taken; a window that
-		       begins earlier has no progress */
-	int spared; /* reading of the region after that is not taken: the windows on both sides of
-		       it are one; 0 = each is taken */
+	/* The first reading that is taken before the stop; windows that begin earlier have no
+	 * progress. */
+	int first;
+	/* The reading after the stop that is left out, so that the windows on both sides of it are
+	 * one; 0 = none. */
+	int spared;
 	int jobs, tasks, units;
 	struct shutter_job job[SHUTTER_MAX_JOBS];
 	struct shutter_task *task;
@@ -82,66 +84,67 @@ struct shutter_plan {
 	enum shutter_outcome outcome;
 	uint64_t block;
 	enum shutter_kind kind;
-	int lone;      /* index of job[]: whose block it is: the one that runs alone or is absent */
-	int displaced; /* processors of the jobs it stops, among which the shutter's thread
-			  moves; 0 = none of theirs, or not known */
+	int lone; /* index of job[]: whose block it is, which runs alone or is absent */
+	/* The number of processors of stopped jobs on which the shutter's thread may run; 0 = it
+	 * takes none of theirs, or not known. */
+	int displaced;
 	int64_t slot_ns;   /* when the schedule had it open, CLOCK_REALTIME */
 	bool foreign_stop; /* somebody stopped a co-runner while we held it */
-	int ran;           /* with SHUTTER_RAN: index of job[], whose task it was */
-	bool changed;      /* tasks of a co-runner came or went: look again */
+	int ran;           /* with SHUTTER_RAN: the job that ran, index of job[] */
+	bool changed;      /* tasks of a co-runner came or went: find its tasks again */
 	int64_t stop_ns;   /* first stop call to last resume call; 0 = none stopped */
-	int64_t paused_ns[SHUTTER_MAX_JOBS]; /* likewise for each job */
-	int boundaries[SHUTTER_REGIONS];     /* reached: windows + 1 when complete */
+	int64_t paused_ns[SHUTTER_MAX_JOBS]; /* the same for each job */
+	int boundaries[SHUTTER_REGIONS];     /* how many were reached: windows + 1 when complete */
 	int64_t *when;                       /* [region][boundary][job], CLOCK_MONOTONIC */
-	int64_t *own;                        /* [region][boundary], processor time of its thread */
-	struct counter_sample *sample;       /* [region][boundary][task] */
+	int64_t *own; /* [region][boundary], processor time of the shutter's thread */
+	struct counter_sample *sample; /* [region][boundary][task] */
 };
 
-/* Room for that many of each; all else zero. NULL with ENOMEM. */
+/* A plan with room for so many of each, all else zero. NULL with ENOMEM. */
 struct shutter_plan *shutter_plan_new(int tasks, int units, int windows);
 void shutter_plan_free(struct shutter_plan *p);
 
 /* How many windows a region has, with those that are not read. */
 int shutter_plan_windows(const struct shutter_plan *p, int region);
 
-/* The block as the estimator takes it, summed over the tasks of the lone job. For a sham, too, in
- * which "during" is no different from the rest. */
+/* The block as the estimator takes it, summed over the tasks of the lone job; also for a sham. */
 void shutter_plan_block(const struct shutter_plan *p, struct est_block *out);
-/* Likewise of any job of a block with an absent one, but for that: "during" is without it. */
+/* The same for any job of an absence but the absent one, without which the "during" region is. */
 void shutter_plan_block_of(const struct shutter_plan *p, int job, struct est_block *out);
-/* Likewise of one task of the lone job, counting from its first. */
+/* The same for one task of the lone job, counted from its first. */
 void shutter_plan_task(const struct shutter_plan *p, int task, struct est_block *out);
-/* Appends its rows, one a task and sub-window; "during" only where the job ran alone. */
+/* Appends the block's rows to the log: one for each task and window, in the "during" region only of
+ * a job that ran alone. */
 void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w);
 
-/* --- for what fills it: shutter_block.c --- */
+/* --- for shutter_block.c, which fills the plan --- */
 
-/* Of all jobs, at one boundary of the region's windows. */
+/* When each job was read at a boundary of the region's windows. */
 static inline int64_t *shutter_plan_when(const struct shutter_plan *p, int region, int boundary)
 {
 	return p->when + (size_t)(region * (p->windows + 1) + boundary) * SHUTTER_MAX_JOBS;
 }
 
-/* Of the shutter's thread, likewise. */
+/* The processor time of the shutter's thread at that boundary. */
 static inline int64_t *shutter_plan_own(const struct shutter_plan *p, int region, int boundary)
 {
 	return p->own + region * (p->windows + 1) + boundary;
 }
 
-/* Of all tasks, likewise. */
+/* What was read of each task at that boundary. */
 static inline struct counter_sample *shutter_plan_samples(
 	const struct shutter_plan *p, int region, int boundary)
 {
 	return p->sample + (size_t)(region * (p->windows + 1) + boundary) * (p->tasks + 1);
 }
 
-/* Whether nobody is read then. */
+/* Whether no job is read at that boundary. */
 static inline bool shutter_plan_skips(const struct shutter_plan *p, int region, int boundary)
 {
 	return region == SHUTTER_BEFORE && boundary < p->first;
 }
 
-/* Whether that boundary is none. */
+/* Whether that boundary is left out, so that two windows are one. */
 static inline bool shutter_plan_spares(const struct shutter_plan *p, int region, int boundary)
 {
 	return region == SHUTTER_AFTER && boundary > 0 && boundary == p->spared;
