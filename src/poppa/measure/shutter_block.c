@@ -10,33 +10,29 @@
 #include "common/clock.h"
 #include "poppa/hold/proc.h"
 
-#define SETTLE_MAX                                                                                 \
-	(300 * NS_PER_US) /* on a full node a task may take long to get there; it runs no          \
-			     more of its own code in the meantime */
+/* How long to wait until all is frozen. On a full node a task may freeze late, but it runs no more
+ * of its own code until then. */
+#define SETTLE_MAX (300 * NS_PER_US)
 #define SETTLE_STEP (25 * NS_PER_US) /* asleep, so that a task on our own core can freeze */
-/* A look at a task costs some 10 us: of so many, each is looked at before its resume. */
-#define LOOK_ALL 4
-/* Of a shutter, a task that is held may run for one part in so many: a signal takes microseconds.
- */
-#define RAN_SHARE 16
+#define LOOK_ALL 4   /* of up to so many units, each is looked at before its resume (10 us) */
+#define RAN_SHARE 16 /* a held task may run for 1/16 of the stop: a signal takes microseconds */
 #define DEADLINE_MARGIN (20 * NS_PER_MS)
-/* Nothing is to stay stopped for more than 50 ms; the guard needs a moment of them. */
-#define DEADLINE_MAX (45 * NS_PER_MS)
+#define DEADLINE_MAX (45 * NS_PER_MS) /* 50 ms at most, less the time that the guard needs */
 #define LEAST_MARGIN (15 * NS_PER_MS)
 
 int64_t shutter_deadline_ns(int64_t shutter_ns)
 {
-	int64_t d = 4 * shutter_ns + DEADLINE_MARGIN;
+	int64_t usual = 4 * shutter_ns + DEADLINE_MARGIN, least = 2 * shutter_ns + LEAST_MARGIN;
 
-	if (d > DEADLINE_MAX)
-		d = DEADLINE_MAX;
-	/* Settings beyond the usual: a shutter must be able to end. */
-	return d < 2 * shutter_ns + LEAST_MARGIN ? 2 * shutter_ns + LEAST_MARGIN : d;
+	if (usual > DEADLINE_MAX)
+		usual = DEADLINE_MAX;
+	/* A very long shutter must be able to end, too. */
+	return usual < least ? least : usual;
 }
 
 static void sleep_until(int64_t ns)
 {
-	struct timespec t = {ns / NS_PER_S, ns % NS_PER_S};
+	struct timespec t = clock_spec(ns);
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
 		;
@@ -65,8 +61,8 @@ static bool read_job(struct shutter_plan *p, int job, int region, int boundary)
 	return true;
 }
 
-/* Whether a job that is about to be stopped is read in the last window before the stop. Where a
- * reading costs next to nothing, it tells which of its tasks are not stopped already. */
+/* Whether a job that is about to be stopped is read in the last window before the stop: where a
+ * reading costs almost nothing, it tells which of its tasks are running. */
 static bool read_anyway(const struct shutter_plan *p, int job)
 {
 	const struct shutter_job *j = &p->job[job];
@@ -74,7 +70,7 @@ static bool read_anyway(const struct shutter_plan *p, int job)
 	return j->tasks && !counter_interrupts(p->task[j->first_task].counter);
 }
 
-/* Whether a job is read at this boundary. Reading a task that runs may interrupt its processor, so
+/* Whether a job is read at this boundary. To read a running task may interrupt its processor, so
  * only jobs that the block measures are read. */
 static bool wanted(const struct shutter_plan *p, int job, int region, int boundary)
 {
@@ -102,15 +98,15 @@ static bool read_wanted(struct shutter_plan *p, int region, int boundary)
  * again.
  */
 struct hold {
-	int stopped[SHUTTER_MAX_JOBS]; /* so many units of each job, from its first */
-	int64_t since[SHUTTER_MAX_JOBS];
-	int64_t noted_ns; /* 0 = not yet */
+	int stopped[SHUTTER_MAX_JOBS];   /* how many units of each job, from its first */
+	int64_t since[SHUTTER_MAX_JOBS]; /* CLOCK_MONOTONIC */
+	int64_t noted_ns;                /* when note_held() was last called; 0 = not yet */
 };
 
 /*
- * Notes the processor time of what is held: right after the stop, and again a window later where
- * the region has so many. The kernel tells the time of a running task only as of its last tick; the
- * rest is added when the task stands still, and a signal takes a while to stop it.
+ * Notes the processor time of what is held: right after the stop, and again a window later if there
+ * is one. The kernel tells the time of a running task only as of its last tick and adds the rest
+ * when the task stands still, and a signal takes a while to stop it.
  */
 static void note_held(struct shutter_plan *p, struct hold *h)
 {
@@ -123,8 +119,8 @@ static void note_held(struct shutter_plan *p, struct hold *h)
 		}
 }
 
-/* Algorithm 1 for one region: windows + 1 readings, shutter_ns/windows apart. What was late is not
- * caught up with: a window lasts as long as its readings say. h: NULL where nothing is held. */
+/* Algorithm 1 for one region: windows + 1 readings, shutter_ns/windows apart. A late reading does
+ * not make the next window shorter. h: NULL where nothing is held. */
 static bool measure(struct shutter_plan *p, int region, struct hold *h)
 {
 	int64_t length = p->shutter_ns / p->windows, at = clock_now();
@@ -148,7 +144,7 @@ static bool measure(struct shutter_plan *p, int region, struct hold *h)
 		p->boundaries[region] = k + 1;
 		now = clock_now();
 		if (region == SHUTTER_DURING && now >= end)
-			break; /* woken late: rather fewer windows than a longer stop */
+			break; /* woken late: fewer windows are better than a longer stop */
 		if (h && k < 2 && k < p->windows)
 			note_held(p, h);
 		at += length;
@@ -159,11 +155,11 @@ static bool measure(struct shutter_plan *p, int region, struct hold *h)
 }
 
 /*
- * Looks, before anything is stopped, whether a co-runner is stopped already or has ended. One that
- * somebody else has stopped must not be resumed by us, and beside either the lone job was alone
- * before the shutter began. A task that made progress in the last window is neither. The state of
- * each other task is read: a freezer knows nothing of signals, and processor time is known only as
- * of the last tick.
+ * Looks, before anything is stopped, whether a co-runner has ended or is stopped by somebody else.
+ * In both cases the lone job was alone before the shutter began; in the second we must not resume
+ * the co-runner either. A task that made progress in the last window is running. Of each other task
+ * the state is read: a freezer does not show signals, and processor time is known only as of the
+ * last tick.
  */
 static enum shutter_outcome look_at_others(const struct shutter_plan *p)
 {
@@ -212,8 +208,8 @@ static void resume_others(struct shutter_plan *p, const struct hold *h)
 			const struct shutter_unit *u = &p->unit[j->first_unit + n];
 			bool foreign = pause_resume(u->unit, look);
 
-			/* Who suspends a job stops all of its processes. So of many only the first
-			 * is looked at, and the others where somebody else has stopped it. */
+			/* A user who suspends a job stops all of its processes. So of many only the
+			 * first is looked at, and the next if somebody has stopped that one. */
 			p->foreign_stop |= foreign;
 			if (u->process && h->stopped[i] > LOOK_ALL)
 				look = foreign;
@@ -223,7 +219,7 @@ static void resume_others(struct shutter_plan *p, const struct hold *h)
 	}
 }
 
-/* Whether all that was frozen stands still; waits up to a point in time. */
+/* Whether everything that was frozen stands still; waits for it until that moment. */
 static bool settled(struct shutter_plan *p, const struct hold *h, int64_t until)
 {
 	for (int i = 0; i < p->jobs; i++) {
@@ -246,9 +242,9 @@ static bool settled(struct shutter_plan *p, const struct hold *h, int64_t until)
 }
 
 /*
- * Whether something that is held has run for more than a share of the time since it was noted: its
- * user may resume what was stopped by a signal. Then the lone job was not alone. Processor time
- * tells, whoever resumed it and whatever the program publishes as its progress.
+ * Whether something that is held ran for more than 1/RAN_SHARE of the time since note_held(): a
+ * user may resume what was stopped by a signal, and then the lone job was not alone. Processor time
+ * shows it, whoever resumed it and whatever progress the program publishes.
  */
 static bool ran_on(struct shutter_plan *p, const struct hold *h)
 {
@@ -266,22 +262,18 @@ static bool ran_on(struct shutter_plan *p, const struct hold *h)
 	return false;
 }
 
-/* The region in which one job runs alone. A cgroup that is not frozen at its end, as with a task
- * that waits for a dead file server, spoils the block. */
+/* The region in which one job runs alone. A cgroup that is not frozen at the end of the region (its
+ * task may wait for a dead file server) spoils the block. */
 static bool measure_alone(struct shutter_plan *p, struct hold *h, int64_t start)
 {
 	settled(p, h, start + SETTLE_MAX);
 	if (p->outcome != SHUTTER_OK || !measure(p, SHUTTER_DURING, h))
 		return false;
-	if (ran_on(p, h)) {
+	if (ran_on(p, h))
 		p->outcome = SHUTTER_RAN;
-		return false;
-	}
-	if (settled(p, h, 0))
-		return true;
-	if (p->outcome == SHUTTER_OK)
+	else if (!settled(p, h, 0) && p->outcome == SHUTTER_OK)
 		p->outcome = SHUTTER_UNSETTLED;
-	return false;
+	return p->outcome == SHUTTER_OK;
 }
 
 /* The guard resumed what was held when it fired, however late this thread notices. */
@@ -327,7 +319,8 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 				h.stopped[i]++;
 				continue;
 			}
-			/* A task of many that has ended is stopped enough. */
+			/* A process that has ended counts as stopped, unless its progress is
+			 * counted. */
 			if (errno == ESRCH && u->process && u->task < 0) {
 				p->changed = true;
 				h.stopped[i]++;

@@ -8,12 +8,10 @@
 #include "poppa/hold/held.h"
 #include "poppa/measure/shutter_plan.h"
 
-/*
- * The body of Algorithm 3's loop, without its sleep: the block of p->lone, of p->kind. Whatever
- * comes of it (p->outcome), nothing is held stopped when it returns. Allocates nothing and takes no
- * lock.
- */
+/* The body of Algorithm 3's loop, without its sleep: runs the block of p->lone, of p->kind.
+ * Whatever p->outcome is, nothing is held stopped when it returns. It allocates nothing and takes
+ * no lock. */
 void shutter_block(struct held_file *held, struct guard *guard, struct shutter_plan *p);
 
-/* How long a job may at most stay stopped before the guard steps in. */
+/* The longest time, ns, for which a job may be held stopped before the guard resumes it. */
 int64_t shutter_deadline_ns(int64_t shutter_ns);

@@ -52,7 +52,7 @@ struct shutter_job {
 	/* Where the shutter may run without taking time from this job; and from its co-runners.
 	 * Empty = anywhere. */
 	cpu_set_t elsewhere, here;
-	bool displaces; /* no processor is idle: these belong to jobs */
+	bool displaces; /* no processor is idle: these belong to other jobs */
 };
 
 /*
