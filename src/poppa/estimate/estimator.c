@@ -85,10 +85,8 @@ struct estimator *estimator_load(const json_t *state)
 		estimate_method_parse(name, &method))
 		return NULL;
 	e = estimator_new(method);
-	if (!e)
-		return NULL;
-	if (method == ESTIMATE_THESIS ? thesis_load(&e->thesis, inner)
-				      : robust_load(e->robust, inner)) {
+	if (e && (method == ESTIMATE_THESIS ? thesis_load(&e->thesis, inner)
+					    : robust_load(e->robust, inner))) {
 		estimator_free(e);
 		return NULL;
 	}

@@ -9,15 +9,15 @@
  * under each tau of a grid, each with a sum of u and a sum of the fit's loss. The result is taken
  * at the tau of least loss, by interpolation between grid points. Both families are computed.
  * BLOCKFIT_ALL is the sharper one, but wrong where the decay has another pace or co-runners wake up
- * slowly; it loses weight as the two differ by more than their errors explain.
+ * slowly; it loses weight where the two differ by more than their errors explain.
  *
  * These fits leave out windows and blocks that do not hold together. That is right where a reading
  * is false or a phase ended. It is wrong where the co-runners themselves switch within
  * milliseconds: then what is left out depends on what the job loses. So all blocks are averaged as
  * they are, too (blockfit_means()): this is noisier but has no such bias, as E[c] is linear in what
- * the co-runners do. It gains weight as the two differ by more than noise explains and blocks were
- * left out that can explain it. It loses weight where the job itself has bursts: there a ratio of
- * means counts them at their rate, a mean of ratios has Jensen's bias, and the blocks that hold
+ * the co-runners do. It gains weight where the two differ by more than noise explains and blocks
+ * were left out that can explain it. It loses weight where the job itself has bursts: there a ratio
+ * of means counts them at their rate, a mean of ratios has Jensen's bias, and the blocks that hold
  * together are the better ones.
  */
 #include <math.h>
@@ -294,7 +294,7 @@ static double mix_families(const struct estimates *e, double trust, double *vari
 
 /*
  * The weight of the estimate from all blocks as they are, which differs from the sharper one by
- * `off`. It grows as `off` is more than noise, and sooner where many blocks did not hold together.
+ * `off`. It grows where `off` is more than noise, and sooner if many blocks did not hold together.
  */
 static double trust_in_whole(
 	const struct robust_state *r, double off, double variance, double sharper)

@@ -99,7 +99,7 @@ static bool chosen(const struct schedule_job *j, uint64_t round)
 	return true;
 }
 
-/* Whether the round is the one of `every` that is chosen at random; 0 = none. */
+/* Whether a job's round is chosen for a purpose: at random one in `every`; 0 = none. */
 static bool one_of(const struct schedule_job *j, uint64_t round, enum purpose purpose, int every)
 {
 	return every && schedule_hash(&j->seed, round, purpose) % (uint64_t)every == 0;

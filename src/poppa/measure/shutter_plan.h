@@ -109,7 +109,7 @@ int shutter_plan_windows(const struct shutter_plan *p, int region);
 
 /* The block as the estimator takes it, summed over the tasks of the lone job; also for a sham. */
 void shutter_plan_block(const struct shutter_plan *p, struct est_block *out);
-/* The same for any job of an absence but the absent one, without which the "during" region is. */
+/* The same for another job of an absence: its "during" region is without the absent job. */
 void shutter_plan_block_of(const struct shutter_plan *p, int job, struct est_block *out);
 /* The same for one task of the lone job, counted from its first. */
 void shutter_plan_task(const struct shutter_plan *p, int task, struct est_block *out);
