@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Closes files whose closing takes long, in the background. */
+/* Closes files in the background whose close takes long. */
 #include "poppa/counter/background_close.h"
 
 #include <pthread.h>
@@ -37,7 +37,7 @@ static void *background_close_main(void *arg)
 	return NULL;
 }
 
-/* Under lock. Signals are the main thread's. */
+/* Under lock. The thread blocks all signals: the main thread handles them. */
 static bool start(void)
 {
 	sigset_t all, old;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Closes files whose closing takes long, in the background. */
+/* Closes files in the background whose close takes long. */
 #pragma once
 
-/* Takes the descriptor over; a thread closes it that lives while there are any. Closes it at once
- * where there can be no such thread. */
+/* Takes the descriptor over. A thread closes it and ends when no descriptor is left; where no
+ * thread can be started, this call closes it. */
 void background_close(int fd);
 
-/* Waits until all that were handed over are closed. */
+/* Waits until all descriptors that were handed over are closed. */
 void background_close_wait(void);

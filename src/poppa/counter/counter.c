@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Chooses the backend that has a signal for a task, and tells when the task has stopped or ended.
- */
+/* Chooses the backend that has a signal for a task, and notices when the task has ended. */
 #include "poppa_config.h"
 
 #include "poppa/counter/counter.h"
@@ -25,17 +24,14 @@ struct counter {
 	void *state;
 	int pidfd, stat_fd;
 	struct counter_sample last;
-	int64_t looked_ns; /* when a task that stood still was last looked at */
+	int64_t looked_ns; /* when the last look was whether a task without progress has ended */
 };
 
-/* A task that stands still, as it waits for its turn or a message, is looked at this often: several
- * readings of one block need but one look. */
+/* The shortest time between two such looks: several readings of one block need only one. */
 #define LOOK_EVERY (4 * NS_PER_MS)
 
-/*
- * The code of each backend of the table in common/counter_backends.h. NULL: this build has no such
- * library, which `without` names.
- */
+/* The code of each backend of the table in common/counter_backends.h. ops is NULL where this build
+ * lacks the library that `without` names. */
 struct backend {
 	const struct counter_ops *ops;
 	const char *without;
@@ -70,9 +66,9 @@ static const struct counter_ops *find_backend(enum counter_backend kind, struct 
 }
 
 /*
- * Logs once, while this process lives, why a backend cannot be used: what is the machine's or the
- * configuration's fault would be said again for every task. That one task has no signal for it is
- * no fault.
+ * Logs why a backend cannot be used, once for each reason while this process lives: a fault of the
+ * machine or of the configuration is the same for every task. A single task without a signal is no
+ * fault and is not logged.
  */
 static void report(enum counter_backend kind, const struct errmsg *why, bool asked_for)
 {
@@ -103,7 +99,6 @@ static int open_auto(struct counter *c, const struct nodeconf *conf, pid_t pid, 
 	for (int order = 1; (kind = counter_backend_ordered(order)) != COUNTER_NONE; order++) {
 		const struct counter_ops *ops = backends[kind].ops;
 		const char *sep = used ? "; " : "";
-		int n;
 
 		if (!ops || !counter_backend_automatic(kind))
 			continue;
@@ -114,8 +109,7 @@ static int open_auto(struct counter *c, const struct nodeconf *conf, pid_t pid, 
 		if (errno == ESRCH)
 			return counter_fail(ESRCH, err, "%s", why.text);
 		report(kind, &why, false);
-		n = snprintf(all.text + used, sizeof(all.text) - used, "%s%s", sep, why.text);
-		used += n;
+		used += snprintf(all.text + used, sizeof(all.text) - used, "%s%s", sep, why.text);
 		if (used >= sizeof(all.text))
 			used = sizeof(all.text) - 1;
 	}
@@ -134,7 +128,7 @@ static int open_backend(struct counter *c, enum counter_backend backend,
 	if (c->ops && !c->ops->open(conf, pid, &c->state, &why))
 		return 0;
 	code = errno;
-	/* What no task can have is not this one's fault. */
+	/* Where no task can use the backend, the log says that and not that this task cannot. */
 	if (c->ops && code == ENODATA && !c->ops->available(conf, &none)) {
 		why = none;
 		errno = ENOTSUP;
@@ -188,7 +182,7 @@ int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_
 		code = errno;
 		goto broken;
 	}
-	/* Everything above went by number: what was opened is the task's if it lives yet. */
+	/* All files above were opened by the task's number, which is still its own if it lives. */
 	if (task_ended(c)) {
 		code = ESRCH;
 		counter_fail(code, err, "task %d: it is gone", (int)pid);
@@ -207,7 +201,7 @@ int counter_read(struct counter *c, struct counter_sample *out)
 	out->missing = false;
 	if (c->ops->read(c->state, out))
 		return -1;
-	/* A counter outlives its task and then stands still. */
+	/* The counter of a task that has ended can still be read: it just does not grow. */
 	if (out->progress == c->last.progress && out->cycles == c->last.cycles && look_again(c) &&
 		task_ended(c)) {
 		errno = ESRCH;

@@ -20,54 +20,48 @@ struct counter_sample {
 struct counter; /* one task (process, all its threads) under one backend */
 
 /*
- * Opens counters on a running task. With COUNTER_AUTO the backends are tried in
- * the order of their table (common/counter_backends.h), and the first with a signal for this task
- * is taken. conf gives the events, functions and recordings. Slow (uprobe 15-30 ms): never call it
- * from the shutter's time-critical path. Returns 0 and *out (free with counter_close), or -1 with
- * err; -1 with errno ENODATA means that no backend has a signal for this task yet: a program that
- * has only just started may publish its heartbeat or load its libraries later. ESRCH: it is gone.
- * What keeps a backend from being used at all is logged, once for each reason.
- * One counter is for one thread of the caller at a time; different counters are independent.
+ * Opens counters on a running task. COUNTER_AUTO tries the backends in the order of their table
+ * (common/counter_backends.h) and takes the first that has a signal for this task. conf gives the
+ * events, functions and recordings. Slow (a uprobe takes 15 to 30 ms): never call it in a shutter.
+ * Returns 0 and *out (free with counter_close), or -1 with err and errno. ENODATA: no backend has a
+ * signal for this task yet; a program that has just started may publish its heartbeat or load its
+ * libraries later. ESRCH: the task is gone. Why a backend cannot be used at all is logged once for
+ * each reason. Only one thread at a time may use a counter; different counters are independent.
  */
 int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_t pid,
 	struct counter **out, struct errmsg *err);
 
-/* Cheap, async: no allocation, no lock, one system call a counted group.
- * Never falls. 0, or -1 with errno (ESRCH: task is gone, which may be told some milliseconds late;
- * ENODATA: it publishes its heartbeat no longer). */
+/* Cheap: no allocation, no lock, one system call for each counted group. The values never fall.
+ * 0, or -1 with errno (ESRCH: the task is gone, which a reading may find some milliseconds late;
+ * ENODATA: the task no longer publishes its heartbeat). */
 int counter_read(struct counter *c, struct counter_sample *out);
 
-/*
- * The slow part of the refresh that comes next, ahead of it: what is new is opened here. Readings
- * may go on in another thread meanwhile, but no refresh.
- */
+/* Does the slow part of the next refresh ahead of it: opens what is new. Another thread may read
+ * the counter meanwhile, but may not refresh it. */
 void counter_prepare(struct counter *c);
 
-/* Follows threads that came and went since, where the kernel does not do so by itself; call between
- * blocks, not within. 0, or -1 with errno (ESRCH: task is gone; ENODATA: the signal has ended, as
- * after exec(): close and open again). */
+/* Follows the threads that came and went since the last refresh, where the kernel does not do so by
+ * itself. Call it between blocks, not within one. 0, or -1 with errno (ESRCH: the task is gone;
+ * ENODATA: the signal has ended, for example by an exec(): close the counter and open it again). */
 int counter_refresh(struct counter *c);
 
-/* What is slow to close (a uprobe takes up to 340 ms) is left to another thread. NULL is allowed.
- */
+/* Leaves what is slow to close (a uprobe takes up to 340 ms) to another thread. c may be NULL. */
 void counter_close(struct counter *c);
 
 enum counter_backend counter_kind(const struct counter *c);
 bool counter_has_cycles(const struct counter *c);
 
-/* Whether a reading interrupts a task that runs elsewhere; otherwise it costs next to nothing. */
+/* Whether a reading interrupts the task on its processor; otherwise it costs next to nothing. */
 bool counter_interrupts(const struct counter *c);
 
-/*
- * Told by the shutter before the first reading of a region (enum shutter_region) of a block in
- * which the task's job runs alone. A recording that is played back needs it; async as a reading.
- */
+/* The shutter calls this before the first reading of each region (enum shutter_region) of a block
+ * in which the task's job runs alone. The replay backend needs it. As cheap as a reading. */
 void counter_region(struct counter *c, int region);
 
-/* What the task is doing, as proc_state() has it; async as a reading, and interrupts nobody. */
+/* The task's state, as proc_state() gives it. As cheap as a reading, and interrupts nobody. */
 char counter_task_state(const struct counter *c);
 
-/* Whether this build and this machine can use the backend at all, as conf has it (NULL: the
- * defaults); otherwise err says why and how to fix that (poppad --counters, poppa doctor). */
+/* Whether this build and this machine can use the backend at all, with the settings in conf (NULL:
+ * the defaults); otherwise err says why and how to fix that (poppad --counters, poppa doctor). */
 bool counter_available(
 	enum counter_backend backend, const struct nodeconf *conf, struct errmsg *err);

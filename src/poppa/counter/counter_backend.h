@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a counter backend has to offer, and what the backends share. */
+/* The operations that each counter backend implements, and the code that the backends share. */
 #pragma once
 
 #include <linux/perf_event.h>
@@ -13,10 +13,9 @@
 #include "poppa/counter/counter.h"
 
 /*
- * To add a backend, touch three source files: its row in common/counter_backends.h, its operations
- * in a file of its own, counter_NAME.c, and its line of the table in counter.c. The settings,
- * poppad, poppa doctor and tests/lint read the row. Then name the file in local.mk and the backend
- * in docs/counters.md.
+ * To add a backend, add its row to common/counter_backends.h (the settings, poppad, poppa doctor
+ * and tests/lint read it), its operations in a new file counter_NAME.c, and its line to the table
+ * in counter.c. Then name the file in local.mk and the backend in docs/counters.md.
  *
  * open() fails with errno ENODATA where this task or this machine gives the backend no signal,
  * ESRCH where the task is gone, and anything else where it should have worked. The other operations
@@ -32,7 +31,7 @@ struct counter_ops {
 	void (*prepare)(void *state); /* NULL: refresh() is quick */
 	int (*refresh)(void *state);
 	void (*close)(void *state);
-	void (*region)(void *state, int region); /* NULL: does not matter */
+	void (*region)(void *state, int region); /* NULL: the backend does not need it */
 };
 
 /* One for each row: counter_perf_ops, counter_heartbeat_ops, ... */
@@ -42,16 +41,20 @@ COUNTER_TABLE(COUNTER_OPS)
 
 /* --- errors (counter_error.c) --- */
 
-/* Writes err and returns -1 with errno = code, whatever the formatting did to errno. */
+/* Writes err and returns -1 with errno = code. */
 int counter_fail(int code, struct errmsg *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* What an error of perf_event_open() means and how to fix it; what names the event. */
+/* Says in err what an error of perf_event_open() means and how to fix it; what names the event.
+ * Returns -1 with errno. */
 int counter_perf_open_error(int code, const char *what, struct errmsg *err);
+
+/* The number that a file of /proc or /sys holds; otherwise where it cannot be read. */
+int counter_number_in(const char *path, int otherwise);
 
 /* --- counters of a task's threads (counter_threads.c) --- */
 
-/* One thread under a backend that counts threads; handle and the last_ values are the backend's. */
+/* One thread under a backend that counts threads. handle and last belong to the backend. */
 struct counter_thread {
 	pid_t tid;
 	int handle[2];
@@ -60,21 +63,17 @@ struct counter_thread {
 };
 
 struct counter_thread_ops {
-	/*
-	 * 0, or -1 with errno and err; ESRCH when the thread has just ended. With inherit the
-	 * threads that this one makes are to be counted with it; EINVAL where that is not known.
-	 */
+	/* 0, or -1 with errno and err (ESRCH: the thread has just ended). With inherit, also counts
+	 * the threads that this one makes; EINVAL where the kernel or its headers cannot. */
 	int (*open)(void *arg, struct counter_thread *t, bool inherit, struct errmsg *err);
-	/* Adds what was counted since this thread's last read, and sets sum->missing where that
-	 * could not be told. 0 or -1 with errno. */
+	/* Adds what was counted since this thread's last read; sets sum->missing where that is not
+	 * known. 0 or -1 with errno. */
 	int (*read)(void *arg, struct counter_thread *t, struct counter_sample *sum);
 	void (*close)(void *arg, struct counter_thread *t);
-	/*
-	 * Opening takes milliseconds: a refresh opens one new thread at most, and only one that
-	 * was there at the refresh before too. close() must not take long.
-	 */
+	/* open() takes milliseconds: a refresh opens one new thread at most, and only one that was
+	 * there at the refresh before too. close() must still be quick. */
 	bool slow;
-	bool can_inherit; /* open() knows what inherit is */
+	bool can_inherit; /* open() supports inherit */
 };
 
 struct counter_threads {
@@ -92,11 +91,8 @@ struct counter_threads {
 	struct counter_sample total; /* of all threads that ever were */
 };
 
-/*
- * Opens every thread of pid, so that those it makes later are counted from their first instruction
- * where the kernel can do that (Linux 5.13), else from the next refresh. On failure nothing is left
- * open.
- */
+/* Opens every thread of pid. Threads made later are counted from their first instruction where the
+ * kernel can do that (Linux 5.13), else from the next refresh. On failure nothing is left open. */
 int counter_threads_open(struct counter_threads *set, const struct counter_thread_ops *ops,
 	void *arg, pid_t pid, struct errmsg *err);
 int counter_threads_read(struct counter_threads *set, struct counter_sample *out);
@@ -110,5 +106,6 @@ int counter_sys_perf_open(
 	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
 ssize_t counter_sys_read(int fd, void *buf, size_t size);
 
-/* Makes the threads that the counted one makes count with it. EINVAL where this is not known. */
+/* Has the event also count the threads that the counted one makes. 0, or -1 with EINVAL where the
+ * kernel's headers lack this. */
 int counter_sys_inherit(struct perf_event_attr *attr);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds the cgroup that holds one task and nothing else. */
-/*
- * Slurm gives each task of a step a cgroup v2 of its own. Under v1 it puts nothing into the
- * perf_event hierarchy, so there is nothing to find.
- */
+/* Slurm gives each task of a step its own cgroup v2. Under v1 it puts nothing into the perf_event
+ * hierarchy, so there is nothing to find. */
 #include "poppa/counter/counter_cgroup.h"
 
 #include <dirent.h>
@@ -77,7 +75,7 @@ static bool alone(int dir, pid_t pid)
 	free(procs);
 	if (!only)
 		return false;
-	/* Counters of a cgroup take in what is below it. */
+	/* A counter of a cgroup also counts the cgroups below it. */
 	d = fdopendir(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (!d)
 		return false;
@@ -87,17 +85,16 @@ static bool alone(int dir, pid_t pid)
 	return only;
 }
 
-/* What the cgroup, or the next one above that has a say, allows; without any, every processor. */
+/* The processors that the cgroup allows: by its own cpuset, else by the next one above it that has
+ * one, else all that are online. */
 static int allowed_cpus(int dir, cpu_set_t *out)
 {
-	char name[3 * MAX_DEPTH + 32], *text = NULL;
+	char up[3 * MAX_DEPTH + 1] = "", name[sizeof(up) + 32], *text = NULL;
 	int rc;
 
-	for (int up = 0; !text && up < MAX_DEPTH; up++) {
-		memset(name, '\0', sizeof(name));
-		for (int i = 0; i < up; i++)
-			strcat(name, "../");
-		text = text_at(dir, strcat(name, "cpuset.cpus.effective"));
+	for (int i = 0; !text && i < MAX_DEPTH; i++, strcat(up, "../")) {
+		snprintf(name, sizeof(name), "%scpuset.cpus.effective", up);
+		text = text_at(dir, name);
 	}
 	if (!text)
 		text = fsio_read(
@@ -118,19 +115,16 @@ int counter_cgroup_open(pid_t pid, struct counter_cgroup *out)
 	if (line && (line == text || line[-1] == '\n') && !mount_point(root, sizeof(root))) {
 		line += strlen("0::");
 		line[strcspn(line, "\n")] = '\0';
-		/* Everything is in the root: it is nobody's own. */
+		/* The root cgroup is not this task's own. */
 		if (line[1] &&
 			(size_t)snprintf(path, sizeof(path), "%s%s", root, line) < sizeof(path))
 			out->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}
 	free(text);
-	if (out->fd < 0) {
-		errno = ENODATA;
-		return -1;
-	}
-	if (alone(out->fd, pid) && !allowed_cpus(out->fd, &out->cpus))
+	if (out->fd >= 0 && alone(out->fd, pid) && !allowed_cpus(out->fd, &out->cpus))
 		return 0;
-	close(out->fd);
+	if (out->fd >= 0)
+		close(out->fd);
 	errno = ENODATA;
 	return -1;
 }

@@ -20,17 +20,17 @@ int counter_fail(int code, struct errmsg *err, const char *fmt, ...)
 	return -1;
 }
 
-static int paranoid_level(void)
+int counter_number_in(const char *path, int otherwise)
 {
-	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int level = 2;
+	FILE *f = fopen(path, "re");
+	int number;
 
 	if (!f)
-		return level;
-	if (fscanf(f, "%d", &level) != 1)
-		level = 2;
+		return otherwise;
+	if (fscanf(f, "%d", &number) != 1)
+		number = otherwise;
 	fclose(f);
-	return level;
+	return number;
 }
 
 int counter_perf_open_error(int code, const char *what, struct errmsg *err)
@@ -42,7 +42,7 @@ int counter_perf_open_error(int code, const char *what, struct errmsg *err)
 			"%s: not allowed to count another user's process "
 			"(perf_event_paranoid is %d): run as root or give CAP_PERFMON; a container "
 			"must also let perf_event_open through its seccomp filter",
-			what, paranoid_level());
+			what, counter_number_in("/proc/sys/kernel/perf_event_paranoid", 2));
 	case ENOENT:
 	case ENODEV:
 	case EOPNOTSUPP:

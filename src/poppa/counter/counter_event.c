@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Turns the name of a PMU event into what the kernel takes. */
+/* Turns the name of a PMU event into the kernel's description of it. */
 #include "poppa/counter/counter_backend.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ int counter_perf_encode(const char *event, struct perf_event_attr *attr, struct 
 
 	memset(attr, 0, sizeof(*attr));
 	attr->size = sizeof(*attr);
-	/* libpfm4 leaves the kernel out unless the name ends in :k. */
+	/* With PFM_PLM3, libpfm4 leaves kernel mode out unless the name ends in :k. */
 	if (rc == PFM_SUCCESS)
 		rc = pfm_get_os_event_encoding(event, PFM_PLM3, PFM_OS_PERF_EVENT, &arg);
 	if (rc != PFM_SUCCESS)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads the progress that an application publishes through libpoppa-heartbeat. */
 /*
- * The page is the work of an untrusted process, which can change all of it, and its size in memory,
- * at any time: seals against resizing do not forbid punching holes, where a mapped read may fault
- * and wait on the owner. F_SEAL_FUTURE_WRITE does: a page with that seal is mapped and locked into
- * memory, and a sample costs some loads. Others, as those of kernels before 5.1, are read with one
- * pread() a sample, which can neither fault nor block.
+ * An untrusted process owns the page and can change all of it at any time. Seals against resizing
+ * do not forbid punching holes, where a read through a mapping may fault and wait for the owner.
+ * F_SEAL_FUTURE_WRITE does: a page with that seal is mapped and locked into memory, and a sample
+ * costs some loads. Other pages (kernels before 5.1) are read with one pread() for each sample,
+ * which can neither fault nor block.
  */
 #include "poppa/counter/counter_backend.h"
 
@@ -24,7 +24,7 @@
 #include "heartbeat/poppa_heartbeat.h"
 
 #define LINK_TEXT "/memfd:" POPPA_HEARTBEAT_NAME " (deleted)"
-#define MAX_FDS 65536 /* links looked at: more would make opening slow */
+#define MAX_FDS 65536 /* number of links to look at: more would make opening slow */
 #define FIRST_SLOTS 8
 #define NEEDED_SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 #ifndef F_SEAL_FUTURE_WRITE
@@ -41,50 +41,46 @@ struct heartbeat {
 	uint64_t progress;
 };
 
-/* The page's identity without ever asking its file system, which might be FUSE and never answer. */
+/* Never asks the file system of the link's target, which might be FUSE and never answer. */
 static int identify(int dir, const char *name, int flags, struct statx *st)
 {
 	return statx(dir, name, flags | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, st);
 }
 
 /* The device of all memfds of this kernel, which no mounted file system can have. */
-static int memfd_device(struct statx *out)
+static int memfd_device(struct statx *out, struct errmsg *err)
 {
-	int fd = memfd_create("poppa-counter", MFD_CLOEXEC), rc;
+	int fd = memfd_create("poppa-counter", MFD_CLOEXEC), rc = -1;
 
-	if (fd < 0)
-		return -1;
-	rc = identify(fd, "", AT_EMPTY_PATH, out);
-	close(fd);
-	return rc;
+	if (fd >= 0) {
+		rc = identify(fd, "", AT_EMPTY_PATH, out);
+		close(fd);
+	}
+	return rc ? counter_fail(ENODATA, err, "heartbeat: this kernel makes no memfd: %s",
+			    strerror(errno))
+		  : 0;
 }
 
-/* The process' id in its own pid namespace, which is what the process knows itself by. */
+/* The id that the process has in its own pid namespace: the last number of the NSpid line. */
 static pid_t own_pid(pid_t pid)
 {
-	char path[64], *text, *line, *last = NULL;
+	char path[64], *text, *line;
 	pid_t own = pid;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	text = fsio_read(path, 65536, NULL, NULL);
-	line = text ? strstr(text, "\nNSpid:") : NULL;
+	line = text ? strstr(text, "\nNSpid:\t") : NULL;
 	if (line) {
-		line += strlen("\nNSpid:");
+		line++;
 		line[strcspn(line, "\n")] = '\0';
-		for (char *save, *t = strtok_r(line, " \t", &save); t;
-			t = strtok_r(NULL, " \t", &save))
-			last = t;
-		if (last)
-			own = (pid_t)atoi(last);
+		own = (pid_t)atoi(strrchr(line, '\t') + 1);
 	}
 	free(text);
 	return own;
 }
 
-/*
- * Sums the counts of a page. *want is the part of it to read, in bytes, and grows with the number
- * of slots in use; a second read is needed only then.
- */
+/* Sums the counts of a page. *want is the number of bytes to read. It grows with the number of
+ * slots in use; only then a second read is needed. */
 static int read_page(int fd, pid_t owner, size_t *want, uint64_t *sum)
 {
 	/* The reader's own copy, so that nothing changes between a check and its use. */
@@ -116,7 +112,7 @@ static int read_page(int fd, pid_t owner, size_t *want, uint64_t *sum)
 	return 0;
 }
 
-/* The same from a mapped page. Its owner changes it meanwhile: each value is loaded once. */
+/* The same from a mapped page. Its owner changes it meanwhile, so each value is loaded once. */
 static int load_page(const struct poppa_heartbeat_page *page, uint64_t *sum)
 {
 	const struct poppa_heartbeat_header *h = &page->header;
@@ -171,7 +167,7 @@ static int open_page(const char *link, const struct statx *memfds, pid_t owner, 
 		st.stx_dev_major != memfds->stx_dev_major ||
 		st.stx_dev_minor != memfds->stx_dev_minor)
 		goto out;
-	/* Without O_NONBLOCK the owner's lease on the file would hold the open up. */
+	/* Without O_NONBLOCK the owner could delay the open with a lease on the file. */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", path);
 	fd = open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
@@ -207,9 +203,8 @@ static int heartbeat_open(const struct nodeconf *conf, pid_t pid, void **state, 
 	DIR *dir;
 
 	(void)conf;
-	if (memfd_device(&memfds))
-		return counter_fail(
-			ENODATA, err, "heartbeat: this kernel makes no memfd: %s", strerror(errno));
+	if (memfd_device(&memfds, err))
+		return -1;
 	snprintf(dirname, sizeof(dirname), "/proc/%d/fd", (int)pid);
 	dir = opendir(dirname);
 	if (!dir) {
@@ -258,7 +253,7 @@ static int heartbeat_read(void *state, struct counter_sample *out)
 
 	if (h->map ? load_page(h->map, &sum) : read_page(h->fd, 0, &h->want, &sum))
 		return -1;
-	/* A count that falls is its owner's doing, and no progress until it has caught up. */
+	/* Where the owner makes the count fall, there is no progress until it has caught up. */
 	if ((int64_t)(sum - h->last) > 0) {
 		h->progress += sum - h->last;
 		h->last = sum;
@@ -268,7 +263,7 @@ static int heartbeat_read(void *state, struct counter_sample *out)
 	return 0;
 }
 
-/* After an exec, or a close and open, the task's page is another one or none. */
+/* Notices when the task has another page or none, as after an exec(). */
 static int heartbeat_refresh(void *state)
 {
 	struct heartbeat *h = state;
@@ -295,10 +290,7 @@ static bool heartbeat_available(const struct nodeconf *conf, struct errmsg *err)
 	struct statx memfds;
 
 	(void)conf;
-	if (!memfd_device(&memfds))
-		return true;
-	counter_fail(ENODATA, err, "heartbeat: this kernel makes no memfd: %s", strerror(errno));
-	return false;
+	return !memfd_device(&memfds, err);
 }
 
 const struct counter_ops counter_heartbeat_ops = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts instructions and cycles of a task's threads through PAPI. */
 /*
- * One event set a thread, attached to it, of events by their kernel names: not every processor has
- * PAPI's own presets. PAPI keeps state for the whole process, so every call but
- * PAPI_read(), which touches only its event set, is made under one lock.
+ * Each thread has an event set attached to it. The events have their kernel names, as not every
+ * processor has PAPI's own presets. PAPI keeps state for the whole process, so every call is made
+ * under one lock, but for PAPI_read(), which touches only its event set.
  */
 #include "poppa/counter/counter_backend.h"
 
@@ -47,7 +47,7 @@ static int papi_errno(int rc)
 	}
 }
 
-static const char *mend(int rc)
+static const char *advice(int rc)
 {
 	switch (rc) {
 	case PAPI_EPERM:
@@ -68,7 +68,7 @@ static const char *mend(int rc)
 static int fail(int rc, const char *what, struct errmsg *err)
 {
 	return counter_fail(papi_errno(rc), err, "papi: %s: %s (%d); %s", what, PAPI_strerror(rc),
-		rc, mend(rc));
+		rc, advice(rc));
 }
 
 /* Under lock. */
@@ -87,7 +87,7 @@ static int papi_ready(struct errmsg *err)
 	if (PAPI_num_cmp_hwctrs(0) > 0)
 		return 0;
 	cpu = PAPI_get_component_info(0);
-	/* PAPI asks for the level even as root. */
+	/* PAPI checks perf_event_paranoid even as root. */
 	if (cpu && cpu->disabled && strstr(cpu->disabled_reason, "paranoid"))
 		return counter_fail(ENODATA, err,
 			"papi: %s; set it to 2 with sysctl kernel.perf_event_paranoid=2, or use "
@@ -119,14 +119,14 @@ static int open_thread(void *arg, struct counter_thread *t, bool inherit, struct
 	rc = PAPI_create_eventset(&set);
 	if (rc != PAPI_OK)
 		return fail(rc, "no event set", err);
-	/* A set can be attached once it has a component, and counts from its start. */
+	/* A set can be attached only when it has a component. */
 	if ((rc = PAPI_assign_eventset_component(set, 0)) != PAPI_OK ||
 		(rc = PAPI_attach(set, (unsigned long)t->tid)) != PAPI_OK ||
 		(rc = PAPI_add_named_event(set, p->event)) != PAPI_OK ||
 		(rc = PAPI_add_named_event(set, CYCLES_EVENT)) != PAPI_OK ||
 		(rc = PAPI_start(set)) != PAPI_OK) {
 		destroy(set);
-		/* PAPI says the same of a thread that has ended and of what cannot be counted. */
+		/* PAPI gives one error for an ended thread and for what cannot be counted. */
 		if (kill(t->tid, 0) && errno == ESRCH)
 			return counter_fail(ESRCH, err, "papi: thread %d is gone", (int)t->tid);
 		snprintf(what, sizeof(what), "%s cannot be counted", p->event);
@@ -223,7 +223,7 @@ static void papi_close(void *state)
 	free(p);
 }
 
-/* Counts this thread for a moment: PAPI believes in counters that a virtual machine has not. */
+/* Tries it on the calling thread: PAPI also lists counters that a virtual machine lacks. */
 static bool papi_available(const struct nodeconf *conf, struct errmsg *err)
 {
 	struct counter_thread self = {.tid = gettid()};

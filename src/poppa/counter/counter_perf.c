@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts instructions and cycles of a task's threads with the processor's PMU. */
 /*
- * A group of two events, read together by one call, either for each thread that the task has when
- * it is opened (those made later are counted by their makers' groups), or for each processor that
- * the task's own cgroup may use, where that is cheaper. The latter counts nobody else: the
- * kernel switches such a group on only while a process of that cgroup runs. User mode only, unless
- * the configured event says otherwise: the kernel's work for a task is no progress.
+ * One call reads a group of two events. There is a group for each thread that the task has when its
+ * counter is opened (it also counts the threads that its thread makes later), or, where that is
+ * cheaper, a group for each processor that the task's own cgroup may use. The latter counts nobody
+ * else: the kernel switches such a group on only while a process of that cgroup runs. Only user
+ * mode is counted, unless the configured event says otherwise: the kernel's work for a task is no
+ * progress.
  */
 #include "poppa/counter/counter_backend.h"
 
@@ -28,13 +29,13 @@ struct perf {
 	pid_t pid;
 	char name[NODECONF_EVENT_SIZE]; /* of the progress event */
 	struct perf_event_attr progress, cycles;
-	struct counter_sample earlier; /* counted by groups that others have replaced */
+	struct counter_sample earlier; /* counted by groups that have been replaced */
 
 	/* Either by thread ... */
 	struct counter_threads threads;
-	size_t considered; /* so many threads it had when processors were thought of last */
+	size_t considered; /* number of threads when consider_cpus() last looked */
 
-	/* ... or, while there are any, by processor. */
+	/* ... or by processor, while cpus is not 0. */
 	struct counter_cgroup cgroup;
 	struct counter_thread *cpu;
 	size_t cpus;
@@ -56,7 +57,7 @@ void counter_perf_scale(const uint64_t now[4], uint64_t last[4], struct counter_
 	uint64_t cycles = now[LAST_CYCLES] - last[LAST_CYCLES];
 
 	/* Others had the PMU all the time, or all but a moment in which the task ran none of its
-	 * own instructions: nothing is known, which is not the same as nothing. */
+	 * own instructions. So its progress is unknown, which does not mean zero. */
 	if (enabled && (!running || (running < enabled && !progress && !cycles))) {
 		sum->missing = true;
 		memcpy(last, now, 4 * sizeof(*last));
@@ -73,7 +74,8 @@ void counter_perf_scale(const uint64_t now[4], uint64_t last[4], struct counter_
 	memcpy(last, now, 4 * sizeof(*last));
 }
 
-/* One group: pid is a thread and cpu -1, or pid is a cgroup's descriptor and flags say so. */
+/* Opens one group for a thread (cpu is -1), or for a cgroup on one processor (pid is the cgroup's
+ * descriptor, and flags say so). */
 static int open_group(const struct perf *p, pid_t pid, int cpu, unsigned long flags, bool inherit,
 	struct counter_thread *g, struct errmsg *err)
 {
@@ -95,11 +97,12 @@ static int open_group(const struct perf *p, pid_t pid, int cpu, unsigned long fl
 	return counter_perf_open_error(code, "perf: " CYCLES_EVENT, err);
 }
 
-static int read_group(struct counter_thread *g, struct counter_sample *sum)
+static int read_group(void *arg, struct counter_thread *g, struct counter_sample *sum)
 {
 	struct group_read r;
 	ssize_t n = counter_sys_read(g->handle[0], &r, sizeof(r));
 
+	(void)arg;
 	if (n != sizeof(r)) {
 		if (n >= 0)
 			errno = EIO;
@@ -110,8 +113,9 @@ static int read_group(struct counter_thread *g, struct counter_sample *sum)
 	return 0;
 }
 
-static void close_group(struct counter_thread *g)
+static void close_group(void *arg, struct counter_thread *g)
 {
+	(void)arg;
 	close(g->handle[1]);
 	close(g->handle[0]);
 }
@@ -123,22 +127,10 @@ static int open_thread(void *arg, struct counter_thread *t, bool inherit, struct
 	return open_group(arg, t->tid, -1, 0, inherit, t, err);
 }
 
-static int read_thread(void *arg, struct counter_thread *t, struct counter_sample *sum)
-{
-	(void)arg;
-	return read_group(t, sum);
-}
-
-static void close_thread(void *arg, struct counter_thread *t)
-{
-	(void)arg;
-	close_group(t);
-}
-
 static const struct counter_thread_ops thread_ops = {
 	.open = open_thread,
-	.read = read_thread,
-	.close = close_thread,
+	.read = read_group,
+	.close = close_group,
 	.can_inherit = true,
 };
 
@@ -149,7 +141,7 @@ static void close_cpus(struct perf *p)
 	if (!p->cpu)
 		return;
 	for (size_t i = 0; i < p->cpus; i++)
-		close_group(&p->cpu[i]);
+		close_group(p, &p->cpu[i]);
 	free(p->cpu);
 	p->cpu = NULL;
 	p->cpus = 0;
@@ -160,21 +152,19 @@ static int read_cpus(struct perf *p, struct counter_sample *out)
 {
 	p->by_cpu.missing = false;
 	for (size_t i = 0; i < p->cpus; i++)
-		if (read_group(&p->cpu[i], &p->by_cpu))
+		if (read_group(p, &p->cpu[i], &p->by_cpu))
 			return -1;
 	*out = p->by_cpu;
 	return 0;
 }
 
-/*
- * What a reading costs, in tenths of a microsecond, by what tests/unit/test_counter_live prints: a
- * system call for each group, and some for each thread that inherits one.
- */
+/* What a reading costs, in tenths of a microsecond, as tests/unit/poppa/counter/test_counter_live.c
+ * prints it: a system call for each group, and a little for each thread that inherits one. */
 #define GROUP_COST 6
 #define HEIR_COST 1
 
-/* Fails where the task has no cgroup of its own, or a group for each processor would not be cheaper
- * than the groups of its threads. */
+/* Opens a group for each processor. Fails where the task has no cgroup of its own, or where these
+ * groups would not be cheaper than those of its threads. */
 static int open_cpus(struct perf *p, size_t threads)
 {
 	size_t groups = p->threads.count, heirs = threads > groups ? threads - groups : 0;
@@ -219,7 +209,7 @@ static void keep(struct perf *p, const struct counter_sample *counted)
 	p->earlier.cycles += counted->cycles;
 }
 
-/* To processors where they have become cheaper than the threads. */
+/* Changes to groups by processor where these have become cheaper. */
 static void consider_cpus(struct perf *p)
 {
 	size_t threads = count_threads(p->pid);
@@ -235,7 +225,7 @@ static void consider_cpus(struct perf *p)
 	counter_threads_close(&p->threads);
 }
 
-/* And back where the task shares its cgroup by now, or has but few threads left. */
+/* Changes back where the task now shares its cgroup, or has only few threads left. */
 static int consider_threads(struct perf *p)
 {
 	size_t threads = count_threads(p->pid);
@@ -261,7 +251,7 @@ static int encode(struct perf *p, const struct nodeconf *conf, struct errmsg *er
 	if (counter_perf_encode(p->name, &p->progress, err) ||
 		counter_perf_encode(CYCLES_EVENT, &p->cycles, err))
 		return -1;
-	/* A rate is one of both in the same mode. */
+	/* A rate needs both events to count in the same modes. */
 	p->cycles.exclude_user = p->progress.exclude_user;
 	p->cycles.exclude_kernel = p->progress.exclude_kernel;
 	p->progress.read_format =
@@ -321,7 +311,7 @@ static void perf_close(void *state)
 	free(p);
 }
 
-/* Counts this thread for a moment. */
+/* Tries it: counts the calling thread for a moment. */
 static bool perf_available(const struct nodeconf *conf, struct errmsg *err)
 {
 	struct counter_thread self = {.tid = 0};
@@ -329,7 +319,7 @@ static bool perf_available(const struct nodeconf *conf, struct errmsg *err)
 
 	if (encode(&p, conf, err) || open_group(&p, 0, -1, 0, false, &self, err))
 		return false;
-	close_group(&self);
+	close_group(&p, &self);
 	return true;
 }
 

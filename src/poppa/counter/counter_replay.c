@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Plays a shutter log back as if its jobs ran here: for tests and demonstrations. */
 /*
- * The jobs that are met take the roles of the recorded ones in turn, and again from the first when
- * they are more. Each task plays its job's sum: a rate is the same
- * whatever it is multiplied with. A recorded window is played by one reading, with the recorded
- * counts, whatever time has really passed; where the recording has no cycles, its nanoseconds are
- * played as cycles, so that the rate is the recorded one. At its end a recording starts over.
+ * Each job here plays the next of the recorded jobs, and the first one again after the last. Each
+ * task plays the sum of its job: a factor does not change a rate. One reading plays one recorded
+ * window with its recorded counts, whatever time has really passed. Where the recording has no
+ * cycles, its nanoseconds stand for them, so that the rate is the recorded one. At its end the
+ * recording starts again.
  */
 #include "poppa/counter/counter_backend.h"
 
@@ -37,7 +37,7 @@ struct recording {
 	unsigned int users;
 	size_t roles, blocks;
 	struct role *role;                /* by job */
-	unsigned long played[MAX_PLAYED]; /* by which jobs here */
+	unsigned long played[MAX_PLAYED]; /* the jobs here that play its roles */
 	size_t players;
 	struct recording *next;
 };
@@ -48,7 +48,7 @@ struct replay {
 	size_t block;
 	const struct est_window *window;
 	int windows, at;
-	bool first; /* the next reading is the region's first: nothing has been played of it */
+	bool first; /* the next reading is the first of the region and plays no window */
 	struct counter_sample sum;
 };
 
@@ -141,7 +141,7 @@ static int load(struct recording *r, struct errmsg *err)
 	return 0;
 }
 
-/* The recording in its present version. Under lock. */
+/* Under lock. The recording as its file is now, read where it has changed. NULL with errno. */
 static struct recording *get_recording(const char *path, struct errmsg *err)
 {
 	struct recording *r = recordings;
@@ -175,7 +175,7 @@ static struct recording *get_recording(const char *path, struct errmsg *err)
 	return r;
 }
 
-/* The number of the Slurm job that a process belongs to, by its environment; else its own. */
+/* The Slurm job that a process belongs to, by its environment; else the pid stands for it. */
 static unsigned long job_of(pid_t pid)
 {
 	static const char name[] = "SLURM_JOB_ID=";
@@ -277,7 +277,7 @@ static int replay_read(void *state, struct counter_sample *out)
 		p->sum.cycles += (uint64_t)(w->cycles > 0 ? w->cycles : w->dur_ns);
 		*out = p->sum;
 	}
-	/* A longer region than was recorded goes on as it was. */
+	/* Where this region is longer than the recorded one, its windows are played again. */
 	p->at = (p->at + 1) % p->windows;
 	return 0;
 }
@@ -301,7 +301,7 @@ static void replay_close(void *state)
 
 static bool replay_available(const struct nodeconf *conf, struct errmsg *err)
 {
-	struct recording *r = NULL;
+	struct recording *r;
 
 	if (!conf || !*conf->replay_log)
 		return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The system calls of the counters, apart so that tests can stand in for them. */
+/* The system calls of the counters, in a file of their own so that tests can replace them. */
 #include "poppa_config.h"
 
 #include "poppa/counter/counter_backend.h"
@@ -19,7 +19,7 @@ int counter_sys_inherit(struct perf_event_attr *attr)
 {
 #ifdef HAVE_STRUCT_PERF_EVENT_ATTR_INHERIT_THREAD
 	attr->inherit = 1;
-	attr->inherit_thread = 1; /* not the processes that it forks: those are tasks themselves */
+	attr->inherit_thread = 1; /* not the processes that it forks: they are other tasks */
 	return 0;
 #else
 	(void)attr;

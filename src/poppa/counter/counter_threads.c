@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SCANS 8 /* a task that makes threads faster than this is followed by refreshes */
+#define MAX_SCANS 8 /* a task that still makes threads after so many is left to refreshes */
 
-/* Fresh threads are appended at the end, so what was there before a scan is thread[0..count). */
+/* A scan adds new threads at the end: with the count from before it, finds only older ones. */
 static struct counter_thread *find(struct counter_threads *set, size_t count, pid_t tid)
 {
 	for (size_t i = 0; i < count; i++)
@@ -47,7 +47,7 @@ static int add(struct counter_threads *set, pid_t tid, struct errmsg *err)
 	return 0;
 }
 
-/* The thread ids of pid as they are now; *tids is the caller's to free. */
+/* Lists the thread ids of pid as they are now; the caller frees *tids. */
 static int list_tids(pid_t pid, pid_t **tids, size_t *count, struct errmsg *err)
 {
 	char path[64];
@@ -93,10 +93,8 @@ static bool was_seen(const struct counter_threads *set, pid_t tid)
 	return false;
 }
 
-/*
- * Opens the threads that are not counted yet, or of a slow backend's the next in turn, and marks
- * the others as kept; *fresh counts the new.
- */
+/* Opens the threads that are not counted yet (in_turn: only the next of them), and marks the others
+ * as kept. *fresh is the number of new ones. */
 static int scan(struct counter_threads *set, bool in_turn, size_t *fresh, struct errmsg *err)
 {
 	size_t before = set->count, n = 0;
@@ -126,12 +124,13 @@ static int scan(struct counter_threads *set, bool in_turn, size_t *fresh, struct
 	return rc;
 }
 
-/* One try: a second look tells whether threads were made meanwhile, which *fresh then counts. */
+/* Opens all threads once and looks again: *fresh is not 0 where threads were made meanwhile. */
 static int open_all(struct counter_threads *set, size_t *fresh, struct errmsg *err)
 {
 	int rc = scan(set, false, fresh, err), code;
 
-	/* With inherit, a thread found only now may be counted by the one that made it or not. */
+	/* With inherit, a thread that only the second look finds may be counted already, by the
+	 * thread that made it, or not: then all are closed, and the caller tries again. */
 	for (int i = 0; !rc && *fresh && i < (set->inherit ? 1 : MAX_SCANS); i++)
 		rc = scan(set, false, fresh, err);
 	code = errno;
@@ -177,7 +176,7 @@ int counter_threads_read(struct counter_threads *set, struct counter_sample *out
 	return 0;
 }
 
-/* By the rule of scan(): the first in turn. */
+/* Opens the thread that the next scan() in turn would open. */
 void counter_threads_prepare(struct counter_threads *set)
 {
 	struct counter_thread t = {.handle = {-1, -1}};
@@ -201,7 +200,7 @@ void counter_threads_prepare(struct counter_threads *set)
 		set->prepare_error = errno;
 }
 
-/* What was opened for a thread that has ended since still counts. */
+/* Where the refresh has not taken the prepared thread, it has ended: its last counts are added. */
 static void drop_ready(struct counter_threads *set)
 {
 	if (set->ready.tid) {
@@ -216,9 +215,9 @@ int counter_threads_refresh(struct counter_threads *set)
 {
 	struct errmsg ignored;
 	size_t fresh, kept = 0;
-	int rc = 0, code;
+	int code = 0;
 
-	/* Counters of threads that have ended must stay: theirs count the threads they made. */
+	/* The counter of a thread that has ended must stay: it counts the threads that it made. */
 	if (set->inherit)
 		return 0;
 	for (size_t i = 0; i < set->count; i++)
@@ -226,14 +225,12 @@ int counter_threads_refresh(struct counter_threads *set)
 	if (scan(set, set->ops->slow, &fresh, &ignored)) {
 		if (errno == ESRCH)
 			return -1;
-		/* What is open goes on counting; the caller learns that some is missing. */
+		/* Open counters go on; the caller learns that some threads are missing. */
 		code = errno;
-		rc = -1;
 		for (size_t i = 0; i < set->count; i++)
 			set->thread[i].kept = true;
-	} else if (set->prepared && set->prepare_error) {
+	} else if (set->prepared) {
 		code = set->prepare_error;
-		rc = -1;
 	}
 	drop_ready(set);
 	for (size_t i = 0; i < set->count; i++) {
@@ -243,16 +240,16 @@ int counter_threads_refresh(struct counter_threads *set)
 			set->thread[kept++] = *t;
 			continue;
 		}
-		/* The last that an ended thread did still counts. */
+		/* The thread has ended: add its last counts. */
 		set->ops->read(set->arg, t, &set->total);
 		set->ops->close(set->arg, t);
 	}
 	set->count = kept;
-	if (rc)
+	if (!code && !kept)
+		code = ESRCH;
+	if (code)
 		errno = code;
-	else if (!kept)
-		errno = ESRCH, rc = -1;
-	return rc;
+	return code ? -1 : 0;
 }
 
 void counter_threads_close(struct counter_threads *set)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts the calls of a function in an unmodified program. */
-/*
- * The kernel puts a breakpoint on the function and counts the hits. The probe runs free from open
- * to close and samples are subtracted, since switching it on and off takes milliseconds.
- */
+/* The kernel puts a breakpoint on the function and counts the hits. The probe stays on from open to
+ * close and samples are subtracted, as switching it on or off takes milliseconds. */
 #include "poppa/counter/counter_backend.h"
 
 #include <errno.h>
@@ -27,37 +25,21 @@ struct uprobe {
 	char path[PATH_MAX]; /* through which the kernel finds the probed file */
 	uint64_t offset;
 	uint32_t pmu;
-	char name[512];    /* FILE:SYMBOL of the configuration, which may change */
+	char name[512];    /* FILE:SYMBOL, copied from the configuration, which may change */
 	double call_ns;    /* what a call costs the task */
-	int64_t looked_ns; /* at how often it is called */
+	int64_t looked_ns; /* when watch_rate() last looked */
 };
 
-/*
- * What a probe costs, rounded up from what tests/unit/poppa/counter/test_counter_uprobe.c measures,
- * and the share of a thread's time above which a probe is given up: no discount is worth a slower
- * job.
- */
+/* The cost of a probed call, rounded up from what tests/unit/poppa/counter/test_counter_uprobe.c
+ * measures, and the share of a thread's time above which a probe is given up, as no discount is
+ * worth a slower job. */
 #define CHEAP_NS 1000.0
 #define DEAR_NS 15000.0
 #define MAX_SHARE 0.1
 #define LOOK_EVERY (200 * NS_PER_MS)
 
-/* Written behind a symbol: the administrator knows what each call will cost. */
+/* After a symbol: the administrator accepts what each call costs. */
 #define DESPITE_COST '!'
-
-/* The PMU's number, or -1 where this kernel has none. */
-static int uprobe_pmu(void)
-{
-	FILE *f = fopen(PMU_TYPE, "re");
-	int type = -1;
-
-	if (!f)
-		return -1;
-	if (fscanf(f, "%d", &type) != 1)
-		type = -1;
-	fclose(f);
-	return type;
-}
 
 static int no_function(struct errmsg *err)
 {
@@ -68,7 +50,7 @@ static int no_function(struct errmsg *err)
 static bool uprobe_available(const struct nodeconf *conf, struct errmsg *err)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr)};
-	int pmu = uprobe_pmu(), fd;
+	int pmu = counter_number_in(PMU_TYPE, -1), fd;
 
 	if (conf && !conf->uprobe_count) {
 		no_function(err);
@@ -81,7 +63,7 @@ static bool uprobe_available(const struct nodeconf *conf, struct errmsg *err)
 			PMU_TYPE);
 		return false;
 	}
-	/* Without a path there is nothing to probe, but the kernel asks for privilege first. */
+	/* The kernel checks the privilege first and then refuses this probe, which has no path. */
 	attr.type = (uint32_t)pmu;
 	fd = counter_sys_perf_open(&attr, 0, -1, -1, 0);
 	if (fd >= 0)
@@ -92,7 +74,7 @@ static bool uprobe_available(const struct nodeconf *conf, struct errmsg *err)
 	return false;
 }
 
-enum { HITS, HITS_AT_LOOK }; /* of a thread's last[] */
+enum { HITS, HITS_AT_LOOK }; /* indexes of a thread's last[] */
 
 static int open_thread(void *arg, struct counter_thread *t, bool inherit, struct errmsg *err)
 {
@@ -131,21 +113,20 @@ static void close_thread(void *arg, struct counter_thread *t)
 
 static const struct counter_thread_ops thread_ops = {
 	.open = open_thread, .read = read_thread, .close = close_thread, .slow = true,
-	/* Not inherited: the kernel would look for our path in the memory of the task that makes
-	 * the thread, and the task could make none. */
+	/* No can_inherit: the kernel would look for our path in the memory of the task when it
+	 * makes a thread, and the task could make none. */
 };
 
-/* What is known of a configured probe, and has been logged: by its text, while this process lives.
- */
+/* What is known of a configured probe and has been logged, while this process lives. */
 struct verdict {
-	char name[512];
+	char name[512]; /* the probe as the configuration writes it */
 	bool dear, too_often;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct verdict verdicts[NODECONF_MAX_UPROBES];
 
-/* Under lock. NULL when poppa.conf has changed that often that there is no room. */
+/* Under lock. NULL where there is no room: poppa.conf has named too many different probes. */
 static struct verdict *verdict_of(const char *name)
 {
 	for (size_t i = 0; i < NODECONF_MAX_UPROBES; i++) {
@@ -157,11 +138,8 @@ static struct verdict *verdict_of(const char *name)
 	return NULL;
 }
 
-/*
- * A dear first instruction slows the probed program, some 10 us a call where others cost below 1
- * (tests/unit/poppa/counter/test_counter_uprobe.c measures both): it is refused unless the
- * configuration says that it is meant; either is logged once.
- */
+/* A function with a dear first instruction (DEAR_NS) is refused unless the configuration accepts
+ * the cost. Either is logged once. */
 static int accept_cost(const struct symbol_place *place, const char *name, struct errmsg *err)
 {
 	bool refused = name[strlen(name) - 1] != DESPITE_COST;
@@ -209,7 +187,7 @@ static int accept_rate(const char *name, struct errmsg *err)
 		       : 0;
 }
 
-/* Gives a probe up that costs a thread too much. 0, or -1 with ENODATA. */
+/* Gives up a probe that costs a thread too much. 0, or -1 with ENODATA. */
 static int watch_rate(struct uprobe *u)
 {
 	int64_t now = clock_now(), elapsed = now - u->looked_ns;
@@ -289,7 +267,7 @@ static int uprobe_open(const struct nodeconf *conf, pid_t pid, void **state, str
 		return counter_fail(ENOMEM, err, "out of memory");
 	if (find_probe(conf, pid, u, &place, err))
 		goto broken;
-	pmu = uprobe_pmu();
+	pmu = counter_number_in(PMU_TYPE, -1);
 	if (pmu < 0) {
 		uprobe_available(conf, err);
 		errno = ENODATA;

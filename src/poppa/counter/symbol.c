@@ -16,7 +16,7 @@
 
 #include "poppa/counter/counter_backend.h"
 
-/* All tables of a file together. */
+/* For all tables of a file together. */
 #define MAX_TABLES_BYTES (UINT64_C(256) << 20)
 #define NATIVE_ORDER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
 
@@ -33,7 +33,7 @@ bool symbol_is_dear(const unsigned char *code, size_t len, unsigned int *skip)
 		*skip = sizeof(endbr64);
 		p += sizeof(endbr64);
 	}
-	/* What the kernel emulates instead of stepping: nops, pushes, relative calls and jumps. */
+	/* The kernel emulates nops, pushes, relative calls and jumps, and steps the rest. */
 	while (p < end && *p == 0x66)
 		p++;
 	if (p == end)
@@ -61,15 +61,15 @@ static bool is_file(const char *mapped, const char *file)
 }
 
 /*
- * A file is its user's: what it says of its sizes may be anything, and something else at the next
- * look. So the parts that matter are read once, each to its own place in memory that is as large as
- * the file and otherwise empty, and no more of them than a program can have.
+ * The file belongs to a user: its headers may say anything, and something else at the next look. So
+ * each part that matters is read once, to its own offset in memory that is as large as the file and
+ * otherwise empty, and only as many bytes as a real program can have.
  */
 struct image {
 	int fd;
 	char *at;
-	uint64_t size, left;                     /* of the file; of what may be read */
-	uint64_t header, sections, sections_end; /* what is not read again */
+	uint64_t size, left; /* bytes of the file; bytes that may still be read */
+	uint64_t header, sections, sections_end; /* these parts are not read again */
 };
 
 static int image_open(struct image *f, int fd)
@@ -112,7 +112,8 @@ static int image_load_tables(struct image *f, uint64_t header, uint64_t segments
 	return 0;
 }
 
-/* Numbers of sections and segments that do not fit into the header would stand elsewhere. */
+/* Refuses a file with so many sections or segments that their numbers do not fit into the header.
+ */
 static int image_load_headers(struct image *f)
 {
 	const Elf32_Ehdr *e32 = (const void *)f->at;
@@ -134,7 +135,7 @@ static int image_load_headers(struct image *f)
 				 e64->e_shnum * sizeof(Elf64_Shdr));
 }
 
-/* A table of symbols and that of their names. Nobody compresses these. */
+/* Loads a table of symbols and that of their names. Compressed ones are not supported. */
 static bool load_symbols(struct image *f, Elf *elf, const GElf_Shdr *symbols)
 {
 	GElf_Shdr names;
@@ -245,10 +246,8 @@ static int look_up(
 	return 0;
 }
 
-/*
- * A path that opens the mapped inode: its entry in map_files, which needs privilege and works for
- * replaced files too, else the path below the task's root if that is the same inode yet.
- */
+/* Gives a path that opens the mapped inode: its entry in map_files, which needs privilege and also
+ * works for replaced files, else the path below the task's root if that is still the same inode. */
 static int mapped_path(
 	pid_t pid, const char *range, const char *mapped, uint64_t inode, struct symbol_place *out)
 {
