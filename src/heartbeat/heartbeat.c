@@ -3,7 +3,7 @@
 /*
  * The address range of the page is reserved once and never given back: opening maps a memfd over
  * it, closing and fork() map private memory over it. So a thread may keep the address of its slot
- * for life, and a late beat can hit neither unmapped memory nor the page of a parent.
+ * while it lives, and a late beat never writes to unmapped memory or to the page of a parent.
  */
 #include "heartbeat/poppa_heartbeat.h"
 
@@ -34,17 +34,17 @@ __thread struct poppa_heartbeat_slot *poppa_heartbeat_self;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
-static bool ready; /* once succeeded */
+static bool ready; /* init() has succeeded */
 
 /* All under lock. */
 static struct poppa_heartbeat_page *page; /* the reserved range; NULL before the first open */
 static unsigned int opened;
 static int page_fd = -1;
-static struct stat page_id;               /* to tell our descriptor from one that took its number */
+static struct stat page_id;               /* tells whether page_fd is still our descriptor */
 static bool taken[POPPA_HEARTBEAT_SLOTS]; /* by a living thread; the last is never taken */
-static unsigned int used;                 /* slots ever taken */
+static unsigned int used;                 /* number of slots ever taken */
 
-/* Threads hold the lock across fork() so that the child finds the state whole. */
+/* A thread that forks holds the lock meanwhile, so that the child finds a consistent state. */
 static void before_fork(void)
 {
 	pthread_mutex_lock(&lock);
@@ -78,7 +78,7 @@ static int map_private(void *at)
 	return 0;
 }
 
-/* The child has one thread, which keeps its slot, and no page that anybody reads. */
+/* The child has one thread, which keeps its slot, and publishes no page. */
 static void after_fork_child(void)
 {
 	if (page && opened) {
@@ -91,7 +91,7 @@ static void after_fork_child(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Runs in an ending thread: another may continue its slot, whose count must stay. */
+/* Runs in an ending thread: another thread may take its slot and continue the count in it. */
 static void release(void *slot)
 {
 	ptrdiff_t i = (struct poppa_heartbeat_slot *)slot - page->slot;
@@ -160,7 +160,7 @@ static int publish(void)
 	h->version = POPPA_HEARTBEAT_VERSION;
 	h->slots = POPPA_HEARTBEAT_SLOTS;
 	h->used = used;
-	/* A page is complete once it names its owner. */
+	/* The pid comes last: a page that names its owner is complete. */
 	__atomic_store_n(&h->pid, (int32_t)getpid(), __ATOMIC_RELEASE);
 	return 0;
 }
@@ -207,7 +207,8 @@ struct poppa_heartbeat_slot *poppa_heartbeat_claim(void)
 		goto out;
 	while (i < SHARED_SLOT && taken[i])
 		i++;
-	/* Without its destructor the slot would stay taken for ever: share instead. */
+	/* Without its destructor, the thread would keep the slot for ever: it shares one instead.
+	 */
 	if (i < SHARED_SLOT && pthread_setspecific(thread_end, &page->slot[i]))
 		i = SHARED_SLOT;
 	slot = &page->slot[i];

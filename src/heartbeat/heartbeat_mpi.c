@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /* Publishes the progress of unchanged MPI programs: the communication that they have completed. */
 /*
- * Preloaded, or linked before the MPI library, this stands in front of MPI calls and counts what
- * completes, never how often a program looks whether it has: a rank that waits makes no progress,
- * however fast it polls.
+ * Preloaded, or linked before the MPI library, this library receives the MPI calls of a program and
+ * counts what completes. It does not count how often the program asks for completion: a rank that
+ * waits makes no progress, however fast it polls.
  *
- * Both names of each call are taken, MPI_X for C and PMPI_X because the Fortran bindings of Open
- * MPI call that one. Each passes on to the next of its own name, so that other tools see what they
- * would without us, and only the outermost call of a thread counts.
+ * It defines both names of each call: MPI_X for C, and PMPI_X because the Fortran bindings of Open
+ * MPI call that one. Each calls the next function of its own name, so that other tools see the same
+ * as without us. Only the outermost call of a thread counts.
  *
- * Nothing here refers to an MPI library before a program calls one: a preload reaches shells and
- * every other program that a job starts.
+ * Nothing here refers to an MPI library before a program calls one, because a preload also reaches
+ * shells and every other program that a job starts.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -30,7 +30,7 @@ enum { UNDECIDED, COUNTING, SILENT };
 static int state; /* one of the above */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static MPI_Request no_request;
-static __thread unsigned int depth; /* of MPI calls that this thread is in */
+static __thread unsigned int depth; /* number of nested MPI calls that this thread is in */
 
 static bool is_ours(const void *symbol)
 {
@@ -39,10 +39,8 @@ static bool is_ours(const void *symbol)
 	return dladdr(&state, &us) && dladdr(symbol, &it) && us.dli_fbase == it.dli_fbase;
 }
 
-/*
- * What libraries define that a module brought in at run time, as an interpreter's modules do: they
- * are out of the scope in which dlsym() looks by itself.
- */
+/* Also looks in the libraries that a module loaded at run time, for example a module of an
+ * interpreter: dlsym() does not search these by itself. */
 static void *in_any_object(const char *name)
 {
 	void *found = NULL;
@@ -76,10 +74,10 @@ static void *next_call(const char *name)
 	return found;
 }
 
-/* Handles differ between kinds of MPI: of another than this was compiled for, none is looked at. */
+/* Whether this is the kind of MPI that this library was compiled for: others have other handles. */
 static bool know_this_mpi(void)
 {
-	/* Data, of which a program may have a copy of its own that counts: not RTLD_NEXT. */
+	/* Not RTLD_NEXT: this is data, and where the program has its own copy, that one is used. */
 	void *open_mpi = dlsym(RTLD_DEFAULT, "ompi_request_null");
 
 	if (!open_mpi)
@@ -93,7 +91,7 @@ static bool know_this_mpi(void)
 #endif
 }
 
-/* A program that is linked with libpoppa-heartbeat knows better what its progress is. */
+/* Whether the program itself uses libpoppa-heartbeat: it knows its progress better. */
 static bool program_publishes(void)
 {
 	void *open = dlsym(RTLD_DEFAULT, "poppa_heartbeat_open");
@@ -121,10 +119,9 @@ static inline void add(int n)
 		poppa_heartbeat_add((uint64_t)n);
 }
 
-/*
- * Completion turns a request's handle into MPI_REQUEST_NULL, which tells it from the success that
- * testing an empty handle reports. A persistent request keeps its handle: it counts when started.
- */
+/* The number of empty handles. Completion sets a request's handle to MPI_REQUEST_NULL; a test of an
+ * empty handle also succeeds, but changes none. A persistent request keeps its handle and counts
+ * when it is started. */
 static inline int done(int n, const MPI_Request *request)
 {
 	int nulls = 0;
@@ -147,7 +144,8 @@ static int done_of(int n, const int *index, const MPI_Request *request)
 	return nulls;
 }
 
-/* NEXT is the call behind symbol, COMPLETED what is to be counted when it has succeeded. */
+/* Defines symbol, which calls the next function of that name. before is taken before that call (as
+ * `first`); completed is the number to count after it has succeeded. */
 #define FORWARD(symbol, params, args, before, completed)                                           \
 	int symbol params                                                                          \
 	{                                                                                          \
@@ -171,7 +169,7 @@ static int done_of(int n, const int *index, const MPI_Request *request)
 	FORWARD(PMPI_##name, params, args, before, completed)
 #define COUNT(n, name, params, args) BOTH(name, params, args, 0, n)
 
-/* Messages. An exchange is two, as its halves would be. */
+/* Messages. An exchange counts as two: a send and a receive. */
 #define SEND_PARAMS                                                                                \
 	(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 #define SEND_ARGS (buf, count, type, dest, tag, comm)
@@ -195,7 +193,7 @@ COUNT(2, Sendrecv_replace,
 		MPI_Comm comm, MPI_Status *status),
 	(buf, count, type, dest, stag, source, rtag, comm, status))
 
-/* Operations that were only started, of whatever kind. */
+/* The completion of operations that were started before, of any kind. */
 BOTH(Wait, (MPI_Request * request, MPI_Status *status), (request, status), done(1, request),
 	done(1, request) - first)
 BOTH(Waitall, (int n, MPI_Request request[], MPI_Status status[]), (n, request, status),
@@ -281,14 +279,15 @@ COUNT(1, Reduce_scatter,
 		MPI_Comm comm),
 	(sbuf, rbuf, counts, type, op, comm))
 
-/* One-sided: the ends of epochs on which both sides agree. Locks, flushes and single accesses can
- * be a program's way to poll. */
+/* One-sided: the ends of epochs on which both sides agree. Locks, flushes and single accesses do
+ * not count: a program may poll with them. */
 COUNT(1, Win_fence, (int assert, MPI_Win win), (assert, win))
 COUNT(1, Win_complete, (MPI_Win win), (win))
 COUNT(1, Win_wait, (MPI_Win win), (win))
 COUNT(*flag != 0, Win_test, (MPI_Win win, int *flag), (win, flag))
 
-/* The end of what can be measured: withdrawn, rather than left to look like a standstill. */
+/* After MPI_Finalize() no progress can be counted: withdraws the page, which would look like a
+ * program that stands still. */
 static int withdraw(void)
 {
 	if (!depth && counting()) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
-/* Lets an application publish its progress, for machines whose hardware counters cannot. */
+/* Lets an application publish its progress, for machines without usable hardware counters. */
 /*
  * Everything in this folder may be used under either licence, so that a program under any licence
- * can link it. The calls are for C and C++, and poppa_heartbeat.f90 has them for Fortran, from any
- * thread; each of them is safe, and does nothing, while no page could be made or before
- * poppa_heartbeat_open().
+ * can link it. The calls are for C and C++ (poppa_heartbeat.f90 has them for Fortran) and for any
+ * thread. Each of them is safe and does nothing before poppa_heartbeat_open() or where that failed.
  */
 #ifndef POPPA_HEARTBEAT_H
 #define POPPA_HEARTBEAT_H
@@ -16,9 +15,9 @@ extern "C" {
 #endif
 
 /*
- * Publishes this process. Calls nest: as many poppa_heartbeat_close() end it. Returns 0, or -1 with
- * errno when the page could not be made; a program has no reason to look, it runs on unmeasured.
- * After fork() a child publishes nothing until it calls this itself.
+ * Publishes this process until poppa_heartbeat_close() has been called as often as this. Returns 0,
+ * or -1 with errno when the page could not be made; a program need not check, it only runs on
+ * unmeasured. After fork() a child publishes nothing until it calls this itself.
  */
 int poppa_heartbeat_open(void);
 
@@ -26,9 +25,9 @@ int poppa_heartbeat_open(void);
 void poppa_heartbeat_close(void);
 
 /*
- * The page as readers see it: a memfd of this name, sealed against resizing and, where the kernel
- * can (F_SEAL_FUTURE_WRITE), against other writers and holes, that holds the header and then
- * `slots` slots. Progress of the process is the sum of the first `used` slots' counts.
+ * The page as readers see it: a memfd of this name that holds the header and then `slots` slots. It
+ * is sealed against resizing and, where the kernel can (F_SEAL_FUTURE_WRITE), against other writers
+ * and holes. The progress of the process is the sum of the counts of the first `used` slots.
  */
 #define POPPA_HEARTBEAT_NAME "poppa-heartbeat"
 #define POPPA_HEARTBEAT_MAGIC UINT64_C(0x54414542504f5031) /* "1POPBEAT" in memory */
@@ -40,7 +39,7 @@ struct poppa_heartbeat_header {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t slots;
-	uint32_t used; /* grows only */
+	uint32_t used; /* only grows */
 	int32_t pid;   /* of the publisher, in its own pid namespace; 0 when withdrawn */
 	char pad[POPPA_HEARTBEAT_LINE - 24];
 };
@@ -56,15 +55,15 @@ struct poppa_heartbeat_page {
 	struct poppa_heartbeat_slot slot[POPPA_HEARTBEAT_SLOTS];
 };
 
-/* This thread's slot, NULL before its first beat; only poppa_heartbeat_add() uses these two. */
+/* This thread's slot, NULL before its first beat. Only poppa_heartbeat_add() uses these two. */
 extern __thread struct poppa_heartbeat_slot *poppa_heartbeat_self;
 struct poppa_heartbeat_slot *poppa_heartbeat_claim(void);
 
 /*
- * Counts n units of work of the calling thread: a few ns, no lock, no system call. A unit is
- * whatever the program does much of at an even pace (grid points, particles, messages): some
- * hundred beats a millisecond make a good signal, one beat a second makes none. Not for signal
- * handlers.
+ * Counts n units of work of the calling thread: costs a few ns, no lock and no system call. A unit
+ * is anything that the program does often and at an even pace (grid points, particles, messages).
+ * Some hundred beats a millisecond make a good signal, one beat a second makes none. Do not call it
+ * in signal handlers.
  */
 static inline void poppa_heartbeat_add(uint64_t n)
 {
@@ -82,7 +81,7 @@ static inline void poppa_heartbeat_add(uint64_t n)
 			__ATOMIC_RELAXED);
 }
 
-/* The same as a function of the library, for languages that cannot take in the one above. */
+/* The same as a function of the library, for languages that cannot use an inline C function. */
 void poppa_heartbeat_count(uint64_t n);
 
 #ifdef __cplusplus

@@ -58,7 +58,7 @@ static int add_dir(
 	return d->dir[d->dirs].path ? d->dirs++ : -1;
 }
 
-/* Says nothing of what is there. */
+/* Whether an error comes from our own lack of files or memory, and not from the job's processes. */
 static bool is_ours(int error)
 {
 	return error == EMFILE || error == ENFILE || error == ENOMEM;
@@ -82,7 +82,7 @@ static int add_process(struct found_tasks *d, pid_t pid, int dir, const struct n
 		p.state = st.state;
 		p.traced = proc_traced(pid);
 		p.job_control = st.tty != 0;
-		p.leader_of = st.pgrp == pid ? st.ppid : 0;
+		p.leader_parent = st.pgrp == pid ? st.ppid : 0;
 	} else {
 		p.shell = among(exe, shells, sizeof(shells) / sizeof(shells[0]));
 		p.stepd = !fnmatch("slurmstepd*", exe, 0);
@@ -118,7 +118,7 @@ static int add_processes(struct found_tasks *d, int dir, const struct nodeconf *
 	return rc;
 }
 
-/* A directory that vanishes while it is read is a step that has just ended: not an error. */
+/* A directory that vanishes while it is read is no error: the step has just ended. */
 static int walk(struct found_tasks *d, const char *path, int parent, bool in_step,
 	enum held_kind kind, int depth, const struct nodeconf *conf)
 {
@@ -128,7 +128,7 @@ static int walk(struct found_tasks *d, const char *path, int parent, bool in_ste
 
 	if (self < 0)
 		return -1;
-	/* Beside the steps, in the job's own cgroup, are only Slurm's helpers. */
+	/* Outside the steps, the job's own cgroup holds only Slurm's helpers. */
 	rc = in_step ? add_processes(d, self, conf) : 0;
 	dir = depth < MAX_DEPTH && !rc ? opendir(path) : NULL;
 	if (depth < MAX_DEPTH && !rc && !dir && is_ours(errno))
@@ -148,13 +148,13 @@ static int walk(struct found_tasks *d, const char *path, int parent, bool in_ste
 	return rc;
 }
 
-/* A shell with job control gives each job a process group; so do some launchers, which do not wait
- * for stops. */
+/* A shell with job control gives each job a process group. So do some launchers, but these do not
+ * wait for stops. */
 static void find_job_control(struct found_tasks *d)
 {
 	for (int i = 0; i < d->processes; i++)
-		for (int k = 0; d->process[i].leader_of && k < d->processes; k++)
-			if (d->process[k].shell && d->process[k].pid == d->process[i].leader_of)
+		for (int k = 0; d->process[i].leader_parent && k < d->processes; k++)
+			if (d->process[k].shell && d->process[k].pid == d->process[i].leader_parent)
 				d->process[i].job_control = true;
 }
 
@@ -200,7 +200,7 @@ void find_tasks_free(struct found_tasks *d)
 	memset(d, 0, sizeof(*d));
 }
 
-/* What a cgroup and everything below it hold. */
+/* What a cgroup and the cgroups below it hold, and whether it is chosen to be frozen. */
 struct content {
 	bool app, other, stepd, job_control, chosen;
 };
@@ -226,7 +226,7 @@ int find_tasks_units(
 			c[dir].other |= !p->app;
 			c[dir].stepd |= p->stepd;
 			c[dir].job_control |= p->job_control;
-			/* Forced: the cgroup that holds the task itself, launchers or not. */
+			/* Here only the cgroup that holds the task itself counts. */
 			if (method == PAUSE_FREEZER)
 				break;
 		}

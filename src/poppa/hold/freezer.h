@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names of the files and words of the freezers of cgroup v1 and v2. */
+/* The freezers of cgroup v1 and v2: their files and words, and how to use them. */
 #pragma once
 
 #include <stdbool.h>
 
 struct freezer_words {
-	const char *command, *state; /* files: what is written, what tells the truth */
-	const char *freeze, *thaw;   /* written to the first */
-	const char *free;            /* how it begins when nobody holds the cgroup */
-	const char *begun, *frozen;  /* in the second, when it is on its way and when all stands */
+	const char *command,
+		*state;             /* files: where commands are written, where the state is read */
+	const char *freeze, *thaw;  /* the commands */
+	const char *free;           /* the command file begins so when nobody holds the cgroup */
+	const char *begun, *frozen; /* in the state file: freezing has begun, all are frozen */
 };
 
 extern const struct freezer_words freezer_v1, freezer_v2;
 
-/* Freezes, or thaws, a cgroup. 0, or -1 with errno. */
+/* Freeze and thaw a cgroup. 0, or -1 with errno. */
 int freezer_freeze(const struct freezer_words *f, const char *dir);
 int freezer_thaw(const struct freezer_words *f, const char *dir);
 
-/* The file of a cgroup by which it is frozen and thawed, close-on-exec, or -1 with errno; and a
- * command to it, f->freeze or f->thaw: 0, or -1 with errno (ENODEV: the cgroup is gone). */
+/* Opens the command file of a cgroup, close-on-exec; -1 with errno. */
 int freezer_open(const struct freezer_words *f, const char *dir);
+/* Writes f->freeze or f->thaw to it. 0, or -1 with errno (ENODEV: the cgroup is gone). */
 int freezer_command(int fd, const char *text);
 
-/* Whether a cgroup, or one above it, is frozen or about to be; false where that cannot be told. */
+/* Whether a cgroup, or one above it, is frozen or about to be; false where that is not known. */
 bool freezer_frozen(const struct freezer_words *f, const char *dir);

@@ -20,9 +20,8 @@
 
 #define STACK_SIZE (64 * 1024)
 
-/* After a passed deadline poppad may still be about to stop one more process when it wakes, and a
- * resume may fail for want of memory: look again, ever more rarely, for as long as anything stays
- * armed. */
+/* After a deadline poppad may still stop one more process when it wakes, and a resume may fail for
+ * lack of memory. So the guard looks again, after ever longer waits, while anything stays armed. */
 #define FIRST_AGAIN_MS 10
 #define LAST_AGAIN_MS 1000
 
@@ -38,14 +37,13 @@ static void be_first_in_line(void)
 	}
 	if (sched_setscheduler(0, SCHED_FIFO, &p))
 		plog_warn("no real-time priority: %s", strerror(errno));
-	/* All of it, at once: where poppad's memory is used up there may be none for a page more.
-	 */
+	/* Locks all pages now: poppad may use up the memory that a new page would need. */
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
 		plog_warn("cannot lock memory: %s", strerror(errno));
 }
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-static struct held_handles *ready; /* NULL: all is opened when it is needed */
+static struct held_handles *ready; /* NULL: files are opened when they are needed */
 
 static int release(struct held_file *h, bool sure, int *again)
 {
@@ -57,8 +55,7 @@ static int release(struct held_file *h, bool sure, int *again)
 	return held;
 }
 
-/* Returns how many things are to be looked at again. poppad sees `passed` before it stops anything
- * more. */
+/* Returns how many things to look at again. poppad sees `passed` before it stops anything more. */
 static int deadline_passed(struct held_file *h)
 {
 	int again;
@@ -71,7 +68,7 @@ static int deadline_passed(struct held_file *h)
 	return again;
 }
 
-/* For good: what cannot be resumed now is tried until it can, or is gone. */
+/* Tries again until everything is resumed or gone. */
 static void release_all(struct held_file *h)
 {
 	int again, ms = FIRST_AGAIN_MS;
@@ -82,7 +79,7 @@ static void release_all(struct held_file *h)
 	}
 }
 
-/* The quick way to learn of poppad's death; the descriptor of the process is the sure one. */
+/* The quick way to notice poppad's death; the descriptor of its process is the sure way. */
 static void *wait_death(void *arg)
 {
 	struct held_file *h = arg;
@@ -92,7 +89,7 @@ static void *wait_death(void *arg)
 	return NULL;
 }
 
-/* Opens what a release will need as soon as there is something new. */
+/* Opens the files for a release whenever slots have changed. */
 static void *prepare(void *arg)
 {
 	struct held_file *h = arg;
@@ -106,7 +103,7 @@ static void *prepare(void *arg)
 	return NULL;
 }
 
-/* first: in line with the calling thread; else it gets its turn with everybody. */
+/* first: with the real-time priority of the calling thread; else with the normal one. */
 static void start(void *(*thread)(void *), struct held_file *h, bool first)
 {
 	const struct sched_param everybody = {0};
@@ -142,8 +139,8 @@ int main(int argc, char **argv)
 			"poppa-guard is started by poppad and by nobody else, see poppad(8)\n");
 		return 2;
 	}
-	/* Stays when a terminal or an init system signals the whole group: poppad may still hold
-	 * something then. It ends when poppad ends. */
+	/* A terminal or an init system may signal the whole group while poppad still holds
+	 * something: the guard stays, and ends when poppad ends. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);

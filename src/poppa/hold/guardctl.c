@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Handles the guard process. */
+/* Starts and ends the guard process and sets its deadline. */
 #include "poppa/hold/guardctl.h"
 
 #include <errno.h>
@@ -19,9 +19,9 @@
 #include "poppa/hold/proc.h"
 
 #define START_WAIT_MS 2000
-#define NO_FD_BELOW 10 /* keeps the sources of dup2() clear of its targets */
+#define NO_FD_BELOW 10 /* the sources of dup2() must not be among its targets */
 
-/* Beside this program in a build tree, else where it is installed. */
+/* The guard is beside this program in a build tree, else where it is installed. */
 static void guard_path(char *buf, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", buf, size - 1);
@@ -114,7 +114,7 @@ bool guard_alive(const struct guard *g)
 {
 	siginfo_t si = {0};
 
-	/* Looked at, not waited for. */
+	/* WNOWAIT: only looks, and leaves the exit status for guard_stop(). */
 	return g->pidfd >= 0 &&
 	       !waitid(P_PIDFD, (id_t)g->pidfd, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) &&
 	       !si.si_pid;
@@ -130,7 +130,7 @@ int guard_deadline(const struct guard *g, int64_t when_ns)
 void guard_stop(struct guard *g)
 {
 	if (g->pid > 0) {
-		kill(g->pid, SIGKILL); /* our own child, not yet waited for: the pid is its */
+		kill(g->pid, SIGKILL); /* our child and not yet waited for: it has this pid */
 		waitpid(g->pid, NULL, 0);
 	}
 	if (g->pidfd >= 0)

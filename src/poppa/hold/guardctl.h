@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Starts the guard, knows whether it lives, and sets the deadline it enforces. */
+/* Starts the guard, tells whether it lives, and sets the deadline that it enforces. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #include "common/errmsg.h"
 #include "poppa/hold/held.h"
 
-/* What the guard finds open when it starts. */
+/* The descriptors that are open in the guard when it starts, and its argument. */
 #define GUARD_HELD_FD 3
 #define GUARD_TIMER_FD 4
 #define GUARD_POPPAD_FD 5
@@ -25,17 +25,14 @@ struct guard {
 	int timerfd; /* absolute CLOCK_MONOTONIC, shared with the guard */
 };
 
-/*
- * Starts the guard and waits (at most 2 s) until it is on watch. *g holds descriptors until
- * guard_stop(). Returns 0, or -1 with err.
- */
+/* Starts the guard and waits (at most 2 s) until it is on watch. *g holds descriptors until
+ * guard_stop(). Returns 0, or -1 with err. */
 int guard_start(struct guard *g, struct held_file *h, int held_fd, struct errmsg *err);
 
-/* Whether it runs: neither dead nor stopped. One system call, for use before each stop. */
+/* Whether the guard is neither dead nor stopped. One system call, to be made before each stop. */
 bool guard_alive(const struct guard *g);
 
-/* At when_ns the guard resumes whatever is armed; 0 takes the deadline back. 0, or -1 with errno.
- */
+/* At when_ns the guard resumes whatever is armed; 0 cancels the deadline. 0, or -1 with errno. */
 int guard_deadline(const struct guard *g, int64_t when_ns);
 
 /* Ends the guard and frees its descriptors. Call with nothing armed. */

@@ -46,7 +46,7 @@ void held_unmap(struct held_file *h)
 		munmap(h, sizeof(*h));
 }
 
-/* Whether the list at path names something that was not resumed since this boot. */
+/* Whether the list at path is of this boot and names something that was not resumed. */
 static bool still_held(const char *path)
 {
 	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -84,7 +84,7 @@ struct held_file *held_create(const char *path, int *fd, struct errmsg *err)
 		errmsg_set(err, "cannot make %s: %s", tmp, strerror(errno));
 		return NULL;
 	}
-	/* Allocated for real: on a full file system a later store would be fatal (SIGBUS). */
+	/* Allocates the blocks now: on a full file system a later store would be fatal (SIGBUS). */
 	errno = posix_fallocate(*fd, 0, sizeof(*h));
 	if (errno) {
 		errmsg_set(err, "cannot make room for %s: %s", tmp, strerror(errno));
@@ -152,7 +152,7 @@ void held_wait_death(struct held_file *h)
 		pthread_mutex_unlock(&h->alive);
 }
 
-/* Whoever sees a member of the next turn also sees that the slot was HELD_FREE before it. */
+/* A reader that sees a member of the next turn also sees that the slot was HELD_FREE before. */
 static void begin_turn(void)
 {
 	atomic_thread_fence(memory_order_release);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The list of what is held stopped at this moment, in memory that outlives poppad. */
+/* The list of everything that poppad holds stopped, in memory that outlives poppad. */
 #pragma once
 
 #include <pthread.h>
@@ -17,11 +17,11 @@
 enum held_kind { HELD_PROCESS = 1, HELD_FREEZER_V1, HELD_FREEZER_V2 };
 
 /*
- * Who does what. One thread of poppad, the stopping thread (the shutter's, measure/shutter.c),
- * stops and resumes. poppa-guard, another process, resumes what is still held when a deadline has
- * passed or poppad is dead; it never stops anything. poppad's main thread takes and frees slots; it
- * frees one only when no plan of the shutter names it any more. All of this memory is shared
- * between the two processes.
+ * Who does what. One thread of poppad, the stopping thread (that of the shutter,
+ * measure/shutter.c), stops and resumes. poppa-guard, another process, resumes what is still held
+ * when a deadline has passed or poppad is dead; it never stops anything. poppad's main thread takes
+ * and frees slots; it frees one only when no plan of the shutter names it any more. The two
+ * processes share all of this memory.
  *
  * The state of a slot, `armed`, covers whatever a crash may leave stopped:
  *
@@ -32,35 +32,37 @@ enum held_kind { HELD_PROCESS = 1, HELD_FREEZER_V1, HELD_FREEZER_V2 };
  *
  * At most one slot is HELD_STOPPING, as one thread stops one thing after the other.
  *
- * What the guard resumes while poppad lives:
- *  - HELD_STOPPED: it resumes it once and sets HELD_FREE. It must not resume it again, as somebody
- *    else may have stopped the process since.
- *  - HELD_STOPPING: the stop call may be still to come, and a resume before it would be lost. Where
- *    the guard sees that the stopping thread hangs inside a call that sends a signal, that one is
- *    sent, so the slot is treated as HELD_STOPPED (and held_late() keeps that thread from stopping
- * more). Otherwise the guard resumes it, leaves it HELD_STOPPING and looks again: each time that
- * the stopping thread has run since (`woken_ns`), it may have stopped it anew, and is resumed
- * again. Once poppad is dead no stop is to come: the guard resumes and frees both kinds.
+ * What the guard does with a slot while poppad lives:
+ *  - HELD_STOPPED: it resumes the process once and sets HELD_FREE. It must not resume it again, as
+ *    somebody else may have stopped the process since.
+ *  - HELD_STOPPING: the stop call may come later, and a resume before it would be lost. Where the
+ *    guard sees that the stopping thread hangs inside a call that sends a signal, the signal has
+ *    been sent, so the slot is treated as HELD_STOPPED (held_late() keeps the thread from stopping
+ *    more). Otherwise the guard resumes the process, leaves the slot HELD_STOPPING and looks again:
+ *    each time that the stopping thread has run since (`woken_ns`), it may have stopped the process
+ *    again, and the guard resumes it again.
+ * Once poppad is dead, no stop can come: the guard resumes and frees both kinds.
  *
- * The guard changes `armed` only by compare-and-exchange from what it has read, and the stopping
- * thread sets HELD_STOPPED only in the same way: who comes second finds the slot changed and leaves
- * it. After a crash of both processes, the next poppad (held_repair()) resumes what is not
- * HELD_FREE.
+ * The guard changes `armed` only by compare-and-exchange from the value that it has read, and the
+ * stopping thread sets HELD_STOPPED only in the same way: whoever comes second finds the slot
+ * changed and leaves it. After a crash of both processes, the next poppad (held_repair()) resumes
+ * everything that is not HELD_FREE.
  */
 enum held_state { HELD_FREE, HELD_STOPPING, HELD_STOPPED };
 
 /*
- * One thing that can be stopped. All other members are written only while `armed` is HELD_FREE, and
- * `turn` is written last. Who reads a slot reads `armed` and `turn` before and after the rest:
- * where neither has changed, what was read belongs together.
+ * One thing that can be stopped. The members below `armed`, but for `woken_ns`, are written only
+ * while it is HELD_FREE, and `turn` is written last. A reader reads `armed` and `turn` before and
+ * after the rest: where neither has changed, all that it has read belongs together.
  */
 struct held_slot {
 	_Atomic uint32_t armed; /* enum held_state */
 	_Atomic uint32_t kind;  /* enum held_kind; 0 = free */
 	int32_t pid;
 	_Atomic uint32_t turn; /* grows each time that the slot is taken for something else */
-	uint64_t woken_ns; /* the guard's own: the processor time that the stopping thread had used
-			      when this slot was resumed as HELD_STOPPING, see held_release.c */
+	uint64_t woken_ns; /* only the guard uses it: the processor time of the stopping thread when
+			      the guard last resumed this slot as HELD_STOPPING, see held_release.c
+			    */
 	uint64_t starttime;
 	char path[HELD_PATH]; /* cgroup directory of a freezer */
 };
@@ -70,18 +72,18 @@ struct held_file {
 	uint32_t version;
 	char boot_id[44];          /* slots of an earlier boot name nothing that exists */
 	_Atomic uint32_t high;     /* slots in use are below this one */
-	_Atomic uint32_t passed;   /* deadlines that have passed; the guard counts one up before it
-				      looks at the slots */
-	uint32_t opened;           /* `passed` at held_open(); poppad's own */
-	_Atomic uint32_t fired;    /* times the guard resumed because of a passed deadline */
+	_Atomic uint32_t passed;   /* number of deadlines that have passed; the guard adds one
+				      before it looks at the slots */
+	uint32_t opened;           /* `passed` at held_open(); only poppad uses it */
+	_Atomic uint32_t fired;    /* how often the guard resumed something after a deadline */
 	_Atomic int32_t guard_pid; /* set by the guard when it is on watch */
 	_Atomic uint32_t news;     /* grows when a slot is taken or freed, see held_wait_news() */
-	_Atomic uint64_t fired_ns; /* CLOCK_MONOTONIC of the last time */
+	_Atomic uint64_t fired_ns; /* CLOCK_MONOTONIC when `fired` last grew */
 	/*
 	 * A robust mutex that the stopping thread locks when it starts and never unlocks while it
 	 * may stop anything. The guard waits for it: when the thread dies, the kernel gives the
-	 * mutex to the guard at once. The process itself is gone only 10 to 300 ms later, as its
-	 * files are closed first (an inotify, a uprobe).
+	 * mutex to the guard at once. The process itself ends only 10 to 300 ms later, as its files
+	 * are closed first (an inotify, a uprobe).
 	 */
 	pthread_mutex_t alive;
 	_Atomic int32_t stopper; /* thread id of the stopping thread, 0 = not yet known */
@@ -89,38 +91,37 @@ struct held_file {
 };
 
 /*
- * Makes a fresh file at path, replacing an old one (its mapping elsewhere stays valid), and maps
- * it. *fd is the open file, close-on-exec. Returns the mapping (held_unmap) or NULL with err: also
- * where the old file still names something that is held stopped, which nobody would resume then.
+ * Makes a new file at path in place of an old one (mappings of that stay valid), and maps it. *fd
+ * is the open file, close-on-exec. Returns the mapping (held_unmap) or NULL with err. Also fails
+ * where the old file still names something that is held stopped: nobody would resume it.
  */
 struct held_file *held_create(const char *path, int *fd, struct errmsg *err);
 
-/* Makes the calling thread the stopping thread: locks `alive` and sets `stopper`. 0, or -1 with
- * errno. */
+/* Makes the caller the stopping thread: locks `alive` and sets `stopper`. 0, or -1 with errno. */
 int held_live(struct held_file *h);
 
 /* Waits until the thread that called held_live() has ended. Returns at once if there is none. */
 void held_wait_death(struct held_file *h);
 
-/* Waits until slots have been taken or freed, or the stopping thread is known, since `news` was
- * `seen`; may return without any. */
+/* Waits until `news` is no longer `seen`: slots were taken or freed, or there is a new stopping
+ * thread. May also return too early. */
 void held_wait_news(struct held_file *h, uint32_t seen);
 
-/* Maps an existing one; NULL with err when it is none or of another version. */
+/* Maps an existing list; NULL with err where the file is none or of another version. */
 struct held_file *held_map(int fd, struct errmsg *err);
 void held_unmap(struct held_file *h);
 
-/* Take and free slots: one thread only. path is NULL for a process. Return the slot number, or -1
- * with errno (ENOSPC, ENAMETOOLONG). */
+/* Take and free slots; only one thread may do so. path is NULL for a process. held_take() returns
+ * the slot's number, or -1 with errno (ENOSPC, ENAMETOOLONG). */
 int held_take(
 	struct held_file *h, enum held_kind kind, pid_t pid, uint64_t starttime, const char *path);
 void held_free(struct held_file *h, int slot);
 
 /* Gives the slot of a process, which must be HELD_FREE, to another process. The stopping thread
- * does so in the middle of a shutter, with slots that were taken before (new_tasks.c). */
+ * does this within a shutter, with slots that were taken before (new_tasks.c). */
 void held_retake(struct held_file *h, int slot, pid_t pid, uint64_t starttime);
 
-/* Before the first stop of a shutter, and before its deadline is set. */
+/* Call it before the first stop of a shutter and before its deadline is set. */
 static inline void held_open(struct held_file *h)
 {
 	h->opened = atomic_load(&h->passed);
@@ -138,11 +139,11 @@ static inline bool held_late(const struct held_file *h)
 }
 
 /*
- * Before the stop call, with no other system call in between. False where the deadline has passed
- * since held_open(): nothing may be stopped then, as the guard may have looked at this slot
- * already. No stop escapes both: this sets `armed` and then reads `passed`, the guard counts
- * `passed` up and then reads `armed`, and all four are sequentially consistent, so at least one of
- * them sees what the other wrote.
+ * Call it before the stop call, with no other system call in between. False where the deadline has
+ * passed since held_open(): nothing may be stopped then, as the guard may have looked at this slot
+ * already. No stop escapes: this function sets `armed` and then reads `passed`, the guard
+ * increments `passed` and then reads `armed`, and all four are sequentially consistent, so at least
+ * one of the two sees what the other wrote.
  */
 static inline bool held_arm(struct held_file *h, int slot)
 {
@@ -153,7 +154,7 @@ static inline bool held_arm(struct held_file *h, int slot)
 	return false;
 }
 
-/* After the stop call. Where the guard has resumed and freed it meanwhile, it stays HELD_FREE. */
+/* Call it after the stop call. A slot that the guard has resumed meanwhile stays HELD_FREE. */
 static inline void held_stopped(struct held_file *h, int slot)
 {
 	uint32_t was = HELD_STOPPING;
@@ -161,11 +162,11 @@ static inline void held_stopped(struct held_file *h, int slot)
 	atomic_compare_exchange_strong(&h->slot[slot].armed, &was, HELD_STOPPED);
 }
 
-/* Whether it is to be resumed by poppad: not where the guard has done so already. */
+/* Whether poppad has to resume it: false where the guard has done so already. */
 static inline bool held_ours(const struct held_file *h, int slot)
 {
 	return atomic_load(&h->slot[slot].armed) != HELD_FREE;
 }
 
-/* The files and words by which a freezer of this kind is used. */
+/* The files and words of a freezer of this kind. */
 const struct freezer_words *held_freezer(enum held_kind kind);

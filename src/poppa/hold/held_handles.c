@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keeps open what is needed to look at each thing on the list and to resume it. */
+/* Keeps the files open that are needed to look at each held thing and to resume it. */
 #include "poppa/hold/held_handles.h"
 
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "poppa/hold/proc.h"
 
 struct ready {
-	atomic_flag lent; /* borrowed, or being replaced: who sets it may use the rest */
+	atomic_flag lent; /* borrowed or being replaced: only who has set it may use the rest */
 	bool is;          /* the handle is open */
-	uint32_t turn;    /* of the slot, when it was opened */
+	uint32_t turn;    /* turn of the slot when the handle was opened */
 	struct held_handle handle;
 };
 
@@ -70,18 +70,11 @@ void held_handles_free(struct held_handles *hs)
 	free(hs);
 }
 
-/* Waits until it is given back: the borrower looks at one thing and resumes it. */
+/* Waits until it is given back, which is soon: the borrower resumes one thing only. */
 static void lock(atomic_flag *lent)
 {
 	while (atomic_flag_test_and_set(lent))
 		usleep(1000);
-}
-
-/* The first look at a file of /proc gets the memory for its text, which the file keeps. */
-static void look_once(const struct held_slot *s, const struct held_handle *h)
-{
-	if (s->kind == HELD_PROCESS && h->status >= 0)
-		proc_pending_stop(s->pid, h->status);
 }
 
 static void replace(struct ready *r, const struct ready *by)
@@ -110,8 +103,9 @@ static void prepare_slot(struct ready *r, const struct held_slot *s)
 		memcpy(copy.path, s->path, sizeof(copy.path));
 		copy.path[sizeof(copy.path) - 1] = '\0';
 		next.is = !held_handle_open(&copy, &next.handle);
-		if (next.is)
-			look_once(&copy, &next.handle);
+		/* The first look at a file of /proc gets the memory that the file then keeps. */
+		if (next.is && next.handle.status >= 0)
+			proc_pending_stop(copy.pid, next.handle.status);
 	}
 	if (r->is || next.is)
 		replace(r, &next);

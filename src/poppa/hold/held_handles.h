@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keeps open what is needed to look at each thing on the list and to resume it. */
+/* Keeps the files open that are needed to look at each held thing and to resume it. */
 /*
- * Opening a file takes memory of the process's cgroup. Where poppad has used up that of both, its
- * guard would wait until poppad is killed for it, which takes longer than anything may be held.
+ * Opening a file takes memory of the cgroup, which poppad and its guard share. Where poppad has
+ * used it up, the guard would wait until poppad is killed for it, which takes longer than anything
+ * may be held.
  */
 #pragma once
 
@@ -10,30 +11,27 @@
 #include "poppa/hold/proc_watch.h"
 
 struct held_handle {
-	int act;    /* descriptor of the process, or the file by which the cgroup is thawed */
-	int status; /* the process's /proc/PID/status; -1 where it has none */
+	int act;    /* descriptor of the process, or of the file that thaws the cgroup */
+	int status; /* /proc/PID/status of the process; -1 where there is none */
 };
 
-/* Opens what is needed for one slot (a copy of it). 0, or -1 with errno (ESRCH, ENOENT: it is
- * gone). */
+/* Opens what one slot needs; s is a copy of it. 0, or -1 with errno (ESRCH, ENOENT: it is gone). */
 int held_handle_open(const struct held_slot *s, struct held_handle *out);
 void held_handle_close(struct held_handle *h);
 
 struct held_handles;
 
-/* Room for all slots, or NULL with errno; to be freed. */
+/* Makes room for all slots; free it with held_handles_free(). NULL with errno. */
 struct held_handles *held_handles_new(void);
 void held_handles_free(struct held_handles *hs);
 
-/* Opens what is missing for the slots in use and for the stopping thread, and closes what is not
- * needed any more. One thread at a time; it may be another thread than the one that borrows. */
+/* Opens what is missing for the slots in use and for the stopping thread, and closes what is no
+ * longer needed. One thread at a time, which need not be the one that borrows. */
 void held_handles_prepare(struct held_handles *hs, const struct held_file *h);
 
-/*
- * What was prepared for a slot in this turn of it. NULL where there is nothing, or where it is
- * being replaced at this moment: never waits. Must be given back soon, as held_handles_prepare()
- * waits for it. hs may be NULL.
- */
+/* Borrows what was prepared for this turn of a slot. NULL where there is nothing or where it is
+ * being replaced at this moment: never waits. Give it back soon, as held_handles_prepare() waits
+ * for it. hs may be NULL. */
 const struct held_handle *held_handles_borrow(struct held_handles *hs, int slot, uint32_t turn);
 void held_handles_give_back(struct held_handles *hs, int slot);
 

@@ -44,8 +44,8 @@ static int resume(struct held_handles *ready, int slot, const struct held_slot *
 
 #define UNSTEADY UINT32_MAX
 
-/* The state of a slot and a copy of it; UNSTEADY where poppad resumed it, or took it for something
- * else, while it was being copied. */
+/* Copies a slot and returns its state; UNSTEADY where poppad resumed it, or used it for something
+ * else, during the copy. */
 static uint32_t look_at(const struct held_slot *s, struct held_slot *copy)
 {
 	uint32_t state = atomic_load(&s->armed), turn = atomic_load(&s->turn);
@@ -58,17 +58,17 @@ static uint32_t look_at(const struct held_slot *s, struct held_slot *copy)
 	copy->starttime = s->starttime;
 	memcpy(copy->path, s->path, sizeof(copy->path));
 	copy->path[sizeof(copy->path) - 1] = '\0';
-	/* The copy is complete before `armed` and `turn` are read again. */
+	/* Completes the copy before `armed` and `turn` are read again. */
 	atomic_thread_fence(memory_order_acquire);
 	return atomic_load(&s->armed) == state && atomic_load(&s->turn) == turn ? state : UNSTEADY;
 }
 
 /*
- * Whether the stop call of the slot that is HELD_STOPPING is known to be made: the stopping thread
- * sleeps inside one of the system calls by which a process is stopped, and has not run since before
+ * Whether the stop call of the slot that is HELD_STOPPING is known to have been made: the stopping
+ * thread sleeps inside one of the system calls that stop a process, and has not run since before
  * the slot was read (`ran` is the processor time that it had used then). The kernel sends a signal
- * without a sleep, so a thread that sleeps in the call has sent it and is on its way back; only a
- * tracer could hold it on the way in. As it has not run since, the call is the one for this slot.
+ * without sleeping, so a thread that sleeps in the call has sent it and is on its way back; only a
+ * tracer could hold it on its way in. As it has not run since, the call is the one for this slot.
  */
 static bool stop_is_made(const struct proc_watch *stopper, uint64_t ran)
 {
@@ -79,13 +79,13 @@ static bool stop_is_made(const struct proc_watch *stopper, uint64_t ran)
 	       proc_watch_ran(stopper) == ran;
 }
 
-/* stopper: NULL when nothing more can be stopped. */
+/* stopper is NULL where nothing more can be stopped. */
 static int release(struct held_file *h, struct held_handles *ready,
 	const struct proc_watch *stopper, int *again)
 {
 	uint32_t high = h->high < HELD_SLOTS ? h->high : HELD_SLOTS;
 	/* The processor time of the stopping thread, read before any slot: where a later look finds
-	 * the same, it has not run in between. */
+	 * the same value, the thread has not run in between. */
 	uint64_t ran = stopper ? proc_watch_ran(stopper) : 0;
 	int count = 0;
 
@@ -102,8 +102,8 @@ static int release(struct held_file *h, struct held_handles *ready,
 		if (state == UNSTEADY)
 			++*again; /* poppad changes it right now, or dies and leaves it as it is */
 		else if (state == HELD_STOPPING && ran && s->woken_ns == ran)
-			/* Resumed before, and the stopping thread has not run since: if it is
-			 * stopped now, somebody else has done that. */
+			/* Resumed before, and the stopping thread has not run since: where the
+			 * process is stopped now, somebody else has done that. */
 			++*again;
 		else if (resume(ready, (int)i, &copy) && errno != ESRCH && errno != ENOENT &&
 			 errno != ENODEV)
@@ -120,7 +120,7 @@ static int release(struct held_file *h, struct held_handles *ready,
 int held_release(struct held_file *h, struct held_handles *ready, bool sure, int *again)
 {
 	pid_t tid = atomic_load(&h->stopper);
-	const struct proc_watch *stopper = NULL;
+	const struct proc_watch *stopper;
 	struct proc_watch own;
 	int count, ignored;
 

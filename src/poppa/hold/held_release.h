@@ -6,18 +6,16 @@
 #include "poppa/hold/held_handles.h"
 
 /*
- * Resumes everything that is not HELD_FREE, and frees it. sure: poppad is dead, so no stop can come
- * any more. Otherwise a slot that is HELD_STOPPING stays so unless its stop call is known to be
- * made (held.h), and is not resumed a second time before the stopping thread has run. A stop signal
- * that somebody else sent to a held process meanwhile is sent to it again.
- * `ready`, where given, has open files for the slots; what it lacks is opened. Returns how many
- * slots were not free. *again, where given, is how many of them are not free yet, also because they
- * could not be resumed: call again for them. One thread at a time.
+ * Resumes everything that is not HELD_FREE, and frees its slot. sure: poppad is dead, so no stop
+ * can come any more. Otherwise a slot that is HELD_STOPPING stays so unless the stop call is known
+ * to have been made (held.h), and is not resumed again before the stopping thread has run. A stop
+ * signal that somebody else sent to a held process meanwhile is sent to it again.
+ * `ready` (may be NULL) has open files for the slots; other files are opened. Returns how many
+ * slots were not free. *again (may be NULL) is how many still are not, some because they could not
+ * be resumed: call again for them. One thread at a time.
  */
 int held_release(struct held_file *h, struct held_handles *ready, bool sure, int *again);
 
-/*
- * Resumes what an earlier run left stopped, from its file. Returns the number of things resumed (0:
- * nothing was left, or there is no file), or -1 with err.
- */
+/* Resumes what an earlier run left stopped, from its file. Returns the number of things resumed (0:
+ * nothing was left, or there is no file), or -1 with err. */
 int held_repair(const char *path, struct errmsg *err);

@@ -15,7 +15,7 @@
 #include "poppa/hold/pause.h"
 #include "poppa/hold/proc.h"
 
-/* Each round finds what those before it have missed: the children of what they stopped. */
+/* A task may fork just before it is stopped: each round finds what the rounds before it missed. */
 #define ROUNDS 3
 
 struct new_tasks {
@@ -118,9 +118,7 @@ static bool stop(struct new_tasks *n, pid_t pid)
 	char exe[NAME_MAX + 1];
 
 	if (n->used == NEW_TASKS_MAX || proc_exe(pid, exe, sizeof(exe)) ||
-		find_tasks_launcher(exe, &n->conf))
-		return false;
-	if (pause_adopt(n->unit[n->used], pid))
+		find_tasks_launcher(exe, &n->conf) || pause_adopt(n->unit[n->used], pid))
 		return false;
 	if (pause_stop(n->unit[n->used])) {
 		pause_let_go(n->unit[n->used]);
@@ -130,7 +128,7 @@ static bool stop(struct new_tasks *n, pid_t pid)
 	return true;
 }
 
-/* The list is made anew for who opens the file, not for who reads it again. */
+/* Opens the file each time: the kernel makes the list when the file is opened, not at each read. */
 static int stop_in(struct new_tasks *n, const char *file)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC), count = 0;
@@ -144,7 +142,7 @@ static int stop_in(struct new_tasks *n, const char *file)
 	while (size < room && (got = read(fd, n->text + size, room - size)) > 0)
 		size += got;
 	close(fd);
-	/* The number at which a long list is cut would be some other process's. */
+	/* Where a long list is cut, the last number may be incomplete and name another process. */
 	end = memrchr(n->text, '\n', size);
 	*(end ? end + 1 : n->text) = '\0';
 	for (const char *p = n->text; *p; p = *end ? end + 1 : end) {

@@ -66,7 +66,7 @@ static bool stopped(const struct pause_unit *u)
 	return false;
 }
 
-/* Signals that come while frozen stay pending and act after the thaw: nothing to give back. */
+/* Signals that come to a frozen process stay pending and act after the thaw: none is sent again. */
 static bool resume(struct pause_unit *u, bool look)
 {
 	(void)look;
@@ -112,7 +112,7 @@ void pause_prepare(const char *mount, const char *node)
 	if (*kept ||
 		snprintf(dir, sizeof(dir), "%s/freezer/poppa_%s", mount, node) >= (int)sizeof(dir))
 		return;
-	/* Where it cannot be had, shutters cost more. */
+	/* Without this cgroup shutters work too, but cost more. */
 	if (mkdir(dir, 0755) && errno != EEXIST)
 		return;
 	strcpy(kept, dir);

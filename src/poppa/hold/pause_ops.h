@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* For the ways of pausing only: what a new one fills in. */
+/* The operations that each way of pausing implements; only these ways include this file. */
 #pragma once
 
 #include <time.h>
@@ -14,18 +14,18 @@ struct pause_ops {
 	int64_t (*ran_ns)(const struct pause_unit *u);   /* as pause_ran_ns() */
 };
 
-/* Opened and closed by the main thread; between that, the stopping thread alone uses it in a block.
- * The order in which its slot's state and the process change is in held.h. */
+/* The main thread opens and closes a unit; during a block only the stopping thread uses it. held.h
+ * has the order in which the slot's state and the process change. */
 struct pause_unit {
 	const struct pause_ops *ops;
 	struct held_file *held;
 	int slot;
 	enum held_kind kind;
-	pid_t pid;       /* of a process */
-	clockid_t clock; /* likewise: its processor time */
+	pid_t pid;       /* of a process only */
+	clockid_t clock; /* of a process only: its processor time */
 	int fd[3]; /* process: pidfd, /proc/PID/status, /proc/PID/task; cgroup: switch, state */
 };
 
-/* A unit with its slot taken and no descriptors, or NULL with errno. */
+/* Returns a unit with a slot and without descriptors, or NULL with errno. */
 struct pause_unit *pause_new(const struct pause_ops *ops, struct held_file *h, enum held_kind kind,
 	pid_t pid, uint64_t starttime, const char *dir);

@@ -18,11 +18,10 @@
 
 /*
  * The kernel may give a signal for the process to a thread that waits for a processor, while
- * another thread runs on for milliseconds. So each thread gets a SIGSTOP of its own: the first
- * thread that takes it stops all of them, and SIGCONT removes those that are still pending. A
- * thread has no descriptor before Linux 6.9, so it is named by its number. That number was just
- * read from the directory of this very process, and the kernel uses a number again only after all
- * the others.
+ * another thread runs on for milliseconds. So each thread gets its own SIGSTOP: the first thread
+ * that takes it stops all of them, and SIGCONT removes those that are still pending. A thread has
+ * no descriptor before Linux 6.9, so it is named by its number, which was just read from the
+ * directory of this very process: the kernel uses a number again only after all others.
  */
 struct round {
 	const struct held_file *held;
@@ -34,7 +33,7 @@ static int sigstop_thread(pid_t tid, void *arg)
 {
 	struct round *r = arg;
 
-	/* The deadline passed and the guard has resumed the process: send no more stops. */
+	/* The deadline has passed and the guard has resumed the process: send no more stops. */
 	if (held_late(r->held))
 		return 1;
 	r->sent += !syscall(SYS_tgkill, r->pid, tid, SIGSTOP);
@@ -54,14 +53,14 @@ static int sigstop_threads(const struct pause_unit *u)
 	return -1;
 }
 
-/* How many threads are to be stopped, where that is known; -1 with errno. */
+/* The number of threads to stop; -1 with errno. */
 static int threads(const struct pause_unit *u)
 {
 	struct stat st;
 
 	if (u->fd[2] < 0)
-		return 1; /* adopted */
-	/* Its links are "." and ".." and one for each thread. */
+		return 1; /* adopted: not known */
+	/* The directory's links are "." and ".." and one for each thread. */
 	return fstat(u->fd[2], &st) ? -1 : (int)st.st_nlink - 2;
 }
 
@@ -86,32 +85,22 @@ static int stop(struct pause_unit *u)
 	return -1;
 }
 
-/* The signal reaches a running task within microseconds (an interrupt to its core); the state in
- * /proc is no measure, a preempted task reports it milliseconds late. */
+/* The signal reaches a running task within microseconds (an interrupt to its core). The state in
+ * /proc cannot tell: a preempted task changes it milliseconds late. */
 static int settled(struct pause_unit *u)
 {
 	(void)u;
 	return 1;
 }
 
-/* Text of /proc/PID/status; the state letter, or 0. */
-static char read_status(const struct pause_unit *u, char *text, size_t size)
-{
-	ssize_t n = pread(u->fd[1], text, size - 1, 0);
-	char *line;
-
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	line = strstr(text, "\nState:\t");
-	return line ? line[8] : 0;
-}
-
 static bool stopped(const struct pause_unit *u)
 {
-	char text[STATUS_SIZE], state = read_status(u, text, sizeof(text));
+	char text[STATUS_SIZE], *line;
+	ssize_t n = pread(u->fd[1], text, sizeof(text) - 1, 0);
 
-	return state == 'T' || state == 't';
+	text[n > 0 ? n : 0] = '\0';
+	line = strstr(text, "\nState:\t");
+	return line && (line[8] == 'T' || line[8] == 't');
 }
 
 static bool resume(struct pause_unit *u, bool look)
@@ -172,7 +161,8 @@ int pause_adopt(struct pause_unit *u, pid_t pid)
 
 	if (fd < 0)
 		return -1;
-	/* Of this very process if it lives on after it was read. */
+	/* The start time is this very process's if the descriptor still finds it alive afterwards.
+	 */
 	if (proc_stat(pid, &st) || clock_getcpuclockid(pid, &u->clock) || proc_signal(fd, 0)) {
 		close(fd);
 		errno = ESRCH;

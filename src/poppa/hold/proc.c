@@ -2,6 +2,7 @@
 /* Reads /proc and handles process descriptors. */
 #include "poppa/hold/proc.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -39,7 +40,8 @@ static ssize_t read_small(const char *path, char *buf, size_t size)
 
 int proc_stat_parse(const char *text, struct proc_stat *out)
 {
-	/* The command name may hold blanks and brackets: the fields begin after the last one. */
+	/* The command name may hold blanks and brackets: the fields begin after the last bracket.
+	 */
 	const char *p = strrchr(text, ')');
 	struct proc_stat next;
 
@@ -83,7 +85,7 @@ int proc_stat_open(pid_t pid)
 	char path[64];
 	int fd;
 
-	/* That of the process would have the kernel add up all threads for each letter. */
+	/* For /proc/PID/stat the kernel would add up all threads at each reading. */
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
@@ -106,18 +108,11 @@ char proc_state(int fd)
 	return p && p[1] == ' ' && p[2] ? p[2] : PROC_UNKNOWN;
 }
 
-/* How the kernel marks a file that is there no more, as after an upgrade of the program. */
-static void cut_mark(char *target)
-{
-	static const char mark[] = " (deleted)";
-	size_t len = strlen(target), end = sizeof(mark) - 1;
-
-	if (len > end && !strcmp(target + len - end, mark))
-		target[len - end] = '\0';
-}
-
 int proc_exe(pid_t pid, char *buf, size_t size)
 {
+	/* The kernel's mark of a removed file, as after an upgrade of the program. */
+	static const char mark[] = " (deleted)";
+	const ssize_t mark_len = sizeof(mark) - 1;
 	char path[64], target[PATH_MAX];
 	const char *base;
 	ssize_t n;
@@ -127,7 +122,8 @@ int proc_exe(pid_t pid, char *buf, size_t size)
 	if (n < 0)
 		return -1;
 	target[n] = '\0';
-	cut_mark(target);
+	if (n > mark_len && !strcmp(target + n - mark_len, mark))
+		target[n - mark_len] = '\0';
 	base = strrchr(target, '/');
 	snprintf(buf, size, "%s", base ? base + 1 : target);
 	return 0;
@@ -156,7 +152,7 @@ int proc_signal(int pidfd, int sig)
 	return syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
 }
 
-/* Whether the kernel can send a signal through a descriptor to one thread: Linux 6.9 and later. */
+/* Whether the kernel can signal one thread through a descriptor (Linux 6.9 and later). */
 static bool signals_threads(void)
 {
 	static atomic_int known = -1;
@@ -178,14 +174,6 @@ int proc_signal_own(int pidfd, int sig)
 		signals_threads() ? PIDFD_SIGNAL_THREAD : 0);
 }
 
-struct dirent64_head {
-	uint64_t ino;
-	int64_t off;
-	unsigned short size;
-	unsigned char type;
-	char name[];
-};
-
 int proc_each_thread(int fd, proc_thread_fn fn, void *arg)
 {
 	_Alignas(8) char buf[DIRENTS];
@@ -196,10 +184,10 @@ int proc_each_thread(int fd, proc_thread_fn fn, void *arg)
 		return -1;
 	while (!rc && (n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0) {
 		for (long at = 0; at < n && !rc;) {
-			const struct dirent64_head *e = (const void *)(buf + at);
-			pid_t tid = atoi(e->name);
+			const struct dirent64 *e = (const void *)(buf + at);
+			pid_t tid = atoi(e->d_name);
 
-			at += e->size;
+			at += e->d_reclen;
 			if (tid > 0)
 				rc = fn(tid, arg);
 		}
@@ -207,10 +195,8 @@ int proc_each_thread(int fd, proc_thread_fn fn, void *arg)
 	return rc;
 }
 
-/*
- * The text of a status file. Where it does not fit, it is without the line of the groups, of which
- * a user may have thousands, and what comes before and behind them is there.
- */
+/* Reads the text of a status file. Where it does not fit, leaves out the line of the groups, of
+ * which a user may have thousands, and keeps the lines before and after it. */
 static int status_text(int fd, char *text, size_t size)
 {
 	ssize_t n = pread(fd, text, size - 1, 0);
@@ -269,7 +255,7 @@ static bool is_stopped(const char *status)
 	return line && line[8] == 'T';
 }
 
-/* 1 for a thread without a SIGSTOP of its own; arg: whether one of those seen stands. */
+/* Returns 1 for a thread that has no own SIGSTOP pending; arg becomes true at a stopped thread. */
 static int took_none(pid_t tid, void *arg)
 {
 	char text[STATUS_SIZE];
@@ -281,8 +267,8 @@ static int took_none(pid_t tid, void *arg)
 	return !has(bits(text, "\nSigPnd:"), SIGSTOP);
 }
 
-/* With our signal still at every thread it was not ours that stopped one: the others follow that
- * one as they get a turn. */
+/* Whether somebody else has stopped the process: a thread is stopped, but our signal is still
+ * pending at every thread, so it was not ours. */
 static bool stopped_before(pid_t pid)
 {
 	bool stands = false;
@@ -312,8 +298,8 @@ int proc_pending_stop(pid_t pid, int status)
 	threads = line && atoi(line + 9) > 1;
 	shared = bits(text, "\nShdPnd:");
 	sig = has(shared, SIGSTOP) ? SIGSTOP : has(shared, SIGTSTP) ? SIGTSTP : 0;
-	/* The one thread may have had no turn since our own signal, which then waits as well, apart
-	 * from others' where the kernel lets it. */
+	/* A single thread may have had no turn since our own signal, which then is pending too: as
+	 * a signal of the thread where the kernel allows that, else of the process. */
 	if (!threads && !signals_threads())
 		return is_stopped(text) ? sig : 0;
 	if (!threads && !sig)

@@ -48,7 +48,7 @@ static int text_of(int fd, char *text, size_t size)
 	return n > 0 ? 0 : -1;
 }
 
-/* The letter of the state in which the thread is; 0 when it is gone, or that is not known. */
+/* The letter of the thread's state; 0 when the thread is gone or its state is not known. */
 static char state(const struct proc_watch *w)
 {
 	char is = proc_state(w->stat);

@@ -11,18 +11,16 @@ struct proc_watch {
 	int stat, schedstat, call;
 };
 
-/* Opens what there is of a thread (a pid names the first one of its process). What it has not, or
- * may not be read, is not known by the looks below. */
+/* Opens the files of a thread (a pid names the first thread of its process). The functions below
+ * report what a missing file would tell as not known. */
 void proc_watch_open(struct proc_watch *w, pid_t tid);
 void proc_watch_close(struct proc_watch *w);
 
-/*
- * Processor time that the thread has had, in ns; 0 where it runs, so that this cannot be told
- * exactly, where it is gone, or where the kernel keeps no such statistics. The state is read first:
- * who begins to run later is found by the next look.
- */
+/* Processor time that the thread has used, in ns. 0 where it is not known: the thread runs just now
+ * or is gone, or the kernel keeps no such statistics. The state is read first: the next look finds
+ * a thread that begins to run after that. */
 uint64_t proc_watch_ran(const struct proc_watch *w);
 
-/* Number of the system call that the thread waits in or is on its way back from; -1 where it is in
- * none, runs, is held by a debugger, or is gone. */
+/* Number of the system call that the thread waits in or is returning from; -1 where it is in none,
+ * runs, is held by a debugger, or is gone. */
 long proc_watch_call(const struct proc_watch *w);
