@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR BSD-2-Clause */
 /* Makes, hands out and withdraws the page in which a process publishes its progress. */
-/*
- * The address range of the page is reserved once and never given back: opening maps a memfd over
+/* The address range of the page is reserved once and never given back: opening maps a memfd over
  * it, closing and fork() map private memory over it. So a thread may keep the address of its slot
- * while it lives, and a late beat never writes to unmapped memory or to the page of a parent.
- */
+ * while it lives, and a late beat never writes to unmapped memory or to the page of a parent. */
 #include "heartbeat/poppa_heartbeat.h"
 
 #include <errno.h>

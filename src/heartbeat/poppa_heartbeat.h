@@ -14,21 +14,17 @@
 extern "C" {
 #endif
 
-/*
- * Publishes this process until poppa_heartbeat_close() has been called as often as this. Returns 0,
+/* Publishes this process until poppa_heartbeat_close() has been called as often as this. Returns 0,
  * or -1 with errno when the page could not be made; a program need not check, it only runs on
- * unmeasured. After fork() a child publishes nothing until it calls this itself.
- */
+ * unmeasured. After fork() a child publishes nothing until it calls this itself. */
 int poppa_heartbeat_open(void);
 
 /* Withdraws the page; poppa_heartbeat_add() stays safe, also in threads that still run. */
 void poppa_heartbeat_close(void);
 
-/*
- * The page as readers see it: a memfd of this name that holds the header and then `slots` slots. It
+/* The page as readers see it: a memfd of this name that holds the header and then `slots` slots. It
  * is sealed against resizing and, where the kernel can (F_SEAL_FUTURE_WRITE), against other writers
- * and holes. The progress of the process is the sum of the counts of the first `used` slots.
- */
+ * and holes. The progress of the process is the sum of the counts of the first `used` slots. */
 #define POPPA_HEARTBEAT_NAME "poppa-heartbeat"
 #define POPPA_HEARTBEAT_MAGIC UINT64_C(0x54414542504f5031) /* "1POPBEAT" in memory */
 #define POPPA_HEARTBEAT_VERSION 1

@@ -65,11 +65,9 @@ static const struct counter_ops *find_backend(enum counter_backend kind, struct 
 	return b->ops;
 }
 
-/*
- * Logs why a backend cannot be used, once for each reason while this process lives: a fault of the
+/* Logs why a backend cannot be used, once for each reason while this process lives: a fault of the
  * machine or of the configuration is the same for every task. A single task without a signal is no
- * fault and is not logged.
- */
+ * fault and is not logged. */
 static void report(enum counter_backend kind, const struct errmsg *why, bool asked_for)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -178,19 +176,17 @@ int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_
 		report(backend, err, true);
 		goto broken;
 	}
-	if (open_backend(c, backend, conf, pid, err)) {
-		code = errno;
+	if (open_backend(c, backend, conf, pid, err))
 		goto broken;
-	}
 	/* All files above were opened by the task's number, which is still its own if it lives. */
 	if (task_ended(c)) {
-		code = ESRCH;
-		counter_fail(code, err, "task %d: it is gone", (int)pid);
+		counter_fail(ESRCH, err, "task %d: it is gone", (int)pid);
 		goto broken;
 	}
 	*out = c;
 	return 0;
 broken:
+	code = errno;
 	counter_close(c);
 	errno = code;
 	return -1;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts instructions and cycles of a task's threads through PAPI. */
-/*
- * Each thread has an event set attached to it. The events have their kernel names, as not every
+/* Each thread has an event set attached to it. The events have their kernel names, as not every
  * processor has PAPI's own presets. PAPI keeps state for the whole process, so every call is made
- * under one lock, but for PAPI_read(), which touches only its event set.
- */
+ * under one lock, but for PAPI_read(), which touches only its event set. */
 #include "poppa/counter/counter_backend.h"
 
 #include <errno.h>

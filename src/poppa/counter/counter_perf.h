@@ -13,9 +13,7 @@
  * err and errno. */
 int counter_perf_encode(const char *event, struct perf_event_attr *attr, struct errmsg *err);
 
-/*
- * Adds to sum what a group counted since its last read, scaled up for the time in which the PMU had
+/* Adds to sum what a group counted since its last read, scaled up for the time in which the PMU had
  * no room for it. now and last hold progress, cycles, ns enabled and ns running; last becomes now.
- * Sets sum->missing where the PMU never had room for it in that time.
- */
+ * Sets sum->missing where the PMU never had room for it in that time. */
 void counter_perf_scale(const uint64_t now[4], uint64_t last[4], struct counter_sample *sum);

@@ -60,11 +60,9 @@ static bool is_file(const char *mapped, const char *file)
 	return !strncmp(base, file, len) && (base[len] == '\0' || base[len] == '.');
 }
 
-/*
- * The file belongs to a user: its headers may say anything, and something else at the next look. So
+/* The file belongs to a user: its headers may say anything, and something else at the next look. So
  * each part that matters is read once, to its own offset in memory that is as large as the file and
- * otherwise empty, and only as many bytes as a real program can have.
- */
+ * otherwise empty, and only as many bytes as a real program can have. */
 struct image {
 	int fd;
 	char *at;

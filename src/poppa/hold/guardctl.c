@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "common/units.h"
-#include "poppa/hold/proc.h"
 
 #define START_WAIT_MS 2000
 #define NO_FD_BELOW 10 /* the sources of dup2() must not be among its targets */

@@ -50,11 +50,9 @@ enum held_kind { HELD_PROCESS = 1, HELD_FREEZER_V1, HELD_FREEZER_V2 };
  */
 enum held_state { HELD_FREE, HELD_STOPPING, HELD_STOPPED };
 
-/*
- * One thing that can be stopped. The members below `armed`, but for `woken_ns`, are written only
+/* One thing that can be stopped. The members below `armed`, but for `woken_ns`, are written only
  * while it is HELD_FREE, and `turn` is written last. A reader reads `armed` and `turn` before and
- * after the rest: where neither has changed, all that it has read belongs together.
- */
+ * after the rest: where neither has changed, all that it has read belongs together. */
 struct held_slot {
 	_Atomic uint32_t armed; /* enum held_state */
 	_Atomic uint32_t kind;  /* enum held_kind; 0 = free */
@@ -90,11 +88,9 @@ struct held_file {
 	struct held_slot slot[HELD_SLOTS];
 };
 
-/*
- * Makes a new file at path in place of an old one (mappings of that stay valid), and maps it. *fd
+/* Makes a new file at path in place of an old one (mappings of that stay valid), and maps it. *fd
  * is the open file, close-on-exec. Returns the mapping (held_unmap) or NULL with err. Also fails
- * where the old file still names something that is held stopped: nobody would resume it.
- */
+ * where the old file still names something that is held stopped: nobody would resume it. */
 struct held_file *held_create(const char *path, int *fd, struct errmsg *err);
 
 /* Makes the caller the stopping thread: locks `alive` and sets `stopper`. 0, or -1 with errno. */

@@ -2,7 +2,6 @@
 /* Keeps the files open that are needed to look at each held thing and to resume it. */
 #include "poppa/hold/held_handles.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

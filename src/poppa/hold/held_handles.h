@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Keeps the files open that are needed to look at each held thing and to resume it. */
-/*
- * Opening a file takes memory of the cgroup, which poppad and its guard share. Where poppad has
+/* Opening a file takes memory of the cgroup, which poppad and its guard share. Where poppad has
  * used it up, the guard would wait until poppad is killed for it, which takes longer than anything
- * may be held.
- */
+ * may be held. */
 #pragma once
 
 #include "poppa/hold/held.h"

@@ -44,11 +44,9 @@ bool pause_stopped(const struct pause_unit *u);
 int pause_adopt(struct pause_unit *u, pid_t pid);
 void pause_let_go(struct pause_unit *u);
 
-/*
- * Resumes and disarms, unless the guard has done so already. With look, which costs a read of
+/* Resumes and disarms, unless the guard has done so already. With look, which costs a read of
  * /proc, it looks for a stop signal that somebody else sent in the meantime (a suspended job, a
- * user's Ctrl-Z), and sends it again after the resume. Returns whether there was one.
- */
+ * user's Ctrl-Z), and sends it again after the resume. Returns whether there was one. */
 bool pause_resume(struct pause_unit *u, bool look);
 
 /*
