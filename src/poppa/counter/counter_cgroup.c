@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/errmsg.h"
 #include "common/fsio.h"
 
 #define MAX_TEXT 65536
@@ -62,7 +61,7 @@ static char *text_at(int dir, const char *name)
 	char path[256];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dir, name);
-	return fsio_read(path, MAX_TEXT, NULL, &(struct errmsg){""});
+	return fsio_read(path, MAX_TEXT, NULL, NULL);
 }
 
 static bool alone(int dir, pid_t pid)
@@ -97,8 +96,7 @@ static int allowed_cpus(int dir, cpu_set_t *out)
 		text = text_at(dir, name);
 	}
 	if (!text)
-		text = fsio_read(
-			"/sys/devices/system/cpu/online", MAX_TEXT, NULL, &(struct errmsg){""});
+		text = fsio_read("/sys/devices/system/cpu/online", MAX_TEXT, NULL, NULL);
 	rc = text ? counter_cgroup_cpus(text, out) : -1;
 	free(text);
 	return rc;
@@ -109,7 +107,7 @@ int counter_cgroup_open(pid_t pid, struct counter_cgroup *out)
 	char name[64], root[PATH_MAX], path[2 * PATH_MAX], *text, *line;
 
 	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)pid);
-	text = fsio_read(name, MAX_TEXT, NULL, &(struct errmsg){""});
+	text = fsio_read(name, MAX_TEXT, NULL, NULL);
 	line = text ? strstr(text, "0::/") : NULL;
 	out->fd = -1;
 	if (line && (line == text || line[-1] == '\n') && !mount_point(root, sizeof(root))) {

@@ -56,9 +56,10 @@ static int memfd_device(struct statx *out, struct errmsg *err)
 		rc = identify(fd, "", AT_EMPTY_PATH, out);
 		close(fd);
 	}
-	return rc ? counter_fail(ENODATA, err, "heartbeat: this kernel makes no memfd: %s",
-			    strerror(errno))
-		  : 0;
+	if (!rc)
+		return 0;
+	return counter_fail(
+		ENODATA, err, "heartbeat: this kernel makes no memfd: %s", strerror(errno));
 }
 
 /* The id that the process has in its own pid namespace: the last number of the NSpid line. */

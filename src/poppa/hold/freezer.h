@@ -5,11 +5,10 @@
 #include <stdbool.h>
 
 struct freezer_words {
-	const char *command,
-		*state;             /* files: where commands are written, where the state is read */
-	const char *freeze, *thaw;  /* the commands */
-	const char *free;           /* the command file begins so when nobody holds the cgroup */
-	const char *begun, *frozen; /* in the state file: freezing has begun, all are frozen */
+	const char *command, *state; /* files: that of the commands, that of the state */
+	const char *freeze, *thaw;   /* the commands */
+	const char *free;            /* the command file begins so when nobody holds the cgroup */
+	const char *begun, *frozen;  /* in the state file: freezing has begun, all are frozen */
 };
 
 extern const struct freezer_words freezer_v1, freezer_v2;
