@@ -58,9 +58,8 @@ struct held_slot {
 	_Atomic uint32_t kind;  /* enum held_kind; 0 = free */
 	int32_t pid;
 	_Atomic uint32_t turn; /* grows each time that the slot is taken for something else */
-	uint64_t woken_ns; /* only the guard uses it: the processor time of the stopping thread when
-			      the guard last resumed this slot as HELD_STOPPING, see held_release.c
-			    */
+	uint64_t woken_ns; /* the guard's: processor time of the stopping thread when the guard last
+			      resumed this slot as HELD_STOPPING, see held_release.c */
 	uint64_t starttime;
 	char path[HELD_PATH]; /* cgroup directory of a freezer */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The operations that each way of pausing implements; only these ways include this file. */
+/* The operations that each way of pausing implements, for pause.c and these ways only. */
 #pragma once
 
 #include <time.h>
