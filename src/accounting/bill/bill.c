@@ -117,40 +117,39 @@ static int64_t read_time(const char *text)
 	return v > 0 && v <= LAST_TIME ? v : 0;
 }
 
-/* The billing in "billing=1000,cpu=1,node=1". */
-static uint64_t read_billing(const char *tres)
+static bool begins(const char *text, const char *start)
 {
-	static const char key[] = "billing=";
-
-	for (const char *p = tres; p; p = strchr(p, ',')) {
-		p += *p == ',';
-		if (!strncmp(p, key, sizeof(key) - 1) && isdigit((unsigned char)p[sizeof(key) - 1]))
-			return strtoull(p + sizeof(key) - 1, NULL, 10);
-	}
-	return 0;
+	return !strncmp(text, start, strlen(start));
 }
 
-/* The class of "stripe,class:weather", or NULL. */
-static char *read_class(struct bills *bills, char *option)
+/* What follows the key in the first item of a comma list that begins with it, or NULL. */
+static const char *after_key(const char *list, const char *key)
 {
-	static const char key[] = "class:";
-
-	for (const char *p = option; p; p = strchr(p, ',')) {
+	for (const char *p = list; p; p = strchr(p, ',')) {
 		p += *p == ',';
-		if (!strncmp(p, key, sizeof(key) - 1)) {
-			char *name = keep_text(bills, p + sizeof(key) - 1);
-
-			if (name)
-				name[strcspn(name, ", ")] = '\0';
-			return name;
-		}
+		if (begins(p, key))
+			return p + strlen(key);
 	}
 	return NULL;
 }
 
-static bool begins(const char *text, const char *start)
+/* The billing in "billing=1000,cpu=1,node=1". */
+static uint64_t read_billing(const char *tres)
 {
-	return !strncmp(text, start, strlen(start));
+	const char *billing = after_key(tres, "billing=");
+
+	return billing && isdigit((unsigned char)*billing) ? strtoull(billing, NULL, 10) : 0;
+}
+
+/* The class of "stripe,class:weather", or NULL. */
+static char *read_class(struct bills *bills, const char *option)
+{
+	const char *class = after_key(option, "class:");
+	char *name = class ? keep_text(bills, class) : NULL;
+
+	if (name)
+		name[strcspn(name, ", ")] = '\0';
+	return name;
 }
 
 static enum bill_status status_of(const struct bill *b, bool priced)
@@ -273,10 +272,9 @@ static int add_row(struct bills *bills, char *line, const char *delimiter, int n
 	char *field[FIELDS];
 	int n = split(line, delimiter, field);
 
-	if (n == 1 && bills->count) {
-		/* A job's name may hold a newline; sacct prints it as it is. */
+	/* A job's name may hold a newline; sacct prints it as it is. */
+	if (n == 1 && bills->count)
 		return 0;
-	}
 	if (!(bills->count & (bills->count - 1))) {
 		struct bill *bigger = reallocarray(
 			bills->bill, bills->count ? 2 * (size_t)bills->count : 1, sizeof(*bigger));
@@ -285,9 +283,9 @@ static int add_row(struct bills *bills, char *line, const char *delimiter, int n
 			return -1;
 		bills->bill = bigger;
 	}
-	if (n < FIELDS)
+	if (n < FIELDS) {
 		errmsg_set(&why, "%d fields instead of %d", n, FIELDS);
-	if (!*why.text && !read_row(bills, field, &bills->bill[bills->count], &why)) {
+	} else if (!read_row(bills, field, &bills->bill[bills->count], &why)) {
 		bills->count++;
 		return 0;
 	}

@@ -3,7 +3,6 @@
 #include "accounting/bill/summary.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -75,7 +74,7 @@ static void add_bill(struct summary_sums *sums, const struct bill *b)
 	sums->kept_s += elapsed * (1 - b->facts->degradation) * (1 - stopped(b));
 }
 
-/* A bill with the name of the group it belongs to. */
+/* A bill with the name of its group. */
 struct tagged {
 	char *name;
 	const struct bill *bill;
@@ -266,21 +265,17 @@ static int make_programs(const struct bills *bills, struct summary *s)
 	return 0;
 }
 
+static int compare_name(const void *name, const void *group)
+{
+	return strcmp(name, ((const struct summary_group *)group)->name);
+}
+
 static int find_program(const struct summary *s, const char *name)
 {
-	int low = 0, high = s->program_count;
+	const struct summary_group *g = bsearch(name, s->by_program, (size_t)s->program_count,
+		sizeof(*s->by_program), compare_name);
 
-	while (low < high) {
-		int middle = low + (high - low) / 2, rc = strcmp(s->by_program[middle].name, name);
-
-		if (!rc)
-			return middle;
-		if (rc < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return -1;
+	return g ? (int)(g - s->by_program) : -1;
 }
 
 static int compare_pairs(const void *a, const void *b)

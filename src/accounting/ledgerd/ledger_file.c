@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -331,15 +330,6 @@ int ledger_file_check(const char *path, const struct ledger_anchor *anchor,
 
 /* --- backup --- */
 
-/* Whoever goes back to a copy needs again what came after it. The nodes send it to a ledger that
- * they do not know, so each copy gets a name of its own. */
-static int name_anew(sqlite3 *db)
-{
-	return sqlite3_exec(db,
-		"UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'id'", NULL, NULL,
-		NULL);
-}
-
 /* Copies into an open, empty database. */
 static int copy(sqlite3 *from, sqlite3 *to, const char *name, struct errmsg *err)
 {
@@ -356,8 +346,12 @@ static int copy(sqlite3 *from, sqlite3 *to, const char *name, struct errmsg *err
 	/* The copy is one file, without a log beside it. */
 	if (rc == SQLITE_DONE)
 		rc = sqlite3_exec(to, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+	/* Whoever goes back to a copy needs again what came after it. The nodes send it to a ledger
+	 * that they do not know, so each copy gets an identity of its own. */
 	if (rc == SQLITE_OK)
-		rc = name_anew(to);
+		rc = sqlite3_exec(to,
+			"UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'id'", NULL,
+			NULL, NULL);
 	return rc == SQLITE_OK ? 0 : db_failed(to, name, "write", err);
 }
 

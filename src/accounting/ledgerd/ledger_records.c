@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "accounting/ledgerd/ledger_columns.h"
 #include "accounting/record/origin.h"

@@ -2,46 +2,53 @@
 /* Stores prices and their changes, each with its event in the log. */
 #include "accounting/ledgerd/ledger_impl.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "accounting/ledgerd/ledger_columns.h"
 
-static int each_change(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
-	int64_t start_unix, json_t *list, struct errmsg *err)
+/* The changes that a statement gives, with its second and later columns as members of each. */
+static json_t *list_changes(
+	struct ledger *l, enum statement s, const char *what, struct errmsg *err)
 {
-	sqlite3_stmt *st = l->st[S_CHANGED];
-	int step, rc = 0;
+	static const char *const names[] = {"body", "state", "time", "by_uid"};
+	sqlite3_stmt *st = l->st[s];
+	json_t *list = json_array();
+	int step = SQLITE_ERROR;
 
-	ledger_bind_run(st, cluster, job_id, restart, 1);
-	sqlite3_bind_int64(st, 4, start_unix);
-	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW) {
+	while (list && (step = sqlite3_step(st)) == SQLITE_ROW) {
 		json_t *json = ledger_column_json(st, 0, err);
 
-		json_object_set_new(json, "state", json_integer(sqlite3_column_int64(st, 1)));
-		json_object_set_new(json, "time", json_integer(sqlite3_column_int64(st, 2)));
-		json_object_set_new(json, "by_uid", json_integer(sqlite3_column_int64(st, 3)));
-		rc = json_array_append_new(list, json) ? -1 : 0;
+		for (int i = 1; i < sqlite3_column_count(st); i++)
+			json_object_set_new(
+				json, names[i], json_integer(sqlite3_column_int64(st, i)));
+		if (json_array_append_new(list, json))
+			break;
 	}
-	if (!rc && step != SQLITE_DONE)
-		rc = ledger_db_failed(l, "read changes", err);
 	sqlite3_reset(st);
-	return rc;
+	if (step == SQLITE_DONE)
+		return list;
+	if (!list)
+		errmsg_set(err, "out of memory");
+	else if (step != SQLITE_ROW)
+		ledger_db_failed(l, what, err);
+	json_decref(list);
+	return NULL;
 }
 
 json_t *ledger_changes(struct ledger *l, const char *cluster, uint32_t job_id, uint32_t restart,
 	int64_t start_unix, struct errmsg *err)
 {
-	json_t *list = json_array();
+	ledger_bind_run(l->st[S_CHANGED], cluster, job_id, restart, 1);
+	sqlite3_bind_int64(l->st[S_CHANGED], 4, start_unix);
+	return list_changes(l, S_CHANGED, "read changes", err);
+}
 
-	if (!list || each_change(l, cluster, job_id, restart, start_unix, list, err)) {
-		if (!list)
-			errmsg_set(err, "out of memory");
-		json_decref(list);
-		return NULL;
-	}
-	return list;
+json_t *ledger_waiting_changes(struct ledger *l, const char *cluster, int max, struct errmsg *err)
+{
+	sqlite3_bind_text(l->st[S_WAITING], 1, cluster, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_int(l->st[S_WAITING], 2, max);
+	return list_changes(l, S_WAITING, "list changes", err);
 }
 
 /* The settlement as it was made, without what was changed since. */
@@ -256,30 +263,6 @@ int ledger_change(struct ledger *l, const struct settlement *s, const char *reas
 		return rc;
 	}
 	return ledger_end(l, err) ? -1 : 1;
-}
-
-json_t *ledger_waiting_changes(struct ledger *l, const char *cluster, int max, struct errmsg *err)
-{
-	sqlite3_stmt *st = l->st[S_WAITING];
-	json_t *list = json_array();
-	int step = SQLITE_ERROR;
-
-	sqlite3_bind_text(st, 1, cluster, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_int(st, 2, max);
-	while (list && (step = sqlite3_step(st)) == SQLITE_ROW) {
-		json_t *json = ledger_column_json(st, 0, err);
-
-		json_object_set_new(json, "state", json_integer(sqlite3_column_int64(st, 1)));
-		if (json_array_append_new(list, json))
-			break;
-	}
-	sqlite3_reset(st);
-	if (step == SQLITE_DONE)
-		return list;
-	if (step != SQLITE_ROW)
-		ledger_db_failed(l, "list changes", err);
-	json_decref(list);
-	return NULL;
 }
 
 int ledger_change_state(struct ledger *l, const struct settlement *s,

@@ -247,20 +247,18 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *p
 	/* Three priorities: the lowest is for what waits until there is nothing else to do. */
 	if (!base || event_base_priority_init(base, 3) || !term || !interrupt ||
 		event_add(term, NULL) || event_add(interrupt, NULL)) {
-		plog_error("cannot set up the event loop");
+		errmsg_set(&err, "cannot set up the event loop");
 		goto done;
 	}
 	snprintf(dir, sizeof(dir), "%s", path);
 	*strrchr(dir, '/') = '\0';
 	if (*conf->ledger_listen &&
 		hostport_parse(conf->ledger_listen, host, sizeof(host), &port, &err)) {
-		plog_error("LedgerListen: %s", err.text);
+		errmsg_set(&err, "LedgerListen: %s", err.text);
 		goto done;
 	}
-	if (make_state_dir(dir, user, &err) || become(user, &err)) {
-		plog_error("%s", err.text);
+	if (make_state_dir(dir, user, &err) || become(user, &err))
 		goto done;
-	}
 	umask(077);
 	service.ledger = ledger_open(path, aside, sizeof(aside), &err);
 	if (*aside)
@@ -268,15 +266,11 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *p
 			   "nodes send again what they still have, and \"poppa ledger rebuild\" "
 			   "brings the prices back",
 			aside);
-	if (!service.ledger) {
-		plog_error("%s", err.text);
+	if (!service.ledger)
 		goto done;
-	}
 	server = server_new(base, &service, &auth, *host ? host : NULL, port, &err);
-	if (!server) {
-		plog_error("%s", err.text);
+	if (!server)
 		goto done;
-	}
 	server_check_origin(server, conf->ledger_origin == LEDGER_ORIGIN_PEER);
 	find_controllers(&controllers);
 	service.controllers = controllers.addresses;
@@ -293,6 +287,8 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *p
 		*host ? host : "every address", port);
 	status = event_base_dispatch(base) < 0 || upkeep.failed;
 done:
+	if (*err.text)
+		plog_error("%s", err.text);
 	server_free(server);
 	if (service.ledger) {
 		service_save_counts(&service);

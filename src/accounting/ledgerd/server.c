@@ -142,11 +142,11 @@ static void refuse(struct connection *c, enum wire_fault fault, const char *why)
  * stored, those that say "ok" say that instead. It may close any connection. */
 static void flush(struct server *s)
 {
-	struct waiting_reply *list = s->waiting;
+	struct waiting_reply *list;
 	struct errmsg err = {""};
 	bool stored;
 
-	if (!list)
+	if (!s->waiting)
 		return;
 	stored = !ledger_commit(s->service->ledger, &err);
 	if (!stored)
@@ -424,16 +424,14 @@ struct server *server_new(struct event_base *base, struct service *service,
 	s->flush = event_new(base, -1, 0, on_flush, s);
 	if (!s->flush || event_priority_set(s->flush, event_base_get_npriorities(base) - 1)) {
 		errmsg_set(err, "cannot make an event");
-		server_free(s);
-		return NULL;
+		goto failed;
 	}
 	snprintf(service_port, sizeof(service_port), "%d", port);
 	rc = getaddrinfo(host, service_port, &hints, &found);
 	if (rc) {
 		errmsg_set(err, "cannot listen on %s: %s", host ? host : "any address",
 			gai_strerror(rc));
-		server_free(s);
-		return NULL;
+		goto failed;
 	}
 	for (const struct addrinfo *a = found; a && s->listener_count < MAX_SOCKETS; a = a->ai_next)
 		if (listen_on(s, a))
@@ -444,10 +442,12 @@ struct server *server_new(struct event_base *base, struct service *service,
 	if (!s->listener_count || saved == EADDRINUSE) {
 		errmsg_set(err, "cannot listen on %s port %d: %s", host ? host : "any address",
 			port, strerror(saved));
-		server_free(s);
-		return NULL;
+		goto failed;
 	}
 	return s;
+failed:
+	server_free(s);
+	return NULL;
 }
 
 void server_free(struct server *s)

@@ -155,27 +155,22 @@ void service_log_left_out(struct service *s)
 	log_limit_tell(&s->refusals);
 }
 
-/* Its clock is wrong, or it is invented. */
-static int check_time(struct service *s, const struct ledger_record *r, struct errmsg *err)
-{
-	int64_t latest = (int64_t)time(NULL) + LEDGER_CLOCK_SLACK_S;
-
-	if (r->start_unix <= latest && r->end_unix <= latest)
-		return 0;
-	s->counts.future_records++;
-	return errmsg_set(err,
-		"record of job %u: its time lies in the future: look at the clock of node %s",
-		r->job_id, r->node);
-}
-
 static int take_record(
 	struct service *s, const json_t *json, struct ledger_record *r, struct errmsg *err)
 {
+	int64_t latest = (int64_t)time(NULL) + LEDGER_CLOCK_SLACK_S;
+
 	if (record_from_json(json, r, err)) {
 		s->counts.refused_records++;
 		return -1;
 	}
-	return check_time(s, r, err);
+	if (r->start_unix <= latest && r->end_unix <= latest)
+		return 0;
+	/* The node's clock is wrong, or somebody has invented the record. */
+	s->counts.future_records++;
+	return errmsg_set(err,
+		"record of job %u: its time lies in the future: look at the clock of node %s",
+		r->job_id, r->node);
 }
 
 static json_t *answer_record(struct service *s, const json_t *request, uid_t from)
@@ -189,9 +184,8 @@ static json_t *answer_record(struct service *s, const json_t *request, uid_t fro
 
 	(void)from;
 	if (!json_is_array(list) || n > MAX_RECORDS) {
-		s->counts.malformed++;
 		errmsg_set(&err, "\"records\" must be an array of at most %d records", MAX_RECORDS);
-		return failure(err.text);
+		return malformed(s, err.text);
 	}
 	records = calloc(n + 1, sizeof(*records));
 	stored = calloc(n + 1, sizeof(*stored));
@@ -254,11 +248,10 @@ static int read_part(struct service *s, const json_t *request, const char *clust
 	int rc;
 
 	*p = (struct job_part){.more = false};
-	if (json_object_get(request, "after") &&
-		field_text(what, request, "after", p->after, sizeof(p->after), err))
-		return -1;
-	if (json_object_get(request, "upto") &&
-		field_text(what, request, "upto", p->upto, sizeof(p->upto), err))
+	if ((json_object_get(request, "after") &&
+		    field_text(what, request, "after", p->after, sizeof(p->after), err)) ||
+		(json_object_get(request, "upto") &&
+			field_text(what, request, "upto", p->upto, sizeof(p->upto), err)))
 		return -1;
 	p->part = (struct ledger_part){p->after, *p->upto ? p->upto : NULL};
 	if (*p->upto)
@@ -312,10 +305,8 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 		json_decref(changes);
 		return trouble(&err);
 	}
-	json_array_foreach(records, i, record)
-	{
-		foreign |= json_integer_value(json_object_get(record, "uid")) != from;
-	}
+	json_array_foreach(records, i, record) foreign |=
+		json_integer_value(json_object_get(record, "uid")) != from;
 	foreign |= settled && settlement.uid != from;
 	/* A stranger must not learn whether there is anything either. */
 	if (!service_trusts(s, from) && (foreign || (!json_array_size(records) && !settled))) {
@@ -465,8 +456,7 @@ static json_t *answer_status(struct service *s, const json_t *request, uid_t fro
 	char hash[LEDGER_HASH_SIZE];
 	struct errmsg err = {""};
 	json_t *rows = ledger_counts(s->ledger, &err), *refused;
-	int64_t now;
-	int64_t event;
+	int64_t now, event;
 
 	(void)request;
 	(void)from;
@@ -503,33 +493,26 @@ static const struct operation {
 	{.name = "status", .answer = answer_status, .for_anybody = true},
 };
 
-static const struct operation *find_operation(const char *name)
-{
-	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
-		if (!strcmp(operations[i].name, name))
-			return &operations[i];
-	return NULL;
-}
-
 json_t *service_answer(struct service *s, const json_t *request, uid_t from)
 {
 	const char *name = json_string_value(json_object_get(request, "op"));
 	json_t *nonce = json_object_get(request, "nonce"), *reply;
-	const struct operation *op;
+	const struct operation *op = NULL;
 
 	s->counts.requests++;
 	if (!name || !json_is_string(nonce))
 		return malformed(s, "\"op\" and \"nonce\" must be strings");
-	op = find_operation(name);
-	if (!(op && op->for_anybody) && !service_trusts(s, from)) {
+	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+		if (!strcmp(operations[i].name, name))
+			op = &operations[i];
+	if (!(op && op->for_anybody) && !service_trusts(s, from))
 		reply = not_allowed(s, name, from);
-	} else if (!op) {
+	else if (!op)
 		reply = malformed(s, "unknown \"op\"");
-	} else if (op->from_controller && !from_controller(s)) {
+	else if (op->from_controller && !from_controller(s))
 		reply = not_from_here(s, name);
-	} else {
+	else
 		reply = op->answer(s, request, from);
-	}
 	if (reply)
 		json_object_set(reply, "nonce", nonce);
 	return reply;

@@ -3,7 +3,6 @@
 #include "accounting/record/client.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pwd.h>
@@ -15,7 +14,6 @@
 
 #include "accounting/record/wire.h"
 #include "common/clock.h"
-#include "common/units.h"
 
 #define DEFAULT_TIMEOUT_MS 10000
 

@@ -2,11 +2,9 @@
 /* Compares the addresses that requests come from with those of hosts. */
 #include "accounting/record/origin.h"
 
-#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
 
 #define KEEP_S 600
@@ -76,23 +74,19 @@ static bool is_listed(const json_t *addresses, const char *origin)
 
 bool origin_allowed(const json_t *nodes, const char *node, const char *origin)
 {
-	const json_t *item, *addresses = NULL;
-	bool listed = false;
+	const json_t *item;
 	size_t i;
 
 	json_array_foreach(nodes, i, item)
 	{
 		const char *name = json_string_value(json_object_get(item, "name"));
+		const json_t *addresses = json_object_get(item, "addresses");
 
-		if (name && !strcmp(name, node)) {
-			addresses = json_object_get(item, "addresses");
-			listed = true;
-			break;
-		}
+		if (name && !strcmp(name, node))
+			return !*origin || !json_array_size(addresses) ||
+			       is_listed(addresses, origin);
 	}
-	if (!listed)
-		return false;
-	return !*origin || !json_array_size(addresses) || is_listed(addresses, origin);
+	return false;
 }
 
 bool origin_resolve(json_t *addresses, const char *host)

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,48 +89,34 @@ static int file_from_json(const json_t *json, struct refunds_file *f, struct err
 	return 0;
 }
 
+#define AT(member) FIELD_AT(struct refund_part, member)
+
+static const struct field part_field[] = {
+	{"assoc", FIELD_INT, AT(assoc_id), .max = UINT32_MAX},
+	{"qos", FIELD_INT, AT(qos_id), .max = UINT32_MAX},
+	{"start", FIELD_INT, AT(start_unix), .max = INT64_MAX},
+	{"end", FIELD_INT, AT(end_unix), .max = INT64_MAX},
+	{"billable", FIELD_REAL, AT(billable)},
+	{"raw", FIELD_INT, AT(raw), .max = INT64_MAX},
+	{"before", FIELD_INT, AT(before), .max = INT64_MAX},
+	{"after", FIELD_INT, AT(after), .max = INT64_MAX},
+	{"partition", FIELD_TEXT, AT(partition)},
+	{"usage_factor", FIELD_REAL, AT(usage_factor)},
+	{"parent", FIELD_INT, AT(parent_id), .max = UINT32_MAX},
+	{"part_qos", FIELD_INT, AT(part_qos), .min = -1, .max = UINT32_MAX},
+};
+
+static const struct field_table part_fields = {
+	"part", part_field, sizeof(part_field) / sizeof(part_field[0])};
+
 static json_t *part_to_json(const struct refund_part *p)
 {
-	json_t *json = json_pack("{s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I}", "assoc",
-		       (json_int_t)p->assoc_id, "qos", (json_int_t)p->qos_id, "start",
-		       (json_int_t)p->start_unix, "end", (json_int_t)p->end_unix, "billable",
-		       p->billable, "raw", (json_int_t)p->raw, "before", (json_int_t)p->before,
-		       "after", (json_int_t)p->after),
-	       *partition = json_string(p->partition);
+	json_t *json = fields_to_json(&part_fields, p);
+	struct refund_part nameless = *p;
 
-	/* A partition that is not UTF-8 cannot be kept, and only its QOS would want it. */
-	json_object_set_new(json, "partition", partition ? partition : json_string(""));
-	json_object_set_new(json, "usage_factor", field_real_or_null(p->usage_factor));
-	json_object_set_new(json, "parent", json_integer(p->parent_id));
-	json_object_set_new(json, "part_qos", json_integer(p->part_qos));
-	return json;
-}
-
-static int part_from_json(const json_t *json, struct refund_part *p, struct errmsg *err)
-{
-	static const char what[] = "part";
-	int64_t assoc, qos, raw, before, after, parent;
-
-	if (field_int(what, json, "assoc", 0, UINT32_MAX, &assoc, err) ||
-		field_int(what, json, "qos", 0, UINT32_MAX, &qos, err) ||
-		field_text(what, json, "partition", p->partition, sizeof(p->partition), err) ||
-		field_int(what, json, "start", 0, INT64_MAX, &p->start_unix, err) ||
-		field_int(what, json, "end", 0, INT64_MAX, &p->end_unix, err) ||
-		field_real(what, json, "billable", &p->billable, err) ||
-		field_int(what, json, "raw", 0, INT64_MAX, &raw, err) ||
-		field_int(what, json, "before", 0, INT64_MAX, &before, err) ||
-		field_int(what, json, "after", 0, INT64_MAX, &after, err) ||
-		field_int(what, json, "parent", 0, UINT32_MAX, &parent, err) ||
-		field_int(what, json, "part_qos", -1, UINT32_MAX, &p->part_qos, err) ||
-		field_real(what, json, "usage_factor", &p->usage_factor, err))
-		return -1;
-	p->assoc_id = (uint32_t)assoc;
-	p->qos_id = (uint32_t)qos;
-	p->parent_id = (uint32_t)parent;
-	p->raw = (uint64_t)raw;
-	p->before = (uint64_t)before;
-	p->after = (uint64_t)after;
-	return 0;
+	/* JSON cannot hold a partition's name that is not UTF-8. Only its QOS needs the name. */
+	nameless.partition[0] = '\0';
+	return json ? json : fields_to_json(&part_fields, &nameless);
 }
 
 /* To be freed, or NULL. */
@@ -175,7 +160,7 @@ static int from_json(
 	r->part_count = (int)json_array_size(parts);
 	json_array_foreach(parts, i, part)
 	{
-		if (part_from_json(part, &r->part[i], err))
+		if (fields_from_json(&part_fields, part, &r->part[i], err))
 			return -1;
 	}
 	return 0;
