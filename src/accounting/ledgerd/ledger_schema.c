@@ -2,7 +2,6 @@
 /* Makes the ledger's tables, and the hashes of its events. */
 #include "accounting/ledgerd/ledger_schema.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +15,13 @@
 #define BUSY_MS 5000
 
 /*
- * The tables of schema 3. body is the JSON of the whole thing; the columns beside it are what the
- * queries select by.
+ * The tables of schema 3. The column body has the JSON of the whole object. The queries select by
+ * the other columns.
  *
- * record: origin is the address that a record came from, so that one in a node's name from
- * elsewhere stands beside the node's own and not in its place; '' = not known. foreign_node:
- * slurmctld says that it is not of a node of the job. settled: the run has its price.
+ * record: origin is the address that the record came from, '' = not known. A record that somebody
+ * else sends in a node's name thus stands beside the node's own record and does not replace it.
+ * foreign_node: slurmctld says that the record is not of a node of the job. settled: the run has
+ * its price.
  */
 static const char create_record[] =
 	"CREATE TABLE record ({k:$ # NOT NULL}, origin TEXT NOT NULL, {n:$ # NOT NULL},"
@@ -32,10 +32,9 @@ static const char create_record[] =
 	"CREATE INDEX record_start ON record (start);";
 
 /*
- * change: prices that an administrator made; state 0 = slurmctld is to learn of it, 1 = it has
- * begun to write it, 2 = it is everywhere (enum ledger_change_state). event: the append-only log,
- * chained by hashes. refusal: how much was turned away. meta: 'id' tells this ledger from one that
- * was lost.
+ * change: prices that an administrator made; state is an enum ledger_change_state. event: the
+ * append-only log, chained by hashes. refusal: how many requests were turned away, by kind. meta:
+ * 'id' is the ledger's identity.
  */
 static const char create_others[] =
 	"CREATE TABLE settlement ( {k:$ # NOT NULL}, {f:$ # NOT NULL}, body TEXT NOT NULL,"
@@ -82,7 +81,7 @@ int ledger_event_hash(
 	json_decref(json);
 	if (!text)
 		return -1;
-	/* libgcrypt wants to be asked for its version before anything else. */
+	/* A program must ask libgcrypt for its version before it calls anything else. */
 	gcry_check_version(NULL);
 	gcry_md_hash_buffer(GCRY_MD_SHA256, digest, text, strlen(text));
 	free(text);
@@ -91,31 +90,19 @@ int ledger_event_hash(
 	return 0;
 }
 
-static int read_version(sqlite3 *db, int64_t *version)
+#define VALUE_SIZE 32
+
+/* Copies the first value of a row, as text, to arg[VALUE_SIZE]. */
+static int take_value(void *arg, int columns, char **text, char **names)
 {
-	sqlite3_stmt *st;
-	int rc = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &st, NULL);
-
-	if (rc != SQLITE_OK)
-		return rc;
-	rc = sqlite3_step(st);
-	if (rc == SQLITE_ROW)
-		*version = sqlite3_column_int64(st, 0);
-	sqlite3_finalize(st);
-	return rc == SQLITE_ROW ? SQLITE_OK : rc;
-}
-
-static int check_one(void *arg, int columns, char **text, char **names)
-{
-	bool *sound = arg;
-
 	(void)columns;
 	(void)names;
-	*sound = text[0] && !strcmp(text[0], "ok");
+	snprintf(arg, VALUE_SIZE, "%s", text[0] ? text[0] : "");
 	return 0;
 }
 
-/* All of it or nothing: whoever closes the database after an error takes it back. */
+/* Makes all tables or none: when the database is closed after an error, SQLite takes back what is
+ * there. */
 static int create_tables(sqlite3 *db)
 {
 	char *record = columns_sql(create_record, &record_fields);
@@ -135,8 +122,8 @@ static int create_tables(sqlite3 *db)
 
 int ledger_schema_apply(sqlite3 *db, struct errmsg *err)
 {
-	bool sound = false;
-	int64_t version = 0;
+	char sound[VALUE_SIZE] = "", version[VALUE_SIZE] = "";
+	int64_t schema;
 	int rc;
 
 	sqlite3_busy_timeout(db, BUSY_MS);
@@ -144,19 +131,20 @@ int ledger_schema_apply(sqlite3 *db, struct errmsg *err)
 	rc = sqlite3_exec(
 		db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;", NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(db, "PRAGMA quick_check(1)", check_one, &sound, NULL);
-	if (rc == SQLITE_OK && !sound)
+		rc = sqlite3_exec(db, "PRAGMA quick_check(1)", take_value, sound, NULL);
+	if (rc == SQLITE_OK && strcmp(sound, "ok"))
 		rc = SQLITE_CORRUPT;
 	if (rc == SQLITE_OK)
-		rc = read_version(db, &version);
-	if (rc == SQLITE_OK && version && version != LEDGER_SCHEMA) {
+		rc = sqlite3_exec(db, "PRAGMA user_version", take_value, version, NULL);
+	schema = strtoll(version, NULL, 10);
+	if (rc == SQLITE_OK && schema && schema != LEDGER_SCHEMA) {
 		errmsg_set(err,
 			"the ledger has schema %lld and this release knows up to %d: "
 			"run the release that wrote it, or a later one",
-			(long long)version, LEDGER_SCHEMA);
+			(long long)schema, LEDGER_SCHEMA);
 		return SQLITE_MISMATCH;
 	}
-	if (rc == SQLITE_OK && !version)
+	if (rc == SQLITE_OK && !schema)
 		rc = create_tables(db);
 	if (rc != SQLITE_OK)
 		errmsg_set(err, "%s", sqlite3_errmsg(db));

@@ -11,9 +11,9 @@
 #define LEDGER_SCHEMA 3
 
 /*
- * Makes a database that was just opened ready: WAL, synchronous commits, a sound file, and in an
- * empty one the tables. SQLITE_OK, or SQLite's error with err; SQLITE_CORRUPT and SQLITE_NOTADB
- * where the file is damaged, SQLITE_MISMATCH where another release has written it.
+ * Prepares a database that was just opened: sets WAL and synchronous commits, checks the file, and
+ * makes the tables of an empty one. Returns SQLITE_OK, or SQLite's error with err: SQLITE_CORRUPT
+ * or SQLITE_NOTADB for a damaged file, SQLITE_MISMATCH for a file of another release.
  */
 int ledger_schema_apply(sqlite3 *db, struct errmsg *err);
 
@@ -32,7 +32,7 @@ struct ledger_event {
  * The hash of an event: SHA-256, in hexadecimal, of the compact JSON array [previous event's hash,
  * id, time, kind, cluster, job, restart, uid, body]; the first event's previous hash is "". Whoever
  * changes or removes an event, or adds one in between, has to change the hash of every later one.
- * 0, or -1 where memory is out or a text is not UTF-8.
+ * Returns 0, or -1 where memory is out or a text is not UTF-8.
  */
 int ledger_event_hash(
 	const char *previous, const struct ledger_event *e, char hash[LEDGER_HASH_SIZE]);

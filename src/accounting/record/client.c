@@ -30,12 +30,11 @@ int client_init(struct client *c, const struct poppa_settings *settings,
 	if (*settings->ledger_host) {
 		strcpy(c->host, settings->ledger_host);
 	} else {
-		const char *open = controller ? strchr(controller, '(') : NULL;
 		const char *first = controller ? controller : "";
 		size_t len = strcspn(first, ",(");
 
-		if (open && open == first + len) {
-			first = open + 1;
+		if (first[len] == '(') {
+			first += len + 1;
 			len = strcspn(first, "),");
 		}
 		if (!len || len >= sizeof(c->host))
@@ -49,7 +48,7 @@ int client_init(struct client *c, const struct poppa_settings *settings,
 	return 0;
 }
 
-/* 0 when fd is ready, -1 with errno, ETIMEDOUT at the deadline. */
+/* Returns 0 when fd is ready, or -1 with errno (ETIMEDOUT at the deadline). */
 static int wait_for(int fd, short events, int64_t deadline)
 {
 	for (;;) {
@@ -127,7 +126,7 @@ static int send_line(int fd, const char *line, int64_t deadline)
 	return 0;
 }
 
-/* Reads up to the newline; the caller frees. */
+/* Reads a line; *len is without its newline. The caller frees it. NULL with errno. */
 static char *receive_line(int fd, size_t *len, int64_t deadline)
 {
 	char *buf = malloc(WIRE_MAX_LINE);
@@ -159,7 +158,8 @@ static char *receive_line(int fd, size_t *len, int64_t deadline)
 	return NULL;
 }
 
-/* The reply, where it comes from the ledger, answers this question and says that it went well. */
+/* Returns the reply if it comes from the ledger, answers this request and reports success; else
+ * NULL with err. */
 static json_t *check_reply(const struct client *c, const struct wire_auth *auth, const char *line,
 	size_t len, const char *nonce, struct errmsg *err)
 {
@@ -189,7 +189,7 @@ static json_t *check_reply(const struct client *c, const struct wire_auth *auth,
 	return NULL;
 }
 
-/* Sends a request, whose reference it takes, and returns the reply, a new reference; NULL with err.
+/* Sends a request and takes over its reference. Returns the reply, a new reference; NULL with err.
  */
 static json_t *ask(const struct client *c, json_t *request, struct errmsg *err)
 {
@@ -292,7 +292,7 @@ static int add_records(struct client_answer *answer, const json_t *list, struct 
 	return 0;
 }
 
-/* Adds one reply to the answer. What it says of the run as a whole is the same in every part. */
+/* Adds one reply to the answer. Every reply says the same about the run as a whole. */
 static int add_part(struct client_answer *answer, const json_t *reply, struct errmsg *err)
 {
 	const json_t *settlement = json_object_get(reply, "settlement");
@@ -312,7 +312,7 @@ static int add_part(struct client_answer *answer, const json_t *reply, struct er
 }
 
 /* Asks about the nodes whose names come after `after` and not after `upto` (NULL: to the last),
- * with as many requests as that takes. */
+ * with as many requests as the ledger needs to answer. */
 static int ask_part(const struct client *c, const struct client_run *run, json_t *nodes,
 	const char *after, const char *upto, struct client_answer *answer, struct errmsg *err)
 {
@@ -355,7 +355,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(name_of(*(json_t *const *)a), name_of(*(json_t *const *)b));
 }
 
-/* The nodes in the order in which the ledger has them, by name. To be freed, or NULL. */
+/* The nodes by name, the order in which the ledger has them. The caller frees the list. */
 static json_t **sorted(const json_t *nodes)
 {
 	size_t n = json_array_size(nodes);
@@ -368,8 +368,8 @@ static json_t **sorted(const json_t *nodes)
 	return list;
 }
 
-/* The addresses of many nodes do not fit into one line. The parts together cover every name that a
- * node can have, so a record in the name of a node that is not in the list is looked at, too. */
+/* The addresses of many nodes do not fit into one line. The parts together cover every possible
+ * name, so the ledger also looks at records in the names of nodes that are not in the list. */
 static int ask_in_parts(const struct client *c, const struct client_run *run,
 	struct client_answer *answer, struct errmsg *err)
 {
@@ -431,7 +431,7 @@ static int put_settlement(const struct client *c, const char *op, const struct s
 	return rc;
 }
 
-/* Asks about a cluster; the reply's array, a new reference, or NULL with err. */
+/* Asks about a cluster. Returns the array in the reply, a new reference; NULL with err. */
 static json_t *list_of(const struct client *c, const char *op, const char *cluster,
 	const char *member, struct errmsg *err)
 {

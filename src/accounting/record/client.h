@@ -14,10 +14,10 @@
 #include "common/nodeconf.h"
 #include "common/settings.h"
 
-/* Most records one message carries; longer arrays are sent in several. */
+/* Most records that one message carries; a longer array goes in several messages. */
 #define CLIENT_MAX_BATCH 64
 
-/* Where the ledger is, and whose replies are believed. It may be copied, and owns nothing. */
+/* Where the ledger is, and whose replies are believed. It owns nothing and may be copied. */
 struct client {
 	char host[256];
 	int port;
@@ -27,17 +27,18 @@ struct client {
 };
 
 /*
- * From the settings (poppa_ledger) and poppa.conf (MungeSocket, LedgerUser). controller is the
- * first SlurmctldHost, used where poppa_ledger is not set: "name" or "name(address)", a list is cut
- * at its first comma. 10 s timeout. 0, or -1 with err.
+ * Takes the settings (poppa_ledger) and poppa.conf (MungeSocket, LedgerUser), and a timeout of 10
+ * s. Where poppa_ledger is not set, the ledger is on the first controller: controller is
+ * SlurmctldHost, "name" or "name(address)", and only the part before its first comma counts. 0, or
+ * -1 with err.
  */
 int client_init(struct client *c, const struct poppa_settings *settings,
 	const struct nodeconf *conf, const char *controller, struct errmsg *err);
 
 enum client_ack {
-	CLIENT_PENDING, /* no answer: it is to be sent again */
+	CLIENT_PENDING, /* no answer: send it again */
 	CLIENT_ACKED,   /* the ledger has this record, or a later one of the same run, on disk */
-	CLIENT_REFUSED, /* the ledger will never take it: there is no use in sending it again */
+	CLIENT_REFUSED, /* the ledger will never take it: do not send it again */
 };
 
 /* Length of a ledger's identity, with its end. */
@@ -45,10 +46,9 @@ enum client_ack {
 
 /*
  * Sends n records and says in ack[n] what became of each. Returns 0 where there is an answer for
- * every record, else -1 with err; ack[] is right either way. Where it returns 0 and err->text is
- * not empty, that is why a record was refused. ledger (may be NULL) gets the ledger's identity:
- * when that changes, the ledger was lost, and is to get again what it had. With n 0 that is all it
- * asks.
+ * every record, else -1 with err; ack[] is right either way. With 0, err says why a record was
+ * refused, or is empty. ledger (may be NULL) gets the ledger's identity. When the identity changes,
+ * the ledger was lost and must get its records again. With n = 0 the call asks for it alone.
  */
 int client_send_records(const struct client *c, const struct ledger_record *records, int n,
 	enum client_ack *ack, char ledger[CLIENT_LEDGER_ID], struct errmsg *err);
@@ -58,7 +58,8 @@ struct client_run {
 	const char *cluster;
 	uint32_t job_id;
 	uint32_t restart;
-	/* When slurmctld started it: it tells runs with the same job id apart. 0: the latest. */
+	/* When slurmctld started the run; it tells runs with the same job id apart. 0 = the latest.
+	 */
 	int64_t start_unix;
 	/* The run's nodes and their addresses as slurmctld knows them (origin_allowed()); NULL
 	 * where somebody else asks. Not owned. */
@@ -75,8 +76,8 @@ struct client_answer {
 	char ledger[CLIENT_LEDGER_ID];
 };
 
-/* 0, also where the ledger knows nothing of the run; -1 with err where it cannot be asked or
- * refuses to answer. */
+/* Returns 0, also where the ledger knows nothing of the run; -1 with err where the ledger does not
+ * answer or refuses to. */
 int client_job(const struct client *c, const struct client_run *run, struct client_answer *answer,
 	struct errmsg *err);
 void client_answer_free(struct client_answer *answer);
@@ -101,8 +102,8 @@ int client_change(
  */
 json_t *client_changes(const struct client *c, const char *cluster, struct errmsg *err);
 
-/* Says that the changes of the run up to s->changes are being written, or that they are written;
- * *first says whether that is news to the ledger. 0, or -1 with err. */
+/* Tells the ledger that the run's changes up to s->changes are being written, or that they are
+ * written. *first says whether that was news to the ledger. 0, or -1 with err. */
 int client_changed(const struct client *c, const struct settlement *s, bool written, bool *first,
 	struct errmsg *err);
 
@@ -112,5 +113,5 @@ int client_changed(const struct client *c, const struct settlement *s, bool writ
  */
 json_t *client_unsettled(const struct client *c, const char *cluster, struct errmsg *err);
 
-/* The ledger's own account of itself, a JSON object, a new reference; NULL with err. */
+/* The reply to "status" (service.h), a JSON object, a new reference; NULL with err. */
 json_t *client_status(const struct client *c, struct errmsg *err);

@@ -9,7 +9,7 @@
 #include "common/units.h"
 
 #define MAX_FIELDS 64
-#define MAX_REAL 1e6 /* of a fact in a comment */
+#define MAX_REAL 1e6 /* largest real number in a comment */
 
 static int read_real(const char *value, double *out)
 {
@@ -18,7 +18,7 @@ static int read_real(const char *value, double *out)
 	return units_parse_double(value, -MAX_REAL, MAX_REAL, out, &why);
 }
 
-/* -0.0000 reads as a fault. */
+/* Avoids "-0.0000", which looks like an error. */
 static double tidy(double v)
 {
 	return fabs(v) < 0.00005 ? 0 : v;
@@ -48,7 +48,7 @@ static json_t *show_interval(const struct settlement *s)
 		       : json_pack("[o, o]", field_real_or_null(s->lo), field_real_or_null(s->hi));
 }
 
-/* "12,13,+3", or with what each one cost, "12:0.310,13:0.091" */
+/* "12,13,+3"; with the cost of each partner "12:0.310,13:0.091" */
 static void write_partners(const struct settlement *s, char *value, size_t size)
 {
 	size_t used = 0;
@@ -91,7 +91,7 @@ static int read_partners(char *value, struct settlement *s)
 	return s->partner_count || s->more_partners ? 0 : -1;
 }
 
-/* What each partner cost, or nothing where that is not known of any. */
+/* What each partner cost; an empty list where no cost is known. */
 static json_t *show_costs(const struct settlement *s)
 {
 	json_t *list = json_array();
@@ -163,7 +163,7 @@ static json_t *known(int64_t v)
 	return v ? json_integer(v) : json_null();
 }
 
-/* Comments do not tell of these two; only the ledger does. */
+/* Comments do not have the next two; only the ledger has them. */
 static json_t *show_version(const struct settlement *s)
 {
 	return known(s->version);
@@ -294,7 +294,8 @@ int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg
 	settlement_clear(&next);
 	if (text && settlement_read_comment(text, &next, &why))
 		return errmsg_set(err, "settlement: \"text\": %s", why.text);
-	/* JSON has more digits, and leaves 0 out. */
+	/* JSON leaves out a number of changes that is 0, so the comment's must not stay. Its reals
+	 * have more digits than the comment's and replace them. */
 	next.changes = 0;
 	if (fields_from_json(&settlement_fields, json, &next, err))
 		return -1;
@@ -304,7 +305,7 @@ int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg
 	return 0;
 }
 
-/* The value of a fact, "" where there is nothing to tell. */
+/* Writes the value of a fact, "" where it is unknown, false or empty. */
 static void write_value(const struct field *f, const struct settlement *s, char *value, size_t size)
 {
 	const struct settlement_forms *forms = forms_of(f);
@@ -436,10 +437,7 @@ int64_t settlement_earlier_s(const struct settlement *s)
 
 uint64_t settlement_share(uint64_t raw, uint64_t charged_of_last, uint64_t raw_of_last)
 {
-	double share;
-
 	if (charged_of_last >= raw_of_last)
 		return raw;
-	share = (double)raw * ((double)charged_of_last / (double)raw_of_last);
-	return (uint64_t)llround(share);
+	return (uint64_t)llround((double)raw * ((double)charged_of_last / (double)raw_of_last));
 }
