@@ -103,7 +103,7 @@ void field_set_value(const struct field *f, void *object, size_t item, int64_t v
 		*(uint32_t *)at = (uint32_t)value;
 }
 
-/* The number of the word; 0 for one that is not known. */
+/* The number of the word; 0 for an unknown one. */
 static size_t word_number(const struct field *f, const char *word)
 {
 	for (size_t i = 1; word && i < f->word_count; i++)
@@ -148,7 +148,7 @@ static int scalar_from_json(const struct field_table *t, const struct field *f, 
 	return 0;
 }
 
-/* false where the item of a list is not what it must be. */
+/* Reads one item of a list; false where it has a wrong type or is out of range. */
 static bool take_item(const struct field *f, const json_t *v, void *object, size_t item)
 {
 	if (f->type == FIELD_REAL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables of a structure's fields, from which all its forms are made; and single fields of JSON. */
+/* Tables of a structure's fields, the source of all its forms; and single fields of JSON. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@ enum field_type {
 	FIELD_WORD, /* an enum: the word of words[] with this number; optional */
 };
 
-/* What a field is in the ledger's table, where all else stands in the column "body" alone. */
+/* What a field is in the ledger's table. A field without a column is in the JSON body alone. */
 enum field_column {
 	FIELD_NO_COLUMN,
 	FIELD_KEY,    /* a column of the primary key */
@@ -27,9 +27,9 @@ enum field_column {
 };
 
 /*
- * One field of a structure. A table has them in the order in which JSON shows them. Its JSON, its
- * columns in the ledger, their check and the tests of both walk the table, so a new row is all that
- * a new field needs (a new column is also a new schema of the ledger).
+ * One field of a structure. A table has the fields in the order of the JSON. The JSON, the ledger's
+ * columns, their check and the tests of both go by the table, so a new field needs a new row only
+ * (a new column is also a new schema of the ledger).
  */
 struct field {
 	const char *name; /* in JSON; NULL: not there */
@@ -37,20 +37,20 @@ struct field {
 	size_t offset, size; /* FIELD_AT, or FIELD_LIST, where size is that of one item */
 	size_t step;         /* from an item of a list to the next one; 0: size */
 	int64_t min, max;
-	const char *const *words; /* of FIELD_WORD: word_count of them, "" for 0 */
+	const char *const *words; /* for FIELD_WORD: word_count of them, "" for 0 */
 	size_t word_count;
-	/* 0, false, "" and the first word are not written, and are what is read where it is
-	 * missing. A bool or a word of a later release that is not known reads as missing, too. */
+	/* A value of 0, false, "" or the first word is not written, and a missing field has that
+	 * value. A bool or word that this release does not know reads as missing, too. */
 	bool optional;
-	size_t room;  /* of a list: how many items the array has room for; 0: no list */
+	size_t room;  /* how many items the list has room for; 0: no list */
 	size_t count; /* offset of the int with the number of items; 0: the array is always full */
-	/* Offset of a bool that says whether this list is there at all; 0: it always is. Such a
-	 * list comes after one with the same count, and has as many items. */
+	/* Offset of a bool that says whether this list exists; 0: it always does. Such a list comes
+	 * after one with the same count, and has as many items. */
 	size_t flag;
-	const char *items; /* of a list: what it holds, for messages */
+	const char *items; /* what a list holds, for messages */
 	enum field_column column;
 	const char *column_name; /* NULL: the same as name */
-	const void *forms;       /* what else the structure's own module makes of the field */
+	const void *forms;       /* for the structure's own module */
 };
 
 #define FIELD_AT(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
@@ -69,9 +69,9 @@ struct field_table {
 json_t *fields_to_json(const struct field_table *t, const void *object);
 
 /*
- * Fills the fields of an object that was zeroed, or that has in its optional fields what they are
- * where they are missing. JSON may have other members, too. 0, or -1 with err naming the field; the
- * object may then be filled in part.
+ * Fills the fields of an object. Before the call the object is zeroed, or its optional fields have
+ * the values that they get where JSON lacks them. JSON may have other members, too. Returns 0, or
+ * -1 with an err that names the field and an object that may be filled in part.
  */
 int fields_from_json(
 	const struct field_table *t, const json_t *json, void *object, struct errmsg *err);
@@ -84,8 +84,8 @@ int64_t field_value(const struct field *f, const void *object, size_t item);
 void field_set_value(const struct field *f, void *object, size_t item, int64_t value);
 
 /*
- * Each takes one field out of an object that a stranger may have written. They return 0, or -1 with
- * err "WHAT: "FIELD" must be ..." and *out untouched. A text must fit into size bytes with its end.
+ * Each takes one field out of JSON that a stranger may have written. They return 0, or -1 with err
+ * "WHAT: "FIELD" must be ..." and *out untouched. A text must fit into size bytes with its end.
  */
 int field_text(const char *what, const json_t *json, const char *field, char *out, size_t size,
 	struct errmsg *err);

@@ -7,40 +7,39 @@
 #include <sys/socket.h>
 #include <jansson.h>
 
-/* Longest origin with its end: a numeric address, ORIGIN_LOCAL, or "" = not known. */
+/* Room for an origin: a numeric address, ORIGIN_LOCAL, or "" = not known. */
 #define ORIGIN_SIZE 64
-/* A process on the ledger's own host, whichever of its addresses it used. */
+/* The origin of every process on the ledger's own host, whichever address it used. */
 #define ORIGIN_LOCAL "local"
 
-/* Writes the origin of what comes over a connection: the address of its other end, or ORIGIN_LOCAL.
- * own is the address of this end. Returns buf. */
+/* Writes the origin of a connection from the addresses of its two ends. Returns buf. */
 const char *origin_name(const struct sockaddr *peer, socklen_t peer_len, const struct sockaddr *own,
 	socklen_t own_len, char buf[ORIGIN_SIZE]);
 
 /*
- * Whether a record in the name of `node` that came from `origin` may be the node's own. nodes is an
- * array of {"name","addresses":[...]} with numeric addresses, which slurmctld made for the nodes of
- * the job: a node that is not in it has no records. Where the origin is not known, or the addresses
- * of the node are not known, the answer is yes.
+ * Whether a record in the name of `node` that came from `origin` may be the node's own. nodes is
+ * slurmctld's array of the job's nodes, {"name","addresses":[...]} with numeric addresses. A node
+ * that is not in it has no records. Where the origin or the node's addresses are not known, the
+ * answer is yes.
  */
 bool origin_allowed(const json_t *nodes, const char *node, const char *origin);
 
-/* Appends the numeric addresses of a host to an array. It may wait for a name server. false where
- * none can be found. */
+/* Appends the numeric addresses of a host to an array; false where it finds none. It may wait for a
+ * name server. */
 bool origin_resolve(json_t *addresses, const char *host);
 
 /* The numeric addresses of a node, a new array. May wait for a name server. */
 typedef json_t *(*origin_fn)(const char *node);
 
 /*
- * The addresses of a node, from `known` where they are there and fresh, else from resolve(), which
- * are then kept in `known` (at first an empty object) for ten minutes, or for one minute where the
- * node has none. Without may_wait resolve() is not called: old addresses are used, and a node that
- * is not known has none. now_s is of a monotonic clock. A new reference.
+ * The addresses of a node, a new reference. It takes them from `known` (at first an empty object)
+ * where they are fresh there, else from resolve(), and keeps them in `known` for ten minutes, or
+ * for one minute where the node has none. Without may_wait it does not call resolve(): it uses old
+ * addresses, and a node that is not in `known` has none. now_s is of a monotonic clock.
  */
 json_t *origin_remembered(
 	json_t *known, const char *node, int64_t now_s, bool may_wait, origin_fn resolve);
 
-/* Whether a request from origin may make and change prices: it may from this host and from one of
- * the addresses (NULL: none), and not from an origin that is not known. */
+/* Whether a request from origin may make and change prices: one from this host or from one of the
+ * addresses (NULL: none) may, one from an unknown origin may not. */
 bool origin_controls(const json_t *addresses, const char *origin);

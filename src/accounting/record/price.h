@@ -6,7 +6,7 @@
 
 #include "common/price_policy.h"
 
-/* Of the rates in price_kinds[]; goes up when one of them changes what a job pays. */
+/* The version of the rates in price_kinds[]. It goes up when a rate changes what a job pays. */
 #define PRICE_VERSION 2
 
 /* How a charge comes about; amounts in the unit of raw. */
@@ -21,14 +21,14 @@ struct price_steps {
 };
 
 /*
- * D below 0 counts as 0 and above 1 as 1, and so does Z; a Z that is not a number counts as 0. hi
- * is the upper end of D's interval; where it is not a number, D stands for it. A D that is not a
- * number means no data: the amount is then raw*(1-Z), whatever the policy.
+ * D and Z below 0 count as 0, above 1 as 1; a Z of NAN counts as 0. hi is the upper end of D's
+ * interval; where hi is NAN, D takes its place. A D of NAN means no data: the amount is then
+ * raw*(1-Z) under every policy.
  */
 struct price_steps price_steps(const struct price_policy *policy, uint64_t raw, double degradation,
 	double hi, double stopped);
 
-/* The charge, in the unit of raw: the amount of the steps, rounded to the nearest whole number,
- * halves up. Never more than raw. */
+/* The charge, in the unit of raw: the amount of the steps, rounded half up to a whole number. Never
+ * more than raw. */
 uint64_t price_charge(const struct price_policy *policy, uint64_t raw, double degradation,
 	double hi, double stopped);

@@ -9,14 +9,14 @@
 #include "accounting/record/fields.h"
 #include "common/errmsg.h"
 
-/* Allowed difference of the clocks of a node and the controller, seconds (that of MUNGE). */
+/* How far the clocks of a node and the controller may differ, seconds; MUNGE allows as much. */
 #define LEDGER_CLOCK_SLACK_S 300
 
 #define RECORD_MAX_PARTNERS 16
 
-/* Why there is no degradation in spite of co-located time and a counter. */
+/* Why a record has no degradation although it has co-located time and a counter. */
 enum record_lack {
-	LACK_NOTHING,    /* or a reason that this release does not know */
+	LACK_NOTHING,    /* nothing, or something that this release does not know */
 	LACK_BLOCKS,     /* too few blocks */
 	LACK_PROGRESS,   /* in most blocks no progress was counted */
 	LACK_STEADINESS, /* in most blocks the windows before and after differ too much */
@@ -25,15 +25,15 @@ enum record_lack {
 };
 
 /*
- * Identity: cluster, job_id, restart, node, start_unix. The content is cumulative: a record with a
- * higher seq replaces the one with a lower seq of the same identity, so a record that is sent
- * twice, late or out of order changes nothing. A final record replaces any that is not final, also
- * one with a higher seq: a poppad that was killed may have sent more than its last checkpoint has.
- * Nothing replaces a final record. start_unix comes from the job's registration on the node and
- * never changes; it tells runs apart that have the same job id and restart. Times are nanoseconds.
- * co + solo + paused + unmeasured = wall time of the job on this node.
+ * Identity: cluster, job_id, restart, node, start_unix. The content is cumulative: a record
+ * replaces one of the same identity with a lower seq, so a record that is sent twice, late or out
+ * of order changes nothing. A final record replaces every record that is not final, also one with a
+ * higher seq: a poppad that was killed may have sent more than its last checkpoint has. Nothing
+ * replaces a final record. start_unix comes from the job's registration on the node and never
+ * changes; it tells apart runs with the same job id and restart. Times are nanoseconds. co + solo +
+ * paused + unmeasured = wall time of the job on this node.
  *
- * A new field is a member here and a row of the table in record.c, and nothing else.
+ * A new field needs a member here and a row of the table in record.c, and nothing else.
  */
 struct ledger_record {
 	char cluster[64];
@@ -47,35 +47,35 @@ struct ledger_record {
 	int cores;             /* cores of the job on this node: its weight in the sum over nodes */
 	int64_t start_unix;    /* seconds since 1970, from the job's registration on the node */
 	int64_t end_unix;      /* last update */
-	int64_t co_ns;         /* it ran beside at least one co-runner that ran */
-	int64_t solo_ns;       /* it ran without a co-runner */
-	int64_t paused_ns;     /* poppad held it stopped */
-	int64_t unmeasured_ns; /* poppad did not run, or could not measure it: no discount */
+	int64_t co_ns;         /* the job ran beside at least one co-runner that ran */
+	int64_t solo_ns;       /* the job ran without a co-runner */
+	int64_t paused_ns;     /* poppad held the job stopped */
+	int64_t unmeasured_ns; /* poppad did not run, or could not measure: no discount */
 	uint64_t blocks, used; /* blocks of its shutters, and those that the estimate uses */
 	double degradation;    /* over co_ns; NAN = no data */
 	double variance;       /* of degradation; NAN = unknown */
-	enum record_lack lack; /* with degradation NAN */
-	double thesis_degradation; /* algorithm 4 beside it, for comparison; NAN = no data */
+	enum record_lack lack; /* why degradation is NAN */
+	double thesis_degradation; /* by the thesis' algorithm 4, to compare; NAN = no data */
 	char method[16];
 	char backend[16]; /* counter backend, "none" without a signal */
 	bool sensing;     /* the job reacted to shutters: its degradation is worth nothing */
-	bool spin; /* co-runners hurt some tasks and not others, which may wait for them in a loop
-		    */
+	bool spin;        /* only some tasks suffer, and the others may wait for them in a loop */
 	int partner_count;
-	uint32_t partner[RECORD_MAX_PARTNERS]; /* job ids that ran beside it on this node */
-	/* Of the degradation, what each of them cost; only with attributed set, NAN = unknown. */
+	uint32_t partner[RECORD_MAX_PARTNERS]; /* jobs that ran beside it on this node */
+	/* The part of the degradation that each partner caused, NAN = unknown; valid if attributed.
+	 */
 	bool attributed;
 	double partner_degradation[RECORD_MAX_PARTNERS];
 };
 
-/* Whether a degradation is known for all the time it shared the node: true without any such time.
- */
+/* Whether the degradation is known for the co-located time. Without co-located time it is known,
+ * unless nobody saw the job run. */
 bool record_has_data(const struct ledger_record *r);
 
-/* The one list of a record's fields, from which all of its forms are made. */
+/* The one list of a record's fields. All forms of a record are made from it. */
 extern const struct field_table record_fields;
 
-/* Return a new reference (NULL: out of memory, or a text that is not UTF-8), or 0 / -1 with err
- * naming the field. NAN is JSON null. */
+/* The first returns a new reference, or NULL: out of memory, or a text that is not UTF-8. The
+ * second returns 0, or -1 with an err that names the field. NAN is JSON null. */
 json_t *record_to_json(const struct ledger_record *r);
 int record_from_json(const json_t *json, struct ledger_record *r, struct errmsg *err);

@@ -85,7 +85,7 @@ static int munge_open(const struct wire_auth *a, const char *cred, char **payloa
 		return -1;
 	e = munge_decode(cred, ctx, &data, &size, from, &gid);
 	if (e != EMUNGE_SUCCESS) {
-		/* The payload of an expired or replayed credential comes, too, and must not be
+		/* MUNGE also gives the payload of an expired or replayed credential. It must not be
 		 * used. */
 		munge_failed(ctx, e, "accept the credential", err);
 		rc = -(int)fault_of(e);
@@ -93,7 +93,7 @@ static int munge_open(const struct wire_auth *a, const char *cred, char **payloa
 	} else if (!data) {
 		rc = errmsg_set(err, "the credential is empty");
 	} else {
-		*payload = data; /* libmunge terminates it beyond size */
+		*payload = data; /* libmunge ends it with a zero byte, which size leaves out */
 		*len = (size_t)size;
 	}
 	munge_ctx_destroy(ctx);
@@ -157,8 +157,7 @@ json_t *wire_decode_fault(const struct wire_auth *a, const char *line, size_t le
 		len--;
 	if (!len || len >= WIRE_MAX_LINE) {
 		errmsg_set(err, "a line must have 1 to %d bytes", WIRE_MAX_LINE - 1);
-		if (len)
-			*fault = WIRE_OVERSIZED;
+		*fault = len ? WIRE_OVERSIZED : WIRE_MALFORMED;
 		return NULL;
 	}
 	if (memchr(line, '\0', len) || strncmp(line, "MUNGE:", len < 6 ? len : 6)) {
@@ -180,17 +179,16 @@ json_t *wire_decode_fault(const struct wire_auth *a, const char *line, size_t le
 	}
 	message = json_loadb(payload, size, JSON_REJECT_DUPLICATES, &why);
 	free(payload);
-	if (!message) {
-		errmsg_set(err, "not JSON: %s", why.text);
-		return NULL;
+	if (json_is_object(message)) {
+		*fault = WIRE_FINE;
+		return message;
 	}
-	if (!json_is_object(message)) {
+	if (message)
 		errmsg_set(err, "not a JSON object");
-		json_decref(message);
-		return NULL;
-	}
-	*fault = WIRE_FINE;
-	return message;
+	else
+		errmsg_set(err, "not JSON: %s", why.text);
+	json_decref(message);
+	return NULL;
 }
 
 json_t *wire_decode(

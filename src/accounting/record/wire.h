@@ -11,11 +11,11 @@
 /* Longest line, newline included. */
 #define WIRE_MAX_LINE (256 * 1024)
 
-/* The addresses, or the records, of so many nodes of a run fit into one line, whatever is in them.
- * A message about more nodes goes in parts. */
+/* One line has room for the addresses, or the records, of this many nodes of a run, whatever they
+ * contain. A message about more nodes goes in parts. */
 #define WIRE_NODES_AT_ONCE 100
 
-/* As the reader of a message: anybody may read it. */
+/* The reader of a message that anybody may read. */
 #define WIRE_ANYBODY ((uid_t)-1)
 
 /* Why a line was turned away. */
@@ -26,16 +26,16 @@ enum wire_fault {
 	WIRE_INVALID,  /* forged, damaged, or meant for another reader */
 	WIRE_REPLAYED, /* somebody has opened it before */
 	WIRE_EXPIRED,  /* too old, or from the future */
-	WIRE_TROUBLE,  /* MUNGE does not answer, or memory is out: not the sender's fault */
+	WIRE_TROUBLE,  /* not the sender's fault: MUNGE does not answer, or memory is out */
 	WIRE_FAULTS
 };
 
 /*
- * What makes credentials and checks them: MUNGE, or in tests a stand-in. seal() makes a credential
- * that only `reader` can open. open() gives the payload (terminated; the caller frees it) and the
- * uid that sealed it; it fails where the credential is forged, expired, meant for another reader,
- * or was opened before. Both return 0, or -1 with err; open() may return a negative enum wire_fault
- * instead of -1.
+ * Makes credentials and checks them: MUNGE, or a stand-in in tests. seal() makes a credential that
+ * only `reader` can open. open() gives the payload (terminated; the caller frees it) and the uid
+ * that sealed it. It fails where the credential is forged, expired, meant for another reader, or
+ * was opened before. Both return 0, or -1 with err; open() may return a negative enum wire_fault,
+ * too.
  */
 struct wire_auth {
 	int (*seal)(const struct wire_auth *a, const char *payload, size_t len, uid_t reader,
@@ -48,10 +48,8 @@ struct wire_auth {
 /* MUNGE through this socket (MungeSocket in poppa.conf). The text must outlive the result. */
 struct wire_auth wire_munge(const char *munge_socket);
 
-/*
- * A line with its newline, newly allocated. NULL with err where memory is out, the line would be
- * longer than WIRE_MAX_LINE, or MUNGE makes no credential.
- */
+/* A line with its newline, newly allocated. NULL with err where memory is out, the line would be
+ * longer than WIRE_MAX_LINE, or MUNGE makes no credential. */
 char *wire_encode(
 	const struct wire_auth *a, const json_t *message, uid_t reader, struct errmsg *err);
 
