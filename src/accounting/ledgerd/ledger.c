@@ -30,7 +30,7 @@ static const char *const sql[S_COUNT] = {
 		  " body = excluded.body"
 		  " WHERE (excluded.seq > record.seq OR excluded.final) AND NOT record.final"
 		  " AND excluded.uid = record.uid",
-	/* Where records in a node's name came from several addresses, the best one comes first. */
+	/* Of the records in one node's name from several addresses the best one comes first. */
 	[S_RECORDS] = "SELECT body FROM record WHERE cluster = ?1 AND job = ?2 AND restart = ?3"
 		      " AND start >= ?4 AND NOT foreign_node AND node > ?6 AND node <= ?7"
 		      " AND NOT EXISTS (SELECT 1 FROM settlement s WHERE ?5 <> 0 AND s.cluster = ?1"
@@ -48,8 +48,8 @@ static const char *const sql[S_COUNT] = {
 		     " ON CONFLICT DO NOTHING",
 	[S_SETTLEMENT] = "SELECT body FROM settlement WHERE cluster = ?1 AND job = ?2"
 			 " AND restart = ?3 AND (?4 = 0 OR start = ?4) ORDER BY start DESC LIMIT 1",
-	/* After a crash slurmctld may give a job id again. Of a node's records in that time, the
-	 * one that began nearest to the run is the run's. */
+	/* After a crash slurmctld may give a job id again. Of a node's records in that time the one
+	 * that began nearest to the start of the run is the run's. */
 	[S_SETTLED] = "UPDATE record SET settled = 1 WHERE cluster = ?1 AND job = ?2"
 		      " AND restart = ?3 AND start BETWEEN ?4 - ?6 AND ?5 + ?6"
 		      " AND NOT EXISTS (SELECT 1 FROM record n WHERE n.cluster = record.cluster"
@@ -88,8 +88,8 @@ static const char *const sql[S_COUNT] = {
 };
 
 /*
- * Anybody may ask how many rows there are, as often as they like. So rows are counted once, at the
- * start; from then on triggers count within the transactions that add and remove rows.
+ * Anybody may ask how many rows there are, at any rate. So rows are counted once, at the start;
+ * after that, triggers count within the transactions that add and remove rows.
  */
 static const char count_rows[] =
 	"PRAGMA temp_store = MEMORY;"
@@ -114,8 +114,9 @@ int ledger_db_failed(struct ledger *l, const char *what, struct errmsg *err)
 }
 
 /*
- * Whether SQLite has taken the group's transaction back, as it may on a full disk. What follows in
- * the group must not begin another one: the group would seem to end well, without its first part.
+ * Whether SQLite has taken the group's transaction back, for example on a full disk. No further
+ * call of the group may then begin another one: the group would seem to end well without its first
+ * part.
  */
 static bool is_taken_back(const struct ledger *l)
 {

@@ -28,7 +28,7 @@ static void append_column(sqlite3_str *out, const struct field *f, const char *p
 	}
 }
 
-/* Appends what stands for {LETTER:PATTERN}. */
+/* Appends the list for one {LETTER:PATTERN}. */
 static void append_list(
 	sqlite3_str *out, const struct field_table *t, char letter, const char *pattern, size_t len)
 {

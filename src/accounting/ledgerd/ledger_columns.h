@@ -8,19 +8,19 @@
 #include "accounting/record/fields.h"
 
 /*
- * A field with a column is a text, a whole number, a bool or a word: no list, and no real, whose
- * NAN SQLite would take for NULL.
+ * A field with a column is a text, a whole number, a bool or a word. It is no list, and no real:
+ * SQLite would store NAN as NULL.
  *
- * An SQL text in which each {LETTER:PATTERN} is replaced by a list with commas: the pattern once
- * for each column of that kind, with the column's name for each $ and its type for each #. Letters:
- * k = FIELD_KEY, n = FIELD_NEWEST, f = FIELD_FIXED, a = all, in this order. To be freed with
- * sqlite3_free(), or NULL: out of memory.
+ * Returns an SQL text in which each {LETTER:PATTERN} is replaced by a list with commas: the pattern
+ * once for each column of that kind, with the column's name for each $ and its type for each #.
+ * Letters: k = FIELD_KEY, n = FIELD_NEWEST, f = FIELD_FIXED, a = all, in this order. The caller
+ * frees it with sqlite3_free(). NULL: out of memory.
  */
 char *columns_sql(const char *text, const struct field_table *t);
 
-/* Binds the columns of an object to the parameters with their names (:NAME), where the statement
- * has them. The object must stay until the statement has run. */
+/* Binds the columns of an object to those parameters of the statement that have their names
+ * (:NAME). The object must live until the statement has run. */
 void columns_bind(sqlite3_stmt *st, const struct field_table *t, const void *object);
 
-/* Whether the columns of a row, those that have the names of fields, are those of an object. */
+/* Whether the columns of a row that are named like fields have the values of the object. */
 bool columns_agree(sqlite3_stmt *st, const struct field_table *t, const void *object);

@@ -42,7 +42,7 @@ static int open_file(const char *path, sqlite3 **db, struct errmsg *err)
 	return 0;
 }
 
-/* The same, and all that is read is of one moment, whatever poppa-ledgerd does meanwhile. */
+/* Opens the file for reads that all see one moment, whatever poppa-ledgerd writes meanwhile. */
 static int open_moment(const char *path, sqlite3 **db, struct errmsg *err)
 {
 	if (open_file(path, db, err))
@@ -62,8 +62,8 @@ struct check {
 	const struct ledger_anchor *anchor;
 	struct ledger_check *out;
 	char previous[LEDGER_HASH_SIZE]; /* hash of the event before */
-	char run[256];                   /* of the change before, and how many it has had */
-	int64_t changes_of_run;
+	char run[256];                   /* run of the change before */
+	int64_t changes_of_run;          /* how many changes of that run were read */
 	ledger_fault_fn fn;
 	void *arg;
 	struct errmsg *err;
@@ -82,8 +82,8 @@ static void __attribute__((format(printf, 2, 3))) fault(struct check *c, const c
 	c->fn(line, c->arg);
 }
 
-/* Calls row for each row of a query, which may have columns of a table of fields. 0, or -1 with
- * c->err. */
+/* Calls row for each row of a query, in which columns_sql() puts the columns of fields. 0, or -1
+ * with c->err. */
 static int each_row(struct check *c, const char *query, const struct field_table *fields,
 	void (*row)(struct check *c, sqlite3_stmt *st))
 {
@@ -118,7 +118,7 @@ static void schema_row(struct check *c, sqlite3_stmt *st)
 	c->out->schema = sqlite3_column_int64(st, 0);
 }
 
-/* The object in a body column, or NULL after a fault. what is "job 12 restart 0 ..." */
+/* The JSON in a body column, or NULL after a fault. what: "record of job 12 restart 0 ...". */
 static json_t *body(struct check *c, sqlite3_stmt *st, int column, const char *what)
 {
 	json_error_t why;
@@ -173,7 +173,7 @@ static void settlement_row(struct check *c, sqlite3_stmt *st)
 	json_decref(json);
 }
 
-/* A settlement that stands in the body of a change agrees with the columns. */
+/* The settlement in the body of a change must agree with the columns. */
 static void change_row(struct check *c, sqlite3_stmt *st)
 {
 	struct errmsg err = {""};
@@ -226,7 +226,7 @@ static void event_row(struct check *c, sqlite3_stmt *st)
 	if (ledger_event_hash(c->previous, &e, hash) || strcmp(hash, text(st, 8)))
 		fault(c, "event %lld of the log is not what it was, or one before it is missing",
 			(long long)e.id);
-	/* The next event's hash was made from the one that stands here, right or wrong. */
+	/* The next event's hash was made from this one's, right or wrong. */
 	snprintf(c->previous, sizeof(c->previous), "%s", text(st, 8));
 	c->out->head = e.id;
 	if (c->anchor && c->anchor->event == e.id && strcmp(c->anchor->hash, c->previous))
@@ -338,8 +338,8 @@ static int copy(sqlite3 *from, sqlite3 *to, const char *name, struct errmsg *err
 
 	if (!b)
 		return db_failed(to, name, "write", err);
-	/* In one step, which keeps no writer out of a database in WAL mode. With several steps
-	 * SQLite begins anew whenever somebody has written in between: under load it never ends. */
+	/* One step keeps no writer out of a database in WAL mode. With several steps SQLite begins
+	 * anew whenever somebody has written in between, and under load it never ends. */
 	while ((rc = sqlite3_backup_step(b, -1)) == SQLITE_BUSY || rc == SQLITE_LOCKED)
 		sqlite3_sleep(10);
 	sqlite3_backup_finish(b);

@@ -23,32 +23,31 @@ struct ledger_check {
 	} refusal[LEDGER_MAX_REFUSALS];
 };
 
-/* What the last event was at some moment, noted in a place that those who can write the file cannot
- * write. */
+/* The last event at some earlier moment, noted where those who can write the file cannot write. */
 struct ledger_anchor {
 	int64_t event;
 	char hash[LEDGER_HASH_SIZE];
 };
 
-/* Takes one line for each fault. */
+/* Called with one line for each fault. */
 typedef void (*ledger_fault_fn)(const char *line, void *arg);
 
 /*
- * Verifies the whole file: SQLite's own integrity check; each record and settlement can be read and
- * agrees with the columns beside it; no charge is above its raw price; each settlement and each
- * change has exactly one event, which says the same; no event was changed, removed or added in
- * between since its hash was made, nor, with an anchor (may be NULL), since the anchor was noted.
- * fn gets at most 100 lines. 0 with *out (out->faults may be above 0), or -1 with err where the
- * file cannot be read at all.
+ * Verifies the whole file. SQLite's own integrity check must pass. Each record and settlement must
+ * be readable and agree with its columns. No charge may be above its raw price. Each settlement and
+ * each change must have exactly one event, which says the same. No event may have been changed,
+ * removed or added in between since its hash was made, nor, with an anchor (may be NULL), since the
+ * anchor was noted. fn gets at most 100 lines. Returns 0 with *out (out->faults may be above 0), or
+ * -1 with err where the file cannot be read at all.
  */
 int ledger_file_check(const char *path, const struct ledger_anchor *anchor,
 	struct ledger_check *out, ledger_fault_fn fn, void *arg, struct errmsg *err);
 
 /*
  * Copies the ledger as it is at one moment to another file. The copy appears complete and synced,
- * or not at all; its owner alone can read it. A file that exists is not touched. The copy has an
- * identity of its own: when it is put into service, the nodes send it again what came after it. 0,
- * or -1 with err.
+ * or not at all; only its owner can read it. A file that exists is not touched. The copy has
+ * another identity: when it is put into service, the nodes send it again what came after it. 0, or
+ * -1 with err.
  */
 int ledger_file_backup(const char *path, const char *to, struct errmsg *err);
 

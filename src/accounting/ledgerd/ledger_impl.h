@@ -37,32 +37,32 @@ enum statement {
 };
 
 /*
- * One thread uses it. Without a group each call that stores is a transaction. In a group it is a
+ * One thread uses it. Outside of a group each call that stores is a transaction. In a group it is a
  * savepoint of the group's transaction: an error takes back that call alone.
  *
- * SQLite itself may take the whole transaction back, as on a full disk. The group is then lost:
- * every further call fails until ledger_commit() has failed, too, so that no reply of the group
- * says that something is stored.
+ * SQLite itself may take the whole transaction back, for example on a full disk. The group is then
+ * lost: every further call fails until ledger_commit() has failed, too, so that no reply of the
+ * group says that something is stored.
  */
 struct ledger {
 	sqlite3 *db;
 	sqlite3_stmt *st[S_COUNT];
 	bool grouped; /* between ledger_group() and ledger_commit() */
 	bool damaged; /* SQLite has met a damaged page */
-	/* The end of the log of events, with what the open transaction has appended; read anew from
-	 * the file where something was taken back. */
+	/* The last event, also one that the open transaction has appended. It is read from the file
+	 * again where something was taken back. */
 	int64_t last_event;
 	char last_hash[LEDGER_HASH_SIZE];
 	char id[64];
 };
 
-/* Returns -1; err says what could not be done, and what SQLite says. Notes damage. */
+/* Returns -1; err says what could not be done and quotes SQLite. Sets l->damaged. */
 int ledger_db_failed(struct ledger *l, const char *what, struct errmsg *err);
 
-/* Runs a statement that gives no rows; 0, or -1 with err. */
+/* Runs a statement that gives no rows and clears its parameters; 0, or -1 with err. */
 int ledger_run(struct ledger *l, enum statement s, const char *what, struct errmsg *err);
 
-/* Binds the three columns that name a run, from the first on. */
+/* Binds cluster, job and restart to the parameters first, first + 1 and first + 2. */
 void ledger_bind_run(
 	sqlite3_stmt *st, const char *cluster, uint32_t job_id, uint32_t restart, int first);
 
@@ -75,5 +75,5 @@ json_t *ledger_column_json(sqlite3_stmt *st, int column, struct errmsg *err);
  */
 int ledger_begin(struct ledger *l, struct errmsg *err);
 int ledger_end(struct ledger *l, struct errmsg *err);
-/* Ends it, and takes back what was stored since ledger_begin(). */
+/* Ends the transaction, and takes back what was stored since ledger_begin(). */
 void ledger_take_back(struct ledger *l);

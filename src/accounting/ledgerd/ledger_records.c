@@ -44,8 +44,8 @@ int ledger_put(struct ledger *l, const struct ledger_record *records, int n, con
 	return ledger_end(l, err);
 }
 
-/* Binds a part to the parameters `first` and first + 1. Without an end it ends with the last
- * character of Unicode, after which no name comes. */
+/* Binds a part to the parameters first and first + 1. A part without an end gets the last character
+ * of Unicode as its end: no name comes after it. */
 static void bind_part(sqlite3_stmt *st, const struct ledger_part *part, int first)
 {
 	const char *upto = part && part->upto ? part->upto : "\xf4\x8f\xbf\xbf";
@@ -113,7 +113,7 @@ json_t *ledger_records(struct ledger *l, const char *cluster, uint32_t job_id, u
 	return NULL;
 }
 
-/* A record of the run, and whether it is to be left out. */
+/* A record of the run, and whether it must be left out from now on. */
 struct verdict {
 	struct verdict *next;
 	char node[64], origin[ORIGIN_SIZE];

@@ -51,7 +51,7 @@ json_t *ledger_waiting_changes(struct ledger *l, const char *cluster, int max, s
 	return list_changes(l, S_WAITING, "list changes", err);
 }
 
-/* The settlement as it was made, without what was changed since. */
+/* The settlement as it was made, without later changes. Returns as ledger_settlement(). */
 static int first_settlement(struct ledger *l, const char *cluster, uint32_t job_id,
 	uint32_t restart, int64_t start_unix, struct settlement *s, struct errmsg *err)
 {
@@ -93,7 +93,7 @@ int ledger_settlement(struct ledger *l, const char *cluster, uint32_t job_id, ui
 	return rc;
 }
 
-/* Within a transaction: appends to the log. */
+/* Within a transaction: appends an event to the log. */
 static int append_event(struct ledger *l, int64_t now, const char *kind, const struct settlement *s,
 	uint32_t by, const char *body, struct errmsg *err)
 {
@@ -124,7 +124,7 @@ static int append_event(struct ledger *l, int64_t now, const char *kind, const s
 	return 0;
 }
 
-/* Within a transaction: the records of the run wait for nothing any more. */
+/* Within a transaction: marks the records of the run as settled. */
 static int mark_settled(struct ledger *l, const struct settlement *s, struct errmsg *err)
 {
 	sqlite3_stmt *st = l->st[S_SETTLED];
@@ -146,7 +146,7 @@ static char *body_of(json_t *json, struct errmsg *err)
 	return body;
 }
 
-/* Within a transaction; 1 stored, 0 there was one, -1. */
+/* Within a transaction. Returns 1 where it was stored, 0 where the run had one, -1 with err. */
 static int insert_settlement(struct ledger *l, const struct settlement *s, const char *kind,
 	uint32_t by, struct errmsg *err)
 {
@@ -202,7 +202,7 @@ int ledger_restore(struct ledger *l, const struct settlement *s, uint32_t by,
 	return settle_as(l, s, LEDGER_RESTORED, by, stored, err);
 }
 
-/* Whether s may follow what there is; 0 with err where it may not. */
+/* Whether the change s may follow the settlement `now`: 1, or 0 with err. */
 static int may_follow(const struct settlement *s, const struct settlement *now, struct errmsg *err)
 {
 	if (s->changes != now->changes + 1)
