@@ -29,7 +29,7 @@
 #define PRUNE_EVERY_S 3600
 #define PRUNE_RECORDS 1000
 #define DAY_S 86400
-/* How often counts are added to those in the file. */
+/* How often new counts are added to those in the file. */
 #define SAVE_EVERY_S 60
 
 const char *argp_program_version = "poppa-ledgerd " POPPA_VERSION;
@@ -80,7 +80,7 @@ static const struct argp argp = {argp_options, parse_option, NULL,
 	"Runs in the foreground until it gets SIGTERM.",
 	NULL, NULL, NULL};
 
-/* Makes the directory of the database, and gives it to the user where it is root's. */
+/* Makes the directory of the database. Gives it to the user where root owns it. */
 static int make_state_dir(const char *dir, const struct passwd *user, struct errmsg *err)
 {
 	struct stat st;
@@ -154,8 +154,8 @@ struct controllers {
 	bool found; /* every host had an address */
 };
 
-/* A host that has no address now, as before the name server has started, is looked up again later.
- */
+/* A host without an address, for example because the name server has not started, is looked up
+ * again later. */
 static void find_controllers(struct controllers *c)
 {
 	bool again = c->addresses != NULL;
@@ -178,7 +178,7 @@ static void find_controllers(struct controllers *c)
 	}
 }
 
-/* What is done once a minute, and the day on which log_head() ran last. */
+/* The work of every minute, and the day on which log_head() ran last. */
 struct upkeep {
 	struct service *service;
 	struct controllers *controllers;
@@ -188,8 +188,8 @@ struct upkeep {
 	bool failed;
 };
 
-/* Where the daemon's log is kept on another host, this line shows later whether the log of prices
- * was rewritten. */
+/* Where another host keeps the daemon's log, this line shows later whether the log of prices was
+ * rewritten. */
 static void log_head(const struct service *s)
 {
 	char hash[LEDGER_HASH_SIZE];
@@ -244,7 +244,7 @@ static int serve(const struct nodeconf *conf, struct passwd *user, const char *p
 
 	settings_defaults(&defaults);
 	port = defaults.ledger_port;
-	/* Three priorities: the lowest is for what waits until there is nothing else to do. */
+	/* The server runs events of the lowest of three priorities when nothing else is to do. */
 	if (!base || event_base_priority_init(base, 3) || !term || !interrupt ||
 		event_add(term, NULL) || event_add(interrupt, NULL)) {
 		errmsg_set(&err, "cannot set up the event loop");

@@ -21,9 +21,9 @@
 #define BACKLOG 1024
 /* A connection must complete a line, and take its reply, within this time. */
 #define LINE_TIMEOUT_S 30
-/* Replies that may wait for a slow reader before its next request is read. */
+/* Bytes of replies that may wait for a slow reader; above it no further request of it is read. */
 #define MAX_OUTPUT (1024 * 1024)
-/* How many requests' changes go to the disk together, at most. */
+/* Most requests in one group. */
 #define MAX_GROUP 256
 
 struct connection {
@@ -32,8 +32,8 @@ struct connection {
 	struct event *deadline;
 	struct connection *prev, *next;
 	char peer[96], origin[ORIGIN_SIZE];
-	bool closing; /* it is closed when its output is written */
-	bool trusted; /* a request of root or LedgerUser has come on it */
+	bool closing; /* close it when its output is written */
+	bool trusted; /* root or LedgerUser has sent a request */
 };
 
 /* A reply that waits until what it says is on disk. The list is in the order of the requests. */
@@ -51,12 +51,12 @@ struct server {
 	struct evconnlistener *listener[MAX_SOCKETS];
 	int listener_count, connection_count;
 	struct connection *connections;
-	time_t full_minute; /* when it was logged last that there are too many */
+	time_t full_minute; /* when too many connections were last logged */
 	bool check_origin;
-	/* The replies of the ledger's open group: there is a group where there is one of them. */
+	/* The replies of the ledger's open group. Without a reply there is no group. */
 	struct waiting_reply *waiting, **waiting_end;
 	int waiting_count;
-	struct event *flush; /* of the lowest priority: runs when nobody's line waits */
+	struct event *flush; /* its priority is the lowest: it runs when no line waits */
 	/* The connection whose lines on_read() takes; NULL once flush() has closed it. */
 	const struct connection *reading;
 };
@@ -99,11 +99,12 @@ static void drop(struct connection *c)
 		bufferevent_free(c->bev);
 	free(c);
 	s->connection_count--;
-	/* There is room for one more, whether connections or descriptors had run out. */
+	/* Now there is a free connection and a free descriptor, whichever of the two was missing.
+	 */
 	set_listening(s, true);
 }
 
-/* Writes what is pending, then closes. */
+/* Closes the connection when its output is written. */
 static void finish(struct connection *c)
 {
 	c->closing = true;
@@ -138,8 +139,8 @@ static void refuse(struct connection *c, enum wire_fault fault, const char *why)
 		drop(c);
 }
 
-/* Ends the ledger's group, and sends the replies that waited for that. Where the group was not
- * stored, those that say "ok" say that instead. It may close any connection. */
+/* Ends the ledger's group and sends the replies that waited for that. Where the group was not
+ * stored, the error replaces each "ok". It may close any connection. */
 static void flush(struct server *s)
 {
 	struct waiting_reply *list;
@@ -247,7 +248,7 @@ static void on_read(struct bufferevent *bev, void *arg)
 			drop(c);
 			return;
 		}
-		/* While other lines wait the group grows, up to this many. */
+		/* The group grows while other lines wait, up to this size. */
 		if (s->waiting_count >= MAX_GROUP) {
 			s->reading = c;
 			flush(s);
@@ -294,9 +295,9 @@ static void on_deadline(evutil_socket_t fd, short what, void *arg)
 }
 
 /*
- * Called when there is one connection too many. Closes the oldest one on which neither root nor
+ * Called when the last free connection is taken. Closes the oldest one on which neither root nor
  * LedgerUser has sent a request, so that nobody keeps the nodes out by holding connections. Where
- * there is none, the next one has to wait.
+ * there is no such connection, the next one has to wait.
  */
 static void make_room(struct server *s)
 {
@@ -363,7 +364,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
 }
 
-/* Mostly there are no descriptors left: wait until a connection ends, and do not try in a loop. */
+/* The usual reason is that no descriptors are left: wait until a connection ends. */
 static void on_accept_error(struct evconnlistener *listener, void *arg)
 {
 	struct server *s = arg;
@@ -437,8 +438,7 @@ struct server *server_new(struct event_base *base, struct service *service,
 		if (listen_on(s, a))
 			saved = errno;
 	freeaddrinfo(found);
-	/* On a host without IPv6 it is enough to listen on IPv4; a port that is taken is an error.
-	 */
+	/* IPv4 alone is enough on a host without IPv6. A port that is in use is an error. */
 	if (!s->listener_count || saved == EADDRINUSE) {
 		errmsg_set(err, "cannot listen on %s port %d: %s", host ? host : "any address",
 			port, strerror(saved));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The ledger's connections: takes lines, sends lines, and bounds how much of both there can be. */
+/* The ledger's connections: receives lines, sends lines, and limits how many of both can wait. */
 #pragma once
 
 #include <event2/event.h>
@@ -13,10 +13,10 @@
 struct server;
 
 /*
- * Opens the listening sockets (host NULL = every address). service, auth and base must outlive it.
- * What requests change goes to the disk in groups, because one sync costs the same for one request
- * as for many: a group ends when no other request waits to be read. Replies wait for that. It needs
- * a base with three priorities. NULL with err.
+ * Opens the listening sockets (host NULL = every address). service, auth and base must outlive it;
+ * base needs three priorities. What requests change goes to the disk in groups, because a sync
+ * costs the same for one request as for many. A group ends when no other request waits to be read,
+ * and the replies wait for its end. NULL with err.
  */
 struct server *server_new(struct event_base *base, struct service *service,
 	const struct wire_auth *auth, const char *host, int port, struct errmsg *err);

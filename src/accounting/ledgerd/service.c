@@ -30,14 +30,14 @@ static json_t *failure(const char *text)
 	return json_pack("{s:b, s:s}", "ok", 0, "error", text);
 }
 
-/* To a request that is not understood. */
+/* The reply to a request that is not understood. */
 static json_t *malformed(struct service *s, const char *text)
 {
 	s->counts.malformed++;
 	return failure(text);
 }
 
-/* To a request that the ledger could not do. */
+/* The reply to a request that the ledger could not carry out. */
 static json_t *trouble(const struct errmsg *err)
 {
 	plog_error("%s", err->text);
@@ -53,8 +53,8 @@ static json_t *not_allowed(struct service *s, const char *op, uid_t from)
 }
 
 /*
- * MUNGE vouches for root, not for the host whose root it is: a node's must not make prices. What it
- * measures itself is looked at when the job is settled.
+ * MUNGE vouches for root, but not for root's host: root of a node must not make prices. Whether a
+ * node may have sent a record is decided when the job is settled.
  */
 static bool from_controller(const struct service *s)
 {
@@ -73,8 +73,8 @@ static json_t *not_from_here(struct service *s, const char *op)
 
 #define COUNTER(name) #name, offsetof(struct service_counts, name)
 
-/* What is counted, in the order of "since_start", and the name under which the ledger's file keeps
- * the count of what is turned away. */
+/* All counts in the order of "since_start". The ledger's file keeps those of what was turned away,
+ * each under a name. */
 static const struct counter {
 	const char *name;
 	size_t offset;
@@ -221,6 +221,7 @@ static json_t *answer_record(struct service *s, const json_t *request, uid_t fro
 	return reply;
 }
 
+/* The part of a run's nodes that a request is about. part points into it. */
 struct job_part {
 	char after[64], upto[64];
 	struct ledger_part part;
@@ -238,10 +239,8 @@ static void on_foreign(const char *node, const char *origin, void *arg)
 		"poppa.conf)");
 }
 
-/*
- * The part of the run's nodes that the request is about. Without "upto" it is at most as many nodes
- * as fit into an answer, and p->more says that there are others.
- */
+/* Without "upto" the part is as many nodes as fit into a reply, and p->more says that there are
+ * others. */
 static int read_part(struct service *s, const json_t *request, const char *cluster, uint32_t job,
 	uint32_t restart, struct job_part *p, struct errmsg *err)
 {
@@ -308,7 +307,7 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 	json_array_foreach(records, i, record) foreign |=
 		json_integer_value(json_object_get(record, "uid")) != from;
 	foreign |= settled && settlement.uid != from;
-	/* A stranger must not learn whether there is anything either. */
+	/* A stranger must not learn either whether the ledger knows the job. */
 	if (!service_trusts(s, from) && (foreign || (!json_array_size(records) && !settled))) {
 		json_decref(records);
 		json_decref(changes);
@@ -325,8 +324,8 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 typedef int (*store_fn)(struct ledger *, const struct settlement *, uint32_t by,
 	struct settlement *stored, struct errmsg *);
 
-/* Stores the request's settlement. *rc is 1, 0 where the run had one, or -1; *stored is what is
- * there unless it is -1. */
+/* Stores the request's settlement. *rc is 1, 0 where the run had one, or -1; unless it is -1,
+ * *stored is the run's settlement. */
 static json_t *store_settlement(struct service *s, const json_t *request, uid_t from,
 	store_fn store, struct settlement *stored, int *rc)
 {
@@ -396,7 +395,7 @@ static json_t *answer_change(struct service *s, const json_t *request, uid_t fro
 	return json_pack("{s:b}", "ok", 1);
 }
 
-/* What the ledger lists of the cluster that the request names, as KEY of the answer. */
+/* Answers with what list() gives for the cluster that the request names, as the member `key`. */
 static json_t *answer_list(struct service *s, const json_t *request, const char *key,
 	json_t *(*list)(struct ledger *, const char *cluster, int max, struct errmsg *), int max)
 {
@@ -479,8 +478,8 @@ static json_t *answer_status(struct service *s, const json_t *request, uid_t fro
 static const struct operation {
 	const char *name;
 	json_t *(*answer)(struct service *, const json_t *request, uid_t from);
-	bool for_anybody;     /* who gets to see what is up to the answer */
-	bool from_controller; /* it makes or changes prices */
+	bool for_anybody;     /* answer() decides who may see what */
+	bool from_controller; /* makes or changes prices */
 } operations[] = {
 	{.name = "record", .answer = answer_record},
 	{.name = "job", .answer = answer_job, .for_anybody = true},

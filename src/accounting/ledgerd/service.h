@@ -17,15 +17,15 @@ struct service_counts {
 	uint64_t requests;
 	uint64_t refused;         /* requests of people who may not make them */
 	uint64_t misplaced;       /* requests about prices from hosts that are no controllers */
-	uint64_t malformed;       /* requests, and lines, that are not understood */
+	uint64_t malformed;       /* requests and lines that the ledger does not understand */
 	uint64_t oversized;       /* lines that are too long */
-	uint64_t invalid;         /* credentials that are forged, damaged or another's */
+	uint64_t invalid;         /* credentials that are forged, damaged or for another reader */
 	uint64_t replayed;        /* credentials that were opened before */
-	uint64_t expired;         /* credentials that are too old, or of the future */
+	uint64_t expired;         /* credentials that are too old, or from the future */
 	uint64_t records;         /* records that were stored */
-	uint64_t stale_records;   /* records that are not newer than the one that was there */
+	uint64_t stale_records;   /* records that are not newer than the stored one */
 	uint64_t refused_records; /* malformed records */
-	uint64_t future_records;  /* records of a time that has not come */
+	uint64_t future_records;  /* records with a time in the future */
 	uint64_t foreign_records; /* records not of a node of the job, or not from its address */
 	uint64_t settlements, repeated_settlements, restored_settlements, changes;
 };
@@ -36,35 +36,35 @@ struct service {
 	time_t started;
 	struct service_counts counts;
 	struct service_counts saved; /* the part of counts that the ledger's file has */
-	/* Where the request that is being answered came from (origin.h), set before each; NULL
-	 * where that is not to be looked at: then records have no origin. */
+	/* The origin of the current request (origin.h), set before each one. NULL: origins are not
+	 * checked, and records have none. */
 	const char *origin;
-	/* Addresses, beside this host's own, from which prices are made and changed; not owned, may
-	 * be NULL. */
+	/* Other hosts' addresses from which prices may be made and changed; not owned, may be NULL.
+	 */
 	const json_t *controllers;
-	/* Limits on what anybody may cause to be logged: lines that are no requests, and requests
-	 * of people or hosts that may not make them. There are two, so that somebody without a
-	 * credential cannot hide what those do who have one. */
+	/* Limits on log lines that anybody can cause: one for lines that are no requests, one for
+	 * requests of people or hosts that may not make them. With one limit for both, somebody
+	 * without a credential could hide what those with one do. */
 	struct log_limit bad_lines, refusals;
 };
 
 /*
- * The protocol, all of it here. Both ways a message is one line: a MUNGE credential that holds one
- * JSON object (wire.h). A reply comes after what it says is on disk; a client may send its next
+ * The whole protocol. A request and a reply are each one line: a MUNGE credential that holds one
+ * JSON object (wire.h). A reply comes when what it says is on disk; a client may send its next
  * request before that.
  *
  *   request  {"op":OP,"nonce":TEXT,...}
  *   reply    {"ok":true,"nonce":TEXT,...} or {"ok":false,"nonce":TEXT,"error":TEXT}, with the
- *            request's nonce, which says what it answers. The reply to a line that is no request
- *            has none; anybody can read it, and the connection is then closed.
+ *            nonce of the request that it answers. The reply to a line that is no request has no
+ *            nonce; anybody can read it, and the connection is then closed.
  *
- * What a request has beside that, by OP, and what its reply has. RECORD and SETTLEMENT are what
- * record_to_json() and settlement_to_json() make; times are seconds since 1970.
+ * The other members of request and reply, by OP. record_to_json() makes a RECORD,
+ * settlement_to_json() a SETTLEMENT; times are seconds since 1970.
  *
  *   record     {"records":[RECORD,...]}, at most 1000
  *              {"results":[{"ok":true} or {"ok":false,"error":TEXT},...],"ledger":TEXT}
- *              One result for each record, in their order. "ledger" is another text when the
- *              ledger was lost; with no records it is all that is asked for.
+ *              One result for each record, in their order. "ledger" is the ledger's identity; a
+ *              request for that alone has no records.
  *   job        {"cluster","job","restart","start"[,"nodes":[{"name","addresses":[...]},...]]
  *              [,"after":NODE][,"upto":NODE]}
  *              {"records":[RECORD,...],"settlement":SETTLEMENT or null,"changes":[CHANGE,...],
@@ -94,10 +94,10 @@ struct service {
  *              "since_start":struct service_counts,"refused":{KIND:{"count","first","last"}},
  *              "set_aside","ledger","head":{"event","hash"}}
  *
- * Who may ask what stands in the table operations[] in service.c. root and ledger_uid may ask
- * everything; anybody else may ask status, and job about their own jobs. What makes or changes a
- * price must also come from a controller (origin_controls()), as must a job request of root or
- * ledger_uid with "nodes"; those of others are not looked at.
+ * The table operations[] in service.c says who may ask what. root and ledger_uid may ask
+ * everything; anybody else may ask status, and job about their own jobs. A request that makes or
+ * changes a price must also come from a controller (origin_controls()), and so must a job request
+ * of root or ledger_uid with "nodes"; the "nodes" of other people are ignored.
  *
  * Returns a new reference; NULL only when memory is out.
  */
@@ -109,11 +109,11 @@ bool service_trusts(const struct service *s, uid_t from);
 /* Counts a line that was turned away before there was a request in it. */
 void service_refused_line(struct service *s, enum wire_fault fault);
 
-/* Logs what is wrong with a peer, at most a few lines a minute. */
+/* Logs a fault of a peer, at most a few lines a minute. */
 void service_complain(struct service *s, const char *peer, const char *text);
 
 /* Logs how many lines the limits have left out since the last call, if any. */
 void service_log_left_out(struct service *s);
 
-/* Adds to the counts in the ledger's file what has been turned away since the last call. */
+/* Adds what was turned away since the last call to the counts in the ledger's file. */
 void service_save_counts(struct service *s);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Resets that PriorityUsageResetPeriod makes are due at midnight, in any time zone. */
+/* PriorityUsageResetPeriod resets at midnight: a multiple of this in every time zone. */
 #define MIDNIGHTS_S 900
 
 static int64_t floor_div(int64_t a, int64_t b)
@@ -14,9 +14,9 @@ static int64_t floor_div(int64_t a, int64_t b)
 }
 
 /*
- * Whether what was charged as the run ended, in the period that begins at `last`, has been reset
- * since. A reset that is due comes when the period ends in which it fell due. Any other time of
- * reset is that of the loop's own tick, as it was then: since a restart it ticks at another second.
+ * Whether the charge of the run's end, in the period that begins at `last`, has been reset since. A
+ * reset at midnight happens at the end of the period in which midnight lies. Any other time of
+ * reset is a tick of Slurm's loop at that time; after a restart the loop ticks at another second.
  */
 static bool is_reset(const struct decay *d, int64_t last, int64_t end)
 {
@@ -40,7 +40,8 @@ double decay_left(const struct decay *d, int64_t start, int64_t end)
 		left = (double)part * pow(factor, (double)(part + age));
 	if (last <= start)
 		return left;
-	/* The periods before that one. Each is charged when it ends, after a reset that is due. */
+	/* The periods before that one. Slurm charges each when it ends, after a reset that is due.
+	 */
 	periods = (last - start) / period;
 	part = (last - start) % period;
 	kept = last < d->reset_unix ? 0 : (last - d->reset_unix) / period + 1;
@@ -52,6 +53,6 @@ double decay_left(const struct decay *d, int64_t start, int64_t end)
 	whole = (double)period * ratio * pow(factor, (double)age);
 	left += ratio < 1 ? whole * (1 - pow(ratio, (double)periods)) / (1 - ratio)
 			  : whole * (double)periods;
-	/* Within the one before these it began. */
+	/* The run began within the period before these. */
 	return left + (double)part * pow(factor, (double)(part + age + periods * period));
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keeps the file of runs that wait: a JSON list in its first line, and changes in those behind it.
- */
+/* Keeps the file of runs that wait: a JSON list in its first line, changes in the next lines. */
 #include "accounting/settle/waiting_runs.h"
 
 #include <errno.h>
@@ -12,7 +11,7 @@
 #include "common/journal.h"
 
 #define MAX_BYTES (1 << 30)
-/* Changes of less than this are never in the way. */
+/* Up to this size changes do not make waiting_write() due. */
 #define FEW_BYTES (64 << 10)
 #define KEY_SIZE 48
 
@@ -28,7 +27,7 @@ static int key_of(const json_t *run, char key[KEY_SIZE])
 	return 0;
 }
 
-/* Without memory it counts as unreadable, too: the run is not there. */
+/* Adds or removes a run. false where it cannot be read, or without memory: the run is not there. */
 static bool take(json_t *runs, json_t *change)
 {
 	char key[KEY_SIZE];
@@ -42,10 +41,10 @@ static bool take(json_t *runs, json_t *change)
 	return !json_object_set(runs, key, change);
 }
 
-/* What is read of the file. */
+/* What was read so far. */
 struct reading {
 	json_t *runs;
-	int damaged; /* runs within the list */
+	int damaged; /* unreadable runs in the list */
 };
 
 static bool take_line(const char *line, void *arg)
@@ -90,7 +89,7 @@ json_t *waiting_read(const char *path, int *damaged, struct errmsg *err)
 		return NULL;
 	r.runs = json_object();
 	if (r.runs) {
-		/* A file without a line has lost its list. */
+		/* A file without any line has lost its list. */
 		if (!journal_lines(text, take_line, &r, damaged))
 			++*damaged;
 		*damaged += r.damaged;
@@ -126,7 +125,7 @@ int waiting_write(struct waiting *w, const char *path, json_t *runs, struct errm
 	w->ours = false;
 	if (!list)
 		return errmsg_set(err, "%s: out of memory", path);
-	/* Its end becomes that of the line. */
+	/* The newline takes the place of the terminating zero byte. */
 	list[len] = '\n';
 	rc = journal_replace(path, list, len + 1, err);
 	free(list);
@@ -135,7 +134,7 @@ int waiting_write(struct waiting *w, const char *path, json_t *runs, struct errm
 	return rc;
 }
 
-/* To be freed, or NULL. */
+/* The changes as lines; the caller frees them. NULL without memory. */
 static char *lines_of(const json_t *changes, size_t *len)
 {
 	char *text = NULL;
