@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads sacct's rows, and what their comments tell of prices. */
+/* Reads sacct's rows, and the facts about prices in their comments. */
 #include "accounting/bill/bill.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@
 
 #define OPTION_TAG "colocate"
 #define PRICE_TAG "poppa"
-#define RESIZING "RESIZING"             /* the state of a row that ended with its job's size */
+#define RESIZING "RESIZING"             /* the state of a row whose job went on with another size */
 #define LAST_TIME INT64_C(253402300799) /* of the year 9999 */
 #define MAX_COUNT INT64_C(1000000000000000)
 
@@ -40,7 +40,7 @@ enum bill_column {
 	FIELDS
 };
 
-/* What lives as long as the list: a text, or a settlement, each in a block of its own. */
+/* A text or a settlement that lives as long as the list. */
 struct block {
 	struct block *next;
 	max_align_t data[];
@@ -58,7 +58,7 @@ int bill_facts_parse(const char *text, struct settlement *facts, struct errmsg *
 		return errmsg_set(err, "a price's facts lack raw= or charged=");
 	if (isnan(next.degradation) && !*next.nodata)
 		return errmsg_set(err, "a price's facts lack both d= and nodata=");
-	/* Sums of them times seconds must fit. */
+	/* Sums of these prices times seconds must not overflow. */
 	if (next.raw > MAX_COUNT || next.charged > MAX_COUNT)
 		return errmsg_set(err, "\"%s=%llu\" of a price's facts is malformed",
 			next.raw > MAX_COUNT ? "raw" : "charged",
@@ -82,7 +82,7 @@ uint64_t bill_raw(const struct bill *bill)
 	return priced ? bill->facts->raw : bill->billing;
 }
 
-/* A copy of so many bytes that lives as long as the list, or NULL. */
+/* A copy of size bytes that lives as long as the list, or NULL without memory. */
 static void *keep(struct bills *bills, const void *data, size_t size)
 {
 	struct block *block = malloc(sizeof(*block) + size);
@@ -110,7 +110,7 @@ static int64_t read_time(const char *text)
 		return v;
 	if (sscanf(text, "%d-%d-%dT%d:%d:%d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
 		    &tm.tm_min, &tm.tm_sec) != 6)
-		return 0; /* "Unknown", "None": it has not come yet */
+		return 0; /* "Unknown", "None": the time has not come yet */
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
 	v = mktime(&tm);
@@ -165,7 +165,7 @@ static enum bill_status status_of(const struct bill *b, bool priced)
 	return BILL_UNSETTLED;
 }
 
-/* Fills in what SystemComment tells. 0, or -1 with err. */
+/* Fills in what SystemComment says. 0, or -1 with err. */
 static int read_comment(
 	struct bills *bills, struct bill *b, const char *comment, struct errmsg *err)
 {
@@ -223,7 +223,7 @@ static int read_row(struct bills *bills, char **field, struct bill *b, struct er
 	return 0;
 }
 
-/* Splits a line at the delimiter; the last field is all that is left. Returns how many there are.
+/* Splits a line at the delimiter; the last field has the rest. Returns how many fields there are.
  */
 static int split(char *line, const char *delimiter, char **field)
 {
@@ -240,7 +240,7 @@ static int split(char *line, const char *delimiter, char **field)
 	return n;
 }
 
-/* Finds the delimiter: what stands between the names of the header line. 0, or -1. */
+/* Checks the header line and finds the delimiter between its names. 0, or -1. */
 static int read_header(const char *line, char *delimiter, size_t size)
 {
 	static const char names[] = BILL_FIELDS;
@@ -329,7 +329,7 @@ static int first_of_id(const struct bills *bills, uint32_t job_id)
 	return low;
 }
 
-/* The row of the size that ended then, or NULL. */
+/* The row of the earlier size that ended at that time, or NULL. */
 static struct bill *row_of_size(struct bills *bills, const struct bill *last, int64_t end)
 {
 	for (int i = first_of_id(bills, last->job_id);
@@ -343,9 +343,9 @@ static struct bill *row_of_size(struct bills *bills, const struct bill *last, in
 }
 
 /*
- * Gives the rows of a resized job's earlier sizes their shares of its price: slurmdbd has a row for
- * each size, and the last one's comment tells of all. That row begins when its size began, or,
- * after "scontrol update" in Slurm 22.05, when the run began. 0, or -1 without memory.
+ * Gives the rows of a resized job's earlier sizes their shares of its price. slurmdbd has a row for
+ * each size, and the last row's comment has the facts of all. The last row begins when its size
+ * began, or, after "scontrol update" in Slurm 22.05, when the run began. 0, or -1 without memory.
  */
 static int tell_of_sizes(struct bills *bills, struct bill *last)
 {
@@ -376,8 +376,8 @@ static int tell_of_sizes(struct bills *bills, struct bill *last)
 	return 0;
 }
 
-/* slurmdbd may put one comment into the rows of all sizes of a job: it is the last one's. 0, or -1
- * without memory. */
+/* Tells the sizes of resized jobs apart. slurmdbd may put the comment, which is of the last size,
+ * into the rows of all sizes. 0, or -1 without memory. */
 static int tell_sizes_apart(struct bills *bills)
 {
 	for (int i = 0; i < bills->count; i++) {
@@ -476,7 +476,7 @@ json_t *bill_price_json(const struct bill *b, enum settlement_form form)
 {
 	json_t *json = settlement_show(b->facts, form);
 
-	/* Without a degradation, too, a job was held stopped; a report does not tell of that. */
+	/* A report shows the stopped time only where there is a degradation. */
 	if (b->status != BILL_PRICED)
 		json_object_set_new(json, "stopped", json_null());
 	return json;

@@ -9,8 +9,8 @@
 #include "accounting/record/settlement.h"
 #include "common/errmsg.h"
 
-/* The fields to ask sacct for, in this order. The job's name is last, because users choose it:
- * whatever it contains, the fields before it stay what they are. */
+/* The fields to ask sacct for, in this order. The job's name is last, because users choose it and
+ * it may contain the delimiter. */
 #define BILL_FIELDS                                                                                \
 	"JobIDRaw,JobID,Cluster,User,Account,Partition,QOS,State,Submit,Start,End,ElapsedRaw,"     \
 	"AllocTRES,ConsumedEnergyRaw,SystemComment,JobName"
@@ -24,25 +24,25 @@ enum bill_status {
 	BILL_NO_DATA,   /* at the full price; facts->nodata says why */
 };
 
-/* Texts belong to the list that the bill is in; they are fit to be printed (common/printable.h). */
+/* The list that the bill is in owns the texts. They are safe to print (common/printable.h). */
 struct bill {
 	uint32_t job_id;
 	const char *id; /* as users write it: 12, 12_3 or 12+1 */
 	const char *cluster, *user, *account, *partition, *qos, *name, *state;
 	const char *program;        /* the class of --colocate=class:NAME, else the job's name */
 	const char *option;         /* of --colocate; NULL for a job that did not opt in */
-	int64_t submit, start, end; /* seconds since 1970, 0 = not yet; of the size that the row is
-				       of, where the job was resized */
-	int64_t run_start;          /* of the run, also where the job was resized */
+	int64_t submit, start, end; /* seconds since 1970, 0 = not yet; of the row's size where the
+				       job was resized */
+	int64_t run_start;          /* of the whole run, also where the job was resized */
 	int64_t elapsed_s;
-	uint64_t billing; /* what Slurm charges now for each second */
+	uint64_t billing; /* what Slurm now charges for each second */
 	double energy_j;  /* NAN = unknown */
 	enum bill_status status;
-	const struct settlement *facts; /* what the comment tells of the price; all unknown without
+	const struct settlement *facts; /* the comment's facts about the price; all unknown without
 					   a price, never NULL */
 	const char *price; /* the comment that they were read from; NULL without a price */
-	bool earlier_size; /* the row is of a size of a resized job before its last one: facts are
-			      the run's, but for raw and charged, which are the size's */
+	bool earlier_size; /* the row is of a resized job's size before the last one: raw and
+			      charged are the size's, the other facts are the run's */
 };
 
 struct bills {
@@ -57,8 +57,8 @@ struct bills {
 
 /*
  * Reads the "poppa" part of a SystemComment (docs/pricing.md): the comment form of a settlement
- * that has a raw price, a charge, and a degradation or a reason for none. 0, or -1 with err that
- * names the fact and *facts untouched. Keys that are not known are passed over.
+ * that has a raw price, a charge, and a degradation or a reason for none. Unknown keys are ignored.
+ * 0, or -1 with an err that names the fact and *facts untouched.
  */
 int bill_facts_parse(const char *text, struct settlement *facts, struct errmsg *err);
 
@@ -69,22 +69,23 @@ const char *bill_status_name(enum bill_status status);
 uint64_t bill_raw(const struct bill *bill);
 
 /*
- * Reads what "sacct -X -P -o BILL_FIELDS" prints. The header line must be there; it tells the
- * delimiter. Times are seconds since 1970 or local time as YYYY-MM-DDTHH:MM:SS. Takes over text,
- * which is malloc'ed, also on failure. A malformed row is counted and left out. 0, or -1 with err
- * (no header, no memory) and *bills empty. Free with bills_free().
+ * Reads what "sacct -X -P -o BILL_FIELDS" prints. It needs the header line and finds the
+ * delimiter in it. Times are seconds since 1970 or local time as YYYY-MM-DDTHH:MM:SS. It frees
+ * text, also on failure. A malformed row is counted and left out. 0, or -1 with err (no header, no
+ * memory) and *bills empty. Free with bills_free().
  */
 int bills_read(char *text, struct bills *bills, struct errmsg *err);
 void bills_free(struct bills *bills);
 
-/* The bill of the job that ran beside this one, as far as it is in the list: the run of that job
- * id whose time overlaps it. NULL where there is none. */
+/* The bill of a job that ran beside this one: a run of that job id whose time overlaps. NULL where
+ * the list has none. */
 const struct bill *bills_partner(
 	const struct bills *bills, const struct bill *bill, uint32_t partner);
 
-/* Whether a later run of the same job id is in the list and is known to be co-located. The time
- * that this takes does not grow with the number of other jobs. */
+/* Whether the list has a later run of the same job id that is co-located. It reads only the rows of
+ * that job id. */
 bool bills_later_colocated(const struct bills *bills, const struct bill *bill);
 
-/* What a report tells of a job's price, as SETTLEMENT_REPORT or SETTLEMENT_CSV has it; likewise. */
+/* What a report shows about a job's price; form is SETTLEMENT_REPORT or SETTLEMENT_CSV. A new
+ * reference. */
 json_t *bill_price_json(const struct bill *b, enum settlement_form form);

@@ -66,7 +66,7 @@ static bool same_file(const struct refunds_file *a, const struct refunds_file *b
 	return a->inode == b->inode && a->mtime_ns == b->mtime_ns && a->size == b->size;
 }
 
-/* Usage that was loaded from no file is nobody's: there is nothing to give back. */
+/* Usage that was loaded from no file is empty: there is nothing to give back. */
 static bool is_lost(const struct refunds_file *saved, const struct refunds_file *loaded)
 {
 	return loaded->inode && same_file(saved, loaded);
@@ -119,7 +119,7 @@ static json_t *part_to_json(const struct refund_part *p)
 	return json ? json : fields_to_json(&part_fields, &nameless);
 }
 
-/* To be freed, or NULL. */
+/* The caller frees the line. NULL without memory. */
 static char *to_line(const struct refund *r, const struct refunds_saved *s)
 {
 	json_t *parts = json_array(), *json;
@@ -345,7 +345,7 @@ int refunds_sync(struct refunds *r, struct errmsg *err)
 	return journal_sync(&r->file, r->path, err);
 }
 
-/* The head: a version of two bytes and the time of eight, in network order. */
+/* The file begins with a version of two bytes and the time of eight, in network order. */
 int64_t refunds_saved_unix(const struct refunds *r)
 {
 	char path[PATH_MAX + 32];
@@ -406,7 +406,7 @@ static bool may_go(const struct entry *e, const struct refunds_saved *now, int64
 	       !(count && bsearch(&e->run, run, count, sizeof(*run), compare_runs));
 }
 
-/* The file's text without those that go, to be freed, or NULL. */
+/* The file's text without the entries that go; the caller frees it. NULL without memory. */
 static char *text_without(const struct refunds *r, const bool *goes, size_t *len)
 {
 	char *text = NULL;
@@ -439,14 +439,14 @@ static void forget(struct refunds *r, const bool *goes)
 	r->count = kept;
 }
 
-/* Closes the old file, whatever comes: what is entered from now on would be lost in it. */
+/* Closes the old file after the new one took its place: later entries would be lost in it. */
 static int replace_file(struct refunds *r, const bool *goes, struct errmsg *err)
 {
 	size_t len = 0;
 	char *text = text_without(r, goes, &len);
 	int rc = text ? 0 : errmsg_set(err, "%s: out of memory", r->path);
 
-	/* Lines that cannot be read would be gone. */
+	/* The new file does not have the lines that cannot be read. */
 	if (!rc && r->damaged)
 		rc = journal_keep_damaged(r->path, err);
 	if (!rc)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A journal of what was given back in Slurm's usage, beside the files in which Slurm saves that. */
+/* A journal of what was given back in Slurm's usage, in the folder in which Slurm saves the usage.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -10,34 +11,33 @@
 #include "common/errmsg.h"
 
 /*
- * slurmctld keeps usage in memory and saves it now and then. Killed, it goes on with what the files
- * have: a refund is in there if they were written after it. No clock tells that for sure, but which
- * files there were does. Nothing is saved while a refund is made, so it is in any file but the one
- * that was there then.
+ * slurmctld keeps usage in memory and saves it now and then. After a crash it goes on with what the
+ * files have. A file has a refund if it was written after the refund, which no clock shows for
+ * sure. So the journal notes which files there were: nothing is saved while a refund is made, and
+ * every file but the one of that moment has the refund.
  */
 
 #define REFUNDS_FILE "poppa_refunds"
 
-/* One saved file, as the file system tells files apart: a number that the next one cannot have
- * while this one is kept as .old, and that a later one has with another time. All 0: there is none.
- */
+/* One saved file, as the file system tells files apart. The next file cannot have the same inode
+ * while this one is kept as .old; a later file with this inode has another time. All 0: no file. */
 struct refunds_file {
 	uint64_t inode;
 	int64_t mtime_ns, size;
 };
 
-/* Slurm's files of one moment. */
+/* The files that Slurm had saved at one moment. */
 struct refunds_saved {
 	struct refunds_file assoc, qos, jobs;
 };
 
-/* A charge for a size of a run that is taken for another: what fairshare_adjust() needs. */
+/* One size of a run gets another charge: what fairshare_adjust() needs. */
 struct refund_part {
 	uint32_t assoc_id, qos_id;
 	char partition[256];
 	int64_t start_unix, end_unix;
-	double billable;     /* what fair-share charges a second for `raw` */
-	double usage_factor; /* of its QOS, as it was charged; NAN = not known */
+	double billable;     /* what fair-share charges for `raw` per second */
+	double usage_factor; /* of its QOS when it was charged; NAN = not known */
 	uint32_t parent_id;  /* the association above it then; 0 = not known */
 	int64_t part_qos;    /* the partition's QOS then; 0 = it had none, -1 = not known */
 	uint64_t raw, before, after;
@@ -46,7 +46,7 @@ struct refund_part {
 struct refund {
 	uint32_t job_id, restart;
 	int64_t start_unix; /* of the run */
-	bool change;        /* of a price that an administrator has changed */
+	bool change;        /* an administrator has changed the price */
 	int part_count;     /* the last size comes first */
 	struct refund_part part[SETTLEMENT_MAX_SIZES + 1];
 };
@@ -61,37 +61,38 @@ struct refunds_run {
 struct refunds;
 
 /*
- * Opens the journal in a folder, which must exist. now_ms: of a monotonic clock. A last line
- * without an end is ignored (common/journal.h): nothing was saved after it. NULL with err where the
- * journal cannot be read or written. It is kept open; refunds_close() takes NULL, too.
+ * Opens the journal in a folder that exists. now_ms is of a monotonic clock. A last line without an
+ * end is ignored (common/journal.h): nothing was saved after it. NULL with err where the journal
+ * cannot be read or written. refunds_close() takes NULL, too.
  */
 struct refunds *refunds_open(const char *folder, int64_t now_ms, struct errmsg *err);
 void refunds_close(struct refunds *r);
 
-/* Whether the journal has everything that was refunded lately: its file was there when it was
- * opened, and all lines could be read. */
+/* Whether the journal has all late refunds: its file was there when it was opened, and every line
+ * could be read. */
 bool refunds_whole(const struct refunds *r);
 
-/* How many lines of the file cannot be read. They stay in it; when it is written anew, what it was
- * is kept as poppa_refunds.damaged. */
+/* How many lines of the file cannot be read. They stay in it; when the file is written anew, the
+ * old one is kept as poppa_refunds.damaged. */
 int refunds_damaged(const struct refunds *r);
 
-/* Which files there are now. Waits for nothing but the file system's answer for three names. */
+/* Which files there are now. It waits only for three stat() calls. */
 void refunds_look(const struct refunds *r, struct refunds_saved *saved);
 
-/* Whether the run was refunded, and then what it, or its last size, is charged in the usage. */
+/* Whether the run was refunded; if so, *charged is what the usage has for it or its last size. */
 bool refunds_charged(const struct refunds *r, uint32_t job_id, uint32_t restart, int64_t start_unix,
 	uint64_t *charged);
 
-/* Keeps the run's entries for some more minutes: slurmctld's record shows the refund only now, and
- * may not be saved yet. */
+/* Keeps the run's entries some minutes longer: slurmctld's record of the job shows the refund only
+ * from now on, and may not be saved yet. */
 void refunds_keep(
 	struct refunds *r, uint32_t job_id, uint32_t restart, int64_t start_unix, int64_t now_ms);
 
 /*
- * Enters a refund. To be called while the usage is changed and locked, so that nobody saves it in
- * between; `saved` are the files of the same moment. One write, which waits for no disk. -1 with
- * err where the file did not take it: then it is known to this process only.
+ * Enters a refund with one write, which waits for no disk. The caller holds the lock on the usage
+ * that it changes, so that nobody saves the usage in between; `saved` are the files of the same
+ * moment. Returns 0, or -1 with err where the file did not take it: then only this process knows of
+ * it.
  */
 int refunds_enter(struct refunds *r, const struct refund *refund, const struct refunds_saved *saved,
 	int64_t now_ms, struct errmsg *err);
@@ -102,35 +103,35 @@ int refunds_sync(struct refunds *r, struct errmsg *err);
 /* What slurmctld began with when it loaded its usage, seconds since 1970. */
 struct refunds_base {
 	int64_t saved_unix;   /* when that was saved; 0 = unknown */
-	int64_t charged_unix; /* until when running jobs had been charged by then */
-	int64_t loaded_unix;  /* it was loaded later than this */
+	int64_t charged_unix; /* until when running jobs had been charged in it */
+	int64_t loaded_unix;  /* a time before it was loaded */
 };
 
-/* When Slurm saved the usage of associations, from the file's head; 0 = there is no such file. */
+/* When Slurm saved the usage of associations, from the file's head; 0 = there is no file. */
 int64_t refunds_saved_unix(const struct refunds *r);
 
 /*
- * Until when a run's charge is in the usage. Slurm charges the last part of a run as it ends;
- * killed before it has saved that, it has forgotten that charge and does not make it again, and
- * what is not there cannot be given back. end_unix: of the run, or of one of its sizes.
+ * Until when the usage has a run's charge. Slurm charges the last part of a run when it ends. If it
+ * is killed before it has saved that charge, it does not make the charge again, and a charge that
+ * is not there cannot be given back. end_unix: of the run, or of one of its sizes.
  */
 int64_t refunds_charged_until(const struct refunds_base *base, int64_t end_unix);
 
-/* Called for a refund that is lost: in the usage of associations, of QOS, or both. */
+/* Called for a refund that is lost: from the usage of associations, of QOS, or both. */
 typedef void (*refunds_fn)(const struct refund *refund, bool assoc, bool qos, void *arg);
 
 /*
- * Finds the refunds that are not in the files which slurmctld has loaded its usage from. Making
- * them again changes nothing here: as long as those files are there, they are lost at each start.
- * Returns how many.
+ * Finds the refunds that are missing in the files from which slurmctld has loaded its usage, and
+ * returns how many. The entries stay even when the caller makes the refunds again: as long as those
+ * files are there, each start of slurmctld loses them.
  */
 int refunds_lost(struct refunds *r, const struct refunds_saved *loaded, refunds_fn fn, void *arg);
 
 /*
- * Forgets, and leaves out of the file, what all of Slurm's files have by now, has been here for
- * some minutes (a day, if it was a change) and is of none of these runs, which may be asked for
- * again; their order changes.
- * Writes the file anew only when that is at least half of it. 0, or -1 with err: try again later.
+ * Forgets the entries that all of Slurm's files have by now, that are some minutes old (a day for a
+ * change), and that are of none of these runs, which may be asked for again; it sorts run[]. It
+ * writes the file anew, and only when such entries are at least half of it. 0, or -1 with err: try
+ * again later.
  */
 int refunds_trim(struct refunds *r, int64_t now_ms, struct refunds_run *run, size_t count,
 	struct errmsg *err);

@@ -11,18 +11,17 @@
 #define Z95 1.96
 /* A 95 % interval that is wider than D plus or minus this tells too little for a price. */
 #define MAX_HALF_INTERVAL 0.25
-/* Shares of a run that nobody measured are told from here on. */
+/* The smallest unmeasured share of a run that its settlement mentions. */
 #define MIN_UNMEASURED 0.005
 
-/* What one partner cost the job, in the unit of sums.lost. Not to be told once sums.unshared is
- * set. */
+/* What one partner cost the job, in the unit of sums.lost; of no use where sums.unshared is set. */
 struct partner_cost {
 	uint32_t job_id;
 	bool known;
 	double lost;
 };
 
-/* Sums over the nodes of a job. Times are in nanoseconds, each times the weight of its node. */
+/* Sums over the nodes of a job. Times are in nanoseconds, multiplied by the weight of the node. */
 struct sums {
 	double all; /* the whole run on all nodes */
 	double paused;
@@ -34,13 +33,13 @@ struct sums {
 	bool only_no_signal;   /* every record came without a counter */
 	bool spin;             /* a node suspects that tasks wait in a loop */
 	bool sensing;          /* a node has seen the job react to its shutters */
-	bool lack[LACK_COUNT]; /* what a node without data lacks */
-	bool uncertain;        /* there are measurements, and they tell too little */
+	bool lack[LACK_COUNT]; /* what nodes without data lack */
+	bool uncertain;        /* the measurements show too little for a price */
 	bool only_unseen;      /* every record is of a job that poppad never saw running */
 	char backends[64];
 	struct partner_cost *partner; /* sorted, distinct */
 	int partner_count;
-	bool unshared; /* some loss is not shared out among the partners */
+	bool unshared; /* some loss is not attributed to a single partner */
 };
 
 /* Whether a record may be of the run. Job ids are used again, also by other users, and the clocks
@@ -54,9 +53,9 @@ static bool is_of_run(const struct ledger_record *r, const struct settle_job *jo
 }
 
 /*
- * Whether a record is of an earlier run: a slurmctld that was killed may give the same job id out
- * again, or start the same job again, soon afterwards. A record that begins after the run's end is
- * not of a later run for sure: a job may be cancelled before its node has heard of it.
+ * Whether a record is of an earlier run, or its node's clock is wrong: a slurmctld that was killed
+ * may soon give the same job id again, or start the same job again. A record that begins after the
+ * run's end need not be of a later run: a job may be cancelled before its node has heard of it.
  */
 static bool is_of_earlier_run(const struct ledger_record *r, const struct settle_job *job)
 {
@@ -85,8 +84,6 @@ static const struct ledger_record *find_record(const struct settle_job *job, con
 	return found;
 }
 
-/* A record that ended before the run began is another run's, or its node's clock is wrong: the
- * run's own record may still come. */
 bool settle_complete(const struct settle_job *job, const struct ledger_record *records, int count)
 {
 	for (int i = 0; i < job->node_count; i++) {
@@ -123,7 +120,7 @@ static int compare_ids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* share: what a degradation of 1 on this node adds to sums.lost; 0 = take the names alone. */
+/* share: what a degradation of 1 on this node adds to sums.lost; 0 = add only the job ids. */
 static void add_partners(struct sums *s, const struct ledger_record *r, double share)
 {
 	struct partner_cost *bigger = reallocarray(
@@ -174,13 +171,12 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 		s->only_no_signal = false;
 	if (r->co_ns || r->solo_ns)
 		s->only_unseen = false;
-	/* A node that was down does not know for how long: its unmeasured time is an upper limit.
-	 */
+	/* A node that was down does not know how long: its unmeasured time is an upper limit. */
 	told = (double)r->co_ns + (double)r->solo_ns + (double)r->paused_ns;
 	unmeasured = fmin((double)r->unmeasured_ns, fmax(wall - told, 0));
 	told += unmeasured;
 	scale = told > wall ? wall / told : 1;
-	/* This is known without a degradation, too, and nobody pays for it. */
+	/* Nobody pays for this time, also where there is no degradation. */
 	s->paused += node->weight * scale * (double)r->paused_ns;
 	if (!record_has_data(r)) {
 		s->lack[r->lack] = true;
@@ -193,7 +189,7 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 	add_backend(s, r->backend);
 	s->nodes_with_data++;
 	s->unmeasured += node->weight * unmeasured;
-	/* The final record of this node is missing, and with it the time since this one. */
+	/* Without the node's final record the time since this record is unmeasured. */
 	if (!r->final && told < wall)
 		s->unmeasured += node->weight * (wall - told);
 	if (r->co_ns) {
@@ -206,8 +202,7 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 	}
 }
 
-/* Of several partners also what each one cost, in terms of out->degradation, where that is known.
- */
+/* With several partners also what each one cost, as a part of out->degradation, if it is known. */
 static void name_partners(struct settlement *out, const struct sums *s)
 {
 	bool costs = s->partner_count > 1 && !s->unshared && isfinite(out->degradation);
@@ -246,7 +241,7 @@ static const char *no_data_reason(const struct settle_job *job, const struct sum
 	return s->lack[LACK_STEADINESS] ? "unsteady" : "too-few-blocks";
 }
 
-/* What Slurm knows, whatever was measured. */
+/* Takes what Slurm knows about the run. */
 static void take_run(struct settlement *out, const struct settle_job *job,
 	const struct price_policy *policy, int64_t now_unix)
 {
@@ -266,7 +261,7 @@ static void take_run(struct settlement *out, const struct settle_job *job,
 		out->size[i] = job->sizes[i];
 }
 
-/* What was measured, of a run that has a degradation; half_interval: of its 95 % interval. */
+/* Takes what was measured, for a run with a degradation; half_interval: of its 95 % interval. */
 static void take_measured(struct settlement *out, const struct settle_job *job,
 	const struct sums *s, double half_interval)
 {
@@ -305,8 +300,7 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 	if (job->unpriced || job->wall_ns <= 0 || !s.nodes_with_data || !(s.all > s.paused) ||
 		s.sensing || s.uncertain) {
 		snprintf(out->nodata, sizeof(out->nodata), "%s", no_data_reason(job, &s));
-		/* Where the sizes of a run are not known, its shares of time are not known either.
-		 */
+		/* A run that cannot be priced has no known share of stopped time. */
 		if (!job->unpriced && s.all > s.paused && s.paused > 0)
 			out->stopped = s.paused / s.all;
 	} else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Decides what a run of a job is charged, from what Slurm and the nodes know of it. */
+/* Decides what a run of a job is charged, from what Slurm and the nodes know about it. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 struct settle_node {
 	char name[64];
 	double weight;   /* its share of the bill: cores, or CPUs, of the job there */
-	int64_t wall_ns; /* for how long the job had the node; 0 = for all of the run */
+	int64_t wall_ns; /* how long the job had the node; 0 = for all of the run */
 };
 
 /* What Slurm knows of the run. */
@@ -23,48 +23,46 @@ struct settle_job {
 	uint32_t uid;
 	int64_t start_unix, end_unix;
 	int64_t wall_ns; /* from start to end without suspended time */
-	uint64_t raw;    /* billing that Slurm charged, of a resized job for its last size */
+	uint64_t raw;    /* billing that Slurm charged; for the last size of a resized job */
 	const struct settle_node *nodes; /* all nodes that it had at any time */
 	int node_count;
-	const struct settlement_size *sizes; /* those before the last one, oldest first */
+	const struct settlement_size *sizes; /* sizes before the last one, oldest first */
 	int size_count;
 	const char *unpriced; /* why the run cannot be priced, one word; NULL = it can */
 };
 
-/*
- * Whether each of the job's nodes has sent its final record. A record that ended before the job
- * began does not suffice: it may be of an earlier run of the same id.
- */
+/* Whether each of the job's nodes has sent its final record. A record that ended before the job
+ * began does not count: it may be of an earlier run of the same id. */
 bool settle_complete(const struct settle_job *job, const struct ledger_record *records, int count);
 
 /*
- * Fills in a settlement, its comment included: the price by a policy, and what it follows from.
+ * Fills in a settlement and its comment: the price by a policy, and the facts that it follows from.
  *
- * Nodes add up by weight and time:
+ * The sums over the nodes go by weight and time:
  *   Z = sum w*paused / sum w*wall,  D = sum w*D_i*co_i / sum w*(wall - paused).
- * Time without a co-runner, and time that poppad did not see, counts with D = 0. A node that sent
- * no record, or has no degradation for its co-located time, gets no discount: its share counts with
- * D = 0 (and without a record with Z = 0), and out->with_data and out->nodes tell of it.
+ * Time without a co-runner and time that poppad did not see count with D = 0. A node that sent no
+ * record, or has no degradation for its co-located time, gets no discount: its share counts with
+ * D = 0 (and without a record with Z = 0), and out->with_data and out->nodes show it.
  *
- * There is no degradation, raw*(1-Z) is charged, and out->nodata tells the reason, where no node
- * has data, where the 95 % interval of D is wider than D plus or minus 0.25, where a node's D is
- * above 1, and where a node has seen the job react to its shutters.
+ * The run has no degradation, pays raw*(1-Z), and has the reason in out->nodata where no node has
+ * data, where the 95 % interval of D is wider than D plus or minus 0.25, where a node's D is above
+ * 1, or where a node has seen the job react to its shutters.
  *
- * A job that was resized has one D and one Z for all of its sizes, so that the same share of each
- * size's billing is charged (settlement_share()): out->raw and out->charged are of the last size.
+ * A resized job has one D and one Z for all of its sizes, and pays the same share of each size's
+ * billing (settlement_share()): out->raw and out->charged are of the last size.
  *
  * A record that claims more time than the job had the node is scaled down to that time. Records of
- * other nodes, users or runs do not count; a record is of another run where it was registered more
- * than LEDGER_CLOCK_SLACK_S outside of this one. Of several records of one node the one counts
- * whose start is nearest to the run's.
+ * other nodes, users or runs do not count; a record is of another run if it was registered more
+ * than LEDGER_CLOCK_SLACK_S before or after this one. Of several records of one node only the one
+ * whose start is nearest to the run's counts.
  */
 void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,
 	const struct price_policy *policy, int64_t now_unix, struct settlement *out);
 
-/* What a run tells about two jobs side by side. */
+/* What a run shows about two jobs side by side. */
 struct settle_pair {
 	uint32_t partner;
-	double degradation; /* over the time with the partner */
+	double degradation; /* in the time with the partner */
 	double seconds;     /* the longest such time on any node */
 };
 
