@@ -223,8 +223,7 @@ static int read_row(struct bills *bills, char **field, struct bill *b, struct er
 	return 0;
 }
 
-/* Splits a line at the delimiter; the last field has the rest. Returns how many fields there are.
- */
+/* Splits a line at the delimiter; the last field has the rest. Returns the number of fields. */
 static int split(char *line, const char *delimiter, char **field)
 {
 	int n = 0;

@@ -86,6 +86,5 @@ const struct bill *bills_partner(
  * that job id. */
 bool bills_later_colocated(const struct bills *bills, const struct bill *bill);
 
-/* What a report shows about a job's price; form is SETTLEMENT_REPORT or SETTLEMENT_CSV. A new
- * reference. */
+/* What a report shows about a price (SETTLEMENT_REPORT or SETTLEMENT_CSV); a new reference. */
 json_t *bill_price_json(const struct bill *b, enum settlement_form form);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Digits of a fact: of a rounded one as many as it has, else more than a charge depends on. */
+/* Digits shown: for a rounded fact as many as it has, else more than a charge depends on. */
 #define ROUNDED_DIGITS 4
 #define EXACT_DIGITS 9
 
@@ -58,7 +58,7 @@ void explain_price(
 	struct number z = shown(exact.stopped, facts->stopped_off);
 	struct number d = shown(exact.degradation, upper ? facts->hi_off : facts->degradation_off);
 	struct number point = shown(fmin(fmax(facts->degradation, 0), 1), facts->degradation_off);
-	/* With the numbers as they are shown, so that people get the same. */
+	/* Computed with the numbers that are shown, so that people get the same result. */
 	struct price_steps steps = price_steps(policy, facts->raw, d.value, NAN, z.value);
 
 	*out = (struct explain){.product = steps.product,

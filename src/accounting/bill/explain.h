@@ -7,7 +7,7 @@
 
 #include "accounting/record/price.h"
 
-/* What a price is made of, and by how much each number may be off because it was rounded. */
+/* The facts that a price is made from, and by how much rounding may have changed each (_off). */
 struct explain_facts {
 	uint64_t raw;
 	double degradation, hi, stopped; /* hi and stopped may be NAN: unknown */
@@ -15,19 +15,18 @@ struct explain_facts {
 };
 
 struct explain {
-	char formula[256];  /* with names: "raw x (1 - Z) x (1 - D)^2" */
-	char numbers[256];  /* the same with the numbers: "1000 x (1 - 0.0061) x (1 - 0.2)^2" */
-	double product;     /* the result of the numbers as they are written */
-	double amount;      /* what is charged before it is rounded: the product, or the floor */
-	bool capped;        /* the cap holds: the formula is the cap's */
-	bool floored;       /* the floor holds: the amount is not the product */
-	double degradation; /* the D that counts, 0 to 1: a policy may take the interval's end */
-	double solo;        /* what the job would have paid alone: raw x (1 - Z) x (1 - D) */
-	uint64_t charged;   /* by the facts as they are given */
-	uint64_t least,
-		most; /* the least and the most charge that the facts before rounding can give */
+	char formula[256];    /* with names: "raw x (1 - Z) x (1 - D)^2" */
+	char numbers[256];    /* the same with the numbers: "1000 x (1 - 0.0061) x (1 - 0.2)^2" */
+	double product;       /* the result of the numbers above */
+	double amount;        /* the charge before rounding: the product, or the floor */
+	bool capped;          /* the cap holds: the formula is the cap's */
+	bool floored;         /* the floor holds: the amount is not the product */
+	double degradation;   /* the D that counts, 0 to 1: a policy may take the interval's end */
+	double solo;          /* what the job would have paid alone: raw x (1 - Z) x (1 - D) */
+	uint64_t charged;     /* the charge for the given facts */
+	uint64_t least, most; /* bounds of the charge for the facts before they were rounded */
 };
 
-/* facts->degradation is a number. */
+/* facts->degradation must be a number. */
 void explain_price(
 	const struct price_policy *policy, const struct explain_facts *facts, struct explain *out);

@@ -10,12 +10,11 @@
 #define HOUR INT64_C(3600)
 #define DAY (24 * HOUR)
 #define MAX_HOURS 72 /* of a span that is shown by the hour */
-#define MAX_DAYS 120 /* by the day; longer ones by the week */
+#define MAX_DAYS 120 /* of a span that is shown by the day; a longer one is shown by the week */
 #define MAX_SLOTS 5000
-/* Above this degradation the solo price is next to nothing, and a price in units of it says
- * nothing. */
+/* Above this degradation the solo price is almost 0, and a price in units of it says nothing. */
 #define MAX_DEGRADATION 0.99
-/* Several runs did the same work if the longest took at most so many times the shortest. */
+/* Runs count as the same work if the longest took at most this many times the shortest. */
 #define ALIKE 1.1
 
 static const char *const names[SUMMARY_KINDS] = {
@@ -74,7 +73,7 @@ static void add_bill(struct summary_sums *sums, const struct bill *b)
 	sums->kept_s += elapsed * (1 - b->facts->degradation) * (1 - stopped(b));
 }
 
-/* A bill with the name of its group. */
+/* A bill and the name of its group. */
 struct tagged {
 	char *name;
 	const struct bill *bill;
@@ -83,27 +82,21 @@ struct tagged {
 static char *group_name(const struct bill *b, enum summary_by by)
 {
 	char day[16] = "running";
+	const char *const name[SUMMARY_KINDS] = {
+		[SUMMARY_JOB] = b->id,
+		[SUMMARY_USER] = b->user,
+		[SUMMARY_ACCOUNT] = b->account,
+		[SUMMARY_PARTITION] = b->partition,
+		[SUMMARY_QOS] = b->qos,
+		[SUMMARY_PROGRAM] = b->program,
+		[SUMMARY_DAY] = day,
+	};
 	time_t end = (time_t)b->end;
 	struct tm tm;
 
-	switch (by) {
-	case SUMMARY_USER:
-		return strdup(b->user);
-	case SUMMARY_ACCOUNT:
-		return strdup(b->account);
-	case SUMMARY_PARTITION:
-		return strdup(b->partition);
-	case SUMMARY_QOS:
-		return strdup(b->qos);
-	case SUMMARY_PROGRAM:
-		return strdup(b->program);
-	case SUMMARY_DAY:
-		if (end && localtime_r(&end, &tm))
-			strftime(day, sizeof(day), "%Y-%m-%d", &tm);
-		return strdup(day);
-	default:
-		return strdup(b->id);
-	}
+	if (by == SUMMARY_DAY && end && localtime_r(&end, &tm))
+		strftime(day, sizeof(day), "%Y-%m-%d", &tm);
+	return strdup(name[by]);
 }
 
 static int compare_order(const struct bill *x, const struct bill *y)
@@ -146,7 +139,8 @@ static void free_groups(struct summary_group *groups, int count)
 	free(groups);
 }
 
-/* The groups of n tagged bills, which are sorted; takes over their names. NULL without memory. */
+/* The groups of n sorted tagged bills, one for each name, or for each bill. It takes over their
+ * names. NULL without memory. */
 static struct summary_group *cut(struct tagged *t, int n, bool each, int *count)
 {
 	struct summary_group *groups = calloc((size_t)n + 1, sizeof(*groups));
@@ -173,8 +167,8 @@ static struct summary_group *cut(struct tagged *t, int n, bool each, int *count)
 	return groups;
 }
 
-/* The groups of the co-located bills, sorted by name; or one for each job, sorted by time. NULL
- * without memory. */
+/* The groups of the co-located bills, sorted by name; for SUMMARY_JOB one for each bill, sorted by
+ * time. NULL without memory. */
 static struct summary_group *group_bills(const struct bills *bills, enum summary_by by, int *count)
 {
 	struct tagged *t = calloc((size_t)bills->count + 1, sizeof(*t));
@@ -225,7 +219,7 @@ static struct summary_spread spread_of(double *v, int n)
 	return s;
 }
 
-/* v: room for three values a bill. */
+/* v has room for three values a bill. */
 static void fill_program(struct summary_program *p, double *v)
 {
 	const struct summary_group *g = p->group;
@@ -285,7 +279,7 @@ static int compare_pairs(const void *a, const void *b)
 	return x->program != y->program ? x->program - y->program : x->partner - y->partner;
 }
 
-/* Whether the run had exactly one partner, so that all of its degradation is that partner's. */
+/* Whether the run had exactly one partner, which then caused all of its degradation. */
 static bool has_one_partner(const struct bill *b)
 {
 	return b->status == BILL_PRICED && b->facts->partner_count == 1 &&
@@ -350,7 +344,7 @@ static int64_t slot_start(int64_t t, int64_t slot_s)
 	return (int64_t)mktime(&tm);
 }
 
-/* Whether a run has a start and an end: a row may have an end without a start. */
+/* Whether a run has a start and an end; sacct may show an end without a start. */
 static bool has_ended(const struct bill *b)
 {
 	return b->status != BILL_PLAIN && b->start && b->end;
@@ -378,7 +372,7 @@ static int make_slots(const struct bills *bills, struct summary *s)
 		    : last - first <= MAX_DAYS * DAY ? DAY
 						     : 7 * DAY;
 	first = slot_start(first, s->slot_s);
-	/* So many slots are the fault of somebody's clock: there are none then. */
+	/* Only a wrong clock makes so many slots: leave all slots out. */
 	if ((last - first) / s->slot_s >= MAX_SLOTS)
 		return 0;
 	s->slot_count = (int)((last - first) / s->slot_s) + 1;
@@ -436,7 +430,7 @@ static int make_reasons(const struct bills *bills, struct summary *s)
 	return 0;
 }
 
-/* Runs of a program by a user without --colocate: what is typical of them. */
+/* What is typical of a user's runs of a program without --colocate. */
 struct reference {
 	const char *program, *user;
 	int runs;
@@ -489,7 +483,7 @@ static int make_references(const struct bills *bills, struct reference *r)
 	return kept;
 }
 
-/* NULL also where the runs differ so much that they did not all do the same work. */
+/* NULL without at least two such runs, or where they differ too much to be the same work. */
 static const struct reference *find_reference(
 	const struct reference *r, int n, const struct bill *b)
 {
@@ -506,10 +500,8 @@ static bool is_whole(const struct bill *b)
 	       !isnan(b->energy_j);
 }
 
-/*
- * Equations 2.2 and 2.3: STP = mean of S_i/M_i and SEE = STP / P_s * sum of P_c,i. Energy is that
- * of the nodes, which both jobs of a pair have, so P_s is the mean of the two.
- */
+/* Equations 2.2 and 2.3 of the thesis: STP = mean of S_i/M_i and SEE = STP / P_s * sum of P_c,i.
+ * Both jobs of a pair have the energy of the same nodes, so P_s is the mean of the two. */
 static int compare_with_compact(const struct bills *bills, struct summary *s)
 {
 	struct reference *r = calloc((size_t)bills->count + 1, sizeof(*r));

@@ -7,7 +7,7 @@
 
 #include "accounting/bill/bill.h"
 
-/* What a line of a summary stands for. */
+/* By what the bills are grouped: one line of the summary for each. */
 enum summary_by {
 	SUMMARY_JOB,
 	SUMMARY_USER,
@@ -19,14 +19,14 @@ enum summary_by {
 	SUMMARY_KINDS
 };
 
-/* Amounts are billing times seconds, as sreport -T billing adds them up. A job counts with all of
- * its time so far, also while it runs. */
+/* Amounts are billing times seconds, as sreport -T billing adds them up. A running job counts with
+ * its time so far. */
 struct summary_sums {
 	int jobs, priced, no_data, unsettled, open; /* open: jobs that have not ended */
 	uint64_t elapsed_s, raw, charged;
 	double priced_s; /* time of the priced jobs */
-	double lost_s;   /* part of it that they lost to co-runners: D */
-	double kept_s;   /* part of it that they would have taken alone on their lane: (1-D)(1-Z) */
+	double lost_s;   /* the part of it that they lost to co-runners: D */
+	double kept_s;   /* the part that they would have needed alone on their lane: (1-D)(1-Z) */
 };
 
 struct summary_group {
@@ -36,30 +36,28 @@ struct summary_group {
 	int count;
 };
 
-/* Least, quartiles and most. */
+/* The least value, the three quartiles, and the largest value. */
 struct summary_spread {
 	double at[5];
 };
 
-/*
- * Runs of the same name. Prices are in units of what the run would have cost alone on its lane,
- * raw * (1-Z) * (1-D), as figure 3.12 of the thesis has them.
- */
+/* Runs of one program. Prices are in units of what the run would have cost alone on its lane,
+ * raw * (1-Z) * (1-D), as in figure 3.12 of the thesis. */
 struct summary_program {
 	const struct summary_group *group;
 	int priced;
 	struct summary_spread practice; /* what Slurm counts: 1 / ((1-Z)(1-D)) */
 	struct summary_spread thesis;   /* the thesis' policy: 1-D */
 	struct summary_spread charged;
-	double caused_s; /* progress that its partners lost to it, seconds */
-	double beside_s; /* for how long they ran beside it, seconds */
+	double caused_s; /* seconds that its partners lost to it */
+	double beside_s; /* seconds that they ran beside it */
 };
 
 /* Runs that had one partner, by program (figure 3.11 of the thesis). */
 struct summary_pair {
 	int program, partner; /* indices of programs; partner -1: not in the list of bills */
 	int runs;
-	double beside_s, lost_s; /* time with the partner, and progress lost in it */
+	double beside_s, lost_s; /* seconds with the partner, and lost in that time */
 };
 
 struct summary_slot {
@@ -91,22 +89,22 @@ struct summary {
 	struct summary_reason *reasons; /* by jobs, falling */
 	int reason_count;
 	/* A comparison with compact runs: the means of equations 2.2 and 2.3 of the thesis over
-	 * `compared` pairs of runs. A run is compared where several jobs of the same name and user
-	 * ran without --colocate, all took about as long, and their energy is known. */
+	 * `compared` pairs of runs. A run is compared if several jobs of the same name and user ran
+	 * without --colocate, took about the same time, and have a known energy. */
 	int compared;
 	double stp, see;
 };
 
-/* 0, or -1 without memory; *s then needs no summary_free(). bills must live as long as *s. */
+/* Returns 0, or -1 without memory and nothing in *s to free. bills must live as long as *s. */
 int summary_make(const struct bills *bills, enum summary_by by, struct summary *s);
 void summary_free(struct summary *s);
 
-/* NAN where there is nothing to divide by. */
+/* The next three are NAN where there is nothing to divide by. */
 double summary_discount(const struct summary_sums *sums);    /* of raw, a fraction */
 double summary_degradation(const struct summary_sums *sums); /* mean of the priced time */
-/* Mean of S_i/M_i (thesis, equation 2.2) with a run alone on the same lane as S_i. */
+/* Mean of S_i/M_i (thesis, equation 2.2), where S_i is a run alone on the same lane. */
 double summary_stp(const struct summary_sums *sums);
 
-/* "user", ...; and its value, SUMMARY_KINDS for an unknown name. */
+/* The name ("user", ...), and the value of a name: SUMMARY_KINDS for an unknown one. */
 const char *summary_by_name(enum summary_by by);
 enum summary_by summary_by_parse(const char *name);

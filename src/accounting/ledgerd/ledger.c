@@ -87,10 +87,8 @@ static const char *const sql[S_COUNT] = {
 		" AND (settled OR foreign_node OR NOT final) LIMIT ?2)",
 };
 
-/*
- * Anybody may ask how many rows there are, at any rate. So rows are counted once, at the start;
- * after that, triggers count within the transactions that add and remove rows.
- */
+/* Anybody may ask how many rows there are, at any rate. So rows are counted once, at the start;
+ * after that, triggers count within the transactions that add and remove rows. */
 static const char count_rows[] =
 	"PRAGMA temp_store = MEMORY;"
 	"CREATE TEMP TABLE stored AS SELECT (SELECT count(*) FROM record) AS records,"

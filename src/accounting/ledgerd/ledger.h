@@ -28,8 +28,7 @@ bool ledger_damaged(const struct ledger *l);
 /* How many files that were set aside still lie beside this one. */
 int ledger_count_set_aside(const struct ledger *l);
 
-/* A text that no other ledger has, so that nodes notice when the ledger was replaced. Owned by l.
- */
+/* A text that no other ledger has, so that nodes notice a new ledger. l owns it. */
 const char *ledger_id(const struct ledger *l);
 
 /*
@@ -50,8 +49,7 @@ int ledger_commit(struct ledger *l, struct errmsg *err);
 int ledger_put(struct ledger *l, const struct ledger_record *records, int n, const char *origin,
 	bool *stored, struct errmsg *err);
 
-/* A part of a run's nodes: those whose names come after `after` and not after `upto`, in the order
- * of bytes. */
+/* A part of a run's nodes: those whose names come after `after` and not after `upto`, by bytes. */
 struct ledger_part {
 	const char *after; /* "" = from the first */
 	const char *upto;  /* NULL = to the last */
@@ -156,8 +154,6 @@ void ledger_head(const struct ledger *l, int64_t *id, char hash[LEDGER_HASH_SIZE
 /* {"schema","records","settlements","events"}, a new reference, NULL with err. */
 json_t *ledger_counts(struct ledger *l, struct errmsg *err);
 
-/*
- * Removes at most max records of settled runs that ended before before_unix; settlements and events
- * stay. Returns how many it removed, or -1 with err.
- */
+/* Removes at most max records of settled runs that ended before before_unix; settlements and events
+ * stay. Returns how many it removed, or -1 with err. */
 int ledger_prune(struct ledger *l, int64_t before_unix, int max, struct errmsg *err);

@@ -51,8 +51,6 @@ int ledger_file_check(const char *path, const struct ledger_anchor *anchor,
  */
 int ledger_file_backup(const char *path, const char *to, struct errmsg *err);
 
-/*
- * Writes all settlements, records and events from since_unix on (their settlement, start or time)
- * as JSON, one object a line with its "kind". 0, or -1 with err.
- */
+/* Writes all settlements, records and events from since_unix on (their settlement, start or time)
+ * as JSON, one object a line with its "kind". 0, or -1 with err. */
 int ledger_file_export(const char *path, int64_t since_unix, FILE *out, struct errmsg *err);

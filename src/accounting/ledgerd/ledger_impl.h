@@ -69,10 +69,8 @@ void ledger_bind_run(
 /* The JSON of a body column, a new reference, or NULL with err. */
 json_t *ledger_column_json(sqlite3_stmt *st, int column, struct errmsg *err);
 
-/*
- * Begin and end a transaction, or in a group a savepoint. Both return 0, or -1 with err. Where
- * ledger_end() fails, it has taken back what was stored since ledger_begin().
- */
+/* Begin and end a transaction, or in a group a savepoint. Both return 0, or -1 with err. Where
+ * ledger_end() fails, it has taken back what was stored since ledger_begin(). */
 int ledger_begin(struct ledger *l, struct errmsg *err);
 int ledger_end(struct ledger *l, struct errmsg *err);
 /* Ends the transaction, and takes back what was stored since ledger_begin(). */

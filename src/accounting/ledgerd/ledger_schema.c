@@ -101,8 +101,8 @@ static int take_value(void *arg, int columns, char **text, char **names)
 	return 0;
 }
 
-/* Makes all tables or none: when the database is closed after an error, SQLite takes back what is
- * there. */
+/* Makes all tables or none: after an error the caller closes the database, which undoes the rest.
+ */
 static int create_tables(sqlite3 *db)
 {
 	char *record = columns_sql(create_record, &record_fields);

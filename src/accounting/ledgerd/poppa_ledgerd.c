@@ -154,8 +154,7 @@ struct controllers {
 	bool found; /* every host had an address */
 };
 
-/* A host without an address, for example because the name server has not started, is looked up
- * again later. */
+/* A host without an address, as before the name server has started, is looked up again later. */
 static void find_controllers(struct controllers *c)
 {
 	bool again = c->addresses != NULL;
@@ -188,8 +187,7 @@ struct upkeep {
 	bool failed;
 };
 
-/* Where another host keeps the daemon's log, this line shows later whether the log of prices was
- * rewritten. */
+/* Where another host keeps this line, it shows later whether the log of prices was rewritten. */
 static void log_head(const struct service *s)
 {
 	char hash[LEDGER_HASH_SIZE];

@@ -99,8 +99,7 @@ static void drop(struct connection *c)
 		bufferevent_free(c->bev);
 	free(c);
 	s->connection_count--;
-	/* Now there is a free connection and a free descriptor, whichever of the two was missing.
-	 */
+	/* Now there is room, whether connections or descriptors had run out. */
 	set_listening(s, true);
 }
 

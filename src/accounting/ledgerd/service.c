@@ -52,10 +52,8 @@ static json_t *not_allowed(struct service *s, const char *op, uid_t from)
 	return failure("not allowed");
 }
 
-/*
- * MUNGE vouches for root, but not for root's host: root of a node must not make prices. Whether a
- * node may have sent a record is decided when the job is settled.
- */
+/* MUNGE vouches for root, but not for root's host: root of a node must not make prices. Whether a
+ * node may have sent a record is decided when the job is settled. */
 static bool from_controller(const struct service *s)
 {
 	return !s->origin || origin_controls(s->controllers, s->origin);
@@ -239,8 +237,7 @@ static void on_foreign(const char *node, const char *origin, void *arg)
 		"poppa.conf)");
 }
 
-/* Without "upto" the part is as many nodes as fit into a reply, and p->more says that there are
- * others. */
+/* Without "upto" the part is as many nodes as fit into a reply; p->more: there are others. */
 static int read_part(struct service *s, const json_t *request, const char *cluster, uint32_t job,
 	uint32_t restart, struct job_part *p, struct errmsg *err)
 {

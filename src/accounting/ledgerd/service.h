@@ -39,8 +39,7 @@ struct service {
 	/* The origin of the current request (origin.h), set before each one. NULL: origins are not
 	 * checked, and records have none. */
 	const char *origin;
-	/* Other hosts' addresses from which prices may be made and changed; not owned, may be NULL.
-	 */
+	/* Other hosts' addresses that may make and change prices; not owned, may be NULL. */
 	const json_t *controllers;
 	/* Limits on log lines that anybody can cause: one for lines that are no requests, one for
 	 * requests of people or hosts that may not make them. With one limit for both, somebody

@@ -189,8 +189,7 @@ static json_t *check_reply(const struct client *c, const struct wire_auth *auth,
 	return NULL;
 }
 
-/* Sends a request and takes over its reference. Returns the reply, a new reference; NULL with err.
- */
+/* Sends a request, whose reference it takes. Returns the reply, a new reference, or NULL. */
 static json_t *ask(const struct client *c, json_t *request, struct errmsg *err)
 {
 	struct wire_auth auth = wire_munge(c->munge_socket);

@@ -58,8 +58,7 @@ struct client_run {
 	const char *cluster;
 	uint32_t job_id;
 	uint32_t restart;
-	/* When slurmctld started the run; it tells runs with the same job id apart. 0 = the latest.
-	 */
+	/* When slurmctld started it, which tells runs of one job id apart; 0 = the latest. */
 	int64_t start_unix;
 	/* The run's nodes and their addresses as slurmctld knows them (origin_allowed()); NULL
 	 * where somebody else asks. Not owned. */
@@ -82,10 +81,8 @@ int client_job(const struct client *c, const struct client_run *run, struct clie
 	struct errmsg *err);
 void client_answer_free(struct client_answer *answer);
 
-/*
- * Stores a settlement. The first one of a run stays: *stored is what the ledger has now, *first
- * says whether that is the caller's. 0, or -1 with err.
- */
+/* Stores a settlement. The first one of a run stays: *stored is what the ledger has now, *first
+ * says whether that is the caller's. 0, or -1 with err. */
 int client_settle(const struct client *c, const struct settlement *s, struct settlement *stored,
 	bool *first, struct errmsg *err);
 
@@ -93,13 +90,11 @@ int client_settle(const struct client *c, const struct settlement *s, struct set
 int client_restore(const struct client *c, const struct settlement *s, struct settlement *stored,
 	bool *first, struct errmsg *err);
 
-/* Stores an administrator's change (settlement_change()), which prep/poppa then writes. 0, or -1
- * with err. */
+/* Stores an administrator's change (settlement_change()) for prep/poppa. 0, or -1 with err. */
 int client_change(
 	const struct client *c, const struct settlement *s, const char *reason, struct errmsg *err);
 
-/* The changes that Slurm does not show yet (CHANGE in service.h), a new reference; NULL with err.
- */
+/* The changes that Slurm does not show yet (CHANGE in service.h), a new reference, or NULL. */
 json_t *client_changes(const struct client *c, const char *cluster, struct errmsg *err);
 
 /* Tells the ledger that the run's changes up to s->changes are being written, or that they are
@@ -107,10 +102,8 @@ json_t *client_changes(const struct client *c, const char *cluster, struct errms
 int client_changed(const struct client *c, const struct settlement *s, bool written, bool *first,
 	struct errmsg *err);
 
-/*
- * Runs with a final record and no settlement: JSON array of {"job","restart","start"}, oldest
- * first, at most 1000, a new reference; NULL with err.
- */
+/* Runs with a final record and no settlement: JSON array of {"job","restart","start"}, oldest
+ * first, at most 1000, a new reference; NULL with err. */
 json_t *client_unsettled(const struct client *c, const char *cluster, struct errmsg *err);
 
 /* The reply to "status" (service.h), a JSON object, a new reference; NULL with err. */

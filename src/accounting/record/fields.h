@@ -83,10 +83,8 @@ json_t *field_to_json(const struct field *f, const void *object);
 int64_t field_value(const struct field *f, const void *object, size_t item);
 void field_set_value(const struct field *f, void *object, size_t item, int64_t value);
 
-/*
- * Each takes one field out of JSON that a stranger may have written. They return 0, or -1 with err
- * "WHAT: "FIELD" must be ..." and *out untouched. A text must fit into size bytes with its end.
- */
+/* Each takes one field out of JSON that a stranger may have written. They return 0, or -1 with err
+ * "WHAT: "FIELD" must be ..." and *out untouched. A text must fit into size bytes with its end. */
 int field_text(const char *what, const json_t *json, const char *field, char *out, size_t size,
 	struct errmsg *err);
 int field_int(const char *what, const json_t *json, const char *field, int64_t min, int64_t max,

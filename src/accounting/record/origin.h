@@ -24,8 +24,7 @@ const char *origin_name(const struct sockaddr *peer, socklen_t peer_len, const s
  */
 bool origin_allowed(const json_t *nodes, const char *node, const char *origin);
 
-/* Appends the numeric addresses of a host to an array; false where it finds none. It may wait for a
- * name server. */
+/* Appends the numeric addresses of a host; false without one. It may wait for a name server. */
 bool origin_resolve(json_t *addresses, const char *host);
 
 /* The numeric addresses of a node, a new array. May wait for a name server. */

@@ -30,8 +30,7 @@ static const struct field fields[] = {
 	{"unmeasured_ns", FIELD_INT, AT(unmeasured_ns), .max = INT64_MAX},
 	{"blocks", FIELD_INT, AT(blocks), .max = INT64_MAX},
 	{"used", FIELD_INT, AT(used), .max = INT64_MAX},
-	/* Noise may make it exceed 1, which the settlement judges. Above 10 it is no measurement.
-	 */
+	/* Noise may make it exceed 1 (see settle.h). Above 10 it is no measurement. */
 	{"degradation", FIELD_REAL, AT(degradation), .max = 10},
 	{"variance", FIELD_REAL, AT(variance)},
 	{"thesis_degradation", FIELD_REAL, AT(thesis_degradation)},

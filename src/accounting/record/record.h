@@ -62,8 +62,7 @@ struct ledger_record {
 	bool spin;        /* only some tasks suffer, and the others may wait for them in a loop */
 	int partner_count;
 	uint32_t partner[RECORD_MAX_PARTNERS]; /* jobs that ran beside it on this node */
-	/* The part of the degradation that each partner caused, NAN = unknown; valid if attributed.
-	 */
+	/* What each partner caused of the degradation, NAN = unknown; valid where attributed. */
 	bool attributed;
 	double partner_degradation[RECORD_MAX_PARTNERS];
 };

@@ -17,8 +17,7 @@
 /* Most partners that a settlement names. */
 #define SETTLEMENT_MAX_PARTNERS 8
 
-/* A size that the run had before its last one. Slurm has a row for each size and bills each size
- * by itself. */
+/* A size that the run had before its last one. Slurm has a row and a bill for each size. */
 struct settlement_size {
 	uint64_t raw; /* billing that Slurm charged */
 	int64_t seconds;
@@ -106,18 +105,15 @@ int settlement_form_fields(enum settlement_form form, const struct field **list)
 /* Makes everything unknown. */
 void settlement_clear(struct settlement *s);
 
-/* The first returns a new reference, the second 0, or -1 with an err that names the field. NAN is
- * JSON null. */
+/* A new reference; 0, or -1 with an err that names the field. NAN is JSON null. */
 json_t *settlement_to_json(const struct settlement *s);
 int settlement_from_json(const json_t *json, struct settlement *s, struct errmsg *err);
 
 /* Sets s->text to the comment form of the other members. */
 void settlement_write_comment(struct settlement *s);
 
-/*
- * Sets the members that the comment has, and s->text to the comment; the other members keep their
- * values. Unknown keys are ignored. 0, or -1 with an err that names the fact and *s untouched.
- */
+/* Sets the members that the comment has, and s->text to the comment; the other members keep their
+ * values. Unknown keys are ignored. 0, or -1 with an err that names the fact and *s untouched. */
 int settlement_read_comment(const char *text, struct settlement *s, struct errmsg *err);
 
 /* A JSON object with one of the other forms; a new reference or NULL. */
@@ -126,10 +122,8 @@ json_t *settlement_show(const struct settlement *s, enum settlement_form form);
 /* Sets the price to what an administrator wants, at most s->raw, and counts the change. */
 void settlement_change(struct settlement *s, uint64_t charged);
 
-/*
- * Replaces the measured degradation by another, 0 to 1, and the price by what the settlement's own
- * policy makes of it; counts the change. 0, or -1 with err where the policy is unknown.
- */
+/* Replaces the measured degradation by another, 0 to 1, and the price by what the settlement's own
+ * policy makes of it; counts the change. 0, or -1 with err where the policy is unknown. */
 int settlement_change_degradation(struct settlement *s, double degradation, struct errmsg *err);
 
 /* How long the run had its sizes before the last one, seconds. Slurm's row of the last size begins

@@ -85,8 +85,7 @@ static int munge_open(const struct wire_auth *a, const char *cred, char **payloa
 		return -1;
 	e = munge_decode(cred, ctx, &data, &size, from, &gid);
 	if (e != EMUNGE_SUCCESS) {
-		/* MUNGE also gives the payload of an expired or replayed credential. It must not be
-		 * used. */
+		/* The payload of an expired or replayed credential comes, too: drop it. */
 		munge_failed(ctx, e, "accept the credential", err);
 		rc = -(int)fault_of(e);
 		free(data);

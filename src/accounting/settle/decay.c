@@ -40,8 +40,7 @@ double decay_left(const struct decay *d, int64_t start, int64_t end)
 		left = (double)part * pow(factor, (double)(part + age));
 	if (last <= start)
 		return left;
-	/* The periods before that one. Slurm charges each when it ends, after a reset that is due.
-	 */
+	/* The periods before that one. Slurm charges each at its end, after a reset that is due. */
 	periods = (last - start) / period;
 	part = (last - start) % period;
 	kept = last < d->reset_unix ? 0 : (last - d->reset_unix) / period + 1;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A journal of what was given back in Slurm's usage, in the folder in which Slurm saves the usage.
- */
+/* A journal of refunds in Slurm's usage, in the folder in which Slurm saves the usage. */
 #pragma once
 
 #include <stdbool.h>

@@ -29,8 +29,7 @@ json_t *waiting_read(const char *path, int *damaged, struct errmsg *err);
 /* The change that says that the run no longer waits. A new reference or NULL. */
 json_t *waiting_gone(uint32_t job_id, int64_t start_unix);
 
-/* Whether waiting_write() must write the whole list: the changes have grown long, or the file is
- * not ours. */
+/* Whether waiting_write() is due: the changes have grown long, or the file is not ours. */
 bool waiting_is_due(const struct waiting *w);
 
 /* Writes all that waits in one step; takes over the reference, which may be NULL (out of memory).
