@@ -315,26 +315,20 @@ int main(int argc, char **argv)
 	struct errmsg err = {""};
 	struct nodeconf *conf = malloc(sizeof(*conf));
 	struct passwd *user;
-	int status;
+	int status = 1;
 
 	nodeconf_path(options.conf, sizeof(options.conf));
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	plog_init("poppa-ledgerd", options.verbose ? PLOG_DEBUG : PLOG_INFO);
 	if (options.syslog)
 		plog_to_syslog();
-	if (!conf || nodeconf_load(options.conf, conf, &err)) {
-		plog_error("%s", conf ? err.text : "out of memory");
-		free(conf);
-		return 1;
-	}
 	signal(SIGPIPE, SIG_IGN);
-	user = getpwnam(conf->ledger_user);
-	if (!user) {
+	if (!conf || nodeconf_load(options.conf, conf, &err))
+		plog_error("%s", conf ? err.text : "out of memory");
+	else if (!(user = getpwnam(conf->ledger_user)))
 		plog_error("LedgerUser=%s is no user of this host", conf->ledger_user);
-		free(conf);
-		return 1;
-	}
-	status = serve(conf, user, nodeconf_ledger(conf, path));
+	else
+		status = serve(conf, user, nodeconf_ledger(conf, path));
 	free(conf);
 	return status;
 }

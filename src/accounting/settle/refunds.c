@@ -309,10 +309,10 @@ void refunds_keep(
 	for (size_t i = 0; i < r->count; i++) {
 		struct entry *e = &r->entry[i];
 
-		if (!is_of_run(e, job_id, restart, start_unix))
-			continue;
-		e->saved.jobs = now.jobs;
-		e->since_ms = now_ms;
+		if (is_of_run(e, job_id, restart, start_unix)) {
+			e->saved.jobs = now.jobs;
+			e->since_ms = now_ms;
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ static int key_of(const json_t *run, char key[KEY_SIZE])
 	return 0;
 }
 
-/* Adds or removes a run. false where it cannot be read, or without memory: the run is not there. */
+/* Adds or removes a run. Returns false where it cannot be read or there is no memory for it. */
 static bool take(json_t *runs, json_t *change)
 {
 	char key[KEY_SIZE];
