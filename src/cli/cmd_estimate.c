@@ -11,7 +11,7 @@
 #include "poppa/estimate/estimator.h"
 #include "poppa/estimate/shutterlog.h"
 
-/* Prints at most so many lines about malformed rows, so that a broken file does not fill the
+/* The most lines that are printed about malformed rows, so that a broken file does not fill the
  * terminal. */
 #define MAX_COMPLAINTS 20
 
@@ -150,21 +150,15 @@ static int estimate_file(struct run *run)
 	int rc;
 
 	run->name = from_stdin ? "standard input" : run->options->file;
-	if (!from_stdin && !(in = fopen(run->options->file, "re"))) {
-		cli_error("%s: %s", run->name, strerror(errno));
-		return CLI_FAILURE;
-	}
+	if (!from_stdin && !(in = fopen(run->options->file, "re")))
+		return cli_error("%s: %s", run->name, strerror(errno));
 	rc = shutterlog_read(in, run->name, take_block, complain, run, &count, &err);
 	if (!from_stdin)
 		fclose(in);
 	if (run->complaints > MAX_COMPLAINTS)
 		cli_error("%s: %" PRIu64 " more malformed lines skipped", run->name,
 			run->complaints - MAX_COMPLAINTS);
-	if (rc) {
-		cli_error("%s", rc > 0 ? strerror(rc) : err.text);
-		return CLI_FAILURE;
-	}
-	return print_result(run);
+	return rc ? cli_error("%s", rc > 0 ? strerror(rc) : err.text) : print_result(run);
 }
 
 int cmd_estimate(int argc, char **argv)

@@ -79,7 +79,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Copies the value of " KEY=" in one line of scontrol; returns out, which is "" where it is
+/* Copies the value of " KEY=" from one line of scontrol; returns out, which is "" where the key is
  * missing. */
 static const char *field(const char *text, const char *key, char *out, size_t size)
 {
@@ -116,12 +116,12 @@ static int read_settings(struct poppa_settings *settings, struct errmsg *err)
 	return 0;
 }
 
-/* The lanes of a node of the cluster, made of what slurmctld knows about the node. */
-static struct topology_map *load_node(struct options *o, struct errmsg *err)
+/* The lanes of a node of the cluster, made from what slurmctld knows about the node. */
+static struct topology_map *load_node(const struct options *o, struct errmsg *err)
 {
 	char what[256], cores[16], sockets[16], threads[16], reserved[4096], shape[64];
+	struct topology_view view = o->view;
 	struct poppa_settings settings;
-	struct topology_map *map;
 	bool unknown;
 	char *text;
 
@@ -148,12 +148,9 @@ static struct topology_map *load_node(struct options *o, struct errmsg *err)
 		return NULL;
 	}
 	snprintf(shape, sizeof(shape), "pack:%s core:%s pu:%s", sockets, cores, threads);
-	o->view.settings = &settings;
-	o->view.reserved = *reserved ? reserved : NULL;
-	map = topology_map_load(shape, &o->view, err);
-	o->view.settings = NULL;
-	o->view.reserved = NULL;
-	return map;
+	view.settings = &settings;
+	view.reserved = *reserved ? reserved : NULL;
+	return topology_map_load(shape, &view, err);
 }
 
 static json_t *int_array(const int *values, int count)
@@ -229,10 +226,8 @@ int cmd_lanes(int argc, char **argv)
 
 	cli_parse(&argp, argc, argv, &o);
 	map = o.node ? load_node(&o, &err) : topology_map_load(o.topology, &o.view, &err);
-	if (!map) {
-		cli_error("%s", err.text);
-		return CLI_FAILURE;
-	}
+	if (!map)
+		return cli_error("%s", err.text);
 	if (o.json)
 		rc = cli_print_json(to_json(map));
 	else

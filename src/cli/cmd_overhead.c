@@ -9,8 +9,8 @@
 #define MAX_JOBS 1024
 
 struct options {
-	bool json, has_jobs, has_shutter, has_period;
-	int64_t jobs, shutter_ns, period_ns;
+	bool json;
+	int64_t jobs, shutter_ns, period_ns; /* -1 where not given */
 };
 
 static const struct argp_option option_table[] = {
@@ -26,15 +26,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'n':
 		o->jobs = cli_int("--jobs", arg, 1, MAX_JOBS);
-		o->has_jobs = true;
 		return 0;
 	case 's':
 		o->shutter_ns = cli_duration("--shutter", arg, 0, INT64_MAX);
-		o->has_shutter = true;
 		return 0;
 	case 'p':
 		o->period_ns = cli_duration("--period", arg, 0, INT64_MAX);
-		o->has_period = true;
 		return 0;
 	default:
 		return cli_parse_rest(key, arg, &o->json);
@@ -47,13 +44,13 @@ int cmd_overhead(int argc, char **argv)
 		.parser = parse_option,
 		.doc = "Time that jobs spend stopped by shutters, and how much longer they take "
 		       "(thesis, equations 3.9 and 3.10)."};
-	struct options o = {.json = false};
+	struct options o = {.jobs = -1, .shutter_ns = -1, .period_ns = -1};
 	struct overhead result;
 	struct errmsg err;
 	char loop[32];
 
 	cli_parse(&argp, argc, argv, &o);
-	if (!o.has_jobs || !o.has_shutter || !o.has_period)
+	if (o.jobs < 0 || o.shutter_ns < 0 || o.period_ns < 0)
 		cli_usage_error("--jobs, --shutter and --period are all needed, such as "
 				"--jobs 2 --shutter 3200us --period 200ms");
 	if (overhead_model(o.jobs, o.shutter_ns, o.period_ns, &result, &err))

@@ -31,26 +31,17 @@ static void print_usage(FILE *out)
 		out);
 }
 
-static const struct command *find_command(const char *name)
-{
-	for (size_t i = 0; i < COMMANDS; i++)
-		if (!strcmp(commands[i].name, name))
-			return &commands[i];
-	return NULL;
-}
-
 static int run_command(const char *name, int argc, char **argv)
 {
-	const struct command *command = find_command(name);
 	char full[64];
 
-	if (!command) {
-		cli_error("\"%s\" is no command; \"poppa help\" lists them", name);
-		return CLI_USAGE;
-	}
-	snprintf(full, sizeof(full), "poppa %s", command->name);
-	argv[0] = full;
-	return command->run(argc, argv);
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (!strcmp(commands[i].name, name)) {
+			snprintf(full, sizeof(full), "poppa %s", name);
+			argv[0] = full;
+			return commands[i].run(argc, argv);
+		}
+	cli_usage_error("\"%s\" is no command; \"poppa help\" lists them", name);
 }
 
 static int dispatch(int argc, char **argv)
@@ -80,9 +71,7 @@ int main(int argc, char **argv)
 	int rc = dispatch(argc, argv);
 
 	/* A full disk must not look like success. */
-	if ((fflush(stdout) || ferror(stdout)) && rc == CLI_OK) {
-		cli_error("cannot write to standard output: %s", strerror(errno));
-		rc = CLI_FAILURE;
-	}
+	if ((fflush(stdout) || ferror(stdout)) && rc == CLI_OK)
+		rc = cli_error("cannot write to standard output: %s", strerror(errno));
 	return rc;
 }

@@ -15,10 +15,11 @@
 #include "cli/ask/cli.h"
 
 #define SOCKET_NAME "poppad.sock"
+#define REQUEST "{\"op\":\"status\"}\n"
 #define REPLY_MAX (4 << 20)
 #define TIMEOUT_S 5
 
-error_t ask_poppad_parse_option(int key, const char *arg, struct ask_poppad_options *o)
+error_t ask_poppad_parse_rest(int key, const char *arg, struct ask_poppad_options *o)
 {
 	switch (key) {
 	case 'N':
@@ -28,7 +29,7 @@ error_t ask_poppad_parse_option(int key, const char *arg, struct ask_poppad_opti
 		o->conf = cli_path("--conf", arg);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return cli_parse_rest(key, arg, &o->json);
 	}
 }
 
@@ -108,23 +109,6 @@ static int connect_to(const char *path, struct errmsg *err)
 	return -1;
 }
 
-static int send_line(int fd, const char *text)
-{
-	size_t left = strlen(text);
-
-	while (left) {
-		ssize_t n = send(fd, text, left, MSG_NOSIGNAL);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		text += n;
-		left -= (size_t)n;
-	}
-	return send(fd, "\n", 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
-}
-
 /* Reads up to the newline or the end of the stream. The caller frees the text; NULL on errors. */
 static char *receive_line(int fd)
 {
@@ -154,22 +138,18 @@ static char *receive_line(int fd)
 	return NULL;
 }
 
-json_t *ask_poppad(const char *socket_path, json_t *request, struct errmsg *err)
+json_t *ask_poppad(const char *socket_path, struct errmsg *err)
 {
 	int fd = connect_to(socket_path, err);
 	json_t *reply = NULL;
-	char *text, *line = NULL;
+	char *line;
 
 	if (fd < 0)
 		return NULL;
-	text = json_dumps(request, JSON_COMPACT);
 	/* A poppad that refuses this user answers before it reads the request, so a failed send is
-	 * no error yet. */
-	if (text) {
-		send_line(fd, text);
-		line = receive_line(fd);
-	}
-	free(text);
+	 * no error yet. So short a text goes whole into the empty buffer of a new socket. */
+	send(fd, REQUEST, strlen(REQUEST), MSG_NOSIGNAL);
+	line = receive_line(fd);
 	close(fd);
 	if (line)
 		reply = json_loads(line, 0, NULL);
@@ -210,8 +190,8 @@ static void sort_jobs(json_t *status)
 json_t *ask_poppad_status(const struct ask_poppad_options *o, char *path, struct errmsg *err)
 {
 	const char *file = o->conf;
-	json_t *request, *reply;
 	const json_t *problem;
+	json_t *reply;
 	char found[PATH_MAX];
 	struct nodeconf conf;
 
@@ -221,9 +201,7 @@ json_t *ask_poppad_status(const struct ask_poppad_options *o, char *path, struct
 	if (nodeconf_load(file, &conf, err) ||
 		ask_poppad_socket(&conf, o->node, path, PATH_MAX, err))
 		return NULL;
-	request = json_pack("{s:s}", "op", "status");
-	reply = ask_poppad(path, request, err);
-	json_decref(request);
+	reply = ask_poppad(path, err);
 	problem = json_object_get(reply, "error");
 	if (problem) {
 		errmsg_set(err, "poppad at %s: %s", path,

@@ -10,20 +10,22 @@
 #include "common/errmsg.h"
 #include "common/nodeconf.h"
 
-/* The options --node and --conf, by which a subcommand chooses a poppad; NULL = not given. */
+/* The options of a subcommand that asks poppad: --json, and --node and --conf, by which it chooses
+ * a poppad (NULL = not given). */
 struct ask_poppad_options {
+	bool json;
 	const char *node, *conf;
 };
 
-/* The entries of these options for an option table. */
+/* The entries of --node and --conf for an option table. */
 #define ASK_POPPAD_OPTIONS                                                                         \
 	{"node", 'N', "NAME", 0, "Slurm's name of the node, where several share the host", 0},     \
 	{                                                                                          \
 		"conf", 'c', "FILE", 0, "Read this poppa.conf", 0                                  \
 	}
 
-/* Takes one of these two options; returns ARGP_ERR_UNKNOWN for other keys. */
-error_t ask_poppad_parse_option(int key, const char *arg, struct ask_poppad_options *o);
+/* Takes --node and --conf, and does with other keys what cli_parse_rest() does. */
+error_t ask_poppad_parse_rest(int key, const char *arg, struct ask_poppad_options *o);
 
 /*
  * Finds the path of the socket of a node's poppad. Where node is NULL it tries $SLURMD_NODENAME,
@@ -40,6 +42,6 @@ int ask_poppad_socket(
  */
 json_t *ask_poppad_status(const struct ask_poppad_options *o, char *path, struct errmsg *err);
 
-/* Sends a request as one line and returns the reply, a JSON object, as a new reference; NULL with
- * err, also after 5 s without an answer. */
-json_t *ask_poppad(const char *socket_path, json_t *request, struct errmsg *err);
+/* Asks the poppad at a socket for its status and returns the reply, a JSON object, as a new
+ * reference; NULL with err, also after 5 s without an answer. */
+json_t *ask_poppad(const char *socket_path, struct errmsg *err);

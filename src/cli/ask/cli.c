@@ -93,13 +93,14 @@ static void print_error(const char *fmt, va_list ap)
 	fputc('\n', stderr);
 }
 
-void cli_error(const char *fmt, ...)
+int cli_error(const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
 	print_error(fmt, ap);
 	va_end(ap);
+	return CLI_FAILURE;
 }
 
 void cli_usage_error(const char *fmt, ...)
@@ -116,18 +117,12 @@ int cli_print_json(json_t *json)
 {
 	int rc;
 
-	if (!json) {
-		cli_error("out of memory");
-		return CLI_FAILURE;
-	}
+	if (!json)
+		return cli_error("out of memory");
 	rc = json_dumpf(json, stdout, JSON_REAL_PRECISION(JSON_DIGITS));
 	json_decref(json);
 	putchar('\n');
-	if (rc) {
-		cli_error("cannot write the result");
-		return CLI_FAILURE;
-	}
-	return CLI_OK;
+	return rc ? cli_error("cannot write the result") : CLI_OK;
 }
 
 json_t *cli_real(double v)

@@ -58,9 +58,9 @@ int64_t cli_duration(const char *option, const char *arg, int64_t min, int64_t m
 /* Returns arg, the name of a file; an empty name ends the program with CLI_USAGE. */
 const char *cli_path(const char *option, const char *arg);
 
-/* Print one line on standard error that begins with the command's name. cli_usage_error() then ends
- * the program with CLI_USAGE. */
-void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Print one line on standard error that begins with the command's name. cli_error() returns
+ * CLI_FAILURE; cli_usage_error() ends the program with CLI_USAGE. */
+int cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_usage_error(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* Prints one line of JSON and releases the reference; returns an exit status. */

@@ -57,8 +57,8 @@ static bool take(struct stream *s)
 	return s->len <= s->max;
 }
 
-/* Reads both pipes to their ends. Of standard error only the beginning is of use; the rest is read
- * so that the program does not block, and thrown away. */
+/* Reads both pipes to their ends. Only the beginning of standard error is of use. The rest is read
+ * as well, so that the program does not block, and thrown away. */
 static int take_all(struct stream *out, struct stream *complaint, int64_t deadline,
 	const char *name, struct errmsg *err)
 {

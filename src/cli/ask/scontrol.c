@@ -3,7 +3,6 @@
 #include "cli/ask/scontrol.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -14,18 +13,10 @@
 
 char *scontrol_show(const char *what, int oneline, struct errmsg *err)
 {
-	static char name[] = "scontrol", oneliner[] = "--oneliner", show[] = "show";
-	char *argv[5] = {name}, *object = strdup(what), *text = NULL;
-	int n = 1;
+	const char *const lines[] = {"scontrol", "show", what, NULL};
+	const char *const one[] = {"scontrol", "--oneliner", "show", what, NULL};
+	char *text = run_program((char *const *)(oneline ? one : lines), OUTPUT_MAX, WAIT_MS, err);
 
-	if (oneline)
-		argv[n++] = oneliner;
-	argv[n++] = show;
-	argv[n++] = object;
-	errmsg_set(err, "out of memory");
-	if (object)
-		text = run_program(argv, OUTPUT_MAX, WAIT_MS, err);
-	free(object);
 	if (!text && !strstr(err->text, "PATH"))
 		errmsg_set(err, "slurmctld does not answer scontrol: %s", err->text);
 	return text;

@@ -11,9 +11,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct doctor *d = state->input;
 
-	if (ask_poppad_parse_option(key, arg, &d->asked) == 0)
-		return 0;
-	return cli_parse_rest(key, arg, &d->json);
+	return ask_poppad_parse_rest(key, arg, &d->asked);
 }
 
 static void check_conf(struct doctor *d)
@@ -39,7 +37,7 @@ int cmd_doctor(int argc, char **argv)
 		.doc = "Checks whether this node or controller is set up right: one line a check, "
 		       "with what to do where it is not. Run as root it sees more. Exit status 1 "
 		       "when a check fails; warnings do not count."};
-	struct doctor d = {.json = false};
+	struct doctor d = {.asked = {.json = false}};
 
 	cli_parse(&argp, argc, argv, &d);
 	d.conf_path = d.asked.conf;

@@ -13,7 +13,6 @@
 enum doctor_verdict { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL };
 
 struct doctor {
-	bool json;
 	struct ask_poppad_options asked;
 	const char *conf_path;
 	char conf_path_buf[PATH_MAX];

@@ -24,7 +24,7 @@ void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *check
 	json_array_append_new(
 		d->checks, json_pack("{s:s, s:s, s:s, s:s?}", "check", check, "status",
 				   verdict_keys[verdict], "detail", detail, "fix", fix));
-	if (d->json)
+	if (d->asked.json)
 		return;
 	printf("%-4s  %-22s %s", verdict_names[verdict], check, detail);
 	if (fix)
@@ -42,7 +42,7 @@ int doctor_end(struct doctor *d)
 	int rc = CLI_OK;
 
 	json_decref(d->status);
-	if (d->json)
+	if (d->asked.json)
 		rc = cli_print_json(json_pack("{s:o, s:i, s:i, s:i}", "checks", d->checks,
 			verdict_keys[DOCTOR_OK], d->count[DOCTOR_OK], verdict_keys[DOCTOR_WARN],
 			d->count[DOCTOR_WARN], verdict_keys[DOCTOR_FAIL], d->count[DOCTOR_FAIL]));

@@ -24,30 +24,6 @@
 #define CGROUPS "/sys/fs/cgroup"
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 
-/* Whether a process of this name runs here. */
-static bool runs(const char *comm)
-{
-	DIR *proc = opendir("/proc");
-	const struct dirent *entry;
-	bool found = false;
-
-	while (proc && !found && (entry = readdir(proc))) {
-		char path[PATH_MAX];
-		struct errmsg err;
-		char *name;
-
-		if (!isdigit((unsigned char)*entry->d_name))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		name = fsio_read(path, 64, NULL, &err);
-		found = name && !strncmp(name, comm, strlen(comm)) && name[strlen(comm)] == '\n';
-		free(name);
-	}
-	if (proc)
-		closedir(proc);
-	return found;
-}
-
 /* The name of a process; "" where it is gone. */
 static const char *name_of(json_int_t pid, char *name, size_t size)
 {
@@ -59,6 +35,22 @@ static const char *name_of(json_int_t pid, char *name, size_t size)
 	snprintf(name, size, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ? text : "");
 	free(text);
 	return name;
+}
+
+/* Whether a process of this name runs here. */
+static bool runs(const char *comm)
+{
+	DIR *proc = opendir("/proc");
+	const struct dirent *entry;
+	bool found = false;
+	char name[64];
+
+	while (proc && !found && (entry = readdir(proc)))
+		found = isdigit((unsigned char)*entry->d_name) &&
+			!strcmp(name_of(atoi(entry->d_name), name, sizeof(name)), comm);
+	if (proc)
+		closedir(proc);
+	return found;
 }
 
 static void check_guard(struct doctor *d)
@@ -124,14 +116,12 @@ static void check_version(struct doctor *d, const char *path)
 
 static void check_poppad(struct doctor *d)
 {
-	json_t *request = json_pack("{s:s}", "op", "status");
 	const char *node;
 	char path[PATH_MAX];
 	struct errmsg err;
 
 	if (ask_poppad_socket(&d->conf, d->asked.node, path, sizeof(path), &err) == 0)
-		d->status = ask_poppad(path, request, &err);
-	json_decref(request);
+		d->status = ask_poppad(path, &err);
 	if (!d->status) {
 		doctor_say(d, doctor_on_node(d), "poppad",
 			d->is_node ? "start poppad" : "start poppad, if this is a compute node",

@@ -291,11 +291,10 @@ static void check_accounting(struct doctor *d, const char *text)
 /* sacct and sreport show a price only after slurmdbd has stored it. */
 static void check_slurmdbd(struct doctor *d)
 {
-	static char program[] = "sacctmgr", bare[] = "--noheader", parsable[] = "--parsable2",
-		    show[] = "show", clusters[] = "cluster", field[] = "format=cluster";
-	char *argv[] = {program, bare, parsable, show, clusters, field, NULL};
+	const char *const argv[] = {
+		"sacctmgr", "--noheader", "--parsable2", "show", "cluster", "format=cluster", NULL};
 	struct errmsg err;
-	char *text = run_program(argv, SACCTMGR_MAX, SACCTMGR_WAIT_MS, &err);
+	char *text = run_program((char *const *)argv, SACCTMGR_MAX, SACCTMGR_WAIT_MS, &err);
 	bool listed = false;
 
 	for (const char *line = text; line && *line && !listed; line += *line == '\n') {

@@ -23,7 +23,7 @@
 #define COST_WINDOW TEXT_OF_VALUE(BUDGET_WINDOW_S)
 
 struct options {
-	bool json, ledger;
+	bool ledger;
 	const char *output;
 	struct ask_poppad_options daemon;
 };
@@ -152,9 +152,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->ledger = true;
 		return 0;
 	default:
-		if (ask_poppad_parse_option(key, arg, &o->daemon) == 0)
-			return 0;
-		return cli_parse_rest(key, arg, &o->json);
+		return ask_poppad_parse_rest(key, arg, &o->daemon);
 	}
 }
 
@@ -222,15 +220,20 @@ static void put_node(struct metrics *m, const json_t *status, const json_t *labe
 	}
 }
 
+static void add_number(json_t *labels, const char *key, json_int_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, value);
+	json_object_set_new(labels, key, json_string(text));
+}
+
 static json_t *job_labels(const json_t *job, const json_t *labels)
 {
 	json_t *own = with(labels, "user", value_text(job, "user"));
-	char number[32];
 
-	snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, value_whole(job, "job"));
-	json_object_set_new(own, "job", json_string(number));
-	snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, value_whole(job, "restart"));
-	json_object_set_new(own, "restart", json_string(number));
+	add_number(own, "job", value_whole(job, "job"));
+	add_number(own, "restart", value_whole(job, "restart"));
 	return own;
 }
 
@@ -269,19 +272,15 @@ static void put_jobs(struct metrics *m, const json_t *status, const json_t *labe
 		json_array_foreach(json_object_get(job, "attribution"), k, v)
 		{
 			json_t *own = job_labels(job, labels);
-			char partner[32];
 
-			snprintf(partner, sizeof(partner), "%" JSON_INTEGER_FORMAT,
-				value_whole(v, "job"));
-			json_object_set_new(own, "partner", json_string(partner));
+			add_number(own, "partner", value_whole(v, "job"));
 			metrics_value(m, own, value_real(v, "degradation"));
 			json_decref(own);
 		}
 	}
 }
 
-/* The metrics of this node's poppad. Where it does not answer, poppa_up is 0 and this is no error.
- */
+/* Where this node's poppad does not answer, poppa_up is 0 and this is no error. */
 static void collect_node(struct metrics *m, const struct options *o)
 {
 	char path[PATH_MAX], host[256];
@@ -347,7 +346,7 @@ int cmd_metrics(int argc, char **argv)
 		.doc = "What this node's poppad measures, in the text format of Prometheus, for "
 		       "node_exporter's textfile collector. Run as root it has all jobs. Where "
 		       "poppad does not answer poppa_up is 0, and the exit status is 0."};
-	struct options o = {.json = false};
+	struct options o = {.ledger = false};
 	struct metrics *m;
 	struct errmsg err;
 	size_t len;
@@ -360,17 +359,13 @@ int cmd_metrics(int argc, char **argv)
 		collect_ledger(m, &o);
 	else if (m)
 		collect_node(m, &o);
-	text = m ? metrics_finish(m, o.json, &len) : NULL;
-	if (!text) {
-		cli_error("out of memory");
-		return CLI_FAILURE;
-	}
-	if (o.output && fsio_write(o.output, text, len, 0644, 0, &err)) {
-		cli_error("--output: %s", err.text);
-		rc = CLI_FAILURE;
-	} else if (!o.output) {
+	text = m ? metrics_finish(m, o.daemon.json, &len) : NULL;
+	if (!text)
+		return cli_error("out of memory");
+	if (!o.output)
 		fwrite(text, 1, len, stdout);
-	}
+	else if (fsio_write(o.output, text, len, 0644, 0, &err))
+		rc = cli_error("--output: %s", err.text);
 	free(text);
 	return rc;
 }

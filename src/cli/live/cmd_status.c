@@ -7,20 +7,11 @@
 #include "cli/ask/ask_poppad.h"
 #include "cli/ask/value_text.h"
 
-struct options {
-	bool json;
-	struct ask_poppad_options daemon;
-};
-
 static const struct argp_option option_table[] = {ASK_POPPAD_OPTIONS, CLI_JSON_OPTION, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
-
-	if (ask_poppad_parse_option(key, arg, &o->daemon) == 0)
-		return 0;
-	return cli_parse_rest(key, arg, &o->json);
+	return ask_poppad_parse_rest(key, arg, state->input);
 }
 
 static void print_job(const json_t *job)
@@ -98,17 +89,15 @@ int cmd_status(int argc, char **argv)
 		.parser = parse_option,
 		.doc = "What this node's poppad does now: settings, shutters, jobs and their "
 		       "degradation. Users see their own jobs, root sees all."};
-	struct options o = {.json = false};
+	struct ask_poppad_options o = {.json = false};
 	char path[PATH_MAX];
 	struct errmsg err;
 	json_t *status;
 
 	cli_parse(&argp, argc, argv, &o);
-	status = ask_poppad_status(&o.daemon, path, &err);
-	if (!status) {
-		cli_error("%s", err.text);
-		return CLI_FAILURE;
-	}
+	status = ask_poppad_status(&o, path, &err);
+	if (!status)
+		return cli_error("%s", err.text);
 	if (o.json)
 		return cli_print_json(status);
 	print_status(status);

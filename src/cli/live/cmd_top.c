@@ -17,7 +17,7 @@
 #define MAX_DELAY (3600 * NS_PER_S)
 
 struct options {
-	bool json, batch;
+	bool batch;
 	int64_t times; /* 0 = for ever */
 	int64_t delay_ns;
 	struct ask_poppad_options daemon;
@@ -51,9 +51,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->delay_ns = cli_duration("--delay", arg, MIN_DELAY, MAX_DELAY);
 		return 0;
 	default:
-		if (ask_poppad_parse_option(key, arg, &o->daemon) == 0)
-			return 0;
-		return cli_parse_rest(key, arg, &o->json);
+		return ask_poppad_parse_rest(key, arg, &o->daemon);
 	}
 }
 
@@ -74,23 +72,15 @@ static int look(struct looks *l, struct errmsg *err)
 	return 0;
 }
 
-static int fail(const struct errmsg *err)
-{
-	cli_error("%s", err->text);
-	return CLI_FAILURE;
-}
-
 static int print_page(const struct looks *l, bool first)
 {
 	struct top_page page;
 
-	if (l->options->json)
+	if (l->options->daemon.json)
 		return cli_print_json(json_incref(l->now));
 	page = top_page(l->now);
-	if (!page.text) {
-		cli_error("out of memory");
-		return CLI_FAILURE;
-	}
+	if (!page.text)
+		return cli_error("out of memory");
 	printf("%s%s", first ? "" : "\n", page.text);
 	free(page.text);
 	return CLI_OK;
@@ -103,11 +93,11 @@ static int run_batch(struct looks *l)
 	struct errmsg err;
 
 	if (look(l, &err))
-		return fail(&err);
+		return cli_error("%s", err.text);
 	for (int64_t i = 0; !l->options->times || i < l->options->times; i++) {
 		nanosleep(&delay, NULL);
 		if (look(l, &err))
-			return fail(&err);
+			return cli_error("%s", err.text);
 		if (print_page(l, !i) || fflush(stdout))
 			return CLI_FAILURE;
 	}
@@ -124,7 +114,7 @@ static int run_screen(struct looks *l)
 	/* When the first request fails, the error goes to the terminal before ncurses takes it
 	 * over. */
 	if (look(l, &err) || top_screen_open(&err))
-		return fail(&err);
+		return cli_error("%s", err.text);
 	for (int64_t shown = 0; key != TOP_QUIT; shown++) {
 		const char *note = NULL;
 
@@ -162,7 +152,7 @@ int cmd_top(int argc, char **argv)
 	int rc;
 
 	cli_parse(&argp, argc, argv, &o);
-	rc = o.batch || o.json ? run_batch(&looks) : run_screen(&looks);
+	rc = o.batch || o.daemon.json ? run_batch(&looks) : run_screen(&looks);
 	json_decref(looks.before);
 	json_decref(looks.now);
 	return rc;
