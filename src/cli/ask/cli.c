@@ -2,8 +2,6 @@
 /* Options, errors and JSON output of the subcommands. */
 #include "cli/ask/cli.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

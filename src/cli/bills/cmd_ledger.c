@@ -8,9 +8,10 @@
 #include "accounting/ledgerd/ledger_file.h"
 #include "cli/ask/cli.h"
 #include "cli/bills/ledger_rebuild.h"
+#include "cli/bills/report.h"
 #include "common/nodeconf.h"
 
-/* The default of --since for rebuild, in a form that sacct takes. */
+/* The default of --since for rebuild, in a form that sacct understands. */
 #define REBUILD_SINCE "now-30days"
 
 struct options {
@@ -116,13 +117,10 @@ static void print_refusals(const struct ledger_check *found)
 {
 	for (int i = 0; i < found->refusal_count; i++) {
 		const struct ledger_refusal *r = &found->refusal[i];
-		time_t last = (time_t)r->last_unix;
-		char day[32] = "";
-		struct tm tm;
+		struct report_cell last;
 
-		if (localtime_r(&last, &tm))
-			strftime(day, sizeof(day), "%Y-%m-%d %H:%M:%S", &tm);
-		printf("turned away: %lld %s, the last on %s\n", (long long)r->count, r->kind, day);
+		printf("turned away: %lld %s, the last on %s\n", (long long)r->count, r->kind,
+			report_time(&last, r->last_unix, REPORT_SECOND));
 	}
 }
 
@@ -134,8 +132,7 @@ static int check(struct options *o, const char *path)
 	o->faults = json_array();
 	if (ledger_file_check(path, o->head.event ? &o->head : NULL, &found, on_fault, o, &err)) {
 		json_decref(o->faults);
-		cli_error("%s", err.text);
-		return CLI_FAILURE;
+		return cli_error("%s", err.text);
 	}
 	if (o->json) {
 		cli_print_json(json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:o}",
@@ -196,10 +193,8 @@ int cmd_ledger(int argc, char **argv)
 		return ledger_rebuild(o.since ? o.since : REBUILD_SINCE, o.conf, o.json);
 	}
 	if (nodeconf_load(
-		    o.conf ? o.conf : nodeconf_path(conf_path, sizeof(conf_path)), &conf, &err)) {
-		cli_error("%s", err.text);
-		return CLI_FAILURE;
-	}
+		    o.conf ? o.conf : nodeconf_path(conf_path, sizeof(conf_path)), &conf, &err))
+		return cli_error("%s", err.text);
 	if (o.file)
 		snprintf(path, sizeof(path), "%s", o.file);
 	else
@@ -210,7 +205,5 @@ int cmd_ledger(int argc, char **argv)
 		rc = ledger_file_backup(path, o.argument[1], &err);
 	else
 		rc = ledger_file_export(path, o.since ? parse_day(o.since) : 0, stdout, &err);
-	if (rc)
-		cli_error("%s", err.text);
-	return rc ? CLI_FAILURE : CLI_OK;
+	return rc ? cli_error("%s", err.text) : CLI_OK;
 }

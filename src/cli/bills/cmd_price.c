@@ -11,12 +11,13 @@
 #define MAX_RAW 1e12
 
 struct options {
-	bool json, has_raw, has_degradation;
-	double raw, degradation, upper, paused;
+	bool json;
+	double raw, degradation, upper; /* NAN where not given */
+	double paused;
 	struct price_policy policy;
 };
 
-/* Of --help, made of the table of kinds. */
+/* Texts of --help, made from the table of price kinds. */
 static char policies[256], charges[512];
 
 static const struct argp_option option_table[] = {
@@ -36,12 +37,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'r':
 		o->raw = cli_double("--raw", arg, 0, MAX_RAW);
-		o->has_raw = true;
 		return 0;
 	case 'd':
 		/* A measurement around 0 can come out below it; the price takes it as 0. */
 		o->degradation = cli_double("--degradation", arg, -1, 1);
-		o->has_degradation = true;
 		return 0;
 	case 'u':
 		o->upper = cli_double("--upper", arg, -1, 1);
@@ -62,7 +61,10 @@ int cmd_price(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = option_table, .parser = parse_option, .doc = charges};
-	struct options o = {.upper = NAN, .policy = {.kind = PRICE_THESIS, .cap = 1}};
+	struct options o = {.raw = NAN,
+		.degradation = NAN,
+		.upper = NAN,
+		.policy = {.kind = PRICE_THESIS, .cap = 1}};
 	char policy[PRICE_MAX_TEXT], list[256];
 	double charged, discount;
 
@@ -71,7 +73,7 @@ int cmd_price(int argc, char **argv)
 	snprintf(charges, sizeof(charges), "What a co-located job is charged. Policy %s.",
 		PRICE_KINDS_TEXT(list, sizeof(list), help));
 	cli_parse(&argp, argc, argv, &o);
-	if (!o.has_raw || !o.has_degradation)
+	if (isnan(o.raw) || isnan(o.degradation))
 		cli_usage_error("--raw and --degradation are both needed, such as --raw 1000 "
 				"--degradation 0.2");
 	price_policy_format(&o.policy, policy);

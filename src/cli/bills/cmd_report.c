@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* poppa report: what co-located jobs were charged, and what they cost each other. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,24 +148,18 @@ static int write_page(const struct report *r, const char *path)
 	int rc;
 
 	umask(mask);
-	if (!strcmp(path, "-")) {
-		if (report_page(r, stdout) == 0)
-			return CLI_OK;
-		cli_error("out of memory");
-		return CLI_FAILURE;
-	}
 	f = open_memstream(&page, &len);
 	rc = f ? report_page(r, f) : -1;
 	if (!f || fclose(f) || rc) {
-		cli_error("out of memory");
 		free(page);
-		return CLI_FAILURE;
+		return cli_error("out of memory");
 	}
-	rc = fsio_write(path, page, len, 0666 & ~mask, 0, &err);
+	if (!strcmp(path, "-"))
+		fwrite(page, 1, len, stdout);
+	else if (fsio_write(path, page, len, 0666 & ~mask, 0, &err))
+		rc = cli_error("--html: %s", err.text);
 	free(page);
-	if (rc)
-		cli_error("--html: %s", err.text);
-	return rc ? CLI_FAILURE : CLI_OK;
+	return rc;
 }
 
 static int show(const struct options *o, const struct report *r)
@@ -201,16 +194,13 @@ int cmd_report(int argc, char **argv)
 	check_options(&o);
 	rc = o.input ? sacct_bills_of_file(o.input, &bills, &err)
 		     : sacct_bills(&o.query, &bills, &err);
-	if (rc) {
-		cli_error("%s", err.text);
-		return CLI_FAILURE;
-	}
+	if (rc)
+		return cli_error("%s", err.text);
 	if (bills.malformed)
 		cli_error("%d rows are left out; %s", bills.malformed, bills.first.text);
 	if (summary_make(&bills, o.by, &summary)) {
-		cli_error("out of memory");
 		bills_free(&bills);
-		return CLI_FAILURE;
+		return cli_error("out of memory");
 	}
 	write_span(&o, span, sizeof(span));
 	plain_text(span);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* poppa settle: an administrator gives a settled job another price. */
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -157,8 +154,8 @@ static int find_settlement(const struct options *o, const struct client *c, cons
 	return found;
 }
 
-/* Says why the run has no settlement. */
-static void explain_none(const struct options *o, const struct bills *bills, uint32_t job)
+/* Says why the run has no settlement; returns CLI_FAILURE. */
+static int explain_none(const struct options *o, const struct bills *bills, uint32_t job)
 {
 	const struct bill *b = NULL;
 
@@ -166,20 +163,20 @@ static void explain_none(const struct options *o, const struct bills *bills, uin
 		if (bills->by_id[i]->job_id == job)
 			b = bills->by_id[i];
 	if (!b)
-		cli_error("job %s is unknown to the ledger and to sacct", o->job);
-	else if (!b->start)
-		cli_error("job %s has not started: it has no price yet", o->job);
-	else if (!b->end)
-		cli_error("job %s still runs: its price can be changed when it has been made, "
-			  "after its end",
+		return cli_error("job %s is unknown to the ledger and to sacct", o->job);
+	if (!b->start)
+		return cli_error("job %s has not started: it has no price yet", o->job);
+	if (!b->end)
+		return cli_error(
+			"job %s still runs: its price can be changed when it has been made, "
+			"after its end",
 			o->job);
-	else if (o->has_restart)
-		cli_error("job %s has no settled run %u", o->job, o->restart);
-	else
-		cli_error("job %s has no price in the ledger: either it was not submitted with "
-			  "--colocate, or it waits for its settlement (\"poppa why %s\" tells), or "
-			  "the ledger was lost (\"poppa ledger rebuild\")",
-			o->job, o->job);
+	if (o->has_restart)
+		return cli_error("job %s has no settled run %u", o->job, o->restart);
+	return cli_error("job %s has no price in the ledger: either it was not submitted with "
+			 "--colocate, or it waits for its settlement (\"poppa why %s\" tells), or "
+			 "the ledger was lost (\"poppa ledger rebuild\")",
+		o->job, o->job);
 }
 
 /* Returns 0, or -1 with err. */
@@ -250,6 +247,7 @@ static int print_result(
 	return CLI_OK;
 }
 
+/* Returns an exit status, or -1 with err. */
 static int settle(const struct options *o, const struct bills *bills, struct errmsg *err)
 {
 	char cluster[64] = "";
@@ -267,11 +265,8 @@ static int settle(const struct options *o, const struct bills *bills, struct err
 	found = find_settlement(o, &client, cluster, job, &s, err);
 	if (found < 0)
 		return -1;
-	if (!found) {
-		explain_none(o, bills, job);
-		err->text[0] = '\0';
-		return -1;
-	}
+	if (!found)
+		return explain_none(o, bills, job);
 	before = s.charged;
 	if (decide(o, &s, err))
 		return -1;
@@ -304,7 +299,5 @@ int cmd_settle(int argc, char **argv)
 		memset(&bills, 0, sizeof(bills));
 	rc = settle(&o, &bills, &err);
 	bills_free(&bills);
-	if (rc < 0 && *err.text)
-		cli_error("%s", err.text);
-	return rc < 0 ? CLI_FAILURE : rc;
+	return rc < 0 ? cli_error("%s", err.text) : rc;
 }

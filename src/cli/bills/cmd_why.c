@@ -2,13 +2,11 @@
 /* poppa why: how the price of a job came about. */
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/ask/cli.h"
 #include "cli/ask/sacct.h"
 #include "cli/bills/why.h"
-#include "common/units.h"
 
 #define LINE_WIDTH 78
 
@@ -157,10 +155,8 @@ static int print_sentences(const struct why *w)
 	json_t *list = why_sentences(w), *v;
 	size_t i;
 
-	if (!list) {
-		cli_error("out of memory");
-		return CLI_FAILURE;
-	}
+	if (!list)
+		return cli_error("out of memory");
 	json_array_foreach(list, i, v)
 	{
 		/* The arithmetic stands on a line of its own, so that it can be copied. */
@@ -190,10 +186,8 @@ int cmd_why(int argc, char **argv)
 	cli_parse(&argp, argc, argv, &o);
 	if (!*o.job)
 		cli_usage_error("a job id is needed, such as 12, 12_3 or 12.1");
-	if (read_bills(&o, &bills, &err)) {
-		cli_error("%s", err.text);
-		return CLI_FAILURE;
-	}
+	if (read_bills(&o, &bills, &err))
+		return cli_error("%s", err.text);
 	w.bills = &bills;
 	w.bill = find_bill(&o, &bills, &w.restart);
 	if (!w.bill) {

@@ -2,7 +2,6 @@
 /* Restores settlements that the ledger has lost from what sacct shows. */
 #include "cli/bills/ledger_rebuild.h"
 
-#include <math.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -122,17 +121,14 @@ int ledger_rebuild(const char *since, const char *conf, bool json)
 	struct bills bills;
 	int rc;
 
-	if (find_ledger(conf, &r.client, r.cluster, &err) || sacct_bills(&query, &bills, &err)) {
-		cli_error("%s", err.text);
-		json_decref(r.lines);
-		return CLI_FAILURE;
+	rc = find_ledger(conf, &r.client, r.cluster, &err) || sacct_bills(&query, &bills, &err);
+	if (!rc) {
+		rc = each(&r, &bills, &err);
+		bills_free(&bills);
 	}
-	rc = each(&r, &bills, &err);
-	bills_free(&bills);
 	if (rc) {
-		cli_error("%s", err.text);
 		json_decref(r.lines);
-		return CLI_FAILURE;
+		return cli_error("%s", err.text);
 	}
 	if (json)
 		return cli_print_json(json_pack("{s:i, s:i, s:i, s:o}", "restored", r.restored,

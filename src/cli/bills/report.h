@@ -23,9 +23,9 @@ struct report_cell {
 /* The plot of prices has at most so many programs. */
 #define REPORT_PLOT_PROGRAMS 12
 
-enum report_precision { REPORT_DAY, REPORT_MINUTE, REPORT_HOUR };
+enum report_precision { REPORT_DAY, REPORT_HOUR, REPORT_MINUTE, REPORT_SECOND };
 
-/* These write a text into *c and return c->text. What is not known is "-". */
+/* These write a text into *c and return c->text. A value that is not known becomes "-". */
 const char *report_hours(struct report_cell *c, uint64_t seconds);  /* hours, one digit */
 const char *report_short(struct report_cell *c, double v);          /* "1.5k", "20M" */
 const char *report_percent(struct report_cell *c, double fraction); /* "27.1 %" */
@@ -45,9 +45,9 @@ int report_page(const struct report *r, FILE *out);
 /* page/report.html with page/report.css in it, as the build embeds them. */
 extern const char report_page_template[];
 /*
- * What the page's plots and map show, places included, for page/report.html, which draws them: new
- * references. Charged against raw over time; prices by program, for at most REPORT_PLOT_PROGRAMS;
- * degradations by pair, NULL without pairs.
+ * What the page's plots and map show, with the places, for page/report.html, which draws them; new
+ * references. They show charged against raw over time, the prices of at most REPORT_PLOT_PROGRAMS
+ * programs, and the degradation of each pair (NULL without pairs).
  */
 json_t *report_plot_time(const struct summary *s);
 json_t *report_plot_prices(const struct summary *s);
@@ -61,10 +61,8 @@ json_t *report_heat(const struct summary *s);
 int report_shorten(FILE *out, const char *text, int columns, const char *mark,
 	void (*put)(FILE *, const char *));
 
-/*
- * Writes the indices of the programs that have priced runs, those with the most runs first, at most
- * max; returns how many.
- */
+/* Writes the indices of the programs that have priced runs, those with the most runs first, at most
+ * max; returns how many. */
 int report_programs(const struct summary *s, int *index, int max);
 
 /* Degradation that a program suffered, and that it caused to its partners. */

@@ -6,7 +6,7 @@
 
 #define HEAT_PROGRAMS 14
 
-/* A line of the map that is not one program's. */
+/* Lines of the map that do not stand for one program. */
 enum { ALL_PARTNERS = -2, PARTNERS_NOT_LISTED = -1 };
 
 /* The class of a cell, by the colours of page/report.css. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A report as JSON. */
-#include <math.h>
 
 #include "cli/ask/cli.h"
 #include "cli/bills/report.h"

@@ -2,17 +2,16 @@
 /* A report as one page of HTML: what "poppa report --json" prints and what follows from it, filled
  * into page/report.html. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/bills/report.h"
 #include "cli/bills/report_template.h"
 #include "poppa_config.h"
 
-#define MAX_LINES 500 /* of a table */
-#define MAX_JOBS 100  /* of those without data */
+#define MAX_LINES 500 /* in a table */
+#define MAX_JOBS 100  /* in the list of jobs without data */
 #define WORST 10      /* programs that slow down, or are slowed down, most */
 
-/* The jobs beside which it ran. */
+/* The ids of the jobs beside which a job ran, as text. */
 static json_t *beside(const struct settlement *f)
 {
 	char text[12 * SETTLEMENT_MAX_PARTNERS + 32] = "";
@@ -40,7 +39,7 @@ static json_t *job_line(const struct summary_group *g)
 	return line;
 }
 
-/* The table of what --by says, groups being those of --json. */
+/* The table of what --by says; groups are those of --json. */
 static json_t *lines(const struct report *r, const json_t *groups)
 {
 	json_t *list = json_array();
@@ -55,7 +54,7 @@ static json_t *lines(const struct report *r, const json_t *groups)
 	return json_pack("{s:o, s:b}", "lines", list, "more", more);
 }
 
-/* Those of the programs of --json that the indices name. */
+/* The programs of --json that the indices name. */
 static json_t *chosen(const json_t *programs, const int *index, int n)
 {
 	json_t *list = json_array();

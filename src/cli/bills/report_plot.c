@@ -17,9 +17,9 @@
 #define PRICE_RIGHT 24 /* for half of the axis' last number */
 #define PRICE_TOP 48
 #define PRICE_BOX 11  /* height of a box */
-#define LEAST_BOX 6   /* width: one run has a box, too */
-#define PRICE_ROW 50  /* of a program's three boxes */
-#define PRICE_STEPS 8 /* of the axis, at most */
+#define LEAST_BOX 6   /* least width of a box, so that one run has a box, too */
+#define PRICE_ROW 50  /* height of a program's three boxes */
+#define PRICE_STEPS 8 /* the most steps of the axis */
 
 /* The least of 1, 2, 2.5 and 5 times a power of ten that makes at most so many steps. */
 static double nice_step(double range, int steps)
@@ -109,7 +109,7 @@ json_t *report_plot_time(const struct summary *s)
 	return json_pack("{s:o?}", "plot", plot);
 }
 
-/* From a price in units of the solo price to a place on the axis. */
+/* The axis of prices, in units of the solo price. */
 struct scale {
 	double low, high, step;
 };

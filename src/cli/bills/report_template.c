@@ -18,26 +18,16 @@ struct scope {
 
 static void put_escaped(FILE *out, const char *text)
 {
+	static const char special[] = "&<>\"'";
+	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+
 	for (; *text; text++) {
-		switch (*text) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		case '\'':
-			fputs("&#39;", out);
-			break;
-		default:
+		const char *at = strchr(special, *text);
+
+		if (at)
+			fputs(entities[at - special], out);
+		else
 			fputc(*text, out);
-		}
 	}
 }
 

@@ -55,7 +55,8 @@ const char *report_time(struct report_cell *c, int64_t unix_s, enum report_preci
 	else if (precision == REPORT_HOUR)
 		strftime(c->text, sizeof(c->text), "%d %b %H:%M", &tm);
 	else
-		strftime(c->text, sizeof(c->text), "%Y-%m-%d %H:%M", &tm);
+		strftime(c->text, sizeof(c->text),
+			precision == REPORT_SECOND ? "%Y-%m-%d %H:%M:%S" : "%Y-%m-%d %H:%M", &tm);
 	return c->text;
 }
 
@@ -74,14 +75,14 @@ static int compare_ranked(const void *a, const void *b)
 	return x->index - y->index;
 }
 
-static int rank(
-	const struct summary *s, double (*value)(const struct summary *, int), int *index, int max)
+int report_worst(
+	const struct summary *s, double (*cost)(const struct summary *, int), int *index, int max)
 {
 	struct ranked *r = calloc((size_t)s->program_count + 1, sizeof(*r));
 	int n = 0;
 
 	for (int i = 0; r && i < s->program_count; i++) {
-		double v = value(s, i);
+		double v = cost(s, i);
 
 		if (!isnan(v))
 			r[n++] = (struct ranked){i, v};
@@ -102,7 +103,7 @@ static double priced_runs(const struct summary *s, int program)
 
 int report_programs(const struct summary *s, int *index, int max)
 {
-	return rank(s, priced_runs, index, max);
+	return report_worst(s, priced_runs, index, max);
 }
 
 double report_suffered(const struct summary *s, int program)
@@ -115,12 +116,6 @@ double report_caused(const struct summary *s, int program)
 	const struct summary_program *p = &s->programs[program];
 
 	return p->beside_s > 0 ? p->caused_s / p->beside_s : NAN;
-}
-
-int report_worst(
-	const struct summary *s, double (*cost)(const struct summary *, int), int *index, int max)
-{
-	return rank(s, cost, index, max);
 }
 
 static void put_plain(FILE *out, const char *text)
@@ -263,7 +258,7 @@ static void csv_real(FILE *out, double v, bool last)
 	fputs(last ? "\r\n" : ",", out);
 }
 
-/* What is a list is one text, with blanks. */
+/* A list becomes one text, with blanks between its items. */
 static void csv_value(FILE *out, const json_t *v, bool last)
 {
 	char text[256] = "";

@@ -129,7 +129,7 @@ void why_gather(struct why *w, bool ask, const char *conf_path)
 		ask_ledger(w, conf_path);
 	if (w->ledger.settled && w->status != BILL_PRICED && w->status != BILL_NO_DATA)
 		take_price_of_ledger(w);
-	/* Of a job that did not opt in, the ledger has nothing to tell. */
+	/* The ledger has nothing to tell of a job that did not opt in. */
 	if (w->status == BILL_PLAIN)
 		w->no_ledger.text[0] = '\0';
 	if (w->status == BILL_PRICED)

@@ -3,10 +3,9 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "cli/bills/report.h"
 #include "cli/bills/why.h"
 #include "common/units.h"
 
@@ -55,25 +54,15 @@ static void say(json_t *list, const char *fmt, ...)
 	json_array_append_new(list, json_string(text));
 }
 
-struct when {
-	char text[40];
-};
-
-static const char *when(struct when *w, int64_t unix_s)
+static const char *when(struct report_cell *c, int64_t unix_s)
 {
-	time_t t = (time_t)unix_s;
-	struct tm tm;
-
-	if (!unix_s || !localtime_r(&t, &tm) ||
-		!strftime(w->text, sizeof(w->text), "%Y-%m-%d %H:%M:%S", &tm))
-		strcpy(w->text, "(not yet)");
-	return w->text;
+	return unix_s ? report_time(c, unix_s, REPORT_SECOND) : "(not yet)";
 }
 
 static void say_run(json_t *list, const struct why *w)
 {
 	const struct bill *b = w->bill;
-	struct when from, to;
+	struct report_cell from, to;
 	char run[32] = "";
 
 	if (w->restart)
@@ -89,7 +78,7 @@ static void say_run(json_t *list, const struct why *w)
 		b->end ? " and ended as " : "", b->end ? b->state : "");
 }
 
-/* "13 (lammps)"; the name only where sacct shows the caller that job, too. */
+/* "13 (lammps)"; the name is there only where sacct shows the caller that job, too. */
 static void say_partners(json_t *list, const struct why *w)
 {
 	const struct settlement *f = w->bill->facts;
@@ -119,7 +108,9 @@ static void say_partners(json_t *list, const struct why *w)
 
 static void say_degradation(json_t *list, const struct settlement *f)
 {
-	char interval[128] = "";
+	char interval[128] = "", progress[64] = "no less progress";
+	/* The job lost something, and ran alone for a part of its time. */
+	bool partly = !(f->degradation <= 0) && !isnan(f->co_degradation) && f->co < 0.995;
 
 	if (f->changes && f->degradation > 0 && isnan(f->hi)) {
 		say(list, "An administrator set its degradation to D = %.4f.", f->degradation);
@@ -133,25 +124,15 @@ static void say_degradation(json_t *list, const struct settlement *f)
 		snprintf(interval, sizeof(interval),
 			"; the true value is between %.3f and %.3f with 95 %% confidence", f->lo,
 			f->hi);
-	if (f->degradation <= 0)
-		say(list,
-			"By short measurements with its co-runners stopped (counter backend %s) "
-			"it made no less progress beside them than alone: its degradation is D = "
-			"%.4f%s.",
-			f->backend, f->degradation, interval);
-	else if (!isnan(f->co_degradation) && f->co < 0.995)
-		say(list,
-			"By short measurements with its co-runners stopped (counter backend %s) "
-			"it made %.1f %% less progress beside them than alone. Over the whole "
-			"run, in which time alone counts as no loss, its degradation is D = "
-			"%.4f%s.",
-			f->backend, PERCENT(f->co_degradation), f->degradation, interval);
-	else
-		say(list,
-			"By short measurements with its co-runners stopped (counter backend %s) "
-			"it made %.1f %% less progress beside them than alone: its degradation is "
-			"D = %.4f%s.",
-			f->backend, PERCENT(f->degradation), f->degradation, interval);
+	if (!(f->degradation <= 0))
+		snprintf(progress, sizeof(progress), "%.1f %% less progress",
+			PERCENT(partly ? f->co_degradation : f->degradation));
+	say(list,
+		"By short measurements with its co-runners stopped (counter backend %s) it made %s "
+		"beside them than alone%s its degradation is D = %.4f%s.",
+		f->backend, progress,
+		partly ? ". Over the whole run, in which time alone counts as no loss," : ":",
+		f->degradation, interval);
 	for (int i = 0; i < f->partner_count; i++)
 		if (!isnan(f->partner_cost[i]))
 			say(list, "Of this, %.3f comes from job %u.", f->partner_cost[i],
@@ -243,7 +224,7 @@ static void say_calculation(json_t *list, const struct why *w)
 static void say_changes(json_t *list, const struct why *w)
 {
 	const json_t *change;
-	struct when at;
+	struct report_cell at;
 	size_t i;
 
 	json_array_foreach(w->ledger.changes, i, change)
@@ -277,7 +258,7 @@ static void say_charge(json_t *list, const struct why *w)
 {
 	const struct bill *b = w->bill;
 	const struct settlement *f = b->facts;
-	struct when at;
+	struct report_cell at;
 
 	if (f->changes)
 		say_changes(list, w);

@@ -2,8 +2,6 @@
 /* Shows the page of poppa top on a terminal and reads the keys. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "cli/live/top_page.h"
 #include "common/errmsg.h"
 
