@@ -189,16 +189,13 @@ static void sort_jobs(json_t *status)
 
 json_t *ask_poppad_status(const struct ask_poppad_options *o, char *path, struct errmsg *err)
 {
-	const char *file = o->conf;
 	const json_t *problem;
 	json_t *reply;
 	char found[PATH_MAX];
 	struct nodeconf conf;
 
 	*path = '\0';
-	if (!file)
-		file = nodeconf_path(found, sizeof(found));
-	if (nodeconf_load(file, &conf, err) ||
+	if (nodeconf_load(o->conf ? o->conf : nodeconf_path(found, sizeof(found)), &conf, err) ||
 		ask_poppad_socket(&conf, o->node, path, PATH_MAX, err))
 		return NULL;
 	reply = ask_poppad(path, err);

@@ -294,7 +294,7 @@ int cmd_settle(int argc, char **argv)
 	cli_parse(&argp, argc, argv, &o);
 	check_options(&o);
 	query.jobs = o.job;
-	/* Without sacct a plain number is enough, and reasons are shorter. */
+	/* Where sacct fails, a plain number still names the job; only explain_none() says less. */
 	if (sacct_bills(&query, &bills, &err))
 		memset(&bills, 0, sizeof(bills));
 	rc = settle(&o, &bills, &err);

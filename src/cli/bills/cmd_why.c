@@ -24,7 +24,7 @@ static const struct argp_option option_table[] = {
 	{"conf", 'c', "FILE", 0, "Read FILE instead of the default poppa.conf", 0}, CLI_JSON_OPTION,
 	{0}};
 
-/* "12", "12_3", "12+1", each with ".RUN" */
+/* Reads "12", "12_3" or "12+1", each with or without ".RUN". */
 static void read_job(struct options *o, const char *arg)
 {
 	const char *run = strchr(arg, '.');
@@ -84,7 +84,7 @@ static const struct bill *find_bill(
 		const struct bill *b = bills->by_id[i];
 		uint32_t restart;
 
-		/* A resized job's last size tells of all. */
+		/* The row of a resized job's last size tells of all its sizes. */
 		if (!is_asked_for(o, b) || b->earlier_size)
 			continue;
 		if (found && b->job_id != found->job_id)
@@ -99,7 +99,7 @@ static const struct bill *find_bill(
 	return found;
 }
 
-/* The partners' rows, so that those that the caller may see have names. */
+/* Reads the partners' rows, too, so that the partners that the caller may see have names. */
 static void add_partners(const struct options *o, struct bills *bills, const struct bill *b)
 {
 	char ids[64 + 12 * SETTLEMENT_MAX_PARTNERS];
@@ -132,7 +132,7 @@ static int read_bills(const struct options *o, struct bills *bills, struct errms
 	return 0;
 }
 
-/* A paragraph, broken at blanks. */
+/* Prints a paragraph and breaks its lines at blanks. */
 static void print_wrapped(const char *text)
 {
 	int used = 0;
@@ -202,7 +202,7 @@ int cmd_why(int argc, char **argv)
 	}
 	why_gather(&w, !o.input, o.conf);
 	rc = o.json ? cli_print_json(why_json(&w)) : print_sentences(&w);
-	why_free(&w);
+	client_answer_free(&w.ledger);
 	bills_free(&bills);
 	return rc;
 }

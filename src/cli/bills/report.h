@@ -32,14 +32,14 @@ const char *report_percent(struct report_cell *c, double fraction); /* "27.1 %" 
 const char *report_real(struct report_cell *c, int digits, double v);
 const char *report_time(struct report_cell *c, int64_t unix_s, enum report_precision precision);
 
-/* A table with totals for a terminal; whole tables for a spreadsheet (RFC 4180). */
+/* These write a table with totals for a terminal, and all rows for a spreadsheet (RFC 4180). */
 void report_text(const struct report *r, FILE *out);
 void report_csv(const struct report *r, FILE *out);
-/* All of it, the sums and one job as JSON: new references, NULL without memory. */
+/* The whole report, sums, and one job as JSON: new references, NULL without memory. */
 json_t *report_json(const struct report *r);
 json_t *report_sums_json(const struct summary_sums *s);
 json_t *report_job_json(const struct bill *b);
-/* One page that needs nothing else: no network and no scripts. 0, or -1 without memory. */
+/* Writes one page that needs no network and no scripts. Returns 0, or -1 without memory. */
 int report_page(const struct report *r, FILE *out);
 
 /* page/report.html with page/report.css in it, as the build embeds them. */

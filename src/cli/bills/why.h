@@ -15,11 +15,11 @@ struct why {
 		status; /* the bill's, or what slurmctld and the ledger know beyond sacct */
 	uint32_t restart;
 	bool asked;                  /* the ledger was asked */
-	struct errmsg no_ledger;     /* why it did not answer; "" where it did */
-	bool refused;                /* it would not answer this caller */
-	struct bill own;             /* the bill with a price that only the ledger has, */
-	struct settlement own_facts; /* and what its comment would tell */
-	struct client_answer ledger; /* what the ledger answered; empty where it did not */
+	struct errmsg no_ledger;     /* why the ledger did not answer; "" where it did */
+	bool refused;                /* the ledger would not answer this caller */
+	struct bill own;             /* a copy of the bill, with a price that only the ledger has */
+	struct settlement own_facts; /* the facts of own */
+	struct client_answer ledger; /* its answer; empty without one */
 	bool has_policy;             /* this release can read the policy, so that these are set: */
 	struct price_policy policy;
 	struct explain_facts facts;
@@ -30,10 +30,9 @@ struct why {
 /*
  * Works out the price of the run w->bill; the caller has set w->bills, w->bill and w->restart. With
  * ask it also asks the ledger, and slurmctld where sacct does not tell yet that the job is
- * co-located. Free with why_free().
+ * co-located. The caller frees w->ledger with client_answer_free().
  */
 void why_gather(struct why *w, bool ask, const char *conf_path);
-void why_free(struct why *w);
 
 /* Everything as JSON, with the sentences; a new reference or NULL. */
 json_t *why_json(const struct why *w);

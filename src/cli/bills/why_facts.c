@@ -136,11 +136,6 @@ void why_gather(struct why *w, bool ask, const char *conf_path)
 		work_out(w);
 }
 
-void why_free(struct why *w)
-{
-	client_answer_free(&w->ledger);
-}
-
 static json_t *nodes_json(const struct why *w)
 {
 	json_t *list = json_array();

@@ -40,9 +40,8 @@ int cmd_doctor(int argc, char **argv)
 	struct doctor d = {.asked = {.json = false}};
 
 	cli_parse(&argp, argc, argv, &d);
-	d.conf_path = d.asked.conf;
-	if (!d.conf_path)
-		d.conf_path = nodeconf_path(d.conf_path_buf, sizeof(d.conf_path_buf));
+	d.conf_path = d.asked.conf ? d.asked.conf
+				   : nodeconf_path(d.conf_path_buf, sizeof(d.conf_path_buf));
 	d.checks = json_array();
 	check_conf(&d);
 	doctor_munge(&d);

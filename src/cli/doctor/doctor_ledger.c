@@ -21,7 +21,7 @@
  * apart than this the shutters do not overlap. */
 #define CLOCK_SLACK_S 0.005
 #define UNSETTLED_MANY 100
-/* What the ledger refused before that is not reported. */
+/* Requests that the ledger refused longer ago than this are not reported. */
 #define REFUSED_DAYS 7
 
 void doctor_munge(struct doctor *d)

@@ -18,7 +18,7 @@
 #include "cli/ask/value_text.h"
 #include "common/fsio.h"
 
-/* What poppad --counters may take and print. */
+/* Limits on the time and on the output of poppad --counters. */
 #define COUNTERS_WAIT_MS 10000
 #define COUNTERS_BYTES 65536
 #define CGROUPS "/sys/fs/cgroup"

@@ -41,7 +41,7 @@ static void check_settings(struct doctor *d)
 
 struct backlog {
 	int waiting, refused, bad;
-	time_t oldest; /* modification of the oldest waiting record */
+	time_t oldest; /* when the oldest waiting record was modified */
 };
 
 static bool ends(const char *name, const char *suffix)
@@ -154,13 +154,12 @@ static void check_held(struct doctor *d, const char *run)
 
 	snprintf(path, sizeof(path), "%s/held", run);
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0 && errno == ENOENT) {
-		doctor_say(d, DOCTOR_OK, "held", NULL, "nothing is held stopped");
-		return;
-	}
 	if (fd < 0) {
-		doctor_say(d, DOCTOR_WARN, "held", "run poppa doctor as root to see", "%s: %s",
-			path, strerror(errno));
+		if (errno == ENOENT)
+			doctor_say(d, DOCTOR_OK, "held", NULL, "nothing is held stopped");
+		else
+			doctor_say(d, DOCTOR_WARN, "held", "run poppa doctor as root to see",
+				"%s: %s", path, strerror(errno));
 		return;
 	}
 	h = held_map(fd, &err);
