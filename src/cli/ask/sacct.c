@@ -16,8 +16,7 @@
 #define WAIT_MS 300000
 #define ARGS 16
 
-/* Appends "--NAME=VALUE", which the caller frees; nothing where value is NULL. -1 without memory.
- */
+/* Appends "--NAME=VALUE", which the caller frees, unless value is NULL. -1 without memory. */
 static int add(char **argv, int *n, const char *name, const char *value)
 {
 	if (value && asprintf(&argv[*n], "--%s=%s", name, value) < 0) {

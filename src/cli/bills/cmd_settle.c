@@ -179,7 +179,7 @@ static int explain_none(const struct options *o, const struct bills *bills, uint
 		o->job, o->job);
 }
 
-/* Returns 0, or -1 with err. */
+/* Puts the charge that the options ask for into *s. Returns 0, or -1 with err. */
 static int decide(const struct options *o, struct settlement *s, struct errmsg *err)
 {
 	uint64_t before = s->charged;

@@ -72,8 +72,7 @@ static bool is_asked_for(const struct options *o, const struct bill *b)
 	return !strcmp(o->job, b->id) || !strcmp(o->job, id);
 }
 
-/* The run that was asked for, or else the latest; the rows of a job are in the order of its runs.
- */
+/* The run that was asked for, or else the latest. A job's rows are in the order of its runs. */
 static const struct bill *find_bill(
 	const struct options *o, const struct bills *bills, uint32_t *run)
 {

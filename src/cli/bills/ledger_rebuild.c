@@ -99,7 +99,7 @@ static int each(struct rebuild *r, const struct bills *bills, struct errmsg *err
 				"there");
 		} else if (b->status == BILL_PLAIN && bills_later_colocated(bills, b)) {
 			/* slurmdbd has no comment for an earlier run of a requeued job (Slurm
-			 * 22.05); a later one tells. */
+			 * 22.05), but a later run shows that the job was co-located. */
 			lose(r, b,
 				"the price of its run from %lld to %lld is not in sacct, which "
 				"shows a billing of %llu",

@@ -31,7 +31,7 @@ static void put_escaped(FILE *out, const char *text)
 	}
 }
 
-/* 1,234,567.8 */
+/* Hours with a comma after thousands: "1,234,567.8". */
 static const char *grouped_hours(struct report_cell *c, uint64_t seconds)
 {
 	struct report_cell plain;

@@ -280,7 +280,7 @@ static void csv_value(FILE *out, const json_t *v, bool last)
 	}
 }
 
-/* The price of a job, or without one the names of its columns. */
+/* The price of a job, or the names of its columns where b is NULL. */
 static void csv_price(FILE *out, const struct bill *b)
 {
 	struct settlement none;

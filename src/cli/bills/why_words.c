@@ -220,7 +220,7 @@ static void say_calculation(json_t *list, const struct why *w)
 			(unsigned long long)e->least, (unsigned long long)e->most);
 }
 
-/* When and why administrators changed the price; the ledger knows it. */
+/* Says when and why administrators changed the price, as the ledger knows it. */
 static void say_changes(json_t *list, const struct why *w)
 {
 	const json_t *change;

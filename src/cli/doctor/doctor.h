@@ -19,8 +19,8 @@ struct doctor {
 	bool conf_good;
 	struct nodeconf conf;
 	bool munge_good;                /* munged seals and opens credentials */
-	struct poppa_settings settings; /* the defaults where they are not good */
-	bool ledger_known;              /* settings has its place, whatever else is wrong */
+	struct poppa_settings settings; /* the defaults where Slurm's are not good */
+	bool ledger_known;              /* settings has the place of the ledger */
 	char controllers[1024];         /* SlurmctldHost of the running Slurm; empty = unknown */
 	bool is_node;                   /* slurmd or poppad runs here */
 	char node_name[256];            /* empty = unknown */
@@ -43,8 +43,7 @@ void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *check
  */
 enum doctor_verdict doctor_on_node(const struct doctor *d);
 
-/* Ends the run: prints the JSON where it is wanted and frees what d owns. Returns an exit status.
- */
+/* Prints the JSON where it is wanted and frees what d owns. Returns an exit status. */
 int doctor_end(struct doctor *d);
 
 /* Checks MUNGE, which Slurm and the ledger need to answer. Sets munge_good. */
@@ -54,15 +53,13 @@ void doctor_munge(struct doctor *d);
  * settings, controllers and cluster. After doctor_munge(). */
 void doctor_slurm(struct doctor *d);
 
-/* Checks that the partitions for co-located jobs exist, and what they bill. doctor_slurm() calls
- * it. */
+/* Checks the partitions for co-located jobs and what they bill. doctor_slurm() calls it. */
 void doctor_partitions(struct doctor *d);
 
 /* Checks the ledger, the runs that wait to be settled, and the clocks. After doctor_slurm(). */
 void doctor_ledger(struct doctor *d);
 
-/* Checks poppad, its guard and what this host's kernel allows. Sets is_node, node_name and status.
- */
+/* Checks poppad, its guard and the host's kernel. Sets is_node, node_name and status. */
 void doctor_node(struct doctor *d);
 
 /* Checks what poppad keeps: its settings, the spool, and the list of what it holds stopped. After

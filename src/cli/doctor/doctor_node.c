@@ -137,8 +137,8 @@ static void check_poppad(struct doctor *d)
 	check_priority(d);
 }
 
-/* What the poppad beside this program, else the installed one, says of the counter backends: only
- * poppad is linked with their libraries. */
+/* Asks the poppad beside this program, else the installed one, about the counter backends, because
+ * only poppad is linked with their libraries. */
 static json_t *ask_counters(const struct doctor *d, struct errmsg *err)
 {
 	char poppad[PATH_MAX] = "", *text, *slash;

@@ -77,8 +77,7 @@ static void check_billing(struct doctor *d, const char *text)
 			partitions == 1 ? "" : "s");
 }
 
-/* With a misspelt name in stripe_partition, the partition that was meant takes no co-located jobs.
- */
+/* When a name in stripe_partition is misspelt, the right partition takes no co-located jobs. */
 static void check_stripe_partitions(struct doctor *d, const char *text)
 {
 	const char *names = d->settings.stripe_partitions;

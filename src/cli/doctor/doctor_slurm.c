@@ -18,7 +18,7 @@
 #define SACCTMGR_MAX (1 << 20)
 #define SACCTMGR_WAIT_MS 15000
 #define PLUGSTACK_MAX (1 << 20)
-#define PLUGSTACK_DEPTH 4 /* files that include files */
+#define PLUGSTACK_DEPTH 4 /* how deep files may include files */
 
 /* Whether a list with commas has the item. */
 static bool lists(const char *list, const char *item)
