@@ -4,14 +4,14 @@ poppaplugin_LTLIBRARIES += select_cons_tres.la
 select_cons_tres_la_SOURCES = \
 	src/plugins/compat/select_compat.h \
 	src/plugins/compat/slurm_compat.h \
+	src/plugins/select_stripe/ask_cons_tres.c src/plugins/select_stripe/ask_cons_tres.h \
 	src/plugins/select_stripe/candidates.c src/plugins/select_stripe/candidates.h \
 	src/plugins/select_stripe/history.c src/plugins/select_stripe/history.h \
-	src/plugins/select_stripe/inner.c src/plugins/select_stripe/inner.h \
-	src/plugins/select_stripe/layout.c src/plugins/select_stripe/layout.h \
 	src/plugins/select_stripe/job_option.c src/plugins/select_stripe/job_option.h \
+	src/plugins/select_stripe/layout.c src/plugins/select_stripe/layout.h \
+	src/plugins/select_stripe/load_cons_tres.c src/plugins/select_stripe/load_cons_tres.h \
 	src/plugins/select_stripe/place.c src/plugins/select_stripe/place.h \
 	src/plugins/select_stripe/place_other.c \
-	src/plugins/select_stripe/inner_query.c src/plugins/select_stripe/inner_query.h \
 	src/plugins/select_stripe/select_stripe.c \
 	src/plugins/select_stripe/stripe.h \
 	src/plugins/select_stripe/tracker.c src/plugins/select_stripe/tracker.h

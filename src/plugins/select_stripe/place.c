@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "plugins/select_stripe/inner_query.h"
+#include "plugins/select_stripe/ask_cons_tres.h"
 #include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
 #include "striping/lanes/lanes.h"
@@ -30,7 +30,7 @@ static int ask_shared(
 		/* Whole groups: partners of equal size are to share the same nodes. */
 		while (count < shared && list->c[count].group == list->c[count - 1].group)
 			count++;
-		if (inner_query_lanes(ask, list, count, 0, now_only, preempt) == SLURM_SUCCESS)
+		if (ask_cons_tres_lanes(ask, list, count, 0, now_only, preempt) == SLURM_SUCCESS)
 			return SLURM_SUCCESS;
 		if (count == shared)
 			break;
@@ -76,7 +76,8 @@ static int ask_by_group(
 			continue;
 		if (tries++ == GROUPS_TRIED)
 			break;
-		rc = inner_query_lanes(ask, &some, some.count, lacks ? size : 0, now_only, preempt);
+		rc = ask_cons_tres_lanes(
+			ask, &some, some.count, lacks ? size : 0, now_only, preempt);
 	}
 	xfree(some.c);
 	return rc;
@@ -90,9 +91,9 @@ static int ask_empty(struct ask *ask, const struct candidates *list, uint32_t ne
 
 	/* Slurm's plugin looks at each node: some are as good as all. */
 	if (list->alike && few < list->count &&
-		inner_query_lanes(ask, list, few, require, now_only, preempt) == SLURM_SUCCESS)
+		ask_cons_tres_lanes(ask, list, few, require, now_only, preempt) == SLURM_SUCCESS)
 		return SLURM_SUCCESS;
-	return inner_query_lanes(ask, list, list->count, require, now_only, preempt);
+	return ask_cons_tres_lanes(ask, list, list->count, require, now_only, preempt);
 }
 
 /*
@@ -181,7 +182,7 @@ static int place_by_preemption(struct ask *ask)
 
 	candidates_free(&list);
 	if (rc == SLURM_SUCCESS)
-		inner_query_preempt_rest(ask, true);
+		ask_cons_tres_preempt_rest(ask, true);
 	return rc;
 }
 
@@ -213,7 +214,7 @@ static int place_on_lanes(struct ask *ask)
 
 		while (count < list.count && list.c[count].when == list.c[count - 1].when)
 			count++;
-		if (inner_query_lanes(ask, &list, count, 0, false, true) == SLURM_SUCCESS) {
+		if (ask_cons_tres_lanes(ask, &list, count, 0, false, true) == SLURM_SUCCESS) {
 			time_t when = MAX(ask->job_ptr->start_time, latest(ask, &list));
 
 			if (!best || when < start) {
@@ -268,7 +269,7 @@ static int place_later(struct ask *ask)
 	int rc = ask->size > 1 ? place_in_groups(ask) : place_on_lanes(ask);
 
 	if (rc == SLURM_SUCCESS && ask->preemptable)
-		inner_query_preempt_rest(ask, true);
+		ask_cons_tres_preempt_rest(ask, true);
 	return rc;
 }
 
@@ -296,7 +297,7 @@ static int place_ever(struct ask *ask)
 	}
 	least = candidates_nodes_needed(ask, most);
 	if (most && least <= ask->max_nodes && (int64_t)least <= bit_set_count(nodes))
-		rc = inner_query_nodes(ask, nodes, least);
+		rc = ask_cons_tres_nodes(ask, nodes, least);
 	if (rc == SLURM_SUCCESS) {
 		bit_clear_all(ask->nodes);
 		bit_or(ask->nodes, nodes);

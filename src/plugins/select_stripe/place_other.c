@@ -2,7 +2,7 @@
 /* Places jobs that did not opt in, while there are co-located ones. */
 #include "plugins/select_stripe/place.h"
 
-#include "plugins/select_stripe/inner_query.h"
+#include "plugins/select_stripe/ask_cons_tres.h"
 #include "plugins/select_stripe/tracker.h"
 
 SLURM_WEAK(node_record_table_ptr)
@@ -23,7 +23,7 @@ static int other_now(struct ask *ask)
 {
 	bitstr_t *nodes = vacant_nodes(ask);
 	struct candidates list;
-	int rc = inner_query_nodes(ask, nodes, 0);
+	int rc = ask_cons_tres_nodes(ask, nodes, 0);
 
 	if (rc != SLURM_SUCCESS && ask->preemptable) {
 		FREE_NULL_BITMAP(nodes);
@@ -32,12 +32,12 @@ static int other_now(struct ask *ask)
 		for (int i = 0; i < list.count && !list.c[i].when; i++)
 			bit_set(nodes, list.c[i].node);
 		candidates_free(&list);
-		rc = inner_query_nodes(ask, nodes, 0);
+		rc = ask_cons_tres_nodes(ask, nodes, 0);
 	}
 	if (rc == SLURM_SUCCESS) {
 		bit_clear_all(ask->nodes);
 		bit_or(ask->nodes, nodes);
-		inner_query_preempt_rest(ask, false);
+		ask_cons_tres_preempt_rest(ask, false);
 	}
 	FREE_NULL_BITMAP(nodes);
 	return rc;
@@ -87,7 +87,7 @@ static bool starts_sooner(struct ask *ask, bitstr_t *vacant, bitstr_t **best, ti
 		for (int i = 0; i < count; i++)
 			bit_set(nodes, list.c[i].node);
 		/* Slurm's plugin sees free lanes of nodes that are not left yet. */
-		if (inner_query_nodes(ask, nodes, 0) == SLURM_SUCCESS)
+		if (ask_cons_tres_nodes(ask, nodes, 0) == SLURM_SUCCESS)
 			when = MAX(ask->job_ptr->start_time, vacated(&list, nodes));
 		if (when && (!*start || when < *start)) {
 			sooner = true;
@@ -114,7 +114,7 @@ static int other_later(struct ask *ask)
 	job_record_t *job_ptr = ask->job_ptr;
 	bitstr_t *vacant = vacant_nodes(ask), *best = bit_copy(vacant);
 	time_t start = 0;
-	int rc = inner_query_nodes(ask, best, 0);
+	int rc = ask_cons_tres_nodes(ask, best, 0);
 
 	if (rc == SLURM_SUCCESS)
 		start = job_ptr->start_time;
@@ -127,7 +127,7 @@ static int other_later(struct ask *ask)
 		bit_clear_all(ask->nodes);
 		bit_or(ask->nodes, best);
 		if (ask->preemptable)
-			inner_query_preempt_rest(ask, false);
+			ask_cons_tres_preempt_rest(ask, false);
 	}
 	FREE_NULL_BITMAP(best);
 	FREE_NULL_BITMAP(vacant);
@@ -137,6 +137,6 @@ static int other_later(struct ask *ask)
 int place_other(struct ask *ask)
 {
 	if (SELECT_IS_MODE_TEST_ONLY(ask->mode))
-		return inner_query_nodes(ask, ask->nodes, 0);
+		return ask_cons_tres_nodes(ask, ask->nodes, 0);
 	return SELECT_IS_MODE_WILL_RUN(ask->mode) ? other_later(ask) : other_now(ask);
 }

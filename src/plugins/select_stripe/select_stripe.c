@@ -11,9 +11,9 @@
 
 #include "plugins/select_stripe/candidates.h"
 #include "plugins/select_stripe/history.h"
-#include "plugins/select_stripe/inner.h"
-#include "plugins/select_stripe/layout.h"
 #include "plugins/select_stripe/job_option.h"
+#include "plugins/select_stripe/layout.h"
+#include "plugins/select_stripe/load_cons_tres.h"
 #include "plugins/select_stripe/place.h"
 #include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
@@ -45,13 +45,13 @@ extern int fini(void);
 #define PASS_ON(result, name, params, args)                                                        \
 	extern result select_p_##name params                                                       \
 	{                                                                                          \
-		return inner.name args;                                                            \
+		return cons_tres.name args;                                                        \
 	}
 SELECT_PASSED_ON(PASS_ON)
 
 extern int init(void)
 {
-	return inner_load();
+	return load_cons_tres();
 }
 
 extern int fini(void)
@@ -60,7 +60,7 @@ extern int fini(void)
 	pthread_mutex_lock(&lock);
 	tracker_reset();
 	pthread_mutex_unlock(&lock);
-	inner_unload();
+	unload_cons_tres();
 	return SLURM_SUCCESS;
 }
 
@@ -70,12 +70,12 @@ extern int select_p_node_init(void)
 	tracker_reset();
 	recovering = true;
 	pthread_mutex_unlock(&lock);
-	return inner.node_init();
+	return cons_tres.node_init();
 }
 
 extern int select_p_reconfigure(void)
 {
-	int rc = inner.reconfigure();
+	int rc = cons_tres.reconfigure();
 
 	pthread_mutex_lock(&lock);
 	tracker_rebuild();
@@ -138,7 +138,7 @@ static void tell_placed(job_record_t *job_ptr)
 
 extern int select_p_select_nodeinfo_set(job_record_t *job_ptr)
 {
-	int rc = inner.select_nodeinfo_set(job_ptr);
+	int rc = cons_tres.select_nodeinfo_set(job_ptr);
 
 	pthread_mutex_lock(&lock);
 	tracker_add(job_ptr);
@@ -150,7 +150,7 @@ extern int select_p_select_nodeinfo_set(job_record_t *job_ptr)
 
 extern int select_p_job_fini(job_record_t *job_ptr)
 {
-	int rc = inner.job_fini(job_ptr);
+	int rc = cons_tres.job_fini(job_ptr);
 
 	pthread_mutex_lock(&lock);
 	tracker_remove(job_ptr);
@@ -160,7 +160,7 @@ extern int select_p_job_fini(job_record_t *job_ptr)
 
 extern int select_p_job_resized(job_record_t *job_ptr, node_record_t *node_ptr)
 {
-	int rc = inner.job_resized(job_ptr, node_ptr);
+	int rc = cons_tres.job_resized(job_ptr, node_ptr);
 
 	pthread_mutex_lock(&lock);
 	if (rc == SLURM_SUCCESS)
@@ -171,7 +171,7 @@ extern int select_p_job_resized(job_record_t *job_ptr, node_record_t *node_ptr)
 
 extern int select_p_job_expand(job_record_t *from_job_ptr, job_record_t *to_job_ptr)
 {
-	int rc = inner.job_expand(from_job_ptr, to_job_ptr);
+	int rc = cons_tres.job_expand(from_job_ptr, to_job_ptr);
 
 	pthread_mutex_lock(&lock);
 	if (rc == SLURM_SUCCESS) {
@@ -185,7 +185,7 @@ extern int select_p_job_expand(job_record_t *from_job_ptr, job_record_t *to_job_
 #define REDUCE_MEMORY(result, name, params, args)                                                  \
 	extern result select_p_##name params                                                       \
 	{                                                                                          \
-		inner.name args;                                                                   \
+		cons_tres.name args;                                                               \
 		pthread_mutex_lock(&lock);                                                         \
 		tracker_reduce_memory args;                                                        \
 		pthread_mutex_unlock(&lock);                                                       \
@@ -251,7 +251,7 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint3
 	}
 	pthread_mutex_unlock(&lock);
 	return ours ? rc
-		    : inner.job_test(job_ptr, node_bitmap, min_nodes, max_nodes, req_nodes, mode,
-			      preemptee_candidates, preemptee_job_list,
+		    : cons_tres.job_test(job_ptr, node_bitmap, min_nodes, max_nodes, req_nodes,
+			      mode, preemptee_candidates, preemptee_job_list,
 			      exc COMPAT_WILL_RUN_ARG(COMPAT_WILL_RUN));
 }

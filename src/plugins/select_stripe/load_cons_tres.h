@@ -4,19 +4,19 @@
 
 #include "plugins/compat/select_compat.h"
 
-#define INNER_MEMBER(result, name, params, args) result(*name) params;
+#define CONS_TRES_MEMBER(result, name, params, args) result(*name) params;
 
-struct inner {
-	SELECT_PASSED_ON(INNER_MEMBER)
-	SELECT_LOOKED_AT(INNER_MEMBER)
+struct cons_tres {
+	SELECT_PASSED_ON(CONS_TRES_MEMBER)
+	SELECT_LOOKED_AT(CONS_TRES_MEMBER)
 };
 
-extern struct inner inner;
+extern struct cons_tres cons_tres;
 
 /*
  * Loads the first select_cons_tres.so of PluginDir that is not this plugin, or else the one that
  * was there when this was built, and starts it. Returns SLURM_SUCCESS, or SLURM_ERROR with one line
  * in the log that says what to fix.
  */
-int inner_load(void);
-void inner_unload(void);
+int load_cons_tres(void);
+void unload_cons_tres(void);

@@ -9,14 +9,14 @@
  * `require` of them (from the first on) must all be taken. On success the chosen nodes are in
  * ask->nodes.
  */
-int inner_query_lanes(struct ask *ask, const struct candidates *list, int count, int require,
+int ask_cons_tres_lanes(struct ask *ask, const struct candidates *list, int count, int require,
 	bool now_only, bool preempt);
 
 /*
  * Asks for the job on all cores of these nodes, on at least `least` of them (0: as many as the job
  * says). On success the chosen ones are in nodes.
  */
-int inner_query_nodes(struct ask *ask, bitstr_t *nodes, uint32_t least);
+int ask_cons_tres_nodes(struct ask *ask, bitstr_t *nodes, uint32_t least);
 
 /* Adds to the jobs to be preempted those on the chosen nodes that may not stay beside this job. */
-void inner_query_preempt_rest(struct ask *ask, bool colocated);
+void ask_cons_tres_preempt_rest(struct ask *ask, bool colocated);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds and loads Slurm's own plugin. */
-#include "plugins/select_stripe/inner.h"
+#include "plugins/select_stripe/load_cons_tres.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 
 SLURM_WEAK(slurm_conf)
 
-struct inner inner;
+struct cons_tres cons_tres;
 static void *handle;
 
 static bool is_ours(const struct stat *st)
@@ -73,17 +73,17 @@ static bool find_file(char *path, size_t size)
 /* NULL, or the name of a function that the file lacks. */
 static const char *find_functions(void)
 {
-#define INNER_FIND(result, name, params, args)                                                     \
-	inner.name = (result(*) params)dlsym(handle, "select_p_" #name);                           \
-	if (!inner.name)                                                                           \
+#define CONS_TRES_FIND(result, name, params, args)                                                 \
+	cons_tres.name = (result(*) params)dlsym(handle, "select_p_" #name);                       \
+	if (!cons_tres.name)                                                                       \
 		return "select_p_" #name;
 
-	SELECT_PASSED_ON(INNER_FIND)
-	SELECT_LOOKED_AT(INNER_FIND)
+	SELECT_PASSED_ON(CONS_TRES_FIND)
+	SELECT_LOOKED_AT(CONS_TRES_FIND)
 	return NULL;
 }
 
-int inner_load(void)
+int load_cons_tres(void)
 {
 	char path[PATH_MAX];
 	const char *missing;
@@ -123,7 +123,7 @@ broken:
 	return SLURM_ERROR;
 }
 
-void inner_unload(void)
+void unload_cons_tres(void)
 {
 	int (*stop)(void);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Asks Slurm's own plugin and puts the job record back as it was. */
-#include "plugins/select_stripe/inner_query.h"
+#include "plugins/select_stripe/ask_cons_tres.h"
 
-#include "plugins/select_stripe/inner.h"
+#include "plugins/select_stripe/load_cons_tres.h"
 #include "plugins/select_stripe/tracker.h"
 
 SLURM_WEAK(node_record_table_ptr)
@@ -70,7 +70,7 @@ static void exclude_others(compat_exc_t exc, const struct candidate *c, const st
 			compat_exc_core(exc, c->node, core);
 }
 
-int inner_query_lanes(struct ask *ask, const struct candidates *list, int count, int require,
+int ask_cons_tres_lanes(struct ask *ask, const struct candidates *list, int count, int require,
 	bool now_only, bool preempt)
 {
 	bitstr_t *required = ask->job_ptr->details->req_node_bitmap, *must = NULL;
@@ -98,7 +98,7 @@ int inner_query_lanes(struct ask *ask, const struct candidates *list, int count,
 	}
 	if (now_only)
 		ask->job_ptr->bit_flags |= TEST_NOW_ONLY;
-	rc = inner.job_test(ask->job_ptr, nodes, ask->min_nodes, ask->max_nodes, ask->req_nodes,
+	rc = cons_tres.job_test(ask->job_ptr, nodes, ask->min_nodes, ask->max_nodes, ask->req_nodes,
 		ask->mode, preempt ? ask->preemptable : NULL, ask->preempted,
 		exc COMPAT_WILL_RUN_ARG(ask->will_run));
 	restore(ask, &saved, rc);
@@ -113,7 +113,7 @@ out:
 	return rc;
 }
 
-int inner_query_nodes(struct ask *ask, bitstr_t *nodes, uint32_t least)
+int ask_cons_tres_nodes(struct ask *ask, bitstr_t *nodes, uint32_t least)
 {
 	struct saved saved;
 	int rc;
@@ -121,7 +121,7 @@ int inner_query_nodes(struct ask *ask, bitstr_t *nodes, uint32_t least)
 	if (!has_required(ask, nodes))
 		return SLURM_ERROR;
 	save(ask, &saved);
-	rc = inner.job_test(ask->job_ptr, nodes, MAX(least, ask->min_nodes), ask->max_nodes,
+	rc = cons_tres.job_test(ask->job_ptr, nodes, MAX(least, ask->min_nodes), ask->max_nodes,
 		MAX(least, ask->req_nodes), ask->mode, ask->preemptable, ask->preempted,
 		ask->exc COMPAT_WILL_RUN_ARG(ask->will_run));
 	restore(ask, &saved, rc);
@@ -133,7 +133,7 @@ static int is_same(void *a, void *b)
 	return a == b;
 }
 
-void inner_query_preempt_rest(struct ask *ask, bool colocated)
+void ask_cons_tres_preempt_rest(struct ask *ask, bool colocated)
 {
 	const struct occupancy *map = tracker_map();
 
