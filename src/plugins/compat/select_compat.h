@@ -48,7 +48,7 @@ typedef will_run_data_t *compat_will_run_t;
 #define COMPAT_WILL_RUN will_run
 #endif
 
-/* What 22.05 alone has. */
+/* Functions that only 22.05 has. */
 #ifdef COMPAT_SELECT_2205
 #define SELECT_PASSED_ON_2205(X)                                                                   \
 	X(int, job_signal, (job_record_t * job_ptr, int sig), (job_ptr, sig))                      \
@@ -65,7 +65,7 @@ typedef will_run_data_t *compat_will_run_t;
 #define SELECT_PASSED_ON_2205(X)
 #endif
 
-/* What 24.11 has as well: state, steps, and data of jobs and nodes that are the plugin's own. */
+/* Functions up to 24.11: state, steps, and the plugin's own data of jobs and nodes. */
 #ifndef COMPAT_SELECT_2505
 #define SELECT_PASSED_ON_2411(X)                                                                   \
 	X(int, state_save, (char *dir_name), (dir_name))                                           \
@@ -152,10 +152,9 @@ typedef will_run_data_t *compat_will_run_t;
 	X(int, reconfigure, (void), ())
 
 /*
- * Since 24.11 Slurm's plugin counts the CPUs of a node's tasks, and takes a node for too small if
- * --ntasks-per-node or --cpus-per-task come to less than pn_min_cpus: unless slurmctld raised that
- * beyond what was asked for. So a lane is not what was asked for; orig_pn_min_cpus is for the
- * caller to put back.
+ * Since 24.11 Slurm's plugin takes a node for too small if --ntasks-per-node or --cpus-per-task
+ * come to fewer CPUs than pn_min_cpus, unless the user asked for less than that. So this says that
+ * the user asked for nothing. The caller restores orig_pn_min_cpus.
  */
 static inline void compat_ask_for_lane(job_details_t *details)
 {
@@ -166,7 +165,7 @@ static inline void compat_ask_for_lane(job_details_t *details)
 #endif
 }
 
-/* Whether to Slurm no two nodes are nearer to each other than any others. */
+/* Whether all nodes are equally near to each other for Slurm. */
 static inline bool compat_topology_flat(void)
 {
 #ifdef COMPAT_SELECT_2205

@@ -32,7 +32,7 @@ static void save(const struct ask *ask, struct saved *s)
 	s->req_node_bitmap = details->req_node_bitmap;
 	s->had_list = ask->preempted && *ask->preempted;
 	if (ask->me.request) {
-		/* A lane is what it has of a node, also where it was to have that alone. */
+		/* The job gets one lane of a node even where it asked for the whole node. */
 		details->whole_node = 0;
 		compat_ask_for_lane(details);
 	}

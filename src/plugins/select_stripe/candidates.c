@@ -14,7 +14,7 @@ SLURM_WEAK(node_record_table_ptr)
 
 #define A_YEAR (365 * 24 * 3600)
 
-/* CPUs of a core that this job can use: --hint=nomultithread and the like take some away. */
+/* How many CPUs of a core this job can use: --hint=nomultithread and the like take some away. */
 static uint32_t cpus_per_core(const job_details_t *details, uint32_t threads)
 {
 	const multi_core_data_t *mc = details->mc_ptr;
@@ -143,8 +143,8 @@ static uint64_t mix(uint64_t x)
 
 /*
  * Whether the job can be on this node beside those of its jobs that end after `when` (0: now) and
- * that preemption does not clear away; fills in the rest of *c. ends: of each of them, in the map's
- * order; NULL: none ends.
+ * that are not preempted; fills in the rest of *c. ends: the end of each of the node's jobs, in the
+ * map's order; NULL: none ends.
  */
 static bool fits(const struct ask *ask, const struct layout *layout, time_t when, bool preempt,
 	const time_t *ends, struct candidate *c)
@@ -186,21 +186,19 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 /* Moves the shared nodes to the front; the others keep their order, which is that of the nodes. */
 static void gather_shared(struct candidates *list)
 {
-	struct candidate *shared;
-	int s = 0, e = 0;
+	struct candidate *others;
+	int shared = 0, rest = 0;
 
 	if (!list->shared)
 		return;
-	shared = xcalloc(list->shared, sizeof(*shared));
+	others = xcalloc(list->count, sizeof(*others));
 	for (int i = 0; i < list->count; i++)
 		if (list->c[i].shared)
-			shared[s++] = list->c[i];
-	e = list->count;
-	for (int i = list->count - 1; i >= 0; i--)
-		if (!list->c[i].shared)
-			list->c[--e] = list->c[i];
-	memcpy(list->c, shared, s * sizeof(*shared));
-	xfree(shared);
+			list->c[shared++] = list->c[i];
+		else
+			others[rest++] = list->c[i];
+	memcpy(list->c + shared, others, rest * sizeof(*others));
+	xfree(others);
 }
 
 /* When a running job is expected to end. */
@@ -217,8 +215,8 @@ static time_t end_of(const struct ask *ask, uint32_t job_id)
 }
 
 /*
- * When the last job ends that this one names by with:; 0 = none runs, so there is nothing to wait
- * for. Jobs that could not share a node with it do not count.
+ * The end of the last running job that this one names by with:. 0 = none runs, so this one waits
+ * for none. Jobs that could not share a node with it do not count.
  */
 static time_t alone_from(const struct ask *ask)
 {
@@ -229,7 +227,7 @@ static time_t alone_from(const struct ask *ask)
 
 	if (!with)
 		return 0;
-	/* It may be the id of an array, and that of one of its elements. */
+	/* The number may be an array's id and also the id of one of its elements. */
 	for (bitoff_t n = bit_ffs(nodes); n >= 0 && n < bit_size(nodes); n++)
 		for (int i = 0; i < occupancy_count(map, n); i++) {
 			const struct occupancy_job *job = occupancy_at(map, n, i, NULL);
@@ -244,9 +242,8 @@ static time_t alone_from(const struct ask *ask)
 
 static struct candidates start_list(const struct ask *ask)
 {
-	struct candidates list = {.alike = true};
+	struct candidates list = {.alike = true, .alone = alone_from(ask)};
 
-	list.alone = alone_from(ask);
 	list.c = xcalloc(bit_set_count(ask->nodes) + 1, sizeof(*list.c));
 	return list;
 }
@@ -264,7 +261,7 @@ static void append(struct candidates *list, const struct candidate *c, uint32_t 
 	list->c[list->count++] = *c;
 }
 
-/* The order for a start at `when`. */
+/* Orders the candidates for a start at `when`, and tells how many nodes the job needs. */
 static void put_in_order(
 	const struct ask *ask, struct candidates *list, time_t when, uint32_t *need)
 {
@@ -364,8 +361,7 @@ static bool fits_later(const struct ask *ask, const struct layout *layout, struc
 	return found;
 }
 
-/* A job that names its partner may have nodes without it, too, but not before it has one with it.
- */
+/* A job that names its partner may also have nodes without it, but not before a node with it. */
 static void wait_for_partner(struct candidates *list)
 {
 	time_t from = list->alone;
@@ -474,8 +470,17 @@ struct candidates candidates_vacated(const struct ask *ask)
 	return list;
 }
 
+time_t candidates_latest(const struct candidates *list, bitstr_t *nodes)
+{
+	time_t when = 0;
+
+	for (int i = 0; i < list->count; i++)
+		if (bit_test(nodes, list->c[i].node))
+			when = MAX(when, list->c[i].when);
+	return when;
+}
+
 void candidates_free(struct candidates *list)
 {
 	xfree(list->c);
-	list->count = 0;
 }

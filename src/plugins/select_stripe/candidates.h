@@ -33,9 +33,8 @@ struct candidates {
 	int count, shared; /* shared ones come first */
 	bool alike;        /* to Slurm's plugin any of the others is as good as the next */
 	const config_record_t *config; /* of the first of the others */
-	uint32_t cpus;                 /* that the job can use of the widest lane */
-	time_t alone; /* when the only partner that the job accepts ends; 0 = none of that kind runs
-		       */
+	uint32_t cpus;                 /* how many the job can use of the widest lane */
+	time_t alone;      /* when the partner ends that the job names by with:; 0 = none runs */
 	bool partner_only; /* the job must have a node of that partner */
 };
 
@@ -70,9 +69,12 @@ struct candidates candidates_at(const struct ask *ask, time_t when, uint32_t *ne
 /* The moments from which enough nodes are free together: partner_times_starts(). */
 int candidates_starts(const struct ask *ask, time_t *start, int max);
 
-/* For a job that did not opt in: the nodes with co-located jobs, by the time when the last of these
- * jobs is gone. */
+/* For a job that did not opt in: the nodes with co-located jobs, by the end of the last of these.
+ */
 struct candidates candidates_vacated(const struct ask *ask);
+
+/* When the last of those candidates is free that are among these nodes. */
+time_t candidates_latest(const struct candidates *list, bitstr_t *nodes);
 
 /* Whether the job with this id may be preempted for the asking job. */
 bool candidates_preemptable(const struct ask *ask, uint32_t job_id);

@@ -11,7 +11,7 @@ void history_start(void);
 /* Stops the thread and forgets the history. */
 void history_stop(void);
 
-/* The latest history, or NULL. Takes the history's lock, which history_put() gives back: do nothing
- * in between that waits. */
+/* The latest history, or NULL. Takes the history's lock until history_put(): wait for nothing in
+ * between. */
 const struct pairs *history_get(void);
 void history_put(void);

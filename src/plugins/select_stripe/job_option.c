@@ -33,20 +33,17 @@ bool job_option_read(const job_record_t *job_ptr, struct colocate *request)
 void job_option_show(job_record_t *job_ptr, const struct colocate *request, const char *details)
 {
 	char text[COLOCATE_TEXT_MAX + 256];
-	char *shown = tags_get(job_ptr->system_comment, COLOCATE_TAG), *comment;
+	char *shown = tags_get(job_ptr->system_comment, COLOCATE_TAG), *comment = NULL;
 
 	colocate_format(request, text);
 	if (details)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", details);
-	if (shown && !strcmp(shown, text)) {
-		free(shown);
-		return;
+	if (!shown || strcmp(shown, text))
+		comment = tags_set(job_ptr->system_comment, COLOCATE_TAG, text);
+	if (comment) {
+		xfree(job_ptr->system_comment);
+		job_ptr->system_comment = xstrdup(comment);
 	}
-	free(shown);
-	comment = tags_set(job_ptr->system_comment, COLOCATE_TAG, text);
-	if (!comment)
-		return;
-	xfree(job_ptr->system_comment);
-	job_ptr->system_comment = xstrdup(comment);
 	free(comment);
+	free(shown);
 }

@@ -47,8 +47,8 @@ static bool same_usable(bitstr_t *a, bitstr_t *b)
 	return a && b ? bit_equal(a, b) : a == b;
 }
 
-/* Which cores are specialised is compared by content: Slurm makes the bitmap anew at each
- * registration, often in the same place. */
+/* Compares specialised cores by content: Slurm makes the bitmap anew at each registration, often at
+ * the same address. */
 static bool is_kind(const struct kind *kind, const node_record_t *node)
 {
 	return kind->sockets == node->tot_sockets && kind->cores == node->cores &&

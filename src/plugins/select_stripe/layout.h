@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which core of a node is of which lane, by the cores that slurmctld knows. */
+/* Tells which core of a node belongs to which lane, by the cores that slurmctld knows. */
 #pragma once
 
 #include "common/settings.h"
@@ -22,7 +22,7 @@ struct layout {
  */
 const struct layout *layout_of(int node);
 
-/* Whether some node was found to differ from what it had been since layout_reset(). */
+/* Whether a node's hardware or specialised cores have changed since layout_reset(). */
 bool layout_changed(void);
 
 /* Forgets all layouts: the nodes or the settings may have changed. */

@@ -17,25 +17,21 @@ SLURM_WEAK(slurm_conf)
 struct cons_tres cons_tres;
 static void *handle;
 
-static bool is_ours(const struct stat *st)
-{
-	Dl_info me;
-	struct stat mine;
-
-	return dladdr(&handle, &me) && !stat(me.dli_fname, &mine) && mine.st_dev == st->st_dev &&
-	       mine.st_ino == st->st_ino;
-}
-
+/* Whether the path is a file, and not the one that this code was loaded from. */
 static bool is_other_plugin(const char *path)
 {
-	struct stat st;
+	struct stat st, mine;
+	Dl_info me;
 
-	return !stat(path, &st) && S_ISREG(st.st_mode) && !is_ours(&st);
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	return !dladdr(&handle, &me) || stat(me.dli_fname, &mine) || mine.st_dev != st.st_dev ||
+	       mine.st_ino != st.st_ino;
 }
 
 /*
- * Opens the file, and returns whether it is to be the one. Another copy of this plugin is not: it
- * would find this one behind itself, and the two would call each other for ever.
+ * Opens the file, and returns whether the search ends with it. Another copy of this plugin does not
+ * end it: that would find this one behind itself, and the two would call each other for ever.
  */
 static bool try_file(const char *path)
 {
@@ -52,7 +48,7 @@ static bool try_file(const char *path)
 	return false;
 }
 
-/* The last name that was tried is left in path. */
+/* Leaves the last name that was tried in path. */
 static bool find_file(char *path, size_t size)
 {
 	const char *dirs = &slurm_conf ? slurm_conf.plugindir : NULL;

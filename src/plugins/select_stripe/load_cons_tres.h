@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The plugin that the wrapper stands in front of: Slurm's own select/cons_tres. */
+/* Loads the plugin that the wrapper stands in front of: Slurm's own select/cons_tres. */
 #pragma once
 
 #include "plugins/compat/select_compat.h"
@@ -11,6 +11,7 @@ struct cons_tres {
 	SELECT_LOOKED_AT(CONS_TRES_MEMBER)
 };
 
+/* Its functions, between load_cons_tres() and unload_cons_tres(). */
 extern struct cons_tres cons_tres;
 
 /*

@@ -9,17 +9,17 @@
 #include "plugins/select_stripe/tracker.h"
 #include "striping/lanes/lanes.h"
 
-/* Groups of nodes that are asked about one by one. */
+/* How many groups of nodes Slurm's plugin is asked about, one by one. */
 #define GROUPS_TRIED 8
-/* Empty nodes that are offered beyond four times what the job needs. */
+/* How many empty nodes it is offered beyond four times what the job needs. */
 #define SPARE_EMPTY 16
-/* Moments in the future that are asked about; more of a job that names a node, which many lack. */
+/* How many moments in the future it is asked about. A job that names a node needs more of them. */
 #define STARTS_TRIED 3
 #define STARTS_MAX 32
 
 /*
- * Nodes with partners, the best groups first. A question costs Slurm's plugin work, so their number
- * grows with the logarithm of the nodes'.
+ * Asks for nodes with partners, the best groups first. Each question costs Slurm's plugin work, so
+ * the number of questions grows with the logarithm of the number of nodes.
  */
 static int ask_shared(
 	struct ask *ask, const struct candidates *list, uint32_t need, bool now_only, bool preempt)
@@ -27,7 +27,7 @@ static int ask_shared(
 	uint32_t shared = list->shared, count = MIN(candidates_wanted(ask, need), shared);
 
 	while (count >= need && count) {
-		/* Whole groups: partners of equal size are to share the same nodes. */
+		/* Takes whole groups, so that partners of equal size share the same nodes. */
 		while (count < shared && list->c[count].group == list->c[count - 1].group)
 			count++;
 		if (ask_cons_tres_lanes(ask, list, count, 0, now_only, preempt) == SLURM_SUCCESS)
@@ -50,8 +50,8 @@ static bool holds_required(const struct ask *ask, const struct candidates *list)
 }
 
 /*
- * One group after the other, each with as many empty nodes as it lacks: where stripe_match counts,
- * a job has partners on the same nodes or on none.
+ * Asks for one group after the other, each with the empty nodes that it lacks: where stripe_match
+ * counts, all nodes of a job have the same partners or none.
  */
 static int ask_by_group(
 	struct ask *ask, const struct candidates *list, uint32_t need, bool now_only, bool preempt)
@@ -83,13 +83,13 @@ static int ask_by_group(
 	return rc;
 }
 
-/* Empty nodes, beside the first `require` of those with partners. */
+/* Asks for empty nodes, besides the first `require` of those with partners. */
 static int ask_empty(struct ask *ask, const struct candidates *list, uint32_t need, int require,
 	bool now_only, bool preempt)
 {
 	int few = list->shared + 4 * (int)candidates_wanted(ask, need) + SPARE_EMPTY;
 
-	/* Slurm's plugin looks at each node: some are as good as all. */
+	/* Slurm's plugin looks at each node, so it is offered a few of many that are alike. */
 	if (list->alike && few < list->count &&
 		ask_cons_tres_lanes(ask, list, few, require, now_only, preempt) == SLURM_SUCCESS)
 		return SLURM_SUCCESS;
@@ -97,8 +97,8 @@ static int ask_empty(struct ask *ask, const struct candidates *list, uint32_t ne
 }
 
 /*
- * The order of preference: nodes with partners alone; all of those and the empty ones that are
- * still needed; whatever fits.
+ * Asks in the order of preference: only nodes with partners; all of these and the empty ones that
+ * are still needed; whatever fits.
  */
 static int ask_in_order(
 	struct ask *ask, const struct candidates *list, uint32_t need, bool now_only, bool preempt)
@@ -127,7 +127,7 @@ static int ask_in_order(
 	return list->partner_only ? SLURM_ERROR : ask_empty(ask, list, need, 0, now_only, preempt);
 }
 
-/* Gives the job every core of the lanes that it has a core of: the lane is the unit. */
+/* Gives the job all cores of each lane of which it has one. */
 static void take_whole_lanes(const struct ask *ask)
 {
 	job_record_t *job_ptr = ask->job_ptr;
@@ -164,43 +164,23 @@ static void take_whole_lanes(const struct ask *ask)
 	}
 }
 
-static int place_now(struct ask *ask, bool now_only)
+/* preempt: as if all preemptable jobs were gone. */
+static int place_now(struct ask *ask, bool now_only, bool preempt)
 {
 	uint32_t need;
-	struct candidates list = candidates_now(ask, false, &need);
-	int rc = ask_in_order(ask, &list, need, now_only, false);
+	struct candidates list = candidates_now(ask, preempt, &need);
+	int rc = ask_in_order(ask, &list, need, now_only, preempt);
 
 	candidates_free(&list);
-	return rc;
-}
-
-static int place_by_preemption(struct ask *ask)
-{
-	uint32_t need;
-	struct candidates list = candidates_now(ask, true, &need);
-	int rc = ask_in_order(ask, &list, need, false, true);
-
-	candidates_free(&list);
-	if (rc == SLURM_SUCCESS)
+	if (rc == SLURM_SUCCESS && preempt)
 		ask_cons_tres_preempt_rest(ask, true);
 	return rc;
 }
 
-/* When the last of the chosen nodes is to be had. */
-static time_t latest(const struct ask *ask, const struct candidates *list)
-{
-	time_t when = 0;
-
-	for (int i = 0; i < list->count; i++)
-		if (bit_test(ask->nodes, list->c[i].node))
-			when = MAX(when, list->c[i].when);
-	return when;
-}
-
 /*
- * The earliest moment at which enough lanes that suit are free, and from there what Slurm says.
- * Where it says that something else than the lanes is waited for, nodes that come in the meantime
- * may have it sooner.
+ * Finds the earliest moment at which enough lanes that suit are free, and asks Slurm from there.
+ * Where Slurm says that the job waits for something other than lanes, nodes that become free in the
+ * meantime may let it start sooner.
  */
 static int place_on_lanes(struct ask *ask)
 {
@@ -215,7 +195,8 @@ static int place_on_lanes(struct ask *ask)
 		while (count < list.count && list.c[count].when == list.c[count - 1].when)
 			count++;
 		if (ask_cons_tres_lanes(ask, &list, count, 0, false, true) == SLURM_SUCCESS) {
-			time_t when = MAX(ask->job_ptr->start_time, latest(ask, &list));
+			time_t when =
+				MAX(ask->job_ptr->start_time, candidates_latest(&list, ask->nodes));
 
 			if (!best || when < start) {
 				FREE_NULL_BITMAP(best);
@@ -244,7 +225,7 @@ static int place_on_lanes(struct ask *ask)
 	return start ? SLURM_SUCCESS : SLURM_ERROR;
 }
 
-/* The same where stripe_match says which sets of nodes are to be had together. */
+/* As place_on_lanes(), where stripe_match says which sets of nodes a job may have together. */
 static int place_in_groups(struct ask *ask)
 {
 	bool names = ask->job_ptr->details->req_node_bitmap;
@@ -274,8 +255,8 @@ static int place_later(struct ask *ask)
 }
 
 /*
- * Whether it can ever run: Slurm's plugin tests against whole nodes here, so nodes whose lanes are
- * too small are left out and the number of nodes is raised to what lanes can hold.
+ * Whether the job can ever run. Slurm's plugin tests against whole nodes here, so this leaves out
+ * nodes whose lanes are too small, and raises the number of nodes to what lanes can hold.
  */
 static int place_ever(struct ask *ask)
 {
@@ -287,8 +268,7 @@ static int place_ever(struct ask *ask)
 		if (!bit_test(nodes, n))
 			continue;
 		cpus = candidates_lane_cpus(ask, layout_of(n));
-		/* Of a reservation of single cores it may get no whole lane as long as that lasts.
-		 */
+		/* A reservation of single cores may leave the job no whole lane of the node. */
 		if (ask->job_ptr->resv_ptr && !candidates_lane_left(ask, n))
 			cpus = 0;
 		if (!cpus)
@@ -314,12 +294,12 @@ int place_colocated(struct ask *ask)
 	if (SELECT_IS_MODE_TEST_ONLY(ask->mode))
 		return place_ever(ask);
 	if (SELECT_IS_MODE_WILL_RUN(ask->mode)) {
-		rc = place_now(ask, true);
+		rc = place_now(ask, true, false);
 		return rc == SLURM_SUCCESS || now_only ? rc : place_later(ask);
 	}
-	rc = place_now(ask, false);
+	rc = place_now(ask, false, false);
 	if (rc != SLURM_SUCCESS && ask->preemptable)
-		rc = place_by_preemption(ask);
+		rc = place_now(ask, false, true);
 	if (rc == SLURM_SUCCESS)
 		take_whole_lanes(ask);
 	return rc;

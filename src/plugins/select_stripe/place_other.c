@@ -7,7 +7,8 @@
 
 SLURM_WEAK(node_record_table_ptr)
 
-/* About the nodes of co-located jobs, for one start: each costs Slurm a simulation. */
+/* How many questions one start may take about nodes of co-located jobs: each costs Slurm a
+ * simulation. */
 #define QUESTIONS 4
 
 /* The nodes of the ask without those that co-located jobs have. */
@@ -43,7 +44,7 @@ static int other_now(struct ask *ask)
 	return rc;
 }
 
-/* The least number of nodes of co-located jobs for it, if all the others were free. */
+/* How many nodes of co-located jobs the job needs at least, if all other nodes were free. */
 static int fewest(const struct ask *ask, int64_t others)
 {
 	uint32_t most = 1, need;
@@ -55,20 +56,9 @@ static int fewest(const struct ask *ask, int64_t others)
 	return (int)MAX(1, (int64_t)MAX(need, ask->min_nodes) - others);
 }
 
-/* When co-located jobs have left the last of these nodes. */
-static time_t vacated(const struct candidates *list, bitstr_t *nodes)
-{
-	time_t when = 0;
-
-	for (int i = 0; i < list->count; i++)
-		if (bit_test(nodes, list->c[i].node))
-			when = MAX(when, list->c[i].when);
-	return when;
-}
-
 /*
- * Whether the job could start before *start (0: never) with nodes that co-located jobs leave by
- * then. The first ones are the best, if they are enough.
+ * Whether the job could start before *start (0: it cannot start otherwise) with nodes that
+ * co-located jobs leave by then. The nodes that they leave first are tried first.
  */
 static bool starts_sooner(struct ask *ask, bitstr_t *vacant, bitstr_t **best, time_t *start)
 {
@@ -88,7 +78,7 @@ static bool starts_sooner(struct ask *ask, bitstr_t *vacant, bitstr_t **best, ti
 			bit_set(nodes, list.c[i].node);
 		/* Slurm's plugin sees free lanes of nodes that are not left yet. */
 		if (ask_cons_tres_nodes(ask, nodes, 0) == SLURM_SUCCESS)
-			when = MAX(ask->job_ptr->start_time, vacated(&list, nodes));
+			when = MAX(ask->job_ptr->start_time, candidates_latest(&list, nodes));
 		if (when && (!*start || when < *start)) {
 			sooner = true;
 			*start = when;
@@ -106,8 +96,8 @@ static bool starts_sooner(struct ask *ask, bitstr_t *vacant, bitstr_t **best, ti
 }
 
 /*
- * First on nodes without co-located jobs; when that is not at once, also with nodes that co-located
- * jobs leave in time, and the earlier start counts.
+ * Tries nodes without co-located jobs first. Where the job could not start there at once, tries
+ * also nodes that co-located jobs leave in time; the earlier start counts.
  */
 static int other_later(struct ask *ask)
 {

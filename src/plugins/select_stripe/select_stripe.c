@@ -88,9 +88,8 @@ extern int select_p_reconfigure(void)
 static void add_number(char **list, uint32_t number)
 {
 	char text[16], *has = *list;
-	size_t len;
+	size_t len = snprintf(text, sizeof(text), "%u", number);
 
-	len = snprintf(text, sizeof(text), "%u", number);
 	for (; has && *has; has += *has == ',') {
 		if (!strncmp(has, text, len) && (has[len] == ',' || !has[len]))
 			return;
@@ -99,7 +98,7 @@ static void add_number(char **list, uint32_t number)
 	xstrfmtcat(*list, "%s%s", *list ? "," : "", text);
 }
 
-/* What the job has and beside whom, for the log and its SystemComment. */
+/* Writes the job's lanes and partners to the log and to its SystemComment. */
 static void tell_placed(job_record_t *job_ptr)
 {
 	const struct occupancy *map = tracker_map();
@@ -202,8 +201,7 @@ static int test_colocated(struct ask *ask)
 		tracker_check();
 		ready = tracker_awake();
 	}
-	/* What is submitted meanwhile is kept: whether it can ever run does not depend on the map.
-	 */
+	/* A submission is tested all the same: whether it can ever run does not need the map. */
 	if (!ready && !SELECT_IS_MODE_TEST_ONLY(ask->mode))
 		return SLURM_ERROR;
 	ask->me.id = ask->job_ptr->job_id;

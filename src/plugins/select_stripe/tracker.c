@@ -33,15 +33,15 @@ struct tracked {
 /*
  * The map of the lanes and what belongs to it; select_stripe.c's lock guards all of it.
  *
- * asleep   map is NULL: no co-located job was seen, and nothing is kept.
- * awake    map has all jobs that have resources. tracker_wake() makes it of the job records; each
- *          event changes it; tracker_check() compares it with the records and replaces it where it
- *          differs, or where the layout of a node has changed.
- * reset    between tracker_reset() and tracker_rebuild() slurmctld replaces its node and job
- * tables: map is NULL, as its node numbers mean nothing, and nothing can wake it. `wanted` keeps in
- * mind that there was a map, or that a co-located job came in the meantime. given up after
- * FAILED_CHECKS_MAX differences map is NULL until tracker_rebuild(): co-located jobs wait, and
- * Slurm places the others alone.
+ * - asleep: map is NULL. No co-located job was seen, and nothing is kept.
+ * - awake: map has all jobs that have resources. tracker_wake() makes it from the job records; each
+ *   event changes it; tracker_check() compares it with the records and replaces it where it
+ *   differs, or where the layout of a node has changed.
+ * - reset: between tracker_reset() and tracker_rebuild() slurmctld replaces its node and job
+ *   tables. map is NULL, because its node numbers mean nothing, and nothing can wake it. `wanted`
+ *   remembers that there was a map, or that a co-located job came in the meantime.
+ * - given up: after FAILED_CHECKS_MAX differences map is NULL until tracker_rebuild(). Co-located
+ *   jobs wait, and Slurm places the others alone.
  */
 static struct occupancy *map;
 static bitstr_t *nodes; /* those with a co-located job, by the map */
@@ -105,6 +105,13 @@ bitstr_t *tracker_nodes(void)
 	return nodes;
 }
 
+static int cores_of(job_resources_t *res, int n)
+{
+	uint16_t sockets = 0, cores = 0;
+
+	return get_job_resources_cnt(res, n, &sockets, &cores) ? 0 : sockets * cores;
+}
+
 static uint32_t all_lanes(const struct layout *layout)
 {
 	return (UINT32_C(1) << (layout ? layout->lanes : LANES_MAX)) - 1;
@@ -114,12 +121,9 @@ uint32_t tracker_lanes_of(const job_record_t *job_ptr, int n, int node, int firs
 {
 	job_resources_t *res = job_ptr->job_resrcs;
 	const struct layout *layout = layout_of(node);
-	uint16_t sockets = 0, cores = 0;
 	uint32_t mask = 0;
 
-	if (!res->core_bitmap || !layout ||
-		get_job_resources_cnt(res, n, &sockets, &cores) != SLURM_SUCCESS ||
-		sockets * cores != layout->cores ||
+	if (!res->core_bitmap || !layout || cores_of(res, n) != layout->cores ||
 		first_core + layout->cores > bit_size(res->core_bitmap))
 		return all_lanes(layout);
 	for (int c = 0; c < layout->cores; c++)
@@ -128,15 +132,8 @@ uint32_t tracker_lanes_of(const job_record_t *job_ptr, int n, int node, int firs
 	return mask ? mask : all_lanes(layout);
 }
 
-static int cores_of(job_resources_t *res, int n)
-{
-	uint16_t sockets = 0, cores = 0;
-
-	return get_job_resources_cnt(res, n, &sockets, &cores) ? 0 : sockets * cores;
-}
-
-/* Enters a job into the map. most: the job has at most so many MB of any node, also where its
- * record still says more. */
+/* Enters a job into the map, with at most `most` MB on any node, even where its record says more.
+ */
 static void enter(struct occupancy *o, const job_record_t *job_ptr, uint64_t most)
 {
 	job_resources_t *res = job_ptr->job_resrcs;
@@ -333,7 +330,7 @@ void tracker_check(void)
 	struct errmsg err = {""};
 
 	if (map && layout_changed()) {
-		/* Lane numbers were read off cores that are shared out differently now. */
+		/* The map's lane numbers are of a layout that no longer holds. */
 		layout_reset(&settings);
 		replace_map(read_jobs());
 		return;

@@ -19,12 +19,12 @@ bool tracker_wake(void);
 /* The node table is about to be replaced: forgets everything until tracker_rebuild(). */
 void tracker_reset(void);
 
-/* The job table is whole again: reads the settings, and makes a new map if there was one or a
- * co-located job came in the meantime. */
+/* The job table is complete again: reads the settings, and makes a new map if there was one before
+ * or a co-located job came in the meantime. */
 void tracker_rebuild(void);
 
-/* A job has got, or lost, its resources or one node. Of a record that contradicts itself, what can
- * be used is entered. */
+/* A job has got or lost its resources, or has lost one node. Where its record contradicts itself,
+ * the usable part is entered. */
 void tracker_add(job_record_t *job_ptr);
 void tracker_remove(const job_record_t *job_ptr);
 void tracker_remove_node(const job_record_t *job_ptr, int node);
@@ -33,8 +33,8 @@ void tracker_remove_node(const job_record_t *job_ptr, int node);
 void tracker_reduce_memory(job_record_t *job_ptr);
 
 /*
- * Every few minutes compares the map with the job records. A difference is logged, and the map is
- * made of the records again; at the third difference it is given up until tracker_rebuild().
+ * Compares the map with the job records every few minutes. Logs a difference and makes a new map
+ * from the records; at the third difference gives the map up until tracker_rebuild().
  */
 void tracker_check(void);
 
