@@ -18,10 +18,8 @@
  */
 #define COMPAT_MODIFY_TRES (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0))
 
-/*
- * The index of the row that slurmdbd has of the job's run, or 0: it has yet to tell. All 64 bits
- * may be set: since 24.11 the uppermost ones are the cluster's number.
- */
+/* The index of slurmdbd's row of the job's run; 0: slurmdbd has not told it yet. Since 24.11 the
+ * uppermost of its 64 bits are the cluster's number. */
 static inline uint64_t compat_db_index(const job_record_t *job)
 {
 	return job->db_index == NO_VAL64 ? 0 : job->db_index;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The prep plugin interface of each Slurm release, and what its slurmd side reads of cgroup.conf.
- */
+/* The prep plugin interface of each Slurm release, and what slurmd reads of cgroup.conf. */
 #pragma once
 
 #include "plugins/compat/slurm_compat.h"

@@ -51,8 +51,7 @@ static inline node_record_t *compat_node(int index)
 	return node_record_table_ptr[index];
 }
 
-/* The partitions of a comma list, sorted; NULL where one is unknown. The caller's, list_destroy().
- */
+/* The partitions of a comma list, sorted, for list_destroy(); NULL where one is unknown. */
 static inline list_t *compat_part_list(char *names)
 {
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
@@ -88,9 +87,9 @@ static inline void compat_node_bitmap(char *names, bitstr_t **nodes)
 }
 
 /*
- * slurmctld has read its state and works on it: only then it has a thread that saves it. A backup
- * that stands by has one for requests, too, and still the connection to slurmdbd that it has
- * closed.
+ * Whether slurmctld has read its state and works on it: only then it has a thread that saves the
+ * state. A thread for requests, or a connection to slurmdbd, does not tell: a backup that stands by
+ * has these, too.
  */
 static inline bool compat_serves(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Translates what a job asks for, in a descriptor or a job record, for striping/request.h. */
+/* Translates what a descriptor or a job record asks for, for striping/submit/submission.h. */
 #include "job_request.h"
 
 static int64_t number(uint64_t value, uint64_t no_val)

@@ -9,7 +9,7 @@
 /* A count that Slurm leaves at 0 or NO_VAL where there is none: SUBMISSION_UNSET then. */
 int64_t job_request_number(uint32_t value);
 
-/* An amount of memory, in MB, a node's or a CPU's. */
+/* An amount of memory in MB, of a node or of a CPU. */
 struct submission_memory job_request_memory(uint64_t value);
 
 /* Adds what a descriptor states to what is already known of the job. */

@@ -82,7 +82,7 @@ static int check_cluster(struct errmsg *err)
 	return 0;
 }
 
-/* The value of COLOCATE; -1 where it is there more than once. */
+/* Finds COLOCATE: returns 1 and where it is; 0 without it; -1 where it is there more than once. */
 static int find_env(char **env, uint32_t size, uint32_t *at)
 {
 	const size_t len = strlen(COLOCATE_ENV);
@@ -97,14 +97,6 @@ static int find_env(char **env, uint32_t size, uint32_t *at)
 		*at = i;
 	}
 	return found;
-}
-
-static void apply(const struct submission_grant *grant, job_desc_msg_t *d)
-{
-	if (grant->cpus_per_node > 0)
-		d->pn_min_cpus = (uint16_t)grant->cpus_per_node;
-	if (grant->memory_mb > 0)
-		d->pn_min_memory = (uint64_t)grant->memory_mb;
 }
 
 /* Parses what the client sent, whoever the client is, and writes back its canonical form. */
@@ -137,7 +129,7 @@ static int check_submit(job_desc_msg_t *d, int found, uint32_t at, struct errmsg
 	r.spread = wish.spread;
 	r.memory_counted = slurm_conf.select_type_param & SELECT_MEMORY;
 	job_request_of_desc(d, &r);
-	/* Slurm itself will say so of the job. */
+	/* Slurm itself will set this for the job. */
 	if (r.tasks_per_core == SUBMISSION_UNSET &&
 		slurm_conf.select_type_param & SELECT_ONE_TASK_PER_CORE)
 		r.tasks_per_core = 1;
@@ -147,12 +139,15 @@ static int check_submit(job_desc_msg_t *d, int found, uint32_t at, struct errmsg
 			    d->partition, d->req_nodes, d->exc_nodes, d->features},
 		    &grant, err))
 		return -1;
-	apply(&grant, d);
+	if (grant.cpus_per_node > 0)
+		d->pn_min_cpus = (uint16_t)grant.cpus_per_node;
+	if (grant.memory_mb > 0)
+		d->pn_min_memory = (uint64_t)grant.memory_mb;
 	return 0;
 }
 
-/* Gives the job a new seed in place of any that came with it. Without one the nodes measure it all
- * the same, each at times of its own. */
+/* Gives the job a new seed in place of any that came with it. Where there is no randomness for one,
+ * the nodes still measure the job, but each at other times. */
 static void put_seed(job_desc_msg_t *d)
 {
 	static const char key[] = COLOCATE_SEED_ENV "=";

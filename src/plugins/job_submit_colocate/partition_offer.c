@@ -13,7 +13,7 @@ SLURM_WEAK(node_record_count)
 SLURM_WEAK(node_record_table_ptr)
 SLURM_WEAK(slurm_conf)
 
-/* The nodes that a job may and must use; NULL where it says nothing of them. */
+/* Which nodes a job must use, must not use, and may use; NULL: it does not say. */
 struct node_limits {
 	bitstr_t *required;
 	bitstr_t *excluded;

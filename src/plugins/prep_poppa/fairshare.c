@@ -50,45 +50,46 @@ static void add(long double *usage, long double amount)
 	*usage = *usage + amount > 0 ? *usage + amount : 0;
 }
 
-/* Adds what so many seconds make of a rate: fairshare counts `rate`, limits count `count`. */
-static void add_to_qos(slurmdb_qos_rec_t *qos, double seconds, double rate, double count)
+/* Adds so many seconds of a rate to a usage: fairshare counts `rate`, limits count `count`. */
+static void add_to_usage(
+	long double *raw, long double *tres_raw, double seconds, double rate, double count)
 {
-	if (!qos || !qos->usage)
-		return;
-	add(&qos->usage->usage_raw, seconds * rate);
-	if ((accounting_enforce & ACCOUNTING_ENFORCE_LIMITS) && qos->usage->usage_tres_raw)
-		add(&qos->usage->usage_tres_raw[TRES_ARRAY_BILLING], seconds * count);
+	add(raw, seconds * rate);
+	if ((accounting_enforce & ACCOUNTING_ENFORCE_LIMITS) && tres_raw)
+		add(&tres_raw[TRES_ARRAY_BILLING], seconds * count);
+}
+
+/* left and whole: the seconds that have not decayed, and all of them. */
+static void add_to_qos(slurmdb_qos_rec_t *qos, double left, double whole, double rate, double count)
+{
+	if (qos && qos->usage)
+		add_to_usage(&qos->usage->usage_raw, qos->usage->usage_tres_raw,
+			qos->flags & QOS_FLAG_NO_DECAY ? whole : left, rate, count);
 }
 
 static void add_to_assocs(slurmdb_assoc_rec_t *assoc, double seconds, double rate, double count)
 {
-	for (; assoc && assoc->usage; assoc = assoc->usage->parent_assoc_ptr) {
-		add(&assoc->usage->usage_raw, seconds * rate);
-		if ((accounting_enforce & ACCOUNTING_ENFORCE_LIMITS) &&
-			assoc->usage->usage_tres_raw)
-			add(&assoc->usage->usage_tres_raw[TRES_ARRAY_BILLING], seconds * count);
-	}
+	for (; assoc && assoc->usage; assoc = assoc->usage->parent_assoc_ptr)
+		add_to_usage(&assoc->usage->usage_raw, assoc->usage->usage_tres_raw, seconds, rate,
+			count);
 }
 
 /*
  * Where an administrator has deleted the job's association, Slurm has added its usage to the
- * association above, the heir. The heir keeps that in leaf_usage, beside its total (usage): Slurm
- * adds the total up again from leaf_usage and the associations below now and then. So both change.
+ * association above, the heir, and keeps it in leaf_usage there. Now and then Slurm computes the
+ * heir's total (usage) from leaf_usage and the associations below. So both change.
  */
 static void add_to_heir(uint32_t id, double seconds, double rate, double count)
 {
 	slurmdb_assoc_rec_t *heir = controller_assoc(id);
 
-	if (heir && heir->leaf_usage && heir->leaf_usage != heir->usage) {
-		add(&heir->leaf_usage->usage_raw, seconds * rate);
-		if ((accounting_enforce & ACCOUNTING_ENFORCE_LIMITS) &&
-			heir->leaf_usage->usage_tres_raw)
-			add(&heir->leaf_usage->usage_tres_raw[TRES_ARRAY_BILLING], seconds * count);
-	}
+	if (heir && heir->leaf_usage && heir->leaf_usage != heir->usage)
+		add_to_usage(&heir->leaf_usage->usage_raw, heir->leaf_usage->usage_tres_raw,
+			seconds, rate, count);
 	add_to_assocs(heir, seconds, rate, count);
 }
 
-/* The QOS that the partition had as the run ended. Where that is not known: the one it has now. */
+/* The QOS that the partition had when the run ended or, where that is not known, has now. */
 static slurmdb_qos_rec_t *find_part_qos(const struct refund_part *p)
 {
 	part_record_t *partition;
@@ -113,8 +114,7 @@ void fairshare_adjust(
 		return;
 	assoc = controller_assoc(p->assoc_id);
 	qos = controller_qos(p->qos_id);
-	/* Time in which the job was suspended was charged, too. UsageFactor is the job's QOS'
-	 * alone. */
+	/* Suspended time was charged, too. Only the job's own QOS has a UsageFactor here. */
 	if (p->usage_factor >= 0)
 		scale = p->usage_factor;
 	else if (qos && qos->usage_factor >= 0)
@@ -128,10 +128,8 @@ void fairshare_adjust(
 		add_to_heir(p->parent_id, left, rate, count);
 	if (!in_qos)
 		return;
-	if (qos)
-		add_to_qos(qos, qos->flags & QOS_FLAG_NO_DECAY ? whole : left, rate, count);
+	add_to_qos(qos, left, whole, rate, count);
 	part_qos = find_part_qos(p);
-	if (part_qos && part_qos != qos)
-		add_to_qos(
-			part_qos, part_qos->flags & QOS_FLAG_NO_DECAY ? whole : left, rate, count);
+	if (part_qos != qos)
+		add_to_qos(part_qos, left, whole, rate, count);
 }

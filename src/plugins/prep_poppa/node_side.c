@@ -43,7 +43,7 @@ static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 /* Copies a text of Slurm, which may be NULL. */
 #define COPY(key, value, out, err) keyval_copy(key, (value) ? (value) : "", out, sizeof(out), err)
 
-/* What slurmd knows of the cluster. Returns 0, or -1 with err. */
+/* Reads what slurmd knows of the cluster. Returns 0, or -1 with err. */
 static int read_cluster(struct cluster_conf *out, struct errmsg *err)
 {
 	slurm_conf_t *c = slurm_conf_lock();
@@ -154,8 +154,8 @@ void node_side_stop(void)
 }
 
 /*
- * The whole lane that these cores of the node are, by the cluster's settings; -1 for none or
- * several, or where slurmd does not know which cores are specialised.
+ * The lane that all these cores of the node belong to, by the cluster's settings; -1: they are of
+ * none or several, or slurmd does not know which cores are specialised.
  */
 static int lane_of(bitstr_t *cores, int sockets, int per_socket)
 {
@@ -242,7 +242,7 @@ static void read_cred(slurm_cred_t *cred, struct registration *r)
 	slurm_cred_unlock_args(cred);
 }
 
-/* When the job began, by values that nobody can change while it runs, unlike the wall clock. */
+/* Notes when the job began by clocks that nobody can set while it runs, unlike the wall clock. */
 static void read_boot(struct registration *r)
 {
 	struct errmsg err = {""};
@@ -271,8 +271,8 @@ static int read_job(
 	xfree(cgroup);
 	r->uid = job->uid;
 	r->nodes = job->node_list;
-	/* The seed can be trusted only in slurmctld's prolog: in one that comes with a step it is
-	 * what the user's srun put there. */
+	/* Only a prolog that slurmctld starts has slurmctld's seed. One that a step starts has what
+	 * the user's srun put there. */
 	if (seed && slurm_conf.prolog_flags & PROLOG_FLAG_ALLOC)
 		registration_set_seed(r, seed);
 	r->registered = time(NULL);

@@ -16,7 +16,7 @@
 #include "controller.h"
 #include "price_to_ledger.h"
 
-/* The ledger may refuse this run alone: it comes after those that have waited meanwhile. */
+/* The ledger may refuse only this run, so the other runs that wait come before it. */
 static enum outcome ledger_failed_for(struct settler *w, struct run *run, const char *why)
 {
 	settler_ledger_failed(w, why);

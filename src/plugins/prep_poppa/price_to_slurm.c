@@ -16,8 +16,8 @@
 
 /*
  * A slurmctld that is killed forgets what it has not saved, and slurmdbd may never have heard of
- * that. Such a run is in nobody's bill, so there is nothing to correct. But news of it may only be
- * on the way to slurmdbd still, which an outage has made long.
+ * that. Such a run is in nobody's bill, so there is nothing to correct. But news of it may still be
+ * on the way to slurmdbd, which takes long after an outage: so this waits before it gives up.
  */
 static enum outcome nobody_knows(const struct settler *w, struct run *run)
 {
@@ -40,9 +40,8 @@ static enum outcome nobody_knows(const struct settler *w, struct run *run)
 }
 
 /*
- * slurmctld has a queue of what slurmdbd is to be told. The queue has a limit: beyond that
- * slurmctld throws news of jobs away or, if it is told to, ends. So prices stay out of a long
- * queue: they are kept here.
+ * slurmctld has a queue of messages for slurmdbd. Beyond a limit slurmctld throws news of jobs away
+ * or, if configured so, ends. So prices are kept here while the queue is long.
  */
 static bool may_tell(const struct settler *w)
 {
@@ -114,7 +113,7 @@ enum outcome price_to_slurm_write(struct settler *w, struct run *run)
 	return RUN_NEXT;
 }
 
-/* Until then the job's next run may get a row, and the one that was found be an earlier one's. */
+/* The row is looked up again, since the job's next run may get a row in the meantime. */
 static enum outcome write_again(struct run *run)
 {
 	run->snapshot->row.known = false;

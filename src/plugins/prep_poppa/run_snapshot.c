@@ -386,6 +386,15 @@ uint64_t run_snapshot_billing(char *tres)
 	return billing == INFINITE64 ? 0 : billing;
 }
 
+bool run_snapshot_comment_shows(const char *comment, const struct settlement *s)
+{
+	char *text = tags_get(comment, SETTLED_TAG);
+	bool same = text && !strcmp(text, s->text);
+
+	free(text);
+	return same;
+}
+
 int run_snapshot_shares(const struct run_snapshot *run, const struct settlement *s,
 	struct settlement_size sizes[SETTLEMENT_MAX_SIZES], uint64_t charged[SETTLEMENT_MAX_SIZES])
 {

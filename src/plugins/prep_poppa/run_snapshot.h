@@ -122,8 +122,11 @@ char *run_snapshot_qos_name(const struct run_snapshot *run);
 /* The billing in a simple TRES string ("1=2,5=2000"). */
 uint64_t run_snapshot_billing(char *tres);
 
-/* What slurmdbd's row of each earlier size is to show, as far as the settlement tells of them; how
- * many, or 0. */
+/* Whether a SystemComment shows this settlement. */
+bool run_snapshot_comment_shows(const char *comment, const struct settlement *s);
+
+/* What slurmdbd's row of each earlier size is to show. Returns how many sizes the settlement has,
+ * or 0 where the run has another number of them. */
 int run_snapshot_shares(const struct run_snapshot *run, const struct settlement *s,
 	struct settlement_size sizes[SETTLEMENT_MAX_SIZES], uint64_t charged[SETTLEMENT_MAX_SIZES]);
 

@@ -128,7 +128,7 @@ void run_store_clear(struct run_store *store)
 	memset(store, 0, sizeof(*store));
 }
 
-/* With the price once it has one: the ledger may be lost together with this process. */
+/* The price is part of it once there is one: ledger and process may be lost together. */
 static json_t *run_to_json(const struct run *run)
 {
 	json_t *json = run_snapshot_to_json(run->snapshot);
@@ -196,7 +196,7 @@ int run_store_save(struct run_store *store, struct errmsg *err)
 	return 0;
 }
 
-/* What comes next replaces the file. */
+/* Renames a damaged file, because the next write would replace it. */
 static void keep_damaged(const char *path)
 {
 	struct errmsg err;

@@ -121,8 +121,8 @@ struct run_store {
 struct run *run_store_find(const struct run_store *store, uint32_t job_id, time_t start);
 /* Takes over the run. */
 void run_store_add(struct run_store *store, struct run *run);
-/* To be called when what the file has of the run is no longer right. Changes of prices are not in
- * the file: they are found in the ledger again. */
+/* Call this when the run's entry in the file is out of date. Changed prices are not in the file:
+ * they are found in the ledger again. */
 void run_store_touch(struct run_store *store, struct run *run);
 void run_store_drop_done(struct run_store *store);
 /* Forgets all runs; the files stay. */

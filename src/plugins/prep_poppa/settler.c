@@ -18,10 +18,10 @@ SLURM_WEAK(slurmctld_config)
 #define STOP_WAIT_S 5
 
 /*
- * The worker settles; the keeper writes what arrives and the worker leaves for a while. A stop
- * waits for them only while slurmctld ends: settler_stop() may be called with Slurm's locks, for
- * which they may be waiting. So a stop may leave threads behind, which end by themselves, and the
- * next start does not wait for them either.
+ * The worker settles; the keeper writes arrivals to a file that the worker leaves for a while. A
+ * stop waits for both only while slurmctld ends: settler_stop() may be called with Slurm's locks,
+ * for which they may be waiting. So a stop may leave threads behind, which end by themselves, and
+ * the next start does not wait for them either.
  *
  * Locks: `turn` is the worker's for all of its life, so a worker that a stop has left behind ends
  * before the next one begins. `lock` is held for moments only, and Slurm's threads take it in an
@@ -102,8 +102,8 @@ static void *work(void *arg)
 		settler_worker_round(&of_worker, stopped, &mine);
 		next = settler_worker_next_ms(&of_worker);
 		pthread_mutex_lock(&lock);
-		/* What has arrived since the round began has signalled nobody; or the round has
-		 * taken nothing, as that of a backup. */
+		/* Nobody was waiting for the signal of what arrived during the round. And a round
+		 * in which slurmctld does not serve takes nothing. */
 		waiting = arrivals_status();
 		if (waiting.any || waiting.holding)
 			next = clock_now_ms() + ROUND_MS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Follows the settler's settings, and keeps it from asking those all the time who do not answer. */
+/* Follows the settler's settings, and limits how often it asks a server that does not answer. */
 #include "plugins/compat/slurm_compat.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ void settler_follow_settings(struct settler *w)
 	xfree(dir);
 }
 
-/* Whether that is news. */
+/* Returns whether an outage begins. */
 static bool no_answer(struct outage *o)
 {
 	bool begins = !o->backoff_ms;
@@ -77,7 +77,7 @@ static bool no_answer(struct outage *o)
 	return begins;
 }
 
-/* Whether that is news. */
+/* Returns whether an outage ends. */
 static bool an_answer(struct outage *o)
 {
 	bool ends = o->backoff_ms;
@@ -94,7 +94,7 @@ void settler_ledger_failed(struct settler *w, const char *why)
 
 void settler_ledger_answered(struct settler *w, const char *id)
 {
-	/* The nodes notice only later that it is back: records count as late from now on. */
+	/* The nodes notice later that it is back, so the wait for records begins again now. */
 	if (an_answer(&w->ledger)) {
 		info(ME ": the ledger answers again");
 		w->ledger_back_ms = clock_now_ms();
@@ -133,8 +133,8 @@ bool settler_too_late(const struct settler *w, const struct run *run)
 	int64_t now = clock_now_ms();
 	int64_t since = run->ended_ms > w->ledger_back_ms ? run->ended_ms : w->ledger_back_ms;
 
-	/* The nodes send again what a lost ledger had acknowledged of the run, but each of them
-	 * notices the loss at a time of its own. */
+	/* The nodes send the run's records again that a lost ledger had acknowledged, but each node
+	 * notices the loss at another time. */
 	if (w->ledger_new_ms && run->ended_ms < w->ledger_new_ms &&
 		now - w->ledger_new_ms < NEW_LEDGER_MS)
 		return false;

@@ -13,7 +13,7 @@
 #include "run_store.h"
 #include "usage_journal.h"
 
-/* While somebody who is asked does not answer, nobody is asked: all runs wait for the next try. */
+/* While a server (ledger or slurmdbd) does not answer, all runs wait for the next try. */
 struct outage {
 	int64_t retry_ms;   /* not before then */
 	int64_t backoff_ms; /* 0 = it answers */

@@ -18,7 +18,8 @@
 
 #define SCAN_MS 30000 /* between looks for jobs that were left unsettled */
 
-static struct usage_journal of_slurmctld; /* the plugin may be ended and started in between */
+/* Lives as long as slurmctld, which may stop the plugin and start it again. */
+static struct usage_journal of_slurmctld;
 
 /*
  * slurmctld's record has the last size of a resized job only: asks slurmdbd for the earlier ones.
@@ -65,7 +66,7 @@ static enum outcome check_price(struct settler *w, struct run *run)
 	return outcome;
 }
 
-/* The state machine: the one place that takes a run from state to state, new ones apart. */
+/* The state machine: the one place that takes a run from state to state once it has one. */
 static void advance(struct settler *w, struct run *run)
 {
 	enum outcome outcome = RUN_LATER;
@@ -109,8 +110,8 @@ static void advance(struct settler *w, struct run *run)
 }
 
 /*
- * A run may end twice: killed after the first end, slurmctld has forgotten that, and counts on
- * until it misses the job. Until the run has a price, the later end counts.
+ * A run may end twice: a slurmctld that is killed after the first end may have forgotten it, and
+ * then counts on until it misses the job. Until the run has a price, the later end counts.
  */
 static void end_again(struct settler *w, struct run *run, struct run_snapshot *snapshot)
 {

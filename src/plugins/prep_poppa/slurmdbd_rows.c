@@ -10,8 +10,6 @@
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 
-#include "common/tags.h"
-
 #include "controller.h"
 #include "slurmdbd_rows.h"
 
@@ -41,7 +39,7 @@ void slurmdbd_rows_release(slurmdb_job_cond_t *condition)
 	FREE_NULL_LIST(condition->cluster_list);
 }
 
-/* All rows of the job id, or of the array task, a list to be destroyed, or NULL. */
+/* All rows of the job id, or of the array task: a list for list_destroy(), or NULL. */
 static void *read_rows(const struct run_snapshot *run, bool by_task)
 {
 	slurm_selected_step_t step;
@@ -100,7 +98,7 @@ static int look_at_row(void *x, void *arg)
 	return 0;
 }
 
-/* The row of one of the run's sizes in a list that may be NULL; NULL: it has none. */
+/* The row of one of the run's sizes, or NULL; rows may be NULL, too. */
 static slurmdb_job_rec_t *find_row(
 	void *rows, const struct run_snapshot *run, const struct run_size *size)
 {
@@ -120,10 +118,10 @@ static int is_later_row(void *x, void *key)
 }
 
 /*
- * The list with the row of the run's last size, to be destroyed, or NULL, and the row or NULL.
- * *latest: the row is that of the job id's latest run, and a modification finds it. A modification
- * finds no array task whose start slurmdbd has not heard of: the row is still that of all tasks
- * that wait, and only the job id finds it.
+ * Reads the rows among which that of the run's last size is: a list for list_destroy(), or NULL.
+ * *row: that row, or NULL. *latest: the row is that of the job id's latest run, and a modification
+ * finds it. A modification does not find an array task whose start slurmdbd has not heard of: its
+ * row is still that of all waiting tasks, and only the job id finds that.
  */
 static void *read_run(const struct run_snapshot *run, slurmdb_job_rec_t **row, bool *latest)
 {
@@ -211,7 +209,7 @@ static int is_row_of_settled(void *x, void *key)
 		       row->start, s->start_unix + settlement_earlier_s(s), s->start_unix);
 }
 
-/* What slurmctld charges a second is rounded to billing in a row. */
+/* A row has billing as a whole number; what slurmctld charged a second may have had a fraction. */
 static void take_row(struct run_size *size, slurmdb_job_rec_t *row)
 {
 	uint64_t raw = run_snapshot_billing(row->tres_alloc_str);
@@ -236,8 +234,7 @@ static void take_row(struct run_size *size, slurmdb_job_rec_t *row)
 		.requid = row->requid};
 }
 
-/* Of a run that is settled: the row may show what is charged by now, the settlement has the rest.
- */
+/* The row of a settled run may show what is charged by now; the settlement has the raw billing. */
 static struct run_snapshot *snapshot_of_row(
 	slurmdb_job_rec_t *row, const struct settlement *s, bool latest)
 {
@@ -275,7 +272,7 @@ static int is_earlier_size(void *x, void *key)
 	       row->end <= run->last.start;
 }
 
-/* A row tells less of the charge than the job's record did: the last size has the rest. */
+/* A row tells less of the charge than the job's record did, so the last size tells the rest. */
 static void take_size(struct run_size *size, slurmdb_job_rec_t *row, const struct run_size *last)
 {
 	take_row(size, row);
@@ -401,17 +398,8 @@ static bool sizes_agree(void *rows, const struct run_snapshot *run, const struct
 
 static bool row_agrees(const slurmdb_job_rec_t *row, const struct settlement *s, bool commented)
 {
-	char *text;
-	bool same;
-
-	if (run_snapshot_billing(row->tres_alloc_str) != s->charged)
-		return false;
-	if (!commented)
-		return true;
-	text = tags_get(row->system_comment, SETTLED_TAG);
-	same = text && !strcmp(text, s->text);
-	free(text);
-	return same;
+	return run_snapshot_billing(row->tres_alloc_str) == s->charged &&
+	       (!commented || run_snapshot_comment_shows(row->system_comment, s));
 }
 
 int slurmdbd_rows_check(const struct run_snapshot *run, const struct settlement *s, bool commented)
@@ -421,8 +409,7 @@ int slurmdbd_rows_check(const struct run_snapshot *run, const struct settlement 
 	void *rows = read_run(run, &row, &latest);
 	int rc = -1;
 
-	/* Where there is a later row, the comment has gone there, even where that row is of a start
-	 * that slurmctld has forgotten. */
+	/* The comment goes to the latest row, even if slurmctld has forgotten that row's start. */
 	if (rows)
 		rc = row && row_agrees(row, s, commented && latest) && sizes_agree(rows, run, s);
 	FREE_NULL_LIST(rows);

@@ -15,20 +15,11 @@
 #include "fairshare.h"
 #include "usage_journal.h"
 
-/* Saving takes Slurm's locks: at most a hundredth of the time. */
+/* Saving takes Slurm's locks, so it may take at most a hundredth of the time. */
 #define REST_FACTOR 100
 #define MIN_REST_MS 1000
 #define MAX_REST_MS 30000
 #define TRIM_MS 60000
-
-/* The part of a size's charge that is in the usage (refunds_charged_until()). */
-static struct refund_part charged_part(const struct usage_journal *u, const struct refund_part *p)
-{
-	struct refund_part part = *p;
-
-	part.end_unix = refunds_charged_until(&u->base, p->end_unix);
-	return part;
-}
 
 static void make_again(const struct refund *refund, bool assoc, bool qos, void *arg)
 {
@@ -155,8 +146,10 @@ void usage_journal_refund(struct usage_journal *u, struct refund *refund, const 
 
 	refunds_look(u->refunds, &saved);
 	for (int i = 0; i < refund->part_count; i++) {
-		refund->part[i] = charged_part(u, &refund->part[i]);
-		fairshare_adjust(&refund->part[i], clock, true, true);
+		struct refund_part *part = &refund->part[i];
+
+		part->end_unix = refunds_charged_until(&u->base, part->end_unix);
+		fairshare_adjust(part, clock, true, true);
 	}
 	u->behind = true;
 	if (refunds_enter(u->refunds, refund, &saved, clock_now_ms(), &err))

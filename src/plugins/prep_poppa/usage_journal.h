@@ -60,15 +60,14 @@ void usage_journal_refund(
 	struct usage_journal *u, struct refund *refund, const struct decay *clock);
 void usage_journal_prefetch(const struct usage_journal *u);
 
-/* Keeps the line of a refund that was made before the job's record shows it. Slurm's lock on jobs
- * is held: the record shows it from then on, and may not be saved for some minutes. */
+/* Keeps the line of an earlier refund. Slurm's lock on jobs is held. The job's record shows the
+ * refund from then on, but may not be saved for some minutes. */
 void usage_journal_keep(struct usage_journal *u, const struct refund *refund);
 
 /* Brings what was entered to the disk. 0, or -1 with err. */
 int usage_journal_sync(struct usage_journal *u, struct errmsg *err);
 
-/* Forgets old refunds, now and then, but none of the runs that wait: those may be asked for again.
- */
+/* Forgets old refunds now and then, but keeps those of the runs that wait. */
 bool usage_journal_trim_due(const struct usage_journal *u);
 int usage_journal_trim(
 	struct usage_journal *u, struct refunds_run *waiting, size_t count, struct errmsg *err);

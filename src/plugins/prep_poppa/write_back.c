@@ -62,7 +62,7 @@ static void send_complete(job_record_t *job)
 	jobacct_storage_g_job_complete(acct_db_conn, job);
 }
 
-/* The same for a size of a run without a record: slurmdbd learns nothing new but the TRES. */
+/* As send_complete(), for a size without a record: slurmdbd learns nothing new but the TRES. */
 static void send_complete_of_size(const struct run_snapshot *run, const struct run_size *size,
 	time_t start, time_t end, uint32_t state, uint64_t charged)
 {
@@ -89,10 +89,10 @@ static void send_complete_of_size(const struct run_snapshot *run, const struct r
 }
 
 /*
- * Has slurmdbd roll the run's usage up again from its start. By itself slurmdbd does that from the
- * end of a job that it is told of; but where the run was long, the hours before that end have been
- * rolled up with the full price. A completion at the run's start that matches no row makes slurmdbd
- * begin there, and changes nothing else (COMPAT_MODIFY_TRES says in which releases).
+ * Has slurmdbd roll the run's usage up again from its start. When slurmdbd is told of a job's end,
+ * it rolls up only from that end on; but the hours of a long run before its end were rolled up with
+ * the full price. A completion at the run's start that matches no row makes slurmdbd begin there,
+ * and changes nothing else (COMPAT_MODIFY_TRES says in which releases).
  */
 static void send_reroll(const struct run_snapshot *run)
 {
@@ -113,9 +113,8 @@ static void send_reroll(const struct run_snapshot *run)
 }
 
 /*
- * Sends the SystemComment, which a modification has and a completion has not. Where slurmdbd takes
- * the billing in a modification, that goes with it. A modification reaches the job's latest run
- * only.
+ * Sends the SystemComment, for which a completion has no field, as a modification, and the billing
+ * with it where slurmdbd takes that. A modification reaches only the job's latest run.
  */
 static void send_change(const struct run_snapshot *run, char *comment, uint64_t charged)
 {
@@ -208,7 +207,7 @@ static struct refund refund_of(
 	return r;
 }
 
-/* The price that the record shows is the one that counts, whatever the ledger has or has lost. */
+/* The price that the record shows is the right one, whatever the ledger has or has lost. */
 static void adopt_shown(const job_record_t *job, struct settlement *s)
 {
 	char *text = tags_get(job->system_comment, SETTLED_TAG);
@@ -228,12 +227,8 @@ static void adopt_shown(const job_record_t *job, struct settlement *s)
 
 static bool shows(const job_record_t *job, const struct settlement *s)
 {
-	char *text = tags_get(job->system_comment, SETTLED_TAG);
-	bool same = text && !strcmp(text, s->text) &&
-		    run_snapshot_billing(job->tres_alloc_str) == s->charged;
-
-	free(text);
-	return same;
+	return run_snapshot_billing(job->tres_alloc_str) == s->charged &&
+	       run_snapshot_comment_shows(job->system_comment, s);
 }
 
 struct write_back_result write_back(const struct run_snapshot *run, struct settlement *s,
@@ -243,7 +238,7 @@ struct write_back_result write_back(const struct run_snapshot *run, struct settl
 	assoc_mgr_lock_t assoc_locks = {
 		.assoc = WRITE_LOCK, .qos = WRITE_LOCK, .tres = READ_LOCK, .user = READ_LOCK};
 	struct write_back_result result = {.done = false};
-	/* The record is about this run; it shows the price; the journal has a refund of the run. */
+	/* ours: the record is about this run; known: the journal has a refund of the run. */
 	bool ours, shown, known;
 	struct refund refund;
 	struct decay clock;
@@ -265,13 +260,13 @@ struct write_back_result write_back(const struct run_snapshot *run, struct settl
 		return result;
 	}
 	result.done = true;
-	/* A record takes the first price once, whatever billing it shows, and each change once. */
+	/* A record gets the first price once, whatever billing it shows, and each change once. */
 	shown = ours && (order.change ? shows(job, s)
 				      : run_snapshot_settled_restart(job) == (int64_t)run->restart);
 	if (order.change && !known)
 		before = run_snapshot_billing(ours ? job->tres_alloc_str : run->last.tres);
-	/* Refunds are made once. The journal tells what was; where it has no line of the run, and
-	 * no record is left to tell, the journal must be known to have lost nothing. */
+	/* A refund is made once. The journal tells what was refunded. Where it has no line of the
+	 * run, and no record is left, the refund is made only if the journal has lost nothing. */
 	if (known)
 		result.refunded = !shown && before != s->charged;
 	else
@@ -296,10 +291,10 @@ struct write_back_result write_back(const struct run_snapshot *run, struct settl
 		tell_of_record(run, job, s->charged);
 	else if (order.tell)
 		tell_of_snapshot(run, s);
-	/* Last: what tell_of_record() sends by the job's id reaches the rows of all sizes. */
+	/* This comes last: what tell_of_record() sends by the job's id reaches all sizes' rows. */
 	if (order.tell)
 		tell_of_earlier_sizes(run, s);
-	/* tres_alloc_str is final: this flag keeps Slurm from making it again from the counts. */
+	/* Keeps Slurm from making tres_alloc_str again from its counts. */
 	if (ours)
 		job->bit_flags |= TRES_STR_CALC;
 	unlock_slurmctld(locks);
