@@ -34,13 +34,6 @@ int lanes_count(const struct poppa_settings *s, int sockets, int cores)
 	return most > 1 && most < lanes ? most : lanes;
 }
 
-/* What lanes_assign() said of the cores that are not spare, for all of the node's cores. */
-static void spread_out(int *lane_of, const int *assigned, int cores, const bool *spare)
-{
-	for (int c = 0, used = 0; c < cores; c++)
-		lane_of[c] = spare && spare[c] ? LANE_NONE : assigned[used++];
-}
-
 int lanes_of_node(
 	int sockets, int cores, const bool *spare, int lanes, int *lane_of, int *socket_cores)
 {
@@ -57,8 +50,8 @@ int lanes_of_node(
 	for (int c = 0; count && c < all; c++)
 		count[c / per_part] += !spare || !spare[c];
 	rc = count && assigned ? lanes_assign(count, parts, lanes, assigned) : -1;
-	if (rc >= 0)
-		spread_out(lane_of, assigned, all, spare);
+	for (int c = 0, used = 0; rc >= 0 && c < all; c++)
+		lane_of[c] = spare && spare[c] ? LANE_NONE : assigned[used++];
 	for (int p = 0; rc > 0 && p < parts; p++)
 		if (count[p] / lanes > most)
 			most = count[p] / lanes;

@@ -32,16 +32,16 @@ int lanes_count(const struct poppa_settings *s, int sockets, int cores);
 /*
  * The lanes of a node as Slurm describes it: sockets of equally many cores, numbered through in
  * logical order, of which jobs never get the spare ones (core specialisation; spare may be NULL).
- * The rest of each socket is shared out as by lanes_assign(). This is the one place that decides
- * which core is whose, for slurmctld, for submission and for the poppa command.
+ * The rest of each socket is shared out as by lanes_assign(). Only this function decides which core
+ * belongs to which lane, for slurmctld, for submission and for the poppa command.
  *
- * Caches and NUMA nodes need no mention: in logical order the cores of one are neighbours, so each
- * lane gets n/L cores of one that has n, rounded up or down. Sockets of a single core (a slurm.conf
- * that gives only CPUs, many virtual machines) do not tell what cores share: such a node counts
- * as one socket.
+ * Caches and NUMA nodes are no parameters: the cores of one follow each other in logical order, so
+ * each lane gets n/L of its n cores, rounded up or down. Where sockets have a single core (a
+ * slurm.conf that gives only CPUs, many virtual machines), the node counts as one socket.
  *
- * lane_of[sockets * cores]: out, as of lanes_assign(), whose result is returned, too, and -1 with
- * ENOMEM. socket_cores, if not NULL: out, the most cores that one lane has on a socket of Slurm's.
+ * lane_of[sockets * cores]: out, as in lanes_assign(). socket_cores, if not NULL: out, the most
+ * cores that one lane has on one of Slurm's sockets. Returns what lanes_assign() does, or -1 with
+ * ENOMEM.
  */
 int lanes_of_node(
 	int sockets, int cores, const bool *spare, int lanes, int *lane_of, int *socket_cores);

@@ -9,11 +9,11 @@
 #include "common/errmsg.h"
 
 /*
- * A map of the cluster's nodes. It is a second account of what Slurm's job records say, kept up to
- * date by each start and end of a job, so that placing a job does not walk over all records. The
- * records are right where the two differ: the owner (select_stripe/tracker.c) makes a new map of
- * them from time to time, compares the two with occupancy_same(), and takes the new one. The map is
- * in memory only, so a crash leaves nothing of it. It has no lock: the owner's callers hold one.
+ * A map of the cluster's nodes. It repeats what Slurm's job records say, and each start and end of
+ * a job updates it, so that placing a job does not walk over all records. Where the two differ, the
+ * records are right: the owner (plugins/select_stripe/tracker.c) makes a new map from them now and
+ * then, compares the two with occupancy_same(), and keeps the new one if they differ. The map is in
+ * memory only, so a crash leaves nothing of it. It has no lock: the owner's callers hold one.
  */
 struct occupancy;
 
@@ -28,9 +28,8 @@ struct occupancy_job {
 
 /* What a job has on one node. */
 struct occupancy_place {
-	int node; /* 0 to nodes-1 */
-	uint32_t
-		lanes; /* a bit for each lane it has cores of; several after lanes were redefined */
+	int node;        /* 0 to nodes-1 */
+	uint32_t lanes;  /* a bit for each lane of which it has cores; several if lanes changed */
 	uint64_t memory; /* MB */
 };
 
@@ -54,9 +53,9 @@ void occupancy_free(struct occupancy *o);
 int occupancy_nodes(const struct occupancy *o);
 
 /*
- * Enters a job with its places; a job of this id that is there already is replaced. Takes data over
- * in every case. Returns 0, or -1 with EINVAL (a node out of range or twice) or ENOMEM, and then
- * the job is not in the map.
+ * Enters a job with its places, in place of any job with this id. Takes data over in every case.
+ * Returns 0, or -1 with EINVAL (a node out of range or twice) or ENOMEM; then the job is not in the
+ * map.
  */
 int occupancy_add(struct occupancy *o, uint32_t job, bool colocated, void *data,
 	const struct occupancy_place *places, int count);

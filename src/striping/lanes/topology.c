@@ -67,13 +67,7 @@ static hwloc_topology_t load(const char *source, struct errmsg *err)
 	return hw;
 }
 
-static hwloc_obj_t *alloc_cores(hwloc_topology_t hw, hwloc_obj_type_t type, int *count)
-{
-	*count = hwloc_get_nbobjs_by_type(hw, type);
-	return *count > 0 ? calloc((size_t)*count, sizeof(hwloc_obj_t)) : NULL;
-}
-
-/* The depth of what Slurm takes for sockets; negative for the whole machine as one. */
+/* The depth of what Slurm takes for sockets; negative: the whole machine is one socket. */
 static int socket_depth(hwloc_topology_t hw, enum topology_socket socket)
 {
 	hwloc_obj_t numa;
@@ -101,8 +95,10 @@ static hwloc_obj_t *list_cores(hwloc_topology_t hw, enum topology_socket socket,
 		hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
 	int depth = socket_depth(hw, socket), n = 0;
 	int sockets = depth >= 0 ? (int)hwloc_get_nbobjs_by_depth(hw, depth) : 1;
-	hwloc_obj_t *core = alloc_cores(hw, type, count);
+	hwloc_obj_t *core;
 
+	*count = hwloc_get_nbobjs_by_type(hw, type);
+	core = *count > 0 ? calloc((size_t)*count, sizeof(*core)) : NULL;
 	map->cores_per_socket = calloc((size_t)sockets + 1, sizeof(int));
 	if (!core || !map->cores_per_socket) {
 		errmsg_set(err, *count > 0 ? "out of memory" : "the topology has no core");
@@ -176,7 +172,7 @@ static int mark_spare(const char *list, int threads, int cores, bool *spare, str
 	return rc;
 }
 
-/* Slurm's idea of the node, and its lanes. Cores that Slurm does not count are in no lane. */
+/* Shares the cores out as Slurm sees the node. Cores that Slurm does not count are in no lane. */
 static int share_out(const struct topology_map *map, const struct topology_view *view, int count,
 	int threads, int *lanes, int *lane_of, struct errmsg *err)
 {

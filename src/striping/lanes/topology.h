@@ -26,14 +26,12 @@ struct topology_view {
 	int lanes;                             /* 0: by the settings */
 	const struct poppa_settings *settings; /* NULL: the defaults */
 	enum topology_socket socket;
-	/* CPUs that jobs never get, as in CpuSpecList: "0,8-9", numbered in logical order; or NULL.
-	 */
-	const char *reserved;
+	const char *reserved; /* CpuSpecList, in logical order ("0,8-9"); NULL: jobs get all CPUs */
 };
 
 struct topology_map {
 	int sockets;
-	int *cores_per_socket; /* where they differ, Slurm counts their mean, rounded down, for each
+	int *cores_per_socket; /* where they differ, Slurm counts their rounded-down mean for each
 				*/
 	int lane_count;
 	struct topology_lane *lane;
@@ -42,12 +40,12 @@ struct topology_map {
 };
 
 /*
- * The lanes of a topology, the same that slurmctld gives out on a node that registers with it
- * (lanes_of_node() of striping/lanes.h): source NULL is this machine as hwloc sees it (whole,
- * whatever the caller's cgroup allows; HWLOC_XMLFILE and HWLOC_SYNTHETIC are honoured), the path of
- * an XML file that lstopo wrote, or a synthetic description such as "pack:2 core:8 pu:2". A
- * topology without packages is one socket, one without cores has a core per PU. Returns a new map
- * (topology_map_free), or NULL with err set.
+ * The lanes of a topology, which are those that slurmctld gives out on a node with this topology
+ * (lanes_of_node()). source: NULL for this machine as hwloc sees it (all of it, whatever the
+ * caller's cgroup allows; HWLOC_XMLFILE and HWLOC_SYNTHETIC count), the path of an XML file that
+ * lstopo wrote, or a synthetic description such as "pack:2 core:8 pu:2". A topology without
+ * packages is one socket; one without cores has a core per PU. Returns a new map for
+ * topology_map_free(), or NULL with err set.
  */
 struct topology_map *topology_map_load(
 	const char *source, const struct topology_view *view, struct errmsg *err);

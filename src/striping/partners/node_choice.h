@@ -26,10 +26,10 @@ struct candidate {
 bool node_choice_matches(const struct poppa_settings *s, int nodes, int partner_nodes);
 
 /*
- * Whether a job that needs `need` nodes, and would like `want`, can take `group` nodes that have
- * the same partners, and fill up with at most `empty` nodes without partners. named: as in struct
- * candidate. Where stripe_match counts, a job has the same partners on all its nodes; with `within`
- * it may have them on some nodes and no partners on the rest.
+ * Whether a job that needs `need` nodes, and would like `want`, can take `group` nodes with the
+ * same partners and add at most `empty` nodes without partners. named: as in struct candidate.
+ * Where stripe_match counts, a job has the same partners on all its nodes; with `within` it may
+ * also have nodes without partners.
  */
 bool node_choice_serves(
 	const struct poppa_settings *s, int group, bool named, int empty, int need, int want);
@@ -46,6 +46,6 @@ int node_choice_order(struct candidate *c, int count, int wanted);
 /* How many candidates in a row, from the i-th on, are of the i-th one's group. */
 int node_choice_group(const struct candidate *c, int count, int i);
 
-/* For qsort(): by the time from which they are free; at one time those with partners first, and
- * these by loss, group and node. */
+/* For qsort(): candidates by the time from which they are free; at the same time those with
+ * partners first, then by loss, group and node. */
 int node_choice_by_time(const void *a, const void *b);

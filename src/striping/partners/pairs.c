@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Learns and recalls what classes of jobs do to each other. */
+/* Learns and recalls how much classes of jobs slow each other down. */
 #include "striping/partners/pairs.h"
 
 #include <errno.h>
@@ -15,7 +15,8 @@
 #define HEADER "#job\tpartner\tdegradation\tseconds\tcount\tlast\n"
 #define MAX_FILE (16 << 20)
 #define MAX_ROWS 20000
-/* Seconds of observation that a pair remembers: older ones are outweighed after some ten hours. */
+/* The most seconds of observation that a pair's mean weighs: after ten hours new ones outweigh it.
+ */
 #define MEMORY_S 36000.0
 
 struct row {
@@ -267,7 +268,7 @@ int pairs_record(const char *path, const char *job, const char *partner, double 
 
 	if (!p)
 		return -1;
-	/* Lines that cannot be read are about to go; the history's reader has told of them. */
+	/* Lines that cannot be read are about to be lost; the history's reader has logged them. */
 	if (bad && journal_keep_damaged(path, err))
 		goto out;
 	if (pairs_learn(p, job, partner, degradation, seconds, now))

@@ -23,14 +23,14 @@ bool partner_named(const struct partner *a, const struct partner *b)
 	       (b->request->with && is_job(a, b->request->with));
 }
 
-/* The i-th of all: 0 is me. */
+/* The i-th of all the jobs, of which 0 is me. */
 static const struct partner *nth(
 	const struct partner *me, const struct partner *const *others, int i)
 {
 	return i ? others[i - 1] : me;
 }
 
-/* Degradation of the i-th job beside all the rest; *known only if every pair is. */
+/* Degradation of the i-th job beside all the rest. *known: the history knows all its pairs. */
 static double degradation_of(const struct partner *me, const struct partner *const *others,
 	int count, int i, const struct pairs *pairs, bool *known)
 {

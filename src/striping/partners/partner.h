@@ -30,9 +30,9 @@ struct partner {
 
 /*
  * Whether the jobs others[0..count) and me can share a node, by what all of them asked for: none
- * asked for "spread"; with: and not: hold in both directions; whoever set max-degradation has, by
- * the pair history, a known expected degradation beside all the rest of at most that much. A pair
- * that the history does not know does not satisfy a limit. pairs may be NULL: an empty history.
+ * asked for "spread"; with: and not: hold in both directions; and each job that set max-degradation
+ * is expected to lose at most that much beside all the rest. A pair that the history does not know
+ * satisfies no limit. pairs may be NULL: an empty history.
  */
 bool partner_compatible(const struct partner *me, const struct partner *const *others, int count,
 	const struct pairs *pairs);
@@ -41,9 +41,9 @@ bool partner_compatible(const struct partner *me, const struct partner *const *o
 bool partner_named(const struct partner *a, const struct partner *b);
 
 /*
- * The expected loss of sharing, which is to be small: the degradation of each job beside all the
- * others, summed over the jobs. Degradations by several partners combine as 1 - product of (1 - D).
- * An unknown pair counts with the history's mean.
+ * The expected loss of sharing (less is better): the sum of the degradations of each job beside all
+ * the others. Degradations by several partners combine as 1 - product of (1 - D). An unknown pair
+ * counts with the history's mean.
  */
 double partner_loss(const struct partner *me, const struct partner *const *others, int count,
 	const struct pairs *pairs);

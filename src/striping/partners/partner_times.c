@@ -43,8 +43,8 @@ static int by_when(const void *x, const void *y)
 	return a->when < b->when ? -1 : a->when > b->when;
 }
 
-/* Takes in event[0..count), all of one moment. Returns whether the job has sets of nodes since then
- * that it did not have before. */
+/* Takes in event[0..count), which are all events of one moment. Returns whether the job can have
+ * sets of nodes since then that it could not have before. */
 static bool serves(struct sweep *w, const struct event *event, int count)
 {
 	bool more_empty = false, found = false;

@@ -6,8 +6,9 @@
 
 /* A time during which a node has a lane for the job, beside the same partners. */
 struct vacancy {
-	struct candidate c; /* c.when is its beginning; else only shared, group and named count */
-	time_t until;       /* its end; 0 = it has none */
+	struct candidate
+		c;    /* c.when is when it begins; of the rest only shared, group, named count */
+	time_t until; /* its end; 0 = it has none */
 };
 
 /*

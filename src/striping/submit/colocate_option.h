@@ -8,10 +8,10 @@
 
 #include "common/errmsg.h"
 
-/* Name of the job's variable in Slurm's SPANK job environment; its value is the policy truth. */
+/* The variable in the job's SPANK environment that tells what the job asked for. */
 #define COLOCATE_ENV "COLOCATE"
-/* Beside it, from the submit policy: 32 hexadecimal digits of which the job's user never learns and
- * from which all nodes of the job work out when to measure it. */
+/* A second one, from the submit policy: 32 hexadecimal digits that the job's user never learns. All
+ * nodes of the job compute from them when to measure it. */
 #define COLOCATE_SEED_ENV "COLOCATE_SEED"
 /* Tag of the part of SystemComment that shows the option (common/tags.h). */
 #define COLOCATE_TAG "colocate"

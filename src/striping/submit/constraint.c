@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads --constraint as far as one node is concerned. */
+/* Evaluates --constraint for one node. */
 #include "striping/submit/constraint.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static bool has_any(const char *constraint, const char *features)
 	return false;
 }
 
-/* The value of what stands up to the closing bracket or the end, where *at is left. */
+/* The value of the text up to the closing bracket or the end, to which *at moves. */
 static bool value_of(const char **at, bool inside, const char *features)
 {
 	bool value = true;

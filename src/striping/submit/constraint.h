@@ -6,8 +6,8 @@
 
 /*
  * Whether a node with these features (a comma list; NULL is "") may be among those of a job with
- * this --constraint. '&' (',') and '|' bind from left to right, as slurmctld has them, and brackets
- * "()" first. Where numbers or "[]" let nodes differ from each other, a node with any of the
- * features may; what is no constraint is for Slurm to refuse.
+ * this --constraint. As in slurmctld, brackets "()" bind first, then '&' (',') and '|' from left to
+ * right. Where numbers or "[]" let nodes differ from each other, a node with any of the features
+ * may be among them. Slurm itself refuses a text that is no constraint.
  */
 bool constraint_allows(const char *constraint, const char *features);

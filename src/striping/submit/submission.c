@@ -9,7 +9,7 @@
 
 #define TASKS_TEXT_MAX 64
 
-/* What one lane of a node holds for this job. */
+/* How much of the job one lane of a node holds. */
 struct lane {
 	int64_t socket_cpus; /* per socket */
 	int64_t cpus;        /* per node, after core specialisation */
@@ -81,7 +81,7 @@ static int64_t per_node(const struct submission_memory *m, int64_t cpus)
 	return m->per == MEMORY_PER_CPU ? m->mb * cpus : m->mb;
 }
 
-/* No limit of memory counts what comes with GPUs. */
+/* The memory of a node that --mem-per-gpu may ask for; the partition's limits do not count. */
 static int64_t memory_for_gpus(const struct submission *r, const struct node_shape *s)
 {
 	return r->spread ? s->mem_mb : s->mem_mb / s->lanes;
@@ -197,7 +197,7 @@ static int check_memory(const struct submission *r, const struct lane *l, struct
 		asked, l->memory_mb);
 }
 
-/* The GPUs that a node gives at least if it has a part of the job; SUBMISSION_UNSET: no matter. */
+/* The least number of GPUs that a node with a part of the job must give; SUBMISSION_UNSET: any. */
 static int64_t gpus_at_once(const struct submission *r)
 {
 	int64_t gpus = r->gpus > 0 ? 1 : SUBMISSION_UNSET;
@@ -300,7 +300,7 @@ static int check_lane(const struct submission *r, const struct submission_partit
 	return check_memory(r, l, err);
 }
 
-/* The lane of shape i where it can take a part of the job. */
+/* Whether the lane of shape i can take a part of the job; *l: that lane. */
 static bool fitting_lane(const struct submission *r, const struct submission_partition *p, int i,
 	struct lane *l, struct errmsg *why)
 {
@@ -372,7 +372,7 @@ static struct node_limit node_limit(
 
 	if (r->max_nodes > 0 && r->max_nodes < limit.nodes)
 		limit.nodes = r->max_nodes;
-	/* A job that asks for more nodes than that is for Slurm to refuse or to let wait. */
+	/* Slurm itself refuses a job that asks for more nodes than that, or lets it wait. */
 	if (p->max_nodes >= at_least_one(r->min_nodes) && p->max_nodes < limit.nodes) {
 		limit.nodes = p->max_nodes;
 		limit.partition = p->name;

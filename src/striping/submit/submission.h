@@ -27,7 +27,7 @@ struct node_shape {
 	int64_t mem_mb;        /* memory that jobs may have */
 	int64_t gpus;
 	int count;    /* nodes */
-	int required; /* of these, nodes that the job insists on (--nodelist) */
+	int required; /* how many of these the job insists on (--nodelist) */
 };
 
 struct submission_partition {
@@ -90,9 +90,8 @@ struct submission_grant {
 void submission_init(struct submission *r);
 
 /*
- * The GPUs that a list of generic resources counts: "gres:gpu:2", "gres/gpu:tesla:2,gres/nic:1" of
- * a job, "gpu:4" of a node, and one where there is no number. SUBMISSION_UNSET without any; NULL is
- * "".
+ * How many GPUs a list of generic resources has: "gres:gpu:2", "gres/gpu:tesla:2,gres/nic:1" of a
+ * job, "gpu:4" of a node; no number means one. SUBMISSION_UNSET: none, or list is NULL.
  */
 int64_t submission_gpus(const char *list);
 
