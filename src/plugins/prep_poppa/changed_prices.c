@@ -58,11 +58,7 @@ static void begin(struct settler *w, const struct settlement *price)
 
 int64_t changed_prices_due_ms(const struct settler *w)
 {
-	int64_t due = w->changes_ms;
-
-	if (due < w->ledger.retry_ms)
-		due = w->ledger.retry_ms;
-	return due < w->database.retry_ms ? w->database.retry_ms : due;
+	return MAX(w->changes_ms, MAX(w->ledger.retry_ms, w->database.retry_ms));
 }
 
 void changed_prices_look(struct settler *w, int64_t now_ms)

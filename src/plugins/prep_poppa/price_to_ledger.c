@@ -21,8 +21,7 @@ static enum outcome ledger_failed_for(struct settler *w, struct run *run, const 
 {
 	settler_ledger_failed(w, why);
 	run_delay(run);
-	if (run->due_ms < w->ledger.retry_ms + TICK_MS)
-		run->due_ms = w->ledger.retry_ms + TICK_MS;
+	run->due_ms = MAX(run->due_ms, w->ledger.retry_ms + TICK_MS);
 	return RUN_LATER;
 }
 

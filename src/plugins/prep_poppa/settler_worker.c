@@ -244,25 +244,20 @@ void settler_worker_round(struct settler *w, bool (*stopped)(const void *arg), c
 	keep_refunds(w);
 }
 
-static int64_t sooner(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 int64_t settler_worker_next_ms(const struct settler *w)
 {
 	int64_t now = clock_now_ms(), next = now + MAX_TICK_MS;
 
 	if (!w->scanned)
 		return now + ROUND_MS;
-	next = sooner(next, w->scan_ms);
+	next = MIN(next, w->scan_ms);
 	if (w->configured)
-		next = sooner(next, changed_prices_due_ms(w));
+		next = MIN(next, changed_prices_due_ms(w));
 	if (w->store.changed)
-		next = sooner(next, w->store.save_ms);
+		next = MIN(next, w->store.save_ms);
 	for (const struct run *run = w->store.list; run; run = run->next)
-		next = sooner(next, run->due_ms);
-	return next > now + ROUND_MS ? next : now + ROUND_MS;
+		next = MIN(next, run->due_ms);
+	return MAX(next, now + ROUND_MS);
 }
 
 void settler_worker_begin(struct settler *w, const struct nodeconf *conf)

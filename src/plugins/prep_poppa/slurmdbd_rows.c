@@ -60,13 +60,9 @@ static void *read_rows(const struct run_snapshot *run, bool by_task)
 	return rows;
 }
 
-struct row_search {
-	uint32_t job_id;
-	const struct run_size *size;
-	slurmdb_job_rec_t *found;
-};
-
 /*
+ * Whether a row can be that of one of the run's sizes.
+ *
  * A size whose index is known is the row with that index. But a slurmctld that was killed may have
  * forgotten a whole run and started the job anew: the new run then has the row with that index, and
  * the row begins after our run has ended.
@@ -80,33 +76,32 @@ struct row_search {
  *
  * The time of submission tells nothing, since a requeue changes it before the run is through.
  */
-static int look_at_row(void *x, void *arg)
+static bool can_be_row_of(
+	const slurmdb_job_rec_t *row, uint32_t job_id, const struct run_size *size)
 {
-	slurmdb_job_rec_t *row = x;
-	struct row_search *s = arg;
-	const struct run_size *size = s->size;
-	bool matches;
-
 	if (size->db_index)
-		matches = row->db_index == size->db_index && row->start <= size->end;
-	else
-		matches = row->jobid == s->job_id && row->start <= size->start &&
-			  (row->start ? !row->end || size->start <= row->end
-				      : row->end && row->end == size->end);
-	if (matches && (!s->found || row->db_index > s->found->db_index))
-		s->found = row;
-	return 0;
+		return row->db_index == size->db_index && row->start <= size->end;
+	return row->jobid == job_id && row->start <= size->start &&
+	       (row->start ? !row->end || size->start <= row->end
+			   : row->end && row->end == size->end);
 }
 
 /* The row of one of the run's sizes, or NULL; rows may be NULL, too. */
 static slurmdb_job_rec_t *find_row(
 	void *rows, const struct run_snapshot *run, const struct run_size *size)
 {
-	struct row_search search = {.job_id = run->job_id, .size = size};
+	slurmdb_job_rec_t *row, *found = NULL;
+	list_itr_t *each;
 
-	if (rows)
-		list_for_each(rows, look_at_row, &search);
-	return search.found;
+	if (!rows)
+		return NULL;
+	each = list_iterator_create(rows);
+	while ((row = list_next(each)))
+		if (can_be_row_of(row, run->job_id, size) &&
+			(!found || row->db_index > found->db_index))
+			found = row;
+	list_iterator_destroy(each);
+	return found;
 }
 
 /* Whether a row is of the same job id and a later run. */

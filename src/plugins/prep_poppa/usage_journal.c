@@ -115,9 +115,8 @@ bool usage_journal_has_saved(
 	rc = dump_assoc_mgr_state();
 	controller_release();
 	rest = REST_FACTOR * (clock_now_ms() - began);
-	if (rest < MIN_REST_MS)
-		rest = MIN_REST_MS;
-	*due_ms = u->next_ms = clock_now_ms() + (rest < MAX_REST_MS ? rest : MAX_REST_MS);
+	rest = MIN(MAX(rest, MIN_REST_MS), MAX_REST_MS);
+	*due_ms = u->next_ms = clock_now_ms() + rest;
 	if (rc) {
 		errmsg_set(err, "slurmctld cannot save its usage: prices wait until it can");
 		return false;

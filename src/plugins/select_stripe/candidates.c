@@ -348,17 +348,27 @@ static time_t next_end(const time_t *ends, int count, time_t when)
 	return next;
 }
 
-static bool fits_later(const struct ask *ask, const struct layout *layout, struct candidate *c)
+/* The usable nodes that can take the job at `when` or, if not at once, later on (if wanted). */
+static struct candidates collect(const struct ask *ask, time_t when, bool later)
 {
-	int count = occupancy_count(tracker_map(), c->node);
-	time_t *ends = ends_on(ask, c->node), when = 0;
-	bool found;
+	struct candidates list = start_list(ask);
+	const struct layout *layout;
+	uint32_t cpus;
 
-	do {
-		found = fits(ask, layout, when, false, ends, c);
-	} while (!found && (when = next_end(ends, count, when)));
-	xfree(ends);
-	return found;
+	for (int n = -1; (n = usable_node(ask, n + 1, &layout, &cpus)) >= 0;) {
+		int count = occupancy_count(tracker_map(), n);
+		time_t *ends = ends_on(ask, n), at = when;
+		struct candidate c = {.node = n};
+		bool found;
+
+		do {
+			found = fits(ask, layout, at, false, ends, &c);
+		} while (!found && later && (at = next_end(ends, count, at)));
+		xfree(ends);
+		if (found)
+			append(&list, &c, cpus);
+	}
+	return list;
 }
 
 /* A job that names its partner may also have nodes without it, but not before a node with it. */
@@ -376,16 +386,8 @@ static void wait_for_partner(struct candidates *list)
 
 struct candidates candidates_later(const struct ask *ask, uint32_t *need)
 {
-	struct candidates list = start_list(ask);
-	const struct layout *layout;
-	uint32_t cpus;
+	struct candidates list = collect(ask, 0, true);
 
-	for (int n = -1; (n = usable_node(ask, n + 1, &layout, &cpus)) >= 0;) {
-		struct candidate c = {.node = n};
-
-		if (fits_later(ask, layout, &c))
-			append(&list, &c, cpus);
-	}
 	*need = candidates_nodes_needed(ask, list.cpus);
 	if (list.alone)
 		wait_for_partner(&list);
@@ -395,18 +397,8 @@ struct candidates candidates_later(const struct ask *ask, uint32_t *need)
 
 struct candidates candidates_at(const struct ask *ask, time_t when, uint32_t *need)
 {
-	struct candidates list = start_list(ask);
-	const struct layout *layout;
-	uint32_t cpus;
+	struct candidates list = collect(ask, when, false);
 
-	for (int n = -1; (n = usable_node(ask, n + 1, &layout, &cpus)) >= 0;) {
-		struct candidate c = {.node = n};
-		time_t *ends = ends_on(ask, n);
-
-		if (fits(ask, layout, when, false, ends, &c))
-			append(&list, &c, cpus);
-		xfree(ends);
-	}
 	put_in_order(ask, &list, when, need);
 	return list;
 }
