@@ -11,8 +11,7 @@
 
 #include "addresses.h"
 
-/* Resolving the nodes of one run stops after this time: a dead name server must not delay prices.
- */
+/* Resolving a run's nodes stops after this time: a dead name server must not delay prices. */
 #define BUDGET_S 2
 
 static json_t *known; /* addresses by node (origin_remembered()); the worker's alone */

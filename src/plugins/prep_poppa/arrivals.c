@@ -48,7 +48,7 @@ struct arrivals_status arrivals_status(void)
 	return status;
 }
 
-/* Once, until it can be written again. */
+/* Logs a failure once, until the file can be written again (NULL). */
 static void complain(const struct errmsg *err)
 {
 	static bool told;

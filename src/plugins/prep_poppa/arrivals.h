@@ -7,10 +7,10 @@
 #include "run_store.h"
 
 /*
- * Of a run that ended in a requeue, nothing but its arrival tells: the job's record is about the
- * next run already. So a shutdown of slurmctld is held (controller.h) until the worker has taken
- * all that arrived and has written it to poppa_unsettled. Where the worker leaves arrivals for a
- * while, since it waits for the ledger or slurmdbd, the keeper writes them to poppa_arrived.
+ * When a run ends in a requeue, only its arrival tells of it: the job's record is already about the
+ * next run. So a shutdown of slurmctld is held (controller.h) until the worker has taken all
+ * arrivals and has written them to poppa_unsettled. Where the worker leaves arrivals for a while,
+ * because it waits for the ledger or slurmdbd, the keeper writes them to poppa_arrived.
  *
  * A kill -9 loses such a run only before it is in one of the files, within a quarter of a second or
  * so. A run that is in both files is taken once.
@@ -43,9 +43,8 @@ void arrivals_save(void);
 void arrivals_load(struct run_store *store);
 void arrivals_unload(struct run_store *store);
 
-/* All that has been taken is in poppa_unsettled by now: removes the file, unless more has arrived.
- */
+/* Removes poppa_arrived once poppa_unsettled has all that was taken, unless more has arrived. */
 void arrivals_drop_file(void);
 
-/* Lets slurmctld end: where everything is saved (saved: also what was taken), or anyway. */
+/* Lets slurmctld end once nothing waits to be taken and all that was taken is saved, or anyway. */
 void arrivals_let_end(bool saved, bool anyway);

@@ -21,7 +21,8 @@ bool changed_prices_end(struct settler *w, const struct settlement *price)
 	return false;
 }
 
-/* A change that an earlier slurmctld has begun to write is not refunded twice. */
+/* Adds the run of a changed price. The ledger tells (first) whether nobody has begun to write it:
+ * what an earlier slurmctld has begun is not refunded twice. */
 static void begin(struct settler *w, const struct settlement *price)
 {
 	struct run_snapshot *snapshot = NULL;

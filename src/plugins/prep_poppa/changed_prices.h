@@ -8,10 +8,9 @@
 #include "settler_context.h"
 
 /*
- * A changed price is in the ledger until Slurm shows it, and the ledger keeps whether somebody has
- * begun to write it. So the state file has none of them: after a kill they are found again, and
- * what was refunded is known from the refunds' journal, and from that beginning where the journal
- * is lost.
+ * The ledger keeps a changed price until Slurm shows it, and whether somebody has begun to write
+ * it. So the state file needs none of them: after a kill they are found again. The refunds' journal
+ * tells what was refunded or, where that is lost, whether somebody has begun.
  */
 
 /* When to look again, CLOCK_MONOTONIC, ms. */

@@ -32,7 +32,7 @@ void controller_release(void);
  */
 char *controller_state_path(const char *name, char *buf, size_t size);
 
-/* The QOS or association with this id, or NULL. The association manager's lock on them is held, on
- * users, too, for an association; the record is valid as long as that. */
+/* The QOS or association with this id, or NULL. The caller holds the association manager's lock on
+ * it, and for an association also on users; the record is valid as long as that. */
 slurmdb_qos_rec_t *controller_qos(uint32_t id);
 slurmdb_assoc_rec_t *controller_assoc(uint32_t id);

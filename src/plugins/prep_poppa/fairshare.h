@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Gives usage back that priority/multifactor has charged: what fairshare and limits count. */
+/* Gives back usage that priority/multifactor has charged, which fairshare and limits count. */
 #pragma once
 
 #include <stdbool.h>

@@ -24,7 +24,7 @@ static int scan_one(void *x, void *arg)
 	struct run *run;
 	bool settled;
 
-	/* Jobs are locked, and most are none of ours: what costs least comes first. */
+	/* Jobs are locked, and most are not co-located: the cheapest test comes first. */
 	if (!IS_JOB_FINISHED(job) || IS_JOB_COMPLETING(job) || !run_snapshot_colocate(job))
 		return 0;
 	settled = run_snapshot_settled_restart(job) == (int64_t)job->restart_cnt;
@@ -66,7 +66,7 @@ static bool is_due(const struct run *run, int64_t now_ms)
 	return run->state == RUN_ON_NODES && run->due_ms <= now_ms;
 }
 
-/* The end of a job that still runs is only when it will have to end. */
+/* Takes the run's end only once the job has ended: before, its record shows its time limit. */
 static bool has_left_nodes(struct run *run)
 {
 	const job_record_t *job = find_job_record(run->snapshot->job_id);

@@ -9,8 +9,9 @@
 /* Both take the read lock on jobs, once for all runs, and wait for nothing under it. */
 
 /*
- * Adds what an earlier slurmctld, or a lost epilog, has left unsettled. The first time that finds
- * jobs' records (w->scanned), settled runs, too: slurmdbd may not have heard of their price.
+ * Adds runs that an earlier slurmctld or a lost epilog has left unsettled. The first call that
+ * finds slurmctld's records (it sets w->scanned) adds settled runs, too: slurmdbd may not have
+ * heard of their price.
  */
 void find_runs_unsettled(struct settler *w);
 

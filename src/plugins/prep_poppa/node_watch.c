@@ -50,11 +50,10 @@ static int is_step_of(void *x, void *key)
 static bool is_over(uint32_t job_id, uint32_t restart)
 {
 	job_info_msg_t *info = NULL;
-	bool over;
+	bool over = true;
 
 	if (compat_load_job(job_id, &info))
 		return errno == ESLURM_INVALID_JOB_ID;
-	over = true;
 	for (uint32_t i = 0; i < info->record_count; i++) {
 		const job_info_t *job = &info->job_array[i];
 

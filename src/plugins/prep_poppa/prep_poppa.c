@@ -21,8 +21,7 @@ int prep_p_prolog_slurmctld(job_record_t *job_ptr, bool *async);
 int prep_p_epilog_slurmctld(job_record_t *job_ptr, bool *async);
 void prep_p_required(prep_call_type_t type, bool *required);
 
-/* Neither side may keep a daemon from starting: what is wrong is logged, and jobs run unmeasured.
- */
+/* Neither side keeps a daemon from starting: it logs what is wrong, and jobs run unmeasured. */
 int init(void)
 {
 	if (running_in_slurmd())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Makes the price of a run of its records, and puts it into the ledger. */
+/* Makes the price of a run from its records, and puts it into the ledger. */
 #include "plugins/compat/slurm_compat.h"
 
 #include <limits.h>
@@ -84,7 +84,7 @@ static enum outcome make_price(
 	return RUN_NEXT;
 }
 
-/* Gives the ledger the price back that an earlier slurmctld had from it, and that it has lost. */
+/* Gives a price back to the ledger, which has lost it since an earlier slurmctld got it. */
 static enum outcome bring_back(struct settler *w, struct run *run)
 {
 	struct errmsg err = {""};

@@ -5,11 +5,10 @@
 #include "settler_context.h"
 
 /*
- * Asks the ledger for the run's records, and for its price, should it have one. Once all records
- * are in, or it is too late, makes the price and puts it there. The ledger keeps the first price
- * that it gets for a run and answers with that: two slurmctlds cannot give a run two prices.
- * RUN_NEXT: run->settlement is what the ledger has. The settings are in force (w->configured) and
- * the run's earlier sizes known. Waits for the network and for name servers; none of Slurm's locks
- * is held.
+ * Asks the ledger for the run's records, and for its price if it has one. Once all records are in,
+ * or it is too late, makes the price and puts it there. The ledger keeps the first price that it
+ * gets for a run and answers with that, so two slurmctlds cannot give a run two prices. RUN_NEXT:
+ * run->settlement is what the ledger has. Call this once the settings are in force (w->configured)
+ * and the run's earlier sizes are known, without Slurm's locks: it waits for the network.
  */
 enum outcome price_to_ledger(struct settler *w, struct run *run);

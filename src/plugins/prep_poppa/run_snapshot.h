@@ -31,10 +31,10 @@ struct run_charge {
  * only. Slurm charges each size by itself, and slurmdbd has a row for each.
  */
 struct run_size {
-	uint64_t db_index; /* of its row; 0: slurmdbd has not told it yet */
-	time_t submit;     /* what slurmdbd's row has: a requeue changes the job's */
+	uint64_t db_index; /* index of its row; 0: slurmdbd has not told it yet */
+	time_t submit;     /* as slurmdbd's row has it: a requeue changes that of the job */
 	time_t start, end;
-	double wall_s; /* without suspended time; of the last one: set with the earlier ones */
+	double wall_s; /* without suspended time; the last size gets it with the earlier ones */
 	char *partition, *nodes;
 	char *tres; /* simple TRES string before settlement */
 	struct run_charge charge;
@@ -63,7 +63,7 @@ struct run_snapshot {
 	double wall_s;                   /* of all sizes, without suspended time */
 	struct run_size last;            /* begins with the run, unless that was resized */
 	bool sizes_known;                /* the sizes before the last one were looked up */
-	int size_count;                  /* 0 though resized: not to be had, so it has no price */
+	int size_count;                  /* 0 of a resized run: slurmdbd lacks them, so no price */
 	struct run_size *size;           /* the sizes before the last one, oldest first */
 	struct settlement_size *earlier; /* the same ones as settle_job has them */
 
@@ -102,10 +102,9 @@ bool run_snapshot_is_of(const struct run_snapshot *run, const job_record_t *job)
 bool run_snapshot_resized(const struct run_snapshot *run);
 
 /*
- * Takes over the sizes before the last one, oldest first, an xcalloc'ed array, and with them the
- * nodes that the job no longer had at its end. A node had the job for as long as the sizes with
- * that node lasted. A node that is gone weighs what the bill of its size has beyond the other
- * nodes.
+ * Takes over the sizes before the last one, an xcalloc'ed array, oldest first, and with them the
+ * nodes that the job no longer had at its end. A node had the job for as long as the sizes with it
+ * lasted. Such a node weighs the CPUs of its size that the other nodes do not account for.
  */
 void run_snapshot_set_sizes(struct run_snapshot *run, struct run_size *size, int count);
 

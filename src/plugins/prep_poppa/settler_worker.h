@@ -11,7 +11,7 @@
 
 #define ROUND_MS 250 /* between two rounds of the worker, at least */
 
-/* Goes on with what the worker before has left in memory; poppa.conf may be another. */
+/* Takes over what the previous worker has left in memory; poppa.conf may have changed since. */
 void settler_worker_begin(struct settler *w, const struct nodeconf *conf);
 
 /*
@@ -20,9 +20,9 @@ void settler_worker_begin(struct settler *w, const struct nodeconf *conf);
  */
 void settler_worker_round(struct settler *w, bool (*stopped)(const void *arg), const void *arg);
 
-/* When something is to be done next, if nothing arrives: CLOCK_MONOTONIC, ms. New settings, and
- * that this slurmctld is in charge no longer, are noticed then at the latest. */
+/* When the next round is due if nothing arrives: CLOCK_MONOTONIC, ms. That round notices new
+ * settings, and that this slurmctld is no longer in charge. */
 int64_t settler_worker_next_ms(const struct settler *w);
 
-/* Saves what waits and forgets all of it: what follows begins like a new process. */
+/* Saves the runs that wait and forgets them: a later worker begins like a new process. */
 void settler_worker_end(struct settler *w);

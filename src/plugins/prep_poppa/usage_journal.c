@@ -27,7 +27,7 @@ static void make_again(const struct refund *refund, bool assoc, bool qos, void *
 		fairshare_adjust(&refund->part[i], arg, assoc, qos);
 }
 
-/* The period's end up to which running jobs had been charged when the usage was saved. */
+/* The end of the last period for which running jobs were charged before the usage was saved. */
 static int64_t charged_unix(const struct decay *clock, int64_t saved_unix)
 {
 	int64_t period = clock->period_s > 0 ? clock->period_s : 1;

@@ -348,7 +348,7 @@ static time_t next_end(const time_t *ends, int count, time_t when)
 	return next;
 }
 
-/* The usable nodes that can take the job at `when` or, if not at once, later on (if wanted). */
+/* The usable nodes that can take the job at `when`; later: also those that can only after it. */
 static struct candidates collect(const struct ask *ask, time_t when, bool later)
 {
 	struct candidates list = start_list(ask);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The pair history inside slurmctld, read by a thread of its own so that no lock waits for a disk.
- */
+/* Reads the pair history inside slurmctld, in its own thread, so that no lock waits for a disk. */
 #pragma once
 
 #include "striping/partners/pairs.h"

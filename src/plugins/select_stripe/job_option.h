@@ -5,8 +5,7 @@
 #include "plugins/compat/select_compat.h"
 #include "striping/submit/colocate_option.h"
 
-/* The value of COLOCATE in the job's environment for the prolog, or NULL: the job did not opt in.
- */
+/* The value of COLOCATE in the job's SPANK environment; NULL: the job did not opt in. */
 const char *job_option_find(const job_record_t *job_ptr);
 
 /*

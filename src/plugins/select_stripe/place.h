@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Places jobs: decides which sets of nodes Slurm's own plugin is asked about, and in which order.
- */
+/* Decides which sets of nodes Slurm's own plugin is asked about for a job, and in which order. */
 #pragma once
 
 #include "plugins/select_stripe/candidates.h"

@@ -91,7 +91,7 @@ static bool asks_for_help(const char *args, size_t size)
 	return false;
 }
 
-/* sbatch reads its script, from the terminal if need be, before it reads this option. */
+/* sbatch reads its script, even from the terminal, before it reads this option. */
 static void help_before_script(void)
 {
 	struct errmsg err;
@@ -109,7 +109,7 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 
 	(void)ac;
 	(void)av;
-	/* slurmstepd is told the option too and would warn of one it does not know. */
+	/* slurmstepd gets the option, too, and would warn of one that it does not know. */
 	if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR && context != S_CTX_REMOTE)
 		return ESPANK_SUCCESS;
 	if (context == S_CTX_ALLOCATOR)
@@ -117,7 +117,7 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 	return spank_option_register(sp, &colocate_option);
 }
 
-/* A step of a job: the option cannot change anything, which only who typed it needs to know. */
+/* A step cannot change whether its job is co-located; only a user who typed the option is told. */
 static void check_step(const char *job)
 {
 	if (!option.given || !option.explicit || getenv(JOB_MARK))
@@ -133,10 +133,8 @@ static void set_request(spank_t sp)
 {
 	char text[COLOCATE_TEXT_MAX];
 
-	/*
-	 * Slurm itself would hand the option on to the next component of a heterogeneous job and to
-	 * every job that this one submits: co-location is for those that ask.
-	 */
+	/* Slurm itself would pass the option on to the next component of a heterogeneous job and to
+	 * every job that this one submits, which did not ask for it. */
 	spank_job_control_unsetenv(sp, SLURMS_COPY);
 	if (!option.given) {
 		spank_job_control_unsetenv(sp, COLOCATE_ENV);
