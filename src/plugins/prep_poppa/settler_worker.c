@@ -42,20 +42,6 @@ static enum outcome look_for_earlier_sizes(struct settler *w, struct run *run)
 	return RUN_NEXT;
 }
 
-static enum outcome look_at_records(struct settler *w, struct run *run)
-{
-	enum outcome outcome = w->configured ? look_for_earlier_sizes(w, run) : RUN_AGAIN;
-
-	return outcome == RUN_NEXT ? price_to_ledger(w, run) : outcome;
-}
-
-static enum outcome write_price(struct settler *w, struct run *run)
-{
-	enum outcome outcome = look_for_earlier_sizes(w, run);
-
-	return outcome == RUN_NEXT ? price_to_slurm_write(w, run) : outcome;
-}
-
 static enum outcome check_price(struct settler *w, struct run *run)
 {
 	enum outcome outcome = price_to_slurm_check(w, run);
@@ -76,10 +62,14 @@ static void advance(struct settler *w, struct run *run)
 		run_enter(run, RUN_AWAITS_RECORDS);
 	switch (run->state) {
 	case RUN_AWAITS_RECORDS:
-		outcome = look_at_records(w, run);
+		outcome = w->configured ? look_for_earlier_sizes(w, run) : RUN_AGAIN;
+		if (outcome == RUN_NEXT)
+			outcome = price_to_ledger(w, run);
 		break;
 	case RUN_PRICED:
-		outcome = write_price(w, run);
+		outcome = look_for_earlier_sizes(w, run);
+		if (outcome == RUN_NEXT)
+			outcome = price_to_slurm_write(w, run);
 		break;
 	case RUN_WRITTEN:
 		outcome = check_price(w, run);

@@ -146,7 +146,7 @@ static bool leave_node(struct occupancy *o, struct job *job, int n)
 
 	if (i < 0)
 		return false;
-	/* In order of arrival, so that the same events give the same map. */
+	/* The seats stay in order of arrival, so that the same events give the same map. */
 	memmove(&node->seat[i], &node->seat[i + 1], (node->count - i - 1) * sizeof(*node->seat));
 	node->count--;
 	node->strangers -= !job->pub.colocated;
@@ -172,10 +172,7 @@ static int enter_node(struct occupancy *o, struct job *job, const struct occupan
 		node->seat = seat;
 		node->room = room;
 	}
-	node->seat[node->count].job = job;
-	node->seat[node->count].lanes = place->lanes;
-	node->seat[node->count].memory = place->memory;
-	node->count++;
+	node->seat[node->count++] = (struct seat){job, place->lanes, place->memory};
 	node->strangers += !job->pub.colocated;
 	job->node[job->pub.count++] = place->node;
 	return 0;
@@ -246,12 +243,9 @@ bool occupancy_remove_node(struct occupancy *o, uint32_t id, int node)
 
 	if (!job || node < 0 || node >= o->nodes || !leave_node(o, job, node))
 		return false;
-	for (int i = 0; i < job->pub.count; i++) {
-		if (job->node[i] == node) {
+	for (int i = 0; i < job->pub.count; i++)
+		if (job->node[i] == node)
 			job->node[i] = job->node[--job->pub.count];
-			break;
-		}
-	}
 	return true;
 }
 
@@ -272,11 +266,8 @@ const struct occupancy_job *occupancy_at(
 {
 	const struct seat *seat = &o->node[node].seat[i];
 
-	if (place) {
-		place->node = node;
-		place->lanes = seat->lanes;
-		place->memory = seat->memory;
-	}
+	if (place)
+		*place = (struct occupancy_place){node, seat->lanes, seat->memory};
 	return &seat->job->pub;
 }
 
