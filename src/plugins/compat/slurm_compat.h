@@ -15,7 +15,7 @@
 #include "src/common/xstring.h"
 #include "src/slurmctld/slurmctld.h"
 
-/* Until 23.02 lists and what a job asks for had other names. */
+/* Until 23.02 the types of lists and of job details had other names. */
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
 typedef struct xlist list_t;
 typedef struct listIterator list_itr_t;
@@ -25,14 +25,14 @@ typedef struct hostlist compat_hostlist_t;
 typedef hostlist_t compat_hostlist_t;
 #endif
 
-/* Until 25.05 what SelectTypeParameters hands out had other names. */
+/* Until 25.05 the flags of SelectTypeParameters had other names. */
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 11, 0)
 #define SELECT_SOCKET CR_SOCKET
 #define SELECT_MEMORY CR_MEMORY
 #define SELECT_ONE_TASK_PER_CORE CR_ONE_TASK_PER_CORE
 #endif
 
-/* Until 24.05 nothing could be had with the network around it. */
+/* Until 24.05 no job could have the network around its nodes to itself. */
 #ifndef JOB_SHARED_TOPO
 #define JOB_SHARED_TOPO 0x0004
 #define PART_FLAG_EXCLUSIVE_TOPO 0

@@ -190,7 +190,7 @@ int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg)
 	return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
 }
 
-/* Whether an update touches what the policy rests on. */
+/* Whether an update changes something that the policy checks. */
 static bool changes_resources(const job_desc_msg_t *d)
 {
 	struct submission r;

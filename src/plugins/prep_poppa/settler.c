@@ -49,7 +49,7 @@ static bool stopped(const void *mine)
 	return over;
 }
 
-/* With the lock held: until that time, or until somebody signals. */
+/* Waits until that time or a signal; the lock is held. */
 static void wait_until(pthread_cond_t *cond, int64_t ms)
 {
 	const struct timespec t = clock_spec(ms * NS_PER_MS);
@@ -132,7 +132,7 @@ static void make_conditions(void)
 	pthread_condattr_destroy(&attr);
 }
 
-/* Has all threads end that run now; the lock is held. */
+/* Tells all running threads to end; the lock is held. */
 static void end_threads(void)
 {
 	generation++;

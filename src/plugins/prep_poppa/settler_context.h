@@ -42,9 +42,9 @@ struct settler {
 	char ledger_id[CLIENT_LEDGER_ID]; /* "": it has not told yet */
 	int64_t ledger_new_ms; /* when it was seen to be another one than before; 0 = never */
 
-	bool scanned; /* slurmctld's records were looked through since it serves */
-	int64_t scan_ms,
-		changes_ms; /* when to look again: for unsettled runs, for changed prices */
+	bool scanned;       /* slurmctld's records were looked through since it serves */
+	int64_t scan_ms;    /* when to look for unsettled runs again */
+	int64_t changes_ms; /* when to look for changed prices again */
 };
 
 /* What a look at a run leads to. */

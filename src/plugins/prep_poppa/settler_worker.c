@@ -163,8 +163,8 @@ static void save_last(struct settler *w)
 }
 
 /*
- * Another controller is in charge: what is known here grows stale, and the state file is its own.
- * Once this one is in charge again it begins like a new process.
+ * Another controller is in charge: what this one knows grows stale, and the state file belongs to
+ * the other. Once this one is in charge again, it begins like a new process.
  */
 static void stand_by(struct settler *w)
 {

@@ -27,8 +27,8 @@ void slurmdbd_rows_release(slurmdb_job_cond_t *condition);
  */
 int slurmdbd_rows_snapshot(const struct settlement *s, struct run_snapshot **run);
 
-/* How many messages slurmctld has yet to send to slurmdbd, or -1: that is not known. Once there are
- * 0, what slurmdbd has not heard of, it will never hear of. */
+/* How many messages slurmctld has yet to send to slurmdbd; -1: not known. Once it is 0, slurmdbd
+ * will never hear of what it has not heard of by then. */
 int slurmdbd_rows_queue(void);
 
 /*

@@ -5,9 +5,8 @@
 #include "plugins/select_stripe/candidates.h"
 
 /*
- * Asks for a co-located job on the first `count` of the list, plus the nodes that it requires;
- * `require` of them (from the first on) must all be taken. On success the chosen nodes are in
- * ask->nodes.
+ * Asks for a co-located job on the first `count` of the list, plus the nodes that it requires; it
+ * must get all of the first `require`. On success the chosen nodes are in ask->nodes.
  */
 int ask_cons_tres_lanes(struct ask *ask, const struct candidates *list, int count, int require,
 	bool now_only, bool preempt);
@@ -18,5 +17,5 @@ int ask_cons_tres_lanes(struct ask *ask, const struct candidates *list, int coun
  */
 int ask_cons_tres_nodes(struct ask *ask, bitstr_t *nodes, uint32_t least);
 
-/* Adds to the jobs to be preempted those on the chosen nodes that may not stay beside this job. */
+/* Adds the jobs on the chosen nodes that may not stay beside this job to those to be preempted. */
 void ask_cons_tres_preempt_rest(struct ask *ask, bool colocated);

@@ -10,8 +10,7 @@
 /*
  * Until the first co-located job is seen the tracker is asleep and keeps nothing. From then on it
  * keeps all jobs: tracker_wake() builds the map where there is none. It returns false without
- * memory, and after tracker_check() has found the map wrong too often: then Slurm places jobs
- * alone.
+ * memory, or after tracker_check() has found the map wrong too often.
  */
 bool tracker_awake(void);
 bool tracker_wake(void);

@@ -22,7 +22,7 @@ SPANK_PLUGIN(colocate, 1)
 #define ARG_OPTIONAL 2
 #define CMDLINE_MAX (4 << 20)
 
-/* Of the job (or component of a heterogeneous job) whose options are being read. */
+/* The option of the job (or component of a heterogeneous job) whose options are being read. */
 static struct {
 	struct colocate wish;
 	bool given;    /* anywhere: command line, script or environment */
