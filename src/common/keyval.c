@@ -4,8 +4,10 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/fsio.h"
 
@@ -124,4 +126,38 @@ int keyval_copy(const char *key, const char *value, char *out, size_t size, stru
 		return errmsg_set(err, "%s is longer than %zu characters", key, size - 1);
 	strcpy(out, value);
 	return 0;
+}
+
+/* Appends separator and name to a text. */
+static void add_name(char *text, size_t size, const char *separator, const char *name)
+{
+	size_t used = strlen(text);
+
+	snprintf(text + used, size - used, "%s%s", separator, name);
+}
+
+int keyval_choice(
+	const char *key, const char *value, const char *const *names, int count, struct errmsg *err)
+{
+	char all[128] = "";
+
+	for (int i = 0; i < count; i++) {
+		if (!strcasecmp(names[i], value))
+			return i;
+		add_name(all, sizeof(all), i ? ", " : "", names[i]);
+	}
+	return errmsg_set(err, "%s=%s is unknown: choose one of %s", key, value, all);
+}
+
+int keyval_unknown(const char *key, const void *rows, size_t size, size_t count, struct errmsg *err)
+{
+	char all[1024] = "";
+
+	for (size_t i = 0; i < count; i++)
+		add_name(all, sizeof(all),
+			!i               ? ""
+			: i == count - 1 ? " and "
+					 : ", ",
+			*(const char *const *)((const char *)rows + i * size));
+	return errmsg_set(err, "%s is unknown: the keys are %s", key, all);
 }

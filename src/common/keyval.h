@@ -28,3 +28,13 @@ int keyval_file(const char *path, keyval_fn fn, void *arg, struct errmsg *err);
 
 /* Copies a value into out. Returns 0, or -1 with an err that names the key where it is too long. */
 int keyval_copy(const char *key, const char *value, char *out, size_t size, struct errmsg *err);
+
+/* The number of the name that value is, in upper or lower case. -1 with an err that names them all.
+ */
+int keyval_choice(const char *key, const char *value, const char *const *names, int count,
+	struct errmsg *err);
+
+/* Says in err that a key is unknown, and which there are. rows is a table of count rows of size
+ * bytes, each of which begins with a pointer to its key. Returns -1. */
+int keyval_unknown(
+	const char *key, const void *rows, size_t size, size_t count, struct errmsg *err);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,103 +48,103 @@ char *nodeconf_path(char *buf, size_t size)
 	return buf;
 }
 
-/* Where a key's text value goes; paths must be absolute. */
-struct text_key {
+enum form { TEXT, PATH, PATH_OR_NONE, DAYS, CHOICE, TEXTS };
+
+/* All that is known of one key of poppa.conf. Keys of the form TEXTS may be repeated. */
+struct row {
 	const char *key;
-	char *out;
-	size_t size;
-	enum { TEXT, PATH, PATH_OR_NONE } kind;
+	enum form form;
+	size_t at, size;          /* the member of struct nodeconf; of TEXTS: its first text */
+	const char *const *names; /* of CHOICE: the values, by their numbers */
+	int max;      /* of CHOICE: how many names there are; of TEXTS: how many lines */
+	size_t count; /* of TEXTS: the member that counts them */
 };
 
-static int set_text(
-	const char *key, const char *value, int line, const struct text_key *t, struct errmsg *err)
+#define AT(member)                                                                                 \
+	.at = offsetof(struct nodeconf, member), .size = sizeof(((struct nodeconf *)NULL)->member)
+#define REPEATED(member, most)                                                                     \
+	TEXTS, AT(member[0]), .max = most, .count = offsetof(struct nodeconf, member##_count)
+
+static const char *const origin_names[] = {"peer", "any"};
+
+/* tests/lint compares the keys with poppa.conf(5). */
+static const struct row rows[] = {
+	{"RunDir", PATH, AT(run_dir)},
+	{"SpoolDir", PATH, AT(spool_dir)},
+	{"SpoolKeepDays", DAYS, AT(spool_keep_days)},
+	{"StateDir", PATH, AT(state_dir)},
+	{"ShutterLog", PATH_OR_NONE, AT(shutter_log)},
+	{"MungeSocket", PATH_OR_NONE, AT(munge_socket)},
+	{"LedgerListen", TEXT, AT(ledger_listen)},
+	{"LedgerUser", TEXT, AT(ledger_user)},
+	{"LedgerOrigin", CHOICE, AT(ledger_origin), .names = origin_names, .max = 2},
+	{"LedgerControllers", TEXT, AT(ledger_controllers)},
+	{"LedgerKeepDays", DAYS, AT(ledger_keep_days)},
+	{"Counter", CHOICE, AT(counter), .names = counter_backend_names, .max = COUNTER_NAMES},
+	{"PerfEvent", TEXT, AT(perf_event)},
+	{"ReplayLog", PATH_OR_NONE, AT(replay_log)},
+	{"Uprobe", REPEATED(uprobe, NODECONF_MAX_UPROBES)},
+	{"Launcher", REPEATED(launcher, NODECONF_MAX_LAUNCHERS)},
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static int set_row(const struct row *r, const char *key, const char *value, struct nodeconf *c,
+	struct errmsg *err)
 {
-	if (*value != '/' && (t->kind == PATH || (t->kind == PATH_OR_NONE && *value)))
-		return errmsg_set(err, "line %d: %s=%s must be an absolute path", line, key, value);
-	if (strlen(value) >= t->size)
-		return errmsg_set(
-			err, "line %d: %s is longer than %zu characters", line, key, t->size - 1);
-	strcpy(t->out, value);
-	return 0;
+	char *out = (char *)c + r->at;
+	int *count = (int *)((char *)c + r->count), choice;
+	struct errmsg why = {""};
+	int64_t days;
+
+	switch (r->form) {
+	case PATH_OR_NONE:
+	case PATH:
+		if (*value != '/' && (*value || r->form == PATH))
+			return errmsg_set(err, "%s=%s must be an absolute path", key, value);
+		break;
+	case DAYS:
+		if (units_parse_int(value, 0, MAX_KEEP_DAYS, &days, &why))
+			return errmsg_set(err, "%s: %s", key, why.text);
+		*(int *)out = (int)days;
+		return 0;
+	case CHOICE:
+		choice = keyval_choice(r->key, value, r->names, r->max, err);
+		if (choice < 0)
+			return -1;
+		*(int *)out = choice; /* an enum has the size and the representation of an int */
+		c->counter_set |= r->names == counter_backend_names;
+		return 0;
+	case TEXTS:
+		if (*count == r->max)
+			return errmsg_set(err, "more than %d %s lines", r->max, r->key);
+		out += (size_t)(*count)++ * r->size;
+		break;
+	case TEXT:
+		break;
+	}
+	return keyval_copy(key, value, out, r->size, err);
+}
+
+static bool is_uprobe(const char *value)
+{
+	return strchr(value, ':') && *value != ':' && value[strlen(value) - 1] != ':';
 }
 
 static int one_key(const char *key, const char *value, int line, void *arg, struct errmsg *err)
 {
-	struct nodeconf *c = arg;
-	const struct text_key texts[] = {
-		{"RunDir", c->run_dir, sizeof(c->run_dir), PATH},
-		{"SpoolDir", c->spool_dir, sizeof(c->spool_dir), PATH},
-		{"StateDir", c->state_dir, sizeof(c->state_dir), PATH},
-		{"ShutterLog", c->shutter_log, sizeof(c->shutter_log), PATH_OR_NONE},
-		{"MungeSocket", c->munge_socket, sizeof(c->munge_socket), PATH_OR_NONE},
-		{"LedgerListen", c->ledger_listen, sizeof(c->ledger_listen), TEXT},
-		{"ReplayLog", c->replay_log, sizeof(c->replay_log), PATH_OR_NONE},
-		{"PerfEvent", c->perf_event, sizeof(c->perf_event), TEXT},
-		{"LedgerUser", c->ledger_user, sizeof(c->ledger_user), TEXT},
-		{"LedgerControllers", c->ledger_controllers, sizeof(c->ledger_controllers), TEXT},
-	};
+	const struct row *r = rows;
+	int rc;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (!strcasecmp(key, texts[i].key))
-			return set_text(key, value, line, &texts[i], err);
-	if (!strcasecmp(key, "LedgerOrigin")) {
-		if (strcasecmp(value, "peer") && strcasecmp(value, "any"))
-			return errmsg_set(err,
-				"line %d: LedgerOrigin=%s is unknown: choose one of peer, any",
-				line, value);
-		c->ledger_origin =
-			strcasecmp(value, "any") ? LEDGER_ORIGIN_PEER : LEDGER_ORIGIN_ANY;
-		return 0;
-	}
-	if (!strcasecmp(key, "LedgerKeepDays") || !strcasecmp(key, "SpoolKeepDays")) {
-		int *out = strcasecmp(key, "SpoolKeepDays") ? &c->ledger_keep_days
-							    : &c->spool_keep_days;
-		struct errmsg why = {""};
-		int64_t days;
-
-		if (units_parse_int(value, 0, MAX_KEEP_DAYS, &days, &why))
-			return errmsg_set(err, "line %d: %s: %s", line, key, why.text);
-		*out = (int)days;
-		return 0;
-	}
-	if (!strcasecmp(key, "Counter")) {
-		char all[128] = "";
-
-		for (int b = 0; b < COUNTER_NAMES; b++)
-			strcat(strcat(all, b ? ", " : ""), counter_backend_names[b]);
-		if (counter_backend_parse(value, &c->counter))
-			return errmsg_set(err, "line %d: Counter=%s is unknown: choose one of %s",
-				line, value, all);
-		c->counter_set = true;
-		return 0;
-	}
-	if (!strcasecmp(key, "Uprobe")) {
-		if (!strchr(value, ':') || *value == ':' || value[strlen(value) - 1] == ':')
-			return errmsg_set(
-				err, "line %d: Uprobe=%s must be FILE:SYMBOL", line, value);
-		if (c->uprobe_count == NODECONF_MAX_UPROBES)
-			return errmsg_set(err, "line %d: more than %d Uprobe lines", line,
-				NODECONF_MAX_UPROBES);
-		return set_text(key, value, line,
-			&(struct text_key){
-				key, c->uprobe[c->uprobe_count++], sizeof(c->uprobe[0]), TEXT},
-			err);
-	}
-	if (!strcasecmp(key, "Launcher")) {
-		if (c->launcher_count == NODECONF_MAX_LAUNCHERS)
-			return errmsg_set(err, "line %d: more than %d Launcher lines", line,
-				NODECONF_MAX_LAUNCHERS);
-		return set_text(key, value, line,
-			&(struct text_key){key, c->launcher[c->launcher_count++],
-				sizeof(c->launcher[0]), TEXT},
-			err);
-	}
-	return errmsg_set(err,
-		"line %d: %s is unknown: the keys are RunDir, SpoolDir, SpoolKeepDays, StateDir, "
-		"ShutterLog, MungeSocket, LedgerListen, LedgerUser, LedgerOrigin, "
-		"LedgerControllers, LedgerKeepDays, Counter, PerfEvent, ReplayLog, Uprobe and "
-		"Launcher",
-		line, key);
+	while (r < rows + ROWS && strcasecmp(key, r->key))
+		r++;
+	if (r == rows + ROWS)
+		rc = keyval_unknown(key, rows, sizeof(rows[0]), ROWS, err);
+	else if (!strcmp(r->key, "Uprobe") && !is_uprobe(value))
+		rc = errmsg_set(err, "Uprobe=%s must be FILE:SYMBOL", value);
+	else
+		rc = set_row(r, key, value, arg, err);
+	return rc ? errmsg_set(err, "line %d: %s", line, err->text) : 0;
 }
 
 int nodeconf_load(const char *path, struct nodeconf *c, struct errmsg *err)

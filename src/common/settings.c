@@ -45,18 +45,11 @@ struct setting {
 	bool zero;        /* 0 is allowed as well, and turns something off */
 	const char *const *names; /* the choices, by their numbers, */
 	int count;
+	const char *prefix; /* of each item of this key in a comma list that keys may share */
 };
 
 #define MEMBER(type, k, s) ((type *)((char *)(s) + (k)->at))
 #define CONST_MEMBER(type, k, s) ((const type *)((const char *)(s) + (k)->at))
-
-static int find_name(const char *const *names, int count, const char *name)
-{
-	for (int i = 0; i < count; i++)
-		if (!strcasecmp(names[i], name))
-			return i;
-	return -1;
-}
 
 const char *estimate_method_name(enum estimate_method m)
 {
@@ -65,7 +58,7 @@ const char *estimate_method_name(enum estimate_method m)
 
 int estimate_method_parse(const char *name, enum estimate_method *m)
 {
-	int i = find_name(method_names, COUNT(method_names), name);
+	int i = keyval_choice("method", name, method_names, COUNT(method_names), NULL);
 
 	if (i < 0)
 		return -1;
@@ -159,17 +152,12 @@ static void format_int(
 static int parse_choice(
 	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
-	char all[128] = "";
-	int i = find_name(k->names, k->count, value);
+	int i = keyval_choice(k->key, value, k->names, k->count, err);
 
-	if (i >= 0) {
-		*MEMBER(int, k, s) = i;
-		return 0;
-	}
-	for (int n = 0; n < k->count; n++)
-		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", n ? ", " : "",
-			k->names[n]);
-	return errmsg_set(err, "%s=%s is unknown: choose one of %s", k->key, value, all);
+	if (i < 0)
+		return -1;
+	*MEMBER(int, k, s) = i;
+	return 0;
 }
 
 static void format_choice(
@@ -194,35 +182,32 @@ static void format_text(
 	append(buf, size, k->key, "%s", CONST_MEMBER(char, k, s));
 }
 
-/* What follows poppa_price_ in the key is the kind in the rules' text. */
-static const char *price_rule_kind(const struct setting *k)
-{
-	return k->key + strlen("poppa_price_");
-}
-
-static int add_price_rule(
+/* Appends the value to a comma list, with the row's prefix before it. */
+static int add_item(
 	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
-	size_t used = strlen(s->price_rules), room = sizeof(s->price_rules) - used;
+	char *list = MEMBER(char, k, s);
+	size_t used = strlen(list), room = (size_t)k->max - used;
 
-	if ((size_t)snprintf(s->price_rules + used, room, "%s%s=%s", used ? "," : "",
-		    price_rule_kind(k), value) < room)
+	if ((*value || *k->prefix) && (size_t)snprintf(list + used, room, "%s%s%s", used ? "," : "",
+					      k->prefix, value) < room)
 		return 0;
-	s->price_rules[used] = '\0';
-	return errmsg_set(err, "%s=%s: the price rules have more than %zu characters in all",
-		k->key, value, sizeof(s->price_rules) - 1);
+	list[used] = '\0';
+	return errmsg_set(err,
+		*k->prefix ? "%s=%s: the price rules have more than %d characters in all"
+			   : "%s=%s: the names must have 1 to %d characters in all",
+		k->key, value, (int)k->max - 1);
 }
 
-static void format_price_rules(
+static void format_items(
 	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
 {
-	const char *kind = price_rule_kind(k);
-	size_t len = strlen(kind);
+	const char *at = CONST_MEMBER(char, k, s);
+	size_t len = strlen(k->prefix);
 
-	for (const char *at = s->price_rules; *at; at += strcspn(at, ","), at += *at == ',')
-		if (!strncmp(at, kind, len) && at[len] == '=')
-			append(buf, size, k->key, "%.*s", (int)(strcspn(at, ",") - len - 1),
-				at + len + 1);
+	for (; *at; at += strcspn(at, ","), at += *at == ',')
+		if (!strncmp(at, k->prefix, len))
+			append(buf, size, k->key, "%.*s", (int)(strcspn(at, ",") - len), at + len);
 }
 
 /* SOCKETSxCORES:LANES; the last rule for a shape counts. */
@@ -266,26 +251,6 @@ static void format_stripe_rules(
 			s->stripe_rule[i].cores, s->stripe_rule[i].lanes);
 }
 
-static int add_partition(
-	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
-{
-	size_t used = strlen(s->stripe_partitions), room = sizeof(s->stripe_partitions) - used;
-
-	if (*value && (size_t)snprintf(s->stripe_partitions + used, room, "%s%s", used ? "," : "",
-			      value) < room)
-		return 0;
-	s->stripe_partitions[used] = '\0';
-	return errmsg_set(err, "%s=%s: the names must have 1 to %zu characters in all", k->key,
-		value, sizeof(s->stripe_partitions) - 1);
-}
-
-static void format_partitions(
-	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
-{
-	for (const char *at = s->stripe_partitions; *at; at += strcspn(at, ","), at += *at == ',')
-		append(buf, size, k->key, "%.*s", (int)strcspn(at, ","), at);
-}
-
 static int parse_match(
 	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
@@ -296,7 +261,7 @@ static int parse_match(
 		s->stripe_match = MATCH_WITHIN;
 		return percent(k->key, value + strlen(within), &s->stripe_within, err);
 	}
-	match = find_name(match_names, COUNT(match_names), value);
+	match = keyval_choice(k->key, value, match_names, COUNT(match_names), NULL);
 	if (match < 0 || match == MATCH_WITHIN)
 		return errmsg_set(err, "%s=%s is unknown: choose one of any, exact, within:PERCENT",
 			k->key, value);
@@ -339,6 +304,9 @@ static void format_ledger(
 #define CHOICE(member, all)                                                                        \
 	.parse = parse_choice, .format = format_choice, AT(member), .names = all,                  \
 	.count = COUNT(all)
+#define TEXT(member) AT(member), .max = sizeof(((struct poppa_settings *)0)->member)
+#define ITEMS(member, before)                                                                      \
+	.parse = add_item, .format = format_items, TEXT(member), .prefix = before
 /* One row a setting. tests/lint compares keys and defaults with poppad(8) and slurm.conf.example.
  */
 static const struct setting table[] = {
@@ -352,16 +320,15 @@ static const struct setting table[] = {
 	{"poppa_pause", "auto", CHOICE(pause, pause_names)},
 	{"poppa_counter", "auto", CHOICE(counter, counter_backend_names)},
 	{"poppa_min_blocks", "10", NUMBER(min_blocks), .min = 2, .max = 1000000},
-	{"poppa_price", "thesis", .parse = parse_text, .format = format_text, AT(price),
-		.max = sizeof(((struct poppa_settings *)0)->price)},
-	{"poppa_price_partition", NULL, .parse = add_price_rule, .format = format_price_rules},
-	{"poppa_price_qos", NULL, .parse = add_price_rule, .format = format_price_rules},
+	{"poppa_price", "thesis", .parse = parse_text, .format = format_text, TEXT(price)},
+	{"poppa_price_partition", NULL, ITEMS(price_rules, "partition=")},
+	{"poppa_price_qos", NULL, ITEMS(price_rules, "qos=")},
 	{"poppa_ledger", NULL, .parse = parse_ledger, .format = format_ledger},
 	{"poppa_settle_timeout", "60s", DURATION(settle_timeout_ns), .min = NS_PER_S,
 		.max = 24 * 3600 * NS_PER_S},
 	{"stripe_lanes", "2", NUMBER(stripe_lanes), .min = 2, .max = MAX_LANES},
 	{"stripe_lanes_on", NULL, .parse = add_stripe_rule, .format = format_stripe_rules},
-	{"stripe_partition", NULL, .parse = add_partition, .format = format_partitions},
+	{"stripe_partition", NULL, ITEMS(stripe_partitions, "")},
 	{"stripe_match", "any", .parse = parse_match, .format = format_match},
 };
 
@@ -384,19 +351,6 @@ void settings_defaults(struct poppa_settings *s)
 			table[i].parse(&table[i], table[i].usual, s, NULL);
 }
 
-static int unknown_key(const char *key, struct errmsg *err)
-{
-	char all[1024] = "";
-
-	for (int i = 0; i < COUNT(table); i++)
-		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
-			!i                      ? ""
-			: i == COUNT(table) - 1 ? " and "
-						: ", ",
-			table[i].key);
-	return errmsg_set(err, "%s is unknown: the keys are %s", key, all);
-}
-
 static int one_setting(const char *key, const char *value, int line, void *arg, struct errmsg *err)
 {
 	(void)line;
@@ -407,7 +361,7 @@ static int one_setting(const char *key, const char *value, int line, void *arg, 
 	for (const struct setting *k = table; k < table + COUNT(table); k++)
 		if (!strcasecmp(key, k->key))
 			return k->parse(k, value, arg, err);
-	return unknown_key(key, err);
+	return keyval_unknown(key, table, sizeof(table[0]), COUNT(table), err);
 }
 
 int settings_parse(const char *prep_parameters, struct poppa_settings *s, struct errmsg *err)
