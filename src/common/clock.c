@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads the clocks of the system, and what a thread has used. */
+/* Reads the system's clocks. */
 #include "common/clock.h"
 
 #include "common/units.h"

@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC, ns and ms: everything on the node is timed with it, as nobody can set it. */
+/* CLOCK_MONOTONIC, ns and ms. Everything on the node is timed with it, because nobody can set it.
+ */
 int64_t clock_now(void);
 int64_t clock_now_ms(void);
 
@@ -18,8 +19,8 @@ int64_t clock_boot(void);
 /* Processor time of the calling thread, ns. */
 int64_t clock_own(void);
 
-/* ns as seconds and the rest. */
+/* The same time as seconds and nanoseconds. */
 struct timespec clock_spec(int64_t ns);
 
-/* The time on CLOCK_REALTIME in wait_ns, as pthread_cond_timedwait() wants it. */
+/* The time on CLOCK_REALTIME wait_ns from now, as pthread_cond_timedwait() wants it. */
 struct timespec clock_wall_in(int64_t wait_ns);

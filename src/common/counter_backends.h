@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of counter backends: what a job's progress can be read from. */
+/* The table of counter backends, from which a job's progress can be read. */
 #pragma once
 
 #include <stdbool.h>
 
 /*
- * One row a backend: X(KIND, name, order, automatic, counts).
+ * One row for each backend: X(KIND, name, order, automatic, counts).
  *   name       in settings, logs and JSON; counter_<name>_ops of src/poppa/counter is its code
  *   order      from 1, without gaps: where several backends have a signal, the first one counts
- *   automatic  whether auto tries it, in that order; else it is used only where it is asked for
- *   counts     what progress is under it; docs/counters.md says the same words (tests/lint)
+ *   automatic  whether auto tries it, in that order; else it is used only where a setting names it
+ *   counts     what it counts as progress; docs/counters.md has the same words (tests/lint)
  * Messages name the backends in the order of the rows.
  */
 #define COUNTER_TABLE(X)                                                                           \
@@ -30,7 +30,7 @@ enum counter_backend {
 
 extern const char *const counter_backend_names[COUNTER_NAMES];
 
-/* As in the table; false and "" for auto and none. */
+/* The columns of the table; false and "" for auto and none. */
 const char *counter_backend_name(enum counter_backend b);
 bool counter_backend_automatic(enum counter_backend b);
 const char *counter_backend_counts(enum counter_backend b);

@@ -2,11 +2,11 @@
 /* One clear error message, written by the function that found the fault, for its caller to show. */
 #pragma once
 
-/* Lives on the caller's stack; text is always terminated and empty while nothing is wrong. */
+/* Usually on the caller's stack. text is always terminated, and empty while nothing is wrong. */
 struct errmsg {
 	char text[512];
 };
 
-/* Writes the message (cut at the buffer's end) and returns -1, so a function can return it. What
- * err says already may be quoted in it. */
+/* Writes the message, cut at the buffer's end. The new message may quote the old one. Does nothing
+ * where err is NULL. Always returns -1, for the caller to return. */
 int errmsg_set(struct errmsg *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

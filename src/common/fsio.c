@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Keeps errno across the message and the clean-up of the caller. */
+/* Writes err and keeps errno. Returns -1. */
 static int fail(struct errmsg *err, const char *what, const char *path)
 {
 	int saved = errno;
@@ -100,8 +100,7 @@ static int sync_directory_of(const char *path)
 	return rc;
 }
 
-/* Writes everything and closes; where the file is on a server, it may be only then that the disk is
- * full. */
+/* Writes everything and closes fd. A server may report a full disk only at the close. */
 static int fill(int fd, const void *data, size_t len, mode_t mode, int durable)
 {
 	int rc = fchmod(fd, mode) || write_all(fd, data, len) || (durable && fsync(fd)) ? -1 : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whole-file reading, and writing that survives a crash at any moment. */
+/* Reads whole files, and replaces files so that a crash at any moment leaves a whole one. */
 #pragma once
 
 #include <stddef.h>
@@ -7,13 +7,14 @@
 
 #include "common/errmsg.h"
 
-/* Reads at most max bytes; the terminated buffer is the caller's to free. NULL with errno and err
- * set on failure. */
+/* Reads a file of at most max bytes. Returns a terminated buffer that the caller frees, or NULL
+ * with errno and err. len may be NULL. */
 char *fsio_read(const char *path, size_t max, size_t *len, struct errmsg *err);
 
 /*
- * Replaces path in one step: temporary file beside it, fsync when durable, rename, fsync of the
- * directory when durable. Readers see the old or the new content, never a mix.
+ * Replaces path in one step: writes a temporary file beside it and renames that. Where durable is
+ * set, file and directory are synced. Readers see the old or the new content, never a mix. Returns
+ * 0, or -1 with errno and err.
  */
 int fsio_write(const char *path, const void *data, size_t len, mode_t mode, int durable,
 	struct errmsg *err);

@@ -24,7 +24,7 @@ int hostport_parse(const char *text, char *host, size_t size, int *port, struct 
 		text++;
 		len -= 2;
 	}
-	/* What is left of brackets, or is no letter of a name or an address. */
+	/* No bracket may be left, and nothing that a name or an address cannot have. */
 	if (!len || len >= size || strcspn(text, "[]/ \t\r\n\v\f\"\\") < len)
 		return errmsg_set(err, "\"%s\": write HOST, HOST:PORT or [ADDRESS]:PORT", whole);
 	snprintf(host, size, "%.*s", (int)len, text);

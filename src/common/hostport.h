@@ -7,7 +7,7 @@
 #include "common/errmsg.h"
 
 /*
- * HOST, HOST:PORT, [IPV6]:PORT, or a bare IPv6 address. *port is left alone where none is given.
- * 0, or -1 with err and nothing changed.
+ * Reads HOST, HOST:PORT, [IPV6]:PORT, or a bare IPv6 address. *port stays as it is where the text
+ * has none. Returns 0, or -1 with err and nothing changed.
  */
 int hostport_parse(const char *text, char *host, size_t size, int *port, struct errmsg *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Appends to files of lines, replaces them, and reads what a crash has left of them. */
+/* Appends to files of lines, replaces them, and reads them after a crash. */
 #include "common/journal.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ int journal_append(
 	if (n >= 0)
 		errno = ENOSPC;
 	cannot("write", path, err);
-	/* A part of it would make the next line unreadable. */
+	/* A part of the text would make the next line unreadable. */
 	if (ftruncate(j->fd, j->end))
 		cannot("write", path, err);
 	return -1;
@@ -82,7 +82,7 @@ int journal_append_at(const char *path, off_t end, const char *text, size_t len,
 		rc = errmsg_set(err, "cannot write %s: %s", path, strerror(ESTALE));
 	else if (!journal_append(&j, path, text, len, err))
 		rc = journal_sync(&j, path, err);
-	/* Where the file is on a server, it may be only now that the disk is full. */
+	/* A server may report a full disk only at the close. */
 	if (j.fd >= 0 && close(j.fd) && !rc)
 		rc = cannot("write", path, err);
 	return rc;

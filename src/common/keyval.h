@@ -14,16 +14,16 @@
 typedef int (*keyval_fn)(
 	const char *key, const char *value, int line, void *arg, struct errmsg *err);
 
-/* "a=1,b,c=x": commas separate, blanks around items are ignored, empty items are skipped. */
+/* Reads "a=1,b,c=x". Blanks around items are ignored, and empty items are skipped. */
 int keyval_list(const char *text, keyval_fn fn, void *arg, struct errmsg *err);
 
 /*
- * A text of lines "Name=Value", "#" starts a comment, a value may be in double quotes.
- * A line that is neither empty nor Name=Value is an error that names `name` and the line.
+ * Reads lines "Name=Value". "#" starts a comment; a value may be in double quotes. A line that is
+ * neither empty nor Name=Value is an error, and err has the text's name and the line.
  */
 int keyval_text(const char *name, const char *text, keyval_fn fn, void *arg, struct errmsg *err);
 
-/* The same from a file. A missing file is -1 with errno ENOENT and a message. */
+/* Reads such lines from a file. Returns -1 with errno ENOENT and err where it is missing. */
 int keyval_file(const char *path, keyval_fn fn, void *arg, struct errmsg *err);
 
 /* Copies a value into out. Returns 0, or -1 with an err that names the key where it is too long. */

@@ -73,7 +73,7 @@ void plog(enum plog_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	/* Users choose parts of it: what they send must not pass for a line of its own. */
+	/* Users choose parts of the line: these must not look like lines of their own. */
 	plain_text(line);
 	(log_sink ? log_sink : to_stderr)(level, line);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Log lines of the suite: one line an event, prefixed with the part's name. */
+/* Log lines of the suite: one line for each event, with the program's name before it. */
 #pragma once
 
 enum plog_level { PLOG_ERROR, PLOG_WARN, PLOG_INFO, PLOG_DEBUG };
@@ -17,7 +17,7 @@ void plog_set_sink(plog_sink_fn sink);
 /* Sends lines to syslog (facility daemon) instead of standard error. */
 void plog_to_syslog(void);
 
-/* A line at the most, of 1023 bytes: what would end it or steer a terminal is shown as "?". */
+/* Logs one line of at most 1023 bytes. What would end it or steer a terminal becomes "?". */
 void plog(enum plog_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define plog_error(...) plog(PLOG_ERROR, __VA_ARGS__)

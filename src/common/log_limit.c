@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keeps strangers from filling the log. */
+/* Counts the warnings of a minute, and leaves out those that are too many. */
 #include "common/log_limit.h"
 
 #include <stdarg.h>

@@ -20,35 +20,37 @@ enum ledger_origin {
 
 struct nodeconf {
 	/* Every path may hold %n, which stands for the Slurm node name. */
-	char run_dir[PATH_MAX];   /* RunDir: sockets and what the prolog registers (/run/poppa) */
-	char spool_dir[PATH_MAX]; /* SpoolDir: checkpoints and unacknowledged records
-				     (/var/spool/poppa) */
-	int spool_keep_days;      /* SpoolKeepDays: for how long acknowledged records are kept for a
-				     ledger that is lost; 0 = not */
-	char state_dir[PATH_MAX]; /* StateDir: the ledger's database, controller only
-				     (/var/lib/poppa) */
+	char run_dir[PATH_MAX]; /* RunDir: sockets and what the prolog registers (/run/poppa) */
+	/* SpoolDir: checkpoints and unacknowledged records (/var/spool/poppa) */
+	char spool_dir[PATH_MAX];
+	/* SpoolKeepDays: for how long acknowledged records are kept for a new ledger; 0 = not */
+	int spool_keep_days;
+	/* StateDir: the ledger's database, controller only (/var/lib/poppa) */
+	char state_dir[PATH_MAX];
 	char shutter_log[PATH_MAX];  /* ShutterLog: directory for shutter logs; empty = none */
 	char munge_socket[PATH_MAX]; /* MungeSocket; empty = libmunge's default */
-	char ledger_listen[256];     /* LedgerListen: address[:port] of poppa-ledgerd; empty = all,
-					settings' port */
-	char ledger_user[64]; /* LedgerUser: who poppa-ledgerd runs as and whose replies nodes trust
-			       */
+	/* LedgerListen: address[:port] of poppa-ledgerd; empty = all, settings' port */
+	char ledger_listen[256];
+	/* LedgerUser: who poppa-ledgerd runs as, and whose replies nodes trust */
+	char ledger_user[64];
 	enum ledger_origin ledger_origin;
-	char ledger_controllers[1024]; /* LedgerControllers: hosts, beside its own, that
-					  poppa-ledgerd takes prices from; comma list */
-	int ledger_keep_days; /* LedgerKeepDays: for how long poppa-ledgerd keeps the nodes' records
-				 of settled jobs; 0 = for ever */
-	bool counter_set;     /* Counter given: overrides poppa_counter */
+	/* LedgerControllers: comma list of hosts, beside its own, that poppa-ledgerd takes prices
+	 * from */
+	char ledger_controllers[1024];
+	/* LedgerKeepDays: for how long poppa-ledgerd keeps the nodes' records of settled jobs; 0 =
+	 * for ever */
+	int ledger_keep_days;
+	bool counter_set; /* Counter is given: it overrides poppa_counter */
 	enum counter_backend counter;
-	char perf_event[NODECONF_EVENT_SIZE]; /* PerfEvent: what perf and papi count; empty = the
-						 instructions of user mode */
+	/* PerfEvent: what perf and papi count; empty = the instructions of user mode */
+	char perf_event[NODECONF_EVENT_SIZE];
 	char replay_log[PATH_MAX]; /* ReplayLog: the shutter log that Counter=replay plays */
 	int uprobe_count;
-	char uprobe[NODECONF_MAX_UPROBES]
-		   [512]; /* Uprobe=FILE:SYMBOL, repeatable; FILE = path or soname */
+	/* Uprobe=FILE:SYMBOL, repeatable; FILE = path or soname */
+	char uprobe[NODECONF_MAX_UPROBES][512];
 	int launcher_count;
-	char launcher[NODECONF_MAX_LAUNCHERS]
-		     [64]; /* Launcher=NAME, repeatable: added to the built-in list */
+	/* Launcher=NAME, repeatable: added to the built-in list */
+	char launcher[NODECONF_MAX_LAUNCHERS][64];
 };
 
 void nodeconf_defaults(struct nodeconf *c);
@@ -59,16 +61,16 @@ void nodeconf_defaults(struct nodeconf *c);
  */
 char *nodeconf_path(char *buf, size_t size);
 
-/* Reads it. Where nodeconf_path() names no file the defaults are given; a file that was asked for
- * must be there. On error *c is untouched and err names file, line and key. */
+/* Reads poppa.conf. Without a file at nodeconf_path(), *c gets the defaults; at any other path the
+ * file must be there. Returns 0, or -1 with *c untouched and err that names file, line and key. */
 int nodeconf_load(const char *path, struct nodeconf *c, struct errmsg *err);
 
-/* This host's name up to its first dot, which is Slurm's name of the node unless somebody says
- * otherwise; returns buf, "" where the host has none. */
+/* Writes this host's name up to its first dot, Slurm's usual name of the node. Returns buf, ""
+ * where the host has no name. */
 char *nodeconf_host(char *buf, size_t size);
 
-/* Puts node in place of every %n of a path of the configuration into buf; returns buf. */
+/* Copies a path of the configuration into buf, with node in place of every %n; returns buf. */
 char *nodeconf_expand(const char *path, const char *node, char *buf, size_t size);
 
-/* The ledger's database on this host, from StateDir; returns buf, of PATH_MAX. */
+/* Writes the path of the ledger's database on this host; returns buf, of PATH_MAX. */
 char *nodeconf_ledger(const struct nodeconf *c, char *buf);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Takes the teeth out of texts that users chose. */
+/* Replaces what is unsafe to show in texts that users chose. */
 #include "common/printable.h"
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ static int sequence(const unsigned char *p, uint32_t *code)
 			return 0;
 		*code = *code << 6 | (p[i] & 0x3f);
 	}
-	/* Longer than need be, half of a surrogate pair, or beyond the last character. */
+	/* Refused: longer than needed, half of a surrogate pair, or above the last character. */
 	if (!len || *code < least[len] || (*code >= 0xd800 && *code < 0xe000) || *code > 0x10ffff)
 		return 0;
 	return len;

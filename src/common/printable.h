@@ -3,8 +3,8 @@
 #pragma once
 
 /*
- * Replaces, in place, each byte that is not UTF-8, each control character and each character that
- * turns the direction of writing by "?": what is left can neither steer a terminal nor make a line
- * look like another, and JSON takes it. The text never grows. Returns text.
+ * Replaces by "?", in place, each byte that is not UTF-8, each control character and each character
+ * that changes the direction of writing. The result cannot steer a terminal or make a line look
+ * like another, and JSON takes it. The text never grows. Returns text.
  */
 char *plain_text(char *text);
