@@ -16,27 +16,25 @@
 #define FIRST_RETRY_S 1
 #define LAST_RETRY_S 60
 #define INTERIM_MAX 32
-/* How often a node with nothing to send asks whether the ledger is still the one that it knows. */
+/* How often a node with nothing to send asks the ledger for its identity. */
 #define ASK_EVERY (300 * NS_PER_S)
 
 struct sender {
 	pthread_t thread;
 	const struct spool *spool;
-	/*
-	 * The main thread sets what follows under this lock and signals; the sender's thread takes
-	 * a copy under the lock, and holds no lock while it waits for the network or the disk.
-	 */
+	/* The main thread sets the members below under this lock and signals. The sender's thread
+	 * copies them under the lock, and does not hold it while it waits for network or disk. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool quit;
 	bool wanted; /* there may be a record in the spool */
-	bool known;  /* client is set */
+	bool known;  /* whether client is set */
 	struct client client;
 	int interim_count;
 	struct ledger_record interim[INTERIM_MAX];
 };
 
-/* Another ledger than before has lost what was sent: the spool then has it again. */
+/* A new ledger does not have what was sent before: the spool then sends it again. */
 static void know_ledger(const struct sender *s, const char *id)
 {
 	struct errmsg err = {""};
@@ -49,7 +47,7 @@ static void know_ledger(const struct sender *s, const char *id)
 			n, s->spool->keep_days);
 }
 
-/* Returns whether it answered. */
+/* Returns whether the ledger answered. */
 static bool ask_ledger(const struct sender *s, const struct client *c, struct errmsg *err)
 {
 	char id[CLIENT_LEDGER_ID];
@@ -61,7 +59,8 @@ static bool ask_ledger(const struct sender *s, const struct client *c, struct er
 	return true;
 }
 
-/* Takes a record that the ledger has answered for out of the spool. reason: why it was refused. */
+/* Takes a record out of the spool when the ledger has acknowledged or refused it. Returns 0, or -1
+ * with err. */
 static int take_out(const struct sender *s, const struct ledger_record *r, enum client_ack ack,
 	const char *reason, struct errmsg *err)
 {
@@ -78,8 +77,8 @@ static int take_out(const struct sender *s, const struct ledger_record *r, enum 
 		  : 0;
 }
 
-/* Returns whether the ledger has everything. Where a record cannot be taken out, it does not: then
- * the caller rests before it is sent again. */
+/* Returns whether the ledger has everything, and the spool is empty. A record that cannot be taken
+ * out makes it false, too, so that the caller waits before it is sent again. */
 static bool send_spool(struct sender *s, const struct client *c, struct errmsg *err)
 {
 	struct ledger_record *r = malloc(CLIENT_MAX_BATCH * sizeof(*r));
@@ -112,7 +111,8 @@ static void *sender_main(void *arg)
 	pthread_setname_np(pthread_self(), "poppad-sender");
 	pthread_mutex_lock(&s->lock);
 	while (!s->quit) {
-		struct ledger_record *interim = NULL;
+		enum client_ack ack[INTERIM_MAX];
+		struct ledger_record *interim;
 		struct errmsg err = {""};
 		struct client c;
 		int n = s->interim_count;
@@ -135,12 +135,9 @@ static void *sender_main(void *arg)
 		if (interim)
 			memcpy(interim, s->interim, n * sizeof(*interim));
 		pthread_mutex_unlock(&s->lock);
-		if (interim) {
-			enum client_ack ack[INTERIM_MAX];
-
+		if (interim)
 			ok = !client_send_records(&c, interim, n, ack, NULL, &err);
-			free(interim);
-		}
+		free(interim);
 		if (ok && (!asked || clock_now() >= asked + ASK_EVERY)) {
 			ok = ask_ledger(s, &c, &err);
 			if (ok)
@@ -201,9 +198,8 @@ void sender_ledger(struct sender *s, const struct client *c)
 	pthread_mutex_lock(&s->lock);
 	s->client = *c;
 	s->known = true;
-	s->wanted = true;
-	pthread_cond_signal(&s->changed);
 	pthread_mutex_unlock(&s->lock);
+	sender_wake(s);
 }
 
 void sender_wake(struct sender *s)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@
 #define MAX_ID 256
 #define DAY_S 86400
 
-/* JOBID.RESTART.XXXXXX: a kill or a power cut has interrupted fsio_write(). */
+/* JOBID.RESTART.XXXXXX: what fsio_write() leaves where a kill or a power cut interrupts it. */
 static bool is_leftover(const char *name)
 {
 	uint32_t job, restart;
@@ -56,7 +57,7 @@ int spool_open(struct spool *s, const char *dir, struct errmsg *err)
 		fsio_mkdirs(s->sent_dir, 0700, err))
 		return -1;
 	/* Checkpoints are written every few seconds, so leftovers would add up. Records are few,
-	 * and what lies beside them is for people. */
+	 * and the other files beside them are for people. */
 	sweep(s->state_dir);
 	return 0;
 }
@@ -131,7 +132,7 @@ void spool_forget(const struct spool *s, uint32_t job_id, uint32_t restart)
 	unlink(state_path(&path, s, job_id, restart));
 }
 
-/* Exactly JOBID.RESTART. */
+/* Whether the name is exactly JOBID.RESTART. */
 static bool parse_state_name(const char *name, uint32_t *job_id, uint32_t *restart)
 {
 	char again[32];
@@ -156,7 +157,7 @@ void spool_each(const struct spool *s, spool_fn fn, void *arg)
 }
 
 /*
- * A record's own name, JOBID.RESTART.START. The start is in it because a slurmctld that was killed
+ * A record's own name, JOBID.RESTART.START. The start tells runs apart: a slurmctld that was killed
  * may give a job's id and restart to another run while the record of the first one still waits. A
  * start of at most six digits is left out: such a name would look like a leftover of fsio_write().
  */
@@ -204,7 +205,7 @@ static int read_record(const char *path, struct ledger_record *r)
 	if (json)
 		rc = record_from_json(json, r, &err);
 	else if (errno != EINVAL)
-		return -1; /* gone, or unreadable for now */
+		return -1; /* it is gone, or cannot be read for now */
 	json_decref(json);
 	if (rc) {
 		plog_error("%s is no record and is set aside: %s", path, err.text);
@@ -227,8 +228,8 @@ static int is_record(const struct dirent *e)
 	return !strcmp(e->d_name, record_name(again, &r));
 }
 
-/* Reads a record. Its file gets the record's own name where somebody has renamed it, because that
- * is the name by which the record is taken out. */
+/* Reads a record. A file that somebody has renamed gets the record's own name again, because
+ * spool_acked() and spool_refused() look for that name. */
 static int read_named(const struct spool *s, const char *name, struct ledger_record *r)
 {
 	struct path path, own;
@@ -281,43 +282,43 @@ int spool_acked(const struct spool *s, const struct ledger_record *r)
 	struct ledger_record now;
 
 	record_path(&path, s->record_dir, r);
-	/* The main thread may have replaced it while the ledger was asked. */
+	/* The main thread may have replaced the record while the sender asked the ledger. */
 	if (read_record(path.text, &now) || now.seq > r->seq)
 		return 0;
 	if (!s->keep_days || rename(path.text, record_path(&sent, s->sent_dir, r)))
 		return unlink(path.text);
-	utimensat(AT_FDCWD, sent.text, NULL, 0); /* its time begins now */
+	utimensat(AT_FDCWD, sent.text, NULL, 0); /* keep_days count from now */
 	return 0;
 }
 
-/* Calls fn for every record that was sent. */
-static void each_sent(const struct spool *s,
-	void (*fn)(const struct spool *s, const char *path, const char *name, int *count),
-	int *count)
+/* Calls fn for every record that was sent. Returns for how many fn returned true. */
+static int each_sent(const struct spool *s,
+	bool (*fn)(const struct spool *s, const char *path, const char *name))
 {
 	DIR *d = opendir(s->sent_dir);
 	const struct dirent *e;
+	struct path path;
+	int count = 0;
 
-	while (d && (e = readdir(d))) {
-		struct path path;
-
+	while (d && (e = readdir(d)))
 		if (is_record(e))
-			fn(s, path_of(&path, s->sent_dir, e->d_name), e->d_name, count);
-	}
+			count += fn(s, path_of(&path, s->sent_dir, e->d_name), e->d_name);
 	if (d)
 		closedir(d);
+	return count;
 }
 
-/* Where a record of the same run waits, that one is newer: both stay where they are. */
-static void send_again(const struct spool *s, const char *path, const char *name, int *count)
+/* A record of the same run that waits already is newer: then both stay where they are. */
+static bool send_again(const struct spool *s, const char *path, const char *name)
 {
 	struct path to;
 
 	if (!renameat2(
 		    AT_FDCWD, path, AT_FDCWD, path_of(&to, s->record_dir, name), RENAME_NOREPLACE))
-		(*count)++;
-	else if (errno != EEXIST)
+		return true;
+	if (errno != EEXIST)
 		plog_error("cannot send %s again: %s", path, strerror(errno));
+	return false;
 }
 
 int spool_know_ledger(const struct spool *s, const char *id, struct errmsg *err)
@@ -331,28 +332,23 @@ int spool_know_ledger(const struct spool *s, const char *id, struct errmsg *err)
 	if (!*id || same)
 		return 0;
 	if (!first)
-		each_sent(s, send_again, &count);
-	/* The note comes last: after a kill before it, all of this is done again. */
-	if (fsio_write(s->ledger, id, strlen(id), 0600, 1, err))
-		return -1;
-	return count;
+		count = each_sent(s, send_again);
+	/* The identity is written last: after a kill before this, all of it is done again. */
+	return fsio_write(s->ledger, id, strlen(id), 0600, 1, err) ? -1 : count;
 }
 
-static void expire(const struct spool *s, const char *path, const char *name, int *count)
+static bool expire(const struct spool *s, const char *path, const char *name)
 {
 	struct stat st;
 
 	(void)name;
-	if (!stat(path, &st) && st.st_mtime < time(NULL) - (time_t)s->keep_days * DAY_S &&
-		!unlink(path))
-		(*count)++;
+	return !stat(path, &st) && st.st_mtime < time(NULL) - (time_t)s->keep_days * DAY_S &&
+	       !unlink(path);
 }
 
 void spool_expire(const struct spool *s)
 {
-	int count = 0;
-
-	each_sent(s, expire, &count);
+	each_sent(s, expire);
 }
 
 int spool_refused(const struct spool *s, const struct ledger_record *r)

@@ -23,13 +23,13 @@
 #include "common/units.h"
 
 #define MAX_REQUEST 4096
-/* Connections at a time, so that nobody keeps others from asking. Root has its own, beside these.
- */
+/* Connections at a time, so that no user blocks the others. Root has a limit of its own. */
 #define MAX_CONNECTIONS 32
 #define MAX_OF_USER 8
 #define MAX_OF_ROOT 16
 #define IDLE_S 10
-/* poppad has a higher priority than jobs: nobody but root makes it answer more often than this. */
+/* poppad has a higher priority than jobs, so users other than root get no more answers than this.
+ */
 #define MAX_ANSWERS_PER_S 50
 #define ASKERS 64
 /* How many bytes of answers may wait for a slow reader before its next request is read. */
@@ -53,8 +53,8 @@ struct asker {
 
 struct status {
 	struct evconnlistener *listener;
-	struct event *listen_again; /* after a connection could not be accepted */
-	bool told;                  /* that was logged, and none was accepted since */
+	struct event *listen_again; /* pending after a connection could not be accepted */
+	bool told;                  /* that was logged, and no connection was accepted since */
 	char path[PATH_MAX];
 	status_fn fn;
 	void *arg;
@@ -76,8 +76,7 @@ static void drop(struct connection *c)
 	free(c);
 }
 
-/* The user's entry. A new user takes the place of the one who has not asked for the longest time.
- */
+/* The user's entry. A new user takes the place of the one whose last question is the oldest. */
 static struct asker *find_asker(struct status *s, uid_t uid)
 {
 	struct asker *found = &s->asker[0];
@@ -156,7 +155,7 @@ static void on_read(struct bufferevent *bev, void *arg)
 	}
 	bufferevent_disable(bev, EV_READ);
 	if (c->closing && !evbuffer_get_length(out))
-		drop(c); /* no answer will be written: memory is out */
+		drop(c); /* out of memory: no answer will be written */
 }
 
 static void read_on(struct connection *c)
@@ -190,8 +189,7 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 {
 	struct connection *c = arg;
 
-	/* A client that has sent its line and then closed its side for writing still gets the
-	 * answer. */
+	/* A client that closes its side for writing after its request still gets the answer. */
 	if (what & BEV_EVENT_EOF && evbuffer_get_length(bufferevent_get_output(bev))) {
 		c->closing = true;
 		return;
@@ -205,7 +203,6 @@ static bool too_many(struct status *s, uid_t uid)
 
 	if (had_enough(s, uid))
 		return true;
-
 	for (const struct connection *c = s->first; c; c = c->next)
 		own += c->uid == uid;
 	if (!uid)
@@ -213,7 +210,7 @@ static bool too_many(struct status *s, uid_t uid)
 	return own >= MAX_OF_USER || s->count >= MAX_CONNECTIONS;
 }
 
-/* The socket's buffer is empty, so the text fits; poppad does not wait where it does not. */
+/* The text fits into the socket's empty buffer; if not, poppad does not wait for room. */
 static void turn_away(evutil_socket_t fd)
 {
 	static const char text[] = "{\"error\":\"too many ask at once: try again\"}\n";
@@ -266,8 +263,8 @@ static void on_connection(struct evconnlistener *l, evutil_socket_t fd, struct s
 	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
 }
 
-/* Mostly there are no descriptors left. The client waits; trying again at once would be a loop
- * without end, so poppad listens again a second later. */
+/* The usual cause is that no descriptors are left. The client still waits, so trying again at once
+ * would be a busy loop: poppad listens again a second later. */
 static void on_accept_error(struct evconnlistener *l, void *arg)
 {
 	static const struct timeval second = {.tv_sec = 1};
@@ -313,7 +310,7 @@ struct status *status_open(
 	strcpy(s->path, path);
 	s->fn = fn;
 	s->arg = arg;
-	unlink(path); /* of an earlier poppad: poppad's lock says that no other one runs */
+	unlink(path); /* an earlier poppad's: the lock says that no other poppad runs */
 	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) || chmod(path, 0666)) {
 		errmsg_set(err, "cannot listen at %s: %s", path, strerror(errno));
 		goto broken;

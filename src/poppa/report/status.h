@@ -8,13 +8,13 @@
 
 #include "common/errmsg.h"
 
-/* Answers a request of a user; the kernel says who that is. A new reference. */
+/* Answers a request of a user, whose uid the kernel gives. Returns a new reference. */
 typedef json_t *(*status_fn)(const json_t *request, uid_t uid, void *arg);
 
 struct status;
 
-/* Listens at path, to which anybody may connect. What one user can make poppad do is bounded
- * (status.c), so that nobody keeps others from asking. base is not owned. NULL with err. */
+/* Listens at path, to which anybody may connect. Limits for each user (status.c) keep the socket
+ * free for others. base stays the caller's. Returns NULL with err on failure. */
 struct status *status_open(
 	struct event_base *base, const char *path, status_fn fn, void *arg, struct errmsg *err);
 
