@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keeps the table of co-located jobs: what is done when, and what is kept of them. */
+/* Works on the table of co-located jobs when poppad calls, and keeps its checkpoints. */
 #include "poppa/node/jobs_impl.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define CHECKPOINT_EVERY (5 * NS_PER_S)
 #define INTERIM_EVERY (60 * NS_PER_S)
-/* Looks at stopped tasks become ever rarer; then the tick does. */
+/* Stopped tasks are looked at ever more rarely; after this interval, only the tick does it. */
 #define LOOK_LAST_MS 640
 
 struct jobs *jobs_new(const struct jobs_env *env)
@@ -85,16 +85,15 @@ void jobs_tick(struct jobs *js)
 			*js->env.log = NULL;
 		}
 	}
-	if (!js->next_interim) {
-		js->next_interim = now + INTERIM_EVERY;
-	} else if (now >= js->next_interim) {
-		interim(js);
+	if (now >= js->next_interim) {
+		if (js->next_interim)
+			interim(js);
 		js->next_interim = now + INTERIM_EVERY;
 	}
 	for (const struct job *j = js->first; j; j = j->next)
 		waiting |= !j->seen;
 	if (waiting)
-		jobs_sync(js); /* a final record that the spool did not take */
+		jobs_sync(js); /* tries again to store a final record that the spool did not take */
 }
 
 int jobs_look_ms(const struct jobs *js)
@@ -145,7 +144,7 @@ void jobs_reconfigured(struct jobs *js)
 		}
 	}
 	js->counter = jobs_wanted_counter(js);
-	/* What other settings cost says nothing of these. */
+	/* The cost of shutters under other settings says nothing about these. */
 	budget_init(&js->budget);
 	js->changed = true;
 	jobs_scan(js);

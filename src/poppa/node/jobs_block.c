@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a finished block of the shutter tells of each job. */
+/* Takes the results of a finished block for each job. */
 #include "poppa/node/jobs_impl.h"
 
 #include <math.h>
@@ -9,15 +9,21 @@
 #include "poppa/estimate/blockrate.h"
 #include "poppa/hold/proc.h"
 
-/* So many shutters that a job spoils by running while it is held are no accident. */
+/* A job that spoils so many shutters by running while it is held does not do so by chance. */
 #define MANY_RAN 3
 
-/* Zero progress in some regions and not in others, and it stands: it was stopped on the way. */
-static bool lone_was_stopped(
-	const struct jobs *js, const struct shutter_plan *p, const struct est_block *b)
+/* The job with this number in a plan; NULL where it is no longer in the table. */
+static struct job *job_of(const struct jobs *js, const struct shutter_plan *p, int i)
+{
+	return jobs_find(js, p->job[i].job_id, p->job[i].restart);
+}
+
+/* Whether somebody stopped job j during the block: a region has no progress, and a task of the job
+ * is stopped now. */
+static bool was_stopped(
+	const struct job *j, const struct shutter_plan *p, const struct est_block *b)
 {
 	double before = 0, during = 0, after = 0;
-	const struct job *j = jobs_find(js, p->job[p->lone].job_id, p->job[p->lone].restart);
 
 	for (int k = p->first; k < b->before_n; k++)
 		before += b->before[k].progress;
@@ -38,15 +44,16 @@ static bool lone_was_stopped(
 
 static void take_pace(struct jobs *js, struct job *j, const struct est_block *b)
 {
-	int enough = 2 * js->env.settings->min_blocks;
+	uint64_t enough = 2 * (uint64_t)js->env.settings->min_blocks;
 	struct est_result now;
 
 	tally_result(j->tally, js->env.settings->method, js->env.settings->min_blocks, &now);
-	if (pace_add(&j->pace, b, (now.hi - now.lo) / 2, now.used, (uint64_t)enough))
+	if (pace_add(&j->pace, b, (now.hi - now.lo) / 2, now.used, enough))
 		plog_debug("job %u: another phase", j->reg.job_id);
 }
 
-/* What the co-runners cost each task, where waiting in a loop would count as progress. */
+/* Takes what the co-runners cost each task, to find tasks that wait for others in a loop: their
+ * waiting counts as progress. */
 static void take_tasks_apart(struct job *j, const struct shutter_plan *p)
 {
 	int n = p->job[p->lone].tasks;
@@ -76,11 +83,11 @@ static void take_tasks_apart(struct job *j, const struct shutter_plan *p)
 		j->reg.job_id, 100 * r->least, 100 * r->most);
 }
 
-/* What the absent job costs each of the others. */
+/* Takes what the absent job costs each of the others. */
 static void take_absence(struct jobs *js, const struct shutter_plan *p)
 {
 	for (int i = 0; i < p->jobs; i++) {
-		struct job *j = jobs_find(js, p->job[i].job_id, p->job[i].restart);
+		struct job *j = job_of(js, p, i);
 		struct est_block b;
 
 		if (i == p->lone || !j || !p->job[i].tasks)
@@ -93,7 +100,7 @@ static void take_absence(struct jobs *js, const struct shutter_plan *p)
 
 static void take_ran(struct jobs *js, const struct shutter_plan *p)
 {
-	struct job *j = jobs_find(js, p->job[p->ran].job_id, p->job[p->ran].restart);
+	struct job *j = job_of(js, p, p->ran);
 
 	if (j && ++j->ran == MANY_RAN)
 		plog_warn(
@@ -105,11 +112,11 @@ static void take_ran(struct jobs *js, const struct shutter_plan *p)
 
 void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 {
+	struct job *lone = job_of(js, p, p->lone);
 	struct est_block b;
-	struct job *lone;
 
 	for (int i = 0; i < p->jobs; i++) {
-		struct job *j = jobs_find(js, p->job[i].job_id, p->job[i].restart);
+		struct job *j = job_of(js, p, i);
 
 		if (j && p->paused_ns[i])
 			tally_paused(j->tally, p->paused_ns[i]);
@@ -119,7 +126,7 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 		js->longest_stop_ns = p->stop_ns;
 	if (p->outcome == SHUTTER_OK && p->kind != SHUTTER_ABSENT) {
 		shutter_plan_block(p, &b);
-		if (lone_was_stopped(js, p, &b))
+		if (was_stopped(lone, p, &b))
 			p->outcome = SHUTTER_STOPPED;
 	}
 	js->blocks++;
@@ -130,14 +137,12 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 		plog_warn("the guard resumed what a shutter of %.1f ms held: block dropped",
 			(double)p->stop_ns / NS_PER_MS);
 	if (p->outcome == SHUTTER_OK && p->kind == SHUTTER_SHAM) {
-		lone = jobs_find(js, p->job[p->lone].job_id, p->job[p->lone].restart);
 		if (lone)
 			tally_sham(lone->tally, &b);
 		js->shams++;
 	} else if (p->outcome == SHUTTER_OK && p->kind == SHUTTER_ABSENT) {
 		take_absence(js, p);
 	} else if (p->outcome == SHUTTER_OK) {
-		lone = jobs_find(js, p->job[p->lone].job_id, p->job[p->lone].restart);
 		if (lone) {
 			tally_block(lone->tally, &b);
 			take_tasks_apart(lone, p);

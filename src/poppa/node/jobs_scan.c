@@ -20,7 +20,7 @@
 /* The kernel counts processor time in steps of some ms. */
 #define CPU_LOOK (500 * NS_PER_MS)
 #define BUSY 0.05 /* of one processor */
-/* Somebody else's stop may be short: look at the task often at first. */
+/* A stop that is not poppad's may be short: look at the task often at first. */
 #define LOOK_FIRST_MS 20
 
 static void open_counter(struct jobs *js, struct task *t, int64_t now)
@@ -29,15 +29,14 @@ static void open_counter(struct jobs *js, struct task *t, int64_t now)
 
 	if (t->counter || now < t->next_try || jobs_wanted_counter(js) == COUNTER_NONE)
 		return;
-	/* This may take long, and the next block waits until the last one is taken. */
+	/* Opening may take long, and the next block waits until the last one is taken. */
 	jobs_take_finished(js);
 	t->tries++;
 	t->next_try = t->tries < EAGER_TRIES ? now : now + LAZY_EVERY;
-	if (!counter_open(jobs_wanted_counter(js), js->env.conf, t->pid, &t->counter, &err)) {
+	if (counter_open(jobs_wanted_counter(js), js->env.conf, t->pid, &t->counter, &err))
+		t->counter = NULL;
+	else
 		js->changed = true;
-		return;
-	}
-	t->counter = NULL;
 }
 
 static struct task *find_task(struct job *j, const struct found_process *p)
@@ -49,8 +48,8 @@ static struct task *find_task(struct job *j, const struct found_process *p)
 }
 
 /*
- * The state of a task, T also where its cgroup is frozen: Slurm suspends a job first with a signal
- * and then with the freezer. What our own shutter holds at this very moment does not count.
+ * The state of a task: T also where its cgroup is frozen, because Slurm suspends a job first with a
+ * signal and then with the freezer. The lock keeps the shutter from holding the task meanwhile.
  */
 static char true_state(struct jobs *js, const struct found_tasks *d, const struct found_process *p)
 {
@@ -83,7 +82,7 @@ static int take_tasks(struct jobs *js, struct job *j, const struct found_tasks *
 	CPU_ZERO(&cpus);
 	for (int i = 0; i < d->processes; i++) {
 		const struct found_process *p = &d->process[i];
-		struct task *t = p->app ? find_task(j, p) : NULL;
+		struct task *t = find_task(j, p);
 		cpu_set_t own;
 
 		if (!p->app)
@@ -142,7 +141,7 @@ static int take_freezer(struct jobs *js, struct job *j, const struct found_cgrou
 		js->changed = true;
 	}
 	f->seen = true;
-	/* A step of the same name may have come after it: a cgroup of its own. */
+	/* The step may have ended, and a new one of the same name has a new cgroup. */
 	if (f->unit && pause_settled(f->unit) < 0) {
 		jobs_discard(js, NULL, f->unit, NULL);
 		f->unit = NULL;
@@ -192,12 +191,11 @@ static void take_units(struct jobs *js, struct job *j, const struct found_tasks 
 	for (int i = 0; i < n; i++) {
 		int rc;
 
-		if (u[i].freezer) {
+		if (u[i].freezer)
 			rc = take_freezer(js, j, &d->dir[u[i].index]);
-		} else {
+		else
 			rc = take_process(js, j, &d->process[u[i].index]);
-		}
-		/* One of many short tasks has ended since it was listed: nothing to pause. */
+		/* A task that has ended since it was listed need not be paused. */
 		if (!rc || (!u[i].freezer && errno == ESRCH))
 			continue;
 		j->pausable = false;
@@ -225,7 +223,7 @@ static void take_units(struct jobs *js, struct job *j, const struct found_tasks 
 	js->changed |= was != j->pausable;
 }
 
-/* Tells new_tasks which cgroups hold tasks that are stopped one by one, and who is in them. */
+/* Tells new_tasks which cgroups have tasks that are stopped one by one, and their processes. */
 static void take_new_tasks(struct jobs *js, struct job *j, const struct found_tasks *d)
 {
 	const char **dir = calloc(d->dirs + 1, sizeof(*dir));
@@ -286,7 +284,7 @@ static void take_state(struct jobs *js, struct job *j)
 	js->changed |= was != j->state;
 }
 
-/* The time of a process that ended between two looks is in that of the shell that waited for it. */
+/* A process that ended between two scans is counted with the shell that waited for it. */
 static void take_cpu_time(struct job *j, const struct found_tasks *d)
 {
 	int64_t now = clock_now(), passed = now - j->cpu_ns, spent;
@@ -335,8 +333,8 @@ void jobs_scan(struct jobs *js)
 	jobs_update(js);
 }
 
-/* Opening a uprobe takes some 25 ms. No block waits for it, but a refresh that opens one waits for
- * a time between two blocks, unless it has waited for long enough. */
+/* Whether the counter's refresh may begin. Opening a uprobe takes some 25 ms, so a refresh that may
+ * open one waits until no block is near, for REFRESH_MAX at most. */
 static bool refresh_now(const struct jobs *js, const struct task *t, int64_t now)
 {
 	return counter_kind(t->counter) != COUNTER_UPROBE || now - t->refreshed > REFRESH_MAX ||
@@ -376,9 +374,8 @@ bool jobs_someone_runs_again(const struct jobs *js)
 			const struct task *t = &j->task[i];
 			struct proc_stat st;
 
-			if ((t->state != 'T' && t->state != 't') || proc_stat(t->pid, &st))
-				continue;
-			if (!strchr("TtD", st.state))
+			if ((t->state == 'T' || t->state == 't') && !proc_stat(t->pid, &st) &&
+				!strchr("TtD", st.state))
 				return true;
 		}
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of co-located jobs: finds, adds and drops them, and tells what is known of one. */
+/* The table of co-located jobs: finds, adds and drops jobs, and tells what is known of one. */
 #include "poppa/node/jobs_impl.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ void jobs_discard(struct jobs *js, struct counter *counter, struct pause_unit *u
 	js->changed = true;
 	g = malloc(sizeof(*g));
 	if (!g)
-		return; /* rather a leak than a use after free */
+		return; /* a leak is better than a use after free */
 	*g = (struct garbage){js->garbage, counter, unit, new_tasks};
 	js->garbage = g;
 }
