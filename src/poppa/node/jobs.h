@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The co-located jobs of this node: who is here, what they run, and what the shutter is to do. */
+/* The co-located jobs of this node: their tasks, their checkpoints, and the shutter's plan. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 struct jobs;
 
-/* What the jobs are worked with; pointers are the caller's and must stay valid. */
+/* What the table of jobs needs. The pointers are the caller's and must stay valid. */
 struct jobs_env {
 	const char *dir; /* RUNDIR/jobs */
 	const struct nodeconf *conf;
@@ -32,32 +32,33 @@ struct jobs_env {
 
 struct jobs *jobs_new(const struct jobs_env *env);
 
-/* Takes the shutter's plan away, writes checkpoints and frees everything. */
+/* Withdraws the shutter's plan, writes checkpoints and frees everything. */
 void jobs_free(struct jobs *js);
 
 /* Reads RUNDIR/jobs: takes up new jobs and finishes those that have ended. */
 void jobs_sync(struct jobs *js);
 
-/* Once a second while jobs are there: their tasks, their time, checkpoints, interim records. */
+/* To be called once a second while jobs are there: brings tasks, times, checkpoints and interim
+ * records up to date. */
 void jobs_tick(struct jobs *js);
 
-/* In how many ms jobs_look() is due, to see whether a stopped task runs again; 0 = not at all. May
- * change with each call of the others. */
+/* In how many ms jobs_look() is due, which sees whether a stopped task runs again; 0 = not at all.
+ * Each call of another function here may change it. */
 int jobs_look_ms(const struct jobs *js);
 void jobs_look(struct jobs *js);
 
-/* After the shutter's descriptor became readable: takes the finished block. */
+/* Takes the finished block. To be called when the shutter's descriptor is readable. */
 void jobs_block(struct jobs *js);
 
-/* Settings, configuration or cluster facts have changed in place: counters and units are opened
- * anew where need be. */
+/* To be called when settings, configuration or cluster_conf have changed in place: opens counters
+ * and pause units anew where needed. */
 void jobs_reconfigured(struct jobs *js);
 
-/* Shutters are allowed or not (no guard, on hold). */
+/* Says whether shutters are allowed: not without a guard, and not while on hold. */
 void jobs_allow(struct jobs *js, bool allowed);
 
 int jobs_count(const struct jobs *js);
 
-/* Array of the jobs that uid may see (all for root), and the totals; new references. */
+/* An array of the jobs that uid may see (root: all), and the totals. New references. */
 json_t *jobs_status(struct jobs *js, uid_t uid);
 json_t *jobs_totals(struct jobs *js);

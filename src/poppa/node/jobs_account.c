@@ -10,15 +10,15 @@
 
 #define LOST_NS (5 * NS_PER_S)
 
-/* It may do something of which nothing is seen: it is being started, or is a shell alone, whose
- * programs come and go between two looks. */
+/* Whether the job may do something that poppad does not see: it is being started, or it is only a
+ * shell, whose programs come and go between two scans. */
 static bool unseen(const struct job *j)
 {
 	return j->seen && j->state == JOB_WAITING;
 }
 
-/* It had a counter and has none: its program publishes no more, say. Programs that follow each
- * other have the time to bring one. */
+/* Whether the job has lost its counter, for example because its program no longer publishes a
+ * heartbeat. LOST_NS leave the next program of a job the time to bring one. */
 static bool lost_counter(const struct job *j, int64_t now)
 {
 	return j->tally->backend != COUNTER_NONE && now - j->counted_ns > LOST_NS;

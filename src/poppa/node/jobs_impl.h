@@ -21,7 +21,7 @@
  *    jobs_empty_garbage() frees it after the next plan is out;
  *  - what a block must not see half done (a counter's refresh, new_tasks_know()) is done under
  *    shutter_lock().
- * Each file calls only those above its own name in this header; jobs.c and jobs_status.c call all.
+ * Each file calls only functions above its own name in this header; jobs.c and jobs_status.c, all.
  */
 
 struct task {
@@ -30,7 +30,7 @@ struct task {
 	char state;
 	bool traced;
 	bool seen;   /* by the scan under way */
-	bool single; /* the scan under way wants it stopped by itself, and not by a freezer */
+	bool single; /* the scan under way stops it by itself, and not with a freezer */
 	int tries;   /* to open a counter */
 	int64_t next_try;
 	int64_t refreshed; /* when its counter last looked for threads */
@@ -54,9 +54,9 @@ struct job {
 	enum job_state state;
 	bool pausable; /* all tasks have a unit */
 	bool told_unpausable, told_partly, told_spin, told_unseen;
-	uint64_t ran;       /* shutters of no use because it ran while it was held stopped */
+	uint64_t ran;       /* shutters that it spoiled by running while it was held stopped */
 	bool seen;          /* in RUNDIR/jobs */
-	int64_t counted_ns; /* when a task of it last had a counter */
+	int64_t counted_ns; /* when one of its tasks last had a counter */
 	bool was_in_plan;   /* when its time was last brought up to date */
 	bool busy;          /* its processes, ended ones included, used processor time lately */
 	uint64_t cpu_ticks; /* their processor time, and */
@@ -87,19 +87,19 @@ struct jobs {
 	bool told_spool;
 	int look_ms; /* to the next look at stopped tasks; 0 = the tick does */
 	enum counter_backend counter;
-	struct schedule_seed secret; /* of this process, for jobs that came without a seed */
+	struct schedule_seed secret; /* of this process, for jobs without a seed */
 	char boot[64];
 	int64_t boot_unix, started_unix, next_checkpoint, next_interim;
-	struct schedule schedule; /* as in the last plan, but for the levels */
+	struct schedule schedule; /* as in the last plan; its levels may be old */
 	struct budget budget;
-	bool lengthened; /* it is logged that the period is longer, for the budget's sake */
+	bool lengthened; /* it is logged that the budget makes the period longer */
 	uint64_t blocks, shams, absences, windows, outcome[SHUTTER_OUTCOMES];
 	int64_t longest_stop_ns, paused_ns, co_ns;
 };
 
 /* --- jobs_table.c --- */
 
-/* Run RESTART of a job, or NULL. */
+/* The run of a job, or NULL. */
 struct job *jobs_find(const struct jobs *js, uint32_t job_id, uint32_t restart);
 
 /* Adds a job to the table, at its end; the table owns it then. */
@@ -108,29 +108,29 @@ void jobs_add(struct jobs *js, struct job *j);
 /* Takes a job out of the table and frees it. */
 void jobs_drop(struct jobs *js, struct job *j);
 
-/* Takes what the shutter may still use, each may be NULL; jobs_empty_garbage() frees it. */
+/* Puts aside what the shutter may still use, each may be NULL, for jobs_empty_garbage() to free. */
 void jobs_discard(struct jobs *js, struct counter *counter, struct pause_unit *unit,
 	struct new_tasks *new_tasks);
 
-/* To be called when a plan is out that names nothing of what was discarded. */
+/* Frees what was discarded. To be called when the published plan no longer names any of it. */
 void jobs_empty_garbage(struct jobs *js);
 
-/* What poppa.conf says of the counter, else slurm.conf. */
+/* The counter that poppa.conf names, else that of slurm.conf. */
 enum counter_backend jobs_wanted_counter(const struct jobs *js);
 
-/* The backend that counts for a job: of those that its tasks have, the first in the order of their
- * table, as their units differ. COUNTER_NONE where no task has a counter. */
+/* The backend that measures a job: of those that its tasks have, the first by order, because the
+ * units of several differ. COUNTER_NONE where no task has a counter. */
 enum counter_backend jobs_backend(const struct job *j);
 
-/* The job takes part in shutters, if there are others. */
+/* Whether the job takes part in shutters, if there are others. */
 bool jobs_in_plan(const struct job *j);
 
-/* Halvings of the job's block rate: its own, or the budget's if there are more. */
+/* How often the job's block rate is halved: by its pace or by the budget, whichever is more. */
 int jobs_level(const struct jobs *js, const struct job *j);
 
 /* --- jobs_account.c --- */
 
-/* Brings the time of all jobs up to date and sets what their time counts as from now on. */
+/* Brings the time of all jobs up to date, and sets their modes (tally.h) from now on. */
 void jobs_account(struct jobs *js);
 
 /* Compares what shutters cost with poppa_overhead_max. Sets js->changed where the plan is out of
@@ -139,11 +139,11 @@ void jobs_look_at_cost(struct jobs *js);
 
 /* --- jobs_block.c --- */
 
-/* Takes a finished block, if there is one, and lets the next come. */
+/* Takes a finished block, if there is one, and lets the shutter go on. */
 void jobs_take_finished(struct jobs *js);
 
-/* Hands a finished block to the jobs it tells something of. The plan stays taken until
- * shutter_done(). */
+/* Gives a finished block to the jobs that it measures. shutter_done() must follow where the plan
+ * stays in use. */
 void jobs_take_block(struct jobs *js, struct shutter_plan *p);
 
 /* --- jobs_plan.c --- */
@@ -157,9 +157,8 @@ void jobs_update(struct jobs *js);
  * something has changed. */
 void jobs_scan(struct jobs *js);
 
-/* Lets open counters look for threads that have come; drops those whose program has given up its
- * signal. */
+/* Lets open counters look for new threads; drops those whose program has ended its signal. */
 void jobs_refresh(struct jobs *js);
 
-/* A task that was stopped at the last scan runs again. */
+/* Whether a task that was stopped at the last scan runs again. */
 bool jobs_someone_runs_again(const struct jobs *js);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the shutter is to do with the jobs that run now. */
+/* Makes the shutter's plan for the jobs that run now. */
 #include "poppa/node/jobs_impl.h"
 
 #include <unistd.h>
@@ -34,7 +34,7 @@ static void plan_job(
 		if (counted)
 			p->task[p->tasks++] = (struct shutter_task){t->counter, t->pid};
 	}
-	/* A recording has all windows. */
+	/* A recording has all windows, so none is spared. */
 	if (backend == COUNTER_REPLAY)
 		p->spared = 0;
 	out->tasks = p->tasks - out->first_task;
@@ -42,7 +42,7 @@ static void plan_job(
 	turns->measured = out->tasks > 0;
 	turns->level = jobs_level(js, j);
 	turns->seed = schedule_seed(j->reg.seeded ? &told : &js->secret, out->job_id, out->restart);
-	/* Idle processors are best, else those of the jobs that are not measured. */
+	/* Idle processors are best; where there are none, those of the other jobs. */
 	if (sched_getaffinity(getpid(), sizeof(all), &all))
 		return;
 	CPU_AND(&out->elsewhere, &all, busy);
@@ -56,8 +56,8 @@ static void plan_job(
 	}
 }
 
-/* NULL where there is nothing to shutter. *blind is set where co-runners would be there, but
- * shutters are off or impossible. */
+/* Makes the plan; NULL where there can be no shutter. Sets *blind where the reason is not that jobs
+ * have no co-runner: shutters are off or impossible. */
 static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 {
 	int jobs = 0, tasks = 0, units = 0;
@@ -91,7 +91,7 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 	p->schedule.absent_every = SCHEDULE_ABSENT_EVERY;
 	p->shutter_ns = js->env.settings->shutter_ns;
 	p->whole = *js->env.log != NULL;
-	/* A reading interrupts its task: none is taken that the estimate is not made of. */
+	/* A reading interrupts its task, so those that the estimate does not use are left out. */
 	if (!p->whole && js->env.settings->method == ESTIMATE_ROBUST) {
 		p->first = blockfit_skip(p->windows);
 		p->spared = blockfit_spared(p->windows);
@@ -104,7 +104,7 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 	return p;
 }
 
-/* One line when the period begins to be longer than its setting, and one when it is so no more. */
+/* Logs when the period becomes longer than its setting, and when it is as set again. */
 static void tell_period(struct jobs *js)
 {
 	int64_t slot = (js->schedule.period_ns + js->schedule.block_ns) << js->budget.level;

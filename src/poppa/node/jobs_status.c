@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The co-located jobs and the shutters' work as poppa status shows them. */
+/* Describes the co-located jobs and the shutters in JSON, for poppa status. */
 #include "poppa/node/jobs_impl.h"
 
 #include <math.h>
 
 #include "common/units.h"
-#include "poppa/measure/schedule.h"
 
+/* By enum job_state. */
 static const char *const state_names[] = {"waiting", "running", "stopped", "partly-stopped"};
+
 static json_t *real(double v)
 {
 	return isfinite(v) ? json_real(v) : json_null();
@@ -30,7 +31,7 @@ static const char *pause_of(const struct job *j)
 				    : "none";
 }
 
-/* Mean time between two blocks of a job, s. */
+/* Mean time between two blocks of a job at this level, s; null where it has none. */
 static json_t *block_every(const struct jobs *js, int level)
 {
 	struct schedule s = js->schedule;
@@ -43,7 +44,7 @@ static json_t *block_every(const struct jobs *js, int level)
 	return json_null();
 }
 
-/* Who of several co-runners cost how much; empty while it is not known. */
+/* What each of several co-runners cost the job; empty while that is not known. */
 static json_t *attribution_json(const struct jobs *js, const struct tally *t)
 {
 	struct attribution_share share[RECORD_MAX_PARTNERS];
@@ -116,8 +117,8 @@ json_t *jobs_status(struct jobs *js, uid_t uid)
 	return all;
 }
 
-/* What the model (3.9) expects at the present levels: a block of one job holds all others, but for
- * those that hold that one or none. */
+/* The cost of shutters that the model (thesis, equation 3.9) expects at the present levels. A block
+ * of one job holds all others; in an absence it holds that one alone, and in a sham nobody. */
 static double model_cost(const struct jobs *js)
 {
 	const struct schedule *s = &js->schedule;

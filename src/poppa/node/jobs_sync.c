@@ -15,10 +15,10 @@
 #include "common/units.h"
 #include "common/clock.h"
 
-/* Without a boot id: the wall clock may be set some time after the boot. */
+/* For registrations without a boot id: the wall clock may be set some time after the boot. */
 #define CLOCK_SLACK_S 60
 
-/* From the registration to our start. */
+/* How long the job was here before poppad started, s. */
 static int64_t unseen_s(const struct jobs *js, const struct registration *r)
 {
 	int64_t s = r->uptime >= 0 && !strcmp(r->boot_id, js->boot)
@@ -37,7 +37,7 @@ static struct tally *restore(struct jobs *js, const struct registration *r)
 	if (state) {
 		t = tally_load(state, js->boot, clock_now(), time(NULL));
 		json_decref(state);
-		/* The checkpoint of a job id that was used before is not ours. */
+		/* An earlier job may have had the same id. */
 		if (t && (t->start_unix != r->registered || t->uid != r->uid)) {
 			tally_free(t);
 			t = NULL;
@@ -48,11 +48,11 @@ static struct tally *restore(struct jobs *js, const struct registration *r)
 	} else if (errno != ENOENT) {
 		plog_warn("job %u: no checkpoint: %s", r->job_id, err.text);
 	}
-	if (!t) {
-		t = tally_new(r->job_id, r->restart, r->uid, r->registered, clock_now());
-		if (t)
-			tally_unmeasured(t, unseen_s(js, r) * NS_PER_S);
-	}
+	if (t)
+		return t;
+	t = tally_new(r->job_id, r->restart, r->uid, r->registered, clock_now());
+	if (t)
+		tally_unmeasured(t, unseen_s(js, r) * NS_PER_S);
 	return t;
 }
 
@@ -84,7 +84,8 @@ static struct job *add(struct jobs *js, uint32_t job_id, uint32_t restart, bool 
 	return j;
 }
 
-/* The final record is safe in the spool before anything else of the job goes. */
+/* Stores the final record, and only then removes what else there is of the job. Returns whether the
+ * record is safe. */
 static bool finish(struct jobs *js, struct job *j)
 {
 	char degradation[32] = "unknown";
@@ -145,12 +146,13 @@ static void one_file(uint32_t job_id, uint32_t restart, bool ended, void *arg)
 	}
 	if (!j)
 		j = add(l->js, job_id, restart, false);
-	/* Nothing of a job outlives a boot: its epilog never ran. */
+	/* A job of an earlier boot has ended, though its epilog never ran. */
 	if (j)
 		j->seen = of_this_boot(l->js, &j->reg);
 }
 
-/* It runs, though its registration could not be read: what is known of it is needed yet. */
+/* Whether the job still has a registration, which may be unreadable for now. Such a job may run,
+ * and its checkpoint is still needed. */
 static bool registered(const struct jobs *js, uint32_t job_id, uint32_t restart)
 {
 	char path[PATH_MAX + 64];
@@ -160,7 +162,8 @@ static bool registered(const struct jobs *js, uint32_t job_id, uint32_t restart)
 	return !lstat(path, &st);
 }
 
-/* A checkpoint without a registration: the node was restarted, or the file was taken away. */
+/* Takes up a job that has a checkpoint but no registration: the node was restarted, or somebody has
+ * removed the file. */
 static void orphan(uint32_t job_id, uint32_t restart, void *arg)
 {
 	struct jobs *js = arg;
@@ -214,7 +217,7 @@ void jobs_sync(struct jobs *js)
 	if (!js->orphans_taken)
 		spool_each(js->env.spool, orphan, js);
 	js->orphans_taken = true;
-	/* A job that was requeued has one run at a time, the last. */
+	/* Of a job that was requeued, only the last run can still be here. */
 	for (struct job *j = js->first; j; j = j->next)
 		for (const struct job *o = js->first; o; o = o->next)
 			if (o->reg.job_id == j->reg.job_id && o->reg.restart > j->reg.restart)

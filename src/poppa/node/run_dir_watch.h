@@ -10,7 +10,7 @@
  */
 int run_dir_watch(const char *run_dir, struct errmsg *err);
 
-/* Takes the waiting events; returns a mask of what may have changed. */
+/* Reads the waiting events; returns a mask of what may have changed. */
 #define RUN_DIR_JOBS 1
 #define RUN_DIR_CLUSTER 2
 int run_dir_changed(int fd);

@@ -113,8 +113,8 @@ int64_t tally_co_ns(const struct tally *t)
 	return co > 0 ? co : 0;
 }
 
-/* A job that reacts to shutters does so in shams and in blocks alike: what shams show is no
- * degradation. */
+/* Takes off what shams show: a job that reacts to shutters does so in shams and in blocks alike,
+ * and that reaction is no degradation. */
 static void take_off(struct est_result *r, const struct sham *s)
 {
 	double excess = sham_excess(s), error;
@@ -128,8 +128,8 @@ static void take_off(struct est_result *r, const struct sham *s)
 	r->variance += error * error;
 }
 
-/* What is missing for a price. Too few blocks, or too noisy ones, are no data: a guess gives no
- * discount. */
+/* What is missing for a price. Too few or too noisy blocks count as no data: there is no discount
+ * for a guess. */
 static enum record_lack lack_of(const struct tally *t, const struct est_result *r, int min_blocks)
 {
 	if (r->used >= (uint64_t)min_blocks)
@@ -161,8 +161,8 @@ int tally_shares(const struct tally *t, const struct poppa_settings *s,
 	return attribution_shares(&t->attribution, r.degradation, r.variance, share);
 }
 
-/* A checkpoint has the last verdict, if there was one, and not the tasks' own figures, which are
- * soon measured again. */
+/* A checkpoint has only the last verdict, if there was one: the figures of the tasks are soon
+ * measured again. */
 static int load_spin(const json_t *state, struct tally *t)
 {
 	const json_t *spin = json_object_get(state, "spin");
@@ -239,7 +239,7 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 
 #define AT(member) FIELD_AT(struct tally, member)
 
-/* What a checkpoint has of a tally beside the states of its parts. */
+/* The members that a checkpoint has beside the states of the tally's parts. */
 static const struct field saved_fields[] = {
 	{"last_ns", FIELD_INT, AT(last_ns), .max = INT64_MAX},
 	{"job", FIELD_INT, AT(job_id), .max = UINT32_MAX},

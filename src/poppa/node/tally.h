@@ -15,11 +15,12 @@
 
 /* What the job's time counts as at the moment. */
 enum tally_mode {
-	TALLY_ABSENT,     /* not here, or all of its tasks are stopped: no time of the job */
-	TALLY_SOLO,       /* it runs without a co-runner */
-	TALLY_CO,         /* it runs beside at least one co-runner that runs */
-	TALLY_UNMEASURED, /* it runs beside one, but without shutters: they are off, on hold or not
-			     possible, or no task is seen of a job that may do something */
+	TALLY_ABSENT, /* not here, or all of its tasks are stopped: no time of the job */
+	TALLY_SOLO,   /* it runs without a co-runner */
+	TALLY_CO,     /* it runs beside at least one co-runner that runs */
+	/* It runs beside one without shutters: they are off, on hold or not possible, or one of the
+	 * jobs has no task that poppad sees. */
+	TALLY_UNMEASURED,
 };
 
 struct tally {
@@ -28,7 +29,8 @@ struct tally {
 	int64_t start_unix;
 	enum tally_mode mode;
 	int64_t last_ns;    /* CLOCK_MONOTONIC up to which time is counted */
-	int64_t mode_ns[4]; /* time in each mode, with the time in which the job was held stopped */
+	int64_t mode_ns[4]; /* time in each mode, including that in which the job was held stopped
+			     */
 	int64_t paused_ns;  /* for how long poppad held the job stopped */
 	uint64_t seq;       /* of the last record made */
 	struct estimator *robust, *thesis;
@@ -53,29 +55,29 @@ void tally_advance(struct tally *t, int64_t now_ns, enum tally_mode next);
 /* Notes a job that ran beside this one. The first RECORD_MAX_PARTNERS are kept. */
 void tally_partner(struct tally *t, uint32_t job_id);
 
-/* Adds time of the job that nobody saw, as while poppad was down. */
+/* Adds time of the job that poppad did not see, for example because it was down. */
 void tally_unmeasured(struct tally *t, int64_t ns);
 
-/* Notes that poppad held the job stopped for so long. The same time is, or will be, counted by
- * tally_advance(), too; where that counts it as TALLY_UNMEASURED, it is moved to TALLY_CO. */
+/* Adds a time for which poppad held the job stopped. tally_advance() counts the same time, too;
+ * where it counts it as TALLY_UNMEASURED, the time is moved to TALLY_CO. */
 void tally_paused(struct tally *t, int64_t ns);
 /* Adds a block of a shutter in which the job ran alone. */
 void tally_block(struct tally *t, const struct est_block *b);
-/* Adds what the same block says of each task, for spin_add(). Not for a kind of progress that
- * waiting cannot inflate. */
+/* Adds what the same block says of each task, for spin_add(). Only for a kind of progress that
+ * waiting can inflate. */
 void tally_tasks(struct tally *t, int count, const uint64_t *id, const double *log_ratio);
 /* Adds a block of a sham: a shutter that stopped nobody. */
 void tally_sham(struct tally *t, const struct est_block *b);
 
-/* Co-located time in which the job ran: without the time in which it was held. */
+/* Co-located time in which the job ran, without the time in which it was held stopped. */
 int64_t tally_co_ns(const struct tally *t);
 
-/* The result of one method. Its degradation is NAN with fewer than min_blocks usable blocks, and
- * where the blocks are too noisy. What shams show is taken off the robust method's result. */
+/* The result of one method. The degradation is NAN with fewer than min_blocks usable blocks, or too
+ * noisy ones. From the robust method's result, what shams show is subtracted. */
 void tally_result(
 	const struct tally *t, enum estimate_method method, int min_blocks, struct est_result *out);
 
-/* Shares out the result of the method in force: attribution_shares(). */
+/* Shares the result of the method in force among the co-runners: attribution_shares(). */
 int tally_shares(const struct tally *t, const struct poppa_settings *s,
 	struct attribution_share share[RECORD_MAX_PARTNERS]);
 
