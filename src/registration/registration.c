@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes and reads the registrations of jobs and cluster.conf, by one table of keys for each. */
+/* Writes and reads registrations of jobs and cluster.conf, each by a table of its keys. */
 #include "registration/registration.h"
 
 #include <dirent.h>
@@ -70,7 +70,7 @@ static const struct field cluster_fields[] = {
 	FIELD(cluster_conf, "CgroupMountpoint", TEXT, cgroup_mount),
 };
 
-/* Key="value" without what would end the value. */
+/* Writes Key="value" without bytes that would end the value. */
 static void put_text(FILE *out, const char *key, const char *value)
 {
 	fprintf(out, "%s=\"", key);
@@ -218,7 +218,7 @@ static int get_field(const struct field *f, const char *value, void *to, struct 
 	}
 }
 
-/* What keyval_text() fills. */
+/* The structure that one_key() fills, and its keys. */
 struct target {
 	const struct field *field;
 	size_t count;
@@ -316,8 +316,7 @@ int registration_scan(const char *dir, registration_fn fn, void *arg, struct err
 
 	if (!d)
 		return errmsg_set(err, "cannot read %s: %s", dir, strerror(errno));
-	/* A job that is not listed has ended, so a list that breaks off must not pass for a whole
-	 * one. */
+	/* A job that is not listed counts as ended, so a list that breaks off must be an error. */
 	for (errno = 0; (e = readdir(d)); errno = 0) {
 		uint32_t job, restart;
 		bool ended;
@@ -391,18 +390,13 @@ int cluster_conf_read(const char *path, struct cluster_conf *c, struct errmsg *e
 {
 	struct cluster_conf next = {.cgroup_mount = "/sys/fs/cgroup"};
 	const struct target target = {cluster_fields, COUNT(cluster_fields), &next};
-	char *text = fsio_read(path, MAX_FILE, NULL, err);
-	int rc;
 
-	if (!text)
+	if (keyval_file(path, one_key, (void *)&target, err))
 		return -1;
-	rc = keyval_text(path, text, one_key, (void *)&target, err);
-	free(text);
-	if (!rc && (!*next.cluster || !*next.node))
-		rc = errmsg_set(err, "%s: ClusterName and NodeName must be there", path);
-	if (!rc)
-		*c = next;
-	else
+	if (!*next.cluster || !*next.node) {
 		errno = EINVAL;
-	return rc;
+		return errmsg_set(err, "%s: ClusterName and NodeName must be there", path);
+	}
+	*c = next;
+	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The files in RunDir through which slurmd tells poppad about the co-located jobs of this node and
- * about the cluster. */
+/* The files in RunDir in which slurmd tells poppad about the node's co-located jobs and the
+ * cluster.
+ */
 #pragma once
 
 #include <limits.h>
@@ -12,10 +13,10 @@
 
 /*
  * prep/poppa in slurmd writes these files, and poppad reads them. Each is replaced in one step, so
- * a reader never sees half of one. RunDir/cluster.conf is there as long as slurmd has run once.
- * RunDir/jobs/JOBID.RESTART is there from a job's prolog on; when the job has left the node, slurmd
- * renames it to JOBID.RESTART.ended; poppad removes that when the job's final record is safe. A
- * crash of either leaves the files as they are, and its next start goes on from them.
+ * a reader never sees half of one. RunDir/cluster.conf exists once slurmd has run. A job's prolog
+ * makes RunDir/jobs/JOBID.RESTART; when the job has left the node, slurmd renames it to
+ * JOBID.RESTART.ended; poppad removes that when the job's final record is safe. A crash of either
+ * leaves the files as they are, and its next start goes on from them.
  */
 #define REGISTRATION_DIR "jobs"          /* in RunDir */
 #define CLUSTER_CONF_FILE "cluster.conf" /* in RunDir */
@@ -32,16 +33,16 @@ struct registration {
 	char partition[64];
 	char cgroup[64];    /* name of the job's directory in cgroup v2; empty = job_ID */
 	int64_t registered; /* seconds since 1970 */
-	char boot_id[44];   /* of the boot it was made in; empty = not told */
-	int64_t uptime;     /* then, seconds of CLOCK_BOOTTIME, which nobody sets; -1 = not told */
+	char boot_id[44];   /* of the boot in which it was written; empty = not told */
+	int64_t uptime;     /* when it was written, seconds of CLOCK_BOOTTIME; -1 = not told */
 	bool seeded;
 	uint64_t seed[2]; /* a secret of the job that all its nodes know */
-	int lane;         /* by slurmd, which knows the sockets; -1 = not told */
+	int lane;         /* from slurmd, which knows the sockets; -1 = not told */
 	int core_count;   /* 0 = not told */
 	uint16_t core[REGISTRATION_MAX_CORES]; /* abstract core numbers on this node, ascending */
 };
 
-/* A registration that tells nothing yet. */
+/* Makes a registration that tells nothing yet. */
 void registration_init(struct registration *r);
 
 /* Reads 32 hexadecimal digits, nothing else, into r->seed. Returns 0, or -1 with *r untouched. */
@@ -54,8 +55,7 @@ int registration_write(const char *dir, const struct registration *r, struct err
 /* Whether the job's file is in dir and not marked as ended. */
 bool registration_exists(const char *dir, uint32_t job_id, uint32_t restart);
 
-/* Marks the file as that of a job that has ended; one that is not there is nothing to do. Returns
- * 0, or -1 with err. */
+/* Marks the job's file as ended. Returns 0, also where there is no file, or -1 with err. */
 int registration_end(const char *dir, uint32_t job_id, uint32_t restart, struct errmsg *err);
 
 /* Removes the job's file, ended or not. */
@@ -65,17 +65,17 @@ void registration_remove(const char *dir, uint32_t job_id, uint32_t restart);
 bool registration_is_name(const char *name, uint32_t *job_id, uint32_t *restart, bool *ended);
 
 /*
- * Calls fn for each registration in dir, in no order; files with other names are passed over. fn
- * may end or remove it. Returns 0, or -1 with err when dir cannot be read to its end, with fn
- * called for what came before.
+ * Calls fn for each registration in dir, in no order; files with other names are skipped. fn may
+ * end or remove it. Returns 0, or -1 with err when dir cannot be read to its end; fn has then been
+ * called for some of them.
  */
 typedef void (*registration_fn)(uint32_t job_id, uint32_t restart, bool ended, void *arg);
 int registration_scan(const char *dir, registration_fn fn, void *arg, struct errmsg *err);
 
 /*
  * Reads the text of one registration. name (JOBID.RESTART) must agree with it. Unknown keys are
- * passed over: a newer prolog may write more. Returns 0, or -1 with err. *r is large: keep it off
- * small stacks.
+ * skipped, because a newer prolog may write more. Returns 0, or -1 with err. *r is large: keep it
+ * off small stacks.
  */
 int registration_parse(
 	const char *name, const char *text, struct registration *r, struct errmsg *err);
@@ -84,8 +84,8 @@ int registration_parse(
 int registration_read(const char *dir, uint32_t job_id, uint32_t restart, bool ended,
 	struct registration *r, struct errmsg *err);
 
-/* The job's whole lane, or -1: as the registration tells it; else its cores' numbers modulo lanes,
- * if all agree, which is the lane where sockets divide evenly. */
+/* The job's lane: the one that the registration tells, else the remainder of its core numbers by
+ * lanes, which is the lane where lanes divide sockets evenly. -1 where these differ. */
 int registration_lane(const struct registration *r, int lanes);
 
 /* What slurmd knows of the cluster. */

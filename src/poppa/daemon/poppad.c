@@ -21,7 +21,7 @@
 #define NICE (-15)
 #define HEAP_SLACK (128 * 1024) /* bytes */
 
-/* Each task takes several descriptors, each of its threads may take more. */
+/* Each task takes several descriptors, and each of its threads may take more. */
 static void take_descriptors(void)
 {
 	struct rlimit limit;
@@ -33,13 +33,13 @@ static void take_descriptors(void)
 		plog_warn("cannot raise the limit of open files: %s", strerror(errno));
 }
 
-/* No page of ours is swapped out once it has been used; what is never used is never loaded. */
+/* Raises the priority and keeps every page that has been used in memory. */
 static void stay_in_memory(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
-	/* Short work, but not to be kept waiting by the jobs: on a full node even the death of this
-	 * process takes until each of its threads has had a turn. Threads made later inherit it. */
+	/* poppad's work is short, but jobs must not delay it: on a full node, even its death takes
+	 * until each of its threads has had a turn. Threads that are made later inherit this. */
 	if (setpriority(PRIO_PROCESS, 0, NICE))
 		plog_warn("cannot raise the priority: %s", strerror(errno));
 	if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
@@ -64,7 +64,7 @@ static int repair(const struct poppad *d)
 	return n < 0 ? -1 : 0;
 }
 
-/* Not beside a running poppad: that one needs the list for itself. */
+/* Takes the lock first, because a running poppad still needs the list of what it holds. */
 static int repair_only(struct poppad *d)
 {
 	struct errmsg err = {""};
@@ -80,10 +80,9 @@ static int repair_only(struct poppad *d)
 
 static int prepare(struct poppad *d, struct errmsg *err)
 {
-	if (geteuid()) {
+	if (geteuid())
 		return errmsg_set(err, "poppad must run as root: it stops and measures the "
 				       "processes of all users");
-	}
 	d->base = event_base_new();
 	if (!d->base)
 		return errmsg_set(err, "cannot make an event loop");
@@ -163,7 +162,7 @@ static void end(struct poppad *d)
 	jobs_free(d->jobs);
 	if (d->shutter)
 		shutter_stop(d->shutter);
-	/* Nothing is stopped from here on. */
+	/* From here on, nothing is stopped. */
 	pause_finish();
 	guard_stop(&d->guard);
 	if (d->sender)
@@ -216,8 +215,7 @@ int main(int argc, char **argv)
 	poppad_set_paths(&d);
 	if (d.options.repair)
 		return repair_only(&d);
-	/* One heap for all threads, and what is freed goes back, also after something large: less
-	 * memory. */
+	/* To save memory: one heap for all threads, and what is freed goes back to the system. */
 	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_MMAP_THRESHOLD, HEAP_SLACK);
 	mallopt(M_TRIM_THRESHOLD, HEAP_SLACK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The state of poppad, as the files that make up the program share it. */
+/* The state of poppad, which the files of the program share. */
 #pragma once
 
 #include <limits.h>
@@ -60,29 +60,26 @@ struct poppad {
 	bool ticking;
 };
 
-/*
- * Each of poppad_NAME_events() makes the events of its file, once, when the loop and what they wait
- * for are there.
- */
+/* Each poppad_NAME_events() makes the events of its file. It is called once, when the loop and the
+ * descriptors of the events are there. */
 
 /* poppad_options.c: ends the program where the command line is wrong. */
 void poppad_options(int argc, char **argv, struct options *o);
 
 /* poppad_counters.c: prints one line of JSON, a list with an object for each backend: "name",
- * "counts", "usable" and, where it is not, "why". conf gives the events, functions and recordings.
- * 0, or -1 where it cannot be written. */
+ * "counts", "usable" and, where it is not usable, "why". Returns 0, or -1 where writing fails. */
 int poppad_counters(const struct nodeconf *conf);
 
 /* poppad_files.c */
 
-/* From the configuration and the node's name. */
+/* Sets d->paths from the configuration and the node's name. */
 void poppad_set_paths(struct poppad *d);
 
-/* Makes RunDir where it is missing, looks at who may write there, and locks it. 0, or -1 with err.
- */
+/* Makes RunDir where it is missing, checks who may write there, and locks it. 0, or -1 with err. */
 int poppad_take_run_dir(struct poppad *d, struct errmsg *err);
 
-/* Of a node there is one poppad. 0, or -1 with err. The lock ends with the process. */
+/* Makes sure that no other poppad runs for this node. The lock ends with the process. 0, or -1 with
+ * err. */
 int poppad_lock(struct poppad *d, struct errmsg *err);
 
 /* Opens a shutter log where one is wanted and none is open. */
@@ -92,25 +89,26 @@ void poppad_open_log(struct poppad *d);
 
 void poppad_guard_events(struct poppad *d);
 
-/* Starts the guard, now or, where that fails, as soon as it can be; when it dies, another one. */
+/* Starts the guard and, when it dies, another one. Where a start fails, it is tried again. */
 void poppad_watch_guard(struct poppad *d);
 
-/* Tells the jobs whether there may be shutters: there is a guard, and nobody holds them off. */
+/* Tells the jobs whether shutters are allowed: there is a guard, and nobody holds them off. */
 void poppad_allow(struct poppad *d);
 
 /* poppad_jobs.c */
 
 void poppad_jobs_events(struct poppad *d);
 
-/* When settings have been read, and it is known where the jobs' cgroups are. */
+/* To be called when settings and cluster.conf have been read: starts or updates the table of jobs.
+ */
 void poppad_configure_jobs(struct poppad *d);
 
-/* RunDir/jobs has changed. */
+/* To be called when RunDir/jobs has changed. */
 void poppad_sync_jobs(struct poppad *d);
 
 /* poppad_settings.c */
 
-/* Reads cluster.conf, now and when it has changed. */
+/* Reads cluster.conf, at the start and when it has changed. */
 void poppad_read_cluster(struct poppad *d);
 
 /* Reads poppa.conf again. */

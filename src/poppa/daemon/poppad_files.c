@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Knows where poppad's files are, and takes the directory in which only one may work. */
+/* Knows where poppad's files are, and locks RunDir for one poppad. */
 #include "poppa/daemon/poppad.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ void poppad_set_paths(struct poppad *d)
 	snprintf(p->cluster, sizeof(p->cluster), "%s/" CLUSTER_CONF_FILE, p->run);
 }
 
-/* Whoever can write here decides which processes get stopped. */
+/* Only root may write here, because these files decide which processes are stopped. */
 static int check_owner(const char *dir, struct errmsg *err)
 {
 	struct stat st;
@@ -56,7 +56,8 @@ int poppad_lock(struct poppad *d, struct errmsg *err)
 	d->lock_fd = open(d->paths.lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (d->lock_fd < 0)
 		return errmsg_set(err, "cannot open %s: %s", d->paths.lock, strerror(errno));
-	/* One that was killed just now holds it until the kernel has closed its files. */
+	/* A poppad that was killed just now holds the lock until the kernel has closed its files.
+	 */
 	for (int tries = 0; (busy = flock(d->lock_fd, LOCK_EX | LOCK_NB)) && tries < LOCK_TRIES;
 		tries++)
 		usleep(LOCK_WAIT_US);
@@ -66,7 +67,7 @@ int poppad_lock(struct poppad *d, struct errmsg *err)
 		return errmsg_set(err, "a poppad for this node runs already, process %d (%s)",
 			atoi(text), d->paths.lock);
 	}
-	/* The number is for the reader; on a full disk a repair is to go on. */
+	/* The number is only for people: a full disk must not prevent a repair. */
 	snprintf(text, sizeof(text), "%d\n", (int)getpid());
 	if (ftruncate(d->lock_fd, 0) || pwrite(d->lock_fd, text, strlen(text), 0) < 0)
 		plog_warn("cannot write %s: %s", d->paths.lock, strerror(errno));
@@ -82,7 +83,7 @@ int poppad_take_run_dir(struct poppad *d, struct errmsg *err)
 		       : 0;
 }
 
-/* One log a start; %n is expanded already. */
+/* Each start has a log of its own. %n in the path is replaced already. */
 void poppad_open_log(struct poppad *d)
 {
 	char path[PATH_MAX + 192], when[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keeps a guard on watch: no shutters without one. */
+/* Keeps a guard running, because there are no shutters without one. */
 #include "poppa/daemon/poppad.h"
 
 #include "common/log.h"
@@ -7,6 +7,8 @@
 #include "common/clock.h"
 
 #define GUARD_RETRY_S 5
+
+static const struct timeval retry = {.tv_sec = GUARD_RETRY_S};
 
 void poppad_allow(struct poppad *d)
 {
@@ -18,7 +20,6 @@ static void on_guard_died(evutil_socket_t fd, short what, void *arg);
 
 void poppad_watch_guard(struct poppad *d)
 {
-	const struct timeval retry = {.tv_sec = GUARD_RETRY_S};
 	struct errmsg err = {""};
 
 	if (guard_start(&d->guard, d->held, d->held_fd, &err)) {
@@ -38,10 +39,9 @@ void poppad_watch_guard(struct poppad *d)
 	poppad_allow(d);
 }
 
-/* The plan is taken away first: after that nothing is stopped and the guard may be replaced. */
+/* Withdraws the plan first: after that nothing is stopped, and another guard may be started. */
 static void on_guard_died(evutil_socket_t fd, short what, void *arg)
 {
-	const struct timeval retry = {.tv_sec = GUARD_RETRY_S};
 	struct poppad *d = arg;
 
 	(void)fd;
@@ -52,7 +52,7 @@ static void on_guard_died(evutil_socket_t fd, short what, void *arg)
 	event_free(d->guard_event);
 	d->guard_event = NULL;
 	guard_stop(&d->guard);
-	/* One that dies again and again is not worth a busy loop. */
+	/* A guard that dies again and again must not keep poppad busy. */
 	if (clock_now() - d->guard_since < GUARD_RETRY_S * NS_PER_S)
 		evtimer_add(d->guard_retry, &retry);
 	else

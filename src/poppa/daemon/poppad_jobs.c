@@ -8,7 +8,7 @@
 
 #define TICK_S 1
 
-/* No job, no wake-up. */
+/* Without jobs, poppad is not woken up. */
 static void set_tick(struct poppad *d)
 {
 	const struct timeval second = {.tv_sec = TICK_S};
@@ -61,9 +61,8 @@ static void on_block(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (!d->jobs)
-		return;
-	jobs_block(d->jobs);
+	if (d->jobs)
+		jobs_block(d->jobs);
 	set_look(d);
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Answers what is asked at poppad's socket: what it does, and to hold off for a while. */
+/* Answers requests at poppad's socket: to tell its state, or to hold shutters off for a while. */
 #include "poppa/daemon/poppad.h"
 
 #include <string.h>
 #include <unistd.h>
-#include <jansson.h>
 
 #include "common/log.h"
 #include "common/units.h"
@@ -52,33 +51,24 @@ static json_t *set_hold(struct poppad *d, const json_t *request, bool hold)
 	return json_pack("{s:b}", "ok", 1);
 }
 
-static json_t *spool_json(const struct poppad *d)
-{
-	struct spool_counts n;
-
-	spool_count(&d->spool, &n);
-	return json_pack(
-		"{s:i, s:i, s:i}", "records", n.records, "refused", n.refused, "bad", n.bad);
-}
-
 static json_t *describe(struct poppad *d, uid_t uid)
 {
 	char text[SETTINGS_MAX_TEXT];
-	json_t *s = json_pack("{s:s, s:s, s:s, s:i, s:i, s:b, s:s, s:s?, s:f}", "version",
-		POPPA_VERSION, "node", d->node, "cluster", d->cluster.cluster, "pid", (int)getpid(),
-		"guard_pid", d->guarded ? (int)d->guard.pid : 0, "waiting_for_slurmd",
-		!d->have_cluster, "settings", settings_format(&d->settings, text, sizeof(text)),
-		"bad_settings", *d->bad_settings ? d->bad_settings : NULL, "hold_s",
-		d->held_off ? (double)(d->hold_until - clock_now()) / NS_PER_S : 0.0);
+	struct spool_counts n;
+	json_t *s;
 
-	if (s)
-		json_object_set_new(s, "spool", spool_json(d));
-	if (s && d->jobs) {
-		json_object_set_new(s, "jobs", jobs_status(d->jobs, uid));
+	spool_count(&d->spool, &n);
+	s = json_pack("{s:s, s:s, s:s, s:i, s:i, s:b, s:s, s:s?, s:f, s:{s:i, s:i, s:i}}",
+		"version", POPPA_VERSION, "node", d->node, "cluster", d->cluster.cluster, "pid",
+		(int)getpid(), "guard_pid", d->guarded ? (int)d->guard.pid : 0,
+		"waiting_for_slurmd", !d->have_cluster, "settings",
+		settings_format(&d->settings, text, sizeof(text)), "bad_settings",
+		*d->bad_settings ? d->bad_settings : NULL, "hold_s",
+		d->held_off ? (double)(d->hold_until - clock_now()) / NS_PER_S : 0.0, "spool",
+		"records", n.records, "refused", n.refused, "bad", n.bad);
+	json_object_set_new(s, "jobs", d->jobs ? jobs_status(d->jobs, uid) : json_array());
+	if (d->jobs)
 		json_object_set_new(s, "totals", jobs_totals(d->jobs));
-	} else if (s) {
-		json_object_set_new(s, "jobs", json_array());
-	}
 	return s;
 }
 

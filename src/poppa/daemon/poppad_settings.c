@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Takes up the cluster's settings and poppa.conf, at the start and when they change. */
+/* Reads the cluster's settings and poppa.conf, at the start and when they change. */
 #include "poppa/daemon/poppad.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static void set_ledger(struct poppad *d)
 		sender_ledger(d->sender, &c);
 }
 
-/* A bad value leaves the last good settings in force. */
+/* Bad settings leave the last good ones in force. */
 void poppad_read_cluster(struct poppad *d)
 {
 	struct cluster_conf next;
@@ -39,7 +39,7 @@ void poppad_read_cluster(struct poppad *d)
 		return;
 	}
 	settings_format(&d->settings, was, sizeof(was));
-	/* slurmd may write the same again. */
+	/* slurmd may write the same settings again. */
 	if (first || strcmp(next.prep_parameters, d->cluster.prep_parameters)) {
 		d->bad_settings[0] = '\0';
 		if (settings_follow(

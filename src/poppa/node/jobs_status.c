@@ -51,7 +51,7 @@ static json_t *attribution_json(const struct jobs *js, const struct tally *t)
 	int n = tally_shares(t, js->env.settings, share);
 	json_t *list = json_array();
 
-	for (int i = 0; list && i < n; i++)
+	for (int i = 0; i < n; i++)
 		json_array_append_new(
 			list, json_pack("{s:I, s:f, s:[f,f]}", "job", (json_int_t)share[i].job_id,
 				      "degradation", share[i].degradation, "ci95", share[i].lo,
@@ -89,16 +89,15 @@ static json_t *job_status(const struct jobs *js, const struct job *j)
 		seconds(t->mode_ns[TALLY_SOLO]), "paused_s", seconds(t->paused_ns), "unmeasured_s",
 		seconds(t->mode_ns[TALLY_UNMEASURED]), "partners", partners, "pause", pause_of(j),
 		"state", state_names[j->state]);
-	if (status)
-		json_object_update_new(status,
-			json_pack("{s:i, s:o, s:I, s:b, s:{s:I, s:o, s:o}}", "level", level,
+	json_object_update_new(
+		status, json_pack("{s:i, s:o, s:I, s:b, s:{s:I, s:o, s:o}}", "level", level,
 				"block_every_s", block_every(js, level), "ran_while_held",
 				(json_int_t)j->ran, "shutter_sensing", sham_caught(&t->sham),
 				"sham", "blocks", (json_int_t)t->sham.blocks, "degradation",
 				real(sham), "error", real(sham_error)));
-	if (status && t->partner_count > 1)
+	if (t->partner_count > 1)
 		json_object_set_new(status, "attribution", attribution_json(js, t));
-	if (status && t->spin_result.verdict != SPIN_UNKNOWN)
+	if (t->spin_result.verdict != SPIN_UNKNOWN)
 		json_object_set_new(status, "spin",
 			json_pack("{s:s, s:f, s:f}", "verdict",
 				spin_verdict_name(t->spin_result.verdict), "most",
