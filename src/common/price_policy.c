@@ -55,25 +55,26 @@ static int parse_tiers(char *value, struct price_policy *p, struct errmsg *err)
 	return 0;
 }
 
-static void __attribute__((format(printf, 2, 3))) add(char *buf, const char *fmt, ...)
+/* Appends to a text in buf. */
+static void __attribute__((format(printf, 3, 4))) add(char *buf, size_t size, const char *fmt, ...)
 {
 	size_t used = strlen(buf);
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(buf + used, PRICE_MAX_TEXT - used, fmt, ap);
+	vsnprintf(buf + used, size - used, fmt, ap);
 	va_end(ap);
 }
 
 static void format_linear(const struct price_policy *p, char *text)
 {
-	add(text, ":%.6g", p->factor);
+	add(text, PRICE_MAX_TEXT, ":%.6g", p->factor);
 }
 
 static void format_tiers(const struct price_policy *p, char *text)
 {
 	for (int i = 0; i < p->tiers; i++)
-		add(text, ":%.6g=%.6g", p->tier[i].from, p->tier[i].discount);
+		add(text, PRICE_MAX_TEXT, ":%.6g=%.6g", p->tier[i].from, p->tier[i].discount);
 }
 
 static double rate_thesis(const struct price_policy *p, double d)
@@ -157,15 +158,12 @@ const struct price_kind_info price_kinds[PRICE_KINDS] = {
 
 char *price_kinds_text(char *buf, size_t size, size_t offset)
 {
-	size_t used = 0;
-
 	buf[0] = '\0';
 	for (int i = 0; i < PRICE_KINDS; i++) {
 		const char *text = *(const char *const *)((const char *)&price_kinds[i] + offset);
 
-		if (text && used < size)
-			used += (size_t)snprintf(
-				buf + used, size - used, "%s%s", used ? ", " : "", text);
+		if (text)
+			add(buf, size, "%s%s", *buf ? ", " : "", text);
 	}
 	return buf;
 }
@@ -242,15 +240,15 @@ char *price_policy_format(const struct price_policy *policy, char *buf)
 	const struct price_kind_info *info = &price_kinds[policy->kind];
 
 	buf[0] = '\0';
-	add(buf, "%s", info->name);
+	add(buf, PRICE_MAX_TEXT, "%s", info->name);
 	if (info->format)
 		info->format(policy, buf);
 	if (policy->cap < 1)
-		add(buf, "/cap=%.6g", policy->cap);
+		add(buf, PRICE_MAX_TEXT, "/cap=%.6g", policy->cap);
 	if (policy->floor)
-		add(buf, "/floor=%llu", (unsigned long long)policy->floor);
+		add(buf, PRICE_MAX_TEXT, "/floor=%llu", (unsigned long long)policy->floor);
 	if (policy->upper)
-		add(buf, "/estimate=upper");
+		add(buf, PRICE_MAX_TEXT, "/estimate=upper");
 	return buf;
 }
 
@@ -260,22 +258,16 @@ void price_policy_words(
 	const struct price_kind_info *info = &price_kinds[policy->kind];
 	const char *words = degradation ? info->numbers : info->formula;
 	double d = degradation ? strtod(degradation, NULL) : 0;
-	size_t used = strlen(buf);
 
 	if (*words)
-		used += (size_t)snprintf(buf + used, size - used, " x ");
-	for (; *words && used < size; words++) {
-		size_t room = size - used;
-
-		if (*words != '$') {
-			used += (size_t)snprintf(buf + used, room, "%c", *words);
-			continue;
-		}
-		words++;
-		if (*words == 'D')
-			used += (size_t)snprintf(buf + used, room, "%s", degradation);
+		add(buf, size, " x ");
+	for (; *words; words++) {
+		if (*words != '$')
+			add(buf, size, "%c", *words);
+		else if (*++words == 'D')
+			add(buf, size, "%s", degradation);
 		else
-			used += (size_t)snprintf(buf + used, room, "%.6g",
+			add(buf, size, "%.6g",
 				*words == 'K' ? policy->factor : 1 - info->rate(policy, d));
 	}
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a co-located job is charged: the kinds of prices, and the policies that choose among them.
- */
+/* What a co-located job is charged: the kinds of prices, and the policies that choose one. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,30 +34,30 @@ struct price_policy {
 	double factor;                           /* of PRICE_LINEAR */
 	int tiers;                               /* of PRICE_TIERS */
 	struct price_tier tier[PRICE_MAX_TIERS]; /* rising in both */
-	double cap;     /* a degradation takes at most this fraction of raw*(1-Z) off */
-	uint64_t floor; /* a degradation takes no charge below this, in the unit of raw */
+	double cap;     /* the largest discount, as a fraction of raw*(1-Z) */
+	uint64_t floor; /* no discount takes a charge below this, in the unit of raw */
 	bool upper;     /* D is the end of its 95 % interval that favours the user */
 };
 
 /*
- * All that is to be known of one kind. raw is what Slurm charges for the time that the job took,
- * stopped = Z is the fraction of that time for which POPPA held the job stopped, which nobody pays,
- * and D is the degradation over the rest. A job pays raw * (1-Z) * rate(D).
+ * All that is known of one kind. raw is what Slurm charges for the time that the job took, Z is the
+ * fraction of that time for which POPPA held the job stopped, which nobody pays, and D is the
+ * degradation over the rest. A job pays raw * (1-Z) * rate(D).
  */
 struct price_kind_info {
 	const char *name;
 	const char *usage; /* the name with its value, as messages have it: "linear:FACTOR" */
-	/* Reads the value, which follows "NAME:" (NULL where nothing does), and may modify it. 0,
-	 * or -1 with err. NULL for a kind that takes no value. */
+	/* Reads the value after "NAME:" (NULL without one), and may modify it. 0, or -1 with err.
+	 * NULL for a kind that takes no value. */
 	int (*parse)(char *value, struct price_policy *policy, struct errmsg *err);
 	/* Appends ":VALUE" to a text of PRICE_MAX_TEXT; NULL for a kind that takes no value. */
 	void (*format)(const struct price_policy *policy, char *text);
-	/* What is left of the price at a degradation of 0 to 1, before the policy's limits. */
+	/* The factor on the price at a degradation of 0 to 1, before the policy's limits. */
 	double (*rate)(const struct price_policy *policy, double degradation);
 	/* The rate in words, and the same with numbers, where $D stands for the degradation, $K for
 	 * the factor and $T for the discount; "" for 1. */
 	const char *formula, *numbers;
-	/* The list of kinds and what they charge, in "poppa price --help"; NULL: not there. */
+	/* The kind and what it charges, as "poppa price --help" shows them; NULL: not shown. */
 	const char *option, *help;
 	/* A policy, and what it charges for raw = 100000, Z = 0.01 and D = 0.2 (docs/pricing.md) */
 	struct price_example {
@@ -69,25 +68,25 @@ struct price_kind_info {
 
 extern const struct price_kind_info price_kinds[PRICE_KINDS];
 
-/* "thesis, solo, linear:FACTOR, ...": one text of each row, at its offset there, separated by ", ".
+/* Writes one text member of all rows, separated by ", ": "thesis, solo, linear:FACTOR, ...".
  * Returns buf. */
 #define PRICE_KINDS_TEXT(buf, size, member)                                                        \
 	price_kinds_text(buf, size, offsetof(struct price_kind_info, member))
 char *price_kinds_text(char *buf, size_t size, size_t offset);
 
 /*
- * KIND[/cap=FRACTION][/floor=AMOUNT][/estimate=point|upper] with KIND a row of price_kinds[]. 0, or
- * -1 with err that names the part and what is allowed, and *policy untouched.
+ * Reads KIND[/cap=FRACTION][/floor=AMOUNT][/estimate=point|upper], where KIND is a row of
+ * price_kinds[]. 0, or -1 with *policy untouched and err that names the part and what is allowed.
  */
 int price_policy_parse(const char *text, struct price_policy *policy, struct errmsg *err);
 
-/* The canonical text, which price_policy_parse() reads; returns buf, of PRICE_MAX_TEXT. */
+/* Writes the canonical text, for price_policy_parse(); returns buf, of PRICE_MAX_TEXT. */
 char *price_policy_format(const struct price_policy *policy, char *buf);
 
 /*
- * Appends " x " and the policy's rate: in words where degradation is NULL, else with the numbers of
- * this degradation, of which it is the text. Nothing where the rate is 1 by its kind. buf has size
- * bytes.
+ * Appends " x " and the policy's rate to buf, of size bytes: in words where degradation is NULL,
+ * else in numbers for the degradation of this text. Appends nothing for a kind whose rate is
+ * always 1.
  */
 void price_policy_words(
 	const struct price_policy *policy, const char *degradation, char *buf, size_t size);

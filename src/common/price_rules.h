@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which price policy holds for a job: the cluster's, its partition's or its QOS'. */
+/* Chooses a job's price policy: the cluster's, its partition's or its QOS'. */
 #pragma once
 
 #include "common/errmsg.h"
@@ -18,8 +18,8 @@ struct price_rules {
 	} rule[PRICE_MAX_RULES];
 };
 
-/* Reads poppa_price, poppa_price_partition and poppa_price_qos. 0, or -1 with err that names the
- * key and *rules untouched. */
+/* Reads poppa_price, poppa_price_partition and poppa_price_qos. 0, or -1 with *rules untouched and
+ * err that names the key. */
 int price_rules_parse(
 	const struct poppa_settings *settings, struct price_rules *rules, struct errmsg *err);
 

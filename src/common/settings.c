@@ -23,15 +23,14 @@
 
 static const char *const pause_names[] = {"auto", "sigstop", "freezer"};
 static const char *const method_names[] = {"robust", "thesis"};
-
 static const char *const switch_names[] = {"no", "yes"};
 static const char *const match_names[] = {"any", "exact", "within"};
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
 /*
- * All that is known of one key of PrEpParameters: the table of them, near the end of this file, is
- * what the defaults, the parser, the canonical text and the message about unknown keys come from.
+ * All that is known of one key of PrEpParameters. The defaults, the parser, the canonical text and
+ * the message about unknown keys come from the table of these rows, near the end of this file.
  */
 struct setting {
 	const char *key;
@@ -43,9 +42,9 @@ struct setting {
 	size_t at;        /* the member of struct poppa_settings, where there is just one */
 	int64_t min, max; /* bounds of a number or of nanoseconds; max of a text: its room */
 	bool zero;        /* 0 is allowed as well, and turns something off */
-	const char *const *names; /* the choices, by their numbers, */
-	int count;
-	const char *prefix; /* of each item of this key in a comma list that keys may share */
+	const char *const *names; /* the choices, by their numbers */
+	int count;                /* of names */
+	const char *prefix;       /* of each item of this key in a comma list that keys may share */
 };
 
 #define MEMBER(type, k, s) ((type *)((char *)(s) + (k)->at))
@@ -67,16 +66,14 @@ int estimate_method_parse(const char *name, enum estimate_method *m)
 }
 
 /* Appends "KEY=VALUE" to the list in buf. */
-static void append(char *buf, size_t size, const char *key, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-static void append(char *buf, size_t size, const char *key, const char *format, ...)
+static void __attribute__((format(printf, 4, 5)))
+append(char *buf, size_t size, const char *key, const char *format, ...)
 {
 	size_t used = strlen(buf);
 	va_list args;
 
-	used += snprintf(buf + used, size - used, "%s%s=", used ? "," : "", key);
-	if (used >= size)
-		return;
+	snprintf(buf + used, size - used, "%s%s=", used ? "," : "", key);
+	used = strlen(buf);
 	va_start(args, format);
 	vsnprintf(buf + used, size - used, format, args);
 	va_end(args);
@@ -148,7 +145,7 @@ static void format_int(
 	append(buf, size, k->key, "%d", *CONST_MEMBER(int, k, s));
 }
 
-/* Of an enum, which has the size and the representation of an int. */
+/* Sets an enum, which has the size and the representation of an int. */
 static int parse_choice(
 	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
@@ -210,7 +207,7 @@ static void format_items(
 			append(buf, size, k->key, "%.*s", (int)(strcspn(at, ",") - len), at + len);
 }
 
-/* SOCKETSxCORES:LANES; the last rule for a shape counts. */
+/* Reads SOCKETSxCORES:LANES; the last rule for a shape counts. */
 static int add_stripe_rule(
 	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {

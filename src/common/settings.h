@@ -22,13 +22,15 @@ struct stripe_rule {
 #define STRIPE_RULES_MAX 16
 
 struct poppa_settings {
-	int64_t period_ns;   /* poppa_period: P, normal execution between blocks, at random by up to
-				three quarters of it more or less; 0 = no shutters */
-	int64_t shutter_ns;  /* poppa_shutter: length of one region (before, during, after) */
-	int windows;         /* poppa_windows: K sub-windows a region is split into */
-	int adaptive;        /* poppa_adaptive, 0 or 1: fewer shutters where an interval is tight */
-	double overhead_max; /* poppa_overhead_max: share of the jobs' time and of the node's
-				processors that shutters may cost; 0 = any */
+	/* poppa_period: P, time between two blocks, at random up to three quarters of it more or
+	 * less; 0 = no shutters */
+	int64_t period_ns;
+	int64_t shutter_ns; /* poppa_shutter: length of one region (before, during, after) */
+	int windows;        /* poppa_windows: K, windows in a region */
+	int adaptive;       /* poppa_adaptive, 0 or 1: fewer shutters where an interval is tight */
+	/* poppa_overhead_max: share of the jobs' time and of the node's processors that shutters
+	 * may cost; 0 = any */
+	double overhead_max;
 	enum estimate_method method;  /* poppa_method: robust|thesis */
 	enum pause_method pause;      /* poppa_pause: auto|sigstop|freezer */
 	enum counter_backend counter; /* poppa_counter: counter_backends.h */
@@ -52,25 +54,25 @@ struct poppa_settings {
 
 void settings_defaults(struct poppa_settings *s);
 
-/* The keys, for whoever checks or shows all of them: the key of number i, NULL after the last; and
- * its default as one would write it, NULL where it is absent by default. */
+/* The key of number i, NULL after the last; and its default as one would write it, NULL where the
+ * key is absent by default. */
 const char *settings_key(int i);
 const char *settings_usual(int i);
 
 /*
  * Reads the value of PrEpParameters. Keys that do not begin with "poppa_" or "stripe_" belong to
- * others and are passed over; an unknown key that does is an error. NULL or "" gives the defaults.
- * On error *s is untouched and err names the key, the value and what is allowed. What is taken is
- * good for every part of the suite: price_rules_parse() takes it, too.
+ * others and are skipped; an unknown key that does is an error. NULL or "" gives the defaults.
+ * Returns 0, or -1 with *s untouched and err that names the key, the value and what is allowed.
+ * price_rules_parse() takes what this takes.
  */
 int settings_parse(const char *prep_parameters, struct poppa_settings *s, struct errmsg *err);
 
-/* Takes only poppa_ledger from it and the defaults otherwise: whatever else is wrong there, the
- * ledger is where it is. On error *s is untouched and err names the key. */
+/* Reads only poppa_ledger and takes the defaults otherwise, so that errors in other keys do not
+ * matter. Returns 0, or -1 with *s untouched and err that names the key. */
 int settings_parse_ledger(
 	const char *prep_parameters, struct poppa_settings *s, struct errmsg *err);
 
-/* The canonical text of the settings, in the form settings_parse() reads; returns buf, for which
+/* Writes the canonical text of the settings, for settings_parse(); returns buf, for which
  * SETTINGS_MAX_TEXT is enough. */
 #define SETTINGS_MAX_TEXT 16384
 char *settings_format(const struct poppa_settings *s, char *buf, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keeps the settings that were last good, for a daemon that starts with bad ones. */
+/* Stores and reads the last good settings. */
 #include "common/settings_kept.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keeps the settings that were last good, for a daemon that starts with bad ones. */
+/* Stores the last good settings in a file, for a daemon that starts while they are bad. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,17 +7,17 @@
 #include "common/errmsg.h"
 #include "common/settings.h"
 
-/* Writes a text that settings_parse() has taken into a file of directory dir. Returns 0, or -1 with
- * err. */
+/* Stores in dir a text that settings_parse() has taken. Returns 0, or -1 with err. */
 int settings_keep(const char *dir, const char *prep_parameters, struct errmsg *err);
 
-/* Reads what was kept in dir. Returns 0, or -1 with *s untouched where there is no file, or none
- * that this release can read. */
+/* Reads the settings kept in dir. Returns 0, or -1 with *s untouched where there are none that this
+ * release can read. */
 int settings_kept(const char *dir, struct poppa_settings *s);
 
 /*
- * Follows PrEpParameters. A bad text leaves *s as it is, or, the first time, puts there what was
- * kept in dir, or the defaults. Returns 0, or -1 with err, which also says what is in force.
+ * Reads PrEpParameters, at the start (first) or when they change. After a bad text, *s stays as it
+ * is; at the start it becomes the settings kept in dir or, without these, the defaults. Returns 0,
+ * or -1 with err that also says which settings are in force.
  */
 int settings_follow(const char *prep_parameters, const char *dir, bool first,
 	struct poppa_settings *s, struct errmsg *err);

@@ -3,11 +3,11 @@
 #pragma once
 
 /*
- * A comment is "; "-separated parts; ours begin with "TAG: ". Returns a new text (caller frees) in
- * which the part with this tag is replaced or appended, everything else is kept byte for byte, or
- * NULL with ENOMEM. comment may be NULL. text NULL removes the part.
+ * A comment has parts separated by "; "; those of the suite begin with "TAG: ". Replaces or appends
+ * the part with this tag; a NULL text removes it. Everything else stays byte for byte. comment may
+ * be NULL. Returns a new text that the caller frees, or NULL with ENOMEM.
  */
 char *tags_set(const char *comment, const char *tag, const char *text);
 
-/* The text of the part with this tag, newly allocated, or NULL where there is none. */
+/* Returns the text of the part with this tag, which the caller frees, or NULL. */
 char *tags_get(const char *comment, const char *tag);

@@ -24,8 +24,8 @@ static const struct {
 
 #define TIME_UNITS (sizeof(time_unit) / sizeof(time_unit[0]))
 
-/* A plain decimal number: strtod alone would also take hex, inf and leading blanks. Returns its end
- * or NULL. */
+/* Reads a plain decimal number, without the hex, inf and leading blanks that strtod() takes, too.
+ * Returns its end, or NULL. */
 static const char *decimal(const char *text, double *value)
 {
 	const char *p = text;

@@ -12,20 +12,19 @@
 #define NS_PER_S INT64_C(1000000000)
 
 /*
- * "200ms", "3200us", "1.5s", "10m", "2h", "500ns": a number and a unit, nothing else. A bare 0 is
- * allowed. Stores nanoseconds. Returns 0, or -1 with a message that names the text and the form
- * expected.
+ * Reads a number and a unit, such as "200ms", "3200us", "1.5s", "10m", "2h" or "500ns", or a bare
+ * 0. Stores nanoseconds. These functions return 0, or -1 with err that says what is allowed.
  */
 int units_parse_duration(const char *text, int64_t *ns, struct errmsg *err);
 
-/* The shortest exact form with one of the units above ("200ms"); returns buf. */
+/* Writes a duration with the largest unit that is exact, such as "200ms"; returns buf. */
 char *units_format_duration(int64_t ns, char *buf, size_t size);
 
-/* "0.5%" or "0.5" (both mean 0.5 percent); stores the fraction 0.005. Range 0 to 100 percent. */
+/* Reads "0.5%" or "0.5", from 0 to 100 percent; stores the fraction 0.005 for both. */
 int units_parse_percent(const char *text, double *fraction, struct errmsg *err);
 
-/* Whole decimal number in [min, max]. */
+/* Reads a whole decimal number in [min, max]. */
 int units_parse_int(const char *text, int64_t min, int64_t max, int64_t *value, struct errmsg *err);
 
-/* Finite decimal number in [min, max]. */
+/* Reads a finite decimal number in [min, max]. */
 int units_parse_double(const char *text, double min, double max, double *value, struct errmsg *err);
