@@ -125,18 +125,14 @@ int fsio_write(const char *path, const void *data, size_t len, mode_t mode, int 
 	fd = mkostemp(tmp, O_CLOEXEC);
 	if (fd < 0)
 		return fail(err, "cannot make a temporary file beside", path);
-	if (fill(fd, data, len, mode, durable)) {
+	if (fill(fd, data, len, mode, durable))
 		fail(err, "cannot write", tmp);
-		goto broken;
-	}
-	if (rename(tmp, path)) {
+	else if (rename(tmp, path))
 		fail(err, "cannot replace", path);
-		goto broken;
-	}
-	if (durable && sync_directory_of(path))
-		return fail(err, "cannot sync the directory of", path);
-	return 0;
-broken:
+	else
+		return durable && sync_directory_of(path)
+			       ? fail(err, "cannot sync the directory of", path)
+			       : 0;
 	saved = errno;
 	unlink(tmp);
 	errno = saved;

@@ -2,7 +2,6 @@
 /* The suite's cluster-wide settings, carried by PrEpParameters in slurm.conf. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

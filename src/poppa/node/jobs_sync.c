@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/log.h"
 #include "common/units.h"
@@ -63,13 +62,10 @@ static struct job *add(struct jobs *js, uint32_t job_id, uint32_t restart, bool 
 
 	if (!j)
 		return NULL;
-	if (registration_read(js->env.dir, job_id, restart, ended, &j->reg, &err)) {
-		if (errno != ENOENT)
-			plog_error("%s", err.text);
-		free(j);
-		return NULL;
-	}
-	j->tally = restore(js, &j->reg);
+	if (!registration_read(js->env.dir, job_id, restart, ended, &j->reg, &err))
+		j->tally = restore(js, &j->reg);
+	else if (errno != ENOENT)
+		plog_error("%s", err.text);
 	if (!j->tally) {
 		free(j);
 		return NULL;
