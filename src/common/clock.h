@@ -5,8 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC, ns and ms. Everything on the node is timed with it, because nobody can set it.
- */
+/* CLOCK_MONOTONIC, ns and ms: times everything on the node, because nobody can set it. */
 int64_t clock_now(void);
 int64_t clock_now_ms(void);
 

@@ -29,8 +29,7 @@ int keyval_file(const char *path, keyval_fn fn, void *arg, struct errmsg *err);
 /* Copies a value into out. Returns 0, or -1 with an err that names the key where it is too long. */
 int keyval_copy(const char *key, const char *value, char *out, size_t size, struct errmsg *err);
 
-/* The number of the name that value is, in upper or lower case. -1 with an err that names them all.
- */
+/* Finds value among names, in upper or lower case. Returns its number, or -1 with err. */
 int keyval_choice(const char *key, const char *value, const char *const *names, int count,
 	struct errmsg *err);
 

@@ -304,8 +304,7 @@ static void format_ledger(
 #define TEXT(member) AT(member), .max = sizeof(((struct poppa_settings *)0)->member)
 #define ITEMS(member, before)                                                                      \
 	.parse = add_item, .format = format_items, TEXT(member), .prefix = before
-/* One row a setting. tests/lint compares keys and defaults with poppad(8) and slurm.conf.example.
- */
+/* tests/lint compares keys and defaults with poppad(8) and slurm.conf.example. */
 static const struct setting table[] = {
 	{"poppa_period", "400ms", DURATION(period_ns), .min = MIN_PERIOD, .max = MAX_PERIOD,
 		.zero = true},

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The files in RunDir in which slurmd tells poppad about the node's co-located jobs and the
- * cluster.
- */
+/* The files in RunDir in which slurmd tells poppad about the node's jobs and the cluster. */
 #pragma once
 
 #include <limits.h>

@@ -78,8 +78,7 @@ void poppad_set_paths(struct poppad *d);
 /* Makes RunDir where it is missing, checks who may write there, and locks it. 0, or -1 with err. */
 int poppad_take_run_dir(struct poppad *d, struct errmsg *err);
 
-/* Makes sure that no other poppad runs for this node. The lock ends with the process. 0, or -1 with
- * err. */
+/* Locks the node for this process, until it ends. 0, or -1 with err where another poppad runs. */
 int poppad_lock(struct poppad *d, struct errmsg *err);
 
 /* Opens a shutter log where one is wanted and none is open. */
@@ -99,8 +98,7 @@ void poppad_allow(struct poppad *d);
 
 void poppad_jobs_events(struct poppad *d);
 
-/* To be called when settings and cluster.conf have been read: starts or updates the table of jobs.
- */
+/* Starts or updates the table of jobs, when settings and cluster.conf have been read. */
 void poppad_configure_jobs(struct poppad *d);
 
 /* To be called when RunDir/jobs has changed. */

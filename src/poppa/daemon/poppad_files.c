@@ -56,8 +56,7 @@ int poppad_lock(struct poppad *d, struct errmsg *err)
 	d->lock_fd = open(d->paths.lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (d->lock_fd < 0)
 		return errmsg_set(err, "cannot open %s: %s", d->paths.lock, strerror(errno));
-	/* A poppad that was killed just now holds the lock until the kernel has closed its files.
-	 */
+	/* A poppad that was killed just now holds the lock until the kernel closes its files. */
 	for (int tries = 0; (busy = flock(d->lock_fd, LOCK_EX | LOCK_NB)) && tries < LOCK_TRIES;
 		tries++)
 		usleep(LOCK_WAIT_US);

@@ -29,8 +29,7 @@ struct tally {
 	int64_t start_unix;
 	enum tally_mode mode;
 	int64_t last_ns;    /* CLOCK_MONOTONIC up to which time is counted */
-	int64_t mode_ns[4]; /* time in each mode, including that in which the job was held stopped
-			     */
+	int64_t mode_ns[4]; /* time in each mode, including the time in which it was held */
 	int64_t paused_ns;  /* for how long poppad held the job stopped */
 	uint64_t seq;       /* of the last record made */
 	struct estimator *robust, *thesis;

@@ -27,8 +27,7 @@
 #define MAX_OF_USER 8
 #define MAX_OF_ROOT 16
 #define IDLE_S 10
-/* poppad has a higher priority than jobs, so users other than root get no more answers than this.
- */
+/* poppad has a higher priority than jobs, so a user who is not root gets no more answers. */
 #define MAX_ANSWERS_PER_S 50
 #define ASKERS 64
 /* How many bytes of answers may wait for a slow reader before its next request is read. */
