@@ -89,12 +89,12 @@ static const struct row rows[] = {
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
+/* Sets the member of a key. err must not be NULL. */
 static int set_row(const struct row *r, const char *key, const char *value, struct nodeconf *c,
 	struct errmsg *err)
 {
 	char *out = (char *)c + r->at;
 	int *count = (int *)((char *)c + r->count), choice;
-	struct errmsg why = {""};
 	int64_t days;
 
 	switch (r->form) {
@@ -104,8 +104,8 @@ static int set_row(const struct row *r, const char *key, const char *value, stru
 			return errmsg_set(err, "%s=%s must be an absolute path", key, value);
 		break;
 	case DAYS:
-		if (units_parse_int(value, 0, MAX_KEEP_DAYS, &days, &why))
-			return errmsg_set(err, "%s: %s", key, why.text);
+		if (units_parse_int(value, 0, MAX_KEEP_DAYS, &days, err))
+			return errmsg_set(err, "%s: %s", key, err->text);
 		*(int *)out = (int)days;
 		return 0;
 	case CHOICE:
