@@ -78,7 +78,7 @@ static void take_tasks_apart(struct job *j, const struct shutter_plan *p)
 		return;
 	j->told_spin = true;
 	plog_info("job %u: its co-runners cost its tasks from %.0f %% to %.0f %%: if some wait for "
-		  "others in a loop, its degradation reads too low; poppa-heartbeat-mpi(7) mends "
+		  "others in a loop, its degradation reads too low; poppa-heartbeat-mpi(7) fixes "
 		  "that",
 		j->reg.job_id, 100 * r->least, 100 * r->most);
 }
