@@ -4,15 +4,11 @@
 
 #include <math.h>
 
+#include "accounting/record/fields.h"
 #include "common/units.h"
 
 /* By enum job_state. */
 static const char *const state_names[] = {"waiting", "running", "stopped", "partly-stopped"};
-
-static json_t *real(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
-}
 
 static json_t *seconds(int64_t ns)
 {
@@ -83,18 +79,18 @@ static json_t *job_status(const struct jobs *js, const struct job *j)
 		"job", (json_int_t)t->job_id, "restart", (json_int_t)t->restart, "user",
 		j->reg.user, "uid", (json_int_t)t->uid, "lane", t->lane, "cores", t->cores, "tasks",
 		j->tasks, "counted_tasks", counted, "backend", counter_backend_name(t->backend),
-		"degradation", real(now.degradation), "ci95", ci, "thesis_degradation",
-		real(thesis.degradation), "blocks", (json_int_t)now.blocks, "used",
-		(json_int_t)now.used, "co_s", seconds(tally_co_ns(t)), "solo_s",
-		seconds(t->mode_ns[TALLY_SOLO]), "paused_s", seconds(t->paused_ns), "unmeasured_s",
-		seconds(t->mode_ns[TALLY_UNMEASURED]), "partners", partners, "pause", pause_of(j),
-		"state", state_names[j->state]);
+		"degradation", field_real_or_null(now.degradation), "ci95", ci,
+		"thesis_degradation", field_real_or_null(thesis.degradation), "blocks",
+		(json_int_t)now.blocks, "used", (json_int_t)now.used, "co_s",
+		seconds(tally_co_ns(t)), "solo_s", seconds(t->mode_ns[TALLY_SOLO]), "paused_s",
+		seconds(t->paused_ns), "unmeasured_s", seconds(t->mode_ns[TALLY_UNMEASURED]),
+		"partners", partners, "pause", pause_of(j), "state", state_names[j->state]);
 	json_object_update_new(
 		status, json_pack("{s:i, s:o, s:I, s:b, s:{s:I, s:o, s:o}}", "level", level,
 				"block_every_s", block_every(js, level), "ran_while_held",
 				(json_int_t)j->ran, "shutter_sensing", sham_caught(&t->sham),
 				"sham", "blocks", (json_int_t)t->sham.blocks, "degradation",
-				real(sham), "error", real(sham_error)));
+				field_real_or_null(sham), "error", field_real_or_null(sham_error)));
 	if (t->partner_count > 1)
 		json_object_set_new(status, "attribution", attribution_json(js, t));
 	if (t->spin_result.verdict != SPIN_UNKNOWN)
@@ -147,15 +143,16 @@ json_t *jobs_totals(struct jobs *js)
 		if (js->outcome[o])
 			json_object_set_new(discarded, shutter_outcome_name(o),
 				json_integer((json_int_t)js->outcome[o]));
-	cost = json_pack("{s:o, s:o, s:f, s:b, s:i}", "held", real(js->budget.held), "cpu",
-		real(js->budget.cpu), "max", js->env.settings->overhead_max, "capped",
-		js->active && js->lengthened, "level", js->budget.level);
+	cost = json_pack("{s:o, s:o, s:f, s:b, s:i}", "held", field_real_or_null(js->budget.held),
+		"cpu", field_real_or_null(js->budget.cpu), "max", js->env.settings->overhead_max,
+		"capped", js->active && js->lengthened, "level", js->budget.level);
 	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:b, s:o, s:o}", "shutters",
 		(json_int_t)js->blocks, "shams", (json_int_t)js->shams, "absences",
 		(json_int_t)js->absences, "windows", (json_int_t)js->windows, "discarded",
 		discarded, "longest_stop_ns", (json_int_t)js->longest_stop_ns, "overhead",
 		js->co_ns ? json_real((double)js->paused_ns / js->co_ns) : json_null(),
-		"overhead_model", real(js->active ? model_cost(js) : NAN), "shutter_cpu_s",
-		seconds(shutter_cpu_ns(js->env.shutter)), "active", js->active, "period_s",
-		js->active ? seconds(js->schedule.period_ns) : json_null(), "cost", cost);
+		"overhead_model", field_real_or_null(js->active ? model_cost(js) : NAN),
+		"shutter_cpu_s", seconds(shutter_cpu_ns(js->env.shutter)), "active", js->active,
+		"period_s", js->active ? seconds(js->schedule.period_ns) : json_null(), "cost",
+		cost);
 }
