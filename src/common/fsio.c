@@ -100,10 +100,9 @@ static int sync_directory_of(const char *path)
 	return rc;
 }
 
-/* Writes everything and closes fd. A server may report a full disk only at the close. */
-static int fill(int fd, const void *data, size_t len, mode_t mode, int durable)
+/* Closes fd after rc. A server may report a full disk only at the close. */
+static int finish(int fd, int rc)
 {
-	int rc = fchmod(fd, mode) || write_all(fd, data, len) || (durable && fsync(fd)) ? -1 : 0;
 	int saved = errno;
 
 	if (close(fd) && !rc)
@@ -125,7 +124,8 @@ int fsio_write(const char *path, const void *data, size_t len, mode_t mode, int 
 	fd = mkostemp(tmp, O_CLOEXEC);
 	if (fd < 0)
 		return fail(err, "cannot make a temporary file beside", path);
-	if (fill(fd, data, len, mode, durable))
+	if (finish(fd, fchmod(fd, mode) || write_all(fd, data, len) || (durable && fsync(fd)) ? -1
+											      : 0))
 		fail(err, "cannot write", tmp);
 	else if (rename(tmp, path))
 		fail(err, "cannot replace", path);
@@ -137,6 +137,20 @@ int fsio_write(const char *path, const void *data, size_t len, mode_t mode, int 
 	unlink(tmp);
 	errno = saved;
 	return -1;
+}
+
+int fsio_output(const char *path, const void *data, size_t len, mode_t mode, struct errmsg *err)
+{
+	struct stat st;
+	int fd;
+
+	if (lstat(path, &st) ? errno == ENOENT : S_ISREG(st.st_mode))
+		return fsio_write(path, data, len, mode, 0, err);
+	/* Opened as a shell does: the kernel decides which of others' links and fifos are safe. */
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, mode);
+	if (fd < 0)
+		return fail(err, "cannot open", path);
+	return finish(fd, write_all(fd, data, len)) ? fail(err, "cannot write", path) : 0;
 }
 
 int fsio_mkdirs(const char *path, mode_t mode, struct errmsg *err)

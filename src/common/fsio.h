@@ -19,5 +19,12 @@ char *fsio_read(const char *path, size_t max, size_t *len, struct errmsg *err);
 int fsio_write(const char *path, const void *data, size_t len, mode_t mode, int durable,
 	struct errmsg *err);
 
+/*
+ * Writes a result to the file that a user named: replaces a regular file in one step, or makes it,
+ * without syncing. What a link leads to, a device or a fifo is written into and stays what it is.
+ * Returns 0, or -1 with errno and err.
+ */
+int fsio_output(const char *path, const void *data, size_t len, mode_t mode, struct errmsg *err);
+
 /* Makes path and its missing parents. An existing directory is left as it is. */
 int fsio_mkdirs(const char *path, mode_t mode, struct errmsg *err);

@@ -4,12 +4,12 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "common/fsio.h"
+#include "common/text_append.h"
 
 #define CONF_MAX_BYTES (1 << 20)
 
@@ -128,14 +128,6 @@ int keyval_copy(const char *key, const char *value, char *out, size_t size, stru
 	return 0;
 }
 
-/* Appends separator and name to a text. */
-static void add_name(char *text, size_t size, const char *separator, const char *name)
-{
-	size_t used = strlen(text);
-
-	snprintf(text + used, size - used, "%s%s", separator, name);
-}
-
 int keyval_choice(
 	const char *key, const char *value, const char *const *names, int count, struct errmsg *err)
 {
@@ -144,7 +136,7 @@ int keyval_choice(
 	for (int i = 0; i < count; i++) {
 		if (!strcasecmp(names[i], value))
 			return i;
-		add_name(all, sizeof(all), i ? ", " : "", names[i]);
+		text_append(all, sizeof(all), "%s%s", i ? ", " : "", names[i]);
 	}
 	return errmsg_set(err, "%s=%s is unknown: choose one of %s", key, value, all);
 }
@@ -154,7 +146,7 @@ int keyval_unknown(const char *key, const void *rows, size_t size, size_t count,
 	char all[1024] = "";
 
 	for (size_t i = 0; i < count; i++)
-		add_name(all, sizeof(all),
+		text_append(all, sizeof(all), "%s%s",
 			!i               ? ""
 			: i == count - 1 ? " and "
 					 : ", ",

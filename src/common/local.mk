@@ -2,6 +2,7 @@
 # What every part links: units, settings, files, logs and clocks. It uses no other room.
 noinst_LTLIBRARIES += libpoppacommon.la
 libpoppacommon_la_SOURCES = \
+	src/common/askers.c src/common/askers.h \
 	src/common/clock.c src/common/clock.h \
 	src/common/counter_backends.c src/common/counter_backends.h \
 	src/common/errmsg.c src/common/errmsg.h \
@@ -18,5 +19,6 @@ libpoppacommon_la_SOURCES = \
 	src/common/settings.c src/common/settings.h \
 	src/common/settings_kept.c src/common/settings_kept.h \
 	src/common/tags.c src/common/tags.h \
+	src/common/text_append.c src/common/text_append.h \
 	src/common/units.c src/common/units.h
 libpoppacommon_la_LIBADD = -lm

@@ -3,12 +3,12 @@
 #include "common/price_policy.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "common/text_append.h"
 #include "common/units.h"
 
 #define MAX_FACTOR 10
@@ -55,26 +55,16 @@ static int parse_tiers(char *value, struct price_policy *p, struct errmsg *err)
 	return 0;
 }
 
-/* Appends to a text in buf. */
-static void __attribute__((format(printf, 3, 4))) add(char *buf, size_t size, const char *fmt, ...)
-{
-	size_t used = strlen(buf);
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(buf + used, size - used, fmt, ap);
-	va_end(ap);
-}
-
 static void format_linear(const struct price_policy *p, char *text)
 {
-	add(text, PRICE_MAX_TEXT, ":%.6g", p->factor);
+	text_append(text, PRICE_MAX_TEXT, ":%.6g", p->factor);
 }
 
 static void format_tiers(const struct price_policy *p, char *text)
 {
 	for (int i = 0; i < p->tiers; i++)
-		add(text, PRICE_MAX_TEXT, ":%.6g=%.6g", p->tier[i].from, p->tier[i].discount);
+		text_append(
+			text, PRICE_MAX_TEXT, ":%.6g=%.6g", p->tier[i].from, p->tier[i].discount);
 }
 
 static double rate_thesis(const struct price_policy *p, double d)
@@ -163,7 +153,7 @@ char *price_kinds_text(char *buf, size_t size, size_t offset)
 		const char *text = *(const char *const *)((const char *)&price_kinds[i] + offset);
 
 		if (text)
-			add(buf, size, "%s%s", *buf ? ", " : "", text);
+			text_append(buf, size, "%s%s", *buf ? ", " : "", text);
 	}
 	return buf;
 }
@@ -240,15 +230,15 @@ char *price_policy_format(const struct price_policy *policy, char *buf)
 	const struct price_kind_info *info = &price_kinds[policy->kind];
 
 	buf[0] = '\0';
-	add(buf, PRICE_MAX_TEXT, "%s", info->name);
+	text_append(buf, PRICE_MAX_TEXT, "%s", info->name);
 	if (info->format)
 		info->format(policy, buf);
 	if (policy->cap < 1)
-		add(buf, PRICE_MAX_TEXT, "/cap=%.6g", policy->cap);
+		text_append(buf, PRICE_MAX_TEXT, "/cap=%.6g", policy->cap);
 	if (policy->floor)
-		add(buf, PRICE_MAX_TEXT, "/floor=%llu", (unsigned long long)policy->floor);
+		text_append(buf, PRICE_MAX_TEXT, "/floor=%llu", (unsigned long long)policy->floor);
 	if (policy->upper)
-		add(buf, PRICE_MAX_TEXT, "/estimate=upper");
+		text_append(buf, PRICE_MAX_TEXT, "/estimate=upper");
 	return buf;
 }
 
@@ -260,14 +250,14 @@ void price_policy_words(
 	double d = degradation ? strtod(degradation, NULL) : 0;
 
 	if (*words)
-		add(buf, size, " x ");
+		text_append(buf, size, " x ");
 	for (; *words; words++) {
 		if (*words != '$')
-			add(buf, size, "%c", *words);
+			text_append(buf, size, "%c", *words);
 		else if (*++words == 'D')
-			add(buf, size, "%s", degradation);
+			text_append(buf, size, "%s", degradation);
 		else
-			add(buf, size, "%.6g",
+			text_append(buf, size, "%.6g",
 				*words == 'K' ? policy->factor : 1 - info->rate(policy, d));
 	}
 }

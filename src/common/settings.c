@@ -2,7 +2,6 @@
 /* Reads the cluster-wide settings. */
 #include "common/settings.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -10,6 +9,7 @@
 #include "common/hostport.h"
 #include "common/keyval.h"
 #include "common/price_rules.h"
+#include "common/text_append.h"
 #include "common/units.h"
 
 #define MIN_PERIOD (10 * NS_PER_MS)
@@ -19,11 +19,13 @@
 #define MAX_WINDOWS 16
 #define MAX_LANES 16
 #define MAX_CORES 65535
-#define LEDGER_PORT 6820
+/* Not one of Slurm's daemons, which have 6817 to 6820; unassigned at IANA. */
+#define LEDGER_PORT 6824
 
 static const char *const pause_names[] = {"auto", "sigstop", "freezer"};
 static const char *const method_names[] = {"robust", "thesis"};
 static const char *const switch_names[] = {"no", "yes"};
+static const char *const classes_names[] = {"own", "shared"};
 static const char *const match_names[] = {"any", "exact", "within"};
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
@@ -65,19 +67,9 @@ int estimate_method_parse(const char *name, enum estimate_method *m)
 	return 0;
 }
 
-/* Appends "KEY=VALUE" to the list in buf. */
-static void __attribute__((format(printf, 4, 5)))
-append(char *buf, size_t size, const char *key, const char *format, ...)
-{
-	size_t used = strlen(buf);
-	va_list args;
-
-	snprintf(buf + used, size - used, "%s%s=", used ? "," : "", key);
-	used = strlen(buf);
-	va_start(args, format);
-	vsnprintf(buf + used, size - used, format, args);
-	va_end(args);
-}
+/* Appends "KEY=VALUE" of the row k to the list in buf. */
+#define APPEND(format, ...)                                                                        \
+	text_append(buf, size, "%s%s=" format, *buf ? "," : "", k->key, __VA_ARGS__)
 
 static int parse_duration(
 	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
@@ -102,8 +94,7 @@ static void format_duration(
 {
 	char text[32];
 
-	append(buf, size, k->key, "%s",
-		units_format_duration(*CONST_MEMBER(int64_t, k, s), text, sizeof(text)));
+	APPEND("%s", units_format_duration(*CONST_MEMBER(int64_t, k, s), text, sizeof(text)));
 }
 
 static int percent(const char *key, const char *value, double *out, struct errmsg *err)
@@ -124,7 +115,7 @@ static int parse_percent(
 static void format_percent(
 	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
 {
-	append(buf, size, k->key, "%.15g%%", 100 * *CONST_MEMBER(double, k, s));
+	APPEND("%.15g%%", 100 * *CONST_MEMBER(double, k, s));
 }
 
 static int parse_int(
@@ -142,7 +133,7 @@ static int parse_int(
 static void format_int(
 	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
 {
-	append(buf, size, k->key, "%d", *CONST_MEMBER(int, k, s));
+	APPEND("%d", *CONST_MEMBER(int, k, s));
 }
 
 /* Sets an enum, which has the size and the representation of an int. */
@@ -160,7 +151,7 @@ static int parse_choice(
 static void format_choice(
 	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
 {
-	append(buf, size, k->key, "%s", k->names[*CONST_MEMBER(int, k, s)]);
+	APPEND("%s", k->names[*CONST_MEMBER(int, k, s)]);
 }
 
 static int parse_text(
@@ -176,7 +167,7 @@ static int parse_text(
 static void format_text(
 	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
 {
-	append(buf, size, k->key, "%s", CONST_MEMBER(char, k, s));
+	APPEND("%s", CONST_MEMBER(char, k, s));
 }
 
 /* Appends the value to a comma list, with the row's prefix before it. */
@@ -184,12 +175,10 @@ static int add_item(
 	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
 	char *list = MEMBER(char, k, s);
-	size_t used = strlen(list), room = (size_t)k->max - used;
 
-	if ((*value || *k->prefix) && (size_t)snprintf(list + used, room, "%s%s%s", used ? "," : "",
-					      k->prefix, value) < room)
+	if ((*value || *k->prefix) &&
+		text_append(list, (size_t)k->max, "%s%s%s", *list ? "," : "", k->prefix, value))
 		return 0;
-	list[used] = '\0';
 	return errmsg_set(err,
 		*k->prefix ? "%s=%s: the price rules have more than %d characters in all"
 			   : "%s=%s: the names must have 1 to %d characters in all",
@@ -204,7 +193,7 @@ static void format_items(
 
 	for (; *at; at += strcspn(at, ","), at += *at == ',')
 		if (!strncmp(at, k->prefix, len))
-			append(buf, size, k->key, "%.*s", (int)(strcspn(at, ",") - len), at + len);
+			APPEND("%.*s", (int)(strcspn(at, ",") - len), at + len);
 }
 
 /* Reads SOCKETSxCORES:LANES; the last rule for a shape counts. */
@@ -244,8 +233,8 @@ static void format_stripe_rules(
 	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
 {
 	for (int i = 0; i < s->stripe_rule_count; i++)
-		append(buf, size, k->key, "%dx%d:%d", s->stripe_rule[i].sockets,
-			s->stripe_rule[i].cores, s->stripe_rule[i].lanes);
+		APPEND("%dx%d:%d", s->stripe_rule[i].sockets, s->stripe_rule[i].cores,
+			s->stripe_rule[i].lanes);
 }
 
 static int parse_match(
@@ -270,10 +259,9 @@ static void format_match(
 	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
 {
 	if (s->stripe_match == MATCH_WITHIN)
-		append(buf, size, k->key, "%s:%.15g%%", match_names[MATCH_WITHIN],
-			100 * s->stripe_within);
+		APPEND("%s:%.15g%%", match_names[MATCH_WITHIN], 100 * s->stripe_within);
 	else
-		append(buf, size, k->key, "%s", match_names[s->stripe_match]);
+		APPEND("%s", match_names[s->stripe_match]);
 }
 
 static int parse_ledger(
@@ -289,9 +277,10 @@ static int parse_ledger(
 static void format_ledger(
 	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
 {
+	bool v6 = strchr(s->ledger_host, ':');
+
 	if (*s->ledger_host)
-		append(buf, size, k->key, strchr(s->ledger_host, ':') ? "[%s]:%d" : "%s:%d",
-			s->ledger_host, s->ledger_port);
+		APPEND("%s%s%s:%d", v6 ? "[" : "", s->ledger_host, v6 ? "]" : "", s->ledger_port);
 }
 
 #define AT(member) .at = offsetof(struct poppa_settings, member)
@@ -326,6 +315,8 @@ static const struct setting table[] = {
 	{"stripe_lanes_on", NULL, .parse = add_stripe_rule, .format = format_stripe_rules},
 	{"stripe_partition", NULL, ITEMS(stripe_partitions, "")},
 	{"stripe_match", "any", .parse = parse_match, .format = format_match},
+	{"stripe_classes", "own", CHOICE(stripe_classes, classes_names)},
+	{"stripe_alone", "yes", CHOICE(stripe_alone, switch_names)},
 };
 
 const char *settings_key(int i)

@@ -12,6 +12,7 @@ enum pause_method { PAUSE_AUTO, PAUSE_SIGSTOP, PAUSE_FREEZER };
 enum estimate_method { ESTIMATE_ROBUST, ESTIMATE_THESIS };
 /* Which partners may share a job's nodes, by their numbers of nodes. */
 enum stripe_match { MATCH_ANY, MATCH_EXACT, MATCH_WITHIN };
+enum stripe_classes { CLASSES_OWN, CLASSES_SHARED };
 
 /* Another number of lanes for nodes of one shape. */
 struct stripe_rule {
@@ -47,8 +48,10 @@ struct poppa_settings {
 	int stripe_rule_count;
 	/* stripe_partition=NAME, as often as needed: "a,b" may have co-located jobs; "" = all. */
 	char stripe_partitions[512];
-	enum stripe_match stripe_match; /* stripe_match: any|exact|within:PCT */
-	double stripe_within;           /* of within: as a fraction of the bigger job */
+	enum stripe_match stripe_match;     /* stripe_match: any|exact|within:PCT */
+	double stripe_within;               /* of within: as a fraction of the bigger job */
+	enum stripe_classes stripe_classes; /* stripe_classes: own|shared, whose class: is */
+	int stripe_alone; /* stripe_alone, 0 or 1: jobs may ask for what keeps partners off */
 };
 
 void settings_defaults(struct poppa_settings *s);

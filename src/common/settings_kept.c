@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/fsio.h"
+#include "common/journal.h"
 
 #define FILE_NAME "poppa_settings"
 #define MAX_BYTES (1 << 20)
@@ -17,7 +18,7 @@ int settings_keep(const char *dir, const char *prep_parameters, struct errmsg *e
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/" FILE_NAME, dir);
-	return fsio_write(path, prep_parameters, strlen(prep_parameters), 0600, 1, err);
+	return journal_replace(path, prep_parameters, strlen(prep_parameters), err);
 }
 
 int settings_kept(const char *dir, struct poppa_settings *s)

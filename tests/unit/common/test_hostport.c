@@ -14,12 +14,12 @@ static void hosts_and_ports(void **state)
 		"[]:7", "a:", "a:0", "a:65536"};
 	struct errmsg err = {""};
 	char host[64] = "before";
-	int port = 6820;
+	int port = 6824;
 
 	(void)state;
 	assert_int_equal(hostport_parse("ctl", host, sizeof(host), &port, &err), 0);
 	assert_string_equal(host, "ctl");
-	assert_int_equal(port, 6820);
+	assert_int_equal(port, 6824);
 	assert_int_equal(hostport_parse("[::1]:7000", host, sizeof(host), &port, &err), 0);
 	assert_string_equal(host, "::1");
 	assert_int_equal(port, 7000);

@@ -21,15 +21,17 @@ static void settings_take_defaults_and_values(void **state)
 	(void)state;
 	assert_int_equal(settings_parse(NULL, &s, &err), 0);
 	assert_int_equal(s.shutter_ns, 3200000);
+	assert_int_equal(s.stripe_classes, CLASSES_OWN);
 	assert_true(s.adaptive);
 	assert_float_equal(s.overhead_max, 0.005, 1e-12);
+	assert_true(s.stripe_alone);
 	assert_int_equal(
 		settings_parse(
 			"other=x,poppa_period=200ms, poppa_shutter=6400us ,poppa_pause=freezer,"
 			"poppa_overhead_max=0.3%,poppa_adaptive=no,"
 			"poppa_ledger=[::1]:7001,stripe_lanes=4,stripe_lanes_on=2x64:8,"
 			"stripe_lanes_on=1x4:2,stripe_match=within:25%,stripe_partition=a,stripe_"
-			"partition=long",
+			"partition=long,stripe_classes=shared,stripe_alone=no",
 			&s, &err),
 		0);
 	assert_int_equal(s.period_ns, 200 * NS_PER_MS);
@@ -39,16 +41,18 @@ static void settings_take_defaults_and_values(void **state)
 	assert_string_equal(s.ledger_host, "::1");
 	assert_int_equal(s.ledger_port, 7001);
 	assert_int_equal(s.stripe_lanes, 4);
+	assert_false(s.stripe_alone);
 	assert_int_equal(s.stripe_rule_count, 2);
 	assert_int_equal(s.stripe_rule[0].cores, 64);
 	assert_int_equal(s.stripe_match, MATCH_WITHIN);
+	assert_int_equal(s.stripe_classes, CLASSES_SHARED);
 	assert_string_equal(s.stripe_partitions, "a,long");
 	assert_float_equal(s.stripe_within, 0.25, 1e-12);
 	assert_int_equal(settings_parse(settings_format(&s, text, sizeof(text)), &again, &err), 0);
 	assert_memory_equal(&s, &again, sizeof(s));
 	assert_int_equal(settings_parse("poppa_ledger=ctl.example", &s, &err), 0);
 	assert_string_equal(s.ledger_host, "ctl.example");
-	assert_int_equal(s.ledger_port, 6820);
+	assert_int_equal(s.ledger_port, 6824);
 }
 
 static void settings_name_what_is_wrong(void **state)
@@ -78,6 +82,8 @@ static void settings_name_what_is_wrong(void **state)
 		{"stripe_match=within:x", "stripe_match"},
 		{"stripe_partition=", "stripe_partition="},
 		{"stripe_match=some", "any, exact, within"},
+		{"stripe_classes=mine", "own"},
+		{"stripe_alone=maybe", "no, yes"},
 		{"poppa_period=10ms,poppa_shutter=20ms", "poppa_shutter"},
 	};
 	struct poppa_settings s;
