@@ -30,6 +30,7 @@ enum form {
 	NODES,     /* in quotes, and not read */
 	CORES,     /* "0,2,4-6" */
 	LANE,      /* left out when negative */
+	PLACE,     /* likewise */
 	SEED,      /* left out when there is none */
 };
 
@@ -52,6 +53,8 @@ static const struct field job_fields[] = {
 	FIELD(registration, "User", TEXT, user),
 	FIELD(registration, "Colocate", TEXT, colocate),
 	FIELD(registration, "Nodes", NODES, nodes),
+	FIELD(registration, "NodeCount", PLACE, node_count),
+	FIELD(registration, "NodeIndex", PLACE, node_index),
 	FIELD(registration, "Partition", TEXT, partition),
 	FIELD(registration, "Cores", CORES, core),
 	FIELD(registration, "Cgroup", DIRECTORY, cgroup),
@@ -111,8 +114,8 @@ static void put_field(FILE *out, const struct field *f, const void *from)
 		put_text(out, f->key, r->nodes);
 	else if (f->form == CORES)
 		put_cores(out, f->key, r);
-	else if (f->form == LANE && r->lane >= 0)
-		fprintf(out, "%s=%d\n", f->key, r->lane);
+	else if ((f->form == LANE || f->form == PLACE) && *(const int *)value >= 0)
+		fprintf(out, "%s=%d\n", f->key, *(const int *)value);
 	else if (f->form == SEED && r->seeded)
 		fprintf(out, "%s=\"%016" PRIx64 "%016" PRIx64 "\"\n", f->key, r->seed[0],
 			r->seed[1]);
@@ -194,7 +197,9 @@ static int get_field(const struct field *f, const char *value, void *to, struct 
 		*(uint32_t *)out = (uint32_t)n;
 		return 0;
 	case LANE:
-		if (get_number(f->key, value, REGISTRATION_MAX_CORES, &n, err))
+	case PLACE:
+		if (get_number(f->key, value, f->form == LANE ? REGISTRATION_MAX_CORES : INT32_MAX,
+			    &n, err))
 			return -1;
 		*(int *)out = (int)n;
 		return 0;
@@ -241,7 +246,7 @@ void registration_init(struct registration *r)
 	memset(r, 0, sizeof(*r));
 	r->uid = (uid_t)-1;
 	r->uptime = -1;
-	r->lane = -1;
+	r->lane = r->node_count = r->node_index = -1;
 }
 
 static void path_of(
@@ -259,12 +264,12 @@ int registration_write(const char *dir, const struct registration *r, struct err
 	return write_fields(path, 0600, job_fields, COUNT(job_fields), r, err);
 }
 
-bool registration_exists(const char *dir, uint32_t job_id, uint32_t restart)
+bool registration_same_run(const struct registration *a, const struct registration *b)
 {
-	char path[PATH_MAX];
-
-	path_of(path, dir, job_id, restart, false);
-	return !access(path, F_OK);
+	return a->job_id == b->job_id && a->restart == b->restart && a->uid == b->uid &&
+	       !strcmp(a->boot_id, b->boot_id) && a->seeded == b->seeded &&
+	       !memcmp(a->seed, b->seed, sizeof(a->seed)) && a->core_count == b->core_count &&
+	       !memcmp(a->core, b->core, a->core_count * sizeof(a->core[0]));
 }
 
 int registration_end(const char *dir, uint32_t job_id, uint32_t restart, struct errmsg *err)
@@ -278,13 +283,11 @@ int registration_end(const char *dir, uint32_t job_id, uint32_t restart, struct 
 	return 0;
 }
 
-void registration_remove(const char *dir, uint32_t job_id, uint32_t restart)
+void registration_remove(const char *dir, uint32_t job_id, uint32_t restart, bool ended)
 {
 	char path[PATH_MAX];
 
-	path_of(path, dir, job_id, restart, true);
-	unlink(path);
-	path_of(path, dir, job_id, restart, false);
+	path_of(path, dir, job_id, restart, ended);
 	unlink(path);
 }
 

@@ -28,6 +28,7 @@ struct registration {
 	char user[64];
 	char colocate[1024]; /* the canonical option */
 	const char *nodes; /* host list, for people who look at the file: reading leaves it NULL */
+	int node_count, node_index; /* how many these are, and which this one is; -1 = not told */
 	char partition[64];
 	char cgroup[64];    /* name of the job's directory in cgroup v2; empty = job_ID */
 	int64_t registered; /* seconds since 1970 */
@@ -50,14 +51,16 @@ int registration_set_seed(struct registration *r, const char *digits);
  * value are left out. Returns 0, or -1 with err. */
 int registration_write(const char *dir, const struct registration *r, struct errmsg *err);
 
-/* Whether the job's file is in dir and not marked as ended. */
-bool registration_exists(const char *dir, uint32_t job_id, uint32_t restart);
+/* Whether two registrations of one job id and restart count are of the same run, whenever each was
+ * made. An id may be given out again while the file of an earlier job lies there. No two jobs have
+ * the same seed, no job outlives a boot, and a run keeps its cores on a node. */
+bool registration_same_run(const struct registration *a, const struct registration *b);
 
 /* Marks the job's file as ended. Returns 0, also where there is no file, or -1 with err. */
 int registration_end(const char *dir, uint32_t job_id, uint32_t restart, struct errmsg *err);
 
-/* Removes the job's file, ended or not. */
-void registration_remove(const char *dir, uint32_t job_id, uint32_t restart);
+/* Removes the job's file: the one that is marked as ended, or the one that is not. */
+void registration_remove(const char *dir, uint32_t job_id, uint32_t restart, bool ended);
 
 /* Whether a file of this name (JOBID.RESTART or JOBID.RESTART.ended) is a registration. */
 bool registration_is_name(const char *name, uint32_t *job_id, uint32_t *restart, bool *ended);

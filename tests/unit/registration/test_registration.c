@@ -145,6 +145,35 @@ struct dirent *__wrap_readdir(DIR *d)
 	return NULL;
 }
 
+/* Which of the files with one id are of the same run: not the times decide. */
+static void same_run(void **state)
+{
+	static const char *const same = "JobId=12\nUid=7\nCores=0-3\nBootId=b\nRegistered=5\n"
+					"Seed=\"0000000000000001000000000000000a\"\n",
+				 *const other[] = {"JobId=12\nUid=8\nCores=0-3\nBootId=b\n"
+						   "Seed=\"0000000000000001000000000000000a\"\n",
+					 "JobId=12\nUid=7\nCores=0,2\nBootId=b\n"
+					 "Seed=\"0000000000000001000000000000000a\"\n",
+					 "JobId=12\nUid=7\nCores=0-3\nBootId=c\n"
+					 "Seed=\"0000000000000001000000000000000a\"\n",
+					 "JobId=12\nUid=7\nCores=0-3\nBootId=b\n"
+					 "Seed=\"0000000000000001000000000000000b\"\n",
+					 "JobId=12\nUid=7\nCores=0-3\nBootId=b\n"};
+	static struct registration again; /* large */
+	struct errmsg err = {""};
+
+	(void)state;
+	assert_int_equal(registration_parse("12.0", same, &r, &err), 0);
+	assert_int_equal(registration_parse("12.0", same, &again, &err), 0);
+	again.registered = 6;
+	again.uptime = 60;
+	assert_true(registration_same_run(&r, &again));
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
+		assert_int_equal(registration_parse("12.0", other[i], &again, &err), 0);
+		assert_false(registration_same_run(&r, &again));
+	}
+}
+
 static void files(void **state)
 {
 	char dir[] = "/tmp/registration-XXXXXX", jobs[64], path[128];
@@ -237,6 +266,8 @@ static void all_keys(void **state)
 	strcpy(in.user, "e\"v\ne");
 	strcpy(in.colocate, "stripe,with:7,not:#1");
 	in.nodes = "n[1-2]";
+	in.node_count = 2;
+	in.node_index = 0;
 	strcpy(in.partition, "main");
 	strcpy(in.cgroup, "s0ABCDEFGHJKMN");
 	in.registered = 1700000000;
@@ -246,12 +277,10 @@ static void all_keys(void **state)
 	in.core_count = 7;
 	memcpy(in.core, core, sizeof(core));
 	assert_int_equal(registration_set_seed(&in, "0000000000000001fedcba9876543210"), 0);
-	assert_false(registration_exists(dir_of_test, 12, 3));
 	assert_int_equal(registration_write(dir_of_test, &in, &err), 0);
-	assert_true(registration_exists(dir_of_test, 12, 3));
 	assert_file("12.3", "JobId=12\nRestart=3\nUid=1000\nUser=\"eve\"\n"
 			    "Colocate=\"stripe,with:7,not:#1\"\nNodes=\"n[1-2]\"\n"
-			    "Partition=\"main\"\nCores=\"0,2,4-6,9-10\"\n"
+			    "NodeCount=2\nNodeIndex=0\nPartition=\"main\"\nCores=\"0,2,4-6,9-10\"\n"
 			    "Cgroup=\"s0ABCDEFGHJKMN\"\nLane=1\n"
 			    "Seed=\"0000000000000001fedcba9876543210\"\nRegistered=1700000000\n"
 			    "BootId=3f1c0d5e-0000-4000-8000-000000000001\nUptime=86400\n");
@@ -276,9 +305,10 @@ static void all_keys(void **state)
 
 	assert_int_equal(registration_end(dir_of_test, 12, 3, &err), 0);
 	assert_int_equal(registration_end(dir_of_test, 12, 3, &err), 0);
-	assert_false(registration_exists(dir_of_test, 12, 3));
 	assert_int_equal(registration_read(dir_of_test, 12, 3, true, &out, &err), 0);
-	registration_remove(dir_of_test, 12, 3);
+	registration_remove(dir_of_test, 12, 3, false);
+	assert_int_equal(registration_read(dir_of_test, 12, 3, true, &out, &err), 0);
+	registration_remove(dir_of_test, 12, 3, true);
 	assert_int_equal(registration_read(dir_of_test, 12, 3, true, &out, &err), -1);
 	assert_true(registration_is_name("12.3.ended", &job, &restart, &ended));
 	assert_true(job == 12 && restart == 3 && ended);
@@ -341,6 +371,7 @@ int main(void)
 		cmocka_unit_test(all_keys),
 		cmocka_unit_test(few_keys),
 		cmocka_unit_test(all_cluster_keys),
+		cmocka_unit_test(same_run),
 		cmocka_unit_test(files),
 	};
 
