@@ -3,12 +3,11 @@
 #include "poppa/counter/background_close.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define STACK_SIZE (64 * 1024)
+#include "poppa/counter/in_time.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t idle = PTHREAD_COND_INITIALIZER;
@@ -19,7 +18,6 @@ static size_t queued, room;
 static void *background_close_main(void *arg)
 {
 	(void)arg;
-	pthread_setname_np(pthread_self(), "poppad-closer");
 	pthread_mutex_lock(&lock);
 	while (queued) {
 		int fd = queue[--queued];
@@ -37,21 +35,10 @@ static void *background_close_main(void *arg)
 	return NULL;
 }
 
-/* Under lock. The thread blocks all signals: the main thread handles them. */
+/* Under lock. */
 static bool start(void)
 {
-	sigset_t all, old;
-	pthread_attr_t ta;
-	pthread_t thread;
-
-	sigfillset(&all);
-	pthread_attr_init(&ta);
-	pthread_attr_setstacksize(&ta, STACK_SIZE);
-	pthread_attr_setdetachstate(&ta, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	running = !pthread_create(&thread, &ta, background_close_main, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&ta);
+	running = !in_time_thread("poppad-closer", background_close_main, NULL);
 	return running;
 }
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -163,7 +163,7 @@ int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_
 	if (!c)
 		return counter_fail(ENOMEM, err, "out of memory");
 	c->stat_fd = -1;
-	c->pidfd = pidfd_open(pid, 0);
+	c->pidfd = syscall(SYS_pidfd_open, pid, 0);
 	if (c->pidfd >= 0)
 		c->stat_fd = proc_stat_open(pid);
 	if (c->stat_fd < 0) {

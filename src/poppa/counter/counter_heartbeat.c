@@ -24,7 +24,7 @@
 #include "heartbeat/poppa_heartbeat.h"
 
 #define LINK_TEXT "/memfd:" POPPA_HEARTBEAT_NAME " (deleted)"
-#define MAX_FDS 65536 /* number of links to look at: more would make opening slow */
+#define MAX_FDS 4096 /* number of links to look at: more would make opening slow */
 #define FIRST_SLOTS 8
 #define NEEDED_SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 #ifndef F_SEAL_FUTURE_WRITE

@@ -16,6 +16,7 @@
 #include "common/units.h"
 #include "common/clock.h"
 #include "poppa/counter/background_close.h"
+#include "poppa/counter/in_time.h"
 #include "poppa/counter/symbol.h"
 
 #define PMU_TYPE "/sys/bus/event_source/devices/uprobe/type"
@@ -76,21 +77,55 @@ static bool uprobe_available(const struct nodeconf *conf, struct errmsg *err)
 
 enum { HITS, HITS_AT_LOOK }; /* indexes of a thread's last[] */
 
+/* The opening of a probe, for which the kernel reads the file. */
+struct opening {
+	struct perf_event_attr attr;
+	char path[PATH_MAX];
+	pid_t tid;
+	int fd, error;
+};
+
+static void run_opening(void *arg)
+{
+	struct opening *o = arg;
+
+	o->fd = counter_sys_perf_open(&o->attr, o->tid, -1, -1, 0);
+	o->error = errno;
+}
+
+static void drop_opening(void *arg)
+{
+	struct opening *o = arg;
+
+	if (o->fd >= 0)
+		close(o->fd);
+	free(o);
+}
+
 static int open_thread(void *arg, struct counter_thread *t, bool inherit, struct errmsg *err)
 {
 	struct uprobe *u = arg;
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = u->pmu,
-		.uprobe_path = (uintptr_t)u->path,
-		.probe_offset = u->offset,
-	};
+	struct opening *o = calloc(1, sizeof(*o));
 
 	(void)inherit;
-	t->handle[0] = counter_sys_perf_open(&attr, t->tid, -1, -1, 0);
-	if (t->handle[0] < 0)
-		return counter_perf_open_error(errno, u->name, err);
-	return 0;
+	if (!o)
+		return counter_fail(ENOMEM, err, "out of memory");
+	o->attr = (struct perf_event_attr){.size = sizeof(o->attr),
+		.type = u->pmu,
+		.uprobe_path = (uintptr_t)o->path,
+		.probe_offset = u->offset};
+	memcpy(o->path, u->path, sizeof(o->path));
+	o->tid = t->tid;
+	o->fd = -1;
+	if (in_time(in_time_owner(t->tid), run_opening, drop_opening, o))
+		return counter_fail(errno, err,
+			"%s: the kernel could not read the program in time: its file system may be "
+			"dead",
+			u->name);
+	t->handle[0] = o->fd;
+	errno = o->error;
+	free(o);
+	return t->handle[0] < 0 ? counter_perf_open_error(errno, u->name, err) : 0;
 }
 
 static int read_thread(void *arg, struct counter_thread *t, struct counter_sample *sum)
@@ -247,7 +282,7 @@ static int find_probe(const struct nodeconf *conf, pid_t pid, struct uprobe *u,
 			return 0;
 		}
 		code = errno;
-		if (code == ESRCH)
+		if (code == ESRCH || code == ETIMEDOUT || code == EBUSY)
 			break;
 	}
 	if (conf->uprobe_count > 1 && code == ENODATA)

@@ -15,9 +15,11 @@
 #include <unistd.h>
 
 #include "poppa/counter/counter_backend.h"
+#include "poppa/counter/in_time.h"
 
 /* For all tables of a file together. */
 #define MAX_TABLES_BYTES (UINT64_C(256) << 20)
+#define MAX_SYMBOLS 4000000
 #define NATIVE_ORDER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
 
 bool symbol_is_dear(const unsigned char *code, size_t len, unsigned int *skip)
@@ -67,6 +69,7 @@ struct image {
 	int fd;
 	char *at;
 	uint64_t size, left; /* bytes of the file; bytes that may still be read */
+	int symbols;         /* that may still be looked at */
 	uint64_t header, sections, sections_end; /* these parts are not read again */
 };
 
@@ -76,7 +79,10 @@ static int image_open(struct image *f, int fd)
 
 	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(Elf64_Ehdr))
 		return -1;
-	*f = (struct image){.fd = fd, .size = (uint64_t)st.st_size, .left = MAX_TABLES_BYTES};
+	*f = (struct image){.fd = fd,
+		.size = (uint64_t)st.st_size,
+		.left = MAX_TABLES_BYTES,
+		.symbols = MAX_SYMBOLS};
 	f->at = mmap(NULL, f->size, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return f->at == MAP_FAILED ? -1 : 0;
@@ -133,7 +139,8 @@ static int image_load_headers(struct image *f)
 				 e64->e_shnum * sizeof(Elf64_Shdr));
 }
 
-/* Loads a table of symbols and that of their names. Compressed ones are not supported. */
+/* Loads a table of symbols and that of their names. Compressed ones are not supported, nor names
+ * that do not end: for each symbol, libelf would look for the end in the whole table. */
 static bool load_symbols(struct image *f, Elf *elf, const GElf_Shdr *symbols)
 {
 	GElf_Shdr names;
@@ -141,8 +148,9 @@ static bool load_symbols(struct image *f, Elf *elf, const GElf_Shdr *symbols)
 	return gelf_getshdr(elf_getscn(elf, symbols->sh_link), &names) &&
 	       names.sh_type == SHT_STRTAB && !(symbols->sh_flags & SHF_COMPRESSED) &&
 	       !(names.sh_flags & SHF_COMPRESSED) &&
-	       !image_load(f, symbols->sh_offset, symbols->sh_size) &&
-	       !image_load(f, names.sh_offset, names.sh_size);
+	       !image_load(f, symbols->sh_offset, symbols->sh_size) && names.sh_size &&
+	       !image_load(f, names.sh_offset, names.sh_size) &&
+	       !f->at[names.sh_offset + names.sh_size - 1];
 }
 
 static int find_elf_symbol(struct image *f, Elf *elf, const char *symbol, GElf_Sym *found)
@@ -163,6 +171,8 @@ static int find_elf_symbol(struct image *f, Elf *elf, const char *symbol, GElf_S
 
 			if (!gelf_getsym(data, (int)i, found))
 				break;
+			if (!f->symbols--)
+				return -1;
 			if (GELF_ST_TYPE(found->st_info) != STT_FUNC ||
 				found->st_shndx == SHN_UNDEF)
 				continue;
@@ -264,7 +274,7 @@ static int mapped_path(
 	return stat(out->path, &st) || !S_ISREG(st.st_mode) || st.st_ino != inode ? -1 : 0;
 }
 
-int symbol_find(pid_t pid, const char *file, const char *symbol, struct symbol_place *out,
+static int find(pid_t pid, const char *file, const char *symbol, struct symbol_place *out,
 	struct errmsg *err)
 {
 	char name[64], *line = NULL;
@@ -297,4 +307,43 @@ int symbol_find(pid_t pid, const char *file, const char *symbol, struct symbol_p
 	if (!found)
 		return counter_fail(ENODATA, err, "task %d has not mapped %s", (int)pid, file);
 	return look_up(file, symbol, out, err);
+}
+
+/* A search whose file may be on a file system that does not answer. */
+struct search {
+	pid_t pid;
+	char file[512], symbol[512];
+	struct symbol_place place;
+	struct errmsg err;
+	int error; /* 0: found */
+};
+
+static void run_search(void *arg)
+{
+	struct search *s = arg;
+
+	s->error = find(s->pid, s->file, s->symbol, &s->place, &s->err) ? errno : 0;
+}
+
+int symbol_find(pid_t pid, const char *file, const char *symbol, struct symbol_place *out,
+	struct errmsg *err)
+{
+	struct search *s = calloc(1, sizeof(*s));
+	int error;
+
+	if (!s)
+		return counter_fail(ENOMEM, err, "out of memory");
+	s->pid = pid;
+	snprintf(s->file, sizeof(s->file), "%s", file);
+	snprintf(s->symbol, sizeof(s->symbol), "%s", symbol);
+	if (in_time(in_time_owner(pid), run_search, free, s))
+		return counter_fail(errno, err,
+			"task %d: %s was not read in time: its file system may be dead", (int)pid,
+			file);
+	*out = s->place;
+	*err = s->err;
+	error = s->error;
+	free(s);
+	errno = error;
+	return error ? -1 : 0;
 }

@@ -17,7 +17,8 @@ struct symbol_place {
 
 /* file is an absolute path as the task sees it, or a file name such as libmpi.so.40, which also
  * stands for libmpi.so.40.30.4. Returns 0, or -1 with err and errno: ENODATA if the task has not
- * mapped the file or the file lacks the symbol, ESRCH if the task is gone. */
+ * mapped the file or the file lacks the symbol, ESRCH if the task is gone; ETIMEDOUT or EBUSY if
+ * the file's file system does not answer (in_time.h). */
 int symbol_find(pid_t pid, const char *file, const char *symbol, struct symbol_place *out,
 	struct errmsg *err);
 

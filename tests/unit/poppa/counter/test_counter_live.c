@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "poppa/counter/counter_backend.h"
-#include "poppa/counter/counter_cgroup.h"
 
 int __real_counter_sys_perf_open(
 	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
@@ -475,21 +474,6 @@ static void processors_where_they_are_fewer(void **state)
 	assert_int_equal(access(cgroup, F_OK), -1);
 }
 
-static void lists_of_processors(void **state)
-{
-	cpu_set_t set;
-
-	(void)state;
-	assert_int_equal(counter_cgroup_cpus("0-2,7\n", &set), 0);
-	assert_int_equal(CPU_COUNT(&set), 4);
-	assert_true(CPU_ISSET(0, &set) && CPU_ISSET(2, &set) && CPU_ISSET(7, &set));
-	assert_int_equal(counter_cgroup_cpus("\n", &set), -1);
-	assert_int_equal(counter_cgroup_cpus("", &set), -1);
-	assert_int_equal(counter_cgroup_cpus("3-1", &set), -1);
-	assert_int_equal(counter_cgroup_cpus("1;2", &set), -1);
-	assert_int_equal(counter_cgroup_cpus("99999999999", &set), -1);
-}
-
 static void stopped_task_stands_still(void **state)
 {
 	struct task *t = *state;
@@ -543,7 +527,6 @@ int main(int argc, char **argv)
 		TEST(other_processes_do_not_count),
 		TEST(another_program_counts_on),
 		TEST(processors_where_they_are_fewer),
-		cmocka_unit_test(lists_of_processors),
 		TEST(stopped_task_stands_still),
 		TEST(task_dies),
 	};

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -25,6 +24,7 @@
 #include "poppa/estimate/estimator.h"
 #include "poppa/hold/proc.h"
 #include "poppa/measure/shutter.h"
+#include "unit/poppa/waiting_process.h"
 
 #define JOBS 2
 #define WINDOWS 4
@@ -138,12 +138,7 @@ static int setup(void **state)
 {
 	(void)state;
 	for (int i = 0; i < JOBS; i++) {
-		child[i] = fork();
-		if (!child[i]) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			for (;;)
-				pause();
-		}
+		child[i] = waiting_process();
 	}
 	return 0;
 }
@@ -257,7 +252,7 @@ static struct shutter_plan *plan_of(struct held_file *held, struct counter **c)
 	p->jobs = JOBS;
 	for (int i = 0; i < JOBS; i++) {
 		assert_int_equal(proc_stat(child[i], &st), 0);
-		p->task[i] = (struct shutter_task){c[i], child[i]};
+		p->task[i] = (struct shutter_task){.counter = c[i], .pid = child[i]};
 		p->unit[i] = (struct shutter_unit){
 			.unit = pause_open_process(held, child[i], st.starttime),
 			.task = i,
@@ -322,12 +317,7 @@ static void the_shutter_plays_it(void **state)
 	held = held_create(name, &held_fd, &err);
 	assert_non_null(held);
 	/* Stands in for the guard: alive, and nobody reads its timer. */
-	guard.pid = fork();
-	if (!guard.pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
+	guard.pid = waiting_process();
 	guard.pidfd = syscall(SYS_pidfd_open, guard.pid, 0);
 	guard.timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	shutter = shutter_start(held, &guard, &notify_fd, &err);
