@@ -8,13 +8,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fsio.h"
+#include "common/units.h"
 #include "poppa/hold/proc.h"
 
 #define MAX_PROCS_FILE (4 * 1024 * 1024)
-#define MAX_DEPTH 8
+#define MAX_DIR (PATH_MAX - 32) /* with room for its files' names */
+/* A launcher that has used a second, and 1/20 of a processor since it began, does more than wait.
+ */
+#define COMPUTES_S 1
+#define COMPUTES_SHARE 20
 
 /* Debian's alternatives give Slurm's programs a suffix: slurmstepd-wlm. */
 static const char *const launchers[] = {"slurmstepd*", "srun", "srun-*", "sbatch", "sbatch-*",
@@ -46,15 +53,26 @@ bool find_tasks_launcher(const char *exe, const struct nodeconf *conf)
 	return false;
 }
 
+/* cgroup v1 lets a user make cgroups below a step's, and the files of those are the user's. */
+static bool made_by_user(const char *path, enum held_kind kind)
+{
+	char file[PATH_MAX];
+	struct stat st;
+
+	snprintf(file, sizeof(file), "%s/%s", path, held_freezer(kind)->command);
+	return !stat(file, &st) && st.st_uid != geteuid();
+}
+
 static int add_dir(
 	struct found_tasks *d, const char *path, int parent, bool in_step, enum held_kind kind)
 {
+	bool users = parent >= 0 && (d->dir[parent].users || made_by_user(path, kind));
 	struct found_cgroup *bigger = realloc(d->dir, (d->dirs + 1) * sizeof(*d->dir));
 
 	if (!bigger)
 		return -1;
 	d->dir = bigger;
-	d->dir[d->dirs] = (struct found_cgroup){strdup(path), parent, in_step, kind};
+	d->dir[d->dirs] = (struct found_cgroup){strdup(path), parent, in_step, users, kind};
 	return d->dir[d->dirs].path ? d->dirs++ : -1;
 }
 
@@ -62,6 +80,15 @@ static int add_dir(
 static bool is_ours(int error)
 {
 	return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+/* Whether a launcher or a shell runs a part of an application itself: its name is its user's. */
+static bool computes(const struct proc_stat *st)
+{
+	const int64_t hz = sysconf(_SC_CLK_TCK), own = (int64_t)st->own_ticks;
+
+	return own >= COMPUTES_S * hz &&
+	       own * COMPUTES_SHARE > clock_boot() / (NS_PER_S / hz) - (int64_t)st->starttime;
 }
 
 static int add_process(struct found_tasks *d, pid_t pid, int dir, const struct nodeconf *conf)
@@ -76,16 +103,18 @@ static int add_process(struct found_tasks *d, pid_t pid, int dir, const struct n
 		return is_ours(errno) ? -1 : 0;
 	if (st.state == 'Z' || st.state == 'X')
 		return 0;
-	p.app = !find_tasks_launcher(exe, conf);
+	p.shell = among(exe, shells, sizeof(shells) / sizeof(shells[0]));
+	p.stepd = !fnmatch("slurmstepd*", exe, 0) && proc_uid(pid) == geteuid();
+	p.app = !p.stepd && (!find_tasks_launcher(exe, conf) || computes(&st));
 	if (p.app) {
 		p.starttime = st.starttime;
+		p.headless = st.headless;
+		p.cpu_ticks = st.cpu_ticks;
+		p.threads = st.threads;
 		p.state = st.state;
 		p.traced = proc_traced(pid);
 		p.job_control = st.tty != 0;
 		p.leader_parent = st.pgrp == pid ? st.ppid : 0;
-	} else {
-		p.shell = among(exe, shells, sizeof(shells) / sizeof(shells[0]));
-		p.stepd = !fnmatch("slurmstepd*", exe, 0);
 	}
 	if (!p.stepd)
 		d->cpu_ticks += st.cpu_ticks;
@@ -102,8 +131,7 @@ static int add_processes(struct found_tasks *d, int dir, const struct nodeconf *
 	char path[PATH_MAX], *text, *end;
 	int rc = 0;
 
-	if (snprintf(path, sizeof(path), "%s/cgroup.procs", d->dir[dir].path) >= (int)sizeof(path))
-		return 0;
+	snprintf(path, sizeof(path), "%s/cgroup.procs", d->dir[dir].path);
 	text = fsio_read(path, MAX_PROCS_FILE, NULL, &(struct errmsg){""});
 	if (!text)
 		return is_ours(errno) ? -1 : 0;
@@ -112,56 +140,79 @@ static int add_processes(struct found_tasks *d, int dir, const struct nodeconf *
 
 		if (end == p)
 			break;
+		d->more |= d->processes == FIND_TASKS_MAX;
+		if (d->more)
+			break;
 		rc = add_process(d, pid, dir, conf);
 	}
 	free(text);
 	return rc;
 }
 
-/* A directory that vanishes while it is read is no error: the step has just ended. */
-static int walk(struct found_tasks *d, const char *path, int parent, bool in_step,
-	enum held_kind kind, int depth, const struct nodeconf *conf)
+/* Whatever its name: a user names their own. A directory that vanishes while it is read is no
+ * error: the step has just ended. */
+static int add_children(struct found_tasks *d, int parent)
 {
-	int self = add_dir(d, path, parent, in_step, kind), rc;
+	DIR *dir = opendir(d->dir[parent].path);
 	struct dirent *e;
-	DIR *dir;
+	int rc = !dir && is_ours(errno) ? -1 : 0;
 
-	if (self < 0)
-		return -1;
-	/* Outside the steps, the job's own cgroup holds only Slurm's helpers. */
-	rc = in_step ? add_processes(d, self, conf) : 0;
-	dir = depth < MAX_DEPTH && !rc ? opendir(path) : NULL;
-	if (depth < MAX_DEPTH && !rc && !dir && is_ours(errno))
-		rc = -1;
 	while (dir && !rc && (e = readdir(dir))) {
+		bool in_step = d->dir[parent].in_step || !strncmp(e->d_name, "step_", 5);
 		char child[PATH_MAX];
 
-		if (e->d_type != DT_DIR || e->d_name[0] == '.' ||
-			snprintf(child, sizeof(child), "%s/%s", path, e->d_name) >=
-				(int)sizeof(child))
+		if (e->d_type != DT_DIR || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
-		rc = walk(d, child, self, in_step || !strncmp(e->d_name, "step_", 5), kind,
-			depth + 1, conf);
+		if (d->dirs == FIND_TASKS_MAX_DIRS ||
+			snprintf(child, sizeof(child), "%s/%s", d->dir[parent].path, e->d_name) >=
+				MAX_DIR)
+			d->more = true;
+		else if (add_dir(d, child, parent, in_step, d->dir[parent].kind) < 0)
+			rc = -1;
 	}
 	if (dir)
 		closedir(dir);
 	return rc;
 }
 
+static int walk(
+	struct found_tasks *d, const char *path, enum held_kind kind, const struct nodeconf *conf)
+{
+	if (add_dir(d, path, -1, false, kind) < 0)
+		return -1;
+	/* Outside the steps, the job's own cgroup holds only Slurm's helpers. */
+	for (int i = 0; i < d->dirs; i++)
+		if ((d->dir[i].in_step && add_processes(d, i, conf)) || add_children(d, i))
+			return -1;
+	return 0;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct found_process *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
 /* A shell with job control gives each job a process group. So do some launchers, but these do not
  * wait for stops. */
 static void find_job_control(struct found_tasks *d)
 {
-	for (int i = 0; i < d->processes; i++)
-		for (int k = 0; d->process[i].leader_parent && k < d->processes; k++)
-			if (d->process[k].shell && d->process[k].pid == d->process[i].leader_parent)
-				d->process[i].job_control = true;
+	for (int i = 0; i < d->processes; i++) {
+		const struct found_process key = {.pid = d->process[i].leader_parent}, *parent;
+
+		parent = key.pid ? bsearch(&key, d->process, d->processes, sizeof(key), by_pid)
+				 : NULL;
+		if (parent && parent->shell)
+			d->process[i].job_control = true;
+	}
 }
 
 int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, const char *name,
 	const struct nodeconf *conf, struct found_tasks *d)
 {
 	char path[6][PATH_MAX], job[sizeof("job_4294967295")];
+	int n;
 
 	memset(d, 0, sizeof(*d));
 	snprintf(job, sizeof(job), "job_%u", job_id);
@@ -177,15 +228,21 @@ int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, 
 	for (int i = 0; i < 6; i++) {
 		if (access(path[i], F_OK))
 			continue;
-		if (walk(d, path[i], -1, false, i < 2 ? HELD_FREEZER_V1 : HELD_FREEZER_V2, 0,
-			    conf)) {
+		if (walk(d, path[i], i < 2 ? HELD_FREEZER_V1 : HELD_FREEZER_V2, conf)) {
 			int saved = errno;
 
 			find_tasks_free(d);
 			errno = saved;
 			return -1;
 		}
+		if (d->processes)
+			qsort(d->process, d->processes, sizeof(d->process[0]), by_pid);
 		find_job_control(d);
+		n = i < 2 ? snprintf(d->usage, PATH_MAX, "%s/cpuacct%s/cpuacct.usage", mount,
+				    path[i] + strlen(mount) + strlen("/freezer"))
+			  : snprintf(d->usage, PATH_MAX, "%s/cpu.stat", path[i]);
+		if (n >= PATH_MAX)
+			*d->usage = '\0';
 		return 0;
 	}
 	return 0;
@@ -226,8 +283,8 @@ int find_tasks_units(
 			c[dir].other |= !p->app;
 			c[dir].stepd |= p->stepd;
 			c[dir].job_control |= p->job_control;
-			/* Here only the cgroup that holds the task itself counts. */
-			if (method == PAUSE_FREEZER)
+			/* Here only Slurm's cgroup that holds the task counts. */
+			if (method == PAUSE_FREEZER && !d->dir[dir].users)
 				break;
 		}
 	}
@@ -235,7 +292,7 @@ int find_tasks_units(
 		int parent = d->dir[i].parent;
 
 		c[i].chosen = parent >= 0 && c[parent].chosen;
-		if (c[i].chosen || !d->dir[i].in_step || !c[i].app || c[i].stepd)
+		if (c[i].chosen || !d->dir[i].in_step || d->dir[i].users || !c[i].app || c[i].stepd)
 			continue;
 		if (method == PAUSE_AUTO && c[i].other && !c[i].job_control)
 			continue;

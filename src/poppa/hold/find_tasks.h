@@ -13,12 +13,16 @@
 
 struct found_process {
 	pid_t pid;
-	bool app; /* an application task; else a launcher, a shell or slurmstepd */
+	bool app; /* an application task; else slurmstepd, or a launcher or a shell that only waits
+		   */
 	bool stepd, shell;
-	bool job_control;    /* a task whose shell waits for its stops, see find_tasks_units() */
-	bool traced;         /* a task with a debugger or another tracer attached to it */
-	uint64_t starttime;  /* of tasks only, as the state */
-	char state;          /* as in /proc/PID/stat */
+	bool headless;    /* a task whose first thread has ended */
+	bool job_control; /* a task whose shell waits for its stops, see find_tasks_units() */
+	bool traced;      /* a task with a debugger or another tracer attached to it */
+	/* Of tasks only, as in /proc/PID/stat: */
+	uint64_t starttime, cpu_ticks;
+	int threads;
+	char state;
 	pid_t leader_parent; /* of a task that leads a process group: its parent; else 0 */
 	int dir;             /* index of its cgroup */
 };
@@ -26,15 +30,21 @@ struct found_process {
 struct found_cgroup {
 	char *path;
 	int parent;          /* -1 for the job's own */
-	bool in_step;        /* a step's cgroup or below: may be frozen as a whole */
+	bool in_step;        /* a step's cgroup or below */
+	bool users;          /* made by its user, who may thaw it: never frozen by itself */
 	enum held_kind kind; /* which freezer it has */
 };
 
+#define FIND_TASKS_MAX 32768     /* processes of a job */
+#define FIND_TASKS_MAX_DIRS 4096 /* cgroups of a job */
+
 struct found_tasks {
 	int dirs, processes;
+	bool more;                /* there is more, or deeper, than was looked at */
 	uint64_t cpu_ticks;       /* of the job's own processes, as proc_stat() has it */
+	char usage[PATH_MAX];     /* the file with its cgroups' processor time; may not exist */
 	struct found_cgroup *dir; /* parents come before their children */
-	struct found_process *process;
+	struct found_process *process; /* by ascending pid */
 };
 
 /*
@@ -49,7 +59,7 @@ int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, 
 void find_tasks_free(struct found_tasks *d);
 
 /* Whether exe names a launcher, a shell or another helper that runs no part of an application; conf
- * may add names (shell patterns). */
+ * may add names (shell patterns). A process of that name that computes is a task all the same. */
 bool find_tasks_launcher(const char *exe, const struct nodeconf *conf);
 
 /* What to stop to stop all application tasks. */
@@ -64,8 +74,10 @@ struct found_unit {
  * has a terminal, or a shell has given it its own process group. A shell that waits for stops would
  * take a task that is stopped for a moment for one that its user has put in the background. So the
  * shell is frozen with the task, and neither notices. freezer: a cgroup that holds a task is frozen
- * even if a launcher is in it. sigstop: every task is stopped by itself. slurmstepd is never
- * frozen. Returns the number of units in *units (caller frees), or -1 with errno ENOMEM.
+ * even if a launcher is in it. In both a cgroup that the user made belongs to the one above it that
+ * Slurm made: who may write to a freezer may thaw what poppad froze. sigstop: every task is stopped
+ * by itself. slurmstepd is never frozen. Returns the number of units in *units (caller frees), or
+ * -1 with errno ENOMEM.
  */
 int find_tasks_units(
 	const struct found_tasks *d, enum pause_method method, struct found_unit **units);

@@ -27,10 +27,13 @@ enum held_kind { HELD_PROCESS = 1, HELD_FREEZER_V1, HELD_FREEZER_V2 };
  *
  *   HELD_FREE      before held_arm()                              nothing is stopped
  *   HELD_STOPPING  from held_arm() to the end of the stop call    it may or may not be stopped
- *   HELD_STOPPED   from held_stopped() to held_disarm()           it is stopped
+ *   HELD_STOPPED   from held_stopped() to held_resuming()         it is stopped
+ *   HELD_RESUMING  from there to the end of the resume call       it may or may not be stopped
  *   HELD_FREE      after the resume call                          nothing is stopped
  *
- * At most one slot is HELD_STOPPING, as one thread stops one thing after the other.
+ * At most one slot is HELD_STOPPING or HELD_RESUMING, as one thread does one thing after the other.
+ * A cgroup goes from HELD_STOPPED to HELD_FREE: no signal stops it, so to thaw it twice is
+ * harmless.
  *
  * What the guard does with a slot while poppad lives:
  *  - HELD_STOPPED: it resumes the process once and sets HELD_FREE. It must not resume it again, as
@@ -41,14 +44,21 @@ enum held_kind { HELD_PROCESS = 1, HELD_FREEZER_V1, HELD_FREEZER_V2 };
  *    more). Otherwise the guard resumes the process, leaves the slot HELD_STOPPING and looks again:
  *    each time that the stopping thread has run since (`woken_ns`), it may have stopped the process
  *    again, and the guard resumes it again.
- * Once poppad is dead, no stop can come: the guard resumes and frees both kinds.
+ *  - HELD_RESUMING: where the stopping thread hangs inside a call that sends a signal, SIGCONT has
+ *    been sent. If the process is stopped now, somebody else has stopped it: the guard only frees
+ *    the slot. Otherwise it does as with HELD_STOPPED.
+ * Once poppad is dead, no stop can come: the guard resumes and frees all of them.
+ *
+ * What remains: where the stopping thread hangs in the few instructions between a change of `armed`
+ * and its system call, nobody can tell whether the call was made. The guard resumes the process
+ * then, and undoes a stop that somebody else has sent since.
  *
  * The guard changes `armed` only by compare-and-exchange from the value that it has read, and the
- * stopping thread sets HELD_STOPPED only in the same way: whoever comes second finds the slot
- * changed and leaves it. After a crash of both processes, the next poppad (held_repair()) resumes
- * everything that is not HELD_FREE.
+ * stopping thread sets HELD_STOPPED and HELD_RESUMING only in the same way: whoever comes second
+ * finds the slot changed and leaves it. After a crash of both processes, the next poppad
+ * (held_repair()) resumes everything that is not HELD_FREE.
  */
-enum held_state { HELD_FREE, HELD_STOPPING, HELD_STOPPED };
+enum held_state { HELD_FREE, HELD_STOPPING, HELD_STOPPED, HELD_RESUMING };
 
 /* One thing that can be stopped. The members below `armed`, but for `woken_ns`, are written only
  * while it is HELD_FREE, and `turn` is written last. A reader reads `armed` and `turn` before and
@@ -155,6 +165,15 @@ static inline void held_stopped(struct held_file *h, int slot)
 	uint32_t was = HELD_STOPPING;
 
 	atomic_compare_exchange_strong(&h->slot[slot].armed, &was, HELD_STOPPED);
+}
+
+/* Call it before SIGCONT, with no other system call in between. False where the guard has resumed
+ * the process already: it must not be resumed again. */
+static inline bool held_resuming(struct held_file *h, int slot)
+{
+	uint32_t was = HELD_STOPPED;
+
+	return atomic_compare_exchange_strong(&h->slot[slot].armed, &was, HELD_RESUMING);
 }
 
 /* Whether poppad has to resume it: false where the guard has done so already. */

@@ -64,13 +64,14 @@ static uint32_t look_at(const struct held_slot *s, struct held_slot *copy)
 }
 
 /*
- * Whether the stop call of the slot that is HELD_STOPPING is known to have been made: the stopping
- * thread sleeps inside one of the system calls that stop a process, and has not run since before
- * the slot was read (`ran` is the processor time that it had used then). The kernel sends a signal
- * without sleeping, so a thread that sleeps in the call has sent it and is on its way back; only a
- * tracer could hold it on its way in. As it has not run since, the call is the one for this slot.
+ * Whether the call that stops or resumes the process of the slot that is HELD_STOPPING or
+ * HELD_RESUMING is known to have been made: the stopping thread sleeps inside one of the system
+ * calls that do so, and has not run since before the slot was read (`ran` is the processor time
+ * that it had used then). The kernel sends a signal without sleeping, so a thread that sleeps in
+ * the call has sent it and is on its way back; only a tracer could hold it on its way in. As it has
+ * not run since, the call is the one for this slot.
  */
-static bool stop_is_made(const struct proc_watch *stopper, uint64_t ran)
+static bool call_is_made(const struct proc_watch *stopper, uint64_t ran)
 {
 	long nr = ran ? proc_watch_call(stopper) : -1;
 
@@ -97,16 +98,16 @@ static int release(struct held_file *h, struct held_handles *ready,
 		if (state == HELD_FREE)
 			continue;
 		count++;
-		made = state == HELD_STOPPING && copy.kind == HELD_PROCESS && stopper &&
-		       stop_is_made(stopper, ran);
+		made = (state == HELD_STOPPING || state == HELD_RESUMING) &&
+		       copy.kind == HELD_PROCESS && stopper && call_is_made(stopper, ran);
 		if (state == UNSTEADY)
 			++*again; /* poppad changes it right now, or dies and leaves it as it is */
 		else if (state == HELD_STOPPING && ran && s->woken_ns == ran)
 			/* Resumed before, and the stopping thread has not run since: where the
 			 * process is stopped now, somebody else has done that. */
 			++*again;
-		else if (resume(ready, (int)i, &copy) && errno != ESRCH && errno != ENOENT &&
-			 errno != ENODEV)
+		else if (!(state == HELD_RESUMING && made) && resume(ready, (int)i, &copy) &&
+			 errno != ESRCH && errno != ENOENT && errno != ENODEV)
 			++*again;
 		else if (state == HELD_STOPPING && stopper && !made) {
 			s->woken_ns = ran;

@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libhold.la
 libhold_la_SOURCES = \
 	src/poppa/hold/find_tasks.c src/poppa/hold/find_tasks.h \
 	src/poppa/hold/guardctl.c src/poppa/hold/guardctl.h \
+	src/poppa/hold/job_cpu.c src/poppa/hold/job_cpu.h \
 	src/poppa/hold/new_tasks.c src/poppa/hold/new_tasks.h \
 	src/poppa/hold/pause.c src/poppa/hold/pause.h \
 	src/poppa/hold/pause_freezer.c \

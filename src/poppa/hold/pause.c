@@ -63,11 +63,6 @@ bool pause_stopped(const struct pause_unit *u)
 	return u->ops->stopped(u);
 }
 
-int64_t pause_ran_ns(const struct pause_unit *u)
-{
-	return u->ops->ran_ns(u);
-}
-
 bool pause_resume(struct pause_unit *u, bool look)
 {
 	bool foreign;

@@ -30,11 +30,6 @@ int pause_stop(struct pause_unit *u);
 /* Whether a stopped unit stands still: 1, 0 not yet, -1 with errno. A process counts at once. */
 int pause_settled(struct pause_unit *u);
 
-/* Processor time that the process has used, ns; while it runs, up to its last tick. It does not
- * grow while the process is stopped. 0 where the process has ended, and for a cgroup, which only
- * those can set going who may write to its freezer. */
-int64_t pause_ran_ns(const struct pause_unit *u);
-
 /* Whether somebody has stopped the process (state T, or t under a debugger); always false for a
  * cgroup, whose own state pause_stop() checks. Costs a read of /proc. */
 bool pause_stopped(const struct pause_unit *u);

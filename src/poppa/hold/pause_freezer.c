@@ -74,13 +74,7 @@ static bool resume(struct pause_unit *u, bool look)
 	return false;
 }
 
-static int64_t ran_ns(const struct pause_unit *u)
-{
-	(void)u;
-	return 0;
-}
-
-static const struct pause_ops ops = {stop, settled, stopped, resume, ran_ns};
+static const struct pause_ops ops = {stop, settled, stopped, resume};
 
 struct pause_unit *pause_open_freezer(struct held_file *h, enum held_kind kind, const char *dir)
 {

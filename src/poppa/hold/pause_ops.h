@@ -2,8 +2,6 @@
 /* The operations that each way of pausing implements, for pause.c and these ways only. */
 #pragma once
 
-#include <time.h>
-
 #include "poppa/hold/pause.h"
 
 struct pause_ops {
@@ -11,7 +9,6 @@ struct pause_ops {
 	int (*settled)(struct pause_unit *u);            /* as pause_settled() */
 	bool (*stopped)(const struct pause_unit *u);     /* as pause_stopped() */
 	bool (*resume)(struct pause_unit *u, bool look); /* as pause_resume(); does not disarm */
-	int64_t (*ran_ns)(const struct pause_unit *u);   /* as pause_ran_ns() */
 };
 
 /* The main thread opens and closes a unit; during a block only the stopping thread uses it. held.h
@@ -21,8 +18,7 @@ struct pause_unit {
 	struct held_file *held;
 	int slot;
 	enum held_kind kind;
-	pid_t pid;       /* of a process only */
-	clockid_t clock; /* of a process only: its processor time */
+	pid_t pid; /* of a process only */
 	int fd[3]; /* process: pidfd, /proc/PID/status, /proc/PID/task; cgroup: switch, state */
 };
 

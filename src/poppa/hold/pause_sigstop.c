@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/units.h"
 #include "poppa/hold/pause_ops.h"
 #include "poppa/hold/proc.h"
 
@@ -106,20 +105,15 @@ static bool resume(struct pause_unit *u, bool look)
 {
 	int sig = look ? proc_pending_stop(u->pid, u->fd[1]) : 0;
 
+	if (!held_resuming(u->held, u->slot))
+		return sig != 0;
 	proc_signal(u->fd[0], SIGCONT);
 	if (sig)
 		proc_signal(u->fd[0], sig);
 	return sig != 0;
 }
 
-static int64_t ran_ns(const struct pause_unit *u)
-{
-	struct timespec t;
-
-	return clock_gettime(u->clock, &t) ? 0 : t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
-static const struct pause_ops ops = {stop, settled, stopped, resume, ran_ns};
+static const struct pause_ops ops = {stop, settled, stopped, resume};
 
 struct pause_unit *pause_open_process(struct held_file *h, pid_t pid, uint64_t starttime)
 {
@@ -132,8 +126,6 @@ struct pause_unit *pause_open_process(struct held_file *h, pid_t pid, uint64_t s
 	u->pid = pid;
 	u->fd[0] = proc_pidfd(pid, starttime);
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (u->fd[0] >= 0 && (errno = clock_getcpuclockid(pid, &u->clock)))
-		goto failed;
 	if (u->fd[0] >= 0)
 		u->fd[1] = open(path, O_RDONLY | O_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
@@ -141,7 +133,6 @@ struct pause_unit *pause_open_process(struct held_file *h, pid_t pid, uint64_t s
 		u->fd[2] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (u->fd[2] >= 0)
 		return u;
-failed:
 	saved = errno == ENOENT ? ESRCH : errno;
 	pause_close(u);
 	errno = saved;
@@ -162,7 +153,7 @@ int pause_adopt(struct pause_unit *u, pid_t pid)
 		return -1;
 	/* The start time is this very process's if the descriptor still finds it alive afterwards.
 	 */
-	if (proc_stat(pid, &st) || clock_getcpuclockid(pid, &u->clock) || proc_signal(fd, 0)) {
+	if (proc_stat(pid, &st) || proc_signal(fd, 0)) {
 		close(fd);
 		errno = ESRCH;
 		return -1;

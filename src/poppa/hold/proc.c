@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -50,16 +51,22 @@ int proc_stat_parse(const char *text, struct proc_stat *out)
 	if (sscanf(p + 1, " %c %d %d %*d %d", &next.state, &next.ppid, &next.pgrp, &next.tty) != 4)
 		goto bad;
 	p += 3;
-	next.cpu_ticks = 0;
-	/* p is at the blank before field 4; times are fields 14 to 17, starttime 22 (proc(5)). */
+	next.cpu_ticks = next.own_ticks = 0;
+	/* p is at the blank before field 4; times are fields 14 to 17, threads 20, starttime 22
+	 * (proc(5)). */
 	for (int field = 4; field < 22; field++) {
 		if (field >= 14 && field <= 17)
 			next.cpu_ticks += strtoull(p + 1, NULL, 10);
+		if (field == 15)
+			next.own_ticks = next.cpu_ticks;
+		if (field == 20)
+			next.threads = atoi(p + 1);
 		p = strchr(p + 1, ' ');
 		if (!p)
 			goto bad;
 	}
 	next.starttime = strtoull(p + 1, NULL, 10);
+	next.headless = false;
 	*out = next;
 	return 0;
 bad:
@@ -67,7 +74,7 @@ bad:
 	return -1;
 }
 
-int proc_stat(pid_t pid, struct proc_stat *out)
+static int stat_of(pid_t pid, struct proc_stat *out)
 {
 	char path[64], text[STAT_SIZE];
 
@@ -78,6 +85,61 @@ int proc_stat(pid_t pid, struct proc_stat *out)
 		return -1;
 	}
 	return proc_stat_parse(text, out);
+}
+
+int proc_waited(pid_t pid, uint64_t *ran_ns, uint64_t *waited_ns)
+{
+	char path[64], text[STAT_SIZE];
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
+	if (read_small(path, text, sizeof(text)) < 0)
+		return -1;
+	return sscanf(text, "%" SCNu64 " %" SCNu64, ran_ns, waited_ns) == 2 ? 0 : -1;
+}
+
+struct live {
+	pid_t tid;
+	char state;
+};
+
+static int is_live(pid_t tid, void *arg)
+{
+	struct live *l = arg;
+	struct proc_stat st;
+
+	if (stat_of(tid, &st) || st.state == 'Z' || st.state == 'X')
+		return 0;
+	*l = (struct live){tid, st.state};
+	return 1;
+}
+
+/* A thread of the process that has not ended; tid 0 where there is none. */
+static struct live live_thread(pid_t pid)
+{
+	struct live l = {0, 'Z'};
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return l;
+	proc_each_thread(fd, is_live, &l);
+	close(fd);
+	return l;
+}
+
+int proc_stat(pid_t pid, struct proc_stat *out)
+{
+	if (stat_of(pid, out))
+		return -1;
+	if (out->state == 'Z') {
+		struct live l = live_thread(pid);
+
+		out->headless = l.tid != 0;
+		out->state = l.state;
+	}
+	return 0;
 }
 
 int proc_stat_open(pid_t pid)
@@ -108,17 +170,26 @@ char proc_state(int fd)
 	return p && p[1] == ' ' && p[2] ? p[2] : PROC_UNKNOWN;
 }
 
+static ssize_t exe_of(pid_t pid, char *target, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return readlink(path, target, size);
+}
+
 int proc_exe(pid_t pid, char *buf, size_t size)
 {
 	/* The kernel's mark of a removed file, as after an upgrade of the program. */
 	static const char mark[] = " (deleted)";
 	const ssize_t mark_len = sizeof(mark) - 1;
-	char path[64], target[PATH_MAX];
+	char target[PATH_MAX];
 	const char *base;
-	ssize_t n;
+	ssize_t n = exe_of(pid, target, sizeof(target) - 1);
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	n = readlink(path, target, sizeof(target) - 1);
+	/* A thread has its process' file also when the first one has ended. */
+	if (n < 0 && errno == ENOENT && (pid = live_thread(pid).tid))
+		n = exe_of(pid, target, sizeof(target) - 1);
 	if (n < 0)
 		return -1;
 	target[n] = '\0';
@@ -307,6 +378,16 @@ int proc_pending_stop(pid_t pid, int status)
 	if (!sig && has(bits(text, "\nSigPnd:"), SIGSTOP) && stopped_before(pid))
 		sig = SIGSTOP;
 	return sig;
+}
+
+uid_t proc_uid(pid_t pid)
+{
+	char text[STATUS_SIZE], *line;
+
+	if (read_status(pid, text, sizeof(text)))
+		return (uid_t)-1;
+	line = strstr(text, "\nUid:");
+	return line ? (uid_t)strtoul(line + 5, NULL, 10) : (uid_t)-1;
 }
 
 bool proc_traced(pid_t pid)

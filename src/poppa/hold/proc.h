@@ -8,11 +8,15 @@
 #include <sys/types.h>
 
 struct proc_stat {
-	char state; /* R, S, D, T (stopped), t (held by a debugger), Z ... */
+	char state;    /* R, S, D, T (stopped), t (held by a debugger), Z ... */
+	bool headless; /* its first thread has ended; the state is that of another one, which runs
+			  on */
 	pid_t ppid, pgrp;
-	int tty;            /* controlling terminal, 0 = none */
+	int tty; /* controlling terminal, 0 = none */
+	int threads;
 	uint64_t starttime; /* clock ticks since boot: with the pid it names exactly one process */
 	uint64_t cpu_ticks; /* processor time of its own and of the children it has waited for */
+	uint64_t own_ticks; /* of its own only */
 };
 
 /* Returns 0, or -1 with errno (ESRCH: no such process). */
@@ -31,8 +35,15 @@ char proc_state(int fd);
 /* As proc_stat(), from the text of /proc/PID/stat; -1 with EINVAL for any other text. */
 int proc_stat_parse(const char *text, struct proc_stat *out);
 
-/* Writes the name of the executable file without its directory, also where the file was removed.
- * Returns 0, or -1 with errno (a kernel thread, or gone). */
+/* For how long the first thread of a process had a processor, and for how long it could run and had
+ * none, ns. Returns 0, or -1 where the process is gone or the kernel does not tell. */
+int proc_waited(pid_t pid, uint64_t *ran_ns, uint64_t *waited_ns);
+
+/* The process' real user; (uid_t)-1 where it cannot be read. */
+uid_t proc_uid(pid_t pid);
+
+/* Writes the name of the executable file without its directory, also where the file was removed or
+ * the first thread has ended. Returns 0, or -1 with errno (a kernel thread, or gone). */
 int proc_exe(pid_t pid, char *buf, size_t size);
 
 /* A descriptor of exactly this process (starttime checked after opening), close-on-exec, or -1 with

@@ -14,29 +14,20 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/fsio.h"
 #include "poppa/hold/find_tasks.h"
+#include "poppa/hold/proc.h"
+#include "unit/poppa/waiting_process.h"
 
 static char mount[64];
 static pid_t app[3], launcher, helper, zombie;
 static struct nodeconf conf;
 
-/* This test program itself is the application; a copy of sleep is the launcher. */
-static pid_t spawn_app(void)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
-	return pid;
-}
-
+/* A copy of sleep is the launcher; this test program itself, waiting, is the application. */
 static pid_t spawn(const char *program)
 {
 	pid_t pid = fork();
@@ -88,9 +79,9 @@ static int setup(void **state)
 	if (!mkdtemp(mount))
 		return -1;
 	for (int i = 0; i < 3; i++)
-		app[i] = spawn_app();
+		app[i] = waiting_process();
 	launcher = spawn("sleep");
-	helper = spawn_app();
+	helper = waiting_process();
 	zombie = fork();
 	if (!zombie)
 		_exit(0);
@@ -111,17 +102,23 @@ static int setup(void **state)
 	return 0;
 }
 
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* Waits for its own only: a test that failed may have left others, and they end with this one. */
 static int teardown(void **state)
 {
 	char command[128];
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		kill(app[i], SIGKILL);
-	kill(launcher, SIGKILL);
-	kill(helper, SIGKILL);
-	while (wait(NULL) > 0)
-		;
+		end(app[i]);
+	end(launcher);
+	end(helper);
+	end(zombie);
 	snprintf(command, sizeof(command), "rm -rf %s", mount);
 	return system(command);
 }
@@ -318,6 +315,153 @@ static void job_control(void **state)
 	}
 }
 
+/* This program under another name, which it was given to look like somebody else's. */
+static pid_t spawn_as(const char *name, const char *what)
+{
+	char path[96], command[256], self[200] = "";
+	int fd[2];
+	pid_t pid;
+	char c;
+
+	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	snprintf(path, sizeof(path), "%s/%s", mount, name);
+	snprintf(command, sizeof(command), "cp -f %.150s %s", self, path);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(pipe(fd), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(fd[1], STDOUT_FILENO);
+		execl(path, name, what, NULL);
+		_exit(127);
+	}
+	close(fd[1]);
+	assert_int_equal(read(fd[0], &c, 1), 1); /* it has come out of its exec */
+	close(fd[0]);
+	return pid;
+}
+
+/* A launcher that computes is a task, and a shell, too, which remains a shell. */
+static void names_do_not_count(void **state)
+{
+	static const char *const name[] = {"sleep", "bash", "slurmstepd"};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		pid_t idle = spawn_as(name[i], "wait"), busy = spawn_as(name[i], "spin");
+		struct found_tasks d;
+		bool found = false;
+
+		fill("freezer/slurm_n1/uid_7/job_5", "");
+		fill("freezer/slurm_n1/uid_7/job_5/step_0", "%d\n%d\n", (int)idle, (int)busy);
+		for (int ms = 0; !found && i < 2; ms++) {
+			assert_true(ms < 6000);
+			usleep(10000);
+			assert_int_equal(find_tasks(mount, "n1", 7, 5, "", &conf, &d), 0);
+			found = process_of(&d, busy)->app;
+			assert_false(process_of(&d, idle)->app);
+			assert_int_equal(process_of(&d, busy)->shell, i == 1);
+			assert_true(process_of(&d, busy)->starttime > 0 || !found);
+			find_tasks_free(&d);
+		}
+		/* Slurm's own process has the rights that poppad has. */
+		assert_int_equal(find_tasks(mount, "n1", 7, 5, "", &conf, &d), 0);
+		assert_int_equal(process_of(&d, busy)->stepd, i == 2);
+		find_tasks_free(&d);
+		end(idle);
+		end(busy);
+	}
+}
+
+/* A process whose first thread has ended is a task like any other; its program tells. */
+static void headless(void **state)
+{
+	struct proc_stat st;
+	pid_t pid = headless_process(&st);
+	struct found_tasks d;
+
+	(void)state;
+	fill("freezer/slurm_n1/uid_7/job_6/step_0", "%d\n", (int)pid);
+	assert_int_equal(find_tasks(mount, "n1", 7, 6, "", &conf, &d), 0);
+	assert_true(process_of(&d, pid)->app);
+	assert_true(process_of(&d, pid)->headless);
+	assert_int_equal(process_of(&d, pid)->state, 'S');
+	find_tasks_free(&d);
+	end(pid);
+}
+
+#define OWN_JOB "freezer/slurm_n1/uid_7/job_7"
+#define DEEP OWN_JOB "/step_0/1/2/3/4/5/6/7/8/9/10/11"
+
+/* What a user makes below a step belongs to the step, whatever its name and however deep: it is
+ * looked at, and frozen with the step or not at all, as its user could thaw it. */
+static void made_by_users(void **state)
+{
+	static const char *const made[] = {
+		OWN_JOB "/step_0/x", OWN_JOB "/step_0/.x", DEEP, OWN_JOB "/step_0/1"};
+	char path[512], file[600];
+	struct found_unit *u;
+	struct found_tasks d;
+	struct errmsg err;
+
+	(void)state;
+	fill(OWN_JOB, "");
+	fill(OWN_JOB "/step_0", "%d\n", (int)launcher);
+	for (int i = 0; i < 4; i++) {
+		fill(made[i], i < 3 ? "%d\n" : "", i < 3 ? (int)app[i] : 0);
+		snprintf(path, sizeof(path), "%s/%s", mount, made[i]);
+		snprintf(file, sizeof(file), "%s/freezer.state", path);
+		assert_int_equal(fsio_write(file, "THAWED\n", 7, 0644, 0, &err), 0);
+		if (geteuid() == 0)
+			assert_int_equal(chown(file, 7, 7), 0);
+	}
+	assert_int_equal(find_tasks(mount, "n1", 7, 7, "", &conf, &d), 0);
+	assert_int_equal(d.processes, 4);
+	assert_false(d.more);
+	if (geteuid()) {
+		find_tasks_free(&d);
+		print_message("skipped: only root can make files of another user\n");
+		skip();
+	}
+	/* Beside the launcher each is stopped by itself. */
+	assert_int_equal(find_tasks_units(&d, PAUSE_AUTO, &u), 3);
+	for (int i = 0; i < 3; i++)
+		assert_false(u[i].freezer);
+	free(u);
+	assert_int_equal(find_tasks_units(&d, PAUSE_FREEZER, &u), 1);
+	assert_true(u[0].freezer);
+	assert_non_null(strstr(d.dir[u[0].index].path, OWN_JOB "/step_0"));
+	assert_string_equal(strrchr(d.dir[u[0].index].path, '/'), "/step_0");
+	free(u);
+	find_tasks_free(&d);
+	fill(OWN_JOB "/step_0", "");
+	assert_int_equal(find_tasks(mount, "n1", 7, 7, "", &conf, &d), 0);
+	assert_int_equal(find_tasks_units(&d, PAUSE_AUTO, &u), 1);
+	assert_true(u[0].freezer);
+	assert_string_equal(strrchr(d.dir[u[0].index].path, '/'), "/step_0");
+	free(u);
+	find_tasks_free(&d);
+}
+
+/* However many or deep they are, somebody knows that there is more. */
+static void too_many_cgroups(void **state)
+{
+	char path[512];
+	struct found_tasks d;
+
+	(void)state;
+	fill("freezer/slurm_n1/uid_7/job_8/step_0", "%d\n", (int)app[0]);
+	for (int i = 0; i < FIND_TASKS_MAX_DIRS; i++) {
+		snprintf(path, sizeof(path), "%s/freezer/slurm_n1/uid_7/job_8/step_0/%d", mount, i);
+		assert_int_equal(mkdir(path, 0755), 0);
+	}
+	assert_int_equal(find_tasks(mount, "n1", 7, 8, "", &conf, &d), 0);
+	assert_true(d.more);
+	assert_int_equal(d.dirs, FIND_TASKS_MAX_DIRS);
+	assert_int_equal(d.processes, 1);
+	find_tasks_free(&d);
+}
+
 /* A program that was upgraded while it ran is what it was. */
 static void removed(void **state)
 {
@@ -388,14 +532,21 @@ int main(int argc, char **argv)
 		cmocka_unit_test(named),
 		cmocka_unit_test(job_control),
 		cmocka_unit_test(removed),
+		cmocka_unit_test(names_do_not_count),
+		cmocka_unit_test(headless),
+		cmocka_unit_test(made_by_users),
+		cmocka_unit_test(too_many_cgroups),
 		cmocka_unit_test(traced),
 		cmocka_unit_test(launchers),
 	};
 
-	if (argc == 2 && !strcmp(argv[1], "wait")) {
+	if (argc == 2) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (write(STDOUT_FILENO, "w", 1) == 1)
-			pause();
+		if (write(STDOUT_FILENO, "w", 1) != 1)
+			return 1;
+		while (!strcmp(argv[1], "spin"))
+			;
+		pause();
 		return 1;
 	}
 	return cmocka_run_group_tests(tests, setup, teardown);

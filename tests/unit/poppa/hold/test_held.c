@@ -85,7 +85,7 @@ static void there_are_so_many(void **state)
 	assert_int_equal(held->high, 0);
 }
 
-/* FREE, STOPPING before the stop, STOPPED after it, FREE after the resume. */
+/* FREE, STOPPING before the stop, STOPPED after it, RESUMING before the resume, FREE after it. */
 static void states_of_a_stop(void **state)
 {
 	int slot = held_take(held, HELD_PROCESS, 1, 1, NULL);
@@ -98,7 +98,11 @@ static void states_of_a_stop(void **state)
 	assert_true(held_ours(held, slot));
 	held_stopped(held, slot);
 	assert_int_equal(held->slot[slot].armed, HELD_STOPPED);
+	assert_true(held_resuming(held, slot));
+	assert_int_equal(held->slot[slot].armed, HELD_RESUMING);
 	held_disarm(held, slot);
+	assert_false(held_ours(held, slot));
+	assert_false(held_resuming(held, slot)); /* the guard has resumed it */
 	assert_false(held_ours(held, slot));
 	/* The guard came between the stop and the note of it: what it resumed is not armed again.
 	 */

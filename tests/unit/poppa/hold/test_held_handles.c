@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +23,7 @@
 #include "poppa/hold/held_handles.h"
 #include "poppa/hold/held_release.h"
 #include "poppa/hold/proc.h"
+#include "unit/poppa/waiting_process.h"
 
 static char dir[64];
 static struct held_file *held;
@@ -63,12 +63,7 @@ static int setup(void **state)
 	held = held_create(path, &held_fd, NULL);
 	ready = held_handles_new();
 	for (int i = 0; i < 2; i++) {
-		child[i] = fork();
-		if (!child[i]) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			for (;;)
-				pause();
-		}
+		child[i] = waiting_process();
 	}
 	return held && ready && !held_live(held) ? 0 : -1;
 }

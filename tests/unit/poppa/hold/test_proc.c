@@ -9,14 +9,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "poppa/hold/proc.h"
+#include "unit/poppa/waiting_process.h"
 
 static pid_t child(void)
 {
@@ -61,6 +64,8 @@ static void parses_stat(void **state)
 	assert_int_equal(st.pgrp, 6);
 	assert_int_equal(st.tty, 34816);
 	assert_int_equal(st.cpu_ticks, 100);
+	assert_int_equal(st.own_ticks, 30);
+	assert_false(st.headless);
 	assert_int_equal(st.starttime, 123456);
 	errno = 0;
 	assert_int_equal(proc_stat_parse("7 (a", &st), -1);
@@ -186,6 +191,64 @@ static void stops_of_others_are_told(void **state)
 	assert_false(proc_traced(pid));
 }
 
+/* Of two processes that want one processor each waits while the other has it. */
+static void waiting_is_told(void **state)
+{
+	uint64_t ran = 0, waited = 0, ran_before, waited_before;
+	pid_t pid[2];
+	cpu_set_t one;
+
+	(void)state;
+	if (proc_waited(getpid(), &ran, &waited))
+		skip(); /* the kernel does not count it */
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	for (int i = 0; i < 2; i++) {
+		pid[i] = fork();
+		assert_true(pid[i] >= 0);
+		if (!pid[i] && sched_setaffinity(0, sizeof(one), &one))
+			_exit(1);
+		while (!pid[i])
+			continue;
+	}
+	assert_int_equal(proc_waited(pid[0], &ran_before, &waited_before), 0);
+	while (ran < ran_before + 1000000 || waited < waited_before + 1000000) {
+		assert_int_equal(waitpid(pid[0], NULL, WNOHANG), 0);
+		assert_int_equal(proc_waited(pid[0], &ran, &waited), 0);
+		usleep(1000);
+	}
+	end(pid[0]);
+	end(pid[1]);
+	assert_int_equal(proc_waited(pid[0], &ran, &waited), -1);
+}
+
+/* A process whose first thread has ended looks like a zombie and is none. */
+static void first_thread_has_ended(void **state)
+{
+	char exe[256], own[256], text[64];
+	struct proc_stat st;
+	pid_t pid = headless_process(&st), zombie;
+
+	(void)state;
+	snprintf(text, sizeof(text), "/proc/%d/exe", (int)pid);
+	assert_int_equal(readlink(text, exe, sizeof(exe)), -1);
+	assert_int_equal(proc_exe(pid, exe, sizeof(exe)), 0);
+	assert_int_equal(proc_exe(getpid(), own, sizeof(own)), 0);
+	assert_string_equal(exe, own);
+	assert_int_equal(proc_uid(pid), getuid());
+	end(pid);
+	zombie = fork();
+	if (!zombie)
+		_exit(0);
+	waitid(P_PID, (id_t)zombie, &(siginfo_t){0}, WEXITED | WNOWAIT);
+	assert_int_equal(proc_stat(zombie, &st), 0);
+	assert_int_equal(st.state, 'Z');
+	assert_false(st.headless);
+	assert_int_equal(proc_exe(zombie, exe, sizeof(exe)), -1);
+	end(zombie);
+	assert_true(proc_uid(zombie) == (uid_t)-1);
+}
+
 static void boots_have_names(void **state)
 {
 	char a[64], b[64];
@@ -196,14 +259,45 @@ static void boots_have_names(void **state)
 	assert_null(strchr(a, '\n'));
 }
 
+/* It has ended, and nobody has waited for it yet. */
+static void state_of_a_zombie(void **state)
+{
+	pid_t pid = child();
+	int fd = proc_stat_open(pid);
+
+	(void)state;
+	kill(pid, SIGKILL);
+	assert_true(becomes(pid, 'Z'));
+	assert_int_equal(proc_state(fd), 'Z');
+	waitpid(pid, NULL, 0);
+	close(fd);
+}
+
+static void no_descriptor_is_left(void **state)
+{
+	struct rlimit few, usual;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	few = (struct rlimit){.rlim_cur = 3, .rlim_max = usual.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(proc_stat_open(getpid()), -1);
+	assert_int_equal(errno, EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parses_stat),
 		cmocka_unit_test(names_one_process_for_good),
 		cmocka_unit_test(state_through_an_open_file),
+		cmocka_unit_test(state_of_a_zombie),
+		cmocka_unit_test(no_descriptor_is_left),
 		cmocka_unit_test(each_thread_once),
 		cmocka_unit_test(stops_of_others_are_told),
+		cmocka_unit_test(waiting_is_told),
+		cmocka_unit_test(first_thread_has_ended),
 		cmocka_unit_test(boots_have_names),
 	};
 

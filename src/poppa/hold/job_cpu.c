@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads the processor time of everything that is in a job's cgroups. */
+#include "poppa/hold/job_cpu.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/units.h"
+
+struct process_clock {
+	clockid_t id;
+	int64_t noted_ns;
+};
+
+struct job_cpu {
+	char path[PATH_MAX];
+	int fd; /* of path; -1: the processes' clocks are read instead */
+	int64_t noted_ns;
+	int clocks;
+	struct process_clock *clock;
+};
+
+struct job_cpu *job_cpu_open(void)
+{
+	struct job_cpu *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->fd = -1;
+	return c;
+}
+
+void job_cpu_close(struct job_cpu *c)
+{
+	if (c && c->fd >= 0)
+		close(c->fd);
+	if (c)
+		free(c->clock);
+	free(c);
+}
+
+/* cpu.stat of v2 begins with "usage_usec N", cpuacct.usage of v1 is a number of ns. */
+int64_t job_cpu_total_ns(const struct job_cpu *c)
+{
+	static const char usec[] = "usage_usec ";
+	const size_t len = sizeof(usec) - 1;
+	char text[64];
+	ssize_t n = c->fd < 0 ? -1 : pread(c->fd, text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	return strncmp(text, usec, len) ? strtoll(text, NULL, 10)
+					: strtoll(text + len, NULL, 10) * NS_PER_US;
+}
+
+bool job_cpu_knows(const struct job_cpu *c, const struct found_tasks *d)
+{
+	/* The cgroup goes with the job's last step, and comes anew with the next one. */
+	return job_cpu_total_ns(c) >= 0 && !strcmp(c->path, d->usage);
+}
+
+int job_cpu_know(struct job_cpu *c, const struct found_tasks *d)
+{
+	struct process_clock *clock;
+
+	if (job_cpu_knows(c, d))
+		return 0;
+	if (c->fd >= 0)
+		close(c->fd);
+	strcpy(c->path, d->usage);
+	c->fd = open(c->path, O_RDONLY | O_CLOEXEC);
+	c->clocks = 0;
+	if (c->fd >= 0)
+		return 0;
+	clock = realloc(c->clock, (d->processes + 1) * sizeof(*clock));
+	if (!clock)
+		return -1;
+	c->clock = clock;
+	for (int i = 0; i < d->processes; i++)
+		if (!d->process[i].stepd &&
+			!clock_getcpuclockid(d->process[i].pid, &clock[c->clocks].id))
+			c->clocks++;
+	return 0;
+}
+
+static int64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	return clock_gettime(id, &t) ? 0 : t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+void job_cpu_note(struct job_cpu *c)
+{
+	c->noted_ns = job_cpu_total_ns(c);
+	for (int i = 0; i < c->clocks; i++)
+		c->clock[i].noted_ns = clock_ns(c->clock[i].id);
+}
+
+int64_t job_cpu_ran_ns(const struct job_cpu *c)
+{
+	int64_t now = job_cpu_total_ns(c), sum = 0;
+
+	if (now >= 0 && c->noted_ns >= 0)
+		return now - c->noted_ns;
+	/* A process that has ended since has no clock; it takes nothing from the others' sum. */
+	for (int i = 0; i < c->clocks; i++) {
+		int64_t ran = clock_ns(c->clock[i].id) - c->clock[i].noted_ns;
+
+		sum += ran > 0 ? ran : 0;
+	}
+	return sum;
+}

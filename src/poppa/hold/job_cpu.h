@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads the processor time of everything that is in a job's cgroups. */
+/*
+ * Whatever runs in a job's cgroups is the job, also what find_tasks() does not see: a process that
+ * lives shorter than a scan, a cgroup that was made since, a program with a launcher's name. The
+ * kernel adds all of it up in one file. cgroup v1 has this file only where Slurm makes cgroups of
+ * cpuacct (JobAcctGatherType=jobacct_gather/cgroup); elsewhere the processes that the last scan has
+ * found are added up. The main thread opens and closes it and tells what is known; during a block
+ * only the stopping thread uses it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "poppa/hold/find_tasks.h"
+
+struct job_cpu;
+
+struct job_cpu *job_cpu_open(void);    /* NULL with ENOMEM */
+void job_cpu_close(struct job_cpu *c); /* NULL is allowed */
+
+/* Whether job_cpu_know() would change nothing. */
+bool job_cpu_knows(const struct job_cpu *c, const struct found_tasks *d);
+
+/* Takes from a scan what is to be read. Not to be called during a block. 0, or -1 with ENOMEM and
+ * nothing to read. */
+int job_cpu_know(struct job_cpu *c, const struct found_tasks *d);
+
+/* Processor time of the job so far, ns; -1 where no file tells it. */
+int64_t job_cpu_total_ns(const struct job_cpu *c);
+
+/* For the stopping thread; both allocate nothing and take no lock. The second returns the processor
+ * time since the first, ns, 0 where it is not known. The kernel tells the time of what runs at this
+ * moment as of its last tick, some ms ago. */
+void job_cpu_note(struct job_cpu *c);
+int64_t job_cpu_ran_ns(const struct job_cpu *c);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of src/poppa/hold/job_cpu.c: files as the kernel writes them, and real processes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fsio.h"
+#include "common/units.h"
+#include "poppa/hold/job_cpu.h"
+
+#define WAIT_MS 20000
+
+static char dir[64];
+static struct job_cpu *cpu;
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(dir, "/tmp/job_cpu-XXXXXX");
+	cpu = job_cpu_open();
+	return mkdtemp(dir) && cpu ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	job_cpu_close(cpu);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+/* In place, as the kernel changes its file under an open descriptor. */
+static void put(const char *path, const char *text)
+{
+	FILE *f = fopen(path, access(path, F_OK) ? "w" : "r+");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void both_versions(void **state)
+{
+	static const char *const text[][2] = {
+		{"5000000\n", "5300000\n"},
+		{"usage_usec 5000\nuser_usec 1\nsystem_usec 4999\nnr_periods 0\n",
+			"usage_usec 5300\nuser_usec 1\nsystem_usec 5299\nnr_periods 0\n"},
+	};
+
+	(void)state;
+	for (int v = 0; v < 2; v++) {
+		struct found_tasks d = {.processes = 0};
+
+		snprintf(d.usage, sizeof(d.usage), "%s/usage.%d", dir, v);
+		assert_false(job_cpu_knows(cpu, &d));
+		put(d.usage, text[v][0]);
+		assert_false(job_cpu_knows(cpu, &d));
+		assert_int_equal(job_cpu_know(cpu, &d), 0);
+		assert_true(job_cpu_knows(cpu, &d));
+		assert_int_equal(job_cpu_total_ns(cpu), 5000000);
+		job_cpu_note(cpu);
+		assert_int_equal(job_cpu_ran_ns(cpu), 0);
+		put(d.usage, text[v][1]);
+		assert_int_equal(job_cpu_ran_ns(cpu), 300000);
+	}
+}
+
+static pid_t spawn(bool busy)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		if (!busy)
+			pause();
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* Without a file: whatever of the job's processes runs, but for Slurm's own, and whoever ends. */
+static void processes(void **state)
+{
+	pid_t idle = spawn(false), busy = spawn(true);
+	struct found_process all[] = {{.pid = idle}, {.pid = busy}};
+	struct found_tasks d = {.processes = 2, .process = all};
+	int ms = 0;
+
+	(void)state;
+	snprintf(d.usage, sizeof(d.usage), "%s/none", dir);
+	assert_int_equal(job_cpu_know(cpu, &d), 0);
+	assert_false(job_cpu_knows(cpu, &d));
+	assert_int_equal(job_cpu_total_ns(cpu), -1);
+	job_cpu_note(cpu);
+	while (job_cpu_ran_ns(cpu) < 20 * NS_PER_MS && ++ms < WAIT_MS)
+		usleep(1000);
+	assert_true(ms < WAIT_MS);
+	/* What a process has used that ends meanwhile is not taken off what others use. */
+	job_cpu_note(cpu);
+	end(busy);
+	assert_true(job_cpu_ran_ns(cpu) >= 0);
+	busy = all[1].pid = spawn(true);
+	all[1].stepd = true;
+	assert_int_equal(job_cpu_know(cpu, &d), 0);
+	job_cpu_note(cpu);
+	usleep(50000);
+	assert_int_equal(job_cpu_ran_ns(cpu), 0);
+	end(busy);
+	end(idle);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(both_versions),
+		cmocka_unit_test(processes),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
