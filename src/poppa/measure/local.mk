@@ -10,8 +10,8 @@ libshutter_la_LIBADD = -lpthread
 # What works out when shutters open and what they cost; it reads no counter.
 noinst_LTLIBRARIES += libschedule.la
 libschedule_la_SOURCES = \
-	src/poppa/measure/budget.c src/poppa/measure/budget.h \
-	src/poppa/measure/overhead.c src/poppa/measure/overhead.h \
+	src/poppa/measure/overhead_limit.c src/poppa/measure/overhead_limit.h \
+	src/poppa/measure/overhead_model.c src/poppa/measure/overhead_model.h \
 	src/poppa/measure/pace.c src/poppa/measure/pace.h \
 	src/poppa/measure/schedule.c src/poppa/measure/schedule.h
 libschedule_la_LIBADD = -lm

@@ -14,8 +14,7 @@
  * of its own code until then. */
 #define SETTLE_MAX (300 * NS_PER_US)
 #define SETTLE_STEP (25 * NS_PER_US) /* asleep, so that a task on our own core can freeze */
-#define LOOK_ALL 4   /* of up to so many units, each is looked at before its resume (10 us) */
-#define RAN_SHARE 16 /* a held task may run for 1/16 of the stop: a signal takes microseconds */
+#define LOOK_ALL 4 /* of up to so many units, each is looked at before its resume (10 us) */
 #define DEADLINE_MARGIN (20 * NS_PER_MS)
 #define DEADLINE_MAX (45 * NS_PER_MS) /* 50 ms at most, less the time that the guard needs */
 #define LEAST_MARGIN (15 * NS_PER_MS)
@@ -36,12 +35,6 @@ static void sleep_until(int64_t ns)
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
 		;
-}
-
-/* Whether a job is stopped in a block of this kind. */
-static bool stops(const struct shutter_plan *p, int job)
-{
-	return p->kind == SHUTTER_ABSENT ? job == p->lone : job != p->lone;
 }
 
 static bool read_job(struct shutter_plan *p, int job, int region, int boundary)
@@ -74,7 +67,7 @@ static bool read_anyway(const struct shutter_plan *p, int job)
  * only jobs that the block measures are read. */
 static bool wanted(const struct shutter_plan *p, int job, int region, int boundary)
 {
-	if (!stops(p, job))
+	if (!shutter_plan_stops(p, job))
 		return true;
 	if (region == SHUTTER_DURING)
 		return false;
@@ -103,20 +96,23 @@ struct hold {
 	int64_t noted_ns;                /* when note_held() was last called; 0 = not yet */
 };
 
+/* What tells whether a job stands still that is to; NULL for any other. */
+static struct job_cpu *cpu_of(const struct shutter_plan *p, int job)
+{
+	return shutter_plan_stops(p, job) ? p->job[job].cpu : NULL;
+}
+
 /*
- * Notes the processor time of what is held: right after the stop, and again a window later if there
- * is one. The kernel tells the time of a running task only as of its last tick and adds the rest
- * when the task stands still, and a signal takes a while to stop it.
+ * Notes the processor time of what is to stand still: right after the stop, and again a window
+ * later if there is one. The kernel tells the time of a running task only as of its last tick and
+ * adds the rest when the task stands still, and a signal takes a while to stop it.
  */
 static void note_held(struct shutter_plan *p, struct hold *h)
 {
 	h->noted_ns = clock_now();
-	for (int i = 0; i < p->jobs; i++)
-		for (int n = 0; n < h->stopped[i]; n++) {
-			struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
-
-			u->ran_ns = pause_ran_ns(u->unit);
-		}
+	for (int i = 0; i < p->jobs + p->watched; i++)
+		if (cpu_of(p, i))
+			job_cpu_note(p->job[i].cpu);
 }
 
 /* Algorithm 1 for one region: windows + 1 readings, shutter_ns/windows apart. A late reading does
@@ -156,12 +152,12 @@ static bool measure(struct shutter_plan *p, int region, struct hold *h)
 
 /*
  * Looks, before anything is stopped, whether a co-runner has ended or is stopped by somebody else.
- * In both cases the lone job was alone before the shutter began; in the second we must not resume
- * the co-runner either. A task that made progress in the last window is running. Of each other task
- * the state is read: a freezer does not show signals, and processor time is known only as of the
- * last tick.
+ * In both cases the lone job was alone before the shutter began. Of a co-runner of which only some
+ * tasks are stopped, these are left alone: we must not resume them. A task that made progress in
+ * the last window is running. Of each other task the state is read: a freezer does not show
+ * signals, and processor time is known only as of the last tick.
  */
-static enum shutter_outcome look_at_others(const struct shutter_plan *p)
+static enum shutter_outcome look_at_others(struct shutter_plan *p)
 {
 	int last = p->boundaries[SHUTTER_BEFORE] - 1;
 	const struct counter_sample *from = shutter_plan_samples(p, SHUTTER_BEFORE, last - 1);
@@ -169,30 +165,42 @@ static enum shutter_outcome look_at_others(const struct shutter_plan *p)
 
 	for (int i = 0; i < p->jobs; i++) {
 		const struct shutter_job *j = &p->job[i];
-		bool read = read_anyway(p, i);
+		bool read = read_anyway(p, i), stopped = false, running = false;
 
-		if (!stops(p, i))
+		if (!shutter_plan_stops(p, i))
 			continue;
+		p->by = i;
 		for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
 			char state;
 
-			if (read && to[t].progress != from[t].progress)
+			p->task[t].stopped = false;
+			if (read && to[t].progress != from[t].progress) {
+				running = true;
 				continue;
+			}
 			state = counter_task_state(p->task[t].counter);
 			if (!state || state == 'Z' || state == 'X')
 				return SHUTTER_GONE;
 			if (state == PROC_UNKNOWN)
 				return SHUTTER_COUNTER;
-			if (state == 'T' || state == 't')
-				return SHUTTER_STOPPED;
+			p->task[t].stopped = state == 'T' || state == 't';
+			stopped |= p->task[t].stopped;
+			running |= !p->task[t].stopped;
 		}
 		for (int n = j->first_unit; n < j->first_unit + j->units; n++) {
-			const struct shutter_unit *u = &p->unit[n];
+			struct shutter_unit *u = &p->unit[n];
 
-			if (u->process && u->task < 0 && pause_stopped(u->unit))
-				return SHUTTER_STOPPED;
+			if (!u->process)
+				continue;
+			u->stopped =
+				u->task >= 0 ? p->task[u->task].stopped : pause_stopped(u->unit);
+			stopped |= u->stopped;
+			running |= !u->stopped;
 		}
+		if (stopped && !running)
+			return SHUTTER_STOPPED;
 	}
+	p->by = -1;
 	return SHUTTER_OK;
 }
 
@@ -211,6 +219,8 @@ static void resume_others(struct shutter_plan *p, const struct hold *h)
 			/* A user who suspends a job stops all of its processes. So of many only the
 			 * first is looked at, and the next if somebody has stopped that one. */
 			p->foreign_stop |= foreign;
+			if (foreign)
+				p->by = i;
 			if (u->process && h->stopped[i] > LOOK_ALL)
 				look = foreign;
 		}
@@ -227,6 +237,7 @@ static bool settled(struct shutter_plan *p, const struct hold *h, int64_t until)
 			const struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
 			int rc = 0;
 
+			p->by = i;
 			while (!u->process && !(rc = pause_settled(u->unit))) {
 				if (clock_now() > until)
 					return false;
@@ -238,28 +249,27 @@ static bool settled(struct shutter_plan *p, const struct hold *h, int64_t until)
 			}
 		}
 	}
+	p->by = -1;
 	return true;
 }
 
 /*
- * Whether something that is held ran for more than 1/RAN_SHARE of the time since note_held(): a
- * user may resume what was stopped by a signal, and then the lone job was not alone. Processor time
- * shows it, whoever resumed it and whatever progress the program publishes.
+ * Whether a job ran since note_held() that was to stand still: a user may resume what was stopped
+ * by a signal, or hide what they run, and then the lone job was not alone. The processor time of
+ * all of the job's cgroups shows it, whatever the program is called and publishes.
  */
 static bool ran_on(struct shutter_plan *p, const struct hold *h)
 {
-	int64_t allowed = (clock_now() - h->noted_ns) / RAN_SHARE;
-
-	for (int i = 0; i < p->jobs && h->noted_ns; i++)
-		for (int n = 0; n < h->stopped[i]; n++) {
-			const struct shutter_unit *u = &p->unit[p->job[i].first_unit + n];
-
-			if (pause_ran_ns(u->unit) - u->ran_ns > allowed) {
-				p->ran = i;
-				return true;
-			}
-		}
-	return false;
+	p->by = -1;
+	if (!h->noted_ns)
+		return false;
+	p->still_ns = clock_now() - h->noted_ns;
+	for (int i = 0; i < p->jobs + p->watched; i++) {
+		p->ran_ns[i] = cpu_of(p, i) ? job_cpu_ran_ns(p->job[i].cpu) : 0;
+		if (shutter_plan_ran(p, i) && (p->by < 0 || p->ran_ns[i] > p->ran_ns[p->by]))
+			p->by = i;
+	}
+	return p->by >= 0;
 }
 
 /* The region in which one job runs alone. A cgroup that is not frozen at the end of the region (its
@@ -309,13 +319,13 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 	for (int i = 0; i < p->jobs && ok; i++) {
 		const struct shutter_job *j = &p->job[i];
 
-		if (!stops(p, i))
+		if (!shutter_plan_stops(p, i))
 			continue;
 		h.since[i] = clock_now();
 		for (int n = 0; n < j->units && ok; n++) {
 			const struct shutter_unit *u = &p->unit[j->first_unit + n];
 
-			if (!pause_stop(u->unit)) {
+			if (u->stopped || !pause_stop(u->unit)) {
 				h.stopped[i]++;
 				continue;
 			}
@@ -326,6 +336,7 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 				h.stopped[i]++;
 				continue;
 			}
+			p->by = i;
 			p->outcome = errno == EBUSY   ? SHUTTER_STOPPED
 				     : errno == ETIME ? SHUTTER_OVERDUE
 						      : SHUTTER_GONE;
@@ -351,6 +362,9 @@ void shutter_block(struct held_file *held, struct guard *guard, struct shutter_p
 	p->foreign_stop = false;
 	p->changed = false;
 	p->stop_ns = 0;
+	p->by = -1;
+	p->still_ns = 0;
+	memset(p->ran_ns, 0, sizeof(p->ran_ns));
 	memset(p->paused_ns, 0, sizeof(p->paused_ns));
 	memset(p->boundaries, 0, sizeof(p->boundaries));
 	if (!measure(p, SHUTTER_BEFORE, NULL))

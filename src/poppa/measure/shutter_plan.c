@@ -49,6 +49,11 @@ void shutter_plan_free(struct shutter_plan *p)
 	free(p);
 }
 
+bool shutter_plan_ran(const struct shutter_plan *p, int job)
+{
+	return p->ran_ns[job] * SHUTTER_RAN_SHARE > p->still_ns;
+}
+
 /* Lent time (struct est_window) between two boundaries, ns. */
 static double lent_ns(const struct shutter_plan *p, int region, int from, int to)
 {

@@ -10,12 +10,15 @@
 
 #include "poppa/counter/counter.h"
 #include "poppa/estimate/estimator.h"
+#include "poppa/hold/job_cpu.h"
 #include "poppa/hold/new_tasks.h"
 #include "poppa/hold/pause.h"
 #include "poppa/measure/schedule.h"
 #include "poppa/estimate/shutterlog.h"
 
 #define SHUTTER_MAX_JOBS SCHEDULE_MAX_JOBS
+/* A job that is to stand still may run for 1/16 of that time. */
+#define SHUTTER_RAN_SHARE 16
 
 /* What became of a block. */
 enum shutter_outcome {
@@ -35,13 +38,14 @@ const char *shutter_outcome_name(enum shutter_outcome o);
 struct shutter_task {
 	struct counter *counter;
 	pid_t pid;
+	bool stopped; /* by somebody else, when this block began */
 };
 
 struct shutter_unit {
 	struct pause_unit *unit;
 	int task; /* of a process whose progress is counted: index of plan->task; else -1 */
 	bool process;
-	int64_t ran_ns; /* its processor time when note_held() read it last, after the stop */
+	bool stopped; /* by somebody else, when this block began: it is left alone */
 };
 
 struct shutter_job {
@@ -49,6 +53,7 @@ struct shutter_job {
 	int first_task, tasks;
 	int first_unit, units;
 	struct new_tasks *new_tasks; /* looks for tasks that came later; NULL = no need */
+	struct job_cpu *cpu;         /* tells whether it stands still; NULL = not known */
 	/* Where the shutter may run without taking time from this job; and from its co-runners.
 	 * Empty = anywhere. */
 	cpu_set_t elsewhere, here;
@@ -58,9 +63,9 @@ struct shutter_job {
 /*
  * What to do and what was read. The main thread builds it and gives it to the shutter's thread,
  * which has it until shutter_publish() gives it back; in between, the main thread reads the last
- * block while `finished` is set (shutter_take() to shutter_done()). The counters, the pause units
- * and new_tasks belong to the main thread, which must not free them while a plan that is out names
- * them.
+ * block while `finished` is set (shutter_take() to shutter_done()). The counters, the pause units,
+ * new_tasks and job_cpu belong to the main thread, which must not free them while a plan that is
+ * out names them.
  */
 struct shutter_plan {
 	/* Its job[] has the order of job[] below; a job without counters is not measured. */
@@ -75,6 +80,9 @@ struct shutter_plan {
 	 * one; 0 = none. */
 	int spared;
 	int jobs, tasks, units;
+	/* So many more, behind the others in job[], have no task that can be stopped. A block is of
+	 * no use where they run; of each only its number and cpu are set. */
+	int watched;
 	struct shutter_job job[SHUTTER_MAX_JOBS];
 	struct shutter_task *task;
 	struct shutter_unit *unit;
@@ -90,12 +98,15 @@ struct shutter_plan {
 	int displaced;
 	int64_t slot_ns;   /* when the schedule had it open, CLOCK_REALTIME */
 	bool foreign_stop; /* somebody stopped a co-runner while we held it */
-	int ran;           /* with SHUTTER_RAN: the job that ran, index of job[] */
+	int by;            /* which job made the block fail, index of job[]; -1 = none */
 	bool changed;      /* tasks of a co-runner came or went: find its tasks again */
 	int64_t stop_ns;   /* first stop call to last resume call; 0 = none stopped */
 	int64_t paused_ns[SHUTTER_MAX_JOBS]; /* the same for each job */
-	int boundaries[SHUTTER_REGIONS];     /* how many were reached: windows + 1 when complete */
-	int64_t *when;                       /* [region][boundary][job], CLOCK_MONOTONIC */
+	/* The processor time that each job took which was to stand still, in the last part of the
+	 * "during" region, which is still_ns long; 0 = not measured. */
+	int64_t ran_ns[SHUTTER_MAX_JOBS], still_ns;
+	int boundaries[SHUTTER_REGIONS]; /* how many were reached: windows + 1 when complete */
+	int64_t *when;                   /* [region][boundary][job], CLOCK_MONOTONIC */
 	int64_t *own; /* [region][boundary], processor time of the shutter's thread */
 	struct counter_sample *sample; /* [region][boundary][task] */
 };
@@ -116,6 +127,18 @@ void shutter_plan_task(const struct shutter_plan *p, int task, struct est_block 
 /* Appends the block's rows to the log: one for each task and window, in the "during" region only of
  * a job that ran alone. */
 void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w);
+
+/* Whether a job that was to stand still ran for more than 1/SHUTTER_RAN_SHARE of the time. (A
+ * signal takes microseconds to stop a task.) */
+bool shutter_plan_ran(const struct shutter_plan *p, int job);
+
+/* Whether a job is to stand still while another one runs alone, or is absent. */
+static inline bool shutter_plan_stops(const struct shutter_plan *p, int job)
+{
+	if (job >= p->jobs)
+		return p->kind == SHUTTER_LONE;
+	return p->kind == SHUTTER_ABSENT ? job == p->lone : job != p->lone;
+}
 
 /* --- for shutter_block.c, which fills the plan --- */
 

@@ -27,6 +27,7 @@
 #include "poppa/hold/proc.h"
 #include "poppa/measure/shutter.h"
 #include "poppa/measure/shutter_block.h"
+#include "unit/poppa/waiting_process.h"
 
 #define JOBS 3
 
@@ -146,12 +147,7 @@ static int setup(void **state)
 		start_child(i, false);
 	}
 	/* Stands in for the guard: alive, and nobody reads its timer. */
-	guard.pid = fork();
-	if (!guard.pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
+	guard.pid = waiting_process();
 	guard.pidfd = syscall(SYS_pidfd_open, guard.pid, 0);
 	guard.timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	shutter = shutter_start(held, &guard, &notify_fd, &err);
@@ -189,9 +185,11 @@ static struct shutter_plan *plan(void)
 	p->jobs = JOBS;
 	for (int i = 0; i < JOBS; i++) {
 		assert_int_equal(proc_stat(child[i], &st), 0);
-		p->task[i] = (struct shutter_task){&fake[i], child[i]};
+		p->task[i] = (struct shutter_task){.counter = &fake[i], .pid = child[i]};
 		p->unit[i] = (struct shutter_unit){
-			pause_open_process(held, child[i], st.starttime), i, true, 0};
+			.unit = pause_open_process(held, child[i], st.starttime),
+			.task = i,
+			.process = true};
 		assert_non_null(p->unit[i].unit);
 		p->job[i] = (struct shutter_job){
 			.job_id = 10 + i, .first_task = i, .tasks = 1, .first_unit = i, .units = 1};
@@ -441,6 +439,32 @@ static void stop_process(pid_t pid)
 }
 
 /* A co-runner that its user has stopped must still be stopped after the block. */
+/* Whoever stops one of their tasks keeps nobody from being measured, and the task stays stopped. */
+static void one_task_stopped_by_its_user(void **state)
+{
+	struct shutter_plan *p = plan();
+	struct proc_stat st;
+
+	(void)state;
+	/* Two jobs, of which the second has two tasks. */
+	p->jobs = p->schedule.jobs = 2;
+	p->job[1].tasks = p->job[1].units = 2;
+	stop_process(child[1]);
+	shutter_publish(shutter, p);
+	for (int n = 0; n < 8; n++) {
+		p = next_block();
+		assert_int_equal(p->outcome, SHUTTER_OK);
+		assert_int_equal(p->paused_ns[1] > 0, p->lone == 0);
+		assert_int_equal(proc_stat(child[1], &st), 0);
+		assert_int_equal(st.state, 'T');
+		assert_int_equal(proc_stat(child[2], &st), 0);
+		assert_int_not_equal(st.state, 'T');
+		shutter_done(shutter);
+	}
+	put_away();
+	kill(child[1], SIGCONT);
+}
+
 static void stopped_by_its_user(void **state)
 {
 	struct proc_stat st;
@@ -500,15 +524,89 @@ static void frozen_one_stands_still(void **state)
 	stands_still(true);
 }
 
+/* What tells whether a job stands still that has these processes. */
+static struct job_cpu *cpu_of(const pid_t *pid, int count)
+{
+	struct found_process p[JOBS];
+	struct found_tasks d = {.processes = count, .process = p};
+	struct job_cpu *c = job_cpu_open();
+
+	for (int i = 0; i < count; i++)
+		p[i] = (struct found_process){.pid = pid[i]};
+	assert_non_null(c);
+	assert_int_equal(job_cpu_know(c, &d), 0);
+	return c;
+}
+
+/* Something of a job runs of which the shutter knows nothing that could be stopped: beside its
+ * tasks, or in place of any. Only the jobs beside it are measured to no use. */
+static void hides(bool beside)
+{
+	pid_t pid[] = {child[1], fork()};
+	struct shutter_plan *p;
+	struct job_cpu *cpu;
+	int ran = 0;
+
+	if (!pid[1]) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			;
+	}
+	look_at_held = true;
+	p = plan();
+	cpu = cpu_of(pid, 2);
+	if (beside) {
+		p->job[1].cpu = cpu;
+	} else {
+		p->jobs = p->schedule.jobs = 2;
+		p->watched = 1;
+		p->job[2] = (struct shutter_job){.job_id = 99, .cpu = cpu};
+	}
+	shutter_publish(shutter, p);
+	for (int n = 0; n < 300 && ran < 3; n++) {
+		p = next_block();
+		if (p->outcome == SHUTTER_RAN) {
+			assert_true(!beside || p->lone != 1);
+			assert_int_equal(p->by, beside ? 1 : 2);
+			assert_true(shutter_plan_ran(p, p->by));
+			assert_false(shutter_plan_ran(p, 0));
+			ran++;
+		}
+		shutter_done(shutter);
+	}
+	assert_int_equal(ran, 3);
+	put_away();
+	job_cpu_close(cpu);
+	kill(pid[1], SIGKILL);
+	waitpid(pid[1], NULL, 0);
+	nobody_stopped();
+	look_at_held = false;
+}
+
+static void hides_beside_its_tasks(void **state)
+{
+	(void)state;
+	hides(true);
+}
+
+static void hides_without_a_task(void **state)
+{
+	(void)state;
+	hides(false);
+}
+
 /* Somebody resumes a co-runner while it is held: nobody was alone then. */
 static void resumed_by_its_user(void **state)
 {
+	struct shutter_plan *first;
+	struct job_cpu *cpu;
 	int ran = 0, well = 0;
 	pid_t resumer;
 
 	(void)state;
 	look_at_held = true;
 	replace_child(1, true);
+	cpu = cpu_of(&child[1], 1);
 	resumer = fork();
 	if (!resumer) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -517,14 +615,16 @@ static void resumed_by_its_user(void **state)
 			usleep(50);
 		}
 	}
-	shutter_publish(shutter, plan());
+	first = plan();
+	first->job[1].cpu = cpu;
+	shutter_publish(shutter, first);
 	/* On a busy machine it may not get a processor in each of them. */
 	for (int n = 0; n < 200 && ran < 3; n++) {
 		struct shutter_plan *p = next_block();
 
 		if (p->outcome == SHUTTER_RAN) {
 			assert_int_not_equal(p->lone, 1);
-			assert_int_equal(p->ran, 1);
+			assert_int_equal(p->by, 1);
 			ran++;
 		}
 		shutter_done(shutter);
@@ -541,6 +641,7 @@ static void resumed_by_its_user(void **state)
 	}
 	assert_int_equal(well, 3);
 	put_away();
+	job_cpu_close(cpu);
 	nobody_stopped();
 	look_at_held = false;
 	replace_child(1, false);
@@ -794,8 +895,8 @@ static void uncounted_task_ends(void **state)
 	}
 	assert_int_equal(proc_stat(pid, &st), 0);
 	pause_close(p->unit[1].unit);
-	p->unit[1] =
-		(struct shutter_unit){pause_open_process(held, pid, st.starttime), -1, true, 0};
+	p->unit[1] = (struct shutter_unit){
+		.unit = pause_open_process(held, pid, st.starttime), .task = -1, .process = true};
 	assert_non_null(p->unit[1].unit);
 	p->schedule.job[1].measured = false;
 	p->job[1].tasks = 0;
@@ -821,10 +922,13 @@ int main(void)
 		cmocka_unit_test(shams),
 		cmocka_unit_test(unmeasured_job),
 		cmocka_unit_test(counter_fails),
+		cmocka_unit_test(one_task_stopped_by_its_user),
 		cmocka_unit_test(stopped_by_its_user),
 		cmocka_unit_test(process_stands_still),
 		cmocka_unit_test(frozen_one_stands_still),
 		cmocka_unit_test(resumed_by_its_user),
+		cmocka_unit_test(hides_beside_its_tasks),
+		cmocka_unit_test(hides_without_a_task),
 		cmocka_unit_test(deadline_passes_first),
 		cmocka_unit_test(no_guard),
 		cmocka_unit_test(stopped_guard),

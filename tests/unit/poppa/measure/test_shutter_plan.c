@@ -41,7 +41,7 @@ static struct shutter_plan *plan(void)
 	p->job[1] = (struct shutter_job){.job_id = 8, .first_task = 2, .tasks = 1};
 	p->kind = SHUTTER_LONE;
 	for (int t = 0; t < 3; t++)
-		p->task[t] = (struct shutter_task){&fake[t], 40 + t};
+		p->task[t] = (struct shutter_task){.counter = &fake[t], .pid = 40 + t};
 	for (int r = 0; r < SHUTTER_REGIONS; r++) {
 		p->boundaries[r] = WINDOWS + 1;
 		for (int k = 0; k <= WINDOWS; k++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The thesis' model of what shutters cost. */
-#include "poppa/measure/overhead.h"
+#include "poppa/measure/overhead_model.h"
 
 #include <inttypes.h>
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "poppa/measure/overhead.h"
+#include "poppa/measure/overhead_model.h"
 
 #define MS INT64_C(1000000)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of src/poppa/measure/budget.c: what shutters cost stays below what they may. */
+/* Unit tests of src/poppa/measure/overhead_limit.c: shutters cost no more than they may. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +9,8 @@
 #include <math.h>
 
 #include "common/units.h"
-#include "poppa/measure/budget.h"
-#include "poppa/measure/overhead.h"
+#include "poppa/measure/overhead_limit.h"
+#include "poppa/measure/overhead_model.h"
 #include "poppa/measure/schedule.h"
 
 static void period_by_model(void **state)
@@ -20,11 +20,11 @@ static void period_by_model(void **state)
 	struct errmsg err;
 
 	(void)state;
-	assert_int_equal(budget_period(2, s, 400 * NS_PER_MS, 0.005), 400 * NS_PER_MS);
-	assert_int_equal(budget_period(2, s, 50 * NS_PER_MS, 0), 50 * NS_PER_MS);
-	assert_int_equal(budget_period(2, s, 0, 0.005), 0);
+	assert_int_equal(overhead_limit_period(2, s, 400 * NS_PER_MS, 0.005), 400 * NS_PER_MS);
+	assert_int_equal(overhead_limit_period(2, s, 50 * NS_PER_MS, 0), 50 * NS_PER_MS);
+	assert_int_equal(overhead_limit_period(2, s, 0, 0.005), 0);
 	for (int jobs = 2; jobs <= 16; jobs++) {
-		int64_t p = budget_period(jobs, s, 50 * NS_PER_MS, 0.005);
+		int64_t p = overhead_limit_period(jobs, s, 50 * NS_PER_MS, 0.005);
 
 		assert_true(p > 50 * NS_PER_MS);
 		assert_int_equal(overhead_model(jobs, s, p, &model, &err), 0);
@@ -32,19 +32,19 @@ static void period_by_model(void **state)
 	}
 }
 
-static void budget_by_measurement(void **state)
+static void limit_by_measurement(void **state)
 {
-	struct budget_spent spent = {.cores = 4};
+	struct overhead_spent spent = {.cores = 4};
 	double share[] = {0.009, 0.009, 0.0045, 0.0053, 0.0045, 0.001, 0.001, 0.001};
 	int want[] = {0, 1, 2, 2, 2, 2, 1, 0}, changes = 0;
-	struct budget b;
+	struct overhead_limit limit;
 
 	(void)state;
-	budget_init(&b);
-	assert_true(isnan(b.held));
+	overhead_limit_init(&limit);
+	assert_true(isnan(limit.held));
 	/* Once a second; windows are longer. What a window held shows at its end. */
-	for (int s = 0; s <= 8 * BUDGET_WINDOW_S; s++) {
-		int window = s ? (s - 1) / BUDGET_WINDOW_S : 0;
+	for (int s = 0; s <= 8 * OVERHEAD_WINDOW_S; s++) {
+		int window = s ? (s - 1) / OVERHEAD_WINDOW_S : 0;
 
 		if (s) {
 			spent.now_ns += NS_PER_S;
@@ -52,58 +52,58 @@ static void budget_by_measurement(void **state)
 			spent.held_ns += (int64_t)(2 * NS_PER_S * share[window]);
 			spent.cpu_ns += (int64_t)(4 * NS_PER_S * share[window] / 2);
 		}
-		assert_int_equal(b.level, want[window]);
-		changes += budget_look(&b, &spent, 0.005);
+		assert_int_equal(limit.level, want[window]);
+		changes += overhead_limit_look(&limit, &spent, 0.005);
 	}
 	assert_int_equal(changes, 4);
-	assert_float_equal(b.held, 0.001, 1e-6);
-	assert_float_equal(b.cpu, 0.0005, 1e-6);
-	assert_int_equal(b.level, 0);
+	assert_float_equal(limit.held, 0.001, 1e-6);
+	assert_float_equal(limit.cpu, 0.0005, 1e-6);
+	assert_int_equal(limit.level, 0);
 	/* The daemon's CPU time counts by itself. */
-	for (int i = 0; i < BUDGET_WINDOW_S; i++) {
+	for (int i = 0; i < OVERHEAD_WINDOW_S; i++) {
 		spent.now_ns += NS_PER_S;
 		spent.co_ns += NS_PER_S;
 		spent.cpu_ns += 4 * NS_PER_S / 100;
-		changes += budget_look(&b, &spent, 0.005);
+		changes += overhead_limit_look(&limit, &spent, 0.005);
 	}
 	assert_int_equal(changes, 5);
-	assert_int_equal(b.level, 1);
+	assert_int_equal(limit.level, 1);
 	/* Without co-located time nothing is learnt; without a cap there is no level. */
 	spent.now_ns += 100 * NS_PER_S;
 	spent.cpu_ns += 100 * NS_PER_S;
-	assert_false(budget_look(&b, &spent, 0.005));
-	b.level = 3;
-	for (int i = 0; i <= BUDGET_WINDOW_S; i++) {
+	assert_false(overhead_limit_look(&limit, &spent, 0.005));
+	limit.level = 3;
+	for (int i = 0; i <= OVERHEAD_WINDOW_S; i++) {
 		spent.now_ns += NS_PER_S;
 		spent.co_ns += NS_PER_S;
 		spent.held_ns += NS_PER_S / 2;
-		budget_look(&b, &spent, 0);
+		overhead_limit_look(&limit, &spent, 0);
 	}
-	assert_int_equal(b.level, 0);
+	assert_int_equal(limit.level, 0);
 }
 
 /* However dear a block is, the level ends somewhere. */
 static void level_is_bounded(void **state)
 {
-	struct budget_spent spent = {.cores = 4};
-	struct budget b;
+	struct overhead_spent spent = {.cores = 4};
+	struct overhead_limit limit;
 
 	(void)state;
-	budget_init(&b);
-	for (int i = 0; i < (SCHEDULE_MAX_LEVEL + 3) * (BUDGET_WINDOW_S + 1); i++) {
-		budget_look(&b, &spent, 0.005);
+	overhead_limit_init(&limit);
+	for (int i = 0; i < (SCHEDULE_MAX_LEVEL + 3) * (OVERHEAD_WINDOW_S + 1); i++) {
+		overhead_limit_look(&limit, &spent, 0.005);
 		spent.now_ns += NS_PER_S;
 		spent.co_ns += NS_PER_S;
 		spent.held_ns += NS_PER_S / 2;
 	}
-	assert_int_equal(b.level, SCHEDULE_MAX_LEVEL);
+	assert_int_equal(limit.level, SCHEDULE_MAX_LEVEL);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(period_by_model),
-		cmocka_unit_test(budget_by_measurement),
+		cmocka_unit_test(limit_by_measurement),
 		cmocka_unit_test(level_is_bounded),
 	};
 
