@@ -68,7 +68,7 @@ static json_t *describe(struct poppad *d, uid_t uid)
 		"records", n.records, "refused", n.refused, "bad", n.bad);
 	json_object_set_new(s, "jobs", d->jobs ? jobs_status(d->jobs, uid) : json_array());
 	if (d->jobs)
-		json_object_set_new(s, "totals", jobs_totals(d->jobs));
+		json_object_set_new(s, "totals", jobs_totals(d->jobs, uid));
 	return s;
 }
 

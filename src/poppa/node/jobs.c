@@ -26,7 +26,7 @@ struct jobs *jobs_new(const struct jobs_env *env)
 	js->started_unix = time(NULL);
 	js->boot_unix = js->started_unix - clock_boot() / NS_PER_S;
 	js->counter = jobs_wanted_counter(js);
-	budget_init(&js->budget);
+	overhead_limit_init(&js->limit);
 	if (getrandom(&js->secret, sizeof(js->secret), 0) != sizeof(js->secret)) {
 		free(js);
 		return NULL;
@@ -145,7 +145,7 @@ void jobs_reconfigured(struct jobs *js)
 	}
 	js->counter = jobs_wanted_counter(js);
 	/* The cost of shutters under other settings says nothing about these. */
-	budget_init(&js->budget);
+	overhead_limit_init(&js->limit);
 	js->changed = true;
 	jobs_scan(js);
 }
@@ -174,5 +174,6 @@ void jobs_free(struct jobs *js)
 	while (js->first)
 		jobs_drop(js, js->first);
 	jobs_empty_garbage(js);
+	json_decref(js->shown);
 	free(js);
 }

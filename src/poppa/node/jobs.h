@@ -58,6 +58,9 @@ void jobs_allow(struct jobs *js, bool allowed);
 
 int jobs_count(const struct jobs *js);
 
-/* An array of the jobs that uid may see (root: all), and the totals. New references. */
+/* An array of the jobs that uid may see (root: all), and the totals. New references. What users see
+ * of blocks is up to a minute old, and only root sees what shams and held jobs have shown: a
+ * program that knew of each block what kind it was, and whether it was caught, could learn to
+ * cheat. */
 json_t *jobs_status(struct jobs *js, uid_t uid);
-json_t *jobs_totals(struct jobs *js);
+json_t *jobs_totals(struct jobs *js, uid_t uid);

@@ -2,7 +2,6 @@
 /* Keeps account of the jobs' time, and of what shutters cost them. */
 #include "poppa/node/jobs_impl.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/units.h"
@@ -24,22 +23,36 @@ static bool lost_counter(const struct job *j, int64_t now)
 	return j->tally->backend != COUNTER_NONE && now - j->counted_ns > LOST_NS;
 }
 
-static enum tally_mode mode_of(const struct jobs *js, const struct job *j, int running, int64_t now)
+/* Whether nobody can be measured beside the job: it runs while it is to stand still, or, where no
+ * shutter sees that, it works without a task that poppad could stop. */
+static bool blinds(const struct job *j, bool shutters)
 {
-	bool others = false, busy = false;
+	return j->seen && (shutters ? jobs_unheld(j) || (jobs_in_plan(j) && !j->pausable)
+				    : !jobs_in_plan(j) && j->busy);
+}
 
+/* *by: the job that keeps this one's time from being measured; 0 = none. */
+static enum tally_mode mode_of(
+	const struct jobs *js, const struct job *j, int running, int64_t now, uint32_t *by)
+{
+	bool others = false;
+
+	*by = 0;
 	for (const struct job *o = js->first; o; o = o->next) {
 		if (o == j)
 			continue;
 		others |= jobs_in_plan(o) || unseen(o);
-		busy |= unseen(o) && o->busy;
+		if (jobs_in_plan(j) && blinds(o, running >= 2))
+			*by = o->reg.job_id;
 	}
 	if (unseen(j))
 		return others ? TALLY_UNMEASURED : TALLY_SOLO;
 	if (!jobs_in_plan(j))
 		return TALLY_ABSENT;
+	if (*by)
+		return TALLY_UNMEASURED;
 	if (running < 2)
-		return busy ? TALLY_UNMEASURED : TALLY_SOLO;
+		return TALLY_SOLO;
 	return js->blind || lost_counter(j, now) ? TALLY_UNMEASURED : TALLY_CO;
 }
 
@@ -53,9 +66,11 @@ void jobs_account(struct jobs *js)
 	for (struct job *j = js->first; j; j = j->next) {
 		int64_t co = j->tally->mode_ns[TALLY_CO];
 
+		if (j->blinded)
+			tally_blinded(j->tally, j->blinded);
 		if (!j->counted_ns || jobs_backend(j) != COUNTER_NONE)
 			j->counted_ns = now;
-		tally_advance(j->tally, now, mode_of(js, j, running, now));
+		tally_advance(j->tally, now, mode_of(js, j, running, now, &j->blinded));
 		co = j->tally->mode_ns[TALLY_CO] - co;
 		js->co_ns += co;
 		for (const struct job *o = js->first; o; o = o->next)
@@ -71,15 +86,14 @@ void jobs_account(struct jobs *js)
 
 void jobs_look_at_cost(struct jobs *js)
 {
-	struct budget_spent spent = {.now_ns = clock_now(),
+	struct overhead_spent spent = {.now_ns = clock_now(),
 		.held_ns = js->paused_ns,
 		.co_ns = js->co_ns,
 		.cores = (int)sysconf(_SC_NPROCESSORS_ONLN)};
-	struct rusage usage;
 
-	getrusage(RUSAGE_SELF, &usage);
-	spent.cpu_ns = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_S +
-		       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * NS_PER_US;
-	if (budget_look(&js->budget, &spent, js->env.settings->overhead_max))
+	/* Looking for tasks has a limit of its own (jobs_scan.c). It is no cost of shutters: a job
+	 * of many processes would make those of its co-runners rare. */
+	spent.cpu_ns = clock_own() - js->scans_ns + shutter_cpu_ns(js->env.shutter);
+	if (overhead_limit_look(&js->limit, &spent, js->env.settings->overhead_max))
 		js->changed = true;
 }

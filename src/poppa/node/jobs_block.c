@@ -9,8 +9,11 @@
 #include "poppa/estimate/blockrate.h"
 #include "poppa/hold/proc.h"
 
-/* A job that spoils so many shutters by running while it is held does not do so by chance. */
+/* A job that spoils so many shutters by running while it is held, and not only one of
+ * SHUTTER_RAN_SHARE, does not do so by chance. */
 #define MANY_RAN 3
+/* Of so many tasks of a job poppad asks the kernel what they waited for. */
+#define ASKED_TASKS 16
 
 /* The job with this number in a plan; NULL where it is no longer in the table. */
 static struct job *job_of(const struct jobs *js, const struct shutter_plan *p, int i)
@@ -19,7 +22,7 @@ static struct job *job_of(const struct jobs *js, const struct shutter_plan *p, i
 }
 
 /* Whether somebody stopped job j during the block: a region has no progress, and a task of the job
- * is stopped now. */
+ * whose progress is counted is stopped now. */
 static bool was_stopped(
 	const struct job *j, const struct shutter_plan *p, const struct est_block *b)
 {
@@ -36,10 +39,29 @@ static bool was_stopped(
 	for (int i = 0; j && i < j->tasks; i++) {
 		struct proc_stat st;
 
-		if (!proc_stat(j->task[i].pid, &st) && (st.state == 'T' || st.state == 't'))
+		/* Of those that are not counted there may be thousands. */
+		if (j->task[i].counter && !proc_stat(j->task[i].pid, &st) &&
+			(st.state == 'T' || st.state == 't'))
 			return true;
 	}
 	return false;
+}
+
+/* Whether the job's tasks wait for a processor for more than a third of the time in which they want
+ * one: then the program is not to blame where it makes no progress. */
+static bool lacks_processors(const struct job *j)
+{
+	uint64_t ran = 0, waited = 0;
+
+	for (int i = 0; i < j->tasks && i < ASKED_TASKS; i++) {
+		uint64_t r, w;
+
+		if (!proc_waited(j->task[i].pid, &r, &w)) {
+			ran += r;
+			waited += w;
+		}
+	}
+	return waited > ran / 2;
 }
 
 static void take_pace(struct jobs *js, struct job *j, const struct est_block *b)
@@ -98,16 +120,53 @@ static void take_absence(struct jobs *js, const struct shutter_plan *p)
 	js->absences++;
 }
 
-static void take_ran(struct jobs *js, const struct shutter_plan *p)
+static void take_ran(struct job *j)
 {
-	struct job *j = job_of(js, p, p->ran);
+	if (++j->ran < MANY_RAN || j->ran * SHUTTER_RAN_SHARE <= j->still || j->told_ran)
+		return;
+	j->told_ran = true;
+	plog_warn("job %u of uid %u runs while shutters hold it stopped, and so spoils them: its "
+		  "user resumes or hides what it runs, or its tasks are long in the kernel; "
+		  "poppa_pause=auto freezes cgroups where the host can",
+		j->reg.job_id, (unsigned)j->reg.uid);
+}
 
-	if (j && ++j->ran == MANY_RAN)
-		plog_warn(
-			"job %u of uid %u runs while shutters hold it stopped, and so spoils them: "
-			"either its user resumes it, or its tasks are long in the kernel; "
-			"poppa_pause=auto freezes cgroups where the host can",
-			j->reg.job_id, (unsigned)j->reg.uid);
+/*
+ * Sees which jobs ran that were to stand still: then the block is of no use. The kernel tells a
+ * running task's time as of its last tick only, so in a short shutter it may seem that one has not
+ * run that has. Who runs in one shutter also does in others: the mean over them shows it.
+ */
+static void take_stillness(struct jobs *js, struct shutter_plan *p)
+{
+	if ((p->outcome != SHUTTER_OK && p->outcome != SHUTTER_RAN) || !p->still_ns)
+		return;
+	for (int i = 0; i < p->jobs + p->watched; i++) {
+		struct job *j = job_of(js, p, i);
+
+		if (!j || !shutter_plan_stops(p, i))
+			continue;
+		j->still++;
+		j->ran_share +=
+			JOBS_RAN_WEIGHT *
+			(fmin((double)p->ran_ns[i] / (double)p->still_ns, 1) - j->ran_share);
+		if (!shutter_plan_ran(p, i) && !jobs_unheld(j))
+			continue;
+		take_ran(j);
+		p->outcome = SHUTTER_RAN;
+		p->by = p->by < 0 ? i : p->by;
+	}
+}
+
+/* Tells a job which co-runner kept its block from being of use, and notes how often: choose_units()
+ * then does without signals. */
+static void take_spoilt(struct jobs *js, struct job *lone, const struct shutter_plan *p)
+{
+	struct job *by = p->by >= 0 ? job_of(js, p, p->by) : NULL;
+
+	if (by && (p->outcome == SHUTTER_RAN || p->outcome == SHUTTER_STOPPED))
+		by->whole |= ++by->spoilt == MANY_RAN;
+	if (lone && p->kind == SHUTTER_LONE && p->outcome != SHUTTER_OK && p->by >= 0)
+		tally_spoilt(lone->tally, p->job[p->by].job_id);
 }
 
 void jobs_take_block(struct jobs *js, struct shutter_plan *p)
@@ -115,10 +174,12 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 	struct job *lone = job_of(js, p, p->lone);
 	struct est_block b;
 
+	take_stillness(js, p);
 	for (int i = 0; i < p->jobs; i++) {
 		struct job *j = job_of(js, p, i);
 
-		if (j && p->paused_ns[i])
+		/* Who ran was not stopped, and pays for the time. */
+		if (j && p->paused_ns[i] && !shutter_plan_ran(p, i))
 			tally_paused(j->tally, p->paused_ns[i]);
 		js->paused_ns += p->paused_ns[i];
 	}
@@ -131,8 +192,7 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 	}
 	js->blocks++;
 	js->outcome[p->outcome]++;
-	if (p->outcome == SHUTTER_RAN)
-		take_ran(js, p);
+	take_spoilt(js, lone, p);
 	if (p->outcome == SHUTTER_OVERDUE)
 		plog_warn("the guard resumed what a shutter of %.1f ms held: block dropped",
 			(double)p->stop_ns / NS_PER_MS);
@@ -144,7 +204,8 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 		take_absence(js, p);
 	} else if (p->outcome == SHUTTER_OK) {
 		if (lone) {
-			tally_block(lone->tally, &b);
+			if (!tally_block(lone->tally, &b) && lacks_processors(lone))
+				lone->tally->starved++;
 			take_tasks_apart(lone, p);
 			take_pace(js, lone, &b);
 			p->schedule.job[p->lone].level = jobs_level(js, lone);

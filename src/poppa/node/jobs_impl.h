@@ -4,10 +4,11 @@
 
 #include <sched.h>
 
-#include "poppa/measure/budget.h"
+#include "poppa/measure/overhead_limit.h"
 #include "poppa/counter/counter.h"
 #include "poppa/hold/find_tasks.h"
 #include "poppa/node/jobs.h"
+#include "poppa/hold/job_cpu.h"
 #include "poppa/hold/new_tasks.h"
 #include "poppa/measure/pace.h"
 #include "poppa/hold/pause.h"
@@ -16,22 +17,26 @@
 
 /*
  * The table is the main thread's. The shutter's thread sees only the plan that was published last,
- * and through it the counters, pause units and new_tasks that the table owns. So
+ * and through it the counters, pause units, new_tasks and job_cpu that the table owns. So
  *  - what a plan may name is never freed at once: jobs_discard() puts it aside, and
  *    jobs_empty_garbage() frees it after the next plan is out;
- *  - what a block must not see half done (a counter's refresh, new_tasks_know()) is done under
- *    shutter_lock().
+ *  - what a block must not see half done (a counter's refresh, new_tasks_know(), job_cpu_know()) is
+ *    done under shutter_lock().
  * Each file calls only functions above its own name in this header; jobs.c and jobs_status.c, all.
  */
+
+/* How much one shutter counts in job.ran_share. */
+#define JOBS_RAN_WEIGHT (1.0 / SHUTTER_RAN_SHARE)
 
 struct task {
 	pid_t pid;
 	uint64_t starttime;
 	char state;
-	bool traced;
-	bool seen;   /* by the scan under way */
-	bool single; /* the scan under way stops it by itself, and not with a freezer */
-	int tries;   /* to open a counter */
+	bool traced, headless;
+	bool single;        /* the scan under way stops it by itself, and not with a freezer */
+	uint64_t cpu_ticks; /* when it was last looked at */
+	int64_t busy_ns;    /* when it was last seen to use processor time; 0 = never */
+	int tries;          /* to open a counter */
 	int64_t next_try;
 	int64_t refreshed; /* when its counter last looked for threads */
 	struct counter *counter;
@@ -52,20 +57,31 @@ struct job {
 	struct tally *tally;
 	struct pace pace;
 	enum job_state state;
-	bool pausable; /* all tasks have a unit */
-	bool told_unpausable, told_partly, told_spin, told_unseen;
-	uint64_t ran;       /* shutters that it spoiled by running while it was held stopped */
+	bool pausable; /* all that runs has a unit */
+	bool whole; /* where poppa_pause=auto, it is frozen with its launchers: see take_units() */
+	bool uncounted; /* it has more threads than are counted */
+	bool told_unpausable, told_spin, told_unseen, told_ran;
+	int64_t next_scan, next_open; /* CLOCK_MONOTONIC: not before, because the last took long */
+	uint64_t still;               /* shutters in which it was to stand still */
+	uint64_t ran;                 /* those of them that it spoiled by running */
+	int spoilt;         /* those that somebody spoiled by resuming or stopping its tasks */
+	double ran_share;   /* how much of that time it ran, a mean over some last ones */
+	uint32_t blinded;   /* the job for which this one's time is not measured; 0 = none */
+	json_t *shown;      /* what its owner may see of its blocks, and */
+	int64_t shown_ns;   /* since when: see jobs_status.c */
 	bool seen;          /* in RUNDIR/jobs */
+	bool replaced;      /* another job has its id now, so jobs_find() does not find it */
 	int64_t counted_ns; /* when one of its tasks last had a counter */
 	bool was_in_plan;   /* when its time was last brought up to date */
 	bool busy;          /* its processes, ended ones included, used processor time lately */
-	uint64_t cpu_ticks; /* their processor time, and */
+	int64_t used_ns;    /* their processor time, and */
 	int64_t cpu_ns;     /* when it was read */
 	cpu_set_t cpus;
 	int tasks, freezers;
 	struct task *task;
 	struct freezer *freezer;
 	struct new_tasks *new_tasks; /* where tasks are stopped one by one */
+	struct job_cpu *cpu;
 };
 
 /* What was put aside because the shutter's present plan may still use it; each may be NULL. */
@@ -74,6 +90,7 @@ struct garbage {
 	struct counter *counter;
 	struct pause_unit *unit;
 	struct new_tasks *new_tasks;
+	struct job_cpu *cpu;
 };
 
 struct jobs {
@@ -91,10 +108,13 @@ struct jobs {
 	char boot[64];
 	int64_t boot_unix, started_unix, next_checkpoint, next_interim;
 	struct schedule schedule; /* as in the last plan; its levels may be old */
-	struct budget budget;
-	bool lengthened; /* it is logged that the budget makes the period longer */
+	struct overhead_limit limit;
+	bool lengthened; /* it is logged that the limit makes the period longer */
 	uint64_t blocks, shams, absences, windows, outcome[SHUTTER_OUTCOMES];
 	int64_t longest_stop_ns, paused_ns, co_ns;
+	int64_t scans_ns; /* processor time of looking for tasks */
+	json_t *shown;    /* the totals that users may see, and */
+	int64_t shown_ns;
 };
 
 /* --- jobs_table.c --- */
@@ -125,8 +145,15 @@ enum counter_backend jobs_backend(const struct job *j);
 /* Whether the job takes part in shutters, if there are others. */
 bool jobs_in_plan(const struct job *j);
 
-/* How often the job's block rate is halved: by its pace or by the budget, whichever is more. */
+/* Whether somebody has stopped the task, or its tracer holds it. */
+bool jobs_task_stopped(const struct task *t);
+
+/* How often the job's block rate is halved: by its pace or by the limit of the overhead, whichever
+ * is more. */
 int jobs_level(const struct jobs *js, const struct job *j);
+
+/* Whether the job runs while it is to stand still, so that nobody can be measured beside it. */
+bool jobs_unheld(const struct job *j);
 
 /* --- jobs_account.c --- */
 

@@ -22,17 +22,20 @@ static void plan_job(
 	out->first_task = p->tasks;
 	out->first_unit = p->units;
 	out->new_tasks = j->new_tasks;
+	out->cpu = j->cpu;
 	for (int i = 0; i < j->freezers; i++)
-		p->unit[p->units++] = (struct shutter_unit){j->freezer[i].unit, -1, false, 0};
+		p->unit[p->units++] = (struct shutter_unit){.unit = j->freezer[i].unit, .task = -1};
 	for (int i = 0; i < j->tasks; i++) {
 		const struct task *t = &j->task[i];
-		bool counted = t->counter && counter_kind(t->counter) == backend;
+		bool counted =
+			t->counter && counter_kind(t->counter) == backend && !jobs_task_stopped(t);
 
 		if (t->unit)
-			p->unit[p->units++] =
-				(struct shutter_unit){t->unit, counted ? p->tasks : -1, true, 0};
+			p->unit[p->units++] = (struct shutter_unit){
+				.unit = t->unit, .task = counted ? p->tasks : -1, .process = true};
 		if (counted)
-			p->task[p->tasks++] = (struct shutter_task){t->counter, t->pid};
+			p->task[p->tasks++] =
+				(struct shutter_task){.counter = t->counter, .pid = t->pid};
 	}
 	/* A recording has all windows, so none is spared. */
 	if (backend == COUNTER_REPLAY)
@@ -70,10 +73,14 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 		if (!jobs_in_plan(j))
 			continue;
 		jobs++;
-		tasks += j->tasks;
-		units += j->tasks + j->freezers;
+		units += j->freezers;
+		for (int i = 0; i < j->tasks; i++) {
+			tasks += j->task[i].counter != NULL;
+			units += j->task[i].unit != NULL;
+		}
 		CPU_OR(&busy, &busy, &j->cpus);
-		*blind |= !j->pausable || j->state == JOB_PARTLY_STOPPED;
+		/* Beside a job that cannot be stopped nobody runs alone. */
+		*blind |= !j->pausable;
 	}
 	*blind |= !js->allowed || !js->env.settings->period_ns || jobs > SHUTTER_MAX_JOBS;
 	if (jobs < 2 || *blind)
@@ -83,7 +90,7 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 		*blind = true;
 		return NULL;
 	}
-	p->schedule.period_ns = budget_period(jobs, js->env.settings->shutter_ns,
+	p->schedule.period_ns = overhead_limit_period(jobs, js->env.settings->shutter_ns,
 		js->env.settings->period_ns, js->env.settings->overhead_max);
 	p->schedule.block_ns = SHUTTER_REGIONS * js->env.settings->shutter_ns;
 	p->schedule.spread = SCHEDULE_SPREAD;
@@ -101,13 +108,17 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 	for (const struct job *j = js->first; j; j = j->next)
 		if (jobs_in_plan(j))
 			plan_job(js, p, j, &busy);
+	for (const struct job *j = js->first; j; j = j->next)
+		if (j->seen && !jobs_in_plan(j) && p->jobs + p->watched < SHUTTER_MAX_JOBS)
+			p->job[p->jobs + p->watched++] = (struct shutter_job){
+				.job_id = j->reg.job_id, .restart = j->reg.restart, .cpu = j->cpu};
 	return p;
 }
 
 /* Logs when the period becomes longer than its setting, and when it is as set again. */
 static void tell_period(struct jobs *js)
 {
-	int64_t slot = (js->schedule.period_ns + js->schedule.block_ns) << js->budget.level;
+	int64_t slot = (js->schedule.period_ns + js->schedule.block_ns) << js->limit.level;
 	int64_t set = js->env.settings->period_ns, now = slot - js->schedule.block_ns;
 	bool lengthened = now > set;
 

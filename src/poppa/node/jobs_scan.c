@@ -22,12 +22,25 @@
 #define BUSY 0.05 /* of one processor */
 /* A stop that is not poppad's may be short: look at the task often at first. */
 #define LOOK_FIRST_MS 20
+#define LOOK_TASKS 256 /* of a job, for that */
+
+/* What one job may take of what all jobs share. */
+#define COUNTED_THREADS 4096     /* each takes some file descriptors: a job with more has no data */
+#define FROZEN_PROCESSES 1024    /* more do not all stand still within a shutter */
+#define BUSY_FOR (10 * NS_PER_S) /* so long after it used a processor, a task is not idle */
+/* After a scan, or the opening of one counter, that took longer, the job waits before the next for
+ * REST times what it took. */
+#define SCAN_LONG (20 * NS_PER_MS)
+#define OPEN_LONG (100 * NS_PER_MS)
+#define REST 30
+#define OPEN_MAX (500 * NS_PER_MS) /* for the counters that one scan opens */
 
 static void open_counter(struct jobs *js, struct task *t, int64_t now)
 {
 	struct errmsg err = {""};
 
-	if (t->counter || now < t->next_try || jobs_wanted_counter(js) == COUNTER_NONE)
+	if (t->counter || t->headless || now < t->next_try ||
+		jobs_wanted_counter(js) == COUNTER_NONE)
 		return;
 	/* Opening may take long, and the next block waits until the last one is taken. */
 	jobs_take_finished(js);
@@ -39,81 +52,159 @@ static void open_counter(struct jobs *js, struct task *t, int64_t now)
 		js->changed = true;
 }
 
+/* Opens counters of tasks that have none, some at a time. */
+static void open_counters(struct jobs *js, struct job *j)
+{
+	int64_t began = clock_now(), now = began;
+
+	for (int i = 0; i < j->tasks && began >= j->next_open && now - began < OPEN_MAX; i++) {
+		int64_t before = now;
+
+		open_counter(js, &j->task[i], now);
+		now = clock_now();
+		if (now - before > OPEN_LONG) {
+			j->next_open = now + REST * (now - before);
+			break;
+		}
+	}
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct task *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
 static struct task *find_task(struct job *j, const struct found_process *p)
 {
-	for (int i = 0; i < j->tasks; i++)
-		if (j->task[i].pid == p->pid && j->task[i].starttime == p->starttime)
-			return &j->task[i];
-	return NULL;
+	const struct task key = {.pid = p->pid};
+	struct task *t = j->tasks ? bsearch(&key, j->task, j->tasks, sizeof(key), by_pid) : NULL;
+
+	return t && t->starttime == p->starttime ? t : NULL;
+}
+
+/* Whether somebody else keeps a cgroup frozen. The lock keeps the shutter from doing so meanwhile.
+ */
+static bool frozen(struct jobs *js, const struct found_cgroup *dir)
+{
+	bool is = freezer_frozen(held_freezer(dir->kind), dir->path);
+
+	if (!is)
+		return false;
+	shutter_lock(js->env.shutter);
+	is = freezer_frozen(held_freezer(dir->kind), dir->path);
+	shutter_unlock(js->env.shutter);
+	return is;
 }
 
 /*
  * The state of a task: T also where its cgroup is frozen, because Slurm suspends a job first with a
- * signal and then with the freezer. The lock keeps the shutter from holding the task meanwhile.
+ * signal and then with the freezer. It is looked at again where the shutter may have stopped it.
  */
-static char true_state(struct jobs *js, const struct found_tasks *d, const struct found_process *p)
+static char true_state(
+	struct jobs *js, const struct task *t, const struct found_process *p, bool frozen_dir)
 {
-	const struct found_cgroup *dir = &d->dir[p->dir];
 	struct proc_stat st = {.state = p->state};
 
-	if (p->state == 'T' || p->state == 'D' || p->state == 'S') {
-		bool frozen = freezer_frozen(held_freezer(dir->kind), dir->path);
-
-		if (p->state != 'T' && !frozen)
-			return p->state;
-		shutter_lock(js->env.shutter);
-		if (proc_stat(p->pid, &st))
-			st.state = 'X';
-		else if (freezer_frozen(held_freezer(dir->kind), dir->path))
-			st.state = 'T';
-		shutter_unlock(js->env.shutter);
-	}
+	if (frozen_dir && (p->state == 'T' || p->state == 'D' || p->state == 'S'))
+		return 'T';
+	if (p->state != 'T' || (!t->unit && t->state))
+		return p->state;
+	shutter_lock(js->env.shutter);
+	if (proc_stat(p->pid, &st))
+		st.state = 'X';
+	shutter_unlock(js->env.shutter);
 	return st.state;
 }
 
+static void look_at_task(
+	struct jobs *js, struct task *t, const struct found_process *p, bool frozen_dir)
+{
+	bool was = jobs_task_stopped(t);
+
+	t->state = true_state(js, t, p, frozen_dir);
+	t->traced = p->traced;
+	t->headless = p->headless;
+	/* Its counter would say at each block that it has ended. */
+	if (t->headless) {
+		jobs_discard(js, t->counter, NULL, NULL);
+		t->counter = NULL;
+	}
+	if (p->state == 'R' || p->cpu_ticks != t->cpu_ticks)
+		t->busy_ns = clock_now();
+	t->cpu_ticks = p->cpu_ticks;
+	js->changed |= was != jobs_task_stopped(t);
+}
+
+/* Closes the counters of a job that has too many threads. */
+static void limit_threads(struct jobs *js, struct job *j, int threads)
+{
+	if (threads > COUNTED_THREADS && !j->uncounted)
+		plog_warn("job %u of uid %u has more than %d threads: its progress is not counted",
+			j->reg.job_id, (unsigned)j->reg.uid, COUNTED_THREADS);
+	j->uncounted = threads > COUNTED_THREADS;
+	for (int i = 0; i < j->tasks && j->uncounted; i++) {
+		jobs_discard(js, j->task[i].counter, NULL, NULL);
+		j->task[i].counter = NULL;
+	}
+}
+
+static void forget_task(struct jobs *js, const struct task *t)
+{
+	jobs_discard(js, t->counter, t->unit, NULL);
+}
+
+/* Whether a known task comes before the processes from p on, and so has ended. */
+static bool precedes(const struct task *t, const struct found_process *p)
+{
+	return t->pid < p->pid || (t->pid == p->pid && t->starttime != p->starttime);
+}
+
+/* Both lists of tasks are sorted. */
 static int take_tasks(struct jobs *js, struct job *j, const struct found_tasks *d)
 {
-	int64_t now = clock_now();
-	int kept = 0;
-	cpu_set_t cpus;
+	struct task *next = calloc(d->processes + 1, sizeof(*next));
+	bool *known = calloc(d->dirs + 1, sizeof(*known)), *is = calloc(d->dirs + 1, sizeof(*is));
+	int old = 0, n = 0, threads = 0;
+	cpu_set_t cpus, own;
 
-	for (int i = 0; i < j->tasks; i++)
-		j->task[i].seen = false;
 	CPU_ZERO(&cpus);
-	for (int i = 0; i < d->processes; i++) {
+	for (int i = 0; next && known && is && i < d->processes; i++) {
 		const struct found_process *p = &d->process[i];
-		struct task *t = find_task(j, p);
-		cpu_set_t own;
 
-		if (!p->app)
+		/* One that moved to another cgroup meanwhile is listed twice. */
+		if (!p->app || (n && next[n - 1].pid == p->pid))
 			continue;
-		if (!t) {
-			t = realloc(j->task, (j->tasks + 1) * sizeof(*t));
-			if (!t)
-				return -1;
-			j->task = t;
-			t = &j->task[j->tasks++];
-			*t = (struct task){.pid = p->pid, .starttime = p->starttime};
-			js->changed = true;
-		}
-		t->seen = true;
-		t->traced = p->traced;
-		t->state = true_state(js, d, p);
+		while (old < j->tasks && precedes(&j->task[old], p))
+			forget_task(js, &j->task[old++]);
+		next[n] = old < j->tasks && j->task[old].pid == p->pid
+				  ? j->task[old++]
+				  : (struct task){.pid = p->pid, .starttime = p->starttime};
+		if (!known[p->dir])
+			is[p->dir] = frozen(js, &d->dir[p->dir]);
+		known[p->dir] = true;
+		look_at_task(js, &next[n++], p, is[p->dir]);
+		threads += p->threads;
 		if (!sched_getaffinity(p->pid, sizeof(own), &own))
 			CPU_OR(&cpus, &cpus, &own);
 	}
-	for (int i = 0; i < j->tasks; i++) {
-		if (j->task[i].seen)
-			j->task[kept++] = j->task[i];
-		else
-			jobs_discard(js, j->task[i].counter, j->task[i].unit, NULL);
+	if (next && known && is) {
+		while (old < j->tasks)
+			forget_task(js, &j->task[old++]);
+		free(j->task);
+		j->task = next;
+		j->tasks = n;
+		js->changed |= !CPU_EQUAL(&cpus, &j->cpus);
+		j->cpus = cpus;
+		limit_threads(js, j, threads);
 	}
-	js->changed |= kept != j->tasks || !CPU_EQUAL(&cpus, &j->cpus);
-	j->tasks = kept;
-	j->cpus = cpus;
-	for (int i = 0; i < j->tasks; i++)
-		open_counter(js, &j->task[i], now);
-	return 0;
+	free(known);
+	free(is);
+	if (j->task == next)
+		return 0;
+	free(next);
+	return -1;
 }
 
 static struct freezer *find_freezer(struct job *j, const char *path)
@@ -167,28 +258,102 @@ static int take_process(struct jobs *js, struct job *j, const struct found_proce
 	return t->unit ? 0 : -1;
 }
 
-static void tell_unpausable(const struct job *j, int error)
+static void tell_unpausable(struct job *j, const char *why)
 {
-	if (error == ENOSPC)
-		plog_warn("job %u cannot be paused: the jobs here have more than %d tasks that are "
-			  "stopped one by one; poppa_pause=freezer stops cgroups as a whole",
-			j->reg.job_id, HELD_SLOTS);
-	else
-		plog_warn("job %u cannot be paused: %s", j->reg.job_id, strerror(error));
+	if (!j->told_unpausable)
+		plog_warn("job %u of uid %u cannot be paused, so its co-runners are not measured: "
+			  "%s",
+			j->reg.job_id, (unsigned)j->reg.uid, why);
+	j->told_unpausable = true;
+	j->pausable = false;
 }
 
+static void tell_error(struct job *j, int error)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		"the jobs here have more than %d tasks that are stopped one by one; "
+		"poppa_pause=freezer stops cgroups as a whole",
+		HELD_SLOTS);
+	tell_unpausable(j, error == ENOSPC ? text : strerror(error));
+}
+
+/* How many units a job may have: the list of what is held is for all jobs. */
+static int most_units(const struct jobs *js)
+{
+	int jobs = jobs_count(js);
+
+	return HELD_SLOTS / (jobs > 2 ? jobs : 2) - NEW_TASKS_MAX;
+}
+
+static bool idle(const struct task *t, int64_t now)
+{
+	return !t->busy_ns || now - t->busy_ns > BUSY_FOR;
+}
+
+/*
+ * What to stop of a job. Tasks that its user has stopped are left alone, and so are idle ones where
+ * there are too many: it takes too long to freeze them. Should either run during a shutter, the
+ * job's processor time shows it. Sets *why where the job cannot be stopped with these.
+ */
+static int choose_units(struct jobs *js, struct job *j, const struct found_tasks *d, bool whole,
+	struct found_unit **unit, const char **why)
+{
+	enum pause_method method = js->env.settings->pause;
+	bool crowd = d->processes > FROZEN_PROCESSES;
+	int n, kept = 0, most = most_units(js);
+	int64_t now = clock_now();
+
+	*unit = NULL;
+	if (whole && method == PAUSE_AUTO)
+		method = PAUSE_FREEZER;
+	n = find_tasks_units(d, crowd ? PAUSE_SIGSTOP : method, unit);
+	*why = n < 0 ? strerror(errno) : NULL;
+	for (int i = 0; i < n; i++) {
+		const struct found_unit *u = &(*unit)[i];
+		const struct task *t = u->freezer ? NULL : find_task(j, &d->process[u->index]);
+
+		if (!u->freezer && (!t || ((crowd || n > most) && idle(t, now))))
+			continue;
+		if (t && d->more)
+			*why = "it has too many processes or cgroups to look at";
+		else if (t && t->traced)
+			*why = "a debugger or strace is attached to it";
+		else if (t && jobs_task_stopped(t))
+			continue;
+		(*unit)[kept++] = *u;
+	}
+	if (kept > most)
+		*why = "too many of its tasks are stopped one by one; poppa_pause=freezer stops "
+		       "cgroups as a whole";
+	return kept;
+}
+
+/*
+ * With poppa_pause=auto, a job is frozen with its launchers where signals do not do: a task is
+ * traced (its tracer, not poppad, would decide when it goes on), there are too many tasks, or its
+ * user has set going what signals had stopped.
+ */
 static void take_units(struct jobs *js, struct job *j, const struct found_tasks *d)
 {
-	struct found_unit *u = NULL;
-	int n = find_tasks_units(d, js->env.settings->pause, &u), kept = 0;
+	struct found_unit *u;
+	const char *why;
 	bool was = j->pausable;
+	int n = choose_units(js, j, d, j->whole, &u, &why), kept = 0;
 
-	j->pausable = n >= 0;
+	if (why && js->env.settings->pause == PAUSE_AUTO && !j->whole) {
+		free(u);
+		n = choose_units(js, j, d, true, &u, &why);
+	}
+	j->pausable = true;
+	if (why)
+		tell_unpausable(j, why);
 	for (int i = 0; i < j->freezers; i++)
 		j->freezer[i].seen = false;
 	for (int i = 0; i < j->tasks; i++)
 		j->task[i].single = false;
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < n && !why; i++) {
 		int rc;
 
 		if (u[i].freezer)
@@ -199,10 +364,8 @@ static void take_units(struct jobs *js, struct job *j, const struct found_tasks 
 		if (!rc || (!u[i].freezer && errno == ESRCH))
 			continue;
 		j->pausable = false;
-		if (errno != ESRCH && !j->told_unpausable) {
-			tell_unpausable(j, errno);
-			j->told_unpausable = true;
-		}
+		if (errno != ESRCH)
+			tell_error(j, errno);
 	}
 	free(u);
 	for (int i = 0; i < j->freezers; i++) {
@@ -223,24 +386,28 @@ static void take_units(struct jobs *js, struct job *j, const struct found_tasks 
 	js->changed |= was != j->pausable;
 }
 
-/* Tells new_tasks which cgroups have tasks that are stopped one by one, and their processes. */
+/* Tells new_tasks which cgroups may have tasks that are stopped one by one, which are all that are
+ * not frozen, and the processes that are known. */
 static void take_new_tasks(struct jobs *js, struct job *j, const struct found_tasks *d)
 {
 	const char **dir = calloc(d->dirs + 1, sizeof(*dir));
 	pid_t *pid = calloc(d->processes + 1, sizeof(*pid));
-	bool *watched = calloc(d->dirs + 1, sizeof(*watched));
+	bool *frozen = calloc(d->dirs + 1, sizeof(*frozen)), any = false;
 	int dirs = 0, pids = 0;
 
-	for (int i = 0; dir && pid && watched && i < d->processes; i++) {
-		const struct found_process *p = &d->process[i];
-		const struct task *t = p->app ? find_task(j, p) : NULL;
+	for (int i = 0; i < j->tasks; i++)
+		any |= j->task[i].unit != NULL;
+	/* To list so many processes in a shutter would make it long. */
+	any &= d->processes <= FROZEN_PROCESSES;
+	for (int i = 0; any && pid && i < d->processes; i++)
+		pid[pids++] = d->process[i].pid;
+	for (int i = 0; dir && pids && frozen && i < d->dirs; i++) {
+		int parent = d->dir[i].parent;
 
-		watched[p->dir] |= t && t->unit;
-		pid[pids++] = p->pid;
-	}
-	for (int i = 0; pids && i < d->dirs; i++)
-		if (watched[i])
+		frozen[i] = find_freezer(j, d->dir[i].path) || (parent >= 0 && frozen[parent]);
+		if (d->dir[i].in_step && !frozen[i])
 			dir[dirs++] = d->dir[i].path;
+	}
 	if (dirs && !j->new_tasks) {
 		j->new_tasks = new_tasks_open(js->env.held);
 		js->changed = true;
@@ -256,7 +423,7 @@ static void take_new_tasks(struct jobs *js, struct job *j, const struct found_ta
 	}
 	free(dir);
 	free(pid);
-	free(watched);
+	free(frozen);
 }
 
 static void take_state(struct jobs *js, struct job *j)
@@ -266,35 +433,48 @@ static void take_state(struct jobs *js, struct job *j)
 	bool traced = false;
 
 	for (int i = 0; i < j->tasks; i++) {
-		stopped += j->task[i].state == 'T' || j->task[i].state == 't';
+		stopped += jobs_task_stopped(&j->task[i]);
 		traced |= j->task[i].traced;
 	}
 	j->state = !j->tasks             ? JOB_WAITING
 		   : stopped == j->tasks ? JOB_STOPPED
 		   : stopped || traced   ? JOB_PARTLY_STOPPED
 					 : JOB_RUNNING;
-	if (j->state == JOB_PARTLY_STOPPED && !j->told_partly) {
-		plog_info("job %u: somebody has stopped or traces some of its tasks: no shutters "
-			  "until they run again",
-			j->reg.job_id);
-		j->told_partly = true;
-	}
 	if (was != j->state && (j->state == JOB_STOPPED || j->state == JOB_PARTLY_STOPPED))
 		js->look_ms = LOOK_FIRST_MS;
+	/* What it used before it was stopped does not make it a job that works unseen. */
+	if (was != j->state && j->state == JOB_STOPPED) {
+		j->busy = false;
+		j->cpu_ns = 0;
+	}
 	js->changed |= was != j->state;
 }
 
-/* A process that ended between two scans is counted with the shell that waited for it. */
+static void take_cpu(struct jobs *js, struct job *j, const struct found_tasks *d)
+{
+	if (!j->cpu) {
+		j->cpu = job_cpu_open();
+		js->changed = true;
+	}
+	if (!j->cpu || job_cpu_knows(j->cpu, d))
+		return;
+	shutter_lock(js->env.shutter);
+	job_cpu_know(j->cpu, d);
+	shutter_unlock(js->env.shutter);
+}
+
 static void take_cpu_time(struct job *j, const struct found_tasks *d)
 {
-	int64_t now = clock_now(), passed = now - j->cpu_ns, spent;
+	int64_t now = clock_now(), passed = now - j->cpu_ns, used;
 
 	if (passed < CPU_LOOK)
 		return;
-	spent = d->cpu_ticks > j->cpu_ticks ? (int64_t)(d->cpu_ticks - j->cpu_ticks) : 0;
-	spent = spent * NS_PER_S / sysconf(_SC_CLK_TCK);
-	j->busy = j->cpu_ns && (double)spent > BUSY * (double)passed;
-	j->cpu_ticks = d->cpu_ticks;
+	used = j->cpu ? job_cpu_total_ns(j->cpu) : -1;
+	/* A process that ended between two scans is counted with the shell that waited for it. */
+	if (used < 0)
+		used = (int64_t)d->cpu_ticks * NS_PER_S / sysconf(_SC_CLK_TCK);
+	j->busy = j->cpu_ns && (double)(used - j->used_ns) > BUSY * (double)passed;
+	j->used_ns = used;
 	j->cpu_ns = now;
 }
 
@@ -302,7 +482,10 @@ static void scan_job(struct jobs *js, struct job *j)
 {
 	struct found_tasks d;
 	enum counter_backend backend;
+	int64_t began = clock_own(), spent;
 
+	if (clock_now() < j->next_scan)
+		return;
 	if (find_tasks(js->env.cluster->cgroup_mount, js->env.cluster->node, j->reg.uid,
 		    j->reg.job_id, j->reg.cgroup, js->env.conf, &d)) {
 		if (!j->told_unseen)
@@ -311,6 +494,7 @@ static void scan_job(struct jobs *js, struct job *j)
 		j->told_unseen = true;
 		return;
 	}
+	take_cpu(js, j, &d);
 	if (!take_tasks(js, j, &d)) {
 		take_units(js, j, &d);
 		take_new_tasks(js, j, &d);
@@ -318,6 +502,11 @@ static void scan_job(struct jobs *js, struct job *j)
 	take_cpu_time(j, &d);
 	find_tasks_free(&d);
 	take_state(js, j);
+	spent = clock_own() - began;
+	j->next_scan = spent > SCAN_LONG ? clock_now() + REST * spent : 0;
+	if (!j->uncounted)
+		open_counters(js, j);
+	js->scans_ns += clock_own() - began;
 	backend = jobs_backend(j);
 	if (backend != COUNTER_NONE && backend != j->tally->backend) {
 		plog_info("job %u: %d task%s, progress from %s", j->reg.job_id, j->tasks,
@@ -370,11 +559,11 @@ void jobs_refresh(struct jobs *js)
 bool jobs_someone_runs_again(const struct jobs *js)
 {
 	for (const struct job *j = js->first; j; j = j->next) {
-		for (int i = 0; i < j->tasks; i++) {
+		for (int i = 0; i < j->tasks && i < LOOK_TASKS; i++) {
 			const struct task *t = &j->task[i];
 			struct proc_stat st;
 
-			if ((t->state == 'T' || t->state == 't') && !proc_stat(t->pid, &st) &&
+			if (jobs_task_stopped(t) && !proc_stat(t->pid, &st) &&
 				!strchr("TtD", st.state))
 				return true;
 		}

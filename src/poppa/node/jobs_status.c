@@ -5,7 +5,11 @@
 #include <math.h>
 
 #include "accounting/record/fields.h"
+#include "common/clock.h"
 #include "common/units.h"
+
+/* How old what users see of blocks may be: some blocks come meanwhile. */
+#define USERS_EVERY (60 * NS_PER_S)
 
 /* By enum job_state. */
 static const char *const state_names[] = {"waiting", "running", "stopped", "partly-stopped"};
@@ -101,14 +105,42 @@ static json_t *job_status(const struct jobs *js, const struct job *j)
 	return status;
 }
 
+/* Removes what only root may see, and puts what each block changes as it was up to USERS_EVERY ago.
+ */
+static json_t *for_users(json_t *now, json_t **shown, int64_t *shown_ns)
+{
+	static const char *const for_root[] = {
+		"sham", "shutter_sensing", "ran_while_held", "shams", "absences", "discarded"};
+	static const char *const of_blocks[] = {"degradation", "ci95", "thesis_degradation",
+		"blocks", "used", "attribution", "spin", "level", "block_every_s", "shutters",
+		"windows", "longest_stop_ns", "shutter_cpu_s", "overhead"};
+
+	if (!*shown || clock_now() - *shown_ns > USERS_EVERY) {
+		json_decref(*shown);
+		*shown = json_copy(now);
+		*shown_ns = clock_now();
+	}
+	for (size_t i = 0; i < sizeof(for_root) / sizeof(for_root[0]); i++)
+		json_object_del(now, for_root[i]);
+	for (size_t i = 0; i < sizeof(of_blocks) / sizeof(of_blocks[0]); i++) {
+		json_object_del(now, of_blocks[i]);
+		json_object_set(now, of_blocks[i], json_object_get(*shown, of_blocks[i]));
+	}
+	return now;
+}
+
 json_t *jobs_status(struct jobs *js, uid_t uid)
 {
 	json_t *all = json_array();
 
 	jobs_account(js);
-	for (const struct job *j = js->first; j; j = j->next)
-		if (!uid || uid == j->reg.uid)
+	for (struct job *j = js->first; j; j = j->next) {
+		if (!uid)
 			json_array_append_new(all, job_status(js, j));
+		else if (uid == j->reg.uid)
+			json_array_append_new(
+				all, for_users(job_status(js, j), &j->shown, &j->shown_ns));
+	}
 	return all;
 }
 
@@ -135,19 +167,19 @@ static double model_cost(const struct jobs *js)
 	return NAN;
 }
 
-json_t *jobs_totals(struct jobs *js)
+json_t *jobs_totals(struct jobs *js, uid_t uid)
 {
-	json_t *discarded = json_object(), *cost;
+	json_t *discarded = json_object(), *cost, *totals;
 
 	for (int o = SHUTTER_OK + 1; o < SHUTTER_OUTCOMES; o++)
 		if (js->outcome[o])
 			json_object_set_new(discarded, shutter_outcome_name(o),
 				json_integer((json_int_t)js->outcome[o]));
-	cost = json_pack("{s:o, s:o, s:f, s:b, s:i}", "held", field_real_or_null(js->budget.held),
-		"cpu", field_real_or_null(js->budget.cpu), "max", js->env.settings->overhead_max,
-		"capped", js->active && js->lengthened, "level", js->budget.level);
-	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:b, s:o, s:o}", "shutters",
-		(json_int_t)js->blocks, "shams", (json_int_t)js->shams, "absences",
+	cost = json_pack("{s:o, s:o, s:f, s:b, s:i}", "held", field_real_or_null(js->limit.held),
+		"cpu", field_real_or_null(js->limit.cpu), "max", js->env.settings->overhead_max,
+		"capped", js->active && js->lengthened, "level", js->limit.level);
+	totals = json_pack("{s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:b, s:o, s:o}",
+		"shutters", (json_int_t)js->blocks, "shams", (json_int_t)js->shams, "absences",
 		(json_int_t)js->absences, "windows", (json_int_t)js->windows, "discarded",
 		discarded, "longest_stop_ns", (json_int_t)js->longest_stop_ns, "overhead",
 		js->co_ns ? json_real((double)js->paused_ns / js->co_ns) : json_null(),
@@ -155,4 +187,5 @@ json_t *jobs_totals(struct jobs *js)
 		"shutter_cpu_s", seconds(shutter_cpu_ns(js->env.shutter)), "active", js->active,
 		"period_s", js->active ? seconds(js->schedule.period_ns) : json_null(), "cost",
 		cost);
+	return uid ? for_users(totals, &js->shown, &js->shown_ns) : totals;
 }

@@ -55,17 +55,15 @@ static struct tally *restore(struct jobs *js, const struct registration *r)
 	return t;
 }
 
-static struct job *add(struct jobs *js, uint32_t job_id, uint32_t restart, bool ended)
+/* Takes up the run that a registration names. */
+static struct job *add(struct jobs *js, const struct registration *r, bool ended)
 {
 	struct job *j = calloc(1, sizeof(*j));
-	struct errmsg err = {""};
 
 	if (!j)
 		return NULL;
-	if (!registration_read(js->env.dir, job_id, restart, ended, &j->reg, &err))
-		j->tally = restore(js, &j->reg);
-	else if (errno != ENOENT)
-		plog_error("%s", err.text);
+	j->reg = *r;
+	j->tally = restore(js, r);
 	if (!j->tally) {
 		free(j);
 		return NULL;
@@ -75,9 +73,27 @@ static struct job *add(struct jobs *js, uint32_t job_id, uint32_t restart, bool 
 	jobs_add(js, j);
 	js->changed = true;
 	if (!ended)
-		plog_info("job %u of uid %u: co-located here, lane %d", job_id, j->reg.uid,
+		plog_info("job %u of uid %u: co-located here, lane %d", r->job_id, r->uid,
 			j->tally->lane);
 	return j;
+}
+
+static bool is_of(const struct job *j, const struct registration *r)
+{
+	return j->reg.job_id == r->job_id && j->reg.restart == r->restart &&
+	       j->tally->uid == r->uid && j->tally->start_unix == r->registered;
+}
+
+/* Removes the registration of a run, but not that of another job which got the same id since. */
+static void unregister(const struct jobs *js, const struct job *j)
+{
+	struct registration now;
+	struct errmsg err;
+
+	registration_remove(js->env.dir, j->reg.job_id, j->reg.restart, true);
+	if (!registration_read(js->env.dir, j->reg.job_id, j->reg.restart, false, &now, &err) &&
+		is_of(j, &now))
+		registration_remove(js->env.dir, j->reg.job_id, j->reg.restart, false);
 }
 
 /* Stores the final record, and only then removes what else there is of the job. Returns whether the
@@ -99,7 +115,7 @@ static bool finish(struct jobs *js, struct job *j)
 	}
 	js->told_spool = false;
 	spool_forget(js->env.spool, j->reg.job_id, j->reg.restart);
-	registration_remove(js->env.dir, j->reg.job_id, j->reg.restart);
+	unregister(js, j);
 	sender_wake(js->env.sender);
 	if (isfinite(r.degradation))
 		snprintf(degradation, sizeof(degradation), "%.4f", r.degradation);
@@ -110,16 +126,6 @@ static bool finish(struct jobs *js, struct job *j)
 	return true;
 }
 
-struct ended {
-	uint32_t job_id, restart;
-};
-
-struct listing {
-	struct jobs *js;
-	int count;
-	struct ended *ended;
-};
-
 static bool of_this_boot(const struct jobs *js, const struct registration *r)
 {
 	return *r->boot_id ? !strcmp(r->boot_id, js->boot)
@@ -128,23 +134,29 @@ static bool of_this_boot(const struct jobs *js, const struct registration *r)
 
 static void one_file(uint32_t job_id, uint32_t restart, bool ended, void *arg)
 {
-	struct listing *l = arg;
-	struct job *j = jobs_find(l->js, job_id, restart);
+	struct jobs *js = arg;
+	struct job *same = jobs_find(js, job_id, restart), *j = js->first;
+	struct registration r;
+	struct errmsg err;
 
-	if (ended) {
-		struct ended *more = realloc(l->ended, (l->count + 1) * sizeof(*more));
-
-		if (more) {
-			l->ended = more;
-			l->ended[l->count++] = (struct ended){job_id, restart};
-		}
+	if (registration_read(js->env.dir, job_id, restart, ended, &r, &err)) {
+		if (!ended && same)
+			same->seen = true; /* unreadable for now */
+		else if (errno != ENOENT)
+			plog_error("%s", err.text);
 		return;
 	}
+	while (j && !is_of(j, &r))
+		j = j->next;
 	if (!j)
-		j = add(l->js, job_id, restart, false);
+		j = add(js, &r, ended);
+	if (!j)
+		return;
 	/* A job of an earlier boot has ended, though its epilog never ran. */
-	if (j)
-		j->seen = of_this_boot(l->js, &j->reg);
+	j->seen |= !ended && of_this_boot(js, &j->reg);
+	/* Where an id was given out again, its earlier job has ended. */
+	if (same && same != j)
+		(ended ? j : same)->replaced = true;
 }
 
 /* Whether the job still has a registration, which may be unreadable for now. Such a job may run,
@@ -196,20 +208,14 @@ static void orphan(uint32_t job_id, uint32_t restart, void *arg)
 
 void jobs_sync(struct jobs *js)
 {
-	struct listing l = {.js = js};
 	struct errmsg err = {""};
 
 	for (struct job *j = js->first; j; j = j->next)
 		j->seen = false;
-	if (registration_scan(js->env.dir, one_file, &l, &err)) {
+	if (registration_scan(js->env.dir, one_file, js, &err)) {
 		plog_error("%s", err.text);
-		free(l.ended);
 		return;
 	}
-	for (int i = 0; i < l.count; i++)
-		if (!jobs_find(js, l.ended[i].job_id, l.ended[i].restart))
-			add(js, l.ended[i].job_id, l.ended[i].restart, true);
-	free(l.ended);
 	if (!js->orphans_taken)
 		spool_each(js->env.spool, orphan, js);
 	js->orphans_taken = true;

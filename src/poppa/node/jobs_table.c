@@ -8,7 +8,7 @@ struct job *jobs_find(const struct jobs *js, uint32_t job_id, uint32_t restart)
 {
 	struct job *j = js->first;
 
-	while (j && (j->reg.job_id != job_id || j->reg.restart != restart))
+	while (j && (j->reg.job_id != job_id || j->reg.restart != restart || j->replaced))
 		j = j->next;
 	return j;
 }
@@ -20,6 +20,18 @@ void jobs_add(struct jobs *js, struct job *j)
 	while (*tail)
 		tail = &(*tail)->next;
 	*tail = j;
+}
+
+static void discard(struct jobs *js, struct garbage what)
+{
+	struct garbage *g = malloc(sizeof(*g));
+
+	js->changed = true;
+	if (!g)
+		return; /* a leak is better than a use after free */
+	*g = what;
+	g->next = js->garbage;
+	js->garbage = g;
 }
 
 void jobs_drop(struct jobs *js, struct job *j)
@@ -35,27 +47,20 @@ void jobs_drop(struct jobs *js, struct job *j)
 		jobs_discard(js, NULL, j->freezer[i].unit, NULL);
 		free(j->freezer[i].path);
 	}
-	jobs_discard(js, NULL, NULL, j->new_tasks);
+	discard(js, (struct garbage){.new_tasks = j->new_tasks, .cpu = j->cpu});
 	js->changed = true;
 	free(j->task);
 	free(j->freezer);
 	tally_free(j->tally);
+	json_decref(j->shown);
 	free(j);
 }
 
 void jobs_discard(struct jobs *js, struct counter *counter, struct pause_unit *unit,
 	struct new_tasks *new_tasks)
 {
-	struct garbage *g;
-
-	if (!counter && !unit && !new_tasks)
-		return;
-	js->changed = true;
-	g = malloc(sizeof(*g));
-	if (!g)
-		return; /* a leak is better than a use after free */
-	*g = (struct garbage){js->garbage, counter, unit, new_tasks};
-	js->garbage = g;
+	if (counter || unit || new_tasks)
+		discard(js, (struct garbage){NULL, counter, unit, new_tasks, NULL});
 }
 
 void jobs_empty_garbage(struct jobs *js)
@@ -67,6 +72,7 @@ void jobs_empty_garbage(struct jobs *js)
 		counter_close(g->counter);
 		pause_close(g->unit);
 		new_tasks_close(g->new_tasks);
+		job_cpu_close(g->cpu);
 		free(g);
 	}
 }
@@ -101,9 +107,19 @@ bool jobs_in_plan(const struct job *j)
 	return j->state == JOB_RUNNING || j->state == JOB_PARTLY_STOPPED;
 }
 
+bool jobs_unheld(const struct job *j)
+{
+	return j->ran_share > JOBS_RAN_WEIGHT;
+}
+
+bool jobs_task_stopped(const struct task *t)
+{
+	return t->state == 'T' || t->state == 't';
+}
+
 int jobs_level(const struct jobs *js, const struct job *j)
 {
 	int level = js->env.settings->adaptive ? pace_level(&j->pace) : 0;
 
-	return level > js->budget.level ? level : js->budget.level;
+	return level > js->limit.level ? level : js->limit.level;
 }

@@ -72,6 +72,26 @@ void tally_unmeasured(struct tally *t, int64_t ns)
 		t->mode_ns[TALLY_UNMEASURED] += ns;
 }
 
+/* Boyer and Moore's majority vote: who did more than all others together is named in any case. */
+static void blame(struct tally *t, uint32_t culprit)
+{
+	if (!t->culprit_lead)
+		t->culprit = culprit;
+	t->culprit_lead += t->culprit == culprit ? 1 : -1;
+}
+
+void tally_spoilt(struct tally *t, uint32_t culprit)
+{
+	t->spoilt++;
+	blame(t, culprit);
+}
+
+void tally_blinded(struct tally *t, uint32_t culprit)
+{
+	t->blinded = true;
+	blame(t, culprit);
+}
+
 void tally_paused(struct tally *t, int64_t ns)
 {
 	t->paused_ns += ns;
@@ -82,13 +102,15 @@ void tally_paused(struct tally *t, int64_t ns)
 	}
 }
 
-void tally_block(struct tally *t, const struct est_block *b)
+bool tally_block(struct tally *t, const struct est_block *b)
 {
 	double co, solo;
+	bool counted = blockrate(b, &co, &solo);
 
 	estimator_add(t->robust, b);
 	estimator_add(t->thesis, b);
-	t->silent += !blockrate(b, &co, &solo);
+	t->silent += !counted;
+	return counted;
 }
 
 void tally_tasks(struct tally *t, int count, const uint64_t *id, const double *log_ratio)
@@ -132,14 +154,20 @@ static void take_off(struct est_result *r, const struct sham *s)
  * for a guess. */
 static enum record_lack lack_of(const struct tally *t, const struct est_result *r, int min_blocks)
 {
-	if (r->used >= (uint64_t)min_blocks)
-		return r->degradation < 1 &&
-				       !(r->variance > MAX_STANDARD_ERROR * MAX_STANDARD_ERROR)
-			       ? LACK_NOTHING
-			       : LACK_PRECISION;
+	bool enough = r->used >= (uint64_t)min_blocks;
+
+	if (enough && r->degradation < 1 &&
+		!(r->variance > MAX_STANDARD_ERROR * MAX_STANDARD_ERROR))
+		return LACK_NOTHING;
+	if (t->spoilt > r->blocks)
+		return LACK_STILLNESS;
+	if (enough)
+		return LACK_PRECISION;
 	if (r->blocks < (uint64_t)min_blocks || r->used > r->blocks / 2)
 		return LACK_BLOCKS;
-	return t->silent > (r->blocks - r->used) / 2 ? LACK_PROGRESS : LACK_STEADINESS;
+	if (t->silent <= (r->blocks - r->used) / 2)
+		return LACK_STEADINESS;
+	return t->starved > t->silent / 2 ? LACK_CORE : LACK_PROGRESS;
 }
 
 void tally_result(
@@ -229,6 +257,8 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 	estimator_result(s->method == ESTIMATE_THESIS ? t->thesis : t->robust, &chosen);
 	if (r->co_ns > 0)
 		r->lack = lack_of(t, &chosen, s->min_blocks);
+	if (r->lack == LACK_STILLNESS || t->blinded)
+		r->culprit = t->culprit;
 	r->thesis_degradation = thesis.degradation;
 	r->sensing = sham_caught(&t->sham);
 	r->partner_count = t->partner_count;
@@ -253,6 +283,11 @@ static const struct field saved_fields[] = {
 	{"paused_ns", FIELD_INT, AT(paused_ns), .max = INT64_MAX},
 	{"seq", FIELD_INT, AT(seq), .max = INT64_MAX},
 	{"silent", FIELD_INT, AT(silent), .max = INT64_MAX},
+	{"starved", FIELD_INT, AT(starved), .max = INT64_MAX, .optional = true},
+	{"spoilt", FIELD_INT, AT(spoilt), .max = INT64_MAX, .optional = true},
+	{"blinded", FIELD_BOOL, AT(blinded), .optional = true},
+	{"culprit", FIELD_INT, AT(culprit), .max = UINT32_MAX, .optional = true},
+	{"culprit_lead", FIELD_INT, AT(culprit_lead), .max = INT64_MAX, .optional = true},
 	{"partners", FIELD_INT, FIELD_LIST(struct tally, partner), .max = UINT32_MAX,
 		.count = offsetof(struct tally, partner_count), .items = "job ids"},
 };

@@ -33,7 +33,13 @@ struct tally {
 	int64_t paused_ns;  /* for how long poppad held the job stopped */
 	uint64_t seq;       /* of the last record made */
 	struct estimator *robust, *thesis;
-	uint64_t silent; /* blocks in which most windows counted nothing */
+	uint64_t silent;  /* blocks in which most windows counted nothing */
+	uint64_t starved; /* those of them in which the job's tasks lacked a processor */
+	uint64_t spoilt;  /* blocks that a co-runner made useless; the others are in robust */
+	bool blinded;     /* time was not measured because of a co-runner */
+	/* The co-runner that did most of either, and by how many more times than all others. */
+	uint32_t culprit;
+	uint64_t culprit_lead;
 	struct sham sham;
 	struct attribution attribution;
 	struct spin *spin;
@@ -57,11 +63,18 @@ void tally_partner(struct tally *t, uint32_t job_id);
 /* Adds time of the job that poppad did not see, for example because it was down. */
 void tally_unmeasured(struct tally *t, int64_t ns);
 
+/* Notes that a block of the job was of no use because of a co-runner: it ran while it was to stand
+ * still, or could not be stopped. */
+void tally_spoilt(struct tally *t, uint32_t culprit);
+/* Notes that some time was not measured because of a co-runner, which poppad cannot stop. */
+void tally_blinded(struct tally *t, uint32_t culprit);
+
 /* Adds a time for which poppad held the job stopped. tally_advance() counts the same time, too;
  * where it counts it as TALLY_UNMEASURED, the time is moved to TALLY_CO. */
 void tally_paused(struct tally *t, int64_t ns);
-/* Adds a block of a shutter in which the job ran alone. */
-void tally_block(struct tally *t, const struct est_block *b);
+/* Adds a block of a shutter in which the job ran alone. Returns whether most windows counted
+ * something. */
+bool tally_block(struct tally *t, const struct est_block *b);
 /* Adds what the same block says of each task, for spin_add(). Only for a kind of progress that
  * waiting can inflate. */
 void tally_tasks(struct tally *t, int count, const uint64_t *id, const double *log_ratio);

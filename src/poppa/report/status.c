@@ -17,9 +17,8 @@
 #include <event2/bufferevent.h>
 #include <event2/listener.h>
 
-#include "common/clock.h"
+#include "common/askers.h"
 #include "common/log.h"
-#include "common/units.h"
 
 #define MAX_REQUEST 4096
 /* Connections at a time, so that no user blocks the others. Root has a limit of its own. */
@@ -29,7 +28,6 @@
 #define IDLE_S 10
 /* poppad has a higher priority than jobs, so a user who is not root gets no more answers. */
 #define MAX_ANSWERS_PER_S 50
-#define ASKERS 64
 /* How many bytes of answers may wait for a slow reader before its next request is read. */
 #define MAX_OUTPUT 65536
 
@@ -42,13 +40,6 @@ struct connection {
 	bool closing; /* it is closed when its answer is written */
 };
 
-/* How many answers a user has had in a second. */
-struct asker {
-	uid_t uid;
-	time_t second;
-	int answers;
-};
-
 struct status {
 	struct evconnlistener *listener;
 	struct event *listen_again; /* pending after a connection could not be accepted */
@@ -58,7 +49,7 @@ struct status {
 	void *arg;
 	int count;
 	struct connection *first;
-	struct asker asker[ASKERS];
+	struct askers askers;
 };
 
 static void drop(struct connection *c)
@@ -74,30 +65,9 @@ static void drop(struct connection *c)
 	free(c);
 }
 
-/* The user's entry. A new user takes the place of the one whose last question is the oldest. */
-static struct asker *find_asker(struct status *s, uid_t uid)
-{
-	struct asker *found = &s->asker[0];
-	const time_t now = clock_now() / NS_PER_S;
-
-	for (int i = 0; i < ASKERS; i++) {
-		struct asker *a = &s->asker[i];
-
-		if (a->uid == uid && a->second) {
-			found = a;
-			break;
-		}
-		if (a->second < found->second)
-			found = a;
-	}
-	if (found->uid != uid || found->second != now)
-		*found = (struct asker){uid, now, 0};
-	return found;
-}
-
 static bool had_enough(struct status *s, uid_t uid)
 {
-	return uid && find_asker(s, uid)->answers >= MAX_ANSWERS_PER_S;
+	return uid && askers_had_enough(&s->askers, uid, MAX_ANSWERS_PER_S);
 }
 
 static void answer(struct connection *c, json_t *reply)
@@ -117,7 +87,7 @@ static void take_line(struct connection *c, const char *line, size_t len)
 	json_t *request = json_loadb(line, len, 0, NULL);
 
 	if (c->uid)
-		find_asker(c->status, c->uid)->answers++;
+		askers_count(&c->status->askers, c->uid);
 	if (json_is_object(request))
 		answer(c, c->status->fn(request, c->uid, c->status->arg));
 	else

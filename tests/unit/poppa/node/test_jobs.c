@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -27,6 +28,7 @@
 #include "poppa/node/jobs.h"
 #include "poppa/hold/proc.h"
 #include "poppa/node/tally.h"
+#include "unit/poppa/waiting_process.h"
 
 #define STOP_WAIT_MS 60000
 #define JOBS 3
@@ -208,12 +210,7 @@ static int setup(void **state)
 	fsio_mkdirs(jobs_dir, 0755, &err);
 	snprintf(cluster.cgroup_mount, sizeof(cluster.cgroup_mount), "%s/cgroup", root);
 	for (int i = 0; i < JOBS; i++) {
-		task[i] = fork();
-		if (!task[i]) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			for (;;)
-				pause();
-		}
+		task[i] = waiting_process();
 		snprintf(path, sizeof(path), "%s/cgroup/freezer/slurm_n1/uid_7/job_%d/step_0", root,
 			i + 1);
 		fsio_mkdirs(path, 0755, &err);
@@ -221,12 +218,7 @@ static int setup(void **state)
 			"cgroup/freezer/slurm_n1/uid_7/job_%d/step_0/cgroup.procs", i + 1);
 		put(path, "%d\n", (int)task[i]);
 	}
-	guard.pid = fork();
-	if (!guard.pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
+	guard.pid = waiting_process();
 	guard.pidfd = syscall(SYS_pidfd_open, guard.pid, 0);
 	guard.timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	nodeconf_defaults(&conf);
@@ -363,7 +355,7 @@ static void alone_then_together(void **state)
 	jobs_tick(js);
 	assert_true(number(1, "solo_s") > 0.01);
 	assert_true(number(1, "co_s") == 0);
-	totals = jobs_totals(js);
+	totals = jobs_totals(js, 0);
 	assert_false(json_is_true(json_object_get(totals, "active")));
 	json_decref(totals);
 
@@ -384,9 +376,47 @@ static void alone_then_together(void **state)
 	json_decref(all);
 }
 
+/* Whoever asks often does not learn which blocks were shams, and that a sham has caught them. */
+static void users_see_no_single_block(void **state)
+{
+	static const char *const roots[] = {"sham", "shutter_sensing", "ran_while_held"};
+	json_t *first = jobs_status(js, 7), *later, *whole, *totals;
+
+	(void)state;
+	take_blocks(30);
+	later = jobs_status(js, 7);
+	whole = jobs_status(js, 0);
+	for (size_t i = 0; i < json_array_size(first); i++) {
+		const json_t *job = json_array_get(later, i);
+
+		assert_true(json_equal(json_object_get(json_array_get(first, i), "blocks"),
+			json_object_get(job, "blocks")));
+		assert_non_null(json_object_get(job, "paused_s"));
+		for (size_t k = 0; k < 3; k++) {
+			assert_null(json_object_get(job, roots[k]));
+			assert_non_null(json_object_get(json_array_get(whole, i), roots[k]));
+		}
+	}
+	assert_false(json_equal(json_object_get(json_array_get(first, 0), "blocks"),
+			     json_object_get(json_array_get(whole, 0), "blocks")) &&
+		     json_equal(json_object_get(json_array_get(first, 1), "blocks"),
+			     json_object_get(json_array_get(whole, 1), "blocks")));
+	json_decref(first);
+	json_decref(later);
+	json_decref(whole);
+	first = jobs_totals(js, 7);
+	take_blocks(10);
+	totals = jobs_totals(js, 7);
+	assert_null(json_object_get(totals, "shams"));
+	assert_true(json_equal(
+		json_object_get(first, "shutters"), json_object_get(totals, "shutters")));
+	json_decref(first);
+	json_decref(totals);
+}
+
 static double shutters(void)
 {
-	json_t *totals = jobs_totals(js);
+	json_t *totals = jobs_totals(js, 0);
 	double n = json_number_value(json_object_get(totals, "shutters"));
 
 	json_decref(totals);
@@ -402,16 +432,11 @@ static void shutters_while_counters_are_opened(void **state)
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
-		more[i] = fork();
-		if (!more[i]) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			for (;;)
-				pause();
-		}
+		more[i] = waiting_process();
 	}
 	put(procs, "%d\n%d\n%d\n%d\n%d\n", (int)task[0], (int)more[0], (int)more[1], (int)more[2],
 		(int)more[3]);
-	open_us = 200000;
+	open_us = 30000;
 	jobs_tick(js);
 	open_us = 0;
 	assert_int_equal(number(1, "counted_tasks"), 5);
@@ -472,6 +497,68 @@ static void stopped_job_is_no_partner(void **state)
 	kill(task[1], SIGCONT);
 	jobs_look(js);
 	assert_int_equal(jobs_look_ms(js), 0);
+	take_blocks(2);
+}
+
+/* Whoever stops one of their tasks, as a debugger does, keeps nobody from being measured. */
+static void partly_stopped_job_is_a_partner(void **state)
+{
+	static const char procs[] = "cgroup/freezer/slurm_n1/uid_7/job_2/step_0/cgroup.procs";
+	double unmeasured, blocks;
+	struct proc_stat st;
+
+	(void)state;
+	silent = waiting_process();
+	kill(silent, SIGSTOP);
+	while (!proc_stat(silent, &st) && st.state != 'T')
+		usleep(1000);
+	put(procs, "%d\n%d\n", (int)task[1], (int)silent);
+	jobs_tick(js);
+	assert_int_equal(number(2, "tasks"), 2);
+	unmeasured = number(1, "unmeasured_s");
+	blocks = number(1, "blocks");
+	take_blocks(20);
+	assert_float_equal(number(1, "unmeasured_s"), unmeasured, 1e-9);
+	assert_true(number(1, "blocks") > blocks);
+	assert_int_equal(proc_stat(silent, &st), 0);
+	assert_int_equal(st.state, 'T');
+	put(procs, "%d\n", (int)task[1]);
+	kill(silent, SIGKILL);
+	waitpid(silent, NULL, 0);
+	silent = 0;
+	jobs_tick(js);
+	take_blocks(2);
+}
+
+/* A signal would stop a traced task for as long as its tracer likes. Where there is no freezer
+ * either, nobody is stopped, and what is not measured for it has the job's name. */
+static void traced_job_is_named(void **state)
+{
+	double unmeasured = number(1, "unmeasured_s"), before;
+	json_t *saved;
+	struct errmsg err;
+	struct proc_stat st;
+	int status;
+
+	(void)state;
+	assert_int_equal(ptrace(PTRACE_SEIZE, task[1], NULL, NULL), 0);
+	jobs_tick(js);
+	before = shutters();
+	usleep(50000);
+	assert_true(number(1, "unmeasured_s") > unmeasured + 0.04);
+	assert_true(shutters() == before);
+	assert_int_equal(proc_stat(task[1], &st), 0);
+	assert_int_equal(st.state, 'S');
+	assert_int_equal(ptrace(PTRACE_INTERRUPT, task[1], NULL, NULL), 0);
+	assert_int_equal(waitpid(task[1], &status, 0), task[1]);
+	assert_int_equal(ptrace(PTRACE_DETACH, task[1], NULL, NULL), 0);
+	/* A checkpoint comes every five seconds. */
+	for (bool named = false; !named; usleep(100000)) {
+		jobs_tick(js);
+		saved = spool_restore(&spool, 1, 0, &err);
+		named = json_integer_value(json_object_get(saved, "culprit")) == 2;
+		json_decref(saved);
+	}
 	take_blocks(2);
 }
 
@@ -564,6 +651,57 @@ static void counter_is_gone(void **state)
 	assert_int_equal(number(1, "counted_tasks"), 1);
 }
 
+/* A job runs somewhere in its cgroups while it is held: its blocks count for nobody and name it,
+ * the time for which it was held is its own, and that of its co-runner is not measured. */
+static void runs_while_held(void **state)
+{
+	static const char usage[] = "cgroup/cpuacct/slurm_n1/uid_7/job_2/cpuacct.usage";
+	double blocks, paused, unmeasured, ran = number(2, "ran_while_held");
+	char path[256];
+	struct errmsg err;
+	pid_t kernel;
+
+	(void)state;
+	assert_true(ran == 0);
+	snprintf(path, sizeof(path), "%s/%s", root, usage);
+	*strrchr(path, '/') = '\0';
+	assert_int_equal(fsio_mkdirs(path, 0755, &err), 0);
+	put(usage, "1000000000000000000\n");
+	snprintf(path, sizeof(path), "%s/%s", root, usage);
+	jobs_tick(js); /* opens it */
+	take_blocks(10);
+	assert_true(number(2, "ran_while_held") == 0);
+	kernel = fork();
+	if (!kernel) {
+		FILE *f = fopen(path, "r+");
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;) {
+			rewind(f);
+			fprintf(f, "1%018lld\n", (long long)clock_now());
+			fflush(f);
+			usleep(100);
+		}
+	}
+	while (number(2, "ran_while_held") < 5)
+		take_blocks(1);
+	blocks = number(1, "blocks");
+	paused = number(2, "paused_s");
+	unmeasured = number(1, "unmeasured_s");
+	take_blocks(20);
+	assert_true(number(1, "blocks") <= blocks + 1);
+	assert_true(number(2, "paused_s") < paused + 0.012);
+	assert_true(number(1, "unmeasured_s") > unmeasured);
+	no_more(kernel);
+	/* It is forgotten, in time. */
+	for (int n = 0; number(1, "blocks") < blocks + 10; n++) {
+		assert_true(n < 1000);
+		take_blocks(1);
+	}
+	unlink(path);
+	jobs_tick(js);
+}
+
 static void ends(void **state)
 {
 	struct ledger_record r[4];
@@ -650,6 +788,51 @@ static void clock_was_set(void **state)
 	assert_int_equal(jobs_count(js), 1);
 }
 
+/* Final records of job 8 by this user. */
+static int records_of(uint32_t uid)
+{
+	static struct ledger_record r[32];
+	int n = records(r, 32), count = 0;
+
+	for (int i = 0; i < n; i++)
+		count += r[i].job_id == 8 && r[i].uid == uid && r[i].final;
+	return count;
+}
+
+/* An id may be given out again while the registration of its last job, which never ended here,
+ * still lies there: each job has its own record, whether poppad saw the change or not. */
+static void same_id_again(void **state)
+{
+	char path[256];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/8.0", jobs_dir);
+	for (int unseen = 0; unseen < 2; unseen++) {
+		long long when = begun + 10 * unseen;
+
+		register_job(8, 0, when);
+		if (!unseen)
+			jobs_sync(js);
+		end_job(8, 0);
+		put("jobs/8.0", "JobId=8\nUid=9\nRegistered=%lld\n", when + 1);
+		jobs_sync(js);
+		assert_int_equal(jobs_count(js), 2);
+		assert_int_equal(number(8, "uid"), 9);
+		assert_int_equal(records_of(7), 2 * unseen + 1);
+		assert_int_equal(access(path, F_OK), 0);
+		/* Nobody has marked this one as ended. */
+		put("jobs/8.0", "JobId=8\nUid=7\nRegistered=%lld\n", when + 5);
+		jobs_sync(js);
+		assert_int_equal(jobs_count(js), 2);
+		assert_int_equal(number(8, "uid"), 7);
+		assert_int_equal(records_of(9), unseen + 1);
+		end_job(8, 0);
+		jobs_sync(js);
+		assert_int_equal(jobs_count(js), 1);
+		assert_int_equal(records_of(7), 2 * unseen + 2);
+	}
+}
+
 static double share_of(int job, int partner)
 {
 	json_t *all = jobs_status(js, 0), *one, *share;
@@ -692,7 +875,7 @@ static void who_costs_what(void **state)
 	assert_true(share_of(2, 1) > 0.3 && share_of(2, 1) < 0.6);
 	assert_true(share_of(2, 3) < 0.1);
 	assert_true(share_of(3, 1) < 0.1 && share_of(3, 2) < 0.1);
-	totals = jobs_totals(js);
+	totals = jobs_totals(js, 0);
 	assert_true(json_integer_value(json_object_get(totals, "absences")) >= 10);
 	json_decref(totals);
 }
@@ -703,14 +886,9 @@ static void more_tasks_than_can_be_stopped(void **state)
 	int taken[HELD_SLOTS], count = 0, was = dup(STDERR_FILENO);
 	char path[256], *log;
 	struct errmsg err;
-	pid_t pid = fork();
+	pid_t pid = waiting_process();
 
 	(void)state;
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
 	while (count < HELD_SLOTS &&
 		(taken[count] = held_take(held, HELD_PROCESS, 0, 0, NULL)) >= 0)
 		count++;
@@ -728,7 +906,7 @@ static void more_tasks_than_can_be_stopped(void **state)
 	close(was);
 	log = fsio_read(path, 65536, NULL, &err);
 	assert_non_null(log);
-	assert_non_null(strstr(log, "job 4 cannot be paused: "));
+	assert_non_null(strstr(log, "job 4 of uid 7 cannot be paused"));
 	assert_non_null(strstr(log, " more than 2048 tasks "));
 	assert_non_null(strstr(log, "poppa_pause=freezer"));
 	free(log);
@@ -744,16 +922,21 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(checkpoint_without_a_job),
 		cmocka_unit_test(alone_then_together),
+		cmocka_unit_test(users_see_no_single_block),
 		cmocka_unit_test(shutters_while_counters_are_opened),
 		cmocka_unit_test(not_allowed_is_unmeasured),
 		cmocka_unit_test(stopped_job_is_no_partner),
+		cmocka_unit_test(partly_stopped_job_is_a_partner),
+		cmocka_unit_test(traced_job_is_named),
 		cmocka_unit_test(shell_without_a_program),
 		cmocka_unit_test(counter_is_gone),
+		cmocka_unit_test(runs_while_held),
 		cmocka_unit_test(ends),
 		cmocka_unit_test(ended_unseen),
 		cmocka_unit_test(requeued),
 		cmocka_unit_test(of_an_earlier_boot),
 		cmocka_unit_test(clock_was_set),
+		cmocka_unit_test(same_id_again),
 		cmocka_unit_test(who_costs_what),
 		cmocka_unit_test(more_tasks_than_can_be_stopped),
 	};

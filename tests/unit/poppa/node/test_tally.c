@@ -106,6 +106,44 @@ static void few_blocks_are_no_data(void **state)
 	tally_free(t);
 }
 
+/* Where a co-runner spoils most blocks, or keeps time from being measured, it is named: who did
+ * most, also from a checkpoint. */
+static void culprits(void **state)
+{
+	struct tally *t = tally_new(7, 0, 1, 1, 0), *back;
+	struct ledger_record r;
+	json_t *saved;
+
+	(void)state;
+	tally_advance(t, 0, TALLY_CO);
+	tally_advance(t, 100 * S, TALLY_ABSENT);
+	add_blocks(t, settings.min_blocks - 1, 600, 1000);
+	tally_spoilt(t, 9);
+	tally_record(t, &settings, "c", "n1", false, 2, &r);
+	assert_int_equal(r.lack, LACK_BLOCKS);
+	assert_int_equal(r.culprit, 0);
+	for (int i = 0; i < settings.min_blocks; i++)
+		tally_spoilt(t, i % 4 ? 8 : 9);
+	saved = tally_save(t, "boot", 2);
+	back = tally_load(saved, "boot", 100 * S, 2);
+	json_decref(saved);
+	assert_non_null(back);
+	tally_record(back, &settings, "c", "n1", false, 2, &r);
+	assert_true(isnan(r.degradation));
+	assert_int_equal(r.lack, LACK_STILLNESS);
+	assert_int_equal(r.culprit, 8);
+	/* Enough blocks are enough, however many were spoilt. */
+	add_blocks(back, 5, 600, 1000);
+	tally_record(back, &settings, "c", "n1", false, 2, &r);
+	assert_int_equal(r.lack, LACK_NOTHING);
+	assert_int_equal(r.culprit, 0);
+	tally_blinded(back, 8);
+	tally_record(back, &settings, "c", "n1", false, 2, &r);
+	assert_int_equal(r.culprit, 8);
+	tally_free(back);
+	tally_free(t);
+}
+
 /* Whatever is missing has a name. */
 static void what_is_lacking(void **state)
 {
@@ -138,6 +176,20 @@ static void what_is_lacking(void **state)
 	tally_record(t[1], &settings, "c", "n1", false, 2, &r);
 	assert_true(isnan(r.degradation));
 	assert_int_equal(r.lack, LACK_PROGRESS);
+	/* It is not the program's fault where it had no processor. An older checkpoint has no word.
+	 */
+	t[1]->starved = 21;
+	saved = tally_save(t[1], "boot", 2);
+	for (int old = 0; old < 2; old++) {
+		if (old)
+			json_object_del(saved, "starved");
+		tally_free(t[1]);
+		t[1] = tally_load(saved, "boot", 100 * S, 2);
+		assert_non_null(t[1]);
+		tally_record(t[1], &settings, "c", "n1", false, 2, &r);
+		assert_int_equal(r.lack, old ? LACK_PROGRESS : LACK_CORE);
+	}
+	json_decref(saved);
 	/* In most of them before and after have nothing in common. */
 	for (uint64_t i = 0; i < 60; i++) {
 		struct est_block b = {.before_n = 4, .during_n = 4, .after_n = 4};
@@ -364,6 +416,7 @@ int main(void)
 		cmocka_unit_test(shams),
 		cmocka_unit_test(attributions),
 		cmocka_unit_test(spinning),
+		cmocka_unit_test(culprits),
 		cmocka_unit_test(what_is_lacking),
 		cmocka_unit_test(noise_is_no_data),
 		cmocka_unit_test(checkpoints),

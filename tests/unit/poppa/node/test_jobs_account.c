@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of src/poppa/node/jobs_account.c: as what each job's time counts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "common/units.h"
+#include "unit/poppa/node/jobs_fixture.h"
+
+/* Lets a second pass in which all is as it is now; what it counts as is in tally->mode. */
+static void a_second_passes(void)
+{
+	jobs_account(&js);
+	now += NS_PER_S;
+	jobs_account(&js);
+}
+
+static void alone_or_together(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *b;
+
+	(void)state;
+	a_second_passes();
+	assert_int_equal(a->tally->mode_ns[TALLY_SOLO], NS_PER_S);
+	assert_int_equal(js.co_ns, 0);
+	b = add_job(2, 1, COUNTER_PERF);
+	a_second_passes();
+	assert_int_equal(a->tally->mode_ns[TALLY_CO], NS_PER_S);
+	assert_int_equal(b->tally->mode_ns[TALLY_CO], NS_PER_S);
+	assert_int_equal(js.co_ns, 2 * NS_PER_S);
+	assert_int_equal(a->tally->partner_count, 1);
+	assert_int_equal(a->tally->partner[0], 2);
+	assert_int_equal(b->tally->partner[0], 1);
+	/* A job that is stopped has no time, and is nobody's co-runner. */
+	b->state = JOB_STOPPED;
+	a_second_passes();
+	assert_int_equal(a->tally->mode_ns[TALLY_SOLO], 2 * NS_PER_S);
+	assert_int_equal(b->tally->mode, TALLY_ABSENT);
+	assert_int_equal(b->tally->mode_ns[TALLY_CO], NS_PER_S);
+}
+
+static void together_without_shutters(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
+
+	(void)state;
+	js.blind = true;
+	a_second_passes();
+	assert_int_equal(a->tally->mode_ns[TALLY_UNMEASURED], NS_PER_S);
+	assert_int_equal(b->tally->mode_ns[TALLY_UNMEASURED], NS_PER_S);
+	assert_int_equal(js.co_ns, 0);
+}
+
+/* For some seconds the next program of the job may bring a counter. */
+static void without_its_counter(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
+	struct counter *lost;
+
+	(void)state;
+	a_second_passes();
+	lost = a->task[0].counter;
+	a->task[0].counter = NULL;
+	now += 4 * NS_PER_S;
+	jobs_account(&js);
+	assert_int_equal(a->tally->mode, TALLY_CO);
+	now += 2 * NS_PER_S;
+	jobs_account(&js);
+	assert_int_equal(a->tally->mode, TALLY_UNMEASURED);
+	assert_int_equal(b->tally->mode, TALLY_CO);
+	a->task[0].counter = lost;
+	jobs_account(&js);
+	assert_int_equal(a->tally->mode, TALLY_CO);
+	/* A job that never had one still costs the others time that is measured. */
+	a->tally->backend = COUNTER_NONE;
+	a->task[0].counter->kind = COUNTER_NONE;
+	now += 60 * NS_PER_S;
+	jobs_account(&js);
+	assert_int_equal(a->tally->mode, TALLY_CO);
+}
+
+/* Nobody knows what a job does of which poppad sees no task. */
+static void beside_one_that_is_not_seen(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *shell = add_job(2, 0, COUNTER_NONE);
+
+	(void)state;
+	shell->state = JOB_WAITING;
+	jobs_account(&js);
+	assert_int_equal(a->tally->mode, TALLY_SOLO);
+	assert_int_equal(shell->tally->mode, TALLY_UNMEASURED);
+	shell->busy = true;
+	jobs_account(&js);
+	assert_int_equal(a->tally->mode, TALLY_UNMEASURED);
+	/* It has left the node, and only its record is not yet stored. */
+	shell->seen = false;
+	jobs_account(&js);
+	assert_int_equal(a->tally->mode, TALLY_SOLO);
+	assert_int_equal(shell->tally->mode, TALLY_ABSENT);
+	shell->seen = true;
+	a->state = JOB_STOPPED;
+	jobs_account(&js);
+	assert_int_equal(shell->tally->mode, TALLY_SOLO);
+}
+
+/* Shutters that hold jobs for more than their limit become rarer: the plan is out of date. */
+static void cost_is_looked_at(void **state)
+{
+	(void)state;
+	settings.overhead_max = 0.005;
+	for (int s = 0; s < 2 * OVERHEAD_WINDOW_S; s++) {
+		now += NS_PER_S;
+		js.co_ns += 2 * NS_PER_S;
+		js.paused_ns += NS_PER_S / 10;
+		jobs_look_at_cost(&js);
+	}
+	assert_true(js.changed);
+	assert_int_equal(js.limit.level, 1);
+	assert_float_equal(js.limit.held, 0.05, 1e-9);
+	assert_true(js.limit.cpu >= 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		JOBS_TEST(alone_or_together),
+		JOBS_TEST(together_without_shutters),
+		JOBS_TEST(without_its_counter),
+		JOBS_TEST(beside_one_that_is_not_seen),
+		JOBS_TEST(cost_is_looked_at),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

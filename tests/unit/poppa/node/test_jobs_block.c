@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of src/poppa/node/jobs_block.c: what each job gets of a finished block. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/units.h"
+#include "unit/poppa/node/jobs_fixture.h"
+#include "unit/poppa/waiting_process.h"
+
+#define WINDOWS 4
+
+static struct shutter_plan *taken;
+static int done;
+
+bool __wrap_counter_has_cycles(const struct counter *c);
+bool __wrap_counter_has_cycles(const struct counter *c)
+{
+	(void)c;
+	return false;
+}
+
+struct shutter_plan *__wrap_shutter_take(struct shutter *s);
+struct shutter_plan *__wrap_shutter_take(struct shutter *s)
+{
+	(void)s;
+	return taken;
+}
+
+void __wrap_shutter_done(struct shutter *s);
+void __wrap_shutter_done(struct shutter *s)
+{
+	(void)s;
+	done++;
+}
+
+/* A complete block of jobs 1 and 2, of which the first makes 100 of progress in each window while
+ * the other one is held, and else 50. */
+static struct shutter_plan *block(enum shutter_outcome outcome, enum shutter_kind kind)
+{
+	static struct counter counter[2];
+	struct shutter_plan *p = shutter_plan_new(2, 0, WINDOWS);
+	uint64_t progress = 0;
+
+	assert_non_null(p);
+	p->shutter_ns = 3200 * NS_PER_US;
+	p->outcome = outcome;
+	p->kind = kind;
+	p->jobs = p->schedule.jobs = 2;
+	p->paused_ns[1] = 3 * NS_PER_MS;
+	p->stop_ns = p->still_ns = 3 * NS_PER_MS;
+	p->by = -1;
+	for (int i = 0; i < 2; i++) {
+		p->job[i] = (struct shutter_job){.job_id = i + 1, .first_task = i, .tasks = 1};
+		p->task[i] = (struct shutter_task){.counter = &counter[i], .pid = 1000000000};
+	}
+	for (int r = 0; r < SHUTTER_REGIONS; r++) {
+		p->boundaries[r] = WINDOWS + 1;
+		for (int k = 0; k <= WINDOWS; k++) {
+			int64_t at = now + (r * WINDOWS + k) * p->shutter_ns / WINDOWS;
+
+			for (int i = 0; i < 2; i++) {
+				shutter_plan_when(p, r, k)[i] = at;
+				shutter_plan_samples(p, r, k)[i].progress = progress;
+			}
+			if (k < WINDOWS)
+				progress += r == SHUTTER_DURING ? 100 : 50;
+		}
+	}
+	return p;
+}
+
+static void take(enum shutter_outcome outcome, enum shutter_kind kind)
+{
+	struct shutter_plan *p = block(outcome, kind);
+
+	jobs_take_block(&js, p);
+	shutter_plan_free(p);
+}
+
+static uint64_t blocks_of(const struct job *j)
+{
+	struct est_result r;
+
+	tally_result(j->tally, ESTIMATE_THESIS, 1, &r);
+	return r.blocks;
+}
+
+static void the_lone_job_gets_it(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
+
+	(void)state;
+	take(SHUTTER_OK, SHUTTER_LONE);
+	assert_int_equal(blocks_of(a), 1);
+	assert_int_equal(blocks_of(b), 0);
+	assert_int_equal(a->tally->paused_ns, 0);
+	assert_int_equal(b->tally->paused_ns, 3 * NS_PER_MS);
+	assert_int_equal(js.paused_ns, 3 * NS_PER_MS);
+	assert_int_equal(js.longest_stop_ns, 3 * NS_PER_MS);
+	assert_int_equal(js.blocks, 1);
+	assert_int_equal(js.outcome[SHUTTER_OK], 1);
+	assert_int_equal(js.windows, SHUTTER_REGIONS * WINDOWS);
+	assert_int_equal(js.shams + js.absences, 0);
+}
+
+static void shams_and_absences(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
+
+	(void)state;
+	take(SHUTTER_OK, SHUTTER_SHAM);
+	assert_int_equal(js.shams, 1);
+	assert_int_equal(a->tally->sham.blocks, 1);
+	assert_int_equal(b->tally->sham.blocks, 0);
+	take(SHUTTER_OK, SHUTTER_ABSENT);
+	assert_int_equal(js.absences, 1);
+	assert_int_equal(blocks_of(a) + blocks_of(b), 0);
+	assert_int_equal(js.windows, 0);
+}
+
+/* The time for which a job was held counts whatever became of the block; the rest does not. */
+static void spoiled_ones_count_for_nothing(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
+
+	(void)state;
+	take(SHUTTER_OVERDUE, SHUTTER_LONE);
+	assert_int_equal(blocks_of(a), 0);
+	assert_int_equal(b->tally->paused_ns, 3 * NS_PER_MS);
+	assert_int_equal(js.outcome[SHUTTER_OVERDUE], 1);
+	assert_int_equal(js.blocks, 1);
+	assert_non_null(strstr(logged, "the guard resumed"));
+}
+
+/* A job may have left the table while its block was open. */
+static void a_job_that_is_gone(void **state)
+{
+	struct job *b = add_job(2, 1, COUNTER_PERF);
+
+	(void)state;
+	take(SHUTTER_OK, SHUTTER_LONE);
+	take(SHUTTER_OK, SHUTTER_SHAM);
+	take(SHUTTER_OK, SHUTTER_ABSENT);
+	take(SHUTTER_RAN, SHUTTER_LONE);
+	assert_int_equal(js.blocks, 4);
+	assert_int_equal(b->tally->paused_ns, 12 * NS_PER_MS);
+	assert_int_equal(blocks_of(b), 0);
+}
+
+/* A job that runs while it is held spoils the block and pays for the time; the log names it once.
+ */
+static void who_runs_while_held(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
+
+	(void)state;
+	for (int i = 1; i <= 5; i++) {
+		struct shutter_plan *p = block(SHUTTER_OK, SHUTTER_LONE);
+
+		logged[0] = '\0';
+		p->ran_ns[1] = p->still_ns;
+		jobs_take_block(&js, p);
+		assert_int_equal(p->outcome, SHUTTER_RAN);
+		assert_int_equal(b->ran, i);
+		assert_int_equal(strstr(logged, "job 2 of uid 1002 runs while") != NULL, i == 3);
+		shutter_plan_free(p);
+	}
+	assert_int_equal(a->ran, 0);
+	assert_int_equal(blocks_of(a), 0);
+	assert_int_equal(b->tally->paused_ns, 0);
+	assert_int_equal(a->tally->spoilt, 5);
+	assert_int_equal(a->tally->culprit, 2);
+	assert_int_equal(js.outcome[SHUTTER_RAN], 5);
+}
+
+/* Without progress in a region, and with a task that is stopped now, its user has stopped it. */
+static void stopped_by_its_user(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF);
+	struct shutter_plan *p = block(SHUTTER_OK, SHUTTER_LONE);
+	int status;
+	pid_t pid = waiting_process();
+
+	(void)state;
+	a->task[0].pid = pid;
+	for (int k = 0; k <= WINDOWS; k++)
+		shutter_plan_samples(p, SHUTTER_AFTER, k)[0].progress = 1000;
+	jobs_take_block(&js, p);
+	assert_int_equal(p->outcome, SHUTTER_OK); /* it only waited */
+	kill(pid, SIGSTOP);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	jobs_take_block(&js, p);
+	assert_int_equal(p->outcome, SHUTTER_STOPPED);
+	assert_int_equal(js.outcome[SHUTTER_STOPPED], 1);
+	assert_int_equal(blocks_of(a), 1);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	shutter_plan_free(p);
+}
+
+static void what_is_finished_is_taken(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF);
+
+	(void)state;
+	done = 0;
+	jobs_take_finished(&js);
+	assert_int_equal(done, 0);
+	taken = block(SHUTTER_OK, SHUTTER_LONE);
+	jobs_take_finished(&js);
+	assert_int_equal(done, 1);
+	assert_int_equal(blocks_of(a), 1);
+	shutter_plan_free(taken);
+	taken = NULL;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		JOBS_TEST(the_lone_job_gets_it),
+		JOBS_TEST(shams_and_absences),
+		JOBS_TEST(spoiled_ones_count_for_nothing),
+		JOBS_TEST(a_job_that_is_gone),
+		JOBS_TEST(who_runs_while_held),
+		JOBS_TEST(stopped_by_its_user),
+		JOBS_TEST(what_is_finished_is_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

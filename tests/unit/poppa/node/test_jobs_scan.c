@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of src/poppa/node/jobs_scan.c, with processes that are made up but for one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/units.h"
+#include "poppa/hold/proc.h"
+#include "unit/poppa/node/jobs_fixture.h"
+#include "unit/poppa/waiting_process.h"
+
+#define MAX_FOUND 4
+#define NOBODY 1000000000 /* a pid that no process has */
+
+/* What find_tasks() finds, or the error that it has. */
+static struct found_process found[MAX_FOUND];
+static int found_count, find_error;
+static int open_error, pause_error;
+static int opened; /* how often somebody tried to open a counter */
+static int64_t idle_ns;
+
+int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id,
+	const char *name, const struct nodeconf *c, struct found_tasks *d);
+int __wrap_counter_open(enum counter_backend backend, const struct nodeconf *c, pid_t pid,
+	struct counter **out, struct errmsg *err);
+int __wrap_counter_refresh(struct counter *c);
+void __wrap_counter_prepare(struct counter *c);
+struct pause_unit *__wrap_pause_open_process(struct held_file *h, pid_t pid, uint64_t starttime);
+int64_t __wrap_shutter_idle_ns(struct shutter *s);
+struct shutter_plan *__wrap_shutter_take(struct shutter *s);
+
+int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id,
+	const char *name, const struct nodeconf *c, struct found_tasks *d)
+{
+	(void)mount;
+	(void)node;
+	(void)uid;
+	(void)job_id;
+	(void)name;
+	(void)c;
+	errno = find_error;
+	if (find_error)
+		return -1;
+	*d = (struct found_tasks){.dirs = 1, .processes = found_count};
+	d->dir = calloc(1, sizeof(*d->dir));
+	d->dir[0] = (struct found_cgroup){.path = strdup("/nonexistent"),
+		.parent = -1,
+		.in_step = true,
+		.kind = HELD_FREEZER_V2};
+	d->process = calloc(MAX_FOUND, sizeof(*d->process));
+	memcpy(d->process, found, sizeof(found));
+	return 0;
+}
+
+int __wrap_counter_open(enum counter_backend backend, const struct nodeconf *c, pid_t pid,
+	struct counter **out, struct errmsg *err)
+{
+	(void)backend;
+	(void)c;
+	(void)pid;
+	opened++;
+	if (open_error) {
+		errno = open_error;
+		return errmsg_set(err, "no");
+	}
+	*out = calloc(1, sizeof(**out));
+	(*out)->kind = COUNTER_HEARTBEAT;
+	return 0;
+}
+
+int __wrap_counter_refresh(struct counter *c)
+{
+	errno = c->error;
+	return c->error ? -1 : 0;
+}
+
+void __wrap_counter_prepare(struct counter *c)
+{
+	(void)c;
+}
+
+struct pause_unit *__wrap_pause_open_process(struct held_file *h, pid_t pid, uint64_t starttime)
+{
+	(void)h;
+	(void)pid;
+	(void)starttime;
+	errno = pause_error;
+	return NULL;
+}
+
+int64_t __wrap_shutter_idle_ns(struct shutter *s)
+{
+	(void)s;
+	return idle_ns;
+}
+
+struct shutter_plan *__wrap_shutter_take(struct shutter *s)
+{
+	(void)s;
+	return NULL;
+}
+
+static int setup(void **state)
+{
+	memset(found, 0, sizeof(found));
+	for (int i = 0; i < MAX_FOUND; i++)
+		found[i] = (struct found_process){
+			.pid = NOBODY + i, .app = true, .starttime = 7, .state = 'R'};
+	found_count = find_error = open_error = opened = 0;
+	pause_error = ESRCH; /* it has ended since it was found */
+	idle_ns = INT64_MAX;
+	make_table(state);
+	settings.pause = PAUSE_SIGSTOP;
+	return 0;
+}
+
+#define SCAN_TEST(f) cmocka_unit_test_setup_teardown(f, setup, drop_table)
+
+static void tasks_come_and_go(void **state)
+{
+	struct job *j = add_job(1, 0, COUNTER_NONE);
+
+	(void)state;
+	jobs_scan(&js);
+	assert_int_equal(j->state, JOB_WAITING);
+	found_count = 3;
+	found[1].app = false; /* a launcher */
+	jobs_scan(&js);
+	assert_int_equal(j->tasks, 2);
+	assert_int_equal(j->task[1].pid, NOBODY + 2);
+	assert_int_equal(j->state, JOB_RUNNING);
+	assert_true(j->pausable);
+	assert_int_equal(opened, 2);
+	assert_int_equal(j->tally->backend, COUNTER_HEARTBEAT);
+	assert_non_null(strstr(logged, "job 1: 2 tasks, progress from heartbeat"));
+	jobs_scan(&js);
+	assert_int_equal(opened, 2);
+	/* Another process has got the number of the first. */
+	found[0].starttime++;
+	jobs_scan(&js);
+	assert_int_equal(j->tasks, 2);
+	assert_int_equal(opened, 3);
+	assert_int_equal(counters_closed, 1);
+	found_count = 0;
+	jobs_scan(&js);
+	assert_int_equal(j->tasks, 0);
+	assert_int_equal(j->state, JOB_WAITING);
+	assert_int_equal(counters_closed, 3);
+}
+
+/* While nobody can look, what is known stays; the log says so once. */
+static void cannot_be_looked_at(void **state)
+{
+	struct job *j = add_job(1, 2, COUNTER_PERF);
+
+	(void)state;
+	find_error = EMFILE;
+	jobs_scan(&js);
+	assert_int_equal(j->tasks, 2);
+	assert_int_equal(j->state, JOB_RUNNING);
+	assert_non_null(strstr(logged, "job 1: its tasks cannot be looked at"));
+	logged[0] = '\0';
+	jobs_scan(&js);
+	assert_string_equal(logged, "");
+}
+
+/* Often at first, as a program may publish its heartbeat some time after its start. */
+static void tries_a_counter_again(void **state)
+{
+	(void)state;
+	add_job(1, 0, COUNTER_NONE);
+	found_count = 1;
+	open_error = ENODATA;
+	for (int i = 0; i < 40; i++)
+		jobs_scan(&js);
+	assert_in_range(opened, 5, 20);
+	opened = 0;
+	now += 60 * NS_PER_S;
+	jobs_scan(&js);
+	jobs_scan(&js);
+	assert_int_equal(opened, 1);
+	now += 60 * NS_PER_S;
+	settings.counter = COUNTER_NONE;
+	jobs_scan(&js);
+	assert_int_equal(opened, 1);
+}
+
+static void tasks_that_cannot_be_stopped(void **state)
+{
+	struct job *j = add_job(1, 0, COUNTER_NONE);
+
+	(void)state;
+	found_count = 2;
+	pause_error = EACCES;
+	jobs_scan(&js);
+	assert_false(j->pausable);
+	assert_non_null(strstr(logged, "job 1 of uid 1001 cannot be paused"));
+	logged[0] = '\0';
+	jobs_scan(&js);
+	assert_null(strstr(logged, "cannot be paused"));
+	pause_error = ESRCH;
+	jobs_scan(&js);
+	assert_true(j->pausable);
+}
+
+static void stopped_or_traced_in_part(void **state)
+{
+	struct job *j = add_job(1, 0, COUNTER_NONE);
+
+	(void)state;
+	found_count = 2;
+	jobs_scan(&js);
+	assert_int_equal(js.look_ms, 0);
+	found[1].traced = true;
+	jobs_scan(&js);
+	assert_int_equal(j->state, JOB_PARTLY_STOPPED);
+	assert_true(js.look_ms > 0);
+	found[1].traced = false;
+	jobs_scan(&js);
+	assert_int_equal(j->state, JOB_RUNNING);
+	found[0].state = found[1].state = 't';
+	jobs_scan(&js);
+	assert_int_equal(j->state, JOB_STOPPED);
+}
+
+/* A program that has ended its signal may bring another one: its counter is opened anew. */
+static void a_signal_that_has_ended(void **state)
+{
+	struct job *j = add_job(1, 3, COUNTER_HEARTBEAT);
+
+	(void)state;
+	j->task[0].tries = j->task[1].tries = 99;
+	j->task[0].counter->error = ENODATA;
+	j->task[1].counter->error = EIO;
+	js.changed = false;
+	jobs_refresh(&js);
+	assert_null(j->task[0].counter);
+	assert_int_equal(j->task[0].tries, 0);
+	assert_non_null(j->task[1].counter);
+	assert_int_equal(j->task[1].tries, 99);
+	assert_non_null(j->task[2].counter);
+	assert_true(js.changed);
+	assert_int_equal(counters_closed, 0); /* the plan still names it */
+}
+
+/* To open a uprobe takes long, so that waits for a gap between blocks, though not for ever. */
+static void slow_counters_wait_for_a_gap(void **state)
+{
+	struct job *j = add_job(1, 1, COUNTER_UPROBE);
+
+	(void)state;
+	j->task[0].refreshed = now;
+	idle_ns = NS_PER_MS;
+	now += NS_PER_S;
+	jobs_refresh(&js);
+	assert_true(j->task[0].refreshed < now);
+	idle_ns = NS_PER_S;
+	jobs_refresh(&js);
+	assert_true(j->task[0].refreshed == now);
+	idle_ns = NS_PER_MS;
+	now += 60 * NS_PER_S;
+	jobs_refresh(&js);
+	assert_true(j->task[0].refreshed == now);
+}
+
+static void sees_who_runs_again(void **state)
+{
+	struct job *j = add_job(1, 2, COUNTER_PERF);
+	int status;
+	pid_t pid = waiting_process();
+
+	(void)state;
+	j->task[0].state = 'S';
+	j->task[1].pid = pid;
+	j->task[1].state = 'T';
+	kill(pid, SIGSTOP);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_false(jobs_someone_runs_again(&js));
+	kill(pid, SIGCONT);
+	assert_int_equal(waitpid(pid, &status, WCONTINUED), pid);
+	assert_true(jobs_someone_runs_again(&js));
+	j->task[1].state = 'S'; /* it ran at the last scan, too */
+	assert_false(jobs_someone_runs_again(&js));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCAN_TEST(tasks_come_and_go),
+		SCAN_TEST(cannot_be_looked_at),
+		SCAN_TEST(tries_a_counter_again),
+		SCAN_TEST(tasks_that_cannot_be_stopped),
+		SCAN_TEST(stopped_or_traced_in_part),
+		SCAN_TEST(a_signal_that_has_ended),
+		SCAN_TEST(slow_counters_wait_for_a_gap),
+		SCAN_TEST(sees_who_runs_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
