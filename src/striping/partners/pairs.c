@@ -15,6 +15,8 @@
 #define HEADER "#job\tpartner\tdegradation\tseconds\tcount\tlast\n"
 #define MAX_FILE (16 << 20)
 #define MAX_ROWS 20000
+/* Of a user, so that new names of jobs push out nobody else's history. */
+#define MAX_CLASSES 50
 /* The most seconds of observation that a pair's mean weighs: after ten hours new ones outweigh it.
  */
 #define MEMORY_S 36000.0
@@ -78,6 +80,14 @@ static size_t find_row(const struct pairs *p, const char *job, const char *partn
 	return low;
 }
 
+static void drop(struct pairs *p, size_t at)
+{
+	p->sum -= p->row[at].degradation;
+	free_row(&p->row[at]);
+	memmove(&p->row[at], &p->row[at + 1], (p->count - at - 1) * sizeof(*p->row));
+	p->count--;
+}
+
 static void drop_oldest(struct pairs *p)
 {
 	size_t oldest = 0;
@@ -85,10 +95,88 @@ static void drop_oldest(struct pairs *p)
 	for (size_t i = 1; i < p->count; i++)
 		if (p->row[i].last < p->row[oldest].last)
 			oldest = i;
-	p->sum -= p->row[oldest].degradation;
-	free_row(&p->row[oldest]);
-	memmove(&p->row[oldest], &p->row[oldest + 1], (p->count - oldest - 1) * sizeof(*p->row));
-	p->count--;
+	drop(p, oldest);
+}
+
+/* How many bytes of a class name its user: the digits before "/" or ":"; 0 = it is everybody's. */
+static size_t owner_length(const char *class)
+{
+	size_t digits = strspn(class, "0123456789");
+
+	return class[digits] == '/' || class[digits] == ':' ? digits : 0;
+}
+
+static bool same_owner(const char *a, const char *b)
+{
+	size_t len = owner_length(a);
+
+	return len == owner_length(b) && !memcmp(a, b, len);
+}
+
+/* A class, and when it was seen last. */
+struct seen {
+	const char *class;
+	long long last;
+};
+
+static int compare_seen(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+	int c = strcmp(x->class, y->class);
+
+	return c ? c : (x->last < y->last) - (x->last > y->last);
+}
+
+/* The class of the owner that was seen longest ago, where they are as many as may be; else NULL.
+ * seen[] has each time that one of them is in a row. */
+static const char *oldest_class(struct seen *seen, size_t count)
+{
+	const struct seen *oldest = NULL;
+	size_t classes = 0;
+
+	qsort(seen, count, sizeof(*seen), compare_seen);
+	for (size_t i = 0; i < count; i++) {
+		/* The latest time comes first. */
+		if (i && !strcmp(seen[i].class, seen[i - 1].class))
+			continue;
+		classes++;
+		if (!oldest || seen[i].last < oldest->last)
+			oldest = &seen[i];
+	}
+	return classes >= MAX_CLASSES ? oldest->class : NULL;
+}
+
+/* Makes room for a class that may be new: 0, or -1 without memory. */
+static int make_room(struct pairs *p, const char *class)
+{
+	struct seen *seen;
+	const char *oldest;
+	char gone[PAIRS_CLASS_MAX];
+	size_t count = 0;
+	bool known = false;
+
+	if (!owner_length(class))
+		return 0;
+	seen = malloc((2 * p->count + 1) * sizeof(*seen));
+	if (!seen)
+		return -1;
+	for (size_t i = 0; i < 2 * p->count && !known; i++) {
+		const struct row *row = &p->row[i / 2];
+		const char *name = i % 2 ? row->partner : row->job;
+
+		known = !strcmp(name, class);
+		if (same_owner(name, class))
+			seen[count++] = (struct seen){name, row->last};
+	}
+	oldest = known ? NULL : oldest_class(seen, count);
+	free(seen);
+	if (!oldest)
+		return 0;
+	snprintf(gone, sizeof(gone), "%s", oldest);
+	for (size_t i = p->count; i-- > 0;)
+		if (!strcmp(p->row[i].job, gone) || !strcmp(p->row[i].partner, gone))
+			drop(p, i);
+	return 0;
 }
 
 static struct row *insert_row(struct pairs *p, const char *job, const char *partner)
@@ -141,6 +229,8 @@ int pairs_learn(struct pairs *p, const char *job, const char *partner, double de
 		return -1;
 	}
 	at = find_row(p, job, partner, &found);
+	if (!found && (make_room(p, job) || make_room(p, partner)))
+		return -1;
 	row = found ? &p->row[at] : insert_row(p, job, partner);
 	if (!row)
 		return -1;
@@ -260,33 +350,55 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
 	return rc;
 }
 
-int pairs_record(const char *path, const char *job, const char *partner, double degradation,
-	double seconds, long long now, struct errmsg *err)
+int pairs_batch_learn(struct pairs_batch *b, const char *path, const char *job, const char *partner,
+	double degradation, double seconds, long long now, struct errmsg *err)
 {
-	int bad, rc = -1;
-	struct pairs *p = pairs_load(path, &bad, err);
+	struct pairs *p = b->pairs;
+	int bad = 0, rc = 0;
 
+	if (!p)
+		p = pairs_load(path, &bad, err);
 	if (!p)
 		return -1;
 	/* Lines that cannot be read are about to be lost; the history's reader has logged them. */
-	if (bad && journal_keep_damaged(path, err))
-		goto out;
-	if (pairs_learn(p, job, partner, degradation, seconds, now))
-		errmsg_set(err, "cannot enter %s beside %s into the pair history: %s", job, partner,
-			strerror(errno));
-	else
-		rc = pairs_save(p, path, err);
-out:
-	pairs_free(p);
+	if (bad)
+		rc = journal_keep_damaged(path, err);
+	if (!rc && pairs_learn(p, job, partner, degradation, seconds, now))
+		rc = errmsg_set(err, "cannot enter %s beside %s into the pair history: %s", job,
+			partner, strerror(errno));
+	if (!rc)
+		b->pairs = p;
+	else if (!b->pairs)
+		pairs_free(p);
 	return rc;
 }
 
-char *pairs_class(const char *class_name, unsigned int uid, const char *job_name, char *buf)
+int pairs_batch_save(struct pairs_batch *b, const char *path, struct errmsg *err)
 {
-	if (class_name && *class_name)
+	if (b->pairs && pairs_save(b->pairs, path, err))
+		return -1;
+	pairs_batch_forget(b);
+	return 0;
+}
+
+void pairs_batch_forget(struct pairs_batch *b)
+{
+	pairs_free(b->pairs);
+	b->pairs = NULL;
+}
+
+char *pairs_class(
+	const char *class_name, bool shared, unsigned int uid, const char *job_name, char *buf)
+{
+	bool named = class_name && *class_name;
+
+	if (named && shared)
 		snprintf(buf, PAIRS_CLASS_MAX, "%s", class_name);
 	else
-		snprintf(buf, PAIRS_CLASS_MAX, "%u/%s", uid, job_name ? job_name : "");
+		snprintf(buf, PAIRS_CLASS_MAX, "%u%c%s", uid, named ? ':' : '/',
+			named      ? class_name
+			: job_name ? job_name
+				   : "");
 	for (char *p = buf; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '_';

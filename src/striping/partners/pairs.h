@@ -29,17 +29,27 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err);
 /*
  * Enters one observation: a job of class `job` lost `degradation` (a fraction, thesis 3.1; small
  * negative values are measurement noise and are kept) beside one of class `partner` over `seconds`
- * of common run time. New observations outweigh old ones.
+ * of common run time. New observations outweigh old ones. A user has 50 classes at most: one more
+ * takes the place of the one that was seen longest ago.
  * Returns 0, or -1 with EINVAL (an empty or too long class, a value that is no number, above 1 or
  * below -1, seconds not positive) or ENOMEM.
  */
 int pairs_learn(struct pairs *p, const char *job, const char *partner, double degradation,
 	double seconds, long long now);
 
-/* Load, learn and save. One writer at a time: the settlement's worker. A file with lines that
- * cannot be read is kept as PATH.damaged. Returns 0, or -1 with err set. */
-int pairs_record(const char *path, const char *job, const char *partner, double degradation,
-	double seconds, long long now, struct errmsg *err);
+/*
+ * Observations on their way into the file: it is read with the first of them and written once with
+ * all of them. All 0: there are none. One writer at a time: the settlement's worker. A file with
+ * lines that cannot be read is kept as PATH.damaged. Both return 0, or -1 with err set; what cannot
+ * be saved stays to be saved later.
+ */
+struct pairs_batch {
+	struct pairs *pairs; /* NULL: nothing waits */
+};
+int pairs_batch_learn(struct pairs_batch *b, const char *path, const char *job, const char *partner,
+	double degradation, double seconds, long long now, struct errmsg *err);
+int pairs_batch_save(struct pairs_batch *b, const char *path, struct errmsg *err);
+void pairs_batch_forget(struct pairs_batch *b);
 
 /* The expected degradation of `job` beside `partner`; false where nothing is known. */
 bool pairs_expect(const struct pairs *p, const char *job, const char *partner, double *degradation);
@@ -48,8 +58,9 @@ bool pairs_expect(const struct pairs *p, const char *job, const char *partner, d
 double pairs_mean(const struct pairs *p);
 
 /*
- * The class of a job in the history: `class_name` where the user gave one, else UID/JOBNAME. Bytes
- * that would break the file's lines become "_". Returns buf, of PAIRS_CLASS_MAX bytes; longer names
- * are cut.
+ * The class of a job in the history: UID/JOBNAME or, where the user gave a `class_name`, UID:CLASS.
+ * With `shared`, a class of that name is everybody's, and is CLASS alone. Bytes that would break
+ * the file's lines become "_". Returns buf, of PAIRS_CLASS_MAX bytes; longer names are cut.
  */
-char *pairs_class(const char *class_name, unsigned int uid, const char *job_name, char *buf);
+char *pairs_class(
+	const char *class_name, bool shared, unsigned int uid, const char *job_name, char *buf);

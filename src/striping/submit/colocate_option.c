@@ -295,6 +295,14 @@ const char *colocate_env(char **env, uint32_t count, const char *name)
 	return NULL;
 }
 
+const char *colocate_keeps_off(const struct colocate *c)
+{
+	return c->spread                ? "spread"
+	       : c->with                ? "with:"
+	       : c->max_degradation > 0 ? "max-degradation:"
+					: NULL;
+}
+
 bool colocate_excludes(const struct colocate *c, const char *job_name)
 {
 	for (int i = 0; job_name && i < c->not_count; i++)

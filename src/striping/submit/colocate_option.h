@@ -50,6 +50,10 @@ char *colocate_format(const struct colocate *c, char *buf);
 /* The value of the variable NAME in an environment of NAME=VALUE texts, or NULL. */
 const char *colocate_env(char **env, uint32_t count, const char *name);
 
+/* The key by which the request can keep every partner off ("spread", "with:", "max-degradation:"),
+ * or NULL. A job that uses it may have nodes to itself at the price of one lane of each. */
+const char *colocate_keeps_off(const struct colocate *c);
+
 /* Whether the request names this job as one that it does not want as a partner. */
 bool colocate_excludes(const struct colocate *c, const char *job_name);
 

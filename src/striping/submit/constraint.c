@@ -2,6 +2,7 @@
 /* Evaluates --constraint for one node. */
 #include "striping/submit/constraint.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static bool has(const char *features, const char *name, size_t len)
@@ -52,4 +53,22 @@ bool constraint_allows(const char *constraint, const char *features)
 	if (strpbrk(constraint, "[]*"))
 		return has_any(constraint, features);
 	return value_of(&constraint, false, features);
+}
+
+bool constraint_allows_again(
+	const char *constraint, const char *features, struct constraint_answers *known)
+{
+	uint32_t hash = 2166136261U; /* FNV-1a */
+	int at;
+
+	if (!features)
+		features = "";
+	for (const char *p = features; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 16777619U;
+	at = (int)(hash % CONSTRAINT_ANSWERS);
+	if (!known->features[at] || strcmp(known->features[at], features)) {
+		known->features[at] = features;
+		known->allowed[at] = constraint_allows(constraint, features);
+	}
+	return known->allowed[at];
 }

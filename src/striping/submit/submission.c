@@ -13,6 +13,7 @@
 struct lane {
 	int64_t socket_cpus; /* per socket */
 	int64_t cpus;        /* per node, after core specialisation */
+	int64_t memory_cpus; /* those for which memory per CPU counts */
 	int64_t cores_per_socket;
 	int64_t share_mb;  /* its part of a node's memory */
 	int64_t memory_mb; /* the most it may ask for on a node */
@@ -30,6 +31,7 @@ void submission_init(struct submission *r)
 		.cpus_per_task = SUBMISSION_UNSET,
 		.cpus = SUBMISSION_UNSET,
 		.cpus_per_node = SUBMISSION_UNSET,
+		.sockets_per_node = SUBMISSION_UNSET,
 		.cores_per_socket = SUBMISSION_UNSET,
 		.threads_per_core = SUBMISSION_UNSET,
 		.gpus = SUBMISSION_UNSET,
@@ -95,6 +97,7 @@ static struct lane lane_of(const struct submission *r, const struct submission_p
 
 	if (r->threads_per_core > 0)
 		per_core = min64(per_core, r->threads_per_core);
+	l.memory_cpus = s->lane_cores * per_core;
 	if (r->tasks_per_core > 0)
 		per_core = min64(per_core, r->tasks_per_core * task_cpus);
 	l.socket_cpus = l.cores_per_socket * per_core;
@@ -102,7 +105,7 @@ static struct lane lane_of(const struct submission *r, const struct submission_p
 	l.share_mb = s->mem_mb / s->lanes;
 	l.memory_mb = r->spread ? s->mem_mb : l.share_mb;
 	if (p->max_memory.per != MEMORY_UNSET && p->max_memory.mb > 0) {
-		l.memory_mb = min64(l.memory_mb, per_node(&p->max_memory, l.cpus));
+		l.memory_mb = min64(l.memory_mb, per_node(&p->max_memory, l.memory_cpus));
 		l.share_mb = min64(l.share_mb, l.memory_mb);
 	}
 	l.tasks = l.cpus / task_cpus;
@@ -181,7 +184,7 @@ static int check_conflicts(
 
 static int check_memory(const struct submission *r, const struct lane *l, struct errmsg *err)
 {
-	int64_t asked = per_node(&r->memory, l->cpus);
+	int64_t asked = per_node(&r->memory, l->memory_cpus);
 
 	if (!r->memory_counted || r->memory.per == MEMORY_UNSET || asked <= l->memory_mb)
 		return 0;
@@ -190,7 +193,8 @@ static int check_memory(const struct submission *r, const struct lane *l, struct
 			"--mem-per-cpu=%" PRId64 "M on the %" PRId64 " CPUs of a lane is %" PRId64
 			" MB, more than the lane's share of %" PRId64
 			" MB: ask for at most --mem-per-cpu=%" PRId64 "M, or leave it out",
-			r->memory.mb, l->cpus, asked, l->memory_mb, l->memory_mb / l->cpus);
+			r->memory.mb, l->memory_cpus, asked, l->memory_mb,
+			l->memory_mb / l->memory_cpus);
 	return errmsg_set(err,
 		"--mem=%" PRId64 "M is more than the %" PRId64
 		" MB of a node that the job may have: ask for at most that, or leave it out",
@@ -286,6 +290,15 @@ static int check_lane(const struct submission *r, const struct submission_partit
 			"--cores-per-socket=%" PRId64 " is more than the %" PRId64
 			" cores that a lane has of a socket",
 			r->cores_per_socket, l->cores_per_socket);
+	if (r->sockets_per_node > s->sockets)
+		return errmsg_set(err,
+			"--sockets-per-node=%" PRId64 " is more than the %d sockets of a node",
+			r->sockets_per_node, s->sockets);
+	if (r->threads_per_core > s->threads_per_core)
+		return errmsg_set(err,
+			"--threads-per-core=%" PRId64 " is more than the %d thread%s of a core",
+			r->threads_per_core, s->threads_per_core,
+			s->threads_per_core == 1 ? "" : "s");
 	if (r->cpus_per_node > l->cpus)
 		return errmsg_set(err,
 			"--mincpus=%" PRId64 " is more than the %" PRId64 " CPUs of a lane",
@@ -430,7 +443,7 @@ static bool needs_memory(
 
 	if (!r->memory_counted || r->memory.per != MEMORY_UNSET || r->mb_per_gpu > 0)
 		return false;
-	return m->per == MEMORY_UNSET || m->mb == 0 || per_node(m, l->cpus) > l->share_mb;
+	return m->per == MEMORY_UNSET || m->mb == 0 || per_node(m, l->memory_cpus) > l->share_mb;
 }
 
 int submission_check_open(const char *partition, const char *open, struct errmsg *err)

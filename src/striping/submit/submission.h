@@ -19,6 +19,7 @@ struct submission_memory {
 struct node_shape {
 	int sockets;
 	int cores_per_socket;
+	int threads_per_core;
 	int cpus_per_core;     /* CPUs that Slurm counts for a core: its threads, or 1 */
 	int lanes;             /* of which a job gets one */
 	int lane_cores;        /* cores of a lane (lanes_of_node()); 0 = no lanes */
@@ -68,6 +69,7 @@ struct submission {
 	int64_t cpus_per_task;
 	int64_t cpus; /* in all */
 	int64_t cpus_per_node;
+	int64_t sockets_per_node;
 	int64_t cores_per_socket;
 	int64_t threads_per_core;
 	int64_t gpus; /* in all */

@@ -99,6 +99,7 @@ static void refuses_nonsense(void **state)
 static void survives_the_file(void **state)
 {
 	char dir[] = "/tmp/test_pairs.XXXXXX", path[64];
+	struct pairs_batch b = {NULL};
 	struct pairs *p;
 	struct errmsg err = {""};
 	double d;
@@ -111,11 +112,22 @@ static void survives_the_file(void **state)
 	assert_non_null(p);
 	assert_int_equal(count_pairs(p), 0);
 	pairs_free(p);
-	assert_int_equal(pairs_record(path, "7/lu", "8/cg x", 0.25, 60, 1000, &err), 0);
-	assert_int_equal(pairs_record(path, "8/cg x", "7/lu", -0.01, 60, 1000, &err), 0);
-	assert_int_equal(pairs_record(path, "7/lu", "8/cg x", 0.35, 60, 1001, &err), 0);
-	assert_int_equal(pairs_record(path, "7/lu", "8/cg x", 2, 60, 1001, &err), -1);
+	assert_int_equal(pairs_batch_learn(&b, path, "7/lu", "8/cg x", 0.25, 60, 1000, &err), 0);
+	assert_int_equal(pairs_batch_learn(&b, path, "8/cg x", "7/lu", -0.01, 60, 1000, &err), 0);
+	/* However many jobs have told of their partners, the file is written once. */
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
+	assert_null(b.pairs);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(pairs_batch_learn(&b, path, "7/lu", "8/cg x", 0.35, 60, 1001, &err), 0);
+	assert_int_equal(pairs_batch_learn(&b, path, "7/lu", "8/cg x", 2, 60, 1001, &err), -1);
 	assert_non_null(strstr(err.text, "7/lu"));
+	/* What cannot be saved is kept. */
+	assert_int_equal(pairs_batch_save(&b, "/proc/none/p", &err), -1);
+	assert_non_null(b.pairs);
+	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
+	assert_int_equal(pairs_batch_learn(&b, path, "7/lu", "", 0.1, 60, 1001, &err), -1);
+	assert_null(b.pairs);
 	p = pairs_load(path, &bad, &err);
 	assert_non_null(p);
 	assert_int_equal(bad, 0);
@@ -141,6 +153,7 @@ static void passes_over_broken_lines(void **state)
 				   "rubbish\n"
 				   "b\ta\t0.25\t10\t3\t100";
 	char dir[] = "/tmp/test_pairs.XXXXXX", path[64], aside[80];
+	struct pairs_batch b = {NULL};
 	struct pairs *p;
 	struct errmsg err;
 	double d;
@@ -160,7 +173,8 @@ static void passes_over_broken_lines(void **state)
 	assert_null(pairs_load(dir, &bad, &err));
 	/* A new observation takes none of what was there away. */
 	snprintf(aside, sizeof(aside), "%s.damaged", path);
-	assert_int_equal(pairs_record(path, "c", "a", 0.5, 10, 101, &err), 0);
+	assert_int_equal(pairs_batch_learn(&b, path, "c", "a", 0.5, 10, 101, &err), 0);
+	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
 	p = pairs_load(path, &bad, &err);
 	assert_int_equal(bad, 0);
 	assert_int_equal(count_pairs(p), 3);
@@ -183,14 +197,45 @@ static void keeps_a_bounded_number(void **state)
 	for (int i = 0; i < 20100; i++) {
 		char name[16];
 
-		snprintf(name, sizeof(name), "%d", i);
+		snprintf(name, sizeof(name), "%d/x", i);
 		assert_int_equal(pairs_learn(p, name, "b", 0.5, 1, i), 0);
 	}
 	assert_int_equal(count_pairs(p), 20000);
-	assert_false(pairs_expect(p, "99", "b", &d));
-	assert_true(pairs_expect(p, "100", "b", &d));
+	assert_false(pairs_expect(p, "99/x", "b", &d));
+	assert_true(pairs_expect(p, "100/x", "b", &d));
 	assert_float_equal(pairs_mean(p), 0.5, 1e-9);
 	pairs_free(p);
+}
+
+/* Somebody who gives each job a name of its own pushes out their own history, and nobody else's. */
+static void a_user_has_so_many_classes(void **state)
+{
+	static const char kinds[] = "/:"; /* by job names, by class: */
+	char name[32];
+	double d;
+
+	(void)state;
+	for (const char *kind = kinds; *kind; kind++) {
+		struct pairs *p = pairs_new();
+
+		assert_int_equal(pairs_learn(p, "7/lu", "8/cg", 0.25, 60, 1), 0);
+		assert_int_equal(pairs_learn(p, "10001/a", "8/cg", 0.5, 60, 1), 0);
+		for (int i = 0; i < 12000; i++) {
+			snprintf(name, sizeof(name), "1000%crun%d", *kind, i);
+			assert_int_equal(pairs_learn(p, name, "7/lu", 0.5, 60, 2 + i), 0);
+			assert_int_equal(pairs_learn(p, "7/lu", name, 0.5, 60, 2 + i), 0);
+		}
+		assert_int_equal(count_pairs(p), 2 + 2 * 50);
+		assert_true(pairs_expect(p, "7/lu", "8/cg", &d));
+		assert_float_equal(d, 0.25, 1e-12);
+		assert_true(pairs_expect(p, "10001/a", "8/cg", &d));
+		snprintf(name, sizeof(name), "1000%crun%d", *kind, 11949);
+		assert_false(pairs_expect(p, "7/lu", name, &d));
+		snprintf(name, sizeof(name), "1000%crun%d", *kind, 11950);
+		assert_true(pairs_expect(p, "7/lu", name, &d));
+		assert_true(pairs_expect(p, name, "7/lu", &d));
+		pairs_free(p);
+	}
 }
 
 static void names_classes(void **state)
@@ -198,13 +243,16 @@ static void names_classes(void **state)
 	char buf[PAIRS_CLASS_MAX], name[2 * PAIRS_CLASS_MAX];
 
 	(void)state;
-	assert_string_equal(pairs_class("cfd", 7, "job", buf), "cfd");
-	assert_string_equal(pairs_class("", 7, "job", buf), "7/job");
-	assert_string_equal(pairs_class(NULL, 7, "a\tb", buf), "7/a_b");
-	assert_string_equal(pairs_class(NULL, 7, NULL, buf), "7/");
+	/* Another's class is another one, whatever its name. */
+	assert_string_equal(pairs_class("cfd", false, 7, "job", buf), "7:cfd");
+	assert_string_equal(pairs_class("cfd", true, 7, "job", buf), "cfd");
+	assert_string_equal(pairs_class("", true, 7, "job", buf), "7/job");
+	assert_string_equal(pairs_class("", false, 7, "job", buf), "7/job");
+	assert_string_equal(pairs_class(NULL, false, 7, "a\tb", buf), "7/a_b");
+	assert_string_equal(pairs_class(NULL, false, 7, NULL, buf), "7/");
 	memset(name, 'y', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
-	assert_int_equal(strlen(pairs_class(NULL, 7, name, buf)), PAIRS_CLASS_MAX - 1);
+	assert_int_equal(strlen(pairs_class(NULL, false, 7, name, buf)), PAIRS_CLASS_MAX - 1);
 }
 
 int main(void)
@@ -216,6 +264,7 @@ int main(void)
 		cmocka_unit_test(survives_the_file),
 		cmocka_unit_test(passes_over_broken_lines),
 		cmocka_unit_test(keeps_a_bounded_number),
+		cmocka_unit_test(a_user_has_so_many_classes),
 		cmocka_unit_test(names_classes),
 	};
 

@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <string.h>
+
 #include "striping/submit/constraint.h"
 
 static void one_feature(void **state)
@@ -66,6 +69,27 @@ static void nonsense_ends(void **state)
 		assert_false(constraint_allows(nonsense[i], "c"));
 }
 
+static void nodes_alike_are_looked_up(void **state)
+{
+	struct constraint_answers known = {{0}, {0}};
+	char features[1000][16];
+	int allowed = 0;
+
+	(void)state;
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < 1000; i++) {
+			snprintf(features[i], sizeof(features[i]), "%s,n%d", i % 3 ? "a" : "b", i);
+			assert_int_equal(
+				constraint_allows_again("a", features[i], &known), i % 3 != 0);
+		}
+	/* What was answered once is not read again, whatever the constraint has become. */
+	memset(&known, 0, sizeof(known));
+	for (int i = 0; i < 1000; i++)
+		allowed += constraint_allows_again(i ? "b" : "a", "a,ib", &known);
+	assert_int_equal(allowed, 1000);
+	assert_false(constraint_allows_again("a", NULL, &known));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -74,6 +98,7 @@ int main(void)
 		cmocka_unit_test(brackets_bind_first),
 		cmocka_unit_test(nodes_may_differ),
 		cmocka_unit_test(nonsense_ends),
+		cmocka_unit_test(nodes_alike_are_looked_up),
 	};
 
 	return cmocka_run_group_tests_name("constraint", tests, NULL, NULL);

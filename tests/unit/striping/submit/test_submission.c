@@ -18,11 +18,11 @@
 
 /* Four nodes of 2 sockets x 8 cores, 16000 MB: a lane is 8 CPUs and 8000 MB. */
 static const struct node_shape small[] = {
-	{SHAPE(2, 8), .cpus_per_core = 1, .mem_mb = 16000, .count = 4}};
+	{SHAPE(2, 8), .threads_per_core = 1, .cpus_per_core = 1, .mem_mb = 16000, .count = 4}};
 /* Two of these and one with twice the cores, memory and threads. */
 static const struct node_shape mixed[] = {
-	{SHAPE(2, 8), .cpus_per_core = 1, .mem_mb = 16000, .count = 2},
-	{SHAPE(2, 16), .cpus_per_core = 2, .mem_mb = 64000, .count = 1}};
+	{SHAPE(2, 8), .threads_per_core = 2, .cpus_per_core = 1, .mem_mb = 16000, .count = 2},
+	{SHAPE(2, 16), .threads_per_core = 2, .cpus_per_core = 2, .mem_mb = 64000, .count = 1}};
 
 static struct submission_partition partition(const struct node_shape *shape, int count)
 {
@@ -302,6 +302,21 @@ static void memory(void **state)
 	refused(&r, &p, "--mem-per-cpu=1001M", "--mem-per-cpu=1000M");
 	r.memory_counted = false;
 	granted(&r, &p, 8, SUBMISSION_UNSET);
+	/* All CPUs of the lane count, which are billed; of their threads those that it asks for. */
+	p = partition(mixed + 1, 1);
+	r = request();
+	r.memory = (struct submission_memory){MEMORY_PER_CPU, 1000};
+	r.tasks_per_core = 1;
+	granted(&r, &p, 16, SUBMISSION_UNSET);
+	r.memory.mb = 1001;
+	refused(&r, &p, "32 CPUs of a lane", "--mem-per-cpu=1000M");
+	r.tasks_per_core = SUBMISSION_UNSET;
+	r.threads_per_core = 1;
+	r.memory.mb = 2000;
+	granted(&r, &p, 16, SUBMISSION_UNSET);
+	r.memory.mb = 2001;
+	refused(&r, &p, "16 CPUs of a lane", "--mem-per-cpu=2000M");
+	p = partition(small, 1);
 	r = request();
 	r.spread = true;
 	granted(&r, &p, 8, 8000);
@@ -432,9 +447,29 @@ static void nodes_that_cannot_be_striped(void **state)
 	granted(&r, &p, 8, 8000);
 }
 
+static void nodes_of_another_shape(void **state)
+{
+	struct submission_partition p = partition(small, 1);
+	struct submission r = request();
+
+	(void)state;
+	r.sockets_per_node = 2;
+	r.threads_per_core = 1;
+	granted(&r, &p, 8, 8000);
+	r.sockets_per_node = 3;
+	refused(&r, &p, "--sockets-per-node=3", "2 sockets");
+	r.sockets_per_node = SUBMISSION_UNSET;
+	r.threads_per_core = 2;
+	refused(&r, &p, "--threads-per-core=2", "1 thread of");
+	p = partition(mixed, 2);
+	r.sockets_per_node = 2;
+	granted(&r, &p, 8, 8000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nodes_of_another_shape),
 		cmocka_unit_test(a_job_gets_whole_lanes),
 		cmocka_unit_test(conflicts),
 		cmocka_unit_test(too_many_tasks),
