@@ -28,16 +28,16 @@ static inline uint32_t compat_env_job_id(const job_env_t *job)
 #endif
 }
 
-/* Asks slurmctld for the records of a job id, with all their details. */
+/* Asks slurmctld for the records of a job id, without what it has on each node. */
 static inline int compat_load_job(uint32_t job_id, job_info_msg_t **info)
 {
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(26, 5, 0)
-	return slurm_load_job(info, job_id, SHOW_DETAIL);
+	return slurm_load_job(info, job_id, SHOW_LOCAL);
 #else
 	slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
 
 	id.job_id = job_id;
-	return slurm_load_job(info, id, SHOW_DETAIL);
+	return slurm_load_job(info, id, SHOW_LOCAL);
 #endif
 }
 

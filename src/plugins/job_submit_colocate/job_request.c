@@ -59,6 +59,7 @@ void job_request_of_desc(const job_desc_msg_t *d, struct submission *r)
 		{&r->cpus_per_task, number16(d->cpus_per_task)},
 		{&r->cpus, job_request_number(d->min_cpus)},
 		{&r->cpus_per_node, number16(d->pn_min_cpus)},
+		{&r->sockets_per_node, number16(d->sockets_per_node)},
 		{&r->cores_per_socket, number16(d->cores_per_socket)},
 		{&r->threads_per_core, number16(d->threads_per_core)},
 		{&r->gpus, submission_gpus(d->tres_per_job)},
@@ -105,6 +106,7 @@ void job_request_of_job(const job_record_t *job, struct submission *r)
 	if (d->mc_ptr) {
 		r->tasks_per_socket = number16(d->mc_ptr->ntasks_per_socket);
 		r->tasks_per_core = number16(d->mc_ptr->ntasks_per_core);
+		r->sockets_per_node = number16(d->mc_ptr->sockets_per_node);
 		r->cores_per_socket = number16(d->mc_ptr->cores_per_socket);
 		r->threads_per_core = number16(d->mc_ptr->threads_per_core);
 	}

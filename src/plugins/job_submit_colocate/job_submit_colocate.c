@@ -3,6 +3,7 @@
 #include "plugins/compat/slurm_compat.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sys/random.h>
 
 #include "job_request.h"
@@ -20,30 +21,39 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg);
 int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr, uint32_t submit_uid);
 
-/* slurmctld calls one plugin function at a time, so these need no lock. */
-static struct partition_offer_policy policy;
-static char *settings_text;
+/*
+ * From 23.11 on slurmctld runs these functions in several threads at once: they share nothing but
+ * what follows, and each call has a copy of the settings. The lock is held for no longer than it
+ * takes to read PrEpParameters; it is taken after Slurm's locks.
+ */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct poppa_settings in_force; /* guarded by lock, as is the text that they are of */
+static char *settings_text;            /* NULL: nothing has been read */
 
 /* slurm.conf may change at any reconfigure; a bad text leaves the last good settings in force. */
-static void read_settings(void)
+static void read_settings(struct poppa_settings *copy)
 {
-	struct errmsg err = {""};
 	const char *text = slurm_conf.prep_params ? slurm_conf.prep_params : "";
+	struct errmsg err = {""};
+	int rc = 0;
 
-	if (settings_text && !strcmp(settings_text, text))
-		return;
-	if (settings_follow(
-		    text, slurm_conf.state_save_location, !settings_text, &policy.settings, &err))
+	pthread_mutex_lock(&lock);
+	if (xstrcmp(settings_text, text)) {
+		rc = settings_follow(
+			text, slurm_conf.state_save_location, !settings_text, &in_force, &err);
+		xfree(settings_text);
+		settings_text = xstrdup(text);
+	}
+	*copy = in_force;
+	pthread_mutex_unlock(&lock);
+	if (rc)
 		error("%s: PrEpParameters: %s", plugin_type, err.text);
-	xfree(settings_text);
-	settings_text = xstrdup(text);
-	policy.version++;
 }
 
 /* The wrapper of select/cons_tres lies in the same directory as this plugin when it is in use. */
 static bool striping_loaded(void)
 {
-	static bool loaded;
+	static _Atomic bool loaded;
 	char *path, *slash;
 	void *handle;
 	Dl_info self;
@@ -115,15 +125,32 @@ static int read_wish(job_desc_msg_t *d, uint32_t at, struct colocate *wish, stru
 	return 0;
 }
 
+/* Whoever pays for lanes must not keep others off the rest of the node, where the site says so. */
+static int check_alone(
+	const struct poppa_settings *settings, const struct colocate *wish, struct errmsg *err)
+{
+	const char *key = settings->stripe_alone ? NULL : colocate_keeps_off(wish);
+
+	return key ? errmsg_set(err,
+			     "%s can keep partners off whole nodes at the price of a lane, which "
+			     "this cluster does not allow (stripe_alone=no): leave it out, or ask "
+			     "for whole nodes with --exclusive and without --colocate",
+			     key)
+		   : 0;
+}
+
 static int check_submit(job_desc_msg_t *d, int found, uint32_t at, struct errmsg *err)
 {
 	struct submission_grant grant = {SUBMISSION_UNSET, SUBMISSION_UNSET};
+	struct poppa_settings settings;
 	struct colocate wish;
 	struct submission r;
 
 	if (found < 0)
 		return errmsg_set(err, "the job's environment holds %s twice", COLOCATE_ENV);
-	if (read_wish(d, at, &wish, err) || check_cluster(err))
+	read_settings(&settings);
+	if (read_wish(d, at, &wish, err) || check_cluster(err) ||
+		check_alone(&settings, &wish, err))
 		return -1;
 	submission_init(&r);
 	r.spread = wish.spread;
@@ -133,8 +160,7 @@ static int check_submit(job_desc_msg_t *d, int found, uint32_t at, struct errmsg
 	if (r.tasks_per_core == SUBMISSION_UNSET &&
 		slurm_conf.select_type_param & SELECT_ONE_TASK_PER_CORE)
 		r.tasks_per_core = 1;
-	read_settings();
-	if (partition_offer_check(&policy, &r,
+	if (partition_offer_check(&settings, &r,
 		    &(struct partition_offer_where){
 			    d->partition, d->req_nodes, d->exc_nodes, d->features},
 		    &grant, err))
@@ -200,17 +226,18 @@ static bool changes_resources(const job_desc_msg_t *d)
 	return r.sharing != SHARING_DEFAULT || r.overcommit || r.core_spec || r.reboot ||
 	       r.memory.per != MEMORY_UNSET || r.tasks >= 0 || r.tasks_per_node >= 0 ||
 	       r.tasks_per_socket >= 0 || r.tasks_per_core >= 0 || r.cpus_per_task >= 0 ||
-	       r.cpus >= 0 || r.cpus_per_node >= 0 || r.cores_per_socket >= 0 ||
-	       r.threads_per_core >= 0 || r.gpus >= 0 || r.gpus_per_node >= 0 ||
-	       r.gpus_per_task >= 0 || r.cpus_per_gpu >= 0 || r.tasks_per_gpu >= 0 ||
-	       r.mb_per_gpu >= 0 || r.min_nodes >= 0 || r.max_nodes >= 0 || d->partition ||
-	       d->req_nodes || d->exc_nodes || d->features;
+	       r.cpus >= 0 || r.cpus_per_node >= 0 || r.sockets_per_node >= 0 ||
+	       r.cores_per_socket >= 0 || r.threads_per_core >= 0 || r.gpus >= 0 ||
+	       r.gpus_per_node >= 0 || r.gpus_per_task >= 0 || r.cpus_per_gpu >= 0 ||
+	       r.tasks_per_gpu >= 0 || r.mb_per_gpu >= 0 || r.min_nodes >= 0 || r.max_nodes >= 0 ||
+	       d->partition || d->req_nodes || d->exc_nodes || d->features;
 }
 
 static int check_modify(
 	job_desc_msg_t *d, const job_record_t *job, const char *wish_text, struct errmsg *err)
 {
 	struct submission_grant grant = {SUBMISSION_UNSET, SUBMISSION_UNSET};
+	struct poppa_settings settings;
 	struct colocate wish;
 	struct submission r;
 
@@ -221,8 +248,8 @@ static int check_modify(
 	r.memory_counted = slurm_conf.select_type_param & SELECT_MEMORY;
 	job_request_of_job(job, &r);
 	job_request_of_desc(d, &r);
-	read_settings();
-	if (partition_offer_check(&policy, &r,
+	read_settings(&settings);
+	if (partition_offer_check(&settings, &r,
 		    &(struct partition_offer_where){
 			    d->partition ? d->partition : job->partition,
 			    d->req_nodes ? d->req_nodes : job->details->req_nodes,
@@ -260,6 +287,10 @@ int fini(void);
 
 int init(void)
 {
+	struct poppa_settings settings;
+
+	/* The first time may read a file, which must not happen under Slurm's locks. */
+	read_settings(&settings);
 	return SLURM_SUCCESS;
 }
 

@@ -8,5 +8,5 @@ job_submit_colocate_la_SOURCES = \
 	src/plugins/job_submit_colocate/partition_offer.c src/plugins/job_submit_colocate/partition_offer.h
 job_submit_colocate_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 job_submit_colocate_la_LDFLAGS = $(PLUGIN_LDFLAGS)
-job_submit_colocate_la_LIBADD = libsubmit.la liblanes.la libpoppacommon.la
-job_submit_colocate_la_DEPENDENCIES = $(job_submit_colocate_la_LIBADD) $(PLUGIN_MAP)
+job_submit_colocate_la_LIBADD = libsubmit.la liblanes.la libpoppacommon.la $(LAZY_BINDING)
+EXTRA_job_submit_colocate_la_DEPENDENCIES = $(PLUGIN_MAP)

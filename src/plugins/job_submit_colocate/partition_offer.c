@@ -29,21 +29,19 @@ static struct submission_memory limit(uint64_t partition, uint64_t cluster)
 	return m;
 }
 
-/* The lanes of a node as striping/lanes/lanes.h shares its cores out. */
-static void share_out(const struct partition_offer_policy *policy, const node_record_t *node,
-	struct node_shape *shape)
+/* The lanes of a node as striping/lanes/lanes.h shares its cores out. last: the shape of a node
+ * that was asked about before, as a partition's nodes are mostly alike. */
+static void share_out(const struct poppa_settings *settings, const node_record_t *node,
+	struct node_shape *shape, struct node_shape *last)
 {
-	static struct node_shape last; /* a partition's nodes are mostly alike */
-	static int last_version;
 	int cores = shape->sockets * shape->cores_per_socket, *lane_of;
 	bool *spare;
 
-	if (!node->node_spec_bitmap && last.sockets == shape->sockets &&
-		last.cores_per_socket == shape->cores_per_socket &&
-		last_version == policy->version) {
-		shape->lanes = last.lanes;
-		shape->lane_cores = last.lane_cores;
-		shape->lane_socket_cores = last.lane_socket_cores;
+	if (!node->node_spec_bitmap && last->sockets == shape->sockets &&
+		last->cores_per_socket == shape->cores_per_socket) {
+		shape->lanes = last->lanes;
+		shape->lane_cores = last->lane_cores;
+		shape->lane_socket_cores = last->lane_socket_cores;
 		return;
 	}
 	lane_of = xcalloc(cores, sizeof(int));
@@ -53,15 +51,13 @@ static void share_out(const struct partition_offer_policy *policy, const node_re
 		spare[c] = node->node_spec_bitmap && !bit_test(node->node_spec_bitmap, c);
 		shape->reserved |= spare[c];
 	}
-	shape->lanes = lanes_count(&policy->settings, shape->sockets, shape->cores_per_socket);
+	shape->lanes = lanes_count(settings, shape->sockets, shape->cores_per_socket);
 	shape->lane_cores = lanes_of_node(shape->sockets, shape->cores_per_socket, spare,
 		shape->lanes, lane_of, &shape->lane_socket_cores);
 	if (shape->lane_cores < 0)
 		shape->lane_cores = 0;
-	if (!node->node_spec_bitmap) {
-		last = *shape;
-		last_version = policy->version;
-	}
+	if (!node->node_spec_bitmap)
+		*last = *shape;
 	xfree(spare);
 	xfree(lane_of);
 }
@@ -105,6 +101,7 @@ static void add_shape(
 
 		if (s->sockets == shape->sockets &&
 			s->cores_per_socket == shape->cores_per_socket &&
+			s->threads_per_core == shape->threads_per_core &&
 			s->cpus_per_core == shape->cpus_per_core &&
 			s->lane_cores == shape->lane_cores &&
 			s->lane_socket_cores == shape->lane_socket_cores &&
@@ -120,10 +117,13 @@ static void add_shape(
 }
 
 /* The partition's nodes that the job may use, by shape; *shapes is the caller's, xfree(). */
-static void find_shapes(const struct partition_offer_policy *policy, const part_record_t *part,
+static void find_shapes(const struct poppa_settings *settings, const part_record_t *part,
 	const struct node_limits *choice, const char *constraint, struct submission_partition *p,
 	struct node_shape **shapes)
 {
+	struct constraint_answers known = {0};
+	struct node_shape last = {0};
+
 	for (int i = 0; i < node_record_count; i++) {
 		const node_record_t *node = compat_node(i);
 		struct node_shape shape;
@@ -131,13 +131,14 @@ static void find_shapes(const struct partition_offer_policy *policy, const part_
 		if (!node || !node->tot_sockets || !node->cores ||
 			!has_node(part->node_bitmap, i) || has_node(choice->excluded, i))
 			continue;
-		if (constraint && !constraint_allows(constraint, node->features)) {
+		if (constraint && !constraint_allows_again(constraint, node->features, &known)) {
 			p->constrained = true;
 			continue;
 		}
 		shape = (struct node_shape){
 			.sockets = node->tot_sockets,
 			.cores_per_socket = node->cores,
+			.threads_per_core = node->threads,
 			.cpus_per_core = node->tpc ? node->tpc : 1,
 			.mem_mb = node->real_memory > node->mem_spec_limit
 					  ? (int64_t)(node->real_memory - node->mem_spec_limit)
@@ -146,12 +147,12 @@ static void find_shapes(const struct partition_offer_policy *policy, const part_
 			.count = 1,
 			.required = has_node(choice->required, i),
 		};
-		share_out(policy, node, &shape);
+		share_out(settings, node, &shape, &last);
 		add_shape(&shape, p, shapes);
 	}
 }
 
-static int check_partition(const struct partition_offer_policy *policy, const struct submission *r,
+static int check_partition(const struct poppa_settings *settings, const struct submission *r,
 	const part_record_t *part, const struct node_limits *choice, struct submission_grant *grant,
 	struct errmsg *err)
 {
@@ -167,18 +168,18 @@ static int check_partition(const struct partition_offer_policy *policy, const st
 	struct node_shape *shapes = NULL;
 	int rc;
 
-	find_shapes(policy, part, choice, choice->constraint, &p, &shapes);
+	find_shapes(settings, part, choice, choice->constraint, &p, &shapes);
 	/* A constraint that no node meets is for Slurm to refuse: lanes have no part in it. */
 	if (!p.shape_count && p.constrained) {
 		p.constrained = false;
-		find_shapes(policy, part, choice, NULL, &p, &shapes);
+		find_shapes(settings, part, choice, NULL, &p, &shapes);
 	}
 	rc = submission_check(r, &p, grant, err);
 	xfree(shapes);
 	return rc;
 }
 
-static int check_partitions(const struct partition_offer_policy *policy, const struct submission *r,
+static int check_partitions(const struct poppa_settings *settings, const struct submission *r,
 	char *names, const struct node_limits *choice, struct submission_grant *grant,
 	struct errmsg *err)
 {
@@ -198,11 +199,11 @@ static int check_partitions(const struct partition_offer_policy *policy, const s
 		return 0;
 	iter = list_iterator_create(parts);
 	while ((part = list_next(iter))) {
-		if (submission_check_open(part->name, policy->settings.stripe_partitions, err)) {
+		if (submission_check_open(part->name, settings->stripe_partitions, err)) {
 			rc = -1;
 			break;
 		}
-		if (check_partition(policy, r, part, choice, &g, first)) {
+		if (check_partition(settings, r, part, choice, &g, first)) {
 			first = &why;
 			continue;
 		}
@@ -217,21 +218,23 @@ static int check_partitions(const struct partition_offer_policy *policy, const s
 	return rc;
 }
 
-int partition_offer_check(const struct partition_offer_policy *policy, const struct submission *r,
+int partition_offer_check(const struct poppa_settings *settings, const struct submission *r,
 	const struct partition_offer_where *where, struct submission_grant *grant,
 	struct errmsg *err)
 {
 	struct node_limits choice = {.constraint = where->constraint};
 	int rc;
 
-	if (choice.constraint && !*choice.constraint)
+	if (choice.constraint &&
+		(!*choice.constraint || strnlen(choice.constraint, CONSTRAINT_BYTES_MAX + 1) >
+						CONSTRAINT_BYTES_MAX))
 		choice.constraint = NULL;
 	/* Unknown names are for Slurm to refuse. */
 	if (where->required && *where->required)
 		compat_node_bitmap(where->required, &choice.required);
 	if (where->excluded && *where->excluded)
 		compat_node_bitmap(where->excluded, &choice.excluded);
-	rc = check_partitions(policy, r, where->partitions, &choice, grant, err);
+	rc = check_partitions(settings, r, where->partitions, &choice, grant, err);
 	FREE_NULL_BITMAP(choice.required);
 	FREE_NULL_BITMAP(choice.excluded);
 	return rc;

@@ -7,12 +7,6 @@
 #include "common/settings.h"
 #include "striping/submit/submission.h"
 
-/* The settings in force; version changes when they may have changed. */
-struct partition_offer_policy {
-	struct poppa_settings settings;
-	int version;
-};
-
 /* Where a job wants to run, as its options say: NULL where they do not. */
 struct partition_offer_where {
 	char *partitions;
@@ -24,8 +18,8 @@ struct partition_offer_where {
 /*
  * Checks a job against every partition it names. One that can take it is enough; the grant is the
  * smallest over those that can, and the message that of the first that cannot. Returns 0, or -1
- * with err. Not for two threads at once.
+ * with err. The caller holds Slurm's read locks of jobs, nodes and partitions, as others may too.
  */
-int partition_offer_check(const struct partition_offer_policy *policy, const struct submission *r,
+int partition_offer_check(const struct poppa_settings *settings, const struct submission *r,
 	const struct partition_offer_where *where, struct submission_grant *grant,
 	struct errmsg *err);

@@ -39,20 +39,22 @@ static json_t *resolve(const char *node)
 	return list;
 }
 
-json_t *addresses_of(const struct run_snapshot *run)
+json_t *addresses_of(const struct run_snapshot *run, bool *all)
 {
 	int64_t end = clock_now() / NS_PER_S + BUDGET_S;
 	json_t *list = json_array();
 
 	if (!known)
 		known = json_object();
+	*all = list != NULL;
 	for (int i = 0; list && i < run->node_count; i++) {
 		const char *node = run->node[i].name;
 		int64_t now = clock_now() / NS_PER_S;
+		json_t *addresses = origin_remembered(known, node, now, now < end, resolve);
 
+		*all &= json_array_size(addresses) > 0;
 		json_array_append_new(
-			list, json_pack("{s:s, s:o}", "name", node, "addresses",
-				      origin_remembered(known, node, now, now < end, resolve)));
+			list, json_pack("{s:s, s:o}", "name", node, "addresses", addresses));
 	}
 	return list;
 }

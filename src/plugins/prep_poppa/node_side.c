@@ -256,6 +256,21 @@ static void read_boot(struct registration *r)
 	free(id);
 }
 
+/* How many nodes the job has, and which of them this one is. */
+static void read_place(const char *nodes, struct registration *r)
+{
+	compat_hostlist_t *list = nodes ? hostlist_create(nodes) : NULL;
+	int index = list ? hostlist_find(list, conf->node_name) : -1;
+
+	r->nodes = nodes;
+	if (index >= 0) {
+		r->node_count = hostlist_count(list);
+		r->node_index = index;
+	}
+	if (list)
+		hostlist_destroy(list);
+}
+
 /* Returns 0, or -1 with err. */
 static int read_job(
 	const job_env_t *job, const char *colocate, struct registration *r, struct errmsg *err)
@@ -270,7 +285,7 @@ static int read_job(
 	xfree(user);
 	xfree(cgroup);
 	r->uid = job->uid;
-	r->nodes = job->node_list;
+	read_place(job->node_list, r);
 	/* Only a prolog that slurmctld starts has slurmctld's seed. One that a step starts has what
 	 * the user's srun put there. */
 	if (seed && slurm_conf.prolog_flags & PROLOG_FLAG_ALLOC)
@@ -284,19 +299,23 @@ void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 {
 	const char *colocate =
 		colocate_env(job->spank_job_env, job->spank_job_env_size, COLOCATE_ENV);
-	struct registration *r;
+	struct registration *r, *there;
 	struct errmsg err = {""};
 
 	if (!colocate || !*run_dir)
 		return;
-	r = xmalloc(sizeof(*r));
+	r = xcalloc(2, sizeof(*r));
+	there = r + 1;
 	registration_init(r);
 	r->job_id = compat_env_job_id(job);
 	read_cred(cred, r);
-	/* A second prolog of the same run must not make it younger. */
-	if (!registration_exists(jobs_dir, r->job_id, r->restart) &&
-		(read_job(job, colocate, r, &err) || make_dirs(&err) ||
-			registration_write(jobs_dir, r, &err)))
+	/* A second prolog of the same run must not make it younger. What an earlier job of this id
+	 * has left is not this run's: poppad finishes that one. */
+	if (read_job(job, colocate, r, &err) || make_dirs(&err) ||
+		((registration_read(jobs_dir, r->job_id, r->restart, false, there, &err) ||
+			 !registration_same_run(there, r)) &&
+			(registration_end(jobs_dir, r->job_id, r->restart, &err) ||
+				registration_write(jobs_dir, r, &err))))
 		error(ME ": job %u runs unmeasured: %s", r->job_id, err.text);
 	xfree(r);
 }

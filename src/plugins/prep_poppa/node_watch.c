@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/units.h"
+#include "registration/ask_pace.h"
 #include "registration/registration.h"
 
 #include "node_watch.h"
@@ -19,15 +20,18 @@
 SLURM_WEAK(conf)
 
 #define LOOK_EVERY (1 * NS_PER_S)
-/* slurmctld is asked about a job without steps after 1, 2, 4, ... s: a salloc may have none for
- * long. */
-#define MAX_ASK_EVERY_S 32
-#define MAX_IDLE_JOBS 256
+/* The end of steps that were here for so many looks is asked about soon. Those of a loop of short
+ * steps are not. */
+#define LONG_STEP 60
+#define MAX_JOBS 256
 
-struct idle_job {
+struct watched_job {
 	uint32_t job_id, restart;
-	int looks_left; /* until it is asked about */
-	int interval;
+	int nodes, node; /* of the registration */
+	int asked;
+	int looks_left;   /* until it is asked about */
+	int looks_on_end; /* in a row, with a step */
+	bool stepped;     /* it has had a step here */
 	bool seen;
 };
 
@@ -37,9 +41,9 @@ static bool watching, stopping; /* stopping: guarded by lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
-/* Used by the watcher's thread only, so no lock guards them. */
-static struct idle_job idle[MAX_IDLE_JOBS];
-static int idle_count;
+/* Of the registered jobs. The watcher's thread alone uses them, so no lock guards them. */
+static struct watched_job jobs[MAX_JOBS];
+static int job_count;
 
 static int is_step_of(void *x, void *key)
 {
@@ -65,34 +69,51 @@ static bool is_over(uint32_t job_id, uint32_t restart)
 	return over;
 }
 
-static struct idle_job *remember(uint32_t job_id, uint32_t restart)
+static struct watched_job *remember(uint32_t job_id, uint32_t restart)
 {
-	for (int i = 0; i < idle_count; i++)
-		if (idle[i].job_id == job_id && idle[i].restart == restart)
-			return &idle[i];
-	if (idle_count == MAX_IDLE_JOBS)
+	struct watched_job *job = &jobs[job_count];
+	struct registration *r;
+	struct errmsg err;
+
+	for (int i = 0; i < job_count; i++)
+		if (jobs[i].job_id == job_id && jobs[i].restart == restart)
+			return &jobs[i];
+	if (job_count == MAX_JOBS)
 		return NULL;
-	idle[idle_count] = (struct idle_job){job_id, restart, 1, 1, false};
-	return &idle[idle_count++];
+	*job = (struct watched_job){.job_id = job_id, .restart = restart, .nodes = 1};
+	r = xmalloc(sizeof(*r));
+	if (!registration_read(jobs_dir, job_id, restart, false, r, &err) && r->node_index >= 0 &&
+		r->node_index < r->node_count) {
+		job->nodes = r->node_count;
+		job->node = r->node_index;
+	}
+	xfree(r);
+	job->looks_left = ask_pace_s(job->nodes, job->node, 0, false);
+	job_count++;
+	return job;
 }
 
 static void look_at(uint32_t job_id, uint32_t restart, bool ended, void *steps)
 {
-	struct idle_job *job;
+	struct watched_job *job = ended ? NULL : remember(job_id, restart);
 	struct errmsg err;
 
-	if (ended || (steps && list_find_first(steps, is_step_of, &job_id)))
-		return;
-	job = remember(job_id, restart);
 	if (!job)
 		return;
 	job->seen = true;
+	if (steps && list_find_first(steps, is_step_of, &job_id)) {
+		job->stepped = true;
+		if (++job->looks_on_end == LONG_STEP)
+			job->asked = 0;
+		job->looks_left = ask_pace_s(job->nodes, job->node, job->asked, true);
+		return;
+	}
+	job->looks_on_end = 0;
 	if (job->looks_left-- > 0)
 		return;
 	if (is_over(job_id, restart) && registration_end(jobs_dir, job_id, restart, &err))
 		error("prep/poppa: %s", err.text);
-	job->interval = job->interval * 2 < MAX_ASK_EVERY_S ? job->interval * 2 : MAX_ASK_EVERY_S;
-	job->looks_left = job->interval;
+	job->looks_left = ask_pace_s(job->nodes, job->node, ++job->asked, job->stepped);
 }
 
 static void look(void)
@@ -101,13 +122,13 @@ static void look(void)
 	struct errmsg err;
 	int kept = 0;
 
-	for (int i = 0; i < idle_count; i++)
-		idle[i].seen = false;
+	for (int i = 0; i < job_count; i++)
+		jobs[i].seen = false;
 	registration_scan(jobs_dir, look_at, steps, &err);
-	for (int i = 0; i < idle_count; i++)
-		if (idle[i].seen)
-			idle[kept++] = idle[i];
-	idle_count = kept;
+	for (int i = 0; i < job_count; i++)
+		if (jobs[i].seen)
+			jobs[kept++] = jobs[i];
+	job_count = kept;
 	FREE_NULL_LIST(steps);
 }
 

@@ -16,6 +16,8 @@
 #include "controller.h"
 #include "price_to_ledger.h"
 
+#define PAIRS_MS 10000 /* between two writes of the pair history */
+
 /* The ledger may refuse only this run, so the other runs that wait come before it. */
 static enum outcome ledger_failed_for(struct settler *w, struct run *run, const char *why)
 {
@@ -26,14 +28,16 @@ static enum outcome ledger_failed_for(struct settler *w, struct run *run, const 
 }
 
 /* The history's class of a job, or "" without it. */
-static void class_of(const char *colocate, uint32_t uid, const char *name, char *buf)
+static void class_of(
+	const struct settler *w, const char *colocate, uint32_t uid, const char *name, char *buf)
 {
 	struct colocate wish;
 	struct errmsg err;
 
 	buf[0] = '\0';
 	if (!colocate_parse(colocate, &wish, &err))
-		pairs_class(wish.class_name, uid, name, buf);
+		pairs_class(wish.class_name, w->settings.stripe_classes == CLASSES_SHARED, uid,
+			name, buf);
 }
 
 /* Enters what the run tells about its pair into the history that partner choice reads. */
@@ -49,18 +53,35 @@ static void learn(
 
 	if (!settle_pair(&job, answer->records, answer->record_count, &pair))
 		return;
-	class_of(snapshot->colocate, snapshot->uid, snapshot->name, mine);
+	class_of(w, snapshot->colocate, snapshot->uid, snapshot->name, mine);
 	if (!controller_hold())
 		return;
 	lock_slurmctld(read_jobs);
 	partner = find_job_record(pair.partner);
 	if (partner && run_snapshot_colocate(partner))
-		class_of(run_snapshot_colocate(partner), partner->user_id, partner->name, other);
+		class_of(w, run_snapshot_colocate(partner), partner->user_id, partner->name, other);
 	unlock_slurmctld(read_jobs);
 	controller_release();
 	controller_state_path(PAIRS_FILE, path, sizeof(path));
-	if (*mine && *other &&
-		pairs_record(path, mine, other, pair.degradation, pair.seconds, time(NULL), &err))
+	if (!*mine || !*other)
+		return;
+	if (!w->pairs.pairs)
+		w->pairs_ms = clock_now_ms() + PAIRS_MS;
+	if (pairs_batch_learn(
+		    &w->pairs, path, mine, other, pair.degradation, pair.seconds, time(NULL), &err))
+		settler_complain(w, err.text);
+}
+
+void price_to_ledger_save_pairs(struct settler *w, bool now)
+{
+	struct errmsg err = {""};
+	char path[PATH_MAX];
+
+	if (!w->pairs.pairs || (!now && clock_now_ms() < w->pairs_ms))
+		return;
+	w->pairs_ms = clock_now_ms() + PAIRS_MS;
+	controller_state_path(PAIRS_FILE, path, sizeof(path));
+	if (pairs_batch_save(&w->pairs, path, &err))
 		settler_complain(w, err.text);
 }
 
@@ -124,13 +145,19 @@ enum outcome price_to_ledger(struct settler *w, struct run *run)
 	struct client_answer answer;
 	struct errmsg err = {""};
 	enum outcome outcome;
+	bool all;
 	int rc;
 
 	if (clock_now_ms() < w->ledger.retry_ms) {
 		run->due_ms = w->ledger.retry_ms;
 		return RUN_LATER;
 	}
-	question.nodes = addresses_of(run->snapshot);
+	question.nodes = addresses_of(run->snapshot, &all);
+	/* What comes from a node without an address does not count: its name gets some time. */
+	if (!all && !settler_too_late(w, run)) {
+		json_decref(question.nodes);
+		return RUN_AGAIN;
+	}
 	rc = client_job(&w->client, &question, &answer, &err);
 	json_decref(question.nodes);
 	if (rc)

@@ -12,3 +12,7 @@
  * and the run's earlier sizes are known, without Slurm's locks: it waits for the network.
  */
 enum outcome price_to_ledger(struct settler *w, struct run *run);
+
+/* Writes what prices have told of pairs into their history, some seconds after the first of it or
+ * now. A kill loses that much of the history, and no price. */
+void price_to_ledger_save_pairs(struct settler *w, bool now);

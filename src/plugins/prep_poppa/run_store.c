@@ -14,8 +14,6 @@
 #include "run_store.h"
 
 #define SAVE_MS 1000 /* between two writes of poppa_unsettled */
-#define STATE_FILE "poppa_unsettled"
-#define ARRIVED_FILE "poppa_arrived"
 
 struct run *run_new(struct run_snapshot *snapshot)
 {
@@ -181,7 +179,7 @@ int run_store_save(struct run_store *store, struct errmsg *err)
 	int rc;
 
 	store->save_ms = clock_now_ms() + SAVE_MS;
-	controller_state_path(STATE_FILE, path, sizeof(path));
+	controller_state_path(WAITING_FILE, path, sizeof(path));
 	if (!store->list || waiting_is_due(&store->file))
 		rc = waiting_write(&store->file, path, run_store_to_json(store->list), err);
 	else
@@ -213,7 +211,7 @@ int run_store_save_arrived(json_t *list, bool loaded, struct errmsg *err)
 	json_t *before;
 	int damaged;
 
-	controller_state_path(ARRIVED_FILE, path, sizeof(path));
+	controller_state_path(WAITING_ARRIVED_FILE, path, sizeof(path));
 	if (!loaded) {
 		before = waiting_read(path, &damaged, &unread);
 		if (before ? damaged : errno != ENOENT)
@@ -228,7 +226,7 @@ void run_store_drop_arrived(void)
 {
 	char path[PATH_MAX];
 
-	unlink(controller_state_path(ARRIVED_FILE, path, sizeof(path)));
+	unlink(controller_state_path(WAITING_ARRIVED_FILE, path, sizeof(path)));
 }
 
 static void load_file(struct run_store *store, const char *name)
@@ -269,6 +267,6 @@ void run_store_load(struct run_store *store)
 {
 	store->loaded = true;
 	store->file.ours = false;
-	load_file(store, STATE_FILE);
-	load_file(store, ARRIVED_FILE);
+	load_file(store, WAITING_FILE);
+	load_file(store, WAITING_ARRIVED_FILE);
 }

@@ -9,6 +9,7 @@
 #include "common/nodeconf.h"
 #include "common/price_rules.h"
 #include "common/settings.h"
+#include "striping/partners/pairs.h"
 
 #include "run_store.h"
 #include "usage_journal.h"
@@ -41,6 +42,9 @@ struct settler {
 	int64_t ledger_back_ms;           /* when the ledger's last outage ended */
 	char ledger_id[CLIENT_LEDGER_ID]; /* "": it has not told yet */
 	int64_t ledger_new_ms; /* when it was seen to be another one than before; 0 = never */
+
+	struct pairs_batch pairs; /* what is yet to be written to the pair history */
+	int64_t pairs_ms;         /* when it is */
 
 	bool scanned;       /* slurmctld's records were looked through since it serves */
 	int64_t scan_ms;    /* when to look for unsettled runs again */

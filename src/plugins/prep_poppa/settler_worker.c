@@ -171,6 +171,7 @@ static void stand_by(struct settler *w)
 	arrivals_unload(&w->store);
 	run_store_clear(&w->store);
 	usage_journal_forget(w->usage);
+	pairs_batch_forget(&w->pairs);
 	w->scanned = false;
 	w->scan_ms = 0;
 }
@@ -229,8 +230,10 @@ void settler_worker_round(struct settler *w, bool (*stopped)(const void *arg), c
 		if (run->due_ms <= clock_now_ms())
 			advance(w, run);
 	run_store_drop_done(&w->store);
-	if (controller_serves())
+	if (controller_serves()) {
 		save_when_due(w);
+		price_to_ledger_save_pairs(w, false);
+	}
 	keep_refunds(w);
 }
 
@@ -245,6 +248,8 @@ int64_t settler_worker_next_ms(const struct settler *w)
 		next = MIN(next, changed_prices_due_ms(w));
 	if (w->store.changed)
 		next = MIN(next, w->store.save_ms);
+	if (w->pairs.pairs)
+		next = MIN(next, w->pairs_ms);
 	for (const struct run *run = w->store.list; run; run = run->next)
 		next = MIN(next, run->due_ms);
 	return MAX(next, now + ROUND_MS);
@@ -268,6 +273,7 @@ void settler_worker_end(struct settler *w)
 	if (w->store.loaded && controller_hold()) {
 		take_arrived(w);
 		save(w);
+		price_to_ledger_save_pairs(w, true);
 		if (!w->store.changed)
 			arrivals_drop_file();
 		controller_release();
@@ -275,6 +281,7 @@ void settler_worker_end(struct settler *w)
 	arrivals_let_end(!w->store.changed, true);
 	arrivals_unload(&w->store);
 	run_store_clear(&w->store);
+	pairs_batch_forget(&w->pairs);
 	addresses_forget();
 	usage_journal_close(&of_slurmctld);
 	xfree(w->settings_text);

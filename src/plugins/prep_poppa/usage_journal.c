@@ -37,6 +37,17 @@ static int64_t charged_unix(const struct decay *clock, int64_t saved_unix)
 			 : clock->last_unix;
 }
 
+/* Has slurmctld save its usage where it has done so since those files were seen. */
+static void save_if_other(const struct usage_journal *u, const struct refunds_saved *seen)
+{
+	struct refunds_saved now;
+
+	refunds_look(u->refunds, &now);
+	if (!refunds_same_usage(seen, &now) && dump_assoc_mgr_state())
+		error(ME ": slurmctld cannot save its usage: should it be killed before it can, "
+			 "refunds are lost");
+}
+
 static int make_lost_again(struct usage_journal *u)
 {
 	slurmctld_lock_t locks = {.conf = READ_LOCK, .part = READ_LOCK};
@@ -53,12 +64,14 @@ static int make_lost_again(struct usage_journal *u)
 	u->base.charged_unix = charged_unix(&clock, u->base.saved_unix);
 	if (!u->base.loaded_unix)
 		u->base.loaded_unix = time(NULL);
+	refunds_look(u->refunds, &loaded);
 	lock_slurmctld(locks);
 	assoc_mgr_lock(&assoc_locks);
-	refunds_look(u->refunds, &loaded);
 	count = refunds_lost(u->refunds, &loaded, make_again, &clock);
 	assoc_mgr_unlock(&assoc_locks);
 	unlock_slurmctld(locks);
+	if (count)
+		save_if_other(u, &loaded);
 	controller_release();
 	u->followed = true;
 	if (count)
@@ -105,13 +118,19 @@ bool usage_journal_has_saved(
 
 	if (since_ms < u->saved_ms)
 		return true;
-	began = clock_now_ms();
 	*due_ms = u->next_ms;
-	if (began < u->next_ms)
+	if (clock_now_ms() < u->next_ms)
 		return false;
-	*due_ms = began + MIN_REST_MS;
+	*due_ms = clock_now_ms() + MIN_REST_MS;
 	if (!controller_hold())
 		return false;
+	/* slurmctld holds locks while it writes: what waits for a file system that stands still is
+	 * this, and not slurmctld. */
+	if (refunds_probe(u->refunds, err)) {
+		controller_release();
+		return false;
+	}
+	began = clock_now_ms();
 	rc = dump_assoc_mgr_state();
 	controller_release();
 	rest = REST_FACTOR * (clock_now_ms() - began);
@@ -131,30 +150,30 @@ void usage_journal_keep(struct usage_journal *u, const struct refund *refund)
 		u->refunds, refund->job_id, refund->restart, refund->start_unix, clock_now_ms());
 }
 
-void usage_journal_prefetch(const struct usage_journal *u)
-{
-	struct refunds_saved saved;
-
-	refunds_look(u->refunds, &saved);
-}
-
-void usage_journal_refund(struct usage_journal *u, struct refund *refund, const struct decay *clock)
+void usage_journal_enter(struct usage_journal *u, struct refund *refund)
 {
 	struct errmsg err = {""};
-	struct refunds_saved saved;
 
-	refunds_look(u->refunds, &saved);
-	for (int i = 0; i < refund->part_count; i++) {
-		struct refund_part *part = &refund->part[i];
-
-		part->end_unix = refunds_charged_until(&u->base, part->end_unix);
-		fairshare_adjust(part, clock, true, true);
-	}
+	for (int i = 0; i < refund->part_count; i++)
+		refund->part[i].end_unix =
+			refunds_charged_until(&u->base, refund->part[i].end_unix);
+	refunds_look(u->refunds, &u->entered);
 	u->behind = true;
-	if (refunds_enter(u->refunds, refund, &saved, clock_now_ms(), &err))
+	if (refunds_enter(u->refunds, refund, &u->entered, clock_now_ms(), &err))
 		error(ME ": %s: should slurmctld be killed now, the refund of job %u is made twice "
 			 "or not at all",
 			err.text, refund->job_id);
+}
+
+void usage_journal_refund(const struct refund *refund, const struct decay *clock)
+{
+	for (int i = 0; i < refund->part_count; i++)
+		fairshare_adjust(&refund->part[i], clock, true, true);
+}
+
+void usage_journal_made(const struct usage_journal *u)
+{
+	save_if_other(u, &u->entered);
 }
 
 int usage_journal_sync(struct usage_journal *u, struct errmsg *err)

@@ -9,23 +9,31 @@
 #include "accounting/settle/refunds.h"
 
 /*
- * slurmctld has usage in memory, and saves it now and then. A refund changes it there and enters a
- * line in the journal (poppa_refunds), both under the association manager's locks, so that nobody
- * saves the one without the other. What a kill -9 leaves at each step:
+ * slurmctld has usage in memory, and saves it now and then. A refund is first entered as a line of
+ * the journal (poppa_refunds), and then made in memory under the association manager's locks, of
+ * which slurmctld holds some while it saves. What a kill -9 leaves at each step:
  * - Before the line: neither. The run is settled again, and the refund is made then.
  * - After the line, before slurmctld saves its usage: the line alone. It names the files that there
- *   were when it was entered; the next start finds these files still, and makes the refund again.
+ *   were when it was entered; the next start finds these files still, and makes the refund.
  * - After the usage was saved: both. The files are other ones, and nothing is made again.
- * usage_journal_sync() brings the line to the disk: until then a host that loses power loses it.
+ * slurmctld saves by itself every five minutes, and that may come between the line and the refund.
+ * usage_journal_made() looks for this and has the usage saved again at once; only a kill in that
+ * moment leaves a line that claims a refund which the files lack.
+ *
+ * A file system may stand still, so no file is touched while one of Slurm's locks is held. Only
+ * slurmctld itself holds some while it saves, which is begun on a file system that has just taken a
+ * file. usage_journal_sync() brings the line to the disk: until then a host that loses power loses
+ * it.
  *
  * All times are of CLOCK_MONOTONIC, ms. Belongs to the settler's worker. Lives as long as slurmctld
  * does and not only as long as the plugin, as the usage does.
  */
 struct usage_journal {
-	struct refunds *refunds;  /* NULL while it is closed */
-	struct refunds_base base; /* what slurmctld's usage in memory began with */
-	bool followed;            /* everything that the journal has is in memory, too */
-	bool behind;              /* the journal may not be on the disk yet */
+	struct refunds *refunds;      /* NULL while it is closed */
+	struct refunds_base base;     /* what slurmctld's usage in memory began with */
+	bool followed;                /* everything that the journal has is in memory, too */
+	bool behind;                  /* the journal may not be on the disk yet */
+	struct refunds_saved entered; /* the files of when the last refund was entered */
 	int64_t saved_ms; /* the usage was last saved here after this time; 0 = not since loaded */
 	int64_t next_ms;  /* when it may be saved here again */
 	int64_t trim_ms;  /* when old lines are forgotten next */
@@ -52,16 +60,17 @@ bool usage_journal_has_saved(
 	struct usage_journal *u, int64_t since_ms, int64_t *due_ms, struct errmsg *err);
 
 /*
- * Makes a refund, and enters it in the journal; cuts its parts to what had been charged. The locks
- * of fairshare_adjust() are held. It asks for the names of Slurm's files under them: call
- * usage_journal_prefetch() before, without locks, so that a slow file system keeps nobody waiting.
+ * A refund in three steps: it is entered in the journal, and its parts are cut to what had been
+ * charged; it is made; the usage is saved again if it was saved in between. The first and the last
+ * wait for the disk: hold none of Slurm's locks. For the second those of fairshare_adjust() are
+ * held.
  */
-void usage_journal_refund(
-	struct usage_journal *u, struct refund *refund, const struct decay *clock);
-void usage_journal_prefetch(const struct usage_journal *u);
+void usage_journal_enter(struct usage_journal *u, struct refund *refund);
+void usage_journal_refund(const struct refund *refund, const struct decay *clock);
+void usage_journal_made(const struct usage_journal *u);
 
-/* Keeps the line of an earlier refund. Slurm's lock on jobs is held. The job's record shows the
- * refund from then on, but may not be saved for some minutes. */
+/* Keeps the line of an earlier refund: the job's record shows the refund from now on, but may not
+ * be saved for some minutes. Waits for the disk, without Slurm's locks. */
 void usage_journal_keep(struct usage_journal *u, const struct refund *refund);
 
 /* Brings what was entered to the disk. 0, or -1 with err. */

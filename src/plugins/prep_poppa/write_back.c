@@ -231,6 +231,53 @@ static bool shows(const job_record_t *job, const struct settlement *s)
 	       run_snapshot_comment_shows(job->system_comment, s);
 }
 
+/* The job's record if it is about this run. Slurm's lock on jobs is held. */
+static job_record_t *record_of(const struct run_snapshot *run)
+{
+	job_record_t *job = find_job_record(run->job_id);
+
+	return run_snapshot_is_of(run, job) && IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job)
+		       ? job
+		       : NULL;
+}
+
+/* A record gets the first price once, whatever billing it shows, and each change once. */
+static bool has_price(const job_record_t *job, const struct run_snapshot *run,
+	const struct settlement *s, bool change)
+{
+	return job && (change ? shows(job, s)
+			      : run_snapshot_settled_restart(job) == (int64_t)run->restart);
+}
+
+/*
+ * Whether a refund is due, and which. A refund is made once: the journal tells what was refunded.
+ * Where it has no line of the run, and no record is left, the refund is made only if the journal
+ * has lost nothing.
+ */
+static bool is_due(const struct run_snapshot *run, const struct settlement *s,
+	const struct usage_journal *usage, struct write_back_order order, struct refund *refund)
+{
+	slurmctld_lock_t read_jobs = {.job = READ_LOCK};
+	uint64_t before = s->raw;
+	bool known =
+		refunds_charged(usage->refunds, run->job_id, run->restart, run->start, &before);
+	const job_record_t *job;
+	bool due;
+
+	lock_slurmctld(read_jobs);
+	job = record_of(run);
+	if (order.change && !known)
+		before = run_snapshot_billing(job ? job->tres_alloc_str : run->last.tres);
+	if (known)
+		due = before != s->charged;
+	else
+		due = job || order.never_written || refunds_whole(usage->refunds);
+	due &= (job || run->row.known) && !has_price(job, run, s, order.change);
+	unlock_slurmctld(read_jobs);
+	*refund = refund_of(run, s, before, order.change);
+	return due;
+}
+
 struct write_back_result write_back(const struct run_snapshot *run, struct settlement *s,
 	struct usage_journal *usage, struct write_back_order order)
 {
@@ -238,67 +285,51 @@ struct write_back_result write_back(const struct run_snapshot *run, struct settl
 	assoc_mgr_lock_t assoc_locks = {
 		.assoc = WRITE_LOCK, .qos = WRITE_LOCK, .tres = READ_LOCK, .user = READ_LOCK};
 	struct write_back_result result = {.done = false};
-	/* ours: the record is about this run; known: the journal has a refund of the run. */
-	bool ours, shown, known;
 	struct refund refund;
 	struct decay clock;
-	uint64_t before = s->raw;
-	job_record_t *job;
+	job_record_t *job; /* NULL: there is none about this run */
+	bool shown;
 
 	if (!controller_hold())
 		return result;
 	fairshare_clock(&clock);
-	usage_journal_prefetch(usage);
-	known = refunds_charged(usage->refunds, run->job_id, run->restart, run->start, &before);
+	result.refunded = is_due(run, s, usage, order, &refund);
+	if (result.refunded)
+		usage_journal_enter(usage, &refund);
 	lock_slurmctld(locks);
-	job = find_job_record(run->job_id);
-	ours = run_snapshot_is_of(run, job) && IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job);
-	if (!ours && !run->row.known) {
-		unlock_slurmctld(locks);
-		controller_release();
-		result.needs_row = true;
-		return result;
-	}
-	result.done = true;
-	/* A record gets the first price once, whatever billing it shows, and each change once. */
-	shown = ours && (order.change ? shows(job, s)
-				      : run_snapshot_settled_restart(job) == (int64_t)run->restart);
-	if (order.change && !known)
-		before = run_snapshot_billing(ours ? job->tres_alloc_str : run->last.tres);
-	/* A refund is made once. The journal tells what was refunded. Where it has no line of the
-	 * run, and no record is left, the refund is made only if the journal has lost nothing. */
-	if (known)
-		result.refunded = !shown && before != s->charged;
-	else
-		result.refunded =
-			!shown && (ours || order.never_written || refunds_whole(usage->refunds));
-	if (result.refunded || (ours && !shown)) {
-		refund = refund_of(run, s, before, order.change);
+	/* A refund that was entered is made, even if the record has gone since. */
+	job = record_of(run);
+	shown = has_price(job, run, s, order.change);
+	if (result.refunded || (job && !shown)) {
 		assoc_mgr_lock(&assoc_locks);
-		if (ours)
+		if (job)
 			rewrite_record(job, run, s);
 		if (result.refunded)
-			usage_journal_refund(usage, &refund, &clock);
-		else
-			usage_journal_keep(usage, &refund);
+			usage_journal_refund(&refund, &clock);
 		assoc_mgr_unlock(&assoc_locks);
 	}
+	result.needs_row = !job && !run->row.known;
+	result.done = !result.needs_row;
 	if (shown && !order.change)
 		adopt_shown(job, s);
-	result.commented = ours || run->row.latest;
-	result.told = order.tell;
-	if (order.tell && ours)
+	result.commented = job || run->row.latest;
+	result.told = result.done && order.tell;
+	if (result.told && job)
 		tell_of_record(run, job, s->charged);
-	else if (order.tell)
+	else if (result.told)
 		tell_of_snapshot(run, s);
 	/* This comes last: what tell_of_record() sends by the job's id reaches all sizes' rows. */
-	if (order.tell)
+	if (result.told)
 		tell_of_earlier_sizes(run, s);
 	/* Keeps Slurm from making tres_alloc_str again from its counts. */
-	if (ours)
+	if (job)
 		job->bit_flags |= TRES_STR_CALC;
 	unlock_slurmctld(locks);
-	if (ours)
+	if (result.refunded)
+		usage_journal_made(usage);
+	else if (job && !shown)
+		usage_journal_keep(usage, &refund);
+	if (job)
 		schedule_job_save();
 	controller_release();
 	return result;

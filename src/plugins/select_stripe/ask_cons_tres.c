@@ -11,6 +11,7 @@ SLURM_WEAK(node_record_count)
 /* What Slurm's plugin may change in a job record although it did not place the job. */
 struct saved {
 	uint64_t pn_min_memory;
+	uint64_t asked_memory; /* what the job asks for in place of that; 0 = the same */
 	uint32_t min_cpus;
 	uint32_t orig_pn_min_cpus;
 	uint8_t whole_node;
@@ -19,12 +20,22 @@ struct saved {
 	bool had_list;
 };
 
-/* Keeps what Slurm's plugin may change, and lets a co-located job ask for a lane of each node. */
-static void save(const struct ask *ask, struct saved *s)
+/*
+ * Keeps what Slurm's plugin may change, and lets a co-located job ask for a lane of each node.
+ * memory_cpus: for how many CPUs of each node memory per CPU counts, 0 = for those that Slurm
+ * counts. Of a lane it counts all, or those of the tasks alone, by options that say nothing of
+ * memory; the job is billed for all.
+ */
+static void save(const struct ask *ask, int memory_cpus, struct saved *s)
 {
 	job_details_t *details = ask->job_ptr->details;
 
 	s->pn_min_memory = details->pn_min_memory;
+	s->asked_memory = 0;
+	if (memory_cpus && details->pn_min_memory & MEM_PER_CPU && !ask->job_ptr->mem_per_tres) {
+		s->asked_memory = (details->pn_min_memory & ~MEM_PER_CPU) * (uint64_t)memory_cpus;
+		details->pn_min_memory = s->asked_memory;
+	}
 	s->min_cpus = details->min_cpus;
 	s->whole_node = details->whole_node;
 	s->orig_pn_min_cpus = details->orig_pn_min_cpus;
@@ -47,9 +58,10 @@ static void restore(const struct ask *ask, const struct saved *s, int rc)
 	details->req_node_bitmap = s->req_node_bitmap;
 	if (!(s->bit_flags & TEST_NOW_ONLY))
 		ask->job_ptr->bit_flags &= ~(uint64_t)TEST_NOW_ONLY;
+	if (rc != SLURM_SUCCESS || (s->asked_memory && details->pn_min_memory == s->asked_memory))
+		details->pn_min_memory = s->pn_min_memory;
 	if (rc == SLURM_SUCCESS)
 		return;
-	details->pn_min_memory = s->pn_min_memory;
 	details->min_cpus = s->min_cpus;
 	if (ask->preempted && *ask->preempted && !s->had_list)
 		FREE_NULL_LIST(*ask->preempted);
@@ -70,26 +82,40 @@ static void exclude_others(compat_exc_t exc, const struct candidate *c, const st
 			compat_exc_core(exc, c->node, core);
 }
 
+/* For how many CPUs of a node's lane memory per CPU counts, as in submission_check(). */
+static int memory_cpus(const job_record_t *job_ptr, const struct layout *layout)
+{
+	const multi_core_data_t *mc = job_ptr->details->mc_ptr;
+	int threads = layout->threads;
+
+	if (mc && mc->threads_per_core && mc->threads_per_core < threads)
+		threads = mc->threads_per_core;
+	return layout->lane_cores * threads;
+}
+
 int ask_cons_tres_lanes(struct ask *ask, const struct candidates *list, int count, int require,
 	bool now_only, bool preempt)
 {
 	bitstr_t *required = ask->job_ptr->details->req_node_bitmap, *must = NULL;
 	bitstr_t *nodes = bit_alloc(bit_size(ask->nodes));
 	compat_exc_t exc = compat_exc_copy(ask->exc);
+	int rc = SLURM_ERROR, cpus = -1; /* of every lane; 0 where they differ */
 	struct saved saved;
-	int rc = SLURM_ERROR;
 
 	for (int i = 0; i < list->count; i++) {
 		const struct candidate *c = &list->c[i];
+		int here;
 
 		if (i >= count && !(required && bit_test(required, c->node)))
 			continue;
 		bit_set(nodes, c->node);
 		exclude_others(exc, c, layout_of(c->node));
+		here = memory_cpus(ask->job_ptr, layout_of(c->node));
+		cpus = cpus < 0 || cpus == here ? here : 0;
 	}
 	if (!has_required(ask, nodes))
 		goto out;
-	save(ask, &saved);
+	save(ask, cpus > 0 ? cpus : 0, &saved);
 	if (require) {
 		must = required ? bit_copy(required) : bit_alloc(bit_size(nodes));
 		for (int i = 0; i < require; i++)
@@ -120,7 +146,7 @@ int ask_cons_tres_nodes(struct ask *ask, bitstr_t *nodes, uint32_t least)
 
 	if (!has_required(ask, nodes))
 		return SLURM_ERROR;
-	save(ask, &saved);
+	save(ask, 0, &saved);
 	rc = cons_tres.job_test(ask->job_ptr, nodes, MAX(least, ask->min_nodes), ask->max_nodes,
 		MAX(least, ask->req_nodes), ask->mode, ask->preemptable, ask->preempted,
 		ask->exc COMPAT_WILL_RUN_ARG(ask->will_run));
@@ -128,9 +154,17 @@ int ask_cons_tres_nodes(struct ask *ask, bitstr_t *nodes, uint32_t least)
 	return rc;
 }
 
-static int is_same(void *a, void *b)
+/* Notes which jobs Slurm's plugin has listed itself. */
+static void note_listed(const struct ask *ask)
 {
-	return a == b;
+	list_itr_t *iter = list_iterator_create(*ask->preempted);
+	job_record_t *job_ptr;
+	int at;
+
+	while ((job_ptr = list_next(iter)))
+		if ((at = candidates_preemptable(ask, job_ptr->job_id)) >= 0)
+			ask->by_id->listed[at] = true;
+	list_iterator_destroy(iter);
 }
 
 void ask_cons_tres_preempt_rest(struct ask *ask, bool colocated)
@@ -139,6 +173,8 @@ void ask_cons_tres_preempt_rest(struct ask *ask, bool colocated)
 
 	if (!ask->preempted)
 		return;
+	if (*ask->preempted)
+		note_listed(ask);
 	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++) {
 		if (!bit_test(ask->nodes, n) || n >= occupancy_nodes(map))
 			continue;
@@ -146,17 +182,20 @@ void ask_cons_tres_preempt_rest(struct ask *ask, bool colocated)
 			const struct occupancy_job *job = occupancy_at(map, n, i, NULL);
 			const struct partner *p = tracker_partner(job);
 			job_record_t *job_ptr;
+			int at;
 
 			if (colocated ? p && partner_compatible(&ask->me, &p, 1, ask->pairs)
 				      : !job->colocated)
 				continue;
-			job_ptr = find_job_record(job->id);
-			if (!job_ptr || !candidates_preemptable(ask, job->id))
+			at = candidates_preemptable(ask, job->id);
+			job_ptr =
+				at < 0 || ask->by_id->listed[at] ? NULL : find_job_record(job->id);
+			if (!job_ptr)
 				continue;
 			if (!*ask->preempted)
 				*ask->preempted = list_create(NULL);
-			if (!list_find_first(*ask->preempted, is_same, job_ptr))
-				list_append(*ask->preempted, job_ptr);
+			list_append(*ask->preempted, job_ptr);
+			ask->by_id->listed[at] = true;
 		}
 	}
 }

@@ -78,25 +78,47 @@ void candidates_measure(struct ask *ask)
 	ask->size = candidates_wanted(ask, candidates_nodes_needed(ask, most));
 }
 
-bool candidates_preemptable(const struct ask *ask, uint32_t job_id)
+static int compare_ids(const void *a, const void *b)
 {
-	list_itr_t *iter;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void sort_preemptable(list_t *list, struct preemptable *p)
+{
+	list_itr_t *iter = list_iterator_create(list);
 	job_record_t *job_ptr;
-	bool found = false;
 
-	if (!ask->preemptable)
-		return false;
-	iter = list_iterator_create(ask->preemptable);
-	while (!found && (job_ptr = list_next(iter))) {
-		uint16_t how;
+	p->id = xcalloc(list_count(list) + 1, sizeof(*p->id));
+	p->listed = xcalloc(list_count(list) + 1, sizeof(*p->listed));
+	while ((job_ptr = list_next(iter))) {
+		uint16_t how = slurm_job_preempt_mode(job_ptr);
 
-		if (job_ptr->job_id != job_id)
-			continue;
-		how = slurm_job_preempt_mode(job_ptr);
-		found = how == PREEMPT_MODE_REQUEUE || how == PREEMPT_MODE_CANCEL;
+		if (how == PREEMPT_MODE_REQUEUE || how == PREEMPT_MODE_CANCEL)
+			p->id[p->count++] = job_ptr->job_id;
 	}
 	list_iterator_destroy(iter);
-	return found;
+	qsort(p->id, p->count, sizeof(*p->id), compare_ids);
+}
+
+int candidates_preemptable(const struct ask *ask, uint32_t job_id)
+{
+	struct preemptable *p = ask->by_id;
+	const uint32_t *at;
+
+	if (!ask->preemptable)
+		return -1;
+	if (!p->id)
+		sort_preemptable(ask->preemptable, p);
+	at = bsearch(&job_id, p->id, p->count, sizeof(*p->id), compare_ids);
+	return at ? (int)(at - p->id) : -1;
+}
+
+void candidates_free_preemptable(struct preemptable *p)
+{
+	xfree(p->id);
+	xfree(p->listed);
 }
 
 /* The lowest lane that is not taken and has no core excluded by the caller, or LANE_NONE. */
@@ -160,7 +182,8 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 		const struct occupancy_job *job = occupancy_at(map, c->node, i, &place);
 		const struct partner *other = tracker_partner(job);
 
-		if ((ends && ends[i] <= when) || (preempt && candidates_preemptable(ask, job->id)))
+		if ((ends && ends[i] <= when) ||
+			(preempt && candidates_preemptable(ask, job->id) >= 0))
 			continue;
 		if (!job->colocated || stay == LANES_MAX || !other)
 			return false;
@@ -332,7 +355,7 @@ static time_t *ends_on(const struct ask *ask, int node)
 	for (int i = 0; i < count; i++) {
 		uint32_t id = occupancy_at(map, node, i, NULL)->id;
 
-		ends[i] = candidates_preemptable(ask, id) ? 0 : end_of(ask, id);
+		ends[i] = candidates_preemptable(ask, id) >= 0 ? 0 : end_of(ask, id);
 	}
 	return ends;
 }

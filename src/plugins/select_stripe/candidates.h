@@ -8,6 +8,14 @@
 #include "striping/partners/partner.h"
 #include "striping/partners/partner_times.h"
 
+/* Whom a job may preempt, by ids in ascending order; a walk over Slurm's list for each job of each
+ * node would take as long as both together are long. NULL until it is asked for. */
+struct preemptable {
+	uint32_t *id;
+	bool *listed; /* it is in *preempted; ask_cons_tres_preempt_rest() fills this in */
+	int count;
+};
+
 /* One call of job_test, with what the wrapper knows about the job. */
 struct ask {
 	job_record_t *job_ptr;
@@ -16,6 +24,7 @@ struct ask {
 	uint32_t min_nodes, max_nodes, req_nodes;
 	uint16_t mode;
 	list_t *preemptable; /* NULL: none */
+	struct preemptable *by_id;
 	list_t **preempted;
 	compat_exc_t exc; /* the caller's; may be NULL */
 	compat_will_run_t will_run;
@@ -76,7 +85,8 @@ struct candidates candidates_vacated(const struct ask *ask);
 /* When the last of those candidates is free that are among these nodes. */
 time_t candidates_latest(const struct candidates *list, bitstr_t *nodes);
 
-/* Whether the job with this id may be preempted for the asking job. */
-bool candidates_preemptable(const struct ask *ask, uint32_t job_id);
+/* Where in ask->by_id the job with this id is; -1: it may not be preempted for the asking job. */
+int candidates_preemptable(const struct ask *ask, uint32_t job_id);
+void candidates_free_preemptable(struct preemptable *p);
 
 void candidates_free(struct candidates *list);

@@ -207,12 +207,13 @@ static int test_colocated(struct ask *ask)
 	ask->me.id = ask->job_ptr->job_id;
 	ask->me.array_id = ask->job_ptr->array_job_id;
 	ask->me.name = ask->job_ptr->name;
-	ask->me.class_name = pairs_class(ask->request.class_name, ask->job_ptr->user_id,
-		ask->job_ptr->name, ask->class_name);
 	ask->me.request = &ask->request;
 	if (!IS_JOB_RUNNING(ask->job_ptr) && !IS_JOB_SUSPENDED(ask->job_ptr))
 		job_option_show(ask->job_ptr, &ask->request, NULL);
 	ask->settings = tracker_settings();
+	ask->me.class_name = pairs_class(ask->request.class_name,
+		ask->settings->stripe_classes == CLASSES_SHARED, ask->job_ptr->user_id,
+		ask->job_ptr->name, ask->class_name);
 	candidates_measure(ask);
 	ask->pairs = history_get();
 	rc = place_colocated(ask);
@@ -231,6 +232,7 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint3
 	ours = colocated || (job_ptr->details && min_nodes && tracker_awake() &&
 				    occupancy_colocated(tracker_map()));
 	if (ours) {
+		struct preemptable by_id = {0};
 		struct ask ask = {
 			.job_ptr = job_ptr,
 			.now = time(NULL),
@@ -240,12 +242,14 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint3
 			.req_nodes = req_nodes,
 			.mode = mode,
 			.preemptable = preemptee_candidates,
+			.by_id = &by_id,
 			.preempted = preemptee_job_list,
 			.exc = exc,
 			.will_run = COMPAT_WILL_RUN,
 		};
 
 		rc = colocated ? test_colocated(&ask) : place_other(&ask);
+		candidates_free_preemptable(&by_id);
 	}
 	pthread_mutex_unlock(&lock);
 	return ours ? rc
