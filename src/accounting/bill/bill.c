@@ -69,8 +69,8 @@ int bill_facts_parse(const char *text, struct settlement *facts, struct errmsg *
 
 const char *bill_status_name(enum bill_status status)
 {
-	static const char *const names[] = {
-		"not-co-located", "pending", "running", "unsettled", "priced", "no-data"};
+	static const char *const names[] = {"not-co-located", "pending", "running", "unsettled",
+		"priced", "no-data", "never-started"};
 
 	return names[status];
 }
@@ -162,7 +162,7 @@ static enum bill_status status_of(const struct bill *b, bool priced)
 		return BILL_PENDING;
 	if (begins(b->state, "RUNNING") || begins(b->state, "SUSPENDED"))
 		return BILL_RUNNING;
-	return BILL_UNSETTLED;
+	return b->never_started ? BILL_NEVER : BILL_UNSETTLED;
 }
 
 /* Fills in what SystemComment says. 0, or -1 with err. */
@@ -216,6 +216,10 @@ static int read_row(struct bills *bills, char **field, struct bill *b, struct er
 	b->end = read_time(field[F_END]);
 	b->run_start = b->start;
 	b->billing = read_billing(field[F_TRES]);
+	/* Slurm may give a job that was cancelled before it started the TRES that it asked for, and
+	 * a start: that of its end. It never gives it nodes. */
+	b->never_started =
+		b->end && !b->elapsed_s && (!b->start || !after_key(field[F_TRES], "node="));
 	if (units_parse_double(field[F_ENERGY], 1, 1e18, &b->energy_j, &why))
 		b->energy_j = NAN;
 	if (read_comment(bills, b, field[F_COMMENT], &why))
@@ -344,7 +348,7 @@ static struct bill *row_of_size(struct bills *bills, const struct bill *last, in
 /*
  * Gives the rows of a resized job's earlier sizes their shares of its price. slurmdbd has a row for
  * each size, and the last row's comment has the facts of all. The last row begins when its size
- * began, or, after "scontrol update" in Slurm 22.05, when the run began. 0, or -1 without memory.
+ * began or when the run began: slurmdbd has rows of both kinds. 0, or -1 without memory.
  */
 static int tell_of_sizes(struct bills *bills, struct bill *last)
 {

@@ -22,6 +22,7 @@ enum bill_status {
 	BILL_UNSETTLED, /* it has ended and there is no price yet */
 	BILL_PRICED,    /* with a degradation */
 	BILL_NO_DATA,   /* at the full price; facts->nodata says why */
+	BILL_NEVER,     /* it has ended and never started */
 };
 
 /* The list that the bill is in owns the texts. They are safe to print (common/printable.h). */
@@ -40,9 +41,10 @@ struct bill {
 	enum bill_status status;
 	const struct settlement *facts; /* the comment's facts about the price; all unknown without
 					   a price, never NULL */
-	const char *price; /* the comment that they were read from; NULL without a price */
-	bool earlier_size; /* the row is of a resized job's size before the last one: raw and
-			      charged are the size's, the other facts are the run's */
+	const char *price;  /* the comment that they were read from; NULL without a price */
+	bool never_started; /* it has ended, and no node was ever allocated to it */
+	bool earlier_size;  /* the row is of a resized job's size before the last one: raw and
+			       charged are the size's, the other facts are the run's */
 };
 
 struct bills {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <event2/buffer.h>
@@ -15,6 +16,7 @@
 #include <event2/util.h>
 
 #include "accounting/record/origin.h"
+#include "common/askers.h"
 #include "common/log.h"
 
 #define MAX_SOCKETS 8
@@ -25,6 +27,17 @@
 #define MAX_OUTPUT (1024 * 1024)
 /* Most requests in one group. */
 #define MAX_GROUP 256
+/* A user who is neither root nor LedgerUser gets no more answers; further lines wait unread. */
+#define MAX_ANSWERS_PER_S 20
+
+/* Opening a line is most of the work, and only an opened line tells who has sent it. */
+enum standing {
+	TRUSTED,         /* root or LedgerUser has sent the last line */
+	FROM_CONTROLLER, /* no line yet; it comes from where slurmctld runs */
+	NEW,             /* no line yet */
+	STRANGER,        /* anybody else has sent the last line */
+	STANDINGS,
+};
 
 struct connection {
 	struct server *server;
@@ -33,8 +46,13 @@ struct connection {
 	struct connection *prev, *next;
 	char peer[96], origin[ORIGIN_SIZE];
 	bool closing; /* close it when its output is written */
-	bool trusted; /* root or LedgerUser has sent a request */
+	enum standing standing;
+	uid_t uid;    /* of a STRANGER */
+	bool in_line; /* in a list of the server: it has sent a line whose turn will come */
+	TAILQ_ENTRY(connection) turn;
 };
+
+TAILQ_HEAD(turns, connection);
 
 /* A reply that waits until what it says is on disk. The list is in the order of the requests. */
 struct waiting_reply {
@@ -57,11 +75,16 @@ struct server {
 	struct waiting_reply *waiting, **waiting_end;
 	int waiting_count;
 	struct event *flush; /* its priority is the lowest: it runs when no line waits */
-	/* The connection whose lines on_read() takes; NULL once flush() has closed it. */
-	const struct connection *reading;
+	/* The connections with a line that waits. One line is taken in each round of the event
+	 * loop: so nobody has a second turn before everybody else of the same standing had one. */
+	struct turns turns[STANDINGS];
+	int last_turn; /* the standing of who had it */
+	struct event *take_turn;
+	struct askers strangers;
 };
 
 static const struct timeval line_timeout = {LINE_TIMEOUT_S, 0};
+static const struct timeval at_once = {0, 0}, a_second = {1, 0};
 
 static void set_listening(struct server *s, bool on)
 {
@@ -85,8 +108,8 @@ static void drop(struct connection *c)
 	for (struct waiting_reply *h = s->waiting; h; h = h->next)
 		if (h->to == c)
 			h->to = NULL;
-	if (s->reading == c)
-		s->reading = NULL;
+	if (c->in_line)
+		TAILQ_REMOVE(&s->turns[c->standing], c, turn);
 	if (c->prev)
 		c->prev->next = c->next;
 	else
@@ -192,71 +215,132 @@ static bool reply_later(struct connection *c, json_t *reply, uid_t reader)
 	return true;
 }
 
+static bool reply_error(struct connection *c, const json_t *request, const char *text)
+{
+	return reply_to(c,
+		json_pack("{s:b, s:s, s:O?}", "ok", 0, "error", text, "nonce",
+			json_object_get(request, "nonce")),
+		c->uid);
+}
+
+static bool had_enough(struct server *s, const struct connection *c)
+{
+	return c->standing == STRANGER &&
+	       askers_had_enough(&s->strangers, c->uid, MAX_ANSWERS_PER_S);
+}
+
+static bool answer(struct connection *c, const json_t *request)
+{
+	struct server *s = c->server;
+	struct errmsg err = {""};
+
+	/* A new connection: it had its turn before it was known to be one of many. */
+	if (had_enough(s, c))
+		return reply_error(c, request, "you ask too often: ask again a second later");
+	if (c->standing == STRANGER)
+		askers_count(&s->strangers, c->uid);
+	if (ledger_group(s->service->ledger, &err)) {
+		plog_error("%s", err.text);
+		return reply_error(c, request, err.text);
+	}
+	s->service->origin = s->check_origin ? c->origin : NULL;
+	return reply_later(c, service_answer(s->service, request, c->uid), c->uid);
+}
+
 static bool output_full(struct connection *c)
 {
 	return evbuffer_get_length(bufferevent_get_output(c->bev)) > MAX_OUTPUT;
 }
 
-static bool answer(struct connection *c, const json_t *request, uid_t from)
+/* Puts the connection in line if it has sent a line and takes its replies. It may close it. */
+static void line_up(struct connection *c)
 {
-	struct server *s = c->server;
-	struct errmsg err = {""};
+	struct evbuffer *input = bufferevent_get_input(c->bev);
 
-	if (ledger_group(s->service->ledger, &err)) {
-		plog_error("%s", err.text);
-		return reply_to(c,
-			json_pack("{s:b, s:s, s:O?}", "ok", 0, "error", err.text, "nonce",
-				json_object_get(request, "nonce")),
-			from);
+	if (c->in_line || c->closing)
+		return;
+	if (output_full(c)) {
+		bufferevent_disable(c->bev, EV_READ);
+	} else if (evbuffer_search_eol(input, NULL, NULL, EVBUFFER_EOL_LF).pos >= 0) {
+		c->in_line = true;
+		TAILQ_INSERT_TAIL(&c->server->turns[c->standing], c, turn);
+		evtimer_add(c->server->take_turn, &at_once);
+	} else if (evbuffer_get_length(input) >= WIRE_MAX_LINE) {
+		refuse(c, WIRE_OVERSIZED, "a line is too long");
 	}
-	s->service->origin = s->check_origin ? c->origin : NULL;
-	return reply_later(c, service_answer(s->service, request, from), from);
 }
 
 static void on_read(struct bufferevent *bev, void *arg)
 {
-	struct evbuffer *input = bufferevent_get_input(bev);
-	struct connection *c = arg;
+	(void)bev;
+	line_up(arg);
+}
+
+static void take_line(struct connection *c)
+{
 	struct server *s = c->server;
+	struct errmsg err = {""};
+	enum wire_fault fault;
+	json_t *request;
+	bool answered;
+	size_t len;
+	char *line = evbuffer_readln(bufferevent_get_input(c->bev), &len, EVBUFFER_EOL_LF);
 
-	while (!output_full(c)) {
-		struct errmsg err = {""};
-		enum wire_fault fault;
-		json_t *request;
-		bool answered;
-		size_t len;
-		uid_t from;
-		char *line = evbuffer_readln(input, &len, EVBUFFER_EOL_LF);
-
-		if (!line) {
-			if (evbuffer_get_length(input) >= WIRE_MAX_LINE)
-				refuse(c, WIRE_OVERSIZED, "a line is too long");
-			return;
-		}
-		evtimer_add(c->deadline, &line_timeout);
-		request = wire_decode_fault(s->auth, line, len, &from, &fault, &err);
-		free(line);
-		if (!request) {
-			refuse(c, fault, err.text);
-			return;
-		}
-		c->trusted |= service_trusts(s->service, from);
-		answered = answer(c, request, from);
-		json_decref(request);
-		if (!answered) {
-			drop(c);
-			return;
-		}
-		/* The group grows while other lines wait, up to this size. */
-		if (s->waiting_count >= MAX_GROUP) {
-			s->reading = c;
-			flush(s);
-			if (s->reading != c)
-				return;
-		}
-		event_active(s->flush, EV_TIMEOUT, 0);
+	TAILQ_REMOVE(&s->turns[c->standing], c, turn);
+	c->in_line = false;
+	evtimer_add(c->deadline, &line_timeout);
+	request = wire_decode_fault(s->auth, line ? line : "", len, &c->uid, &fault, &err);
+	free(line);
+	if (!request) {
+		refuse(c, fault, err.text);
+		return;
 	}
-	bufferevent_disable(bev, EV_READ);
+	c->standing = service_trusts(s->service, c->uid) ? TRUSTED : STRANGER;
+	answered = answer(c, request);
+	json_decref(request);
+	if (!answered) {
+		drop(c);
+		return;
+	}
+	line_up(c);
+	/* The group grows while other lines wait, up to this size. */
+	if (s->waiting_count >= MAX_GROUP)
+		flush(s);
+	event_active(s->flush, EV_TIMEOUT, 0);
+}
+
+/* Strangers come last. The others take turns, so that no kind of them keeps another one out. */
+static struct connection *whose_turn(struct server *s)
+{
+	struct connection *c;
+
+	for (int i = 0; i < STRANGER; i++) {
+		s->last_turn = (s->last_turn + 1) % STRANGER;
+		c = TAILQ_FIRST(&s->turns[s->last_turn]);
+		if (c)
+			return c;
+	}
+	TAILQ_FOREACH(c, &s->turns[STRANGER], turn)
+	if (!had_enough(s, c))
+		return c;
+	return NULL;
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *arg)
+{
+	struct server *s = arg;
+	struct connection *c = whose_turn(s);
+
+	(void)fd;
+	(void)what;
+	/* No reply waits for the lines of strangers. */
+	if (c && c->standing == STRANGER && s->waiting)
+		flush(s);
+	else if (c)
+		take_line(c);
+	for (int i = 0; i < STANDINGS; i++)
+		if (!TAILQ_EMPTY(&s->turns[i]))
+			evtimer_add(s->take_turn, c ? &at_once : &a_second);
 }
 
 /* The output has drained. */
@@ -270,7 +354,7 @@ static void on_written(struct bufferevent *bev, void *arg)
 	}
 	if (!(bufferevent_get_enabled(bev) & EV_READ)) {
 		bufferevent_enable(bev, EV_READ);
-		on_read(bev, c);
+		line_up(c);
 	}
 }
 
@@ -287,23 +371,26 @@ static void on_deadline(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (evbuffer_get_length(bufferevent_get_input(c->bev)) ||
-		evbuffer_get_length(bufferevent_get_output(c->bev)))
+	if (c->in_line)
+		complain(c, "asks more often than it is answered: closed");
+	else if (evbuffer_get_length(bufferevent_get_input(c->bev)) ||
+		 evbuffer_get_length(bufferevent_get_output(c->bev)))
 		complain(c, "too slow: closed");
 	drop(c);
 }
 
 /*
- * Called when the last free connection is taken. Closes the oldest one on which neither root nor
- * LedgerUser has sent a request, so that nobody keeps the nodes out by holding connections. Where
- * there is no such connection, the next one has to wait.
+ * Called when the last free connection is taken. Closes the oldest one of a stranger, or else the
+ * oldest one over which nothing has come yet, so that nobody keeps the nodes out by holding
+ * connections. Where there is no such connection, the next one has to wait.
  */
 static void make_room(struct server *s)
 {
 	struct connection *oldest = NULL;
 
 	for (struct connection *c = s->connections->next; c; c = c->next)
-		if (!c->trusted)
+		if (c->standing == STRANGER || (c->standing != TRUSTED && !c->in_line &&
+						       !(oldest && oldest->standing == STRANGER)))
 			oldest = c;
 	if (s->full_minute != time(NULL) / 60)
 		plog_warn("%d connections: %s", SERVER_MAX_CONNECTIONS,
@@ -343,6 +430,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 	name_peer(address, len, c->peer, sizeof(c->peer));
 	if (!getsockname(fd, (struct sockaddr *)&own, &own_len))
 		origin_name(address, (socklen_t)len, (struct sockaddr *)&own, own_len, c->origin);
+	c->standing = origin_controls(s->service->controllers, c->origin) ? FROM_CONTROLLER : NEW;
 	c->next = s->connections;
 	if (c->next)
 		c->next->prev = c;
@@ -421,8 +509,12 @@ struct server *server_new(struct event_base *base, struct service *service,
 	s->service = service;
 	s->auth = auth;
 	s->waiting_end = &s->waiting;
+	for (int i = 0; i < STANDINGS; i++)
+		TAILQ_INIT(&s->turns[i]);
+	s->take_turn = evtimer_new(base, on_turn, s);
 	s->flush = event_new(base, -1, 0, on_flush, s);
-	if (!s->flush || event_priority_set(s->flush, event_base_get_npriorities(base) - 1)) {
+	if (!s->take_turn || !s->flush ||
+		event_priority_set(s->flush, event_base_get_npriorities(base) - 1)) {
 		errmsg_set(err, "cannot make an event");
 		goto failed;
 	}
@@ -456,6 +548,8 @@ void server_free(struct server *s)
 	flush(s);
 	if (s->flush)
 		event_free(s->flush);
+	if (s->take_turn)
+		event_free(s->take_turn);
 	while (s->connections)
 		drop(s->connections);
 	for (int i = 0; i < s->listener_count; i++)

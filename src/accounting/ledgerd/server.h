@@ -17,6 +17,10 @@ struct server;
  * base needs three priorities. What requests change goes to the disk in groups, because a sync
  * costs the same for one request as for many. A group ends when no other request waits to be read,
  * and the replies wait for its end. NULL with err.
+ *
+ * One line of one connection is taken at a time. So that no user can hold slurmctld up, with
+ * however many connections, those of people whom nothing is known of come before those of users
+ * (service_trusts()), and a user gets no more than some answers a second.
  */
 struct server *server_new(struct event_base *base, struct service *service,
 	const struct wire_auth *auth, const char *host, int port, struct errmsg *err);

@@ -44,11 +44,16 @@ static json_t *trouble(const struct errmsg *err)
 	return failure(err->text);
 }
 
-static json_t *not_allowed(struct service *s, const char *op, uid_t from)
+static void count_refusal(struct service *s, const char *op, uid_t from)
 {
 	s->counts.refused++;
 	log_limit_warn(&s->refusals, "refusals", time(NULL), "refused \"%s\" of uid %u", op,
 		(unsigned)from);
+}
+
+static json_t *not_allowed(struct service *s, const char *op, uid_t from)
+{
+	count_refusal(s, op, from);
 	return failure("not allowed");
 }
 
@@ -304,11 +309,15 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 	json_array_foreach(records, i, record) foreign |=
 		json_integer_value(json_object_get(record, "uid")) != from;
 	foreign |= settled && settlement.uid != from;
-	/* A stranger must not learn either whether the ledger knows the job. */
-	if (!service_trusts(s, from) && (foreign || (!json_array_size(records) && !settled))) {
-		json_decref(records);
+	/* For a stranger it is as if the ledger did not know the job. So the owner of a job that it
+	 * does not know yet gets the same answer, and is no stranger. */
+	if (!service_trusts(s, from) && foreign) {
+		count_refusal(s, "job", from);
+		json_array_clear(records);
 		json_decref(changes);
-		return not_allowed(s, "job", from);
+		changes = NULL;
+		settled = 0;
+		part.more = false;
 	}
 	reply = json_pack("{s:b, s:o, s:o, s:o, s:s}", "ok", 1, "records", records, "settlement",
 		settled ? settlement_to_json(&settlement) : json_null(), "changes",

@@ -94,9 +94,10 @@ struct service {
  *              "set_aside","ledger","head":{"event","hash"}}
  *
  * The table operations[] in service.c says who may ask what. root and ledger_uid may ask
- * everything; anybody else may ask status, and job about their own jobs. A request that makes or
- * changes a price must also come from a controller (origin_controls()), and so must a job request
- * of root or ledger_uid with "nodes"; the "nodes" of other people are ignored.
+ * everything; anybody else may ask status, and job: about others' jobs the answer is the one about
+ * a job that the ledger does not know. A request that makes or changes a price must also come from
+ * a controller (origin_controls()), and so must a job request of root or ledger_uid with "nodes";
+ * the "nodes" of other people are ignored.
  *
  * Returns a new reference; NULL only when memory is out.
  */

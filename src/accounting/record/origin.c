@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define KEEP_S 600
-#define RETRY_S 60
+#define RETRY_S 15
 
 static bool numeric(const struct sockaddr *a, socklen_t len, char buf[ORIGIN_SIZE])
 {
@@ -83,8 +83,7 @@ bool origin_allowed(const json_t *nodes, const char *node, const char *origin)
 		const json_t *addresses = json_object_get(item, "addresses");
 
 		if (name && !strcmp(name, node))
-			return !*origin || !json_array_size(addresses) ||
-			       is_listed(addresses, origin);
+			return !*origin || is_listed(addresses, origin);
 	}
 	return false;
 }
@@ -108,18 +107,21 @@ json_t *origin_remembered(
 	json_t *known, const char *node, int64_t now_s, bool may_wait, origin_fn resolve)
 {
 	const json_t *entry = json_object_get(known, node);
-	json_t *addresses = json_object_get(entry, "addresses");
+	json_t *addresses = json_object_get(entry, "addresses"), *fresh;
 	int64_t until = json_integer_value(json_object_get(entry, "until"));
 
 	if (entry && (until > now_s || !may_wait))
 		return json_incref(addresses);
 	if (!may_wait)
 		return json_array();
-	addresses = resolve(node);
-	until = now_s + (json_array_size(addresses) ? KEEP_S : RETRY_S);
+	fresh = resolve(node);
+	until = now_s + (json_array_size(fresh) ? KEEP_S : RETRY_S);
+	/* While a name server is away, the old addresses are as good as before. */
+	if (!json_array_size(fresh))
+		json_array_extend(fresh, addresses);
 	json_object_set_new(known, node,
-		json_pack("{s:O, s:I}", "addresses", addresses, "until", (json_int_t)until));
-	return addresses;
+		json_pack("{s:O, s:I}", "addresses", fresh, "until", (json_int_t)until));
+	return fresh;
 }
 
 bool origin_controls(const json_t *addresses, const char *origin)

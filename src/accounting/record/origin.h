@@ -19,8 +19,8 @@ const char *origin_name(const struct sockaddr *peer, socklen_t peer_len, const s
 /*
  * Whether a record in the name of `node` that came from `origin` may be the node's own. nodes is
  * slurmctld's array of the job's nodes, {"name","addresses":[...]} with numeric addresses. A node
- * that is not in it has no records. Where the origin or the node's addresses are not known, the
- * answer is yes.
+ * that is not in it has no records, and one without addresses has none that came from anywhere.
+ * Where the origin is not known, because it is not looked at, the answer is yes.
  */
 bool origin_allowed(const json_t *nodes, const char *node, const char *origin);
 
@@ -32,9 +32,10 @@ typedef json_t *(*origin_fn)(const char *node);
 
 /*
  * The addresses of a node, a new reference. It takes them from `known` (at first an empty object)
- * where they are fresh there, else from resolve(), and keeps them in `known` for ten minutes, or
- * for one minute where the node has none. Without may_wait it does not call resolve(): it uses old
- * addresses, and a node that is not in `known` has none. now_s is of a monotonic clock.
+ * where they are fresh there, else from resolve(), and keeps them in `known` for ten minutes. Where
+ * resolve() finds none, the old ones stay, and it is asked again after some seconds. Without
+ * may_wait it is not called: old addresses do, and a node that is not in `known` has none. now_s is
+ * of a monotonic clock.
  */
 json_t *origin_remembered(
 	json_t *known, const char *node, int64_t now_s, bool may_wait, origin_fn resolve);

@@ -6,7 +6,7 @@
 
 /* By enum record_lack. */
 static const char *const lack_names[LACK_COUNT] = {
-	"", "blocks", "progress", "steadiness", "precision"};
+	"", "blocks", "progress", "steadiness", "stillness", "precision", "core"};
 
 #define AT(member) FIELD_AT(struct ledger_record, member)
 #define LIST(member) FIELD_LIST(struct ledger_record, member)
@@ -42,6 +42,7 @@ static const struct field fields[] = {
 	{"spin", FIELD_BOOL, AT(spin), .optional = true},
 	{"lack", FIELD_WORD, AT(lack), .words = lack_names, .word_count = LACK_COUNT,
 		.optional = true},
+	{"culprit", FIELD_INT, AT(culprit), .max = UINT32_MAX, .optional = true},
 	{"partner_degradation", FIELD_REAL, LIST(partner_degradation), .max = 10,
 		COUNT_AT(partner_count), .flag = offsetof(struct ledger_record, attributed),
 		.items = "numbers in range or null"},
@@ -54,6 +55,19 @@ bool record_has_data(const struct ledger_record *r)
 	if (r->co_ns == 0)
 		return r->solo_ns > 0 || r->unmeasured_ns == 0;
 	return isfinite(r->degradation);
+}
+
+void record_clip(struct ledger_record *r, int64_t run_ns)
+{
+	double told = (double)r->co_ns + (double)r->solo_ns + (double)r->paused_ns;
+	double scale = told > (double)run_ns ? (double)run_ns / told : 1;
+	int64_t left = scale < 1 ? 0 : run_ns - (int64_t)told;
+
+	r->co_ns = (int64_t)(scale * (double)r->co_ns);
+	r->solo_ns = (int64_t)(scale * (double)r->solo_ns);
+	r->paused_ns = (int64_t)(scale * (double)r->paused_ns);
+	if (r->unmeasured_ns > left)
+		r->unmeasured_ns = left;
 }
 
 json_t *record_to_json(const struct ledger_record *r)

@@ -20,7 +20,9 @@ enum record_lack {
 	LACK_BLOCKS,     /* too few blocks */
 	LACK_PROGRESS,   /* in most blocks no progress was counted */
 	LACK_STEADINESS, /* in most blocks the windows before and after differ too much */
+	LACK_STILLNESS,  /* in most shutters a co-runner did not stand still */
 	LACK_PRECISION,  /* the interval that all blocks give together is too wide */
+	LACK_CORE,       /* no progress, and the tasks waited for a processor */
 	LACK_COUNT
 };
 
@@ -60,6 +62,7 @@ struct ledger_record {
 	char backend[16]; /* counter backend, "none" without a signal */
 	bool sensing;     /* the job reacted to shutters: its degradation is worth nothing */
 	bool spin;        /* only some tasks suffer, and the others may wait for them in a loop */
+	uint32_t culprit; /* the co-runner for which time or blocks were not measured; 0 = none */
 	int partner_count;
 	uint32_t partner[RECORD_MAX_PARTNERS]; /* jobs that ran beside it on this node */
 	/* What each partner caused of the degradation, NAN = unknown; valid where attributed. */
@@ -70,6 +73,10 @@ struct ledger_record {
 /* Whether the degradation is known for the co-located time. Without co-located time it is known,
  * unless nobody saw the job run. */
 bool record_has_data(const struct ledger_record *r);
+
+/* Fits the times of a record into those of its run, as far as the job was on the node. Unmeasured
+ * time gives way first: a node that was down does not know how long. */
+void record_clip(struct ledger_record *r, int64_t run_ns);
 
 /* The one list of a record's fields. All forms of a record are made from it. */
 extern const struct field_table record_fields;

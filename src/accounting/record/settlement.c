@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/text_append.h"
 #include "common/units.h"
 
 #define MAX_FIELDS 64
@@ -51,17 +52,13 @@ static json_t *show_interval(const struct settlement *s)
 /* "12,13,+3"; with the cost of each partner "12:0.310,13:0.091" */
 static void write_partners(const struct settlement *s, char *value, size_t size)
 {
-	size_t used = 0;
-
 	for (int i = 0; i < s->partner_count; i++) {
-		used += (size_t)snprintf(
-			value + used, size - used, "%s%u", i ? "," : "", s->partner[i]);
+		text_append(value, size, "%s%u", i ? "," : "", s->partner[i]);
 		if (!isnan(s->partner_cost[i]))
-			used += (size_t)snprintf(
-				value + used, size - used, ":%.3f", s->partner_cost[i]);
+			text_append(value, size, ":%.3f", s->partner_cost[i]);
 	}
 	if (s->more_partners)
-		snprintf(value + used, size - used, ",+%d", s->more_partners);
+		text_append(value, size, ",+%d", s->more_partners);
 }
 
 static int read_partners(char *value, struct settlement *s)
@@ -109,10 +106,8 @@ static json_t *show_costs(const struct settlement *s)
 /* "16000:120,8000:30" */
 static void write_sizes(const struct settlement *s, char *value, size_t size)
 {
-	size_t used = 0;
-
 	for (int i = 0; i < s->size_count; i++)
-		used += (size_t)snprintf(value + used, size - used, "%s%llu:%lld", i ? "," : "",
+		text_append(value, size, "%s%llu:%lld", i ? "," : "",
 			(unsigned long long)s->size[i].raw, (long long)s->size[i].seconds);
 }
 
@@ -161,6 +156,11 @@ static json_t *show_nodata(const struct settlement *s)
 static json_t *known(int64_t v)
 {
 	return v ? json_integer(v) : json_null();
+}
+
+static json_t *show_culprit(const struct settlement *s)
+{
+	return known(s->culprit);
 }
 
 /* Comments do not have the next two; only the ledger has them. */
@@ -239,6 +239,8 @@ static const struct field fields[] = {
 		FORMS(COMMENT("partial", 1), .write = write_partial, .read = read_partial)},
 	{NULL, FIELD_INT, AT(nodes), .min = 1, .max = INT32_MAX},
 	{NULL, FIELD_REAL, AT(unmeasured), FORMS(COMMENT("unmeasured", 1), .digits = 2)},
+	{NULL, FIELD_INT, AT(culprit), .min = 1, .max = UINT32_MAX,
+		FORMS(COMMENT("culprit", 1), WHY("culprit", 0), .show = show_culprit)},
 	{NULL, FIELD_BOOL, AT(spin),
 		FORMS(COMMENT("spin", 1), .word = "suspected", WHY("spin", 0))},
 	{NULL, FIELD_TEXT, AT(nodata),
@@ -328,17 +330,15 @@ void settlement_write_comment(struct settlement *s)
 {
 	const struct field *list[MAX_FIELDS];
 	int n = settlement_form_fields(SETTLEMENT_COMMENT, list);
-	size_t used = 0;
 
 	s->text[0] = '\0';
-	for (int i = 0; i < n && used < sizeof(s->text); i++) {
+	for (int i = 0; i < n; i++) {
 		char value[512];
 
 		write_value(list[i], s, value, sizeof(value));
 		if (*value)
-			used += (size_t)snprintf(s->text + used, sizeof(s->text) - used, "%s%s=%s",
-				used ? " " : "", forms_of(list[i])->in[SETTLEMENT_COMMENT].key,
-				value);
+			text_append(s->text, sizeof(s->text), "%s%s=%s", *s->text ? " " : "",
+				forms_of(list[i])->in[SETTLEMENT_COMMENT].key, value);
 	}
 }
 

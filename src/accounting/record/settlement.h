@@ -54,6 +54,7 @@ struct settlement {
 	char backend[64];     /* what counted progress: "perf", "heartbeat+perf" */
 	int with_data, nodes; /* how many of its nodes have data; both 0 where all have */
 	bool spin;            /* its tasks may wait for each other in a loop: D may be too low */
+	uint32_t culprit;     /* the co-runner for which it was not measured; 0 = none */
 	char nodata[32];      /* why there is no degradation, one word */
 	int changes;          /* how often an administrator has changed the price */
 	/* The "poppa" part of the job's SystemComment: the comment form of the members above. It

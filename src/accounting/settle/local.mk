@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Settling: what a run is charged, what is given back in Slurm, and what must outlive slurmctld; for prep/poppa only.
+# Settling: what a run is charged, what is given back in Slurm, and what must outlive slurmctld; for prep/poppa, and for poppa doctor.
 noinst_LTLIBRARIES += libsettle.la
 libsettle_la_SOURCES = \
 	src/accounting/settle/decay.c src/accounting/settle/decay.h \

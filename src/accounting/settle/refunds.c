@@ -66,6 +66,22 @@ static bool same_file(const struct refunds_file *a, const struct refunds_file *b
 	return a->inode == b->inode && a->mtime_ns == b->mtime_ns && a->size == b->size;
 }
 
+bool refunds_same_usage(const struct refunds_saved *a, const struct refunds_saved *b)
+{
+	return same_file(&a->assoc, &b->assoc) && same_file(&a->qos, &b->qos);
+}
+
+int refunds_probe(const struct refunds *r, struct errmsg *err)
+{
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/poppa_probe", r->folder);
+	if (fsio_write(path, "", 0, 0600, 1, err))
+		return -1;
+	unlink(path);
+	return 0;
+}
+
 /* Usage that was loaded from no file is empty: there is nothing to give back. */
 static bool is_lost(const struct refunds_file *saved, const struct refunds_file *loaded)
 {

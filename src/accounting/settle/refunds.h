@@ -12,8 +12,8 @@
 /*
  * slurmctld keeps usage in memory and saves it now and then. After a crash it goes on with what the
  * files have. A file has a refund if it was written after the refund, which no clock shows for
- * sure. So the journal notes which files there were: nothing is saved while a refund is made, and
- * every file but the one of that moment has the refund.
+ * sure. So the journal notes which files there were just before a refund: every other file has it.
+ * Where the usage was saved between the note and the refund, it is saved once more.
  */
 
 #define REFUNDS_FILE "poppa_refunds"
@@ -75,8 +75,14 @@ bool refunds_whole(const struct refunds *r);
  * old one is kept as poppa_refunds.damaged. */
 int refunds_damaged(const struct refunds *r);
 
-/* Which files there are now. It waits only for three stat() calls. */
+/* Which files there are now. Waits for the file system, as all but refunds_charged() do. */
 void refunds_look(const struct refunds *r, struct refunds_saved *saved);
+
+/* Whether both are the same files of usage. */
+bool refunds_same_usage(const struct refunds_saved *a, const struct refunds_saved *b);
+
+/* Waits until the folder has taken a file, which is removed again. 0, or -1 with err. */
+int refunds_probe(const struct refunds *r, struct errmsg *err);
 
 /* Whether the run was refunded; if so, *charged is what the usage has for it or its last size. */
 bool refunds_charged(const struct refunds *r, uint32_t job_id, uint32_t restart, int64_t start_unix,
@@ -88,10 +94,9 @@ void refunds_keep(
 	struct refunds *r, uint32_t job_id, uint32_t restart, int64_t start_unix, int64_t now_ms);
 
 /*
- * Enters a refund with one write, which waits for no disk. The caller holds the lock on the usage
- * that it changes, so that nobody saves the usage in between; `saved` are the files of the same
- * moment. Returns 0, or -1 with err where the file did not take it: then only this process knows of
- * it.
+ * Enters a refund with one write, which is not synced yet. The refund is to be made right after
+ * this, and before the usage is saved again; `saved` are the files of now. Returns 0, or -1 with
+ * err where the file did not take it: then only this process knows of it.
  */
 int refunds_enter(struct refunds *r, const struct refund *refund, const struct refunds_saved *saved,
 	int64_t now_ms, struct errmsg *err);

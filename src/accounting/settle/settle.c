@@ -36,6 +36,7 @@ struct sums {
 	bool lack[LACK_COUNT]; /* what nodes without data lack */
 	bool uncertain;        /* the measurements show too little for a price */
 	bool only_unseen;      /* every record is of a job that poppad never saw running */
+	uint32_t culprit;      /* the co-runner for which a node did not measure; 0 = none */
 	char backends[64];
 	struct partner_cost *partner; /* sorted, distinct */
 	int partner_count;
@@ -157,27 +158,26 @@ static void add_partners(struct sums *s, const struct ledger_record *r, double s
 static void add_node(struct sums *s, const struct settle_job *job, const struct settle_node *node,
 	const struct ledger_record *r)
 {
-	double wall = (double)(node->wall_ns ? node->wall_ns : job->wall_ns), told, scale;
-	double unmeasured;
+	int64_t wall = node->wall_ns ? node->wall_ns : job->wall_ns;
+	struct ledger_record in; /* the run */
 
-	s->all += node->weight * wall;
+	s->all += node->weight * (double)wall;
 	if (!r)
 		return;
+	in = *r;
+	record_clip(&in, wall);
 	s->nodes_with_record++;
 	s->sensing |= r->sensing;
 	s->spin |= r->spin;
+	if (r->culprit)
+		s->culprit = r->culprit;
 	add_partners(s, r, 0);
 	if (strcmp(r->backend, "none"))
 		s->only_no_signal = false;
 	if (r->co_ns || r->solo_ns)
 		s->only_unseen = false;
-	/* A node that was down does not know how long: its unmeasured time is an upper limit. */
-	told = (double)r->co_ns + (double)r->solo_ns + (double)r->paused_ns;
-	unmeasured = fmin((double)r->unmeasured_ns, fmax(wall - told, 0));
-	told += unmeasured;
-	scale = told > wall ? wall / told : 1;
 	/* Nobody pays for this time, also where there is no degradation. */
-	s->paused += node->weight * scale * (double)r->paused_ns;
+	s->paused += node->weight * (double)in.paused_ns;
 	if (!record_has_data(r)) {
 		s->lack[r->lack] = true;
 		return;
@@ -188,12 +188,12 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 	}
 	add_backend(s, r->backend);
 	s->nodes_with_data++;
-	s->unmeasured += node->weight * unmeasured;
 	/* Without the node's final record the time since this record is unmeasured. */
-	if (!r->final && told < wall)
-		s->unmeasured += node->weight * (wall - told);
+	if (!r->final)
+		in.unmeasured_ns = wall - in.co_ns - in.solo_ns - in.paused_ns;
+	s->unmeasured += node->weight * (double)in.unmeasured_ns;
 	if (r->co_ns) {
-		double share = node->weight * scale * (double)r->co_ns;
+		double share = node->weight * (double)in.co_ns;
 
 		s->co += share;
 		s->lost += share * r->degradation;
@@ -234,8 +234,12 @@ static const char *no_data_reason(const struct settle_job *job, const struct sum
 		return "unmeasured";
 	if (s->only_no_signal)
 		return "no-signal";
+	if (s->lack[LACK_STILLNESS])
+		return "unmeasured";
 	if (s->lack[LACK_PRECISION])
 		return "uncertain";
+	if (s->lack[LACK_CORE])
+		return "no-core";
 	if (s->lack[LACK_PROGRESS])
 		return "no-progress";
 	return s->lack[LACK_STEADINESS] ? "unsteady" : "too-few-blocks";
@@ -306,6 +310,8 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 	} else {
 		take_measured(out, job, &s, half_interval);
 	}
+	if (*out->nodata || out->nodes || !isnan(out->unmeasured))
+		out->culprit = s.culprit;
 	name_partners(out, &s);
 	out->charged = price_charge(policy, out->raw, out->degradation, out->hi, out->stopped);
 	settlement_write_comment(out);

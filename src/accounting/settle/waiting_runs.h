@@ -9,6 +9,12 @@
 
 #include "common/errmsg.h"
 
+/* In StateSaveLocation. A run is in one of them a second or so after its end, until it is settled
+ * and all of Slurm shows that; it goes from the second into the first, and is in both for a moment.
+ */
+#define WAITING_FILE "poppa_unsettled"
+#define WAITING_ARRIVED_FILE "poppa_arrived"
+
 /*
  * The file's first line is a list of runs. Each later line is a change: a run that is new or has
  * changed, or one that no longer waits. So a change costs the same however many runs wait. A run is

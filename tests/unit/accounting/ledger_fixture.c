@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sqlite3.h>
 
 #include "unit/accounting/ledger_fixture.h"
 
@@ -117,4 +118,45 @@ struct settlement settlement_of(uint32_t job, uint64_t charged)
 		.policy = "thesis",
 		.version = PRICE_VERSION,
 		.text = "d=0.4000"};
+}
+
+int count_records(struct ledger *l, uint32_t job, int64_t start, int64_t *co_ns)
+{
+	struct ledger_record *records;
+	int n;
+
+	records = records_of(l, "c", job, 0, start, &n);
+	if (n && co_ns)
+		*co_ns = records[0].co_ns;
+	free(records);
+	return n;
+}
+
+char fault_lines[4096];
+
+void note_fault(const char *line, void *arg)
+{
+	(void)arg;
+	strncat(fault_lines, line, sizeof(fault_lines) - strlen(fault_lines) - 1);
+	strncat(fault_lines, "\n", sizeof(fault_lines) - strlen(fault_lines) - 1);
+}
+
+struct ledger_check check_ledger(const char *file)
+{
+	struct ledger_check found;
+	struct errmsg err = {""};
+
+	fault_lines[0] = '\0';
+	if (ledger_file_check(file, NULL, &found, note_fault, NULL, &err))
+		fail_msg("%s", err.text);
+	return found;
+}
+
+void change_ledger(const char *statements)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, statements, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
 }

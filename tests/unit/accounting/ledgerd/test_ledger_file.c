@@ -186,12 +186,164 @@ static void damage_is_met_at_work(void **state)
 	ledger_close(l);
 }
 
+/* A ledger with two records and a settlement, still open. */
+static struct ledger *filled_ledger(void)
+{
+	struct ledger_record r[] = {record_of(5, "n1", 1), record_of(5, "n2", 1)};
+	struct settlement s = settlement_of(5, 3600), got;
+	struct ledger *l = open_ledger();
+	struct errmsg err = {""};
+
+	assert_int_equal(ledger_put(l, r, 2, "", NULL, &err), 0);
+	assert_int_equal(ledger_settle(l, &s, 0, &got, &err), 1);
+	return l;
+}
+
+static void check_finds_faults(void **state)
+{
+	/* What is done to the file, and what the fault's line says. */
+	static const char *const harm[][2] = {
+		{"DROP TRIGGER settlement_unchanged", "the trigger settlement_unchanged"},
+		{"UPDATE settlement SET charged = 1", "settlement of job 5 restart 0: its body"},
+		{"UPDATE settlement SET charged = 3600, body = replace(body, '3600', '3601')",
+			"0 events"},
+		{"UPDATE record SET uid = 7 WHERE node = 'n2'", "node n2: its body"},
+		{"UPDATE record SET body = '{' WHERE node = 'n1'", "node n1: its body is damaged"},
+		{"DROP TRIGGER settlement_kept; DELETE FROM settlement",
+			"1 settlements that the log of events names"}};
+	struct ledger_check found;
+	struct errmsg err = {""};
+
+	(void)state;
+	ledger_close(filled_ledger());
+	found = check_ledger(path);
+	assert_int_equal(found.faults, 0);
+	assert_int_equal(found.records, 2);
+	assert_int_equal(found.settlements, 1);
+	assert_int_equal(found.events, 1);
+	for (size_t i = 0; i < sizeof(harm) / sizeof(harm[0]); i++) {
+		change_ledger(harm[i][0]);
+		assert_true(check_ledger(path).faults > 0);
+		if (!strstr(fault_lines, harm[i][1]))
+			fail_msg("%s: %s", harm[i][0], fault_lines);
+	}
+	assert_int_equal(
+		ledger_file_check("/nonexistent", NULL, &found, note_fault, NULL, &err), -1);
+	assert_non_null(strstr(err.text, "/nonexistent"));
+}
+
+static void backup_of_an_open_ledger(void **state)
+{
+	struct ledger *l = filled_ledger();
+	struct errmsg err = {""};
+	char to[128];
+
+	(void)state;
+	snprintf(to, sizeof(to), "%s/backup", dir);
+	assert_int_equal(ledger_file_backup(path, to, &err), 0);
+	assert_int_equal(check_ledger(to).faults, 0);
+	/* What is there already is not replaced. */
+	assert_int_equal(ledger_file_backup(path, to, &err), -1);
+	assert_non_null(strstr(err.text, to));
+	ledger_close(l);
+	unlink(path);
+	assert_int_equal(rename(to, path), 0);
+	l = open_ledger();
+	assert_int_equal(count_records(l, 5, 0, NULL), 2);
+	ledger_close(l);
+}
+
+static void export_is_lines_of_json(void **state)
+{
+	struct ledger *l = filled_ledger();
+	struct errmsg err = {""};
+	char *text = NULL, *save = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int lines = 0;
+
+	(void)state;
+	assert_int_equal(ledger_file_export(path, 0, out, &err), 0);
+	fclose(out);
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		json_t *json = json_loads(line, 0, NULL);
+
+		assert_non_null(json_string_value(json_object_get(json, "kind")));
+		assert_int_equal(json_integer_value(json_object_get(json, "job")), 5);
+		json_decref(json);
+		lines++;
+	}
+	assert_int_equal(lines, 4);
+	free(text);
+	out = open_memstream(&text, &size);
+	assert_int_equal(ledger_file_export(path, 3000000, out, &err), 0);
+	fclose(out);
+	assert_string_equal(text, "");
+	free(text);
+	ledger_close(l);
+}
+
+/* Whoever can write the file and knows how hashes are made cannot hide it from who noted one. */
+static void log_cannot_be_rewritten(void **state)
+{
+	static const char *const harm[][2] = {
+		{"UPDATE event SET by_uid = 7 WHERE id = 2", "event 2 of the log is not"},
+		{"UPDATE event SET by_uid = 64 WHERE id = 2; DELETE FROM event WHERE id = 1",
+			"event 2 follows event 0"},
+	};
+	struct ledger *l = open_ledger();
+	struct ledger_check found;
+	struct ledger_anchor anchor;
+	struct errmsg err = {""};
+
+	(void)state;
+	for (uint32_t job = 1; job <= 3; job++) {
+		struct settlement s = settlement_of(job, 3600), got;
+
+		assert_int_equal(ledger_settle(l, &s, 64, &got, &err), 1);
+	}
+	ledger_head(l, &anchor.event, anchor.hash);
+	assert_int_equal(anchor.event, 3);
+	ledger_close(l);
+	found = check_ledger(path);
+	assert_int_equal(found.faults, 0);
+	assert_string_equal(found.hash, anchor.hash);
+	change_ledger("DROP TRIGGER event_kept; DROP TRIGGER event_unchanged");
+	for (size_t i = 0; i < sizeof(harm) / sizeof(harm[0]); i++) {
+		change_ledger(harm[i][0]);
+		check_ledger(path);
+		if (!strstr(fault_lines, harm[i][1]))
+			fail_msg("%s: %s", harm[i][0], fault_lines);
+	}
+	/* A log that was made anew is sound in itself, but not with the anchor. */
+	unlink(path);
+	l = open_ledger();
+	for (uint32_t job = 1; job <= 3; job++) {
+		struct settlement s = settlement_of(job, 3601), got;
+
+		assert_int_equal(ledger_settle(l, &s, 64, &got, &err), 1);
+	}
+	ledger_close(l);
+	fault_lines[0] = '\0';
+	assert_int_equal(ledger_file_check(path, NULL, &found, note_fault, NULL, &err), 0);
+	assert_int_equal(found.faults, 0);
+	assert_int_equal(ledger_file_check(path, &anchor, &found, note_fault, NULL, &err), 0);
+	assert_int_equal(found.faults, 1);
+	anchor.event = 4;
+	assert_int_equal(ledger_file_check(path, &anchor, &found, note_fault, NULL, &err), 0);
+	assert_int_equal(found.faults, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		LEDGER_TEST(a_copy_is_another_ledger),
 		LEDGER_TEST(a_ledger_in_use_can_be_copied),
 		LEDGER_TEST(damage_is_met_at_work),
+		LEDGER_TEST(check_finds_faults),
+		LEDGER_TEST(backup_of_an_open_ledger),
+		LEDGER_TEST(export_is_lines_of_json),
+		LEDGER_TEST(log_cannot_be_rewritten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

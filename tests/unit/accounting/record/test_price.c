@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of the price policies and of the rules that choose one. */
+/* Unit tests of src/accounting/record/price.c: what a job is charged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "accounting/record/price.h"
-#include "common/price_rules.h"
 
 static struct price_policy policy(const char *text)
 {
@@ -133,109 +132,6 @@ static void rounds_to_nearest(void **state)
 	assert_int_equal(charge("solo", 1, 0.51, 0), 0);
 }
 
-static void text_and_back(void **state)
-{
-	static const char *const same[] = {"thesis", "solo", "linear:1.5", "none",
-		"tiers:0.05=0.1:0.2=0.35", "thesis/cap=0.5",
-		"solo/cap=0.25/floor=100/estimate=upper"};
-	char buf[PRICE_MAX_TEXT];
-	struct price_policy p;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
-		p = policy(same[i]);
-		assert_string_equal(price_policy_format(&p, buf), same[i]);
-	}
-	p = policy("THESIS/estimate=POINT/cap=1");
-	assert_string_equal(price_policy_format(&p, buf), "thesis");
-}
-
-static void refusals(void **state)
-{
-	/* The text, and what the message must name. */
-	static const char *const bad[][2] = {{"free", "free"}, {"free", "solo"}, {"", "thesis"},
-		{"/cap=1", "cap=1"}, {"solo:2", "solo"}, {"linear", "linear:1.5"},
-		{"linear:-1", "linear:1.5"}, {"linear:x", "linear:1.5"}, {"tiers", "tiers:0.05"},
-		{"tiers:", "tiers:0.05"}, {"tiers:0.1", "0.1"}, {"tiers:0.1=2", "tiers:0.05"},
-		{"tiers:0.2=0.1:0.1=0.2", "0.1=0.2"}, {"tiers:0.1=0.3:0.2=0.2", "0.2=0.2"},
-		{"tiers:0.1=0:0.2=0:0.3=0:0.4=0:0.5=0:0.6=0:0.7=0:0.8=0:0.9=0", "8"},
-		{"thesis/cap", "cap=0.5"}, {"thesis/cap=2", "cap=0.5"},
-		{"thesis/floor=-1", "floor=100"}, {"thesis/estimate=lower", "estimate=point|upper"},
-		{"thesis/max=1", "max"}};
-	struct price_policy p = policy("linear:2");
-	char buf[PRICE_MAX_TEXT];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct errmsg err = {""};
-
-		assert_int_equal(price_policy_parse(bad[i][0], &p, &err), -1);
-		if (!strstr(err.text, bad[i][1]))
-			fail_msg("\"%s\": %s", bad[i][0], err.text);
-		assert_string_equal(price_policy_format(&p, buf), "linear:2");
-	}
-}
-
-static const char *chosen(const struct price_rules *rules, const char *partition, const char *qos)
-{
-	static char buf[PRICE_MAX_TEXT];
-
-	return price_policy_format(price_rules_choose(rules, partition, qos), buf);
-}
-
-static void rules_choose(void **state)
-{
-	struct poppa_settings s;
-	struct price_rules rules;
-	struct errmsg err = {""};
-	char text[SETTINGS_MAX_TEXT];
-
-	(void)state;
-	assert_int_equal(
-		settings_parse("poppa_price=solo/cap=0.5,poppa_price_partition=debug:none,"
-			       "poppa_price_qos=high:linear:2,poppa_price_partition=long:thesis",
-			&s, &err),
-		0);
-	/* What is printed can be read again. */
-	assert_int_equal(settings_parse(settings_format(&s, text, sizeof(text)), &s, &err), 0);
-	assert_int_equal(price_rules_parse(&s, &rules, &err), 0);
-	assert_string_equal(chosen(&rules, NULL, NULL), "solo/cap=0.5");
-	assert_string_equal(chosen(&rules, "other", "normal"), "solo/cap=0.5");
-	assert_string_equal(chosen(&rules, "debug", "normal"), "none");
-	assert_string_equal(chosen(&rules, "Debug", NULL), "none");
-	assert_string_equal(chosen(&rules, "long", "normal"), "thesis");
-	assert_string_equal(chosen(&rules, "debug", "high"), "linear:2");
-	assert_string_equal(chosen(&rules, "high", "debug"), "solo/cap=0.5");
-}
-
-static void rules_refused(void **state)
-{
-	static const char *const bad[][2] = {{"poppa_price=free", "poppa_price=free"},
-		{"poppa_price_partition=debug", "poppa_price_partition"},
-		{"poppa_price_partition=:solo", "poppa_price_partition"},
-		{"poppa_price_qos=high:cheap", "cheap"},
-		{"poppa_price_qos=high:solo,poppa_price_qos=HIGH:none", "twice"}};
-	struct poppa_settings s;
-	struct price_rules rules;
-	struct errmsg err = {""};
-
-	(void)state;
-	settings_defaults(&s);
-	assert_int_equal(price_rules_parse(&s, &rules, &err), 0);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		/* By every part that reads settings, poppad as well as who prices. */
-		assert_int_equal(settings_parse(bad[i][0], &s, &err), -1);
-		if (!strstr(err.text, bad[i][1]))
-			fail_msg("%s: %s", bad[i][0], err.text);
-		assert_string_equal(s.price, "thesis");
-		assert_string_equal(s.price_rules, "");
-	}
-	strcpy(s.price, "free");
-	assert_int_equal(price_rules_parse(&s, &rules, &err), -1);
-	assert_int_equal(rules.count, 0);
-	assert_string_equal(chosen(&rules, "debug", "high"), "thesis");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,10 +142,6 @@ int main(void)
 		cmocka_unit_test(upper_end_favours_the_user),
 		cmocka_unit_test(never_outside_zero_to_raw),
 		cmocka_unit_test(rounds_to_nearest),
-		cmocka_unit_test(text_and_back),
-		cmocka_unit_test(refusals),
-		cmocka_unit_test(rules_choose),
-		cmocka_unit_test(rules_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

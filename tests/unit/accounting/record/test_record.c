@@ -433,6 +433,34 @@ static void has_data(void **state)
 	assert_true(record_has_data(&r));
 }
 
+/* The times of a record add up to no more than the run; what nobody saw gives way first. */
+static void clipped(void **state)
+{
+	static const struct {
+		int64_t run, times[4], want[4];
+	} cases[] = {
+		{45000, {44400, 0, 200, 2400}, {44400, 0, 200, 400}},
+		{45000, {44000, 0, 200, 800}, {44000, 0, 200, 800}},
+		{45000, {40000, 0, 200, 800}, {40000, 0, 200, 800}},
+		{45000, {60000, 20000, 10000, 7}, {30000, 10000, 5000, 0}},
+		{0, {0, 0, 0, 7}, {0, 0, 0, 0}},
+		{0, {3, 2, 1, 7}, {0, 0, 0, 0}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const int64_t *t = cases[i].times, *want = cases[i].want;
+		struct ledger_record r = {
+			.co_ns = t[0], .solo_ns = t[1], .paused_ns = t[2], .unmeasured_ns = t[3]};
+
+		record_clip(&r, cases[i].run);
+		assert_int_equal(r.co_ns, want[0]);
+		assert_int_equal(r.solo_ns, want[1]);
+		assert_int_equal(r.paused_ns, want[2]);
+		assert_int_equal(r.unmeasured_ns, want[3]);
+	}
+}
+
 static void settlements(void **state)
 {
 	struct settlement s = {.cluster = "c1",
@@ -483,6 +511,7 @@ int main(void)
 		cmocka_unit_test(every_field_is_replaced),
 		cmocka_unit_test(every_field_through_the_spool),
 		cmocka_unit_test(has_data),
+		cmocka_unit_test(clipped),
 		cmocka_unit_test(settlements),
 	};
 

@@ -216,7 +216,8 @@ static void no_data(void **state)
 		s.text, "nodata=too-few-blocks partners=13 raw=10000 charged=10000 policy=thesis");
 	for (int lack = LACK_BLOCKS; lack < LACK_COUNT; lack++) {
 		static const char *const words[] = {NULL, "nodata=too-few-blocks ",
-			"nodata=no-progress ", "nodata=unsteady ", "nodata=uncertain "};
+			"nodata=no-progress ", "nodata=unsteady ", "nodata=unmeasured ",
+			"nodata=uncertain ", "nodata=no-core "};
 
 		r[0].lack = (enum record_lack)lack;
 		s = decide(&job, r, 2);
@@ -573,6 +574,35 @@ static void costs_of_partners(void **state)
 	assert_non_null(strstr(s.text, "nodata=too-few-blocks partners=7,9,13 "));
 }
 
+/* A co-runner for which a node could not measure is named, with data from others or without. */
+static void culprits(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[] = {record_of("n1", NAN), record_of("n2", 0.2)};
+	struct settlement s, back;
+
+	(void)state;
+	r[0].lack = LACK_STILLNESS;
+	r[0].culprit = 13;
+	s = decide(&job, r, 2);
+	assert_int_equal(s.culprit, 13);
+	assert_non_null(strstr(s.text, " partial=1/2 "));
+	assert_non_null(strstr(s.text, " culprit=13"));
+	settlement_clear(&back);
+	assert_int_equal(settlement_read_comment(s.text, &back, NULL), 0);
+	assert_int_equal(back.culprit, 13);
+	r[1].culprit = 14;
+	r[1].lack = LACK_STILLNESS;
+	r[1].degradation = NAN;
+	s = decide(&job, r, 2);
+	assert_int_equal(s.charged, 10000);
+	assert_int_equal(strncmp(s.text, "nodata=unmeasured ", 18), 0);
+	assert_true(s.culprit == 13 || s.culprit == 14);
+	r[0].culprit = r[1].culprit = 0;
+	s = decide(&job, r, 2);
+	assert_null(strstr(s.text, "culprit"));
+}
+
 static void requeued_and_many_partners(void **state)
 {
 	struct settle_job job = job_of(two_nodes, 2);
@@ -642,6 +672,7 @@ int main(void)
 		cmocka_unit_test(clock_steps),
 		cmocka_unit_test(last_word_missing),
 		cmocka_unit_test(costs_of_partners),
+		cmocka_unit_test(culprits),
 		cmocka_unit_test(requeued_and_many_partners),
 		cmocka_unit_test(pairs),
 	};
