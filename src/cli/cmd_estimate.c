@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounting/record/fields.h"
 #include "cli/ask/cli.h"
 #include "poppa/estimate/estimator.h"
 #include "poppa/estimate/shutterlog.h"
@@ -110,7 +111,8 @@ static json_t *job_json(const struct job *job)
 	return json_pack("{s:I, s:s, s:I, s:I, s:o, s:[o, o]}", "job", (json_int_t)job->id,
 		"method", estimate_method_name(estimator_method(job->estimator)), "blocks",
 		(json_int_t)r.blocks, "used", (json_int_t)r.used, "degradation",
-		cli_real(r.degradation), "ci95", cli_real(r.lo), cli_real(r.hi));
+		field_real_or_null(r.degradation), "ci95", field_real_or_null(r.lo),
+		field_real_or_null(r.hi));
 }
 
 static int print_result(const struct run *run)

@@ -4,7 +4,7 @@
 
 #include "cli/ask/cli.h"
 #include "common/units.h"
-#include "poppa/measure/overhead.h"
+#include "poppa/measure/overhead_model.h"
 
 #define MAX_JOBS 1024
 

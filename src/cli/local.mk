@@ -11,6 +11,7 @@ poppa_LDADD = \
 	libsubmit.la \
 	liblanes.la \
 	libbill.la \
+	libsettle.la \
 	libledger.la \
 	libschedule.la \
 	libestimate.la \

@@ -3,7 +3,7 @@
 CLI_TESTS = tests/cli/usage.t tests/cli/numbers.t tests/cli/estimate.t tests/cli/node.t tests/cli/top.t tests/cli/report.t tests/cli/page_browser.t tests/cli/why.t tests/cli/metrics.t tests/cli/completion.t tests/cli/docs.t
 TESTS += $(CLI_TESTS)
 TEST_EXTENSIONS = .t
-T_LOG_COMPILER = bash
+T_LOG_COMPILER = timeout -k 10 600 bash
 AM_TESTS_ENVIRONMENT = POPPA='$(abs_top_builddir)/poppa'; export POPPA; \
 	POPPAD='$(abs_top_builddir)/poppad'; export POPPAD; \
 	SHUTTERLOG_GEN='$(abs_top_builddir)/tests/gen/shutterlog_gen'; export SHUTTERLOG_GEN;

@@ -25,7 +25,16 @@ completes "options of a command" "--times" top --ti
 completes "options that several have" "--json" status --j
 completes "values of an option" "robust" estimate --method r
 completes "values behind a sign" "thesis" estimate --method = t
+completes "actions of poppa ledger" "backup check export rebuild" ledger ""
+completes "one action, behind an option" "rebuild" ledger --since 2026-01-31 re
+# Stands in for Slurm's, with the last day's jobs of the user.
+sacct() {
+	printf '12\n13_1\n13_2\n'
+}
+completes "jobs" "13_1 13_2" why 13
+completes "jobs of an option" "12" settle --job 12
 touch "$TAP_DIR/shutters.csv"
+completes "a file for a copy of the ledger" "$TAP_DIR/shutters.csv" ledger backup "$TAP_DIR/shut"
 completes "files" "$TAP_DIR/shutters.csv" estimate "$TAP_DIR/shut"
 completes "files of an option" "$TAP_DIR/shutters.csv" metrics --output "$TAP_DIR/shut"
 COMP_WORDS=("$POPPA" "")

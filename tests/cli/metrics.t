@@ -63,12 +63,38 @@ is "metrics --output: prints nothing" "$OUT$ERR" ""
 is "metrics --output: anybody may read it" "$(stat -c %a "$prom")" 644
 is "metrics --output: a new file in the old one's place, and no other" \
 	"$([ "$(stat -c %i "$prom")" != "$before" ] && echo new) $(find "$TAP_DIR" -maxdepth 1 -name 'poppa.prom*' | wc -l)" "new 1"
+ln -s poppa.prom "$TAP_DIR/link.prom"
+runs "metrics into a link" 0 "$POPPA" metrics --output "$TAP_DIR/link.prom"
+is "metrics into a link: it stays a link" "$(stat -c %F "$TAP_DIR/link.prom")" "symbolic link"
+mkfifo "$TAP_DIR/fifo.prom"
+exec 9<>"$TAP_DIR/fifo.prom" # which makes that no side of it waits for the other
+runs "metrics into a fifo" 0 "$POPPA" metrics --node n2 --output "$TAP_DIR/fifo.prom"
+is "metrics into a fifo: it stays a fifo" "$(stat -c %F "$TAP_DIR/fifo.prom")" "fifo"
+exec 9>&-
+runs "metrics to standard output" 0 "$POPPA" metrics --output -
+is "metrics to standard output: as many samples" "$(grep -vc '^#' <<<"$OUT")" "$(grep -vc '^#' "$prom")"
 is "every line is a comment or a sample" "$(grep -v -c -E '^(# (HELP|TYPE) poppa_[a-z0-9_]+ .*|poppa_[a-z0-9_]+(\{[^}]*\})? -?[0-9.e+-]+)$' "$prom")" 0
 runs "metrics --json" 0 "$POPPA" metrics --json
 is "metrics --json: as many samples" "$(jq '.metrics | length' <<<"$OUT")" "$(grep -vc '^#' "$prom")"
 is "metrics --json: names, types, labels, values" \
 	"$(jq -c '.metrics[] | select(.name == "poppa_job_degradation_ratio")' <<<"$OUT")" \
 	'{"name":"poppa_job_degradation_ratio","type":"gauge","labels":{"node":"n1","cluster":"sandbox","user":"ann","job":"12","restart":"0"},"value":0.4125}'
+
+# The unit's command, with directories of this test's own in the place of the host's.
+unit=$here/../../etc/poppa-metrics.service.in
+run=$(sed -n '/^ExecStart=/,/[^\\]$/p' "$unit" | sed -e 's/^ExecStart=//' -e 's/\\$//' -e 's/\$\$/$/g' -e "s|@bindir@/poppa|$POPPA|g" \
+	-e "s|/var/lib|$TAP_DIR/var|g")
+for dirs in prometheus/node-exporter node_exporter/textfile_collector "prometheus/node-exporter node_exporter/textfile_collector"; do
+	for dir in $dirs; do mkdir -p "$TAP_DIR/var/$dir"; done
+	runs "the unit, $dirs" 0 sh -c "$run"
+	is "the unit, $dirs: writes there" "$(cd "$TAP_DIR/var" && find . -type f | sort | paste -s -d ' ')" \
+		"$(for dir in $dirs; do echo "./$dir/poppa.prom"; done | sort | paste -s -d ' ')"
+	for dir in $dirs; do
+		ok "the unit starts where there is $dir" grep -q -x "ConditionPathIsDirectory=|/var/lib/$dir" "$unit"
+		ok "the unit may write to $dir" grep -q -E "^ReadWritePaths=(.* )?-/var/lib/$dir( |\$)" "$unit"
+	done
+	rm -r "${TAP_DIR:?}/var"
+done
 
 if python=$(python_with prometheus_client.parser); then
 	value() {

@@ -24,6 +24,8 @@ like "status with a bad poppa.conf: names file, line and key" "$ERR" "bad.conf.*
 
 # The release that the suite was built for.
 version=$(sed -n 's/^#define POPPA_SLURM_VERSION "\(.*\)"/\1/p' "$(dirname "$POPPA")/poppa_config.h")
+# Empty where it was built without Slurm.
+built=$version version=${version:-24.11.5}
 # A scontrol that answers as a well configured cluster's would.
 mkdir -p "$TAP_DIR/bin" "$TAP_DIR/ours" "$TAP_DIR/slurm"
 touch "$TAP_DIR/slurm/select_cons_tres.so" "$TAP_DIR"/ours/{select_cons_tres,prep_poppa,job_submit_colocate,spank_colocate}.so
@@ -58,11 +60,11 @@ PATH=$TAP_DIR/bin:$PATH
 
 # Without munge, ledger and poppad some checks fail, so the status is 1; each line is looked at.
 runs "doctor" 1 "$POPPA" doctor
-for line in "OK +poppa.conf +$POPPA_CONF is good" "OK +Slurm +$version" "OK +SelectType +select/cons_tres, CR_CORE_MEMORY" "OK +ProctrackType" "OK +TaskPlugin" \
+for line in "OK +poppa.conf +$POPPA_CONF is good" "(OK +Slurm +$built, for which|WARN +Slurm +slurmctld is $version; this poppa was built without Slurm)" "OK +SelectType +select/cons_tres, CR_CORE_MEMORY" "OK +ProctrackType" "OK +TaskPlugin" \
 	"OK +PrologFlags" "OK +TRESBillingWeights +.* 2 partitions" "(OK|WARN) +clock" "OK +plugin files" "OK +select wrapper" \
 	"OK +JobSubmitPlugins +has colocate" "OK +PrEpPlugins +has prep/poppa" "OK +PrEpParameters +poppa_period=250ms," \
 	"OK +plugstack.conf" "OK +accounting" "OK +slurmdbd +answers, and knows cluster testing" "FAIL +munge .* -> start munged" "FAIL +ledger .* -> start poppa-ledgerd" \
-	"(FAIL|WARN) +poppad .* -> start poppad" "OK +counters +usable here: .*heartbeat" "SCHED_FIFO" "freezer"; do
+	"(FAIL|WARN) +poppad .* -> start poppad" "(OK|WARN) +counters +usable here: .*heartbeat" "SCHED_FIFO" "freezer"; do
 	like "doctor: $line" "$OUT" "$line"
 done
 is "doctor: nothing on stderr" "$ERR" ""
@@ -100,9 +102,22 @@ for unit in CR_CORE CR_CPU CR_CPU_MEMORY CR_CORE,CR_ONE_TASK_PER_CORE; do
 	like "doctor: lanes can be had with $unit" "$OUT" "OK +SelectType +select/cons_tres, $unit"
 done
 fault "s/CR_CORE_MEMORY/CR_SOCKET/" "SelectTypeParameters .*CR_SOCKET.* -> set SelectTypeParameters=CR_Core_Memory"
-fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for $version.* -> build the suite"
+[ -z "$built" ] || fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for $version.* -> build the suite"
 fault "s/proctrack.cgroup/proctrack\/linuxproc/" "ProctrackType .*linuxproc.* -> set ProctrackType=proctrack/cgroup"
 fault "s/task.affinity,task.cgroup/task\/none/" "TaskPlugin .*task/none.* -> set TaskPlugin"
+# Somebody else has the ledger's port. The port is one that the kernel chooses.
+perl -MIO::Socket::INET -e '$0 = "restd"; $| = 1; my $s = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1") or exit 1;
+	print $s->sockport, "\n"; 1 while $s->accept' >"$TAP_DIR/port" &
+holder=$!
+for _ in $(seq 100); do
+	[ -s "$TAP_DIR/port" ] && break
+	sleep 0.05
+done
+fault "s/poppa_period=250ms/poppa_ledger=127.0.0.1:$(cat "$TAP_DIR/port")/" \
+	"ledger's port +port $(cat "$TAP_DIR/port") is held by restd -> give one of the two another port"
+kill "$holder"
+wait "$holder" 2>/dev/null
+unlike "doctor finds nobody on a port that is free" "$("$POPPA" doctor 2>&1)" "ledger's port"
 warning() {
 	cp "$TAP_DIR/$1" "$TAP_DIR/good"
 	sed -i "$2" "$TAP_DIR/$1"
@@ -141,6 +156,45 @@ printf '#!/bin/sh\necho "scontrol: error: Parsing error at unrecognized key: Foo
 like "doctor with a bad slurm.conf: says what scontrol says" "$("$POPPA" doctor 2>&1)" "WARN +Slurm .*unrecognized key: Foo -> fix munge first, see its line"
 runs "doctor with a bad poppa.conf" 1 "$POPPA" doctor --conf "$TAP_DIR/bad.conf"
 like "doctor with a bad poppa.conf: names the line" "$OUT" "FAIL +poppa.conf .*line 1.*RunDri"
+
+# A node with slurmds, which are another program by that name: it waits, and takes -N NUMBER.
+mkfifo "$TAP_DIR/fifo"
+cp "$(command -v od)" "$TAP_DIR/slurmd"
+cp "$(ldd "$TAP_DIR/slurmd" | awk '/libc\.so/ { print $3 }')" "$TAP_DIR/prep_poppa.so"
+mkdir "$TAP_DIR/beside"
+cp "$POPPA" "$TAP_DIR/beside/poppa"
+printf '#!/bin/sh\ncat "%s/counters"\n' "$TAP_DIR" >"$TAP_DIR/beside/poppad"
+chmod +x "$TAP_DIR/beside/poppad"
+no_pmu='[{"name": "heartbeat", "usable": true}, {"name": "perf", "usable": false, "why": "no PMU"}]'
+# slurmd NUMBER [LIBRARY]: starts one of that node.
+slurmd() {
+	LD_PRELOAD=${2:-} "$TAP_DIR/slurmd" -N "$1" "$TAP_DIR/fifo" &
+	slurmd=$!
+	wait_until 10 sh -c "grep -q -x slurmd /proc/$slurmd/comm && grep -q libc /proc/$slurmd/maps"
+}
+# on_node COUNTERS [CONF]: what doctor says on node 10, where poppad --counters prints that.
+on_node() {
+	echo "$1" >"$TAP_DIR/counters"
+	"$TAP_DIR/beside/poppa" doctor --node 10 --conf "${2:-$POPPA_CONF}" 2>&1
+}
+slurmd 20
+other=$slurmd
+slurmd 10
+OUT=$(on_node "$no_pmu")
+like "doctor finds a slurmd that was not restarted" "$OUT" "FAIL +slurmd +pid $slurmd has not loaded prep/poppa: .*never measured -> restart slurmd"
+unlike "doctor finds a slurmd that was not restarted: of this node" "$OUT" "pid $other has not"
+like "doctor warns of a node without a PMU" "$OUT" "WARN +counters +usable here: heartbeat; .*pays its full price .* -> choose your counter"
+{ cat "$POPPA_CONF" && echo "Counter=heartbeat"; } >"$TAP_DIR/chosen.conf"
+like "doctor takes a choice for a choice" "$(on_node "$no_pmu" "$TAP_DIR/chosen.conf")" "OK +counters +usable here: heartbeat"$'\n'
+like "doctor is content with a PMU" "$(on_node "${no_pmu/false/true}")" "OK +counters +usable here: heartbeat, perf"$'\n'
+kill "$slurmd"
+wait "$slurmd" 2>/dev/null
+slurmd 10 "$TAP_DIR/prep_poppa.so"
+OUT=$(on_node "$no_pmu")
+like "doctor sees that slurmd has the plugin" "$OUT" "OK +slurmd +has loaded prep/poppa"
+unlike "doctor sees that slurmd has the plugin: and finds none without" "$OUT" "FAIL +slurmd "
+kill "$slurmd" "$other"
+wait "$slurmd" "$other" 2>/dev/null
 
 if [ "$(id -u)" = 0 ]; then
 	"$POPPAD" -f -N t0 -c "$POPPA_CONF" 2>"$TAP_DIR/poppad.log" &

@@ -20,6 +20,8 @@ runs "price, capped" 0 "$POPPA" price --raw 10 --degradation 0.5 --policy thesis
 is "price, capped: the floor is in SU" "$OUT" '{"raw": 10.0, "charged": 7.0, "discount": 0.3, "policy": "thesis/cap=0.4/floor=7"}'
 runs "price, upper end" 0 "$POPPA" price --raw 10000 --degradation 0.2 --upper 0.21 --policy thesis/estimate=upper --json
 like "price, upper end: favours the user" "$OUT" '"charged": 6241.0,'
+runs "price, an upper end that is none" 2 "$POPPA" price --raw 1000 --degradation 0.3 --upper 0.1
+is "price, an upper end that is none: says so" "$ERR" "poppa price: --upper: 0.1 is below the degradation 0.3: the upper end of its interval is at least as high"
 runs "price, no upper end" 0 "$POPPA" price --raw 10000 --degradation 0.2 --policy thesis/estimate=upper --json
 like "price, no upper end: D stands for it" "$OUT" '"charged": 6400.0,'
 runs "price, unknown limit" 2 "$POPPA" price --policy thesis/max=1

@@ -48,13 +48,13 @@ is "prices in units of the solo price" "$(jq -c '.programs[] | select(.name == "
 runs "text" 0 "$POPPA" report --input "$rows"
 like "text: a line a user" "$OUT" $'\n''ada +15 +3 +0\.4 '
 like "text: all" "$OUT" 'all co-located jobs +17 +3 .* 20\.7 %'
-like "text: no data" "$OUT" 'No discount for want of data: no-record \(1 jobs'
+like "text: no data" "$OUT" 'No discount for want of data: no-record \(1 job,'
 like "text: without a price" "$OUT" 'Without a price yet: 1 ended, 1 not ended\.'
 runs "by job, text" 0 "$POPPA" report --input "$rows" --by job
 like "by job: why a job has no discount" "$OUT" $'\n''20 +ada +short .* too-few-blocks'
 is "no control characters" "$(LC_ALL=C tr -d '\n\40-\176' <<<"$OUT" | wc -c)" 0
 runs "many, text" 0 "$POPPA" report --input "$TAP_DIR/many.txt" --by program
-like "against compact runs" "$OUT" 'Against [0-9]+ pairs. compact runs: STP 0\.9[0-9]+, SEE 1\.[0-9]+'
+like "against compact runs" "$OUT" 'Against the compact runs of [0-9]+ pairs?: STP 0\.9[0-9]+, SEE 1\.[0-9]+'
 
 runs "csv" 0 "$POPPA" report --input "$rows" --by job --csv
 like "csv: no formulas" "$OUT" "\"'=cmd\(\)\""
@@ -88,6 +88,9 @@ is "page: and nowhere raw" "$(grep -c '<script' <<<"$OUT")" 0
 umask 077
 runs "page with a umask" 0 "$POPPA" report --input "$rows" --html "$TAP_DIR/own.html"
 is "page: the umask counts" "$(stat -c %a "$TAP_DIR/own.html")" 600
+ln -s own.html "$TAP_DIR/link.html"
+runs "page into a link" 0 "$POPPA" report --input "$rows" --html "$TAP_DIR/link.html"
+is "page into a link: it stays a link" "$(stat -c %F "$TAP_DIR/link.html")" "symbolic link"
 runs "page nowhere" 1 "$POPPA" report --input "$rows" --html "$TAP_DIR/none/page.html"
 like "page nowhere: names it" "$ERR" "^poppa report: --html: .*$TAP_DIR/none/page.html"
 
@@ -128,7 +131,7 @@ like "long names, page: says that there are more" "$OUT" 'Of the 14 programs'
 like "long names, page: also of prices" "$OUT" 'The plot has the 12 programs'
 { cat "$rows" && echo "99|half a row"; } >"$TAP_DIR/bad.txt"
 runs "a bad row" 1 "$POPPA" report --input "$TAP_DIR/bad.txt"
-is "a bad row: is named" "$ERR" "poppa report: 1 rows are left out; line 20: 2 fields instead of 16"
+is "a bad row: is named" "$ERR" "poppa report: 1 row is left out; line 20: 2 fields instead of 16"
 like "a bad row: the others are shown" "$OUT" 'all co-located jobs +17 '
 runs "standard input" 0 "$POPPA" report --input - --json <"$rows"
 is "standard input: the same" "$(jq .total.jobs <<<"$OUT")" 17

@@ -88,6 +88,84 @@ like "no data, stopped: for how long" "$(tr '\n' ' ' <<<"$OUT")" 'For 3\.17 % of
 like "no data, stopped: the arithmetic" "$OUT" $'\n    1000 x \(1 - 0\.0317\) = 968\.30\n'
 like "no data, stopped: the charge" "$(tr '\n' ' ' <<<"$OUT")" 'billing of 968 is charged'
 
+# A co-runner that kept the job from being measured is named, with data and without.
+for facts in nodata=unmeasured "d=0.1 co=0.5 stopped=0 partners=13 unmeasured=0.50"; do
+	sed "/^21|/s/nodata=no-record/$facts/; /^21|/s/policy=[a-z]*/& culprit=13/" "$rows" >"$TAP_DIR/culprit.txt"
+	runs "a culprit" 0 "$POPPA" why --input "$TAP_DIR/culprit.txt" 21
+	like "a culprit is named beside ${facts%% *}" "$(tr '\n' ' ' <<<"$OUT")" 'Job 13 ran while it was to stand still'
+	is "and in JSON" "$("$POPPA" why --json --input "$TAP_DIR/culprit.txt" 21 | jq .price.culprit)" 13
+done
+
+# A job that ended before it started. Slurm 22.05 gives it a start, and releases may show its option.
+{
+	sed -n '1p' "$rows"
+	echo '30|30|c1|ada|phys|std|normal|CANCELLED by 1000|1790002995|1790003010|1790003010|0||0||gone'
+	echo '31|31|c1|ada|phys|std|normal|CANCELLED by 1000|1790002995|Unknown|1790003010|0||0|colocate: stripe|gone'
+	echo '32|32|c1|ada|phys|std|normal|CANCELLED by 1000|1790002995|Unknown|1790003010|0|billing=8000,cpu=8,mem=8000M|0||gone'
+	echo '41|40_1|c1|ada|phys|std|normal|COMPLETED|1790002995|1790003000|1790003050|50|billing=500,cpu=8,node=1|0||many'
+	echo '40|40_2|c1|ada|phys|std|normal|COMPLETED|1790002995|1790003000|1790003050|50|billing=500,cpu=8,node=1|0||many'
+	echo '50|50+0|c1|ada|phys|std|normal|COMPLETED|1790002995|1790003000|1790003050|50|billing=500,cpu=8,node=1|0||parts'
+	echo '23|23|c1|ada|phys|std|normal|PENDING|1790003995|Unknown|Unknown|0||0||waits'
+} >"$TAP_DIR/others.txt"
+for job in 30 31 32; do
+	runs "job $job never started" 0 "$POPPA" why --input "$TAP_DIR/others.txt" $job
+	is "job $job never started: says so, and no more" "$(tr '\n' ' ' <<<"$OUT" | tr -s ' ')" \
+		"Job $job (gone) of ada, account phys, in partition std ended as CANCELLED before it started, on 2026-09-21 15:03:30. It used nothing, so nothing is charged and there is no price. "
+done
+like "job 31 never started, --json" "$("$POPPA" why --json --input "$TAP_DIR/others.txt" 31)" '"status": "never-started"'
+runs "report on jobs that never started" 0 "$POPPA" report --input "$TAP_DIR/others.txt"
+unlike "report on jobs that never started: waits for no price" "$OUT" "Without a price yet"
+runs "an array" 0 "$POPPA" why --input "$TAP_DIR/others.txt" 40
+like "an array: for which task this is the answer" "$(tr '\n' ' ' <<<"$OUT")" \
+	'^40 is an array: this is about 40_2 alone\. "poppa report --by job -j 40" has a line for each\. Job 40_2 '
+runs "an array's task" 0 "$POPPA" why --input "$TAP_DIR/others.txt" 40_1
+like "an array's task: needs no such word" "$OUT" '^Job 40_1 '
+runs "a heterogeneous job" 0 "$POPPA" why --input "$TAP_DIR/others.txt" 50
+like "a heterogeneous job: for which part this is the answer" "$(tr '\n' ' ' <<<"$OUT")" '^50 is a heterogeneous job: this is about 50\+0 alone\. '
+runs "a job that waits" 0 "$POPPA" why --input "$TAP_DIR/others.txt" 23
+is "a job that waits: whether it opted in is not known" "$(tr '\n' ' ' <<<"$OUT")" \
+	"Job 23 (waits) of ada, account phys, in partition std has not started. If it was submitted with --colocate, its price is made after it has run. "
+
+# A job that may not start yet: sacct does not show it, squeue does.
+mkdir "$TAP_DIR/slurm"
+sed -n '1p' "$rows" >"$TAP_DIR/header.txt"
+printf '#!/bin/sh\ncat %q\n' "$TAP_DIR/header.txt" >"$TAP_DIR/slurm/sacct"
+printf '#!/bin/sh\ncat %q\n' "$TAP_DIR/waiting.txt" >"$TAP_DIR/slurm/squeue"
+printf '#!/bin/sh\necho "SystemComment=$(cat %q)"\n' "$TAP_DIR/comment.txt" >"$TAP_DIR/slurm/scontrol"
+chmod +x "$TAP_DIR"/slurm/*
+# waits REASON DEPENDENCY SENTENCE
+waits() {
+	echo "60|ada|phys|std|normal|$1|$2|a|name" >"$TAP_DIR/waiting.txt"
+	runs "$1" 0 env PATH="$TAP_DIR/slurm:$PATH" "$POPPA" why 60
+	is "$1: in words" "$(tr '\n' ' ' <<<"$OUT")" \
+		"Job 60 (a|name) of ada, account phys, in partition std has not started. $3 "
+}
+if_asked="If it was submitted with --colocate, its price is made after it has run."
+: >"$TAP_DIR/comment.txt"
+waits JobHeldUser "(null)" "It is held: its owner lets it go by \"scontrol release 60\". $if_asked"
+waits JobHeldAdmin "(null)" "An administrator holds it, and only an administrator can let it go. $if_asked"
+waits Dependency "afterok:59(unfulfilled)" "It waits for other jobs: afterok:59(unfulfilled). $if_asked"
+waits DependencyNeverSatisfied "afterok:59(failed)" \
+	"It waits for other jobs in vain, and never starts unless that is changed: afterok:59(failed). $if_asked"
+waits BeginTime "(null)" "It waits for the time from which it may start. $if_asked"
+echo "colocate: stripe" >"$TAP_DIR/comment.txt"
+waits Priority "(null)" "Slurm gives as the reason: Priority. Its price is made after it has run."
+: >"$TAP_DIR/waiting.txt"
+runs "not in squeue either" 1 env PATH="$TAP_DIR/slurm:$PATH" "$POPPA" why 60
+
+# What keeps partners off is said, with a discount and without one.
+sed -e '/^12|/s/colocate: stripe;/colocate: max-degradation:20,class:x lane=0 beside=13;/' \
+	-e '/^21|/s/colocate: stripe;/colocate: spread lane=0;/' \
+	-e '/^14|/s/colocate: stripe;/colocate: not:spread,class:with lane=0;/' "$rows" >"$TAP_DIR/alone.txt"
+runs "spread" 0 "$POPPA" why --input "$TAP_DIR/alone.txt" 21
+like "spread: what the price leaves out" "$(tr '\n' ' ' <<<"$OUT")" "--colocate=spread, which can keep other jobs off its nodes\. What it kept empty is not in its price"
+runs "max-degradation" 0 "$POPPA" why --input "$TAP_DIR/alone.txt" 12
+like "max-degradation: the same" "$(tr '\n' ' ' <<<"$OUT")" "--colocate=max-degradation:20,class:x, which can"
+for job in 13 14; do
+	runs "job $job" 0 "$POPPA" why --input "$TAP_DIR/alone.txt" $job
+	unlike "job $job kept nobody off" "$OUT" "kept empty"
+done
+
 # Every reason that docs/pricing.md has is explained.
 mapfile -t reasons < <(sed -n '/`nodata=` is one of/,/A job without data/p' "$(dirname "$0")/../../docs/pricing.md" |
 	sed 's/.*`nodata=` is one of//; s/A job without data.*//' | grep -o '`[a-z-]*`' | tr -d '`')
@@ -120,9 +198,9 @@ else
 fi
 
 runs "no such job" 1 "$POPPA" why --input "$rows" 99
-is "no such job: says so" "$ERR" "poppa why: sacct shows you no job 99: it does not exist, waits to become eligible, or is not yours to see"
+is "no such job: says so" "$ERR" "poppa why: sacct shows you no job 99: it does not exist, is not known there yet, or is not yours to see"
 runs "no such run" 1 "$POPPA" why --input "$rows" 12.7
-is "no such run: says so" "$ERR" "poppa why: sacct shows you no such run of job 12: it does not exist, waits to become eligible, or is not yours to see"
+is "no such run: says so" "$ERR" "poppa why: sacct shows you no such run of job 12: it does not exist, is not known there yet, or is not yours to see"
 runs "no job" 2 "$POPPA" why
 like "no job: says so" "$ERR" "a job id is needed"
 for bad in x 12x "12;id" "" 12.x --user=ada; do

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accounting/record/fields.h"
+#include "common/fsio.h"
 #include "common/units.h"
 
 /* Ten digits are more than any measurement has, and still print 0.4 as 0.4. */
@@ -81,6 +81,16 @@ const char *cli_path(const char *option, const char *arg)
 	return arg;
 }
 
+int cli_output(const char *option, const char *path, const char *text, size_t len, mode_t mode)
+{
+	struct errmsg err;
+
+	if (!strcmp(path, "-"))
+		return fwrite(text, 1, len, stdout), CLI_OK; /* main() looks at stdout's errors */
+	return fsio_output(path, text, len, mode, &err) ? cli_error("%s: %s", option, err.text)
+							: CLI_OK;
+}
+
 static void print_error(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
 static void print_error(const char *fmt, va_list ap)
@@ -121,9 +131,4 @@ int cli_print_json(json_t *json)
 	json_decref(json);
 	putchar('\n');
 	return rc ? cli_error("cannot write the result") : CLI_OK;
-}
-
-json_t *cli_real(double v)
-{
-	return field_real_or_null(v);
 }

@@ -5,6 +5,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <jansson.h>
 
 enum cli_exit { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 2 };
@@ -63,8 +64,9 @@ const char *cli_path(const char *option, const char *arg);
 int cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_usage_error(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
+/* Writes a result to the file that an option named, as fsio_output() does; "-" is standard output.
+ * Returns an exit status. */
+int cli_output(const char *option, const char *path, const char *text, size_t len, mode_t mode);
+
 /* Prints one line of JSON and releases the reference; returns an exit status. */
 int cli_print_json(json_t *json);
-
-/* A number as JSON, a new reference; null where it is not finite. */
-json_t *cli_real(double v);

@@ -3,10 +3,10 @@
 #include "cli/ask/value_text.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/text_append.h"
 
 const json_t *value_at(const json_t *v, const char *path)
 {
@@ -62,47 +62,29 @@ const char *value_interval(
 	return c->text;
 }
 
-/* Appends the whole text, or returns false and appends nothing where it does not fit. */
-static bool append(struct value_cell *c, size_t *len, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static bool append(struct value_cell *c, size_t *len, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(c->text + *len, sizeof(c->text) - *len, fmt, ap);
-	va_end(ap);
-	if (n < 0 || (size_t)n >= sizeof(c->text) - *len) {
-		c->text[*len] = '\0';
-		return false;
-	}
-	*len += (size_t)n;
-	return true;
-}
-
 const char *value_partners(struct value_cell *c, const json_t *job)
 {
 	const json_t *costs = json_object_get(job, "attribution"),
 		     *ids = json_object_get(job, "partners"), *v;
-	size_t i, len = 0;
+	size_t i;
 
-	strcpy(c->text, "-");
+	c->text[0] = '\0';
 	json_array_foreach(costs, i, v)
 	{
-		if (!append(c, &len, "%s%" JSON_INTEGER_FORMAT ":%.2f", i ? "," : "",
-			    value_whole(v, "job"), value_real(v, "degradation")))
+		if (!text_append(c->text, sizeof(c->text), "%s%" JSON_INTEGER_FORMAT ":%.2f",
+			    i ? "," : "", value_whole(v, "job"), value_real(v, "degradation")))
 			break;
 	}
-	if (len)
+	if (*c->text)
 		return c->text;
 	json_array_foreach(ids, i, v)
 	{
-		if (!append(c, &len, "%s%" JSON_INTEGER_FORMAT, i ? "," : "",
+		if (!text_append(c->text, sizeof(c->text), "%s%" JSON_INTEGER_FORMAT, i ? "," : "",
 			    json_integer_value(v)))
 			break;
 	}
+	if (!*c->text)
+		strcpy(c->text, "-");
 	return c->text;
 }
 

@@ -76,6 +76,10 @@ int cmd_price(int argc, char **argv)
 	if (isnan(o.raw) || isnan(o.degradation))
 		cli_usage_error("--raw and --degradation are both needed, such as --raw 1000 "
 				"--degradation 0.2");
+	if (o.upper < o.degradation)
+		cli_usage_error("--upper: %g is below the degradation %g: the upper end of its "
+				"interval is at least as high",
+			o.upper, o.degradation);
 	price_policy_format(&o.policy, policy);
 	o.policy.floor *= (uint64_t)MICRO;
 	charged = (double)price_charge(&o.policy, (uint64_t)llround(o.raw * MICRO), o.degradation,

@@ -10,8 +10,8 @@
 #include "cli/ask/cli.h"
 #include "cli/bills/report.h"
 #include "cli/ask/sacct.h"
-#include "common/fsio.h"
 #include "common/printable.h"
+#include "common/text_append.h"
 
 #define DEFAULT_START "now-30days"
 
@@ -37,7 +37,8 @@ static const struct argp_option option_table[] = {
 		"A line for each user (default), job, account, partition, qos, program or day", 0},
 	{"input", OPT_INPUT, "FILE", 0, "Read what sacct printed, instead of asking it", 0},
 	{"csv", OPT_CSV, NULL, 0, "Print CSV", 0},
-	{"html", OPT_HTML, "FILE", 0, "Write a page with plots, whole in one file", 0},
+	{"html", OPT_HTML, "FILE", 0,
+		"Write a page with plots, whole in one file; \"-\" is standard output", 0},
 	{"json", OPT_JSON, NULL, 0, "Print JSON instead of text", 0}, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -111,10 +112,8 @@ static void check_options(struct options *o)
 
 static void add_words(char *span, size_t size, const char *what, const char *value)
 {
-	size_t used = strlen(span);
-
 	if (value)
-		snprintf(span + used, size - used, "%s%s %s", *span ? ", " : "", what, value);
+		text_append(span, size, "%s%s %s", *span ? ", " : "", what, value);
 }
 
 /* Says in words which jobs were asked for. */
@@ -137,11 +136,9 @@ static void write_span(const struct options *o, char *span, size_t size)
 		add_words(span, size, "of", "your own");
 }
 
-/* The page replaces the file in one step, or goes to standard output. */
 static int write_page(const struct report *r, const char *path)
 {
 	mode_t mask = umask(0);
-	struct errmsg err = {""};
 	char *page = NULL;
 	size_t len;
 	FILE *f;
@@ -154,10 +151,7 @@ static int write_page(const struct report *r, const char *path)
 		free(page);
 		return cli_error("out of memory");
 	}
-	if (!strcmp(path, "-"))
-		fwrite(page, 1, len, stdout);
-	else if (fsio_write(path, page, len, 0666 & ~mask, 0, &err))
-		rc = cli_error("--html: %s", err.text);
+	rc = cli_output("--html", path, page, len, 0666 & ~mask);
 	free(page);
 	return rc;
 }
@@ -197,7 +191,8 @@ int cmd_report(int argc, char **argv)
 	if (rc)
 		return cli_error("%s", err.text);
 	if (bills.malformed)
-		cli_error("%d rows are left out; %s", bills.malformed, bills.first.text);
+		cli_error("%d row%s left out; %s", bills.malformed,
+			bills.malformed == 1 ? " is" : "s are", bills.first.text);
 	if (summary_make(&bills, o.by, &summary)) {
 		bills_free(&bills);
 		return cli_error("out of memory");

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "accounting/ledgerd/ledger.h"
+#include "accounting/record/fields.h"
 #include "cli/ask/cli.h"
 #include "cli/ask/find_ledger.h"
 #include "cli/ask/sacct.h"
@@ -235,8 +236,8 @@ static int print_result(
 		return cli_print_json(json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:b}", "job",
 			(json_int_t)s->job_id, "restart", (json_int_t)s->restart, "raw",
 			(json_int_t)s->raw, "before", (json_int_t)before, "charged",
-			(json_int_t)s->charged, "degradation", cli_real(s->degradation), "text",
-			s->text, "written", written));
+			(json_int_t)s->charged, "degradation", field_real_or_null(s->degradation),
+			"text", s->text, "written", written));
 	printf("job %s: charged %llu instead of %llu, raw %llu%s\n", o->job,
 		(unsigned long long)s->charged, (unsigned long long)before,
 		(unsigned long long)s->raw,

@@ -2,11 +2,13 @@
 /* poppa why: how the price of a job came about. */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/ask/cli.h"
 #include "cli/ask/sacct.h"
 #include "cli/bills/why.h"
+#include "common/text_append.h"
 
 #define LINE_WIDTH 78
 
@@ -105,10 +107,10 @@ static void add_partners(const struct options *o, struct bills *bills, const str
 	struct sacct_query query = {.jobs = ids};
 	struct bills more;
 	struct errmsg err;
-	int len = snprintf(ids, sizeof(ids), "%s", o->job);
 
+	snprintf(ids, sizeof(ids), "%s", o->job);
 	for (int i = 0; i < b->facts->partner_count; i++)
-		len += snprintf(ids + len, sizeof(ids) - (size_t)len, ",%u", b->facts->partner[i]);
+		text_append(ids, sizeof(ids), ",%u", b->facts->partner[i]);
 	if (!b->facts->partner_count || sacct_bills(&query, &more, &err))
 		return;
 	bills_free(bills);
@@ -188,13 +190,16 @@ int cmd_why(int argc, char **argv)
 	if (read_bills(&o, &bills, &err))
 		return cli_error("%s", err.text);
 	w.bills = &bills;
+	w.job = o.job;
 	w.bill = find_bill(&o, &bills, &w.restart);
+	if (!o.input && (w.bill ? why_waits(w.bill) : !o.has_run))
+		why_ask_squeue(&w);
 	if (!w.bill) {
 		if (bills.malformed)
 			cli_error("%s", bills.first.text);
 		else
-			cli_error("sacct shows you no %s %s: it does not exist, waits to become "
-				  "eligible, or is not yours to see",
+			cli_error("sacct shows you no %s %s: it does not exist, is not known "
+				  "there yet, or is not yours to see",
 				o.has_run ? "such run of job" : "job", o.job);
 		bills_free(&bills);
 		return CLI_FAILURE;
@@ -203,5 +208,6 @@ int cmd_why(int argc, char **argv)
 	rc = o.json ? cli_print_json(why_json(&w)) : print_sentences(&w);
 	client_answer_free(&w.ledger);
 	bills_free(&bills);
+	free(w.waiting.id);
 	return rc;
 }

@@ -98,8 +98,8 @@ static int each(struct rebuild *r, const struct bills *bills, struct errmsg *err
 				"it has no price yet: slurmctld settles it if it still waits "
 				"there");
 		} else if (b->status == BILL_PLAIN && bills_later_colocated(bills, b)) {
-			/* slurmdbd has no comment for an earlier run of a requeued job (Slurm
-			 * 22.05), but a later run shows that the job was co-located. */
+			/* slurmdbd may have no comment for an earlier run of a requeued job, but a
+			 * later run shows that the job was co-located. */
 			lose(r, b,
 				"the price of its run from %lld to %lld is not in sacct, which "
 				"shows a billing of %llu",

@@ -26,6 +26,7 @@ struct report_cell {
 enum report_precision { REPORT_DAY, REPORT_HOUR, REPORT_MINUTE, REPORT_SECOND };
 
 /* These write a text into *c and return c->text. A value that is not known becomes "-". */
+const char *report_count(struct report_cell *c, int64_t n, const char *thing); /* "1 job" */
 const char *report_hours(struct report_cell *c, uint64_t seconds);  /* hours, one digit */
 const char *report_short(struct report_cell *c, double v);          /* "1.5k", "20M" */
 const char *report_percent(struct report_cell *c, double fraction); /* "27.1 %" */

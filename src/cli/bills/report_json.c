@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A report as JSON. */
 
+#include "accounting/record/fields.h"
 #include "cli/ask/cli.h"
 #include "cli/bills/report.h"
 
@@ -9,8 +10,10 @@ json_t *report_sums_json(const struct summary_sums *s)
 	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:o}", "jobs", s->jobs,
 		"priced", s->priced, "no_data", s->no_data, "unsettled", s->unsettled, "open",
 		s->open, "elapsed_s", (json_int_t)s->elapsed_s, "raw", (json_int_t)s->raw,
-		"charged", (json_int_t)s->charged, "discount", cli_real(summary_discount(s)),
-		"degradation", cli_real(summary_degradation(s)), "stp", cli_real(summary_stp(s)));
+		"charged", (json_int_t)s->charged, "discount",
+		field_real_or_null(summary_discount(s)), "degradation",
+		field_real_or_null(summary_degradation(s)), "stp",
+		field_real_or_null(summary_stp(s)));
 }
 
 json_t *report_job_json(const struct bill *b)
@@ -53,7 +56,7 @@ static json_t *spread_json(const struct summary_spread *s)
 	json_t *list = json_array();
 
 	for (int i = 0; list && i < 5; i++)
-		json_array_append_new(list, cli_real(s->at[i]));
+		json_array_append_new(list, field_real_or_null(s->at[i]));
 	return list;
 }
 
@@ -67,8 +70,8 @@ static json_t *programs_json(const struct summary *s)
 		json_array_append_new(
 			list, json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "name",
 				      p->group->name, "jobs", p->group->count, "priced", p->priced,
-				      "suffered", cli_real(report_suffered(s, i)), "caused",
-				      cli_real(report_caused(s, i)), "practice",
+				      "suffered", field_real_or_null(report_suffered(s, i)),
+				      "caused", field_real_or_null(report_caused(s, i)), "practice",
 				      spread_json(&p->practice), "thesis", spread_json(&p->thesis),
 				      "ours", spread_json(&p->charged)));
 	}
@@ -86,8 +89,8 @@ static json_t *pairs_json(const struct summary *s)
 			list, json_pack("{s:s, s:s?, s:i, s:o, s:o}", "program",
 				      s->by_program[p->program].name, "partner",
 				      p->partner < 0 ? NULL : s->by_program[p->partner].name,
-				      "runs", p->runs, "beside_s", cli_real(p->beside_s),
-				      "degradation", cli_real(p->lost_s / p->beside_s)));
+				      "runs", p->runs, "beside_s", field_real_or_null(p->beside_s),
+				      "degradation", field_real_or_null(p->lost_s / p->beside_s)));
 	}
 	return list;
 }
@@ -118,9 +121,10 @@ static json_t *reasons_json(const struct summary *s)
 json_t *report_json(const struct report *r)
 {
 	const struct summary *s = r->summary;
-	json_t *compact = s->compared ? json_pack("{s:i, s:o, s:o}", "pairs", s->compared, "stp",
-						cli_real(s->stp), "see", cli_real(s->see))
-				      : json_null();
+	json_t *compact =
+		s->compared ? json_pack("{s:i, s:o, s:o}", "pairs", s->compared, "stp",
+				      field_real_or_null(s->stp), "see", field_real_or_null(s->see))
+			    : json_null();
 
 	return json_pack("{s:s, s:I, s:I, s:s, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"span", r->span, "first", (json_int_t)s->first, "last", (json_int_t)s->last, "by",

@@ -5,6 +5,7 @@
 
 #include "cli/bills/report.h"
 #include "cli/bills/report_template.h"
+#include "common/text_append.h"
 #include "poppa_config.h"
 
 #define MAX_LINES 500 /* in a table */
@@ -15,13 +16,11 @@
 static json_t *beside(const struct settlement *f)
 {
 	char text[12 * SETTLEMENT_MAX_PARTNERS + 32] = "";
-	size_t len = 0;
 
 	for (int i = 0; i < f->partner_count; i++)
-		len += (size_t)snprintf(
-			text + len, sizeof(text) - len, "%s%u", i ? ", " : "", f->partner[i]);
+		text_append(text, sizeof(text), "%s%u", i ? ", " : "", f->partner[i]);
 	if (f->more_partners)
-		snprintf(text + len, sizeof(text) - len, " and %d more", f->more_partners);
+		text_append(text, sizeof(text), " and %d more", f->more_partners);
 	return json_string(text);
 }
 

@@ -59,6 +59,8 @@ static const char *number_text(struct report_cell *c, const json_t *v, const cha
 		return grouped_hours(c, (uint64_t)whole);
 	if (!strcmp(format, "plain_hours"))
 		return report_hours(c, (uint64_t)whole);
+	if (!strncmp(format, "count ", 6))
+		return report_count(c, whole, format + 6);
 	if (!strcmp(format, "short"))
 		return report_short(c, real);
 	if (!strcmp(format, "short_hours"))

@@ -6,9 +6,16 @@
 #include <time.h>
 
 #include "cli/bills/report.h"
+#include "common/text_append.h"
 
 #define NAME_WIDTH 24
 #define WORST 5
+
+const char *report_count(struct report_cell *c, int64_t n, const char *thing)
+{
+	snprintf(c->text, sizeof(c->text), "%lld %s%s", (long long)n, thing, n == 1 ? "" : "s");
+	return c->text;
+}
 
 const char *report_hours(struct report_cell *c, uint64_t seconds)
 {
@@ -202,11 +209,11 @@ static void put_table(const struct report *r, FILE *out)
 void report_text(const struct report *r, FILE *out)
 {
 	const struct summary *s = r->summary;
-	struct report_cell c;
+	struct report_cell c, count;
 
 	fprintf(out, "Co-located jobs, %s\n\n", r->span);
 	if (!s->total.jobs) {
-		fprintf(out, "There are none among %d jobs.\n", s->others);
+		fprintf(out, "There are none among %s.\n", report_count(&c, s->others, "job"));
 		return;
 	}
 	put_table(r, out);
@@ -214,15 +221,16 @@ void report_text(const struct report *r, FILE *out)
 		     "Hours -T billing\" has them.\nSTP: what a run alone on the same lane takes, "
 		     "over what it took.\n");
 	if (s->compared)
-		fprintf(out, "Against %d pairs' compact runs: STP %.3f, SEE %.3f.\n", s->compared,
-			s->stp, s->see);
+		fprintf(out, "Against the compact runs of %s: STP %.3f, SEE %.3f.\n",
+			report_count(&c, s->compared, "pair"), s->stp, s->see);
 	if (s->total.unsettled || s->total.open)
 		fprintf(out, "Without a price yet: %d ended, %d not ended.\n", s->total.unsettled,
 			s->total.open);
 	for (int i = 0; i < s->reason_count; i++)
-		fprintf(out, "%s%s (%d jobs, %s billing hours)%s",
+		fprintf(out, "%s%s (%s, %s billing hours)%s",
 			i ? ", " : "No discount for want of data: ", s->reasons[i].word,
-			s->reasons[i].jobs, report_hours(&c, s->reasons[i].charged),
+			report_count(&count, s->reasons[i].jobs, "job"),
+			report_hours(&c, s->reasons[i].charged),
 			i + 1 < s->reason_count ? "" : "\n");
 	put_worst(out, s, "Slowed down most (mean D):", report_suffered);
 	put_worst(out, s, "Slow their partners down most (mean D of the partners beside them):",
@@ -263,7 +271,6 @@ static void csv_value(FILE *out, const json_t *v, bool last)
 {
 	char text[256] = "";
 	const json_t *item;
-	int len = 0;
 	size_t i;
 
 	if (json_is_string(v)) {
@@ -271,8 +278,8 @@ static void csv_value(FILE *out, const json_t *v, bool last)
 	} else if (json_is_array(v)) {
 		json_array_foreach(v, i, item)
 		{
-			len += snprintf(text + len, sizeof(text) - (size_t)len, "%s%lld",
-				i ? " " : "", (long long)json_integer_value(item));
+			text_append(text, sizeof(text), "%s%lld", i ? " " : "",
+				(long long)json_integer_value(item));
 		}
 		csv_text(out, text, last);
 	} else {

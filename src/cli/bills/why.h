@@ -7,8 +7,10 @@
 #include "accounting/bill/bill.h"
 #include "accounting/record/client.h"
 #include "accounting/bill/explain.h"
+#include "cli/ask/squeue.h"
 
 struct why {
+	const char *job; /* the job id that was asked for */
 	const struct bills *bills;
 	const struct bill *bill;
 	enum bill_status
@@ -17,8 +19,9 @@ struct why {
 	bool asked;                  /* the ledger was asked */
 	struct errmsg no_ledger;     /* why the ledger did not answer; "" where it did */
 	bool refused;                /* the ledger would not answer this caller */
-	struct bill own;             /* a copy of the bill, with a price that only the ledger has */
-	struct settlement own_facts; /* the facts of own */
+	struct squeue_job waiting;   /* why a job has not started; .id is NULL without an answer */
+	struct bill own;             /* a bill that sacct does not show, or not with its price */
+	struct settlement own_facts; /* the facts of a price that only the ledger has */
 	struct client_answer ledger; /* its answer; empty without one */
 	bool has_policy;             /* this release can read the policy, so that these are set: */
 	struct price_policy policy;
@@ -27,10 +30,20 @@ struct why {
 	bool fits; /* the charge is what the policy makes of the facts */
 };
 
+/* Whether the run has not started and may still do so. */
+bool why_waits(const struct bill *b);
+
 /*
- * Works out the price of the run w->bill; the caller has set w->bills, w->bill and w->restart. With
- * ask it also asks the ledger, and slurmctld where sacct does not tell yet that the job is
- * co-located. The caller frees w->ledger with client_answer_free().
+ * Asks squeue about a job that has not started. Where sacct does not show the job (w->bill is
+ * NULL), because it may not start yet, w->bill is what squeue shows of it. The caller frees
+ * w->waiting.id.
+ */
+void why_ask_squeue(struct why *w);
+
+/*
+ * Works out the price of the run w->bill; the caller has set w->bills, w->bill, w->job and
+ * w->restart. With ask it also asks the ledger, and slurmctld where sacct does not tell yet that
+ * the job is co-located. The caller frees w->ledger with client_answer_free().
  */
 void why_gather(struct why *w, bool ask, const char *conf_path);
 

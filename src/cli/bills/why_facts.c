@@ -7,10 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "accounting/record/fields.h"
 #include "cli/ask/cli.h"
 #include "cli/ask/find_ledger.h"
 #include "cli/ask/scontrol.h"
 #include "cli/bills/why.h"
+#include "common/units.h"
 
 /* Half of the last digit that the facts in SystemComment have. */
 #define FACT_OFF 0.00005
@@ -53,6 +55,10 @@ static void ask_ledger(struct why *w, const char *conf_path)
 	run.cluster = cluster;
 	run.start_unix = w->bill->run_start;
 	client_job(&client, &run, &w->ledger, &w->no_ledger);
+	/* What is shown adds up as the price has counted it. */
+	for (int i = 0; i < w->ledger.record_count; i++)
+		record_clip(&w->ledger.records[i],
+			NS_PER_S * (w->bill->elapsed_s + settlement_earlier_s(w->bill->facts)));
 }
 
 /* sacct shows --colocate only together with the price; until then slurmctld knows of it. */
@@ -69,9 +75,29 @@ static bool slurmctld_knows(uint32_t job_id)
 	return found;
 }
 
+void why_ask_squeue(struct why *w)
+{
+	const struct squeue_job *q = &w->waiting;
+
+	if (squeue_waiting(w->job, &w->waiting) || w->bill)
+		return;
+	w->own = (struct bill){.job_id = (uint32_t)strtoul(q->id, NULL, 10),
+		.id = q->id,
+		.cluster = "",
+		.user = q->user,
+		.account = q->account,
+		.partition = q->partition,
+		.qos = q->qos,
+		.name = q->name,
+		.state = "PENDING",
+		.status = BILL_PLAIN,
+		.facts = w->bills->no_facts};
+	w->bill = &w->own;
+}
+
 static enum bill_status status_without_price(const struct bill *b)
 {
-	if (!b->start || !strncmp(b->state, "PENDING", 7))
+	if (why_waits(b))
 		return BILL_PENDING;
 	return b->end ? BILL_UNSETTLED : BILL_RUNNING;
 }
@@ -104,8 +130,8 @@ static void work_out(struct why *w)
 	w->fits = f->charged >= w->explain.least && f->charged <= w->explain.most;
 }
 
-/* slurmdbd (Slurm 22.05) has no comment for an earlier run of a requeued job that was settled after
- * the next run had begun. The ledger has its price, and the text of the comment. */
+/* slurmdbd may have no comment for an earlier run of a requeued job that was settled after the next
+ * run had begun. The ledger has its price, and the text of the comment. */
 static void take_price_of_ledger(struct why *w)
 {
 	struct errmsg err;
@@ -122,7 +148,9 @@ void why_gather(struct why *w, bool ask, const char *conf_path)
 {
 	bool plain = w->bill->status == BILL_PLAIN;
 
-	w->status = w->bill->status;
+	w->status = w->bill->never_started ? BILL_NEVER : w->bill->status;
+	if (w->status == BILL_NEVER)
+		return;
 	if (ask && plain && slurmctld_knows(w->bill->job_id))
 		w->status = status_without_price(w->bill);
 	if (ask && worth_asking(w))
@@ -152,8 +180,8 @@ static json_t *calculation_json(const struct why *w)
 	if (w->status != BILL_PRICED || !w->has_policy)
 		return json_null();
 	return json_pack("{s:s, s:s, s:o, s:o, s:b, s:b, s:I, s:I, s:b}", "formula", e->formula,
-		"numbers", e->numbers, "product", cli_real(e->product), "amount",
-		cli_real(e->amount), "capped", e->capped, "floored", e->floored, "least",
+		"numbers", e->numbers, "product", field_real_or_null(e->product), "amount",
+		field_real_or_null(e->amount), "capped", e->capped, "floored", e->floored, "least",
 		(json_int_t)e->least, "most", (json_int_t)e->most, "fits", w->fits);
 }
 

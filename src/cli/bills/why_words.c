@@ -7,7 +7,9 @@
 
 #include "cli/bills/report.h"
 #include "cli/bills/why.h"
+#include "common/text_append.h"
 #include "common/units.h"
+#include "striping/submit/colocate_option.h"
 
 #define PERCENT(v) (100 * (v))
 
@@ -16,8 +18,9 @@ static const struct reason {
 	const char *word, *why;
 } reasons[] = {
 	{"no-record",
-		"no node of the job sent what it had measured in time: poppad was not running "
-		"there, or could not reach the ledger; its administrators can tell which"},
+		"no node of the job sent what it had measured in time: slurmd had not told poppad "
+		"of the job, as before it is restarted with prep/poppa, or poppad was not running "
+		"there or could not reach the ledger; \"poppa doctor\" on the node tells which"},
 	{"too-few-blocks",
 		"there were too few measurements for a degradation: the time beside other jobs "
 		"was too short for the site's shutter period"},
@@ -25,6 +28,8 @@ static const struct reason {
 		"a progress counter worked for this job, but it counted nothing in most of the "
 		"measurements: the program waits most of the time, or what it publishes as "
 		"progress comes too seldom"},
+	{"no-core", "in most of the measurements its tasks waited for a processor and made no "
+		    "progress: something else ran on its cores, or it has more tasks than cores"},
 	{"unsteady", "most of the measurements contradict themselves: the job's progress changes "
 		     "too much within the few milliseconds of one"},
 	{"uncertain", "the measurements contradict each other so much that the true degradation "
@@ -32,7 +37,7 @@ static const struct reason {
 	{"no-signal",
 		"no progress counter worked for this job: the nodes have no hardware counters "
 		"and the program publishes no progress itself (poppa_heartbeat(3))"},
-	{"unmeasured", "poppad never saw the job's tasks running"},
+	{"unmeasured", "poppad never saw the job's tasks running, or could not measure it"},
 	{"shutter-sensing",
 		"the job ran differently whenever it was measured, which looks as if it "
 		"sensed the shutters: its measurements are worth nothing"},
@@ -54,6 +59,12 @@ static void say(json_t *list, const char *fmt, ...)
 	json_array_append_new(list, json_string(text));
 }
 
+bool why_waits(const struct bill *b)
+{
+	return b->status == BILL_PENDING ||
+	       (!b->end && (!b->start || !strncmp(b->state, "PENDING", 7)));
+}
+
 static const char *when(struct report_cell *c, int64_t unix_s)
 {
 	return unix_s ? report_time(c, unix_s, REPORT_SECOND) : "(not yet)";
@@ -62,14 +73,25 @@ static const char *when(struct report_cell *c, int64_t unix_s)
 static void say_run(json_t *list, const struct why *w)
 {
 	const struct bill *b = w->bill;
+	bool never = w->status == BILL_NEVER;
+	size_t asked = strlen(w->job);
 	struct report_cell from, to;
 	char run[32] = "";
 
 	if (w->restart)
 		snprintf(run, sizeof(run), ", run %u", w->restart + 1);
-	if (w->status == BILL_PENDING) {
-		say(list, "Job %s (%s%s) of %s, account %s, in partition %s has not started.",
-			b->id, b->name, run, b->user, b->account, b->partition);
+	/* Each task of an array and each part of a heterogeneous job has a bill of its own. */
+	if (!strncmp(b->id, w->job, asked) && (b->id[asked] == '_' || b->id[asked] == '+'))
+		say(list,
+			"%s is %s: this is about %s alone. \"poppa report --by job -j %s\" has a line "
+			"for each.",
+			w->job, b->id[asked] == '_' ? "an array" : "a heterogeneous job", b->id,
+			w->job);
+	if (never || why_waits(b)) {
+		say(list, "Job %s (%s%s) of %s, account %s, in partition %s %s%s%s%s.", b->id,
+			b->name, run, b->user, b->account, b->partition,
+			never ? "ended as " : "has not started", never ? b->state : "",
+			never ? " before it started, on " : "", never ? when(&to, b->end) : "");
 		return;
 	}
 	say(list, "Job %s (%s%s) of %s, account %s, in partition %s %s from %s to %s (%lld s)%s%s.",
@@ -83,17 +105,15 @@ static void say_partners(json_t *list, const struct why *w)
 {
 	const struct settlement *f = w->bill->facts;
 	char names[1024] = "";
-	size_t len = 0;
 
-	for (int i = 0; i < f->partner_count && len < sizeof(names) - 200; i++) {
+	for (int i = 0; i < f->partner_count; i++) {
 		const struct bill *p = bills_partner(w->bills, w->bill, f->partner[i]);
 
-		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%u%s%.100s%s",
-			i ? ", " : "", f->partner[i], p ? " (" : "", p ? p->name : "",
-			p ? ")" : "");
+		text_append(names, sizeof(names), "%s%u%s%.100s%s", i ? ", " : "", f->partner[i],
+			p ? " (" : "", p ? p->name : "", p ? ")" : "");
 	}
 	if (f->more_partners)
-		snprintf(names + len, sizeof(names) - len, " and %d more", f->more_partners);
+		text_append(names, sizeof(names), " and %d more", f->more_partners);
 	if (!*names && f->co > 0)
 		say(list, "For %.0f %% of its time at least one other job shared its nodes.",
 			PERCENT(f->co));
@@ -104,6 +124,26 @@ static void say_partners(json_t *list, const struct why *w)
 	else
 		say(list, "For %.0f %% of its time at least one other job shared its nodes: %s.",
 			PERCENT(f->co), names);
+}
+
+/* What --colocate asked for stands before the first blank of what sacct shows. */
+static bool kept_off(const char *option)
+{
+	char text[COLOCATE_TEXT_MAX];
+	struct colocate request;
+	struct errmsg err;
+
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(option, " "), option);
+	return !colocate_parse(text, &request, &err) && colocate_keeps_off(&request);
+}
+
+static void say_alone(json_t *list, const struct bill *b)
+{
+	if (b->option && kept_off(b->option))
+		say(list,
+			"It asked for --colocate=%.*s, which can keep other jobs off its nodes. "
+			"What it kept empty is not in its price, which counts its own lanes.",
+			(int)strcspn(b->option, " "), b->option);
 }
 
 static void say_degradation(json_t *list, const struct settlement *f)
@@ -168,6 +208,15 @@ static void say_stopped(json_t *list, const struct settlement *f)
 			PERCENT(f->stopped), f->stopped);
 }
 
+static void say_culprit(json_t *list, const struct settlement *f)
+{
+	if (f->culprit)
+		say(list,
+			"Job %u ran while it was to stand still, or could not be stopped: what "
+			"this job would have done without it cannot be measured.",
+			f->culprit);
+}
+
 static void say_missing(json_t *list, const struct settlement *f)
 {
 	say_stopped(list, f);
@@ -179,6 +228,7 @@ static void say_missing(json_t *list, const struct settlement *f)
 	if (f->unmeasured > 0)
 		say(list, "%.0f %% of its time was not measured and is charged in full.",
 			PERCENT(f->unmeasured));
+	say_culprit(list, f);
 }
 
 static void say_calculation(json_t *list, const struct why *w)
@@ -293,7 +343,9 @@ static void say_no_data(json_t *list, const struct why *w)
 			why = reasons[i].why;
 	if (f->partner_count)
 		say_partners(list, w);
+	say_alone(list, w->bill);
 	say(list, "It has no discount (%s): %s.", f->nodata, why);
+	say_culprit(list, f);
 	say_nodes(list, w);
 	say_stopped(list, f);
 	if (f->stopped > 0) {
@@ -313,8 +365,37 @@ static void say_no_data(json_t *list, const struct why *w)
 	say_charge(list, w);
 }
 
+/* Says why a job has not started, as Slurm has it. */
+static void say_waiting(json_t *list, const struct squeue_job *q)
+{
+	if (!q->id)
+		return;
+	if (!strcmp(q->reason, "JobHeldUser"))
+		say(list, "It is held: its owner lets it go by \"scontrol release %s\".", q->id);
+	else if (!strcmp(q->reason, "JobHeldAdmin"))
+		say(list, "An administrator holds it, and only an administrator can let it go.");
+	else if (!strcmp(q->reason, "Dependency"))
+		say(list, "It waits for other jobs: %.1000s.", q->dependency);
+	else if (!strcmp(q->reason, "DependencyNeverSatisfied"))
+		say(list,
+			"It waits for other jobs in vain, and never starts unless that is changed: "
+			"%.1000s.",
+			q->dependency);
+	else if (!strcmp(q->reason, "BeginTime"))
+		say(list, "It waits for the time from which it may start.");
+	else
+		say(list, "Slurm gives as the reason: %.1000s.", q->reason);
+}
+
 static void say_unpriced(json_t *list, const struct why *w)
 {
+	if (why_waits(w->bill)) {
+		say_waiting(list, &w->waiting);
+		say(list, "%s price is made after it has run.",
+			w->status == BILL_PLAIN ? "If it was submitted with --colocate, its"
+						: "Its");
+		return;
+	}
 	switch (w->status) {
 	case BILL_PLAIN:
 		say(list, "It was not submitted with --colocate, or sacct does not know of it yet. "
@@ -322,8 +403,8 @@ static void say_unpriced(json_t *list, const struct why *w)
 		say(list, "Slurm charges a billing of %llu for each of the %lld seconds.",
 			(unsigned long long)w->bill->billing, (long long)w->bill->elapsed_s);
 		break;
-	case BILL_PENDING:
-		say(list, "Its price is made after it has run.");
+	case BILL_NEVER:
+		say(list, "It used nothing, so nothing is charged and there is no price.");
 		break;
 	case BILL_RUNNING:
 		say(list,
@@ -353,6 +434,7 @@ json_t *why_sentences(const struct why *w)
 	say_run(list, w);
 	if (w->status == BILL_PRICED) {
 		say_partners(list, w);
+		say_alone(list, w->bill);
 		say_degradation(list, f);
 		say_nodes(list, w);
 		say_missing(list, f);

@@ -25,6 +25,7 @@ struct doctor {
 	bool is_node;                   /* slurmd or poppad runs here */
 	char node_name[256];            /* empty = unknown */
 	char cluster[64];               /* ClusterName of the running Slurm; empty = unknown */
+	char state_dir[PATH_MAX];       /* its StateSaveLocation; empty = unknown */
 	json_t *status;                 /* what poppad says of itself; NULL = it does not answer */
 	int count[3];                   /* by verdict */
 	json_t *checks;
@@ -50,7 +51,7 @@ int doctor_end(struct doctor *d);
 void doctor_munge(struct doctor *d);
 
 /* Checks the running Slurm's settings, as scontrol prints them, and the suite's plugins. Sets
- * settings, controllers and cluster. After doctor_munge(). */
+ * settings, controllers, cluster and state_dir. After doctor_munge(). */
 void doctor_slurm(struct doctor *d);
 
 /* Checks the partitions for co-located jobs and what they bill. doctor_slurm() calls it. */

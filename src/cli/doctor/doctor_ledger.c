@@ -2,25 +2,33 @@
 /* Checks of "poppa doctor" on MUNGE, on the ledger, and on whether the clocks agree. */
 #include "poppa_config.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/timex.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/text_append.h"
 #include "common/units.h"
 
 #include "accounting/record/client.h"
 #include "accounting/record/wire.h"
+#include "accounting/settle/waiting_runs.h"
 #include "cli/doctor/doctor.h"
+#include "cli/doctor/doctor_process.h"
 #include "cli/ask/value_text.h"
 
 /* The nodes of a job open their shutters at the same time by the wall clock. With clocks further
  * apart than this the shutters do not overlap. */
 #define CLOCK_SLACK_S 0.005
 #define UNSETTLED_MANY 100
+#define FILE_LAG_S 2 /* until slurmctld has written of a run that has ended */
 /* Requests that the ledger refused longer ago than this are not reported. */
 #define REFUSED_DAYS 7
 
@@ -90,14 +98,12 @@ static void check_refused(struct doctor *d, const json_t *status)
 	double since = (double)clock_wall() / NS_PER_S - REFUSED_DAYS * 86400.0;
 	char list[512] = "";
 	const char *kind;
-	size_t len = 0;
 
 	json_object_foreach(refused, kind, one)
 	{
-		if (!(value_real(one, "last") >= since) || len >= sizeof(list) - 64)
-			continue;
-		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%.0f %.32s",
-			len ? ", " : "", value_real(one, "count"), kind);
+		if (value_real(one, "last") >= since)
+			text_append(list, sizeof(list), "%s%.0f %.32s", *list ? ", " : "",
+				value_real(one, "count"), kind);
 	}
 	if (*list)
 		doctor_say(d, DOCTOR_WARN, "ledger's door",
@@ -110,27 +116,117 @@ static void check_refused(struct doctor *d, const json_t *status)
 			"nothing was turned away for %d days", REFUSED_DAYS);
 }
 
-/* Runs that have ended and have no price yet. Only root and the ledger's user may ask for them. */
+static void add_runs(json_t *all, const json_t *list)
+{
+	const json_t *run;
+	char key[64];
+	size_t i;
+
+	json_array_foreach(list, i, run)
+	{
+		snprintf(key, sizeof(key), "%.0f.%.0f", value_real(run, "job"),
+			value_real(run, "restart"));
+		json_object_set_new(all, key, json_true());
+	}
+}
+
+/* Adds what slurmctld has yet to settle, or to show everywhere. 0, or -1 with err. */
+static int add_files(const struct doctor *d, json_t *all, struct errmsg *err)
+{
+	/* A run goes from the first file into the second. */
+	static const char *const file[] = {WAITING_ARRIVED_FILE, WAITING_FILE};
+
+	for (size_t i = 0; i < sizeof(file) / sizeof(file[0]); i++) {
+		char path[PATH_MAX + 32];
+		json_t *list;
+		int damaged;
+
+		snprintf(path, sizeof(path), "%s/%s", d->state_dir, file[i]);
+		list = waiting_read(path, &damaged, err);
+		if (!list && errno != ENOENT)
+			return -1;
+		add_runs(all, list);
+		json_decref(list);
+	}
+	return 0;
+}
+
+/*
+ * Runs that have ended and have no bill yet: those that the ledger has a record of, and on the
+ * controller's host those that slurmctld has not written everywhere. Only root may ask.
+ */
 static void check_unsettled(struct doctor *d, const struct client *client)
 {
-	struct errmsg err;
-	json_t *runs;
+	bool here = *d->state_dir && !access(d->state_dir, F_OK);
+	const char *where = here ? "" : ", by the ledger; run poppa doctor on the controller, too";
+	json_t *all, *runs = NULL;
+	struct errmsg err = {""};
 	size_t n;
+	int rc = 0;
 
-	if (geteuid() || !*d->cluster)
+	if (geteuid() || !*d->cluster || !(client || here))
 		return;
-	runs = client_unsettled(client, d->cluster, &err);
-	n = json_array_size(runs);
-	if (!runs)
-		doctor_say(d, DOCTOR_WARN, "settling", "see poppa-ledgerd's log", "%s", err.text);
+	all = json_object();
+	if (client)
+		runs = client_unsettled(client, d->cluster, &err);
+	if (client && !runs)
+		rc = -1;
+	add_runs(all, runs);
+	json_decref(runs);
+	if (!rc && here)
+		rc = add_files(d, all, &err);
+	/* What ended a moment ago may not be in a file yet. */
+	if (!rc && here && !json_object_size(all)) {
+		sleep(FILE_LAG_S);
+		rc = add_files(d, all, &err);
+	}
+	n = json_object_size(all);
+	if (rc)
+		doctor_say(d, DOCTOR_WARN, "settling",
+			"see the logs of poppa-ledgerd and slurmctld", "%s", err.text);
 	else if (n > UNSETTLED_MANY)
 		doctor_say(d, DOCTOR_WARN, "settling",
 			"look for prep/poppa in slurmctld's log; PrEpPlugins must list it there",
-			"%zu ended runs wait for their bill", n);
+			"%zu ended runs wait for a bill%s", n, where);
 	else
-		doctor_say(d, DOCTOR_OK, "settling", NULL, "%zu ended run%s for a bill", n,
-			n == 1 ? " waits" : "s wait");
-	json_decref(runs);
+		doctor_say(d, DOCTOR_OK, "settling", NULL, "%zu ended run%s for a bill%s", n,
+			n == 1 ? " waits" : "s wait", where);
+	json_decref(all);
+}
+
+/* Whether the host has one of its addresses on this machine. */
+static bool is_here(const char *host)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+	struct addrinfo *list = NULL;
+	bool here = false;
+
+	if (getaddrinfo(host, NULL, &hints, &list))
+		return false;
+	for (const struct addrinfo *a = list; a && !here; a = a->ai_next) {
+		int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		here = fd >= 0 && !bind(fd, a->ai_addr, a->ai_addrlen);
+		if (fd >= 0)
+			close(fd);
+	}
+	freeaddrinfo(list);
+	return here;
+}
+
+/* Where the ledger is to be on this host and does not answer: who has its port instead. */
+static void check_port(struct doctor *d, const struct client *client)
+{
+	pid_t who = is_here(client->host) ? process_listening(client->port) : 0;
+	char name[64] = "another user's program";
+
+	if (!who || (who > 0 && !strcmp(process_name(who, name, sizeof(name)), "poppa-ledgerd")))
+		return;
+	doctor_say(d, DOCTOR_FAIL, "ledger's port",
+		"give one of the two another port: LedgerListen in poppa.conf and poppa_ledger in "
+		"PrEpParameters",
+		"port %d is held by %s%s", client->port, name,
+		who < 0 ? ": run poppa doctor as root to see whose" : "");
 }
 
 static void check_ledger(struct doctor *d)
@@ -145,6 +241,7 @@ static void check_ledger(struct doctor *d)
 		doctor_say(d, DOCTOR_WARN, "ledger",
 			"see the lines above; or set poppa_ledger=HOST in PrEpParameters",
 			"not asked: where it is is not known");
+		check_unsettled(d, NULL);
 		return;
 	}
 	if (client_init(&client, &d->settings, &d->conf, d->controllers, &err)) {
@@ -160,6 +257,8 @@ static void check_ledger(struct doctor *d)
 			"start poppa-ledgerd there, open its port, and check poppa_ledger in "
 			"PrEpParameters; until then nodes keep their records",
 			"%s", err.text);
+		check_port(d, &client);
+		check_unsettled(d, NULL);
 		return;
 	}
 	version = value_text(status, "version");

@@ -14,6 +14,7 @@
 
 #include "cli/ask/ask_poppad.h"
 #include "cli/doctor/doctor.h"
+#include "cli/doctor/doctor_process.h"
 #include "cli/ask/run_program.h"
 #include "cli/ask/value_text.h"
 #include "common/fsio.h"
@@ -24,41 +25,12 @@
 #define CGROUPS "/sys/fs/cgroup"
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 
-/* The name of a process; "" where it is gone. */
-static const char *name_of(json_int_t pid, char *name, size_t size)
-{
-	char path[64], *text;
-	struct errmsg err;
-
-	snprintf(path, sizeof(path), "/proc/%" JSON_INTEGER_FORMAT "/comm", pid);
-	text = fsio_read(path, 64, NULL, &err);
-	snprintf(name, size, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ? text : "");
-	free(text);
-	return name;
-}
-
-/* Whether a process of this name runs here. */
-static bool runs(const char *comm)
-{
-	DIR *proc = opendir("/proc");
-	const struct dirent *entry;
-	bool found = false;
-	char name[64];
-
-	while (proc && !found && (entry = readdir(proc)))
-		found = isdigit((unsigned char)*entry->d_name) &&
-			!strcmp(name_of(atoi(entry->d_name), name, sizeof(name)), comm);
-	if (proc)
-		closedir(proc);
-	return found;
-}
-
 static void check_guard(struct doctor *d)
 {
 	json_int_t pid = value_whole(d->status, "guard_pid");
 	char name[64] = "";
 
-	if (pid > 0 && !strcmp(name_of(pid, name, sizeof(name)), "poppa-guard"))
+	if (pid > 0 && !strcmp(process_name((pid_t)pid, name, sizeof(name)), "poppa-guard"))
 		doctor_say(
 			d, DOCTOR_OK, "guard", NULL, "watches as pid %" JSON_INTEGER_FORMAT, pid);
 	else
@@ -71,8 +43,8 @@ static void check_guard(struct doctor *d)
 			"it after changing PrEpPlugins",
 			"slurmd has not told poppad about the cluster");
 	else
-		doctor_say(
-			d, DOCTOR_OK, "slurmd to poppad", NULL, "slurmd tells poppad of its jobs");
+		doctor_say(d, DOCTOR_OK, "slurmd to poppad", NULL,
+			"slurmd has told poppad about the cluster");
 }
 
 /* Whether poppad was allowed to use SCHED_FIFO when it started: one of its threads has it then. */
@@ -137,6 +109,29 @@ static void check_poppad(struct doctor *d)
 	check_priority(d);
 }
 
+/* slurmd loads its plugins when it starts. One that was not restarted since leaves poppad without
+ * the registrations of jobs, whatever an earlier slurmd has left in RunDir. */
+static void check_slurmd(struct doctor *d)
+{
+	int loaded = 0;
+
+	for (pid_t pid = 0; (pid = process_find("slurmd", pid));) {
+		int has = process_maps(pid, "prep_poppa.so");
+
+		if (has < 0 || (*d->node_name && process_option_differs(pid, "-N", d->node_name)))
+			continue;
+		loaded += has;
+		if (!has)
+			doctor_say(d, DOCTOR_FAIL, "slurmd",
+				"restart slurmd; PrEpPlugins must list prep/poppa before",
+				"pid %d has not loaded prep/poppa: co-located jobs get lanes here "
+				"and are never measured",
+				(int)pid);
+	}
+	if (loaded)
+		doctor_say(d, DOCTOR_OK, "slurmd", NULL, "has loaded prep/poppa");
+}
+
 /* Asks the poppad beside this program, else the installed one, about the counter backends, because
  * only poppad is linked with their libraries. */
 static json_t *ask_counters(const struct doctor *d, struct errmsg *err)
@@ -165,6 +160,7 @@ static void check_counters(struct doctor *d)
 	enum counter_backend wanted = d->conf.counter_set ? d->conf.counter : d->settings.counter;
 	struct errmsg err = {""};
 	json_t *all = ask_counters(d, &err), *one;
+	bool any_program = false; /* a usable backend measures programs as they are */
 	char good[64] = "";
 	size_t i;
 
@@ -182,6 +178,7 @@ static void check_counters(struct doctor *d)
 			continue;
 		if (json_is_true(json_object_get(one, "usable"))) {
 			strcat(strcat(good, *good ? ", " : ""), name);
+			any_program |= backend == COUNTER_PERF || backend == COUNTER_PAPI;
 			continue;
 		}
 		snprintf(check, sizeof(check), "counter %s", name);
@@ -202,7 +199,14 @@ static void check_counters(struct doctor *d)
 			"choose another Counter (poppa.conf) or poppa_counter where bills matter",
 			"this node plays %s instead of reading its jobs",
 			*d->conf.replay_log ? d->conf.replay_log : "no recording");
-	if (*good)
+	if (*good && d->is_node && !any_program && wanted == COUNTER_AUTO)
+		doctor_say(d, DOCTOR_WARN, "counters",
+			"choose your counter (docs/counters.md): hardware counters, or heartbeat "
+			"or uprobe by name in poppa_counter",
+			"usable here: %s; a program that does not publish its progress, or has no "
+			"configured function, is not measured and pays its full price (no-signal)",
+			good);
+	else if (*good)
 		doctor_say(d, DOCTOR_OK, "counters", NULL, "usable here: %s", good);
 	else if (all)
 		doctor_say(d, doctor_on_node(d), "counters", "see the lines above",
@@ -287,8 +291,9 @@ void doctor_node(struct doctor *d)
 	const char *node = d->asked.node ? d->asked.node : getenv("SLURMD_NODENAME");
 
 	snprintf(d->node_name, sizeof(d->node_name), "%s", node ? node : "");
-	d->is_node = runs("slurmd") || runs("poppad");
+	d->is_node = process_find("slurmd", 0) || process_find("poppad", 0);
 	check_poppad(d);
+	check_slurmd(d);
 	check_directory(d, "RunDir", d->conf.run_dir);
 	check_directory(d, "SpoolDir", d->conf.spool_dir);
 	check_counters(d);

@@ -7,6 +7,7 @@
 
 #include "cli/doctor/doctor.h"
 #include "cli/ask/scontrol.h"
+#include "common/text_append.h"
 #include "striping/submit/submission.h"
 
 /* The weight of CPU in one line of "scontrol --oneliner show partition"; 1 without any. */
@@ -50,7 +51,6 @@ static void check_billing(struct doctor *d, const char *text)
 
 	for (const char *line = text; *line; line = next_line(line)) {
 		char name[256];
-		size_t used = strlen(coarse);
 		struct errmsg why;
 
 		if (!partition_name(line, name, sizeof(name)) ||
@@ -58,8 +58,7 @@ static void check_billing(struct doctor *d, const char *text)
 			continue;
 		partitions++;
 		if (cpu_weight(line, strcspn(line, "\n")) < 100)
-			snprintf(coarse + used, sizeof(coarse) - used, "%s%s", used ? ", " : "",
-				name);
+			text_append(coarse, sizeof(coarse), "%s%s", *coarse ? ", " : "", name);
 	}
 	if (!partitions)
 		doctor_say(d, DOCTOR_WARN, "TRESBillingWeights",
@@ -87,15 +86,13 @@ static void check_stripe_partitions(struct doctor *d, const char *text)
 		return;
 	for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',') {
 		char wanted[256], name[256];
-		size_t used = strlen(unknown);
 		bool found = false;
 
 		snprintf(wanted, sizeof(wanted), "%.*s", (int)strcspn(at, ","), at);
 		for (const char *line = text; *line && !found; line = next_line(line))
 			found = partition_name(line, name, sizeof(name)) && !strcmp(name, wanted);
 		if (!found)
-			snprintf(unknown + used, sizeof(unknown) - used, "%s%s", used ? ", " : "",
-				wanted);
+			text_append(unknown, sizeof(unknown), "%s%s", *unknown ? ", " : "", wanted);
 	}
 	if (*unknown)
 		doctor_say(d, DOCTOR_FAIL, "stripe_partition",

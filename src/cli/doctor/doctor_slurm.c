@@ -66,17 +66,23 @@ static void check_prep(struct doctor *d, const char *text)
 /* Slurm loads a plugin only when it was built for the same release. */
 static void check_release(struct doctor *d, const char *text)
 {
+	static const char built_for[] = POPPA_SLURM_VERSION;
 	char value[64];
 
 	scontrol_value(text, "SLURM_VERSION", value, sizeof(value));
-	if (!strcmp(value, POPPA_SLURM_VERSION))
+	if (!built_for[0])
+		doctor_say(d, DOCTOR_WARN, "Slurm",
+			"run the poppa that was built with the plugins, such as the controller's",
+			"slurmctld is %s; this poppa was built without Slurm and cannot tell "
+			"whether the plugins fit",
+			value);
+	else if (!strcmp(value, built_for))
 		doctor_say(d, DOCTOR_OK, "Slurm", NULL, "%s, for which the suite was built", value);
 	else
 		doctor_say(d, DOCTOR_FAIL, "Slurm",
 			"build the suite against the source of the Slurm that runs",
-			"slurmctld is %s, and the suite was built for " POPPA_SLURM_VERSION
-			": its plugins do not load",
-			*value ? value : "of an unknown release");
+			"slurmctld is %s, and the suite was built for %s: its plugins do not load",
+			*value ? value : "of an unknown release", built_for);
 }
 
 /* poppad finds a job's tasks in its cgroups, and TaskPlugin keeps the tasks on their lane. */
@@ -167,8 +173,8 @@ static void check_plugin_files(struct doctor *d, const char *text)
 {
 	static const char *const files[] = {
 		"prep_poppa.so", "job_submit_colocate.so", "spank_colocate.so"};
-	static const char fix[] = "put the suite's plugin directory (PREFIX/lib/poppa/slurm) "
-				  "before Slurm's own in PluginDir, on every host";
+	static const char fix[] =
+		"set PluginDir=PREFIX/lib/poppa/slurm:PREFIX/lib/poppa/slurm-own, on every host";
 	char dirs[4096], ours[PATH_MAX], select_dir[PATH_MAX], dir[PATH_MAX];
 	bool complete = true;
 
@@ -331,6 +337,7 @@ void doctor_slurm(struct doctor *d)
 	}
 	scontrol_value(text, "SlurmctldHost[0]", d->controllers, sizeof(d->controllers));
 	scontrol_value(text, "ClusterName", d->cluster, sizeof(d->cluster));
+	scontrol_value(text, "StateSaveLocation", d->state_dir, sizeof(d->state_dir));
 	check_release(d, text);
 	check_select(d, text);
 	check_plugin_files(d, text);

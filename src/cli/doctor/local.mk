@@ -7,5 +7,6 @@ poppa_SOURCES += \
 	src/cli/doctor/doctor_lines.c \
 	src/cli/doctor/doctor_node.c \
 	src/cli/doctor/doctor_partitions.c \
+	src/cli/doctor/doctor_process.c src/cli/doctor/doctor_process.h \
 	src/cli/doctor/doctor_slurm.c \
 	src/cli/doctor/doctor_state.c

@@ -12,13 +12,12 @@
 #include "cli/live/metrics.h"
 #include "cli/ask/find_ledger.h"
 #include "cli/ask/value_text.h"
-#include "common/fsio.h"
-#include "poppa/measure/budget.h"
+#include "poppa/measure/overhead_limit.h"
 
-/* The time in which poppad measures its cost, as text: BUDGET_WINDOW_S. */
+/* The time in which poppad measures its cost, as text: OVERHEAD_WINDOW_S. */
 #define TEXT_OF(value) #value
 #define TEXT_OF_VALUE(macro) TEXT_OF(macro)
-#define COST_WINDOW TEXT_OF_VALUE(BUDGET_WINDOW_S)
+#define COST_WINDOW TEXT_OF_VALUE(OVERHEAD_WINDOW_S)
 
 struct options {
 	bool ledger;
@@ -134,7 +133,8 @@ static const struct number ledger_numbers[] = {
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct argp_option option_table[] = {
-	{"output", 'o', "FILE", 0, "Replace FILE in one step instead of printing", 0},
+	{"output", 'o', "FILE", 0,
+		"Replace FILE in one step; \"-\", the default, is standard output", 0},
 	{"ledger", 'l', NULL, 0, "Of the cluster's ledger instead of this node's poppad", 0},
 	ASK_POPPAD_OPTIONS, CLI_JSON_OPTION, {0}};
 
@@ -344,12 +344,11 @@ int cmd_metrics(int argc, char **argv)
 		.doc = "What this node's poppad measures, in the text format of Prometheus, for "
 		       "node_exporter's textfile collector. Run as root it has all jobs. Where "
 		       "poppad does not answer poppa_up is 0, and the exit status is 0."};
-	struct options o = {.ledger = false};
+	struct options o = {.output = "-"};
 	struct metrics *m;
-	struct errmsg err;
 	size_t len;
 	char *text;
-	int rc = CLI_OK;
+	int rc;
 
 	cli_parse(&argp, argc, argv, &o);
 	m = metrics_new();
@@ -360,10 +359,7 @@ int cmd_metrics(int argc, char **argv)
 	text = m ? metrics_finish(m, o.daemon.json, &len) : NULL;
 	if (!text)
 		return cli_error("out of memory");
-	if (!o.output)
-		fwrite(text, 1, len, stdout);
-	else if (fsio_write(o.output, text, len, 0644, 0, &err))
-		rc = cli_error("--output: %s", err.text);
+	rc = cli_output("--output", o.output, text, len, 0644);
 	free(text);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "accounting/record/fields.h"
 #include "cli/ask/cli.h"
 #include "cli/ask/value_text.h"
 
@@ -40,15 +41,16 @@ void top_rates(const json_t *before, json_t *now, double seconds)
 	json_object_set_new(now, "rates",
 		json_pack("{s:o, s:o, s:o}", "interval_s", was ? json_real(seconds) : json_null(),
 			"shutters_s",
-			cli_real(rate(json_object_get(was, "totals"), totals, "shutters", seconds)),
+			field_real_or_null(
+				rate(json_object_get(was, "totals"), totals, "shutters", seconds)),
 			"shutter_cpu",
-			cli_real(rate(json_object_get(was, "totals"), totals, "shutter_cpu_s",
-				seconds))));
+			field_real_or_null(rate(json_object_get(was, "totals"), totals,
+				"shutter_cpu_s", seconds))));
 	jobs = json_object_get(now, "jobs");
 	json_array_foreach(jobs, i, job)
 	{
 		json_object_set_new(job, "blocks_s",
-			cli_real(rate(same_job(was, job), job, "blocks", seconds)));
+			field_real_or_null(rate(same_job(was, job), job, "blocks", seconds)));
 	}
 }
 
