@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# POPPA_SLURM: finds the Slurm source tree that plugins compile against.
+# POPPA_SLURM: finds the Slurm source tree that plugins compile against, or leaves the plugins out.
 #
-# Sets SLURM_SOURCE, SLURM_BUILD, SLURM_VERSION, SLURM_CPPFLAGS and SLURM_PLUGINDIR.
+# Sets SLURM_SOURCE, SLURM_BUILD, SLURM_VERSION, SLURM_CPPFLAGS and SLURM_PLUGINDIR, all empty with
+# --without-slurm, and the conditional HAVE_SLURM.
 # A plugin is loaded only by exactly the Slurm release it was compiled for, so a source tree of
 # another release than the installed Slurm is an error here, not a surprise at daemon start. With
 # --disable-slurm-check no Slurm needs to be installed: for packagers, and to see what compiles.
 AC_DEFUN([POPPA_SLURM], [
+AC_ARG_WITH([slurm],
+	[AS_HELP_STRING([--without-slurm], [leave the plugins out; the rest needs nothing of Slurm])],
+	[], [with_slurm=yes])
 AC_ARG_WITH([slurm-source],
 	[AS_HELP_STRING([--with-slurm-source=DIR],
-		[Slurm source tree of exactly the installed release (required)])],
+		[Slurm source tree of exactly the installed release (required for the plugins)])],
 	[], [with_slurm_source=])
 AC_ARG_WITH([slurm-build],
 	[AS_HELP_STRING([--with-slurm-build=DIR],
@@ -23,8 +27,18 @@ AC_ARG_ENABLE([slurm-check],
 		[build for a Slurm that is not installed here; what comes out loads into exactly the release of the source tree])],
 	[], [enable_slurm_check=yes])
 
+AS_IF([test "$with_slurm" != no], [POPPA_SLURM_TREE])
+AM_CONDITIONAL([HAVE_SLURM], [test "$with_slurm" != no])
+AC_SUBST([SLURM_SOURCE])
+AC_SUBST([SLURM_BUILD])
+AC_SUBST([SLURM_VERSION])
+AC_SUBST([SLURM_CPPFLAGS])
+AC_SUBST([SLURM_PLUGINDIR])
+])
+
+AC_DEFUN([POPPA_SLURM_TREE], [
 AS_IF([test -z "$with_slurm_source" || test "$with_slurm_source" = no],
-	[AC_MSG_ERROR([Slurm's source tree is needed: give --with-slurm-source=DIR.
+	[AC_MSG_ERROR([Slurm's source tree is needed: give --with-slurm-source=DIR, or --without-slurm for all but the plugins.
   Debian: enable deb-src and run "apt-get source slurm-wlm"; RHEL/Rocky: "dnf download --source slurm", or
   unpack the release's tarball.  "contrib/sandbox/install-deps" does it for the sandbox.])])
 AC_MSG_CHECKING([for Slurm's source tree])
@@ -76,18 +90,13 @@ AC_MSG_CHECKING([for the directory of Slurm's own plugins])
 SLURM_PLUGINDIR=$with_slurm_plugindir
 AS_IF([test -z "$SLURM_PLUGINDIR" && test "$enable_slurm_check" = no], [SLURM_PLUGINDIR=/usr/lib/slurm])
 AS_IF([test -z "$SLURM_PLUGINDIR"],
-	[for slurm_dir in /usr/lib/*/slurm-wlm /usr/lib64/slurm /usr/lib/slurm /usr/local/lib/slurm /opt/slurm/lib/slurm; do
+	[for slurm_dir in /usr/lib/*/slurm-wlm /usr/lib/*-linux-*/slurm /usr/lib64/slurm /usr/lib/slurm /usr/local/lib/slurm /opt/slurm/lib/slurm; do
 		AS_IF([test -e "$slurm_dir/select_cons_tres.so"], [SLURM_PLUGINDIR=$slurm_dir; break])
 	 done])
 AS_IF([test -z "$SLURM_PLUGINDIR"],
 	[AC_MSG_ERROR([select_cons_tres.so was not found in the usual places: give --with-slurm-plugindir=DIR.
-  Debian: package slurm-wlm-basic-plugins; RHEL/Rocky: package slurm])])
+  Debian: package slurm-wlm-basic-plugins; SchedMD's own: slurm-smd; RHEL/Rocky: slurm])])
 AC_MSG_RESULT([$SLURM_PLUGINDIR])
 
 SLURM_CPPFLAGS="-DHAVE_CONFIG_H -isystem $SLURM_BUILD -isystem $SLURM_SOURCE"
-AC_SUBST([SLURM_SOURCE])
-AC_SUBST([SLURM_BUILD])
-AC_SUBST([SLURM_VERSION])
-AC_SUBST([SLURM_CPPFLAGS])
-AC_SUBST([SLURM_PLUGINDIR])
 ])

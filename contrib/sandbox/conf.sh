@@ -95,7 +95,7 @@ slurm_conf() {
 		SlurmdUser=root
 		AuthType=auth/munge
 		AuthInfo=socket=$MUNGE_SOCK
-		PluginDir=$PREFIX/lib/poppa/slurm:$SLURM_PLUGINS
+		PluginDir=$PREFIX/lib/poppa/slurm:$PREFIX/lib/poppa/slurm-own
 		PlugStackConfig=$ETC/plugstack.conf
 		StateSaveLocation=$STATE/slurmctld
 		SlurmctldPidFile=$RUN/slurm/slurmctld.pid

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -82,7 +82,7 @@ void meter_open(struct meter_job *j, bool measured, enum counter_backend backend
 	if (!j->ratio)
 		error(EXIT_FAILURE, errno, "memory");
 	for (int i = 0; i < j->tasks; i++) {
-		j->pidfd[i] = pidfd_open(j->pid[i], 0);
+		j->pidfd[i] = syscall(SYS_pidfd_open, j->pid[i], 0);
 		if (j->pidfd[i] < 0)
 			error(EXIT_FAILURE, errno, "task %d", (int)j->pid[i]);
 		if (measured && counter_open(backend, conf, j->pid[i], &j->counter[i], &err))
