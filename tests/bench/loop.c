@@ -317,6 +317,23 @@ static struct pause_unit *open_unit(struct held_file *held, int task)
 	return u;
 }
 
+/* What poppad reads to see that a job stands still: one file where there is one. */
+static struct job_cpu *open_cpu(int job)
+{
+	struct found_process process[STRAIGHT_MAX_TASKS];
+	struct found_tasks found = {.process = process};
+	struct job_cpu *c = job_cpu_open();
+
+	for (int t = 0; t < options.tasks; t++)
+		if (job_of(t) == job)
+			process[found.processes++] = (struct found_process){.pid = pid[t]};
+	if (options.pause == PAUSE_FREEZER)
+		snprintf(found.usage, sizeof(found.usage), "%s/cpu.stat", cgroup[job]);
+	if (!c || job_cpu_know(c, &found))
+		error(EXIT_FAILURE, errno, "memory");
+	return c;
+}
+
 /* As poppad makes it: the shutter runs on the processors of the job that does not run alone. */
 static void plan_job(struct shutter_plan *p, struct held_file *held, int job)
 {
@@ -338,15 +355,17 @@ static void plan_job(struct shutter_plan *p, struct held_file *held, int job)
 			continue;
 		}
 		if (options.pause != PAUSE_FREEZER || p->units == j->first_unit)
-			p->unit[p->units++] = (struct shutter_unit){open_unit(held, t),
-				options.pause == PAUSE_FREEZER ? -1 : p->tasks,
-				options.pause != PAUSE_FREEZER, 0};
-		p->task[p->tasks] = (struct shutter_task){open_counter(pid[t]), pid[t]};
+			p->unit[p->units++] = (struct shutter_unit){.unit = open_unit(held, t),
+				.task = options.pause == PAUSE_FREEZER ? -1 : p->tasks,
+				.process = options.pause != PAUSE_FREEZER};
+		p->task[p->tasks] =
+			(struct shutter_task){.counter = open_counter(pid[t]), .pid = pid[t]};
 		tap_know(p->task[p->tasks++].counter, t);
 		tap_know(p->unit[p->units - 1].unit, t);
 	}
 	j->tasks = p->tasks - j->first_task;
 	j->units = p->units - j->first_unit;
+	j->cpu = open_cpu(job);
 }
 
 static struct shutter_plan *make_plan(struct held_file *held)
@@ -375,6 +394,8 @@ static void free_plan(struct shutter_plan *p)
 		counter_close(p->task[t].counter);
 	for (int u = 0; u < p->units; u++)
 		pause_close(p->unit[u].unit);
+	for (int i = 0; i < p->jobs; i++)
+		job_cpu_close(p->job[i].cpu);
 	shutter_plan_free(p);
 }
 

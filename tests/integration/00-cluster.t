@@ -5,8 +5,11 @@
 
 is "all nodes are idle" "$(sinfo -h -N -o '%N %t' | sort -u | xargs)" \
 	"$(for i in 0 1 2 3 4; do echo "$SANDBOX_FAKE_PREFIX$i idle"; done | xargs)"
-is "the plugin directory comes before Slurm's" \
-	"$(scontrol show config | sed -n 's/^PluginDir *= *//p' | cut -d: -f1)" "$POPPA_SANDBOX/usr/lib/poppa/slurm"
+# The same line holds on every host, wherever that has Slurm's own plugins.
+is "the plugin directory comes before the link to Slurm's own" \
+	"$(scontrol show config | sed -n 's/^PluginDir *= *//p')" \
+	"$POPPA_SANDBOX/usr/lib/poppa/slurm:$POPPA_SANDBOX/usr/lib/poppa/slurm-own"
+ok "and the link leads there" test -e "$POPPA_SANDBOX/usr/lib/poppa/slurm-own/accounting_storage_slurmdbd.so"
 nok "no daemon has ended" sh -c "'$tree/contrib/sandbox/ctl' status | grep -w ended"
 
 submit -n2 --wrap 'srun -n2 sh -c "echo cores \$(sed -n s/Cpus_allowed_list:.//p /proc/self/status)"; exit 3'

@@ -10,9 +10,9 @@ sleeper_options=(--mem=2000)
 jobs_on() { squeue -h -p fake -t R,S -w "$1" -o %i | sort | xargs; }
 is_mark() { [ "$(mark_of "$1")" = "$2" ]; }
 
-# slurmctld saves its state some seconds after a change; a kill before that would lose it in any case.
+# A kill before slurmctld has saved its state would lose it in any case, and so may an end while it is at work on that.
 restart() {
-	sleep 7
+	saves_jobs
 	if [ "$1" = kill ]; then
 		ctl kill -KILL slurmctld
 		wait_until 10 is_gone slurmctld
@@ -136,8 +136,10 @@ HISTORY=$(scontrol show config | sed -n 's/^StateSaveLocation *= *//p')/poppa_pa
 restore_history() { if [ -e "$TMP/history" ]; then cp -p "$TMP/history" "$HISTORY"; else rm -f "$HISTORY"; fi; }
 on_exit restore_history
 now=$(date +%s)
-printf '%s\t%s\t%s\t1000\t1\t'"$now"'\n' test-mine test-good 0.02 test-good test-mine 0.02 \
+own=$(id -u poppa-demo)
+printf "$own:%s\t$own:%s\t%s\t1000\t1\t$now\n" test-mine test-good 0.02 test-good test-mine 0.02 \
 	test-mine test-bad 0.5 test-bad test-mine 0.3 >"$HISTORY"
+printf "%s\t%s\t0.01\t1000\t1\t$now\n" test-mine test-bad test-bad test-mine >>"$HISTORY" # others' classes of these names
 running bad --colocate=class:test-bad -n1 -w "${NODE}1"
 running good --colocate=class:test-good -n1 -w "${NODE}2"
 sleep 4 # slurmctld looks at the file every three seconds
@@ -239,7 +241,7 @@ diag "stock behaviour"
 running keep --colocate -n8 -w "${NODE}4"
 k=$(squeue -h -n keep -o %i)
 cores=$(cores_of "$k")
-sleep 7
+saves_jobs
 mkdir "$TMP/plugins"
 for f in "${PLUGIN_DIRS%%:*}"/*.so; do
 	case $f in

@@ -3,6 +3,8 @@
 # Lanes and partners on nodes of many shapes that exist only in slurm.conf: what jobs get, read from slurmctld.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/integration/schedulers.sh
+. "$(dirname "$0")/schedulers.sh"
 
 command -v jq >/dev/null || bail_out "jq is missing: contrib/sandbox/install-deps installs it"
 TMP=$(mktemp -d)
@@ -91,7 +93,7 @@ place() {
 	job "$@"
 	wait_until 30 has_nodes "$job" || diag "job $1 has no nodes: $(squeue -h -o %r -j "$job")"
 }
-waits() { sleep 5 && [ "$(squeue -h -o %T -j "$1")" = PENDING ]; }
+waits() { looked_at "$1" && [ "$(squeue -h -o %T -j "$1")" = PENDING ]; }
 # numbers LIST: "0-2,5" as "0 1 2 5".
 numbers() {
 	local part
@@ -125,7 +127,7 @@ done
 is "lanes by the shape of the nodes" "$(for ((i = 1; i <= ${#SHAPES[@]}; i++)); do
 	poppa lanes --node "odd$i" --json | jq '.lanes | length'
 done | xargs)" "3 3 3 3 3 4 2 3 3"
-sleep 5
+looked_at "$job"
 is "no node takes one job more than it has lanes" \
 	"$(for j in $extra; do squeue -h -o %T -j "$j"; done | sort -u)" PENDING
 clear_jobs
@@ -230,15 +232,11 @@ places() {
 			done
 		done | sort
 }
-settled() { [ "$(squeue -h -p some -t R,CF | wc -l)" = "$last" ] || {
-	last=$(squeue -h -p some -t R,CF | wc -l)
-	return 1
-}; }
-last=none
-sleep 5
-for ((i = 0; i < 10; i++)); do
-	settled && break
-	sleep 4
+last=none now=''
+until [ "$now" = "$last" ]; do
+	last=$now
+	backfilled || break
+	now=$(squeue -h -p some -t R,CF | wc -l)
 done
 places >"$TMP/places"
 for i in 1 2 3 4; do

@@ -85,6 +85,19 @@ running A -N1 --mem-per-cpu=1000 -w "${NODE}1"
 is "of the whole lane" "$(job_tres "$job")" "cpu=8,mem=8000M,node=1,billing=8000"
 refused "more than the lane's share" 'mem-per-cpu=1000M' --mem-per-cpu=1001
 clear_jobs
+# Also where Slurm itself counts the CPUs of the tasks alone; the partition's own is 1000M.
+for tasks in -n4 "-n4 --ntasks-per-socket=2" "-n1 -c3" "-n2 -c3"; do
+	# shellcheck disable=SC2086
+	running A $tasks -w "${NODE}1"
+	is "of the whole lane, $tasks" "$(job_tres "$job")" "cpu=8,mem=8000M,node=1,billing=8000"
+	# shellcheck disable=SC2086
+	running B $tasks --mem-per-cpu=500 -w "${NODE}1"
+	is "of the whole lane, $tasks --mem-per-cpu" "$(job_tres "$job")" "cpu=8,mem=4000M,node=1,billing=8000"
+	is "which stays what was asked for, $tasks" "$(job_field "$job" MinMemoryCPU)" 500M
+	clear_jobs
+done
+refused "more than the share of a lane of which the tasks need a part" '8 CPUs of a lane .*mem-per-cpu=1000M' -n2 -c3 --mem-per-cpu=1100
+clear_jobs
 
 row 'arrays'
 sleeper A -n1 --array=0-3
@@ -184,6 +197,8 @@ a=$job
 ok "a smaller size" scontrol update jobid="$a" NumTasks=2
 ok "a time limit" scontrol update jobid="$a" TimeLimit=5
 nok "a size that can never run" scontrol update jobid="$a" NumTasks=64
+nok "or nodes of a shape that there is not: sockets" scontrol update jobid="$a" ReqSockets=3
+nok "or threads" scontrol update jobid="$a" ReqThreads=2
 scontrol update jobid="$a" StartTime=now
 wait_running "$a"
 is "runs on a whole lane" "$(cores_of "$a") $(job_field "$a" TimeLimit)" "$EVEN 00:05:00"
@@ -238,6 +253,17 @@ refused --exclusive exclusive --exclusive
 refused --oversubscribe oversubscribe --oversubscribe
 refused -O overcommit -O -n4
 refused -S core-spec -S1
+
+row '`spread`, `with:`, `max-degradation:`'
+running A --colocate=spread -n1
+ctl reconfigure stripe_alone=no
+for key in spread with:"$job" max-degradation:20; do
+	refused "$key, where nobody may keep others off," "${key%%:*}.*stripe_alone=no" --colocate="$key"
+done
+is "what was submitted before stays" "$(state "$job")" RUNNING
+running B -n1
+ctl reconfigure stripe_alone=
+clear_jobs
 
 row 'licences'
 # With a node of a cloud that never comes, whose resources nobody can find missing.

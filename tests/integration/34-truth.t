@@ -26,8 +26,6 @@ send() {
 	[[ $job =~ ^[0-9]+$ ]]
 }
 run() { send "$@" && wait_until 30 has_nodes "$job"; }
-# Both schedulers have had several turns.
-waits() { sleep 5 && ! has_nodes "$1"; }
 gone() { ! cloud $N squeue -h -o %i | grep -q -x "$1"; }
 nobody() { [ -z "$(cloud $N squeue -h -o %i)" ]; }
 clear_jobs() {
@@ -46,7 +44,7 @@ start_if() {
 }
 # within_minutes NAME START FROM [TO]: Slurm plans in steps of a minute.
 within_minutes() {
-	ok "$1" test "$2" -ge "$3" -a "$2" -le $((${4:-$3} + 120)) || diag "told $2, expected $3 to ${4:-$3}"
+	ok "$1" test "$2" -ge "$3" -a "$2" -le $((${4:-$3} + 120))
 }
 
 diag "who is accepted runs"
@@ -264,7 +262,7 @@ PrEpParameters=stripe_match=$1" ",bf_window_linear=1"
 		esac
 		send -J "r$i" -t $(((i * 5 % 14 + 1) * 40 + RANDOM % 20)) "${options[@]}"
 	done
-	sleep 6
+	looked_at "$job" cloud $N
 	cloud $N squeue -h -t PD -o %i | xargs -r env SLURM_CONF="$CLOUD/$N/slurm.conf" scancel
 	running=$(cloud $N squeue -h -t CF,R -S e -o %i)
 }

@@ -210,9 +210,11 @@ over() {
 	fi
 	return 1
 }
-ok "no job is stuck" wait_until 120 over || diag "$(squeue -h -r -A $ACCOUNT -o '%A %j %T %r')"
+ok "no job is stuck" wait_until 120 over
+stream_over || diag "$(squeue -h -r -A $ACCOUNT -o '%A %j %T %r')"
 wait_until 30 idle || attend
-ok "no node is stuck" wait_until 30 idle || diag "$(sinfo -N -o '%N %T %E')"
+ok "no node is stuck" wait_until 30 idle
+idle || diag "$(sinfo -N -o '%N %T %E')"
 look
 # A start that slurmctld has forgotten, or an id that it gives out again, meets what still runs on the node.
 is "nodes were drained for what Slurm itself forgets, and for nothing else" \

@@ -17,7 +17,6 @@ fresh() {
 	sed -i "s/^SelectTypeParameters=.*/SelectTypeParameters=$1/" "$CLOUD/$N/slurm.conf"
 	cloud_start $N || bail_out "slurmctld does not start"
 }
-waits() { sleep 4 && ! has_nodes "$1"; }
 # lane OPTION...: the CPUs that the job has, or nothing.
 lane() {
 	job=$(cloud $N sbatch --parsable -o /dev/null --colocate "$@" --wrap true 2>&1) &&

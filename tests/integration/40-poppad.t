@@ -12,13 +12,6 @@ log=$(ctl log poppad)
 line=/dev/shm/poppa-test-40.$$
 on_exit rm -f "$line"
 
-# ask JSON [USER]: one line to poppad's socket, one line back.
-ask() {
-	as "${2:-root}" perl -MIO::Socket::UNIX -e '
-		my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die "$ARGV[0]: $!\n";
-		print $s "$ARGV[1]\n"; $s->flush; print scalar <$s>' "$run_dir/poppad.sock" "$1"
-}
-
 # tasks_of ID: the pids of the job's contend processes.
 tasks_of() {
 	local p
@@ -111,16 +104,16 @@ is "each is the other's partner" "$(status ".jobs[] | select(.job == $one) | .pa
 is "their lanes differ" "$(status '[.jobs[].lane] | sort | @csv')" 0,1
 is "a user sees one's own jobs only" \
 	"$(as_user poppa status -N "$SANDBOX_REAL_NODE" --json | jq -r '[.jobs[].job] | @csv')" "$one"
-like "a user cannot hold the shutters" "$(ask '{"op":"hold","seconds":5}' poppa-demo)" 'only root'
-like "nonsense is answered with an error" "$(ask 'nonsense')" '"error"'
-like "an unknown request, too" "$(ask '{"op":"dance"}')" '"error"'
+like "a user cannot hold the shutters" "$(ask_poppad '{"op":"hold","seconds":5}' poppa-demo)" 'only root'
+like "nonsense is answered with an error" "$(ask_poppad 'nonsense')" '"error"'
+like "an unknown request, too" "$(ask_poppad '{"op":"dance"}')" '"error"'
 
-ask '{"op":"hold","seconds":60}' >/dev/null
+ask_poppad '{"op":"hold","seconds":60}' >/dev/null
 before=$(status .totals.shutters)
 sleep 1
 is "root can hold them" "$(status .totals.shutters)" "$before"
 ok "held time counts as not measured" wait_until 5 holds '[.jobs[] | select(.unmeasured_s > 0)] | length == 2'
-ask '{"op":"release"}' >/dev/null
+ask_poppad '{"op":"release"}' >/dev/null
 ok "and release them" wait_until 10 holds ".totals.shutters > $before + 3"
 
 # --- the shutter log ---
@@ -165,14 +158,19 @@ ok "resumed, it is measured again" wait_until 15 holds ".totals.shutters > $befo
 
 # --- poppad dies ---
 co=$(status ".jobs[] | select(.job == $one) | .co_s")
-sleep 6
+mark=$(mktemp)
+on_exit rm -f "$mark"
+checkpoints() { find "$POPPA_SANDBOX/spool/poppa-$SANDBOX_REAL_NODE/state" -type f -newer "$mark" | wc -l; }
+wait_until 20 eval '[ "$(checkpoints)" -ge 2 ]'
+mapfile -t tasks < <(tasks_of "$one" && tasks_of "$two")
 ctl kill -9 poppad
-sleep 0.1
-stuck=0
-for p in $(tasks_of "$one") $(tasks_of "$two"); do
-	[ "$(state_of "$p")" != T ] || stuck=$((stuck + 1))
-done
-is "nothing is stopped after kill -9 of poppad" "$stuck $(frozen_cgroups)" "0 "
+none_stopped() {
+	local p
+	for p in "${tasks[@]}"; do [ "$(state_of "$p")" != T ] || return; done
+	[ -z "$(frozen_cgroups)" ]
+}
+# 42-guard says how soon.
+ok "nothing stays stopped after kill -9 of poppad" wait_until 5 none_stopped
 ctl start poppad >/dev/null 2>&1 || ctl restart poppad
 ok "started again, it goes on where it was" \
 	wait_until 15 holds "any(.jobs[]; .job == $one and .co_s >= $co and .unmeasured_s > 0)"

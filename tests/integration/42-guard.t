@@ -27,7 +27,14 @@ blows() {
 	[ "$status" = 0 ] || return
 	is "$name: always resumed within 50 ms" "$(fact over_50ms)" 0
 	host=$((host + $(fact host_50ms)))
+	# Where poppad hangs in the few instructions between its note of a call and the call nobody can tell whether it
+	# was made, see poppad(8). That is one blow of many thousands.
+	case $2 in stop | thread)
+		cmp_num "$name: what its user stops then stays stopped, but for one at most" "$(fact woken)" '<=' 1
+		;;
+	esac
 	if [ "$2" = kill ]; then
+		cmp_num "$name: some of that was in a shutter" "$(fact caught_in_shutter)" '>' 0
 		kills=$((kills + $4))
 		longest=$(printf '%s\n' "$longest" "$(fact held_ms)" | sort -g | tail -n 1)
 	fi
@@ -63,15 +70,28 @@ diag "$host times for more than 50 ms only because the machine itself stood stil
 remains() {
 	find /sys/fs/cgroup -maxdepth 3 -name "*killtest$1*" 2>/dev/null
 }
-"$build/tests/integration/poppad_kill" --poppad "$poppad" --method freezer --kills 1000 >/dev/null 2>&1 &
-pid=$!
-on_exit kill "$pid"
-if wait_until 10 eval '[ -n "$(remains "$pid")" ]'; then
-	sleep 0.5
+# frozen PID: looks for a second.
+frozen() {
+	perl -MTime::HiRes=usleep -e '
+		for (1 .. 2000) {
+			for (glob "/sys/fs/cgroup/freezer/slurm_killtest$ARGV[0]/uid_0/job_*/step_0/freezer.state") {
+				open my $f, "<", $_ or next;
+				exit 0 if <$f> =~ /^FR/;
+			}
+			usleep 500;
+		}
+		exit 1' "$1"
+}
+name="ended in the midst of a shutter, this test leaves no cgroup, and so nothing in one"
+if [ -e /sys/fs/cgroup/freezer/cgroup.procs ]; then
+	"$build/tests/integration/poppad_kill" --poppad "$poppad" --method freezer --kills 1000 >/dev/null 2>&1 &
+	pid=$!
+	on_exit kill "$pid"
+	ok "another such test comes to a shutter" wait_until 30 frozen "$pid"
 	kill "$pid"
 	wait "$pid"
-	is "ended in the midst of it, this test leaves no cgroup, and so nothing in one" "$(remains "$pid")" ""
+	is "$name" "$(remains "$pid")" ""
 else
-	skip "no cgroup was made" "ended in the midst of it, this test leaves no cgroup"
+	skip "there is no freezer of cgroup v1" "$name"
 fi
 done_testing

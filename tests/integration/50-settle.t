@@ -27,6 +27,20 @@ ok "a job with a record is settled" wait_settled "$first"
 like "with a discount" "$(part "$first")" '^d=0[.]5.* raw=8000 charged=2000 '
 agree "with a record" "$first"
 
+# --- What doctor counts before the suite is taken out, or slurmctld is stopped for good: here no node ever reports.
+doctor_counts() {
+	grep -qE "settling +$1 ended runs? waits? for a bill" <<<"$(poppa doctor 2>&1)"
+}
+ctl reconfigure poppa_settle_timeout=60s
+submit -p fake -N1 --colocate --wrap 'sleep 1'
+late=$job
+wait_end "$late"
+ok "doctor counts a run that the ledger has not heard of" doctor_counts '[1-9][0-9]*'
+ctl reconfigure poppa_settle_timeout=4s
+ok "which is settled" wait_settled "$late"
+ok "and is not counted any more once sacct shows it" wait_until 60 doctor_counts 0
+ok "which it does by then" in_database "$late"
+
 # --- Jobs that are not co-located are nobody's business.
 submit -p fake -n1 --wrap 'sleep 1'
 plain=$job

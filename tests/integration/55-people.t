@@ -138,6 +138,22 @@ for id in "${array}_2" "$het+1"; do
 	like "why takes $id" "$(as_user poppa why "$id" | tr '\n' ' ')" "^Job ${id/+/[+]} "
 done
 
+# --- Jobs that have not started, or never will.
+submit -n1 -p fake --colocate --hold -J held --wrap true
+held=$job
+submit -n1 -p fake --colocate --dependency="afterok:$held" -J behind --wrap true
+behind=$job
+says() {
+	as_user poppa why "$1" | tr '\n' ' ' | grep -q -E "$2"
+}
+ok "why of a job that is held" wait_until 30 says "$held" 'has not started\. It is held: .*scontrol release'
+ok "why of a job that waits for it" wait_until 30 says "$behind" "has not started\. It waits for other jobs: .*$held"
+as_user scancel "$behind" "$held"
+for id in "$held" "$behind"; do
+	wait_end "$id"
+	ok "why of a job that was cancelled before it started" wait_until 30 says "$id" 'CANCELLED before it started'
+done
+
 # --- Somebody else.
 turned_away() {
 	poppa metrics --ledger | awk '/^poppa_ledger_up/ { up = $NF } /^poppa_ledger_refused_total.*not_allowed/ { n = $NF } END { print up ? n + 0 : "no ledger" }'
@@ -168,7 +184,7 @@ if [ -n "${pair[2]:-}" ]; then
 			grep -c -E 'people2|poppa-guest')" 0
 fi
 is "nor why" "$(as poppa-guest poppa why "$alone" 2>&1)" \
-	"poppa why: sacct shows you no job $alone: it does not exist, waits to become eligible, or is not yours to see"
+	"poppa why: sacct shows you no job $alone: it does not exist, is not known there yet, or is not yours to see"
 is "the owner still does" "$(as_user poppa why "$alone" --json | jq -r .price.charged)" "$(db_billing "$alone")"
 
 # --- Jobs without a price, once they have ended.

@@ -78,8 +78,8 @@ lose_end() {
 	scontrol requeuehold "$requeued"
 	wait_until 30 is_waiting "$requeued"
 	ended=$(date +%s)
-	sleep 8 # slurmctld saves its jobs within five seconds
-	scontrol reconfigure # and its usage
+	saves_jobs
+	scontrol reconfigure # saves its usage
 	crash slurmctld
 	ctl start slurmdbd
 	ctl start slurmctld

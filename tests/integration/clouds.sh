@@ -8,6 +8,8 @@ tests_dir=$(cd "$(dirname "$0")/.." && pwd)
 . "$tests_dir/../contrib/sandbox/lib.sh"
 # shellcheck source=tests/tap.sh
 . "$tests_dir/tap.sh"
+# shellcheck source=tests/integration/schedulers.sh
+. "$tests_dir/integration/schedulers.sh"
 # shellcheck source=tests/scale/cloud.sh
 . "$tests_dir/scale/cloud.sh"
 
@@ -23,3 +25,5 @@ trap 'exit 130' INT TERM
 
 # has_nodes JOB: in cluster $N.
 has_nodes() { cloud "$N" squeue -h -t CF,R -o %i | grep -q -x "$1"; }
+# waits JOB: there it has none, although the schedulers have looked at it.
+waits() { looked_at "$1" cloud "$N" && ! has_nodes "$1"; }

@@ -4,6 +4,9 @@ noinst_PROGRAMS += tests/integration/beat
 tests_integration_beat_SOURCES = tests/integration/beat.c
 tests_integration_beat_LDADD = libheartbeat.la
 
+noinst_PROGRAMS += tests/integration/crowd
+tests_integration_crowd_SOURCES = tests/integration/crowd.c
+
 # Needs root and a freezer; tests/integration/42-guard.t runs it. The module sets poppad's wall clock.
 noinst_PROGRAMS += tests/integration/poppad_kill
 tests_integration_poppad_kill_SOURCES = tests/integration/poppad_kill.c \
@@ -12,3 +15,13 @@ tests_integration_poppad_kill_LDADD = libheld.la libheartbeat.la libpoppacommon.
 noinst_LTLIBRARIES += tests/integration/wallclock.la
 tests_integration_wallclock_la_SOURCES = tests/integration/wallclock.c
 tests_integration_wallclock_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+
+# Makes files stand still for slurmctld; tests/integration/58-stall.t preloads it.
+noinst_LTLIBRARIES += tests/integration/stalled.la
+tests_integration_stalled_la_SOURCES = tests/integration/stalled.c
+tests_integration_stalled_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+
+# A co-runner that cheats; tests/integration/46-cheats.t runs it.
+noinst_PROGRAMS += tests/integration/cheat
+tests_integration_cheat_SOURCES = tests/integration/cheat.c
+tests_integration_cheat_LDADD = -lpthread

@@ -7,9 +7,12 @@
 #   sleeper NAME OPTION...     a job that sleeps there; its id is in $job. running: and waits until it runs
 #   sleeper_options            what each of them has
 #   state ID                   as squeue has it, empty when it is gone; is_state ID [STATE]
-#   waits ID                   it still waits after the schedulers have had several chances
+#   waits ID                   it waits although the schedulers have looked at it
 #   nodes_of ID, cores_of ID   what it has; mark_of ID: what SystemComment says of that
 #   clear_jobs                 ends all jobs there
+
+# shellcheck source=tests/integration/schedulers.sh
+. "$tests_dir/integration/schedulers.sh"
 
 NODE=$SANDBOX_FAKE_PREFIX
 EVEN=0,2,4,6,8,10,12,14
@@ -29,7 +32,7 @@ running() {
 
 state() { squeue -h -o %T -j "$1" 2>/dev/null; }
 is_state() { [ "$(state "$1")" = "${2:-}" ]; }
-waits() { sleep 5 && is_state "$1" PENDING; }
+waits() { looked_at "$1" && is_state "$1" PENDING; }
 nodes_of() { squeue -h -o %N -j "$1" 2>/dev/null; }
 cores_of() { scontrol -d show job "$1" | grep -o 'CPU_IDs=[^ ]*' | sort -u | cut -d= -f2 | xargs; }
 mark_of() { job_field "$1" SystemComment; }

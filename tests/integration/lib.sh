@@ -15,6 +15,8 @@
 #   status FILTER              applies jq's FILTER to the status of the real node's poppad, as root sees it
 #   holds FILTER               succeeds when the result is true
 #   ctl ARG...                 contrib/sandbox/ctl; is_gone DAEMON succeeds when the daemon does not run
+#   saves_jobs                 waits until slurmctld has saved what has changed of its jobs, which takes five seconds
+#   ask_poppad JSON [USER]     the real node's poppad answers one line with one line
 #   on_exit CMD...             runs CMD when the test ends, however it ends; the last one is run first
 
 tests_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -80,6 +82,20 @@ status() {
 
 holds() {
 	[ "$(status "$1")" = true ]
+}
+
+# Where nothing is saved in that time nothing was left to save.
+saves_jobs() {
+	local mark
+	mark=$(mktemp)
+	wait_until 8 test "$POPPA_SANDBOX/state/slurmctld/job_state" -nt "$mark"
+	rm -f "$mark"
+}
+
+ask_poppad() {
+	as "${2:-root}" perl -MIO::Socket::UNIX -e '
+		my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die "$ARGV[0]: $!\n";
+		print $s "$ARGV[1]\n"; $s->flush; print scalar <$s>' "$POPPA_SANDBOX/run/poppa-$SANDBOX_REAL_NODE/poppad.sock" "$1"
 }
 
 submit() {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Clusters of a slurmctld alone, to see how jobs are placed: what is shipped.
 EXTRA_DIST += tests/scale/cloud.sh \
+	tests/scale/preempt \
 	tests/scale/run \
 	tests/scale/scale_report.py
