@@ -279,4 +279,32 @@ for nodes in 100 600; do
 done
 is "none of their records was taken for a stranger's" \
 	"$(sqlite3 -readonly "$other/ledger.sqlite" "select count(*) from record where foreign_node")" 0
+
+# --- A user who asks on 500 connections, with valid credentials. What is compared is the time from a job's last record to
+# its price, asked for as slurmctld does it. Both kinds take turns, because this machine has other work as well; for its sake
+# what takes less than 5 ms counts as that. Without its limits the ledger takes a hundred times as long.
+install -m 755 "$tests_dir/integration/attack.py" "$other/attack.py"
+chmod 755 "$other"
+# settle_delays: the medians of ten parts of the jobs, ms.
+settle_delays() {
+	sleep 1.1
+	"$load" --conf "$other/poppa.conf" --ledger "127.0.0.1:$other_port" --clients 2 --jobs 30 --rate 10 --nodes 2 day |
+		jq '.parts[].median_ms'
+}
+median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+alone='' beside=''
+for round in 1 2 3; do
+	alone+=$(settle_delays)$'\n'
+	as poppa-guest timeout 300 "$other/attack.py" sealed 200 "tcp:$other_port" "$munge_socket" >"$copies/attack" 2>&1 &
+	ok "a user asks on 500 connections" wait_until 60 grep -q '^begun' "$copies/attack"
+	attacker=$(sed -n 's/^begun //p' "$copies/attack")
+	on_exit kill "$attacker"
+	beside+=$(settle_delays)$'\n'
+	ok "and goes on with it" kill "$attacker"
+	wait "$!"
+done
+alone=$(median <<<"${alone%?}") beside=$(median <<<"${beside%?}")
+cmp_num "and delays no price by more than twice: ms from the last record" "$beside" '<=' \
+	"$(awk -v a="$alone" 'BEGIN { print 2 * (a > 5 ? a : 5) }')"
+diag "$alone ms alone, $beside ms beside the user"
 done_testing

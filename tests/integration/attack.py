@@ -1,11 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Does to a daemon's socket what a user should not: attack.py WAY SECONDS unix:PATH|tcp:PORT.
+"""Does to a daemon's socket what a user should not: attack.py WAY SECONDS unix:PATH|tcp:PORT [MUNGE-SOCKET].
 
 Prints one JSON object that says what came of it; which daemon survives what is for the test to judge.
 """
+import collections
+import ctypes
 import json
+import os
 import random
+import selectors
 import socket
 import sys
 import time
@@ -141,7 +145,59 @@ def flood(where, seconds):
     return {"connections": done, "answered": answered}
 
 
-WAYS = {f.__name__: f for f in (malformed, oversized, slow, deaf, flood)}
-if len(sys.argv) != 4 or sys.argv[1] not in WAYS:
-    sys.exit("Usage: attack.py %s SECONDS unix:PATH|tcp:PORT" % "|".join(WAYS))
+def sealer():
+    """Returns a function that makes a line with a valid credential of its own."""
+    munge = ctypes.CDLL("libmunge.so.2")
+    munge.munge_ctx_create.restype = ctypes.c_void_p
+    context = ctypes.c_void_p(munge.munge_ctx_create())
+    opt_socket = 8  # MUNGE_OPT_SOCKET
+    if munge.munge_ctx_set(context, opt_socket, ctypes.c_char_p(sys.argv[4].encode())):
+        sys.exit("libmunge does not take the socket")
+    request = b'{"op":"status","nonce":"n"}'
+
+    def seal():
+        credential = ctypes.c_void_p()
+        rc = munge.munge_encode(ctypes.byref(credential), context, request, len(request))
+        if rc:
+            sys.exit("munge_encode: error %d" % rc)
+        line = ctypes.string_at(credential) + b"\n"
+        ctypes.CDLL(None).free(credential)
+        return line
+
+    return seal
+
+
+def sealed(where, seconds):
+    """Asks with valid credentials on 500 connections, on each 5 requests ahead of the answers."""
+    connections, ahead = 500, 5
+    seal = sealer()
+    lines = collections.deque(seal() for _ in range(connections * ahead))
+    ready = selectors.DefaultSelector()
+    for _ in range(connections):
+        s = connect(where)
+        s.sendall(b"".join(lines.popleft() for _ in range(ahead)))
+        s.setblocking(False)
+        ready.register(s, selectors.EVENT_READ)
+    print("begun", os.getpid(), file=sys.stderr, flush=True)
+    answered = closed = 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for key, _ in ready.select(0.1):
+            try:
+                got = key.fileobj.recv(65536)
+                if not got:
+                    raise ConnectionError
+                answered += got.count(b"\n")
+                key.fileobj.send(b"".join(seal() for _ in range(got.count(b"\n"))))
+            except BlockingIOError:
+                pass
+            except OSError:
+                ready.unregister(key.fileobj)
+                closed += 1
+    return {"connections": connections, "answered": answered, "closed": closed}
+
+
+WAYS = {f.__name__: f for f in (malformed, oversized, slow, deaf, flood, sealed)}
+if len(sys.argv) != 4 + (sys.argv[1:2] == ["sealed"]) or sys.argv[1] not in WAYS:
+    sys.exit("Usage: attack.py %s SECONDS unix:PATH|tcp:PORT [MUNGE-SOCKET]" % "|".join(WAYS))
 print(json.dumps(WAYS[sys.argv[1]](sys.argv[3], float(sys.argv[2]))))
