@@ -3,6 +3,7 @@
 # The sandbox is a whole cluster: stock jobs run on both partitions and are accounted for.
 . "$(dirname "$0")/lib.sh"
 
+# lib.sh has waited until they answer.
 is "all nodes are idle" "$(sinfo -h -N -o '%N %t' | sort -u | xargs)" \
 	"$(for i in 0 1 2 3 4; do echo "$SANDBOX_FAKE_PREFIX$i idle"; done | xargs)"
 # The same line holds on every host, wherever that has Slurm's own plugins.

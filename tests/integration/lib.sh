@@ -172,3 +172,6 @@ sacct_field() {
 home_of() {
 	echo "$POPPA_SANDBOX/home/${1:-poppa-demo}"
 }
+
+# The test before may have started slurmctld anew, and then the nodes have to register first.
+wait_until 60 nodes_answer || diag "not every node answers: $(sinfo -h -N -o '%N %T' | xargs)"
