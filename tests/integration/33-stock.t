@@ -118,7 +118,7 @@ replay() {
 	while IFS= read -r line; do
 		# shellcheck disable=SC2086
 		echo "$line: $(set -f; cloud "$name" $line 2>&1)"
-	done <"$CLOUD/script"
+	done <"$CLOUD/script-$seed"
 	# A cycle of backfill has just ended when a partition comes up, here and after quiet(): so the main scheduler sees
 	# that first in every cluster. Where backfill came first in one of them, that could place other jobs.
 	backfilled cloud "$name" || echo "no backfill"
@@ -132,7 +132,7 @@ replay() {
 # The first job and the last node: where the plugin is to be awake they are a co-located job and its place.
 occupy() {
 	local name=$1
-	if [ "$name" = awake ]; then
+	if [[ $name = awake-* ]]; then
 		cloud "$name" sbatch -Q --colocate -w z1 -n1 -o /dev/null --wrap true >/dev/null
 		wait_until 30 eval "cloud $name scontrol show job 1 | grep -q '^ *NodeList=z1'"
 	else
@@ -141,40 +141,42 @@ occupy() {
 	fi
 }
 
-# compare SEED: 0 the same, 1 not, 2 stock does not even agree with itself. placed: how many jobs were.
-compare() {
-	local seed=$1 name round kind rc=0
+# begin SEED: the seed's clusters, in $clusters.
+begin() {
+	local name
+	clusters=(stock-"$1" stock-again-"$1" wrapped-"$1" awake-"$1")
 	for name in "${clusters[@]}"; do
-		kind=wrapped
-		[[ $name != stock* ]] || kind=stock
-		rm -rf "${CLOUD:?}/$name"
-		configure "$name" "$kind"
+		case $name in
+		stock*) configure "$name" stock ;;
+		*) configure "$name" wrapped ;;
+		esac
 		cloud_start "$name" || bail_out "slurmctld does not start"
 		occupy "$name" || bail_out "the first job of $name does not start"
 	done
+}
+
+# compare SEED: 0 the same, 1 not, 2 stock does not even agree with itself.
+compare() {
+	local seed=$1 name round rc=0 replays
 	RANDOM=$seed
 	for ((round = 0; round < rounds; round++)); do
-		script_round $((2 + round * 40)) >"$CLOUD/script"
+		script_round $((2 + round * 40)) >"$CLOUD/script-$seed"
+		replays=()
 		for name in "${clusters[@]}"; do
 			replay "$name" >"$CLOUD/$name/round-$round" &
-			replays[${#replays[@]}]=$!
+			replays+=($!)
 		done
 		wait "${replays[@]}"
-		replays=()
-		if ! same "$round" stock stock-again; then
+		if ! same "$round" stock-"$seed" stock-again-"$seed"; then
 			rc=2
 			break
 		fi
 		for name in wrapped awake; do
-			same "$round" stock "$name" || rc=1
+			same "$round" stock-"$seed" "$name-$seed" || rc=1
 		done
 		[ "$rc" = 0 ] || break
 	done
-	placed=$(cat "$CLOUD"/stock/round-* | grep -c CPU_IDs)
-	for name in "${clusters[@]}"; do
-		faults+=$(grep -a 'select/stripe: .*\(differed\|cannot follow\|no memory\)' "$(cloud_log "$name")")
-		cloud_kill "$name"
-	done
+	for name in "${clusters[@]}"; do cloud_kill "$name"; done
 	return "$rc"
 }
 same() {
@@ -184,18 +186,26 @@ same() {
 	diag "$(head -n 20 <<<"$out")"
 	return 1
 }
-clusters=(stock stock-again wrapped awake)
-replays=()
-faults=
 
+# The seeds take their turns at the same time: they wait for schedulers.
+comparing=()
 for seed in "${seeds[@]}"; do
-	compare "$seed"
+	begin "$seed"
+	compare "$seed" >"$CLOUD/told-$seed" &
+	comparing+=($!)
+done
+for seed in "${seeds[@]}"; do
+	wait "${comparing[0]}"
 	rc=$?
+	comparing=("${comparing[@]:1}")
+	cat "$CLOUD/told-$seed"
 	[ "$rc" != 2 ] || diag "two stock ones differ: the schedulers' moments count here"
 	[ "$rc" = 0 ] || diag "POPPA_TEST_SEEDS=$seed repeats it"
 	is "seed $seed: the same allocations with the plugin in front, asleep and awake" "$rc" 0
-	cmp_num "seed $seed: some of $((rounds * 40)) jobs are placed" "$placed" ">=" $((rounds * 5))
+	cmp_num "seed $seed: some of $((rounds * 40)) jobs are placed" \
+		"$(cat "$CLOUD/stock-$seed"/round-* | grep -c CPU_IDs)" ">=" $((rounds * 5))
 done
+faults=$(cat "$CLOUD"/{wrapped,awake}-*/*log* | grep -a 'select/stripe: .*\(differed\|cannot follow\|no memory\)')
 is "the plugin logged no fault" "$faults" ""
 
 diag "taken out of PluginDir while jobs run, and put back"
