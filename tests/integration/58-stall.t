@@ -8,30 +8,26 @@
 . "$(dirname "$0")/bill.sh"
 # shellcheck source=tests/integration/settle.sh
 . "$(dirname "$0")/settle.sh"
+# shellcheck source=tests/integration/slowfs.sh
+. "$(dirname "$0")/slowfs.sh"
 
-module=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/tests/integration/.libs/stalled.so
-[ -r "$module" ] || skip_all "$module is not built"
-stall=$POPPA_SANDBOX/tmp/stall
-rm -f "$stall" "$stall.log"
-install -m 666 /dev/null "$stall.log"
+reason=$(no_fuse) && skip_all "$reason"
+state=$POPPA_SANDBOX/state/slurmctld
+stall_seconds=10
 
 ctl stop slurmctld
-on_exit ctl restart slurmctld
-on_exit rm -f "$stall" "$stall.log"
+on_exit ctl start slurmctld
+serve "$state" "$state" || bail_out "$state cannot be served: $(cat "$slowfs_control.out")"
+on_exit ctl stop slurmctld
 on_exit ctl reconfigure --reset
-STALL=$stall LD_PRELOAD=$module ctl start slurmctld
+on_exit answers
+ctl start slurmctld
 ctl reconfigure poppa_settle_timeout=4s
-
-# waits CALL FILE: slurmctld is at it, and does not come back from it. Both are regular expressions.
-waits() {
-	grep -q "^$1 .*/$2\$" "$stall.log"
-}
 
 # serves NAME: slurmctld answers a question, and takes the write lock on jobs for a change.
 serves() {
 	ok "$1: squeue answers" timeout 60 squeue -h
-	ok "$1: and a job can be changed" timeout 60 scontrol update JobId="$witness" Nice=1
-	ok "$1: the files stood still all the while" test -e "$stall"
+	ok "$1: and a job can be changed" timeout 60 scontrol update JobId="$witness" Nice=$((RANDOM % 99))
 }
 
 submit -p fake -N1 -H --wrap true
@@ -39,22 +35,28 @@ witness=$job
 since=$EPOCHREALTIME
 before=$(raw_usage)
 settled=()
-for what in poppa_refunds state/slurmctld/; do
+# The file of the refunds; then all files, those of slurmctld's own, too.
+for name in refunds all; do
 	lone --wrap 'sleep 2'
 	wait_running "$job"
 	report_node "$job" "$(job_field "$job" NodeList)" || bail_out "the ledger took no record"
-	: >"$stall.log"
-	echo "$what" >"$stall"
-	if [ "$what" = poppa_refunds ]; then
-		ok "a settlement cannot enter its refund" wait_until 90 waits write poppa_refunds
+	if [ "$name" = refunds ]; then
+		stalls '* /poppa_refunds'
+		ok "a settlement cannot enter its refund" wait_until 90 waited '^write /poppa_refunds$'
+		serves "$name"
 	else
-		ok "a settlement cannot write any file" wait_until 90 waits '[a-z0-9]*' 'poppa_[a-z_.]*'
+		stalls '* /?*'
+		ok "a settlement cannot use any file" wait_until 90 waited '^[a-z]+ /poppa_[a-z.]+$'
+		serves "$name"
+		sleep "$stall_seconds"
+		serves "$name, at the end"
+		ok "$name: nor can slurmctld save its jobs" waited '^[a-z]+ /job_state'
 	fi
-	serves "$what"
-	rm "$stall"
+	nok "$name: all the while no price is made" settled "$job"
+	answers
 	wait_end "$job"
-	ok "and goes on when $what does" wait_settled "$job"
-	agree "$what" "$job"
+	ok "$name: it goes on when they answer" wait_settled "$job"
+	agree "$name" "$job"
 	settled+=("$job")
 done
 cmp_num "each was refunded once" "$(apart "${settled[@]}")" '<=' 0.01

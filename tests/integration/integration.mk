@@ -16,10 +16,13 @@ noinst_LTLIBRARIES += tests/integration/wallclock.la
 tests_integration_wallclock_la_SOURCES = tests/integration/wallclock.c
 tests_integration_wallclock_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 
-# Makes files stand still for slurmctld; tests/integration/58-stall.t preloads it.
-noinst_LTLIBRARIES += tests/integration/stalled.la
-tests_integration_stalled_la_SOURCES = tests/integration/stalled.c
-tests_integration_stalled_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+# A file system that is slow or stands still, for tests/integration/slowfs.sh.
+if HAVE_FUSE
+noinst_PROGRAMS += tests/integration/slowfs
+endif
+tests_integration_slowfs_SOURCES = tests/integration/slowfs.c
+tests_integration_slowfs_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
+tests_integration_slowfs_LDADD = $(FUSE_LIBS)
 
 # A co-runner that cheats; tests/integration/46-cheats.t runs it.
 noinst_PROGRAMS += tests/integration/cheat
