@@ -30,7 +30,7 @@ clean_up() {
 	for d in "${jobs_submitted[@]}"; do wait_end "$d" 30; done
 	sacctmgr -i delete account "$ACCOUNT"
 	ctl reconfigure --reset
-	rm -f "$(home_of)/crashes-line" "$POPPA_SANDBOX/tmp/crashes-jobs" "$MARK"
+	rm -f "$(home_of)/crashes-line" "$POPPA_SANDBOX/tmp/crashes-jobs" "$MARK" "$POPPA_SANDBOX/tmp/crashes-registration"
 	wait_until 60 nodes_answer
 }
 on_exit clean_up
@@ -341,4 +341,42 @@ ctl start ledgerd
 ctl start slurmctld
 wait_until 60 nodes_answer
 for id in "$earlier" "$job"; do ok "job $id is settled once it can be" wait_settled "$id" 60; done
+
+# --- An id that slurmctld gives out again while the node has the file of the job that had it before: of another user, as
+# slurmd wrote it, with the other id in it. A prolog that takes it for its own run's would have the node measure that one.
+diag "an id that is given out again"
+LEFT=$POPPA_SANDBOX/tmp/crashes-registration
+# told KEY: what the node has been told of the job.
+told() { sed -n "s/^$1=//p" "$RUN/jobs/$job.0" 2>/dev/null; }
+is_registered() { [ "$(told Uid)" = "$1" ]; }
+wait_until 60 nothing_runs
+SUBMIT_USER=poppa-guest submit -p real -n1 --colocate -o /dev/null --wrap 'sleep 60'
+wait_running "$job"
+wait_until 20 is_registered "$(id -u poppa-guest)"
+cp -p "$RUN/jobs/$job.0" "$LEFT"
+old=$(told Registered)
+scancel "$job"
+wait_end "$job"
+submit -H -p real -n1 --colocate -o /dev/null --wrap 'sleep 600'
+# slurmd asks slurmctld within seconds whether a job without a step is over. Here the prolog comes first.
+ctl kill -STOP slurmd
+on_exit ctl kill -CONT slurmd
+sed -i "s/^JobId=.*/JobId=$job/" "$LEFT" && mv "$LEFT" "$RUN/jobs/$job.0"
+ok "poppad takes the file for a job's" wait_until 20 holds "[.jobs[] | select(.job == $job)] | length == 1"
+is "and it lies there still" "$(told Registered)" "$old"
+scontrol release "$job"
+wait_running "$job"
+ctl kill -CONT slurmd
+ok "the prolog registers the run that starts now" wait_until 20 is_registered "$(id -u poppa-demo)"
+began=$(told Registered)
+ok "poppad knows it and no other" wait_until 20 holds "[.jobs[] | select(.job == $job) | .uid] == [$(id -u poppa-demo)]"
+scancel "$job"
+wait_end "$job"
+node_records() { in_ledger "select group_concat(uid || ' ' || start, ', ') from (select uid, start from record
+	where job = $job and node = '$NODE' and final order by start)"; }
+both="$(id -u poppa-guest) $old, $(id -u poppa-demo) $began"
+ok "both have a record, each its own user and start" wait_until 30 eval '[ "$(node_records)" = "$both" ]'
+diag "$(node_records)"
+ok "the job is settled" wait_settled "$job"
+unlike "by its own record" "$(part "$job")" no-record
 done_testing
