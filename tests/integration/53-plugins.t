@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # PrEpPlugins is changed while the ledger is silent and the settler waits for it: slurmctld does not wait, the
-# next settler goes on with what the one before had, and each run gets its price once.
+# next settler goes on with what the one before had, and each run gets its price once. And the suite is taken out and
+# put back while a job runs.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/integration/bill.sh
@@ -10,6 +11,7 @@
 clean_up() {
 	ctl kill -CONT ledgerd
 	ctl reconfigure --reset
+	grep -q '^PrEpPlugins=prep/script,prep/poppa$' "$SLURM_CONF" || plugins prep/script,prep/poppa
 }
 on_exit clean_up
 # plugins LIST: slurm.conf has it, and everybody has read it; how long that took is added to $took_ms.
@@ -77,6 +79,35 @@ ok "the requeued run, too" run_settled "$again" 0
 ok "and slurmdbd has them" wait_until 60 nothing_waits
 is "none has two" "$(in_ledger "select job from event where kind = 'settled' and json_extract(body, '\$.start') >= $since and job in ($(IFS=, && echo "${jobs[*]}")) group by job having count(*) > 1")" ""
 is "slurmctld was not ended by it" "$(ctl pid slurmctld)" "$pid"
+
+# The suite is taken out while a job runs, and put back without a restart of slurmd: the prolog has registered the job, and
+# nobody has told poppad of its end.
+node=$SANDBOX_REAL_NODE
+on_exit ctl restart slurmd
+on_exit ctl restart poppad
+# restarted LIST DAEMON...: with this in slurm.conf, and unlike after a reconfiguration all others have what they had.
+restarted() {
+	local d
+	sed -i "s|^PrEpPlugins=.*|PrEpPlugins=$1|" "$SLURM_CONF"
+	shift
+	for d in "$@"; do ctl restart "$d"; done
+	wait_until 60 nodes_answer
+}
+doctor_on_slurmd() { poppa doctor -N "$node" --json | jq -r '.checks[] | select(.check == "slurmd") | "\(.status) \(.detail)"'; }
+submit -p real -n1 --colocate -o /dev/null --wrap 'sleep 600'
+wait_running "$job"
+ok "a job is registered" wait_until 20 holds "[.jobs[].job] == [$job]"
+restarted prep/script slurmctld slurmd
+is "the suite is taken out, and it runs on" "$(job_field "$job" JobState)" RUNNING
+scancel "$job"
+wait_end "$job"
+restarted prep/script,prep/poppa slurmctld poppad
+ok "the suite is put back, and poppad lists it" wait_until 20 holds "[.jobs[] | [.job, .state]] == [[$job, \"waiting\"]]"
+like "poppa doctor tells why" "$(doctor_on_slurmd)" '^fail .*has not loaded prep/poppa.* ended ones stay listed'
+ctl restart slurmd
+ok "a slurmd that has it asks slurmctld, and poppad lists the job no more" wait_until 30 holds '.jobs == []'
+like "which doctor shows" "$(doctor_on_slurmd)" '^ok has loaded prep/poppa$'
+ok "and it has its price" wait_settled "$job"
 
 # What is installed is linked with the libraries that it uses and with no other. needed FILE: their names
 prefix=$(cd "$(dirname "$(command -v poppad)")/.." && pwd)

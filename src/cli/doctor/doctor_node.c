@@ -125,7 +125,7 @@ static void check_slurmd(struct doctor *d)
 			doctor_say(d, DOCTOR_FAIL, "slurmd",
 				"restart slurmd; PrEpPlugins must list prep/poppa before",
 				"pid %d has not loaded prep/poppa: co-located jobs get lanes here "
-				"and are never measured",
+				"and are never measured, and ended ones stay listed as waiting",
 				(int)pid);
 	}
 	if (loaded)
