@@ -41,17 +41,38 @@ struct refunds {
 	size_t count, room;
 };
 
-static void look_at(const char *folder, const char *name, struct refunds_file *file)
+/*
+ * Opens a file that Slurm has saved; -1: there is none. A slurmctld that was killed while it put
+ * the next file into its place leaves NAME.old alone, which Slurm loads since 25.05. Before, it
+ * begins without any usage, from which nothing can be taken.
+ */
+static int open_saved(const char *folder, const char *name)
 {
 	char path[PATH_MAX + 32];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT) {
+		snprintf(path, sizeof(path), "%s/%s.old", folder, name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	return fd;
+}
+
+static void look_at(const char *folder, const char *name, struct refunds_file *file)
+{
+	int fd = open_saved(folder, name);
 	struct stat st;
 
 	*file = (struct refunds_file){0};
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	if (!stat(path, &st))
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st))
 		*file = (struct refunds_file){.inode = st.st_ino,
 			.mtime_ns = st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec,
 			.size = st.st_size};
+	close(fd);
 }
 
 void refunds_look(const struct refunds *r, struct refunds_saved *saved)
@@ -364,12 +385,9 @@ int refunds_sync(struct refunds *r, struct errmsg *err)
 /* The file begins with a version of two bytes and the time of eight, in network order. */
 int64_t refunds_saved_unix(const struct refunds *r)
 {
-	char path[PATH_MAX + 32];
 	uint64_t seconds = 0;
-	int fd;
+	int fd = open_saved(r->folder, ASSOC_FILE);
 
-	snprintf(path, sizeof(path), "%s/" ASSOC_FILE, r->folder);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
 	if (pread(fd, &seconds, sizeof(seconds), 2) != sizeof(seconds))
