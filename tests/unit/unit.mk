@@ -3,8 +3,8 @@
 # A test of one file is one word here; UNIT_LIBS is what it links.
 #
 # These modules have no test of their name (tests/lint reads the list):
-# - src/cli but for what is below, src/plugins but for run_snapshot, src/poppa/daemon, poppa_ledgerd, guard and guardctl are
-#   programs and plugins: tests/cli and tests/integration
+# - src/cli but for what is below, src/plugins but for run_snapshot and usage_journal, src/poppa/daemon, poppa_ledgerd,
+#   guard and guardctl are programs and plugins: tests/cli and tests/integration
 # - counter_error, counter_event, counter_perf, counter_sys, counter_threads: test_counter and test_counter_live
 # - counter_heartbeat: heartbeat/test_heartbeat
 # - heartbeat_mpi: test_heartbeat_mpi.sh and test_mpi_wait.sh
@@ -136,7 +136,7 @@ check_PROGRAMS += \
 	tests/unit/scenario/test_fairness \
 	tests/unit/scenario/test_gaming
 if HAVE_SLURM
-check_PROGRAMS += tests/unit/plugins/prep_poppa/test_run_snapshot
+check_PROGRAMS += tests/unit/plugins/prep_poppa/test_run_snapshot tests/unit/plugins/prep_poppa/test_usage_journal
 endif
 if HAVE_PFM
 check_PROGRAMS += tests/unit/poppa/counter/test_counter_live
@@ -273,6 +273,12 @@ tests_unit_plugins_prep_poppa_test_run_snapshot_SOURCES = \
 tests_unit_plugins_prep_poppa_test_run_snapshot_CPPFLAGS = $(MODULE_CPPFLAGS)
 tests_unit_plugins_prep_poppa_test_run_snapshot_CFLAGS = $(AM_CFLAGS) -ffunction-sections
 tests_unit_plugins_prep_poppa_test_run_snapshot_LDFLAGS = $(AM_LDFLAGS) -Wl,--gc-sections
+tests_unit_plugins_prep_poppa_test_usage_journal_SOURCES = \
+	tests/unit/plugins/prep_poppa/test_usage_journal.c src/plugins/prep_poppa/usage_journal.c \
+	tests/unit/accounting/ledger_fixture.c tests/unit/accounting/ledger_fixture.h
+tests_unit_plugins_prep_poppa_test_usage_journal_CPPFLAGS = $(MODULE_CPPFLAGS) -I$(top_srcdir)/tests
+tests_unit_plugins_prep_poppa_test_usage_journal_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=refunds_look,--wrap=refunds_enter,--wrap=write
 tests_unit_scenario_test_fairness_SOURCES = tests/unit/scenario/test_fairness.c $(fairness_sources)
 
 TESTS += tests/unit/scenario/test_circles.sh tests/unit/scenario/test_libraries.sh tests/unit/scenario/test_workloads.sh

@@ -12,8 +12,8 @@
 /*
  * slurmctld keeps usage in memory and saves it now and then. After a crash it goes on with what the
  * files have. A file has a refund if it was written after the refund, which no clock shows for
- * sure. So the journal notes which files there were just before a refund: every other file has it.
- * Where the usage was saved between the note and the refund, it is saved once more.
+ * sure. So the journal notes which files there are when a refund was made and before the usage can
+ * be saved with it: every other file has it.
  */
 
 #define REFUNDS_FILE "poppa_refunds"
@@ -94,9 +94,9 @@ void refunds_keep(
 	struct refunds *r, uint32_t job_id, uint32_t restart, int64_t start_unix, int64_t now_ms);
 
 /*
- * Enters a refund with one write, which is not synced yet. The refund is to be made right after
- * this, and before the usage is saved again; `saved` are the files of now. Returns 0, or -1 with
- * err where the file did not take it: then only this process knows of it.
+ * Enters a refund with one write, which is not synced yet. The refund was made, and the usage is
+ * not saved before this returns; `saved` are the files of now. Returns 0, or -1 with err where the
+ * file did not take it: then only this process knows of it.
  */
 int refunds_enter(struct refunds *r, const struct refund *refund, const struct refunds_saved *saved,
 	int64_t now_ms, struct errmsg *err);

@@ -4,6 +4,8 @@
 
 #include "plugins/compat/slurm_compat.h"
 
+#include "src/common/assoc_mgr.h"
+
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
 #include "src/common/slurm_accounting_storage.h"
 #else
@@ -17,6 +19,25 @@
  * one with the same job id and time of submission.
  */
 #define COMPAT_MODIFY_TRES (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0))
+
+/*
+ * Unlocks all but the association manager's lock on files, without which no release saves its usage
+ * (dump_assoc_mgr_state()); assoc_mgr_unlock() with the same locks unlocks that. A Slurm that was
+ * configured with --enable-developer aborts where a thread does not unlock all at once: there, all
+ * stay locked until then.
+ */
+static inline void compat_unlock_but_file(assoc_mgr_lock_t *locks)
+{
+#ifdef NDEBUG
+	assoc_mgr_lock_t file = {.file = locks->file};
+
+	locks->file = NO_LOCK;
+	assoc_mgr_unlock(locks);
+	*locks = file;
+#else
+	(void)locks;
+#endif
+}
 
 /* The index of slurmdbd's row of the job's run; 0: slurmdbd has not told it yet. Since 24.11 the
  * uppermost of its 64 bits are the cluster's number. */

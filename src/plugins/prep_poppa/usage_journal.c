@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Has slurmctld save its usage before refunds, enters them in the journal, and makes lost ones
- * again. */
-#include "plugins/compat/slurm_compat.h"
+/* Has slurmctld save its usage before refunds, makes them, enters them in the journal, and makes
+ * lost ones again. */
+#include "plugins/compat/accounting_compat.h"
 
 #include <limits.h>
 #include <time.h>
@@ -21,6 +21,14 @@
 #define MAX_REST_MS 30000
 #define TRIM_MS 60000
 
+/* What fairshare_adjust() needs, and the lock without which slurmctld does not save its usage. */
+static const slurmctld_lock_t of_slurmctld = {.conf = READ_LOCK, .part = READ_LOCK};
+static const assoc_mgr_lock_t of_usage = {.assoc = WRITE_LOCK,
+	.file = READ_LOCK,
+	.qos = WRITE_LOCK,
+	.tres = READ_LOCK,
+	.user = READ_LOCK};
+
 static void make_again(const struct refund *refund, bool assoc, bool qos, void *arg)
 {
 	for (int i = 0; i < refund->part_count; i++)
@@ -37,23 +45,10 @@ static int64_t charged_unix(const struct decay *clock, int64_t saved_unix)
 			 : clock->last_unix;
 }
 
-/* Has slurmctld save its usage where it has done so since those files were seen. */
-static void save_if_other(const struct usage_journal *u, const struct refunds_saved *seen)
-{
-	struct refunds_saved now;
-
-	refunds_look(u->refunds, &now);
-	if (!refunds_same_usage(seen, &now) && dump_assoc_mgr_state())
-		error(ME ": slurmctld cannot save its usage: should it be killed before it can, "
-			 "refunds are lost");
-}
-
 static int make_lost_again(struct usage_journal *u)
 {
-	slurmctld_lock_t locks = {.conf = READ_LOCK, .part = READ_LOCK};
-	assoc_mgr_lock_t assoc_locks = {
-		.assoc = WRITE_LOCK, .qos = WRITE_LOCK, .tres = READ_LOCK, .user = READ_LOCK};
-	struct refunds_saved loaded;
+	assoc_mgr_lock_t locks = of_usage;
+	struct refunds_saved loaded, now;
 	struct decay clock;
 	int count;
 
@@ -65,13 +60,15 @@ static int make_lost_again(struct usage_journal *u)
 	if (!u->base.loaded_unix)
 		u->base.loaded_unix = time(NULL);
 	refunds_look(u->refunds, &loaded);
-	lock_slurmctld(locks);
-	assoc_mgr_lock(&assoc_locks);
+	lock_slurmctld(of_slurmctld);
+	assoc_mgr_lock(&locks);
 	count = refunds_lost(u->refunds, &loaded, make_again, &clock);
-	assoc_mgr_unlock(&assoc_locks);
-	unlock_slurmctld(locks);
-	if (count)
-		save_if_other(u, &loaded);
+	assoc_mgr_unlock(&locks);
+	unlock_slurmctld(of_slurmctld);
+	refunds_look(u->refunds, &now);
+	if (count && !refunds_same_usage(&loaded, &now) && dump_assoc_mgr_state())
+		error(ME ": slurmctld cannot save its usage: should it be killed before it can, "
+			 "refunds are lost");
 	controller_release();
 	u->followed = true;
 	if (count)
@@ -150,30 +147,34 @@ void usage_journal_keep(struct usage_journal *u, const struct refund *refund)
 		u->refunds, refund->job_id, refund->restart, refund->start_unix, clock_now_ms());
 }
 
-void usage_journal_enter(struct usage_journal *u, struct refund *refund)
+static void enter(struct usage_journal *u, const struct refund *refund)
 {
+	struct refunds_saved now;
 	struct errmsg err = {""};
 
-	for (int i = 0; i < refund->part_count; i++)
-		refund->part[i].end_unix =
-			refunds_charged_until(&u->base, refund->part[i].end_unix);
-	refunds_look(u->refunds, &u->entered);
+	refunds_look(u->refunds, &now);
 	u->behind = true;
-	if (refunds_enter(u->refunds, refund, &u->entered, clock_now_ms(), &err))
+	if (refunds_enter(u->refunds, refund, &now, clock_now_ms(), &err))
 		error(ME ": %s: should slurmctld be killed now, the refund of job %u is made twice "
 			 "or not at all",
 			err.text, refund->job_id);
 }
 
-void usage_journal_refund(const struct refund *refund, const struct decay *clock)
+void usage_journal_refund(struct usage_journal *u, struct refund *refund, const struct decay *clock)
 {
+	assoc_mgr_lock_t locks = of_usage;
+
+	for (int i = 0; i < refund->part_count; i++)
+		refund->part[i].end_unix =
+			refunds_charged_until(&u->base, refund->part[i].end_unix);
+	lock_slurmctld(of_slurmctld);
+	assoc_mgr_lock(&locks);
 	for (int i = 0; i < refund->part_count; i++)
 		fairshare_adjust(&refund->part[i], clock, true, true);
-}
-
-void usage_journal_made(const struct usage_journal *u)
-{
-	save_if_other(u, &u->entered);
+	compat_unlock_but_file(&locks);
+	unlock_slurmctld(of_slurmctld);
+	enter(u, refund);
+	assoc_mgr_unlock(&locks);
 }
 
 int usage_journal_sync(struct usage_journal *u, struct errmsg *err)

@@ -9,31 +9,39 @@
 #include "accounting/settle/refunds.h"
 
 /*
- * slurmctld has usage in memory, and saves it now and then. A refund is first entered as a line of
- * the journal (poppa_refunds), and then made in memory under the association manager's locks, of
- * which slurmctld holds some while it saves. What a kill -9 leaves at each step:
- * - Before the line: neither. The run is settled again, and the refund is made then.
- * - After the line, before slurmctld saves its usage: the line alone. It names the files that there
- *   were when it was entered; the next start finds these files still, and makes the refund.
- * - After the usage was saved: both. The files are other ones, and nothing is made again.
- * slurmctld saves by itself every five minutes, and that may come between the line and the refund.
- * usage_journal_made() looks for this and has the usage saved again at once; only a kill in that
- * moment leaves a line that claims a refund which the files lack.
+ * slurmctld has usage in memory. Every five minutes, and when it is reconfigured, it saves that: it
+ * takes the association manager's read locks and the one on files, writes all files, and unlocks
+ * (dump_assoc_mgr_state(), 22.05 to 26.05). So a save has a refund wholly or not at all. A refund:
+ * 1. All locks of fairshare_adjust() and the one on files are taken: no save is under way.
+ * 2. The refund is made in memory.
+ * 3. All locks but the one on files are given back. slurmctld goes on; no save can begin.
+ * 4. The refund is entered in the journal (poppa_refunds), as a line with a mark of which files
+ *    there are. They are those from before 1., which lack the refund.
+ * 5. The lock on files is given back. Every later save has the refund, and makes other files.
+ * The job's record shows the price after that. What a kill -9 leaves:
+ * - From 1. until the line is whole: neither line, nor refund in the files, nor record. The run is
+ *   settled again, and the refund is made then. A part of a line is none (common/journal.h).
+ * - After that, before slurmctld has saved its usage: the line, and the files that it names. The
+ *   next start makes the refund.
+ * - After a save: the line and other files. Nothing is made again. The two files of a save are
+ *   judged by themselves.
+ * Whichever slurmctld saves next, here or on another host, finds the same on the disk. Where the
+ * line cannot be written, the log says what a kill would do.
  *
- * A file system may stand still, so no file is touched while one of Slurm's locks is held. Only
- * slurmctld itself holds some while it saves, which is begun on a file system that has just taken a
- * file. usage_journal_sync() brings the line to the disk: until then a host that loses power loses
- * it.
+ * A file system may stand still, so none of the locks for which slurmctld's other threads wait is
+ * held while a file is touched. The one on files delays only a save, which would itself stand still
+ * on that file system, holding the same locks. It is never waited for: step 1. has all locks that
+ * come before it, which a save holds for as long as that one. And nothing is locked in 4.
+ * usage_journal_sync() brings the line to the disk: until then a host that loses power loses it.
  *
  * All times are of CLOCK_MONOTONIC, ms. Belongs to the settler's worker. Lives as long as slurmctld
  * does and not only as long as the plugin, as the usage does.
  */
 struct usage_journal {
-	struct refunds *refunds;      /* NULL while it is closed */
-	struct refunds_base base;     /* what slurmctld's usage in memory began with */
-	bool followed;                /* everything that the journal has is in memory, too */
-	bool behind;                  /* the journal may not be on the disk yet */
-	struct refunds_saved entered; /* the files of when the last refund was entered */
+	struct refunds *refunds;  /* NULL while it is closed */
+	struct refunds_base base; /* what slurmctld's usage in memory began with */
+	bool followed;            /* everything that the journal has is in memory, too */
+	bool behind;              /* the journal may not be on the disk yet */
 	int64_t saved_ms; /* the usage was last saved here after this time; 0 = not since loaded */
 	int64_t next_ms;  /* when it may be saved here again */
 	int64_t trim_ms;  /* when old lines are forgotten next */
@@ -59,15 +67,10 @@ void usage_journal_close(struct usage_journal *u);
 bool usage_journal_has_saved(
 	struct usage_journal *u, int64_t since_ms, int64_t *due_ms, struct errmsg *err);
 
-/*
- * A refund in three steps: it is entered in the journal, and its parts are cut to what had been
- * charged; it is made; the usage is saved again if it was saved in between. The first and the last
- * wait for the disk: hold none of Slurm's locks. For the second those of fairshare_adjust() are
- * held.
- */
-void usage_journal_enter(struct usage_journal *u, struct refund *refund);
-void usage_journal_refund(const struct refund *refund, const struct decay *clock);
-void usage_journal_made(const struct usage_journal *u);
+/* Cuts a refund's parts to what had been charged, makes it, and enters it in the journal. Waits for
+ * the disk: hold none of Slurm's locks. */
+void usage_journal_refund(
+	struct usage_journal *u, struct refund *refund, const struct decay *clock);
 
 /* Keeps the line of an earlier refund: the job's record shows the refund from now on, but may not
  * be saved for some minutes. Waits for the disk, without Slurm's locks. */

@@ -282,8 +282,7 @@ struct write_back_result write_back(const struct run_snapshot *run, struct settl
 	struct usage_journal *usage, struct write_back_order order)
 {
 	slurmctld_lock_t locks = {.conf = READ_LOCK, .job = WRITE_LOCK, .part = READ_LOCK};
-	assoc_mgr_lock_t assoc_locks = {
-		.assoc = WRITE_LOCK, .qos = WRITE_LOCK, .tres = READ_LOCK, .user = READ_LOCK};
+	assoc_mgr_lock_t read_tres = {.tres = READ_LOCK};
 	struct write_back_result result = {.done = false};
 	struct refund refund;
 	struct decay clock;
@@ -295,18 +294,14 @@ struct write_back_result write_back(const struct run_snapshot *run, struct settl
 	fairshare_clock(&clock);
 	result.refunded = is_due(run, s, usage, order, &refund);
 	if (result.refunded)
-		usage_journal_enter(usage, &refund);
+		usage_journal_refund(usage, &refund, &clock);
 	lock_slurmctld(locks);
-	/* A refund that was entered is made, even if the record has gone since. */
 	job = record_of(run);
 	shown = has_price(job, run, s, order.change);
-	if (result.refunded || (job && !shown)) {
-		assoc_mgr_lock(&assoc_locks);
-		if (job)
-			rewrite_record(job, run, s);
-		if (result.refunded)
-			usage_journal_refund(&refund, &clock);
-		assoc_mgr_unlock(&assoc_locks);
+	if (job && !shown) {
+		assoc_mgr_lock(&read_tres);
+		rewrite_record(job, run, s);
+		assoc_mgr_unlock(&read_tres);
 	}
 	result.needs_row = !job && !run->row.known;
 	result.done = !result.needs_row;
@@ -325,9 +320,7 @@ struct write_back_result write_back(const struct run_snapshot *run, struct settl
 	if (job)
 		job->bit_flags |= TRES_STR_CALC;
 	unlock_slurmctld(locks);
-	if (result.refunded)
-		usage_journal_made(usage);
-	else if (job && !shown)
+	if (!result.refunded && job && !shown)
 		usage_journal_keep(usage, &refund);
 	if (job)
 		schedule_job_save();

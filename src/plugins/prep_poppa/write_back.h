@@ -35,13 +35,14 @@ struct write_back_result {
  * record shows, unless that is to be changed. Where this slurmctld does not serve (controller.h),
  * does nothing, and done is false.
  *
- * First a refund's line is entered in the journal (usage_journal.h), without Slurm's locks. Then
- * all is written under all of Slurm's locks that this takes at once: configuration and partitions
- * (read), jobs (write), then the association manager's on associations and QOS (write), TRES and
- * users (read). Nothing is waited for under them, and no file is touched. Slurm saves neither jobs
- * nor usage while they are held, so a kill -9 loses the record's change, the refund or both,
- * whatever was not saved yet, and the line tells the next slurmctld which. What slurmdbd is told
- * goes into slurmctld's queue, which a kill may lose: the next slurmctld tells it again.
+ * First the refund is made and entered in the journal (usage_journal.h); a kill -9 cannot part the
+ * two. Only then the record changes, which may be saved at any moment: a record that shows a price
+ * whose refund has no line would keep the next slurmctld from making it. This takes the locks on
+ * configuration and partitions (read), jobs (write), then the association manager's on TRES (read).
+ * Nothing is waited for under them, and no file is touched. A kill -9 loses the record's change,
+ * the refund or both, whatever was not saved yet, and the line tells the next slurmctld which. What
+ * slurmdbd is told goes into slurmctld's queue, which a kill may lose: the next slurmctld tells it
+ * again.
  */
 struct write_back_result write_back(const struct run_snapshot *run, struct settlement *s,
 	struct usage_journal *usage, struct write_back_order order);
