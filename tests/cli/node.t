@@ -181,7 +181,7 @@ slurmd 20
 other=$slurmd
 slurmd 10
 OUT=$(on_node "$no_pmu")
-like "doctor finds a slurmd that was not restarted" "$OUT" "FAIL +slurmd +pid $slurmd has not loaded prep/poppa: .*never measured -> restart slurmd"
+like "doctor finds a slurmd that was not restarted" "$OUT" "FAIL +slurmd +pid $slurmd has not loaded prep/poppa: .*never measured, .*-> restart slurmd"
 unlike "doctor finds a slurmd that was not restarted: of this node" "$OUT" "pid $other has not"
 like "doctor warns of a node without a PMU" "$OUT" "WARN +counters +usable here: heartbeat; .*pays its full price .* -> choose your counter"
 { cat "$POPPA_CONF" && echo "Counter=heartbeat"; } >"$TAP_DIR/chosen.conf"

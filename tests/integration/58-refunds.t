@@ -23,6 +23,9 @@ on_exit ctl reconfigure --reset
 on_exit answers
 ctl start slurmctld
 ctl reconfigure poppa_settle_timeout=4s
+# Or the refund that cannot enter is another job's.
+wait_until 60 nothing_runs
+ok "earlier jobs have their price" wait_until 120 nothing_waits
 
 # No two saves have the same time.
 usage_files() {
