@@ -111,6 +111,8 @@ slurm_conf() {
 		MpiDefault=$(mpi_default)
 		ReturnToService=2
 		KillWait=5
+		# Thousands of processes need more than the usual minute to end on few cores, and the node would be drained.
+		UnkillableStepTimeout=300
 		MinJobAge=600
 		InactiveLimit=0
 		MessageTimeout=20

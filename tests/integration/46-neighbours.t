@@ -47,6 +47,10 @@ beside() {
 	wait_running "$two"
 }
 
+has_left() {
+	[ -z "$(squeue -h -j "$1" -t all -o %T | grep COMPLETING)" ]
+}
+
 ctl reconfigure poppa_period=50ms poppa_overhead_max=2% poppa_adaptive=no >/dev/null
 ok "short periods are taken up" wait_until 10 holds '.settings | contains("poppa_period=50ms")'
 SUBMIT_USER=poppa-demo submit --colocate -n1 -o /dev/null --wrap "srun $contend --line $line --seconds 900 --private 60"
@@ -74,6 +78,8 @@ for way in "stopped" "traced" "resumed" "idle 2100" "idle $most"; do
 	diag "$way: of no use were $before, then $(status '.totals.discarded | tostring')"
 	scancel "$two"
 	ok "$way: it ends" wait_end "$two" 90
+	# Slurm takes its time to end thousands of processes.
+	ok "$way: and leaves the node" wait_until 300 has_left "$two"
 done
 
 done_testing
