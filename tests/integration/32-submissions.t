@@ -260,9 +260,18 @@ ctl reconfigure stripe_alone=no
 for key in spread with:"$job" max-degradation:20; do
 	refused "$key, where nobody may keep others off," "${key%%:*}.*stripe_alone=no" --colocate="$key"
 done
+refused "spread of one component" 'spread.*stripe_alone=no' -n1 : -p fake --colocate=spread -n1
 is "what was submitted before stays" "$(state "$job")" RUNNING
 running B -n1
+scontrol update partition=fake ExclusiveUser=YES
+refused "a partition that keeps other users off" 'ExclusiveUser=YES.*another partition' -n1
+sleeper C -n1 -H -p real
+nok "and a job cannot be moved there" scontrol update jobid="$job" Partition=fake
+scontrol update partition=fake ExclusiveUser=NO
 ctl reconfigure stripe_alone=
+scontrol update partition=fake ExclusiveUser=YES
+ok "where they may be kept off it is open" as_user sbatch --test-only -Q -p fake --colocate -n1 --wrap true
+scontrol update partition=fake ExclusiveUser=NO
 clear_jobs
 
 row 'licences'
@@ -271,6 +280,9 @@ sed -i -e '1a Licenses=solver:1\nGresTypes=slot,gpu' \
 	-e "\$a SuspendProgram=/bin/true\nResumeProgram=/bin/true\nResumeTimeout=60000\nSuspendTime=86400" \
 	-e "\$a SuspendExcNodes=$SANDBOX_REAL_NODE,${NODE}[1-4]" \
 	-e "\$a NodeName=gres1 NodeAddr=127.0.0.1 Port=250 Sockets=2 CoresPerSocket=8 RealMemory=16000 Gres=slot:3,gpu:4 State=CLOUD" \
+	-e "\$a NodeName=big1 NodeAddr=127.0.0.1 Port=251 Sockets=2 CoresPerSocket=8 RealMemory=64000 Weight=9 State=CLOUD" \
+	-e "\$a PartitionName=mixed Nodes=${NODE}1,big1 DefMemPerCPU=1000 MaxTime=1-0" \
+	-e "\$a PartitionName=gpus Nodes=gres1 DefMemPerCPU=100 DefMemPerGPU=3000 MaxTime=1-0" \
 	-e "\$a PartitionName=gres Nodes=gres1 DefMemPerCPU=100 MaxTime=1-0" "$SLURM_CONF"
 ctl restart slurmctld
 wait_until 60 nodes_answer
@@ -282,6 +294,18 @@ ok "one waits for the licence" waits "$b"
 scancel "$a"
 ok "and has it then" wait_running "$b"
 clear_jobs
+
+# Of memory nobody gets more than the share, whatever node it is and whatever the memory comes with.
+for options in --mem=8001 --mem-per-cpu=1001; do
+	submit -p mixed -o /dev/null --colocate -n1 $options --wrap true
+	wait_until 60 eval '[ -n "$(cores_of $job)" ]'
+	is "more than a small node's share is had on a big one, $options" "$(nodes_of "$job")" big1
+	scancel "$job"
+	submit -p mixed -o /dev/null --colocate -n1 -x big1 --mem=8000 --wrap "exec sleep 600"
+	ok "the share itself on the small one" wait_running "$job"
+	is "of which it takes a lane" "$(nodes_of "$job") $(job_field "$job" NumCPUs)" "${NODE}1 8"
+	clear_jobs
+done
 
 row '`--gres`'
 submit -p gres -o /dev/null --colocate -n1 --gres=slot:2 --wrap true
@@ -297,6 +321,10 @@ is "two jobs with their shares" "$(cores_of "$a") $(cores_of "$job")" "$EVEN $OD
 refused "GPUs with more CPUs than a lane has" 'cpus-per-gpu=2' -p gres -N1 --gres=gpu:4 --cpus-per-gpu=3
 refused "or with more tasks" 'fewer tasks' -p gres --gpus=4 --ntasks-per-gpu=3
 refused "or with more memory" 'mem-per-gpu=2000M' -p gres -N1 --gpus-per-node=4 --mem-per-gpu=2001
+refused "or with more memory for as many as Slurm may take" 'mem-per-gpu=2000M.*gpus-per-node' -p gres --gpus=4 --mem-per-gpu=2001
+refused "or for as many tasks" 'mem-per-gpu=2666M' -p gres -n3 --gpus-per-task=1 --mem-per-gpu=2667
+submit -p gpus -o /dev/null -H --colocate -n1 --gres=gpu:3 --wrap true
+is "a default that is more is replaced by the share" "$(job_field "$job" MinMemoryNode)" 8000M
 scancel "$a" "$b" "$job"
 
 row 'preemption'

@@ -3,8 +3,9 @@
 # A test of one file is one word here; UNIT_LIBS is what it links.
 #
 # These modules have no test of their name (tests/lint reads the list):
-# - src/cli but for what is below, src/plugins but for run_snapshot and usage_journal, src/poppa/daemon, poppa_ledgerd,
-#   guard and guardctl are programs and plugins: tests/cli and tests/integration
+# - src/cli but for what is below, src/plugins but for run_snapshot, usage_journal and job_submit_colocate, src/poppa/daemon,
+#   poppa_ledgerd, guard and guardctl are programs and plugins: tests/cli and tests/integration
+# - job_request, partition_offer: test_job_submit_colocate
 # - counter_error, counter_event, counter_perf, counter_sys, counter_threads: test_counter and test_counter_live
 # - counter_heartbeat: heartbeat/test_heartbeat
 # - heartbeat_mpi: test_heartbeat_mpi.sh and test_mpi_wait.sh
@@ -43,7 +44,7 @@ check_PROGRAMS += \
 	tests/unit/common/test_journal \
 	tests/unit/registration/test_ask_pace \
 	tests/unit/registration/test_registration \
-	tests/unit/plugins/test_job_submit \
+	tests/unit/plugins/job_submit_colocate/test_job_submit_colocate \
 	tests/unit/striping/lanes/test_lanes \
 	tests/unit/striping/lanes/test_occupancy \
 	tests/unit/striping/lanes/test_topology \
@@ -184,7 +185,8 @@ tests_unit_poppa_estimate_test_estimator_SOURCES = \
 	tests/unit/poppa/estimate/test_estimator.c tests/gen/families.c tests/gen/families.h tests/gen/gen.c \
 	tests/gen/gen.h
 # Their blocks have noise.
-EXTRA_DIST += tests/unit/poppa/noisy_block.h tests/unit/poppa/waiting_process.h
+EXTRA_DIST += tests/unit/common/policy_of.h tests/unit/poppa/counter/group_reads.h tests/unit/poppa/noisy_block.h \
+	tests/unit/poppa/spool_in_tmp.h tests/unit/poppa/waiting_process.h
 tests_unit_common_test_askers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_now
 tests_unit_common_test_clock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_poppa_counter_test_background_close_LDFLAGS = \
@@ -212,6 +214,7 @@ tests_unit_poppa_hold_test_pause_SOURCES = \
 tests_unit_poppa_hold_test_pause_freezer_SOURCES = \
 	tests/unit/poppa/hold/test_pause_freezer.c tests/unit/poppa/hold/pause_fixture.c \
 	tests/unit/poppa/hold/pause_fixture.h
+tests_unit_poppa_counter_test_symbol_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fstatfs
 tests_unit_poppa_measure_test_shutter_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=clock_gettime,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts
@@ -224,16 +227,17 @@ tests_unit_poppa_node_test_jobs_LDFLAGS = \
 	-Wl,--wrap=counter_close,--wrap=counter_kind,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts \
 	-Wl,--wrap=shutter_done
 # The plugin with a stub in Slurm's place, so that ThreadSanitizer sees all of it.
-tests_unit_plugins_test_job_submit_SOURCES = \
-	tests/unit/plugins/test_job_submit.c tests/unit/plugins/stub/plugins/compat/slurm_compat.h \
+tests_unit_plugins_job_submit_colocate_test_job_submit_colocate_SOURCES = \
+	tests/unit/plugins/job_submit_colocate/test_job_submit_colocate.c \
+	tests/unit/plugins/stub/plugins/compat/slurm_compat.h \
 	tests/unit/plugins/stub/src/common/assoc_mgr.h \
 	src/plugins/job_submit_colocate/job_request.c src/plugins/job_submit_colocate/job_submit_colocate.c \
 	src/plugins/job_submit_colocate/partition_offer.c src/striping/submit/colocate_option.c \
 	src/striping/submit/constraint.c src/striping/submit/submission.c src/striping/lanes/lanes.c \
 	src/common/settings.c src/common/settings_kept.c
-tests_unit_plugins_test_job_submit_CPPFLAGS = -I$(top_srcdir)/tests/unit/plugins/stub $(AM_CPPFLAGS)
-tests_unit_plugins_test_job_submit_CFLAGS = $(AM_CFLAGS) $(TSAN_FLAGS)
-tests_unit_plugins_test_job_submit_LDFLAGS = \
+tests_unit_plugins_job_submit_colocate_test_job_submit_colocate_CPPFLAGS = -I$(top_srcdir)/tests/unit/plugins/stub $(AM_CPPFLAGS)
+tests_unit_plugins_job_submit_colocate_test_job_submit_colocate_CFLAGS = $(AM_CFLAGS) $(TSAN_FLAGS)
+tests_unit_plugins_job_submit_colocate_test_job_submit_colocate_LDFLAGS = \
 	$(AM_LDFLAGS) $(TSAN_FLAGS) -Wl,--wrap=dlopen,--wrap=dlclose
 # The table of jobs, with what it works on made up.
 JOBS_FIXTURE = tests/unit/poppa/node/jobs_fixture.c tests/unit/poppa/node/jobs_fixture.h

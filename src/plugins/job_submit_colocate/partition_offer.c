@@ -62,6 +62,23 @@ static void share_out(const struct poppa_settings *settings, const node_record_t
 	xfree(lane_of);
 }
 
+/* MB; 0 = there is no such default. */
+static int64_t default_mb_per_gpu(list_t *defaults)
+{
+	list_itr_t *iter;
+	job_defaults_t *d;
+	int64_t mb = 0;
+
+	if (!defaults)
+		return 0;
+	iter = list_iterator_create(defaults);
+	while ((d = list_next(iter)))
+		if (d->type == JOB_DEF_MEM_PER_GPU)
+			mb = (int64_t)d->value;
+	list_iterator_destroy(iter);
+	return mb;
+}
+
 static bool has_node(bitstr_t *nodes, int index)
 {
 	return nodes && index < bit_size(nodes) && bit_test(nodes, index);
@@ -160,6 +177,7 @@ static int check_partition(const struct poppa_settings *settings, const struct s
 		.name = part->name,
 		.exclusive = part->max_share == 0,
 		.exclusive_topo = part->flags & PART_FLAG_EXCLUSIVE_TOPO,
+		.exclusive_user = !settings->stripe_alone && part->flags & PART_FLAG_EXCLUSIVE_USER,
 		.default_memory = limit(part->def_mem_per_cpu, slurm_conf.def_mem_per_cpu),
 		.max_memory = limit(part->max_mem_per_cpu, slurm_conf.max_mem_per_cpu),
 		.max_cpus_per_node = job_request_number(part->max_cpus_per_node),
@@ -168,6 +186,9 @@ static int check_partition(const struct poppa_settings *settings, const struct s
 	struct node_shape *shapes = NULL;
 	int rc;
 
+	p.default_mb_per_gpu = default_mb_per_gpu(part->job_defaults_list);
+	if (!p.default_mb_per_gpu)
+		p.default_mb_per_gpu = default_mb_per_gpu(slurm_conf.job_defaults_list);
 	find_shapes(settings, part, choice, choice->constraint, &p, &shapes);
 	/* A constraint that no node meets is for Slurm to refuse: lanes have no part in it. */
 	if (!p.shape_count && p.constrained) {

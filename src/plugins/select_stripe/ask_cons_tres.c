@@ -82,17 +82,6 @@ static void exclude_others(compat_exc_t exc, const struct candidate *c, const st
 			compat_exc_core(exc, c->node, core);
 }
 
-/* For how many CPUs of a node's lane memory per CPU counts, as in submission_check(). */
-static int memory_cpus(const job_record_t *job_ptr, const struct layout *layout)
-{
-	const multi_core_data_t *mc = job_ptr->details->mc_ptr;
-	int threads = layout->threads;
-
-	if (mc && mc->threads_per_core && mc->threads_per_core < threads)
-		threads = mc->threads_per_core;
-	return layout->lane_cores * threads;
-}
-
 int ask_cons_tres_lanes(struct ask *ask, const struct candidates *list, int count, int require,
 	bool now_only, bool preempt)
 {
@@ -110,7 +99,7 @@ int ask_cons_tres_lanes(struct ask *ask, const struct candidates *list, int coun
 			continue;
 		bit_set(nodes, c->node);
 		exclude_others(exc, c, layout_of(c->node));
-		here = memory_cpus(ask->job_ptr, layout_of(c->node));
+		here = candidates_memory_cpus(ask->job_ptr, layout_of(c->node));
 		cpus = cpus < 0 || cpus == here ? here : 0;
 	}
 	if (!has_required(ask, nodes))

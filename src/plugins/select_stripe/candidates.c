@@ -27,7 +27,34 @@ static uint32_t cpus_per_core(const job_details_t *details, uint32_t threads)
 	return cpus;
 }
 
-uint32_t candidates_lane_cpus(const struct ask *ask, const struct layout *layout)
+int candidates_memory_cpus(const job_record_t *job_ptr, const struct layout *layout)
+{
+	const multi_core_data_t *mc = job_ptr->details->mc_ptr;
+	int threads = layout->threads;
+
+	if (mc && mc->threads_per_core && mc->threads_per_core < threads)
+		threads = mc->threads_per_core;
+	return layout->lane_cores * threads;
+}
+
+/*
+ * Whether the job's memory is no more than a lane's share of this node: submission_check() knows
+ * that of some node of the partition. Memory by GPUs is checked there for all of them.
+ */
+static bool memory_in_share(const struct ask *ask, int node, const struct layout *layout)
+{
+	const node_record_t *n = compat_node(node);
+	uint64_t want = ask->job_ptr->details->pn_min_memory;
+
+	if (!(slurm_conf.select_type_param & SELECT_MEMORY) || ask->request.spread ||
+		ask->job_ptr->mem_per_tres)
+		return true;
+	if (want & MEM_PER_CPU)
+		want = (want & ~MEM_PER_CPU) * candidates_memory_cpus(ask->job_ptr, layout);
+	return want <= (n->real_memory - n->mem_spec_limit) / layout->lanes;
+}
+
+uint32_t candidates_lane_cpus(const struct ask *ask, int node, const struct layout *layout)
 {
 	const job_details_t *details = ask->job_ptr->details;
 	uint32_t per_task = MAX(details->cpus_per_task, 1), cpus, least;
@@ -41,7 +68,7 @@ uint32_t candidates_lane_cpus(const struct ask *ask, const struct layout *layout
 	if (details->mc_ptr && details->mc_ptr->cores_per_socket != NO_VAL16 &&
 		details->mc_ptr->cores_per_socket > layout->socket_cores)
 		return 0;
-	return cpus < least ? 0 : cpus;
+	return cpus < least || !memory_in_share(ask, node, layout) ? 0 : cpus;
 }
 
 uint32_t candidates_nodes_needed(const struct ask *ask, uint32_t lane_cpus)
@@ -74,7 +101,7 @@ void candidates_measure(struct ask *ask)
 		return;
 	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++)
 		if (bit_test(ask->nodes, n))
-			most = MAX(most, candidates_lane_cpus(ask, layout_of(n)));
+			most = MAX(most, candidates_lane_cpus(ask, n, layout_of(n)));
 	ask->size = candidates_wanted(ask, candidates_nodes_needed(ask, most));
 }
 
@@ -310,7 +337,7 @@ static int usable_node(const struct ask *ask, int n, const struct layout **layou
 		if (!bit_test(ask->nodes, n))
 			continue;
 		*layout = layout_of(n);
-		*cpus = candidates_lane_cpus(ask, *layout);
+		*cpus = candidates_lane_cpus(ask, n, *layout);
 		if (*cpus)
 			return n;
 	}
@@ -334,7 +361,7 @@ struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *
 		if (!preempt && (state == OCCUPANCY_CLOSED || state == OCCUPANCY_FULL))
 			continue;
 		layout = layout_of(c.node);
-		cpus = candidates_lane_cpus(ask, layout);
+		cpus = candidates_lane_cpus(ask, c.node, layout);
 		if (!cpus || !fits(ask, layout, 0, preempt, NULL, &c))
 			continue;
 		if (c.shared && !preempt && !memory_left(ask, c.node))

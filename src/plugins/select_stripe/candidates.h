@@ -47,8 +47,12 @@ struct candidates {
 	bool partner_only; /* the job must have a node of that partner */
 };
 
-/* CPUs that the job can use of one lane; 0 where the lane cannot hold what it asks of a node. */
-uint32_t candidates_lane_cpus(const struct ask *ask, const struct layout *layout);
+/* CPUs that the job can use of one of the node's lanes; 0 where that cannot hold what it asks of a
+ * node, or where it would take other lanes' share of the memory. layout: the node's. */
+uint32_t candidates_lane_cpus(const struct ask *ask, int node, const struct layout *layout);
+
+/* For how many CPUs of a node's lane memory per CPU counts, as in submission_check(). */
+int candidates_memory_cpus(const job_record_t *job_ptr, const struct layout *layout);
 
 /* Whether there is a lane of the node of which the caller excludes no core. */
 bool candidates_lane_left(const struct ask *ask, int node);

@@ -267,7 +267,7 @@ static int place_ever(struct ask *ask)
 	for (bitoff_t n = bit_ffs(nodes); n >= 0 && n < bit_size(nodes); n++) {
 		if (!bit_test(nodes, n))
 			continue;
-		cpus = candidates_lane_cpus(ask, layout_of(n));
+		cpus = candidates_lane_cpus(ask, n, layout_of(n));
 		/* A reservation of single cores may leave the job no whole lane of the node. */
 		if (ask->job_ptr->resv_ptr && !candidates_lane_left(ask, n))
 			cpus = 0;

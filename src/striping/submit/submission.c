@@ -176,6 +176,12 @@ static int check_conflicts(
 			"partition %s gives whole parts of the network to one job "
 			"(ExclusiveTopo=YES): choose another partition",
 			p->name);
+	if (p->exclusive_user)
+		return errmsg_set(err,
+			"partition %s gives a node to one user at a time (ExclusiveUser=YES), at "
+			"the price of a lane, which this cluster does not allow "
+			"(stripe_alone=no): choose another partition",
+			p->name);
 	if (r->memory_counted && !r->spread && r->memory.per != MEMORY_UNSET && r->memory.mb == 0)
 		return errmsg_set(err, "--mem=0 asks for all memory of a node, a co-located job "
 				       "shares it: leave --mem out for the lane's share");
@@ -213,13 +219,49 @@ static int64_t gpus_at_once(const struct submission *r)
 	return r->gpus_per_task > gpus ? r->gpus_per_task : gpus;
 }
 
+/* The most GPUs of such a node that Slurm may give the job; the rest of it has a node each left. */
+static int64_t gpus_at_most(
+	const struct submission *r, const struct node_shape *s, const struct lane *l)
+{
+	int64_t others = at_least_one(r->min_nodes) - 1, tasks = l->tasks, gpus = s->gpus;
+
+	if (gpus_at_once(r) < 1)
+		return 0;
+	if (r->tasks > 0)
+		tasks = min64(tasks, r->tasks - others);
+	if (r->gpus_per_node > 0)
+		gpus = min64(gpus, r->gpus_per_node);
+	if (r->gpus_per_task > 0)
+		gpus = min64(gpus, tasks * r->gpus_per_task);
+	if (r->gpus > 0)
+		gpus = min64(gpus, r->gpus - others);
+	return gpus;
+}
+
+/* Slurm may take more GPUs of one node than the share of its memory is enough for. */
+static int check_memory_of_gpus(const struct submission *r, const struct node_shape *s,
+	const struct lane *l, struct errmsg *err)
+{
+	int64_t most = gpus_at_most(r, s, l), share = memory_for_gpus(r, s);
+
+	if (!r->memory_counted || r->spread || r->mb_per_gpu <= 0 || most * r->mb_per_gpu <= share)
+		return 0;
+	return errmsg_set(err,
+		"the job may get %" PRId64 " GPUs of a node, and with %" PRId64
+		" MB each they take more than the %" PRId64
+		" MB of it that the job may have: ask for at most --mem-per-gpu=%" PRId64
+		"M, or limit it to %" PRId64 " GPU%s of a node by --gpus-per-node",
+		most, r->mb_per_gpu, share, share / most, share / r->mb_per_gpu,
+		share / r->mb_per_gpu == 1 ? "" : "s");
+}
+
 static int check_gpus(const struct submission *r, const struct node_shape *s, const struct lane *l,
 	struct errmsg *err)
 {
 	int64_t gpus = gpus_at_once(r);
 
 	if (gpus <= l->gpus)
-		return 0;
+		return check_memory_of_gpus(r, s, l, err);
 	if (gpus > s->gpus)
 		return errmsg_set(err,
 			"%" PRId64 " GPU%s of a node %s asked for, and it has %" PRId64
@@ -435,14 +477,17 @@ static int check_total(const struct submission *r, const struct submission_parti
 	return check_spread_of_gpus(r, p, limit.nodes, err);
 }
 
-/* Only a job that would otherwise take all memory of its nodes is given an amount. */
-static bool needs_memory(
-	const struct submission *r, const struct submission_partition *p, const struct lane *l)
+/* Only a job that would otherwise take more of its nodes' memory than its share is given an amount.
+ */
+static bool needs_memory(const struct submission *r, const struct submission_partition *p,
+	const struct node_shape *s, const struct lane *l)
 {
 	const struct submission_memory *m = &p->default_memory;
 
 	if (!r->memory_counted || r->memory.per != MEMORY_UNSET || r->mb_per_gpu > 0)
 		return false;
+	if (gpus_at_most(r, s, l) * p->default_mb_per_gpu > l->share_mb)
+		return true;
 	return m->per == MEMORY_UNSET || m->mb == 0 || per_node(m, l->memory_cpus) > l->share_mb;
 }
 
@@ -466,7 +511,8 @@ int submission_check(const struct submission *r, const struct submission_partiti
 {
 	struct submission_grant g = {SUBMISSION_UNSET, SUBMISSION_UNSET};
 	struct errmsg why = {""};
-	int64_t fitting = 0, most = -1;
+	int64_t fitting = 0, most = -1, least_share = SUBMISSION_UNSET;
+	bool needs = false;
 
 	if (check_conflicts(r, p, err))
 		return -1;
@@ -488,9 +534,11 @@ int submission_check(const struct submission *r, const struct submission_partiti
 		fitting += p->shape[i].count;
 		if (g.cpus_per_node < 0 || l.cpus < g.cpus_per_node)
 			g.cpus_per_node = l.cpus;
-		if (needs_memory(r, p, &l) && (g.memory_mb < 0 || l.share_mb < g.memory_mb))
-			g.memory_mb = l.share_mb;
+		if (least_share < 0 || l.share_mb < least_share)
+			least_share = l.share_mb;
+		needs = needs || needs_memory(r, p, &p->shape[i], &l);
 	}
+	g.memory_mb = needs ? least_share : SUBMISSION_UNSET;
 	if (!fitting)
 		errmsg_set(err, "%s",
 			*why.text ? why.text : "the partition has no node that the job may use");

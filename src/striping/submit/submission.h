@@ -35,11 +35,14 @@ struct submission_partition {
 	const char *name;
 	bool exclusive;      /* OverSubscribe=EXCLUSIVE: whole nodes only */
 	bool exclusive_topo; /* ExclusiveTopo=YES: the nodes around a job are its own */
+	bool exclusive_user; /* ExclusiveUser=YES, where nobody may keep others off (stripe_alone)
+			      */
 	struct submission_memory default_memory;
 	struct submission_memory max_memory;
-	int64_t max_cpus_per_node; /* or SUBMISSION_UNSET */
-	int64_t max_nodes;         /* of a job; or SUBMISSION_UNSET */
-	bool constrained;          /* some nodes are not among the shapes for --constraint */
+	int64_t default_mb_per_gpu; /* DefMemPerGPU; 0 = none */
+	int64_t max_cpus_per_node;  /* or SUBMISSION_UNSET */
+	int64_t max_nodes;          /* of a job; or SUBMISSION_UNSET */
+	bool constrained;           /* some nodes are not among the shapes for --constraint */
 	const struct node_shape *shape;
 	int shape_count;
 };

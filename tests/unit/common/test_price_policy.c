@@ -8,17 +8,7 @@
 
 #include <string.h>
 
-#include "common/price_policy.h"
-
-static struct price_policy policy(const char *text)
-{
-	struct price_policy p;
-	struct errmsg err = {""};
-
-	if (price_policy_parse(text, &p, &err))
-		fail_msg("%s: %s", text, err.text);
-	return p;
-}
+#include "unit/common/policy_of.h"
 
 static void text_and_back(void **state)
 {
@@ -30,10 +20,10 @@ static void text_and_back(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
-		p = policy(same[i]);
+		p = policy_of(same[i]);
 		assert_string_equal(price_policy_format(&p, buf), same[i]);
 	}
-	p = policy("THESIS/estimate=POINT/cap=1");
+	p = policy_of("THESIS/estimate=POINT/cap=1");
 	assert_string_equal(price_policy_format(&p, buf), "thesis");
 }
 
@@ -49,7 +39,7 @@ static void refusals(void **state)
 		{"thesis/cap", "cap=0.5"}, {"thesis/cap=2", "cap=0.5"},
 		{"thesis/floor=-1", "floor=100"}, {"thesis/estimate=lower", "estimate=point|upper"},
 		{"thesis/max=1", "max"}};
-	struct price_policy p = policy("linear:2");
+	struct price_policy p = policy_of("linear:2");
 	char buf[PRICE_MAX_TEXT];
 
 	(void)state;

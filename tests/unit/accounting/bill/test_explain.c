@@ -12,13 +12,13 @@
 
 #include "accounting/bill/explain.h"
 
+#include "unit/common/policy_of.h"
+
 static struct explain explained(const char *text, struct explain_facts facts)
 {
-	struct price_policy policy;
+	struct price_policy policy = policy_of(text);
 	struct explain e;
-	struct errmsg err;
 
-	assert_int_equal(price_policy_parse(text, &policy, &err), 0);
 	explain_price(&policy, &facts, &e);
 	return e;
 }

@@ -11,19 +11,11 @@
 
 #include "accounting/record/price.h"
 
-static struct price_policy policy(const char *text)
-{
-	struct price_policy p;
-	struct errmsg err = {""};
-
-	if (price_policy_parse(text, &p, &err))
-		fail_msg("%s: %s", text, err.text);
-	return p;
-}
+#include "unit/common/policy_of.h"
 
 static uint64_t charge(const char *text, uint64_t raw, double d, double z)
 {
-	struct price_policy p = policy(text);
+	struct price_policy p = policy_of(text);
 
 	return price_charge(&p, raw, d, NAN, z);
 }
@@ -88,14 +80,14 @@ static void no_data_is_no_discount(void **state)
 
 static void upper_end_favours_the_user(void **state)
 {
-	struct price_policy p = policy("solo/estimate=upper");
+	struct price_policy p = policy_of("solo/estimate=upper");
 
 	(void)state;
 	assert_int_equal(price_charge(&p, 10000, 0.2, 0.25, 0), 7500);
 	assert_int_equal(price_charge(&p, 10000, 0.2, NAN, 0), 8000);
 	assert_int_equal(price_charge(&p, 10000, -0.01, 0.005, 0), 9950);
 	assert_int_equal(price_charge(&p, 10000, 0.9, 1.2, 0), 0);
-	p = policy("solo/estimate=point");
+	p = policy_of("solo/estimate=point");
 	assert_int_equal(price_charge(&p, 10000, 0.2, 0.25, 0), 8000);
 }
 

@@ -17,8 +17,9 @@
 
 #include "common/fsio.h"
 #include "common/units.h"
-#include "poppa/report/spool.h"
 #include "poppa/node/tally.h"
+
+#include "unit/poppa/spool_in_tmp.h"
 
 #define S NS_PER_S
 
@@ -230,23 +231,6 @@ static void noise_is_no_data(void **state)
 	assert_true(isnan(r.degradation) || (r.degradation < 1 && r.variance <= 0.0625));
 	assert_int_equal(r.used, raw.used);
 	tally_free(t);
-}
-
-/* A spool in a folder of its own, made from the template in dir. */
-static void make_spool(char *dir, struct spool *spool)
-{
-	struct errmsg err = {""};
-
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(spool_open(spool, dir, &err), 0);
-}
-
-static void remove_dir(const char *dir)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	assert_int_equal(system(command), 0);
 }
 
 static void checkpoints(void **state)

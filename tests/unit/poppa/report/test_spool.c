@@ -18,7 +18,8 @@
 
 #include "common/fsio.h"
 #include "common/log.h"
-#include "poppa/report/spool.h"
+
+#include "unit/poppa/spool_in_tmp.h"
 
 ssize_t __wrap_write(int fd, const void *data, size_t size);
 ssize_t __real_write(int fd, const void *data, size_t size);
@@ -40,23 +41,6 @@ static void quiet(enum plog_level level, const char *line)
 {
 	(void)level;
 	(void)line;
-}
-
-/* A spool in a folder of its own, made from the template in dir. */
-static void make_spool(char *dir, struct spool *spool)
-{
-	struct errmsg err = {""};
-
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(spool_open(spool, dir, &err), 0);
-}
-
-static void remove_dir(const char *dir)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	assert_int_equal(system(command), 0);
 }
 
 static void records(void **state)

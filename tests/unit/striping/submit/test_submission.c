@@ -220,11 +220,82 @@ static void memory_that_comes_with_gpus(void **state)
 	granted(&r, &p, 8, SUBMISSION_UNSET);
 	r = request();
 	r.gpus = 5;
+	r.gpus_per_node = 2;
 	r.mb_per_gpu = 4000; /* two of each node's four */
 	refused(&r, &p, "5 GPUs do not fit in the lanes of 2 nodes, which hold 4",
 		"less with each");
 	r.gpus = 4;
 	granted(&r, &p, 8, SUBMISSION_UNSET);
+}
+
+/* Slurm chooses how many GPUs of a node it takes, and their memory must not be other lanes'. */
+static void memory_that_would_come_with_more_gpus(void **state)
+{
+	static const struct node_shape shapes[] = {
+		{SHAPE(2, 8), .cpus_per_core = 1, .mem_mb = 16000, .gpus = 4, .count = 2}};
+	struct submission_partition p = partition(shapes, 1);
+	struct submission r = request();
+
+	(void)state;
+	r.gpus = 4;
+	r.mb_per_gpu = 2001;
+	refused(&r, &p, "4 GPUs of a node, and with 2001 MB each they take more than the 8000 MB",
+		"--mem-per-gpu=2000M");
+	r.min_nodes = 2;
+	granted(&r, &p, 8, SUBMISSION_UNSET);
+	r.mb_per_gpu = 3000;
+	refused(&r, &p, "3 GPUs of a node", "2 GPUs of a node by --gpus-per-node");
+	r.spread = true;
+	granted(&r, &p, 8, SUBMISSION_UNSET);
+	r = request();
+	r.gpus_per_task = 1;
+	r.mb_per_gpu = 4000;
+	r.tasks = 2;
+	granted(&r, &p, 8, SUBMISSION_UNSET);
+	r.tasks = 3;
+	refused(&r, &p, "3 GPUs of a node", "--mem-per-gpu=2666M");
+	r.tasks_per_node = 2;
+	granted(&r, &p, 8, SUBMISSION_UNSET);
+	/* A default is replaced by the share. */
+	r = request();
+	p.default_memory = (struct submission_memory){MEMORY_PER_CPU, 100};
+	p.default_mb_per_gpu = 3000;
+	granted(&r, &p, 8, SUBMISSION_UNSET);
+	r.gpus_per_node = 2;
+	granted(&r, &p, 8, SUBMISSION_UNSET);
+	r.gpus_per_node = 3;
+	granted(&r, &p, 8, 8000);
+	r.memory = (struct submission_memory){MEMORY_PER_NODE, 500};
+	granted(&r, &p, 8, SUBMISSION_UNSET);
+}
+
+static void nodes_of_one_user(void **state)
+{
+	struct submission_partition p = partition(small, 1);
+	struct submission r = request();
+
+	(void)state;
+	p.default_memory = (struct submission_memory){MEMORY_PER_CPU, 1000};
+	p.exclusive_user = true;
+	refused(&r, &p, "partition p gives a node to one user at a time (ExclusiveUser=YES)",
+		"choose another partition");
+	p.exclusive_user = false;
+	granted(&r, &p, 8, SUBMISSION_UNSET);
+}
+
+/* Where nodes differ, an amount that one of them needs must not be more than the share of another.
+ */
+static void shares_of_unlike_nodes(void **state)
+{
+	static const struct node_shape shapes[] = {
+		{SHAPE(2, 8), .cpus_per_core = 1, .mem_mb = 8000, .count = 1},
+		{SHAPE(1, 2), .cpus_per_core = 1, .mem_mb = 6000, .count = 1}};
+	struct submission_partition p = partition(shapes, 2);
+	struct submission r = request();
+
+	(void)state;
+	p.default_memory = (struct submission_memory){MEMORY_PER_CPU, 1000};
+	granted(&r, &p, 1, 3000);
 }
 
 static void counts_of_gpus(void **state)
@@ -475,6 +546,9 @@ int main(void)
 		cmocka_unit_test(too_many_tasks),
 		cmocka_unit_test(nodes_of_a_job_in_the_partition),
 		cmocka_unit_test(memory_that_comes_with_gpus),
+		cmocka_unit_test(memory_that_would_come_with_more_gpus),
+		cmocka_unit_test(nodes_of_one_user),
+		cmocka_unit_test(shares_of_unlike_nodes),
 		cmocka_unit_test(counts_of_gpus),
 		cmocka_unit_test(gpus),
 		cmocka_unit_test(memory),

@@ -26,6 +26,7 @@
 #define SELECT_MEMORY 0x0010
 #define SELECT_ONE_TASK_PER_CORE 0x0100
 #define QOS_FLAG_PART_MAX_NODE 0x0002
+#define PART_FLAG_EXCLUSIVE_USER 0x0040
 #define PART_FLAG_EXCLUSIVE_TOPO 0x0800
 
 enum { JOB_SHARED_NONE, JOB_SHARED_OK, JOB_SHARED_USER, JOB_SHARED_MCS, JOB_SHARED_TOPO };
@@ -83,8 +84,23 @@ typedef struct {
 	config_record_t *config_ptr;
 } node_record_t;
 
+/* A list has one entry here. */
+typedef struct {
+	void *entry;
+} list_t;
+typedef struct {
+	void *next;
+} list_itr_t;
+
+typedef enum { JOB_DEF_CPU_PER_GPU = 1, JOB_DEF_MEM_PER_GPU = 2 } job_def_type_t;
+typedef struct {
+	uint16_t type;
+	uint64_t value;
+} job_defaults_t;
+
 typedef struct {
 	char *name;
+	list_t *job_defaults_list;
 	uint16_t max_share;
 	uint32_t flags, max_nodes, max_cpus_per_node;
 	uint64_t def_mem_per_cpu, max_mem_per_cpu;
@@ -97,6 +113,7 @@ typedef struct {
 
 struct slurm_conf {
 	char *prep_params, *select_type, *state_save_location;
+	list_t *job_defaults_list;
 	uint16_t select_type_param;
 	uint64_t def_mem_per_cpu, max_mem_per_cpu;
 };
@@ -106,13 +123,6 @@ extern int node_record_count;
 
 node_record_t *compat_node(int index);
 
-/* A list of partitions has one entry here. */
-typedef struct {
-	void *entry;
-} list_t;
-typedef struct {
-	void *next;
-} list_itr_t;
 list_t *compat_part_list(char *names);
 list_t *list_create(void (*release)(void *entry));
 void list_append(list_t *list, void *entry);
