@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "common/units.h"
 #include "meter.h"
 #include "poppa/counter/counter.h"
+#include "poppa/hold/proc.h"
 
 enum { VICTIM, PARTNER, JOBS };
 enum {
@@ -139,7 +139,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void signal_job(const struct meter_job *j, int sig)
 {
 	for (int i = 0; i < j->tasks; i++)
-		pidfd_send_signal(j->pidfd[i], sig, NULL, 0);
+		proc_signal(j->pidfd[i], sig);
 }
 
 /*

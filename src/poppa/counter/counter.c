@@ -67,7 +67,7 @@ static const struct counter_ops *find_backend(enum counter_backend kind, struct 
 
 /* Logs why a backend cannot be used, once for each reason while this process lives: a fault of the
  * machine or of the configuration is the same for every task. A single task without a signal is no
- * fault and is not logged. */
+ * fault and is not logged; of a file that does not answer, the caller names the job. */
 static void report(enum counter_backend kind, const struct errmsg *why, bool asked_for)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -75,7 +75,7 @@ static void report(enum counter_backend kind, const struct errmsg *why, bool ask
 	int code = errno;
 	bool first;
 
-	if (code == ESRCH || code <= 0 || code > 255 ||
+	if (code == ESRCH || code == EREMOTE || code == ETIMEDOUT || code <= 0 || code > 255 ||
 		(code == ENODATA && (kind == COUNTER_HEARTBEAT || kind == COUNTER_UPROBE)))
 		return;
 	pthread_mutex_lock(&lock);
@@ -87,12 +87,14 @@ static void report(enum counter_backend kind, const struct errmsg *why, bool ask
 	errno = code;
 }
 
-/* Opens the first backend with a signal; err gets all their reasons if there is none. */
+/* Opens the first backend with a signal; err gets all their reasons if there is none, or that of a
+ * file that could not be looked at. */
 static int open_auto(struct counter *c, const struct nodeconf *conf, pid_t pid, struct errmsg *err)
 {
-	struct errmsg why, all = {""};
+	struct errmsg why, all = {""}, unread = {""};
 	enum counter_backend kind;
 	size_t used = 0;
+	int code = ENODATA;
 
 	for (int order = 1; (kind = counter_backend_ordered(order)) != COUNTER_NONE; order++) {
 		const struct counter_ops *ops = backends[kind].ops;
@@ -106,12 +108,16 @@ static int open_auto(struct counter *c, const struct nodeconf *conf, pid_t pid, 
 		}
 		if (errno == ESRCH)
 			return counter_fail(ESRCH, err, "%s", why.text);
+		if (errno == EREMOTE || errno == ETIMEDOUT) {
+			code = errno;
+			unread = why;
+		}
 		report(kind, &why, false);
 		used += snprintf(all.text + used, sizeof(all.text) - used, "%s%s", sep, why.text);
 		if (used >= sizeof(all.text))
 			used = sizeof(all.text) - 1;
 	}
-	return counter_fail(ENODATA, err, "%s", all.text);
+	return counter_fail(code, err, "%s", code == ENODATA ? all.text : unread.text);
 }
 
 static int open_backend(struct counter *c, enum counter_backend backend,

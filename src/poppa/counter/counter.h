@@ -25,8 +25,10 @@ struct counter; /* one task (process, all its threads) under one backend */
  * events, functions and recordings. Slow (a uprobe takes 15 to 30 ms): never call it in a shutter.
  * Returns 0 and *out (free with counter_close), or -1 with err and errno. ENODATA: no backend has a
  * signal for this task yet; a program that has just started may publish its heartbeat or load its
- * libraries later. ESRCH: the task is gone. Why a backend cannot be used at all is logged once for
- * each reason. Only one thread at a time may use a counter; different counters are independent.
+ * libraries later. ESRCH: the task is gone. EREMOTE, ETIMEDOUT: a user serves the program's file
+ * system, or it does not answer (symbol.h, in_time.h). Why a backend cannot be used at all is
+ * logged once for each reason. Only one thread at a time may use a counter; different counters are
+ * independent.
  */
 int counter_open(enum counter_backend backend, const struct nodeconf *conf, pid_t pid,
 	struct counter **out, struct errmsg *err);

@@ -83,14 +83,24 @@ struct opening {
 	char path[PATH_MAX];
 	pid_t tid;
 	int fd, error;
+	struct errmsg why; /* where the file was not even pinned */
 };
 
 static void run_opening(void *arg)
 {
 	struct opening *o = arg;
+	char pinned[64];
+	int pin = symbol_pin(o->path, &o->why);
 
+	o->error = errno;
+	if (pin < 0)
+		return;
+	o->why.text[0] = '\0';
+	snprintf(pinned, sizeof(pinned), "/proc/self/fd/%d", pin);
+	o->attr.uprobe_path = (uintptr_t)pinned;
 	o->fd = counter_sys_perf_open(&o->attr, o->tid, -1, -1, 0);
 	o->error = errno;
+	close(pin);
 }
 
 static void drop_opening(void *arg)
@@ -106,14 +116,14 @@ static int open_thread(void *arg, struct counter_thread *t, bool inherit, struct
 {
 	struct uprobe *u = arg;
 	struct opening *o = calloc(1, sizeof(*o));
+	struct errmsg why;
+	int code;
 
 	(void)inherit;
 	if (!o)
 		return counter_fail(ENOMEM, err, "out of memory");
-	o->attr = (struct perf_event_attr){.size = sizeof(o->attr),
-		.type = u->pmu,
-		.uprobe_path = (uintptr_t)o->path,
-		.probe_offset = u->offset};
+	o->attr = (struct perf_event_attr){
+		.size = sizeof(o->attr), .type = u->pmu, .probe_offset = u->offset};
 	memcpy(o->path, u->path, sizeof(o->path));
 	o->tid = t->tid;
 	o->fd = -1;
@@ -123,9 +133,13 @@ static int open_thread(void *arg, struct counter_thread *t, bool inherit, struct
 			"dead",
 			u->name);
 	t->handle[0] = o->fd;
-	errno = o->error;
+	code = o->error;
+	why = o->why;
 	free(o);
-	return t->handle[0] < 0 ? counter_perf_open_error(errno, u->name, err) : 0;
+	if (t->handle[0] >= 0)
+		return 0;
+	return *why.text ? counter_fail(code, err, "%s: %s", u->name, why.text)
+			 : counter_perf_open_error(code, u->name, err);
 }
 
 static int read_thread(void *arg, struct counter_thread *t, struct counter_sample *sum)
@@ -282,7 +296,7 @@ static int find_probe(const struct nodeconf *conf, pid_t pid, struct uprobe *u,
 			return 0;
 		}
 		code = errno;
-		if (code == ESRCH || code == ETIMEDOUT || code == EBUSY)
+		if (code == ESRCH || code == EREMOTE || code == ETIMEDOUT || code == EBUSY)
 			break;
 	}
 	if (conf->uprobe_count > 1 && code == ENODATA)

@@ -7,19 +7,24 @@
 #include <gelf.h>
 #include <inttypes.h>
 #include <libelf.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "common/fsio.h"
 #include "poppa/counter/counter_backend.h"
 #include "poppa/counter/in_time.h"
 
 /* For all tables of a file together. */
 #define MAX_TABLES_BYTES (UINT64_C(256) << 20)
 #define MAX_SYMBOLS 4000000
+#define MAX_FDINFO 4096
+#define MAX_MOUNTINFO (4 << 20)
 #define NATIVE_ORDER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
 
 bool symbol_is_dear(const unsigned char *code, size_t len, unsigned int *skip)
@@ -222,11 +227,48 @@ static int find_in_image(struct image *f, const char *file, const char *symbol,
 	return rc;
 }
 
-/* Finds symbol in the file that place->path opens. */
-static int look_up(
-	const char *file, const char *symbol, struct symbol_place *place, struct errmsg *err)
+/* Whether what is open lies on a mount of this process' own namespace, which root has mounted. */
+static bool is_mounted_here(int fd)
+{
+	char name[64], id[32];
+	char *info, *mounts = fsio_read("/proc/self/mountinfo", MAX_MOUNTINFO, NULL, NULL);
+	const char *line;
+	bool is = false;
+
+	snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
+	info = fsio_read(name, MAX_FDINFO, NULL, NULL);
+	line = info ? strstr(info, "mnt_id:") : NULL;
+	if (line && mounts) {
+		snprintf(id, sizeof(id), "\n%d ", atoi(line + strlen("mnt_id:")));
+		is = strstr(mounts, id) || !strncmp(mounts, id + 1, strlen(id + 1));
+	}
+	free(info);
+	free(mounts);
+	return is;
+}
+
+int symbol_pin(const char *path, struct errmsg *err)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	struct statfs fs;
+
+	if (fd < 0)
+		return counter_fail(errno, err, "%s: %s", path, strerror(errno));
+	if (!fstatfs(fd, &fs) && fs.f_type != FUSE_SUPER_MAGIC &&
+		(fs.f_type != OVERLAYFS_SUPER_MAGIC || is_mounted_here(fd)))
+		return fd;
+	close(fd);
+	return counter_fail(EREMOTE, err,
+		"the file is on FUSE or on a container's overlay, which may be a user's: while it "
+		"does not answer, a probe would keep all of the host from starting processes");
+}
+
+/* Finds symbol in the file that pin is. */
+static int look_up(int pin, const char *file, const char *symbol, struct symbol_place *place,
+	struct errmsg *err)
 {
 	unsigned char code[16];
+	char path[64];
 	unsigned int skip;
 	struct image f;
 	ssize_t n;
@@ -234,7 +276,8 @@ static int look_up(
 
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return counter_fail(ENODATA, err, "libelf: %s", elf_errmsg(-1));
-	fd = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", pin);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return counter_fail(errno, err, "%s: %s", place->path, strerror(errno));
 	if (image_open(&f, fd)) {
@@ -254,24 +297,30 @@ static int look_up(
 	return 0;
 }
 
-/* Gives a path that opens the mapped inode: its entry in map_files, which needs privilege and also
- * works for replaced files, else the path below the task's root if that is still the same inode. */
-static int mapped_path(
-	pid_t pid, const char *range, const char *mapped, uint64_t inode, struct symbol_place *out)
+/* Pins the mapped inode by its entry in map_files, which needs privilege and also works for
+ * replaced files, else by the path below the task's root if that is still the same inode. */
+static int pin_mapped(pid_t pid, const char *range, const char *mapped, uint64_t inode,
+	struct symbol_place *out, struct errmsg *err)
 {
 	unsigned long start, end;
 	struct stat st;
+	int fd = -1;
 
 	if (sscanf(range, "%lx-%lx", &start, &end) == 2) {
 		snprintf(out->path, sizeof(out->path), "/proc/%d/map_files/%lx-%lx", (int)pid,
 			start, end);
-		if (!stat(out->path, &st) && S_ISREG(st.st_mode))
-			return 0;
+		fd = symbol_pin(out->path, err);
+		if (fd >= 0 || errno == EREMOTE)
+			return fd;
 	}
 	if ((size_t)snprintf(out->path, sizeof(out->path), "/proc/%d/root%s", (int)pid, mapped) >=
 		sizeof(out->path))
-		return -1;
-	return stat(out->path, &st) || !S_ISREG(st.st_mode) || st.st_ino != inode ? -1 : 0;
+		return counter_fail(ENODATA, err, "task %d: too long a path", (int)pid);
+	fd = symbol_pin(out->path, err);
+	if (fd < 0 || (!fstat(fd, &st) && st.st_ino == inode))
+		return fd;
+	close(fd);
+	return counter_fail(ENODATA, err, "task %d: %s was replaced", (int)pid, mapped);
 }
 
 static int find(pid_t pid, const char *file, const char *symbol, struct symbol_place *out,
@@ -279,8 +328,7 @@ static int find(pid_t pid, const char *file, const char *symbol, struct symbol_p
 {
 	char name[64], *line = NULL;
 	size_t size = 0;
-	bool found = false;
-	int code;
+	int code, pin = -1, rc;
 	FILE *maps;
 
 	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
@@ -290,7 +338,8 @@ static int find(pid_t pid, const char *file, const char *symbol, struct symbol_p
 		return counter_fail(code, err, "task %d: %s", (int)pid,
 			code == ESRCH ? "it is gone" : strerror(code));
 	}
-	while (!found && getline(&line, &size, maps) > 0) {
+	counter_fail(ENODATA, err, "task %d has not mapped %s", (int)pid, file);
+	while (pin < 0 && errno != EREMOTE && getline(&line, &size, maps) > 0) {
 		char range[64], perms[8];
 		uint64_t inode;
 		int at = 0;
@@ -300,13 +349,20 @@ static int find(pid_t pid, const char *file, const char *symbol, struct symbol_p
 				3 ||
 			!at || perms[2] != 'x' || line[at] != '/' || !is_file(line + at, file))
 			continue;
-		found = !mapped_path(pid, range, line + at, inode, out);
+		pin = pin_mapped(pid, range, line + at, inode, out, err);
 	}
+	code = pin < 0 && errno == EREMOTE ? EREMOTE : ENODATA;
 	free(line);
 	fclose(maps);
-	if (!found)
-		return counter_fail(ENODATA, err, "task %d has not mapped %s", (int)pid, file);
-	return look_up(file, symbol, out, err);
+	if (pin < 0) {
+		errno = code;
+		return -1;
+	}
+	rc = look_up(pin, file, symbol, out, err);
+	code = errno;
+	close(pin);
+	errno = code;
+	return rc;
 }
 
 /* A search whose file may be on a file system that does not answer. */

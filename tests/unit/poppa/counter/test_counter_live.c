@@ -22,6 +22,8 @@
 
 #include "poppa/counter/counter_backend.h"
 
+#include "unit/poppa/counter/group_reads.h"
+
 int __real_counter_sys_perf_open(
 	struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
 int __wrap_counter_sys_perf_open(
@@ -45,26 +47,6 @@ int __wrap_counter_sys_perf_open(
 	if (attr->inherit)
 		follows = fd >= 0;
 	return fd;
-}
-
-static size_t group_reads;
-ssize_t __real_counter_sys_read(int fd, void *buf, size_t size);
-ssize_t __wrap_counter_sys_read(int fd, void *buf, size_t size);
-
-ssize_t __wrap_counter_sys_read(int fd, void *buf, size_t size)
-{
-	group_reads++;
-	return __real_counter_sys_read(fd, buf, size);
-}
-
-/* The groups of a counter: a reading takes one system call for each. */
-static size_t groups(struct counter *c)
-{
-	struct counter_sample s;
-
-	group_reads = 0;
-	counter_read(c, &s);
-	return group_reads;
 }
 
 /* --- the task: its main thread sleeps; '+' starts a spinning thread, '-' ends it, 'g' starts one

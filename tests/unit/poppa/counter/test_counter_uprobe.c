@@ -25,6 +25,8 @@
 #include "poppa/counter/counter.h"
 #include "poppa/counter/counter_backend.h"
 
+#include "unit/poppa/counter/group_reads.h"
+
 /* The function under the probe. It is global so that the symbol table has it under its name. */
 int uprobe_target(int x);
 __attribute__((noinline, noclone)) int uprobe_target(int x)
@@ -62,26 +64,6 @@ int __wrap_counter_sys_perf_open(
 {
 	opens++;
 	return __real_counter_sys_perf_open(attr, pid, cpu, group_fd, flags);
-}
-
-static size_t group_reads;
-ssize_t __real_counter_sys_read(int fd, void *buf, size_t size);
-ssize_t __wrap_counter_sys_read(int fd, void *buf, size_t size);
-
-ssize_t __wrap_counter_sys_read(int fd, void *buf, size_t size)
-{
-	group_reads++;
-	return __real_counter_sys_read(fd, buf, size);
-}
-
-/* The groups of a counter: a reading takes one system call for each. */
-static size_t groups(struct counter *c)
-{
-	struct counter_sample s;
-
-	group_reads = 0;
-	counter_read(c, &s);
-	return group_reads;
 }
 
 static int64_t now_ns(void)

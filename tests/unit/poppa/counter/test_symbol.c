@@ -9,11 +9,14 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -281,11 +284,49 @@ static void hostile_files_take_no_memory(void **state)
 	unlink(path);
 }
 
+/* A file system whose statfs() says FUSE. */
+static bool is_fuse;
+
+int __wrap_fstatfs(int fd, struct statfs *out);
+int __real_fstatfs(int fd, struct statfs *out);
+
+int __wrap_fstatfs(int fd, struct statfs *out)
+{
+	int rc = __real_fstatfs(fd, out);
+
+	if (is_fuse)
+		out->f_type = FUSE_SUPER_MAGIC;
+	return rc;
+}
+
+/* To probe a file on it would let its user keep all of the host from forking. */
+static void files_that_a_user_serves_are_refused(void **state)
+{
+	struct symbol_place place;
+	struct errmsg err = {""};
+	int fd;
+
+	(void)state;
+	is_fuse = true;
+	assert_int_equal(symbol_find(getpid(), program, "symbol_target", &place, &err), -1);
+	assert_int_equal(errno, EREMOTE);
+	assert_non_null(strstr(err.text, "FUSE"));
+	assert_int_equal(symbol_pin(program, &err), -1);
+	assert_int_equal(errno, EREMOTE);
+	is_fuse = false;
+	fd = symbol_pin(program, &err);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(symbol_pin("/nonexistent", &err), -1);
+	assert_int_equal(errno, ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(instructions),
 		cmocka_unit_test(finds_the_mapped_function),
+		cmocka_unit_test(files_that_a_user_serves_are_refused),
 		cmocka_unit_test(damaged_files_do_no_harm),
 		cmocka_unit_test(names_without_an_end_are_refused),
 		cmocka_unit_test(hostile_files_take_no_memory),
