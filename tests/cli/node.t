@@ -105,6 +105,14 @@ fault "s/CR_CORE_MEMORY/CR_SOCKET/" "SelectTypeParameters .*CR_SOCKET.* -> set S
 [ -z "$built" ] || fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for $version.* -> build the suite"
 fault "s/proctrack.cgroup/proctrack\/linuxproc/" "ProctrackType .*linuxproc.* -> set ProctrackType=proctrack/cgroup"
 fault "s/task.affinity,task.cgroup/task\/none/" "TaskPlugin .*task/none.* -> set TaskPlugin"
+if [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
+	like "doctor warns where cgroup v1 counts no job's processor time" "$("$POPPA" doctor 2>&1)" \
+		'WARN +JobAcctGatherType .* -> set JobAcctGatherType=jobacct_gather/cgroup'
+	echo 'JobAcctGatherType       = jobacct_gather/cgroup' >>"$TAP_DIR/config"
+	unlike "and not where it does" "$("$POPPA" doctor 2>&1)" JobAcctGatherType
+else
+	unlike "doctor does not mind what gathers processor time with cgroup v2" "$("$POPPA" doctor 2>&1)" JobAcctGatherType
+fi
 # Somebody else has the ledger's port. The port is one that the kernel chooses.
 perl -MIO::Socket::INET -e '$0 = "restd"; $| = 1; my $s = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1") or exit 1;
 	print $s->sockport, "\n"; 1 while $s->accept' >"$TAP_DIR/port" &

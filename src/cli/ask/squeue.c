@@ -13,31 +13,36 @@
 /* The name is last, because its user may have put the delimiter into it. */
 #define FORMAT "%i|%u|%a|%P|%q|%r|%E|%j"
 
+int squeue_parse(char *line, struct squeue_job *job)
+{
+	char *rest = line;
+	struct squeue_job found = {.id = line};
+	const char **const fields[] = {&found.user, &found.account, &found.partition, &found.qos,
+		&found.reason, &found.dependency, &found.name};
+
+	line[strcspn(line, "\n")] = '\0';
+	plain_text(line);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		rest = strchr(rest, '|');
+		if (!rest)
+			return -1;
+		*rest++ = '\0';
+		*fields[i] = rest;
+	}
+	*job = found;
+	return 0;
+}
+
 int squeue_waiting(const char *id, struct squeue_job *job)
 {
 	const char *const argv[] = {
 		"squeue", "--noheader", "--states=PENDING", "--jobs", id, "--format", FORMAT, NULL};
 	struct errmsg ignored;
 	char *text = run_program((char *const *)argv, OUTPUT_MAX, WAIT_MS, &ignored);
-	char *rest = text;
-	struct squeue_job found;
-	const char **const fields[] = {&found.user, &found.account, &found.partition, &found.qos,
-		&found.reason, &found.dependency, &found.name};
 
-	if (!text)
+	if (!text || squeue_parse(text, job)) {
+		free(text);
 		return -1;
-	text[strcspn(text, "\n")] = '\0';
-	plain_text(text);
-	found.id = text;
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		rest = strchr(rest, '|');
-		if (!rest) {
-			free(text);
-			return -1;
-		}
-		*rest++ = '\0';
-		*fields[i] = rest;
 	}
-	*job = found;
 	return 0;
 }

@@ -8,6 +8,10 @@ struct squeue_job {
 	const char *user, *account, *partition, *qos, *reason, *dependency, *name;
 };
 
+/* Reads a line of squeue's answer, which job->id owns on success. 0, or -1 with *job untouched
+ * where it is no such line. */
+int squeue_parse(char *line, struct squeue_job *job);
+
 /*
  * Reads the first of the jobs with this id that have not started and that squeue shows the caller.
  * 0, or -1 with *job untouched where there is none or squeue does not answer.

@@ -10,6 +10,8 @@
 #include "common/nodeconf.h"
 #include "common/settings.h"
 
+#define CGROUPS "/sys/fs/cgroup"
+
 enum doctor_verdict { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL };
 
 struct doctor {

@@ -22,7 +22,6 @@
 /* Limits on the time and on the output of poppad --counters. */
 #define COUNTERS_WAIT_MS 10000
 #define COUNTERS_BYTES 65536
-#define CGROUPS "/sys/fs/cgroup"
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 
 static void check_guard(struct doctor *d)

@@ -88,7 +88,7 @@ static void check_release(struct doctor *d, const char *text)
 /* poppad finds a job's tasks in its cgroups, and TaskPlugin keeps the tasks on their lane. */
 static void check_cgroups(struct doctor *d, const char *text)
 {
-	char track[256], task[1024];
+	char track[256], task[1024], gather[256];
 
 	scontrol_value(text, "ProctrackType", track, sizeof(track));
 	scontrol_value(text, "TaskPlugin", task, sizeof(task));
@@ -105,6 +105,16 @@ static void check_cgroups(struct doctor *d, const char *text)
 			"set TaskPlugin=task/cgroup,task/affinity and ConstrainCores=yes in "
 			"cgroup.conf",
 			"is \"%s\": nothing keeps tasks on their lane", task);
+	/* Slurm makes no directory of cpuacct else; v2 counts everywhere. */
+	scontrol_value(text, "JobAcctGatherType", gather, sizeof(gather));
+	if (access(CGROUPS "/cgroup.controllers", F_OK) &&
+		strcasecmp(gather, "jobacct_gather/cgroup"))
+		doctor_say(d, DOCTOR_WARN, "JobAcctGatherType",
+			"set JobAcctGatherType=jobacct_gather/cgroup",
+			"is \"%s\": with cgroup v1 nothing counts the processor time of a whole job, "
+			"so one that hides from shutters is seen late, and beside one of very many "
+			"processes nobody is measured",
+			gather);
 }
 
 /* The job's seed, a secret that decides when shutters open, reaches a node only with a prolog that

@@ -18,7 +18,8 @@
 #include "common/units.h"
 
 #define START_WAIT_MS 2000
-#define NO_FD_BELOW 10 /* the sources of dup2() must not be among its targets */
+#define WAIT_PIDFD ((idtype_t)3) /* P_PIDFD, which glibc has since 2.36 */
+#define NO_FD_BELOW 10           /* the sources of dup2() must not be among its targets */
 
 /* The guard is beside this program in a build tree, else where it is installed. */
 static void guard_path(char *buf, size_t size)
@@ -115,7 +116,7 @@ bool guard_alive(const struct guard *g)
 
 	/* WNOWAIT: only looks, and leaves the exit status for guard_stop(). */
 	return g->pidfd >= 0 &&
-	       !waitid(P_PIDFD, (id_t)g->pidfd, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) &&
+	       !waitid(WAIT_PIDFD, (id_t)g->pidfd, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) &&
 	       !si.si_pid;
 }
 

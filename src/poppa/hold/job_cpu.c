@@ -21,6 +21,7 @@ struct job_cpu {
 	int fd; /* of path; -1: the processes' clocks are read instead */
 	int64_t noted_ns;
 	int clocks;
+	bool misses; /* there are processes without a clock here */
 	struct process_clock *clock;
 };
 
@@ -74,17 +75,28 @@ int job_cpu_know(struct job_cpu *c, const struct found_tasks *d)
 	strcpy(c->path, d->usage);
 	c->fd = open(c->path, O_RDONLY | O_CLOEXEC);
 	c->clocks = 0;
+	c->misses = false;
 	if (c->fd >= 0)
 		return 0;
-	clock = realloc(c->clock, (d->processes + 1) * sizeof(*clock));
+	clock = c->clock ? c->clock : malloc(JOB_CPU_MAX_CLOCKS * sizeof(*clock));
 	if (!clock)
 		return -1;
 	c->clock = clock;
-	for (int i = 0; i < d->processes; i++)
-		if (!d->process[i].stepd &&
-			!clock_getcpuclockid(d->process[i].pid, &clock[c->clocks].id))
-			c->clocks++;
+	for (int i = 0; i < d->processes && !c->misses; i++) {
+		clockid_t id;
+
+		if (d->process[i].stepd || clock_getcpuclockid(d->process[i].pid, &id))
+			continue;
+		c->misses = c->clocks == JOB_CPU_MAX_CLOCKS;
+		if (!c->misses)
+			clock[c->clocks++].id = id;
+	}
 	return 0;
+}
+
+bool job_cpu_misses(const struct job_cpu *c)
+{
+	return c->misses;
 }
 
 static int64_t clock_ns(clockid_t id)

@@ -5,8 +5,8 @@
  * lives shorter than a scan, a cgroup that was made since, a program with a launcher's name. The
  * kernel adds all of it up in one file. cgroup v1 has this file only where Slurm makes cgroups of
  * cpuacct (JobAcctGatherType=jobacct_gather/cgroup); elsewhere the processes that the last scan has
- * found are added up. The main thread opens and closes it and tells what is known; during a block
- * only the stopping thread uses it.
+ * found are added up, so many of them as a block has time for. The main thread opens and closes it
+ * and tells what is known; during a block only the stopping thread uses it.
  */
 #pragma once
 
@@ -17,6 +17,9 @@
 
 struct job_cpu;
 
+/* To read the clock of another process takes a microsecond, and a block reads them three times. */
+#define JOB_CPU_MAX_CLOCKS 512
+
 struct job_cpu *job_cpu_open(void);    /* NULL with ENOMEM */
 void job_cpu_close(struct job_cpu *c); /* NULL is allowed */
 
@@ -26,6 +29,9 @@ bool job_cpu_knows(const struct job_cpu *c, const struct found_tasks *d);
 /* Takes from a scan what is to be read. Not to be called during a block. 0, or -1 with ENOMEM and
  * nothing to read. */
 int job_cpu_know(struct job_cpu *c, const struct found_tasks *d);
+
+/* Whether no file tells the job's time, and it has more processes than are added up. */
+bool job_cpu_misses(const struct job_cpu *c);
 
 /* Processor time of the job so far, ns; -1 where no file tells it. */
 int64_t job_cpu_total_ns(const struct job_cpu *c);

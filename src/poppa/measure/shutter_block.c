@@ -229,7 +229,11 @@ static void resume_others(struct shutter_plan *p, const struct hold *h)
 	}
 }
 
-/* Whether everything that was frozen stands still; waits for it until that moment. */
+/*
+ * Whether everything that was frozen stands still; waits for it until that moment. Without a wait
+ * (until is 0), the processor time decides where it is known, see ran_on(): a task that waits for a
+ * dead file server cannot freeze, but runs no more than a frozen one.
+ */
 static bool settled(struct shutter_plan *p, const struct hold *h, int64_t until)
 {
 	for (int i = 0; i < p->jobs; i++) {
@@ -239,6 +243,8 @@ static bool settled(struct shutter_plan *p, const struct hold *h, int64_t until)
 
 			p->by = i;
 			while (!u->process && !(rc = pause_settled(u->unit))) {
+				if (!until && cpu_of(p, i) && job_cpu_total_ns(cpu_of(p, i)) >= 0)
+					break;
 				if (clock_now() > until)
 					return false;
 				sleep_until(clock_now() + SETTLE_STEP);
@@ -272,8 +278,8 @@ static bool ran_on(struct shutter_plan *p, const struct hold *h)
 	return p->by >= 0;
 }
 
-/* The region in which one job runs alone. A cgroup that is not frozen at the end of the region (its
- * task may wait for a dead file server) spoils the block. */
+/* The region in which one job runs alone. A cgroup that may not have stood still spoils the block.
+ */
 static bool measure_alone(struct shutter_plan *p, struct hold *h, int64_t start)
 {
 	settled(p, h, start + SETTLE_MAX);

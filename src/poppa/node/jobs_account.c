@@ -27,8 +27,9 @@ static bool lost_counter(const struct job *j, int64_t now)
  * shutter sees that, it works without a task that poppad could stop. */
 static bool blinds(const struct job *j, bool shutters)
 {
-	return j->seen && (shutters ? jobs_unheld(j) || (jobs_in_plan(j) && !j->pausable)
-				    : !jobs_in_plan(j) && j->busy);
+	return j->seen &&
+	       (shutters ? jobs_unheld(j) || j->unwatched || (jobs_in_plan(j) && !j->pausable)
+			 : !jobs_in_plan(j) && j->busy);
 }
 
 /* *by: the job that keeps this one's time from being measured; 0 = none. */

@@ -60,10 +60,14 @@ struct job {
 	bool pausable; /* all that runs has a unit */
 	bool whole; /* where poppa_pause=auto, it is frozen with its launchers: see take_units() */
 	bool uncounted; /* it has more threads than are counted */
-	bool told_unpausable, told_spin, told_unseen, told_ran;
+	bool unwatched; /* nothing tells whether all of it stands still */
+	bool told_unpausable, told_spin, told_unseen, told_ran, told_unwatched, told_slow,
+		told_unreadable;
 	int64_t next_scan, next_open; /* CLOCK_MONOTONIC: not before, because the last took long */
-	uint64_t still;               /* shutters in which it was to stand still */
-	uint64_t ran;                 /* those of them that it spoiled by running */
+	int64_t opening_ns, opening_at; /* what its counters have taken of the main thread, less
+					   what has been forgiven, and when */
+	uint64_t still;                 /* shutters in which it was to stand still */
+	uint64_t ran;                   /* those of them that it spoiled by running */
 	int spoilt;         /* those that somebody spoiled by resuming or stopping its tasks */
 	double ran_share;   /* how much of that time it ran, a mean over some last ones */
 	uint32_t blinded;   /* the job for which this one's time is not measured; 0 = none */

@@ -70,6 +70,7 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 	*blind = false;
 	CPU_ZERO(&busy);
 	for (const struct job *j = js->first; j; j = j->next) {
+		*blind |= j->seen && j->unwatched;
 		if (!jobs_in_plan(j))
 			continue;
 		jobs++;

@@ -34,8 +34,42 @@
 #define OPEN_LONG (100 * NS_PER_MS)
 #define REST 30
 #define OPEN_MAX (500 * NS_PER_MS) /* for the counters that one scan opens */
+/* What the counters of one job may keep the main thread from other jobs: so much at once, and then
+ * one part in REST of the time. */
+#define OPEN_BUDGET (5 * NS_PER_S)
 
-static void open_counter(struct jobs *js, struct task *t, int64_t now)
+/* Whether more may be done for the job's counters now. */
+static bool may_open(struct job *j, int64_t now)
+{
+	j->opening_ns -= (now - j->opening_at) / REST;
+	j->opening_ns = j->opening_ns > 0 ? j->opening_ns : 0;
+	j->opening_at = now;
+	return j->opening_ns < OPEN_BUDGET;
+}
+
+static void charge_opening(struct job *j, int64_t spent)
+{
+	j->opening_ns += spent;
+	if (j->opening_ns < OPEN_BUDGET)
+		return;
+	if (!j->told_slow)
+		plog_warn("job %u of uid %u has had %.0f s of poppad's time for its counters: "
+			  "what of it is not counted yet may never be",
+			j->reg.job_id, (unsigned)j->reg.uid, (double)OPEN_BUDGET / NS_PER_S);
+	j->told_slow = true;
+}
+
+/* Of a task that just has no signal nothing is said. */
+static void tell_unreadable(struct job *j, const char *why)
+{
+	if ((errno == EREMOTE || errno == ETIMEDOUT) && !j->told_unreadable) {
+		plog_warn("job %u of uid %u: its program cannot be looked at: %s", j->reg.job_id,
+			(unsigned)j->reg.uid, why);
+		j->told_unreadable = true;
+	}
+}
+
+static void open_counter(struct jobs *js, struct job *j, struct task *t, int64_t now)
 {
 	struct errmsg err = {""};
 
@@ -46,10 +80,12 @@ static void open_counter(struct jobs *js, struct task *t, int64_t now)
 	jobs_take_finished(js);
 	t->tries++;
 	t->next_try = t->tries < EAGER_TRIES ? now : now + LAZY_EVERY;
-	if (counter_open(jobs_wanted_counter(js), js->env.conf, t->pid, &t->counter, &err))
-		t->counter = NULL;
-	else
+	if (!counter_open(jobs_wanted_counter(js), js->env.conf, t->pid, &t->counter, &err)) {
 		js->changed = true;
+		return;
+	}
+	t->counter = NULL;
+	tell_unreadable(j, err.text);
 }
 
 /* Opens counters of tasks that have none, some at a time. */
@@ -60,8 +96,11 @@ static void open_counters(struct jobs *js, struct job *j)
 	for (int i = 0; i < j->tasks && began >= j->next_open && now - began < OPEN_MAX; i++) {
 		int64_t before = now;
 
-		open_counter(js, &j->task[i], now);
+		if (!may_open(j, now))
+			break;
+		open_counter(js, j, &j->task[i], now);
 		now = clock_now();
+		charge_opening(j, now - before);
 		if (now - before > OPEN_LONG) {
 			j->next_open = now + REST * (now - before);
 			break;
@@ -452,15 +491,25 @@ static void take_state(struct jobs *js, struct job *j)
 
 static void take_cpu(struct jobs *js, struct job *j, const struct found_tasks *d)
 {
+	bool was = j->unwatched;
+
 	if (!j->cpu) {
 		j->cpu = job_cpu_open();
 		js->changed = true;
 	}
-	if (!j->cpu || job_cpu_knows(j->cpu, d))
-		return;
-	shutter_lock(js->env.shutter);
-	job_cpu_know(j->cpu, d);
-	shutter_unlock(js->env.shutter);
+	if (j->cpu && !job_cpu_knows(j->cpu, d)) {
+		shutter_lock(js->env.shutter);
+		job_cpu_know(j->cpu, d);
+		shutter_unlock(js->env.shutter);
+	}
+	j->unwatched = j->cpu && job_cpu_misses(j->cpu);
+	js->changed |= was != j->unwatched;
+	if (j->unwatched && !j->told_unwatched)
+		plog_warn("job %u of uid %u has more than %d processes, and no cgroup counts their "
+			  "processor time, so its co-runners are not measured: set "
+			  "JobAcctGatherType=jobacct_gather/cgroup",
+			j->reg.job_id, (unsigned)j->reg.uid, JOB_CPU_MAX_CLOCKS);
+	j->told_unwatched |= j->unwatched;
 }
 
 static void take_cpu_time(struct job *j, const struct found_tasks *d)
@@ -537,12 +586,15 @@ void jobs_refresh(struct jobs *js)
 	for (struct job *j = js->first; j; j = j->next) {
 		for (int i = 0; i < j->tasks; i++) {
 			struct task *t = &j->task[i];
+			int64_t began = clock_now();
 			bool ended;
 
-			if (!t->counter || !refresh_now(js, t, now))
+			if (!t->counter || !refresh_now(js, t, now) || !may_open(j, began))
 				continue;
 			t->refreshed = now;
 			counter_prepare(t->counter);
+			if (clock_now() - began > SCAN_LONG)
+				charge_opening(j, clock_now() - began);
 			shutter_lock(js->env.shutter);
 			ended = counter_refresh(t->counter) && errno == ENODATA;
 			shutter_unlock(js->env.shutter);

@@ -126,11 +126,34 @@ static void processes(void **state)
 	end(idle);
 }
 
+/* Without a file so many processes are added up, whatever a job has; Slurm's own do not count. */
+static void more_than_are_added_up(void **state)
+{
+	struct found_process all[JOB_CPU_MAX_CLOCKS + 2] = {{.stepd = true}};
+	struct found_tasks d = {.processes = JOB_CPU_MAX_CLOCKS + 1, .process = all};
+
+	(void)state;
+	for (int i = 0; i < JOB_CPU_MAX_CLOCKS + 2; i++)
+		all[i].pid = getpid();
+	snprintf(d.usage, sizeof(d.usage), "%s/none", dir);
+	assert_int_equal(job_cpu_know(cpu, &d), 0);
+	assert_false(job_cpu_misses(cpu));
+	d.processes++;
+	assert_int_equal(job_cpu_know(cpu, &d), 0);
+	assert_true(job_cpu_misses(cpu));
+	/* With one their number does not matter. */
+	snprintf(d.usage, sizeof(d.usage), "%s/usage", dir);
+	put(d.usage, "5000000\n");
+	assert_int_equal(job_cpu_know(cpu, &d), 0);
+	assert_false(job_cpu_misses(cpu));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_versions),
 		cmocka_unit_test(processes),
+		cmocka_unit_test(more_than_are_added_up),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

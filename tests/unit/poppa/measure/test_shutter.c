@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/fsio.h"
 #include "common/units.h"
 #include "common/clock.h"
 #include "poppa/hold/held_release.h"
@@ -647,6 +648,51 @@ static void resumed_by_its_user(void **state)
 	replace_child(1, false);
 }
 
+static void write_text(const char *name, const char *text)
+{
+	char path[128];
+	struct errmsg err;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(fsio_write(path, text, strlen(text), 0600, 0, &err), 0);
+}
+
+/* A task that waits for a dead file server is not frozen in time, and runs no more than one that
+ * is: where the kernel tells that, its co-runners are measured. */
+static void waits_for_a_dead_server(void **state)
+{
+	struct found_tasks d = {.dirs = 0};
+
+	(void)state;
+	write_text("cgroup.freeze", "0");
+	write_text("cgroup.events", "populated 1\nfrozen 0\n");
+	write_text("cpu.stat", "usage_usec 1000\n");
+	snprintf(d.usage, sizeof(d.usage), "%s/cpu.stat", dir);
+	for (int known = 0; known < 2; known++) {
+		struct shutter_plan *p = plan();
+		struct job_cpu *cpu = job_cpu_open();
+
+		assert_non_null(cpu);
+		if (known)
+			assert_int_equal(job_cpu_know(cpu, &d), 0);
+		p->job[1].cpu = cpu;
+		pause_close(p->unit[1].unit);
+		p->unit[1] = (struct shutter_unit){
+			.task = -1, .unit = pause_open_freezer(held, HELD_FREEZER_V2, dir)};
+		assert_non_null(p->unit[1].unit);
+		shutter_publish(shutter, p);
+		for (int n = 0; n < 8; n++) {
+			p = next_block();
+			if (p->lone != 1)
+				assert_int_equal(
+					p->outcome, known ? SHUTTER_OK : SHUTTER_UNSETTLED);
+			shutter_done(shutter);
+		}
+		put_away();
+		job_cpu_close(cpu);
+	}
+}
+
 /* The daemon hung between setting the deadline and its first stop: nobody is stopped any more. */
 static void deadline_passes_first(void **state)
 {
@@ -926,6 +972,7 @@ int main(void)
 		cmocka_unit_test(stopped_by_its_user),
 		cmocka_unit_test(process_stands_still),
 		cmocka_unit_test(frozen_one_stands_still),
+		cmocka_unit_test(waits_for_a_dead_server),
 		cmocka_unit_test(resumed_by_its_user),
 		cmocka_unit_test(hides_beside_its_tasks),
 		cmocka_unit_test(hides_without_a_task),

@@ -83,6 +83,20 @@ static void without_its_counter(void **state)
 	assert_int_equal(a->tally->mode, TALLY_CO);
 }
 
+/* The bill names the job beside which nobody can be measured. */
+static void beside_one_that_is_not_watched(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
+
+	(void)state;
+	b->unwatched = true;
+	a_second_passes();
+	a_second_passes();
+	assert_int_equal(a->tally->mode, TALLY_UNMEASURED);
+	assert_int_equal(a->tally->culprit, 2);
+	assert_int_equal(b->tally->culprit, 0);
+}
+
 /* Nobody knows what a job does of which poppad sees no task. */
 static void beside_one_that_is_not_seen(void **state)
 {
@@ -131,6 +145,7 @@ int main(void)
 		JOBS_TEST(together_without_shutters),
 		JOBS_TEST(without_its_counter),
 		JOBS_TEST(beside_one_that_is_not_seen),
+		JOBS_TEST(beside_one_that_is_not_watched),
 		JOBS_TEST(cost_is_looked_at),
 	};
 

@@ -103,6 +103,18 @@ static void no_plan(void **state)
 	assert_null(update());
 	assert_true(js.blind);
 	a->pausable = true;
+	a->unwatched = true;
+	assert_null(update());
+	assert_true(js.blind);
+	/* A third job, of which no task is seen. */
+	a->unwatched = false;
+	add_job(3, 0, COUNTER_NONE)->state = JOB_WAITING;
+	assert_non_null(update());
+	jobs_find(&js, 3, 0)->unwatched = true;
+	assert_null(update());
+	assert_true(js.blind);
+	jobs_find(&js, 3, 0)->seen = false;
+	assert_non_null(update());
 	js.allowed = false;
 	assert_null(update());
 	assert_true(js.blind);
@@ -111,7 +123,7 @@ static void no_plan(void **state)
 	assert_null(update());
 	assert_true(js.blind);
 	settings.period_ns = NS_PER_S;
-	for (uint32_t id = 3; id <= SHUTTER_MAX_JOBS; id++)
+	for (uint32_t id = 4; id <= SHUTTER_MAX_JOBS + 1; id++)
 		add_job(id, 1, COUNTER_PERF);
 	assert_non_null(update());
 	add_job(100, 1, COUNTER_PERF);

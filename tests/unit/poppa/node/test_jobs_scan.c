@@ -18,7 +18,7 @@
 #include "unit/poppa/node/jobs_fixture.h"
 #include "unit/poppa/waiting_process.h"
 
-#define MAX_FOUND 4
+#define MAX_FOUND (JOB_CPU_MAX_CLOCKS + 1)
 #define NOBODY 1000000000 /* a pid that no process has */
 
 /* What find_tasks() finds, or the error that it has. */
@@ -26,6 +26,7 @@ static struct found_process found[MAX_FOUND];
 static int found_count, find_error;
 static int open_error, pause_error;
 static int opened; /* how often somebody tried to open a counter */
+static int64_t open_takes, prepare_takes;
 static int64_t idle_ns;
 
 int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id,
@@ -68,6 +69,7 @@ int __wrap_counter_open(enum counter_backend backend, const struct nodeconf *c, 
 	(void)c;
 	(void)pid;
 	opened++;
+	now += open_takes;
 	if (open_error) {
 		errno = open_error;
 		return errmsg_set(err, "no");
@@ -86,6 +88,7 @@ int __wrap_counter_refresh(struct counter *c)
 void __wrap_counter_prepare(struct counter *c)
 {
 	(void)c;
+	now += prepare_takes;
 }
 
 struct pause_unit *__wrap_pause_open_process(struct held_file *h, pid_t pid, uint64_t starttime)
@@ -116,6 +119,7 @@ static int setup(void **state)
 		found[i] = (struct found_process){
 			.pid = NOBODY + i, .app = true, .starttime = 7, .state = 'R'};
 	found_count = find_error = open_error = opened = 0;
+	open_takes = prepare_takes = 0;
 	pause_error = ESRCH; /* it has ended since it was found */
 	idle_ns = INT64_MAX;
 	make_table(state);
@@ -194,6 +198,66 @@ static void tries_a_counter_again(void **state)
 	assert_int_equal(opened, 1);
 }
 
+/* Looks into a user's file, each of them too short to be given up, take a small share of the main
+ * thread's time. The job is named. */
+static void slow_files_have_a_budget(void **state)
+{
+	const int64_t minute = 60 * NS_PER_S;
+	int64_t taken = 0, end;
+	struct job *j = add_job(1, 0, COUNTER_NONE);
+
+	(void)state;
+	found_count = MAX_FOUND;
+	open_error = ENODATA;
+	open_takes = 90 * NS_PER_MS;
+	for (int round = 0; round < 2; round++) {
+		for (end = now + 5 * minute, opened = 0; now < end; now += NS_PER_S) {
+			jobs_scan(&js);
+			/* Its user starts its tasks again and again. */
+			for (int i = 0; i < MAX_FOUND; i++)
+				found[i].starttime++;
+		}
+		taken = opened * open_takes;
+		assert_in_range(taken, minute / 30, (round ? 0 : 6 * NS_PER_S) + 5 * minute / 20);
+	}
+	assert_non_null(strstr(logged, "job 1 of uid 1001 has had 5 s"));
+	assert_null(strstr(strstr(logged, "has had") + 1, "has had"));
+	/* What is opened already goes on, and its refresh counts, too. */
+	open_error = 0;
+	open_takes = 0;
+	found_count = 1;
+	j->opening_ns = 0;
+	jobs_scan(&js);
+	assert_non_null(j->task[0].counter);
+	prepare_takes = 400 * NS_PER_MS;
+	for (end = now + 5 * minute, taken = 0; now < end; now += NS_PER_S) {
+		int64_t before = now;
+
+		jobs_refresh(&js);
+		taken += now - before;
+	}
+	assert_in_range(taken, minute / 30, 6 * NS_PER_S + 5 * minute / 20);
+}
+
+/* A file system that does not answer, or that a user serves. */
+static void unreadable_programs_are_named(void **state)
+{
+	static const int errors[] = {ETIMEDOUT, EREMOTE};
+
+	(void)state;
+	found_count = 2;
+	for (int i = 0; i < 2; i++) {
+		add_job(1 + i, 0, COUNTER_NONE);
+		open_error = errors[i];
+		jobs_scan(&js);
+	}
+	assert_non_null(strstr(logged, "job 1 of uid 1001: its program cannot be looked at: no"));
+	assert_non_null(strstr(logged, "job 2 of uid 1002: its program cannot be looked at: no"));
+	logged[0] = '\0';
+	jobs_scan(&js);
+	assert_null(strstr(logged, "cannot be looked at"));
+}
+
 static void tasks_that_cannot_be_stopped(void **state)
 {
 	struct job *j = add_job(1, 0, COUNTER_NONE);
@@ -210,6 +274,30 @@ static void tasks_that_cannot_be_stopped(void **state)
 	pause_error = ESRCH;
 	jobs_scan(&js);
 	assert_true(j->pausable);
+}
+
+/* No cgroup counts its processor time, and it has more processes than there are clocks for. */
+static void more_processes_than_clocks(void **state)
+{
+	struct job *j = add_job(1, 0, COUNTER_NONE);
+
+	(void)state;
+	for (int i = 0; i < MAX_FOUND; i++)
+		found[i] = (struct found_process){.pid = getpid(), .state = 'S'};
+	found_count = MAX_FOUND - 1;
+	jobs_scan(&js);
+	assert_false(j->unwatched);
+	found_count = MAX_FOUND;
+	js.changed = false;
+	jobs_scan(&js);
+	assert_true(j->unwatched && js.changed);
+	assert_non_null(strstr(logged, "job 1 of uid 1001 has more than 512 processes"));
+	logged[0] = '\0';
+	jobs_scan(&js);
+	assert_null(strstr(logged, "processes"));
+	found_count = 1;
+	jobs_scan(&js);
+	assert_false(j->unwatched);
 }
 
 static void stopped_or_traced_in_part(void **state)
@@ -300,7 +388,10 @@ int main(void)
 		SCAN_TEST(tasks_come_and_go),
 		SCAN_TEST(cannot_be_looked_at),
 		SCAN_TEST(tries_a_counter_again),
+		SCAN_TEST(slow_files_have_a_budget),
+		SCAN_TEST(unreadable_programs_are_named),
 		SCAN_TEST(tasks_that_cannot_be_stopped),
+		SCAN_TEST(more_processes_than_clocks),
 		SCAN_TEST(stopped_or_traced_in_part),
 		SCAN_TEST(a_signal_that_has_ended),
 		SCAN_TEST(slow_counters_wait_for_a_gap),
