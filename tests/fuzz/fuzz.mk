@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Fuzz targets: with --enable-fuzzing for libFuzzer, else programs that run the corpus once, as a test.
-FUZZ_TARGETS = tests/fuzz/fuzz_bill tests/fuzz/fuzz_conf tests/fuzz/fuzz_option tests/fuzz/fuzz_settings \
-	tests/fuzz/fuzz_shutterlog tests/fuzz/fuzz_wire
+FUZZ_TARGETS = tests/fuzz/fuzz_bill tests/fuzz/fuzz_conf tests/fuzz/fuzz_constraint tests/fuzz/fuzz_option \
+	tests/fuzz/fuzz_settings tests/fuzz/fuzz_shutterlog tests/fuzz/fuzz_state tests/fuzz/fuzz_symbol tests/fuzz/fuzz_wire
 fuzz_shared = tests/fuzz/fuzz.c tests/fuzz/fuzz.h
 if FUZZING
 EXTRA_PROGRAMS = $(FUZZ_TARGETS)
@@ -16,12 +16,15 @@ endif
 fuzz-targets: $(FUZZ_TARGETS)
 .PHONY: fuzz-targets
 
-tests_fuzz_fuzz_bill_SOURCES = tests/fuzz/fuzz_bill.c $(fuzz_shared)
+tests_fuzz_fuzz_bill_SOURCES = tests/fuzz/fuzz_bill.c src/cli/ask/run_program.c src/cli/ask/squeue.c $(fuzz_shared)
 tests_fuzz_fuzz_bill_LDADD = libbill.la librecord.la libpoppacommon.la $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_bill_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_conf_SOURCES = tests/fuzz/fuzz_conf.c $(fuzz_shared)
 tests_fuzz_fuzz_conf_LDADD = $(POPPAD_LIBS) $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_conf_LDFLAGS = $(fuzz_link)
+tests_fuzz_fuzz_constraint_SOURCES = tests/fuzz/fuzz_constraint.c $(fuzz_shared)
+tests_fuzz_fuzz_constraint_LDADD = libsubmit.la libpoppacommon.la
+tests_fuzz_fuzz_constraint_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_option_SOURCES = tests/fuzz/fuzz_option.c $(fuzz_shared)
 tests_fuzz_fuzz_option_LDADD = libsubmit.la libpoppacommon.la $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_option_LDFLAGS = $(fuzz_link)
@@ -31,6 +34,12 @@ tests_fuzz_fuzz_settings_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_shutterlog_SOURCES = tests/fuzz/fuzz_shutterlog.c $(fuzz_shared)
 tests_fuzz_fuzz_shutterlog_LDADD = $(POPPAD_LIBS) $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_shutterlog_LDFLAGS = $(fuzz_link)
+tests_fuzz_fuzz_state_SOURCES = tests/fuzz/fuzz_state.c $(fuzz_shared)
+tests_fuzz_fuzz_state_LDADD = libsettle.la libpartners.la librecord.la libpoppacommon.la $(JANSSON_LIBS) -lm
+tests_fuzz_fuzz_state_LDFLAGS = $(fuzz_link)
+tests_fuzz_fuzz_symbol_SOURCES = tests/fuzz/fuzz_symbol.c $(fuzz_shared)
+tests_fuzz_fuzz_symbol_LDADD = $(POPPAD_LIBS) $(JANSSON_LIBS) -lm
+tests_fuzz_fuzz_symbol_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_wire_SOURCES = tests/fuzz/fuzz_wire.c $(fuzz_shared)
 tests_fuzz_fuzz_wire_LDADD = libledger.la librecord.la libpoppacommon.la $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_wire_LDFLAGS = $(fuzz_link)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzzes what a report reads: sacct's rows, in which users choose names, and comments. */
+/* Fuzzes what poppa report and poppa why read: sacct's rows and squeue's, in which users choose
+ * names, and comments. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "accounting/bill/bill.h"
 #include "accounting/bill/explain.h"
 #include "accounting/bill/summary.h"
+#include "cli/ask/squeue.h"
 #include "common/tags.h"
 #include "fuzz.h"
 
@@ -28,6 +30,23 @@ static void try_tags(const char *comment)
 	free(with);
 	free(got);
 	free(without);
+}
+
+/* Whatever the name is: nothing in the texts steers a terminal, and none but the name has a bar. */
+static void try_squeue(const uint8_t *data, size_t size)
+{
+	char *line = fuzz_text(data, size);
+	struct squeue_job job;
+
+	if (!squeue_parse(line, &job)) {
+		const char *const text[] = {job.id, job.user, job.account, job.partition, job.qos,
+			job.reason, job.dependency};
+
+		for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
+			MUST(!strpbrk(text[i], "|\n\033"));
+		MUST(!strpbrk(job.name, "\n\033"));
+	}
+	free(line);
 }
 
 static void try_facts(const struct bill *b)
@@ -68,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct bills bills;
 
 	try_tags(text);
+	try_squeue(data, size);
 	if (bill_facts_parse(text, &facts, &err))
 		MUST(*err.text);
 	if (bills_read(text, &bills, &err)) {

@@ -28,7 +28,7 @@ static void try_nodeconf(const char *path)
 
 static void try_registration(const char *text)
 {
-	struct registration *r = malloc(sizeof(*r));
+	struct registration *r = calloc(2, sizeof(*r));
 	struct errmsg err = {""};
 
 	MUST(r);
@@ -38,6 +38,11 @@ static void try_registration(const char *text)
 		MUST(r->job_id == 12 && r->restart == 0 && r->uid != (uid_t)-1);
 		MUST(r->core_count >= 0 && r->core_count <= REGISTRATION_MAX_CORES);
 		registration_lane(r, 2);
+		/* The same text tells of the same run, and of no other user's. */
+		MUST(!registration_parse("12.0", text, r + 1, &err));
+		MUST(registration_same_run(r, r + 1));
+		r[1].uid++;
+		MUST(!registration_same_run(r, r + 1));
 	}
 	free(r);
 }

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Fuzzes what prep/poppa finds in StateSaveLocation after a crash: the pair history, in which users
+ * choose the names, and the runs that wait for their price. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "accounting/settle/waiting_runs.h"
+#include "fuzz.h"
+#include "striping/partners/pairs.h"
+
+static void try_pairs(const char *path)
+{
+	struct pairs *p, *again;
+	struct errmsg err = {""};
+	char copy[64];
+	double mean;
+	int bad = 0;
+
+	p = pairs_load(path, &bad, &err);
+	MUST(p && bad >= 0);
+	mean = pairs_mean(p);
+	MUST(isfinite(mean));
+	snprintf(copy, sizeof(copy), "/dev/shm/fuzz-state.%d", (int)getpid());
+	MUST(!pairs_save(p, copy, &err));
+	again = pairs_load(copy, &bad, &err);
+	MUST(again && !bad);
+	MUST(fabs(pairs_mean(again) - mean) <= 1e-6);
+	unlink(copy);
+	pairs_free(again);
+	pairs_free(p);
+}
+
+static void try_waiting(const char *path)
+{
+	struct errmsg err = {""};
+	int damaged = 0;
+	json_t *runs = waiting_read(path, &damaged, &err), *run;
+	size_t i;
+
+	MUST(runs && damaged >= 0);
+	json_array_foreach(runs, i, run) MUST(json_is_object(run));
+	json_decref(runs);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *path = fuzz_file(data, size);
+
+	try_pairs(path);
+	try_waiting(path);
+	return 0;
+}
