@@ -15,6 +15,8 @@
 #   cloud NAME CMD...                    a command of Slurm for that cluster
 #   cloud_log NAME                       where its slurmctld writes
 #   cloud_pid NAME
+#   cloud_ticks NAME                     processor time of its slurmctld so far
+#   cloud_watch NAME, cloud_profile      samples its slurmctld until that ends; what was seen, as below
 
 # shellcheck source=contrib/sandbox/conf.sh
 . "$TREE/contrib/sandbox/conf.sh"
@@ -140,4 +142,26 @@ cloud_kill() { cloud_end "$1" KILL; }
 cloud_wipe() {
 	cloud_kill "$1"
 	rm -rf "${CLOUD:?}/$1"
+}
+
+cloud_ticks() {
+	awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$(cloud_pid "$1")/stat"
+}
+
+cloud_watch() {
+	perf record -q -e cpu-clock -F 999 -o "$CLOUD/perf.data" -p "$(cloud_pid "$1")" >/dev/null 2>&1 &
+	sleep 1
+}
+
+# "COUNT FILE FUNCTION" of every place at which slurmctld was seen.
+cloud_profile() {
+	perf script -i "$CLOUD/perf.data" -F ip,sym,dso 2>/dev/null | awk -v ours="$CLOUD_PLUGINS/" '{
+		file = $NF; gsub(/[()]/, "", file)
+		ip = $1; $1 = $NF = ""; gsub(/^ +| +$/, ""); sub(/\+0x[0-9a-f]+$/, "")
+		if (index(file, ours) == 1) file = "striping"
+		else if (file ~ /kernel|vdso/) file = "kernel"
+		else sub(/.*\//, "", file)
+		count[file " " ($0 == "" || $0 == "[unknown]" ? "-" : $0)]++
+	}
+	END { for (f in count) print count[f], f }' | sort -rn
 }

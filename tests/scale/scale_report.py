@@ -101,10 +101,17 @@ def profile_table(profiles, name_of):
     for kind, samples in profiles.items():
         total = sum(n for n, _, _ in samples) or 1
         for n, file, function in samples:
-            at = shares.setdefault(name_of(file, function), dict.fromkeys(KINDS, 0))
+            at = shares.setdefault(name_of(file, function), dict.fromkeys(profiles, 0))
             at[kind] += 100 * n / total
     rows = sorted(shares.items(), key=lambda row: -max(row[1].values()))
-    return [[name] + ["%.1f" % at[kind] for kind in KINDS] for name, at in rows[:15]]
+    return [[name] + ["%.1f" % at[kind] for kind in profiles] for name, at in rows[:15]]
+
+
+def profile_tables(out, cloud, kinds):
+    profiles = {kind: read_profile(os.path.join(cloud, "profile-" + kind)) for kind in kinds}
+    for head, name_of in (("file", lambda file, function: file),
+                          ("function", lambda file, function: "%s: %s" % (file, function))):
+        out.table([head] + list(kinds), profile_table(profiles, name_of))
 
 
 def since(out, cloud):
@@ -139,10 +146,7 @@ def main():
     out.text("Samples of slurmctld (`perf record -e cpu-clock`) while it places the jobs on",
              "%d nodes, in per cent: by file, then by function. `striping` is the plugin in front;"
              % max(rates), "what a file does not name (-) is its internal functions.")
-    profiles = {kind: read_profile(os.path.join(cloud, "profile-" + kind)) for kind in KINDS}
-    for head, name_of in (("file", lambda file, function: file),
-                          ("function", lambda file, function: "%s: %s" % (file, function))):
-        out.table([head] + list(KINDS), profile_table(profiles, name_of))
+    profile_tables(out, cloud, KINDS)
     out.write()
     for good, line in results:
         print("%s - %s" % ("ok" if good else "not ok", line))

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Judges and writes down what tests/scale/preempt has measured: CLOUD RESULTS [--quick]."""
+import csv
+import os
+import statistics
+import sys
+
+import report
+from scale_report import growth, profile_tables, since, steeper
+
+KINDS = {"stock": "Slurm alone", "colocated": "all jobs co-located"}
+# A wider interval tells nothing: the machine had other things to do.
+WIDEST = 0.2
+
+
+def read_rates(path):
+    """{nodes: {kind: [(questions per second of processor time,) by round]}}"""
+    rates = {}
+    with open(path) as f:
+        for row in csv.DictReader(f):
+            kinds = rates.setdefault(int(row["nodes"]), {})
+            kinds.setdefault(row["kind"], []).append((1000 / float(row["ms"]),))
+    return rates
+
+
+def cost_rows(rates):
+    for nodes, kinds in sorted(rates.items()):
+        for kind, name in KINDS.items():
+            ms = [1000 / rate for rate, in kinds[kind]]
+            yield ["%d jobs on %d nodes, %s" % (2 * nodes, nodes, name),
+                   "%.1f" % statistics.median(ms), "%.1f to %.1f" % (min(ms), max(ms))]
+
+
+def main():
+    cloud, directory = sys.argv[1:3]
+    quick = "--quick" in sys.argv[3:]
+    rates = read_rates(os.path.join(cloud, "costs.csv"))
+    rounds = len(next(iter(rates.values()))["stock"])
+    out = report.Report("preempt", "What it costs to say whom a job would preempt", directory, quick,
+                        "tests/scale/preempt" + (" --quick" if quick else ""))
+    since(out, cloud)
+    ratio, lo, hi = steeper(rates, "colocated")
+    good = lo <= 1 and hi - lo <= WIDEST
+    line = ("from %d to %d jobs a question takes %.1f times as long with lanes, with stock Slurm %.1f "
+            "times: %.3f times as steep (%.3f to %.3f), not certainly above 1 and an interval of at "
+            "most %.1f wanted" % (2 * min(rates), 2 * max(rates), growth(rates, "colocated"),
+                                  growth(rates, "stock"), ratio, lo, hi, WIDEST))
+    out.text("Two jobs of half a node's cores each, which may be preempted, fill every node (2 sockets of 8",
+             "cores; they never answer). `sbatch --test-only` asks when such a job of a partition that",
+             "comes first could start, and so whom it would preempt: a question. What is counted is the",
+             "processor time of slurmctld. All clusters are there at once and take turns in each of %d" % rounds,
+             "rounds. How steep the growth is against stock Slurm comes from the rounds' own ratios;",
+             "its 95 % interval is by drawing other rounds from those that there are.")
+    out.table(["cluster", "ms a question", "lowest to highest"], cost_rows(rates))
+    out.text("- %s: %s" % ("kept" if good else "**not kept**", line))
+    out.text("## Where the time goes")
+    out.text("Samples of slurmctld (`perf record -e cpu-clock`) while it answers with %d nodes, in per" % max(rates),
+             "cent: by file, then by function. `striping` is the plugin in front; what a file does not",
+             "name (-) is its internal functions.")
+    profile_tables(out, cloud, KINDS)
+    out.write()
+    print("%s - %s" % ("ok" if good else "not ok", line))
+    return 0 if quick or good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
