@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A co-runner that wants to run while it is to stand still: cheat WAY LINE. */
+/* A co-runner that wants to run while it is to stand still: cheat WAY LINE REST. */
 /*
- * Its work slows a contend down that has the same file of cache lines. The program's own name and
- * that of the program beside it which works are the caller's, as names decide who is stopped.
+ * While it works it writes the time into LINE, where a victim sees it. After as many microseconds
+ * of work as REST it rests as long; 0 = never. The program's own name and that of the program
+ * beside it which works are the caller's, as names decide who is stopped.
  */
 #include <errno.h>
 #include <error.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,42 +24,46 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BURST 64
-#define PRIVATE 5 /* as contend's */
+#define MOMENT_MS 20 /* what a child of a chain works, at least */
+#define DELEGATED_S 600
 
-static const char *line_path;
+static const char *line_path, *rest_text;
 static char worker[4096], cgroup[2048];
-static uint64_t *line;
-static volatile uint64_t sink; /* keeps the compiler from leaving the work out */
+static bool v2;
+static volatile int64_t *line;
+static int64_t rest_ns;
 
-static double now(void)
+static int64_t now(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-static void work_for(double seconds)
+static void work_until(int64_t end)
 {
-	double end = now() + seconds;
-	uint64_t x = 1;
+	int64_t at = now(), begun = at;
 
-	while (now() < end) {
-		for (int n = 0; n < 100; n++) {
-			for (int i = 0; i < BURST; i++)
-				x ^= __atomic_fetch_add(line, 1, __ATOMIC_SEQ_CST) >> 63;
-			for (int i = 0; i < BURST * PRIVATE; i++)
-				x = x * 6364136223846793005 + 1442695040888963407;
+	for (; at < end; at = now()) {
+		*line = at;
+		if (rest_ns && at - begun > rest_ns) {
+			usleep((useconds_t)(rest_ns / 1000));
+			begun = now();
 		}
-		sink = x;
 	}
+}
+
+/* So long that much of it is work. */
+static void work_a_moment(void)
+{
+	work_until(now() + MOMENT_MS * INT64_C(1000000) + 4 * rest_ns);
 }
 
 static void __attribute__((noreturn)) work(void)
 {
 	for (;;)
-		work_for(1e9);
+		work_until(INT64_MAX);
 }
 
 static void __attribute__((noreturn)) rest(void)
@@ -76,12 +82,12 @@ static pid_t start_worker(void)
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	execl(worker, "cheat", "honest", line_path, NULL);
+	execl(worker, "cheat", "honest", line_path, rest_text, NULL);
 	error(EXIT_FAILURE, errno, "%s", worker);
 	abort();
 }
 
-/* The step's own cgroup of v1's freezer. */
+/* The step's own cgroup: v1's of the freezer, or that of v2. */
 static void find_cgroup(void)
 {
 	char text[1024];
@@ -91,13 +97,18 @@ static void find_cgroup(void)
 		char *path = strstr(text, ":freezer:");
 
 		text[strcspn(text, "\n")] = '\0';
+		v2 = !path && !strncmp(text, "0::", 3);
 		if (path)
 			snprintf(cgroup, sizeof(cgroup), "/sys/fs/cgroup/freezer%s", path + 9);
+		else if (v2)
+			snprintf(cgroup, sizeof(cgroup), "/sys/fs/cgroup%s", text + 3);
+		if (path)
+			break;
 	}
 	if (f)
 		fclose(f);
 	if (!*cgroup)
-		error(EXIT_FAILURE, 0, "no freezer of cgroup v1");
+		error(EXIT_FAILURE, 0, "no cgroup with a freezer");
 }
 
 static void tell(const char *dir, const char *file, const char *text)
@@ -112,16 +123,30 @@ static void tell(const char *dir, const char *file, const char *text)
 	close(fd);
 }
 
-/* Puts a process, or with file "tasks" a thread, into a cgroup of its own below the step's. */
-static void enter(const char *name, const char *file, pid_t id)
+/* v1 gives a step's cgroups to its user. Those of v2 are root's, who may delegate one to the user.
+ */
+static void make(const char *dir)
+{
+	int64_t end = now() + DELEGATED_S * INT64_C(1000000000);
+
+	while (mkdir(dir, 0755) && errno != EEXIST) {
+		if (!v2 || errno != EACCES || now() > end)
+			error(EXIT_FAILURE, errno, "%s", dir);
+		usleep(10000);
+	}
+}
+
+/* Puts a process, or a thread of this one, into a cgroup of its own below the step's. */
+static void enter(const char *name, bool thread, pid_t id)
 {
 	char dir[4096], text[32];
 
 	snprintf(dir, sizeof(dir), "%s/%s", cgroup, name);
-	if (mkdir(dir, 0755) && errno != EEXIST)
-		error(EXIT_FAILURE, errno, "%s", dir);
+	make(dir);
+	if (thread && v2)
+		tell(dir, "cgroup.type", "threaded");
 	snprintf(text, sizeof(text), "%d", (int)id);
-	tell(dir, file, text);
+	tell(dir, !thread ? "cgroup.procs" : v2 ? "cgroup.threads" : "tasks", text);
 }
 
 static void resume(void)
@@ -137,7 +162,7 @@ static void resume(void)
 static void hide(void)
 {
 	find_cgroup();
-	enter(".x", "cgroup.procs", start_worker());
+	enter(".x", false, start_worker());
 	rest();
 }
 
@@ -147,7 +172,7 @@ static void deep(void)
 
 	find_cgroup();
 	for (int i = 0; i < 12; i++) {
-		enter(name, "cgroup.procs", getpid());
+		enter(name, false, getpid());
 		strcat(name, "/d");
 	}
 	work();
@@ -158,10 +183,10 @@ static void thaw(void)
 	char dir[4096];
 
 	find_cgroup();
-	enter("x", "cgroup.procs", start_worker());
+	enter("x", false, start_worker());
 	snprintf(dir, sizeof(dir), "%s/x", cgroup);
 	for (;;) {
-		tell(dir, "freezer.state", "THAWED");
+		tell(dir, v2 ? "cgroup.freeze" : "freezer.state", v2 ? "0" : "THAWED");
 		usleep(50);
 	}
 }
@@ -169,7 +194,7 @@ static void thaw(void)
 static void *thread_main(void *arg)
 {
 	if (arg)
-		enter(arg, "tasks", (pid_t)syscall(SYS_gettid));
+		enter(arg, true, (pid_t)syscall(SYS_gettid));
 	work();
 }
 
@@ -196,7 +221,7 @@ static void chain(void)
 {
 	if (!fork())
 		for (;;) {
-			work_for(0.02);
+			work_a_moment();
 			if (fork())
 				_exit(0);
 		}
@@ -212,8 +237,8 @@ static void flash(void)
 			char name[32];
 
 			snprintf(name, sizeof(name), ".%d", n);
-			enter(name, "cgroup.procs", getpid());
-			work_for(0.1);
+			enter(name, false, getpid());
+			work_a_moment();
 			if (fork())
 				_exit(0);
 		}
@@ -274,17 +299,19 @@ int main(int argc, char **argv)
 	char *slash;
 	int fd;
 
-	if (argc != 3)
-		error(2, 0, "Usage: cheat WAY LINE");
+	if (argc != 4)
+		error(2, 0, "Usage: cheat WAY LINE REST");
 	if (readlink("/proc/self/exe", worker, sizeof(worker) - sizeof("/cheat")) < 0)
 		error(EXIT_FAILURE, errno, "/proc/self/exe");
 	slash = strrchr(worker, '/');
 	strcpy(slash ? slash : worker, "/cheat");
 	line_path = argv[2];
+	rest_text = argv[3];
+	rest_ns = atol(rest_text) * 1000;
 	fd = open(line_path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		error(EXIT_FAILURE, errno, "%s", line_path);
-	line = mmap(NULL, 128, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	line = mmap(NULL, sizeof(*line), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (line == MAP_FAILED)
 		error(EXIT_FAILURE, errno, "%s", line_path);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A co-runner for tests: makes itself hard to stop or to look at, and then runs a program. */
-/* Use: crowd [idle N] [stopped] [traced] [resumed] PROGRAM [ARG...] */
+/* Use: crowd [idle N] [stopped] [traced] [resumed] [reads FILE] PROGRAM [ARG...] */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,25 @@ static void resume(void)
 	}
 }
 
+static const char *file;
+
+/* Reads a file again and again, which may take long. */
+static void read_file(void)
+{
+	char text[64];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		int fd = open(file, O_RDONLY);
+
+		if (fd < 0 || read(fd, text, sizeof(text)) < 0)
+			usleep(1000);
+		if (fd >= 0)
+			close(fd);
+		usleep(1000);
+	}
+}
+
 static void start(void (*child)(void))
 {
 	pid_t pid = fork();
@@ -76,7 +96,10 @@ int main(int argc, char **argv)
 			start(trace);
 		else if (!strcmp(argv[i], "resumed"))
 			start(resume);
-		else
+		else if (!strcmp(argv[i], "reads") && i + 1 < argc) {
+			file = argv[++i];
+			start(read_file);
+		} else
 			break;
 	}
 	if (i < argc)

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define LOOK_EVERY_US 5000
@@ -230,6 +231,12 @@ static int op_release(const char *path, struct fuse_file_info *fi)
 	return 0;
 }
 
+static int op_statfs(const char *path, struct statvfs *out)
+{
+	at("statfs", path);
+	return done(fstatvfs(folder, out));
+}
+
 /* Nothing that has been asked for is asked for less often because it is known. */
 static void *op_init(struct fuse_conn_info *conn, struct fuse_config *config)
 {
@@ -259,6 +266,7 @@ static const struct fuse_operations ops = {
 	.write = op_write,
 	.fsync = op_fsync,
 	.release = op_release,
+	.statfs = op_statfs,
 };
 
 int main(int argc, char **argv)

@@ -3,7 +3,7 @@
 # Starts and ends the two emulated machines, n1 and n2. Sourced by tests/vm/run, whose $work it uses: all of
 # their sockets are files there.
 #
-#   start_machines KEEP WORK   KEEP is yes or no, WORK goes to the checks
+#   start_machines KEEP WORK PARTS   KEEP is yes or no, WORK and PARTS go to the checks
 #   machine_runs NODE, stop_machines
 #   $work/NODE.console, $work/NODE.report   what a machine has printed, for the reader and for tests/vm/run
 
@@ -37,7 +37,7 @@ machine_runs() {
 }
 
 start_machines() {
-	local options="vm.keep=$1 vm.work=$2" try
+	local options="vm.keep=$1 vm.work=$2 vm.parts=$3" try
 	start_machine n1 "$options" "stream,id=net,server=on,addr.type=unix,addr.path=$work/net"
 	for ((try = 0; try < 600; try++)); do
 		[ ! -S "$work/net" ] || break

@@ -10,9 +10,12 @@ EXTRA_DIST += tests/vm/image.sh \
 	tests/vm/machines.sh \
 	tests/vm/packages \
 	tests/vm/run \
+	tests/vm/guest/cheats.sh \
 	tests/vm/guest/check \
 	tests/vm/guest/cluster.sh \
 	tests/vm/guest/init \
+	tests/vm/guest/neighbours.sh \
 	tests/vm/guest/node \
 	tests/vm/guest/on \
+	tests/vm/guest/ranks.sh \
 	tests/vm/guest/stub

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Co-runners that are hard to stop or to look at, under cgroup version 2. Sourced by tests/vm/guest/check.
+# shellcheck source=tests/integration/neighbours.sh
+. /mnt/tree/tests/integration/neighbours.sh
+
+bin=/mnt/programs
+rest=3000
+settling=10
+window=120
+patience=1800
+look_every=10
+
+on_node() {
+	"$guest/on" "$1" "$2"
+}
+
+node_status() {
+	status_of "$1" "$2"
+}
+
+diag "neighbours"
+neighbours n1 "$tmp/n1" stopped resumed &
+neighbours n2 "$tmp/n2" traced "idle 2100" &
+wait
+judge_neighbours "$tmp/n1"
+judge_neighbours "$tmp/n2"
+is "all were played" "$(cat "$tmp"/n[12] | wc -l)" 6
+skip "the machines have too little memory for them" "idle 20000: nine tenths of the blocks beside an honest job"
+look_every=3
