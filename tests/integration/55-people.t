@@ -10,10 +10,14 @@ W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads
 dbd=$POPPA_SANDBOX/etc/slurmdbd.conf
 began=$(date +%Y-%m-%dT%H:%M:%S)
 
-# sums ARG...: runs, and billing times seconds, of the settled jobs that sacct shows with these options.
+# sums ARG...: rows, and billing times seconds, of the settled jobs that sacct shows with these options. The comment of a job
+# that was resized is in its last row; slurmdbd may have put it into those of its earlier sizes as well, or not.
 sums() {
-	sacct -D -X -n -P "$@" -o ElapsedRaw,AllocTRES,SystemComment | awk -F'|' '
-		$3 ~ /poppa: / { n++; split($2, t, /billing=/); sum += (t[2] + 0) * $1 } END { printf "%d %.0f\n", n, sum }'
+	sacct -D -X -n -P "$@" -o JobIDRaw,ElapsedRaw,AllocTRES,State,SystemComment | awk -F'|' '
+		{ split($3, t, /billing=/); id[NR] = $1; charged[NR] = (t[2] + 0) * $2; resized[NR] = $4 == "RESIZING" }
+		$5 ~ /poppa: / && !resized[NR] { last[NR] = settled[$1] = 1 }
+		END { for (i = 1; i <= NR; i++) if (resized[i] ? settled[id[i]] : last[i]) { n++; sum += charged[i] }
+			printf "%d %.0f\n", n, sum }'
 }
 
 # member JSON FILTER: what jq makes of it.
