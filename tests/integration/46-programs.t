@@ -17,6 +17,10 @@ line=/dev/shm/poppa-test-46.$$
 truncate -s 128 "$line"
 chmod 666 "$line"
 on_exit rm -f "$line"
+# Without udev the device is root's; elsewhere all users have it.
+mode=$(stat -c %a /dev/fuse)
+on_exit chmod "$mode" /dev/fuse
+chmod 666 /dev/fuse
 home=$(home_of poppa-guest)
 as poppa-guest mkdir -p "$home/folder" "$home/own" "$home/shared"
 on_exit rm -rf "$home/folder" "$home/own" "$home/shared"
