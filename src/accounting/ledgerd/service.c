@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Turns requests into calls of the ledger. */
+/* Decides who may ask what, and turns requests into calls of the ledger. */
 #include "accounting/ledgerd/service.h"
 
 #include <stddef.h>

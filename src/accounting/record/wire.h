@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One message of the ledger's protocol: a line that holds JSON in a MUNGE credential. */
+/* One message of the ledger's protocol: a line that holds JSON in a MUNGE credential. What the
+ * messages mean is in accounting/ledgerd/service.h. */
 #pragma once
 
 #include <stddef.h>
