@@ -37,18 +37,33 @@ static void sleep_until(int64_t ns)
 		;
 }
 
+/* Notes that a co-runner's task has ended. Its job goes on with the others, so the block does, too:
+ * else whoever has short processes would decide which blocks count. */
+static void note_end(struct shutter_plan *p, struct shutter_task *t)
+{
+	t->ended = true;
+	p->changed = true;
+}
+
 static bool read_job(struct shutter_plan *p, int job, int region, int boundary)
 {
 	const struct shutter_job *j = &p->job[job];
 	struct counter_sample *s = shutter_plan_samples(p, region, boundary);
+	/* What is only looked at, before it is stopped, may end. */
+	bool measured = p->whole || !shutter_plan_stops(p, job);
 
 	shutter_plan_when(p, region, boundary)[job] = clock_now();
 	if (shutter_plan_skips(p, region, boundary))
 		return true;
 	for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
-		if (!counter_read(p->task[t].counter, &s[t]))
+		if (p->task[t].ended || !counter_read(p->task[t].counter, &s[t]))
 			continue;
+		if (errno == ESRCH && !measured) {
+			note_end(p, &p->task[t]);
+			continue;
+		}
 		p->outcome = errno == ESRCH ? SHUTTER_GONE : SHUTTER_COUNTER;
+		p->by = job == p->lone ? -1 : job;
 		return false;
 	}
 	return true;
@@ -153,7 +168,8 @@ static bool measure(struct shutter_plan *p, int region, struct hold *h)
 /*
  * Looks, before anything is stopped, whether a co-runner has ended or is stopped by somebody else.
  * In both cases the lone job was alone before the shutter began. Of a co-runner of which only some
- * tasks are stopped, these are left alone: we must not resume them. A task that made progress in
+ * tasks are stopped, these are left alone: we must not resume them. One of which only some tasks
+ * have ended goes on. A task that made progress in
  * the last window is running. Of each other task the state is read: a freezer does not show
  * signals, and processor time is known only as of the last tick.
  */
@@ -165,7 +181,7 @@ static enum shutter_outcome look_at_others(struct shutter_plan *p)
 
 	for (int i = 0; i < p->jobs; i++) {
 		const struct shutter_job *j = &p->job[i];
-		bool read = read_anyway(p, i), stopped = false, running = false;
+		bool read = read_anyway(p, i), stopped = false, running = false, ended = false;
 
 		if (!shutter_plan_stops(p, i))
 			continue;
@@ -174,13 +190,20 @@ static enum shutter_outcome look_at_others(struct shutter_plan *p)
 			char state;
 
 			p->task[t].stopped = false;
+			if (p->task[t].ended) {
+				ended = true;
+				continue;
+			}
 			if (read && to[t].progress != from[t].progress) {
 				running = true;
 				continue;
 			}
 			state = counter_task_state(p->task[t].counter);
-			if (!state || state == 'Z' || state == 'X')
-				return SHUTTER_GONE;
+			if (!state || state == 'Z' || state == 'X') {
+				note_end(p, &p->task[t]);
+				ended = true;
+				continue;
+			}
 			if (state == PROC_UNKNOWN)
 				return SHUTTER_COUNTER;
 			p->task[t].stopped = state == 'T' || state == 't';
@@ -195,10 +218,12 @@ static enum shutter_outcome look_at_others(struct shutter_plan *p)
 			u->stopped =
 				u->task >= 0 ? p->task[u->task].stopped : pause_stopped(u->unit);
 			stopped |= u->stopped;
-			running |= !u->stopped;
+			running |= !u->stopped && (u->task < 0 || !p->task[u->task].ended);
 		}
-		if (stopped && !running)
-			return SHUTTER_STOPPED;
+		if (running)
+			continue;
+		if (stopped || ended)
+			return stopped ? SHUTTER_STOPPED : SHUTTER_GONE;
 	}
 	p->by = -1;
 	return SHUTTER_OK;
@@ -308,8 +333,9 @@ static void overdue(struct shutter_plan *p, int64_t start, int64_t fired)
 static bool shutter_core(struct held_file *held, struct guard *guard, struct shutter_plan *p)
 {
 	struct hold h = {.noted_ns = 0};
-	int64_t start;
+	int64_t start, longest = 0;
 	uint32_t fired = held->fired;
+	int slowest = -1;
 	bool ok = true;
 
 	if (!guard_alive(guard)) {
@@ -335,9 +361,8 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 				h.stopped[i]++;
 				continue;
 			}
-			/* A process that has ended counts as stopped, unless its progress is
-			 * counted. */
-			if (errno == ESRCH && u->process && u->task < 0) {
+			/* A process that has ended counts as stopped. */
+			if (errno == ESRCH && u->process) {
 				p->changed = true;
 				h.stopped[i]++;
 				continue;
@@ -350,15 +375,23 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 		}
 		if (ok && h.stopped[i] && j->new_tasks && new_tasks_stop(j->new_tasks))
 			p->changed = true;
+		if (clock_now() - h.since[i] > longest) {
+			longest = clock_now() - h.since[i];
+			slowest = i;
+		}
 	}
 	ok = ok && measure_alone(p, &h, start);
 	resume_others(p, &h);
 	guard_deadline(guard, 0);
 	p->stop_ns = clock_now() - start;
-	if (held->fired != fired)
+	if (held->fired != fired) {
 		overdue(p, start, (int64_t)held->fired_ns);
-	else if (ok && p->foreign_stop)
+		/* A job that is so slow to stop has made it late. */
+		if (longest > shutter_deadline_ns(p->shutter_ns) / 2)
+			p->by = slowest;
+	} else if (ok && p->foreign_stop) {
 		p->outcome = SHUTTER_STOPPED;
+	}
 	return p->outcome == SHUTTER_OK;
 }
 
@@ -373,6 +406,8 @@ void shutter_block(struct held_file *held, struct guard *guard, struct shutter_p
 	memset(p->ran_ns, 0, sizeof(p->ran_ns));
 	memset(p->paused_ns, 0, sizeof(p->paused_ns));
 	memset(p->boundaries, 0, sizeof(p->boundaries));
+	for (int t = 0; t < p->tasks; t++)
+		p->task[t].ended = false;
 	if (!measure(p, SHUTTER_BEFORE, NULL))
 		return;
 	p->outcome = look_at_others(p);

@@ -23,7 +23,7 @@
 /* What became of a block. */
 enum shutter_outcome {
 	SHUTTER_OK,
-	SHUTTER_GONE,    /* a task or step ended during the block */
+	SHUTTER_GONE,    /* the lone job's task, or all known tasks of a co-runner, have ended */
 	SHUTTER_STOPPED, /* somebody else had stopped or frozen a co-runner, or did so meanwhile */
 	SHUTTER_UNSETTLED, /* a cgroup did not freeze in time */
 	SHUTTER_NO_GUARD,  /* the guard is dead: nobody would resume if poppad died */
@@ -39,6 +39,7 @@ struct shutter_task {
 	struct counter *counter;
 	pid_t pid;
 	bool stopped; /* by somebody else, when this block began */
+	bool ended;   /* since the plan was made */
 };
 
 struct shutter_unit {

@@ -13,6 +13,9 @@
 
 #define TALLY_VERSION 1
 #define MAX_STANDARD_ERROR 0.25 /* of a degradation that is worth a price */
+/* One block in so many may be spoilt by chance. */
+#define SPOILT_SHARE 16.0
+#define SPOILT_SIGMAS 2
 
 struct tally *tally_new(
 	uint32_t job_id, uint32_t restart, uint32_t uid, int64_t start_unix, int64_t now_ns)
@@ -128,6 +131,17 @@ void tally_sham(struct tally *t, const struct est_block *b)
 	sham_add(&t->sham, b);
 }
 
+/* The share of its time beside co-runners of which a job's blocks tell nothing, because co-runners
+ * spoilt them. Whoever spoils blocks chooses which: those that are left speak for themselves only.
+ */
+static double spoilt_share(const struct tally *t, uint64_t blocks)
+{
+	double all = (double)(blocks + t->spoilt), chance = all / SPOILT_SHARE;
+
+	return (double)t->spoilt > chance + SPOILT_SIGMAS * sqrt(chance) ? (double)t->spoilt / all
+									 : 0;
+}
+
 int64_t tally_co_ns(const struct tally *t)
 {
 	int64_t co = t->mode_ns[TALLY_CO] - t->paused_ns;
@@ -229,6 +243,7 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 	const char *node, bool final, int64_t now_unix, struct ledger_record *r)
 {
 	struct est_result chosen, thesis;
+	int64_t spoilt;
 
 	tally_result(t, s->method, s->min_blocks, &chosen);
 	tally_result(t, ESTIMATE_THESIS, s->min_blocks, &thesis);
@@ -257,7 +272,10 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 	estimator_result(s->method == ESTIMATE_THESIS ? t->thesis : t->robust, &chosen);
 	if (r->co_ns > 0)
 		r->lack = lack_of(t, &chosen, s->min_blocks);
-	if (r->lack == LACK_STILLNESS || t->blinded)
+	spoilt = (int64_t)(spoilt_share(t, r->blocks) * (double)r->co_ns);
+	r->co_ns -= spoilt;
+	r->unmeasured_ns += spoilt;
+	if (r->lack == LACK_STILLNESS || t->blinded || spoilt)
 		r->culprit = t->culprit;
 	r->thesis_degradation = thesis.degradation;
 	r->sensing = sham_caught(&t->sham);

@@ -416,6 +416,43 @@ static void task_ends(void **state)
 	put_away();
 }
 
+/* Whoever has short processes does not decide which blocks count. */
+static void some_tasks_of_a_co_runner_end(void **state)
+{
+	struct shutter_plan *p = plan();
+	int beside[2] = {0};
+
+	(void)state;
+	p->jobs = p->schedule.jobs = 2;
+	p->job[1].tasks = p->job[1].units = 2;
+	p->schedule.job[1].measured = false;
+	for (int ended = 1; ended <= 2; ended++) {
+		kill(child[ended], SIGKILL);
+		waitpid(child[ended], NULL, 0);
+		fake[ended].error = ESRCH;
+		for (int interrupts = 0; interrupts < 2; interrupts++) {
+			fake[1].interrupts = fake[2].interrupts = interrupts;
+			shutter_publish(shutter, p);
+			p = next_block();
+			assert_int_equal(p->outcome, ended == 1 ? SHUTTER_OK : SHUTTER_GONE);
+			assert_true(p->changed);
+			assert_int_equal(p->by, ended == 1 ? -1 : 1);
+			beside[ended - 1] += p->paused_ns[1] > 0;
+			assert_ptr_equal(shutter_publish(shutter, NULL), p);
+			p->finished = false;
+		}
+	}
+	assert_int_equal(beside[0], 2);
+	assert_int_equal(beside[1], 0);
+	for (int i = 1; i <= 2; i++) {
+		fake[i].error = 0;
+		fake[i].interrupts = false;
+		start_child(i, false);
+	}
+	shutter_publish(shutter, p);
+	put_away();
+}
+
 static void counter_fails(void **state)
 {
 	(void)state;
@@ -980,6 +1017,7 @@ int main(void)
 		cmocka_unit_test(no_guard),
 		cmocka_unit_test(stopped_guard),
 		cmocka_unit_test(uncounted_task_ends),
+		cmocka_unit_test(some_tasks_of_a_co_runner_end),
 		cmocka_unit_test(clock_is_set),
 		cmocka_unit_test(time_until_next),
 		cmocka_unit_test(idle),

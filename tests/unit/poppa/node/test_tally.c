@@ -114,6 +114,7 @@ static void culprits(void **state)
 	struct tally *t = tally_new(7, 0, 1, 1, 0), *back;
 	struct ledger_record r;
 	json_t *saved;
+	double all;
 
 	(void)state;
 	tally_advance(t, 0, TALLY_CO);
@@ -133,10 +134,19 @@ static void culprits(void **state)
 	assert_true(isnan(r.degradation));
 	assert_int_equal(r.lack, LACK_STILLNESS);
 	assert_int_equal(r.culprit, 8);
-	/* Enough blocks are enough, however many were spoilt. */
+	/* Enough blocks speak for themselves: whoever spoils the others chooses which are left. */
 	add_blocks(back, 5, 600, 1000);
 	tally_record(back, &settings, "c", "n1", false, 2, &r);
 	assert_int_equal(r.lack, LACK_NOTHING);
+	assert_true(fabs(r.degradation - 0.4) < 0.01);
+	all = (double)(r.blocks + settings.min_blocks + 1);
+	assert_float_equal((double)r.co_ns / S, 100 * (double)r.blocks / all, 1e-6);
+	assert_float_equal((double)r.unmeasured_ns / S, 100 - 100 * (double)r.blocks / all, 1e-6);
+	assert_int_equal(r.culprit, 8);
+	/* A few may be chance. */
+	add_blocks(back, 10 * settings.min_blocks, 600, 1000);
+	tally_record(back, &settings, "c", "n1", false, 2, &r);
+	assert_int_equal(r.co_ns, 100 * S);
 	assert_int_equal(r.culprit, 0);
 	tally_blinded(back, 8);
 	tally_record(back, &settings, "c", "n1", false, 2, &r);
