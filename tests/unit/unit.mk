@@ -253,7 +253,7 @@ tests_unit_poppa_node_test_jobs_plan_LDFLAGS = $(JOBS_WRAPS)
 tests_unit_poppa_node_test_jobs_scan_SOURCES = tests/unit/poppa/node/test_jobs_scan.c $(JOBS_FIXTURE)
 tests_unit_poppa_node_test_jobs_scan_LDFLAGS = $(JOBS_WRAPS) \
 	-Wl,--wrap=find_tasks,--wrap=counter_open,--wrap=counter_refresh,--wrap=counter_prepare \
-	-Wl,--wrap=pause_open_process,--wrap=shutter_idle_ns,--wrap=shutter_take
+	-Wl,--wrap=pause_open_process,--wrap=pause_open_freezer,--wrap=shutter_idle_ns,--wrap=shutter_take
 tests_unit_poppa_node_test_jobs_status_SOURCES = tests/unit/poppa/node/test_jobs_status.c $(JOBS_FIXTURE)
 tests_unit_poppa_node_test_jobs_status_LDFLAGS = $(JOBS_WRAPS)
 tests_unit_poppa_node_test_jobs_sync_SOURCES = tests/unit/poppa/node/test_jobs_sync.c $(JOBS_FIXTURE)

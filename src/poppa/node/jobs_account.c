@@ -29,7 +29,37 @@ static bool blinds(const struct job *j, bool shutters)
 {
 	return j->seen &&
 	       (shutters ? jobs_unheld(j) || j->unwatched || (jobs_in_plan(j) && !j->pausable)
-			 : !jobs_in_plan(j) && j->busy);
+			 : j->worked);
+}
+
+/*
+ * Whether the job worked since its time was last brought up to date, and had no task that takes
+ * part in shutters. Only afterwards can that be told: a job whose shown tasks are stopped may begin
+ * to work at any moment.
+ */
+static void look_at_work(struct job *j, int64_t now)
+{
+	int64_t used = j->cpu ? job_cpu_total_ns(j->cpu) : -1, passed = now - j->work_at;
+
+	if (used < 0)
+		j->worked = j->busy;
+	else if (passed > 0)
+		j->worked = j->work_at && (double)(used - j->work_ns) > JOBS_BUSY * (double)passed;
+	j->worked &= j->seen && !j->was_in_plan;
+	j->work_ns = used;
+	j->work_at = used < 0 ? 0 : now;
+}
+
+/* Corrects what the time of a job that was alone in the plan counts as: *by worked meanwhile. */
+static void correct_alone(const struct jobs *js, struct job *j)
+{
+	if (!j->was_alone)
+		return;
+	j->blinded = 0;
+	for (const struct job *o = js->first; o; o = o->next)
+		if (o != j && o->worked)
+			j->blinded = o->reg.job_id;
+	j->tally->mode = j->blinded ? TALLY_UNMEASURED : TALLY_SOLO;
 }
 
 /* *by: the job that keeps this one's time from being measured; 0 = none. */
@@ -62,11 +92,14 @@ void jobs_account(struct jobs *js)
 	int64_t now = clock_now();
 	int running = 0;
 
-	for (const struct job *j = js->first; j; j = j->next)
+	for (struct job *j = js->first; j; j = j->next) {
 		running += jobs_in_plan(j);
+		look_at_work(j, now);
+	}
 	for (struct job *j = js->first; j; j = j->next) {
 		int64_t co = j->tally->mode_ns[TALLY_CO];
 
+		correct_alone(js, j);
 		if (j->blinded)
 			tally_blinded(j->tally, j->blinded);
 		if (!j->counted_ns || jobs_backend(j) != COUNTER_NONE)
@@ -81,8 +114,10 @@ void jobs_account(struct jobs *js)
 			if (o != j && jobs_in_plan(o))
 				tally_partner(j->tally, o->reg.job_id);
 	}
-	for (struct job *j = js->first; j; j = j->next)
+	for (struct job *j = js->first; j; j = j->next) {
 		j->was_in_plan = jobs_in_plan(j);
+		j->was_alone = j->was_in_plan && running < 2;
+	}
 }
 
 void jobs_look_at_cost(struct jobs *js)

@@ -27,6 +27,8 @@
 
 /* How much one shutter counts in job.ran_share. */
 #define JOBS_RAN_WEIGHT (1.0 / SHUTTER_RAN_SHARE)
+/* A job that uses more of a processor works. */
+#define JOBS_BUSY 0.05
 
 struct task {
 	pid_t pid;
@@ -76,10 +78,14 @@ struct job {
 	bool seen;          /* in RUNDIR/jobs */
 	bool replaced;      /* another job has its id now, so jobs_find() does not find it */
 	int64_t counted_ns; /* when one of its tasks last had a counter */
-	bool was_in_plan;   /* when its time was last brought up to date */
-	bool busy;          /* its processes, ended ones included, used processor time lately */
-	int64_t used_ns;    /* their processor time, and */
-	int64_t cpu_ns;     /* when it was read */
+	/* When its time was last brought up to date: whether it was in the plan, and alone there;
+	 * the processor time of its processes, ended ones included, and when that was. */
+	bool was_in_plan, was_alone;
+	int64_t work_ns, work_at;
+	bool worked; /* not in the plan, it used processor time before that */
+	/* The same where no cgroup tells it, as of the last scan. */
+	bool busy;
+	int64_t used_ns, cpu_ns;
 	cpu_set_t cpus;
 	int tasks, freezers;
 	struct task *task;

@@ -19,7 +19,6 @@
 #define REFRESH_MAX (10 * NS_PER_S)
 /* The kernel counts processor time in steps of some ms. */
 #define CPU_LOOK (500 * NS_PER_MS)
-#define BUSY 0.05 /* of one processor */
 /* A stop that is not poppad's may be short: look at the task often at first. */
 #define LOOK_FIRST_MS 20
 #define LOOK_TASKS 256 /* of a job, for that */
@@ -27,6 +26,7 @@
 /* What one job may take of what all jobs share. */
 #define COUNTED_THREADS 4096     /* each takes some file descriptors: a job with more has no data */
 #define FROZEN_PROCESSES 1024    /* more do not all stand still within a shutter */
+#define LOOKED_CGROUPS 256       /* in which new tasks are looked for, within a shutter */
 #define BUSY_FOR (10 * NS_PER_S) /* so long after it used a processor, a task is not idle */
 /* After a scan, or the opening of one counter, that took longer, the job waits before the next for
  * REST times what it took. */
@@ -332,20 +332,23 @@ static bool idle(const struct task *t, int64_t now)
 }
 
 /*
- * What to stop of a job. Tasks that its user has stopped are left alone, and so are idle ones where
- * there are too many: it takes too long to freeze them. Should either run during a shutter, the
- * job's processor time shows it. Sets *why where the job cannot be stopped with these.
+ * What to stop of a job: cgroups with all that is in them, where `whole`. Tasks that its user has
+ * stopped are left alone, and so are idle ones where there are too many: it takes too long to
+ * freeze them. Should either run during a shutter, the job's processor time shows it. Sets *why
+ * where the job cannot be stopped with these.
  */
 static int choose_units(struct jobs *js, struct job *j, const struct found_tasks *d, bool whole,
 	struct found_unit **unit, const char **why)
 {
 	enum pause_method method = js->env.settings->pause;
-	bool crowd = d->processes > FROZEN_PROCESSES;
+	/* Signals to those that are not idle stop a crowd sooner than a freezer, which has to do
+	 * where signals do not. */
+	bool crowd = d->processes > FROZEN_PROCESSES && !whole;
 	int n, kept = 0, most = most_units(js);
 	int64_t now = clock_now();
 
 	*unit = NULL;
-	if (whole && method == PAUSE_AUTO)
+	if (whole)
 		method = PAUSE_FREEZER;
 	n = find_tasks_units(d, crowd ? PAUSE_SIGSTOP : method, unit);
 	*why = n < 0 ? strerror(errno) : NULL;
@@ -355,7 +358,7 @@ static int choose_units(struct jobs *js, struct job *j, const struct found_tasks
 
 		if (!u->freezer && (!t || ((crowd || n > most) && idle(t, now))))
 			continue;
-		if (t && d->more)
+		if (t && (d->more || d->dirs > LOOKED_CGROUPS))
 			*why = "it has too many processes or cgroups to look at";
 		else if (t && t->traced)
 			*why = "a debugger or strace is attached to it";
@@ -371,17 +374,19 @@ static int choose_units(struct jobs *js, struct job *j, const struct found_tasks
 
 /*
  * With poppa_pause=auto, a job is frozen with its launchers where signals do not do: a task is
- * traced (its tracer, not poppad, would decide when it goes on), there are too many tasks, or its
- * user has set going what signals had stopped.
+ * traced (its tracer, not poppad, would decide when it goes on), there are too many tasks or
+ * cgroups, its user has set going what signals had stopped, or no cgroup counts the job's processor
+ * time, which would show what was not stopped.
  */
 static void take_units(struct jobs *js, struct job *j, const struct found_tasks *d)
 {
 	struct found_unit *u;
 	const char *why;
-	bool was = j->pausable;
-	int n = choose_units(js, j, d, j->whole, &u, &why), kept = 0;
+	bool was = j->pausable, chosen_freely = js->env.settings->pause == PAUSE_AUTO;
+	bool whole = chosen_freely && (j->whole || (j->cpu && job_cpu_total_ns(j->cpu) < 0));
+	int n = choose_units(js, j, d, whole, &u, &why), kept = 0;
 
-	if (why && js->env.settings->pause == PAUSE_AUTO && !j->whole) {
+	if (why && chosen_freely && !whole) {
 		free(u);
 		n = choose_units(js, j, d, true, &u, &why);
 	}
@@ -522,7 +527,7 @@ static void take_cpu_time(struct job *j, const struct found_tasks *d)
 	/* A process that ended between two scans is counted with the shell that waited for it. */
 	if (used < 0)
 		used = (int64_t)d->cpu_ticks * NS_PER_S / sysconf(_SC_CLK_TCK);
-	j->busy = j->cpu_ns && (double)(used - j->used_ns) > BUSY * (double)passed;
+	j->busy = j->cpu_ns && (double)(used - j->used_ns) > JOBS_BUSY * (double)passed;
 	j->used_ns = used;
 	j->cpu_ns = now;
 }
@@ -548,9 +553,9 @@ static void scan_job(struct jobs *js, struct job *j)
 		take_units(js, j, &d);
 		take_new_tasks(js, j, &d);
 	}
+	take_state(js, j);
 	take_cpu_time(j, &d);
 	find_tasks_free(&d);
-	take_state(js, j);
 	spent = clock_own() - began;
 	j->next_scan = spent > SCAN_LONG ? clock_now() + REST * spent : 0;
 	if (!j->uncounted)
@@ -584,6 +589,8 @@ void jobs_refresh(struct jobs *js)
 	int64_t now = clock_now();
 
 	for (struct job *j = js->first; j; j = j->next) {
+		int64_t own = clock_own();
+
 		for (int i = 0; i < j->tasks; i++) {
 			struct task *t = &j->task[i];
 			int64_t began = clock_now();
@@ -605,6 +612,10 @@ void jobs_refresh(struct jobs *js)
 			t->tries = 0;
 			t->next_try = 0;
 		}
+		/* New threads may come without end. To look for them is no cost of shutters. */
+		own = clock_own() - own;
+		js->scans_ns += own;
+		charge_opening(j, own);
 	}
 }
 

@@ -6,7 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "common/units.h"
 #include "unit/poppa/node/jobs_fixture.h"
@@ -121,6 +124,43 @@ static void beside_one_that_is_not_seen(void **state)
 	assert_int_equal(shell->tally->mode, TALLY_SOLO);
 }
 
+/* No shutter sees a job shown task is stopped: it works, rests, and has its
+ * task resumed, between two looks at it. */
+static void works_while_its_tasks_are_stopped(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
+	int fd = open("job_cpu", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	struct found_tasks d = {.usage = "job_cpu"};
+
+	(void)state;
+	assert_int_equal(dprintf(fd, "%-20d", 5), 20);
+	b->cpu = job_cpu_open();
+	assert_int_equal(job_cpu_know(b->cpu, &d), 0);
+	jobs_account(&js);
+	b->state = JOB_STOPPED;
+	a_second_passes();
+	assert_int_equal(a->tally->mode_ns[TALLY_SOLO], NS_PER_S);
+	assert_int_equal(a->tally->culprit, 0);
+	for (int i = 1; i <= 3; i++) {
+		/* Then it rests, until its task is resumed. */
+		now += NS_PER_S / 2;
+		lseek(fd, 0, SEEK_SET);
+		assert_int_equal(dprintf(fd, "%-20lld", i * 300000000LL), 20);
+		b->state = JOB_RUNNING;
+		jobs_account(&js);
+		assert_int_equal(a->tally->mode, TALLY_CO);
+		b->state = JOB_STOPPED;
+		jobs_account(&js);
+	}
+	assert_int_equal(a->tally->mode_ns[TALLY_SOLO], NS_PER_S);
+	assert_int_equal(a->tally->mode_ns[TALLY_UNMEASURED], 3 * NS_PER_S / 2);
+	assert_int_equal(a->tally->culprit, 2);
+	a_second_passes();
+	assert_int_equal(a->tally->mode_ns[TALLY_SOLO], 2 * NS_PER_S);
+	close(fd);
+	unlink("job_cpu");
+}
+
 /* Shutters that hold jobs for more than their limit become rarer: the plan is out of date. */
 static void cost_is_looked_at(void **state)
 {
@@ -146,6 +186,7 @@ int main(void)
 		JOBS_TEST(without_its_counter),
 		JOBS_TEST(beside_one_that_is_not_seen),
 		JOBS_TEST(beside_one_that_is_not_watched),
+		JOBS_TEST(works_while_its_tasks_are_stopped),
 		JOBS_TEST(cost_is_looked_at),
 	};
 

@@ -23,7 +23,9 @@
 
 /* What find_tasks() finds, or the error that it has. */
 static struct found_process found[MAX_FOUND];
-static int found_count, find_error;
+static int found_count, found_dirs, find_error;
+static const char *counted_by; /* the file that counts the job's processor time */
+static int freezers_opened;    /* how often somebody tried to open one */
 static int open_error, pause_error;
 static int opened; /* how often somebody tried to open a counter */
 static int64_t open_takes, prepare_takes;
@@ -36,6 +38,8 @@ int __wrap_counter_open(enum counter_backend backend, const struct nodeconf *c, 
 int __wrap_counter_refresh(struct counter *c);
 void __wrap_counter_prepare(struct counter *c);
 struct pause_unit *__wrap_pause_open_process(struct held_file *h, pid_t pid, uint64_t starttime);
+struct pause_unit *__wrap_pause_open_freezer(
+	struct held_file *h, enum held_kind kind, const char *path);
 int64_t __wrap_shutter_idle_ns(struct shutter *s);
 struct shutter_plan *__wrap_shutter_take(struct shutter *s);
 
@@ -51,12 +55,15 @@ int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t j
 	errno = find_error;
 	if (find_error)
 		return -1;
-	*d = (struct found_tasks){.dirs = 1, .processes = found_count};
-	d->dir = calloc(1, sizeof(*d->dir));
-	d->dir[0] = (struct found_cgroup){.path = strdup("/nonexistent"),
-		.parent = -1,
-		.in_step = true,
-		.kind = HELD_FREEZER_V2};
+	*d = (struct found_tasks){.dirs = found_dirs, .processes = found_count};
+	d->dir = calloc(found_dirs, sizeof(*d->dir));
+	for (int i = 0; i < found_dirs; i++)
+		d->dir[i] = (struct found_cgroup){.path = strdup("/nonexistent"),
+			.parent = i - 1,
+			.in_step = true,
+			.users = i,
+			.kind = HELD_FREEZER_V2};
+	strcpy(d->usage, counted_by);
 	d->process = calloc(MAX_FOUND, sizeof(*d->process));
 	memcpy(d->process, found, sizeof(found));
 	return 0;
@@ -100,6 +107,17 @@ struct pause_unit *__wrap_pause_open_process(struct held_file *h, pid_t pid, uin
 	return NULL;
 }
 
+struct pause_unit *__wrap_pause_open_freezer(
+	struct held_file *h, enum held_kind kind, const char *path)
+{
+	(void)h;
+	(void)kind;
+	(void)path;
+	freezers_opened++;
+	errno = ESRCH;
+	return NULL;
+}
+
 int64_t __wrap_shutter_idle_ns(struct shutter *s)
 {
 	(void)s;
@@ -118,7 +136,9 @@ static int setup(void **state)
 	for (int i = 0; i < MAX_FOUND; i++)
 		found[i] = (struct found_process){
 			.pid = NOBODY + i, .app = true, .starttime = 7, .state = 'R'};
-	found_count = find_error = open_error = opened = 0;
+	found_count = find_error = open_error = opened = freezers_opened = 0;
+	found_dirs = 1;
+	counted_by = "/nonexistent";
 	open_takes = prepare_takes = 0;
 	pause_error = ESRCH; /* it has ended since it was found */
 	idle_ns = INT64_MAX;
@@ -280,6 +300,7 @@ static void tasks_that_cannot_be_stopped(void **state)
 static void more_processes_than_clocks(void **state)
 {
 	struct job *j = add_job(1, 0, COUNTER_NONE);
+	int plans;
 
 	(void)state;
 	for (int i = 0; i < MAX_FOUND; i++)
@@ -288,9 +309,10 @@ static void more_processes_than_clocks(void **state)
 	jobs_scan(&js);
 	assert_false(j->unwatched);
 	found_count = MAX_FOUND;
-	js.changed = false;
+	plans = publications;
 	jobs_scan(&js);
-	assert_true(j->unwatched && js.changed);
+	assert_true(j->unwatched);
+	assert_int_equal(publications, plans + 1);
 	assert_non_null(strstr(logged, "job 1 of uid 1001 has more than 512 processes"));
 	logged[0] = '\0';
 	jobs_scan(&js);
@@ -298,6 +320,35 @@ static void more_processes_than_clocks(void **state)
 	found_count = 1;
 	jobs_scan(&js);
 	assert_false(j->unwatched);
+}
+
+/* Signals reach what is known and is called a task. They do where the job's processor time shows
+ * who was not stopped, and where a shutter has the time to look for new tasks. */
+static void frozen_where_signals_do_not_do(void **state)
+{
+	(void)state;
+	settings.pause = PAUSE_AUTO;
+	found_count = 2;
+	found[1].app = false; /* a launcher */
+	counted_by = "/proc/self/stat";
+	add_job(1, 0, COUNTER_NONE);
+	jobs_scan(&js);
+	assert_int_equal(freezers_opened, 0);
+	found_dirs = 300;
+	jobs_scan(&js);
+	assert_int_equal(freezers_opened, 1);
+	found_dirs = 1;
+	jobs_scan(&js);
+	assert_int_equal(freezers_opened, 1);
+	js.first->whole = true; /* somebody has resumed what signals had stopped */
+	jobs_scan(&js);
+	assert_int_equal(freezers_opened, 2);
+	js.first->whole = false;
+	counted_by = "/nonexistent";
+	job_cpu_close(js.first->cpu);
+	js.first->cpu = NULL;
+	jobs_scan(&js);
+	assert_int_equal(freezers_opened, 3);
 }
 
 static void stopped_or_traced_in_part(void **state)
@@ -392,6 +443,7 @@ int main(void)
 		SCAN_TEST(unreadable_programs_are_named),
 		SCAN_TEST(tasks_that_cannot_be_stopped),
 		SCAN_TEST(more_processes_than_clocks),
+		SCAN_TEST(frozen_where_signals_do_not_do),
 		SCAN_TEST(stopped_or_traced_in_part),
 		SCAN_TEST(a_signal_that_has_ended),
 		SCAN_TEST(slow_counters_wait_for_a_gap),
