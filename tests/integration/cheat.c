@@ -24,7 +24,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "heartbeat/poppa_heartbeat.h"
+
 #define MOMENT_MS 20 /* what a child of a chain works, at least */
+/* Of those that work at times: so much work, and then so much rest. A child's part of it. */
+#define WORK_MS 800
+#define REST_MS 200
+#define PART_MS 40
 #define DELEGATED_S 600
 
 static const char *line_path, *rest_text;
@@ -245,6 +251,63 @@ static void flash(void)
 	rest();
 }
 
+/* A child that publishes a heartbeat, works or rests, and ends. */
+static void child(bool works, int ms)
+{
+	pid_t pid = fork();
+	int64_t end = now() + ms * INT64_C(1000000);
+
+	if (pid) {
+		waitpid(pid, NULL, 0);
+		return;
+	}
+	poppa_heartbeat_open();
+	for (int64_t at = now(); at < end; at = now()) {
+		if (works)
+			work_until(at + 20000);
+		else
+			usleep(500);
+		poppa_heartbeat_add(1);
+	}
+	_exit(0);
+}
+
+/* Its counted tasks come and go while it works, so that blocks fail then, and stay while it rests.
+ */
+static void churn(void)
+{
+	for (;;) {
+		for (int ms = 0; ms < WORK_MS; ms += PART_MS)
+			child(true, PART_MS);
+		child(false, REST_MS);
+	}
+}
+
+/* What it shows is stopped while it works, in processes that are too young to count as tasks. */
+static void decoy(void)
+{
+	pid_t shown = fork(), pid;
+
+	if (!shown) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl(worker, "cheat", "idle", line_path, rest_text, NULL);
+		error(EXIT_FAILURE, errno, "%s", worker);
+	}
+	for (;;) {
+		kill(shown, SIGSTOP);
+		for (int64_t end = now() + WORK_MS * INT64_C(1000000); now() < end;) {
+			pid = fork();
+			if (!pid) {
+				work_a_moment();
+				_exit(0);
+			}
+			waitpid(pid, NULL, 0);
+		}
+		kill(shown, SIGCONT);
+		usleep(REST_MS * 1000);
+	}
+}
+
 static void traced(void)
 {
 	pid_t pid = start_worker();
@@ -292,7 +355,8 @@ static const struct way {
 	void (*run)(void);
 } ways[] = {{"honest", honest}, {"idle", idle}, {"resume", resume}, {"hide", hide}, {"deep", deep},
 	{"thaw", thaw}, {"headless", headless}, {"threads", threads}, {"chain", chain},
-	{"flash", flash}, {"traced", traced}, {"blocked", blocked}, {"orphan", orphan}};
+	{"flash", flash}, {"churn", churn}, {"decoy", decoy}, {"traced", traced},
+	{"blocked", blocked}, {"orphan", orphan}};
 
 int main(int argc, char **argv)
 {

@@ -46,6 +46,8 @@ ways() {
 	way "traces itself" "$bin/cheat traced LINE $rest"
 	way "waits for a vfork" "$bin/cheat blocked LINE $rest"
 	way "is nobody's child" "$bin/cheat orphan LINE $rest"
+	way "works in short tasks" "$bin/cheat churn LINE $rest"
+	way "works when it seems stopped" "$bin/sleep decoy LINE $rest"
 	way "hides in .x" "$(below_a_launcher hide)"
 	way "hides deep down" "$(below_a_launcher deep)"
 	way "thaws its own cgroup" "$bin/sleep thaw LINE $rest"

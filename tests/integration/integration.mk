@@ -27,6 +27,6 @@ tests_integration_slowfs_LDADD = $(FUSE_LIBS)
 # A co-runner that cheats, and its victim; tests/integration/cheats.sh plays them.
 noinst_PROGRAMS += tests/integration/cheat tests/integration/victim
 tests_integration_cheat_SOURCES = tests/integration/cheat.c
-tests_integration_cheat_LDADD = -lpthread
+tests_integration_cheat_LDADD = libheartbeat.la -lpthread
 tests_integration_victim_SOURCES = tests/integration/victim.c
 tests_integration_victim_LDADD = libheartbeat.la

@@ -7,7 +7,7 @@
 
 static bool has(const char *features, const char *name, size_t len)
 {
-	for (const char *at = features; *at; at += strcspn(at, ","), at += *at == ',')
+	for (const char *at = features; len && *at; at += strcspn(at, ","), at += *at == ',')
 		if (strcspn(at, ",") == len && !strncmp(at, name, len))
 			return true;
 	return false;
