@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What contrib/workloads builds: sample MPI programs, and meters of true degradation and of cost.
-noinst_PROGRAMS += contrib/workloads/truth contrib/workloads/cost
+# What contrib/workloads builds: sample MPI programs, and meters of true degradation, of what comes after a stop, and of cost.
+noinst_PROGRAMS += contrib/workloads/truth contrib/workloads/response contrib/workloads/cost
 METER_SOURCES = contrib/workloads/meter.c contrib/workloads/meter.h
-contrib_workloads_truth_SOURCES = contrib/workloads/truth.c $(METER_SOURCES)
+WATCHDOG_SOURCES = contrib/workloads/watchdog.c contrib/workloads/watchdog.h
+contrib_workloads_truth_SOURCES = contrib/workloads/truth.c $(METER_SOURCES) $(WATCHDOG_SOURCES)
 contrib_workloads_truth_LDADD = $(POPPAD_LIBS)
+contrib_workloads_response_SOURCES = contrib/workloads/response.c $(METER_SOURCES) $(WATCHDOG_SOURCES)
+contrib_workloads_response_LDADD = $(POPPAD_LIBS)
 contrib_workloads_cost_SOURCES = contrib/workloads/cost.c $(METER_SOURCES)
 contrib_workloads_cost_LDADD = $(POPPAD_LIBS)
 
 if HAVE_MPICC
 noinst_PROGRAMS += \
 	contrib/workloads/contend \
+	contrib/workloads/llc \
 	contrib/workloads/null \
 	contrib/workloads/stream
 endif
@@ -19,6 +23,9 @@ WORKLOAD_LIBS = libheartbeat.la libpoppacommon.la $(MPI_LIBS) -lm
 contrib_workloads_contend_SOURCES = contrib/workloads/contend.c $(WORKLOAD_SOURCES)
 contrib_workloads_contend_CFLAGS = $(WORKLOAD_CFLAGS)
 contrib_workloads_contend_LDADD = $(WORKLOAD_LIBS)
+contrib_workloads_llc_SOURCES = contrib/workloads/llc.c $(WORKLOAD_SOURCES)
+contrib_workloads_llc_CFLAGS = $(WORKLOAD_CFLAGS)
+contrib_workloads_llc_LDADD = $(WORKLOAD_LIBS)
 contrib_workloads_null_SOURCES = contrib/workloads/null.c $(WORKLOAD_SOURCES)
 contrib_workloads_null_CFLAGS = $(WORKLOAD_CFLAGS)
 contrib_workloads_null_LDADD = $(WORKLOAD_LIBS)

@@ -9,20 +9,16 @@
 #include <errno.h>
 #include <error.h>
 #include <jansson.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/nodeconf.h"
 #include "common/units.h"
 #include "meter.h"
 #include "poppa/counter/counter.h"
-#include "poppa/hold/proc.h"
+#include "watchdog.h"
 
 enum { VICTIM, PARTNER, JOBS };
 enum {
@@ -56,7 +52,6 @@ static enum counter_backend backend;
 static const char *socket_path; /* poppad's, whose shutters are held meanwhile */
 static int64_t shutters_ns = 2 * NS_PER_S;
 static bool json, both;
-static int watchdog_pipe[2];
 
 static const struct argp_option options[] = {
 	{"victim", KEY_VICTIM, "PID[,PID...]", 0, "tasks of the job to measure", 0},
@@ -136,64 +131,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void signal_job(const struct meter_job *j, int sig)
-{
-	for (int i = 0; i < j->tasks; i++)
-		proc_signal(j->pidfd[i], sig);
-}
-
-/*
- * Resumes what truth holds when truth is gone or hangs. It is told the job's number before a stop
- * and JOBS after the resumption.
- */
-static void watchdog(void)
-{
-	int timeout_ms = (int)(solo_ns / NS_PER_MS) + 2000, held = -1;
-	struct pollfd p = {.fd = watchdog_pipe[0], .events = POLLIN};
-
-	setsid();
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	close(watchdog_pipe[1]);
-	for (;;) {
-		int rc = poll(&p, 1, held >= 0 ? timeout_ms : -1);
-		unsigned char c;
-
-		if (rc < 0 && errno == EINTR)
-			continue;
-		if (rc > 0 && read(p.fd, &c, 1) == 1) {
-			held = c < JOBS ? c : -1;
-			continue;
-		}
-		if (held >= 0)
-			signal_job(&job[held], SIGCONT);
-		if (rc != 0)
-			_exit(0);
-		held = -1;
-	}
-}
-
-static void tell_watchdog(unsigned char c)
-{
-	if (write(watchdog_pipe[1], &c, 1) != 1)
-		error(EXIT_FAILURE, errno, "the watchdog is gone; nothing is stopped without it");
-}
-
-static void start_watchdog(void)
-{
-	pid_t pid;
-
-	if (pipe(watchdog_pipe))
-		error(EXIT_FAILURE, errno, "pipe");
-	pid = fork();
-	if (pid < 0)
-		error(EXIT_FAILURE, errno, "fork");
-	if (pid == 0)
-		watchdog();
-	close(watchdog_pipe[0]);
-}
-
 static int measured(void)
 {
 	return both ? JOBS : 1;
@@ -226,11 +163,9 @@ static int solo_stretch(int j, struct stretch *out)
 {
 	int other = j == VICTIM ? PARTNER : VICTIM, rc;
 
-	tell_watchdog((unsigned char)other);
-	signal_job(&job[other], SIGSTOP);
+	watchdog_stop(other);
 	rc = stretch(solo_ns, out);
-	signal_job(&job[other], SIGCONT);
-	tell_watchdog(JOBS);
+	watchdog_resume(other);
 	return rc;
 }
 
@@ -379,11 +314,10 @@ int main(int argc, char **argv)
 		meter_open(&job[j], j < measured(), backend, &conf);
 	}
 	meter_catch_signals();
-	start_watchdog();
+	watchdog_start(job, solo_ns);
 	measure();
 	enough = report();
-	close(watchdog_pipe[1]);
-	wait(NULL);
+	watchdog_end();
 	for (int j = 0; j < JOBS; j++) {
 		meter_close(&job[j]);
 		free(pair[j]);

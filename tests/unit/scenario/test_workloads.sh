@@ -67,6 +67,8 @@ ok $? "other work gives another checksum"
 ok $? "null's output is reproducible"
 [ "$($bin/stream --mib 2 --work 20000)" = "$($bin/stream --mib 2 --work 20000)" ]
 ok $? "stream's output is reproducible"
+[ "$($bin/llc --mib 2 --work 20000)" = "$($bin/llc --mib 2 --work 20000)" ]
+ok $? "llc's output is reproducible"
 is_gone "$line"
 ok $? "the line file is removed by its last user"
 
@@ -107,9 +109,18 @@ ok $rc "its JSON has the counter and the degradation"
 is_running $second
 ok $? "the partner runs on after it"
 
-for sig in TERM INT KILL; do
-	$bin/truth --victim $first --partner $second --solo 60s --co 40ms --edge 5ms --for 60s \
-		>/dev/null 2>&1 &
+out=$($bin/response --victim $first --partner $second --long 8ms --rest 40ms --for 2s --json)
+ok $? "response measures them, too"
+case $out in *'"truth": {"degradation": '*'"by_length": ['*'"robust": {'*) rc=0 ;; *) rc=1 ;; esac
+ok $rc "its JSON has the truth, the response and what the estimator says"
+is_running $second
+ok $? "the partner runs on after that"
+
+truth="truth --solo 60s --co 40ms --edge 5ms" response="response --long 60s --rest 40ms"
+for meter in "$truth TERM" "$truth INT" "$truth KILL" "$response TERM" "$response KILL"; do
+	sig=${meter##* } name=${meter%% *}
+	# shellcheck disable=SC2086
+	$bin/${meter% *} --victim $first --partner $second --for 60s >/dev/null 2>&1 &
 	meter=$!
 	pids="$pids $meter"
 	wait_for is_stopped $second
@@ -118,7 +129,7 @@ for sig in TERM INT KILL; do
 	kill -$sig $meter
 	wait_for is_running $second || rc=1
 	wait $meter 2>/dev/null
-	ok $rc "the partner is resumed when truth gets SIG$sig while it holds it"
+	ok $rc "the partner is resumed when $name gets SIG$sig while it holds it"
 done
 ! $bin/truth --victim $first 2>/dev/null
 ok $? "a missing option is an error"
