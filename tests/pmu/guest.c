@@ -26,14 +26,24 @@
 #include "poppa/counter/counter_perf.h"
 #include "poppa/estimate/estimator.h"
 
+/* What the kernel said of a group at the last reading, as counter_perf.c asks for it. */
+struct group {
+	uint64_t nr, enabled, running, progress, cycles;
+};
+
 static size_t group_reads;
+static struct group kernel;
 ssize_t __real_counter_sys_read(int fd, void *buf, size_t size);
 ssize_t __wrap_counter_sys_read(int fd, void *buf, size_t size);
 
 ssize_t __wrap_counter_sys_read(int fd, void *buf, size_t size)
 {
+	ssize_t n = __real_counter_sys_read(fd, buf, size);
+
 	group_reads++;
-	return __real_counter_sys_read(fd, buf, size);
+	if (n == sizeof(kernel))
+		memcpy(&kernel, buf, sizeof(kernel));
+	return n;
 }
 
 /* The groups of a counter: a reading takes one system call for each. */
@@ -304,34 +314,99 @@ static int take_pmu(const struct task *t, int *fd, int n, bool pinned)
 	return taken;
 }
 
+/*
+ * How much of a window's time the counter had the PMU is the kernel's to tell. A count of windows
+ * would not do: when others get their turns, and whether the task runs at all in a window, is up
+ * to the scheduler.
+ */
+enum had { NEVER, PARTLY, ALWAYS, SHARES };
+#define ENOUGH 10 /* windows of each */
+#define MAX_WINDOWS 5000
+
+struct windows {
+	int count, seen[SHARES], asleep, wrong;
+	uint64_t progress, cycles;
+	/* Of those in which a part of the time was counted. */
+	uint64_t part_counted, part_scaled, part_ns;
+};
+
+/* Whether a reading says what the kernel counted: nothing is no data where others had the PMU. */
+static bool says(enum had had, const struct group *k, const struct counter_sample *s)
+{
+	if (had == NEVER || (had == PARTLY && !k->progress && !k->cycles))
+		return s->missing && !s->progress && !s->cycles;
+	if (had == ALWAYS)
+		return !s->missing && s->progress == k->progress && s->cycles == k->cycles;
+	return !s->missing && s->progress >= k->progress && s->cycles >= k->cycles;
+}
+
+static void add_window(struct windows *w, struct counter *c)
+{
+	struct counter_sample from = sample(c), s;
+	struct group k = kernel;
+	enum had had;
+
+	sleep_ms(2);
+	s = sample(c);
+	s.progress -= from.progress;
+	s.cycles -= from.cycles;
+	k.enabled = kernel.enabled - k.enabled;
+	k.running = kernel.running - k.running;
+	k.progress = kernel.progress - k.progress;
+	k.cycles = kernel.cycles - k.cycles;
+	/* A task that did not run had nothing to count, so nobody took it away. */
+	had = k.running == k.enabled ? ALWAYS : k.running ? PARTLY : NEVER;
+	w->count++;
+	w->seen[had] += k.enabled > 0;
+	w->asleep += !k.enabled;
+	w->progress += s.progress;
+	w->cycles += s.cycles;
+	/* In less than a tenth of it the kernel's own work may be the most. */
+	if (had == PARTLY && k.running >= k.enabled / 10) {
+		w->part_counted += k.progress;
+		w->part_scaled += s.progress;
+		w->part_ns += k.enabled;
+	}
+	if (says(had, &k, &s) || ++w->wrong > 5)
+		return;
+	printf("# window %d: the PMU counted %llu and %llu in %llu of %llu ns, read as %llu and "
+	       "%llu%s\n",
+		w->count, (unsigned long long)k.progress, (unsigned long long)k.cycles,
+		(unsigned long long)k.running, (unsigned long long)k.enabled,
+		(unsigned long long)s.progress, (unsigned long long)s.cycles,
+		s.missing ? ", missing" : "");
+}
+
+static bool seen_enough(const struct windows *w)
+{
+	return w->seen[NEVER] >= ENOUGH && w->seen[PARTLY] >= ENOUGH && w->seen[ALWAYS] >= ENOUGH;
+}
+
 static void multiplexing(void)
 {
 	/* No threads: the counters of others are not handed down. */
 	struct task t = start("");
-	int fd[16], missing = 0, silent_zero = 0;
-	struct counter_sample s, all = {0};
+	struct windows w = {0};
+	struct counter_sample s;
 	struct counter *c;
+	int fd[16];
 
 	t.pid = fork();
 	if (!t.pid)
 		spin(NULL);
 	c = open_counter(COUNTER_PERF, NULL, &t);
 	take_pmu(&t, fd, 16, false);
-	for (int i = 0; i < 100; i++) {
-		s = window(c, 2);
-		missing += s.missing;
-		silent_zero += !s.missing && !s.progress;
-		all.progress += s.progress;
-		all.cycles += s.cycles;
-	}
-	point(missing > 0 && missing < 100 && !silent_zero,
-		"windows in which others had the PMU are missing, none is zero: %d of 100",
-		missing);
-	point(near((double)all.progress, (100.0 - missing) * 2 * MS, 0.15),
-		"what was counted for a part of a window is scaled up: %llu in %d ms",
-		(unsigned long long)all.progress, 2 * (100 - missing));
-	point(near((double)all.progress, (double)all.cycles, 0.05),
-		"instructions and cycles alike");
+	while (w.count < MAX_WINDOWS && !seen_enough(&w))
+		add_window(&w, c);
+	point(seen_enough(&w) && !w.wrong,
+		"windows in which others had the PMU are missing, none is zero: %d wrong of %d, in "
+		"which others had it always (%d), partly (%d), never (%d); the task slept in %d",
+		w.wrong, w.count, w.seen[NEVER], w.seen[PARTLY], w.seen[ALWAYS], w.asleep);
+	point(near((double)w.part_scaled, (double)w.part_ns, 0.15),
+		"what was counted for a part of a window is scaled up: %llu to %llu in %llu ns",
+		(unsigned long long)w.part_counted, (unsigned long long)w.part_scaled,
+		(unsigned long long)w.part_ns);
+	point(near((double)w.progress, (double)w.cycles, 0.05), "instructions and cycles alike");
 	for (int i = 0; i < 16; i++)
 		close(fd[i]);
 	s = window(c, 10);
