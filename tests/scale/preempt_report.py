@@ -11,6 +11,9 @@ from scale_report import growth, profile_tables, since, steeper
 KINDS = {"stock": "Slurm alone", "colocated": "all jobs co-located"}
 # A wider interval tells nothing: the machine had other things to do.
 WIDEST = 0.2
+# A quick run has too few questions for that. Where all jobs are searched for each victim it is 6
+# times as steep (measured), else once: this is between them, and away from both by more than noise.
+STEEPEST_QUICK = 3
 
 
 def read_rates(path):
@@ -40,11 +43,15 @@ def main():
                         "tests/scale/preempt" + (" --quick" if quick else ""))
     since(out, cloud)
     ratio, lo, hi = steeper(rates, "colocated")
-    good = lo <= 1 and hi - lo <= WIDEST
+    if quick:
+        good, wanted = hi <= STEEPEST_QUICK, "certainly at most %d" % STEEPEST_QUICK
+    else:
+        good = lo <= 1 and hi - lo <= WIDEST
+        wanted = "not certainly above 1 and an interval of at most %.1f" % WIDEST
     line = ("from %d to %d jobs a question takes %.1f times as long with lanes, with stock Slurm %.1f "
-            "times: %.3f times as steep (%.3f to %.3f), not certainly above 1 and an interval of at "
-            "most %.1f wanted" % (2 * min(rates), 2 * max(rates), growth(rates, "colocated"),
-                                  growth(rates, "stock"), ratio, lo, hi, WIDEST))
+            "times: %.3f times as steep (%.3f to %.3f), %s wanted"
+            % (2 * min(rates), 2 * max(rates), growth(rates, "colocated"), growth(rates, "stock"),
+               ratio, lo, hi, wanted))
     out.text("Two jobs of half a node's cores each, which may be preempted, fill every node (2 sockets of 8",
              "cores; they never answer). `sbatch --test-only` asks when such a job of a partition that",
              "comes first could start, and so whom it would preempt: a question. What is counted is the",
@@ -53,14 +60,15 @@ def main():
              "its 95 % interval is by drawing other rounds from those that there are.")
     out.table(["cluster", "ms a question", "lowest to highest"], cost_rows(rates))
     out.text("- %s: %s" % ("kept" if good else "**not kept**", line))
-    out.text("## Where the time goes")
-    out.text("Samples of slurmctld (`perf record -e cpu-clock`) while it answers with %d nodes, in per" % max(rates),
-             "cent: by file, then by function. `striping` is the plugin in front; what a file does not",
-             "name (-) is its internal functions.")
-    profile_tables(out, cloud, KINDS)
+    if not quick:
+        out.text("## Where the time goes")
+        out.text("Samples of slurmctld (`perf record -e cpu-clock`) while it answers with %d nodes," % max(rates),
+                 "in per cent: by file, then by function. `striping` is the plugin in front; what a file",
+                 "does not name (-) is its internal functions.")
+        profile_tables(out, cloud, KINDS)
     out.write()
     print("%s - %s" % ("ok" if good else "not ok", line))
-    return 0 if quick or good else 1
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
