@@ -8,6 +8,7 @@
 # - job_request, partition_offer: test_job_submit_colocate
 # - counter_error, counter_event, counter_perf, counter_sys, counter_threads: test_counter and test_counter_live
 # - counter_heartbeat: heartbeat/test_heartbeat
+# - peer, turns: test_server
 # - heartbeat_mpi: test_heartbeat_mpi.sh and test_mpi_wait.sh
 # - estimator_robust, estimator_thesis: test_estimator
 # - shutterlog_blocks, shutterlog_read: test_shutterlog
@@ -171,7 +172,8 @@ tests_unit_accounting_record_test_record_SOURCES = \
 	tests/unit/accounting/ledger_fixture.h
 tests_unit_accounting_ledgerd_test_server_SOURCES = \
 	tests/unit/accounting/ledgerd/test_server.c tests/unit/accounting/ledger_fixture.c \
-	tests/unit/accounting/ledger_fixture.h src/accounting/ledgerd/server.c
+	tests/unit/accounting/ledger_fixture.h src/accounting/ledgerd/peer.c \
+	src/accounting/ledgerd/server.c src/accounting/ledgerd/turns.c
 tests_unit_accounting_ledgerd_test_service_SOURCES = \
 	tests/unit/accounting/ledgerd/test_service.c tests/unit/accounting/ledger_fixture.c \
 	tests/unit/accounting/ledger_fixture.h

@@ -15,7 +15,9 @@ libledger_la_LIBADD = $(SQLITE_LIBS) $(GCRYPT_LIBS) $(JANSSON_LIBS)
 
 sbin_PROGRAMS += poppa-ledgerd
 poppa_ledgerd_SOURCES = \
+	src/accounting/ledgerd/peer.c src/accounting/ledgerd/peer.h \
 	src/accounting/ledgerd/poppa_ledgerd.c \
-	src/accounting/ledgerd/server.c src/accounting/ledgerd/server.h
+	src/accounting/ledgerd/server.c src/accounting/ledgerd/server.h \
+	src/accounting/ledgerd/turns.c src/accounting/ledgerd/turns.h
 poppa_ledgerd_LDADD = libledger.la librecord.la libpoppacommon.la $(LIBEVENT_LIBS)
 dist_man_MANS += src/accounting/ledgerd/poppa-ledgerd.8

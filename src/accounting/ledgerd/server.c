@@ -7,17 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
-#include <event2/listener.h>
 #include <event2/util.h>
 
+#include "accounting/ledgerd/turns.h"
 #include "accounting/record/origin.h"
-#include "common/askers.h"
+#include "common/clock.h"
 #include "common/log.h"
+#include "common/units.h"
 
 #define MAX_SOCKETS 8
 #define BACKLOG 1024
@@ -27,32 +27,25 @@
 #define MAX_OUTPUT (1024 * 1024)
 /* Most requests in one group. */
 #define MAX_GROUP 256
-/* A user who is neither root nor LedgerUser gets no more answers; further lines wait unread. */
-#define MAX_ANSWERS_PER_S 20
-
-/* Opening a line is most of the work, and only an opened line tells who has sent it. */
-enum standing {
-	TRUSTED,         /* root or LedgerUser has sent the last line */
-	FROM_CONTROLLER, /* no line yet; it comes from where slurmctld runs */
-	NEW,             /* no line yet */
-	STRANGER,        /* anybody else has sent the last line */
-	STANDINGS,
-};
+/* Connections that are accepted before other events have their turn. They are more than lines,
+ * because it costs less to let one in, and whoever waits in the kernel's queue has no place. */
+#define ACCEPT_AT_ONCE 64
+/* How long a group of replies may wait while others connect without an end. */
+#define FLUSH_AFTER_NS (2 * NS_PER_MS)
 
 struct connection {
+	struct waiter place; /* it comes first: turns.c knows nothing else of a connection */
 	struct server *server;
 	struct bufferevent *bev;
 	struct event *deadline;
 	struct connection *prev, *next;
-	char peer[96], origin[ORIGIN_SIZE];
+	struct peer peer;
 	bool closing; /* close it when its output is written */
-	enum standing standing;
-	uid_t uid;    /* of a STRANGER */
-	bool in_line; /* in a list of the server: it has sent a line whose turn will come */
-	TAILQ_ENTRY(connection) turn;
+	bool opened;  /* a line of it was opened */
+	uid_t uid;    /* by the kernel or by the last line; valid for a TRUSTED and a STRANGER */
+	size_t room;  /* how many bytes of a line are read */
+	size_t seen;  /* how many of them hold no end of a line */
 };
-
-TAILQ_HEAD(turns, connection);
 
 /* A reply that waits until what it says is on disk. The list is in the order of the requests. */
 struct waiting_reply {
@@ -66,7 +59,8 @@ struct server {
 	struct event_base *base;
 	struct service *service;
 	const struct wire_auth *auth;
-	struct evconnlistener *listener[MAX_SOCKETS];
+	peer_fn look;
+	struct event *listener[MAX_SOCKETS];
 	int listener_count, connection_count;
 	struct connection *connections;
 	time_t full_minute; /* when too many connections were last logged */
@@ -74,13 +68,12 @@ struct server {
 	/* The replies of the ledger's open group. Without a reply there is no group. */
 	struct waiting_reply *waiting, **waiting_end;
 	int waiting_count;
-	struct event *flush; /* its priority is the lowest: it runs when no line waits */
-	/* The connections with a line that waits. One line is taken in each round of the event
-	 * loop: so nobody has a second turn before everybody else of the same standing had one. */
-	struct turns turns[STANDINGS];
-	int last_turn; /* the standing of who had it */
+	int64_t waiting_since; /* CLOCK_MONOTONIC, ns */
+	struct event *flush;   /* its priority is the lowest: it runs when no line waits */
+	/* One line is taken in each round of the event loop: so nobody has a second turn before
+	 * everybody else of the same standing had one. */
+	struct turns *turns;
 	struct event *take_turn;
-	struct askers strangers;
 };
 
 static const struct timeval line_timeout = {LINE_TIMEOUT_S, 0};
@@ -90,15 +83,15 @@ static void set_listening(struct server *s, bool on)
 {
 	for (int i = 0; i < s->listener_count; i++) {
 		if (on)
-			evconnlistener_enable(s->listener[i]);
+			event_add(s->listener[i], NULL);
 		else
-			evconnlistener_disable(s->listener[i]);
+			event_del(s->listener[i]);
 	}
 }
 
 static void complain(struct connection *c, const char *text)
 {
-	service_complain(c->server->service, c->peer, text);
+	service_complain(c->server->service, c->peer.name, text);
 }
 
 static void drop(struct connection *c)
@@ -108,8 +101,7 @@ static void drop(struct connection *c)
 	for (struct waiting_reply *h = s->waiting; h; h = h->next)
 		if (h->to == c)
 			h->to = NULL;
-	if (c->in_line)
-		TAILQ_REMOVE(&s->turns[c->standing], c, turn);
+	turns_leave(s->turns, &c->place);
 	if (c->prev)
 		c->prev->next = c->next;
 	else
@@ -151,8 +143,17 @@ static bool reply_to(struct connection *c, json_t *reply, uid_t reader)
 	return true;
 }
 
+/* What came over the connection is no request, or one of a stranger. */
+static void suspect(struct connection *c)
+{
+	if (!c->opened && !c->peer.known)
+		turns_suspect(c->server->turns, c->peer.origin);
+}
+
 static void refuse(struct connection *c, enum wire_fault fault, const char *why)
 {
+	if (fault != WIRE_TROUBLE)
+		suspect(c);
 	service_refused_line(c->server->service, fault);
 	complain(c, why);
 	if (reply_to(c, json_pack("{s:b, s:s}", "ok", 0, "error", why), WIRE_ANYBODY))
@@ -209,6 +210,8 @@ static bool reply_later(struct connection *c, json_t *reply, uid_t reader)
 		return false;
 	}
 	*h = (struct waiting_reply){.to = c, .reply = reply, .reader = reader};
+	if (!s->waiting)
+		s->waiting_since = clock_now();
 	*s->waiting_end = h;
 	s->waiting_end = &h->next;
 	s->waiting_count++;
@@ -223,27 +226,24 @@ static bool reply_error(struct connection *c, const json_t *request, const char 
 		c->uid);
 }
 
-static bool had_enough(struct server *s, const struct connection *c)
-{
-	return c->standing == STRANGER &&
-	       askers_had_enough(&s->strangers, c->uid, MAX_ANSWERS_PER_S);
-}
-
-static bool answer(struct connection *c, const json_t *request)
+/* counted: the turn that it had was counted as its user's. */
+static bool answer(struct connection *c, const json_t *request, bool counted)
 {
 	struct server *s = c->server;
 	struct errmsg err = {""};
 
-	/* A new connection: it had its turn before it was known to be one of many. */
-	if (had_enough(s, c))
-		return reply_error(c, request, "you ask too often: ask again a second later");
-	if (c->standing == STRANGER)
-		askers_count(&s->strangers, c->uid);
+	/* It had its turn before its user was known. */
+	if (turns_standing(&c->place) == STRANGER && !counted) {
+		if (turns_had_enough(s->turns, c->uid))
+			return reply_error(
+				c, request, "you ask too often: ask again a second later");
+		turns_count(s->turns, c->uid);
+	}
 	if (ledger_group(s->service->ledger, &err)) {
 		plog_error("%s", err.text);
 		return reply_error(c, request, err.text);
 	}
-	s->service->origin = s->check_origin ? c->origin : NULL;
+	s->service->origin = s->check_origin ? c->peer.origin : NULL;
 	return reply_later(c, service_answer(s->service, request, c->uid), c->uid);
 }
 
@@ -252,22 +252,43 @@ static bool output_full(struct connection *c)
 	return evbuffer_get_length(bufferevent_get_output(c->bev)) > MAX_OUTPUT;
 }
 
-/* Puts the connection in line if it has sent a line and takes its replies. It may close it. */
-static void line_up(struct connection *c)
+/* Whether there is a whole line. What was looked at before is not looked at again. */
+static bool has_line(struct connection *c)
 {
 	struct evbuffer *input = bufferevent_get_input(c->bev);
+	size_t len = evbuffer_get_length(input);
+	struct evbuffer_ptr from;
 
-	if (c->in_line || c->closing)
+	if (c->seen >= len || evbuffer_ptr_set(input, &from, c->seen, EVBUFFER_PTR_SET))
+		return false;
+	if (evbuffer_search_eol(input, &from, NULL, EVBUFFER_EOL_LF).pos >= 0)
+		return true;
+	c->seen = len;
+	return false;
+}
+
+/* Puts the connection in line if it has sent a line, or as much of one as is read of it for now,
+ * and takes its replies. It may close it. */
+static void line_up(struct connection *c)
+{
+	size_t len = evbuffer_get_length(bufferevent_get_input(c->bev));
+
+	if (c->place.in_line || c->closing)
 		return;
 	if (output_full(c)) {
 		bufferevent_disable(c->bev, EV_READ);
-	} else if (evbuffer_search_eol(input, NULL, NULL, EVBUFFER_EOL_LF).pos >= 0) {
-		c->in_line = true;
-		TAILQ_INSERT_TAIL(&c->server->turns[c->standing], c, turn);
+	} else if (has_line(c) || (len >= c->room && len < WIRE_MAX_LINE)) {
+		turns_line_up(c->server->turns, &c->place);
 		evtimer_add(c->server->take_turn, &at_once);
-	} else if (evbuffer_get_length(input) >= WIRE_MAX_LINE) {
+	} else if (len >= WIRE_MAX_LINE) {
 		refuse(c, WIRE_OVERSIZED, "a line is too long");
 	}
+}
+
+static void set_room(struct connection *c, size_t room)
+{
+	c->room = room < WIRE_MAX_LINE ? room : WIRE_MAX_LINE;
+	bufferevent_setwatermark(c->bev, EV_READ, 0, c->room);
 }
 
 static void on_read(struct bufferevent *bev, void *arg)
@@ -276,18 +297,28 @@ static void on_read(struct bufferevent *bev, void *arg)
 	line_up(arg);
 }
 
+/* It has just had its place in line. */
 static void take_line(struct connection *c)
 {
+	struct evbuffer *input = bufferevent_get_input(c->bev);
 	struct server *s = c->server;
+	bool stranger = turns_standing(&c->place) == STRANGER, trusted, answered;
 	struct errmsg err = {""};
+	uid_t was = c->uid;
 	enum wire_fault fault;
 	json_t *request;
-	bool answered;
 	size_t len;
-	char *line = evbuffer_readln(bufferevent_get_input(c->bev), &len, EVBUFFER_EOL_LF);
+	char *line;
 
-	TAILQ_REMOVE(&s->turns[c->standing], c, turn);
-	c->in_line = false;
+	/* Whoever it turns out to be, the turn was this user's. */
+	if (stranger)
+		turns_count(s->turns, was);
+	if (!has_line(c) && c->room < WIRE_MAX_LINE) {
+		set_room(c, 4 * c->room);
+		return;
+	}
+	line = evbuffer_readln(input, &len, EVBUFFER_EOL_LF);
+	c->seen = 0;
 	evtimer_add(c->deadline, &line_timeout);
 	request = wire_decode_fault(s->auth, line ? line : "", len, &c->uid, &fault, &err);
 	free(line);
@@ -295,8 +326,13 @@ static void take_line(struct connection *c)
 		refuse(c, fault, err.text);
 		return;
 	}
-	c->standing = service_trusts(s->service, c->uid) ? TRUSTED : STRANGER;
-	answered = answer(c, request);
+	trusted = service_trusts(s->service, c->uid);
+	if (!trusted)
+		suspect(c);
+	c->opened = true;
+	set_room(c, WIRE_MAX_LINE);
+	answered = !turns_join_user(s->turns, &c->place, c->uid, trusted) &&
+		   answer(c, request, stranger && c->uid == was);
 	json_decref(request);
 	if (!answered) {
 		drop(c);
@@ -309,38 +345,35 @@ static void take_line(struct connection *c)
 	event_active(s->flush, EV_TIMEOUT, 0);
 }
 
-/* Strangers come last. The others take turns, so that no kind of them keeps another one out. */
-static struct connection *whose_turn(struct server *s)
+/* Its event does not come while other events do: what only strangers can cause must not keep the
+ * others' replies back. */
+static void flush_in_time(struct server *s)
 {
-	struct connection *c;
-
-	for (int i = 0; i < STRANGER; i++) {
-		s->last_turn = (s->last_turn + 1) % STRANGER;
-		c = TAILQ_FIRST(&s->turns[s->last_turn]);
-		if (c)
-			return c;
-	}
-	TAILQ_FOREACH(c, &s->turns[STRANGER], turn)
-	if (!had_enough(s, c))
-		return c;
-	return NULL;
+	if (s->waiting && !turns_urgent(s->turns) &&
+		clock_now() - s->waiting_since > FLUSH_AFTER_NS)
+		flush(s);
 }
 
 static void on_turn(evutil_socket_t fd, short what, void *arg)
 {
 	struct server *s = arg;
-	struct connection *c = whose_turn(s);
+	struct waiter *next = NULL;
+	bool done = true;
 
 	(void)fd;
 	(void)what;
-	/* No reply waits for the lines of strangers. */
-	if (c && c->standing == STRANGER && s->waiting)
+	/* No reply waits for the lines of suspects and strangers. */
+	if (s->waiting && !turns_urgent(s->turns))
 		flush(s);
-	else if (c)
-		take_line(c);
-	for (int i = 0; i < STANDINGS; i++)
-		if (!TAILQ_EMPTY(&s->turns[i]))
-			evtimer_add(s->take_turn, c ? &at_once : &a_second);
+	else if ((next = turns_next(s->turns)))
+		take_line((struct connection *)next);
+	else
+		done = false;
+	if (turns_waiting(s->turns))
+		evtimer_add(s->take_turn, done ? &at_once : &a_second);
+	/* Now one may be known for a stranger, whose place is somebody else's. */
+	if (s->connection_count >= SERVER_MAX_CONNECTIONS && turns_victim(s->turns))
+		set_listening(s, true);
 }
 
 /* The output has drained. */
@@ -371,7 +404,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (c->in_line)
+	if (c->place.in_line)
 		complain(c, "asks more often than it is answered: closed");
 	else if (evbuffer_get_length(bufferevent_get_input(c->bev)) ||
 		 evbuffer_get_length(bufferevent_get_output(c->bev)))
@@ -380,88 +413,105 @@ static void on_deadline(evutil_socket_t fd, short what, void *arg)
 }
 
 /*
- * Called when the last free connection is taken. Closes the oldest one of a stranger, or else the
- * oldest one over which nothing has come yet, so that nobody keeps the nodes out by holding
+ * Where all places are taken, whoever comes gets that of a stranger or a suspect, or else of the
+ * oldest connection over which nothing has come yet: nobody keeps the nodes out by holding
  * connections. Where there is no such connection, the next one has to wait.
  */
-static void make_room(struct server *s)
+static struct connection *whose_place(struct server *s)
 {
-	struct connection *oldest = NULL;
+	struct connection *c = (struct connection *)turns_victim(s->turns);
 
-	for (struct connection *c = s->connections->next; c; c = c->next)
-		if (c->standing == STRANGER || (c->standing != TRUSTED && !c->in_line &&
-						       !(oldest && oldest->standing == STRANGER)))
-			oldest = c;
 	if (s->full_minute != time(NULL) / 60)
 		plog_warn("%d connections: %s", SERVER_MAX_CONNECTIONS,
-			oldest ? "those of strangers are closed" : "more have to wait");
+			c ? "those of strangers are closed" : "more have to wait");
 	s->full_minute = time(NULL) / 60;
-	if (oldest)
-		drop(oldest);
-	else
-		set_listening(s, false);
+	return c;
 }
 
-static void name_peer(const struct sockaddr *address, int len, char *buf, size_t size)
+/* Gives a new connection its place. */
+static int settle_in(struct connection *c)
 {
-	char host[64], port[16];
+	struct server *s = c->server;
+	bool controls = origin_controls(s->service->controllers, c->peer.origin);
 
-	if (getnameinfo(address, len, host, sizeof(host), port, sizeof(port),
-		    NI_NUMERICHOST | NI_NUMERICSERV))
-		snprintf(buf, size, "somebody");
-	else
-		snprintf(buf, size, "%s port %s", host, port);
+	if (!c->peer.known)
+		return turns_join_address(s->turns, &c->place, c->peer.origin, controls);
+	c->uid = c->peer.uid;
+	return turns_join_user(s->turns, &c->place, c->uid,
+		c->uid != PEER_GONE && service_trusts(s->service, c->uid));
 }
 
-static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
-	int len, void *arg)
+static void let_in(struct server *s, int fd, const struct sockaddr *address, socklen_t len)
 {
 	struct connection *c = calloc(1, sizeof(*c));
-	struct sockaddr_storage own;
-	socklen_t own_len = sizeof(own);
-	struct server *s = arg;
+	struct waiter *surplus;
 
-	(void)listener;
 	if (!c) {
 		close(fd);
 		return;
 	}
 	c->server = s;
-	name_peer(address, len, c->peer, sizeof(c->peer));
-	if (!getsockname(fd, (struct sockaddr *)&own, &own_len))
-		origin_name(address, (socklen_t)len, (struct sockaddr *)&own, own_len, c->origin);
-	c->standing = origin_controls(s->service->controllers, c->origin) ? FROM_CONTROLLER : NEW;
+	s->look(fd, address, len, &c->peer);
 	c->next = s->connections;
 	if (c->next)
 		c->next->prev = c;
 	s->connections = c;
-	if (++s->connection_count == SERVER_MAX_CONNECTIONS)
-		make_room(s);
+	s->connection_count++;
 	c->bev = bufferevent_socket_new(s->base, fd, BEV_OPT_CLOSE_ON_FREE);
 	c->deadline = evtimer_new(s->base, on_deadline, c);
-	if (!c->bev || !c->deadline) {
+	if (!c->bev || !c->deadline || settle_in(c)) {
 		if (!c->bev)
 			close(fd);
 		drop(c);
 		return;
 	}
 	bufferevent_setcb(c->bev, on_read, on_written, on_event, c);
-	bufferevent_setwatermark(c->bev, EV_READ, 0, WIRE_MAX_LINE);
+	set_room(c, turns_standing(&c->place) == TRUSTED ? WIRE_MAX_LINE : SERVER_FIRST_ROOM);
 	evtimer_add(c->deadline, &line_timeout);
 	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
+	/* Where addresses are translated, one of them may be a whole cluster's. */
+	surplus = c->peer.known || s->check_origin ? turns_surplus(s->turns, &c->place) : NULL;
+	if (surplus)
+		drop((struct connection *)surplus);
 }
 
 /* The usual reason is that no descriptors are left: wait until a connection ends. */
-static void on_accept_error(struct evconnlistener *listener, void *arg)
+static void cannot_accept(struct server *s)
+{
+	plog_error("cannot accept: %s", strerror(errno));
+	if (s->connection_count)
+		set_listening(s, false);
+	else
+		usleep(10000);
+}
+
+static void on_connect(evutil_socket_t listener, short what, void *arg)
 {
 	struct server *s = arg;
 
-	plog_error("cannot accept: %s", strerror(errno));
-	if (s->connection_count) {
-		evconnlistener_disable(listener);
-		return;
+	(void)what;
+	flush_in_time(s);
+	for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
+		struct connection *gone = NULL;
+		struct sockaddr_storage address;
+		socklen_t len = sizeof(address);
+		int fd;
+
+		if (s->connection_count >= SERVER_MAX_CONNECTIONS && !(gone = whose_place(s))) {
+			set_listening(s, false);
+			return;
+		}
+		fd = accept4(
+			listener, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0) {
+			if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+				cannot_accept(s);
+			return;
+		}
+		if (gone)
+			drop(gone);
+		let_in(s, fd, (struct sockaddr *)&address, len);
 	}
-	usleep(10000);
 }
 
 static int listen_on(struct server *s, const struct addrinfo *a)
@@ -481,13 +531,15 @@ static int listen_on(struct server *s, const struct addrinfo *a)
 		return -1;
 	}
 	s->listener[s->listener_count] =
-		evconnlistener_new(s->base, on_accept, s, LEV_OPT_CLOSE_ON_FREE, 0, fd);
-	if (!s->listener[s->listener_count]) {
+		event_new(s->base, fd, EV_READ | EV_PERSIST, on_connect, s);
+	if (!s->listener[s->listener_count] || event_add(s->listener[s->listener_count], NULL)) {
+		if (s->listener[s->listener_count])
+			event_free(s->listener[s->listener_count]);
 		close(fd);
 		errno = ENOMEM;
 		return -1;
 	}
-	evconnlistener_set_error_cb(s->listener[s->listener_count++], on_accept_error);
+	s->listener_count++;
 	return 0;
 }
 
@@ -509,11 +561,11 @@ struct server *server_new(struct event_base *base, struct service *service,
 	s->service = service;
 	s->auth = auth;
 	s->waiting_end = &s->waiting;
-	for (int i = 0; i < STANDINGS; i++)
-		TAILQ_INIT(&s->turns[i]);
+	s->look = peer_look;
+	s->turns = turns_new();
 	s->take_turn = evtimer_new(base, on_turn, s);
 	s->flush = event_new(base, -1, 0, on_flush, s);
-	if (!s->take_turn || !s->flush ||
+	if (!s->turns || !s->take_turn || !s->flush ||
 		event_priority_set(s->flush, event_base_get_npriorities(base) - 1)) {
 		errmsg_set(err, "cannot make an event");
 		goto failed;
@@ -552,12 +604,20 @@ void server_free(struct server *s)
 		event_free(s->take_turn);
 	while (s->connections)
 		drop(s->connections);
-	for (int i = 0; i < s->listener_count; i++)
-		evconnlistener_free(s->listener[i]);
+	for (int i = 0; i < s->listener_count; i++) {
+		close(event_get_fd(s->listener[i]));
+		event_free(s->listener[i]);
+	}
+	turns_free(s->turns);
 	free(s);
 }
 
 void server_check_origin(struct server *s, bool check)
 {
 	s->check_origin = check;
+}
+
+void server_look_with(struct server *s, peer_fn look)
+{
+	s->look = look;
 }

@@ -4,11 +4,16 @@
 
 #include <event2/event.h>
 
+#include "accounting/ledgerd/peer.h"
 #include "accounting/ledgerd/service.h"
 #include "accounting/record/wire.h"
 
 /* How many connections are served at a time; others wait in the kernel's queue. */
 #define SERVER_MAX_CONNECTIONS 512
+/* What is read of a connection before its first line is opened: so many bytes, and four times as
+ * many at each turn, up to a whole line. So many who have proved nothing cannot fill the turns of
+ * others with reading. */
+#define SERVER_FIRST_ROOM 4096
 
 struct server;
 
@@ -18,13 +23,15 @@ struct server;
  * costs the same for one request as for many. A group ends when no other request waits to be read,
  * and the replies wait for its end. NULL with err.
  *
- * One line of one connection is taken at a time. So that no user can hold slurmctld up, with
- * however many connections, those of people whom nothing is known of come before those of users
- * (service_trusts()), and a user gets no more than some answers a second.
+ * One line of one connection is taken at a time, in the order of turns.h. So no user can hold
+ * slurmctld up, with however many connections, and however often they are new ones.
  */
 struct server *server_new(struct event_base *base, struct service *service,
 	const struct wire_auth *auth, const char *host, int port, struct errmsg *err);
 /* Says whether records are stored with the address that they came from; at first they are not. */
 void server_check_origin(struct server *s, bool check);
+/* Another way to find out who has connected, for tests. */
+typedef void (*peer_fn)(int fd, const struct sockaddr *address, socklen_t len, struct peer *peer);
+void server_look_with(struct server *s, peer_fn look);
 
 void server_free(struct server *s);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whose line the ledger reads next, and whose connection it closes where there are too many. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "common/askers.h"
+
+/*
+ * Opening a line is most of the work, and only an opened line tells who has sent it. So the
+ * connections of one source take turns as one: those of an address, as long as nothing of them was
+ * opened, and those of a user. Whoever opens a new connection for each line has no more turns by
+ * it. Every call takes the same time however many connections there are.
+ */
+enum standing {
+	TRUSTED,         /* root's or LedgerUser's: by the kernel or by the last line */
+	FROM_CONTROLLER, /* no line yet; it comes from where slurmctld runs */
+	NEW,             /* no line yet */
+	SUSPECT,         /* no line yet; from its address strangers have come lately */
+	STRANGER,        /* anybody else's: by the kernel or by the last line */
+	STANDINGS,
+};
+
+struct source;
+
+/* A connection's place. At first all 0: it has none. */
+struct waiter {
+	struct source *source;
+	bool in_line;
+	TAILQ_ENTRY(waiter) entry;
+};
+
+struct turns;
+
+/* NULL with errno. */
+struct turns *turns_new(void);
+/* No connection may have a place any more. */
+void turns_free(struct turns *t);
+
+/* Gives a connection its place, in exchange for the one that it has: that of an address or that of
+ * a user. It is not in line then. Returns 0; without memory -1, and it has none. */
+int turns_join_address(struct turns *t, struct waiter *w, const char *origin, bool controls);
+int turns_join_user(struct turns *t, struct waiter *w, uid_t uid, bool trusted);
+void turns_leave(struct turns *t, struct waiter *w);
+
+/* Also where it has no place: NEW. */
+enum standing turns_standing(const struct waiter *w);
+
+/* Strangers have come from this address: until some time has passed, what else comes from there
+ * waits for those from other addresses. Controllers and trusted connections do not. */
+void turns_suspect(struct turns *t, const char *origin);
+
+/* A user who is neither root nor LedgerUser gets so many turns a second; further lines wait. */
+#define TURNS_MAX_ANSWERS_PER_S 20
+void turns_count(struct turns *t, uid_t uid);
+bool turns_had_enough(struct turns *t, uid_t uid);
+
+/* The connection has sent a line. */
+void turns_line_up(struct turns *t, struct waiter *w);
+/* Whose turn it is; it is not in line any more. NULL: nobody's for now. Suspects and strangers come
+ * last. The others take turns, so that no kind of them keeps another one out. */
+struct waiter *turns_next(struct turns *t);
+/* Whether anybody is in line, whether they had enough or not. */
+bool turns_waiting(const struct turns *t);
+/* Whether anybody is in line for whom replies may wait: no suspect and no stranger. */
+bool turns_urgent(const struct turns *t);
+
+/* The most connections of an address or a user that hold a place and send no line. */
+#define TURNS_MAX_IDLE 64
+/* The oldest of them where the source of w has more, or NULL. */
+struct waiter *turns_surplus(const struct turns *t, const struct waiter *w);
+/* The one to close where a connection of this standing needs room: a stranger's, a suspect's, or
+ * else the one that has kept its place for longest without a line. NULL: none. */
+struct waiter *turns_victim(const struct turns *t);
