@@ -2,6 +2,7 @@
 /* Decides who may ask what, and turns requests into calls of the ledger. */
 #include "accounting/ledgerd/service.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,6 +266,32 @@ static int read_part(struct service *s, const json_t *request, const char *clust
 	return rc < 0 ? -1 : 0;
 }
 
+/* Takes out of a run's records what tells of shutters, where that may change yet: by the difference
+ * of two of them the job's owner could tell which shutter was a sham, and whether it was caught.
+ * What is left is a record as of a run without a shutter, so every client can read it. */
+static int hide_shutters(json_t *records, struct errmsg *err)
+{
+	json_t *record;
+	size_t i;
+
+	json_array_foreach(records, i, record)
+	{
+		struct ledger_record r;
+
+		if (json_is_true(json_object_get(record, "final")))
+			continue;
+		if (record_from_json(record, &r, err))
+			return -1;
+		r.sensing = r.spin = r.attributed = false;
+		r.blocks = r.used = r.culprit = 0;
+		r.degradation = r.variance = r.thesis_degradation = NAN;
+		r.lack = LACK_NOTHING;
+		if (json_array_set_new(records, i, record_to_json(&r)))
+			return errmsg_set(err, "out of memory");
+	}
+	return 0;
+}
+
 static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 {
 	struct settlement settlement;
@@ -318,6 +345,12 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 		changes = NULL;
 		settled = 0;
 		part.more = false;
+	}
+	/* What a price was made of is the owner's to see, whether it is final or not. */
+	if (!service_trusts(s, from) && !settled && hide_shutters(records, &err)) {
+		json_decref(changes);
+		json_decref(records);
+		return trouble(&err);
 	}
 	reply = json_pack("{s:b, s:o, s:o, s:o, s:s}", "ok", 1, "records", records, "settlement",
 		settled ? settlement_to_json(&settlement) : json_null(), "changes",

@@ -95,7 +95,10 @@ struct service {
  *
  * The table operations[] in service.c says who may ask what. root and ledger_uid may ask
  * everything; anybody else may ask status, and job: about others' jobs the answer is the one about
- * a job that the ledger does not know. A request that makes or changes a price must also come from
+ * a job that the ledger does not know. In answers to anybody else a record that is not final, of a
+ * run without a settlement, tells nothing of shutters: blocks, used and culprit are 0, degradation,
+ * variance and thesis_degradation null, and sensing, spin, lack and partner_degradation are not
+ * there. A request that makes or changes a price must also come from
  * a controller (origin_controls()), and so must a job request of root or ledger_uid with "nodes";
  * the "nodes" of other people are ignored.
  *

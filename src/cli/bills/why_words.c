@@ -189,13 +189,18 @@ static void say_nodes(json_t *list, const struct why *w)
 {
 	for (int i = 0; i < w->ledger.record_count; i++) {
 		const struct ledger_record *r = &w->ledger.records[i];
+		char blocks[96] = "";
 
+		/* Until its record is final the ledger keeps these from the job's owner. */
+		if (r->final || r->blocks)
+			snprintf(blocks, sizeof(blocks), "; %llu measurements, %llu of them of use",
+				(unsigned long long)r->blocks, (unsigned long long)r->used);
 		say(list,
 			"Node %s: %.1f s beside co-runners, %.1f s alone, %.1f s held stopped, "
-			"%.1f s not measured; %llu measurements, %llu of them of use.",
+			"%.1f s not measured%s.",
 			r->node, (double)r->co_ns / NS_PER_S, (double)r->solo_ns / NS_PER_S,
 			(double)r->paused_ns / NS_PER_S, (double)r->unmeasured_ns / NS_PER_S,
-			(unsigned long long)r->blocks, (unsigned long long)r->used);
+			blocks);
 	}
 }
 

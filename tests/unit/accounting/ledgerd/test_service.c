@@ -121,6 +121,81 @@ static void owners_may_ask_early(void **state)
 	ledger_close(s.ledger);
 }
 
+/* The one record of job 5 in the answer to this user. */
+static struct ledger_record seen_by(struct service *s, uid_t from)
+{
+	json_t *reply = ask(s, job_request(5), from, true);
+	const json_t *records = json_object_get(reply, "records");
+	struct errmsg err = {""};
+	struct ledger_record r;
+
+	assert_int_equal(json_array_size(records), 1);
+	assert_int_equal(record_from_json(json_array_get(records, 0), &r, &err), 0);
+	json_decref(reply);
+	return r;
+}
+
+static void assert_whole(const struct ledger_record *r)
+{
+	assert_true(r->sensing && r->spin && r->attributed);
+	assert_int_equal(r->blocks, 9);
+	assert_int_equal(r->used, 8);
+	assert_int_equal(r->culprit, 7);
+	assert_float_equal(r->degradation, 0.4, 1e-9);
+	assert_float_equal(r->variance, 0.01, 1e-9);
+	assert_float_equal(r->thesis_degradation, 0.3, 1e-9);
+	assert_int_equal(r->lack, LACK_PRECISION);
+}
+
+/* While a job runs, its owner could tell by its records which shutter was a sham, and whether that
+ * has caught the job: so they see nothing of shutters. */
+static void users_see_no_block_of_a_running_job(void **state)
+{
+	struct service s = {.ledger = open_ledger(), .ledger_uid = 64};
+	struct ledger_record r = record_of(5, "n1", 1), seen;
+	struct settlement settlement = settlement_of(5, 3600);
+
+	(void)state;
+	r.final = false;
+	r.sensing = r.spin = r.attributed = true;
+	r.blocks = 9;
+	r.used = 8;
+	r.variance = 0.01;
+	r.thesis_degradation = 0.3;
+	r.lack = LACK_PRECISION;
+	r.culprit = 7;
+	r.partner_count = 1;
+	r.partner[0] = 7;
+	json_decref(ask(&s, record_request(&r), 0, true));
+	seen = seen_by(&s, 64);
+	assert_whole(&seen);
+	seen = seen_by(&s, 1000);
+	assert_false(seen.sensing);
+	assert_false(seen.spin || seen.attributed);
+	assert_int_equal(seen.blocks + seen.used + seen.culprit, 0);
+	assert_true(isnan(seen.degradation) && isnan(seen.variance));
+	assert_true(isnan(seen.thesis_degradation));
+	assert_int_equal(seen.lack, LACK_NOTHING);
+	assert_int_equal(seen.co_ns, r.co_ns);
+	assert_int_equal(seen.partner[0], 7);
+	/* The final one is what the price is made of. */
+	r.final = true;
+	r.seq = 2;
+	json_decref(ask(&s, record_request(&r), 0, true));
+	seen = seen_by(&s, 1000);
+	assert_whole(&seen);
+	ledger_close(s.ledger);
+	/* So is the last one of a node that was lost. */
+	unlink(path);
+	s = (struct service){.ledger = open_ledger(), .ledger_uid = 64};
+	r.final = false;
+	json_decref(ask(&s, record_request(&r), 0, true));
+	json_decref(ask(&s, settle_request(&settlement), 0, true));
+	seen = seen_by(&s, 1000);
+	assert_whole(&seen);
+	ledger_close(s.ledger);
+}
+
 /* Part of an answer about job 5, of which `got` records have been seen; NULL when it was the last.
  */
 static json_t *next_part(
@@ -399,6 +474,7 @@ int main(void)
 		LEDGER_TEST(what_is_refused_is_counted),
 		LEDGER_TEST(who_may_what),
 		LEDGER_TEST(owners_may_ask_early),
+		LEDGER_TEST(users_see_no_block_of_a_running_job),
 		LEDGER_TEST(refusals_are_logged_sparsely),
 		LEDGER_TEST(bad_requests),
 	};
