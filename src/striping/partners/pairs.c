@@ -21,17 +21,29 @@
  */
 #define MEMORY_S 36000.0
 
+/* The user to whom classes belong that are everybody's. */
+#define EVERYBODY UINT64_MAX
+
 struct row {
 	char *job, *partner;
-	double degradation; /* weighted mean */
-	double seconds;     /* its weight, at most MEMORY_S */
+	uint64_t of_job, of_partner; /* the users of both classes */
+	double degradation;          /* weighted mean */
+	double seconds;              /* its weight, at most MEMORY_S */
 	uint64_t count;
 	long long last; /* unix time of the latest observation */
+};
+
+/* A user, and how many rows have a class of theirs. */
+struct owner {
+	uint64_t uid;
+	size_t rows;
 };
 
 struct pairs {
 	struct row *row; /* sorted by job, then partner */
 	size_t count, room;
+	struct owner *owner; /* sorted by uid; none without a row */
+	size_t owners, owner_room;
 	double sum; /* of all rows' means */
 };
 
@@ -53,6 +65,7 @@ void pairs_free(struct pairs *p)
 	for (size_t i = 0; i < p->count; i++)
 		free_row(&p->row[i]);
 	free(p->row);
+	free(p->owner);
 	free(p);
 }
 
@@ -80,24 +93,6 @@ static size_t find_row(const struct pairs *p, const char *job, const char *partn
 	return low;
 }
 
-static void drop(struct pairs *p, size_t at)
-{
-	p->sum -= p->row[at].degradation;
-	free_row(&p->row[at]);
-	memmove(&p->row[at], &p->row[at + 1], (p->count - at - 1) * sizeof(*p->row));
-	p->count--;
-}
-
-static void drop_oldest(struct pairs *p)
-{
-	size_t oldest = 0;
-
-	for (size_t i = 1; i < p->count; i++)
-		if (p->row[i].last < p->row[oldest].last)
-			oldest = i;
-	drop(p, oldest);
-}
-
 /* How many bytes of a class name its user: the digits before "/" or ":"; 0 = it is everybody's. */
 static size_t owner_length(const char *class)
 {
@@ -106,11 +101,128 @@ static size_t owner_length(const char *class)
 	return class[digits] == '/' || class[digits] == ':' ? digits : 0;
 }
 
-static bool same_owner(const char *a, const char *b)
+static uint64_t owner_of(const char *class)
 {
-	size_t len = owner_length(a);
+	return owner_length(class) ? strtoull(class, NULL, 10) : EVERYBODY;
+}
 
-	return len == owner_length(b) && !memcmp(a, b, len);
+/* Index of the user, or of the place where they belong. */
+static size_t find_owner(const struct pairs *p, uint64_t uid)
+{
+	size_t low = 0, high = p->owners;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (p->owner[mid].uid < uid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* One row more: 0, or -1 without memory. */
+static int count_row(struct pairs *p, uint64_t uid)
+{
+	size_t at = find_owner(p, uid);
+
+	if (at < p->owners && p->owner[at].uid == uid) {
+		p->owner[at].rows++;
+		return 0;
+	}
+	if (p->owners == p->owner_room) {
+		size_t room = p->owner_room ? p->owner_room * 2 : 64;
+		struct owner *owner = realloc(p->owner, room * sizeof(*owner));
+
+		if (!owner)
+			return -1;
+		p->owner = owner;
+		p->owner_room = room;
+	}
+	memmove(&p->owner[at + 1], &p->owner[at], (p->owners - at) * sizeof(*p->owner));
+	p->owner[at] = (struct owner){uid, 1};
+	p->owners++;
+	return 0;
+}
+
+static void uncount_row(struct pairs *p, uint64_t uid)
+{
+	size_t at = find_owner(p, uid);
+
+	if (--p->owner[at].rows)
+		return;
+	p->owners--;
+	memmove(&p->owner[at], &p->owner[at + 1], (p->owners - at) * sizeof(*p->owner));
+}
+
+/* A row between two classes of one user counts once. */
+static int count_owners(struct pairs *p, const struct row *row)
+{
+	if (count_row(p, row->of_job))
+		return -1;
+	if (row->of_partner == row->of_job || !count_row(p, row->of_partner))
+		return 0;
+	uncount_row(p, row->of_job);
+	return -1;
+}
+
+static void uncount_owners(struct pairs *p, const struct row *row)
+{
+	uncount_row(p, row->of_job);
+	if (row->of_partner != row->of_job)
+		uncount_row(p, row->of_partner);
+}
+
+static void drop(struct pairs *p, size_t at)
+{
+	p->sum -= p->row[at].degradation;
+	uncount_owners(p, &p->row[at]);
+	free_row(&p->row[at]);
+	memmove(&p->row[at], &p->row[at + 1], (p->count - at - 1) * sizeof(*p->row));
+	p->count--;
+}
+
+/* Whether the row has a class of this user. *other: the user of the other class. */
+static bool is_of(const struct row *row, uint64_t uid, uint64_t *other)
+{
+	*other = row->of_job == uid ? row->of_partner : row->of_job;
+	return row->of_job == uid || row->of_partner == uid;
+}
+
+/*
+ * Drops the oldest of the rows between the two users with the most. The one of them has the most
+ * rows of all, which is no less than a fair share (MAX_ROWS by the number of users), and the other
+ * one the most of these. So whoever fills the history loses what they have put in: a user with few
+ * rows loses none, and one with many loses none with a third because of somebody's flood. 0, or -1
+ * without memory.
+ */
+static int drop_oldest(struct pairs *p)
+{
+	size_t *with = calloc(p->owners, sizeof(*with)), most = 0, oldest = p->count;
+	uint64_t uid, partner, other;
+
+	if (!with)
+		return -1;
+	for (size_t i = 1; i < p->owners; i++)
+		if (p->owner[i].rows > p->owner[most].rows)
+			most = i;
+	uid = p->owner[most].uid;
+	for (size_t i = 0; i < p->count; i++)
+		if (is_of(&p->row[i], uid, &other))
+			with[find_owner(p, other)]++;
+	most = 0;
+	for (size_t i = 1; i < p->owners; i++)
+		if (with[i] > with[most])
+			most = i;
+	partner = p->owner[most].uid;
+	free(with);
+	for (size_t i = 0; i < p->count; i++)
+		if (is_of(&p->row[i], uid, &other) && other == partner &&
+			(oldest == p->count || p->row[i].last < p->row[oldest].last))
+			oldest = i;
+	drop(p, oldest);
+	return 0;
 }
 
 /* A class, and when it was seen last. */
@@ -149,13 +261,15 @@ static const char *oldest_class(struct seen *seen, size_t count)
 /* Makes room for a class that may be new: 0, or -1 without memory. */
 static int make_room(struct pairs *p, const char *class)
 {
+	const uint64_t uid = owner_of(class);
 	struct seen *seen;
 	const char *oldest;
 	char gone[PAIRS_CLASS_MAX];
-	size_t count = 0;
+	size_t count = 0, at;
 	bool known = false;
 
-	if (!owner_length(class))
+	at = find_row(p, class, "", &known);
+	if (uid == EVERYBODY || (at < p->count && !strcmp(p->row[at].job, class)))
 		return 0;
 	seen = malloc((2 * p->count + 1) * sizeof(*seen));
 	if (!seen)
@@ -164,9 +278,10 @@ static int make_room(struct pairs *p, const char *class)
 		const struct row *row = &p->row[i / 2];
 		const char *name = i % 2 ? row->partner : row->job;
 
+		if ((i % 2 ? row->of_partner : row->of_job) != uid)
+			continue;
 		known = !strcmp(name, class);
-		if (same_owner(name, class))
-			seen[count++] = (struct seen){name, row->last};
+		seen[count++] = (struct seen){name, row->last};
 	}
 	oldest = known ? NULL : oldest_class(seen, count);
 	free(seen);
@@ -181,12 +296,12 @@ static int make_room(struct pairs *p, const char *class)
 
 static struct row *insert_row(struct pairs *p, const char *job, const char *partner)
 {
-	struct row new = {0};
+	struct row new = {.of_job = owner_of(job), .of_partner = owner_of(partner)};
 	bool found;
 	size_t at;
 
-	if (p->count == MAX_ROWS)
-		drop_oldest(p);
+	if (p->count == MAX_ROWS && drop_oldest(p))
+		return NULL;
 	if (p->count == p->room) {
 		size_t room = p->room ? p->room * 2 : 64;
 		struct row *row = realloc(p->row, room * sizeof(*row));
@@ -198,7 +313,7 @@ static struct row *insert_row(struct pairs *p, const char *job, const char *part
 	}
 	new.job = strdup(job);
 	new.partner = strdup(partner);
-	if (!new.job || !new.partner) {
+	if (!new.job || !new.partner || count_owners(p, &new)) {
 		free_row(&new);
 		errno = ENOMEM;
 		return NULL;

@@ -30,7 +30,8 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err);
  * Enters one observation: a job of class `job` lost `degradation` (a fraction, thesis 3.1; small
  * negative values are measurement noise and are kept) beside one of class `partner` over `seconds`
  * of common run time. New observations outweigh old ones. A user has 50 classes at most: one more
- * takes the place of the one that was seen longest ago.
+ * takes the place of the one that was seen longest ago. The history has 20,000 rows at most: one
+ * more takes the place of an old one of the user who has the most.
  * Returns 0, or -1 with EINVAL (an empty or too long class, a value that is no number, above 1 or
  * below -1, seconds not positive) or ENOMEM.
  */

@@ -238,6 +238,118 @@ static void a_user_has_so_many_classes(void **state)
 	}
 }
 
+/* Enters a pair in both directions. */
+static void both(struct pairs *p, const char *a, const char *b, int now)
+{
+	assert_int_equal(pairs_learn(p, a, b, 0.5, 60, now), 0);
+	assert_int_equal(pairs_learn(p, b, a, 0.5, 60, now), 0);
+}
+
+/* How many of the pairs between classes of two users are known. */
+static int known(const struct pairs *p, const char *class, int n, const char *other, int others)
+{
+	char a[64], b[64];
+	int count = 0;
+	double d;
+
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < others; k++) {
+			snprintf(a, sizeof(a), "%s%d", class, i);
+			snprintf(b, sizeof(b), "%s%d", other, k);
+			count += pairs_expect(p, a, b, &d) + pairs_expect(p, b, a, &d);
+		}
+	return count;
+}
+
+/* A user who pairs each of their classes with each of all others' fills the history with their own
+ * rows, and takes the place of their own and of nobody else's; also where those others were seen
+ * long ago, and where the user makes pairs with one of them only, to have them lose theirs. */
+static void a_user_has_so_many_rows(void **state)
+{
+	enum { USERS = 300, HEAVY = 42 };
+	struct pairs *p = pairs_new();
+	char name[32], other[32];
+	double d;
+
+	(void)state;
+	/* What others have taught, long ago; one of them has taught much. */
+	for (int u = 0; u < USERS; u++) {
+		snprintf(name, sizeof(name), "%d/a", 2000 + u);
+		snprintf(other, sizeof(other), "%d/b", 2000 + u);
+		both(p, name, other, 1 + u);
+	}
+	for (int i = 0; i < 50; i++)
+		for (int k = 0; k < HEAVY; k++) {
+			snprintf(name, sizeof(name), "900/w%d", i);
+			snprintf(other, sizeof(other), "901/v%d", k);
+			both(p, name, other, 1);
+		}
+	/* The user, beside the heavy one first. */
+	for (int i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "1000:run%d", i);
+		for (int k = 0; k < 50; k++) {
+			snprintf(other, sizeof(other), "900/w%d", k);
+			both(p, name, other, 1000 + i);
+		}
+		for (int u = 0; u < USERS; u++) {
+			snprintf(other, sizeof(other), "%d/a", 2000 + u);
+			both(p, name, other, 1000 + i);
+		}
+	}
+	assert_int_equal(count_pairs(p), 20000);
+	for (int u = 0; u < USERS; u++) {
+		snprintf(name, sizeof(name), "%d/a", 2000 + u);
+		snprintf(other, sizeof(other), "%d/b", 2000 + u);
+		assert_true(pairs_expect(p, name, other, &d));
+		assert_true(pairs_expect(p, other, name, &d));
+	}
+	assert_int_equal(known(p, "900/w", 50, "901/v", HEAVY), 2 * 50 * HEAVY);
+	/* What somebody new teaches has room. */
+	both(p, "5000/x", "5001/y", 3000);
+	assert_true(pairs_expect(p, "5000/x", "5001/y", &d));
+	assert_int_equal(known(p, "900/w", 50, "901/v", HEAVY), 2 * 50 * HEAVY);
+	pairs_free(p);
+}
+
+/* Whoever has the most rows loses those with whom most of them are: nobody makes another one lose
+ * what they know of a third. */
+static void nobody_fills_anothers_share(void **state)
+{
+	enum { PARTNERS = 70, OTHERS = 4500 };
+	struct pairs *p = pairs_new();
+	char name[32], other[32];
+
+	(void)state;
+	/* A busy user has the most rows, and each partner of theirs some. */
+	for (int u = 0; u < PARTNERS; u++)
+		for (int i = 0; i < 50; i++) {
+			snprintf(name, sizeof(name), "900/w%d", i);
+			snprintf(other, sizeof(other), "%d/x0", 2000 + u);
+			both(p, name, other, 1);
+		}
+	/* Others fill most of what is left. */
+	for (int i = 0; i < OTHERS; i++) {
+		snprintf(name, sizeof(name), "%d/x", 10000 + i);
+		snprintf(other, sizeof(other), "%d/y", 10000 + i);
+		both(p, name, other, 2);
+	}
+	/* One makes pairs with the busy one alone. */
+	for (int i = 0; i < 50; i++)
+		for (int k = 0; k < 50; k++) {
+			snprintf(name, sizeof(name), "1000/run%d", i);
+			snprintf(other, sizeof(other), "900/w%d", k);
+			both(p, name, other, 1000);
+		}
+	assert_int_equal(count_pairs(p), 20000);
+	for (int u = 0; u < PARTNERS; u++) {
+		snprintf(other, sizeof(other), "%d/x", 2000 + u);
+		assert_int_equal(known(p, "900/w", 50, other, 1), 2 * 50);
+	}
+	assert_int_equal(
+		known(p, "1000/run", 50, "900/w", 50), 20000 - 2 * OTHERS - 2 * 50 * PARTNERS);
+	pairs_free(p);
+}
+
 static void names_classes(void **state)
 {
 	char buf[PAIRS_CLASS_MAX], name[2 * PAIRS_CLASS_MAX];
@@ -265,6 +377,8 @@ int main(void)
 		cmocka_unit_test(passes_over_broken_lines),
 		cmocka_unit_test(keeps_a_bounded_number),
 		cmocka_unit_test(a_user_has_so_many_classes),
+		cmocka_unit_test(a_user_has_so_many_rows),
+		cmocka_unit_test(nobody_fills_anothers_share),
 		cmocka_unit_test(names_classes),
 	};
 
