@@ -365,52 +365,88 @@ static bool fitting_lane(const struct submission *r, const struct submission_par
 
 enum what { TASKS, CPUS, GPUS };
 
-/* What the lanes of the best `nodes` fitting nodes hold together. */
-static int64_t capacity(const struct submission *r, const struct submission_partition *p,
-	int64_t nodes, enum what what)
+/* What the fitting lanes hold of something: the most first. */
+struct supply {
+	int count;
+	struct lanes_alike {
+		int64_t holds, nodes;
+	} * alike; /* to be freed */
+};
+
+static int most_first(const void *a, const void *b)
 {
-	int64_t sum = 0, below = INT64_MAX;
+	const struct lanes_alike *x = a, *y = b;
 
-	while (nodes > 0) {
-		int64_t best = 0, count = 0, take;
+	return (x->holds < y->holds) - (x->holds > y->holds);
+}
 
-		for (int i = 0; i < p->shape_count; i++) {
-			struct errmsg ignored;
-			struct lane l;
-			int64_t holds;
+/* 0, or -1 without memory. A partition may have as many shapes as nodes: whatever is asked of the
+ * supply takes one pass through it. */
+static int find_supply(const struct submission *r, const struct submission_partition *p,
+	enum what what, struct supply *supply)
+{
+	supply->count = 0;
+	supply->alike = calloc((size_t)p->shape_count + 1, sizeof(*supply->alike));
+	if (!supply->alike)
+		return -1;
+	for (int i = 0; i < p->shape_count; i++) {
+		struct errmsg ignored;
+		struct lane l;
+		int64_t holds;
 
-			if (!fitting_lane(r, p, i, &l, &ignored))
-				continue;
-			holds = what == TASKS ? l.tasks : what == CPUS ? l.cpus : l.gpus;
-			if (holds >= below || holds < best)
-				continue;
-			count = holds > best ? p->shape[i].count : count + p->shape[i].count;
-			best = holds;
-		}
-		if (!best)
-			break;
-		take = min64(count, nodes);
-		sum += take * best;
+		if (!fitting_lane(r, p, i, &l, &ignored))
+			continue;
+		holds = what == TASKS ? l.tasks : what == CPUS ? l.cpus : l.gpus;
+		if (holds > 0)
+			supply->alike[supply->count++] =
+				(struct lanes_alike){holds, p->shape[i].count};
+	}
+	qsort(supply->alike, (size_t)supply->count, sizeof(*supply->alike), most_first);
+	return 0;
+}
+
+/* What the lanes of the best `nodes` fitting nodes hold together. */
+static int64_t capacity(const struct supply *supply, int64_t nodes)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < supply->count && nodes > 0; i++) {
+		int64_t take = min64(supply->alike[i].nodes, nodes);
+
+		sum += take * supply->alike[i].holds;
 		nodes -= take;
-		below = best;
 	}
 	return sum;
 }
 
-/* With --ntasks-per-gpu Slurm takes no more nodes than it is asked for, however many it needs. */
-static int check_spread_of_gpus(const struct submission *r, const struct submission_partition *p,
-	int64_t fitting, struct errmsg *err)
+/* How many of the best nodes hold so much; all of them where they do not. */
+static int64_t nodes_for(const struct supply *supply, int64_t asked)
 {
-	int64_t nodes = at_least_one(r->min_nodes), enough = nodes;
+	int64_t nodes = 0;
 
-	if (r->tasks_per_gpu <= 0 || r->tasks <= capacity(r, p, nodes, TASKS))
+	for (int i = 0; i < supply->count && asked > 0; i++) {
+		const struct lanes_alike *a = &supply->alike[i];
+		int64_t take = min64(a->nodes, (asked + a->holds - 1) / a->holds);
+
+		asked -= take * a->holds;
+		nodes += take;
+	}
+	return nodes;
+}
+
+/* With --ntasks-per-gpu Slurm takes no more nodes than it is asked for, however many it needs. */
+static int check_spread_of_gpus(
+	const struct submission *r, const struct supply *tasks, int64_t fitting, struct errmsg *err)
+{
+	int64_t nodes = at_least_one(r->min_nodes), enough;
+
+	if (r->tasks_per_gpu <= 0 || r->tasks <= capacity(tasks, nodes))
 		return 0;
-	while (enough < fitting && r->tasks > capacity(r, p, enough, TASKS))
-		enough++;
+	enough = min64(nodes_for(tasks, r->tasks), fitting);
 	return errmsg_set(err,
 		"%" PRId64 " tasks with --ntasks-per-gpu do not fit in the lanes of %" PRId64
 		" node%s: ask for --nodes=%" PRId64,
-		r->tasks, nodes, nodes == 1 ? "" : "s", enough);
+		r->tasks, nodes, nodes == 1 ? "" : "s", enough > nodes ? enough : nodes);
 }
 
 /* The most nodes with a fitting lane that the job could have. */
@@ -462,19 +498,31 @@ static int check_total(const struct submission *r, const struct submission_parti
 {
 	const int64_t asked[] = {[TASKS] = r->tasks, [CPUS] = r->cpus, [GPUS] = r->gpus};
 	const struct node_limit limit = node_limit(r, p, fitting);
+	struct errmsg later;
+	int rc = 0, spread = 0;
 
 	if (r->min_nodes > fitting)
 		return errmsg_set(err,
 			"%" PRId64 " nodes are asked for, and only %" PRId64
 			" of partition %s have a lane that can take the job",
 			r->min_nodes, fitting, p->name);
-	for (enum what what = TASKS; what <= GPUS; what++) {
-		int64_t holds = capacity(r, p, limit.nodes, what);
+	for (enum what what = TASKS; !rc && what <= GPUS; what++) {
+		struct supply supply;
+		int64_t holds;
 
+		if (asked[what] <= 0)
+			continue;
+		if (find_supply(r, p, what, &supply))
+			return errmsg_set(err, "out of memory");
+		holds = capacity(&supply, limit.nodes);
 		if (asked[what] > holds)
-			return too_many(r, what, asked[what], &limit, holds, err);
+			rc = too_many(r, what, asked[what], &limit, holds, err);
+		else if (what == TASKS)
+			spread = check_spread_of_gpus(r, &supply, limit.nodes, &later);
+		free(supply.alike);
 	}
-	return check_spread_of_gpus(r, p, limit.nodes, err);
+	/* What no number of nodes is enough for is said first. */
+	return !rc && spread ? errmsg_set(err, "%s", later.text) : rc;
 }
 
 /* Only a job that would otherwise take more of its nodes' memory than its share is given an amount.

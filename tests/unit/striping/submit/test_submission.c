@@ -6,7 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "striping/submit/submission.h"
 
@@ -537,6 +540,141 @@ static void nodes_of_another_shape(void **state)
 	granted(&r, &p, 8, 8000);
 }
 
+static int more_first(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* The lanes of the partition's nodes, one by one, the largest first. Returns how many. */
+static int64_t all_lanes(const struct submission_partition *p, int64_t task_cpus, int64_t *tasks)
+{
+	int64_t n = 0;
+
+	for (int i = 0; i < p->shape_count; i++)
+		for (int k = 0; k < p->shape[i].count; k++)
+			tasks[n++] = p->shape[i].lane_cores / task_cpus;
+	qsort(tasks, (size_t)n, sizeof(*tasks), more_first);
+	return n;
+}
+
+static int64_t sum_of(const int64_t *tasks, int64_t n)
+{
+	int64_t sum = 0;
+
+	while (n-- > 0)
+		sum += tasks[n];
+	return sum;
+}
+
+/* What the largest lanes hold, and how many nodes are enough, is what counting them node by node
+ * says. */
+static void nodes_that_are_enough(void **state)
+{
+	enum { SHAPES = 6, NODES = 12 };
+	int refusals = 0;
+
+	(void)state;
+	srand(9);
+	for (int round = 0; round < 20000; round++) {
+		int64_t lane[SHAPES * NODES], nodes, limit, needed;
+		struct node_shape shape[SHAPES];
+		struct submission_partition p = partition(shape, 1 + rand() % SHAPES);
+		struct submission r = request();
+		struct submission_grant g;
+		struct errmsg err = {""};
+		char expected[160] = "";
+
+		for (int i = 0; i < p.shape_count; i++)
+			shape[i] = (struct node_shape){SHAPE(2, 2 * (1 + rand() % 8)),
+				.threads_per_core = 1, .cpus_per_core = 1, .mem_mb = 16000,
+				.gpus = 4, .count = 1 + rand() % NODES};
+		r.cpus_per_task = 1 + rand() % 2;
+		r.gpus = 1;
+		r.tasks_per_gpu = 1;
+		r.min_nodes = 1 + rand() % 3;
+		limit = all_lanes(&p, r.cpus_per_task, lane);
+		if (rand() % 3 == 0)
+			p.max_nodes = r.min_nodes + rand() % NODES;
+		if (rand() % 3 == 0)
+			r.max_nodes = r.min_nodes + 1 + rand() % NODES;
+		r.tasks = 1 + rand() % (rand() % 4 ? 24 : 3 * NODES * 8);
+		nodes = r.min_nodes;
+		if (nodes > limit)
+			continue;
+		if (r.max_nodes > 0 && r.max_nodes < limit)
+			limit = r.max_nodes;
+		if (p.max_nodes > 0 && p.max_nodes < limit)
+			limit = p.max_nodes;
+		for (needed = nodes; needed < limit && sum_of(lane, needed) < r.tasks;)
+			needed++;
+		if (sum_of(lane, limit) < r.tasks)
+			snprintf(expected, sizeof(expected),
+				"which hold %lld:", (long long)sum_of(lane, limit));
+		else if (needed > nodes)
+			snprintf(expected, sizeof(expected),
+				"do not fit in the lanes of %lld node%s: ask for --nodes=%lld",
+				(long long)nodes, nodes == 1 ? "" : "s", (long long)needed);
+		assert_int_equal(submission_check(&r, &p, &g, &err), *expected ? -1 : 0);
+		refusals += *expected != '\0';
+		if (*expected && !strstr(err.text, expected))
+			fail_msg("expected \"%s\" in: %s", expected, err.text);
+	}
+	assert_in_range(refusals, 4000, 16000);
+}
+
+/* The least processor time that the check takes, ns. */
+static int64_t cost(const struct submission *r, const struct submission_partition *p)
+{
+	int64_t least = INT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		struct timespec a, b;
+		struct submission_grant g;
+		struct errmsg err;
+		int64_t took;
+
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+		submission_check(r, p, &g, &err);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+		took = (b.tv_sec - a.tv_sec) * INT64_C(1000000000) + b.tv_nsec - a.tv_nsec;
+		least = took < least ? took : least;
+	}
+	return least;
+}
+
+/* slurmctld holds its locks meanwhile: to say how many nodes are enough takes no longer than to
+ * find that they are, and as many times longer as there are more shapes. */
+static void refusals_cost_little(void **state)
+{
+	enum { SHAPES = 200 };
+	static struct node_shape shape[SHAPES];
+	struct submission_partition p = partition(shape, SHAPES);
+	struct submission r = request();
+	int64_t granted_ns, refused_ns, few_ns;
+
+	(void)state;
+	for (int i = 0; i < SHAPES; i++)
+		shape[i] = (struct node_shape){SHAPE(2, 2 * (1 + i)), .threads_per_core = 1,
+			.cpus_per_core = 1, .mem_mb = 16000, .gpus = 4, .count = 50};
+	r.gpus = 1;
+	r.tasks_per_gpu = 1;
+	r.tasks = 1;
+	granted_ns = cost(&r, &p);
+	r.tasks = 50 * SHAPES * (SHAPES + 1);
+	refused(&r, &p, "tasks with --ntasks-per-gpu", "ask for --nodes=10000");
+	refused_ns = cost(&r, &p);
+	p.shape_count = SHAPES / 10;
+	r.tasks = 50 * p.shape_count * (p.shape_count + 1);
+	few_ns = cost(&r, &p);
+	print_message("%lld ns where they are enough, %lld where all are needed, %lld with a tenth "
+		      "of the shapes\n",
+		(long long)granted_ns, (long long)refused_ns, (long long)few_ns);
+	assert_true(refused_ns < 10 * granted_ns);
+	assert_true(refused_ns < 40 * few_ns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -558,6 +696,8 @@ int main(void)
 		cmocka_unit_test(nodes_the_job_insists_on),
 		cmocka_unit_test(hyperthreads),
 		cmocka_unit_test(nodes_that_cannot_be_striped),
+		cmocka_unit_test(nodes_that_are_enough),
+		cmocka_unit_test(refusals_cost_little),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
