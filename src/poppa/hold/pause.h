@@ -35,7 +35,7 @@ int pause_settled(struct pause_unit *u);
 bool pause_stopped(const struct pause_unit *u);
 
 /* Gives a spare unit a process for one stop and resume; then pause_let_go() takes it away again.
- * 0, or -1 with errno (ESRCH). */
+ * 0, or -1 with errno (ESRCH; EBUSY: somebody has stopped it). */
 int pause_adopt(struct pause_unit *u, pid_t pid);
 void pause_let_go(struct pause_unit *u);
 

@@ -158,6 +158,12 @@ int pause_adopt(struct pause_unit *u, pid_t pid)
 		errno = ESRCH;
 		return -1;
 	}
+	/* Somebody else has stopped it, so it is not ours to resume. */
+	if (st.state == 'T' || st.state == 't') {
+		close(fd);
+		errno = EBUSY;
+		return -1;
+	}
 	u->pid = pid;
 	u->fd[0] = fd;
 	held_retake(u->held, u->slot, pid, st.starttime);

@@ -119,6 +119,27 @@ static char state_of(pid_t pid)
 	return st.state;
 }
 
+/* Its user has stopped it before poppad has seen it: it stays stopped. */
+static void leaves_who_is_stopped(void **state)
+{
+	struct new_tasks *n = new_tasks_open(held);
+	const char *dirs[] = {dir};
+
+	(void)state;
+	assert_int_equal(new_tasks_know(n, &conf, dirs, 1, &app[KNOWN], 1), 0);
+	list("%d\n%d\n", (int)app[NEW], (int)app[NEWER]);
+	kill(app[NEW], SIGSTOP);
+	assert_true(becomes(app[NEW], true));
+	assert_int_equal(new_tasks_stop(n), 1);
+	assert_true(becomes(app[NEWER], true));
+	new_tasks_resume(n);
+	assert_true(becomes(app[NEWER], false));
+	assert_int_equal(state_of(app[NEW]), 'T');
+	kill(app[NEW], SIGCONT);
+	assert_true(becomes(app[NEW], false));
+	new_tasks_close(n);
+}
+
 static void stops_who_is_new(void **state)
 {
 	struct new_tasks *n = new_tasks_open(held);
@@ -235,6 +256,7 @@ static void conf_changes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(leaves_who_is_stopped),
 		cmocka_unit_test(stops_who_is_new),
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(cut_list),
