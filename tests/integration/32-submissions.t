@@ -304,7 +304,8 @@ for options in --mem=8001 --mem-per-cpu=1001; do
 	submit -p mixed -o /dev/null --colocate -n1 -x big1 --mem=8000 --wrap "exec sleep 600"
 	ok "the share itself on the small one" wait_running "$job"
 	is "of which it takes a lane" "$(nodes_of "$job") $(job_field "$job" NumCPUs)" "${NODE}1 8"
-	clear_jobs
+	scancel "$job"
+	wait_end "$job"
 done
 
 row '`--gres`'
