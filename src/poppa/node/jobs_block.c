@@ -163,8 +163,7 @@ static void take_spoilt(struct jobs *js, struct job *lone, const struct shutter_
 {
 	struct job *by = p->by >= 0 ? job_of(js, p, p->by) : NULL;
 
-	if (by && (p->outcome == SHUTTER_RAN || p->outcome == SHUTTER_STOPPED ||
-			  p->outcome == SHUTTER_OVERDUE))
+	if (by && (p->outcome == SHUTTER_RAN || p->outcome == SHUTTER_STOPPED))
 		by->whole |= ++by->spoilt == MANY_RAN;
 	if (lone && p->kind == SHUTTER_LONE && p->outcome != SHUTTER_OK && p->by >= 0)
 		tally_spoilt(lone->tally, p->job[p->by].job_id);

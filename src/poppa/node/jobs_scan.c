@@ -26,6 +26,7 @@
 /* What one job may take of what all jobs share. */
 #define COUNTED_THREADS 4096     /* each takes some file descriptors: a job with more has no data */
 #define FROZEN_PROCESSES 1024    /* more do not all stand still within a shutter */
+#define FREEZABLE_PROCESSES 4096 /* to freeze more takes longer than a shutter may last */
 #define LOOKED_CGROUPS 256       /* in which new tasks are looked for, within a shutter */
 #define BUSY_FOR (10 * NS_PER_S) /* so long after it used a processor, a task is not idle */
 /* After a scan, or the opening of one counter, that took longer, the job waits before the next for
@@ -343,7 +344,7 @@ static int choose_units(struct jobs *js, struct job *j, const struct found_tasks
 	enum pause_method method = js->env.settings->pause;
 	/* Signals to those that are not idle stop a crowd sooner than a freezer, which has to do
 	 * where signals do not. */
-	bool crowd = d->processes > FROZEN_PROCESSES && !whole;
+	bool crowd = d->processes > (whole ? FREEZABLE_PROCESSES : FROZEN_PROCESSES);
 	int n, kept = 0, most = most_units(js);
 	int64_t now = clock_now();
 

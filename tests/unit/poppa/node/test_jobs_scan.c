@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "unit/poppa/waiting_process.h"
 
 #define MAX_FOUND (JOB_CPU_MAX_CLOCKS + 1)
+#define CROWD 5000
 #define NOBODY 1000000000 /* a pid that no process has */
 
 /* What find_tasks() finds, or the error that it has. */
@@ -64,8 +66,10 @@ int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t j
 			.users = i,
 			.kind = HELD_FREEZER_V2};
 	strcpy(d->usage, counted_by);
-	d->process = calloc(MAX_FOUND, sizeof(*d->process));
+	d->process = calloc(MAX(found_count, MAX_FOUND), sizeof(*d->process));
 	memcpy(d->process, found, sizeof(found));
+	for (int i = MAX_FOUND; i < found_count; i++)
+		d->process[i] = (struct found_process){.pid = NOBODY + i, .state = 'S'};
 	return 0;
 }
 
@@ -344,6 +348,19 @@ static void frozen_where_signals_do_not_do(void **state)
 	jobs_scan(&js);
 	assert_int_equal(freezers_opened, 2);
 	js.first->whole = false;
+	/* A crowd is frozen only then, and only up to what a shutter has the time for. */
+	found_count = CROWD / 4;
+	jobs_scan(&js);
+	assert_int_equal(freezers_opened, 2);
+	js.first->whole = true;
+	jobs_scan(&js);
+	assert_int_equal(freezers_opened, 3);
+	found_count = CROWD;
+	jobs_scan(&js);
+	assert_int_equal(freezers_opened, 3);
+	found_count = 2;
+	js.first->whole = false;
+	freezers_opened = 2;
 	counted_by = "/nonexistent";
 	job_cpu_close(js.first->cpu);
 	js.first->cpu = NULL;
