@@ -169,9 +169,9 @@ static bool measure(struct shutter_plan *p, int region, struct hold *h)
  * Looks, before anything is stopped, whether a co-runner has ended or is stopped by somebody else.
  * In both cases the lone job was alone before the shutter began. Of a co-runner of which only some
  * tasks are stopped, these are left alone: we must not resume them. One of which only some tasks
- * have ended goes on. A task that made progress in
- * the last window is running. Of each other task the state is read: a freezer does not show
- * signals, and processor time is known only as of the last tick.
+ * have ended goes on. A task that made progress in the last window is running. Of each other task
+ * the state is read: a freezer does not show signals, and processor time is known only as of the
+ * last tick.
  */
 static enum shutter_outcome look_at_others(struct shutter_plan *p)
 {
@@ -200,6 +200,9 @@ static enum shutter_outcome look_at_others(struct shutter_plan *p)
 			}
 			state = counter_task_state(p->task[t].counter);
 			if (!state || state == 'Z' || state == 'X') {
+				/* A log has a row of each task, also after the stop. */
+				if (p->whole)
+					return SHUTTER_GONE;
 				note_end(p, &p->task[t]);
 				ended = true;
 				continue;

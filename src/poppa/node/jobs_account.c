@@ -50,7 +50,8 @@ static void look_at_work(struct job *j, int64_t now)
 	j->work_at = used < 0 ? 0 : now;
 }
 
-/* Corrects what the time of a job that was alone in the plan counts as: *by worked meanwhile. */
+/* Corrects what the time of a job that was alone in the plan counts as, where another job worked
+ * meanwhile. */
 static void correct_alone(const struct jobs *js, struct job *j)
 {
 	if (!j->was_alone)

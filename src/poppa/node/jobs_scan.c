@@ -383,11 +383,11 @@ static void take_units(struct jobs *js, struct job *j, const struct found_tasks 
 {
 	struct found_unit *u;
 	const char *why;
-	bool was = j->pausable, chosen_freely = js->env.settings->pause == PAUSE_AUTO;
-	bool whole = chosen_freely && (j->whole || (j->cpu && job_cpu_total_ns(j->cpu) < 0));
+	bool was = j->pausable, automatic = js->env.settings->pause == PAUSE_AUTO;
+	bool whole = automatic && (j->whole || (j->cpu && job_cpu_total_ns(j->cpu) < 0));
 	int n = choose_units(js, j, d, whole, &u, &why), kept = 0;
 
-	if (why && chosen_freely && !whole) {
+	if (why && automatic && !whole) {
 		free(u);
 		n = choose_units(js, j, d, true, &u, &why);
 	}
@@ -524,10 +524,8 @@ static void take_cpu_time(struct job *j, const struct found_tasks *d)
 
 	if (passed < CPU_LOOK)
 		return;
-	used = j->cpu ? job_cpu_total_ns(j->cpu) : -1;
 	/* A process that ended between two scans is counted with the shell that waited for it. */
-	if (used < 0)
-		used = (int64_t)d->cpu_ticks * NS_PER_S / sysconf(_SC_CLK_TCK);
+	used = (int64_t)d->cpu_ticks * NS_PER_S / sysconf(_SC_CLK_TCK);
 	j->busy = j->cpu_ns && (double)(used - j->used_ns) > JOBS_BUSY * (double)passed;
 	j->used_ns = used;
 	j->cpu_ns = now;

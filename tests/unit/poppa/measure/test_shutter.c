@@ -453,6 +453,26 @@ static void some_tasks_of_a_co_runner_end(void **state)
 	put_away();
 }
 
+/* A shutter log would have a row of a task that has none. */
+static void logs_no_task_that_has_ended(void **state)
+{
+	struct shutter_plan *p = plan();
+
+	(void)state;
+	p->jobs = p->schedule.jobs = 2;
+	p->job[1].tasks = p->job[1].units = 2;
+	p->schedule.job[1].measured = false;
+	p->whole = true;
+	fake[1].interrupts = true; /* so its state is read */
+	kill(child[1], SIGKILL);
+	waitpid(child[1], NULL, 0);
+	shutter_publish(shutter, p);
+	expect(SHUTTER_GONE);
+	put_away();
+	fake[1].interrupts = false;
+	start_child(1, false);
+}
+
 static void counter_fails(void **state)
 {
 	(void)state;
@@ -1018,6 +1038,7 @@ int main(void)
 		cmocka_unit_test(stopped_guard),
 		cmocka_unit_test(uncounted_task_ends),
 		cmocka_unit_test(some_tasks_of_a_co_runner_end),
+		cmocka_unit_test(logs_no_task_that_has_ended),
 		cmocka_unit_test(clock_is_set),
 		cmocka_unit_test(time_until_next),
 		cmocka_unit_test(idle),
