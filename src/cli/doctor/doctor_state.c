@@ -127,20 +127,20 @@ static void check_room(struct doctor *d, const char *spool)
 		doctor_say(d, DOCTOR_OK, "room for the spool", NULL, "%lu MiB", mib);
 }
 
-/* How many slots are armed at each of HELD_LOOKS looks. */
+/* How many entries are armed at each of HELD_LOOKS looks. */
 static int stuck(const struct held_file *h)
 {
-	static unsigned char armed[HELD_SLOTS];
+	static unsigned char armed[HELD_ENTRIES];
 	int n = 0;
 
 	memset(armed, 1, sizeof(armed));
 	for (int look = 0; look < HELD_LOOKS; look++) {
 		if (look)
 			usleep(HELD_WAIT_MS * 1000);
-		for (int i = 0; i < HELD_SLOTS; i++)
-			armed[i] &= atomic_load(&h->slot[i].armed) != HELD_FREE;
+		for (int i = 0; i < HELD_ENTRIES; i++)
+			armed[i] &= atomic_load(&h->entry[i].armed) != HELD_FREE;
 	}
-	for (int i = 0; i < HELD_SLOTS; i++)
+	for (int i = 0; i < HELD_ENTRIES; i++)
 		n += armed[i];
 	return n;
 }

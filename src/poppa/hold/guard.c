@@ -88,7 +88,7 @@ static void *wait_death(void *arg)
 	return NULL;
 }
 
-/* Opens the files for a release whenever slots have changed. */
+/* Opens the files for a release whenever entries have changed. */
 static void *prepare(void *arg)
 {
 	struct held_file *h = arg;

@@ -57,8 +57,8 @@ static bool still_held(const char *path)
 	if (fd >= 0)
 		close(fd);
 	if (h && !strcmp(h->boot_id, proc_boot_id(now, sizeof(now))))
-		for (uint32_t i = 0; i < h->high && i < HELD_SLOTS; i++)
-			held |= h->slot[i].armed != HELD_FREE;
+		for (uint32_t i = 0; i < h->high && i < HELD_ENTRIES; i++)
+			held |= h->entry[i].armed != HELD_FREE;
 	held_unmap(h);
 	return held;
 }
@@ -116,7 +116,7 @@ broken:
 	return NULL;
 }
 
-/* Wakes the guard's thread that opens files for what is in the slots (held_wait_news()). */
+/* Wakes the guard's thread that opens files for what is in the entries (held_wait_news()). */
 static void ring(struct held_file *h)
 {
 	atomic_fetch_add(&h->news, 1);
@@ -152,8 +152,8 @@ void held_wait_death(struct held_file *h)
 		pthread_mutex_unlock(&h->alive);
 }
 
-/* A reader that sees a member of the next turn also sees that the slot was HELD_FREE before. */
-static void begin_turn(void)
+/* A reader that sees a member of the next generation sees HELD_FREE before it, too. */
+static void begin_reuse(void)
 {
 	atomic_thread_fence(memory_order_release);
 }
@@ -165,17 +165,17 @@ int held_take(
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	for (uint32_t i = 0; i < HELD_SLOTS; i++) {
-		struct held_slot *s = &h->slot[i];
+	for (uint32_t i = 0; i < HELD_ENTRIES; i++) {
+		struct held_entry *s = &h->entry[i];
 
 		if (s->kind)
 			continue;
-		begin_turn();
+		begin_reuse();
 		s->pid = pid;
 		s->starttime = starttime;
 		strcpy(s->path, path ? path : "");
 		s->kind = kind;
-		s->turn++;
+		s->generation++;
 		if (i >= h->high)
 			h->high = i + 1;
 		ring(h);
@@ -185,26 +185,26 @@ int held_take(
 	return -1;
 }
 
-void held_free(struct held_file *h, int slot)
+void held_free(struct held_file *h, int entry)
 {
 	uint32_t high = h->high;
 
-	held_disarm(h, slot);
-	h->slot[slot].kind = 0;
-	while (high && !h->slot[high - 1].kind)
+	held_disarm(h, entry);
+	h->entry[entry].kind = 0;
+	while (high && !h->entry[high - 1].kind)
 		high--;
 	h->high = high;
 	ring(h);
 }
 
-void held_retake(struct held_file *h, int slot, pid_t pid, uint64_t starttime)
+void held_retake(struct held_file *h, int entry, pid_t pid, uint64_t starttime)
 {
-	struct held_slot *s = &h->slot[slot];
+	struct held_entry *s = &h->entry[entry];
 
-	begin_turn();
+	begin_reuse();
 	s->pid = pid;
 	s->starttime = starttime;
-	s->turn++;
+	s->generation++;
 }
 
 const struct freezer_words *held_freezer(enum held_kind kind)

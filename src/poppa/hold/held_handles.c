@@ -11,20 +11,20 @@
 #include "poppa/hold/proc.h"
 
 struct ready {
-	atomic_flag lent; /* borrowed or being replaced: only who has set it may use the rest */
-	bool is;          /* the handle is open */
-	uint32_t turn;    /* turn of the slot when the handle was opened */
+	atomic_flag lent;    /* borrowed or being replaced: only who has set it may use the rest */
+	bool is;             /* the handle is open */
+	uint32_t generation; /* generation of the entry when the handle was opened */
 	struct held_handle handle;
 };
 
 struct held_handles {
-	struct ready slot[HELD_SLOTS];
-	uint32_t high; /* slots that may be open are below this one */
+	struct ready entry[HELD_ENTRIES];
+	uint32_t high; /* entries that may be open are below this one */
 	atomic_flag stopper_lent;
 	struct proc_watch stopper; /* tid 0: none */
 };
 
-int held_handle_open(const struct held_slot *s, struct held_handle *out)
+int held_handle_open(const struct held_entry *s, struct held_handle *out)
 {
 	char path[64];
 
@@ -52,8 +52,8 @@ struct held_handles *held_handles_new(void)
 {
 	struct held_handles *hs = calloc(1, sizeof(*hs));
 
-	for (int i = 0; hs && i < HELD_SLOTS; i++)
-		atomic_flag_clear(&hs->slot[i].lent);
+	for (int i = 0; hs && i < HELD_ENTRIES; i++)
+		atomic_flag_clear(&hs->entry[i].lent);
 	if (hs)
 		atomic_flag_clear(&hs->stopper_lent);
 	return hs;
@@ -61,9 +61,9 @@ struct held_handles *held_handles_new(void)
 
 void held_handles_free(struct held_handles *hs)
 {
-	for (int i = 0; hs && i < HELD_SLOTS; i++)
-		if (hs->slot[i].is)
-			held_handle_close(&hs->slot[i].handle);
+	for (int i = 0; hs && i < HELD_ENTRIES; i++)
+		if (hs->entry[i].is)
+			held_handle_close(&hs->entry[i].handle);
 	if (hs && hs->stopper.tid)
 		proc_watch_close(&hs->stopper);
 	free(hs);
@@ -83,21 +83,21 @@ static void replace(struct ready *r, const struct ready *by)
 
 	lock(&r->lent);
 	r->is = by->is;
-	r->turn = by->turn;
+	r->generation = by->generation;
 	r->handle = by->handle;
 	atomic_flag_clear(&r->lent);
 	if (was)
 		held_handle_close(&old);
 }
 
-static void prepare_slot(struct ready *r, const struct held_slot *s)
+static void prepare_entry(struct ready *r, const struct held_entry *s)
 {
-	struct ready next = {.turn = atomic_load(&s->turn)};
-	struct held_slot copy = {.kind = s->kind, .pid = s->pid, .starttime = s->starttime};
+	struct ready next = {.generation = atomic_load(&s->generation)};
+	struct held_entry copy = {.kind = s->kind, .pid = s->pid, .starttime = s->starttime};
 
-	/* Spare slots name no process yet. */
+	/* Spare entries name no process yet. */
 	if (copy.kind && (copy.kind != HELD_PROCESS || copy.pid)) {
-		if (r->is && r->turn == next.turn)
+		if (r->is && r->generation == next.generation)
 			return;
 		memcpy(copy.path, s->path, sizeof(copy.path));
 		copy.path[sizeof(copy.path) - 1] = '\0';
@@ -132,29 +132,30 @@ void held_handles_prepare(struct held_handles *hs, const struct held_file *h)
 {
 	uint32_t high = atomic_load(&h->high);
 
-	if (high > HELD_SLOTS)
-		high = HELD_SLOTS;
+	if (high > HELD_ENTRIES)
+		high = HELD_ENTRIES;
 	prepare_stopper(hs, atomic_load(&h->stopper));
 	for (uint32_t i = 0; i < high || i < hs->high; i++)
-		prepare_slot(&hs->slot[i], &h->slot[i]);
+		prepare_entry(&hs->entry[i], &h->entry[i]);
 	hs->high = high;
 }
 
-const struct held_handle *held_handles_borrow(struct held_handles *hs, int slot, uint32_t turn)
+const struct held_handle *held_handles_borrow(
+	struct held_handles *hs, int entry, uint32_t generation)
 {
-	struct ready *r = hs ? &hs->slot[slot] : NULL;
+	struct ready *r = hs ? &hs->entry[entry] : NULL;
 
 	if (!r || atomic_flag_test_and_set(&r->lent))
 		return NULL;
-	if (r->is && r->turn == turn)
+	if (r->is && r->generation == generation)
 		return &r->handle;
 	atomic_flag_clear(&r->lent);
 	return NULL;
 }
 
-void held_handles_give_back(struct held_handles *hs, int slot)
+void held_handles_give_back(struct held_handles *hs, int entry)
 {
-	atomic_flag_clear(&hs->slot[slot].lent);
+	atomic_flag_clear(&hs->entry[entry].lent);
 }
 
 const struct proc_watch *held_handles_borrow_stopper(struct held_handles *hs, pid_t tid)

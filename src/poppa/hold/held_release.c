@@ -11,7 +11,7 @@
 
 #include "poppa/hold/proc.h"
 
-static int resume_by(const struct held_slot *s, const struct held_handle *handle)
+static int resume_by(const struct held_entry *s, const struct held_handle *handle)
 {
 	int rc, foreign;
 
@@ -24,9 +24,9 @@ static int resume_by(const struct held_slot *s, const struct held_handle *handle
 	return rc;
 }
 
-static int resume(struct held_handles *ready, int slot, const struct held_slot *s)
+static int resume(struct held_handles *ready, int entry, const struct held_entry *s)
 {
-	const struct held_handle *handle = held_handles_borrow(ready, slot, s->turn);
+	const struct held_handle *handle = held_handles_borrow(ready, entry, s->generation);
 	struct held_handle own;
 	int rc, saved;
 
@@ -35,7 +35,7 @@ static int resume(struct held_handles *ready, int slot, const struct held_slot *
 	rc = resume_by(s, handle ? handle : &own);
 	saved = errno;
 	if (handle)
-		held_handles_give_back(ready, slot);
+		held_handles_give_back(ready, entry);
 	else
 		held_handle_close(&own);
 	errno = saved;
@@ -44,32 +44,34 @@ static int resume(struct held_handles *ready, int slot, const struct held_slot *
 
 #define UNSTEADY UINT32_MAX
 
-/* Copies a slot and returns its state; UNSTEADY where poppad resumed it, or used it for something
+/* Copies an entry and returns its state; UNSTEADY where poppad resumed it, or used it for something
  * else, during the copy. */
-static uint32_t look_at(const struct held_slot *s, struct held_slot *copy)
+static uint32_t look_at(const struct held_entry *s, struct held_entry *copy)
 {
-	uint32_t state = atomic_load(&s->armed), turn = atomic_load(&s->turn);
+	uint32_t state = atomic_load(&s->armed), generation = atomic_load(&s->generation);
 
 	if (state == HELD_FREE)
 		return state;
 	copy->kind = s->kind;
 	copy->pid = s->pid;
-	copy->turn = turn;
+	copy->generation = generation;
 	copy->starttime = s->starttime;
 	memcpy(copy->path, s->path, sizeof(copy->path));
 	copy->path[sizeof(copy->path) - 1] = '\0';
-	/* Completes the copy before `armed` and `turn` are read again. */
+	/* Completes the copy before `armed` and `generation` are read again. */
 	atomic_thread_fence(memory_order_acquire);
-	return atomic_load(&s->armed) == state && atomic_load(&s->turn) == turn ? state : UNSTEADY;
+	return atomic_load(&s->armed) == state && atomic_load(&s->generation) == generation
+		       ? state
+		       : UNSTEADY;
 }
 
 /*
- * Whether the call that stops or resumes the process of the slot that is HELD_STOPPING or
+ * Whether the call that stops or resumes the process of the entry that is HELD_STOPPING or
  * HELD_RESUMING is known to have been made: the stopping thread sleeps inside one of the system
- * calls that do so, and has not run since before the slot was read (`ran` is the processor time
+ * calls that do so, and has not run since before the entry was read (`ran` is the processor time
  * that it had used then). The kernel sends a signal without sleeping, so a thread that sleeps in
  * the call has sent it and is on its way back; only a tracer could hold it on its way in. As it has
- * not run since, the call is the one for this slot.
+ * not run since, the call is the one for this entry.
  */
 static bool call_is_made(const struct proc_watch *stopper, uint64_t ran)
 {
@@ -84,14 +86,14 @@ static bool call_is_made(const struct proc_watch *stopper, uint64_t ran)
 static int release(struct held_file *h, struct held_handles *ready,
 	const struct proc_watch *stopper, int *again)
 {
-	uint32_t high = h->high < HELD_SLOTS ? h->high : HELD_SLOTS;
-	/* The processor time of the stopping thread, read before any slot: where a later look finds
-	 * the same value, the thread has not run in between. */
+	uint32_t high = h->high < HELD_ENTRIES ? h->high : HELD_ENTRIES;
+	/* The processor time of the stopping thread, read before any entry: where a later look
+	 * finds the same value, the thread has not run in between. */
 	uint64_t ran = stopper ? proc_watch_ran(stopper) : 0;
 	int count = 0;
 
 	for (uint32_t i = 0; i < high; i++) {
-		struct held_slot *s = &h->slot[i], copy;
+		struct held_entry *s = &h->entry[i], copy;
 		uint32_t state = look_at(s, &copy);
 		bool made;
 

@@ -5,8 +5,8 @@
  * a shutter. So when all known tasks are stopped, the stopping thread reads the job's cgroups again
  * and stops the tasks in them that are not known. A frozen cgroup needs none of this. The main
  * thread opens and closes it and tells what is known; during a block only the stopping thread uses
- * it. It takes its slots of the list of held things when it is opened, so that nothing is allocated
- * in a block.
+ * it. It takes its entries of the list of held things when it is opened, so that nothing is
+ * allocated in a block.
  */
 #pragma once
 
@@ -20,7 +20,8 @@
 
 struct new_tasks;
 
-/* Starts without cgroups and known processes. NULL with errno (ENOMEM, or ENOSPC: no free slot). */
+/* Starts without cgroups and known processes. NULL with errno (ENOMEM, or ENOSPC: no free entry).
+ */
 struct new_tasks *new_tasks_open(struct held_file *h);
 void new_tasks_close(struct new_tasks *n); /* NULL is allowed */
 

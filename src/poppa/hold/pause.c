@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What both ways of pausing share: the slot in the list of held things. */
+/* What both ways of pausing share: the entry in the list of held things. */
 #include "poppa/hold/pause.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@ struct pause_unit *pause_new(const struct pause_ops *ops, struct held_file *h, e
 	if (!u)
 		return NULL;
 	*u = (struct pause_unit){.ops = ops, .held = h, .kind = kind, .fd = {-1, -1, -1}};
-	u->slot = held_take(h, kind, pid, starttime, dir);
-	if (u->slot < 0) {
+	u->entry = held_take(h, kind, pid, starttime, dir);
+	if (u->entry < 0) {
 		int saved = errno;
 
 		free(u);
@@ -41,7 +41,7 @@ void pause_close(struct pause_unit *u)
 	if (!u)
 		return;
 	pause_let_go(u);
-	held_free(u->held, u->slot);
+	held_free(u->held, u->entry);
 	free(u);
 }
 
@@ -49,13 +49,13 @@ int pause_stop(struct pause_unit *u)
 {
 	if (u->ops->stop(u))
 		return -1;
-	held_stopped(u->held, u->slot);
+	held_stopped(u->held, u->entry);
 	return 0;
 }
 
-int pause_settled(struct pause_unit *u)
+int pause_stands_still(struct pause_unit *u)
 {
-	return u->ops->settled(u);
+	return u->ops->stands_still(u);
 }
 
 bool pause_stopped(const struct pause_unit *u)
@@ -67,9 +67,9 @@ bool pause_resume(struct pause_unit *u, bool look)
 {
 	bool foreign;
 
-	if (!held_ours(u->held, u->slot))
+	if (!held_ours(u->held, u->entry))
 		return false;
 	foreign = u->ops->resume(u, look);
-	held_disarm(u->held, u->slot);
+	held_disarm(u->held, u->entry);
 	return foreign;
 }

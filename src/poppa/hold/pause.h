@@ -11,7 +11,7 @@
 /* One thing that is stopped as a whole: a process (SIGSTOP) or a cgroup (freezer). */
 struct pause_unit;
 
-/* All three take a slot of the list of held things and return a unit (free with pause_close), or
+/* All three take an entry of the list of held things and return a unit (free with pause_close), or
  * NULL with errno. A process is named by pid and start time (proc.h), a cgroup by its directory. */
 struct pause_unit *pause_open_process(struct held_file *h, pid_t pid, uint64_t starttime);
 struct pause_unit *pause_open_freezer(struct held_file *h, enum held_kind kind, const char *dir);
@@ -21,14 +21,14 @@ void pause_close(struct pause_unit *u); /* NULL is allowed */
 
 /*
  * The calls below, down to pause_resume(), allocate nothing and take no lock. pause_stop() arms the
- * slot first. It returns 0, or -1 with errno, and then nothing is stopped or armed: ESRCH the task
+ * entry first. It returns 0, or -1 with errno, and then nothing is stopped or armed: ESRCH the task
  * or cgroup is gone, EBUSY somebody else holds the cgroup frozen, ETIME the deadline has passed
  * (held_open()).
  */
 int pause_stop(struct pause_unit *u);
 
 /* Whether a stopped unit stands still: 1, 0 not yet, -1 with errno. A process counts at once. */
-int pause_settled(struct pause_unit *u);
+int pause_stands_still(struct pause_unit *u);
 
 /* Whether somebody has stopped the process (state T, or t under a debugger); always false for a
  * cgroup, whose own state pause_stop() checks. Costs a read of /proc. */

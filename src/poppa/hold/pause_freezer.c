@@ -41,17 +41,17 @@ static int stop(struct pause_unit *u)
 		errno = EBUSY;
 		return -1;
 	}
-	if (!held_arm(u->held, u->slot)) {
+	if (!held_arm(u->held, u->entry)) {
 		errno = ETIME;
 		return -1;
 	}
 	if (!command(u, f->freeze))
 		return 0;
-	held_disarm(u->held, u->slot);
+	held_disarm(u->held, u->entry);
 	return -1;
 }
 
-static int settled(struct pause_unit *u)
+static int stands_still(struct pause_unit *u)
 {
 	char text[128];
 
@@ -74,7 +74,7 @@ static bool resume(struct pause_unit *u, bool look)
 	return false;
 }
 
-static const struct pause_ops ops = {stop, settled, stopped, resume};
+static const struct pause_ops ops = {stop, stands_still, stopped, resume};
 
 struct pause_unit *pause_open_freezer(struct held_file *h, enum held_kind kind, const char *dir)
 {

@@ -6,22 +6,22 @@
 
 struct pause_ops {
 	int (*stop)(struct pause_unit *u);               /* arms; disarms again where it fails */
-	int (*settled)(struct pause_unit *u);            /* as pause_settled() */
+	int (*stands_still)(struct pause_unit *u);       /* as pause_stands_still() */
 	bool (*stopped)(const struct pause_unit *u);     /* as pause_stopped() */
 	bool (*resume)(struct pause_unit *u, bool look); /* as pause_resume(); does not disarm */
 };
 
 /* The main thread opens and closes a unit; during a block only the stopping thread uses it. held.h
- * has the order in which the slot's state and the process change. */
+ * has the order in which the entry's state and the process change. */
 struct pause_unit {
 	const struct pause_ops *ops;
 	struct held_file *held;
-	int slot;
+	int entry;
 	enum held_kind kind;
 	pid_t pid; /* of a process only */
 	int fd[3]; /* process: pidfd, /proc/PID/status, /proc/PID/task; cgroup: switch, state */
 };
 
-/* Returns a unit with a slot and without descriptors, or NULL with errno. */
+/* Returns a unit with an entry and without descriptors, or NULL with errno. */
 struct pause_unit *pause_new(const struct pause_ops *ops, struct held_file *h, enum held_kind kind,
 	pid_t pid, uint64_t starttime, const char *dir);

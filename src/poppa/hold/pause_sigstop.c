@@ -71,21 +71,21 @@ static int stop(struct pause_unit *u)
 			errno = ESRCH;
 		return -1;
 	}
-	if (!held_arm(u->held, u->slot)) {
+	if (!held_arm(u->held, u->entry)) {
 		errno = ETIME;
 		return -1;
 	}
 	if (!(count > 1 ? sigstop_threads(u) : proc_signal_own(u->fd[0], SIGSTOP)))
 		return 0;
 	saved = errno == ENOENT ? ESRCH : errno;
-	held_disarm(u->held, u->slot);
+	held_disarm(u->held, u->entry);
 	errno = saved;
 	return -1;
 }
 
 /* The signal reaches a running task within microseconds (an interrupt to its core). The state in
  * /proc cannot tell: a preempted task changes it milliseconds late. */
-static int settled(struct pause_unit *u)
+static int stands_still(struct pause_unit *u)
 {
 	(void)u;
 	return 1;
@@ -105,7 +105,7 @@ static bool resume(struct pause_unit *u, bool look)
 {
 	int sig = look ? proc_pending_stop(u->pid, u->fd[1]) : 0;
 
-	if (!held_resuming(u->held, u->slot))
+	if (!held_resuming(u->held, u->entry))
 		return sig != 0;
 	proc_signal(u->fd[0], SIGCONT);
 	if (sig)
@@ -113,7 +113,7 @@ static bool resume(struct pause_unit *u, bool look)
 	return sig != 0;
 }
 
-static const struct pause_ops ops = {stop, settled, stopped, resume};
+static const struct pause_ops ops = {stop, stands_still, stopped, resume};
 
 struct pause_unit *pause_open_process(struct held_file *h, pid_t pid, uint64_t starttime)
 {
@@ -166,6 +166,6 @@ int pause_adopt(struct pause_unit *u, pid_t pid)
 	}
 	u->pid = pid;
 	u->fd[0] = fd;
-	held_retake(u->held, u->slot, pid, st.starttime);
+	held_retake(u->held, u->entry, pid, st.starttime);
 	return 0;
 }

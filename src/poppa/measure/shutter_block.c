@@ -12,8 +12,8 @@
 
 /* How long to wait until all is frozen. On a full node a task may freeze late, but it runs no more
  * of its own code until then. */
-#define SETTLE_MAX (300 * NS_PER_US)
-#define SETTLE_STEP (25 * NS_PER_US) /* asleep, so that a task on our own core can freeze */
+#define FREEZE_MAX (300 * NS_PER_US)
+#define FREEZE_STEP (25 * NS_PER_US) /* asleep, so that a task on our own core can freeze */
 #define LOOK_ALL 4 /* of up to so many units, each is looked at before its resume (10 us) */
 #define DEADLINE_MARGIN (20 * NS_PER_MS)
 #define DEADLINE_MAX (45 * NS_PER_MS) /* 50 ms at most, less the time that the guard needs */
@@ -262,7 +262,7 @@ static void resume_others(struct shutter_plan *p, const struct hold *h)
  * (until is 0), the processor time decides where it is known, see ran_on(): a task that waits for a
  * dead file server cannot freeze, but runs no more than a frozen one.
  */
-static bool settled(struct shutter_plan *p, const struct hold *h, int64_t until)
+static bool all_stand_still(struct shutter_plan *p, const struct hold *h, int64_t until)
 {
 	for (int i = 0; i < p->jobs; i++) {
 		for (int n = 0; n < h->stopped[i]; n++) {
@@ -270,12 +270,12 @@ static bool settled(struct shutter_plan *p, const struct hold *h, int64_t until)
 			int rc = 0;
 
 			p->by = i;
-			while (!u->process && !(rc = pause_settled(u->unit))) {
+			while (!u->process && !(rc = pause_stands_still(u->unit))) {
 				if (!until && cpu_of(p, i) && job_cpu_total_ns(cpu_of(p, i)) >= 0)
 					break;
 				if (clock_now() > until)
 					return false;
-				sleep_until(clock_now() + SETTLE_STEP);
+				sleep_until(clock_now() + FREEZE_STEP);
 			}
 			if (!u->process && rc < 0) {
 				p->outcome = SHUTTER_GONE;
@@ -310,13 +310,13 @@ static bool ran_on(struct shutter_plan *p, const struct hold *h)
  */
 static bool measure_alone(struct shutter_plan *p, struct hold *h, int64_t start)
 {
-	settled(p, h, start + SETTLE_MAX);
+	all_stand_still(p, h, start + FREEZE_MAX);
 	if (p->outcome != SHUTTER_OK || !measure(p, SHUTTER_DURING, h))
 		return false;
 	if (ran_on(p, h))
 		p->outcome = SHUTTER_RAN;
-	else if (!settled(p, h, 0) && p->outcome == SHUTTER_OK)
-		p->outcome = SHUTTER_UNSETTLED;
+	else if (!all_stand_still(p, h, 0) && p->outcome == SHUTTER_OK)
+		p->outcome = SHUTTER_NOT_FROZEN;
 	return p->outcome == SHUTTER_OK;
 }
 

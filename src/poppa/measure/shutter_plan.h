@@ -25,11 +25,11 @@ enum shutter_outcome {
 	SHUTTER_OK,
 	SHUTTER_GONE,    /* the lone job's task, or all known tasks of a co-runner, have ended */
 	SHUTTER_STOPPED, /* somebody else had stopped or frozen a co-runner, or did so meanwhile */
-	SHUTTER_UNSETTLED, /* a cgroup did not freeze in time */
-	SHUTTER_NO_GUARD,  /* the guard is dead: nobody would resume if poppad died */
-	SHUTTER_OVERDUE,   /* its deadline passed: the guard resumed what it held */
-	SHUTTER_COUNTER,   /* a counter could not be read */
-	SHUTTER_RAN,       /* a task that was held stopped ran all the same */
+	SHUTTER_NOT_FROZEN, /* a cgroup did not freeze in time */
+	SHUTTER_NO_GUARD,   /* the guard is dead: nobody would resume if poppad died */
+	SHUTTER_OVERDUE,    /* its deadline passed: the guard resumed what it held */
+	SHUTTER_COUNTER,    /* a counter could not be read */
+	SHUTTER_RAN,        /* a task that was held stopped ran all the same */
 	SHUTTER_OUTCOMES
 };
 

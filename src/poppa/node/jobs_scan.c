@@ -273,7 +273,7 @@ static int take_freezer(struct jobs *js, struct job *j, const struct found_cgrou
 	}
 	f->seen = true;
 	/* The step may have ended, and a new one of the same name has a new cgroup. */
-	if (f->unit && pause_settled(f->unit) < 0) {
+	if (f->unit && pause_stands_still(f->unit) < 0) {
 		jobs_discard(js, NULL, f->unit, NULL);
 		f->unit = NULL;
 	}
@@ -315,7 +315,7 @@ static void tell_error(struct job *j, int error)
 	snprintf(text, sizeof(text),
 		"the jobs here have more than %d tasks that are stopped one by one; "
 		"poppa_pause=freezer stops cgroups as a whole",
-		HELD_SLOTS);
+		HELD_ENTRIES);
 	tell_unpausable(j, error == ENOSPC ? text : strerror(error));
 }
 
@@ -324,7 +324,7 @@ static int most_units(const struct jobs *js)
 {
 	int jobs = jobs_count(js);
 
-	return HELD_SLOTS / (jobs > 2 ? jobs : 2) - NEW_TASKS_MAX;
+	return HELD_ENTRIES / (jobs > 2 ? jobs : 2) - NEW_TASKS_MAX;
 }
 
 static bool idle(const struct task *t, int64_t now)

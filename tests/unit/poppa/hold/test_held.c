@@ -44,10 +44,10 @@ static int teardown(void **state)
 	return rmdir(dir);
 }
 
-static void slots_are_taken_and_freed(void **state)
+static void entries_are_taken_and_freed(void **state)
 {
 	char longest[HELD_PATH + 1];
-	uint32_t news = held->news, turn;
+	uint32_t news = held->news, generation;
 	int a, b;
 
 	(void)state;
@@ -56,13 +56,13 @@ static void slots_are_taken_and_freed(void **state)
 	assert_true(a >= 0 && b >= 0 && a != b);
 	assert_int_equal(held->high, 2);
 	assert_true(held->news > news);
-	assert_int_equal(held->slot[a].pid, 12);
-	assert_int_equal(held->slot[a].starttime, 34);
-	assert_string_equal(held->slot[b].path, "/cgroup");
-	turn = held->slot[a].turn;
+	assert_int_equal(held->entry[a].pid, 12);
+	assert_int_equal(held->entry[a].starttime, 34);
+	assert_string_equal(held->entry[b].path, "/cgroup");
+	generation = held->entry[a].generation;
 	held_retake(held, a, 56, 78);
-	assert_int_equal(held->slot[a].pid, 56);
-	assert_int_equal(held->slot[a].turn, turn + 1);
+	assert_int_equal(held->entry[a].pid, 56);
+	assert_int_equal(held->entry[a].generation, generation + 1);
 	held_free(held, b);
 	assert_int_equal(held->high, 1);
 	held_free(held, a);
@@ -76,11 +76,11 @@ static void slots_are_taken_and_freed(void **state)
 static void there_are_so_many(void **state)
 {
 	(void)state;
-	for (int i = 0; i < HELD_SLOTS; i++)
+	for (int i = 0; i < HELD_ENTRIES; i++)
 		assert_int_equal(held_take(held, HELD_PROCESS, 1, 1, NULL), i);
 	assert_int_equal(held_take(held, HELD_PROCESS, 1, 1, NULL), -1);
 	assert_int_equal(errno, ENOSPC);
-	for (int i = 0; i < HELD_SLOTS; i++)
+	for (int i = 0; i < HELD_ENTRIES; i++)
 		held_free(held, i);
 	assert_int_equal(held->high, 0);
 }
@@ -88,45 +88,45 @@ static void there_are_so_many(void **state)
 /* FREE, STOPPING before the stop, STOPPED after it, RESUMING before the resume, FREE after it. */
 static void states_of_a_stop(void **state)
 {
-	int slot = held_take(held, HELD_PROCESS, 1, 1, NULL);
+	int entry = held_take(held, HELD_PROCESS, 1, 1, NULL);
 
 	(void)state;
 	held_open(held);
-	assert_false(held_ours(held, slot));
-	assert_true(held_arm(held, slot));
-	assert_int_equal(held->slot[slot].armed, HELD_STOPPING);
-	assert_true(held_ours(held, slot));
-	held_stopped(held, slot);
-	assert_int_equal(held->slot[slot].armed, HELD_STOPPED);
-	assert_true(held_resuming(held, slot));
-	assert_int_equal(held->slot[slot].armed, HELD_RESUMING);
-	held_disarm(held, slot);
-	assert_false(held_ours(held, slot));
-	assert_false(held_resuming(held, slot)); /* the guard has resumed it */
-	assert_false(held_ours(held, slot));
+	assert_false(held_ours(held, entry));
+	assert_true(held_arm(held, entry));
+	assert_int_equal(held->entry[entry].armed, HELD_STOPPING);
+	assert_true(held_ours(held, entry));
+	held_stopped(held, entry);
+	assert_int_equal(held->entry[entry].armed, HELD_STOPPED);
+	assert_true(held_resuming(held, entry));
+	assert_int_equal(held->entry[entry].armed, HELD_RESUMING);
+	held_disarm(held, entry);
+	assert_false(held_ours(held, entry));
+	assert_false(held_resuming(held, entry)); /* the guard has resumed it */
+	assert_false(held_ours(held, entry));
 	/* The guard came between the stop and the note of it: what it resumed is not armed again.
 	 */
-	assert_true(held_arm(held, slot));
-	held_disarm(held, slot);
-	held_stopped(held, slot);
-	assert_false(held_ours(held, slot));
-	held_free(held, slot);
+	assert_true(held_arm(held, entry));
+	held_disarm(held, entry);
+	held_stopped(held, entry);
+	assert_false(held_ours(held, entry));
+	held_free(held, entry);
 }
 
 static void nothing_is_armed_after_the_deadline(void **state)
 {
-	int slot = held_take(held, HELD_PROCESS, 1, 1, NULL);
+	int entry = held_take(held, HELD_PROCESS, 1, 1, NULL);
 
 	(void)state;
 	held_open(held);
 	held->passed++;
 	assert_true(held_late(held));
-	assert_false(held_arm(held, slot));
-	assert_false(held_ours(held, slot));
+	assert_false(held_arm(held, entry));
+	assert_false(held_ours(held, entry));
 	held_open(held);
-	assert_true(held_arm(held, slot));
-	held_free(held, slot);
-	assert_false(held_ours(held, slot));
+	assert_true(held_arm(held, entry));
+	held_free(held, entry);
+	assert_false(held_ours(held, entry));
 }
 
 /* Only a list that names nothing of this boot is replaced. */
@@ -134,11 +134,11 @@ static void what_is_held_is_not_forgotten(void **state)
 {
 	struct held_file *next;
 	struct errmsg err = {""};
-	int slot = held_take(held, HELD_PROCESS, 1, 1, NULL), fd;
+	int entry = held_take(held, HELD_PROCESS, 1, 1, NULL), fd;
 
 	(void)state;
 	held_open(held);
-	assert_true(held_arm(held, slot));
+	assert_true(held_arm(held, entry));
 	assert_null(held_create(path, &fd, &err));
 	assert_non_null(strstr(err.text, "poppad --repair"));
 	held->boot_id[0] ^= 1;
@@ -147,7 +147,7 @@ static void what_is_held_is_not_forgotten(void **state)
 	assert_ptr_not_equal(next, held);
 	assert_int_equal(next->high, 0);
 	/* The old mapping stays valid. */
-	assert_true(held_ours(held, slot));
+	assert_true(held_ours(held, entry));
 	held_unmap(held);
 	close(held_fd);
 	held = next;
@@ -199,7 +199,7 @@ static void death_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slots_are_taken_and_freed),
+		cmocka_unit_test(entries_are_taken_and_freed),
 		cmocka_unit_test(there_are_so_many),
 		cmocka_unit_test(states_of_a_stop),
 		cmocka_unit_test(nothing_is_armed_after_the_deadline),

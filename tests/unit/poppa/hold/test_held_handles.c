@@ -102,19 +102,19 @@ static void may_open(bool may)
 
 static int stop(pid_t pid)
 {
-	int slot = held_take(held, HELD_PROCESS, pid, starttime(pid), NULL);
+	int entry = held_take(held, HELD_PROCESS, pid, starttime(pid), NULL);
 
-	assert_true(slot >= 0);
-	assert_true(held_arm(held, slot));
+	assert_true(entry >= 0);
+	assert_true(held_arm(held, entry));
 	kill(pid, SIGSTOP);
 	assert_true(becomes(pid, true));
-	held_stopped(held, slot);
-	return slot;
+	held_stopped(held, entry);
+	return entry;
 }
 
 static void resumes_a_process_without_opening(void **state)
 {
-	int slot = stop(child[0]), again = 1, count;
+	int entry = stop(child[0]), again = 1, count;
 
 	(void)state;
 	held_handles_prepare(ready, held);
@@ -124,13 +124,13 @@ static void resumes_a_process_without_opening(void **state)
 	assert_int_equal(count, 1);
 	assert_int_equal(again, 0);
 	assert_true(becomes(child[0], false));
-	held_free(held, slot);
+	held_free(held, entry);
 }
 
 /* What the test above goes by: who has to open something cannot resume. */
 static void tries_again_where_it_cannot_open(void **state)
 {
-	int slot = stop(child[0]), again = 0;
+	int entry = stop(child[0]), again = 0;
 
 	(void)state;
 	may_open(false);
@@ -141,19 +141,19 @@ static void tries_again_where_it_cannot_open(void **state)
 	assert_int_equal(held_release(held, ready, true, &again), 1);
 	assert_int_equal(again, 0);
 	assert_true(becomes(child[0], false));
-	held_free(held, slot);
+	held_free(held, entry);
 }
 
 /* Whether the stopping thread has run tells if its stop is still to come: that, too, is asked
  * without opening anything. */
 static void knows_the_stopping_thread_without_opening(void **state)
 {
-	int slot = held_take(held, HELD_PROCESS, child[0], starttime(child[0]), NULL), again = 0;
+	int entry = held_take(held, HELD_PROCESS, child[0], starttime(child[0]), NULL), again = 0;
 	int32_t stopper = held->stopper;
 	struct proc_watch watch;
 
 	(void)state;
-	assert_true(held_arm(held, slot));
+	assert_true(held_arm(held, entry));
 	held->stopper = child[1]; /* it waits: what it has run is known exactly */
 	held_handles_prepare(ready, held);
 	may_open(false);
@@ -161,24 +161,24 @@ static void knows_the_stopping_thread_without_opening(void **state)
 	may_open(true);
 	assert_int_equal(again, 1);
 	proc_watch_open(&watch, child[1]);
-	assert_int_equal(held->slot[slot].woken_ns, proc_watch_ran(&watch));
+	assert_int_equal(held->entry[entry].woken_ns, proc_watch_ran(&watch));
 	proc_watch_close(&watch);
-	held_free(held, slot);
+	held_free(held, entry);
 	held->stopper = stopper;
 }
 
 static void thaws_a_cgroup_without_opening(void **state)
 {
 	char path[128], text[16] = "";
-	int slot, fd, again = 1;
+	int entry, fd, again = 1;
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/freezer.state", dir);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
-	slot = held_take(held, HELD_FREEZER_V1, 0, 0, dir);
-	assert_true(held_arm(held, slot));
-	held_stopped(held, slot);
+	entry = held_take(held, HELD_FREEZER_V1, 0, 0, dir);
+	assert_true(held_arm(held, entry));
+	held_stopped(held, entry);
 	held_handles_prepare(ready, held);
 	may_open(false);
 	assert_int_equal(held_release(held, ready, false, &again), 1);
@@ -187,30 +187,30 @@ static void thaws_a_cgroup_without_opening(void **state)
 	assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
 	assert_string_equal(text, "THAWED");
 	close(fd);
-	held_free(held, slot);
+	held_free(held, entry);
 }
 
-/* A slot that was given to another process since: that one is resumed, not the one before. */
-static void goes_by_what_is_in_the_slot_now(void **state)
+/* An entry that was given to another process since: that one is resumed, not the one before. */
+static void goes_by_what_is_in_the_entry_now(void **state)
 {
-	int slot = held_take(held, HELD_PROCESS, child[0], starttime(child[0]), NULL), again = 1;
+	int entry = held_take(held, HELD_PROCESS, child[0], starttime(child[0]), NULL), again = 1;
 
 	(void)state;
 	held_handles_prepare(ready, held);
-	held_retake(held, slot, child[1], starttime(child[1]));
+	held_retake(held, entry, child[1], starttime(child[1]));
 	kill(child[0], SIGSTOP); /* its user's */
 	assert_true(becomes(child[0], true));
-	assert_true(held_arm(held, slot));
+	assert_true(held_arm(held, entry));
 	kill(child[1], SIGSTOP);
 	assert_true(becomes(child[1], true));
-	held_stopped(held, slot);
+	held_stopped(held, entry);
 	assert_int_equal(held_release(held, ready, false, &again), 1);
 	assert_int_equal(again, 0);
 	assert_true(becomes(child[1], false));
 	assert_true(becomes(child[0], true));
 	kill(child[0], SIGCONT);
 	assert_true(becomes(child[0], false));
-	held_free(held, slot);
+	held_free(held, entry);
 }
 
 static int open_files(void)
@@ -224,42 +224,42 @@ static int open_files(void)
 
 static void closes_what_is_not_needed_any_more(void **state)
 {
-	int before, slot[3];
+	int before, entry[3];
 
 	(void)state;
 	held_handles_prepare(ready, held);
 	before = open_files();
-	slot[0] = held_take(held, HELD_PROCESS, child[0], starttime(child[0]), NULL);
-	slot[1] = held_take(held, HELD_PROCESS, child[1], starttime(child[1]), NULL);
-	slot[2] = held_take(held, HELD_PROCESS, 0, 0, NULL); /* spare */
+	entry[0] = held_take(held, HELD_PROCESS, child[0], starttime(child[0]), NULL);
+	entry[1] = held_take(held, HELD_PROCESS, child[1], starttime(child[1]), NULL);
+	entry[2] = held_take(held, HELD_PROCESS, 0, 0, NULL); /* spare */
 	held_handles_prepare(ready, held);
 	held_handles_prepare(ready, held);
 	assert_int_equal(open_files(), before + 4);
-	held_free(held, slot[2]);
-	held_free(held, slot[1]);
+	held_free(held, entry[2]);
+	held_free(held, entry[1]);
 	held_handles_prepare(ready, held);
 	assert_int_equal(open_files(), before + 2);
-	assert_null(held_handles_borrow(ready, slot[1], held->slot[slot[1]].turn));
-	held_free(held, slot[0]);
+	assert_null(held_handles_borrow(ready, entry[1], held->entry[entry[1]].generation));
+	held_free(held, entry[0]);
 	held_handles_prepare(ready, held);
 	assert_int_equal(open_files(), before);
 }
 
 static void is_lent_to_one_at_a_time(void **state)
 {
-	int slot = held_take(held, HELD_PROCESS, child[0], starttime(child[0]), NULL);
-	uint32_t turn = held->slot[slot].turn;
+	int entry = held_take(held, HELD_PROCESS, child[0], starttime(child[0]), NULL);
+	uint32_t generation = held->entry[entry].generation;
 
 	(void)state;
 	held_handles_prepare(ready, held);
-	assert_non_null(held_handles_borrow(ready, slot, turn));
-	assert_null(held_handles_borrow(ready, slot, turn));
-	held_handles_give_back(ready, slot);
-	assert_non_null(held_handles_borrow(ready, slot, turn));
-	held_handles_give_back(ready, slot);
-	assert_null(held_handles_borrow(ready, slot, turn + 1));
-	assert_null(held_handles_borrow(NULL, slot, turn));
-	held_free(held, slot);
+	assert_non_null(held_handles_borrow(ready, entry, generation));
+	assert_null(held_handles_borrow(ready, entry, generation));
+	held_handles_give_back(ready, entry);
+	assert_non_null(held_handles_borrow(ready, entry, generation));
+	held_handles_give_back(ready, entry);
+	assert_null(held_handles_borrow(ready, entry, generation + 1));
+	assert_null(held_handles_borrow(NULL, entry, generation));
+	held_free(held, entry);
 }
 
 static atomic_int heard;
@@ -274,11 +274,11 @@ static void *listen_once(void *arg)
 	return NULL;
 }
 
-static void tells_of_slots_taken_and_freed(void **state)
+static void tells_of_entries_taken_and_freed(void **state)
 {
 	pthread_t thread;
 	uint32_t seen;
-	int slot = -1;
+	int entry = -1;
 
 	(void)state;
 	for (int round = 0; round < 2; round++) {
@@ -288,9 +288,9 @@ static void tells_of_slots_taken_and_freed(void **state)
 		poll(NULL, 0, 20);
 		assert_int_equal(heard, 0);
 		if (round)
-			held_free(held, slot);
+			held_free(held, entry);
 		else
-			slot = held_take(held, HELD_PROCESS, child[0], starttime(child[0]), NULL);
+			entry = held_take(held, HELD_PROCESS, child[0], starttime(child[0]), NULL);
 		pthread_join(thread, NULL);
 		assert_int_equal(heard, 1);
 	}
@@ -303,10 +303,10 @@ int main(void)
 		cmocka_unit_test(tries_again_where_it_cannot_open),
 		cmocka_unit_test(knows_the_stopping_thread_without_opening),
 		cmocka_unit_test(thaws_a_cgroup_without_opening),
-		cmocka_unit_test(goes_by_what_is_in_the_slot_now),
+		cmocka_unit_test(goes_by_what_is_in_the_entry_now),
 		cmocka_unit_test(closes_what_is_not_needed_any_more),
 		cmocka_unit_test(is_lent_to_one_at_a_time),
-		cmocka_unit_test(tells_of_slots_taken_and_freed),
+		cmocka_unit_test(tells_of_entries_taken_and_freed),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -59,19 +59,19 @@ static void released_from_the_list(void **state)
 /* After a crash the number may be another process's, which somebody else has stopped. */
 static void a_used_number_is_left_alone(void **state)
 {
-	int slot = held_take(held, HELD_PROCESS, child, child_stat.starttime + 1, NULL);
+	int entry = held_take(held, HELD_PROCESS, child, child_stat.starttime + 1, NULL);
 	struct errmsg err;
 
 	(void)state;
-	assert_true(slot >= 0);
+	assert_true(entry >= 0);
 	kill(child, SIGSTOP);
 	assert_true(becomes(child, true));
-	assert_true(held_arm(held, slot));
-	held_stopped(held, slot);
+	assert_true(held_arm(held, entry));
+	held_stopped(held, entry);
 	assert_int_equal(held_repair(held_path, &err), 1);
 	usleep(20000);
 	assert_int_equal(state_of(child), 'T');
-	held_free(held, slot);
+	held_free(held, entry);
 	kill(child, SIGCONT);
 	assert_true(becomes(child, false));
 }
@@ -103,10 +103,10 @@ static void what_was_released_is_not_ours(void **state)
 /* The daemon hangs just before or after its stop call: the guard cannot know and keeps looking. */
 static void about_to_be_stopped(void **state)
 {
-	int slot = held_take(held, HELD_PROCESS, child, child_stat.starttime, NULL), again = 0;
+	int entry = held_take(held, HELD_PROCESS, child, child_stat.starttime, NULL), again = 0;
 
 	(void)state;
-	assert_true(held_arm(held, slot));
+	assert_true(held_arm(held, entry));
 	assert_int_equal(held_release(held, NULL, false, &again), 1);
 	assert_int_equal(again, 1);
 	kill(child, SIGSTOP); /* ours, late */
@@ -118,22 +118,22 @@ static void about_to_be_stopped(void **state)
 	assert_int_equal(held_release(held, NULL, true, &again), 1);
 	assert_int_equal(again, 0);
 	assert_int_equal(held_release(held, NULL, true, &again), 0);
-	held_free(held, slot);
+	held_free(held, entry);
 }
 
 struct hang {
-	int slot;
+	int entry;
 	atomic_int step; /* what the thread has done so far */
 	sem_t go;
 };
 
-/* Hangs between arming the slot and its stop call, and once more right after that. */
+/* Hangs between arming the entry and its stop call, and once more right after that. */
 static void *hang_in_between(void *arg)
 {
 	struct hang *h = arg;
 
 	assert_int_equal(held_live(held), 0);
-	assert_true(held_arm(held, h->slot));
+	assert_true(held_arm(held, h->entry));
 	h->step = 1;
 	sem_wait(&h->go);
 	kill(child, SIGSTOP);
@@ -153,7 +153,7 @@ static void wait_step(const struct hang *h, int step)
  * is left alone until the daemon has run and may have stopped it, too. */
 static void a_hanging_daemon_stops_nobody(void **state)
 {
-	struct hang h = {.slot = held_take(held, HELD_PROCESS, child, child_stat.starttime, NULL)};
+	struct hang h = {.entry = held_take(held, HELD_PROCESS, child, child_stat.starttime, NULL)};
 	pthread_t thread;
 	int again = 0;
 
@@ -183,7 +183,7 @@ static void a_hanging_daemon_stops_nobody(void **state)
 	pthread_join(thread, NULL);
 	assert_int_equal(held_release(held, NULL, true, &again), 1);
 	assert_int_equal(again, 0);
-	held_free(held, h.slot);
+	held_free(held, h.entry);
 	held->stopper = 0;
 	sem_destroy(&h.go);
 }
@@ -232,7 +232,7 @@ static struct daemon hang_in_call(bool stopping)
 		usleep(100);
 		kill(d.pid, SIGSTOP);
 		assert_true(becomes(d.pid, true));
-		armed = held->slot[0].armed;
+		armed = held->entry[0].armed;
 		if (armed != HELD_FREE && (armed == HELD_STOPPING) == stopping)
 			nr = proc_watch_call(&watch);
 	}
@@ -321,7 +321,7 @@ static void kept_while_it_holds(void **state)
 	char path[128], cgroup[128], file[160];
 	struct held_file *list;
 	struct errmsg err = {""};
-	int fd, other, slot;
+	int fd, other, entry;
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/kept", dir);
@@ -331,9 +331,9 @@ static void kept_while_it_holds(void **state)
 	assert_int_equal(symlink("/dev/full", file), 0);
 	list = held_create(path, &fd, &err);
 	assert_non_null(list);
-	slot = held_take(list, HELD_FREEZER_V1, 0, 0, cgroup);
-	assert_true(held_arm(list, slot));
-	held_stopped(list, slot);
+	entry = held_take(list, HELD_FREEZER_V1, 0, 0, cgroup);
+	assert_true(held_arm(list, entry));
+	held_stopped(list, entry);
 	assert_int_equal(held_repair(path, &err), -1);
 	assert_null(held_create(path, &other, &err));
 	assert_non_null(strstr(err.text, "still held stopped"));
@@ -348,8 +348,8 @@ static void kept_while_it_holds(void **state)
 	/* And once it can be resumed, all is as ever. */
 	list = held_create(path, &fd, &err);
 	assert_non_null(list);
-	slot = held_take(list, HELD_FREEZER_V1, 0, 0, cgroup);
-	assert_true(held_arm(list, slot));
+	entry = held_take(list, HELD_FREEZER_V1, 0, 0, cgroup);
+	assert_true(held_arm(list, entry));
 	assert_null(held_create(path, &other, &err));
 	assert_int_equal(unlink(file), 0);
 	assert_int_equal(held_repair(path, &err), 1);

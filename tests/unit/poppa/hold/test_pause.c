@@ -33,7 +33,7 @@ static void stops_and_resumes(void **state)
 	assert_int_equal(held_release(held, NULL, false, NULL), 0);
 	assert_false(pause_stopped(u));
 	assert_int_equal(pause_stop(u), 0);
-	assert_int_equal(pause_settled(u), 1);
+	assert_int_equal(pause_stands_still(u), 1);
 	assert_true(becomes(child, true));
 	assert_true(pause_stopped(u));
 	assert_false(pause_resume(u, true));

@@ -32,7 +32,7 @@ static void put(const char *cgroup, const char *file, const char *text)
 static bool settles(struct pause_unit *u)
 {
 	for (int ms = 0; ms < 5000; ms++) {
-		int rc = pause_settled(u);
+		int rc = pause_stands_still(u);
 
 		assert_true(rc >= 0);
 		if (rc)
@@ -66,11 +66,11 @@ static void freezer(const char *parent, enum held_kind kind, const char *file, c
 	assert_int_equal(pause_stop(u), 0);
 	assert_true(settles(u));
 	assert_int_equal(held_release(held, NULL, false, NULL), 1); /* as the guard would */
-	assert_int_equal(pause_settled(u), 0);
+	assert_int_equal(pause_stands_still(u), 0);
 	assert_int_equal(pause_stop(u), 0);
 	assert_true(settles(u));
 	assert_false(pause_resume(u, true));
-	assert_int_equal(pause_settled(u), 0);
+	assert_int_equal(pause_stands_still(u), 0);
 	assert_int_equal(held_release(held, NULL, false, NULL), 0);
 	/* Frozen by somebody else: not ours to thaw. */
 	put(cgroup, file, freeze);

@@ -742,7 +742,7 @@ static void waits_for_a_dead_server(void **state)
 			p = next_block();
 			if (p->lone != 1)
 				assert_int_equal(
-					p->outcome, known ? SHUTTER_OK : SHUTTER_UNSETTLED);
+					p->outcome, known ? SHUTTER_OK : SHUTTER_NOT_FROZEN);
 			shutter_done(shutter);
 		}
 		put_away();

@@ -95,7 +95,7 @@ int __wrap_counter_read(struct counter *c, struct counter_sample *out)
 	bool alone = false;
 
 	for (uint32_t i = 0; i < held->high; i++)
-		alone |= held->slot[i].armed && held->slot[i].pid == other;
+		alone |= held->entry[i].armed && held->entry[i].pid == other;
 	if (last[self])
 		progress[self] += (uint64_t)(now - last[self]) * (alone ? 2 : 1);
 	last[self] = now;
@@ -884,13 +884,13 @@ static void who_costs_what(void **state)
 /* The log tells what there is too much of, and the fix. */
 static void more_tasks_than_can_be_stopped(void **state)
 {
-	int taken[HELD_SLOTS], count = 0, was = dup(STDERR_FILENO);
+	int taken[HELD_ENTRIES], count = 0, was = dup(STDERR_FILENO);
 	char path[256], *log;
 	struct errmsg err;
 	pid_t pid = waiting_process();
 
 	(void)state;
-	while (count < HELD_SLOTS &&
+	while (count < HELD_ENTRIES &&
 		(taken[count] = held_take(held, HELD_PROCESS, 0, 0, NULL)) >= 0)
 		count++;
 	snprintf(path, sizeof(path), "%s/cgroup/freezer/slurm_n1/uid_7/job_4/step_0", root);
