@@ -8,7 +8,7 @@ tests_bench_loop_SOURCES = tests/bench/loop.c \
 tests_bench_loop_LDADD = $(POPPAD_LIBS) libheartbeat.la
 tests_bench_loop_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=counter_read,--wrap=counter_sys_read,--wrap=counter_sys_perf_open,--wrap=clock_nanosleep,--wrap=sched_setaffinity,--wrap=write \
-	-Wl,--wrap=pause_stop,--wrap=pause_settled,--wrap=pause_resume,--wrap=counter_task_state
+	-Wl,--wrap=pause_stop,--wrap=pause_stands_still,--wrap=pause_resume,--wrap=counter_task_state
 noinst_PROGRAMS += tests/bench/ledger_load
 tests_bench_ledger_load_SOURCES = tests/bench/ledger_load.c
 tests_bench_ledger_load_LDADD = libsettle.la librecord.la libpoppacommon.la -lpthread

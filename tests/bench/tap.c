@@ -37,7 +37,7 @@ static struct {
 WRAPPED(int, counter_read, struct counter *c, struct counter_sample *out);
 WRAPPED(ssize_t, counter_sys_read, int fd, void *buf, size_t size);
 WRAPPED(int, pause_stop, struct pause_unit *u);
-WRAPPED(int, pause_settled, struct pause_unit *u);
+WRAPPED(int, pause_stands_still, struct pause_unit *u);
 WRAPPED(char, counter_task_state, const struct counter *c);
 WRAPPED(bool, pause_resume, struct pause_unit *u, bool look);
 WRAPPED(int, clock_nanosleep, clockid_t clock, int flags, const struct timespec *t,
@@ -154,10 +154,10 @@ char __wrap_counter_task_state(const struct counter *c)
 	return state;
 }
 
-int __wrap_pause_settled(struct pause_unit *u)
+int __wrap_pause_stands_still(struct pause_unit *u)
 {
 	int64_t start = begin();
-	int rc = __real_pause_settled(u);
+	int rc = __real_pause_stands_still(u);
 
 	tap.settling = rc == 0;
 	end(LOOP_STOP, start);
