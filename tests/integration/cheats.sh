@@ -67,10 +67,11 @@ cgroups_of() {
 }
 
 # Under cgroup version 2 users have no cgroups of their own unless a site delegates some, as it does for containers.
+# There may be several, so all of the answer is read: on_node fails where its reader goes away first.
 was_delegated() {
-	on_node "$1" "for d in $(cgroups_of "$1" "$2"); do
+	[ -n "$(on_node "$1" "for d in $(cgroups_of "$1" "$2"); do
 		chown $3 \$d/cgroup.procs \$d/cgroup.threads \$d/cgroup.subtree_control \$d && echo delegated
-	done 2>/dev/null" | grep -q delegated
+	done 2>/dev/null")" ]
 }
 
 # Slurm ends what is in its own cgroups, and waits for what a user has hidden below them.
