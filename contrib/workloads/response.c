@@ -40,19 +40,22 @@ enum {
 	KEY_LONG = 256,
 	KEY_SHUTTER,
 	KEY_REST,
-	KEY_FOR
+	KEY_FOR,
+	KEY_SOCKET
 };
 
 #define WINDOWS 4
 #define FIRST_NS (250 * NS_PER_US) /* the first moment after a stop, of those that double */
 #define MAX_MOMENTS 20
 #define PRIORITY 10
+#define HOLD_NS (20 * NS_PER_S) /* poppad forgets a hold after a minute */
 
 static struct meter_job job[JOBS];
 static int64_t long_ns = 512 * NS_PER_MS, shutter_ns = 3200 * NS_PER_US, rest_ns = 600 * NS_PER_MS;
 static int64_t total_ns = 60 * NS_PER_S;
 static enum counter_backend backend;
 static bool json;
+static const char *socket_path; /* poppad's, whose shutters are held meanwhile */
 
 /* The end of each interval after a stop or a resume, ns. */
 static int64_t moment[MAX_MOMENTS];
@@ -96,6 +99,7 @@ static const struct argp_option options[] = {
 	{"rest", KEY_REST, "TIME", 0, "time between two stops, in which both run (default 600ms)",
 		0},
 	{"for", KEY_FOR, "TIME", 0, "measure this long (default 60s)", 0},
+	{"socket", KEY_SOCKET, "PATH", 0, "poppad's socket: hold its shutters meanwhile", 0},
 	{"counter", KEY_COUNTER, "NAME", 0, "auto, heartbeat, perf, papi or uprobe (default auto)",
 		0},
 	{"json", KEY_JSON, NULL, 0, "print the result as JSON", 0},
@@ -122,6 +126,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_FOR:
 		total_ns = meter_duration("for", arg, state);
+		return 0;
+	case KEY_SOCKET:
+		socket_path = arg;
 		return 0;
 	case KEY_COUNTER:
 		if (counter_backend_parse(arg, &backend))
@@ -248,11 +255,15 @@ static int long_round(const struct reading *rested)
 
 static void measure(void)
 {
-	int64_t end = clock_now() + total_ns;
+	int64_t end = clock_now() + total_ns, hold = clock_now();
 
 	for (int n = 0; clock_now() < end; n++) {
 		struct reading rested;
 
+		if (socket_path && clock_now() >= hold) {
+			meter_hold(socket_path, true);
+			hold = clock_now() + HOLD_NS;
+		}
 		/* The first half of the rest is for caches that empty. */
 		if (meter_rest(rest_ns / 2) || look(clock_now(), &rested) ||
 			meter_rest(rest_ns / 2))
@@ -352,6 +363,8 @@ int main(int argc, char **argv)
 	watchdog_start(job, long_ns);
 	go_ahead();
 	measure();
+	if (socket_path)
+		meter_hold(socket_path, false);
 	enough = report();
 	watchdog_end();
 	for (int j = 0; j < JOBS; j++)
