@@ -140,7 +140,13 @@ static const char introduction[] =
 	"- *co-runner pauses*, *runs for ms*: it switches at random, for 1 to 20 ms at a time and "
 	"5 to 50 % of it; each block is\n"
 	"  a draw of one or two such stretches. *bursts of the job's own*: likewise it is up to "
-	"1.5 times as fast or slow.\n";
+	"1.5 times as fast or slow.\n"
+	"- *a slow part*: up to half of what is lost comes back with a time constant of 2 to 200 "
+	"ms, or evenly within 5 to 200\n"
+	"  ms, and goes in the same way (*at once*: with the resume). All jobs have long blocks of "
+	"200 ms: at 3, 9 and 27 s, then\n"
+	"  one in 1,000 times its length. poppad does not take long blocks yet; this is what they "
+	"are good for.\n";
 
 int main(int argc, char **argv)
 {

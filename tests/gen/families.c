@@ -188,30 +188,89 @@ static void bursty_job(struct gen_spec *s)
 	gen_free(g);
 }
 
+/* Up to half of what is lost comes back slowly, and goes in the same way or at once. */
+static void slow_part(struct gen_spec *s, double least_ns, double most_ns, bool decay)
+{
+	struct gen *g = gen_new(s);
+
+	if (!g)
+		return;
+	s->slow_share = pick(g, 0, 0.5);
+	s->slow_ns = exp(pick(g, log(least_ns), log(most_ns)));
+	s->slow_decay_ns = decay ? s->slow_ns : 0;
+	gen_free(g);
+}
+
+static void slow_part_20(struct gen_spec *s)
+{
+	slow_part(s, 2e6, 20e6, true);
+}
+
+static void slow_part_200(struct gen_spec *s)
+{
+	slow_part(s, 20e6, 200e6, true);
+}
+
+static void slow_part_even(struct gen_spec *s)
+{
+	slow_part(s, 5e6, 200e6, true);
+	s->slow_linear = true;
+}
+
+static void slow_part_gone(struct gen_spec *s)
+{
+	slow_part(s, 2e6, 200e6, false);
+}
+
+static void slow_part_one_phase(struct gen_spec *s)
+{
+	one_phase(s);
+	slow_part(s, 2e6, 200e6, true);
+}
+
+static void slow_part_four_jobs(struct gen_spec *s)
+{
+	four_jobs(s);
+	slow_part(s, 2e6, 200e6, true);
+}
+
+static void slow_part_anything(struct gen_spec *s)
+{
+	anything(s);
+	slow_part(s, 2e6, 200e6, true);
+}
+
 static const struct gen_family families[] = {
-	{"anything in range", anything},
-	{"noise 3 %", noise_3},
-	{"noise 10 %", noise_10},
-	{"refill tau 0.2 ms", quick_refill},
-	{"refill tau 1 ms", slow_refill},
-	{"refill 0.7 ms, decay 0.3 ms", unequal_tau},
-	{"one phase", one_phase},
-	{"five phases", five_phases},
-	{"five phases, once each", phases_once},
-	{"five phases in 2 s", short_phases},
-	{"phases at random times", random_phases},
-	{"rhythm near multiples of P", near_period},
-	{"four jobs", four_jobs},
-	{"no cycles", no_cycles},
-	{"late wake-ups, lost windows", late_and_lost},
-	{"D = 0, noise 10 %", no_contention},
-	{"D from 0.5 to 0.7", heavy_contention},
-	{"block rate by phase", rate_by_phase},
-	{"block rate by change", rate_by_change},
-	{"4 jobs, 5 phases, 10 %, 1 ms", hardest},
-	{"co-runner pauses for ms", bursty_corunner},
-	{"co-runner runs for ms", seldom_corunner},
-	{"bursts of the job's own", bursty_job},
+	{"anything in range", anything, false},
+	{"noise 3 %", noise_3, false},
+	{"noise 10 %", noise_10, false},
+	{"refill tau 0.2 ms", quick_refill, false},
+	{"refill tau 1 ms", slow_refill, false},
+	{"refill 0.7 ms, decay 0.3 ms", unequal_tau, false},
+	{"one phase", one_phase, false},
+	{"five phases", five_phases, false},
+	{"five phases, once each", phases_once, false},
+	{"five phases in 2 s", short_phases, false},
+	{"phases at random times", random_phases, false},
+	{"rhythm near multiples of P", near_period, false},
+	{"four jobs", four_jobs, false},
+	{"no cycles", no_cycles, false},
+	{"late wake-ups, lost windows", late_and_lost, false},
+	{"D = 0, noise 10 %", no_contention, false},
+	{"D from 0.5 to 0.7", heavy_contention, false},
+	{"block rate by phase", rate_by_phase, false},
+	{"block rate by change", rate_by_change, false},
+	{"4 jobs, 5 phases, 10 %, 1 ms", hardest, false},
+	{"co-runner pauses for ms", bursty_corunner, false},
+	{"co-runner runs for ms", seldom_corunner, false},
+	{"bursts of the job's own", bursty_job, false},
+	{"a slow part, 2 to 20 ms", slow_part_20, true},
+	{"a slow part, 20 to 200 ms", slow_part_200, true},
+	{"a slow part, evenly", slow_part_even, true},
+	{"a slow part that goes at once", slow_part_gone, true},
+	{"a slow part, one phase", slow_part_one_phase, true},
+	{"a slow part, four jobs", slow_part_four_jobs, true},
+	{"a slow part, anything in range", slow_part_anything, true},
 };
 
 int gen_families(void)

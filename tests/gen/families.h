@@ -2,6 +2,7 @@
 /* Families of synthetic jobs on which the estimators are judged. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "gen/gen.h"
@@ -9,6 +10,7 @@
 struct gen_family {
 	const char *name;
 	void (*change)(struct gen_spec *spec); /* from the defaults; seed is set */
+	bool slow;                             /* a part comes back slowly */
 };
 
 /* How many there are, and each of them. */

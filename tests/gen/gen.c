@@ -8,6 +8,13 @@
 #define GHZ 2.5
 #define STEPS 12 /* a window's progress is summed over this many slices */
 #define START_NS 1e12
+/* Long blocks: the first after so many seconds, then at times that grow by a factor, until it is
+ * the budget that makes them rare. After one, no block comes for so many times its length. */
+#define LONG_FIRST 3.0
+#define LONG_GROWTH 3.0
+#define LONG_SOON 10.0
+#define LONG_BUDGET 1e-3
+#define LONG_REST 3.0
 
 struct stretch {
 	double end; /* s since the start */
@@ -25,6 +32,8 @@ struct gen_job {
 	struct course phases;
 	struct course idle;   /* 1: its co-runners pause by themselves */
 	struct course bursts; /* 1: it runs at burst_speed */
+	double slow, slow_at; /* what was back of the slow part, and when */
+	double next_long;     /* s */
 	double truth;
 };
 
@@ -55,6 +64,7 @@ void gen_defaults(struct gen_spec *spec)
 		.late = 0.02,
 		.cycles = true,
 		.windows = 4,
+		.beyond = 9,
 		.shutter_ns = 3.2e6,
 		.period_ns = 200e6,
 		.jitter = 0.05,
@@ -222,7 +232,9 @@ struct gen *gen_new(const struct gen_spec *spec)
 		spec->windows > EST_MAX_WINDOWS || !(spec->length_s > 0) ||
 		!(spec->shutter_ns > 0) || !(spec->period_ns > 0) || !(spec->idle_share < 1) ||
 		!(spec->burst_share < 1) || (spec->idle_share > 0 && !(spec->idle_ns > 0)) ||
-		(spec->burst_share > 0 && !(spec->burst_ns > 0)))
+		(spec->burst_share > 0 && !(spec->burst_ns > 0)) ||
+		(spec->slow_share > 0 && !(spec->slow_ns > 0)) || spec->beyond < 0 ||
+		spec->beyond > EST_MAX_WINDOWS)
 		return NULL;
 	g = calloc(1, sizeof(*g));
 	if (!g)
@@ -259,38 +271,52 @@ double gen_truth(const struct gen *g, int job)
 struct mix {
 	double from, tau;  /* seconds */
 	double start, end; /* share at `from`, and after a long time */
+	bool linear;       /* evenly in tau, from 0 to 1 or back */
+};
+
+/* Of both parts of the way. */
+struct mixes {
+	struct mix fast, slow;
 };
 
 static double share_at(const struct mix *m, double t)
 {
+	double gone = t - m->from;
+
 	if (t < m->from)
 		return m->start;
 	if (m->tau <= 0)
 		return m->end;
-	return m->end + (m->start - m->end) * exp(-(t - m->from) / m->tau);
+	if (!m->linear)
+		return m->end + (m->start - m->end) * exp(-gone / m->tau);
+	return m->end > m->start ? fmin(m->start + gone / m->tau, m->end)
+				 : fmax(m->start - gone / m->tau, m->end);
 }
 
 static double mean_rate(
-	const struct gen_spec *s, struct gen_job *j, const struct mix *m, double from, double to)
+	const struct gen_spec *s, struct gen_job *j, const struct mixes *m, double from, double to)
 {
 	double sum = 0;
 
 	for (int i = 0; i < STEPS; i++) {
-		double t = from + (to - from) * (i + 0.5) / STEPS, solo, co;
+		double t = from + (to - from) * (i + 0.5) / STEPS, solo, co, back;
 
 		rates_at(s, j, t, &solo, &co);
-		sum += co + (solo - co) * share_at(m, t);
+		back = (1 - s->slow_share) * share_at(&m->fast, t) +
+		       s->slow_share * share_at(&m->slow, t);
+		sum += co + (solo - co) * back;
 	}
 	return sum / STEPS;
 }
 
 static struct est_window measure(
-	struct gen *g, struct gen_job *j, const struct mix *m, double from, double to)
+	struct gen *g, struct gen_job *j, const struct mixes *m, double from, double to)
 {
 	const struct gen_spec *s = &g->spec;
 	double rate = mean_rate(s, j, m, from, to), ns = (to - from) * 1e9;
+	double usual = s->shutter_ns / s->windows, calmer = sqrt(fmax(ns / usual, 1));
 
-	rate *= fmax(1 + s->noise * gauss(g), 0.01);
+	rate *= fmax(1 + s->noise / calmer * gauss(g), 0.01);
 	if (gen_uniform(g) < s->outliers)
 		rate *= gen_uniform(g) < 0.5 ? between(g, 0, 0.4) : between(g, 2, 8);
 	if (gen_uniform(g) < s->lost)
@@ -325,47 +351,101 @@ static void schedule(struct gen *g, int alone, double end)
 	g->slot_end += period;
 }
 
+/* When the next long block of a job is due after one now: three soon, as nothing is known yet, and
+ * then so that the others are held for LONG_BUDGET of the time. */
+static double next_long(const struct gen_spec *s, double now)
+{
+	double length = 0;
+
+	for (int i = 0; i < s->beyond; i++)
+		length += 1e-9 * est_beyond_ns(i, s->shutter_ns);
+	return now < LONG_SOON ? LONG_GROWTH * fmax(now, LONG_FIRST) : now + length / LONG_BUDGET;
+}
+
+/* Where the slow part of a job is, from now on. */
+static struct mix slow_mix(const struct gen_spec *s, struct gen_job *j, double now, bool alone)
+{
+	double ns = alone ? s->slow_ns : s->slow_decay_ns;
+	struct mix m = {.from = j->slow_at,
+		.tau = s->slow_decay_ns * 1e-9,
+		.start = j->slow,
+		.linear = s->slow_linear};
+
+	j->slow = share_at(&m, now);
+	j->slow_at = now;
+	return (struct mix){.from = now,
+		.tau = ns * 1e-9,
+		.start = j->slow,
+		.end = alone,
+		.linear = s->slow_linear};
+}
+
+/* Takes a window of each region. edge[]: where the windows meet, of the `beyond` ones too. */
+static void take_windows(struct gen *g, struct gen_job *j, bool lone, int beyond,
+	const double *edge, struct est_block *b)
+{
+	const struct gen_spec *s = &g->spec;
+	int k = s->windows;
+	double stop = edge[k], resume = edge[2 * k + beyond], back = resume;
+	struct mixes before = {.fast.start = 0}, during, after;
+
+	if (gen_uniform(g) < s->slow_resume)
+		back += exponential(g, 3e-3);
+	before.slow = slow_mix(s, j, edge[0], false);
+	during.fast = (struct mix){.from = stop, .tau = s->tau_refill_ns * 1e-9, .end = 1};
+	during.slow = slow_mix(s, j, stop, true);
+	after.fast = (struct mix){.from = back, .tau = s->tau_decay_ns * 1e-9};
+	if (lone) {
+		after.fast.start = share_at(&during.fast, back);
+		j->slow = share_at(&during.slow, back);
+		j->slow_at = back;
+	}
+	after.slow = slow_mix(s, j, back, false);
+	b->start_ns = (uint64_t)(START_NS + edge[0] * 1e9);
+	b->before_n = k;
+	b->during_n = lone ? k : 0;
+	b->beyond_n = lone ? beyond : 0;
+	/* After a long stop, caches empty slowly, too: nobody reads it. */
+	b->after_n = beyond ? 0 : k;
+	for (int i = 0; i < k; i++)
+		b->before[i] = measure(g, j, &before, edge[i], edge[i + 1]);
+	for (int i = 0; i < b->during_n + b->beyond_n; i++) {
+		struct est_window *w = i < k ? &b->during[i] : &b->beyond[i - k];
+
+		*w = measure(g, j, &during, edge[k + i], edge[k + i + 1]);
+	}
+	for (int i = 0; i < b->after_n; i++)
+		b->after[i] = measure(g, j, &after, edge[2 * k + i], edge[2 * k + i + 1]);
+}
+
 bool gen_next(struct gen *g, int *alone, struct est_block *block)
 {
 	const struct gen_spec *s = &g->spec;
-	double edge[3 * EST_MAX_WINDOWS + 1], stop, resume, back;
-	int k = s->windows;
+	double edge[4 * EST_MAX_WINDOWS + 1];
+	int k = s->windows, beyond = 0, last;
 
+	*alone = (int)(g->blocks++ % (uint64_t)s->jobs);
+	if (s->drawn)
+		*alone = (int)(gen_uniform(g) * s->jobs);
+	if (s->beyond && g->now >= g->job[*alone].next_long && g->now >= LONG_FIRST) {
+		beyond = s->beyond;
+		g->job[*alone].next_long = next_long(s, g->now);
+	}
+	last = beyond ? 2 * k + beyond : 3 * k;
 	edge[0] = g->now;
-	for (int i = 0; i < 3 * k; i++) {
+	for (int i = 0; i < last; i++) {
 		double ns = s->shutter_ns / k;
 
+		if (beyond && i >= 2 * k)
+			ns = est_beyond_ns(i - 2 * k, s->shutter_ns);
 		if (gen_uniform(g) < s->late)
 			ns += exponential(g, 1.5e6);
 		edge[i + 1] = edge[i] + ns * 1e-9;
 	}
-	stop = edge[k];
-	resume = edge[2 * k];
-	back = resume + (gen_uniform(g) < s->slow_resume ? exponential(g, 3e-3) : 0);
-	if (edge[3 * k] > s->length_s)
+	if (edge[last] > s->length_s)
 		return false;
-	*alone = (int)(g->blocks++ % (uint64_t)s->jobs);
-	if (s->drawn)
-		*alone = (int)(gen_uniform(g) * s->jobs);
-	for (int n = 0; n < s->jobs; n++) {
-		struct gen_job *j = &g->job[n];
-		struct est_block *b = &block[n];
-		bool lone = n == *alone;
-		struct mix before = {.start = 0}, during, after;
-
-		during = (struct mix){.from = stop, .tau = s->tau_refill_ns * 1e-9, .end = 1};
-		after = (struct mix){.from = back, .tau = s->tau_decay_ns * 1e-9};
-		after.start = lone ? share_at(&during, back) : 0;
-		b->start_ns = (uint64_t)(START_NS + edge[0] * 1e9);
-		b->before_n = b->after_n = k;
-		b->during_n = lone ? k : 0;
-		for (int i = 0; i < k; i++) {
-			b->before[i] = measure(g, j, &before, edge[i], edge[i + 1]);
-			if (lone)
-				b->during[i] = measure(g, j, &during, edge[k + i], edge[k + i + 1]);
-			b->after[i] = measure(g, j, &after, edge[2 * k + i], edge[2 * k + i + 1]);
-		}
-	}
-	schedule(g, *alone, edge[3 * k]);
+	for (int n = 0; n < s->jobs; n++)
+		take_windows(g, &g->job[n], n == *alone, beyond, edge, &block[n]);
+	schedule(g, *alone, edge[last] + (beyond ? LONG_REST * (edge[last] - edge[2 * k]) : 0));
 	return true;
 }

@@ -30,9 +30,13 @@ struct gen_spec {
 	double outliers;      /* share of windows that show something else altogether */
 	double tau_refill_ns; /* rate climbs to solo after the co-runners stopped */
 	double tau_decay_ns;  /* and falls back after they resumed */
-	double late;          /* share of windows in which the daemon woke up late */
-	double slow_resume;   /* share of blocks whose co-runners come back late */
-	double lost;          /* share of windows that are missing */
+	/* This share of (solo - co) comes back slowly, with a time constant of its own; or evenly,
+	 * in so long a time. After the resume it goes in the same way; 0 = at once. */
+	double slow_share, slow_ns, slow_decay_ns;
+	bool slow_linear;
+	double late;        /* share of windows in which the daemon woke up late */
+	double slow_resume; /* share of blocks whose co-runners come back late */
+	double lost;        /* share of windows that are missing */
 	/* The co-runners pause by themselves: for this share of the time, each time for so long on
 	 * average, exponentially. */
 	double idle_share, idle_ns;
@@ -46,11 +50,14 @@ struct gen_spec {
 	bool slots;    /* from the middle of its slot in a row of them, not after a sleep */
 	bool drawn;    /* who runs alone is drawn, not taken in turn */
 	enum gen_rate rate;
+	int beyond; /* windows of a long block, beyond the K, see gen_long_at(); 0 = no long block
+		     */
 	double length_s;
 };
 
 /* 2 jobs, 3 phases that come round in 8 s and vary by a fifth, D 0 to 0.7, 5 % noise, tau 0.3 ms,
- * P = 200 ms with 5 % jitter, S = 3.2 ms, K = 4, 300 s, cycles, 2 % outliers, 2 % late wake-ups. */
+ * P = 200 ms with 5 % jitter, S = 3.2 ms, K = 4, 300 s, cycles, 2 % outliers, 2 % late wake-ups,
+ * long blocks of 9 windows beyond. */
 void gen_defaults(struct gen_spec *spec);
 
 struct gen;

@@ -172,6 +172,8 @@ static void write_block(struct shutterlog_writer *log, uint64_t number, uint32_t
 	if (b->during_n == 0)
 		for (int k = 0; k < b->after_n; k++)
 			after += (uint64_t)llround(b->before[k].dur_ns);
+	row.region = SHUTTER_BEYOND;
+	after = write_region(log, row, b->beyond, b->beyond_n, after, tasks);
 	row.region = SHUTTER_AFTER;
 	write_region(log, row, b->after, b->after_n, after, tasks);
 }

@@ -265,14 +265,15 @@ int blockfit_means(const struct fit_input *p, double window_variance, struct fit
 	return 0;
 }
 
-bool blockfit_variogram(const struct fit_input *p, int k, const struct fit *f, double *v)
+bool blockfit_variogram(
+	const struct fit_input *p, int k, const struct fit *f, double *v, double *climb)
 {
 	const struct fit_region *r = &p->during;
 	double most = highest_plausible(p);
 
 	for (int lag = 1; lag <= BLOCKFIT_LAGS; lag++) {
 		int step = lag * r->n / (BLOCKFIT_LAGS + 1), n = 0;
-		double sum = 0;
+		double sum = 0, up = 0;
 
 		for (int i = step; i < r->n; i++) {
 			const struct fit_sample *a = &r->s[i - step], *b = &r->s[i];
@@ -281,11 +282,13 @@ bool blockfit_variogram(const struct fit_input *p, int k, const struct fit *f, d
 			if (a->rate > most || b->rate > most)
 				continue;
 			sum += 0.5 * d * d;
+			up += d;
 			n++;
 		}
 		if (step == 0 || n == 0)
 			return false;
 		v[lag - 1] = sum / n / (f->s * f->s);
+		climb[lag - 1] = up / n / f->s;
 	}
 	return true;
 }

@@ -78,10 +78,11 @@ int blockfit_all(const struct fit_input *p, double sigma, struct fit *fits);
 int blockfit_means(const struct fit_input *p, double window_variance, struct fit *fits);
 
 /* Semi-variogram of the rate while the job runs alone, relative to s, at lags of one, two and three
- * quarters of the region, under fit f of blockfit_means() with tau number k. False with too few
- * windows for quarters. */
+ * quarters of the region, under fit f of blockfit_means() with tau number k. climb[]: by how much
+ * the rate is higher at the end of each lag. False with too few windows for quarters. */
 #define BLOCKFIT_LAGS 3
-bool blockfit_variogram(const struct fit_input *p, int k, const struct fit *f, double *v);
+bool blockfit_variogram(
+	const struct fit_input *p, int k, const struct fit *f, double *v, double *climb);
 
 /* Sums of a weighted fit of rate = s*(1-x) + c*x. All members are doubles, see STATE_REAL(). */
 struct fit_sums {

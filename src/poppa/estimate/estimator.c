@@ -6,7 +6,7 @@
 
 #include "poppa/estimate/estimator_impl.h"
 
-#define STATE_VERSION 2
+#define STATE_VERSION 3
 
 struct estimator {
 	enum estimate_method method;
@@ -52,6 +52,7 @@ bool estimator_add(struct estimator *e, const struct est_block *block)
 
 	safe.before_n = clamp_count(safe.before_n);
 	safe.during_n = clamp_count(safe.during_n);
+	safe.beyond_n = clamp_count(safe.beyond_n);
 	safe.after_n = clamp_count(safe.after_n);
 	if (e->method == ESTIMATE_THESIS)
 		return thesis_add(&e->thesis, &safe);

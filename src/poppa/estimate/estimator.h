@@ -24,14 +24,28 @@ struct est_window {
 	double lent_ns;
 };
 
-/* One block of a job that ran alone in its "during" region (thesis, Algorithms 1-3). */
+/*
+ * One block of a job that ran alone in its "during" region (thesis, Algorithms 1-3). In a long
+ * block its co-runners stay stopped beyond that, for windows that grow longer: they follow `during`
+ * without a gap and show what comes back too slowly for a usual block. Only the robust estimate
+ * uses them.
+ */
 struct est_block {
-	uint64_t start_ns;               /* CLOCK_MONOTONIC at the start of the first window */
-	int before_n, during_n, after_n; /* windows that exist, 0..EST_MAX_WINDOWS each */
+	uint64_t start_ns; /* CLOCK_MONOTONIC at the start of the first window */
+	int before_n, during_n, beyond_n, after_n; /* windows that exist, 0..EST_MAX_WINDOWS each */
 	struct est_window before[EST_MAX_WINDOWS];
 	struct est_window during[EST_MAX_WINDOWS];
+	struct est_window beyond[EST_MAX_WINDOWS];
 	struct est_window after[EST_MAX_WINDOWS];
 };
+
+/* The length of window i beyond, for a "during" region of so many ns: they double up to 8 times
+ * that, so that a time constant of 2 ms is seen as well as one of 200. */
+#define EST_BEYOND_DOUBLE 3
+static inline double est_beyond_ns(int i, double during_ns)
+{
+	return during_ns * (1 << (i < EST_BEYOND_DOUBLE ? i : EST_BEYOND_DOUBLE));
+}
 
 struct est_result {
 	uint64_t blocks;    /* blocks given to estimator_add() */

@@ -28,6 +28,7 @@
 #include "poppa/estimate/estimator_series.h"
 #include "poppa/estimate/estimator_state.h"
 #include "poppa/estimate/estimator_tau.h"
+#include "poppa/estimate/slow_refill.h"
 #include "poppa/estimate/statistics.h"
 
 #define MIN_SIGMA 0.01 /* relative noise of a window, at least */
@@ -47,6 +48,7 @@
 #define VARIOGRAM_SIGMAS 4.0 /* what is less is noise */
 #define OWN_DOUBT 2.0        /* error of the estimate by own bursts, per unit of that variance */
 #define DOUBT 10.0 /* squared distance at which both estimates weigh the same, with USUAL_LOSS */
+#define SLOW_SIGMAS 3.0 /* standard errors by which what comes back slowly is certain */
 #define USUAL_LOSS 0.03 /* share of blocks that do not hold together, with phases of seconds */
 
 struct robust_state {
@@ -64,9 +66,12 @@ struct robust_state {
 	double odd_log_u;
 	uint64_t odd_there;
 
+	/* What comes back too slowly, relative to what the fits of each family say, and to the
+	 * means of all blocks. */
+	struct slow_refill slow[BLOCKFIT_FAMILIES];
 	struct series steady, all; /* of the blocks that hold together, and of all */
 	/* Sums of what blockfit_variogram() gave, and of how many blocks. */
-	double variogram[BLOCKFIT_LAGS], variograms;
+	double variogram[BLOCKFIT_LAGS], climb[BLOCKFIT_LAGS], variograms;
 };
 
 struct robust_state *robust_new(void)
@@ -168,16 +173,39 @@ static double own_bursts(const struct robust_state *r, double *noise)
 	*noise = MIN_SIGMA * MIN_SIGMA;
 	if (!(r->variograms > 0))
 		return 0;
+	/* What climbs in all blocks alike is no burst, but comes back more slowly than the fit has
+	 * it. */
 	for (int i = 0; i < BLOCKFIT_LAGS; i++)
-		v[i] = r->variogram[i] / r->variograms;
+		v[i] = r->variogram[i] / r->variograms - 0.5 * pow(r->climb[i] / r->variograms, 2);
 	*noise = fmax(v[0] - fmax(v[1] - v[0], 0), *noise);
 	return fmax(v[2] - *noise - VARIOGRAM_SIGMAS * v[2] / sqrt(r->variograms), 0);
+}
+
+/* Whether caches certainly refill slowly, so that they may empty slowly, too. */
+static bool goes_slowly(const struct robust_state *r)
+{
+	const struct slow_share *share = &r->slow[BLOCKFIT_BEFORE].share;
+
+	return share->a > SLOW_SIGMAS * sqrt(share->variance);
+}
+
+static void add_slow(
+	struct robust_state *r, const struct est_block *b, const struct fit *fits, double sigma)
+{
+	double noise, own = own_bursts(r, &noise);
+
+	for (int f = 0; f < BLOCKFIT_FAMILIES; f++) {
+		int best = tau_loss_least(&r->tau, f);
+
+		slow_refill_add(&r->slow[f], b, &fits[f * BLOCKFIT_TAUS], best, sigma, own);
+		slow_refill_weigh(&r->slow[f], best, own);
+	}
 }
 
 /* Takes a block as it is, whatever happened within it. */
 static void add_all(struct robust_state *r, const struct fit_input *p, uint64_t start_ns)
 {
-	double v[BLOCKFIT_LAGS];
+	double v[BLOCKFIT_LAGS], climb[BLOCKFIT_LAGS];
 	int best = tau_loss_least(&r->tau, BLOCKFIT_ALL);
 	struct fit fits[BLOCKFIT_TAUS];
 	struct member m;
@@ -186,9 +214,11 @@ static void add_all(struct robust_state *r, const struct fit_input *p, uint64_t 
 	own_bursts(r, &noise);
 	if (blockfit_means(p, noise, fits))
 		return;
-	if (blockfit_variogram(p, best, &fits[best], v)) {
-		for (int i = 0; i < BLOCKFIT_LAGS; i++)
+	if (blockfit_variogram(p, best, &fits[best], v, climb)) {
+		for (int i = 0; i < BLOCKFIT_LAGS; i++) {
 			r->variogram[i] += fmin(v[i], 1);
+			r->climb[i] += fmax(fmin(climb[i], 1), -1);
+		}
 		r->variograms++;
 	}
 	if (!(fits[best].c / fits[best].s < WILD_RATIO))
@@ -234,6 +264,8 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 	if (has_moved(r, &p, best, f, sigma) || isnan(log_u))
 		return false;
 	tame(fits, BLOCKFIT_HYPOTHESES, f);
+	if (!wild)
+		add_slow(r, block, fits, sigma);
 	series_member(fits, BLOCKFIT_HYPOTHESES, block->start_ns, &m);
 	if (wild) {
 		r->odd = m;
@@ -253,25 +285,29 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 struct estimates {
 	double u[BLOCKFIT_FAMILIES];
 	double variance[BLOCKFIT_FAMILIES], vague[BLOCKFIT_FAMILIES]; /* see tau_loss_mean() */
+	double missed; /* variance by what usual blocks miss, in which both families share */
 };
 
 /* Closes the series, which must be a copy. */
 static void estimate_families(
 	const struct robust_state *r, struct series *series, struct estimates *out)
 {
-	double mean[BLOCKFIT_TAUS], noise[BLOCKFIT_TAUS];
+	double mean[BLOCKFIT_TAUS], noise[BLOCKFIT_TAUS], missed[BLOCKFIT_TAUS], slope, gain;
 
 	series_close(series);
 	for (int f = 0; f < BLOCKFIT_FAMILIES; f++) {
 		/* The series of all blocks has one family. */
 		int first = series->hypotheses == BLOCKFIT_TAUS ? 0 : f * BLOCKFIT_TAUS;
+		const struct slow_share *share = &r->slow[f].share;
 
 		for (int k = 0; k < BLOCKFIT_TAUS; k++) {
-			mean[k] = series_mean(series, first + k);
-			noise[k] = series_variance(series, first + k);
+			mean[k] = series_missed(series, first + k, share->a, &slope, &gain);
+			noise[k] = gain * gain * series_variance(series, first + k);
+			missed[k] = slope * slope * share->variance;
 		}
 		out->u[f] =
 			tau_loss_mean(&r->tau, f, mean, noise, &out->variance[f], &out->vague[f]);
+		out->missed = missed[tau_loss_least(&r->tau, f)];
 	}
 }
 
@@ -325,7 +361,9 @@ void robust_result(const struct robust_state *r, struct est_result *out)
 		      0.1 * e.variance[BLOCKFIT_BEFORE]);
 	trust = off >= 0 ? 1 / (1 + off * off / 4) : 1;
 	mean = mix_families(&e, trust, &out->variance);
-	if (all.blocks > 0) {
+	/* Co-runners that switch and caches that empty slowly look alike in all blocks as they are.
+	 */
+	if (all.blocks > 0 && !goes_slowly(r)) {
 		double u, variance;
 
 		estimate_families(r, &all, &whole);
@@ -334,6 +372,7 @@ void robust_result(const struct robust_state *r, struct est_result *out)
 		mean = mix(trust, u, variance, mean, out->variance, &out->variance);
 	}
 	out->degradation = 1 - mean;
+	out->variance += e.missed;
 	out->variance += pow(OWN_DOUBT * own_bursts(r, &noise) * mean, 2);
 	if (steady.values > 1) {
 		half = statistics_t95(fmin((double)steady.values - 1, 30)) * sqrt(out->variance);
@@ -353,14 +392,17 @@ static const struct state_field fields[] = {WHOLE(blocks), WHOLE(used), REAL(sig
 	REAL(odd), REAL(odd_log_u), WHOLE(odd_there)};
 
 static const struct state_field all_fields[] = {
-	WHOLE(all.blocks), REAL(variogram), REAL(variograms)};
+	WHOLE(all.blocks), REAL(variogram), REAL(climb), REAL(variograms)};
 
 json_t *robust_save(const struct robust_state *r)
 {
-	json_t *json = json_object(), *all = json_object();
+	json_t *json = json_object(), *all = json_object(), *slow = json_array();
 
 	state_save(fields, STATE_COUNT(fields), r, json);
 	tau_loss_save(&r->tau, json);
+	for (int f = 0; f < BLOCKFIT_FAMILIES; f++)
+		json_array_append_new(slow, slow_refill_save(&r->slow[f]));
+	json_object_set_new(json, "slow", slow);
 	series_save(&r->steady, json);
 	state_save(all_fields, STATE_COUNT(all_fields), r, all);
 	series_save(&r->all, all);
@@ -370,8 +412,11 @@ json_t *robust_save(const struct robust_state *r)
 
 int robust_load(struct robust_state *r, const json_t *json)
 {
-	const json_t *all = json_object_get(json, "all");
+	const json_t *all = json_object_get(json, "all"), *slow = json_object_get(json, "slow");
 
+	for (int f = 0; f < BLOCKFIT_FAMILIES; f++)
+		if (slow_refill_load(&r->slow[f], json_array_get(slow, (size_t)f)))
+			return -1;
 	if (state_load(fields, STATE_COUNT(fields), json, r) || tau_loss_load(&r->tau, json) ||
 		series_load(&r->steady, json) ||
 		state_load(all_fields, STATE_COUNT(all_fields), all, r) ||

@@ -12,6 +12,7 @@
 #define MAX_GROUP 32     /* most blocks of one group */
 #define MIN_GROUPS 8     /* groups stay small until there are so many */
 #define GAP_CAP 24.0     /* a gap counts as at most this many usual ones */
+#define MISSED_STEP 0.2  /* between the shares of (s_inf - c) of which the means are kept */
 
 void recent_add(struct recent *r, double v)
 {
@@ -49,6 +50,12 @@ void series_member(const struct fit *fits, int hypotheses, uint64_t start_ns, st
 	m->time = (double)start_ns;
 }
 
+/* u = c/s where a block misses this share of (s_inf - c): c/s_inf. */
+static double without_missed(double u, double share)
+{
+	return u * (1 - share) / fmax(1 - share * u, 0.1);
+}
+
 /* Adds the last value to the time average, now that the gap after it is known. */
 static void weigh_last(struct series *r, double gap_after)
 {
@@ -56,8 +63,13 @@ static void weigh_last(struct series *r, double gap_after)
 
 	r->sum_weight += w;
 	r->sum_weight2 += w * w;
-	for (int h = 0; h < r->hypotheses; h++)
-		r->sum_u[h] += w * r->last_u[h];
+	for (int h = 0; h < r->hypotheses; h++) {
+		double u = r->last_u[h];
+
+		r->sum_u[h] += w * u;
+		for (int i = 0; i < SERIES_MISSED; i++)
+			r->sum_missed[i][h] += w * without_missed(u, (i + 1) * MISSED_STEP);
+	}
 }
 
 static void add_value(struct series *r, const double *u, double time)
@@ -156,13 +168,32 @@ double series_variance(const struct series *r, int h)
 	return (fresh * r->sum_weight2 + change) / (r->sum_weight * r->sum_weight);
 }
 
+double series_missed(const struct series *r, int h, double a, double *slope, double *gain)
+{
+	double share = a / (1 + a), x = share / MISSED_STEP, mean = 0, u = series_mean(r, h);
+	double left = fmax(1 - share * u, 0.1);
+
+	/* A polynomial through the means that are kept (Lagrange). */
+	for (int i = 0; i <= SERIES_MISSED; i++) {
+		double w = 1;
+
+		for (int o = 0; o <= SERIES_MISSED; o++)
+			if (o != i)
+				w *= (x - o) / (i - o);
+		mean += w * (i ? r->sum_missed[i - 1][h] : r->sum_u[h]) / r->sum_weight;
+	}
+	*slope = -u * (1 - u) / pow(1 + a * (1 - u), 2);
+	*gain = (1 - share) / (left * left);
+	return mean;
+}
+
 #define REAL(name) STATE_REAL(struct series, name)
 #define WHOLE(name) STATE_WHOLE(struct series, name)
 
 static const struct state_field fields[] = {REAL(group), REAL(group_n), REAL(gap.v),
 	WHOLE(gap.count), WHOLE(values), REAL(last_u), REAL(older_u), REAL(last_time),
-	REAL(last_gap), REAL(sum_weight), REAL(sum_weight2), REAL(sum_u), REAL(diff1), REAL(diff2),
-	REAL(sum_gap2), REAL(change), REAL(model_noise)};
+	REAL(last_gap), REAL(sum_weight), REAL(sum_weight2), REAL(sum_u), REAL(sum_missed),
+	REAL(diff1), REAL(diff2), REAL(sum_gap2), REAL(change), REAL(model_noise)};
 
 void series_save(const struct series *r, json_t *json)
 {

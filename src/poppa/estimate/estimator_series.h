@@ -8,6 +8,7 @@
 #include "poppa/estimate/blockfit.h"
 
 #define SERIES_RECENT 31
+#define SERIES_MISSED 3 /* shares that are missed, beside none, of which the means are kept */
 
 /* The last values of something, for a running median. Starts as zeros. */
 struct recent {
@@ -43,6 +44,8 @@ struct series {
 	double last_u[BLOCKFIT_HYPOTHESES], older_u[BLOCKFIT_HYPOTHESES], last_time, last_gap;
 	double sum_weight, sum_weight2, sum_u[BLOCKFIT_HYPOTHESES];
 	double diff1[BLOCKFIT_HYPOTHESES], diff2[BLOCKFIT_HYPOTHESES];
+	/* The same of u as it is where more comes back than a block sees, see series_missed(). */
+	double sum_missed[SERIES_MISSED][BLOCKFIT_HYPOTHESES];
 	double sum_gap2, change[BLOCKFIT_HYPOTHESES]; /* change: sum of gap^2 (u - last u)^2 */
 	double model_noise[BLOCKFIT_HYPOTHESES];      /* sum of u's variances by the fits */
 };
@@ -58,6 +61,13 @@ void series_add(struct series *r, const struct member *m, double noise);
 void series_close(struct series *r);
 double series_mean(const struct series *r, int h);
 double series_variance(const struct series *r, int h);
+
+/*
+ * The mean where a block misses this much of what comes back, as a share `a` of what it sees
+ * (slow_refill.h): of 1 / (1 + (1/u - 1) (1 + a)). *slope: how the mean changes with a, *gain: how
+ * much it changes with the mean of u.
+ */
+double series_missed(const struct series *r, int h, double a, double *slope, double *gain);
 
 /* For a checkpoint: adds the state, but for `hypotheses` and `blocks`, to an object; reads it from
  * one and returns 0, or -1. */

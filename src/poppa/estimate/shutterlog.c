@@ -11,7 +11,7 @@
 
 #define WRITE_BUFFER 65536
 
-static const char *const region_names[SHUTTER_REGIONS] = {"before", "during", "after"};
+static const char *const region_names[SHUTTERLOG_REGIONS] = {"before", "during", "after", "beyond"};
 
 const char *shutter_region_name(enum shutter_region r)
 {

@@ -11,8 +11,10 @@
 #define SHUTTERLOG_FIELDS "block,job,task,region,k,start_ns,dur_ns,progress,cycles"
 #define SHUTTERLOG_HEADER SHUTTERLOG_FIELDS ",lent_ns" /* older logs lack the last field */
 
-enum shutter_region { SHUTTER_BEFORE, SHUTTER_DURING, SHUTTER_AFTER };
-#define SHUTTER_REGIONS 3
+/* The last one goes on where the second ends, in a long block (struct est_block). */
+enum shutter_region { SHUTTER_BEFORE, SHUTTER_DURING, SHUTTER_AFTER, SHUTTER_BEYOND };
+#define SHUTTER_REGIONS 3 /* that every block has */
+#define SHUTTERLOG_REGIONS 4
 
 /* The name in the log. */
 const char *shutter_region_name(enum shutter_region r);
@@ -21,7 +23,7 @@ struct shutter_row {
 	uint64_t block; /* shutter of this node; a job runs alone in every n-th one */
 	uint32_t job;
 	uint64_t task; /* any number that tells the tasks of a job apart, such as the pid */
-	enum shutter_region region; /* during: only rows of the job that ran alone */
+	enum shutter_region region; /* during, beyond: only rows of the job that ran alone */
 	int k;                      /* window of the region, from 0 */
 	uint64_t start_ns;          /* CLOCK_MONOTONIC */
 	uint64_t dur_ns;

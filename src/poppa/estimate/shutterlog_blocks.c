@@ -8,13 +8,13 @@
 #include <string.h>
 
 /* One window (region, k) of a job's block: the sums over the rows of its tasks. */
-struct slot {
+struct window_sum {
 	int rows;
 	double dur_ns, progress, cycles, lent_ns;
 };
 
-/* k may count from 0 or from 1, so there is one slot more than windows. */
-#define SLOTS (EST_MAX_WINDOWS + 1)
+/* k may count from 0 or from 1, so there is one place more than windows. */
+#define PLACES (EST_MAX_WINDOWS + 1)
 
 struct job_block {
 	struct job_block *next; /* in its hash bucket */
@@ -23,7 +23,7 @@ struct job_block {
 	uint64_t block;
 	uint64_t start_ns; /* of the earliest row of the block */
 	int first_k;       /* lowest k of this job so far */
-	struct slot slot[SHUTTER_REGIONS][SLOTS];
+	struct window_sum sum[SHUTTERLOG_REGIONS][PLACES];
 };
 
 static struct job_block *find_job(struct shutterlog_blocks *r, uint32_t job)
@@ -37,7 +37,7 @@ static struct job_block *find_job(struct shutterlog_blocks *r, uint32_t job)
 		return NULL;
 	r->jobs++;
 	j->job = job;
-	j->first_k = SLOTS;
+	j->first_k = PLACES;
 	j->next = *head;
 	*head = j;
 	return j;
@@ -49,13 +49,13 @@ static int usual_rows(const struct job_block *j)
 {
 	int best = 0, votes = 0;
 
-	for (int i = 0; i < SHUTTER_REGIONS * SLOTS; i++) {
-		int rows = j->slot[i / SLOTS][i % SLOTS].rows, n = 0;
+	for (int i = 0; i < SHUTTERLOG_REGIONS * PLACES; i++) {
+		int rows = j->sum[i / PLACES][i % PLACES].rows, n = 0;
 
 		if (rows == 0)
 			continue;
-		for (int o = 0; o < SHUTTER_REGIONS * SLOTS; o++)
-			n += j->slot[o / SLOTS][o % SLOTS].rows == rows;
+		for (int o = 0; o < SHUTTERLOG_REGIONS * PLACES; o++)
+			n += j->sum[o / PLACES][o % PLACES].rows == rows;
 		if (n > votes || (n == votes && rows > best)) {
 			best = rows;
 			votes = n;
@@ -64,29 +64,33 @@ static int usual_rows(const struct job_block *j)
 	return best;
 }
 
-static double mean_duration(const struct slot *slot)
+static double mean_duration(const struct window_sum *at)
 {
 	double sum = 0;
 	int rows = 0;
 
-	for (int i = 0; i < SLOTS; i++) {
-		sum += slot[i].dur_ns;
-		rows += slot[i].rows;
+	for (int i = 0; i < PLACES; i++) {
+		sum += at[i].dur_ns;
+		rows += at[i].rows;
 	}
 	return rows ? sum / rows : 0;
 }
 
-/* Lays a region's slots out in time. Returns the number of windows. */
-static int lay_out(const struct slot *slot, int first, int rows, struct est_window *out)
+/* Lays a region's windows out in time. Returns how many there are. A window that is missing gets
+ * the mean length of the others; or where windows grow, from `grows` ns on, its planned length. */
+static int lay_out(
+	const struct window_sum *at, int first, int rows, double grows, struct est_window *out)
 {
-	double usual = mean_duration(slot);
-	int last = SLOTS - 1, n = 0;
+	double usual = grows > 0 ? grows : mean_duration(at);
+	int last = PLACES - 1, n = 0;
 
-	while (last >= first && slot[last].rows == 0)
+	while (last >= first && at[last].rows == 0)
 		last--;
 	for (int k = first; k <= last && n < EST_MAX_WINDOWS; k++, n++) {
-		const struct slot *s = &slot[k];
+		const struct window_sum *s = &at[k];
 
+		if (grows > 0)
+			usual = est_beyond_ns(n, grows);
 		if (s->rows == 0) {
 			out[n] = (struct est_window){NAN, NAN, usual, 0};
 			continue;
@@ -103,13 +107,17 @@ static int deliver(struct shutterlog_blocks *r, struct job_block *j)
 {
 	struct est_block b = {.start_ns = j->start_ns};
 	int rows = usual_rows(j), rc = 0;
+	double alone = 0;
 
-	b.before_n = lay_out(j->slot[SHUTTER_BEFORE], j->first_k, rows, b.before);
-	b.during_n = lay_out(j->slot[SHUTTER_DURING], j->first_k, rows, b.during);
-	b.after_n = lay_out(j->slot[SHUTTER_AFTER], j->first_k, rows, b.after);
+	b.before_n = lay_out(j->sum[SHUTTER_BEFORE], j->first_k, rows, 0, b.before);
+	b.during_n = lay_out(j->sum[SHUTTER_DURING], j->first_k, rows, 0, b.during);
+	for (int i = 0; i < b.during_n; i++)
+		alone += b.during[i].dur_ns;
+	b.beyond_n = lay_out(j->sum[SHUTTER_BEYOND], j->first_k, rows, alone, b.beyond);
+	b.after_n = lay_out(j->sum[SHUTTER_AFTER], j->first_k, rows, 0, b.after);
 	if (b.during_n)
 		rc = r->block_fn(j->job, j->block, &b, r->arg);
-	memset(j->slot, 0, sizeof(j->slot));
+	memset(j->sum, 0, sizeof(j->sum));
 	j->open = false;
 	return rc;
 }
@@ -118,7 +126,7 @@ int shutterlog_blocks_row(struct shutterlog_blocks *r, uint64_t block, uint32_t 
 	enum shutter_region region, int k, uint64_t start_ns, const double *value)
 {
 	struct job_block *j = find_job(r, job);
-	struct slot *s;
+	struct window_sum *s;
 	int rc = 0;
 
 	if (!j)
@@ -131,7 +139,7 @@ int shutterlog_blocks_row(struct shutterlog_blocks *r, uint64_t block, uint32_t 
 	j->block = block;
 	if (k < j->first_k)
 		j->first_k = k;
-	s = &j->slot[region][k];
+	s = &j->sum[region][k];
 	s->rows++;
 	s->dur_ns += value[0];
 	s->progress += value[1];

@@ -74,10 +74,10 @@ static const char *parse_row(struct shutterlog_blocks *r, char *line, int fields
 		return "job must be a job id";
 	if (whole_number(f[2], UINT64_MAX, &task))
 		return "task must be a whole number";
-	while (region < SHUTTER_REGIONS && strcmp(f[3], shutter_region_name(region)))
+	while (region < SHUTTERLOG_REGIONS && strcmp(f[3], shutter_region_name(region)))
 		region++;
-	if (region == SHUTTER_REGIONS)
-		return "region must be before, during or after";
+	if (region == SHUTTERLOG_REGIONS)
+		return "region must be before, during, after or beyond";
 	if (whole_number(f[4], EST_MAX_WINDOWS, &k))
 		return "k must be a whole number from 0 to 15";
 	if (count_number(f[5], &start))

@@ -275,16 +275,20 @@ static void broken_checkpoints_are_refused(void **state)
 
 /* ---- accuracy ---- */
 
-/* The largest mean error of a run time that a family may have, and over all of them. */
+/* The largest mean error of a run time that a family may have, and over all of them; the same of
+ * families of which a part comes back slowly, where a run of 300 s has four long blocks a job. */
 #define FAMILY_ERROR 0.01
 #define ALL_ERROR 0.004
+#define SLOW_FAMILY_ERROR 0.02
+#define SLOW_ERROR 0.01
 
 static void robust_is_accurate(void **state)
 {
-	struct gen_score all = {0}, thesis = {0};
+	struct gen_score all = {0}, slow = {0}, thesis = {0};
 
 	(void)state;
 	for (int f = 0; f < gen_families(); f++) {
+		bool is_slow = gen_family(f)->slow;
 		struct gen_score s = {0};
 
 		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -297,12 +301,17 @@ static void robust_is_accurate(void **state)
 		print_message("%-28s %4d jobs: error %.3f %%, in the interval %d\n",
 			gen_family(f)->name, s.jobs, 100 * s.error / s.jobs, s.covered);
 		assert_int_equal(s.unknown, 0);
-		assert_true(s.error / s.jobs <= FAMILY_ERROR);
+		assert_true(s.error / s.jobs <= (is_slow ? SLOW_FAMILY_ERROR : FAMILY_ERROR));
 		/* A family of 12 whose intervals hold 95 % of the time misses 4 once in 500. */
 		assert_true(s.covered >= 0.7 * s.jobs);
-		gen_add_score(&all, &s);
+		gen_add_score(is_slow ? &slow : &all, &s);
 	}
-	print_message("all: error %.3f %%, in the interval %d of %d; thesis: error %.3f %%\n",
+	print_message("slow: error %.3f %%, in the interval %d of %d\n",
+		100 * slow.error / slow.jobs, slow.covered, slow.jobs);
+	assert_true(slow.error / slow.jobs <= SLOW_ERROR);
+	assert_true(slow.covered >= 0.85 * slow.jobs);
+	print_message(
+		"all others: error %.3f %%, in the interval %d of %d; thesis: error %.3f %%\n",
 		100 * all.error / all.jobs, all.covered, all.jobs,
 		100 * thesis.error / thesis.jobs);
 	assert_true(all.error / all.jobs <= ALL_ERROR);

@@ -310,7 +310,7 @@ static void writes_what_it_reads(void **state)
 		struct shutterlog_writer *w = shutterlog_open(path, &err);
 
 		assert_non_null(w);
-		for (int r = 0; r < SHUTTER_REGIONS; r++) {
+		for (int r = 0; r < SHUTTERLOG_REGIONS; r++) {
 			for (row.k = 0; row.k < 4; row.k++) {
 				row.block = block;
 				row.region = r;
@@ -328,16 +328,43 @@ static void writes_what_it_reads(void **state)
 	memset(&s, 0, sizeof(s));
 	assert_int_equal(shutterlog_read(in, path, take_block, take_bad, &s, &count, &err), 0);
 	fclose(in);
-	assert_int_equal(count.rows, 24);
+	assert_int_equal(count.rows, 32);
 	assert_int_equal(s.bad, 0);
 	assert_int_equal(s.blocks, 2);
 	assert_int_equal(s.block[1].after_n, 4);
 	assert_float_equal(s.block[1].after[3].progress, 3000, 0);
 	assert_float_equal(s.block[1].after[3].lent_ns, 80, 0);
+	assert_int_equal(s.block[1].beyond_n, 4);
+	assert_float_equal(s.block[1].beyond[3].progress, 4000, 0);
 	unlink(path);
 	assert_null(shutterlog_open("/nonexistent/x.csv", &err));
 	assert_non_null(strstr(err.text, "/nonexistent/x.csv"));
 	shutterlog_close(NULL);
+}
+
+/* A long block of which a window beyond is lost: its length is the planned one. */
+static void a_lost_window_beyond_has_its_length(void **state)
+{
+	struct seen s;
+	struct errmsg err;
+
+	(void)state;
+	assert_int_equal(read_string(H "0,1,9,before,0,100,10,50,0\n"
+				       "0,1,9,during,0,110,10,60,0\n"
+				       "0,1,9,during,1,120,10,60,0\n"
+				       "0,1,9,beyond,0,130,21,150,0\n"
+				       "0,1,9,beyond,2,190,80,600,0\n",
+				 &s, &err),
+		0);
+	assert_int_equal(s.bad, 0);
+	assert_int_equal(s.blocks, 1);
+	assert_int_equal(s.block[0].during_n, 2);
+	assert_int_equal(s.block[0].beyond_n, 3);
+	assert_float_equal(s.block[0].beyond[0].progress, 150, 0);
+	assert_true(isnan(s.block[0].beyond[1].progress));
+	assert_float_equal(s.block[0].beyond[1].dur_ns, 40, 0);
+	assert_float_equal(s.block[0].beyond[2].progress, 600, 0);
+	assert_int_equal(s.block[0].after_n, 0);
 }
 
 static void tells_of_a_full_disk(void **state)
@@ -367,6 +394,7 @@ int main(void)
 		cmocka_unit_test(stops_when_told),
 		cmocka_unit_test(survives_damage),
 		cmocka_unit_test(writes_what_it_reads),
+		cmocka_unit_test(a_lost_window_beyond_has_its_length),
 		cmocka_unit_test(tells_of_a_full_disk),
 	};
 

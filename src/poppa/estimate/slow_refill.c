@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Fits the slow part of what comes back to the windows of long blocks. */
+#include "poppa/estimate/slow_refill.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "poppa/estimate/blockrate.h"
+#include "poppa/estimate/estimator_state.h"
+#include "poppa/estimate/statistics.h"
+
+#define KERNEL 4.0         /* blocks count as alike within so many variances of their difference */
+#define KERNEL_SPREAD 0.89 /* of the variance of noise, so much is left under the kernel */
+#define HIDDEN 0.1         /* by so much of a block's own variance phases may differ unseen */
+#define MAD 1.4826         /* of a normal distribution: standard deviation over median distance */
+#define SHORT_NOISE 3.0    /* variances of noise that are no sign of short phases */
+#define MIN_NOISE 4e-6     /* relative variance of a window, at least */
+#define ROUNDS 4           /* of weighing long blocks by how well they fit */
+#define FAR 3.0            /* standard errors at which a window or a block counts a quarter */
+#define MAX_SHARE 3.0      /* of a: three quarters come back slowly */
+#define SLAB 0.4           /* standard deviation of a where something comes back slowly */
+#define SPIKE 0.65         /* how likely it is that nothing does, before any block */
+#define AGAIN 32           /* usual blocks after which long ones are weighed again */
+#define SELDOM 256         /* likewise, where they are all held against enough */
+#define SMOOTH 50.0        /* blocks of which the steps count for the rate of phases */
+#define NOT_READ (-1.0)
+#define SHAPES 15
+
+/* How the slow part comes back: its rate climbs with a time constant, or evenly in so long. */
+static const struct shape {
+	double ns;
+	bool linear;
+} shapes[SHAPES] = {{2.5e6, false}, {5e6, false}, {10e6, false}, {20e6, false}, {40e6, false},
+	{80e6, false}, {160e6, false}, {250e6, false}, {10e6, true}, {20e6, true}, {40e6, true},
+	{70e6, true}, {110e6, true}, {150e6, true}, {200e6, true}};
+
+/* The mean over a window, from..to after the stop, of the share that is still missing. */
+static double missing(const struct shape *h, double from, double to)
+{
+	double t = h->ns;
+
+	if (!h->linear)
+		return (exp(-from / t) - exp(-to / t)) * t / (to - from);
+	from = fmin(from, t);
+	to = fmax(fmin(to, t), from);
+	return to > from ? 1 - (from + to) / (2 * t) : 0;
+}
+
+/*
+ * Adds a usual block to those that a long one is held against, as far as both are alike: by a
+ * kernel on s and c, since c alone does not tell phases apart that lose differently. Its centre is
+ * the mean so far, so the noise of the long block's own s hardly counts. With bursts of the job's
+ * own, blocks within a burst and outside are alike: a long block shows their mean.
+ */
+static void hold_against(struct slow_block *l, const struct slow_recent *o, int best, double bursts)
+{
+	double ds = log(o->s[best] / l->s[best]), dc = log(o->c[best] / l->c[best]);
+	double apart =
+		ds * ds / (o->vss + l->vss + 2 * bursts) + dc * dc / (o->vcc + l->vcc + 2 * bursts);
+	double w = exp(-0.5 / KERNEL * apart), step;
+
+	if (!(w > 1e-6))
+		return;
+	l->weight += w;
+	l->weight2 += w * w;
+	step = w / l->weight;
+	l->spread += w * ds * ds;
+	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
+		l->s[k] += step * (o->s[k] - l->s[k]);
+		l->c[k] += step * (o->c[k] - l->c[k]);
+	}
+}
+
+/*
+ * The s and the c of the usual part of a long block: its own, and the mean of the blocks that are
+ * alike, which may still be of several phases. Each counts as much as it tells: the mean little
+ * where those blocks differ by more than noise. Returns the relative variance of s.
+ */
+static double usual_part(const struct slow_block *l, int k, double *s, double *c)
+{
+	double seen = l->spread / l->weight / KERNEL_SPREAD;
+	double phases = fmax(seen - l->vss, HIDDEN * l->vss), own = phases / (phases + l->vss);
+
+	*s = own * l->own_s[k] + (1 - own) * l->s[k];
+	*c = own * l->own_c[k] + (1 - own) * l->c[k];
+	return own * l->vss + fmax(seen, l->vss) * l->weight2 / (l->weight * l->weight);
+}
+
+static void add_long(struct slow_refill *r, const struct est_block *b,
+	const struct slow_recent *own, int best, double sigma, double bursts)
+{
+	struct slow_block *l = &r->block[r->blocks % SLOW_BLOCKS];
+	int known = r->recents < SLOW_RECENT ? (int)r->recents : SLOW_RECENT;
+	int n = b->beyond_n < SLOW_WINDOWS ? b->beyond_n : SLOW_WINDOWS;
+	bool cycles = blockrate_has_cycles(b);
+	double end = 0;
+
+	memset(l, 0, sizeof(*l));
+	memcpy(l->own_s, own->s, sizeof(l->own_s));
+	memcpy(l->own_c, own->c, sizeof(l->own_c));
+	memcpy(l->s, own->s, sizeof(l->s));
+	memcpy(l->c, own->c, sizeof(l->c));
+	l->vss = own->vss;
+	l->vcc = own->vcc;
+	hold_against(l, own, best, bursts);
+	for (int i = 0; i < known; i++)
+		if (&r->recent[i] != own)
+			hold_against(l, &r->recent[i], best, bursts);
+	for (int i = 0; i < b->during_n; i++)
+		end += b->during[i].dur_ns;
+	l->noise = sigma * sigma;
+	l->usual_ns = end / b->during_n;
+	l->windows = n;
+	l->end[0] = end;
+	for (int i = 0; i < SLOW_WINDOWS; i++) {
+		if (i < n)
+			end += b->beyond[i].dur_ns;
+		l->end[i + 1] = end;
+		l->rate[i] = i < n ? blockrate_window(&b->beyond[i], cycles) : NAN;
+		if (isnan(l->rate[i]))
+			l->rate[i] = NOT_READ;
+	}
+	r->blocks++;
+}
+
+/*
+ * The relative variance of s by phases that are so short that most blocks are of another one than
+ * the block before: then a long block shows the mean of several, as with bursts.
+ */
+static double short_phases(const struct slow_refill *r, int best)
+{
+	int n = r->recents < SLOW_RECENT ? (int)r->recents : SLOW_RECENT;
+	double step[SLOW_RECENT], noise[SLOW_RECENT], spread;
+
+	for (int i = 1; i < n; i++) {
+		const struct slow_recent *a = &r->recent[(r->recents - (uint64_t)i) % SLOW_RECENT];
+		const struct slow_recent *b =
+			&r->recent[(r->recents - (uint64_t)i - 1) % SLOW_RECENT];
+
+		step[i - 1] = fabs(log(a->s[best] / b->s[best]));
+		noise[i - 1] = a->vss + b->vss;
+	}
+	if (n < SLOW_RECENT / 2)
+		return 0;
+	spread = MAD * statistics_median(step, n - 1);
+	return fmax(0.5 * (spread * spread - SHORT_NOISE * statistics_median(noise, n - 1)), 0);
+}
+
+void slow_refill_add(struct slow_refill *r, const struct est_block *b, const struct fit *fits,
+	int best, double sigma, double bursts)
+{
+	struct slow_recent *own = &r->recent[r->recents % SLOW_RECENT];
+	int blocks = r->blocks < SLOW_BLOCKS ? (int)r->blocks : SLOW_BLOCKS;
+
+	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
+		own->s[k] = fits[k].s;
+		own->c[k] = fits[k].c;
+	}
+	own->vss = fmax(fits[best].vss, MIN_NOISE);
+	own->vcc = fmax(fits[best].vcc, MIN_NOISE);
+	r->recents++;
+	r->unsteady += (short_phases(r, best) - r->unsteady) / fmin((double)r->recents, SMOOTH);
+	bursts += r->unsteady;
+	for (int i = 0; i < blocks; i++)
+		if (r->block[i].weight < SLOW_ENOUGH)
+			hold_against(&r->block[i], own, best, bursts);
+	if (b->beyond_n > 0)
+		add_long(r, b, own, best, sigma, bursts);
+}
+
+/* The windows of one long block under one shape: y = a x, with noise of relative variance 1/w in
+ * each and of `shared` in all alike, by the s that they are held against. */
+struct windows {
+	int n;
+	double x[SLOW_WINDOWS], y[SLOW_WINDOWS], w[SLOW_WINDOWS], shared;
+};
+
+/* x: what a window shows of a under this shape, relative to s; y: what it shows. The shape is
+ * relative to what the fit of the usual part has seen already: about the second half of that. */
+static void find_windows(const struct slow_block *l, const struct shape *h, int k, double bursts,
+	struct windows *out)
+{
+	double seen = missing(h, 0.5 * l->end[0], l->end[0]), s, c;
+
+	out->n = 0;
+	out->shared = usual_part(l, k, &s, &c) + bursts;
+	for (int i = 0; i < (int)l->windows; i++) {
+		double from = l->end[i], to = l->end[i + 1];
+
+		if (l->rate[i] == NOT_READ || !(to > from) || !(seen > 0))
+			continue;
+		out->x[out->n] = (1 - c / s) * (seen - missing(h, from, to)) / seen;
+		out->y[out->n] = l->rate[i] / s - 1;
+		out->w[out->n++] =
+			1 / fmax(l->noise * fmin(l->usual_ns / (to - from), 1), MIN_NOISE);
+	}
+}
+
+/* The weight of what is off by z standard errors, and half of its squared residual: nothing has a
+ * loss of more than FAR^2/2 (Geman and McClure). */
+static double keep(double z2)
+{
+	return 1 / ((1 + z2 / (FAR * FAR)) * (1 + z2 / (FAR * FAR)));
+}
+
+static double bounded(double z2)
+{
+	return 0.5 * z2 / (1 + z2 / (FAR * FAR));
+}
+
+/* Sums of a fit of a. */
+struct sums {
+	double xx, xy, loss;
+};
+
+/*
+ * Adds a long block to the sums, under a guess of a. A window that does not fit counts less, as it
+ * is wild; so does the level of all windows, as the block may be of another phase than the blocks
+ * that it is held against: then only what its windows show relative to one another is left. scale:
+ * how much larger the noise is than each block by itself says.
+ */
+static void add_windows(const struct windows *b, double a, double scale, struct sums *n)
+{
+	double e[SLOW_WINDOWS], off, weight[SLOW_WINDOWS], one = 0, x1 = 0, y1 = 0, level;
+
+	if (!b->n)
+		return;
+	for (int i = 0; i < b->n; i++)
+		e[i] = b->y[i] - a * b->x[i];
+	memcpy(weight, e, sizeof(e));
+	off = statistics_median(weight, b->n);
+	for (int round = 0; round < 3; round++) {
+		double sum = 0, total = 1 / b->shared;
+
+		for (int i = 0; i < b->n; i++) {
+			double z2 = (e[i] - off) * (e[i] - off) * b->w[i] / scale;
+
+			weight[i] = keep(z2) * b->w[i];
+			sum += weight[i] * e[i];
+			total += weight[i];
+		}
+		off = sum / total;
+	}
+	for (int i = 0; i < b->n; i++) {
+		n->loss += bounded((e[i] - off) * (e[i] - off) * b->w[i] / scale);
+		n->xx += weight[i] / scale * b->x[i] * b->x[i];
+		n->xy += weight[i] / scale * b->x[i] * b->y[i];
+		one += weight[i] / scale;
+		x1 += weight[i] / scale * b->x[i];
+		y1 += weight[i] / scale * b->y[i];
+	}
+	level = off * off / (b->shared * scale);
+	n->loss += bounded(level);
+	one += keep(level) / (b->shared * scale);
+	n->xx -= x1 * x1 / one;
+	n->xy -= x1 * y1 / one;
+}
+
+static struct sums sum_blocks(const struct windows *b, int blocks, double a, double scale)
+{
+	struct sums n = {.loss = 0};
+
+	for (int i = 0; i < blocks; i++)
+		add_windows(&b[i], a, scale, &n);
+	return n;
+}
+
+/* The fit of all long blocks under one shape, or, without one, under a = 0. */
+struct shape_fit {
+	double a, variance;
+	double loss;
+	int windows;
+};
+
+/* start: where to begin; below 0: try some. */
+static struct shape_fit fit_shape(const struct slow_refill *r, int blocks, const struct shape *h,
+	int k, double scale, double start)
+{
+	static const double tries[] = {0, 0.03, 0.07, 0.15, 0.3, 0.6, 1.2};
+	struct windows b[SLOW_BLOCKS];
+	struct shape_fit f = {.a = fmax(start, 0)};
+	struct sums n;
+
+	for (int i = 0; i < blocks; i++) {
+		find_windows(&r->block[i], h ? h : &shapes[0], k, r->bursts, &b[i]);
+		f.windows += b[i].n;
+	}
+	n = sum_blocks(b, blocks, f.a, scale);
+	for (size_t i = 1; h && start < 0 && i < sizeof(tries) / sizeof(tries[0]); i++) {
+		struct sums other = sum_blocks(b, blocks, tries[i], scale);
+
+		if (other.loss >= n.loss)
+			continue;
+		n = other;
+		f.a = tries[i];
+	}
+	for (int round = 0; h && round < ROUNDS; round++) {
+		f.a = fmin(fmax(n.xy / (n.xx + 1 / (SLAB * SLAB)), 0), MAX_SHARE);
+		n = sum_blocks(b, blocks, f.a, scale);
+	}
+	f.variance = 1 / (n.xx + 1 / (SLAB * SLAB));
+	f.loss = n.loss;
+	return f;
+}
+
+/* How well a shape explains the blocks, for all a above 0, of which SLAB says how likely each is.
+ */
+static double evidence(const struct shape_fit *f, double least)
+{
+	return sqrt(f->variance) / SLAB * erfc(-f->a / sqrt(2 * f->variance)) *
+	       exp(least - f->loss - 0.5 * f->a * f->a / (SLAB * SLAB));
+}
+
+/* How many long blocks are held against enough usual ones. */
+static uint64_t complete(const struct slow_refill *r, int blocks)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < blocks; i++)
+		n += r->block[i].weight >= SLOW_ENOUGH;
+	return n;
+}
+
+void slow_refill_weigh(struct slow_refill *r, int best, double bursts)
+{
+	int blocks = r->blocks < SLOW_BLOCKS ? (int)r->blocks : SLOW_BLOCKS;
+	struct shape_fit fit[SHAPES], none;
+	double least, scale, sum, mean = 0, square = 0;
+
+	if (!blocks ||
+		(r->weighed == r->blocks && r->weighed_tau == (uint64_t)best &&
+			r->weighed_complete == complete(r, blocks) &&
+			r->recents % (complete(r, blocks) < (uint64_t)blocks ? AGAIN : SELDOM)))
+		return;
+	r->weighed_complete = complete(r, blocks);
+	r->bursts = bursts + r->unsteady;
+	r->weighed = r->blocks;
+	r->weighed_tau = (uint64_t)best;
+	none = fit_shape(r, blocks, NULL, best, 1, 0);
+	least = none.loss;
+	for (int h = 0; h < SHAPES; h++) {
+		fit[h] = fit_shape(r, blocks, &shapes[h], best, 1, -1);
+		least = fmin(least, fit[h].loss);
+	}
+	scale = fmax(2 * least / fmax(none.windows, 1), 1);
+	none = fit_shape(r, blocks, NULL, best, scale, 0);
+	least = none.loss;
+	for (int h = 0; h < SHAPES; h++) {
+		fit[h] = fit_shape(r, blocks, &shapes[h], best, scale, fit[h].a);
+		least = fmin(least, fit[h].loss);
+	}
+	sum = SPIKE * exp(least - none.loss);
+	for (int h = 0; h < SHAPES; h++) {
+		double w = (1 - SPIKE) / SHAPES * evidence(&fit[h], least);
+
+		sum += w;
+		mean += w * fit[h].a;
+		square += w * (fit[h].a * fit[h].a + fit[h].variance);
+	}
+	r->share.a = mean / sum;
+	r->share.variance = fmax(square / sum - r->share.a * r->share.a, 0);
+}
+
+#define REAL(name) STATE_REAL(struct slow_refill, name)
+#define WHOLE(name) STATE_WHOLE(struct slow_refill, name)
+
+static const struct state_field fields[] = {REAL(recent), WHOLE(recents), WHOLE(blocks),
+	WHOLE(weighed), WHOLE(weighed_tau), WHOLE(weighed_complete), REAL(share), REAL(bursts),
+	REAL(unsteady)};
+
+/* Of the long blocks, only those that there are: most runs have a few. */
+static struct state_field blocks_field(const struct slow_refill *r)
+{
+	struct state_field field = REAL(block);
+
+	if (r->blocks < SLOW_BLOCKS)
+		field.count = (int)r->blocks * (field.count / SLOW_BLOCKS);
+	return field;
+}
+
+json_t *slow_refill_save(const struct slow_refill *r)
+{
+	const struct state_field blocks = blocks_field(r);
+	json_t *json = json_object();
+
+	state_save(fields, STATE_COUNT(fields), r, json);
+	state_save(&blocks, 1, r, json);
+	return json;
+}
+
+int slow_refill_load(struct slow_refill *r, const json_t *json)
+{
+	struct state_field blocks;
+
+	if (state_load(fields, STATE_COUNT(fields), json, r))
+		return -1;
+	blocks = blocks_field(r);
+	return state_load(&blocks, 1, json, r);
+}
