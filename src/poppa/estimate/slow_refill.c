@@ -93,8 +93,14 @@ static void add_long(struct slow_refill *r, const struct est_block *b,
 	int known = r->recents < SLOW_RECENT ? (int)r->recents : SLOW_RECENT;
 	int n = b->beyond_n < SLOW_WINDOWS ? b->beyond_n : SLOW_WINDOWS;
 	bool cycles = blockrate_has_cycles(b);
-	double end = 0;
+	double end = 0, beyond = 0;
 
+	for (int i = 0; i < b->during_n; i++)
+		end += b->during[i].dur_ns;
+	for (int i = 0; i < n; i++)
+		beyond += b->beyond[i].dur_ns;
+	if (!(end > 0) || !isfinite(end + beyond))
+		return;
 	memset(l, 0, sizeof(*l));
 	memcpy(l->own_s, own->s, sizeof(l->own_s));
 	memcpy(l->own_c, own->c, sizeof(l->own_c));
@@ -106,8 +112,6 @@ static void add_long(struct slow_refill *r, const struct est_block *b,
 	for (int i = 0; i < known; i++)
 		if (&r->recent[i] != own)
 			hold_against(l, &r->recent[i], best, bursts);
-	for (int i = 0; i < b->during_n; i++)
-		end += b->during[i].dur_ns;
 	l->noise = sigma * sigma;
 	l->usual_ns = end / b->during_n;
 	l->windows = n;
@@ -152,6 +156,9 @@ void slow_refill_add(struct slow_refill *r, const struct est_block *b, const str
 	struct slow_recent *own = &r->recent[r->recents % SLOW_RECENT];
 	int blocks = r->blocks < SLOW_BLOCKS ? (int)r->blocks : SLOW_BLOCKS;
 
+	for (int k = 0; k < BLOCKFIT_TAUS; k++)
+		if (!(fits[k].s > 0) || !(fits[k].c > 0))
+			return;
 	for (int k = 0; k < BLOCKFIT_TAUS; k++) {
 		own->s[k] = fits[k].s;
 		own->c[k] = fits[k].c;

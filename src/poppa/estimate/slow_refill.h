@@ -36,7 +36,9 @@ struct slow_block {
 	double own_s[BLOCKFIT_TAUS], own_c[BLOCKFIT_TAUS];
 	double s[BLOCKFIT_TAUS], c[BLOCKFIT_TAUS]; /* means of the usual blocks of this phase */
 	double vss, vcc;                           /* relative variances of one block's */
-	double weight, weight2, spread;            /* sums over those blocks: of weights ... */
+	/* Sums over those blocks: of weights, of their squares, and of weighted squares of log s.
+	 */
+	double weight, weight2, spread;
 	double noise;    /* relative variance of a window as long as a usual block's */
 	double usual_ns; /* how long that is */
 	double windows;

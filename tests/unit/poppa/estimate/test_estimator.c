@@ -280,7 +280,7 @@ static void broken_checkpoints_are_refused(void **state)
 #define FAMILY_ERROR 0.01
 #define ALL_ERROR 0.004
 #define SLOW_FAMILY_ERROR 0.02
-#define SLOW_ERROR 0.01
+#define SLOW_ERROR 0.012
 
 static void robust_is_accurate(void **state)
 {
