@@ -113,7 +113,7 @@ slurm_conf() {
 		KillWait=5
 		# Thousands of processes need more than the usual minute to end on few cores, and the node would be drained.
 		UnkillableStepTimeout=300
-		MinJobAge=600
+		MinJobAge=${MIN_JOB_AGE:-600}
 		InactiveLimit=0
 		MessageTimeout=20
 

@@ -36,6 +36,8 @@ prepare_node() {
 	local user prefix
 	prefix=$(cat /mnt/prefix)
 	PORT=21000 PREFIX_NODE=n CGROUP=2 CONTROLLERS=1
+	# A bill is looked at when all ways to cheat were played, by what slurmctld shows of its job.
+	MIN_JOB_AGE=36000
 	REAL_NODE=$(uname -n)
 	REAL_SPEC="Sockets=2 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=1600"
 	REAL_MEM_PER_CPU=100
