@@ -188,7 +188,8 @@ static void bursty_job(struct gen_spec *s)
 	gen_free(g);
 }
 
-/* Up to half of what is lost comes back slowly, and goes in the same way or at once. */
+/* Up to half of what is lost comes back slowly, and goes in the same way or at once; with long
+ * blocks. */
 static void slow_part(struct gen_spec *s, double least_ns, double most_ns, bool decay)
 {
 	struct gen *g = gen_new(s);
@@ -198,6 +199,7 @@ static void slow_part(struct gen_spec *s, double least_ns, double most_ns, bool 
 	s->slow_share = pick(g, 0, 0.5);
 	s->slow_ns = exp(pick(g, log(least_ns), log(most_ns)));
 	s->slow_decay_ns = decay ? s->slow_ns : 0;
+	s->beyond = GEN_BEYOND;
 	gen_free(g);
 }
 

@@ -64,7 +64,6 @@ void gen_defaults(struct gen_spec *spec)
 		.late = 0.02,
 		.cycles = true,
 		.windows = 4,
-		.beyond = 9,
 		.shutter_ns = 3.2e6,
 		.period_ns = 200e6,
 		.jitter = 0.05,
@@ -314,7 +313,8 @@ static struct est_window measure(
 {
 	const struct gen_spec *s = &g->spec;
 	double rate = mean_rate(s, j, m, from, to), ns = (to - from) * 1e9;
-	double usual = s->shutter_ns / s->windows, calmer = sqrt(fmax(ns / usual, 1));
+	double usual = s->shutter_ns / s->windows,
+	       calmer = s->beyond ? sqrt(fmax(ns / usual, 1)) : 1;
 
 	rate *= fmax(1 + s->noise / calmer * gauss(g), 0.01);
 	if (gen_uniform(g) < s->outliers)
@@ -382,15 +382,13 @@ static struct mix slow_mix(const struct gen_spec *s, struct gen_job *j, double n
 
 /* Takes a window of each region. edge[]: where the windows meet, of the `beyond` ones too. */
 static void take_windows(struct gen *g, struct gen_job *j, bool lone, int beyond,
-	const double *edge, struct est_block *b)
+	const double *edge, double late, struct est_block *b)
 {
 	const struct gen_spec *s = &g->spec;
 	int k = s->windows;
-	double stop = edge[k], resume = edge[2 * k + beyond], back = resume;
+	double stop = edge[k], back = edge[2 * k + beyond] + late;
 	struct mixes before = {.fast.start = 0}, during, after;
 
-	if (gen_uniform(g) < s->slow_resume)
-		back += exponential(g, 3e-3);
 	before.slow = slow_mix(s, j, edge[0], false);
 	during.fast = (struct mix){.from = stop, .tau = s->tau_refill_ns * 1e-9, .end = 1};
 	during.slow = slow_mix(s, j, stop, true);
@@ -407,26 +405,32 @@ static void take_windows(struct gen *g, struct gen_job *j, bool lone, int beyond
 	b->beyond_n = lone ? beyond : 0;
 	/* After a long stop, caches empty slowly, too: nobody reads it. */
 	b->after_n = beyond ? 0 : k;
-	for (int i = 0; i < k; i++)
+	for (int i = 0; i < k; i++) {
 		b->before[i] = measure(g, j, &before, edge[i], edge[i + 1]);
-	for (int i = 0; i < b->during_n + b->beyond_n; i++) {
-		struct est_window *w = i < k ? &b->during[i] : &b->beyond[i - k];
-
-		*w = measure(g, j, &during, edge[k + i], edge[k + i + 1]);
+		if (lone)
+			b->during[i] = measure(g, j, &during, edge[k + i], edge[k + i + 1]);
+		if (!beyond)
+			b->after[i] = measure(g, j, &after, edge[2 * k + i], edge[2 * k + i + 1]);
 	}
-	for (int i = 0; i < b->after_n; i++)
-		b->after[i] = measure(g, j, &after, edge[2 * k + i], edge[2 * k + i + 1]);
+	for (int i = 2 * k; i < 2 * k + b->beyond_n; i++)
+		b->beyond[i - 2 * k] = measure(g, j, &during, edge[i], edge[i + 1]);
+}
+
+static int next_alone(struct gen *g)
+{
+	int alone = (int)(g->blocks++ % (uint64_t)g->spec.jobs);
+
+	return g->spec.drawn ? (int)(gen_uniform(g) * g->spec.jobs) : alone;
 }
 
 bool gen_next(struct gen *g, int *alone, struct est_block *block)
 {
 	const struct gen_spec *s = &g->spec;
-	double edge[4 * EST_MAX_WINDOWS + 1];
+	double edge[4 * EST_MAX_WINDOWS + 1], late;
 	int k = s->windows, beyond = 0, last;
 
-	*alone = (int)(g->blocks++ % (uint64_t)s->jobs);
-	if (s->drawn)
-		*alone = (int)(gen_uniform(g) * s->jobs);
+	if (s->beyond)
+		*alone = next_alone(g);
 	if (s->beyond && g->now >= g->job[*alone].next_long && g->now >= LONG_FIRST) {
 		beyond = s->beyond;
 		g->job[*alone].next_long = next_long(s, g->now);
@@ -442,10 +446,13 @@ bool gen_next(struct gen *g, int *alone, struct est_block *block)
 			ns += exponential(g, 1.5e6);
 		edge[i + 1] = edge[i] + ns * 1e-9;
 	}
+	late = gen_uniform(g) < s->slow_resume ? exponential(g, 3e-3) : 0;
 	if (edge[last] > s->length_s)
 		return false;
+	if (!s->beyond)
+		*alone = next_alone(g);
 	for (int n = 0; n < s->jobs; n++)
-		take_windows(g, &g->job[n], n == *alone, beyond, edge, &block[n]);
+		take_windows(g, &g->job[n], n == *alone, beyond, edge, late, &block[n]);
 	schedule(g, *alone, edge[last] + (beyond ? LONG_REST * (edge[last] - edge[2 * k]) : 0));
 	return true;
 }

@@ -9,6 +9,7 @@
 
 #define GEN_MAX_JOBS 8
 #define GEN_MAX_PHASES 8
+#define GEN_BEYOND 9 /* windows, which last for 63 shutters */
 
 /* When blocks come. */
 enum gen_rate {
@@ -57,7 +58,7 @@ struct gen_spec {
 
 /* 2 jobs, 3 phases that come round in 8 s and vary by a fifth, D 0 to 0.7, 5 % noise, tau 0.3 ms,
  * P = 200 ms with 5 % jitter, S = 3.2 ms, K = 4, 300 s, cycles, 2 % outliers, 2 % late wake-ups,
- * long blocks of 9 windows beyond. */
+ * no long blocks. */
 void gen_defaults(struct gen_spec *spec);
 
 struct gen;

@@ -275,48 +275,69 @@ static void broken_checkpoints_are_refused(void **state)
 
 /* ---- accuracy ---- */
 
-/* The largest mean error of a run time that a family may have, and over all of them; the same of
- * families of which a part comes back slowly, where a run of 300 s has four long blocks a job. */
+/* The largest mean error of a run time that a family may have, and over all of them; the same with
+ * long blocks, of which a run of 300 s has four a job. */
 #define FAMILY_ERROR 0.01
 #define ALL_ERROR 0.004
-#define SLOW_FAMILY_ERROR 0.02
-#define SLOW_ERROR 0.012
+#define LONG_FAMILY_ERROR 0.02
+#define SLOW_ERROR 0.012 /* where a part comes back slowly */
+#define IDLE_ERROR 0.006 /* where nothing does */
+
+/* Mean errors and intervals of a family, and adds its score to `sum`. */
+static void family_is_accurate(int f, int beyond, double most, struct gen_score *sum)
+{
+	struct gen_score s = {0};
+
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct gen_spec spec;
+
+		gen_family_spec(f, seed + 1000 * (uint64_t)f, &spec);
+		spec.beyond = beyond;
+		assert_int_equal(gen_judge(&spec, ESTIMATE_ROBUST, &s), 0);
+	}
+	print_message("%-30s %s %4d jobs: error %.3f %%, in the interval %d\n", gen_family(f)->name,
+		beyond ? "with long blocks," : "", s.jobs, 100 * s.error / s.jobs, s.covered);
+	assert_int_equal(s.unknown, 0);
+	assert_true(s.error / s.jobs <= most);
+	/* A family of 12 whose intervals hold 95 % of the time misses 4 once in 500. With a slow
+	 * part they hold less well in some families; all together they are looked at below. */
+	assert_true(s.covered >= (gen_family(f)->slow ? 0.5 : 0.7) * s.jobs);
+	gen_add_score(sum, &s);
+}
 
 static void robust_is_accurate(void **state)
 {
-	struct gen_score all = {0}, slow = {0}, thesis = {0};
+	struct gen_score all = {0}, slow = {0}, idle = {0}, thesis = {0};
 
 	(void)state;
 	for (int f = 0; f < gen_families(); f++) {
-		bool is_slow = gen_family(f)->slow;
-		struct gen_score s = {0};
-
+		if (gen_family(f)->slow) {
+			family_is_accurate(f, GEN_BEYOND, LONG_FAMILY_ERROR, &slow);
+			continue;
+		}
+		family_is_accurate(f, 0, FAMILY_ERROR, &all);
+		/* Where nothing is slow, long blocks must not add much noise. */
+		family_is_accurate(f, GEN_BEYOND, LONG_FAMILY_ERROR, &idle);
 		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 			struct gen_spec spec;
 
 			gen_family_spec(f, seed + 1000 * (uint64_t)f, &spec);
-			assert_int_equal(gen_judge(&spec, ESTIMATE_ROBUST, &s), 0);
 			assert_int_equal(gen_judge(&spec, ESTIMATE_THESIS, &thesis), 0);
 		}
-		print_message("%-28s %4d jobs: error %.3f %%, in the interval %d\n",
-			gen_family(f)->name, s.jobs, 100 * s.error / s.jobs, s.covered);
-		assert_int_equal(s.unknown, 0);
-		assert_true(s.error / s.jobs <= (is_slow ? SLOW_FAMILY_ERROR : FAMILY_ERROR));
-		/* A family of 12 whose intervals hold 95 % of the time misses 4 once in 500. */
-		assert_true(s.covered >= 0.7 * s.jobs);
-		gen_add_score(is_slow ? &slow : &all, &s);
 	}
-	print_message("slow: error %.3f %%, in the interval %d of %d\n",
-		100 * slow.error / slow.jobs, slow.covered, slow.jobs);
-	assert_true(slow.error / slow.jobs <= SLOW_ERROR);
-	assert_true(slow.covered >= 0.85 * slow.jobs);
 	print_message(
-		"all others: error %.3f %%, in the interval %d of %d; thesis: error %.3f %%\n",
-		100 * all.error / all.jobs, all.covered, all.jobs,
-		100 * thesis.error / thesis.jobs);
+		"all without a slow part: error %.3f %%, in the interval %d of %d; thesis: error "
+		"%.3f %%; with long blocks %.3f %%, a slow part %.3f %% and in %d of %d\n",
+		100 * all.error / all.jobs, all.covered, all.jobs, 100 * thesis.error / thesis.jobs,
+		100 * idle.error / idle.jobs, 100 * slow.error / slow.jobs, slow.covered,
+		slow.jobs);
 	assert_true(all.error / all.jobs <= ALL_ERROR);
 	assert_true(all.covered >= 0.9 * all.jobs);
 	assert_true(all.error / all.jobs < thesis.error / thesis.jobs / 5);
+	assert_true(idle.error / idle.jobs <= IDLE_ERROR);
+	assert_true(idle.covered >= 0.9 * idle.jobs);
+	assert_true(slow.error / slow.jobs <= SLOW_ERROR);
+	assert_true(slow.covered >= 0.85 * slow.jobs);
 }
 
 /* A small degradation tells little of the pace at which the caches refill, each block by itself
