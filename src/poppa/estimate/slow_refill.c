@@ -234,7 +234,7 @@ static void add_windows(const struct windows *b, double a, double scale, struct 
 		return;
 	for (int i = 0; i < b->n; i++)
 		e[i] = b->y[i] - a * b->x[i];
-	memcpy(weight, e, sizeof(e));
+	memcpy(weight, e, (size_t)b->n * sizeof(*e));
 	off = statistics_median(weight, b->n);
 	for (int round = 0; round < 3; round++) {
 		double sum = 0, total = 1 / b->shared;
