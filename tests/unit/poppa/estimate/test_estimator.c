@@ -17,6 +17,7 @@
 #include "poppa/estimate/estimator.h"
 
 #define SEEDS 6
+#define IDLE_SEEDS 2 /* with long blocks where nothing is slow */
 
 /* A block of K windows a region with these rates a cycle. */
 static struct est_block plain_block(int k, double before, double during, double after)
@@ -284,11 +285,12 @@ static void broken_checkpoints_are_refused(void **state)
 #define IDLE_ERROR 0.006 /* where nothing does */
 
 /* Mean errors and intervals of a family, and adds its score to `sum`. */
-static void family_is_accurate(int f, int beyond, double most, struct gen_score *sum)
+static void family_is_accurate(
+	int f, int beyond, uint64_t seeds, double most, struct gen_score *sum)
 {
 	struct gen_score s = {0};
 
-	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+	for (uint64_t seed = 1; seed <= seeds; seed++) {
 		struct gen_spec spec;
 
 		gen_family_spec(f, seed + 1000 * (uint64_t)f, &spec);
@@ -312,12 +314,12 @@ static void robust_is_accurate(void **state)
 	(void)state;
 	for (int f = 0; f < gen_families(); f++) {
 		if (gen_family(f)->slow) {
-			family_is_accurate(f, GEN_BEYOND, LONG_FAMILY_ERROR, &slow);
+			family_is_accurate(f, GEN_BEYOND, SEEDS, LONG_FAMILY_ERROR, &slow);
 			continue;
 		}
-		family_is_accurate(f, 0, FAMILY_ERROR, &all);
+		family_is_accurate(f, 0, SEEDS, FAMILY_ERROR, &all);
 		/* Where nothing is slow, long blocks must not add much noise. */
-		family_is_accurate(f, GEN_BEYOND, LONG_FAMILY_ERROR, &idle);
+		family_is_accurate(f, GEN_BEYOND, IDLE_SEEDS, LONG_FAMILY_ERROR, &idle);
 		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 			struct gen_spec spec;
 
