@@ -53,6 +53,9 @@ favoured() {
 }
 
 way() {
+	local seconds=$seconds
+	# The victim's rate changes all the time there: its degradation has three times the noise.
+	[ "$1" != "works in short tasks" ] || seconds=24
 	play "$1" "$2" "$SANDBOX_REAL_NODE"
 }
 
