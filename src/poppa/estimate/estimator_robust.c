@@ -66,8 +66,7 @@ struct robust_state {
 	double odd_log_u;
 	uint64_t odd_there;
 
-	/* What comes back too slowly, relative to what the fits of each family say, and to the
-	 * means of all blocks. */
+	/* What comes back too slowly, relative to what the fits of each family say. */
 	struct slow_refill slow[BLOCKFIT_FAMILIES];
 	struct series steady, all; /* of the blocks that hold together, and of all */
 	/* Sums of what blockfit_variogram() gave, and of how many blocks. */

@@ -21,7 +21,7 @@
 #define SLAB 0.4           /* standard deviation of a where something comes back slowly */
 #define SPIKE 0.65         /* how likely it is that nothing does, before any block */
 #define AGAIN 32           /* usual blocks after which long ones are weighed again */
-#define SELDOM 256         /* likewise, where they are all held against enough */
+#define SELDOM 256         /* likewise, where they are all compared with enough */
 #define SMOOTH 50.0        /* blocks of which the steps count for the rate of phases */
 #define NOT_READ (-1.0)
 #define SHAPES 15
@@ -47,12 +47,12 @@ static double missing(const struct shape *h, double from, double to)
 }
 
 /*
- * Adds a usual block to those that a long one is held against, as far as both are alike: by a
+ * Adds a usual block to those that a long one is compared with, as far as both are alike: by a
  * kernel on s and c, since c alone does not tell phases apart that lose differently. Its centre is
  * the mean so far, so the noise of the long block's own s hardly counts. With bursts of the job's
  * own, blocks within a burst and outside are alike: a long block shows their mean.
  */
-static void hold_against(struct slow_block *l, const struct slow_recent *o, int best, double bursts)
+static void compare_with(struct slow_block *l, const struct slow_recent *o, int best, double bursts)
 {
 	double ds = log(o->s[best] / l->s[best]), dc = log(o->c[best] / l->c[best]);
 	double apart =
@@ -108,10 +108,10 @@ static void add_long(struct slow_refill *r, const struct est_block *b,
 	memcpy(l->c, own->c, sizeof(l->c));
 	l->vss = own->vss;
 	l->vcc = own->vcc;
-	hold_against(l, own, best, bursts);
+	compare_with(l, own, best, bursts);
 	for (int i = 0; i < known; i++)
 		if (&r->recent[i] != own)
-			hold_against(l, &r->recent[i], best, bursts);
+			compare_with(l, &r->recent[i], best, bursts);
 	l->noise = sigma * sigma;
 	l->usual_ns = end / b->during_n;
 	l->windows = n;
@@ -170,13 +170,13 @@ void slow_refill_add(struct slow_refill *r, const struct est_block *b, const str
 	bursts += r->unsteady;
 	for (int i = 0; i < blocks; i++)
 		if (r->block[i].weight < SLOW_ENOUGH)
-			hold_against(&r->block[i], own, best, bursts);
+			compare_with(&r->block[i], own, best, bursts);
 	if (b->beyond_n > 0)
 		add_long(r, b, own, best, sigma, bursts);
 }
 
 /* The windows of one long block under one shape: y = a x, with noise of relative variance 1/w in
- * each and of `shared` in all alike, by the s that they are held against. */
+ * each and of `shared` in all alike, by the s that they are compared with. */
 struct windows {
 	int n;
 	double x[SLOW_WINDOWS], y[SLOW_WINDOWS], w[SLOW_WINDOWS], shared;
@@ -223,7 +223,7 @@ struct sums {
 /*
  * Adds a long block to the sums, under a guess of a. A window that does not fit counts less, as it
  * is wild; so does the level of all windows, as the block may be of another phase than the blocks
- * that it is held against: then only what its windows show relative to one another is left. scale:
+ * that it is compared with: then only what its windows show relative to one another is left. scale:
  * how much larger the noise is than each block by itself says.
  */
 static void add_windows(const struct windows *b, double a, double scale, struct sums *n)
@@ -318,7 +318,7 @@ static double evidence(const struct shape_fit *f, double least)
 	       exp(least - f->loss - 0.5 * f->a * f->a / (SLAB * SLAB));
 }
 
-/* How many long blocks are held against enough usual ones. */
+/* How many long blocks are compared with enough usual ones. */
 static uint64_t complete(const struct slow_refill *r, int blocks)
 {
 	uint64_t n = 0;

@@ -17,12 +17,12 @@
  * the missed part as a share of what a usual block sees. It belongs to the machine and to how the
  * job uses its caches; a job that loses nothing by its co-runner gets no correction from it.
  *
- * One block's own s is too noisy for that. So a long block is held against the s of the blocks
+ * One block's own s is too noisy for that. So a long block is compared with the s of the blocks
  * before and after it that had the same c and s within noise: the same phase of the job. These are
  * not many, since machines drift.
  */
 
-#define SLOW_RECENT 10  /* usual blocks before a long one that it is held against */
+#define SLOW_RECENT 10  /* usual blocks before a long one that it is compared with */
 #define SLOW_ENOUGH 64  /* such blocks in all, before and after */
 #define SLOW_BLOCKS 16  /* long blocks that count: the last ones */
 #define SLOW_WINDOWS 10 /* windows beyond of a long block that are used */
@@ -57,7 +57,7 @@ struct slow_refill {
 	struct slow_block block[SLOW_BLOCKS];
 	uint64_t recents, blocks; /* ever added */
 	struct slow_share share;  /* zeros until there is a long block, and so nothing known */
-	/* Blocks, tau, and blocks that are held against enough, that `share` is of. */
+	/* Blocks, tau, and blocks that are compared with enough, that `share` is of. */
 	uint64_t weighed, weighed_tau, weighed_complete;
 	double bursts;   /* likewise */
 	double unsteady; /* relative variance of s by phases that are shorter than the time

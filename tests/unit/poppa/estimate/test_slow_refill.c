@@ -140,7 +140,7 @@ static void corrects_nothing_where_nothing_is_slow(void **state)
 	(void)state;
 }
 
-/* A long block is held against the blocks of its own phase. */
+/* A long block is compared with the blocks of its own phase. */
 static void keeps_phases_apart(void **state)
 {
 	(void)state;
