@@ -84,7 +84,16 @@ static void on_signal(int sig)
 	raise(sig);
 }
 
-/* Runs until the work or the time is over in all ranks; returns this rank's operations. */
+static volatile sig_atomic_t enough;
+
+static void on_enough(int sig)
+{
+	(void)sig;
+	enough = 1;
+}
+
+/* Runs until the work or the time is over in all ranks, or one is told by SIGUSR1; returns this
+ * rank's operations. */
 static uint64_t run(const struct workload *w, const struct options *o)
 {
 	double end = now() + o->seconds;
@@ -97,7 +106,7 @@ static uint64_t run(const struct workload *w, const struct options *o)
 
 		w->run(n);
 		done += n;
-		mine = o->work ? done < o->work : now() < end;
+		mine = !enough && (o->work ? done < o->work : now() < end);
 		MPI_Allreduce(&mine, &go_on, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
 	}
 	return done;
@@ -130,6 +139,7 @@ int workload_main(int argc, char **argv, const struct workload *w)
 	w->setup(rank, local);
 	signal(SIGTERM, on_signal);
 	signal(SIGINT, on_signal);
+	signal(SIGUSR1, on_enough);
 	start = now();
 	done = run(w, &o);
 	if (o.verbose)

@@ -88,7 +88,7 @@ uncapped() {
 }
 
 # --- a pair ---
-pair pair 60
+pair pair 300
 one=$first two=$second
 ok "two co-located jobs run" eval 'wait_running "$one" && wait_running "$two"'
 ok "both are found, with one task each" \
@@ -176,6 +176,9 @@ ok "started again, it goes on where it was" \
 	wait_until 15 holds "any(.jobs[]; .job == $one and .co_s >= $co and .unmeasured_s > 0)"
 ok "with shutters" wait_until 15 holds '.totals.shutters > 3'
 
+# They end as if their time were over.
+scancel -s USR1 "$one.0"
+scancel -s USR1 "$two.0"
 ok "the first job ends" wait_end "$one" 90
 ok "the second job ends" wait_end "$two" 90
 is "with its own exit status" "$(job_field "$one" ExitCode)" 7:0

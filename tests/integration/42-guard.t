@@ -44,8 +44,8 @@ blows "nothing happens" none sigstop 40
 control=$(fact held_ms)
 blows "nothing happens" none freezer 40
 control=$(printf '%s\n' "$control" "$(fact held_ms)" | sort -g | tail -n 1)
-blows "killed" kill sigstop 500
-blows "killed" kill freezer 500
+blows "killed" kill sigstop 300
+blows "killed" kill freezer 300
 blows "killed" kill freezer 100 2
 diag "$kills kills: nothing was held for longer than $longest ms; where nobody was killed: $control ms"
 blows "stopped by a signal" stop sigstop 25

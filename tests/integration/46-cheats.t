@@ -13,7 +13,7 @@ build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/tests/integration
 cgroups=2
 [ ! -d /sys/fs/cgroup/freezer ] || cgroups=1
 rest=0
-seconds=4
+seconds=3
 patience=60
 # Each way needs a program of a certain name.
 bin=$(mktemp -d "$POPPA_SANDBOX/tmp/cheats.XXXXXX")

@@ -10,7 +10,7 @@
 build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/tests/integration
 rest=0
 settling=100
-window=10
+window=6
 patience=120
 bin=$(mktemp -d "$POPPA_SANDBOX/tmp/neighbours.XXXXXX")
 on_exit rm -rf "$bin"

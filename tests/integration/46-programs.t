@@ -12,7 +12,7 @@
 ! reason=$(no_fuse) || skip_all "$reason"
 programs=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/tests/integration
 where=$SANDBOX_REAL_NODE
-window=10
+window=6
 line=/dev/shm/poppa-test-46.$$
 truncate -s 128 "$line"
 chmod 666 "$line"

@@ -13,7 +13,7 @@ W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads
 run_pair() {
 	local i
 	for i in 1 2; do
-		submit -n1 --colocate -J settle$i --wrap "srun $W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line --seconds 20"
+		submit -n1 --colocate -J settle$i --wrap "srun $W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line --seconds 14"
 		pair[i]=$job
 	done
 	first=${pair[1]} second=${pair[2]}
@@ -57,16 +57,18 @@ if [ -x "$W/contend" ]; then
 	contend() {
 		submit -n1 --colocate -J "$1" --wrap "srun $W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line --seconds $2"
 	}
-	contend stays 40
+	contend stays 300
 	stays=$job
 	wait_running "$stays"
 	came=()
 	for i in 1 2; do
-		sleep 5
-		contend comes$i 9
+		sleep 3
+		contend comes$i 7
 		came[i]=$job
 		wait_end "$job" 60
 	done
+	sleep 3
+	scancel -s USR1 "$stays.0"
 	wait_end "$stays" 90
 	ok "a job whose partners came and went is settled" wait_settled "$stays"
 	text=$(part "$stays")
@@ -101,11 +103,11 @@ if [ -x "$W/contend" ]; then
 		in_ledger "select ($sum) / 1e9 / $(sacct_field "$id" ElapsedRaw) from record where job = $id"
 	}
 	contend="$W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line"
-	busy='bash -c "while [ \$SECONDS -lt 12 ]; do seq 20000 >/dev/null; done"'
-	for script in "$contend --seconds 12 & wait" "sleep 4; $contend --seconds 6; sleep 4" \
-		'for i in $(seq 12); do seq 300000 >/dev/null; sleep 0.7; done' "$busy"; do
+	busy='bash -c "while [ \$SECONDS -lt 8 ]; do seq 20000 >/dev/null; done"'
+	for script in "$contend --seconds 8 & wait" "sleep 3; $contend --seconds 4; sleep 3" \
+		'for i in $(seq 8); do seq 300000 >/dev/null; sleep 0.7; done' "$busy"; do
 		scripts=()
-		shell_job "$contend --seconds 14"
+		shell_job "$contend --seconds 10"
 		shell_job "$script"
 		for i in "${scripts[@]}"; do
 			wait_end "$i"

@@ -65,6 +65,18 @@ wait_end "$alone"
 ok "a job without co-runners is settled" wait_until 60 in_database "$alone"
 agrees "alone" "$alone"
 
+# --- What takes its time meanwhile: a job that is requeued, arrays and heterogeneous jobs. None is on the pair's node.
+# shellcheck disable=SC2016
+submit -n1 -p fake --colocate --requeue -J again --wrap '[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || sleep 300; sleep 3'
+again=$job
+wait_running "$again"
+sleep 1
+scontrol requeue "$again"
+submit -n1 -p fake --colocate -J members --array=1-2 --wrap 'sleep 1'
+array=$job
+submit -n1 -p fake --colocate -J parts : -n1 -p fake --colocate --wrap 'sleep 1'
+het=$job
+
 # --- A pair.
 pair=()
 owner=([1]=poppa-demo [2]=poppa-guest)
@@ -73,7 +85,7 @@ if [ -x "$W/contend" ]; then
 	on_exit rm -f "$line"
 	for attempt in 1 2 3; do
 		for i in 1 2; do
-			SUBMIT_USER=${owner[i]} submit -n1 --colocate -J "people$i" --wrap "srun $W/contend --line $line --seconds 15"
+			SUBMIT_USER=${owner[i]} submit -n1 --colocate -J "people$i" --wrap "srun $W/contend --line $line --seconds 10"
 			pair[i]=$job
 		done
 		for i in 1 2; do
@@ -108,12 +120,6 @@ else
 fi
 
 # --- Each run of a requeued job has its own price, also where slurmdbd has no comment for the first.
-# shellcheck disable=SC2016
-submit -n1 -p fake --colocate --requeue -J again --wrap '[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || sleep 300; sleep 3'
-again=$job
-wait_running "$again"
-sleep 1
-scontrol requeue "$again"
 run_again "$again"
 wait_end "$again" 90
 reasons() {
@@ -126,10 +132,6 @@ wait_until 60 in_database "$again"
 is "both runs of a requeued job have a price" "$(reasons)" $'0 no-record\n1 no-record'
 
 # --- Arrays and heterogeneous jobs: each task and each component is a line of its own, and has a price.
-submit -n1 -p fake --colocate -J members --array=1-2 --wrap 'sleep 1'
-array=$job
-submit -n1 -p fake --colocate -J parts : -n1 -p fake --colocate --wrap 'sleep 1'
-het=$job
 all_settled() {
 	[ "$(sacct -X -n -P -j "$array,$het" -o SystemComment | grep -c 'poppa: ')" = 4 ]
 }
