@@ -134,10 +134,14 @@ check_PROGRAMS += \
 	tests/unit/cli/ask/test_value_text \
 	tests/unit/cli/live/test_metrics \
 	tests/unit/cli/bills/test_report_shorten \
-	tests/unit/cli/bills/test_report_template \
+	tests/unit/cli/bills/test_report_template
+# Simulations: they judge numbers that take minutes with sanitizers, by code of which each module has a test of its own.
+if !SANITIZERS
+check_PROGRAMS += \
 	tests/unit/scenario/test_adaptive \
 	tests/unit/scenario/test_fairness \
 	tests/unit/scenario/test_gaming
+endif
 if HAVE_SLURM
 check_PROGRAMS += tests/unit/plugins/prep_poppa/test_run_snapshot tests/unit/plugins/prep_poppa/test_usage_journal
 endif

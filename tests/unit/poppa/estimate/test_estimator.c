@@ -278,6 +278,7 @@ static void broken_checkpoints_are_refused(void **state)
 
 /* The largest mean error of a run time that a family may have, and over all of them; the same with
  * long blocks, of which a run of 300 s has four a job. */
+#define JUDGES __attribute__((unused)) /* see main() */
 #define FAMILY_ERROR 0.01
 #define ALL_ERROR 0.004
 #define LONG_FAMILY_ERROR 0.02
@@ -307,7 +308,7 @@ static void family_is_accurate(
 	gen_add_score(sum, &s);
 }
 
-static void robust_is_accurate(void **state)
+JUDGES static void robust_is_accurate(void **state)
 {
 	struct gen_score all = {0}, slow = {0}, idle = {0}, thesis = {0};
 
@@ -342,10 +343,27 @@ static void robust_is_accurate(void **state)
 	assert_true(slow.covered >= 0.85 * slow.jobs);
 }
 
+/* What sanitizers may find in the estimator is seen in one run of each family. */
+static void each_family_is_judged(void **state)
+{
+	struct gen_score s = {0};
+
+	(void)state;
+	for (int f = 0; f < gen_families(); f++) {
+		struct gen_spec spec;
+
+		gen_family_spec(f, 1, &spec);
+		spec.beyond = GEN_BEYOND;
+		assert_int_equal(gen_judge(&spec, ESTIMATE_ROBUST, &s), 0);
+		assert_int_equal(gen_judge(&spec, ESTIMATE_THESIS, &s), 0);
+	}
+	assert_true(s.jobs > 2 * gen_families());
+}
+
 /* A small degradation tells little of the pace at which the caches refill, each block by itself
  * nothing: what is believed of it must not show. The limits are the noise of 60 estimates, and two
  * thirds of what the bias would be if blocks were not taken together. */
-static void small_degradations_are_not_biased(void **state)
+JUDGES static void small_degradations_are_not_biased(void **state)
 {
 	static const struct {
 		double d, noise, tau_ns, limit;
@@ -378,7 +396,7 @@ static void small_degradations_are_not_biased(void **state)
 /* A block stands for its time: the rate at which blocks come must not show in the result, be it
  * that it follows the phase or its changes. Degradations are those of the phases, so a bias cannot
  * hide in the average. */
-static void robust_does_not_mind_the_block_rate(void **state)
+JUDGES static void robust_does_not_mind_the_block_rate(void **state)
 {
 	(void)state;
 	for (int rate = GEN_RATE_STEADY; rate <= GEN_RATE_BY_CHANGE; rate++) {
@@ -559,9 +577,12 @@ int main(void)
 		cmocka_unit_test(checkpoints_are_exact),
 		cmocka_unit_test(broken_checkpoints_are_refused),
 		cmocka_unit_test(robust_tells_a_phase_from_a_wild_block),
+		cmocka_unit_test(each_family_is_judged),
+#ifndef __SANITIZE_ADDRESS__ /* they take minutes with it, and judge errors, not code */
 		cmocka_unit_test(robust_is_accurate),
 		cmocka_unit_test(small_degradations_are_not_biased),
 		cmocka_unit_test(robust_does_not_mind_the_block_rate),
+#endif
 		cmocka_unit_test(robust_bears_a_switching_corunner),
 		cmocka_unit_test(robust_bears_rough_nodes),
 		cmocka_unit_test(any_number_of_windows_works),
