@@ -90,14 +90,15 @@ done_testing() {
 	[ "$tap_failed" = 0 ]
 }
 
-# wait_until SECONDS CMD...: waits until CMD succeeds; fails when it has not by then. It looks ever more rarely, up to 0.4 s
-# apart: most of what a test on a cluster uses of a processor is such looks.
+# wait_until SECONDS CMD...: waits until CMD succeeds; fails when it has not by then. Where tests run side by side
+# (POPPA_TEST_BESIDE) it looks ever more rarely, up to 0.4 s apart: most of what a cluster's test uses of a processor is such
+# looks.
 wait_until() {
-	local end=$((SECONDS + $1)) waited=0 tenths
+	local end=$((SECONDS + $1)) waited=0 tenths=1
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ "$SECONDS" -lt "$end" ] || return 1
-		tenths=$((waited / 10 < 1 ? 1 : waited / 10 > 4 ? 4 : waited / 10))
+		[ -z "${POPPA_TEST_BESIDE:-}" ] || tenths=$((waited < 20 ? 1 : waited / 10 > 4 ? 4 : waited / 10))
 		sleep "0.$tenths"
 		waited=$((waited + tenths))
 	done
