@@ -162,9 +162,9 @@ class Cluster:
         finally:
             apply(saved)
 
-    def estimate(self, start_ns, end_ns, methods):
+    def estimate(self, start_ns, end_ns, methods, without=None):
         """What poppa estimate makes of the blocks between two moments (CLOCK_MONOTONIC): by method
-        and job."""
+        and job. without: a region that is left out."""
         time.sleep(1.5)  # the log is flushed once a second
         with tempfile.NamedTemporaryFile("w", suffix=".csv", dir=self.tmp) as out:
             header = False
@@ -177,7 +177,8 @@ class Cluster:
                         header = True
                     for row in log:
                         fields = row.split(",")
-                        if len(fields) == columns and start_ns <= int(fields[5]) < end_ns:
+                        if (len(fields) == columns and start_ns <= int(fields[5]) < end_ns and
+                                fields[3] != without):
                             out.write(row)
             out.flush()
             texts = {m: run("poppa", "estimate", "--json", "--method", m, out.name) for m in methods}
@@ -234,14 +235,22 @@ class Cluster:
 
     # --- measurements ---
 
-    def truth(self, jobs, seconds, shutters):
-        """True degradation of both, in turns with shutters; also when it began and ended."""
+    def truth(self, jobs, seconds, shutters, stretch="150ms", edge="15ms"):
+        """True degradation of both, in turns with shutters; also when it began and ended. Of each stretch the
+        edges do not count."""
         start = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         text = run(os.path.join(self.workloads, "truth"), "--json", "--both", "--victim",
-                   ",".join(jobs[0].pids), "--partner", ",".join(jobs[1].pids), "--solo", "150ms",
-                   "--co", "150ms", "--edge", "15ms", "--socket", self.socket, "--shutters",
+                   ",".join(jobs[0].pids), "--partner", ",".join(jobs[1].pids), "--solo", stretch,
+                   "--co", stretch, "--edge", edge, "--socket", self.socket, "--shutters",
                    "%dms" % (1000 * shutters), "--for", "%dms" % (1000 * seconds), seconds=seconds)
         return json.loads(text)["jobs"], start, time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+    def response(self, jobs, long_ms, rest_ms, shutter, seconds):
+        """What contrib/workloads/response says of the first job."""
+        return json.loads(run(os.path.join(self.workloads, "response"), "--json", "--victim",
+                              ",".join(jobs[0].pids), "--partner", ",".join(jobs[1].pids), "--long",
+                              "%dms" % long_ms, "--rest", "%dms" % rest_ms, "--shutter", shutter,
+                              "--for", "%ds" % seconds, "--socket", self.socket, seconds=seconds))
 
     def trace(self, jobs, seconds):
         """[(ns, progress of each job)] of every 10 ms."""

@@ -11,6 +11,7 @@ import time
 import bench_cost
 import bench_model
 import bench_pairs
+import bench_refill
 import bench_sweep
 import blockcost
 import cluster
@@ -19,6 +20,7 @@ import report
 MS = 1000000
 TRUE = 0.4       # degradation of programs that contend
 HIGHER = 0.1     # so much higher does Algorithm 4 read
+SLOW = 0.05      # so much of it no usual shutter sees
 ESTIMATES = 30   # blocks of each
 
 results = []
@@ -37,6 +39,7 @@ class MadeUp(cluster.Cluster):
         self.broken = list(broken)  # pairs that do not start, by number
         self.pairs, self.now, self.period, self.shutter = 0, 1000000 * MS, 400, 3.2
         self.starts, self.lost = [], 0
+        self.choice = 0  # of which blocks count: so much it moves the estimate
         self.dice = random.Random(1)
 
     def configure(self, **settings):
@@ -44,6 +47,9 @@ class MadeUp(cluster.Cluster):
             self.shutter = int(settings["poppa_shutter"][:-2]) / 1000
         if "poppa_period" in settings:
             self.period = int((settings["poppa_period"] or "400ms")[:-2])
+
+    def reset(self):
+        pass
 
     def status(self):
         return {"settings": "poppa_period=400ms,poppa_ledger=none", "pid": os.getpid(),
@@ -62,14 +68,25 @@ class MadeUp(cluster.Cluster):
             raise cluster.Failed("this pair does not start")
         yield [cluster.Job(first, 1), cluster.Job(second, 2)]
 
-    def truth(self, jobs, seconds, shutters):
+    def truth(self, jobs, seconds, shutters, stretch=None, edge=None):
         start = self.now
         self.now += round(seconds * 1e9)
         return [{"degradation": TRUE, "se": 0.001} for _ in jobs], start, self.now
 
-    def estimate(self, start_ns, end_ns, methods):
-        return {m: {n: {"degradation": TRUE + HIGHER * (m == "thesis"), "blocks": ESTIMATES}
-                    for n in (1, 2)} for m in methods}
+    def estimate(self, start_ns, end_ns, methods, without=None):
+        found = {m: TRUE + HIGHER * (m == "thesis") - SLOW * (without == "beyond") for m in methods}
+        return {m: {n: {"degradation": d, "ci95": [d - 0.01, d + 0.01], "blocks": ESTIMATES, "used": ESTIMATES}
+                    for n in (1, 2)} for m, d in found.items()}
+
+    def response(self, jobs, long_ms, rest_ms, shutter, seconds):
+        def seen(d, **more):
+            return {"degradation": d, "se": 0.001, **more}
+
+        ms = [2 ** n for n in range(10)]
+        d = TRUE - SLOW
+        return {"truth": seen(TRUE, n=ESTIMATES), "plain": seen(d), "by_length": [seen(d, ms=m) for m in ms],
+                "robust": {"degradation": d + self.choice, "lo": d - 0.01, "hi": d + 0.01},
+                "after_stop": [1 - SLOW / m for m in ms], "after_resume": [None] + [1 - TRUE] * 9}
 
     def trace(self, jobs, seconds):
         start = self.now
@@ -98,12 +115,14 @@ class MadeUp(cluster.Cluster):
                 "ci95": [-0.008, 0.01]}
 
 
-def run(bench, directory, broken=()):
+def run(bench, directory, broken=(), choice=0):
     """The text of the bench's result, and its verdicts."""
+    made_up = MadeUp(broken)
+    made_up.choice = choice
     name = bench.__name__[len("bench_"):]
     paper = report.Report(name, bench.TITLE, directory, False)
     paper.progress = lambda text: print("# %s: %s" % (name, text), flush=True)
-    bench.main(paper, MadeUp(broken), None, False)
+    bench.main(paper, made_up, None, False)
     paper.write()
     with open(os.path.join(directory, name + ".md")) as f:
         return f.read(), [verdict for _, _, verdict in paper.judgements], paper.missed
@@ -136,6 +155,12 @@ def main():
         text, verdicts, missed = run(bench_model, directory)
         check("model: all lengths", sum(line.startswith("| ") for line in text.splitlines()) == 1 + 1 + 9 + 1 + 1 + 2)
         check("model: no sham among its blocks, so it is above five sixths", verdicts[0] == "met")
+        text, verdicts, missed = run(bench_refill, directory)
+        check("refill: what short stops miss, and poppad with long blocks and without", verdicts == ["met"] * 3 and
+              text.count("| +0.050 (0.001) |") == 7 and text.count("| 0.350 (0.340 to 0.360) |") == 14)
+        text, verdicts, missed = run(bench_refill, directory, (2, 3), 0.02)
+        check("refill: an estimate that is off by its choice is not met, and a pair that fails twice is named",
+              verdicts == ["NOT MET", "met", "met"] and any("does not start" in m for m in missed))
         blanks = []
         for name in os.listdir(directory):
             with open(os.path.join(directory, name)) as f:
