@@ -17,6 +17,8 @@
 #define MIN_SHUTTER (100 * NS_PER_US)
 #define MAX_SHUTTER (100 * NS_PER_MS)
 #define MAX_WINDOWS 16
+#define MIN_LONG NS_PER_MS
+#define MAX_LONG NS_PER_S
 #define MAX_LANES 16
 #define MAX_CORES 65535
 /* Not one of Slurm's daemons, which have 6817 to 6820; unassigned at IANA. */
@@ -95,6 +97,37 @@ static void format_duration(
 	char text[32];
 
 	APPEND("%s", units_format_duration(*CONST_MEMBER(int64_t, k, s), text, sizeof(text)));
+}
+
+static int parse_long(
+	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
+{
+	struct errmsg why = {""};
+	int64_t ns;
+
+	if (!strcasecmp(value, "auto")) {
+		s->long_ns = LONG_AUTO;
+		return 0;
+	}
+	if (!strcasecmp(value, "off")) {
+		s->long_ns = 0;
+		return 0;
+	}
+	if (units_parse_duration(value, &ns, &why) || ns < MIN_LONG || ns > MAX_LONG)
+		return errmsg_set(
+			err, "%s=%s: choose auto, off, or a time from 1ms to 1s", k->key, value);
+	s->long_ns = ns;
+	return 0;
+}
+
+static void format_long(
+	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
+{
+	char text[32];
+
+	APPEND("%s", s->long_ns == LONG_AUTO ? "auto"
+		     : s->long_ns == 0       ? "off"
+				       : units_format_duration(s->long_ns, text, sizeof(text)));
 }
 
 static int percent(const char *key, const char *value, double *out, struct errmsg *err)
@@ -299,6 +332,8 @@ static const struct setting table[] = {
 		.zero = true},
 	{"poppa_shutter", "3200us", DURATION(shutter_ns), .min = MIN_SHUTTER, .max = MAX_SHUTTER},
 	{"poppa_windows", "4", NUMBER(windows), .min = 1, .max = MAX_WINDOWS},
+	{"poppa_long", "auto", .parse = parse_long, .format = format_long},
+	{"poppa_long_budget", "0.1%", PERCENT(long_budget)},
 	{"poppa_adaptive", "yes", CHOICE(adaptive, switch_names)},
 	{"poppa_overhead_max", "0.5%", PERCENT(overhead_max)},
 	{"poppa_method", "robust", CHOICE(method, method_names)},

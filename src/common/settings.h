@@ -12,6 +12,9 @@ enum pause_method { PAUSE_AUTO, PAUSE_SIGSTOP, PAUSE_FREEZER };
 enum estimate_method { ESTIMATE_ROBUST, ESTIMATE_THESIS };
 /* Which partners may share a job's nodes, by their numbers of nodes. */
 enum stripe_match { MATCH_ANY, MATCH_EXACT, MATCH_WITHIN };
+/* poppa_long=auto: as long as caches need, LONG_AUTO_NS at most. */
+#define LONG_AUTO (-1)
+#define LONG_AUTO_NS (256 * INT64_C(1000000))
 enum stripe_classes { CLASSES_OWN, CLASSES_SHARED };
 
 /* Another number of lanes for nodes of one shape. */
@@ -27,6 +30,9 @@ struct poppa_settings {
 	int64_t period_ns;
 	int64_t shutter_ns; /* poppa_shutter: length of one region (before, during, after) */
 	int windows;        /* poppa_windows: K, windows in a region */
+	/* poppa_long: how long a long block goes on; LONG_AUTO, or 0 = there are none */
+	int64_t long_ns;
+	double long_budget; /* poppa_long_budget: share of a job's time for others' long blocks */
 	int adaptive;       /* poppa_adaptive, 0 or 1: fewer shutters where an interval is tight */
 	/* poppa_overhead_max: share of the jobs' time and of the node's processors that shutters
 	 * may cost; 0 = any */

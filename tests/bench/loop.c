@@ -370,7 +370,7 @@ static void plan_job(struct shutter_plan *p, struct held_file *held, int job)
 
 static struct shutter_plan *make_plan(struct held_file *held)
 {
-	struct shutter_plan *p = shutter_plan_new(options.tasks, options.tasks, options.windows);
+	struct shutter_plan *p = shutter_plan_new(options.tasks, options.tasks, options.windows, 0);
 
 	if (!p)
 		error(EXIT_FAILURE, errno, "memory");

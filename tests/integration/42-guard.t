@@ -5,7 +5,9 @@
 
 build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}
 poppad=$(command -v poppad)
-longest=0 kills=0 host=0
+longest=0 kills=0 host=0 long=
+# As often poppad is killed in each way; what docs/shutter.md says was seen with 500.
+kills_each=${KILLS:-300}
 
 fact() {
 	grep -o -E "(^| )$1=[0-9.]+" <<<"$out" | cut -d = -f 2
@@ -16,7 +18,8 @@ fact() {
 blows() {
 	local version=${5:-1} name status
 	name="$4 times $1, with $3 and cgroup v$version"
-	out=$("$build/tests/integration/poppad_kill" --poppad "$poppad" --cause "$2" --method "$3" --kills "$4" --cgroup "$version" 2>&1)
+	# shellcheck disable=SC2086
+	out=$("$build/tests/integration/poppad_kill" --poppad "$poppad" --cause "$2" --method "$3" --kills "$4" --cgroup "$version" $long 2>&1)
 	status=$?
 	diag "$out"
 	if [ "$status" = 77 ]; then
@@ -25,7 +28,7 @@ blows() {
 	fi
 	is "$name: nothing is stuck" "$status" 0
 	[ "$status" = 0 ] || return
-	is "$name: always resumed within 50 ms" "$(fact over_50ms)" 0
+	is "$name: always resumed within 50 ms${long:+ more than a long block}" "$(fact over_50ms)" 0
 	host=$((host + $(fact host_50ms)))
 	# Where poppad hangs in the few instructions between its note of a call and the call nobody can tell whether it
 	# was made, see poppad(8). That is one blow of many thousands.
@@ -44,8 +47,8 @@ blows "nothing happens" none sigstop 40
 control=$(fact held_ms)
 blows "nothing happens" none freezer 40
 control=$(printf '%s\n' "$control" "$(fact held_ms)" | sort -g | tail -n 1)
-blows "killed" kill sigstop 300
-blows "killed" kill freezer 300
+blows "killed" kill sigstop "$kills_each"
+blows "killed" kill freezer "$kills_each"
 blows "killed" kill freezer 100 2
 diag "$kills kills: nothing was held for longer than $longest ms; where nobody was killed: $control ms"
 blows "stopped by a signal" stop sigstop 25
@@ -62,6 +65,14 @@ blows "its disk is full, killed with its guard and repaired" full sigstop 5
 blows "its disk is full, killed with its guard and repaired" full freezer 5
 blows "its clock is set" clock sigstop 10
 blows "its clock is set" clock freezer 10
+
+# Long blocks hold for 22 ms longer, and the guard gives them that.
+long="--long 40"
+blows "killed in long blocks" kill sigstop $((kills_each / 3))
+blows "killed in long blocks" kill freezer $((kills_each / 3))
+blows "stopped by a signal in long blocks" stop freezer 10
+blows "one of its threads hangs in long blocks" thread freezer 10
+long=
 
 diag "$host times for more than 50 ms only because the machine itself stood still"
 

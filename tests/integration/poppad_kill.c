@@ -6,12 +6,12 @@
  * blow falls when a task is seen held, or at a random moment. Prints one line of key=value facts:
  * longest_ms is from the blow to the last resume, held_ms the longest time that something was seen
  * held without a break, by a thread that looks all the time. over_50ms counts those of more than 50
- * ms, less the time in which even a witness ahead of the guard could not run (witness.h) or in
- * which nobody looked, as the looks themselves were late; host_50ms those that are longer only with
- * it. longest_stop_ms is the longest time that a task found itself not running, which on a busy
- * machine is not all of poppad's making: --cause none tells how much. woken is how often a task
- * that its user had stopped while poppad hung was set going. Exit status 0: nothing was stuck, 1:
- * something was, 77: cannot run here (says why).
+ * ms, and as much longer as blocks last by --long, less the time in which even a witness ahead of
+ * the guard could not run (witness.h) or in which nobody looked, as the looks themselves were late;
+ * host_50ms those that are longer only with it. longest_stop_ms is the longest time that a task
+ * found itself not running, which on a busy machine is not all of poppad's making: --cause none
+ * tells how much. woken is how often a task that its user had stopped while poppad hung was set
+ * going. Exit status 0: nothing was stuck, 1: something was, 77: cannot run here (says why).
  */
 #include <argp.h>
 #include <dirent.h>
@@ -46,10 +46,12 @@
 #define JOBS 2
 #define TASKS 2
 #define SKIP 77
-#define BOUND (50 * NS_PER_MS)
+#define BOUND ((50 + long_ms) * NS_PER_MS)
+#define LONG_MOST 40            /* with a budget of 100 %, rounds are longer than that */
 #define GIVE_UP (2 * NS_PER_S)  /* what is stopped so long after the blow is stuck */
 #define SILENCE (30 * NS_PER_S) /* a poppad that has done nothing for so long does nothing */
 #define QUIET_US 20000
+#define BEFORE_S 60 /* so long ago the jobs began: the first seconds have no long blocks */
 #define LOOK_US 200
 #define LATE (2 * NS_PER_MS) /* what a look took longer than this, nothing was seen */
 #define FEW_BEATS 10
@@ -65,7 +67,7 @@ static const char *const cause_names[CAUSES] = {
 
 static const char *poppad = "poppad", *method = "sigstop", *cgroups = "/sys/fs/cgroup";
 static const char *unified; /* where cgroup v2 is */
-static int kills = 100, version = 1;
+static int kills = 100, version = 1, long_ms;
 static enum cause cause = KILL;
 static char root[PATH_MAX], node[64], clock_file[PATH_MAX + 64], wallclock[PATH_MAX + 64];
 static const int end_signals[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
@@ -85,6 +87,7 @@ static const struct argp_option options[] = {
 	{"poppad", 'p', "FILE", 0, "the program (default: poppad from PATH)", 0},
 	{"kills", 'n', "N", 0, "how often (default 100)", 0},
 	{"method", 'm', "NAME", 0, "poppa_pause: sigstop (default), freezer or auto", 0},
+	{"long", 'l', "MS", 0, "poppa_long, in every block (default: off)", 0},
 	{"cgroup", 'g', "1|2", 0, "version of the jobs' cgroups (default 1)", 0},
 	{"cause", 'c', "NAME", 0,
 		"kill (default); both: the guard with it, then poppad --repair or a start by "
@@ -105,6 +108,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'm':
 		method = arg;
+		return 0;
+	case 'l':
+		long_ms = atoi(arg);
+		if (long_ms < 1 || long_ms > LONG_MOST)
+			argp_error(state, "\"%s\" is no number from 1 to %d", arg, LONG_MOST);
 		return 0;
 	case 'g':
 		version = atoi(arg);
@@ -228,7 +236,8 @@ static void register_job(int id)
 	job_path(path, sizeof(path), id);
 	clock_gettime(CLOCK_BOOTTIME, &up);
 	put(path, "JobId=%d\nRestart=0\nUid=0\nRegistered=%lld\nBootId=%s\nUptime=%lld\n", id,
-		(long long)time(NULL), proc_boot_id(boot, sizeof(boot)), (long long)up.tv_sec);
+		(long long)time(NULL) - BEFORE_S, proc_boot_id(boot, sizeof(boot)),
+		(long long)up.tv_sec);
 }
 
 static int mount_room(const char *path)
@@ -275,7 +284,7 @@ static void name_all(void)
 
 static void make(void)
 {
-	char path[PATH_MAX + 64];
+	char path[PATH_MAX + 64], length[16] = "off";
 	struct errmsg err;
 
 	victim = mmap(NULL, sizeof(*victim) * JOBS, PROT_READ | PROT_WRITE,
@@ -291,12 +300,14 @@ static void make(void)
 		error(1, 0, "%s", err.text);
 	snprintf(path, sizeof(path), "%s/poppa.conf", root);
 	put(path, "RunDir=%s/run\nSpoolDir=%s/run/spool\nLedgerUser=root\n", root, root);
+	if (long_ms)
+		snprintf(length, sizeof(length), "%dms", long_ms);
 	snprintf(path, sizeof(path), "%s/run/cluster.conf", root);
 	put(path,
 		"ClusterName=kill\nNodeName=%s\nCgroupMountpoint=%s\nSlurmctldHost=localhost\n"
 		"PrEpParameters=\"poppa_period=10ms,poppa_overhead_max=0,poppa_pause=%s,"
-		"poppa_ledger=localhost:1\"\n",
-		node, cgroups, method);
+		"poppa_long=%s,poppa_long_budget=100%%,poppa_ledger=localhost:1\"\n",
+		node, cgroups, method, length);
 	for (int j = 0; j < JOBS; j++) {
 		if (fsio_mkdirs(cgroup[j], 0755, &err))
 			error(1, 0, "%s", err.text);

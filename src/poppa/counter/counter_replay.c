@@ -255,8 +255,12 @@ static void replay_region(void *state, int region)
 		enter(p, b->before, b->before_n);
 	else if (region == SHUTTER_DURING)
 		enter(p, b->during, b->during_n);
+	else if (region == SHUTTER_BEYOND)
+		enter(p, b->beyond, b->beyond_n);
 	else
 		enter(p, b->after, b->after_n);
+	/* It begins where the region before it ended, and is not read there again. */
+	p->first = region != SHUTTER_BEYOND;
 }
 
 static int replay_read(void *state, struct counter_sample *out)
@@ -264,12 +268,14 @@ static int replay_read(void *state, struct counter_sample *out)
 	struct replay *p = state;
 	const struct est_window *w = p->window + p->at;
 
-	if (p->first || !p->windows) {
+	if (p->first) {
 		p->first = false;
 		*out = p->sum;
 		return 0;
 	}
-	if (isnan(w->progress)) {
+	/* A block that was not long here has no such windows, and a long one none after the stop.
+	 */
+	if (!p->windows || isnan(w->progress)) {
 		*out = p->sum;
 		out->missing = true;
 	} else {
@@ -278,7 +284,7 @@ static int replay_read(void *state, struct counter_sample *out)
 		*out = p->sum;
 	}
 	/* Where this region is longer than the recorded one, its windows are played again. */
-	p->at = (p->at + 1) % p->windows;
+	p->at = p->windows ? (p->at + 1) % p->windows : 0;
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "poppa/estimate/sham.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "poppa/estimate/blockrate.h"
 
@@ -32,6 +33,16 @@ void sham_add(struct sham *s, const struct est_block *b)
 	s->blocks++;
 	s->mean += off / (double)s->blocks;
 	s->m2 += off * (x - s->mean);
+}
+
+void sham_add_beyond(struct sham *s, const struct est_block *b)
+{
+	struct est_block later = *b;
+
+	memcpy(later.during, b->beyond, sizeof(later.during));
+	later.during_n = b->beyond_n;
+	if (later.during_n > 0)
+		sham_add(s, &later);
 }
 
 double sham_degradation(const struct sham *s, double *error)

@@ -23,6 +23,10 @@ struct sham {
 /* Takes a sham block; ignores one without rates. */
 void sham_add(struct sham *s, const struct est_block *b);
 
+/* Takes the part of a long sham beyond its region "during" as sham_add() takes that; for a struct
+ * of its own. */
+void sham_add_beyond(struct sham *s, const struct est_block *b);
+
 /* The degradation that the shams show, and its standard error; both NAN with fewer than 2 shams. */
 double sham_degradation(const struct sham *s, double *error);
 

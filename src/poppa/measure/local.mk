@@ -10,6 +10,7 @@ libshutter_la_LIBADD = -lpthread
 # What works out when shutters open and what they cost; it reads no counter.
 noinst_LTLIBRARIES += libschedule.la
 libschedule_la_SOURCES = \
+	src/poppa/measure/long_credit.c src/poppa/measure/long_credit.h \
 	src/poppa/measure/overhead_limit.c src/poppa/measure/overhead_limit.h \
 	src/poppa/measure/overhead_model.c src/poppa/measure/overhead_model.h \
 	src/poppa/measure/pace.c src/poppa/measure/pace.h \

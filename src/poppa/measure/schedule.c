@@ -4,8 +4,23 @@
 
 #include <math.h>
 
+#include "common/units.h"
+
 /* What a random number is for: the second word that is hashed. */
-enum purpose { ORDER = 1, JITTER, SHAM, SEED, ABSENT, LEVEL /* and one for each level */ };
+enum purpose {
+	ORDER = 1,
+	JITTER,
+	SHAM,
+	SEED,
+	ABSENT,
+	LEVEL,       /* and one for each level */
+	LONG = 1024, /* and one for each size of groups of rounds */
+	LONG_SHAM = 2048
+};
+
+/* The jobs must have been together for so long before any block is long: they start. */
+#define LONG_FIRST (2 * NS_PER_S)
+#define LONG_MAX_LEVEL 24 /* one round of 2^24, at least */
 
 static uint64_t rotate(uint64_t x, int bits)
 {
@@ -133,6 +148,34 @@ static int64_t slot_ns(const struct schedule *s)
 	return s->period_ns + s->block_ns;
 }
 
+/*
+ * Whether a job's block in this round, at that time, is long: one round is of each group of 2^k
+ * rounds, and another one is a long sham. Nodes on which the job has been beside others for about
+ * as long agree on nearly all rounds.
+ */
+static bool is_long(
+	const struct schedule *s, int job, uint64_t round, int64_t at, enum shutter_kind *kind)
+{
+	const struct schedule_job *j = &s->job[job];
+	int64_t together = at - s->together_ns, round_ns = slot_ns(s) * count_measured(s);
+	uint64_t last, group; /* of the group's rounds, counted from 0 */
+	int k = 0;
+
+	if (!s->long_gap_ns || j->no_long || together < LONG_FIRST)
+		return false;
+	while (k < LONG_MAX_LEVEL && round_ns << k < s->long_gap_ns &&
+		round_ns << (k + 1) <= together)
+		k++;
+	group = round >> k;
+	last = (UINT64_C(1) << k) - 1;
+	*kind = SHUTTER_LONE;
+	if (((schedule_hash(&j->seed, group, LONG + (uint64_t)k) ^ round) & last) == 0)
+		return true;
+	*kind = SHUTTER_SHAM;
+	return s->sham_every &&
+	       ((schedule_hash(&j->seed, group, LONG_SHAM + (uint64_t)k) ^ round) & last) == 0;
+}
+
 bool schedule_exists(const struct schedule *s)
 {
 	return s->jobs > 1 && s->period_ns > 0 && count_measured(s) > 0;
@@ -155,16 +198,19 @@ bool schedule_next(const struct schedule *s, int64_t after_ns, struct schedule_s
 		uint64_t round = slot / (uint64_t)n, random;
 		int lone = turn(s, round, (int)(slot % (uint64_t)n));
 		const struct schedule_job *j = &s->job[lone];
+		enum shutter_kind kind, long_kind;
 		int64_t opens;
+		bool now_long;
 
-		if (!chosen(j, round))
-			continue;
 		random = schedule_hash(&j->seed, slot, JITTER);
 		opens = (int64_t)slot * slot_ns(s) + (int64_t)(ldexp((double)(random >> 11), -53) *
 							       s->spread * (double)s->period_ns);
-		if (opens <= after_ns)
+		kind = kind_of(s, lone, round);
+		now_long = is_long(s, lone, round, opens, &long_kind);
+		if (opens <= after_ns || (!now_long && !chosen(j, round)))
 			continue;
-		*out = (struct schedule_slot){slot, opens, lone, kind_of(s, lone, round)};
+		*out = (struct schedule_slot){
+			slot, opens, lone, now_long ? long_kind : kind, now_long};
 		return true;
 	}
 	return false;

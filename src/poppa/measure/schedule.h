@@ -11,6 +11,11 @@
  * block opens at a time that is random within SCHEDULE_SPREAD of the period. At level m a job uses
  * one round of 2^m, chosen at random among those that it would use at level m-1.
  *
+ * A job's blocks are long (struct est_block) in rounds that it uses at any level: at random one of
+ * 2^k neighbouring rounds, which last no longer than the jobs were together so far. So the first
+ * long blocks come soon, and then ever more rarely, until they are as rare as `long_gap_ns` says.
+ * As many shams are long.
+ *
  * Everything random is a keyed hash (SipHash-2-4) of a job's seed and a slot's or round's number.
  * So nodes that know the same seeds open their shutters for the same job at the same time without a
  * message: also at different levels, and mostly also where the job has other partners. Nobody else
@@ -40,6 +45,7 @@ struct schedule_seed {
 struct schedule_job {
 	struct schedule_seed seed;
 	bool measured; /* takes turns */
+	bool no_long;  /* for now none of its blocks is long, as others were held for so long */
 	int level;     /* 0..SCHEDULE_MAX_LEVEL */
 };
 
@@ -49,6 +55,9 @@ struct schedule {
 	double spread;    /* SCHEDULE_SPREAD */
 	int sham_every;   /* SCHEDULE_SHAM_EVERY; 0 = no shams */
 	int absent_every; /* SCHEDULE_ABSENT_EVERY; 0 = no absences */
+	/* CLOCK_REALTIME since when these jobs are together; the mean time between the long blocks
+	 * of a job after a while, 0 = no long blocks. */
+	int64_t together_ns, long_gap_ns;
 	int jobs;
 	struct schedule_job job[SCHEDULE_MAX_JOBS];
 };
@@ -58,6 +67,7 @@ struct schedule_slot {
 	int64_t opens_ns; /* CLOCK_REALTIME */
 	int lone;         /* index of job[]: whose block it is */
 	enum shutter_kind kind;
+	bool is_long; /* never an absence */
 };
 
 /* The first block that opens later than after_ns (CLOCK_REALTIME). false: never. */

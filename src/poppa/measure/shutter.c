@@ -18,6 +18,9 @@
 #define STACK_SIZE (128 * 1024)
 #define CLOCK_STEP (5 * NS_PER_MS) /* more than clocks drift apart between two blocks */
 #define CLOCK_FINE (20 * NS_PER_US)
+/* After a long block caches empty as slowly as they have filled: for so many times its length there
+ * is no block. */
+#define LONG_REST 3
 
 /*
  * Two threads. The main thread publishes plans and takes finished blocks; the shutter's thread
@@ -42,6 +45,7 @@ struct shutter {
 	int64_t next_ns;           /* when it opens, CLOCK_MONOTONIC */
 	int64_t clock_ns;          /* wall clock minus CLOCK_MONOTONIC when it was chosen */
 	int64_t ended_ns;          /* when the last block ended, CLOCK_MONOTONIC */
+	int64_t rest_ns;           /* so long after that there is no block */
 	bool stepped;              /* the slot was chosen anew because the wall clock was set */
 	bool pinned;
 	cpu_set_t allowed;
@@ -71,8 +75,9 @@ static void step_aside(struct shutter *s, struct shutter_plan *p)
 static bool choose_slot(struct shutter *s, const struct shutter_plan *p)
 {
 	int64_t mono = clock_now(), wall = clock_wall();
+	int64_t rest = s->ended_ns + s->rest_ns - mono;
 
-	if (!schedule_next(&p->schedule, wall, &s->slot))
+	if (!schedule_next(&p->schedule, wall + (rest > 0 ? rest : 0), &s->slot))
 		return false;
 	s->clock_ns = wall - mono;
 	s->next_ns = s->slot.opens_ns - s->clock_ns;
@@ -135,11 +140,13 @@ static void *shutter_main(void *arg)
 		}
 		p->lone = s->slot.lone;
 		p->kind = s->slot.kind;
+		p->is_long = s->slot.is_long;
 		p->slot_ns = s->slot.opens_ns;
 		p->block = s->block++;
 		step_aside(s, p);
 		shutter_block(s->held, s->guard, p);
 		s->ended_ns = clock_now();
+		s->rest_ns = p->is_long ? LONG_REST * shutter_plan_beyond_ns(p) : 0;
 		s->next_ns = 0;
 		s->stepped = false;
 		p->finished = true;

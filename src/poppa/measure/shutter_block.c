@@ -84,7 +84,7 @@ static bool wanted(const struct shutter_plan *p, int job, int region, int bounda
 {
 	if (!shutter_plan_stops(p, job))
 		return true;
-	if (region == SHUTTER_DURING)
+	if (shutter_plan_holds(region))
 		return false;
 	return p->whole ||
 	       (region == SHUTTER_BEFORE && boundary >= p->windows - 1 && read_anyway(p, job));
@@ -130,17 +130,24 @@ static void note_held(struct shutter_plan *p, struct hold *h)
 			job_cpu_note(p->job[i].cpu);
 }
 
+/* A recording is played region by region. */
+static void tell_counters(const struct shutter_plan *p, int region)
+{
+	const struct shutter_job *lone = &p->job[p->lone];
+
+	for (int t = lone->first_task;
+		p->kind == SHUTTER_LONE && t < lone->first_task + lone->tasks; t++)
+		counter_region(p->task[t].counter, region);
+}
+
 /* Algorithm 1 for one region: windows + 1 readings, shutter_ns/windows apart. A late reading does
  * not make the next window shorter. h: NULL where nothing is held. */
 static bool measure(struct shutter_plan *p, int region, struct hold *h)
 {
 	int64_t length = p->shutter_ns / p->windows, at = clock_now();
 	int64_t end = at + p->shutter_ns + p->shutter_ns / 2;
-	const struct shutter_job *lone = &p->job[p->lone];
 
-	for (int t = lone->first_task;
-		p->kind == SHUTTER_LONE && t < lone->first_task + lone->tasks; t++)
-		counter_region(p->task[t].counter, region);
+	tell_counters(p, region);
 	for (int k = 0; k <= p->windows; k++) {
 		int64_t now;
 
@@ -161,6 +168,30 @@ static bool measure(struct shutter_plan *p, int region, struct hold *h)
 		at += length;
 		if (at < now + length / 2)
 			at = now + length;
+	}
+	return true;
+}
+
+/*
+ * What follows the region "during" of a long block: readings at growing distances. A late one makes
+ * its window longer and the next one shorter; when it is very late, the stop ends with it.
+ */
+static bool measure_beyond(struct shutter_plan *p)
+{
+	int last = p->boundaries[SHUTTER_DURING] - 1;
+	int64_t at = shutter_plan_when(p, SHUTTER_DURING, last)[p->lone];
+	int64_t end = at + shutter_plan_beyond_ns(p) + p->shutter_ns / 2;
+
+	tell_counters(p, SHUTTER_BEYOND);
+	p->boundaries[SHUTTER_BEYOND] = 1;
+	for (int k = 1; k <= p->beyond; k++) {
+		at += (int64_t)est_beyond_ns(k - 1, (double)p->shutter_ns);
+		sleep_until(at);
+		if (!read_wanted(p, SHUTTER_BEYOND, k))
+			return false;
+		p->boundaries[SHUTTER_BEYOND] = k + 1;
+		if (clock_now() >= end)
+			break;
 	}
 	return true;
 }
@@ -313,6 +344,8 @@ static bool measure_alone(struct shutter_plan *p, struct hold *h, int64_t start)
 	all_stand_still(p, h, start + FREEZE_MAX);
 	if (p->outcome != SHUTTER_OK || !measure(p, SHUTTER_DURING, h))
 		return false;
+	if (p->is_long && !measure_beyond(p))
+		return false;
 	if (ran_on(p, h))
 		p->outcome = SHUTTER_RAN;
 	else if (!all_stand_still(p, h, 0) && p->outcome == SHUTTER_OK)
@@ -335,6 +368,8 @@ static void overdue(struct shutter_plan *p, int64_t start, int64_t fired)
 /* Algorithm 2. */
 static bool shutter_core(struct held_file *held, struct guard *guard, struct shutter_plan *p)
 {
+	const int64_t deadline =
+		shutter_deadline_ns(p->shutter_ns) + (p->is_long ? shutter_plan_beyond_ns(p) : 0);
 	struct hold h = {.noted_ns = 0};
 	int64_t start, longest = 0;
 	uint32_t fired = held->fired;
@@ -347,7 +382,7 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 	}
 	held_open(held);
 	start = clock_now();
-	if (guard_deadline(guard, start + shutter_deadline_ns(p->shutter_ns))) {
+	if (guard_deadline(guard, start + deadline)) {
 		p->outcome = SHUTTER_NO_GUARD;
 		return false;
 	}
@@ -400,6 +435,8 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 
 void shutter_block(struct held_file *held, struct guard *guard, struct shutter_plan *p)
 {
+	bool ok;
+
 	p->outcome = SHUTTER_OK;
 	p->foreign_stop = false;
 	p->changed = false;
@@ -416,7 +453,11 @@ void shutter_block(struct held_file *held, struct guard *guard, struct shutter_p
 	p->outcome = look_at_others(p);
 	if (p->outcome != SHUTTER_OK)
 		return;
-	if (p->kind == SHUTTER_SHAM ? measure(p, SHUTTER_DURING, NULL)
-				    : shutter_core(held, guard, p))
+	if (p->kind == SHUTTER_SHAM)
+		ok = measure(p, SHUTTER_DURING, NULL) && (!p->is_long || measure_beyond(p));
+	else
+		ok = shutter_core(held, guard, p);
+	/* After a long block caches empty slowly: what would be read is not as before it. */
+	if (ok && !p->is_long)
 		measure(p, SHUTTER_AFTER, NULL);
 }

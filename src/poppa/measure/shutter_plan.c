@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_BEYOND 9 /* 63 shutters: 0.2 s where one lasts 3.2 ms */
+
 static const char *const outcome_names[SHUTTER_OUTCOMES] = {"ok", "task-ended", "stopped-by-others",
 	"not-frozen", "no-guard", "guard-resumed", "counter-unreadable", "ran-while-held"};
 
@@ -15,14 +17,15 @@ const char *shutter_outcome_name(enum shutter_outcome o)
 	return outcome_names[o];
 }
 
-struct shutter_plan *shutter_plan_new(int tasks, int units, int windows)
+struct shutter_plan *shutter_plan_new(int tasks, int units, int windows, int beyond)
 {
 	struct shutter_plan *p = calloc(1, sizeof(*p));
-	size_t readings = SHUTTER_REGIONS * (size_t)(windows + 1);
+	size_t readings = SHUTTER_REGIONS * (size_t)(windows + 1) + (size_t)(beyond + 1);
 
 	if (!p)
 		return NULL;
 	p->windows = windows;
+	p->beyond = beyond;
 	p->task = calloc(tasks + 1, sizeof(*p->task));
 	p->unit = calloc(units + 1, sizeof(*p->unit));
 	p->when = calloc(readings * SHUTTER_MAX_JOBS, sizeof(*p->when));
@@ -57,7 +60,7 @@ bool shutter_plan_ran(const struct shutter_plan *p, int job)
 /* Lent time (struct est_window) between two boundaries, ns. */
 static double lent_ns(const struct shutter_plan *p, int region, int from, int to)
 {
-	if (!p->displaced || region == SHUTTER_DURING)
+	if (!p->displaced || shutter_plan_holds(region))
 		return 0;
 	return (double)(*shutter_plan_own(p, region, to) - *shutter_plan_own(p, region, from)) /
 	       p->displaced;
@@ -75,6 +78,25 @@ int shutter_plan_windows(const struct shutter_plan *p, int region)
 	for (int k = 0; k < p->boundaries[region] - 1; k = next_boundary(p, region, k))
 		n++;
 	return n;
+}
+
+int shutter_plan_beyond(int64_t shutter_ns, int64_t most_ns)
+{
+	double left = (double)most_ns;
+	int n = 0;
+
+	while (n < MAX_BEYOND && left >= est_beyond_ns(n, (double)shutter_ns))
+		left -= est_beyond_ns(n++, (double)shutter_ns);
+	return n;
+}
+
+int64_t shutter_plan_beyond_ns(const struct shutter_plan *p)
+{
+	double ns = 0;
+
+	for (int i = 0; i < p->beyond; i++)
+		ns += est_beyond_ns(i, (double)p->shutter_ns);
+	return (int64_t)ns;
 }
 
 /* Sums over some of a job's tasks. */
@@ -114,6 +136,7 @@ static void fill_block(
 	out->start_ns = (uint64_t)shutter_plan_when(p, SHUTTER_BEFORE, 0)[job];
 	out->before_n = fill(p, job, first_task, tasks, SHUTTER_BEFORE, out->before);
 	out->during_n = fill(p, job, first_task, tasks, SHUTTER_DURING, out->during);
+	out->beyond_n = fill(p, job, first_task, tasks, SHUTTER_BEYOND, out->beyond);
 	out->after_n = fill(p, job, first_task, tasks, SHUTTER_AFTER, out->after);
 }
 
@@ -134,7 +157,7 @@ void shutter_plan_block(const struct shutter_plan *p, struct est_block *out)
 
 void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w)
 {
-	for (int region = 0; region < SHUTTER_REGIONS; region++) {
+	for (int region = 0; region < SHUTTERLOG_REGIONS; region++) {
 		for (int k = 0; k + 1 < p->boundaries[region]; k++) {
 			const struct counter_sample *from = shutter_plan_samples(p, region, k);
 			const struct counter_sample *to = shutter_plan_samples(p, region, k + 1);
@@ -145,7 +168,7 @@ void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w)
 				int64_t start = shutter_plan_when(p, region, k)[i];
 				int64_t end = shutter_plan_when(p, region, k + 1)[i];
 
-				if (region == SHUTTER_DURING &&
+				if (shutter_plan_holds(region) &&
 					(i != p->lone || p->kind != SHUTTER_LONE))
 					continue;
 				for (int t = j->first_task; t < j->first_task + j->tasks; t++) {

@@ -73,6 +73,7 @@ struct shutter_plan {
 	struct schedule schedule;
 	int64_t shutter_ns;
 	int windows;
+	int beyond; /* windows of a long block beyond its region "during" */
 	bool whole; /* read all jobs in all windows, for a shutter log; else what the block needs */
 	/* The first reading that is taken before the stop; windows that begin earlier have no
 	 * progress. */
@@ -93,7 +94,8 @@ struct shutter_plan {
 	enum shutter_outcome outcome;
 	uint64_t block;
 	enum shutter_kind kind;
-	int lone; /* index of job[]: whose block it is, which runs alone or is absent */
+	bool is_long; /* it goes on beyond the region "during", and has none after the stop */
+	int lone;     /* index of job[]: whose block it is, which runs alone or is absent */
 	/* The number of processors of stopped jobs on which the shutter's thread may run; 0 = it
 	 * takes none of theirs, or not known. */
 	int displaced;
@@ -106,18 +108,28 @@ struct shutter_plan {
 	/* The processor time that each job took which was to stand still, in the last part of the
 	 * "during" region, which is still_ns long; 0 = not measured. */
 	int64_t ran_ns[SHUTTER_MAX_JOBS], still_ns;
-	int boundaries[SHUTTER_REGIONS]; /* how many were reached: windows + 1 when complete */
-	int64_t *when;                   /* [region][boundary][job], CLOCK_MONOTONIC */
-	int64_t *own; /* [region][boundary], processor time of the shutter's thread */
+	/* How many were reached: windows + 1 when complete. The first one beyond is the last one of
+	 * the region "during". */
+	int boundaries[SHUTTERLOG_REGIONS];
+	int64_t *when; /* [region][boundary][job], CLOCK_MONOTONIC */
+	int64_t *own;  /* [region][boundary], processor time of the shutter's thread */
 	struct counter_sample *sample; /* [region][boundary][task] */
 };
 
-/* A plan with room for so many of each, all else zero. NULL with ENOMEM. */
-struct shutter_plan *shutter_plan_new(int tasks, int units, int windows);
+/* A plan with room for so many of each, all else zero; beyond: 0 where no block is to be long. NULL
+ * with ENOMEM. */
+struct shutter_plan *shutter_plan_new(int tasks, int units, int windows, int beyond);
 void shutter_plan_free(struct shutter_plan *p);
 
 /* How many windows a region has, with those that are not read. */
 int shutter_plan_windows(const struct shutter_plan *p, int region);
+
+/* How many windows beyond a long block has that goes on for most_ns at most; 0 = it is too short
+ * for any. */
+int shutter_plan_beyond(int64_t shutter_ns, int64_t most_ns);
+
+/* How long a long block goes on beyond its region "during", ns. */
+int64_t shutter_plan_beyond_ns(const struct shutter_plan *p);
 
 /* The block as the estimator takes it, summed over the tasks of the lone job; also for a sham. */
 void shutter_plan_block(const struct shutter_plan *p, struct est_block *out);
@@ -143,23 +155,39 @@ static inline bool shutter_plan_stops(const struct shutter_plan *p, int job)
 
 /* --- for shutter_block.c, which fills the plan --- */
 
+/* Where a boundary of a region's windows is among all. */
+static inline size_t shutter_plan_place(const struct shutter_plan *p, int region, int boundary)
+{
+	if (region == SHUTTER_BEYOND && boundary == 0) {
+		region = SHUTTER_DURING;
+		boundary = p->boundaries[region] > 0 ? p->boundaries[region] - 1 : 0;
+	}
+	return (size_t)(region * (p->windows + 1) + boundary);
+}
+
 /* When each job was read at a boundary of the region's windows. */
 static inline int64_t *shutter_plan_when(const struct shutter_plan *p, int region, int boundary)
 {
-	return p->when + (size_t)(region * (p->windows + 1) + boundary) * SHUTTER_MAX_JOBS;
+	return p->when + shutter_plan_place(p, region, boundary) * SHUTTER_MAX_JOBS;
 }
 
 /* The processor time of the shutter's thread at that boundary. */
 static inline int64_t *shutter_plan_own(const struct shutter_plan *p, int region, int boundary)
 {
-	return p->own + region * (p->windows + 1) + boundary;
+	return p->own + shutter_plan_place(p, region, boundary);
 }
 
 /* What was read of each task at that boundary. */
 static inline struct counter_sample *shutter_plan_samples(
 	const struct shutter_plan *p, int region, int boundary)
 {
-	return p->sample + (size_t)(region * (p->windows + 1) + boundary) * (p->tasks + 1);
+	return p->sample + shutter_plan_place(p, region, boundary) * (size_t)(p->tasks + 1);
+}
+
+/* Whether the co-runners are stopped in that region. */
+static inline bool shutter_plan_holds(int region)
+{
+	return region == SHUTTER_DURING || region == SHUTTER_BEYOND;
 }
 
 /* Whether no job is read at that boundary. */

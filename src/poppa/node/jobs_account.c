@@ -108,6 +108,9 @@ void jobs_account(struct jobs *js)
 		tally_advance(j->tally, now, mode_of(js, j, running, now, &j->blinded));
 		co = j->tally->mode_ns[TALLY_CO] - co;
 		js->co_ns += co;
+		if (js->long_length_ns)
+			long_credit_add(&j->long_credit, co, js->env.settings->long_budget,
+				js->long_length_ns);
 		for (const struct job *o = js->first; o; o = o->next)
 			if (o != j && o->was_in_plan)
 				attribution_together(&j->tally->attribution, o->reg.job_id, co);
@@ -124,7 +127,7 @@ void jobs_account(struct jobs *js)
 void jobs_look_at_cost(struct jobs *js)
 {
 	struct overhead_spent spent = {.now_ns = clock_now(),
-		.held_ns = js->paused_ns,
+		.held_ns = js->paused_ns - js->long_ns,
 		.co_ns = js->co_ns,
 		.cores = (int)sysconf(_SC_NPROCESSORS_ONLN)};
 

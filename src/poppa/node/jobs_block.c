@@ -169,6 +169,18 @@ static void take_spoilt(struct jobs *js, struct job *lone, const struct shutter_
 		tally_spoilt(lone->tally, p->job[p->by].job_id);
 }
 
+/* Takes off a job's credit what a long block held it beyond a usual one. */
+static void take_long(struct jobs *js, struct job *j, const struct shutter_plan *p, int64_t held)
+{
+	int64_t beyond = held - p->shutter_ns;
+
+	if (!p->is_long || beyond <= 0)
+		return;
+	js->long_ns += beyond;
+	if (j)
+		long_credit_take(&j->long_credit, beyond);
+}
+
 void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 {
 	struct job *lone = job_of(js, p, p->lone);
@@ -182,7 +194,9 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 		if (j && p->paused_ns[i] && !shutter_plan_ran(p, i))
 			tally_paused(j->tally, p->paused_ns[i]);
 		js->paused_ns += p->paused_ns[i];
+		take_long(js, j, p, p->paused_ns[i]);
 	}
+	js->long_blocks += p->is_long;
 	if (p->stop_ns > js->longest_stop_ns)
 		js->longest_stop_ns = p->stop_ns;
 	if (p->outcome == SHUTTER_OK && p->kind != SHUTTER_ABSENT) {
@@ -210,7 +224,7 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 			take_pace(js, lone, &b);
 			p->schedule.job[p->lone].level = jobs_level(js, lone);
 		}
-		for (int r = 0; r < SHUTTER_REGIONS; r++)
+		for (int r = 0; r < SHUTTERLOG_REGIONS; r++)
 			js->windows += shutter_plan_windows(p, r);
 		if (*js->env.log && p->whole)
 			shutter_plan_log(p, *js->env.log);
@@ -224,5 +238,6 @@ void jobs_take_finished(struct jobs *js)
 	if (!p)
 		return;
 	jobs_take_block(js, p);
+	jobs_permit_long(js, p);
 	shutter_done(js->env.shutter);
 }

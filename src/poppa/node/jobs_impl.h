@@ -10,6 +10,7 @@
 #include "poppa/node/jobs.h"
 #include "poppa/hold/job_cpu.h"
 #include "poppa/hold/new_tasks.h"
+#include "poppa/measure/long_credit.h"
 #include "poppa/measure/pace.h"
 #include "poppa/hold/pause.h"
 #include "poppa/measure/schedule.h"
@@ -70,9 +71,10 @@ struct job {
 					   what has been forgiven, and when */
 	uint64_t still;                 /* shutters in which it was to stand still */
 	uint64_t ran;                   /* those of them that it spoiled by running */
-	int spoilt;         /* those that somebody spoiled by resuming or stopping its tasks */
-	double ran_share;   /* how much of that time it ran, a mean over some last ones */
-	uint32_t blinded;   /* the job for which this one's time is not measured; 0 = none */
+	int spoilt;       /* those that somebody spoiled by resuming or stopping its tasks */
+	double ran_share; /* how much of that time it ran, a mean over some last ones */
+	uint32_t blinded; /* the job for which this one's time is not measured; 0 = none */
+	struct long_credit long_credit;
 	json_t *shown;      /* what its owner may see of its blocks, and */
 	int64_t shown_ns;   /* since when: see jobs_status.c */
 	bool seen;          /* in RUNDIR/jobs */
@@ -120,10 +122,12 @@ struct jobs {
 	struct schedule schedule; /* as in the last plan; its levels may be old */
 	struct overhead_limit limit;
 	bool lengthened; /* it is logged that the limit makes the period longer */
-	uint64_t blocks, shams, absences, windows, outcome[SHUTTER_OUTCOMES];
+	uint64_t blocks, shams, absences, long_blocks, windows, outcome[SHUTTER_OUTCOMES];
 	int64_t longest_stop_ns, paused_ns, co_ns;
-	int64_t scans_ns; /* processor time of looking for tasks */
-	json_t *shown;    /* the totals that users may see, and */
+	int64_t long_ns; /* of paused_ns, what long blocks took, which have a limit of their own */
+	int64_t long_length_ns; /* of a long block in the last plan, beyond a usual one; 0 = none */
+	int64_t scans_ns;       /* processor time of looking for tasks */
+	json_t *shown;          /* the totals that users may see, and */
 	int64_t shown_ns;
 };
 
@@ -164,6 +168,9 @@ int jobs_level(const struct jobs *js, const struct job *j);
 
 /* Whether the job runs while it is to stand still, so that nobody can be measured beside it. */
 bool jobs_unheld(const struct job *j);
+
+/* Sets in a plan whose blocks may be long: long_credit_permit(). */
+void jobs_permit_long(const struct jobs *js, struct shutter_plan *p);
 
 /* --- jobs_account.c --- */
 

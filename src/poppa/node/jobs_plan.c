@@ -59,6 +59,24 @@ static void plan_job(
 	}
 }
 
+/* How many windows a long block has beyond; 0 = there is to be none. */
+static int beyond_windows(const struct poppa_settings *s)
+{
+	return shutter_plan_beyond(
+		s->shutter_ns, s->long_ns == LONG_AUTO ? LONG_AUTO_NS : s->long_ns);
+}
+
+/* Since when the jobs of the plan are together: the start of the youngest. */
+static int64_t together_since(const struct jobs *js)
+{
+	int64_t youngest = 0;
+
+	for (const struct job *j = js->first; j; j = j->next)
+		if (jobs_in_plan(j) && j->reg.registered > youngest)
+			youngest = j->reg.registered;
+	return youngest * NS_PER_S;
+}
+
 /* Makes the plan; NULL where there can be no shutter. Sets *blind where the reason is not that jobs
  * have no co-runner: shutters are off or impossible. */
 static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
@@ -86,7 +104,8 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 	*blind |= !js->allowed || !js->env.settings->period_ns || jobs > SHUTTER_MAX_JOBS;
 	if (jobs < 2 || *blind)
 		return NULL;
-	p = shutter_plan_new(tasks, units, js->env.settings->windows);
+	p = shutter_plan_new(
+		tasks, units, js->env.settings->windows, beyond_windows(js->env.settings));
 	if (!p) {
 		*blind = true;
 		return NULL;
@@ -97,7 +116,11 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 	p->schedule.spread = SCHEDULE_SPREAD;
 	p->schedule.sham_every = SCHEDULE_SHAM_EVERY;
 	p->schedule.absent_every = SCHEDULE_ABSENT_EVERY;
+	p->schedule.together_ns = together_since(js);
 	p->shutter_ns = js->env.settings->shutter_ns;
+	if (p->beyond && js->env.settings->long_budget > 0)
+		p->schedule.long_gap_ns = (int64_t)((double)shutter_plan_beyond_ns(p) /
+						    js->env.settings->long_budget);
 	p->whole = *js->env.log != NULL;
 	/* A reading interrupts its task, so those that the estimate does not use are left out. */
 	if (!p->whole && js->env.settings->method == ESTIMATE_ROBUST) {
@@ -113,6 +136,7 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 		if (j->seen && !jobs_in_plan(j) && p->jobs + p->watched < SHUTTER_MAX_JOBS)
 			p->job[p->jobs + p->watched++] = (struct shutter_job){
 				.job_id = j->reg.job_id, .restart = j->reg.restart, .cpu = j->cpu};
+	jobs_permit_long(js, p);
 	return p;
 }
 
@@ -144,6 +168,8 @@ void jobs_update(struct jobs *js)
 		js->active = next != NULL;
 		if (next) {
 			js->schedule = next->schedule;
+			js->long_length_ns =
+				next->schedule.long_gap_ns ? shutter_plan_beyond_ns(next) : 0;
 			tell_period(js);
 		}
 		old = shutter_publish(js->env.shutter, next);

@@ -92,8 +92,8 @@ static json_t *job_status(const struct jobs *js, const struct job *j)
 	json_object_update_new(
 		status, json_pack("{s:i, s:o, s:I, s:b, s:{s:I, s:o, s:o}}", "level", level,
 				"block_every_s", block_every(js, level), "ran_while_held",
-				(json_int_t)j->ran, "shutter_sensing", sham_caught(&t->sham),
-				"sham", "blocks", (json_int_t)t->sham.blocks, "degradation",
+				(json_int_t)j->ran, "shutter_sensing", tally_senses(t), "sham",
+				"blocks", (json_int_t)t->sham.blocks, "degradation",
 				field_real_or_null(sham), "error", field_real_or_null(sham_error)));
 	if (t->partner_count > 1)
 		json_object_set_new(status, "attribution", attribution_json(js, t));
@@ -109,8 +109,8 @@ static json_t *job_status(const struct jobs *js, const struct job *j)
  */
 static json_t *for_users(json_t *now, json_t **shown, int64_t *shown_ns)
 {
-	static const char *const for_root[] = {
-		"sham", "shutter_sensing", "ran_while_held", "shams", "absences", "discarded"};
+	static const char *const for_root[] = {"sham", "shutter_sensing", "ran_while_held", "shams",
+		"absences", "long_blocks", "discarded"};
 	static const char *const of_blocks[] = {"degradation", "ci95", "thesis_degradation",
 		"blocks", "used", "attribution", "spin", "level", "block_every_s", "shutters",
 		"windows", "longest_stop_ns", "shutter_cpu_s", "overhead"};
@@ -178,10 +178,11 @@ json_t *jobs_totals(struct jobs *js, uid_t uid)
 	cost = json_pack("{s:o, s:o, s:f, s:b, s:i}", "held", field_real_or_null(js->limit.held),
 		"cpu", field_real_or_null(js->limit.cpu), "max", js->env.settings->overhead_max,
 		"capped", js->active && js->lengthened, "level", js->limit.level);
-	totals = json_pack("{s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:b, s:o, s:o}",
+	totals = json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:b, s:o, s:o}",
 		"shutters", (json_int_t)js->blocks, "shams", (json_int_t)js->shams, "absences",
-		(json_int_t)js->absences, "windows", (json_int_t)js->windows, "discarded",
-		discarded, "longest_stop_ns", (json_int_t)js->longest_stop_ns, "overhead",
+		(json_int_t)js->absences, "long_blocks", (json_int_t)js->long_blocks, "windows",
+		(json_int_t)js->windows, "discarded", discarded, "longest_stop_ns",
+		(json_int_t)js->longest_stop_ns, "overhead",
 		js->co_ns ? json_real((double)js->paused_ns / js->co_ns) : json_null(),
 		"overhead_model", field_real_or_null(js->active ? model_cost(js) : NAN),
 		"shutter_cpu_s", seconds(shutter_cpu_ns(js->env.shutter)), "active", js->active,

@@ -123,3 +123,22 @@ int jobs_level(const struct jobs *js, const struct job *j)
 
 	return level > js->limit.level ? level : js->limit.level;
 }
+
+void jobs_permit_long(const struct jobs *js, struct shutter_plan *p)
+{
+	const struct long_credit *credit[SHUTTER_MAX_JOBS];
+	const int64_t length = shutter_plan_beyond_ns(p);
+	bool may[SHUTTER_MAX_JOBS];
+
+	for (int i = 0; i < p->jobs; i++) {
+		struct job *j = jobs_find(js, p->job[i].job_id, p->job[i].restart);
+
+		/* A job that is new begins with some. */
+		if (j)
+			long_credit_add(&j->long_credit, 0, 0, length);
+		credit[i] = j ? &j->long_credit : NULL;
+	}
+	long_credit_permit(credit, p->jobs, length, may);
+	for (int i = 0; i < p->jobs; i++)
+		p->schedule.job[i].no_long = !may[i];
+}

@@ -129,6 +129,7 @@ void tally_tasks(struct tally *t, int count, const uint64_t *id, const double *l
 void tally_sham(struct tally *t, const struct est_block *b)
 {
 	sham_add(&t->sham, b);
+	sham_add_beyond(&t->long_sham, b);
 }
 
 /* The share of its time beside co-runners of which a job's blocks tell nothing, because co-runners
@@ -142,6 +143,11 @@ static double spoilt_share(const struct tally *t, uint64_t blocks)
 									 : 0;
 }
 
+bool tally_senses(const struct tally *t)
+{
+	return sham_caught(&t->sham) || sham_caught(&t->long_sham);
+}
+
 int64_t tally_co_ns(const struct tally *t)
 {
 	int64_t co = t->mode_ns[TALLY_CO] - t->paused_ns;
@@ -149,10 +155,15 @@ int64_t tally_co_ns(const struct tally *t)
 	return co > 0 ? co : 0;
 }
 
-/* Takes off what shams show: a job that reacts to shutters does so in shams and in blocks alike,
- * and that reaction is no degradation. */
-static void take_off(struct est_result *r, const struct sham *s)
+/*
+ * Takes off what shams show: a job that reacts to shutters does so in shams and in blocks alike,
+ * and that reaction is no degradation. A job that reacts to what lasts long gets the more by it
+ * from long blocks, so the larger of both counts.
+ */
+static void take_off(struct est_result *r, const struct tally *t)
 {
+	const struct sham *s =
+		sham_excess(&t->long_sham) > sham_excess(&t->sham) ? &t->long_sham : &t->sham;
 	double excess = sham_excess(s), error;
 
 	if (!(excess > 0))
@@ -191,7 +202,7 @@ void tally_result(
 	if (lack_of(t, out, min_blocks))
 		out->degradation = out->lo = out->hi = out->variance = NAN;
 	if (method == ESTIMATE_ROBUST)
-		take_off(out, &t->sham);
+		take_off(out, t);
 }
 
 int tally_shares(const struct tally *t, const struct poppa_settings *s,
@@ -278,7 +289,7 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 	if (r->lack == LACK_STILLNESS || t->blinded || spoilt)
 		r->culprit = t->culprit;
 	r->thesis_degradation = thesis.degradation;
-	r->sensing = sham_caught(&t->sham);
+	r->sensing = tally_senses(t);
 	r->partner_count = t->partner_count;
 	memcpy(r->partner, t->partner, sizeof(r->partner));
 	record_shares(t, s, r);
@@ -327,6 +338,7 @@ json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix)
 		json_decref(state);
 		return NULL;
 	}
+	json_object_set_new(state, "long_sham", sham_save(&t->long_sham));
 	if (t->spin_result.verdict != SPIN_UNKNOWN)
 		json_object_set_new(state, "spin",
 			json_pack("[i, f, f]", t->spin_result.verdict, t->spin_result.most,
@@ -353,8 +365,10 @@ struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, 
 	t->robust = estimator_load(robust);
 	t->thesis = estimator_load(thesis);
 	if (!t->robust || !t->thesis || fields_from_json(&saved, state, t, NULL) ||
-		sham_load(&t->sham, sham) || attribution_load(attribution, &t->attribution) ||
-		load_spin(state, t) || counter_backend_parse(backend, &t->backend)) {
+		sham_load(&t->sham, sham) ||
+		sham_load(&t->long_sham, json_object_get(state, "long_sham")) ||
+		attribution_load(attribution, &t->attribution) || load_spin(state, t) ||
+		counter_backend_parse(backend, &t->backend)) {
 		tally_free(t);
 		return NULL;
 	}

@@ -40,7 +40,7 @@ struct tally {
 	/* The co-runner that did most of either, and by how many more times than all others. */
 	uint32_t culprit;
 	uint64_t culprit_lead;
-	struct sham sham;
+	struct sham sham, long_sham; /* long_sham: what long shams show beyond "during" */
 	struct attribution attribution;
 	struct spin *spin;
 	struct spin_result spin_result; /* the last result that was not SPIN_UNKNOWN */
@@ -80,6 +80,9 @@ bool tally_block(struct tally *t, const struct est_block *b);
 void tally_tasks(struct tally *t, int count, const uint64_t *id, const double *log_ratio);
 /* Adds a block of a sham: a shutter that stopped nobody. */
 void tally_sham(struct tally *t, const struct est_block *b);
+
+/* Whether the job certainly reacts to being measured, so that nothing it shows can be trusted. */
+bool tally_senses(const struct tally *t);
 
 /* Co-located time in which the job ran, without the time in which it was held stopped. */
 int64_t tally_co_ns(const struct tally *t);

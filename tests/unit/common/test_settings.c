@@ -25,9 +25,16 @@ static void settings_take_defaults_and_values(void **state)
 	assert_true(s.adaptive);
 	assert_float_equal(s.overhead_max, 0.005, 1e-12);
 	assert_true(s.stripe_alone);
+	assert_int_equal(s.long_ns, LONG_AUTO);
+	assert_float_equal(s.long_budget, 0.001, 1e-12);
+	assert_int_equal(settings_parse("poppa_long=Off", &s, &err), 0);
+	assert_int_equal(s.long_ns, 0);
+	assert_int_equal(settings_parse(settings_format(&s, text, sizeof(text)), &again, &err), 0);
+	assert_memory_equal(&s, &again, sizeof(s));
 	assert_int_equal(
 		settings_parse(
 			"other=x,poppa_period=200ms, poppa_shutter=6400us ,poppa_pause=freezer,"
+			"poppa_long=100ms,poppa_long_budget=0.2%,"
 			"poppa_overhead_max=0.3%,poppa_adaptive=no,"
 			"poppa_ledger=[::1]:7001,stripe_lanes=4,stripe_lanes_on=2x64:8,"
 			"stripe_lanes_on=1x4:2,stripe_match=within:25%,stripe_partition=a,stripe_"
@@ -36,6 +43,8 @@ static void settings_take_defaults_and_values(void **state)
 		0);
 	assert_int_equal(s.period_ns, 200 * NS_PER_MS);
 	assert_int_equal(s.pause, PAUSE_FREEZER);
+	assert_int_equal(s.long_ns, 100 * NS_PER_MS);
+	assert_float_equal(s.long_budget, 0.002, 1e-12);
 	assert_false(s.adaptive);
 	assert_float_equal(s.overhead_max, 0.003, 1e-12);
 	assert_string_equal(s.ledger_host, "::1");
@@ -64,6 +73,10 @@ static void settings_name_what_is_wrong(void **state)
 		{"poppa_period=1ms", "poppa_period"},
 		{"poppa_shutter=2s", "poppa_shutter"},
 		{"poppa_pause=kill", "freezer"},
+		{"poppa_long=yes", "auto, off"},
+		{"poppa_long=0", "auto, off"},
+		{"poppa_long=2s", "1ms to 1s"},
+		{"poppa_long_budget=1s", "poppa_long_budget"},
 		{"poppa_adaptive=maybe", "poppa_adaptive=maybe"},
 		{"poppa_adaptive", "poppa_adaptive"},
 		{"poppa_overhead_max=101", "poppa_overhead_max"},

@@ -26,6 +26,7 @@
 #define REGION (3200 * NS_PER_US)
 #define SLOT (PERIOD + 3 * REGION)
 #define WINDOWS 4
+#define BEYOND 9
 #define START (INT64_C(1800000000) * NS_PER_S)
 #define LOSS 0.1   /* what the co-runner really costs */
 #define NOISE 0.03 /* of a window, but for where it varies */
@@ -41,7 +42,9 @@ struct cheat {
 	void (*guess)(
 		struct cheat *c, const struct schedule_slot *slot, int64_t *from, int64_t *to);
 	bool feels_stop; /* runs at full speed while the co-runner is stopped */
-	int seen[BINS];  /* what the predictor knows: where blocks ran alone so far */
+	bool feels_long; /* runs at full speed as soon as a block lasts longer than a usual one */
+	int64_t long_gap_ns; /* between long blocks; 0 = there are none */
+	int seen[BINS];      /* what the predictor knows: where blocks ran alone so far */
 	int64_t phase;
 };
 
@@ -89,10 +92,22 @@ static struct est_block measure(struct cheat *c, const struct schedule_slot *slo
 
 		if (!c->feels_stop || !alone)
 			rate *= speed(c, start, start + REGION / WINDOWS, from, to);
-		region[w / WINDOWS][w % WINDOWS] = (struct est_window){
-			rate * (1 + noise * gauss()) * 1e6, 0, (double)REGION / WINDOWS, 0};
+		region[w / WINDOWS][w % WINDOWS] =
+			(struct est_window){rate * (1 + noise * gauss()) * REGION / WINDOWS, 0,
+				(double)REGION / WINDOWS, 0};
 	}
 	c->seen[(into + REGION) * BINS / SLOT]++;
+	if (!slot->is_long)
+		return b;
+	b.after_n = 0;
+	b.beyond_n = BEYOND;
+	for (int w = 0; w < BEYOND; w++) {
+		double ns = est_beyond_ns(w, REGION),
+		       rate = slot->kind == SHUTTER_LONE ? 1 : 1 - LOSS;
+
+		rate *= c->feels_long ? 1 : 1 - c->less;
+		b.beyond[w] = (struct est_window){rate * (1 + noise * gauss()) * ns, 0, ns, 0};
+	}
 	return b;
 }
 
@@ -107,6 +122,8 @@ static struct schedule schedule_of(const struct cheat *c, uint64_t seed)
 		.block_ns = 3 * REGION,
 		.spread = c->spread,
 		.sham_every = SCHEDULE_SHAM_EVERY,
+		.together_ns = START,
+		.long_gap_ns = c->long_gap_ns,
 		.jobs = 2,
 		.job = {{.seed = {{seed, 1}}, .measured = true},
 			{.seed = {{seed, 2}}, .measured = true}}};
@@ -158,7 +175,7 @@ static double gain(struct cheat *c, int seconds, int *caught)
 
 	*caught = 0;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		struct cheat honest = {.spread = c->spread};
+		struct cheat honest = {.spread = c->spread, .long_gap_ns = c->long_gap_ns};
 		struct verdict h = run(&honest, seed, seconds), v = run(c, seed, seconds);
 
 		assert_false(h.caught);
@@ -257,6 +274,31 @@ static void sensing(void **state)
 			assert_int_equal(caught, SEEDS);
 		if (less[i] < 0.01)
 			assert_int_equal(caught, 0);
+	}
+}
+
+/* One that feels the daemon at work for longer than usual. A long block tells much, so the first
+ * minutes count: until it is caught it must not gain more than it loses by being slower. */
+static void sensing_long_blocks(void **state)
+{
+	static const double less[] = {0.02, 0.05, 0.1, 0.3};
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct cheat c = {.spread = SCHEDULE_SPREAD,
+			.less = less[i],
+			.feels_long = true,
+			.long_gap_ns = 200 * NS_PER_S};
+		int caught;
+
+		for (int seconds = 60; seconds <= 6000; seconds *= 10) {
+			double g = gain(&c, seconds, &caught);
+
+			print_message("feels long ones for %d s, %.0f %% slower: caught %d of %d, "
+				      "gains %+.2f points\n",
+				seconds, 100 * less[i], caught, SEEDS, g);
+			assert_true(g < (seconds > 60 ? 0.5 : 100 * less[i]));
+		}
 	}
 }
 
@@ -368,6 +410,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(learning),
 		cmocka_unit_test(sensing),
+		cmocka_unit_test(sensing_long_blocks),
 		cmocka_unit_test(honest),
 		cmocka_unit_test(watching),
 	};

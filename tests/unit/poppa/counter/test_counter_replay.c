@@ -240,7 +240,7 @@ static void a_recording_is_played_exactly(void **state)
 
 static struct shutter_plan *plan_of(struct held_file *held, struct counter **c)
 {
-	struct shutter_plan *p = shutter_plan_new(JOBS, JOBS, WINDOWS);
+	struct shutter_plan *p = shutter_plan_new(JOBS, JOBS, WINDOWS, 0);
 	struct proc_stat st;
 
 	assert_non_null(p);

@@ -121,6 +121,83 @@ static void absences(void **state)
 	}
 }
 
+/* The long blocks of job 0, or its long shams, until `end`, counted from when the jobs came
+ * together. */
+static int take_long(
+	const struct schedule *s, enum shutter_kind kind, int64_t end, int64_t *opens, int max)
+{
+	struct schedule_slot slot = {.opens_ns = s->together_ns};
+	int n = 0;
+
+	while (schedule_next(s, slot.opens_ns, &slot) && slot.opens_ns < s->together_ns + end) {
+		assert_false(slot.is_long && slot.kind == SHUTTER_ABSENT);
+		if (slot.is_long && slot.kind == kind && slot.lone == 0 && n < max)
+			opens[n++] = slot.opens_ns - s->together_ns;
+	}
+	return n;
+}
+
+#define GAP (200 * NS_PER_S)
+
+/* The first ones come soon, the next ones ever more rarely, and then as rarely as is told. */
+static void long_blocks(void **state)
+{
+	int64_t opens[200];
+	int soon = 0, early = 0, late = 0, shams = 0, n;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		const uint64_t seeds[] = {seed, seed + 1000};
+		struct schedule s = make(2, seeds);
+		int before = 0;
+
+		s.together_ns = NOW + (int64_t)seed * 12345 * NS_PER_MS;
+		assert_int_equal(take_long(&s, SHUTTER_LONE, 100 * NS_PER_S, opens, 200), 0);
+		s.long_gap_ns = GAP;
+		n = take_long(&s, SHUTTER_LONE, 20 * GAP, opens, 200);
+		for (int i = 0; i < n; i++) {
+			assert_true(opens[i] >= 2 * NS_PER_S);
+			soon += opens[i] < 15 * NS_PER_S && !before++;
+			early += opens[i] < GAP;
+			late += opens[i] >= 4 * GAP;
+		}
+		shams += take_long(&s, SHUTTER_SHAM, 20 * GAP, opens, 200);
+		s.job[0].no_long = true;
+		assert_int_equal(take_long(&s, SHUTTER_LONE, 20 * GAP, opens, 200), 0);
+	}
+	assert_true(soon >= 95);
+	assert_in_range(early, 400, 900);
+	/* One in GAP to 2 GAP. */
+	assert_in_range(late, 100 * 16 / 2 - 100, 100 * 16);
+	assert_in_range(shams, 0.75 * (early + 1.25 * late), early + 1.25 * late);
+}
+
+/* Also with fewer other blocks, and on nodes where the jobs registered a little later. */
+static void nodes_agree_on_long_blocks(void **state)
+{
+	const uint64_t seeds[] = {8, 9};
+	struct schedule a = make(2, seeds), b;
+	int64_t opens_a[200], opens_b[200];
+	int n, m, same = 0;
+
+	(void)state;
+	a.long_gap_ns = GAP;
+	a.together_ns = NOW;
+	b = a;
+	b.job[0].level = b.job[1].level = 5;
+	n = take_long(&a, SHUTTER_LONE, 20 * GAP, opens_a, 200);
+	m = take_long(&b, SHUTTER_LONE, 20 * GAP, opens_b, 200);
+	assert_true(n > 10);
+	assert_int_equal(n, m);
+	assert_memory_equal(opens_a, opens_b, (size_t)n * sizeof(*opens_a));
+	b.together_ns += NS_PER_S;
+	m = take_long(&b, SHUTTER_LONE, 20 * GAP, opens_b, 200);
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < m; k++)
+			same += opens_a[i] == opens_b[k] + NS_PER_S;
+	assert_true(same >= n - 2 && m <= n + 2);
+}
+
 static void nobody(void **state)
 {
 	const uint64_t seeds[] = {3, 1};
@@ -277,6 +354,8 @@ int main(void)
 		cmocka_unit_test(hash),
 		cmocka_unit_test(rounds),
 		cmocka_unit_test(absences),
+		cmocka_unit_test(long_blocks),
+		cmocka_unit_test(nodes_agree_on_long_blocks),
 		cmocka_unit_test(nobody),
 		cmocka_unit_test(jitter),
 		cmocka_unit_test(levels),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of src/poppa/shutter*.c: real processes are stopped, counters are made up. */
+/* Unit tests of src/poppa/measure/shutter.c and shutter_block.c: real processes are stopped,
+ * counters are made up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,6 +32,7 @@
 #include "unit/poppa/waiting_process.h"
 
 #define JOBS 3
+#define BEYOND 4 /* windows of a long block: 15 shutters of 2 ms */
 
 /* A made-up counter: progress is time, whatever its process does. */
 struct counter {
@@ -174,7 +176,7 @@ static int teardown(void **state)
 
 static struct shutter_plan *plan(void)
 {
-	struct shutter_plan *p = shutter_plan_new(JOBS, JOBS, 4);
+	struct shutter_plan *p = shutter_plan_new(JOBS, JOBS, 4, BEYOND);
 	struct proc_stat st;
 
 	assert_non_null(p);
@@ -311,6 +313,45 @@ static void shams(void **state)
 	while (fgets(line, sizeof(line), f))
 		assert_null(strstr(line, "during,"));
 	fclose(f);
+}
+
+/* Long blocks hold for as long as is told, then nobody is measured for three times as long; a sham
+ * that is long takes the same time and holds nobody. */
+static void long_blocks(void **state)
+{
+	(void)state;
+	for (int sham = 0; sham < 2; sham++) {
+		struct shutter_plan *p = plan();
+		int64_t beyond = shutter_plan_beyond_ns(p), ended = 0;
+
+		assert_int_equal(beyond, 15 * p->shutter_ns);
+		p->schedule.long_gap_ns = 1;
+		p->schedule.sham_every = sham;
+		shutter_publish(shutter, p);
+		for (int n = 0; n < JOBS; n++) {
+			struct est_block b;
+
+			p = next_block();
+			assert_int_equal(p->outcome, SHUTTER_OK);
+			assert_true(p->is_long);
+			shutter_plan_block(p, &b);
+			assert_true(b.during_n >= 1);
+			assert_in_range(b.beyond_n, 3, BEYOND);
+			assert_int_equal(b.after_n, 0);
+			for (int k = 0; k < b.beyond_n; k++)
+				assert_true(b.beyond[k].progress > 0.5 * b.beyond[k].dur_ns);
+			if (sham)
+				assert_int_equal(p->stop_ns, 0);
+			else
+				assert_true(p->stop_ns >= beyond);
+			if (ended)
+				assert_true((int64_t)b.start_ns - ended >= 3 * beyond);
+			ended = clock_now();
+			nobody_stopped();
+			shutter_done(shutter);
+		}
+		put_away();
+	}
 }
 
 /* One job alone is stopped, all others are read throughout, and no log says that one ran alone. */
@@ -453,6 +494,18 @@ static void some_tasks_of_a_co_runner_end(void **state)
 	put_away();
 }
 
+static void stop_process(pid_t pid)
+{
+	struct proc_stat st;
+	int ms = 0;
+
+	kill(pid, SIGSTOP);
+	do {
+		usleep(1000);
+		assert_int_equal(proc_stat(pid, &st), 0);
+	} while (st.state != 'T' && ++ms < 5000);
+}
+
 /* A shutter log would have a row of a task that has none. */
 static void logs_no_task_that_has_ended(void **state)
 {
@@ -484,19 +537,6 @@ static void counter_fails(void **state)
 	put_away();
 }
 
-static void stop_process(pid_t pid)
-{
-	struct proc_stat st;
-	int ms = 0;
-
-	kill(pid, SIGSTOP);
-	do {
-		usleep(1000);
-		assert_int_equal(proc_stat(pid, &st), 0);
-	} while (st.state != 'T' && ++ms < 5000);
-}
-
-/* A co-runner that its user has stopped must still be stopped after the block. */
 /* Whoever stops one of their tasks keeps nobody from being measured, and the task stays stopped. */
 static void one_task_stopped_by_its_user(void **state)
 {
@@ -1021,6 +1061,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(turns),
+		cmocka_unit_test(long_blocks),
 		cmocka_unit_test(absences),
 		cmocka_unit_test(shams),
 		cmocka_unit_test(unmeasured_job),

@@ -16,6 +16,7 @@
 
 #define WINDOWS 4
 #define LENGTH 1000 /* ns of a window */
+#define BEYOND 3
 
 /* A made-up counter is only asked whether it has cycles. */
 struct counter {
@@ -33,9 +34,10 @@ static struct counter fake[3] = {{true}, {true}, {true}};
 /* Two jobs, of two tasks and of one; task t makes (t + 1) * 100 progress a window. */
 static struct shutter_plan *plan(void)
 {
-	struct shutter_plan *p = shutter_plan_new(3, 0, WINDOWS);
+	struct shutter_plan *p = shutter_plan_new(3, 0, WINDOWS, BEYOND);
 
 	assert_non_null(p);
+	p->shutter_ns = WINDOWS * LENGTH;
 	p->jobs = 2;
 	p->job[0] = (struct shutter_job){.job_id = 7, .first_task = 0, .tasks = 2};
 	p->job[1] = (struct shutter_job){.job_id = 8, .first_task = 2, .tasks = 1};
@@ -129,6 +131,65 @@ static void a_block_that_was_cut_short(void **state)
 	shutter_plan_free(p);
 }
 
+/* Makes it a block that went on beyond the stop, in windows of 1, 2 and 4 shutters. */
+static void make_long(struct shutter_plan *p)
+{
+	int n = 2 * WINDOWS;
+
+	p->is_long = true;
+	p->boundaries[SHUTTER_AFTER] = 0;
+	p->boundaries[SHUTTER_BEYOND] = BEYOND + 1;
+	for (int k = 1; k <= BEYOND; k++) {
+		n += WINDOWS << (k - 1);
+		for (int j = 0; j < 2; j++)
+			shutter_plan_when(p, SHUTTER_BEYOND, k)[j] = 5000 + n * LENGTH;
+		*shutter_plan_own(p, SHUTTER_BEYOND, k) = n * 60;
+		for (int t = 0; t < 3; t++)
+			shutter_plan_samples(p, SHUTTER_BEYOND, k)[t] =
+				(struct counter_sample){.progress = (uint64_t)(n * (t + 1) * 100),
+					.cycles = (uint64_t)(n * 10)};
+	}
+}
+
+static void a_long_block(void **state)
+{
+	struct shutter_plan *p = plan();
+	struct est_block b;
+
+	(void)state;
+	assert_int_equal(shutter_plan_beyond_ns(p), 7 * WINDOWS * LENGTH);
+	assert_int_equal(shutter_plan_windows(p, SHUTTER_BEYOND), 0);
+	make_long(p);
+	p->displaced = 3;
+	assert_int_equal(shutter_plan_windows(p, SHUTTER_BEYOND), BEYOND);
+	shutter_plan_block(p, &b);
+	assert_int_equal(b.during_n, WINDOWS);
+	assert_int_equal(b.beyond_n, BEYOND);
+	assert_int_equal(b.after_n, 0);
+	for (int k = 0; k < BEYOND; k++) {
+		assert_float_equal(b.beyond[k].dur_ns, (WINDOWS << k) * LENGTH, 0);
+		assert_float_equal(b.beyond[k].progress, 300 * (WINDOWS << k), 0);
+		assert_float_equal(b.beyond[k].lent_ns, 0, 0);
+	}
+	/* What the region before it lacks, the first window beyond has. */
+	p->boundaries[SHUTTER_DURING] = WINDOWS;
+	shutter_plan_block(p, &b);
+	assert_int_equal(b.during_n, WINDOWS - 1);
+	assert_float_equal(b.beyond[0].dur_ns, (WINDOWS + 1) * LENGTH, 0);
+	shutter_plan_free(p);
+}
+
+static void how_long_a_block_may_be(void **state)
+{
+	(void)state;
+	/* 1 + 2 + 4 + 8 and no other 8 shutters. */
+	assert_int_equal(shutter_plan_beyond(1000, 22999), 4);
+	assert_int_equal(shutter_plan_beyond(1000, 23000), 5);
+	assert_int_equal(shutter_plan_beyond(1000, 999), 0);
+	assert_int_equal(shutter_plan_beyond(1000, 0), 0);
+	assert_int_equal(shutter_plan_beyond(1000, 1000000), 9);
+}
+
 /* The time of the shutter's own thread, over the processors that it took turns on. */
 static void lent_time(void **state)
 {
@@ -149,21 +210,24 @@ static void lent_time(void **state)
 /* A row a task and window; "during" has only the job that ran alone. */
 static void log_has_all_rows(void **state)
 {
-	static const enum shutter_kind kinds[] = {SHUTTER_LONE, SHUTTER_ABSENT};
+	static const enum shutter_kind kinds[] = {SHUTTER_LONE, SHUTTER_ABSENT, SHUTTER_LONE};
 	char path[] = "/tmp/test_shutter_plan.XXXXXX", line[256];
 	int fd = mkstemp(path);
 
 	(void)state;
 	assert_true(fd >= 0);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
+		bool is_long = i == 2;
 		struct shutter_plan *p = plan();
 		struct errmsg err;
 		struct shutterlog_writer *w = shutterlog_open(path, &err);
-		int rows = -1, during = 0;
+		int rows = -1, during = 0, beyond = 0;
 		FILE *f;
 
 		assert_non_null(w);
 		p->kind = kinds[i];
+		if (is_long)
+			make_long(p);
 		shutter_plan_samples(p, SHUTTER_BEFORE, 1)[2].missing = true;
 		shutter_plan_log(p, w);
 		assert_int_equal(shutterlog_flush(w, &err), 0);
@@ -173,12 +237,14 @@ static void log_has_all_rows(void **state)
 		while (fgets(line, sizeof(line), f)) {
 			rows++;
 			during += strstr(line, ",during,") != NULL;
-			if (strstr(line, ",during,"))
+			beyond += strstr(line, ",beyond,") != NULL;
+			if (strstr(line, ",during,") || strstr(line, ",beyond,"))
 				assert_non_null(strstr(line, ",7,"));
 		}
 		fclose(f);
 		assert_int_equal(during, kinds[i] == SHUTTER_LONE ? 2 * WINDOWS : 0);
-		assert_int_equal(rows, 2 * 3 * WINDOWS - 1 + during);
+		assert_int_equal(beyond, is_long ? 2 * BEYOND : 0);
+		assert_int_equal(rows, (is_long ? 1 : 2) * 3 * WINDOWS - 1 + during + beyond);
 		assert_int_equal(truncate(path, 0), 0);
 		shutter_plan_free(p);
 	}
@@ -200,6 +266,8 @@ int main(void)
 		cmocka_unit_test(sums_over_the_tasks),
 		cmocka_unit_test(windows_that_are_not_read),
 		cmocka_unit_test(a_block_that_was_cut_short),
+		cmocka_unit_test(a_long_block),
+		cmocka_unit_test(how_long_a_block_may_be),
 		cmocka_unit_test(lent_time),
 		cmocka_unit_test(log_has_all_rows),
 		cmocka_unit_test(outcomes_have_names),

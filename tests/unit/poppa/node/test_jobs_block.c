@@ -16,6 +16,7 @@
 #include "unit/poppa/waiting_process.h"
 
 #define WINDOWS 4
+#define BEYOND 5 /* windows of a long block: 23 shutters */
 
 static struct shutter_plan *taken;
 static int done;
@@ -46,7 +47,7 @@ void __wrap_shutter_done(struct shutter *s)
 static struct shutter_plan *block(enum shutter_outcome outcome, enum shutter_kind kind)
 {
 	static struct counter counter[2];
-	struct shutter_plan *p = shutter_plan_new(2, 0, WINDOWS);
+	struct shutter_plan *p = shutter_plan_new(2, 0, WINDOWS, BEYOND);
 	uint64_t progress = 0;
 
 	assert_non_null(p);
@@ -109,6 +110,33 @@ static void the_lone_job_gets_it(void **state)
 	assert_int_equal(js.outcome[SHUTTER_OK], 1);
 	assert_int_equal(js.windows, SHUTTER_REGIONS * WINDOWS);
 	assert_int_equal(js.shams + js.absences, 0);
+}
+
+/* Long blocks have a budget of their own, which each job that is held pays into. */
+static void long_blocks(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
+	struct shutter_plan *p = block(SHUTTER_OK, SHUTTER_LONE);
+	const int64_t beyond = shutter_plan_beyond_ns(p);
+
+	(void)state;
+	jobs_permit_long(&js, p);
+	assert_false(p->schedule.job[0].no_long || p->schedule.job[1].no_long);
+	for (int n = 1; n <= LONG_CREDIT_FIRST; n++) {
+		p->is_long = true;
+		p->boundaries[SHUTTER_AFTER] = 0;
+		p->paused_ns[1] = p->stop_ns = p->still_ns = p->shutter_ns + beyond;
+		jobs_take_block(&js, p);
+		jobs_permit_long(&js, p);
+		assert_int_equal(js.long_blocks, n);
+		assert_int_equal(js.long_ns, n * beyond);
+		assert_int_equal(b->tally->paused_ns, n * (p->shutter_ns + beyond));
+	}
+	assert_int_equal(blocks_of(a), LONG_CREDIT_FIRST);
+	/* Job 2 has been held enough, and job 1 not at all. */
+	assert_true(p->schedule.job[0].no_long);
+	assert_false(p->schedule.job[1].no_long);
+	shutter_plan_free(p);
 }
 
 static void shams_and_absences(void **state)
@@ -226,6 +254,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		JOBS_TEST(the_lone_job_gets_it),
+		JOBS_TEST(long_blocks),
 		JOBS_TEST(shams_and_absences),
 		JOBS_TEST(spoiled_ones_count_for_nothing),
 		JOBS_TEST(a_job_that_is_gone),
