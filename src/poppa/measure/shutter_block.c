@@ -196,6 +196,16 @@ static bool measure_beyond(struct shutter_plan *p)
 	return true;
 }
 
+/* Whether a job goes on of which all tasks have ended that are counted: it may consist of short
+ * ones, and who has such must not decide which blocks count. */
+static bool witness_lives(const struct shutter_job *j)
+{
+	struct proc_stat st;
+
+	return j->witness && !proc_stat(j->witness, &st) && st.starttime == j->witness_since &&
+	       !strchr("ZXTt", st.state);
+}
+
 /*
  * Looks, before anything is stopped, whether a co-runner has ended or is stopped by somebody else.
  * In both cases the lone job was alone before the shutter began. Of a co-runner of which only some
@@ -254,7 +264,7 @@ static enum shutter_outcome look_at_others(struct shutter_plan *p)
 			stopped |= u->stopped;
 			running |= !u->stopped && (u->task < 0 || !p->task[u->task].ended);
 		}
-		if (running)
+		if (running || (ended && !stopped && witness_lives(j)))
 			continue;
 		if (stopped || ended)
 			return stopped ? SHUTTER_STOPPED : SHUTTER_GONE;

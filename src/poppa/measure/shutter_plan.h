@@ -23,7 +23,7 @@
 /* What became of a block. */
 enum shutter_outcome {
 	SHUTTER_OK,
-	SHUTTER_GONE,    /* the lone job's task, or all known tasks of a co-runner, have ended */
+	SHUTTER_GONE, /* the lone job's task, or all known processes of a co-runner, have ended */
 	SHUTTER_STOPPED, /* somebody else had stopped or frozen a co-runner, or did so meanwhile */
 	SHUTTER_NOT_FROZEN, /* a cgroup did not freeze in time */
 	SHUTTER_NO_GUARD,   /* the guard is dead: nobody would resume if poppad died */
@@ -53,6 +53,10 @@ struct shutter_job {
 	uint32_t job_id, restart;
 	int first_task, tasks;
 	int first_unit, units;
+	/* Of a job that is frozen: a process whose progress is not counted; it tells that the job
+	 * goes on when those have ended that are. pid 0 = none. */
+	pid_t witness;
+	uint64_t witness_since;      /* its start time, as in proc_stat() */
 	struct new_tasks *new_tasks; /* looks for tasks that came later; NULL = no need */
 	struct job_cpu *cpu;         /* tells whether it stands still; NULL = not known */
 	/* Where the shutter may run without taking time from this job; and from its co-runners.

@@ -36,6 +36,10 @@ static void plan_job(
 		if (counted)
 			p->task[p->tasks++] =
 				(struct shutter_task){.counter = t->counter, .pid = t->pid};
+		if (!counted && !t->unit && !out->witness) {
+			out->witness = t->pid;
+			out->witness_since = t->starttime;
+		}
 	}
 	/* A recording has all windows, so none is spared. */
 	if (backend == COUNTER_REPLAY)

@@ -506,6 +506,39 @@ static void stop_process(pid_t pid)
 	} while (st.state != 'T' && ++ms < 5000);
 }
 
+/* Of a job that is frozen, with short tasks: it goes on as long as another process of it is left,
+ * which nobody has stopped. */
+static void all_tasks_of_a_co_runner_end(void **state)
+{
+	struct shutter_plan *p = plan();
+	struct proc_stat st;
+
+	(void)state;
+	assert_int_equal(proc_stat(child[2], &st), 0);
+	p->jobs = p->schedule.jobs = 2;
+	p->schedule.job[1].measured = false;
+	fake[1].interrupts = true; /* so its state is read */
+	kill(child[1], SIGKILL);
+	waitpid(child[1], NULL, 0);
+	for (int i = 0; i < 4; i++) {
+		p->job[1].witness = i > 0 ? child[2] : 0;
+		p->job[1].witness_since = st.starttime + (i == 1);
+		if (i == 3)
+			stop_process(child[2]);
+		shutter_publish(shutter, p);
+		p = next_block();
+		assert_int_equal(p->outcome, i == 2 ? SHUTTER_OK : SHUTTER_GONE);
+		assert_true(p->changed);
+		assert_ptr_equal(shutter_publish(shutter, NULL), p);
+		p->finished = false;
+	}
+	kill(child[2], SIGCONT);
+	fake[1].interrupts = false;
+	start_child(1, false);
+	shutter_publish(shutter, p);
+	put_away();
+}
+
 /* A shutter log would have a row of a task that has none. */
 static void logs_no_task_that_has_ended(void **state)
 {
@@ -1079,6 +1112,7 @@ int main(void)
 		cmocka_unit_test(stopped_guard),
 		cmocka_unit_test(uncounted_task_ends),
 		cmocka_unit_test(some_tasks_of_a_co_runner_end),
+		cmocka_unit_test(all_tasks_of_a_co_runner_end),
 		cmocka_unit_test(logs_no_task_that_has_ended),
 		cmocka_unit_test(clock_is_set),
 		cmocka_unit_test(time_until_next),
