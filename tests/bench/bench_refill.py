@@ -2,22 +2,12 @@
 """How a job's rate comes back after its co-runner stops, and what of its degradation a short shutter sees."""
 import math
 
+from report import number, value
+
 TITLE = "What comes back slowly after a stop"
-SIZES = (4, 8, 12, 16, 24, 32)  # MiB that the victim reads
-SHUTTER = "3200us"              # the default
+SHUTTER = "3200us"  # the default
 LONG_MS, REST_MS = 512, 250
-STRETCH, EDGE = "450ms", "100ms"  # 250 ms count, after most of the cache is back
-SHUTTERS = 1.3                    # seconds between two rounds of stretches
-MOST_WRONG, HELD_SHARE = 0.01, 0.9
 Z95 = 1.96
-
-
-def value(found, digits=3):
-    return "%.*f (%.*f)" % (digits, found["degradation"], digits, found["se"])
-
-
-def number(x):
-    return math.nan if x is None else x
 
 
 def curves(report, names, found, key, suffix, title):
@@ -44,57 +34,9 @@ def rates(report, names, found, key):
     report.table(["ms"] + names, rows)
 
 
-def poppad(cluster, jobs, seconds):
-    """The victim's true D, and what poppad makes of its own blocks of the same seconds, with the long ones and without what
-    they show."""
-    with cluster.shutter_log():
-        true, start, end = cluster.truth(jobs, seconds, SHUTTERS, STRETCH, EDGE)
-        found = [cluster.estimate(start, end, ("robust",), without)["robust"][jobs[0].id]
-                 for without in (None, "beyond")]
-    return [true[0]] + found
-
-
-def with_interval(e):
-    return "%.3f (%.3f to %.3f)" % tuple(number(x) for x in (e["degradation"], *e["ci95"]))
-
-
-def online(report, cluster, victims, stream, seconds):
-    """poppad at its default settings, beside the truth."""
-    cluster.reset()
-    rows, near, held = [], 0, 0
-    for victim in victims:
-        result = cluster.beside(report, victim, stream, [None],
-                                lambda jobs, _: poppad(cluster, jobs, seconds))
-        if not result:
-            continue
-        true, e, short = result[None]
-        off = number(e["degradation"]) - true["degradation"]
-        half = (number(e["ci95"][1]) - number(e["ci95"][0])) / 2
-        ok = abs(off) <= MOST_WRONG + Z95 * true["se"]
-        inside = abs(off) <= math.hypot(half, Z95 * true["se"])
-        near += ok
-        held += inside
-        rows.append([victim.name, value(true), with_interval(e), with_interval(short), e["used"],
-                     "%+.3f" % off, "yes" if ok else "NO", "yes" if inside else "NO"])
-    report.text("## poppad at its default settings\n\nThe same pairs, for %d s each: poppad's own blocks, and in turn with "
-                "them stretches of %s without their first and last %s, in which the co-runner is stopped or both run "
-                "(`contrib/workloads/truth`). *Usual blocks*: without what long blocks show beyond a shutter. *Near*: within "
-                "%.2f and the truth's own error. *Held*: the interval holds the truth, within that error." % (
-                    seconds, STRETCH, EDGE, MOST_WRONG))
-    report.table(["beside stream", "true D", "poppad", "usual blocks", "used", "off by", "near", "held"], rows)
-    report.judge("each pair within %.2f of the truth, beyond its own error" % MOST_WRONG,
-                 "%d of %d" % (near, len(rows)), near == len(rows) > 0)
-    report.judge("intervals hold the truth in nine of ten pairs", "%d of %d" % (held, len(rows)),
-                 held >= HELD_SHARE * len(rows) > 0)
-
-
 def main(report, cluster, build, quick):
     seconds = 10 if quick else 80
-    victims = [cluster.workload("llc", "--mib", str(m), label="llc %d MiB" % m) for m in SIZES]
-    victims.append(cluster.lammps())
-    if quick:
-        victims = victims[3:4] + victims[-1:]
-    stream = cluster.workload("stream", "--mib", "256")
+    victims, stream = cluster.cache_pairs(quick)
     found = {}
     for victim in victims:
         result = cluster.beside(report, victim, stream, [None],
@@ -138,4 +80,3 @@ def main(report, cluster, build, quick):
     far = max(choice, key=lambda c: abs(c[0]) - Z95 * c[1])
     report.judge("the estimator is nowhere certainly more than 0.01 from the mean of the same short stops",
                  "%s: %+.3f (%.3f)" % (far[2], far[0], far[1]), abs(far[0]) - Z95 * far[1] <= 0.01)
-    online(report, cluster, victims, stream, 12 if quick else 120)

@@ -111,6 +111,14 @@ class Cluster:
         return Program("LAMMPS", "lmp",
                        "export OMP_NUM_THREADS=1; mpirun lmp -log none -in " + path)
 
+    def cache_pairs(self, quick):
+        """Programs that a streaming one takes the last-level cache from, and that one."""
+        victims = [self.workload("llc", "--mib", str(m), label="llc %d MiB" % m) for m in (4, 8, 12, 16, 24, 32)]
+        victims.append(self.lammps())
+        if quick:
+            victims = victims[3:4] + victims[-1:]
+        return victims, self.workload("stream", "--mib", "256")
+
     # --- poppad ---
 
     def status(self):

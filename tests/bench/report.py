@@ -11,6 +11,16 @@ TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 COLOURS = ("#1f5fa8", "#d1731c", "#3d8b4f", "#8a4fa3", "#b03a3a", "#6b6b6b")
 
 
+def number(x):
+    """A number that JSON may lack."""
+    return math.nan if x is None else x
+
+
+def value(found, digits=3):
+    """A degradation with its standard error."""
+    return "%.*f (%.*f)" % (digits, found["degradation"], digits, found["se"])
+
+
 def first_line(path):
     try:
         with open(path) as f:
