@@ -148,9 +148,11 @@ static const char introduction[] =
 	"1.5 times as fast or slow.\n"
 	"- *a slow part*: up to half of what is lost comes back with a time constant of 2 to 200 "
 	"ms, or evenly within 5 to 200\n"
-	"  ms, and goes in the same way (*at once*: with the resume). These jobs have long blocks of "
-	"200 ms: at 3, 9 and 27 s, then\n"
-	"  one in 1,000 times its length. poppad does not take long blocks yet; this is what they "
+	"  ms, and goes in the same way (*at once*: with the resume). These jobs have long blocks: of "
+	"176 ms until the estimator\n"
+	"  knows the pace, then of as much of it as tells most, and in phases that lose much. They hold "
+	"the others for as long as\n"
+	"  three of 176 ms and a thousandth of the time. poppad does not take long blocks yet; this is what they "
 	"are good for.\n";
 
 int main(int argc, char **argv)

@@ -341,6 +341,7 @@ int gen_judge(const struct gen_spec *spec, enum estimate_method method, struct g
 		if (method == ESTIMATE_ROBUST)
 			gen_spare(&block[alone]);
 		estimator_add(e[alone], &block[alone]);
+		gen_long(g, alone, estimator_long_windows(e[alone]));
 	}
 	for (int i = 0; g && i < spec->jobs; i++) {
 		struct est_result r;

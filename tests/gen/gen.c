@@ -8,11 +8,12 @@
 #define GHZ 2.5
 #define STEPS 12 /* a window's progress is summed over this many slices */
 #define START_NS 1e12
-/* Long blocks: the first after so many seconds, then at times that grow by a factor, until it is
- * the budget that makes them rare. After one, no block comes for so many times its length. */
+/* Long blocks: the first after so many seconds, then at times that grow by a factor for each whole
+ * one, until it is the budget that makes them rare: so many whole ones, as nothing is known yet,
+ * and a share of the time. After one, no block comes for so many times its length. */
 #define LONG_FIRST 3.0
 #define LONG_GROWTH 3.0
-#define LONG_SOON 10.0
+#define LONG_SOON 3
 #define LONG_BUDGET 1e-3
 #define LONG_REST 3.0
 
@@ -33,7 +34,9 @@ struct gen_job {
 	struct course idle;   /* 1: its co-runners pause by themselves */
 	struct course bursts; /* 1: it runs at burst_speed */
 	double slow, slow_at; /* what was back of the slow part, and when */
+	int beyond;           /* windows of its next long block */
 	double next_long;     /* s */
+	double held;          /* s, the others in its long blocks, beyond usual ones */
 	double truth;
 };
 
@@ -241,6 +244,7 @@ struct gen *gen_new(const struct gen_spec *spec)
 	g->spec = *spec;
 	g->state = spec->seed;
 	for (int i = 0; i < spec->jobs; i++) {
+		g->job[i].beyond = spec->beyond;
 		if (plan_job(g, &g->job[i])) {
 			gen_free(g);
 			return NULL;
@@ -351,15 +355,32 @@ static void schedule(struct gen *g, int alone, double end)
 	g->slot_end += period;
 }
 
-/* When the next long block of a job is due after one now: three soon, as nothing is known yet, and
- * then so that the others are held for LONG_BUDGET of the time. */
-static double next_long(const struct gen_spec *s, double now)
+void gen_long(struct gen *g, int job, int windows)
+{
+	g->job[job].beyond = windows < g->spec.beyond ? windows : g->spec.beyond;
+}
+
+/* How long the others stay held in a long block beyond a usual one, s. */
+static double beyond_length(const struct gen_spec *s, int windows)
 {
 	double length = 0;
 
-	for (int i = 0; i < s->beyond; i++)
+	for (int i = 0; i < windows; i++)
 		length += 1e-9 * est_beyond_ns(i, s->shutter_ns);
-	return now < LONG_SOON ? LONG_GROWTH * fmax(now, LONG_FIRST) : now + length / LONG_BUDGET;
+	return length;
+}
+
+/* The windows beyond of a job's block that begins now; 0: it is a usual one. */
+static int begin_long(const struct gen_spec *s, struct gen_job *j, double now)
+{
+	double whole = beyond_length(s, s->beyond), length = beyond_length(s, j->beyond);
+
+	if (j->beyond <= 0 || now < fmax(j->next_long, LONG_FIRST) ||
+		j->held + length > LONG_SOON * whole + LONG_BUDGET * now)
+		return 0;
+	j->held += length;
+	j->next_long = fmin(now * pow(LONG_GROWTH, length / whole), now + length / LONG_BUDGET);
+	return j->beyond;
 }
 
 /* Where the slow part of a job is, from now on. */
@@ -429,11 +450,9 @@ bool gen_next(struct gen *g, int *alone, struct est_block *block)
 	double edge[4 * EST_MAX_WINDOWS + 1], late;
 	int k = s->windows, beyond = 0, last;
 
-	if (s->beyond)
+	if (s->beyond) {
 		*alone = next_alone(g);
-	if (s->beyond && g->now >= g->job[*alone].next_long && g->now >= LONG_FIRST) {
-		beyond = s->beyond;
-		g->job[*alone].next_long = next_long(s, g->now);
+		beyond = begin_long(s, &g->job[*alone], g->now);
 	}
 	last = beyond ? 2 * k + beyond : 3 * k;
 	edge[0] = g->now;

@@ -9,7 +9,7 @@
 
 #define GEN_MAX_JOBS 8
 #define GEN_MAX_PHASES 8
-#define GEN_BEYOND 9 /* windows, which last for 63 shutters */
+#define GEN_BEYOND 9 /* windows, which last for 55 shutters */
 
 /* When blocks come. */
 enum gen_rate {
@@ -51,8 +51,7 @@ struct gen_spec {
 	bool slots;    /* from the middle of its slot in a row of them, not after a sleep */
 	bool drawn;    /* who runs alone is drawn, not taken in turn */
 	enum gen_rate rate;
-	int beyond; /* windows of a long block, beyond the K, see gen_long_at(); 0 = no long block
-		     */
+	int beyond; /* windows of a long block, beyond the K, see gen_long(); 0 = no long block */
 	double length_s;
 };
 
@@ -75,6 +74,12 @@ double gen_truth(const struct gen *g, int job);
  * progress NAN. Returns false at the end.
  */
 bool gen_next(struct gen *g, int *alone, struct est_block *block);
+
+/*
+ * The next long block of a job shall have so many windows, at most spec.beyond; 0: it has to wait.
+ * Without a call it has spec.beyond of them.
+ */
+void gen_long(struct gen *g, int job, int windows);
 
 /* Uniform number in [0, 1) from the generator's own stream. */
 double gen_uniform(struct gen *g);

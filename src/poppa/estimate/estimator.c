@@ -59,6 +59,11 @@ bool estimator_add(struct estimator *e, const struct est_block *block)
 	return robust_add(e->robust, &safe);
 }
 
+int estimator_long_windows(const struct estimator *e)
+{
+	return e->method == ESTIMATE_ROBUST ? robust_long_windows(e->robust) : 0;
+}
+
 void estimator_result(const struct estimator *e, struct est_result *out)
 {
 	if (e->method == ESTIMATE_THESIS)

@@ -41,6 +41,7 @@ struct est_block {
 
 /* The length of window i beyond, for a "during" region of so many ns: they double up to 8 times
  * that, so that a time constant of 2 ms is seen as well as one of 200. */
+#define EST_BEYOND 9
 #define EST_BEYOND_DOUBLE 3
 static inline double est_beyond_ns(int i, double during_ns)
 {
@@ -63,6 +64,13 @@ enum estimate_method estimator_method(const struct estimator *e);
 
 /* Takes one block; returns whether it was used. O(1) time and memory. */
 bool estimator_add(struct estimator *e, const struct est_block *block);
+
+/*
+ * How many windows beyond the job's next block should have if it may be a long one, at most
+ * EST_BEYOND: as many as tell most for the time that co-runners are held. 0: the job is in a phase
+ * that loses little, so a long block would tell little; it had better wait.
+ */
+int estimator_long_windows(const struct estimator *e);
 void estimator_result(const struct estimator *e, struct est_result *out);
 
 /* The complete state, for a checkpoint. The caller owns the new reference. */

@@ -19,6 +19,7 @@ struct robust_state;
 
 struct robust_state *robust_new(void);
 bool robust_add(struct robust_state *r, const struct est_block *block);
+int robust_long_windows(const struct robust_state *r);
 void robust_result(const struct robust_state *r, struct est_result *out);
 json_t *robust_save(const struct robust_state *r);
 int robust_load(struct robust_state *r, const json_t *json);

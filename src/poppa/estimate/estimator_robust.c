@@ -49,6 +49,7 @@
 #define OWN_DOUBT 2.0        /* error of the estimate by own bursts, per unit of that variance */
 #define DOUBT 10.0 /* squared distance at which both estimates weigh the same, with USUAL_LOSS */
 #define SLOW_SIGMAS 3.0 /* standard errors by which what comes back slowly is certain */
+#define MUCH 0.8        /* of the mean square of what the job loses: enough for a long block */
 #define USUAL_LOSS 0.03 /* share of blocks that do not hold together, with phases of seconds */
 
 struct robust_state {
@@ -280,6 +281,25 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 	return true;
 }
 
+/*
+ * What a long block tells grows with the square of what the job loses. So it waits for a phase in
+ * which that is not less than the mean of late.
+ */
+int robust_long_windows(const struct robust_state *r)
+{
+	int n = r->log_u.count < SERIES_RECENT ? (int)r->log_u.count : SERIES_RECENT;
+	double square = 0, last = 0;
+
+	if (!n || r->odd_there)
+		return 0;
+	for (int i = 0; i < n; i++)
+		square += pow(1 - exp(r->log_u.v[i]), 2) / n;
+	last = 1 - exp(r->log_u.v[(r->log_u.count - 1) % SERIES_RECENT]);
+	return last > 0 && last * last >= MUCH * square
+		       ? slow_refill_windows(&r->slow[BLOCKFIT_BEFORE])
+		       : 0;
+}
+
 /* The estimate of each family: the time average at its best tau (.u). */
 struct estimates {
 	double u[BLOCKFIT_FAMILIES];
@@ -291,22 +311,23 @@ struct estimates {
 static void estimate_families(
 	const struct robust_state *r, struct series *series, struct estimates *out)
 {
-	double mean[BLOCKFIT_TAUS], noise[BLOCKFIT_TAUS], missed[BLOCKFIT_TAUS], slope, gain;
+	double mean[BLOCKFIT_TAUS], noise[BLOCKFIT_TAUS], slope, gain;
 
 	series_close(series);
 	for (int f = 0; f < BLOCKFIT_FAMILIES; f++) {
 		/* The series of all blocks has one family. */
 		int first = series->hypotheses == BLOCKFIT_TAUS ? 0 : f * BLOCKFIT_TAUS;
+		int best = tau_loss_least(&r->tau, f);
 		const struct slow_share *share = &r->slow[f].share;
 
 		for (int k = 0; k < BLOCKFIT_TAUS; k++) {
 			mean[k] = series_missed(series, first + k, share->a, &slope, &gain);
 			noise[k] = gain * gain * series_variance(series, first + k);
-			missed[k] = slope * slope * share->variance;
+			if (k == best)
+				out->missed = slope * slope * share->variance;
 		}
 		out->u[f] =
 			tau_loss_mean(&r->tau, f, mean, noise, &out->variance[f], &out->vague[f]);
-		out->missed = missed[tau_loss_least(&r->tau, f)];
 	}
 }
 

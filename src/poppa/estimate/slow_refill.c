@@ -23,6 +23,9 @@
 #define AGAIN 32           /* usual blocks after which long ones are weighed again */
 #define SELDOM 256         /* likewise, where they are all compared with enough */
 #define SMOOTH 50.0        /* blocks of which the steps count for the rate of phases */
+#define CERTAIN 3.0        /* standard errors of a by which something comes back slowly */
+#define LEAST_WINDOWS 4    /* of a long block: fewer tell too little of the pace */
+#define LEAST_SEEN 0.05    /* what the usual part misses, at least: less is no slow part */
 #define NOT_READ (-1.0)
 #define SHAPES 15
 
@@ -182,24 +185,47 @@ struct windows {
 	double x[SLOW_WINDOWS], y[SLOW_WINDOWS], w[SLOW_WINDOWS], shared;
 };
 
-/* x: what a window shows of a under this shape, relative to s; y: what it shows. The shape is
- * relative to what the fit of the usual part has seen already: about the second half of that. */
+/*
+ * The share of the slow part that the fit of the usual part misses, under tau number k: that is a
+ * linear fit of the rates during the stop, so it is the mean of what is missing there beyond what
+ * the tau has for it, with the weights of that fit.
+ */
+static double seen_missing(const struct slow_block *l, const struct shape *h, int k)
+{
+	const struct shape usual = {blockfit_tau(k), false};
+	double sum = 0, squares = 0;
+
+	for (int i = 0; i < EST_MAX_WINDOWS && (i + 0.5) * l->usual_ns < l->end[0]; i++) {
+		double from = i * l->usual_ns, to = from + l->usual_ns;
+		double g = k ? missing(&usual, from, to) : 0;
+
+		sum += (1 - g) * (missing(h, from, to) - g);
+		squares += (1 - g) * (1 - g);
+	}
+	return fmax(sum / squares, LEAST_SEEN);
+}
+
+static double window_variance(const struct slow_block *l, double ns)
+{
+	return fmax(l->noise * fmin(l->usual_ns / ns, 1), MIN_NOISE);
+}
+
+/* x: what a window shows of a under this shape, relative to s; y: what it shows. */
 static void find_windows(const struct slow_block *l, const struct shape *h, int k, double bursts,
 	struct windows *out)
 {
-	double seen = missing(h, 0.5 * l->end[0], l->end[0]), s, c;
+	double seen = seen_missing(l, h, k), s, c;
 
 	out->n = 0;
 	out->shared = usual_part(l, k, &s, &c) + bursts;
 	for (int i = 0; i < (int)l->windows; i++) {
 		double from = l->end[i], to = l->end[i + 1];
 
-		if (l->rate[i] == NOT_READ || !(to > from) || !(seen > 0))
+		if (l->rate[i] == NOT_READ || !(to > from))
 			continue;
 		out->x[out->n] = (1 - c / s) * (seen - missing(h, from, to)) / seen;
 		out->y[out->n] = l->rate[i] / s - 1;
-		out->w[out->n++] =
-			1 / fmax(l->noise * fmin(l->usual_ns / (to - from), 1), MIN_NOISE);
+		out->w[out->n++] = 1 / window_variance(l, to - from);
 	}
 }
 
@@ -328,11 +354,52 @@ static uint64_t complete(const struct slow_refill *r, int blocks)
 	return n;
 }
 
+/* What one block like l, with so many windows, tells of a under a shape: 1 / variance of a, in
+ * units of the squared loss. */
+static double told(const struct slow_block *l, const struct shape *h, int k, double bursts, int n)
+{
+	double seen = seen_missing(l, h, k), to = l->end[0], s, c;
+	double xx = 0, x1 = 0, one = 1 / (usual_part(l, k, &s, &c) + bursts);
+
+	for (int i = 0; i < n; i++) {
+		double from = to, w, x;
+
+		to += est_beyond_ns(i, l->end[0]);
+		w = 1 / window_variance(l, to - from);
+		x = (seen - missing(h, from, to)) / seen;
+		xx += w * x * x;
+		x1 += w * x;
+		one += w;
+	}
+	return xx - x1 * x1 / one;
+}
+
+/* The number of windows that tells most of a in the time that they take. likely[]: the shapes. */
+static int best_windows(const struct slow_refill *r, const double *likely, int k)
+{
+	const struct slow_block *l = &r->block[(r->blocks - 1) % SLOW_BLOCKS];
+	double most = 0, end = l->end[0];
+	int best = EST_BEYOND;
+
+	for (int n = 1; n <= EST_BEYOND; n++) {
+		double tells = 0;
+
+		end += est_beyond_ns(n - 1, l->end[0]);
+		for (int h = 0; h < SHAPES; h++)
+			tells += likely[h] * told(l, &shapes[h], k, r->bursts, n);
+		if (n < LEAST_WINDOWS || tells / end <= most)
+			continue;
+		most = tells / end;
+		best = n;
+	}
+	return best;
+}
+
 void slow_refill_weigh(struct slow_refill *r, int best, double bursts)
 {
 	int blocks = r->blocks < SLOW_BLOCKS ? (int)r->blocks : SLOW_BLOCKS;
 	struct shape_fit fit[SHAPES], none;
-	double least, scale, sum, mean = 0, square = 0;
+	double likely[SHAPES], least, scale, sum, mean = 0, square = 0;
 
 	if (!blocks ||
 		(r->weighed == r->blocks && r->weighed_tau == (uint64_t)best &&
@@ -358,14 +425,20 @@ void slow_refill_weigh(struct slow_refill *r, int best, double bursts)
 	}
 	sum = SPIKE * exp(least - none.loss);
 	for (int h = 0; h < SHAPES; h++) {
-		double w = (1 - SPIKE) / SHAPES * evidence(&fit[h], least);
-
-		sum += w;
-		mean += w * fit[h].a;
-		square += w * (fit[h].a * fit[h].a + fit[h].variance);
+		likely[h] = (1 - SPIKE) / SHAPES * evidence(&fit[h], least);
+		sum += likely[h];
+		mean += likely[h] * fit[h].a;
+		square += likely[h] * (fit[h].a * fit[h].a + fit[h].variance);
 	}
 	r->share.a = mean / sum;
 	r->share.variance = fmax(square / sum - r->share.a * r->share.a, 0);
+	r->windows = r->share.a > CERTAIN * sqrt(r->share.variance) ? best_windows(r, likely, best)
+								    : EST_BEYOND;
+}
+
+int slow_refill_windows(const struct slow_refill *r)
+{
+	return r->windows > 0 ? (int)r->windows : EST_BEYOND;
 }
 
 #define REAL(name) STATE_REAL(struct slow_refill, name)
@@ -373,7 +446,7 @@ void slow_refill_weigh(struct slow_refill *r, int best, double bursts)
 
 static const struct state_field fields[] = {REAL(recent), WHOLE(recents), WHOLE(blocks),
 	WHOLE(weighed), WHOLE(weighed_tau), WHOLE(weighed_complete), REAL(share), REAL(bursts),
-	REAL(unsteady)};
+	REAL(windows), REAL(unsteady)};
 
 /* Of the long blocks, only those that there are: most runs have a few. */
 static struct state_field blocks_field(const struct slow_refill *r)

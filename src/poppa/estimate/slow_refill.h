@@ -60,6 +60,7 @@ struct slow_refill {
 	/* Blocks, tau, and blocks that are compared with enough, that `share` is of. */
 	uint64_t weighed, weighed_tau, weighed_complete;
 	double bursts;   /* likewise */
+	double windows;  /* that long blocks should have by what is known; 0: nothing is */
 	double unsteady; /* relative variance of s by phases that are shorter than the time
 			    between blocks */
 };
@@ -79,6 +80,10 @@ void slow_refill_add(struct slow_refill *r, const struct est_block *b, const str
  * blocks make it. So a little that might as well be noise is hardly corrected.
  */
 void slow_refill_weigh(struct slow_refill *r, int best, double bursts);
+
+/* How many windows beyond the next long block should have: all, until it is known that something
+ * comes back slowly, and then as many as tell most of it in the time that they take. */
+int slow_refill_windows(const struct slow_refill *r);
 
 /* For a checkpoint: the state, which the caller owns; reads it from one and returns 0, or -1. */
 json_t *slow_refill_save(const struct slow_refill *r);

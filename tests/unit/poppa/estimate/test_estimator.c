@@ -193,6 +193,31 @@ static void same_result(const struct estimator *a, const struct estimator *b)
 	estimator_result(a, &ra);
 	estimator_result(b, &rb);
 	assert_memory_equal(&ra, &rb, sizeof(ra));
+	assert_int_equal(estimator_long_windows(a), estimator_long_windows(b));
+}
+
+/* A long block would tell nothing in a phase that loses nothing. */
+static void long_blocks_wait_for_a_loss(void **state)
+{
+	struct est_block idle = plain_block(4, 1, 1.01, 1), contended = plain_block(4, 0.5, 1, 0.5);
+	struct estimator *e = estimator_new(ESTIMATE_ROBUST), *thesis;
+
+	(void)state;
+	assert_int_equal(estimator_long_windows(e), 0);
+	for (uint64_t i = 0; i < 60; i++) {
+		struct est_block *b = i / 10 % 2 ? &contended : &idle;
+
+		b->start_ns = i * 400000000;
+		estimator_add(e, b);
+		/* The first block of a phase may be a wild one. */
+		if (i > 20 && i % 10)
+			assert_int_equal(estimator_long_windows(e), i / 10 % 2 ? EST_BEYOND : 0);
+	}
+	estimator_free(e);
+	thesis = estimator_new(ESTIMATE_THESIS);
+	estimator_add(thesis, &contended);
+	assert_int_equal(estimator_long_windows(thesis), 0);
+	estimator_free(thesis);
 }
 
 /* Through text and back in the middle of a run, then on: nothing may differ by a bit. */
@@ -574,6 +599,7 @@ int main(void)
 		cmocka_unit_test(robust_is_exact_without_noise),
 		cmocka_unit_test(robust_takes_off_what_was_lent),
 		cmocka_unit_test(robust_bears_what_is_missing),
+		cmocka_unit_test(long_blocks_wait_for_a_loss),
 		cmocka_unit_test(checkpoints_are_exact),
 		cmocka_unit_test(broken_checkpoints_are_refused),
 		cmocka_unit_test(robust_tells_a_phase_from_a_wild_block),

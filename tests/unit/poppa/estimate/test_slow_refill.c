@@ -121,6 +121,28 @@ static void finds_what_comes_back_slowly(void **state)
 	}
 }
 
+/* A quick pace needs no long look; as long as nothing is known, only a long one tells. */
+static void long_blocks_are_as_long_as_the_pace(void **state)
+{
+	static const double taus[] = {5e6, 20e6, 100e6};
+	int windows[3];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(taus) / sizeof(taus[0]); i++) {
+		memset(&slow, 0, sizeof(slow));
+		assert_int_equal(slow_refill_windows(&slow), EST_BEYOND);
+		for (int n = 0; n < 6; n++) {
+			add_usual(0.9, 0.6, 0.05, 30);
+			add_long(0.9, 0.6, 1, taus[i], 0.05);
+		}
+		slow_refill_weigh(&slow, 5, 0);
+		windows[i] = slow_refill_windows(&slow);
+		print_message("tau %.0f ms: %d windows\n", taus[i] / 1e6, windows[i]);
+	}
+	assert_true(
+		windows[0] < windows[2] && windows[0] <= windows[1] && windows[1] <= windows[2]);
+}
+
 static void corrects_nothing_where_nothing_is_slow(void **state)
 {
 	double sum = 0;
@@ -189,6 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(nothing_is_known_without_a_long_block, reset),
 		cmocka_unit_test(finds_what_comes_back_slowly),
+		cmocka_unit_test(long_blocks_are_as_long_as_the_pace),
 		cmocka_unit_test_setup(corrects_nothing_where_nothing_is_slow, reset),
 		cmocka_unit_test_setup(keeps_phases_apart, reset),
 		cmocka_unit_test(bears_blocks_that_do_not_fit),
