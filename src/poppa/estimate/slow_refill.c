@@ -23,7 +23,9 @@
 #define AGAIN 32           /* usual blocks after which long ones are weighed again */
 #define SELDOM 256         /* likewise, where they are all compared with enough */
 #define SMOOTH 50.0        /* blocks of which the steps count for the rate of phases */
-#define CERTAIN 3.0        /* standard errors of a by which something comes back slowly */
+#define MOVED 3.0          /* standard errors by which another s is another phase */
+#define LEAST_GAP 1e7      /* between blocks, ns */
+#define MOST_MOVES 0.9     /* share of steps that may be to another phase */
 #define LEAST_WINDOWS 4    /* of a long block: fewer tell too little of the pace */
 #define LEAST_SEEN 0.05    /* what the usual part misses, at least: less is no slow part */
 #define NOT_READ (-1.0)
@@ -153,6 +155,17 @@ static double short_phases(const struct slow_refill *r, int best)
 	return fmax(0.5 * (spread * spread - SHORT_NOISE * statistics_median(noise, n - 1)), 0);
 }
 
+/* Notes how often the phase changes, by two blocks that follow one another. */
+static void step_from(struct slow_refill *r, const struct slow_recent *last,
+	const struct slow_recent *own, int best, double bursts)
+{
+	double d = log(own->s[best] / last->s[best]), share = 1 / fmin((double)r->recents, SMOOTH);
+	bool moved = d * d > MOVED * MOVED * (own->vss + last->vss + 2 * bursts);
+
+	r->moves += share * (moved - r->moves);
+	r->gap += share * (fmax(own->time - last->time, 0) - r->gap);
+}
+
 void slow_refill_add(struct slow_refill *r, const struct est_block *b, const struct fit *fits,
 	int best, double sigma, double bursts)
 {
@@ -168,6 +181,9 @@ void slow_refill_add(struct slow_refill *r, const struct est_block *b, const str
 	}
 	own->vss = fmax(fits[best].vss, MIN_NOISE);
 	own->vcc = fmax(fits[best].vcc, MIN_NOISE);
+	own->time = (double)b->start_ns;
+	if (r->recents)
+		step_from(r, &r->recent[(r->recents - 1) % SLOW_RECENT], own, best, bursts);
 	r->recents++;
 	r->unsteady += (short_phases(r, best) - r->unsteady) / fmin((double)r->recents, SMOOTH);
 	bursts += r->unsteady;
@@ -183,7 +199,14 @@ void slow_refill_add(struct slow_refill *r, const struct est_block *b, const str
 struct windows {
 	int n;
 	double x[SLOW_WINDOWS], y[SLOW_WINDOWS], w[SLOW_WINDOWS], shared;
+	double ends[SLOW_WINDOWS + 1]; /* minus log of how likely the phase is to end in each */
 };
+
+/* How often the job changes to a phase of another s, per ns: at least once in SMOOTH blocks. */
+static double phase_rate(const struct slow_refill *r)
+{
+	return -log1p(-fmin(r->moves + 1 / SMOOTH, MOST_MOVES)) / fmax(r->gap, LEAST_GAP);
+}
 
 /*
  * The share of the slow part that the fit of the usual part misses, under tau number k: that is a
@@ -211,13 +234,13 @@ static double window_variance(const struct slow_block *l, double ns)
 }
 
 /* x: what a window shows of a under this shape, relative to s; y: what it shows. */
-static void find_windows(const struct slow_block *l, const struct shape *h, int k, double bursts,
-	struct windows *out)
+static void find_windows(const struct slow_refill *r, const struct slow_block *l,
+	const struct shape *h, int k, struct windows *out)
 {
-	double seen = seen_missing(l, h, k), s, c;
+	double seen = seen_missing(l, h, k), rate = phase_rate(r), s, c;
 
 	out->n = 0;
-	out->shared = usual_part(l, k, &s, &c) + bursts;
+	out->shared = usual_part(l, k, &s, &c) + r->bursts;
 	for (int i = 0; i < (int)l->windows; i++) {
 		double from = l->end[i], to = l->end[i + 1];
 
@@ -225,6 +248,8 @@ static void find_windows(const struct slow_block *l, const struct shape *h, int 
 			continue;
 		out->x[out->n] = (1 - c / s) * (seen - missing(h, from, to)) / seen;
 		out->y[out->n] = l->rate[i] / s - 1;
+		out->ends[out->n] = rate * (from - l->end[0]) - log(-expm1(-rate * (to - from)));
+		out->ends[out->n + 1] = rate * (to - l->end[0]);
 		out->w[out->n++] = 1 / window_variance(l, to - from);
 	}
 }
@@ -247,44 +272,71 @@ struct sums {
 };
 
 /*
- * Adds a long block to the sums, under a guess of a. A window that does not fit counts less, as it
- * is wild; so does the level of all windows, as the block may be of another phase than the blocks
- * that it is compared with: then only what its windows show relative to one another is left. scale:
- * how much larger the noise is than each block by itself says.
+ * The loss of the first n windows of a long block, of which a guess of a leaves the errors e[], and
+ * their weights. A window that does not fit counts less, as it is wild; so does the level of all
+ * windows (*off), as the block may be of another phase than the blocks that it is compared with:
+ * then only what its windows show relative to one another is left.
+ */
+static double weigh_windows(
+	const struct windows *b, int n, const double *e, double scale, double *weight, double *off)
+{
+	double loss;
+
+	memcpy(weight, e, (size_t)n * sizeof(*e));
+	*off = statistics_median(weight, n);
+	for (int round = 0; round < 3; round++) {
+		double sum = 0, total = 1 / b->shared;
+
+		for (int i = 0; i < n; i++) {
+			double z = e[i] - *off;
+
+			weight[i] = keep(z * z * b->w[i] / scale) * b->w[i];
+			sum += weight[i] * e[i];
+			total += weight[i];
+		}
+		*off = sum / total;
+	}
+	loss = bounded(*off * *off / (b->shared * scale));
+	for (int i = 0; i < n; i++)
+		loss += bounded((e[i] - *off) * (e[i] - *off) * b->w[i] / scale);
+	return loss;
+}
+
+/*
+ * Adds a long block to the sums, under a guess of a. Where its phase ended within it, what follows
+ * tells nothing, so it is left out if that explains the block better. scale: how much larger the
+ * noise is than each block by itself says.
  */
 static void add_windows(const struct windows *b, double a, double scale, struct sums *n)
 {
-	double e[SLOW_WINDOWS], off, weight[SLOW_WINDOWS], one = 0, x1 = 0, y1 = 0, level;
+	double e[SLOW_WINDOWS], weight[SLOW_WINDOWS], off, loss, one, x1 = 0, y1 = 0;
+	int last = b->n;
 
 	if (!b->n)
 		return;
 	for (int i = 0; i < b->n; i++)
 		e[i] = b->y[i] - a * b->x[i];
-	memcpy(weight, e, (size_t)b->n * sizeof(*e));
-	off = statistics_median(weight, b->n);
-	for (int round = 0; round < 3; round++) {
-		double sum = 0, total = 1 / b->shared;
+	loss = weigh_windows(b, last, e, scale, weight, &off) + b->ends[last];
+	for (int end = b->n - 1; end > 0 && loss > b->ends[end]; end--) {
+		/* What is left out would have some loss by noise. */
+		double other = weigh_windows(b, end, e, scale, weight, &off) + b->ends[end] +
+			       0.5 * (b->n - end);
 
-		for (int i = 0; i < b->n; i++) {
-			double z2 = (e[i] - off) * (e[i] - off) * b->w[i] / scale;
-
-			weight[i] = keep(z2) * b->w[i];
-			sum += weight[i] * e[i];
-			total += weight[i];
-		}
-		off = sum / total;
+		if (other >= loss)
+			continue;
+		loss = other;
+		last = end;
 	}
-	for (int i = 0; i < b->n; i++) {
-		n->loss += bounded((e[i] - off) * (e[i] - off) * b->w[i] / scale);
+	weigh_windows(b, last, e, scale, weight, &off);
+	one = keep(off * off / (b->shared * scale)) / (b->shared * scale);
+	for (int i = 0; i < last; i++) {
 		n->xx += weight[i] / scale * b->x[i] * b->x[i];
 		n->xy += weight[i] / scale * b->x[i] * b->y[i];
 		one += weight[i] / scale;
 		x1 += weight[i] / scale * b->x[i];
 		y1 += weight[i] / scale * b->y[i];
 	}
-	level = off * off / (b->shared * scale);
-	n->loss += bounded(level);
-	one += keep(level) / (b->shared * scale);
+	n->loss += loss;
 	n->xx -= x1 * x1 / one;
 	n->xy -= x1 * y1 / one;
 }
@@ -315,7 +367,7 @@ static struct shape_fit fit_shape(const struct slow_refill *r, int blocks, const
 	struct sums n;
 
 	for (int i = 0; i < blocks; i++) {
-		find_windows(&r->block[i], h ? h : &shapes[0], k, r->bursts, &b[i]);
+		find_windows(r, &r->block[i], h ? h : &shapes[0], k, &b[i]);
 		f.windows += b[i].n;
 	}
 	n = sum_blocks(b, blocks, f.a, scale);
@@ -432,8 +484,7 @@ void slow_refill_weigh(struct slow_refill *r, int best, double bursts)
 	}
 	r->share.a = mean / sum;
 	r->share.variance = fmax(square / sum - r->share.a * r->share.a, 0);
-	r->windows = r->share.a > CERTAIN * sqrt(r->share.variance) ? best_windows(r, likely, best)
-								    : EST_BEYOND;
+	r->windows = best_windows(r, likely, best);
 }
 
 int slow_refill_windows(const struct slow_refill *r)
@@ -446,7 +497,7 @@ int slow_refill_windows(const struct slow_refill *r)
 
 static const struct state_field fields[] = {REAL(recent), WHOLE(recents), WHOLE(blocks),
 	WHOLE(weighed), WHOLE(weighed_tau), WHOLE(weighed_complete), REAL(share), REAL(bursts),
-	REAL(windows), REAL(unsteady)};
+	REAL(windows), REAL(moves), REAL(gap), REAL(unsteady)};
 
 /* Of the long blocks, only those that there are: most runs have a few. */
 static struct state_field blocks_field(const struct slow_refill *r)

@@ -29,7 +29,7 @@
 
 /* All members of both are doubles, see STATE_REAL(). */
 struct slow_recent {
-	double s[BLOCKFIT_TAUS], c[BLOCKFIT_TAUS], vss, vcc;
+	double s[BLOCKFIT_TAUS], c[BLOCKFIT_TAUS], vss, vcc, time;
 };
 
 struct slow_block {
@@ -59,10 +59,11 @@ struct slow_refill {
 	struct slow_share share;  /* zeros until there is a long block, and so nothing known */
 	/* Blocks, tau, and blocks that are compared with enough, that `share` is of. */
 	uint64_t weighed, weighed_tau, weighed_complete;
-	double bursts;   /* likewise */
-	double windows;  /* that long blocks should have by what is known; 0: nothing is */
-	double unsteady; /* relative variance of s by phases that are shorter than the time
-			    between blocks */
+	double bursts;     /* likewise */
+	double windows;    /* that long blocks should have by what is known; 0: nothing is */
+	double moves, gap; /* share of usual blocks that follow one of another phase; ns between */
+	double unsteady;   /* relative variance of s by phases that are shorter than the time
+			      between blocks */
 };
 
 /*

@@ -16,7 +16,7 @@
 #define BEYOND 9
 
 static struct slow_refill slow;
-static uint64_t dice;
+static uint64_t dice, now_ns;
 
 static double uniform(void)
 {
@@ -48,12 +48,14 @@ static void add(double s, double c, double noise, const struct est_block *b)
 {
 	struct fit fits[BLOCKFIT_TAUS];
 	double vss = noise * noise / 2, vcc = noise * noise / 4;
+	struct est_block timed = *b;
 
+	timed.start_ns = now_ns += 400000000;
 	s *= 1 + sqrt(vss) * gauss();
 	c *= 1 + sqrt(vcc) * gauss();
 	for (int k = 0; k < BLOCKFIT_TAUS; k++)
 		fits[k] = (struct fit){.s = s, .c = c, .vss = vss, .vcc = vcc};
-	slow_refill_add(&slow, b, fits, 5, fmax(noise, 0.01), 0);
+	slow_refill_add(&slow, &timed, fits, 5, fmax(noise, 0.01), 0);
 }
 
 static void add_usual(double s, double c, double noise, int count)
