@@ -9,7 +9,7 @@
 
 #define GEN_MAX_JOBS 8
 #define GEN_MAX_PHASES 8
-#define GEN_BEYOND 9 /* windows, which last for 55 shutters */
+#define GEN_BEYOND EST_BEYOND /* windows, which last for 55 shutters */
 
 /* When blocks come. */
 enum gen_rate {

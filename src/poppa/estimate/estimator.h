@@ -9,6 +9,7 @@
 #include "common/settings.h"
 
 #define EST_MAX_WINDOWS 16
+#define EST_BEYOND 9 /* windows beyond that the estimator asks for at most */
 
 /*
  * Progress of the whole job on this node within one window. The windows of a region follow one
@@ -41,7 +42,6 @@ struct est_block {
 
 /* The length of window i beyond, for a "during" region of so many ns: they double up to 8 times
  * that, so that a time constant of 2 ms is seen as well as one of 200. */
-#define EST_BEYOND 9
 #define EST_BEYOND_DOUBLE 3
 static inline double est_beyond_ns(int i, double during_ns)
 {

@@ -82,8 +82,8 @@ void slow_refill_add(struct slow_refill *r, const struct est_block *b, const str
  */
 void slow_refill_weigh(struct slow_refill *r, int best, double bursts);
 
-/* How many windows beyond the next long block should have: all, until it is known that something
- * comes back slowly, and then as many as tell most of it in the time that they take. */
+/* How many windows beyond the next long block should have: all in the first one, and then as many
+ * as tell most in the time that they take, of the paces that are still likely. */
 int slow_refill_windows(const struct slow_refill *r);
 
 /* For a checkpoint: the state, which the caller owns; reads it from one and returns 0, or -1. */
