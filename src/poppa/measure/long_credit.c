@@ -22,16 +22,11 @@ void long_credit_take(struct long_credit *c, int64_t held_ns)
 	c->left_ns -= held_ns;
 }
 
-void long_credit_permit(
-	const struct long_credit *const *credit, int jobs, int64_t length_ns, bool *may)
+bool long_credit_suffices(
+	const struct long_credit *const *credit, int jobs, int but, int64_t length_ns)
 {
-	int without = 0;
-
-	for (int i = 0; i < jobs; i++) {
-		may[i] = !credit[i] || credit[i]->left_ns < length_ns;
-		without += may[i];
-	}
-	/* Its own credit does not matter. */
 	for (int i = 0; i < jobs; i++)
-		may[i] = without - may[i] == 0;
+		if (i != but && (!credit[i] || credit[i]->left_ns < length_ns))
+			return false;
+	return true;
 }

@@ -25,7 +25,7 @@ void long_credit_add(struct long_credit *c, int64_t co_ns, double budget, int64_
 /* Takes off a time for which a long block held the job. */
 void long_credit_take(struct long_credit *c, int64_t held_ns);
 
-/* Sets for each of the jobs whether all others have credit for a block, so that its own block may
- * be long. credit[i] may be NULL: that job has none. */
-void long_credit_permit(
-	const struct long_credit *const *credit, int jobs, int64_t length_ns, bool *may);
+/* Whether all jobs but this one have credit for a block of this length. credit[i] may be NULL: that
+ * job has none. */
+bool long_credit_suffices(
+	const struct long_credit *const *credit, int jobs, int but, int64_t length_ns);

@@ -13,8 +13,8 @@ enum purpose {
 	SHAM,
 	SEED,
 	ABSENT,
-	LEVEL,       /* and one for each level */
-	LONG = 1024, /* and one for each size of groups of rounds */
+	LEVEL, /* these are followed by one for each level */
+	LONG = 1024,
 	LONG_SHAM = 2048
 };
 
@@ -101,14 +101,15 @@ static int turn(const struct schedule *s, uint64_t round, int place)
 	return -1;
 }
 
-/* Whether a job uses this round. Two neighbouring groups of 2^(l-1) rounds make one of 2^l; a
- * random bit decides which of them gives its chosen round to it. */
-static bool chosen(const struct schedule_job *j, uint64_t round)
+/* Whether a round is the one of 2^highest that is chosen for a purpose. Two neighbouring groups of
+ * 2^(l-1) rounds make one of 2^l; a random bit decides which of them gives its chosen round to it.
+ */
+static bool chosen(const struct schedule_job *j, uint64_t round, enum purpose purpose, int highest)
 {
-	for (int level = 1; level <= j->level; level++) {
+	for (int level = 1; level <= highest; level++) {
 		uint64_t group = round >> level, half = round >> (level - 1) & 1;
 
-		if ((schedule_hash(&j->seed, group, LEVEL + (uint64_t)level) & 1) != half)
+		if ((schedule_hash(&j->seed, group, purpose + (uint64_t)level) & 1) != half)
 			return false;
 	}
 	return true;
@@ -149,31 +150,27 @@ static int64_t slot_ns(const struct schedule *s)
 }
 
 /*
- * Whether a job's block in this round, at that time, is long: one round is of each group of 2^k
- * rounds, and another one is a long sham. Nodes on which the job has been beside others for about
- * as long agree on nearly all rounds.
+ * Whether a job's block in this round, at that time, is long: one round is of 2^k, and another one
+ * is a long sham. Nodes on which the job has been beside others for about as long agree on nearly
+ * all rounds, and one that takes fewer takes a subset.
  */
 static bool is_long(
 	const struct schedule *s, int job, uint64_t round, int64_t at, enum shutter_kind *kind)
 {
 	const struct schedule_job *j = &s->job[job];
 	int64_t together = at - s->together_ns, round_ns = slot_ns(s) * count_measured(s);
-	uint64_t last, group; /* of the group's rounds, counted from 0 */
 	int k = 0;
 
-	if (!s->long_gap_ns || j->no_long || together < LONG_FIRST)
+	if (!j->long_gap_ns || together < LONG_FIRST)
 		return false;
-	while (k < LONG_MAX_LEVEL && round_ns << k < s->long_gap_ns &&
+	while (k < LONG_MAX_LEVEL && round_ns << k < j->long_gap_ns &&
 		round_ns << (k + 1) <= together)
 		k++;
-	group = round >> k;
-	last = (UINT64_C(1) << k) - 1;
 	*kind = SHUTTER_LONE;
-	if (((schedule_hash(&j->seed, group, LONG + (uint64_t)k) ^ round) & last) == 0)
+	if (chosen(j, round, LONG, k))
 		return true;
 	*kind = SHUTTER_SHAM;
-	return s->sham_every &&
-	       ((schedule_hash(&j->seed, group, LONG_SHAM + (uint64_t)k) ^ round) & last) == 0;
+	return s->sham_every && chosen(j, round, LONG_SHAM, k);
 }
 
 bool schedule_exists(const struct schedule *s)
@@ -207,7 +204,7 @@ bool schedule_next(const struct schedule *s, int64_t after_ns, struct schedule_s
 							       s->spread * (double)s->period_ns);
 		kind = kind_of(s, lone, round);
 		now_long = is_long(s, lone, round, opens, &long_kind);
-		if (opens <= after_ns || (!now_long && !chosen(j, round)))
+		if (opens <= after_ns || (!now_long && !chosen(j, round, LEVEL, j->level)))
 			continue;
 		*out = (struct schedule_slot){
 			slot, opens, lone, now_long ? long_kind : kind, now_long};

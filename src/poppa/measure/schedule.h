@@ -45,19 +45,18 @@ struct schedule_seed {
 struct schedule_job {
 	struct schedule_seed seed;
 	bool measured; /* takes turns */
-	bool no_long;  /* for now none of its blocks is long, as others were held for so long */
 	int level;     /* 0..SCHEDULE_MAX_LEVEL */
+	/* The least mean time between its long blocks; 0 = for now it has none. */
+	int64_t long_gap_ns;
 };
 
 struct schedule {
 	int64_t period_ns; /* between blocks, on average over jobs of level 0; 0 = no blocks */
 	int64_t block_ns;
-	double spread;    /* SCHEDULE_SPREAD */
-	int sham_every;   /* SCHEDULE_SHAM_EVERY; 0 = no shams */
-	int absent_every; /* SCHEDULE_ABSENT_EVERY; 0 = no absences */
-	/* CLOCK_REALTIME since when these jobs are together; the mean time between the long blocks
-	 * of a job after a while, 0 = no long blocks. */
-	int64_t together_ns, long_gap_ns;
+	double spread;       /* SCHEDULE_SPREAD */
+	int sham_every;      /* SCHEDULE_SHAM_EVERY; 0 = no shams */
+	int absent_every;    /* SCHEDULE_ABSENT_EVERY; 0 = no absences */
+	int64_t together_ns; /* CLOCK_REALTIME since when these jobs are together */
 	int jobs;
 	struct schedule_job job[SCHEDULE_MAX_JOBS];
 };

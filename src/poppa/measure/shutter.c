@@ -140,13 +140,13 @@ static void *shutter_main(void *arg)
 		}
 		p->lone = s->slot.lone;
 		p->kind = s->slot.kind;
-		p->is_long = s->slot.is_long;
+		p->long_windows = s->slot.is_long ? p->job[p->lone].beyond : 0;
 		p->slot_ns = s->slot.opens_ns;
 		p->block = s->block++;
 		step_aside(s, p);
 		shutter_block(s->held, s->guard, p);
 		s->ended_ns = clock_now();
-		s->rest_ns = p->is_long ? LONG_REST * shutter_plan_beyond_ns(p) : 0;
+		s->rest_ns = LONG_REST * shutter_plan_beyond_ns(p, p->long_windows);
 		s->next_ns = 0;
 		s->stepped = false;
 		p->finished = true;

@@ -180,11 +180,11 @@ static bool measure_beyond(struct shutter_plan *p)
 {
 	int last = p->boundaries[SHUTTER_DURING] - 1;
 	int64_t at = shutter_plan_when(p, SHUTTER_DURING, last)[p->lone];
-	int64_t end = at + shutter_plan_beyond_ns(p) + p->shutter_ns / 2;
+	int64_t end = at + shutter_plan_beyond_ns(p, p->long_windows) + p->shutter_ns / 2;
 
 	tell_counters(p, SHUTTER_BEYOND);
 	p->boundaries[SHUTTER_BEYOND] = 1;
-	for (int k = 1; k <= p->beyond; k++) {
+	for (int k = 1; k <= p->long_windows; k++) {
 		at += (int64_t)est_beyond_ns(k - 1, (double)p->shutter_ns);
 		sleep_until(at);
 		if (!read_wanted(p, SHUTTER_BEYOND, k))
@@ -354,7 +354,7 @@ static bool measure_alone(struct shutter_plan *p, struct hold *h, int64_t start)
 	all_stand_still(p, h, start + FREEZE_MAX);
 	if (p->outcome != SHUTTER_OK || !measure(p, SHUTTER_DURING, h))
 		return false;
-	if (p->is_long && !measure_beyond(p))
+	if (p->long_windows && !measure_beyond(p))
 		return false;
 	if (ran_on(p, h))
 		p->outcome = SHUTTER_RAN;
@@ -379,7 +379,7 @@ static void overdue(struct shutter_plan *p, int64_t start, int64_t fired)
 static bool shutter_core(struct held_file *held, struct guard *guard, struct shutter_plan *p)
 {
 	const int64_t deadline =
-		shutter_deadline_ns(p->shutter_ns) + (p->is_long ? shutter_plan_beyond_ns(p) : 0);
+		shutter_deadline_ns(p->shutter_ns) + shutter_plan_beyond_ns(p, p->long_windows);
 	struct hold h = {.noted_ns = 0};
 	int64_t start, longest = 0;
 	uint32_t fired = held->fired;
@@ -464,10 +464,10 @@ void shutter_block(struct held_file *held, struct guard *guard, struct shutter_p
 	if (p->outcome != SHUTTER_OK)
 		return;
 	if (p->kind == SHUTTER_SHAM)
-		ok = measure(p, SHUTTER_DURING, NULL) && (!p->is_long || measure_beyond(p));
+		ok = measure(p, SHUTTER_DURING, NULL) && (!p->long_windows || measure_beyond(p));
 	else
 		ok = shutter_core(held, guard, p);
 	/* After a long block caches empty slowly: what would be read is not as before it. */
-	if (ok && !p->is_long)
+	if (ok && !p->long_windows)
 		measure(p, SHUTTER_AFTER, NULL);
 }

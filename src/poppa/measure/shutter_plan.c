@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BEYOND 9 /* 63 shutters: 0.2 s where one lasts 3.2 ms */
-
 static const char *const outcome_names[SHUTTER_OUTCOMES] = {"ok", "task-ended", "stopped-by-others",
 	"not-frozen", "no-guard", "guard-resumed", "counter-unreadable", "ran-while-held"};
 
@@ -85,16 +83,16 @@ int shutter_plan_beyond(int64_t shutter_ns, int64_t most_ns)
 	double left = (double)most_ns;
 	int n = 0;
 
-	while (n < MAX_BEYOND && left >= est_beyond_ns(n, (double)shutter_ns))
+	while (n < EST_BEYOND && left >= est_beyond_ns(n, (double)shutter_ns))
 		left -= est_beyond_ns(n++, (double)shutter_ns);
 	return n;
 }
 
-int64_t shutter_plan_beyond_ns(const struct shutter_plan *p)
+int64_t shutter_plan_beyond_ns(const struct shutter_plan *p, int windows)
 {
 	double ns = 0;
 
-	for (int i = 0; i < p->beyond; i++)
+	for (int i = 0; i < windows; i++)
 		ns += est_beyond_ns(i, (double)p->shutter_ns);
 	return (int64_t)ns;
 }

@@ -62,6 +62,7 @@ struct shutter_job {
 	/* Where the shutter may run without taking time from this job; and from its co-runners.
 	 * Empty = anywhere. */
 	cpu_set_t elsewhere, here;
+	int beyond;     /* windows beyond of its block, where that is long */
 	bool displaces; /* no processor is idle: these belong to other jobs */
 };
 
@@ -77,7 +78,7 @@ struct shutter_plan {
 	struct schedule schedule;
 	int64_t shutter_ns;
 	int windows;
-	int beyond; /* windows of a long block beyond its region "during" */
+	int beyond; /* room for windows of a long block beyond its region "during" */
 	bool whole; /* read all jobs in all windows, for a shutter log; else what the block needs */
 	/* The first reading that is taken before the stop; windows that begin earlier have no
 	 * progress. */
@@ -98,8 +99,10 @@ struct shutter_plan {
 	enum shutter_outcome outcome;
 	uint64_t block;
 	enum shutter_kind kind;
-	bool is_long; /* it goes on beyond the region "during", and has none after the stop */
-	int lone;     /* index of job[]: whose block it is, which runs alone or is absent */
+	/* Windows beyond the region "during" of a long block, which has no region after the stop;
+	 * 0: a usual block. */
+	int long_windows;
+	int lone; /* index of job[]: whose block it is, which runs alone or is absent */
 	/* The number of processors of stopped jobs on which the shutter's thread may run; 0 = it
 	 * takes none of theirs, or not known. */
 	int displaced;
@@ -132,8 +135,8 @@ int shutter_plan_windows(const struct shutter_plan *p, int region);
  * for any. */
 int shutter_plan_beyond(int64_t shutter_ns, int64_t most_ns);
 
-/* How long a long block goes on beyond its region "during", ns. */
-int64_t shutter_plan_beyond_ns(const struct shutter_plan *p);
+/* How long a long block with so many windows goes on beyond its region "during", ns. */
+int64_t shutter_plan_beyond_ns(const struct shutter_plan *p, int windows);
 
 /* The block as the estimator takes it, summed over the tasks of the lone job; also for a sham. */
 void shutter_plan_block(const struct shutter_plan *p, struct est_block *out);

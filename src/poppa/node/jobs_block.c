@@ -174,7 +174,7 @@ static void take_long(struct jobs *js, struct job *j, const struct shutter_plan 
 {
 	int64_t beyond = held - p->shutter_ns;
 
-	if (!p->is_long || beyond <= 0)
+	if (!p->long_windows || beyond <= 0)
 		return;
 	js->long_ns += beyond;
 	if (j)
@@ -196,7 +196,7 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 		js->paused_ns += p->paused_ns[i];
 		take_long(js, j, p, p->paused_ns[i]);
 	}
-	js->long_blocks += p->is_long;
+	js->long_blocks += p->long_windows > 0;
 	if (p->stop_ns > js->longest_stop_ns)
 		js->longest_stop_ns = p->stop_ns;
 	if (p->outcome == SHUTTER_OK && p->kind != SHUTTER_ABSENT) {

@@ -125,7 +125,7 @@ struct jobs {
 	uint64_t blocks, shams, absences, long_blocks, windows, outcome[SHUTTER_OUTCOMES];
 	int64_t longest_stop_ns, paused_ns, co_ns;
 	int64_t long_ns; /* of paused_ns, what long blocks took, which have a limit of their own */
-	int64_t long_length_ns; /* of a long block in the last plan, beyond a usual one; 0 = none */
+	int64_t long_length_ns; /* of the longest block in the last plan, beyond a usual one */
 	int64_t scans_ns;       /* processor time of looking for tasks */
 	json_t *shown;          /* the totals that users may see, and */
 	int64_t shown_ns;
@@ -169,7 +169,7 @@ int jobs_level(const struct jobs *js, const struct job *j);
 /* Whether the job runs while it is to stand still, so that nobody can be measured beside it. */
 bool jobs_unheld(const struct job *j);
 
-/* Sets in a plan whose blocks may be long: long_credit_permit(). */
+/* Sets in a plan whose blocks may be long now, and how long. */
 void jobs_permit_long(const struct jobs *js, struct shutter_plan *p);
 
 /* --- jobs_account.c --- */

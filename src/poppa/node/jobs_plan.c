@@ -122,9 +122,6 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 	p->schedule.absent_every = SCHEDULE_ABSENT_EVERY;
 	p->schedule.together_ns = together_since(js);
 	p->shutter_ns = js->env.settings->shutter_ns;
-	if (p->beyond && js->env.settings->long_budget > 0)
-		p->schedule.long_gap_ns = (int64_t)((double)shutter_plan_beyond_ns(p) /
-						    js->env.settings->long_budget);
 	p->whole = *js->env.log != NULL;
 	/* A reading interrupts its task, so those that the estimate does not use are left out. */
 	if (!p->whole && js->env.settings->method == ESTIMATE_ROBUST) {
@@ -172,8 +169,7 @@ void jobs_update(struct jobs *js)
 		js->active = next != NULL;
 		if (next) {
 			js->schedule = next->schedule;
-			js->long_length_ns =
-				next->schedule.long_gap_ns ? shutter_plan_beyond_ns(next) : 0;
+			js->long_length_ns = shutter_plan_beyond_ns(next, next->beyond);
 			tell_period(js);
 		}
 		old = shutter_publish(js->env.shutter, next);

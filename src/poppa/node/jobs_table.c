@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+/* So many times as often as the budget allows, a block may be long: in some of these rounds a long
+ * one would tell too little. */
+#define LONG_CHANCES 2
+
 struct job *jobs_find(const struct jobs *js, uint32_t job_id, uint32_t restart)
 {
 	struct job *j = js->first;
@@ -124,21 +128,38 @@ int jobs_level(const struct jobs *js, const struct job *j)
 	return level > js->limit.level ? level : js->limit.level;
 }
 
+/* What a job's next long block is to be: what tells its estimator most. */
+static int wanted_windows(const struct jobs *js, const struct shutter_plan *p, const struct job *j)
+{
+	int n = j && js->env.settings->method == ESTIMATE_ROBUST
+			? estimator_long_windows(j->tally->robust)
+			: 0;
+
+	return n < p->beyond ? n : p->beyond;
+}
+
 void jobs_permit_long(const struct jobs *js, struct shutter_plan *p)
 {
+	const int64_t whole = shutter_plan_beyond_ns(p, p->beyond);
+	const double budget = LONG_CHANCES * js->env.settings->long_budget;
 	const struct long_credit *credit[SHUTTER_MAX_JOBS];
-	const int64_t length = shutter_plan_beyond_ns(p);
-	bool may[SHUTTER_MAX_JOBS];
+	struct job *job[SHUTTER_MAX_JOBS];
 
+	if (!p->beyond || !(budget > 0))
+		return;
 	for (int i = 0; i < p->jobs; i++) {
-		struct job *j = jobs_find(js, p->job[i].job_id, p->job[i].restart);
-
+		job[i] = jobs_find(js, p->job[i].job_id, p->job[i].restart);
 		/* A job that is new begins with some. */
-		if (j)
-			long_credit_add(&j->long_credit, 0, 0, length);
-		credit[i] = j ? &j->long_credit : NULL;
+		if (job[i])
+			long_credit_add(&job[i]->long_credit, 0, 0, whole);
+		credit[i] = job[i] ? &job[i]->long_credit : NULL;
 	}
-	long_credit_permit(credit, p->jobs, length, may);
-	for (int i = 0; i < p->jobs; i++)
-		p->schedule.job[i].no_long = !may[i];
+	for (int i = 0; i < p->jobs; i++) {
+		int windows = wanted_windows(js, p, job[i]);
+		int64_t length = shutter_plan_beyond_ns(p, windows);
+		bool may = windows && long_credit_suffices(credit, p->jobs, i, length);
+
+		p->job[i].beyond = windows;
+		p->schedule.job[i].long_gap_ns = may ? (int64_t)((double)length / budget) : 0;
+	}
 }

@@ -26,7 +26,7 @@
 #define REGION (3200 * NS_PER_US)
 #define SLOT (PERIOD + 3 * REGION)
 #define WINDOWS 4
-#define BEYOND 9
+#define BEYOND EST_BEYOND
 #define START (INT64_C(1800000000) * NS_PER_S)
 #define LOSS 0.1   /* what the co-runner really costs */
 #define NOISE 0.03 /* of a window, but for where it varies */
@@ -123,9 +123,8 @@ static struct schedule schedule_of(const struct cheat *c, uint64_t seed)
 		.spread = c->spread,
 		.sham_every = SCHEDULE_SHAM_EVERY,
 		.together_ns = START,
-		.long_gap_ns = c->long_gap_ns,
 		.jobs = 2,
-		.job = {{.seed = {{seed, 1}}, .measured = true},
+		.job = {{.seed = {{seed, 1}}, .measured = true, .long_gap_ns = c->long_gap_ns},
 			{.seed = {{seed, 2}}, .measured = true}}};
 }
 

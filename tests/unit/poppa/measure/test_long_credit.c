@@ -35,17 +35,19 @@ static void a_job_without_credit_is_not_held(void **state)
 {
 	struct long_credit c[3] = {{true, LENGTH}, {true, LENGTH}, {true, LENGTH}};
 	const struct long_credit *all[] = {&c[0], &c[1], &c[2]};
-	bool may[3];
 
 	(void)state;
-	long_credit_permit(all, 3, LENGTH, may);
-	assert_true(may[0] && may[1] && may[2]);
+	for (int i = 0; i < 3; i++)
+		assert_true(long_credit_suffices(all, 3, i, LENGTH));
 	long_credit_take(&c[1], 1);
-	long_credit_permit(all, 3, LENGTH, may);
-	assert_true(!may[0] && may[1] && !may[2]);
+	/* Its own credit does not matter. */
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(long_credit_suffices(all, 3, i, LENGTH), i == 1);
+	assert_true(long_credit_suffices(all, 3, 0, LENGTH / 4));
 	all[2] = NULL;
-	long_credit_permit(all, 3, LENGTH, may);
-	assert_true(!may[0] && !may[1] && !may[2]);
+	assert_false(long_credit_suffices(all, 3, 1, 0));
+	assert_false(long_credit_suffices(all, 3, 0, 0));
+	assert_true(long_credit_suffices(all, 3, 2, LENGTH / 4));
 }
 
 /* New partners all the time, each of which would have long blocks at once. */
@@ -58,12 +60,10 @@ static void partners_that_come_and_go_spend_no_more(void **state)
 	for (int second = 0; second < 3600; second++) {
 		struct long_credit fresh = {.left_ns = 0};
 		const struct long_credit *all[] = {&c, &fresh};
-		bool may[2];
 
 		long_credit_add(&c, NS_PER_S, BUDGET, LENGTH);
 		long_credit_add(&fresh, 0, BUDGET, LENGTH);
-		long_credit_permit(all, 2, LENGTH, may);
-		if (!may[1])
+		if (!long_credit_suffices(all, 2, 1, LENGTH))
 			continue;
 		long_credit_take(&c, LENGTH);
 		held += LENGTH;

@@ -153,7 +153,7 @@ static void long_blocks(void **state)
 
 		s.together_ns = NOW + (int64_t)seed * 12345 * NS_PER_MS;
 		assert_int_equal(take_long(&s, SHUTTER_LONE, 100 * NS_PER_S, opens, 200), 0);
-		s.long_gap_ns = GAP;
+		s.job[0].long_gap_ns = GAP;
 		n = take_long(&s, SHUTTER_LONE, 20 * GAP, opens, 200);
 		for (int i = 0; i < n; i++) {
 			assert_true(opens[i] >= 2 * NS_PER_S);
@@ -162,7 +162,7 @@ static void long_blocks(void **state)
 			late += opens[i] >= 4 * GAP;
 		}
 		shams += take_long(&s, SHUTTER_SHAM, 20 * GAP, opens, 200);
-		s.job[0].no_long = true;
+		s.job[0].long_gap_ns = 0;
 		assert_int_equal(take_long(&s, SHUTTER_LONE, 20 * GAP, opens, 200), 0);
 	}
 	assert_true(soon >= 95);
@@ -181,7 +181,7 @@ static void nodes_agree_on_long_blocks(void **state)
 	int n, m, same = 0;
 
 	(void)state;
-	a.long_gap_ns = GAP;
+	a.job[0].long_gap_ns = GAP;
 	a.together_ns = NOW;
 	b = a;
 	b.job[0].level = b.job[1].level = 5;
@@ -196,6 +196,16 @@ static void nodes_agree_on_long_blocks(void **state)
 		for (int k = 0; k < m; k++)
 			same += opens_a[i] == opens_b[k] + NS_PER_S;
 	assert_true(same >= n - 2 && m <= n + 2);
+	/* One that takes four times as many takes all of these. */
+	b = a;
+	b.job[0].long_gap_ns = GAP / 4;
+	m = take_long(&b, SHUTTER_LONE, 20 * GAP, opens_b, 200);
+	same = 0;
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < m; k++)
+			same += opens_a[i] == opens_b[k];
+	assert_int_equal(same, n);
+	assert_true(m > 2 * n);
 }
 
 static void nobody(void **state)

@@ -320,13 +320,17 @@ static void shams(void **state)
 static void long_blocks(void **state)
 {
 	struct shutter_plan *p = plan();
-	int64_t beyond = shutter_plan_beyond_ns(p), ended = 0;
+	int64_t beyond = shutter_plan_beyond_ns(p, BEYOND), ended = 0;
 	int seen[SHUTTER_KINDS] = {0};
 
 	(void)state;
 	assert_int_equal(beyond, 15 * p->shutter_ns);
 	/* One round of two. */
-	p->schedule.long_gap_ns = 2 * JOBS * (p->schedule.period_ns + p->schedule.block_ns);
+	for (int i = 0; i < JOBS; i++) {
+		p->job[i].beyond = BEYOND;
+		p->schedule.job[i].long_gap_ns =
+			2 * JOBS * (p->schedule.period_ns + p->schedule.block_ns);
+	}
 	p->schedule.sham_every = 1000;
 	shutter_publish(shutter, p);
 	for (int n = 0; n < 200 && (!seen[SHUTTER_LONE] || !seen[SHUTTER_SHAM]); n++) {
@@ -339,7 +343,7 @@ static void long_blocks(void **state)
 		if (ended)
 			assert_true((int64_t)b.start_ns - ended >= 3 * beyond);
 		ended = 0;
-		if (p->is_long) {
+		if (p->long_windows) {
 			assert_in_range(b.beyond_n, 3, BEYOND);
 			assert_int_equal(b.after_n, 0);
 			for (int k = 0; k < b.beyond_n; k++)

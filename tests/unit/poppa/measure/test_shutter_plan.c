@@ -136,7 +136,7 @@ static void make_long(struct shutter_plan *p)
 {
 	int n = 2 * WINDOWS;
 
-	p->is_long = true;
+	p->long_windows = BEYOND;
 	p->boundaries[SHUTTER_AFTER] = 0;
 	p->boundaries[SHUTTER_BEYOND] = BEYOND + 1;
 	for (int k = 1; k <= BEYOND; k++) {
@@ -157,7 +157,7 @@ static void a_long_block(void **state)
 	struct est_block b;
 
 	(void)state;
-	assert_int_equal(shutter_plan_beyond_ns(p), 7 * WINDOWS * LENGTH);
+	assert_int_equal(shutter_plan_beyond_ns(p, BEYOND), 7 * WINDOWS * LENGTH);
 	assert_int_equal(shutter_plan_windows(p, SHUTTER_BEYOND), 0);
 	make_long(p);
 	p->displaced = 3;

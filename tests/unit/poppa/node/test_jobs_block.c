@@ -112,30 +112,38 @@ static void the_lone_job_gets_it(void **state)
 	assert_int_equal(js.shams + js.absences, 0);
 }
 
-/* Long blocks have a budget of their own, which each job that is held pays into. */
+/* Long blocks have a budget of their own, which each job that is held pays into. They begin when
+ * something is known of the job. */
 static void long_blocks(void **state)
 {
 	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
 	struct shutter_plan *p = block(SHUTTER_OK, SHUTTER_LONE);
-	const int64_t beyond = shutter_plan_beyond_ns(p);
+	int64_t beyond, all = 0;
 
 	(void)state;
+	settings.method = ESTIMATE_ROBUST;
+	settings.long_budget = 0.001;
 	jobs_permit_long(&js, p);
-	assert_false(p->schedule.job[0].no_long || p->schedule.job[1].no_long);
+	assert_int_equal(p->schedule.job[0].long_gap_ns, 0);
+	jobs_take_block(&js, p);
+	jobs_permit_long(&js, p);
 	for (int n = 1; n <= LONG_CREDIT_FIRST; n++) {
-		p->is_long = true;
+		assert_true(p->schedule.job[0].long_gap_ns > 0);
+		assert_int_equal(p->job[0].beyond, BEYOND);
+		beyond = shutter_plan_beyond_ns(p, p->job[0].beyond);
+		p->long_windows = p->job[0].beyond;
 		p->boundaries[SHUTTER_AFTER] = 0;
 		p->paused_ns[1] = p->stop_ns = p->still_ns = p->shutter_ns + beyond;
 		jobs_take_block(&js, p);
 		jobs_permit_long(&js, p);
+		all += beyond;
 		assert_int_equal(js.long_blocks, n);
-		assert_int_equal(js.long_ns, n * beyond);
-		assert_int_equal(b->tally->paused_ns, n * (p->shutter_ns + beyond));
+		assert_int_equal(js.long_ns, all);
 	}
-	assert_int_equal(blocks_of(a), LONG_CREDIT_FIRST);
-	/* Job 2 has been held enough, and job 1 not at all. */
-	assert_true(p->schedule.job[0].no_long);
-	assert_false(p->schedule.job[1].no_long);
+	assert_int_equal(blocks_of(a), 1 + LONG_CREDIT_FIRST);
+	assert_int_equal(b->long_credit.left_ns, 0);
+	/* Job 2 has been held enough. */
+	assert_int_equal(p->schedule.job[0].long_gap_ns, 0);
 	shutter_plan_free(p);
 }
 
