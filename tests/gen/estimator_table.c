@@ -152,8 +152,7 @@ static const char introduction[] =
 	"176 ms until the estimator\n"
 	"  knows the pace, then of as much of it as tells most, and in phases that lose much. They hold "
 	"the others for as long as\n"
-	"  three of 176 ms and a thousandth of the time. poppad does not take long blocks yet; this is what they "
-	"are good for.\n";
+	"  three of 176 ms and a thousandth of the time; poppad begins with two.\n";
 
 int main(int argc, char **argv)
 {
