@@ -280,17 +280,17 @@ static void sensing(void **state)
  * minutes count: until it is caught it must not gain more than it loses by being slower. */
 static void sensing_long_blocks(void **state)
 {
-	static const double less[] = {0.02, 0.05, 0.1, 0.3};
+	static const double less[] = {0.05, 0.3};
 
 	(void)state;
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 2; i++) {
 		struct cheat c = {.spread = SCHEDULE_SPREAD,
 			.less = less[i],
 			.feels_long = true,
 			.long_gap_ns = 200 * NS_PER_S};
 		int caught;
 
-		for (int seconds = 60; seconds <= 6000; seconds *= 10) {
+		for (int seconds = 60; seconds <= 600; seconds *= 10) {
 			double g = gain(&c, seconds, &caught);
 
 			print_message("feels long ones for %d s, %.0f %% slower: caught %d of %d, "
