@@ -12,9 +12,6 @@ enum pause_method { PAUSE_AUTO, PAUSE_SIGSTOP, PAUSE_FREEZER };
 enum estimate_method { ESTIMATE_ROBUST, ESTIMATE_THESIS };
 /* Which partners may share a job's nodes, by their numbers of nodes. */
 enum stripe_match { MATCH_ANY, MATCH_EXACT, MATCH_WITHIN };
-/* poppa_long=auto: as long as caches need, LONG_AUTO_NS at most. */
-#define LONG_AUTO (-1)
-#define LONG_AUTO_NS (256 * INT64_C(1000000))
 enum stripe_classes { CLASSES_OWN, CLASSES_SHARED };
 
 /* Another number of lanes for nodes of one shape. */
@@ -23,6 +20,10 @@ struct stripe_rule {
 	int lanes;
 };
 #define STRIPE_RULES_MAX 16
+
+/* poppa_long=auto: as long as caches need, LONG_AUTO_NS at most. */
+#define LONG_AUTO (-1)
+#define LONG_AUTO_NS (256 * INT64_C(1000000))
 
 struct poppa_settings {
 	/* poppa_period: P, time between two blocks, at random up to three quarters of it more or

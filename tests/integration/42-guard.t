@@ -6,7 +6,7 @@
 build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}
 poppad=$(command -v poppad)
 longest=0 kills=0 host=0 long=
-# As often poppad is killed in each way; what docs/shutter.md says was seen with 500.
+# How often poppad is killed in each way.
 kills_each=${KILLS:-300}
 
 fact() {

@@ -259,8 +259,9 @@ static void replay_region(void *state, int region)
 		enter(p, b->beyond, b->beyond_n);
 	else
 		enter(p, b->after, b->after_n);
-	/* It begins where the region before it ended, and is not read there again. */
-	p->first = region != SHUTTER_BEYOND;
+	/* Its first window begins where "during" ended, which is not read again. */
+	if (region == SHUTTER_BEYOND)
+		p->first = false;
 }
 
 static int replay_read(void *state, struct counter_sample *out)

@@ -18,7 +18,7 @@ enum purpose {
 	LONG_SHAM = 2048
 };
 
-/* The jobs must have been together for so long before any block is long: they start. */
+/* No block is long so soon after the jobs have met, as they are only starting. */
 #define LONG_FIRST (2 * NS_PER_S)
 #define LONG_MAX_LEVEL 24 /* one round of 2^24, at least */
 
@@ -150,9 +150,9 @@ static int64_t slot_ns(const struct schedule *s)
 }
 
 /*
- * Whether a job's block in this round, at that time, is long: one round is of 2^k, and another one
- * is a long sham. Nodes on which the job has been beside others for about as long agree on nearly
- * all rounds, and one that takes fewer takes a subset.
+ * Whether a job's block in this round, at that time, is long, and of which kind it is then. Of 2^k
+ * rounds one has a long block and another one a long sham. Nodes on which the job has been beside
+ * others for about as long agree on nearly all rounds; a node that takes fewer takes a subset.
  */
 static bool is_long(
 	const struct schedule *s, int job, uint64_t round, int64_t at, enum shutter_kind *kind)
@@ -195,19 +195,23 @@ bool schedule_next(const struct schedule *s, int64_t after_ns, struct schedule_s
 		uint64_t round = slot / (uint64_t)n, random;
 		int lone = turn(s, round, (int)(slot % (uint64_t)n));
 		const struct schedule_job *j = &s->job[lone];
-		enum shutter_kind kind, long_kind;
+		bool usual = chosen(j, round, LEVEL, j->level), now_long;
+		enum shutter_kind kind;
 		int64_t opens;
-		bool now_long;
 
+		if (!usual && !j->long_gap_ns)
+			continue;
 		random = schedule_hash(&j->seed, slot, JITTER);
 		opens = (int64_t)slot * slot_ns(s) + (int64_t)(ldexp((double)(random >> 11), -53) *
 							       s->spread * (double)s->period_ns);
-		kind = kind_of(s, lone, round);
-		now_long = is_long(s, lone, round, opens, &long_kind);
-		if (opens <= after_ns || (!now_long && !chosen(j, round, LEVEL, j->level)))
+		if (opens <= after_ns)
 			continue;
-		*out = (struct schedule_slot){
-			slot, opens, lone, now_long ? long_kind : kind, now_long};
+		now_long = is_long(s, lone, round, opens, &kind);
+		if (!now_long && !usual)
+			continue;
+		if (!now_long)
+			kind = kind_of(s, lone, round);
+		*out = (struct schedule_slot){slot, opens, lone, kind, now_long};
 		return true;
 	}
 	return false;

@@ -11,10 +11,10 @@
  * block opens at a time that is random within SCHEDULE_SPREAD of the period. At level m a job uses
  * one round of 2^m, chosen at random among those that it would use at level m-1.
  *
- * A job's blocks are long (struct est_block) in rounds that it uses at any level: at random one of
- * 2^k neighbouring rounds, which last no longer than the jobs were together so far. So the first
- * long blocks come soon, and then ever more rarely, until they are as rare as `long_gap_ns` says.
- * As many shams are long.
+ * Some blocks are long (struct est_block), whatever the job's level: one round of 2^k, at random.
+ * 2^k rounds last no longer than the jobs have been together. So the first long blocks come soon,
+ * and the next ones ever more rarely, until they are as rare as `long_gap_ns` says. As many shams
+ * are long.
  *
  * Everything random is a keyed hash (SipHash-2-4) of a job's seed and a slot's or round's number.
  * So nodes that know the same seeds open their shutters for the same job at the same time without a

@@ -13,6 +13,6 @@
  * no lock. */
 void shutter_block(struct held_file *held, struct guard *guard, struct shutter_plan *p);
 
-/* The longest time, ns, for which a job may be held stopped before the guard resumes it; in a long
- * block, beside its length beyond the region "during". */
+/* The longest time, ns, for which a job may be held stopped before the guard resumes it. A long
+ * block adds its length beyond the region "during". */
 int64_t shutter_deadline_ns(int64_t shutter_ns);

@@ -62,7 +62,7 @@ struct shutter_job {
 	/* Where the shutter may run without taking time from this job; and from its co-runners.
 	 * Empty = anywhere. */
 	cpu_set_t elsewhere, here;
-	int beyond;     /* windows beyond of its block, where that is long */
+	int beyond;     /* windows that its block has beyond "during" where it is long */
 	bool displaces; /* no processor is idle: these belong to other jobs */
 };
 
@@ -78,7 +78,7 @@ struct shutter_plan {
 	struct schedule schedule;
 	int64_t shutter_ns;
 	int windows;
-	int beyond; /* room for windows of a long block beyond its region "during" */
+	int beyond; /* room for so many windows of a long block beyond "during" */
 	bool whole; /* read all jobs in all windows, for a shutter log; else what the block needs */
 	/* The first reading that is taken before the stop; windows that begin earlier have no
 	 * progress. */
