@@ -233,14 +233,15 @@ static double window_variance(const struct slow_block *l, double ns)
 	return fmax(l->noise * fmin(l->usual_ns / ns, 1), MIN_NOISE);
 }
 
-/* x: what a window shows of a under this shape, relative to s; y: what it shows. */
+/* x: what a window shows of a under this shape, relative to s; y: what it shows. scale: how much
+ * larger the noise is than each block by itself says. */
 static void find_windows(const struct slow_refill *r, const struct slow_block *l,
-	const struct shape *h, int k, struct windows *out)
+	const struct shape *h, int k, double scale, struct windows *out)
 {
 	double seen = seen_missing(l, h, k), rate = phase_rate(r), s, c;
 
 	out->n = 0;
-	out->shared = usual_part(l, k, &s, &c) + r->bursts;
+	out->shared = scale * (usual_part(l, k, &s, &c) + r->bursts);
 	for (int i = 0; i < (int)l->windows; i++) {
 		double from = l->end[i], to = l->end[i + 1];
 
@@ -250,7 +251,7 @@ static void find_windows(const struct slow_refill *r, const struct slow_block *l
 		out->y[out->n] = l->rate[i] / s - 1;
 		out->ends[out->n] = rate * (from - l->end[0]) - log(-expm1(-rate * (to - from)));
 		out->ends[out->n + 1] = rate * (to - l->end[0]);
-		out->w[out->n++] = 1 / window_variance(l, to - from);
+		out->w[out->n++] = 1 / (scale * window_variance(l, to - from));
 	}
 }
 
@@ -258,12 +259,14 @@ static void find_windows(const struct slow_refill *r, const struct slow_block *l
  * loss of more than FAR^2/2 (Geman and McClure). */
 static double keep(double z2)
 {
-	return 1 / ((1 + z2 / (FAR * FAR)) * (1 + z2 / (FAR * FAR)));
+	double k = 1 / (1 + z2 * (1 / (FAR * FAR)));
+
+	return k * k;
 }
 
 static double bounded(double z2)
 {
-	return 0.5 * z2 / (1 + z2 / (FAR * FAR));
+	return 0.5 * z2 / (1 + z2 * (1 / (FAR * FAR)));
 }
 
 /* Sums of a fit of a. */
@@ -271,82 +274,102 @@ struct sums {
 	double xx, xy, loss;
 };
 
+/* The medians of the first 1, 2, ... n errors: median[1] to median[n]. */
+static void medians(const double *e, int n, double *median)
+{
+	double sorted[SLOW_WINDOWS];
+
+	for (int i = 0; i < n; i++) {
+		int at = i, all = i + 1;
+
+		for (; at > 0 && sorted[at - 1] > e[i]; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = e[i];
+		median[all] =
+			all % 2 ? sorted[all / 2] : 0.5 * (sorted[all / 2 - 1] + sorted[all / 2]);
+	}
+}
+
 /*
  * The loss of the first n windows of a long block, of which a guess of a leaves the errors e[], and
  * their weights. A window that does not fit counts less, as it is wild; so does the level of all
- * windows (*off), as the block may be of another phase than the blocks that it is compared with:
- * then only what its windows show relative to one another is left.
+ * windows (*off, which begins at their median), as the block may be of another phase than the
+ * blocks that it is compared with: then only what its windows show relative to one another is left.
  */
 static double weigh_windows(
-	const struct windows *b, int n, const double *e, double scale, double *weight, double *off)
+	const struct windows *b, int n, const double *e, double *weight, double *off)
 {
 	double loss;
 
-	memcpy(weight, e, (size_t)n * sizeof(*e));
-	*off = statistics_median(weight, n);
 	for (int round = 0; round < 3; round++) {
 		double sum = 0, total = 1 / b->shared;
 
 		for (int i = 0; i < n; i++) {
 			double z = e[i] - *off;
 
-			weight[i] = keep(z * z * b->w[i] / scale) * b->w[i];
+			weight[i] = keep(z * z * b->w[i]) * b->w[i];
 			sum += weight[i] * e[i];
 			total += weight[i];
 		}
 		*off = sum / total;
 	}
-	loss = bounded(*off * *off / (b->shared * scale));
+	loss = bounded(*off * *off / b->shared);
 	for (int i = 0; i < n; i++)
-		loss += bounded((e[i] - *off) * (e[i] - *off) * b->w[i] / scale);
+		loss += bounded((e[i] - *off) * (e[i] - *off) * b->w[i]);
 	return loss;
 }
 
 /*
  * Adds a long block to the sums, under a guess of a. Where its phase ended within it, what follows
- * tells nothing, so it is left out if that explains the block better. scale: how much larger the
- * noise is than each block by itself says.
+ * tells nothing, so it is left out if that explains the block better.
  */
-static void add_windows(const struct windows *b, double a, double scale, struct sums *n)
+static void add_windows(const struct windows *b, double a, struct sums *n)
 {
-	double e[SLOW_WINDOWS], weight[SLOW_WINDOWS], off, loss, one, x1 = 0, y1 = 0;
+	double e[SLOW_WINDOWS], weight[SLOW_WINDOWS], median[SLOW_WINDOWS + 1];
+	double off, loss, one, x1 = 0, y1 = 0;
 	int last = b->n;
 
-	if (!b->n)
+	if (b->n < 1)
 		return;
 	for (int i = 0; i < b->n; i++)
 		e[i] = b->y[i] - a * b->x[i];
-	loss = weigh_windows(b, last, e, scale, weight, &off) + b->ends[last];
+	medians(e, b->n, median);
+	off = median[last];
+	loss = weigh_windows(b, last, e, weight, &off) + b->ends[last];
 	for (int end = b->n - 1; end > 0 && loss > b->ends[end]; end--) {
 		/* What is left out would have some loss by noise. */
-		double other = weigh_windows(b, end, e, scale, weight, &off) + b->ends[end] +
-			       0.5 * (b->n - end);
+		double without = b->ends[end] + 0.5 * (b->n - end), other;
 
+		if (without >= loss)
+			continue;
+		off = median[end];
+		other = weigh_windows(b, end, e, weight, &off) + without;
 		if (other >= loss)
 			continue;
 		loss = other;
 		last = end;
 	}
-	weigh_windows(b, last, e, scale, weight, &off);
-	one = keep(off * off / (b->shared * scale)) / (b->shared * scale);
+	off = median[last];
+	weigh_windows(b, last, e, weight, &off);
+	one = keep(off * off / b->shared) / b->shared;
 	for (int i = 0; i < last; i++) {
-		n->xx += weight[i] / scale * b->x[i] * b->x[i];
-		n->xy += weight[i] / scale * b->x[i] * b->y[i];
-		one += weight[i] / scale;
-		x1 += weight[i] / scale * b->x[i];
-		y1 += weight[i] / scale * b->y[i];
+		n->xx += weight[i] * b->x[i] * b->x[i];
+		n->xy += weight[i] * b->x[i] * b->y[i];
+		one += weight[i];
+		x1 += weight[i] * b->x[i];
+		y1 += weight[i] * b->y[i];
 	}
 	n->loss += loss;
 	n->xx -= x1 * x1 / one;
 	n->xy -= x1 * y1 / one;
 }
 
-static struct sums sum_blocks(const struct windows *b, int blocks, double a, double scale)
+static struct sums sum_blocks(const struct windows *b, int blocks, double a)
 {
 	struct sums n = {.loss = 0};
 
 	for (int i = 0; i < blocks; i++)
-		add_windows(&b[i], a, scale, &n);
+		add_windows(&b[i], a, &n);
 	return n;
 }
 
@@ -367,12 +390,12 @@ static struct shape_fit fit_shape(const struct slow_refill *r, int blocks, const
 	struct sums n;
 
 	for (int i = 0; i < blocks; i++) {
-		find_windows(r, &r->block[i], h ? h : &shapes[0], k, &b[i]);
+		find_windows(r, &r->block[i], h ? h : &shapes[0], k, scale, &b[i]);
 		f.windows += b[i].n;
 	}
-	n = sum_blocks(b, blocks, f.a, scale);
+	n = sum_blocks(b, blocks, f.a);
 	for (size_t i = 1; h && start < 0 && i < sizeof(tries) / sizeof(tries[0]); i++) {
-		struct sums other = sum_blocks(b, blocks, tries[i], scale);
+		struct sums other = sum_blocks(b, blocks, tries[i]);
 
 		if (other.loss >= n.loss)
 			continue;
@@ -381,7 +404,7 @@ static struct shape_fit fit_shape(const struct slow_refill *r, int blocks, const
 	}
 	for (int round = 0; h && round < ROUNDS; round++) {
 		f.a = fmin(fmax(n.xy / (n.xx + 1 / (SLAB * SLAB)), 0), MAX_SHARE);
-		n = sum_blocks(b, blocks, f.a, scale);
+		n = sum_blocks(b, blocks, f.a);
 	}
 	f.variance = 1 / (n.xx + 1 / (SLAB * SLAB));
 	f.loss = n.loss;
