@@ -40,12 +40,16 @@ all_there() {
 	[ "$(job_status "$1" .tasks)" -gt "$2" ]
 }
 
-# counted: the victim's blocks within the window.
+# counted: the victim's blocks in as long as $window. On a machine that is busy, asking takes some time, too.
 counted() {
-	local before
-	before=$(blocks)
+	local first last from to
+	first=$(blocks)
+	from=$EPOCHREALTIME
 	sleep "$window"
-	echo $(($(blocks) - before))
+	last=$(blocks)
+	to=$EPOCHREALTIME
+	awk -v n="$((last - first))" -v window="$window" -v from="$from" -v to="$to" \
+		'BEGIN { printf "%.0f\n", n * window / (to - from) }'
 }
 
 # play_neighbour WAY: has a co-runner run "crowd WAY", with a launcher beside it, so that its tasks cannot be frozen as
