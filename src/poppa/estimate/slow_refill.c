@@ -17,8 +17,7 @@
 #define MIN_NOISE 4e-6     /* relative variance of a window, at least */
 #define ROUNDS 4           /* of weighing long blocks by how well they fit */
 #define FAR 3.0            /* standard errors at which a window or a block counts a quarter */
-#define MAX_SHARE 3.0      /* of a: three quarters come back slowly */
-#define SLAB 0.4           /* standard deviation of a where something comes back slowly */
+#define MAX_SHARE 6.0      /* of a: six sevenths come back slowly */
 #define SPIKE 0.65         /* how likely it is that nothing does, before any block */
 #define AGAIN 32           /* usual blocks after which long ones are weighed again */
 #define SELDOM 256         /* likewise, where they are all compared with enough */
@@ -30,6 +29,7 @@
 #define LEAST_SEEN 0.05    /* what the usual part misses, at least: less is no slow part */
 #define NOT_READ (-1.0)
 #define SHAPES 15
+#define SLABS 2
 
 /* How the slow part comes back: its rate climbs with a time constant, or evenly in so long. */
 static const struct shape {
@@ -38,6 +38,16 @@ static const struct shape {
 } shapes[SHAPES] = {{2.5e6, false}, {5e6, false}, {10e6, false}, {20e6, false}, {40e6, false},
 	{80e6, false}, {160e6, false}, {250e6, false}, {10e6, true}, {20e6, true}, {40e6, true},
 	{70e6, true}, {110e6, true}, {150e6, true}, {200e6, true}};
+
+/*
+ * What a is where something comes back slowly: its standard deviation, and how likely that is
+ * before any block. Few jobs have nearly all of what they lose in the last-level cache, but on
+ * processors where it is big there are some (docs/results/refill.md): without the wide slab, the
+ * interval of these would leave out the truth until there are many long blocks.
+ */
+static const struct slab {
+	double deviation, likely;
+} slabs[SLABS] = {{0.4, 1 - SPIKE - 0.02}, {1.5, 0.02}};
 
 /* The mean over a window, from..to after the stop, of the share that is still missing. */
 static double missing(const struct shape *h, double from, double to)
@@ -373,7 +383,7 @@ static struct sums sum_blocks(const struct windows *b, int blocks, double a)
 	return n;
 }
 
-/* The fit of all long blocks under one shape, or, without one, under a = 0. */
+/* The fit of all long blocks under one shape and slab, or, without a shape, under a = 0. */
 struct shape_fit {
 	double a, variance;
 	double loss;
@@ -382,11 +392,12 @@ struct shape_fit {
 
 /* start: where to begin; below 0: try some. */
 static struct shape_fit fit_shape(const struct slow_refill *r, int blocks, const struct shape *h,
-	int k, double scale, double start)
+	const struct slab *slab, int k, double scale, double start)
 {
 	static const double tries[] = {0, 0.03, 0.07, 0.15, 0.3, 0.6, 1.2};
 	struct windows b[SLOW_BLOCKS];
 	struct shape_fit f = {.a = fmax(start, 0)};
+	double ridge = 1 / (slab->deviation * slab->deviation);
 	struct sums n;
 
 	for (int i = 0; i < blocks; i++) {
@@ -403,20 +414,43 @@ static struct shape_fit fit_shape(const struct slow_refill *r, int blocks, const
 		f.a = tries[i];
 	}
 	for (int round = 0; h && round < ROUNDS; round++) {
-		f.a = fmin(fmax(n.xy / (n.xx + 1 / (SLAB * SLAB)), 0), MAX_SHARE);
+		f.a = fmin(fmax(n.xy / (n.xx + ridge), 0), MAX_SHARE);
 		n = sum_blocks(b, blocks, f.a);
 	}
-	f.variance = 1 / (n.xx + 1 / (SLAB * SLAB));
+	f.variance = 1 / (n.xx + ridge);
 	f.loss = n.loss;
 	return f;
 }
 
-/* How well a shape explains the blocks, for all a above 0, of which SLAB says how likely each is.
- */
-static double evidence(const struct shape_fit *f, double least)
+/* How well a shape and a slab explain the blocks, for all a above 0. */
+static double evidence(const struct shape_fit *f, const struct slab *slab, double least)
 {
-	return sqrt(f->variance) / SLAB * erfc(-f->a / sqrt(2 * f->variance)) *
-	       exp(least - f->loss - 0.5 * f->a * f->a / (SLAB * SLAB));
+	double z = f->a / slab->deviation;
+
+	return slab->likely / SHAPES * sqrt(f->variance) / slab->deviation *
+	       erfc(-f->a / sqrt(2 * f->variance)) * exp(least - f->loss - 0.5 * z * z);
+}
+
+/* All hypotheses of one job. */
+struct all_fits {
+	struct shape_fit none, of[SHAPES][SLABS];
+	double least; /* loss */
+};
+
+/* again: each begins where it ended before, under another scale. */
+static void fit_all(const struct slow_refill *r, int blocks, int k, double scale, bool again,
+	struct all_fits *fit)
+{
+	fit->none = fit_shape(r, blocks, NULL, &slabs[0], k, scale, 0);
+	fit->least = fit->none.loss;
+	for (int h = 0; h < SHAPES; h++)
+		for (int i = 0; i < SLABS; i++) {
+			struct shape_fit *f = &fit->of[h][i];
+
+			*f = fit_shape(
+				r, blocks, &shapes[h], &slabs[i], k, scale, again ? f->a : -1);
+			fit->least = fmin(fit->least, f->loss);
+		}
 }
 
 /* How many long blocks are compared with enough usual ones. */
@@ -473,8 +507,8 @@ static int best_windows(const struct slow_refill *r, const double *likely, int k
 void slow_refill_weigh(struct slow_refill *r, int best, double bursts)
 {
 	int blocks = r->blocks < SLOW_BLOCKS ? (int)r->blocks : SLOW_BLOCKS;
-	struct shape_fit fit[SHAPES], none;
-	double likely[SHAPES], least, scale, sum, mean = 0, square = 0;
+	struct all_fits fit;
+	double likely[SHAPES] = {0}, scale, sum, mean = 0, square = 0;
 
 	if (!blocks ||
 		(r->weighed == r->blocks && r->weighed_tau == (uint64_t)best &&
@@ -485,26 +519,20 @@ void slow_refill_weigh(struct slow_refill *r, int best, double bursts)
 	r->bursts = bursts + r->unsteady;
 	r->weighed = r->blocks;
 	r->weighed_tau = (uint64_t)best;
-	none = fit_shape(r, blocks, NULL, best, 1, 0);
-	least = none.loss;
-	for (int h = 0; h < SHAPES; h++) {
-		fit[h] = fit_shape(r, blocks, &shapes[h], best, 1, -1);
-		least = fmin(least, fit[h].loss);
-	}
-	scale = fmax(2 * least / fmax(none.windows, 1), 1);
-	none = fit_shape(r, blocks, NULL, best, scale, 0);
-	least = none.loss;
-	for (int h = 0; h < SHAPES; h++) {
-		fit[h] = fit_shape(r, blocks, &shapes[h], best, scale, fit[h].a);
-		least = fmin(least, fit[h].loss);
-	}
-	sum = SPIKE * exp(least - none.loss);
-	for (int h = 0; h < SHAPES; h++) {
-		likely[h] = (1 - SPIKE) / SHAPES * evidence(&fit[h], least);
-		sum += likely[h];
-		mean += likely[h] * fit[h].a;
-		square += likely[h] * (fit[h].a * fit[h].a + fit[h].variance);
-	}
+	fit_all(r, blocks, best, 1, false, &fit);
+	scale = fmax(2 * fit.least / fmax(fit.none.windows, 1), 1);
+	fit_all(r, blocks, best, scale, true, &fit);
+	sum = SPIKE * exp(fit.least - fit.none.loss);
+	for (int h = 0; h < SHAPES; h++)
+		for (int i = 0; i < SLABS; i++) {
+			const struct shape_fit *f = &fit.of[h][i];
+			double weight = evidence(f, &slabs[i], fit.least);
+
+			likely[h] += weight;
+			sum += weight;
+			mean += weight * f->a;
+			square += weight * (f->a * f->a + f->variance);
+		}
 	r->share.a = mean / sum;
 	r->share.variance = fmax(square / sum - r->share.a * r->share.a, 0);
 	r->windows = best_windows(r, likely, best);
