@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A co-runner for tests: makes itself hard to stop or to look at, and then runs a program. */
-/* Use: crowd [idle N] [stopped] [traced] [resumed] [reads FILE] PROGRAM [ARG...] */
+/* Use: crowd [idle N] [threads N] [stopped] [traced] [resumed] [reads FILE] PROGRAM [ARG...] */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,29 @@ static void live(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;)
 		pause();
+}
+
+static int threads;
+
+static void *wait_on(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* Each stop signal that one of so many threads gets makes the kernel look at all of them. */
+static void live_in_threads(void)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	while (threads-- > 0)
+		if (pthread_create(&thread, &small, wait_on, NULL))
+			_exit(1);
+	live();
 }
 
 static void stand(void)
@@ -90,7 +114,10 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[i], "idle") && i + 1 < argc)
 			for (int n = atoi(argv[++i]); n > 0; n--)
 				start(live);
-		else if (!strcmp(argv[i], "stopped"))
+		else if (!strcmp(argv[i], "threads") && i + 1 < argc) {
+			threads = atoi(argv[++i]);
+			start(live_in_threads);
+		} else if (!strcmp(argv[i], "stopped"))
 			start(stand);
 		else if (!strcmp(argv[i], "traced"))
 			start(trace);

@@ -13,18 +13,21 @@
 #include "poppa/hold/proc.h"
 
 #define STATUS_SIZE 4096
+#define SIGNALLED_OF_MANY 16 /* threads that get a signal where there are too many */
 
 /*
  * The kernel may give a signal for the process to a thread that waits for a processor, while
  * another thread runs on for milliseconds. So each thread gets its own SIGSTOP: the first thread
  * that takes it stops all of them, and SIGCONT removes those that are still pending. A thread has
  * no descriptor before Linux 6.9, so it is named by its number, which was just read from the
- * directory of this very process: the kernel uses a number again only after all others.
+ * directory of this very process: the kernel uses a number again only after all others. For each
+ * signal the kernel looks at all threads, so of very many only some get one: a thousand idle
+ * threads would hold everybody up.
  */
 struct round {
 	const struct held_file *held;
 	pid_t pid;
-	int sent;
+	int sent, most; /* most: 0 = all */
 };
 
 static int sigstop_thread(pid_t tid, void *arg)
@@ -35,12 +38,13 @@ static int sigstop_thread(pid_t tid, void *arg)
 	if (held_late(r->held))
 		return 1;
 	r->sent += !syscall(SYS_tgkill, r->pid, tid, SIGSTOP);
-	return 0;
+	return r->most && r->sent >= r->most;
 }
 
-static int sigstop_threads(const struct pause_unit *u)
+static int sigstop_threads(const struct pause_unit *u, int count)
 {
-	struct round r = {u->held, u->pid, 0};
+	struct round r = {
+		u->held, u->pid, 0, count > PAUSE_SIGNALLED_THREADS ? SIGNALLED_OF_MANY : 0};
 	int rc = proc_each_thread(u->fd[2], sigstop_thread, &r);
 
 	if (rc < 0)
@@ -75,7 +79,7 @@ static int stop(struct pause_unit *u)
 		errno = ETIME;
 		return -1;
 	}
-	if (!(count > 1 ? sigstop_threads(u) : proc_signal_own(u->fd[0], SIGSTOP)))
+	if (!(count > 1 ? sigstop_threads(u, count) : proc_signal_own(u->fd[0], SIGSTOP)))
 		return 0;
 	saved = errno == ENOENT ? ESRCH : errno;
 	held_disarm(u->held, u->entry);

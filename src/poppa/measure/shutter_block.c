@@ -16,7 +16,7 @@
 #define FREEZE_STEP (25 * NS_PER_US) /* asleep, so that a task on our own core can freeze */
 #define LOOK_ALL 4 /* of up to so many units, each is looked at before its resume (10 us) */
 #define DEADLINE_MARGIN (20 * NS_PER_MS)
-#define DEADLINE_MAX (45 * NS_PER_MS) /* 50 ms at most, less the time that the guard needs */
+#define DEADLINE_MAX (45 * NS_PER_MS) /* of a usual block: 50 ms at most, less the time that the guard needs */
 #define LEAST_MARGIN (15 * NS_PER_MS)
 
 int64_t shutter_deadline_ns(int64_t shutter_ns)
@@ -108,7 +108,9 @@ static bool read_wanted(struct shutter_plan *p, int region, int boundary)
 struct hold {
 	int stopped[SHUTTER_MAX_JOBS];   /* how many units of each job, from its first */
 	int64_t since[SHUTTER_MAX_JOBS]; /* CLOCK_MONOTONIC */
-	int64_t noted_ns;                /* when note_held() was last called; 0 = not yet */
+	int64_t took[SHUTTER_MAX_JOBS];  /* to stop and to resume it, ns */
+	int unstopped;    /* the job of which not everything could be stopped; or -1 */
+	int64_t noted_ns; /* when note_held() was last called; 0 = not yet */
 };
 
 /* What tells whether a job stands still that is to; NULL for any other. */
@@ -273,10 +275,11 @@ static enum shutter_outcome look_at_others(struct shutter_plan *p)
 	return SHUTTER_OK;
 }
 
-static void resume_others(struct shutter_plan *p, const struct hold *h)
+static void resume_others(struct shutter_plan *p, struct hold *h)
 {
 	for (int i = 0; i < p->jobs; i++) {
 		const struct shutter_job *j = &p->job[i];
+		int64_t began = clock_now();
 		bool look = true;
 
 		if (h->stopped[i] && j->new_tasks)
@@ -295,7 +298,23 @@ static void resume_others(struct shutter_plan *p, const struct hold *h)
 		}
 		if (h->stopped[i])
 			p->paused_ns[i] = clock_now() - h->since[i];
+		/* What had the signal before the others may be a decoy, and the work ran on. */
+		if (h->unstopped == i)
+			p->paused_ns[i] = 0;
+		h->took[i] += clock_now() - began;
 	}
+}
+
+/* The job that took longest to stop and to resume, where that is longer than a whole shutter: it
+ * has made the block late. -1: nobody, poppad itself had no processor. */
+static int slowest(const struct shutter_plan *p, const struct hold *h)
+{
+	int most = 0;
+
+	for (int i = 1; i < p->jobs; i++)
+		if (h->took[i] > h->took[most])
+			most = i;
+	return h->took[most] > p->shutter_ns ? most : -1;
 }
 
 /*
@@ -380,10 +399,9 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 {
 	const int64_t deadline =
 		shutter_deadline_ns(p->shutter_ns) + shutter_plan_beyond_ns(p, p->long_windows);
-	struct hold h = {.noted_ns = 0};
-	int64_t start, longest = 0;
+	struct hold h = {.unstopped = -1};
 	uint32_t fired = held->fired;
-	int slowest = -1;
+	int64_t start;
 	bool ok = true;
 
 	if (!guard_alive(guard)) {
@@ -416,6 +434,7 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 				continue;
 			}
 			p->by = i;
+			h.unstopped = i;
 			p->outcome = errno == EBUSY   ? SHUTTER_STOPPED
 				     : errno == ETIME ? SHUTTER_OVERDUE
 						      : SHUTTER_GONE;
@@ -423,23 +442,18 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 		}
 		if (ok && h.stopped[i] && j->new_tasks && new_tasks_stop(j->new_tasks))
 			p->changed = true;
-		if (clock_now() - h.since[i] > longest) {
-			longest = clock_now() - h.since[i];
-			slowest = i;
-		}
+		h.took[i] = clock_now() - h.since[i];
 	}
 	ok = ok && measure_alone(p, &h, start);
 	resume_others(p, &h);
 	guard_deadline(guard, 0);
 	p->stop_ns = clock_now() - start;
-	if (held->fired != fired) {
+	if (held->fired != fired)
 		overdue(p, start, (int64_t)held->fired_ns);
-		/* A job that is so slow to stop has made it late. */
-		if (longest > shutter_deadline_ns(p->shutter_ns) / 2)
-			p->by = slowest;
-	} else if (ok && p->foreign_stop) {
+	else if (ok && p->foreign_stop)
 		p->outcome = SHUTTER_STOPPED;
-	}
+	if (p->outcome == SHUTTER_OVERDUE)
+		p->by = slowest(p, &h);
 	return p->outcome == SHUTTER_OK;
 }
 

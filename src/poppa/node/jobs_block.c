@@ -158,12 +158,13 @@ static void take_stillness(struct jobs *js, struct shutter_plan *p)
 }
 
 /* Tells a job which co-runner kept its block from being of use, and notes how often: choose_units()
- * then does without signals. */
+ * then does without signals. Whose signals make a shutter late is one of these. */
 static void take_spoilt(struct jobs *js, struct job *lone, const struct shutter_plan *p)
 {
 	struct job *by = p->by >= 0 ? job_of(js, p, p->by) : NULL;
 
-	if (by && (p->outcome == SHUTTER_RAN || p->outcome == SHUTTER_STOPPED))
+	if (by && (p->outcome == SHUTTER_RAN || p->outcome == SHUTTER_STOPPED ||
+			  p->outcome == SHUTTER_OVERDUE))
 		by->whole |= ++by->spoilt == MANY_RAN;
 	if (lone && p->kind == SHUTTER_LONE && p->outcome != SHUTTER_OK && p->by >= 0)
 		tally_spoilt(lone->tally, p->job[p->by].job_id);

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "poppa/hold/held_release.h"
 #include "poppa/hold/pause.h"
 #include "poppa/hold/proc.h"
@@ -215,6 +216,13 @@ static void *spin(void *arg)
 	return NULL;
 }
 
+static void *idle_on(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
 /* The nth of the processors, or the last, and it alone. */
 static void share_cpu(int n)
 {
@@ -344,6 +352,76 @@ static void *sleep_on(void *arg)
 	for (;;)
 		pause();
 	return NULL;
+}
+
+/* A process of very many threads that idle, and of one that works, the last. */
+static pid_t spawn_crowd(struct work *w, int threads)
+{
+	pid_t pid = fork();
+	pthread_attr_t small;
+	pthread_t thread;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	for (int i = 0; i < threads; i++)
+		if (pthread_create(&thread, &small, idle_on, NULL))
+			_exit(1);
+	if (pthread_create(&thread, NULL, spin, &w->count[0]))
+		_exit(1);
+	idle_on(NULL);
+	_exit(0);
+}
+
+/* The kernel looks at all threads of a process for each signal to one of them: one for each thread
+ * of a thousand would take longer than a shutter may last. */
+static void many_idle_threads_hold_nobody_up(void **state)
+{
+	struct work *w =
+		mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int64_t least[2] = {INT64_MAX, INT64_MAX};
+
+	(void)state;
+	assert_ptr_not_equal(w, MAP_FAILED);
+	for (int many = 0; many < 2; many++) {
+		struct pause_unit *u;
+		struct proc_stat st;
+		int ran_on = 0;
+		pid_t pid;
+
+		w->count[0] = 0;
+		pid = spawn_crowd(w, many ? 1600 : 100);
+		while (!w->count[0])
+			usleep(1000);
+		assert_int_equal(proc_stat(pid, &st), 0);
+		u = pause_open_process(held, pid, st.starttime);
+		assert_non_null(u);
+		for (int i = 0; i < TRIES; i++) {
+			int64_t began = clock_now(), took;
+			uint64_t was;
+
+			assert_int_equal(pause_stop(u), 0);
+			took = clock_now() - began;
+			least[many] = took < least[many] ? took : least[many];
+			usleep(20000);
+			was = w->count[0];
+			usleep(2000);
+			ran_on += was != w->count[0];
+			assert_false(pause_resume(u, true));
+			usleep(2000);
+		}
+		assert_true(ran_on * 2 < TRIES);
+		pause_close(u);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	print_message("100 idle threads stop in %.3f ms, 1600 in %.3f ms\n", (double)least[0] / 1e6,
+		(double)least[1] / 1e6);
+	/* One signal for each thread takes 256 times as long. */
+	assert_true(least[1] < 32 * least[0]);
+	munmap(w, sizeof(*w));
 }
 
 /* A program of two threads, of which the first waits for a child of vfork() until the other end of
@@ -481,6 +559,7 @@ int main(void)
 		cmocka_unit_test(gone),
 		cmocka_unit_test(nothing_is_stopped_after_the_deadline),
 		cmocka_unit_test(stops_all_threads),
+		cmocka_unit_test(many_idle_threads_hold_nobody_up),
 		cmocka_unit_test(halfway_stopped_is_stopped),
 		cmocka_unit_test(stopped_twice_before_its_turn),
 	};

@@ -97,6 +97,24 @@ void __wrap_counter_region(struct counter *c, int region)
 	(void)region;
 }
 
+/* To stop the first of a block takes as long as the guard waits. */
+static atomic_bool slow_to_stop;
+
+int __real_proc_signal_own(int pidfd, int sig);
+int __wrap_proc_signal_own(int pidfd, int sig);
+
+int __wrap_proc_signal_own(int pidfd, int sig)
+{
+	int rc = __real_proc_signal_own(pidfd, sig);
+
+	if (!slow_to_stop)
+		return rc;
+	usleep(5000);
+	held->passed++;
+	slow_to_stop = false;
+	return rc;
+}
+
 char __wrap_counter_task_state(const struct counter *c)
 {
 	struct proc_stat st;
@@ -849,6 +867,24 @@ static void deadline_passes_first(void **state)
 	put_away();
 }
 
+/* The last job cannot be stopped in time, since the one before it was slow: that one is named. Who
+ * was not stopped has no time off, whatever of it had its signal. */
+static void who_is_slow_to_stop_is_named(void **state)
+{
+	struct shutter_plan *p;
+
+	(void)state;
+	slow_to_stop = true;
+	shutter_publish(shutter, plan());
+	p = next_block();
+	assert_int_equal(p->outcome, SHUTTER_OVERDUE);
+	assert_int_equal(p->by, p->lone == 0 ? 1 : 0);
+	assert_true(p->paused_ns[p->by] > 4 * NS_PER_MS);
+	assert_int_equal(p->paused_ns[p->lone == JOBS - 1 ? JOBS - 2 : JOBS - 1], 0);
+	nobody_stopped();
+	put_away();
+}
+
 static void no_guard(void **state)
 {
 	struct guard was = guard;
@@ -1117,6 +1153,7 @@ int main(void)
 		cmocka_unit_test(hides_beside_its_tasks),
 		cmocka_unit_test(hides_without_a_task),
 		cmocka_unit_test(deadline_passes_first),
+		cmocka_unit_test(who_is_slow_to_stop_is_named),
 		cmocka_unit_test(no_guard),
 		cmocka_unit_test(stopped_guard),
 		cmocka_unit_test(uncounted_task_ends),
