@@ -225,7 +225,8 @@ tests_unit_poppa_hold_test_pause_freezer_SOURCES = \
 tests_unit_poppa_counter_test_symbol_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fstatfs
 tests_unit_poppa_measure_test_shutter_LDFLAGS = \
 	$(AM_LDFLAGS) \
-	-Wl,--wrap=clock_gettime,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts
+	-Wl,--wrap=clock_gettime,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts \
+	-Wl,--wrap=proc_signal_own
 tests_unit_poppa_measure_test_shutter_plan_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_has_cycles
 tests_unit_poppa_report_test_sender_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=client_send_records,--wrap=rename,--wrap=unlink
@@ -260,7 +261,7 @@ tests_unit_poppa_node_test_jobs_plan_SOURCES = tests/unit/poppa/node/test_jobs_p
 tests_unit_poppa_node_test_jobs_plan_LDFLAGS = $(JOBS_WRAPS)
 tests_unit_poppa_node_test_jobs_scan_SOURCES = tests/unit/poppa/node/test_jobs_scan.c $(JOBS_FIXTURE)
 tests_unit_poppa_node_test_jobs_scan_LDFLAGS = $(JOBS_WRAPS) \
-	-Wl,--wrap=find_tasks,--wrap=counter_open,--wrap=counter_refresh,--wrap=counter_prepare \
+	-Wl,--wrap=find_tasks,--wrap=find_tasks_holds,--wrap=counter_open,--wrap=counter_refresh,--wrap=counter_prepare \
 	-Wl,--wrap=pause_open_process,--wrap=pause_open_freezer,--wrap=shutter_idle_ns,--wrap=shutter_take
 tests_unit_poppa_node_test_jobs_status_SOURCES = tests/unit/poppa/node/test_jobs_status.c $(JOBS_FIXTURE)
 tests_unit_poppa_node_test_jobs_status_LDFLAGS = $(JOBS_WRAPS)

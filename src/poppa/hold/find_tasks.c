@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -206,6 +208,29 @@ static void find_job_control(struct found_tasks *d)
 		if (parent && parent->shell)
 			d->process[i].job_control = true;
 	}
+}
+
+/* The part of a directory that names the job and what is below it, whatever the host or a container
+ * has above: from the user's on (v1), or from Slurm's scope on (v2). */
+static const char *from_job(const char *dir)
+{
+	const char *at = strstr(dir, "/uid_"), *scope = strstr(dir, "slurmstepd.scope/");
+
+	if (at || !scope)
+		return at ? at : dir;
+	while (scope > dir && *scope != '/')
+		scope--;
+	return scope;
+}
+
+bool find_tasks_holds(const char *dir, pid_t pid)
+{
+	struct statfs fs;
+
+	if (!statfs(dir, &fs) && fs.f_type != CGROUP_SUPER_MAGIC &&
+		fs.f_type != CGROUP2_SUPER_MAGIC)
+		return true;
+	return proc_in_cgroup(pid, from_job(dir));
 }
 
 int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, const char *name,

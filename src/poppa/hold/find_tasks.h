@@ -58,6 +58,15 @@ int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, 
 	const struct nodeconf *conf, struct found_tasks *d);
 void find_tasks_free(struct found_tasks *d);
 
+/*
+ * Whether the process is in the cgroup of this directory, of a job, at this moment. A list of
+ * processes is some milliseconds old: who was in it may have ended, and its number may be another's
+ * process, of any user. So ask before anything is done to a process, after its start time was read:
+ * whoever gets the number later has another one. Where the first thread of a process has ended, the
+ * kernel no longer tells. True where the directory is no kernel's (in tests). Allocates nothing.
+ */
+bool find_tasks_holds(const char *dir, pid_t pid);
+
 /* Whether exe names a launcher, a shell or another helper that runs no part of an application; conf
  * may add names (shell patterns). A process of that name that computes is a task all the same. */
 bool find_tasks_launcher(const char *exe, const struct nodeconf *conf);

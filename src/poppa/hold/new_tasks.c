@@ -21,8 +21,8 @@
 struct new_tasks {
 	struct nodeconf conf;
 	int dirs, pids, used;
-	char **file; /* cgroup.procs of each */
-	pid_t *pid;  /* ascending */
+	char **dir; /* cgroups */
+	pid_t *pid; /* ascending */
 	struct pause_unit *unit[NEW_TASKS_MAX];
 	pid_t adopted[NEW_TASKS_MAX];
 	char text[NEW_TASKS_LISTING];
@@ -47,11 +47,11 @@ struct new_tasks *new_tasks_open(struct held_file *h)
 	return n;
 }
 
-static void free_files(char **file, int count)
+static void free_dirs(char **dir, int count)
 {
-	for (int i = 0; file && i < count; i++)
-		free(file[i]);
-	free(file);
+	for (int i = 0; dir && i < count; i++)
+		free(dir[i]);
+	free(dir);
 }
 
 void new_tasks_close(struct new_tasks *n)
@@ -60,7 +60,7 @@ void new_tasks_close(struct new_tasks *n)
 		return;
 	for (int i = 0; i < NEW_TASKS_MAX; i++)
 		pause_close(n->unit[i]);
-	free_files(n->file, n->dirs);
+	free_dirs(n->dir, n->dirs);
 	free(n->pid);
 	free(n);
 }
@@ -75,17 +75,16 @@ static int by_number(const void *a, const void *b)
 int new_tasks_know(struct new_tasks *n, const struct nodeconf *conf, const char *const *dir,
 	int dirs, const pid_t *pid, int pids)
 {
-	char **file = calloc(dirs + 1, sizeof(*file)), path[PATH_MAX];
+	char **copy = calloc(dirs + 1, sizeof(*copy));
 	pid_t *known = malloc((pids + 1) * sizeof(*known));
-	bool ok = file && known;
+	bool ok = copy && known;
 
 	for (int i = 0; ok && i < dirs; i++) {
-		snprintf(path, sizeof(path), "%s/cgroup.procs", dir[i]);
-		file[i] = strdup(path);
-		ok = file[i];
+		copy[i] = strdup(dir[i]);
+		ok = copy[i];
 	}
 	if (!ok) {
-		free_files(file, dirs);
+		free_dirs(copy, dirs);
 		free(known);
 		errno = ENOMEM;
 		return -1;
@@ -93,10 +92,10 @@ int new_tasks_know(struct new_tasks *n, const struct nodeconf *conf, const char 
 	if (pids)
 		memcpy(known, pid, pids * sizeof(*known));
 	qsort(known, pids, sizeof(*known), by_number);
-	free_files(n->file, n->dirs);
+	free_dirs(n->dir, n->dirs);
 	free(n->pid);
 	n->conf = *conf;
-	n->file = file;
+	n->dir = copy;
 	n->dirs = dirs;
 	n->pid = known;
 	n->pids = pids;
@@ -113,14 +112,14 @@ static bool known(const struct new_tasks *n, pid_t pid)
 	return false;
 }
 
-static bool stop(struct new_tasks *n, pid_t pid)
+static bool stop(struct new_tasks *n, const char *dir, pid_t pid)
 {
 	char exe[NAME_MAX + 1];
 
 	if (n->used == NEW_TASKS_MAX || proc_exe(pid, exe, sizeof(exe)) ||
 		find_tasks_launcher(exe, &n->conf) || pause_adopt(n->unit[n->used], pid))
 		return false;
-	if (pause_stop(n->unit[n->used])) {
+	if (!find_tasks_holds(dir, pid) || pause_stop(n->unit[n->used])) {
 		pause_let_go(n->unit[n->used]);
 		return false;
 	}
@@ -129,14 +128,17 @@ static bool stop(struct new_tasks *n, pid_t pid)
 }
 
 /* Opens the file each time: the kernel makes the list when the file is opened, not at each read. */
-static int stop_in(struct new_tasks *n, const char *file)
+static int stop_in(struct new_tasks *n, const char *dir)
 {
-	int fd = open(file, O_RDONLY | O_CLOEXEC), count = 0;
+	int fd, count = 0;
+	char file[PATH_MAX];
 	const size_t room = sizeof(n->text) - 1;
 	size_t size = 0;
 	ssize_t got;
 	char *end;
 
+	snprintf(file, sizeof(file), "%s/cgroup.procs", dir);
+	fd = open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
 	while (size < room && (got = read(fd, n->text + size, room - size)) > 0)
@@ -151,7 +153,7 @@ static int stop_in(struct new_tasks *n, const char *file)
 		if (end == p)
 			break;
 		if (pid > 0 && !known(n, pid))
-			count += stop(n, pid);
+			count += stop(n, dir, pid);
 	}
 	return count;
 }
@@ -162,7 +164,7 @@ int new_tasks_stop(struct new_tasks *n)
 	for (int round = 0, found = 1; round < ROUNDS && found; round++) {
 		found = 0;
 		for (int i = 0; i < n->dirs; i++)
-			found += stop_in(n, n->file[i]);
+			found += stop_in(n, n->dir[i]);
 	}
 	return n->used;
 }

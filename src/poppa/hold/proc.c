@@ -18,6 +18,7 @@
 #define STAT_SIZE 1024
 #define STATUS_SIZE 4096
 #define DIRENTS 4096
+#define CGROUPS_SIZE 8192
 
 #ifndef PIDFD_SIGNAL_THREAD
 #define PIDFD_SIGNAL_THREAD 1
@@ -198,6 +199,25 @@ int proc_exe(pid_t pid, char *buf, size_t size)
 	base = strrchr(target, '/');
 	snprintf(buf, size, "%s", base ? base + 1 : target);
 	return 0;
+}
+
+bool proc_in_cgroup(pid_t pid, const char *end)
+{
+	char path[64], text[CGROUPS_SIZE];
+	size_t wanted = strlen(end);
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	if (read_small(path, text, sizeof(text)) < 0)
+		return false;
+	/* Each line is HIERARCHY:CONTROLLERS:PATH. */
+	for (char *line = text; *line;) {
+		size_t length = strcspn(line, "\n");
+
+		if (length >= wanted && !memcmp(line + length - wanted, end, wanted))
+			return true;
+		line += length + (line[length] == '\n');
+	}
+	return false;
 }
 
 int proc_pidfd(pid_t pid, uint64_t starttime)

@@ -57,6 +57,9 @@ int proc_signal(int pidfd, int sig);
  * tell this signal from somebody else's. */
 int proc_signal_own(int pidfd, int sig);
 
+/* Whether the path of one of the process's cgroups ends with this. Allocates nothing. */
+bool proc_in_cgroup(pid_t pid, const char *end);
+
 /* Whether a debugger or another tracer is attached to the process. */
 bool proc_traced(pid_t pid);
 

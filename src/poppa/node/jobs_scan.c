@@ -218,9 +218,12 @@ static int take_tasks(struct jobs *js, struct job *j, const struct found_tasks *
 			continue;
 		while (old < j->tasks && precedes(&j->task[old], p))
 			forget_task(js, &j->task[old++]);
-		next[n] = old < j->tasks && j->task[old].pid == p->pid
-				  ? j->task[old++]
-				  : (struct task){.pid = p->pid, .starttime = p->starttime};
+		if (old < j->tasks && j->task[old].pid == p->pid)
+			next[n] = j->task[old++];
+		else if (p->headless || find_tasks_holds(d->dir[p->dir].path, p->pid))
+			next[n] = (struct task){.pid = p->pid, .starttime = p->starttime};
+		else
+			continue;
 		if (!known[p->dir])
 			is[p->dir] = frozen(js, &d->dir[p->dir]);
 		known[p->dir] = true;
@@ -363,6 +366,9 @@ static int choose_units(struct jobs *js, struct job *j, const struct found_tasks
 			*why = "it has too many processes or cgroups to look at";
 		else if (t && t->traced)
 			*why = "a debugger or strace is attached to it";
+		else if (t && method == PAUSE_AUTO && !crowd &&
+			 d->process[u->index].threads > PAUSE_SIGNALLED_THREADS)
+			*why = "a process of it has too many threads for signals";
 		else if (t && jobs_task_stopped(t))
 			continue;
 		(*unit)[kept++] = *u;

@@ -273,6 +273,25 @@ static void state_of_a_zombie(void **state)
 	close(fd);
 }
 
+static void knows_the_cgroup(void **state)
+{
+	char text[8192] = "", *path;
+	FILE *f = fopen("/proc/self/cgroup", "r");
+	pid_t pid = child();
+
+	(void)state;
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	text[strcspn(text, "\n")] = '\0';
+	path = strchr(strchr(text, ':') + 1, ':') + 1;
+	assert_true(proc_in_cgroup(pid, path));
+	assert_false(proc_in_cgroup(pid, "/uid_1/job_2/step_0"));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_false(proc_in_cgroup(pid, path));
+}
+
 static void no_descriptor_is_left(void **state)
 {
 	struct rlimit few, usual;
@@ -293,6 +312,7 @@ int main(void)
 		cmocka_unit_test(names_one_process_for_good),
 		cmocka_unit_test(state_through_an_open_file),
 		cmocka_unit_test(state_of_a_zombie),
+		cmocka_unit_test(knows_the_cgroup),
 		cmocka_unit_test(no_descriptor_is_left),
 		cmocka_unit_test(each_thread_once),
 		cmocka_unit_test(stops_of_others_are_told),

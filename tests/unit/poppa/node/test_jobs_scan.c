@@ -29,12 +29,14 @@ static int found_count, found_dirs, find_error;
 static const char *counted_by; /* the file that counts the job's processor time */
 static int freezers_opened;    /* how often somebody tried to open one */
 static int open_error, pause_error;
-static int opened; /* how often somebody tried to open a counter */
+static pid_t moved; /* is in the job's cgroups no more when it is looked at; 0 = none */
+static int opened;  /* how often somebody tried to open a counter */
 static int64_t open_takes, prepare_takes;
 static int64_t idle_ns;
 
 int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id,
 	const char *name, const struct nodeconf *c, struct found_tasks *d);
+bool __wrap_find_tasks_holds(const char *dir, pid_t pid);
 int __wrap_counter_open(enum counter_backend backend, const struct nodeconf *c, pid_t pid,
 	struct counter **out, struct errmsg *err);
 int __wrap_counter_refresh(struct counter *c);
@@ -71,6 +73,12 @@ int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t j
 	for (int i = MAX_FOUND; i < found_count; i++)
 		d->process[i] = (struct found_process){.pid = NOBODY + i, .state = 'S'};
 	return 0;
+}
+
+bool __wrap_find_tasks_holds(const char *dir, pid_t pid)
+{
+	(void)dir;
+	return pid != moved;
 }
 
 int __wrap_counter_open(enum counter_backend backend, const struct nodeconf *c, pid_t pid,
@@ -368,6 +376,44 @@ static void frozen_where_signals_do_not_do(void **state)
 	assert_int_equal(freezers_opened, 3);
 }
 
+/* A process of many threads is stopped by signals only where no cgroup can be frozen. */
+static void frozen_with_its_many_threads(void **state)
+{
+	(void)state;
+	settings.pause = PAUSE_AUTO;
+	found_count = 2;
+	found[1].app = false; /* a launcher */
+	counted_by = "/proc/self/stat";
+	add_job(1, 0, COUNTER_NONE);
+	found[0].threads = PAUSE_SIGNALLED_THREADS;
+	jobs_scan(&js);
+	assert_int_equal(freezers_opened, 0);
+	found[0].threads++;
+	jobs_scan(&js);
+	assert_int_equal(freezers_opened, 1);
+	settings.pause = PAUSE_SIGSTOP;
+	jobs_scan(&js);
+	assert_int_equal(freezers_opened, 1);
+	assert_true(js.first->pausable);
+}
+
+/* A number that was in the list may be a stranger's by now. */
+static void strangers_are_left_alone(void **state)
+{
+	struct job *j = add_job(1, 0, COUNTER_NONE);
+
+	(void)state;
+	found_count = 2;
+	moved = found[1].pid;
+	jobs_scan(&js);
+	assert_int_equal(j->tasks, 1);
+	assert_int_equal(j->task[0].pid, found[0].pid);
+	/* Who is known is no other process as long as it has the same start time. */
+	moved = found[0].pid;
+	jobs_scan(&js);
+	assert_int_equal(j->tasks, 2);
+}
+
 static void stopped_or_traced_in_part(void **state)
 {
 	struct job *j = add_job(1, 0, COUNTER_NONE);
@@ -461,6 +507,8 @@ int main(void)
 		SCAN_TEST(tasks_that_cannot_be_stopped),
 		SCAN_TEST(more_processes_than_clocks),
 		SCAN_TEST(frozen_where_signals_do_not_do),
+		SCAN_TEST(frozen_with_its_many_threads),
+		SCAN_TEST(strangers_are_left_alone),
 		SCAN_TEST(stopped_or_traced_in_part),
 		SCAN_TEST(a_signal_that_has_ended),
 		SCAN_TEST(slow_counters_wait_for_a_gap),
