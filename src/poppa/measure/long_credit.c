@@ -4,15 +4,15 @@
 
 #include <stddef.h>
 
-void long_credit_add(struct long_credit *c, int64_t co_ns, double budget, int64_t length_ns)
+void long_credit_add(struct long_credit *c, int64_t beside_ns, double budget, int64_t length_ns)
 {
 	int64_t most = LONG_CREDIT_MOST * length_ns;
 
 	if (!c->begun)
 		c->left_ns = LONG_CREDIT_FIRST * length_ns;
 	c->begun = true;
-	if (co_ns > 0)
-		c->left_ns += (int64_t)(budget * (double)co_ns);
+	if (beside_ns > 0)
+		c->left_ns += (int64_t)(budget * (double)beside_ns);
 	if (c->left_ns > most)
 		c->left_ns = most;
 }

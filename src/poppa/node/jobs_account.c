@@ -99,6 +99,7 @@ void jobs_account(struct jobs *js)
 	}
 	for (struct job *j = js->first; j; j = j->next) {
 		int64_t co = j->tally->mode_ns[TALLY_CO];
+		int64_t beside = j->was_in_plan && !j->was_alone ? now - j->tally->last_ns : 0;
 
 		correct_alone(js, j);
 		if (j->blinded)
@@ -108,8 +109,10 @@ void jobs_account(struct jobs *js)
 		tally_advance(j->tally, now, mode_of(js, j, running, now, &j->blinded));
 		co = j->tally->mode_ns[TALLY_CO] - co;
 		js->co_ns += co;
+		/* Also of time that is not measured: who stops publishing would keep all others
+		 * from long blocks. */
 		if (js->long_length_ns)
-			long_credit_add(&j->long_credit, co, js->env.settings->long_budget,
+			long_credit_add(&j->long_credit, beside, js->env.settings->long_budget,
 				js->long_length_ns);
 		for (const struct job *o = js->first; o; o = o->next)
 			if (o != j && o->was_in_plan)

@@ -86,6 +86,32 @@ static void without_its_counter(void **state)
 	assert_int_equal(a->tally->mode, TALLY_CO);
 }
 
+/* A job that stops publishing is held by long blocks all the same: else it would keep all others
+ * from having one. */
+static void without_its_counter_it_is_held(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
+
+	(void)state;
+	js.long_length_ns = 100 * NS_PER_MS;
+	settings.long_budget = 0.001;
+	a_second_passes();
+	a->task[0].counter = NULL;
+	long_credit_take(&a->long_credit, LONG_CREDIT_FIRST * js.long_length_ns);
+	long_credit_take(&b->long_credit, LONG_CREDIT_FIRST * js.long_length_ns);
+	for (int s = 0; s < 120; s++)
+		a_second_passes();
+	assert_int_equal(a->tally->mode, TALLY_UNMEASURED);
+	assert_in_range(a->long_credit.left_ns, 100 * NS_PER_MS, 130 * NS_PER_MS);
+	assert_int_equal(a->long_credit.left_ns, b->long_credit.left_ns);
+	/* Alone it gets none. */
+	b->state = JOB_STOPPED;
+	a_second_passes();
+	b->long_credit.left_ns = 0;
+	a_second_passes();
+	assert_int_equal(b->long_credit.left_ns, 0);
+}
+
 /* The bill names the job beside which nobody can be measured. */
 static void beside_one_that_is_not_watched(void **state)
 {
@@ -184,6 +210,7 @@ int main(void)
 		JOBS_TEST(alone_or_together),
 		JOBS_TEST(together_without_shutters),
 		JOBS_TEST(without_its_counter),
+		JOBS_TEST(without_its_counter_it_is_held),
 		JOBS_TEST(beside_one_that_is_not_seen),
 		JOBS_TEST(beside_one_that_is_not_watched),
 		JOBS_TEST(works_while_its_tasks_are_stopped),
