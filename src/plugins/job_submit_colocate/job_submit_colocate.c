@@ -92,23 +92,6 @@ static int check_cluster(struct errmsg *err)
 	return 0;
 }
 
-/* Finds COLOCATE: returns 1 and where it is; 0 without it; -1 where it is there more than once. */
-static int find_env(char **env, uint32_t size, uint32_t *at)
-{
-	const size_t len = strlen(COLOCATE_ENV);
-	int found = 0;
-
-	for (uint32_t i = 0; i < size; i++) {
-		if (!env[i] || strncmp(env[i], COLOCATE_ENV, len) ||
-			(env[i][len] != '=' && env[i][len] != '\0'))
-			continue;
-		if (found++)
-			return -1;
-		*at = i;
-	}
-	return found;
-}
-
 /* Parses what the client sent, whoever the client is, and writes back its canonical form. */
 static int read_wish(job_desc_msg_t *d, uint32_t at, struct colocate *wish, struct errmsg *err)
 {
@@ -202,7 +185,8 @@ int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg)
 {
 	struct errmsg err = {""};
 	uint32_t at = 0;
-	int found = find_env(job_desc->spank_job_env, job_desc->spank_job_env_size, &at);
+	int found = colocate_find_env(
+		job_desc->spank_job_env, job_desc->spank_job_env_size, COLOCATE_ENV, &at);
 
 	if (!found)
 		return SLURM_SUCCESS;
@@ -271,7 +255,8 @@ int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr, uint32_t submit_
 	uint32_t at = 0;
 	const char *value;
 
-	if (find_env(job_ptr->spank_job_env, job_ptr->spank_job_env_size, &at) != 1 ||
+	if (colocate_find_env(
+		    job_ptr->spank_job_env, job_ptr->spank_job_env_size, COLOCATE_ENV, &at) != 1 ||
 		!IS_JOB_PENDING(job_ptr) || !job_ptr->details || !changes_resources(job_desc))
 		return SLURM_SUCCESS;
 	value = strchr(job_ptr->spank_job_env[at], '=');

@@ -285,14 +285,32 @@ char *colocate_format(const struct colocate *c, char *buf)
 	return buf;
 }
 
-const char *colocate_env(char **env, uint32_t count, const char *name)
+int colocate_find_env(char **env, uint32_t count, const char *name, uint32_t *at)
 {
 	const size_t len = strlen(name);
+	int found = 0;
 
-	for (uint32_t i = 0; env && i < count; i++)
-		if (env[i] && !strncmp(env[i], name, len) && env[i][len] == '=')
-			return env[i] + len + 1;
-	return NULL;
+	for (uint32_t i = 0; env && i < count; i++) {
+		if (!env[i] || strncmp(env[i], name, len) ||
+			(env[i][len] != '=' && env[i][len] != '\0'))
+			continue;
+		if (found)
+			return -1;
+		found = 1;
+		*at = i;
+	}
+	return found;
+}
+
+const char *colocate_env(char **env, uint32_t count, const char *name)
+{
+	uint32_t at = 0;
+	const char *value;
+
+	if (!colocate_find_env(env, count, name, &at))
+		return NULL;
+	value = strchr(env[at], '=');
+	return value ? value + 1 : NULL;
 }
 
 const char *colocate_keeps_off(const struct colocate *c)
