@@ -65,7 +65,7 @@ on_exit cp "$conf.saved" "$conf"
 echo 'Uprobe=crowd:main!' >>"$conf"
 ctl restart poppad >/dev/null
 on_exit ctl reconfigure --reset
-ctl reconfigure poppa_period=50ms poppa_overhead_max=2% poppa_adaptive=no >/dev/null
+ctl reconfigure poppa_period=50ms poppa_overhead_max=10% poppa_adaptive=no poppa_long=off >/dev/null
 ok "short periods are taken up" wait_until 10 holds '.settings | contains("poppa_period=50ms")'
 SUBMIT_USER=poppa-demo submit -w "$where" --colocate -n1 -o /dev/null --wrap "srun $bin/victim $line 100000 0 0.4"
 one=$job
