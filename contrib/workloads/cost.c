@@ -3,7 +3,7 @@
  */
 /*
  * The machine's mood drifts, so stretches with shutters alternate with stretches without, within
- * the same seconds, and each stretch with shutters is held against its two neighbours.
+ * the same seconds, and each stretch with shutters is compared with its two neighbours.
  */
 #include <argp.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* Measures the true degradation of running jobs by letting each run alone again and again. */
 /*
  * Stretches of co-running and of solo running alternate within the same seconds, as the machine's
- * mood drifts; each solo stretch is held against its two neighbours. The other job is stopped for
+ * mood drifts; each solo stretch is compared with its two neighbours. The other job is stopped for
  * some hundred milliseconds at a time, so this is for experiments, not for production.
  */
 #include <argp.h>
@@ -219,7 +219,7 @@ static int round_of_stretches(struct stretch *before)
 	return meter_follow_threads(job, measured());
 }
 
-/* What poppad measures is to be held against the truth of the same minutes: the two take turns. */
+/* What poppad measures is to be compared with the truth of the same minutes: the two take turns. */
 static void measure_in_turns(int64_t end)
 {
 	struct stretch before;

@@ -33,7 +33,8 @@ struct poppa_settings {
 	int windows;        /* poppa_windows: K, windows in a region */
 	/* poppa_long: how long a long block goes on; LONG_AUTO, or 0 = there are none */
 	int64_t long_ns;
-	double long_budget; /* poppa_long_budget: share of a job's time for others' long blocks */
+	double long_budget; /* poppa_long_budget: share of a job's time beside others for
+			       their long blocks */
 	int adaptive;       /* poppa_adaptive, 0 or 1: fewer shutters where an interval is tight */
 	/* poppa_overhead_max: share of the jobs' time and of the node's processors that shutters
 	 * may cost; 0 = any */

@@ -48,9 +48,9 @@ def main(report, cluster, build, quick):
                 "poppad's own blocks there are stretches of %s without their first and last %s, in which the co-runner is "
                 "stopped or both run (`contrib/workloads/truth`). *Usual blocks*: what poppad's estimator makes of the same "
                 "blocks without what long ones show beyond a shutter. *Near*: within %.2f and the truth's own error. "
-                "*Held*: the interval holds the truth, within that error. In brackets: standard errors and 95 %% intervals." % (
+                "*Covered*: the interval holds the truth, within that error. In brackets: standard errors and 95 %% intervals." % (
                     seconds, STRETCH, EDGE, MOST_WRONG))
-    report.table(["beside stream", "true D", "poppad", "usual blocks", "used", "off by", "near", "held"], rows)
+    report.table(["beside stream", "true D", "poppad", "usual blocks", "used", "off by", "near", "covered"], rows)
     report.judge("each pair within %.2f of the truth, beyond its own error" % MOST_WRONG,
                  "%d of %d" % (near, len(rows)), near == len(rows) > 0)
     report.judge("intervals hold the truth in nine of ten pairs", "%d of %d" % (held, len(rows)),

@@ -91,10 +91,10 @@ def main(report, cluster, build, quick):
     if not known:
         raise Failed("nothing could be measured: " + "; ".join(report.missed))
     events = known[0]["events"]
-    report.text("What the daemon's thread spends on one loop with K = %d sub-windows, without the windows "
+    report.text("What the daemon's thread spends on one loop with K = %d windows, without the windows "
                 "themselves, in us (medians of %d loops or more). poppad's own shutter library takes turns in one run "
                 "with a straightforward implementation of the thesis' Algorithms 1 to 3: a read for each "
-                "task and event at both ends of each sub-window (as Algorithm 1 measures one, so the boundary between "
+                "task and event at both ends of each window (as Algorithm 1 measures one, so the boundary between "
                 "two is read twice), a kill for each task." %
                 (known[0]["windows"], loops),
                 "The events are instructions and cycles." if events == "hardware" else

@@ -58,7 +58,7 @@ def main(report, cluster, build, quick):
     report.text("Run time of two co-located jobs that do not slow each other down, against the "
                 "same without shutters, in per cent more, for P = 200 ms (fixed) and growing S; "
                 "95 % intervals. For each block of the shutter log the progress from 10 ms before to 40 ms after "
-                "it is held against the rate on either side. "
+                "it is compared with the rate on either side. "
                 "The model is the thesis' (3.10); one block in six only pretends to stop "
                 "(poppad(8)), so a sixth less is what to expect.")
     report.table(["S, ms", "model (3.10)", "five sixths", first.name, second.name, "blocks looked at"],

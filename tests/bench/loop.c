@@ -551,7 +551,7 @@ enum {
 static const struct argp_option option_table[] = {
 	{"tasks", KEY_TASKS, "N", 0, "tasks of both jobs together (default 16)", 0},
 	{"loops", KEY_LOOPS, "N", 0, "loops of each kind (default 60)", 0},
-	{"windows", KEY_WINDOWS, "K", 0, "sub-windows of a region (default 4)", 0},
+	{"windows", KEY_WINDOWS, "K", 0, "windows of a region (default 4)", 0},
 	{"shutter", KEY_SHUTTER, "TIME", 0, "length of a region (default 3200us)", 0},
 	{"pause", KEY_PAUSE, "NAME", 0, "sigstop (default) or freezer, for ours", 0},
 	{"counter", KEY_COUNTER, "NAME", 0, "perf (default) or heartbeat, for ours", 0},

@@ -59,8 +59,9 @@ void poppad_options(int argc, char **argv, struct options *o)
 {
 	static const struct argp argp = {.options = option_table,
 		.parser = parse_option,
-		.doc = "Stops co-located jobs for a few milliseconds each now and then, and finds "
-		       "out how much they slow each other down."};
+		.doc = "Stops co-located jobs for some milliseconds each now and then, seldom "
+		       "for up to a quarter of a second, and finds out how much they slow each "
+		       "other down."};
 
 	argp_parse(&argp, argc, argv, 0, NULL, o);
 }

@@ -25,7 +25,7 @@
 #define SLOW_RECENT 10  /* usual blocks before a long one that it is compared with */
 #define SLOW_ENOUGH 64  /* such blocks in all, before and after */
 #define SLOW_BLOCKS 16  /* long blocks that count: the last ones */
-#define SLOW_WINDOWS 10 /* windows beyond of a long block that are used */
+#define SLOW_WINDOWS EST_BEYOND
 
 /* All members of both are doubles, see STATE_REAL(). */
 struct slow_recent {
