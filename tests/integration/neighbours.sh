@@ -56,7 +56,7 @@ counted() {
 # they are, and says how many blocks of the victim there were beside it, or what went wrong.
 play_neighbour() {
 	local two said settle=5
-	[[ $1 != idle* ]] || settle=$settling
+	[[ $1 != idle* && $1 != threads* ]] || settle=$settling
 	SUBMIT_USER=poppa-guest submit -w "$where" --colocate -n1 -o /dev/null --wrap \
 		"srun sh -c 'sleep 100000 & exec $bin/crowd $1 $bin/cheat honest $line $rest'"
 	two=$job

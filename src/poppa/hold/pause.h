@@ -8,8 +8,8 @@
 
 #include "poppa/hold/held.h"
 
-/* A process of more threads is stopped by signals to a few of them. It takes them all with it, but
- * perhaps not at once: better freeze its cgroup. */
+/* A process of more threads is stopped by signals to a few of them, which take all others with
+ * them, each when it has its turn. */
 #define PAUSE_SIGNALLED_THREADS 128
 
 /* One thing that is stopped as a whole: a process (SIGSTOP) or a cgroup (freezer). */

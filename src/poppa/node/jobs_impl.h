@@ -36,10 +36,11 @@ struct task {
 	uint64_t starttime;
 	char state;
 	bool traced, headless;
-	bool single;        /* the scan under way stops it by itself, and not with a freezer */
-	uint64_t cpu_ticks; /* when it was last looked at */
-	int64_t busy_ns;    /* when it was last seen to use processor time; 0 = never */
-	int tries;          /* to open a counter */
+	bool single;            /* the scan under way stops it by itself, and not with a freezer */
+	uint64_t cpu_ticks;     /* when it was last looked at */
+	uint64_t looked_blocks; /* blocks of the node until then */
+	int64_t busy_ns;        /* when it was last seen to use processor time; 0 = never */
+	int tries;              /* to open a counter */
 	int64_t next_try;
 	int64_t refreshed; /* when its counter last looked for threads */
 	struct counter *counter;

@@ -27,7 +27,9 @@
 #define COUNTED_THREADS 4096     /* each takes some file descriptors: a job with more has no data */
 #define FROZEN_PROCESSES 1024    /* more do not all stand still within a shutter */
 #define FREEZABLE_PROCESSES 4096 /* to freeze more takes longer than a shutter may last */
-#define LOOKED_CGROUPS 256       /* in which new tasks are looked for, within a shutter */
+#define WAKE_S 20e-6          /* of a processor, for a thread to be stopped and resumed, at most */
+#define FREEZABLE_THREADS 256 /* of one process: each wakes for it, and again afterwards */
+#define LOOKED_CGROUPS 256    /* in which new tasks are looked for, within a shutter */
 #define BUSY_FOR (10 * NS_PER_S) /* so long after it used a processor, a task is not idle */
 /* After a scan, or the opening of one counter, that took longer, the job waits before the next for
  * REST times what it took. */
@@ -158,6 +160,21 @@ static char true_state(
 	return st.state;
 }
 
+/*
+ * So much processor time a process of many threads may have had only because poppad stopped and
+ * resumed it since it was looked at: each thread wakes for it. What works within that and is left
+ * alone as idle is seen to run while it is held.
+ */
+static uint64_t woken_ticks(
+	const struct jobs *js, const struct task *t, const struct found_process *p)
+{
+	double stops = (double)(js->blocks - t->looked_blocks);
+
+	if (p->threads <= PAUSE_SIGNALLED_THREADS)
+		return 0;
+	return (uint64_t)(stops * p->threads * WAKE_S * (double)sysconf(_SC_CLK_TCK)) + 1;
+}
+
 static void look_at_task(
 	struct jobs *js, struct task *t, const struct found_process *p, bool frozen_dir)
 {
@@ -171,9 +188,11 @@ static void look_at_task(
 		jobs_discard(js, t->counter, NULL, NULL);
 		t->counter = NULL;
 	}
-	if (p->state == 'R' || p->cpu_ticks != t->cpu_ticks)
+	if ((p->state == 'R' && p->threads <= PAUSE_SIGNALLED_THREADS) ||
+		p->cpu_ticks > t->cpu_ticks + woken_ticks(js, t, p))
 		t->busy_ns = clock_now();
 	t->cpu_ticks = p->cpu_ticks;
+	t->looked_blocks = js->blocks;
 	js->changed |= was != jobs_task_stopped(t);
 }
 
@@ -221,7 +240,9 @@ static int take_tasks(struct jobs *js, struct job *j, const struct found_tasks *
 		if (old < j->tasks && j->task[old].pid == p->pid)
 			next[n] = j->task[old++];
 		else if (p->headless || find_tasks_holds(d->dir[p->dir].path, p->pid))
-			next[n] = (struct task){.pid = p->pid, .starttime = p->starttime};
+			next[n] = (struct task){.pid = p->pid,
+				.starttime = p->starttime,
+				.looked_blocks = js->blocks};
 		else
 			continue;
 		if (!known[p->dir])
@@ -335,6 +356,19 @@ static bool idle(const struct task *t, int64_t now)
 	return !t->busy_ns || now - t->busy_ns > BUSY_FOR;
 }
 
+/* Whether there is too much to stop it all, idle as it may be. */
+static bool crowded(const struct found_tasks *d, bool whole)
+{
+	int most = whole ? FREEZABLE_THREADS : PAUSE_SIGNALLED_THREADS;
+
+	if (d->processes > (whole ? FREEZABLE_PROCESSES : FROZEN_PROCESSES))
+		return true;
+	for (int i = 0; i < d->processes; i++)
+		if (d->process[i].app && d->process[i].threads > most)
+			return true;
+	return false;
+}
+
 /*
  * What to stop of a job: cgroups with all that is in them, where `whole`. Tasks that its user has
  * stopped are left alone, and so are idle ones where there are too many: it takes too long to
@@ -347,7 +381,7 @@ static int choose_units(struct jobs *js, struct job *j, const struct found_tasks
 	enum pause_method method = js->env.settings->pause;
 	/* Signals to those that are not idle stop a crowd sooner than a freezer, which has to do
 	 * where signals do not. */
-	bool crowd = d->processes > (whole ? FREEZABLE_PROCESSES : FROZEN_PROCESSES);
+	bool crowd = crowded(d, whole);
 	int n, kept = 0, most = most_units(js);
 	int64_t now = clock_now();
 
@@ -366,9 +400,6 @@ static int choose_units(struct jobs *js, struct job *j, const struct found_tasks
 			*why = "it has too many processes or cgroups to look at";
 		else if (t && t->traced)
 			*why = "a debugger or strace is attached to it";
-		else if (t && method == PAUSE_AUTO && !crowd &&
-			 d->process[u->index].threads > PAUSE_SIGNALLED_THREADS)
-			*why = "a process of it has too many threads for signals";
 		else if (t && jobs_task_stopped(t))
 			continue;
 		(*unit)[kept++] = *u;

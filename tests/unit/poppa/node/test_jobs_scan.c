@@ -376,25 +376,40 @@ static void frozen_where_signals_do_not_do(void **state)
 	assert_int_equal(freezers_opened, 3);
 }
 
-/* A process of many threads is stopped by signals only where no cgroup can be frozen. */
-static void frozen_with_its_many_threads(void **state)
+/* Each of many threads would wake to be stopped, so a process of them that idles is left alone. */
+static void many_idle_threads_are_left_alone(void **state)
 {
+	struct job *j = add_job(1, 0, COUNTER_NONE);
+
 	(void)state;
 	settings.pause = PAUSE_AUTO;
-	found_count = 2;
-	found[1].app = false; /* a launcher */
+	found_count = 3;
+	found[2].app = false; /* a launcher */
 	counted_by = "/proc/self/stat";
-	add_job(1, 0, COUNTER_NONE);
 	found[0].threads = PAUSE_SIGNALLED_THREADS;
 	jobs_scan(&js);
-	assert_int_equal(freezers_opened, 0);
+	assert_true(j->task[0].single && j->task[1].single);
 	found[0].threads++;
+	found[0].state = 'S';
+	j->task[0].busy_ns = 0;
+	jobs_scan(&js);
+	assert_false(j->task[0].single);
+	assert_true(j->task[1].single);
+	/* That it was stopped and resumed is no work. */
+	js.blocks += 100;
+	found[0].cpu_ticks += 20;
+	jobs_scan(&js);
+	assert_false(j->task[0].single);
+	/* When it works it is stopped, too. */
+	js.blocks += 100;
+	found[0].cpu_ticks += 50;
+	jobs_scan(&js);
+	assert_true(j->task[0].single && j->task[1].single);
+	assert_int_equal(freezers_opened, 0);
+	/* Somebody has resumed what signals had stopped: some more threads can be frozen. */
+	j->whole = true;
 	jobs_scan(&js);
 	assert_int_equal(freezers_opened, 1);
-	settings.pause = PAUSE_SIGSTOP;
-	jobs_scan(&js);
-	assert_int_equal(freezers_opened, 1);
-	assert_true(js.first->pausable);
 }
 
 /* A number that was in the list may be a stranger's by now. */
@@ -507,7 +522,7 @@ int main(void)
 		SCAN_TEST(tasks_that_cannot_be_stopped),
 		SCAN_TEST(more_processes_than_clocks),
 		SCAN_TEST(frozen_where_signals_do_not_do),
-		SCAN_TEST(frozen_with_its_many_threads),
+		SCAN_TEST(many_idle_threads_are_left_alone),
 		SCAN_TEST(strangers_are_left_alone),
 		SCAN_TEST(stopped_or_traced_in_part),
 		SCAN_TEST(a_signal_that_has_ended),
