@@ -22,9 +22,9 @@
  * not many, since machines drift.
  */
 
-#define SLOW_RECENT 10  /* usual blocks before a long one that it is compared with */
-#define SLOW_ENOUGH 64  /* such blocks in all, before and after */
-#define SLOW_BLOCKS 16  /* long blocks that count: the last ones */
+#define SLOW_RECENT 10 /* usual blocks before a long one that it is compared with */
+#define SLOW_ENOUGH 64 /* such blocks in all, before and after */
+#define SLOW_BLOCKS 16 /* long blocks that count: the last ones */
 #define SLOW_WINDOWS EST_BEYOND
 
 /* All members of both are doubles, see STATE_REAL(). */

@@ -19,7 +19,8 @@ struct long_credit {
 	int64_t left_ns; /* below 0 after a block that took longer than planned */
 };
 
-/* Adds what a job gets for beside_ns of its time beside others. length_ns: of one long block, beyond a usual one. */
+/* Adds what a job gets for beside_ns of its time beside others. length_ns: of one long block,
+ * beyond a usual one. */
 void long_credit_add(struct long_credit *c, int64_t beside_ns, double budget, int64_t length_ns);
 
 /* Takes off a time for which a long block held the job. */

@@ -47,8 +47,8 @@ int colocate_parse(const char *text, struct colocate *c, struct errmsg *err);
  */
 char *colocate_format(const struct colocate *c, char *buf);
 
-/* Finds the variable NAME, with or without a value, in an environment: returns 1, and where it is in
- * *at; 0 without it; -1 where it is there more than once, and the first of them in *at. */
+/* Finds the variable NAME, with or without a value, in an environment: returns 1, and where it is
+ * in *at; 0 without it; -1 where it is there more than once, and the first of them in *at. */
 int colocate_find_env(char **env, uint32_t count, const char *name, uint32_t *at);
 
 /* The value of the variable NAME in an environment of NAME=VALUE texts, or NULL. */
