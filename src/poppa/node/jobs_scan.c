@@ -356,16 +356,20 @@ static bool idle(const struct task *t, int64_t now)
 	return !t->busy_ns || now - t->busy_ns > BUSY_FOR;
 }
 
-/* Whether there is too much to stop it all, idle as it may be. */
-static bool crowded(const struct found_tasks *d, bool whole)
+/* Whether so much idles that not all of it can be stopped in time. */
+static bool crowded(struct job *j, const struct found_tasks *d, bool whole, int64_t now)
 {
 	int most = whole ? FREEZABLE_THREADS : PAUSE_SIGNALLED_THREADS;
 
 	if (d->processes > (whole ? FREEZABLE_PROCESSES : FROZEN_PROCESSES))
 		return true;
-	for (int i = 0; i < d->processes; i++)
-		if (d->process[i].app && d->process[i].threads > most)
+	for (int i = 0; i < d->processes; i++) {
+		const struct found_process *p = &d->process[i];
+		const struct task *t = p->app && p->threads > most ? find_task(j, p) : NULL;
+
+		if (t && idle(t, now))
 			return true;
+	}
 	return false;
 }
 
@@ -381,9 +385,9 @@ static int choose_units(struct jobs *js, struct job *j, const struct found_tasks
 	enum pause_method method = js->env.settings->pause;
 	/* Signals to those that are not idle stop a crowd sooner than a freezer, which has to do
 	 * where signals do not. */
-	bool crowd = crowded(d, whole);
-	int n, kept = 0, most = most_units(js);
 	int64_t now = clock_now();
+	bool crowd = crowded(j, d, whole, now);
+	int n, kept = 0, most = most_units(js);
 
 	*unit = NULL;
 	if (whole)

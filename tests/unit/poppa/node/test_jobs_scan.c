@@ -406,6 +406,12 @@ static void many_idle_threads_are_left_alone(void **state)
 	jobs_scan(&js);
 	assert_true(j->task[0].single && j->task[1].single);
 	assert_int_equal(freezers_opened, 0);
+	/* Without a launcher it is frozen, however many threads work. */
+	found_count = 2;
+	jobs_scan(&js);
+	assert_int_equal(freezers_opened, 1);
+	found_count = 3;
+	freezers_opened = 0;
 	/* Somebody has resumed what signals had stopped: some more threads can be frozen. */
 	j->whole = true;
 	jobs_scan(&js);
