@@ -354,16 +354,6 @@ static const struct setting table[] = {
 	{"stripe_alone", "yes", CHOICE(stripe_alone, switch_names)},
 };
 
-const char *settings_key(int i)
-{
-	return i >= 0 && i < COUNT(table) ? table[i].key : NULL;
-}
-
-const char *settings_usual(int i)
-{
-	return table[i].usual;
-}
-
 void settings_defaults(struct poppa_settings *s)
 {
 	memset(s, 0, sizeof(*s));

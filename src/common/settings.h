@@ -64,11 +64,6 @@ struct poppa_settings {
 
 void settings_defaults(struct poppa_settings *s);
 
-/* The key of number i, NULL after the last; and its default as one would write it, NULL where the
- * key is absent by default. */
-const char *settings_key(int i);
-const char *settings_usual(int i);
-
 /*
  * Reads the value of PrEpParameters. Keys that do not begin with "poppa_" or "stripe_" belong to
  * others and are skipped; an unknown key that does is an error. NULL or "" gives the defaults.

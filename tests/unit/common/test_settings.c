@@ -112,14 +112,14 @@ static void settings_name_what_is_wrong(void **state)
 	}
 }
 
-/* Each row of the table: its default is taken, formatted, and read again; an empty value is refused
- * with the key's name, whatever its kind. */
+/* Each key that the message about an unknown one names: what all settings together say of it is
+ * read again, and an empty value is refused with the key's name, whatever its kind. */
 static void each_key_has_all_its_forms(void **state)
 {
 	struct poppa_settings usual, s;
-	char text[SETTINGS_MAX_TEXT], item[300];
-	const char *key;
-	struct errmsg err;
+	char text[SETTINGS_MAX_TEXT], item[300], *key, *rest;
+	struct errmsg all, err;
+	int keys = 0, said = 0;
 
 	(void)state;
 	settings_defaults(&usual);
@@ -128,22 +128,28 @@ static void each_key_has_all_its_forms(void **state)
 	settings_format(&usual, text, sizeof(text));
 	assert_int_equal(settings_parse(text, &s, &err), 0);
 	assert_memory_equal(&s, &usual, sizeof(s));
-	for (int i = 0; (key = settings_key(i)); i++) {
+	assert_int_equal(settings_parse("poppa_none=1", &s, &all), -1);
+	for (key = strtok_r(
+		     strstr(all.text, "the keys are ") + strlen("the keys are "), ", ", &rest);
+		key; key = strtok_r(NULL, ", ", &rest)) {
+		const char *at;
+
+		if (!strcmp(key, "and"))
+			continue;
+		keys++;
 		snprintf(item, sizeof(item), "%s=", key);
-		if (settings_usual(i)) {
-			assert_non_null(strstr(text, item));
-			snprintf(item, sizeof(item), "%s=%s", key, settings_usual(i));
+		at = strstr(text, item);
+		if (at) {
+			said++;
+			snprintf(item, sizeof(item), "%.*s", (int)strcspn(at, ","), at);
 			assert_int_equal(settings_parse(item, &s, &err), 0);
 			assert_memory_equal(&s, &usual, sizeof(s));
-		} else {
-			assert_null(strstr(text, item));
 		}
 		snprintf(item, sizeof(item), "%s=", key);
 		assert_int_equal(settings_parse(item, &s, &err), -1);
 		assert_non_null(strstr(err.text, key));
-		assert_int_equal(settings_parse("poppa_none=1", &s, &err), -1);
-		assert_non_null(strstr(err.text, key));
 	}
+	assert_true(keys > 20 && said > 15);
 }
 
 static void the_ledger_is_found_whatever_else_is_wrong(void **state)
