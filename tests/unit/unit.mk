@@ -179,7 +179,7 @@ tests_unit_accounting_record_test_record_SOURCES = \
 tests_unit_accounting_ledgerd_test_server_SOURCES = \
 	tests/unit/accounting/ledgerd/test_server.c tests/unit/accounting/ledger_fixture.c \
 	tests/unit/accounting/ledger_fixture.h src/accounting/ledgerd/peer.c \
-	src/accounting/ledgerd/server.c src/accounting/ledgerd/turns.c
+	src/accounting/ledgerd/server.c src/accounting/ledgerd/line_order.c
 tests_unit_accounting_ledgerd_test_service_SOURCES = \
 	tests/unit/accounting/ledgerd/test_service.c tests/unit/accounting/ledger_fixture.c \
 	tests/unit/accounting/ledger_fixture.h

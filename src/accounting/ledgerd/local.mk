@@ -18,6 +18,6 @@ poppa_ledgerd_SOURCES = \
 	src/accounting/ledgerd/peer.c src/accounting/ledgerd/peer.h \
 	src/accounting/ledgerd/poppa_ledgerd.c \
 	src/accounting/ledgerd/server.c src/accounting/ledgerd/server.h \
-	src/accounting/ledgerd/turns.c src/accounting/ledgerd/turns.h
+	src/accounting/ledgerd/line_order.c src/accounting/ledgerd/line_order.h
 poppa_ledgerd_LDADD = libledger.la librecord.la libpoppacommon.la $(LIBEVENT_LIBS)
 dist_man_MANS += src/accounting/ledgerd/poppa-ledgerd.8

@@ -13,7 +13,7 @@
 #include <event2/bufferevent.h>
 #include <event2/util.h>
 
-#include "accounting/ledgerd/turns.h"
+#include "accounting/ledgerd/line_order.h"
 #include "accounting/record/origin.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -34,7 +34,7 @@
 #define FLUSH_AFTER_NS (2 * NS_PER_MS)
 
 struct connection {
-	struct waiter place; /* it comes first: turns.c knows nothing else of a connection */
+	struct waiter place; /* it comes first: line_order.c knows nothing else of a connection */
 	struct server *server;
 	struct bufferevent *bev;
 	struct event *deadline;
@@ -72,7 +72,7 @@ struct server {
 	struct event *flush;   /* its priority is the lowest: it runs when no line waits */
 	/* One line is taken in each round of the event loop: so nobody has a second turn before
 	 * everybody else of the same standing had one. */
-	struct turns *turns;
+	struct line_order *order;
 	struct event *take_turn;
 };
 
@@ -101,7 +101,7 @@ static void drop(struct connection *c)
 	for (struct waiting_reply *h = s->waiting; h; h = h->next)
 		if (h->to == c)
 			h->to = NULL;
-	turns_leave(s->turns, &c->place);
+	line_order_leave(s->order, &c->place);
 	if (c->prev)
 		c->prev->next = c->next;
 	else
@@ -147,7 +147,7 @@ static bool reply_to(struct connection *c, json_t *reply, uid_t reader)
 static void suspect(struct connection *c)
 {
 	if (!c->opened && !c->peer.known)
-		turns_suspect(c->server->turns, c->peer.origin);
+		line_order_suspect(c->server->order, c->peer.origin);
 }
 
 static void refuse(struct connection *c, enum wire_fault fault, const char *why)
@@ -233,11 +233,11 @@ static bool answer(struct connection *c, const json_t *request, bool counted)
 	struct errmsg err = {""};
 
 	/* It had its turn before its user was known. */
-	if (turns_standing(&c->place) == STRANGER && !counted) {
-		if (turns_had_enough(s->turns, c->uid))
+	if (line_order_standing(&c->place) == STRANGER && !counted) {
+		if (line_order_had_enough(s->order, c->uid))
 			return reply_error(
 				c, request, "you ask too often: ask again a second later");
-		turns_count(s->turns, c->uid);
+		line_order_count(s->order, c->uid);
 	}
 	if (ledger_group(s->service->ledger, &err)) {
 		plog_error("%s", err.text);
@@ -278,7 +278,7 @@ static void line_up(struct connection *c)
 	if (output_full(c)) {
 		bufferevent_disable(c->bev, EV_READ);
 	} else if (has_line(c) || (len >= c->room && len < WIRE_MAX_LINE)) {
-		turns_line_up(c->server->turns, &c->place);
+		line_order_line_up(c->server->order, &c->place);
 		evtimer_add(c->server->take_turn, &at_once);
 	} else if (len >= WIRE_MAX_LINE) {
 		refuse(c, WIRE_OVERSIZED, "a line is too long");
@@ -302,7 +302,7 @@ static void take_line(struct connection *c)
 {
 	struct evbuffer *input = bufferevent_get_input(c->bev);
 	struct server *s = c->server;
-	bool stranger = turns_standing(&c->place) == STRANGER, trusted, answered;
+	bool stranger = line_order_standing(&c->place) == STRANGER, trusted, answered;
 	struct errmsg err = {""};
 	uid_t was = c->uid;
 	enum wire_fault fault;
@@ -312,7 +312,7 @@ static void take_line(struct connection *c)
 
 	/* Whoever it turns out to be, the turn was this user's. */
 	if (stranger)
-		turns_count(s->turns, was);
+		line_order_count(s->order, was);
 	if (!has_line(c) && c->room < WIRE_MAX_LINE) {
 		set_room(c, 4 * c->room);
 		return;
@@ -331,7 +331,7 @@ static void take_line(struct connection *c)
 		suspect(c);
 	c->opened = true;
 	set_room(c, WIRE_MAX_LINE);
-	answered = !turns_join_user(s->turns, &c->place, c->uid, trusted) &&
+	answered = !line_order_join_user(s->order, &c->place, c->uid, trusted) &&
 		   answer(c, request, stranger && c->uid == was);
 	json_decref(request);
 	if (!answered) {
@@ -349,7 +349,7 @@ static void take_line(struct connection *c)
  * others' replies back. */
 static void flush_in_time(struct server *s)
 {
-	if (s->waiting && !turns_urgent(s->turns) &&
+	if (s->waiting && !line_order_urgent(s->order) &&
 		clock_now() - s->waiting_since > FLUSH_AFTER_NS)
 		flush(s);
 }
@@ -363,16 +363,16 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	/* No reply waits for the lines of suspects and strangers. */
-	if (s->waiting && !turns_urgent(s->turns))
+	if (s->waiting && !line_order_urgent(s->order))
 		flush(s);
-	else if ((next = turns_next(s->turns)))
+	else if ((next = line_order_next(s->order)))
 		take_line((struct connection *)next);
 	else
 		done = false;
-	if (turns_waiting(s->turns))
+	if (line_order_waiting(s->order))
 		evtimer_add(s->take_turn, done ? &at_once : &a_second);
 	/* Now one may be known for a stranger, whose place is somebody else's. */
-	if (s->connection_count >= SERVER_MAX_CONNECTIONS && turns_victim(s->turns))
+	if (s->connection_count >= SERVER_MAX_CONNECTIONS && line_order_victim(s->order))
 		set_listening(s, true);
 }
 
@@ -419,7 +419,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *arg)
  */
 static struct connection *whose_place(struct server *s)
 {
-	struct connection *c = (struct connection *)turns_victim(s->turns);
+	struct connection *c = (struct connection *)line_order_victim(s->order);
 
 	if (s->full_minute != time(NULL) / 60)
 		plog_warn("%d connections: %s", SERVER_MAX_CONNECTIONS,
@@ -435,9 +435,9 @@ static int settle_in(struct connection *c)
 	bool controls = origin_controls(s->service->controllers, c->peer.origin);
 
 	if (!c->peer.known)
-		return turns_join_address(s->turns, &c->place, c->peer.origin, controls);
+		return line_order_join_address(s->order, &c->place, c->peer.origin, controls);
 	c->uid = c->peer.uid;
-	return turns_join_user(s->turns, &c->place, c->uid,
+	return line_order_join_user(s->order, &c->place, c->uid,
 		c->uid != PEER_GONE && service_trusts(s->service, c->uid));
 }
 
@@ -466,11 +466,11 @@ static void let_in(struct server *s, int fd, const struct sockaddr *address, soc
 		return;
 	}
 	bufferevent_setcb(c->bev, on_read, on_written, on_event, c);
-	set_room(c, turns_standing(&c->place) == TRUSTED ? WIRE_MAX_LINE : SERVER_FIRST_ROOM);
+	set_room(c, line_order_standing(&c->place) == TRUSTED ? WIRE_MAX_LINE : SERVER_FIRST_ROOM);
 	evtimer_add(c->deadline, &line_timeout);
 	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
 	/* Where addresses are translated, one of them may be a whole cluster's. */
-	surplus = c->peer.known || s->check_origin ? turns_surplus(s->turns, &c->place) : NULL;
+	surplus = c->peer.known || s->check_origin ? line_order_surplus(s->order, &c->place) : NULL;
 	if (surplus)
 		drop((struct connection *)surplus);
 }
@@ -562,10 +562,10 @@ struct server *server_new(struct event_base *base, struct service *service,
 	s->auth = auth;
 	s->waiting_end = &s->waiting;
 	s->look = peer_look;
-	s->turns = turns_new();
+	s->order = line_order_new();
 	s->take_turn = evtimer_new(base, on_turn, s);
 	s->flush = event_new(base, -1, 0, on_flush, s);
-	if (!s->turns || !s->take_turn || !s->flush ||
+	if (!s->order || !s->take_turn || !s->flush ||
 		event_priority_set(s->flush, event_base_get_npriorities(base) - 1)) {
 		errmsg_set(err, "cannot make an event");
 		goto failed;
@@ -608,7 +608,7 @@ void server_free(struct server *s)
 		close(event_get_fd(s->listener[i]));
 		event_free(s->listener[i]);
 	}
-	turns_free(s->turns);
+	line_order_free(s->order);
 	free(s);
 }
 

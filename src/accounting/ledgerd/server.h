@@ -23,7 +23,7 @@ struct server;
  * costs the same for one request as for many. A group ends when no other request waits to be read,
  * and the replies wait for its end. NULL with err.
  *
- * One line of one connection is taken at a time, in the order of turns.h. So no user can hold
+ * One line of one connection is taken at a time, in the order of line_order.h. So no user can hold
  * slurmctld up, with however many connections, and however often they are new ones.
  */
 struct server *server_new(struct event_base *base, struct service *service,

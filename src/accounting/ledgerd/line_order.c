@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lets the sources of connections take turns. */
-#include "accounting/ledgerd/turns.h"
+#include "accounting/ledgerd/line_order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct source {
 	TAILQ_ENTRY(source) turn, rest;
 };
 
-struct turns {
+struct line_order {
 	struct source *bucket[BUCKETS];
 	struct sources line[STANDINGS]; /* those with a line that waits */
 	struct sources enough;          /* STRANGERs that had enough in that second */
@@ -50,7 +50,7 @@ static int64_t now_s(void)
 	return clock_now() / NS_PER_S;
 }
 
-static uint64_t hash(const struct turns *t, const char *key)
+static uint64_t hash(const struct line_order *t, const char *key)
 {
 	uint64_t h = t->seed;
 
@@ -59,9 +59,9 @@ static uint64_t hash(const struct turns *t, const char *key)
 	return h >> 32;
 }
 
-struct turns *turns_new(void)
+struct line_order *line_order_new(void)
 {
-	struct turns *t = calloc(1, sizeof(*t));
+	struct line_order *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
@@ -75,12 +75,12 @@ struct turns *turns_new(void)
 	return t;
 }
 
-void turns_free(struct turns *t)
+void line_order_free(struct line_order *t)
 {
 	free(t);
 }
 
-static struct source *find(const struct turns *t, const char *key)
+static struct source *find(const struct line_order *t, const char *key)
 {
 	struct source *source = t->bucket[hash(t, key) % BUCKETS];
 
@@ -90,7 +90,7 @@ static struct source *find(const struct turns *t, const char *key)
 }
 
 static struct source *find_or_make(
-	struct turns *t, const char *key, enum standing standing, uid_t uid)
+	struct line_order *t, const char *key, enum standing standing, uid_t uid)
 {
 	struct source *source = find(t, key), **bucket = &t->bucket[hash(t, key) % BUCKETS];
 
@@ -109,7 +109,7 @@ static struct source *find_or_make(
 	return source;
 }
 
-static void free_source(struct turns *t, struct source *source)
+static void free_source(struct line_order *t, struct source *source)
 {
 	struct source **at = &t->bucket[hash(t, source->key) % BUCKETS];
 
@@ -119,7 +119,7 @@ static void free_source(struct turns *t, struct source *source)
 	free(source);
 }
 
-static void rest(struct turns *t, struct waiter *w)
+static void rest(struct line_order *t, struct waiter *w)
 {
 	struct source *source = w->source;
 
@@ -128,7 +128,7 @@ static void rest(struct turns *t, struct waiter *w)
 		TAILQ_INSERT_TAIL(&t->idle[source->standing], source, rest);
 }
 
-static void end_rest(struct turns *t, struct waiter *w)
+static void end_rest(struct line_order *t, struct waiter *w)
 {
 	struct source *source = w->source;
 
@@ -160,13 +160,13 @@ static void out_of_line(struct waiter *w)
 }
 
 static int join(
-	struct turns *t, struct waiter *w, const char *key, enum standing standing, uid_t uid)
+	struct line_order *t, struct waiter *w, const char *key, enum standing standing, uid_t uid)
 {
 	struct source *source = find_or_make(t, key, standing, uid);
 
 	if (source == w->source && source)
 		return 0;
-	turns_leave(t, w);
+	line_order_leave(t, w);
 	if (!source) {
 		errno = ENOMEM;
 		return -1;
@@ -176,7 +176,8 @@ static int join(
 	return 0;
 }
 
-int turns_join_address(struct turns *t, struct waiter *w, const char *origin, bool controls)
+int line_order_join_address(
+	struct line_order *t, struct waiter *w, const char *origin, bool controls)
 {
 	enum standing standing = controls ? FROM_CONTROLLER : NEW;
 	char key[KEY_SIZE];
@@ -187,7 +188,7 @@ int turns_join_address(struct turns *t, struct waiter *w, const char *origin, bo
 	return join(t, w, key, standing, 0);
 }
 
-int turns_join_user(struct turns *t, struct waiter *w, uid_t uid, bool trusted)
+int line_order_join_user(struct line_order *t, struct waiter *w, uid_t uid, bool trusted)
 {
 	char key[KEY_SIZE] = "trusted";
 
@@ -196,7 +197,7 @@ int turns_join_user(struct turns *t, struct waiter *w, uid_t uid, bool trusted)
 	return join(t, w, key, trusted ? TRUSTED : STRANGER, uid);
 }
 
-void turns_leave(struct turns *t, struct waiter *w)
+void line_order_leave(struct line_order *t, struct waiter *w)
 {
 	struct source *source = w->source;
 
@@ -211,12 +212,12 @@ void turns_leave(struct turns *t, struct waiter *w)
 		free_source(t, source);
 }
 
-enum standing turns_standing(const struct waiter *w)
+enum standing line_order_standing(const struct waiter *w)
 {
 	return w->source ? w->source->standing : NEW;
 }
 
-void turns_suspect(struct turns *t, const char *origin)
+void line_order_suspect(struct line_order *t, const char *origin)
 {
 	char key[KEY_SIZE];
 	struct source *source;
@@ -237,17 +238,17 @@ void turns_suspect(struct turns *t, const char *origin)
 	}
 }
 
-void turns_count(struct turns *t, uid_t uid)
+void line_order_count(struct line_order *t, uid_t uid)
 {
 	askers_count(&t->askers, uid);
 }
 
-bool turns_had_enough(struct turns *t, uid_t uid)
+bool line_order_had_enough(struct line_order *t, uid_t uid)
 {
-	return askers_had_enough(&t->askers, uid, TURNS_MAX_ANSWERS_PER_S);
+	return askers_had_enough(&t->askers, uid, LINE_ORDER_MAX_ANSWERS_PER_S);
 }
 
-void turns_line_up(struct turns *t, struct waiter *w)
+void line_order_line_up(struct line_order *t, struct waiter *w)
 {
 	struct source *source = w->source;
 
@@ -259,7 +260,7 @@ void turns_line_up(struct turns *t, struct waiter *w)
 }
 
 /* The first connection of the first of these sources, which is then the last of them. */
-static struct waiter *take(struct turns *t, struct sources *list)
+static struct waiter *take(struct line_order *t, struct sources *list)
 {
 	struct source *source = TAILQ_FIRST(list);
 	struct waiter *w = TAILQ_FIRST(&source->line);
@@ -274,7 +275,7 @@ static struct waiter *take(struct turns *t, struct sources *list)
 }
 
 /* In a new second nobody had enough yet. Of a second's STRANGERs each one is put aside once. */
-static void forgive(struct turns *t)
+static void forgive(struct line_order *t)
 {
 	struct source *source;
 
@@ -287,7 +288,7 @@ static void forgive(struct turns *t)
 	}
 }
 
-struct waiter *turns_next(struct turns *t)
+struct waiter *line_order_next(struct line_order *t)
 {
 	struct source *source;
 
@@ -300,7 +301,7 @@ struct waiter *turns_next(struct turns *t)
 		return take(t, &t->line[SUSPECT]);
 	forgive(t);
 	while ((source = TAILQ_FIRST(&t->line[STRANGER]))) {
-		if (!turns_had_enough(t, source->uid))
+		if (!line_order_had_enough(t, source->uid))
 			return take(t, &t->line[STRANGER]);
 		end_wait(source);
 		wait_in(source, &t->enough);
@@ -308,27 +309,27 @@ struct waiter *turns_next(struct turns *t)
 	return NULL;
 }
 
-bool turns_urgent(const struct turns *t)
+bool line_order_urgent(const struct line_order *t)
 {
 	return !TAILQ_EMPTY(&t->line[TRUSTED]) || !TAILQ_EMPTY(&t->line[FROM_CONTROLLER]) ||
 	       !TAILQ_EMPTY(&t->line[NEW]);
 }
 
-bool turns_waiting(const struct turns *t)
+bool line_order_waiting(const struct line_order *t)
 {
-	return turns_urgent(t) || !TAILQ_EMPTY(&t->line[SUSPECT]) ||
+	return line_order_urgent(t) || !TAILQ_EMPTY(&t->line[SUSPECT]) ||
 	       !TAILQ_EMPTY(&t->line[STRANGER]) || !TAILQ_EMPTY(&t->enough);
 }
 
-struct waiter *turns_surplus(const struct turns *t, const struct waiter *w)
+struct waiter *line_order_surplus(const struct line_order *t, const struct waiter *w)
 {
 	(void)t;
-	if (w->source->standing == TRUSTED || w->source->idle_count <= TURNS_MAX_IDLE)
+	if (w->source->standing == TRUSTED || w->source->idle_count <= LINE_ORDER_MAX_IDLE)
 		return NULL;
 	return TAILQ_FIRST(&w->source->idle);
 }
 
-struct waiter *turns_victim(const struct turns *t)
+struct waiter *line_order_victim(const struct line_order *t)
 {
 	static const enum standing last[] = {STRANGER, SUSPECT}, others[] = {NEW, FROM_CONTROLLER};
 	const struct source *source;

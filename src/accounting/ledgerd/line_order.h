@@ -33,45 +33,46 @@ struct waiter {
 	TAILQ_ENTRY(waiter) entry;
 };
 
-struct turns;
+struct line_order;
 
 /* NULL with errno. */
-struct turns *turns_new(void);
+struct line_order *line_order_new(void);
 /* No connection may have a place any more. */
-void turns_free(struct turns *t);
+void line_order_free(struct line_order *t);
 
 /* Gives a connection its place, in exchange for the one that it has: that of an address or that of
  * a user. It is not in line then. Returns 0; without memory -1, and it has none. */
-int turns_join_address(struct turns *t, struct waiter *w, const char *origin, bool controls);
-int turns_join_user(struct turns *t, struct waiter *w, uid_t uid, bool trusted);
-void turns_leave(struct turns *t, struct waiter *w);
+int line_order_join_address(
+	struct line_order *t, struct waiter *w, const char *origin, bool controls);
+int line_order_join_user(struct line_order *t, struct waiter *w, uid_t uid, bool trusted);
+void line_order_leave(struct line_order *t, struct waiter *w);
 
 /* Also where it has no place: NEW. */
-enum standing turns_standing(const struct waiter *w);
+enum standing line_order_standing(const struct waiter *w);
 
 /* Strangers have come from this address: until some time has passed, what else comes from there
  * waits for those from other addresses. Controllers and trusted connections do not. */
-void turns_suspect(struct turns *t, const char *origin);
+void line_order_suspect(struct line_order *t, const char *origin);
 
 /* A user who is neither root nor LedgerUser gets so many turns a second; further lines wait. */
-#define TURNS_MAX_ANSWERS_PER_S 20
-void turns_count(struct turns *t, uid_t uid);
-bool turns_had_enough(struct turns *t, uid_t uid);
+#define LINE_ORDER_MAX_ANSWERS_PER_S 20
+void line_order_count(struct line_order *t, uid_t uid);
+bool line_order_had_enough(struct line_order *t, uid_t uid);
 
 /* The connection has sent a line. */
-void turns_line_up(struct turns *t, struct waiter *w);
+void line_order_line_up(struct line_order *t, struct waiter *w);
 /* Whose turn it is; it is not in line any more. NULL: nobody's for now. Suspects and strangers come
  * last. The others take turns, so that no kind of them keeps another one out. */
-struct waiter *turns_next(struct turns *t);
+struct waiter *line_order_next(struct line_order *t);
 /* Whether anybody is in line, whether they had enough or not. */
-bool turns_waiting(const struct turns *t);
+bool line_order_waiting(const struct line_order *t);
 /* Whether anybody is in line for whom replies may wait: no suspect and no stranger. */
-bool turns_urgent(const struct turns *t);
+bool line_order_urgent(const struct line_order *t);
 
 /* The most connections of an address or a user that hold a place and send no line. */
-#define TURNS_MAX_IDLE 64
+#define LINE_ORDER_MAX_IDLE 64
 /* The oldest of them where the source of w has more, or NULL. */
-struct waiter *turns_surplus(const struct turns *t, const struct waiter *w);
+struct waiter *line_order_surplus(const struct line_order *t, const struct waiter *w);
 /* The one to close where a connection of this standing needs room: a stranger's, a suspect's, or
  * else the one that has kept its place for longest without a line. NULL: none. */
-struct waiter *turns_victim(const struct turns *t);
+struct waiter *line_order_victim(const struct line_order *t);
