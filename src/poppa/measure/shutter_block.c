@@ -16,8 +16,8 @@
 #define FREEZE_STEP (25 * NS_PER_US) /* asleep, so that a task on our own core can freeze */
 #define LOOK_ALL 4 /* of up to so many units, each is looked at before its resume (10 us) */
 #define DEADLINE_MARGIN (20 * NS_PER_MS)
-#define DEADLINE_MAX                                                                               \
-	(45 * NS_PER_MS) /* of a usual block: 50 ms at most, less the time that the guard needs */
+/* Of a usual block: 50 ms at most, less the time that the guard needs. */
+#define DEADLINE_MAX (45 * NS_PER_MS)
 #define LEAST_MARGIN (15 * NS_PER_MS)
 
 int64_t shutter_deadline_ns(int64_t shutter_ns)

@@ -15,7 +15,9 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
+#include <linux/magic.h>
 #include <unistd.h>
 
 #include "common/fsio.h"
@@ -506,6 +508,55 @@ static void traced(void **state)
 	find_tasks_free(&d);
 }
 
+static void move_to(const char *dir, pid_t pid)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f, "%d\n", (int)pid);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* In a cgroup of the kernel's: who is in it, who is not, and who has left it. */
+static void only_who_is_in_it(void **state)
+{
+	static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/freezer"};
+	char scope[128] = "", job[160];
+	struct statfs fs;
+
+	(void)state;
+	for (int i = 0; i < 2 && !*scope; i++) {
+		if (statfs(mounts[i], &fs) ||
+			(fs.f_type != CGROUP_SUPER_MAGIC && fs.f_type != CGROUP2_SUPER_MAGIC))
+			continue;
+		snprintf(scope, sizeof(scope), "%s/test%d_slurmstepd.scope", mounts[i],
+			(int)getpid());
+		if (mkdir(scope, 0700))
+			*scope = '\0';
+	}
+	if (!*scope) {
+		print_message("skipped: no cgroup can be made here\n");
+		skip();
+	}
+	snprintf(job, sizeof(job), "%s/job_1", scope);
+	assert_int_equal(mkdir(job, 0700), 0);
+	move_to(job, app[0]);
+	assert_true(find_tasks_holds(job, app[0]));
+	assert_false(find_tasks_holds(job, app[1]));
+	move_to(scope, app[0]);
+	assert_false(find_tasks_holds(job, app[0]));
+	*strrchr(scope, '/') = '\0';
+	move_to(scope, app[0]);
+	assert_int_equal(rmdir(job), 0);
+	*strrchr(job, '/') = '\0';
+	assert_int_equal(rmdir(job), 0);
+	assert_true(find_tasks_holds("/tmp", app[0]));
+	assert_false(find_tasks_holds("/nonexistent/uid_1/job_1/step_0", app[0]));
+}
+
 static void launchers(void **state)
 {
 	static const char *const yes[] = {"bash", "slurmstepd", "slurmstepd-wlm", "srun-wlm",
@@ -537,6 +588,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(made_by_users),
 		cmocka_unit_test(too_many_cgroups),
 		cmocka_unit_test(traced),
+		cmocka_unit_test(only_who_is_in_it),
 		cmocka_unit_test(launchers),
 	};
 
