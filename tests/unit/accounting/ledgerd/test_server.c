@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of src/accounting/ledgerd/server.c, line_order.c and peer.c: who is let in, when, and who
- * is answered first. */
+/* Unit tests of src/accounting/ledgerd/server.c, line_order.c and peer.c: who is let in, when, and
+ * who is answered first. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
