@@ -285,14 +285,24 @@ char *colocate_format(const struct colocate *c, char *buf)
 	return buf;
 }
 
-int colocate_find_env(char **env, uint32_t count, const char *name, uint32_t *at)
+/* What follows the name in an entry of the environment, '=' or the end; NULL in one of another
+ * name.
+ */
+static const char *after_name(const char *entry, const char *name)
 {
 	const size_t len = strlen(name);
+
+	if (!entry || strncmp(entry, name, len) || (entry[len] != '=' && entry[len] != '\0'))
+		return NULL;
+	return entry + len;
+}
+
+int colocate_find_env(char **env, uint32_t count, const char *name, uint32_t *at)
+{
 	int found = 0;
 
 	for (uint32_t i = 0; env && i < count; i++) {
-		if (!env[i] || strncmp(env[i], name, len) ||
-			(env[i][len] != '=' && env[i][len] != '\0'))
+		if (!after_name(env[i], name))
 			continue;
 		if (found)
 			return -1;
@@ -304,13 +314,13 @@ int colocate_find_env(char **env, uint32_t count, const char *name, uint32_t *at
 
 const char *colocate_env(char **env, uint32_t count, const char *name)
 {
-	uint32_t at = 0;
-	const char *value;
+	for (uint32_t i = 0; env && i < count; i++) {
+		const char *after = after_name(env[i], name);
 
-	if (!colocate_find_env(env, count, name, &at))
-		return NULL;
-	value = strchr(env[at], '=');
-	return value ? value + 1 : NULL;
+		if (after && *after == '=')
+			return after + 1;
+	}
+	return NULL;
 }
 
 const char *colocate_keeps_off(const struct colocate *c)

@@ -51,7 +51,8 @@ char *colocate_format(const struct colocate *c, char *buf);
  * in *at; 0 without it; -1 where it is there more than once, and the first of them in *at. */
 int colocate_find_env(char **env, uint32_t count, const char *name, uint32_t *at);
 
-/* The value of the variable NAME in an environment of NAME=VALUE texts, or NULL. */
+/* The value of the variable NAME in an environment, or NULL. An entry without a value is passed
+ * over: a user may have put it before the one that counts. */
 const char *colocate_env(char **env, uint32_t count, const char *name);
 
 /* The key by which the request can keep every partner off ("spread", "with:", "max-degradation:"),

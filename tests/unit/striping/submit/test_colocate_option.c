@@ -213,6 +213,25 @@ static void random_texts(void **state)
 	assert_true(accepted > 1000);
 }
 
+/* An entry without a value, which no client of ours sends, hides none that has one. */
+static void environments(void **state)
+{
+	char other[] = "COLOCATED=0", bare[] = "SEED", seed[] = "SEED=1", wish[] = "COLOCATE=x";
+	char again[] = "COLOCATE", *env[] = {other, bare, seed, wish, NULL, again};
+	uint32_t at = 9;
+
+	(void)state;
+	assert_string_equal(colocate_env(env, 6, "SEED"), "1");
+	assert_string_equal(colocate_env(env, 6, "COLOCATE"), "x");
+	assert_null(colocate_env(env, 2, "SEED"));
+	assert_null(colocate_env(NULL, 6, "SEED"));
+	assert_int_equal(colocate_find_env(env, 4, "COLOCATE", &at), 1);
+	assert_int_equal(at, 3);
+	assert_int_equal(colocate_find_env(env, 6, "COLOCATE", &at), -1);
+	assert_int_equal(colocate_find_env(env, 2, "SEED", &at), 1);
+	assert_int_equal(colocate_find_env(env, 6, "NONE", &at), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +240,7 @@ int main(void)
 		cmocka_unit_test(errors_say_what_is_wrong),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(random_texts),
+		cmocka_unit_test(environments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
