@@ -161,18 +161,18 @@ static char true_state(
 }
 
 /*
- * So much processor time a process of many threads may have had only because poppad stopped and
- * resumed it since it was looked at: each thread wakes for it. What works within that and is left
- * alone as idle is seen to run while it is held.
+ * Whether a process has used a processor since it was looked at. Of very many threads each wakes
+ * when poppad stops and resumes the process: so much time is no work, nor is a thread that is just
+ * waking. What works within that is left alone as idle, and is seen to run while it is held.
  */
-static uint64_t woken_ticks(
-	const struct jobs *js, const struct task *t, const struct found_process *p)
+static bool worked(const struct jobs *js, const struct task *t, const struct found_process *p)
 {
 	double stops = (double)(js->blocks - t->looked_blocks);
+	double woken = stops * p->threads * WAKE_S * (double)sysconf(_SC_CLK_TCK);
 
 	if (p->threads <= PAUSE_SIGNALLED_THREADS)
-		return 0;
-	return (uint64_t)(stops * p->threads * WAKE_S * (double)sysconf(_SC_CLK_TCK)) + 1;
+		return p->state == 'R' || p->cpu_ticks != t->cpu_ticks;
+	return p->cpu_ticks > t->cpu_ticks + (uint64_t)woken + 1;
 }
 
 static void look_at_task(
@@ -188,8 +188,7 @@ static void look_at_task(
 		jobs_discard(js, t->counter, NULL, NULL);
 		t->counter = NULL;
 	}
-	if ((p->state == 'R' && p->threads <= PAUSE_SIGNALLED_THREADS) ||
-		p->cpu_ticks > t->cpu_ticks + woken_ticks(js, t, p))
+	if (worked(js, t, p))
 		t->busy_ns = clock_now();
 	t->cpu_ticks = p->cpu_ticks;
 	t->looked_blocks = js->blocks;
