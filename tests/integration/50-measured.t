@@ -105,14 +105,13 @@ if [ -x "$W/contend" ]; then
 	# alone_beside ID OTHER: of the time that both ran, so much counts as the first one's alone. Slurm may take some
 	# seconds to start the second job, or to end it.
 	alone_beside() {
-		SLURM_TIME_FORMAT=%s sacct -n -X -P -j "$1,$2" -o Start,End | sort -n | awk -F'|' -v solo="$(told "$1" solo)" \
-			-v id="$(SLURM_TIME_FORMAT=%s sacct -n -X -P -j "$1" -o Start,End)" '
-			NR == 1 || $1 > from { from = $1 }
-			NR == 1 || $2 < to { to = $2 }
+		SLURM_TIME_FORMAT=%s sacct -n -X -P -j "$1,$2" -o JobIDRaw,Start,End | awk -F'|' -v solo="$(told "$1" solo)" -v id="$1" '
+			NR == 1 || $2 > from { from = $2 }
+			NR == 1 || $3 < to { to = $3 }
+			$1 == id { ran = $3 - $2 }
 			END {
-				split(id, own)
 				both = to - from
-				print (both > 0 ? (solo * (own[2] - own[1]) - (own[2] - own[1] - both)) / both : 1)
+				print (both > 0 ? (solo * ran - (ran - both)) / both : 1)
 			}'
 	}
 	contend="$W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line"
