@@ -349,8 +349,10 @@ smaller() {
 	as_user scontrol update JobId="${id[$1]}" NumNodes=1 >/dev/null
 	rm -f "$(home_of poppa-demo)/slurm_job_${id[$1]}_resize."{sh,csh}
 }
-end resized -N2 -x "$(node 1),$(node 2)" --wrap 'sleep 10'
-end resized_blind -N2 -x "$(node 1),$(node 2)" --wrap 'sleep 8'
+# They end when they are told: a job that has ended before it could be resized has one size.
+until_told='trap "exit 0" USR1; sleep 300 & wait'
+end resized -N2 -x "$(node 1),$(node 2)" --wrap "$until_told"
+end resized_blind -N2 -x "$(node 1),$(node 2)" --wrap "$until_told"
 for name in resized resized_blind; do
 	wait_running "${id[$name]}" 60
 	both=$(job_field "${id[$name]}" NodeList)
@@ -365,6 +367,9 @@ for name in resized resized_blind; do
 		report_node "${id[$name]}" "$gone" '.degradation = null | .variance = null'
 		report_node "${id[$name]}" "$kept" '.degradation = null | .variance = null'
 	fi
+	# Longer than the size before, so that the two can be told apart.
+	sleep 3
+	scancel -b -s USR1 "${id[$name]}"
 done
 wait_end "${id[resized]}"
 is "resized: it waits for the node that it has left" "$(part "${id[resized]}")" ""
