@@ -26,6 +26,7 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/42-guard.t \
 	tests/integration/43-counters.t \
 	tests/integration/43-heartbeat.t \
+	tests/integration/45-doctor.t \
 	tests/integration/45-seeing.t \
 	tests/integration/46-cheats.t tests/integration/46-neighbours.t tests/integration/46-programs.t \
 	tests/integration/50-measured.t \

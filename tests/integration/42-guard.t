@@ -7,7 +7,7 @@ build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}
 poppad=$(command -v poppad)
 longest=0 kills=0 host=0 long=
 # How often poppad is killed in each way.
-kills_each=${KILLS:-300}
+kills_each=${KILLS:-200}
 
 fact() {
 	grep -o -E "(^| )$1=[0-9.]+" <<<"$out" | cut -d = -f 2

@@ -48,6 +48,7 @@ if [ -x "$W/contend" ]; then
 		cmp_num "and pays less than Slurm charged" "$(value "$text" charged)" '<' 1000
 		like "and keeps the mark of its option" "$(job_field "${pair[i]}" SystemComment)" '^colocate: '
 		agree "job $i" "${pair[i]}"
+		why_agrees "job $i" "${pair[i]}" "$SANDBOX_REAL_NODE" "${pair[3 - i]}"
 	done
 	cmp_num "sshare's raw usage grew by what is charged, within 1 %" "$(apart "${pair[@]}")" '<=' 0.01
 	cmp_num "and limits count the same, in minutes" "$(awk -v u="$(raw_usage)" -v m="$(limit_usage)" \
@@ -93,7 +94,7 @@ fi
 if [ -x "$W/contend" ]; then
 	shell_job() {
 		submit -p real -n1 --colocate -o /dev/null --wrap "$1"
-		scripts+=("$job")
+		next+=("$job")
 	}
 	# told ID MODE...: the share of the run that the node's record tells of as that.
 	told() {
@@ -116,13 +117,9 @@ if [ -x "$W/contend" ]; then
 	}
 	contend="$W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line"
 	busy='bash -c "while [ \$SECONDS -lt 8 ]; do seq 20000 >/dev/null; done"'
-	for script in "$contend --seconds 8 & wait" "sleep 3; $contend --seconds 4; sleep 3" \
-		'for i in $(seq 8); do seq 300000 >/dev/null; sleep 0.7; done' "$busy"; do
-		scripts=()
-		shell_job "$contend --seconds 10"
-		shell_job "$script"
+	# A pair is looked at while the next one runs: settling takes its time.
+	looked_at() {
 		for i in "${scripts[@]}"; do
-			wait_end "$i"
 			ok "\"${script//$W\//}\": job $i is settled" wait_settled "$i"
 			cmp_num "all of its time is told of" "$(told "$i" co solo paused unmeasured)" '>' 0.85
 			diag "$(part "$i")"
@@ -135,6 +132,18 @@ if [ -x "$W/contend" ]; then
 			like "and marked" "$(part "${scripts[1]}")" ' unmeasured=(0\.[0-9]|1\.)|nodata='
 			;;
 		esac
+	}
+	script='' scripts=() next=()
+	for next_script in "$contend --seconds 8 & wait" "sleep 3; $contend --seconds 4; sleep 3" \
+		'for i in $(seq 8); do seq 300000 >/dev/null; sleep 0.7; done' "$busy" ''; do
+		next=()
+		if [ -n "$next_script" ]; then
+			shell_job "$contend --seconds 10"
+			shell_job "$next_script"
+		fi
+		[ -z "$script" ] || looked_at
+		script=$next_script scripts=("${next[@]}")
+		for i in "${scripts[@]}"; do wait_end "$i"; done
 	done
 fi
 

@@ -6,7 +6,6 @@
 # shellcheck source=tests/integration/bill.sh
 . "$(dirname "$0")/bill.sh"
 
-W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads
 dbd=$POPPA_SANDBOX/etc/slurmdbd.conf
 began=$(date +%Y-%m-%dT%H:%M:%S)
 
@@ -20,34 +19,12 @@ sums() {
 			printf "%d %.0f\n", n, sum }'
 }
 
-# member JSON FILTER: what jq makes of it.
-member() {
-	jq -r "$2" <<<"$1"
-}
-
 # row_says ID STATE: sacct has heard of it.
 row_says() {
 	[ "$(sacct_field "$1" State)" = "$2" ]
 }
 
-# agrees NAME ID [PARTNER [USER]]: what why says to its owner of a job with a degradation is what sacct shows.
-agrees() {
-	local json text user=${4:-poppa-demo}
-	json=$(as "$user" poppa why "$2" --json)
-	is "$1: why gives the billing that sacct shows" "$(member "$json" .price.charged)" "$(db_billing "$2")"
-	is "$1: its arithmetic rounds to it" "$(member "$json" '.price.calculation.amount + 0.5 | floor')" "$(db_billing "$2")"
-	is "$1: with all digits, from the ledger" \
-		"$(member "$json" '.price.calculation | "\(.fits) \(.most - .least)"')" "true 0"
-	is "$1: which the owner may ask" "$(member "$json" .no_ledger)" null
-	is "$1: and which has the node" "$(member "$json" '.nodes[].node')" "$SANDBOX_REAL_NODE"
-	is "$1: beside whom" "$(member "$json" '.price.partners | join(" ")')" "${3:-}"
-	text=$(as "$user" poppa why "$2" | tr '\n' ' ' | tr -s ' ')
-	like "$1: in words" "$text" "Job $2 \([a-z0-9]+\) of $user, .*billing of $(db_billing "$2") is charged"
-	like "$1: and numbers" "$text" "$(member "$json" .price.calculation.numbers | sed 's/[().^+*]/\\&/g') = "
-}
-
-# Long shutters, and enough of them in a short run also on a busy machine.
-ctl reconfigure poppa_period=200ms poppa_shutter=20ms poppa_overhead_max=20% poppa_min_blocks=3 poppa_settle_timeout=4s
+ctl reconfigure poppa_settle_timeout=4s
 on_exit ctl reconfigure --reset
 
 # --- Jobs with neither a degradation nor a co-runner; looked at below, when they have ended.
@@ -63,9 +40,9 @@ is "a job that runs" "$(as_user poppa why "$alone" --json | jq -r .status)" runn
 unlike "of which the ledger knows nothing yet: its owner is not turned away" "$(as_user poppa why "$alone")" 'ledger'
 wait_end "$alone"
 ok "a job without co-runners is settled" wait_until 60 in_database "$alone"
-agrees "alone" "$alone"
+why_agrees "alone" "$alone" "$SANDBOX_REAL_NODE"
 
-# --- What takes its time meanwhile: a job that is requeued, arrays and heterogeneous jobs. None is on the pair's node.
+# --- What takes its time meanwhile: a job that is requeued, arrays and heterogeneous jobs. None is on the node of the pair below.
 # shellcheck disable=SC2016
 submit -n1 -p fake --colocate --requeue -J again --wrap '[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || sleep 300; sleep 3'
 again=$job
@@ -77,47 +54,32 @@ array=$job
 submit -n1 -p fake --colocate -J parts : -n1 -p fake --colocate --wrap 'sleep 1'
 het=$job
 
-# --- A pair.
+# --- A pair of two users; the node is a fake one, so this test reports what its poppad would.
 pair=()
 owner=([1]=poppa-demo [2]=poppa-guest)
-if [ -x "$W/contend" ]; then
-	line=/dev/shm/poppa-test-55.$$
-	on_exit rm -f "$line"
-	for attempt in 1 2 3; do
-		for i in 1 2; do
-			SUBMIT_USER=${owner[i]} submit -n1 --colocate -J "people$i" --wrap "srun $W/contend --line $line --seconds 10"
-			pair[i]=$job
-		done
-		for i in 1 2; do
-			wait_end "${pair[i]}" 90
-			wait_until 90 in_database "${pair[i]}" || diag "job ${pair[i]} is not settled"
-		done
-		measured=yes
-		for i in 1 2; do
-			[[ $(sacct_field "${pair[i]}" SystemComment) == *nodata=* ]] && measured=no
-		done
-		[ $measured = no ] || break
-		# On a busy machine a measurement may say too little for a price; that is tried again.
-		diag "attempt $attempt: $(sacct_field "${pair[1]}" SystemComment) / $(sacct_field "${pair[2]}" SystemComment)"
-	done
-	if [ $measured = yes ]; then
-		for i in 1 2; do
-			agrees "job $i of the pair" "${pair[i]}" "${pair[3 - i]}" "${owner[i]}"
-		done
-		is "report pairs the programs" \
-			"$(as_user poppa report -a -j "${pair[1]},${pair[2]}" --json | jq -r '[.pairs[] | "\(.program) \(.partner)"] | sort | join(",")')" \
-			"people1 people2,people2 people1"
-	else
-		skip "the machine is too busy: no measurement of three pairs was good enough for a price" "a measured pair"
-	fi
-	is "partners have names where sacct shows them" \
-		"$(as_user poppa why "${pair[1]}" | tr '\n' ' ' | grep -o 'shared its nodes: [^.]*')" "shared its nodes: ${pair[2]} (people2)"
-	is "report adds up what sacct shows" \
-		"$(as_user poppa report -a -j "${pair[1]},${pair[2]}" --json | jq -r '.total | "\(.jobs) \(.charged)"')" \
-		"$(sums -j "${pair[1]},${pair[2]}")"
-else
-	skip "mpicc was not found, so there is no workload with a heartbeat" "a pair"
-fi
+node=${SANDBOX_FAKE_PREFIX}4
+for i in 1 2; do
+	SUBMIT_USER=${owner[i]} submit -n1 -p fake -w "$node" --colocate -J "people$i" --wrap 'sleep 6'
+	pair[i]=$job
+done
+for i in 1 2; do
+	wait_running "${pair[i]}"
+	report_node "${pair[i]}" "$node" ".uid = $(id -u "${owner[i]}")" ".partners = [${pair[3 - i]}]" ".lane = $((i - 1))" ||
+		fail "the ledger takes a record of job $i of the pair"
+done
+for i in 1 2; do
+	wait_end "${pair[i]}"
+	ok "job $i of the pair is settled" wait_until 60 in_database "${pair[i]}"
+	why_agrees "job $i of the pair" "${pair[i]}" "$node" "${pair[3 - i]}" "${owner[i]}"
+done
+is "report pairs the programs" \
+	"$(as_user poppa report -a -j "${pair[1]},${pair[2]}" --json | jq -r '[.pairs[] | "\(.program) \(.partner)"] | sort | join(",")')" \
+	"people1 people2,people2 people1"
+is "partners have names where sacct shows them" \
+	"$(as_user poppa why "${pair[1]}" | tr '\n' ' ' | grep -o 'shared its nodes: [^.]*')" "shared its nodes: ${pair[2]} (people2)"
+is "report adds up what sacct shows" \
+	"$(as_user poppa report -a -j "${pair[1]},${pair[2]}" --json | jq -r '.total | "\(.jobs) \(.charged)"')" \
+	"$(sums -j "${pair[1]},${pair[2]}")"
 
 # --- Each run of a requeued job has its own price, also where slurmdbd has no comment for the first.
 run_again "$again"
@@ -182,13 +144,11 @@ ctl restart slurmdbd
 ok "slurmdbd is back, with PrivateData=jobs" wait_until 30 sacct -n -j "$alone"
 is "then others see nothing but their own" "$(as poppa-guest poppa report -a -S "$began" --json |
 	jq -c '[([.groups[].name] - ["poppa-guest"]), .others, ([.programs[].name] - ["people2"]), [.pairs[].partner // empty]]')" "[[],0,[],[]]"
-if [ -n "${pair[2]:-}" ]; then
-	is "the owner of a job has its partner's number, and no name" \
-		"$(as_user poppa why "${pair[1]}" | tr '\n' ' ' | grep -o 'shared its nodes: [^.]*')" "shared its nodes: ${pair[2]}"
-	is "nor has anything that report writes the other's job" \
-		"$(for form in --by=job --csv --json --html=-; do as_user poppa report -a -j "${pair[1]},${pair[2]}" $form; done |
-			grep -c -E 'people2|poppa-guest')" 0
-fi
+is "the owner of a job has its partner's number, and no name" \
+	"$(as_user poppa why "${pair[1]}" | tr '\n' ' ' | grep -o 'shared its nodes: [^.]*')" "shared its nodes: ${pair[2]}"
+is "nor has anything that report writes the other's job" \
+	"$(for form in --by=job --csv --json --html=-; do as_user poppa report -a -j "${pair[1]},${pair[2]}" $form; done |
+		grep -c -E 'people2|poppa-guest')" 0
 is "nor why" "$(as poppa-guest poppa why "$alone" 2>&1)" \
 	"poppa why: sacct shows you no job $alone: it does not exist, is not known there yet, or is not yours to see"
 is "the owner still does" "$(as_user poppa why "$alone" --json | jq -r .price.charged)" "$(db_billing "$alone")"

@@ -14,6 +14,8 @@
 #                              sends the last record of that node of a job, as its poppad would: half slowed
 #                              down for all of its time unless assignments in jq's language say otherwise
 #                              (".degradation = 0.2")
+#   why_agrees NAME ID NODE [PARTNER [USER]]
+#                              points: what why says of a job with a degradation to its owner is what sacct shows
 #   nothing_runs, nothing_waits true when no job runs, or none waits for its price
 #   runs_that_wait             "JOB START" of each run that does
 #   sacct_sum OPTION...        billing times seconds of the runs that sacct selects, and
@@ -100,6 +102,26 @@ report_node() {
 		 method: "robust", backend: "heartbeat", partners: []} |'"$change"' |
 		{op: "record", nonce: "test", records: [.]}')
 	ledger_says "$request" | jq -e '.ok and all(.results[]; .ok)' >/dev/null
+}
+
+# member JSON FILTER
+member() {
+	jq -r "$2" <<<"$1"
+}
+
+why_agrees() {
+	local json text user=${5:-poppa-demo}
+	json=$(as "$user" poppa why "$2" --json)
+	is "$1: why gives the billing that sacct shows" "$(member "$json" .price.charged)" "$(db_billing "$2")"
+	is "$1: its arithmetic rounds to it" "$(member "$json" '.price.calculation.amount + 0.5 | floor')" "$(db_billing "$2")"
+	is "$1: with all digits, from the ledger" \
+		"$(member "$json" '.price.calculation | "\(.fits) \(.most - .least)"')" "true 0"
+	is "$1: which the owner may ask" "$(member "$json" .no_ledger)" null
+	is "$1: and which has the node" "$(member "$json" '.nodes[].node')" "$3"
+	is "$1: beside whom" "$(member "$json" '.price.partners | join(" ")')" "${4:-}"
+	text=$(as "$user" poppa why "$2" | tr '\n' ' ' | tr -s ' ')
+	like "$1: in words" "$text" "Job $2 \([a-z0-9]+\) of $user, .*billing of $(db_billing "$2") is charged"
+	like "$1: and numbers" "$text" "$(member "$json" .price.calculation.numbers | sed 's/[().^+*]/\\&/g') = "
 }
 
 nothing_runs() {

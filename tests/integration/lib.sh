@@ -173,5 +173,10 @@ home_of() {
 	echo "$POPPA_SANDBOX/home/${1:-poppa-demo}"
 }
 
+# metric NAME [LABEL]: values of a metric in what poppa metrics prints of this machine's node, as root.
+metric() {
+	poppa metrics -N "$SANDBOX_REAL_NODE" 2>/dev/null | sed -n "s/^$1\({[^}]*${2:-}[^}]*}\)\{0,1\} //p"
+}
+
 # The test before may have started slurmctld anew, and then the nodes have to register first.
 wait_until 60 nodes_answer || diag "not every node answers: $(sinfo -h -N -o '%N %T' | xargs)"
