@@ -59,16 +59,6 @@ struct held_handles *held_handles_new(void)
 	return hs;
 }
 
-void held_handles_free(struct held_handles *hs)
-{
-	for (int i = 0; hs && i < HELD_ENTRIES; i++)
-		if (hs->entry[i].is)
-			held_handle_close(&hs->entry[i].handle);
-	if (hs && hs->stopper.tid)
-		proc_watch_close(&hs->stopper);
-	free(hs);
-}
-
 /* Waits until it is given back, which is soon: the borrower resumes one thing only. */
 static void lock(atomic_flag *lent)
 {

@@ -19,9 +19,8 @@ void held_handle_close(struct held_handle *h);
 
 struct held_handles;
 
-/* Makes room for all entries; free it with held_handles_free(). NULL with errno. */
+/* Makes room for all entries, for as long as the process lives. NULL with errno. */
 struct held_handles *held_handles_new(void);
-void held_handles_free(struct held_handles *hs);
 
 /* Opens what is missing for the entries in use and for the stopping thread, and closes what is no
  * longer needed. One thread at a time, which need not be the one that borrows. */

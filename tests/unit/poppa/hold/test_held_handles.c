@@ -77,7 +77,6 @@ static int teardown(void **state)
 		kill(child[i], SIGKILL);
 		waitpid(child[i], NULL, 0);
 	}
-	held_handles_free(ready);
 	held_unmap(held);
 	close(held_fd);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
