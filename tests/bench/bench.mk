@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The experiments of tests/bench/run: programs of their own and what is shipped.
 noinst_PROGRAMS += tests/bench/loop
-tests_bench_loop_SOURCES = tests/bench/loop.c \
+tests_bench_loop_SOURCES = tests/bench/loop.c tests/integration/thaw.h \
 	tests/bench/stage.c tests/bench/stage.h \
 	tests/bench/straight.c tests/bench/straight.h \
 	tests/bench/tap.c tests/bench/tap.h

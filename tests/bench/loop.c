@@ -36,6 +36,7 @@
 #include "poppa/counter/counter_backend.h"
 #include "poppa/hold/proc.h"
 #include "poppa/measure/shutter.h"
+#include "integration/thaw.h"
 #include "stage.h"
 #include "straight.h"
 #include "tap.h"
@@ -204,7 +205,7 @@ static void clean_up(void)
 		kill(pid[t], SIGCONT);
 	}
 	for (int j = 0; j < JOBS && *cgroup[j]; j++)
-		freezer_thaw(held_freezer(freezer), cgroup[j]);
+		thaw(held_freezer(freezer), cgroup[j]);
 	for (int t = 0; t < options.tasks; t++)
 		if (pid[t] > 0)
 			waitpid(pid[t], NULL, 0);

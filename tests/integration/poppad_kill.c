@@ -41,6 +41,7 @@
 #include "heartbeat/poppa_heartbeat.h"
 #include "poppa/hold/held.h"
 #include "poppa/hold/proc.h"
+#include "thaw.h"
 #include "witness.h"
 
 #define JOBS 2
@@ -575,7 +576,7 @@ static void hang(pid_t tid)
 
 static void go_on(void)
 {
-	if (freezer_thaw(&freezer_v1, hung))
+	if (thaw(&freezer_v1, hung))
 		error(1, errno, "%s", hung);
 }
 
@@ -833,9 +834,9 @@ static void end_all(void)
 		free(text);
 		/* What is frozen does not die. */
 		for (int j = 0; j < JOBS; j++)
-			freezer_thaw(version == 1 ? &freezer_v1 : &freezer_v2, cgroup[j]);
+			thaw(version == 1 ? &freezer_v1 : &freezer_v2, cgroup[j]);
 		if (*hung)
-			freezer_thaw(&freezer_v1, hung);
+			thaw(&freezer_v1, hung);
 		pause_us(1000);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Freezes, thaws and looks at a cgroup by its directory. */
+/* Freezes and looks at a cgroup by its directory, and thaws it by its command file. */
 #include "poppa/hold/freezer.h"
 
 #include <errno.h>
@@ -46,27 +46,17 @@ int freezer_command(int fd, const char *text)
 	return pwrite(fd, text, strlen(text), 0) < 0 ? -1 : 0;
 }
 
-static int command(const struct freezer_words *f, const char *dir, const char *text)
+int freezer_freeze(const struct freezer_words *f, const char *dir)
 {
 	int fd = freezer_open(f, dir), rc, saved;
 
 	if (fd < 0)
 		return -1;
-	rc = freezer_command(fd, text);
+	rc = freezer_command(fd, f->freeze);
 	saved = errno;
 	close(fd);
 	errno = saved;
 	return rc;
-}
-
-int freezer_freeze(const struct freezer_words *f, const char *dir)
-{
-	return command(f, dir, f->freeze);
-}
-
-int freezer_thaw(const struct freezer_words *f, const char *dir)
-{
-	return command(f, dir, f->thaw);
 }
 
 bool freezer_frozen(const struct freezer_words *f, const char *dir)
