@@ -193,7 +193,8 @@ tests_unit_poppa_estimate_test_estimator_SOURCES = \
 	tests/unit/poppa/estimate/test_estimator.c tests/gen/families.c tests/gen/families.h tests/gen/gen.c \
 	tests/gen/gen.h
 # Their blocks have noise.
-EXTRA_DIST += tests/unit/common/policy_of.h tests/unit/poppa/counter/group_reads.h tests/unit/poppa/noisy_block.h \
+EXTRA_DIST += tests/unit/common/policy_of.h tests/unit/poppa/counter/closer_end.h \
+	tests/unit/poppa/counter/group_reads.h tests/unit/poppa/noisy_block.h \
 	tests/unit/poppa/spool_in_tmp.h tests/unit/poppa/waiting_process.h
 tests_unit_common_test_askers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_now
 tests_unit_common_test_clock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime

@@ -10,7 +10,6 @@
 #include "poppa/counter/in_time.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t idle = PTHREAD_COND_INITIALIZER;
 static bool running;
 static int *queue;
 static size_t queued, room;
@@ -30,7 +29,6 @@ static void *background_close_main(void *arg)
 	queue = NULL;
 	room = 0;
 	running = false;
-	pthread_cond_broadcast(&idle);
 	pthread_mutex_unlock(&lock);
 	return NULL;
 }
@@ -71,12 +69,4 @@ void background_close(int fd)
 	pthread_mutex_unlock(&lock);
 	if (!taken)
 		close(fd);
-}
-
-void background_close_wait(void)
-{
-	pthread_mutex_lock(&lock);
-	while (running)
-		pthread_cond_wait(&idle, &lock);
-	pthread_mutex_unlock(&lock);
 }

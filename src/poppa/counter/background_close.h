@@ -5,6 +5,3 @@
 /* Takes the descriptor over. A thread closes it and ends when no descriptor is left; where no
  * thread can be started, this call closes it. */
 void background_close(int fd);
-
-/* Waits until all descriptors that were handed over are closed. */
-void background_close_wait(void);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "poppa/counter/background_close.h"
+#include "unit/poppa/counter/closer_end.h"
 
 #define FILES 100
 
@@ -67,7 +68,6 @@ static void another_thread_closes_all(void **state)
 	int fd[FILES];
 
 	(void)state;
-	background_close_wait(); /* for nothing: returns */
 	for (int i = 0; i < FILES; i++)
 		fd[i] = open_one();
 	by_main = by_others = 0;
@@ -79,7 +79,7 @@ static void another_thread_closes_all(void **state)
 		assert_true(is_open(fd[i]));
 	for (int i = 0; i < FILES; i++)
 		sem_post(&go);
-	background_close_wait();
+	wait_for_closer();
 	for (int i = 0; i < FILES; i++)
 		assert_false(is_open(fd[i]));
 	assert_int_equal(by_others, FILES);
@@ -96,7 +96,7 @@ static void again_later(void **state)
 	(void)state;
 	by_main = by_others = 0;
 	background_close(fd);
-	background_close_wait();
+	wait_for_closer();
 	assert_false(is_open(fd));
 	assert_int_equal(by_others, 1);
 	assert_int_equal(by_main, 0);
@@ -111,7 +111,7 @@ static void without_a_thread_at_once(void **state)
 	background_close(fd);
 	no_threads = false;
 	assert_false(is_open(fd));
-	background_close_wait();
+	wait_for_closer();
 	again_later(state);
 }
 

@@ -23,6 +23,7 @@
 #include "heartbeat/poppa_heartbeat.h"
 #include "poppa/counter/background_close.h"
 #include "poppa/counter/counter_backend.h"
+#include "unit/poppa/counter/closer_end.h"
 
 /* --- a PMU that is made up: link-time stand-ins for the two system calls --- */
 
@@ -635,7 +636,7 @@ static void closes_in_the_background(void **state)
 		background_close(end[1]);
 		for (int i = 0; i < 40; i++)
 			background_close(copy[i]);
-		background_close_wait();
+		wait_for_closer();
 		assert_int_equal(read(end[0], &c, 1), 0); /* nobody can write any more */
 		close(end[0]);
 	}

@@ -21,10 +21,10 @@
 
 #include "common/log.h"
 #include "common/units.h"
-#include "poppa/counter/background_close.h"
 #include "poppa/counter/counter.h"
 #include "poppa/counter/counter_backend.h"
 
+#include "unit/poppa/counter/closer_end.h"
 #include "unit/poppa/counter/group_reads.h"
 
 /* The function under the probe. It is global so that the symbol table has it under its name. */
@@ -273,7 +273,7 @@ static void counts_calls_exactly(void **state)
 	assert_int_equal(counter_read(c, &s), -1);
 	assert_int_equal(errno, ESRCH);
 	counter_close(c);
-	background_close_wait();
+	wait_for_closer();
 	close(to[1]);
 	close(from[0]);
 	free(conf);
