@@ -180,6 +180,7 @@ tests_unit_accounting_ledgerd_test_server_SOURCES = \
 	tests/unit/accounting/ledgerd/test_server.c tests/unit/accounting/ledger_fixture.c \
 	tests/unit/accounting/ledger_fixture.h src/accounting/ledgerd/peer.c \
 	src/accounting/ledgerd/server.c src/accounting/ledgerd/line_order.c
+tests_unit_accounting_ledgerd_test_server_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=peer_look
 tests_unit_accounting_ledgerd_test_service_SOURCES = \
 	tests/unit/accounting/ledgerd/test_service.c tests/unit/accounting/ledger_fixture.c \
 	tests/unit/accounting/ledger_fixture.h

@@ -14,6 +14,7 @@
 #include <event2/util.h>
 
 #include "accounting/ledgerd/line_order.h"
+#include "accounting/ledgerd/peer.h"
 #include "accounting/record/origin.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -59,7 +60,6 @@ struct server {
 	struct event_base *base;
 	struct service *service;
 	const struct wire_auth *auth;
-	peer_fn look;
 	struct event *listener[MAX_SOCKETS];
 	int listener_count, connection_count;
 	struct connection *connections;
@@ -451,7 +451,7 @@ static void let_in(struct server *s, int fd, const struct sockaddr *address, soc
 		return;
 	}
 	c->server = s;
-	s->look(fd, address, len, &c->peer);
+	peer_look(fd, address, len, &c->peer);
 	c->next = s->connections;
 	if (c->next)
 		c->next->prev = c;
@@ -561,7 +561,6 @@ struct server *server_new(struct event_base *base, struct service *service,
 	s->service = service;
 	s->auth = auth;
 	s->waiting_end = &s->waiting;
-	s->look = peer_look;
 	s->order = line_order_new();
 	s->take_turn = evtimer_new(base, on_turn, s);
 	s->flush = event_new(base, -1, 0, on_flush, s);
@@ -615,9 +614,4 @@ void server_free(struct server *s)
 void server_check_origin(struct server *s, bool check)
 {
 	s->check_origin = check;
-}
-
-void server_look_with(struct server *s, peer_fn look)
-{
-	s->look = look;
 }

@@ -4,7 +4,6 @@
 
 #include <event2/event.h>
 
-#include "accounting/ledgerd/peer.h"
 #include "accounting/ledgerd/service.h"
 #include "accounting/record/wire.h"
 
@@ -30,8 +29,5 @@ struct server *server_new(struct event_base *base, struct service *service,
 	const struct wire_auth *auth, const char *host, int port, struct errmsg *err);
 /* Says whether records are stored with the address that they came from; at first they are not. */
 void server_check_origin(struct server *s, bool check);
-/* Another way to find out who has connected, for tests. */
-typedef void (*peer_fn)(int fd, const struct sockaddr *address, socklen_t len, struct peer *peer);
-void server_look_with(struct server *s, peer_fn look);
 
 void server_free(struct server *s);
