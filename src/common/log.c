@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes log lines to standard error, syslog or a sink of the caller. */
+/* Writes log lines to standard error, or to the sink that the caller chooses, such as syslog. */
 #include "common/log.h"
 
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void to_stderr(enum plog_level level, const char *line)
 		return; /* nobody is left to tell */
 }
 
-static void to_syslog(enum plog_level level, const char *line)
+void plog_syslog(enum plog_level level, const char *line)
 {
 	static const int priority[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
 
@@ -49,17 +49,12 @@ void plog_init(const char *prefix, enum plog_level max)
 {
 	log_prefix = prefix;
 	log_max = max;
+	openlog(prefix, LOG_PID, LOG_DAEMON); /* opens nothing before a line is sent */
 }
 
 void plog_set_sink(plog_sink_fn sink)
 {
 	log_sink = sink;
-}
-
-void plog_to_syslog(void)
-{
-	openlog(log_prefix, LOG_PID, LOG_DAEMON);
-	log_sink = to_syslog;
 }
 
 void plog(enum plog_level level, const char *fmt, ...)

@@ -8,14 +8,16 @@ enum plog_level { PLOG_ERROR, PLOG_WARN, PLOG_INFO, PLOG_DEBUG };
 typedef void (*plog_sink_fn)(enum plog_level level, const char *line);
 
 /*
- * Sets the prefix ("poppad") and the highest level that is printed. Lines go to standard error
- * until plog_set_sink() gives another place. The prefix is not copied: pass a string literal.
+ * Sets the prefix ("poppad") and the highest level that is printed. The prefix is not copied: pass
+ * a string literal.
  */
 void plog_init(const char *prefix, enum plog_level max);
+
+/* Says where lines go: to standard error at first and where sink is NULL. */
 void plog_set_sink(plog_sink_fn sink);
 
-/* Sends lines to syslog (facility daemon) instead of standard error. */
-void plog_to_syslog(void);
+/* A sink: syslog, facility daemon, under the prefix of plog_init(). */
+void plog_syslog(enum plog_level level, const char *line);
 
 /* Logs one line of at most 1023 bytes. What would end it or steer a terminal becomes "?". */
 void plog(enum plog_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -321,7 +321,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	plog_init("poppa-ledgerd", options.verbose ? PLOG_DEBUG : PLOG_INFO);
 	if (options.syslog)
-		plog_to_syslog();
+		plog_set_sink(plog_syslog);
 	signal(SIGPIPE, SIG_IGN);
 	if (!conf || nodeconf_load(options.conf, conf, &err))
 		plog_error("%s", conf ? err.text : "out of memory");

@@ -190,7 +190,7 @@ int main(int argc, char **argv)
 	poppad_options(argc, argv, &d.options);
 	plog_init("poppad", d.options.verbose ? PLOG_DEBUG : PLOG_INFO);
 	if (d.options.syslog)
-		plog_to_syslog();
+		plog_set_sink(plog_syslog);
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
 	if (d.options.conf)
