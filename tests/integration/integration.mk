@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The programs that the integration tests run.
+# The programs and modules that the integration tests use.
 noinst_PROGRAMS += tests/integration/beat
 tests_integration_beat_SOURCES = tests/integration/beat.c
 tests_integration_beat_LDADD = libheartbeat.la
@@ -30,3 +30,12 @@ tests_integration_cheat_SOURCES = tests/integration/cheat.c
 tests_integration_cheat_LDADD = libheartbeat.la -lpthread
 tests_integration_victim_SOURCES = tests/integration/victim.c
 tests_integration_victim_LDADD = libheartbeat.la
+
+# A user's own SPANK plugin, which 20-submit.t and 56-security.t let sbatch load.
+if HAVE_SLURM
+check_LTLIBRARIES += spank_forge.la
+endif
+spank_forge_la_SOURCES = tests/integration/spank_forge.c
+spank_forge_la_CPPFLAGS = $(MODULE_CPPFLAGS)
+spank_forge_la_LDFLAGS = $(PLUGIN_LDFLAGS) -rpath /nowhere
+spank_forge_la_LIBADD = $(LAZY_BINDING)

@@ -7,10 +7,3 @@ spank_colocate_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 spank_colocate_la_LIBADD = libsubmit.la libpoppacommon.la $(LAZY_BINDING)
 EXTRA_spank_colocate_la_DEPENDENCIES = $(PLUGIN_MAP)
 dist_man_MANS += src/plugins/spank_colocate/poppa-colocate.7
-
-# A user's own SPANK plugin, which tests/integration/20-submit.t lets sbatch load.
-check_LTLIBRARIES += spank_forge.la
-spank_forge_la_SOURCES = src/plugins/spank_colocate/spank_forge.c
-spank_forge_la_CPPFLAGS = $(MODULE_CPPFLAGS)
-spank_forge_la_LDFLAGS = $(PLUGIN_LDFLAGS) -rpath /nowhere
-spank_forge_la_LIBADD = $(LAZY_BINDING)
