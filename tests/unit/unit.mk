@@ -109,8 +109,8 @@ check_PROGRAMS += \
 	tests/unit/poppa/counter/test_counter_cgroup \
 	tests/unit/poppa/counter/test_counter_replay \
 	tests/unit/poppa/counter/test_counter_uprobe \
-	tests/unit/poppa/counter/test_in_time \
 	tests/unit/poppa/counter/test_symbol \
+	tests/unit/poppa/counter/test_timed_call \
 	tests/unit/poppa/measure/test_long_credit \
 	tests/unit/poppa/measure/test_overhead_limit \
 	tests/unit/poppa/measure/test_overhead_model \

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "poppa/counter/in_time.h"
+#include "poppa/counter/timed_call.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool running;
@@ -36,7 +36,7 @@ static void *background_close_main(void *arg)
 /* Under lock. */
 static bool start(void)
 {
-	running = !in_time_thread("poppad-closer", background_close_main, NULL);
+	running = !timed_call_thread("poppad-closer", background_close_main, NULL);
 	return running;
 }
 

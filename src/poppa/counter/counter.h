@@ -26,7 +26,7 @@ struct counter; /* one task (process, all its threads) under one backend */
  * Returns 0 and *out (free with counter_close), or -1 with err and errno. ENODATA: no backend has a
  * signal for this task yet; a program that has just started may publish its heartbeat or load its
  * libraries later. ESRCH: the task is gone. EREMOTE, ETIMEDOUT: a user serves the program's file
- * system, or it does not answer (symbol.h, in_time.h). Why a backend cannot be used at all is
+ * system, or it does not answer (symbol.h, timed_call.h). Why a backend cannot be used at all is
  * logged once for each reason. Only one thread at a time may use a counter; different counters are
  * independent.
  */

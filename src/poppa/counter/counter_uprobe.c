@@ -16,8 +16,8 @@
 #include "common/units.h"
 #include "common/clock.h"
 #include "poppa/counter/background_close.h"
-#include "poppa/counter/in_time.h"
 #include "poppa/counter/symbol.h"
+#include "poppa/counter/timed_call.h"
 
 #define PMU_TYPE "/sys/bus/event_source/devices/uprobe/type"
 
@@ -127,7 +127,7 @@ static int open_thread(void *arg, struct counter_thread *t, bool inherit, struct
 	memcpy(o->path, u->path, sizeof(o->path));
 	o->tid = t->tid;
 	o->fd = -1;
-	if (in_time(in_time_owner(t->tid), run_opening, drop_opening, o))
+	if (timed_call(timed_call_owner(t->tid), run_opening, drop_opening, o))
 		return counter_fail(errno, err,
 			"%s: the kernel could not read the program in time: its file system may be "
 			"dead",

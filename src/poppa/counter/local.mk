@@ -12,8 +12,8 @@ libcounter_la_SOURCES = \
 	src/poppa/counter/counter_sys.c \
 	src/poppa/counter/counter_threads.c \
 	src/poppa/counter/counter_uprobe.c \
-	src/poppa/counter/in_time.c src/poppa/counter/in_time.h \
 	src/poppa/counter/symbol.c src/poppa/counter/symbol.h \
+	src/poppa/counter/timed_call.c src/poppa/counter/timed_call.h \
 	src/poppa/counter/counter_perf.h
 if HAVE_PFM
 libcounter_la_SOURCES += src/poppa/counter/counter_event.c src/poppa/counter/counter_perf.c

@@ -18,7 +18,7 @@
 
 #include "common/fsio.h"
 #include "poppa/counter/counter_backend.h"
-#include "poppa/counter/in_time.h"
+#include "poppa/counter/timed_call.h"
 
 /* For all tables of a file together. */
 #define MAX_TABLES_BYTES (UINT64_C(256) << 20)
@@ -392,7 +392,7 @@ int symbol_find(pid_t pid, const char *file, const char *symbol, struct symbol_p
 	s->pid = pid;
 	snprintf(s->file, sizeof(s->file), "%s", file);
 	snprintf(s->symbol, sizeof(s->symbol), "%s", symbol);
-	if (in_time(in_time_owner(pid), run_search, free, s))
+	if (timed_call(timed_call_owner(pid), run_search, free, s))
 		return counter_fail(errno, err,
 			"task %d: %s was not read in time: its file system may be dead", (int)pid,
 			file);

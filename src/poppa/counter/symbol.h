@@ -18,7 +18,7 @@ struct symbol_place {
 /* file is an absolute path as the task sees it, or a file name such as libmpi.so.40, which also
  * stands for libmpi.so.40.30.4. Returns 0, or -1 with err and errno: ENODATA if the task has not
  * mapped the file or the file lacks the symbol, ESRCH if the task is gone; EREMOTE as
- * symbol_pin(); ETIMEDOUT or EBUSY if the file's file system does not answer (in_time.h). */
+ * symbol_pin(); ETIMEDOUT or EBUSY if the file's file system does not answer (timed_call.h). */
 int symbol_find(pid_t pid, const char *file, const char *symbol, struct symbol_place *out,
 	struct errmsg *err);
 
@@ -26,7 +26,7 @@ int symbol_find(pid_t pid, const char *file, const char *symbol, struct symbol_p
  * A descriptor (O_PATH) of the file at path, to probe this file and no other, or -1 with err and
  * errno: EREMOTE where a user may serve its file system. While the kernel puts a probe into a file
  * it reads from it and keeps all processes of the host from forking: a user's server could make
- * that last for as long as it likes. May wait for a file system (in_time.h).
+ * that last for as long as it likes. May wait for a file system (timed_call.h).
  */
 int symbol_pin(const char *path, struct errmsg *err);
 

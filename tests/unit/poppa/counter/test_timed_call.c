@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of src/poppa/counter/in_time.c: calls whose file answers late, or never. */
+/* Unit tests of src/poppa/counter/timed_call.c: calls whose file answers late, or never. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "poppa/counter/in_time.h"
+#include "poppa/counter/timed_call.h"
 
 /* A file that is read when somebody posts `answer`, and what became of the call. */
 struct file {
@@ -53,7 +53,7 @@ static void what_answers_is_read(void **state)
 
 	(void)state;
 	init(&f, 1);
-	assert_int_equal(in_time(1, read_file, drop_file, &f), 0);
+	assert_int_equal(timed_call(1, read_file, drop_file, &f), 0);
 	assert_true(f.read);
 	assert_false(was_dropped(&f));
 }
@@ -62,37 +62,37 @@ static void what_answers_is_read(void **state)
  * are read meanwhile. Afterwards it is as before. */
 static void what_does_not_answer_is_given_up(void **state)
 {
-	struct file dead[IN_TIME_LATE], other;
+	struct file dead[TIMED_CALL_LATE], other;
 
 	(void)state;
-	for (int i = 0; i < IN_TIME_LATE; i++) {
+	for (int i = 0; i < TIMED_CALL_LATE; i++) {
 		init(&dead[i], 0);
-		assert_int_equal(in_time(1, read_file, drop_file, &dead[i]), -1);
+		assert_int_equal(timed_call(1, read_file, drop_file, &dead[i]), -1);
 		assert_int_equal(errno, ETIMEDOUT);
 		assert_false(was_dropped(&dead[i]));
 	}
 	init(&other, 1);
-	assert_int_equal(in_time(1, read_file, drop_file, &other), -1);
+	assert_int_equal(timed_call(1, read_file, drop_file, &other), -1);
 	assert_int_equal(errno, EBUSY);
 	assert_true(was_dropped(&other));
 	assert_false(other.read);
 	init(&other, 1);
-	assert_int_equal(in_time(2, read_file, drop_file, &other), 0);
+	assert_int_equal(timed_call(2, read_file, drop_file, &other), 0);
 	assert_true(other.read);
-	for (int i = 0; i < IN_TIME_LATE; i++) {
+	for (int i = 0; i < TIMED_CALL_LATE; i++) {
 		sem_post(&dead[i].answer);
 		sem_wait(&dead[i].dropped);
 		assert_true(dead[i].read);
 	}
 	init(&other, 1);
-	assert_int_equal(in_time(1, read_file, drop_file, &other), 0);
+	assert_int_equal(timed_call(1, read_file, drop_file, &other), 0);
 }
 
 static void owner_of_a_task(void **state)
 {
 	(void)state;
-	assert_int_equal(in_time_owner(getpid()), getuid());
-	assert_int_equal(in_time_owner(0), (uid_t)-1);
+	assert_int_equal(timed_call_owner(getpid()), getuid());
+	assert_int_equal(timed_call_owner(0), (uid_t)-1);
 }
 
 int main(void)

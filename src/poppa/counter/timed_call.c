@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Makes calls that may wait for a user's file system, which may be dead, and gives up on them. */
-#include "poppa/counter/in_time.h"
+#include "poppa/counter/timed_call.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 static struct call *late;
 
-int in_time_thread(const char *name, void *(*start)(void *), void *arg)
+int timed_call_thread(const char *name, void *(*start)(void *), void *arg)
 {
 	sigset_t all, old;
 	pthread_attr_t ta;
@@ -50,7 +50,7 @@ int in_time_thread(const char *name, void *(*start)(void *), void *arg)
 	return rc;
 }
 
-uid_t in_time_owner(pid_t pid)
+uid_t timed_call_owner(pid_t pid)
 {
 	struct stat st;
 	char path[64];
@@ -94,12 +94,12 @@ static bool too_many_late(uid_t owner)
 		all++;
 		own += c->owner == owner;
 	}
-	return own >= IN_TIME_LATE || all >= LATE_MAX;
+	return own >= TIMED_CALL_LATE || all >= LATE_MAX;
 }
 
-int in_time(uid_t owner, void (*run)(void *), void (*drop)(void *), void *arg)
+int timed_call(uid_t owner, void (*run)(void *), void (*drop)(void *), void *arg)
 {
-	const struct timespec until = clock_wall_in(IN_TIME_WAIT_MS * NS_PER_MS);
+	const struct timespec until = clock_wall_in(TIMED_CALL_WAIT_MS * NS_PER_MS);
 	struct call *c = malloc(sizeof(*c));
 	int rc = c ? 0 : ENOMEM;
 
@@ -108,7 +108,7 @@ int in_time(uid_t owner, void (*run)(void *), void (*drop)(void *), void *arg)
 		rc = EBUSY;
 	if (!rc) {
 		*c = (struct call){NULL, owner, run, drop, arg, true, false};
-		rc = in_time_thread("poppad-file", call_main, c);
+		rc = timed_call_thread("poppad-file", call_main, c);
 	}
 	if (rc) {
 		pthread_mutex_unlock(&lock);
