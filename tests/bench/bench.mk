@@ -2,9 +2,9 @@
 # The experiments of tests/bench/run: programs of their own and what is shipped.
 noinst_PROGRAMS += tests/bench/loop
 tests_bench_loop_SOURCES = tests/bench/loop.c tests/integration/thaw.h \
-	tests/bench/stage.c tests/bench/stage.h \
-	tests/bench/straight.c tests/bench/straight.h \
-	tests/bench/tap.c tests/bench/tap.h
+	tests/bench/block_timer.c tests/bench/block_timer.h \
+	tests/bench/cpu_stage.c tests/bench/cpu_stage.h \
+	tests/bench/straight.c tests/bench/straight.h
 tests_bench_loop_LDADD = $(POPPAD_LIBS) libheartbeat.la
 tests_bench_loop_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=counter_read,--wrap=counter_sys_read,--wrap=counter_sys_perf_open,--wrap=clock_nanosleep,--wrap=sched_setaffinity,--wrap=write \

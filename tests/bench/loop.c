@@ -37,9 +37,9 @@
 #include "poppa/hold/proc.h"
 #include "poppa/measure/shutter.h"
 #include "integration/thaw.h"
-#include "stage.h"
+#include "block_timer.h"
+#include "cpu_stage.h"
 #include "straight.h"
-#include "tap.h"
 
 #define JOBS 2
 #define MAX_LOOPS 10000
@@ -120,7 +120,7 @@ static char dir[PATH_MAX], cgroup[JOBS][PATH_MAX];
 static enum held_kind freezer;
 static pid_t pid[STRAIGHT_MAX_TASKS];
 static cpu_set_t processors;
-static struct stage *stage; /* NULL unless --staged */
+static struct cpu_stage *stage; /* NULL unless --staged */
 static struct guard guard = {.pidfd = -1, .timerfd = -1};
 static int held_fd = -1;
 
@@ -184,7 +184,7 @@ static void __attribute__((noreturn)) spin(int task)
 	if (stage) {
 		/* On a busy machine, too, a task that is put on is to come at once. */
 		take_priority(1);
-		stage_play(stage, task, turn);
+		cpu_stage_play(stage, task, turn);
 	}
 	for (;;) {
 		turn();
@@ -270,7 +270,7 @@ static void make_tasks(void)
 	sched_getaffinity(0, sizeof(processors), &processors);
 	if (options.staged && CPU_COUNT(&processors) < 2)
 		skip("a stage for the tasks and the threads that measure them need two processors");
-	if (options.staged && !(stage = stage_new(options.tasks)))
+	if (options.staged && !(stage = cpu_stage_new(options.tasks)))
 		error(EXIT_FAILURE, errno, "memory");
 	if (options.pause == PAUSE_FREEZER)
 		make_cgroups();
@@ -361,8 +361,8 @@ static void plan_job(struct shutter_plan *p, struct held_file *held, int job)
 				.process = options.pause != PAUSE_FREEZER};
 		p->task[p->tasks] =
 			(struct shutter_task){.counter = open_counter(pid[t]), .pid = pid[t]};
-		tap_know(p->task[p->tasks++].counter, t);
-		tap_know(p->unit[p->units - 1].unit, t);
+		block_timer_know(p->task[p->tasks++].counter, t);
+		block_timer_know(p->unit[p->units - 1].unit, t);
 	}
 	j->tasks = p->tasks - j->first_task;
 	j->units = p->units - j->first_unit;
@@ -449,12 +449,12 @@ static void one_pair(struct shutter_plan *p, struct straight *straight)
 		return;
 	}
 	if (stage)
-		stage_clear(stage, &(int64_t){0});
+		cpu_stage_clear(stage, &(int64_t){0});
 	straight->displaced = p->lone; /* the job's first */
 	straight_loop(straight, p->lone, options.shutter_ns, options.windows, part);
 	if (stage)
-		stage_clear(stage, &(int64_t){0});
-	keep(OURS, loops_done, tap_parts(), tap_readings());
+		cpu_stage_clear(stage, &(int64_t){0});
+	keep(OURS, loops_done, block_timer_parts(), block_timer_readings());
 	keep(STRAIGHT, loops_done, part, straight->readings - readings);
 	loops_done++;
 }
@@ -655,10 +655,10 @@ int main(int argc, char **argv)
 	if (!s || guard_start(&guard, held, held_fd, &err))
 		error(EXIT_FAILURE, 0, "%s", err.text);
 	if (stage) {
-		straight.ahead = tap_set_stage;
+		straight.ahead = block_timer_set_stage;
 		pin(last_processor());
 	}
-	tap_start(notify_fd, stage);
+	block_timer_start(notify_fd, stage);
 	shutter_publish(s, make_plan(held));
 	run(s, notify_fd, &straight);
 	free_plan(shutter_stop(s));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Times what the shutter calls by standing between the two; the linker puts it there (--wrap). */
-#include "tap.h"
+/* Times the parts of a block by standing between the shutter and what it calls; the linker puts it
+ * there (--wrap). */
+#include "block_timer.h"
 
 #include <errno.h>
 #include <error.h>
@@ -13,7 +14,7 @@
 #include "common/clock.h"
 #include "poppa/counter/counter.h"
 #include "poppa/hold/pause.h"
-#include "stage.h"
+#include "cpu_stage.h"
 
 /* Calls that concern a co-runner. */
 enum about { LOOK, STOP, RESUME, ABOUT };
@@ -28,7 +29,7 @@ static struct {
 	int64_t staging;
 	int64_t part[LOOP_PARTS];
 	int64_t readings;
-} tap = {.notify_fd = -1};
+} timer = {.notify_fd = -1};
 
 #define WRAPPED(type, name, ...)                                                                   \
 	type __real_##name(__VA_ARGS__);                                                           \
@@ -48,14 +49,14 @@ WRAPPED(ssize_t, write, int fd, const void *data, size_t size);
 /* The first thing that a block does is to choose its processor, or else to read. */
 static void begin_block(void)
 {
-	if (tap.running || tap.notify_fd < 0)
+	if (timer.running || timer.notify_fd < 0)
 		return;
-	memset(tap.part, 0, sizeof(tap.part));
-	tap.stopped = tap.settling = false;
-	memset(tap.begun, 0, sizeof(tap.begun));
-	tap.waited = tap.readings = tap.staging = 0;
-	tap.running = true;
-	tap.cpu = straight_clock(CLOCK_THREAD_CPUTIME_ID);
+	memset(timer.part, 0, sizeof(timer.part));
+	timer.stopped = timer.settling = false;
+	memset(timer.begun, 0, sizeof(timer.begun));
+	timer.waited = timer.readings = timer.staging = 0;
+	timer.running = true;
+	timer.cpu = straight_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static int64_t begin(void)
@@ -65,24 +66,24 @@ static int64_t begin(void)
 }
 
 /* Where each call is to find its task running; NULL = wherever it is. */
-static struct stage *stage;
+static struct cpu_stage *stage;
 static struct {
 	const void *handle; /* of a counter or a unit */
 	int task;
 } owner[2 * STRAIGHT_MAX_TASKS]; /* a counter and a unit each */
 static int owners;
 
-void tap_know(const void *handle, int task)
+void block_timer_know(const void *handle, int task)
 {
 	owner[owners].handle = handle;
 	owner[owners++].task = task;
 }
 
-void tap_set_stage(int task, bool resume, int64_t *taken_ns)
+void block_timer_set_stage(int task, bool resume, int64_t *taken_ns)
 {
 	if (resume)
-		stage_clear(stage, taken_ns);
-	else if (stage_put_on(stage, task, taken_ns))
+		cpu_stage_clear(stage, taken_ns);
+	else if (cpu_stage_put_on(stage, task, taken_ns))
 		error(EXIT_FAILURE, errno, "task %d gets no processor", task);
 }
 
@@ -92,9 +93,9 @@ static int64_t begin_on_stage(const void *handle, bool resume)
 
 	for (int i = 0; stage && i < owners; i++)
 		if (owner[i].handle == handle)
-			tap_set_stage(owner[i].task, resume, &taken);
+			block_timer_set_stage(owner[i].task, resume, &taken);
 	if (stage)
-		tap.staging += clock_now() - start;
+		timer.staging += clock_now() - start;
 	return stage ? clock_now() : start;
 }
 
@@ -102,34 +103,34 @@ static int64_t begin_on_stage(const void *handle, bool resume)
  * here, never runs when it is their turn. */
 static int64_t begin_with_co_runner(const void *handle, enum about what)
 {
-	bool displaced = !tap.begun[what];
+	bool displaced = !timer.begun[what];
 
 	if (displaced)
 		begin_block();
-	tap.begun[what] = true;
+	timer.begun[what] = true;
 	return displaced ? clock_now() : begin_on_stage(handle, what == RESUME);
 }
 
 static void end(enum loop_part part, int64_t start)
 {
-	tap.part[part] += clock_now() - start - tap.clock_ns;
+	timer.part[part] += clock_now() - start - timer.clock_ns;
 }
 
 ssize_t __wrap_counter_sys_read(int fd, void *buf, size_t size)
 {
-	tap.readings++;
+	timer.readings++;
 	return __real_counter_sys_read(fd, buf, size);
 }
 
 int __wrap_counter_read(struct counter *c, struct counter_sample *out)
 {
-	int64_t start = begin_on_stage(c, false), before = tap.readings;
+	int64_t start = begin_on_stage(c, false), before = timer.readings;
 	int rc = __real_counter_read(c, out);
 
 	/* A heartbeat is read without a system call. */
-	if (tap.readings == before)
-		tap.readings++;
-	end(tap.stopped ? LOOP_READ_ALONE : LOOP_READ_TOGETHER, start);
+	if (timer.readings == before)
+		timer.readings++;
+	end(timer.stopped ? LOOP_READ_ALONE : LOOP_READ_TOGETHER, start);
 	return rc;
 }
 
@@ -138,7 +139,7 @@ int __wrap_pause_stop(struct pause_unit *u)
 	int64_t start = begin_with_co_runner(u, STOP);
 	int rc = __real_pause_stop(u);
 
-	tap.stopped = true;
+	timer.stopped = true;
 	end(LOOP_STOP, start);
 	return rc;
 }
@@ -149,7 +150,7 @@ char __wrap_counter_task_state(const struct counter *c)
 	int64_t start = begin_with_co_runner(c, LOOK);
 	char state = __real_counter_task_state(c);
 
-	tap.readings++;
+	timer.readings++;
 	end(LOOP_READ_TOGETHER, start);
 	return state;
 }
@@ -159,7 +160,7 @@ int __wrap_pause_stands_still(struct pause_unit *u)
 	int64_t start = begin();
 	int rc = __real_pause_stands_still(u);
 
-	tap.settling = rc == 0;
+	timer.settling = rc == 0;
 	end(LOOP_STOP, start);
 	return rc;
 }
@@ -169,7 +170,7 @@ bool __wrap_pause_resume(struct pause_unit *u, bool look)
 	int64_t start = begin_with_co_runner(u, RESUME);
 	bool foreign = __real_pause_resume(u, look);
 
-	tap.stopped = false;
+	timer.stopped = false;
 	end(LOOP_RESUME, start);
 	return foreign;
 }
@@ -181,12 +182,12 @@ int __wrap_clock_nanosleep(
 	int64_t start = begin(), cpu = straight_clock(CLOCK_THREAD_CPUTIME_ID);
 	int rc = __real_clock_nanosleep(clock, flags, t, left);
 
-	tap.part[LOOP_SLEEP] += straight_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
-	if (tap.settling) {
+	timer.part[LOOP_SLEEP] += straight_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	if (timer.settling) {
 		end(LOOP_STOP, start);
-		tap.waited += clock_now() - start;
+		timer.waited += clock_now() - start;
 	}
-	tap.settling = false;
+	timer.settling = false;
 	return rc;
 }
 
@@ -199,34 +200,34 @@ int __wrap_sched_setaffinity(pid_t task, size_t size, const cpu_set_t *set)
 /* The last thing that the thread does about a block is to say that it has finished. */
 ssize_t __wrap_write(int fd, const void *data, size_t size)
 {
-	if (fd == tap.notify_fd && tap.running) {
-		tap.running = false;
-		tap.part[LOOP_OTHER] = straight_clock(CLOCK_THREAD_CPUTIME_ID) - tap.cpu +
-				       tap.waited - tap.staging;
+	if (fd == timer.notify_fd && timer.running) {
+		timer.running = false;
+		timer.part[LOOP_OTHER] = straight_clock(CLOCK_THREAD_CPUTIME_ID) - timer.cpu +
+					 timer.waited - timer.staging;
 		for (int i = 0; i < LOOP_PARTS; i++)
 			if (i != LOOP_OTHER)
-				tap.part[LOOP_OTHER] -= tap.part[i];
+				timer.part[LOOP_OTHER] -= timer.part[i];
 	}
 	return __real_write(fd, data, size);
 }
 
-void tap_start(int notify_fd, struct stage *s)
+void block_timer_start(int notify_fd, struct cpu_stage *s)
 {
 	int64_t start = clock_now();
 
 	for (int i = 0; i < 1000; i++)
 		clock_now();
-	tap.clock_ns = (clock_now() - start) / 1001;
-	tap.notify_fd = notify_fd;
+	timer.clock_ns = (clock_now() - start) / 1001;
+	timer.notify_fd = notify_fd;
 	stage = s;
 }
 
-const int64_t *tap_parts(void)
+const int64_t *block_timer_parts(void)
 {
-	return tap.part;
+	return timer.part;
 }
 
-int64_t tap_readings(void)
+int64_t block_timer_readings(void)
 {
-	return tap.readings;
+	return timer.readings;
 }

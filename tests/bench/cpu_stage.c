@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A stage for tasks that share one processor, on which the bench puts them one at a time. */
-#include "stage.h"
+#include "cpu_stage.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -28,7 +28,7 @@ struct call {
 	_Alignas(LINE) _Atomic uint32_t number; /* 0 = not on; a futex */
 };
 
-struct stage {
+struct cpu_stage {
 	_Alignas(LINE) _Atomic uint32_t answered; /* the call that was answered last */
 	/* The caller's own: */
 	int called;
@@ -36,10 +36,10 @@ struct stage {
 	struct call call[];
 };
 
-struct stage *stage_new(int tasks)
+struct cpu_stage *cpu_stage_new(int tasks)
 {
-	size_t size = sizeof(struct stage) + (size_t)tasks * sizeof(struct call);
-	struct stage *s =
+	size_t size = sizeof(struct cpu_stage) + (size_t)tasks * sizeof(struct call);
+	struct cpu_stage *s =
 		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (s == MAP_FAILED)
@@ -48,7 +48,7 @@ struct stage *stage_new(int tasks)
 	return s;
 }
 
-void stage_play(struct stage *s, int task, void (*work)(void))
+void cpu_stage_play(struct cpu_stage *s, int task, void (*work)(void))
 {
 	_Atomic uint32_t *number = &s->call[task].number;
 	uint32_t last = 0, now;
@@ -65,7 +65,7 @@ void stage_play(struct stage *s, int task, void (*work)(void))
 	}
 }
 
-int stage_put_on(struct stage *s, int task, int64_t *taken_ns)
+int cpu_stage_put_on(struct cpu_stage *s, int task, int64_t *taken_ns)
 {
 	int64_t start = clock_now(), now = start;
 
@@ -85,7 +85,7 @@ int stage_put_on(struct stage *s, int task, int64_t *taken_ns)
 	return -1;
 }
 
-void stage_clear(struct stage *s, int64_t *taken_ns)
+void cpu_stage_clear(struct cpu_stage *s, int64_t *taken_ns)
 {
 	int64_t start = clock_now();
 
