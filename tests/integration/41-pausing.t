@@ -118,9 +118,7 @@ pair_runs() {
 }
 
 end_pair() {
-	scancel "$one" "$two"
-	wait_end "$one"
-	wait_end "$two"
+	end_jobs "$one" "$two"
 }
 
 # --- the ways of pausing, and what comes between ---
@@ -255,8 +253,7 @@ for method in sigstop auto; do
 	is "$method: none of it is left stopped" "$(job_field "$two" ExitCode)" 0:0
 	cmp_num "$method: its co-runner was measured beside it" "$(job_status "$one" .blocks)" '>' "$before"
 	cmp_num "$method: most of the time" "$(job_status "$one" ".unmeasured_s - $unmeasured")" '<' 4
-	scancel "$one"
-	wait_end "$one"
+	end_jobs "$one"
 done
 
 # --- mpirun in a batch script: the ranks are stopped, nobody else ---
@@ -278,8 +275,7 @@ for method in sigstop auto; do
 	ok "$method: it ends" wait_end "$two" 60
 	is "$method: well" "$(job_field "$two" ExitCode)" 0:0
 	is "$method: with nothing but its own output" "$(grep -vc '^contend: ' "$(home_of poppa-guest)/pausing.$two")" 0
-	scancel "$one"
-	wait_end "$one"
+	end_jobs "$one"
 done
 
 # --- an interactive shell with job control ---

@@ -52,8 +52,7 @@ keeps() {
 	ok "$1: at their usual distance" wait_until 120 usual_distance
 	cmp_num "$1: nine tenths of those beside an honest job" "$(counted)" '>=' "$((usual * 9 / 10))"
 	diag "$1: of no use were $(status '.totals.discarded | tostring')"
-	scancel "$two"
-	ok "$1: it ends" wait_end "$two" 90
+	ok "$1: it ends" end_jobs "$two"
 }
 
 # The co-runner's program is to be probed.
@@ -77,8 +76,7 @@ beside "$bin/crowd"
 ok "beside an honest job it has blocks" more_blocks 5 30
 usual=$(counted)
 cmp_num "namely some" "$usual" '>' 20
-scancel "$two"
-wait_end "$two"
+end_jobs "$two"
 
 # The user's own, which lets nobody else in, not even root.
 answers
@@ -102,6 +100,5 @@ beside "$home/shared/crowd" reads "$home/shared/crowd"
 ok "slow: the job is named" wait_until 60 named
 keeps slow
 
-scancel "$one"
-wait_end "$one"
+end_jobs "$one"
 done_testing

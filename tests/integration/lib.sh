@@ -43,8 +43,7 @@ at_exit() {
 		eval "${exit_commands[i]}" >/dev/null 2>&1
 	done
 	if [ "${#jobs_submitted[@]}" -gt 0 ]; then
-		scancel "${jobs_submitted[@]}" >/dev/null 2>&1
-		for i in "${jobs_submitted[@]}"; do wait_end "$i" 30 >/dev/null; done
+		end_jobs "${jobs_submitted[@]}" >/dev/null 2>&1
 	fi
 	[ "$tap_done" = yes ] || {
 		diag "the test ended before its last line"
@@ -157,6 +156,20 @@ wait_running() {
 	wait_until "${2:-30}" job_runs "$1" && return 0
 	diag "job $1 did not start: $(job_field "$1" JobState) $(job_field "$1" Reason)"
 	return 1
+}
+
+all_ended() {
+	local id
+	for id; do job_ended "$id" || return; done
+}
+
+# end_jobs ID...: has jobs end, and waits for it. Slurm takes three seconds to end a job that still has processes; where
+# the step of a job is killed, its script ends by itself.
+end_jobs() {
+	local id
+	scancel -s KILL "${@/%/.0}" 2>/dev/null
+	wait_until 1 all_ended "$@" || scancel "$@" 2>/dev/null
+	for id; do wait_end "$id" 90; done
 }
 
 wait_end() {
