@@ -11,8 +11,10 @@ void long_credit_add(struct long_credit *c, int64_t beside_ns, double budget, in
 	if (!c->begun)
 		c->left_ns = LONG_CREDIT_FIRST * length_ns;
 	c->begun = true;
-	if (beside_ns > 0)
+	if (beside_ns > 0) {
+		c->beside_ns += beside_ns;
 		c->left_ns += (int64_t)(budget * (double)beside_ns);
+	}
 	if (c->left_ns > most)
 		c->left_ns = most;
 }

@@ -16,7 +16,8 @@
 /* Starts as zeros. */
 struct long_credit {
 	bool begun;
-	int64_t left_ns; /* below 0 after a block that took longer than planned */
+	int64_t left_ns;   /* below 0 after a block that took longer than planned */
+	int64_t beside_ns; /* all of its time beside others */
 };
 
 /* Adds what a job gets for beside_ns of its time beside others. length_ns: of one long block,

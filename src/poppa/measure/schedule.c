@@ -158,7 +158,7 @@ static bool is_long(
 	const struct schedule *s, int job, uint64_t round, int64_t at, enum shutter_kind *kind)
 {
 	const struct schedule_job *j = &s->job[job];
-	int64_t together = at - s->together_ns, round_ns = slot_ns(s) * count_measured(s);
+	int64_t together = at - j->together_ns, round_ns = slot_ns(s) * count_measured(s);
 	int k = 0;
 
 	if (!j->long_gap_ns || together < LONG_FIRST)

@@ -12,9 +12,9 @@
  * one round of 2^m, chosen at random among those that it would use at level m-1.
  *
  * Some blocks are long (struct est_block), whatever the job's level: one round of 2^k, at random.
- * 2^k rounds last no longer than the jobs have been together. So the first long blocks come soon,
- * and the next ones ever more rarely, until they are as rare as `long_gap_ns` says. As many shams
- * are long.
+ * 2^k rounds last no longer than the job has been with its co-runners. So the first long blocks
+ * come soon, and the next ones ever more rarely, until they are as rare as `long_gap_ns` says. As
+ * many shams are long.
  *
  * Everything random is a keyed hash (SipHash-2-4) of a job's seed and a slot's or round's number.
  * So nodes that know the same seeds open their shutters for the same job at the same time without a
@@ -48,15 +48,16 @@ struct schedule_job {
 	int level;     /* 0..SCHEDULE_MAX_LEVEL */
 	/* The least mean time between its long blocks; 0 = for now it has none. */
 	int64_t long_gap_ns;
+	/* CLOCK_REALTIME since when it counts as together with its co-runners. */
+	int64_t together_ns;
 };
 
 struct schedule {
 	int64_t period_ns; /* between blocks, on average over jobs of level 0; 0 = no blocks */
 	int64_t block_ns;
-	double spread;       /* SCHEDULE_SPREAD */
-	int sham_every;      /* SCHEDULE_SHAM_EVERY; 0 = no shams */
-	int absent_every;    /* SCHEDULE_ABSENT_EVERY; 0 = no absences */
-	int64_t together_ns; /* CLOCK_REALTIME since when these jobs are together */
+	double spread;    /* SCHEDULE_SPREAD */
+	int sham_every;   /* SCHEDULE_SHAM_EVERY; 0 = no shams */
+	int absent_every; /* SCHEDULE_ABSENT_EVERY; 0 = no absences */
 	int jobs;
 	struct schedule_job job[SCHEDULE_MAX_JOBS];
 };

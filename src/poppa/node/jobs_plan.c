@@ -70,17 +70,6 @@ static int beyond_windows(const struct poppa_settings *s)
 		s->shutter_ns, s->long_ns == LONG_AUTO ? LONG_AUTO_NS : s->long_ns);
 }
 
-/* Since when the jobs of the plan are together: the start of the youngest. */
-static int64_t together_since(const struct jobs *js)
-{
-	int64_t youngest = 0;
-
-	for (const struct job *j = js->first; j; j = j->next)
-		if (jobs_in_plan(j) && j->reg.registered > youngest)
-			youngest = j->reg.registered;
-	return youngest * NS_PER_S;
-}
-
 /* Makes the plan; NULL where there can be no shutter. Sets *blind where the reason is not that jobs
  * have no co-runner: shutters are off or impossible. */
 static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
@@ -120,7 +109,6 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 	p->schedule.spread = SCHEDULE_SPREAD;
 	p->schedule.sham_every = SCHEDULE_SHAM_EVERY;
 	p->schedule.absent_every = SCHEDULE_ABSENT_EVERY;
-	p->schedule.together_ns = together_since(js);
 	p->shutter_ns = js->env.settings->shutter_ns;
 	p->whole = *js->env.log != NULL;
 	/* A reading interrupts its task, so those that the estimate does not use are left out. */

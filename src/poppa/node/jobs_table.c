@@ -4,9 +4,13 @@
 
 #include <stdlib.h>
 
+#include "common/clock.h"
+#include "common/units.h"
+
 /* So many times as often as the budget allows, a block may be long: in some of these rounds a long
  * one would tell too little. */
 #define LONG_CHANCES 2
+#define PASSING (8 * NS_PER_S) /* see together_since() */
 
 struct job *jobs_find(const struct jobs *js, uint32_t job_id, uint32_t restart)
 {
@@ -138,6 +142,23 @@ static int wanted_windows(const struct jobs *js, const struct shutter_plan *p, c
 	return n < p->beyond ? n : p->beyond;
 }
 
+/*
+ * Since when a job counts as together with its co-runners, on CLOCK_REALTIME: the start of the
+ * youngest of them all, as the first long blocks beside somebody new tell most. Where co-runners
+ * come and go all the time it is PASSING ago, once the job has been beside others for so long: else
+ * a user with a stream of short jobs would keep it from long blocks.
+ */
+static int64_t together_since(const struct jobs *js, const struct job *j)
+{
+	int64_t beside = j->long_credit.beside_ns;
+	int64_t youngest = 0, most = clock_wall() - (beside < PASSING ? beside : PASSING);
+
+	for (const struct job *o = js->first; o; o = o->next)
+		if (jobs_in_plan(o) && o->reg.registered > youngest)
+			youngest = o->reg.registered;
+	return youngest * NS_PER_S < most ? youngest * NS_PER_S : most;
+}
+
 void jobs_permit_long(const struct jobs *js, struct shutter_plan *p)
 {
 	const int64_t whole = shutter_plan_beyond_ns(p, p->beyond);
@@ -160,6 +181,7 @@ void jobs_permit_long(const struct jobs *js, struct shutter_plan *p)
 		bool may = windows && long_credit_suffices(credit, p->jobs, i, length);
 
 		p->job[i].beyond = windows;
+		p->schedule.job[i].together_ns = job[i] ? together_since(js, job[i]) : 0;
 		p->schedule.job[i].long_gap_ns = may ? (int64_t)((double)length / budget) : 0;
 	}
 }

@@ -122,9 +122,11 @@ static struct schedule schedule_of(const struct cheat *c, uint64_t seed)
 		.block_ns = 3 * REGION,
 		.spread = c->spread,
 		.sham_every = SCHEDULE_SHAM_EVERY,
-		.together_ns = START,
 		.jobs = 2,
-		.job = {{.seed = {{seed, 1}}, .measured = true, .long_gap_ns = c->long_gap_ns},
+		.job = {{.seed = {{seed, 1}},
+				.measured = true,
+				.long_gap_ns = c->long_gap_ns,
+				.together_ns = START},
 			{.seed = {{seed, 2}}, .measured = true}}};
 }
 

@@ -29,11 +29,13 @@ static void grows_with_time_beside_others(void **state)
 	/* Shorter blocks from now on. */
 	long_credit_add(&c, 0, BUDGET, LENGTH / 10);
 	assert_int_equal(c.left_ns, LONG_CREDIT_MOST * LENGTH / 10);
+	assert_int_equal(c.beside_ns, 3610 * NS_PER_S);
 }
 
 static void a_job_without_credit_is_not_held(void **state)
 {
-	struct long_credit c[3] = {{true, LENGTH}, {true, LENGTH}, {true, LENGTH}};
+	struct long_credit c[3] = {{.begun = true, .left_ns = LENGTH},
+		{.begun = true, .left_ns = LENGTH}, {.begun = true, .left_ns = LENGTH}};
 	const struct long_credit *all[] = {&c[0], &c[1], &c[2]};
 
 	(void)state;

@@ -126,13 +126,14 @@ static void absences(void **state)
 static int take_long(
 	const struct schedule *s, enum shutter_kind kind, int64_t end, int64_t *opens, int max)
 {
-	struct schedule_slot slot = {.opens_ns = s->together_ns};
+	const int64_t since = s->job[0].together_ns;
+	struct schedule_slot slot = {.opens_ns = since};
 	int n = 0;
 
-	while (schedule_next(s, slot.opens_ns, &slot) && slot.opens_ns < s->together_ns + end) {
+	while (schedule_next(s, slot.opens_ns, &slot) && slot.opens_ns < since + end) {
 		assert_false(slot.is_long && slot.kind == SHUTTER_ABSENT);
 		if (slot.is_long && slot.kind == kind && slot.lone == 0 && n < max)
-			opens[n++] = slot.opens_ns - s->together_ns;
+			opens[n++] = slot.opens_ns - since;
 	}
 	return n;
 }
@@ -151,7 +152,7 @@ static void long_blocks(void **state)
 		struct schedule s = make(2, seeds);
 		int before = 0;
 
-		s.together_ns = NOW + (int64_t)seed * 12345 * NS_PER_MS;
+		s.job[0].together_ns = NOW + (int64_t)seed * 12345 * NS_PER_MS;
 		assert_int_equal(take_long(&s, SHUTTER_LONE, 100 * NS_PER_S, opens, 200), 0);
 		s.job[0].long_gap_ns = GAP;
 		n = take_long(&s, SHUTTER_LONE, 20 * GAP, opens, 200);
@@ -182,7 +183,7 @@ static void nodes_agree_on_long_blocks(void **state)
 
 	(void)state;
 	a.job[0].long_gap_ns = GAP;
-	a.together_ns = NOW;
+	a.job[0].together_ns = NOW;
 	b = a;
 	b.job[0].level = b.job[1].level = 5;
 	n = take_long(&a, SHUTTER_LONE, 20 * GAP, opens_a, 200);
@@ -190,7 +191,7 @@ static void nodes_agree_on_long_blocks(void **state)
 	assert_true(n > 10);
 	assert_int_equal(n, m);
 	assert_memory_equal(opens_a, opens_b, (size_t)n * sizeof(*opens_a));
-	b.together_ns += NS_PER_S;
+	b.job[0].together_ns += NS_PER_S;
 	m = take_long(&b, SHUTTER_LONE, 20 * GAP, opens_b, 200);
 	for (int i = 0; i < n; i++)
 		for (int k = 0; k < m; k++)

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/units.h"
 #include "unit/poppa/node/jobs_fixture.h"
 #include "unit/poppa/waiting_process.h"
@@ -147,6 +148,30 @@ static void long_blocks(void **state)
 	shutter_plan_free(p);
 }
 
+/* The first long blocks come soon after a co-runner has. One that is new each second must not keep
+ * them away. */
+static void co_runners_that_come_and_go(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
+	struct shutter_plan *p = block(SHUTTER_OK, SHUTTER_LONE);
+	const struct schedule_job *s = p->schedule.job;
+
+	(void)state;
+	settings.method = ESTIMATE_ROBUST;
+	settings.long_budget = 0.001;
+	a->reg.registered = clock_wall() / NS_PER_S - 1000;
+	b->reg.registered = clock_wall() / NS_PER_S - 1;
+	a->long_credit.beside_ns = b->long_credit.beside_ns = NS_PER_S / 2;
+	jobs_permit_long(&js, p);
+	assert_int_equal(s[0].together_ns, b->reg.registered * NS_PER_S);
+	assert_int_equal(s[1].together_ns, b->reg.registered * NS_PER_S);
+	a->long_credit.beside_ns = 800 * NS_PER_S;
+	jobs_permit_long(&js, p);
+	assert_in_range(clock_wall() - s[0].together_ns, 8 * NS_PER_S, 10 * NS_PER_S);
+	assert_int_equal(s[1].together_ns, b->reg.registered * NS_PER_S);
+	shutter_plan_free(p);
+}
+
 static void shams_and_absences(void **state)
 {
 	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
@@ -263,6 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		JOBS_TEST(the_lone_job_gets_it),
 		JOBS_TEST(long_blocks),
+		JOBS_TEST(co_runners_that_come_and_go),
 		JOBS_TEST(shams_and_absences),
 		JOBS_TEST(spoiled_ones_count_for_nothing),
 		JOBS_TEST(a_job_that_is_gone),
