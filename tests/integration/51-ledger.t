@@ -295,9 +295,9 @@ median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 alone='' beside=''
 for round in 1 2 3; do
 	alone+=$(settle_delays)$'\n'
-	as poppa-guest timeout 300 "$other/attack.py" sealed 200 "tcp:$other_port" "$munge_socket" >"$copies/attack" 2>&1 &
-	ok "a user asks on 500 connections" wait_until 60 grep -q '^begun' "$copies/attack"
-	attacker=$(sed -n 's/^begun //p' "$copies/attack")
+	as poppa-guest timeout 300 "$other/attack.py" sealed 200 "tcp:$other_port" "$munge_socket" >"$copies/attack.$round" 2>&1 &
+	ok "a user asks on 500 connections" wait_until 60 grep -q '^begun' "$copies/attack.$round"
+	attacker=$(sed -n 's/^begun //p' "$copies/attack.$round")
 	on_exit kill "$attacker"
 	beside+=$(settle_delays)$'\n'
 	ok "and goes on with it" kill "$attacker"
