@@ -63,6 +63,7 @@ check_PROGRAMS += \
 	tests/unit/accounting/record/test_price \
 	tests/unit/accounting/record/test_record \
 	tests/unit/accounting/record/test_settlement \
+	tests/unit/accounting/record/test_slow_prior \
 	tests/unit/accounting/record/test_wire \
 	tests/unit/accounting/ledgerd/test_ledger \
 	tests/unit/accounting/ledgerd/test_ledger_columns \

@@ -8,5 +8,6 @@ librecord_la_SOURCES = \
 	src/accounting/record/price.c src/accounting/record/price.h \
 	src/accounting/record/record.c src/accounting/record/record.h \
 	src/accounting/record/settlement.c src/accounting/record/settlement.h \
+	src/accounting/record/slow_prior.c src/accounting/record/slow_prior.h \
 	src/accounting/record/wire.c src/accounting/record/wire.h
 librecord_la_LIBADD = $(MUNGE_LIBS) $(JANSSON_LIBS) -lm
