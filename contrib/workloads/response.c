@@ -354,7 +354,7 @@ int main(int argc, char **argv)
 		moment[moments++] = at;
 	if (nodeconf_load(nodeconf_path(path, sizeof(path)), &conf, &err))
 		error(EXIT_FAILURE, 0, "%s", err.text);
-	robust = estimator_new(ESTIMATE_ROBUST);
+	robust = estimator_new(ESTIMATE_ROBUST, NULL);
 	if (!robust)
 		error(EXIT_FAILURE, errno, "memory");
 	for (int j = 0; j < JOBS; j++)

@@ -79,7 +79,7 @@ static struct job *find_job(struct run *run, uint32_t id)
 		return NULL;
 	run->jobs = grown;
 	memmove(&grown[lo + 1], &grown[lo], (run->count - lo) * sizeof(*grown));
-	grown[lo] = (struct job){id, estimator_new(run->options->method)};
+	grown[lo] = (struct job){id, estimator_new(run->options->method, NULL)};
 	run->count++;
 	return grown[lo].estimator ? &grown[lo] : NULL;
 }

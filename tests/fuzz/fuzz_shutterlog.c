@@ -57,7 +57,7 @@ static void check_result(const struct estimator *e)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct estimator *e[METHODS] = {
-		estimator_new(ESTIMATE_ROBUST), estimator_new(ESTIMATE_THESIS)};
+		estimator_new(ESTIMATE_ROBUST, NULL), estimator_new(ESTIMATE_THESIS, NULL)};
 	struct shutterlog_count count = {0, 0};
 	struct errmsg err = {""};
 	FILE *in;

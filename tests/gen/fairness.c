@@ -87,8 +87,8 @@ int fairness_add_run(uint64_t seed, double length_s, struct fairness scheme[FAIR
 	g = gen_new(&spec);
 	rc = g ? 0 : -1;
 	for (int i = 0; g && i < spec.jobs; i++) {
-		robust[i] = estimator_new(ESTIMATE_ROBUST);
-		thesis[i] = estimator_new(ESTIMATE_THESIS);
+		robust[i] = estimator_new(ESTIMATE_ROBUST, NULL);
+		thesis[i] = estimator_new(ESTIMATE_THESIS, NULL);
 		if (!robust[i] || !thesis[i])
 			rc = -1;
 	}

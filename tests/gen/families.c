@@ -329,13 +329,19 @@ void gen_spare(struct est_block *b)
 
 int gen_judge(const struct gen_spec *spec, enum estimate_method method, struct gen_score *score)
 {
+	return gen_judge_with(spec, method, NULL, score, NULL);
+}
+
+int gen_judge_with(const struct gen_spec *spec, enum estimate_method method,
+	const struct slow_prior *prior, struct gen_score *score, struct slow_vote *vote)
+{
 	struct estimator *e[GEN_MAX_JOBS] = {NULL};
 	struct gen *g = gen_new(spec);
 	struct est_block block[GEN_MAX_JOBS];
 	int alone, rc = g ? 0 : -1;
 
 	for (int i = 0; g && i < spec->jobs; i++)
-		if (!(e[i] = estimator_new(method)))
+		if (!(e[i] = estimator_new(method, prior)))
 			rc = -1;
 	while (!rc && gen_next(g, &alone, block)) {
 		if (method == ESTIMATE_ROBUST)
@@ -344,12 +350,15 @@ int gen_judge(const struct gen_spec *spec, enum estimate_method method, struct g
 		gen_long(g, alone, estimator_long_windows(e[alone]));
 	}
 	for (int i = 0; g && i < spec->jobs; i++) {
+		double likelihood[SLOW_HYPOTHESES];
 		struct est_result r;
 
 		if (!rc) {
 			estimator_result(e[i], &r);
 			add_job(score, &r, gen_truth(g, i));
 		}
+		if (!rc && vote && estimator_likelihood(e[i], likelihood))
+			slow_vote_add(vote, likelihood);
 		estimator_free(e[i]);
 	}
 	gen_free(g);

@@ -38,4 +38,9 @@ void gen_spare(struct est_block *b);
  * 0, or -1 when out of memory. */
 int gen_judge(const struct gen_spec *spec, enum estimate_method method, struct gen_score *score);
 
+/* The same with a prior of slow refill (NULL: the default), and adds what the job's long blocks
+ * tell to a vote (may be NULL). */
+int gen_judge_with(const struct gen_spec *spec, enum estimate_method method,
+	const struct slow_prior *prior, struct gen_score *score, struct slow_vote *vote);
+
 void gen_add_score(struct gen_score *sum, const struct gen_score *s);

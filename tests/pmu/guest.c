@@ -550,7 +550,7 @@ static void fill(struct est_window *w, int n, struct counter *c)
 static void blocks(void)
 {
 	struct task lone = start("s"), other = start("s");
-	struct estimator *e = estimator_new(ESTIMATE_ROBUST);
+	struct estimator *e = estimator_new(ESTIMATE_ROBUST, NULL);
 	struct counter *c = open_counter(COUNTER_PERF, NULL, &lone);
 	struct est_result r;
 	double worst = 0;

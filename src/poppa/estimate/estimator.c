@@ -6,7 +6,7 @@
 
 #include "poppa/estimate/estimator_impl.h"
 
-#define STATE_VERSION 3
+#define STATE_VERSION 4
 
 struct estimator {
 	enum estimate_method method;
@@ -14,14 +14,15 @@ struct estimator {
 	struct robust_state *robust; /* NULL unless method is ESTIMATE_ROBUST */
 };
 
-struct estimator *estimator_new(enum estimate_method method)
+struct estimator *estimator_new(enum estimate_method method, const struct slow_prior *prior)
 {
 	struct estimator *e = calloc(1, sizeof(*e));
 
 	if (!e)
 		return NULL;
 	e->method = method;
-	if (method == ESTIMATE_ROBUST && !(e->robust = robust_new())) {
+	if (method == ESTIMATE_ROBUST &&
+		!(e->robust = robust_new(prior ? prior : &slow_prior_default))) {
 		free(e);
 		return NULL;
 	}
@@ -64,6 +65,16 @@ int estimator_long_windows(const struct estimator *e)
 	return e->method == ESTIMATE_ROBUST ? robust_long_windows(e->robust) : 0;
 }
 
+const struct slow_prior *estimator_prior(const struct estimator *e)
+{
+	return e->method == ESTIMATE_ROBUST ? robust_prior(e->robust) : NULL;
+}
+
+uint64_t estimator_likelihood(const struct estimator *e, double likelihood[SLOW_HYPOTHESES])
+{
+	return e->method == ESTIMATE_ROBUST ? robust_likelihood(e->robust, likelihood) : 0;
+}
+
 void estimator_result(const struct estimator *e, struct est_result *out)
 {
 	if (e->method == ESTIMATE_THESIS)
@@ -90,7 +101,7 @@ struct estimator *estimator_load(const json_t *state)
 	if (!json_is_integer(version) || json_integer_value(version) != STATE_VERSION || !name ||
 		estimate_method_parse(name, &method))
 		return NULL;
-	e = estimator_new(method);
+	e = estimator_new(method, NULL);
 	if (e && (method == ESTIMATE_THESIS ? thesis_load(&e->thesis, inner)
 					    : robust_load(e->robust, inner))) {
 		estimator_free(e);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <jansson.h>
 
+#include "accounting/record/slow_prior.h"
 #include "common/settings.h"
 
 #define EST_MAX_WINDOWS 16
@@ -58,7 +59,9 @@ struct est_result {
 
 struct estimator; /* constant size */
 
-struct estimator *estimator_new(enum estimate_method method);
+/* prior: what is believed of slow refill before any long block, valid and copied; NULL: the
+ * default. It stays the job's, also in its checkpoints. NULL when out of memory. */
+struct estimator *estimator_new(enum estimate_method method, const struct slow_prior *prior);
 void estimator_free(struct estimator *e);
 enum estimate_method estimator_method(const struct estimator *e);
 
@@ -71,6 +74,17 @@ bool estimator_add(struct estimator *e, const struct est_block *block);
  * that loses little, so a long block would tell little; it had better wait.
  */
 int estimator_long_windows(const struct estimator *e);
+
+/* The prior that it was made with; e owns it. NULL for a method that needs none. */
+const struct slow_prior *estimator_prior(const struct estimator *e);
+
+/*
+ * How well each hypothesis of slow_prior.h explains the job's long blocks, without the prior; the
+ * sum is 1. Returns how many long blocks there were. With 0, they tell nothing, and *likelihood may
+ * be untouched.
+ */
+uint64_t estimator_likelihood(const struct estimator *e, double likelihood[SLOW_HYPOTHESES]);
+
 void estimator_result(const struct estimator *e, struct est_result *out);
 
 /* The complete state, for a checkpoint. The caller owns the new reference. */

@@ -17,9 +17,11 @@ int thesis_load(struct thesis_state *t, const json_t *json);
 
 struct robust_state;
 
-struct robust_state *robust_new(void);
+struct robust_state *robust_new(const struct slow_prior *prior);
 bool robust_add(struct robust_state *r, const struct est_block *block);
 int robust_long_windows(const struct robust_state *r);
+const struct slow_prior *robust_prior(const struct robust_state *r);
+uint64_t robust_likelihood(const struct robust_state *r, double likelihood[SLOW_HYPOTHESES]);
 void robust_result(const struct robust_state *r, struct est_result *out);
 json_t *robust_save(const struct robust_state *r);
 int robust_load(struct robust_state *r, const json_t *json);

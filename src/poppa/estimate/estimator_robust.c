@@ -22,6 +22,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "poppa/estimate/blockfit.h"
 #include "poppa/estimate/estimator_impl.h"
@@ -74,7 +75,7 @@ struct robust_state {
 	double variogram[BLOCKFIT_LAGS], climb[BLOCKFIT_LAGS], variograms;
 };
 
-struct robust_state *robust_new(void)
+struct robust_state *robust_new(const struct slow_prior *prior)
 {
 	struct robust_state *r = calloc(1, sizeof(*r));
 
@@ -83,7 +84,23 @@ struct robust_state *robust_new(void)
 	tau_loss_init(&r->tau);
 	r->steady.hypotheses = BLOCKFIT_HYPOTHESES;
 	r->all.hypotheses = BLOCKFIT_TAUS;
+	for (int f = 0; f < BLOCKFIT_FAMILIES; f++)
+		slow_refill_init(&r->slow[f], prior);
 	return r;
+}
+
+const struct slow_prior *robust_prior(const struct robust_state *r)
+{
+	return &r->slow[BLOCKFIT_BEFORE].prior;
+}
+
+/* Of both families, the one that is right also where the decay has another pace. */
+uint64_t robust_likelihood(const struct robust_state *r, double likelihood[SLOW_HYPOTHESES])
+{
+	const struct slow_refill *slow = &r->slow[BLOCKFIT_BEFORE];
+
+	memcpy(likelihood, slow->likelihood, sizeof(slow->likelihood));
+	return slow->blocks;
 }
 
 static void add_steady(struct robust_state *r, const struct member *m)

@@ -18,7 +18,6 @@
 #define ROUNDS 4           /* of weighing long blocks by how well they fit */
 #define FAR 3.0            /* standard errors at which a window or a block counts a quarter */
 #define MAX_SHARE 6.0      /* of a: six sevenths come back slowly */
-#define SPIKE 0.65         /* how likely it is that nothing does, before any block */
 #define AGAIN 32           /* usual blocks after which long ones are weighed again */
 #define SELDOM 256         /* likewise, where they are all compared with enough */
 #define SMOOTH 50.0        /* blocks of which the steps count for the rate of phases */
@@ -29,7 +28,6 @@
 #define LEAST_SEEN 0.05    /* what the usual part misses, at least: less is no slow part */
 #define NOT_READ (-1.0)
 #define SHAPES 15
-#define SLABS 2
 
 /* How the slow part comes back: its rate climbs with a time constant, or evenly in so long. */
 static const struct shape {
@@ -40,14 +38,15 @@ static const struct shape {
 	{70e6, true}, {110e6, true}, {150e6, true}, {200e6, true}};
 
 /*
- * What a is where something comes back slowly: its standard deviation, and how likely that is
- * before any block. Few jobs have nearly all of what they lose in the last-level cache, but on
- * processors where it is big there are some (docs/results/refill.md): without the wide slab, the
- * interval of these would leave out the truth until there are many long blocks.
+ * What a is where something comes back slowly: its standard deviation, under each hypothesis of the
+ * prior but the first, which is that nothing does. Few jobs have nearly all of what they lose in
+ * the last-level cache, but on processors where it is big there are some (docs/results/refill.md):
+ * without the wide slab, the interval of these would leave out the truth until there are many long
+ * blocks.
  */
-static const struct slab {
-	double deviation, likely;
-} slabs[SLABS] = {{0.4, 1 - SPIKE - 0.02}, {1.5, 0.02}};
+#define SLABS (SLOW_HYPOTHESES - 1)
+#define HYPOTHESIS(slab) (SLOW_NARROW + (slab))
+static const double deviations[SLABS] = {0.4, 1.5};
 
 /* The mean over a window, from..to after the stop, of the share that is still missing. */
 static double missing(const struct shape *h, double from, double to)
@@ -392,12 +391,12 @@ struct shape_fit {
 
 /* start: where to begin; below 0: try some. */
 static struct shape_fit fit_shape(const struct slow_refill *r, int blocks, const struct shape *h,
-	const struct slab *slab, int k, double scale, double start)
+	double deviation, int k, double scale, double start)
 {
 	static const double tries[] = {0, 0.03, 0.07, 0.15, 0.3, 0.6, 1.2};
 	struct windows b[SLOW_BLOCKS];
 	struct shape_fit f = {.a = fmax(start, 0)};
-	double ridge = 1 / (slab->deviation * slab->deviation);
+	double ridge = 1 / (deviation * deviation);
 	struct sums n;
 
 	for (int i = 0; i < blocks; i++) {
@@ -423,12 +422,12 @@ static struct shape_fit fit_shape(const struct slow_refill *r, int blocks, const
 }
 
 /* How well a shape and a slab explain the blocks, for all a above 0. */
-static double evidence(const struct shape_fit *f, const struct slab *slab, double least)
+static double evidence(const struct shape_fit *f, double deviation, double least)
 {
-	double z = f->a / slab->deviation;
+	double z = f->a / deviation;
 
-	return slab->likely / SHAPES * sqrt(f->variance) / slab->deviation *
-	       erfc(-f->a / sqrt(2 * f->variance)) * exp(least - f->loss - 0.5 * z * z);
+	return sqrt(f->variance) / deviation * erfc(-f->a / sqrt(2 * f->variance)) *
+	       exp(least - f->loss - 0.5 * z * z);
 }
 
 /* All hypotheses of one job. */
@@ -441,14 +440,14 @@ struct all_fits {
 static void fit_all(const struct slow_refill *r, int blocks, int k, double scale, bool again,
 	struct all_fits *fit)
 {
-	fit->none = fit_shape(r, blocks, NULL, &slabs[0], k, scale, 0);
+	fit->none = fit_shape(r, blocks, NULL, deviations[0], k, scale, 0);
 	fit->least = fit->none.loss;
 	for (int h = 0; h < SHAPES; h++)
 		for (int i = 0; i < SLABS; i++) {
 			struct shape_fit *f = &fit->of[h][i];
 
 			*f = fit_shape(
-				r, blocks, &shapes[h], &slabs[i], k, scale, again ? f->a : -1);
+				r, blocks, &shapes[h], deviations[i], k, scale, again ? f->a : -1);
 			fit->least = fmin(fit->least, f->loss);
 		}
 }
@@ -504,11 +503,19 @@ static int best_windows(const struct slow_refill *r, const double *likely, int k
 	return best;
 }
 
+void slow_refill_init(struct slow_refill *r, const struct slow_prior *prior)
+{
+	memset(r, 0, sizeof(*r));
+	r->prior = *prior;
+	for (int i = 0; i < SLOW_HYPOTHESES; i++)
+		r->likelihood[i] = 1.0 / SLOW_HYPOTHESES;
+}
+
 void slow_refill_weigh(struct slow_refill *r, int best, double bursts)
 {
 	int blocks = r->blocks < SLOW_BLOCKS ? (int)r->blocks : SLOW_BLOCKS;
 	struct all_fits fit;
-	double likely[SHAPES] = {0}, scale, sum, mean = 0, square = 0;
+	double likely[SHAPES] = {0}, all[SLOW_HYPOTHESES] = {0}, scale, sum, mean = 0, square = 0;
 
 	if (!blocks ||
 		(r->weighed == r->blocks && r->weighed_tau == (uint64_t)best &&
@@ -522,12 +529,15 @@ void slow_refill_weigh(struct slow_refill *r, int best, double bursts)
 	fit_all(r, blocks, best, 1, false, &fit);
 	scale = fmax(2 * fit.least / fmax(fit.none.windows, 1), 1);
 	fit_all(r, blocks, best, scale, true, &fit);
-	sum = SPIKE * exp(fit.least - fit.none.loss);
+	all[SLOW_NONE] = exp(fit.least - fit.none.loss);
+	sum = r->prior.weight[SLOW_NONE] * all[SLOW_NONE];
 	for (int h = 0; h < SHAPES; h++)
 		for (int i = 0; i < SLABS; i++) {
 			const struct shape_fit *f = &fit.of[h][i];
-			double weight = evidence(f, &slabs[i], fit.least);
+			double told = evidence(f, deviations[i], fit.least) / SHAPES;
+			double weight = r->prior.weight[HYPOTHESIS(i)] * told;
 
+			all[HYPOTHESIS(i)] += told;
 			likely[h] += weight;
 			sum += weight;
 			mean += weight * f->a;
@@ -535,6 +545,9 @@ void slow_refill_weigh(struct slow_refill *r, int best, double bursts)
 		}
 	r->share.a = mean / sum;
 	r->share.variance = fmax(square / sum - r->share.a * r->share.a, 0);
+	sum = all[SLOW_NONE] + all[SLOW_NARROW] + all[SLOW_WIDE];
+	for (int i = 0; i < SLOW_HYPOTHESES; i++)
+		r->likelihood[i] = all[i] / sum;
 	r->windows = best_windows(r, likely, best);
 }
 
@@ -546,9 +559,9 @@ int slow_refill_windows(const struct slow_refill *r)
 #define REAL(name) STATE_REAL(struct slow_refill, name)
 #define WHOLE(name) STATE_WHOLE(struct slow_refill, name)
 
-static const struct state_field fields[] = {REAL(recent), WHOLE(recents), WHOLE(blocks),
-	WHOLE(weighed), WHOLE(weighed_tau), WHOLE(weighed_complete), REAL(share), REAL(bursts),
-	REAL(windows), REAL(moves), REAL(gap), REAL(unsteady)};
+static const struct state_field fields[] = {REAL(prior), REAL(recent), WHOLE(recents),
+	WHOLE(blocks), WHOLE(weighed), WHOLE(weighed_tau), WHOLE(weighed_complete), REAL(share),
+	REAL(likelihood), REAL(bursts), REAL(windows), REAL(moves), REAL(gap), REAL(unsteady)};
 
 /* Of the long blocks, only those that there are: most runs have a few. */
 static struct state_field blocks_field(const struct slow_refill *r)
@@ -574,7 +587,7 @@ int slow_refill_load(struct slow_refill *r, const json_t *json)
 {
 	struct state_field blocks;
 
-	if (state_load(fields, STATE_COUNT(fields), json, r))
+	if (state_load(fields, STATE_COUNT(fields), json, r) || !slow_prior_valid(&r->prior))
 		return -1;
 	blocks = blocks_field(r);
 	return state_load(&blocks, 1, json, r);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <jansson.h>
 
+#include "accounting/record/slow_prior.h"
 #include "poppa/estimate/blockfit.h"
 
 /*
@@ -51,12 +52,16 @@ struct slow_share {
 	double a, variance;
 };
 
-/* Starts as zeros. */
+/* Starts with slow_refill_init(). */
 struct slow_refill {
+	struct slow_prior prior; /* never changes */
 	struct slow_recent recent[SLOW_RECENT];
 	struct slow_block block[SLOW_BLOCKS];
 	uint64_t recents, blocks; /* ever added */
 	struct slow_share share;  /* zeros until there is a long block, and so nothing known */
+	/* How well each hypothesis of the prior explains the long blocks, without the prior: sums
+	 * to 1. Alike where there is no long block. */
+	double likelihood[SLOW_HYPOTHESES];
 	/* Blocks, tau, and blocks that are compared with enough, that `share` is of. */
 	uint64_t weighed, weighed_tau, weighed_complete;
 	double bursts;     /* likewise */
@@ -65,6 +70,9 @@ struct slow_refill {
 	double unsteady;   /* relative variance of s by phases that are shorter than the time
 			      between blocks */
 };
+
+/* An empty state, with this prior (slow_prior_valid()). */
+void slow_refill_init(struct slow_refill *r, const struct slow_prior *prior);
 
 /*
  * Takes a block that was used, with its fits under every tau (fits[BLOCKFIT_TAUS]), of which number
@@ -76,9 +84,10 @@ void slow_refill_add(struct slow_refill *r, const struct est_block *b, const str
 	int best, double sigma, double bursts);
 
 /*
- * Works out `share` anew where there is a new long block or another tau suits best: the mean over
- * all paces at which something may come back, and over that nothing does, each as likely as the
- * blocks make it. So a little that might as well be noise is hardly corrected.
+ * Works out `share` and `likelihood` anew where there is a new long block or another tau suits
+ * best. The share is the mean over all paces at which something may come back, and over that
+ * nothing does, each as likely as the prior and the blocks make it. So a little that might as well
+ * be noise is hardly corrected.
  */
 void slow_refill_weigh(struct slow_refill *r, int best, double bursts);
 

@@ -49,7 +49,7 @@ static struct tally *restore(struct jobs *js, const struct registration *r)
 	}
 	if (t)
 		return t;
-	t = tally_new(r->job_id, r->restart, r->uid, r->registered, clock_now());
+	t = tally_new(r->job_id, r->restart, r->uid, r->registered, clock_now(), NULL);
 	if (t)
 		tally_unmeasured(t, unseen_s(js, r) * NS_PER_S);
 	return t;

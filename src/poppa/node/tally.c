@@ -17,8 +17,8 @@
 #define SPOILT_SHARE 16.0
 #define SPOILT_SIGMAS 2
 
-struct tally *tally_new(
-	uint32_t job_id, uint32_t restart, uint32_t uid, int64_t start_unix, int64_t now_ns)
+struct tally *tally_new(uint32_t job_id, uint32_t restart, uint32_t uid, int64_t start_unix,
+	int64_t now_ns, const struct slow_prior *prior)
 {
 	struct tally *t = calloc(1, sizeof(*t));
 
@@ -31,8 +31,8 @@ struct tally *tally_new(
 	t->start_unix = start_unix;
 	t->last_ns = now_ns;
 	t->backend = COUNTER_NONE;
-	t->robust = estimator_new(ESTIMATE_ROBUST);
-	t->thesis = estimator_new(ESTIMATE_THESIS);
+	t->robust = estimator_new(ESTIMATE_ROBUST, prior);
+	t->thesis = estimator_new(ESTIMATE_THESIS, NULL);
 	t->spin = spin_new();
 	if (t->robust && t->thesis && t->spin)
 		return t;

@@ -49,9 +49,10 @@ struct tally {
 	uint32_t partner[RECORD_MAX_PARTNERS];
 };
 
-/* NULL with ENOMEM. Counting begins at now_ns in mode TALLY_ABSENT. */
-struct tally *tally_new(
-	uint32_t job_id, uint32_t restart, uint32_t uid, int64_t start_unix, int64_t now_ns);
+/* NULL with ENOMEM. Counting begins at now_ns in mode TALLY_ABSENT. prior: as in estimator_new().
+ */
+struct tally *tally_new(uint32_t job_id, uint32_t restart, uint32_t uid, int64_t start_unix,
+	int64_t now_ns, const struct slow_prior *prior);
 void tally_free(struct tally *t);
 
 /* Counts the time since the last call as time in the mode so far, and sets the next mode. */
@@ -96,7 +97,8 @@ void tally_result(
 int tally_shares(const struct tally *t, const struct poppa_settings *s,
 	struct attribution_share share[RECORD_MAX_PARTNERS]);
 
-/* Fills a record and gives it the next seq. cluster and node are cut to the record's fields. */
+/* Fills a record, all but its node type, and gives it the next seq. cluster and node are cut to the
+ * record's fields. */
 void tally_record(struct tally *t, const struct poppa_settings *s, const char *cluster,
 	const char *node, bool final, int64_t now_unix, struct ledger_record *r);
 

@@ -102,7 +102,7 @@ static struct outcome run(const struct pair *p, uint64_t seed, int seconds)
 	s.block_ns = 3 * set.shutter_ns;
 	noise_state = seed * 0x9e3779b97f4a7c15 | 1;
 	for (int i = 0; i < JOBS; i++)
-		tally[i] = tally_new(1 + (uint32_t)i, 0, 0, 0, 0);
+		tally[i] = tally_new(1 + (uint32_t)i, 0, 0, 0, 0, NULL);
 	while (schedule_next(&s, slot.opens_ns, &slot) &&
 		slot.opens_ns < START + seconds * NS_PER_S) {
 		struct est_block b = block(p, &slot, set.windows, set.shutter_ns);

@@ -133,7 +133,7 @@ static struct schedule schedule_of(const struct cheat *c, uint64_t seed)
 static struct verdict run(struct cheat *c, uint64_t seed, int seconds)
 {
 	struct schedule s = schedule_of(c, seed);
-	struct tally *t = tally_new(1, 0, 0, 0, 0);
+	struct tally *t = tally_new(1, 0, 0, 0, 0, NULL);
 	struct schedule_slot slot = {.opens_ns = START};
 	struct est_result r;
 	struct verdict v;

@@ -111,7 +111,7 @@ static struct read_log *estimate_file(enum estimate_method method)
 	assert_non_null(r);
 	assert_non_null(in);
 	for (int j = 0; j < JOBS; j++)
-		r->estimator[j] = estimator_new(method);
+		r->estimator[j] = estimator_new(method, NULL);
 	assert_int_equal(shutterlog_read(in, path, take, NULL, r, &count, &err), 0);
 	fclose(in);
 	return r;
@@ -205,7 +205,7 @@ static void a_recording_is_played_exactly(void **state)
 
 			open_counters(c);
 			for (int j = 0; j < JOBS; j++) {
-				struct estimator *e = estimator_new(method);
+				struct estimator *e = estimator_new(method, NULL);
 				struct est_result want = result(file->estimator[j]), got;
 
 				assert_true(file->count[j] > 100);
@@ -324,7 +324,7 @@ static void the_shutter_plays_it(void **state)
 	assert_non_null(shutter);
 	open_counters(c);
 	for (int j = 0; j < JOBS; j++)
-		e[j] = estimator_new(ESTIMATE_ROBUST);
+		e[j] = estimator_new(ESTIMATE_ROBUST, NULL);
 	shutter_publish(shutter, plan_of(held, c));
 	play(shutter, notify_fd, file, e);
 	p = shutter_publish(shutter, NULL);

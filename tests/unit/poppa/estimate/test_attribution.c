@@ -96,7 +96,7 @@ static void run(struct node *n, int blocks, double *degradation,
 
 	memset(a, 0, sizeof(a));
 	for (int j = 0; j < JOBS; j++)
-		e[j] = estimator_new(ESTIMATE_ROBUST);
+		e[j] = estimator_new(ESTIMATE_ROBUST, NULL);
 	for (int i = 0; i < blocks; i++) {
 		int turn = i % JOBS;
 		uint64_t start = (uint64_t)i * 400000000;

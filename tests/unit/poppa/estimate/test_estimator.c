@@ -45,7 +45,7 @@ static void thesis_is_algorithm_4(void **state)
 		{{1.00, 1.00, 0.99}, false}, /* during is not above before */
 		{{0.99, 1.00, 1.01}, false}, /* nor above after */
 	};
-	struct estimator *e = estimator_new(ESTIMATE_THESIS);
+	struct estimator *e = estimator_new(ESTIMATE_THESIS, NULL);
 	struct est_result r;
 
 	(void)state;
@@ -69,7 +69,7 @@ static void thesis_is_algorithm_4(void **state)
 static void thesis_without_cycles_uses_time(void **state)
 {
 	struct est_block b = plain_block(2, 1, 2, 1);
-	struct estimator *e = estimator_new(ESTIMATE_THESIS);
+	struct estimator *e = estimator_new(ESTIMATE_THESIS, NULL);
 	struct est_result r;
 
 	(void)state;
@@ -89,7 +89,7 @@ static void robust_is_exact_without_noise(void **state)
 {
 	/* Two phases of equal length; a ratio of sums would say 1 - 1.5/3 = 0.5. */
 	struct est_block slow = plain_block(4, 0.5, 1, 0.5), fast = plain_block(4, 2, 2.5, 2);
-	struct estimator *e = estimator_new(ESTIMATE_ROBUST);
+	struct estimator *e = estimator_new(ESTIMATE_ROBUST, NULL);
 	struct est_result r;
 
 	(void)state;
@@ -114,7 +114,8 @@ static void robust_takes_off_what_was_lent(void **state)
 	double co = 0.4, solo = 1, seen = 0.9 * co + 0.1 * solo;
 	struct est_block contended = plain_block(4, seen, solo, seen),
 			 innocent = plain_block(4, 1, 1, 1);
-	struct estimator *e[2] = {estimator_new(ESTIMATE_ROBUST), estimator_new(ESTIMATE_ROBUST)};
+	struct estimator *e[2] = {
+		estimator_new(ESTIMATE_ROBUST, NULL), estimator_new(ESTIMATE_ROBUST, NULL)};
 	struct est_result r;
 
 	(void)state;
@@ -137,7 +138,7 @@ static void robust_takes_off_what_was_lent(void **state)
 
 static void robust_bears_what_is_missing(void **state)
 {
-	struct estimator *e = estimator_new(ESTIMATE_ROBUST);
+	struct estimator *e = estimator_new(ESTIMATE_ROBUST, NULL);
 	struct est_block b = plain_block(4, 1, 2, 1), empty = {.before_n = 0}, none = b;
 	struct est_result r;
 
@@ -178,7 +179,7 @@ static void feed(const struct gen_spec *spec, struct estimator **e, enum estimat
 
 	assert_non_null(g);
 	for (int i = 0; i < spec->jobs; i++) {
-		e[i] = estimator_new(method);
+		e[i] = estimator_new(method, NULL);
 		truth[i] = gen_truth(g, i);
 	}
 	while (gen_next(g, &alone, block))
@@ -200,7 +201,7 @@ static void same_result(const struct estimator *a, const struct estimator *b)
 static void long_blocks_wait_for_a_loss(void **state)
 {
 	struct est_block idle = plain_block(4, 1, 1.01, 1), contended = plain_block(4, 0.5, 1, 0.5);
-	struct estimator *e = estimator_new(ESTIMATE_ROBUST), *thesis;
+	struct estimator *e = estimator_new(ESTIMATE_ROBUST, NULL), *thesis;
 
 	(void)state;
 	assert_int_equal(estimator_long_windows(e), 0);
@@ -214,7 +215,7 @@ static void long_blocks_wait_for_a_loss(void **state)
 			assert_int_equal(estimator_long_windows(e), i / 10 % 2 ? EST_BEYOND : 0);
 	}
 	estimator_free(e);
-	thesis = estimator_new(ESTIMATE_THESIS);
+	thesis = estimator_new(ESTIMATE_THESIS, NULL);
 	estimator_add(thesis, &contended);
 	assert_int_equal(estimator_long_windows(thesis), 0);
 	estimator_free(thesis);
@@ -230,7 +231,7 @@ static void checkpoints_are_exact(void **state)
 	spec.length_s = 60;
 	for (enum estimate_method m = ESTIMATE_ROBUST; m <= ESTIMATE_THESIS; m++) {
 		struct gen *g = gen_new(&spec);
-		struct estimator *whole = estimator_new(m), *part = estimator_new(m);
+		struct estimator *whole = estimator_new(m, NULL), *part = estimator_new(m, NULL);
 		struct est_block block[GEN_MAX_JOBS];
 		int alone, n = 0;
 
@@ -266,7 +267,7 @@ static void checkpoints_are_exact(void **state)
 
 static void broken_checkpoints_are_refused(void **state)
 {
-	struct estimator *e = estimator_new(ESTIMATE_ROBUST);
+	struct estimator *e = estimator_new(ESTIMATE_ROBUST, NULL);
 	json_t *good = estimator_save(e), *inner = json_object_get(good, "state");
 	json_t *bad = json_object();
 
@@ -455,7 +456,7 @@ static void robust_tells_a_phase_from_a_wild_block(void **state)
 {
 	struct est_block usual = plain_block(4, 1.8, 2, 1.8), other = plain_block(4, 0.8, 2, 0.8);
 	struct est_block wild = plain_block(4, 1.8, 0.9, 1.8);
-	struct estimator *e = estimator_new(ESTIMATE_ROBUST);
+	struct estimator *e = estimator_new(ESTIMATE_ROBUST, NULL);
 	struct est_result r;
 
 	(void)state;

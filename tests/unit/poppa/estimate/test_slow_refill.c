@@ -37,7 +37,7 @@ static double gauss(void)
 static int reset(void **state)
 {
 	(void)state;
-	memset(&slow, 0, sizeof(slow));
+	slow_refill_init(&slow, &slow_prior_default);
 	dice = 1;
 	return 0;
 }
@@ -101,6 +101,80 @@ static void nothing_is_known_without_a_long_block(void **state)
 	slow_refill_weigh(&slow, 5, 0);
 	assert_int_equal(slow.blocks, 0);
 	assert_true(slow.share.a == 0 && slow.share.variance == 0);
+	for (int i = 0; i < SLOW_HYPOTHESES; i++)
+		assert_float_equal(slow.likelihood[i], 1.0 / SLOW_HYPOTHESES, 1e-12);
+}
+
+/* The likelihoods are those of the blocks alone; the share is of both. */
+static void the_prior_changes_the_share_alone(void **state)
+{
+	static const struct slow_prior priors[] = {{{0.98, 0.01, 0.01}}, {{0.65, 0.33, 0.02}},
+		{{0.01, 0.98, 0.01}}, {{0.01, 0.01, 0.98}}};
+	double a[4], likelihood[4][SLOW_HYPOTHESES];
+
+	for (int i = 0; i < 4; i++) {
+		reset(state);
+		slow_refill_init(&slow, &priors[i]);
+		add_usual(0.9, 0.6, 0.05, 30);
+		add_long(0.9, 0.6, 0.93, 20e6, 0.1);
+		slow_refill_weigh(&slow, 5, 0);
+		a[i] = slow.share.a;
+		memcpy(likelihood[i], slow.likelihood, sizeof(likelihood[i]));
+		assert_true(slow_likelihood_valid(slow.likelihood));
+		assert_memory_equal(likelihood[i], likelihood[0], sizeof(likelihood[i]));
+		print_message("none %.2f: a %.3f, likelihoods %.3f %.3f %.3f\n",
+			priors[i].weight[SLOW_NONE], a[i], likelihood[i][0], likelihood[i][1],
+			likelihood[i][2]);
+	}
+	assert_true(a[0] < a[1] && a[1] < a[2] && a[1] < a[3]);
+}
+
+/* What many blocks show, no prior denies; and the likelihoods say which hypothesis it is. */
+static void blocks_overrule_the_prior(void **state)
+{
+	static const struct {
+		double s, full;
+		enum slow_hypothesis which;
+	} jobs[] = {{0.9, 0.9, SLOW_NONE}, {0.9, 0.99, SLOW_NARROW}, {0.7, 1.1, SLOW_WIDE}};
+
+	for (int i = 0; i < 3; i++) {
+		reset(state);
+		slow_refill_init(&slow,
+			&(struct slow_prior){{i == 0 ? 0.01 : 0.98, i == 0 ? 0.98 : 0.01, 0.01}});
+		for (int n = 0; n < 8; n++) {
+			add_usual(jobs[i].s, 0.6, 0.03, 60);
+			add_long(jobs[i].s, 0.6, jobs[i].full, i ? 20e6 : 1e6, 0.03);
+		}
+		slow_refill_weigh(&slow, 5, 0);
+		print_message("a %.3f, true %.3f; likelihoods %.4f %.4f %.4f\n", slow.share.a,
+			(jobs[i].full - jobs[i].s) / (jobs[i].s - 0.6), slow.likelihood[0],
+			slow.likelihood[1], slow.likelihood[2]);
+		assert_true(fabs(slow.share.a - (jobs[i].full - jobs[i].s) / (jobs[i].s - 0.6)) <
+			    fmax(3 * sqrt(slow.share.variance), 0.05));
+		for (int h = 0; h < SLOW_HYPOTHESES; h++)
+			assert_true(slow.likelihood[h] <= slow.likelihood[jobs[i].which]);
+	}
+}
+
+static void a_checkpoint_has_the_prior(void **state)
+{
+	struct slow_prior prior = {{0.2, 0.7, 0.1}};
+	struct slow_refill back;
+	json_t *saved;
+
+	reset(state);
+	slow_refill_init(&slow, &prior);
+	add_usual(0.9, 0.6, 0.05, 30);
+	add_long(0.9, 0.6, 1, 20e6, 0.05);
+	slow_refill_weigh(&slow, 5, 0);
+	saved = slow_refill_save(&slow);
+	slow_refill_init(&back, &slow_prior_default);
+	assert_int_equal(slow_refill_load(&back, saved), 0);
+	assert_memory_equal(&back.prior, &prior, sizeof(prior));
+	assert_memory_equal(back.likelihood, slow.likelihood, sizeof(back.likelihood));
+	json_object_set_new(saved, "prior", json_pack("[f, f, f]", 0.5, 0.5, 0.5));
+	assert_int_equal(slow_refill_load(&back, saved), -1);
+	json_decref(saved);
 }
 
 /* Whatever the time constant is, s_inf = s + a (s - c) is right within its own error. */
@@ -130,7 +204,7 @@ static void believes_in_big_caches(void **state)
 	int held = 0;
 
 	for (int run = 0; run < 30; run++) {
-		memset(&slow, 0, sizeof(slow));
+		slow_refill_init(&slow, &slow_prior_default);
 		for (int n = 0; n < 2; n++) {
 			add_usual(0.72, 0.6, 0.05, 60);
 			add_long(0.72, 0.6, 0.96, 40e6, 0.1);
@@ -152,7 +226,7 @@ static void long_blocks_are_as_long_as_the_pace(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(taus) / sizeof(taus[0]); i++) {
-		memset(&slow, 0, sizeof(slow));
+		slow_refill_init(&slow, &slow_prior_default);
 		assert_int_equal(slow_refill_windows(&slow), EST_BEYOND);
 		for (int n = 0; n < 6; n++) {
 			add_usual(0.9, 0.6, 0.05, 30);
@@ -171,7 +245,7 @@ static void corrects_nothing_where_nothing_is_slow(void **state)
 	double sum = 0;
 
 	for (int run = 0; run < 30; run++) {
-		memset(&slow, 0, sizeof(slow));
+		slow_refill_init(&slow, &slow_prior_default);
 		for (int n = 0; n < 4; n++) {
 			add_usual(0.9, 0.6, 0.05, 30);
 			add_long(0.9, 0.6, 0.9, 1e6, 0.05);
@@ -233,6 +307,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(nothing_is_known_without_a_long_block, reset),
+		cmocka_unit_test(the_prior_changes_the_share_alone),
+		cmocka_unit_test(blocks_overrule_the_prior),
+		cmocka_unit_test(a_checkpoint_has_the_prior),
 		cmocka_unit_test(finds_what_comes_back_slowly),
 		cmocka_unit_test(believes_in_big_caches),
 		cmocka_unit_test(long_blocks_are_as_long_as_the_pace),

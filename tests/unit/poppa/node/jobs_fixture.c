@@ -117,7 +117,7 @@ struct job *add_job(uint32_t id, int tasks, enum counter_backend kind)
 
 	assert_non_null(j);
 	j->task = calloc(tasks + 1, sizeof(*j->task));
-	j->tally = tally_new(id, 0, 1000 + id, 1700000000, now);
+	j->tally = tally_new(id, 0, 1000 + id, 1700000000, now, NULL);
 	assert_true(j->task && j->tally);
 	j->tasks = tasks;
 	for (int i = 0; i < tasks; i++) {

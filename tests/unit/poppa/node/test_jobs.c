@@ -300,7 +300,7 @@ static int records(struct ledger_record *r, int max)
 
 static void checkpoint_of(uint32_t job)
 {
-	struct tally *t = tally_new(job, 0, 7, begun, clock_now());
+	struct tally *t = tally_new(job, 0, 7, begun, clock_now(), NULL);
 	json_t *json = tally_save(t, "boot", begun);
 	struct errmsg err;
 

@@ -103,7 +103,7 @@ static int records(struct ledger_record *r)
 
 static void checkpoint_of(uint32_t id, int64_t start)
 {
-	struct tally *t = tally_new(id, 0, 7, start, now);
+	struct tally *t = tally_new(id, 0, 7, start, now, NULL);
 	struct errmsg err = {""};
 	json_t *json;
 

@@ -45,7 +45,7 @@ static void add_blocks(struct tally *t, int n, double before, double during)
 
 static void times_add_up(void **state)
 {
-	struct tally *t = tally_new(7, 1, 1000, 1700000000, 100 * S);
+	struct tally *t = tally_new(7, 1, 1000, 1700000000, 100 * S, NULL);
 	struct ledger_record r;
 
 	(void)state;
@@ -73,7 +73,7 @@ static void times_add_up(void **state)
 /* Time that it was held stopped is the only thing known of time that is not measured. */
 static void held_while_unmeasured(void **state)
 {
-	struct tally *t = tally_new(7, 1, 1000, 1700000000, 0);
+	struct tally *t = tally_new(7, 1, 1000, 1700000000, 0, NULL);
 	struct ledger_record r;
 
 	(void)state;
@@ -90,7 +90,7 @@ static void held_while_unmeasured(void **state)
 
 static void few_blocks_are_no_data(void **state)
 {
-	struct tally *t = tally_new(7, 0, 1, 1, 0);
+	struct tally *t = tally_new(7, 0, 1, 1, 0, NULL);
 	struct ledger_record r;
 
 	(void)state;
@@ -111,7 +111,7 @@ static void few_blocks_are_no_data(void **state)
  * most, also from a checkpoint. */
 static void culprits(void **state)
 {
-	struct tally *t = tally_new(7, 0, 1, 1, 0), *back;
+	struct tally *t = tally_new(7, 0, 1, 1, 0, NULL), *back;
 	struct ledger_record r;
 	json_t *saved;
 	double all;
@@ -166,7 +166,7 @@ static void what_is_lacking(void **state)
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
-		t[i] = tally_new(7, 0, 1, 1, 0);
+		t[i] = tally_new(7, 0, 1, 1, 0, NULL);
 		tally_advance(t[i], 0, TALLY_CO);
 		tally_advance(t[i], 100 * S, TALLY_ABSENT);
 	}
@@ -229,7 +229,7 @@ static void what_is_lacking(void **state)
 /* Blocks that contradict each other wildly. */
 static void noise_is_no_data(void **state)
 {
-	struct tally *t = tally_new(7, 0, 1, 1, 0);
+	struct tally *t = tally_new(7, 0, 1, 1, 0, NULL);
 	struct est_result raw, r;
 	unsigned seed = 1;
 
@@ -246,7 +246,7 @@ static void noise_is_no_data(void **state)
 static void checkpoints(void **state)
 {
 	char dir[] = "/tmp/tally-XXXXXX";
-	struct tally *t = tally_new(7, 2, 1000, 1700000000, 100 * S), *again;
+	struct tally *t = tally_new(7, 2, 1000, 1700000000, 100 * S, NULL), *again;
 	struct ledger_record a, b;
 	struct errmsg err = {""};
 	struct spool spool;
@@ -306,7 +306,7 @@ static void checkpoints(void **state)
 /* What a job shows in shams is taken off, it is marked, and a checkpoint keeps both. */
 static void shams(void **state)
 {
-	struct tally *t = tally_new(7, 0, 1, 1, 0), *back;
+	struct tally *t = tally_new(7, 0, 1, 1, 0, NULL), *back;
 	struct ledger_record r;
 	json_t *saved;
 
@@ -338,7 +338,7 @@ static void shams(void **state)
 /* What each of two co-runners costs is in the record and survives a checkpoint. */
 static void attributions(void **state)
 {
-	struct tally *t = tally_new(7, 0, 1, 1, 0), *back;
+	struct tally *t = tally_new(7, 0, 1, 1, 0, NULL), *back;
 	struct ledger_record r;
 	json_t *saved;
 
@@ -375,7 +375,7 @@ static void attributions(void **state)
 /* A suspicion of spin waiting is in the record and survives a checkpoint. */
 static void spinning(void **state)
 {
-	struct tally *t = tally_new(7, 0, 1, 1, 0), *back;
+	struct tally *t = tally_new(7, 0, 1, 1, 0, NULL), *back;
 	const uint64_t id[] = {11, 12};
 	const double x[] = {0.4, 0};
 	struct ledger_record r;
