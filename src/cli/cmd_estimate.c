@@ -59,9 +59,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static struct job *find_job(struct run *run, uint32_t id)
+/* The job, which begins with this prior (NULL: the default) where it is new. NULL: out of memory.
+ */
+static struct job *find_job(struct run *run, uint32_t id, const struct slow_prior *prior)
 {
 	size_t lo = 0, hi = run->count;
+	struct estimator *estimator;
 	struct job *grown;
 
 	while (lo < hi) {
@@ -78,21 +81,29 @@ static struct job *find_job(struct run *run, uint32_t id)
 	if (!grown)
 		return NULL;
 	run->jobs = grown;
+	estimator = estimator_new(run->options->method, prior);
+	if (!estimator)
+		return NULL;
 	memmove(&grown[lo + 1], &grown[lo], (run->count - lo) * sizeof(*grown));
-	grown[lo] = (struct job){id, estimator_new(run->options->method, NULL)};
+	grown[lo] = (struct job){id, estimator};
 	run->count++;
-	return grown[lo].estimator ? &grown[lo] : NULL;
+	return &grown[lo];
 }
 
 static int take_block(uint32_t id, uint64_t block, const struct est_block *b, void *arg)
 {
-	struct job *job = find_job(arg, id);
+	struct job *job = find_job(arg, id, NULL);
 
 	(void)block;
 	if (!job)
 		return ENOMEM;
 	estimator_add(job->estimator, b);
 	return 0;
+}
+
+static void take_prior(uint32_t id, const struct slow_prior *prior, void *arg)
+{
+	find_job(arg, id, prior);
 }
 
 static void complain(uint64_t line, const char *why, void *arg)
@@ -154,7 +165,7 @@ static int estimate_file(struct run *run)
 	run->name = from_stdin ? "standard input" : run->options->file;
 	if (!from_stdin && !(in = fopen(run->options->file, "re")))
 		return cli_error("%s: %s", run->name, strerror(errno));
-	rc = shutterlog_read(in, run->name, take_block, complain, run, &count, &err);
+	rc = shutterlog_read(in, run->name, take_block, take_prior, complain, run, &count, &err);
 	if (!from_stdin)
 		fclose(in);
 	if (run->complaints > MAX_COMPLAINTS)

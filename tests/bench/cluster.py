@@ -184,6 +184,9 @@ class Cluster:
                         out.write(head)
                         header = True
                     for row in log:
+                        if row.startswith("# prior,"):
+                            out.write(row)
+                            continue
                         fields = row.split(",")
                         if (len(fields) == columns and start_ns <= int(fields[5]) < end_ns and
                                 fields[3] != without):

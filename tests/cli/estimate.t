@@ -65,6 +65,14 @@ is "one block: null where unknown" "$OUT" '{"jobs": [{"job": 7, "method": "thesi
 sed -i '5s/.*/5,101,x,before/' "$log"
 runs "a malformed row" 0 "$POPPA" estimate --json "$log"
 like "a malformed row: line number and why" "$ERR" "line 5 skipped: expected 10 fields"
+# What other jobs have taught poppad stands in the log.
+{ head -n 1 "$log"; echo "# prior,101,0.25,0.5,0.25"; tail -n +2 "$log"; } >"$log.prior"
+runs "a prior" 0 "$POPPA" estimate --json "$log.prior"
+like "a prior: is no row of a job" "$OUT" '^\{"jobs": \[\{"job": 101, .*\}, \{"job": 102, [^{]*\}\]\}$'
+sed -i 's/^# prior.*/# prior,101,0.25,0.5,0.5/' "$log.prior"
+runs "a malformed prior" 1 "$POPPA" estimate --json "$log.prior"
+like "a malformed prior: line number and why" "$ERR" "^poppa estimate: .*log.csv.prior: line 2: not \"# prior,JOB,NONE,NARROW,WIDE\" with"
+is "a malformed prior: no result" "$OUT" ""
 awk 'NR > 1 && NR % 50 == 0 { print "rubbish"; next } { print }' "$log" >"$log.bad"
 runs "2 % malformed rows" 1 "$POPPA" estimate --json "$log.bad"
 like "2 % malformed rows: says so" "$ERR" "rows are malformed, more than 1%: not trusted"

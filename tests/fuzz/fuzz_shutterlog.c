@@ -29,6 +29,13 @@ static int take_block(uint32_t job, uint64_t block, const struct est_block *b, v
 	return 0;
 }
 
+static void take_prior(uint32_t job, const struct slow_prior *prior, void *arg)
+{
+	(void)job;
+	(void)arg;
+	MUST(slow_prior_valid(prior));
+}
+
 static void check_result(const struct estimator *e)
 {
 	struct est_result r, again;
@@ -65,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	in = fopen(fuzz_file(data, size), "r");
 	MUST(in && e[0] && e[1]);
-	rc = shutterlog_read(in, "input", take_block, NULL, e, &count, &err);
+	rc = shutterlog_read(in, "input", take_block, take_prior, NULL, e, &count, &err);
 	fclose(in);
 	MUST(rc == 0 || rc == -1);
 	MUST((rc == -1) == (*err.text != '\0'));

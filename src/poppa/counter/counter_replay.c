@@ -128,7 +128,7 @@ static int load(struct recording *r, struct errmsg *err)
 	if (!in)
 		return counter_fail(
 			ENODATA, err, "replay: ReplayLog=%s: %s", r->path, strerror(errno));
-	rc = shutterlog_read(in, "it", take_block, skip_row, r, &count, &why);
+	rc = shutterlog_read(in, "it", take_block, NULL, skip_row, r, &count, &why);
 	fclose(in);
 	if (rc)
 		return counter_fail(ENODATA, err, "replay: ReplayLog=%s: %s", r->path,

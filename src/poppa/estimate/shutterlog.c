@@ -22,7 +22,9 @@ struct shutterlog_writer {
 	FILE *file;
 	char path[4096];
 	char buffer[WRITE_BUFFER];
-	int error; /* errno of the first failed write since the last flush */
+	uint32_t known[SHUTTERLOG_KNOWN]; /* jobs whose prior is in the log, a ring */
+	uint64_t knows;                   /* ever added to it */
+	int error;                        /* errno of the first failed write since the last flush */
 };
 
 struct shutterlog_writer *shutterlog_open(const char *path, struct errmsg *err)
@@ -50,6 +52,28 @@ struct shutterlog_writer *shutterlog_open(const char *path, struct errmsg *err)
 	return w;
 }
 
+/* Notes that a write failed. */
+static void failed(struct shutterlog_writer *w)
+{
+	if (!w->error)
+		w->error = errno ? errno : EIO;
+}
+
+void shutterlog_prior(struct shutterlog_writer *w, uint32_t job, const struct slow_prior *prior)
+{
+	const double *weight = prior->weight;
+
+	for (uint64_t i = 0; i < w->knows && i < SHUTTERLOG_KNOWN; i++)
+		if (w->known[i] == job)
+			return;
+	w->known[w->knows++ % SHUTTERLOG_KNOWN] = job;
+	errno = 0;
+	/* With 17 digits a number is read back as it was. */
+	if (fprintf(w->file, SHUTTERLOG_PRIOR "%" PRIu32 ",%.17g,%.17g,%.17g\n", job,
+		    weight[SLOW_NONE], weight[SLOW_NARROW], weight[SLOW_WIDE]) < 0)
+		failed(w);
+}
+
 void shutterlog_append(struct shutterlog_writer *w, const struct shutter_row *row)
 {
 	errno = 0;
@@ -57,9 +81,8 @@ void shutterlog_append(struct shutterlog_writer *w, const struct shutter_row *ro
 		    "%" PRIu64 ",%" PRIu32 ",%" PRIu64 ",%s,%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64
 		    ",%" PRIu64 ",%" PRIu64 "\n",
 		    row->block, row->job, row->task, shutter_region_name(row->region), row->k,
-		    row->start_ns, row->dur_ns, row->progress, row->cycles, row->lent_ns) < 0 &&
-		!w->error)
-		w->error = errno ? errno : EIO;
+		    row->start_ns, row->dur_ns, row->progress, row->cycles, row->lent_ns) < 0)
+		failed(w);
 }
 
 int shutterlog_flush(struct shutterlog_writer *w, struct errmsg *err)

@@ -10,6 +10,9 @@
 
 #define SHUTTERLOG_FIELDS "block,job,task,region,k,start_ns,dur_ns,progress,cycles"
 #define SHUTTERLOG_HEADER SHUTTERLOG_FIELDS ",lent_ns" /* older logs lack the last field */
+/* What the estimator of a job believes at first: "# prior,JOB,NONE,NARROW,WIDE", a line between the
+ * rows, before those of the job's first block. Without it: slow_prior_default. */
+#define SHUTTERLOG_PRIOR "# prior,"
 
 /* The last one goes on where the second ends, in a long block (struct est_block). */
 enum shutter_region { SHUTTER_BEFORE, SHUTTER_DURING, SHUTTER_AFTER, SHUTTER_BEYOND };
@@ -38,6 +41,11 @@ struct shutterlog_writer;
  * caller closes it with shutterlog_close(). */
 struct shutterlog_writer *shutterlog_open(const char *path, struct errmsg *err);
 
+/* Buffers the prior of a job, unless the log has it: it remembers the last SHUTTERLOG_KNOWN jobs.
+ * Of one job id, the first prior counts. */
+#define SHUTTERLOG_KNOWN 64
+void shutterlog_prior(struct shutterlog_writer *w, uint32_t job, const struct slow_prior *prior);
+
 /* Buffers the row: it makes no system call until there are 64 KiB. So call shutterlog_flush()
  * between blocks only. The next flush reports a write that failed. */
 void shutterlog_append(struct shutterlog_writer *w, const struct shutter_row *row);
@@ -53,6 +61,9 @@ void shutterlog_close(struct shutterlog_writer *w); /* flushes; NULL is allowed 
 typedef int (*shutterlog_block_fn)(
 	uint32_t job, uint64_t block, const struct est_block *b, void *arg);
 
+/* Gets the prior of a job, before the job's first block; where there is none, it is not called. */
+typedef void (*shutterlog_prior_fn)(uint32_t job, const struct slow_prior *prior, void *arg);
+
 /* Gets the line number (from 1) of each malformed row, which is skipped, and what is wrong. */
 typedef void (*shutterlog_bad_fn)(uint64_t line, const char *why, void *arg);
 
@@ -64,11 +75,13 @@ struct shutterlog_count {
 /*
  * Reads a log to its end, in constant memory for each job. err calls the log `name`. The rows of
  * several jobs may be mixed, but between those of one block of a job there must be none of another
- * block of that job. Returns 0; the callback's non-zero value; or -1 with err where the header is
- * missing, the file cannot be read, it has more than SHUTTERLOG_MAX_JOBS jobs, or more than 1 % of
- * its rows are malformed (which is known only at the end, after all blocks).
+ * block of that job. prior_fn and bad_fn may be NULL. Returns 0; the callback's non-zero value; or
+ * -1 with err where the header is missing, the file cannot be read, it has more than
+ * SHUTTERLOG_MAX_JOBS jobs, a prior is malformed (other estimates than poppad's would follow), or
+ * more than 1 % of its rows are (which is known only at the end, after all blocks).
  */
 int shutterlog_read(FILE *in, const char *name, shutterlog_block_fn block_fn,
-	shutterlog_bad_fn bad_fn, void *arg, struct shutterlog_count *count, struct errmsg *err);
+	shutterlog_prior_fn prior_fn, shutterlog_bad_fn bad_fn, void *arg,
+	struct shutterlog_count *count, struct errmsg *err);
 
 #define SHUTTERLOG_MAX_JOBS 65536

@@ -124,8 +124,51 @@ static int read_line(FILE *in, char *buf, size_t size, bool *cut)
 	return 0;
 }
 
+/* The job and the weights of a line that begins with SHUTTERLOG_PRIOR. 0, or -1. */
+static int parse_prior(char *line, uint64_t *job, struct slow_prior *prior)
+{
+	char *f[FIELDS];
+
+	if (split(line, f) != 2 + SLOW_HYPOTHESES || whole_number(f[1], UINT32_MAX, job))
+		return -1;
+	for (int i = 0; i < SLOW_HYPOTHESES; i++)
+		if (count_number(f[2 + i], &prior->weight[i]))
+			return -1;
+	return slow_prior_valid(prior) ? 0 : -1;
+}
+
+/* What reading has beside the blocks. */
+struct reading {
+	const char *name;
+	shutterlog_prior_fn prior_fn;
+	shutterlog_bad_fn bad_fn;
+	struct shutterlog_count *count;
+	struct errmsg *err;
+};
+
+/* Returned for a prior that is malformed; err is set. */
+#define BAD_PRIOR (-2)
+
+static int take_prior(const struct reading *g, char *line, uint64_t line_no, void *arg)
+{
+	struct slow_prior prior;
+	uint64_t job;
+
+	if (parse_prior(line, &job, &prior)) {
+		errmsg_set(g->err,
+			"%s: line %" PRIu64 ": not \"" SHUTTERLOG_PRIOR "JOB,NONE,NARROW,WIDE\" "
+			"with three weights of at least %g that sum to 1: without the line the "
+			"default is taken",
+			g->name, line_no, SLOW_PRIOR_LEAST);
+		return BAD_PRIOR;
+	}
+	if (g->prior_fn)
+		g->prior_fn((uint32_t)job, &prior, arg);
+	return 0;
+}
+
 static int read_rows(FILE *in, struct shutterlog_blocks *r, int fields, uint64_t line_no,
-	shutterlog_bad_fn bad_fn, struct shutterlog_count *count)
+	const struct reading *g)
 {
 	char line[LINE_MAX_BYTES];
 	bool cut;
@@ -142,22 +185,28 @@ static int read_rows(FILE *in, struct shutterlog_blocks *r, int fields, uint64_t
 			fields = header;
 		if (header || (!cut && !*line))
 			continue;
-		count->rows++;
+		if (!strncmp(line, SHUTTERLOG_PRIOR, strlen(SHUTTERLOG_PRIOR))) {
+			rc = take_prior(g, line, line_no, r->arg);
+			continue;
+		}
+		g->count->rows++;
 		why = cut ? "not a line of text" : parse_row(r, line, fields, &rc);
 		if (!why)
 			continue;
-		count->malformed++;
-		if (bad_fn)
-			bad_fn(line_no, why, r->arg);
+		g->count->malformed++;
+		if (g->bad_fn)
+			g->bad_fn(line_no, why, r->arg);
 	}
 	return rc;
 }
 
 int shutterlog_read(FILE *in, const char *name, shutterlog_block_fn block_fn,
-	shutterlog_bad_fn bad_fn, void *arg, struct shutterlog_count *count, struct errmsg *err)
+	shutterlog_prior_fn prior_fn, shutterlog_bad_fn bad_fn, void *arg,
+	struct shutterlog_count *count, struct errmsg *err)
 {
 	static const char bom[] = "\xef\xbb\xbf";
 	struct shutterlog_blocks r = {.block_fn = block_fn, .arg = arg};
+	const struct reading g = {name, prior_fn, bad_fn, count, err};
 	char line[LINE_MAX_BYTES];
 	const char *text = line;
 	bool cut;
@@ -174,7 +223,7 @@ int shutterlog_read(FILE *in, const char *name, shutterlog_block_fn block_fn,
 			"%s: no shutter log: its first line is not \"%s\" (nor that without the "
 			"last field)",
 			name, SHUTTERLOG_HEADER);
-	rc = read_rows(in, &r, header_fields(text), 1, bad_fn, count);
+	rc = read_rows(in, &r, header_fields(text), 1, &g);
 	if (rc == 0)
 		rc = shutterlog_blocks_rest(&r);
 	if (rc == -1)
@@ -182,7 +231,7 @@ int shutterlog_read(FILE *in, const char *name, shutterlog_block_fn block_fn,
 			err, "%s: more than %d jobs, or out of memory", name, SHUTTERLOG_MAX_JOBS);
 	shutterlog_blocks_free(&r);
 	if (rc)
-		return rc;
+		return rc == BAD_PRIOR ? -1 : rc;
 	if (ferror(in))
 		return errmsg_set(err, "%s: %s", name, strerror(errno));
 	if ((double)count->malformed > MAX_MALFORMED_SHARE * (double)count->rows)

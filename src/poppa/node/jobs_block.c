@@ -182,6 +182,16 @@ static void take_long(struct jobs *js, struct job *j, const struct shutter_plan 
 		long_credit_take(&j->long_credit, beyond);
 }
 
+/* Logs the block of a job, and before its first one what its estimator believed at the start, so
+ * that poppa estimate gives what poppad gave. */
+static void log_block(
+	const struct shutter_plan *p, const struct job *lone, struct shutterlog_writer *w)
+{
+	if (lone)
+		shutterlog_prior(w, lone->reg.job_id, estimator_prior(lone->tally->robust));
+	shutter_plan_log(p, w);
+}
+
 void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 {
 	struct job *lone = job_of(js, p, p->lone);
@@ -228,7 +238,7 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 		for (int r = 0; r < SHUTTERLOG_REGIONS; r++)
 			js->windows += shutter_plan_windows(p, r);
 		if (*js->env.log && p->whole)
-			shutter_plan_log(p, *js->env.log);
+			log_block(p, lone, *js->env.log);
 	}
 }
 

@@ -112,7 +112,7 @@ static struct read_log *estimate_file(enum estimate_method method)
 	assert_non_null(in);
 	for (int j = 0; j < JOBS; j++)
 		r->estimator[j] = estimator_new(method, NULL);
-	assert_int_equal(shutterlog_read(in, path, take, NULL, r, &count, &err), 0);
+	assert_int_equal(shutterlog_read(in, path, take, NULL, NULL, r, &count, &err), 0);
 	fclose(in);
 	return r;
 }

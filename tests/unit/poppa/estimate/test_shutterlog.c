@@ -25,6 +25,10 @@ struct seen {
 	uint64_t bad_line[MAX_BAD];
 	char why[256]; /* of the last malformed row */
 	int stop_after;
+	int priors;
+	uint32_t prior_of; /* the last one, and after how many blocks it came */
+	struct slow_prior prior;
+	int prior_after;
 };
 
 static int take_block(uint32_t job, uint64_t number, const struct est_block *b, void *arg)
@@ -38,6 +42,16 @@ static int take_block(uint32_t job, uint64_t number, const struct est_block *b, 
 	}
 	s->blocks++;
 	return s->stop_after && s->blocks == s->stop_after ? 77 : 0;
+}
+
+static void take_prior(uint32_t job, const struct slow_prior *prior, void *arg)
+{
+	struct seen *s = arg;
+
+	s->priors++;
+	s->prior_of = job;
+	s->prior = *prior;
+	s->prior_after = s->blocks;
 }
 
 static void take_bad(uint64_t line, const char *why, void *arg)
@@ -58,7 +72,7 @@ static int read_text(const char *text, size_t len, struct seen *s, struct shutte
 
 	assert_non_null(in);
 	err->text[0] = '\0';
-	rc = shutterlog_read(in, "test.csv", take_block, take_bad, s, count, err);
+	rc = shutterlog_read(in, "test.csv", take_block, take_prior, take_bad, s, count, err);
 	fclose(in);
 	return rc;
 }
@@ -326,7 +340,8 @@ static void writes_what_it_reads(void **state)
 	in = fopen(path, "r");
 	assert_non_null(in);
 	memset(&s, 0, sizeof(s));
-	assert_int_equal(shutterlog_read(in, path, take_block, take_bad, &s, &count, &err), 0);
+	assert_int_equal(
+		shutterlog_read(in, path, take_block, take_prior, take_bad, &s, &count, &err), 0);
 	fclose(in);
 	assert_int_equal(count.rows, 32);
 	assert_int_equal(s.bad, 0);
@@ -340,6 +355,76 @@ static void writes_what_it_reads(void **state)
 	assert_null(shutterlog_open("/nonexistent/x.csv", &err));
 	assert_non_null(strstr(err.text, "/nonexistent/x.csv"));
 	shutterlog_close(NULL);
+}
+
+#define ONE_BLOCK "1,7,1,during,0,10,10,5,0\n"
+
+/* A job's prior is in the log once, before its first block, to the last bit. */
+static void has_priors(void **state)
+{
+	static const struct slow_prior prior = {{1 / 3.0, 0.1 + 0.2, 1 - 1 / 3.0 - (0.1 + 0.2)}};
+	char path[] = "/tmp/test_shutterlog.XXXXXX";
+	struct shutter_row row = {
+		.task = 1, .region = SHUTTER_DURING, .start_ns = 5, .dur_ns = 8, .progress = 3};
+	struct shutterlog_writer *w;
+	struct shutterlog_count count;
+	struct errmsg err = {""};
+	struct seen s = {0};
+	int fd = mkstemp(path);
+	FILE *in;
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	w = shutterlog_open(path, &err);
+	assert_non_null(w);
+	for (row.block = 0; row.block < 6; row.block++) {
+		row.job = 7 + row.block % 2;
+		shutterlog_prior(w, row.job, row.job == 7 ? &slow_prior_default : &prior);
+		shutterlog_append(w, &row);
+	}
+	assert_int_equal(shutterlog_flush(w, &err), 0);
+	shutterlog_close(w);
+	in = fopen(path, "r");
+	assert_non_null(in);
+	assert_int_equal(
+		shutterlog_read(in, path, take_block, take_prior, take_bad, &s, &count, &err), 0);
+	fclose(in);
+	unlink(path);
+	assert_int_equal(s.blocks, 6);
+	assert_int_equal(s.bad, 0);
+	assert_int_equal(count.rows, 6);
+	assert_int_equal(s.priors, 2);
+	assert_int_equal(s.prior_of, 8);
+	assert_memory_equal(&s.prior, &prior, sizeof(prior));
+	assert_int_equal(s.prior_after, 0);
+	/* Nobody needs to take them. */
+	in = fmemopen((void *)(H SHUTTERLOG_PRIOR "7,0.5,0.3,0.2\n" ONE_BLOCK),
+		strlen(H SHUTTERLOG_PRIOR "7,0.5,0.3,0.2\n" ONE_BLOCK), "r");
+	memset(&s, 0, sizeof(s));
+	assert_int_equal(shutterlog_read(in, "it", take_block, NULL, NULL, &s, &count, &err), 0);
+	fclose(in);
+	assert_int_equal(s.blocks, 1);
+}
+
+/* Other estimates than poppad's would follow from it. */
+static void refuses_a_malformed_prior(void **state)
+{
+	static const char *const bad[] = {"7,0.5,0.3", "7,0.5,0.3,0.2,0", "7,0.5,0.3,0.3",
+		"7,1,0,0", "7,nan,0.5,0.5", "-7,0.5,0.3,0.2", "7,0.5,0.3,x", "", "7,0.5,0.8,-0.3"};
+	char text[256];
+	struct seen s;
+	struct errmsg err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(text, sizeof(text), H ONE_BLOCK SHUTTERLOG_PRIOR "%s\n" ONE_BLOCK, bad[i]);
+		assert_int_equal(read_string(text, &s, &err), -1);
+		assert_non_null(
+			strstr(err.text, "line 3: not \"# prior,JOB,NONE,NARROW,WIDE\" with"));
+		assert_int_equal(s.bad, 0);
+		assert_int_equal(s.priors, 0);
+	}
 }
 
 /* A long block of which a window beyond is lost: its length is the planned one. */
@@ -394,6 +479,8 @@ int main(void)
 		cmocka_unit_test(stops_when_told),
 		cmocka_unit_test(survives_damage),
 		cmocka_unit_test(writes_what_it_reads),
+		cmocka_unit_test(has_priors),
+		cmocka_unit_test(refuses_a_malformed_prior),
 		cmocka_unit_test(a_lost_window_beyond_has_its_length),
 		cmocka_unit_test(tells_of_a_full_disk),
 	};

@@ -6,7 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,6 +114,105 @@ static void the_lone_job_gets_it(void **state)
 	assert_int_equal(js.outcome[SHUTTER_OK], 1);
 	assert_int_equal(js.windows, SHUTTER_REGIONS * WINDOWS);
 	assert_int_equal(js.shams + js.absences, 0);
+}
+
+/* A complete long block, in which the first job goes on to gain while the other one is held. */
+static struct shutter_plan *long_block(void)
+{
+	struct shutter_plan *p = block(SHUTTER_OK, SHUTTER_LONE);
+	int64_t at = shutter_plan_when(p, SHUTTER_DURING, WINDOWS)[0];
+	uint64_t progress = shutter_plan_samples(p, SHUTTER_DURING, WINDOWS)[0].progress;
+
+	p->long_windows = BEYOND;
+	p->boundaries[SHUTTER_AFTER] = 0;
+	p->boundaries[SHUTTER_BEYOND] = BEYOND + 1;
+	for (int k = 0; k <= BEYOND; k++) {
+		int64_t length = (int64_t)est_beyond_ns(k, (double)p->shutter_ns);
+
+		shutter_plan_when(p, SHUTTER_BEYOND, k)[0] = at;
+		shutter_plan_samples(p, SHUTTER_BEYOND, k)[0].progress = progress;
+		at += length;
+		progress += (uint64_t)(104 * WINDOWS * length / p->shutter_ns);
+	}
+	return p;
+}
+
+/* What poppa estimate makes of a log; with: by the priors in it. */
+struct reading {
+	struct estimator *e;
+	bool with;
+};
+
+static void read_prior(uint32_t job, const struct slow_prior *prior, void *arg)
+{
+	struct reading *r = arg;
+
+	assert_int_equal(job, 1);
+	assert_null(r->e);
+	r->e = estimator_new(ESTIMATE_ROBUST, r->with ? prior : NULL);
+}
+
+static int read_block(uint32_t job, uint64_t number, const struct est_block *b, void *arg)
+{
+	struct reading *r = arg;
+
+	(void)number;
+	assert_int_equal(job, 1);
+	estimator_add(r->e, b);
+	return 0;
+}
+
+/* From the shutter log follows exactly what poppad has found, also where other jobs have taught it
+ * another prior. */
+static void the_log_says_the_same(void **state)
+{
+	static const struct slow_prior prior = {{0.05, 0.2, 0.75}};
+	char path[] = "/tmp/test_jobs_block.XXXXXX";
+	struct job *a = add_job(1, 1, COUNTER_PERF);
+	struct est_result live, logged_result[2];
+	struct shutterlog_writer *w;
+	struct errmsg err = {""};
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	w = shutterlog_open(path, &err);
+	assert_non_null(w);
+	add_job(2, 1, COUNTER_PERF);
+	tally_free(a->tally);
+	a->tally = tally_new(1, 0, 1001, 1700000000, now, &prior);
+	assert_non_null(a->tally);
+	js.env.log = &w;
+	for (int i = 0; i < 40; i++) {
+		struct shutter_plan *p = i == 30 ? long_block() : block(SHUTTER_OK, SHUTTER_LONE);
+
+		p->block = (uint64_t)i;
+		p->whole = true;
+		jobs_take_block(&js, p);
+		shutter_plan_free(p);
+		now += 400 * NS_PER_MS;
+	}
+	assert_int_equal(shutterlog_flush(w, &err), 0);
+	shutterlog_close(w);
+	estimator_result(a->tally->robust, &live);
+	assert_int_equal(live.used, 40);
+	for (int with = 0; with < 2; with++) {
+		struct reading r = {.with = with};
+		struct shutterlog_count count;
+		FILE *in = fopen(path, "r");
+
+		assert_non_null(in);
+		assert_int_equal(
+			shutterlog_read(in, path, read_block, read_prior, NULL, &r, &count, &err),
+			0);
+		fclose(in);
+		estimator_result(r.e, &logged_result[with]);
+		estimator_free(r.e);
+	}
+	unlink(path);
+	assert_memory_equal(&logged_result[1], &live, sizeof(live));
+	assert_true(fabs(logged_result[0].degradation - live.degradation) > 1e-4);
 }
 
 /* Long blocks have a budget of their own, which each job that is held pays into. They begin when
@@ -287,6 +389,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		JOBS_TEST(the_lone_job_gets_it),
+		JOBS_TEST(the_log_says_the_same),
 		JOBS_TEST(long_blocks),
 		JOBS_TEST(co_runners_that_come_and_go),
 		JOBS_TEST(shams_and_absences),
