@@ -68,6 +68,7 @@ check_PROGRAMS += \
 	tests/unit/accounting/ledgerd/test_ledger \
 	tests/unit/accounting/ledgerd/test_ledger_columns \
 	tests/unit/accounting/ledgerd/test_ledger_file \
+	tests/unit/accounting/ledgerd/test_ledger_prior \
 	tests/unit/accounting/ledgerd/test_ledger_records \
 	tests/unit/accounting/ledgerd/test_ledger_schema \
 	tests/unit/accounting/ledgerd/test_ledger_settlements \
@@ -160,6 +161,9 @@ tests_unit_accounting_ledgerd_test_ledger_SOURCES = \
 	tests/unit/accounting/ledger_fixture.h
 tests_unit_accounting_ledgerd_test_ledger_file_SOURCES = \
 	tests/unit/accounting/ledgerd/test_ledger_file.c tests/unit/accounting/ledger_fixture.c \
+	tests/unit/accounting/ledger_fixture.h
+tests_unit_accounting_ledgerd_test_ledger_prior_SOURCES = \
+	tests/unit/accounting/ledgerd/test_ledger_prior.c tests/unit/accounting/ledger_fixture.c \
 	tests/unit/accounting/ledger_fixture.h
 tests_unit_accounting_ledgerd_test_ledger_records_SOURCES = \
 	tests/unit/accounting/ledgerd/test_ledger_records.c tests/unit/accounting/ledger_fixture.c \

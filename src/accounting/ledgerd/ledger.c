@@ -11,6 +11,15 @@
 #include "accounting/ledgerd/ledger_columns.h"
 #include "accounting/ledgerd/ledger_schema.h"
 
+/* The records of a run that ran from ?4 to ?5, give or take ?6. After a crash slurmctld may give a
+ * job id again. Of a node's records in that time the one that began nearest to the start of the run
+ * is the run's. */
+#define OF_RUN                                                                                     \
+	"cluster = ?1 AND job = ?2 AND restart = ?3 AND start BETWEEN ?4 - ?6 AND ?5 + ?6"         \
+	" AND NOT EXISTS (SELECT 1 FROM record n WHERE n.cluster = record.cluster"                 \
+	" AND n.job = record.job AND n.restart = record.restart AND n.node = record.node"          \
+	" AND NOT n.foreign_node AND abs(n.start - ?4) < abs(record.start - ?4))"
+
 static const char *const sql[S_COUNT] = {
 	[S_BEGIN] = "BEGIN IMMEDIATE",
 	[S_COMMIT] = "COMMIT",
@@ -48,14 +57,25 @@ static const char *const sql[S_COUNT] = {
 		     " ON CONFLICT DO NOTHING",
 	[S_SETTLEMENT] = "SELECT body FROM settlement WHERE cluster = ?1 AND job = ?2"
 			 " AND restart = ?3 AND (?4 = 0 OR start = ?4) ORDER BY start DESC LIMIT 1",
-	/* After a crash slurmctld may give a job id again. Of a node's records in that time the one
-	 * that began nearest to the start of the run is the run's. */
-	[S_SETTLED] = "UPDATE record SET settled = 1 WHERE cluster = ?1 AND job = ?2"
-		      " AND restart = ?3 AND start BETWEEN ?4 - ?6 AND ?5 + ?6"
-		      " AND NOT EXISTS (SELECT 1 FROM record n WHERE n.cluster = record.cluster"
-		      " AND n.job = record.job AND n.restart = record.restart"
-		      " AND n.node = record.node AND NOT n.foreign_node"
-		      " AND abs(n.start - ?4) < abs(record.start - ?4))",
+	[S_SETTLED] = "UPDATE record SET settled = 1 WHERE " OF_RUN,
+	[S_TOLD] = "SELECT body FROM record WHERE " OF_RUN
+		   " AND final AND NOT settled AND NOT foreign_node ORDER BY node LIMIT ?7",
+	[S_VOTE] = "SELECT none, narrow, wide, told FROM slow_vote WHERE node_type = ?1"
+		   " AND uid = ?2",
+	[S_VOTES] = "SELECT none, narrow, wide, told FROM slow_vote WHERE node_type = ?1 LIMIT ?2",
+	[S_SET_VOTE] = "INSERT OR REPLACE INTO slow_vote"
+		       " (node_type, uid, none, narrow, wide, told, used)"
+		       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[S_DROP_VOTE] = "DELETE FROM slow_vote WHERE node_type = ?1 AND uid IN (SELECT uid"
+			" FROM slow_vote WHERE node_type = ?1 ORDER BY used DESC, uid"
+			" LIMIT -1 OFFSET ?2)",
+	[S_PRIOR] = "SELECT none, narrow, wide FROM slow_prior WHERE node_type = ?1",
+	[S_SET_PRIOR] = "INSERT OR REPLACE INTO slow_prior (node_type, none, narrow, wide, used)"
+			" VALUES (?1, ?2, ?3, ?4, ?5)",
+	[S_DROP_PRIOR] = "DELETE FROM slow_prior WHERE node_type IN (SELECT node_type"
+			 " FROM slow_prior ORDER BY used DESC, node_type LIMIT -1 OFFSET ?1)",
+	[S_ORPHANS] = "DELETE FROM slow_vote WHERE node_type NOT IN"
+		      " (SELECT node_type FROM slow_prior)",
 	[S_EVENT] = "INSERT INTO event (id, unix, kind, cluster, job, restart, by_uid, body, hash)"
 		    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
 	[S_LAST_EVENT] = "SELECT id, hash FROM event ORDER BY id DESC LIMIT 1",

@@ -140,6 +140,18 @@ int ledger_change_state(struct ledger *l, const struct settlement *s,
  * first, at most max; a new reference, NULL with err. */
 json_t *ledger_unsettled(struct ledger *l, const char *cluster, int max, struct errmsg *err);
 
+/*
+ * The prior of slow refill on nodes of a type (slow_prior.h): 1 and *prior, 0 where no job has told
+ * anything, -1 with err. It changes where a run is settled, by its records that slurmctld vouches
+ * for: so root of a node votes for users who have had jobs there, and for nobody else. At most
+ * LEDGER_MAX_VOTES users count for a type, and LEDGER_MAX_TYPES types are kept: those that were
+ * used last.
+ */
+#define LEDGER_MAX_VOTES 256
+#define LEDGER_MAX_TYPES 64
+int ledger_prior(
+	struct ledger *l, const char *node_type, struct slow_prior *prior, struct errmsg *err);
+
 /* Adds n to the stored count of what was turned away, by kind. 0, or -1 with err. */
 int ledger_count_refusals(
 	struct ledger *l, const char *kind, uint64_t n, int64_t now, struct errmsg *err);

@@ -248,6 +248,16 @@ static void trigger_row(struct check *c, sqlite3_stmt *st)
 	fault(c, "the trigger %s, which keeps the log as it is, is missing", text(st, 0));
 }
 
+static void prior_row(struct check *c, sqlite3_stmt *st)
+{
+	struct slow_prior prior;
+
+	for (int i = 0; i < SLOW_HYPOTHESES; i++)
+		prior.weight[i] = sqlite3_column_double(st, 1 + i);
+	if (!slow_prior_valid(&prior))
+		fault(c, "the prior of nodes of type \"%s\" is not valid", text(st, 0));
+}
+
 static void refusal_row(struct check *c, sqlite3_stmt *st)
 {
 	struct ledger_refusal *r = &c->out->refusal[c->out->refusal_count];
@@ -291,6 +301,7 @@ static const struct question {
 	 " ('settlement_unchanged'), ('change_kept'), ('change_unchanged'))"
 	 " WHERE column1 NOT IN (SELECT name FROM sqlite_master WHERE type = 'trigger')",
 		trigger_row, NULL},
+	{"SELECT node_type, none, narrow, wide FROM slow_prior", prior_row, NULL},
 	{"SELECT kind, count, first, last FROM refusal ORDER BY kind", refusal_row, NULL},
 };
 

@@ -18,6 +18,15 @@ enum statement {
 	S_SETTLE,
 	S_SETTLEMENT,
 	S_SETTLED,
+	S_TOLD,
+	S_VOTE,
+	S_VOTES,
+	S_SET_VOTE,
+	S_DROP_VOTE,
+	S_PRIOR,
+	S_SET_PRIOR,
+	S_DROP_PRIOR,
+	S_ORPHANS,
 	S_EVENT,
 	S_LAST_EVENT,
 	S_ORIGINS,
@@ -68,6 +77,10 @@ void ledger_bind_run(
 
 /* The JSON of a body column, a new reference, or NULL with err. */
 json_t *ledger_column_json(sqlite3_stmt *st, int column, struct errmsg *err);
+
+/* Within a transaction, before the run's records are marked as settled: adds what they tell of slow
+ * refill to its user's votes, and works out the priors anew. 0, or -1 with err. */
+int ledger_learn(struct ledger *l, const struct settlement *s, struct errmsg *err);
 
 /* Begin and end a transaction, or in a group a savepoint. Both return 0, or -1 with err. Where
  * ledger_end() fails, it has taken back what was stored since ledger_begin(). */

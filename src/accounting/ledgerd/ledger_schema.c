@@ -15,7 +15,7 @@
 #define BUSY_MS 5000
 
 /*
- * The tables of schema 3. The column body has the JSON of the whole object. The queries select by
+ * The tables of schema 4. The column body has the JSON of the whole object. The queries select by
  * the other columns.
  *
  * record: origin is the address that the record came from, '' = not known. A record that somebody
@@ -34,7 +34,8 @@ static const char create_record[] =
 /*
  * change: prices that an administrator made; state is an enum ledger_change_state. event: the
  * append-only log, chained by hashes. refusal: how many requests were turned away, by kind. meta:
- * 'id' is the ledger's identity.
+ * 'id' is the ledger's identity. slow_vote: a struct slow_vote for each user and type of nodes;
+ * slow_prior: what follows from them. used: seconds since 1970.
  */
 static const char create_others[] =
 	"CREATE TABLE settlement ( {k:$ # NOT NULL}, {f:$ # NOT NULL}, body TEXT NOT NULL,"
@@ -53,6 +54,11 @@ static const char create_others[] =
 	"CREATE INDEX event_run ON event (cluster, job, restart);"
 	"CREATE TABLE refusal (kind TEXT PRIMARY KEY, count INTEGER NOT NULL,"
 	" first INTEGER NOT NULL, last INTEGER NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE slow_vote (node_type TEXT NOT NULL, uid INTEGER NOT NULL,"
+	" none REAL NOT NULL, narrow REAL NOT NULL, wide REAL NOT NULL, told REAL NOT NULL,"
+	" used INTEGER NOT NULL, PRIMARY KEY (node_type, uid)) WITHOUT ROWID;"
+	"CREATE TABLE slow_prior (node_type TEXT PRIMARY KEY, none REAL NOT NULL,"
+	" narrow REAL NOT NULL, wide REAL NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID;"
 	"CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
 	"INSERT INTO meta VALUES ('id', lower(hex(randomblob(16))));"
 	"CREATE TRIGGER event_kept BEFORE DELETE ON event"

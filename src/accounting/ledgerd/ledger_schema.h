@@ -8,7 +8,7 @@
 #include "common/errmsg.h"
 
 /* The version that this release writes (PRAGMA user_version). */
-#define LEDGER_SCHEMA 3
+#define LEDGER_SCHEMA 4
 
 /*
  * Prepares a database that was just opened: sets WAL and synchronous commits, checks the file, and

@@ -161,7 +161,7 @@ static int insert_settlement(struct ledger *l, const struct settlement *s, const
 	rc = ledger_run(l, S_SETTLE, "store a settlement", err);
 	if (!rc && sqlite3_changes(l->db) > 0)
 		rc = append_event(l, s->settled_unix, kind, s, by, body, err) ||
-				     mark_settled(l, s, err)
+				     ledger_learn(l, s, err) || mark_settled(l, s, err)
 			     ? -1
 			     : 1;
 	free(body);

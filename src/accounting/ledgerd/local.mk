@@ -7,6 +7,7 @@ libledger_la_SOURCES = \
 	src/accounting/ledgerd/ledger_file.c src/accounting/ledgerd/ledger_file.h \
 	src/accounting/ledgerd/ledger_impl.h \
 	src/accounting/ledgerd/ledger_records.c \
+	src/accounting/ledgerd/ledger_prior.c \
 	src/accounting/ledgerd/ledger_schema.c src/accounting/ledgerd/ledger_schema.h \
 	src/accounting/ledgerd/ledger_settlements.c \
 	src/accounting/ledgerd/ledger_status.c \

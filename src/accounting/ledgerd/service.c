@@ -177,13 +177,27 @@ static int take_record(
 		r->job_id, r->node);
 }
 
+/* The prior of a node type, a new reference; NULL where there is none. Without it the records are
+ * stored all the same, so a fault is no fault of the request. */
+static json_t *prior_of(struct service *s, const json_t *node_type)
+{
+	const char *type = json_string_value(node_type);
+	struct slow_prior prior;
+	struct errmsg err = {""};
+	int rc = type && *type ? ledger_prior(s->ledger, type, &prior, &err) : 0;
+
+	if (rc < 0)
+		plog_error("%s", err.text);
+	return rc > 0 ? slow_prior_to_json(&prior) : NULL;
+}
+
 static json_t *answer_record(struct service *s, const json_t *request, uid_t from)
 {
 	const json_t *list = json_object_get(request, "records");
 	size_t n = json_array_size(list), good = 0;
 	struct ledger_record *records;
 	struct errmsg err = {""};
-	json_t *results, *reply;
+	json_t *results, *reply, *prior;
 	bool *stored;
 
 	(void)from;
@@ -218,6 +232,9 @@ static json_t *answer_record(struct service *s, const json_t *request, uid_t fro
 		}
 		reply = json_pack("{s:b, s:O, s:s}", "ok", 1, "results", results, "ledger",
 			ledger_id(s->ledger));
+		prior = prior_of(s, json_object_get(request, "node_type"));
+		if (prior)
+			json_object_set_new(reply, "prior", prior);
 	}
 	json_decref(results);
 	free(records);
@@ -282,7 +299,7 @@ static int hide_shutters(json_t *records, struct errmsg *err)
 			continue;
 		if (record_from_json(record, &r, err))
 			return -1;
-		r.sensing = r.spin = r.attributed = false;
+		r.sensing = r.spin = r.attributed = r.slow_known = false;
 		r.blocks = r.used = r.culprit = 0;
 		r.degradation = r.variance = r.thesis_degradation = NAN;
 		r.lack = LACK_NOTHING;

@@ -60,10 +60,12 @@ struct service {
  * The other members of request and reply, by OP. record_to_json() makes a RECORD,
  * settlement_to_json() a SETTLEMENT; times are seconds since 1970.
  *
- *   record     {"records":[RECORD,...]}, at most 1000
- *              {"results":[{"ok":true} or {"ok":false,"error":TEXT},...],"ledger":TEXT}
- *              One result for each record, in their order. "ledger" is the ledger's identity; a
- *              request for that alone has no records.
+ *   record     {"records":[RECORD,...][,"node_type":TEXT]}, at most 1000
+ *              {"results":[{"ok":true} or {"ok":false,"error":TEXT},...],"ledger":TEXT
+ *              [,"prior":{"none","narrow","wide"}]}
+ *              One result for each record, in their order. "ledger" is the ledger's identity.
+ *              "prior" is that of nodes of the type (slow_prior.h), where jobs have told one. A
+ *              request for these alone has no records.
  *   job        {"cluster","job","restart","start"[,"nodes":[{"name","addresses":[...]},...]]
  *              [,"after":NODE][,"upto":NODE]}
  *              {"records":[RECORD,...],"settlement":SETTLEMENT or null,"changes":[CHANGE,...],
@@ -97,8 +99,8 @@ struct service {
  * everything; anybody else may ask status, and job: about others' jobs the answer is the one about
  * a job that the ledger does not know. In answers to anybody else a record that is not final, of a
  * run without a settlement, tells nothing of shutters: blocks, used and culprit are 0, degradation,
- * variance and thesis_degradation null, and sensing, spin, lack and partner_degradation are not
- * there. A request that makes or changes a price must also come from
+ * variance and thesis_degradation null, and sensing, spin, lack, partner_degradation and
+ * slow_likelihood are not there. A request that makes or changes a price must also come from
  * a controller (origin_controls()), and so must a job request of root or ledger_uid with "nodes";
  * the "nodes" of other people are ignored.
  *

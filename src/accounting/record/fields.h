@@ -45,7 +45,7 @@ struct field {
 	size_t room;  /* how many items the list has room for; 0: no list */
 	size_t count; /* offset of the int with the number of items; 0: the array is always full */
 	/* Offset of a bool that says whether this list exists; 0: it always does. Such a list comes
-	 * after one with the same count, and has as many items. */
+	 * after one with the same count, and has as many items; without a count it is full. */
 	size_t flag;
 	const char *items; /* what a list holds, for messages */
 	enum field_column column;

@@ -46,6 +46,9 @@ static const struct field fields[] = {
 	{"partner_degradation", FIELD_REAL, LIST(partner_degradation), .max = 10,
 		COUNT_AT(partner_count), .flag = offsetof(struct ledger_record, attributed),
 		.items = "numbers in range or null"},
+	{"node_type", FIELD_TEXT, AT(node_type), .optional = true},
+	{"slow_likelihood", FIELD_REAL, LIST(slow_likelihood), .max = 1,
+		.flag = offsetof(struct ledger_record, slow_known), .items = "likelihoods"},
 };
 
 const struct field_table record_fields = {"record", fields, sizeof(fields) / sizeof(fields[0])};

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "accounting/record/fields.h"
+#include "accounting/record/slow_prior.h"
 #include "common/errmsg.h"
 
 /* How far the clocks of a node and the controller may differ, seconds; MUNGE allows as much. */
@@ -68,6 +69,11 @@ struct ledger_record {
 	/* What each partner caused of the degradation, NAN = unknown; valid where attributed. */
 	bool attributed;
 	double partner_degradation[RECORD_MAX_PARTNERS];
+	/* What the job tells of slow refill on nodes of this type (slow_prior.h): how well each
+	 * hypothesis explains its long blocks; valid where it had some. */
+	char node_type[SLOW_NODE_TYPE]; /* "" = unknown */
+	bool slow_known;
+	double slow_likelihood[SLOW_HYPOTHESES];
 };
 
 /* Whether the degradation is known for the co-located time. Without co-located time it is known,

@@ -294,6 +294,7 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 	memcpy(r->partner, t->partner, sizeof(r->partner));
 	record_shares(t, s, r);
 	r->spin = t->spin_result.verdict >= SPIN_UNEVEN;
+	r->slow_known = estimator_likelihood(t->robust, r->slow_likelihood) > 0;
 }
 
 #define AT(member) FIELD_AT(struct tally, member)

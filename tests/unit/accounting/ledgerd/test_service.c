@@ -157,7 +157,7 @@ static void users_see_no_block_of_a_running_job(void **state)
 
 	(void)state;
 	r.final = false;
-	r.sensing = r.spin = r.attributed = true;
+	r.sensing = r.spin = r.attributed = r.slow_known = true;
 	r.blocks = 9;
 	r.used = 8;
 	r.variance = 0.01;
@@ -171,7 +171,7 @@ static void users_see_no_block_of_a_running_job(void **state)
 	assert_whole(&seen);
 	seen = seen_by(&s, 1000);
 	assert_false(seen.sensing);
-	assert_false(seen.spin || seen.attributed);
+	assert_false(seen.spin || seen.attributed || seen.slow_known);
 	assert_int_equal(seen.blocks + seen.used + seen.culprit, 0);
 	assert_true(isnan(seen.degradation) && isnan(seen.variance));
 	assert_true(isnan(seen.thesis_degradation));
@@ -193,6 +193,44 @@ static void users_see_no_block_of_a_running_job(void **state)
 	json_decref(ask(&s, settle_request(&settlement), 0, true));
 	seen = seen_by(&s, 1000);
 	assert_whole(&seen);
+	ledger_close(s.ledger);
+}
+
+/* Who sends records learns the prior of its nodes' type, where there is one. */
+static void records_are_answered_with_the_prior(void **state)
+{
+	struct service s = {.ledger = open_ledger(), .ledger_uid = 64};
+	struct settlement settlement = settlement_of(5, 3600);
+	struct ledger_record r = record_of(5, "n1", 1);
+	static const char *const types[] = {"a", "b", ""};
+	json_t *request, *reply, *prior;
+
+	(void)state;
+	r.final = r.slow_known = true;
+	strcpy(r.node_type, "a");
+	r.slow_likelihood[SLOW_NARROW] = 1;
+	for (int settled = 0; settled < 2; settled++) {
+		for (int i = 0; i < 3; i++) {
+			request = record_request(&r);
+			json_object_set_new(request, "node_type", json_string(types[i]));
+			reply = ask(&s, request, 0, true);
+			prior = json_object_get(reply, "prior");
+			assert_int_equal(json_is_object(prior), settled && i == 0);
+			assert_true(
+				!prior || json_real_value(json_object_get(prior, "narrow")) > 0.33);
+			json_decref(reply);
+		}
+		json_decref(ask(&s, settle_request(&settlement), 0, true));
+	}
+	/* A request with nonsense, and one without a type, store their records all the same. */
+	r.seq = 7;
+	r.job_id = 6;
+	request = record_request(&r);
+	json_object_set_new(request, "node_type", json_integer(7));
+	reply = ask(&s, request, 0, true);
+	assert_null(json_object_get(reply, "prior"));
+	json_decref(reply);
+	assert_int_equal(s.counts.records, 2);
 	ledger_close(s.ledger);
 }
 
@@ -475,6 +513,7 @@ int main(void)
 		LEDGER_TEST(who_may_what),
 		LEDGER_TEST(owners_may_ask_early),
 		LEDGER_TEST(users_see_no_block_of_a_running_job),
+		LEDGER_TEST(records_are_answered_with_the_prior),
 		LEDGER_TEST(refusals_are_logged_sparsely),
 		LEDGER_TEST(bad_requests),
 	};

@@ -50,7 +50,10 @@ static struct ledger_record sample(void)
 		.partner_count = 2,
 		.partner = {12, 4000000000u},
 		.attributed = true,
-		.partner_degradation = {0.375, NAN}};
+		.partner_degradation = {0.375, NAN},
+		.node_type = "a model, L3 8M",
+		.slow_known = true,
+		.slow_likelihood = {0.25, 0.75, 0}};
 }
 
 static void survives_the_journey(void **state)
@@ -92,6 +95,13 @@ static void survives_the_journey(void **state)
 	assert_true(back.partner[1] == 4000000000u);
 	assert_true(back.attributed);
 	assert_true(back.partner_degradation[0] == 0.375 && isnan(back.partner_degradation[1]));
+	assert_string_equal(back.node_type, "a model, L3 8M");
+	assert_true(back.slow_known && back.slow_likelihood[SLOW_NARROW] == 0.75);
+	/* Not every record has these. */
+	json_object_del(again, "node_type");
+	json_object_del(again, "slow_likelihood");
+	assert_int_equal(record_from_json(again, &back, &err), 0);
+	assert_false(*back.node_type || back.slow_known);
 	/* A record of before there was this. */
 	json_object_del(again, "partner_degradation");
 	assert_int_equal(record_from_json(again, &back, &err), 0);
@@ -115,9 +125,11 @@ static void refuses_faults(void **state)
 		{"co_ns", "-1"}, {"solo_ns", "1e12"}, {"paused_ns", "true"},
 		{"unmeasured_ns", "-1"}, {"blocks", "-1"}, {"degradation", "10.01"},
 		{"degradation", "-11"}, {"degradation", "\"0.5\""}, {"variance", "\"nan\""},
-		{"partners", "7"}, {"partners", "[0]"}, {"partners", "[1.5]"},
-		{"partner_degradation", "0.5"}, {"partner_degradation", "[0.5]"},
-		{"partner_degradation", "[0.5,\"0.1\"]"}, {"partner_degradation", "[0.5,11]"},
+		{"partners", "7"}, {"partners", "[0]"}, {"partners", "[1.5]"}, {"node_type", "7"},
+		{"slow_likelihood", "[0.5,0.5]"}, {"slow_likelihood", "[0.5,0.5,\"0\"]"},
+		{"slow_likelihood", "[0.5,0.5,2]"}, {"partner_degradation", "0.5"},
+		{"partner_degradation", "[0.5]"}, {"partner_degradation", "[0.5,\"0.1\"]"},
+		{"partner_degradation", "[0.5,11]"},
 		{"partners", "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]"}};
 
 	(void)state;
@@ -132,8 +144,10 @@ static void refuses_faults(void **state)
 		assert_non_null(strstr(err.text, faults[i].field));
 		assert_int_equal(back.job_id, 42);
 		json_object_del(json, faults[i].field);
-		if (!strcmp(faults[i].field, "partner_degradation")) {
-			/* This one may be missing. */
+		if (!strcmp(faults[i].field, "partner_degradation") ||
+			!strcmp(faults[i].field, "node_type") ||
+			!strcmp(faults[i].field, "slow_likelihood")) {
+			/* These may be missing. */
 			assert_int_equal(record_from_json(json, &back, &err), 0);
 		} else {
 			assert_int_equal(record_from_json(json, &back, &err), -1);

@@ -43,6 +43,43 @@ static void add_blocks(struct tally *t, int n, double before, double during)
 	}
 }
 
+/* A job tells of slow refill once it has had a long block. */
+static void tells_of_slow_refill(void **state)
+{
+	struct tally *t = tally_new(7, 1, 1000, 1700000000, 100 * S, NULL), *back;
+	struct est_block b = {.before_n = 4, .during_n = 4, .beyond_n = 3};
+	struct ledger_record r;
+	json_t *saved;
+
+	(void)state;
+	add_blocks(t, 20, 700, 1000);
+	tally_record(t, &settings, "c", "n1", false, 2, &r);
+	assert_false(r.slow_known);
+	for (int k = 0; k < 4; k++) {
+		b.before[k] = (struct est_window){700, 0, 800e3, 0};
+		b.during[k] = (struct est_window){1000, 0, 800e3, 0};
+	}
+	for (int k = 0; k < 3; k++) {
+		double ns = est_beyond_ns(k, 4 * 800e3);
+
+		b.beyond[k] = (struct est_window){1000 * ns / 800e3, 0, ns, 0};
+	}
+	b.start_ns = INT64_C(1000) * S;
+	tally_block(t, &b);
+	tally_record(t, &settings, "c", "n1", false, 2, &r);
+	assert_true(r.slow_known && slow_likelihood_valid(r.slow_likelihood));
+	assert_true(r.slow_likelihood[SLOW_NONE] > 0.6);
+	saved = tally_save(t, "boot", 2);
+	back = tally_load(saved, "boot", 100 * S, 2);
+	assert_non_null(back);
+	memset(&r, 0, sizeof(r));
+	tally_record(back, &settings, "c", "n1", false, 2, &r);
+	assert_true(r.slow_known && slow_likelihood_valid(r.slow_likelihood));
+	json_decref(saved);
+	tally_free(t);
+	tally_free(back);
+}
+
 static void times_add_up(void **state)
 {
 	struct tally *t = tally_new(7, 1, 1000, 1700000000, 100 * S, NULL);
@@ -404,6 +441,7 @@ static void spinning(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tells_of_slow_refill),
 		cmocka_unit_test(times_add_up),
 		cmocka_unit_test(held_while_unmeasured),
 		cmocka_unit_test(few_blocks_are_no_data),
