@@ -120,6 +120,7 @@ check_PROGRAMS += \
 	tests/unit/poppa/measure/test_schedule \
 	tests/unit/poppa/measure/test_shutter \
 	tests/unit/poppa/measure/test_shutter_plan \
+	tests/unit/poppa/report/test_node_type \
 	tests/unit/poppa/report/test_sender \
 	tests/unit/poppa/report/test_spool \
 	tests/unit/poppa/report/test_status \
@@ -274,7 +275,7 @@ tests_unit_poppa_node_test_jobs_status_SOURCES = tests/unit/poppa/node/test_jobs
 tests_unit_poppa_node_test_jobs_status_LDFLAGS = $(JOBS_WRAPS)
 tests_unit_poppa_node_test_jobs_sync_SOURCES = tests/unit/poppa/node/test_jobs_sync.c $(JOBS_FIXTURE)
 tests_unit_poppa_node_test_jobs_sync_LDFLAGS = $(JOBS_WRAPS) \
-	-Wl,--wrap=find_tasks,--wrap=sender_wake
+	-Wl,--wrap=find_tasks,--wrap=sender_wake,--wrap=sender_prior
 tests_unit_poppa_node_test_jobs_table_SOURCES = tests/unit/poppa/node/test_jobs_table.c $(JOBS_FIXTURE)
 tests_unit_poppa_node_test_jobs_table_LDFLAGS = $(JOBS_WRAPS)
 tests_unit_registration_test_registration_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=readdir

@@ -225,15 +225,25 @@ done:
 	return reply;
 }
 
-static int send_batch(const struct client *c, const struct ledger_record *records, int n,
-	enum client_ack *ack, char ledger[CLIENT_LEDGER_ID], struct errmsg *err)
+static void take_news(const json_t *reply, struct client_news *news)
 {
-	json_t *list = json_array(), *reply, *results;
-	const char *id;
+	const char *id = json_string_value(json_object_get(reply, "ledger"));
+
+	snprintf(news->ledger, sizeof(news->ledger), "%s", id ? id : "");
+	news->has_prior = !slow_prior_from_json(json_object_get(reply, "prior"), &news->prior);
+}
+
+static int send_batch(const struct client *c, const struct ledger_record *records, int n,
+	enum client_ack *ack, struct client_news *news, struct errmsg *err)
+{
+	json_t *list = json_array(), *request, *reply, *results;
 
 	for (int i = 0; list && i < n; i++)
 		json_array_append_new(list, record_to_json(&records[i]));
-	reply = ask(c, json_pack("{s:s, s:o}", "op", "record", "records", list), err);
+	request = json_pack("{s:s, s:o}", "op", "record", "records", list);
+	if (*c->node_type)
+		json_object_set_new(request, "node_type", json_string(c->node_type));
+	reply = ask(c, request, err);
 	if (!reply)
 		return -1;
 	results = json_object_get(reply, "results");
@@ -251,15 +261,14 @@ static int send_batch(const struct client *c, const struct ledger_record *record
 			errmsg_set(err, "ledger %s: job %u: %s", c->host, records[i].job_id,
 				why ? why : "refused");
 	}
-	id = json_string_value(json_object_get(reply, "ledger"));
-	if (ledger)
-		snprintf(ledger, CLIENT_LEDGER_ID, "%s", id ? id : "");
+	if (news)
+		take_news(reply, news);
 	json_decref(reply);
 	return 0;
 }
 
 int client_send_records(const struct client *c, const struct ledger_record *records, int n,
-	enum client_ack *ack, char ledger[CLIENT_LEDGER_ID], struct errmsg *err)
+	enum client_ack *ack, struct client_news *news, struct errmsg *err)
 {
 	err->text[0] = '\0';
 	for (int i = 0; i < n; i++)
@@ -267,7 +276,7 @@ int client_send_records(const struct client *c, const struct ledger_record *reco
 	for (int i = 0; i < n || i == 0; i += CLIENT_MAX_BATCH) {
 		int batch = n - i < CLIENT_MAX_BATCH ? n - i : CLIENT_MAX_BATCH;
 
-		if (send_batch(c, records + i, batch, ack + i, ledger, err))
+		if (send_batch(c, records + i, batch, ack + i, news, err))
 			return -1;
 	}
 	return 0;

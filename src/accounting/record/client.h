@@ -19,6 +19,7 @@
 
 /* Where the ledger is, and whose replies are believed. It owns nothing and may be copied. */
 struct client {
+	char node_type[SLOW_NODE_TYPE]; /* of the node that sends records; "" = unknown */
 	char host[256];
 	int port;
 	int timeout_ms; /* for one request, without the look-up of the host's name */
@@ -44,14 +45,21 @@ enum client_ack {
 /* Length of a ledger's identity, with its end. */
 #define CLIENT_LEDGER_ID 64
 
+/* What the ledger says to each node that sends records. */
+struct client_news {
+	/* When it changes, the ledger was lost and must get its records again. */
+	char ledger[CLIENT_LEDGER_ID];
+	bool has_prior; /* there is one for nodes of the client's type */
+	struct slow_prior prior;
+};
+
 /*
  * Sends n records and says in ack[n] what became of each. Returns 0 where there is an answer for
  * every record, else -1 with err; ack[] is right either way. With 0, err says why a record was
- * refused, or is empty. ledger (may be NULL) gets the ledger's identity. When the identity changes,
- * the ledger was lost and must get its records again. With n = 0 the call asks for it alone.
+ * refused, or is empty, and *news (may be NULL) is filled. With n = 0 the call asks for that alone.
  */
 int client_send_records(const struct client *c, const struct ledger_record *records, int n,
-	enum client_ack *ack, char ledger[CLIENT_LEDGER_ID], struct errmsg *err);
+	enum client_ack *ack, struct client_news *news, struct errmsg *err);
 
 /* The run of a job that a question is about. */
 struct client_run {

@@ -55,6 +55,18 @@ static void print_totals(const json_t *status)
 			value_number(&model, 3, 100 * value_real(cost, "cpu")));
 }
 
+/* What a job that begins now is believed to get back slowly. */
+static void print_prior(const json_t *prior)
+{
+	const char *type = value_text(prior, "node_type");
+
+	if (prior)
+		printf("refill    nothing slow %.0f %%, some %.0f %%, perhaps all %.0f %% likely "
+		       "at first; %s\n",
+			100 * value_real(prior, "none"), 100 * value_real(prior, "narrow"),
+			100 * value_real(prior, "wide"), *type ? type : "processor unknown");
+}
+
 static void print_status(const json_t *status)
 {
 	const json_t *jobs = json_object_get(status, "jobs"), *job;
@@ -69,6 +81,7 @@ static void print_status(const json_t *status)
 	putchar('\n');
 	value_notes(stdout, status);
 	printf("settings  %s\n", value_text(status, "settings"));
+	print_prior(json_object_get(status, "slow_prior"));
 	print_totals(status);
 	if (json_array_size(jobs) == 0) {
 		puts("jobs      none co-located here that you may see");

@@ -100,7 +100,8 @@ static int prepare(struct poppad *d, struct errmsg *err)
 	d->run_dir_fd = run_dir_watch(d->paths.run, err);
 	if (d->run_dir_fd < 0)
 		return -1;
-	d->sender = sender_start(&d->spool, err);
+	node_type_read("", d->node_type);
+	d->sender = sender_start(&d->spool, d->node_type, err);
 	if (!d->sender)
 		return -1;
 	d->shutter = shutter_start(d->held, &d->guard, &d->block_fd, err);

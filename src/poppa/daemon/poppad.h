@@ -14,6 +14,7 @@
 #include "poppa/hold/held.h"
 #include "poppa/node/jobs.h"
 #include "poppa/node/run_dir_watch.h"
+#include "poppa/report/node_type.h"
 #include "poppa/report/sender.h"
 #include "poppa/measure/shutter.h"
 #include "poppa/estimate/shutterlog.h"
@@ -54,6 +55,7 @@ struct poppad {
 	struct shutter *shutter;
 	struct spool spool;
 	struct sender *sender;
+	char node_type[SLOW_NODE_TYPE];
 	struct status *status;
 	struct shutterlog_writer *log;
 	struct jobs *jobs;

@@ -76,6 +76,7 @@ static void start_jobs(struct poppad *d)
 		.shutter = d->shutter,
 		.spool = &d->spool,
 		.sender = d->sender,
+		.node_type = d->node_type,
 		.log = &d->log};
 
 	d->jobs = jobs_new(&env);

@@ -54,9 +54,13 @@ static json_t *set_hold(struct poppad *d, const json_t *request, bool hold)
 static json_t *describe(struct poppad *d, uid_t uid)
 {
 	char text[SETTINGS_MAX_TEXT];
+	struct slow_prior prior;
 	struct spool_counts n;
-	json_t *s;
+	json_t *s, *refill;
 
+	sender_prior(d->sender, &prior);
+	refill = slow_prior_to_json(&prior);
+	json_object_set_new(refill, "node_type", json_string(d->node_type));
 	spool_count(&d->spool, &n);
 	s = json_pack("{s:s, s:s, s:s, s:i, s:i, s:b, s:s, s:s?, s:f, s:{s:i, s:i, s:i}}",
 		"version", POPPA_VERSION, "node", d->node, "cluster", d->cluster.cluster, "pid",
@@ -66,6 +70,7 @@ static json_t *describe(struct poppad *d, uid_t uid)
 		*d->bad_settings ? d->bad_settings : NULL, "hold_s",
 		d->held_off ? (double)(d->hold_until - clock_now()) / NS_PER_S : 0.0, "spool",
 		"records", n.records, "refused", n.refused, "bad", n.bad);
+	json_object_set_new(s, "slow_prior", refill);
 	json_object_set_new(s, "jobs", d->jobs ? jobs_status(d->jobs, uid) : json_array());
 	if (d->jobs)
 		json_object_set_new(s, "totals", jobs_totals(d->jobs, uid));

@@ -61,8 +61,7 @@ static void interim(struct jobs *js)
 	for (struct job *j = js->first; j; j = j->next) {
 		struct ledger_record r;
 
-		tally_record(j->tally, js->env.settings, js->env.cluster->cluster,
-			js->env.cluster->node, false, time(NULL), &r);
+		jobs_record(js, j, false, &r);
 		sender_interim(js->env.sender, &r);
 	}
 }

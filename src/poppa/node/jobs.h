@@ -25,7 +25,8 @@ struct jobs_env {
 	struct held_file *held;
 	struct shutter *shutter;
 	const struct spool *spool;
-	struct sender *sender;
+	struct sender *sender;          /* it also knows the prior with which jobs begin */
+	const char *node_type;          /* node_type.h */
 	struct shutterlog_writer **log; /* *log may be NULL */
 };
 

@@ -170,6 +170,9 @@ int jobs_level(const struct jobs *js, const struct job *j);
 /* Whether the job runs while it is to stand still, so that nobody can be measured beside it. */
 bool jobs_unheld(const struct job *j);
 
+/* Fills the record of a run as it is now, and gives it the next seq. */
+void jobs_record(const struct jobs *js, const struct job *j, bool final, struct ledger_record *r);
+
 /* Sets in a plan whose blocks may be long now, and how long. */
 void jobs_permit_long(const struct jobs *js, struct shutter_plan *p);
 

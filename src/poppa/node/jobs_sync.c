@@ -31,6 +31,7 @@ static struct tally *restore(struct jobs *js, const struct registration *r)
 {
 	struct errmsg err = {""};
 	json_t *state = spool_restore(js->env.spool, r->job_id, r->restart, &err);
+	struct slow_prior prior;
 	struct tally *t = NULL;
 
 	if (state) {
@@ -49,7 +50,8 @@ static struct tally *restore(struct jobs *js, const struct registration *r)
 	}
 	if (t)
 		return t;
-	t = tally_new(r->job_id, r->restart, r->uid, r->registered, clock_now(), NULL);
+	sender_prior(js->env.sender, &prior);
+	t = tally_new(r->job_id, r->restart, r->uid, r->registered, clock_now(), &prior);
 	if (t)
 		tally_unmeasured(t, unseen_s(js, r) * NS_PER_S);
 	return t;
@@ -105,8 +107,7 @@ static bool finish(struct jobs *js, struct job *j)
 	struct errmsg err = {""};
 
 	tally_advance(j->tally, clock_now(), TALLY_ABSENT);
-	tally_record(j->tally, js->env.settings, js->env.cluster->cluster, js->env.cluster->node,
-		true, time(NULL), &r);
+	jobs_record(js, j, true, &r);
 	if (spool_record(js->env.spool, &r, &err)) {
 		if (!js->told_spool)
 			plog_error("the spool takes no record, trying again: %s", err.text);

@@ -2,7 +2,9 @@
 /* The table of co-located jobs: finds, adds and drops jobs, and tells what is known of one. */
 #include "poppa/node/jobs_impl.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "common/clock.h"
 #include "common/units.h"
@@ -130,6 +132,14 @@ int jobs_level(const struct jobs *js, const struct job *j)
 	int level = js->env.settings->adaptive ? pace_level(&j->pace) : 0;
 
 	return level > js->limit.level ? level : js->limit.level;
+}
+
+void jobs_record(const struct jobs *js, const struct job *j, bool final, struct ledger_record *r)
+{
+	tally_record(j->tally, js->env.settings, js->env.cluster->cluster, js->env.cluster->node,
+		final, time(NULL), r);
+	if (js->env.node_type)
+		snprintf(r->node_type, sizeof(r->node_type), "%s", js->env.node_type);
 }
 
 /* What a job's next long block is to be: what tells its estimator most. */

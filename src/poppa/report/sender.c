@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,10 +19,15 @@
 #define INTERIM_MAX 32
 /* How often a node with nothing to send asks the ledger for its identity. */
 #define ASK_EVERY (300 * NS_PER_S)
+/* By so much a weight of the prior changes before the new one is taken, and before it is logged. */
+#define CHANGED 0.001
+#define CHANGED_MUCH 0.05
 
 struct sender {
 	pthread_t thread;
 	const struct spool *spool;
+	char node_type[SLOW_NODE_TYPE];
+	struct slow_prior told_prior; /* that was logged last; the thread's */
 	/* The main thread sets the members below under this lock and signals. The sender's thread
 	 * copies them under the lock, and does not hold it while it waits for network or disk. */
 	pthread_mutex_t lock;
@@ -32,30 +38,55 @@ struct sender {
 	struct client client;
 	int interim_count;
 	struct ledger_record interim[INTERIM_MAX];
+	/* The thread sets it under the lock, and the main thread reads it. */
+	struct slow_prior prior;
 };
 
+/* Takes the ledger's prior for the jobs that begin from now on. */
+static void know_prior(struct sender *s, const struct slow_prior *next)
+{
+	const double *w = next->weight;
+	struct errmsg err = {""};
+
+	/* Nobody else changes it, so it can be read without the lock. */
+	if (slow_prior_distance(&s->prior, next) < CHANGED)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->prior = *next;
+	pthread_mutex_unlock(&s->lock);
+	if (spool_keep_prior(s->spool, s->node_type, next, &err))
+		plog_error("the prior of slow refill is not kept for the next start: %s", err.text);
+	if (slow_prior_distance(&s->told_prior, next) <= CHANGED_MUCH)
+		return;
+	s->told_prior = *next;
+	plog_info("slow refill on nodes like this one: none %.2f, some %.2f, much %.2f likely",
+		w[SLOW_NONE], w[SLOW_NARROW], w[SLOW_WIDE]);
+}
+
 /* A new ledger does not have what was sent before: the spool then sends it again. */
-static void know_ledger(const struct sender *s, const char *id)
+static void know_ledger(struct sender *s, const struct client_news *news)
 {
 	struct errmsg err = {""};
-	int n = spool_know_ledger(s->spool, id, &err);
+	int n = spool_know_ledger(s->spool, news->ledger, &err);
 
 	if (n < 0)
 		plog_error("%s", err.text);
 	else if (n)
 		plog_info("the ledger is a new one: %d records of the last %d days are sent again",
 			n, s->spool->keep_days);
+	if (news->has_prior)
+		know_prior(s, &news->prior);
 }
 
 /* Returns whether the ledger answered. */
-static bool ask_ledger(const struct sender *s, const struct client *c, struct errmsg *err)
+static bool ask_ledger(struct sender *s, const struct client *c, struct errmsg *err)
 {
-	char id[CLIENT_LEDGER_ID];
+	struct client_news news;
 
 	spool_expire(s->spool);
-	if (client_send_records(c, NULL, 0, NULL, id, err))
+	if (client_send_records(c, NULL, 0, NULL, &news, err))
 		return false;
-	know_ledger(s, id);
+	know_ledger(s, &news);
 	return true;
 }
 
@@ -83,19 +114,19 @@ static bool send_spool(struct sender *s, const struct client *c, struct errmsg *
 {
 	struct ledger_record *r = malloc(CLIENT_MAX_BATCH * sizeof(*r));
 	enum client_ack ack[CLIENT_MAX_BATCH];
-	char id[CLIENT_LEDGER_ID] = "";
+	struct client_news news = {.has_prior = false};
 	bool done = r != NULL;
 	int n;
 
 	while (done && (n = spool_records(s->spool, r, CLIENT_MAX_BATCH, err)) > 0) {
 		struct errmsg reason;
 
-		done = !client_send_records(c, r, n, ack, id, err);
+		done = !client_send_records(c, r, n, ack, &news, err);
 		reason = *err;
 		for (int i = 0; i < n; i++)
 			if (take_out(s, &r[i], ack[i], reason.text, err))
 				done = false;
-		know_ledger(s, id);
+		know_ledger(s, &news);
 	}
 	free(r);
 	return done && n == 0;
@@ -113,6 +144,7 @@ static void *sender_main(void *arg)
 	while (!s->quit) {
 		enum client_ack ack[INTERIM_MAX];
 		struct ledger_record *interim;
+		struct client_news news;
 		struct errmsg err = {""};
 		struct client c;
 		int n = s->interim_count;
@@ -136,7 +168,9 @@ static void *sender_main(void *arg)
 			memcpy(interim, s->interim, n * sizeof(*interim));
 		pthread_mutex_unlock(&s->lock);
 		if (interim)
-			ok = !client_send_records(&c, interim, n, ack, NULL, &err);
+			ok = !client_send_records(&c, interim, n, ack, &news, &err);
+		if (interim && ok)
+			know_ledger(s, &news);
 		free(interim);
 		if (ok && (!asked || clock_now() >= asked + ASK_EVERY)) {
 			ok = ask_ledger(s, &c, &err);
@@ -164,7 +198,7 @@ static void *sender_main(void *arg)
 	return NULL;
 }
 
-struct sender *sender_start(const struct spool *spool, struct errmsg *err)
+struct sender *sender_start(const struct spool *spool, const char *node_type, struct errmsg *err)
 {
 	struct sender *s = calloc(1, sizeof(*s));
 	pthread_condattr_t ca;
@@ -176,6 +210,9 @@ struct sender *sender_start(const struct spool *spool, struct errmsg *err)
 		return NULL;
 	}
 	s->spool = spool;
+	snprintf(s->node_type, sizeof(s->node_type), "%s", node_type);
+	spool_kept_prior(spool, node_type, &s->prior);
+	s->told_prior = s->prior;
 	s->wanted = true;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_init(&ca);
@@ -197,9 +234,17 @@ void sender_ledger(struct sender *s, const struct client *c)
 {
 	pthread_mutex_lock(&s->lock);
 	s->client = *c;
+	strcpy(s->client.node_type, s->node_type);
 	s->known = true;
 	pthread_mutex_unlock(&s->lock);
 	sender_wake(s);
+}
+
+void sender_prior(struct sender *s, struct slow_prior *prior)
+{
+	pthread_mutex_lock(&s->lock);
+	*prior = s->prior;
+	pthread_mutex_unlock(&s->lock);
 }
 
 void sender_wake(struct sender *s)

@@ -10,11 +10,16 @@
 struct sender;
 
 /* Starts the thread. It sends the records in the spool as soon as sender_ledger() has said where
- * the ledger is. The spool must outlive the thread. Returns NULL with err on failure. */
-struct sender *sender_start(const struct spool *spool, struct errmsg *err);
+ * the ledger is. The spool must outlive the thread. node_type (node_type.h) is copied; "" learns no
+ * prior. Returns NULL with err on failure. */
+struct sender *sender_start(const struct spool *spool, const char *node_type, struct errmsg *err);
 
-/* Says where the ledger is; *c is copied. */
+/* Says where the ledger is; *c is copied, but for its node type. */
 void sender_ledger(struct sender *s, const struct client *c);
+
+/* The prior of slow refill in force: what the ledger last said, also before a restart; else
+ * slow_prior_default. Does not wait for network or disk. */
+void sender_prior(struct sender *s, struct slow_prior *prior);
 
 /* Says that there is a new record in the spool. */
 void sender_wake(struct sender *s);

@@ -52,6 +52,7 @@ int spool_open(struct spool *s, const char *dir, struct errmsg *err)
 	snprintf(s->record_dir, sizeof(s->record_dir), "%s/records", dir);
 	snprintf(s->sent_dir, sizeof(s->sent_dir), "%s/sent", dir);
 	snprintf(s->ledger, sizeof(s->ledger), "%s/ledger", dir);
+	snprintf(s->prior, sizeof(s->prior), "%s/prior", dir);
 	s->keep_days = 0;
 	if (fsio_mkdirs(s->state_dir, 0700, err) || fsio_mkdirs(s->record_dir, 0700, err) ||
 		fsio_mkdirs(s->sent_dir, 0700, err))
@@ -335,6 +336,42 @@ int spool_know_ledger(const struct spool *s, const char *id, struct errmsg *err)
 		count = each_sent(s, send_again);
 	/* The identity is written last: after a kill before this, all of it is done again. */
 	return fsio_write(s->ledger, id, strlen(id), 0600, 1, err) ? -1 : count;
+}
+
+int spool_keep_prior(const struct spool *s, const char *node_type, const struct slow_prior *prior,
+	struct errmsg *err)
+{
+	json_t *json =
+		json_pack("{s:s, s:o}", "node_type", node_type, "prior", slow_prior_to_json(prior));
+	int rc = write_json(s->prior, json, 1, err);
+
+	json_decref(json);
+	return rc;
+}
+
+void spool_kept_prior(const struct spool *s, const char *node_type, struct slow_prior *prior)
+{
+	struct errmsg err = {"it has no valid weights"};
+	json_t *json = read_json(s->prior, &err);
+	const char *of = json_string_value(json_object_get(json, "node_type"));
+	struct slow_prior kept;
+	bool missing = !json && errno != EINVAL, unreadable = missing && errno != ENOENT;
+
+	*prior = slow_prior_default;
+	if (unreadable)
+		plog_warn("the prior of slow refill is the default: %s", err.text);
+	if (missing)
+		return;
+	if (!of || slow_prior_from_json(json_object_get(json, "prior"), &kept)) {
+		plog_error("%s is no prior and is set aside; the default is in force: %s", s->prior,
+			err.text);
+		if (set_aside(s->prior, "bad"))
+			plog_error("cannot rename %s: %s", s->prior, strerror(errno));
+	} else if (!strcmp(of, node_type)) {
+		/* Otherwise the node has another processor than before. */
+		*prior = kept;
+	}
+	json_decref(json);
 }
 
 static bool expire(const struct spool *s, const char *path, const char *name)

@@ -30,6 +30,7 @@ struct spool {
 	 * again. */
 	char sent_dir[PATH_MAX];
 	char ledger[PATH_MAX]; /* a file: the identity of the ledger that acknowledged them */
+	char prior[PATH_MAX];  /* a file: what the ledger last said of slow refill */
 	_Atomic int keep_days; /* how long sent_dir keeps them; 0 (as opened): not at all */
 };
 
@@ -74,6 +75,14 @@ int spool_acked(const struct spool *s, const struct ledger_record *r);
  * sent_dir go back to record_dir. Returns the number of these, or -1 with err.
  */
 int spool_know_ledger(const struct spool *s, const char *id, struct errmsg *err);
+
+/*
+ * Stores the prior of nodes of this type. 0, or -1 with err. And reads it: slow_prior_default where
+ * there is none for this type. A file that is no prior is logged and renamed to NAME.bad.
+ */
+int spool_keep_prior(const struct spool *s, const char *node_type, const struct slow_prior *prior,
+	struct errmsg *err);
+void spool_kept_prior(const struct spool *s, const char *node_type, struct slow_prior *prior);
 
 /* Removes the records that have been in sent_dir for more than keep_days. */
 void spool_expire(const struct spool *s);

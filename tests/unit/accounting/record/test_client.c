@@ -185,7 +185,7 @@ static void where_the_ledger_is(void **state)
 /* Refuses the record of job 3. */
 static json_t *take_records(const json_t *request, int number)
 {
-	static const size_t sizes[] = {CLIENT_MAX_BATCH, 2, 0};
+	static const size_t sizes[] = {CLIENT_MAX_BATCH, 2, 0, 0};
 	json_t *list = json_array(), *item;
 	size_t i;
 
@@ -200,7 +200,14 @@ static json_t *take_records(const json_t *request, int number)
 			json_object_set_new(
 				json_array_get(list, i), "error", json_string("not today"));
 	}
-	return json_pack("{s:b, s:o, s:s}", "ok", 1, "results", list, "ledger", "the-one");
+	if (number > 1)
+		assert_string_equal(
+			json_string_value(json_object_get(request, "node_type")), "a model");
+	return json_pack("{s:b, s:o, s:s, s:o*}", "ok", 1, "results", list, "ledger", "the-one",
+		"prior",
+		number > 1 ? json_pack("{s:f, s:f, s:f}", "none", 0.25, "narrow", 0.5, "wide",
+				     number == 2 ? 0.25 : 0.3)
+			   : NULL);
 }
 
 static void records_are_sent(void **state)
@@ -208,23 +215,30 @@ static void records_are_sent(void **state)
 	enum { N = CLIENT_MAX_BATCH + 2 };
 	static struct ledger_record r[N];
 	enum client_ack ack[N];
-	char id[CLIENT_LEDGER_ID] = "";
-	struct client c = start(take_records, 3);
+	struct client_news news;
+	struct client c = start(take_records, 4);
 	struct errmsg err = {"old"};
 
 	(void)state;
 	for (uint32_t i = 0; i < N; i++)
 		r[i] = record_of(i + 1);
-	assert_int_equal(client_send_records(&c, r, N, ack, id, &err), 0);
+	assert_int_equal(client_send_records(&c, r, N, ack, &news, &err), 0);
 	for (int i = 0; i < N; i++)
 		assert_int_equal(ack[i], i == 2 ? CLIENT_REFUSED : CLIENT_ACKED);
 	assert_non_null(strstr(err.text, "job 3: not today"));
-	assert_string_equal(id, "the-one");
-	/* Without records it only asks which ledger it is. */
-	id[0] = '\0';
-	assert_int_equal(client_send_records(&c, NULL, 0, NULL, id, &err), 0);
-	assert_string_equal(err.text, "");
-	assert_string_equal(id, "the-one");
+	assert_string_equal(news.ledger, "the-one");
+	assert_false(news.has_prior);
+	/* Without records it only asks which ledger it is, and what jobs of the node's type told. A
+	 * prior that is none is left out. */
+	strcpy(c.node_type, "a model");
+	for (int i = 0; i < 2; i++) {
+		memset(&news, 0, sizeof(news));
+		assert_int_equal(client_send_records(&c, NULL, 0, NULL, &news, &err), 0);
+		assert_string_equal(err.text, "");
+		assert_string_equal(news.ledger, "the-one");
+		assert_int_equal(news.has_prior, i == 0);
+		assert_true(i || news.prior.weight[SLOW_NARROW] == 0.5);
+	}
 	stop();
 }
 

@@ -234,7 +234,7 @@ static int setup(void **state)
 	if (!held || spool_open(&spool, path, &err))
 		return -1;
 	shutter = shutter_start(held, &guard, &notify_fd, &err);
-	sender = sender_start(&spool, &err);
+	sender = sender_start(&spool, "", &err);
 	if (!shutter || !sender)
 		return -1;
 	env.held = held;

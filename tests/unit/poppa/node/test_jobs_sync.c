@@ -24,6 +24,7 @@ static time_t began;
 int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id,
 	const char *name, const struct nodeconf *c, struct found_tasks *d);
 void __wrap_sender_wake(struct sender *s);
+void __wrap_sender_prior(struct sender *s, struct slow_prior *prior);
 
 /* No job has processes here. */
 int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id,
@@ -37,6 +38,14 @@ int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t j
 	(void)c;
 	*d = (struct found_tasks){.dirs = 0};
 	return 0;
+}
+
+static struct slow_prior in_force;
+
+void __wrap_sender_prior(struct sender *s, struct slow_prior *prior)
+{
+	(void)s;
+	*prior = in_force;
 }
 
 void __wrap_sender_wake(struct sender *s)
@@ -63,6 +72,7 @@ static int setup(void **state)
 	js.started_unix = began;
 	js.boot_unix = began - 1000;
 	woken = 0;
+	in_force = slow_prior_default;
 	return 0;
 }
 
@@ -112,6 +122,41 @@ static void checkpoint_of(uint32_t id, int64_t start)
 	assert_int_equal(spool_checkpoint(&spool, id, 0, json, &err), 0);
 	json_decref(json);
 	tally_free(t);
+}
+
+/* A job begins with the prior that is in force then, and keeps it over a restart. */
+static void begins_with_the_prior(void **state)
+{
+	static const struct slow_prior other = {{0.25, 0.5, 0.25}};
+	struct errmsg err = {""};
+	struct ledger_record r[4];
+	json_t *json;
+
+	(void)state;
+	js.env.node_type = "a model";
+	in_force = other;
+	register_job(5, 0, 0);
+	jobs_sync(&js);
+	in_force = slow_prior_default;
+	register_job(6, 0, 0);
+	jobs_sync(&js);
+	assert_memory_equal(
+		estimator_prior(jobs_find(&js, 5, 0)->tally->robust), &other, sizeof(other));
+	assert_memory_equal(estimator_prior(jobs_find(&js, 6, 0)->tally->robust),
+		&slow_prior_default, sizeof(other));
+	json = tally_save(js.first->tally, "this", time(NULL));
+	assert_int_equal(spool_checkpoint(&spool, 5, 0, json, &err), 0);
+	json_decref(json);
+	while (js.first)
+		jobs_drop(&js, js.first);
+	jobs_sync(&js);
+	assert_memory_equal(
+		estimator_prior(jobs_find(&js, 5, 0)->tally->robust), &other, sizeof(other));
+	assert_int_equal(registration_end(dir, 5, 0, &err), 0);
+	jobs_sync(&js);
+	assert_int_equal(records(r), 1);
+	assert_string_equal(r[0].node_type, "a model");
+	assert_false(r[0].slow_known);
 }
 
 static void comes_and_leaves(void **state)
@@ -243,6 +288,7 @@ static void of_an_earlier_boot(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		SYNC_TEST(begins_with_the_prior),
 		SYNC_TEST(comes_and_leaves),
 		SYNC_TEST(time_before_poppad),
 		SYNC_TEST(spool_takes_nothing),

@@ -23,7 +23,7 @@
 #define A_WHILE_US 300000
 
 int __wrap_client_send_records(const struct client *c, const struct ledger_record *records, int n,
-	enum client_ack *ack, char ledger[CLIENT_LEDGER_ID], struct errmsg *err);
+	enum client_ack *ack, struct client_news *news, struct errmsg *err);
 int __wrap_rename(const char *from, const char *to);
 int __wrap_unlink(const char *path);
 int __real_rename(const char *from, const char *to);
@@ -34,15 +34,18 @@ static struct spool spool;
 static atomic_int asked;
 static atomic_int verdict;    /* what the ledger says of each */
 static atomic_bool read_only; /* the spool's file system */
+static bool tells_prior;      /* the ledger has one */
+static struct slow_prior told;
 
 int __wrap_client_send_records(const struct client *c, const struct ledger_record *records, int n,
-	enum client_ack *ack, char ledger[CLIENT_LEDGER_ID], struct errmsg *err)
+	enum client_ack *ack, struct client_news *news, struct errmsg *err)
 {
-	(void)c;
 	(void)records;
 	err->text[0] = '\0';
-	if (ledger)
-		snprintf(ledger, CLIENT_LEDGER_ID, "the-one");
+	if (news) {
+		*news = (struct client_news){"the-one", tells_prior, told};
+		assert_string_equal(c->node_type, "a model");
+	}
 	asked++;
 	for (int i = 0; i < n; i++)
 		ack[i] = (enum client_ack)verdict;
@@ -108,7 +111,7 @@ static struct sender *start(int records)
 		assert_int_equal(spool_record(&spool, &r, &err), 0);
 	}
 	asked = 0;
-	s = sender_start(&spool, &err);
+	s = sender_start(&spool, "a model", &err);
 	assert_non_null(s);
 	sender_ledger(s, &client);
 	return s;
@@ -171,6 +174,59 @@ static void say_nothing(enum plog_level level, const char *line)
 	(void)line;
 }
 
+static int lines_about_refill;
+
+static void count_lines(enum plog_level level, const char *line)
+{
+	(void)level;
+	lines_about_refill += strstr(line, "slow refill") != NULL;
+}
+
+/* The next prior from the ledger, which comes with an answer about a record. */
+static void learn(struct slow_prior next)
+{
+	struct slow_prior now;
+	struct sender *s;
+
+	told = next;
+	tells_prior = true;
+	s = start(1);
+	wait_until_sent();
+	sender_stop(s);
+	/* The last one before a restart. */
+	tells_prior = false;
+	s = start(0);
+	sender_prior(s, &now);
+	sender_stop(s);
+	assert_true(slow_prior_distance(&now, &next) < 0.0011);
+}
+
+/* Each start begins with what the ledger said last; a line tells of much else only. */
+static void keeps_the_ledgers_prior(void **state)
+{
+	struct slow_prior now;
+	struct sender *s;
+
+	(void)state;
+	plog_set_sink(count_lines);
+	verdict = CLIENT_ACKED;
+	s = start(1);
+	sender_prior(s, &now);
+	assert_memory_equal(&now, &slow_prior_default, sizeof(now));
+	wait_until_sent();
+	sender_prior(s, &now);
+	sender_stop(s);
+	assert_memory_equal(&now, &slow_prior_default, sizeof(now));
+	learn((struct slow_prior){{0.62, 0.36, 0.02}});
+	assert_int_equal(lines_about_refill, 0);
+	learn((struct slow_prior){{0.5, 0.4, 0.1}});
+	assert_int_equal(lines_about_refill, 1);
+	learn((struct slow_prior){{0.5, 0.4, 0.1}});
+	learn((struct slow_prior){{0.4995, 0.4005, 0.1}});
+	assert_int_equal(lines_about_refill, 1);
+	plog_set_sink(say_nothing);
+}
+
 /* A checkpoint that a kill left half written is of no use; what is kept for people is. */
 static void begins_without_leftovers(void **state)
 {
@@ -216,6 +272,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sends_all),
 		cmocka_unit_test(keeps_what_is_refused_aside),
+		cmocka_unit_test(keeps_the_ledgers_prior),
 		cmocka_unit_test(rests_where_the_spool_is_read_only),
 		cmocka_unit_test(begins_without_leftovers),
 	};

@@ -356,6 +356,56 @@ static void full_disk(void **state)
 }
 
 /* A record is taken out by its name, also one whose file somebody has given another. */
+static char logged[1024];
+
+static void note(enum plog_level level, const char *line)
+{
+	(void)level;
+	strncat(logged, line, sizeof(logged) - strlen(logged) - 2);
+	strcat(logged, "\n");
+}
+
+static void prior_of_slow_refill(void **state)
+{
+	static const char *const damaged[] = {"", "{\"node_type\":\"a\",\"pri", "[]",
+		"{\"node_type\":\"a\",\"prior\":{\"none\":0.5,\"narrow\":0.5,\"wide\":0.5}}",
+		"{\"prior\":{\"none\":0.5,\"narrow\":0.25,\"wide\":0.25}}"};
+	char dir[] = "/tmp/test_spool-XXXXXX", bad[PATH_MAX + 8];
+	struct slow_prior p = {{1 / 3.0, 0.2, 1 - 1 / 3.0 - 0.2}}, kept = {{0}};
+	struct errmsg err = {""};
+	struct spool spool;
+
+	(void)state;
+	plog_set_sink(note);
+	make_spool(dir, &spool);
+	spool_kept_prior(&spool, "a", &kept);
+	assert_memory_equal(&kept, &slow_prior_default, sizeof(kept));
+	assert_int_equal(spool_keep_prior(&spool, "a", &p, &err), 0);
+	spool_kept_prior(&spool, "a", &kept);
+	assert_memory_equal(&kept, &p, sizeof(kept));
+	/* Another processor. */
+	spool_kept_prior(&spool, "b", &kept);
+	assert_memory_equal(&kept, &slow_prior_default, sizeof(kept));
+	assert_string_equal(logged, "");
+	snprintf(bad, sizeof(bad), "%s.bad", spool.prior);
+	for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++) {
+		assert_int_equal(
+			fsio_write(spool.prior, damaged[i], strlen(damaged[i]), 0600, 0, &err), 0);
+		logged[0] = '\0';
+		spool_kept_prior(&spool, "a", &kept);
+		assert_memory_equal(&kept, &slow_prior_default, sizeof(kept));
+		assert_non_null(strstr(logged, "is set aside; the default is in force"));
+		assert_ptr_equal(strchr(logged, '\n'), strrchr(logged, '\n'));
+		assert_int_equal(access(spool.prior, F_OK), -1);
+		assert_int_equal(access(bad, F_OK), 0);
+		logged[0] = '\0';
+		spool_kept_prior(&spool, "a", &kept);
+		assert_string_equal(logged, "");
+	}
+	remove_dir(dir);
+	plog_set_sink(quiet);
+}
+
 static void names(void **state)
 {
 	char dir[] = "/tmp/test_spool-XXXXXX", from[128], to[160];
@@ -406,6 +456,7 @@ int main(void)
 		cmocka_unit_test(leftovers_of_a_kill),
 		cmocka_unit_test(full_disk),
 		cmocka_unit_test(names),
+		cmocka_unit_test(prior_of_slow_refill),
 	};
 
 	plog_set_sink(quiet);
