@@ -144,7 +144,8 @@ if !SANITIZERS
 check_PROGRAMS += \
 	tests/unit/scenario/test_adaptive \
 	tests/unit/scenario/test_fairness \
-	tests/unit/scenario/test_gaming
+	tests/unit/scenario/test_gaming \
+	tests/unit/scenario/test_prior
 endif
 if HAVE_SLURM
 check_PROGRAMS += tests/unit/plugins/prep_poppa/test_run_snapshot tests/unit/plugins/prep_poppa/test_usage_journal
@@ -301,6 +302,8 @@ tests_unit_plugins_prep_poppa_test_usage_journal_CPPFLAGS = $(MODULE_CPPFLAGS) -
 tests_unit_plugins_prep_poppa_test_usage_journal_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=refunds_look,--wrap=refunds_enter,--wrap=write
 tests_unit_scenario_test_fairness_SOURCES = tests/unit/scenario/test_fairness.c $(fairness_sources)
+tests_unit_scenario_test_prior_SOURCES = \
+	tests/unit/scenario/test_prior.c tests/gen/families.c tests/gen/families.h tests/gen/gen.c tests/gen/gen.h
 
 TESTS += tests/unit/scenario/test_circles.sh tests/unit/scenario/test_libraries.sh tests/unit/scenario/test_workloads.sh
 EXTRA_DIST += tests/unit/scenario/test_circles.sh tests/unit/scenario/test_libraries.sh \
