@@ -21,8 +21,7 @@ struct estimator *estimator_new(enum estimate_method method, const struct slow_p
 	if (!e)
 		return NULL;
 	e->method = method;
-	if (method == ESTIMATE_ROBUST &&
-		!(e->robust = robust_new(prior ? prior : &slow_prior_default))) {
+	if (method == ESTIMATE_ROBUST && !(e->robust = robust_new(prior))) {
 		free(e);
 		return NULL;
 	}

@@ -59,8 +59,8 @@ struct est_result {
 
 struct estimator; /* constant size */
 
-/* prior: what is believed of slow refill before any long block, valid and copied; NULL: the
- * default. It stays the job's, also in its checkpoints. NULL when out of memory. */
+/* prior: what is believed of slow refill before the first long block, valid and copied; NULL: no
+ * long block is awaited. It stays the job's, also in its checkpoints. NULL when out of memory. */
 struct estimator *estimator_new(enum estimate_method method, const struct slow_prior *prior);
 void estimator_free(struct estimator *e);
 enum estimate_method estimator_method(const struct estimator *e);
@@ -75,7 +75,7 @@ bool estimator_add(struct estimator *e, const struct est_block *block);
  */
 int estimator_long_windows(const struct estimator *e);
 
-/* The prior that it was made with; e owns it. NULL for a method that needs none. */
+/* The prior that it was made with, or NULL; e owns it. */
 const struct slow_prior *estimator_prior(const struct estimator *e);
 
 /*

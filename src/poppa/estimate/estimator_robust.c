@@ -91,7 +91,9 @@ struct robust_state *robust_new(const struct slow_prior *prior)
 
 const struct slow_prior *robust_prior(const struct robust_state *r)
 {
-	return &r->slow[BLOCKFIT_BEFORE].prior;
+	const struct slow_refill *slow = &r->slow[BLOCKFIT_BEFORE];
+
+	return slow->awaited ? &slow->prior : NULL;
 }
 
 /* Of both families, the one that is right also where the decay has another pace. */
@@ -335,13 +337,13 @@ static void estimate_families(
 		/* The series of all blocks has one family. */
 		int first = series->hypotheses == BLOCKFIT_TAUS ? 0 : f * BLOCKFIT_TAUS;
 		int best = tau_loss_least(&r->tau, f);
-		const struct slow_share *share = &r->slow[f].share;
+		const struct slow_share share = slow_refill_share(&r->slow[f]);
 
 		for (int k = 0; k < BLOCKFIT_TAUS; k++) {
-			mean[k] = series_missed(series, first + k, share->a, &slope, &gain);
+			mean[k] = series_missed(series, first + k, share.a, &slope, &gain);
 			noise[k] = gain * gain * series_variance(series, first + k);
 			if (k == best)
-				out->missed = slope * slope * share->variance;
+				out->missed = slope * slope * share.variance;
 		}
 		out->u[f] =
 			tau_loss_mean(&r->tau, f, mean, noise, &out->variance[f], &out->vague[f]);

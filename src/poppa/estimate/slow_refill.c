@@ -506,7 +506,8 @@ static int best_windows(const struct slow_refill *r, const double *likely, int k
 void slow_refill_init(struct slow_refill *r, const struct slow_prior *prior)
 {
 	memset(r, 0, sizeof(*r));
-	r->prior = *prior;
+	r->prior = prior ? *prior : slow_prior_default;
+	r->awaited = prior != NULL;
 	for (int i = 0; i < SLOW_HYPOTHESES; i++)
 		r->likelihood[i] = 1.0 / SLOW_HYPOTHESES;
 }
@@ -551,6 +552,17 @@ void slow_refill_weigh(struct slow_refill *r, int best, double bursts)
 	r->windows = best_windows(r, likely, best);
 }
 
+struct slow_share slow_refill_share(const struct slow_refill *r)
+{
+	struct slow_share share = r->share;
+
+	if (r->blocks || !r->awaited)
+		return share;
+	for (int i = 0; i < SLABS; i++)
+		share.variance += r->prior.weight[HYPOTHESIS(i)] * deviations[i] * deviations[i];
+	return share;
+}
+
 int slow_refill_windows(const struct slow_refill *r)
 {
 	return r->windows > 0 ? (int)r->windows : EST_BEYOND;
@@ -559,9 +571,10 @@ int slow_refill_windows(const struct slow_refill *r)
 #define REAL(name) STATE_REAL(struct slow_refill, name)
 #define WHOLE(name) STATE_WHOLE(struct slow_refill, name)
 
-static const struct state_field fields[] = {REAL(prior), REAL(recent), WHOLE(recents),
-	WHOLE(blocks), WHOLE(weighed), WHOLE(weighed_tau), WHOLE(weighed_complete), REAL(share),
-	REAL(likelihood), REAL(bursts), REAL(windows), REAL(moves), REAL(gap), REAL(unsteady)};
+static const struct state_field fields[] = {REAL(prior), WHOLE(awaited), REAL(recent),
+	WHOLE(recents), WHOLE(blocks), WHOLE(weighed), WHOLE(weighed_tau), WHOLE(weighed_complete),
+	REAL(share), REAL(likelihood), REAL(bursts), REAL(windows), REAL(moves), REAL(gap),
+	REAL(unsteady)};
 
 /* Of the long blocks, only those that there are: most runs have a few. */
 static struct state_field blocks_field(const struct slow_refill *r)

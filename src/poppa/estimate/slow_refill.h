@@ -54,11 +54,12 @@ struct slow_share {
 
 /* Starts with slow_refill_init(). */
 struct slow_refill {
-	struct slow_prior prior; /* never changes */
+	struct slow_prior prior; /* never changes, nor does the next one */
+	uint64_t awaited;        /* 1: there are to be long blocks */
 	struct slow_recent recent[SLOW_RECENT];
 	struct slow_block block[SLOW_BLOCKS];
 	uint64_t recents, blocks; /* ever added */
-	struct slow_share share;  /* zeros until there is a long block, and so nothing known */
+	struct slow_share share;  /* zeros until there is a long block; see slow_refill_share() */
 	/* How well each hypothesis of the prior explains the long blocks, without the prior: sums
 	 * to 1. Alike where there is no long block. */
 	double likelihood[SLOW_HYPOTHESES];
@@ -71,7 +72,8 @@ struct slow_refill {
 			      between blocks */
 };
 
-/* An empty state, with this prior (slow_prior_valid()). */
+/* An empty state, with this prior (slow_prior_valid()). NULL: no long block is awaited; if one
+ * comes all the same, the default is its prior. */
 void slow_refill_init(struct slow_refill *r, const struct slow_prior *prior);
 
 /*
@@ -90,6 +92,10 @@ void slow_refill_add(struct slow_refill *r, const struct est_block *b, const str
  * be noise is hardly corrected.
  */
 void slow_refill_weigh(struct slow_refill *r, int best, double bursts);
+
+/* What is known of a. Where the first long block is still awaited nothing is corrected, and the
+ * variance is that of the prior about none: an interval says so. */
+struct slow_share slow_refill_share(const struct slow_refill *r);
 
 /* How many windows beyond the next long block should have: all in the first one, and then as many
  * as tell most in the time that they take, of the paces that are still likely. */

@@ -187,8 +187,10 @@ static void take_long(struct jobs *js, struct job *j, const struct shutter_plan 
 static void log_block(
 	const struct shutter_plan *p, const struct job *lone, struct shutterlog_writer *w)
 {
-	if (lone)
-		shutterlog_prior(w, lone->reg.job_id, estimator_prior(lone->tally->robust));
+	const struct slow_prior *prior = lone ? estimator_prior(lone->tally->robust) : NULL;
+
+	if (prior)
+		shutterlog_prior(w, lone->reg.job_id, prior);
 	shutter_plan_log(p, w);
 }
 

@@ -27,6 +27,12 @@ static int64_t unseen_s(const struct jobs *js, const struct registration *r)
 	return s > 0 ? s : 0;
 }
 
+/* Whether a job that begins now is to have long blocks. */
+static bool has_long_blocks(const struct poppa_settings *s)
+{
+	return s->method == ESTIMATE_ROBUST && s->long_ns && s->long_budget > 0;
+}
+
 static struct tally *restore(struct jobs *js, const struct registration *r)
 {
 	struct errmsg err = {""};
@@ -51,7 +57,8 @@ static struct tally *restore(struct jobs *js, const struct registration *r)
 	if (t)
 		return t;
 	sender_prior(js->env.sender, &prior);
-	t = tally_new(r->job_id, r->restart, r->uid, r->registered, clock_now(), &prior);
+	t = tally_new(r->job_id, r->restart, r->uid, r->registered, clock_now(),
+		has_long_blocks(js->env.settings) ? &prior : NULL);
 	if (t)
 		tally_unmeasured(t, unseen_s(js, r) * NS_PER_S);
 	return t;

@@ -300,6 +300,32 @@ static void broken_checkpoints_are_refused(void **state)
 	estimator_free(e);
 }
 
+/* Where long blocks are to come and none has come yet, the interval has room for what they may
+ * show; without them, it has none. */
+static void awaits_long_blocks(void **state)
+{
+	struct gen_score without = {0}, awaited = {0};
+
+	(void)state;
+	for (int f = 0; f < gen_families(); f++) {
+		struct gen_spec spec;
+
+		if (!gen_family(f)->slow)
+			continue;
+		gen_family_spec(f, 1, &spec);
+		spec.beyond = 0;
+		assert_int_equal(gen_judge_with(&spec, ESTIMATE_ROBUST, NULL, &without, NULL), 0);
+		assert_int_equal(
+			gen_judge_with(&spec, ESTIMATE_ROBUST, &slow_prior_default, &awaited, NULL),
+			0);
+	}
+	print_message("a slow part, no long blocks: in the interval %d of %d, awaited %d\n",
+		without.covered, without.jobs, awaited.covered);
+	assert_float_equal(without.error, awaited.error, 1e-9);
+	assert_true(without.covered < 0.5 * without.jobs);
+	assert_true(awaited.covered >= 0.75 * awaited.jobs);
+}
+
 /* ---- accuracy ---- */
 
 /* The largest mean error of a run time that a family may have, and over all of them; the same with
@@ -604,6 +630,7 @@ int main(void)
 		cmocka_unit_test(broken_checkpoints_are_refused),
 		cmocka_unit_test(robust_tells_a_phase_from_a_wild_block),
 		cmocka_unit_test(each_family_is_judged),
+		cmocka_unit_test(awaits_long_blocks),
 #ifndef __SANITIZE_ADDRESS__ /* they take minutes with it, and judge errors, not code */
 		cmocka_unit_test(robust_is_accurate),
 		cmocka_unit_test(small_degradations_are_not_biased),
