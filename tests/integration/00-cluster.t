@@ -11,6 +11,8 @@ is "the plugin directory comes before the link to Slurm's own" \
 	"$(scontrol show config | sed -n 's/^PluginDir *= *//p')" \
 	"$POPPA_SANDBOX/usr/lib/poppa/slurm:$POPPA_SANDBOX/usr/lib/poppa/slurm-own"
 ok "and the link leads there" test -e "$POPPA_SANDBOX/usr/lib/poppa/slurm-own/accounting_storage_slurmdbd.so"
+ok "what is installed is linked with the libraries that it uses" \
+	"$tests_dir/unit/scenario/test_libraries.sh" "$POPPA_SANDBOX/usr"
 nok "no daemon has ended" sh -c "'$tree/contrib/sandbox/ctl' status | grep -w ended"
 
 submit -n2 --wrap 'srun -n2 sh -c "echo cores \$(sed -n s/Cpus_allowed_list:.//p /proc/self/status)"; exit 3'

@@ -1,8 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Each program and plugin is linked with the libraries that it uses and with no other: by readelf -d of the build tree. TAP.
+# Each program and plugin is linked with the libraries that it uses and with no other: by readelf -d. TAP.
+# test_libraries.sh [PREFIX]: of what is installed there, or of the build tree.
 set -u
 tests=0 failed=0
+plugin=.libs/prep_poppa.so sbin=. bin=. libexec=.
+if [ $# -gt 0 ]; then
+	plugin=$1/lib/poppa/slurm/prep_poppa.so sbin=$1/sbin bin=$1/bin libexec=$1/libexec/poppa
+fi
 
 # links_none FILE LIBRARY...: by the beginnings of the libraries' names
 links_none()
@@ -44,13 +49,13 @@ if ! command -v readelf >/dev/null; then
 	exit 77
 fi
 # A build without Slurm has no plugins.
-[ ! -e prep_poppa.la ] || links_none .libs/prep_poppa.so libsqlite3 libgcrypt
-links_none poppad libsqlite3 libgcrypt
-links_none poppa libpapi libpfm libelf
-links_only_libc poppa-guard
+if [ $# -gt 0 ] || [ -e prep_poppa.la ]; then links_none "$plugin" libsqlite3 libgcrypt; fi
+links_none "$sbin/poppad" libsqlite3 libgcrypt
+links_none "$bin/poppa" libpapi libpfm libelf
+links_only_libc "$libexec/poppa-guard"
 # It can tell: poppad reads ELF files.
 tests=$((tests + 1))
-if readelf -d poppad | grep -q 'NEEDED.*libelf'; then
+if readelf -d "$sbin/poppad" | grep -q 'NEEDED.*libelf'; then
 	echo "ok $tests - a library that is needed is seen"
 else
 	echo "not ok $tests - a library that is needed is seen"
