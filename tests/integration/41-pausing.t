@@ -199,6 +199,7 @@ done
 # --- partners that come and go in the middle of shutters ---
 SUBMIT_USER=poppa-demo submit --colocate -n1 -o pausing.%j --wrap "srun $contend --line $line --seconds 200 --private 60; exit 7"
 long=$job short=()
+wait_running "$long" && wait_until 20 holds "any(.jobs[]; .job == $long and .tasks == 1)"
 for _ in 1 2 3 4 5; do
 	SUBMIT_USER=poppa-guest submit --colocate -n1 -o /dev/null --wrap "srun $contend --line $line --seconds 1 --private 60"
 	short+=("$job")

@@ -39,7 +39,7 @@ for user in poppa-demo poppa-guest; do
 	SUBMIT_USER=$user submit --colocate -n1 -o /dev/null --wrap "srun $contend --line $line --seconds 600 --private 60"
 	ok "a co-located job of $user runs" wait_running "$job"
 done
-ok "shutters open" wait_until 60 holds '.totals.shutters > 5'
+ok "shutters of these settings open" wait_until 60 holds '(.settings | contains("poppa_period=100ms")) and .totals.shutters > 5'
 
 # --- a bad setting ---
 good=$(status .settings)

@@ -166,8 +166,10 @@ all_ended() {
 # end_jobs ID...: has jobs end, and waits for it. Slurm takes three seconds to end a job that still has processes; where
 # the step of a job is killed, its script ends by itself.
 end_jobs() {
-	local id
-	scancel -s KILL "${@/%/.0}" 2>/dev/null
+	local id steps=()
+	# scancel goes on for a minute and a half to ask for the step of a job that waits.
+	for id in $(squeue -h -t running -j "$(IFS=,; echo "$*")" -o %A 2>/dev/null); do steps+=("$id.0"); done
+	[ "${#steps[@]}" = 0 ] || scancel -s KILL "${steps[@]}" 2>/dev/null
 	wait_until 1 all_ended "$@" || scancel "$@" 2>/dev/null
 	for id; do wait_end "$id" 90; done
 }
