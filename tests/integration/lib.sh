@@ -158,9 +158,10 @@ wait_running() {
 	return 1
 }
 
+# Without its argument, a return in what an exit trap calls would be that of the command before the trap.
 all_ended() {
 	local id
-	for id; do job_ended "$id" || return; done
+	for id; do job_ended "$id" || return 1; done
 }
 
 # end_jobs ID...: has jobs end, and waits for it. Slurm takes three seconds to end a job that still has processes; where
