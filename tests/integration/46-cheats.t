@@ -24,10 +24,10 @@ install -m 755 "$build/victim" "$bin/victim"
 played=$(mktemp -d)
 on_exit rm -rf "$played"
 
-# As many shutters as can be, to see in seconds what takes a job minutes.
+# As many shutters as can be, to see in seconds what takes a job minutes; POPPA_TEST_LONG=auto adds long blocks.
 ctl reconfigure --reset >/dev/null
 ctl reconfigure poppa_period=40ms poppa_shutter=20ms poppa_overhead_max=20% poppa_adaptive=no poppa_min_blocks=8 \
-	poppa_long=off poppa_settle_timeout=10s >/dev/null
+	poppa_long="${POPPA_TEST_LONG:-off}" poppa_settle_timeout=10s >/dev/null
 on_exit ctl reconfigure --reset
 
 on_node() {
