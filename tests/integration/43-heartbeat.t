@@ -26,7 +26,10 @@ ok "with the preload both ranks publish" \
 	wait_until 30 holds "any(.jobs[]; .job == $preload and .backend == \"heartbeat\" and .counted_tasks == 2)"
 unlike "without it none does" "$(status ".jobs[] | select(.job == $plain) | .backend")" heartbeat
 ok "what they publish can be used" wait_until 60 holds "any(.jobs[]; .job == $preload and .used > 0)"
-end_jobs "$plain" "$preload"
+# Slurm's way: ranks that are killed leave files in /dev/shm.
+scancel "$plain" "$preload"
+wait_end "$plain"
+wait_end "$preload"
 is "the program's output is its own" \
 	"$(grep -v 'slurmstepd\|CANCELLED\|^ *$' "$(home_of poppa-guest)/preload.$preload" | grep -c poppa)" 0
 

@@ -165,7 +165,7 @@ all_ended() {
 }
 
 # end_jobs ID...: has jobs end, and waits for it. Slurm takes three seconds to end a job that still has processes; where
-# the step of a job is killed, its script ends by itself.
+# the step of a job is killed, its script ends by itself. Not for MPI programs of several ranks: they leave files.
 end_jobs() {
 	local id steps=()
 	# scancel goes on for a minute and a half to ask for the step of a job that waits.
