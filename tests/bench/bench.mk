@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The experiments of tests/bench/run: programs of their own and what is shipped.
 noinst_PROGRAMS += tests/bench/loop
-tests_bench_loop_SOURCES = tests/bench/loop.c tests/integration/thaw.h \
+tests_bench_loop_SOURCES = tests/bench/loop.c \
 	tests/bench/block_timer.c tests/bench/block_timer.h \
 	tests/bench/cpu_stage.c tests/bench/cpu_stage.h \
 	tests/bench/straight.c tests/bench/straight.h

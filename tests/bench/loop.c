@@ -34,9 +34,9 @@
 #include "heartbeat/poppa_heartbeat.h"
 #include "poppa/estimate/blockfit.h"
 #include "poppa/counter/counter_backend.h"
+#include "poppa/hold/freezer.h"
 #include "poppa/hold/proc.h"
 #include "poppa/measure/shutter.h"
-#include "integration/thaw.h"
 #include "block_timer.h"
 #include "cpu_stage.h"
 #include "straight.h"
@@ -205,7 +205,7 @@ static void clean_up(void)
 		kill(pid[t], SIGCONT);
 	}
 	for (int j = 0; j < JOBS && *cgroup[j]; j++)
-		thaw(held_freezer(freezer), cgroup[j]);
+		freezer_command_in(held_freezer(freezer), cgroup[j], held_freezer(freezer)->thaw);
 	for (int t = 0; t < options.tasks; t++)
 		if (pid[t] > 0)
 			waitpid(pid[t], NULL, 0);

@@ -9,7 +9,7 @@ tests_integration_crowd_SOURCES = tests/integration/crowd.c
 
 # Needs root and a freezer; tests/integration/42-guard.t runs it. The module sets poppad's wall clock.
 noinst_PROGRAMS += tests/integration/poppad_kill
-tests_integration_poppad_kill_SOURCES = tests/integration/poppad_kill.c tests/integration/thaw.h \
+tests_integration_poppad_kill_SOURCES = tests/integration/poppad_kill.c \
 	tests/integration/witness.c tests/integration/witness.h
 tests_integration_poppad_kill_LDADD = libheld.la libheartbeat.la libpoppacommon.la -lpthread
 noinst_LTLIBRARIES += tests/integration/wallclock.la

@@ -39,9 +39,9 @@
 #include "common/fsio.h"
 #include "common/units.h"
 #include "heartbeat/poppa_heartbeat.h"
+#include "poppa/hold/freezer.h"
 #include "poppa/hold/held.h"
 #include "poppa/hold/proc.h"
-#include "thaw.h"
 #include "witness.h"
 
 #define JOBS 2
@@ -570,13 +570,13 @@ static void hang(pid_t tid)
 
 	snprintf(text, sizeof(text), "%d", (int)tid);
 	put_cgroup(hung, "tasks", text);
-	if (freezer_freeze(&freezer_v1, hung))
+	if (freezer_command_in(&freezer_v1, hung, freezer_v1.freeze))
 		error(1, errno, "%s", hung);
 }
 
 static void go_on(void)
 {
-	if (thaw(&freezer_v1, hung))
+	if (freezer_command_in(&freezer_v1, hung, freezer_v1.thaw))
 		error(1, errno, "%s", hung);
 }
 
@@ -833,10 +833,13 @@ static void end_all(void)
 			kill((pid_t)pid, SIGKILL);
 		free(text);
 		/* What is frozen does not die. */
-		for (int j = 0; j < JOBS; j++)
-			thaw(version == 1 ? &freezer_v1 : &freezer_v2, cgroup[j]);
+		for (int j = 0; j < JOBS; j++) {
+			const struct freezer_words *f = version == 1 ? &freezer_v1 : &freezer_v2;
+
+			freezer_command_in(f, cgroup[j], f->thaw);
+		}
 		if (*hung)
-			thaw(&freezer_v1, hung);
+			freezer_command_in(&freezer_v1, hung, freezer_v1.thaw);
 		pause_us(1000);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Freezes and looks at a cgroup by its directory, and thaws it by its command file. */
+/* Freezes, thaws and looks at a cgroup by its directory. */
 #include "poppa/hold/freezer.h"
 
 #include <errno.h>
@@ -46,13 +46,13 @@ int freezer_command(int fd, const char *text)
 	return pwrite(fd, text, strlen(text), 0) < 0 ? -1 : 0;
 }
 
-int freezer_freeze(const struct freezer_words *f, const char *dir)
+int freezer_command_in(const struct freezer_words *f, const char *dir, const char *text)
 {
 	int fd = freezer_open(f, dir), rc, saved;
 
 	if (fd < 0)
 		return -1;
-	rc = freezer_command(fd, f->freeze);
+	rc = freezer_command(fd, text);
 	saved = errno;
 	close(fd);
 	errno = saved;

@@ -13,8 +13,8 @@ struct freezer_words {
 
 extern const struct freezer_words freezer_v1, freezer_v2;
 
-/* Freezes a cgroup. 0, or -1 with errno. Whoever thaws one keeps its command file open. */
-int freezer_freeze(const struct freezer_words *f, const char *dir);
+/* Writes f->freeze or f->thaw to the command file of a cgroup. 0, or -1 with errno. */
+int freezer_command_in(const struct freezer_words *f, const char *dir, const char *text);
 
 /* Opens the command file of a cgroup, close-on-exec; -1 with errno. */
 int freezer_open(const struct freezer_words *f, const char *dir);

@@ -110,7 +110,7 @@ void pause_prepare(const char *mount, const char *node)
 	if (mkdir(dir, 0755) && errno != EEXIST)
 		return;
 	strcpy(kept, dir);
-	if (freezer_freeze(&freezer_v1, kept))
+	if (freezer_command_in(&freezer_v1, kept, freezer_v1.freeze))
 		pause_finish();
 }
 

@@ -57,26 +57,26 @@ static void says(const char *file, const char *text)
 	assert_string_equal(got, text);
 }
 
-/* As poppad does it: through a command file that it has open. */
+static void freeze(const struct freezer_words *f)
+{
+	assert_int_equal(freezer_command_in(f, dir, f->freeze), 0);
+}
+
 static void thaw(const struct freezer_words *f)
 {
-	int fd = freezer_open(f, dir);
-
-	assert_true(fd >= 0);
-	assert_int_equal(freezer_command(fd, f->thaw), 0);
-	close(fd);
+	assert_int_equal(freezer_command_in(f, dir, f->thaw), 0);
 }
 
 static void freezes_and_thaws(void **state)
 {
 	(void)state;
 	put("freezer.state", "THAWED\n");
-	assert_int_equal(freezer_freeze(&freezer_v1, dir), 0);
+	freeze(&freezer_v1);
 	says("freezer.state", "FROZEN");
 	thaw(&freezer_v1);
 	says("freezer.state", "THAWED");
 	put("cgroup.freeze", "0\n");
-	assert_int_equal(freezer_freeze(&freezer_v2, dir), 0);
+	freeze(&freezer_v2);
 	says("cgroup.freeze", "1");
 	thaw(&freezer_v2);
 	says("cgroup.freeze", "0");
@@ -104,12 +104,12 @@ static void a_cgroup_that_is_gone(void **state)
 	(void)state;
 	assert_int_equal(freezer_open(&freezer_v1, "/nonexistent"), -1);
 	assert_int_equal(errno, ENOENT);
-	assert_int_equal(freezer_freeze(&freezer_v2, "/nonexistent"), -1);
+	assert_int_equal(freezer_command_in(&freezer_v2, "/nonexistent", freezer_v2.freeze), -1);
 	assert_int_equal(errno, ENOENT);
 	assert_false(freezer_frozen(&freezer_v2, "/nonexistent"));
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	assert_int_equal(freezer_freeze(&freezer_v1, longest), -1);
+	assert_int_equal(freezer_command_in(&freezer_v1, longest, freezer_v1.freeze), -1);
 	assert_int_equal(errno, ENAMETOOLONG);
 }
 
