@@ -8,8 +8,6 @@ contend=$build/contrib/workloads/contend
 node=$SANDBOX_REAL_NODE
 line=/dev/shm/poppa-test-45.$$
 on_exit rm -f "$line"
-# poppad counts how often the guard had to step in, and others are not to wonder why.
-on_exit ctl restart poppad
 on_exit ctl reconfigure --reset
 
 # --- two co-located jobs of two users ---

@@ -98,8 +98,7 @@ play() {
 	wait_until "$patience" eval "job_ended $victim || job_ended $cheat"
 	said=$(on_node "$3" "cat $(home_of poppa-demo)/victim.$victim")
 	echo "$cheat $victim $name|$said" >"$played/$(printf %05d "$cheat")"
-	# Slurm takes three seconds more to end a job that still has processes.
-	scancel -s KILL "$cheat.0" "$victim.0" 2>/dev/null
+	kill_steps "$cheat" "$victim"
 	wait_until 2 swept "$3" "$cheat" || scancel "$cheat" "$victim"
 	wait_until "$patience" swept "$3" "$cheat" || diag "$name: job $cheat does not end"
 	on_node "$3" "rm -f $line"

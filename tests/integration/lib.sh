@@ -158,19 +158,25 @@ wait_running() {
 	return 1
 }
 
-# Without its argument, a return in what an exit trap calls would be that of the command before the trap.
+# at_exit calls it, and there a return without an argument has the status of the command before the trap.
 all_ended() {
 	local id
 	for id; do job_ended "$id" || return 1; done
 }
 
-# end_jobs ID...: has jobs end, and waits for it. Slurm takes three seconds to end a job that still has processes; where
-# the step of a job is killed, its script ends by itself. Not for MPI programs of several ranks: they leave files.
-end_jobs() {
+# kill_steps ID...: kills the first step of these jobs, and their scripts end by themselves. Slurm itself takes three seconds
+# to end a job that has processes. Do not use it for MPI programs of several ranks: they leave files in /dev/shm.
+kill_steps() {
 	local id steps=()
-	# scancel goes on for a minute and a half to ask for the step of a job that waits.
+	# scancel tries for a minute and a half to reach a step of a job that waits, so only jobs that run are named.
 	for id in $(squeue -h -t running -j "$(IFS=,; echo "$*")" -o %A 2>/dev/null); do steps+=("$id.0"); done
 	[ "${#steps[@]}" = 0 ] || scancel -s KILL "${steps[@]}" 2>/dev/null
+}
+
+# end_jobs ID...: ends jobs and waits until they have ended.
+end_jobs() {
+	local id
+	kill_steps "$@"
 	wait_until 1 all_ended "$@" || scancel "$@" 2>/dev/null
 	for id; do wait_end "$id" 90; done
 }

@@ -74,7 +74,7 @@ play_neighbour() {
 	fi
 	# With it end the thousands, one by one for Slurm, and at once for the kernel.
 	on_node "$where" "pkill -KILL -f '^$bin/cheat honest $line'" >/dev/null
-	scancel -s KILL "$two.0" 2>/dev/null
+	kill_steps "$two"
 	wait_until 2 job_ended "$two" || scancel "$two"
 	wait_end "$two" "$patience" >/dev/null || said+=", and does not end"
 	echo "$where|$1|$said"
