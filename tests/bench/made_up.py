@@ -14,6 +14,7 @@ import bench_model
 import bench_pairs
 import bench_refill
 import bench_sweep
+import bench_turns
 import blockcost
 import cluster
 import report
@@ -59,6 +60,9 @@ class MadeUp(cluster.Cluster):
     def lammps(self):
         return cluster.Program("LAMMPS", "lmp", "lmp")
 
+    def gromacs(self):
+        return cluster.Program("GROMACS", "gmx_mpi", "gmx_mpi")
+
     def shutter_log(self):
         return contextlib.nullcontext()
 
@@ -74,7 +78,7 @@ class MadeUp(cluster.Cluster):
         self.now += round(seconds * 1e9)
         return [{"degradation": TRUE, "se": 0.001} for _ in jobs], start, self.now
 
-    def estimate(self, start_ns, end_ns, methods, without=None):
+    def estimate(self, start_ns, end_ns, methods, without=None, keep=None):
         found = {m: TRUE + HIGHER * (m == "thesis") - SLOW * (without == "beyond") for m in methods}
         return {m: {n: {"degradation": d, "ci95": [d - 0.01, d + 0.01], "blocks": ESTIMATES, "used": ESTIMATES}
                     for n in (1, 2)} for m, d in found.items()}
@@ -116,6 +120,16 @@ class MadeUp(cluster.Cluster):
                 "ci95": [-0.008, 0.01]}
 
 
+def turns_of(side_s, turns_s):
+    """The trace of a pair that is side by side and then takes turns of half a second."""
+    rows, made = [], [0, 0]
+    for n in range((side_s + turns_s) * 100):
+        rows.append([n * 10 * MS, *made])
+        runs = n // 50 % 2 if n >= side_s * 100 else None
+        made = [m + (10000 * (1 - TRUE) if runs is None else 10000 * (runs == i)) for i, m in enumerate(made)]
+    return rows
+
+
 def run(bench, directory, broken=(), choice=0):
     """The text of the bench's result, and its verdicts."""
     made_up = MadeUp(broken)
@@ -137,6 +151,12 @@ def main():
     check("the cost of blocks is found: %.3f %% +- %.3f, made up %.3f" % (
         100 * costs[0].mean, 100 * costs[0].half, 100 * expected),
           abs(costs[0].mean - expected) < 2 * costs[0].half < 0.1 * expected)
+    both = bench_turns.join(bench_turns.join([], turns_of(40, 0)), turns_of(0, 60))
+    made = bench_turns.Progress(both)
+    alone = [made.alone(n) for n in range(2)]
+    shares = [[made.share(n, alone[n], *when) for when in ((0, 39), (41, 100))] for n in range(2)]
+    check("turns: what each makes side by side and by turns: %s" % shares,
+          all(abs(side - 1 + TRUE) < 0.01 and abs(turns - 0.5) < 0.02 for side, turns in shares))
     with tempfile.TemporaryDirectory() as directory:
         text, verdicts, missed = run(bench_cost, directory)
         check("cost: what costs more than the limit is not met", verdicts == ["NOT MET"] * 2 and not missed)
@@ -157,13 +177,13 @@ def main():
         check("model: all lengths", sum(line.startswith("| ") for line in text.splitlines()) == 1 + 1 + 9 + 1 + 1 + 2)
         check("model: no sham among its blocks, so it is above five sixths", verdicts[0] == "met")
         text, verdicts, missed = run(bench_refill, directory)
-        check("refill: what short stops miss", verdicts == ["met"] and text.count("| +0.050 (0.001) |") == 7)
+        check("refill: what short stops miss", verdicts == ["met"] and text.count("| +0.050 (0.001) |") == 11)
         text, verdicts, missed = run(bench_refill, directory, (2, 3), 0.02)
         check("refill: an estimate that is off by its choice is not met, and a pair that fails twice is named",
               verdicts == ["NOT MET"] and any("does not start" in m for m in missed))
         text, verdicts, missed = run(bench_long, directory)
         check("long: poppad with long blocks and without", verdicts == ["met"] * 2 and
-              text.count("| 0.400 (0.390 to 0.410) | 0.350 (0.340 to 0.360) |") == 7)
+              text.count("| 0.400 (0.390 to 0.410) | 0.350 (0.340 to 0.360) |") == 11)
         blanks = []
         for name in os.listdir(directory):
             with open(os.path.join(directory, name)) as f:

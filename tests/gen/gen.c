@@ -5,15 +5,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "poppa/measure/long_credit.h"
+
 #define GHZ 2.5
 #define STEPS 12 /* a window's progress is summed over this many slices */
 #define START_NS 1e12
 /* Long blocks: the first after so many seconds, then at times that grow by a factor for each whole
- * one, until it is the budget that makes them rare: so many whole ones, as nothing is known yet,
- * and a share of the time. After one, no block comes for so many times its length. */
+ * one, until it is the budget that makes them rare: the credit of a new job, and a share of the
+ * time. After one, no block comes for so many times its length. */
 #define LONG_FIRST 3.0
 #define LONG_GROWTH 3.0
-#define LONG_SOON 3
 #define LONG_BUDGET 1e-3
 #define LONG_REST 3.0
 
@@ -376,7 +377,7 @@ static int begin_long(const struct gen_spec *s, struct gen_job *j, double now)
 	double whole = beyond_length(s, s->beyond), length = beyond_length(s, j->beyond);
 
 	if (j->beyond <= 0 || now < fmax(j->next_long, LONG_FIRST) ||
-		j->held + length > LONG_SOON * whole + LONG_BUDGET * now)
+		j->held + length > LONG_CREDIT_FIRST * whole + LONG_BUDGET * now)
 		return 0;
 	j->held += length;
 	j->next_long = fmin(now * pow(LONG_GROWTH, length / whole), now + length / LONG_BUDGET);

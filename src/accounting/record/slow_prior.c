@@ -12,7 +12,7 @@
 #define DEFAULT_JOBS 0.5
 
 const struct slow_prior slow_prior_default = {
-	{[SLOW_NONE] = 0.65, [SLOW_NARROW] = 0.33, [SLOW_WIDE] = 0.02}};
+	{[SLOW_NONE] = 0.4, [SLOW_NARROW] = 0.55, [SLOW_WIDE] = 0.05}};
 
 static const char *const names[SLOW_HYPOTHESES] = {"none", "narrow", "wide"};
 

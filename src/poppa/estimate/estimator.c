@@ -6,7 +6,7 @@
 
 #include "poppa/estimate/estimator_impl.h"
 
-#define STATE_VERSION 4
+#define STATE_VERSION 5
 
 struct estimator {
 	enum estimate_method method;

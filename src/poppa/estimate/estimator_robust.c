@@ -337,9 +337,10 @@ static void estimate_families(
 		/* The series of all blocks has one family. */
 		int first = series->hypotheses == BLOCKFIT_TAUS ? 0 : f * BLOCKFIT_TAUS;
 		int best = tau_loss_least(&r->tau, f);
-		const struct slow_share share = slow_refill_share(&r->slow[f]);
 
 		for (int k = 0; k < BLOCKFIT_TAUS; k++) {
+			const struct slow_share share = slow_refill_share(&r->slow[f], k);
+
 			mean[k] = series_missed(series, first + k, share.a, &slope, &gain);
 			noise[k] = gain * gain * series_variance(series, first + k);
 			if (k == best)

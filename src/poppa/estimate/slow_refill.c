@@ -13,7 +13,7 @@
 #define KERNEL_SPREAD 0.89 /* of the variance of noise, so much is left under the kernel */
 #define HIDDEN 0.1         /* by so much of a block's own variance phases may differ unseen */
 #define MAD 1.4826         /* of a normal distribution: standard deviation over median distance */
-#define SHORT_NOISE 3.0    /* variances of noise that are no sign of short phases */
+#define SHORT_ENOUGH 0.3   /* share of steps to another phase, where phases may be short */
 #define MIN_NOISE 4e-6     /* relative variance of a window, at least */
 #define ROUNDS 4           /* of weighing long blocks by how well they fit */
 #define FAR 3.0            /* standard errors at which a window or a block counts a quarter */
@@ -27,15 +27,24 @@
 #define LEAST_WINDOWS 4    /* of a long block: fewer tell too little of the pace */
 #define LEAST_SEEN 0.05    /* what the usual part misses, at least: less is no slow part */
 #define NOT_READ (-1.0)
-#define SHAPES 15
+#define ALIKE 1.5        /* windows are of the same length up to this factor */
+#define ENOUGH_WINDOWS 4 /* of which the drift is taken, at least */
+#define MOST_DRIFT 0.04  /* relative variance */
+#define NEAR_MOST 3.0    /* grid points of tau over which a share is carried on */
+#define SHAPES 35
 
 /* How the slow part comes back: its rate climbs with a time constant, or evenly in so long. */
+#define CLIMBS 22
+#define CLIMBS_PRIOR (8.0 / 15) /* that it is one of those with a time constant */
 static const struct shape {
 	double ns;
 	bool linear;
-} shapes[SHAPES] = {{2.5e6, false}, {5e6, false}, {10e6, false}, {20e6, false}, {40e6, false},
-	{80e6, false}, {160e6, false}, {250e6, false}, {10e6, true}, {20e6, true}, {40e6, true},
-	{70e6, true}, {110e6, true}, {150e6, true}, {200e6, true}};
+} shapes[SHAPES] = {{2e6, false}, {2.5e6, false}, {3.2e6, false}, {4e6, false}, {5e6, false},
+	{6.3e6, false}, {8e6, false}, {10e6, false}, {12.5e6, false}, {16e6, false}, {20e6, false},
+	{25e6, false}, {32e6, false}, {40e6, false}, {50e6, false}, {63e6, false}, {80e6, false},
+	{100e6, false}, {125e6, false}, {160e6, false}, {200e6, false}, {250e6, false}, {5e6, true},
+	{7e6, true}, {10e6, true}, {14e6, true}, {20e6, true}, {28e6, true}, {40e6, true},
+	{55e6, true}, {75e6, true}, {100e6, true}, {130e6, true}, {160e6, true}, {200e6, true}};
 
 /*
  * What a is where something comes back slowly: its standard deviation, under each hypothesis of the
@@ -143,7 +152,8 @@ static void add_long(struct slow_refill *r, const struct est_block *b,
 
 /*
  * The relative variance of s by phases that are so short that most blocks are of another one than
- * the block before: then a long block shows the mean of several, as with bursts.
+ * the block before: then a long block shows the mean of several, as with bursts. By noise it is
+ * also below 0, so that its mean has no bias.
  */
 static double short_phases(const struct slow_refill *r, int best)
 {
@@ -161,7 +171,16 @@ static double short_phases(const struct slow_refill *r, int best)
 	if (n < SLOW_RECENT / 2)
 		return 0;
 	spread = MAD * statistics_median(step, n - 1);
-	return fmax(0.5 * (spread * spread - SHORT_NOISE * statistics_median(noise, n - 1)), 0);
+	return 0.5 * (spread * spread - statistics_median(noise, n - 1));
+}
+
+/* What counts of that: what is more than noise, where steps to another phase are frequent. Else
+ * chance would widen the kernel, and phases that are alike would be mixed. */
+static double unsteady(const struct slow_refill *r)
+{
+	const struct slow_recent *own = &r->recent[(r->recents + SLOW_RECENT - 1) % SLOW_RECENT];
+
+	return r->unsteady > own->vss && r->moves > SHORT_ENOUGH ? r->unsteady : 0;
 }
 
 /* Notes how often the phase changes, by two blocks that follow one another. */
@@ -195,7 +214,7 @@ void slow_refill_add(struct slow_refill *r, const struct est_block *b, const str
 		step_from(r, &r->recent[(r->recents - 1) % SLOW_RECENT], own, best, bursts);
 	r->recents++;
 	r->unsteady += (short_phases(r, best) - r->unsteady) / fmin((double)r->recents, SMOOTH);
-	bursts += r->unsteady;
+	bursts += unsteady(r);
 	for (int i = 0; i < blocks; i++)
 		if (r->block[i].weight < SLOW_ENOUGH)
 			compare_with(&r->block[i], own, best, bursts);
@@ -237,9 +256,48 @@ static double seen_missing(const struct slow_block *l, const struct shape *h, in
 	return fmax(sum / squares, LEAST_SEEN);
 }
 
-static double window_variance(const struct slow_block *l, double ns)
+/* By noise that is new at every moment, so that a longer window has less of it. */
+static double white_variance(const struct slow_block *l, double ns)
 {
 	return fmax(l->noise * fmin(l->usual_ns / ns, 1), MIN_NOISE);
+}
+
+static double window_variance(const struct slow_refill *r, const struct slow_block *l, double ns)
+{
+	return white_variance(l, ns) + r->drift;
+}
+
+/*
+ * The relative variance of windows that does not shrink with their length: other tenants of the
+ * machine come and go within tens of milliseconds. It is taken from three windows of the same
+ * length that follow one another, so what comes back slowly hardly counts, and by the median, so a
+ * change of phase does not.
+ */
+static double find_drift(const struct slow_refill *r, int blocks)
+{
+	double squares[SLOW_BLOCKS * SLOW_WINDOWS], white = 0;
+	int n = 0;
+
+	for (int i = 0; i < blocks; i++) {
+		const struct slow_block *l = &r->block[i];
+
+		for (int k = 0; k + 2 < (int)l->windows; k++) {
+			double ns = l->end[k + 1] - l->end[k],
+			       third = l->end[k + 3] - l->end[k + 2];
+			const double *rate = &l->rate[k];
+			double d;
+
+			if (rate[0] == NOT_READ || rate[1] == NOT_READ || rate[2] == NOT_READ ||
+				!(rate[1] > 0) || third > ALIKE * ns)
+				continue;
+			d = (rate[0] - 2 * rate[1] + rate[2]) / rate[1];
+			squares[n++] = d * d / 6;
+			white += white_variance(l, ns);
+		}
+	}
+	if (n < ENOUGH_WINDOWS)
+		return 0;
+	return fmin(fmax(MAD * MAD * statistics_median(squares, n) - white / n, 0), MOST_DRIFT);
 }
 
 /* x: what a window shows of a under this shape, relative to s; y: what it shows. scale: how much
@@ -260,7 +318,7 @@ static void find_windows(const struct slow_refill *r, const struct slow_block *l
 		out->y[out->n] = l->rate[i] / s - 1;
 		out->ends[out->n] = rate * (from - l->end[0]) - log(-expm1(-rate * (to - from)));
 		out->ends[out->n + 1] = rate * (to - l->end[0]);
-		out->w[out->n++] = 1 / (scale * window_variance(l, to - from));
+		out->w[out->n++] = 1 / (scale * window_variance(r, l, to - from));
 	}
 }
 
@@ -382,21 +440,21 @@ static struct sums sum_blocks(const struct windows *b, int blocks, double a)
 	return n;
 }
 
-/* The fit of all long blocks under one shape and slab, or, without a shape, under a = 0. */
+/*
+ * The fit of all long blocks under one shape, or, without a shape, under a = 0: near a, the loss is
+ * loss + slope (x - a) + curve/2 (x - a)^2.
+ */
 struct shape_fit {
-	double a, variance;
-	double loss;
+	double a, loss, slope, curve;
 	int windows;
 };
 
-/* start: where to begin; below 0: try some. */
 static struct shape_fit fit_shape(const struct slow_refill *r, int blocks, const struct shape *h,
-	double deviation, int k, double scale, double start)
+	int k, double scale, const double *tries, int count, int rounds)
 {
-	static const double tries[] = {0, 0.03, 0.07, 0.15, 0.3, 0.6, 1.2};
 	struct windows b[SLOW_BLOCKS];
-	struct shape_fit f = {.a = fmax(start, 0)};
-	double ridge = 1 / (deviation * deviation);
+	double ridge = 1 / (deviations[SLABS - 1] * deviations[SLABS - 1]);
+	struct shape_fit f = {.a = tries[0]};
 	struct sums n;
 
 	for (int i = 0; i < blocks; i++) {
@@ -404,7 +462,7 @@ static struct shape_fit fit_shape(const struct slow_refill *r, int blocks, const
 		f.windows += b[i].n;
 	}
 	n = sum_blocks(b, blocks, f.a);
-	for (size_t i = 1; h && start < 0 && i < sizeof(tries) / sizeof(tries[0]); i++) {
+	for (int i = 1; i < count; i++) {
 		struct sums other = sum_blocks(b, blocks, tries[i]);
 
 		if (other.loss >= n.loss)
@@ -412,44 +470,66 @@ static struct shape_fit fit_shape(const struct slow_refill *r, int blocks, const
 		n = other;
 		f.a = tries[i];
 	}
-	for (int round = 0; h && round < ROUNDS; round++) {
+	for (int round = 0; h && round < rounds; round++) {
 		f.a = fmin(fmax(n.xy / (n.xx + ridge), 0), MAX_SHARE);
 		n = sum_blocks(b, blocks, f.a);
 	}
-	f.variance = 1 / (n.xx + ridge);
 	f.loss = n.loss;
+	f.curve = n.xx;
+	f.slope = n.xx * f.a - n.xy;
 	return f;
 }
 
-/* How well a shape and a slab explain the blocks, for all a above 0. */
-static double evidence(const struct shape_fit *f, double deviation, double least)
-{
-	double z = f->a / deviation;
+/* What a shape and a slab say of a, which is above 0: how likely they are, and a's moments. */
+struct slab_fit {
+	double evidence, a, square;
+};
 
-	return sqrt(f->variance) / deviation * erfc(-f->a / sqrt(2 * f->variance)) *
-	       exp(least - f->loss - 0.5 * z * z);
+static struct slab_fit fit_slab(const struct shape_fit *f, double deviation, double least)
+{
+	double ridge = 1 / (deviation * deviation), curve = f->curve + ridge;
+	double mode = (f->curve * f->a - f->slope) / curve, sd = 1 / sqrt(curve);
+	double at = fmax(mode, 0), off = at - f->a, z = mode / sd, tail;
+	double loss = f->loss + f->slope * off + 0.5 * f->curve * off * off + 0.5 * ridge * at * at;
+	struct slab_fit s;
+
+	if (z < -6)
+		z = -6;
+	tail = 0.5 * erfc(-z / sqrt(2));
+	s.evidence = 2 * sd / deviation * tail * exp(least - loss + (mode < 0 ? 0.5 * z * z : 0));
+	s.a = at;
+	s.square = at * at + sd * sd;
+	return s;
 }
 
 /* All hypotheses of one job. */
 struct all_fits {
-	struct shape_fit none, of[SHAPES][SLABS];
+	struct shape_fit none, of[SHAPES];
 	double least; /* loss */
 };
 
-/* again: each begins where it ended before, under another scale. */
-static void fit_all(const struct slow_refill *r, int blocks, int k, double scale, bool again,
-	struct all_fits *fit)
+/* from: each shape begins where it ended there, under another scale or tau; NULL: where its
+ * neighbour ended, or anywhere. */
+static void fit_all(const struct slow_refill *r, int blocks, int k, double scale,
+	const struct all_fits *from, int rounds, struct all_fits *fit)
 {
-	fit->none = fit_shape(r, blocks, NULL, deviations[0], k, scale, 0);
-	fit->least = fit->none.loss;
-	for (int h = 0; h < SHAPES; h++)
-		for (int i = 0; i < SLABS; i++) {
-			struct shape_fit *f = &fit->of[h][i];
+	static const double tries[] = {0, 0.03, 0.07, 0.15, 0.3, 0.6, 1.2, 2.4, 5};
+	double last = 0;
 
-			*f = fit_shape(
-				r, blocks, &shapes[h], deviations[i], k, scale, again ? f->a : -1);
-			fit->least = fmin(fit->least, f->loss);
-		}
+	fit->none = fit_shape(r, blocks, NULL, k, scale, tries, 1, 0);
+	fit->least = fit->none.loss;
+	for (int h = 0; h < SHAPES; h++) {
+		const double next[] = {from ? from->of[h].a : last, 0, 2 * last, 0.5 * last};
+
+		if (from)
+			fit->of[h] = fit_shape(r, blocks, &shapes[h], k, scale, next, 1, rounds);
+		else if (h % 6 == 0 || h == CLIMBS)
+			fit->of[h] = fit_shape(r, blocks, &shapes[h], k, scale, tries, 9, rounds);
+		else
+			fit->of[h] = fit_shape(r, blocks, &shapes[h], k, scale, next, 4, rounds);
+		last = fit->of[h].a;
+		fit->least = fmin(fit->least, fit->of[h].loss);
+	}
 }
 
 /* How many long blocks are compared with enough usual ones. */
@@ -464,16 +544,17 @@ static uint64_t complete(const struct slow_refill *r, int blocks)
 
 /* What one block like l, with so many windows, tells of a under a shape: 1 / variance of a, in
  * units of the squared loss. */
-static double told(const struct slow_block *l, const struct shape *h, int k, double bursts, int n)
+static double told(const struct slow_refill *r, const struct slow_block *l, const struct shape *h,
+	int k, int n)
 {
 	double seen = seen_missing(l, h, k), to = l->end[0], s, c;
-	double xx = 0, x1 = 0, one = 1 / (usual_part(l, k, &s, &c) + bursts);
+	double xx = 0, x1 = 0, one = 1 / (usual_part(l, k, &s, &c) + r->bursts);
 
 	for (int i = 0; i < n; i++) {
 		double from = to, w, x;
 
 		to += est_beyond_ns(i, l->end[0]);
-		w = 1 / window_variance(l, to - from);
+		w = 1 / window_variance(r, l, to - from);
 		x = (seen - missing(h, from, to)) / seen;
 		xx += w * x * x;
 		x1 += w * x;
@@ -494,7 +575,7 @@ static int best_windows(const struct slow_refill *r, const double *likely, int k
 
 		end += est_beyond_ns(n - 1, l->end[0]);
 		for (int h = 0; h < SHAPES; h++)
-			tells += likely[h] * told(l, &shapes[h], k, r->bursts, n);
+			tells += likely[h] * told(r, l, &shapes[h], k, n);
 		if (n < LEAST_WINDOWS || tells / end <= most)
 			continue;
 		most = tells / end;
@@ -512,11 +593,41 @@ void slow_refill_init(struct slow_refill *r, const struct slow_prior *prior)
 		r->likelihood[i] = 1.0 / SLOW_HYPOTHESES;
 }
 
+/* Sums over all hypotheses. */
+static void sum_up(const struct slow_refill *r, const struct all_fits *fit,
+	double all[SLOW_HYPOTHESES], double likely[SHAPES], struct slow_share *share)
+{
+	double sum, mean = 0, square = 0;
+
+	memset(all, 0, sizeof(double) * SLOW_HYPOTHESES);
+	all[SLOW_NONE] = exp(fit->least - fit->none.loss);
+	sum = r->prior.weight[SLOW_NONE] * all[SLOW_NONE];
+	for (int h = 0; h < SHAPES; h++) {
+		double paces =
+			h < CLIMBS ? CLIMBS_PRIOR / CLIMBS : (1 - CLIMBS_PRIOR) / (SHAPES - CLIMBS);
+
+		likely[h] = 0;
+		for (int i = 0; i < SLABS; i++) {
+			struct slab_fit s = fit_slab(&fit->of[h], deviations[i], fit->least);
+			double told = s.evidence * paces;
+			double weight = r->prior.weight[HYPOTHESIS(i)] * told;
+
+			all[HYPOTHESIS(i)] += told;
+			likely[h] += weight;
+			sum += weight;
+			mean += weight * s.a;
+			square += weight * s.square;
+		}
+	}
+	share->a = mean / sum;
+	share->variance = fmax(square / sum - share->a * share->a, 0);
+}
+
 void slow_refill_weigh(struct slow_refill *r, int best, double bursts)
 {
 	int blocks = r->blocks < SLOW_BLOCKS ? (int)r->blocks : SLOW_BLOCKS;
-	struct all_fits fit;
-	double likely[SHAPES] = {0}, all[SLOW_HYPOTHESES] = {0}, scale, sum, mean = 0, square = 0;
+	struct all_fits fit, next;
+	double likely[SHAPES] = {0}, all[SLOW_HYPOTHESES] = {0}, scale, sum;
 
 	if (!blocks ||
 		(r->weighed == r->blocks && r->weighed_tau == (uint64_t)best &&
@@ -524,39 +635,45 @@ void slow_refill_weigh(struct slow_refill *r, int best, double bursts)
 			r->recents % (complete(r, blocks) < (uint64_t)blocks ? AGAIN : SELDOM)))
 		return;
 	r->weighed_complete = complete(r, blocks);
-	r->bursts = bursts + r->unsteady;
+	r->bursts = bursts + unsteady(r);
+	r->drift = find_drift(r, blocks);
 	r->weighed = r->blocks;
 	r->weighed_tau = (uint64_t)best;
-	fit_all(r, blocks, best, 1, false, &fit);
+	fit_all(r, blocks, best, 1, NULL, 2, &fit);
 	scale = fmax(2 * fit.least / fmax(fit.none.windows, 1), 1);
-	fit_all(r, blocks, best, scale, true, &fit);
-	all[SLOW_NONE] = exp(fit.least - fit.none.loss);
-	sum = r->prior.weight[SLOW_NONE] * all[SLOW_NONE];
-	for (int h = 0; h < SHAPES; h++)
-		for (int i = 0; i < SLABS; i++) {
-			const struct shape_fit *f = &fit.of[h][i];
-			double told = evidence(f, deviations[i], fit.least) / SHAPES;
-			double weight = r->prior.weight[HYPOTHESIS(i)] * told;
+	fit_all(r, blocks, best, scale, &fit, ROUNDS, &next);
+	fit = next;
+	for (int side = 0; side < 2; side++) {
+		int k = best + (side ? 1 : -1);
 
-			all[HYPOTHESIS(i)] += told;
-			likely[h] += weight;
-			sum += weight;
-			mean += weight * f->a;
-			square += weight * (f->a * f->a + f->variance);
+		r->near[side] = r->share;
+		if (k < 0 || k >= BLOCKFIT_TAUS) {
+			r->near[side].a = -1;
+			continue;
 		}
-	r->share.a = mean / sum;
-	r->share.variance = fmax(square / sum - r->share.a * r->share.a, 0);
+		fit_all(r, blocks, k, scale, &fit, 2, &next);
+		sum_up(r, &next, all, likely, &r->near[side]);
+	}
+	sum_up(r, &fit, all, likely, &r->share);
+	for (int side = 0; side < 2; side++)
+		if (r->near[side].a < 0)
+			r->near[side] = r->share;
 	sum = all[SLOW_NONE] + all[SLOW_NARROW] + all[SLOW_WIDE];
 	for (int i = 0; i < SLOW_HYPOTHESES; i++)
 		r->likelihood[i] = all[i] / sum;
 	r->windows = best_windows(r, likely, best);
 }
 
-struct slow_share slow_refill_share(const struct slow_refill *r)
+struct slow_share slow_refill_share(const struct slow_refill *r, int k)
 {
 	struct slow_share share = r->share;
+	double off = fmax(fmin((double)k - (double)r->weighed_tau, NEAR_MOST), -NEAR_MOST);
 
-	if (r->blocks || !r->awaited)
+	if (r->blocks) {
+		share.a = fmax(share.a + fabs(off) * (r->near[off > 0].a - share.a), 0);
+		return share;
+	}
+	if (!r->awaited)
 		return share;
 	for (int i = 0; i < SLABS; i++)
 		share.variance += r->prior.weight[HYPOTHESIS(i)] * deviations[i] * deviations[i];
@@ -574,7 +691,7 @@ int slow_refill_windows(const struct slow_refill *r)
 static const struct state_field fields[] = {REAL(prior), WHOLE(awaited), REAL(recent),
 	WHOLE(recents), WHOLE(blocks), WHOLE(weighed), WHOLE(weighed_tau), WHOLE(weighed_complete),
 	REAL(share), REAL(likelihood), REAL(bursts), REAL(windows), REAL(moves), REAL(gap),
-	REAL(unsteady)};
+	REAL(unsteady), REAL(near), REAL(drift)};
 
 /* Of the long blocks, only those that there are: most runs have a few. */
 static struct state_field blocks_field(const struct slow_refill *r)

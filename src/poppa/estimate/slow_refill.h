@@ -58,8 +58,9 @@ struct slow_refill {
 	uint64_t awaited;        /* 1: there are to be long blocks */
 	struct slow_recent recent[SLOW_RECENT];
 	struct slow_block block[SLOW_BLOCKS];
-	uint64_t recents, blocks; /* ever added */
-	struct slow_share share;  /* zeros until there is a long block; see slow_refill_share() */
+	uint64_t recents, blocks;  /* ever added */
+	struct slow_share near[2]; /* `share` at the grid points of tau below and above */
+	struct slow_share share;   /* zeros until there is a long block; see slow_refill_share() */
 	/* How well each hypothesis of the prior explains the long blocks, without the prior: sums
 	 * to 1. Alike where there is no long block. */
 	double likelihood[SLOW_HYPOTHESES];
@@ -68,6 +69,7 @@ struct slow_refill {
 	double bursts;     /* likewise */
 	double windows;    /* that long blocks should have by what is known; 0: nothing is */
 	double moves, gap; /* share of usual blocks that follow one of another phase; ns between */
+	double drift;      /* relative variance of windows, whatever their length */
 	double unsteady;   /* relative variance of s by phases that are shorter than the time
 			      between blocks */
 };
@@ -93,9 +95,10 @@ void slow_refill_add(struct slow_refill *r, const struct est_block *b, const str
  */
 void slow_refill_weigh(struct slow_refill *r, int best, double bursts);
 
-/* What is known of a. Where the first long block is still awaited nothing is corrected, and the
- * variance is that of the prior about none: an interval says so. */
-struct slow_share slow_refill_share(const struct slow_refill *r);
+/* What is known of a, by the fits of usual blocks under tau number k: under another tau, these say
+ * another s. Where the first long block is still awaited nothing is corrected, and the variance is
+ * that of the prior about none: an interval says so. */
+struct slow_share slow_refill_share(const struct slow_refill *r, int k);
 
 /* How many windows beyond the next long block should have: all in the first one, and then as many
  * as tell most in the time that they take, of the paces that are still likely. */

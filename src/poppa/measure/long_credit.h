@@ -10,8 +10,8 @@
  * the first ones tell most. A long block takes of the credit of each job that it holds. So partners
  * that come and go, whose first blocks would all be long, cannot hold a job for longer.
  */
-#define LONG_CREDIT_FIRST 2 /* blocks */
-#define LONG_CREDIT_MOST 3
+#define LONG_CREDIT_FIRST 4 /* blocks */
+#define LONG_CREDIT_MOST 5
 
 /* Starts as zeros. */
 struct long_credit {

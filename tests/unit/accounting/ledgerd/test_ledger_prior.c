@@ -15,6 +15,9 @@
 #include "accounting/ledgerd/ledger.h"
 #include "unit/accounting/ledger_fixture.h"
 
+#define NARROW slow_prior_default.weight[SLOW_NARROW]
+#define WIDE slow_prior_default.weight[SLOW_WIDE]
+
 static const double narrow[] = {0, 1, 0}, wide[] = {0, 0, 1};
 
 /* The final record of a job of user 1000 on a node of this type. */
@@ -104,7 +107,7 @@ static void a_job_tells_once(void **state)
 	settle(l, 5, 1000, 1000200);
 	learned = weight(l, "a", SLOW_NARROW);
 	/* One vote of five, in which the default stands for half a job of one and a half. */
-	assert_float_equal(learned, 0.33 + (1 - 0.33) / 1.5 / 5, 1e-9);
+	assert_float_equal(learned, NARROW + (1 - NARROW) / 1.5 / 5, 1e-9);
 	assert_true(weight(l, "b", SLOW_NARROW) == -1);
 	/* Not when it is sent again, settled again, or later than its price; and it is on the disk.
 	 */
@@ -140,7 +143,7 @@ static void nodes_of_a_job_tell_together(void **state)
 	}
 	settle(l, 6, 1000, 1000300);
 	assert_float_equal(weight(l, "odd", SLOW_NARROW), one, 1e-12);
-	assert_float_equal(weight(l, "even", SLOW_WIDE), 0.02 + 0.98 / 1.5 / 5, 1e-9);
+	assert_float_equal(weight(l, "even", SLOW_WIDE), WIDE + (1 - WIDE) / 1.5 / 5, 1e-9);
 	ledger_close(l);
 }
 
@@ -184,10 +187,10 @@ static void a_user_has_one_vote(void **state)
 	(void)state;
 	for (uint32_t job = 1; job <= 100; job++)
 		run_job(l, job, 1000, "a", wide);
-	assert_true(weight(l, "a", SLOW_WIDE) <= 0.02 + 1 / 5.0);
+	assert_true(weight(l, "a", SLOW_WIDE) <= WIDE + 1 / 5.0);
 	for (uint32_t job = 101; job <= 106; job++)
 		run_job(l, job, job, "a", narrow);
-	assert_true(weight(l, "a", SLOW_WIDE) <= 0.02 + 1 / 11.0);
+	assert_true(weight(l, "a", SLOW_WIDE) <= WIDE + 1 / 11.0);
 	assert_true(weight(l, "a", SLOW_NARROW) > 0.45);
 	ledger_close(l);
 }
@@ -231,18 +234,18 @@ static void a_group_that_fails_tells_nothing(void **state)
 	run_job(l, 1, 1000, "a", narrow);
 	assert_int_equal(ledger_group(l, &err), 0);
 	run_job(l, 2, 1001, "b", narrow);
-	assert_true(weight(l, "b", SLOW_NARROW) > 0.33);
+	assert_true(weight(l, "b", SLOW_NARROW) > NARROW);
 	ledger_close(l); /* as a crash does */
 	l = open_ledger();
 	assert_true(weight(l, "b", SLOW_NARROW) == -1);
-	assert_true(weight(l, "a", SLOW_NARROW) > 0.33);
+	assert_true(weight(l, "a", SLOW_NARROW) > NARROW);
 	/* Somebody writes nonsense into the file. */
 	change_ledger("UPDATE slow_prior SET wide = 7; UPDATE slow_vote SET wide = -7");
 	assert_true(weight(l, "a", SLOW_NARROW) == -1);
 	assert_int_equal(check_ledger(path).faults, 1);
 	assert_non_null(strstr(fault_lines, "the prior of nodes of type \"a\" is not valid"));
 	run_job(l, 3, 1000, "a", narrow);
-	assert_float_equal(weight(l, "a", SLOW_NARROW), 0.33 + (1 - 0.33) / 1.5 / 5, 1e-9);
+	assert_float_equal(weight(l, "a", SLOW_NARROW), NARROW + (1 - NARROW) / 1.5 / 5, 1e-9);
 	ledger_close(l);
 }
 

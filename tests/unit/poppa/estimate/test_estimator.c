@@ -334,7 +334,7 @@ static void awaits_long_blocks(void **state)
 #define FAMILY_ERROR 0.01
 #define ALL_ERROR 0.004
 #define LONG_FAMILY_ERROR 0.01
-#define SLOW_ERROR 0.008 /* where a part comes back slowly */
+#define SLOW_ERROR 0.007 /* where a part comes back slowly */
 #define IDLE_ERROR 0.004 /* where nothing does */
 
 /* Mean errors and intervals of a family, and adds its score to `sum`. */
