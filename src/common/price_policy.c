@@ -14,11 +14,25 @@
 #define MAX_FACTOR 10
 #define MAX_FLOOR INT64_C(1000000000000)
 
-static int parse_linear(char *value, struct price_policy *p, struct errmsg *err)
+/* Bills name a policy with six digits of each number (NUMBER), and are checked by that: so more are
+ * not in force. */
+#define NUMBER "%.6g"
+
+static int parse_number(const char *value, double min, double max, double *out)
 {
 	struct errmsg why;
+	char text[32];
 
-	if (!value || units_parse_double(value, 0, MAX_FACTOR, &p->factor, &why))
+	if (units_parse_double(value, min, max, out, &why))
+		return -1;
+	snprintf(text, sizeof(text), NUMBER, *out);
+	*out = strtod(text, NULL);
+	return 0;
+}
+
+static int parse_linear(char *value, struct price_policy *p, struct errmsg *err)
+{
+	if (!value || parse_number(value, 0, MAX_FACTOR, &p->factor))
 		return errmsg_set(
 			err, "linear needs a factor from 0 to %d: linear:1.5", MAX_FACTOR);
 	return 0;
@@ -28,7 +42,6 @@ static int parse_linear(char *value, struct price_policy *p, struct errmsg *err)
 static int parse_tiers(char *value, struct price_policy *p, struct errmsg *err)
 {
 	char *save = NULL, *item = value ? strtok_r(value, ":", &save) : NULL;
-	struct errmsg why;
 
 	p->tiers = 0;
 	for (; item; item = strtok_r(NULL, ":", &save)) {
@@ -39,8 +52,8 @@ static int parse_tiers(char *value, struct price_policy *p, struct errmsg *err)
 			return errmsg_set(err, "tiers: at most %d are possible", PRICE_MAX_TIERS);
 		if (discount)
 			*discount++ = '\0';
-		if (!discount || units_parse_double(item, 0, 1, &t->from, &why) ||
-			units_parse_double(discount, 0, 1, &t->discount, &why))
+		if (!discount || parse_number(item, 0, 1, &t->from) ||
+			parse_number(discount, 0, 1, &t->discount))
 			return errmsg_set(err,
 				"tiers: \"%s\" is no pair of a degradation and a discount from 0 "
 				"to 1: tiers:0.05=0.1:0.2=0.35",
@@ -57,14 +70,14 @@ static int parse_tiers(char *value, struct price_policy *p, struct errmsg *err)
 
 static void format_linear(const struct price_policy *p, char *text)
 {
-	text_append(text, PRICE_MAX_TEXT, ":%.6g", p->factor);
+	text_append(text, PRICE_MAX_TEXT, ":" NUMBER, p->factor);
 }
 
 static void format_tiers(const struct price_policy *p, char *text)
 {
 	for (int i = 0; i < p->tiers; i++)
-		text_append(
-			text, PRICE_MAX_TEXT, ":%.6g=%.6g", p->tier[i].from, p->tier[i].discount);
+		text_append(text, PRICE_MAX_TEXT, ":" NUMBER "=" NUMBER, p->tier[i].from,
+			p->tier[i].discount);
 }
 
 static double rate_thesis(const struct price_policy *p, double d)
@@ -185,7 +198,7 @@ static int parse_limit(char *text, struct price_policy *p, struct errmsg *err)
 	if (value)
 		*value++ = '\0';
 	if (!strcasecmp(text, "cap")) {
-		if (value && !units_parse_double(value, 0, 1, &p->cap, &why))
+		if (value && !parse_number(value, 0, 1, &p->cap))
 			return 0;
 		return errmsg_set(err, "cap needs a fraction from 0 to 1: cap=0.5");
 	}
@@ -234,7 +247,7 @@ char *price_policy_format(const struct price_policy *policy, char *buf)
 	if (info->format)
 		info->format(policy, buf);
 	if (policy->cap < 1)
-		text_append(buf, PRICE_MAX_TEXT, "/cap=%.6g", policy->cap);
+		text_append(buf, PRICE_MAX_TEXT, "/cap=" NUMBER, policy->cap);
 	if (policy->floor)
 		text_append(buf, PRICE_MAX_TEXT, "/floor=%llu", (unsigned long long)policy->floor);
 	if (policy->upper)
@@ -257,7 +270,7 @@ void price_policy_words(
 		else if (*++words == 'D')
 			text_append(buf, size, "%s", degradation);
 		else
-			text_append(buf, size, "%.6g",
+			text_append(buf, size, NUMBER,
 				*words == 'K' ? policy->factor : 1 - info->rate(policy, d));
 	}
 }

@@ -25,6 +25,10 @@ static void text_and_back(void **state)
 	}
 	p = policy_of("THESIS/estimate=POINT/cap=1");
 	assert_string_equal(price_policy_format(&p, buf), "thesis");
+	/* What bills do not show is not in force. */
+	p = policy_of("linear:1.23456789/cap=0.9999999999");
+	assert_string_equal(price_policy_format(&p, buf), "linear:1.23457");
+	assert_true(p.factor == 1.23457 && p.cap == 1);
 }
 
 static void refusals(void **state)
@@ -35,6 +39,7 @@ static void refusals(void **state)
 		{"linear:-1", "linear:1.5"}, {"linear:x", "linear:1.5"}, {"tiers", "tiers:0.05"},
 		{"tiers:", "tiers:0.05"}, {"tiers:0.1", "0.1"}, {"tiers:0.1=2", "tiers:0.05"},
 		{"tiers:0.2=0.1:0.1=0.2", "0.1=0.2"}, {"tiers:0.1=0.3:0.2=0.2", "0.2=0.2"},
+		{"tiers:0.1234561=0.1:0.1234562=0.2", "0.1234562=0.2"},
 		{"tiers:0.1=0:0.2=0:0.3=0:0.4=0:0.5=0:0.6=0:0.7=0:0.8=0:0.9=0", "8"},
 		{"thesis/cap", "cap=0.5"}, {"thesis/cap=2", "cap=0.5"},
 		{"thesis/floor=-1", "floor=100"}, {"thesis/estimate=lower", "estimate=point|upper"},
