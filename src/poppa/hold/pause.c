@@ -73,3 +73,17 @@ bool pause_resume(struct pause_unit *u, bool look)
 	held_disarm(u->held, u->entry);
 	return foreign;
 }
+
+int pause_watch(struct pause_unit *u)
+{
+	if (u->ops->watch)
+		return u->ops->watch(u);
+	errno = ENOTSUP;
+	return -1;
+}
+
+bool pause_meddled(struct pause_unit *u)
+{
+	/* What the guard has thawed is nobody's doing. */
+	return u->ops->meddled && held_ours(u->held, u->entry) && u->ops->meddled(u);
+}

@@ -49,6 +49,16 @@ void pause_let_go(struct pause_unit *u);
 bool pause_resume(struct pause_unit *u, bool look);
 
 /*
+ * From now on pause_meddled() tells of this unit, a cgroup, whether somebody else has written to
+ * its freezer since pause_stop(): Slurm suspends and kills a job by the same file. pause_resume()
+ * then does not thaw it, and returns true. The main thread calls the first, as nothing is stopped;
+ * 0, or -1 with errno (ENOTSUP: a process; EMFILE: too many are watched). The kernel tells of both
+ * as of one where somebody writes within microseconds of pause_stop().
+ */
+int pause_watch(struct pause_unit *u);
+bool pause_meddled(struct pause_unit *u);
+
+/*
  * Keeps an empty cgroup of v1 frozen below mount (cgroup.conf's CgroupMountpoint) while poppad
  * runs: when the first cgroup of a host freezes and when the last one thaws, the kernel changes its
  * own code and interrupts every processor, up to a millisecond for each shutter. Takes over the one

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +31,17 @@ static int command(struct pause_unit *u, const char *text)
 	return -1;
 }
 
+/* Whether anybody has written to the switch since this was last asked. */
+static bool written(const struct pause_unit *u)
+{
+	char events[16 * sizeof(struct inotify_event)];
+	bool any = false;
+
+	while (u->fd[2] >= 0 && read(u->fd[2], events, sizeof(events)) > 0)
+		any = true;
+	return any;
+}
+
 static int stop(struct pause_unit *u)
 {
 	const struct freezer_words *f = held_freezer(u->kind);
@@ -45,8 +57,11 @@ static int stop(struct pause_unit *u)
 		errno = ETIME;
 		return -1;
 	}
-	if (!command(u, f->freeze))
+	if (!command(u, f->freeze)) {
+		written(u); /* by us */
+		u->meddled = false;
 		return 0;
+	}
 	held_disarm(u->held, u->entry);
 	return -1;
 }
@@ -66,15 +81,41 @@ static bool stopped(const struct pause_unit *u)
 	return false;
 }
 
+static bool meddled(struct pause_unit *u)
+{
+	u->meddled |= written(u);
+	return u->meddled;
+}
+
 /* Signals that come to a frozen process stay pending and act after the thaw: none is sent again. */
 static bool resume(struct pause_unit *u, bool look)
 {
 	(void)look;
+	if (meddled(u))
+		return true;
 	command(u, held_freezer(u->kind)->thaw);
 	return false;
 }
 
-static const struct pause_ops ops = {stop, stands_still, stopped, resume};
+static int watch(struct pause_unit *u)
+{
+	const struct held_entry *e = &u->held->entry[u->entry];
+	char path[PATH_MAX];
+
+	if (u->fd[2] >= 0)
+		return 0;
+	u->fd[2] = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (u->fd[2] < 0)
+		return -1;
+	snprintf(path, sizeof(path), "%s/%s", e->path, held_freezer(u->kind)->command);
+	if (inotify_add_watch(u->fd[2], path, IN_MODIFY) >= 0)
+		return 0;
+	close(u->fd[2]);
+	u->fd[2] = -1;
+	return -1;
+}
+
+static const struct pause_ops ops = {stop, stands_still, stopped, resume, watch, meddled};
 
 struct pause_unit *pause_open_freezer(struct held_file *h, enum held_kind kind, const char *dir)
 {

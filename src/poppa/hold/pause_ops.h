@@ -9,6 +9,9 @@ struct pause_ops {
 	int (*stands_still)(struct pause_unit *u);       /* as pause_stands_still() */
 	bool (*stopped)(const struct pause_unit *u);     /* as pause_stopped() */
 	bool (*resume)(struct pause_unit *u, bool look); /* as pause_resume(); does not disarm */
+	/* As pause_watch() and pause_meddled(); NULL: it cannot. */
+	int (*watch)(struct pause_unit *u);
+	bool (*meddled)(struct pause_unit *u);
 };
 
 /* The main thread opens and closes a unit; during a block only the stopping thread uses it. held.h
@@ -19,7 +22,9 @@ struct pause_unit {
 	int entry;
 	enum held_kind kind;
 	pid_t pid; /* of a process only */
-	int fd[3]; /* process: pidfd, /proc/PID/status, /proc/PID/task; cgroup: switch, state */
+	/* process: pidfd, /proc/PID/status, /proc/PID/task; cgroup: switch, state, watch */
+	int fd[3];
+	bool meddled; /* somebody else wrote to the switch since it was frozen; of a cgroup only */
 };
 
 /* Returns a unit with an entry and without descriptors, or NULL with errno. */

@@ -117,7 +117,7 @@ static bool resume(struct pause_unit *u, bool look)
 	return sig != 0;
 }
 
-static const struct pause_ops ops = {stop, stands_still, stopped, resume};
+static const struct pause_ops ops = {stop, stands_still, stopped, resume, NULL, NULL};
 
 struct pause_unit *pause_open_process(struct held_file *h, pid_t pid, uint64_t starttime)
 {

@@ -358,11 +358,15 @@ static int took_none(pid_t tid, void *arg)
 	return !has(bits(text, "\nSigPnd:"), SIGSTOP);
 }
 
-/* Whether somebody else has stopped the process: a thread is stopped, but our signal is still
- * pending at every thread, so it was not ours. */
+/*
+ * Whether somebody else has stopped the process: a thread is stopped, but our signal is still
+ * pending at every thread, so it was not ours. The threads are read one after the other, and one
+ * that was read already may take our signal meanwhile and stop those that come later. So all are
+ * read twice: who took it before a thread was seen to stand has none the second time.
+ */
 static bool stopped_before(pid_t pid)
 {
-	bool stands = false;
+	bool stands = false, later = false;
 	char path[64];
 	int fd, rc;
 
@@ -371,6 +375,8 @@ static bool stopped_before(pid_t pid)
 	if (fd < 0)
 		return false;
 	rc = proc_each_thread(fd, took_none, &stands);
+	if (!rc && stands)
+		rc = proc_each_thread(fd, took_none, &later);
 	close(fd);
 	return rc == 0 && stands;
 }
@@ -398,6 +404,22 @@ int proc_pending_stop(pid_t pid, int status)
 	if (!sig && has(bits(text, "\nSigPnd:"), SIGSTOP) && stopped_before(pid))
 		sig = SIGSTOP;
 	return sig;
+}
+
+bool proc_signalled(pid_t pid)
+{
+	static const int told[] = {
+		SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGKILL, SIGXCPU};
+	char text[STATUS_SIZE];
+	unsigned long long waiting;
+	bool any = false;
+
+	if (read_status(pid, text, sizeof(text)))
+		return false;
+	waiting = (bits(text, "\nSigPnd:") | bits(text, "\nShdPnd:")) & ~bits(text, "\nSigBlk:");
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+		any |= has(waiting, told[i]);
+	return any;
 }
 
 uid_t proc_uid(pid_t pid)

@@ -78,5 +78,10 @@ int proc_each_thread(int fd, proc_thread_fn fn, void *arg);
  */
 int proc_pending_stop(pid_t pid, int status);
 
+/* Whether a signal with which people or Slurm end, suspend or tell a process something waits for
+ * it. One that its first thread blocks does not count, nor does SIGSTOP, which may be ours.
+ * Allocates nothing. */
+bool proc_signalled(pid_t pid);
+
 /* Writes the id of this boot, which each boot changes; "" where it cannot be read. Returns buf. */
 char *proc_boot_id(char *buf, size_t size);

@@ -252,6 +252,7 @@ static const struct found_process *process_of(const struct found_tasks *d, pid_t
 static pid_t spawn_shell(const char *set, pid_t *task)
 {
 	char self[256] = "", text[32] = "";
+	size_t len = 0;
 	int fd[2];
 	pid_t pid;
 
@@ -269,11 +270,14 @@ static pid_t spawn_shell(const char *set, pid_t *task)
 		_exit(127);
 	}
 	close(fd[1]);
-	assert_true(read(fd[0], text, sizeof(text) - 1) > 0);
-	*task = atoi(text);
-	/* "w" says that it has come out of its exec. */
-	while (!strchr(text, 'w'))
-		assert_true(read(fd[0], text, sizeof(text) - 1) > 0);
+	/* "w", before or after the number, says that the program has come out of its exec. */
+	while (!strchr(text, 'w') || !strchr(text, '\n')) {
+		ssize_t got = read(fd[0], text + len, sizeof(text) - 1 - len);
+
+		assert_true(got > 0);
+		len += (size_t)got;
+	}
+	*task = atoi(text + strspn(text, "w"));
 	close(fd[0]);
 	return pid;
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -78,6 +79,44 @@ static void freezer(const char *parent, enum held_kind kind, const char *file, c
 	assert_int_equal(errno, EBUSY);
 	assert_int_equal(held_release(held, NULL, false, NULL), 0);
 	put(cgroup, file, thaw);
+	/* Frozen by somebody else while we hold it. */
+	assert_int_equal(pause_watch(u), 0);
+	assert_int_equal(pause_watch(u), 0);
+	assert_int_equal(pause_stop(u), 0);
+	assert_true(settles(u));
+	assert_false(pause_meddled(u));
+	put(cgroup, file, freeze);
+	assert_true(pause_meddled(u));
+	assert_true(pause_resume(u, true));
+	assert_int_equal(pause_stands_still(u), 1);
+	assert_int_equal(held_release(held, NULL, false, NULL), 0);
+	assert_int_equal(pause_stop(u), -1);
+	assert_int_equal(errno, EBUSY);
+	put(cgroup, file, thaw);
+	/* Our own commands, and the guard's, are nobody else's. */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(pause_stop(u), 0);
+		assert_true(settles(u));
+		assert_false(pause_meddled(u));
+		if (i)
+			assert_int_equal(held_release(held, NULL, false, NULL), 1);
+		assert_false(pause_meddled(u));
+		assert_false(pause_resume(u, true));
+		assert_int_equal(pause_stands_still(u), 0);
+	}
+	/* A signal for what is frozen waits. */
+	assert_int_equal(pause_stop(u), 0);
+	assert_true(settles(u));
+	assert_false(proc_signalled(child));
+	assert_int_equal(kill(child, SIGCHLD), 0);
+	assert_false(proc_signalled(child));
+	assert_int_equal(kill(child, SIGTSTP), 0);
+	assert_true(proc_signalled(child));
+	assert_false(pause_resume(u, true));
+	assert_true(becomes(child, true));
+	assert_int_equal(kill(child, SIGCONT), 0);
+	assert_true(becomes(child, false));
+	assert_false(proc_signalled(child));
 	put(parent, "cgroup.procs", pid);
 	assert_int_equal(rmdir(cgroup), 0);
 	assert_int_equal(pause_stop(u), -1);
