@@ -19,6 +19,9 @@
 #define MAX_WINDOWS 16
 #define MIN_LONG NS_PER_MS
 #define MAX_LONG NS_PER_S
+#define MIN_TURN (100 * NS_PER_MS)
+#define MAX_TURN NS_PER_S
+#define TURN_SPARE (30 * NS_PER_MS)
 #define MAX_LANES 16
 #define MAX_CORES 65535
 /* Not one of Slurm's daemons, which have 6817 to 6820; unassigned at IANA. */
@@ -27,7 +30,9 @@
 static const char *const pause_names[] = {"auto", "sigstop", "freezer"};
 static const char *const method_names[] = {"robust", "thesis"};
 static const char *const switch_names[] = {"no", "yes"};
+static const char *const turns_names[] = {"no", "limits", "yes"};
 static const char *const classes_names[] = {"own", "shared"};
+static const char *const timelimit_names[] = {"progress", "wall"};
 static const char *const match_names[] = {"any", "exact", "within"};
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
@@ -340,6 +345,8 @@ static const struct setting table[] = {
 	{"poppa_pause", "auto", CHOICE(pause, pause_names)},
 	{"poppa_counter", "auto", CHOICE(counter, counter_backend_names)},
 	{"poppa_min_blocks", "10", NUMBER(min_blocks), .min = 2, .max = 1000000},
+	{"poppa_turns", "limits", CHOICE(turns, turns_names)},
+	{"poppa_turn", "500ms", DURATION(turn_ns), .min = MIN_TURN, .max = MAX_TURN},
 	{"poppa_price", "thesis", .parse = parse_text, .format = format_text, TEXT(price)},
 	{"poppa_price_partition", NULL, ITEMS(price_rules, "partition=")},
 	{"poppa_price_qos", NULL, ITEMS(price_rules, "qos=")},
@@ -351,6 +358,9 @@ static const struct setting table[] = {
 	{"stripe_partition", NULL, ITEMS(stripe_partitions, "")},
 	{"stripe_match", "any", .parse = parse_match, .format = format_match},
 	{"stripe_classes", "own", CHOICE(stripe_classes, classes_names)},
+	{"stripe_wait", "10m", DURATION(stripe_wait_ns), .min = NS_PER_S,
+		.max = 24 * 3600 * NS_PER_S, .zero = true},
+	{"stripe_timelimit", "progress", CHOICE(stripe_timelimit, timelimit_names)},
 	{"stripe_alone", "yes", CHOICE(stripe_alone, switch_names)},
 };
 
@@ -388,6 +398,9 @@ int settings_parse(const char *prep_parameters, struct poppa_settings *s, struct
 		return -1;
 	if (next.period_ns && next.period_ns < next.shutter_ns)
 		return errmsg_set(err, "poppa_period must not be shorter than poppa_shutter");
+	if (next.turns && next.turn_ns < 4 * next.shutter_ns + TURN_SPARE)
+		return errmsg_set(err, "poppa_turn must be at least four times poppa_shutter and "
+				       "30 ms: a shutter must fit into a slice");
 	*s = next;
 	return 0;
 }

@@ -12,7 +12,11 @@ enum pause_method { PAUSE_AUTO, PAUSE_SIGSTOP, PAUSE_FREEZER };
 enum estimate_method { ESTIMATE_ROBUST, ESTIMATE_THESIS };
 /* Which partners may share a job's nodes, by their numbers of nodes. */
 enum stripe_match { MATCH_ANY, MATCH_EXACT, MATCH_WITHIN };
+/* Which jobs run in turn. */
+enum turns_use { TURNS_NO, TURNS_LIMITS, TURNS_YES };
 enum stripe_classes { CLASSES_OWN, CLASSES_SHARED };
+/* What a co-located job's time limit counts: its progress, as if alone, or time. */
+enum stripe_timelimit { TIMELIMIT_PROGRESS, TIMELIMIT_WALL };
 
 /* Another number of lanes for nodes of one shape. */
 struct stripe_rule {
@@ -42,6 +46,8 @@ struct poppa_settings {
 	enum estimate_method method;  /* poppa_method: robust|thesis */
 	enum pause_method pause;      /* poppa_pause: auto|sigstop|freezer */
 	enum counter_backend counter; /* poppa_counter: counter_backends.h */
+	enum turns_use turns; /* poppa_turns: no|limits|yes; limits: for max-degradation alone */
+	int64_t turn_ns; /* poppa_turn: for so long one of them runs while the others are held */
 	int min_blocks;  /* poppa_min_blocks: fewer usable blocks than this = no data */
 	char price[256]; /* poppa_price: the general policy (price_policy.h) */
 	/* poppa_price_partition and poppa_price_qos, each NAME:POLICY and as often as needed:
@@ -59,6 +65,10 @@ struct poppa_settings {
 	enum stripe_match stripe_match;     /* stripe_match: any|exact|within:PCT */
 	double stripe_within;               /* of within: as a fraction of the bigger job */
 	enum stripe_classes stripe_classes; /* stripe_classes: own|shared, whose class: is */
+	/* stripe_wait: how long a job waits for a better partner than one beside which both
+	 * certainly lose; 0 = takes what comes */
+	int64_t stripe_wait_ns;
+	enum stripe_timelimit stripe_timelimit; /* stripe_timelimit: progress|wall */
 	int stripe_alone; /* stripe_alone, 0 or 1: jobs may ask for what keeps partners off */
 };
 

@@ -2,65 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Two poppads that share nothing but the clock and the seeds of their jobs open their shutters together.
 #
-# Two nodes with the same pair of jobs each, without Slurm: registrations and freezer cgroups of the test's own. Then
-# the same with other seeds on one of them. What is compared is the distance of each shutter on one node to the
-# nearest for the same job on the other.
+# Two nodes with the same pair of jobs each; then with other seeds on one of them. What is compared is the distance of
+# each shutter on one node to the nearest for the same job on the other.
 . "$(dirname "$0")/../tap.sh"
-set -u
+# shellcheck source=tests/integration/two_nodes.sh
+. "$(dirname "$0")/two_nodes.sh"
+trap nodes_end EXIT
 
-build=${POPPA_SANDBOX_BUILD:-${POPPA_SANDBOX:-$PWD}/build}
-[ -x "$build/poppad" ] || build=$PWD
-[ -x "$build/poppad" ] || skip_all "no poppad in $build: run it in the build folder, or set POPPA_SANDBOX_BUILD"
-freezer=/sys/fs/cgroup/freezer
-[ "$(id -u)" = 0 ] || skip_all "needs root"
-[ -w "$freezer/cgroup.procs" ] || skip_all "needs a cgroup v1 freezer at $freezer"
-
-dir=$(mktemp -d /tmp/poppa-schedule.XXXXXX)
-name=schedtest$$
-pids=()
-
-stop_poppads() {
-	local p
-	for p in "${daemons[@]}"; do kill "$p"; done
-	for p in "${daemons[@]}"; do wait "$p"; done
-	daemons=()
-} 2>/dev/null
-
-clean_up() {
-	local status=$? n j
-	stop_poppads
-	kill -9 "${pids[@]}" 2>/dev/null
-	wait "${pids[@]}" 2>/dev/null
-	for n in a b; do
-		for j in 1 2; do rmdir "$freezer/slurm_$name$n/uid_0/job_$j/step_0" "$freezer/slurm_$name$n/uid_0/job_$j"; done
-		rmdir "$freezer/slurm_$name$n/uid_0" "$freezer/slurm_$name$n"
-	done 2>/dev/null
-	[ "$status" != 0 ] || rm -rf "$dir"
-	exit "$status"
-}
-trap clean_up EXIT
-daemons=()
-
-# node LETTER SEED: one node with jobs 1 and 2 whose seeds begin with SEED; each job has a task.
-node() {
-	local n=$1 home=$dir/$1 j
-	mkdir -p "$home/run/jobs"
-	printf '%s\n' "RunDir=$home/run" "SpoolDir=$home/spool" "ShutterLog=$home/log" LedgerUser=root >"$home/poppa.conf"
-	printf '%s\n' ClusterName=c "NodeName=$name$n" SlurmctldHost=localhost CgroupMountpoint=/sys/fs/cgroup \
-		"PrEpParameters=\"poppa_period=60ms,poppa_shutter=1ms,poppa_overhead_max=0,poppa_adaptive=no,poppa_ledger=localhost:1\"" \
-		>"$home/run/cluster.conf"
-	for j in 1 2; do
-		if [ ! -d "$freezer/slurm_$name$n/uid_0/job_$j" ]; then
-			mkdir -p "$freezer/slurm_$name$n/uid_0/job_$j/step_0"
-			"$build/tests/integration/beat" &
-			pids+=($!)
-			echo $! >"$freezer/slurm_$name$n/uid_0/job_$j/step_0/cgroup.procs"
-		fi
-		printf '%s\n' "JobId=$j" Restart=0 Uid=0 "Registered=$(date +%s)" "Seed=$2$(printf %030d "$j")" >"$home/run/jobs/$j.0"
-	done
-	"$build/poppad" -N "$name$n" -c "$home/poppa.conf" 2>>"$home/poppad.err" &
-	daemons+=($!)
-}
+settings=poppa_period=60ms,poppa_shutter=1ms,poppa_overhead_max=0,poppa_adaptive=no
 
 # blocks LETTER: "JOB NANOSECONDS" of each shutter in which a job ran alone.
 blocks() {
@@ -89,8 +38,8 @@ skew() {
 # both SEED-A SEED-B SECONDS: runs both nodes and leaves the sorted distances in $dir/skew.
 both() {
 	rm -rf "$dir"/[ab]/log "$dir"/[ab]/spool
-	node a "$1"
-	node b "$2"
+	node a "$1" $settings "$build/tests/integration/beat"
+	node b "$2" $settings "$build/tests/integration/beat"
 	sleep "$3"
 	stop_poppads
 	skew >"$dir/skew"

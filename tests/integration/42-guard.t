@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Whatever happens to poppad, nothing that it stopped stays stopped. Without Slurm: see poppad_kill.c.
+# Whatever happens to poppad, nothing that it stopped stays stopped. Without Slurm: see poppad_kill.c and
+# turns_kill.c.
 . "$(dirname "$0")/lib.sh"
 
 build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}
@@ -75,6 +76,20 @@ blows "one of its threads hangs in long blocks" thread freezer 10
 long=
 
 diag "$host times for more than 50 ms only because the machine itself stood still"
+
+# --- whoever holds jobs for turns is killed ---
+for options in "-n 60" "-n 20 -b"; do
+	# shellcheck disable=SC2086
+	out=$("$build/tests/integration/turns_kill" $options 2>&1)
+	status=$?
+	if [ "$status" = 77 ]; then
+		skip "${out#skipped: }" "turns_kill $options"
+		continue
+	fi
+	diag "$out"
+	is "turns_kill $options: nothing stays held, and what was suspended stays so" "$status" 0
+	is "turns_kill $options: nor for 50 ms more than its slice" "$(fact late)" 0
+done
 
 # --- the test itself ends early ---
 # remains PID: the cgroups of that test.

@@ -49,5 +49,6 @@ int cmd_doctor(int argc, char **argv)
 	doctor_ledger(&d);
 	doctor_node(&d);
 	doctor_state(&d);
+	doctor_turns(&d);
 	return doctor_end(&d);
 }

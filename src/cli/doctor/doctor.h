@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <jansson.h>
 
 #include "cli/ask/ask_poppad.h"
@@ -68,3 +69,11 @@ void doctor_node(struct doctor *d);
 /* Checks what poppad keeps: its settings, the spool, and the list of what it holds stopped. After
  * doctor_node(). */
 void doctor_state(struct doctor *d);
+
+/* Checks whether jobs can be held for turns, and the limits (max-degradation) of those that are
+ * here. After doctor_node(). */
+void doctor_turns(struct doctor *d);
+
+/* For so long a job may be held by poppad with no break that can be seen, ns: in a block, or in
+ * slices on end. */
+int64_t doctor_longest_hold(const struct doctor *d);

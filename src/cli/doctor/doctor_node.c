@@ -119,7 +119,12 @@ static void check_slurmd(struct doctor *d)
 
 		if (has < 0 || (*d->node_name && process_option_differs(pid, "-N", d->node_name)))
 			continue;
-		loaded += has;
+		loaded += has == 1;
+		if (has == 2)
+			doctor_say(d, DOCTOR_WARN, "slurmd",
+				"restart slurmd; jobs that run go on and stay registered",
+				"pid %d runs a prep/poppa that has been replaced since it started",
+				(int)pid);
 		if (!has)
 			doctor_say(d, DOCTOR_FAIL, "slurmd",
 				"restart slurmd; PrEpPlugins must list prep/poppa before",
@@ -259,7 +264,8 @@ static void check_freezer(struct doctor *d)
 		doctor_say(d, DOCTOR_WARN, "freezer",
 			"mount the freezer cgroup and set ProctrackType=proctrack/cgroup",
 			"no freezer below " CGROUPS ": jobs are stopped by SIGSTOP, which is less "
-			"exact where threads share a core");
+			"exact where threads share a core; and nobody is held for turns, so no "
+			"max-degradation is kept");
 }
 
 static void check_directory(struct doctor *d, const char *key, const char *path)

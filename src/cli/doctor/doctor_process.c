@@ -67,9 +67,13 @@ pid_t process_find(const char *name, pid_t after)
 
 int process_maps(pid_t pid, const char *file)
 {
-	char *maps = read_file(pid, "maps", NULL), end[NAME_MAX + 3];
+	char *maps = read_file(pid, "maps", NULL);
+	char end[NAME_MAX + sizeof("/ (deleted)\n")];
 	int found = maps && *maps ? 0 : -1;
 
+	snprintf(end, sizeof(end), "/%s (deleted)\n", file);
+	if (maps && strstr(maps, end))
+		found = 2;
 	snprintf(end, sizeof(end), "/%s\n", file);
 	if (maps && strstr(maps, end))
 		found = 1;

@@ -12,7 +12,8 @@ const char *process_name(pid_t pid, char *name, size_t size);
 /* The first process of this name after pid `after` (0 = from the first), 0 where there is none. */
 pid_t process_find(const char *name, pid_t after);
 
-/* Whether the process has mapped a file of this name: 1 or 0; -1 where that cannot be seen. */
+/* Whether the process has mapped a file of this name: 1 or 0; 2 where another file has taken its
+ * place since; -1 where that cannot be seen. */
 int process_maps(pid_t pid, const char *file);
 
 /* Whether the argument that follows `option` in the process's command line is another than value.

@@ -13,15 +13,14 @@
 
 #include "cli/doctor/doctor.h"
 #include "cli/ask/value_text.h"
+#include "common/clock.h"
 #include "poppa/hold/held.h"
 #include "poppa/hold/proc.h"
 
 #define SPOOL_ROOM_MIB 16
 #define SPOOL_OLD_S 300
-/* A shutter is shorter than this. A process that is held stopped at each of so many looks, this far
- * apart, is therefore not held by a shutter that still runs. */
-#define HELD_WAIT_MS 120
-#define HELD_LOOKS 3
+/* Between two looks at what is held, ms. */
+#define HELD_WAIT_MS 60
 
 static void check_settings(struct doctor *d)
 {
@@ -127,22 +126,26 @@ static void check_room(struct doctor *d, const char *spool)
 		doctor_say(d, DOCTOR_OK, "room for the spool", NULL, "%lu MiB", mib);
 }
 
-/* How many entries are armed at each of HELD_LOOKS looks. */
-static int stuck(const struct held_file *h)
+/* How many entries are armed at each look for longer than poppad holds anything. */
+static int stuck(const struct held_file *h, int64_t longest_ns)
 {
 	static unsigned char armed[HELD_ENTRIES];
-	int n = 0;
+	int64_t end = clock_now() + longest_ns;
+	int n;
 
 	memset(armed, 1, sizeof(armed));
-	for (int look = 0; look < HELD_LOOKS; look++) {
-		if (look)
-			usleep(HELD_WAIT_MS * 1000);
-		for (int i = 0; i < HELD_ENTRIES; i++)
+	for (;;) {
+		bool last = clock_now() > end;
+
+		n = 0;
+		for (int i = 0; i < HELD_ENTRIES; i++) {
 			armed[i] &= atomic_load(&h->entry[i].armed) != HELD_FREE;
+			n += armed[i];
+		}
+		if (!n || last)
+			return n;
+		usleep(HELD_WAIT_MS * 1000);
 	}
-	for (int i = 0; i < HELD_ENTRIES; i++)
-		n += armed[i];
-	return n;
 }
 
 static void check_held(struct doctor *d, const char *run)
@@ -169,7 +172,8 @@ static void check_held(struct doctor *d, const char *run)
 			d, doctor_on_node(d), "held", "restart poppad", "%s: %s", path, err.text);
 		return;
 	}
-	n = strcmp(h->boot_id, proc_boot_id(boot, sizeof(boot))) ? 0 : stuck(h);
+	n = strcmp(h->boot_id, proc_boot_id(boot, sizeof(boot))) ? 0
+								 : stuck(h, doctor_longest_hold(d));
 	if (n)
 		doctor_say(d, DOCTOR_FAIL, "held",
 			d->status ? "restart poppad, which resumes it"

@@ -9,4 +9,5 @@ poppa_SOURCES += \
 	src/cli/doctor/doctor_partitions.c \
 	src/cli/doctor/doctor_process.c src/cli/doctor/doctor_process.h \
 	src/cli/doctor/doctor_slurm.c \
-	src/cli/doctor/doctor_state.c
+	src/cli/doctor/doctor_state.c \
+	src/cli/doctor/doctor_turns.c

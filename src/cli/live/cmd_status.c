@@ -16,11 +16,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static void print_job(const json_t *job)
 {
-	struct value_cell d, ci, co, solo, held, partners;
+	struct value_cell d, ci, co, solo, held, turned, partners;
 
 	printf("%10" JSON_INTEGER_FORMAT " %-10.10s %4" JSON_INTEGER_FORMAT
 	       " %5" JSON_INTEGER_FORMAT " %-9s %-14s %11s  %-16s %7" JSON_INTEGER_FORMAT
-	       " %9s %9s %8s  %s\n",
+	       " %9s %9s %8s %9s  %s\n",
 		value_whole(job, "job"), value_text(job, "user"), value_whole(job, "lane"),
 		value_whole(job, "tasks"), value_text(job, "backend"), value_text(job, "state"),
 		value_number(&d, 4, value_real(job, "degradation")),
@@ -28,6 +28,7 @@ static void print_job(const json_t *job)
 		value_whole(job, "used"), value_number(&co, 1, value_real(job, "co_s")),
 		value_number(&solo, 1, value_real(job, "solo_s")),
 		value_number(&held, 3, value_real(job, "paused_s")),
+		value_number(&turned, 1, value_real(job, "turned_s")),
 		value_partners(&partners, job));
 }
 
@@ -47,6 +48,7 @@ static void print_totals(const json_t *status)
 		value_number(&seen, 3, 100 * value_real(totals, "overhead")),
 		value_number(&model, 3, 100 * value_real(totals, "overhead_model")),
 		(double)value_whole(totals, "longest_stop_ns") / 1e6);
+	value_turns(stdout, totals);
 	if (json_is_true(json_object_get(cost, "capped")))
 		printf("          the period is lengthened for poppa_overhead_max=%.6g%%: lately "
 		       "%s %% held, %s %% of the node's processors\n",
@@ -87,9 +89,9 @@ static void print_status(const json_t *status)
 		puts("jobs      none co-located here that you may see");
 		return;
 	}
-	printf("\n%10s %-10s %4s %5s %-9s %-14s %11s  %-16s %7s %9s %9s %8s  %s\n", "job", "user",
-		"lane", "tasks", "backend", "state", "degradation", "95% interval", "blocks",
-		"co s", "solo s", "held s", "partners");
+	printf("\n%10s %-10s %4s %5s %-9s %-14s %11s  %-16s %7s %9s %9s %8s %9s  %s\n", "job",
+		"user", "lane", "tasks", "backend", "state", "degradation", "95% interval",
+		"blocks", "co s", "solo s", "held s", "turned s", "partners");
 	json_array_foreach(jobs, i, job)
 	{
 		print_job(job);

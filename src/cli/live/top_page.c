@@ -94,6 +94,7 @@ static void put_shutters(FILE *out, const json_t *now)
 		value_number(&model, 3, 100 * value_real(totals, "overhead_model")),
 		value_number(&max, 3, 100 * value_real(cost, "max")),
 		value_number(&cpu, 2, 100 * value_real(rates, "shutter_cpu")));
+	value_turns(out, totals);
 }
 
 static void put_job(FILE *out, const json_t *job)

@@ -4,7 +4,8 @@ noinst_LTLIBRARIES += libshutter.la
 libshutter_la_SOURCES = \
 	src/poppa/measure/shutter.c src/poppa/measure/shutter.h \
 	src/poppa/measure/shutter_block.c src/poppa/measure/shutter_block.h \
-	src/poppa/measure/shutter_plan.c src/poppa/measure/shutter_plan.h
+	src/poppa/measure/shutter_plan.c src/poppa/measure/shutter_plan.h \
+	src/poppa/measure/shutter_slice.c src/poppa/measure/shutter_slice.h
 libshutter_la_LIBADD = -lpthread
 
 # What works out when shutters open and what they cost; it reads no counter.
@@ -14,5 +15,6 @@ libschedule_la_SOURCES = \
 	src/poppa/measure/overhead_limit.c src/poppa/measure/overhead_limit.h \
 	src/poppa/measure/overhead_model.c src/poppa/measure/overhead_model.h \
 	src/poppa/measure/pace.c src/poppa/measure/pace.h \
-	src/poppa/measure/schedule.c src/poppa/measure/schedule.h
+	src/poppa/measure/schedule.c src/poppa/measure/schedule.h \
+	src/poppa/measure/turns.c src/poppa/measure/turns.h
 libschedule_la_LIBADD = -lm

@@ -15,7 +15,9 @@ enum purpose {
 	ABSENT,
 	LEVEL, /* these are followed by one for each level */
 	LONG = 1024,
-	LONG_SHAM = 2048
+	LONG_SHAM = 2048,
+	TURN = 4096,
+	ALONE
 };
 
 /* No block is long so soon after the jobs have met, as they are only starting. */
@@ -81,12 +83,12 @@ static int count_measured(const struct schedule *s)
 
 /* The job with the place-th highest number in this round. Nodes that have the same jobs agree on
  * it. Nodes that share one of two jobs agree in two rounds out of three. */
-static int turn(const struct schedule *s, uint64_t round, int place)
+static int turn(const struct schedule *s, uint64_t round, int place, enum purpose purpose)
 {
 	uint64_t rank[SCHEDULE_MAX_JOBS];
 
 	for (int i = 0; i < s->jobs; i++)
-		rank[i] = schedule_hash(&s->job[i].seed, round, ORDER);
+		rank[i] = schedule_hash(&s->job[i].seed, round, purpose);
 	for (int i = 0; i < s->jobs; i++) {
 		int before = 0;
 
@@ -193,7 +195,7 @@ bool schedule_next(const struct schedule *s, int64_t after_ns, struct schedule_s
 	end = slot + ((uint64_t)n << (highest + 1)) + (uint64_t)n;
 	for (; slot <= end; slot++) {
 		uint64_t round = slot / (uint64_t)n, random;
-		int lone = turn(s, round, (int)(slot % (uint64_t)n));
+		int lone = turn(s, round, (int)(slot % (uint64_t)n), ORDER);
 		const struct schedule_job *j = &s->job[lone];
 		bool usual = chosen(j, round, LEVEL, j->level), now_long;
 		enum shutter_kind kind;
@@ -225,4 +227,16 @@ int64_t schedule_min_gap(const struct schedule *s)
 int64_t schedule_interval(const struct schedule *s, int job)
 {
 	return s->job[job].measured ? (slot_ns(s) * count_measured(s)) << s->job[job].level : 0;
+}
+
+int schedule_turn(const struct schedule *s, uint64_t number)
+{
+	uint64_t n = (uint64_t)count_measured(s);
+
+	return n ? turn(s, number / n, (int)(number % n), TURN) : -1;
+}
+
+uint64_t schedule_cycle(const struct schedule_seed *seed, uint64_t cycle)
+{
+	return schedule_hash(seed, cycle, ALONE);
 }

@@ -85,6 +85,13 @@ double schedule_share(const struct schedule *s, enum shutter_kind kind);
 /* The mean time between the blocks of one job, ns; 0 for a job that has none. */
 int64_t schedule_interval(const struct schedule *s, int job);
 
+/* The measured job whose turn it is, index of job[], in the number-th slice of turns (turns.h):
+ * each round of slices has all of them, in an order of its own; -1 where there are none. */
+int schedule_turn(const struct schedule *s, uint64_t number);
+
+/* A random number for a cycle of slices, of which a job may have some alone (turns.h). */
+uint64_t schedule_cycle(const struct schedule_seed *seed, uint64_t cycle);
+
 /* The seed of one run of a job from a secret. */
 struct schedule_seed schedule_seed(
 	const struct schedule_seed *secret, uint32_t job_id, uint32_t restart);

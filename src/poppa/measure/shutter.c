@@ -14,6 +14,8 @@
 #include "common/units.h"
 #include "common/clock.h"
 #include "poppa/measure/shutter_block.h"
+#include "poppa/measure/shutter_slice.h"
+#include "poppa/measure/turns.h"
 
 #define STACK_SIZE (128 * 1024)
 #define CLOCK_STEP (5 * NS_PER_MS) /* more than clocks drift apart between two blocks */
@@ -21,6 +23,17 @@
 /* After a long block caches empty as slowly as they have filled: for so many times its length there
  * is no block. */
 #define LONG_REST 3
+/* So long after a slice of turns there is no block: those that were held wake up, and caches fill.
+ */
+#define TURN_REST (20 * NS_PER_MS)
+/* What a block may be late by and still end before the next slice. */
+#define BLOCK_LATE (5 * NS_PER_MS)
+/* What is left of a slice is not worth a hold where it is less. */
+#define LEAST_SLICE (10 * NS_PER_MS)
+/* After somebody has signalled or frozen a job, or a slice has failed, nobody is held for so long:
+ * Slurm suspends a job two seconds after it has sent it a signal, and a program may write a
+ * checkpoint then. */
+#define TURN_QUIET (10 * NS_PER_S)
 
 /*
  * Two threads. The main thread publishes plans and takes finished blocks; the shutter's thread
@@ -28,12 +41,22 @@
  *  - The shutter's thread holds `lock` for the whole block, so whoever gets the lock knows that
  *    nothing is held stopped. By priority inheritance, a main thread that holds it runs at the
  *    shutter's priority while the shutter's thread waits.
- *  - The plan is the shutter's while plan->finished is unset, else the main thread's.
+ *  - The plan is the shutter's while plan->finished is unset, else the main thread's, but for
+ *    what a slice of turns uses: jobs, units and `turned`.
+ *  - In a slice of turns the shutter's thread sleeps without `lock`, and `slicing` is set. Whoever
+ *    needs that nothing is held adds to `wanted`: the thread ends the slice, and begins none while
+ *    somebody wants that.
  */
 struct shutter {
 	pthread_t thread;
 	pthread_mutex_t lock; /* held for the length of a block, not between blocks */
-	pthread_cond_t changed;
+	pthread_cond_t changed, slice_over;
+	bool slicing;
+	int wanted; /* how many wait for the end of the slice */
+	struct shutter_slice slice;
+	struct slice_signals signals;    /* the shutter's thread's */
+	int64_t quiet_ns;                /* until then nobody is held for a turn */
+	int64_t beside_from, beside_end; /* when there may be blocks, where jobs take turns */
 	clockid_t cpu_clock;
 	int notify_fd;
 	bool quit, living;
@@ -77,6 +100,8 @@ static bool choose_slot(struct shutter *s, const struct shutter_plan *p)
 	int64_t mono = clock_now(), wall = clock_wall();
 	int64_t rest = s->ended_ns + s->rest_ns - mono;
 
+	if (p->turn_ns && s->beside_from - mono > rest)
+		rest = s->beside_from - mono;
 	if (!schedule_next(&p->schedule, wall + (rest > 0 ? rest : 0), &s->slot))
 		return false;
 	s->clock_ns = wall - mono;
@@ -110,6 +135,62 @@ static bool slot_open(struct shutter *s, const struct shutter_plan *p)
 	return true;
 }
 
+/* Sleeps until something has changed, or that moment has come; 0 = it never comes. */
+static void sleep_until(struct shutter *s, int64_t ns)
+{
+	struct timespec t = clock_spec(ns);
+
+	if (ns)
+		pthread_cond_timedwait(&s->changed, &s->lock, &t);
+	else
+		pthread_cond_wait(&s->changed, &s->lock);
+}
+
+/*
+ * Holds all jobs but one for what is left of the present slice, where it is some job's. False where
+ * it is side by side: then beside_from and beside_end tell when there may be blocks. A wall clock
+ * that is set moves the next slice, and never makes this one longer.
+ */
+static bool hold_for_turn(struct shutter *s, struct shutter_plan *p)
+{
+	int64_t mono = clock_now(), wall = clock_wall(), end;
+	struct turns_slice now;
+
+	if (p->alone_slices)
+		turns_slice_alone(
+			&p->schedule, p->turn_ns, p->alone_job, p->alone_slices, wall, &now);
+	else
+		turns_slice(&p->schedule, p->turn_ns, wall, &now);
+	end = mono + now.ends_ns - wall;
+	s->beside_from = mono + now.begins_ns - wall + TURN_REST;
+	s->beside_end = end;
+	if (now.runs < 0 || mono < s->quiet_ns || end - mono < LEAST_SLICE)
+		return false;
+	s->slicing = slice_begin(s->held, s->guard, p, now.runs, end, &s->signals, &s->slice);
+	if (!s->slicing) {
+		s->quiet_ns = mono + TURN_QUIET;
+		return true;
+	}
+	while (!s->wanted && !s->quit && (mono = clock_now()) < end) {
+		if (!slice_look(s->held, p, &s->slice))
+			break;
+		sleep_until(s, end - mono < SLICE_LOOK_NS ? end : mono + SLICE_LOOK_NS);
+	}
+	if (!slice_end(s->held, s->guard, p, &s->slice) || s->held->fired != s->slice.fired)
+		s->quiet_ns = clock_now() + TURN_QUIET;
+	s->slicing = false;
+	s->next_ns = 0;
+	pthread_cond_broadcast(&s->slice_over);
+	return true;
+}
+
+/* Where jobs take turns: whether the next slot's block ends within the slice side by side. */
+static bool slot_fits(const struct shutter *s, const struct shutter_plan *p)
+{
+	return s->next_ns >= s->beside_from &&
+	       s->next_ns + p->schedule.block_ns + BLOCK_LATE <= s->beside_end;
+}
+
 static void *shutter_main(void *arg)
 {
 	struct shutter *s = arg;
@@ -127,15 +208,24 @@ static void *shutter_main(void *arg)
 	while (!s->quit) {
 		struct shutter_plan *p = s->plan;
 
-		if (!p || p->finished || (!s->next_ns && !choose_slot(s, p))) {
-			pthread_cond_wait(&s->changed, &s->lock);
+		if (!p || s->wanted) {
+			sleep_until(s, 0);
+			continue;
+		}
+		if (p->turn_ns && hold_for_turn(s, p))
+			continue;
+		if (p->finished || (!s->next_ns && !choose_slot(s, p))) {
+			sleep_until(s, p->turn_ns ? s->beside_end : 0);
+			continue;
+		}
+		if (p->turn_ns && !slot_fits(s, p)) {
+			s->next_ns = 0;
+			sleep_until(s, s->beside_end);
 			continue;
 		}
 		if (!slot_open(s, p)) {
-			struct timespec t = clock_spec(s->next_ns);
-
 			if (s->next_ns)
-				pthread_cond_timedwait(&s->changed, &s->lock, &t);
+				sleep_until(s, s->next_ns);
 			continue;
 		}
 		p->lone = s->slot.lone;
@@ -182,6 +272,7 @@ struct shutter *shutter_start(
 	pthread_condattr_init(&ca);
 	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
 	pthread_cond_init(&s->changed, &ca);
+	pthread_cond_init(&s->slice_over, &ca);
 	pthread_condattr_destroy(&ca);
 	pthread_attr_init(&ta);
 	pthread_attr_setstacksize(&ta, STACK_SIZE);
@@ -204,26 +295,54 @@ struct shutter *shutter_start(
 	return s;
 }
 
-struct shutter_plan *shutter_publish(struct shutter *s, struct shutter_plan *next)
-{
-	struct shutter_plan *old;
-
-	pthread_mutex_lock(&s->lock);
-	old = s->plan;
-	s->plan = next;
-	s->next_ns = 0;
-	pthread_cond_signal(&s->changed);
-	pthread_mutex_unlock(&s->lock);
-	return old;
-}
-
 void shutter_lock(struct shutter *s)
 {
 	pthread_mutex_lock(&s->lock);
+	s->wanted++;
+	if (s->slicing)
+		pthread_cond_signal(&s->changed);
+	while (s->slicing)
+		pthread_cond_wait(&s->slice_over, &s->lock);
+	s->wanted--;
 }
 
 void shutter_unlock(struct shutter *s)
 {
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void shutter_lock_reading(struct shutter *s)
+{
+	pthread_mutex_lock(&s->lock);
+}
+
+struct shutter_plan *shutter_publish(struct shutter *s, struct shutter_plan *next)
+{
+	struct shutter_plan *old;
+
+	shutter_lock(s);
+	old = s->plan;
+	s->plan = next;
+	s->next_ns = 0;
+	shutter_unlock(s);
+	return old;
+}
+
+void shutter_turned(struct shutter *s, struct shutter_turned *out)
+{
+	*out = (struct shutter_turned){.jobs = 0};
+	pthread_mutex_lock(&s->lock);
+	if (s->slicing)
+		slice_count(s->held, s->plan, &s->slice);
+	if (s->plan) {
+		struct shutter_turned *now = &s->plan->turned;
+
+		*out = *now;
+		for (int i = 0; i < now->jobs; i++)
+			now->job[i].held_ns = now->job[i].alone_ns = 0;
+		now->slices = now->disturbed = 0;
+	}
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -281,6 +400,7 @@ struct shutter_plan *shutter_stop(struct shutter *s)
 	p = s->plan;
 	close(s->notify_fd);
 	pthread_cond_destroy(&s->changed);
+	pthread_cond_destroy(&s->slice_over);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 	return p;

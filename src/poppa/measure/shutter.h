@@ -22,9 +22,17 @@ struct shutter *shutter_start(
  * when it returns. */
 struct shutter_plan *shutter_publish(struct shutter *s, struct shutter_plan *next);
 
-/* No block runs between these two calls. shutter_lock() waits for the end of a running block. */
+/* No block runs between these two calls, and nothing is held stopped: shutter_lock() waits for the
+ * end of a running block and ends a slice of turns, which goes on afterwards. */
 void shutter_lock(struct shutter *s);
 void shutter_unlock(struct shutter *s);
+
+/* The same, but a slice goes on: for what only blocks use, which are counters and job_cpu. */
+void shutter_lock_reading(struct shutter *s);
+
+/* Fills *out with what slices of turns have taken of the jobs of the present plan since the last
+ * call, up to this moment. What is left of a plan is in the one that shutter_publish() returns. */
+void shutter_turned(struct shutter *s, struct shutter_turned *out);
 
 /* Time until the next block opens, ns; INT64_MAX where none is to come. Waits for the end of a
  * running block. */

@@ -66,6 +66,18 @@ struct shutter_job {
 	bool displaces; /* no processor is idle: these belong to other jobs */
 };
 
+/* What slices of turns have taken of each job, since this was last asked. */
+struct shutter_turned {
+	int jobs;
+	struct {
+		uint32_t job_id, restart;
+		int64_t held_ns;  /* stopped, for the turns of others */
+		int64_t alone_ns; /* it ran while the others were held */
+	} job[SHUTTER_MAX_JOBS];
+	uint64_t slices;    /* that held somebody */
+	uint64_t disturbed; /* that ended early because somebody signalled or froze a job */
+};
+
 /*
  * What to do and what was read. The main thread builds it and gives it to the shutter's thread,
  * which has it until shutter_publish() gives it back; in between, the main thread reads the last
@@ -87,6 +99,13 @@ struct shutter_plan {
 	 * one; 0 = none. */
 	int spared;
 	int jobs, tasks, units;
+	/* The jobs take turns, each for so long (turns.h); 0 = they do not. Then there are blocks
+	 * only in slices that are side by side. */
+	int64_t turn_ns;
+	/* One of them has so many of TURNS_CYCLE slices alone, and the others have none; 0 = all
+	 * take turns. */
+	int alone_slices, alone_job;
+	struct shutter_turned turned; /* the shutter's, also while finished is set */
 	/* So many more, behind the others in job[], have no task that can be stopped. A block is of
 	 * no use where they run; of each only its number and cpu are set. */
 	int watched;

@@ -12,7 +12,10 @@
 #include "poppa/hold/proc.h"
 
 #define CHECKPOINT_EVERY (5 * NS_PER_S)
-#define INTERIM_EVERY (60 * NS_PER_S)
+/* Between two interim records of a run: a quarter of its age, within these bounds. A job with a
+ * short time limit is soon known, for its limit to follow (docs/promise.md). */
+#define INTERIM_LEAST_S 5
+#define INTERIM_MOST_S 60
 /* Stopped tasks are looked at ever more rarely; after this interval, only the tick does it. */
 #define LOOK_LAST_MS 640
 
@@ -56,13 +59,27 @@ static void checkpoint(struct jobs *js)
 		js->told_spool = false;
 }
 
-static void interim(struct jobs *js)
+static int64_t interim_gap(const struct job *j)
+{
+	int64_t gap = (time(NULL) - j->reg.registered) / 4;
+
+	gap = gap < INTERIM_LEAST_S ? INTERIM_LEAST_S : gap;
+	return NS_PER_S * (gap > INTERIM_MOST_S ? INTERIM_MOST_S : gap);
+}
+
+/* Sends records of the runs whose time has come. */
+static void interim(struct jobs *js, int64_t now)
 {
 	for (struct job *j = js->first; j; j = j->next) {
 		struct ledger_record r;
 
-		jobs_record(js, j, false, &r);
-		sender_interim(js->env.sender, &r);
+		if (now < j->next_interim)
+			continue;
+		if (j->next_interim) {
+			jobs_record(js, j, false, &r);
+			sender_interim(js->env.sender, &r);
+		}
+		j->next_interim = now + interim_gap(j);
 	}
 }
 
@@ -75,6 +92,9 @@ void jobs_tick(struct jobs *js)
 	jobs_refresh(js);
 	jobs_look_at_cost(js);
 	jobs_scan(js);
+	jobs_turns_look(js);
+	if (js->changed)
+		jobs_update(js);
 	if (now >= js->next_checkpoint) {
 		checkpoint(js);
 		js->next_checkpoint = now + CHECKPOINT_EVERY;
@@ -84,11 +104,7 @@ void jobs_tick(struct jobs *js)
 			*js->env.log = NULL;
 		}
 	}
-	if (now >= js->next_interim) {
-		if (js->next_interim)
-			interim(js);
-		js->next_interim = now + INTERIM_EVERY;
-	}
+	interim(js, now);
 	for (const struct job *j = js->first; j; j = j->next)
 		waiting |= !j->seen;
 	if (waiting)
@@ -111,16 +127,11 @@ void jobs_look(struct jobs *js)
 
 void jobs_block(struct jobs *js)
 {
-	struct shutter_plan *p = shutter_take(js->env.shutter);
 	enum shutter_outcome outcome;
 	bool changed;
 
-	if (!p)
+	if (!jobs_take_finished(js, &outcome, &changed))
 		return;
-	jobs_take_block(js, p);
-	outcome = p->outcome;
-	changed = p->changed;
-	shutter_done(js->env.shutter);
 	if (outcome == SHUTTER_COUNTER)
 		jobs_refresh(js);
 	if (changed || (outcome != SHUTTER_OK && outcome != SHUTTER_OVERDUE))
@@ -165,6 +176,9 @@ void jobs_free(struct jobs *js)
 	if (!js)
 		return;
 	old = shutter_publish(js->env.shutter, NULL);
+	js->turning = false;
+	if (old)
+		jobs_turns_take(js, &old->turned);
 	if (old && old->finished)
 		jobs_take_block(js, old);
 	shutter_plan_free(old);

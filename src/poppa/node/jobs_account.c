@@ -90,9 +90,11 @@ static enum tally_mode mode_of(
 
 void jobs_account(struct jobs *js)
 {
-	int64_t now = clock_now();
+	int64_t now;
 	int running = 0;
 
+	jobs_turns_account(js);
+	now = clock_now();
 	for (struct job *j = js->first; j; j = j->next) {
 		running += jobs_in_plan(j);
 		look_at_work(j, now);

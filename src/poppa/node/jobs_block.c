@@ -199,6 +199,8 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 	struct job *lone = job_of(js, p, p->lone);
 	struct est_block b;
 
+	/* A block's place is on the time side by side: see tally_block(). */
+	jobs_turns_account(js);
 	take_stillness(js, p);
 	for (int i = 0; i < p->jobs; i++) {
 		struct job *j = job_of(js, p, i);
@@ -235,6 +237,7 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 				lone->tally->starved++;
 			take_tasks_apart(lone, p);
 			take_pace(js, lone, &b);
+			jobs_turns_block(js, lone, &b);
 			p->schedule.job[p->lone].level = jobs_level(js, lone);
 		}
 		for (int r = 0; r < SHUTTERLOG_REGIONS; r++)
@@ -244,13 +247,16 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 	}
 }
 
-void jobs_take_finished(struct jobs *js)
+bool jobs_take_finished(struct jobs *js, enum shutter_outcome *outcome, bool *changed)
 {
 	struct shutter_plan *p = shutter_take(js->env.shutter);
 
 	if (!p)
-		return;
+		return false;
 	jobs_take_block(js, p);
 	jobs_permit_long(js, p);
+	*outcome = p->outcome;
+	*changed = p->changed;
 	shutter_done(js->env.shutter);
+	return true;
 }

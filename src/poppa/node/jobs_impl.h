@@ -14,6 +14,7 @@
 #include "poppa/measure/pace.h"
 #include "poppa/hold/pause.h"
 #include "poppa/measure/schedule.h"
+#include "poppa/measure/turns.h"
 #include "poppa/node/tally.h"
 
 /*
@@ -67,6 +68,7 @@ struct job {
 	bool unwatched; /* nothing tells whether all of it stands still */
 	bool told_unpausable, told_spin, told_unseen, told_ran, told_unwatched, told_slow,
 		told_unreadable;
+	int64_t next_interim;         /* CLOCK_MONOTONIC; 0 = none was planned yet */
 	int64_t next_scan, next_open; /* CLOCK_MONOTONIC: not before, because the last took long */
 	int64_t opening_ns, opening_at; /* what its counters have taken of the main thread, less
 					   what has been forgiven, and when */
@@ -76,9 +78,18 @@ struct job {
 	double ran_share; /* how much of that time it ran, a mean over some last ones */
 	uint32_t blinded; /* the job for which this one's time is not measured; 0 = none */
 	struct long_credit long_credit;
-	json_t *shown;      /* what its owner may see of its blocks, and */
-	int64_t shown_ns;   /* since when: see jobs_status.c */
-	bool seen;          /* in RUNDIR/jobs */
+	struct turns_blocks turns_blocks; /* what its blocks beside these co-runners have shown */
+	int64_t newest_ns;                /* CLOCK_MONOTONIC when its last new task was found */
+	int64_t spared_ns, spared_at; /* for how long it was not to be held, as it started tasks or
+					 had stopped ones, less what has been forgiven; and when */
+	json_t *shown;                /* what its owner may see of its blocks, and */
+	int64_t shown_ns;             /* since when: see jobs_status.c */
+	bool seen;                    /* in RUNDIR/jobs */
+	bool told_alone;              /* that it has slices for its limit; and */
+	int64_t alone_ns;             /* when that was told last */
+	bool told_unkept;             /* that its max-degradation cannot be kept */
+	bool unkept;                  /* that is so: for the record */
+	int64_t leave_ns;             /* since when it had better leave; 0 = it need not */
 	bool replaced;      /* another job has its id now, so jobs_find() does not find it */
 	int64_t counted_ns; /* when one of its tasks last had a counter */
 	/* When its time was last brought up to date: whether it was in the plan, and alone there;
@@ -115,11 +126,16 @@ struct jobs {
 	bool blind; /* there are co-runners, but shutters are off or impossible */
 	bool orphans_taken;
 	bool told_spool;
+	struct turns turns;
+	uint32_t favoured; /* id of the job that turns.favoured is */
+	bool turning;      /* the plan that is out has turns */
+	bool told_watch;
+	uint64_t slices, slices_disturbed;
 	int look_ms; /* to the next look at stopped tasks; 0 = the tick does */
 	enum counter_backend counter;
 	struct schedule_seed secret; /* of this process, for jobs without a seed */
 	char boot[64];
-	int64_t boot_unix, started_unix, next_checkpoint, next_interim;
+	int64_t boot_unix, started_unix, next_checkpoint;
 	struct schedule schedule; /* as in the last plan; its levels may be old */
 	struct overhead_limit limit;
 	bool lengthened; /* it is logged that the limit makes the period longer */
@@ -176,6 +192,26 @@ void jobs_record(const struct jobs *js, const struct job *j, bool final, struct 
 /* Sets in a plan whose blocks may be long now, and how long. */
 void jobs_permit_long(const struct jobs *js, struct shutter_plan *p);
 
+/* --- jobs_turns.c --- */
+
+/* Decides whether the jobs take turns. Sets js->changed where the plan is out of date. */
+void jobs_turns_look(struct jobs *js);
+
+/* Takes what a block of a job has shown. */
+void jobs_turns_block(struct jobs *js, struct job *j, const struct est_block *b);
+
+/* Whether the job could be held now for the turns of others. */
+bool jobs_turns_holdable(const struct jobs *js, const struct job *j);
+
+/* Lets the jobs of a new plan take turns, where they do and all can be held. */
+void jobs_turns_plan(struct jobs *js, struct shutter_plan *p);
+
+/* Gives the jobs what slices have taken of them. */
+void jobs_turns_take(struct jobs *js, const struct shutter_turned *t);
+
+/* The same for the plan that is out, up to now. */
+void jobs_turns_account(struct jobs *js);
+
 /* --- jobs_account.c --- */
 
 /* Brings the time of all jobs up to date, and sets their modes (tally.h) from now on. */
@@ -187,8 +223,10 @@ void jobs_look_at_cost(struct jobs *js);
 
 /* --- jobs_block.c --- */
 
-/* Takes a finished block, if there is one, and lets the shutter go on. */
-void jobs_take_finished(struct jobs *js);
+/* Takes a finished block, if there is one, says which long blocks may follow, and lets the shutter
+ * go on. Then it returns true, the block's outcome, and whether a task has come or gone meanwhile.
+ */
+bool jobs_take_finished(struct jobs *js, enum shutter_outcome *outcome, bool *changed);
 
 /* Gives a finished block to the jobs that it measures. shutter_done() must follow where the plan
  * stays in use. */

@@ -156,11 +156,15 @@ void jobs_update(struct jobs *js)
 		next = make_plan(js, &js->blind);
 		js->active = next != NULL;
 		if (next) {
+			jobs_turns_plan(js, next);
 			js->schedule = next->schedule;
 			js->long_length_ns = shutter_plan_beyond_ns(next, next->beyond);
 			tell_period(js);
 		}
 		old = shutter_publish(js->env.shutter, next);
+		js->turning = next && next->turn_ns;
+		if (old)
+			jobs_turns_take(js, &old->turned);
 		if (old && old->finished)
 			jobs_take_block(js, old);
 		shutter_plan_free(old);

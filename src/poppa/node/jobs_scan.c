@@ -75,12 +75,14 @@ static void tell_unreadable(struct job *j, const char *why)
 static void open_counter(struct jobs *js, struct job *j, struct task *t, int64_t now)
 {
 	struct errmsg err = {""};
+	enum shutter_outcome outcome;
+	bool changed;
 
 	if (t->counter || t->headless || now < t->next_try ||
 		jobs_wanted_counter(js) == COUNTER_NONE)
 		return;
 	/* Opening may take long, and the next block waits until the last one is taken. */
-	jobs_take_finished(js);
+	jobs_take_finished(js, &outcome, &changed);
 	t->tries++;
 	t->next_try = t->tries < EAGER_TRIES ? now : now + LAZY_EVERY;
 	if (!counter_open(jobs_wanted_counter(js), js->env.conf, t->pid, &t->counter, &err)) {
@@ -238,11 +240,12 @@ static int take_tasks(struct jobs *js, struct job *j, const struct found_tasks *
 			forget_task(js, &j->task[old++]);
 		if (old < j->tasks && j->task[old].pid == p->pid)
 			next[n] = j->task[old++];
-		else if (p->headless || find_tasks_holds(d->dir[p->dir].path, p->pid))
+		else if (p->headless || find_tasks_holds(d->dir[p->dir].path, p->pid)) {
 			next[n] = (struct task){.pid = p->pid,
 				.starttime = p->starttime,
 				.looked_blocks = js->blocks};
-		else
+			j->newest_ns = clock_now();
+		} else
 			continue;
 		if (!known[p->dir])
 			is[p->dir] = frozen(js, &d->dir[p->dir]);
@@ -544,7 +547,7 @@ static void take_cpu(struct jobs *js, struct job *j, const struct found_tasks *d
 		js->changed = true;
 	}
 	if (j->cpu && !job_cpu_knows(j->cpu, d)) {
-		shutter_lock(js->env.shutter);
+		shutter_lock_reading(js->env.shutter);
 		job_cpu_know(j->cpu, d);
 		shutter_unlock(js->env.shutter);
 	}
@@ -641,7 +644,7 @@ void jobs_refresh(struct jobs *js)
 			counter_prepare(t->counter);
 			if (clock_now() - began > SCAN_LONG)
 				charge_opening(j, clock_now() - began);
-			shutter_lock(js->env.shutter);
+			shutter_lock_reading(js->env.shutter);
 			ended = counter_refresh(t->counter) && errno == ENODATA;
 			shutter_unlock(js->env.shutter);
 			if (!ended)

@@ -39,7 +39,8 @@ static json_t *block_every(const struct jobs *js, int level)
 	for (int i = 0; i < s.jobs; i++) {
 		s.job[i].level = level;
 		if (js->active && schedule_interval(&s, i))
-			return seconds(schedule_interval(&s, i));
+			return seconds(
+				schedule_interval(&s, i) * (js->turning ? TURNS_PROBE_EVERY : 1));
 	}
 	return json_null();
 }
@@ -86,7 +87,8 @@ static json_t *job_status(const struct jobs *js, const struct job *j)
 		"degradation", field_real_or_null(now.degradation), "ci95", ci,
 		"thesis_degradation", field_real_or_null(thesis.degradation), "blocks",
 		(json_int_t)now.blocks, "used", (json_int_t)now.used, "co_s",
-		seconds(tally_co_ns(t)), "solo_s", seconds(t->mode_ns[TALLY_SOLO]), "paused_s",
+		seconds(tally_co_ns(t)), "solo_s",
+		seconds(t->mode_ns[TALLY_SOLO] + t->own_turns_ns), "paused_s",
 		seconds(t->paused_ns), "unmeasured_s", seconds(t->mode_ns[TALLY_UNMEASURED]),
 		"partners", partners, "pause", pause_of(j), "state", state_names[j->state]);
 	json_object_update_new(
@@ -95,6 +97,12 @@ static json_t *job_status(const struct jobs *js, const struct job *j)
 				(json_int_t)j->ran, "shutter_sensing", tally_senses(t), "sham",
 				"blocks", (json_int_t)t->sham.blocks, "degradation",
 				field_real_or_null(sham), "error", field_real_or_null(sham_error)));
+	json_object_update_new(
+		status, json_pack("{s:o, s:o, s:b, s:b}", "turned_s", seconds(t->turned_ns),
+				"max_degradation",
+				j->reg.max_degradation > 0 ? json_real(j->reg.max_degradation)
+							   : json_null(),
+				"unkept", j->unkept, "holdable", jobs_turns_holdable(js, j)));
 	if (t->partner_count > 1)
 		json_object_set_new(status, "attribution", attribution_json(js, t));
 	if (t->spin_result.verdict != SPIN_UNKNOWN)
@@ -110,10 +118,10 @@ static json_t *job_status(const struct jobs *js, const struct job *j)
 static json_t *for_users(json_t *now, json_t **shown, int64_t *shown_ns)
 {
 	static const char *const for_root[] = {"sham", "shutter_sensing", "ran_while_held", "shams",
-		"absences", "long_blocks", "discarded"};
+		"absences", "long_blocks", "discarded", "holdable"};
 	static const char *const of_blocks[] = {"degradation", "ci95", "thesis_degradation",
 		"blocks", "used", "attribution", "spin", "level", "block_every_s", "shutters",
-		"windows", "longest_stop_ns", "shutter_cpu_s", "overhead"};
+		"windows", "longest_stop_ns", "shutter_cpu_s", "overhead", "unkept"};
 
 	if (!*shown || clock_now() - *shown_ns > USERS_EVERY) {
 		json_decref(*shown);
@@ -162,13 +170,15 @@ static double model_cost(const struct jobs *js)
 		level0.job[i].level = 0;
 		if (s->job[i].measured)
 			return cost * held * (double)js->env.settings->shutter_ns / s->jobs /
-			       (double)schedule_interval(&level0, i);
+			       (double)schedule_interval(&level0, i) /
+			       (js->turning ? TURNS_PROBE_EVERY : 1);
 	}
 	return NAN;
 }
 
 json_t *jobs_totals(struct jobs *js, uid_t uid)
 {
+	bool favoured = js->turning && js->turns.slices;
 	json_t *discarded = json_object(), *cost, *totals;
 
 	for (int o = SHUTTER_OK + 1; o < SHUTTER_OUTCOMES; o++)
@@ -188,5 +198,12 @@ json_t *jobs_totals(struct jobs *js, uid_t uid)
 		"shutter_cpu_s", seconds(shutter_cpu_ns(js->env.shutter)), "active", js->active,
 		"period_s", js->active ? seconds(js->schedule.period_ns) : json_null(), "cost",
 		cost);
+	json_object_set_new(totals, "turns",
+		json_pack("{s:b, s:o, s:I, s:I, s:o, s:o}", "on", js->turning, "slice_s",
+			js->turning ? seconds(js->env.settings->turn_ns) : json_null(), "slices",
+			(json_int_t)js->slices, "disturbed", (json_int_t)js->slices_disturbed,
+			"favoured", favoured ? json_integer(js->favoured) : json_null(), "share",
+			favoured ? json_real((double)js->turns.slices / TURNS_CYCLE)
+				 : json_null()));
 	return uid ? for_users(totals, &js->shown, &js->shown_ns) : totals;
 }

@@ -12,6 +12,10 @@
 /* So many times as often as the budget allows, a block may be long: in some of these rounds a long
  * one would tell too little. */
 #define LONG_CHANCES 2
+/* With credit for so much, as at first and once short blocks will do, the next one is soon: the
+ * sooner they come, the more of the bill is right. */
+#define LONG_RICH(length) ((length) + (length) / 4)
+#define LONG_SOON (2 * NS_PER_S)
 #define PASSING (8 * NS_PER_S) /* see together_since() */
 
 struct job *jobs_find(const struct jobs *js, uint32_t job_id, uint32_t restart)
@@ -131,6 +135,9 @@ int jobs_level(const struct jobs *js, const struct job *j)
 {
 	int level = js->env.settings->adaptive ? pace_level(&j->pace) : 0;
 
+	/* Only one slice of turns in TURNS_PROBE_EVERY has blocks. */
+	if (js->turning)
+		return 0;
 	return level > js->limit.level ? level : js->limit.level;
 }
 
@@ -138,6 +145,7 @@ void jobs_record(const struct jobs *js, const struct job *j, bool final, struct 
 {
 	tally_record(j->tally, js->env.settings, js->env.cluster->cluster, js->env.cluster->node,
 		final, time(NULL), r);
+	r->unkept = j->unkept;
 	if (js->env.node_type)
 		snprintf(r->node_type, sizeof(r->node_type), "%s", js->env.node_type);
 }
@@ -189,9 +197,13 @@ void jobs_permit_long(const struct jobs *js, struct shutter_plan *p)
 		int windows = wanted_windows(js, p, job[i]);
 		int64_t length = shutter_plan_beyond_ns(p, windows);
 		bool may = windows && long_credit_suffices(credit, p->jobs, i, length);
+		bool rich = long_credit_suffices(credit, p->jobs, i, LONG_RICH(length));
+		int64_t gap = (int64_t)((double)length / budget);
 
 		p->job[i].beyond = windows;
 		p->schedule.job[i].together_ns = job[i] ? together_since(js, job[i]) : 0;
-		p->schedule.job[i].long_gap_ns = may ? (int64_t)((double)length / budget) : 0;
+		if (rich && gap > LONG_SOON)
+			gap = LONG_SOON;
+		p->schedule.job[i].long_gap_ns = may ? gap : 0;
 	}
 }

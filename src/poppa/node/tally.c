@@ -12,6 +12,8 @@
 #include "poppa/estimate/blockrate.h"
 
 #define TALLY_VERSION 1
+#define MIN_ROUGH_BLOCKS 4      /* usable ones for an interval that is shown */
+#define MAX_ROUGH 10            /* of a degradation; above that it is no measurement */
 #define MAX_STANDARD_ERROR 0.25 /* of a degradation that is worth a price */
 /* One block in so many may be spoilt by chance. */
 #define SPOILT_SHARE 16.0
@@ -95,23 +97,38 @@ void tally_blinded(struct tally *t, uint32_t culprit)
 	blame(t, culprit);
 }
 
-void tally_paused(struct tally *t, int64_t ns)
+/* poppad knows when it held the job, also in time that it did not measure. */
+static void count_as_co(struct tally *t, int64_t ns)
 {
-	t->paused_ns += ns;
-	/* poppad knows when it held the job, also in time that it did not measure. */
 	if (t->mode == TALLY_UNMEASURED && t->mode_ns[TALLY_UNMEASURED] >= ns) {
 		t->mode_ns[TALLY_UNMEASURED] -= ns;
 		t->mode_ns[TALLY_CO] += ns;
 	}
 }
 
+void tally_paused(struct tally *t, int64_t ns)
+{
+	t->paused_ns += ns;
+	count_as_co(t, ns);
+}
+
+void tally_turned(struct tally *t, int64_t held_ns, int64_t alone_ns)
+{
+	t->turned_ns += held_ns;
+	t->own_turns_ns += alone_ns;
+	count_as_co(t, held_ns + alone_ns);
+}
+
 bool tally_block(struct tally *t, const struct est_block *b)
 {
+	struct est_block on_time_beside = *b;
 	double co, solo;
 	bool counted = blockrate(b, &co, &solo);
 
-	estimator_add(t->robust, b);
-	estimator_add(t->thesis, b);
+	/* A block stands for the time until the next one. Slices of turns are no such time. */
+	on_time_beside.start_ns -= (uint64_t)(t->turned_ns + t->own_turns_ns);
+	estimator_add(t->robust, &on_time_beside);
+	estimator_add(t->thesis, &on_time_beside);
 	t->silent += !counted;
 	return counted;
 }
@@ -150,7 +167,7 @@ bool tally_senses(const struct tally *t)
 
 int64_t tally_co_ns(const struct tally *t)
 {
-	int64_t co = t->mode_ns[TALLY_CO] - t->paused_ns;
+	int64_t co = t->mode_ns[TALLY_CO] - t->paused_ns - t->turned_ns - t->own_turns_ns;
 
 	return co > 0 ? co : 0;
 }
@@ -250,6 +267,24 @@ static void record_shares(
 	}
 }
 
+/* What blocks show that are too few or too noisy for a price. Blocks that a job or a co-runner made
+ * useless chose those that are left: they show nothing. */
+static void record_rough(const struct tally *t, const struct est_result *r,
+	enum estimate_method method, struct ledger_record *out)
+{
+	struct est_result rough = *r;
+
+	if ((out->lack != LACK_BLOCKS && out->lack != LACK_PRECISION) || r->used < MIN_ROUGH_BLOCKS)
+		return;
+	if (method == ESTIMATE_ROBUST)
+		take_off(&rough, t);
+	if (!(fabs(rough.lo) < MAX_ROUGH && fabs(rough.hi) < MAX_ROUGH))
+		return;
+	out->rough_known = true;
+	out->rough[0] = rough.lo;
+	out->rough[1] = rough.hi;
+}
+
 void tally_record(struct tally *t, const struct poppa_settings *s, const char *cluster,
 	const char *node, bool final, int64_t now_unix, struct ledger_record *r)
 {
@@ -273,8 +308,9 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 	r->start_unix = t->start_unix;
 	r->end_unix = now_unix;
 	r->co_ns = tally_co_ns(t);
-	r->solo_ns = t->mode_ns[TALLY_SOLO];
+	r->solo_ns = t->mode_ns[TALLY_SOLO] + t->own_turns_ns;
 	r->paused_ns = t->paused_ns;
+	r->turned_ns = t->turned_ns;
 	r->unmeasured_ns = t->mode_ns[TALLY_UNMEASURED];
 	r->blocks = chosen.blocks;
 	r->used = chosen.used;
@@ -283,6 +319,7 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 	estimator_result(s->method == ESTIMATE_THESIS ? t->thesis : t->robust, &chosen);
 	if (r->co_ns > 0)
 		r->lack = lack_of(t, &chosen, s->min_blocks);
+	record_rough(t, &chosen, s->method, r);
 	spoilt = (int64_t)(spoilt_share(t, r->blocks) * (double)r->co_ns);
 	r->co_ns -= spoilt;
 	r->unmeasured_ns += spoilt;
@@ -311,6 +348,8 @@ static const struct field saved_fields[] = {
 	{"mode_ns", FIELD_INT, FIELD_LIST(struct tally, mode_ns), .max = INT64_MAX,
 		.items = "times"},
 	{"paused_ns", FIELD_INT, AT(paused_ns), .max = INT64_MAX},
+	{"turned_ns", FIELD_INT, AT(turned_ns), .max = INT64_MAX, .optional = true},
+	{"own_turns_ns", FIELD_INT, AT(own_turns_ns), .max = INT64_MAX, .optional = true},
 	{"seq", FIELD_INT, AT(seq), .max = INT64_MAX},
 	{"silent", FIELD_INT, AT(silent), .max = INT64_MAX},
 	{"starved", FIELD_INT, AT(starved), .max = INT64_MAX, .optional = true},

@@ -31,7 +31,10 @@ struct tally {
 	int64_t last_ns;    /* CLOCK_MONOTONIC up to which time is counted */
 	int64_t mode_ns[4]; /* time in each mode, including the time in which it was held */
 	int64_t paused_ns;  /* for how long poppad held the job stopped */
-	uint64_t seq;       /* of the last record made */
+	/* Of the same time, what slices of turns took: held for the turns of others, and its own
+	 * turns, in which it ran alone. */
+	int64_t turned_ns, own_turns_ns;
+	uint64_t seq; /* of the last record made */
 	struct estimator *robust, *thesis;
 	uint64_t silent;  /* blocks in which most windows counted nothing */
 	uint64_t starved; /* those of them in which the job's tasks lacked a processor */
@@ -73,6 +76,9 @@ void tally_blinded(struct tally *t, uint32_t culprit);
 /* Adds a time for which poppad held the job stopped. tally_advance() counts the same time, too;
  * where it counts it as TALLY_UNMEASURED, the time is moved to TALLY_CO. */
 void tally_paused(struct tally *t, int64_t ns);
+/* Adds what slices of turns took of the job: it was held for the turns of others, and it ran alone
+ * in its own ones. tally_advance() counts the same time, as in tally_paused(). */
+void tally_turned(struct tally *t, int64_t held_ns, int64_t alone_ns);
 /* Adds a block of a shutter in which the job ran alone. Returns whether most windows counted
  * something. */
 bool tally_block(struct tally *t, const struct est_block *b);
@@ -85,7 +91,8 @@ void tally_sham(struct tally *t, const struct est_block *b);
 /* Whether the job certainly reacts to being measured, so that nothing it shows can be trusted. */
 bool tally_senses(const struct tally *t);
 
-/* Co-located time in which the job ran, without the time in which it was held stopped. */
+/* Co-located time in which the job ran beside others, without the time in which it or they were
+ * held stopped. */
 int64_t tally_co_ns(const struct tally *t);
 
 /* The result of one method. The degradation is NAN with fewer than min_blocks usable blocks, or too

@@ -22,9 +22,13 @@ static void settings_take_defaults_and_values(void **state)
 	assert_int_equal(settings_parse(NULL, &s, &err), 0);
 	assert_int_equal(s.shutter_ns, 3200000);
 	assert_int_equal(s.stripe_classes, CLASSES_OWN);
+	assert_int_equal(s.stripe_timelimit, TIMELIMIT_PROGRESS);
 	assert_true(s.adaptive);
 	assert_float_equal(s.overhead_max, 0.005, 1e-12);
+	assert_int_equal(s.turns, TURNS_LIMITS);
+	assert_int_equal(s.turn_ns, 500 * NS_PER_MS);
 	assert_true(s.stripe_alone);
+	assert_int_equal(s.stripe_wait_ns, 600 * NS_PER_S);
 	assert_int_equal(s.long_ns, LONG_AUTO);
 	assert_float_equal(s.long_budget, 0.001, 1e-12);
 	assert_int_equal(settings_parse("poppa_long=Off", &s, &err), 0);
@@ -38,11 +42,14 @@ static void settings_take_defaults_and_values(void **state)
 			"poppa_overhead_max=0.3%,poppa_adaptive=no,"
 			"poppa_ledger=[::1]:7001,stripe_lanes=4,stripe_lanes_on=2x64:8,"
 			"stripe_lanes_on=1x4:2,stripe_match=within:25%,stripe_partition=a,stripe_"
-			"partition=long,stripe_classes=shared,stripe_alone=no",
+			"partition=long,stripe_classes=shared,stripe_timelimit=wall,stripe_alone=no,"
+			"stripe_wait=90s,poppa_turns=yes,poppa_turn=200ms",
 			&s, &err),
 		0);
 	assert_int_equal(s.period_ns, 200 * NS_PER_MS);
 	assert_int_equal(s.pause, PAUSE_FREEZER);
+	assert_int_equal(s.turns, TURNS_YES);
+	assert_int_equal(s.turn_ns, 200 * NS_PER_MS);
 	assert_int_equal(s.long_ns, 100 * NS_PER_MS);
 	assert_float_equal(s.long_budget, 0.002, 1e-12);
 	assert_false(s.adaptive);
@@ -51,14 +58,18 @@ static void settings_take_defaults_and_values(void **state)
 	assert_int_equal(s.ledger_port, 7001);
 	assert_int_equal(s.stripe_lanes, 4);
 	assert_false(s.stripe_alone);
+	assert_int_equal(s.stripe_wait_ns, 90 * NS_PER_S);
 	assert_int_equal(s.stripe_rule_count, 2);
 	assert_int_equal(s.stripe_rule[0].cores, 64);
 	assert_int_equal(s.stripe_match, MATCH_WITHIN);
 	assert_int_equal(s.stripe_classes, CLASSES_SHARED);
+	assert_int_equal(s.stripe_timelimit, TIMELIMIT_WALL);
 	assert_string_equal(s.stripe_partitions, "a,long");
 	assert_float_equal(s.stripe_within, 0.25, 1e-12);
 	assert_int_equal(settings_parse(settings_format(&s, text, sizeof(text)), &again, &err), 0);
 	assert_memory_equal(&s, &again, sizeof(s));
+	assert_int_equal(settings_parse("stripe_wait=0", &s, &err), 0);
+	assert_int_equal(s.stripe_wait_ns, 0);
 	assert_int_equal(settings_parse("poppa_ledger=ctl.example", &s, &err), 0);
 	assert_string_equal(s.ledger_host, "ctl.example");
 	assert_int_equal(s.ledger_port, 6824);
@@ -82,6 +93,10 @@ static void settings_name_what_is_wrong(void **state)
 		{"poppa_overhead_max=101", "poppa_overhead_max"},
 		{"poppa_overhead_max=0.5s", "poppa_overhead_max"},
 		{"poppa_overhead_max=-1%", "poppa_overhead_max"},
+		{"poppa_turns=often", "poppa_turns=often"},
+		{"poppa_turn=50ms", "100ms to 1s"},
+		{"poppa_turn=0", "poppa_turn"},
+		{"poppa_turns=yes,poppa_turn=100ms,poppa_shutter=20ms", "four times"},
 		{"poppa_ledger=h:0", "poppa_ledger"},
 		{"poppa_price=cheap", "poppa_price=cheap"},
 		{"poppa_price=linear:x", "poppa_price=linear:x"},
@@ -96,7 +111,10 @@ static void settings_name_what_is_wrong(void **state)
 		{"stripe_partition=", "stripe_partition="},
 		{"stripe_match=some", "any, exact, within"},
 		{"stripe_classes=mine", "own"},
+		{"stripe_timelimit=cpu", "progress, wall"},
 		{"stripe_alone=maybe", "no, yes"},
+		{"stripe_wait=10", "stripe_wait"},
+		{"stripe_wait=25h", "1s to 24h"},
 		{"poppa_period=10ms,poppa_shutter=20ms", "poppa_shutter"},
 	};
 	struct poppa_settings s;

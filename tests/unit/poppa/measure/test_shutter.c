@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,7 +27,7 @@
 #include "poppa/hold/proc.h"
 #include "poppa/measure/shutter.h"
 #include "poppa/measure/shutter_block.h"
-#include "unit/poppa/waiting_process.h"
+#include "unit/poppa/measure/shutter_fixture.h"
 
 #define JOBS 3
 #define BEYOND 4 /* windows of a long block: 15 shutters of 2 ms */
@@ -44,11 +42,6 @@ struct counter {
 
 static struct counter fake[JOBS];
 static pid_t child[JOBS];
-static struct held_file *held;
-static int held_fd, notify_fd;
-static struct guard guard;
-static struct shutter *shutter;
-static char dir[64];
 
 int __real_clock_gettime(clockid_t clock, struct timespec *t);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
@@ -153,43 +146,19 @@ static void replace_child(int i, bool busy)
 
 static int setup(void **state)
 {
-	char path[128];
-	struct errmsg err = {""};
-
 	(void)state;
-	strcpy(dir, "/tmp/shutter-XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(path, sizeof(path), "%s/held", dir);
-	held = held_create(path, &held_fd, &err);
 	memset(fake, 0, sizeof(fake));
 	for (int i = 0; i < JOBS; i++) {
 		fake[i].interrupts = true;
 		start_child(i, false);
 	}
-	/* Stands in for the guard: alive, and nobody reads its timer. */
-	guard.pid = waiting_process();
-	guard.pidfd = syscall(SYS_pidfd_open, guard.pid, 0);
-	guard.timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	shutter = shutter_start(held, &guard, &notify_fd, &err);
-	return held && shutter && guard.pidfd >= 0 ? 0 : -1;
+	return shutter_setup();
 }
 
 static int teardown(void **state)
 {
-	char command[128];
-
 	(void)state;
-	assert_null(shutter_stop(shutter));
-	guard_stop(&guard);
-	for (int i = 0; i < JOBS; i++) {
-		kill(child[i], SIGKILL);
-		waitpid(child[i], NULL, 0);
-	}
-	held_unmap(held);
-	close(held_fd);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command);
+	return shutter_teardown(child, JOBS);
 }
 
 static struct shutter_plan *plan(void)

@@ -22,6 +22,7 @@ int64_t now;
 int counters_closed, publications;
 char logged[4096];
 struct shutter_plan *published;
+struct shutter_turned turned;
 static struct shutterlog_writer *no_log;
 static struct cluster_conf cluster = {.cluster = "c", .node = "n1"};
 
@@ -31,7 +32,9 @@ enum counter_backend __wrap_counter_kind(const struct counter *c);
 struct shutter_plan *__wrap_shutter_publish(struct shutter *s, struct shutter_plan *next);
 int64_t __wrap_shutter_cpu_ns(const struct shutter *s);
 void __wrap_shutter_lock(struct shutter *s);
+void __wrap_shutter_lock_reading(struct shutter *s);
 void __wrap_shutter_unlock(struct shutter *s);
+void __wrap_shutter_turned(struct shutter *s, struct shutter_turned *out);
 
 int64_t __wrap_clock_now(void)
 {
@@ -70,9 +73,21 @@ void __wrap_shutter_lock(struct shutter *s)
 	(void)s;
 }
 
+void __wrap_shutter_lock_reading(struct shutter *s)
+{
+	(void)s;
+}
+
 void __wrap_shutter_unlock(struct shutter *s)
 {
 	(void)s;
+}
+
+void __wrap_shutter_turned(struct shutter *s, struct shutter_turned *out)
+{
+	(void)s;
+	*out = turned;
+	turned = (struct shutter_turned){.jobs = 0};
 }
 
 static void keep_line(enum plog_level level, const char *line)

@@ -29,3 +29,6 @@ struct job *add_job(uint32_t id, int tasks, enum counter_backend kind);
 /* The plan that was published last (NULL: none), and how often one was. */
 extern struct shutter_plan *published;
 extern int publications;
+
+/* What slices of turns have taken since the table last asked. */
+extern struct shutter_turned turned;

@@ -41,6 +41,7 @@ static char root[64], jobs_dir[96];
 static pid_t task[JOBS];
 static struct nodeconf conf;
 static struct poppa_settings settings;
+static bool long_permitted; /* in a plan that has been used */
 static struct cluster_conf cluster = {.cluster = "c", .node = "n1"};
 static struct held_file *held;
 static int held_fd, notify_fd, open_counters, open_us;
@@ -149,7 +150,11 @@ void __wrap_counter_region(struct counter *c, int region)
 /* Until then the block is not to be overwritten, should the shutter's thread wake up. */
 void __wrap_shutter_done(struct shutter *s)
 {
-	assert_non_null(shutter_take(s));
+	const struct shutter_plan *p = shutter_take(s);
+
+	assert_non_null(p);
+	for (int i = 0; i < p->jobs; i++)
+		long_permitted |= p->schedule.job[i].long_gap_ns > 0;
 	__real_shutter_done(s);
 }
 
@@ -367,6 +372,11 @@ static void alone_then_together(void **state)
 	assert_true(number(1, "paused_s") > 0);
 	assert_true(number(2, "paused_s") > 0);
 	assert_true(number(1, "blocks") + number(2, "blocks") > 40);
+	/* As soon as something is known of a job, and not just with the next plan. */
+	assert_true(long_permitted);
+	/* The tests that follow count usual ones, for which a long one would keep them waiting. */
+	settings.long_ns = 0;
+	jobs_reconfigured(js);
 	/* Users see their own jobs. */
 	all = jobs_status(js, 8);
 	assert_int_equal(json_array_size(all), 0);
@@ -541,8 +551,11 @@ static void traced_job_is_named(void **state)
 	int status;
 
 	(void)state;
+	/* A stop that is under way would find a task that is traced. */
+	jobs_allow(js, false);
 	assert_int_equal(ptrace(PTRACE_SEIZE, task[1], NULL, NULL), 0);
 	jobs_tick(js);
+	jobs_allow(js, true);
 	before = shutters();
 	usleep(50000);
 	assert_true(number(1, "unmeasured_s") > unmeasured + 0.04);

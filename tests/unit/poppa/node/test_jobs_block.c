@@ -221,7 +221,7 @@ static void long_blocks(void **state)
 {
 	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
 	struct shutter_plan *p = block(SHUTTER_OK, SHUTTER_LONE);
-	int64_t beyond, all = 0;
+	int64_t beyond, all = 0, gap[LONG_CREDIT_FIRST];
 
 	(void)state;
 	settings.method = ESTIMATE_ROBUST;
@@ -231,7 +231,8 @@ static void long_blocks(void **state)
 	jobs_take_block(&js, p);
 	jobs_permit_long(&js, p);
 	for (int n = 1; n <= LONG_CREDIT_FIRST; n++) {
-		assert_true(p->schedule.job[0].long_gap_ns > 0);
+		gap[n - 1] = p->schedule.job[0].long_gap_ns;
+		assert_true(gap[n - 1] > 0);
 		assert_int_equal(p->job[0].beyond, BEYOND);
 		beyond = shutter_plan_beyond_ns(p, p->job[0].beyond);
 		p->long_windows = p->job[0].beyond;
@@ -245,6 +246,9 @@ static void long_blocks(void **state)
 	}
 	assert_int_equal(blocks_of(a), 1 + LONG_CREDIT_FIRST);
 	assert_int_equal(b->long_credit.left_ns, 0);
+	/* The first ones come soon; the last, for which credit is short, when the budget allows. */
+	assert_true(gap[0] <= 2 * NS_PER_S && gap[1] == gap[0]);
+	assert_true(gap[2] == gap[0] && gap[3] > 10 * gap[0]);
 	/* Job 2 has been held enough. */
 	assert_int_equal(p->schedule.job[0].long_gap_ns, 0);
 	shutter_plan_free(p);
@@ -372,14 +376,18 @@ static void stopped_by_its_user(void **state)
 static void what_is_finished_is_taken(void **state)
 {
 	struct job *a = add_job(1, 1, COUNTER_PERF);
+	enum shutter_outcome outcome;
+	bool changed;
 
 	(void)state;
 	done = 0;
-	jobs_take_finished(&js);
+	assert_false(jobs_take_finished(&js, &outcome, &changed));
 	assert_int_equal(done, 0);
 	taken = block(SHUTTER_OK, SHUTTER_LONE);
-	jobs_take_finished(&js);
+	assert_true(jobs_take_finished(&js, &outcome, &changed));
 	assert_int_equal(done, 1);
+	assert_int_equal(outcome, SHUTTER_OK);
+	assert_false(changed);
 	assert_int_equal(blocks_of(a), 1);
 	shutter_plan_free(taken);
 	taken = NULL;

@@ -19,6 +19,7 @@
 #include "common/units.h"
 #include "poppa/node/tally.h"
 
+#include "unit/poppa/noisy_block.h"
 #include "unit/poppa/spool_in_tmp.h"
 
 #define S NS_PER_S
@@ -104,6 +105,52 @@ static void times_add_up(void **state)
 	assert_int_equal(r.seq, 1);
 	assert_true(isnan(r.degradation));
 	assert_string_equal(r.backend, "none");
+	tally_free(t);
+}
+
+/* Slices of turns are no time beside others: what they held is lost, and its own turns are time
+ * alone. Blocks stand for the time side by side only. */
+static void turns_are_no_time_beside(void **state)
+{
+	struct tally *t = tally_new(7, 1, 1000, 1700000000, 0, NULL), *back;
+	struct ledger_record r;
+	json_t *saved;
+
+	(void)state;
+	tally_advance(t, 0, TALLY_CO);
+	/* For 100 s D = 0.2, then turns for 100 s, with 10 s of D = 0.8 in them. */
+	for (int i = 0; i < 220; i++) {
+		int64_t at = i < 200 ? i * S / 2 : 100 * S + (i - 200) * 5 * S;
+		struct est_block b = noisy_block(i < 200 ? 0.8 : 0.2, 1, 0.01);
+
+		if (i > 200)
+			tally_turned(t, 5 * S / 2 - S / 4, 5 * S / 2 - S / 4);
+		b.start_ns = 1000 * (uint64_t)S + (uint64_t)at;
+		tally_block(t, &b);
+	}
+	tally_turned(t, 5 * S / 2 - S / 4, 5 * S / 2 - S / 4);
+	tally_advance(t, 200 * S, TALLY_CO);
+	for (int i = 0; i < 2; i++) {
+		tally_record(t, &settings, "c", "n1", true, 1700000020, &r);
+		assert_int_equal(r.co_ns, 110 * S);
+		assert_int_equal(r.solo_ns, 45 * S);
+		assert_int_equal(r.turned_ns, 45 * S);
+		assert_true(fabs(r.degradation - (100 * 0.2 + 10 * 0.8) / 110) < 0.01);
+		saved = tally_save(t, "boot", 2);
+		back = tally_load(saved, "boot", 200 * S, 2);
+		json_decref(saved);
+		tally_free(t);
+		t = back;
+		assert_non_null(t);
+	}
+	/* Where time is not measured, this much is known of it. */
+	tally_advance(t, 210 * S, TALLY_UNMEASURED);
+	tally_advance(t, 220 * S, TALLY_UNMEASURED);
+	tally_turned(t, 2 * S, 3 * S);
+	tally_record(t, &settings, "c", "n1", true, 1700000020, &r);
+	assert_int_equal(r.turned_ns, 47 * S);
+	assert_int_equal(
+		r.co_ns + r.solo_ns + r.turned_ns + r.unmeasured_ns, 210 * S); /* 10 s absent */
 	tally_free(t);
 }
 
@@ -207,12 +254,20 @@ static void what_is_lacking(void **state)
 		tally_advance(t[i], 0, TALLY_CO);
 		tally_advance(t[i], 100 * S, TALLY_ABSENT);
 	}
-	add_blocks(t[0], settings.min_blocks - 1, 600, 1000);
+	add_blocks(t[0], 3, 600, 1000);
 	tally_record(t[0], &settings, "c", "n1", false, 2, &r);
 	assert_int_equal(r.lack, LACK_BLOCKS);
+	assert_false(r.rough_known);
+	/* What they show roughly stands in the record until there is a degradation. */
+	add_blocks(t[0], settings.min_blocks - 4, 600, 1000);
+	tally_record(t[0], &settings, "c", "n1", false, 2, &r);
+	assert_int_equal(r.lack, LACK_BLOCKS);
+	assert_true(r.rough_known && r.rough[0] <= r.rough[1]);
+	assert_true(r.rough[0] > 0.3 && r.rough[0] < 0.41 && r.rough[1] > 0.39 && r.rough[1] < 0.5);
 	add_blocks(t[0], 1, 600, 1000);
 	tally_record(t[0], &settings, "c", "n1", false, 2, &r);
 	assert_int_equal(r.lack, LACK_NOTHING);
+	assert_false(r.rough_known);
 	/* Most are silent; also from a checkpoint. */
 	add_blocks(t[1], 40, 0, 0);
 	add_blocks(t[1], settings.min_blocks - 1, 600, 1000);
@@ -254,6 +309,7 @@ static void what_is_lacking(void **state)
 	tally_record(t[2], &demanding, "c", "n1", false, 2, &r);
 	assert_true(isnan(r.degradation) && r.blocks == 60);
 	assert_int_equal(r.lack, LACK_STEADINESS);
+	assert_false(r.rough_known);
 	/* No time beside others lacks nothing. */
 	tally_advance(t[3], 100 * S, TALLY_SOLO);
 	t[3]->mode_ns[TALLY_CO] = 0;
@@ -443,6 +499,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tells_of_slow_refill),
 		cmocka_unit_test(times_add_up),
+		cmocka_unit_test(turns_are_no_time_beside),
 		cmocka_unit_test(held_while_unmeasured),
 		cmocka_unit_test(few_blocks_are_no_data),
 		cmocka_unit_test(shams),

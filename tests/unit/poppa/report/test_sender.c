@@ -217,12 +217,12 @@ static void keeps_the_ledgers_prior(void **state)
 	sender_prior(s, &now);
 	sender_stop(s);
 	assert_memory_equal(&now, &slow_prior_default, sizeof(now));
-	learn((struct slow_prior){{0.62, 0.36, 0.02}});
+	learn((struct slow_prior){{0.37, 0.58, 0.05}});
 	assert_int_equal(lines_about_refill, 0);
-	learn((struct slow_prior){{0.5, 0.4, 0.1}});
+	learn((struct slow_prior){{0.25, 0.65, 0.1}});
 	assert_int_equal(lines_about_refill, 1);
-	learn((struct slow_prior){{0.5, 0.4, 0.1}});
-	learn((struct slow_prior){{0.4995, 0.4005, 0.1}});
+	learn((struct slow_prior){{0.25, 0.65, 0.1}});
+	learn((struct slow_prior){{0.2495, 0.6505, 0.1}});
 	assert_int_equal(lines_about_refill, 1);
 	plog_set_sink(say_nothing);
 }

@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A bad pair takes turns: it makes more than side by side, its bill is right, and people see it.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/integration/bill.sh
+. "$(dirname "$0")/bill.sh"
+# shellcheck source=tests/integration/turns.sh
+. "$(dirname "$0")/turns.sh"
+
+turns_begin
+
+pair 130
+ok "two jobs run" pair_runs
+ok "they take turns" wait_until 120 turning
+like "poppad says so in its log" "$(tail -n 5 "$(ctl log poppad)")" "jobs (${pair[0]}, ${pair[1]}|${pair[1]}, ${pair[0]}) take turns of 0.3 s"
+sleep 1
+read -r first second both < <(looks 5000)
+diag "of 5000 looks: held ${pair[0]} $first, ${pair[1]} $second, both $both"
+cmp_num "one is held for about half of the time" "$first" '>' 1500
+cmp_num "and so is the other one" "$second" '>' 1500
+cmp_num "but never both" "$both" '<' 50
+cmp_num "nor always one of them" "$((first + second))" '<' 4990
+like "poppa status tells it" "$(poppa status -N "$SANDBOX_REAL_NODE")" $'\nturns     jobs run one after the other, 0.3 s each: [0-9]+ slices'
+like "and so does poppa top" "$(poppa top -b -n1 -N "$SANDBOX_REAL_NODE" 2>&1)" $'\nturns     jobs run one after the other'
+is "and poppa metrics" "$(metric poppa_turns_active)" 1
+cmp_num "and for how long each was held" "$(metric poppa_job_turned_seconds_total "job=\"${pair[0]}\"")" '>' 1
+for i in 0 1; do wait_end "${pair[i]}" 180; done
+ok "both are settled" eval 'wait_settled "${pair[0]}" && wait_settled "${pair[1]}"'
+for i in 0 1; do
+	text=$(part "${pair[i]}")
+	progress=$(out "${pair[i]}" progress) seconds=$(out "${pair[i]}" seconds)
+	diag "job ${pair[i]}: progress $progress of $seconds s; $text"
+	cmp_num "job $i made more than it would have side by side" "$progress" '>' \
+		"$(awk -v s="$seconds" -v l="$LOSS" 'BEGIN { print 1.2 * s * (1 - l) }')"
+	like "its bill names the turns" "$text" 'd=0\.[0-9]+ .* turned=0\.[2-4][0-9]* '
+	# What the whole run lost, without what shutters held and nobody pays for.
+	cmp_num "its D is what it has lost, within two points" "$(awk -v p="$progress" -v s="$seconds" -v z="$(value "$text" stopped)" -v d="$(value "$text" d)" \
+		'BEGIN { off = d - (1 - p / (s * (1 - z))); print off < 0 ? -off : off }')" '<' 0.02
+	like "poppa why tells it" "$(poppa why "${pair[i]}" | tr '\n' ' ')" 'of the run it was held for the turns of its co-runners'
+done
+done_testing

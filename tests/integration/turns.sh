@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# What the tests of turns share: pairs of jobs that slow each other down, and looks at who is held. A test sources it after
+# bill.sh.
+#
+#   turns_begin              short turns, and shutters that a program can show which is mostly asleep
+#   pair SECONDS [PEACE]     two such jobs, ${pair[0]} and ${pair[1]}; from PEACE seconds on they suit each other
+#   pair_runs                waits for both, and lets them run before all else that this machine does
+#   turning, beside          true while the jobs of the node take turns, or do not
+#   out ID NAME              what a job printed at its end: progress, seconds
+#   slices                   how many slices there have been
+#   frozen ID                true where the freezer of its step is, in which Slurm and poppad write; anything_held: any step's
+#   looks N                  of N looks, a millisecond or more apart: how often the one and the other was frozen, and both
+
+PROGRAMS=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/tests/integration
+FILE=$(home_of poppa-demo)/quarrel
+LOSS=0.75 # of each job beside the other one
+CGROUP=/sys/fs/cgroup/freezer/slurm_$SANDBOX_REAL_NODE/uid_$(id -u poppa-demo)
+
+# Shutters long enough for a program that is mostly asleep.
+turns_settings=(poppa_period=300ms poppa_shutter=20ms poppa_overhead_max=0 poppa_min_blocks=4 poppa_turn=300ms)
+turns_begin() {
+	ctl reconfigure "${turns_settings[@]}" poppa_turns=yes
+	on_exit ctl reconfigure --reset
+	on_exit rm -f "$FILE"
+}
+
+pair() {
+	local i
+	for i in 0 1; do
+		submit -n1 --colocate -J turns$i -o "$(home_of poppa-demo)/turns-%j.out" --wrap "srun $PROGRAMS/quarrel $FILE $i $1 $LOSS ${2:-}"
+		pair[i]=$job
+	done
+}
+pair_runs() { wait_running "${pair[0]}" && wait_running "${pair[1]}" && wait_until 20 all_work 2 "$PROGRAMS/quarrel $FILE "; }
+out() { sed -n "s/.*$2=\([0-9.]*\).*/\1/p" "$(home_of poppa-demo)/turns-$1.out"; }
+turning() { holds '.totals.turns.on'; }
+beside() { holds '.totals.turns.on | not'; }
+slices() { status '.totals.turns.slices'; }
+frozen() { grep -q FR "$CGROUP/job_$1/step_0/freezer.state"; }
+anything_held() { grep -q FR "$CGROUP"/job_*/step_0/freezer.state; }
+looks() {
+	perl -MTime::HiRes=usleep -e '
+		my ($n, @f) = @ARGV; my @c = (0, 0, 0);
+		for (1 .. $n) {
+			my @is = map { my $t = ""; if (open my $h, "<", $_) { $t = <$h> } $t =~ /^FR/ ? 1 : 0 } @f;
+			$c[0] += $is[0]; $c[1] += $is[1]; $c[2] += $is[0] && $is[1];
+			usleep 1000;
+		}
+		print "@c\n"' "$1" "$CGROUP/job_${pair[0]}/step_0/freezer.state" "$CGROUP/job_${pair[1]}/step_0/freezer.state"
+}
