@@ -32,6 +32,7 @@ enum form {
 	LANE,      /* left out when negative */
 	PLACE,     /* likewise */
 	SEED,      /* left out when there is none */
+	FRACTION,  /* from 0 to 1; left out when 0 */
 };
 
 struct field {
@@ -52,6 +53,7 @@ static const struct field job_fields[] = {
 	FIELD(registration, "Uid", NUMBER, uid),
 	FIELD(registration, "User", TEXT, user),
 	FIELD(registration, "Colocate", TEXT, colocate),
+	FIELD(registration, "MaxDegradation", FRACTION, max_degradation),
 	FIELD(registration, "Nodes", NODES, nodes),
 	FIELD(registration, "NodeCount", PLACE, node_count),
 	FIELD(registration, "NodeIndex", PLACE, node_index),
@@ -116,6 +118,8 @@ static void put_field(FILE *out, const struct field *f, const void *from)
 		put_cores(out, f->key, r);
 	else if ((f->form == LANE || f->form == PLACE) && *(const int *)value >= 0)
 		fprintf(out, "%s=%d\n", f->key, *(const int *)value);
+	else if (f->form == FRACTION && *(const double *)value > 0)
+		fprintf(out, "%s=%.6g\n", f->key, *(const double *)value);
 	else if (f->form == SEED && r->seeded)
 		fprintf(out, "%s=\"%016" PRIx64 "%016" PRIx64 "\"\n", f->key, r->seed[0],
 			r->seed[1]);
@@ -185,6 +189,14 @@ static int get_number(
 							 : 0;
 }
 
+static int get_fraction(const char *key, const char *value, double *out, struct errmsg *err)
+{
+	struct errmsg why = {""};
+
+	return units_parse_double(value, 0, 1, out, &why) ? errmsg_set(err, "%s: %s", key, why.text)
+							  : 0;
+}
+
 static int get_field(const struct field *f, const char *value, void *to, struct errmsg *err)
 {
 	void *out = (char *)to + f->offset;
@@ -203,6 +215,8 @@ static int get_field(const struct field *f, const char *value, void *to, struct 
 			return -1;
 		*(int *)out = (int)n;
 		return 0;
+	case FRACTION:
+		return get_fraction(f->key, value, out, err);
 	case SECONDS:
 		return get_number(f->key, value, INT64_MAX / NS_PER_S, out, err);
 	case NODES:

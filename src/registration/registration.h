@@ -26,7 +26,8 @@ struct registration {
 	uint32_t restart;
 	uid_t uid;
 	char user[64];
-	char colocate[1024]; /* the canonical option */
+	char colocate[1024];    /* the canonical option */
+	double max_degradation; /* what it may lose to co-runners, as a fraction; 0 = no limit */
 	const char *nodes; /* host list, for people who look at the file: reading leaves it NULL */
 	int node_count, node_index; /* how many these are, and which this one is; -1 = not told */
 	char partition[64];

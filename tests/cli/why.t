@@ -96,6 +96,12 @@ for facts in nodata=unmeasured "d=0.1 co=0.5 stopped=0 partners=13 unmeasured=0.
 	is "and in JSON" "$("$POPPA" why --json --input "$TAP_DIR/culprit.txt" 21 | jq .price.culprit)" 13
 done
 
+# What is held for turns is degradation.
+sed '/^21|/{s/billing=1000/billing=250/; s/nodata=no-record raw=1000 charged=1000/d=0.5000 ci=0.495..0.505 co=0.53 dco=0.9434 stopped=0.0000 turned=0.4500 partners=13 raw=1000 charged=250/; s/policy=[a-z]*/policy=thesis backend=perf/; }' "$rows" >"$TAP_DIR/turned.txt"
+runs "turns" 0 "$POPPA" why --input "$TAP_DIR/turned.txt" 21
+like "turns: for how long, and what that is" "$(tr '\n' ' ' <<<"$OUT")" 'For 45\.0 % of the run it was held for the turns of its co-runners, .* its degradation is D = 0\.5000; the true value'
+is "turns: in JSON" "$("$POPPA" why --json --input "$TAP_DIR/turned.txt" 21 | jq .price.turned)" 0.45
+
 # A job that ended before it started. Slurm 22.05 gives it a start, and releases may show its option.
 {
 	sed -n '1p' "$rows"
@@ -150,8 +156,63 @@ waits DependencyNeverSatisfied "afterok:59(failed)" \
 waits BeginTime "(null)" "It waits for the time from which it may start. $if_asked"
 echo "colocate: stripe" >"$TAP_DIR/comment.txt"
 waits Priority "(null)" "Slurm gives as the reason: Priority. Its price is made after it has run."
+echo "colocate: stripe waits-for-partner-until=2026-11-25T21:30:00; other: x" >"$TAP_DIR/comment.txt"
+waits Resources "(null)" "Slurm gives as the reason: Resources. Where a lane is free now, both jobs would certainly lose by \
+sharing: it waits for a better partner or an empty node until 2026-11-25T21:30:00 at most, and then shares (stripe_wait). Its \
+price is made after it has run."
 : >"$TAP_DIR/waiting.txt"
 runs "not in squeue either" 1 env PATH="$TAP_DIR/slurm:$PATH" "$POPPA" why 60
+
+# A job that has left its partners: while it waits, and of the run that ended so and of a later one.
+echo "60|ada|phys|std|normal|BeginTime|(null)|a|name" >"$TAP_DIR/waiting.txt"
+echo "colocate: max-degradation:5; poppa-apart: times=2 restart=1 from=12,13  StdErr=/x; y" >"$TAP_DIR/comment.txt"
+waits BeginTime "(null)" "An earlier run was ended and the job requeued, because its max-degradation could not be kept, or what it \
+lost could not be measured, beside jobs 12, 13. It is not placed beside them again. That was the last time: from now on only \
+partners do of which it is known that they suit it. It waits for the time from which it may start. Its price is made after it \
+has run."
+: >"$TAP_DIR/comment.txt"
+sed -e '/^25|/s/colocate: stripe;/colocate: max-degradation:5; poppa-apart: times=1 restart=0 from=13;/' "$rows" >"$TAP_DIR/apart.txt"
+runs "the run that ended so" 0 "$POPPA" why --input "$TAP_DIR/apart.txt" 25.0
+like "in words" "$(tr '\n' ' ' <<<"$OUT")" " This run was ended and the job requeued, because .* beside job 13\. It is not placed beside that job again\."
+runs "a later one" 0 "$POPPA" why --input "$TAP_DIR/apart.txt" 25.1
+like "a later one: in words" "$(tr '\n' ' ' <<<"$OUT")" " An earlier run was ended and the job requeued, because .* beside job 13\."
+sed -i 's/times=1/times=+1/' "$TAP_DIR/apart.txt"
+runs "what is no such text" 0 "$POPPA" why --input "$TAP_DIR/apart.txt" 25.0
+unlike "is not told" "$OUT" "requeued"
+
+# slurmdbd has the option of a run, and not yet whom the job has left.
+{
+	cat "$TAP_DIR/header.txt"
+	echo "62|62|c1|ada|phys|std|normal|REQUEUED|$(($(date +%s) - 60))|$(($(date +%s) - 50))|$(date +%s)|50|billing=1000,cpu=8|0|colocate: max-degradation:5; poppa-limit: asked=60 set=120 cap=0 restart=0 extended=3600|left"
+} >"$TAP_DIR/left.txt"
+printf '#!/bin/sh\ncat %q\n' "$TAP_DIR/left.txt" >"$TAP_DIR/slurm/sacct"
+echo "colocate: max-degradation:5; poppa-apart: times=1 restart=0 from=12  StdErr=/dev/null" >"$TAP_DIR/comment.txt"
+runs "a run that ended so, before it is told" 0 env PATH="$TAP_DIR/slurm:$PATH" "$POPPA" why 62
+like "in words, too" "$(tr '\n' ' ' <<<"$OUT")" " This run was ended and the job requeued, because .* beside job 12\."
+
+# What became of the limit of a job that runs, as slurmctld shows it.
+{
+	cat "$TAP_DIR/header.txt"
+	echo "61|61|c1|ada|phys|std|normal|RUNNING|$(($(date +%s) - 60))|$(($(date +%s) - 50))|Unknown|50|billing=1000,cpu=8|0||going"
+} >"$TAP_DIR/running.txt"
+printf '#!/bin/sh\ncat %q\n' "$TAP_DIR/running.txt" >"$TAP_DIR/slurm/sacct"
+# limit PART: the sentences of a job whose limit has that part.
+limit() {
+	echo "colocate: stripe lane=0; poppa-limit: $1 Comment=x; y StdErr=/z" >"$TAP_DIR/comment.txt"
+	runs "$1" 0 env PATH="$TAP_DIR/slurm:$PATH" "$POPPA" why 61
+	OUT=$(tr '\n' ' ' <<<"$OUT")
+}
+until=$(($(date +%s) + 600))
+limit "asked=5 set=5 cap=0 restart=0 extended=0 refused=$until"
+says "a job that keeps others from being measured: until when that counts" "It keeps other jobs from being measured, so \
+nothing is added to its time limit until $(date -d "@$until" '+%F %T'), or longer if it goes on to do so."
+limit "asked=5 set=5 cap=0 restart=0 extended=0 refused=$(($(date +%s) - 5))"
+unlike "and no longer than that" "$OUT" "keeps other jobs"
+limit "asked=3 set=7 cap=0 restart=0 extended=183 bound=partition"
+says "an end that was moved" "The end of its time limit was moved by 183 s for what it lost to others. It was not moved \
+further because of a bound of Slurm's: partition."
+limit "asked=3 set=7 cap=0 restart=1 extended=183"
+unlike "what an earlier run was given" "$OUT" "was moved"
 
 # What keeps partners off is said, with a discount and without one.
 sed -e '/^12|/s/colocate: stripe;/colocate: max-degradation:20,class:x lane=0 beside=13;/' \

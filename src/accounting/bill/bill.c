@@ -15,6 +15,7 @@
 
 #define OPTION_TAG "colocate"
 #define PRICE_TAG "poppa"
+#define APART_TAG "poppa-apart"
 #define RESIZING "RESIZING"             /* the state of a row whose job went on with another size */
 #define LAST_TIME INT64_C(253402300799) /* of the year 9999 */
 #define MAX_COUNT INT64_C(1000000000000000)
@@ -169,13 +170,15 @@ static enum bill_status status_of(const struct bill *b, bool priced)
 static int read_comment(
 	struct bills *bills, struct bill *b, const char *comment, struct errmsg *err)
 {
-	char *option = tags_get(comment, OPTION_TAG), *price = tags_get(comment, PRICE_TAG), *class;
+	char *option = tags_get(comment, OPTION_TAG), *price = tags_get(comment, PRICE_TAG);
+	char *apart = tags_get(comment, APART_TAG), *class;
 	struct settlement facts;
 	int rc = price ? bill_facts_parse(price, &facts, err) : 0;
 
 	b->option = option ? keep_text(bills, option) : price ? "" : NULL;
+	b->apart = apart ? keep_text(bills, apart) : "";
 	b->facts = price && !rc ? keep(bills, &facts, sizeof(facts)) : bills->no_facts;
-	if (!b->facts)
+	if (!b->facts || !b->apart)
 		rc = errmsg_set(err, "out of memory");
 	b->price = price && !rc ? b->facts->text : NULL;
 	class = option ? read_class(bills, option) : NULL;
@@ -184,6 +187,7 @@ static int read_comment(
 	b->status = status_of(b, price && !rc);
 	free(option);
 	free(price);
+	free(apart);
 	return rc;
 }
 

@@ -32,6 +32,7 @@ struct bill {
 	const char *cluster, *user, *account, *partition, *qos, *name, *state;
 	const char *program;        /* the class of --colocate=class:NAME, else the job's name */
 	const char *option;         /* of --colocate; NULL for a job that did not opt in */
+	const char *apart;          /* whom it has left (striping/submit/apart.h); "" = nobody */
 	int64_t submit, start, end; /* seconds since 1970, 0 = not yet; of the row's size where the
 				       job was resized */
 	int64_t run_start;          /* of the whole run, also where the job was resized */

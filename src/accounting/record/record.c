@@ -27,6 +27,7 @@ static const struct field fields[] = {
 	{"co_ns", FIELD_INT, AT(co_ns), .max = INT64_MAX},
 	{"solo_ns", FIELD_INT, AT(solo_ns), .max = INT64_MAX},
 	{"paused_ns", FIELD_INT, AT(paused_ns), .max = INT64_MAX},
+	{"turned_ns", FIELD_INT, AT(turned_ns), .max = INT64_MAX, .optional = true},
 	{"unmeasured_ns", FIELD_INT, AT(unmeasured_ns), .max = INT64_MAX},
 	{"blocks", FIELD_INT, AT(blocks), .max = INT64_MAX},
 	{"used", FIELD_INT, AT(used), .max = INT64_MAX},
@@ -40,8 +41,11 @@ static const struct field fields[] = {
 		.items = "job ids"},
 	{"sensing", FIELD_BOOL, AT(sensing), .optional = true},
 	{"spin", FIELD_BOOL, AT(spin), .optional = true},
+	{"unkept", FIELD_BOOL, AT(unkept), .optional = true},
 	{"lack", FIELD_WORD, AT(lack), .words = lack_names, .word_count = LACK_COUNT,
 		.optional = true},
+	{"rough", FIELD_REAL, LIST(rough), .max = 10,
+		.flag = offsetof(struct ledger_record, rough_known), .items = "numbers in range"},
 	{"culprit", FIELD_INT, AT(culprit), .max = UINT32_MAX, .optional = true},
 	{"partner_degradation", FIELD_REAL, LIST(partner_degradation), .max = 10,
 		COUNT_AT(partner_count), .flag = offsetof(struct ledger_record, attributed),
@@ -60,15 +64,24 @@ bool record_has_data(const struct ledger_record *r)
 	return isfinite(r->degradation);
 }
 
+double record_lost_ns(const struct ledger_record *r)
+{
+	if (!record_has_data(r))
+		return NAN;
+	return (double)r->turned_ns + (r->co_ns ? r->degradation * (double)r->co_ns : 0);
+}
+
 void record_clip(struct ledger_record *r, int64_t run_ns)
 {
-	double told = (double)r->co_ns + (double)r->solo_ns + (double)r->paused_ns;
+	double told =
+		(double)r->co_ns + (double)r->solo_ns + (double)r->paused_ns + (double)r->turned_ns;
 	double scale = told > (double)run_ns ? (double)run_ns / told : 1;
 	int64_t left = scale < 1 ? 0 : run_ns - (int64_t)told;
 
 	r->co_ns = (int64_t)(scale * (double)r->co_ns);
 	r->solo_ns = (int64_t)(scale * (double)r->solo_ns);
 	r->paused_ns = (int64_t)(scale * (double)r->paused_ns);
+	r->turned_ns = (int64_t)(scale * (double)r->turned_ns);
 	if (r->unmeasured_ns > left)
 		r->unmeasured_ns = left;
 }

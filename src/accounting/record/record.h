@@ -34,7 +34,7 @@ enum record_lack {
  * higher seq: a poppad that was killed may have sent more than its last checkpoint has. Nothing
  * replaces a final record. start_unix comes from the job's registration on the node and never
  * changes; it tells apart runs with the same job id and restart. Times are nanoseconds. co + solo +
- * paused + unmeasured = wall time of the job on this node.
+ * paused + turned + unmeasured = wall time of the job on this node.
  *
  * A new field needs a member here and a row of the table in record.c, and nothing else.
  */
@@ -45,24 +45,35 @@ struct ledger_record {
 	char node[64];
 	uint32_t uid;
 	uint64_t seq;
-	bool final;            /* the job has left the node; no later record comes */
-	int lane;              /* -1 unknown */
-	int cores;             /* cores of the job on this node: its weight in the sum over nodes */
-	int64_t start_unix;    /* seconds since 1970, from the job's registration on the node */
-	int64_t end_unix;      /* last update */
-	int64_t co_ns;         /* the job ran beside at least one co-runner that ran */
-	int64_t solo_ns;       /* the job ran without a co-runner */
-	int64_t paused_ns;     /* poppad held the job stopped */
+	bool final;         /* the job has left the node; no later record comes */
+	int lane;           /* -1 unknown */
+	int cores;          /* cores of the job on this node: its weight in the sum over nodes */
+	int64_t start_unix; /* seconds since 1970, from the job's registration on the node */
+	int64_t end_unix;   /* last update */
+	int64_t co_ns;      /* the job ran beside at least one co-runner that ran */
+	int64_t solo_ns;    /* the job ran without a co-runner */
+	int64_t paused_ns;  /* poppad held the job stopped */
+	/* poppad held the job for the turns of its co-runners (measure/turns.h): it lost all of
+	 * this time to them, beside what `degradation` says of co_ns. Its own turns are in solo_ns.
+	 */
+	int64_t turned_ns;
 	int64_t unmeasured_ns; /* poppad did not run, or could not measure: no discount */
 	uint64_t blocks, used; /* blocks of its shutters, and those that the estimate uses */
 	double degradation;    /* over co_ns; NAN = no data */
 	double variance;       /* of degradation; NAN = unknown */
 	enum record_lack lack; /* why degradation is NAN */
+	/* The ends of the 95 % interval that blocks give which are too few or too noisy for a
+	 * price; valid where there are some. */
+	bool rough_known;
+	double rough[2];
 	double thesis_degradation; /* by the thesis' algorithm 4, to compare; NAN = no data */
 	char method[16];
 	char backend[16]; /* counter backend, "none" without a signal */
 	bool sensing;     /* the job reacted to shutters: its degradation is worth nothing */
 	bool spin;        /* only some tasks suffer, and the others may wait for them in a loop */
+	/* The job certainly loses more than its max-degradation, and this node cannot keep it from
+	 * that. */
+	bool unkept;
 	uint32_t culprit; /* the co-runner for which time or blocks were not measured; 0 = none */
 	int partner_count;
 	uint32_t partner[RECORD_MAX_PARTNERS]; /* jobs that ran beside it on this node */
@@ -79,6 +90,10 @@ struct ledger_record {
 /* Whether the degradation is known for the co-located time. Without co-located time it is known,
  * unless nobody saw the job run. */
 bool record_has_data(const struct ledger_record *r);
+
+/* What the job lost to its co-runners, ns: its degradation of the time beside them, and all of the
+ * time for which it was held for their turns. NAN where that is not known. */
+double record_lost_ns(const struct ledger_record *r);
 
 /* Fits the times of a record into those of its run, as far as the job was on the node. Unmeasured
  * time gives way first: a node that was down does not know how long. */

@@ -220,6 +220,7 @@ static const struct field fields[] = {
 	{"stopped", FIELD_REAL, AT(stopped),
 		FORMS(COMMENT("stopped", 0), .digits = 4, WHY("stopped", 0), REPORT("stopped"),
 			CSV("stopped"))},
+	{NULL, FIELD_REAL, AT(turned), FORMS(COMMENT("turned", 0), .digits = 4, WHY("turned", 0))},
 	{NULL, FIELD_INT, LIST(partner), .min = 1, .max = UINT32_MAX, COUNT_AT(partner_count),
 		FORMS(COMMENT("partners", 0), .write = write_partners, .read = read_partners,
 			WHY("partners", 0), REPORT("partners"), CSV("partners"))},
@@ -246,6 +247,9 @@ static const struct field fields[] = {
 	{NULL, FIELD_TEXT, AT(nodata),
 		FORMS(COMMENT("nodata", -1), WHY("nodata", 0), REPORT("nodata"), CSV("nodata"),
 			.show = show_nodata)},
+	{NULL, FIELD_INT, AT(extended), .max = INT32_MAX,
+		FORMS(COMMENT("extended", 1), WHY("extended", 0))},
+	{NULL, FIELD_TEXT, AT(bound), FORMS(COMMENT("bound", 1), WHY("bound", 0))},
 	{"changes", FIELD_INT, AT(changes), .max = INT32_MAX, .optional = true,
 		FORMS(COMMENT("changed", 2))},
 };

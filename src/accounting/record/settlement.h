@@ -42,6 +42,8 @@ struct settlement {
 	double co;             /* share of the run with a co-runner */
 	double co_degradation; /* D over that share */
 	double stopped;        /* Z, the share of the run for which poppad held it stopped */
+	double turned;         /* share of the run for which it was held for the turns of
+				  co-runners, a part of co that is lost as a whole; NAN = none */
 	double unmeasured;     /* share of the run that nobody measured; NAN = almost none */
 	int partner_count;
 	uint32_t partner[SETTLEMENT_MAX_PARTNERS];
@@ -56,6 +58,8 @@ struct settlement {
 	bool spin;            /* its tasks may wait for each other in a loop: D may be too low */
 	uint32_t culprit;     /* the co-runner for which it was not measured; 0 = none */
 	char nodata[32];      /* why there is no degradation, one word */
+	int64_t extended;     /* how far the end of its time limit was moved, seconds */
+	char bound[16];       /* which bound kept that from being more, one word; "" = none */
 	int changes;          /* how often an administrator has changed the price */
 	/* The "poppa" part of the job's SystemComment: the comment form of the members above. It
 	 * is kept as written, because sacct's text is compared with it byte for byte. */

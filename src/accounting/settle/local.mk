@@ -5,5 +5,6 @@ libsettle_la_SOURCES = \
 	src/accounting/settle/decay.c src/accounting/settle/decay.h \
 	src/accounting/settle/refunds.c src/accounting/settle/refunds.h \
 	src/accounting/settle/settle.c src/accounting/settle/settle.h \
+	src/accounting/settle/time_limit.c src/accounting/settle/time_limit.h \
 	src/accounting/settle/waiting_runs.c src/accounting/settle/waiting_runs.h
 libsettle_la_LIBADD = $(JANSSON_LIBS) -lm

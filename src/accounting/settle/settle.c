@@ -7,12 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/units.h"
+
 /* Half width of a 95 % interval in standard errors. */
 #define Z95 1.96
 /* A 95 % interval that is wider than D plus or minus this tells too little for a price. */
 #define MAX_HALF_INTERVAL 0.25
 /* The smallest unmeasured share of a run that its settlement mentions. */
 #define MIN_UNMEASURED 0.005
+/* While a job runs, time that a node has not told of yet is no loss once it is so far behind what
+ * another node has told of: nodes send at least once a minute. */
+#define MAX_LAG_NS (150 * NS_PER_S)
 
 /* What one partner cost the job, in the unit of sums.lost; of no use where sums.unshared is set. */
 struct partner_cost {
@@ -25,14 +30,16 @@ struct partner_cost {
 struct sums {
 	double all; /* the whole run on all nodes */
 	double paused;
-	double co;
+	double co;     /* beside a co-runner, or held for its turn */
+	double turned; /* held for turns; part of co */
 	double unmeasured;
-	double lost;     /* degradation times co-located time */
+	double lost;     /* degradation times co-located time, and all of turned */
 	double variance; /* of lost */
 	int nodes_with_data, nodes_with_record;
 	bool only_no_signal;   /* every record came without a counter */
 	bool spin;             /* a node suspects that tasks wait in a loop */
 	bool sensing;          /* a node has seen the job react to its shutters */
+	bool unkept;           /* a node cannot keep its limit, as its last record says */
 	bool lack[LACK_COUNT]; /* what nodes without data lack */
 	bool uncertain;        /* the measurements show too little for a price */
 	bool only_unseen;      /* every record is of a job that poppad never saw running */
@@ -121,9 +128,11 @@ static int compare_ids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* share: what a degradation of 1 on this node adds to sums.lost; 0 = add only the job ids. */
-static void add_partners(struct sums *s, const struct ledger_record *r, double share)
+/* r: a record in the run; weight: of its node; 0 = add only the job ids. */
+static void add_partners(struct sums *s, const struct ledger_record *r, double weight)
 {
+	const double share = weight * (double)r->co_ns, turned = weight * (double)r->turned_ns;
+
 	struct partner_cost *bigger = reallocarray(
 		s->partner, s->partner_count + r->partner_count + 1, sizeof(*s->partner));
 	int kept = 0;
@@ -137,12 +146,14 @@ static void add_partners(struct sums *s, const struct ledger_record *r, double s
 		double cost = r->partner_count == 1 ? r->degradation
 			      : r->attributed       ? r->partner_degradation[i]
 						    : NAN;
-		bool known = share > 0 && isfinite(cost);
+		bool known = share > 0 && isfinite(cost), only = r->partner_count == 1;
 
 		s->partner[s->partner_count++] =
-			(struct partner_cost){r->partner[i], known, known ? share * cost : 0};
+			(struct partner_cost){r->partner[i], known || (only && turned > 0),
+				(known ? share * cost : 0) + (only ? turned : 0)};
 	}
-	s->unshared |= share > 0 && r->partner_count > 1 && !r->attributed;
+	/* Nobody knows for whose turns of several the job was held. */
+	s->unshared |= r->partner_count > 1 && ((share > 0 && !r->attributed) || turned > 0);
 	qsort(s->partner, s->partner_count, sizeof(*s->partner), compare_ids);
 	for (int i = 0; i < s->partner_count; i++) {
 		if (!kept || s->partner[i].job_id != s->partner[kept - 1].job_id) {
@@ -169,6 +180,7 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 	s->nodes_with_record++;
 	s->sensing |= r->sensing;
 	s->spin |= r->spin;
+	s->unkept |= r->unkept && !r->final;
 	if (r->culprit)
 		s->culprit = r->culprit;
 	add_partners(s, r, 0);
@@ -180,6 +192,8 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 	s->paused += node->weight * (double)in.paused_ns;
 	if (!record_has_data(r)) {
 		s->lack[r->lack] = true;
+		/* This is known to be lost, whatever else is not. */
+		s->paused += node->weight * (double)in.turned_ns;
 		return;
 	}
 	if (r->co_ns && r->degradation > 1) {
@@ -190,16 +204,18 @@ static void add_node(struct sums *s, const struct settle_job *job, const struct 
 	s->nodes_with_data++;
 	/* Without the node's final record the time since this record is unmeasured. */
 	if (!r->final)
-		in.unmeasured_ns = wall - in.co_ns - in.solo_ns - in.paused_ns;
+		in.unmeasured_ns = wall - in.co_ns - in.solo_ns - in.paused_ns - in.turned_ns;
 	s->unmeasured += node->weight * (double)in.unmeasured_ns;
+	s->co += node->weight * ((double)in.co_ns + (double)in.turned_ns);
+	s->turned += node->weight * (double)in.turned_ns;
+	s->lost += node->weight * record_lost_ns(&in);
 	if (r->co_ns) {
 		double share = node->weight * (double)in.co_ns;
 
-		s->co += share;
-		s->lost += share * r->degradation;
 		s->variance += share * share * r->variance; /* NAN makes it unknown */
-		add_partners(s, r, share);
 	}
+	if (r->co_ns || r->turned_ns)
+		add_partners(s, &in, node->weight);
 }
 
 /* With several partners also what each one cost, as a part of out->degradation, if it is known. */
@@ -261,6 +277,8 @@ static void take_run(struct settlement *out, const struct settle_job *job,
 	out->settled_unix = now_unix;
 	out->raw = job->raw;
 	out->size_count = job->size_count;
+	out->extended = job->extended;
+	snprintf(out->bound, sizeof(out->bound), "%s", job->bound ? job->bound : "");
 	for (int i = 0; i < job->size_count; i++)
 		out->size[i] = job->sizes[i];
 }
@@ -271,6 +289,8 @@ static void take_measured(struct settlement *out, const struct settle_job *job,
 {
 	out->stopped = s->paused / s->all;
 	out->degradation = s->lost / (s->all - s->paused);
+	if (s->turned > 0)
+		out->turned = s->turned / s->all;
 	out->co = s->co / s->all;
 	if (s->co > 0)
 		out->co_degradation = s->lost / s->co;
@@ -288,27 +308,38 @@ static void take_measured(struct settlement *out, const struct settle_job *job,
 	out->spin = s->spin;
 }
 
+/* Half of the 95 % interval of D; NAN: unknown. */
+static double half_interval(const struct sums *s)
+{
+	return s->all > s->paused ? Z95 * sqrt(s->variance) / (s->all - s->paused) : NAN;
+}
+
+static bool has_degradation(const struct settle_job *job, const struct sums *s)
+{
+	return !job->unpriced && job->wall_ns > 0 && s->nodes_with_data && s->all > s->paused &&
+	       !s->sensing && !s->uncertain;
+}
+
 void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,
 	const struct price_policy *policy, int64_t now_unix, struct settlement *out)
 {
 	struct sums s = {.only_no_signal = true, .only_unseen = true};
-	double half_interval;
+	double half;
 
 	take_run(out, job, policy, now_unix);
 	for (int i = 0; i < job->node_count; i++)
 		add_node(&s, job, &job->nodes[i],
 			find_record(job, job->nodes[i].name, records, count));
-	half_interval = s.all > s.paused ? Z95 * sqrt(s.variance) / (s.all - s.paused) : NAN;
-	if (s.co > 0 && half_interval > MAX_HALF_INTERVAL)
+	half = half_interval(&s);
+	if (s.co > 0 && half > MAX_HALF_INTERVAL)
 		s.uncertain = true;
-	if (job->unpriced || job->wall_ns <= 0 || !s.nodes_with_data || !(s.all > s.paused) ||
-		s.sensing || s.uncertain) {
+	if (!has_degradation(job, &s)) {
 		snprintf(out->nodata, sizeof(out->nodata), "%s", no_data_reason(job, &s));
 		/* A run that cannot be priced has no known share of stopped time. */
 		if (!job->unpriced && s.all > s.paused && s.paused > 0)
 			out->stopped = s.paused / s.all;
 	} else {
-		take_measured(out, job, &s, half_interval);
+		take_measured(out, job, &s, half);
 	}
 	if (*out->nodata || out->nodes || !isnan(out->unmeasured))
 		out->culprit = s.culprit;
@@ -316,6 +347,108 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 	out->charged = price_charge(policy, out->raw, out->degradation, out->hi, out->stopped);
 	settlement_write_comment(out);
 	free(s.partner);
+}
+
+static int64_t told_ns(const struct ledger_record *r)
+{
+	return r ? r->co_ns + r->solo_ns + r->paused_ns + r->turned_ns + r->unmeasured_ns : 0;
+}
+
+static int64_t between(int64_t least, int64_t ns, int64_t most)
+{
+	ns = ns < most ? ns : most;
+	return ns > least ? ns : least;
+}
+
+/* The end of D's interval that favours the user. Of one that is too wide for a price no more than
+ * of one that is not. */
+static double degradation_at_most(const struct sums *s, bool *known)
+{
+	double d = s->lost / (s->all - s->paused), half = half_interval(s);
+
+	if (!(s->co > 0) || isnan(half))
+		return d;
+	*known &= half <= MAX_HALF_INTERVAL || d > half;
+	return d + fmin(half, MAX_HALF_INTERVAL);
+}
+
+/* Of a node's blocks that are too few or too noisy for a price, where the job surely loses. */
+static void take_rough(struct ledger_record *r)
+{
+	double middle = (r->rough[0] + r->rough[1]) / 2, half = (r->rough[1] - r->rough[0]) / 2;
+
+	if (record_has_data(r) || !r->rough_known || !(r->rough[0] > 0) || !(half >= 0) ||
+		middle >= 1)
+		return;
+	r->degradation = fmin(middle + fmin(half, MAX_HALF_INTERVAL), 1);
+	r->variance = 0;
+}
+
+/* Adds what a node has told of until now, where the one that has told of most has told of so much.
+ */
+static void add_so_far(struct sums *s, const struct settle_job *job, struct settle_node node,
+	const struct ledger_record *r, int64_t most)
+{
+	struct ledger_record rough;
+
+	/* 0 would mean all of the run. */
+	node.wall_ns = between(1, between(most - MAX_LAG_NS, told_ns(r), most), most);
+	if (r) {
+		rough = *r;
+		take_rough(&rough);
+	}
+	add_node(s, job, &node, r ? &rough : NULL);
+}
+
+/* The lower end of D's interval; NAN: it is not known. */
+static double degradation_at_least(const struct settle_job *job, const struct sums *s)
+{
+	if (!has_degradation(job, s) || !(s->co > 0))
+		return NAN;
+	return s->lost / (s->all - s->paused) - half_interval(s);
+}
+
+void settle_loss(const struct settle_job *job, const struct ledger_record *records, int count,
+	struct settle_loss *out)
+{
+	const struct sums none = {.only_no_signal = true, .only_unseen = true};
+	struct sums s = none, worst = none;
+	double d = 0, least = NAN;
+	int64_t most = 0;
+
+	for (int i = 0; i < job->node_count; i++)
+		most = between(most, told_ns(find_record(job, job->nodes[i].name, records, count)),
+			job->wall_ns);
+	for (int i = 0; i < job->node_count; i++) {
+		const struct ledger_record *r =
+			find_record(job, job->nodes[i].name, records, count);
+		struct sums one = none;
+		double its;
+
+		add_so_far(&s, job, job->nodes[i], r, most);
+		add_so_far(&one, job, job->nodes[i], r, most);
+		free(one.partner);
+		its = degradation_at_least(job, &one);
+		if (its > least || isnan(least)) {
+			least = its;
+			worst = one;
+		}
+	}
+	free(s.partner);
+	out->told_s = (double)most / (double)NS_PER_S;
+	out->sensing = s.sensing;
+	out->unkept = s.unkept;
+	out->known = most > 0 && has_degradation(job, &s);
+	if (out->known) {
+		d = degradation_at_most(&s, &out->known);
+		/* Certainly worse than the nodes together: the others wait for it. */
+		if (least > d) {
+			out->known = true;
+			d = degradation_at_most(&worst, &out->known);
+		}
+	}
+	out->held_s = !job->unpriced && s.all > 0 ? out->told_s * s.paused / s.all : 0;
+	out->lost_s = out->known ? d * (out->told_s - out->held_s) : 0;
 }
 
 bool settle_pair(const struct settle_job *job, const struct ledger_record *records, int count,

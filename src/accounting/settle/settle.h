@@ -28,6 +28,8 @@ struct settle_job {
 	int node_count;
 	const struct settlement_size *sizes; /* sizes before the last one, oldest first */
 	int size_count;
+	int64_t extended;     /* how far the end of its time limit was moved, seconds */
+	const char *bound;    /* what kept that from being more, one word; NULL = nothing */
 	const char *unpriced; /* why the run cannot be priced, one word; NULL = it can */
 };
 
@@ -58,6 +60,31 @@ bool settle_complete(const struct settle_job *job, const struct ledger_record *r
  */
 void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,
 	const struct price_policy *policy, int64_t now_unix, struct settlement *out);
+
+/* What a running job has lost until now. */
+struct settle_loss {
+	double told_s; /* the time from its start that a node has told of, suspended time left out
+			*/
+	double lost_s; /* of that, to co-runners, at the end of D's interval that favours the user
+			*/
+	double held_s; /* of that, held for measurements */
+	bool known;    /* lost_s is */
+	bool sensing;  /* a node has seen the job react to its shutters */
+	bool unkept;   /* a node says that it cannot keep the job's max-degradation */
+};
+
+/*
+ * Adds the nodes up as settle_decide() does, with three differences. A job that goes on together
+ * waits for its slowest node: where one node's D is above that of all nodes with 95 % confidence,
+ * the job has lost what it lost there. Nodes send their records at different times: of time that a
+ * node has not told of yet nothing is supposed, so it loses as in the time that the node has told
+ * of, unless that is minutes behind what other nodes have told of. And where the interval of D is
+ * wider than D plus or minus 0.25, or that of a node's D is too wide or follows from too few
+ * blocks, the loss is known nevertheless if D is certainly above 0: it is that of the interval's
+ * end, and not more than that of D plus 0.25.
+ */
+void settle_loss(const struct settle_job *job, const struct ledger_record *records, int count,
+	struct settle_loss *out);
 
 /* What a run shows about two jobs side by side. */
 struct settle_pair {

@@ -7,7 +7,9 @@
 #include "accounting/bill/bill.h"
 #include "accounting/record/client.h"
 #include "accounting/bill/explain.h"
+#include "accounting/settle/time_limit.h"
 #include "cli/ask/squeue.h"
+#include "striping/submit/apart.h"
 
 struct why {
 	const char *job; /* the job id that was asked for */
@@ -16,14 +18,17 @@ struct why {
 	enum bill_status
 		status; /* the bill's, or what slurmctld and the ledger know beyond sacct */
 	uint32_t restart;
-	bool asked;                  /* the ledger was asked */
-	struct errmsg no_ledger;     /* why the ledger did not answer; "" where it did */
-	bool refused;                /* the ledger would not answer this caller */
-	struct squeue_job waiting;   /* why a job has not started; .id is NULL without an answer */
-	struct bill own;             /* a bill that sacct does not show, or not with its price */
-	struct settlement own_facts; /* the facts of a price that only the ledger has */
-	struct client_answer ledger; /* its answer; empty without one */
-	bool has_policy;             /* this release can read the policy, so that these are set: */
+	bool asked;                /* the ledger was asked */
+	struct errmsg no_ledger;   /* why the ledger did not answer; "" where it did */
+	bool refused;              /* the ledger would not answer this caller */
+	struct squeue_job waiting; /* why a job has not started; .id is NULL without an answer */
+	char patient_until[32];    /* waits so long at most for a better partner; "" = for none */
+	struct apart apart;        /* whom it has left for its max-degradation */
+	struct time_limit_state limit; /* of a running job; all 0 where its end was not touched */
+	struct bill own;               /* a bill that sacct does not show, or not with its price */
+	struct settlement own_facts;   /* the facts of a price that only the ledger has */
+	struct client_answer ledger;   /* its answer; empty without one */
+	bool has_policy; /* this release can read the policy, so that these are set: */
 	struct price_policy policy;
 	struct explain_facts facts;
 	struct explain explain;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Gathers what is known of a run and its price. */
+#include <ctype.h>
 #include <math.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "cli/ask/find_ledger.h"
 #include "cli/ask/scontrol.h"
 #include "cli/bills/why.h"
+#include "common/tags.h"
 #include "common/units.h"
 
 /* Half of the last digit that the facts in SystemComment have. */
@@ -61,16 +63,68 @@ static void ask_ledger(struct why *w, const char *conf_path)
 			NS_PER_S * (w->bill->elapsed_s + settlement_earlier_s(w->bill->facts)));
 }
 
-/* sacct shows --colocate only together with the price; until then slurmctld knows of it. */
-static bool slurmctld_knows(uint32_t job_id)
+/* Reads from the job's option, as slurmctld shows it, how long it waits for a better partner. */
+static void read_patience(struct why *w, const char *option)
 {
+	static const char waits[] = " waits-for-partner-until=";
+	const char *at = strstr(option, waits);
+	size_t len = at ? strspn(at + sizeof(waits) - 1, "0123456789-T:") : 0;
+
+	if (len && len < sizeof(w->patient_until))
+		memcpy(w->patient_until, at + sizeof(waits) - 1, len);
+}
+
+/* Cuts off the fields that follow SystemComment, of which each has a name that begins with a
+ * capital, and the blanks before them. */
+static void end_comment(char *comment)
+{
+	char *at = comment, *name;
+
+	while ((at = strpbrk(at, " \n"))) {
+		name = at + strspn(at, " ");
+		if (*name == '\n' || !*name ||
+			(isupper((unsigned char)*name) && name[strcspn(name, " =")] == '=')) {
+			*at = '\0';
+			return;
+		}
+		at = name;
+	}
+}
+
+/* Reads from slurmctld's SystemComment what became of the limit of a running job. */
+static void read_limit(struct why *w, const char *comment)
+{
+	char *text = tags_get(comment, TIME_LIMIT_TAG);
+
+	if (text && (time_limit_parse(text, &w->limit) || w->limit.restart != w->restart))
+		w->limit = (struct time_limit_state){0};
+	free(text);
+}
+
+/* sacct shows --colocate only together with the price; until then slurmctld knows of it. */
+static bool slurmctld_knows(struct why *w)
+{
+	static const char option[] = "SystemComment=colocate: ";
 	struct errmsg ignored;
-	char what[32], *text;
+	char what[32], *text, *comment;
+	struct apart apart;
 	bool found;
 
-	snprintf(what, sizeof(what), "job=%u", job_id);
+	snprintf(what, sizeof(what), "job=%u", w->bill->job_id);
 	text = scontrol_show(what, 1, &ignored);
-	found = text && strstr(text, "SystemComment=colocate: ");
+	comment = text ? strstr(text, option) : NULL;
+	found = comment;
+	if (found) {
+		comment += strcspn(comment, "=") + 1;
+		end_comment(comment);
+		if (why_waits(w->bill))
+			read_patience(w, comment);
+		else if (!w->bill->end)
+			read_limit(w, comment);
+		apart_read(comment, &apart);
+		if (apart.times)
+			w->apart = apart;
+	}
 	free(text);
 	return found;
 }
@@ -146,12 +200,15 @@ static void take_price_of_ledger(struct why *w)
 
 void why_gather(struct why *w, bool ask, const char *conf_path)
 {
-	bool plain = w->bill->status == BILL_PLAIN;
+	bool plain = w->bill->status == BILL_PLAIN, left;
 
 	w->status = w->bill->never_started ? BILL_NEVER : w->bill->status;
+	apart_parse(w->bill->apart, &w->apart);
 	if (w->status == BILL_NEVER)
 		return;
-	if (ask && plain && slurmctld_knows(w->bill->job_id))
+	/* Whom a job has left stands in slurmdbd only with the price of its next run. */
+	left = !strcmp(w->bill->state, "REQUEUED") && !w->apart.times;
+	if (ask && (plain || !w->bill->end || left) && slurmctld_knows(w) && plain)
 		w->status = status_without_price(w->bill);
 	if (ask && worth_asking(w))
 		ask_ledger(w, conf_path);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/bills/report.h"
 #include "cli/bills/why.h"
@@ -100,6 +101,28 @@ static void say_run(json_t *list, const struct why *w)
 		b->end ? " and ended as " : "", b->end ? b->state : "");
 }
 
+/* That this run, or one before it, was ended because the job's limit was not kept. */
+static void say_apart(json_t *list, const struct why *w)
+{
+	const struct apart *a = &w->apart;
+	char ids[APART_TEXT_MAX] = "";
+
+	if (!a->times || (a->restart > w->restart && !why_waits(w->bill)))
+		return;
+	for (int i = 0; i < a->count; i++)
+		text_append(ids, sizeof(ids), "%s%u", i ? ", " : "", a->job[i]);
+	say(list,
+		"%s was ended and the job requeued, because its max-degradation could not be kept, "
+		"or what it lost could not be measured, beside %s %s. It is not placed beside %s "
+		"again.",
+		a->restart == w->restart && !why_waits(w->bill) ? "This run" : "An earlier run",
+		a->count > 1 ? "jobs" : "job", ids, a->count > 1 ? "them" : "that job");
+	if (a->times >= APART_MOST)
+		say(list,
+			"That was the last time: from now on only partners do of which it is known "
+			"that they suit it.");
+}
+
 /* "13 (lammps)"; the name is there only where sacct shows the caller that job, too. */
 static void say_partners(json_t *list, const struct why *w)
 {
@@ -146,11 +169,27 @@ static void say_alone(json_t *list, const struct bill *b)
 			(int)strcspn(b->option, " "), b->option);
 }
 
-static void say_degradation(json_t *list, const struct settlement *f)
+/* What it lost side by side, where it took no turns. */
+static void say_beside(json_t *list, const struct settlement *f, const char *interval)
 {
-	char interval[128] = "", progress[64] = "no less progress";
+	char progress[64] = "no less progress";
 	/* The job lost something, and ran alone for a part of its time. */
 	bool partly = !(f->degradation <= 0) && !isnan(f->co_degradation) && f->co < 0.995;
+
+	if (!(f->degradation <= 0))
+		snprintf(progress, sizeof(progress), "%.1f %% less progress",
+			PERCENT(partly ? f->co_degradation : f->degradation));
+	say(list,
+		"By short measurements with its co-runners stopped (counter backend %s) it made %s "
+		"beside them than alone%s its degradation is D = %.4f%s.",
+		f->backend, progress,
+		partly ? ". Over the whole run, in which time alone counts as no loss," : ":",
+		f->degradation, interval);
+}
+
+static void say_degradation(json_t *list, const struct settlement *f)
+{
+	char interval[128] = "";
 
 	if (f->changes && f->degradation > 0 && isnan(f->hi)) {
 		say(list, "An administrator set its degradation to D = %.4f.", f->degradation);
@@ -164,15 +203,18 @@ static void say_degradation(json_t *list, const struct settlement *f)
 		snprintf(interval, sizeof(interval),
 			"; the true value is between %.3f and %.3f with 95 %% confidence", f->lo,
 			f->hi);
-	if (!(f->degradation <= 0))
-		snprintf(progress, sizeof(progress), "%.1f %% less progress",
-			PERCENT(partly ? f->co_degradation : f->degradation));
-	say(list,
-		"By short measurements with its co-runners stopped (counter backend %s) it made %s "
-		"beside them than alone%s its degradation is D = %.4f%s.",
-		f->backend, progress,
-		partly ? ". Over the whole run, in which time alone counts as no loss," : ":",
-		f->degradation, interval);
+	if (f->turned > 0) {
+		say(list,
+			"For %.1f %% of the run it was held for the turns of its co-runners, as all of "
+			"them make more progress one after the other than side by side, or as one "
+			"of them would have lost more than its max-degradation. It lost all of this "
+			"time. With what it lost side by side, by short "
+			"measurements with its co-runners stopped (counter backend %s), its "
+			"degradation is D = %.4f%s.",
+			PERCENT(f->turned), f->backend, f->degradation, interval);
+	} else {
+		say_beside(list, f, interval);
+	}
 	for (int i = 0; i < f->partner_count; i++)
 		if (!isnan(f->partner_cost[i]))
 			say(list, "Of this, %.3f comes from job %u.", f->partner_cost[i],
@@ -189,19 +231,46 @@ static void say_nodes(json_t *list, const struct why *w)
 {
 	for (int i = 0; i < w->ledger.record_count; i++) {
 		const struct ledger_record *r = &w->ledger.records[i];
-		char blocks[96] = "";
+		char blocks[96] = "", turned[64] = "";
 
 		/* Until its record is final the ledger keeps these from the job's owner. */
 		if (r->final || r->blocks)
 			snprintf(blocks, sizeof(blocks), "; %llu measurements, %llu of them of use",
 				(unsigned long long)r->blocks, (unsigned long long)r->used);
+		if (r->turned_ns)
+			snprintf(turned, sizeof(turned), "%.1f s held for turns, ",
+				(double)r->turned_ns / NS_PER_S);
 		say(list,
 			"Node %s: %.1f s beside co-runners, %.1f s alone, %.1f s held stopped, "
-			"%.1f s not measured%s.",
+			"%s%.1f s not measured%s.",
 			r->node, (double)r->co_ns / NS_PER_S, (double)r->solo_ns / NS_PER_S,
-			(double)r->paused_ns / NS_PER_S, (double)r->unmeasured_ns / NS_PER_S,
-			blocks);
+			(double)r->paused_ns / NS_PER_S, turned,
+			(double)r->unmeasured_ns / NS_PER_S, blocks);
 	}
+}
+
+static void say_limit(json_t *list, int64_t extended, const char *bound)
+{
+	if (extended > 0)
+		say(list,
+			"The end of its time limit was moved by %lld s for what it lost to others.",
+			(long long)extended);
+	if (!strcmp(bound, "most"))
+		say(list, "It was not moved further: five times the limit is the most.");
+	else if (*bound)
+		say(list, "It was not moved further because of a bound of Slurm's: %s.", bound);
+}
+
+static void say_limit_now(json_t *list, const struct time_limit_state *s)
+{
+	struct report_cell until;
+
+	say_limit(list, s->extended, s->bound);
+	if (s->refused > time(NULL))
+		say(list,
+			"It keeps other jobs from being measured, so nothing is added to its time "
+			"limit until %s, or longer if it goes on to do so.",
+			when(&until, s->refused));
 }
 
 static void say_stopped(json_t *list, const struct settlement *f)
@@ -225,6 +294,7 @@ static void say_culprit(json_t *list, const struct settlement *f)
 static void say_missing(json_t *list, const struct settlement *f)
 {
 	say_stopped(list, f);
+	say_limit(list, f->extended, f->bound);
 	if (f->nodes)
 		say(list,
 			"Only %d of its %d nodes have data: what it used on the others is charged "
@@ -353,6 +423,7 @@ static void say_no_data(json_t *list, const struct why *w)
 	say_culprit(list, f);
 	say_nodes(list, w);
 	say_stopped(list, f);
+	say_limit(list, f->extended, f->bound);
 	if (f->stopped > 0) {
 		/* The ledger has more digits than the comment. */
 		double z = w->ledger.settled && !isnan(w->ledger.settlement.stopped)
@@ -396,6 +467,12 @@ static void say_unpriced(json_t *list, const struct why *w)
 {
 	if (why_waits(w->bill)) {
 		say_waiting(list, &w->waiting);
+		if (*w->patient_until)
+			say(list,
+				"Where a lane is free now, both jobs would certainly lose by sharing: it "
+				"waits for a better partner or an empty node until %s at most, and then "
+				"shares (stripe_wait).",
+				w->patient_until);
 		say(list, "%s price is made after it has run.",
 			w->status == BILL_PLAIN ? "If it was submitted with --colocate, its"
 						: "Its");
@@ -417,6 +494,7 @@ static void say_unpriced(json_t *list, const struct why *w)
 			"the full billing of %llu for each second. \"poppa top\" on one of its "
 			"nodes shows what is measured now.",
 			(unsigned long long)w->bill->billing);
+		say_limit_now(list, &w->limit);
 		break;
 	default:
 		say_nodes(list, w);
@@ -437,6 +515,7 @@ json_t *why_sentences(const struct why *w)
 	if (!list)
 		return NULL;
 	say_run(list, w);
+	say_apart(list, w);
 	if (w->status == BILL_PRICED) {
 		say_partners(list, w);
 		say_alone(list, w->bill);

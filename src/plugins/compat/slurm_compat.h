@@ -86,6 +86,17 @@ static inline void compat_node_bitmap(char *names, bitstr_t **nodes)
 #endif
 }
 
+/* Ends a run of a batch job, for it to run again. Needs the write locks on jobs and nodes, and the
+ * read locks on the configuration and the federation. 0, or an error of Slurm's. */
+static inline int compat_requeue(job_record_t *job)
+{
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 11, 0)
+	return job_requeue(0, job->job_id, NULL, false, 0);
+#else
+	return job_requeue_internal(0, job, false, 0);
+#endif
+}
+
 /*
  * Whether slurmctld has read its state and works on it: only then it has a thread that saves the
  * state. A thread for requests, or a connection to slurmdbd, does not tell: a backup that stands by

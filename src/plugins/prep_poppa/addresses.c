@@ -39,7 +39,7 @@ static json_t *resolve(const char *node)
 	return list;
 }
 
-json_t *addresses_of(const struct run_snapshot *run, bool *all)
+static json_t *addresses_of(const struct run_snapshot *run, bool *all)
 {
 	int64_t end = clock_now() / NS_PER_S + BUDGET_S;
 	json_t *list = json_array();
@@ -57,6 +57,15 @@ json_t *addresses_of(const struct run_snapshot *run, bool *all)
 			list, json_pack("{s:s, s:o}", "name", node, "addresses", addresses));
 	}
 	return list;
+}
+
+struct client_run addresses_question(const struct run_snapshot *run, bool *all)
+{
+	return (struct client_run){.cluster = run->cluster,
+		.job_id = run->job_id,
+		.restart = run->restart,
+		.start_unix = run->start,
+		.nodes = addresses_of(run, all)};
 }
 
 void addresses_forget(void)

@@ -21,6 +21,7 @@ prep_poppa_la_SOURCES = \
 	src/plugins/prep_poppa/settler_context.c src/plugins/prep_poppa/settler_context.h \
 	src/plugins/prep_poppa/settler_worker.c src/plugins/prep_poppa/settler_worker.h \
 	src/plugins/prep_poppa/slurmdbd_rows.c src/plugins/prep_poppa/slurmdbd_rows.h \
+	src/plugins/prep_poppa/time_limits.c src/plugins/prep_poppa/time_limits.h \
 	src/plugins/prep_poppa/usage_journal.c src/plugins/prep_poppa/usage_journal.h \
 	src/plugins/prep_poppa/write_back.c src/plugins/prep_poppa/write_back.h
 prep_poppa_la_CPPFLAGS = $(MODULE_CPPFLAGS)

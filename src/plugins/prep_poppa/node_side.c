@@ -278,12 +278,16 @@ static int read_job(
 	const char *seed =
 		colocate_env(job->spank_job_env, job->spank_job_env_size, COLOCATE_SEED_ENV);
 	char *user = compat_user_name(job), *cgroup = compat_cgroup_name(job);
+	struct errmsg no_matter;
+	struct colocate wish;
 	int rc = COPY("User", user, r->user, err) || COPY("Colocate", colocate, r->colocate, err) ||
 		 COPY("Partition", job->partition, r->partition, err) ||
 		 COPY("Cgroup", cgroup, r->cgroup, err);
 
 	xfree(user);
 	xfree(cgroup);
+	if (!colocate_parse(colocate, &wish, &no_matter))
+		r->max_degradation = wish.max_degradation;
 	r->uid = job->uid;
 	read_place(job->node_list, r);
 	/* Only a prolog that slurmctld starts has slurmctld's seed. One that a step starts has what

@@ -138,10 +138,7 @@ static enum outcome act_on_answer(
 
 enum outcome price_to_ledger(struct settler *w, struct run *run)
 {
-	struct client_run question = {.cluster = run->snapshot->cluster,
-		.job_id = run->snapshot->job_id,
-		.restart = run->snapshot->restart,
-		.start_unix = run->snapshot->start};
+	struct client_run question;
 	struct client_answer answer;
 	struct errmsg err = {""};
 	enum outcome outcome;
@@ -152,7 +149,7 @@ enum outcome price_to_ledger(struct settler *w, struct run *run)
 		run->due_ms = w->ledger.retry_ms;
 		return RUN_LATER;
 	}
-	question.nodes = addresses_of(run->snapshot, &all);
+	question = addresses_question(run->snapshot, &all);
 	/* What comes from a node without an address does not count: its name gets some time. */
 	if (!all && !settler_too_late(w, run)) {
 		json_decref(question.nodes);

@@ -86,6 +86,17 @@ static void take_charge(struct run_charge *charge, const job_record_t *job)
 	assoc_mgr_unlock(&locks);
 }
 
+/* What the comment says of the limit of this run, of which the record may say no more. */
+static void take_limit(struct run_snapshot *run)
+{
+	char *text = tags_get(run->comment, TIME_LIMIT_TAG);
+
+	run->limit = (struct time_limit_state){0};
+	if (text && (time_limit_parse(text, &run->limit) || run->limit.restart != run->restart))
+		run->limit = (struct time_limit_state){0};
+	free(text);
+}
+
 struct run_snapshot *run_snapshot_take(const job_record_t *job)
 {
 	const char *colocate = run_snapshot_colocate(job);
@@ -252,6 +263,7 @@ static int take_run(const json_t *json, struct run_snapshot *run)
 		if (!*text_at(run, i))
 			return -1;
 	}
+	take_limit(run);
 	return take_node_list(json_object_get(json, "node"), run);
 }
 
@@ -289,6 +301,7 @@ void run_snapshot_update_end(struct run_snapshot *run, const job_record_t *job)
 	last->state = IS_JOB_PENDING(job) ? JOB_REQUEUE : job->job_state & JOB_STATE_BASE;
 	xfree(run->comment);
 	run->comment = xstrdup(job->system_comment);
+	take_limit(run);
 	run->wall_s = difftime(last->end, run->start) - difftime(job->tot_sus_time, 0);
 }
 
@@ -375,6 +388,8 @@ struct settle_job run_snapshot_settle_job(const struct run_snapshot *run)
 		.node_count = run->node_count,
 		.sizes = run->earlier,
 		.size_count = run->size_count,
+		.extended = run->limit.extended,
+		.bound = run->limit.bound,
 		.unpriced = run_snapshot_resized(run) && !run->size_count ? "resized" : NULL,
 	};
 }

@@ -7,6 +7,7 @@
 #include "src/slurmctld/slurmctld.h"
 
 #include "accounting/settle/settle.h"
+#include "accounting/settle/time_limit.h"
 #include "accounting/record/settlement.h"
 
 /* Tag of the part of SystemComment that shows a settlement (common/tags.h). */
@@ -58,6 +59,8 @@ struct run_snapshot {
 	char *name;
 	char *colocate; /* canonical option */
 	char *comment;  /* SystemComment before settlement */
+
+	struct time_limit_state limit; /* how far the end of the time limit was moved */
 
 	/* Sizes. Until the run has ended, slurmctld only guesses last.end. */
 	double wall_s;                   /* of all sizes, without suspended time */

@@ -14,6 +14,8 @@
 #include "run_store.h"
 #include "usage_journal.h"
 
+#define SETTLER_CULPRITS 256
+
 /* While a server (ledger or slurmdbd) does not answer, all runs wait for the next try. */
 struct outage {
 	int64_t retry_ms;   /* not before then */
@@ -49,6 +51,13 @@ struct settler {
 	bool scanned;       /* slurmctld's records were looked through since it serves */
 	int64_t scan_ms;    /* when to look for unsettled runs again */
 	int64_t changes_ms; /* when to look for changed prices again */
+
+	int64_t limits_ms;     /* when to move time limits again */
+	uint32_t limits_after; /* job ids up to this one had their turn at that */
+	struct {
+		uint32_t job_id;
+		int64_t until_ms;
+	} culprit[SETTLER_CULPRITS]; /* jobs that have kept others from being measured */
 };
 
 /* What a look at a run leads to. */

@@ -15,6 +15,7 @@
 #include "price_to_slurm.h"
 #include "settler_worker.h"
 #include "slurmdbd_rows.h"
+#include "time_limits.h"
 
 #define SCAN_MS 30000 /* between looks for jobs that were left unsettled */
 
@@ -230,6 +231,8 @@ void settler_worker_round(struct settler *w, bool (*stopped)(const void *arg), c
 		if (run->due_ms <= clock_now_ms())
 			advance(w, run);
 	run_store_drop_done(&w->store);
+	if (!stopped(arg) && controller_serves())
+		time_limits_pass(w, stopped, arg);
 	if (controller_serves()) {
 		save_when_due(w);
 		price_to_ledger_save_pairs(w, false);
@@ -245,7 +248,7 @@ int64_t settler_worker_next_ms(const struct settler *w)
 		return now + ROUND_MS;
 	next = MIN(next, w->scan_ms);
 	if (w->configured)
-		next = MIN(next, changed_prices_due_ms(w));
+		next = MIN(next, MIN(changed_prices_due_ms(w), time_limits_due_ms(w)));
 	if (w->store.changed)
 		next = MIN(next, w->store.save_ms);
 	if (w->pairs.pairs)

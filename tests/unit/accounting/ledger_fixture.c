@@ -114,6 +114,7 @@ struct settlement settlement_of(uint32_t job, uint64_t charged)
 		.hi = NAN,
 		.co = NAN,
 		.co_degradation = NAN,
+		.turned = NAN,
 		.unmeasured = NAN,
 		.policy = "thesis",
 		.version = PRICE_VERSION,

@@ -265,6 +265,7 @@ static void all_keys(void **state)
 	in.uid = 1000;
 	strcpy(in.user, "e\"v\ne");
 	strcpy(in.colocate, "stripe,with:7,not:#1");
+	in.max_degradation = 0.125;
 	in.nodes = "n[1-2]";
 	in.node_count = 2;
 	in.node_index = 0;
@@ -278,12 +279,13 @@ static void all_keys(void **state)
 	memcpy(in.core, core, sizeof(core));
 	assert_int_equal(registration_set_seed(&in, "0000000000000001fedcba9876543210"), 0);
 	assert_int_equal(registration_write(dir_of_test, &in, &err), 0);
-	assert_file("12.3", "JobId=12\nRestart=3\nUid=1000\nUser=\"eve\"\n"
-			    "Colocate=\"stripe,with:7,not:#1\"\nNodes=\"n[1-2]\"\n"
-			    "NodeCount=2\nNodeIndex=0\nPartition=\"main\"\nCores=\"0,2,4-6,9-10\"\n"
-			    "Cgroup=\"s0ABCDEFGHJKMN\"\nLane=1\n"
-			    "Seed=\"0000000000000001fedcba9876543210\"\nRegistered=1700000000\n"
-			    "BootId=3f1c0d5e-0000-4000-8000-000000000001\nUptime=86400\n");
+	assert_file("12.3",
+		"JobId=12\nRestart=3\nUid=1000\nUser=\"eve\"\n"
+		"Colocate=\"stripe,with:7,not:#1\"\nMaxDegradation=0.125\nNodes=\"n[1-2]\"\n"
+		"NodeCount=2\nNodeIndex=0\nPartition=\"main\"\nCores=\"0,2,4-6,9-10\"\n"
+		"Cgroup=\"s0ABCDEFGHJKMN\"\nLane=1\n"
+		"Seed=\"0000000000000001fedcba9876543210\"\nRegistered=1700000000\n"
+		"BootId=3f1c0d5e-0000-4000-8000-000000000001\nUptime=86400\n");
 
 	memset(&out, 0xff, sizeof(out));
 	assert_int_equal(registration_read(dir_of_test, 12, 3, false, &out, &err), 0);
@@ -292,6 +294,7 @@ static void all_keys(void **state)
 	assert_int_equal(out.uid, in.uid);
 	assert_string_equal(out.user, "eve");
 	assert_string_equal(out.colocate, in.colocate);
+	assert_true(out.max_degradation == in.max_degradation);
 	assert_null(out.nodes);
 	assert_string_equal(out.partition, in.partition);
 	assert_string_equal(out.cgroup, in.cgroup);

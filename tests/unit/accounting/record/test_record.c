@@ -47,6 +47,7 @@ static struct ledger_record sample(void)
 		.backend = "heartbeat",
 		.sensing = true,
 		.spin = true,
+		.unkept = true,
 		.partner_count = 2,
 		.partner = {12, 4000000000u},
 		.attributed = true,
@@ -73,6 +74,7 @@ static void survives_the_journey(void **state)
 	back.thesis_degradation = r.thesis_degradation = 0;
 	assert_true(back.sensing);
 	assert_true(back.spin);
+	assert_true(back.unkept);
 	assert_int_equal(back.lack, LACK_STEADINESS);
 	assert_string_equal(back.cluster, r.cluster);
 	assert_string_equal(back.node, r.node);
@@ -462,6 +464,20 @@ static void clipped(void **state)
 	};
 
 	(void)state;
+	struct ledger_record turned = {.co_ns = 2000,
+		.solo_ns = 20000,
+		.turned_ns = 20000,
+		.unmeasured_ns = 500,
+		.degradation = 0.5};
+
+	assert_true(fabs(record_lost_ns(&turned) - 21000) < 1e-9);
+	record_clip(&turned, 21000);
+	assert_int_equal(turned.turned_ns, 10000);
+	assert_int_equal(turned.unmeasured_ns, 0);
+	turned.degradation = NAN;
+	assert_true(isnan(record_lost_ns(&turned)));
+	turned.co_ns = 0;
+	assert_true(fabs(record_lost_ns(&turned) - 10000) < 1e-9);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const int64_t *t = cases[i].times, *want = cases[i].want;
 		struct ledger_record r = {

@@ -117,6 +117,46 @@ static void solo_and_paused_time(void **state)
 	assert_non_null(strstr(s.text, " co=0.50 "));
 }
 
+/* Who runs for half of the time, with nobody beside it, makes half of the progress: D = 0.5. What a
+ * job loses in the slices side by side comes on top. */
+static void turns_are_degradation(void **state)
+{
+	const struct price_policy solo = {.kind = PRICE_SOLO, .cap = 1};
+	struct settle_job job = job_of(two_nodes, 1);
+	struct ledger_record r = record_of("n1", 0.75);
+	struct settlement s;
+
+	(void)state;
+	r.co_ns = 0;
+	r.degradation = NAN;
+	r.solo_ns = r.turned_ns = 50 * S;
+	s = decide(&job, &r, 1);
+	assert_true(fabs(s.degradation - 0.5) < 1e-12);
+	assert_true(fabs(s.turned - 0.5) < 1e-12);
+	assert_int_equal(s.charged, 2500);
+	settle_decide(&job, &r, 1, &solo, 2000, &s);
+	assert_int_equal(s.charged, 5000);
+	r.co_ns = 8 * S;
+	r.degradation = 0.75;
+	r.solo_ns = r.turned_ns = 45 * S;
+	r.paused_ns = 2 * S;
+	s = decide(&job, &r, 1);
+	assert_true(fabs(s.degradation - (45 + 6) / 98.0) < 1e-12);
+	assert_true(fabs(s.hi - s.degradation - 1.96 * 0.01 * 8 / 98) < 1e-9);
+	assert_non_null(strstr(s.text, " co=0.53 dco=0.9623 stopped=0.0200 turned=0.4500 "));
+	assert_int_equal(s.charged, lround(10000 * 0.98 * pow(1 - 51 / 98.0, 2)));
+	assert_true(isnan(s.unmeasured) && !*s.nodata);
+	/* One partner caused all of it; of several nobody knows. */
+	assert_true(fabs(s.partner_cost[0] - s.degradation) < 1e-9 || isnan(s.partner_cost[0]));
+	/* What is not known otherwise leaves what was held, for which nobody pays. */
+	r.degradation = NAN;
+	r.lack = LACK_PRECISION;
+	s = decide(&job, &r, 1);
+	assert_string_equal(s.nodata, "uncertain");
+	assert_true(fabs(s.stopped - 0.47) < 1e-12);
+	assert_int_equal(s.charged, 5300);
+}
+
 /* What the records do not cover, and what poppad did not see, has no discount. */
 static void uncovered_time(void **state)
 {
@@ -650,11 +690,177 @@ static void pairs(void **state)
 	assert_false(settle_pair(&job, NULL, 0, &pair));
 }
 
+/* A record as a node sends it while the job runs: half lost of so many seconds. */
+static struct ledger_record interim(const char *node, int seconds)
+{
+	struct ledger_record r = record_of(node, 0.5);
+
+	r.final = false;
+	r.co_ns = seconds * S;
+	r.variance = 0;
+	return r;
+}
+
+static void assert_loss(const struct settle_job *job, const struct ledger_record *r, int n,
+	double told, double lost)
+{
+	struct settle_loss l;
+
+	settle_loss(job, r, n, &l);
+	assert_true(l.known && !l.sensing);
+	assert_true(fabs(l.told_s - told) < 1e-6);
+	if (fabs(l.lost_s - lost) > 1e-6)
+		fail_msg("lost %g s and not %g", l.lost_s, lost);
+}
+
+/* Nobody has told of the time since a node's last record, so it is no loss and no gain. */
+static void a_node_that_lags(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[2] = {interim("n1", 90), interim("n2", 60)};
+
+	(void)state;
+	assert_loss(&job, r, 2, 90, 45);
+	/* Its loss counts by what it has told of. */
+	r[0].degradation = r[1].degradation = 0.1;
+	r[0].variance = 0.1 * 0.1;
+	assert_loss(&job, r, 2, 90, 90 * (0.1 + 0.196 * 90 / 150));
+	/* A first record that comes late. */
+	r[0] = interim("n1", 90);
+	assert_loss(&job, r, 1, 90, 45);
+	/* A node that is silent for minutes. */
+	job.wall_ns = 1000 * S;
+	job.end_unix = 2000;
+	r[0] = interim("n1", 950);
+	r[0].variance = 0.2 * 0.2;
+	assert_loss(&job, r, 1, 950, (0.5 + 0.392) * 950 * 950 / (950 + 800));
+	r[1] = interim("n2", 60);
+	assert_loss(&job, r, 2, 950, 950 * (475.0 + 30 + 0.392 * 950) / (950 + 800));
+	r[0].variance = 0;
+	/* More than the job's time. */
+	job.wall_ns = 60 * S;
+	assert_loss(&job, r, 2, 60, 30);
+}
+
+/* A wide job waits for its slowest node, if one certainly is slower. */
+static void the_slowest_node(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[2] = {interim("n1", 80), interim("n2", 80)};
+	struct settle_loss l;
+
+	(void)state;
+	r[1].degradation = 0.1;
+	r[0].variance = 0.01 * 0.01;
+	assert_loss(&job, r, 2, 80, 80 * (0.5 + 0.0196));
+	assert_true(fabs(decide(&job, r, 2).degradation - 0.24) < 1e-6);
+	/* Perhaps it is not. */
+	r[0].variance = 0.12 * 0.12;
+	assert_loss(&job, r, 2, 80, 80 * (0.3 + 0.2352 / 2));
+	/* No partner on the other one. */
+	r[0].variance = 0;
+	r[1].co_ns = 0;
+	r[1].solo_ns = 80 * S;
+	assert_loss(&job, r, 2, 80, 40);
+	/* A job that reacts to shutters anywhere loses nothing. */
+	r[1].sensing = true;
+	settle_loss(&job, r, 2, &l);
+	assert_true(!l.known && l.lost_s == 0);
+}
+
+static void a_loss_so_far(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 1);
+	struct ledger_record r = interim("n1", 40);
+	struct settle_loss l;
+
+	(void)state;
+	/* Alone and held for part of it. */
+	r.solo_ns = 20 * S;
+	r.paused_ns = 20 * S;
+	assert_loss(&job, &r, 1, 80, 20);
+	settle_loss(&job, &r, 1, &l);
+	assert_true(fabs(l.held_s - 20) < 1e-6);
+	/* Doubt favours the user. */
+	r = interim("n1", 80);
+	r.variance = 0.01 * 0.01;
+	assert_loss(&job, &r, 1, 80, 80 * (0.5 + 0.0196));
+	/* Much doubt, but surely a loss. */
+	r.variance = 0.2 * 0.2;
+	assert_loss(&job, &r, 1, 80, 80 * 0.75);
+	/* Perhaps none. */
+	r.variance = 0.3 * 0.3;
+	settle_loss(&job, &r, 1, &l);
+	assert_true(!l.known && l.lost_s == 0 && l.told_s == 80);
+	/* Too few blocks for a price: at most their upper end. */
+	r = interim("n1", 80);
+	r.degradation = r.variance = NAN;
+	r.lack = LACK_BLOCKS;
+	settle_loss(&job, &r, 1, &l);
+	assert_false(l.known);
+	r.rough_known = true;
+	r.rough[0] = 0.3;
+	r.rough[1] = 0.5;
+	assert_loss(&job, &r, 1, 80, 40);
+	r.rough[0] = 0.1;
+	r.rough[1] = 0.9;
+	assert_loss(&job, &r, 1, 80, 60);
+	r.rough[1] = 1.7;
+	assert_loss(&job, &r, 1, 80, 80);
+	r.rough[1] = 1.9;
+	settle_loss(&job, &r, 1, &l);
+	assert_false(l.known);
+	r.rough[1] = NAN;
+	settle_loss(&job, &r, 1, &l);
+	assert_false(l.known);
+	r.rough[1] = 0.05;
+	settle_loss(&job, &r, 1, &l);
+	assert_false(l.known);
+	r.rough[0] = -0.01;
+	r.rough[1] = 0.9;
+	settle_loss(&job, &r, 1, &l);
+	assert_false(l.known);
+	/* It makes no price. */
+	r.rough[0] = 0.3;
+	r.final = true;
+	assert_string_equal(decide(&job, &r, 1).nodata, "too-few-blocks");
+	r = interim("n1", 80);
+	r.sensing = true;
+	settle_loss(&job, &r, 1, &l);
+	assert_true(!l.known && l.sensing && l.lost_s == 0);
+	/* Its limit is not kept, as its last record says of its own run. */
+	assert_false(l.unkept);
+	r = interim("n1", 80);
+	r.unkept = true;
+	settle_loss(&job, &r, 1, &l);
+	assert_true(l.known && l.unkept);
+	r.restart = 1;
+	settle_loss(&job, &r, 1, &l);
+	assert_false(l.unkept);
+	r.restart = 0;
+	r.final = true;
+	settle_loss(&job, &r, 1, &l);
+	assert_false(l.unkept);
+	/* No counter, but it was held. */
+	r = interim("n1", 70);
+	r.paused_ns = 10 * S;
+	r.degradation = r.variance = NAN;
+	settle_loss(&job, &r, 1, &l);
+	assert_true(!l.known && l.lost_s == 0 && fabs(l.held_s - 10) < 1e-6);
+	settle_loss(&job, &r, 0, &l);
+	assert_true(!l.known && l.told_s == 0 && l.held_s == 0);
+	job.unpriced = "resized";
+	r = interim("n1", 80);
+	settle_loss(&job, &r, 1, &l);
+	assert_true(!l.known && l.lost_s == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_node),
 		cmocka_unit_test(solo_and_paused_time),
+		cmocka_unit_test(turns_are_degradation),
 		cmocka_unit_test(uncovered_time),
 		cmocka_unit_test(too_much_time),
 		cmocka_unit_test(weights),
@@ -675,6 +881,9 @@ int main(void)
 		cmocka_unit_test(culprits),
 		cmocka_unit_test(requeued_and_many_partners),
 		cmocka_unit_test(pairs),
+		cmocka_unit_test(a_node_that_lags),
+		cmocka_unit_test(the_slowest_node),
+		cmocka_unit_test(a_loss_so_far),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
