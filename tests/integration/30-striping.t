@@ -5,6 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/integration/lanes.sh
 . "$(dirname "$0")/lanes.sh"
+# shellcheck source=tests/integration/bill.sh
+. "$(dirname "$0")/bill.sh"
 
 sleeper_options=(--mem=2000)
 jobs_on() { squeue -h -p fake -t R,S -w "$1" -o %i | sort | xargs; }
@@ -42,6 +44,7 @@ cleanup() {
 	rm -rf "$TMP"
 }
 on_exit cleanup
+forget_pairs
 
 wait_until 60 fake_idle || diag "the fake nodes are not idle"
 
@@ -124,10 +127,61 @@ d=$job
 is "with: leads to the partner" "$(nodes_of "$d")" "${NODE}2"
 running limit --colocate=max-degradation:5 -n1
 f=$job
-is "max-degradation accepts no partner that the history does not know" "$(jobs_on "$(nodes_of "$f")")" "$f"
+is "max-degradation prefers an empty node to a partner that the history does not know" "$(jobs_on "$(nodes_of "$f")")" "$f"
 sleeper more --colocate=with:"$b" -n1
 e=$job
 ok "with: waits for a lane beside the partner" waits "$e"
+clear_jobs
+
+diag "max-degradation on probation"
+base=()
+for n in 1 2 3 4; do
+	running "base$n" --colocate -n1 -w "$NODE$n"
+	base[n]=$job
+done
+# probation_mark JOB: what its SystemComment should say of its partner.
+probation_mark() { echo "colocate: max-degradation:5 lane=1 beside=${base[${1#"$NODE"}]} probation"; }
+apart() { sed -n 's/^.*; poppa-apart: \([^;]*\).*$/\1/p' <<<"$(job_field "$1" SystemComment)"; }
+# unkept RESTART: its node says that it cannot keep the limit.
+unkept() { report_node "$limit" "$(nodes_of "$limit")" ".restart = $1" '.final = false' '.unkept = true'; }
+sleeper stays --colocate=max-degradation:5 --no-requeue -n1
+stays=$job
+running limit --colocate=max-degradation:5 -n1
+limit=$job
+first=$(nodes_of "$limit")
+like "where no node is empty it shares with one that the history does not know" "$(mark_of "$limit")" \
+	"^$(probation_mark "$first")\$"
+ok "one that may not be requeued waits" waits "$stays"
+scancel "${base[${first#"$NODE"}]}"
+wait_until 30 eval '[ "$(jobs_on "$first")" = "$limit" ]'
+sleeper plain --colocate -n1 -w "$first"
+plain=$job
+ok "nobody is put beside a job whose limit is not known to hold" waits "$plain"
+scancel "$plain" "$stays"
+running limit --colocate=max-degradation:5 -n1
+limit=$job
+first=$(nodes_of "$limit")
+unkept 0
+ok "where the node cannot keep the limit, the job is requeued" wait_until 30 is_state "$limit" PENDING
+is "SystemComment says whom it has left" "$(apart "$limit")" "times=1 restart=0 from=${base[${first#"$NODE"}]}"
+ok "slurmctld's log has a line for it" grep -q "prep/poppa: JobId=$limit is requeued: its max-degradation cannot be kept \
+beside JobId=${base[${first#"$NODE"}]}\$" "$(ctl log slurmctld)"
+is "and the partner runs on" "$(state "${base[${first#"$NODE"}]}")" RUNNING
+run_again "$limit"
+wait_running "$limit"
+second=$(nodes_of "$limit")
+nok "it does not come back to that one" test "$second" = "$first"
+like "but may try another one" "$(mark_of "$limit")" "^$(probation_mark "$second");.* poppa-apart: "
+unkept 1
+ok "and leaves that, too" wait_until 30 is_state "$limit" PENDING
+like "that was the last time" "$(apart "$limit")" '^times=2 restart=1 from=[0-9]+,[0-9]+$'
+run_again "$limit"
+ok "now it waits for a partner that is known, or an empty node" waits "$limit"
+like "poppa why tells it" "$(as_user poppa why "$limit" | tr '\n' ' ')" \
+	" run was ended and the job requeued, because its max-degradation could not be kept"
+scancel "${base[${second#"$NODE"}]}"
+wait_running "$limit"
+is "which it gets" "$(nodes_of "$limit") $(jobs_on "$second")" "$second $limit"
 clear_jobs
 
 diag "the pair history"

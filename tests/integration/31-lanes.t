@@ -31,6 +31,7 @@ put_back() {
 	rm -rf "$TMP"
 }
 on_exit put_back
+forget_pairs
 
 # Nodes of a cloud that never comes: jobs get their cores at once and wait for the nodes to boot. A node that
 # a job has had is not to be had again.

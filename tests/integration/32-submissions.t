@@ -22,6 +22,7 @@ put_back() {
 	rm -rf "$TMP"
 }
 on_exit put_back
+forget_pairs
 
 # row TEXT: the row of the table that begins with it; what follows tests it.
 rows=0

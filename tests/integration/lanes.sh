@@ -10,6 +10,7 @@
 #   waits ID                   it waits although the schedulers have looked at it
 #   nodes_of ID, cores_of ID   what it has; mark_of ID: what SystemComment says of that
 #   clear_jobs                 ends all jobs there
+#   forget_pairs               lets partners be chosen without what earlier tests have taught, until the test ends
 
 # shellcheck source=tests/integration/schedulers.sh
 . "$tests_dir/integration/schedulers.sh"
@@ -39,6 +40,16 @@ mark_of() { job_field "$1" SystemComment; }
 
 fake_idle() { [ "$(sinfo -h -p fake -N -t idle | wc -l)" = 4 ]; }
 nothing_left() { [ -z "$(squeue -h -p fake)" ] && fake_idle; }
+forget_pairs() {
+	local history=$POPPA_SANDBOX/state/slurmctld/poppa_pairs
+	[ -e "$history" ] || return 0
+	ctl stop slurmctld
+	mv "$history" "$history.kept"
+	on_exit mv "$history.kept" "$history"
+	ctl start slurmctld
+	wait_until 60 nodes_answer
+}
+
 clear_jobs() {
 	scancel -p fake
 	wait_until 60 nothing_left

@@ -173,8 +173,7 @@ void ask_cons_tres_preempt_rest(struct ask *ask, bool colocated)
 			job_record_t *job_ptr;
 			int at;
 
-			if (colocated ? p && partner_compatible(&ask->me, &p, 1, ask->pairs)
-				      : !job->colocated)
+			if (colocated ? p && candidates_suit(ask, &p, 1) : !job->colocated)
 				continue;
 			at = candidates_preemptable(ask, job->id);
 			job_ptr =

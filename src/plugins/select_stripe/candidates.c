@@ -148,6 +148,12 @@ void candidates_free_preemptable(struct preemptable *p)
 	xfree(p->listed);
 }
 
+bool candidates_suit(const struct ask *ask, const struct partner *const *others, int count)
+{
+	return partner_compatible(&ask->me, others, count, ask->pairs) ||
+	       (ask->probation && partner_on_probation(&ask->me, others, count, ask->pairs));
+}
+
 /* The lowest lane that is not taken and has no core excluded by the caller, or LANE_NONE. */
 static int free_lane(const struct ask *ask, int node, const struct layout *layout, uint32_t taken)
 {
@@ -224,13 +230,56 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 	}
 	c->lane = free_lane(ask, c->node, layout, taken);
 	if (c->lane == LANE_NONE || (stay && ask->request.spread) ||
-		!partner_compatible(&ask->me, others, stay, ask->pairs))
+		!candidates_suit(ask, others, stay))
 		return false;
 	c->shared = stay;
 	c->named = stay && named == stay;
 	c->loss = partner_loss(&ask->me, others, stay, ask->pairs);
+	c->partner = ask->outlook && stay == 1 ? outlook_class(ask->outlook, others[0]->class_name)
+					       : NODE_NO_CLASS;
+	if (ask->settings->stripe_wait_ns)
+		partner_certain(&ask->me, others, stay, ask->pairs, &c->own, &c->rest);
 	c->when = when;
 	return true;
+}
+
+/* Whether the job waits rather than share at this time where that certainly loses. */
+static bool is_patient(const struct ask *ask, time_t when)
+{
+	return MAX(when, ask->now) < ask->patient_until;
+}
+
+/* As fits(), at a time in the future; false also where the job waits for better. */
+static bool suits(const struct ask *ask, const struct layout *layout, time_t when,
+	const time_t *ends, struct candidate *c)
+{
+	return fits(ask, layout, when, false, ends, c) &&
+	       !(node_choice_loses(c) && is_patient(ask, when));
+}
+
+/* Parts the candidates that the job had better not have together with the others from them; returns
+ * how many are left. */
+static int together(const struct ask *ask, struct candidates *list)
+{
+	int kept = list->count;
+
+	if (list->shared && candidates_wanted(ask, candidates_nodes_needed(ask, list->cpus)) > 1)
+		kept = node_choice_together(list->c, list->count);
+	if (kept >= 0)
+		return kept;
+	error(STRIPE "no memory to compare the nodes for %pJ", ask->job_ptr);
+	return list->count;
+}
+
+/* Leaves those out. */
+static void leave_apart(const struct ask *ask, struct candidates *list)
+{
+	int kept = together(ask, list);
+
+	/* What is apart has partners. */
+	list->left_out += list->count - kept;
+	list->shared -= list->count - kept;
+	list->count = kept;
 }
 
 /* Moves the shared nodes to the front; the others keep their order, which is that of the nodes. */
@@ -284,7 +333,7 @@ static time_t alone_from(const struct ask *ask)
 			const struct partner *p = tracker_partner(job);
 
 			if (p && (p->id == with || p->array_id == with) &&
-				partner_compatible(&ask->me, &p, 1, ask->pairs))
+				candidates_suit(ask, &p, 1))
 				last = MAX(MAX(last, end_of(ask, job->id)), 1);
 		}
 	return last;
@@ -311,13 +360,31 @@ static void append(struct candidates *list, const struct candidate *c, uint32_t 
 	list->c[list->count++] = *c;
 }
 
+/* Orders those with partners, and moves those to the end that are worse than an empty node. Whoever
+ * names a partner wants that one, whatever it costs. 0, or -1 with ENOMEM. */
+static int order_shared(const struct ask *ask, struct candidates *list, int wanted)
+{
+	struct node_prices prices = {.outlook = ask->outlook, .others_wait = ask->others_wait};
+	int empty = list->count - list->shared, good;
+
+	if (!ask->outlook || ask->request.with)
+		return node_choice_order(list->c, list->shared, wanted);
+	prices.mine = outlook_class(ask->outlook, ask->me.class_name);
+	if (node_choice_by_prices(list->c, list->shared, empty, wanted, &prices, &good))
+		return -1;
+	list->worse = list->shared - good;
+	list->shared = good;
+	list->count -= list->worse;
+	return 0;
+}
+
 /* Orders the candidates for a start at `when`, and tells how many nodes the job needs. */
 static void put_in_order(
 	const struct ask *ask, struct candidates *list, time_t when, uint32_t *need)
 {
 	*need = candidates_nodes_needed(ask, list->cpus);
 	gather_shared(list);
-	if (node_choice_order(list->c, list->shared, (int)candidates_wanted(ask, *need)))
+	if (order_shared(ask, list, (int)candidates_wanted(ask, *need)))
 		error(STRIPE "no memory to order the nodes for %pJ", ask->job_ptr);
 	list->alike = list->alike && !ask->job_ptr->details->contiguous && compat_topology_flat();
 	list->partner_only = when < list->alone;
@@ -344,10 +411,11 @@ static int usable_node(const struct ask *ask, int n, const struct layout **layou
 	return -1;
 }
 
-struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *need)
+struct candidates candidates_now(const struct ask *ask, bool preempt, bool losing, uint32_t *need)
 {
 	const struct occupancy *map = tracker_map();
 	struct candidates list = start_list(ask);
+	uint32_t widest = 0;
 
 	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++) {
 		const struct layout *layout;
@@ -366,8 +434,16 @@ struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *
 			continue;
 		if (c.shared && !preempt && !memory_left(ask, c.node))
 			continue;
-		append(&list, &c, cpus);
+		widest = MAX(widest, cpus);
+		if (!losing && node_choice_loses(&c))
+			list.left_out++;
+		else
+			append(&list, &c, cpus);
 	}
+	if (!losing)
+		leave_apart(ask, &list);
+	list.enough =
+		(uint32_t)(list.count + list.left_out) >= candidates_nodes_needed(ask, widest);
 	put_in_order(ask, &list, 0, need);
 	return list;
 }
@@ -398,6 +474,17 @@ static time_t next_end(const time_t *ends, int count, time_t when)
 	return next;
 }
 
+/* The first of the ends after `when`, or the end of the job's patience where that comes before; 0
+ * for none. */
+static time_t next_change(const struct ask *ask, const time_t *ends, int count, time_t when)
+{
+	time_t next = next_end(ends, count, when);
+
+	if (is_patient(ask, when) && (!next || ask->patient_until < next))
+		next = ask->patient_until;
+	return next;
+}
+
 /* The usable nodes that can take the job at `when`; later: also those that can only after it. */
 static struct candidates collect(const struct ask *ask, time_t when, bool later)
 {
@@ -412,8 +499,8 @@ static struct candidates collect(const struct ask *ask, time_t when, bool later)
 		bool found;
 
 		do {
-			found = fits(ask, layout, at, false, ends, &c);
-		} while (!found && later && (at = next_end(ends, count, at)));
+			found = suits(ask, layout, at, ends, &c);
+		} while (!found && later && (at = next_change(ask, ends, count, at)));
 		xfree(ends);
 		if (found)
 			append(&list, &c, cpus);
@@ -438,6 +525,9 @@ struct candidates candidates_later(const struct ask *ask, uint32_t *need)
 {
 	struct candidates list = collect(ask, 0, true);
 
+	if (is_patient(ask, 0))
+		for (int i = together(ask, &list); i < list.count; i++)
+			list.c[i].when = MAX(list.c[i].when, ask->patient_until);
 	*need = candidates_nodes_needed(ask, list.cpus);
 	if (list.alone)
 		wait_for_partner(&list);
@@ -449,6 +539,8 @@ struct candidates candidates_at(const struct ask *ask, time_t when, uint32_t *ne
 {
 	struct candidates list = collect(ask, when, false);
 
+	if (is_patient(ask, when))
+		leave_apart(ask, &list);
 	put_in_order(ask, &list, when, need);
 	return list;
 }
@@ -466,17 +558,17 @@ int candidates_starts(const struct ask *ask, time_t *start, int max)
 		time_t *ends = ends_on(ask, n), when = 0;
 
 		most = MAX(most, cpus);
-		if (count + jobs + 1 > room) {
-			room = (count + jobs + 1) * 2;
+		if (count + jobs + 2 > room) {
+			room = (count + jobs + 2) * 2;
 			xrecalloc(v, room, sizeof(*v));
 		}
 		do {
 			v[count].c = (struct candidate){.node = n};
 			v[count].until = next_end(ends, jobs, when);
-			if (fits(ask, layout, when, false, ends, &v[count].c))
+			if (suits(ask, layout, when, ends, &v[count].c))
 				when = v[count++].until;
 			else
-				when = v[count].until;
+				when = next_change(ask, ends, jobs, when);
 		} while (when);
 		xfree(ends);
 	}

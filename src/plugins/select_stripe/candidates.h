@@ -31,20 +31,32 @@ struct ask {
 	/* Of a co-located job: */
 	struct colocate request;
 	struct partner me;
+	struct apart apart;
+	bool probation; /* it may also be where it would be on probation */
 	char class_name[PAIRS_CLASS_MAX];
 	const struct pairs *pairs;
+	const struct outlook *outlook; /* what it says of the lanes; NULL: nothing yet */
+	bool others_wait;              /* for a place */
 	const struct poppa_settings *settings;
 	int size; /* nodes that it will have, for stripe_match; 0 where that allows all */
+	/* From when on it may be placed where sharing loses; 0 = at once. See
+	 * node_choice_patience() */
+	time_t patient_until;
+	bool waits; /* out: only that patience keeps it from a start now, as far as lanes go */
 };
 
 struct candidates {
 	struct candidate *c;
 	int count, shared; /* shared ones come first */
-	bool alike;        /* to Slurm's plugin any of the others is as good as the next */
+	int worse;  /* so many more follow: they are shared, and an empty node is better for the job
+		     */
+	bool alike; /* to Slurm's plugin any of the others is as good as the next */
 	const config_record_t *config; /* of the first of the others */
 	uint32_t cpus;                 /* how many the job can use of the widest lane */
 	time_t alone;      /* when the partner ends that the job names by with:; 0 = none runs */
 	bool partner_only; /* the job must have a node of that partner */
+	int left_out;      /* how many more can take it now, but sharing would lose there */
+	bool enough;       /* with those there are as many as the job needs */
 };
 
 /* CPUs that the job can use of one of the node's lanes; 0 where that cannot hold what it asks of a
@@ -63,15 +75,19 @@ uint32_t candidates_nodes_needed(const struct ask *ask, uint32_t lane_cpus);
 /* How many nodes the job would like to have, at least need. */
 uint32_t candidates_wanted(const struct ask *ask, uint32_t need);
 
+/* Whether the job may share a node with these. */
+bool candidates_suit(const struct ask *ask, const struct partner *const *others, int count);
+
 /* Sets ask->size; all else of *ask must be filled in before. */
 void candidates_measure(struct ask *ask);
 
 /*
- * The nodes that can take the job now, best first: those with partners as node_choice_order() says,
- * then the empty ones. preempt: as if all preemptable jobs were gone. need: out, the least number
- * of nodes that the job can do with.
+ * The nodes that can take the job now, best first: those with partners as node_choice_order() or
+ * node_choice_by_prices() says, then the empty ones, then those that are worse. preempt: as if all
+ * preemptable jobs were gone. losing: also those where sharing certainly loses, whatever
+ * ask->patient_until says. need: out, the least number of nodes that the job can do with.
  */
-struct candidates candidates_now(const struct ask *ask, bool preempt, uint32_t *need);
+struct candidates candidates_now(const struct ask *ask, bool preempt, bool losing, uint32_t *need);
 
 /* All nodes that can ever take it, by the time from which they can. */
 struct candidates candidates_later(const struct ask *ask, uint32_t *need);

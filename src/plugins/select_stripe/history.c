@@ -16,18 +16,27 @@
 SLURM_WEAK(slurm_conf)
 
 #define LOOK_EVERY (3 * NS_PER_S)
+/* What the history says of the lanes is found again as often as that at most: it takes a quarter of
+ * a second of a processor. */
+#define OUTLOOK_EVERY (60 * NS_PER_S)
+/* How long slurmctld's start waits for the first look, whatever the disk does. */
+#define FIRST_LOOK (2 * NS_PER_S)
+#define FIRST_LOOK_PAUSE (2 * NS_PER_MS)
 
 /*
  * One thread reads the file every few seconds, without the lock, and takes the lock only to put the
  * new history in place of the old one. slurmctld's threads hold the lock between history_get() and
  * history_put(), so the history that they look at stays; they wait for no disk, as the thread does
- * not hold it while it reads. The lock is taken after select_stripe.c's.
+ * not hold it while it reads. The lock is taken after select_stripe.c's. Nobody but the thread
+ * replaces the history and the outlook, so it reads both without the lock.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static pthread_cond_t stop_cond = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
 static bool running, stopping;
+static bool looked;         /* the thread has looked at the file once, whatever came of it */
 static struct pairs *pairs; /* NULL until the file was read first */
+static struct outlook *outlook;
 
 static char path[PATH_MAX]; /* written before the thread starts, read by it alone */
 
@@ -37,7 +46,14 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static void look(struct stat *last)
+/* What the thread has seen. */
+struct look {
+	struct stat file;
+	bool changed; /* the history, since the outlook was made */
+	int64_t outlook_ns;
+};
+
+static void look(struct look *l)
 {
 	struct stat now = {0};
 	struct pairs *fresh;
@@ -46,9 +62,9 @@ static void look(struct stat *last)
 
 	if (stat(path, &now))
 		memset(&now, 0, sizeof(now));
-	if (same_file(&now, last))
+	if (same_file(&now, &l->file))
 		return;
-	*last = now;
+	l->file = now;
 	fresh = pairs_load(path, &bad, &err);
 	if (!fresh) {
 		error(STRIPE "%s; the last good pair history stays in use", err.text);
@@ -60,11 +76,37 @@ static void look(struct stat *last)
 	pairs_free(pairs);
 	pairs = fresh;
 	pthread_mutex_unlock(&lock);
+	l->changed = true;
+}
+
+/* Finds out what the history says of the lanes, where it has changed since. */
+static void look_ahead(struct look *l)
+{
+	struct expectation *expected;
+	struct outlook *next = NULL, *old;
+
+	if (!l->changed || (outlook && clock_now() - l->outlook_ns < OUTLOOK_EVERY))
+		return;
+	expected = expectation_fit(pairs);
+	if (expected)
+		next = outlook_of_history(pairs, expected, outlook);
+	expectation_free(expected);
+	l->changed = false;
+	l->outlook_ns = clock_now();
+	if (!next) {
+		error(STRIPE "no memory for the prices of lanes: those of before stay in use");
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	old = outlook;
+	outlook = next;
+	pthread_mutex_unlock(&lock);
+	outlook_free(old);
 }
 
 static void *follow(void *arg)
 {
-	struct stat last = {0};
+	struct look seen = {.changed = false};
 
 	(void)arg;
 	pthread_mutex_lock(&lock);
@@ -72,9 +114,11 @@ static void *follow(void *arg)
 		struct timespec until;
 
 		pthread_mutex_unlock(&lock);
-		look(&last);
+		look(&seen);
+		look_ahead(&seen);
 		until = clock_wall_in(LOOK_EVERY);
 		pthread_mutex_lock(&lock);
+		looked = true;
 		if (!stopping)
 			pthread_cond_timedwait(&stop_cond, &lock, &until);
 	}
@@ -82,14 +126,34 @@ static void *follow(void *arg)
 	return NULL;
 }
 
+/* With the lock held, which is free while it waits. Somebody may set the wall clock meanwhile, as
+ * happens when a machine boots, so it does not go by that. */
+static void wait_for_first_look(void)
+{
+	const struct timespec pause = clock_spec(FIRST_LOOK_PAUSE);
+	int64_t until = clock_now() + FIRST_LOOK;
+
+	while (!looked && clock_now() < until) {
+		pthread_mutex_unlock(&lock);
+		nanosleep(&pause, NULL);
+		pthread_mutex_lock(&lock);
+	}
+	if (!looked)
+		error(STRIPE "%s cannot be read in time: partners are chosen without the pair "
+			     "history until it is",
+			path);
+}
+
 void history_start(void)
 {
 	pthread_mutex_lock(&lock);
 	if (!running && slurm_conf.state_save_location) {
 		snprintf(path, sizeof(path), "%s/" PAIRS_FILE, slurm_conf.state_save_location);
-		stopping = false;
+		stopping = looked = false;
 		running = !pthread_create(&thread, NULL, follow, NULL);
-		if (!running)
+		if (running)
+			wait_for_first_look();
+		else
 			error(STRIPE "no thread for the pair history: partners are chosen without");
 	}
 	pthread_mutex_unlock(&lock);
@@ -109,11 +173,15 @@ void history_stop(void)
 		pthread_join(thread, NULL);
 	pairs_free(pairs);
 	pairs = NULL;
+	outlook_free(outlook);
+	outlook = NULL;
 }
 
-const struct pairs *history_get(void)
+const struct pairs *history_get(const struct outlook **ahead)
 {
 	pthread_mutex_lock(&lock);
+	if (ahead)
+		*ahead = outlook;
 	return pairs;
 }
 

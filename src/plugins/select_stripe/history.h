@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads the pair history inside slurmctld, in its own thread, so that no lock waits for a disk. */
+/* Reads the pair history inside slurmctld, in its own thread, so that nothing waits long for a
+ * disk. */
 #pragma once
 
+#include "striping/partners/outlook.h"
 #include "striping/partners/pairs.h"
 
-/* Starts the thread that follows StateSaveLocation/poppa_pairs; further calls do nothing. */
+/*
+ * Starts the thread that follows StateSaveLocation/poppa_pairs and waits until it has read the
+ * file, but two seconds at most: then the log has a line, and partners are chosen without it until
+ * it is read. Further calls do nothing, so it is slurmctld's start that waits, and no decision.
+ */
 void history_start(void);
 
 /* Stops the thread and forgets the history. */
 void history_stop(void);
 
-/* The latest history, or NULL. Takes the history's lock until history_put(): wait for nothing in
- * between. */
-const struct pairs *history_get(void);
+/* The latest history, or NULL, and what it says of the lanes (outlook may be NULL; *outlook is NULL
+ * while there is none). Takes the history's lock until history_put(): wait for nothing in between.
+ */
+const struct pairs *history_get(const struct outlook **outlook);
 void history_put(void);

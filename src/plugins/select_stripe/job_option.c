@@ -30,10 +30,20 @@ bool job_option_read(const job_record_t *job_ptr, struct colocate *request)
 	return true;
 }
 
-void job_option_show(job_record_t *job_ptr, const struct colocate *request, const char *details)
+bool job_option_shows(const job_record_t *job_ptr, const char *details)
+{
+	char *shown = tags_get(job_ptr->system_comment, COLOCATE_TAG);
+	bool found = shown && strstr(shown, details);
+
+	free(shown);
+	return found;
+}
+
+bool job_option_show(job_record_t *job_ptr, const struct colocate *request, const char *details)
 {
 	char text[COLOCATE_TEXT_MAX + 256];
 	char *shown = tags_get(job_ptr->system_comment, COLOCATE_TAG), *comment = NULL;
+	bool changed;
 
 	colocate_format(request, text);
 	if (details)
@@ -44,6 +54,8 @@ void job_option_show(job_record_t *job_ptr, const struct colocate *request, cons
 		xfree(job_ptr->system_comment);
 		job_ptr->system_comment = xstrdup(comment);
 	}
+	changed = comment;
 	free(comment);
 	free(shown);
+	return changed;
 }

@@ -14,8 +14,11 @@ const char *job_option_find(const job_record_t *job_ptr);
  */
 bool job_option_read(const job_record_t *job_ptr, struct colocate *request);
 
+/* Whether these details are in what job_option_show() has put into the job's SystemComment. */
+bool job_option_shows(const job_record_t *job_ptr, const char *details);
+
 /*
  * Puts "colocate: TEXT" into the job's SystemComment, TEXT being the canonical option followed by
- * details (NULL for none). Leaves a comment that says so already as it is.
+ * details (NULL for none). Returns false where the comment says so already, and is left as it is.
  */
-void job_option_show(job_record_t *job_ptr, const struct colocate *request, const char *details);
+bool job_option_show(job_record_t *job_ptr, const struct colocate *request, const char *details);

@@ -127,6 +127,49 @@ static int ask_in_order(
 	return list->partner_only ? SLURM_ERROR : ask_empty(ask, list, need, 0, now_only, preempt);
 }
 
+/*
+ * Where the good nodes and the empty ones are not enough. If they are too few, the job gets all of
+ * them and the best of those that are worse than an empty node. Slurm may want others; so it is
+ * asked at last as if none were worse: for all that have partners, then for the empty ones.
+ */
+static int ask_worse(
+	struct ask *ask, struct candidates *list, uint32_t need, bool now_only, bool preempt)
+{
+	uint32_t want = candidates_wanted(ask, need), first = list->count,
+		 all = first + list->worse;
+	bool few = ask->size <= 1 && first < want && first <= ask->max_nodes;
+	struct candidates some = *list;
+	int rc;
+
+	some.count = (int)all;
+	some.worse = 0;
+	if (all < need)
+		return SLURM_ERROR;
+	for (uint32_t count = want; few && count <= all;
+		count = count < all ? MIN(count * 2, all) : all + 1)
+		if (ask_cons_tres_lanes(ask, &some, (int)count, (int)first, now_only, preempt) ==
+			SLURM_SUCCESS)
+			return SLURM_SUCCESS;
+	some.c = xcalloc(all, sizeof(*some.c));
+	some.shared += list->worse;
+	memcpy(some.c, list->c, list->shared * sizeof(*some.c));
+	memcpy(some.c + list->shared, list->c + first, list->worse * sizeof(*some.c));
+	memcpy(some.c + some.shared, list->c + list->shared,
+		(first - list->shared) * sizeof(*some.c));
+	rc = ask_in_order(ask, &some, need, now_only, preempt);
+	xfree(some.c);
+	return rc;
+}
+
+static int ask_for_any(
+	struct ask *ask, struct candidates *list, uint32_t need, bool now_only, bool preempt)
+{
+	int rc = ask_in_order(ask, list, need, now_only, preempt);
+
+	return rc != SLURM_SUCCESS && list->worse ? ask_worse(ask, list, need, now_only, preempt)
+						  : rc;
+}
+
 /* Gives the job all cores of each lane of which it has one. */
 static void take_whole_lanes(const struct ask *ask)
 {
@@ -164,14 +207,39 @@ static void take_whole_lanes(const struct ask *ask)
 	}
 }
 
-/* preempt: as if all preemptable jobs were gone. */
+/* Nodes where sharing certainly loses come after all others, and only when the job has waited for
+ * these long enough. */
+static int place_in_order(struct ask *ask, bool now_only, bool preempt)
+{
+	bool patient = ask->now < ask->patient_until, losing;
+	uint32_t need;
+	struct candidates list =
+		candidates_now(ask, preempt, !ask->settings->stripe_wait_ns, &need);
+	int rc = ask_for_any(ask, &list, need, now_only, preempt);
+
+	losing = rc != SLURM_SUCCESS && list.left_out && list.enough;
+	ask->waits = losing && patient;
+	candidates_free(&list);
+	if (losing && !patient) {
+		list = candidates_now(ask, preempt, true, &need);
+		rc = ask_for_any(ask, &list, need, now_only, preempt);
+		candidates_free(&list);
+	}
+	return rc;
+}
+
+/* preempt: as if all preemptable jobs were gone. Nodes where the job would be on probation come
+ * last of all. */
 static int place_now(struct ask *ask, bool now_only, bool preempt)
 {
-	uint32_t need;
-	struct candidates list = candidates_now(ask, preempt, &need);
-	int rc = ask_in_order(ask, &list, need, now_only, preempt);
+	int rc;
 
-	candidates_free(&list);
+	ask->probation = false;
+	rc = place_in_order(ask, now_only, preempt);
+	if (rc != SLURM_SUCCESS && ask->me.may_leave) {
+		ask->probation = true;
+		rc = place_in_order(ask, now_only, preempt);
+	}
 	if (rc == SLURM_SUCCESS && preempt)
 		ask_cons_tres_preempt_rest(ask, true);
 	return rc;
@@ -237,7 +305,7 @@ static int place_in_groups(struct ask *ask)
 		uint32_t need;
 		struct candidates list = candidates_at(ask, start[i], &need);
 
-		rc = ask_in_order(ask, &list, need, false, true);
+		rc = ask_for_any(ask, &list, need, false, true);
 		if (rc == SLURM_SUCCESS)
 			ask->job_ptr->start_time = MAX(ask->job_ptr->start_time, start[i]);
 		candidates_free(&list);

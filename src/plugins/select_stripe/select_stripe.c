@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "plugins/select_stripe/candidates.h"
 #include "plugins/select_stripe/history.h"
@@ -64,8 +65,11 @@ extern int fini(void)
 	return SLURM_SUCCESS;
 }
 
+/* slurmctld calls it first of all when it starts or takes over, before it has jobs, and not so the
+ * commands and daemons that only load the plugin. */
 extern int select_p_node_init(void)
 {
+	history_start();
 	pthread_mutex_lock(&lock);
 	tracker_reset();
 	recovering = true;
@@ -98,6 +102,32 @@ static void add_number(char **list, uint32_t number)
 	xstrfmtcat(*list, "%s%s", *list ? "," : "", text);
 }
 
+/* Whether the history does not know on some node of the job that its limit holds there. */
+static bool on_probation(const struct occupancy *map, const struct occupancy_job *job)
+{
+	const struct partner *me = tracker_partner(job), *others[LANES_MAX];
+	const struct pairs *pairs;
+	bool unknown = false;
+
+	if (!me || !(me->request->max_degradation > 0))
+		return false;
+	pairs = history_get(NULL);
+	for (int i = 0; i < job->count; i++) {
+		int count = 0;
+
+		for (int k = 0; k < occupancy_count(map, job->node[i]); k++) {
+			const struct occupancy_job *other =
+				occupancy_at(map, job->node[i], k, NULL);
+
+			if (other != job && count < LANES_MAX && tracker_partner(other))
+				others[count++] = tracker_partner(other);
+		}
+		unknown |= !partner_compatible(me, others, count, pairs);
+	}
+	history_put();
+	return unknown;
+}
+
 /* Writes the job's lanes and partners to the log and to its SystemComment. */
 static void tell_placed(job_record_t *job_ptr)
 {
@@ -106,6 +136,7 @@ static void tell_placed(job_record_t *job_ptr)
 	char *lanes = NULL, *partners = NULL, *details = NULL;
 	struct colocate request;
 	uint32_t mask = 0;
+	bool tries;
 
 	if (!job || !job->colocated)
 		return;
@@ -124,10 +155,12 @@ static void tell_placed(job_record_t *job_ptr)
 	for (uint32_t lane = 0; lane < LANES_MAX; lane++)
 		if (mask & UINT32_C(1) << lane)
 			add_number(&lanes, lane);
-	info(STRIPE "%pJ on %s, lane %s, %s%s", job_ptr, job_ptr->job_resrcs->nodes, lanes,
-		partners ? "beside " : "no partner yet", partners ? partners : "");
-	xstrfmtcat(details, "lane=%s%s%s", lanes, partners ? " beside=" : "",
-		partners ? partners : "");
+	tries = partners && on_probation(map, job);
+	info(STRIPE "%pJ on %s, lane %s, %s%s%s", job_ptr, job_ptr->job_resrcs->nodes, lanes,
+		partners ? "beside " : "no partner yet", partners ? partners : "",
+		tries ? ", on probation" : "");
+	xstrfmtcat(details, "lane=%s%s%s%s", lanes, partners ? " beside=" : "",
+		partners ? partners : "", tries ? " " COLOCATE_PROBATION : "");
 	job_option_read(job_ptr, &request);
 	job_option_show(job_ptr, &request, details);
 	xfree(details);
@@ -191,6 +224,78 @@ extern int select_p_job_expand(job_record_t *from_job_ptr, job_record_t *to_job_
 	}
 SELECT_MEMORY_REDUCED(REDUCE_MEMORY)
 
+/*
+ * Shows the option of a job that does not run in its SystemComment and, where the job waits for a
+ * better partner, until when at most. Slurm asks about several sets of nodes, so a set for which it
+ * would not wait says nothing against that before the time is over. The log has a line when it
+ * begins to wait.
+ */
+static void tell_waiting(struct ask *ask)
+{
+	char until[32] = "", details[64];
+	struct tm tm;
+	bool waits = ask->waits && SELECT_IS_MODE_RUN_NOW(ask->mode);
+
+	if (IS_JOB_RUNNING(ask->job_ptr) || IS_JOB_SUSPENDED(ask->job_ptr))
+		return;
+	if (!waits) {
+		if (!job_option_shows(ask->job_ptr, COLOCATE_WAITS) ||
+			ask->now >= ask->patient_until)
+			job_option_show(ask->job_ptr, &ask->request, NULL);
+		return;
+	}
+	if (localtime_r(&ask->patient_until, &tm))
+		strftime(until, sizeof(until), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(details, sizeof(details), COLOCATE_WAITS "%s", until);
+	if (job_option_show(ask->job_ptr, &ask->request, details))
+		info(STRIPE "%pJ waits for a better partner or an empty node, until %s at most",
+			ask->job_ptr, until);
+}
+
+/* The last two jobs that found no place: so each job can tell whether another one waits. The lock
+ * guards them. */
+static struct {
+	uint32_t job_id; /* 0 = none */
+	time_t when;
+} unplaced[2];
+
+/* So long ago at most; Slurm tries waiting jobs at least once a minute. */
+#define UNPLACED_S 120
+
+static void note_tried(uint32_t job_id, time_t now, bool placed)
+{
+	int i = unplaced[0].job_id == job_id   ? 0
+		: unplaced[1].job_id == job_id ? 1
+					       : unplaced[0].when > unplaced[1].when;
+
+	if (placed && unplaced[i].job_id != job_id)
+		return;
+	unplaced[i].job_id = placed ? 0 : job_id;
+	unplaced[i].when = placed ? 0 : now;
+}
+
+static bool others_wait(uint32_t job_id, time_t now)
+{
+	for (int i = 0; i < 2; i++)
+		if (unplaced[i].job_id && unplaced[i].job_id != job_id &&
+			now - unplaced[i].when <= UNPLACED_S)
+			return true;
+	return false;
+}
+
+/*
+ * Whether the job may be beside partners of which the history does not know whether they suit its
+ * limit: its nodes measure whether that is kept, and if it is not, the job can be requeued.
+ */
+static bool may_leave(const struct ask *ask)
+{
+	const job_record_t *job_ptr = ask->job_ptr;
+
+	return ask->settings->turns != TURNS_NO && ask->settings->period_ns > 0 &&
+	       job_ptr->batch_flag && job_ptr->details->requeue && !job_ptr->het_job_id &&
+	       ask->apart.times < APART_MOST && ask->request.max_degradation > 0;
+}
+
 static int test_colocated(struct ask *ask)
 {
 	bool ready = tracker_wake();
@@ -208,16 +313,25 @@ static int test_colocated(struct ask *ask)
 	ask->me.array_id = ask->job_ptr->array_job_id;
 	ask->me.name = ask->job_ptr->name;
 	ask->me.request = &ask->request;
-	if (!IS_JOB_RUNNING(ask->job_ptr) && !IS_JOB_SUSPENDED(ask->job_ptr))
-		job_option_show(ask->job_ptr, &ask->request, NULL);
 	ask->settings = tracker_settings();
+	apart_read(ask->job_ptr->system_comment, &ask->apart);
+	ask->me.apart = &ask->apart;
+	ask->me.may_leave = may_leave(ask);
+	/* Who may preempt others does not wait for them, nor take their nodes while a lane is free.
+	 */
+	if (!ask->preemptable)
+		ask->patient_until = node_choice_patience(
+			ask->settings, ask->job_ptr->details->begin_time, ask->now);
 	ask->me.class_name = pairs_class(ask->request.class_name,
 		ask->settings->stripe_classes == CLASSES_SHARED, ask->job_ptr->user_id,
 		ask->job_ptr->name, ask->class_name);
 	candidates_measure(ask);
-	ask->pairs = history_get();
+	ask->others_wait = others_wait(ask->me.id, ask->now);
+	ask->pairs = history_get(&ask->outlook);
 	rc = place_colocated(ask);
 	history_put();
+	if (rc != SLURM_SUCCESS || !SELECT_IS_MODE_RUN_NOW(ask->mode))
+		tell_waiting(ask);
 	return rc;
 }
 
@@ -249,6 +363,8 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint3
 		};
 
 		rc = colocated ? test_colocated(&ask) : place_other(&ask);
+		if (SELECT_IS_MODE_RUN_NOW(mode))
+			note_tried(job_ptr->job_id, ask.now, rc == SLURM_SUCCESS);
 		candidates_free_preemptable(&by_id);
 	}
 	pthread_mutex_unlock(&lock);

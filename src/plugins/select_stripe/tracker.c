@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "common/settings_kept.h"
-#include "plugins/select_stripe/history.h"
 #include "plugins/select_stripe/layout.h"
 #include "plugins/select_stripe/job_option.h"
 #include "plugins/select_stripe/stripe.h"
@@ -26,6 +25,7 @@ SLURM_WEAK(node_record_count)
 struct tracked {
 	struct partner partner;
 	struct colocate request;
+	struct apart apart;
 	char *name;
 	char class_name[PAIRS_CLASS_MAX];
 };
@@ -75,6 +75,8 @@ static struct tracked *describe(const job_record_t *job_ptr)
 	t->partner.name = t->name;
 	t->partner.class_name = t->class_name;
 	t->partner.request = &t->request;
+	apart_read(job_ptr->system_comment, &t->apart);
+	t->partner.apart = &t->apart;
 	return t;
 }
 
@@ -214,7 +216,6 @@ static void replace_map(struct occupancy *o)
 	FREE_NULL_BITMAP(nodes);
 	if (!map)
 		return;
-	history_start();
 	nodes = bit_alloc(node_record_count ? node_record_count : 1);
 	for (int n = 0; n < occupancy_nodes(map); n++)
 		note_node(n);

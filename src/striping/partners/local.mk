@@ -2,8 +2,13 @@
 # Partner choice: who may share a node, who suits whom, and from when on.
 noinst_LTLIBRARIES += libpartners.la
 libpartners_la_SOURCES = \
+	src/striping/partners/expectation.c src/striping/partners/expectation.h \
+	src/striping/partners/lane_choice.c src/striping/partners/lane_choice.h \
+	src/striping/partners/lane_prices.c src/striping/partners/lane_prices.h \
 	src/striping/partners/node_choice.c src/striping/partners/node_choice.h \
+	src/striping/partners/outlook.c src/striping/partners/outlook.h \
 	src/striping/partners/pairs.c src/striping/partners/pairs.h \
 	src/striping/partners/partner.c src/striping/partners/partner.h \
-	src/striping/partners/partner_times.c src/striping/partners/partner_times.h
+	src/striping/partners/partner_times.c src/striping/partners/partner_times.h \
+	src/striping/partners/separation.c src/striping/partners/separation.h
 libpartners_la_LIBADD = -lm

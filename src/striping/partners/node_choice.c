@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/units.h"
+#include "striping/partners/lane_choice.h"
+
 /* A run of candidates with the same partners. */
 struct run {
 	int first, count;
@@ -37,6 +40,88 @@ bool node_choice_serves(
 	if (group >= want)
 		return true;
 	return (named || s->stripe_match != MATCH_EXACT) && group + empty >= need;
+}
+
+bool node_choice_loses(const struct candidate *c)
+{
+	return c->rest < c->own;
+}
+
+time_t node_choice_patience(const struct poppa_settings *s, time_t eligible, time_t now)
+{
+	if (!s->stripe_wait_ns)
+		return 0;
+	return (eligible ? eligible : now) +
+	       (time_t)((s->stripe_wait_ns + NS_PER_S - 1) / NS_PER_S);
+}
+
+/* A job may have a node where what it loses on its worst node is in a range: one end of that. */
+struct bound {
+	double loss;
+	int by; /* +1: from here on, -1: up to here */
+};
+
+static int by_bound(const void *x, const void *y)
+{
+	const struct bound *a = x, *b = y;
+
+	if (a->loss != b->loss)
+		return a->loss < b->loss ? -1 : 1;
+	return b->by - a->by;
+}
+
+/* Whether the job may have that node where it loses so much on its worst one. Nobody loses by it on
+ * a node without partners. */
+static bool at_pace(const struct candidate *c, double worst)
+{
+	return !c->shared || (c->own <= worst && worst <= c->rest);
+}
+
+/* The loss on its worst node with which the job may have the most of the nodes together. */
+static double best_pace(struct bound *bound, int bounds)
+{
+	int here = 0, most = 0;
+	double best = 0;
+
+	qsort(bound, (size_t)bounds, sizeof(*bound), by_bound);
+	for (int i = 0; i < bounds; i++) {
+		here += bound[i].by;
+		if (here > most) {
+			most = here;
+			best = bound[i].loss;
+		}
+	}
+	return best;
+}
+
+int node_choice_together(struct candidate *c, int count)
+{
+	struct bound *bound = malloc(((size_t)count * 2 + 1) * sizeof(*bound));
+	struct candidate *apart = malloc(((size_t)count + 1) * sizeof(*apart));
+	int bounds = 0, kept = 0, rest = 0;
+	double worst;
+
+	if (!bound || !apart) {
+		free(bound);
+		free(apart);
+		return -1;
+	}
+	for (int i = 0; i < count; i++) {
+		if (!c[i].shared || node_choice_loses(&c[i]))
+			continue;
+		bound[bounds++] = (struct bound){c[i].own, 1};
+		bound[bounds++] = (struct bound){c[i].rest, -1};
+	}
+	worst = best_pace(bound, bounds);
+	for (int i = 0; i < count; i++)
+		if (at_pace(&c[i], worst))
+			c[kept++] = c[i];
+		else
+			apart[rest++] = c[i];
+	memcpy(c + kept, apart, (size_t)rest * sizeof(*c));
+	free(bound);
+	free(apart);
+	return kept;
 }
 
 static long percent(double loss)
@@ -87,35 +172,111 @@ int node_choice_group(const struct candidate *c, int count, int i)
 	return end - i;
 }
 
-int node_choice_order(struct candidate *c, int count, int wanted)
-{
+/* What orders candidates: they themselves, sorted by group, and the runs of these. */
+struct order {
 	struct candidate *sorted;
 	struct run *run;
-	int runs = 0, n = 0;
+	int runs;
+};
+
+static void free_order(struct order *o)
+{
+	free(o->sorted);
+	free(o->run);
+}
+
+static int find_runs(const struct candidate *c, int count, int wanted, struct order *o)
+{
+	*o = (struct order){.sorted = malloc((size_t)count * sizeof(*o->sorted)),
+		.run = malloc((size_t)count * sizeof(*o->run))};
+	if (!o->sorted || !o->run) {
+		free_order(o);
+		return -1;
+	}
+	memcpy(o->sorted, c, (size_t)count * sizeof(*c));
+	qsort(o->sorted, (size_t)count, sizeof(*c), by_group);
+	for (int i = 0; i < count; i += o->run[o->runs++].count) {
+		int size = node_choice_group(o->sorted, count, i);
+
+		o->run[o->runs].first = i;
+		o->run[o->runs].count = size;
+		o->run[o->runs].loss = percent(o->sorted[i].loss);
+		o->run[o->runs].misfit = size >= wanted ? size - wanted : INT_MAX - size;
+	}
+	return 0;
+}
+
+int node_choice_order(struct candidate *c, int count, int wanted)
+{
+	struct order o;
+	int n = 0;
 
 	if (count < 2)
 		return 0;
-	sorted = malloc((size_t)count * sizeof(*sorted));
-	run = malloc((size_t)count * sizeof(*run));
-	if (!sorted || !run) {
-		free(sorted);
-		free(run);
+	if (find_runs(c, count, wanted, &o))
+		return -1;
+	qsort(o.run, (size_t)o.runs, sizeof(*o.run), by_fit);
+	for (int i = 0; i < o.runs; n += o.run[i++].count)
+		memcpy(c + n, o.sorted + o.run[i].first, (size_t)o.run[i].count * sizeof(*c));
+	free_order(&o);
+	return 0;
+}
+
+/* Whether prices decide between these: each has one partner, of a class, and none is named. */
+static bool all_priced(const struct candidate *c, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (c[i].partner == NODE_NO_CLASS || c[i].named)
+			return false;
+	return true;
+}
+
+int node_choice_by_prices(struct candidate *c, int count, int empty, int wanted,
+	const struct node_prices *p, int *good)
+{
+	struct lane_group *group;
+	struct order o;
+	bool known = outlook_knows(p->outlook, p->mine), placed = !empty;
+	int n = 0, groups = 0;
+
+	*good = count;
+	if (!all_priced(c, count))
+		return node_choice_order(c, count, wanted);
+	if (!count)
+		return 0;
+	if (find_runs(c, count, wanted, &o))
+		return -1;
+	group = malloc(((size_t)o.runs + 1) * sizeof(*group));
+	if (!group) {
+		free_order(&o);
 		return -1;
 	}
-	memcpy(sorted, c, (size_t)count * sizeof(*sorted));
-	qsort(sorted, (size_t)count, sizeof(*sorted), by_group);
-	for (int i = 0; i < count; i += run[runs++].count) {
-		int size = node_choice_group(sorted, count, i);
+	for (; groups < o.runs; groups++)
+		group[groups] =
+			(struct lane_group){.partner = o.sorted[o.run[groups].first].partner,
+				.nodes = o.run[groups].count,
+				.id = groups};
+	if (empty && known)
+		group[groups++] =
+			(struct lane_group){.partner = LANE_EMPTY, .nodes = empty, .id = o.runs};
+	lane_choice(p->outlook, p->mine, group, groups, wanted, p->others_wait);
+	for (int i = 0; i < groups; i++) {
+		const struct run *r = &o.run[group[i].id];
+		bool is_empty = group[i].partner == LANE_EMPTY;
 
-		run[runs].first = i;
-		run[runs].count = size;
-		run[runs].loss = percent(sorted[i].loss);
-		run[runs].misfit = size >= wanted ? size - wanted : INT_MAX - size;
+		if (!placed && (is_empty || (!known && outlook_worth(p->outlook, p->mine,
+							       group[i].partner) < 1))) {
+			placed = true;
+			*good = n;
+			memmove(c + n, c + count, (size_t)empty * sizeof(*c));
+			n += empty;
+		}
+		if (is_empty)
+			continue;
+		memcpy(c + n, o.sorted + r->first, (size_t)r->count * sizeof(*c));
+		n += r->count;
 	}
-	qsort(run, (size_t)runs, sizeof(*run), by_fit);
-	for (int i = 0; i < runs; n += run[i++].count)
-		memcpy(c + n, sorted + run[i].first, (size_t)run[i].count * sizeof(*c));
-	free(sorted);
-	free(run);
+	free(group);
+	free_order(&o);
 	return 0;
 }

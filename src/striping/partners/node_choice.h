@@ -7,14 +7,22 @@
 #include <time.h>
 
 #include "common/settings.h"
+#include "striping/partners/outlook.h"
+
+#define NODE_NO_CLASS (-1)
 
 /* A node and the lane that the job would have there. */
 struct candidate {
 	int node;
 	int lane;
-	bool shared;    /* has a partner there */
-	bool named;     /* all its partners are named by with:, so stripe_match does not count */
-	double loss;    /* partner_loss() of the job and its partners there */
+	bool shared; /* has a partner there */
+	bool named;  /* all its partners are named by with:, so stripe_match does not count */
+	double loss; /* partner_loss() of the job and its partners there */
+	/* The outlook's number of its partner's class; NODE_NO_CLASS: there is none or several, or
+	 * there is no outlook. */
+	int partner;
+	/* partner_certain() of the job and its partners there; own is 0 without partners */
+	double own, rest;
 	uint64_t group; /* the same for nodes with the same partners, and so the same loss */
 	time_t when;    /* from when on the lane is free; 0 = now */
 };
@@ -42,6 +50,46 @@ bool node_choice_serves(
  * biggest of them first. Returns 0, or -1 with ENOMEM and the order untouched.
  */
 int node_choice_order(struct candidate *c, int count, int wanted);
+
+/* How a job looks at lanes by their prices: lane_choice.h. */
+struct node_prices {
+	const struct outlook *outlook;
+	int mine;         /* its class there */
+	bool others_wait; /* so an empty node has a price, too */
+};
+
+/*
+ * The same by the prices of lanes. `empty` candidates without partners follow the `count` that have
+ * some. *good: out, so many of these come first, since they are better than an empty node; then
+ * come the empty ones, then the others. All of them are good where with: names a partner, and where
+ * a candidate has no partner's class: then they are in node_choice_order(). A job of a class of
+ * which nothing is known has to share to become known: an empty node is better for it only than a
+ * partner beside whom both are expected to lose. Takes time count * (log(count) + 256).
+ */
+int node_choice_by_prices(struct candidate *c, int count, int empty, int wanted,
+	const struct node_prices *p, int *good);
+
+/*
+ * Whether the job and its partners there certainly make less progress side by side than one of them
+ * alone, so that they had better run one after the other: by evidence of past runs, never without.
+ */
+bool node_choice_loses(const struct candidate *c);
+
+/*
+ * The time from which on a job is placed where sharing loses, if no other node is free: stripe_wait
+ * after it became eligible (0: it has not been yet, so that counts from now); 0 = at once.
+ */
+time_t node_choice_patience(const struct poppa_settings *s, time_t eligible, time_t now);
+
+/*
+ * A job runs at the pace of its worst node, so on a node where it loses little it can lose as much
+ * as on its worst one, and so may be worth less to its partners there than they lose by it. Moves
+ * to the end those candidates that the job had better not have together with the others, and
+ * returns how many are left in front, in their order: any of these may go together, and they are as
+ * many as may be; none of them is one for which node_choice_loses(). -1 with ENOMEM and c
+ * untouched.
+ */
+int node_choice_together(struct candidate *c, int count);
 
 /* How many candidates in a row, from the i-th on, are of the i-th one's group. */
 int node_choice_group(const struct candidate *c, int count, int i);

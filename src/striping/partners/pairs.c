@@ -12,7 +12,7 @@
 #include "common/fsio.h"
 #include "common/journal.h"
 
-#define HEADER "#job\tpartner\tdegradation\tseconds\tcount\tlast\n"
+#define HEADER "#job\tpartner\tdegradation\tseconds\tcount\tlast\truns\taverage\tvariance\n"
 #define MAX_FILE (16 << 20)
 #define MAX_ROWS 20000
 /* Of a user, so that new names of jobs push out nobody else's history. */
@@ -20,6 +20,16 @@
 /* The most seconds of observation that a pair's mean weighs: after ten hours new ones outweigh it.
  */
 #define MEMORY_S 36000.0
+
+/* A run that shared for less than this is no evidence: its degradation is mostly noise. */
+#define EVIDENCE_S 60.0
+/* So many runs are remembered as evidence, later ones outweigh earlier ones, and with fewer than
+ * the least nothing is certain. */
+#define RUNS_MAX 20
+#define RUNS_MIN 3
+/* One run measures a degradation no better than this (standard deviation), however well its runs
+ * seem to agree. */
+#define LEAST_SD 0.02
 
 /* The user to whom classes belong that are everybody's. */
 #define EVERYBODY UINT64_MAX
@@ -31,6 +41,10 @@ struct row {
 	double seconds;              /* its weight, at most MEMORY_S */
 	uint64_t count;
 	long long last; /* unix time of the latest observation */
+	/* The evidence, where each run of EVIDENCE_S or more counts the same. runs is 0 for what
+	 * was learned before there was evidence. */
+	int runs; /* at most RUNS_MAX */
+	double average, variance;
 };
 
 /* A user, and how many rows have a class of theirs. */
@@ -330,6 +344,19 @@ static bool good_class(const char *name)
 	return *name && strlen(name) < PAIRS_CLASS_MAX && !strpbrk(name, "\t\n\r");
 }
 
+/* Adds a run to the mean and the variance of the last RUNS_MAX of them: all count the same until
+ * there are so many, and then the older ones fade. */
+static void add_evidence(struct row *row, double degradation)
+{
+	double from = degradation - row->average, share;
+
+	if (row->runs < RUNS_MAX)
+		row->runs++;
+	share = 1.0 / row->runs;
+	row->average += share * from;
+	row->variance = (1 - share) * (row->variance + share * from * from);
+}
+
 int pairs_learn(struct pairs *p, const char *job, const char *partner, double degradation,
 	double seconds, long long now)
 {
@@ -350,6 +377,8 @@ int pairs_learn(struct pairs *p, const char *job, const char *partner, double de
 	if (!row)
 		return -1;
 	p->sum -= row->degradation;
+	if (seconds >= EVIDENCE_S)
+		add_evidence(row, degradation);
 	seconds = fmin(seconds, MEMORY_S);
 	kept = fmin(row->seconds, MEMORY_S - seconds);
 	row->degradation = (row->degradation * kept + degradation * seconds) / (kept + seconds);
@@ -371,37 +400,97 @@ bool pairs_expect(const struct pairs *p, const char *job, const char *partner, d
 	return found;
 }
 
+/* Student's t of so many runs: a mean is within that many standard errors of the truth, on the one
+ * side that counts, with 95 % confidence. */
+static double student(int runs)
+{
+	static const double t[RUNS_MAX + 1] = {0, 0, 6.314, 2.920, 2.353, 2.132, 2.015, 1.943,
+		1.895, 1.860, 1.833, 1.812, 1.796, 1.782, 1.771, 1.761, 1.753, 1.746, 1.740, 1.734,
+		1.729};
+
+	return t[runs];
+}
+
+bool pairs_certain(
+	const struct pairs *p, const char *job, const char *partner, double *low, double *high)
+{
+	const struct row *row;
+	double sd, margin;
+	bool found;
+	size_t at = find_row(p, job, partner, &found);
+
+	if (!found || p->row[at].runs < RUNS_MIN)
+		return false;
+	row = &p->row[at];
+	sd = sqrt(row->variance * row->runs / (row->runs - 1));
+	margin = student(row->runs) * fmax(sd, LEAST_SD) / sqrt(row->runs);
+	*low = fmax(row->average - margin, 0);
+	*high = fmin(fmax(row->average + margin, 0), 1);
+	return true;
+}
+
+void pairs_each(const struct pairs *p, void (*fn)(const struct pairs_row *, void *), void *arg)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct row *r = &p->row[i];
+		const struct pairs_row row = {
+			r->job, r->partner, r->degradation, r->seconds, r->runs};
+
+		fn(&row, arg);
+	}
+}
+
 double pairs_mean(const struct pairs *p)
 {
 	return p->count ? p->sum / p->count : 0;
 }
 
-/* One line of the file, cut at its tabs in place. */
+/* Reads one number of a line; false where it is none, or is out of range. */
+static bool read_number(const char *text, double min, double max, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	return end != text && !*end && *out >= min && *out <= max;
+}
+
+/* Reads the fields from text on, cut at its tabs in place; returns how many there are, FIELDS + 1
+ * where they are more. */
+#define FIELDS 9
+static int split(char *text, char *field[FIELDS])
+{
+	for (int i = 0; i < FIELDS; i++) {
+		char *end = strchr(text, '\t');
+
+		field[i] = text;
+		if (!end)
+			return i + 1;
+		*end = '\0';
+		text = end + 1;
+	}
+	return FIELDS + 1;
+}
+
+/* One line of the file. Lines without evidence are of an earlier release. */
 static bool read_row(struct pairs *p, char *line)
 {
-	char *field[6], *end[4];
-	struct row *row;
-	double degradation, seconds;
-	uint64_t count;
-	long long last;
+	char *field[FIELDS], *end[2];
+	double seconds, runs = 0;
+	struct row *row, new = {.job = NULL};
 	bool found;
+	int count = split(line, field);
 
-	for (int i = 0; i < 6; i++) {
-		field[i] = i ? strchr(field[i - 1], '\t') : line;
-		if (!field[i])
-			return false;
-		if (i)
-			*field[i]++ = '\0';
-	}
-	degradation = strtod(field[2], &end[0]);
-	seconds = strtod(field[3], &end[1]);
-	count = strtoull(field[4], &end[2], 10);
-	last = strtoll(field[5], &end[3], 10);
-	for (int i = 0; i < 4; i++)
-		if (*end[i] || end[i] == field[i + 2])
-			return false;
-	if (!good_class(field[0]) || !good_class(field[1]) ||
-		!(degradation >= -1 && degradation <= 1) || !(seconds > 0) || !count)
+	if ((count != 6 && count != FIELDS) || !good_class(field[0]) || !good_class(field[1]) ||
+		!read_number(field[2], -1, 1, &new.degradation) ||
+		!read_number(field[3], 0, INFINITY, &seconds) || !(seconds > 0))
+		return false;
+	new.count = strtoull(field[4], &end[0], 10);
+	new.last = strtoll(field[5], &end[1], 10);
+	if (*end[0] || end[0] == field[4] || *end[1] || end[1] == field[5] || !new.count)
+		return false;
+	if (count == FIELDS && (!read_number(field[6], 0, RUNS_MAX, &runs) || runs != floor(runs) ||
+				       !read_number(field[7], -1, 1, &new.average) ||
+				       !read_number(field[8], 0, 1, &new.variance)))
 		return false;
 	find_row(p, field[0], field[1], &found);
 	if (found)
@@ -409,11 +498,14 @@ static bool read_row(struct pairs *p, char *line)
 	row = insert_row(p, field[0], field[1]);
 	if (!row)
 		return false;
-	row->degradation = degradation;
+	row->degradation = new.degradation;
 	row->seconds = fmin(seconds, MEMORY_S);
-	row->count = count;
-	row->last = last;
-	p->sum += degradation;
+	row->count = new.count;
+	row->last = new.last;
+	row->runs = (int)runs;
+	row->average = new.average;
+	row->variance = new.variance;
+	p->sum += row->degradation;
 	return true;
 }
 
@@ -453,9 +545,10 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
 		return errmsg_set(err, "out of memory for the pair history");
 	fputs(HEADER, f);
 	for (size_t i = 0; i < p->count; i++)
-		fprintf(f, "%s\t%s\t%.6g\t%.6g\t%" PRIu64 "\t%lld\n", p->row[i].job,
+		fprintf(f, "%s\t%s\t%.6g\t%.6g\t%" PRIu64 "\t%lld\t%d\t%.6g\t%.6g\n", p->row[i].job,
 			p->row[i].partner, p->row[i].degradation, p->row[i].seconds,
-			p->row[i].count, p->row[i].last);
+			p->row[i].count, p->row[i].last, p->row[i].runs, p->row[i].average,
+			p->row[i].variance);
 	if (fclose(f)) {
 		free(text);
 		return errmsg_set(err, "out of memory for the pair history");

@@ -29,7 +29,8 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err);
 /*
  * Enters one observation: a job of class `job` lost `degradation` (a fraction, thesis 3.1; small
  * negative values are measurement noise and are kept) beside one of class `partner` over `seconds`
- * of common run time. New observations outweigh old ones. A user has 50 classes at most: one more
+ * of common run time. New observations outweigh old ones. A minute or more is one run of evidence
+ * for pairs_certain(). A user has 50 classes at most: one more
  * takes the place of the one that was seen longest ago. The history has 20,000 rows at most: one
  * more takes the place of an old one of the user who has the most.
  * Returns 0, or -1 with EINVAL (an empty or too long class, a value that is no number, above 1 or
@@ -54,6 +55,26 @@ void pairs_batch_forget(struct pairs_batch *b);
 
 /* The expected degradation of `job` beside `partner`; false where nothing is known. */
 bool pairs_expect(const struct pairs *p, const char *job, const char *partner, double *degradation);
+
+/*
+ * What the mean degradation of `job` beside `partner` is not below, and not above, each with 95 %
+ * confidence, from 0 to 1.
+ * They come from the last 20 runs that shared for a minute or more and from how much these differ,
+ * by Student's t. false with fewer than three such runs: then nothing is certain.
+ */
+bool pairs_certain(
+	const struct pairs *p, const char *job, const char *partner, double *low, double *high);
+
+/* What the history has of a pair. The names are the history's. */
+struct pairs_row {
+	const char *job, *partner;
+	double degradation; /* weighted mean */
+	double seconds;     /* its weight */
+	int runs;           /* of a minute or more, 20 at most */
+};
+
+/* Calls fn for each row, in the order of jobs, then partners. */
+void pairs_each(const struct pairs *p, void (*fn)(const struct pairs_row *, void *), void *arg);
 
 /* Mean over all known pairs, 0 for an empty history: the guess for an unknown pair. */
 double pairs_mean(const struct pairs *p);

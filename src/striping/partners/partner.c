@@ -14,7 +14,8 @@ static bool accepts(const struct partner *a, const struct partner *b)
 	const struct colocate *r = a->request;
 
 	return !r->spread && (!r->with || is_job(b, r->with)) &&
-	       !(r->not_count && b->name && colocate_excludes(r, b->name));
+	       !(r->not_count && b->name && colocate_excludes(r, b->name)) &&
+	       !(a->apart && apart_from(a->apart, b->id));
 }
 
 bool partner_named(const struct partner *a, const struct partner *b)
@@ -30,46 +31,81 @@ static const struct partner *nth(
 	return i ? others[i - 1] : me;
 }
 
-/* Degradation of the i-th job beside all the rest. *known: the history knows all its pairs. */
-static double degradation_of(const struct partner *me, const struct partner *const *others,
-	int count, int i, const struct pairs *pairs, bool *known)
+/* What is to be said of a degradation. */
+enum view {
+	EXPECTED, /* its mean; what is not known is the history's mean */
+	LEAST,    /* what it is certainly not below; 0 without evidence */
+	MOST,     /* what it is certainly not above, and without evidence the mean; 0 if unknown */
+};
+
+/* Degradation of a job of one class beside one of another. *known: the history knows the pair, or
+ * for LEAST has evidence of it. */
+static double degradation_beside(const struct partner *job, const struct partner *other,
+	const struct pairs *pairs, enum view view, bool *known)
 {
-	const struct partner *job = nth(me, others, i);
-	double guess = pairs ? pairs_mean(pairs) : 0, left = 1;
+	double d = 0, low, high;
+
+	*known = view != EXPECTED && pairs &&
+		 pairs_certain(pairs, job->class_name, other->class_name, &low, &high);
+	if (*known)
+		return view == LEAST ? low : high;
+	if (view == LEAST || !pairs)
+		return 0;
+	*known = pairs_expect(pairs, job->class_name, other->class_name, &d);
+	if (!*known && view == EXPECTED)
+		d = pairs_mean(pairs);
+	return d;
+}
+
+/* Degradation of the i-th job beside all the rest. *known: that is so for all its pairs. */
+static double degradation_of(const struct partner *me, const struct partner *const *others,
+	int count, int i, const struct pairs *pairs, enum view view, bool *known)
+{
+	double left = 1;
 
 	*known = true;
 	for (int k = 0; k <= count; k++) {
-		double d = guess;
+		bool pair_known;
 
 		if (k == i)
 			continue;
-		if (!pairs ||
-			!pairs_expect(pairs, job->class_name, nth(me, others, k)->class_name, &d))
-			*known = false;
-		left *= 1 - d;
+		left *= 1 - degradation_beside(nth(me, others, i), nth(me, others, k), pairs, view,
+				    &pair_known);
+		*known = *known && pair_known;
 	}
 	return 1 - left;
 }
 
-bool partner_compatible(const struct partner *me, const struct partner *const *others, int count,
-	const struct pairs *pairs)
+/* tries: me may be beside some that the history does not know. */
+static bool may_share(const struct partner *me, const struct partner *const *others, int count,
+	const struct pairs *pairs, bool tries)
 {
-	if (!count)
-		return true;
 	for (int i = 0; i < count; i++)
 		if (!accepts(me, others[i]) || !accepts(others[i], me))
 			return false;
-	for (int i = 0; i <= count; i++) {
+	for (int i = 0; count && i <= count; i++) {
 		double limit = nth(me, others, i)->request->max_degradation, d;
 		bool known;
 
 		if (!(limit > 0))
 			continue;
-		d = degradation_of(me, others, count, i, pairs, &known);
-		if (!known || d > limit)
+		d = degradation_of(me, others, count, i, pairs, MOST, &known);
+		if (d > limit || (!known && (i || !tries)))
 			return false;
 	}
 	return true;
+}
+
+bool partner_compatible(const struct partner *me, const struct partner *const *others, int count,
+	const struct pairs *pairs)
+{
+	return may_share(me, others, count, pairs, false);
+}
+
+bool partner_on_probation(const struct partner *me, const struct partner *const *others, int count,
+	const struct pairs *pairs)
+{
+	return me->may_leave && may_share(me, others, count, pairs, true);
 }
 
 double partner_loss(const struct partner *me, const struct partner *const *others, int count,
@@ -79,6 +115,17 @@ double partner_loss(const struct partner *me, const struct partner *const *other
 	bool known;
 
 	for (int i = 0; count && i <= count; i++)
-		loss += degradation_of(me, others, count, i, pairs, &known);
+		loss += degradation_of(me, others, count, i, pairs, EXPECTED, &known);
 	return loss;
+}
+
+void partner_certain(const struct partner *me, const struct partner *const *others, int count,
+	const struct pairs *pairs, double *own, double *rest)
+{
+	bool known;
+
+	*own = count ? degradation_of(me, others, count, 0, pairs, LEAST, &known) : 0;
+	*rest = 0;
+	for (int i = 1; i <= count; i++)
+		*rest += 1 - degradation_of(me, others, count, i, pairs, LEAST, &known);
 }

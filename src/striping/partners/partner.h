@@ -3,12 +3,17 @@
  * Which jobs may share a node, and how well they suit each other.
  *
  * Who suits whom is decided in this room, and each decision has one file:
- *   partner.c        who may share a node at all (partner_compatible), and what sharing costs them
- *                    (partner_loss)
- *   node_choice.c    which nodes come first: the order of losses and group sizes, and stripe_match
+ *   partner.c        who may share a node at all (partner_compatible), what sharing costs them
+ *                    (partner_loss), and what of that is certain (partner_certain)
+ *   separation.c     when a job whose limit is not kept leaves its partners
+ *   node_choice.c    which nodes come first, by prices or by losses and group sizes; stripe_match;
+ *                    where sharing certainly loses, and how long a job waits for better
  *   partner_times.c  from which moment on enough nodes that suit are free together
  *   pairs.c          what is known of two classes of jobs: it gives partner.c its numbers
- * None of them knows Slurm. In plugins/select_stripe, candidates.c lists the nodes with their
+ *   expectation.c    what two classes are expected to lose, also where they have never met
+ *   outlook.c        what a lane beside a class is worth, and what it costs: lane_prices.c finds
+ * that lane_choice.c    which lanes a job takes by their prices, and whether it waits (simulator
+ * only) None of them knows Slurm. In plugins/select_stripe, candidates.c lists the nodes with their
  * partners, and place.c says in which order Slurm's own plugin is asked about them, and how often.
  */
 #pragma once
@@ -16,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "striping/submit/apart.h"
 #include "striping/submit/colocate_option.h"
 #include "striping/partners/pairs.h"
 
@@ -26,15 +32,27 @@ struct partner {
 	const char *name;
 	const char *class_name; /* kind of job in the pair history, from pairs_class() */
 	const struct colocate *request;
+	const struct apart *apart; /* whom it has left; NULL: nobody */
+	bool may_leave; /* its limit is watched, and it may be requeued where that is not kept */
 };
 
 /*
  * Whether the jobs others[0..count) and me can share a node, by what all of them asked for: none
  * asked for "spread"; with: and not: hold in both directions; and each job that set max-degradation
- * is expected to lose at most that much beside all the rest. A pair that the history does not know
- * satisfies no limit. pairs may be NULL: an empty history.
+ * loses at most that much beside all the rest: with 95 % confidence where the history has evidence
+ * (pairs_certain()), else by the mean of what it knows. A pair that the history does not know
+ * satisfies no limit; a job that has left another one (separation.h) is never beside that again.
+ * pairs may be NULL: an empty history.
  */
 bool partner_compatible(const struct partner *me, const struct partner *const *others, int count,
+	const struct pairs *pairs);
+
+/*
+ * The same for a job that is about to start and may try partners that the history does not know: so
+ * it is on probation beside them. For its own limit only what the history knows of the others
+ * counts. For theirs all must be known, as they would have to be held for it.
+ */
+bool partner_on_probation(const struct partner *me, const struct partner *const *others, int count,
 	const struct pairs *pairs);
 
 /* Whether one of the two asked for the other by with:. */
@@ -47,3 +65,12 @@ bool partner_named(const struct partner *a, const struct partner *b);
  */
 double partner_loss(const struct partner *me, const struct partner *const *others, int count,
 	const struct pairs *pairs);
+
+/*
+ * What is certain of sharing a node, by pairs of which there is evidence (pairs_certain()); the
+ * others count as losing nothing. own: out, the least that me loses beside the others. rest: out,
+ * the most that the others make beside each other and me, in jobs' progress alone: at most count.
+ * So where rest < own, all of them together make less progress than one of them alone.
+ */
+void partner_certain(const struct partner *me, const struct partner *const *others, int count,
+	const struct pairs *pairs, double *own, double *rest);

@@ -15,6 +15,11 @@
 #define COLOCATE_SEED_ENV "COLOCATE_SEED"
 /* Tag of the part of SystemComment that shows the option (common/tags.h). */
 #define COLOCATE_TAG "colocate"
+/* Follows the option there, with a time, while the job waits for a better partner. */
+#define COLOCATE_WAITS "waits-for-partner-until="
+/* Follows it there, as a word, while the job is beside partners of which the history does not know
+ * whether they suit its max-degradation. */
+#define COLOCATE_PROBATION "probation"
 
 #define COLOCATE_TEXT_MAX 1024 /* bytes of a canonical text with its terminator */
 #define COLOCATE_NAME_MAX 128  /* bytes of a job name, decoded */

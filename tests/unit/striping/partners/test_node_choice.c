@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "striping/partners/node_choice.h"
+#include "unit/striping/partners/three_classes.h"
 
 #define NODES 10
 
@@ -159,6 +160,73 @@ static void groups_that_serve(void **state)
 	assert_true(node_choice_serves(&s, 3, false, 0, 2, 4));
 }
 
+static void a_node_that_loses(void **state)
+{
+	struct candidate c = {.shared = true, .own = 0.5, .rest = 0.4};
+
+	(void)state;
+	assert_true(node_choice_loses(&c));
+	c.rest = 0.5;
+	assert_false(node_choice_loses(&c));
+	c = (struct candidate){.shared = false};
+	assert_false(node_choice_loses(&c));
+}
+
+static void patience(void **state)
+{
+	struct poppa_settings s;
+	struct errmsg err = {""};
+
+	(void)state;
+	settings_defaults(&s);
+	assert_int_equal(node_choice_patience(&s, 1000, 1500), 1600);
+	/* One that is not eligible yet waits from now on, at the earliest. */
+	assert_int_equal(node_choice_patience(&s, 0, 1500), 2100);
+	assert_int_equal(settings_parse("stripe_wait=1500ms", &s, &err), 0);
+	assert_int_equal(node_choice_patience(&s, 1000, 1500), 1002);
+	assert_int_equal(settings_parse("stripe_wait=0", &s, &err), 0);
+	assert_int_equal(node_choice_patience(&s, 1000, 1500), 0);
+}
+
+/* node_choice_together() of nodes with these losses; the numbers of those in front, in order. */
+static void is_together(const double (*of)[2], int count, const char *expected)
+{
+	struct candidate c[NODES];
+	char text[NODES + 1] = "";
+	int kept, seen = 0;
+
+	for (int i = 0; i < count; i++)
+		c[i] = (struct candidate){
+			.node = i, .shared = of[i][1] > 0, .own = of[i][0], .rest = of[i][1]};
+	kept = node_choice_together(c, count);
+	for (int i = 0; i < kept; i++)
+		text[i] = (char)('0' + c[i].node);
+	assert_string_equal(text, expected);
+	/* The others are behind them. */
+	for (int i = 0; i < count; i++)
+		seen |= 1 << c[i].node;
+	assert_int_equal(seen, (1 << count) - 1);
+}
+
+/* All nodes wait for the worst one, so a node is worth no more than that leaves of it. */
+static void as_fast_as_the_worst_node(void **state)
+{
+	static const double unknown[][2] = {{0, 1}, {0, 1}, {0, 0}, {0, 1}};
+	static const double fine[][2] = {{0.1, 0.9}, {0.4, 0.8}, {0, 0}, {0.2, 1}};
+	/* Beside the second one's 0.6 the first one's partner loses more than the job makes. */
+	static const double apart[][2] = {{0.1, 0.3}, {0.6, 0.7}, {0.6, 0.9}, {0, 0}};
+	static const double equal[][2] = {{0.1, 0.3}, {0.6, 0.7}, {0, 0}};
+	static const double loses[][2] = {{0.1, 0.9}, {0.8, 0.3}, {0.7, 0.1}, {0.2, 0.8}};
+
+	(void)state;
+	is_together(unknown, 4, "0123");
+	is_together(fine, 4, "0123");
+	is_together(apart, 4, "123");
+	is_together(equal, 3, "02");
+	is_together(loses, 4, "03");
+	is_together(loses, 0, "");
+}
+
 static void by_time(void **state)
 {
 	struct candidate c[3] = {{.node = 0, .when = 50}, {.node = 1, .when = 9, .shared = true},
@@ -171,6 +239,68 @@ static void by_time(void **state)
 	assert_int_equal(c[2].node, 0);
 }
 
+static int by_number(const void *x, const void *y)
+{
+	return ((const struct candidate *)x)->node - ((const struct candidate *)y)->node;
+}
+
+/* A job of a class that loses most beside its like goes beside the others first, though that pair
+ * is not the one of the least loss; and it does not mix paces where enough nodes have one. */
+static void by_prices(void **state)
+{
+	static const struct outlook_demand demand[] = {{"7/mem", 100}, {"7/net", 100}};
+	struct expectation *e = three();
+	struct outlook *o = outlook_solve(e, demand, 2, NULL);
+	int mem = outlook_class(o, "7/mem"), net = outlook_class(o, "7/net");
+	struct node_prices prices = {.outlook = o, .mine = mem};
+	struct candidate c[7 + 9];
+	int good;
+
+	(void)state;
+	for (int i = 0; i < 7 + 9; i++)
+		c[i] = (struct candidate){.node = i, .partner = NODE_NO_CLASS};
+	for (int i = 0; i < 7; i++)
+		c[i] = (struct candidate){.node = i,
+			.shared = true,
+			.loss = i < 4 ? 0.1 : 0.2,
+			.group = i < 4 ? 1 : 2,
+			.partner = i < 4 ? mem : net};
+	assert_int_equal(node_choice_by_prices(c, 7, 0, 3, &prices, &good), 0);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(c[i].node, (i + 4) % 7);
+	/* One of the other class has those first that this one leaves. */
+	prices.mine = net;
+	assert_int_equal(node_choice_by_prices(c, 7, 0, 3, &prices, &good), 0);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(c[i].node, i);
+	assert_int_equal(good, 7);
+	/* Beside one of its own class it loses against an empty node, but not beside the other. */
+	assert_int_equal(node_choice_by_prices(c, 7, 9, 3, &prices, &good), 0);
+	assert_in_range(good, 0, 4);
+	qsort(c, 7 + 9, sizeof(*c), by_number);
+	prices.others_wait = true;
+	assert_int_equal(node_choice_by_prices(c, 7, 9, 3, &prices, &good), 0);
+	assert_int_equal(good, 4);
+	/* The empty ones are between the good ones and the others. */
+	for (int i = 0; i < 7 + 9; i++)
+		assert_int_equal(c[i].node, i < 4 ? i : i < 4 + 9 ? i + 3 : i - 9);
+	qsort(c, 7 + 9, sizeof(*c), by_number);
+	assert_int_equal(node_choice_by_prices(c + 7, 0, 9, 3, &prices, &good), 0);
+	assert_int_equal(good, 0);
+	/* Who names a partner wants that one. */
+	c[3].named = true;
+	assert_int_equal(node_choice_by_prices(c, 7, 9, 3, &prices, &good), 0);
+	assert_int_equal(good, 7);
+	c[3].named = false;
+	/* Where somebody has two partners, the losses decide. */
+	c[6].partner = NODE_NO_CLASS;
+	assert_int_equal(node_choice_by_prices(c, 7, 0, 3, &prices, &good), 0);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(c[i].node, i);
+	outlook_free(o);
+	expectation_free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,7 +309,11 @@ int main(void)
 		cmocka_unit_test(the_order_is_one),
 		cmocka_unit_test(sizes_that_match),
 		cmocka_unit_test(groups_that_serve),
+		cmocka_unit_test(a_node_that_loses),
+		cmocka_unit_test(patience),
+		cmocka_unit_test(as_fast_as_the_worst_node),
 		cmocka_unit_test(by_time),
+		cmocka_unit_test(by_prices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,128 @@ static void forgets_slowly(void **state)
 	pairs_free(p);
 }
 
+/* Fewer than three runs of a minute are no evidence, however long they are. */
+static void few_runs_are_no_evidence(void **state)
+{
+	struct pairs *p = pairs_new();
+	double low, high;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(pairs_learn(p, "a", "b", 0.8, 10, i), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(pairs_learn(p, "a", "b", 0.8, 7200, i), 0);
+		assert_false(pairs_certain(p, "a", "b", &low, &high));
+	}
+	assert_int_equal(pairs_learn(p, "a", "b", 0.8, 7200, 9), 0);
+	assert_true(pairs_certain(p, "a", "b", &low, &high));
+	/* However well they agree: t = 2.92 of three, 0.02 / sqrt(3) is the least standard error.
+	 */
+	assert_float_equal(low, 0.8 - 2.92 * 0.02 / sqrt(3), 1e-9);
+	assert_float_equal(high, 0.8 + 2.92 * 0.02 / sqrt(3), 1e-9);
+	assert_false(pairs_certain(p, "b", "a", &low, &high));
+	pairs_free(p);
+}
+
+/* Student's interval of five runs: mean 0.5, standard deviation 0.1, t = 2.132. */
+static void what_is_certain(void **state)
+{
+	static const double d[] = {0.4, 0.5, 0.6, 0.37752551286, 0.62247448714};
+	struct pairs *p = pairs_new();
+	double low, high;
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(pairs_learn(p, "a", "b", d[i], 60 + i, i), 0);
+	assert_true(pairs_certain(p, "a", "b", &low, &high));
+	assert_float_equal((low + high) / 2, 0.5, 1e-9);
+	/* sum of squares 0.02 + 2 * 0.015 = 0.05, by n - 1 = 4 */
+	assert_float_equal((high - low) / 2, 2.132 * sqrt(0.05 / 4 / 5), 1e-6);
+	pairs_free(p);
+}
+
+/* A degradation is from 0 to 1, and so are the bounds of what is certain. */
+static void certainty_has_bounds(void **state)
+{
+	struct pairs *p = pairs_new();
+	double low, high;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(pairs_learn(p, "a", "b", i % 2 ? 1 : 0.7, 100, i), 0);
+		assert_int_equal(pairs_learn(p, "b", "a", i % 2 ? -0.1 : 0, 100, i), 0);
+		assert_int_equal(pairs_learn(p, "c", "c", -0.5, 100, i), 0);
+	}
+	assert_true(pairs_certain(p, "a", "b", &low, &high));
+	assert_true(low > 0.5 && low < 0.85);
+	assert_float_equal(high, 1, 0);
+	assert_true(pairs_certain(p, "b", "a", &low, &high));
+	assert_float_equal(low, 0, 0);
+	assert_true(high > 0 && high < 0.1);
+	assert_true(pairs_certain(p, "c", "c", &low, &high));
+	assert_float_equal(low, 0, 0);
+	assert_float_equal(high, 0, 0);
+	pairs_free(p);
+}
+
+/* A pair that changes its ways loses its certainty first, and then has the new one. */
+static void evidence_follows_a_change(void **state)
+{
+	struct pairs *p = pairs_new();
+	double low, high;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(pairs_learn(p, "a", "b", 0.8, 600, i), 0);
+	assert_true(pairs_certain(p, "a", "b", &low, &high));
+	assert_true(low > 0.78);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(pairs_learn(p, "a", "b", 0.1, 600, 100 + i), 0);
+	assert_true(pairs_certain(p, "a", "b", &low, &high));
+	assert_true(low < 0.45 && high > 0.5);
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(pairs_learn(p, "a", "b", 0.1, 600, 200 + i), 0);
+	assert_true(pairs_certain(p, "a", "b", &low, &high));
+	assert_true(high < 0.12);
+	pairs_free(p);
+}
+
+static void evidence_survives_the_file(void **state)
+{
+	static const char old[] = "#job\tpartner\tdegradation\tseconds\tcount\tlast\n"
+				  "a\tb\t0.9\t9000\t50\t100\n";
+	char dir[] = "/tmp/test_pairs.XXXXXX", path[64];
+	double d, low[2], high[2];
+	struct errmsg err = {""};
+	struct pairs *p;
+	int bad;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/p", dir);
+	assert_int_equal(fsio_write(path, old, strlen(old), 0600, 0, &err), 0);
+	/* What was learned by an earlier release is known, and is no evidence. */
+	p = pairs_load(path, &bad, &err);
+	assert_int_equal(bad, 0);
+	assert_true(pairs_expect(p, "a", "b", &d));
+	assert_float_equal(d, 0.9, 1e-12);
+	assert_false(pairs_certain(p, "a", "b", low, high));
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pairs_learn(p, "a", "b", 0.5 + 0.1 * i, 600, 200 + i), 0);
+	assert_true(pairs_certain(p, "a", "b", &low[0], &high[0]));
+	assert_true(low[0] > 0.4 && high[0] < 0.9);
+	assert_int_equal(pairs_save(p, path, &err), 0);
+	pairs_free(p);
+	p = pairs_load(path, &bad, &err);
+	assert_int_equal(bad, 0);
+	assert_true(pairs_certain(p, "a", "b", &low[1], &high[1]));
+	assert_float_equal(low[0], low[1], 1e-5);
+	assert_float_equal(high[0], high[1], 1e-5);
+	pairs_free(p);
+	unlink(path);
+	rmdir(dir);
+}
+
 static void refuses_nonsense(void **state)
 {
 	struct pairs *p = pairs_new();
@@ -150,6 +272,13 @@ static void passes_over_broken_lines(void **state)
 				   "a\td\tx\t10\t1\t100\n"
 				   "a\te\t0.5\t10\t0\t100\n"
 				   "a\tf\t0.5\t10\t1\t100\tmore\n"
+				   "a\tg\t0.5\t10\t1\t100\t3\t0.5\n"
+				   "a\th\t0.5\t10\t1\t100\t2.5\t0.5\t0.1\n"
+				   "a\ti\t0.5\t10\t1\t100\t21\t0.5\t0.1\n"
+				   "a\tj\t0.5\t10\t1\t100\t3\t1.5\t0.1\n"
+				   "a\tk\t0.5\t10\t1\t100\t3\t0.5\t-0.1\n"
+				   "a\tl\t0.5\t10\t1\t100\t3\t0.5\tnan\n"
+				   "a\tm\t0.5\t10\t1\t100\t3\t0.5\t0.1\t\n"
 				   "rubbish\n"
 				   "b\ta\t0.25\t10\t3\t100";
 	char dir[] = "/tmp/test_pairs.XXXXXX", path[64], aside[80];
@@ -165,7 +294,7 @@ static void passes_over_broken_lines(void **state)
 	assert_int_equal(fsio_write(path, text, strlen(text), 0600, 0, &err), 0);
 	p = pairs_load(path, &bad, &err);
 	assert_non_null(p);
-	assert_int_equal(bad, 6);
+	assert_int_equal(bad, 13);
 	assert_int_equal(count_pairs(p), 2);
 	assert_true(pairs_expect(p, "a", "b", &d));
 	assert_float_equal(d, 0.5, 1e-12);
@@ -180,7 +309,7 @@ static void passes_over_broken_lines(void **state)
 	assert_int_equal(count_pairs(p), 3);
 	pairs_free(p);
 	p = pairs_load(aside, &bad, &err);
-	assert_int_equal(bad, 6);
+	assert_int_equal(bad, 13);
 	pairs_free(p);
 	unlink(aside);
 	unlink(path);
@@ -375,6 +504,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(learns_directed_means),
 		cmocka_unit_test(forgets_slowly),
+		cmocka_unit_test(few_runs_are_no_evidence),
+		cmocka_unit_test(what_is_certain),
+		cmocka_unit_test(certainty_has_bounds),
+		cmocka_unit_test(evidence_follows_a_change),
+		cmocka_unit_test(evidence_survives_the_file),
 		cmocka_unit_test(refuses_nonsense),
 		cmocka_unit_test(survives_the_file),
 		cmocka_unit_test(passes_over_broken_lines),

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Prices the lanes beside the classes that wait and run. */
+#include "striping/partners/outlook.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "striping/partners/lane_prices.h"
+
+/* Differences of worth that are noise, and rounds of the solver: as many again as the old prices
+ * save. */
+#define SOFTNESS 0.02
+#define ROUNDS_NEW 60
+#define ROUNDS_AGAIN 20
+#define FIRST_PRICE 0.5
+
+struct priced {
+	char name[PAIRS_CLASS_MAX];
+	double lane_time;
+	double alone;
+	double price;
+};
+
+struct outlook {
+	int classes;           /* and one more, the last: of which nothing is known */
+	struct priced *class;  /* sorted by name */
+	double *speed, *worth; /* [one * (classes + 1) + other] */
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct priced *)a)->name, ((const struct priced *)b)->name);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	double x = ((const struct priced *)a)->lane_time, y = ((const struct priced *)b)->lane_time;
+
+	return (x < y) - (x > y);
+}
+
+static void merge(struct outlook *o)
+{
+	int kept = 0;
+
+	qsort(o->class, (size_t)o->classes, sizeof(*o->class), by_name);
+	for (int i = 0; i < o->classes; i++)
+		if (kept && !strcmp(o->class[kept - 1].name, o->class[i].name))
+			o->class[kept - 1].lane_time += o->class[i].lane_time;
+		else
+			o->class[kept++] = o->class[i];
+	o->classes = kept;
+}
+
+/* Leaves those that want the most; what the others want is the last one's. */
+static void cut(struct outlook *o)
+{
+	double rest = 0;
+
+	if (o->classes > OUTLOOK_CLASSES) {
+		qsort(o->class, (size_t)o->classes, sizeof(*o->class), by_time);
+		for (int i = OUTLOOK_CLASSES; i < o->classes; i++)
+			rest += o->class[i].lane_time;
+		o->classes = OUTLOOK_CLASSES;
+		qsort(o->class, (size_t)o->classes, sizeof(*o->class), by_name);
+	}
+	o->class[o->classes] = (struct priced){.lane_time = rest};
+}
+
+static int solve(struct outlook *o, const struct expectation *e, const struct outlook *last)
+{
+	int n = o->classes + 1, *number = malloc((size_t)n * sizeof(*number));
+	double *price = malloc(2 * (size_t)n * sizeof(*price)), *demand = price + n;
+
+	o->speed = malloc((size_t)n * (size_t)n * sizeof(*o->speed));
+	o->worth = malloc((size_t)n * (size_t)n * sizeof(*o->worth));
+	if (!number || !price || !o->speed || !o->worth) {
+		free(number);
+		free(price);
+		return -1;
+	}
+	for (int i = 0; i < n; i++) {
+		struct priced *c = &o->class[i];
+
+		number[i] = i < o->classes ? expectation_class(e, c->name) : -1;
+		price[i] = last ? last->class[outlook_class(last, c->name)].price : FIRST_PRICE;
+		demand[i] = c->lane_time;
+		c->alone = expectation_alone(e, number[i]);
+	}
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < n; j++)
+			o->speed[i * n + j] = expectation_speed(e, number[i], number[j]);
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < n; j++)
+			o->worth[i * n + j] = (o->speed[i * n + j] + o->speed[j * n + i]) / 2;
+	lane_prices_solve(o->worth, demand, n, SOFTNESS, last ? ROUNDS_AGAIN : ROUNDS_NEW, price);
+	for (int i = 0; i < n; i++)
+		o->class[i].price = price[i];
+	free(number);
+	free(price);
+	return 0;
+}
+
+struct outlook *outlook_solve(const struct expectation *e, const struct outlook_demand *demand,
+	int count, const struct outlook *last)
+{
+	struct outlook *o = calloc(1, sizeof(*o));
+
+	if (o)
+		o->class = malloc(((size_t)count + 1) * sizeof(*o->class));
+	if (!o || !o->class) {
+		outlook_free(o);
+		return NULL;
+	}
+	for (int i = 0; i < count; i++) {
+		struct priced *c = &o->class[o->classes];
+
+		if (strlen(demand[i].class_name) >= sizeof(c->name) || !(demand[i].lane_time > 0))
+			continue;
+		*c = (struct priced){.lane_time = demand[i].lane_time};
+		strcpy(c->name, demand[i].class_name);
+		o->classes++;
+	}
+	merge(o);
+	cut(o);
+	if (solve(o, e, last)) {
+		outlook_free(o);
+		return NULL;
+	}
+	return o;
+}
+
+struct demands {
+	struct outlook_demand *of;
+	int count, room;
+};
+
+static void count_row(const struct pairs_row *row, void *arg)
+{
+	++*(int *)arg;
+	(void)row;
+}
+
+/* Rows come class by class. */
+static void add_row(const struct pairs_row *row, void *arg)
+{
+	struct demands *d = arg;
+	struct outlook_demand *last = d->count ? &d->of[d->count - 1] : NULL;
+
+	if (last && !strcmp(last->class_name, row->job))
+		last->lane_time += row->seconds;
+	else if (d->count < d->room)
+		d->of[d->count++] = (struct outlook_demand){row->job, row->seconds};
+}
+
+struct outlook *outlook_of_history(
+	const struct pairs *p, const struct expectation *e, const struct outlook *last)
+{
+	struct demands d = {.count = 0};
+	struct outlook *o = NULL;
+
+	pairs_each(p, count_row, &d.room);
+	d.of = malloc(((size_t)d.room + 1) * sizeof(*d.of));
+	if (!d.of)
+		return NULL;
+	pairs_each(p, add_row, &d);
+	o = outlook_solve(e, d.of, d.count, last);
+	free(d.of);
+	return o;
+}
+
+void outlook_free(struct outlook *o)
+{
+	if (!o)
+		return;
+	free(o->class);
+	free(o->speed);
+	free(o->worth);
+	free(o);
+}
+
+static int compare_class(const void *name, const void *class)
+{
+	return strcmp(name, ((const struct priced *)class)->name);
+}
+
+int outlook_class(const struct outlook *o, const char *name)
+{
+	const struct priced *c =
+		bsearch(name, o->class, (size_t)o->classes, sizeof(*o->class), compare_class);
+
+	return c ? (int)(c - o->class) : o->classes;
+}
+
+bool outlook_knows(const struct outlook *o, int class_number)
+{
+	return class_number < o->classes;
+}
+
+double outlook_worth(const struct outlook *o, int one, int other)
+{
+	return o->worth[one * (o->classes + 1) + other];
+}
+
+double outlook_speed(const struct outlook *o, int class_number, int partner)
+{
+	return o->speed[class_number * (o->classes + 1) + partner];
+}
+
+double outlook_alone(const struct outlook *o, int class_number)
+{
+	return o->class[class_number].alone;
+}
+
+double outlook_left(const struct outlook *o, int class_number, int partner)
+{
+	return outlook_worth(o, class_number, partner) - o->class[partner].price;
+}
+
+double outlook_asks(const struct outlook *o, int class_number)
+{
+	return o->class[class_number].price;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of which lanes a job takes, and when it waits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "striping/partners/lane_choice.h"
+#include "unit/striping/partners/three_classes.h"
+
+static struct expectation *expected;
+static struct outlook *outlook;
+static int mem, net;
+
+/* As many of both that fight. */
+static int begin(void **state)
+{
+	static const struct outlook_demand demand[] = {{"7/mem", 100}, {"7/net", 100}};
+
+	(void)state;
+	expected = three();
+	outlook = outlook_solve(expected, demand, 2, NULL);
+	mem = outlook_class(outlook, "7/mem");
+	net = outlook_class(outlook, "7/net");
+	return outlook ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	outlook_free(outlook);
+	expectation_free(expected);
+	return 0;
+}
+
+static struct lane_group beside(int id, int partner, int nodes)
+{
+	return (struct lane_group){.partner = partner, .nodes = nodes, .id = id};
+}
+
+/* A twin is left to others, an empty node is as good as waiting. */
+static void twins_wait(void **state)
+{
+	struct lane_group g[] = {beside(0, mem, 4), beside(1, net, 4), beside(2, LANE_EMPTY, 4)};
+
+	(void)state;
+	assert_true(lane_choice(outlook, mem, g, 3, 4, true));
+	assert_int_equal(g[0].id, 1);
+	assert_int_equal(g[1].id, 2);
+	assert_int_equal(g[2].id, 0);
+	assert_true(lane_choice(outlook, net, g, 3, 4, true));
+	assert_int_equal(g[0].id, 0);
+	g[0] = beside(0, mem, 4);
+	assert_false(lane_choice(outlook, mem, g, 1, 4, true));
+	assert_true(lane_choice(outlook, net, g, 1, 4, true));
+}
+
+/* Where nobody else waits, a node of one's own costs nobody anything. */
+static void empty_nodes(void **state)
+{
+	struct lane_group g[] = {beside(0, net, 2), beside(1, LANE_EMPTY, 2)};
+
+	(void)state;
+	assert_true(lane_choice(outlook, mem, g, 2, 2, false));
+	assert_int_equal(g[0].id, 1);
+	assert_true(lane_choice(outlook, mem, g, 2, 2, true));
+	assert_int_equal(g[0].id, 0);
+}
+
+/* Of groups that leave as much: exactly as many nodes, then the next bigger one. */
+static void sizes(void **state)
+{
+	struct lane_group g[] = {beside(0, net, 9), beside(1, net, 2), beside(2, net, 6),
+		beside(3, net, 4), beside(4, net, 3)};
+
+	(void)state;
+	assert_true(lane_choice(outlook, mem, g, 5, 4, true));
+	assert_int_equal(g[0].id, 3);
+	assert_int_equal(g[1].id, 2);
+	assert_int_equal(g[2].id, 0);
+	assert_int_equal(g[3].id, 4);
+	assert_int_equal(g[4].id, 1);
+}
+
+/* A wide job waits for its slowest node: one twin among many others spoils them all. */
+static void slowest_node(void **state)
+{
+	struct lane_group g[] = {beside(0, net, 15), beside(1, mem, 1), beside(2, LANE_EMPTY, 1)};
+
+	(void)state;
+	assert_true(lane_choice(outlook, mem, g, 3, 16, true));
+	assert_int_equal(g[0].id, 0);
+	assert_int_equal(g[1].id, 2);
+	assert_false(lane_choice(outlook, mem, g, 2, 17, true));
+	assert_false(lane_choice(outlook, mem, g, 3, 18, true));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(twins_wait),
+		cmocka_unit_test(empty_nodes),
+		cmocka_unit_test(sizes),
+		cmocka_unit_test(slowest_node),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of what lanes are worth and what they cost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "striping/partners/outlook.h"
+#include "unit/striping/partners/three_classes.h"
+
+static void prices(void **state)
+{
+	/* The same class several times, and one of which nothing is known. */
+	static const struct outlook_demand demand[] = {
+		{"7/net", 50}, {"7/mem", 60}, {"7/net", 50}, {"7/new", 1}, {"7/mem", 40}};
+	struct expectation *e = three();
+	struct outlook *o = outlook_solve(e, demand, 5, NULL), *again;
+	int mem, net, none;
+
+	(void)state;
+	assert_non_null(o);
+	mem = outlook_class(o, "7/mem");
+	net = outlook_class(o, "7/net");
+	none = outlook_class(o, "7/calm");
+	assert_true(mem != net && none != mem && none != net);
+	assert_int_equal(outlook_class(o, "nobody"), none);
+	assert_true(fabs(outlook_worth(o, mem, mem) - 1) < 0.02);
+	assert_true(fabs(outlook_worth(o, mem, net) - (0.9 / 0.7 + 0.9 / 0.8) / 2) < 0.02);
+	assert_true(outlook_worth(o, mem, net) == outlook_worth(o, net, mem));
+	assert_true(fabs(outlook_alone(o, mem) - 1 / 0.7) < 0.02);
+	/* There are as many of both, so each had better have one of the others than a twin. */
+	assert_true(outlook_left(o, mem, net) > outlook_left(o, mem, mem));
+	assert_true(outlook_left(o, net, mem) > outlook_left(o, net, net));
+	assert_true(fabs(outlook_left(o, mem, net) - outlook_asks(o, mem)) < 0.03);
+	assert_true(outlook_left(o, mem, mem) < outlook_asks(o, mem) - 0.03);
+	/* Prices that have been found stay. */
+	again = outlook_solve(e, demand, 5, o);
+	assert_true(fabs(outlook_asks(again, mem) - outlook_asks(o, mem)) < 0.005);
+	outlook_free(again);
+	outlook_free(o);
+	expectation_free(e);
+}
+
+/* More classes than are looked at one by one: those that want little are lumped together. */
+static void many_classes(void **state)
+{
+	static struct outlook_demand demand[OUTLOOK_CLASSES + 40];
+	static char name[OUTLOOK_CLASSES + 40][16];
+	struct expectation *e = three();
+	struct outlook *o;
+	char longest[PAIRS_CLASS_MAX + 1];
+
+	(void)state;
+	for (int i = 0; i < OUTLOOK_CLASSES + 40; i++) {
+		snprintf(name[i], sizeof(name[i]), "7/c%03d", i);
+		demand[i] = (struct outlook_demand){name[i], i < 40 ? 1 : 1000};
+	}
+	o = outlook_solve(e, demand, OUTLOOK_CLASSES + 40, NULL);
+	assert_non_null(o);
+	assert_int_equal(outlook_class(o, name[0]), OUTLOOK_CLASSES);
+	assert_int_equal(outlook_class(o, name[39]), OUTLOOK_CLASSES);
+	assert_int_equal(outlook_class(o, name[40]), 0);
+	assert_int_equal(outlook_class(o, name[OUTLOOK_CLASSES + 39]), OUTLOOK_CLASSES - 1);
+	assert_true(isfinite(outlook_left(o, 0, OUTLOOK_CLASSES)));
+	outlook_free(o);
+	/* What is no class, or wants nothing. */
+	memset(longest, 'x', sizeof(longest));
+	longest[PAIRS_CLASS_MAX] = '\0';
+	demand[0] = (struct outlook_demand){longest, 1};
+	demand[1] = (struct outlook_demand){"7/mem", 0};
+	o = outlook_solve(e, demand, 2, NULL);
+	assert_non_null(o);
+	assert_int_equal(outlook_class(o, "7/mem"), 0);
+	assert_true(isfinite(outlook_left(o, 0, 0)) && isfinite(outlook_asks(o, 0)));
+	outlook_free(o);
+	expectation_free(e);
+}
+
+/* Without a list of what is about, the time that each class has had counts. */
+static void demand_of_a_history(void **state)
+{
+	static const char *const name[] = {"7/calm", "7/mem", "7/net"};
+	static const double seconds[3] = {60, 7200, 3600};
+	struct outlook_demand demand[3];
+	struct pairs *p = pairs_new();
+	struct expectation *e;
+	struct outlook *of_history, *of_list, *none;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j < 3; j++)
+			assert_int_equal(
+				pairs_learn(p, name[i], name[j], i == j ? 0.3 : 0.1, seconds[i], 1),
+				0);
+	for (int i = 0; i < 3; i++)
+		demand[i] = (struct outlook_demand){name[i], seconds[i]};
+	e = expectation_fit(p);
+	of_history = outlook_of_history(p, e, NULL);
+	of_list = outlook_solve(e, demand, 3, NULL);
+	assert_non_null(of_history);
+	for (int i = 0; i < 3; i++) {
+		int number = outlook_class(of_history, name[i]);
+
+		assert_int_equal(number, outlook_class(of_list, name[i]));
+		assert_true(fabs(outlook_asks(of_history, number) - outlook_asks(of_list, number)) <
+			    1e-6);
+	}
+	pairs_free(p);
+	expectation_free(e);
+	/* Nothing is known of anybody. */
+	p = pairs_new();
+	e = expectation_fit(p);
+	none = outlook_of_history(p, e, of_history);
+	assert_non_null(none);
+	assert_int_equal(outlook_class(none, "7/mem"), outlook_class(none, "nobody"));
+	outlook_free(none);
+	outlook_free(of_history);
+	outlook_free(of_list);
+	pairs_free(p);
+	expectation_free(e);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prices),
+		cmocka_unit_test(many_classes),
+		cmocka_unit_test(demand_of_a_history),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
