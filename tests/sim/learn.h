@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the pair history learns of the runs, and how good its expectations are. */
+#pragma once
+
+#include "sim/sim.h"
+
+/* An empty history: 0, or -1 with err. */
+int learn_new(struct sim *s, struct errmsg *err);
+void learn_free(struct sim *s);
+
+/* A run has ended: enters what it tells into the history, as slurmctld does when it settles it. */
+void learn_run(struct sim *s, int job);
+
+/* Two jobs come together: compares what is expected of them with the truth. */
+void learn_compare(struct sim *s, int job, int partner);
+
+/* The expected degradation of a job beside another. known: the history has this pair. */
+double learn_expect(const struct sim *s, int job, int partner, bool *known);

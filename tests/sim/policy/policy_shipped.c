@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The suite's own decisions: src/striping/partners with the history that it has learned. What
+ * Slurm's side does with them is in plugins/select_stripe: candidates.c asks about each node, and
+ * place.c offers Slurm the nodes in that order, those with partners first. Without a plan it goes
+ * by the sum of what is expected to be lost.
+ */
+#include "sim/policy/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "striping/partners/node_choice.h"
+#include "striping/partners/partner.h"
+
+#define RENEW_EVERY_S 60
+
+static struct partner as_partner(const struct sim *s, int job)
+{
+	const struct work *w = &s->work->job[job];
+
+	return (struct partner){.id = (uint32_t)job + 1,
+		.name = w->class_name,
+		.class_name = w->class_name,
+		.request = &s->request[w->capped]};
+}
+
+bool policy_shipped_accepts(const struct sim *s, int job, int partner)
+{
+	struct partner me = as_partner(s, job), other = as_partner(s, partner);
+	const struct partner *others[] = {&other};
+
+	return partner_compatible(&me, others, 1, s->pairs);
+}
+
+/* What is known of the job on one node, as candidates.c finds it. */
+static struct candidate candidate_of(const struct sim *s, int job, const struct offer *o)
+{
+	struct partner me = as_partner(s, job), other;
+	const struct partner *others[] = {&other};
+	struct candidate c = {.node = o->node, .partner = NODE_NO_CLASS};
+
+	if (o->partner == NOBODY)
+		return c;
+	other = as_partner(s, o->partner);
+	c.shared = true;
+	c.group = other.id;
+	c.loss = partner_loss(&me, others, 1, s->pairs);
+	if (s->learned.outlook)
+		c.partner = outlook_class(s->learned.outlook, other.class_name);
+	if (s->settings->stripe_wait_ns)
+		partner_certain(&me, others, 1, s->pairs, &c.own, &c.rest);
+	return c;
+}
+
+/* Moves the candidates without partners behind the others; returns how many have one. */
+static int shared_first(struct candidate *c, int count, struct candidate *scratch)
+{
+	int shared = 0, rest = 0;
+
+	for (int i = 0; i < count; i++)
+		if (c[i].shared)
+			c[shared++] = c[i];
+		else
+			scratch[rest++] = c[i];
+	memcpy(c + shared, scratch, (size_t)rest * sizeof(*c));
+	return shared;
+}
+
+/* Moves to the end those where sharing certainly loses; returns how many are left. */
+static int leave_out_losing(struct candidate *c, int count, int need)
+{
+	int kept = 0;
+
+	for (int i = 0; i < count; i++)
+		if (!node_choice_loses(&c[i])) {
+			struct candidate good = c[i];
+
+			c[i] = c[kept];
+			c[kept++] = good;
+		}
+	if (need > 1) {
+		int together = node_choice_together(c, kept);
+
+		kept = together < 0 ? kept : together;
+	}
+	return kept;
+}
+
+static void give_back(struct offer *o, const struct candidate *c, int count)
+{
+	for (int i = 0; i < count; i++)
+		o[i] = (struct offer){c[i].node, c[i].shared ? (int)c[i].group - 1 : NOBODY};
+}
+
+/* Puts the best of `count` candidates in front, of which the first `shared` have partners. */
+static int order(const struct sim *s, int job, struct candidate *c, int shared, int count, int need)
+{
+	const struct outlook *o = s->learned.outlook;
+	struct node_prices p = {.outlook = o, .others_wait = s->waiting > 1};
+	int good;
+
+	if (!o)
+		return node_choice_order(c, shared, need);
+	p.mine = outlook_class(o, s->work->job[job].class_name);
+	return node_choice_by_prices(c, shared, count - shared, need, &p, &good);
+}
+
+/* As history.c does when slurmctld has saved what it has learned. */
+void policy_shipped_plan(struct sim *s, const int *job, int count)
+{
+	struct learned *l = &s->learned;
+	struct outlook *next;
+
+	(void)job;
+	(void)count;
+	if (l->outlook && (s->now - l->outlook_s < RENEW_EVERY_S || l->runs == l->fitted))
+		return;
+	expectation_free(l->expected);
+	l->expected = expectation_fit(s->pairs);
+	next = l->expected ? outlook_of_history(s->pairs, l->expected, l->outlook) : NULL;
+	s->out_of_memory |= !next;
+	outlook_free(l->outlook);
+	l->outlook = next;
+	l->outlook_s = s->now;
+	l->fitted = l->runs;
+}
+
+struct choice policy_shipped(struct sim *s, int job, struct offer *o, int count, int need)
+{
+	struct candidate *c = malloc((size_t)count * sizeof(*c));
+	struct candidate *scratch = malloc((size_t)count * sizeof(*scratch));
+	double patient = (double)node_choice_patience(
+		s->settings, (time_t)s->work->job[job].submit_s + 1, (time_t)s->now);
+	struct choice choice = {.count = count};
+
+	if (!c || !scratch) {
+		free(c);
+		free(scratch);
+		s->out_of_memory = 1;
+		return choice;
+	}
+	for (int i = 0; i < count; i++)
+		if (i && o[i].partner == o[i - 1].partner) {
+			c[i] = c[i - 1];
+			c[i].node = o[i].node;
+		} else {
+			c[i] = candidate_of(s, job, &o[i]);
+		}
+	if (patient > 0)
+		choice.count = leave_out_losing(c, count, need);
+	if (choice.count < need && s->now >= patient)
+		choice.count = count;
+	else if (choice.count < need)
+		choice.wait_s = patient;
+	if (choice.count >= need) {
+		int shared = shared_first(c, choice.count, scratch);
+
+		if (order(s, job, c, shared, choice.count, need))
+			s->out_of_memory = 1;
+	}
+	give_back(o, c, count);
+	free(c);
+	free(scratch);
+	return choice;
+}

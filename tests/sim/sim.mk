@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The simulator of co-location policies. It links what is shipped: the choice of partners, turns and time limits.
+noinst_LTLIBRARIES += libsim.la
+libsim_la_SOURCES = tests/sim/sim.h \
+	tests/sim/backfill.c tests/sim/backfill.h \
+	tests/sim/engine.c tests/sim/engine.h \
+	tests/sim/events.c tests/sim/events.h \
+	tests/sim/learn.c tests/sim/learn.h \
+	tests/sim/limits.c tests/sim/limits.h \
+	tests/sim/machine.c tests/sim/machine.h \
+	tests/sim/measures.c tests/sim/measures.h \
+	tests/sim/pace.c tests/sim/pace.h \
+	tests/sim/policy/assign.c tests/sim/policy/assign.h \
+	tests/sim/policy/policy.c tests/sim/policy/policy.h \
+	tests/sim/policy/policy_ours.c \
+	tests/sim/policy/policy_random.c \
+	tests/sim/policy/policy_shipped.c \
+	tests/sim/policy/policy_stable.c \
+	tests/sim/policy/policy_truth.c \
+	tests/sim/policy/window.c tests/sim/policy/window.h \
+	tests/sim/world/controls.c tests/sim/world/controls.h \
+	tests/sim/world/draw.c tests/sim/world/draw.h \
+	tests/sim/world/matrix.c tests/sim/world/matrix.h \
+	tests/sim/world/trace.c tests/sim/world/trace.h \
+	tests/sim/world/workload.c tests/sim/world/workload.h
+SIM_LIBS = libsim.la libsettle.la libpartners.la libsubmit.la libschedule.la libshutter.la libestimate.la librecord.la \
+	libpoppacommon.la $(JANSSON_LIBS) $(ZLIB_LIBS) -lm
+
+noinst_PROGRAMS += tests/sim/simulate
+tests_sim_simulate_SOURCES = tests/sim/simulate.c \
+	tests/sim/options.c tests/sim/options.h \
+	tests/sim/output.c tests/sim/output.h
+tests_sim_simulate_LDADD = $(SIM_LIBS)
+EXTRA_DIST += tests/sim/evidence tests/sim/run docs/simulator.md
