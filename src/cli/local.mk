@@ -8,6 +8,7 @@ poppa_SOURCES = \
 	src/cli/poppa.c
 poppa_LDADD = \
 	libtopology.la \
+	libpartners.la \
 	libsubmit.la \
 	liblanes.la \
 	libbill.la \
@@ -28,3 +29,4 @@ include src/cli/ask/local.mk
 include src/cli/live/local.mk
 include src/cli/doctor/local.mk
 include src/cli/bills/local.mk
+include src/cli/partners/local.mk

@@ -40,6 +40,8 @@ documented() {
 	is "poppa.1 has the JSON members of $1" "$missing" ""
 }
 documented lanes "$("$POPPA" lanes --topology "pack:2 core:4 pu:1" --json)"
+documented pairs "$(printf "1/a\t1/b\t0.1\t1000\t5\t1790000000\n" >"$TAP_DIR/pairs" && "$POPPA" pairs --history "$TAP_DIR/pairs" --json)"
+documented plan "$(printf "1/a\n1/b 2\n" | "$POPPA" plan --history "$TAP_DIR/pairs" --json)"
 documented price "$("$POPPA" price --raw 1 --degradation 0.1 --json)"
 documented overhead "$("$POPPA" overhead -n 2 -s 3200us -p 200ms --json)"
 printf 'block,job,task,region,k,start_ns,dur_ns,progress,cycles\n' >"$TAP_DIR/log.csv"

@@ -110,6 +110,8 @@ if python=$(python_with prometheus_client.parser); then
 	is "what it costs, and that it is held" "$(value poppa_cost_held_ratio) $(value poppa_cost_max_ratio) $(value poppa_period_lengthened)" "0.0023 0.005 1"
 	is "who reacts to shutters" "$(value poppa_job_shutter_sensing '{job: "12"}') $(value poppa_job_shutter_sensing '{job: "13"}')" "0 1"
 	is "a job's interval" "$(value poppa_job_degradation_low_ratio '{job: "12"}') $(value poppa_job_degradation_high_ratio)" "0.4 0.425"
+	is "time held for turns" "$(value poppa_job_turned_seconds_total '{user: "ann"}')" 41.5
+	is "a limit, and that it is not kept" "$(value poppa_job_max_degradation_ratio) $(value poppa_job_limit_unkept '{job: "13"}') $(value poppa_job_limit_unkept '{job: "12"}')" "0.05 1 0"
 	is "a name with a quote and a backslash" "$(value poppa_job_unmeasured_seconds_total '{user: "b\"ob\\"}')" 100
 	is "what is not known has no sample" "$(value poppa_job_degradation_ratio '{job: "13"}')" ""
 	is "what each co-runner costs" "$(value poppa_job_partner_degradation_ratio '{job: "13", partner: "14"}')" 0.02
@@ -136,7 +138,7 @@ is "the dashboard is JSON with panels" "$(jq '.panels | length > 10' "$dashboard
 asked=$(jq -r '.. | (.expr?, .definition?) | strings' "$dashboard" | grep -o -E 'poppa_[a-z0-9_]+' | sort -u)
 is "all metrics that the dashboard asks for are exported" "$(comm -23 <(echo "$asked") <(sort -u <<<"$known"))" ""
 is "every panel has a query" "$(jq '[.panels[] | select(([.targets[].expr | select(test("poppa_"))] | length) == 0)] | length' "$dashboard")" 0
-for m in poppa_up poppa_guard_up poppa_settings_good poppa_spool_records poppa_job_degradation_ratio poppa_cost_held_ratio poppa_job_shutter_sensing poppa_ledger_unsettled_runs poppa_ledger_refused_total poppa_ledger_set_aside; do
+for m in poppa_up poppa_guard_up poppa_settings_good poppa_spool_records poppa_job_degradation_ratio poppa_cost_held_ratio poppa_job_shutter_sensing poppa_turns_active poppa_turn_slices_disturbed_total poppa_job_turned_seconds_total poppa_job_limit_unkept poppa_ledger_unsettled_runs poppa_ledger_refused_total poppa_ledger_set_aside; do
 	like "the dashboard shows $m" "$asked" "(^|"$'\n'")$m("$'\n'"|$)"
 done
 is "labels in the dashboard's queries are those of the metrics" \

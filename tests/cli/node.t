@@ -204,6 +204,35 @@ unlike "doctor sees that slurmd has the plugin: and finds none without" "$OUT" "
 kill "$slurmd" "$other"
 wait "$slurmd" "$other" 2>/dev/null
 
+# Turns, of a poppad that is played: job 13 has a limit of 5 % that is not kept.
+mkdir -p "$TAP_DIR/run-n1"
+cp "$(dirname "$0")/status.json" "$TAP_DIR/answer"
+"$(dirname "$0")/answers" "$TAP_DIR/run-n1/poppad.sock" "$TAP_DIR/answer" &
+server=$!
+wait_until 10 test -S "$TAP_DIR/run-n1/poppad.sock"
+# with SED...: what doctor says of turns where poppad's answer is changed so.
+with() {
+	sed "$@" "$(dirname "$0")/status.json" >"$TAP_DIR/answer"
+	"$POPPA" doctor --node n1 2>&1 | grep -E '^[A-Z]+ +(turns|max-degradation) '
+}
+unkept="WARN +max-degradation +job 13 may lose 5 % and loses more:"
+like "doctor sees a limit that is not kept" "$(with -e '')" \
+	"$unkept it would have to be alone for too much .* -> nothing to do in its first five minutes"
+like "doctor sees who cannot be held for it" "$(with '/"job": 12, "restart"/,$s/"holdable": true/"holdable": false/')" \
+	"$unkept what cannot be held for it now: job 12, "
+like "doctor has how turns are used" "$(with -e '')" "OK +turns +only for a max-degradation \(poppa_turns=limits\)"
+like "doctor goes by poppad's own settings" "$(with 's/poppa_period=300ms/&,poppa_turns=yes/')" "OK +turns +for bad pairs .*poppa_turns=yes"
+OUT=$(with 's/poppa_period=300ms/&,poppa_turns=no/')
+like "doctor warns of a limit without turns" "$OUT" "WARN +max-degradation +poppa_turns=no: .* costs job 13 more .* -> set poppa_turns=limits"
+like "and has what is set" "$OUT" "OK +turns +no turns \(poppa_turns=no\)"
+like "doctor warns of turns without a freezer" "$(with 's/poppa_period=300ms/&,poppa_pause=sigstop/')" "WARN +turns +nobody is held .* -> set poppa_pause=auto"
+like "doctor has who is alone for a limit" "$(with 's/"unkept": true/"unkept": false/; s/"favoured": null, "share": null/"favoured": 13, "share": 0.421875/')" \
+	"OK +max-degradation +1 job here has one; job 13 runs alone for 42 % of the time"
+like "doctor knows that nobody has a limit" "$(with 's/0.05, "unkept": true/null, "unkept": false/')" "OK +max-degradation +no job here has one$"
+rm "$TAP_DIR/answer"
+"$POPPA" doctor --node n1 >/dev/null 2>&1
+wait "$server"
+
 if [ "$(id -u)" = 0 ]; then
 	"$POPPAD" -f -N t0 -c "$POPPA_CONF" 2>"$TAP_DIR/poppad.log" &
 	pid=$!

@@ -42,6 +42,7 @@ runs "top -b -n 2" 0 "$POPPA" top -b -n 2 -d 100ms
 is "top -b -n 2: two tables" "$(grep -c 'JOB USER' <<<"$OUT")" 2
 like "top -b: node and jobs" "$OUT" "poppad    9.8.7 on node n1, cluster sandbox; 2 jobs; "
 like "top -b: shutters and how many a second" "$OUT" "shutters  [0-9]+, [0-9]+\.[0-9][0-9]/s, 3 dropped, period 0.400 s \(longer, for the cost\), longest stop 3.46 ms"
+like "top -b: turns" "$OUT" "turns     jobs run one after the other, 0.5 s each: 321 slices, 4 disturbed"
 like "top -b: cost" "$OUT" "cost      jobs held stopped 0.250 %, lately 0.230 % \(model 0.521 %, at most 0.500 %\), [0-9.]+ % of a core"
 like "top -b: who reacts to shutters" "$OUT" "NOTE      job 13 reacts to shutters that stop nobody: no discount"
 like "top -b: jobs by their ids" "$OUT" $'\n'" +12 ann [^"$'\n'"]*"$'\n'" +13 "

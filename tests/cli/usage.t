@@ -6,7 +6,7 @@
 
 : "${POPPA:?is the program to test}"
 
-commands=(doctor estimate lanes ledger metrics overhead price report settle status top why)
+commands=(doctor estimate lanes ledger metrics overhead pairs plan price report settle status top why)
 runs "no arguments" 2 "$POPPA"
 like "no arguments: usage" "$ERR" "^Usage: poppa COMMAND"
 runs "help" 0 "$POPPA" help
@@ -45,6 +45,9 @@ empty --conf why --conf= 12
 empty --input report --input=
 empty --html report --html=
 empty --output metrics --output=
+empty --history pairs --history=
+empty --history plan --history=
+empty --input plan --input=
 empty --conf settle --conf=
 empty --conf status --conf ''
 

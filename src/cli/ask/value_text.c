@@ -125,3 +125,23 @@ void value_notes(FILE *out, const json_t *status)
 				value_whole(job, "job"), value_whole(job, "ran_while_held"));
 	}
 }
+
+void value_turns(FILE *out, const json_t *totals)
+{
+	const json_t *turns = json_object_get(totals, "turns");
+	struct value_cell number;
+
+	if (!json_is_true(json_object_get(turns, "on")))
+		return;
+	if (json_is_integer(json_object_get(turns, "favoured")))
+		fprintf(out,
+			"turns     job %" JSON_INTEGER_FORMAT
+			" runs alone for %s %% of the time, as its max-degradation says",
+			value_whole(turns, "favoured"),
+			value_number(&number, 0, 100 * value_real(turns, "share")));
+	else
+		fprintf(out, "turns     jobs run one after the other, %s s each",
+			value_number(&number, 1, value_real(turns, "slice_s")));
+	fprintf(out, ": %" JSON_INTEGER_FORMAT " slices, %" JSON_INTEGER_FORMAT " disturbed\n",
+		value_whole(turns, "slices"), value_whole(turns, "disturbed"));
+}

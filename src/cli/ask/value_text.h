@@ -28,3 +28,5 @@ const char *value_interval(
 const char *value_partners(struct value_cell *c, const json_t *job);
 /* Prints a line for each thing in poppad's status that somebody should look at. */
 void value_notes(FILE *out, const json_t *status);
+/* Prints a line on turns where the jobs take them; totals: those of poppad's status. */
+void value_turns(FILE *out, const json_t *totals);

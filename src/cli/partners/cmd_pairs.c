@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* poppa pairs: what kinds of jobs have cost each other, and what is expected. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/ask/cli.h"
+#include "cli/partners/known_pairs.h"
+#include "common/printable.h"
+
+#define SECONDS_AN_HOUR 3600.0
+
+struct options {
+	bool json;
+	const char *history, *class;
+};
+
+static const struct argp_option option_table[] = {KNOWN_PAIRS_HISTORY_OPTION,
+	{"class", 'c', "NAME", 0,
+		"Only this class, beside all others: also beside those that it has never met", 0},
+	CLI_JSON_OPTION, {0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case KNOWN_PAIRS_OPT_HISTORY:
+		o->history = cli_path("--history", arg);
+		return 0;
+	case 'c':
+		o->class = arg;
+		return 0;
+	default:
+		return cli_parse_rest(key, arg, &o->json);
+	}
+}
+
+struct listing {
+	const struct known_pairs *known;
+	const char *class; /* only of this one; NULL = all */
+	int next;          /* of it, the class beside which it is shown next */
+	json_t *list;      /* where JSON is wanted */
+	int lines;
+};
+
+static double in_range(double d)
+{
+	return fmin(fmax(d, -1), 1);
+}
+
+/* One pair; row: what was measured of it, or NULL. */
+static void show(
+	struct listing *l, const char *job, const char *partner, const struct pairs_row *row)
+{
+	const struct expectation *e = l->known->expected;
+	struct expected x =
+		expectation_of(e, expectation_class(e, job), expectation_class(e, partner));
+	double low = in_range(x.degradation - EXPECTED_90 * x.sd);
+	double high = in_range(x.degradation + EXPECTED_90 * x.sd);
+	double both = known_pairs_worth(l->known, job, partner);
+	char class[PAIRS_CLASS_MAX], beside[PAIRS_CLASS_MAX];
+
+	if (!known_pairs_shows(l->known, job) || !known_pairs_shows(l->known, partner))
+		return;
+	l->lines++;
+	snprintf(class, sizeof(class), "%s", job);
+	snprintf(beside, sizeof(beside), "%s", partner);
+	plain_text(class);
+	plain_text(beside);
+	if (l->list) {
+		json_array_append_new(
+			l->list, json_pack("{s:s, s:s, s:o, s:i, s:f, s:f, s:[f, f], s:f}", "class",
+					 class, "beside", beside, "measured",
+					 row ? json_real(row->degradation) : json_null(), "runs",
+					 row ? row->runs : 0, "hours",
+					 row ? row->seconds / SECONDS_AN_HOUR : 0, "expected",
+					 x.degradation, "expected90", low, high, "both", both));
+		return;
+	}
+	if (l->lines == 1)
+		printf("%-24s %-24s %8s %5s %7s %8s %15s %6s\n", "CLASS", "BESIDE", "MEASURED",
+			"RUNS", "HOURS", "EXPECTED", "90%", "BOTH");
+	printf("%-24s %-24s ", class, beside);
+	if (row)
+		printf("%7.1f%% %5d %7.1f", 100 * row->degradation, row->runs,
+			row->seconds / SECONDS_AN_HOUR);
+	else
+		printf("%8s %5s %7s", "-", "-", "-");
+	printf(" %7.1f%% %6.1f..%6.1f%% %6.2f\n", 100 * x.degradation, 100 * low, 100 * high, both);
+}
+
+static void show_row(const struct pairs_row *row, void *arg)
+{
+	show(arg, row->job, row->partner, row);
+}
+
+/* One class beside all that there are: rows and classes are in the same order. */
+static void show_beside(const struct pairs_row *row, void *arg)
+{
+	struct listing *l = arg;
+
+	if (strcmp(row->job, l->class))
+		return;
+	while (strcmp(l->known->class[l->next], row -> partner) < 0)
+		show(l, l->class, l->known->class[l->next++], NULL);
+	show(l, l->class, l->known->class[l->next++], row);
+}
+
+static void show_class(struct listing *l)
+{
+	pairs_each(l->known->pairs, show_beside, l);
+	while (l->next < l->known->classes)
+		show(l, l->class, l->known->class[l->next++], NULL);
+}
+
+static bool is_known(const struct known_pairs *k, const char *class)
+{
+	for (int i = 0; i < k->classes; i++)
+		if (!strcmp(k->class[i], class))
+			return known_pairs_shows(k, class);
+	return false;
+}
+
+int cmd_pairs(int argc, char **argv)
+{
+	static const struct argp argp = {.options = option_table,
+		.parser = parse_option,
+		.doc = "What kinds of jobs have cost each other, by the pair history, and what is "
+		       "expected of them."};
+	struct options o = {.json = false};
+	struct known_pairs known;
+	struct listing l = {.known = &known};
+	struct errmsg err;
+
+	cli_parse(&argp, argc, argv, &o);
+	if (known_pairs_load(&known, o.history, &err))
+		return cli_error("%s", err.text);
+	if (o.class && !is_known(&known, o.class)) {
+		known_pairs_free(&known);
+		return cli_error("the pair history has no class \"%s\" that you may see; \"poppa "
+				 "pairs\" lists them",
+			o.class);
+	}
+	l.class = o.class;
+	if (o.json)
+		l.list = json_array();
+	if (o.class)
+		show_class(&l);
+	else
+		pairs_each(known.pairs, show_row, &l);
+	known_pairs_free(&known);
+	if (o.json)
+		return cli_print_json(json_pack("{s:o}", "pairs", l.list));
+	if (!l.lines)
+		puts("The pair history has no pair yet.");
+	return CLI_OK;
+}

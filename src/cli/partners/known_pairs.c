@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds the pair history and reads it. */
+#include "cli/partners/known_pairs.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/ask/scontrol.h"
+
+static int find_history(char *path, size_t size, struct errmsg *err)
+{
+	char dir[PATH_MAX], *text = scontrol_show("config", 0, err);
+
+	if (!text)
+		return -1;
+	scontrol_value(text, "StateSaveLocation", dir, sizeof(dir));
+	free(text);
+	if (!*dir || snprintf(path, size, "%s/" PAIRS_FILE, dir) >= (int)size)
+		return errmsg_set(err, "slurmctld names no StateSaveLocation: name the pair "
+				       "history with --history");
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void count_rows(const struct pairs_row *row, void *arg)
+{
+	(void)row;
+	++*(int *)arg;
+}
+
+/* The names are the history's, so they stay as long as it does. */
+static void add_names(const struct pairs_row *row, void *arg)
+{
+	struct known_pairs *k = arg;
+
+	k->class[k->classes++] = (char *)row->job;
+	k->class[k->classes++] = (char *)row->partner;
+}
+
+static int list_classes(struct known_pairs *k)
+{
+	int rows = 0, kept = 0;
+
+	pairs_each(k->pairs, count_rows, &rows);
+	k->class = malloc((2 * (size_t)rows + 1) * sizeof(*k->class));
+	if (!k->class)
+		return -1;
+	pairs_each(k->pairs, add_names, k);
+	qsort(k->class, (size_t)k->classes, sizeof(*k->class), by_name);
+	for (int i = 0; i < k->classes; i++)
+		if (!kept || strcmp(k->class[kept - 1], k -> class[i]))
+			k->class[kept++] = k->class[i];
+	k->classes = kept;
+	return 0;
+}
+
+int known_pairs_load(struct known_pairs *k, const char *path, struct errmsg *err)
+{
+	char found[PATH_MAX];
+	struct stat st;
+	int bad = 0;
+
+	*k = (struct known_pairs){.uid = geteuid()};
+	if (!path && find_history(found, sizeof(found), err))
+		return -1;
+	path = path ? path : found;
+	if (stat(path, &st) || access(path, R_OK))
+		return errmsg_set(err,
+			"%s: %s: only slurmctld's host has it, and only root and SlurmUser may "
+			"read it",
+			path, strerror(errno));
+	k->all = !k->uid || k->uid == st.st_uid;
+	k->pairs = pairs_load(path, &bad, err);
+	if (!k->pairs)
+		return -1;
+	if (bad)
+		fprintf(stderr, "poppa: %s: %d lines could not be read and were passed over\n",
+			path, bad);
+	k->expected = expectation_fit(k->pairs);
+	if (!k->expected || list_classes(k)) {
+		known_pairs_free(k);
+		return errmsg_set(err, "out of memory");
+	}
+	return 0;
+}
+
+void known_pairs_free(struct known_pairs *k)
+{
+	free(k->class);
+	expectation_free(k->expected);
+	pairs_free(k->pairs);
+}
+
+bool known_pairs_shows(const struct known_pairs *k, const char *name)
+{
+	char *end;
+	unsigned long uid = strtoul(name, &end, 10);
+
+	if (k->all || !isdigit((unsigned char)*name) || (*end != '/' && *end != ':'))
+		return true;
+	return uid == k->uid;
+}
+
+double known_pairs_worth(const struct known_pairs *k, const char *one, const char *other)
+{
+	int a = expectation_class(k->expected, one), b = expectation_class(k->expected, other);
+
+	return (expectation_speed(k->expected, a, b) + expectation_speed(k->expected, b, a)) / 2;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The pair history as the command finds it, and who may see what of it. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/errmsg.h"
+#include "striping/partners/expectation.h"
+
+/* The option --history; its key is KNOWN_PAIRS_OPT_HISTORY. */
+#define KNOWN_PAIRS_OPT_HISTORY 'f'
+#define KNOWN_PAIRS_HISTORY_OPTION                                                                 \
+	{                                                                                          \
+		"history", KNOWN_PAIRS_OPT_HISTORY, "FILE", 0,                                     \
+			"The pair history (that of this slurmctld)", 0                             \
+	}
+
+struct known_pairs {
+	struct pairs *pairs;
+	struct expectation *expected;
+	char **class; /* the names of all classes in it, sorted */
+	int classes;
+	bool all; /* the caller may see everybody's classes */
+	uid_t uid;
+};
+
+/*
+ * Reads the history at `path`, or with NULL the one in the StateSaveLocation that slurmctld names,
+ * and fits what is expected. 0, or -1 with err, also where there is no such file.
+ */
+int known_pairs_load(struct known_pairs *k, const char *path, struct errmsg *err);
+void known_pairs_free(struct known_pairs *k);
+
+/* Whether the caller may see that class: root and the file's owner see all, others their own and
+ * those that are everybody's (stripe_classes=shared). */
+bool known_pairs_shows(const struct known_pairs *k, const char *name);
+
+/* What the two make together on the two lanes of a node, in jobs' progress compact per node. */
+double known_pairs_worth(const struct known_pairs *k, const char *one, const char *other);

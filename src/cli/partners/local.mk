@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the pair history knows: poppa pairs and plan.
+poppa_SOURCES += \
+	src/cli/partners/cmd_pairs.c \
+	src/cli/partners/cmd_plan.c \
+	src/cli/partners/known_pairs.c src/cli/partners/known_pairs.h

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# poppa pairs and poppa plan: what was measured, what is expected of pairs that have never met, and who sees what.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+: "${POPPA:?is the program to test}"
+needs jq
+
+history=$TAP_DIR/poppa_pairs
+row() { printf '%s\t%s\t%s\t40000\t20\t1790000000\t20\t%s\t0.0001\n' "$@" "$3"; }
+# "loud" slows down all that it has met, itself not so much; "mine" has met all but that.
+{
+	row 7/loud 7/loud 0.3
+	for one in a b c d; do
+		row "8/$one" 7/loud 0.7
+		row 7/loud "8/$one" 0.5
+		row "8/$one" 8/mine 0.05
+		row 8/mine "8/$one" 0.05
+		for two in a b c d; do row "8/$one" "8/$two" 0.05; done
+	done
+} >"$history"
+
+runs "pairs" 0 "$POPPA" pairs --history "$history"
+is "one line for each pair that has met, and a heading" "$(wc -l <<<"$OUT")" 34
+like "what was measured, expected and made" "$OUT" $'\n8/a +7/loud +70\\.0% +20 +10\\.0 +(69|70)\\.[0-9]% +[0-9.]+\\.\\. *[0-9.]+% +0\\.[0-9]+\n'
+runs "pairs of a class" 0 "$POPPA" pairs --history "$history" --class 8/mine
+like "a pair that has never met is expected to lose" "$OUT" '8/mine +7/loud +- +- +- +[3-6][0-9]\.[0-9]% '
+runs "pairs --json" 0 "$POPPA" pairs --history "$history" --class 8/mine --json
+is "never met" "$(jq -c '.pairs[] | select(.beside == "7/loud") | [.measured, .runs]' <<<"$OUT")" "[null,0]"
+is "the interval holds what is expected" "$(jq '[.pairs[] | .expected90[0] <= .expected and .expected <= .expected90[1]] | all' <<<"$OUT")" true
+is "with that one both make less than one after the other, with the others not" \
+	"$(jq -c '[.pairs[] | select(.both < 0.99) | .beside]' <<<"$OUT")" '["7/loud"]'
+runs "a class that is not there" 1 "$POPPA" pairs --history "$history" --class 9/none
+is "it is named" "$ERR" 'poppa pairs: the pair history has no class "9/none" that you may see; "poppa pairs" lists them'
+runs "no file" 1 "$POPPA" pairs --history "$TAP_DIR/none"
+like "it is named, with the fix" "$ERR" "^poppa pairs: $TAP_DIR/none: No such file or directory: only slurmctld's host has it"
+: >"$TAP_DIR/empty"
+runs "an empty history" 0 "$POPPA" pairs --history "$TAP_DIR/empty"
+is "says so" "$OUT" "The pair history has no pair yet."
+
+runs "plan" 0 bash -c 'printf "# three jobs\n8/mine 4\n7/loud 4\n8/a 4\n" | "$1" plan --history "$2"' - "$POPPA" "$history"
+like "the two that suit share" "$OUT" $'  3  8/a +4 nodes\n +4 beside job 1, 8/mine: both make 1\\.0[0-9]\n'
+like "and the other one is alone" "$OUT" $'  2  7/loud +4 nodes\n  3'
+like "what it comes to" "$OUT" '8 nodes, 4 of them with two jobs, where they make 1\.0[0-9]+ of what'
+printf '8/mine 4\n8/a 6\n' >"$TAP_DIR/jobs"
+runs "plan --json" 0 "$POPPA" plan --history "$history" --input "$TAP_DIR/jobs" --json
+is "a smaller job shares a part of the nodes" \
+	"$(jq -c '[.nodes, .shared_nodes, (.jobs[] | .class, .nodes, .alone), (.jobs[1].beside[0] | .job, .class, .nodes)]' <<<"$OUT")" \
+	'[6,4,"8/mine",4,0,"8/a",6,2,1,"8/mine",4]'
+for bad in "8/a x" "8/a 0" "8/a 1 2"; do
+	runs "\"$bad\"" 1 bash -c 'printf "8/a\n%s\n" "$3" | "$1" plan --history "$2"' - "$POPPA" "$history" "$bad"
+	like "\"$bad\": the line and what it should be" "$ERR" '^poppa plan: standard input, line 2: a job is CLASS \[NODES\]'
+done
+runs "no jobs" 1 bash -c '"$1" plan --history "$2" </dev/null' - "$POPPA" "$history"
+is "no jobs: says so" "$ERR" "poppa plan: no job: name one a line, CLASS [NODES]"
+runs "a long comment" 0 bash -c '{ printf "8/a\n#" && printf "%02000d 8/b\n" 0; } | "$1" plan --history "$2" --json' - "$POPPA" "$history"
+is "is no job" "$(jq -c '[.jobs[].class]' <<<"$OUT")" '["8/a"]'
+runs "a folder" 1 "$POPPA" plan --history "$history" --input "$TAP_DIR"
+is "is named, with what is wrong" "$ERR" "poppa plan: $TAP_DIR: Is a directory"
+runs "a class that is not UTF-8" 0 bash -c 'printf "8/\377\n" | "$1" plan --history "$2" --json' - "$POPPA" "$history"
+is "is shown as poppa shows such names" "$(jq -r '.jobs[0].class' <<<"$OUT")" "8/?"
+row $'8/\377' $'8/\377' 0.2 >"$TAP_DIR/bytes"
+runs "and in the history" 0 "$POPPA" pairs --history "$TAP_DIR/bytes" --json
+is "too" "$(jq -r '.pairs[0].class' <<<"$OUT")" "8/?"
+runs "jobs that cannot be read" 1 "$POPPA" plan --history "$history" --input "$TAP_DIR/none"
+is "they are named" "$ERR" "poppa plan: $TAP_DIR/none: No such file or directory"
+
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod a+rx "$TAP_DIR"
+	echo 7/loud >"$TAP_DIR/loud"
+	chmod a+r "$history" "$TAP_DIR/loud"
+	# Where others may run it.
+	cp "$POPPA" "$TAP_DIR/poppa"
+	as() { setpriv --reuid "$1" --regid "$1" --clear-groups "$TAP_DIR/poppa" "${@:2}"; }
+	runs "another user" 0 as 8 pairs --history "$history" --json
+	is "sees one's own classes only" "$(jq -c '[.pairs[] | .class, .beside | split("/")[0]] | unique' <<<"$OUT")" '["8"]'
+	runs "and asks for no other" 1 as 8 pairs --history "$history" --class 7/loud
+	runs "nor plans with it" 1 as 8 plan --history "$history" --input "$TAP_DIR/loud"
+	is "which is said" "$ERR" 'poppa plan: "7/loud" is another user'"'"'s class'
+else
+	skip "only root can be another user" "another user sees one's own classes only"
+fi
+done_testing
