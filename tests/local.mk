@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What tests builds, runs and ships.
+include tests/sim/sim.mk
 include tests/cli/cli.mk
 include tests/unit/unit.mk
 include tests/gen/gen.mk
@@ -10,7 +11,7 @@ include tests/slurm-suite/suite.mk
 include tests/vm/vm.mk
 include tests/fuzz/fuzz.mk
 
-EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/release/compile tests/release/debian.sh tests/release/main-job tests/release/run tests/release/storm tests/quick tests/integration/README.md tests/integration/lib.sh tests/integration/settle.sh tests/integration/slowfs.sh tests/integration/lanes.sh tests/integration/bill.sh tests/integration/kills.sh tests/integration/cheats.sh tests/integration/neighbours.sh tests/integration/clouds.sh tests/integration/schedulers.sh \
+EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/release/compile tests/release/debian.sh tests/release/main-job tests/release/run tests/release/storm tests/quick tests/integration/README.md tests/integration/lib.sh tests/integration/settle.sh tests/integration/slowfs.sh tests/integration/lanes.sh tests/integration/bill.sh tests/integration/kills.sh tests/integration/cheats.sh tests/integration/neighbours.sh tests/integration/clouds.sh tests/integration/schedulers.sh tests/integration/timelimit.sh tests/integration/turns.sh tests/integration/two_nodes.sh \
 	tests/integration/00-cluster.t \
 	tests/integration/20-submit.t \
 	tests/integration/30-striping.t \
@@ -20,17 +21,21 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/34-truth.t \
 	tests/integration/35-bad-moments.t \
 	tests/integration/36-units.t \
+	tests/integration/37-break-even.t \
 	tests/integration/40-poppad.t \
 	tests/integration/41-pausing.t \
 	tests/integration/41-schedule.t \
 	tests/integration/42-guard.t \
 	tests/integration/43-counters.t \
 	tests/integration/43-heartbeat.t \
+	tests/integration/44-limits.t \
+	tests/integration/44-turns.t tests/integration/44-turns-bill.t tests/integration/44-turns-mpi.t tests/integration/44-turns-nodes.t \
 	tests/integration/45-doctor.t \
 	tests/integration/45-seeing.t \
 	tests/integration/46-cheats.t tests/integration/46-neighbours.t tests/integration/46-programs.t \
 	tests/integration/50-measured.t \
 	tests/integration/50-settle.t \
+	tests/integration/51-crowded.t \
 	tests/integration/51-ledger.t \
 	tests/integration/55-people.t \
 	tests/integration/56-security.t tests/integration/attack.py \
@@ -38,5 +43,6 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/80-kills.t \
 	tests/integration/53-plugins.t tests/integration/57-failover.t \
 	tests/integration/58-crashes.t tests/integration/58-refunds.t tests/integration/58-stall.t tests/integration/59-lost-ends.t \
+	tests/integration/60-timelimit.t tests/integration/61-timelimit-bounds.t tests/integration/62-timelimit-work.t \
 	tests/integration/54-ends.t \
 	tests/integration/90-down.t

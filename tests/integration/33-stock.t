@@ -329,9 +329,15 @@ if command -v gdb >/dev/null; then
 	run --colocate -n1 -w c1
 	before=$(cores "$a")
 	b=$(cloud $N sbatch --parsable -o /dev/null --colocate -n1 -w c1 --wrap true)
-	# forget: the plugin's map loses the first job. The one that waits makes the scheduler ask.
+	# forget: the plugin's map loses the first job. The one that waits makes the scheduler ask. The plugin may have been built
+	# without debugging information, and other libraries may have a "map", too: so by its place in the file.
+	place_of() { nm "$CLOUD_PLUGINS/select_cons_tres.so" | awk -v name="$1" '$3 == name { print "0x" $1 }'; }
 	forget() {
-		gdb -q -batch -p "$(cloud_pid $N)" -ex "call (int)occupancy_remove('tracker.c'::map, $a)" >"$CLOUD/gdb.log" 2>&1
+		local pid base
+		pid=$(cloud_pid $N)
+		base=0x$(grep -m1 -F " $(realpath "$CLOUD_PLUGINS/select_cons_tres.so")" "/proc/$pid/maps" | cut -d- -f1)
+		gdb -q -batch -p "$pid" -ex "call ((int (*)(void *, unsigned)) ($base + $(place_of occupancy_remove)))(*(void **) ($base + $(place_of map)), $a)" \
+			>"$CLOUD/gdb.log" 2>&1
 	}
 	differed='select/stripe: the lane occupancy differed'
 	for i in 1 2 3; do

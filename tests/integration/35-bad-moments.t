@@ -257,13 +257,22 @@ is "no lane was wrong or given twice" "$(sort -u "$DIR/lanes")" ""
 cmp_num "and they were looked at" "$(places_seen)" '>=' "$KILLS"
 faults() { tail -n "+$first_line" "$LOG" | grep -E 'select/stripe: .*(differed|cannot follow|no memory)|prep/poppa: .*damaged|fatal:|assert|Segmentation'; }
 is "slurmctld logged no fault of the plugins" "$(faults)" ""
-nothing_on_nodes() {
+# on_nodes: prints what jobs have left on the nodes.
+on_nodes() {
 	local n
-	for n in 1 2 3 4; do
-		! pgrep --ns "$(ctl pid "slurmd-$FAKE$n")" --nslist pid -u poppa-demo || return
-	done
+	for n in 1 2 3 4; do pgrep -a --ns "$(ctl pid "slurmd-$FAKE$n")" --nslist pid -u poppa-demo; done
 }
-ok "no process is left" wait_until 30 nothing_on_nodes
+# A run of which slurmctld knows nothing ends when its node registers.
+nothing_on_nodes() {
+	[ -n "$(on_nodes)" ] || return 0
+	if [ $((SECONDS - asked)) -ge 8 ]; then
+		scontrol reconfigure
+		asked=$SECONDS
+	fi
+	return 1
+}
+asked=$SECONDS
+ok "no process is left" wait_until 60 nothing_on_nodes || diag "$(on_nodes)" "$(squeue -h -o '%A %j %T %N')"
 if [ "$tap_failed" != 0 ]; then
 	at=$(mktemp -d "$POPPA_SANDBOX/log/moments.XXXX")
 	cp -r "$DIR/." "$at"

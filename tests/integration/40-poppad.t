@@ -94,6 +94,7 @@ ok "two co-located jobs run" eval 'wait_running "$one" && wait_running "$two"'
 ok "both are found, with one task each" \
 	wait_until 20 holds '[.jobs[] | select(.tasks == 1 and .backend == "heartbeat")] | length == 2'
 ok "shutters go on" wait_until 20 holds '.totals.active and .totals.shutters > 5'
+ok "some of them are long" wait_until 30 holds '.totals.long_blocks > 1'
 ok "poppa_overhead_max lengthens the period" capped
 ok "and gives it back" uncapped
 is "each has a seed for its shutters" "$(cat "$run_dir/jobs/$one.0" "$run_dir/jobs/$two.0" | grep -cE '^Seed="[0-9a-f]{32}"$')" 2
@@ -186,9 +187,9 @@ is "their output is that of the program and nothing else" \
 	"$(cat "$(home_of)/pair.$one" "$(home_of poppa-guest)/pair.$two" | grep -vc '^contend: ')" 0
 gone() { holds '.jobs | length == 0' && [ -z "$(ls "$run_dir/jobs")" ]; }
 ok "poppad takes them off its list" wait_until 20 gone
-# But for what is kept of records that were acknowledged, which ledger that was, and the settings.
+# But for what is kept of records that were acknowledged, which ledger that was, what it said of slow refill, and the settings.
 spool_empty() {
-	[ -z "$(find "$POPPA_SANDBOX/spool/poppa-$SANDBOX_REAL_NODE" -type f -not -path '*/sent/*' -not -name ledger -not -name poppa_settings)" ]
+	[ -z "$(find "$POPPA_SANDBOX/spool/poppa-$SANDBOX_REAL_NODE" -type f -not -path '*/sent/*' -not -name ledger -not -name prior -not -name poppa_settings)" ]
 }
 ok "and the ledger has acknowledged their records" wait_until 30 spool_empty
 

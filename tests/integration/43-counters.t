@@ -53,10 +53,11 @@ ok "a recording of two jobs is made" eval \
 	'"$build/tests/gen/shutterlog_gen" --seed 3 --phases 1 --d-min 0.3 --d-max 0.6 --length 60s --late 0 "$recording" >/dev/null'
 recorded=$(poppa estimate --json "$recording" | jq -c '[.jobs[].degradation] | sort')
 counter Counter=replay "ReplayLog=$recording"
-pair counters 120
+pair counters 400
 ok "two innocent jobs run" eval 'wait_running "$one" && wait_running "$two"'
+wait_until 20 all_work 5 "$contend --line $line"
 ok "whose progress comes from the recording" \
-	wait_until 20 holds '[.jobs[] | select(.backend == "replay" and .counted_tasks == .tasks)] | length == 2'
+	wait_until 90 holds '[.jobs[] | select(.backend == "replay" and .counted_tasks == .tasks)] | length == 2'
 ok "shutters read it" wait_until 60 holds '[.jobs[] | select(.used >= 40)] | length == 2'
 played=$(status '[.jobs[].degradation] | sort | tojson')
 diag "recorded $recorded, played $played"
@@ -65,7 +66,7 @@ is "and find its degradations, though the jobs have none" \
 like "the doctor objects" "$(poppa doctor -N "$SANDBOX_REAL_NODE" 2>&1)" 'FAIL +counter replay .*instead of reading its jobs'
 
 counter Counter=replay
-ok "a recording that is not named is asked for" wait_until 20 logged 'counter replay: .*ReplayLog=FILE'
+ok "a recording that is not named is asked for" wait_until 60 logged 'counter replay: .*ReplayLog=FILE'
 sleep 3
 is "once, however many tasks there are" "$(count_logged 'counter replay')" 1
 
@@ -75,7 +76,7 @@ if poppa doctor -N "$SANDBOX_REAL_NODE" 2>&1 | grep -q 'usable here:.*perf'; the
 	ok "perf counts on this machine's PMU" \
 		wait_until 20 holds '[.jobs[] | select(.backend == "perf")] | length == 2'
 else
-	ok "a PMU that is missing is reported, with the fix" wait_until 20 logged 'warning: counter perf: .*passed through'
+	ok "a PMU that is missing is reported, with the fix" wait_until 60 logged 'warning: counter perf: .*passed through'
 	sleep 3
 	is "once, however many tasks there are" "$(count_logged 'counter perf')" 1
 	is "and nothing is counted" "$(status '[.jobs[].counted_tasks] | add')" 0
@@ -84,10 +85,11 @@ fi
 # --- an event that nobody knows ---
 counter Counter=perf PerfEvent=perf::NO_SUCH_EVENT
 ok "an unknown event is reported by its name, with the key" \
-	wait_until 20 logged 'counter perf: .*perf::NO_SUCH_EVENT.*PerfEvent'
+	wait_until 60 logged 'counter perf: .*perf::NO_SUCH_EVENT.*PerfEvent'
 
 # --- a function whose calls would be dear ---
 counter Counter=uprobe "Uprobe=libc.so.6:getpid"
 ok "a function that would have to be single-stepped is refused" \
-	wait_until 20 logged 'counter uprobe: .*getpid.*single-step'
+	wait_until 60 logged 'counter uprobe: .*getpid.*single-step'
+end_jobs "$one" "$two"
 done_testing

@@ -22,6 +22,7 @@ plain=$job
 SUBMIT_USER=poppa-guest submit --colocate -n1 -o preload.%j --wrap "$run -x LD_PRELOAD=$lib $program $line"
 preload=$job
 ok "two co-located MPI jobs run" eval 'wait_running "$plain" && wait_running "$preload"'
+wait_until 20 all_work 4 "$program $line"
 ok "with the preload both ranks publish" \
 	wait_until 30 holds "any(.jobs[]; .job == $preload and .backend == \"heartbeat\" and .counted_tasks == 2)"
 unlike "without it none does" "$(status ".jobs[] | select(.job == $plain) | .backend")" heartbeat

@@ -18,6 +18,7 @@ one=$job
 SUBMIT_USER=poppa-guest submit --colocate -n1 -o "seeing.%j" --wrap "srun $contend --line $line --seconds 600 --private 60"
 two=$job
 ok "two co-located jobs run" eval 'wait_running "$one" && wait_running "$two"'
+wait_until 20 all_work 2 "$contend --line $line"
 degr='-?[0-9]+[.][0-9][0-9]' interval='-?[0-9]+[.][0-9][.][.]-?[0-9]+[.][0-9]'
 # So well that the next few blocks do not make them uncertain again.
 ok "the degradations of both become known" \

@@ -41,15 +41,10 @@ procs_of() {
 }
 
 # Under whatever else this machine does they would take turns, and neither would be the other one's neighbour all the time.
-# The kernel shares processors out among sessions first.
 favoured() {
-	local pid
 	procs_of "$1" "$3" | xargs -r ps -o comm= -p | grep -q -x victim || return 1
-	for pid in $(procs_of "$1" "$2") $(procs_of "$1" "$3"); do
-		[ ! -e "/proc/$pid/autogroup" ] || echo -19 >"/proc/$pid/autogroup"
-		renice -n -19 -p "$pid"
-	done
-	return 0
+	# shellcheck disable=SC2046
+	favour $(procs_of "$1" "$2") $(procs_of "$1" "$3")
 }
 
 way() {

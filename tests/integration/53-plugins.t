@@ -107,6 +107,13 @@ like "poppa doctor tells why" "$(doctor_on_slurmd)" '^fail .*has not loaded prep
 ctl restart slurmd
 ok "a slurmd that has it asks slurmctld, and poppad lists the job no more" wait_until 30 holds '.jobs == []'
 like "which doctor shows" "$(doctor_on_slurmd)" '^ok has loaded prep/poppa$'
+
+# What an upgrade does to a slurmd that runs.
+plugin=$(sed -n 's/.* \(\/.*\/prep_poppa\.so\)$/\1/p' "/proc/$(ctl pid slurmd)/maps" | head -n 1)
+cp -p "$plugin" "$plugin.new" && mv "$plugin.new" "$plugin"
+like "a slurmd whose plugin was replaced has another one than is installed" "$(doctor_on_slurmd)" '^warn pid .*has been replaced'
+ctl restart slurmd
+like "until it is restarted" "$(doctor_on_slurmd)" '^ok has loaded prep/poppa$'
 ok "and it has its price" wait_settled "$job"
 
 # What is installed is linked with the libraries that it uses and with no other. needed FILE: their names

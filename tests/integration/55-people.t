@@ -11,11 +11,12 @@ began=$(date +%Y-%m-%dT%H:%M:%S)
 
 # sums ARG...: rows, and billing times seconds, of the settled jobs that sacct shows with these options. The comment of a job
 # that was resized is in its last row; slurmdbd may have put it into those of its earlier sizes as well, or not.
+# A size that lasted for no second has a row, and nobody prices that.
 sums() {
 	sacct -D -X -n -P "$@" -o JobIDRaw,ElapsedRaw,AllocTRES,State,SystemComment | awk -F'|' '
-		{ split($3, t, /billing=/); id[NR] = $1; charged[NR] = (t[2] + 0) * $2; resized[NR] = $4 == "RESIZING" }
+		{ split($3, t, /billing=/); id[NR] = $1; seconds[NR] = $2; charged[NR] = (t[2] + 0) * $2; resized[NR] = $4 == "RESIZING" }
 		$5 ~ /poppa: / && !resized[NR] { last[NR] = settled[$1] = 1 }
-		END { for (i = 1; i <= NR; i++) if (resized[i] ? settled[id[i]] : last[i]) { n++; sum += charged[i] }
+		END { for (i = 1; i <= NR; i++) if (resized[i] ? settled[id[i]] && seconds[i] : last[i]) { n++; sum += charged[i] }
 			printf "%d %.0f\n", n, sum }'
 }
 
@@ -170,6 +171,8 @@ looked_at_rest() {
 }
 wait_until 90 looked_at_rest || diag "some job is settled all the time"
 is "report adds up everybody's jobs as sacct does" "$by_report" "$by_sacct"
+[ "$by_report" = "$by_sacct" ] || diag "sacct has: $(sacct -a -D -X -n -P -S now-1days -o JobID,State,ElapsedRaw,SystemComment | grep 'poppa: ' |
+	cut -d '|' -f 1-3 | sort | xargs)"
 page=$POPPA_SANDBOX/tmp/people.html
 on_exit rm -f "$page"
 ok "and writes a page" poppa report -S now-1days --html "$page"

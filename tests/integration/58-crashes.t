@@ -8,7 +8,8 @@
 # shellcheck source=tests/integration/bill.sh
 . "$(dirname "$0")/bill.sh"
 
-W=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/contrib/workloads/contend
+# A program that is mostly asleep: what it loses shows at once, whoever else is on this machine.
+QUARREL=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/tests/integration/quarrel
 NODE=$SANDBOX_REAL_NODE
 RUN=$POPPA_SANDBOX/run/poppa-$NODE
 SPOOL=$POPPA_SANDBOX/spool/poppa-$NODE
@@ -30,12 +31,12 @@ clean_up() {
 	for d in "${jobs_submitted[@]}"; do wait_end "$d" 30; done
 	sacctmgr -i delete account "$ACCOUNT"
 	ctl reconfigure --reset
-	rm -f "$(home_of)/crashes-line" "$POPPA_SANDBOX/tmp/crashes-jobs" "$MARK" "$POPPA_SANDBOX/tmp/crashes-registration"
+	rm -f "$(home_of)/crashes-quarrel" "$POPPA_SANDBOX/tmp/crashes-jobs" "$MARK" "$POPPA_SANDBOX/tmp/crashes-registration"
 	wait_until 60 nodes_answer
 }
 on_exit clean_up
 # Nothing is settled without its records.
-# Long windows: beside other tests a short one sees tasks that wait for a processor.
+# Shutters long enough for a program that is mostly asleep.
 ctl reconfigure poppa_period=100ms poppa_shutter=20ms poppa_overhead_max=20% poppa_min_blocks=4 poppa_settle_timeout=30m
 
 # --- A node that is booted anew while the ledger is down.
@@ -44,12 +45,8 @@ diag "a node is booted anew"
 jobs=()
 pair() {
 	local i
-	for i in 1 2; do
-		if [ -x "$W" ]; then
-			submit -p real -n1 --colocate --no-requeue -o /dev/null --wrap "srun $W --line $(home_of)/crashes-line --seconds $1"
-		else
-			submit -p real -n1 --colocate --no-requeue -o /dev/null --wrap "sleep $1"
-		fi
+	for i in 0 1; do
+		submit -p real -n1 --colocate --no-requeue -o /dev/null --wrap "srun $QUARREL $(home_of)/crashes-quarrel $i $1 0.4"
 		jobs+=("$job")
 	done
 }
@@ -62,20 +59,15 @@ measured() {
 	holds "[.jobs[] | select((.job == $1 or .job == $2) and .used >= 16 and .degradation != null and
 		(.ci95 != null) and .ci95[1] - .ci95[0] < 0.3)] | length == 2"
 }
-# well_measured ID ID: a point, for a pair that runs. How long it takes depends on who else is on this machine.
+# well_measured ID ID: a point, for a pair that runs.
 well_measured() {
-	if [ -x "$W" ]; then
-		ok "what a pair loses becomes known" wait_until 300 measured "$@"
-		diag "$(status '.jobs[] | {job, used, blocks, degradation, ci95} | tojson')"
-	else
-		skip "mpicc was not found" "what a pair loses becomes known"
-		wait_until 30 holds "[.jobs[] | select(.job == $1 or .job == $2)] | length == 2"
-	fi
+	wait_until 20 all_work 2 "$QUARREL $(home_of)/crashes-quarrel "
+	ok "what a pair loses becomes known" wait_until 120 measured "$@"
+	diag "$(status '.jobs[] | {job, used, blocks, degradation, ci95} | tojson')"
 }
 # Each checkpoint is written every five seconds.
 has_checkpoints() { [ "$(find "$SPOOL/state" -maxdepth 1 -regex '.*/[0-9]+\.[0-9]+' -newer "$MARK" | wc -l)" -ge 2 ]; }
 
-[ -x "$W" ] || diag "mpicc was not found, so nothing is measured"
 wait_until 60 nothing_runs
 wait_until 30 eval '[ "$(files "$SPOOL/records")" = 0 ]' || diag "the spool has records of earlier jobs"
 crash ledgerd
@@ -120,26 +112,22 @@ for id in "${jobs[@]}"; do
 	cmp_num "no time of it is negative" "$(sum_of "min(json_extract(body, '\$.co_ns'), json_extract(body, '\$.solo_ns'),
 		json_extract(body, '\$.paused_ns'), json_extract(body, '\$.unmeasured_ns'))" "$id")" '>=' 0
 	# What was measured counts whole, however long the node was away.
-	if [ -x "$W" ]; then
-		d=$(in_ledger "select json_extract(body, '$.degradation') from settlement where job = $id")
-		all="(max((select finish - start from settlement where job = $id) * 1e9,
-			json_extract(body, '\$.co_ns') + json_extract(body, '\$.solo_ns') + json_extract(body, '\$.paused_ns'))
-			- json_extract(body, '\$.paused_ns'))"
-		if [ -n "$d" ]; then
-			want=$(sum_of "json_extract(body, '\$.degradation') * json_extract(body, '\$.co_ns') / $all" "$id")
-			cmp_num "its degradation is that of its time beside the other" \
-				"$(awk -v a="$d" -v b="$want" 'BEGIN { d = a - b; print d < 0 ? -d : d }')" '<=' 0.01
-			compared=$((compared + 1))
-		else
-			# The last blocks before a crash may say that the ones before were worth less than it seemed.
-			is "its degradation is unknown because its record is too vague" "$(value "$(part "$id")" nodata) $(
-				sum_of "1.96 * json_extract(body, '\$.co_ns') / $all > 0.25 / sqrt(json_extract(body, '\$.variance'))" "$id")" "uncertain 1"
-		fi
+	d=$(in_ledger "select json_extract(body, '$.degradation') from settlement where job = $id")
+	all="(max((select finish - start from settlement where job = $id) * 1e9,
+		json_extract(body, '\$.co_ns') + json_extract(body, '\$.solo_ns') + json_extract(body, '\$.paused_ns'))
+		- json_extract(body, '\$.paused_ns'))"
+	if [ -n "$d" ]; then
+		want=$(sum_of "json_extract(body, '\$.degradation') * json_extract(body, '\$.co_ns') / $all" "$id")
+		cmp_num "its degradation is that of its time beside the other" \
+			"$(awk -v a="$d" -v b="$want" 'BEGIN { d = a - b; print d < 0 ? -d : d }')" '<=' 0.01
+		compared=$((compared + 1))
 	else
-		skip "nothing was measured: $(part "$id")" "its degradation is that of its time beside the other"
+		# The last blocks before a crash may say that the ones before were worth less than it seemed.
+		is "its degradation is unknown because its record is too vague" "$(value "$(part "$id")" nodata) $(
+			sum_of "1.96 * json_extract(body, '\$.co_ns') / $all > 0.25 / sqrt(json_extract(body, '\$.variance'))" "$id")" "uncertain 1"
 	fi
 done
-[ ! -x "$W" ] || cmp_num "most of the degradations are known" "$compared" '>=' 3
+cmp_num "most of the degradations are known" "$compared" '>=' 3
 ok "the spool is empty" wait_until 20 eval '[ "$(files "$SPOOL/records")" = 0 ]'
 before=$(in_ledger 'select count(*), (select count(*) from event) from record')
 ctl restart poppad

@@ -39,10 +39,10 @@ submit -p fake -N1 -H --wrap true
 witness=$job
 since=$EPOCHREALTIME
 before=$(raw_usage)
-lone --wrap 'sleep 2'
-wait_running "$job"
+lasting || bail_out "job $job does not run"
 report_node "$job" "$(job_field "$job" NodeList)" || bail_out "the ledger took no record"
 stalls 'write /poppa_refunds'
+over
 ok "a refund cannot enter the journal" wait_until 90 waited '^write /poppa_refunds$'
 is "the job shows no price yet" "$(part "$job")" ""
 full=$(($(shown_billing "$job") * $(db_field "$job" ElapsedRaw)))

@@ -16,6 +16,24 @@ noinst_LTLIBRARIES += tests/integration/wallclock.la
 tests_integration_wallclock_la_SOURCES = tests/integration/wallclock.c
 tests_integration_wallclock_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 
+# Two jobs that slow each other down, for tests/integration/turns.sh.
+noinst_PROGRAMS += tests/integration/quarrel
+tests_integration_quarrel_SOURCES = tests/integration/quarrel.c
+tests_integration_quarrel_LDADD = libheartbeat.la
+
+# Two ranks that talk all the time, for tests/integration/44-turns-mpi.t.
+if HAVE_MPICC
+noinst_PROGRAMS += tests/integration/pingpong
+endif
+tests_integration_pingpong_SOURCES = tests/integration/pingpong.c
+tests_integration_pingpong_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_integration_pingpong_LDADD = $(MPI_LIBS)
+
+# Needs root and a freezer; tests/integration/42-guard.t runs it.
+noinst_PROGRAMS += tests/integration/turns_kill
+tests_integration_turns_kill_SOURCES = tests/integration/turns_kill.c
+tests_integration_turns_kill_LDADD = $(POPPAD_LIBS) -ldl -lpthread
+
 # A file system that is slow or stands still, for tests/integration/slowfs.sh.
 if HAVE_FUSE
 noinst_PROGRAMS += tests/integration/slowfs

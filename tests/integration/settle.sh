@@ -8,6 +8,7 @@
 #   settlements                how many the ledger has made
 #   agree NAME ID              points: all places show the same price, which the facts give
 #   lone ARG...                a co-located job without a partner, on a fake node
+#   lasting ARG...             one that has run for two seconds when this returns, and runs until over is called
 #   note_usage                 what earlier jobs used, and usage_agrees: sreport and sacct have grown alike since
 
 # Seconds, as PriorityDecayHalfLife in the sandbox's slurm.conf.
@@ -61,6 +62,20 @@ agree() {
 lone() {
 	submit -p fake -N1 --colocate "$@"
 	[ -n "$job" ]
+}
+
+# lasting ARG..., over: a test that does something before the job's end must not race with it.
+over=$(home_of)/settle-over
+on_exit rm -f "$over"
+has_run() {
+	job_runs "$1" && [[ $(job_field "$1" RunTime) != 00:00:0[01] ]]
+}
+lasting() {
+	rm -f "$over"
+	lone "$@" --wrap "until [ -e $over ]; do sleep 0.1; done" && wait_until 60 has_run "$job"
+}
+over() {
+	touch "$over"
 }
 
 # Earlier jobs: Slurm itself adds a suspended job's time up differently in the two places.

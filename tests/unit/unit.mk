@@ -49,13 +49,23 @@ check_PROGRAMS += \
 	tests/unit/striping/lanes/test_lanes \
 	tests/unit/striping/lanes/test_occupancy \
 	tests/unit/striping/lanes/test_topology \
+	tests/unit/striping/submit/test_apart \
 	tests/unit/striping/submit/test_constraint \
 	tests/unit/striping/submit/test_colocate_option \
 	tests/unit/striping/submit/test_submission \
+	tests/unit/striping/partners/test_expectation \
+	tests/unit/striping/partners/test_lane_choice \
+	tests/unit/striping/partners/test_lane_prices \
 	tests/unit/striping/partners/test_node_choice \
+	tests/unit/striping/partners/test_outlook \
 	tests/unit/striping/partners/test_pairs \
 	tests/unit/striping/partners/test_partner \
 	tests/unit/striping/partners/test_partner_times \
+	tests/unit/striping/partners/test_separation \
+	tests/unit/sim/test_backfill \
+	tests/unit/sim/policy/test_assign \
+	tests/unit/sim/world/test_matrix \
+	tests/unit/sim/world/test_trace \
 	tests/unit/heartbeat/test_heartbeat \
 	tests/unit/accounting/record/test_client \
 	tests/unit/accounting/record/test_fields \
@@ -78,6 +88,7 @@ check_PROGRAMS += \
 	tests/unit/accounting/settle/test_decay \
 	tests/unit/accounting/settle/test_refunds \
 	tests/unit/accounting/settle/test_settle \
+	tests/unit/accounting/settle/test_time_limit \
 	tests/unit/accounting/settle/test_waiting_runs \
 	tests/unit/accounting/bill/test_bill \
 	tests/unit/accounting/bill/test_explain \
@@ -120,6 +131,8 @@ check_PROGRAMS += \
 	tests/unit/poppa/measure/test_schedule \
 	tests/unit/poppa/measure/test_shutter \
 	tests/unit/poppa/measure/test_shutter_plan \
+	tests/unit/poppa/measure/test_shutter_slice \
+	tests/unit/poppa/measure/test_turns \
 	tests/unit/poppa/report/test_node_type \
 	tests/unit/poppa/report/test_sender \
 	tests/unit/poppa/report/test_spool \
@@ -132,6 +145,7 @@ check_PROGRAMS += \
 	tests/unit/poppa/node/test_jobs_status \
 	tests/unit/poppa/node/test_jobs_sync \
 	tests/unit/poppa/node/test_jobs_table \
+	tests/unit/poppa/node/test_jobs_turns \
 	tests/unit/poppa/node/test_run_dir_watch \
 	tests/unit/poppa/node/test_tally \
 	tests/unit/cli/ask/test_run_program \
@@ -158,6 +172,11 @@ check_PROGRAMS += tests/unit/poppa/counter/test_counter_papi
 endif
 endif
 
+SIM_TEST_LDADD = $(SIM_LIBS) $(CMOCKA_LIBS)
+tests_unit_sim_test_backfill_LDADD = $(SIM_TEST_LDADD)
+tests_unit_sim_policy_test_assign_LDADD = $(SIM_TEST_LDADD)
+tests_unit_sim_world_test_matrix_LDADD = $(SIM_TEST_LDADD)
+tests_unit_sim_world_test_trace_LDADD = $(SIM_TEST_LDADD)
 tests_unit_accounting_ledgerd_test_ledger_SOURCES = \
 	tests/unit/accounting/ledgerd/test_ledger.c tests/unit/accounting/ledger_fixture.c \
 	tests/unit/accounting/ledger_fixture.h
@@ -203,7 +222,8 @@ tests_unit_poppa_estimate_test_estimator_SOURCES = \
 # Their blocks have noise.
 EXTRA_DIST += tests/unit/common/policy_of.h tests/unit/poppa/counter/closer_end.h \
 	tests/unit/poppa/counter/group_reads.h tests/unit/poppa/noisy_block.h \
-	tests/unit/poppa/spool_in_tmp.h tests/unit/poppa/waiting_process.h
+	tests/unit/poppa/spool_in_tmp.h tests/unit/poppa/waiting_process.h tests/unit/sim/world/text_file.h \
+	tests/unit/striping/partners/three_classes.h
 tests_unit_common_test_askers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_now
 tests_unit_common_test_clock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_poppa_counter_test_background_close_LDFLAGS = \
@@ -232,10 +252,19 @@ tests_unit_poppa_hold_test_pause_freezer_SOURCES = \
 	tests/unit/poppa/hold/test_pause_freezer.c tests/unit/poppa/hold/pause_fixture.c \
 	tests/unit/poppa/hold/pause_fixture.h
 tests_unit_poppa_counter_test_symbol_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fstatfs
+tests_unit_poppa_measure_test_shutter_SOURCES = \
+	tests/unit/poppa/measure/test_shutter.c tests/unit/poppa/measure/shutter_fixture.c \
+	tests/unit/poppa/measure/shutter_fixture.h
+tests_unit_poppa_measure_test_shutter_slice_SOURCES = \
+	tests/unit/poppa/measure/test_shutter_slice.c tests/unit/poppa/measure/shutter_fixture.c \
+	tests/unit/poppa/measure/shutter_fixture.h
 tests_unit_poppa_measure_test_shutter_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=clock_gettime,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts \
 	-Wl,--wrap=proc_signal_own
+tests_unit_poppa_measure_test_shutter_slice_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts
 tests_unit_poppa_measure_test_shutter_plan_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_has_cycles
 tests_unit_poppa_report_test_sender_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=client_send_records,--wrap=rename,--wrap=unlink
@@ -260,7 +289,7 @@ tests_unit_plugins_job_submit_colocate_test_job_submit_colocate_LDFLAGS = \
 # The table of jobs, with what it works on made up.
 JOBS_FIXTURE = tests/unit/poppa/node/jobs_fixture.c tests/unit/poppa/node/jobs_fixture.h
 JOBS_WRAPS = $(AM_LDFLAGS) -Wl,--wrap=clock_now,--wrap=counter_close,--wrap=counter_kind,--wrap=shutter_publish \
-	-Wl,--wrap=shutter_lock,--wrap=shutter_unlock,--wrap=shutter_cpu_ns
+	-Wl,--wrap=shutter_lock,--wrap=shutter_lock_reading,--wrap=shutter_unlock,--wrap=shutter_cpu_ns,--wrap=shutter_turned
 tests_unit_poppa_node_test_jobs_account_SOURCES = tests/unit/poppa/node/test_jobs_account.c $(JOBS_FIXTURE)
 tests_unit_poppa_node_test_jobs_account_LDFLAGS = $(JOBS_WRAPS)
 tests_unit_poppa_node_test_jobs_block_SOURCES = tests/unit/poppa/node/test_jobs_block.c $(JOBS_FIXTURE)
@@ -279,6 +308,8 @@ tests_unit_poppa_node_test_jobs_sync_LDFLAGS = $(JOBS_WRAPS) \
 	-Wl,--wrap=find_tasks,--wrap=sender_wake,--wrap=sender_prior
 tests_unit_poppa_node_test_jobs_table_SOURCES = tests/unit/poppa/node/test_jobs_table.c $(JOBS_FIXTURE)
 tests_unit_poppa_node_test_jobs_table_LDFLAGS = $(JOBS_WRAPS)
+tests_unit_poppa_node_test_jobs_turns_SOURCES = tests/unit/poppa/node/test_jobs_turns.c $(JOBS_FIXTURE)
+tests_unit_poppa_node_test_jobs_turns_LDFLAGS = $(JOBS_WRAPS) -Wl,--wrap=pause_watch,--wrap=pause_close
 tests_unit_registration_test_registration_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=readdir
 tests_unit_cli_ask_test_run_program_SOURCES = \
 	tests/unit/cli/ask/test_run_program.c src/cli/ask/run_program.c
