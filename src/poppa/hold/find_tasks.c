@@ -128,7 +128,8 @@ static int add_process(struct found_tasks *d, pid_t pid, int dir, const struct n
 	return 0;
 }
 
-static int add_processes(struct found_tasks *d, int dir, const struct nodeconf *conf)
+static int add_processes(struct found_tasks *d, int dir, const struct nodeconf *conf,
+	const struct find_tasks_meanwhile *meanwhile)
 {
 	char path[PATH_MAX], *text, *end;
 	int rc = 0;
@@ -146,6 +147,8 @@ static int add_processes(struct found_tasks *d, int dir, const struct nodeconf *
 		if (d->more)
 			break;
 		rc = add_process(d, pid, dir, conf);
+		if (meanwhile && d->processes % FIND_TASKS_MEANWHILE == 0)
+			meanwhile->call(meanwhile->arg);
 	}
 	free(text);
 	return rc;
@@ -177,14 +180,15 @@ static int add_children(struct found_tasks *d, int parent)
 	return rc;
 }
 
-static int walk(
-	struct found_tasks *d, const char *path, enum held_kind kind, const struct nodeconf *conf)
+static int walk(struct found_tasks *d, const char *path, enum held_kind kind,
+	const struct nodeconf *conf, const struct find_tasks_meanwhile *meanwhile)
 {
 	if (add_dir(d, path, -1, false, kind) < 0)
 		return -1;
 	/* Outside the steps, the job's own cgroup holds only Slurm's helpers. */
 	for (int i = 0; i < d->dirs; i++)
-		if ((d->dir[i].in_step && add_processes(d, i, conf)) || add_children(d, i))
+		if ((d->dir[i].in_step && add_processes(d, i, conf, meanwhile)) ||
+			add_children(d, i))
 			return -1;
 	return 0;
 }
@@ -234,7 +238,8 @@ bool find_tasks_holds(const char *dir, pid_t pid)
 }
 
 int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, const char *name,
-	const struct nodeconf *conf, struct found_tasks *d)
+	const struct nodeconf *conf, const struct find_tasks_meanwhile *meanwhile,
+	struct found_tasks *d)
 {
 	char path[6][PATH_MAX], job[sizeof("job_4294967295")];
 	int n;
@@ -253,7 +258,7 @@ int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, 
 	for (int i = 0; i < 6; i++) {
 		if (access(path[i], F_OK))
 			continue;
-		if (walk(d, path[i], i < 2 ? HELD_FREEZER_V1 : HELD_FREEZER_V2, conf)) {
+		if (walk(d, path[i], i < 2 ? HELD_FREEZER_V1 : HELD_FREEZER_V2, conf, meanwhile)) {
 			int saved = errno;
 
 			find_tasks_free(d);

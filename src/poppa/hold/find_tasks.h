@@ -47,15 +47,25 @@ struct found_tasks {
 	struct found_process *process; /* by ascending pid */
 };
 
+/* What is called after every FIND_TASKS_MEANWHILE processes, as to look at thousands takes long. */
+struct find_tasks_meanwhile {
+	void (*call)(void *arg);
+	void *arg;
+};
+
+#define FIND_TASKS_MEANWHILE 128
+
 /*
  * Finds the job's cgroups under mount (cgroup.conf's CgroupMountpoint), of cgroup v1
  * (freezer/slurm_NODE or freezer/slurm, then uid_U/job_J) or v2 (system.slice/NODE_slurmstepd.scope
  * or system.slice/slurmstepd.scope, then name, or job_J where name is empty), and all processes in
  * those of its steps, without zombies and kernel threads. Returns 0 (also where it finds nothing),
  * or -1 with errno (ENOMEM, or no descriptor is left: EMFILE, ENFILE). Free with find_tasks_free().
+ * `meanwhile` may be NULL.
  */
 int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, const char *name,
-	const struct nodeconf *conf, struct found_tasks *d);
+	const struct nodeconf *conf, const struct find_tasks_meanwhile *meanwhile,
+	struct found_tasks *d);
 void find_tasks_free(struct found_tasks *d);
 
 /*

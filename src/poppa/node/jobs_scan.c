@@ -574,8 +574,18 @@ static void take_cpu_time(struct job *j, const struct found_tasks *d)
 	j->cpu_ns = now;
 }
 
+/* While thousands of processes are looked at, the next block waits until the last one is taken. */
+static void take_block_meanwhile(void *arg)
+{
+	enum shutter_outcome outcome;
+	bool changed;
+
+	jobs_take_finished(arg, &outcome, &changed);
+}
+
 static void scan_job(struct jobs *js, struct job *j)
 {
+	const struct find_tasks_meanwhile meanwhile = {take_block_meanwhile, js};
 	struct found_tasks d;
 	enum counter_backend backend;
 	int64_t began = clock_own(), spent;
@@ -583,7 +593,7 @@ static void scan_job(struct jobs *js, struct job *j)
 	if (clock_now() < j->next_scan)
 		return;
 	if (find_tasks(js->env.cluster->cgroup_mount, js->env.cluster->node, j->reg.uid,
-		    j->reg.job_id, j->reg.cgroup, js->env.conf, &d)) {
+		    j->reg.job_id, j->reg.cgroup, js->env.conf, &meanwhile, &d)) {
 		if (!j->told_unseen)
 			plog_warn("job %u: its tasks cannot be looked at for now: %s",
 				j->reg.job_id, strerror(errno));

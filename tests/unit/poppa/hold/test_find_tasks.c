@@ -131,7 +131,7 @@ static void finds_processes(void **state)
 	int apps = 0;
 
 	(void)state;
-	assert_int_equal(find_tasks(mount, "n1", 7, 1, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 1, "", &conf, NULL, &d), 0);
 	assert_int_equal(d.dirs, 3);
 	assert_int_equal(d.processes, 4); /* no helper, zombie, or process that is not there */
 	for (int i = 0; i < d.processes; i++) {
@@ -143,10 +143,10 @@ static void finds_processes(void **state)
 	assert_int_equal(apps, 3);
 	find_tasks_free(&d);
 	/* Another user's, another node's, another job: nothing, and no error. */
-	assert_int_equal(find_tasks(mount, "n1", 8, 1, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 8, 1, "", &conf, NULL, &d), 0);
 	assert_int_equal(d.processes, 0);
 	find_tasks_free(&d);
-	assert_int_equal(find_tasks(mount, "n2", 7, 1, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n2", 7, 1, "", &conf, NULL, &d), 0);
 	assert_int_equal(d.processes, 0);
 	find_tasks_free(&d);
 }
@@ -165,7 +165,7 @@ static void without_descriptors(void **state)
 		int rc;
 
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-		rc = find_tasks(mount, "n1", 7, 1, "", &conf, &d);
+		rc = find_tasks(mount, "n1", 7, 1, "", &conf, NULL, &d);
 		failed += rc && errno == EMFILE;
 		setrlimit(RLIMIT_NOFILE, &usual);
 		if (rc)
@@ -182,7 +182,7 @@ static void units_v1(void **state)
 	struct found_tasks d;
 
 	(void)state;
-	assert_int_equal(find_tasks(mount, "n1", 7, 1, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 1, "", &conf, NULL, &d), 0);
 	/* auto: the clean step as a whole, the task beside a launcher alone. */
 	assert_int_equal(find_tasks_units(&d, PAUSE_AUTO, &u), 2);
 	assert_true(u[0].freezer);
@@ -207,7 +207,7 @@ static void units_v2(void **state)
 	struct found_tasks d;
 
 	(void)state;
-	assert_int_equal(find_tasks(mount, "any", 7, 2, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "any", 7, 2, "", &conf, NULL, &d), 0);
 	/* slurmstepd's own cgroup is beside: frozen is the highest that holds tasks only. */
 	assert_int_equal(find_tasks_units(&d, PAUSE_AUTO, &u), 1);
 	assert_true(u[0].freezer);
@@ -225,14 +225,14 @@ static void named(void **state)
 	struct found_tasks d;
 
 	(void)state;
-	assert_int_equal(find_tasks(mount, "any", 7, 2, "s0ABCDEFGHJKMN", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "any", 7, 2, "s0ABCDEFGHJKMN", &conf, NULL, &d), 0);
 	assert_int_equal(d.processes, 1);
 	assert_int_equal(d.process[0].pid, app[2]);
 	find_tasks_free(&d);
-	assert_int_equal(find_tasks(mount, "any", 7, 2, "s0ABCDEFGHJKMP", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "any", 7, 2, "s0ABCDEFGHJKMP", &conf, NULL, &d), 0);
 	assert_int_equal(d.processes, 0);
 	find_tasks_free(&d);
-	assert_int_equal(find_tasks(mount, "n1", 7, 1, "s0ABCDEFGHJKMP", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 1, "s0ABCDEFGHJKMP", &conf, NULL, &d), 0);
 	assert_int_equal(d.processes, 4);
 	find_tasks_free(&d);
 }
@@ -295,7 +295,7 @@ static void job_control(void **state)
 
 		fill(SHELL_JOB, "");
 		fill(SHELL_JOB "/step_0", "%d\n%d\n", (int)shell, (int)task);
-		assert_int_equal(find_tasks(mount, "n1", 7, 3, "", &conf, &d), 0);
+		assert_int_equal(find_tasks(mount, "n1", 7, 3, "", &conf, NULL, &d), 0);
 		assert_true(process_of(&d, shell)->shell);
 		assert_false(process_of(&d, shell)->app);
 		assert_true(process_of(&d, task)->app);
@@ -363,7 +363,7 @@ static void names_do_not_count(void **state)
 		for (int ms = 0; !found && i < 2; ms++) {
 			assert_true(ms < 6000);
 			usleep(10000);
-			assert_int_equal(find_tasks(mount, "n1", 7, 5, "", &conf, &d), 0);
+			assert_int_equal(find_tasks(mount, "n1", 7, 5, "", &conf, NULL, &d), 0);
 			found = process_of(&d, busy)->app;
 			assert_false(process_of(&d, idle)->app);
 			assert_int_equal(process_of(&d, busy)->shell, i == 1);
@@ -371,7 +371,7 @@ static void names_do_not_count(void **state)
 			find_tasks_free(&d);
 		}
 		/* Slurm's own process has the rights that poppad has. */
-		assert_int_equal(find_tasks(mount, "n1", 7, 5, "", &conf, &d), 0);
+		assert_int_equal(find_tasks(mount, "n1", 7, 5, "", &conf, NULL, &d), 0);
 		assert_int_equal(process_of(&d, busy)->stepd, i == 2);
 		find_tasks_free(&d);
 		end(idle);
@@ -388,7 +388,7 @@ static void headless(void **state)
 
 	(void)state;
 	fill("freezer/slurm_n1/uid_7/job_6/step_0", "%d\n", (int)pid);
-	assert_int_equal(find_tasks(mount, "n1", 7, 6, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 6, "", &conf, NULL, &d), 0);
 	assert_true(process_of(&d, pid)->app);
 	assert_true(process_of(&d, pid)->headless);
 	assert_int_equal(process_of(&d, pid)->state, 'S');
@@ -421,7 +421,7 @@ static void made_by_users(void **state)
 		if (geteuid() == 0)
 			assert_int_equal(chown(file, 7, 7), 0);
 	}
-	assert_int_equal(find_tasks(mount, "n1", 7, 7, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 7, "", &conf, NULL, &d), 0);
 	assert_int_equal(d.processes, 4);
 	assert_false(d.more);
 	if (geteuid()) {
@@ -441,7 +441,7 @@ static void made_by_users(void **state)
 	free(u);
 	find_tasks_free(&d);
 	fill(OWN_JOB "/step_0", "");
-	assert_int_equal(find_tasks(mount, "n1", 7, 7, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 7, "", &conf, NULL, &d), 0);
 	assert_int_equal(find_tasks_units(&d, PAUSE_AUTO, &u), 1);
 	assert_true(u[0].freezer);
 	assert_string_equal(strrchr(d.dir[u[0].index].path, '/'), "/step_0");
@@ -461,7 +461,7 @@ static void too_many_cgroups(void **state)
 		snprintf(path, sizeof(path), "%s/freezer/slurm_n1/uid_7/job_8/step_0/%d", mount, i);
 		assert_int_equal(mkdir(path, 0755), 0);
 	}
-	assert_int_equal(find_tasks(mount, "n1", 7, 8, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 8, "", &conf, NULL, &d), 0);
 	assert_true(d.more);
 	assert_int_equal(d.dirs, FIND_TASKS_MAX_DIRS);
 	assert_int_equal(d.processes, 1);
@@ -483,7 +483,7 @@ static void removed(void **state)
 	assert_int_equal(unlink(path), 0);
 	fill("freezer/slurm_n1/uid_7/job_4", "");
 	fill("freezer/slurm_n1/uid_7/job_4/step_0", "%d\n", (int)pid);
-	assert_int_equal(find_tasks(mount, "n1", 7, 4, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 4, "", &conf, NULL, &d), 0);
 	assert_int_equal(d.processes, 1);
 	assert_false(process_of(&d, pid)->app);
 	find_tasks_free(&d);
@@ -500,14 +500,14 @@ static void traced(void **state)
 		print_message("skipped: ptrace is not allowed here\n");
 		skip();
 	}
-	assert_int_equal(find_tasks(mount, "n1", 7, 1, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 1, "", &conf, NULL, &d), 0);
 	assert_true(process_of(&d, app[0])->traced);
 	assert_false(process_of(&d, app[1])->traced);
 	find_tasks_free(&d);
 	assert_int_equal(ptrace(PTRACE_INTERRUPT, app[0], NULL, NULL), 0);
 	waitpid(app[0], NULL, 0);
 	assert_int_equal(ptrace(PTRACE_DETACH, app[0], NULL, NULL), 0);
-	assert_int_equal(find_tasks(mount, "n1", 7, 1, "", &conf, &d), 0);
+	assert_int_equal(find_tasks(mount, "n1", 7, 1, "", &conf, NULL, &d), 0);
 	assert_false(process_of(&d, app[0])->traced);
 	find_tasks_free(&d);
 }

@@ -33,9 +33,11 @@ static pid_t moved; /* is in the job's cgroups no more when it is looked at; 0 =
 static int opened;  /* how often somebody tried to open a counter */
 static int64_t open_takes, prepare_takes;
 static int64_t idle_ns;
+static int asked_for_blocks;
 
 int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id,
-	const char *name, const struct nodeconf *c, struct found_tasks *d);
+	const char *name, const struct nodeconf *c, const struct find_tasks_meanwhile *meanwhile,
+	struct found_tasks *d);
 bool __wrap_find_tasks_holds(const char *dir, pid_t pid);
 int __wrap_counter_open(enum counter_backend backend, const struct nodeconf *c, pid_t pid,
 	struct counter **out, struct errmsg *err);
@@ -48,7 +50,8 @@ int64_t __wrap_shutter_idle_ns(struct shutter *s);
 struct shutter_plan *__wrap_shutter_take(struct shutter *s);
 
 int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id,
-	const char *name, const struct nodeconf *c, struct found_tasks *d)
+	const char *name, const struct nodeconf *c, const struct find_tasks_meanwhile *meanwhile,
+	struct found_tasks *d)
 {
 	(void)mount;
 	(void)node;
@@ -56,6 +59,8 @@ int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t j
 	(void)job_id;
 	(void)name;
 	(void)c;
+	if (meanwhile)
+		meanwhile->call(meanwhile->arg);
 	errno = find_error;
 	if (find_error)
 		return -1;
@@ -139,6 +144,7 @@ int64_t __wrap_shutter_idle_ns(struct shutter *s)
 struct shutter_plan *__wrap_shutter_take(struct shutter *s)
 {
 	(void)s;
+	asked_for_blocks++;
 	return NULL;
 }
 
@@ -160,6 +166,16 @@ static int setup(void **state)
 }
 
 #define SCAN_TEST(f) cmocka_unit_test_setup_teardown(f, setup, drop_table)
+
+/* Thousands of processes take long to look at: the shutter does not wait for that. */
+static void blocks_are_taken_meanwhile(void **state)
+{
+	(void)state;
+	add_job(1, 0, COUNTER_NONE);
+	asked_for_blocks = 0;
+	jobs_scan(&js);
+	assert_int_equal(asked_for_blocks, 1);
+}
 
 static void tasks_come_and_go(void **state)
 {
@@ -520,6 +536,7 @@ static void sees_who_runs_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		SCAN_TEST(blocks_are_taken_meanwhile),
 		SCAN_TEST(tasks_come_and_go),
 		SCAN_TEST(cannot_be_looked_at),
 		SCAN_TEST(tries_a_counter_again),

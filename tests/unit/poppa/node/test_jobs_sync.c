@@ -22,13 +22,15 @@ static int woken;
 static time_t began;
 
 int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id,
-	const char *name, const struct nodeconf *c, struct found_tasks *d);
+	const char *name, const struct nodeconf *c, const struct find_tasks_meanwhile *meanwhile,
+	struct found_tasks *d);
 void __wrap_sender_wake(struct sender *s);
 void __wrap_sender_prior(struct sender *s, struct slow_prior *prior);
 
 /* No job has processes here. */
 int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id,
-	const char *name, const struct nodeconf *c, struct found_tasks *d)
+	const char *name, const struct nodeconf *c, const struct find_tasks_meanwhile *meanwhile,
+	struct found_tasks *d)
 {
 	(void)mount;
 	(void)node;
@@ -36,6 +38,7 @@ int __wrap_find_tasks(const char *mount, const char *node, uid_t uid, uint32_t j
 	(void)job_id;
 	(void)name;
 	(void)c;
+	(void)meanwhile;
 	*d = (struct found_tasks){.dirs = 0};
 	return 0;
 }
