@@ -128,6 +128,12 @@ static int add_process(struct found_tasks *d, pid_t pid, int dir, const struct n
 	return 0;
 }
 
+static void looked_at_one(struct found_tasks *d, const struct find_tasks_meanwhile *meanwhile)
+{
+	if (++d->looked % FIND_TASKS_MEANWHILE == 0 && meanwhile)
+		meanwhile->call(meanwhile->arg);
+}
+
 static int add_processes(struct found_tasks *d, int dir, const struct nodeconf *conf,
 	const struct find_tasks_meanwhile *meanwhile)
 {
@@ -147,8 +153,7 @@ static int add_processes(struct found_tasks *d, int dir, const struct nodeconf *
 		if (d->more)
 			break;
 		rc = add_process(d, pid, dir, conf);
-		if (meanwhile && d->processes % FIND_TASKS_MEANWHILE == 0)
-			meanwhile->call(meanwhile->arg);
+		looked_at_one(d, meanwhile);
 	}
 	free(text);
 	return rc;
@@ -186,10 +191,12 @@ static int walk(struct found_tasks *d, const char *path, enum held_kind kind,
 	if (add_dir(d, path, -1, false, kind) < 0)
 		return -1;
 	/* Outside the steps, the job's own cgroup holds only Slurm's helpers. */
-	for (int i = 0; i < d->dirs; i++)
+	for (int i = 0; i < d->dirs; i++) {
 		if ((d->dir[i].in_step && add_processes(d, i, conf, meanwhile)) ||
 			add_children(d, i))
 			return -1;
+		looked_at_one(d, meanwhile);
+	}
 	return 0;
 }
 

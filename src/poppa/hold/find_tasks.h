@@ -40,6 +40,7 @@ struct found_cgroup {
 
 struct found_tasks {
 	int dirs, processes;
+	int looked;               /* cgroups and processes, also those that had ended */
 	bool more;                /* there is more, or deeper, than was looked at */
 	uint64_t cpu_ticks;       /* of the job's own processes, as proc_stat() has it */
 	char usage[PATH_MAX];     /* the file with its cgroups' processor time; may not exist */
@@ -47,7 +48,8 @@ struct found_tasks {
 	struct found_process *process; /* by ascending pid */
 };
 
-/* What is called after every FIND_TASKS_MEANWHILE processes, as to look at thousands takes long. */
+/* To look at thousands of cgroups or processes takes long: this is called after every
+ * FIND_TASKS_MEANWHILE of them. It must not change what is being looked for. */
 struct find_tasks_meanwhile {
 	void (*call)(void *arg);
 	void *arg;

@@ -72,17 +72,24 @@ static void tell_unreadable(struct job *j, const char *why)
 	}
 }
 
+/* The next block waits until the last one is taken: this is called between steps that take
+ * long. Whether a task has come or gone meanwhile the scan finds by itself. */
+static void take_block(void *jobs)
+{
+	enum shutter_outcome outcome;
+	bool changed;
+
+	jobs_take_finished(jobs, &outcome, &changed);
+}
+
 static void open_counter(struct jobs *js, struct job *j, struct task *t, int64_t now)
 {
 	struct errmsg err = {""};
-	enum shutter_outcome outcome;
-	bool changed;
 
 	if (t->counter || t->headless || now < t->next_try ||
 		jobs_wanted_counter(js) == COUNTER_NONE)
 		return;
-	/* Opening may take long, and the next block waits until the last one is taken. */
-	jobs_take_finished(js, &outcome, &changed);
+	take_block(js);
 	t->tries++;
 	t->next_try = t->tries < EAGER_TRIES ? now : now + LAZY_EVERY;
 	if (!counter_open(jobs_wanted_counter(js), js->env.conf, t->pid, &t->counter, &err)) {
@@ -574,18 +581,9 @@ static void take_cpu_time(struct job *j, const struct found_tasks *d)
 	j->cpu_ns = now;
 }
 
-/* While thousands of processes are looked at, the next block waits until the last one is taken. */
-static void take_block_meanwhile(void *arg)
-{
-	enum shutter_outcome outcome;
-	bool changed;
-
-	jobs_take_finished(arg, &outcome, &changed);
-}
-
 static void scan_job(struct jobs *js, struct job *j)
 {
-	const struct find_tasks_meanwhile meanwhile = {take_block_meanwhile, js};
+	const struct find_tasks_meanwhile meanwhile = {take_block, js};
 	struct found_tasks d;
 	enum counter_backend backend;
 	int64_t began = clock_own(), spent;

@@ -57,7 +57,7 @@ static pid_t spawn(const char *program)
 
 static void fill(const char *dir, const char *fmt, ...)
 {
-	char path[512], text[256];
+	char path[512], text[4096];
 	struct errmsg err;
 	va_list ap;
 
@@ -468,6 +468,33 @@ static void too_many_cgroups(void **state)
 	find_tasks_free(&d);
 }
 
+static void count(void *arg)
+{
+	++*(int *)arg;
+}
+
+/* Who has ended takes time, too, and so do cgroups in which nobody is. */
+static void calls_meanwhile(void **state)
+{
+	char pids[4096], *end = pids;
+	struct found_tasks d;
+	int calls = 0;
+	const struct find_tasks_meanwhile meanwhile = {count, &calls};
+
+	(void)state;
+	for (int i = 0; i < 2 * FIND_TASKS_MEANWHILE; i++)
+		end += sprintf(end, "%d\n", 1000000000 + i);
+	fill("freezer/slurm_n1/uid_7/job_9", "");
+	fill("freezer/slurm_n1/uid_7/job_9/step_0", "%s", pids);
+	assert_int_equal(find_tasks(mount, "n1", 7, 9, "", &conf, &meanwhile, &d), 0);
+	assert_int_equal(d.processes, 0);
+	assert_int_equal(d.looked, 2 * FIND_TASKS_MEANWHILE + 2);
+	assert_int_equal(calls, 2);
+	find_tasks_free(&d);
+	assert_int_equal(find_tasks(mount, "n1", 7, 9, "", &conf, NULL, &d), 0);
+	find_tasks_free(&d);
+}
+
 /* A program that was upgraded while it ran is what it was. */
 static void removed(void **state)
 {
@@ -586,6 +613,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(units_v2),
 		cmocka_unit_test(named),
 		cmocka_unit_test(job_control),
+		cmocka_unit_test(calls_meanwhile),
 		cmocka_unit_test(removed),
 		cmocka_unit_test(names_do_not_count),
 		cmocka_unit_test(headless),
