@@ -15,6 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/units.h"
+#include "poppa/hold/pause.h"
+#include "poppa/hold/proc.h"
 #include "unit/poppa/measure/shutter_fixture.h"
 #include "unit/poppa/waiting_process.h"
 
@@ -56,4 +59,30 @@ int shutter_teardown(const pid_t *child, int children)
 	close(held_fd);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return system(command);
+}
+
+struct shutter_plan *shutter_new_plan(const pid_t *child, int jobs, int beyond)
+{
+	struct shutter_plan *p = shutter_plan_new(jobs, jobs, 4, beyond);
+	struct proc_stat st;
+
+	assert_non_null(p);
+	p->schedule.block_ns = 6 * NS_PER_MS;
+	p->schedule.spread = SCHEDULE_SPREAD;
+	p->schedule.jobs = jobs;
+	p->shutter_ns = 2 * NS_PER_MS;
+	p->jobs = jobs;
+	for (int i = 0; i < jobs; i++) {
+		assert_int_equal(proc_stat(child[i], &st), 0);
+		p->task[i] = (struct shutter_task){.pid = child[i]};
+		p->unit[i] = (struct shutter_unit){
+			.unit = pause_open_process(held, child[i], st.starttime),
+			.task = i,
+			.process = true};
+		assert_non_null(p->unit[i].unit);
+		p->job[i] = (struct shutter_job){
+			.job_id = 10 + i, .first_task = i, .tasks = 1, .first_unit = i, .units = 1};
+		p->schedule.job[i] = (struct schedule_job){.measured = true, .seed = {{i, 7}}};
+	}
+	return p;
 }

@@ -20,3 +20,7 @@ int shutter_setup(void);
 
 /* Ends and removes all, and these processes of the test. 0, or another number. */
 int shutter_teardown(const pid_t *child, int children);
+
+/* A plan of these processes, each a job of its own with ids from 10 on, with room for so many
+ * windows beyond a block (shutter_plan_new()). The caller sets the period, and closes its units. */
+struct shutter_plan *shutter_new_plan(const pid_t *child, int jobs, int beyond);

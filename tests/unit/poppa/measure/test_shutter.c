@@ -163,28 +163,11 @@ static int teardown(void **state)
 
 static struct shutter_plan *plan(void)
 {
-	struct shutter_plan *p = shutter_plan_new(JOBS, JOBS, 4, BEYOND);
-	struct proc_stat st;
+	struct shutter_plan *p = shutter_new_plan(child, JOBS, BEYOND);
 
-	assert_non_null(p);
 	p->schedule.period_ns = 10 * NS_PER_MS;
-	p->schedule.block_ns = 6 * NS_PER_MS;
-	p->schedule.spread = SCHEDULE_SPREAD;
-	p->schedule.jobs = JOBS;
-	p->shutter_ns = 2 * NS_PER_MS;
-	p->jobs = JOBS;
-	for (int i = 0; i < JOBS; i++) {
-		assert_int_equal(proc_stat(child[i], &st), 0);
-		p->task[i] = (struct shutter_task){.counter = &fake[i], .pid = child[i]};
-		p->unit[i] = (struct shutter_unit){
-			.unit = pause_open_process(held, child[i], st.starttime),
-			.task = i,
-			.process = true};
-		assert_non_null(p->unit[i].unit);
-		p->job[i] = (struct shutter_job){
-			.job_id = 10 + i, .first_task = i, .tasks = 1, .first_unit = i, .units = 1};
-		p->schedule.job[i] = (struct schedule_job){.measured = true, .seed = {{i, 7}}};
-	}
+	for (int i = 0; i < JOBS; i++)
+		p->task[i].counter = &fake[i];
 	return p;
 }
 
