@@ -57,10 +57,8 @@ wait_end "$loud" 180
 ok "both are settled" eval 'wait_settled "$quiet" && wait_settled "$loud"'
 for id in "$quiet" "$loud"; do
 	text=$(part "$id")
-	progress=$(out "$id" progress) seconds=$(out "$id" seconds)
-	diag "job $id: progress $progress of $seconds s; $text"
-	cmp_num "its D is what it has lost, within two points" "$(awk -v p="$progress" -v s="$seconds" -v z="$(value "$text" stopped)" \
-		-v d="$(value "$text" d)" 'BEGIN { off = d - (1 - p / (s * (1 - z))); print off < 0 ? -off : off }')" '<' 0.02
+	diag "job $id: progress $(out "$id" progress) of $(out "$id" seconds) s; $text"
+	cmp_num "its D is what it has lost, within two points" "$(off_by "$id")" '<' 0.02
 	[ "$id" != "$quiet" ] || lost=$(value "$text" d)
 done
 # What it lost before is a tenth of the run here; of an hour it is a hundredth.

@@ -34,9 +34,7 @@ for i in 0 1; do
 	cmp_num "job $i made more than it would have side by side" "$progress" '>' \
 		"$(awk -v s="$seconds" -v l="$LOSS" 'BEGIN { print 1.2 * s * (1 - l) }')"
 	like "its bill names the turns" "$text" 'd=0\.[0-9]+ .* turned=0\.[2-4][0-9]* '
-	# What the whole run lost, without what shutters held and nobody pays for.
-	cmp_num "its D is what it has lost, within two points" "$(awk -v p="$progress" -v s="$seconds" -v z="$(value "$text" stopped)" -v d="$(value "$text" d)" \
-		'BEGIN { off = d - (1 - p / (s * (1 - z))); print off < 0 ? -off : off }')" '<' 0.02
+	cmp_num "its D is what it has lost, within two points" "$(off_by "${pair[i]}")" '<' 0.02
 	like "poppa why tells it" "$(poppa why "${pair[i]}" | tr '\n' ' ')" 'of the run it was held for the turns of its co-runners'
 done
 done_testing

@@ -34,7 +34,7 @@ signalled() {
 ok "a signal ends a slice" wait_until 30 signalled
 sleep 1
 ok "then nobody is held for a while" eval 'n=$(slices) && sleep 3 && [ "$(slices)" = "$n" ]'
-ok "and then they take turns again" eval 'n=$(slices) && wait_until 20 eval "[ \"\$(slices)\" -gt $n ]"'
+ok "and then they take turns again" eval 'n=$(slices) && wait_until 60 eval "[ \"\$(slices)\" -gt $n ]"'
 scontrol suspend "${pair[0]}"
 ok "a job is suspended in turns" wait_until 30 eval '[ "$(job_field "${pair[0]}" JobState)" = SUSPENDED ]'
 ok "then there are no turns" wait_until 10 beside

@@ -7,6 +7,10 @@
 . "$(dirname "$0")/bill.sh"
 
 dbd=$POPPA_SANDBOX/etc/slurmdbd.conf
+# Jobs of a test before this one that ended in the second in which it begins would be of its reports, too.
+nobody_runs() { [ -z "$(squeue -h -o %i)" ]; }
+wait_until 30 nobody_runs || diag "jobs of another test run: $(squeue -h -o '%i %u %T' | xargs)"
+sleep 2
 began=$(date +%Y-%m-%dT%H:%M:%S)
 
 # sums ARG...: rows, and billing times seconds, of the settled jobs that sacct shows with these options. The comment of a job

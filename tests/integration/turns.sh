@@ -8,6 +8,7 @@
 #   pair_runs                waits for both, and lets them run before all else that this machine does
 #   turning, beside          true while the jobs of the node take turns, or do not
 #   out ID NAME              what a job printed at its end: progress, seconds
+#   off_by ID                by how much D in the bill of one of the pair, settled, differs from what its program has lost
 #   slices                   how many slices there have been
 #   frozen ID                true where the freezer of its step is, in which Slurm and poppad write; anything_held: any step's
 #   looks N                  of N looks, a millisecond or more apart: how often the one and the other was frozen, and both
@@ -34,6 +35,14 @@ pair() {
 }
 pair_runs() { wait_running "${pair[0]}" && wait_running "${pair[1]}" && wait_until 20 all_work 2 "$PROGRAMS/quarrel $FILE "; }
 out() { sed -n "s/.*$2=\([0-9.]*\).*/\1/p" "$(home_of poppa-demo)/turns-$1.out"; }
+off_by() {
+	local id=$1 other=${pair[0]}
+	[ "$other" != "$id" ] || other=${pair[1]}
+	# D leaves out what shutters held, for which nobody pays, and what the program could do while they held the other one.
+	awk -v p="$(out "$id" progress)" -v s="$(out "$id" seconds)" -v z="$(value "$(part "$id")" stopped)" -v l="$LOSS" \
+		-v d="$(value "$(part "$id")" d)" -v os="$(out "$other" seconds)" -v oz="$(value "$(part "$other")" stopped)" \
+		'BEGIN { off = d - (1 - (p - l * oz * os) / (s * (1 - z))); print off < 0 ? -off : off }'
+}
 turning() { holds '.totals.turns.on'; }
 beside() { holds '.totals.turns.on | not'; }
 slices() { status '.totals.turns.slices'; }

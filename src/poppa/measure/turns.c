@@ -60,15 +60,16 @@ static bool gains_surely(const struct turns_job *j, uint64_t group, int jobs, in
 	return turns_gain(jobs, turn_ns, mean - SURE * error) >= TURNS_LEAST_GAIN;
 }
 
-/* Whether a job no longer gains by turns, or does not show it. */
+/* Whether a job no longer gains by turns, or does not show it. A few blocks that something else has
+ * spoilt move the mean, and with it its error. */
 static bool has_enough(
 	const struct turns_job *j, int jobs, int64_t turn_ns, int64_t began_ns, int64_t now_ns)
 {
 	int64_t seen = j->blocks->last_ns > began_ns ? j->blocks->last_ns : began_ns;
-	double error;
+	double error, mean = mean_of(j->blocks, TURNS_LAST, &error);
 
 	return now_ns - seen > TURNS_BLIND_S * NS_PER_S ||
-	       turns_gain(jobs, turn_ns, mean_of(j->blocks, TURNS_LAST, &error)) < 0;
+	       turns_gain(jobs, turn_ns, mean + error) < 0;
 }
 
 bool turns_look(struct turns *t, uint64_t group, const struct turns_job *job, int jobs,
