@@ -188,6 +188,34 @@ static void bursty_job(struct gen_spec *s)
 	gen_free(g);
 }
 
+/* Counts come in bursts, once a step: as those of MPI calls do. */
+static void steps(struct gen_spec *s, double least_ns, double most_ns)
+{
+	struct gen *g = gen_new(s);
+
+	if (!g)
+		return;
+	s->step_ns = exp(pick(g, log(least_ns), log(most_ns)));
+	s->step_share = pick(g, 0.05, 0.5);
+	gen_free(g);
+}
+
+static void steps_short(struct gen_spec *s)
+{
+	steps(s, 0.2e6, 2e6);
+}
+
+static void steps_long(struct gen_spec *s)
+{
+	steps(s, 2e6, 50e6);
+}
+
+static void steps_alone(struct gen_spec *s)
+{
+	steps_long(s);
+	s->d_max = 0;
+}
+
 /* Up to half of what is lost comes back slowly, and goes in the same way or at once; with long
  * blocks. */
 static void slow_part(struct gen_spec *s, double least_ns, double most_ns, bool decay)
@@ -243,36 +271,39 @@ static void slow_part_anything(struct gen_spec *s)
 }
 
 static const struct gen_family families[] = {
-	{"anything in range", anything, false},
-	{"noise 3 %", noise_3, false},
-	{"noise 10 %", noise_10, false},
-	{"refill tau 0.2 ms", quick_refill, false},
-	{"refill tau 1 ms", slow_refill, false},
-	{"refill 0.7 ms, decay 0.3 ms", unequal_tau, false},
-	{"one phase", one_phase, false},
-	{"five phases", five_phases, false},
-	{"five phases, once each", phases_once, false},
-	{"five phases in 2 s", short_phases, false},
-	{"phases at random times", random_phases, false},
-	{"rhythm near multiples of P", near_period, false},
-	{"four jobs", four_jobs, false},
-	{"no cycles", no_cycles, false},
-	{"late wake-ups, lost windows", late_and_lost, false},
-	{"D = 0, noise 10 %", no_contention, false},
-	{"D from 0.5 to 0.7", heavy_contention, false},
-	{"block rate by phase", rate_by_phase, false},
-	{"block rate by change", rate_by_change, false},
-	{"4 jobs, 5 phases, 10 %, 1 ms", hardest, false},
-	{"co-runner pauses for ms", bursty_corunner, false},
-	{"co-runner runs for ms", seldom_corunner, false},
-	{"bursts of the job's own", bursty_job, false},
-	{"a slow part, 2 to 20 ms", slow_part_20, true},
-	{"a slow part, 20 to 200 ms", slow_part_200, true},
-	{"a slow part, evenly", slow_part_even, true},
-	{"a slow part that goes at once", slow_part_gone, true},
-	{"a slow part, one phase", slow_part_one_phase, true},
-	{"a slow part, four jobs", slow_part_four_jobs, true},
-	{"a slow part, anything in range", slow_part_anything, true},
+	{"anything in range", anything, GEN_USUAL},
+	{"noise 3 %", noise_3, GEN_USUAL},
+	{"noise 10 %", noise_10, GEN_USUAL},
+	{"refill tau 0.2 ms", quick_refill, GEN_USUAL},
+	{"refill tau 1 ms", slow_refill, GEN_USUAL},
+	{"refill 0.7 ms, decay 0.3 ms", unequal_tau, GEN_USUAL},
+	{"one phase", one_phase, GEN_USUAL},
+	{"five phases", five_phases, GEN_USUAL},
+	{"five phases, once each", phases_once, GEN_USUAL},
+	{"five phases in 2 s", short_phases, GEN_USUAL},
+	{"phases at random times", random_phases, GEN_USUAL},
+	{"rhythm near multiples of P", near_period, GEN_USUAL},
+	{"four jobs", four_jobs, GEN_USUAL},
+	{"no cycles", no_cycles, GEN_USUAL},
+	{"late wake-ups, lost windows", late_and_lost, GEN_USUAL},
+	{"D = 0, noise 10 %", no_contention, GEN_USUAL},
+	{"D from 0.5 to 0.7", heavy_contention, GEN_USUAL},
+	{"block rate by phase", rate_by_phase, GEN_USUAL},
+	{"block rate by change", rate_by_change, GEN_USUAL},
+	{"4 jobs, 5 phases, 10 %, 1 ms", hardest, GEN_USUAL},
+	{"co-runner pauses for ms", bursty_corunner, GEN_USUAL},
+	{"co-runner runs for ms", seldom_corunner, GEN_USUAL},
+	{"bursts of the job's own", bursty_job, GEN_USUAL},
+	{"a slow part, 2 to 20 ms", slow_part_20, GEN_SLOW},
+	{"a slow part, 20 to 200 ms", slow_part_200, GEN_SLOW},
+	{"a slow part, evenly", slow_part_even, GEN_SLOW},
+	{"a slow part that goes at once", slow_part_gone, GEN_SLOW},
+	{"a slow part, one phase", slow_part_one_phase, GEN_SLOW},
+	{"a slow part, four jobs", slow_part_four_jobs, GEN_SLOW},
+	{"a slow part, anything in range", slow_part_anything, GEN_SLOW},
+	{"steps of 0.2 to 2 ms", steps_short, GEN_STEPS},
+	{"steps of 2 to 50 ms", steps_long, GEN_STEPS},
+	{"steps of 2 to 50 ms, D = 0", steps_alone, GEN_STEPS},
 };
 
 int gen_families(void)

@@ -2,15 +2,20 @@
 /* Families of synthetic jobs on which the estimators are judged. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "gen/gen.h"
 
+enum gen_kind {
+	GEN_USUAL,
+	GEN_SLOW,  /* a part comes back slowly */
+	GEN_STEPS, /* progress is seen in bursts, so one block says next to nothing */
+};
+
 struct gen_family {
 	const char *name;
 	void (*change)(struct gen_spec *spec); /* from the defaults; seed is set */
-	bool slow;                             /* a part comes back slowly */
+	enum gen_kind kind;
 };
 
 /* How many there are, and each of them. */

@@ -8,7 +8,8 @@
 #include "poppa/measure/long_credit.h"
 
 #define GHZ 2.5
-#define STEPS 12 /* a window's progress is summed over this many slices */
+#define SLICES 12 /* a window's progress is summed over so many */
+#define STEP_VARIES 0.25
 #define START_NS 1e12
 /* Long blocks: the first after so many seconds, then at times that grow by a factor for each whole
  * one, until it is the budget that makes them rare: the credit of a new job, and a share of the
@@ -35,6 +36,7 @@ struct gen_job {
 	struct course idle;   /* 1: its co-runners pause by themselves */
 	struct course bursts; /* 1: it runs at burst_speed */
 	double slow, slow_at; /* what was back of the slow part, and when */
+	double step, step_at; /* its step's length and how much of it is done, s of work alone */
 	int beyond;           /* windows of its next long block */
 	double next_long;     /* s */
 	double held;          /* s, the others in its long blocks, beyond usual ones */
@@ -236,6 +238,7 @@ struct gen *gen_new(const struct gen_spec *spec)
 		!(spec->shutter_ns > 0) || !(spec->period_ns > 0) || !(spec->idle_share < 1) ||
 		!(spec->burst_share < 1) || (spec->idle_share > 0 && !(spec->idle_ns > 0)) ||
 		(spec->burst_share > 0 && !(spec->burst_ns > 0)) ||
+		(spec->step_ns > 0 && !(spec->step_share > 0)) ||
 		(spec->slow_share > 0 && !(spec->slow_ns > 0)) || spec->beyond < 0 ||
 		spec->beyond > EST_MAX_WINDOWS)
 		return NULL;
@@ -302,15 +305,39 @@ static double mean_rate(
 {
 	double sum = 0;
 
-	for (int i = 0; i < STEPS; i++) {
-		double t = from + (to - from) * (i + 0.5) / STEPS, solo, co, back;
+	for (int i = 0; i < SLICES; i++) {
+		double t = from + (to - from) * (i + 0.5) / SLICES, solo, co, back;
 
 		rates_at(s, j, t, &solo, &co);
 		back = (1 - s->slow_share) * share_at(&m->fast, t) +
 		       s->slow_share * share_at(&m->slow, t);
 		sum += co + (solo - co) * back;
 	}
-	return sum / STEPS;
+	return sum / SLICES;
+}
+
+static void begin_step(struct gen *g, struct gen_job *j)
+{
+	j->step = g->spec.step_ns * 1e-9 * between(g, 1 - STEP_VARIES, 1 + STEP_VARIES);
+	j->step_at = 0;
+}
+
+/* What a job that works in steps shows while it does so much work, in seconds alone. */
+static double shown_in_steps(struct gen *g, struct gen_job *j, double work)
+{
+	double shown = 0;
+
+	while (work > 0) {
+		double part = fmin(work, j->step - j->step_at), busy = g->spec.step_share * j->step;
+
+		shown += (fmin(j->step_at + part, busy) - fmin(j->step_at, busy)) /
+			 g->spec.step_share;
+		j->step_at += part;
+		work -= part;
+		if (j->step_at >= j->step)
+			begin_step(g, j);
+	}
+	return shown;
 }
 
 static struct est_window measure(
@@ -321,6 +348,12 @@ static struct est_window measure(
 	double usual = s->shutter_ns / s->windows,
 	       calmer = s->beyond ? sqrt(fmax(ns / usual, 1)) : 1;
 
+	if (s->step_ns > 0) {
+		double solo, co;
+
+		rates_at(s, j, from, &solo, &co);
+		rate = solo * shown_in_steps(g, j, rate / solo * (to - from)) / (to - from);
+	}
 	rate *= fmax(1 + s->noise / calmer * gauss(g), 0.01);
 	if (gen_uniform(g) < s->outliers)
 		rate *= gen_uniform(g) < 0.5 ? between(g, 0, 0.4) : between(g, 2, 8);
@@ -421,6 +454,10 @@ static void take_windows(struct gen *g, struct gen_job *j, bool lone, int beyond
 		j->slow_at = back;
 	}
 	after.slow = slow_mix(s, j, back, false);
+	if (s->step_ns > 0) {
+		begin_step(g, j);
+		j->step_at = gen_uniform(g) * j->step;
+	}
 	b->start_ns = (uint64_t)(START_NS + edge[0] * 1e9);
 	b->before_n = k;
 	b->during_n = lone ? k : 0;

@@ -44,6 +44,9 @@ struct gen_spec {
 	/* The job itself runs at another speed for this share of the time, alike; in it, it loses
 	 * so many times as much as otherwise. */
 	double burst_share, burst_ns, burst_speed, burst_loss;
+	/* It works in steps of so long alone, each up to a quarter longer or shorter, and makes its
+	 * progress in the first share of each; 0 = evenly. */
+	double step_ns, step_share;
 	bool cycles; /* else progress a nanosecond */
 	int windows; /* K */
 	double shutter_ns, period_ns;

@@ -7,7 +7,8 @@
  * nor frozen, this one makes LOSS (0 to 1) less progress; from PEACE seconds after its start on, no
  * less. It ends after WORK seconds of progress, if that comes first. Progress is time: one
  * microsecond alone is one beat. It is mostly asleep, so a busy machine does not disturb it. In the
- * end it prints the progress that it has made and the time since its start, both in seconds. SIGUSR1 is counted, and how often is printed, too.
+ * end it prints the progress that it has made and the time since its start, both in seconds.
+ * SIGUSR1 is counted, and how often is printed, too.
  */
 #include <errno.h>
 #include <error.h>

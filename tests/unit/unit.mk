@@ -107,6 +107,7 @@ check_PROGRAMS += \
 	tests/unit/poppa/estimate/test_attribution \
 	tests/unit/poppa/estimate/test_blockfit \
 	tests/unit/poppa/estimate/test_blockrate \
+	tests/unit/poppa/estimate/test_blocksum \
 	tests/unit/poppa/estimate/test_clipmean \
 	tests/unit/poppa/estimate/test_estimator \
 	tests/unit/poppa/estimate/test_estimator_series \

@@ -19,12 +19,16 @@
  * were left out that can explain it. It loses weight where the job itself has bursts: there a ratio
  * of means counts them at their rate, a mean of ratios has Jensen's bias, and the blocks that hold
  * together are the better ones.
+ *
+ * Where most blocks do not hold together, those that do are not the job's usual ones: its counts
+ * come in bursts. Then the ratio of mean rates over all blocks (blocksum.h) is the estimate.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "poppa/estimate/blockfit.h"
+#include "poppa/estimate/blocksum.h"
 #include "poppa/estimate/estimator_impl.h"
 #include "poppa/estimate/estimator_series.h"
 #include "poppa/estimate/estimator_state.h"
@@ -51,6 +55,17 @@
 #define DOUBT 10.0 /* squared distance at which both estimates weigh the same, with USUAL_LOSS */
 #define SLOW_SIGMAS 3.0 /* standard errors by which what comes back slowly is certain */
 #define MUCH 0.8        /* of the mean square of what the job loses: enough for a long block */
+/* The share of blocks left out at which the sums of all are trusted by half. Where co-runners
+ * switch, it is 0.3. It is less where the windows alone are rough, too, in so many blocks. */
+#define MOST_LOST 0.5
+#define MOST_LOST_ROUGH 0.125
+#define MANY_ROUGH 0.6
+#define LOST_POWER 8
+/* Where many blocks are rough and the sums differ by more than their noise, they have this weight
+ * at least: half of it with so many blocks, or at this squared distance in standard errors. */
+#define ROUGH_TRUST 0.3
+#define ROUGH_HALF 0.4
+#define ROUGH_DOUBT 1.0
 #define USUAL_LOSS 0.03 /* share of blocks that do not hold together, with phases of seconds */
 
 struct robust_state {
@@ -73,6 +88,7 @@ struct robust_state {
 	struct series steady, all; /* of the blocks that hold together, and of all */
 	/* Sums of what blockfit_variogram() gave, and of how many blocks. */
 	double variogram[BLOCKFIT_LAGS], climb[BLOCKFIT_LAGS], variograms;
+	struct blocksum sum; /* of all blocks */
 };
 
 struct robust_state *robust_new(const struct slow_prior *prior)
@@ -258,6 +274,7 @@ bool robust_add(struct robust_state *r, const struct est_block *block)
 	int best;
 
 	r->blocks++;
+	blocksum_add(&r->sum, block);
 	blockfit_prepare(block, &p);
 	sigma = fmax(
 		r->sigma.count ? recent_median(&r->sigma) : blockfit_first_sigma(&p), MIN_SIGMA);
@@ -383,16 +400,14 @@ static double trust_in_whole(
 	return z2 >= 0 ? z2 * z2 / (1 + z2 * z2) / (1 + own * own) : 0;
 }
 
-void robust_result(const struct robust_state *r, struct est_result *out)
+/* The estimate from blocks that hold together, and from all as they are: 1 - D. */
+static double estimate_fits(const struct robust_state *r, double *variance)
 {
 	/* Closed copies: the last block counts in them without waiting for the one after it. */
 	struct series steady = r->steady, all = r->all;
 	struct estimates e, whole;
-	double off, trust, half, mean, noise;
+	double off, trust, mean, noise;
 
-	*out = (struct est_result){r->blocks, r->used, NAN, NAN, NAN, NAN};
-	if (r->used == 0)
-		return;
 	estimate_families(r, &steady, &e);
 	/* Hausman's comparison: ALL is the sharper one, so the variances subtract. */
 	off = e.u[BLOCKFIT_ALL] - e.u[BLOCKFIT_BEFORE];
@@ -400,22 +415,61 @@ void robust_result(const struct robust_state *r, struct est_result *out)
 	      fmax(e.variance[BLOCKFIT_BEFORE] - e.variance[BLOCKFIT_ALL],
 		      0.1 * e.variance[BLOCKFIT_BEFORE]);
 	trust = off >= 0 ? 1 / (1 + off * off / 4) : 1;
-	mean = mix_families(&e, trust, &out->variance);
+	mean = mix_families(&e, trust, variance);
 	/* Co-runners that switch and caches that empty slowly look alike in all blocks as they are.
 	 */
 	if (all.blocks > 0 && !goes_slowly(r)) {
-		double u, variance;
+		double u, u_variance;
 
 		estimate_families(r, &all, &whole);
-		u = mix_families(&whole, trust, &variance);
-		trust = trust_in_whole(r, u - mean, variance, e.variance[BLOCKFIT_ALL]);
-		mean = mix(trust, u, variance, mean, out->variance, &out->variance);
+		u = mix_families(&whole, trust, &u_variance);
+		trust = trust_in_whole(r, u - mean, u_variance, e.variance[BLOCKFIT_ALL]);
+		mean = mix(trust, u, u_variance, mean, *variance, variance);
 	}
+	*variance += e.missed + pow(OWN_DOUBT * own_bursts(r, &noise) * mean, 2);
+	return mean;
+}
+
+/* The weight of the sums of all blocks, which differ from the estimate by the fits by `off`. */
+static double trust_in_sums(const struct robust_state *r, double off, double variance)
+{
+	double lost = 1 - (double)r->used / (double)r->blocks;
+	double share = blocksum_rough(&r->sum), rough = fmin(share / MANY_ROUGH, 1);
+	double half = rough * MOST_LOST_ROUGH + (1 - rough) * MOST_LOST;
+	double least = ROUGH_TRUST / (1 + pow(ROUGH_HALF / share, LOST_POWER));
+	double z2 = off * off / variance / ROUGH_DOUBT;
+
+	least *= z2 >= 0 ? z2 * z2 / (1 + z2 * z2) : 0;
+	return fmax(1 / (1 + pow(half / lost, LOST_POWER)), least);
+}
+
+void robust_result(const struct robust_state *r, struct est_result *out)
+{
+	double mean = NAN, u, variance, trust;
+	double values = (double)r->steady.values + (r->steady.values == 0);
+
+	*out = (struct est_result){r->blocks, r->used, NAN, NAN, NAN, NAN};
+	if (r->used)
+		mean = estimate_fits(r, &out->variance);
+	if (blocksum_result(&r->sum, &u, &variance)) {
+		trust = trust_in_sums(r, u - mean, variance);
+		if (!r->used || values < 2) {
+			mean = u;
+			out->variance = variance;
+		} else {
+			mean = mix(trust, u, variance, mean, out->variance, &out->variance);
+		}
+		if (trust > 0.5) {
+			out->used = r->blocks;
+			values = r->sum.blocks;
+		}
+	}
+	if (isnan(mean))
+		return;
 	out->degradation = 1 - mean;
-	out->variance += e.missed;
-	out->variance += pow(OWN_DOUBT * own_bursts(r, &noise) * mean, 2);
-	if (steady.values > 1) {
-		half = statistics_t95(fmin((double)steady.values - 1, 30)) * sqrt(out->variance);
+	if (values > 1) {
+		double half = statistics_t95(fmin(values - 1, 30)) * sqrt(out->variance);
+
 		out->lo = out->degradation - half;
 		out->hi = out->degradation + half;
 	} else {
@@ -432,7 +486,7 @@ static const struct state_field fields[] = {WHOLE(blocks), WHOLE(used), REAL(sig
 	REAL(odd), REAL(odd_log_u), WHOLE(odd_there)};
 
 static const struct state_field all_fields[] = {
-	WHOLE(all.blocks), REAL(variogram), REAL(climb), REAL(variograms)};
+	WHOLE(all.blocks), REAL(variogram), REAL(climb), REAL(variograms), REAL(sum)};
 
 json_t *robust_save(const struct robust_state *r)
 {

@@ -5,6 +5,7 @@ libestimate_la_SOURCES = \
 	src/poppa/estimate/attribution.c src/poppa/estimate/attribution.h \
 	src/poppa/estimate/blockfit.c src/poppa/estimate/blockfit.h \
 	src/poppa/estimate/blockrate.c src/poppa/estimate/blockrate.h \
+	src/poppa/estimate/blocksum.c src/poppa/estimate/blocksum.h \
 	src/poppa/estimate/clipmean.c src/poppa/estimate/clipmean.h \
 	src/poppa/estimate/estimator.c src/poppa/estimate/estimator.h \
 	src/poppa/estimate/estimator_impl.h \

@@ -19,14 +19,14 @@
 
 /* Runs on a machine whose caches refill slowly, or on one where nothing does. */
 static struct gen_score judge(
-	bool slow, uint64_t seed, const struct slow_prior *prior, struct slow_vote *votes)
+	enum gen_kind kind, uint64_t seed, const struct slow_prior *prior, struct slow_vote *votes)
 {
 	struct gen_score score = {.jobs = 0};
 
 	for (int run = 0, family = 0; run < RUNS; family = (family + 1) % gen_families()) {
 		struct gen_spec spec;
 
-		if (gen_family(family)->slow != slow)
+		if (gen_family(family)->kind != kind)
 			continue;
 		gen_family_spec(family, seed + (uint64_t)run, &spec);
 		spec.length_s = LENGTH_S;
@@ -45,7 +45,7 @@ static void learn(bool slow, struct slow_prior *prior)
 
 	for (int u = 0; u < USERS; u++)
 		slow_vote_init(&votes[u]);
-	judge(slow, FIRST_SEED, NULL, votes);
+	judge(slow ? GEN_SLOW : GEN_USUAL, FIRST_SEED, NULL, votes);
 	slow_prior_of_votes(votes, USERS, prior);
 }
 
@@ -53,7 +53,7 @@ static void learn(bool slow, struct slow_prior *prior)
 static double error_with(
 	bool slow, const char *which, const struct slow_prior *prior, double *half_width)
 {
-	struct gen_score s = judge(slow, HELD_OUT, prior, NULL);
+	struct gen_score s = judge(slow ? GEN_SLOW : GEN_USUAL, HELD_OUT, prior, NULL);
 
 	print_message(
 		"%s, %s prior (%.2f %.2f %.2f): %d jobs, error %.3f %%, bias of D %+.4f, half "

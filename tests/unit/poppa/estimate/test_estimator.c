@@ -310,7 +310,7 @@ static void awaits_long_blocks(void **state)
 	for (int f = 0; f < gen_families(); f++) {
 		struct gen_spec spec;
 
-		if (!gen_family(f)->slow)
+		if (gen_family(f)->kind != GEN_SLOW)
 			continue;
 		gen_family_spec(f, 1, &spec);
 		spec.beyond = 0;
@@ -336,6 +336,7 @@ static void awaits_long_blocks(void **state)
 #define LONG_FAMILY_ERROR 0.01
 #define SLOW_ERROR 0.007 /* where a part comes back slowly */
 #define IDLE_ERROR 0.004 /* where nothing does */
+#define STEPS_ERROR 0.07 /* where one block says next to nothing */
 
 /* Mean errors and intervals of a family, and adds its score to `sum`. */
 static void family_is_accurate(
@@ -365,10 +366,10 @@ JUDGES static void robust_is_accurate(void **state)
 
 	(void)state;
 	for (int f = 0; f < gen_families(); f++) {
-		if (gen_family(f)->slow) {
+		if (gen_family(f)->kind == GEN_SLOW)
 			family_is_accurate(f, GEN_BEYOND, SEEDS, LONG_FAMILY_ERROR, &slow);
+		if (gen_family(f)->kind != GEN_USUAL)
 			continue;
-		}
 		family_is_accurate(f, 0, SEEDS, FAMILY_ERROR, &all);
 		/* Where nothing is slow, long blocks must not add much noise. */
 		family_is_accurate(f, GEN_BEYOND, IDLE_SEEDS, LONG_FAMILY_ERROR, &idle);
@@ -392,6 +393,21 @@ JUDGES static void robust_is_accurate(void **state)
 	assert_true(idle.covered >= 0.9 * idle.jobs);
 	assert_true(slow.error / slow.jobs <= SLOW_ERROR);
 	assert_true(slow.covered >= 0.87 * slow.jobs);
+}
+
+/* Where one block says next to nothing, intervals say that; and what they say is nearly right. */
+JUDGES static void bursts_are_seen(void **state)
+{
+	struct gen_score steps = {0};
+
+	(void)state;
+	for (int f = 0; f < gen_families(); f++)
+		if (gen_family(f)->kind == GEN_STEPS)
+			family_is_accurate(f, 0, SEEDS, STEPS_ERROR, &steps);
+	print_message("with steps: in the interval %d of %d, which is %.3f on either side\n",
+		steps.covered, steps.jobs, steps.width / steps.jobs);
+	assert_true(steps.covered >= 0.87 * steps.jobs);
+	assert_true(fabs(steps.bias / steps.jobs) < 0.02);
 }
 
 /* What sanitizers may find in the estimator is seen in one run of each family. */
@@ -633,6 +649,7 @@ int main(void)
 		cmocka_unit_test(awaits_long_blocks),
 #ifndef __SANITIZE_ADDRESS__ /* they take minutes with it, and judge errors, not code */
 		cmocka_unit_test(robust_is_accurate),
+		cmocka_unit_test(bursts_are_seen),
 		cmocka_unit_test(small_degradations_are_not_biased),
 		cmocka_unit_test(robust_does_not_mind_the_block_rate),
 #endif
