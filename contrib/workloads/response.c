@@ -7,8 +7,9 @@
  * stopped for as long as --long, and the victim is read at moments that double. The degradation by
  * the first L of all long stops is what a shutter of length L could see at best; by their last
  * half it is the truth. What the two differ by comes back slowly. What the estimator differs by
- * from the mean of the same short stops, is its choice among blocks and windows. For experiments,
- * not for production.
+ * from the mean of the same short stops, is its choice among blocks and windows. A second estimator
+ * gets the same short stops and, ever more seldom, one as long as poppad's long blocks. For
+ * experiments, not for production.
  */
 #include <argp.h>
 #include <errno.h>
@@ -70,7 +71,8 @@ struct sums {
  * stop; of 1 - D by the first so many intervals; by the last half; by short stops. */
 static struct sums after_stop[MAX_MOMENTS], after_resume[MAX_MOMENTS], by_length[MAX_MOMENTS],
 	truth, plain;
-static struct estimator *robust;
+static struct estimator *robust, *with_long;
+static int long_blocks;
 
 static void add(struct sums *s, double v)
 {
@@ -198,13 +200,13 @@ static double rate(const struct reading *from, const struct reading *to)
 }
 
 /* lent: whether this thread runs on a processor of the co-runner, which runs. */
-static int windows(const struct reading *r, bool lent, struct est_window *w)
+static int windows(const struct reading *r, int n, bool lent, struct est_window *w)
 {
-	for (int k = 0; k < WINDOWS; k++)
+	for (int k = 0; k < n; k++)
 		w[k] = (struct est_window){.progress = r[k + 1].progress - r[k].progress,
 			.dur_ns = (double)(r[k + 1].at - r[k].at),
 			.lent_ns = lent ? (double)(r[k + 1].own - r[k].own) : 0};
-	return WINDOWS;
+	return n;
 }
 
 static int short_round(const struct reading *rested)
@@ -221,11 +223,42 @@ static int short_round(const struct reading *rested)
 	if (rc || look_at_region(after))
 		return -1;
 	b.start_ns = (uint64_t)before[0].at;
-	b.before_n = windows(before, true, b.before);
-	b.during_n = windows(during, false, b.during);
-	b.after_n = windows(after, true, b.after);
+	b.before_n = windows(before, WINDOWS, true, b.before);
+	b.during_n = windows(during, WINDOWS, false, b.during);
+	b.after_n = windows(after, WINDOWS, true, b.after);
 	estimator_add(robust, &b);
+	estimator_add(with_long, &b);
 	add(&plain, rate(rested, &before[0]) / rate(&during[WINDOWS / 2], &during[WINDOWS]));
+	return 0;
+}
+
+/* A long block, as poppad has it: nobody reads what comes after it. */
+static int long_block(int beyond)
+{
+	struct reading before[WINDOWS + 1], during[WINDOWS + 1], on[EST_BEYOND + 1];
+	struct est_block b = {.start_ns = 0};
+	int64_t at;
+	int rc;
+
+	if (look_at_region(before))
+		return -1;
+	watchdog_stop(PARTNER);
+	rc = look_at_region(during);
+	on[0] = during[WINDOWS];
+	at = on[0].at;
+	for (int i = 0; i < beyond && !rc; i++) {
+		at += (int64_t)est_beyond_ns(i, (double)shutter_ns);
+		rc = look(at, &on[i + 1]);
+	}
+	watchdog_resume(PARTNER);
+	if (rc)
+		return -1;
+	b.start_ns = (uint64_t)before[0].at;
+	b.before_n = windows(before, WINDOWS, true, b.before);
+	b.during_n = windows(during, WINDOWS, false, b.during);
+	b.beyond_n = windows(on, beyond, false, b.beyond);
+	estimator_add(with_long, &b);
+	long_blocks++;
 	return 0;
 }
 
@@ -256,9 +289,11 @@ static int long_round(const struct reading *rested)
 static void measure(void)
 {
 	int64_t end = clock_now() + total_ns, hold = clock_now();
+	int next_block = 4;
 
 	for (int n = 0; clock_now() < end; n++) {
 		struct reading rested;
+		int beyond = 0;
 
 		if (socket_path && clock_now() >= hold) {
 			meter_hold(socket_path, true);
@@ -268,7 +303,13 @@ static void measure(void)
 		if (meter_rest(rest_ns / 2) || look(clock_now(), &rested) ||
 			meter_rest(rest_ns / 2))
 			return;
-		if (n % 2 ? long_round(&rested) : short_round(&rested))
+		if (n >= next_block && n % 2 == 0)
+			beyond = estimator_long_windows(with_long);
+		if (beyond)
+			next_block = 2 * n;
+		if (beyond      ? long_block(beyond)
+			: n % 2 ? long_round(&rested)
+				: short_round(&rested))
 			return;
 		if (meter_follow_threads(job, 1))
 			return;
@@ -282,10 +323,17 @@ static json_t *degradation_json(const struct sums *s)
 		field_real_or_null(standard_error(s)), "n", s->n);
 }
 
+static json_t *estimate_json(const struct est_result *r)
+{
+	return json_pack("{s:o,s:o,s:o,s:I,s:I}", "degradation", field_real_or_null(r->degradation),
+		"lo", field_real_or_null(r->lo), "hi", field_real_or_null(r->hi), "blocks",
+		(json_int_t)r->blocks, "used", (json_int_t)r->used);
+}
+
 static bool report(void)
 {
 	json_t *lengths = json_array(), *stop = json_array(), *resume = json_array(), *all;
-	struct est_result r;
+	struct est_result r, l;
 
 	if (truth.n < METER_MIN_PAIRS || plain.n < METER_MIN_PAIRS) {
 		error(0, 0, "only %d long and %d short stops; %d of each are the least", truth.n,
@@ -293,6 +341,7 @@ static bool report(void)
 		return false;
 	}
 	estimator_result(robust, &r);
+	estimator_result(with_long, &l);
 	if (!json)
 		printf("%10s %12s %12s %22s\n", "ms", "after stop", "after resume",
 			"D by the first so long");
@@ -311,15 +360,14 @@ static bool report(void)
 	}
 	if (!json)
 		printf("true degradation %.4f (%.4f), by the second half of short stops %.4f (%.4f), by the estimator %.4f (%.4f "
-		       "to %.4f), %d long and %d short stops\n",
+		       "to %.4f), with %d long blocks %.4f (%.4f to %.4f), %d long and %d short stops\n",
 			1 - mean(&truth), standard_error(&truth), 1 - mean(&plain),
-			standard_error(&plain), r.degradation, r.lo, r.hi, truth.n, plain.n);
-	all = json_pack("{s:o,s:o,s:o,s:o,s:o,s:{s:o,s:o,s:o,s:I,s:I}}", "truth",
-		degradation_json(&truth), "plain", degradation_json(&plain), "by_length", lengths,
-		"after_stop", stop, "after_resume", resume, "robust", "degradation",
-		field_real_or_null(r.degradation), "lo", field_real_or_null(r.lo), "hi",
-		field_real_or_null(r.hi), "blocks", (json_int_t)r.blocks, "used",
-		(json_int_t)r.used);
+			standard_error(&plain), r.degradation, r.lo, r.hi, long_blocks,
+			l.degradation, l.lo, l.hi, truth.n, plain.n);
+	all = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:i}", "truth", degradation_json(&truth),
+		"plain", degradation_json(&plain), "by_length", lengths, "after_stop", stop,
+		"after_resume", resume, "robust", estimate_json(&r), "with_long", estimate_json(&l),
+		"long_blocks", long_blocks);
 	meter_show(all, json);
 	return true;
 }
@@ -355,7 +403,8 @@ int main(int argc, char **argv)
 	if (nodeconf_load(nodeconf_path(path, sizeof(path)), &conf, &err))
 		error(EXIT_FAILURE, 0, "%s", err.text);
 	robust = estimator_new(ESTIMATE_ROBUST, NULL);
-	if (!robust)
+	with_long = estimator_new(ESTIMATE_ROBUST, &slow_prior_default);
+	if (!robust || !with_long)
 		error(EXIT_FAILURE, errno, "memory");
 	for (int j = 0; j < JOBS; j++)
 		meter_open(&job[j], j == VICTIM, backend, &conf);
@@ -370,5 +419,6 @@ int main(int argc, char **argv)
 	for (int j = 0; j < JOBS; j++)
 		meter_close(&job[j]);
 	estimator_free(robust);
+	estimator_free(with_long);
 	return enough ? EXIT_SUCCESS : EXIT_FAILURE;
 }

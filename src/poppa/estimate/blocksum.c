@@ -8,10 +8,12 @@
 #include "poppa/estimate/blockfit.h"
 #include "poppa/estimate/blockrate.h"
 
-/* A block after a gap longer than this many usual ones counts as after so many. */
-#define MOST_GAPS 8
+/* A block after a gap longer than this many usual ones counts as after so many: of blocks that say
+ * next to nothing, none must count for many. */
+#define MOST_GAPS 2
 /* Windows alone of this relative variance are rough. */
 #define ROUGH 0.04
+#define DOUBTED 4.0       /* what phases make counts by half at this squared distance from none */
 #define HIGHER_ORDERS 0.5 /* standard error of what they make, beside the second one */
 
 struct part {
@@ -46,7 +48,7 @@ static double of_phases(const struct blocksum *b, double *unknown)
 	double x = 1 / (solo * solo * b->lag_weight), y = 1 / (co * solo * b->lag_weight);
 	double by = x * b->lag_solo - y * b->lag_co;
 	double error2 = x * x * b->lag_solo2 - 2 * x * y * b->lag_cross + y * y * b->lag_co2;
-	double share = by != 0 ? fmax(1 - error2 / (by * by), 0) : 0;
+	double z2 = by * by / error2 / DOUBTED, share = z2 > 0 ? z2 * z2 / (1 + z2 * z2) : 0;
 
 	*unknown += share * error2 + (1 - share) * fmin(by * by, error2) +
 		    pow(HIGHER_ORDERS * share * by, 2);
