@@ -32,4 +32,4 @@ contrib_workloads_null_LDADD = $(WORKLOAD_LIBS)
 contrib_workloads_stream_SOURCES = contrib/workloads/stream.c $(WORKLOAD_SOURCES)
 contrib_workloads_stream_CFLAGS = $(WORKLOAD_CFLAGS)
 contrib_workloads_stream_LDADD = $(WORKLOAD_LIBS)
-EXTRA_DIST += contrib/workloads/README.md contrib/workloads/degradation-table contrib/workloads/heat.f90
+EXTRA_DIST += contrib/workloads/README.md contrib/workloads/degradation-table contrib/workloads/response-table contrib/workloads/heat.f90

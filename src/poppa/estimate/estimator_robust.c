@@ -448,7 +448,7 @@ void robust_result(const struct robust_state *r, struct est_result *out)
 	double mean = NAN, u, variance, trust;
 	double values = (double)r->steady.values + (r->steady.values == 0);
 
-	*out = (struct est_result){r->blocks, r->used, NAN, NAN, NAN, NAN};
+	*out = (struct est_result){r->blocks, r->used, NAN, NAN, NAN, NAN, false};
 	if (r->used)
 		mean = estimate_fits(r, &out->variance);
 	if (blocksum_result(&r->sum, &u, &variance)) {
@@ -459,7 +459,8 @@ void robust_result(const struct robust_state *r, struct est_result *out)
 		} else {
 			mean = mix(trust, u, variance, mean, out->variance, &out->variance);
 		}
-		if (trust > 0.5) {
+		out->bursts = trust > 0.5;
+		if (out->bursts) {
 			out->used = r->blocks;
 			values = r->sum.blocks;
 		}

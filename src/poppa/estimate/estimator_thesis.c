@@ -56,7 +56,7 @@ void thesis_result(const struct thesis_state *t, struct est_result *out)
 {
 	double n = (double)t->used, ratio, residual, half;
 
-	*out = (struct est_result){t->blocks, t->used, NAN, NAN, NAN, NAN};
+	*out = (struct est_result){t->blocks, t->used, NAN, NAN, NAN, NAN, false};
 	if (t->used == 0)
 		return;
 	ratio = t->sum_co / t->sum_solo;

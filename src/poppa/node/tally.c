@@ -15,6 +15,9 @@
 #define MIN_ROUGH_BLOCKS 4      /* usable ones for an interval that is shown */
 #define MAX_ROUGH 10            /* of a degradation; above that it is no measurement */
 #define MAX_STANDARD_ERROR 0.25 /* of a degradation that is worth a price */
+/* Where progress comes in bursts, which anybody can make: a D below 0 counts as 0, so noise is
+ * worth two fifths of its standard error. */
+#define MAX_BURSTS_ERROR 0.05
 /* One block in so many may be spoilt by chance. */
 #define SPOILT_SHARE 16.0
 #define SPOILT_SIGMAS 2
@@ -197,9 +200,9 @@ static void take_off(struct est_result *r, const struct tally *t)
 static enum record_lack lack_of(const struct tally *t, const struct est_result *r, int min_blocks)
 {
 	bool enough = r->used >= (uint64_t)min_blocks;
+	double most = r->bursts ? MAX_BURSTS_ERROR : MAX_STANDARD_ERROR;
 
-	if (enough && r->degradation < 1 &&
-		!(r->variance > MAX_STANDARD_ERROR * MAX_STANDARD_ERROR))
+	if (enough && r->degradation < 1 && !(r->variance > most * most))
 		return LACK_NOTHING;
 	if (t->spoilt > r->blocks)
 		return LACK_STILLNESS;
