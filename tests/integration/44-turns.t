@@ -12,10 +12,10 @@
 turns_begin
 
 # --- They suit each other after a while.
-pair 240 75
+pair 300 130
 ok "two jobs run" pair_runs
 ok "they take turns" wait_until 240 turning
-ok "until they suit each other" wait_until 150 beside
+ok "until they suit each other" wait_until 220 beside
 like "poppad says so" "$(tail -n 5 "$(ctl log poppad)")" "jobs (${pair[0]}, ${pair[1]}|${pair[1]}, ${pair[0]}) run side by side again"
 read -r first second both < <(looks 1000)
 cmp_num "and then only shutters hold them" "$((first + second))" '<' 300
