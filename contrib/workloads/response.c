@@ -209,33 +209,12 @@ static int windows(const struct reading *r, int n, bool lent, struct est_window 
 	return n;
 }
 
-static int short_round(const struct reading *rested)
+/* The partner is stopped for a block of poppad's: a short one goes to both estimators, a long one,
+ * with so many windows beyond, to the second one only. Nobody reads what comes after a long one. */
+static int block_round(const struct reading *rested, int beyond)
 {
 	struct reading before[WINDOWS + 1], during[WINDOWS + 1], after[WINDOWS + 1];
-	struct est_block b = {.start_ns = 0};
-	int rc;
-
-	if (look_at_region(before))
-		return -1;
-	watchdog_stop(PARTNER);
-	rc = look_at_region(during);
-	watchdog_resume(PARTNER);
-	if (rc || look_at_region(after))
-		return -1;
-	b.start_ns = (uint64_t)before[0].at;
-	b.before_n = windows(before, WINDOWS, true, b.before);
-	b.during_n = windows(during, WINDOWS, false, b.during);
-	b.after_n = windows(after, WINDOWS, true, b.after);
-	estimator_add(robust, &b);
-	estimator_add(with_long, &b);
-	add(&plain, rate(rested, &before[0]) / rate(&during[WINDOWS / 2], &during[WINDOWS]));
-	return 0;
-}
-
-/* A long block, as poppad has it: nobody reads what comes after it. */
-static int long_block(int beyond)
-{
-	struct reading before[WINDOWS + 1], during[WINDOWS + 1], on[EST_BEYOND + 1];
+	struct reading on[EST_BEYOND + 1];
 	struct est_block b = {.start_ns = 0};
 	int64_t at;
 	int rc;
@@ -251,14 +230,19 @@ static int long_block(int beyond)
 		rc = look(at, &on[i + 1]);
 	}
 	watchdog_resume(PARTNER);
-	if (rc)
+	if (rc || (!beyond && look_at_region(after)))
 		return -1;
 	b.start_ns = (uint64_t)before[0].at;
 	b.before_n = windows(before, WINDOWS, true, b.before);
 	b.during_n = windows(during, WINDOWS, false, b.during);
 	b.beyond_n = windows(on, beyond, false, b.beyond);
+	b.after_n = beyond ? 0 : windows(after, WINDOWS, true, b.after);
 	estimator_add(with_long, &b);
-	long_blocks++;
+	long_blocks += beyond > 0;
+	if (beyond)
+		return 0;
+	estimator_add(robust, &b);
+	add(&plain, rate(rested, &before[0]) / rate(&during[WINDOWS / 2], &during[WINDOWS]));
 	return 0;
 }
 
@@ -307,9 +291,7 @@ static void measure(void)
 			beyond = estimator_long_windows(with_long);
 		if (beyond)
 			next_block = 2 * n;
-		if (beyond      ? long_block(beyond)
-			: n % 2 ? long_round(&rested)
-				: short_round(&rested))
+		if (n % 2 ? long_round(&rested) : block_round(&rested, beyond))
 			return;
 		if (meter_follow_threads(job, 1))
 			return;

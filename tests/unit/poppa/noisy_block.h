@@ -6,7 +6,9 @@
 
 #include "poppa/estimate/estimator.h"
 
-static uint64_t random_state = 88172645463325252u;
+#define FIRST_RANDOM 88172645463325252u
+
+static uint64_t random_state = FIRST_RANDOM;
 
 static inline double noise(double sd)
 {

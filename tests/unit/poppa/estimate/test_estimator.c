@@ -194,6 +194,7 @@ static void same_result(const struct estimator *a, const struct estimator *b)
 	estimator_result(a, &ra);
 	estimator_result(b, &rb);
 	assert_memory_equal(&ra, &rb, offsetof(struct est_result, bursts));
+	assert_int_equal(ra.bursts, rb.bursts);
 	assert_int_equal(estimator_long_windows(a), estimator_long_windows(b));
 }
 

@@ -212,6 +212,7 @@ static void the_log_says_the_same(void **state)
 	}
 	unlink(path);
 	assert_memory_equal(&logged_result[1], &live, offsetof(struct est_result, bursts));
+	assert_int_equal(logged_result[1].bursts, live.bursts);
 	assert_true(fabs(logged_result[0].degradation - live.degradation) > 1e-4);
 }
 
