@@ -17,6 +17,8 @@ enum turns_use { TURNS_NO, TURNS_LIMITS, TURNS_YES };
 enum stripe_classes { CLASSES_OWN, CLASSES_SHARED };
 /* What a co-located job's time limit counts: its progress, as if alone, or time. */
 enum stripe_timelimit { TIMELIMIT_PROGRESS, TIMELIMIT_WALL };
+/* An extension is at most so many times the limit that was asked for. */
+#define TIME_LIMIT_MOST_TIMES 5
 
 /* Another number of lanes for nodes of one shape. */
 struct stripe_rule {

@@ -53,6 +53,7 @@ check_PROGRAMS += \
 	tests/unit/striping/submit/test_constraint \
 	tests/unit/striping/submit/test_colocate_option \
 	tests/unit/striping/submit/test_submission \
+	tests/unit/striping/partners/test_expected_end \
 	tests/unit/striping/partners/test_expectation \
 	tests/unit/striping/partners/test_lane_choice \
 	tests/unit/striping/partners/test_lane_prices \

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An extension is at most so many times the limit that was asked for. */
-#define TIME_LIMIT_MOST_TIMES 5
+#include "common/settings.h"
+
 /* Moves of less than this share of the time that is left are not made. */
 #define TIME_LIMIT_LEAST_MOVE 0.02
 /* An end that comes nearer leaves at least so much time, seconds. */

@@ -108,14 +108,21 @@ bool partner_on_probation(const struct partner *me, const struct partner *const 
 	return me->may_leave && may_share(me, others, count, pairs, true);
 }
 
+double partner_degradation(const struct partner *me, const struct partner *const *others, int count,
+	int i, const struct pairs *pairs)
+{
+	bool known;
+
+	return degradation_of(me, others, count, i, pairs, EXPECTED, &known);
+}
+
 double partner_loss(const struct partner *me, const struct partner *const *others, int count,
 	const struct pairs *pairs)
 {
 	double loss = 0;
-	bool known;
 
 	for (int i = 0; count && i <= count; i++)
-		loss += degradation_of(me, others, count, i, pairs, EXPECTED, &known);
+		loss += partner_degradation(me, others, count, i, pairs);
 	return loss;
 }
 

@@ -5,6 +5,7 @@
  * Who suits whom is decided in this room, and each decision has one file:
  *   partner.c        who may share a node at all (partner_compatible), what sharing costs them
  *                    (partner_loss), and what of that is certain (partner_certain)
+ *   expected_end.c   when jobs that share are expected to end, and whether that puts off others
  *   separation.c     when a job whose limit is not kept leaves its partners
  *   node_choice.c    which nodes come first, by prices or by losses and group sizes; stripe_match;
  *                    where sharing certainly loses, and how long a job waits for better
@@ -65,6 +66,10 @@ bool partner_named(const struct partner *a, const struct partner *b);
  */
 double partner_loss(const struct partner *me, const struct partner *const *others, int count,
 	const struct pairs *pairs);
+
+/* Of that, the degradation of one: the i-th of all the jobs, of which 0 is me. */
+double partner_degradation(const struct partner *me, const struct partner *const *others, int count,
+	int i, const struct pairs *pairs);
 
 /*
  * What is certain of sharing a node, by pairs of which there is evidence (pairs_certain()); the
