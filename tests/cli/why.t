@@ -160,6 +160,10 @@ echo "colocate: stripe waits-for-partner-until=2026-11-25T21:30:00; other: x" >"
 waits Resources "(null)" "Slurm gives as the reason: Resources. Where a lane is free now, both jobs would certainly lose by \
 sharing: it waits for a better partner or an empty node until 2026-11-25T21:30:00 at most, and then shares (stripe_wait). Its \
 price is made after it has run."
+echo "colocate: stripe waits-for-start-of=4711" >"$TAP_DIR/comment.txt"
+waits Resources "(null)" "Slurm gives as the reason: Resources. A lane is free, but it and its partner there are expected to end \
+later than their limits say, as these count progress: it waits until job 4711 has started, which comes before it and would have \
+to wait longer. Its price is made after it has run."
 : >"$TAP_DIR/waiting.txt"
 runs "not in squeue either" 1 env PATH="$TAP_DIR/slurm:$PATH" "$POPPA" why 60
 

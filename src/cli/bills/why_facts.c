@@ -15,6 +15,7 @@
 #include "cli/bills/why.h"
 #include "common/tags.h"
 #include "common/units.h"
+#include "striping/submit/colocate_option.h"
 
 /* Half of the last digit that the facts in SystemComment have. */
 #define FACT_OFF 0.00005
@@ -63,15 +64,23 @@ static void ask_ledger(struct why *w, const char *conf_path)
 			NS_PER_S * (w->bill->elapsed_s + settlement_earlier_s(w->bill->facts)));
 }
 
-/* Reads from the job's option, as slurmctld shows it, how long it waits for a better partner. */
-static void read_patience(struct why *w, const char *option)
+/* Reads what follows a key in the job's option, as slurmctld shows it: what is of these characters.
+ */
+static void read_wait(const char *option, const char *key, const char *of, char *out, size_t size)
 {
-	static const char waits[] = " waits-for-partner-until=";
-	const char *at = strstr(option, waits);
-	size_t len = at ? strspn(at + sizeof(waits) - 1, "0123456789-T:") : 0;
+	const char *at = strstr(option, key);
+	size_t len = at ? strspn(at + strlen(key), of) : 0;
 
-	if (len && len < sizeof(w->patient_until))
-		memcpy(w->patient_until, at + sizeof(waits) - 1, len);
+	if (len && len < size)
+		memcpy(out, at + strlen(key), len);
+}
+
+/* Reads from there for what it waits. */
+static void read_waits(struct why *w, const char *option)
+{
+	read_wait(option, " " COLOCATE_WAITS, "0123456789-T:", w->patient_until,
+		sizeof(w->patient_until));
+	read_wait(option, " " COLOCATE_BEHIND, "0123456789", w->behind, sizeof(w->behind));
 }
 
 /* Cuts off the fields that follow SystemComment, of which each has a name that begins with a
@@ -118,7 +127,7 @@ static bool slurmctld_knows(struct why *w)
 		comment += strcspn(comment, "=") + 1;
 		end_comment(comment);
 		if (why_waits(w->bill))
-			read_patience(w, comment);
+			read_waits(w, comment);
 		else if (!w->bill->end)
 			read_limit(w, comment);
 		apart_read(comment, &apart);

@@ -473,6 +473,12 @@ static void say_unpriced(json_t *list, const struct why *w)
 				"waits for a better partner or an empty node until %s at most, and then "
 				"shares (stripe_wait).",
 				w->patient_until);
+		if (*w->behind)
+			say(list,
+				"A lane is free, but it and its partner there are expected to end later "
+				"than their limits say, as these count progress: it waits until job %s "
+				"has started, which comes before it and would have to wait longer.",
+				w->behind);
 		say(list, "%s price is made after it has run.",
 			w->status == BILL_PLAIN ? "If it was submitted with --colocate, its"
 						: "Its");

@@ -5,14 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plugins/select_stripe/ends.h"
 #include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
 #include "striping/lanes/lanes.h"
 
 SLURM_WEAK(slurm_conf)
 SLURM_WEAK(node_record_table_ptr)
-
-#define A_YEAR (365 * 24 * 3600)
 
 /* How many CPUs of a core this job can use: --hint=nomultithread and the like take some away. */
 static uint32_t cpus_per_core(const job_details_t *details, uint32_t threads)
@@ -300,19 +299,6 @@ static void gather_shared(struct candidates *list)
 	xfree(others);
 }
 
-/* When a running job is expected to end. */
-static time_t end_of(const struct ask *ask, uint32_t job_id)
-{
-	const job_record_t *job_ptr = find_job_record(job_id);
-
-	if (!job_ptr)
-		return 0;
-	if (!job_ptr->end_time)
-		return ask->now + A_YEAR;
-	/* A job past its end is about to end. */
-	return MAX(job_ptr->end_time, ask->now + 1);
-}
-
 /*
  * The end of the last running job that this one names by with:. 0 = none runs, so this one waits
  * for none. Jobs that could not share a node with it do not count.
@@ -334,7 +320,7 @@ static time_t alone_from(const struct ask *ask)
 
 			if (p && (p->id == with || p->array_id == with) &&
 				candidates_suit(ask, &p, 1))
-				last = MAX(MAX(last, end_of(ask, job->id)), 1);
+				last = MAX(MAX(last, ends_of(ask, (int)n, i)), 1);
 		}
 	return last;
 }
@@ -415,8 +401,11 @@ struct candidates candidates_now(const struct ask *ask, bool preempt, bool losin
 {
 	const struct occupancy *map = tracker_map();
 	struct candidates list = start_list(ask);
+	struct ends_check check = {.on = false};
 	uint32_t widest = 0;
 
+	if (!preempt)
+		ends_begin(ask, &check);
 	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++) {
 		const struct layout *layout;
 		struct candidate c = {.node = (int)n};
@@ -432,7 +421,9 @@ struct candidates candidates_now(const struct ask *ask, bool preempt, bool losin
 		cpus = candidates_lane_cpus(ask, c.node, layout);
 		if (!cpus || !fits(ask, layout, 0, preempt, NULL, &c))
 			continue;
-		if (c.shared && !preempt && !memory_left(ask, c.node))
+		if (c.shared && !preempt &&
+			(!memory_left(ask, c.node) ||
+				ends_put_off(ask, c.node, &check, &list.behind)))
 			continue;
 		widest = MAX(widest, cpus);
 		if (!losing && node_choice_loses(&c))
@@ -458,7 +449,7 @@ static time_t *ends_on(const struct ask *ask, int node)
 	for (int i = 0; i < count; i++) {
 		uint32_t id = occupancy_at(map, node, i, NULL)->id;
 
-		ends[i] = candidates_preemptable(ask, id) >= 0 ? 0 : end_of(ask, id);
+		ends[i] = candidates_preemptable(ask, id) >= 0 ? 0 : ends_of(ask, node, i);
 	}
 	return ends;
 }

@@ -16,6 +16,12 @@ struct preemptable {
 	int count;
 };
 
+/* A waiting job that Slurm has planned to start, and when. */
+struct planned {
+	uint32_t job_id; /* 0 = none */
+	time_t start;
+};
+
 /* One call of job_test, with what the wrapper knows about the job. */
 struct ask {
 	job_record_t *job_ptr;
@@ -43,6 +49,7 @@ struct ask {
 	 * node_choice_patience() */
 	time_t patient_until;
 	bool waits; /* out: only that patience keeps it from a start now, as far as lanes go */
+	struct planned behind; /* out: it would put this one off if it started now (ends.h) */
 };
 
 struct candidates {
@@ -57,6 +64,7 @@ struct candidates {
 	bool partner_only; /* the job must have a node of that partner */
 	int left_out;      /* how many more can take it now, but sharing would lose there */
 	bool enough;       /* with those there are as many as the job needs */
+	struct planned behind; /* nodes are left out where it would put this one off */
 };
 
 /* CPUs that the job can use of one of the node's lanes; 0 where that cannot hold what it asks of a
@@ -85,7 +93,8 @@ void candidates_measure(struct ask *ask);
  * The nodes that can take the job now, best first: those with partners as node_choice_order() or
  * node_choice_by_prices() says, then the empty ones, then those that are worse. preempt: as if all
  * preemptable jobs were gone. losing: also those where sharing certainly loses, whatever
- * ask->patient_until says. need: out, the least number of nodes that the job can do with.
+ * ask->patient_until says. Nodes where a start puts off planned ones are left out, but with
+ * `preempt`. need: out, the least number of nodes that the job can do with.
  */
 struct candidates candidates_now(const struct ask *ask, bool preempt, bool losing, uint32_t *need);
 

@@ -39,6 +39,16 @@ bool job_option_shows(const job_record_t *job_ptr, const char *details)
 	return found;
 }
 
+uint32_t job_option_behind(const job_record_t *job_ptr)
+{
+	char *shown = tags_get(job_ptr->system_comment, COLOCATE_TAG);
+	const char *at = shown ? strstr(shown, " " COLOCATE_BEHIND) : NULL;
+	uint32_t id = at ? (uint32_t)strtoul(at + sizeof(COLOCATE_BEHIND), NULL, 10) : 0;
+
+	free(shown);
+	return id;
+}
+
 bool job_option_show(job_record_t *job_ptr, const struct colocate *request, const char *details)
 {
 	char text[COLOCATE_TEXT_MAX + 256];

@@ -17,6 +17,10 @@ bool job_option_read(const job_record_t *job_ptr, struct colocate *request);
 /* Whether these details are in what job_option_show() has put into the job's SystemComment. */
 bool job_option_shows(const job_record_t *job_ptr, const char *details);
 
+/* The job for whose start this one waits, as its SystemComment says by COLOCATE_BEHIND; 0 = none.
+ */
+uint32_t job_option_behind(const job_record_t *job_ptr);
+
 /*
  * Puts "colocate: TEXT" into the job's SystemComment, TEXT being the canonical option followed by
  * details (NULL for none). Returns false where the comment says so already, and is left as it is.

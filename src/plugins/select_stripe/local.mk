@@ -6,6 +6,7 @@ select_cons_tres_la_SOURCES = \
 	src/plugins/compat/slurm_compat.h \
 	src/plugins/select_stripe/ask_cons_tres.c src/plugins/select_stripe/ask_cons_tres.h \
 	src/plugins/select_stripe/candidates.c src/plugins/select_stripe/candidates.h \
+	src/plugins/select_stripe/ends.c src/plugins/select_stripe/ends.h \
 	src/plugins/select_stripe/history.c src/plugins/select_stripe/history.h \
 	src/plugins/select_stripe/job_option.c src/plugins/select_stripe/job_option.h \
 	src/plugins/select_stripe/layout.c src/plugins/select_stripe/layout.h \

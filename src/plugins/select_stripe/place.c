@@ -219,6 +219,8 @@ static int place_in_order(struct ask *ask, bool now_only, bool preempt)
 
 	losing = rc != SLURM_SUCCESS && list.left_out && list.enough;
 	ask->waits = losing && patient;
+	if (rc != SLURM_SUCCESS && list.behind.job_id)
+		ask->behind = list.behind;
 	candidates_free(&list);
 	if (losing && !patient) {
 		list = candidates_now(ask, preempt, true, &need);
@@ -240,6 +242,8 @@ static int place_now(struct ask *ask, bool now_only, bool preempt)
 		ask->probation = true;
 		rc = place_in_order(ask, now_only, preempt);
 	}
+	if (rc == SLURM_SUCCESS)
+		ask->behind.job_id = 0;
 	if (rc == SLURM_SUCCESS && preempt)
 		ask_cons_tres_preempt_rest(ask, true);
 	return rc;
@@ -317,6 +321,9 @@ static int place_later(struct ask *ask)
 {
 	int rc = ask->size > 1 ? place_in_groups(ask) : place_on_lanes(ask);
 
+	/* The lanes are free now, but it does not come before the one that it would put off. */
+	if (rc == SLURM_SUCCESS && ask->behind.job_id)
+		ask->job_ptr->start_time = MAX(ask->job_ptr->start_time, ask->behind.start);
 	if (rc == SLURM_SUCCESS && ask->preemptable)
 		ask_cons_tres_preempt_rest(ask, true);
 	return rc;

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "plugins/select_stripe/candidates.h"
+#include "plugins/select_stripe/ends.h"
 #include "plugins/select_stripe/history.h"
 #include "plugins/select_stripe/job_option.h"
 #include "plugins/select_stripe/layout.h"
@@ -59,6 +60,7 @@ extern int fini(void)
 {
 	history_stop();
 	pthread_mutex_lock(&lock);
+	ends_forget();
 	tracker_reset();
 	pthread_mutex_unlock(&lock);
 	unload_cons_tres();
@@ -224,11 +226,19 @@ extern int select_p_job_expand(job_record_t *from_job_ptr, job_record_t *to_job_
 	}
 SELECT_MEMORY_REDUCED(REDUCE_MEMORY)
 
+/* Whether the job that this one waits for, as it shows, has not started yet. */
+static bool still_behind(const job_record_t *job_ptr)
+{
+	const job_record_t *other = find_job_record(job_option_behind(job_ptr));
+
+	return other && IS_JOB_PENDING(other);
+}
+
 /*
  * Shows the option of a job that does not run in its SystemComment and, where the job waits for a
- * better partner, until when at most. Slurm asks about several sets of nodes, so a set for which it
- * would not wait says nothing against that before the time is over. The log has a line when it
- * begins to wait.
+ * better partner, until when at most, or for which job's start. Slurm asks about several sets of
+ * nodes, so a set for which it would not wait says nothing against that before that is over. The
+ * log has a line when it begins to wait.
  */
 static void tell_waiting(struct ask *ask)
 {
@@ -238,9 +248,18 @@ static void tell_waiting(struct ask *ask)
 
 	if (IS_JOB_RUNNING(ask->job_ptr) || IS_JOB_SUSPENDED(ask->job_ptr))
 		return;
+	if (ask->behind.job_id) {
+		snprintf(details, sizeof(details), COLOCATE_BEHIND "%u", ask->behind.job_id);
+		if (job_option_show(ask->job_ptr, &ask->request, details))
+			info(STRIPE "%pJ waits until JobId=%u has started, which it is expected to "
+				    "put off else",
+				ask->job_ptr, ask->behind.job_id);
+		return;
+	}
 	if (!waits) {
-		if (!job_option_shows(ask->job_ptr, COLOCATE_WAITS) ||
-			ask->now >= ask->patient_until)
+		if (!still_behind(ask->job_ptr) &&
+			(!job_option_shows(ask->job_ptr, COLOCATE_WAITS) ||
+				ask->now >= ask->patient_until))
 			job_option_show(ask->job_ptr, &ask->request, NULL);
 		return;
 	}
@@ -335,6 +354,17 @@ static int test_colocated(struct ask *ask)
 	return rc;
 }
 
+static int test_other(struct ask *ask)
+{
+	int rc;
+
+	ask->settings = tracker_settings();
+	ask->pairs = history_get(NULL);
+	rc = place_other(ask);
+	history_put();
+	return rc;
+}
+
 extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint32_t min_nodes,
 	uint32_t max_nodes, uint32_t req_nodes, uint16_t mode, list_t *preemptee_candidates,
 	list_t **preemptee_job_list, compat_exc_t exc COMPAT_WILL_RUN_PARAM)
@@ -362,7 +392,7 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint3
 			.will_run = COMPAT_WILL_RUN,
 		};
 
-		rc = colocated ? test_colocated(&ask) : place_other(&ask);
+		rc = colocated ? test_colocated(&ask) : test_other(&ask);
 		if (SELECT_IS_MODE_RUN_NOW(mode))
 			note_tried(job_ptr->job_id, ask.now, rc == SLURM_SUCCESS);
 		candidates_free_preemptable(&by_id);

@@ -17,6 +17,8 @@
 #define COLOCATE_TAG "colocate"
 /* Follows the option there, with a time, while the job waits for a better partner. */
 #define COLOCATE_WAITS "waits-for-partner-until="
+/* The same with a job's number, while it would put that job's start off (plugins/select_stripe). */
+#define COLOCATE_BEHIND "waits-for-start-of="
 /* Follows it there, as a word, while the job is beside partners of which the history does not know
  * whether they suit its max-degradation. */
 #define COLOCATE_PROBATION "probation"
