@@ -10,6 +10,7 @@
 #include "sim/events.h"
 #include "sim/limits.h"
 #include "sim/policy/policy.h"
+#include "striping/partners/expected_end.h"
 
 /* Seconds that make no difference. */
 #define SLACK_S 1e-6
@@ -139,16 +140,51 @@ static bool suits_from(const struct sim *s, int job, int lanes, int node, double
 	return true;
 }
 
-/* The nodes that the job may have now. */
-static int find_offers(struct sim *s, int job, int lanes)
+/* The first start of a place on the node that is kept for later and begins between these, or
+ * `first` where that is earlier. */
+static double put_off(const struct sim *s, int node, double before, double after, double first)
+{
+	const struct backfill *b = s->backfill;
+
+	for (int i = 0; i < b->count; i++)
+		if (b->kept[i].holds[node] && expected_puts_off((int64_t)before, (int64_t)after,
+						      (int64_t)b->kept[i].start_s))
+			first = fmin(first, b->kept[i].start_s);
+	return first;
+}
+
+/* As ends.c of the plugin: the first of the starts that the job and its partner there, which are
+ * expected to end later than their limits say, would put off; INFINITY: none. */
+static double puts_off(const struct sim *s, int job, int node)
+{
+	int partner = sim_partner(s, node, job);
+	double end = s->now + planned_s(s, job), first = INFINITY, partner_end, mine;
+
+	if (!s->backfill->count || partner == NOBODY || s->plan_by_limits)
+		return first;
+	partner_end = limits_expected(s, partner);
+	mine = limits_beside(s, job, partner, end, limits_beside(s, partner, job, partner_end, 0));
+	first = put_off(s, node, end, mine, first);
+	return put_off(
+		s, node, partner_end, limits_beside(s, partner, job, partner_end, mine), first);
+}
+
+/* The nodes that the job may have now. *behind: the first start that it would put off on others. */
+static int find_offers(struct sim *s, int job, int lanes, double *behind)
 {
 	struct backfill *b = s->backfill;
 	int count = 0;
 
+	*behind = INFINITY;
 	for (int n = 0; n < s->nodes; n++) {
+		double first;
+
 		if (sim_free(s, n) < lanes || !suits_from(s, job, lanes, n, s->now))
 			continue;
-		b->offer[count++] = (struct offer){n, sim_partner(s, n, job)};
+		first = puts_off(s, job, n);
+		*behind = fmin(*behind, first);
+		if (isinf(first))
+			b->offer[count++] = (struct offer){n, sim_partner(s, n, job)};
 	}
 	return count;
 }
@@ -239,6 +275,8 @@ static void keep_place(struct sim *s, int job, double from)
 	r->lanes = lanes;
 	r->start_s = b->time[at];
 	r->end_s = r->start_s + planned_s(s, job);
+	if (s->run[job].promised_s < 0)
+		s->run[job].promised_s = r->start_s;
 	hold(s, r, need);
 	b->count++;
 }
@@ -259,11 +297,12 @@ static void try_job(struct sim *s, int job, bool again)
 	struct backfill *b = s->backfill;
 	int lanes, need = policy_needs(s, job, &lanes), count = 0;
 	struct choice choice = {.count = 0};
+	double behind = INFINITY;
 
 	if (again && has_place(s, job))
 		return;
 	if ((lanes == 1 ? s->open : s->empty) >= need)
-		count = find_offers(s, job, lanes);
+		count = find_offers(s, job, lanes, &behind);
 	if (count >= need) {
 		choice = s->policy->choose(s, job, b->offer, count, need);
 		if (choice.later && !again)
@@ -282,7 +321,7 @@ static void try_job(struct sim *s, int job, bool again)
 		events_add(s, choice.wait_s, EVENT_WAKE, job);
 	}
 	if (b->count < b->most)
-		keep_place(s, job, fmax(choice.wait_s, s->now));
+		keep_place(s, job, fmax(choice.wait_s, isinf(behind) ? s->now : behind));
 }
 
 void backfill_pass(struct sim *s)

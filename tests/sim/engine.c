@@ -16,6 +16,8 @@
 /* Progress that is missing by less than this has been made, s. */
 #define DONE_S 1e-6
 #define PROGRESS_EVERY 256
+/* A start that is later than planned by more than this has slipped. */
+#define LATE_S 60
 
 /* Counts what a running job has done up to now. */
 static void advance(struct sim *s, int job)
@@ -83,6 +85,7 @@ static void meet(struct sim *s, int job, int partner)
 		r->partner = partner;
 	}
 	r->partner_left_s = -1;
+	r->met_s = s->now;
 }
 
 /* Lets the job and all jobs beside it have their new pace. */
@@ -105,6 +108,12 @@ void engine_start(struct sim *s, int job, const int *node, int nodes, int lanes)
 	struct run *r = &s->run[job];
 
 	machine_dequeue(s, job);
+	if (r->promised_s >= 0) {
+		s->measures.planned++;
+		s->measures.slipped += s->now > r->promised_s + LATE_S;
+		s->measures.slip_s += fmax(s->now - r->promised_s, 0);
+		r->promised_s = -1;
+	}
 	if (machine_take(s, job, node, nodes, lanes)) {
 		s->out_of_memory = 1;
 		return;

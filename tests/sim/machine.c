@@ -51,6 +51,7 @@ int machine_new(struct sim *s, struct errmsg *err)
 		s->run[i] = (struct run){.before = NOBODY,
 			.after = NOBODY,
 			.wakes_s = -1,
+			.promised_s = -1,
 			.place = PLACE_ANY,
 			.passed_over_s = -1};
 	s->open = s->empty = s->nodes;

@@ -19,6 +19,8 @@ struct figures measures_figures(const struct measures *m, bool has_pairs)
 		.stp = ratio(m->progress_lane_s[0], m->lane_s[0]),
 		.stp_late = ratio(m->progress_lane_s[1], m->lane_s[1]),
 		.share_of_gain = NAN,
+		.slipped = ratio(m->slipped, m->planned),
+		.slip_s = ratio(m->slip_s, m->planned),
 		.below_break_even = NAN,
 		.timeouts_added = ratio(m->timeouts, m->jobs),
 		.capped_over = NAN,

@@ -10,6 +10,10 @@ struct measures {
 	int jobs, finished;
 	double first_submit_s, last_end_s;
 	double wait_s;
+	/* Jobs for which a start was planned, those that started over a minute after it, and by how
+	 * much all of them did. */
+	int planned, slipped;
+	double slip_s;
 	double slowdown; /* bounded: at least 10 s of run time, compact */
 	int timeouts;    /* jobs that ended at their limit and did not in the trace */
 	/* Of all jobs, and of those submitted in the second half. */
@@ -30,6 +34,7 @@ struct figures {
 	double stp_late; /* the same of the second half of the jobs */
 	double share_of_gain;
 	double below_break_even, timeouts_added, capped_over, pairs_mae, pairs_cover90;
+	double slipped, slip_s; /* of the jobs for which a start was planned */
 };
 
 struct figures measures_figures(const struct measures *m, bool has_pairs);

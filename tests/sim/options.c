@@ -25,6 +25,8 @@ enum option_number {
 	OPTION_JSON,
 	OPTION_BACKFILL,
 	OPTION_DEPTH,
+	OPTION_PLAN,
+	OPTION_SLIPS,
 	OPTION_NOISE,
 	OPTION_CAPPED,
 	OPTION_CAP,
@@ -46,6 +48,8 @@ static const struct option options[] = {
 	{"json", no_argument, NULL, OPTION_JSON},
 	{"backfill", required_argument, NULL, OPTION_BACKFILL},
 	{"depth", required_argument, NULL, OPTION_DEPTH},
+	{"plan", required_argument, NULL, OPTION_PLAN},
+	{"slips", no_argument, NULL, OPTION_SLIPS},
 	{"noise", required_argument, NULL, OPTION_NOISE},
 	{"capped", required_argument, NULL, OPTION_CAPPED},
 	{"cap", required_argument, NULL, OPTION_CAP},
@@ -77,6 +81,9 @@ void options_help(void)
 	     "  --json            one JSON object in place of a table\n"
 	     "  --backfill KIND   easy, or conservative, which takes much longer (easy)\n"
 	     "  --depth N         waiting jobs that a pass looks at (100)\n"
+	     "  --plan KIND       starts are planned by ends that are expected, or by limits as they\n"
+	     "                    are (expected)\n"
+	     "  --slips           also prints how much later jobs start than was planned\n"
 	     "  --noise PCT       standard deviation of a run of a pair from the matrix, and of a\n"
 	     "                    measurement (2%)\n"
 	     "  --capped PCT      share of the jobs with --colocate=max-degradation (5%)\n"
@@ -143,6 +150,14 @@ static int read_backfill(const char *text, struct options *o, struct errmsg *err
 	return 0;
 }
 
+static int read_plan(const char *text, struct options *o, struct errmsg *err)
+{
+	o->plan_by_limits = !strcmp(text, "limits");
+	if (!o->plan_by_limits && strcmp(text, "expected"))
+		return errmsg_set(err, "--plan %s is unknown: choose expected or limits", text);
+	return 0;
+}
+
 static int read_load(const char *text, struct options *o, struct errmsg *err)
 {
 	struct errmsg why;
@@ -184,6 +199,9 @@ static int read_one(
 	case OPTION_HELP:
 		o->help = true;
 		return 0;
+	case OPTION_SLIPS:
+		o->slips = true;
+		return 0;
 	case OPTION_NODES:
 		rc = read_int(name, text, 1, MOST_NODES, &n, err);
 		o->nodes = (int)n;
@@ -204,6 +222,8 @@ static int read_one(
 		return read_policies(text, o, err);
 	case OPTION_BACKFILL:
 		return read_backfill(text, o, err);
+	case OPTION_PLAN:
+		return read_plan(text, o, err);
 	case OPTION_NOISE:
 		return read_percent(name, text, &o->noise, err);
 	case OPTION_CAPPED:

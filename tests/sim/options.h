@@ -18,7 +18,7 @@ struct options {
 	int policies;
 	int nodes, jobs; /* jobs: 0 = all */
 	bool json, help;
-	bool conservative;
+	bool conservative, plan_by_limits, slips;
 	int depth;
 	double noise, cap;
 	struct workload_options workload;

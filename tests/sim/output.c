@@ -21,6 +21,8 @@ static const struct column {
 	{"share_of_gain", "gain %", offsetof(struct figures, share_of_gain), 1, 100},
 	{"below_break_even", "below %", offsetof(struct figures, below_break_even), 2, 100},
 	{"timeouts_added", "timeouts %", offsetof(struct figures, timeouts_added), 3, 100},
+	{"slipped", "slipped %", offsetof(struct figures, slipped), 2, 100},
+	{"slip_s", "slip s", offsetof(struct figures, slip_s), 1, 1},
 	{"capped_over", "capped over %", offsetof(struct figures, capped_over), 2, 100},
 	{"pairs_mae", "pair error %", offsetof(struct figures, pairs_mae), 2, 100},
 	{"pairs_cover90", "in 90 % interval %", offsetof(struct figures, pairs_cover90), 1, 100},
@@ -33,13 +35,22 @@ static double value(const struct figures *f, const struct column *c)
 	return *(const double *)((const char *)f + c->at);
 }
 
-static json_t *policy_json(const struct figures *f)
+/* Whether the column was asked for. */
+static bool shown(const struct options *o, const struct column *c)
+{
+	return o->slips || (c->at != offsetof(struct figures, slipped) &&
+				   c->at != offsetof(struct figures, slip_s));
+}
+
+static json_t *policy_json(const struct options *o, const struct figures *f)
 {
 	json_t *object = json_object();
 
 	for (size_t i = 0; i < COLUMNS; i++) {
 		double v = value(f, &columns[i]);
 
+		if (!shown(o, &columns[i]))
+			continue;
 		json_object_set_new(object, columns[i].key, isnan(v) ? json_null() : json_real(v));
 	}
 	return object;
@@ -55,7 +66,7 @@ int output_json(const struct options *o, const struct workload *w, const struct 
 
 	for (int i = 0; all && i < o->policies; i++)
 		json_object_set_new(json_object_get(all, "policies"), o->policy[i]->name,
-			policy_json(&figures[i]));
+			policy_json(o, &figures[i]));
 	if (all)
 		rc = json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	json_decref(all);
@@ -73,7 +84,8 @@ void output_table(const struct options *o, const struct workload *w, const struc
 		(unsigned long long)o->workload.seed);
 	printf("%-10s", "policy");
 	for (size_t k = 0; k < COLUMNS; k++)
-		printf("  %s", columns[k].title);
+		if (shown(o, &columns[k]))
+			printf("  %s", columns[k].title);
 	putchar('\n');
 	for (int i = 0; i < o->policies; i++) {
 		printf("%-10s", o->policy[i]->name);
@@ -81,6 +93,8 @@ void output_table(const struct options *o, const struct workload *w, const struc
 			double v = value(&figures[i], &columns[k]);
 			int width = (int)snprintf(NULL, 0, "%s", columns[k].title);
 
+			if (!shown(o, &columns[k]))
+				continue;
 			if (isnan(v))
 				printf("  %*s", width, "-");
 			else

@@ -43,7 +43,8 @@ struct run {
 	enum run_state state;
 	int before, after; /* neighbours in the queue, NOBODY = none */
 	bool requeued;
-	double wakes_s; /* when its patience ends; < 0 = it has not waited by choice */
+	double promised_s; /* the first start that was planned for it; < 0 = none was */
+	double wakes_s;    /* when its patience ends; < 0 = it has not waited by choice */
 	/* What a policy that matches has given it: the partner whose nodes it is to have (NOBODY:
 	 * those without one), or one of the next two. */
 	int place;
@@ -69,6 +70,7 @@ struct run {
 	double pair_lost;      /* of that, side by side */
 	int partner;           /* the first partner, NOBODY = none yet */
 	int partners;          /* how many it had, 2 = two or more */
+	double met_s;          /* when the last one came, or this job to it */
 	double partner_left_s; /* when the last one ended; < 0 = it runs */
 };
 
@@ -98,7 +100,8 @@ struct sim {
 	/* What jobs ask for: --colocate, and --colocate=max-degradation of that cap. */
 	const struct colocate *request;
 	bool conservative;
-	int depth; /* how many waiting jobs a pass looks at */
+	bool plan_by_limits; /* starts are planned by limits as they are, not by expected ends */
+	int depth;           /* how many waiting jobs a pass looks at */
 
 	const struct policy *policy;
 	struct pairs *pairs; /* what has been learned */

@@ -31,4 +31,4 @@ tests_sim_simulate_SOURCES = tests/sim/simulate.c \
 	tests/sim/options.c tests/sim/options.h \
 	tests/sim/output.c tests/sim/output.h
 tests_sim_simulate_LDADD = $(SIM_LIBS)
-EXTRA_DIST += tests/sim/evidence tests/sim/run docs/simulator.md
+EXTRA_DIST += tests/sim/evidence tests/sim/run tests/sim/slips docs/simulator.md

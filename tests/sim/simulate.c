@@ -50,6 +50,7 @@ static int simulate(
 		.cap = o->cap,
 		.request = c->request,
 		.conservative = o->conservative,
+		.plan_by_limits = o->plan_by_limits,
 		.depth = o->depth,
 		.policy = policy,
 		.nodes = o->nodes};
