@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a pair makes that slows itself down badly, side by side and by turns, and what each job is billed."""
 import re
-import statistics
 
 from cluster import Failed, run, wait_until
 from report import percent
@@ -26,11 +25,12 @@ class Progress:
 
     def alone(self, job):
         """Its rate while the other one is held: in bins before and after which that is held, too."""
-        rates = [self.made[i][2][job] / self.made[i][1] for i in range(1, len(self.made) - 1)
-                 if all(self.made[k][2][1 - job] == 0 for k in (i - 1, i, i + 1))]
-        if len(rates) < 100:
-            raise Failed("only %d moments in which job %d was alone" % (len(rates), job + 1))
-        return statistics.median(rates)
+        bins = [self.made[i] for i in range(1, len(self.made) - 1)
+                if all(self.made[k][2][1 - job] == 0 for k in (i - 1, i, i + 1))]
+        if len(bins) < 100:
+            raise Failed("only %d moments in which job %d was alone" % (len(bins), job + 1))
+        # A mean, as all that is compared with it: what the machine loses now and then is lost in both.
+        return sum(b[2][job] for b in bins) / sum(b[1] for b in bins)
 
     def share(self, job, alone, start, end):
         """Progress between two moments, as a share of what it makes alone."""

@@ -50,7 +50,7 @@
 #define TURNS_BLIND_S 120
 #define TURNS_REST_S 300
 /* One slice in so many is side by side. */
-#define TURNS_PROBE_EVERY 16
+#define TURNS_PROBE_EVERY 24
 /* What a switch costs at most, ns: tasks stop and go on, and caches fill. */
 #define TURNS_SWITCH_NS (5 * INT64_C(1000000))
 

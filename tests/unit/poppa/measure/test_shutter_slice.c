@@ -134,8 +134,8 @@ static void add(struct shutter_turned *sum, const struct shutter_turned *t)
 	sum->disturbed += t->disturbed;
 }
 
-/* As the clock says, one is held, and then the other; in one slice of sixteen nobody is, and only
- * there are blocks. What is counted is what was seen. */
+/* As the clock says, one is held, and then the other; in one slice of TURNS_PROBE_EVERY nobody is,
+ * and only there are blocks. What is counted is what was seen. */
 static void one_after_the_other(void **state)
 {
 	struct shutter_plan *p = plan();
@@ -146,7 +146,7 @@ static void one_after_the_other(void **state)
 
 	(void)state;
 	shutter_publish(shutter, p);
-	while (clock_now() - began < 17 * TURN) {
+	while (clock_now() - began < (TURNS_PROBE_EVERY + 1) * TURN) {
 		struct turns_slice before, after;
 		bool held_now[JOBS];
 
@@ -182,7 +182,7 @@ static void one_after_the_other(void **state)
 		1e-9 * (double)sum.job[1].held_ns, 1e-9 * (double)time);
 	assert_true(right > 2 * looks * 0.85);
 	assert_true(blocks >= 1);
-	assert_true(sum.slices >= 14 && sum.slices <= 18);
+	assert_true(sum.slices >= TURNS_PROBE_EVERY - 2 && sum.slices <= TURNS_PROBE_EVERY + 2);
 	assert_int_equal(sum.disturbed, 0);
 	for (int i = 0; i < JOBS; i++) {
 		assert_int_equal(p->turned.job[i].job_id, 10 + i);
