@@ -92,10 +92,11 @@ def nanoseconds(text):
 
 
 class Program:
-    """What a job runs: a name for tables, its process, and the command."""
+    """What a job runs: a name for tables, its process, and the command. coarse: its counter moves so seldom that two
+    minutes of shutters cannot say what it loses."""
 
-    def __init__(self, name, comm, command):
-        self.name, self.comm, self.command = name, comm, command
+    def __init__(self, name, comm, command, coarse=False):
+        self.name, self.comm, self.command, self.coarse = name, comm, command, coarse
 
 
 class Job:
@@ -149,7 +150,7 @@ class Cluster:
         preload = os.path.join(self.sandbox, "usr", "lib", "libpoppa-heartbeat-mpi.so")
         return Program("GROMACS", "gmx_mpi", "cd %s; export OMP_NUM_THREADS=1; mpirun -n 2 --oversubscribe "
                        "--mca mpi_yield_when_idle 1 -x LD_PRELOAD=%s "
-                       "gmx_mpi -quiet -nobackup mdrun -s run.tpr -deffnm out -pin off -cpt -1" % (folder, preload))
+                       "gmx_mpi -quiet -nobackup mdrun -s run.tpr -deffnm out -pin off -cpt -1" % (folder, preload), coarse=True)
 
     def cache_pairs(self, quick):
         """Programs that a streaming one takes the last-level cache from, one that it cannot harm, and that one."""

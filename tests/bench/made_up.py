@@ -61,7 +61,7 @@ class MadeUp(cluster.Cluster):
         return cluster.Program("LAMMPS", "lmp", "lmp")
 
     def gromacs(self):
-        return cluster.Program("GROMACS", "gmx_mpi", "gmx_mpi")
+        return cluster.Program("GROMACS", "gmx_mpi", "gmx_mpi", coarse=True)
 
     def shutter_log(self):
         return contextlib.nullcontext()

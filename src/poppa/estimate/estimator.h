@@ -55,6 +55,7 @@ struct est_result {
 	double degradation; /* D = 1 - T_solo/T_co; NAN while there is no usable block */
 	double lo, hi;      /* 95 % interval of D; NAN with fewer than 2 usable blocks */
 	double variance;    /* of the mean, i.e. standard error squared; NAN likewise */
+	double noise;       /* half the interval by noise alone: what more blocks make smaller */
 	bool bursts;        /* it is mostly the ratio of mean rates over all blocks, blocksum.h */
 };
 

@@ -52,6 +52,10 @@
 #define OWN_BURSTS 0.006  /* variance by own bursts at which the whole is trusted by half */
 #define VARIOGRAM_SIGMAS 4.0 /* what is less is noise */
 #define OWN_DOUBT 2.0        /* error of the estimate by own bursts, per unit of that variance */
+/* The standard error that all blocks of a job share: what stopping, waking and reading do to its
+ * rate, and what comes back more slowly than any block lasts. Jobs on a quiet machine read so far
+ * from the truth however many blocks they had (docs/results/long.md). */
+#define SHARED_ERROR 0.004
 #define DOUBT 10.0 /* squared distance at which both estimates weigh the same, with USUAL_LOSS */
 #define SLOW_SIGMAS 3.0 /* standard errors by which what comes back slowly is certain */
 #define MUCH 0.8        /* of the mean square of what the job loses: enough for a long block */
@@ -448,7 +452,7 @@ void robust_result(const struct robust_state *r, struct est_result *out)
 	double mean = NAN, u, variance, trust;
 	double values = (double)r->steady.values + (r->steady.values == 0);
 
-	*out = (struct est_result){r->blocks, r->used, NAN, NAN, NAN, NAN, false};
+	*out = (struct est_result){r->blocks, r->used, NAN, NAN, NAN, NAN, NAN, false};
 	if (r->used)
 		mean = estimate_fits(r, &out->variance);
 	if (blocksum_result(&r->sum, &u, &variance)) {
@@ -469,8 +473,11 @@ void robust_result(const struct robust_state *r, struct est_result *out)
 		return;
 	out->degradation = 1 - mean;
 	if (values > 1) {
-		double half = statistics_t95(fmin(values - 1, 30)) * sqrt(out->variance);
+		double t95 = statistics_t95(fmin(values - 1, 30)), half;
 
+		out->noise = t95 * sqrt(out->variance);
+		out->variance += SHARED_ERROR * SHARED_ERROR;
+		half = t95 * sqrt(out->variance);
 		out->lo = out->degradation - half;
 		out->hi = out->degradation + half;
 	} else {

@@ -56,7 +56,7 @@ void thesis_result(const struct thesis_state *t, struct est_result *out)
 {
 	double n = (double)t->used, ratio, residual, half;
 
-	*out = (struct est_result){t->blocks, t->used, NAN, NAN, NAN, NAN, false};
+	*out = (struct est_result){t->blocks, t->used, NAN, NAN, NAN, NAN, NAN, false};
 	if (t->used == 0)
 		return;
 	ratio = t->sum_co / t->sum_solo;
@@ -67,6 +67,7 @@ void thesis_result(const struct thesis_state *t, struct est_result *out)
 	residual = t->sum_co2 - 2 * ratio * t->sum_cross + ratio * ratio * t->sum_solo2;
 	out->variance = fmax(residual, 0) * n / (n - 1) / (t->sum_solo * t->sum_solo);
 	half = statistics_t95(n - 1) * sqrt(out->variance);
+	out->noise = half;
 	out->lo = out->degradation - half;
 	out->hi = out->degradation + half;
 }

@@ -23,8 +23,9 @@ struct pace {
 };
 
 /* Takes a block of the job, used or not, and the job's result with it. half_width: of the 95 %
- * interval of D; NAN = unknown. The level stays 0 while `used`, the number of used blocks, is below
- * `enough`. Returns whether the block shows a change of phase. */
+ * interval of D, as far as more blocks make it smaller; NAN = unknown. The level stays 0 while
+ * `used`, the number of used blocks, is below `enough`. Returns whether the block shows a change of
+ * phase. */
 bool pace_add(struct pace *p, const struct est_block *b, double half_width, uint64_t used,
 	uint64_t enough);
 

@@ -70,7 +70,7 @@ static void take_pace(struct jobs *js, struct job *j, const struct est_block *b)
 	struct est_result now;
 
 	tally_result(j->tally, js->env.settings->method, js->env.settings->min_blocks, &now);
-	if (pace_add(&j->pace, b, (now.hi - now.lo) / 2, now.used, enough))
+	if (pace_add(&j->pace, b, now.noise, now.used, enough))
 		plog_debug("job %u: another phase", j->reg.job_id);
 }
 

@@ -192,6 +192,7 @@ static void take_off(struct est_result *r, const struct tally *t)
 	r->degradation -= excess;
 	r->lo -= excess + 2 * error;
 	r->hi -= excess - 2 * error;
+	r->noise += 2 * error;
 	r->variance += error * error;
 }
 
@@ -220,7 +221,7 @@ void tally_result(
 {
 	estimator_result(method == ESTIMATE_THESIS ? t->thesis : t->robust, out);
 	if (lack_of(t, out, min_blocks))
-		out->degradation = out->lo = out->hi = out->variance = NAN;
+		out->degradation = out->lo = out->hi = out->variance = out->noise = NAN;
 	if (method == ESTIMATE_ROBUST)
 		take_off(out, t);
 }
