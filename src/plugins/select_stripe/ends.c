@@ -233,6 +233,41 @@ static time_t own_end(const struct ask *ask, int node, time_t limit)
 		latest_end(ask->job_ptr, ask->now));
 }
 
+static bool is_planned(int node)
+{
+	return node < plans.nodes && plans.first[node] != NO_PLAN;
+}
+
+/* Whether some job is planned to have a node of this one. */
+static bool any_planned(const struct occupancy_job *job)
+{
+	bool found = false;
+
+	for (int k = 0; !found && k < job->count; k++)
+		found = is_planned(job->node[k]);
+	return found;
+}
+
+/* Whether the node or another one of its jobs has a plan at all: mostly none does, and the rest
+ * takes time on thousands of nodes. */
+static bool concerns(int node, struct ends_check *check)
+{
+	const struct occupancy *map = tracker_map();
+	bool found = is_planned(node);
+
+	for (int i = 0; i < occupancy_count(map, node); i++) {
+		const struct occupancy_job *job = occupancy_at(map, node, i, NULL);
+
+		/* A wide partner is mostly the one of the node before. */
+		if (job->id != check->planned_partner) {
+			check->planned_partner = job->id;
+			check->planned_found = any_planned(job);
+		}
+		found |= check->planned_found;
+	}
+	return found;
+}
+
 /* Whether a partner puts off somebody on any of its nodes, if the job of the ask comes to one of
  * them until then. */
 static bool partner_puts_off(
@@ -261,7 +296,7 @@ bool ends_put_off(const struct ask *ask, int node, struct ends_check *check, str
 	bool found = false;
 	time_t end;
 
-	if (!check->on || !plans.count)
+	if (!check->on || !plans.count || !concerns(node, check))
 		return false;
 	end = check->job_end ? own_end(ask, node, check->job_end) : 0;
 	if (end)
@@ -269,7 +304,6 @@ bool ends_put_off(const struct ask *ask, int node, struct ends_check *check, str
 	for (int i = 0; i < occupancy_count(map, node); i++) {
 		uint32_t id = occupancy_at(map, node, i, NULL)->id;
 
-		/* A wide partner is mostly the one of the node before. */
 		if (id != check->partner) {
 			check->partner = id;
 			check->partner_found = partner_puts_off(ask, node, i, end, first);

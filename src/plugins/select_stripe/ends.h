@@ -15,9 +15,11 @@ time_t ends_of(const struct ask *ask, int node, int i);
 /* What many questions of one ask have in common. */
 struct ends_check {
 	bool on;
-	time_t job_end;     /* where the job's limit ends if it starts now; 0 = it has none */
-	uint32_t partner;   /* the last one looked at, */
-	bool partner_found; /* and the answer */
+	time_t job_end; /* where the job's limit ends if it starts now; 0 = it has none */
+	/* The last partners looked at, and the answers: whether it puts somebody off, and whether
+	 * there is a plan for any of its nodes. */
+	uint32_t partner, planned_partner;
+	bool partner_found, planned_found;
 };
 
 /* Reads what slurmctld has planned. */
