@@ -105,6 +105,9 @@ static time_t end_if_started(const struct ask *ask)
  */
 #define WALK_REST 50
 #define NO_PLAN (-1)
+/* So many nodes of planned jobs count, those of the jobs that were submitted first: else a user who
+ * queues hundreds of jobs as big as the cluster would make a walk take seconds. */
+#define MOST_PLANS 65536
 
 /* One node of one job. */
 struct plan {
@@ -145,7 +148,7 @@ static void note_plans(const job_record_t *job_ptr)
 	compat_hostlist_t *list = hostlist_create(job_ptr->sched_nodes);
 	char *name;
 
-	while (list && (name = hostlist_shift(list))) {
+	while (list && plans.count < MOST_PLANS && (name = hostlist_shift(list))) {
 		const node_record_t *node = find_node_record(name);
 
 		if (node && (int)node->index < plans.nodes)
@@ -170,7 +173,7 @@ static void find_plans(time_t now)
 	for (int n = 0; n < plans.nodes; n++)
 		plans.first[n] = NO_PLAN;
 	iter = list_iterator_create(job_list);
-	while ((job_ptr = list_next(iter)))
+	while (plans.count < MOST_PLANS && (job_ptr = list_next(iter)))
 		if (IS_JOB_PENDING(job_ptr) && job_ptr->sched_nodes && job_ptr->start_time > now)
 			note_plans(job_ptr);
 	list_iterator_destroy(iter);
