@@ -318,6 +318,8 @@ take_down() {
 		stop slurmdbd 15
 		stop mariadb 30
 		stop munged
+		# A step that was being set up when its slurmd ended has made its cgroups after that.
+		clear_cgroups
 		clear_shared_memory
 		[ "$CGROUP" = 1 ] || restore_cgroup2
 	fi

@@ -107,6 +107,9 @@ charged=$((2000 * $(row "$requeued" ElapsedRaw)))
 grown=$(($(usage) - usage_before))
 cmp_num "sshare has what is charged" "$grown" '<=' "$((charged + 1))"
 cmp_num "and no less" "$grown" '>=' "$((charged * 999 / 1000))"
-like "no row is left without an end" "$(timeout 30 sacctmgr -n show runawayjobs </dev/null 2>&1)" 'No runaway jobs'
+# Rows of other tests, which kill slurmctld, too, do not count. Without an answer sacctmgr would ask for ever.
+runaway=$(yes N | timeout 30 sacctmgr -n show runawayjobs 2>&1 | head -n 100)
+like "slurmdbd is asked for rows without an end" "$runaway" 'unaway jobs'
+is "none of these jobs has one" "$(awk '{ print $1 }' <<<"$runaway" | grep -x -F "$(printf '%s\n' "${jobs_submitted[@]}")" | xargs)" ""
 ok "nothing is tried again" wait_until 60 nothing_waits
 done_testing
