@@ -5,7 +5,7 @@ import math
 import os
 import tempfile
 
-from cluster import run
+from cluster import estimates
 from report import number, value
 
 TITLE = "Cache-resident jobs: poppad beside the truth"
@@ -26,15 +26,13 @@ def again(victim):
     """What poppa estimate makes of an earlier run's log, beside the truth of that run."""
     with open(kept(victim, ".json", AGAIN)) as f:
         run_of = json.load(f)
-    path, found = kept(victim, ".csv", AGAIN), []
+    path = kept(victim, ".csv", AGAIN)
     with open(path) as f:
         rows = f.readlines()
     with tempfile.NamedTemporaryFile("w", suffix=".csv") as usual:
         usual.writelines(row for row in rows if row.startswith("#") or row.split(",")[3] != "beyond")
         usual.flush()
-        for log in (path, usual.name):
-            jobs = json.loads(run("poppa", "estimate", "--json", "--method", "robust", log))["jobs"]
-            found += [j for j in jobs if j["job"] == run_of["job"]]
+        found = [estimates(log, "robust")[run_of["job"]] for log in (path, usual.name)]
     return [run_of["truth"]] + found
 
 

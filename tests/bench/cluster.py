@@ -91,6 +91,11 @@ def nanoseconds(text):
     return round(float(match[1]) * UNITS[match[2] or "s"]) if match else None
 
 
+def estimates(log, method):
+    """What poppa estimate makes of a shutter log, by job."""
+    return {j["job"]: j for j in json.loads(run("poppa", "estimate", "--json", "--method", method, log))["jobs"]}
+
+
 class Program:
     """What a job runs: a name for tables, its process, and the command. coarse: its counter moves so seldom that two
     minutes of shutters cannot say what it loses."""
@@ -234,8 +239,7 @@ class Cluster:
                                 fields[3] != without):
                             out.write(row)
             out.flush()
-            texts = {m: run("poppa", "estimate", "--json", "--method", m, out.name) for m in methods}
-        return {m: {j["job"]: j for j in json.loads(text)["jobs"]} for m, text in texts.items()}
+            return {m: estimates(out.name, m) for m in methods}
 
     # --- jobs ---
 

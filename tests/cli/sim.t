@@ -97,6 +97,8 @@ simulate "other controls" --control permuted,drift --policy before,random
 simulate "additive" --control additive --policy before,random
 simulate "conservative backfill" --backfill conservative --policy exclusive,before
 simulate "turns for all" --settings poppa_turns=yes --policy before
+simulate "starts planned by limits as they are" --plan limits --slips --policy before
+like "--slips adds how late planned starts come" "$(of before slipped) $(of before slip_s)" '^[0-9.e-]+ [0-9.e-]+$'
 simulate "wall-clock limits" --settings stripe_timelimit=wall --policy random --capped 0
 wall=$(of random timeouts_added)
 simulate "limits that count progress" --policy random --capped 0
@@ -114,6 +116,7 @@ refuses() {
 }
 refuses "no trace" 2 '--trace' --matrix "$matrix" --nodes 4
 refuses "an unknown policy" 2 'best.*--help' --trace "$trace" --matrix "$matrix" --nodes 4 --policy best
+refuses "an unknown way to plan" 2 '--plan.*expected or limits' --trace "$trace" --matrix "$matrix" --nodes 4 --plan best
 refuses "no nodes" 2 '--nodes' --trace "$trace" --matrix "$matrix" --nodes 0
 printf '1 2 3\n' >"$TAP_DIR/bad.swf"
 refuses "a bad line of a trace" 1 "$TAP_DIR/bad.swf:1: .*write -1" --trace "$TAP_DIR/bad.swf" --matrix "$matrix" --nodes 4

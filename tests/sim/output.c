@@ -13,19 +13,21 @@ static const struct column {
 	size_t at;
 	int digits;
 	double factor; /* of what the table shows */
+	bool slips;    /* only with --slips */
 } columns[] = {
-	{"makespan_s", "makespan h", offsetof(struct figures, makespan_s), 1, 1 / 3600.},
-	{"mean_wait_s", "wait h", offsetof(struct figures, mean_wait_s), 2, 1 / 3600.},
-	{"bounded_slowdown", "slow-down", offsetof(struct figures, bounded_slowdown), 2, 1},
-	{"stp", "STP", offsetof(struct figures, stp), 4, 1},
-	{"share_of_gain", "gain %", offsetof(struct figures, share_of_gain), 1, 100},
-	{"below_break_even", "below %", offsetof(struct figures, below_break_even), 2, 100},
-	{"timeouts_added", "timeouts %", offsetof(struct figures, timeouts_added), 3, 100},
-	{"slipped", "slipped %", offsetof(struct figures, slipped), 2, 100},
-	{"slip_s", "slip s", offsetof(struct figures, slip_s), 1, 1},
-	{"capped_over", "capped over %", offsetof(struct figures, capped_over), 2, 100},
-	{"pairs_mae", "pair error %", offsetof(struct figures, pairs_mae), 2, 100},
-	{"pairs_cover90", "in 90 % interval %", offsetof(struct figures, pairs_cover90), 1, 100},
+	{"makespan_s", "makespan h", offsetof(struct figures, makespan_s), 1, 1 / 3600., false},
+	{"mean_wait_s", "wait h", offsetof(struct figures, mean_wait_s), 2, 1 / 3600., false},
+	{"bounded_slowdown", "slow-down", offsetof(struct figures, bounded_slowdown), 2, 1, false},
+	{"stp", "STP", offsetof(struct figures, stp), 4, 1, false},
+	{"share_of_gain", "gain %", offsetof(struct figures, share_of_gain), 1, 100, false},
+	{"below_break_even", "below %", offsetof(struct figures, below_break_even), 2, 100, false},
+	{"timeouts_added", "timeouts %", offsetof(struct figures, timeouts_added), 3, 100, false},
+	{"slipped", "slipped %", offsetof(struct figures, slipped), 2, 100, true},
+	{"slip_s", "slip s", offsetof(struct figures, slip_s), 1, 1, true},
+	{"capped_over", "capped over %", offsetof(struct figures, capped_over), 2, 100, false},
+	{"pairs_mae", "pair error %", offsetof(struct figures, pairs_mae), 2, 100, false},
+	{"pairs_cover90", "in 90 % interval %", offsetof(struct figures, pairs_cover90), 1, 100,
+		false},
 };
 
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
@@ -38,8 +40,7 @@ static double value(const struct figures *f, const struct column *c)
 /* Whether the column was asked for. */
 static bool shown(const struct options *o, const struct column *c)
 {
-	return o->slips || (c->at != offsetof(struct figures, slipped) &&
-				   c->at != offsetof(struct figures, slip_s));
+	return o->slips || !c->slips;
 }
 
 static json_t *policy_json(const struct options *o, const struct figures *f)

@@ -252,7 +252,7 @@ static void tell_waiting(struct ask *ask)
 		snprintf(details, sizeof(details), COLOCATE_BEHIND "%u", ask->behind.job_id);
 		if (job_option_show(ask->job_ptr, &ask->request, details))
 			info(STRIPE "%pJ waits until JobId=%u has started, which it is expected to "
-				    "put off else",
+				    "put off otherwise",
 				ask->job_ptr, ask->behind.job_id);
 		return;
 	}

@@ -6,23 +6,23 @@
 #include <stdint.h>
 
 /*
- * While a limit moves with what the job was measured to lose (accounting/settle/time_limit.h), the
- * end in the job's record is what is to be expected of it. Before the first records have come after
- * two jobs met, seconds, what the pair history expects of them says more.
+ * The end in a job's record is moved by what the job was measured to lose
+ * (accounting/settle/time_limit.h), and so is the one to expect. For so many seconds after two jobs
+ * have met there is no measurement yet: until then the pair history says more.
  */
 #define EXPECTED_FRESH_S 180
 
 /*
  * The end of a job whose limit ends at `end` as things are, if the job loses `degradation`
- * (a fraction) from now on and until `until`, when its partner leaves (0: it stays as long): what
- * is left to it takes 1 / (1 - degradation) times as long, but never by more longer than it loses
- * until then, nor TIME_LIMIT_MOST_TIMES longer. It is not moved behind `latest` (0 = no bound).
- * Times are seconds since 1970.
+ * (a fraction) from now until its partner leaves at `until` (0: the partner stays as long as the
+ * job). What is left to the job takes 1 / (1 - degradation) times as long. The end moves by no more
+ * than the job loses before `until`, by no more than TIME_LIMIT_MOST_TIMES of what is left, and not
+ * behind `latest` (0 = no bound). Times are seconds since 1970.
  */
 int64_t expected_end(int64_t now, int64_t end, double degradation, int64_t until, int64_t latest);
 
-/* What does not count of a later start, seconds: backfill plans in minutes. Without it a job that
- * everybody waits for could have no partner at all. */
+/* A start that is later by no more than this, seconds, does not count: backfill plans in minutes.
+ * Without it a job for whose end a planned job waits could have no partner at all. */
 #define EXPECTED_SLACK_S 60
 
 /* Whether a job that is planned to start at that time on a node has to wait longer if the last of
