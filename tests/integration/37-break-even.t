@@ -7,9 +7,6 @@
 # shellcheck source=tests/integration/lanes.sh
 . "$(dirname "$0")/lanes.sh"
 
-TMP=$(mktemp -d)
-STATE=$POPPA_SANDBOX/state/slurmctld
-HISTORY=$STATE/poppa_pairs
 LOG=$(ctl log slurmctld)
 own=$(id -u poppa-demo)
 # No job ends by its limit before another one's wait is over.
@@ -20,20 +17,10 @@ restart() {
 	ctl restart slurmctld
 	wait_until 60 nodes_answer
 }
-clean_up() {
-	clear_jobs
-	is_gone slurmctld || ctl stop slurmctld
-	if [ -e "$TMP/history" ]; then cp -p "$TMP/history" "$HISTORY"; else rm -f "$HISTORY"; fi
-	ctl start slurmctld
-	ctl reconfigure --reset
-	wait_until 60 nodes_answer
-	rm -rf "$TMP"
-}
-on_exit clean_up
+on_exit forget_lesson
 
-# Each line in both directions: what two classes have lost beside each other, with the evidence of five runs, or without.
+# Each line in both directions: what two classes have lost beside each other, with the evidence of five runs.
 certain() { printf "$own:%s\t$own:%s\t%s\t1000\t5\t1790000000\t5\t%s\t0.0001\n" "$1" "$2" "$3" "$3" "$2" "$1" "$3" "$3"; }
-guessed() { printf "$own:%s\t$own:%s\t%s\t1000\t5\t1790000000\n" "$1" "$2" "$3" "$2" "$1" "$3"; }
 
 # of CLASS OPTION...: a job of that class, which may have the first two nodes only. beside: and waits until it runs.
 of() { sleeper "$1" --colocate=class:"$1" -x "${NODE}[3-4]" "${@:2}"; }
@@ -48,15 +35,11 @@ gone() { is_state "$1"; }
 
 wait_until 60 fake_idle || diag "the fake nodes are not idle"
 ctl reconfigure stripe_wait=1h
-ctl stop slurmctld
-[ ! -e "$HISTORY" ] || cp -p "$HISTORY" "$TMP/history"
-{
+teach_pairs < <(
 	certain test-mine test-bad 0.8
 	certain test-mine test-good 0.05
-	guessed test-new test-bad 0.9
-} >"$HISTORY"
-ctl start slurmctld
-wait_until 60 nodes_answer
+	met test-new test-bad 0.9
+)
 
 diag "better is taken"
 beside test-bad -w "${NODE}1"
@@ -134,18 +117,15 @@ is "with stripe_wait=0 others take what comes" "$(nodes_of "$job")" "${NODE}1"
 
 diag "a pair that has never met"
 clear_jobs
-ctl stop slurmctld
 # "loud" slows down all that it has met, itself not so much, and "mine" has met all but that.
-{
+teach_pairs < <(
 	printf "$own:met-loud\t$own:met-loud\t0.3\t40000\t20\t1790000000\n"
 	for one in a b c d; do
 		printf "$own:met-$one\t$own:met-loud\t0.7\t40000\t20\t1790000000\n$own:met-loud\t$own:met-$one\t0.5\t40000\t20\t1790000000\n"
 		for two in a b c d; do printf "$own:met-$one\t$own:met-$two\t0.05\t1000\t5\t1790000000\n"; done
-		guessed "met-$one" met-mine 0.05
+		met "met-$one" met-mine 0.05
 	done
-} >"$HISTORY"
-ctl start slurmctld
-wait_until 60 nodes_answer
+)
 beside met-loud -w "${NODE}1"
 loud=$job
 beside met-mine -n1

@@ -7,24 +7,10 @@
 # shellcheck source=tests/integration/lanes.sh
 . "$(dirname "$0")/lanes.sh"
 
-TMP=$(mktemp -d)
-HISTORY=$POPPA_SANDBOX/state/slurmctld/poppa_pairs
 LOG=$(ctl log slurmctld)
-own=$(id -u poppa-demo)
 
-clean_up() {
-	clear_jobs
-	is_gone slurmctld || ctl stop slurmctld
-	if [ -e "$TMP/history" ]; then cp -p "$TMP/history" "$HISTORY"; else rm -f "$HISTORY"; fi
-	ctl start slurmctld
-	ctl reconfigure --reset
-	wait_until 60 nodes_answer
-	rm -rf "$TMP"
-}
-on_exit clean_up
+on_exit forget_lesson
 
-# The degradation of two classes beside each other, of which there is no evidence of several runs.
-met() { printf "$own:%s\t$own:%s\t%s\t1000\t5\t1790000000\n" "$1" "$2" "$3" "$2" "$1" "$3"; }
 # of CLASS OPTION...: a job of that class, which may have the first two nodes only.
 of() { sleeper "$1" --colocate=class:"$1" -x "${NODE}[3-4]" "${@:2}"; }
 gone() { is_state "$1"; }
@@ -34,14 +20,10 @@ lines() { grep -c "select/stripe: JobId=$1 waits until JobId=$2 has started" "$L
 shows() { mark_of "$1" | grep -q "$2"; }
 
 wait_until 60 fake_idle || diag "the fake nodes are not idle"
-ctl stop slurmctld
-[ ! -e "$HISTORY" ] || cp -p "$HISTORY" "$TMP/history"
-{
+teach_pairs < <(
 	met plan-loud plan-slow 0.5
 	met plan-loud plan-quiet 0.05
-} >"$HISTORY"
-ctl start slurmctld
-wait_until 60 nodes_answer
+)
 
 diag "a job that wants both nodes is planned for the end of the last one there"
 running plan-stock -N1 --exclusive -w "${NODE}2" -t 10

@@ -10,6 +10,10 @@
 #   waits ID                   it waits although the schedulers have looked at it
 #   nodes_of ID, cores_of ID   what it has; mark_of ID: what SystemComment says of that
 #   clear_jobs                 ends all jobs there
+#   HISTORY                    the pair history's file
+#   teach_pairs                slurmctld starts anew with the history on stdin; for forget_lesson at the end
+#   met CLASS CLASS D          its lines for two classes that have lost D beside each other, without evidence of several runs
+#   forget_lesson              ends all jobs there, and puts the history and the settings back
 #   forget_pairs               lets partners be chosen without what earlier tests have taught, until the test ends
 
 # shellcheck source=tests/integration/schedulers.sh
@@ -40,6 +44,30 @@ mark_of() { job_field "$1" SystemComment; }
 
 fake_idle() { [ "$(sinfo -h -p fake -N -t idle | wc -l)" = 4 ]; }
 nothing_left() { [ -z "$(squeue -h -p fake)" ] && fake_idle; }
+HISTORY=$POPPA_SANDBOX/state/slurmctld/poppa_pairs
+taught=
+teach_pairs() {
+	ctl stop slurmctld </dev/null
+	[ -n "$taught" ] || [ ! -e "$HISTORY" ] || cp -p "$HISTORY" "$HISTORY.before"
+	taught=yes
+	cat >"$HISTORY"
+	ctl start slurmctld
+	wait_until 60 nodes_answer
+}
+met() {
+	local own
+	own=$(id -u poppa-demo)
+	printf "$own:%s\t$own:%s\t%s\t1000\t5\t1790000000\n" "$1" "$2" "$3" "$2" "$1" "$3"
+}
+forget_lesson() {
+	clear_jobs
+	is_gone slurmctld || ctl stop slurmctld
+	[ -z "$taught" ] || rm -f "$HISTORY"
+	[ ! -e "$HISTORY.before" ] || mv "$HISTORY.before" "$HISTORY"
+	ctl start slurmctld
+	ctl reconfigure --reset
+	wait_until 60 nodes_answer
+}
 forget_pairs() {
 	local history=$POPPA_SANDBOX/state/slurmctld/poppa_pairs
 	[ -e "$history" ] || return 0
