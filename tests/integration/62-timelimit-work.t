@@ -10,7 +10,9 @@
 PROGRAMS=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/tests/integration
 FILE=$(home_of)/quarrel
 LOSS=0.6
-WORK=50 # seconds alone; the limit is 60
+# Seconds alone. The limit is 60: what the program waits for a processor of a busy machine is not given back to it, for no
+# co-runner causes that.
+WORK=40
 
 on_exit rm -f "$FILE"
 on_exit ctl reconfigure --reset
@@ -42,8 +44,8 @@ for daemon in poppad ledgerd slurmctld poppad; do
 	sleep 4
 done
 ok "it ends" wait_end "$worker" 240
+diag "its end: $(($(end) - $(begin))) s; $(cat "$(home_of)/work-$worker.out")"
 is "after all of its work, and not by its limit" "$(job_field "$worker" JobState)" COMPLETED
-diag "$(cat "$(home_of)/work-$worker.out")"
 cmp_num "which took longer than the limit that was asked for: seconds" \
 	"$(sed -n 's/.*seconds=\([0-9.]*\).*/\1/p' "$(home_of)/work-$worker.out")" '>' 90
 ok "it is settled" wait_settled "$worker"

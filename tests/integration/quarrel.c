@@ -5,10 +5,10 @@
  *
  * Both of a pair name the same FILE and the numbers 0 and 1. While the other one is neither stopped
  * nor frozen, this one makes LOSS (0 to 1) less progress; from PEACE seconds after its start on, no
- * less. It ends after WORK seconds of progress, if that comes first. Progress is time: one
- * microsecond alone is one beat. It is mostly asleep, so a busy machine does not disturb it. In the
- * end it prints the progress that it has made and the time since its start, both in seconds.
- * SIGUSR1 is counted, and how often is printed, too.
+ * less. It ends after WORK seconds of progress or by SIGTERM, if that comes first. Progress is
+ * time: one microsecond alone is one beat. It is mostly asleep, so a busy machine hardly disturbs
+ * it. In the end it prints the progress that it has made and the time since its start, both in
+ * seconds. SIGUSR1 is counted, and how often is printed, too.
  */
 #include <errno.h>
 #include <error.h>
@@ -32,12 +32,18 @@
 #define STEP_NS (200 * NS_PER_US)
 #define HELD_NS (12 * NS_PER_MS) /* whoever has not run for so long was held */
 
-static volatile sig_atomic_t signals;
+static volatile sig_atomic_t signals, ends;
 
 static void on_signal(int sig)
 {
 	(void)sig;
 	signals++;
+}
+
+static void on_end(int sig)
+{
+	(void)sig;
+	ends = 1;
 }
 
 static int64_t now(void)
@@ -100,8 +106,9 @@ int main(int argc, char **argv)
 		error(1, errno, "%s", argv[1]);
 	pid[self] = getpid();
 	signal(SIGUSR1, on_signal);
+	signal(SIGTERM, on_end);
 	poppa_heartbeat_open();
-	while (last < end && progress < work) {
+	while (last < end && progress < work && !ends) {
 		int64_t at, passed;
 
 		nanosleep(&step, NULL);
