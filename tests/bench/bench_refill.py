@@ -77,6 +77,8 @@ def main(report, cluster, build, quick):
     report.text("## Where the error comes from")
     report.table(["beside stream", "missed by short stops", "by the estimator's choice"],
                  [[s[2], "%+.3f (%.3f)" % s[:2], "%+.3f (%.3f)" % c[:2]] for s, c in zip(slow, choice)])
-    far = max(choice, key=lambda c: abs(c[0]) - Z95 * c[1])
+    # Of a counter that moves less often than a stop lasts, the plain mean of short stops says nothing.
+    coarse = {v.name for v in victims if v.coarse}
+    far = max((c for c in choice if c[2] not in coarse), key=lambda c: abs(c[0]) - Z95 * c[1])
     report.judge("the estimator is nowhere certainly more than 0.01 from the mean of the same short stops",
                  "%s: %+.3f (%.3f)" % (far[2], far[0], far[1]), abs(far[0]) - Z95 * far[1] <= 0.01)
