@@ -17,8 +17,9 @@
 #define STAY 4          /* blocks at a level before a higher one */
 #define SLACK 1.5       /* an interval wider by this factor leads to a lower level */
 
-/* The interval's half width must be below these for the levels 1, 2 and 3. */
-static const double tight[PACE_MAX_LEVEL] = {0.02, 0.01, 0.005};
+/* The interval's half width must be below these for the levels 1, 2 and 3. From the last one on
+ * more blocks hardly help: all blocks share an error that is as big (estimator_robust.c). */
+static const double tight[PACE_MAX_LEVEL] = {0.02, 0.01, 0.007};
 
 static bool leaves(const double *recent, int count, double x)
 {

@@ -11,11 +11,17 @@
 #include "common/clock.h"
 #include "poppa/hold/proc.h"
 
-#define CHECKPOINT_EVERY (5 * NS_PER_S)
-/* Between two interim records of a run: a quarter of its age, within these bounds. A job with a
- * short time limit is soon known, for its limit to follow (docs/promise.md). */
-#define INTERIM_LEAST_S 5
-#define INTERIM_MOST_S 60
+#define FLUSH_EVERY (5 * NS_PER_S) /* the shutter log */
+/* Between two checkpoints of a run: a part of its age, within these bounds, in seconds. So a crash
+ * costs it no more than that part of what was measured. */
+#define CHECKPOINT_PART 20
+#define CHECKPOINT_LEAST 5
+#define CHECKPOINT_MOST 30
+/* The same for interim records. A job with a short time limit is soon known, for its limit to
+ * follow (docs/promise.md). */
+#define INTERIM_PART 4
+#define INTERIM_LEAST 5
+#define INTERIM_MOST 60
 /* Stopped tasks are looked at ever more rarely; after this interval, only the tick does it. */
 #define LOOK_LAST_MS 640
 
@@ -38,15 +44,31 @@ struct jobs *jobs_new(const struct jobs_env *env)
 	return js;
 }
 
-static void checkpoint(struct jobs *js)
+/* A part of the run's age within bounds, ns. */
+static int64_t gap_of(const struct job *j, int part, int least_s, int most_s)
 {
+	int64_t gap = (time(NULL) - j->reg.registered) / part;
+
+	gap = gap < least_s ? least_s : gap;
+	return NS_PER_S * (gap > most_s ? most_s : gap);
+}
+
+/* Of the runs whose time has come, or of all. */
+static void checkpoint(struct jobs *js, bool all)
+{
+	int64_t now = clock_now();
 	struct errmsg err = {""};
 
-	for (const struct job *j = js->first; j; j = j->next) {
-		json_t *state = tally_save(j->tally, js->boot, time(NULL));
-		int rc =
-			spool_checkpoint(js->env.spool, j->reg.job_id, j->reg.restart, state, &err);
+	for (struct job *j = js->first; j; j = j->next) {
+		json_t *state;
+		int rc;
 
+		if (!all && now < j->next_checkpoint)
+			continue;
+		j->next_checkpoint =
+			now + gap_of(j, CHECKPOINT_PART, CHECKPOINT_LEAST, CHECKPOINT_MOST);
+		state = tally_save(j->tally, js->boot, time(NULL));
+		rc = spool_checkpoint(js->env.spool, j->reg.job_id, j->reg.restart, state, &err);
 		json_decref(state);
 		if (rc) {
 			if (!js->told_spool)
@@ -57,14 +79,6 @@ static void checkpoint(struct jobs *js)
 	}
 	if (js->first)
 		js->told_spool = false;
-}
-
-static int64_t interim_gap(const struct job *j)
-{
-	int64_t gap = (time(NULL) - j->reg.registered) / 4;
-
-	gap = gap < INTERIM_LEAST_S ? INTERIM_LEAST_S : gap;
-	return NS_PER_S * (gap > INTERIM_MOST_S ? INTERIM_MOST_S : gap);
 }
 
 /* Sends records of the runs whose time has come. */
@@ -79,7 +93,7 @@ static void interim(struct jobs *js, int64_t now)
 			jobs_record(js, j, false, &r);
 			sender_interim(js->env.sender, &r);
 		}
-		j->next_interim = now + interim_gap(j);
+		j->next_interim = now + gap_of(j, INTERIM_PART, INTERIM_LEAST, INTERIM_MOST);
 	}
 }
 
@@ -95,9 +109,9 @@ void jobs_tick(struct jobs *js)
 	jobs_turns_look(js);
 	if (js->changed)
 		jobs_update(js);
-	if (now >= js->next_checkpoint) {
-		checkpoint(js);
-		js->next_checkpoint = now + CHECKPOINT_EVERY;
+	checkpoint(js, false);
+	if (now >= js->next_flush) {
+		js->next_flush = now + FLUSH_EVERY;
 		if (*js->env.log && shutterlog_flush(*js->env.log, &err)) {
 			plog_error("the shutter log ends here: %s", err.text);
 			shutterlog_close(*js->env.log);
@@ -183,7 +197,7 @@ void jobs_free(struct jobs *js)
 		jobs_take_block(js, old);
 	shutter_plan_free(old);
 	jobs_account(js);
-	checkpoint(js);
+	checkpoint(js, true);
 	while (js->first)
 		jobs_drop(js, js->first);
 	jobs_empty_garbage(js);

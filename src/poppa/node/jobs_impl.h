@@ -68,7 +68,8 @@ struct job {
 	bool unwatched; /* nothing tells whether all of it stands still */
 	bool told_unpausable, told_spin, told_unseen, told_ran, told_unwatched, told_slow,
 		told_unreadable;
-	int64_t next_interim;         /* CLOCK_MONOTONIC; 0 = none was planned yet */
+	int64_t next_interim; /* CLOCK_MONOTONIC; 0 = none was planned yet */
+	int64_t next_checkpoint;
 	int64_t next_scan, next_open; /* CLOCK_MONOTONIC: not before, because the last took long */
 	int64_t opening_ns, opening_at; /* what its counters have taken of the main thread, less
 					   what has been forgiven, and when */
@@ -135,7 +136,7 @@ struct jobs {
 	enum counter_backend counter;
 	struct schedule_seed secret; /* of this process, for jobs without a seed */
 	char boot[64];
-	int64_t boot_unix, started_unix, next_checkpoint;
+	int64_t boot_unix, started_unix, next_flush;
 	struct schedule schedule; /* as in the last plan; its levels may be old */
 	struct overhead_limit limit;
 	bool lengthened; /* it is logged that the limit makes the period longer */
