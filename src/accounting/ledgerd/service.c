@@ -299,7 +299,7 @@ static int hide_shutters(json_t *records, struct errmsg *err)
 			continue;
 		if (record_from_json(record, &r, err))
 			return -1;
-		r.sensing = r.spin = r.attributed = r.slow_known = r.rough_known = false;
+		r.sensing = r.spin = r.attributed = r.timed = r.slow_known = r.rough_known = false;
 		r.blocks = r.used = r.culprit = 0;
 		r.degradation = r.variance = r.thesis_degradation = NAN;
 		r.lack = LACK_NOTHING;

@@ -99,8 +99,8 @@ struct service {
  * everything; anybody else may ask status, and job: about others' jobs the answer is the one about
  * a job that the ledger does not know. In answers to anybody else a record that is not final, of a
  * run without a settlement, tells nothing of shutters: blocks, used and culprit are 0, degradation,
- * variance and thesis_degradation null, and sensing, spin, lack, partner_degradation and
- * slow_likelihood are not there. A request that makes or changes a price must also come from
+ * variance and thesis_degradation null, and sensing, spin, lack, partner_degradation, partner_ns
+ * and slow_likelihood are not there. A request that makes or changes a price must also come from
  * a controller (origin_controls()), and so must a job request of root or ledger_uid with "nodes";
  * the "nodes" of other people are ignored.
  *

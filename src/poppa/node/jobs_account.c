@@ -91,12 +91,13 @@ static enum tally_mode mode_of(
 void jobs_account(struct jobs *js)
 {
 	int64_t now;
-	int running = 0;
+	int running = 0, were = 0;
 
 	jobs_turns_account(js);
 	now = clock_now();
 	for (struct job *j = js->first; j; j = j->next) {
 		running += jobs_in_plan(j);
+		were += j->was_in_plan;
 		look_at_work(j, now);
 	}
 	for (struct job *j = js->first; j; j = j->next) {
@@ -118,7 +119,8 @@ void jobs_account(struct jobs *js)
 				js->long_length_ns);
 		for (const struct job *o = js->first; o; o = o->next)
 			if (o != j && o->was_in_plan)
-				attribution_together(&j->tally->attribution, o->reg.job_id, co);
+				attribution_together(
+					&j->tally->attribution, o->reg.job_id, co, were == 2);
 		for (const struct job *o = js->first; o && jobs_in_plan(j); o = o->next)
 			if (o != j && jobs_in_plan(o))
 				tally_partner(j->tally, o->reg.job_id);

@@ -105,6 +105,17 @@ static void take_tasks_apart(struct job *j, const struct shutter_plan *p)
 		j->reg.job_id, 100 * r->least, 100 * r->most);
 }
 
+/* Takes what its only co-runner costs a job: it is in a block of the one as if the other one was
+ * absent. */
+static void take_single(
+	struct jobs *js, struct job *lone, const struct shutter_plan *p, const struct est_block *b)
+{
+	const struct job *other = p->jobs == 2 ? job_of(js, p, !p->lone) : NULL;
+
+	if (other)
+		attribution_block(&lone->tally->attribution, other->reg.job_id, b);
+}
+
 /* Takes what the absent job costs each of the others. */
 static void take_absence(struct jobs *js, const struct shutter_plan *p)
 {
@@ -236,6 +247,7 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 			if (!tally_block(lone->tally, &b) && lacks_processors(lone))
 				lone->tally->starved++;
 			take_tasks_apart(lone, p);
+			take_single(js, lone, p, &b);
 			take_pace(js, lone, &b);
 			jobs_turns_block(js, lone, &b);
 			p->schedule.job[p->lone].level = jobs_level(js, lone);

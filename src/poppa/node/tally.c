@@ -261,13 +261,18 @@ static void record_shares(
 {
 	struct attribution_share share[RECORD_MAX_PARTNERS];
 	int n = tally_shares(t, s, share);
+	int64_t co = tally_co_ns(t);
+	double measured = co > 0 ? (double)r->co_ns / (double)co : 0;
 
-	r->attributed = n > 0;
+	r->attributed = r->timed = n > 0;
 	for (int p = 0; p < r->partner_count; p++) {
 		r->partner_degradation[p] = NAN;
+		r->partner_ns[p] = 0;
 		for (int i = 0; i < n; i++)
-			if (share[i].job_id == r->partner[p])
+			if (share[i].job_id == r->partner[p]) {
 				r->partner_degradation[p] = share[i].degradation;
+				r->partner_ns[p] = (int64_t)(measured * share[i].together_ns);
+			}
 	}
 }
 

@@ -437,12 +437,13 @@ static void attributions(void **state)
 
 	(void)state;
 	add_blocks(t, 40, 600, 1000);
+	t->mode_ns[TALLY_CO] = 100 * S;
 	tally_partner(t, 8);
 	tally_partner(t, 9);
 	tally_record(t, &settings, "c", "n1", false, 2, &r);
 	assert_false(r.attributed);
 	for (uint32_t id = 8; id <= 9; id++) {
-		attribution_together(&t->attribution, id, 100 * S);
+		attribution_together(&t->attribution, id, 100 * S, false);
 		for (int i = 0; i < 20; i++) {
 			struct est_block b = {.before_n = 1, .during_n = 1, .after_n = 1};
 
@@ -458,6 +459,9 @@ static void attributions(void **state)
 	assert_true(r.attributed);
 	assert_float_equal(r.partner_degradation[0], r.degradation, 0.01);
 	assert_float_equal(r.partner_degradation[1], 0, 0.01);
+	assert_true(r.timed);
+	assert_int_equal(r.partner_ns[0], 100 * S);
+	assert_int_equal(r.partner_ns[1], 100 * S);
 	tally_free(back);
 	json_object_del(saved, "attribution");
 	assert_null(tally_load(saved, "boot", 0, 2));
