@@ -16,6 +16,7 @@
 #include "common/clock.h"
 
 #define DEFAULT_TIMEOUT_MS 10000
+#define NO_NODE "~" /* comes after the names of all nodes */
 
 int client_init(struct client *c, const struct poppa_settings *settings,
 	const struct nodeconf *conf, const char *controller, struct errmsg *err)
@@ -414,6 +415,20 @@ int client_job(const struct client *c, const struct client_run *run, struct clie
 		rc = ask_part(c, run, run->nodes, "", NULL, answer, err);
 	if (rc)
 		client_answer_free(answer);
+	return rc;
+}
+
+int client_settlement(const struct client *c, const struct client_run *run, struct settlement *s,
+	struct errmsg *err)
+{
+	struct client_answer answer = {.records = NULL};
+	int rc = ask_part(c, run, NULL, NO_NODE, NO_NODE, &answer, err);
+
+	if (!rc && answer.settled) {
+		*s = answer.settlement;
+		rc = 1;
+	}
+	client_answer_free(&answer);
 	return rc;
 }
 

@@ -89,6 +89,10 @@ int client_job(const struct client *c, const struct client_run *run, struct clie
 	struct errmsg *err);
 void client_answer_free(struct client_answer *answer);
 
+/* The price of a run alone, without its records. 1, 0 where it has none, or -1 with err. */
+int client_settlement(const struct client *c, const struct client_run *run, struct settlement *s,
+	struct errmsg *err);
+
 /* Stores a settlement. The first one of a run stays: *stored is what the ledger has now, *first
  * says whether that is the caller's. 0, or -1 with err. */
 int client_settle(const struct client *c, const struct settlement *s, struct settlement *stored,

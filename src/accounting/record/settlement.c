@@ -252,6 +252,7 @@ static const struct field fields[] = {
 	{NULL, FIELD_TEXT, AT(bound), FORMS(COMMENT("bound", 1), WHY("bound", 0))},
 	{"changes", FIELD_INT, AT(changes), .max = INT32_MAX, .optional = true,
 		FORMS(COMMENT("changed", 2))},
+	{"class", FIELD_TEXT, AT(class_name), .optional = true},
 };
 /* clang-format on */
 

@@ -451,30 +451,75 @@ void settle_loss(const struct settle_job *job, const struct ledger_record *recor
 	out->lost_s = out->known ? d * (out->told_s - out->held_s) : 0;
 }
 
-bool settle_pair(const struct settle_job *job, const struct ledger_record *records, int count,
-	struct settle_pair *pair)
-{
-	double co = 0, lost = 0;
+/* What the nodes told of one partner so far. */
+struct pair_sums {
+	struct settle_pair pair;
+	double nodes; /* their weight */
+	double co, lost;
+	bool unknown; /* one of them does not know the partner's part */
+};
 
-	*pair = (struct settle_pair){.partner = 0};
+/* What a node's record tells of its i-th partner: for how long it was there, and what it cost. NAN:
+ * unknown. */
+static double pair_of_record(const struct ledger_record *r, int i, int64_t *ns)
+{
+	*ns = r->co_ns;
+	if (r->partner_count == 1)
+		return r->degradation;
+	*ns = r->attributed && r->timed ? r->partner_ns[i] : 0;
+	if (*ns <= 0)
+		return NAN;
+	return r->partner_degradation[i] * (double)r->co_ns / (double)*ns;
+}
+
+static void add_pairs(
+	struct pair_sums *sums, int *pairs, const struct ledger_record *r, double weight)
+{
+	for (int i = 0; i < r->partner_count; i++) {
+		struct pair_sums *p = sums;
+		int64_t ns;
+		double d = pair_of_record(r, i, &ns);
+
+		while (p < sums + *pairs && p->pair.partner != r->partner[i])
+			p++;
+		if (p == sums + SETTLE_MAX_PAIRS)
+			continue;
+		*pairs += p == sums + *pairs;
+		p->pair.partner = r->partner[i];
+		p->pair.seconds = fmax(p->pair.seconds, (double)ns / (double)NS_PER_S);
+		p->unknown |= !isfinite(d);
+		p->nodes += weight;
+		p->co += weight * (double)ns;
+		p->lost += weight * (double)ns * d;
+	}
+}
+
+int settle_pairs(const struct settle_job *job, const struct ledger_record *records, int count,
+	struct settle_pair pair[SETTLE_MAX_PAIRS])
+{
+	struct pair_sums sums[SETTLE_MAX_PAIRS] = {{.nodes = 0}};
+	double shared = 0;
+	int pairs = 0, kept = 0;
+
 	for (int i = 0; i < job->node_count; i++) {
 		const struct ledger_record *r =
 			find_record(job, job->nodes[i].name, records, count);
-		double share;
 
 		if (!r || !r->co_ns)
 			continue;
-		if (!record_has_data(r) || r->sensing || r->partner_count != 1 ||
-			(pair->partner && pair->partner != r->partner[0]))
-			return false;
-		pair->partner = r->partner[0];
-		pair->seconds = fmax(pair->seconds, (double)r->co_ns / 1e9);
-		share = job->nodes[i].weight * (double)r->co_ns;
-		co += share;
-		lost += share * r->degradation;
+		if (!record_has_data(r) || r->sensing)
+			return 0;
+		shared += job->nodes[i].weight;
+		add_pairs(sums, &pairs, r, job->nodes[i].weight);
 	}
-	if (!(co > 0))
-		return false;
-	pair->degradation = lost / co;
-	return true;
+	for (int i = 0; i < pairs; i++) {
+		const struct pair_sums *p = &sums[i];
+
+		if (p->unknown || p->nodes < SETTLE_PAIR_NODES * shared || !(p->co > 0))
+			continue;
+		pair[kept] = p->pair;
+		/* Noise of a short time may be beyond what is possible. */
+		pair[kept++].degradation = fmax(fmin(p->lost / p->co, 1), -1);
+	}
+	return kept;
 }

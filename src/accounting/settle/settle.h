@@ -93,6 +93,15 @@ struct settle_pair {
 	double seconds;     /* the longest such time on any node */
 };
 
-/* false unless the job had exactly one partner, and every node that they shared has data. */
-bool settle_pair(const struct settle_job *job, const struct ledger_record *records, int count,
-	struct settle_pair *pair);
+/* Most partners of a run that it shows something about. */
+#define SETTLE_MAX_PAIRS 16
+
+/*
+ * The partners that the run shows something about, the first ones first; returns how many, 0 where
+ * a node on which the job shared has no data. All nodes of a job wait for the slowest one, so where
+ * a partner was on some of the shared nodes only, what these show is not its doing alone: it is
+ * left out below this share of them. So is one of several whose part no node knows.
+ */
+#define SETTLE_PAIR_NODES 0.9
+int settle_pairs(const struct settle_job *job, const struct ledger_record *records, int count,
+	struct settle_pair pair[SETTLE_MAX_PAIRS]);

@@ -18,6 +18,9 @@
 
 #define PAIRS_MS 10000 /* between two writes of the pair history */
 
+_Static_assert(sizeof(((struct settlement *)0)->class_name) == PAIRS_CLASS_MAX,
+	"a price has room for every class");
+
 /* The ledger may refuse only this run, so the other runs that wait come before it. */
 static enum outcome ledger_failed_for(struct settler *w, struct run *run, const char *why)
 {
@@ -40,36 +43,76 @@ static void class_of(
 			name, buf);
 }
 
-/* Enters what the run tells about its pair into the history that partner choice reads. */
+/* The classes of partners that slurmctld still knows, "" for the others. */
+static bool classes_of_jobs(const struct settler *w, const struct settle_pair *pair, int pairs,
+	char class_name[][PAIRS_CLASS_MAX])
+{
+	slurmctld_lock_t read_jobs = {.job = READ_LOCK};
+
+	if (!controller_hold())
+		return false;
+	lock_slurmctld(read_jobs);
+	for (int i = 0; i < pairs; i++) {
+		const job_record_t *job = find_job_record(pair[i].partner);
+
+		class_name[i][0] = '\0';
+		if (job && run_snapshot_colocate(job))
+			class_of(w, run_snapshot_colocate(job), job->user_id, job->name,
+				class_name[i]);
+	}
+	unlock_slurmctld(read_jobs);
+	controller_release();
+	return true;
+}
+
+/* The class of a partner that slurmctld has forgotten, by its price; "" where it has none, or its
+ * job id was another job's at that time. */
+static void class_by_price(struct settler *w, const struct run_snapshot *snapshot, uint32_t partner,
+	char class_name[PAIRS_CLASS_MAX])
+{
+	const struct client_run question = {.cluster = snapshot->cluster, .job_id = partner};
+	struct settlement price;
+	struct errmsg err = {""};
+
+	if (clock_now_ms() < w->ledger.retry_ms)
+		return;
+	switch (client_settlement(&w->client, &question, &price, &err)) {
+	case 1:
+		if (price.start_unix <= snapshot->last.end && price.end_unix >= snapshot->start)
+			snprintf(class_name, PAIRS_CLASS_MAX, "%s", price.class_name);
+		break;
+	case 0:
+		break;
+	default:
+		settler_ledger_failed(w, err.text);
+	}
+}
+
+/* Enters what the run tells about its partners into the history that partner choice reads. */
 static void learn(
 	struct settler *w, const struct run_snapshot *snapshot, const struct client_answer *answer)
 {
-	slurmctld_lock_t read_jobs = {.job = READ_LOCK};
-	char mine[PAIRS_CLASS_MAX], other[PAIRS_CLASS_MAX] = "", path[PATH_MAX];
+	char mine[PAIRS_CLASS_MAX], other[SETTLE_MAX_PAIRS][PAIRS_CLASS_MAX], path[PATH_MAX];
 	struct settle_job job = run_snapshot_settle_job(snapshot);
+	struct settle_pair pair[SETTLE_MAX_PAIRS];
+	int pairs = settle_pairs(&job, answer->records, answer->record_count, pair);
 	struct errmsg err = {""};
-	const job_record_t *partner;
-	struct settle_pair pair;
 
-	if (!settle_pair(&job, answer->records, answer->record_count, &pair))
-		return;
 	class_of(w, snapshot->colocate, snapshot->uid, snapshot->name, mine);
-	if (!controller_hold())
+	if (!*mine || !pairs || !classes_of_jobs(w, pair, pairs, other))
 		return;
-	lock_slurmctld(read_jobs);
-	partner = find_job_record(pair.partner);
-	if (partner && run_snapshot_colocate(partner))
-		class_of(w, run_snapshot_colocate(partner), partner->user_id, partner->name, other);
-	unlock_slurmctld(read_jobs);
-	controller_release();
 	controller_state_path(PAIRS_FILE, path, sizeof(path));
-	if (!*mine || !*other)
-		return;
-	if (!w->pairs.pairs)
-		w->pairs_ms = clock_now_ms() + PAIRS_MS;
-	if (pairs_batch_learn(
-		    &w->pairs, path, mine, other, pair.degradation, pair.seconds, time(NULL), &err))
-		settler_complain(w, err.text);
+	for (int i = 0; i < pairs; i++) {
+		if (!*other[i])
+			class_by_price(w, snapshot, pair[i].partner, other[i]);
+		if (!*other[i])
+			continue;
+		if (!w->pairs.pairs)
+			w->pairs_ms = clock_now_ms() + PAIRS_MS;
+		if (pairs_batch_learn(&w->pairs, path, mine, other[i], pair[i].degradation,
+			    pair[i].seconds, time(NULL), &err))
+			settler_complain(w, err.text);
+	}
 }
 
 void price_to_ledger_save_pairs(struct settler *w, bool now)
@@ -97,6 +140,8 @@ static enum outcome make_price(
 		price_rules_choose(&w->rules, run->snapshot->last.partition, qos), time(NULL),
 		&wanted);
 	xfree(qos);
+	class_of(w, run->snapshot->colocate, run->snapshot->uid, run->snapshot->name,
+		wanted.class_name);
 	if (client_settle(&w->client, &wanted, &run->settlement, &run->never_written, &err))
 		return ledger_failed_for(w, run, err.text);
 	if (run->never_written)

@@ -338,6 +338,47 @@ static void runs_come_in_parts(void **state)
 	stop();
 }
 
+/* The second run has a price. */
+static json_t *tell_price(const json_t *request, int number)
+{
+	struct settlement s;
+	json_t *price = NULL;
+
+	assert_string_equal(json_string_value(json_object_get(request, "op")), "job");
+	/* No node's name lies between these. */
+	assert_string_equal(json_string_value(json_object_get(request, "after")), "~");
+	assert_string_equal(json_string_value(json_object_get(request, "upto")), "~");
+	if (number) {
+		settlement_clear(&s);
+		s.job_id = 7;
+		s.start_unix = s.end_unix = s.settled_unix = 1;
+		s.version = 1;
+		snprintf(s.cluster, sizeof(s.cluster), "c");
+		snprintf(s.class_name, sizeof(s.class_name), "1000/fft");
+		snprintf(s.policy, sizeof(s.policy), "none");
+		settlement_write_comment(&s);
+		price = settlement_to_json(&s);
+	}
+	return json_pack("{s:b, s:[], s:o?, s:[], s:s}", "ok", 1, "records", "settlement", price,
+		"changes", "ledger", "the-one");
+}
+
+static void price_alone(void **state)
+{
+	struct client_run run = {.cluster = "c", .job_id = 7};
+	struct client c = start(tell_price, 2);
+	struct errmsg err = {""};
+	struct settlement s;
+
+	(void)state;
+	assert_int_equal(client_settlement(&c, &run, &s, &err), 0);
+	assert_int_equal(client_settlement(&c, &run, &s, &err), 1);
+	assert_string_equal(s.class_name, "1000/fft");
+	stop();
+	assert_int_equal(client_settlement(&c, &run, &s, &err), -1);
+	assert_true(*err.text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +386,7 @@ int main(void)
 		cmocka_unit_test(records_are_sent),
 		cmocka_unit_test(nothing_is_acked_by_a_bad_reply),
 		cmocka_unit_test(runs_come_in_parts),
+		cmocka_unit_test(price_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -446,17 +446,17 @@ static void shutter_sensing(void **state)
 	struct settle_job job = job_of(two_nodes, 2);
 	struct ledger_record r[] = {record_of("n1", 0.4), record_of("n2", 0.4)};
 	struct settlement s;
-	struct settle_pair pair;
+	struct settle_pair pair[SETTLE_MAX_PAIRS];
 
 	(void)state;
-	assert_true(settle_pair(&job, r, 2, &pair));
+	assert_int_equal(settle_pairs(&job, r, 2, pair), 1);
 	r[1].sensing = true;
 	s = decide(&job, r, 2);
 	assert_int_equal(s.charged, 10000);
 	assert_string_equal(s.text, "nodata=shutter-sensing partners=13 raw=10000 charged=10000 "
 				    "policy=thesis");
 	/* Nor do others learn from it. */
-	assert_false(settle_pair(&job, r, 2, &pair));
+	assert_int_equal(settle_pairs(&job, r, 2, pair), 0);
 }
 
 static void noise_below_zero(void **state)
@@ -665,29 +665,69 @@ static void pairs(void **state)
 {
 	struct settle_job job = job_of(two_nodes, 2);
 	struct ledger_record r[] = {record_of("n1", 0.2), record_of("n2", 0.4)};
-	struct settle_pair pair;
+	struct settle_pair pair[SETTLE_MAX_PAIRS];
 
 	(void)state;
 	r[1].co_ns = 50 * S;
 	r[1].solo_ns = 50 * S;
-	assert_true(settle_pair(&job, r, 2, &pair));
-	assert_int_equal(pair.partner, 13);
-	assert_true(fabs(pair.degradation - 40.0 / 150) < 1e-12);
-	assert_true(pair.seconds == 100);
+	assert_int_equal(settle_pairs(&job, r, 2, pair), 1);
+	assert_int_equal(pair->partner, 13);
+	assert_true(fabs(pair->degradation - 40.0 / 150) < 1e-12);
+	assert_true(pair->seconds == 100);
 	/* A node that was never shared says nothing against it. */
 	r[1].co_ns = 0;
 	r[1].partner_count = 0;
-	assert_true(settle_pair(&job, r, 2, &pair));
-	assert_true(pair.degradation == 0.2);
-	r[0].partner_count = 2;
-	assert_false(settle_pair(&job, r, 2, &pair));
-	r[0] = record_of("n1", 0.2);
-	r[1] = record_of("n2", 0.2);
-	r[1].partner[0] = 14;
-	assert_false(settle_pair(&job, r, 2, &pair));
+	assert_int_equal(settle_pairs(&job, r, 2, pair), 1);
+	assert_true(pair->degradation == 0.2);
 	r[1] = record_of("n2", NAN);
-	assert_false(settle_pair(&job, r, 2, &pair));
-	assert_false(settle_pair(&job, NULL, 0, &pair));
+	assert_int_equal(settle_pairs(&job, r, 2, pair), 0);
+	assert_int_equal(settle_pairs(&job, NULL, 0, pair), 0);
+}
+
+/* Beside several partners a run shows something about those whose part is known, and that were on
+ * all of the shared nodes. */
+static void pairs_of_several(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[] = {record_of("n1", 0.2), record_of("n2", 0.2)};
+	struct settle_pair pair[SETTLE_MAX_PAIRS];
+
+	(void)state;
+	r[1].partner[0] = 14;
+	assert_int_equal(settle_pairs(&job, r, 2, pair), 0);
+	r[0].partner_count = 2;
+	r[0].partner[1] = 14;
+	assert_int_equal(settle_pairs(&job, r, 2, pair), 0);
+	/* 13 was on one node of the two. Of 100 s beside 14 on that it cost 0.5 in 20 s. */
+	r[0].attributed = r[0].timed = true;
+	r[0].partner_ns[0] = 80 * S;
+	r[0].partner_ns[1] = 20 * S;
+	r[0].partner_degradation[0] = 0.1;
+	r[0].partner_degradation[1] = 0.1;
+	assert_int_equal(settle_pairs(&job, r, 2, pair), 1);
+	assert_int_equal(pair->partner, 14);
+	assert_true(fabs(pair->degradation - (20 * 0.5 + 100 * 0.2) / 120) < 1e-12);
+	assert_true(pair->seconds == 100);
+	/* Both on both. */
+	r[1] = r[0];
+	snprintf(r[1].node, sizeof(r[1].node), "n2");
+	r[1].partner[0] = 14;
+	r[1].partner[1] = 13;
+	assert_int_equal(settle_pairs(&job, r, 2, pair), 2);
+	assert_int_equal(pair[0].partner, 13);
+	assert_true(fabs(pair[0].degradation - 0.2) < 1e-12);
+	assert_true(pair[0].seconds == 80);
+	/* What one node does not know, the run does not show. A node of an earlier release knows
+	 * costs and no times. */
+	r[1].partner_degradation[1] = NAN;
+	assert_int_equal(settle_pairs(&job, r, 2, pair), 1);
+	assert_int_equal(pair->partner, 14);
+	r[1].timed = false;
+	assert_int_equal(settle_pairs(&job, r, 2, pair), 0);
+	/* Noise of a short time. */
+	r[0].partner_ns[0] = S;
+	assert_int_equal(settle_pairs(&job, r, 1, pair), 2);
+	assert_true(pair->degradation == 1);
 }
 
 /* A record as a node sends it while the job runs: half lost of so many seconds. */
@@ -881,6 +921,7 @@ int main(void)
 		cmocka_unit_test(culprits),
 		cmocka_unit_test(requeued_and_many_partners),
 		cmocka_unit_test(pairs),
+		cmocka_unit_test(pairs_of_several),
 		cmocka_unit_test(a_node_that_lags),
 		cmocka_unit_test(the_slowest_node),
 		cmocka_unit_test(a_loss_so_far),

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What runs teach the pair history: of each partner that a job had, one after the other, also of one that slurmctld has
+# forgotten. The fake nodes have no poppad, so this test reports for them.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/integration/bill.sh
+. "$(dirname "$0")/bill.sh"
+# shellcheck source=tests/integration/lanes.sh
+. "$(dirname "$0")/lanes.sh"
+
+own=$(id -u poppa-demo)
+before=$(mktemp)
+cp -p "$SLURM_CONF" "$before"
+forget() {
+	cat "$before" >"$SLURM_CONF"
+	rm -f "$before"
+	forget_lesson
+}
+on_exit forget
+
+# of CLASS: a job of that class on the first fake node, which runs until it is ended.
+of() { running "$1" -n1 --colocate=class:"$1" -w "${NODE}1"; }
+# learned CLASS PARTNER: what the history has of the two: the degradation and the seconds.
+learned() {
+	awk -F'\t' -v j="$own:$1" -v p="$own:$2" '$1 == j && $2 == p { printf "%.3f %.0f\n", $3, $4 }' "$HISTORY"
+}
+has_learned() { [ -n "$(learned "$@")" ]; }
+ended() { [ -z "$(squeue -h -j "$1" 2>/dev/null)" ]; }
+forgotten() { ! scontrol show job "$1" >/dev/null 2>&1; }
+
+ctl reconfigure poppa_settle_timeout=30m
+sed -i 's/^\(\t*\)MinJobAge=.*/\1MinJobAge=2/' "$SLURM_CONF"
+teach_pairs </dev/null
+
+of learn-long
+long=$job
+of learn-first
+first=$job
+is "two share a node" "$(nodes_of "$first")" "$(nodes_of "$long")"
+scancel "$first"
+wait_until 60 ended "$first"
+ok "the first partner's node tells what it has lost" \
+	report_node "$first" "${NODE}1" '.degradation = 0.3' ".partners = [$long]" '.co_ns = 20000000000'
+of learn-second
+second=$job
+ok "that is learned" wait_until 60 has_learned learn-first learn-long
+is "as it was told" "$(learned learn-first learn-long)" "0.300 20"
+ok "slurmctld forgets the first partner" wait_until 180 forgotten "$first"
+scancel "$long"
+wait_until 60 ended "$long"
+# A quarter of its time was beside the first one.
+report_node "$long" "${NODE}1" ".partners = [$first, $second]" '.co_ns = 80000000000' '.degradation = 0.3' \
+	'.partner_degradation = [0.15, 0.15]' '.partner_ns = [20000000000, 60000000000]'
+ok "the job has a price" wait_until 60 run_settled "$long" 0
+ok "its second partner is learned" wait_until 60 has_learned learn-long learn-second
+is "by the time with it" "$(learned learn-long learn-second)" "0.200 60"
+ok "and so is the first one" wait_until 60 has_learned learn-long learn-first
+is "whose class its price has" "$(learned learn-long learn-first)" "0.600 20"
+is "poppa pairs shows what was measured" "$(poppa pairs --json | jq -c '[.pairs[] | select(.class | endswith("learn-long"))] | length')" 2
+
+# A node of an earlier release knows what each cost, and not for how long it was there.
+of learn-old
+old=$job
+scancel "$old"
+wait_until 60 ended "$old"
+report_node "$old" "${NODE}1" ".partners = [$first, $second]" '.partner_degradation = [0.2, 0.3]'
+ok "a record of an earlier release gives a price" wait_until 60 run_settled "$old" 0
+of learn-last
+last=$job
+scancel "$last"
+wait_until 60 ended "$last"
+report_node "$last" "${NODE}1" ".partners = [$second]" '.degradation = 0.1'
+ok "what comes after it is learned" wait_until 60 has_learned learn-last learn-second
+is "and from that nothing" "$(learned learn-old learn-second)$(learned learn-old learn-first)" ""
+# slurmctld has forgotten most of them by now, so nobody waits for their ends; forget_lesson cancels the others.
+jobs_submitted=()
+done_testing
