@@ -36,7 +36,7 @@ static void advance(struct sim *s, int job)
 		/* The records add nodes up: one without a partner has lost nothing. */
 		r->lost_s += span * lost * r->beside;
 		r->beside_s += span;
-		r->pair_lost += span * r->beside_d;
+		learn_beside(s, job, span, span * r->beside_d);
 	}
 	for (int half = 0; half <= (int)late; half++) {
 		s->measures.progress_lane_s[half] += span * r->rate * w->nodes * LANES;
@@ -76,18 +76,6 @@ static void change_pace(struct sim *s, int job)
 		foretell(s, job);
 }
 
-static void meet(struct sim *s, int job, int partner)
-{
-	struct run *r = &s->run[job];
-
-	if (r->partner != partner) {
-		r->partners += r->partners < 2;
-		r->partner = partner;
-	}
-	r->partner_left_s = -1;
-	r->met_s = s->now;
-}
-
 /* Lets the job and all jobs beside it have their new pace. */
 static void change_paces(struct sim *s, int job, const int *node, int nodes)
 {
@@ -122,9 +110,8 @@ void engine_start(struct sim *s, int job, const int *node, int nodes, int lanes)
 	r->start_s = r->since_s = s->now;
 	r->end_s = s->now + (w->limit_s > 0 ? w->limit_s : w->run_s);
 	r->progress_s = r->rate = 0;
-	r->lost_s = r->beside_s = r->pair_lost = 0;
-	r->partner = NOBODY;
-	r->partners = 0;
+	r->lost_s = r->beside_s = r->untold_s = 0;
+	r->partners = r->met_nodes = 0;
 	r->version++;
 	sim_unmark(s);
 	for (int i = 0; i < nodes; i++) {
@@ -132,8 +119,10 @@ void engine_start(struct sim *s, int job, const int *node, int nodes, int lanes)
 
 		if (partner == NOBODY)
 			continue;
-		meet(s, job, partner);
-		meet(s, partner, job);
+		/* What has been is counted by who was there. */
+		advance(s, partner);
+		learn_met(s, job, partner, node[i]);
+		learn_met(s, partner, job, node[i]);
 		if (sim_mark(s, partner))
 			learn_compare(s, job, partner);
 	}
@@ -176,8 +165,10 @@ static void leave(struct sim *s, int job, const struct engine_options *o, const 
 		int partner = sim_partner(s, r->node[i], job);
 
 		node[i] = r->node[i];
-		if (partner != NOBODY && s->run[partner].partner == job)
-			s->run[partner].partner_left_s = s->now;
+		if (partner == NOBODY)
+			continue;
+		advance(s, partner);
+		learn_left(s, partner, job);
 	}
 	r->state = RUN_DONE;
 	machine_release(s, job);

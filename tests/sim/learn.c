@@ -11,17 +11,22 @@
 #include "common/units.h"
 #include "sim/pace.h"
 #include "sim/policy/policy.h"
+#include "sim/world/draw.h"
 #include "striping/partners/outlook.h"
 
 /* slurmctld forgets a job so long after its end, s (MinJobAge), and with it the job's class. */
 #define FORGOTTEN_S 300
 /* A class counts as known with so many partners. */
 #define PARTNERS_KNOWN 5
+/* What attribution.c asks for to tell partners apart: five blocks of each, and no more of the time
+ * beside others. */
+#define KNOWN_S 10
+#define MOST_UNTOLD 0.05
 #define BEGIN_S 1000000000
 
 int learn_new(struct sim *s, struct errmsg *err)
 {
-	if (!s->policy->learns)
+	if (s->policy->learns == LEARNS_NOTHING)
 		return 0;
 	s->pairs = pairs_new();
 	s->known_partners = calloc((size_t)s->work->classes + 1, sizeof(*s->known_partners));
@@ -36,11 +41,72 @@ void learn_free(struct sim *s)
 	outlook_free(s->learned.outlook);
 }
 
+static struct met *met_of(const struct sim *s, int job, int partner)
+{
+	const struct run *r = &s->run[job];
+
+	for (int i = 0; i < r->partners && i < MOST_MET; i++)
+		if (r->met[i].job == partner)
+			return &r->met[i];
+	return NULL;
+}
+
+void learn_met(struct sim *s, int job, int partner, int node)
+{
+	struct node *n = &s->node[node];
+	bool *before = &n->met[n->job[1] == job];
+	struct run *r = &s->run[job];
+	struct met *m = met_of(s, job, partner);
+
+	r->met_s = s->now;
+	r->met_nodes += !*before;
+	*before = true;
+	if (!m && r->partners++ < MOST_MET) {
+		m = &r->met[r->partners - 1];
+		m->job = partner;
+	}
+	if (m) {
+		m->here = true;
+		m->nodes++;
+	}
+}
+
+void learn_left(struct sim *s, int job, int partner)
+{
+	struct met *m = met_of(s, job, partner);
+
+	if (m) {
+		m->here = false;
+		m->left_s = s->now;
+	}
+}
+
+void learn_beside(struct sim *s, int job, double seconds, double lost_s)
+{
+	struct run *r = &s->run[job];
+	bool told = false;
+
+	for (int i = 0; i < r->partners && i < MOST_MET; i++)
+		if (r->met[i].here) {
+			told = true;
+			r->met[i].seconds += seconds;
+			r->met[i].lost_s += lost_s;
+		}
+	r->untold_s += told ? 0 : seconds;
+}
+
+/* Whether the records tell what this partner cost: it has had blocks enough, and the job did not
+ * have others on its other nodes. */
+static bool told(const struct run *r, const struct met *m)
+{
+	return m->seconds >= KNOWN_S && m->nodes >= SETTLE_PAIR_NODES * r->met_nodes;
+}
+
 /* The record of all nodes of a job, as if it had one: the nodes' records add up to it. */
 static struct ledger_record record_of(const struct sim *s, int job)
 {
 	const struct run *r = &s->run[job];
-	double co = r->beside_s, all = s->now - r->start_s;
+	double co = r->beside_s, all = s->now - r->start_s, lost = 0, untold = r->untold_s;
 	struct ledger_record record = {.cluster = "sim",
 		.job_id = (uint32_t)job + 1,
 		.node = "n",
@@ -53,15 +119,49 @@ static struct ledger_record record_of(const struct sim *s, int job)
 		.solo_ns = (int64_t)((all - co) * (double)NS_PER_S),
 		.blocks = 100,
 		.used = 100,
-		.degradation = fmin(r->pair_lost / co, 1),
 		.variance = s->noise * s->noise,
 		.backend = "sim",
-		.partner_count = r->partners};
+		.timed = true};
 
-	/* With two or more nothing is learned, so it does not matter who they were. */
-	for (int i = 0; i < r->partners; i++)
-		record.partner[i] = (uint32_t)(i ? 0 : r->partner + 1);
+	for (int i = 0; i < r->partners && i < MOST_MET; i++) {
+		const struct met *m = &r->met[i];
+		/* The noise of the pair is in what was lost; a short time adds to it. */
+		double off =
+			s->noise * sqrt(fmax(60 / m->seconds - 1, 0)) *
+			draw_normal(s->seed, DRAW_MEASURE, (uint64_t)job, (uint64_t)m->job + 1);
+		double mine = m->lost_s + m->seconds * off;
+
+		lost += mine;
+		untold += m->seconds < KNOWN_S ? m->seconds : 0;
+		record.partner[i] = (uint32_t)m->job + 1;
+		record.partner_ns[i] = told(r, m) ? (int64_t)(m->seconds * (double)NS_PER_S) : 0;
+		record.partner_degradation[i] = mine / co;
+		record.partner_count++;
+	}
+	record.degradation = fmin(lost / co, 1);
+	record.attributed = untold <= MOST_UNTOLD * co;
 	return record;
+}
+
+/* Whether slurmctld finds the class of the partner: by its price, or as it once did, as long as it
+ * knows the job. */
+static bool remembered(const struct sim *s, const struct met *m)
+{
+	return s->policy->learns == LEARNS || m->here || s->now - m->left_s <= FORGOTTEN_S;
+}
+
+static void learn_pair(struct sim *s, int job, const struct settle_pair *pair)
+{
+	const struct work *mine = &s->work->job[job], *other = &s->work->job[pair->partner - 1];
+	double known;
+
+	if (!pairs_expect(s->pairs, mine->class_name, other->class_name, &known))
+		s->known_partners[mine->class_id]++;
+	s->learned.runs++;
+	if (pairs_learn(s->pairs, mine->class_name, other->class_name, pair->degradation,
+		    pair->seconds, BEGIN_S + (long long)s->now) &&
+		errno == ENOMEM)
+		s->out_of_memory = 1;
 }
 
 void learn_run(struct sim *s, int job)
@@ -77,25 +177,17 @@ void learn_run(struct sim *s, int job)
 		.nodes = &node,
 		.node_count = 1};
 	struct ledger_record record;
-	struct settle_pair pair;
-	const struct work *mine = &s->work->job[job], *other;
-	double known;
+	struct settle_pair pair[SETTLE_MAX_PAIRS];
+	int pairs;
 
-	if (!s->policy->learns || !(r->beside_s > 0))
+	if (s->policy->learns == LEARNS_NOTHING || !(r->beside_s > 0) ||
+		(s->policy->learns == LEARNS_SINGLES && r->partners > 1))
 		return;
 	record = record_of(s, job);
-	if (!settle_pair(&run, &record, 1, &pair))
-		return;
-	if (r->partner_left_s >= 0 && s->now - r->partner_left_s > FORGOTTEN_S)
-		return;
-	other = &s->work->job[pair.partner - 1];
-	if (!pairs_expect(s->pairs, mine->class_name, other->class_name, &known))
-		s->known_partners[mine->class_id]++;
-	s->learned.runs++;
-	if (pairs_learn(s->pairs, mine->class_name, other->class_name, fmax(pair.degradation, -1),
-		    pair.seconds, BEGIN_S + (long long)s->now) &&
-		errno == ENOMEM)
-		s->out_of_memory = 1;
+	pairs = settle_pairs(&run, &record, 1, pair);
+	for (int i = 0; i < pairs; i++)
+		if (remembered(s, met_of(s, job, (int)pair[i].partner - 1)))
+			learn_pair(s, job, &pair[i]);
 }
 
 /* What the model expects; false where there is none yet, or the policy goes without. */
@@ -147,7 +239,7 @@ static void compare_one(struct sim *s, int job, int partner)
 
 void learn_compare(struct sim *s, int job, int partner)
 {
-	if (!s->policy->learns)
+	if (s->policy->learns == LEARNS_NOTHING)
 		return;
 	compare_one(s, job, partner);
 	compare_one(s, partner, job);

@@ -8,6 +8,15 @@
 int learn_new(struct sim *s, struct errmsg *err);
 void learn_free(struct sim *s);
 
+/* Job and partner meet on a node. */
+void learn_met(struct sim *s, int job, int partner, int node);
+
+/* A partner's run has ended. */
+void learn_left(struct sim *s, int job, int partner);
+
+/* The job ran beside those that are here for so long, and lost so much by that. */
+void learn_beside(struct sim *s, int job, double seconds, double lost_s);
+
 /* A run has ended: enters what it tells into the history, as slurmctld does when it settles it. */
 void learn_run(struct sim *s, int job);
 

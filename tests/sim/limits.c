@@ -52,7 +52,8 @@ double limits_beside(const struct sim *s, int job, int partner, double end, doub
 {
 	bool known;
 
-	if (!s->policy->learns || s->settings->stripe_timelimit != TIMELIMIT_PROGRESS ||
+	if (s->policy->learns == LEARNS_NOTHING ||
+		s->settings->stripe_timelimit != TIMELIMIT_PROGRESS ||
 		!(s->work->job[job].limit_s > 0))
 		return end;
 	return (double)expected_end((int64_t)s->now, (int64_t)ceil(end),

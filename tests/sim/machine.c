@@ -60,8 +60,10 @@ int machine_new(struct sim *s, struct errmsg *err)
 
 void machine_free(struct sim *s)
 {
-	for (int i = 0; s->run && i < s->work->count; i++)
+	for (int i = 0; s->run && i < s->work->count; i++) {
 		free(s->run[i].node);
+		free(s->run[i].met);
+	}
 	free(s->node);
 	free(s->run);
 	free(s->running);
@@ -82,7 +84,8 @@ int machine_take(struct sim *s, int job, const int *node, int nodes, int lanes)
 	struct run *r = &s->run[job];
 
 	r->node = malloc((size_t)nodes * sizeof(*r->node));
-	if (!r->node)
+	r->met = calloc(MOST_MET, sizeof(*r->met));
+	if (!r->node || !r->met)
 		return -1;
 	memcpy(r->node, node, (size_t)nodes * sizeof(*r->node));
 	r->nodes = nodes;
@@ -95,6 +98,7 @@ int machine_take(struct sim *s, int job, const int *node, int nodes, int lanes)
 		for (int lane = 0, left = lanes; lane < LANES && left; lane++)
 			if (n->job[lane] == NOBODY) {
 				n->job[lane] = job;
+				n->met[lane] = false;
 				left--;
 			}
 		n->alone[0] = n->alone[1] = 0;
@@ -121,7 +125,9 @@ void machine_release(struct sim *s, int job)
 		count_free(s, r->node[i], 1);
 	}
 	free(r->node);
+	free(r->met);
 	r->node = NULL;
+	r->met = NULL;
 	r->nodes = 0;
 	for (int i = 0; i < s->running_count; i++)
 		if (s->running[i] == job) {

@@ -32,9 +32,20 @@ struct node {
 	int job[LANES]; /* NOBODY = the lane is free; the same job twice: it has the whole node */
 	/* The share of the time for which each lane's job runs alone, by turns; usually 0. */
 	double alone[LANES];
-	double since; /* what comes is counted up to here, s */
-	bool below;   /* both jobs together make less progress than one after the other */
+	double since;    /* what comes is counted up to here, s */
+	bool below;      /* both jobs together make less progress than one after the other */
+	bool met[LANES]; /* the lane's job has had a partner here */
 };
+
+/* What a job's records will tell of one partner. */
+struct met {
+	int job;
+	int nodes; /* of the job that it was on */
+	bool here;
+	double seconds, lost_s;
+	double left_s; /* when it ended, once it is not here */
+};
+#define MOST_MET 16 /* as in a record */
 
 enum run_state { RUN_COMING, RUN_WAITING, RUN_RUNNING, RUN_DONE };
 
@@ -65,13 +76,13 @@ struct run {
 	unsigned int version; /* events of an earlier one are void */
 
 	/* What its nodes' records will tell. */
-	double lost_s;         /* to partners, as the records add nodes up */
-	double beside_s;       /* with a partner on some node */
-	double pair_lost;      /* of that, side by side */
-	int partner;           /* the first partner, NOBODY = none yet */
-	int partners;          /* how many it had, 2 = two or more */
-	double met_s;          /* when the last one came, or this job to it */
-	double partner_left_s; /* when the last one ended; < 0 = it runs */
+	double lost_s;   /* to partners, as the records add nodes up */
+	double beside_s; /* with a partner on some node */
+	double met_s;    /* when the last partner came, or this job to it */
+	int partners;    /* how many it had */
+	struct met *met; /* the first MOST_MET of them, while it runs */
+	int met_nodes;   /* on which it had any */
+	double untold_s; /* beside others than these */
 };
 
 /* What policies that go by the pair history have made of it. */

@@ -59,7 +59,7 @@ static int simulate(
 	if (terminal)
 		fprintf(stderr, "\r%60s\r", "");
 	*f = measures_figures(&s.measures, policy->shape == SHAPE_LANES);
-	if (!policy->learns)
+	if (policy->learns == LEARNS_NOTHING)
 		f->pairs_mae = f->pairs_cover90 = NAN;
 	return rc;
 }

@@ -25,11 +25,19 @@ struct choice {
 	bool later;    /* ask again when all others of the pass have been asked */
 };
 
+/* Whether it goes by the pair history, and what enters that. */
+enum learns {
+	LEARNS_NOTHING,
+	LEARNS_SINGLES, /* runs with one partner that slurmctld still knows, as the suite once did
+			 */
+	LEARNS,
+};
+
 struct policy {
 	const char *name;
 	const char *what; /* for --help */
 	enum shape shape;
-	bool learns; /* it goes by the pair history */
+	enum learns learns;
 	/* Whether the two may share a node at all; NULL = everybody may. */
 	bool (*accepts)(const struct sim *s, int job, int partner);
 	/* Puts the best offers in front. There are at least `need`, in the order of nodes. */
