@@ -33,7 +33,8 @@ def one_pair(cluster, jobs, quick):
     time.sleep(warm_up)
     status = cluster.status()
     # A pair that is new has more blocks, and its first long ones.
-    held_at_first = sum(j["paused_s"] for j in status["jobs"]) / sum(j["co_s"] for j in status["jobs"])
+    beside = sum(j["co_s"] for j in status["jobs"])
+    held_at_first = sum(j["paused_s"] for j in status["jobs"]) / beside if beside else 0
     pids = (status["pid"], status["guard_pid"])
     rows, cpu = [], -other_cpu_ns(pids)
     with cluster.shutter_log():

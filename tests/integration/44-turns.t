@@ -33,8 +33,9 @@ signalled() {
 	holds ".totals.turns.disturbed > $before"
 }
 ok "a signal ends a slice" wait_until 30 signalled
-sleep 1
-ok "then nobody is held for a while" eval 'n=$(slices) && sleep 3 && [ "$(slices)" = "$n" ]'
+# These are ten seconds, in which a busy machine answers few questions, so the test looks at the cgroups.
+read -r first second both < <(looks 2000)
+cmp_num "then for a while only shutters hold them" "$((first + second))" '<' 600
 ok "and then they take turns again" eval 'n=$(slices) && wait_until 60 eval "[ \"\$(slices)\" -gt $n ]"'
 scontrol suspend "${pair[0]}"
 ok "a job is suspended in turns" wait_until 30 eval '[ "$(job_field "${pair[0]}" JobState)" = SUSPENDED ]'
