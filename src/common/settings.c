@@ -358,7 +358,7 @@ static const struct setting table[] = {
 	{"stripe_partition", NULL, ITEMS(stripe_partitions, "")},
 	{"stripe_match", "any", .parse = parse_match, .format = format_match},
 	{"stripe_classes", "own", CHOICE(stripe_classes, classes_names)},
-	{"stripe_wait", "10m", DURATION(stripe_wait_ns), .min = NS_PER_S,
+	{"stripe_wait", "1h", DURATION(stripe_wait_ns), .min = NS_PER_S,
 		.max = 24 * 3600 * NS_PER_S, .zero = true},
 	{"stripe_timelimit", "progress", CHOICE(stripe_timelimit, timelimit_names)},
 	{"stripe_alone", "yes", CHOICE(stripe_alone, switch_names)},

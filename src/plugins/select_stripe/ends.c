@@ -83,10 +83,8 @@ time_t ends_of(const struct ask *ask, int node, int i)
 		latest_end(job_ptr, job_ptr->start_time));
 }
 
-/* Where the limit of a job ends that starts now; 0 = it has none. */
-static time_t end_if_started(const struct ask *ask)
+int64_t ends_limit_s(const job_record_t *job_ptr)
 {
-	const job_record_t *job_ptr = ask->job_ptr;
 	uint32_t minutes = job_ptr->time_limit;
 
 	if (minutes == NO_VAL && job_ptr->part_ptr) {
@@ -94,7 +92,15 @@ static time_t end_if_started(const struct ask *ask)
 		if (minutes == NO_VAL)
 			minutes = job_ptr->part_ptr->max_time;
 	}
-	return minutes == INFINITE || minutes == NO_VAL ? 0 : ask->now + (time_t)minutes * 60;
+	return minutes == INFINITE || minutes == NO_VAL ? 0 : INT64_C(60) * minutes;
+}
+
+/* Where the limit of a job ends that starts now; 0 = it has none. */
+static time_t end_if_started(const struct ask *ask)
+{
+	int64_t limit_s = ends_limit_s(ask->job_ptr);
+
+	return limit_s ? ask->now + (time_t)limit_s : 0;
 }
 
 /*

@@ -12,6 +12,9 @@
  */
 time_t ends_of(const struct ask *ask, int node, int i);
 
+/* The time limit of a job, or that of its partition, s; 0 = it has none. */
+int64_t ends_limit_s(const job_record_t *job_ptr);
+
 /* What many questions of one ask have in common. */
 struct ends_check {
 	bool on;

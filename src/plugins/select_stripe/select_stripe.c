@@ -339,8 +339,8 @@ static int test_colocated(struct ask *ask)
 	/* Who may preempt others does not wait for them, nor take their nodes while a lane is free.
 	 */
 	if (!ask->preemptable)
-		ask->patient_until = node_choice_patience(
-			ask->settings, ask->job_ptr->details->begin_time, ask->now);
+		ask->patient_until = node_choice_patience(ask->settings,
+			ask->job_ptr->details->begin_time, ask->now, ends_limit_s(ask->job_ptr));
 	ask->me.class_name = pairs_class(ask->request.class_name,
 		ask->settings->stripe_classes == CLASSES_SHARED, ask->job_ptr->user_id,
 		ask->job_ptr->name, ask->class_name);

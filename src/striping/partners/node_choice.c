@@ -10,6 +10,8 @@
 #include "common/units.h"
 #include "striping/partners/lane_choice.h"
 
+#define PATIENCE_LIMITS 2 /* a job waits no longer than so many of its time limits */
+
 /* A run of candidates with the same partners. */
 struct run {
 	int first, count;
@@ -47,12 +49,16 @@ bool node_choice_loses(const struct candidate *c)
 	return c->rest < c->own;
 }
 
-time_t node_choice_patience(const struct poppa_settings *s, time_t eligible, time_t now)
+time_t node_choice_patience(
+	const struct poppa_settings *s, time_t eligible, time_t now, int64_t limit_s)
 {
-	if (!s->stripe_wait_ns)
+	int64_t wait = (s->stripe_wait_ns + NS_PER_S - 1) / NS_PER_S;
+
+	if (!wait)
 		return 0;
-	return (eligible ? eligible : now) +
-	       (time_t)((s->stripe_wait_ns + NS_PER_S - 1) / NS_PER_S);
+	if (limit_s && wait > PATIENCE_LIMITS * limit_s)
+		wait = PATIENCE_LIMITS * limit_s;
+	return (eligible ? eligible : now) + (time_t)wait;
 }
 
 /* A job may have a node where what it loses on its worst node is in a range: one end of that. */

@@ -77,9 +77,12 @@ bool node_choice_loses(const struct candidate *c);
 
 /*
  * The time from which on a job is placed where sharing loses, if no other node is free: stripe_wait
- * after it became eligible (0: it has not been yet, so that counts from now); 0 = at once.
+ * after it became eligible (0: it has not been yet, so that counts from now), or twice its time
+ * limit (0: it has none) if that is shorter, as a short job gains little by a better partner; 0 =
+ * at once.
  */
-time_t node_choice_patience(const struct poppa_settings *s, time_t eligible, time_t now);
+time_t node_choice_patience(
+	const struct poppa_settings *s, time_t eligible, time_t now, int64_t limit_s);
 
 /*
  * A job runs at the pace of its worst node, so on a node where it loses little it can lose as much

@@ -130,8 +130,9 @@ struct choice policy_shipped(struct sim *s, int job, struct offer *o, int count,
 {
 	struct candidate *c = malloc((size_t)count * sizeof(*c));
 	struct candidate *scratch = malloc((size_t)count * sizeof(*scratch));
-	double patient = (double)node_choice_patience(
-		s->settings, (time_t)s->work->job[job].submit_s + 1, (time_t)s->now);
+	double patient =
+		(double)node_choice_patience(s->settings, (time_t)s->work->job[job].submit_s + 1,
+			(time_t)s->now, (int64_t)s->work->job[job].limit_s);
 	struct choice choice = {.count = count};
 
 	if (!c || !scratch) {

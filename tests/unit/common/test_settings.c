@@ -28,7 +28,7 @@ static void settings_take_defaults_and_values(void **state)
 	assert_int_equal(s.turns, TURNS_LIMITS);
 	assert_int_equal(s.turn_ns, 500 * NS_PER_MS);
 	assert_true(s.stripe_alone);
-	assert_int_equal(s.stripe_wait_ns, 600 * NS_PER_S);
+	assert_int_equal(s.stripe_wait_ns, 3600 * NS_PER_S);
 	assert_int_equal(s.long_ns, LONG_AUTO);
 	assert_float_equal(s.long_budget, 0.001, 1e-12);
 	assert_int_equal(settings_parse("poppa_long=Off", &s, &err), 0);

@@ -179,13 +179,15 @@ static void patience(void **state)
 
 	(void)state;
 	settings_defaults(&s);
-	assert_int_equal(node_choice_patience(&s, 1000, 1500), 1600);
+	assert_int_equal(node_choice_patience(&s, 1000, 1500, 0), 4600);
 	/* One that is not eligible yet waits from now on, at the earliest. */
-	assert_int_equal(node_choice_patience(&s, 0, 1500), 2100);
+	assert_int_equal(node_choice_patience(&s, 0, 1500, 86400), 5100);
+	/* A short job does not wait for long. */
+	assert_int_equal(node_choice_patience(&s, 1000, 1500, 60), 1120);
 	assert_int_equal(settings_parse("stripe_wait=1500ms", &s, &err), 0);
-	assert_int_equal(node_choice_patience(&s, 1000, 1500), 1002);
+	assert_int_equal(node_choice_patience(&s, 1000, 1500, 60), 1002);
 	assert_int_equal(settings_parse("stripe_wait=0", &s, &err), 0);
-	assert_int_equal(node_choice_patience(&s, 1000, 1500), 0);
+	assert_int_equal(node_choice_patience(&s, 1000, 1500, 60), 0);
 }
 
 /* node_choice_together() of nodes with these losses; the numbers of those in front, in order. */
