@@ -57,6 +57,7 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_expectation \
 	tests/unit/striping/partners/test_lane_choice \
 	tests/unit/striping/partners/test_lane_prices \
+	tests/unit/striping/partners/test_lane_yield \
 	tests/unit/striping/partners/test_node_choice \
 	tests/unit/striping/partners/test_outlook \
 	tests/unit/striping/partners/test_pairs \

@@ -2,18 +2,16 @@
 /* Chooses lanes by their prices. */
 #include "striping/partners/lane_choice.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "striping/partners/lane_pace.h"
 
 /* Differences of worth that are noise. */
 #define NOISE 0.02
 /* Alone on a node a job still has to wait for its partner; and where there is nothing between an
  * empty node and a shared one, the empty one stays so for a job that wants a whole node. */
 #define EMPTY_COST 0.02
-
-#define PACES 256
-#define PACE_STEP 0.01
 
 enum { TOO_SLOW = 1, LOSES };
 
@@ -24,12 +22,6 @@ static double rest(const struct outlook *o, int mine, int partner, bool others_w
 		return outlook_left(o, mine, partner) - outlook_speed(o, mine, partner) / 2;
 	/* Where others wait, one of them will come, and then it is left with what it asks for. */
 	return (others_wait ? outlook_asks(o, mine) - outlook_alone(o, mine) / 2 : 0) - EMPTY_COST;
-}
-
-/* How badly so many nodes fit: exactly is best, then more, then as many as possible. */
-static int misfit(int nodes, int need)
-{
-	return nodes >= need ? nodes - need : INT_MAX - nodes;
 }
 
 static int compare(const void *a, const void *b)
@@ -49,7 +41,7 @@ static int compare(const void *a, const void *b)
  * where these are too few. The groups are in order. */
 static double left_at(const struct lane_group *group, int count, int need, int pace)
 {
-	double sum = 0.5 * PACE_STEP * pace * need;
+	double sum = 0.5 * LANE_PACE_STEP * pace * need;
 	int wanted = need;
 
 	for (int i = 0; i < count && wanted > 0; i++) {
@@ -63,18 +55,11 @@ static double left_at(const struct lane_group *group, int count, int need, int p
 	return wanted > 0 ? -INFINITY : sum;
 }
 
-static int pace_of(double speed)
-{
-	long pace = lround(speed / PACE_STEP);
-
-	return pace < 0 ? 0 : pace < PACES ? (int)pace : PACES - 1;
-}
-
-bool lane_choice(const struct outlook *o, int mine, struct lane_group *group, int count, int need,
+void lane_choice(const struct outlook *o, int mine, struct lane_group *group, int count, int need,
 	bool others_wait)
 {
-	double best = -INFINITY, asks = need * (outlook_asks(o, mine) - NOISE);
-	bool possible[PACES] = {false};
+	double best = -INFINITY;
+	bool possible[LANE_PACES] = {false};
 	int pace = 0;
 
 	for (int i = 0; i < count; i++) {
@@ -84,13 +69,13 @@ bool lane_choice(const struct outlook *o, int mine, struct lane_group *group, in
 		group[i].rank = (struct lane_rank){
 			.late = empty || outlook_worth(o, mine, partner) >= 1 ? 0 : LOSES,
 			.rest = lround(rest(o, mine, partner, others_wait) / NOISE),
-			.misfit = misfit(group[i].nodes, need),
-			.pace = pace_of(
+			.misfit = lane_misfit(group[i].nodes, need),
+			.pace = lane_pace(
 				empty ? outlook_alone(o, mine) : outlook_speed(o, mine, partner))};
 		possible[group[i].rank.pace] = true;
 	}
 	qsort(group, (size_t)count, sizeof(*group), compare);
-	for (int p = 0; p < PACES; p++) {
+	for (int p = 0; p < LANE_PACES; p++) {
 		double left = possible[p] ? left_at(group, count, need, p) : -INFINITY;
 
 		if (left > best) {
@@ -102,5 +87,4 @@ bool lane_choice(const struct outlook *o, int mine, struct lane_group *group, in
 		if (!group[i].rank.late && group[i].rank.pace < pace)
 			group[i].rank.late = TOO_SLOW;
 	qsort(group, (size_t)count, sizeof(*group), compare);
-	return best >= asks - need * EMPTY_COST;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which lanes a job had best take by their prices, and whether it had better wait. */
+/* Which lanes a job had best take by their prices. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,9 +30,7 @@ struct lane_group {
  * last. Of groups that leave as much, those come first that fit best: so big groups stay whole for
  * big jobs. others_wait: an empty node has a price, as others want one.
  *
- * Returns whether the job had best take them now. false: there are too few nodes without loss, or
- * they leave it less than it can expect elsewhere, so it should wait if it may. Takes time
- * count * (log(count) + 256), and no memory.
+ * Takes time count * (log(count) + 256), and no memory.
  */
-bool lane_choice(const struct outlook *o, int mine, struct lane_group *group, int count, int need,
+void lane_choice(const struct outlook *o, int mine, struct lane_group *group, int count, int need,
 	bool others_wait);

@@ -17,7 +17,7 @@
 struct priced {
 	char name[PAIRS_CLASS_MAX];
 	double lane_time;
-	double alone;
+	double alone, typical;
 	double price;
 };
 
@@ -25,6 +25,7 @@ struct outlook {
 	int classes;           /* and one more, the last: of which nothing is known */
 	struct priced *class;  /* sorted by name */
 	double *speed, *worth; /* [one * (classes + 1) + other] */
+	double another;
 };
 
 static int by_name(const void *a, const void *b)
@@ -67,6 +68,62 @@ static void cut(struct outlook *o)
 	o->class[o->classes] = (struct priced){.lane_time = rest};
 }
 
+struct draw {
+	double speed, weight;
+};
+
+static int by_speed(const void *a, const void *b)
+{
+	double x = ((const struct draw *)a)->speed, y = ((const struct draw *)b)->speed;
+
+	return (x > y) - (x < y);
+}
+
+/* The mean speed beside a partner, and beside the slower one of two of them. draw: room for all
+ * classes. */
+static void mean_speeds(
+	const struct outlook *o, int class, struct draw *draw, double *one, double *two)
+{
+	int n = o->classes + 1;
+	double all = 0, below = 0;
+
+	*one = *two = 0;
+	for (int j = 0; j < n; j++) {
+		draw[j] = (struct draw){o->speed[class * n + j], o->class[j].lane_time};
+		all += draw[j].weight;
+	}
+	qsort(draw, (size_t)n, sizeof(*draw), by_speed);
+	for (int j = 0; j < n; j++) {
+		double w = all > 0 ? draw[j].weight / all : 1.0 / n;
+
+		*one += w * draw[j].speed;
+		/* This one is the slower one where the other one is the same, or comes later. */
+		*two += w * (w + 2 * (1 - below - w)) * draw[j].speed;
+		below += w;
+	}
+}
+
+static int find_usual(struct outlook *o)
+{
+	int n = o->classes + 1;
+	struct draw *draw = malloc((size_t)n * sizeof(*draw));
+	double all = 0;
+
+	if (!draw)
+		return -1;
+	for (int i = 0; i < n; i++) {
+		struct priced *c = &o->class[i];
+		double slower;
+
+		mean_speeds(o, i, draw, &c->typical, &slower);
+		o->another += c->lane_time * (1 - slower / c->typical);
+		all += c->lane_time;
+	}
+	o->another = all > 0 ? o->another / all : 0;
+	free(draw);
+	return 0;
+}
+
 static int solve(struct outlook *o, const struct expectation *e, const struct outlook *last)
 {
 	int n = o->classes + 1, *number = malloc((size_t)n * sizeof(*number));
@@ -98,7 +155,7 @@ static int solve(struct outlook *o, const struct expectation *e, const struct ou
 		o->class[i].price = price[i];
 	free(number);
 	free(price);
-	return 0;
+	return find_usual(o);
 }
 
 struct outlook *outlook_solve(const struct expectation *e, const struct outlook_demand *demand,
@@ -210,6 +267,16 @@ double outlook_speed(const struct outlook *o, int class_number, int partner)
 double outlook_alone(const struct outlook *o, int class_number)
 {
 	return o->class[class_number].alone;
+}
+
+double outlook_typical(const struct outlook *o, int class_number)
+{
+	return o->class[class_number].typical;
+}
+
+double outlook_another(const struct outlook *o)
+{
+	return o->another;
 }
 
 double outlook_left(const struct outlook *o, int class_number, int partner)

@@ -49,6 +49,14 @@ double outlook_worth(const struct outlook *o, int one, int other);
 double outlook_speed(const struct outlook *o, int class_number, int partner);
 double outlook_alone(const struct outlook *o, int class_number);
 
+/* How fast a job of a class usually is: the mean over the partners that it may get, each by how
+ * much time on lanes its class wants. */
+double outlook_typical(const struct outlook *o, int class_number);
+
+/* What it costs a job that waits for its slowest node to have two partners in place of one, on
+ * average, as a share of its usual speed. */
+double outlook_another(const struct outlook *o);
+
 /* What is left of that to a job that comes beside another one, after what the lane beside that
  * could bring with somebody else; and what a job can expect to be left with where it waits, or is
  * alone until somebody comes. lane_prices.h has the theory. */

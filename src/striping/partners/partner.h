@@ -12,9 +12,12 @@
  *   partner_times.c  from which moment on enough nodes that suit are free together
  *   pairs.c          what is known of two classes of jobs: it gives partner.c its numbers
  *   expectation.c    what two classes are expected to lose, also where they have never met
- *   outlook.c        what a lane beside a class is worth, and what it costs: lane_prices.c finds
- * that lane_choice.c    which lanes a job takes by their prices, and whether it waits (simulator
- * only) None of them knows Slurm. In plugins/select_stripe, candidates.c lists the nodes with their
+ *   outlook.c        how fast classes are beside each other, and what the lane beside one costs:
+ *                    lane_prices.c finds that
+ *   lane_choice.c    which lanes a job takes by their prices
+ *   lane_yield.c     which lanes bring it most, and whether it waits for others (simulator only)
+ *
+ * None of them knows Slurm. In plugins/select_stripe, candidates.c lists the nodes with their
  * partners, and place.c says in which order Slurm's own plugin is asked about them, and how often.
  */
 #pragma once

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Partners by what the shipped library expects of classes and what it asks for lanes (outlook.h).
- * It decides by classes only: who may share at all is policy_shipped_accepts().
+ * Partners by what the library expects of classes, what lanes bring and what that costs their
+ * partners (lane_yield.h). It decides by classes only: who may share at all is
+ * policy_shipped_accepts().
  */
 #include "sim/policy/policy.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "sim/learn.h"
 #include "striping/partners/node_choice.h"
-#include "striping/partners/lane_choice.h"
+#include "striping/partners/lane_yield.h"
 
-/* The prices are made anew so often, and what is expected after so many runs more. */
+/* The outlook is made anew so often, and what is expected after so many runs more. */
 #define PRICES_EVERY_S 10
 #define FIT_EVERY_RUNS 20
 
@@ -66,13 +68,44 @@ static int class_of(const struct sim *s, int job)
 	return outlook_class(s->learned.outlook, s->work->job[job].class_name);
 }
 
+/* How fast a running job is, as expected. */
+static double pace_now(const struct sim *s, int job)
+{
+	const struct outlook *o = s->learned.outlook;
+	const struct run *r = &s->run[job];
+	int mine = class_of(s, job), last = NOBODY;
+	double pace = outlook_alone(o, mine);
+
+	for (int i = 0; i < r->nodes; i++) {
+		int partner = sim_partner(s, r->node[i], job);
+
+		if (partner != NOBODY && partner != last)
+			pace = fmin(pace, outlook_speed(o, mine, class_of(s, partner)));
+		last = partner;
+	}
+	return pace;
+}
+
+static struct lane_offer offer_of(const struct sim *s, const struct group *g, int id)
+{
+	struct lane_offer f = {.partner = LANE_NOBODY, .nodes = g->count, .id = id};
+
+	if (g->partner != NOBODY) {
+		f.partner = class_of(s, g->partner);
+		f.partner_nodes = s->run[g->partner].nodes;
+		f.now = pace_now(s, g->partner);
+	}
+	return f;
+}
+
 struct choice policy_ours(struct sim *s, int job, struct offer *o, int count, int need)
 {
 	struct group *group = malloc((size_t)count * sizeof(*group));
-	struct lane_group *lane = malloc((size_t)count * sizeof(*lane));
+	struct lane_offer *lane = malloc((size_t)count * sizeof(*lane));
 	struct offer *scratch = malloc((size_t)count * sizeof(*scratch));
-	double patient = (double)node_choice_patience(
-		s->settings, (time_t)s->work->job[job].submit_s + 1, (time_t)s->now);
+	double patient =
+		(double)node_choice_patience(s->settings, (time_t)s->work->job[job].submit_s + 1,
+			(time_t)s->now, (int64_t)s->work->job[job].limit_s);
 	struct choice choice = {.count = count};
 
 	/* The first job of all comes before any plan. */
@@ -82,14 +115,8 @@ struct choice policy_ours(struct sim *s, int job, struct offer *o, int count, in
 		int groups = policy_group(o, count, group);
 
 		for (int g = 0; g < groups; g++)
-			lane[g] = (struct lane_group){
-				.partner = group[g].partner == NOBODY
-						   ? LANE_EMPTY
-						   : class_of(s, group[g].partner),
-				.nodes = group[g].count,
-				.id = g};
-		if (!lane_choice(s->learned.outlook, class_of(s, job), lane, groups, need,
-			    s->waiting > 1) &&
+			lane[g] = offer_of(s, &group[g], g);
+		if (!lane_yield_order(s->learned.outlook, class_of(s, job), lane, groups, need) &&
 			s->now < patient)
 			choice = (struct choice){.wait_s = patient};
 		for (int g = 0; g < groups; g++)

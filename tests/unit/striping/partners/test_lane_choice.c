@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of which lanes a job takes, and when it waits. */
+/* Unit tests of which lanes a job takes by their prices. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,21 +39,18 @@ static struct lane_group beside(int id, int partner, int nodes)
 	return (struct lane_group){.partner = partner, .nodes = nodes, .id = id};
 }
 
-/* A twin is left to others, an empty node is as good as waiting. */
-static void twins_wait(void **state)
+/* A twin is left to others. */
+static void twins_come_last(void **state)
 {
 	struct lane_group g[] = {beside(0, mem, 4), beside(1, net, 4), beside(2, LANE_EMPTY, 4)};
 
 	(void)state;
-	assert_true(lane_choice(outlook, mem, g, 3, 4, true));
+	lane_choice(outlook, mem, g, 3, 4, true);
 	assert_int_equal(g[0].id, 1);
 	assert_int_equal(g[1].id, 2);
 	assert_int_equal(g[2].id, 0);
-	assert_true(lane_choice(outlook, net, g, 3, 4, true));
+	lane_choice(outlook, net, g, 3, 4, true);
 	assert_int_equal(g[0].id, 0);
-	g[0] = beside(0, mem, 4);
-	assert_false(lane_choice(outlook, mem, g, 1, 4, true));
-	assert_true(lane_choice(outlook, net, g, 1, 4, true));
 }
 
 /* Where nobody else waits, a node of one's own costs nobody anything. */
@@ -62,9 +59,9 @@ static void empty_nodes(void **state)
 	struct lane_group g[] = {beside(0, net, 2), beside(1, LANE_EMPTY, 2)};
 
 	(void)state;
-	assert_true(lane_choice(outlook, mem, g, 2, 2, false));
+	lane_choice(outlook, mem, g, 2, 2, false);
 	assert_int_equal(g[0].id, 1);
-	assert_true(lane_choice(outlook, mem, g, 2, 2, true));
+	lane_choice(outlook, mem, g, 2, 2, true);
 	assert_int_equal(g[0].id, 0);
 }
 
@@ -75,7 +72,7 @@ static void sizes(void **state)
 		beside(3, net, 4), beside(4, net, 3)};
 
 	(void)state;
-	assert_true(lane_choice(outlook, mem, g, 5, 4, true));
+	lane_choice(outlook, mem, g, 5, 4, true);
 	assert_int_equal(g[0].id, 3);
 	assert_int_equal(g[1].id, 2);
 	assert_int_equal(g[2].id, 0);
@@ -89,17 +86,15 @@ static void slowest_node(void **state)
 	struct lane_group g[] = {beside(0, net, 15), beside(1, mem, 1), beside(2, LANE_EMPTY, 1)};
 
 	(void)state;
-	assert_true(lane_choice(outlook, mem, g, 3, 16, true));
+	lane_choice(outlook, mem, g, 3, 16, true);
 	assert_int_equal(g[0].id, 0);
 	assert_int_equal(g[1].id, 2);
-	assert_false(lane_choice(outlook, mem, g, 2, 17, true));
-	assert_false(lane_choice(outlook, mem, g, 3, 18, true));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(twins_wait),
+		cmocka_unit_test(twins_come_last),
 		cmocka_unit_test(empty_nodes),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(slowest_node),

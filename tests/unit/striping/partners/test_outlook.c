@@ -33,6 +33,14 @@ static void prices(void **state)
 	assert_true(fabs(outlook_worth(o, mem, net) - (0.9 / 0.7 + 0.9 / 0.8) / 2) < 0.02);
 	assert_true(outlook_worth(o, mem, net) == outlook_worth(o, net, mem));
 	assert_true(fabs(outlook_alone(o, mem) - 1 / 0.7) < 0.02);
+	/* Of the time on lanes, a hundred is net's, a hundred mem's and one of a class not known.
+	 */
+	assert_true(fabs(outlook_typical(o, mem) - (1 + 0.9 / 0.7) / 2) < 0.02);
+	assert_true(fabs(outlook_typical(o, net) - (1 + 0.9 / 0.8) / 2) < 0.02);
+	/* The slower one of two is a twin in three of four cases. */
+	assert_true(fabs(outlook_another(o) - (0.25 * (0.9 / 0.7 - 1) / (1 + 0.9 / 0.7) +
+						      0.25 * (0.9 / 0.8 - 1) / (1 + 0.9 / 0.8))) <
+		    0.02);
 	/* There are as many of both, so each had better have one of the others than a twin. */
 	assert_true(outlook_left(o, mem, net) > outlook_left(o, mem, mem));
 	assert_true(outlook_left(o, net, mem) > outlook_left(o, net, net));

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Weighs what lanes bring and cost. */
+#include "striping/partners/lane_yield.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "striping/partners/lane_pace.h"
+
+/* What an empty node costs, and what lanes must bring for the job to take them, both as shares of a
+ * lane at its usual speed. Chosen by trying a few values on the development data
+ * (docs/partners.md). */
+#define EMPTY_COST 0.1
+#define ENOUGH 0.9
+
+static int smaller(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+/* What the partner loses on all its nodes when the job comes. */
+static double cost_of(const struct outlook *o, int mine, const struct lane_offer *f, int need)
+{
+	double lost;
+
+	if (f->partner == LANE_NOBODY)
+		return EMPTY_COST * smaller(f->nodes, need);
+	lost = fmax(f->now - outlook_speed(o, f->partner, mine), 0) /
+	       outlook_typical(o, f->partner);
+	return f->partner_nodes * (lost + (f->nodes > need ? outlook_another(o) : 0));
+}
+
+static double speed_of(const struct outlook *o, int mine, const struct lane_offer *f)
+{
+	double speed = f->partner == LANE_NOBODY ? outlook_alone(o, mine)
+						 : outlook_speed(o, mine, f->partner);
+
+	return speed / outlook_typical(o, mine);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct lane_offer *x = a, *y = b;
+
+	if (x->yield.slow != y->yield.slow)
+		return x->yield.slow ? 1 : -1;
+	if (x->yield.price != y->yield.price)
+		return x->yield.price < y->yield.price ? -1 : 1;
+	if (x->yield.misfit != y->yield.misfit)
+		return x->yield.misfit < y->yield.misfit ? -1 : 1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* What the job brings at this pace or a faster one; -INFINITY where the offers beside which it goes
+ * so fast are too few. The offers are in order. */
+static double brings_at(
+	const struct lane_offer *offer, int count, int need, int pace, double another)
+{
+	int left = need, slowest = INT_MAX;
+	double cost = 0;
+
+	for (int i = 0; i < count && left > 0; i++) {
+		if (offer[i].yield.pace < pace)
+			continue;
+		cost += offer[i].yield.cost + (left < need ? another * need : 0);
+		left -= offer[i].nodes;
+		slowest = smaller(slowest, offer[i].yield.pace);
+	}
+	return left > 0 ? -INFINITY : LANE_PACE_STEP * need * slowest - cost;
+}
+
+bool lane_yield_order(
+	const struct outlook *o, int mine, struct lane_offer *offer, int count, int need)
+{
+	bool possible[LANE_PACES] = {false};
+	double best = -INFINITY;
+	int pace = 0;
+
+	for (int i = 0; i < count; i++) {
+		struct lane_offer *f = &offer[i];
+		double speed = speed_of(o, mine, f), cost = cost_of(o, mine, f, need);
+
+		f->yield = (struct lane_yield){
+			.price = lround(100 * (cost / smaller(f->nodes, need) - speed)),
+			.misfit = lane_misfit(f->nodes, need),
+			.pace = lane_pace(speed),
+			.cost = cost};
+		possible[f->yield.pace] = true;
+	}
+	qsort(offer, (size_t)count, sizeof(*offer), compare);
+	for (int p = 0; p < LANE_PACES; p++) {
+		double brings = possible[p] ? brings_at(offer, count, need, p, outlook_another(o))
+					    : -INFINITY;
+
+		/* The fastest one at which they bring as much. */
+		if (brings >= best) {
+			best = brings;
+			pace = p;
+		}
+	}
+	for (int i = 0; i < count; i++)
+		offer[i].yield.slow = offer[i].yield.pace < pace;
+	qsort(offer, (size_t)count, sizeof(*offer), compare);
+	return best > ENOUGH * need;
+}

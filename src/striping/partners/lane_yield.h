@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which lanes bring most, with what partners lose by it, and whether that is enough to take them.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "striping/partners/outlook.h"
+
+#define LANE_NOBODY (-1)
+
+/* Nodes with the same partner. */
+struct lane_offer {
+	int partner;       /* its class's number, or LANE_NOBODY: the nodes are empty */
+	int nodes;         /* with a free lane beside it */
+	int partner_nodes; /* all that it has: on all of them it waits for the slowest one */
+	double now;        /* how fast it is now, as outlook_speed() */
+	int id; /* the caller's, for it to know the offer again; of equal ones the least is first */
+	struct lane_yield { /* by what lane_yield_order() orders them */
+		bool slow;  /* the job would be slower there than beside the others */
+		long price; /* what a lane there costs, less what it brings, in percent of a lane */
+		int misfit;
+		int pace;    /* at which the job would go there, in percent of its usual speed */
+		double cost; /* what the partner loses, in lanes at its usual speed */
+	} yield;
+};
+
+/*
+ * Orders the offers for a job of class `mine` that needs so many nodes: the first ones are to be
+ * taken first. All is counted in lanes at usual speeds (outlook_typical()): a job that is fast
+ * beside everybody is no better a choice for a good lane than one that is slow beside everybody, as
+ * both must run some time. A lane brings the job's speed there, and costs what the partner loses on
+ * all its nodes. Where the offer is bigger than the job, the partner will have a second one; an
+ * empty node keeps two lanes from a job that wants a whole node.
+ *
+ * A job waits for its slowest node, so of all paces at which it could go that one is chosen at
+ * which all its nodes together bring most; offers beside which it would be slower come later. Of
+ * offers that bring as much, those come first that fit best: so big ones stay whole for big jobs.
+ *
+ * Returns whether the best of them bring enough. false: they are too few, or bring so little that
+ * the job had better wait for others, if it may. Takes time count * (log(count) + 256), and no
+ * memory.
+ */
+bool lane_yield_order(
+	const struct outlook *o, int mine, struct lane_offer *offer, int count, int need);
