@@ -14,7 +14,6 @@
 #   teach_pairs                slurmctld starts anew with the history on stdin; for forget_lesson at the end
 #   met CLASS CLASS D          its lines for two classes that have lost D beside each other, without evidence of several runs
 #   forget_lesson              ends all jobs there, and puts the history and the settings back
-#   forget_pairs               lets partners be chosen without what earlier tests have taught, until the test ends
 
 # shellcheck source=tests/integration/schedulers.sh
 . "$tests_dir/integration/schedulers.sh"
@@ -66,15 +65,6 @@ forget_lesson() {
 	[ ! -e "$HISTORY.before" ] || mv "$HISTORY.before" "$HISTORY"
 	ctl start slurmctld
 	ctl reconfigure --reset
-	wait_until 60 nodes_answer
-}
-forget_pairs() {
-	local history=$POPPA_SANDBOX/state/slurmctld/poppa_pairs
-	[ -e "$history" ] || return 0
-	ctl stop slurmctld
-	mv "$history" "$history.kept"
-	on_exit mv "$history.kept" "$history"
-	ctl start slurmctld
 	wait_until 60 nodes_answer
 }
 

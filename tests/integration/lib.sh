@@ -15,6 +15,7 @@
 #   status FILTER              applies jq's FILTER to the status of the real node's poppad, as root sees it
 #   holds FILTER               succeeds when the result is true
 #   ctl ARG...                 contrib/sandbox/ctl; is_gone DAEMON succeeds when the daemon does not run
+#   forget_pairs               lets partners be chosen without what earlier tests have taught, until the test ends
 #   saves_jobs                 waits until slurmctld has saved what has changed of its jobs, which takes five seconds
 #   ask_poppad JSON [USER]     the real node's poppad answers one line with one line
 #   on_exit CMD...             runs CMD when the test ends, however it ends; the last one is run first
@@ -132,6 +133,16 @@ run_again() {
 # nodes_answer: succeeds when every node can be given jobs. One that is returned to service has to register first.
 nodes_answer() {
 	! sinfo -h -N -o %T | grep -q -E '\*|unknown|down'
+}
+
+forget_pairs() {
+	local history=$POPPA_SANDBOX/state/slurmctld/poppa_pairs
+	[ -e "$history" ] || return 0
+	ctl stop slurmctld
+	mv "$history" "$history.kept"
+	on_exit mv "$history.kept" "$history"
+	ctl start slurmctld
+	wait_until 60 nodes_answer
 }
 
 # job_tres ID: the TRES that were allocated. Newer releases of Slurm show them apart from those asked for.
