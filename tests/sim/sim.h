@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "accounting/record/record.h"
 #include "common/errmsg.h"
 #include "common/settings.h"
 #include "sim/world/matrix.h"
@@ -45,7 +46,7 @@ struct met {
 	double seconds, lost_s;
 	double left_s; /* when it ended, once it is not here */
 };
-#define MOST_MET 16 /* as in a record */
+#define MOST_MET RECORD_MAX_PARTNERS
 
 enum run_state { RUN_COMING, RUN_WAITING, RUN_RUNNING, RUN_DONE };
 

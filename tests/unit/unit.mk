@@ -226,7 +226,8 @@ tests_unit_poppa_estimate_test_estimator_SOURCES = \
 EXTRA_DIST += tests/unit/common/policy_of.h tests/unit/poppa/counter/closer_end.h \
 	tests/unit/poppa/counter/group_reads.h tests/unit/poppa/noisy_block.h \
 	tests/unit/poppa/spool_in_tmp.h tests/unit/poppa/waiting_process.h tests/unit/sim/world/text_file.h \
-	tests/unit/striping/partners/three_classes.h
+	tests/unit/striping/partners/three_classes.h \
+	tests/unit/striping/partners/two_that_fight.h
 tests_unit_common_test_askers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_now
 tests_unit_common_test_clock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_poppa_counter_test_background_close_LDFLAGS = \

@@ -80,8 +80,8 @@ struct ledger_record {
 	/* What each partner caused of the degradation, NAN = unknown; valid where attributed. */
 	bool attributed;
 	double partner_degradation[RECORD_MAX_PARTNERS];
-	/* For how much of co_ns each of these ran beside the job; valid where timed, which only
-	 * records of earlier releases are not that are attributed. */
+	/* For how much of co_ns each of these ran beside the job; valid where timed. A record of an
+	 * earlier release may be attributed and not timed. */
 	bool timed;
 	int64_t partner_ns[RECORD_MAX_PARTNERS];
 	/* What the job tells of slow refill on nodes of this type (slow_prior.h): how well each

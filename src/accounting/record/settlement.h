@@ -61,8 +61,8 @@ struct settlement {
 	int64_t extended;     /* how far the end of its time limit was moved, seconds */
 	char bound[16];       /* which bound kept that from being more, one word; "" = none */
 	int changes;          /* how often an administrator has changed the price */
-	/* The pair history's class of the job, "" = none: what its partners' ends say of them is
-	 * entered under that also when slurmctld has forgotten the job. */
+	/* The pair history's class of the job, "" = none. A partner that ends later needs it for
+	 * what it tells the history; by then slurmctld may have forgotten this job. */
 	char class_name[256];
 	/* The "poppa" part of the job's SystemComment: the comment form of the members above. It
 	 * is kept as written, because sacct's text is compared with it byte for byte. */

@@ -94,7 +94,7 @@ struct settle_pair {
 };
 
 /* Most partners of a run that it shows something about. */
-#define SETTLE_MAX_PAIRS 16
+#define SETTLE_MAX_PAIRS RECORD_MAX_PARTNERS
 
 /*
  * The partners that the run shows something about, the first ones first; returns how many, 0 where

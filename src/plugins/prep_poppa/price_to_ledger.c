@@ -88,23 +88,23 @@ static void class_by_price(struct settler *w, const struct run_snapshot *snapsho
 	}
 }
 
-/* Enters what the run tells about its partners into the history that partner choice reads. */
-static void learn(
-	struct settler *w, const struct run_snapshot *snapshot, const struct client_answer *answer)
+/* Enters what the run, which has a price, tells about its partners into the history that partner
+ * choice reads. */
+static void learn(struct settler *w, const struct run *run, const struct client_answer *answer)
 {
-	char mine[PAIRS_CLASS_MAX], other[SETTLE_MAX_PAIRS][PAIRS_CLASS_MAX], path[PATH_MAX];
-	struct settle_job job = run_snapshot_settle_job(snapshot);
+	char other[SETTLE_MAX_PAIRS][PAIRS_CLASS_MAX], path[PATH_MAX];
+	const char *mine = run->settlement.class_name;
+	struct settle_job job = run_snapshot_settle_job(run->snapshot);
 	struct settle_pair pair[SETTLE_MAX_PAIRS];
 	int pairs = settle_pairs(&job, answer->records, answer->record_count, pair);
 	struct errmsg err = {""};
 
-	class_of(w, snapshot->colocate, snapshot->uid, snapshot->name, mine);
 	if (!*mine || !pairs || !classes_of_jobs(w, pair, pairs, other))
 		return;
 	controller_state_path(PAIRS_FILE, path, sizeof(path));
 	for (int i = 0; i < pairs; i++) {
 		if (!*other[i])
-			class_by_price(w, snapshot, pair[i].partner, other[i]);
+			class_by_price(w, run->snapshot, pair[i].partner, other[i]);
 		if (!*other[i])
 			continue;
 		if (!w->pairs.pairs)
@@ -145,7 +145,7 @@ static enum outcome make_price(
 	if (client_settle(&w->client, &wanted, &run->settlement, &run->never_written, &err))
 		return ledger_failed_for(w, run, err.text);
 	if (run->never_written)
-		learn(w, run->snapshot, answer);
+		learn(w, run, answer);
 	run_store_touch(&w->store, run);
 	return RUN_NEXT;
 }

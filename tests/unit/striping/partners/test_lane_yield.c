@@ -7,32 +7,7 @@
 #include <cmocka.h>
 
 #include "striping/partners/lane_yield.h"
-#include "unit/striping/partners/three_classes.h"
-
-static struct expectation *expected;
-static struct outlook *outlook;
-static int mem, net;
-
-/* As many of both that fight. */
-static int begin(void **state)
-{
-	static const struct outlook_demand demand[] = {{"7/mem", 100}, {"7/net", 100}};
-
-	(void)state;
-	expected = three();
-	outlook = outlook_solve(expected, demand, 2, NULL);
-	mem = outlook_class(outlook, "7/mem");
-	net = outlook_class(outlook, "7/net");
-	return outlook ? 0 : -1;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	outlook_free(outlook);
-	expectation_free(expected);
-	return 0;
-}
+#include "unit/striping/partners/two_that_fight.h"
 
 /* A partner of so many nodes that has nobody beside it now, with that many lanes free. */
 static struct lane_offer beside(int id, int partner, int nodes)
