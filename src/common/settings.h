@@ -67,8 +67,8 @@ struct poppa_settings {
 	enum stripe_match stripe_match;     /* stripe_match: any|exact|within:PCT */
 	double stripe_within;               /* of within: as a fraction of the bigger job */
 	enum stripe_classes stripe_classes; /* stripe_classes: own|shared, whose class: is */
-	/* stripe_wait: how long a job waits for a better partner than one beside which both
-	 * certainly lose; 0 = takes what comes */
+	/* stripe_wait: how long a job waits for better lanes where those that are free bring little
+	 * or sharing certainly loses; 0 = takes what comes */
 	int64_t stripe_wait_ns;
 	enum stripe_timelimit stripe_timelimit; /* stripe_timelimit: progress|wall */
 	int stripe_alone; /* stripe_alone, 0 or 1: jobs may ask for what keeps partners off */

@@ -43,11 +43,13 @@ runs "plan" 0 bash -c 'printf "# three jobs\n8/mine 4\n7/loud 4\n8/a 4\n" | "$1"
 like "the two that suit share" "$OUT" $'  3  8/a +4 nodes\n +4 beside job 1, 8/mine: both make 1\\.0[0-9]\n'
 like "and the other one is alone" "$OUT" $'  2  7/loud +4 nodes\n  3'
 like "what it comes to" "$OUT" '8 nodes, 4 of them with two jobs, where they make 1\.0[0-9]+ of what'
-printf '8/mine 4\n8/a 6\n' >"$TAP_DIR/jobs"
-runs "plan --json" 0 "$POPPA" plan --history "$history" --input "$TAP_DIR/jobs" --json
+# Each is best beside the other.
+{ row 8/x 8/x 0.2 && row 8/y 8/y 0.2 && row 8/x 8/y 0 && row 8/y 8/x 0; } >"$TAP_DIR/two"
+printf '8/x 6\n8/y 4\n' >"$TAP_DIR/jobs"
+runs "plan --json" 0 "$POPPA" plan --history "$TAP_DIR/two" --input "$TAP_DIR/jobs" --json
 is "a smaller job shares a part of the nodes" \
 	"$(jq -c '[.nodes, .shared_nodes, (.jobs[] | .class, .nodes, .alone), (.jobs[1].beside[0] | .job, .class, .nodes)]' <<<"$OUT")" \
-	'[6,4,"8/mine",4,0,"8/a",6,2,1,"8/mine",4]'
+	'[6,4,"8/x",6,2,"8/y",4,0,1,"8/x",4]'
 for bad in "8/a x" "8/a 0" "8/a 1 2"; do
 	runs "\"$bad\"" 1 bash -c 'printf "8/a\n%s\n" "$3" | "$1" plan --history "$2"' - "$POPPA" "$history" "$bad"
 	like "\"$bad\": the line and what it should be" "$ERR" '^poppa plan: standard input, line 2: a job is CLASS \[NODES\]'

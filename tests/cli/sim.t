@@ -54,7 +54,7 @@ simulate "all policies" --requeue 5 --dump "$dump"
 is "each policy has exactly the members of its contract" "$(jq -c '[.policies[] | keys] | unique' <<<"$OUT")" \
 	'[["below_break_even","bounded_slowdown","capped_over","makespan_s","mean_wait_s","pairs_cover90","pairs_mae","share_of_gain","stp","timeouts_added"]]'
 is "all policies are there" "$(jq -r '.policies | keys_unsorted | join(",")' <<<"$OUT")" \
-	exclusive,spread,random,twins,bandwidth,stable,before,shipped,ours,oracle,optimal
+	exclusive,spread,random,twins,bandwidth,stable,before,ours,oracle,optimal
 is "what exclusive has not is null" "$(jq -c '.policies.exclusive | [.share_of_gain, .below_break_even, .capped_over, .pairs_mae, .pairs_cover90]' <<<"$OUT")" \
 	'[null,null,null,null,null]'
 is "exclusive is compact" "$(of exclusive stp | sed 's/\.0$//')" 1
@@ -88,9 +88,9 @@ fi
 
 simulate "control: D = 0" --control zero
 is "with D = 0 nobody loses, whoever the partners are" \
-	"$(jq -c '[.policies | (.random, .twins, .bandwidth, .stable, .before, .shipped, .ours, .oracle, .optimal) | .timeouts_added == 0 and .capped_over == 0] | all' <<<"$OUT")" true
+	"$(jq -c '[.policies | (.random, .twins, .bandwidth, .stable, .before, .ours, .oracle, .optimal) | .timeouts_added == 0 and .capped_over == 0] | all' <<<"$OUT")" true
 is "and all have the same throughput on their lanes" \
-	"$(jq -r '.policies | (.random, .twins, .bandwidth, .stable, .before, .shipped, .ours, .oracle, .optimal) | .stp * 1000 | round' <<<"$OUT" | sort -u | wc -l)" 1
+	"$(jq -r '.policies | (.random, .twins, .bandwidth, .stable, .before, .ours, .oracle, .optimal) | .stp * 1000 | round' <<<"$OUT" | sort -u | wc -l)" 1
 simulate "control: names" --control names
 is "nothing is learned of names that never come again" "$(of before pairs_mae) $(of before pairs_cover90)" "null null"
 simulate "other controls" --control permuted,drift --policy before,random

@@ -157,8 +157,8 @@ waits BeginTime "(null)" "It waits for the time from which it may start. $if_ask
 echo "colocate: stripe" >"$TAP_DIR/comment.txt"
 waits Priority "(null)" "Slurm gives as the reason: Priority. Its price is made after it has run."
 echo "colocate: stripe waits-for-partner-until=2026-11-25T21:30:00; other: x" >"$TAP_DIR/comment.txt"
-waits Resources "(null)" "Slurm gives as the reason: Resources. Where a lane is free now, both jobs would certainly lose by \
-sharing: it waits for a better partner or an empty node until 2026-11-25T21:30:00 at most, and then shares (stripe_wait). Its \
+waits Resources "(null)" "Slurm gives as the reason: Resources. Lanes that are free now bring too \
+little, or both jobs would lose there: it waits for a better partner or an empty node until 2026-11-25T21:30:00 at most, and then shares (stripe_wait). Its \
 price is made after it has run."
 echo "colocate: stripe waits-for-start-of=4711" >"$TAP_DIR/comment.txt"
 waits Resources "(null)" "Slurm gives as the reason: Resources. A lane is free, but it and its partner there are expected to end \

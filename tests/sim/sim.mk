@@ -14,7 +14,6 @@ libsim_la_SOURCES = tests/sim/sim.h \
 	tests/sim/policy/policy.c tests/sim/policy/policy.h \
 	tests/sim/policy/policy_ours.c \
 	tests/sim/policy/policy_random.c \
-	tests/sim/policy/policy_shipped.c \
 	tests/sim/policy/policy_stable.c \
 	tests/sim/policy/policy_truth.c \
 	tests/sim/policy/window.c tests/sim/policy/window.h \

@@ -55,8 +55,6 @@ check_PROGRAMS += \
 	tests/unit/striping/submit/test_submission \
 	tests/unit/striping/partners/test_expected_end \
 	tests/unit/striping/partners/test_expectation \
-	tests/unit/striping/partners/test_lane_choice \
-	tests/unit/striping/partners/test_lane_prices \
 	tests/unit/striping/partners/test_lane_yield \
 	tests/unit/striping/partners/test_node_choice \
 	tests/unit/striping/partners/test_outlook \

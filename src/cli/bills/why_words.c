@@ -469,7 +469,7 @@ static void say_unpriced(json_t *list, const struct why *w)
 		say_waiting(list, &w->waiting);
 		if (*w->patient_until)
 			say(list,
-				"Where a lane is free now, both jobs would certainly lose by sharing: it "
+				"Lanes that are free now bring too little, or both jobs would lose there: it "
 				"waits for a better partner or an empty node until %s at most, and then "
 				"shares (stripe_wait).",
 				w->patient_until);

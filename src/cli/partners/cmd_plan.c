@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* poppa plan: who would share with whom, if these jobs came one after the other. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "cli/partners/known_pairs.h"
 #include "common/printable.h"
 #include "common/units.h"
-#include "striping/partners/lane_choice.h"
+#include "striping/partners/lane_yield.h"
 
 #define MAX_JOBS 10000
 #define MAX_NODES 1000000
@@ -44,6 +45,7 @@ struct planned {
 	int number;                  /* of the class, in the outlook */
 	int nodes;                   /* on each of which it has one of two lanes */
 	int alone;                   /* so many of them have no partner yet */
+	double pace;                 /* at which it goes, as outlook_speed() */
 	json_t *beside;
 };
 
@@ -117,10 +119,11 @@ static int solve(struct plan *p)
 	for (int i = 0; demand && i < p->jobs; i++)
 		demand[i] = (struct outlook_demand){p->job[i].class, p->job[i].nodes};
 	if (demand)
-		p->outlook = outlook_solve(p->known->expected, demand, p->jobs, NULL);
+		p->outlook = outlook_new(p->known->expected, demand, p->jobs);
 	free(demand);
 	for (int i = 0; p->outlook && i < p->jobs; i++) {
 		p->job[i].number = outlook_class(p->outlook, p->job[i].class);
+		p->job[i].pace = outlook_alone(p->outlook, p->job[i].number);
 		plain_text(p->job[i].class);
 	}
 	return p->outlook ? 0 : -1;
@@ -133,6 +136,8 @@ static void share(struct plan *p, int i, int other, int nodes)
 
 	json_array_append_new(j->beside, json_pack("{s:i, s:s, s:i, s:f}", "job", other + 1,
 						 "class", o->class, "nodes", nodes, "both", both));
+	o->pace = fmin(o->pace, outlook_speed(p->outlook, o->number, j->number));
+	j->pace = fmin(j->pace, outlook_speed(p->outlook, j->number, o->number));
 	o->alone -= nodes;
 	j->alone -= nodes;
 	p->shared += nodes;
@@ -142,28 +147,31 @@ static void share(struct plan *p, int i, int other, int nodes)
 /* Places job i beside those before it, and on empty nodes. There are always enough of these. */
 static int place(struct plan *p, int i)
 {
-	struct lane_group *group = malloc(((size_t)i + 1) * sizeof(*group));
+	struct lane_offer *offer = malloc(((size_t)i + 1) * sizeof(*offer));
 	struct planned *j = &p->job[i];
-	int groups = 0, want = j->nodes;
+	int offers = 0, want = j->nodes;
 
-	if (!group)
+	if (!offer)
 		return -1;
 	for (int k = 0; k < i; k++)
 		if (p->job[k].alone)
-			group[groups++] = (struct lane_group){
-				.partner = p->job[k].number, .nodes = p->job[k].alone, .id = k};
-	group[groups++] = (struct lane_group){.partner = LANE_EMPTY, .nodes = MAX_NODES, .id = i};
-	lane_choice(p->outlook, j->number, group, groups, want, true);
-	for (int g = 0; g < groups && want; g++) {
-		int take = group[g].nodes < want ? group[g].nodes : want;
+			offer[offers++] = (struct lane_offer){.partner = p->job[k].number,
+				.nodes = p->job[k].alone,
+				.partner_nodes = p->job[k].nodes,
+				.now = p->job[k].pace,
+				.id = k};
+	offer[offers++] = (struct lane_offer){.partner = LANE_NOBODY, .nodes = MAX_NODES, .id = i};
+	lane_yield_order(p->outlook, j->number, offer, offers, want, true);
+	for (int k = 0; k < offers && want; k++) {
+		int take = offer[k].nodes < want ? offer[k].nodes : want;
 
 		want -= take;
-		if (group[g].partner == LANE_EMPTY)
+		if (offer[k].partner == LANE_NOBODY)
 			p->nodes += take;
 		else
-			share(p, i, group[g].id, take);
+			share(p, i, offer[k].id, take);
 	}
-	free(group);
+	free(offer);
 	return 0;
 }
 

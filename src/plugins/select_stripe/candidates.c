@@ -210,6 +210,7 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 	int stay = 0, named = 0;
 
 	c->group = 0;
+	c->partner = NODE_NO_PARTNER;
 	for (int i = 0; i < occupancy_count(map, c->node); i++) {
 		const struct occupancy_job *job = occupancy_at(map, c->node, i, &place);
 		const struct partner *other = tracker_partner(job);
@@ -223,6 +224,7 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 			named++;
 		else if (ask->size && !node_choice_matches(ask->settings, ask->size, job->count))
 			return false;
+		c->partner = stay ? NODE_NO_PARTNER : i;
 		others[stay++] = other;
 		taken |= place.lanes;
 		c->group += mix(job->id);
@@ -234,8 +236,6 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 	c->shared = stay;
 	c->named = stay && named == stay;
 	c->loss = partner_loss(&ask->me, others, stay, ask->pairs);
-	c->partner = ask->outlook && stay == 1 ? outlook_class(ask->outlook, others[0]->class_name)
-					       : NODE_NO_CLASS;
 	if (ask->settings->stripe_wait_ns)
 		partner_certain(&ask->me, others, stay, ask->pairs, &c->own, &c->rest);
 	c->when = when;
@@ -346,20 +346,58 @@ static void append(struct candidates *list, const struct candidate *c, uint32_t 
 	list->c[list->count++] = *c;
 }
 
+/* How fast a job is now, as a share of its speed compact: it waits for its slowest node. */
+static double pace_now(const struct ask *ask, const struct occupancy_job *job, int class_number)
+{
+	const struct occupancy *map = tracker_map();
+	double pace = outlook_alone(ask->outlook, class_number);
+	const struct occupancy_job *last = NULL;
+
+	for (int i = 0; i < job->count; i++)
+		for (int k = 0; k < occupancy_count(map, job->node[i]); k++) {
+			const struct occupancy_job *other =
+				occupancy_at(map, job->node[i], k, NULL);
+			const struct partner *p = tracker_partner(other);
+
+			if (!p || other == job || other == last)
+				continue;
+			pace = MIN(pace, outlook_speed(ask->outlook, class_number,
+						 outlook_class(ask->outlook, p->class_name)));
+			last = other;
+		}
+	return pace;
+}
+
+/* For struct node_yield. It walks over all nodes of the partner, so over each lane once for all
+ * groups together. */
+static struct node_partner partner_of(const struct candidate *c, const void *arg)
+{
+	const struct ask *ask = arg;
+	const struct occupancy_job *job = occupancy_at(tracker_map(), c->node, c->partner, NULL);
+	int number = outlook_class(ask->outlook, tracker_partner(job)->class_name);
+
+	return (struct node_partner){number, job->count, pace_now(ask, job, number)};
+}
+
 /* Orders those with partners, and moves those to the end that are worse than an empty node. Whoever
  * names a partner wants that one, whatever it costs. 0, or -1 with ENOMEM. */
 static int order_shared(const struct ask *ask, struct candidates *list, int wanted)
 {
-	struct node_prices prices = {.outlook = ask->outlook, .others_wait = ask->others_wait};
-	int empty = list->count - list->shared, good;
+	struct node_yield yield = {.outlook = ask->outlook,
+		.others_wait = ask->others_wait,
+		.partner = partner_of,
+		.arg = ask};
+	struct node_choice choice;
 
-	if (!ask->outlook || ask->request.with)
+	if (!ask->outlook || outlook_empty(ask->outlook) || ask->request.with)
 		return node_choice_order(list->c, list->shared, wanted);
-	prices.mine = outlook_class(ask->outlook, ask->me.class_name);
-	if (node_choice_by_prices(list->c, list->shared, empty, wanted, &prices, &good))
+	yield.mine = outlook_class(ask->outlook, ask->me.class_name);
+	if (node_choice_by_yield(
+		    list->c, list->shared, list->count - list->shared, wanted, &yield, &choice))
 		return -1;
-	list->worse = list->shared - good;
-	list->shared = good;
+	list->poor = choice.poor;
+	list->worse = list->shared - choice.good;
+	list->shared = choice.good;
 	list->count -= list->worse;
 	return 0;
 }

@@ -49,6 +49,7 @@ struct ask {
 	 * node_choice_patience() */
 	time_t patient_until;
 	bool waits; /* out: only that patience keeps it from a start now, as far as lanes go */
+	bool hopes; /* out: and that because all lanes bring little, so it is not planned before */
 	struct planned behind; /* out: it would put this one off if it started now (ends.h) */
 };
 
@@ -64,6 +65,7 @@ struct candidates {
 	bool partner_only; /* the job must have a node of that partner */
 	int left_out;      /* how many more can take it now, but sharing would lose there */
 	bool enough;       /* with those there are as many as the job needs */
+	bool poor;         /* what can take it now brings so little that it had better wait */
 	struct planned behind; /* nodes are left out where it would put this one off */
 };
 
@@ -91,7 +93,7 @@ void candidates_measure(struct ask *ask);
 
 /*
  * The nodes that can take the job now, best first: those with partners as node_choice_order() or
- * node_choice_by_prices() says, then the empty ones, then those that are worse. preempt: as if all
+ * node_choice_by_yield() says, then the empty ones, then those that are worse. preempt: as if all
  * preemptable jobs were gone. losing: also those where sharing certainly loses, whatever
  * ask->patient_until says. Nodes where a start puts off planned ones are left out, but with
  * `preempt`. need: out, the least number of nodes that the job can do with.

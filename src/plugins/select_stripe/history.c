@@ -89,12 +89,12 @@ static void look_ahead(struct look *l)
 		return;
 	expected = expectation_fit(pairs);
 	if (expected)
-		next = outlook_of_history(pairs, expected, outlook);
+		next = outlook_of_history(pairs, expected);
 	expectation_free(expected);
 	l->changed = false;
 	l->outlook_ns = clock_now();
 	if (!next) {
-		error(STRIPE "no memory for the prices of lanes: those of before stay in use");
+		error(STRIPE "no memory for what lanes bring: what was known before stays in use");
 		return;
 	}
 	pthread_mutex_lock(&lock);

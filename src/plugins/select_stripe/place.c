@@ -207,18 +207,24 @@ static void take_whole_lanes(const struct ask *ask)
 	}
 }
 
-/* Nodes where sharing certainly loses come after all others, and only when the job has waited for
- * these long enough. */
+/*
+ * Nodes where sharing certainly loses come after all others, and only when the job has waited for
+ * these long enough. Where all lanes together bring little, it waits as long.
+ */
 static int place_in_order(struct ask *ask, bool now_only, bool preempt)
 {
-	bool patient = ask->now < ask->patient_until, losing;
+	bool patient = ask->now < ask->patient_until, losing, hopes;
 	uint32_t need;
 	struct candidates list =
 		candidates_now(ask, preempt, !ask->settings->stripe_wait_ns, &need);
-	int rc = ask_for_any(ask, &list, need, now_only, preempt);
+	int rc = SLURM_ERROR;
 
-	losing = rc != SLURM_SUCCESS && list.left_out && list.enough;
-	ask->waits = losing && patient;
+	hopes = patient && list.poor && (uint32_t)(list.count + list.worse) >= need;
+	if (!hopes)
+		rc = ask_for_any(ask, &list, need, now_only, preempt);
+	losing = rc != SLURM_SUCCESS && !hopes && list.left_out && list.enough;
+	ask->waits = hopes || (losing && patient);
+	ask->hopes = hopes;
 	if (rc != SLURM_SUCCESS && list.behind.job_id)
 		ask->behind = list.behind;
 	candidates_free(&list);
@@ -324,6 +330,8 @@ static int place_later(struct ask *ask)
 	/* The lanes are free now, but it does not come before the one that it would put off. */
 	if (rc == SLURM_SUCCESS && ask->behind.job_id)
 		ask->job_ptr->start_time = MAX(ask->job_ptr->start_time, ask->behind.start);
+	if (rc == SLURM_SUCCESS && ask->hopes)
+		ask->job_ptr->start_time = MAX(ask->job_ptr->start_time, ask->patient_until);
 	if (rc == SLURM_SUCCESS && ask->preemptable)
 		ask_cons_tres_preempt_rest(ask, true);
 	return rc;

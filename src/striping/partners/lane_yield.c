@@ -6,26 +6,42 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "striping/partners/lane_pace.h"
-
-/* What an empty node costs, and what lanes must bring for the job to take them, both as shares of a
- * lane at its usual speed. Chosen by trying a few values on the development data
- * (docs/partners.md). */
-#define EMPTY_COST 0.1
+/* What an empty node costs while others wait, and what lanes must bring for the job to take them,
+ * both as shares of a lane at its usual speed. Chosen by trying a few values on the development
+ * data (docs/partners.md). */
+#define EMPTY_COST 0.13
 #define ENOUGH 0.9
+
+/* Steps of a pace, and how many there are. */
+#define PACES 256
+#define PACE_STEP 0.01
 
 static int smaller(int a, int b)
 {
 	return a < b ? a : b;
 }
 
+static int pace_of(double speed)
+{
+	long pace = lround(speed / PACE_STEP);
+
+	return pace < 0 ? 0 : pace < PACES ? (int)pace : PACES - 1;
+}
+
+/* How badly so many nodes fit: exactly is best, then more, then as many as possible. */
+static int misfit(int nodes, int need)
+{
+	return nodes >= need ? nodes - need : INT_MAX - nodes;
+}
+
 /* What the partner loses on all its nodes when the job comes. */
-static double cost_of(const struct outlook *o, int mine, const struct lane_offer *f, int need)
+static double cost_of(
+	const struct outlook *o, int mine, const struct lane_offer *f, int need, bool others_wait)
 {
 	double lost;
 
 	if (f->partner == LANE_NOBODY)
-		return EMPTY_COST * smaller(f->nodes, need);
+		return others_wait ? EMPTY_COST * smaller(f->nodes, need) : 0;
 	lost = fmax(f->now - outlook_speed(o, f->partner, mine), 0) /
 	       outlook_typical(o, f->partner);
 	return f->partner_nodes * (lost + (f->nodes > need ? outlook_another(o) : 0));
@@ -67,29 +83,29 @@ static double brings_at(
 		left -= offer[i].nodes;
 		slowest = smaller(slowest, offer[i].yield.pace);
 	}
-	return left > 0 ? -INFINITY : LANE_PACE_STEP * need * slowest - cost;
+	return left > 0 ? -INFINITY : PACE_STEP * need * slowest - cost;
 }
 
-bool lane_yield_order(
-	const struct outlook *o, int mine, struct lane_offer *offer, int count, int need)
+bool lane_yield_order(const struct outlook *o, int mine, struct lane_offer *offer, int count,
+	int need, bool others_wait)
 {
-	bool possible[LANE_PACES] = {false};
+	bool possible[PACES] = {false};
 	double best = -INFINITY;
 	int pace = 0;
 
 	for (int i = 0; i < count; i++) {
 		struct lane_offer *f = &offer[i];
-		double speed = speed_of(o, mine, f), cost = cost_of(o, mine, f, need);
+		double speed = speed_of(o, mine, f), cost = cost_of(o, mine, f, need, others_wait);
 
 		f->yield = (struct lane_yield){
 			.price = lround(100 * (cost / smaller(f->nodes, need) - speed)),
-			.misfit = lane_misfit(f->nodes, need),
-			.pace = lane_pace(speed),
+			.misfit = misfit(f->nodes, need),
+			.pace = pace_of(speed),
 			.cost = cost};
 		possible[f->yield.pace] = true;
 	}
 	qsort(offer, (size_t)count, sizeof(*offer), compare);
-	for (int p = 0; p < LANE_PACES; p++) {
+	for (int p = 0; p < PACES; p++) {
 		double brings = possible[p] ? brings_at(offer, count, need, p, outlook_another(o))
 					    : -INFINITY;
 

@@ -30,8 +30,8 @@ struct lane_offer {
  * taken first. All is counted in lanes at usual speeds (outlook_typical()): a job that is fast
  * beside everybody is no better a choice for a good lane than one that is slow beside everybody, as
  * both must run some time. A lane brings the job's speed there, and costs what the partner loses on
- * all its nodes. Where the offer is bigger than the job, the partner will have a second one; an
- * empty node keeps two lanes from a job that wants a whole node.
+ * all its nodes. Where the offer is bigger than the job, the partner will have a second one. An
+ * empty node costs something only while others wait for a place: it would be two lanes to them.
  *
  * A job waits for its slowest node, so of all paces at which it could go that one is chosen at
  * which all its nodes together bring most; offers beside which it would be slower come later. Of
@@ -41,5 +41,5 @@ struct lane_offer {
  * the job had better wait for others, if it may. Takes time count * (log(count) + 256), and no
  * memory.
  */
-bool lane_yield_order(
-	const struct outlook *o, int mine, struct lane_offer *offer, int count, int need);
+bool lane_yield_order(const struct outlook *o, int mine, struct lane_offer *offer, int count,
+	int need, bool others_wait);

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "common/units.h"
-#include "striping/partners/lane_choice.h"
+#include "striping/partners/lane_yield.h"
 
-#define PATIENCE_LIMITS 2 /* a job waits no longer than so many of its time limits */
+#define PATIENCE_LIMITS 4 /* a job waits no longer than that part of its time limit */
 
 /* A run of candidates with the same partners. */
 struct run {
@@ -56,8 +56,8 @@ time_t node_choice_patience(
 
 	if (!wait)
 		return 0;
-	if (limit_s && wait > PATIENCE_LIMITS * limit_s)
-		wait = PATIENCE_LIMITS * limit_s;
+	if (limit_s && wait > limit_s / PATIENCE_LIMITS)
+		wait = limit_s / PATIENCE_LIMITS;
 	return (eligible ? eligible : now) + (time_t)wait;
 }
 
@@ -228,61 +228,76 @@ int node_choice_order(struct candidate *c, int count, int wanted)
 	return 0;
 }
 
-/* Whether prices decide between these: each has one partner, of a class, and none is named. */
-static bool all_priced(const struct candidate *c, int count)
+/* Whether what they bring decides between these: each has one partner, and none is named. */
+static bool all_weighed(const struct candidate *c, int count)
 {
 	for (int i = 0; i < count; i++)
-		if (c[i].partner == NODE_NO_CLASS || c[i].named)
+		if (c[i].partner == NODE_NO_PARTNER || c[i].named)
 			return false;
 	return true;
 }
 
-int node_choice_by_prices(struct candidate *c, int count, int empty, int wanted,
-	const struct node_prices *p, int *good)
+static struct lane_offer offer_of(const struct node_yield *y, const struct order *o, int run)
 {
-	struct lane_group *group;
-	struct order o;
-	bool known = outlook_knows(p->outlook, p->mine), placed = !empty;
-	int n = 0, groups = 0;
+	const struct run *r = &o->run[run];
+	struct node_partner p = y->partner(&o->sorted[r->first], y->arg);
 
-	*good = count;
-	if (!all_priced(c, count))
+	return (struct lane_offer){.partner = p.class_number,
+		.nodes = r->count,
+		.partner_nodes = p.nodes,
+		.now = p.now,
+		.id = run};
+}
+
+/* Puts the candidates in the order of the offers, of which each is a run or the empty ones. */
+static void put(struct candidate *c, int count, int empty, const struct order *o,
+	const struct lane_offer *offer, int offers, struct node_choice *out)
+{
+	int n = 0;
+
+	for (int i = 0; i < offers; i++) {
+		const struct run *r = &o->run[offer[i].id];
+
+		if (offer[i].partner == LANE_NOBODY) {
+			out->good = n;
+			memmove(c + n, c + count, (size_t)empty * sizeof(*c));
+			n += empty;
+			continue;
+		}
+		memcpy(c + n, o->sorted + r->first, (size_t)r->count * sizeof(*c));
+		n += r->count;
+	}
+}
+
+int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
+	const struct node_yield *y, struct node_choice *out)
+{
+	struct lane_offer *offer;
+	struct order o;
+	int offers = 0, need = wanted < count + empty ? wanted : count + empty;
+
+	*out = (struct node_choice){.good = count};
+	if (!all_weighed(c, count))
 		return node_choice_order(c, count, wanted);
 	if (!count)
 		return 0;
 	if (find_runs(c, count, wanted, &o))
 		return -1;
-	group = malloc(((size_t)o.runs + 1) * sizeof(*group));
-	if (!group) {
+	offer = malloc(((size_t)o.runs + 1) * sizeof(*offer));
+	if (!offer) {
 		free_order(&o);
 		return -1;
 	}
-	for (; groups < o.runs; groups++)
-		group[groups] =
-			(struct lane_group){.partner = o.sorted[o.run[groups].first].partner,
-				.nodes = o.run[groups].count,
-				.id = groups};
-	if (empty && known)
-		group[groups++] =
-			(struct lane_group){.partner = LANE_EMPTY, .nodes = empty, .id = o.runs};
-	lane_choice(p->outlook, p->mine, group, groups, wanted, p->others_wait);
-	for (int i = 0; i < groups; i++) {
-		const struct run *r = &o.run[group[i].id];
-		bool is_empty = group[i].partner == LANE_EMPTY;
-
-		if (!placed && (is_empty || (!known && outlook_worth(p->outlook, p->mine,
-							       group[i].partner) < 1))) {
-			placed = true;
-			*good = n;
-			memmove(c + n, c + count, (size_t)empty * sizeof(*c));
-			n += empty;
-		}
-		if (is_empty)
-			continue;
-		memcpy(c + n, o.sorted + r->first, (size_t)r->count * sizeof(*c));
-		n += r->count;
-	}
-	free(group);
+	for (; offers < o.runs; offers++)
+		offer[offers] = offer_of(y, &o, offers);
+	if (empty)
+		offer[offers++] =
+			(struct lane_offer){.partner = LANE_NOBODY, .nodes = empty, .id = o.runs};
+	/* Nobody waits while there are empty nodes for him. */
+	out->poor = !lane_yield_order(y->outlook, y->mine, offer, offers, need, y->others_wait) &&
+		    empty < need;
+	put(c, count, empty, &o, offer, offers, out);
+	free(offer);
 	free_order(&o);
 	return 0;
 }

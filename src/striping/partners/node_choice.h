@@ -9,7 +9,7 @@
 #include "common/settings.h"
 #include "striping/partners/outlook.h"
 
-#define NODE_NO_CLASS (-1)
+#define NODE_NO_PARTNER (-1)
 
 /* A node and the lane that the job would have there. */
 struct candidate {
@@ -18,8 +18,7 @@ struct candidate {
 	bool shared; /* has a partner there */
 	bool named;  /* all its partners are named by with:, so stripe_match does not count */
 	double loss; /* partner_loss() of the job and its partners there */
-	/* The outlook's number of its partner's class; NODE_NO_CLASS: there is none or several, or
-	 * there is no outlook. */
+	/* The caller's number for its partner there; NODE_NO_PARTNER: there is none or several. */
 	int partner;
 	/* partner_certain() of the job and its partners there; own is 0 without partners */
 	double own, rest;
@@ -51,23 +50,39 @@ bool node_choice_serves(
  */
 int node_choice_order(struct candidate *c, int count, int wanted);
 
-/* How a job looks at lanes by their prices: lane_choice.h. */
-struct node_prices {
+/* What is to be known of a partner to weigh the lanes beside it: as in struct lane_offer. */
+struct node_partner {
+	int class_number; /* in the outlook */
+	int nodes;
+	double now;
+};
+
+/* How a job looks at lanes by what they bring: lane_yield.h. */
+struct node_yield {
 	const struct outlook *outlook;
 	int mine;         /* its class there */
-	bool others_wait; /* so an empty node has a price, too */
+	bool others_wait; /* so an empty node costs something */
+	/* Tells of the partner of a candidate that has one; called once for each group. */
+	struct node_partner (*partner)(const struct candidate *c, const void *arg);
+	const void *arg;
+};
+
+/* What came out of it. */
+struct node_choice {
+	int good; /* so many come first: they bring the job more than an empty node does */
+	/* All together bring so little that the job had better wait for others, if it may. */
+	bool poor;
 };
 
 /*
- * The same by the prices of lanes. `empty` candidates without partners follow the `count` that have
- * some. *good: out, so many of these come first, since they are better than an empty node; then
- * come the empty ones, then the others. All of them are good where with: names a partner, and where
- * a candidate has no partner's class: then they are in node_choice_order(). A job of a class of
- * which nothing is known has to share to become known: an empty node is better for it only than a
- * partner beside whom both are expected to lose. Takes time count * (log(count) + 256).
+ * The same by what lanes bring, less what that costs partners. `empty` candidates without partners
+ * follow the `count` that have some: they come behind the good ones of these, and before the
+ * others. All of them are good, and nothing is poor, where with: names a partner, and where a
+ * candidate has several partners: then they are in node_choice_order(). Takes time count *
+ * (log(count) + 256). Returns 0, or -1 with ENOMEM and the order untouched.
  */
-int node_choice_by_prices(struct candidate *c, int count, int empty, int wanted,
-	const struct node_prices *p, int *good);
+int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
+	const struct node_yield *y, struct node_choice *out);
 
 /*
  * Whether the job and its partners there certainly make less progress side by side than one of them
@@ -77,9 +92,9 @@ bool node_choice_loses(const struct candidate *c);
 
 /*
  * The time from which on a job is placed where sharing loses, if no other node is free: stripe_wait
- * after it became eligible (0: it has not been yet, so that counts from now), or twice its time
- * limit (0: it has none) if that is shorter, as a short job gains little by a better partner; 0 =
- * at once.
+ * after it became eligible (0: it has not been yet, so that counts from now), or a quarter of its
+ * time limit (0: it has none) if that is shorter, as a short job gains little by a better partner;
+ * 0 = at once.
  */
 time_t node_choice_patience(
 	const struct poppa_settings *s, time_t eligible, time_t now, int64_t limit_s);

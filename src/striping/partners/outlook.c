@@ -1,41 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Prices the lanes beside the classes that wait and run. */
+/* Looks at all pairs of the classes that are about. */
 #include "striping/partners/outlook.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "striping/partners/lane_prices.h"
-
-/* Differences of worth that are noise, and rounds of the solver: as many again as the old prices
- * save. */
-#define SOFTNESS 0.02
-#define ROUNDS_NEW 60
-#define ROUNDS_AGAIN 20
-#define FIRST_PRICE 0.5
-
-struct priced {
+struct known {
 	char name[PAIRS_CLASS_MAX];
 	double lane_time;
 	double alone, typical;
-	double price;
 };
 
 struct outlook {
-	int classes;           /* and one more, the last: of which nothing is known */
-	struct priced *class;  /* sorted by name */
-	double *speed, *worth; /* [one * (classes + 1) + other] */
+	int classes;         /* and one more, the last: of which nothing is known */
+	struct known *class; /* sorted by name */
+	double *speed;       /* [one * (classes + 1) + other] */
 	double another;
 };
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct priced *)a)->name, ((const struct priced *)b)->name);
+	return strcmp(((const struct known *)a)->name, ((const struct known *)b)->name);
 }
 
 static int by_time(const void *a, const void *b)
 {
-	double x = ((const struct priced *)a)->lane_time, y = ((const struct priced *)b)->lane_time;
+	double x = ((const struct known *)a)->lane_time, y = ((const struct known *)b)->lane_time;
 
 	return (x < y) - (x > y);
 }
@@ -65,7 +55,7 @@ static void cut(struct outlook *o)
 		o->classes = OUTLOOK_CLASSES;
 		qsort(o->class, (size_t)o->classes, sizeof(*o->class), by_name);
 	}
-	o->class[o->classes] = (struct priced){.lane_time = rest};
+	o->class[o->classes] = (struct known){.lane_time = rest};
 }
 
 struct draw {
@@ -112,7 +102,7 @@ static int find_usual(struct outlook *o)
 	if (!draw)
 		return -1;
 	for (int i = 0; i < n; i++) {
-		struct priced *c = &o->class[i];
+		struct known *c = &o->class[i];
 		double slower;
 
 		mean_speeds(o, i, draw, &c->typical, &slower);
@@ -124,42 +114,30 @@ static int find_usual(struct outlook *o)
 	return 0;
 }
 
-static int solve(struct outlook *o, const struct expectation *e, const struct outlook *last)
+static int fill(struct outlook *o, const struct expectation *e)
 {
 	int n = o->classes + 1, *number = malloc((size_t)n * sizeof(*number));
-	double *price = malloc(2 * (size_t)n * sizeof(*price)), *demand = price + n;
 
 	o->speed = malloc((size_t)n * (size_t)n * sizeof(*o->speed));
-	o->worth = malloc((size_t)n * (size_t)n * sizeof(*o->worth));
-	if (!number || !price || !o->speed || !o->worth) {
+	if (!number || !o->speed) {
 		free(number);
-		free(price);
 		return -1;
 	}
 	for (int i = 0; i < n; i++) {
-		struct priced *c = &o->class[i];
+		struct known *c = &o->class[i];
 
 		number[i] = i < o->classes ? expectation_class(e, c->name) : -1;
-		price[i] = last ? last->class[outlook_class(last, c->name)].price : FIRST_PRICE;
-		demand[i] = c->lane_time;
 		c->alone = expectation_alone(e, number[i]);
 	}
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++)
 			o->speed[i * n + j] = expectation_speed(e, number[i], number[j]);
-	for (int i = 0; i < n; i++)
-		for (int j = 0; j < n; j++)
-			o->worth[i * n + j] = (o->speed[i * n + j] + o->speed[j * n + i]) / 2;
-	lane_prices_solve(o->worth, demand, n, SOFTNESS, last ? ROUNDS_AGAIN : ROUNDS_NEW, price);
-	for (int i = 0; i < n; i++)
-		o->class[i].price = price[i];
 	free(number);
-	free(price);
 	return find_usual(o);
 }
 
-struct outlook *outlook_solve(const struct expectation *e, const struct outlook_demand *demand,
-	int count, const struct outlook *last)
+struct outlook *outlook_new(
+	const struct expectation *e, const struct outlook_demand *demand, int count)
 {
 	struct outlook *o = calloc(1, sizeof(*o));
 
@@ -170,17 +148,17 @@ struct outlook *outlook_solve(const struct expectation *e, const struct outlook_
 		return NULL;
 	}
 	for (int i = 0; i < count; i++) {
-		struct priced *c = &o->class[o->classes];
+		struct known *c = &o->class[o->classes];
 
 		if (strlen(demand[i].class_name) >= sizeof(c->name) || !(demand[i].lane_time > 0))
 			continue;
-		*c = (struct priced){.lane_time = demand[i].lane_time};
+		*c = (struct known){.lane_time = demand[i].lane_time};
 		strcpy(c->name, demand[i].class_name);
 		o->classes++;
 	}
 	merge(o);
 	cut(o);
-	if (solve(o, e, last)) {
+	if (fill(o, e)) {
 		outlook_free(o);
 		return NULL;
 	}
@@ -210,8 +188,7 @@ static void add_row(const struct pairs_row *row, void *arg)
 		d->of[d->count++] = (struct outlook_demand){row->job, row->seconds};
 }
 
-struct outlook *outlook_of_history(
-	const struct pairs *p, const struct expectation *e, const struct outlook *last)
+struct outlook *outlook_of_history(const struct pairs *p, const struct expectation *e)
 {
 	struct demands d = {.count = 0};
 	struct outlook *o = NULL;
@@ -221,7 +198,7 @@ struct outlook *outlook_of_history(
 	if (!d.of)
 		return NULL;
 	pairs_each(p, add_row, &d);
-	o = outlook_solve(e, d.of, d.count, last);
+	o = outlook_new(e, d.of, d.count);
 	free(d.of);
 	return o;
 }
@@ -232,31 +209,30 @@ void outlook_free(struct outlook *o)
 		return;
 	free(o->class);
 	free(o->speed);
-	free(o->worth);
 	free(o);
 }
 
 static int compare_class(const void *name, const void *class)
 {
-	return strcmp(name, ((const struct priced *)class)->name);
+	return strcmp(name, ((const struct known *)class)->name);
 }
 
 int outlook_class(const struct outlook *o, const char *name)
 {
-	const struct priced *c =
+	const struct known *c =
 		bsearch(name, o->class, (size_t)o->classes, sizeof(*o->class), compare_class);
 
 	return c ? (int)(c - o->class) : o->classes;
 }
 
-bool outlook_knows(const struct outlook *o, int class_number)
+bool outlook_empty(const struct outlook *o)
 {
-	return class_number < o->classes;
+	return !o->classes;
 }
 
 double outlook_worth(const struct outlook *o, int one, int other)
 {
-	return o->worth[one * (o->classes + 1) + other];
+	return (outlook_speed(o, one, other) + outlook_speed(o, other, one)) / 2;
 }
 
 double outlook_speed(const struct outlook *o, int class_number, int partner)
@@ -277,14 +253,4 @@ double outlook_typical(const struct outlook *o, int class_number)
 double outlook_another(const struct outlook *o)
 {
 	return o->another;
-}
-
-double outlook_left(const struct outlook *o, int class_number, int partner)
-{
-	return outlook_worth(o, class_number, partner) - o->class[partner].price;
-}
-
-double outlook_asks(const struct outlook *o, int class_number)
-{
-	return o->class[class_number].price;
 }

@@ -7,15 +7,13 @@
  *                    (partner_loss), and what of that is certain (partner_certain)
  *   expected_end.c   when jobs that share are expected to end, and whether that puts off others
  *   separation.c     when a job whose limit is not kept leaves its partners
- *   node_choice.c    which nodes come first, by prices or by losses and group sizes; stripe_match;
+ *   node_choice.c    which nodes come first, by yield or by losses and group sizes; stripe_match;
  *                    where sharing certainly loses, and how long a job waits for better
  *   partner_times.c  from which moment on enough nodes that suit are free together
  *   pairs.c          what is known of two classes of jobs: it gives partner.c its numbers
  *   expectation.c    what two classes are expected to lose, also where they have never met
- *   outlook.c        how fast classes are beside each other, and what the lane beside one costs:
- *                    lane_prices.c finds that
- *   lane_choice.c    which lanes a job takes by their prices
- *   lane_yield.c     which lanes bring it most, and whether it waits for others (simulator only)
+ *   outlook.c        how fast the classes that are about go beside each other
+ *   lane_yield.c     which lanes bring a job most, less what partners lose, or whether it waits
  *
  * None of them knows Slurm. In plugins/select_stripe, candidates.c lists the nodes with their
  * partners, and place.c says in which order Slurm's own plugin is asked about them, and how often.

@@ -1,66 +1,96 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Partners by what the library expects of classes, what lanes bring and what that costs their
- * partners (lane_yield.h). It decides by classes only: who may share at all is
- * policy_shipped_accepts().
+ * The suite's own decisions: src/striping/partners with the history that it has learned. What
+ * Slurm's side does with them is in plugins/select_stripe: candidates.c asks about each node, and
+ * place.c offers Slurm the nodes in that order. Without a plan it goes by the sum of what is
+ * expected to be lost.
  */
 #include "sim/policy/policy.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "sim/learn.h"
 #include "striping/partners/node_choice.h"
-#include "striping/partners/lane_yield.h"
+#include "striping/partners/partner.h"
 
-/* The outlook is made anew so often, and what is expected after so many runs more. */
-#define PRICES_EVERY_S 10
-#define FIT_EVERY_RUNS 20
+#define RENEW_EVERY_S 60
 
-static double planned_s(const struct work *w)
-{
-	return w->limit_s > 0 ? w->limit_s : w->run_s;
-}
-
-static struct outlook_demand demand_of(const struct sim *s, int job)
+static struct partner as_partner(const struct sim *s, int job)
 {
 	const struct work *w = &s->work->job[job];
 
-	return (struct outlook_demand){w->class_name, LANES * w->nodes * planned_s(w)};
+	return (struct partner){.id = (uint32_t)job + 1,
+		.name = w->class_name,
+		.class_name = w->class_name,
+		.request = &s->request[w->capped]};
 }
 
-static int renew(struct sim *s, const int *job, int count)
+bool policy_ours_accepts(const struct sim *s, int job, int partner)
 {
-	struct learned *l = &s->learned;
-	struct outlook_demand *d = malloc(((size_t)(count + s->running_count) + 1) * sizeof(*d));
-	struct outlook *next = NULL;
-	int n = 0;
+	struct partner me = as_partner(s, job), other = as_partner(s, partner);
+	const struct partner *others[] = {&other};
 
-	if (!l->expected || l->runs >= l->fitted + FIT_EVERY_RUNS) {
-		expectation_free(l->expected);
-		l->expected = expectation_fit(s->pairs);
-		l->fitted = l->runs;
+	return partner_compatible(&me, others, 1, s->pairs);
+}
+
+/* What is known of the job on one node, as candidates.c finds it. */
+static struct candidate candidate_of(const struct sim *s, int job, const struct offer *o)
+{
+	struct partner me = as_partner(s, job), other;
+	const struct partner *others[] = {&other};
+	struct candidate c = {.node = o->node, .partner = NODE_NO_PARTNER};
+
+	if (o->partner == NOBODY)
+		return c;
+	other = as_partner(s, o->partner);
+	c.shared = true;
+	c.group = other.id;
+	c.loss = partner_loss(&me, others, 1, s->pairs);
+	c.partner = o->partner;
+	if (s->settings->stripe_wait_ns)
+		partner_certain(&me, others, 1, s->pairs, &c.own, &c.rest);
+	return c;
+}
+
+/* Moves the candidates without partners behind the others; returns how many have one. */
+static int shared_first(struct candidate *c, int count, struct candidate *scratch)
+{
+	int shared = 0, rest = 0;
+
+	for (int i = 0; i < count; i++)
+		if (c[i].shared)
+			c[shared++] = c[i];
+		else
+			scratch[rest++] = c[i];
+	memcpy(c + shared, scratch, (size_t)rest * sizeof(*c));
+	return shared;
+}
+
+/* Moves to the end those where sharing certainly loses; returns how many are left. */
+static int leave_out_losing(struct candidate *c, int count, int need)
+{
+	int kept = 0;
+
+	for (int i = 0; i < count; i++)
+		if (!node_choice_loses(&c[i])) {
+			struct candidate good = c[i];
+
+			c[i] = c[kept];
+			c[kept++] = good;
+		}
+	if (need > 1) {
+		int together = node_choice_together(c, kept);
+
+		kept = together < 0 ? kept : together;
 	}
-	for (int i = 0; d && i < count; i++)
-		d[n++] = demand_of(s, job[i]);
-	for (int i = 0; d && i < s->running_count; i++)
-		d[n++] = demand_of(s, s->running[i]);
-	if (d && l->expected)
-		next = outlook_solve(l->expected, d, n, l->outlook);
-	free(d);
-	if (!next)
-		return -1;
-	outlook_free(l->outlook);
-	l->outlook = next;
-	l->outlook_s = s->now;
-	return 0;
+	return kept;
 }
 
-void policy_ours_plan(struct sim *s, const int *job, int count)
+static void give_back(struct offer *o, const struct candidate *c, int count)
 {
-	if ((!s->learned.outlook || s->now - s->learned.outlook_s >= PRICES_EVERY_S) &&
-		renew(s, job, count))
-		s->out_of_memory = 1;
+	for (int i = 0; i < count; i++)
+		o[i] = (struct offer){c[i].node, c[i].shared ? (int)c[i].group - 1 : NOBODY};
 }
 
 static int class_of(const struct sim *s, int job)
@@ -69,62 +99,111 @@ static int class_of(const struct sim *s, int job)
 }
 
 /* How fast a running job is, as expected. */
-static double pace_now(const struct sim *s, int job)
+static double pace_now(const struct sim *s, int job, int class_number)
 {
 	const struct outlook *o = s->learned.outlook;
 	const struct run *r = &s->run[job];
-	int mine = class_of(s, job), last = NOBODY;
-	double pace = outlook_alone(o, mine);
+	double pace = outlook_alone(o, class_number);
+	int last = NOBODY;
 
 	for (int i = 0; i < r->nodes; i++) {
 		int partner = sim_partner(s, r->node[i], job);
 
 		if (partner != NOBODY && partner != last)
-			pace = fmin(pace, outlook_speed(o, mine, class_of(s, partner)));
+			pace = fmin(pace, outlook_speed(o, class_number, class_of(s, partner)));
 		last = partner;
 	}
 	return pace;
 }
 
-static struct lane_offer offer_of(const struct sim *s, const struct group *g, int id)
+static struct node_partner partner_of(const struct candidate *c, const void *arg)
 {
-	struct lane_offer f = {.partner = LANE_NOBODY, .nodes = g->count, .id = id};
+	const struct sim *s = arg;
+	int number = class_of(s, c->partner);
 
-	if (g->partner != NOBODY) {
-		f.partner = class_of(s, g->partner);
-		f.partner_nodes = s->run[g->partner].nodes;
-		f.now = pace_now(s, g->partner);
-	}
-	return f;
+	return (struct node_partner){
+		number, s->run[c->partner].nodes, pace_now(s, c->partner, number)};
+}
+
+/* Puts the best of `count` candidates in front, of which the first `shared` have partners. *poor:
+ * out, they bring so little that the job had better wait. */
+static int order(const struct sim *s, int job, struct candidate *c, int shared, int count, int need,
+	bool *poor)
+{
+	const struct outlook *o = s->learned.outlook;
+	struct node_yield y = {
+		.outlook = o, .others_wait = s->waiting > 1, .partner = partner_of, .arg = s};
+	struct node_choice choice;
+	int rc;
+
+	*poor = false;
+	if (!o || outlook_empty(o))
+		return node_choice_order(c, shared, need);
+	y.mine = class_of(s, job);
+	rc = node_choice_by_yield(c, shared, count - shared, need, &y, &choice);
+	*poor = !rc && choice.poor;
+	return rc;
+}
+
+/* As history.c does when slurmctld has saved what it has learned. */
+void policy_ours_plan(struct sim *s, const int *job, int count)
+{
+	struct learned *l = &s->learned;
+	struct outlook *next;
+
+	(void)job;
+	(void)count;
+	if (l->outlook && (s->now - l->outlook_s < RENEW_EVERY_S || l->runs == l->fitted))
+		return;
+	expectation_free(l->expected);
+	l->expected = expectation_fit(s->pairs);
+	next = l->expected ? outlook_of_history(s->pairs, l->expected) : NULL;
+	s->out_of_memory |= !next;
+	outlook_free(l->outlook);
+	l->outlook = next;
+	l->outlook_s = s->now;
+	l->fitted = l->runs;
 }
 
 struct choice policy_ours(struct sim *s, int job, struct offer *o, int count, int need)
 {
-	struct group *group = malloc((size_t)count * sizeof(*group));
-	struct lane_offer *lane = malloc((size_t)count * sizeof(*lane));
-	struct offer *scratch = malloc((size_t)count * sizeof(*scratch));
+	struct candidate *c = malloc((size_t)count * sizeof(*c));
+	struct candidate *scratch = malloc((size_t)count * sizeof(*scratch));
 	double patient =
 		(double)node_choice_patience(s->settings, (time_t)s->work->job[job].submit_s + 1,
 			(time_t)s->now, (int64_t)s->work->job[job].limit_s);
 	struct choice choice = {.count = count};
 
-	/* The first job of all comes before any plan. */
-	if (!group || !lane || !scratch || (!s->learned.outlook && renew(s, &job, 1))) {
+	if (!c || !scratch) {
+		free(c);
+		free(scratch);
 		s->out_of_memory = 1;
-	} else {
-		int groups = policy_group(o, count, group);
-
-		for (int g = 0; g < groups; g++)
-			lane[g] = offer_of(s, &group[g], g);
-		if (!lane_yield_order(s->learned.outlook, class_of(s, job), lane, groups, need) &&
-			s->now < patient)
-			choice = (struct choice){.wait_s = patient};
-		for (int g = 0; g < groups; g++)
-			group[lane[g].id].rank = g;
-		policy_order(o, count, group, groups, scratch);
+		return choice;
 	}
-	free(group);
-	free(lane);
+	for (int i = 0; i < count; i++)
+		if (i && o[i].partner == o[i - 1].partner) {
+			c[i] = c[i - 1];
+			c[i].node = o[i].node;
+		} else {
+			c[i] = candidate_of(s, job, &o[i]);
+		}
+	if (patient > 0)
+		choice.count = leave_out_losing(c, count, need);
+	if (choice.count < need && s->now >= patient)
+		choice.count = count;
+	else if (choice.count < need)
+		choice.wait_s = patient;
+	if (choice.count >= need) {
+		int shared = shared_first(c, choice.count, scratch);
+		bool poor;
+
+		if (order(s, job, c, shared, choice.count, need, &poor))
+			s->out_of_memory = 1;
+		if (poor && s->now < patient)
+			choice = (struct choice){.wait_s = patient};
+	}
+	give_back(o, c, count);
+	free(c);
 	free(scratch);
 	return choice;
 }

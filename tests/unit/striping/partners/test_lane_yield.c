@@ -30,15 +30,15 @@ static void twins_wait(void **state)
 	struct lane_offer f[] = {beside(0, mem, 4), beside(1, net, 4)};
 
 	(void)state;
-	assert_true(lane_yield_order(outlook, mem, f, 2, 4));
+	assert_true(lane_yield_order(outlook, mem, f, 2, 4, true));
 	assert_int_equal(f[0].id, 1);
-	assert_true(lane_yield_order(outlook, net, f, 2, 4));
+	assert_true(lane_yield_order(outlook, net, f, 2, 4, true));
 	assert_int_equal(f[0].id, 0);
 	f[0] = beside(0, mem, 4);
-	assert_false(lane_yield_order(outlook, mem, f, 1, 4));
+	assert_false(lane_yield_order(outlook, mem, f, 1, 4, true));
 	/* Too few. */
 	f[0] = beside(1, net, 4);
-	assert_false(lane_yield_order(outlook, mem, f, 1, 5));
+	assert_false(lane_yield_order(outlook, mem, f, 1, 5, true));
 }
 
 /* An empty node is as good as waiting, and comes before a twin. */
@@ -47,8 +47,21 @@ static void empty_nodes(void **state)
 	struct lane_offer f[] = {beside(0, mem, 2), empty(1, 2)};
 
 	(void)state;
-	assert_true(lane_yield_order(outlook, mem, f, 2, 2));
+	assert_true(lane_yield_order(outlook, mem, f, 2, 2, true));
 	assert_int_equal(f[0].id, 1);
+}
+
+/* While nobody waits an empty node costs nothing; else a good partner comes before it. */
+static void empty_nodes_cost(void **state)
+{
+	struct lane_offer f[] = {beside(0, net, 2), empty(1, 2)};
+
+	(void)state;
+	assert_true(lane_yield_order(outlook, mem, f, 2, 2, false));
+	assert_int_equal(f[0].id, 1);
+	assert_true(f[0].yield.cost == 0);
+	assert_true(lane_yield_order(outlook, mem, f, 2, 2, true));
+	assert_true((f[0].id == 1 ? &f[0] : &f[1])->yield.cost > 0);
 }
 
 /* What a partner has lost already to others, it does not lose again. */
@@ -59,7 +72,7 @@ static void slowed_already(void **state)
 	(void)state;
 	f[0].partner_nodes = f[1].partner_nodes = 8;
 	f[1].now = outlook_speed(outlook, mem, mem);
-	lane_yield_order(outlook, mem, f, 2, 4);
+	lane_yield_order(outlook, mem, f, 2, 4, true);
 	assert_int_equal(f[0].id, 1);
 	assert_true(f[0].yield.cost == 0 && f[1].yield.cost > 0);
 }
@@ -72,7 +85,7 @@ static void sizes(void **state)
 		beside(3, net, 4), beside(4, net, 3)};
 
 	(void)state;
-	assert_true(lane_yield_order(outlook, mem, f, 5, 4));
+	assert_true(lane_yield_order(outlook, mem, f, 5, 4, true));
 	assert_int_equal(f[0].id, 3);
 }
 
@@ -82,11 +95,11 @@ static void slowest_node(void **state)
 	struct lane_offer f[] = {beside(0, net, 15), beside(1, mem, 1), empty(2, 1)};
 
 	(void)state;
-	assert_true(lane_yield_order(outlook, mem, f, 3, 16));
+	assert_true(lane_yield_order(outlook, mem, f, 3, 16, true));
 	assert_int_equal(f[0].id, 2);
 	assert_int_equal(f[1].id, 0);
 	assert_true(f[2].yield.slow && !f[1].yield.slow);
-	assert_false(lane_yield_order(outlook, mem, f, 3, 18));
+	assert_false(lane_yield_order(outlook, mem, f, 3, 18, true));
 }
 
 int main(void)
@@ -94,6 +107,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(twins_wait),
 		cmocka_unit_test(empty_nodes),
+		cmocka_unit_test(empty_nodes_cost),
 		cmocka_unit_test(slowed_already),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(slowest_node),

@@ -182,8 +182,9 @@ static void patience(void **state)
 	assert_int_equal(node_choice_patience(&s, 1000, 1500, 0), 4600);
 	/* One that is not eligible yet waits from now on, at the earliest. */
 	assert_int_equal(node_choice_patience(&s, 0, 1500, 86400), 5100);
+	assert_int_equal(node_choice_patience(&s, 1000, 1500, 7200), 2800);
 	/* A short job does not wait for long. */
-	assert_int_equal(node_choice_patience(&s, 1000, 1500, 60), 1120);
+	assert_int_equal(node_choice_patience(&s, 1000, 1500, 60), 1015);
 	assert_int_equal(settings_parse("stripe_wait=1500ms", &s, &err), 0);
 	assert_int_equal(node_choice_patience(&s, 1000, 1500, 60), 1002);
 	assert_int_equal(settings_parse("stripe_wait=0", &s, &err), 0);
@@ -246,57 +247,81 @@ static int by_number(const void *x, const void *y)
 	return ((const struct candidate *)x)->node - ((const struct candidate *)y)->node;
 }
 
+struct two_groups {
+	const struct outlook *outlook;
+	int mem, net;
+};
+
+/* The first group is of a job of class mem, the other one of a net; nobody is beside them yet. */
+static struct node_partner of_two(const struct candidate *c, const void *arg)
+{
+	const struct two_groups *t = arg;
+	int number = c->partner == 1 ? t->mem : t->net;
+
+	return (struct node_partner){
+		number, c->partner == 1 ? 4 : 3, outlook_alone(t->outlook, number)};
+}
+
 /* A job of a class that loses most beside its like goes beside the others first, though that pair
  * is not the one of the least loss; and it does not mix paces where enough nodes have one. */
-static void by_prices(void **state)
+static void by_yield(void **state)
 {
 	static const struct outlook_demand demand[] = {{"7/mem", 100}, {"7/net", 100}};
 	struct expectation *e = three();
-	struct outlook *o = outlook_solve(e, demand, 2, NULL);
-	int mem = outlook_class(o, "7/mem"), net = outlook_class(o, "7/net");
-	struct node_prices prices = {.outlook = o, .mine = mem};
+	struct outlook *o = outlook_new(e, demand, 2);
+	struct two_groups two = {o, outlook_class(o, "7/mem"), outlook_class(o, "7/net")};
+	struct node_yield yield = {
+		.outlook = o, .mine = two.mem, .partner = of_two, .arg = &two, .others_wait = true};
 	struct candidate c[7 + 9];
-	int good;
+	struct node_choice choice;
 
 	(void)state;
 	for (int i = 0; i < 7 + 9; i++)
-		c[i] = (struct candidate){.node = i, .partner = NODE_NO_CLASS};
+		c[i] = (struct candidate){.node = i, .partner = NODE_NO_PARTNER};
 	for (int i = 0; i < 7; i++)
 		c[i] = (struct candidate){.node = i,
 			.shared = true,
 			.loss = i < 4 ? 0.1 : 0.2,
 			.group = i < 4 ? 1 : 2,
-			.partner = i < 4 ? mem : net};
-	assert_int_equal(node_choice_by_prices(c, 7, 0, 3, &prices, &good), 0);
+			.partner = i < 4 ? 1 : 2};
+	assert_int_equal(node_choice_by_yield(c, 7, 0, 3, &yield, &choice), 0);
 	for (int i = 0; i < 7; i++)
 		assert_int_equal(c[i].node, (i + 4) % 7);
-	/* One of the other class has those first that this one leaves. */
-	prices.mine = net;
-	assert_int_equal(node_choice_by_prices(c, 7, 0, 3, &prices, &good), 0);
-	for (int i = 0; i < 7; i++)
-		assert_int_equal(c[i].node, i);
-	assert_int_equal(good, 7);
-	/* Beside one of its own class it loses against an empty node, but not beside the other. */
-	assert_int_equal(node_choice_by_prices(c, 7, 9, 3, &prices, &good), 0);
-	assert_in_range(good, 0, 4);
+	assert_false(choice.poor);
+	assert_int_equal(choice.good, 7);
+	/* With those of its own class alone it had better wait. */
+	assert_int_equal(node_choice_by_yield(c + 3, 4, 0, 3, &yield, &choice), 0);
+	assert_true(choice.poor);
+	/* While nobody waits, empty nodes come first of all. */
+	yield.others_wait = false;
+	assert_int_equal(node_choice_by_yield(c, 7, 9, 3, &yield, &choice), 0);
+	assert_int_equal(choice.good, 0);
+	assert_false(choice.poor);
+	for (int i = 0; i < 9; i++)
+		assert_int_equal(c[i].node, 7 + i);
+	/* Else between partners that it suits, and those that it does not. */
 	qsort(c, 7 + 9, sizeof(*c), by_number);
-	prices.others_wait = true;
-	assert_int_equal(node_choice_by_prices(c, 7, 9, 3, &prices, &good), 0);
-	assert_int_equal(good, 4);
-	/* The empty ones are between the good ones and the others. */
-	for (int i = 0; i < 7 + 9; i++)
-		assert_int_equal(c[i].node, i < 4 ? i : i < 4 + 9 ? i + 3 : i - 9);
+	yield.others_wait = true;
+	assert_int_equal(node_choice_by_yield(c, 7, 9, 3, &yield, &choice), 0);
+	assert_false(choice.poor);
+	for (int i = 0; i < choice.good; i++)
+		assert_in_range(c[i].node, 4, 6);
+	assert_in_range(choice.good, 0, 3);
+	for (int i = choice.good; i < choice.good + 9; i++)
+		assert_in_range(c[i].node, 7, 15);
 	qsort(c, 7 + 9, sizeof(*c), by_number);
-	assert_int_equal(node_choice_by_prices(c + 7, 0, 9, 3, &prices, &good), 0);
-	assert_int_equal(good, 0);
+	assert_int_equal(node_choice_by_yield(c + 7, 0, 9, 3, &yield, &choice), 0);
+	assert_int_equal(choice.good, 0);
+	assert_false(choice.poor);
 	/* Who names a partner wants that one. */
 	c[3].named = true;
-	assert_int_equal(node_choice_by_prices(c, 7, 9, 3, &prices, &good), 0);
-	assert_int_equal(good, 7);
+	assert_int_equal(node_choice_by_yield(c, 7, 9, 3, &yield, &choice), 0);
+	assert_int_equal(choice.good, 7);
+	assert_false(choice.poor);
 	c[3].named = false;
 	/* Where somebody has two partners, the losses decide. */
-	c[6].partner = NODE_NO_CLASS;
-	assert_int_equal(node_choice_by_prices(c, 7, 0, 3, &prices, &good), 0);
+	c[6].partner = NODE_NO_PARTNER;
+	assert_int_equal(node_choice_by_yield(c, 7, 0, 3, &yield, &choice), 0);
 	for (int i = 0; i < 7; i++)
 		assert_int_equal(c[i].node, i);
 	outlook_free(o);
@@ -315,7 +340,7 @@ int main(void)
 		cmocka_unit_test(patience),
 		cmocka_unit_test(as_fast_as_the_worst_node),
 		cmocka_unit_test(by_time),
-		cmocka_unit_test(by_prices),
+		cmocka_unit_test(by_yield),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

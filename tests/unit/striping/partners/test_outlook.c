@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of what lanes are worth and what they cost. */
+/* Unit tests of how fast classes are beside each other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,13 +13,13 @@
 #include "striping/partners/outlook.h"
 #include "unit/striping/partners/three_classes.h"
 
-static void prices(void **state)
+static void speeds(void **state)
 {
 	/* The same class several times, and one of which nothing is known. */
 	static const struct outlook_demand demand[] = {
 		{"7/net", 50}, {"7/mem", 60}, {"7/net", 50}, {"7/new", 1}, {"7/mem", 40}};
 	struct expectation *e = three();
-	struct outlook *o = outlook_solve(e, demand, 5, NULL), *again;
+	struct outlook *o = outlook_new(e, demand, 5);
 	int mem, net, none;
 
 	(void)state;
@@ -41,15 +41,6 @@ static void prices(void **state)
 	assert_true(fabs(outlook_another(o) - (0.25 * (0.9 / 0.7 - 1) / (1 + 0.9 / 0.7) +
 						      0.25 * (0.9 / 0.8 - 1) / (1 + 0.9 / 0.8))) <
 		    0.02);
-	/* There are as many of both, so each had better have one of the others than a twin. */
-	assert_true(outlook_left(o, mem, net) > outlook_left(o, mem, mem));
-	assert_true(outlook_left(o, net, mem) > outlook_left(o, net, net));
-	assert_true(fabs(outlook_left(o, mem, net) - outlook_asks(o, mem)) < 0.03);
-	assert_true(outlook_left(o, mem, mem) < outlook_asks(o, mem) - 0.03);
-	/* Prices that have been found stay. */
-	again = outlook_solve(e, demand, 5, o);
-	assert_true(fabs(outlook_asks(again, mem) - outlook_asks(o, mem)) < 0.005);
-	outlook_free(again);
 	outlook_free(o);
 	expectation_free(e);
 }
@@ -68,23 +59,23 @@ static void many_classes(void **state)
 		snprintf(name[i], sizeof(name[i]), "7/c%03d", i);
 		demand[i] = (struct outlook_demand){name[i], i < 40 ? 1 : 1000};
 	}
-	o = outlook_solve(e, demand, OUTLOOK_CLASSES + 40, NULL);
+	o = outlook_new(e, demand, OUTLOOK_CLASSES + 40);
 	assert_non_null(o);
 	assert_int_equal(outlook_class(o, name[0]), OUTLOOK_CLASSES);
 	assert_int_equal(outlook_class(o, name[39]), OUTLOOK_CLASSES);
 	assert_int_equal(outlook_class(o, name[40]), 0);
 	assert_int_equal(outlook_class(o, name[OUTLOOK_CLASSES + 39]), OUTLOOK_CLASSES - 1);
-	assert_true(isfinite(outlook_left(o, 0, OUTLOOK_CLASSES)));
+	assert_true(isfinite(outlook_speed(o, 0, OUTLOOK_CLASSES)));
 	outlook_free(o);
 	/* What is no class, or wants nothing. */
 	memset(longest, 'x', sizeof(longest));
 	longest[PAIRS_CLASS_MAX] = '\0';
 	demand[0] = (struct outlook_demand){longest, 1};
 	demand[1] = (struct outlook_demand){"7/mem", 0};
-	o = outlook_solve(e, demand, 2, NULL);
+	o = outlook_new(e, demand, 2);
 	assert_non_null(o);
 	assert_int_equal(outlook_class(o, "7/mem"), 0);
-	assert_true(isfinite(outlook_left(o, 0, 0)) && isfinite(outlook_asks(o, 0)));
+	assert_true(isfinite(outlook_speed(o, 0, 0)) && isfinite(outlook_typical(o, 0)));
 	outlook_free(o);
 	expectation_free(e);
 }
@@ -108,23 +99,25 @@ static void demand_of_a_history(void **state)
 	for (int i = 0; i < 3; i++)
 		demand[i] = (struct outlook_demand){name[i], seconds[i]};
 	e = expectation_fit(p);
-	of_history = outlook_of_history(p, e, NULL);
-	of_list = outlook_solve(e, demand, 3, NULL);
+	of_history = outlook_of_history(p, e);
+	of_list = outlook_new(e, demand, 3);
 	assert_non_null(of_history);
 	for (int i = 0; i < 3; i++) {
 		int number = outlook_class(of_history, name[i]);
 
 		assert_int_equal(number, outlook_class(of_list, name[i]));
-		assert_true(fabs(outlook_asks(of_history, number) - outlook_asks(of_list, number)) <
-			    1e-6);
+		assert_true(fabs(outlook_typical(of_history, number) -
+				    outlook_typical(of_list, number)) < 1e-6);
 	}
+	assert_false(outlook_empty(of_history));
 	pairs_free(p);
 	expectation_free(e);
 	/* Nothing is known of anybody. */
 	p = pairs_new();
 	e = expectation_fit(p);
-	none = outlook_of_history(p, e, of_history);
+	none = outlook_of_history(p, e);
 	assert_non_null(none);
+	assert_true(outlook_empty(none));
 	assert_int_equal(outlook_class(none, "7/mem"), outlook_class(none, "nobody"));
 	outlook_free(none);
 	outlook_free(of_history);
@@ -136,7 +129,7 @@ static void demand_of_a_history(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prices),
+		cmocka_unit_test(speeds),
 		cmocka_unit_test(many_classes),
 		cmocka_unit_test(demand_of_a_history),
 	};

@@ -16,7 +16,7 @@ static int begin(void **state)
 
 	(void)state;
 	expected = three();
-	outlook = outlook_solve(expected, demand, 2, NULL);
+	outlook = outlook_new(expected, demand, 2);
 	mem = outlook_class(outlook, "7/mem");
 	net = outlook_class(outlook, "7/net");
 	return outlook ? 0 : -1;
