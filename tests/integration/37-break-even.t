@@ -20,7 +20,7 @@ restart() {
 on_exit forget_lesson
 
 # Each line in both directions: what two classes have lost beside each other, with the evidence of five runs.
-certain() { printf "$own:%s\t$own:%s\t%s\t1000\t5\t1790000000\t5\t%s\t0.0001\n" "$1" "$2" "$3" "$3" "$2" "$1" "$3" "$3"; }
+certain() { printf "$own:%s\t$own:%s\t%s\t1000\t5\t$EPOCHSECONDS\t5\t%s\t0.0001\n" "$1" "$2" "$3" "$3" "$2" "$1" "$3" "$3"; }
 
 # of CLASS OPTION...: a job of that class, which may have the first two nodes only. beside: and waits until it runs.
 of() { sleeper "$1" --colocate=class:"$1" -x "${NODE}[3-4]" "${@:2}"; }
@@ -119,10 +119,10 @@ diag "a pair that has never met"
 clear_jobs
 # "loud" slows down all that it has met, itself not so much, and "mine" has met all but that.
 teach_pairs < <(
-	printf "$own:met-loud\t$own:met-loud\t0.3\t40000\t20\t1790000000\n"
+	printf "$own:met-loud\t$own:met-loud\t0.3\t40000\t20\t$EPOCHSECONDS\n"
 	for one in a b c d; do
-		printf "$own:met-$one\t$own:met-loud\t0.7\t40000\t20\t1790000000\n$own:met-loud\t$own:met-$one\t0.5\t40000\t20\t1790000000\n"
-		for two in a b c d; do printf "$own:met-$one\t$own:met-$two\t0.05\t1000\t5\t1790000000\n"; done
+		printf "$own:met-$one\t$own:met-loud\t0.7\t40000\t20\t$EPOCHSECONDS\n$own:met-loud\t$own:met-$one\t0.5\t40000\t20\t$EPOCHSECONDS\n"
+		for two in a b c d; do printf "$own:met-$one\t$own:met-$two\t0.05\t1000\t5\t$EPOCHSECONDS\n"; done
 		met "met-$one" met-mine 0.05
 	done
 )

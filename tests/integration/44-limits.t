@@ -31,7 +31,7 @@ on_exit clean_up
 ctl reconfigure "${turns_settings[@]}"
 ctl stop slurmctld
 [ ! -e "$HISTORY" ] || cp -p "$HISTORY" "$TMP/history"
-printf "$own:%s\t$own:%s\t0.05\t1000\t5\t1790000000\t5\t0.05\t0.0001\n" test-quiet test-loud test-loud test-quiet >"$HISTORY"
+printf "$own:%s\t$own:%s\t0.05\t1000\t5\t$EPOCHSECONDS\t5\t0.05\t0.0001\n" test-quiet test-loud test-loud test-quiet >"$HISTORY"
 ctl start slurmctld
 ok "slurmctld is back" wait_until 60 nodes_answer
 

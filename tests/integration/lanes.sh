@@ -56,7 +56,7 @@ teach_pairs() {
 met() {
 	local own
 	own=$(id -u poppa-demo)
-	printf "$own:%s\t$own:%s\t%s\t1000\t5\t1790000000\n" "$1" "$2" "$3" "$2" "$1" "$3"
+	printf "$own:%s\t$own:%s\t%s\t1000\t5\t$EPOCHSECONDS\n" "$1" "$2" "$3" "$2" "$1" "$3"
 }
 forget_lesson() {
 	clear_jobs

@@ -7,6 +7,7 @@ libpartners_la_SOURCES = \
 	src/striping/partners/lane_yield.c src/striping/partners/lane_yield.h \
 	src/striping/partners/node_choice.c src/striping/partners/node_choice.h \
 	src/striping/partners/outlook.c src/striping/partners/outlook.h \
+	src/striping/partners/pair_evidence.c src/striping/partners/pair_evidence.h \
 	src/striping/partners/pairs.c src/striping/partners/pairs.h \
 	src/striping/partners/partner.c src/striping/partners/partner.h \
 	src/striping/partners/partner_times.c src/striping/partners/partner_times.h \

@@ -8,28 +8,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/fsio.h"
 #include "common/journal.h"
+#include "striping/partners/pair_evidence.h"
 
 #define HEADER "#job\tpartner\tdegradation\tseconds\tcount\tlast\truns\taverage\tvariance\n"
 #define MAX_FILE (16 << 20)
 #define MAX_ROWS 20000
 /* Of a user, so that new names of jobs push out nobody else's history. */
 #define MAX_CLASSES 50
-/* The most seconds of observation that a pair's mean weighs: after ten hours new ones outweigh it.
- */
-#define MEMORY_S 36000.0
-
-/* A run that shared for less than this is no evidence: its degradation is mostly noise. */
-#define EVIDENCE_S 60.0
-/* So many runs are remembered as evidence, later ones outweigh earlier ones, and with fewer than
- * the least nothing is certain. */
-#define RUNS_MAX 20
-#define RUNS_MIN 3
-/* One run measures a degradation no better than this (standard deviation), however well its runs
- * seem to agree. */
-#define LEAST_SD 0.02
+/* Begins the line of a run that is kept aside, which follows the line of its pair. */
+#define ODD "#odd\t"
 
 /* The user to whom classes belong that are everybody's. */
 #define EVERYBODY UINT64_MAX
@@ -37,14 +28,7 @@
 struct row {
 	char *job, *partner;
 	uint64_t of_job, of_partner; /* the users of both classes */
-	double degradation;          /* weighted mean */
-	double seconds;              /* its weight, at most MEMORY_S */
-	uint64_t count;
-	long long last; /* unix time of the latest observation */
-	/* The evidence, where each run of EVIDENCE_S or more counts the same. runs is 0 for what
-	 * was learned before there was evidence. */
-	int runs; /* at most RUNS_MAX */
-	double average, variance;
+	struct pair_evidence known;
 };
 
 /* A user, and how many rows have a class of theirs. */
@@ -58,7 +42,8 @@ struct pairs {
 	size_t count, room;
 	struct owner *owner; /* sorted by uid; none without a row */
 	size_t owners, owner_room;
-	double sum; /* of all rows' means */
+	double sum;        /* of all rows' means */
+	long long present; /* the latest observation of all: by that, others are old */
 };
 
 struct pairs *pairs_new(void)
@@ -190,7 +175,7 @@ static void uncount_owners(struct pairs *p, const struct row *row)
 
 static void drop(struct pairs *p, size_t at)
 {
-	p->sum -= p->row[at].degradation;
+	p->sum -= p->row[at].known.degradation;
 	uncount_owners(p, &p->row[at]);
 	free_row(&p->row[at]);
 	memmove(&p->row[at], &p->row[at + 1], (p->count - at - 1) * sizeof(*p->row));
@@ -233,7 +218,7 @@ static int drop_oldest(struct pairs *p)
 	free(with);
 	for (size_t i = 0; i < p->count; i++)
 		if (is_of(&p->row[i], uid, &other) && other == partner &&
-			(oldest == p->count || p->row[i].last < p->row[oldest].last))
+			(oldest == p->count || p->row[i].known.last < p->row[oldest].known.last))
 			oldest = i;
 	drop(p, oldest);
 	return 0;
@@ -295,7 +280,7 @@ static int make_room(struct pairs *p, const char *class)
 		if ((i % 2 ? row->of_partner : row->of_job) != uid)
 			continue;
 		known = !strcmp(name, class);
-		seen[count++] = (struct seen){name, row->last};
+		seen[count++] = (struct seen){name, row->known.last};
 	}
 	oldest = known ? NULL : oldest_class(seen, count);
 	free(seen);
@@ -341,20 +326,7 @@ static struct row *insert_row(struct pairs *p, const char *job, const char *part
 
 static bool good_class(const char *name)
 {
-	return *name && strlen(name) < PAIRS_CLASS_MAX && !strpbrk(name, "\t\n\r");
-}
-
-/* Adds a run to the mean and the variance of the last RUNS_MAX of them: all count the same until
- * there are so many, and then the older ones fade. */
-static void add_evidence(struct row *row, double degradation)
-{
-	double from = degradation - row->average, share;
-
-	if (row->runs < RUNS_MAX)
-		row->runs++;
-	share = 1.0 / row->runs;
-	row->average += share * from;
-	row->variance = (1 - share) * (row->variance + share * from * from);
+	return *name && *name != '#' && strlen(name) < PAIRS_CLASS_MAX && !strpbrk(name, "\t\n\r");
 }
 
 int pairs_learn(struct pairs *p, const char *job, const char *partner, double degradation,
@@ -363,7 +335,6 @@ int pairs_learn(struct pairs *p, const char *job, const char *partner, double de
 	struct row *row;
 	bool found;
 	size_t at;
-	double kept;
 
 	if (!good_class(job) || !good_class(partner) || !(degradation >= -1 && degradation <= 1) ||
 		!(seconds > 0) || isinf(seconds)) {
@@ -376,17 +347,11 @@ int pairs_learn(struct pairs *p, const char *job, const char *partner, double de
 	row = found ? &p->row[at] : insert_row(p, job, partner);
 	if (!row)
 		return -1;
-	p->sum -= row->degradation;
-	if (seconds >= EVIDENCE_S)
-		add_evidence(row, degradation);
-	seconds = fmin(seconds, MEMORY_S);
-	kept = fmin(row->seconds, MEMORY_S - seconds);
-	row->degradation = (row->degradation * kept + degradation * seconds) / (kept + seconds);
-	row->seconds = kept + seconds;
-	row->count++;
-	if (now > row->last)
-		row->last = now;
-	p->sum += row->degradation;
+	p->sum -= row->known.degradation;
+	pair_evidence_learn(&row->known, degradation, seconds, now);
+	p->sum += row->known.degradation;
+	if (now > p->present)
+		p->present = now;
 	return 0;
 }
 
@@ -396,45 +361,25 @@ bool pairs_expect(const struct pairs *p, const char *job, const char *partner, d
 	size_t at = find_row(p, job, partner, &found);
 
 	if (found)
-		*degradation = p->row[at].degradation;
+		*degradation = p->row[at].known.degradation;
 	return found;
-}
-
-/* Student's t of so many runs: a mean is within that many standard errors of the truth, on the one
- * side that counts, with 95 % confidence. */
-static double student(int runs)
-{
-	static const double t[RUNS_MAX + 1] = {0, 0, 6.314, 2.920, 2.353, 2.132, 2.015, 1.943,
-		1.895, 1.860, 1.833, 1.812, 1.796, 1.782, 1.771, 1.761, 1.753, 1.746, 1.740, 1.734,
-		1.729};
-
-	return t[runs];
 }
 
 bool pairs_certain(
 	const struct pairs *p, const char *job, const char *partner, double *low, double *high)
 {
-	const struct row *row;
-	double sd, margin;
 	bool found;
 	size_t at = find_row(p, job, partner, &found);
 
-	if (!found || p->row[at].runs < RUNS_MIN)
-		return false;
-	row = &p->row[at];
-	sd = sqrt(row->variance * row->runs / (row->runs - 1));
-	margin = student(row->runs) * fmax(sd, LEAST_SD) / sqrt(row->runs);
-	*low = fmax(row->average - margin, 0);
-	*high = fmin(fmax(row->average + margin, 0), 1);
-	return true;
+	return found && pair_evidence_certain(&p->row[at].known, p->present, low, high);
 }
 
 void pairs_each(const struct pairs *p, void (*fn)(const struct pairs_row *, void *), void *arg)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		const struct row *r = &p->row[i];
-		const struct pairs_row row = {
-			r->job, r->partner, r->degradation, r->seconds, r->runs};
+		const struct pairs_row row = {r->job, r->partner, r->known.degradation,
+			pair_evidence_seconds(&r->known, p->present), r->known.runs};
 
 		fn(&row, arg);
 	}
@@ -471,47 +416,89 @@ static int split(char *text, char *field[FIELDS])
 	return FIELDS + 1;
 }
 
-/* One line of the file. Lines without evidence are of an earlier release. */
-static bool read_row(struct pairs *p, char *line)
+/* A whole number in decimal digits. */
+static bool read_time(const char *text, long long *out)
 {
-	char *field[FIELDS], *end[2];
-	double seconds, runs = 0;
-	struct row *row, new = {.job = NULL};
+	char *end;
+
+	*out = strtoll(text, &end, 10);
+	return end != text && !*end;
+}
+
+/* One line of the file. Lines without evidence are of an earlier release. */
+static struct row *read_row(struct pairs *p, char *line)
+{
+	char *field[FIELDS], *end;
+	double runs = 0;
+	struct pair_evidence known = {.runs = 0};
+	struct row *row;
 	bool found;
 	int count = split(line, field);
 
 	if ((count != 6 && count != FIELDS) || !good_class(field[0]) || !good_class(field[1]) ||
-		!read_number(field[2], -1, 1, &new.degradation) ||
-		!read_number(field[3], 0, INFINITY, &seconds) || !(seconds > 0))
-		return false;
-	new.count = strtoull(field[4], &end[0], 10);
-	new.last = strtoll(field[5], &end[1], 10);
-	if (*end[0] || end[0] == field[4] || *end[1] || end[1] == field[5] || !new.count)
-		return false;
-	if (count == FIELDS && (!read_number(field[6], 0, RUNS_MAX, &runs) || runs != floor(runs) ||
-				       !read_number(field[7], -1, 1, &new.average) ||
-				       !read_number(field[8], 0, 1, &new.variance)))
-		return false;
+		!read_number(field[2], -1, 1, &known.degradation) ||
+		!read_number(field[3], 0, INFINITY, &known.seconds) ||
+		!read_time(field[5], &known.last))
+		return NULL;
+	known.count = strtoull(field[4], &end, 10);
+	if (*end || end == field[4])
+		return NULL;
+	if (count == FIELDS &&
+		(!read_number(field[6], 0, PAIR_EVIDENCE_RUNS, &runs) || runs != floor(runs) ||
+			!read_number(field[7], -1, 1, &known.average) ||
+			!read_number(field[8], 0, 1, &known.variance)))
+		return NULL;
+	known.seconds = fmin(known.seconds, PAIR_EVIDENCE_MEMORY_S);
+	known.runs = (int)runs;
 	find_row(p, field[0], field[1], &found);
-	if (found)
-		return false;
+	if (found || !pair_evidence_valid(&known))
+		return NULL;
 	row = insert_row(p, field[0], field[1]);
 	if (!row)
+		return NULL;
+	row->known = known;
+	p->sum += known.degradation;
+	return row;
+}
+
+/* The run that is kept aside of the pair in the line before; row: that pair, NULL = it is bad. */
+static bool read_odd(struct row *row, char *line)
+{
+	char *field[FIELDS];
+	struct pair_evidence known;
+
+	if (!row || split(line, field) != 4)
 		return false;
-	row->degradation = new.degradation;
-	row->seconds = fmin(seconds, MEMORY_S);
-	row->count = new.count;
-	row->last = new.last;
-	row->runs = (int)runs;
-	row->average = new.average;
-	row->variance = new.variance;
-	p->sum += row->degradation;
+	known = row->known;
+	if (!read_number(field[1], -1, 1, &known.odd) ||
+		!read_number(field[2], 0, INFINITY, &known.odd_seconds) ||
+		!read_time(field[3], &known.odd_last) || !pair_evidence_valid(&known))
+		return false;
+	row->known = known;
 	return true;
+}
+
+/* Where the clock was wrong once, the rows are not old for ever. */
+static void find_present(struct pairs *p)
+{
+	const long long now = time(NULL);
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct pair_evidence *known = &p->row[i].known;
+
+		if (known->last > now)
+			known->last = now;
+		if (known->odd_last > now)
+			known->odd_last = now;
+		if (known->last > p->present)
+			p->present = known->last;
+	}
 }
 
 struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err)
 {
 	struct pairs *p = pairs_new();
+	struct row *row = NULL;
 	char *text, *save = NULL;
 	int skipped = 0;
 
@@ -525,13 +512,29 @@ struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err)
 		return NULL;
 	}
 	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line;
-		line = strtok_r(NULL, "\n", &save))
-		if (*line != '#' && !read_row(p, line))
-			skipped++;
+		line = strtok_r(NULL, "\n", &save)) {
+		if (*line != '#')
+			skipped += !(row = read_row(p, line));
+		else if (!strncmp(line, ODD, sizeof(ODD) - 1))
+			skipped += !read_odd(row, line);
+	}
 	free(text);
+	find_present(p);
 	if (bad)
 		*bad = skipped;
 	return p;
+}
+
+static void write_row(const struct row *row, FILE *f)
+{
+	const struct pair_evidence *known = &row->known;
+
+	fprintf(f, "%s\t%s\t%.6g\t%.6g\t%" PRIu64 "\t%lld\t%d\t%.6g\t%.6g\n", row->job,
+		row->partner, known->degradation, known->seconds, known->count, known->last,
+		known->runs, known->average, known->variance);
+	if (known->odd_seconds > 0)
+		fprintf(f, ODD "%.6g\t%.6g\t%lld\n", known->odd, known->odd_seconds,
+			known->odd_last);
 }
 
 int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
@@ -545,10 +548,7 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
 		return errmsg_set(err, "out of memory for the pair history");
 	fputs(HEADER, f);
 	for (size_t i = 0; i < p->count; i++)
-		fprintf(f, "%s\t%s\t%.6g\t%.6g\t%" PRIu64 "\t%lld\t%d\t%.6g\t%.6g\n", p->row[i].job,
-			p->row[i].partner, p->row[i].degradation, p->row[i].seconds,
-			p->row[i].count, p->row[i].last, p->row[i].runs, p->row[i].average,
-			p->row[i].variance);
+		write_row(&p->row[i], f);
 	if (fclose(f)) {
 		free(text);
 		return errmsg_set(err, "out of memory for the pair history");

@@ -29,12 +29,13 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err);
 /*
  * Enters one observation: a job of class `job` lost `degradation` (a fraction, thesis 3.1; small
  * negative values are measurement noise and are kept) beside one of class `partner` over `seconds`
- * of common run time. New observations outweigh old ones. A minute or more is one run of evidence
- * for pairs_certain(). A user has 50 classes at most: one more
- * takes the place of the one that was seen longest ago. The history has 20,000 rows at most: one
- * more takes the place of an old one of the user who has the most.
- * Returns 0, or -1 with EINVAL (an empty or too long class, a value that is no number, above 1 or
- * below -1, seconds not positive) or ENOMEM.
+ * of common run time, which ended at `now` (unix time). New observations outweigh old ones, which
+ * weigh half for each 30 days, and two that both say that the pair has changed replace them
+ * (pair_evidence.h). A minute or more is one run of evidence for pairs_certain(). A user has 50
+ * classes at most: one more takes the place of the one that was seen longest ago. The history has
+ * 20,000 rows at most: one more takes the place of an old one of the user who has the most. Returns
+ * 0, or -1 with EINVAL (an empty or too long class, a value that is no number, above 1 or below -1,
+ * seconds not positive) or ENOMEM.
  */
 int pairs_learn(struct pairs *p, const char *job, const char *partner, double degradation,
 	double seconds, long long now);
@@ -60,7 +61,8 @@ bool pairs_expect(const struct pairs *p, const char *job, const char *partner, d
  * What the mean degradation of `job` beside `partner` is not below, and not above, each with 95 %
  * confidence, from 0 to 1.
  * They come from the last 20 runs that shared for a minute or more and from how much these differ,
- * by Student's t. false with fewer than three such runs: then nothing is certain.
+ * by Student's t. false with fewer than three such runs, or where the last of them was 90 days
+ * before the latest observation in the history: then nothing is certain.
  */
 bool pairs_certain(
 	const struct pairs *p, const char *job, const char *partner, double *low, double *high);
@@ -69,8 +71,10 @@ bool pairs_certain(
 struct pairs_row {
 	const char *job, *partner;
 	double degradation; /* weighted mean */
-	double seconds;     /* its weight */
-	int runs;           /* of a minute or more, 20 at most */
+	/* Its weight, which halves every 30 days until the latest observation in the history: while
+	 * nobody shares nodes, nothing is forgotten. */
+	double seconds;
+	int runs; /* of a minute or more, 20 at most; less where most are old */
 };
 
 /* Calls fn for each row, in the order of jobs, then partners. */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Weighs the runs of a pair by their age, and notices when the pair has changed. */
+#include "striping/partners/pair_evidence.h"
+
+#include <math.h>
+
+/* A program changes with its input, its version and the system's libraries, which sites update
+ * every few months: what was measured weighs half after 30 days. */
+#define HALF_LIFE_S (30 * 86400.0)
+/* Of PAIR_EVIDENCE_RUNS that are three half-lives old, the weight of two and a half is left, and
+ * with fewer than RUNS_MIN nothing is certain. */
+#define EXPIRED_S (3 * HALF_LIFE_S)
+/* Nothing is older than that, so that every weight stays a number above 0. */
+#define OLDEST_S (20 * HALF_LIFE_S)
+
+/* A run that shared for less than this is no evidence: its degradation is mostly noise. */
+#define EVIDENCE_S 60.0
+#define RUNS_MIN 3
+/* One run measures a degradation no better than this (standard deviation), however well its runs
+ * seem to agree. */
+#define LEAST_SD 0.02
+/* A run that is so many standard deviations off is odd: of 16,000 that scatter normally, one is. */
+#define ODD_SD 4.0
+
+/* What is left of a weight after the time from `last` to `now`. */
+static double left_of(long long last, long long now)
+{
+	double age = (double)now - (double)last;
+
+	return exp2(-fmin(fmax(age, 0), OLDEST_S) / HALF_LIFE_S);
+}
+
+/* The standard deviation of one run, from two or more. */
+static double deviation(const struct pair_evidence *e)
+{
+	return fmax(sqrt(e->variance * e->runs / (e->runs - 1)), LEAST_SD);
+}
+
+/*
+ * Adds a run to the mean and the variance. Without age all runs count the same until there are
+ * PAIR_EVIDENCE_RUNS, and then the older ones fade. A run after a break takes at least what has
+ * faded meanwhile. `runs` is how many equal ones would make the mean as certain, which is 1 / sum
+ * of the squares of the shares (Kish, Survey Sampling, 1965).
+ */
+static void add_run(struct pair_evidence *e, double degradation, double left)
+{
+	int next = e->runs < PAIR_EVIDENCE_RUNS ? e->runs + 1 : PAIR_EVIDENCE_RUNS;
+	double from = degradation - e->average, share = fmax(1.0 / next, 1 - left), squares;
+
+	if (!e->runs)
+		share = 1;
+	squares = share * share + (e->runs ? (1 - share) * (1 - share) / e->runs : 0);
+	e->runs = (int)fmin(round(1 / squares), PAIR_EVIDENCE_RUNS);
+	e->average += share * from;
+	e->variance = (1 - share) * (e->variance + share * from * from);
+}
+
+static void add(struct pair_evidence *e, double degradation, double seconds, long long now)
+{
+	double left = left_of(e->last, now), kept;
+
+	if (seconds >= EVIDENCE_S)
+		add_run(e, degradation, left);
+	seconds = fmin(seconds, PAIR_EVIDENCE_MEMORY_S);
+	kept = fmin(e->seconds * left, PAIR_EVIDENCE_MEMORY_S - seconds);
+	e->degradation = (e->degradation * kept + degradation * seconds) / (kept + seconds);
+	e->seconds = kept + seconds;
+	if (now > e->last)
+		e->last = now;
+}
+
+/* Whether there are runs enough, and young enough, to tell something by. */
+static bool tells(const struct pair_evidence *e, long long now)
+{
+	return e->runs >= RUNS_MIN && (double)now - (double)e->last <= EXPIRED_S;
+}
+
+static bool is_odd(const struct pair_evidence *e, double degradation, long long now)
+{
+	return tells(e, now) && fabs(degradation - e->average) > ODD_SD * deviation(e);
+}
+
+/* The run that was kept aside stays alone: it weighs as much as another one, and is as far off as
+ * one may be. */
+static void take_back(struct pair_evidence *e)
+{
+	double most = ODD_SD * deviation(e), off = e->odd - e->average;
+	double seconds = fmax(fmin(e->odd_seconds, e->seconds / e->runs), EVIDENCE_S);
+
+	add(e, e->average + fmin(fmax(off, -most), most), seconds, e->odd_last);
+	e->odd_seconds = 0;
+}
+
+/* Both replace all that was known. */
+static void start_again(struct pair_evidence *e, double degradation, double seconds, long long now)
+{
+	const struct pair_evidence before = *e;
+
+	*e = (struct pair_evidence){.count = before.count};
+	add(e, before.odd, before.odd_seconds, before.odd_last);
+	add(e, degradation, seconds, now);
+}
+
+void pair_evidence_learn(struct pair_evidence *e, double degradation, double seconds, long long now)
+{
+	/* A short one tells nothing of the others. */
+	bool odd = seconds >= EVIDENCE_S && is_odd(e, degradation, now);
+
+	e->count++;
+	if (odd && e->odd_seconds > 0 && (degradation > e->average) == (e->odd > e->average)) {
+		start_again(e, degradation, seconds, now);
+		return;
+	}
+	if (seconds >= EVIDENCE_S && e->odd_seconds > 0)
+		take_back(e);
+	if (odd) {
+		e->odd = degradation;
+		e->odd_seconds = fmin(seconds, PAIR_EVIDENCE_MEMORY_S);
+		e->odd_last = now;
+	} else {
+		add(e, degradation, seconds, now);
+	}
+}
+
+double pair_evidence_seconds(const struct pair_evidence *e, long long now)
+{
+	return e->seconds * left_of(e->last, now);
+}
+
+/* Student's t of so many runs: a mean is within that many standard errors of the truth, on the one
+ * side that counts, with 95 % confidence. */
+static double student(int runs)
+{
+	static const double t[PAIR_EVIDENCE_RUNS + 1] = {0, 0, 6.314, 2.920, 2.353, 2.132, 2.015,
+		1.943, 1.895, 1.860, 1.833, 1.812, 1.796, 1.782, 1.771, 1.761, 1.753, 1.746, 1.740,
+		1.734, 1.729};
+
+	return t[runs];
+}
+
+bool pair_evidence_certain(const struct pair_evidence *e, long long now, double *low, double *high)
+{
+	double margin;
+
+	if (!tells(e, now))
+		return false;
+	margin = student(e->runs) * deviation(e) / sqrt(e->runs);
+	*low = fmax(e->average - margin, 0);
+	*high = fmin(fmax(e->average + margin, 0), 1);
+	return true;
+}
+
+static bool within(double value, double min, double max)
+{
+	return value >= min && value <= max;
+}
+
+bool pair_evidence_valid(const struct pair_evidence *e)
+{
+	return within(e->degradation, -1, 1) && e->seconds > 0 && e->count && e->runs >= 0 &&
+	       e->runs <= PAIR_EVIDENCE_RUNS && within(e->average, -1, 1) &&
+	       within(e->variance, 0, 1) &&
+	       (e->odd_seconds == 0 ||
+		       (e->runs >= RUNS_MIN && within(e->odd, -1, 1) &&
+			       within(e->odd_seconds, EVIDENCE_S, PAIR_EVIDENCE_MEMORY_S)));
+}

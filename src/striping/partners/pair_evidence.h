@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the pair history knows of one pair of classes, and how that ages. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* So many runs are remembered as evidence; later ones outweigh earlier ones. */
+#define PAIR_EVIDENCE_RUNS 20
+/* The most seconds of observation that a pair's mean weighs: after ten hours new ones outweigh it.
+ */
+#define PAIR_EVIDENCE_MEMORY_S 36000.0
+
+/* All 0: nothing is known. Times are unix time, degradations as in pairs_learn(). */
+struct pair_evidence {
+	double degradation; /* weighted mean of all observations but an odd one */
+	double seconds;     /* its weight as of `last` */
+	uint64_t count;     /* observations ever */
+	long long last;     /* the latest observation */
+	/* The runs of a minute or more: how many count, and their mean and variance. 0 of them for
+	 * what was learned before there was evidence. */
+	int runs;
+	double average, variance;
+	/* A run that was unlike the others, kept aside until the next one tells; odd_seconds is 0
+	 * without one. */
+	double odd, odd_seconds;
+	long long odd_last;
+};
+
+/*
+ * Adds an observation: the degradation over `seconds` (> 0) of common run time. What is older
+ * weighs half for each 30 days. A run of a minute or more that is 4 standard deviations off three
+ * or more others is kept aside. If the next one is so, too, and on the same side, both replace all
+ * that was known; else the first one counts as 4 standard deviations off, and moves the mean
+ * little.
+ */
+void pair_evidence_learn(
+	struct pair_evidence *e, double degradation, double seconds, long long now);
+
+/* The weight of the mean at `now`, seconds. Above 0, however old it is. */
+double pair_evidence_seconds(const struct pair_evidence *e, long long now);
+
+/* As pairs_certain(), at `now`. */
+bool pair_evidence_certain(const struct pair_evidence *e, long long now, double *low, double *high);
+
+/* Whether the values can be those of a pair, for what comes from a file. */
+bool pair_evidence_valid(const struct pair_evidence *e);

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of how what is known of a pair ages, and of how it follows a change. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "striping/partners/pair_evidence.h"
+
+#define DAY 86400LL
+#define START 1700000000LL
+
+/* So many runs of ten minutes from `now` on, `every` seconds apart, by turns a bit above and below
+ * the mean. */
+static long long learn_runs(
+	struct pair_evidence *e, int runs, double mean, double off, long long now, long long every)
+{
+	for (int i = 0; i < runs; i++, now += every)
+		pair_evidence_learn(e, mean + (i % 2 ? off : -off), 600, now);
+	return now;
+}
+
+static void old_runs_weigh_less(void **state)
+{
+	struct pair_evidence e = {.runs = 0};
+
+	(void)state;
+	pair_evidence_learn(&e, 0.2, 600, START);
+	assert_float_equal(pair_evidence_seconds(&e, START), 600, 1e-9);
+	assert_float_equal(pair_evidence_seconds(&e, START + 30 * DAY), 300, 1e-9);
+	assert_float_equal(pair_evidence_seconds(&e, START + 60 * DAY), 150, 1e-9);
+	/* A clock that was set back makes nothing heavier. */
+	assert_float_equal(pair_evidence_seconds(&e, START - DAY), 600, 1e-9);
+	assert_true(pair_evidence_seconds(&e, START + 100000 * DAY) > 0);
+	/* 300 s of the old run are left beside 600 s of the new one, and a half beside a whole. */
+	pair_evidence_learn(&e, 0.26, 600, START + 30 * DAY);
+	assert_float_equal(e.degradation, (0.2 * 300 + 0.26 * 600) / 900, 1e-9);
+	assert_float_equal(e.seconds, 900, 1e-9);
+	assert_float_equal(e.average, 0.23, 1e-9);
+	assert_int_equal(e.runs, 2);
+	/* After half a year it is the new one's alone. */
+	pair_evidence_learn(&e, 0.6, 600, START + 210 * DAY);
+	assert_true(e.degradation > 0.59 && e.average > 0.59);
+	assert_int_equal(e.runs, 1);
+}
+
+/* How many runs count by how often they come: each day as many as are remembered, each month as
+ * many as are just enough. */
+static void frequent_runs_count_more(void **state)
+{
+	static const struct {
+		int days, runs;
+	} every[] = {{0, 20}, {1, 20}, {7, 11}, {30, 3}, {60, 2}};
+	double low, high;
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		struct pair_evidence e = {.runs = 0};
+		long long now = learn_runs(&e, 60, 0.3, 0.01, START, every[i].days * DAY);
+
+		assert_int_equal(e.runs, every[i].runs);
+		assert_int_equal(e.count, 60);
+		assert_int_equal(pair_evidence_certain(&e, now, &low, &high), every[i].runs >= 3);
+	}
+}
+
+static void what_is_certain_expires(void **state)
+{
+	struct pair_evidence e = {.runs = 0};
+	double low, high;
+
+	(void)state;
+	learn_runs(&e, 20, 0.3, 0.01, START, 0);
+	assert_true(pair_evidence_certain(&e, START + 90 * DAY, &low, &high));
+	assert_true(low < 0.3 && low > 0.28 && high > 0.3 && high < 0.32);
+	assert_false(pair_evidence_certain(&e, START + 90 * DAY + 1, &low, &high));
+}
+
+static void one_odd_run_moves_little(void **state)
+{
+	struct pair_evidence e = {.runs = 0};
+	long long now = learn_runs(&e, 10, 0.3, 0.01, START, 60);
+
+	(void)state;
+	/* However long it was. */
+	pair_evidence_learn(&e, 0.9, 36000, now);
+	assert_float_equal(e.degradation, 0.3, 1e-6);
+	assert_float_equal(e.average, 0.3, 1e-6);
+	assert_int_equal(e.runs, 10);
+	/* Seconds beside somebody tell nothing of it, and they are what moves the mean then. */
+	pair_evidence_learn(&e, 0.9, 30, now + 1);
+	assert_float_equal(e.degradation, (0.3 * 6000 + 0.9 * 30) / 6030, 1e-5);
+	assert_true(e.odd_seconds > 0);
+	/* The next one is as ever: the odd one counts as 4 standard deviations of 0.02 off. */
+	pair_evidence_learn(&e, 0.3, 600, now + 60);
+	assert_true(e.odd_seconds == 0);
+	assert_int_equal(e.runs, 12);
+	assert_float_equal(e.average, (10 * 0.3 + 0.38 + 0.3) / 12, 1e-4);
+	assert_true(fabs(e.degradation - 0.31) < 0.005);
+	assert_int_equal(e.count, 13);
+}
+
+static void two_odd_runs_are_a_change(void **state)
+{
+	struct pair_evidence e = {.runs = 0};
+	long long now = learn_runs(&e, 20, 0.3, 0.01, START, 60);
+
+	(void)state;
+	pair_evidence_learn(&e, 0.5, 600, now);
+	pair_evidence_learn(&e, 0.54, 1200, now + 60);
+	assert_int_equal(e.runs, 2);
+	assert_float_equal(e.average, 0.52, 1e-6);
+	assert_float_equal(e.degradation, (0.5 * 600 + 0.54 * 1200) / 1800, 1e-5);
+	assert_float_equal(e.seconds, 1800, 1);
+	assert_int_equal(e.count, 22);
+	assert_true(e.odd_seconds == 0);
+}
+
+/* Above and below is no change, but a pair that scatters. */
+static void two_sides_are_no_change(void **state)
+{
+	struct pair_evidence e = {.runs = 0};
+	long long now = learn_runs(&e, 20, 0.3, 0.01, START, 60);
+
+	(void)state;
+	for (int i = 0; i < 12; i++)
+		pair_evidence_learn(&e, i % 2 ? 0.1 : 0.5, 600, now + i);
+	assert_int_equal(e.runs, 20);
+	assert_true(fabs(e.average - 0.3) < 0.05);
+	/* So much scatters now that it is no longer odd. */
+	assert_true(e.odd_seconds == 0 && sqrt(e.variance) > 0.05);
+}
+
+/* Of two runs nobody knows how much they scatter, and what is older than certain tells nothing. */
+static void few_or_old_runs_tell_nothing(void **state)
+{
+	struct pair_evidence e = {.runs = 0};
+
+	(void)state;
+	learn_runs(&e, 2, 0.3, 0.01, START, 60);
+	pair_evidence_learn(&e, 0.6, 600, START + 200);
+	assert_int_equal(e.runs, 3);
+	assert_true(e.odd_seconds == 0);
+	e = (struct pair_evidence){.runs = 0};
+	learn_runs(&e, 20, 0.3, 0.01, START, 0);
+	pair_evidence_learn(&e, 0.6, 600, START + 120 * DAY);
+	assert_true(e.odd_seconds == 0 && e.average > 0.55);
+}
+
+/* By the file: what is no number or out of range was not learned. */
+static void what_can_be(void **state)
+{
+	const struct pair_evidence good = {.degradation = 0.3,
+		.seconds = 600,
+		.count = 3,
+		.runs = 3,
+		.average = 0.3,
+		.variance = 0.1,
+		.odd = 0.5,
+		.odd_seconds = 600};
+	struct pair_evidence e = good;
+
+	(void)state;
+	assert_true(pair_evidence_valid(&e));
+	e.odd_seconds = NAN;
+	assert_false(pair_evidence_valid(&e));
+	e = good;
+	e.runs = 2;
+	assert_false(pair_evidence_valid(&e));
+	e.odd_seconds = 0;
+	assert_true(pair_evidence_valid(&e));
+	e.runs = PAIR_EVIDENCE_RUNS + 1;
+	assert_false(pair_evidence_valid(&e));
+	e = good;
+	e.degradation = NAN;
+	assert_false(pair_evidence_valid(&e));
+	e = good;
+	e.seconds = 0;
+	assert_false(pair_evidence_valid(&e));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(old_runs_weigh_less),
+		cmocka_unit_test(frequent_runs_count_more),
+		cmocka_unit_test(what_is_certain_expires),
+		cmocka_unit_test(one_odd_run_moves_little),
+		cmocka_unit_test(two_odd_runs_are_a_change),
+		cmocka_unit_test(two_sides_are_no_change),
+		cmocka_unit_test(few_or_old_runs_tell_nothing),
+		cmocka_unit_test(what_can_be),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
