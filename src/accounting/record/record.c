@@ -52,6 +52,7 @@ static const struct field fields[] = {
 		.items = "numbers in range or null"},
 	{"partner_ns", FIELD_INT, LIST(partner_ns), .max = INT64_MAX, COUNT_AT(partner_count),
 		.flag = offsetof(struct ledger_record, timed), .items = "times"},
+	{"program", FIELD_TEXT, AT(program), .optional = true},
 	{"node_type", FIELD_TEXT, AT(node_type), .optional = true},
 	{"slow_likelihood", FIELD_REAL, LIST(slow_likelihood), .max = 1,
 		.flag = offsetof(struct ledger_record, slow_known), .items = "likelihoods"},

@@ -14,6 +14,8 @@
 #define LEDGER_CLOCK_SLACK_S 300
 
 #define RECORD_MAX_PARTNERS 16
+/* Size of a program's name with its end; longer ones are cut. */
+#define RECORD_PROGRAM 64
 
 /* Why a record has no degradation although it has co-located time and a counter. */
 enum record_lack {
@@ -74,6 +76,9 @@ struct ledger_record {
 	/* The job certainly loses more than its max-degradation, and this node cannot keep it from
 	 * that. */
 	bool unkept;
+	/* The executable file, without its directory, that used most processor time of the job
+	 * here, printable; "" = unknown. */
+	char program[RECORD_PROGRAM];
 	uint32_t culprit; /* the co-runner for which time or blocks were not measured; 0 = none */
 	int partner_count;
 	uint32_t partner[RECORD_MAX_PARTNERS]; /* jobs that ran beside it on this node */

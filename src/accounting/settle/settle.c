@@ -451,6 +451,19 @@ void settle_loss(const struct settle_job *job, const struct ledger_record *recor
 	out->lost_s = out->known ? d * (out->told_s - out->held_s) : 0;
 }
 
+const char *settle_program(
+	const struct settle_job *job, const struct ledger_record *records, int count)
+{
+	for (int i = 0; i < job->node_count; i++) {
+		const struct ledger_record *r =
+			find_record(job, job->nodes[i].name, records, count);
+
+		if (r && *r->program)
+			return r->program;
+	}
+	return "";
+}
+
 /* What the nodes told of one partner so far. */
 struct pair_sums {
 	struct settle_pair pair;

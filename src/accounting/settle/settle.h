@@ -86,6 +86,11 @@ struct settle_loss {
 void settle_loss(const struct settle_job *job, const struct ledger_record *records, int count,
 	struct settle_loss *out);
 
+/* The program that used most of the run's processor time, as the first of its nodes tells that
+ * knows one; "" = none does. The text is the record's. */
+const char *settle_program(
+	const struct settle_job *job, const struct ledger_record *records, int count);
+
 /* What a run shows about two jobs side by side. */
 struct settle_pair {
 	uint32_t partner;

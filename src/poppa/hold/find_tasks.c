@@ -112,6 +112,8 @@ static int add_process(struct found_tasks *d, pid_t pid, int dir, const struct n
 		p.starttime = st.starttime;
 		p.headless = st.headless;
 		p.cpu_ticks = st.cpu_ticks;
+		p.own_ticks = st.own_ticks;
+		snprintf(p.exe, sizeof(p.exe), "%.*s", (int)sizeof(p.exe) - 1, exe);
 		p.threads = st.threads;
 		p.state = st.state;
 		p.traced = proc_traced(pid);

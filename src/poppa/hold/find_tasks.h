@@ -19,8 +19,9 @@ struct found_process {
 	bool headless;    /* a task whose first thread has ended */
 	bool job_control; /* a task whose shell waits for its stops, see find_tasks_units() */
 	bool traced;      /* a task with a debugger or another tracer attached to it */
-	/* Of tasks only, as in /proc/PID/stat: */
-	uint64_t starttime, cpu_ticks;
+	/* Of tasks only, as proc_stat() has it: */
+	uint64_t starttime, cpu_ticks, own_ticks;
+	char exe[64]; /* as proc_exe() has it, longer ones are cut */
 	int threads;
 	char state;
 	pid_t leader_parent; /* of a task that leads a process group: its parent; else 0 */

@@ -39,6 +39,7 @@ struct task {
 	bool traced, headless;
 	bool single;            /* the scan under way stops it by itself, and not with a freezer */
 	uint64_t cpu_ticks;     /* when it was last looked at */
+	uint64_t own_ticks;     /* the same of its own only, which its program has got */
 	uint64_t looked_blocks; /* blocks of the node until then */
 	int64_t busy_ns;        /* when it was last seen to use processor time; 0 = never */
 	int tries;              /* to open a counter */

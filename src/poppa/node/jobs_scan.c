@@ -204,6 +204,15 @@ static void look_at_task(
 	js->changed |= was != jobs_task_stopped(t);
 }
 
+/* Gives the program what the task has used since it was looked at. A process may have become
+ * another program meanwhile, and a clock of processor time does not go back. */
+static void name_program(struct job *j, struct task *t, const struct found_process *p)
+{
+	if (p->own_ticks > t->own_ticks)
+		programs_ran(&j->tally->programs, p->exe, p->own_ticks - t->own_ticks);
+	t->own_ticks = p->own_ticks;
+}
+
 /* Closes the counters of a job that has too many threads. */
 static void limit_threads(struct jobs *js, struct job *j, int threads)
 {
@@ -257,6 +266,7 @@ static int take_tasks(struct jobs *js, struct job *j, const struct found_tasks *
 		if (!known[p->dir])
 			is[p->dir] = frozen(js, &d->dir[p->dir]);
 		known[p->dir] = true;
+		name_program(j, &next[n], p);
 		look_at_task(js, &next[n++], p, is[p->dir]);
 		threads += p->threads;
 		if (!sched_getaffinity(p->pid, sizeof(own), &own))

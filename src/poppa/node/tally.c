@@ -336,6 +336,7 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 		r->culprit = t->culprit;
 	r->thesis_degradation = thesis.degradation;
 	r->sensing = tally_senses(t);
+	snprintf(r->program, sizeof(r->program), "%s", programs_first(&t->programs));
 	r->partner_count = t->partner_count;
 	memcpy(r->partner, t->partner, sizeof(r->partner));
 	record_shares(t, s, r);
@@ -388,6 +389,7 @@ json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix)
 		return NULL;
 	}
 	json_object_set_new(state, "long_sham", sham_save(&t->long_sham));
+	json_object_set_new(state, "programs", programs_save(&t->programs));
 	if (t->spin_result.verdict != SPIN_UNKNOWN)
 		json_object_set_new(state, "spin",
 			json_pack("[i, f, f]", t->spin_result.verdict, t->spin_result.most,
@@ -421,6 +423,7 @@ struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, 
 		tally_free(t);
 		return NULL;
 	}
+	programs_load(json_object_get(state, "programs"), &t->programs);
 	if (present)
 		tally_unmeasured(t, strcmp(saved_boot, boot) ? (now_unix - saved_unix) * NS_PER_S
 							     : now_ns - t->last_ns);

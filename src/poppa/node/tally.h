@@ -12,6 +12,7 @@
 #include "poppa/estimate/estimator.h"
 #include "poppa/estimate/sham.h"
 #include "poppa/estimate/spin.h"
+#include "poppa/node/programs.h"
 
 /* What the job's time counts as at the moment. */
 enum tally_mode {
@@ -48,6 +49,7 @@ struct tally {
 	struct spin *spin;
 	struct spin_result spin_result; /* the last result that was not SPIN_UNKNOWN */
 	enum counter_backend backend;   /* COUNTER_NONE while no task has a signal */
+	struct programs programs;
 	int partner_count;
 	uint32_t partner[RECORD_MAX_PARTNERS];
 };

@@ -52,6 +52,7 @@ static struct ledger_record sample(void)
 		.partner = {12, 4000000000u},
 		.attributed = true,
 		.partner_degradation = {0.375, NAN},
+		.program = "lu.C.x",
 		.node_type = "a model, L3 8M",
 		.slow_known = true,
 		.slow_likelihood = {0.25, 0.75, 0}};
@@ -97,13 +98,15 @@ static void survives_the_journey(void **state)
 	assert_true(back.partner[1] == 4000000000u);
 	assert_true(back.attributed);
 	assert_true(back.partner_degradation[0] == 0.375 && isnan(back.partner_degradation[1]));
+	assert_string_equal(back.program, "lu.C.x");
 	assert_string_equal(back.node_type, "a model, L3 8M");
 	assert_true(back.slow_known && back.slow_likelihood[SLOW_NARROW] == 0.75);
 	/* Not every record has these. */
+	json_object_del(again, "program");
 	json_object_del(again, "node_type");
 	json_object_del(again, "slow_likelihood");
 	assert_int_equal(record_from_json(again, &back, &err), 0);
-	assert_false(*back.node_type || back.slow_known);
+	assert_false(*back.program || *back.node_type || back.slow_known);
 	/* A record of before there was this. */
 	json_object_del(again, "partner_degradation");
 	assert_int_equal(record_from_json(again, &back, &err), 0);
@@ -128,10 +131,10 @@ static void refuses_faults(void **state)
 		{"unmeasured_ns", "-1"}, {"blocks", "-1"}, {"degradation", "10.01"},
 		{"degradation", "-11"}, {"degradation", "\"0.5\""}, {"variance", "\"nan\""},
 		{"partners", "7"}, {"partners", "[0]"}, {"partners", "[1.5]"}, {"node_type", "7"},
-		{"slow_likelihood", "[0.5,0.5]"}, {"slow_likelihood", "[0.5,0.5,\"0\"]"},
-		{"slow_likelihood", "[0.5,0.5,2]"}, {"partner_degradation", "0.5"},
-		{"partner_degradation", "[0.5]"}, {"partner_degradation", "[0.5,\"0.1\"]"},
-		{"partner_degradation", "[0.5,11]"},
+		{"program", "7"}, {"slow_likelihood", "[0.5,0.5]"},
+		{"slow_likelihood", "[0.5,0.5,\"0\"]"}, {"slow_likelihood", "[0.5,0.5,2]"},
+		{"partner_degradation", "0.5"}, {"partner_degradation", "[0.5]"},
+		{"partner_degradation", "[0.5,\"0.1\"]"}, {"partner_degradation", "[0.5,11]"},
 		{"partners", "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]"}};
 
 	(void)state;
@@ -148,6 +151,7 @@ static void refuses_faults(void **state)
 		json_object_del(json, faults[i].field);
 		if (!strcmp(faults[i].field, "partner_degradation") ||
 			!strcmp(faults[i].field, "node_type") ||
+			!strcmp(faults[i].field, "program") ||
 			!strcmp(faults[i].field, "slow_likelihood")) {
 			/* These may be missing. */
 			assert_int_equal(record_from_json(json, &back, &err), 0);

@@ -730,6 +730,23 @@ static void pairs_of_several(void **state)
 	assert_true(pair->degradation == 1);
 }
 
+/* The first node that knows a program tells it; records of other jobs do not count. */
+static void program_of_a_run(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[] = {record_of("n1", 0.2), record_of("n2", 0.2)};
+
+	(void)state;
+	assert_string_equal(settle_program(&job, r, 2), "");
+	strcpy(r[1].program, "cg");
+	assert_string_equal(settle_program(&job, r, 2), "cg");
+	strcpy(r[0].program, "lu");
+	assert_string_equal(settle_program(&job, r, 2), "lu");
+	r[0].job_id++;
+	assert_string_equal(settle_program(&job, r, 2), "cg");
+	assert_string_equal(settle_program(&job, r, 0), "");
+}
+
 /* A record as a node sends it while the job runs: half lost of so many seconds. */
 static struct ledger_record interim(const char *node, int seconds)
 {
@@ -922,6 +939,7 @@ int main(void)
 		cmocka_unit_test(requeued_and_many_partners),
 		cmocka_unit_test(pairs),
 		cmocka_unit_test(pairs_of_several),
+		cmocka_unit_test(program_of_a_run),
 		cmocka_unit_test(a_node_that_lags),
 		cmocka_unit_test(the_slowest_node),
 		cmocka_unit_test(a_loss_so_far),

@@ -368,6 +368,7 @@ static void names_do_not_count(void **state)
 			assert_false(process_of(&d, idle)->app);
 			assert_int_equal(process_of(&d, busy)->shell, i == 1);
 			assert_true(process_of(&d, busy)->starttime > 0 || !found);
+			assert_string_equal(process_of(&d, busy)->exe, found ? name[i] : "");
 			find_tasks_free(&d);
 		}
 		/* Slurm's own process has the rights that poppad has. */

@@ -209,6 +209,36 @@ static void tasks_come_and_go(void **state)
 	assert_int_equal(counters_closed, 3);
 }
 
+/* The program that has used most processor time: not the launcher, and not one that was there long
+ * and used little. */
+static void programs_are_named(void **state)
+{
+	struct job *j = add_job(1, 0, COUNTER_NONE);
+	struct ledger_record r;
+
+	(void)state;
+	found_count = 3;
+	strcpy(found[0].exe, "bash");
+	found[0].app = false;
+	found[0].own_ticks = 900;
+	strcpy(found[1].exe, "setup");
+	found[1].own_ticks = 50;
+	strcpy(found[2].exe, "lu");
+	jobs_scan(&js);
+	assert_string_equal(programs_first(&j->tally->programs), "setup");
+	found[2].own_ticks = 30;
+	jobs_scan(&js);
+	assert_string_equal(programs_first(&j->tally->programs), "setup");
+	/* It becomes the solver, whose time only what follows is. */
+	strcpy(found[1].exe, "cg");
+	found[1].own_ticks = 90;
+	found[2].own_ticks = 80;
+	jobs_scan(&js);
+	assert_string_equal(programs_first(&j->tally->programs), "lu");
+	jobs_record(&js, j, true, &r);
+	assert_string_equal(r.program, "lu");
+}
+
 /* While nobody can look, what is known stays; the log says so once. */
 static void cannot_be_looked_at(void **state)
 {
@@ -538,6 +568,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SCAN_TEST(blocks_are_taken_meanwhile),
 		SCAN_TEST(tasks_come_and_go),
+		SCAN_TEST(programs_are_named),
 		SCAN_TEST(cannot_be_looked_at),
 		SCAN_TEST(tries_a_counter_again),
 		SCAN_TEST(slow_files_have_a_budget),

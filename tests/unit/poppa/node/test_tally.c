@@ -353,6 +353,7 @@ static void checkpoints(void **state)
 	t->cores = 8;
 	t->backend = COUNTER_HEARTBEAT;
 	tally_partner(t, 12);
+	programs_ran(&t->programs, "lu", 100);
 	add_blocks(t, 20, 600, 1000);
 	tally_advance(t, 100 * S, TALLY_CO);
 	tally_advance(t, 130 * S, TALLY_CO);
@@ -373,6 +374,8 @@ static void checkpoints(void **state)
 	assert_int_equal(b.unmeasured_ns, 5 * S);
 	assert_int_equal(b.seq, a.seq); /* that record was made after the checkpoint */
 	b.unmeasured_ns = 0;
+	assert_string_equal(a.program, "lu");
+	assert_string_equal(b.program, "lu");
 	assert_int_equal(a.co_ns, b.co_ns);
 	assert_int_equal(a.paused_ns, b.paused_ns);
 	assert_int_equal(a.blocks, b.blocks);
