@@ -77,6 +77,10 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	as() { setpriv --reuid "$1" --regid "$1" --clear-groups "$TAP_DIR/poppa" "${@:2}"; }
 	runs "another user" 0 as 8 pairs --history "$history" --json
 	is "sees one's own classes only" "$(jq -c '[.pairs[] | .class, .beside | split("/")[0]] | unique' <<<"$OUT")" '["8"]'
+	{ row 8@lu 7@cg 0.2 && row 7@cg 7@cg 0.2 && row 8@lu 8@lu 0.2; } >"$TAP_DIR/programs"
+	chmod a+r "$TAP_DIR/programs"
+	runs "programs, of another user" 0 as 8 pairs --history "$TAP_DIR/programs" --json
+	is "are their own" "$(jq -c '[.pairs[] | .class, .beside] | unique' <<<"$OUT")" '["8@lu"]'
 	runs "and asks for no other" 1 as 8 pairs --history "$history" --class 7/loud
 	runs "nor plans with it" 1 as 8 plan --history "$history" --input "$TAP_DIR/loud"
 	is "which is said" "$ERR" 'poppa plan: "7/loud" is another user'"'"'s class'

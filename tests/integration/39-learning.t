@@ -73,6 +73,31 @@ wait_until 60 ended "$last"
 report_node "$last" "${NODE}1" ".partners = [$second]" '.degradation = 0.1'
 ok "what comes after it is learned" wait_until 60 has_learned learn-last learn-second
 is "and from that nothing" "$(learned learn-old learn-second)$(learned learn-old learn-first)" ""
+
+# Without class: a job's kind is the program that used most of its time, as its node tells, whatever the job's name.
+# row CLASS PARTNER: what the history has of two classes with these whole names.
+row() { awk -F'\t' -v j="$1" -v p="$2" '$1 == j && $2 == p { printf "%.3f %.0f\n", $3, $4 }' "$HISTORY"; }
+has_row() { [ "$(row "$1" "$2")" = "$3" ]; }
+# program_run NAME D: a job of that name beside the second partner loses D in 20 s, and its node names its program.
+program_run() {
+	running "$1" -n1 --colocate -w "${NODE}1"
+	scancel "$job"
+	wait_until 60 ended "$job"
+	report_node "$job" "${NODE}1" ".partners = [$second]" ".degradation = $2" '.co_ns = 20000000000' '.program = "learn-prog"'
+}
+program_run learn-step-1 0.2
+ok "a job without a class is learned by its program" wait_until 60 has_row "$own@learn-prog" "$own:learn-second" "0.200 20"
+program_run learn-other 0.4
+ok "one of another name that runs the same adds to it" wait_until 60 has_row "$own@learn-prog" "$own:learn-second" "0.300 40"
+running learn-step-2 -n1 --colocate -w "${NODE}1"
+scancel "$second"
+wait_until 60 ended "$second"
+report_node "$second" "${NODE}1" ".partners = [$job]" '.degradation = 0.1' '.co_ns = 20000000000'
+ok "one that still runs is known by its name, but for the number in it" \
+	wait_until 60 has_row "$own:learn-second" "$own@learn-prog" "0.100 20"
+is "poppa pairs shows the class to its user and to root" \
+	"$(poppa pairs --json | jq -c '[.pairs[] | select(.class | endswith("@learn-prog")) | .beside | endswith("learn-second")]')" "[true]"
+
 # slurmctld has forgotten most of them by now, so nobody waits for their ends; forget_lesson cancels the others.
 jobs_submitted=()
 done_testing

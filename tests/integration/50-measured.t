@@ -53,7 +53,9 @@ if [ -x "$W/contend" ]; then
 	cmp_num "sshare's raw usage grew by what is charged, within 1 %" "$(apart "${pair[@]}")" '<=' 0.01
 	cmp_num "and limits count the same, in minutes" "$(awk -v u="$(raw_usage)" -v m="$(limit_usage)" \
 		'BEGIN { d = u / 60 - m; print d < 0 ? -d : d }')" '<=' 1
-	ok "the pair history learned from it" wait_until 60 grep -q 'settle1.*settle2' "$POPPA_SANDBOX/state/slurmctld/poppa_pairs"
+	ok "the pair history learned from it, by the program that poppad saw" \
+		wait_until 60 grep -q '@contend.*@contend' "$POPPA_SANDBOX/state/slurmctld/poppa_pairs"
+	ok "and which jobs ran it" grep -q '^#ran.*contend.*settle#$' "$POPPA_SANDBOX/state/slurmctld/poppa_pairs"
 	# One that is alone, then beside one, alone again, and beside another.
 	contend() {
 		submit -n1 --colocate -J "$1" --wrap "srun $W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line --seconds $2"

@@ -55,6 +55,7 @@ check_PROGRAMS += \
 	tests/unit/striping/submit/test_submission \
 	tests/unit/striping/partners/test_expected_end \
 	tests/unit/striping/partners/test_expectation \
+	tests/unit/striping/partners/test_job_names \
 	tests/unit/striping/partners/test_lane_yield \
 	tests/unit/striping/partners/test_node_choice \
 	tests/unit/striping/partners/test_outlook \

@@ -106,7 +106,7 @@ bool known_pairs_shows(const struct known_pairs *k, const char *name)
 	char *end;
 	unsigned long uid = strtoul(name, &end, 10);
 
-	if (k->all || !isdigit((unsigned char)*name) || (*end != '/' && *end != ':'))
+	if (k->all || !isdigit((unsigned char)*name) || !*end || !strchr("/:@", *end))
 		return true;
 	return uid == k->uid;
 }

@@ -10,6 +10,7 @@
 #include "accounting/settle/settle.h"
 #include "common/clock.h"
 #include "striping/submit/colocate_option.h"
+#include "striping/partners/job_names.h"
 #include "striping/partners/pairs.h"
 
 #include "addresses.h"
@@ -30,24 +31,52 @@ static enum outcome ledger_failed_for(struct settler *w, struct run *run, const 
 	return RUN_LATER;
 }
 
-/* The history's class of a job, or "" without it. */
-static void class_of(
-	const struct settler *w, const char *colocate, uint32_t uid, const char *name, char *buf)
+/* The history with what waits to be written to it; NULL where it cannot be read, which is logged.
+ */
+static const struct pairs *history(struct settler *w)
+{
+	struct errmsg err = {""};
+	char path[PATH_MAX];
+
+	if (!w->pairs.pairs)
+		w->pairs_ms = clock_now_ms() + PAIRS_MS;
+	controller_state_path(PAIRS_FILE, path, sizeof(path));
+	if (pairs_batch_read(&w->pairs, path, &err))
+		settler_complain(w, err.text);
+	return w->pairs.pairs;
+}
+
+/* The history's class of a job, or "" without it; program: what it ran, "" = by what the history
+ * knows (may be NULL). false where only the job's name tells. */
+static bool class_of(const struct settler *w, const struct pairs *known, const char *colocate,
+	uint32_t uid, const char *name, const char *program, char *buf)
 {
 	struct colocate wish;
 	struct errmsg err;
+	struct job_kind kind = {.uid = uid,
+		.job_name = name,
+		.program = program,
+		.shared = w->settings.stripe_classes == CLASSES_SHARED};
 
 	buf[0] = '\0';
-	if (!colocate_parse(colocate, &wish, &err))
-		pairs_class(wish.class_name, w->settings.stripe_classes == CLASSES_SHARED, uid,
-			name, buf);
+	if (colocate_parse(colocate, &wish, &err))
+		return false;
+	kind.class_name = wish.class_name;
+	return job_class(known, &kind, buf);
 }
 
-/* The classes of partners that slurmctld still knows, "" for the others. */
-static bool classes_of_jobs(const struct settler *w, const struct settle_pair *pair, int pairs,
-	char class_name[][PAIRS_CLASS_MAX])
+/* What is known of a partner's class. */
+struct other {
+	char class_name[PAIRS_CLASS_MAX]; /* "" = slurmctld has forgotten it */
+	bool by_price;                    /* its price may know better */
+};
+
+/* The classes of partners that slurmctld still knows. */
+static bool classes_of_jobs(
+	struct settler *w, const struct settle_pair *pair, int pairs, struct other *other)
 {
 	slurmctld_lock_t read_jobs = {.job = READ_LOCK};
+	const struct pairs *known = history(w);
 
 	if (!controller_hold())
 		return false;
@@ -55,18 +84,20 @@ static bool classes_of_jobs(const struct settler *w, const struct settle_pair *p
 	for (int i = 0; i < pairs; i++) {
 		const job_record_t *job = find_job_record(pair[i].partner);
 
-		class_name[i][0] = '\0';
+		other[i] = (struct other){.by_price = true};
 		if (job && run_snapshot_colocate(job))
-			class_of(w, run_snapshot_colocate(job), job->user_id, job->name,
-				class_name[i]);
+			other[i].by_price =
+				!class_of(w, known, run_snapshot_colocate(job), job->user_id,
+					job->name, "", other[i].class_name) &&
+				IS_JOB_FINISHED(job);
 	}
 	unlock_slurmctld(read_jobs);
 	controller_release();
 	return true;
 }
 
-/* The class of a partner that slurmctld has forgotten, by its price; "" where it has none, or its
- * job id was another job's at that time. */
+/* The class of a partner that has ended, by its price, which knows what it ran; untouched where it
+ * has none, or its job id was another job's at that time. */
 static void class_by_price(struct settler *w, const struct run_snapshot *snapshot, uint32_t partner,
 	char class_name[PAIRS_CLASS_MAX])
 {
@@ -78,7 +109,8 @@ static void class_by_price(struct settler *w, const struct run_snapshot *snapsho
 		return;
 	switch (client_settlement(&w->client, &question, &price, &err)) {
 	case 1:
-		if (price.start_unix <= snapshot->last.end && price.end_unix >= snapshot->start)
+		if (price.start_unix <= snapshot->last.end && price.end_unix >= snapshot->start &&
+			*price.class_name)
 			snprintf(class_name, PAIRS_CLASS_MAX, "%s", price.class_name);
 		break;
 	case 0:
@@ -88,29 +120,48 @@ static void class_by_price(struct settler *w, const struct run_snapshot *snapsho
 	}
 }
 
+/* Enters what the job ran, which is its class where it names none, so that the next job of its name
+ * is known by it. */
+static void learn_program(
+	struct settler *w, const struct run_snapshot *snapshot, const char *program)
+{
+	struct colocate wish;
+	struct errmsg err = {""};
+	char path[PATH_MAX];
+
+	if (!*program || colocate_parse(snapshot->colocate, &wish, &err) || *wish.class_name ||
+		!history(w))
+		return;
+	controller_state_path(PAIRS_FILE, path, sizeof(path));
+	if (pairs_batch_ran(
+		    &w->pairs, path, snapshot->uid, snapshot->name, program, time(NULL), &err))
+		settler_complain(w, err.text);
+}
+
 /* Enters what the run, which has a price, tells about its partners into the history that partner
  * choice reads. */
 static void learn(struct settler *w, const struct run *run, const struct client_answer *answer)
 {
-	char other[SETTLE_MAX_PAIRS][PAIRS_CLASS_MAX], path[PATH_MAX];
+	struct other other[SETTLE_MAX_PAIRS];
+	char path[PATH_MAX];
 	const char *mine = run->settlement.class_name;
 	struct settle_job job = run_snapshot_settle_job(run->snapshot);
 	struct settle_pair pair[SETTLE_MAX_PAIRS];
 	int pairs = settle_pairs(&job, answer->records, answer->record_count, pair);
 	struct errmsg err = {""};
 
+	learn_program(
+		w, run->snapshot, settle_program(&job, answer->records, answer->record_count));
 	if (!*mine || !pairs || !classes_of_jobs(w, pair, pairs, other))
 		return;
 	controller_state_path(PAIRS_FILE, path, sizeof(path));
 	for (int i = 0; i < pairs; i++) {
-		if (!*other[i])
-			class_by_price(w, run->snapshot, pair[i].partner, other[i]);
-		if (!*other[i])
+		if (other[i].by_price)
+			class_by_price(w, run->snapshot, pair[i].partner, other[i].class_name);
+		if (!*other[i].class_name || !history(w))
 			continue;
-		if (!w->pairs.pairs)
-			w->pairs_ms = clock_now_ms() + PAIRS_MS;
-		if (pairs_batch_learn(&w->pairs, path, mine, other[i], pair[i].degradation,
-			    pair[i].seconds, time(NULL), &err))
+		if (pairs_batch_learn(&w->pairs, path, mine, other[i].class_name,
+			    pair[i].degradation, pair[i].seconds, time(NULL), &err))
 			settler_complain(w, err.text);
 	}
 }
@@ -133,6 +184,7 @@ static enum outcome make_price(
 {
 	struct settle_job job = run_snapshot_settle_job(run->snapshot);
 	char *qos = run_snapshot_qos_name(run->snapshot);
+	const char *program = settle_program(&job, answer->records, answer->record_count);
 	struct settlement wanted;
 	struct errmsg err = {""};
 
@@ -140,8 +192,8 @@ static enum outcome make_price(
 		price_rules_choose(&w->rules, run->snapshot->last.partition, qos), time(NULL),
 		&wanted);
 	xfree(qos);
-	class_of(w, run->snapshot->colocate, run->snapshot->uid, run->snapshot->name,
-		wanted.class_name);
+	class_of(w, *program ? NULL : history(w), run->snapshot->colocate, run->snapshot->uid,
+		run->snapshot->name, program, wanted.class_name);
 	if (client_settle(&w->client, &wanted, &run->settlement, &run->never_written, &err))
 		return ledger_failed_for(w, run, err.text);
 	if (run->never_written)

@@ -8,6 +8,7 @@
 
 #include "common/tags.h"
 #include "plugins/select_stripe/stripe.h"
+#include "striping/partners/job_names.h"
 
 const char *job_option_find(const job_record_t *job_ptr)
 {
@@ -28,6 +29,18 @@ bool job_option_read(const job_record_t *job_ptr, struct colocate *request)
 		complained = job_ptr->job_id;
 	}
 	return true;
+}
+
+const char *job_option_class(const job_record_t *job_ptr, const struct colocate *request,
+	const struct poppa_settings *settings, const struct pairs *history, char *buf)
+{
+	const struct job_kind kind = {.class_name = request->class_name,
+		.shared = settings->stripe_classes == CLASSES_SHARED,
+		.uid = job_ptr->user_id,
+		.job_name = job_ptr->name};
+
+	job_class(history, &kind, buf);
+	return buf;
 }
 
 bool job_option_shows(const job_record_t *job_ptr, const char *details)

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "plugins/compat/select_compat.h"
+#include "common/settings.h"
+#include "striping/partners/pairs.h"
 #include "striping/submit/colocate_option.h"
 
 /* The value of COLOCATE in the job's SPANK environment; NULL: the job did not opt in. */
@@ -13,6 +15,11 @@ const char *job_option_find(const job_record_t *job_ptr);
  * read (it was checked at submission) is logged once a job and counts as the plain form.
  */
 bool job_option_read(const job_record_t *job_ptr, struct colocate *request);
+
+/* Writes the job's class, by what the history knows of its name, into buf, of PAIRS_CLASS_MAX
+ * bytes, and returns it. history may be NULL. */
+const char *job_option_class(const job_record_t *job_ptr, const struct colocate *request,
+	const struct poppa_settings *settings, const struct pairs *history, char *buf);
 
 /* Whether these details are in what job_option_show() has put into the job's SystemComment. */
 bool job_option_shows(const job_record_t *job_ptr, const char *details);

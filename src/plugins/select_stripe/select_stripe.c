@@ -341,12 +341,11 @@ static int test_colocated(struct ask *ask)
 	if (!ask->preemptable)
 		ask->patient_until = node_choice_patience(ask->settings,
 			ask->job_ptr->details->begin_time, ask->now, ends_limit_s(ask->job_ptr));
-	ask->me.class_name = pairs_class(ask->request.class_name,
-		ask->settings->stripe_classes == CLASSES_SHARED, ask->job_ptr->user_id,
-		ask->job_ptr->name, ask->class_name);
 	candidates_measure(ask);
 	ask->others_wait = others_wait(ask->me.id, ask->now);
 	ask->pairs = history_get(&ask->outlook);
+	ask->me.class_name = job_option_class(
+		ask->job_ptr, &ask->request, ask->settings, ask->pairs, ask->class_name);
 	rc = place_colocated(ask);
 	history_put();
 	if (rc != SLURM_SUCCESS || !SELECT_IS_MODE_RUN_NOW(ask->mode))

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "common/settings_kept.h"
+#include "plugins/select_stripe/history.h"
 #include "plugins/select_stripe/layout.h"
 #include "plugins/select_stripe/job_option.h"
 #include "plugins/select_stripe/stripe.h"
@@ -68,8 +69,8 @@ static struct tracked *describe(const job_record_t *job_ptr)
 		return NULL;
 	job_option_read(job_ptr, &t->request);
 	t->name = strdup(job_ptr->name ? job_ptr->name : "");
-	pairs_class(t->request.class_name, settings.stripe_classes == CLASSES_SHARED,
-		job_ptr->user_id, job_ptr->name, t->class_name);
+	job_option_class(job_ptr, &t->request, &settings, history_get(NULL), t->class_name);
+	history_put();
 	t->partner.id = job_ptr->job_id;
 	t->partner.array_id = job_ptr->array_job_id;
 	t->partner.name = t->name;

@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libpartners.la
 libpartners_la_SOURCES = \
 	src/striping/partners/expected_end.c src/striping/partners/expected_end.h \
 	src/striping/partners/expectation.c src/striping/partners/expectation.h \
+	src/striping/partners/job_names.c src/striping/partners/job_names.h \
 	src/striping/partners/lane_yield.c src/striping/partners/lane_yield.h \
 	src/striping/partners/node_choice.c src/striping/partners/node_choice.h \
 	src/striping/partners/outlook.c src/striping/partners/outlook.h \

@@ -12,6 +12,7 @@
 
 #include "common/fsio.h"
 #include "common/journal.h"
+#include "striping/partners/job_names.h"
 #include "striping/partners/pair_evidence.h"
 
 #define HEADER "#job\tpartner\tdegradation\tseconds\tcount\tlast\truns\taverage\tvariance\n"
@@ -44,11 +45,19 @@ struct pairs {
 	size_t owners, owner_room;
 	double sum;        /* of all rows' means */
 	long long present; /* the latest observation of all: by that, others are old */
+	struct job_names *names;
 };
 
 struct pairs *pairs_new(void)
 {
-	return calloc(1, sizeof(struct pairs));
+	struct pairs *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->names = job_names_new();
+	if (p && p->names)
+		return p;
+	free(p);
+	return NULL;
 }
 
 static void free_row(struct row *row)
@@ -65,6 +74,7 @@ void pairs_free(struct pairs *p)
 		free_row(&p->row[i]);
 	free(p->row);
 	free(p->owner);
+	job_names_free(p->names);
 	free(p);
 }
 
@@ -92,12 +102,19 @@ static size_t find_row(const struct pairs *p, const char *job, const char *partn
 	return low;
 }
 
-/* How many bytes of a class name its user: the digits before "/" or ":"; 0 = it is everybody's. */
+const struct job_names *pairs_names(const struct pairs *p)
+{
+	return p->names;
+}
+
+/* How many bytes of a class name its user: the digits before "/", ":" or "@"; 0 = it is
+ * everybody's.
+ */
 static size_t owner_length(const char *class)
 {
 	size_t digits = strspn(class, "0123456789");
 
-	return class[digits] == '/' || class[digits] == ':' ? digits : 0;
+	return class[digits] && strchr("/:@", class[digits]) ? digits : 0;
 }
 
 static uint64_t owner_of(const char *class)
@@ -517,6 +534,8 @@ struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err)
 			skipped += !(row = read_row(p, line));
 		else if (!strncmp(line, ODD, sizeof(ODD) - 1))
 			skipped += !read_odd(row, line);
+		else if (!strncmp(line, JOB_NAMES_LINE, sizeof(JOB_NAMES_LINE) - 1))
+			skipped += !job_names_read(p->names, line);
 	}
 	free(text);
 	find_present(p);
@@ -549,6 +568,7 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
 	fputs(HEADER, f);
 	for (size_t i = 0; i < p->count; i++)
 		write_row(&p->row[i], f);
+	job_names_write(p->names, f);
 	if (fclose(f)) {
 		free(text);
 		return errmsg_set(err, "out of memory for the pair history");
@@ -558,32 +578,55 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
 	return rc;
 }
 
+int pairs_batch_read(struct pairs_batch *b, const char *path, struct errmsg *err)
+{
+	int bad = 0;
+
+	if (b->pairs)
+		return 0;
+	b->pairs = pairs_load(path, &bad, err);
+	if (!b->pairs)
+		return -1;
+	/* Lines that cannot be read are about to be lost; the history's reader has logged them. */
+	if (bad && journal_keep_damaged(path, err)) {
+		pairs_batch_forget(b);
+		return -1;
+	}
+	b->changed = bad;
+	return 0;
+}
+
 int pairs_batch_learn(struct pairs_batch *b, const char *path, const char *job, const char *partner,
 	double degradation, double seconds, long long now, struct errmsg *err)
 {
-	struct pairs *p = b->pairs;
-	int bad = 0, rc = 0;
-
-	if (!p)
-		p = pairs_load(path, &bad, err);
-	if (!p)
+	if (pairs_batch_read(b, path, err))
 		return -1;
-	/* Lines that cannot be read are about to be lost; the history's reader has logged them. */
-	if (bad)
-		rc = journal_keep_damaged(path, err);
-	if (!rc && pairs_learn(p, job, partner, degradation, seconds, now))
-		rc = errmsg_set(err, "cannot enter %s beside %s into the pair history: %s", job,
+	if (pairs_learn(b->pairs, job, partner, degradation, seconds, now))
+		return errmsg_set(err, "cannot enter %s beside %s into the pair history: %s", job,
 			partner, strerror(errno));
-	if (!rc)
-		b->pairs = p;
-	else if (!b->pairs)
-		pairs_free(p);
-	return rc;
+	b->changed = true;
+	return 0;
+}
+
+int pairs_batch_ran(struct pairs_batch *b, const char *path, unsigned int uid, const char *job_name,
+	const char *program, long long now, struct errmsg *err)
+{
+	int rc = pairs_batch_read(b, path, err);
+
+	if (rc)
+		return rc;
+	rc = job_names_ran(b->pairs->names, uid, job_name, program, now);
+	if (rc < 0)
+		return errmsg_set(err,
+			"cannot enter what %s of uid %u ran into the pair history: %s", job_name,
+			uid, strerror(errno));
+	b->changed |= rc;
+	return 0;
 }
 
 int pairs_batch_save(struct pairs_batch *b, const char *path, struct errmsg *err)
 {
-	if (b->pairs && pairs_save(b->pairs, path, err))
+	if (b->changed && pairs_save(b->pairs, path, err))
 		return -1;
 	pairs_batch_forget(b);
 	return 0;
@@ -592,7 +635,15 @@ int pairs_batch_save(struct pairs_batch *b, const char *path, struct errmsg *err
 void pairs_batch_forget(struct pairs_batch *b)
 {
 	pairs_free(b->pairs);
-	b->pairs = NULL;
+	*b = (struct pairs_batch){NULL};
+}
+
+char *pairs_plain(char *text)
+{
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '_';
+	return text;
 }
 
 char *pairs_class(
@@ -607,8 +658,5 @@ char *pairs_class(
 			named      ? class_name
 			: job_name ? job_name
 				   : "");
-	for (char *p = buf; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '_';
-	return buf;
+	return pairs_plain(buf);
 }

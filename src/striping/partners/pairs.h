@@ -13,6 +13,8 @@
 
 struct pairs;
 
+struct job_names;
+
 /* An empty history, or NULL with ENOMEM. */
 struct pairs *pairs_new(void);
 void pairs_free(struct pairs *p);
@@ -40,15 +42,24 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err);
 int pairs_learn(struct pairs *p, const char *job, const char *partner, double degradation,
 	double seconds, long long now);
 
+/* What jobs of which names have run (job_names.h), a part of the history. */
+const struct job_names *pairs_names(const struct pairs *p);
+
 /*
  * Observations on their way into the file: it is read with the first of them and written once with
  * all of them. All 0: there are none. One writer at a time: the settlement's worker. A file with
- * lines that cannot be read is kept as PATH.damaged. Both return 0, or -1 with err set; what cannot
- * be saved stays to be saved later.
+ * lines that cannot be read is kept as PATH.damaged. All return 0, or -1 with err set; what cannot
+ * be saved stays to be saved later. pairs_batch_read() reads the file where nothing waits, so that
+ * `pairs` has what is known.
  */
 struct pairs_batch {
 	struct pairs *pairs; /* NULL: nothing waits */
+	bool changed;        /* it is not as in the file */
 };
+int pairs_batch_read(struct pairs_batch *b, const char *path, struct errmsg *err);
+/* Notes what a job ran, see job_names_ran(). */
+int pairs_batch_ran(struct pairs_batch *b, const char *path, unsigned int uid, const char *job_name,
+	const char *program, long long now, struct errmsg *err);
 int pairs_batch_learn(struct pairs_batch *b, const char *path, const char *job, const char *partner,
 	double degradation, double seconds, long long now, struct errmsg *err);
 int pairs_batch_save(struct pairs_batch *b, const char *path, struct errmsg *err);
@@ -83,10 +94,14 @@ void pairs_each(const struct pairs *p, void (*fn)(const struct pairs_row *, void
 /* Mean over all known pairs, 0 for an empty history: the guess for an unknown pair. */
 double pairs_mean(const struct pairs *p);
 
+/* Makes bytes that would break the file's lines "_", in place. Returns text. */
+char *pairs_plain(char *text);
+
 /*
- * The class of a job in the history: UID/JOBNAME or, where the user gave a `class_name`, UID:CLASS.
- * With `shared`, a class of that name is everybody's, and is CLASS alone. Bytes that would break
- * the file's lines become "_". Returns buf, of PAIRS_CLASS_MAX bytes; longer names are cut.
+ * A class by names alone: UID/JOBNAME or, where the user gave a `class_name`, UID:CLASS. With
+ * `shared`, a class of that name is everybody's, and is CLASS alone. job_class() has the class of a
+ * job. Bytes that would break the file's lines become "_". Returns buf, of PAIRS_CLASS_MAX bytes;
+ * longer names are cut.
  */
 char *pairs_class(
 	const char *class_name, bool shared, unsigned int uid, const char *job_name, char *buf);

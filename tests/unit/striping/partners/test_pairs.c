@@ -352,7 +352,15 @@ static void survives_the_file(void **state)
 	assert_non_null(b.pairs);
 	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
 	assert_int_equal(pairs_batch_learn(&b, path, "7/lu", "", 0.1, 60, 1001, &err), -1);
+	/* Nothing is to be written. */
+	assert_false(b.changed);
+	unlink(path);
+	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
+	assert_int_equal(access(path, F_OK), -1);
 	assert_null(b.pairs);
+	assert_int_equal(pairs_batch_learn(&b, path, "7/lu", "8/cg x", 0.3, 60, 1001, &err), 0);
+	assert_int_equal(pairs_batch_learn(&b, path, "8/cg x", "7/lu", -0.01, 60, 1001, &err), 0);
+	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
 	p = pairs_load(path, &bad, &err);
 	assert_non_null(p);
 	assert_int_equal(bad, 0);
