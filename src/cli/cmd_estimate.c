@@ -36,7 +36,9 @@ struct run {
 };
 
 static const struct argp_option option_table[] = {
-	{"method", 'm', "NAME", 0, "robust (default) or thesis (its Algorithm 4)", 0},
+	{"method", 'm', "NAME", 0,
+		"robust (default), thesis (its Algorithm 4) or unfiltered (that without its filter)",
+		0},
 	CLI_JSON_OPTION, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -47,7 +49,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'm':
 		if (estimate_method_parse(arg, &o->method))
 			cli_usage_error(
-				"--method: \"%s\" is unknown: choose robust or thesis", arg);
+				"--method: \"%s\" is unknown: choose robust, thesis or unfiltered",
+				arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->file)
@@ -135,14 +138,14 @@ static int print_result(const struct run *run)
 			json_array_append_new(jobs, job_json(&run->jobs[i]));
 		return cli_print_json(json_pack("{s:o}", "jobs", jobs));
 	}
-	printf("%10s  %-7s %8s %8s  %11s  %s\n", "job", "method", "blocks", "used", "degradation",
+	printf("%10s  %-10s %8s %8s  %11s  %s\n", "job", "method", "blocks", "used", "degradation",
 		"95% interval");
 	for (size_t i = 0; i < run->count; i++) {
 		const struct job *job = &run->jobs[i];
 		struct est_result r;
 
 		estimator_result(job->estimator, &r);
-		printf("%10" PRIu32 "  %-7s %8" PRIu64 " %8" PRIu64, job->id,
+		printf("%10" PRIu32 "  %-10s %8" PRIu64 " %8" PRIu64, job->id,
 			estimate_method_name(estimator_method(job->estimator)), r.blocks, r.used);
 		if (isnan(r.degradation))
 			printf("  %11s\n", "unknown");

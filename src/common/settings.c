@@ -28,7 +28,7 @@
 #define LEDGER_PORT 6824
 
 static const char *const pause_names[] = {"auto", "sigstop", "freezer"};
-static const char *const method_names[] = {"robust", "thesis"};
+static const char *const method_names[] = {"robust", "thesis", "unfiltered"};
 static const char *const switch_names[] = {"no", "yes"};
 static const char *const turns_names[] = {"no", "limits", "yes"};
 static const char *const classes_names[] = {"own", "shared"};
@@ -325,9 +325,9 @@ static void format_ledger(
 #define DURATION(member) .parse = parse_duration, .format = format_duration, AT(member)
 #define PERCENT(member) .parse = parse_percent, .format = format_percent, AT(member)
 #define NUMBER(member) .parse = parse_int, .format = format_int, AT(member)
-#define CHOICE(member, all)                                                                        \
-	.parse = parse_choice, .format = format_choice, AT(member), .names = all,                  \
-	.count = COUNT(all)
+#define FIRST_OF(member, all, n)                                                                   \
+	.parse = parse_choice, .format = format_choice, AT(member), .names = all, .count = n
+#define CHOICE(member, all) FIRST_OF(member, all, COUNT(all))
 #define TEXT(member) AT(member), .max = sizeof(((struct poppa_settings *)0)->member)
 #define ITEMS(member, before)                                                                      \
 	.parse = add_item, .format = format_items, TEXT(member), .prefix = before
@@ -341,7 +341,7 @@ static const struct setting table[] = {
 	{"poppa_long_budget", "0.1%", PERCENT(long_budget)},
 	{"poppa_adaptive", "yes", CHOICE(adaptive, switch_names)},
 	{"poppa_overhead_max", "0.5%", PERCENT(overhead_max)},
-	{"poppa_method", "robust", CHOICE(method, method_names)},
+	{"poppa_method", "robust", FIRST_OF(method, method_names, ESTIMATE_UNFILTERED)},
 	{"poppa_pause", "auto", CHOICE(pause, pause_names)},
 	{"poppa_counter", "auto", CHOICE(counter, counter_backend_names)},
 	{"poppa_min_blocks", "10", NUMBER(min_blocks), .min = 2, .max = 1000000},

@@ -9,7 +9,8 @@
 #include "common/errmsg.h"
 
 enum pause_method { PAUSE_AUTO, PAUSE_SIGSTOP, PAUSE_FREEZER };
-enum estimate_method { ESTIMATE_ROBUST, ESTIMATE_THESIS };
+/* The last one is for comparison, in poppa estimate only: no price is made by it. */
+enum estimate_method { ESTIMATE_ROBUST, ESTIMATE_THESIS, ESTIMATE_UNFILTERED };
 /* Which partners may share a job's nodes, by their numbers of nodes. */
 enum stripe_match { MATCH_ANY, MATCH_EXACT, MATCH_WITHIN };
 /* Which jobs run in turn. */

@@ -55,6 +55,8 @@ near "without cycles: near the truth" "$(field "$OUT" 101 degradation)" "$(field
 } >"$log"
 runs "thesis by hand" 0 "$POPPA" estimate --method thesis --json "$log"
 like "thesis by hand: 1 - 1.005/1.25" "$OUT" '"blocks": 3, "used": 2, "degradation": 0.196,'
+runs "unfiltered by hand" 0 "$POPPA" estimate --method unfiltered --json "$log"
+like "unfiltered by hand: 1 - 3.06/3.75" "$OUT" '"method": "unfiltered", "blocks": 3, "used": 3, "degradation": 0.184,'
 
 runs "header only" 0 bash -c 'echo "$1" | "$2" estimate --json -' - "$header" "$POPPA"
 is "header only: no jobs" "$OUT" '{"jobs": []}'
@@ -88,5 +90,5 @@ like "a directory: says so" "$ERR" "Is a directory"
 runs "no file" 2 "$POPPA" estimate
 runs "two files" 2 "$POPPA" estimate a b
 runs "unknown method" 2 "$POPPA" estimate --method best x
-like "unknown method: offers others" "$ERR" '"best" is unknown: choose robust or thesis'
+like "unknown method: offers others" "$ERR" '"best" is unknown: choose robust, thesis or unfiltered'
 done_testing

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzzes the shutter log's reader, and both estimators with whatever blocks it delivers. */
+/* Fuzzes the shutter log's reader, and the estimators with whatever blocks it delivers. */
 #include <math.h>
 #include <stdio.h>
 
 #include "fuzz.h"
 #include "poppa/estimate/shutterlog.h"
 
-#define METHODS 2
+#define METHODS 3
 
 static void check_block(const struct est_block *b)
 {
@@ -63,8 +63,8 @@ static void check_result(const struct estimator *e)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct estimator *e[METHODS] = {
-		estimator_new(ESTIMATE_ROBUST, NULL), estimator_new(ESTIMATE_THESIS, NULL)};
+	struct estimator *e[METHODS] = {estimator_new(ESTIMATE_ROBUST, NULL),
+		estimator_new(ESTIMATE_THESIS, NULL), estimator_new(ESTIMATE_UNFILTERED, NULL)};
 	struct shutterlog_count count = {0, 0};
 	struct errmsg err = {""};
 	FILE *in;

@@ -10,7 +10,7 @@
 
 struct estimator {
 	enum estimate_method method;
-	struct thesis_state thesis;
+	struct thesis_state thesis;  /* of ESTIMATE_THESIS and ESTIMATE_UNFILTERED */
 	struct robust_state *robust; /* NULL unless method is ESTIMATE_ROBUST */
 };
 
@@ -54,9 +54,9 @@ bool estimator_add(struct estimator *e, const struct est_block *block)
 	safe.during_n = clamp_count(safe.during_n);
 	safe.beyond_n = clamp_count(safe.beyond_n);
 	safe.after_n = clamp_count(safe.after_n);
-	if (e->method == ESTIMATE_THESIS)
-		return thesis_add(&e->thesis, &safe);
-	return robust_add(e->robust, &safe);
+	if (e->robust)
+		return robust_add(e->robust, &safe);
+	return thesis_add(&e->thesis, &safe, e->method == ESTIMATE_THESIS);
 }
 
 int estimator_long_windows(const struct estimator *e)
@@ -76,17 +76,17 @@ uint64_t estimator_likelihood(const struct estimator *e, double likelihood[SLOW_
 
 void estimator_result(const struct estimator *e, struct est_result *out)
 {
-	if (e->method == ESTIMATE_THESIS)
-		thesis_result(&e->thesis, out);
-	else
+	if (e->robust)
 		robust_result(e->robust, out);
+	else
+		thesis_result(&e->thesis, out);
 }
 
 json_t *estimator_save(const struct estimator *e)
 {
 	return json_pack("{s:i, s:s, s:o}", "version", STATE_VERSION, "method",
 		estimate_method_name(e->method), "state",
-		e->method == ESTIMATE_THESIS ? thesis_save(&e->thesis) : robust_save(e->robust));
+		e->robust ? robust_save(e->robust) : thesis_save(&e->thesis));
 }
 
 struct estimator *estimator_load(const json_t *state)
@@ -101,8 +101,7 @@ struct estimator *estimator_load(const json_t *state)
 		estimate_method_parse(name, &method))
 		return NULL;
 	e = estimator_new(method, NULL);
-	if (e && (method == ESTIMATE_THESIS ? thesis_load(&e->thesis, inner)
-					    : robust_load(e->robust, inner))) {
+	if (e && (e->robust ? robust_load(e->robust, inner) : thesis_load(&e->thesis, inner))) {
 		estimator_free(e);
 		return NULL;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The functions of the two estimators, for estimator.c only. */
+/* The functions of the estimators, for estimator.c only. */
 #pragma once
 
 #include "poppa/estimate/estimator.h"
@@ -10,7 +10,9 @@ struct thesis_state {
 	double sum_co, sum_solo, sum_co2, sum_solo2, sum_cross;
 };
 
-bool thesis_add(struct thesis_state *t, const struct est_block *block);
+/* Without the filter every block counts that has a rate on either side (the thesis, equations 3.7
+ * and 3.8); with it, those that Algorithm 4 keeps. */
+bool thesis_add(struct thesis_state *t, const struct est_block *block, bool filter);
 void thesis_result(const struct thesis_state *t, struct est_result *out);
 json_t *thesis_save(const struct thesis_state *t);
 int thesis_load(struct thesis_state *t, const json_t *json);

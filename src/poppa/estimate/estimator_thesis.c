@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Algorithm 4 of the thesis: filtered ratio of sums. */
+/* Algorithm 4 of the thesis, a filtered ratio of sums, and the same without its filter. */
 #include <math.h>
 
 #include "poppa/estimate/blockrate.h"
@@ -31,7 +31,7 @@ static double mean_rate(const struct est_window *w, int n, bool cycles)
 	return count ? sum / count : NAN;
 }
 
-bool thesis_add(struct thesis_state *t, const struct est_block *block)
+bool thesis_add(struct thesis_state *t, const struct est_block *block, bool filter)
 {
 	bool cycles = blockrate_has_cycles(block);
 	double before = mean_rate(block->before, block->before_n, cycles);
@@ -40,8 +40,9 @@ bool thesis_add(struct thesis_state *t, const struct est_block *block)
 	double co = 0.5 * (before + after);
 
 	t->blocks++;
-	/* A mean that is missing is NAN, so its comparisons are false. */
-	if (!(fabs(before - after) < THESIS_DELTA) || !(before < during) || !(after < during))
+	if (isnan(co) || isnan(during))
+		return false;
+	if (filter && (fabs(before - after) >= THESIS_DELTA || before >= during || after >= during))
 		return false;
 	t->used++;
 	t->sum_co += co;

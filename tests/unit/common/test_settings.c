@@ -84,6 +84,8 @@ static void settings_name_what_is_wrong(void **state)
 		{"poppa_period=1ms", "poppa_period"},
 		{"poppa_shutter=2s", "poppa_shutter"},
 		{"poppa_pause=kill", "freezer"},
+		/* poppa estimate alone has it. */
+		{"poppa_method=unfiltered", "thesis"},
 		{"poppa_long=yes", "auto, off"},
 		{"poppa_long=0", "auto, off"},
 		{"poppa_long=2s", "1ms to 1s"},

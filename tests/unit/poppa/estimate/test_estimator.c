@@ -66,6 +66,27 @@ static void thesis_is_algorithm_4(void **state)
 	estimator_free(e);
 }
 
+static void unfiltered_takes_every_whole_block(void **state)
+{
+	/* Of these Algorithm 4 takes the first one alone. */
+	struct est_block rows[] = {plain_block(4, 1.00, 1.25, 1.02),
+		plain_block(4, 1.00, 1.25, 1.30), plain_block(4, 1.00, 0.90, 1.00),
+		plain_block(4, 1.00, 1.25, 1.00)};
+	struct estimator *e = estimator_new(ESTIMATE_UNFILTERED, NULL);
+	struct est_result r;
+
+	(void)state;
+	/* There is no rate after the last one. */
+	rows[3].after_n = 0;
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(estimator_add(e, &rows[i]), i < 3);
+	estimator_result(e, &r);
+	assert_int_equal(r.blocks, 4);
+	assert_int_equal(r.used, 3);
+	assert_float_equal(r.degradation, 1 - (1.01 + 1.15 + 1.00) / (1.25 + 1.25 + 0.90), 1e-12);
+	estimator_free(e);
+}
+
 static void thesis_without_cycles_uses_time(void **state)
 {
 	struct est_block b = plain_block(2, 1, 2, 1);
@@ -230,7 +251,7 @@ static void checkpoints_are_exact(void **state)
 	(void)state;
 	gen_defaults(&spec);
 	spec.length_s = 60;
-	for (enum estimate_method m = ESTIMATE_ROBUST; m <= ESTIMATE_THESIS; m++) {
+	for (enum estimate_method m = ESTIMATE_ROBUST; m <= ESTIMATE_UNFILTERED; m++) {
 		struct gen *g = gen_new(&spec);
 		struct estimator *whole = estimator_new(m, NULL), *part = estimator_new(m, NULL);
 		struct est_block block[GEN_MAX_JOBS];
@@ -638,6 +659,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thesis_is_algorithm_4),
+		cmocka_unit_test(unfiltered_takes_every_whole_block),
 		cmocka_unit_test(thesis_without_cycles_uses_time),
 		cmocka_unit_test(robust_is_exact_without_noise),
 		cmocka_unit_test(robust_takes_off_what_was_lent),
