@@ -162,6 +162,8 @@ def main():
         check("cost: what costs more than the limit is not met", verdicts == ["NOT MET"] * 2 and not missed)
         text, verdicts, missed = run(bench_pairs, directory)
         check("pairs: all cells, and the better estimate", verdicts == ["met"] * 2)
+        check("pairs: prices of the practice, poppad and the oracle",
+              text.count(" 167 / 60 ") == 36 and text.count("| 166.7 (166.7 to 166.7) | 60.0 (60.0 to 60.0) | 60.0 (60.0 to 60.0) |") == 7)
         plots = not missed
         check("pairs: nothing is missing but plots without gnuplot",
               all("gnuplot" in m for m in missed) and ("(pairs-error.svg)" in text) == plots)
