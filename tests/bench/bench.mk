@@ -17,6 +17,7 @@ EXTRA_DIST += tests/integration/43-cost.t \
 	tests/bench/bench_ledger.py \
 	tests/bench/run \
 	tests/bench/bench.py \
+	tests/bench/bench_ch2.py \
 	tests/bench/bench_cost.py \
 	tests/bench/bench_idle.py \
 	tests/bench/bench_loop.py \
@@ -30,6 +31,7 @@ EXTRA_DIST += tests/integration/43-cost.t \
 	tests/bench/cluster.py \
 	tests/bench/made_up.py \
 	tests/unit/scenario/test_bench.sh \
+	tests/bench/throughput.py \
 	tests/bench/report.py
 TESTS += tests/unit/scenario/test_bench.sh
 # All results that there are.

@@ -243,9 +243,10 @@ class Cluster:
 
     # --- jobs ---
 
-    def submit(self, program):
+    def submit(self, program, *options):
+        """options: of sbatch; one task on a lane without any."""
         out = run(os.path.join(SANDBOX_SCRIPTS, "env"), "-u", "poppa-demo", "sbatch", "--parsable",
-                  "--colocate", "-N1", "-n1", "-p", "real", "-o", "/dev/null", "--wrap",
+                  *(options or ("--colocate", "-n1")), "-N1", "-p", "real", "-o", "/dev/null", "--wrap",
                   program.command)
         return Job(program, int(out.split(";")[0]))
 
@@ -269,6 +270,13 @@ class Cluster:
         state = run("squeue", "-h", "-j", str(job.id), "-o", "%T", check=False).strip()
         return state not in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED")
 
+    def end(self, jobs):
+        for j in jobs:
+            run("scancel", str(j.id), check=False)
+        for j in jobs:
+            with contextlib.suppress(Failed):
+                wait_until(40, "job %d ends" % j.id, lambda j=j: self.ended(j))
+
     @contextlib.contextmanager
     def pair(self, first, second):
         """Two jobs side by side on the real node, found and counted by poppad."""
@@ -282,11 +290,7 @@ class Cluster:
                        lambda: self.measured(jobs))
             yield jobs
         finally:
-            for j in jobs:
-                run("scancel", str(j.id), check=False)
-            for j in jobs:
-                with contextlib.suppress(Failed):
-                    wait_until(40, "job %d ends" % j.id, lambda j=j: self.ended(j))
+            self.end(jobs)
             with contextlib.suppress(OSError):
                 os.unlink(self.line)
 
@@ -311,7 +315,7 @@ class Cluster:
 
     def trace(self, jobs, seconds):
         """[(ns, progress of each job)] of every 10 ms."""
-        path = os.path.join(self.tmp, "trace.csv")
+        path = os.path.join(self.tmp, "trace-%d.csv" % jobs[0].id)
         command = [os.path.join(self.workloads, "cost"), "--trace", path, "--for",
                    "%dms" % (1000 * seconds)]
         for j in jobs:

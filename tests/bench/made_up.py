@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 
+import bench_ch2
 import bench_cost
 import bench_long
 import bench_model
@@ -18,6 +19,7 @@ import bench_turns
 import blockcost
 import cluster
 import report
+import throughput
 
 MS = 1000000
 TRUE = 0.4       # degradation of programs that contend
@@ -120,6 +122,36 @@ class MadeUp(cluster.Cluster):
                 "ci95": [-0.008, 0.01]}
 
 
+class MadeUpNode:
+    """Alone on a lane a rank is as fast as TRUE allows, beside another program at half of that gain, beside its own kind as compact."""
+
+    def __init__(self, cluster):
+        self.broken, self.begun = cluster.broken, 0
+        self.ranks, self.lane_ranks, self.matrix_order = 2, 1, 1
+        self.power = throughput.Power("/nonexistent")
+
+    def programs(self):
+        return [throughput.Kind("program %d" % n, "p", None, None) for n in range(6)]
+
+    @contextlib.contextmanager
+    def job(self, kind, where):
+        self.begun += 1
+        if self.begun in self.broken:
+            raise cluster.Failed("this job does not start")
+        yield throughput.Placed(cluster.Job(kind, self.begun), 1, where, None)
+
+    def compact(self, kind):
+        return self.job(kind, "compact")
+
+    def lane(self, kind):
+        return self.job(kind, "lane")
+
+    def rates(self, jobs, seconds):
+        names = [j.program.name for j in jobs]
+        gain = 0 if jobs[0].shared == "compact" or names[1:] == names[:1] else TRUE / len(jobs)
+        return [1000 * (1 + gain)] * len(jobs), None
+
+
 def turns_of(side_s, turns_s):
     """The trace of a pair that is side by side and then takes turns of half a second."""
     rows, made = [], [0, 0]
@@ -128,6 +160,21 @@ def turns_of(side_s, turns_s):
         runs = n // 50 % 2 if n >= side_s * 100 else None
         made = [m + (10000 * (1 - TRUE) if runs is None else 10000 * (runs == i)) for i, m in enumerate(made)]
     return rows
+
+
+def energy_of_pairs():
+    """What a pair of 120 W does for 100 W of each compact job; and the watts of a counter that has begun again."""
+    found = bench_ch2.Found()
+    for name, where, rate, watts in (("a", "compact", 10, 100), ("b", "compact", 10, 100), ("a", "b", 15, 120), ("b", "a", 15, 120)):
+        found.add([name], [where], [rate], watts)
+    with tempfile.TemporaryDirectory() as root:
+        zone = os.path.join(root, "intel-rapl:0")
+        os.mkdir(zone)
+        for name, value in (("energy_uj", 1500000), ("max_energy_range_uj", 2000000)):
+            with open(os.path.join(zone, name), "w") as f:
+                f.write(str(value))
+        power = throughput.Power(root)
+        return [round(found.see("a", "b"), 6), power.watts([(0, 1000000)], [(2, 1500000)]) + power.watts([(0, 1500000)], [(1, 500000)])]
 
 
 def run(bench, directory, broken=(), choice=0):
@@ -145,6 +192,7 @@ def run(bench, directory, broken=(), choice=0):
 
 def main():
     time.sleep = lambda seconds: None
+    throughput.Node = MadeUpNode
     made_up = MadeUp()
     costs, pace = blockcost.of_jobs(made_up.trace([1, 2], 80), made_up.blocks(0, 1 << 62))
     expected = made_up.shutter / 2 / 1000 * pace
@@ -186,6 +234,15 @@ def main():
         text, verdicts, missed = run(bench_long, directory)
         check("long: poppad with long blocks and without", verdicts == ["met"] * 3 and
               text.count("| 0.400 (0.390 to 0.410) | 0.350 (0.340 to 0.360) |") == 11)
+        text, verdicts, missed = run(bench_ch2, directory)
+        check("ch2: gains against compact of all cells", verdicts == ["met"] * 3 and
+              text.count("| 40.0 | 20.0 | 0.0 |") == 7 and "(AVG2) 20.0 %" in text and "programs make 20.0 % more" in text and "no readable /nonexistent" in text)
+        # The second compact job, and the first one alone on a lane.
+        text, verdicts, missed = run(bench_ch2, directory, (2, 7))
+        check("ch2: what fails in one round is there from the others", verdicts == ["met"] * 3)
+        text, verdicts, missed = run(bench_ch2, directory, range(2, 1000, 3))
+        check("ch2: what never runs is named", verdicts[1] == "NOT MET" and any("program" in m for m in missed))
+        check("ch2: energy of pairs", energy_of_pairs() == [0.25, 1.25])
         blanks = []
         for name in os.listdir(directory):
             with open(os.path.join(directory, name)) as f:
