@@ -9,6 +9,7 @@ poppa_SOURCES = \
 poppa_LDADD = \
 	libtopology.la \
 	libpartners.la \
+	libreuse.la \
 	libsubmit.la \
 	liblanes.la \
 	libbill.la \
@@ -30,3 +31,4 @@ include src/cli/live/local.mk
 include src/cli/doctor/local.mk
 include src/cli/bills/local.mk
 include src/cli/partners/local.mk
+include src/cli/profile/local.mk

@@ -36,6 +36,8 @@ completes "jobs of an option" "12" settle --job 12
 touch "$TAP_DIR/shutters.csv"
 completes "a file for a copy of the ledger" "$TAP_DIR/shutters.csv" ledger backup "$TAP_DIR/shut"
 completes "files" "$TAP_DIR/shutters.csv" estimate "$TAP_DIR/shut"
+completes "a program to profile" "completes" profile -o x -- completes
+completes "options of a program's command" "--compare" profile --comp
 completes "files of an option" "$TAP_DIR/shutters.csv" metrics --output "$TAP_DIR/shut"
 COMP_WORDS=("$POPPA" "")
 COMP_CWORD=1

@@ -42,6 +42,12 @@ documented() {
 documented lanes "$("$POPPA" lanes --topology "pack:2 core:4 pu:1" --json)"
 documented pairs "$(printf "1/a\t1/b\t0.1\t1000\t5\t1790000000\n" >"$TAP_DIR/pairs" && "$POPPA" pairs --history "$TAP_DIR/pairs" --json)"
 documented plan "$(printf "1/a\n1/b 2\n" | "$POPPA" plan --history "$TAP_DIR/pairs" --json)"
+if command -v valgrind >/dev/null; then
+	documented profile "$("$POPPA" profile --json -o "$TAP_DIR/reuse" -- true)"
+	documented "profile --compare" "$("$POPPA" profile --json --compare --lanes 1 "$TAP_DIR/reuse")"
+else
+	skip "valgrind is not installed" "poppa.1 has the JSON members of profile"
+fi
 documented price "$("$POPPA" price --raw 1 --degradation 0.1 --json)"
 documented overhead "$("$POPPA" overhead -n 2 -s 3200us -p 200ms --json)"
 printf 'block,job,task,region,k,start_ns,dur_ns,progress,cycles\n' >"$TAP_DIR/log.csv"

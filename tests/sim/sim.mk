@@ -30,4 +30,9 @@ tests_sim_simulate_SOURCES = tests/sim/simulate.c \
 	tests/sim/options.c tests/sim/options.h \
 	tests/sim/output.c tests/sim/output.h
 tests_sim_simulate_LDADD = $(SIM_LIBS)
-EXTRA_DIST += tests/sim/evidence tests/sim/run tests/sim/slips docs/simulator.md
+noinst_PROGRAMS += tests/sim/balance/balance
+tests_sim_balance_balance_SOURCES = tests/sim/balance/balance.c \
+	tests/sim/balance/chip.c tests/sim/balance/chip.h \
+	tests/sim/balance/program.c tests/sim/balance/program.h
+tests_sim_balance_balance_LDADD = libsim.la libreuse.la libpoppacommon.la -lm
+EXTRA_DIST += tests/sim/balance-set tests/sim/evidence tests/sim/run tests/sim/slips docs/simulator.md

@@ -15,7 +15,7 @@
 # - pause_sigstop: test_pause
 # - shutter_block: test_shutter
 
-UNIT_LIBS = libbill.la libsettle.la libledger.la libtopology.la libpartners.la libsubmit.la liblanes.la \
+UNIT_LIBS = libbill.la libsettle.la libledger.la libtopology.la libpartners.la libreuse.la libsubmit.la liblanes.la \
 	$(POPPAD_LIBS) libheartbeat.la
 TEST_LDADD = $(UNIT_LIBS) $(CMOCKA_LIBS) -lm
 LDADD = $(TEST_LDADD)
@@ -64,6 +64,11 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_partner \
 	tests/unit/striping/partners/test_partner_times \
 	tests/unit/striping/partners/test_separation \
+	tests/unit/striping/reuse/test_balance_set \
+	tests/unit/striping/reuse/test_forecast \
+	tests/unit/striping/reuse/test_histogram \
+	tests/unit/striping/reuse/test_miss_rate \
+	tests/unit/striping/reuse/test_sampler \
 	tests/unit/sim/test_backfill \
 	tests/unit/sim/policy/test_assign \
 	tests/unit/sim/world/test_matrix \
@@ -228,7 +233,8 @@ EXTRA_DIST += tests/unit/common/policy_of.h tests/unit/poppa/counter/closer_end.
 	tests/unit/poppa/counter/group_reads.h tests/unit/poppa/noisy_block.h \
 	tests/unit/poppa/spool_in_tmp.h tests/unit/poppa/waiting_process.h tests/unit/sim/world/text_file.h \
 	tests/unit/striping/partners/three_classes.h \
-	tests/unit/striping/partners/two_that_fight.h
+	tests/unit/striping/partners/two_that_fight.h \
+	tests/unit/striping/reuse/histograms.h
 tests_unit_common_test_askers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_now
 tests_unit_common_test_clock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_poppa_counter_test_background_close_LDFLAGS = \

@@ -25,6 +25,7 @@ enum cli_exit { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 2 };
 	COMMAND(pairs, "what kinds of jobs cost each other, measured and expected") \
 	COMMAND(plan, "who of a list of jobs would share nodes, and what that brings") \
 	COMMAND(price, "what a co-located job is charged") \
+	COMMAND(profile, "how a program uses caches, and which programs suit one") \
 	COMMAND(report, "what co-located jobs were charged, and what they cost each other") \
 	COMMAND(settle, "give a settled job another price") \
 	COMMAND(status, "what this node's poppad does now") \

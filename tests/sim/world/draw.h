@@ -7,18 +7,21 @@
 
 /* What a number is for: numbers of two purposes have nothing in common. */
 enum draw_purpose {
-	DRAW_ROW,      /* the matrix row of a class */
-	DRAW_CLASS,    /* the class of a job of a trace that has none */
-	DRAW_CAP,      /* whether a job has a limit for its degradation */
-	DRAW_REQUEUE,  /* whether a job is requeued */
-	DRAW_WHEN,     /* and when */
-	DRAW_RUN,      /* how a run of a pair differs from the matrix */
-	DRAW_MEASURE,  /* how a measured degradation differs from the true one */
-	DRAW_BLOCK,    /* the same of one block */
-	DRAW_PARTNER,  /* which partner */
-	DRAW_MATRIX,   /* where a cell of the matrix goes to */
-	DRAW_DRIFTS,   /* whether a class drifts */
-	DRAW_DRIFT_ROW /* and where to */
+	DRAW_ROW,       /* the matrix row of a class */
+	DRAW_CLASS,     /* the class of a job of a trace that has none */
+	DRAW_CAP,       /* whether a job has a limit for its degradation */
+	DRAW_REQUEUE,   /* whether a job is requeued */
+	DRAW_WHEN,      /* and when */
+	DRAW_RUN,       /* how a run of a pair differs from the matrix */
+	DRAW_MEASURE,   /* how a measured degradation differs from the true one */
+	DRAW_BLOCK,     /* the same of one block */
+	DRAW_PARTNER,   /* which partner */
+	DRAW_MATRIX,    /* where a cell of the matrix goes to */
+	DRAW_DRIFTS,    /* whether a class drifts */
+	DRAW_DRIFT_ROW, /* and where to */
+	DRAW_REFERENCE, /* which line a made-up program refers to */
+	DRAW_REPLACED,  /* which line a cache gives up */
+	DRAW_PAGE       /* where in memory a page lies */
 };
 
 /* 64 bits, the same for the same four numbers (SplitMix64 over them). */

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Reuse distances: what caches programs need, and which of them suit one cache.
+noinst_LTLIBRARIES += libreuse.la
+libreuse_la_SOURCES = \
+	src/striping/reuse/balance_set.c src/striping/reuse/balance_set.h \
+	src/striping/reuse/forecast.c src/striping/reuse/forecast.h \
+	src/striping/reuse/histogram.c src/striping/reuse/histogram.h \
+	src/striping/reuse/miss_rate.c src/striping/reuse/miss_rate.h \
+	src/striping/reuse/sampler.c src/striping/reuse/sampler.h
+libreuse_la_LIBADD = -lm

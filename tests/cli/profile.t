@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# poppa profile: the histogram of a program whose reuse distances are known, which programs suit one cache, and errors.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+: "${POPPA:?is the program to test}" "${WALK:?is the program to profile}"
+needs jq valgrind
+
+lines=3000 times=40
+words='walking,the walk'"'"'s own words'
+
+runs "profile" 0 "$POPPA" profile -o "$TAP_DIR/small" -- "$WALK" $lines $times
+is "the program's output is untouched, and there is no other" "$OUT,$ERR" "$words"
+runs "as text" 0 "$POPPA" profile -- "$WALK" $lines $times
+# Addresses differ from run to run, and with them what shares a line.
+is "without --output it is on standard output, behind the program's" "$(sed '1d; s/[=:].*//' <<<"$OUT" | head -n 6)" \
+	"$(sed 's/[=:].*//' "$TAP_DIR/small" | head -n 6)"
+is "at most 20 buckets" "$([ "$(grep -c ^Bucket "$TAP_DIR/small")" -le 20 ] && echo yes)" yes
+runs "as JSON" 0 "$POPPA" profile --json -- "$WALK" $lines $times
+json=$(sed 1d <<<"$OUT")
+# A compiler that does not optimise has references of its own between two lines of the walk.
+is "nearly all of the walk comes again when it has seen the other lines" \
+	"$(jq "[.buckets[] | select(.from >= 2048 and .from < 32768) | .references] | add >= $lines * ($times - 1)" <<<"$json")" true
+is "which is more than at any other distance, but for the shortest" \
+	"$(jq '[.buckets[] | select(.from > 0)] | max_by(.references) | .from >= 2048 and .from < 32768' <<<"$json")" true
+is "its first round is cold" "$(jq ".cold >= $lines and .cold < $lines * 3" <<<"$json")" true
+is "all references are there" "$(jq '([.buckets[].references] | add) + .cold == .references' <<<"$json")" true
+is "instructions are, too" "$(jq ".instructions > .references" <<<"$json")" true
+
+runs "more lines than are watched" 0 "$POPPA" profile -o "$TAP_DIR/large" -- "$WALK" 200000 3
+runs "--references" 0 "$POPPA" profile --references 200000 --json -o "$TAP_DIR/part" -- "$WALK" $lines 1000000
+is "so many are counted, and the program does not go on" "$(sed -n '$p' <<<"$OUT" | jq .references)" 200000
+
+runs "compare" 0 "$POPPA" profile --compare --cache 512 --json "$TAP_DIR/small" "$TAP_DIR/large" "$TAP_DIR/part"
+is "all pairs are there, the best one first" \
+	"$(jq '(.groups | length) == 3 and (.groups | map(.comb) | . == sort) and .threshold <= .groups[2].comb' <<<"$OUT")" true
+is "those that fit are the best" "$(jq -c '.groups[0].files | map(split("/") | last)' <<<"$OUT")" '["small","part"]'
+is "nobody is faster beside others" "$(jq '[.groups[].speed[] | . > 0 and . < 1.001] | all' <<<"$OUT")" true
+is "a program in a larger cache misses less" "$(jq '.programs | map(.alone) | .[0] < .[1]' <<<"$OUT")" true
+runs "three lanes" 0 "$POPPA" profile --compare --lanes 3 "$TAP_DIR/small" "$TAP_DIR/large" "$TAP_DIR/part"
+like "a table" "$OUT" 'COMB +AVG +PROGRAMS AND THEIR SPEEDS'
+
+# refuses NAME STATUS REGEX OPTION...: one line on stderr.
+refuses() {
+	runs "$1" "$2" "$POPPA" profile "${@:4}"
+	like "$1: says what is wrong" "$ERR" "^poppa profile: .*$3"
+	is "$1: in one line" "$(wc -l <<<"$ERR")" 1
+}
+refuses "no program" 2 'Name it after --'
+refuses "a program that is not there" 1 'none-such is not in PATH' -- none-such
+refuses "a file that is none" 1 "$TAP_DIR/small is no program" -- "$TAP_DIR/small"
+refuses "a program that fails" 1 'false failed with exit status 1' -- false
+refuses "one that is ended" 1 'ended by signal 9' -- sh -c 'kill -9 $$'
+refuses "a folder that is not there" 1 "--output: .*$TAP_DIR/none/x" -o "$TAP_DIR/none/x" -- true
+refuses "too few references" 2 '--references' -n 0 -- true
+refuses "compare and run" 2 'leave --output and --references out' --compare -o x -- "$TAP_DIR/small"
+refuses "compare nothing" 2 'which histograms' --compare
+refuses "one program on two lanes" 1 'groups of 2 out of 1' --compare "$TAP_DIR/small"
+refuses "no file" 1 "$TAP_DIR/none" --compare "$TAP_DIR/none" "$TAP_DIR/small"
+echo "Line=32" >"$TAP_DIR/bad"
+refuses "a bad file" 1 "$TAP_DIR/bad, line 1: .*64 bytes" --compare "$TAP_DIR/bad" "$TAP_DIR/small"
+head -c 100000 /dev/zero >"$TAP_DIR/long"
+refuses "a file that is too long" 1 "$TAP_DIR/long" --compare "$TAP_DIR/long" "$TAP_DIR/small"
+mkdir "$TAP_DIR/bin"
+without=$(PATH=$TAP_DIR/bin "$POPPA" profile -- "$WALK" 1 1 2>&1)
+is "without valgrind the package is named" "$without" \
+	"poppa profile: valgrind is not in PATH: install the package valgrind"
+done_testing
