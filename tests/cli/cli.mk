@@ -9,7 +9,7 @@ AM_TESTS_ENVIRONMENT = POPPA='$(abs_top_builddir)/poppa'; export POPPA; \
 	SIMULATE='$(abs_top_builddir)/tests/sim/simulate'; export SIMULATE; \
 	WALK='$(abs_top_builddir)/tests/cli/walk'; export WALK; \
 	SHUTTERLOG_GEN='$(abs_top_builddir)/tests/gen/shutterlog_gen'; export SHUTTERLOG_GEN;
-EXTRA_DIST += $(CLI_TESTS) tests/cli/answers tests/cli/bills.txt tests/cli/page_check.py tests/gen/bills_gen tests/cli/on-terminal tests/cli/status.json tests/cli/lib.sh
+EXTRA_DIST += $(CLI_TESTS) tests/cli/answers tests/cli/bills.txt tests/cli/plain_runs.txt tests/cli/page_check.py tests/gen/bills_gen tests/cli/on-terminal tests/cli/status.json tests/cli/lib.sh
 
 # What tests/cli/profile.t walks under Valgrind, which runs no program of AddressSanitizer's.
 noinst_PROGRAMS += tests/cli/walk

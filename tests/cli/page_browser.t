@@ -83,13 +83,13 @@ judge() {
 	cmp_num "$1: the page itself need not be scrolled sideways" "$(jq .page <<<"$2")" '<=' "$(jq .width <<<"$2")"
 	is "$1: tables, plots and regions have names" "$(jq .unnamed <<<"$2")" 0
 	cmp_num "$1: long names leave the map of pairs its shape (in lines)" "$(jq '.tallest / .line' <<<"$2")" '<=' 5
-	is "$1: each plot says what its axes are" "$(jq -c .axes <<<"$2")" '[2,1]'
+	like "$1: each plot says what its axes are" "$(jq -c .axes <<<"$2")" '^\[2,1(,1)?\]$'
 }
 
 "$here/../gen/bills_gen" 600 >"$tmp/many.txt"
 "$here/../gen/bills_gen" 400 long >"$tmp/long.txt"
 head -n 2 "$here/bills.txt" >"$tmp/one.txt"
-for what in "many user $tmp/many.txt" "few job $here/bills.txt" "long program $tmp/long.txt" "one user $tmp/one.txt"; do
+for what in "many user $tmp/many.txt" "few job $here/bills.txt" "long program $tmp/long.txt" "one user $tmp/one.txt" "plain job $here/plain_runs.txt"; do
 	read -r name by rows <<<"$what"
 	page=$tmp/$name.html
 	"$POPPA" report --input "$rows" --by "$by" --html "$page" || fail "$name: a page is written"

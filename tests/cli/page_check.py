@@ -78,6 +78,12 @@ def check_colours(name, css):
     heat = re.findall(r"\.h(\d)\{background:(#\w+);color:(#\w+)\}", css)
     if len(heat) != 7:
         faults.append(f"{name}: {len(heat)} colours of the map")
+    shades = re.findall(r"\.(loss\d|even|gain\d)\{fill:(#\w+)", css)
+    if len(shades) != 6:
+        faults.append(f"{name}: {len(shades)} shades of gains")
+    for shade, ground in shades:
+        if contrast(v["fg"], ground) < 4.5:
+            faults.append(f"{name}: text on {shade} {contrast(v['fg'], ground):.2f}")
     for level, ground, text in heat:
         if contrast(text, ground) < 4.5:
             faults.append(f"{name}: h{level} {contrast(text, ground):.2f}")
@@ -96,7 +102,7 @@ faults += ["a table without a caption" for n in page.names if not n]
 if re.search(r"(https?:)?//|@import|url\(", page.style):
     faults.append("the style needs the network")
 dark = "".join(re.findall(r"prefers-color-scheme:dark\)\{(.*?\})\}", page.style))
-light = page.style.split("@media screen", 1)[0] + "".join(re.findall(r"(?<!\{)\.h\d\{[^}]*\}", re.sub(
+light = page.style.split("@media screen", 1)[0] + "".join(re.findall(r"(?<!\{)\.(?:h\d|loss\d|even|gain\d)\{[^}]*\}", re.sub(
     r"@media screen and \(prefers-color-scheme:dark\)\{.*?\}\}", "", page.style)))
 check_colours("light", light)
 check_colours("dark", dark)

@@ -54,7 +54,69 @@ runs "by job, text" 0 "$POPPA" report --input "$rows" --by job
 like "by job: why a job has no discount" "$OUT" $'\n''20 +ada +short .* too-few-blocks'
 is "no control characters" "$(LC_ALL=C tr -d '\n\40-\176' <<<"$OUT" | wc -c)" 0
 runs "many, text" 0 "$POPPA" report --input "$TAP_DIR/many.txt" --by program
-like "against compact runs" "$OUT" 'Against the compact runs of [0-9]+ pairs?: STP 0\.9[0-9]+, SEE 1\.[0-9]+'
+like "against plain runs" "$OUT" 'Against plain runs, [0-9]+ pairs made in the time that they shared: STP 0\.[89][0-9]+, SEE 1\.[0-9]+\.'
+
+# Against plain runs: by hand from plain_runs.txt, in which md-1 takes 500 s and md-7 to md-12 took 560 s at the median.
+plain=$here/plain_runs.txt
+runs "plain runs, by job" 0 "$POPPA" report --input "$plain" --by job
+like "plain runs: what a job made" "$OUT" $'\n''101 +root +md-1 .* 1\.120  priced'
+like "plain runs: one that is uncertain" "$OUT" $'\n''105 +root +wx .* 1\.100[?] priced'
+like "plain runs: one that cannot be compared" "$OUT" $'\n''104 +root +new .* -  priced'
+like "plain runs: a pair, without its energy" "$OUT" 'Against plain runs, 2 pairs made in the time that they shared: STP 1\.1[0-9]+, SEE -\.'
+like "plain runs: why others have no figure" "$OUT" 'No certain figure against plain runs: apart \(1 job\), one-run \(1 job\), part-of-nodes \(1 job\), no-run \(1 job\), other-cpus \(1 job\), not-completed \(1 job\)'
+runs "plain runs, --json" 0 "$POPPA" report --input "$plain" --by job --json
+is "plain runs: the evidence" "$(jq -c '.groups[] | select(.job == 101) | .compact | [.progress, .plain_runs, .plain_s, (.apart * 1000 | round), .doubt]' <<<"$OUT")" '[1.12,3,560,27,""]'
+is "plain runs: no figure, and why" "$(jq -c '[.groups[] | select(.job == 109 or .job == 110) | .compact | [.progress, .doubt]]' <<<"$OUT")" '[[null,"not-completed"],[null,"other-cpus"]]'
+# (1.12 + 1.10 * 0.88 / 0.90) / 2: the second one was alone for a sixth of its time.
+is "plain runs: a pair in the time that it shared" "$(jq -c '[.gains.list[] | select(.class == "root/cfd" and .beside == "root/md-1") | (.measured * 10000 | round), .pairs, .expected]' <<<"$OUT")" '[10978,1,null]'
+is "plain runs: an uncertain pair stands apart" "$(jq -c '[.gains.list[] | select(.beside == "root:weather") | .measured, .uncertain, .uncertain_pairs]' <<<"$OUT")" '[null,1.375,1]'
+is "plain runs: sums leave it out" "$(jq -c '[.total.compared, .compact.pairs, .compact.unsure]' <<<"$OUT")" '[7,2,1]'
+runs "plain runs, csv" 0 "$POPPA" report --input "$plain" --by job --csv
+like "plain runs, csv: columns" "$OUT" ',charged,progress,plain_runs,apart,doubt,degradation,'
+like "plain runs, csv: a job" "$OUT" ',1000,1000,1\.12,3,0\.0267857,,0\.1,'
+
+# What is expected comes from a pair history, of which the file's owner sees all.
+history=$TAP_DIR/poppa_pairs
+while read -r class beside d; do
+	printf '%s\t%s\t%s\t40000\t20\t1790000000\t20\t%s\t0.0001\n' "$class" "$beside" "$d" "$d"
+done >"$history" <<-END
+	0/md-1 0/cfd 0.1
+	0/cfd 0/md-1 0.2
+	0/md-1 0/md-1 0.3
+	0/cfd 0/cfd 0.4
+	0:weather 0/cfd 0.2
+	0/cfd 0:weather 0.2
+	4000000000/<i>&' 0/cfd 0.2
+END
+runs "expected" 0 "$POPPA" report --input "$plain" --history "$history" --json
+is "expected: beside what was measured" "$(jq -c '[.gains.list[] | select(.class == "root/cfd" and .beside == "root/md-1") | (.measured * 100 | round), (.expected > 1.1)]' <<<"$OUT")" '[110,true]'
+is "expected: of the class of --colocate" "$(jq -c '[.gains.list[] | select(.class == "root/cfd" and .beside == "root:weather") | .uncertain, (.expected > 1)]' <<<"$OUT")" '[1.375,true]'
+is "expected: of a class that no bill has" "$(jq -c '[.gains.list[] | select(.class == "root/cfd" and (.beside | startswith("4000000000"))) | .pairs, (.expected > 0)]' <<<"$OUT")" '[0,true]'
+is "expected: as poppa pairs has it" \
+	"$(jq '.gains.list[] | select(.class == "root/cfd" and .beside == "root/md-1") | .expected * 10000 | round' <<<"$OUT")" \
+	"$("$POPPA" pairs --history "$history" --class 0/cfd --json | jq '.pairs[] | select(.beside == "0/md-1") | .both * 10000 | round')"
+runs "map of gains" 0 "$POPPA" report --input "$plain" --history "$history" --html "$TAP_DIR/map.html"
+page=$(cat "$TAP_DIR/map.html")
+like "map of gains: measured" "$page" '<text class="middle gain measured" [^>]*>\+10</text>'
+like "map of gains: uncertain" "$page" '<text class="middle gain measured" [^>]*>\+38[?]</text>'
+like "map of gains: expected" "$page" '<rect class="gain[123] expected"[^>]*/>'
+like "map of gains: the evidence of a cell" "$page" '<title>root/cfd beside root/md-1: measured 1\.098 \(1 pair\), uncertain - \(0 pairs\), 0\.1 hours shared</title>'
+like "map of gains: names are escaped" "$page" '<th scope="row">eve/&lt;b&gt;&amp;</th>'
+is "map of gains: and nowhere raw" "$(grep -c -e '<b>&' -e '<i>&' <<<"$page")" 0
+if python=$(python_with html); then
+	like "map of gains: the page is whole" "$("$python" "$here/page_check.py" "$TAP_DIR/map.html" 2>&1)" '^good: [5-9] tables, 3 plots$'
+fi
+runs "no map without plain runs" 0 "$POPPA" report --input "$rows" --html -
+unlike "no map without plain runs: nothing of it" "$OUT" 'Gains by pair'
+runs "map of what is expected only" 0 "$POPPA" report --input "$rows" --history "$history" --html -
+unlike "map of what is expected only: nothing is measured" "$OUT" '<rect class="[a-z0-9]* measured"'
+runs "--history without a form for it" 2 "$POPPA" report --input "$rows" --history "$history"
+is "--history without a form for it: says so" "$ERR" "poppa report: --history goes with --html or --json"
+runs "--history of no file" 1 "$POPPA" report --input "$rows" --json --history "$TAP_DIR/none"
+like "--history of no file: names it" "$ERR" "^poppa report: $TAP_DIR/none: No such file"
+printf 'x\t\n\001\n' >"$TAP_DIR/broken"
+runs "--history that is broken" 0 "$POPPA" report --input "$rows" --json --history "$TAP_DIR/broken"
+is "--history that is broken: has no pairs" "$(jq -c .gains <<<"$OUT")" '{"list":[],"more":false}'
 
 runs "csv" 0 "$POPPA" report --input "$rows" --by job --csv
 like "csv: no formulas" "$OUT" "\"'=cmd\(\)\""
@@ -68,7 +130,7 @@ print(len(rows), sum(int(r["raw"]) * int(r["elapsed_s"]) for r in rows), sum(int
 		runs "page" 0 "$POPPA" report --input "$file" --html "$TAP_DIR/page.html"
 		is "page: silent" "$OUT$ERR" ""
 		like "page: whole, alone, named and readable" "$("$python" "$here/page_check.py" "$TAP_DIR/page.html" 2>&1)" \
-			'^good: [5-9] tables, 2 plots$'
+			'^good: [5-9] tables, [23] plots$'
 	done
 	like "page: large amounts are grouped" "$(cat "$TAP_DIR/page.html")" '<td>[0-9]{1,3}(,[0-9]{3})+[.][0-9]</td>'
 	is "page: all of them" "$(grep -c -E '<td>[0-9]{4,}[.]' "$TAP_DIR/page.html")" 0

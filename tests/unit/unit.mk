@@ -98,7 +98,10 @@ check_PROGRAMS += \
 	tests/unit/accounting/settle/test_time_limit \
 	tests/unit/accounting/settle/test_waiting_runs \
 	tests/unit/accounting/bill/test_bill \
+	tests/unit/accounting/bill/test_compact \
 	tests/unit/accounting/bill/test_explain \
+	tests/unit/accounting/bill/test_gains \
+	tests/unit/accounting/bill/test_spread \
 	tests/unit/accounting/bill/test_summary \
 	tests/unit/poppa/hold/test_find_tasks \
 	tests/unit/poppa/hold/test_freezer \
@@ -232,7 +235,7 @@ tests_unit_poppa_estimate_test_estimator_SOURCES = \
 EXTRA_DIST += tests/unit/common/policy_of.h tests/unit/poppa/counter/closer_end.h \
 	tests/unit/poppa/counter/group_reads.h tests/unit/poppa/noisy_block.h \
 	tests/unit/poppa/spool_in_tmp.h tests/unit/poppa/waiting_process.h tests/unit/sim/world/text_file.h \
-	tests/unit/striping/partners/three_classes.h \
+	tests/unit/accounting/bill/bill_rows.h tests/unit/striping/partners/three_classes.h \
 	tests/unit/striping/partners/two_that_fight.h \
 	tests/unit/striping/reuse/histograms.h
 tests_unit_common_test_askers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_now

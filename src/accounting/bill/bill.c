@@ -134,12 +134,13 @@ static const char *after_key(const char *list, const char *key)
 	return NULL;
 }
 
-/* The billing in "billing=1000,cpu=1,node=1". */
-static uint64_t read_billing(const char *tres)
+/* The count behind a key in "billing=1000,cpu=1,node=1"; 0 = unknown. */
+static uint64_t read_tres(const char *tres, const char *key, uint64_t most)
 {
-	const char *billing = after_key(tres, "billing=");
+	const char *count = after_key(tres, key);
+	uint64_t v = count && isdigit((unsigned char)*count) ? strtoull(count, NULL, 10) : 0;
 
-	return billing && isdigit((unsigned char)*billing) ? strtoull(billing, NULL, 10) : 0;
+	return v <= most ? v : 0;
 }
 
 /* The class of "stripe,class:weather", or NULL. */
@@ -219,7 +220,9 @@ static int read_row(struct bills *bills, char **field, struct bill *b, struct er
 	b->start = read_time(field[F_START]);
 	b->end = read_time(field[F_END]);
 	b->run_start = b->start;
-	b->billing = read_billing(field[F_TRES]);
+	b->billing = read_tres(field[F_TRES], "billing=", UINT64_MAX);
+	b->cpus = (uint32_t)read_tres(field[F_TRES], "cpu=", UINT32_MAX);
+	b->nodes = (uint32_t)read_tres(field[F_TRES], "node=", UINT32_MAX);
 	/* Slurm may give a job that was cancelled before it started the TRES that it asked for, and
 	 * a start: that of its end. It never gives it nodes. */
 	b->never_started =
@@ -465,6 +468,24 @@ const struct bill *bills_partner(
 			return b;
 	}
 	return NULL;
+}
+
+bool bill_has_one_partner(const struct bill *b)
+{
+	return b->status == BILL_PRICED && b->facts->partner_count == 1 &&
+	       !b->facts->more_partners && b->facts->co > 0;
+}
+
+const struct bill *bills_only_partner(const struct bills *bills, const struct bill *bill)
+{
+	const struct bill *p = bill_has_one_partner(bill)
+				       ? bills_partner(bills, bill, bill->facts->partner[0])
+				       : NULL;
+
+	if (!p || p->job_id == bill->job_id || !bill_has_one_partner(p) ||
+		p->facts->partner[0] != bill->job_id)
+		return NULL;
+	return p;
 }
 
 bool bills_later_colocated(const struct bills *bills, const struct bill *bill)

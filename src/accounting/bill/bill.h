@@ -37,8 +37,9 @@ struct bill {
 				       job was resized */
 	int64_t run_start;          /* of the whole run, also where the job was resized */
 	int64_t elapsed_s;
-	uint64_t billing; /* what Slurm now charges for each second */
-	double energy_j;  /* NAN = unknown */
+	uint64_t billing;     /* what Slurm now charges for each second */
+	uint32_t cpus, nodes; /* that it was allocated; 0 = unknown */
+	double energy_j;      /* NAN = unknown */
 	enum bill_status status;
 	const struct settlement *facts; /* the comment's facts about the price; all unknown without
 					   a price, never NULL */
@@ -84,6 +85,12 @@ void bills_free(struct bills *bills);
  * the list has none. */
 const struct bill *bills_partner(
 	const struct bills *bills, const struct bill *bill, uint32_t partner);
+
+/* Whether the run had exactly one partner, which then caused all of its degradation. */
+bool bill_has_one_partner(const struct bill *b);
+
+/* The bill of its only partner, whose only partner it has been, too; NULL = there is none. */
+const struct bill *bills_only_partner(const struct bills *bills, const struct bill *bill);
 
 /* Whether the list has a later run of the same job id that is co-located. It reads only the rows of
  * that job id. */

@@ -14,8 +14,6 @@
 #define MAX_SLOTS 5000
 /* Above this degradation the solo price is almost 0, and a price in units of it says nothing. */
 #define MAX_DEGRADATION 0.99
-/* Runs count as the same work if the longest took at most this many times the shortest. */
-#define ALIKE 1.1
 
 static const char *const names[SUMMARY_KINDS] = {
 	"job", "user", "account", "partition", "qos", "program", "day"};
@@ -49,12 +47,29 @@ double summary_stp(const struct summary_sums *sums)
 	return sums->priced_s > 0 ? sums->kept_s / sums->priced_s : NAN;
 }
 
+double summary_compact_stp(const struct summary_sums *sums)
+{
+	return sums->compared ? sums->plain_cpu_s / sums->compared_cpu_s : NAN;
+}
+
 static double stopped(const struct bill *b)
 {
 	return isnan(b->facts->stopped) ? 0 : b->facts->stopped;
 }
 
-static void add_bill(struct summary_sums *sums, const struct bill *b)
+static void add_compact(
+	struct summary_sums *sums, const struct bill *b, const struct compact *compact)
+{
+	double cpu_s = (double)b->cpus * (double)b->elapsed_s;
+
+	if (!compact_sure(compact))
+		return;
+	sums->compared++;
+	sums->compared_cpu_s += cpu_s;
+	sums->plain_cpu_s += cpu_s * compact->progress;
+}
+
+static void add_bill(struct summary_sums *sums, const struct bill *b, const struct compact *compact)
 {
 	double elapsed = (double)b->elapsed_s;
 
@@ -66,6 +81,7 @@ static void add_bill(struct summary_sums *sums, const struct bill *b)
 	sums->elapsed_s += (uint64_t)b->elapsed_s;
 	sums->raw += bill_raw(b) * (uint64_t)b->elapsed_s;
 	sums->charged += b->billing * (uint64_t)b->elapsed_s;
+	add_compact(sums, b, compact);
 	if (b->status != BILL_PRICED)
 		return;
 	sums->priced_s += elapsed;
@@ -73,10 +89,11 @@ static void add_bill(struct summary_sums *sums, const struct bill *b)
 	sums->kept_s += elapsed * (1 - b->facts->degradation) * (1 - stopped(b));
 }
 
-/* A bill and the name of its group. */
+/* A bill with what is known of it, and the name of its group. */
 struct tagged {
 	char *name;
 	const struct bill *bill;
+	const struct compact *compact;
 };
 
 static char *group_name(const struct bill *b, enum summary_by by)
@@ -161,7 +178,7 @@ static struct summary_group *cut(struct tagged *t, int n, bool each, int *count)
 		}
 		for (; i < end; i++) {
 			g->bill[g->count++] = t[i].bill;
-			add_bill(&g->sums, t[i].bill);
+			add_bill(&g->sums, t[i].bill, t[i].compact);
 		}
 	}
 	return groups;
@@ -169,7 +186,8 @@ static struct summary_group *cut(struct tagged *t, int n, bool each, int *count)
 
 /* The groups of the co-located bills, sorted by name; for SUMMARY_JOB one for each bill, sorted by
  * time. NULL without memory. */
-static struct summary_group *group_bills(const struct bills *bills, enum summary_by by, int *count)
+static struct summary_group *group_bills(
+	const struct bills *bills, const struct compact *compact, enum summary_by by, int *count)
 {
 	struct tagged *t = calloc((size_t)bills->count + 1, sizeof(*t));
 	struct summary_group *groups = NULL;
@@ -180,6 +198,7 @@ static struct summary_group *group_bills(const struct bills *bills, enum summary
 		if (bills->bill[i].status == BILL_PLAIN)
 			continue;
 		t[n].bill = &bills->bill[i];
+		t[n].compact = &compact[i];
 		t[n].name = group_name(t[n].bill, by);
 		good = t[n].name != NULL;
 		n += good;
@@ -193,30 +212,6 @@ static struct summary_group *group_bills(const struct bills *bills, enum summary
 		free(t[i].name);
 	free(t);
 	return groups;
-}
-
-static int compare_reals(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Quantiles by linear interpolation; sorts v. */
-static struct summary_spread spread_of(double *v, int n)
-{
-	struct summary_spread s = {{NAN, NAN, NAN, NAN, NAN}};
-
-	if (!n)
-		return s;
-	qsort(v, (size_t)n, sizeof(*v), compare_reals);
-	for (int i = 0; i < 5; i++) {
-		double at = (n - 1) * i / 4.0;
-		int low = (int)at;
-
-		s.at[i] = low + 1 < n ? v[low] + (at - low) * (v[low + 1] - v[low]) : v[low];
-	}
-	return s;
 }
 
 /* v has room for three values a bill. */
@@ -243,7 +238,7 @@ static void fill_program(struct summary_program *p, double *v)
 
 static int make_programs(const struct bills *bills, struct summary *s)
 {
-	s->by_program = group_bills(bills, SUMMARY_PROGRAM, &s->program_count);
+	s->by_program = group_bills(bills, s->compact, SUMMARY_PROGRAM, &s->program_count);
 	s->programs = calloc((size_t)s->program_count + 1, sizeof(*s->programs));
 	if (!s->by_program || !s->programs)
 		return -1;
@@ -279,13 +274,6 @@ static int compare_pairs(const void *a, const void *b)
 	return x->program != y->program ? x->program - y->program : x->partner - y->partner;
 }
 
-/* Whether the run had exactly one partner, which then caused all of its degradation. */
-static bool has_one_partner(const struct bill *b)
-{
-	return b->status == BILL_PRICED && b->facts->partner_count == 1 &&
-	       !b->facts->more_partners && b->facts->co > 0;
-}
-
 static int make_pairs(const struct bills *bills, struct summary *s)
 {
 	int n = 0, kept = 0;
@@ -298,7 +286,7 @@ static int make_pairs(const struct bills *bills, struct summary *s)
 		const struct settlement *f = b->facts;
 		struct summary_pair *pair = &s->pairs[n];
 
-		if (!has_one_partner(b))
+		if (!bill_has_one_partner(b))
 			continue;
 		p = bills_partner(bills, b, f->partner[0]);
 		pair->program = find_program(s, b->program);
@@ -430,127 +418,39 @@ static int make_reasons(const struct bills *bills, struct summary *s)
 	return 0;
 }
 
-/* What is typical of a user's runs of a program without --colocate. */
-struct reference {
-	const char *program, *user;
-	int runs;
-	double elapsed_s, power_w; /* sums, and then means */
-	double least_s, most_s;
-};
-
-static int compare_references(const void *a, const void *b)
+static bool has_run(const struct bill *b)
 {
-	const struct reference *x = a, *y = b;
-	int rc = strcmp(x->program, y->program);
-
-	return rc ? rc : strcmp(x->user, y->user);
+	return b->status == BILL_PRICED || b->status == BILL_NO_DATA || b->status == BILL_UNSETTLED;
 }
 
-static int make_references(const struct bills *bills, struct reference *r)
+static int compare_with_plain_runs(const struct bills *bills, struct summary *s)
 {
-	int n = 0, kept = 0;
+	struct plain_runs *plain = plain_runs_find(bills);
 
-	for (int i = 0; i < bills->count; i++) {
-		const struct bill *b = &bills->bill[i];
-
-		if (b->status != BILL_PLAIN || strcmp(b->state, "COMPLETED") || b->elapsed_s <= 0 ||
-			isnan(b->energy_j))
-			continue;
-		r[n++] = (struct reference){.program = b->program,
-			.user = b->user,
-			.runs = 1,
-			.elapsed_s = (double)b->elapsed_s,
-			.power_w = b->energy_j / (double)b->elapsed_s,
-			.least_s = (double)b->elapsed_s,
-			.most_s = (double)b->elapsed_s};
-	}
-	qsort(r, (size_t)n, sizeof(*r), compare_references);
-	for (int i = 0; i < n; i++) {
-		if (!kept || compare_references(&r[kept - 1], &r[i])) {
-			r[kept++] = r[i];
-			continue;
-		}
-		r[kept - 1].runs++;
-		r[kept - 1].elapsed_s += r[i].elapsed_s;
-		r[kept - 1].power_w += r[i].power_w;
-		r[kept - 1].least_s = fmin(r[kept - 1].least_s, r[i].least_s);
-		r[kept - 1].most_s = fmax(r[kept - 1].most_s, r[i].most_s);
-	}
-	for (int i = 0; i < kept; i++) {
-		r[i].elapsed_s /= r[i].runs;
-		r[i].power_w /= r[i].runs;
-	}
-	return kept;
-}
-
-/* NULL without at least two such runs, or where they differ too much to be the same work. */
-static const struct reference *find_reference(
-	const struct reference *r, int n, const struct bill *b)
-{
-	struct reference wanted = {.program = b->program, .user = b->user};
-	const struct reference *found =
-		bsearch(&wanted, r, (size_t)n, sizeof(*r), compare_references);
-
-	return found && found->runs > 1 && found->most_s <= ALIKE * found->least_s ? found : NULL;
-}
-
-static bool is_whole(const struct bill *b)
-{
-	return has_one_partner(b) && !strcmp(b->state, "COMPLETED") && b->elapsed_s > 0 &&
-	       !isnan(b->energy_j);
-}
-
-/* Equations 2.2 and 2.3 of the thesis: STP = mean of S_i/M_i and SEE = STP / P_s * sum of P_c,i.
- * Both jobs of a pair have the energy of the same nodes, so P_s is the mean of the two. */
-static int compare_with_compact(const struct bills *bills, struct summary *s)
-{
-	struct reference *r = calloc((size_t)bills->count + 1, sizeof(*r));
-	int n = r ? make_references(bills, r) : 0;
-	double stp = 0, see = 0;
-
-	if (!r)
-		return -1;
-	for (int i = 0; n && i < bills->count; i++) {
-		const struct bill *b = &bills->bill[i], *p;
-		const struct reference *rb, *rp;
-		double throughput, power;
-
-		if (!is_whole(b) || b->job_id > b->facts->partner[0])
-			continue;
-		p = bills_partner(bills, b, b->facts->partner[0]);
-		if (!p || !is_whole(p) || p->facts->partner[0] != b->job_id)
-			continue;
-		rb = find_reference(r, n, b);
-		rp = find_reference(r, n, p);
-		if (!rb || !rp)
-			continue;
-		throughput = (rb->elapsed_s / (double)b->elapsed_s +
-				     rp->elapsed_s / (double)p->elapsed_s) /
-			     2;
-		power = (b->energy_j / (double)b->elapsed_s + p->energy_j / (double)p->elapsed_s) /
-			2;
-		stp += throughput;
-		see += throughput / power * (rb->power_w + rp->power_w);
-		s->compared++;
-	}
-	free(r);
-	s->stp = s->compared ? stp / s->compared : NAN;
-	s->see = s->compared ? see / s->compared : NAN;
-	return 0;
+	s->compact = calloc((size_t)bills->count + 1, sizeof(*s->compact));
+	for (int i = 0; plain && s->compact && i < bills->count; i++)
+		s->compact[i] = compact_of(plain, &bills->bill[i]);
+	plain_runs_free(plain);
+	return plain && s->compact ? gains_make(bills, s->compact, &s->gains) : -1;
 }
 
 int summary_make(const struct bills *bills, enum summary_by by, struct summary *s)
 {
 	memset(s, 0, sizeof(*s));
+	if (compare_with_plain_runs(bills, s)) {
+		summary_free(s);
+		return -1;
+	}
 	for (int i = 0; i < bills->count; i++) {
 		if (bills->bill[i].status == BILL_PLAIN)
 			s->others++;
 		else
-			add_bill(&s->total, &bills->bill[i]);
+			add_bill(&s->total, &bills->bill[i], &s->compact[i]);
+		s->doubts[s->compact[i].doubt] += has_run(&bills->bill[i]);
 	}
-	s->groups = group_bills(bills, by, &s->group_count);
+	s->groups = group_bills(bills, s->compact, by, &s->group_count);
 	if (!s->groups || make_programs(bills, s) || make_pairs(bills, s) || make_slots(bills, s) ||
-		make_reasons(bills, s) || compare_with_compact(bills, s)) {
+		make_reasons(bills, s)) {
 		summary_free(s);
 		return -1;
 	}
@@ -567,5 +467,7 @@ void summary_free(struct summary *s)
 	free(s->pairs);
 	free(s->slots);
 	free(s->reasons);
+	free(s->compact);
+	gains_free(&s->gains);
 	memset(s, 0, sizeof(*s));
 }

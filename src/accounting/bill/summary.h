@@ -6,6 +6,9 @@
 #include <stdint.h>
 
 #include "accounting/bill/bill.h"
+#include "accounting/bill/compact.h"
+#include "accounting/bill/gains.h"
+#include "accounting/bill/spread.h"
 
 /* By what the bills are grouped: one line of the summary for each. */
 enum summary_by {
@@ -27,6 +30,9 @@ struct summary_sums {
 	double priced_s; /* time of the priced jobs */
 	double lost_s;   /* the part of it that they lost to co-runners: D */
 	double kept_s;   /* the part that they would have needed alone on their lane: (1-D)(1-Z) */
+	int compared;    /* jobs whose progress against plain runs is known without a doubt */
+	double compared_cpu_s; /* their CPU seconds */
+	double plain_cpu_s;    /* those that plain runs of their work take */
 };
 
 struct summary_group {
@@ -36,19 +42,14 @@ struct summary_group {
 	int count;
 };
 
-/* The least value, the three quartiles, and the largest value. */
-struct summary_spread {
-	double at[5];
-};
-
 /* Runs of one program. Prices are in units of what the run would have cost alone on its lane,
  * raw * (1-Z) * (1-D), as in figure 3.12 of the thesis. */
 struct summary_program {
 	const struct summary_group *group;
 	int priced;
-	struct summary_spread practice; /* what Slurm counts: 1 / ((1-Z)(1-D)) */
-	struct summary_spread thesis;   /* the thesis' policy: 1-D */
-	struct summary_spread charged;
+	struct spread practice; /* what Slurm counts: 1 / ((1-Z)(1-D)) */
+	struct spread thesis;   /* the thesis' policy: 1-D */
+	struct spread charged;
 	double caused_s; /* seconds that its partners lost to it */
 	double beside_s; /* seconds that they ran beside it */
 };
@@ -88,22 +89,23 @@ struct summary {
 	int64_t slot_s;
 	struct summary_reason *reasons; /* by jobs, falling */
 	int reason_count;
-	/* A comparison with compact runs: the means of equations 2.2 and 2.3 of the thesis over
-	 * `compared` pairs of runs. A run is compared if several jobs of the same name and user ran
-	 * without --colocate, took about the same time, and have a known energy. */
-	int compared;
-	double stp, see;
+	struct compact *compact;    /* of each of the bills, in their order */
+	int doubts[COMPACT_DOUBTS]; /* of the co-located jobs that have run, by their doubt */
+	struct gains gains;
 };
 
 /* Returns 0, or -1 without memory and nothing in *s to free. bills must live as long as *s. */
 int summary_make(const struct bills *bills, enum summary_by by, struct summary *s);
 void summary_free(struct summary *s);
 
-/* The next three are NAN where there is nothing to divide by. */
+/* The next four are NAN where there is nothing to divide by. */
 double summary_discount(const struct summary_sums *sums);    /* of raw, a fraction */
 double summary_degradation(const struct summary_sums *sums); /* mean of the priced time */
 /* Mean of S_i/M_i (thesis, equation 2.2), where S_i is a run alone on the same lane. */
 double summary_stp(const struct summary_sums *sums);
+/* The same against plain runs (accounting/bill/compact.h), where each job counts by the CPU seconds
+ * that it had: what makes as much as one job after the other on whole nodes has 1. */
+double summary_compact_stp(const struct summary_sums *sums);
 
 /* The name ("user", ...), and the value of a name: SUMMARY_KINDS for an unknown one. */
 const char *summary_by_name(enum summary_by by);

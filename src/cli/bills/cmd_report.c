@@ -19,10 +19,10 @@ struct options {
 	bool json, csv;
 	enum summary_by by;
 	struct sacct_query query;
-	const char *input, *html;
+	const char *input, *html, *history;
 };
 
-enum { OPT_JSON = CLI_OPT_FIRST, OPT_CSV, OPT_HTML, OPT_BY, OPT_INPUT };
+enum { OPT_JSON = CLI_OPT_FIRST, OPT_CSV, OPT_HTML, OPT_BY, OPT_INPUT, OPT_HISTORY };
 
 static const struct argp_option option_table[] = {
 	{"starttime", 'S', "TIME", 0,
@@ -39,6 +39,8 @@ static const struct argp_option option_table[] = {
 	{"csv", OPT_CSV, NULL, 0, "Print CSV", 0},
 	{"html", OPT_HTML, "FILE", 0,
 		"Write a page with plots, whole in one file; \"-\" is standard output", 0},
+	{"history", OPT_HISTORY, "FILE", 0,
+		"With --html or --json: also what this pair history expects of pairs", 0},
 	{"json", OPT_JSON, NULL, 0, "Print JSON instead of text", 0}, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -84,6 +86,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_HTML:
 		o->html = cli_path("--html", arg);
 		return 0;
+	case OPT_HISTORY:
+		o->history = cli_path("--history", arg);
+		return 0;
 	case OPT_JSON:
 		o->json = true;
 		return 0;
@@ -98,6 +103,8 @@ static void check_options(struct options *o)
 
 	if (o->json + o->csv + (o->html != NULL) > 1)
 		cli_usage_error("choose one of --json, --csv and --html");
+	if (o->history && !o->json && !o->html)
+		cli_usage_error("--history goes with --html or --json");
 	if (o->input && (q->start || q->end || q->user || q->account || q->partition || q->jobs ||
 				q->all_users))
 		cli_usage_error(
@@ -179,6 +186,7 @@ int cmd_report(int argc, char **argv)
 	struct options o = {.by = SUMMARY_USER};
 	struct summary summary;
 	struct report report;
+	struct known_pairs known = {.pairs = NULL};
 	struct bills bills;
 	struct errmsg err;
 	char span[1024];
@@ -186,25 +194,32 @@ int cmd_report(int argc, char **argv)
 
 	cli_parse(&argp, argc, argv, &o);
 	check_options(&o);
+	if (o.history && known_pairs_load(&known, o.history, &err))
+		return cli_error("%s", err.text);
 	rc = o.input ? sacct_bills_of_file(o.input, &bills, &err)
 		     : sacct_bills(&o.query, &bills, &err);
-	if (rc)
+	if (rc) {
+		known_pairs_free(&known);
 		return cli_error("%s", err.text);
+	}
 	if (bills.malformed)
 		cli_error("%d row%s left out; %s", bills.malformed,
 			bills.malformed == 1 ? " is" : "s are", bills.first.text);
 	if (summary_make(&bills, o.by, &summary)) {
+		known_pairs_free(&known);
 		bills_free(&bills);
 		return cli_error("out of memory");
 	}
 	write_span(&o, span, sizeof(span));
 	plain_text(span);
-	report = (struct report){&bills, &summary, o.by, span, (int64_t)time(NULL)};
+	report = (struct report){
+		&bills, &summary, o.by, span, (int64_t)time(NULL), o.history ? &known : NULL};
 	rc = show(&o, &report);
 	/* The sums lack some rows, so the exit status must not say that all is well. */
 	if (bills.malformed)
 		rc = CLI_FAILURE;
 	summary_free(&summary);
+	known_pairs_free(&known);
 	bills_free(&bills);
 	return rc;
 }

@@ -8,6 +8,7 @@ poppa_SOURCES += \
 	src/cli/bills/cmd_why.c \
 	src/cli/bills/ledger_rebuild.c src/cli/bills/ledger_rebuild.h \
 	src/cli/bills/report.h \
+	src/cli/bills/report_gains.c \
 	src/cli/bills/report_heat.c \
 	src/cli/bills/report_json.c \
 	src/cli/bills/report_page.c \

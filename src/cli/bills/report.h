@@ -6,13 +6,15 @@
 #include <jansson.h>
 
 #include "accounting/bill/summary.h"
+#include "cli/partners/known_pairs.h"
 
 struct report {
 	const struct bills *bills;
 	const struct summary *summary;
 	enum summary_by by;
-	const char *span;  /* which jobs were asked for, in words */
-	int64_t made_unix; /* seconds since 1970 */
+	const char *span;                /* which jobs were asked for, in words */
+	int64_t made_unix;               /* seconds since 1970 */
+	const struct known_pairs *known; /* the pair history; NULL = none is to be read */
 };
 
 /* Room for the text of one number or time. */
@@ -39,7 +41,12 @@ void report_csv(const struct report *r, FILE *out);
 /* The whole report, sums, and one job as JSON: new references, NULL without memory. */
 json_t *report_json(const struct report *r);
 json_t *report_sums_json(const struct summary_sums *s);
-json_t *report_job_json(const struct bill *b);
+json_t *report_job_json(const struct bill *b, const struct compact *compact);
+/* What is known of a job's progress against plain runs; a new reference. */
+json_t *report_compact_json(const struct compact *c);
+/* What pairs of classes made against plain runs, and with a pair history what is expected of them;
+ * a new reference, NULL without memory. */
+json_t *report_gains(const struct report *r);
 /* Writes one page that needs no network and no scripts. Returns 0, or -1 without memory. */
 int report_page(const struct report *r, FILE *out);
 
@@ -48,11 +55,13 @@ extern const char report_page_template[];
 /*
  * What the page's plots and map show, with the places, for page/report.html, which draws them; new
  * references. They show charged against raw over time, the prices of at most REPORT_PLOT_PROGRAMS
- * programs, and the degradation of each pair (NULL without pairs).
+ * programs, the degradation of each pair (NULL without pairs), and the gains of each pair of
+ * classes, measured and expected (NULL where nothing is known of them).
  */
 json_t *report_plot_time(const struct summary *s);
 json_t *report_plot_prices(const struct summary *s);
 json_t *report_heat(const struct summary *s);
+json_t *report_gains_map(const struct report *r);
 
 /*
  * Writes text with put in at most so many columns of a terminal. A longer text has mark, of one

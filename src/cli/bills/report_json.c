@@ -7,16 +7,24 @@
 
 json_t *report_sums_json(const struct summary_sums *s)
 {
-	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:o}", "jobs", s->jobs,
-		"priced", s->priced, "no_data", s->no_data, "unsettled", s->unsettled, "open",
-		s->open, "elapsed_s", (json_int_t)s->elapsed_s, "raw", (json_int_t)s->raw,
-		"charged", (json_int_t)s->charged, "discount",
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:o, s:i, s:o}",
+		"jobs", s->jobs, "priced", s->priced, "no_data", s->no_data, "unsettled",
+		s->unsettled, "open", s->open, "elapsed_s", (json_int_t)s->elapsed_s, "raw",
+		(json_int_t)s->raw, "charged", (json_int_t)s->charged, "discount",
 		field_real_or_null(summary_discount(s)), "degradation",
 		field_real_or_null(summary_degradation(s)), "stp",
-		field_real_or_null(summary_stp(s)));
+		field_real_or_null(summary_stp(s)), "compared", s->compared, "stp_compact",
+		field_real_or_null(summary_compact_stp(s)));
 }
 
-json_t *report_job_json(const struct bill *b)
+json_t *report_compact_json(const struct compact *c)
+{
+	return json_pack("{s:o, s:i, s:o, s:o, s:s}", "progress", field_real_or_null(c->progress),
+		"plain_runs", c->runs, "plain_s", field_real_or_null(c->run_s), "apart",
+		field_real_or_null(c->apart), "doubt", compact_doubt_name(c->doubt));
+}
+
+json_t *report_job_json(const struct bill *b, const struct compact *compact)
 {
 	json_t *json = json_pack(
 		"{s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "id",
@@ -29,6 +37,7 @@ json_t *report_job_json(const struct bill *b)
 
 	json_object_update(json, price);
 	json_decref(price);
+	json_object_set_new(json, "compact", report_compact_json(compact));
 	return json;
 }
 
@@ -41,7 +50,8 @@ static json_t *groups_json(const struct report *r)
 		json_t *one;
 
 		if (r->by == SUMMARY_JOB) {
-			one = report_job_json(s->groups[i].bill[0]);
+			one = report_job_json(s->groups[i].bill[0],
+				&s->compact[s->groups[i].bill[0] - r->bills->bill]);
 		} else {
 			one = report_sums_json(&s->groups[i].sums);
 			json_object_set_new(one, "name", json_string(s->groups[i].name));
@@ -51,7 +61,7 @@ static json_t *groups_json(const struct report *r)
 	return list;
 }
 
-static json_t *spread_json(const struct summary_spread *s)
+static json_t *spread_json(const struct spread *s)
 {
 	json_t *list = json_array();
 
@@ -118,18 +128,40 @@ static json_t *reasons_json(const struct summary *s)
 	return list;
 }
 
+static json_t *doubts_json(const struct summary *s)
+{
+	json_t *list = json_array();
+
+	for (int i = COMPACT_NONE + 1; list && i < COMPACT_DOUBTS; i++)
+		if (s->doubts[i])
+			json_array_append_new(
+				list, json_pack("{s:s, s:i}", "reason", compact_doubt_name(i),
+					      "jobs", s->doubts[i]));
+	return list;
+}
+
+/* Null where no pair can be compared. */
+static json_t *compact_json(const struct summary *s)
+{
+	const struct gains *g = &s->gains;
+
+	if (!g->all.pairs)
+		return json_null();
+	return json_pack("{s:i, s:i, s:o, s:i, s:o}", "pairs", g->all.pairs, "unsure", g->unsure,
+		"stp", field_real_or_null(g->all.stp), "see_pairs", g->see_pairs, "see",
+		field_real_or_null(g->see));
+}
+
 json_t *report_json(const struct report *r)
 {
 	const struct summary *s = r->summary;
-	json_t *compact =
-		s->compared ? json_pack("{s:i, s:o, s:o}", "pairs", s->compared, "stp",
-				      field_real_or_null(s->stp), "see", field_real_or_null(s->see))
-			    : json_null();
 
-	return json_pack("{s:s, s:I, s:I, s:s, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:s, s:I, s:I, s:s, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, "
+			 "s:o, s:o}",
 		"span", r->span, "first", (json_int_t)s->first, "last", (json_int_t)s->last, "by",
 		summary_by_name(r->by), "total", report_sums_json(&s->total), "others", s->others,
 		"malformed", r->bills->malformed, "groups", groups_json(r), "programs",
 		programs_json(s), "pairs", pairs_json(s), "slots", slots_json(s), "nodata",
-		reasons_json(s), "compact", compact);
+		reasons_json(s), "compact", compact_json(s), "doubts", doubts_json(s), "gains",
+		report_gains(r));
 }

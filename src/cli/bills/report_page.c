@@ -25,13 +25,16 @@ static json_t *beside(const struct settlement *f)
 }
 
 /* A line for each run; those of a requeued job have the same id and end one after the other. */
-static json_t *job_line(const struct summary_group *g)
+static json_t *job_line(const struct report *r, const struct summary_group *g)
 {
 	const struct bill *b = g->bill[0];
-	json_t *line = report_job_json(b);
+	const struct compact *compact = &r->summary->compact[b - r->bills->bill];
+	json_t *line = report_job_json(b, compact);
 
 	json_object_set_new(line, "sums", report_sums_json(&g->sums));
 	json_object_set_new(line, "beside", beside(b->facts));
+	json_object_set_new(
+		line, "unsure", json_boolean(compact_known(compact) && !compact_sure(compact)));
 	json_object_set_new(line, "price",
 		json_string(b->status == BILL_NO_DATA ? b->facts->nodata
 						      : bill_status_name(b->status)));
@@ -46,7 +49,7 @@ static json_t *lines(const struct report *r, const json_t *groups)
 
 	for (int i = 0; i < r->summary->group_count && i < MAX_LINES; i++) {
 		if (r->by == SUMMARY_JOB)
-			json_array_append_new(list, job_line(&r->summary->groups[i]));
+			json_array_append_new(list, job_line(r, &r->summary->groups[i]));
 		else
 			json_array_append(list, json_array_get(groups, (size_t)i));
 	}
@@ -106,7 +109,8 @@ static json_t *without_data(const struct report *r)
 
 	for (int i = 0; i < r->bills->count && json_array_size(list) < MAX_JOBS; i++)
 		if (r->bills->bill[i].status == BILL_NO_DATA)
-			json_array_append_new(list, report_job_json(&r->bills->bill[i]));
+			json_array_append_new(
+				list, report_job_json(&r->bills->bill[i], &r->summary->compact[i]));
 	return json_pack("{s:o, s:b}", "lines", list, "more", r->summary->total.no_data > MAX_JOBS);
 }
 
@@ -127,6 +131,7 @@ int report_page(const struct report *r, FILE *out)
 			lines(r, json_object_get(page, "groups")));
 	json_object_set_new(page, "prices", prices(s, programs));
 	json_object_set_new(page, "heat", report_heat(s));
+	json_object_set_new(page, "map", report_gains_map(r));
 	json_object_set_new(page, "worst", worst(s, programs));
 	if (s->reason_count)
 		json_object_set_new(page, "without_data", without_data(r));

@@ -119,7 +119,7 @@ static double place(const struct scale *s, double v)
 	return PRICE_LEFT + (WIDTH - PRICE_RIGHT - PRICE_LEFT) * (v - s->low) / (s->high - s->low);
 }
 
-static json_t *one_box(const struct scale *scale, const struct summary_spread *p, const char *class,
+static json_t *one_box(const struct scale *scale, const struct spread *p, const char *class,
 	const char *what, double y)
 {
 	json_t *at = json_array(), *places = json_array();

@@ -139,33 +139,36 @@ static void put_name(FILE *out, const char *text, int columns)
 
 static void put_sums(FILE *out, const char *name, const struct summary_sums *s)
 {
-	struct report_cell hours, raw, charged, discount, degradation, stp;
+	struct report_cell hours, raw, charged, discount, degradation, stp, compact;
 
 	put_name(out, name, NAME_WIDTH);
-	fprintf(out, " %6d %7d %9s %12s %12s %8s %8s %6s\n", s->jobs, s->no_data,
+	fprintf(out, " %6d %7d %9s %12s %12s %8s %8s %6s %8s\n", s->jobs, s->no_data,
 		report_hours(&hours, s->elapsed_s), report_hours(&raw, s->raw),
 		report_hours(&charged, s->charged), report_percent(&discount, summary_discount(s)),
 		report_percent(&degradation, summary_degradation(s)),
-		report_real(&stp, 3, summary_stp(s)));
+		report_real(&stp, 3, summary_stp(s)),
+		report_real(&compact, 3, summary_compact_stp(s)));
 }
 
-static void put_job(FILE *out, const struct bill *b)
+static void put_job(FILE *out, const struct bill *b, const struct compact *compact)
 {
 	bool priced = b->status == BILL_PRICED;
 	struct summary_sums sums = {.raw = bill_raw(b), .charged = b->billing};
-	struct report_cell hours, discount, degradation, end;
+	struct report_cell hours, discount, degradation, end, progress;
 
 	put_name(out, b->id, 12);
 	fputc(' ', out);
 	put_name(out, b->user, 10);
 	fputc(' ', out);
 	put_name(out, b->name, 20);
-	fprintf(out, " %-16s %8s %10llu %10llu %8s %8s %s\n",
+	fprintf(out, " %-16s %8s %10llu %10llu %8s %8s %8s%c %s\n",
 		report_time(&end, b->end, REPORT_MINUTE),
 		report_hours(&hours, (uint64_t)b->elapsed_s), (unsigned long long)sums.raw,
 		(unsigned long long)sums.charged,
 		report_percent(&discount, summary_discount(&sums)),
 		report_percent(&degradation, priced ? b->facts->degradation : NAN),
+		report_real(&progress, 3, compact->progress),
+		compact_known(compact) && !compact_sure(compact) ? '?' : ' ',
 		b->status == BILL_NO_DATA ? b->facts->nodata : bill_status_name(b->status));
 }
 
@@ -192,18 +195,54 @@ static void put_table(const struct report *r, FILE *out)
 
 	if (r->by == SUMMARY_JOB) {
 		put_name(out, "job", 12);
-		fprintf(out, " %-10s %-20s %-16s %8s %10s %10s %8s %8s %s\n", "user", "name",
-			"ended", "hours", "raw", "charged", "discount", "D", "");
+		fprintf(out, " %-10s %-20s %-16s %8s %10s %10s %8s %8s %8s\n", "user", "name",
+			"ended", "hours", "raw", "charged", "discount", "D", "vs plain");
 		for (int i = 0; i < s->group_count; i++)
-			put_job(out, s->groups[i].bill[0]);
+			put_job(out, s->groups[i].bill[0],
+				&s->compact[s->groups[i].bill[0] - r->bills->bill]);
 		fputc('\n', out);
 	}
 	put_name(out, r->by == SUMMARY_JOB ? "" : summary_by_name(r->by), NAME_WIDTH);
-	fprintf(out, " %6s %7s %9s %12s %12s %8s %8s %6s\n", "jobs", "no data", "hours", "raw",
-		"charged", "discount", "mean D", "STP");
+	fprintf(out, " %6s %7s %9s %12s %12s %8s %8s %6s %8s\n", "jobs", "no data", "hours", "raw",
+		"charged", "discount", "mean D", "STP", "vs plain");
 	for (int i = 0; r->by != SUMMARY_JOB && i < s->group_count; i++)
 		put_sums(out, s->groups[i].name, &s->groups[i].sums);
 	put_sums(out, "all co-located jobs", &s->total);
+}
+
+/* How many jobs have no figure against plain runs that can be counted on, and why. */
+static void put_doubts(FILE *out, const struct summary *s)
+{
+	const char *between = "No certain figure against plain runs: ";
+	struct report_cell c;
+
+	for (int i = COMPACT_NONE + 1; i < COMPACT_DOUBTS; i++) {
+		if (!s->doubts[i])
+			continue;
+		fprintf(out, "%s%s (%s)", between, compact_doubt_name(i),
+			report_count(&c, s->doubts[i], "job"));
+		between = ", ";
+	}
+	if (*between == ',')
+		fputc('\n', out);
+}
+
+static void put_compact(FILE *out, const struct summary *s)
+{
+	const struct gains *g = &s->gains;
+	struct report_cell c, see;
+
+	fputs("vs plain: the same against the median run of the same user and name without "
+	      "--colocate, in CPU\nseconds; 1 is as much as one after the other on whole nodes. "
+	      "\"?\" marks an uncertain figure.\n",
+		out);
+	if (g->all.pairs)
+		fprintf(out,
+			"Against plain runs, %s made in the time that they shared: STP %.3f, "
+			"SEE %s.\n",
+			report_count(&c, g->all.pairs, "pair"), g->all.stp,
+			report_real(&see, 3, g->see));
+	put_doubts(out, s);
 }
 
 void report_text(const struct report *r, FILE *out)
@@ -220,9 +259,7 @@ void report_text(const struct report *r, FILE *out)
 	fprintf(out, "\nraw and charged of a line of sums are billing times hours, as \"sreport -t "
 		     "Hours -T billing\" has them.\nSTP: what a run alone on the same lane takes, "
 		     "over what it took.\n");
-	if (s->compared)
-		fprintf(out, "Against the compact runs of %s: STP %.3f, SEE %.3f.\n",
-			report_count(&c, s->compared, "pair"), s->stp, s->see);
+	put_compact(out, s);
 	if (s->total.unsettled || s->total.open)
 		fprintf(out, "Without a price yet: %d ended, %d not ended.\n", s->total.unsettled,
 			s->total.open);
@@ -308,7 +345,7 @@ static void csv_price(FILE *out, const struct bill *b)
 	json_decref(price);
 }
 
-static void csv_job(FILE *out, const struct bill *b)
+static void csv_job(FILE *out, const struct bill *b, const struct compact *compact)
 {
 	const char *const texts[] = {b->id, b->user, b->account, b->partition, b->qos, b->name,
 		b->state, bill_status_name(b->status)};
@@ -318,6 +355,10 @@ static void csv_job(FILE *out, const struct bill *b)
 	fprintf(out, "%lld,%lld,%lld,%llu,%llu,", (long long)b->start, (long long)b->end,
 		(long long)b->elapsed_s, (unsigned long long)bill_raw(b),
 		(unsigned long long)b->billing);
+	csv_real(out, compact->progress, false);
+	fprintf(out, "%d,", compact->runs);
+	csv_real(out, compact->apart, false);
+	csv_text(out, compact_doubt_name(compact->doubt), false);
 	csv_price(out, b);
 }
 
@@ -329,7 +370,9 @@ static void csv_sums(FILE *out, const char *name, const struct summary_sums *s)
 		(unsigned long long)s->charged);
 	csv_real(out, summary_discount(s), false);
 	csv_real(out, summary_degradation(s), false);
-	csv_real(out, summary_stp(s), true);
+	csv_real(out, summary_stp(s), false);
+	fprintf(out, "%d,", s->compared);
+	csv_real(out, summary_compact_stp(s), true);
 }
 
 void report_csv(const struct report *r, FILE *out)
@@ -338,18 +381,19 @@ void report_csv(const struct report *r, FILE *out)
 
 	if (r->by == SUMMARY_JOB) {
 		fputs("job,user,account,partition,qos,name,state,status,start,end,elapsed_s,raw,"
-		      "charged,",
+		      "charged,progress,plain_runs,apart,doubt,",
 			out);
 		csv_price(out, NULL);
 	} else {
 		fprintf(out,
 			"%s,jobs,priced,no_data,unsettled,open,elapsed_s,raw_billing_s,"
-			"charged_billing_s,discount,degradation,stp\r\n",
+			"charged_billing_s,discount,degradation,stp,compared,stp_compact\r\n",
 			summary_by_name(r->by));
 	}
 	for (int i = 0; i < s->group_count; i++) {
 		if (r->by == SUMMARY_JOB)
-			csv_job(out, s->groups[i].bill[0]);
+			csv_job(out, s->groups[i].bill[0],
+				&s->compact[s->groups[i].bill[0] - r->bills->bill]);
 		else
 			csv_sums(out, s->groups[i].name, &s->groups[i].sums);
 	}

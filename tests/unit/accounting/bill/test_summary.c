@@ -1,71 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Unit tests of adding bills up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "accounting/bill/summary.h"
-
-/* One row: what differs between the tests. */
-struct row {
-	unsigned id;
-	const char *user, *name;
-	long start;
-	int elapsed;
-	unsigned billing;
-	double energy;
-	const char *comment;
-};
-
-static struct bills bills_of(const struct row *rows, int n)
-{
-	struct bills bills;
-	struct errmsg err;
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	for (const char *p = BILL_FIELDS; *p; p++)
-		fputc(*p == ',' ? '|' : *p, f);
-	fputc('\n', f);
-	for (int i = 0; i < n; i++)
-		fprintf(f, "%u|%u|c|%s|a|p|q|COMPLETED|%ld|%ld|%ld|%d|billing=%u|%g|%s|%s\n",
-			rows[i].id, rows[i].id, rows[i].user, rows[i].start, rows[i].start,
-			rows[i].start + rows[i].elapsed, rows[i].elapsed, rows[i].billing,
-			rows[i].energy, rows[i].comment, rows[i].name);
-	fclose(f);
-	assert_int_equal(bills_read(text, &bills, &err), 0);
-	assert_int_equal(bills.malformed, 0);
-	assert_int_equal(bills.count, n);
-	return bills;
-}
-
-#define DAY1 1790000000
-#define PRICED(d, co, dco, partners, charged)                                                      \
-	"poppa: d=" d " co=" co " dco=" dco " stopped=0.0000 partners=" partners                   \
-	" raw=100 charged=" charged " policy=solo"
-
-static bool near(double a, double b)
-{
-	return fabs(a - b) < 1e-9;
-}
+#include "unit/accounting/bill/bill_rows.h"
 
 static void sums_by_user(void **state)
 {
 	static const struct row rows[] = {
-		{1, "ada", "x", DAY1, 100, 80, 0, PRICED("0.2", "1", "0.2", "2", "80")},
-		{2, "bob", "y", DAY1, 300, 50, 0, PRICED("0.5", "1", "0.5", "1", "50")},
-		{3, "ada", "x", DAY1 + 100, 100, 100, 0,
-			"poppa: nodata=no-record raw=100 charged=100"},
-		{4, "ada", "z", DAY1 + 200, 10, 100, 0, "colocate: stripe"},
-		{5, "ada", "z", DAY1 + 200, 10, 100, 0, ""},
+		ROW(1, "ada", "x", DAY1, 100, 80, 0, PRICED("0.2", "1", "0.2", "2", "80")),
+		ROW(2, "bob", "y", DAY1, 300, 50, 0, PRICED("0.5", "1", "0.5", "1", "50")),
+		ROW(3, "ada", "x", DAY1 + 100, 100, 100, 0,
+			"poppa: nodata=no-record raw=100 charged=100"),
+		ROW(4, "ada", "z", DAY1 + 200, 10, 100, 0, "colocate: stripe"),
+		ROW(5, "ada", "z", DAY1 + 200, 10, 100, 0, ""),
 	};
 	struct bills bills = bills_of(rows, 5);
 	struct summary s;
@@ -96,12 +44,12 @@ static void sums_by_user(void **state)
 static void pairs_and_programs(void **state)
 {
 	static const struct row rows[] = {
-		{1, "ada", "x", DAY1, 100, 80, 0, PRICED("0.2", "0.5", "0.4", "2", "80")},
-		{2, "bob", "y", DAY1, 50, 90, 0, PRICED("0.1", "1", "0.1", "1", "90")},
-		{3, "ada", "x", DAY1 + 500, 100, 40, 0, PRICED("0.6", "1", "0.6", "4", "40")},
-		{4, "bob", "y", DAY1 + 500, 100, 100, 0, PRICED("0.0", "1", "0.0", "3", "100")},
-		{5, "ada", "x", DAY1 + 900, 100, 50, 0, PRICED("0.5", "1", "0.5", "7", "50")},
-		{6, "ada", "x", DAY1 + 900, 100, 50, 0, PRICED("0.5", "1", "0.5", "5,7", "50")},
+		ROW(1, "ada", "x", DAY1, 100, 80, 0, PRICED("0.2", "0.5", "0.4", "2", "80")),
+		ROW(2, "bob", "y", DAY1, 50, 90, 0, PRICED("0.1", "1", "0.1", "1", "90")),
+		ROW(3, "ada", "x", DAY1 + 500, 100, 40, 0, PRICED("0.6", "1", "0.6", "4", "40")),
+		ROW(4, "bob", "y", DAY1 + 500, 100, 100, 0, PRICED("0.0", "1", "0.0", "3", "100")),
+		ROW(5, "ada", "x", DAY1 + 900, 100, 50, 0, PRICED("0.5", "1", "0.5", "7", "50")),
+		ROW(6, "ada", "x", DAY1 + 900, 100, 50, 0, PRICED("0.5", "1", "0.5", "5,7", "50")),
 	};
 	struct bills bills = bills_of(rows, 6);
 	struct summary s;
@@ -127,33 +75,34 @@ static void pairs_and_programs(void **state)
 	bills_free(&bills);
 }
 
-/* Equations 2.2 and 2.3 by hand: STP = (100/80 + 100/125)/2, SEE = STP / 400 * (250 + 250). */
-static void compact_runs(void **state)
+/* Jobs count by their CPU seconds, and only those of which the progress is certain. */
+static void against_plain_runs(void **state)
 {
-	struct row rows[] = {
-		{1, "ada", "x", DAY1, 80, 100, 32000, PRICED("0.0", "1", "0.0", "2", "100")},
-		{2, "bob", "y", DAY1, 125, 100, 50000, PRICED("0.0", "1", "0.0", "1", "100")},
-		{3, "ada", "x", DAY1, 98, 100, 24500, ""},
-		{4, "ada", "x", DAY1, 102, 100, 25500, ""},
-		{5, "bob", "y", DAY1, 100, 100, 25000, ""},
-		{6, "bob", "y", DAY1, 100, 100, 25000, ""},
+	static const struct row rows[] = {
+		ROW_ON(1, "ada", "x", DAY1, 100, 100, 0, PRICED("0.0", "1", "0.0", "2", "100"), 16,
+			2),
+		ROW_ON(2, "bob", "y", DAY1, 200, 100, 0, PRICED("0.0", "1", "0.0", "1", "100"), 32,
+			4),
+		ROW_ON(3, "ada", "x", DAY1, 110, 100, 0, "", 16, 1),
+		ROW_ON(4, "ada", "x", DAY1, 110, 100, 0, "", 16, 1),
+		ROW_ON(5, "bob", "y", DAY1, 160, 100, 0, "", 32, 2),
+		ROW_ON(6, "bob", "y", DAY1, 160, 100, 0, "", 32, 2),
+		ROW_ON(7, "bob", "z", DAY1, 160, 100, 0, "colocate: stripe", 32, 4),
+		ROW_ON(8, "bob", "z", DAY1, 160, 100, 0, "", 32, 2),
 	};
-	struct bills bills = bills_of(rows, 6);
+	struct bills bills = bills_of(rows, 8);
 	struct summary s;
 
 	(void)state;
 	assert_int_equal(summary_make(&bills, SUMMARY_USER, &s), 0);
-	assert_int_equal(s.compared, 1);
-	assert_true(near(s.stp, 1.025));
-	assert_true(near(s.see, 1.025 / 400 * 500));
-	summary_free(&s);
-	bills_free(&bills);
-	/* Runs that did not do the same work are no measure, nor is a single one. */
-	rows[3].elapsed = 200;
-	bills = bills_of(rows, 6);
-	assert_int_equal(summary_make(&bills, SUMMARY_USER, &s), 0);
-	assert_int_equal(s.compared, 0);
-	assert_true(isnan(s.see));
+	assert_int_equal(s.total.compared, 2);
+	assert_true(near(summary_compact_stp(&s.total),
+		(16 * 110.0 + 32 * 160.0) / (16 * 100.0 + 32 * 200.0)));
+	assert_string_equal(s.groups[1].name, "ada");
+	assert_true(near(summary_compact_stp(&s.groups[1].sums), 1.1));
+	assert_int_equal(s.doubts[COMPACT_NONE], 2);
+	assert_int_equal(s.doubts[COMPACT_ONE_RUN], 1);
+	assert_int_equal(s.gains.all.pairs, 1);
 	summary_free(&s);
 	bills_free(&bills);
 }
@@ -161,9 +110,9 @@ static void compact_runs(void **state)
 static void slots_of_time(void **state)
 {
 	struct row rows[] = {
-		{1, "a", "x", DAY1, 60, 10, 0, "colocate: stripe"},
-		{2, "a", "x", DAY1, 3660, 10, 0, "colocate: stripe"},
-		{3, "a", "x", DAY1 + 7200, 60, 10, 0, "colocate: stripe"},
+		ROW(1, "a", "x", DAY1, 60, 10, 0, "colocate: stripe"),
+		ROW(2, "a", "x", DAY1, 3660, 10, 0, "colocate: stripe"),
+		ROW(3, "a", "x", DAY1 + 7200, 60, 10, 0, "colocate: stripe"),
 	};
 	struct bills bills = bills_of(rows, 3);
 	struct summary s;
@@ -198,9 +147,9 @@ static void slots_of_time(void **state)
 static void odd_times(void **state)
 {
 	struct row rows[] = {
-		{1, "a", "x", DAY1, 60, 10, 0, "colocate: stripe"},
-		{2, "a", "x", 0, 60, 10, 0, "colocate: stripe"},
-		{3, "a", "x", 253402300000, 60, 10, 0, "colocate: stripe"},
+		ROW(1, "a", "x", DAY1, 60, 10, 0, "colocate: stripe"),
+		ROW(2, "a", "x", 0, 60, 10, 0, "colocate: stripe"),
+		ROW(3, "a", "x", 253402300000, 60, 10, 0, "colocate: stripe"),
 	};
 	struct bills bills = bills_of(rows, 3);
 	struct summary s;
@@ -241,7 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_by_user),
 		cmocka_unit_test(pairs_and_programs),
-		cmocka_unit_test(compact_runs),
+		cmocka_unit_test(against_plain_runs),
 		cmocka_unit_test(slots_of_time),
 		cmocka_unit_test(odd_times),
 		cmocka_unit_test(nothing),
