@@ -243,6 +243,57 @@ for reason in "${reasons[@]}"; do
 	tap "$reason: in words of its own" "$((1 - $?))"
 done
 
+# Against plain runs, with the evidence, or with the reason why there is no figure.
+plain=$(dirname "$0")/plain_runs.txt
+# against JOB: what is said of it.
+against() {
+	runs "plain runs of $1" 0 "$POPPA" why --input "$plain" "$1"
+	OUT=$(tr '\n' ' ' <<<"$OUT" | tr -s ' ')
+}
+against 101
+says "plain runs: the job, the pair and the evidence" "Against plain runs: the same name without --colocate took 560 s with as many CPUs \
+(median of 3 runs, 3 % apart), so it made 1.12 times their progress. Job 102 made 1.10 times that of its own (2 plain runs). So \
+their STP is 1.10 in the time that they shared: 1 is as much as one after the other on whole nodes."
+against 105
+says "one plain run" "(1 run), so it made 1.10 times their progress. This is uncertain: one run does not show how much they differ."
+says "one plain run: so the pair is uncertain, too" "So their STP is 1.38 in the time that they shared, which is uncertain:"
+against 106
+says "one plain run of the partner" "That of the partner is uncertain: one run does not show how much they differ."
+against 103
+says "no plain run of the partner" "Its partner 104 cannot be compared with plain runs: no run of that name completed without --colocate."
+against 104
+says "no plain run" "It cannot be compared with plain runs: no run of that name completed without --colocate."
+against 107
+says "plain runs on parts of nodes" "This is uncertain: they left CPUs of their nodes idle or to other jobs."
+against 108
+says "plain runs that differ" "50 % apart), so it made 1.00 times their progress. This is uncertain: they differ too much to have done the same work."
+against 109
+says "a job that failed" "It cannot be compared with plain runs: it did not complete in one size."
+against 110
+says "plain runs of another size" "It cannot be compared with plain runs: its runs without --colocate had other numbers of CPUs."
+against 113
+says "a job without data" "(median of 2 runs, 0 % apart), so it made 1.10 times their progress."
+is "plain runs, --json" "$("$POPPA" why --json --input "$plain" 101 | jq -c '.compact | [.progress, .plain_runs, .doubt, (.stp * 10000 | round)]')" '[1.12,3,"",10978]'
+is "a plain run itself has none, --json" "$("$POPPA" why --json --input "$plain" 201 | jq -c .compact)" null
+
+# sacct is asked for the runs of the job's and its partner's user, by name where sacct can look that up.
+cat >"$TAP_DIR/slurm/sacct" <<-END
+	#!/bin/bash
+	printf '%s\n' "\$@" - >>"$TAP_DIR/asked"
+	cat $(printf %q "$(realpath "$plain")")
+END
+: >"$TAP_DIR/asked"
+runs "plain runs from sacct" 0 env PATH="$TAP_DIR/slurm:$PATH" "$POPPA" why 102
+like "plain runs from sacct: said" "$(tr '\n' ' ' <<<"$OUT")" "median of 2 runs, 0 % apart"
+asked=$(cat "$TAP_DIR/asked")
+for arg in --user=root --starttime=2026-08-22T14:13:20 --endtime=2026-10-21T14:23:20; do
+	is "plain runs from sacct: $arg" "$(grep -c -x -F -e "$arg" <<<"$asked")" 1
+done
+is "plain runs from sacct: names with digits are left to us" "$(grep -c -e --name <<<"$asked")" 0
+: >"$TAP_DIR/asked"
+runs "plain runs from sacct by name" 0 env PATH="$TAP_DIR/slurm:$PATH" "$POPPA" why 111
+is "plain runs from sacct by name: these" "$(grep -c -x -F -e '--name=<b>&' "$TAP_DIR/asked")" 1
+
 # A calculator agrees with every charge that is said to follow.
 if python=$(python_with json); then
 	for job in 12 13 14 15 16 17 18 19 25 28; do

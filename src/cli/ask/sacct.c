@@ -14,7 +14,7 @@
 
 #define OUTPUT_MAX ((size_t)512 << 20)
 #define WAIT_MS 300000
-#define ARGS 16
+#define ARGS 17
 
 /* Appends "--NAME=VALUE", which the caller frees, unless value is NULL. -1 without memory. */
 static int add(char **argv, int *n, const char *name, const char *value)
@@ -46,7 +46,7 @@ int sacct_bills(const struct sacct_query *query, struct bills *bills, struct err
 	     add(argv, &n, "starttime", query->start) || add(argv, &n, "endtime", query->end) ||
 	     add(argv, &n, "user", query->user) || add(argv, &n, "accounts", query->account) ||
 	     add(argv, &n, "partition", query->partition) || add(argv, &n, "jobs", query->jobs) ||
-	     setenv("SLURM_TIME_FORMAT", "%s", 1);
+	     add(argv, &n, "name", query->name) || setenv("SLURM_TIME_FORMAT", "%s", 1);
 	if (rc)
 		errmsg_set(err, "out of memory");
 	else

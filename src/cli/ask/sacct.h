@@ -8,7 +8,7 @@
 
 /* The options of sacct with these names; NULL = not given. */
 struct sacct_query {
-	const char *start, *end, *user, *account, *partition, *jobs;
+	const char *start, *end, *user, *account, *partition, *jobs, *name;
 	bool all_users;
 };
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/ask/cli.h"
 #include "cli/ask/sacct.h"
@@ -11,6 +12,7 @@
 #include "common/text_append.h"
 
 #define LINE_WIDTH 78
+#define PLAIN_DAYS 30 /* before and after a job, in which its plain runs are looked for */
 
 struct options {
 	bool json, has_run;
@@ -133,6 +135,54 @@ static int read_bills(const struct options *o, struct bills *bills, struct errms
 	return 0;
 }
 
+/* As sacct takes it: local time. */
+static void write_time(char *text, size_t size, int64_t unix_s)
+{
+	time_t t = (time_t)unix_s;
+	struct tm tm;
+
+	if (!localtime_r(&t, &tm) || !strftime(text, size, "%Y-%m-%dT%H:%M:%S", &tm))
+		*text = '\0';
+}
+
+/* sacct matches whole names, and a comma would end one. Others than these are found by all the
+ * names that the users' jobs have. */
+static bool is_whole_name(const char *name)
+{
+	return *name && !strpbrk(name, "0123456789,");
+}
+
+/* One or two of them, with a comma between. */
+static void list(char *text, size_t size, const char *one, const char *other)
+{
+	int half = (int)size / 2 - 1;
+	bool same = !strcmp(one, other);
+
+	snprintf(text, size, "%.*s%s%.*s", half, one, same ? "" : ",", half, same ? "" : other);
+}
+
+/* Reads the plain runs of the job's user, and of its only partner's, from around the time at which
+ * it ran. Nothing is known of them where sacct does not answer. */
+static void read_plain(const struct why *w, struct bills *plain)
+{
+	const struct bill *b = w->bill, *p = bills_only_partner(w->bills, b);
+	char users[256], names[1024], from[32], until[32];
+	struct sacct_query query = {.start = from, .end = until, .user = users, .name = names};
+	struct errmsg err;
+
+	memset(plain, 0, sizeof(*plain));
+	write_time(from, sizeof(from), b->start - PLAIN_DAYS * 86400);
+	write_time(until, sizeof(until), b->end + PLAIN_DAYS * 86400);
+	if (!*from || !*until)
+		return;
+	list(users, sizeof(users), b->user, p ? p->user : b->user);
+	list(names, sizeof(names), b->name, p ? p->name : b->name);
+	if (!is_whole_name(b->name) || (p && !is_whole_name(p->name)))
+		query.name = NULL;
+	if (sacct_bills(&query, plain, &err))
+		memset(plain, 0, sizeof(*plain));
+}
+
 /* Prints a paragraph and breaks its lines at blanks. */
 static void print_wrapped(const char *text)
 {
@@ -180,7 +230,7 @@ int cmd_why(int argc, char **argv)
 		       "decides which jobs you may see."};
 	struct options o = {.json = false};
 	struct why w = {.restart = 0};
-	struct bills bills;
+	struct bills bills, plain = {.count = 0};
 	struct errmsg err;
 	int rc;
 
@@ -205,8 +255,14 @@ int cmd_why(int argc, char **argv)
 		return CLI_FAILURE;
 	}
 	why_gather(&w, !o.input, o.conf);
-	rc = o.json ? cli_print_json(why_json(&w)) : print_sentences(&w);
+	if (!o.input && why_compares(&w))
+		read_plain(&w, &plain);
+	if (why_compares(&w) && why_compare(&w, o.input ? &bills : &plain))
+		rc = cli_error("out of memory");
+	else
+		rc = o.json ? cli_print_json(why_json(&w)) : print_sentences(&w);
 	client_answer_free(&w.ledger);
+	bills_free(&plain);
 	bills_free(&bills);
 	free(w.waiting.id);
 	return rc;

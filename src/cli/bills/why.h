@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "accounting/bill/bill.h"
+#include "accounting/bill/compact.h"
 #include "accounting/record/client.h"
 #include "accounting/bill/explain.h"
 #include "accounting/settle/time_limit.h"
@@ -34,6 +35,10 @@ struct why {
 	struct explain_facts facts;
 	struct explain explain;
 	bool fits; /* the charge is what the policy makes of the facts */
+	/* Against plain runs; of jobs with a price, or with none for want of data. */
+	struct compact compact, of_partner;
+	const struct bill *partner; /* the only one; NULL = none, or not shown */
+	double stp;                 /* of the two; NAN = unknown */
 };
 
 /* Whether the run has not started and may still do so. */
@@ -52,6 +57,13 @@ void why_ask_squeue(struct why *w);
  * the job is co-located. The caller frees w->ledger with client_answer_free().
  */
 void why_gather(struct why *w, bool ask, const char *conf_path);
+
+/* Whether the run is one that plain runs can be compared with. */
+bool why_compares(const struct why *w);
+
+/* Compares it and its only partner with the plain runs in `plain`, after why_gather(). Returns 0,
+ * or -1 without memory. */
+int why_compare(struct why *w, const struct bills *plain);
 
 /* Everything as JSON, with the sentences; a new reference or NULL. */
 json_t *why_json(const struct why *w);

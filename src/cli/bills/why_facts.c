@@ -12,6 +12,7 @@
 #include "cli/ask/cli.h"
 #include "cli/ask/find_ledger.h"
 #include "cli/ask/scontrol.h"
+#include "cli/bills/report.h"
 #include "cli/bills/why.h"
 #include "common/tags.h"
 #include "common/units.h"
@@ -230,6 +231,37 @@ void why_gather(struct why *w, bool ask, const char *conf_path)
 		work_out(w);
 }
 
+bool why_compares(const struct why *w)
+{
+	return w->status == BILL_PRICED || w->status == BILL_NO_DATA;
+}
+
+int why_compare(struct why *w, const struct bills *plain)
+{
+	struct plain_runs *runs = plain_runs_find(plain);
+
+	if (!runs)
+		return -1;
+	w->compact = compact_of(runs, w->bill);
+	w->partner = bills_only_partner(w->bills, w->bill);
+	w->stp = NAN;
+	if (w->partner) {
+		w->of_partner = compact_of(runs, w->partner);
+		w->stp = compact_stp(&w->compact, w->bill, &w->of_partner, w->partner);
+	}
+	plain_runs_free(runs);
+	return 0;
+}
+
+static json_t *compact_json(const struct why *w)
+{
+	json_t *json = why_compares(w) ? report_compact_json(&w->compact) : json_null();
+
+	if (why_compares(w))
+		json_object_set_new(json, "stp", field_real_or_null(w->stp));
+	return json;
+}
+
 static json_t *nodes_json(const struct why *w)
 {
 	json_t *list = json_array();
@@ -272,12 +304,13 @@ json_t *why_json(const struct why *w)
 	const struct bill *b = w->bill;
 
 	return json_pack("{s:I, s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, "
-			 "s:I, s:o, s:o, s:s?, s:o}",
+			 "s:I, s:o, s:o, s:o, s:s?, s:o}",
 		"job", (json_int_t)b->job_id, "id", b->id, "restart", (json_int_t)w->restart,
 		"cluster", b->cluster, "user", b->user, "account", b->account, "partition",
 		b->partition, "qos", b->qos, "name", b->name, "state", b->state, "status",
 		bill_status_name(w->status), "start", (json_int_t)b->start, "end",
 		(json_int_t)b->end, "elapsed_s", (json_int_t)b->elapsed_s, "billing",
-		(json_int_t)b->billing, "price", price_json(w), "nodes", nodes_json(w), "no_ledger",
-		*w->no_ledger.text ? w->no_ledger.text : NULL, "sentences", why_sentences(w));
+		(json_int_t)b->billing, "price", price_json(w), "compact", compact_json(w), "nodes",
+		nodes_json(w), "no_ledger", *w->no_ledger.text ? w->no_ledger.text : NULL,
+		"sentences", why_sentences(w));
 }

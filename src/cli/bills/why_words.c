@@ -306,6 +306,58 @@ static void say_missing(json_t *list, const struct settlement *f)
 	say_culprit(list, f);
 }
 
+/* "This is uncertain: ...", of the job's figure or of its partner's. */
+static void say_doubt(json_t *list, const struct compact *c, const char *whose)
+{
+	if (compact_known(c) && !compact_sure(c))
+		say(list, "%s is uncertain: %s.", whose, compact_doubt_why(c->doubt));
+}
+
+static void say_stp(json_t *list, const struct why *w)
+{
+	const struct compact *p = &w->of_partner;
+
+	if (!w->partner)
+		return;
+	if (!compact_known(p)) {
+		say(list, "Its partner %u cannot be compared with plain runs: %s.",
+			w->partner->job_id, compact_doubt_why(p->doubt));
+		return;
+	}
+	if (isnan(w->stp))
+		return;
+	say(list,
+		"Job %u made %.2f times that of its own (%d plain run%s). So their STP is %.2f in "
+		"the time that they shared%s: 1 is as much as one after the other on whole nodes.",
+		w->partner->job_id, p->progress, p->runs, p->runs == 1 ? "" : "s", w->stp,
+		compact_sure(p) && compact_sure(&w->compact) ? "" : ", which is uncertain");
+	say_doubt(list, p, "That of the partner");
+}
+
+/* What it and its partner made against runs of the same work without --colocate. */
+static void say_compact(json_t *list, const struct why *w)
+{
+	const struct compact *c = &w->compact;
+	char apart[64] = "";
+
+	if (!compact_known(c)) {
+		say(list, "It cannot be compared with plain runs: %s.",
+			compact_doubt_why(c->doubt));
+		return;
+	}
+	if (c->runs > 1)
+		snprintf(apart, sizeof(apart), "median of %d runs, %.0f %% apart", c->runs,
+			PERCENT(c->apart));
+	else
+		snprintf(apart, sizeof(apart), "1 run");
+	say(list,
+		"Against plain runs: the same name without --colocate took %.0f s with as many CPUs "
+		"(%s), so it made %.2f times their progress.",
+		c->run_s, apart, c->progress);
+	say_doubt(list, c, "This");
+	say_stp(list, w);
+}
+
 static void say_calculation(json_t *list, const struct why *w)
 {
 	const struct settlement *f = w->bill->facts;
@@ -528,12 +580,14 @@ json_t *why_sentences(const struct why *w)
 		say_degradation(list, f);
 		say_nodes(list, w);
 		say_missing(list, f);
+		say_compact(list, w);
 		/* A price that an administrator set need not follow from what was measured. */
 		if (!f->changes || w->fits)
 			say_calculation(list, w);
 		say_charge(list, w);
 	} else if (w->status == BILL_NO_DATA) {
 		say_no_data(list, w);
+		say_compact(list, w);
 	} else {
 		say_unpriced(list, w);
 	}
