@@ -50,6 +50,13 @@ runs "plan --json" 0 "$POPPA" plan --history "$TAP_DIR/two" --input "$TAP_DIR/jo
 is "a smaller job shares a part of the nodes" \
 	"$(jq -c '[.nodes, .shared_nodes, (.jobs[] | .class, .nodes, .alone), (.jobs[1].beside[0] | .job, .class, .nodes)]' <<<"$OUT")" \
 	'[6,4,"8/x",6,2,"8/y",4,0,1,"8/x",4]'
+# The name of a job stands for what such jobs run.
+{ sed 's,8/x,8@x,g' "$TAP_DIR/two" && printf '#ran\t8\t1790000000\tx\tstep-#\n'; } >"$TAP_DIR/programs"
+runs "plan with the name of a job" 0 bash -c 'printf "8/step-7 6\n8/y 4\n8/step 1\n" | "$1" plan --history "$2" --json' - "$POPPA" "$TAP_DIR/programs"
+is "it is known by its program, and a name that is not known stays" \
+	"$(jq -c '[.shared_nodes, .jobs[].class]' <<<"$OUT")" '[4,"8@x","8/y","8/step"]'
+runs "pairs of the name of a job" 0 "$POPPA" pairs --history "$TAP_DIR/programs" --class 8/step-9 --json
+is "are those of its program" "$(jq -r '.pairs[0].class' <<<"$OUT")" 8@x
 for bad in "8/a x" "8/a 0" "8/a 1 2"; do
 	runs "\"$bad\"" 1 bash -c 'printf "8/a\n%s\n" "$3" | "$1" plan --history "$2"' - "$POPPA" "$history" "$bad"
 	like "\"$bad\": the line and what it should be" "$ERR" '^poppa plan: standard input, line 2: a job is CLASS \[NODES\]'

@@ -38,7 +38,7 @@ ctl reconfigure stripe_wait=1h
 teach_pairs < <(
 	certain test-mine test-bad 0.8
 	certain test-mine test-good 0.05
-	met test-new test-bad 0.9
+	met test-calm test-bad 0.01
 )
 
 diag "better is taken"
@@ -65,9 +65,9 @@ is "SystemComment says until when" "$(mark_of "$mine")" "colocate: class:test-mi
 like "and so does poppa why" "$(as_user poppa why "$mine" | tr '\n' ' ')" "waits for a better partner or an empty node until $until"
 wait_until 60 has_start "$mine"
 is "Slurm expects its start then" "$(squeue -h --start -j "$mine" -o %S)" "$until"
-of test-new -n1 -t 10
+of test-calm -n1 -t 10
 wait_running "$job" 60
-is "a later job of which nobody knows that it loses takes the lane meanwhile" "$(nodes_of "$job")" "${NODE}1"
+is "a later job that suits the bad one takes the lane meanwhile" "$(nodes_of "$job")" "${NODE}1"
 scancel "$job"
 wait_until 60 gone "$job"
 ok "the job before it goes on waiting" waits "$mine"

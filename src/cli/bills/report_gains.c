@@ -11,6 +11,7 @@
 #include "accounting/record/fields.h"
 #include "cli/bills/report.h"
 #include "common/printable.h"
+#include "striping/partners/job_class.h"
 
 #define SHOWN 12 /* classes */
 #define SECONDS_AN_HOUR 3600.0
@@ -82,15 +83,21 @@ static void look_up(struct known_times *t, const char *user)
 /* The history's class of what bills show: of the user's own, or everybody's of that name. */
 static int known_class(struct known_times *t, const struct gain_class *c)
 {
-	const char *class = c->named ? c->program : NULL;
+	struct job_kind kind = {.class_name = c->named ? c->program : NULL, .job_name = c->program};
 	char name[PAIRS_CLASS_MAX];
 	int at = -1;
 
 	look_up(t, c->user);
-	if (t->has_uid)
-		at = find_known(t->known, pairs_class(class, false, t->uid, c->program, name));
-	if (at < 0 && class)
-		at = find_known(t->known, pairs_class(class, true, 0, c->program, name));
+	kind.uid = t->uid;
+	if (t->has_uid) {
+		job_class(t->known->pairs, &kind, name);
+		at = find_known(t->known, name);
+	}
+	if (at < 0 && c->named) {
+		kind.shared = true;
+		job_class(t->known->pairs, &kind, name);
+		at = find_known(t->known, name);
+	}
 	return at;
 }
 
@@ -101,7 +108,7 @@ static void name_known(struct axis *a, const char *class)
 	unsigned long uid = strtoul(class, &rest, 10);
 	const struct passwd *pw = NULL;
 
-	if (isdigit((unsigned char)*class) && (*rest == '/' || *rest == ':'))
+	if (isdigit((unsigned char)*class) && *rest && strchr("/:@", *rest))
 		pw = getpwuid((uid_t)uid);
 	snprintf(a->name, sizeof(a->name), "%.31s%s", pw ? pw->pw_name : "", pw ? rest : class);
 	plain_text(a->name);

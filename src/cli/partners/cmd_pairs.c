@@ -131,18 +131,21 @@ int cmd_pairs(int argc, char **argv)
 	struct options o = {.json = false};
 	struct known_pairs known;
 	struct listing l = {.known = &known};
+	char class[PAIRS_CLASS_MAX];
 	struct errmsg err;
 
 	cli_parse(&argp, argc, argv, &o);
 	if (known_pairs_load(&known, o.history, &err))
 		return cli_error("%s", err.text);
-	if (o.class && !is_known(&known, o.class)) {
+	if (o.class)
+		known_pairs_class(&known, o.class, class);
+	if (o.class && !is_known(&known, class)) {
 		known_pairs_free(&known);
 		return cli_error("the pair history has no class \"%s\" that you may see; \"poppa "
 				 "pairs\" lists them",
 			o.class);
 	}
-	l.class = o.class;
+	l.class = class;
 	if (o.json)
 		l.list = json_array();
 	if (o.class)

@@ -82,7 +82,7 @@ static bool read_line(struct plan *p, char *line, struct errmsg *err)
 	}
 	j = &p->job[p->jobs++];
 	*j = (struct planned){.nodes = (int)n, .alone = (int)n, .beside = json_array()};
-	strcpy(j->class, class);
+	known_pairs_class(p->known, class, j->class);
 	return true;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/ask/scontrol.h"
+#include "striping/partners/job_class.h"
 
 static int find_history(char *path, size_t size, struct errmsg *err)
 {
@@ -109,6 +110,19 @@ bool known_pairs_shows(const struct known_pairs *k, const char *name)
 	if (k->all || !isdigit((unsigned char)*name) || !*end || !strchr("/:@", *end))
 		return true;
 	return uid == k->uid;
+}
+
+void known_pairs_class(const struct known_pairs *k, const char *name, char *buf)
+{
+	char *rest, class[PAIRS_CLASS_MAX];
+	unsigned long uid = strtoul(name, &rest, 10);
+	const struct job_kind kind = {.uid = (unsigned int)uid, .job_name = rest + 1};
+
+	snprintf(class, sizeof(class), "%s", name);
+	if (isdigit((unsigned char)*name) && *rest == '/' && uid <= UINT_MAX &&
+		!bsearch(&name, k->class, (size_t)k->classes, sizeof(*k->class), by_name))
+		job_class(k->pairs, &kind, class);
+	strcpy(buf, class);
 }
 
 double known_pairs_worth(const struct known_pairs *k, const char *one, const char *other)

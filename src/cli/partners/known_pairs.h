@@ -36,5 +36,12 @@ void known_pairs_free(struct known_pairs *k);
  * those that are everybody's (stripe_classes=shared). */
 bool known_pairs_shows(const struct known_pairs *k, const char *name);
 
+/*
+ * The class that jobs of a kind have: "UID/NAME" may be a job's name, of which the history knows
+ * what such jobs run, and then it is that; all else is a class as it is. Writes it into buf, of
+ * PAIRS_CLASS_MAX bytes, which may be `name`.
+ */
+void known_pairs_class(const struct known_pairs *k, const char *name, char *buf);
+
 /* What the two make together on the two lanes of a node, in jobs' progress compact per node. */
 double known_pairs_worth(const struct known_pairs *k, const char *one, const char *other);

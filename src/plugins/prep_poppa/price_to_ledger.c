@@ -10,7 +10,7 @@
 #include "accounting/settle/settle.h"
 #include "common/clock.h"
 #include "striping/submit/colocate_option.h"
-#include "striping/partners/job_names.h"
+#include "striping/partners/job_class.h"
 #include "striping/partners/pairs.h"
 
 #include "addresses.h"

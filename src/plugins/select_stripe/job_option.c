@@ -8,7 +8,7 @@
 
 #include "common/tags.h"
 #include "plugins/select_stripe/stripe.h"
-#include "striping/partners/job_names.h"
+#include "striping/partners/job_class.h"
 
 const char *job_option_find(const job_record_t *job_ptr)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Remembers which program jobs of a name have run, and names the class of a job. */
+/* Remembers which program jobs of a name have run. */
 #include "striping/partners/job_names.h"
 
 #include <ctype.h>
@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer names are cut; with a user's id and its end each is a class. */
-#define NAME_MAX_BYTES 224
-#define PROGRAM_MAX_BYTES 64
 /* Of a user, so that new names of jobs push out nobody else's. */
 #define MAX_OF_USER 50
 #define MAX_ALL 5000
@@ -23,7 +20,7 @@ struct ran {
 	uint32_t uid;
 	long long last; /* unix time */
 	char *name, *program;
-	bool interprets; /* see interprets(), which takes longer than a look-up */
+	bool interprets; /* see job_names_interprets(), which takes longer than a look-up */
 };
 
 struct job_names {
@@ -52,31 +49,6 @@ void job_names_free(struct job_names *n)
 	free(n);
 }
 
-/* Writes as much of a text as there is room for, without what would break the file's lines. */
-static void copy_plain(const char *text, char *buf, size_t size)
-{
-	snprintf(buf, size, "%s", text ? text : "");
-	pairs_plain(buf);
-}
-
-/* Writes "#" for each run of digits, in place. false where there is none. */
-static bool generalize(char *name)
-{
-	char *to = name;
-	bool any = false, before = false;
-
-	for (const char *from = name; *from; from++) {
-		bool digit = isdigit((unsigned char)*from);
-
-		any |= digit;
-		if (!digit || !before)
-			*to++ = digit ? '#' : *from;
-		before = digit;
-	}
-	*to = '\0';
-	return any;
-}
-
 /* Index of the name, or of the place where it belongs. */
 static size_t find(const struct job_names *n, uint32_t uid, const char *name, bool *found)
 {
@@ -97,9 +69,7 @@ static size_t find(const struct job_names *n, uint32_t uid, const char *name, bo
 	return high;
 }
 
-/* Whether what the program does is in its input, so that all such jobs of a user have no more in
- * common than that. */
-static bool interprets(const char *program)
+bool job_names_interprets(const char *program)
 {
 	static const char *const pattern[] = {"python*", "pypy*", "perl*", "ruby*", "java", "R",
 		"Rscript", "julia*", "node", "nodejs", "octave*", "MATLAB*", "matlab*", "lua*",
@@ -148,7 +118,7 @@ static void make_room(struct job_names *n, uint32_t uid)
 static int insert(
 	struct job_names *n, uint32_t uid, const char *name, const char *program, long long now)
 {
-	struct ran new = {.uid = uid, .last = now, .interprets = interprets(program)};
+	struct ran new = {.uid = uid, .last = now, .interprets = job_names_interprets(program)};
 	bool found;
 	size_t at;
 
@@ -196,7 +166,7 @@ static int note(
 	if (!same)
 		free(r->program);
 	r->program = copy;
-	r->interprets = interprets(copy);
+	r->interprets = job_names_interprets(copy);
 	r->last = now;
 	return 1;
 }
@@ -204,17 +174,17 @@ static int note(
 int job_names_ran(struct job_names *n, unsigned int uid, const char *job_name, const char *program,
 	long long now)
 {
-	char name[NAME_MAX_BYTES], what[PROGRAM_MAX_BYTES];
+	char name[JOB_NAMES_NAME_MAX], what[JOB_NAMES_PROGRAM_MAX];
 	int rc, also = 0;
 
-	copy_plain(job_name, name, sizeof(name));
-	copy_plain(program, what, sizeof(what));
+	class_copy(job_name, name, sizeof(name));
+	class_copy(program, what, sizeof(what));
 	if (!*what) {
 		errno = EINVAL;
 		return -1;
 	}
 	rc = note(n, uid, name, what, now);
-	if (rc >= 0 && generalize(name))
+	if (rc >= 0 && class_generalize(name))
 		also = note(n, uid, name, what, now);
 	return rc < 0 || also < 0 ? -1 : rc | also;
 }
@@ -222,13 +192,13 @@ int job_names_ran(struct job_names *n, unsigned int uid, const char *job_name, c
 /* What is known of a name, or of one that differs in its numbers only; NULL: nothing. */
 static const struct ran *look_up(const struct job_names *n, uint32_t uid, const char *job_name)
 {
-	char name[NAME_MAX_BYTES];
+	char name[JOB_NAMES_NAME_MAX];
 	bool found;
 	size_t at;
 
-	copy_plain(job_name, name, sizeof(name));
+	class_copy(job_name, name, sizeof(name));
 	at = find(n, uid, name, &found);
-	if (!found && generalize(name))
+	if (!found && class_generalize(name))
 		at = find(n, uid, name, &found);
 	return found ? &n->ran[at] : NULL;
 }
@@ -238,6 +208,13 @@ const char *job_names_program(const struct job_names *n, unsigned int uid, const
 	const struct ran *r = look_up(n, uid, job_name);
 
 	return r ? r->program : "";
+}
+
+const char *job_names_kind(const struct job_names *n, unsigned int uid, const char *job_name)
+{
+	const struct ran *r = look_up(n, uid, job_name);
+
+	return r && !r->interprets ? r->program : NULL;
 }
 
 /* The fields of a line: user, time, program, name. */
@@ -260,8 +237,8 @@ bool job_names_read(struct job_names *n, char *line)
 	if (!isdigit((unsigned char)*field[0]) || *end || uid > UINT32_MAX)
 		return false;
 	last = strtoll(field[1], &end, 10);
-	if (end == field[1] || *end || !*field[2] || strlen(field[2]) >= PROGRAM_MAX_BYTES ||
-		strlen(field[3]) >= NAME_MAX_BYTES)
+	if (end == field[1] || *end || !*field[2] || strlen(field[2]) >= JOB_NAMES_PROGRAM_MAX ||
+		strlen(field[3]) >= JOB_NAMES_NAME_MAX)
 		return false;
 	find(n, (uint32_t)uid, field[3], &found);
 	return !found && !insert(n, (uint32_t)uid, field[3], field[2], last);
@@ -272,31 +249,4 @@ void job_names_write(const struct job_names *n, FILE *f)
 	for (size_t i = 0; i < n->count; i++)
 		fprintf(f, JOB_NAMES_LINE "%" PRIu32 "\t%lld\t%s\t%s\n", n->ran[i].uid,
 			n->ran[i].last, n->ran[i].program, n->ran[i].name);
-}
-
-bool job_class(const struct pairs *history, const struct job_kind *job, char *buf)
-{
-	char what[PROGRAM_MAX_BYTES], name[NAME_MAX_BYTES];
-	const char *program = NULL;
-
-	if (job->class_name && *job->class_name) {
-		pairs_class(job->class_name, job->shared, job->uid, job->job_name, buf);
-		return true;
-	}
-	if (job->program && *job->program) {
-		copy_plain(job->program, what, sizeof(what));
-		program = interprets(what) ? NULL : what;
-	} else if (history) {
-		const struct ran *r = look_up(pairs_names(history), job->uid, job->job_name);
-
-		program = r && !r->interprets ? r->program : NULL;
-	}
-	if (program) {
-		snprintf(buf, PAIRS_CLASS_MAX, "%u@%s", job->uid, program);
-		return true;
-	}
-	copy_plain(job->job_name, name, sizeof(name));
-	generalize(name);
-	pairs_class(NULL, false, job->uid, name, buf);
-	return false;
 }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The class of a job in the pair history, by the program that jobs of its name have run. */
+/* Which program jobs of a name have run. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "striping/partners/pairs.h"
+#include "striping/partners/class_name.h"
 
 /* Begins a line of the history's file that says what jobs of a name have run. */
 #define JOB_NAMES_LINE "#ran\t"
+
+/* Longer names are cut; with a user's id and its end each is a class. */
+#define JOB_NAMES_NAME_MAX 224
+#define JOB_NAMES_PROGRAM_MAX 64
 
 /*
  * What jobs of which names have run, a part of the pair history (pairs_names()). Of a user the last
@@ -30,24 +34,14 @@ int job_names_ran(struct job_names *n, unsigned int uid, const char *job_name, c
  * where that is not known. The text is the table's. */
 const char *job_names_program(const struct job_names *n, unsigned int uid, const char *job_name);
 
+/* The same, but NULL where that is not known, or is an interpreter. */
+const char *job_names_kind(const struct job_names *n, unsigned int uid, const char *job_name);
+
+/* Whether what the program does is in its input, so that all such jobs of a user have no more in
+ * common than that. */
+bool job_names_interprets(const char *program);
+
 /* Takes a line of the file, without its end; it changes it. false where it cannot be read. The
  * second writes all lines. */
 bool job_names_read(struct job_names *n, char *line);
 void job_names_write(const struct job_names *n, FILE *f);
-
-/* What is known of a job. */
-struct job_kind {
-	const char *class_name; /* of --colocate=class:; NULL or "" = none */
-	bool shared;            /* stripe_classes=shared */
-	unsigned int uid;
-	const char *job_name; /* may be NULL */
-	const char *program;  /* that it has run; NULL or "": the history tells by the name */
-};
-
-/*
- * Writes the class of the job into buf, of PAIRS_CLASS_MAX bytes. With class: it is UID:CLASS, or
- * CLASS where that is shared. Else it is UID@PROGRAM, or UID/NAME, with "#" for each run of digits,
- * where no program is known or it is an interpreter, which says nothing of what it runs. Then it
- * returns false: the job may have another class once its program is known. history may be NULL.
- */
-bool job_class(const struct pairs *history, const struct job_kind *job, char *buf);

@@ -2,8 +2,10 @@
 # Partner choice: who may share a node, who suits whom, and from when on.
 noinst_LTLIBRARIES += libpartners.la
 libpartners_la_SOURCES = \
+	src/striping/partners/class_name.c src/striping/partners/class_name.h \
 	src/striping/partners/expected_end.c src/striping/partners/expected_end.h \
 	src/striping/partners/expectation.c src/striping/partners/expectation.h \
+	src/striping/partners/job_class.c src/striping/partners/job_class.h \
 	src/striping/partners/job_names.c src/striping/partners/job_names.h \
 	src/striping/partners/lane_yield.c src/striping/partners/lane_yield.h \
 	src/striping/partners/node_choice.c src/striping/partners/node_choice.h \

@@ -637,26 +637,3 @@ void pairs_batch_forget(struct pairs_batch *b)
 	pairs_free(b->pairs);
 	*b = (struct pairs_batch){NULL};
 }
-
-char *pairs_plain(char *text)
-{
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '_';
-	return text;
-}
-
-char *pairs_class(
-	const char *class_name, bool shared, unsigned int uid, const char *job_name, char *buf)
-{
-	bool named = class_name && *class_name;
-
-	if (named && shared)
-		snprintf(buf, PAIRS_CLASS_MAX, "%s", class_name);
-	else
-		snprintf(buf, PAIRS_CLASS_MAX, "%u%c%s", uid, named ? ':' : '/',
-			named      ? class_name
-			: job_name ? job_name
-				   : "");
-	return pairs_plain(buf);
-}

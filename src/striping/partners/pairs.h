@@ -5,11 +5,10 @@
 #include <stdbool.h>
 
 #include "common/errmsg.h"
+#include "striping/partners/class_name.h"
 
 /* Name of the history's file in slurmctld's StateSaveLocation. */
 #define PAIRS_FILE "poppa_pairs"
-
-#define PAIRS_CLASS_MAX 256
 
 struct pairs;
 
@@ -93,15 +92,3 @@ void pairs_each(const struct pairs *p, void (*fn)(const struct pairs_row *, void
 
 /* Mean over all known pairs, 0 for an empty history: the guess for an unknown pair. */
 double pairs_mean(const struct pairs *p);
-
-/* Makes bytes that would break the file's lines "_", in place. Returns text. */
-char *pairs_plain(char *text);
-
-/*
- * A class by names alone: UID/JOBNAME or, where the user gave a `class_name`, UID:CLASS. With
- * `shared`, a class of that name is everybody's, and is CLASS alone. job_class() has the class of a
- * job. Bytes that would break the file's lines become "_". Returns buf, of PAIRS_CLASS_MAX bytes;
- * longer names are cut.
- */
-char *pairs_class(
-	const char *class_name, bool shared, unsigned int uid, const char *job_name, char *buf);

@@ -10,7 +10,9 @@
  *   node_choice.c    which nodes come first, by yield or by losses and group sizes; stripe_match;
  *                    where sharing certainly loses, and how long a job waits for better
  *   partner_times.c  from which moment on enough nodes that suit are free together
- *   pairs.c          what is known of two classes of jobs: it gives partner.c its numbers
+ *   pairs.c          what is known of two classes of jobs: it gives partner.c its numbers;
+ *                    pair_evidence.c: how that ages
+ *   job_class.c      of which class a job is, by what job_names.c has seen jobs of its name run
  *   expectation.c    what two classes are expected to lose, also where they have never met
  *   outlook.c        how fast the classes that are about go beside each other
  *   lane_yield.c     which lanes bring a job most, less what partners lose, or whether it waits
@@ -32,7 +34,7 @@ struct partner {
 	uint32_t id;
 	uint32_t array_id; /* id of the array that it is an element of, 0 for none */
 	const char *name;
-	const char *class_name; /* kind of job in the pair history, from pairs_class() */
+	const char *class_name; /* kind of job in the pair history, by job_class() */
 	const struct colocate *request;
 	const struct apart *apart; /* whom it has left; NULL: nobody */
 	bool may_leave; /* its limit is watched, and it may be requeued where that is not kept */

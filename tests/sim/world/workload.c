@@ -62,7 +62,7 @@ static char *name_of(const struct key *key)
 	char program[32], name[PAIRS_CLASS_MAX];
 
 	snprintf(program, sizeof(program), "%d", key->program);
-	return strdup(pairs_class(NULL, false, (unsigned int)(key->user + 1), program, name));
+	return strdup(class_by_names(NULL, false, (unsigned int)(key->user + 1), program, name));
 }
 
 /* The program that the class is; late: after it has drifted. The name of a job is not what it is,

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/fsio.h"
-#include "striping/partners/job_names.h"
+#include "striping/partners/job_class.h"
 
 #define HOUR 3600
 

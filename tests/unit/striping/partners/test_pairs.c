@@ -599,15 +599,15 @@ static void names_classes(void **state)
 
 	(void)state;
 	/* Another's class is another one, whatever its name. */
-	assert_string_equal(pairs_class("cfd", false, 7, "job", buf), "7:cfd");
-	assert_string_equal(pairs_class("cfd", true, 7, "job", buf), "cfd");
-	assert_string_equal(pairs_class("", true, 7, "job", buf), "7/job");
-	assert_string_equal(pairs_class("", false, 7, "job", buf), "7/job");
-	assert_string_equal(pairs_class(NULL, false, 7, "a\tb", buf), "7/a_b");
-	assert_string_equal(pairs_class(NULL, false, 7, NULL, buf), "7/");
+	assert_string_equal(class_by_names("cfd", false, 7, "job", buf), "7:cfd");
+	assert_string_equal(class_by_names("cfd", true, 7, "job", buf), "cfd");
+	assert_string_equal(class_by_names("", true, 7, "job", buf), "7/job");
+	assert_string_equal(class_by_names("", false, 7, "job", buf), "7/job");
+	assert_string_equal(class_by_names(NULL, false, 7, "a\tb", buf), "7/a_b");
+	assert_string_equal(class_by_names(NULL, false, 7, NULL, buf), "7/");
 	memset(name, 'y', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
-	assert_int_equal(strlen(pairs_class(NULL, false, 7, name, buf)), PAIRS_CLASS_MAX - 1);
+	assert_int_equal(strlen(class_by_names(NULL, false, 7, name, buf)), PAIRS_CLASS_MAX - 1);
 }
 
 int main(void)

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names the class of a job. */
+#include "striping/partners/job_class.h"
+
+#include <stdio.h>
+
+#include "striping/partners/job_names.h"
+
+bool job_class(const struct pairs *history, const struct job_kind *job, char *buf)
+{
+	char what[JOB_NAMES_PROGRAM_MAX], name[JOB_NAMES_NAME_MAX];
+	const char *program = NULL;
+
+	if (job->class_name && *job->class_name) {
+		class_by_names(job->class_name, job->shared, job->uid, job->job_name, buf);
+		return true;
+	}
+	if (job->program && *job->program) {
+		class_copy(job->program, what, sizeof(what));
+		program = job_names_interprets(what) ? NULL : what;
+	} else if (history) {
+		program = job_names_kind(pairs_names(history), job->uid, job->job_name);
+	}
+	if (program) {
+		snprintf(buf, PAIRS_CLASS_MAX, "%u@%s", job->uid, program);
+		return true;
+	}
+	class_copy(job->job_name, name, sizeof(name));
+	class_generalize(name);
+	class_by_names(NULL, false, job->uid, name, buf);
+	return false;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The class of a job in the pair history, by what jobs of its name have run. */
+#pragma once
+
+#include "striping/partners/pairs.h"
+
+/* What is known of a job. */
+struct job_kind {
+	const char *class_name; /* of --colocate=class:; NULL or "" = none */
+	bool shared;            /* stripe_classes=shared */
+	unsigned int uid;
+	const char *job_name; /* may be NULL */
+	const char *program;  /* that it has run; NULL or "": the history tells by the name */
+};
+
+/*
+ * Writes the class of the job into buf, of PAIRS_CLASS_MAX bytes. With class: it is UID:CLASS, or
+ * CLASS where that is shared. Else it is UID@PROGRAM, or UID/NAME, with "#" for each run of digits,
+ * where no program is known or it is an interpreter, which says nothing of what it runs. Then it
+ * returns false: the job may have another class once its program is known. history may be NULL.
+ */
+bool job_class(const struct pairs *history, const struct job_kind *job, char *buf);
