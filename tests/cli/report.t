@@ -80,9 +80,9 @@ history=$TAP_DIR/poppa_pairs
 while read -r class beside d; do
 	printf '%s\t%s\t%s\t40000\t20\t1790000000\t20\t%s\t0.0001\n' "$class" "$beside" "$d" "$d"
 done >"$history" <<-END
-	0/md-1 0/cfd 0.1
-	0/cfd 0/md-1 0.2
-	0/md-1 0/md-1 0.3
+	0/md-# 0/cfd 0.1
+	0/cfd 0/md-# 0.2
+	0/md-# 0/md-# 0.3
 	0/cfd 0/cfd 0.4
 	0:weather 0/cfd 0.2
 	0/cfd 0:weather 0.2
@@ -94,7 +94,7 @@ is "expected: of the class of --colocate" "$(jq -c '[.gains.list[] | select(.cla
 is "expected: of a class that no bill has" "$(jq -c '[.gains.list[] | select(.class == "root/cfd" and (.beside | startswith("4000000000"))) | .pairs, (.expected > 0)]' <<<"$OUT")" '[0,true]'
 is "expected: as poppa pairs has it" \
 	"$(jq '.gains.list[] | select(.class == "root/cfd" and .beside == "root/md-1") | .expected * 10000 | round' <<<"$OUT")" \
-	"$("$POPPA" pairs --history "$history" --class 0/cfd --json | jq '.pairs[] | select(.beside == "0/md-1") | .both * 10000 | round')"
+	"$("$POPPA" pairs --history "$history" --class 0/cfd --json | jq '.pairs[] | select(.beside == "0/md-#") | .both * 10000 | round')"
 runs "map of gains" 0 "$POPPA" report --input "$plain" --history "$history" --html "$TAP_DIR/map.html"
 page=$(cat "$TAP_DIR/map.html")
 like "map of gains: measured" "$page" '<text class="middle gain measured" [^>]*>\+10</text>'

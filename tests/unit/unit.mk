@@ -5,6 +5,7 @@
 # These modules have no test of their name (tests/lint reads the list):
 # - src/cli but for what is below, src/plugins but for run_snapshot, usage_journal and job_submit_colocate, src/poppa/daemon,
 #   poppa_ledgerd, guard and guardctl are programs and plugins: tests/cli and tests/integration
+# - job_class: test_job_names
 # - job_request, partition_offer: test_job_submit_colocate
 # - counter_error, counter_event, counter_perf, counter_sys, counter_threads: test_counter and test_counter_live
 # - counter_heartbeat: heartbeat/test_heartbeat
@@ -53,6 +54,7 @@ check_PROGRAMS += \
 	tests/unit/striping/submit/test_constraint \
 	tests/unit/striping/submit/test_colocate_option \
 	tests/unit/striping/submit/test_submission \
+	tests/unit/striping/partners/test_class_name \
 	tests/unit/striping/partners/test_expected_end \
 	tests/unit/striping/partners/test_expectation \
 	tests/unit/striping/partners/test_job_names \

@@ -14,6 +14,7 @@
 
 #include "common/fsio.h"
 #include "striping/partners/job_class.h"
+#include "striping/partners/job_names.h"
 
 #define HOUR 3600
 

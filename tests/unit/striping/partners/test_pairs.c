@@ -593,23 +593,6 @@ static void nobody_fills_anothers_share(void **state)
 	pairs_free(p);
 }
 
-static void names_classes(void **state)
-{
-	char buf[PAIRS_CLASS_MAX], name[2 * PAIRS_CLASS_MAX];
-
-	(void)state;
-	/* Another's class is another one, whatever its name. */
-	assert_string_equal(class_by_names("cfd", false, 7, "job", buf), "7:cfd");
-	assert_string_equal(class_by_names("cfd", true, 7, "job", buf), "cfd");
-	assert_string_equal(class_by_names("", true, 7, "job", buf), "7/job");
-	assert_string_equal(class_by_names("", false, 7, "job", buf), "7/job");
-	assert_string_equal(class_by_names(NULL, false, 7, "a\tb", buf), "7/a_b");
-	assert_string_equal(class_by_names(NULL, false, 7, NULL, buf), "7/");
-	memset(name, 'y', sizeof(name));
-	name[sizeof(name) - 1] = '\0';
-	assert_int_equal(strlen(class_by_names(NULL, false, 7, name, buf)), PAIRS_CLASS_MAX - 1);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -632,7 +615,6 @@ int main(void)
 		cmocka_unit_test(a_user_has_so_many_rows),
 #endif
 		cmocka_unit_test(nobody_fills_anothers_share),
-		cmocka_unit_test(names_classes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
