@@ -38,6 +38,7 @@ ctl reconfigure stripe_wait=1h
 teach_pairs < <(
 	certain test-mine test-bad 0.8
 	certain test-mine test-good 0.05
+	met test-new test-bad 0.9
 	met test-calm test-bad 0.01
 )
 
@@ -65,6 +66,12 @@ is "SystemComment says until when" "$(mark_of "$mine")" "colocate: class:test-mi
 like "and so does poppa why" "$(as_user poppa why "$mine" | tr '\n' ' ')" "waits for a better partner or an empty node until $until"
 wait_until 60 has_start "$mine"
 is "Slurm expects its start then" "$(squeue -h --start -j "$mine" -o %S)" "$until"
+of test-new -n1 -t 10
+ok "one whose partner is expected to lose, without evidence, waits as well" waits "$job"
+is "but for a quarter of its time limit at most" \
+	"$(mark_of "$job")" "colocate: class:test-new waits-for-partner-until=$(date -d "@$(($(seconds "$job" EligibleTime) + 150))" +%Y-%m-%dT%H:%M:%S)"
+scancel "$job"
+wait_until 60 gone "$job"
 of test-calm -n1 -t 10
 wait_running "$job" 60
 is "a later job that suits the bad one takes the lane meanwhile" "$(nodes_of "$job")" "${NODE}1"

@@ -244,8 +244,6 @@ static void tell_waiting(struct ask *ask)
 {
 	char until[32] = "", details[64];
 	struct tm tm;
-	bool waits = ask->waits && SELECT_IS_MODE_RUN_NOW(ask->mode);
-
 	if (IS_JOB_RUNNING(ask->job_ptr) || IS_JOB_SUSPENDED(ask->job_ptr))
 		return;
 	if (ask->behind.job_id) {
@@ -256,7 +254,7 @@ static void tell_waiting(struct ask *ask)
 				ask->job_ptr, ask->behind.job_id);
 		return;
 	}
-	if (!waits) {
+	if (!ask->waits) {
 		if (!still_behind(ask->job_ptr) &&
 			(!job_option_shows(ask->job_ptr, COLOCATE_WAITS) ||
 				ask->now >= ask->patient_until))
