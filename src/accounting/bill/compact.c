@@ -290,15 +290,16 @@ static void compare_with(
 struct compact compact_of(const struct plain_runs *r, const struct bill *b)
 {
 	struct compact c = {.run_s = NAN, .apart = NAN, .power_w = NAN, .progress = NAN};
-	int at = place_of(r, b, compare_work, false);
 	struct near near;
 	unsigned kind;
+	int at;
 
 	near.count = 0;
 	c.doubt = COMPACT_NOT_DONE;
-	if (!has_completed(b))
+	if (b->status == BILL_PLAIN || !has_completed(b))
 		return c;
 	c.doubt = COMPACT_NO_RUN;
+	at = place_of(r, b, compare_work, false);
 	if (at == r->count || compare_work(r->run[at], b))
 		return c;
 	c.doubt = COMPACT_OTHER_CPUS;

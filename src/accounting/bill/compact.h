@@ -41,7 +41,8 @@ struct plain_runs;
 struct plain_runs *plain_runs_find(const struct bills *bills);
 void plain_runs_free(struct plain_runs *r);
 
-/* The progress of a run, which may be of another list, against these plain runs. */
+/* The progress of a run, which may be of another list, against these plain runs; none of a plain
+ * one. */
 struct compact compact_of(const struct plain_runs *r, const struct bill *b);
 
 /* Whether there is a figure, and whether it can be counted on. */

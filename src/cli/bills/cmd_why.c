@@ -149,7 +149,7 @@ static void write_time(char *text, size_t size, int64_t unix_s)
  * names that the users' jobs have. */
 static bool is_whole_name(const char *name)
 {
-	return *name && !strpbrk(name, "0123456789,");
+	return *name && !strpbrk(name, "0123456789,\"'[]");
 }
 
 /* One or two of them, with a comma between. */

@@ -75,7 +75,8 @@ static void take_line(struct trace *t, const char *text, size_t length)
 		if (reuse_sampler_references(t->sampler) == t->most) {
 			t->ended = true;
 			t->kill_at = clock_now() + KILL_AFTER_NS;
-			kill(t->pid, SIGTERM);
+			if (!t->over)
+				kill(t->pid, SIGTERM);
 		}
 	}
 }
@@ -114,7 +115,8 @@ static void look_around(struct trace *t)
 		t->next_progress = now + PROGRESS_NS;
 	}
 	if (now >= t->kill_at) {
-		kill(t->pid, SIGKILL);
+		if (!t->over)
+			kill(t->pid, SIGKILL);
 		t->kill_at = INT64_MAX;
 	}
 	if (!t->over && waitpid(t->pid, &t->status, WNOHANG) == t->pid)

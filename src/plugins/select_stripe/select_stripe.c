@@ -237,13 +237,17 @@ static bool still_behind(const job_record_t *job_ptr)
 /*
  * Shows the option of a job that does not run in its SystemComment and, where the job waits for a
  * better partner, until when at most, or for which job's start. Slurm asks about several sets of
- * nodes, so a set for which it would not wait says nothing against that before that is over. The
- * log has a line when it begins to wait.
+ * nodes, so a set for which it would not wait says nothing against that before that is over. Where
+ * backfill asks when it can start, the answer shows whether it waits. The log has a line when it
+ * begins to wait.
  */
 static void tell_waiting(struct ask *ask)
 {
 	char until[32] = "", details[64];
 	struct tm tm;
+	bool waits = ask->waits && (SELECT_IS_MODE_RUN_NOW(ask->mode) ||
+					   ask->job_ptr->start_time >= ask->patient_until);
+
 	if (IS_JOB_RUNNING(ask->job_ptr) || IS_JOB_SUSPENDED(ask->job_ptr))
 		return;
 	if (ask->behind.job_id) {
@@ -254,7 +258,7 @@ static void tell_waiting(struct ask *ask)
 				ask->job_ptr, ask->behind.job_id);
 		return;
 	}
-	if (!ask->waits) {
+	if (!waits) {
 		if (!still_behind(ask->job_ptr) &&
 			(!job_option_shows(ask->job_ptr, COLOCATE_WAITS) ||
 				ask->now >= ask->patient_until))

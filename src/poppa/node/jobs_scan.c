@@ -205,10 +205,11 @@ static void look_at_task(
 }
 
 /* Gives the program what the task has used since it was looked at. A process may have become
- * another program meanwhile, and a clock of processor time does not go back. */
+ * another program meanwhile, and a clock of processor time does not go back. What the tasks used
+ * that are there when poppad has read its checkpoint is in that, but for the last seconds. */
 static void name_program(struct job *j, struct task *t, const struct found_process *p)
 {
-	if (p->own_ticks > t->own_ticks)
+	if (p->own_ticks > t->own_ticks && !j->tally->programs.resumed)
 		programs_ran(&j->tally->programs, p->exe, p->own_ticks - t->own_ticks);
 	t->own_ticks = p->own_ticks;
 }
@@ -273,6 +274,8 @@ static int take_tasks(struct jobs *js, struct job *j, const struct found_tasks *
 			CPU_OR(&cpus, &cpus, &own);
 	}
 	if (next && known && is) {
+		if (n)
+			j->tally->programs.resumed = false;
 		while (old < j->tasks)
 			forget_task(js, &j->task[old++]);
 		free(j->task);

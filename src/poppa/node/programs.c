@@ -72,7 +72,7 @@ void programs_load(const json_t *saved, struct programs *p)
 	json_t *one;
 	size_t i;
 
-	*p = (struct programs){.count = 0};
+	*p = (struct programs){.resumed = saved};
 	json_array_foreach((json_t *)saved, i,
 		one) if (!json_unpack(one, "[s, I]", &name, &ticks) && ticks > 0)
 		programs_ran(p, name, (uint64_t)ticks);

@@ -2,6 +2,7 @@
 /* Which program of a job has used most processor time on this node. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <jansson.h>
 
@@ -12,6 +13,7 @@
 
 /* All 0: none yet. */
 struct programs {
+	bool resumed; /* of a checkpoint, and no task was looked at since */
 	int count;
 	struct program {
 		char name[RECORD_PROGRAM]; /* printable */

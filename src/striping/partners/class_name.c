@@ -5,12 +5,14 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "common/printable.h"
+
 char *class_plain(char *text)
 {
 	for (char *p = text; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '_';
-	return text;
+	return plain_text(text);
 }
 
 char *class_copy(const char *text, char *buf, size_t size)

@@ -7,7 +7,8 @@
 
 #define PAIRS_CLASS_MAX 256
 
-/* Makes bytes that would break the history's lines "_", in place. Returns text. */
+/* Makes bytes that would break the history's lines "_", and all else that is not to be shown, half
+ * a character at the end of a text that was cut included, "?", in place. Returns text. */
 char *class_plain(char *text);
 
 /* Writes as much of a text as there is room for into buf, plain; NULL is "". Returns buf. */

@@ -171,11 +171,23 @@ static int note(
 	return 1;
 }
 
+/* Whether the name as it is must be noted beside the one with "#" for its numbers. */
+static bool stands_out(const struct job_names *n, uint32_t uid, const char *name, const char *like,
+	const char *program)
+{
+	bool noted, alike;
+	size_t at;
+
+	find(n, uid, name, &noted);
+	at = find(n, uid, like, &alike);
+	return noted || (alike && strcmp(n->ran[at].program, program) != 0);
+}
+
 int job_names_ran(struct job_names *n, unsigned int uid, const char *job_name, const char *program,
 	long long now)
 {
-	char name[JOB_NAMES_NAME_MAX], what[JOB_NAMES_PROGRAM_MAX];
-	int rc, also = 0;
+	char name[JOB_NAMES_NAME_MAX], like[JOB_NAMES_NAME_MAX], what[JOB_NAMES_PROGRAM_MAX];
+	int rc = 0, also;
 
 	class_copy(job_name, name, sizeof(name));
 	class_copy(program, what, sizeof(what));
@@ -183,9 +195,10 @@ int job_names_ran(struct job_names *n, unsigned int uid, const char *job_name, c
 		errno = EINVAL;
 		return -1;
 	}
-	rc = note(n, uid, name, what, now);
-	if (rc >= 0 && class_generalize(name))
-		also = note(n, uid, name, what, now);
+	strcpy(like, name);
+	if (class_generalize(like) && stands_out(n, uid, name, like, what))
+		rc = note(n, uid, name, what, now);
+	also = note(n, uid, like, what, now);
 	return rc < 0 || also < 0 ? -1 : rc | also;
 }
 
@@ -237,11 +250,18 @@ bool job_names_read(struct job_names *n, char *line)
 	if (!isdigit((unsigned char)*field[0]) || *end || uid > UINT32_MAX)
 		return false;
 	last = strtoll(field[1], &end, 10);
-	if (end == field[1] || *end || !*field[2] || strlen(field[2]) >= JOB_NAMES_PROGRAM_MAX ||
-		strlen(field[3]) >= JOB_NAMES_NAME_MAX)
+	if (end == field[1] || *end || last < 0 || !*field[2] ||
+		strlen(field[2]) >= JOB_NAMES_PROGRAM_MAX || strlen(field[3]) >= JOB_NAMES_NAME_MAX)
 		return false;
 	find(n, (uint32_t)uid, field[3], &found);
 	return !found && !insert(n, (uint32_t)uid, field[3], field[2], last);
+}
+
+void job_names_no_later(struct job_names *n, long long now)
+{
+	for (size_t i = 0; i < n->count; i++)
+		if (n->ran[i].last > now)
+			n->ran[i].last = now;
 }
 
 void job_names_write(const struct job_names *n, FILE *f)

@@ -17,8 +17,8 @@
 /*
  * What jobs of which names have run, a part of the pair history (pairs_names()). Of a user the last
  * 50 names are kept, and of all users 5,000: one more takes the place of an old one of the user who
- * has the most. A name with digits counts twice, as it is and with "#" for each run of digits, so
- * that a new "step-18" is known by "step-17".
+ * has the most. A name with digits counts with "#" for each run of digits, so that a new "step-18"
+ * is known by "step-17"; and as it is where the last of the others ran another program.
  */
 struct job_names;
 
@@ -40,6 +40,9 @@ const char *job_names_kind(const struct job_names *n, unsigned int uid, const ch
 /* Whether what the program does is in its input, so that all such jobs of a user have no more in
  * common than that. */
 bool job_names_interprets(const char *program);
+
+/* Notes of later times are of that time: the clock was wrong. */
+void job_names_no_later(struct job_names *n, long long now);
 
 /* Takes a line of the file, without its end; it changes it. false where it cannot be read. The
  * second writes all lines. */

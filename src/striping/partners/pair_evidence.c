@@ -42,8 +42,9 @@ static double deviation(const struct pair_evidence *e)
  * faded meanwhile. `runs` is how many equal ones would make the mean as certain, which is 1 / sum
  * of the squares of the shares (Kish, Survey Sampling, 1965).
  */
-static void add_run(struct pair_evidence *e, double degradation, double left)
+static void add_run(struct pair_evidence *e, double degradation, long long now)
 {
+	double left = left_of(e->last_run, now);
 	int next = e->runs < PAIR_EVIDENCE_RUNS ? e->runs + 1 : PAIR_EVIDENCE_RUNS;
 	double from = degradation - e->average, share = fmax(1.0 / next, 1 - left), squares;
 
@@ -53,6 +54,8 @@ static void add_run(struct pair_evidence *e, double degradation, double left)
 	e->runs = (int)fmin(round(1 / squares), PAIR_EVIDENCE_RUNS);
 	e->average += share * from;
 	e->variance = (1 - share) * (e->variance + share * from * from);
+	if (now > e->last_run)
+		e->last_run = now;
 }
 
 static void add(struct pair_evidence *e, double degradation, double seconds, long long now)
@@ -60,7 +63,7 @@ static void add(struct pair_evidence *e, double degradation, double seconds, lon
 	double left = left_of(e->last, now), kept;
 
 	if (seconds >= EVIDENCE_S)
-		add_run(e, degradation, left);
+		add_run(e, degradation, now);
 	seconds = fmin(seconds, PAIR_EVIDENCE_MEMORY_S);
 	kept = fmin(e->seconds * left, PAIR_EVIDENCE_MEMORY_S - seconds);
 	e->degradation = (e->degradation * kept + degradation * seconds) / (kept + seconds);
@@ -72,7 +75,7 @@ static void add(struct pair_evidence *e, double degradation, double seconds, lon
 /* Whether there are runs enough, and young enough, to tell something by. */
 static bool tells(const struct pair_evidence *e, long long now)
 {
-	return e->runs >= RUNS_MIN && (double)now - (double)e->last <= EXPIRED_S;
+	return e->runs >= RUNS_MIN && (double)now - (double)e->last_run <= EXPIRED_S;
 }
 
 static bool is_odd(const struct pair_evidence *e, double degradation, long long now)

@@ -17,6 +17,7 @@ struct pair_evidence {
 	double seconds;     /* its weight as of `last` */
 	uint64_t count;     /* observations ever */
 	long long last;     /* the latest observation */
+	long long last_run; /* the latest of a minute or more */
 	/* The runs of a minute or more: how many count, and their mean and variance. 0 of them for
 	 * what was learned before there was evidence. */
 	int runs;

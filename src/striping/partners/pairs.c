@@ -22,6 +22,8 @@
 #define MAX_CLASSES 50
 /* Begins the line of a run that is kept aside, which follows the line of its pair. */
 #define ODD "#odd\t"
+/* And of when its last run of a minute or more was. */
+#define RUN "#run\t"
 
 /* The user to whom classes belong that are everybody's. */
 #define EVERYBODY UINT64_MAX
@@ -473,9 +475,23 @@ static struct row *read_row(struct pairs *p, char *line)
 	row = insert_row(p, field[0], field[1]);
 	if (!row)
 		return NULL;
+	known.last_run = known.last;
 	row->known = known;
 	p->sum += known.degradation;
 	return row;
+}
+
+/* When the last run of the pair in the line before was, where that is not when it was seen last. */
+static bool read_run(struct row *row, char *line)
+{
+	char *field[FIELDS];
+	long long last;
+
+	if (!row || split(line, field) != 2 || !read_time(field[1], &last) ||
+		last > row->known.last)
+		return false;
+	row->known.last_run = last;
+	return true;
 }
 
 /* The run that is kept aside of the pair in the line before; row: that pair, NULL = it is bad. */
@@ -495,21 +511,34 @@ static bool read_odd(struct row *row, char *line)
 	return true;
 }
 
-/* Where the clock was wrong once, the rows are not old for ever. */
+static void no_later(long long *when, long long now)
+{
+	if (*when > now)
+		*when = now;
+}
+
+/* Where the clock was wrong once, a few rows are ahead of it, and are not to stay so. Where most
+ * are ahead, it is the clock that is wrong now, and the rows tell the time. */
 static void find_present(struct pairs *p)
 {
 	const long long now = time(NULL);
+	size_t ahead = 0;
 
+	for (size_t i = 0; i < p->count; i++)
+		ahead += p->row[i].known.last > now;
 	for (size_t i = 0; i < p->count; i++) {
 		struct pair_evidence *known = &p->row[i].known;
 
-		if (known->last > now)
-			known->last = now;
-		if (known->odd_last > now)
-			known->odd_last = now;
+		if (2 * ahead <= p->count) {
+			no_later(&known->last, now);
+			no_later(&known->last_run, now);
+			no_later(&known->odd_last, now);
+		}
 		if (known->last > p->present)
 			p->present = known->last;
 	}
+	if (2 * ahead <= p->count)
+		job_names_no_later(p->names, now);
 }
 
 struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err)
@@ -534,6 +563,8 @@ struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err)
 			skipped += !(row = read_row(p, line));
 		else if (!strncmp(line, ODD, sizeof(ODD) - 1))
 			skipped += !read_odd(row, line);
+		else if (!strncmp(line, RUN, sizeof(RUN) - 1))
+			skipped += !read_run(row, line);
 		else if (!strncmp(line, JOB_NAMES_LINE, sizeof(JOB_NAMES_LINE) - 1))
 			skipped += !job_names_read(p->names, line);
 	}
@@ -551,6 +582,8 @@ static void write_row(const struct row *row, FILE *f)
 	fprintf(f, "%s\t%s\t%.6g\t%.6g\t%" PRIu64 "\t%lld\t%d\t%.6g\t%.6g\n", row->job,
 		row->partner, known->degradation, known->seconds, known->count, known->last,
 		known->runs, known->average, known->variance);
+	if (known->runs && known->last_run != known->last)
+		fprintf(f, RUN "%lld\n", known->last_run);
 	if (known->odd_seconds > 0)
 		fprintf(f, ODD "%.6g\t%.6g\t%lld\n", known->odd, known->odd_seconds,
 			known->odd_last);

@@ -27,6 +27,22 @@ static void names_classes(void **state)
 	assert_int_equal(strlen(class_by_names(NULL, false, 7, name, buf)), PAIRS_CLASS_MAX - 1);
 }
 
+/* JSON takes them, cut or not. */
+static void half_characters(void **state)
+{
+	char buf[PAIRS_CLASS_MAX], name[2 * PAIRS_CLASS_MAX], cut[5];
+
+	(void)state;
+	assert_string_equal(class_by_names(NULL, false, 7, "caf\xe9", buf), "7/caf?");
+	assert_string_equal(class_copy("caf\xc3\xa9", cut, sizeof(cut)), "caf?");
+	for (size_t i = 0; i + 2 < sizeof(name); i += 2)
+		strcpy(name + i, "\xc3\xa9");
+	class_by_names(NULL, false, 77, name, buf);
+	assert_int_equal(strlen(buf), PAIRS_CLASS_MAX - 1);
+	class_by_names(NULL, false, 7, name, buf);
+	assert_int_equal(buf[PAIRS_CLASS_MAX - 2], '?');
+}
+
 static void numbers_of_names(void **state)
 {
 	char with[] = "7step-17.3x", without[] = "step", empty[] = "";
@@ -43,6 +59,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_classes),
+		cmocka_unit_test(half_characters),
 		cmocka_unit_test(numbers_of_names),
 	};
 

@@ -79,6 +79,20 @@ static void what_is_certain_expires(void **state)
 	assert_false(pair_evidence_certain(&e, START + 90 * DAY + 1, &low, &high));
 }
 
+/* Runs that are too short to be one keep nothing certain. */
+static void short_runs_renew_nothing(void **state)
+{
+	struct pair_evidence e = {.runs = 0};
+	double low, high;
+
+	(void)state;
+	learn_runs(&e, 5, 0.6, 0.01, START, 60);
+	assert_true(pair_evidence_certain(&e, START + 80 * DAY, &low, &high));
+	for (int month = 1; month <= 12; month++)
+		pair_evidence_learn(&e, 0.6, 5, START + month * 30 * DAY);
+	assert_false(pair_evidence_certain(&e, START + 360 * DAY, &low, &high));
+}
+
 static void one_odd_run_moves_little(void **state)
 {
 	struct pair_evidence e = {.runs = 0};
@@ -188,6 +202,7 @@ int main(void)
 		cmocka_unit_test(old_runs_weigh_less),
 		cmocka_unit_test(frequent_runs_count_more),
 		cmocka_unit_test(what_is_certain_expires),
+		cmocka_unit_test(short_runs_renew_nothing),
 		cmocka_unit_test(one_odd_run_moves_little),
 		cmocka_unit_test(two_odd_runs_are_a_change),
 		cmocka_unit_test(two_sides_are_no_change),

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/fsio.h"
@@ -593,6 +594,56 @@ static void nobody_fills_anothers_share(void **state)
 	pairs_free(p);
 }
 
+/* Evidence that is old stays so over a restart, and so does the time of a clock that was wrong. */
+static void times_survive_the_file(void **state)
+{
+	const long long day = 86400, now = time(NULL);
+	char dir[] = "/tmp/test_pairs.XXXXXX", path[64];
+	struct errmsg err = {""};
+	struct pairs *p = pairs_new();
+	struct told a = {.job = "a"};
+	double low, high;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/p", dir);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(pairs_learn(p, "a", "b", 0.3, 600, now - 95 * day), 0);
+	assert_int_equal(pairs_learn(p, "a", "b", 0.3, 5, now - day), 0);
+	assert_false(pairs_certain(p, "a", "b", &low, &high));
+	assert_int_equal(pairs_save(p, path, &err), 0);
+	pairs_free(p);
+	p = pairs_load(path, NULL, &err);
+	assert_false(pairs_certain(p, "a", "b", &low, &high));
+	pairs_free(p);
+	/* Most rows are of a time to come: so the clock is slow, and they are not old. */
+	p = pairs_new();
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(pairs_learn(p, "a", "b", 0.3, 600, now + 100 * day), 0);
+	assert_int_equal(pairs_learn(p, "a", "a", 0.3, 600, now + 100 * day), 0);
+	assert_int_equal(pairs_learn(p, "b", "a", 0.3, 600, now), 0);
+	assert_int_equal(pairs_save(p, path, &err), 0);
+	pairs_free(p);
+	p = pairs_load(path, NULL, &err);
+	pairs_each(p, take_seconds, &a);
+	assert_float_equal(a.seconds, 3000, 1e-3);
+	assert_true(pairs_certain(p, "a", "b", &low, &high));
+	pairs_free(p);
+	/* One of several: the clock was fast once. */
+	p = pairs_new();
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(pairs_learn(p, "a", "b", 0.3, 600, now), 0);
+	assert_int_equal(pairs_learn(p, "a", "a", 0.3, 600, now), 0);
+	assert_int_equal(pairs_learn(p, "b", "a", 0.3, 600, now + 1000 * day), 0);
+	assert_int_equal(pairs_save(p, path, &err), 0);
+	pairs_free(p);
+	p = pairs_load(path, NULL, &err);
+	assert_true(pairs_certain(p, "a", "b", &low, &high));
+	pairs_free(p);
+	unlink(path);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -603,6 +654,7 @@ int main(void)
 		cmocka_unit_test(certainty_has_bounds),
 		cmocka_unit_test(evidence_follows_a_change),
 		cmocka_unit_test(old_rows_fade),
+		cmocka_unit_test(times_survive_the_file),
 		cmocka_unit_test(an_odd_run_survives_the_file),
 		cmocka_unit_test(evidence_survives_the_file),
 		cmocka_unit_test(refuses_nonsense),
