@@ -131,5 +131,5 @@ out=$(timeout 60 poppa doctor -N "$node" 2>&1)
 kill -CONT $pids
 like "doctor finds what stays stopped" "$out" $'\n'"FAIL +held +[0-9]+ (process|cgroup)[^"$'\n'"]* still held stopped -> "
 like "and that poppad does not answer" "$out" $'\n'"FAIL +poppad .*gave no answer within"
-ok "and is content when they go on" wait_until 20 eval 'doctor | grep -q -E "^(OK|WARN)  +held +nothing stays stopped"'
+ok "and is content when they go on" wait_until 60 eval 'doctor | grep -q -E "^(OK|WARN)  +held +nothing stays stopped"'
 done_testing

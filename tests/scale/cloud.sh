@@ -16,6 +16,7 @@
 #   cloud_log NAME                       where its slurmctld writes
 #   cloud_pid NAME
 #   cloud_ticks NAME                     processor time of its slurmctld so far
+#   cloud_ns NAME                        the same of the threads that it has, in nanoseconds
 #   cloud_watch NAME, cloud_profile      samples its slurmctld until that ends; what was seen, as below
 
 # shellcheck source=contrib/sandbox/conf.sh
@@ -146,6 +147,10 @@ cloud_wipe() {
 
 cloud_ticks() {
 	awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$(cloud_pid "$1")/stat"
+}
+
+cloud_ns() {
+	cat "/proc/$(cloud_pid "$1")"/task/*/schedstat 2>/dev/null | awk '{ ns += $1 } END { printf "%.0f\n", ns }'
 }
 
 cloud_watch() {

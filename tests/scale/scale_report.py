@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Judges and writes down what tests/scale/run has measured: CLOUD RESULTS JOBS [--quick]."""
+"""Judges and writes down what tests/scale/run has measured: CLOUD RESULTS JOBS [--quick]. With
+--narrow CLOUD: exit status 0 where there are rounds enough for that."""
 import csv
 import datetime
 import os
@@ -13,14 +14,19 @@ KINDS = {
     "stock": "Slurm alone, no job co-located",
     "wrapped": "plugin in front, no job co-located",
     "colocated": "plugin in front, all jobs co-located",
+    "taught": "the same with a full pair history",
     "among": "plugin in front, no job co-located, 100 that are run elsewhere",
 }
 # The least share of the stock rate.
-BOUNDS = {"wrapped": 0.97, "colocated": 0.85, "among": 0.85}
+BOUNDS = {"wrapped": 0.97, "colocated": 0.85, "taught": 0.85, "among": 0.85}
 # Whose growth with the cluster is judged: the jobs that run elsewhere take a tenth of the smallest
 # cluster and a hundredth of the largest, so stock Slurm has another task there.
-GROWING = ("wrapped", "colocated")
+GROWING = ("wrapped", "colocated", "taught")
 DRAWS = 2000
+# Half of a 95 % interval may be that share of the figure.
+NARROW = 0.02
+# The column of the rates that is judged: of processor time.
+JUDGED = 1
 
 
 def read_rates(path):
@@ -57,35 +63,56 @@ def growth(rates, kind, column=0):
     return rate(rates[min(rates)], kind, column) / rate(rates[max(rates)], kind, column)
 
 
-def steeper(rates, kind):
-    """How many times as steep as with stock Slurm that is, by the rounds' own shares, and the 95 %
-    interval of it, by drawing other rounds from those that there are."""
+def drawn(compute):
+    """The 95 % interval of what is computed from rounds, by drawing other rounds from these."""
     draw = random.Random(1)
-    small, large = (ratios(rates[n], kind, 0) for n in (min(rates), max(rates)))
+    values = sorted(compute(lambda rounds: statistics.median(draw.choices(rounds, k=len(rounds))))
+                    for _ in range(DRAWS))
+    return values[DRAWS // 40], values[-1 - DRAWS // 40]
 
-    def middle(values):
-        return statistics.median(draw.choices(values, k=len(values)))
 
-    drawn = sorted(middle(small) / middle(large) for _ in range(DRAWS))
-    return (statistics.median(small) / statistics.median(large),
-            drawn[DRAWS // 40], drawn[-1 - DRAWS // 40])
+def share(kinds, kind):
+    """Of the stock rate, with its interval."""
+    r = ratios(kinds, kind, JUDGED)
+    return (statistics.median(r),) + drawn(lambda middle: middle(r))
+
+
+def steeper(rates, kind, column=0):
+    """How many times as steep as with stock Slurm that is, by the rounds' own shares, with its
+    interval."""
+    small, large = (ratios(rates[n], kind, column) for n in (min(rates), max(rates)))
+    return ((statistics.median(small) / statistics.median(large),) +
+            drawn(lambda middle: middle(small) / middle(large)))
+
+
+def judged(rates):
+    """(what it is, figure, interval, whether it is kept where the figure is right)"""
+    for nodes, kinds in sorted(rates.items()):
+        for kind, bound in BOUNDS.items():
+            figure, lo, hi = share(kinds, kind)
+            yield ("%d nodes, %s: %.3f of the stock rate (%.3f to %.3f), at least %.2f wanted"
+                   % (nodes, KINDS[kind], figure, lo, hi, bound), figure, lo, hi, figure >= bound)
+    if len(rates) > 1:
+        stock = growth(rates, "stock", JUDGED)
+        for kind in GROWING:
+            figure, lo, hi = steeper(rates, kind, JUDGED)
+            yield ("%s: a job takes %.1f times as long on %d nodes as on %d, stock %.1f times: "
+                   "%.3f times as steep (%.3f to %.3f), not certainly above 1 wanted"
+                   % (KINDS[kind], growth(rates, kind, JUDGED), max(rates), min(rates), stock,
+                      figure, lo, hi), figure, lo, hi, lo <= 1)
+
+
+def is_narrow(figure, lo, hi):
+    return (hi - lo) / 2 <= NARROW * figure
 
 
 def verdicts(rates):
-    for nodes, kinds in sorted(rates.items()):
-        for kind, bound in BOUNDS.items():
-            share = statistics.median(ratios(kinds, kind, 0))
-            yield (share >= bound, "%d nodes, %s: %.3f of the stock rate, at least %.2f wanted"
-                   % (nodes, KINDS[kind], share, bound))
-    if len(rates) > 1:
-        stock = growth(rates, "stock")
-        for kind in GROWING:
-            ratio, lo, hi = steeper(rates, kind)
-            yield (lo <= 1,
-                   "%s: a job takes %.1f times as long on %d nodes as on %d, stock %.1f times: "
-                   "%.3f times as steep (%.3f to %.3f), not certainly above 1 wanted"
-                   % (KINDS[kind], growth(rates, kind), max(rates), min(rates), stock, ratio, lo,
-                      hi))
+    """(good, line)"""
+    for line, figure, lo, hi, kept in judged(rates):
+        if not is_narrow(figure, lo, hi):
+            line += "; not within %.0f %%" % (100 * NARROW)
+            kept = False
+        yield kept, line
 
 
 def read_profile(path):
@@ -124,6 +151,9 @@ def since(out, cloud):
 
 
 def main():
+    if sys.argv[1] == "--narrow":
+        rates = read_rates(os.path.join(sys.argv[2], "rates.csv"))
+        return 0 if all(is_narrow(*of[1:4]) for of in judged(rates)) else 1
     cloud, directory, jobs = sys.argv[1:4]
     quick = "--quick" in sys.argv[4:]
     rates = read_rates(os.path.join(cloud, "rates.csv"))
@@ -135,8 +165,9 @@ def main():
              % jobs, "nodes (2 sockets of 8 cores) that never answer, so every job is placed and",
              "stays. A rate is the number of jobs over the time of the main scheduler's cycles as",
              "sdiag counts it; the last two columns take the processor time of slurmctld instead,",
-             "which other work on the machine changes less. The kinds take turns in each of %d"
-             % rounds, "rounds; rates are medians, and a share is the median of the rounds' own.")
+             "which other work on the machine changes less, and what is judged. The kinds take turns",
+             "in each of %d rounds; rates are medians, and a share is the median of the rounds' own,"
+             % rounds, "with its 95 % interval by bootstrap. A full pair history has 20,000 rows.")
     out.table(["cluster and jobs", "jobs/s", "of stock", "lowest to highest", "jobs per CPU-s",
                "of stock"], rate_rows(rates))
     results = list(verdicts(rates))

@@ -668,5 +668,5 @@ int pairs_batch_save(struct pairs_batch *b, const char *path, struct errmsg *err
 void pairs_batch_forget(struct pairs_batch *b)
 {
 	pairs_free(b->pairs);
-	*b = (struct pairs_batch){NULL};
+	*b = (struct pairs_batch){.pairs = NULL};
 }
