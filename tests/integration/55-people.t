@@ -161,7 +161,8 @@ is "the owner still does" "$(as_user poppa why "$alone" --json | jq -r .price.ch
 # --- Jobs without a price, once they have ended.
 wait_end "$plain"
 wait_end "$nodata"
-ok "a job without data is settled" wait_until 60 in_database "$nodata"
+# Where a test has made the ledger anew, slurmctld waits until all nodes have noticed: for 330 s (NEW_LEDGER_MS).
+ok "a job without data is settled" wait_until 400 in_database "$nodata"
 like "a job without data: why" "$(as_user poppa why "$nodata" | tr '\n' ' ')" \
 	"Job $nodata \(no data\) .* It has no discount \(no-record\): .* the full billing of $(db_billing "$nodata") is charged"
 like "a job that did not opt in" "$(as_user poppa why "$plain" | tr '\n' ' ')" "was not submitted with --colocate"
