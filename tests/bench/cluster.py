@@ -14,10 +14,11 @@ from report import TREE
 
 SANDBOX_SCRIPTS = os.path.join(TREE, "contrib", "sandbox")
 UNITS = {"ns": 1, "us": 1000, "ms": 1000000, "s": 1000000000}
+# With the box in lattice cells, and what is to be printed and when.
 LAMMPS = """units lj
 atom_style atomic
 lattice fcc 0.8442
-region box block 0 5 0 5 0 5
+region box block %s
 create_box 1 box
 create_atoms 1 box
 mass 1 1.0
@@ -27,7 +28,7 @@ pair_coeff 1 1 1.0 1.0 2.5
 neighbor 0.3 bin
 neigh_modify delay 0 every 20 check no
 fix 1 all nve
-run 100000000
+%srun 100000000
 """
 
 
@@ -135,7 +136,7 @@ class Cluster:
     def lammps(self):
         path = os.path.join(self.tmp, "in.lj")
         with open(path, "w") as f:
-            f.write(LAMMPS)
+            f.write(LAMMPS % ("0 5 0 5 0 5", ""))
         return Program("LAMMPS", "lmp",
                        "export OMP_NUM_THREADS=1; mpirun lmp -log none -in " + path)
 

@@ -7,31 +7,15 @@ import os
 import re
 import time
 
-from cluster import Failed, GROMACS_RUN, GROMACS_TOPOLOGY, Job, Program, run, wait_until
+from cluster import Failed, GROMACS_RUN, GROMACS_TOPOLOGY, Job, LAMMPS, Program, run, wait_until
 
 POLL = 0.005      # s between two looks at an output that grows
 BEGIN_S = 90      # so long a program may take until it makes progress
 NEXT_S = 90       # and until it says so again
 SETTLE = 0.5      # s that caches have after a partner has come
 # 32,000 atoms a rank, as in the melt of LAMMPS' own benchmarks; each line is printed at once.
-LAMMPS = """units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 %d 0 20 0 20
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 1.44 87287
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify delay 0 every 20 check no
-fix 1 all nve
-thermo_style custom step cpu
-thermo 2
-thermo_modify flush yes
-run 100000000
-"""
+LAMMPS_BOX = "0 %d 0 20 0 20"
+LAMMPS_OUTPUT = "thermo_style custom step cpu\nthermo 2\nthermo_modify flush yes\n"
 HPCC_N = 1400  # of a matrix of one rank
 HPCC_EXAMPLE = "/usr/share/doc/hpcc/examples/_hpccinf.txt"
 # Those parts that all ranks run at the same time, each for itself, and the line with what a rank makes of it.
@@ -202,7 +186,7 @@ class Node:
         return path
 
     def lammps(self):
-        inputs = {n: self.write("in.melt-%d" % n, LAMMPS % (20 * n)) for n in (self.lane_ranks, self.ranks)}
+        inputs = {n: self.write("in.melt-%d" % n, LAMMPS % (LAMMPS_BOX % (20 * n), LAMMPS_OUTPUT)) for n in (self.lane_ranks, self.ranks)}
         return Kind("LAMMPS", "lmp", lambda n: "mpirun lmp -log none -in %s >out 2>&1" % inputs[n],
                     Printed(r"(?m)^ *([0-9]+) +[0-9.]+ *$"))
 

@@ -45,24 +45,10 @@ struct known_times {
 	uid_t uid;
 };
 
-static int compare_names(const void *name, const void *class)
-{
-	return strcmp(name, *(char *const *)class);
-}
-
-/* Its place in the sorted list of the history's classes that the caller may see; -1 = none. */
-static int find_known(const struct known_pairs *k, const char *name)
-{
-	char **found =
-		bsearch(name, k->class, (size_t)k->classes, sizeof(*k->class), compare_names);
-
-	return found && known_pairs_shows(k, name) ? (int)(found - k->class) : -1;
-}
-
 static void add_time(const struct pairs_row *row, void *arg)
 {
 	struct known_times *t = arg;
-	int at = find_known(t->known, row->job);
+	int at = known_pairs_find(t->known, row->job);
 
 	if (at >= 0)
 		t->seconds[at] += row->seconds;
@@ -91,12 +77,12 @@ static int known_class(struct known_times *t, const struct gain_class *c)
 	kind.uid = t->uid;
 	if (t->has_uid) {
 		job_class(t->known->pairs, &kind, name);
-		at = find_known(t->known, name);
+		at = known_pairs_find(t->known, name);
 	}
 	if (at < 0 && c->named) {
 		kind.shared = true;
 		job_class(t->known->pairs, &kind, name);
-		at = find_known(t->known, name);
+		at = known_pairs_find(t->known, name);
 	}
 	return at;
 }

@@ -114,14 +114,6 @@ static void show_class(struct listing *l)
 		show(l, l->class, l->known->class[l->next++], NULL);
 }
 
-static bool is_known(const struct known_pairs *k, const char *class)
-{
-	for (int i = 0; i < k->classes; i++)
-		if (!strcmp(k->class[i], class))
-			return known_pairs_shows(k, class);
-	return false;
-}
-
 int cmd_pairs(int argc, char **argv)
 {
 	static const struct argp argp = {.options = option_table,
@@ -139,7 +131,7 @@ int cmd_pairs(int argc, char **argv)
 		return cli_error("%s", err.text);
 	if (o.class)
 		known_pairs_class(&known, o.class, class);
-	if (o.class && !is_known(&known, class)) {
+	if (o.class && known_pairs_find(&known, class) < 0) {
 		known_pairs_free(&known);
 		return cli_error("the pair history has no class \"%s\" that you may see; \"poppa "
 				 "pairs\" lists them",

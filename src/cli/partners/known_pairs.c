@@ -112,6 +112,13 @@ bool known_pairs_shows(const struct known_pairs *k, const char *name)
 	return uid == k->uid;
 }
 
+int known_pairs_find(const struct known_pairs *k, const char *name)
+{
+	char **found = bsearch(&name, k->class, (size_t)k->classes, sizeof(*k->class), by_name);
+
+	return found && known_pairs_shows(k, name) ? (int)(found - k->class) : -1;
+}
+
 void known_pairs_class(const struct known_pairs *k, const char *name, char *buf)
 {
 	char *rest, class[PAIRS_CLASS_MAX];

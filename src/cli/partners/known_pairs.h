@@ -36,6 +36,9 @@ void known_pairs_free(struct known_pairs *k);
  * those that are everybody's (stripe_classes=shared). */
 bool known_pairs_shows(const struct known_pairs *k, const char *name);
 
+/* Where a class is in `class`; -1: it is not there, or the caller may not see it. */
+int known_pairs_find(const struct known_pairs *k, const char *name);
+
 /*
  * The class that jobs of a kind have: "UID/NAME" may be a job's name, of which the history knows
  * what such jobs run, and then it is that; all else is a class as it is. Writes it into buf, of

@@ -28,8 +28,7 @@ static int pace_of(double speed)
 	return pace < 0 ? 0 : pace < PACES ? (int)pace : PACES - 1;
 }
 
-/* How badly so many nodes fit: exactly is best, then more, then as many as possible. */
-static int misfit(int nodes, int need)
+int lane_misfit(int nodes, int need)
 {
 	return nodes >= need ? nodes - need : INT_MAX - nodes;
 }
@@ -99,7 +98,7 @@ bool lane_yield_order(const struct outlook *o, int mine, struct lane_offer *offe
 
 		f->yield = (struct lane_yield){
 			.price = lround(100 * (cost / smaller(f->nodes, need) - speed)),
-			.misfit = misfit(f->nodes, need),
+			.misfit = lane_misfit(f->nodes, need),
 			.pace = pace_of(speed),
 			.cost = cost};
 		possible[f->yield.pace] = true;

@@ -25,6 +25,9 @@ struct lane_offer {
 	} yield;
 };
 
+/* How badly so many nodes fit a job: exactly is best, then more, then as many as possible. */
+int lane_misfit(int nodes, int need);
+
 /*
  * Orders the offers for a job of class `mine` that needs so many nodes: the first ones are to be
  * taken first. All is counted in lanes at usual speeds (outlook_typical()): a job that is fast

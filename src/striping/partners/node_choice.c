@@ -2,7 +2,6 @@
 /* Orders the nodes that could take a co-located job. */
 #include "striping/partners/node_choice.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,8 @@
 #include "common/units.h"
 #include "striping/partners/lane_yield.h"
 
-#define PATIENCE_LIMITS 4 /* a job waits no longer than that part of its time limit */
+/* A job waits no longer than its time limit divided by this. */
+#define PATIENCE_DIVISOR 4
 
 /* A run of candidates with the same partners. */
 struct run {
@@ -56,8 +56,8 @@ time_t node_choice_patience(
 
 	if (!wait)
 		return 0;
-	if (limit_s && wait > limit_s / PATIENCE_LIMITS)
-		wait = limit_s / PATIENCE_LIMITS;
+	if (limit_s && wait > limit_s / PATIENCE_DIVISOR)
+		wait = limit_s / PATIENCE_DIVISOR;
 	return (eligible ? eligible : now) + (time_t)wait;
 }
 
@@ -207,7 +207,7 @@ static int find_runs(const struct candidate *c, int count, int wanted, struct or
 		o->run[o->runs].first = i;
 		o->run[o->runs].count = size;
 		o->run[o->runs].loss = percent(o->sorted[i].loss);
-		o->run[o->runs].misfit = size >= wanted ? size - wanted : INT_MAX - size;
+		o->run[o->runs].misfit = lane_misfit(size, wanted);
 	}
 	return 0;
 }
@@ -293,7 +293,7 @@ int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 	if (empty)
 		offer[offers++] =
 			(struct lane_offer){.partner = LANE_NOBODY, .nodes = empty, .id = o.runs};
-	/* Nobody waits while there are empty nodes for him. */
+	/* No job waits while there are empty nodes enough for it. */
 	out->poor = !lane_yield_order(y->outlook, y->mine, offer, offers, need, y->others_wait) &&
 		    empty < need;
 	put(c, count, empty, &o, offer, offers, out);

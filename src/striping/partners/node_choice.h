@@ -67,7 +67,7 @@ struct node_yield {
 	const void *arg;
 };
 
-/* What came out of it. */
+/* What node_choice_by_yield() has found. */
 struct node_choice {
 	int good; /* so many come first: they bring the job more than an empty node does */
 	/* All together bring so little that the job had better wait for others, if it may. */
@@ -75,10 +75,11 @@ struct node_choice {
 };
 
 /*
- * The same by what lanes bring, less what that costs partners. `empty` candidates without partners
- * follow the `count` that have some: they come behind the good ones of these, and before the
- * others. All of them are good, and nothing is poor, where with: names a partner, and where a
- * candidate has several partners: then they are in node_choice_order(). Takes time count *
+ * Orders candidates by what their lanes bring, less what that costs partners. First in `c` are the
+ * `count` candidates with partners; behind them are the `empty` ones without. Afterwards the good
+ * ones with partners come first, then the empty ones, then the rest. Where with: names a partner,
+ * or a candidate has several partners, node_choice_order() decides: all are good then, and nothing
+ * is poor. Takes time count *
  * (log(count) + 256). Returns 0, or -1 with ENOMEM and the order untouched.
  */
 int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
