@@ -47,6 +47,9 @@ second=$job
 ok "that is learned" wait_until 60 has_learned learn-first learn-long
 is "as it was told" "$(learned learn-first learn-long)" "0.300 20"
 ok "slurmctld forgets the first partner" wait_until 180 forgotten "$first"
+# Or it forgets the jobs that end from now on before their nodes have reported.
+cat "$before" >"$SLURM_CONF"
+scontrol reconfigure
 scancel "$long"
 wait_until 60 ended "$long"
 # A quarter of its time was beside the first one.

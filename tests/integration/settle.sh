@@ -49,7 +49,8 @@ agree() {
 	raw=$(value "$text" raw)
 	charged=$(value "$text" charged)
 	is "$1: scontrol shows the charge" "$(shown_billing "$2")" "$charged"
-	ok "$1: sacct shows the same charge and comment" wait_until 30 in_database "$2"
+	# What slurmdbd does not take while slurmctld starts, it is sent again after 30 s.
+	ok "$1: sacct shows the same charge and comment" wait_until 90 in_database "$2"
 	want=$(awk -v raw="$raw" -v d="$(value "$text" d)" -v z="$(value "$text" stopped)" \
 		'BEGIN { if (d < 0) d = 0; print raw * (1 - z) * (1 - d) ^ 2 }')
 	# d and stopped are printed with four decimals.
