@@ -52,7 +52,7 @@ ledger_has() {
 priced() {
 	local job_id=${id[$1]} restart=${4:-0}
 	wait_settled "$job_id" 90 || diag "$1: job $job_id is $(job_field "$job_id" JobState)"
-	ok "$1: sacct has the same price and comment" wait_until 30 in_database "$job_id"
+	ok "$1: sacct has the same price and comment" wait_until 90 in_database "$job_id"
 	ok "$1: its end is $2" wait_until 10 ended_as "$job_id" "$2"
 	is "$1: scontrol shows the charge" "$(shown_billing "$job_id")" "$3"
 	is "$1: the ledger has it once" "$(ledger_has "$job_id" "$restart" charged)" "$3"
