@@ -34,6 +34,7 @@ has_start() { [ "$(squeue -h --start -j "$1" -o %S)" != N/A ]; }
 gone() { is_state "$1"; }
 
 wait_until 60 fake_idle || diag "the fake nodes are not idle"
+earlier_prices
 ctl reconfigure stripe_wait=1h
 teach_pairs < <(
 	certain test-mine test-bad 0.8

@@ -20,6 +20,7 @@ lines() { grep -c "select/stripe: JobId=$1 waits until JobId=$2 has started" "$L
 shows() { mark_of "$1" | grep -q "$2"; }
 
 wait_until 60 fake_idle || diag "the fake nodes are not idle"
+earlier_prices
 teach_pairs < <(
 	met plan-loud plan-slow 0.5
 	met plan-loud plan-quiet 0.05

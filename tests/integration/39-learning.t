@@ -29,6 +29,7 @@ has_learned() { [ -n "$(learned "$@")" ]; }
 ended() { [ -z "$(squeue -h -j "$1" 2>/dev/null)" ]; }
 forgotten() { ! scontrol show job "$1" >/dev/null 2>&1; }
 
+earlier_prices
 ctl reconfigure poppa_settle_timeout=30m
 sed -i 's/^\(\t*\)MinJobAge=.*/\1MinJobAge=2/' "$SLURM_CONF"
 teach_pairs </dev/null

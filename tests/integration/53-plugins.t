@@ -113,7 +113,8 @@ plugin=$(sed -n 's/.* \(\/.*\/prep_poppa\.so\)$/\1/p' "/proc/$(ctl pid slurmd)/m
 cp -p "$plugin" "$plugin.new" && mv "$plugin.new" "$plugin"
 like "a slurmd whose plugin was replaced has another one than is installed" "$(doctor_on_slurmd)" '^warn pid .*has been replaced'
 ctl restart slurmd
-like "until it is restarted" "$(doctor_on_slurmd)" '^ok has loaded prep/poppa$'
+has_loaded() { [ "$(doctor_on_slurmd)" = "ok has loaded prep/poppa" ]; }
+ok "until it is restarted" wait_until 30 has_loaded
 ok "and it has its price" wait_settled "$job"
 
 # What is installed is linked with the libraries that it uses and with no other. needed FILE: their names

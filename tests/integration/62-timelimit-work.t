@@ -10,9 +10,9 @@
 PROGRAMS=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/tests/integration
 FILE=$(home_of)/quarrel
 LOSS=0.6
-# Seconds alone. The limit is 60: what the program waits for a processor of a busy machine is not given back to it, for no
+# Seconds alone. The limit is 120: what the program waits for a processor of a busy machine is not given back to it, for no
 # co-runner causes that.
-WORK=40
+WORK=80
 
 on_exit rm -f "$FILE"
 on_exit ctl reconfigure --reset
@@ -24,7 +24,7 @@ pair() {
 	submit -p real -n1 --colocate -t 20 -o /dev/null --wrap "srun $PROGRAMS/quarrel $FILE 0 900 $LOSS"
 	partner=$job
 	wait_running "$partner"
-	submit -p real -n1 --colocate -t 1 -o "$(home_of)/work-%j.out" --wrap "srun $PROGRAMS/quarrel $FILE 1 900 $LOSS 900 $WORK"
+	submit -p real -n1 --colocate -t 2 -o "$(home_of)/work-%j.out" --wrap "srun $PROGRAMS/quarrel $FILE 1 900 $LOSS 900 $WORK"
 	worker=$job
 	wait_running "$worker"
 }
@@ -34,27 +34,27 @@ moved() { [ "$(($(end) - $(begin)))" -gt "$1" ]; }
 
 ctl reconfigure "${settings[@]}"
 pair
-ok "the end moves" wait_until 50 moved 90
+ok "the end moves" wait_until 110 moved 150
 for daemon in poppad ledgerd slurmctld poppad; do
 	ctl kill -9 "$daemon"
 	wait_until 30 is_gone "$daemon"
 	sleep 1
 	ctl start "$daemon"
-	ok "$daemon is killed: the end stays moved" wait_until 30 moved 90
+	ok "$daemon is killed: the end stays moved" wait_until 30 moved 150
 	sleep 4
 done
-ok "it ends" wait_end "$worker" 240
+ok "it ends" wait_end "$worker" 480
 diag "its end: $(($(end) - $(begin))) s; $(cat "$(home_of)/work-$worker.out")"
 is "after all of its work, and not by its limit" "$(job_field "$worker" JobState)" COMPLETED
 cmp_num "which took longer than the limit that was asked for: seconds" \
-	"$(sed -n 's/.*seconds=\([0-9.]*\).*/\1/p' "$(home_of)/work-$worker.out")" '>' 90
+	"$(sed -n 's/.*seconds=\([0-9.]*\).*/\1/p' "$(home_of)/work-$worker.out")" '>' 150
 ok "it is settled" wait_settled "$worker"
 like "and the bill says how far its end was moved" "$(part "$worker")" ' extended=[0-9]+'
 end_jobs "$partner"
 
 ctl reconfigure "${settings[@]}" stripe_timelimit=wall
 pair
-ok "with stripe_timelimit=wall it ends, too" wait_end "$worker" 150
+ok "with stripe_timelimit=wall it ends, too" wait_end "$worker" 240
 is "but is killed at its limit" "$(job_field "$worker" JobState)" TIMEOUT
 end_jobs "$partner"
 done_testing

@@ -16,8 +16,7 @@
 #                              (".degradation = 0.2")
 #   why_agrees NAME ID NODE [PARTNER [USER]]
 #                              points: what why says of a job with a degradation to its owner is what sacct shows
-#   nothing_runs, nothing_waits true when no job runs, or none waits for its price
-#   runs_that_wait             "JOB START" of each run that does
+#   nothing_runs               true when no job runs
 #   sacct_sum OPTION...        billing times seconds of the runs that sacct selects, and
 #   sreport_sum USER [ACCOUNT] that sreport adds up, which roll_up brings up to date
 
@@ -126,19 +125,6 @@ why_agrees() {
 
 nothing_runs() {
 	[ -z "$(squeue -h -t running,completing)" ]
-}
-
-runs_that_wait() {
-	jq -rn 'reduce (inputs | if type == "array" then .[] else . end) as $run ({};
-			if $run.gone then del(.["\($run.job) \($run.start)"]) else .["\($run.job) \($run.start)"] = 1 end) |
-		keys[]' "$POPPA_SANDBOX/state/slurmctld/poppa_unsettled"
-}
-
-# Until then usage may still be given back.
-nothing_waits() {
-	local runs
-	[ -e "$POPPA_SANDBOX/state/slurmctld/poppa_unsettled" ] || return 0
-	runs=$(runs_that_wait) && [ -z "$runs" ]
 }
 
 # Sums of billing times seconds since the cluster's first hour. sreport is asked hour by hour: for a longer span it

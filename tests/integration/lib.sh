@@ -15,6 +15,8 @@
 #   status FILTER              applies jq's FILTER to the status of the real node's poppad, as root sees it
 #   holds FILTER               succeeds when the result is true
 #   ctl ARG...                 contrib/sandbox/ctl; is_gone DAEMON succeeds when the daemon does not run
+#   earlier_prices             has slurmctld make the prices of all that has run, so that it learns nothing of that later on
+#   nothing_waits              true when no run waits for its price; runs_that_wait: "JOB START" of each that does
 #   forget_pairs               lets partners be chosen without what earlier tests have taught, until the test ends
 #   saves_jobs                 waits until slurmctld has saved what has changed of its jobs, which takes five seconds
 #   ask_poppad JSON [USER]     the real node's poppad answers one line with one line
@@ -135,8 +137,26 @@ nodes_answer() {
 	! sinfo -h -N -o %T | grep -q -E '\*|unknown|down'
 }
 
+runs_that_wait() {
+	jq -rn 'reduce (inputs | if type == "array" then .[] else . end) as $run ({};
+			if $run.gone then del(.["\($run.job) \($run.start)"]) else .["\($run.job) \($run.start)"] = 1 end) |
+		keys[]' "$POPPA_SANDBOX/state/slurmctld/poppa_unsettled"
+}
+nothing_waits() {
+	local runs
+	[ -e "$POPPA_SANDBOX/state/slurmctld/poppa_unsettled" ] || return 0
+	runs=$(runs_that_wait) && [ -z "$runs" ]
+}
+earlier_prices() {
+	nothing_waits && return
+	ctl reconfigure poppa_settle_timeout=1s
+	wait_until 120 nothing_waits
+	ctl reconfigure --reset
+}
+
 forget_pairs() {
 	local history=$POPPA_SANDBOX/state/slurmctld/poppa_pairs
+	earlier_prices
 	[ -e "$history" ] || return 0
 	ctl stop slurmctld
 	mv "$history" "$history.kept"
