@@ -41,6 +41,7 @@ teach_pairs < <(
 	certain test-mine test-good 0.05
 	met test-new test-bad 0.9
 	met test-calm test-bad 0.01
+	printf "#ran\t$own\t$EPOCHSECONDS\tsleep\ttest-quick-#\t40\t3\n"
 )
 
 diag "better is taken"
@@ -71,6 +72,12 @@ of test-new -n1 -t 10
 ok "one whose partner is expected to lose, without evidence, waits as well" waits "$job"
 is "but for a quarter of its time limit at most" \
 	"$(mark_of "$job")" "colocate: class:test-new waits-for-partner-until=$(date -d "@$(($(seconds "$job" EligibleTime) + 150))" +%Y-%m-%dT%H:%M:%S)"
+scancel "$job"
+wait_until 60 gone "$job"
+sleeper test-quick-7 --colocate=class:test-new -x "${NODE}[3-4]" -n1 -t 10
+ok "so does one whose like usually end long before that" waits "$job"
+is "for no longer than three of them run" \
+	"$(mark_of "$job")" "colocate: class:test-new waits-for-partner-until=$(date -d "@$(($(seconds "$job" EligibleTime) + 120))" +%Y-%m-%dT%H:%M:%S)"
 scancel "$job"
 wait_until 60 gone "$job"
 of test-calm -n1 -t 10

@@ -93,6 +93,15 @@ program_run learn-step-1 0.2
 ok "a job without a class is learned by its program" wait_until 60 has_row "$own@learn-prog" "$own:learn-second" "0.200 20"
 program_run learn-other 0.4
 ok "one of another name that runs the same adds to it" wait_until 60 has_row "$own@learn-prog" "$own:learn-second" "0.300 40"
+# took NAME: how long jobs of that name usually run, as the history says.
+took() { awk -F'\t' -v u="$own" -v n="$1" '$1 == "#ran" && $2 == u && $5 == n { print $6 }' "$HISTORY"; }
+has_time() { [ -n "$(took "$1")" ]; }
+submit -p fake -J learn-quick -o /dev/null --colocate -n1 -w "${NODE}1" --wrap "sleep 5"
+wait_end "$job"
+report_node "$job" "${NODE}1" ".partners = [$second]" '.program = "learn-prog"'
+ok "how long jobs of a name run is learned" wait_until 60 has_time learn-quick
+cmp_num "seconds" "$(took learn-quick)" '>=' 4
+is "of one that was cancelled it is not" "$(took learn-step-#)" ""
 running learn-step-2 -n1 --colocate -w "${NODE}1"
 scancel "$second"
 wait_until 60 ended "$second"

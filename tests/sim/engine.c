@@ -183,6 +183,7 @@ static void end_run(struct sim *s, int job, const struct engine_options *o, bool
 	double wait = s->run[job].start_s - w->submit_s;
 
 	leave(s, job, o, at_limit ? "limit" : "done");
+	learn_time(s, job);
 	s->unworked += !at_limit && s->run[job].progress_s < w->run_s * (1 - DONE_S) - DONE_S;
 	m->finished++;
 	m->timeouts += at_limit && !w->limit_was_in_way;

@@ -12,6 +12,7 @@
 #include "sim/pace.h"
 #include "sim/policy/policy.h"
 #include "sim/world/draw.h"
+#include "striping/partners/job_names.h"
 #include "striping/partners/outlook.h"
 
 /* slurmctld forgets a job so long after its end, s (MinJobAge), and with it the job's class. */
@@ -188,6 +189,26 @@ void learn_run(struct sim *s, int job)
 	for (int i = 0; i < pairs; i++)
 		if (remembered(s, met_of(s, job, (int)pair[i].partner - 1)))
 			learn_pair(s, job, &pair[i]);
+}
+
+/* All jobs of a class have one name. */
+#define NAME "job"
+
+void learn_time(struct sim *s, int job)
+{
+	const struct work *w = &s->work->job[job];
+	const struct job_ran ran = {
+		.program = w->class_name, .seconds = fmax(s->now - s->run[job].start_s, 1)};
+
+	if (s->policy->learns == LEARNS && pairs_ran(s->pairs, (unsigned int)w->class_id + 1, NAME,
+						   &ran, BEGIN_S + (long long)s->now) < 0)
+		s->out_of_memory = 1;
+}
+
+double learn_usual_s(const struct sim *s, int job)
+{
+	return job_names_usual_s(
+		pairs_names(s->pairs), (unsigned int)s->work->job[job].class_id + 1, NAME);
 }
 
 /* What the model expects; false where there is none yet, or the policy goes without. */

@@ -20,6 +20,11 @@ void learn_beside(struct sim *s, int job, double seconds, double lost_s);
 /* A run has ended: enters what it tells into the history, as slurmctld does when it settles it. */
 void learn_run(struct sim *s, int job);
 
+/* A job has ended: enters how long it ran. learn_usual_s() is how long its class usually runs,
+ * seconds; 0 = that is not known. */
+void learn_time(struct sim *s, int job);
+double learn_usual_s(const struct sim *s, int job);
+
 /* Two jobs come together: compares what is expected of them with the truth. */
 void learn_compare(struct sim *s, int job, int partner);
 

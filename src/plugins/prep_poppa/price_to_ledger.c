@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "striping/submit/colocate_option.h"
 #include "striping/partners/job_class.h"
+#include "striping/partners/job_names.h"
 #include "striping/partners/pairs.h"
 
 #include "addresses.h"
@@ -120,21 +121,21 @@ static void class_by_price(struct settler *w, const struct run_snapshot *snapsho
 	}
 }
 
-/* Enters what the job ran, which is its class where it names none, so that the next job of its name
- * is known by it. */
+/* Enters what the job ran and for how long, so that the next job of its name is known by it. What
+ * failed or was cancelled has not run for as long as such jobs do. */
 static void learn_program(
 	struct settler *w, const struct run_snapshot *snapshot, const char *program)
 {
-	struct colocate wish;
+	const uint32_t state = snapshot->last.state & JOB_STATE_BASE;
+	const struct job_ran ran = {.program = program,
+		.seconds = state == JOB_COMPLETE || state == JOB_TIMEOUT ? snapshot->wall_s : 0};
 	struct errmsg err = {""};
 	char path[PATH_MAX];
 
-	if (!*program || colocate_parse(snapshot->colocate, &wish, &err) || *wish.class_name ||
-		!history(w))
+	if (!*program || !history(w))
 		return;
 	controller_state_path(PAIRS_FILE, path, sizeof(path));
-	if (pairs_batch_ran(
-		    &w->pairs, path, snapshot->uid, snapshot->name, program, time(NULL), &err))
+	if (pairs_batch_ran(&w->pairs, path, snapshot->uid, snapshot->name, &ran, time(NULL), &err))
 		settler_complain(w, err.text);
 }
 

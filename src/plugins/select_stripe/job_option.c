@@ -9,6 +9,7 @@
 #include "common/tags.h"
 #include "plugins/select_stripe/stripe.h"
 #include "striping/partners/job_class.h"
+#include "striping/partners/job_names.h"
 
 const char *job_option_find(const job_record_t *job_ptr)
 {
@@ -41,6 +42,12 @@ const char *job_option_class(const job_record_t *job_ptr, const struct colocate 
 
 	job_class(history, &kind, buf);
 	return buf;
+}
+
+double job_option_usual_s(const job_record_t *job_ptr, const struct pairs *history)
+{
+	return history ? job_names_usual_s(pairs_names(history), job_ptr->user_id, job_ptr->name)
+		       : 0;
 }
 
 bool job_option_shows(const job_record_t *job_ptr, const char *details)

@@ -21,6 +21,9 @@ bool job_option_read(const job_record_t *job_ptr, struct colocate *request);
 const char *job_option_class(const job_record_t *job_ptr, const struct colocate *request,
 	const struct poppa_settings *settings, const struct pairs *history, char *buf);
 
+/* How long jobs of its name usually run, seconds; 0 = that is not known. history may be NULL. */
+double job_option_usual_s(const job_record_t *job_ptr, const struct pairs *history);
+
 /* Whether these details are in what job_option_show() has put into the job's SystemComment. */
 bool job_option_shows(const job_record_t *job_ptr, const char *details);
 

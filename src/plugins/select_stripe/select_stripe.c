@@ -338,16 +338,18 @@ static int test_colocated(struct ask *ask)
 	apart_read(ask->job_ptr->system_comment, &ask->apart);
 	ask->me.apart = &ask->apart;
 	ask->me.may_leave = may_leave(ask);
-	/* Who may preempt others does not wait for them, nor take their nodes while a lane is free.
-	 */
-	if (!ask->preemptable)
-		ask->patient_until = node_choice_patience(ask->settings,
-			ask->job_ptr->details->begin_time, ask->now, ends_limit_s(ask->job_ptr));
 	candidates_measure(ask);
 	ask->others_wait = others_wait(ask->me.id, ask->now);
 	ask->pairs = history_get(&ask->outlook);
 	ask->me.class_name = job_option_class(
 		ask->job_ptr, &ask->request, ask->settings, ask->pairs, ask->class_name);
+	/* Who may preempt others does not wait for them, nor take their nodes while a lane is free.
+	 */
+	if (!ask->preemptable)
+		ask->patient_until = node_choice_patience(ask->settings,
+			ask->job_ptr->details->begin_time, ask->now,
+			&(struct node_stay){.limit_s = ends_limit_s(ask->job_ptr),
+				.usual_s = job_option_usual_s(ask->job_ptr, ask->pairs)});
 	rc = place_colocated(ask);
 	history_put();
 	if (rc != SLURM_SUCCESS || !SELECT_IS_MODE_RUN_NOW(ask->mode))

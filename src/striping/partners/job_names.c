@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Remembers which program jobs of a name have run. */
+/* Remembers which program jobs of a name have run, and for how long. */
 #include "striping/partners/job_names.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,19 @@
 /* Of a user, so that new names of jobs push out nobody else's. */
 #define MAX_OF_USER 50
 #define MAX_ALL 5000
-/* Each note changes the file, so what was noted within this time is not noted again, s. */
+/* Each note changes the file, so what was noted within this time is not noted again, s; nor is a
+ * usual time that has changed by a smaller share. */
 #define NOTE_EVERY_S 3600
+#define NOTE_CHANGE 0.05
+/* So many jobs make the usual time of a name. */
+#define USUAL_OF 10
 
 struct ran {
 	uint32_t uid;
 	long long last; /* unix time */
 	char *name, *program;
+	int timed;       /* jobs whose time is known, USUAL_OF at most */
+	double usual_s;  /* the geometric mean of their times; 0 without one */
 	bool interprets; /* see job_names_interprets(), which takes longer than a look-up */
 };
 
@@ -115,7 +122,7 @@ static void make_room(struct job_names *n, uint32_t uid)
 		drop_oldest(n, whose);
 }
 
-static int insert(
+static struct ran *insert(
 	struct job_names *n, uint32_t uid, const char *name, const char *program, long long now)
 {
 	struct ran new = {.uid = uid, .last = now, .interprets = job_names_interprets(program)};
@@ -128,7 +135,7 @@ static int insert(
 		struct ran *bigger = realloc(n->ran, room * sizeof(*bigger));
 
 		if (!bigger)
-			return -1;
+			return NULL;
 		n->ran = bigger;
 		n->room = room;
 	}
@@ -137,38 +144,55 @@ static int insert(
 	if (!new.name || !new.program) {
 		free_ran(&new);
 		errno = ENOMEM;
-		return -1;
+		return NULL;
 	}
 	at = find(n, uid, name, &found);
 	memmove(&n->ran[at + 1], &n->ran[at], (n->count - at) * sizeof(*n->ran));
 	n->ran[at] = new;
 	n->count++;
-	return 0;
+	return &n->ran[at];
+}
+
+/* Enters how long a job has run; whether that makes a difference. */
+static bool add_time(struct ran *r, double seconds)
+{
+	double before = r->usual_s, off;
+
+	if (!(seconds > 0))
+		return false;
+	r->timed += r->timed < USUAL_OF;
+	off = before > 0 ? log(seconds / before) / r->timed : 0;
+	r->usual_s = before > 0 ? before * exp(off) : seconds;
+	return !(before > 0) || fabs(off) > NOTE_CHANGE;
 }
 
 /* As job_names_ran(), of a name as it is. */
-static int note(
-	struct job_names *n, uint32_t uid, const char *name, const char *program, long long now)
+static int note(struct job_names *n, uint32_t uid, const char *name, const struct job_ran *ran,
+	long long now)
 {
 	bool found;
 	size_t at = find(n, uid, name, &found);
-	struct ran *r = &n->ran[at];
-	bool same = found && !strcmp(r->program, program);
-	char *copy;
+	struct ran *r = found ? &n->ran[at] : insert(n, uid, name, ran->program, now);
+	bool same = r && !strcmp(r->program, ran->program), news;
+	char *copy = same ? r->program : strdup(ran->program);
 
-	if (!found)
-		return insert(n, uid, name, program, now) ? -1 : 1;
-	if (same && now - r->last < NOTE_EVERY_S)
-		return 0;
-	copy = same ? r->program : strdup(program);
-	if (!copy)
+	if (!r || !copy) {
+		if (!same)
+			free(copy);
 		return -1;
-	if (!same)
+	}
+	if (!same) {
 		free(r->program);
-	r->program = copy;
-	r->interprets = job_names_interprets(copy);
-	r->last = now;
-	return 1;
+		*r = (struct ran){.uid = uid,
+			.name = r->name,
+			.program = copy,
+			.last = r->last,
+			.interprets = job_names_interprets(copy)};
+	}
+	news = add_time(r, ran->seconds) || !found || !same || now - r->last >= NOTE_EVERY_S;
+	if (news)
+		r->last = now;
+	return news;
 }
 
 /* Whether the name as it is must be noted beside the one with "#" for its numbers. */
@@ -183,22 +207,23 @@ static bool stands_out(const struct job_names *n, uint32_t uid, const char *name
 	return noted || (alike && strcmp(n->ran[at].program, program) != 0);
 }
 
-int job_names_ran(struct job_names *n, unsigned int uid, const char *job_name, const char *program,
-	long long now)
+int job_names_ran(struct job_names *n, unsigned int uid, const char *job_name,
+	const struct job_ran *ran, long long now)
 {
 	char name[JOB_NAMES_NAME_MAX], like[JOB_NAMES_NAME_MAX], what[JOB_NAMES_PROGRAM_MAX];
+	const struct job_ran clean = {what, ran->seconds};
 	int rc = 0, also;
 
 	class_copy(job_name, name, sizeof(name));
-	class_copy(program, what, sizeof(what));
-	if (!*what) {
+	class_copy(ran->program, what, sizeof(what));
+	if (!*what || !(ran->seconds >= 0) || isinf(ran->seconds)) {
 		errno = EINVAL;
 		return -1;
 	}
 	strcpy(like, name);
 	if (class_generalize(like) && stands_out(n, uid, name, like, what))
-		rc = note(n, uid, name, what, now);
-	also = note(n, uid, like, what, now);
+		rc = note(n, uid, name, &clean, now);
+	also = note(n, uid, like, &clean, now);
 	return rc < 0 || also < 0 ? -1 : rc | also;
 }
 
@@ -230,22 +255,46 @@ const char *job_names_kind(const struct job_names *n, unsigned int uid, const ch
 	return r && !r->interprets ? r->program : NULL;
 }
 
-/* The fields of a line: user, time, program, name. */
+double job_names_usual_s(const struct job_names *n, unsigned int uid, const char *job_name)
+{
+	const struct ran *r = look_up(n, uid, job_name);
+
+	return r ? r->usual_s : 0;
+}
+
+/* The usual time, and how many jobs it is of. */
+static bool read_usual(char *const field[2], struct ran *r)
+{
+	char *end;
+	long timed = strtol(field[1], &end, 10);
+
+	if (end == field[1] || *end || timed < 1 || timed > USUAL_OF)
+		return false;
+	r->timed = (int)timed;
+	r->usual_s = strtod(field[0], &end);
+	return end != field[0] && !*end && r->usual_s > 0 && !isinf(r->usual_s);
+}
+
+/* The fields of a line: user, time, program, name; and, where it is known, the usual time and the
+ * number of jobs that it is of. */
+#define FIELDS 6
 bool job_names_read(struct job_names *n, char *line)
 {
-	char *field[4], *end, *at = line + sizeof(JOB_NAMES_LINE) - 1;
+	char *field[FIELDS], *end, *at = line + sizeof(JOB_NAMES_LINE) - 1;
+	struct ran usual = {.timed = 0}, *r;
 	unsigned long long uid;
 	long long last;
+	int fields = 0;
 	bool found;
 
-	for (int i = 0; i < 4; i++) {
-		field[i] = at;
+	while (at && fields < FIELDS) {
+		field[fields++] = at;
 		at = strchr(at, '\t');
-		if (!at != (i == 3))
-			return false;
 		if (at)
 			*at++ = '\0';
 	}
+	if (at || (fields != 4 && (fields != FIELDS || !read_usual(field + 4, &usual))))
+		return false;
 	uid = strtoull(field[0], &end, 10);
 	if (!isdigit((unsigned char)*field[0]) || *end || uid > UINT32_MAX)
 		return false;
@@ -254,7 +303,12 @@ bool job_names_read(struct job_names *n, char *line)
 		strlen(field[2]) >= JOB_NAMES_PROGRAM_MAX || strlen(field[3]) >= JOB_NAMES_NAME_MAX)
 		return false;
 	find(n, (uint32_t)uid, field[3], &found);
-	return !found && !insert(n, (uint32_t)uid, field[3], field[2], last);
+	r = found ? NULL : insert(n, (uint32_t)uid, field[3], field[2], last);
+	if (!r)
+		return false;
+	r->timed = usual.timed;
+	r->usual_s = usual.usual_s;
+	return true;
 }
 
 void job_names_no_later(struct job_names *n, long long now)
@@ -266,7 +320,13 @@ void job_names_no_later(struct job_names *n, long long now)
 
 void job_names_write(const struct job_names *n, FILE *f)
 {
-	for (size_t i = 0; i < n->count; i++)
-		fprintf(f, JOB_NAMES_LINE "%" PRIu32 "\t%lld\t%s\t%s\n", n->ran[i].uid,
-			n->ran[i].last, n->ran[i].program, n->ran[i].name);
+	for (size_t i = 0; i < n->count; i++) {
+		const struct ran *r = &n->ran[i];
+
+		fprintf(f, JOB_NAMES_LINE "%" PRIu32 "\t%lld\t%s\t%s", r->uid, r->last, r->program,
+			r->name);
+		if (r->usual_s > 0)
+			fprintf(f, "\t%.6g\t%d", r->usual_s, r->timed);
+		fputc('\n', f);
+	}
 }

@@ -17,11 +17,14 @@ struct lane_offer {
 	double now;        /* how fast it is now, as outlook_speed() */
 	int id; /* the caller's, for it to know the offer again; of equal ones the least is first */
 	struct lane_yield { /* by what lane_yield_order() orders them */
-		bool slow;  /* the job would be slower there than beside the others */
+		/* The job would be slower there than beside the others, or both together make
+		 * less than one after the other. */
+		bool slow;
 		long price; /* what a lane there costs, less what it brings, in percent of a lane */
 		int misfit;
 		int pace;    /* at which the job would go there, in percent of its usual speed */
 		double cost; /* what the partner loses, in lanes at its usual speed */
+		double left; /* how fast the partner then is, as outlook_speed() */
 	} yield;
 };
 
@@ -37,8 +40,10 @@ int lane_misfit(int nodes, int need);
  * empty node costs something only while others wait for a place: it would be two lanes to them.
  *
  * A job waits for its slowest node, so of all paces at which it could go that one is chosen at
- * which all its nodes together bring most; offers beside which it would be slower come later. Of
- * offers that bring as much, those come first that fit best: so big ones stay whole for big jobs.
+ * which all its nodes together bring most; offers beside which it would be slower come later. So do
+ * those where, at this pace, job and partner are expected to make less together than one after the
+ * other on whole nodes. Of offers that bring as much, those come first that fit best: so big ones
+ * stay whole for big jobs.
  *
  * Returns whether the best of them bring enough. false: they are too few, or bring so little that
  * the job had better wait for others, if it may. Takes time count * (log(count) + 256), and no

@@ -9,8 +9,11 @@
 #include "common/units.h"
 #include "striping/partners/lane_yield.h"
 
-/* A job waits no longer than its time limit divided by this. */
+/* A job waits no longer than its time limit divided by this, and than so many times as long as such
+ * jobs usually run. On the development data once instead of three times costs a twentieth of the
+ * gain, and short jobs hardly wait less for it. */
 #define PATIENCE_DIVISOR 4
+#define PATIENCE_RUNS 3
 
 /* A run of candidates with the same partners. */
 struct run {
@@ -50,14 +53,16 @@ bool node_choice_loses(const struct candidate *c)
 }
 
 time_t node_choice_patience(
-	const struct poppa_settings *s, time_t eligible, time_t now, int64_t limit_s)
+	const struct poppa_settings *s, time_t eligible, time_t now, const struct node_stay *stay)
 {
 	int64_t wait = (s->stripe_wait_ns + NS_PER_S - 1) / NS_PER_S;
 
 	if (!wait)
 		return 0;
-	if (limit_s && wait > limit_s / PATIENCE_DIVISOR)
-		wait = limit_s / PATIENCE_DIVISOR;
+	if (stay->limit_s && wait > stay->limit_s / PATIENCE_DIVISOR)
+		wait = stay->limit_s / PATIENCE_DIVISOR;
+	if (stay->usual_s > 0)
+		wait = (int64_t)fmin((double)wait, PATIENCE_RUNS * stay->usual_s);
 	return (eligible ? eligible : now) + (time_t)wait;
 }
 

@@ -91,14 +91,20 @@ int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
  */
 bool node_choice_loses(const struct candidate *c);
 
+/* How long a job runs, seconds; 0 = that is not known. */
+struct node_stay {
+	int64_t limit_s; /* its time limit */
+	double usual_s;  /* what jobs of its name usually take: job_names_usual_s() */
+};
+
 /*
  * The time from which on a job is placed where sharing loses, if no other node is free: stripe_wait
  * after it became eligible (0: it has not been yet, so that counts from now), or a quarter of its
- * time limit (0: it has none) if that is shorter, as a short job gains little by a better partner;
- * 0 = at once.
+ * time limit, or three times as long as such jobs usually run, whichever is shortest: a short job
+ * gains little by a better partner. 0 = at once.
  */
 time_t node_choice_patience(
-	const struct poppa_settings *s, time_t eligible, time_t now, int64_t limit_s);
+	const struct poppa_settings *s, time_t eligible, time_t now, const struct node_stay *stay);
 
 /*
  * A job runs at the pace of its worst node, so on a node where it loses little it can lose as much

@@ -109,6 +109,12 @@ const struct job_names *pairs_names(const struct pairs *p)
 	return p->names;
 }
 
+int pairs_ran(struct pairs *p, unsigned int uid, const char *job_name, const struct job_ran *ran,
+	long long now)
+{
+	return job_names_ran(p->names, uid, job_name, ran, now);
+}
+
 /* How many bytes of a class name its user: the digits before "/", ":" or "@"; 0 = it is
  * everybody's.
  */
@@ -642,13 +648,13 @@ int pairs_batch_learn(struct pairs_batch *b, const char *path, const char *job, 
 }
 
 int pairs_batch_ran(struct pairs_batch *b, const char *path, unsigned int uid, const char *job_name,
-	const char *program, long long now, struct errmsg *err)
+	const struct job_ran *ran, long long now, struct errmsg *err)
 {
 	int rc = pairs_batch_read(b, path, err);
 
 	if (rc)
 		return rc;
-	rc = job_names_ran(b->pairs->names, uid, job_name, program, now);
+	rc = pairs_ran(b->pairs, uid, job_name, ran, now);
 	if (rc < 0)
 		return errmsg_set(err,
 			"cannot enter what %s of uid %u ran into the pair history: %s", job_name,

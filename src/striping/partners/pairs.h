@@ -13,6 +13,7 @@
 struct pairs;
 
 struct job_names;
+struct job_ran;
 
 /* An empty history, or NULL with ENOMEM. */
 struct pairs *pairs_new(void);
@@ -41,8 +42,11 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err);
 int pairs_learn(struct pairs *p, const char *job, const char *partner, double degradation,
 	double seconds, long long now);
 
-/* What jobs of which names have run (job_names.h), a part of the history. */
+/* What jobs of which names have run (job_names.h), a part of the history. The second notes what one
+ * did, see job_names_ran(). */
 const struct job_names *pairs_names(const struct pairs *p);
+int pairs_ran(struct pairs *p, unsigned int uid, const char *job_name, const struct job_ran *ran,
+	long long now);
 
 /*
  * Observations on their way into the file: it is read with the first of them and written once with
@@ -56,9 +60,8 @@ struct pairs_batch {
 	bool changed;        /* it is not as in the file */
 };
 int pairs_batch_read(struct pairs_batch *b, const char *path, struct errmsg *err);
-/* Notes what a job ran, see job_names_ran(). */
 int pairs_batch_ran(struct pairs_batch *b, const char *path, unsigned int uid, const char *job_name,
-	const char *program, long long now, struct errmsg *err);
+	const struct job_ran *ran, long long now, struct errmsg *err);
 int pairs_batch_learn(struct pairs_batch *b, const char *path, const char *job, const char *partner,
 	double degradation, double seconds, long long now, struct errmsg *err);
 int pairs_batch_save(struct pairs_batch *b, const char *path, struct errmsg *err);

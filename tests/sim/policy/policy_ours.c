@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/learn.h"
 #include "striping/partners/node_choice.h"
 #include "striping/partners/partner.h"
 
@@ -169,9 +170,10 @@ struct choice policy_ours(struct sim *s, int job, struct offer *o, int count, in
 {
 	struct candidate *c = malloc((size_t)count * sizeof(*c));
 	struct candidate *scratch = malloc((size_t)count * sizeof(*scratch));
-	double patient =
-		(double)node_choice_patience(s->settings, (time_t)s->work->job[job].submit_s + 1,
-			(time_t)s->now, (int64_t)s->work->job[job].limit_s);
+	const struct work *w = &s->work->job[job];
+	const struct node_stay stay = {(int64_t)w->limit_s, learn_usual_s(s, job)};
+	double patient = (double)node_choice_patience(
+		s->settings, (time_t)w->submit_s + 1, (time_t)s->now, &stay);
 	struct choice choice = {.count = count};
 
 	if (!c || !scratch) {

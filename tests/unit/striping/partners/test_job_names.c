@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,9 +54,25 @@ static int drop(void **state)
 static void ran(
 	struct fixture *f, unsigned int uid, const char *name, const char *program, long long now)
 {
+	const struct job_ran what = {.program = program};
 	struct errmsg err = {""};
 
-	assert_int_equal(pairs_batch_ran(&f->batch, f->path, uid, name, program, now, &err), 0);
+	assert_int_equal(pairs_batch_ran(&f->batch, f->path, uid, name, &what, now, &err), 0);
+}
+
+/* A job of user 7 that ran lu for so long. */
+static void took(struct fixture *f, const char *name, double seconds, long long now)
+{
+	const struct job_ran what = {"lu", seconds};
+	struct errmsg err = {""};
+
+	assert_int_equal(pairs_batch_ran(&f->batch, f->path, 7, name, &what, now, &err), 0);
+}
+
+static void takes(const struct fixture *f, const char *name, double seconds)
+{
+	assert_float_equal(
+		job_names_usual_s(pairs_names(f->batch.pairs), 7, name), seconds, 1e-5 * seconds);
 }
 
 /* Saves and reads again. Returns how many lines of the file begin so. */
@@ -165,11 +182,81 @@ static void notes_are_rare(void **state)
 static void refuses_nothing(void **state)
 {
 	struct fixture *f = *state;
+	static const struct job_ran bad[] = {{"", 1}, {"lu", -1}, {"lu", NAN}, {"lu", INFINITY}};
 	struct errmsg err = {""};
 
-	assert_int_equal(pairs_batch_ran(&f->batch, f->path, 7, "x", "", 1, &err), -1);
-	assert_non_null(strstr(err.text, "x of uid 7"));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(pairs_batch_ran(&f->batch, f->path, 7, "x", &bad[i], 1, &err), -1);
+		assert_non_null(strstr(err.text, "x of uid 7"));
+		assert_false(f->batch.changed);
+	}
+}
+
+static void names_tell_times(void **state)
+{
+	struct fixture *f = *state;
+
+	ran(f, 7, "lu", "lu", 1);
+	takes(f, "lu", 0);
+	takes(f, "cg", 0);
+	took(f, "step-1", 100, 1);
+	takes(f, "step-1", 100);
+	takes(f, "step-22", 100);
+	/* The geometric mean, so one long run does not count for all. */
+	took(f, "step-2", 400, 2);
+	takes(f, "step-3", 200);
+	/* What was cancelled tells nothing. */
+	took(f, "step-2", 0, 3);
+	takes(f, "step-3", 200);
+	assert_int_equal(again(f, "#ran\t7\t2\tlu\tstep-#\t200\t2"), 1);
+	takes(f, "step-3", 200);
+	/* Later runs outweigh earlier ones. */
+	for (int i = 0; i < 100; i++)
+		took(f, "step-4", 10, 4 + i);
+	takes(f, "step-3", 10.00037);
+	/* Another program takes another time. */
+	ran(f, 7, "step-1", "cg", 200);
+	takes(f, "step-1", 0);
+}
+
+/* A change that matters is noted at once. */
+static void times_change_the_file(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 10; i++)
+		took(f, "lu", 100, 1);
+	again(f, "");
+	took(f, "lu", 101, 2);
 	assert_false(f->batch.changed);
+	took(f, "lu", 300, 3);
+	assert_true(f->batch.changed);
+}
+
+/* Lines of a file of an earlier release have no time; bad ones are passed over. */
+static void reads_times(void **state)
+{
+	static const char text[] = "#ran\t7\t1\tlu\told\n"
+				   "#ran\t7\t1\tlu\tgood\t60\t3\n"
+				   "#ran\t7\t1\tlu\ta\t60\n"
+				   "#ran\t7\t1\tlu\tb\t60\t0\n"
+				   "#ran\t7\t1\tlu\tc\t60\t11\n"
+				   "#ran\t7\t1\tlu\td\t-1\t3\n"
+				   "#ran\t7\t1\tlu\te\tinf\t3\n"
+				   "#ran\t7\t1\tlu\tf\tnan\t3\n"
+				   "#ran\t7\t1\tlu\tg\t60\t3x\n"
+				   "#ran\t7\t1\tlu\th\t60\t3\t\n";
+	struct fixture *f = *state;
+	struct errmsg err = {""};
+	FILE *out = fopen(f->path, "w");
+
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+	assert_int_equal(pairs_batch_read(&f->batch, f->path, &err), 0);
+	takes(f, "old", 0);
+	takes(f, "good", 60);
+	assert_int_equal(again(f, "#ran\t"), 2);
 }
 
 /* Names can be as long as Slurm takes them, and of any bytes. */
@@ -278,6 +365,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_tell_programs, make, drop),
 		cmocka_unit_test_setup_teardown(notes_are_rare, make, drop),
 		cmocka_unit_test_setup_teardown(refuses_nothing, make, drop),
+		cmocka_unit_test_setup_teardown(names_tell_times, make, drop),
+		cmocka_unit_test_setup_teardown(times_change_the_file, make, drop),
+		cmocka_unit_test_setup_teardown(reads_times, make, drop),
 		cmocka_unit_test_setup_teardown(names_are_bounded, make, drop),
 		cmocka_unit_test_setup_teardown(a_user_has_so_many_names, make, drop),
 		cmocka_unit_test_setup_teardown(numbers_push_nothing_out, make, drop),

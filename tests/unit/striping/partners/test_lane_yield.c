@@ -102,6 +102,20 @@ static void slowest_node(void **state)
 	assert_false(lane_yield_order(outlook, mem, f, 3, 18, true));
 }
 
+/* Beside a partner that others have slowed down that much, both together make less than one after
+ * the other, though it loses nothing more. */
+static void below_break_even(void **state)
+{
+	struct lane_offer f[] = {beside(0, net, 4), empty(1, 4)};
+
+	(void)state;
+	f[0].now = 0.3;
+	assert_true(lane_yield_order(outlook, mem, f, 2, 4, true));
+	assert_int_equal(f[0].id, 1);
+	assert_true(f[1].yield.cost == 0 && f[1].yield.slow);
+	assert_false(lane_yield_order(outlook, mem, f + 1, 1, 4, true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +125,7 @@ int main(void)
 		cmocka_unit_test(slowed_already),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(slowest_node),
+		cmocka_unit_test(below_break_even),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

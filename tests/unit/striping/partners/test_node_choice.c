@@ -172,6 +172,15 @@ static void a_node_that_loses(void **state)
 	assert_false(node_choice_loses(&c));
 }
 
+/* node_choice_patience() of a job that became eligible then, at 1500. */
+static time_t patient(
+	const struct poppa_settings *s, time_t eligible, int64_t limit_s, double usual_s)
+{
+	const struct node_stay stay = {limit_s, usual_s};
+
+	return node_choice_patience(s, eligible, 1500, &stay);
+}
+
 static void patience(void **state)
 {
 	struct poppa_settings s;
@@ -179,16 +188,21 @@ static void patience(void **state)
 
 	(void)state;
 	settings_defaults(&s);
-	assert_int_equal(node_choice_patience(&s, 1000, 1500, 0), 4600);
+	assert_int_equal(patient(&s, 1000, 0, 0), 4600);
 	/* One that is not eligible yet waits from now on, at the earliest. */
-	assert_int_equal(node_choice_patience(&s, 0, 1500, 86400), 5100);
-	assert_int_equal(node_choice_patience(&s, 1000, 1500, 7200), 2800);
+	assert_int_equal(patient(&s, 0, 86400, 0), 5100);
+	assert_int_equal(patient(&s, 1000, 7200, 0), 2800);
 	/* A short job does not wait for long. */
-	assert_int_equal(node_choice_patience(&s, 1000, 1500, 60), 1015);
+	assert_int_equal(patient(&s, 1000, 60, 0), 1015);
+	/* Nor one whose like end long before their limit, or have none. */
+	assert_int_equal(patient(&s, 1000, 86400, 60), 1180);
+	assert_int_equal(patient(&s, 1000, 0, 60), 1180);
+	assert_int_equal(patient(&s, 1000, 60, 86400), 1015);
+	assert_int_equal(patient(&s, 1000, 0, 1e300), 4600);
 	assert_int_equal(settings_parse("stripe_wait=1500ms", &s, &err), 0);
-	assert_int_equal(node_choice_patience(&s, 1000, 1500, 60), 1002);
+	assert_int_equal(patient(&s, 1000, 60, 0), 1002);
 	assert_int_equal(settings_parse("stripe_wait=0", &s, &err), 0);
-	assert_int_equal(node_choice_patience(&s, 1000, 1500, 60), 0);
+	assert_int_equal(patient(&s, 1000, 60, 60), 0);
 }
 
 /* node_choice_together() of nodes with these losses; the numbers of those in front, in order. */
