@@ -23,13 +23,13 @@ faults() {
 }
 
 # --- all is well ---
-# Jobs of tests before this one may still wait for records that never come, and poppad hears of settings that these have
-# put back when slurmd has read them.
+# poppad hears of settings that tests before this one have put back when slurmd has read them.
 at_rest() {
 	local said
 	said=$(doctor)
 	grep -q '^OK *settling' <<<"$said" && grep -q '^OK *settings of poppad' <<<"$said"
 }
+earlier_prices
 wait_until 150 at_rest || diag "runs still wait for a bill, or poppad for its settings"
 out=$(doctor)
 is "doctor finds no fault in a cluster that is up" "$(faults "$out")" ""
