@@ -23,13 +23,15 @@ faults() {
 }
 
 # --- all is well ---
-# poppad hears of settings that tests before this one have put back when slurmd has read them.
+# poppad hears of settings when slurmd has read them; where a test before this one has changed them several times in a row,
+# slurmd may have missed the last one.
 at_rest() {
 	local said
 	said=$(doctor)
 	grep -q '^OK *settling' <<<"$said" && grep -q '^OK *settings of poppad' <<<"$said"
 }
 earlier_prices
+ctl reconfigure --reset
 wait_until 150 at_rest || diag "runs still wait for a bill, or poppad for its settings"
 out=$(doctor)
 is "doctor finds no fault in a cluster that is up" "$(faults "$out")" ""
