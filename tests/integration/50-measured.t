@@ -55,7 +55,7 @@ if [ -x "$W/contend" ]; then
 		'BEGIN { d = u / 60 - m; print d < 0 ? -d : d }')" '<=' 1
 	ok "the pair history learned from it, by the program that poppad saw" \
 		wait_until 60 grep -q '@contend.*@contend' "$POPPA_SANDBOX/state/slurmctld/poppa_pairs"
-	ok "and which jobs ran it" wait_until 60 grep -q '^#ran.*contend.*settle#$' "$POPPA_SANDBOX/state/slurmctld/poppa_pairs"
+	ok "and which jobs ran it, and for how long" wait_until 60 grep -q '^#ran.*contend.*settle#[[:space:]]' "$POPPA_SANDBOX/state/slurmctld/poppa_pairs"
 	# One that is alone, then beside one, alone again, and beside another.
 	contend() {
 		submit -n1 --colocate -J "$1" --wrap "srun $W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line --seconds $2"
