@@ -75,8 +75,8 @@ is "but for a quarter of its time limit at most" \
 scancel "$job"
 wait_until 60 gone "$job"
 sleeper test-quick-7 --colocate=class:test-new -x "${NODE}[3-4]" -n1 -t 10
-ok "so does one whose like usually end long before that" waits "$job"
-is "for no longer than three of them run" \
+ok "so does a job of a name whose jobs are short" waits "$job"
+is "but at most three times as long as these run" \
 	"$(mark_of "$job")" "colocate: class:test-new waits-for-partner-until=$(date -d "@$(($(seconds "$job" EligibleTime) + 120))" +%Y-%m-%dT%H:%M:%S)"
 scancel "$job"
 wait_until 60 gone "$job"

@@ -166,30 +166,35 @@ static bool add_time(struct ran *r, double seconds)
 	return !(before > 0) || fabs(off) > NOTE_CHANGE;
 }
 
+/* How long the other program runs is not known. 0, or -1 without memory. */
+static int change_program(struct ran *r, const char *program)
+{
+	char *copy = strdup(program);
+
+	if (!copy)
+		return -1;
+	free(r->program);
+	r->program = copy;
+	r->interprets = job_names_interprets(copy);
+	r->timed = 0;
+	r->usual_s = 0;
+	return 0;
+}
+
 /* As job_names_ran(), of a name as it is. */
 static int note(struct job_names *n, uint32_t uid, const char *name, const struct job_ran *ran,
 	long long now)
 {
-	bool found;
+	bool found, other, news;
 	size_t at = find(n, uid, name, &found);
 	struct ran *r = found ? &n->ran[at] : insert(n, uid, name, ran->program, now);
-	bool same = r && !strcmp(r->program, ran->program), news;
-	char *copy = same ? r->program : strdup(ran->program);
 
-	if (!r || !copy) {
-		if (!same)
-			free(copy);
+	if (!r)
 		return -1;
-	}
-	if (!same) {
-		free(r->program);
-		*r = (struct ran){.uid = uid,
-			.name = r->name,
-			.program = copy,
-			.last = r->last,
-			.interprets = job_names_interprets(copy)};
-	}
-	news = add_time(r, ran->seconds) || !found || !same || now - r->last >= NOTE_EVERY_S;
+	other = strcmp(r->program, ran->program) != 0;
+	if (other && change_program(r, ran->program))
+		return -1;
+	news = add_time(r, ran->seconds) || !found || other || now - r->last >= NOTE_EVERY_S;
 	if (news)
 		r->last = now;
 	return news;

@@ -12,8 +12,8 @@
 #define EMPTY_COST 0.13
 #define ENOUGH 0.9
 
-/* Two jobs that are expected to make less than this had better run one after the other. 1 would be
- * break-even; but what is expected is off by some 3 %, and what is never tried is never known. */
+/* Where two jobs are expected to make less than this, they had better run one after the other. 1
+ * is break-even; but expectations are off by some 3 %, and what is never tried is never known. */
 #define EVEN 0.97
 
 /* Steps of a pace, and how many there are. */
@@ -37,16 +37,21 @@ int lane_misfit(int nodes, int need)
 	return nodes >= need ? nodes - need : INT_MAX - nodes;
 }
 
-/* What the partner loses on all its nodes when the job comes. */
-static double cost_of(
-	const struct outlook *o, int mine, const struct lane_offer *f, int need, bool others_wait)
+/* How fast the partner is beside the job; 0 where there is none. */
+static double left_of(const struct outlook *o, int mine, const struct lane_offer *f)
+{
+	return f->partner == LANE_NOBODY ? 0 : fmin(f->now, outlook_speed(o, f->partner, mine));
+}
+
+/* What the partner, which then is that fast, loses on all its nodes when the job comes. */
+static double cost_of(const struct outlook *o, const struct lane_offer *f, double left, int need,
+	bool others_wait)
 {
 	double lost;
 
 	if (f->partner == LANE_NOBODY)
 		return others_wait ? EMPTY_COST * smaller(f->nodes, need) : 0;
-	lost = fmax(f->now - outlook_speed(o, f->partner, mine), 0) /
-	       outlook_typical(o, f->partner);
+	lost = (f->now - left) / outlook_typical(o, f->partner);
 	return f->partner_nodes * (lost + (f->nodes > need ? outlook_another(o) : 0));
 }
 
@@ -113,16 +118,15 @@ bool lane_yield_order(const struct outlook *o, int mine, struct lane_offer *offe
 
 	for (int i = 0; i < count; i++) {
 		struct lane_offer *f = &offer[i];
-		double speed = speed_of(o, mine, f), cost = cost_of(o, mine, f, need, others_wait);
+		double speed = speed_of(o, mine, f), left = left_of(o, mine, f);
+		double cost = cost_of(o, f, left, need, others_wait);
 
 		f->yield = (struct lane_yield){
 			.price = lround(100 * (cost / smaller(f->nodes, need) - speed)),
 			.misfit = lane_misfit(f->nodes, need),
 			.pace = pace_of(speed),
 			.cost = cost,
-			.left = f->partner == LANE_NOBODY
-					? 0
-					: fmin(f->now, outlook_speed(o, f->partner, mine))};
+			.left = left};
 		possible[f->yield.pace] = true;
 	}
 	qsort(offer, (size_t)count, sizeof(*offer), compare);

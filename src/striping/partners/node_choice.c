@@ -9,9 +9,9 @@
 #include "common/units.h"
 #include "striping/partners/lane_yield.h"
 
-/* A job waits no longer than its time limit divided by this, and than so many times as long as such
- * jobs usually run. On the development data once instead of three times costs a twentieth of the
- * gain, and short jobs hardly wait less for it. */
+/* A job waits at most its time limit divided by the first, and at most the second times as long as
+ * such jobs usually run. With 1 in place of 3 a twentieth of the gain is lost on the development
+ * data, and short jobs hardly wait less. */
 #define PATIENCE_DIVISOR 4
 #define PATIENCE_RUNS 3
 

@@ -79,8 +79,8 @@ struct node_choice {
  * `count` candidates with partners; behind them are the `empty` ones without. Afterwards the good
  * ones with partners come first, then the empty ones, then the rest. Where with: names a partner,
  * or a candidate has several partners, node_choice_order() decides: all are good then, and nothing
- * is poor. Takes time count *
- * (log(count) + 256). Returns 0, or -1 with ENOMEM and the order untouched.
+ * is poor. Takes time count * (log(count) + 256). Returns 0, or -1 with ENOMEM and the order
+ * untouched.
  */
 int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 	const struct node_yield *y, struct node_choice *out);

@@ -42,8 +42,8 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err);
 int pairs_learn(struct pairs *p, const char *job, const char *partner, double degradation,
 	double seconds, long long now);
 
-/* What jobs of which names have run (job_names.h), a part of the history. The second notes what one
- * did, see job_names_ran(). */
+/* What jobs of which names have run (job_names.h), a part of the history. pairs_ran() is
+ * job_names_ran() for it. */
 const struct job_names *pairs_names(const struct pairs *p);
 int pairs_ran(struct pairs *p, unsigned int uid, const char *job_name, const struct job_ran *ran,
 	long long now);

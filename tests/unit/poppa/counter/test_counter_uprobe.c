@@ -181,8 +181,8 @@ static void tell(int command, int answer, char c)
 	assert_int_equal(read(answer, &c, 1), 1);
 }
 
-/* counter_open() gives the kernel half a second to read the program, as poppad does before it tries
- * again: a busy machine takes longer at times. */
+/* counter_open() gives the kernel half a second to read the program. A busy machine may take
+ * longer; poppad tries again, too. */
 static int open_at_last(
 	const struct nodeconf *conf, pid_t pid, struct counter **c, struct errmsg *err)
 {

@@ -194,7 +194,7 @@ static void patience(void **state)
 	assert_int_equal(patient(&s, 1000, 7200, 0), 2800);
 	/* A short job does not wait for long. */
 	assert_int_equal(patient(&s, 1000, 60, 0), 1015);
-	/* Nor one whose like end long before their limit, or have none. */
+	/* Nor does one of a name whose jobs are short, whatever its limit. */
 	assert_int_equal(patient(&s, 1000, 86400, 60), 1180);
 	assert_int_equal(patient(&s, 1000, 0, 60), 1180);
 	assert_int_equal(patient(&s, 1000, 60, 86400), 1015);
