@@ -94,7 +94,8 @@ done_testing() {
 # (POPPA_TEST_BESIDE) all take longer: it waits four times as long, and looks ever more rarely, up to 0.4 s apart, as most of
 # what a cluster's test uses of a processor is such looks.
 wait_until() {
-	local end=$((SECONDS + ${POPPA_TEST_BESIDE:+4 *} $1)) waited=0 tenths=1
+	local factor=${POPPA_TEST_BESIDE:+4} end waited=0 tenths=1
+	end=$((SECONDS + $1 * ${factor:-1}))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ "$SECONDS" -lt "$end" ] || return 1
