@@ -58,7 +58,9 @@ void thesis_result(const struct thesis_state *t, struct est_result *out)
 	double n = (double)t->used, ratio, residual, half;
 
 	*out = (struct est_result){t->blocks, t->used, NAN, NAN, NAN, NAN, NAN, false};
-	if (t->used == 0)
+	/* A job that never progressed alone has no degradation. The filter lets no such block in.
+	 */
+	if (!(t->sum_solo > 0))
 		return;
 	ratio = t->sum_co / t->sum_solo;
 	out->degradation = 1 - ratio;

@@ -87,6 +87,21 @@ static void unfiltered_takes_every_whole_block(void **state)
 	estimator_free(e);
 }
 
+static void unfiltered_has_no_value_without_progress_alone(void **state)
+{
+	struct est_block block = plain_block(4, 1.00, 0, 1.00);
+	struct estimator *e = estimator_new(ESTIMATE_UNFILTERED, NULL);
+	struct est_result r;
+
+	(void)state;
+	assert_true(estimator_add(e, &block));
+	assert_true(estimator_add(e, &block));
+	estimator_result(e, &r);
+	assert_int_equal(r.used, 2);
+	assert_true(isnan(r.degradation) && isnan(r.lo) && isnan(r.variance));
+	estimator_free(e);
+}
+
 static void thesis_without_cycles_uses_time(void **state)
 {
 	struct est_block b = plain_block(2, 1, 2, 1);
@@ -660,6 +675,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thesis_is_algorithm_4),
 		cmocka_unit_test(unfiltered_takes_every_whole_block),
+		cmocka_unit_test(unfiltered_has_no_value_without_progress_alone),
 		cmocka_unit_test(thesis_without_cycles_uses_time),
 		cmocka_unit_test(robust_is_exact_without_noise),
 		cmocka_unit_test(robust_takes_off_what_was_lent),
