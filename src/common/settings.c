@@ -2,6 +2,7 @@
 /* Reads the cluster-wide settings. */
 #include "common/settings.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -24,6 +25,7 @@
 #define TURN_SPARE (30 * NS_PER_MS)
 #define MAX_LANES 16
 #define MAX_CORES 65535
+#define MAX_GAIN 50 /* percent, below 0 as well */
 /* Not one of Slurm's daemons, which have 6817 to 6820; unassigned at IANA. */
 #define LEDGER_PORT 6824
 
@@ -154,6 +156,21 @@ static void format_percent(
 	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
 {
 	APPEND("%.15g%%", 100 * *CONST_MEMBER(double, k, s));
+}
+
+/* A percentage with a sign. */
+static int parse_gain(
+	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
+{
+	struct errmsg why = {""};
+	bool less = *value == '-';
+	double gain;
+
+	if (units_parse_percent(value + less, &gain, &why) || 100 * gain > MAX_GAIN)
+		return errmsg_set(err, "%s=%s is no gain: write a percentage from -%d%% to %d%%",
+			k->key, value, MAX_GAIN, MAX_GAIN);
+	*MEMBER(double, k, s) = less ? -gain : gain;
+	return 0;
 }
 
 static int parse_int(
@@ -360,6 +377,9 @@ static const struct setting table[] = {
 	{"stripe_classes", "own", CHOICE(stripe_classes, classes_names)},
 	{"stripe_wait", "1h", DURATION(stripe_wait_ns), .min = NS_PER_S,
 		.max = 24 * 3600 * NS_PER_S, .zero = true},
+	{"stripe_gain_min", "-3%", .parse = parse_gain, .format = format_percent,
+		AT(stripe_gain_min)},
+	{"stripe_victim_max", "25%", PERCENT(stripe_victim_max)},
 	{"stripe_timelimit", "progress", CHOICE(stripe_timelimit, timelimit_names)},
 	{"stripe_alone", "yes", CHOICE(stripe_alone, switch_names)},
 };

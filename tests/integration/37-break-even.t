@@ -155,6 +155,18 @@ wait_running "$job" 60
 is "where nothing else is free it shares with that one" "$(nodes_of "$job")" "${NODE}1"
 is "which is still there" "$(job_field "$loud" JobState)" RUNNING
 
+diag "what the site asks for"
+clear_jobs
+ctl reconfigure stripe_wait=1h stripe_gain_min=50%
+beside met-a -w "${NODE}2"
+running test-fill -n1 --exclusive -w "${NODE}1"
+of met-mine -n1
+ok "where pairs must gain half as much again a job waits" waits "$job"
+ctl reconfigure stripe_gain_min= stripe_victim_max=10%
+wait_running "$job" 90
+is "where nobody may be a tenth slower than on whole nodes it shares with one that leaves it faster" "$(nodes_of "$job")" "${NODE}2"
+ctl reconfigure stripe_wait=0 stripe_victim_max=
+
 ok "slurmctld logged no fault of the plugin" \
 	eval '! grep "select/stripe: .*\(differed\|cannot follow\|no memory\)" "$LOG"'
 done_testing

@@ -17,11 +17,15 @@
 
 struct options {
 	bool json;
-	const char *history, *input;
+	const char *history, *input, *settings;
 };
 
 static const struct argp_option option_table[] = {KNOWN_PAIRS_HISTORY_OPTION,
 	{"input", 'i', "FILE", 0, "The jobs, one a line: CLASS [NODES] (standard input)", 0},
+	{"settings", 's', "TEXT", 0,
+		"stripe_gain_min and stripe_victim_max as in PrEpParameters (the cluster's; with "
+		"--history the defaults)",
+		0},
 	CLI_JSON_OPTION, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -34,6 +38,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'i':
 		o->input = cli_path("--input", arg);
+		return 0;
+	case 's':
+		o->settings = arg;
 		return 0;
 	default:
 		return cli_parse_rest(key, arg, &o->json);
@@ -150,6 +157,7 @@ static int place(struct plan *p, int i)
 	struct lane_offer *offer = malloc(((size_t)i + 1) * sizeof(*offer));
 	struct planned *j = &p->job[i];
 	int offers = 0, want = j->nodes;
+	const struct lane_wish wish = lane_wish(&p->known->settings, j->number, want, true);
 
 	if (!offer)
 		return -1;
@@ -161,7 +169,7 @@ static int place(struct plan *p, int i)
 				.now = p->job[k].pace,
 				.id = k};
 	offer[offers++] = (struct lane_offer){.partner = LANE_NOBODY, .nodes = MAX_NODES, .id = i};
-	lane_yield_order(p->outlook, j->number, offer, offers, want, true);
+	lane_yield_order(p->outlook, &wish, offer, offers);
 	for (int k = 0; k < offers && want; k++) {
 		int take = offer[k].nodes < want ? offer[k].nodes : want;
 
@@ -260,7 +268,10 @@ int cmd_plan(int argc, char **argv)
 	cli_parse(&argp, argc, argv, &o);
 	if (known_pairs_load(&known, o.history, &err))
 		return cli_error("%s", err.text);
-	rc = run(&plan, &o);
+	if (o.settings && settings_parse(o.settings, &known.settings, &err))
+		rc = cli_error("--settings: %s", err.text);
+	else
+		rc = run(&plan, &o);
 	for (int i = 0; i < plan.jobs; i++)
 		json_decref(plan.job[i].beside);
 	free(plan.job);

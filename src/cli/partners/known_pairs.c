@@ -14,14 +14,20 @@
 #include "cli/ask/scontrol.h"
 #include "striping/partners/job_class.h"
 
-static int find_history(char *path, size_t size, struct errmsg *err)
+/* Asks slurmctld where the history is, and for the settings that go with it; those that it refuses
+ * stay the defaults. */
+static int find_history(
+	char *path, size_t size, struct poppa_settings *settings, struct errmsg *err)
 {
-	char dir[PATH_MAX], *text = scontrol_show("config", 0, err);
+	char dir[PATH_MAX], value[SETTINGS_MAX_TEXT], *text = scontrol_show("config", 0, err);
+	struct errmsg why;
 
 	if (!text)
 		return -1;
 	scontrol_value(text, "StateSaveLocation", dir, sizeof(dir));
+	scontrol_value(text, "PrEpParameters", value, sizeof(value));
 	free(text);
+	settings_parse(value, settings, &why);
 	if (!*dir || snprintf(path, size, "%s/" PAIRS_FILE, dir) >= (int)size)
 		return errmsg_set(err, "slurmctld names no StateSaveLocation: name the pair "
 				       "history with --history");
@@ -72,7 +78,8 @@ int known_pairs_load(struct known_pairs *k, const char *path, struct errmsg *err
 	int bad = 0;
 
 	*k = (struct known_pairs){.uid = geteuid()};
-	if (!path && find_history(found, sizeof(found), err))
+	settings_defaults(&k->settings);
+	if (!path && find_history(found, sizeof(found), &k->settings, err))
 		return -1;
 	path = path ? path : found;
 	if (stat(path, &st) || access(path, R_OK))

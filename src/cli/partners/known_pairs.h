@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "common/errmsg.h"
+#include "common/settings.h"
 #include "striping/partners/expectation.h"
 
 /* The option --history; its key is KNOWN_PAIRS_OPT_HISTORY. */
@@ -17,6 +18,7 @@
 	}
 
 struct known_pairs {
+	struct poppa_settings settings; /* the cluster's; of another history the defaults */
 	struct pairs *pairs;
 	struct expectation *expected;
 	char **class; /* the names of all classes in it, sorted */

@@ -383,7 +383,8 @@ static struct node_partner partner_of(const struct candidate *c, const void *arg
  * names a partner wants that one, whatever it costs. 0, or -1 with ENOMEM. */
 static int order_shared(const struct ask *ask, struct candidates *list, int wanted)
 {
-	struct node_yield yield = {.outlook = ask->outlook,
+	struct node_yield yield = {.settings = ask->settings,
+		.outlook = ask->outlook,
 		.others_wait = ask->others_wait,
 		.partner = partner_of,
 		.arg = ask};

@@ -10,11 +10,7 @@
  * both as shares of a lane at its usual speed. Chosen by trying a few values on the development
  * data (docs/partners.md). */
 #define EMPTY_COST 0.13
-#define ENOUGH 0.9
-
-/* Where two jobs are expected to make less than this, they had better run one after the other. 1
- * is break-even; but expectations are off by some 3 %, and what is never tried is never known. */
-#define EVEN 0.97
+#define ENOUGH 0.98
 
 /* Steps of a pace, and how many there are. */
 #define PACES 256
@@ -55,6 +51,21 @@ static double cost_of(const struct outlook *o, const struct lane_offer *f, doubl
 	return f->partner_nodes * (lost + (f->nodes > need ? outlook_another(o) : 0));
 }
 
+/*
+ * How much of that the partner would lose anyway: it is faster than usual while nobody, or somebody
+ * harmless, is beside it, and that will not last. For whoever chooses between partners it counts,
+ * as one of them keeps it; for whoever chooses between these lanes and waiting it does not.
+ */
+static double passing_of(const struct outlook *o, const struct lane_offer *f, double left)
+{
+	double usual;
+
+	if (f->partner == LANE_NOBODY)
+		return 0;
+	usual = outlook_typical(o, f->partner);
+	return f->partner_nodes * (f->now - fmax(fmin(f->now, usual), left)) / usual;
+}
+
 static double speed_of(const struct outlook *o, int mine, const struct lane_offer *f)
 {
 	double speed = f->partner == LANE_NOBODY ? outlook_alone(o, mine)
@@ -76,75 +87,98 @@ static int compare(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Whether the job and the partner there make as much together as one after the other, where the job
- * goes at this pace. */
-static bool is_even(const struct lane_offer *f, int pace, double typical)
-{
-	return f->partner == LANE_NOBODY ||
-	       (PACE_STEP * pace * typical + f->yield.left) / 2 >= EVEN;
-}
-
-/* The job itself: how many nodes it needs, and how fast it usually is. */
-struct wish {
-	int need;
+/* The job itself, and how fast it usually is. */
+struct job {
+	const struct lane_wish *wish;
 	double typical, another;
 };
 
-/* What the job brings at this pace or a faster one; -INFINITY where the offers beside which it goes
- * so fast are too few. The offers are in order. */
-static double brings_at(const struct lane_offer *offer, int count, const struct wish *w, int pace)
+/* Whether it may be there at this pace. What both make counts as it is where others have slowed the
+ * partner down already; that the partner is so slow then is not this job's doing. */
+static bool may_share(const struct lane_offer *f, int pace, const struct job *j)
 {
-	const int need = w->need;
+	double mine = PACE_STEP * pace * j->typical;
+
+	if (f->partner == LANE_NOBODY)
+		return true;
+	return (mine + f->yield.left) / 2 >= j->wish->together &&
+	       fmin(mine, f->yield.beside) >= j->wish->each;
+}
+
+/* What the job brings at this pace or a faster one; -INFINITY where the offers beside which it goes
+ * so fast are too few. The offers are in order. *passing: out, the sum of passing_of(). */
+static double brings_at(
+	const struct lane_offer *offer, int count, const struct job *j, int pace, double *passing)
+{
+	const int need = j->wish->need;
 	int left = need, slowest = INT_MAX;
 	double cost = 0;
 
+	*passing = 0;
 	for (int i = 0; i < count && left > 0; i++) {
-		if (offer[i].yield.pace < pace || !is_even(&offer[i], pace, w->typical))
+		if (offer[i].yield.pace < pace || !may_share(&offer[i], pace, j))
 			continue;
-		cost += offer[i].yield.cost + (left < need ? w->another * need : 0);
+		cost += offer[i].yield.cost + (left < need ? j->another * need : 0);
+		*passing += offer[i].yield.passing;
 		left -= offer[i].nodes;
 		slowest = smaller(slowest, offer[i].yield.pace);
 	}
 	return left > 0 ? -INFINITY : PACE_STEP * need * slowest - cost;
 }
 
-bool lane_yield_order(const struct outlook *o, int mine, struct lane_offer *offer, int count,
-	int need, bool others_wait)
+struct lane_wish lane_wish(const struct poppa_settings *s, int mine, int need, bool others_wait)
 {
-	const struct wish w = {need, outlook_typical(o, mine), outlook_another(o)};
+	return (struct lane_wish){.mine = mine,
+		.need = need,
+		.others_wait = others_wait,
+		.together = 1 + s->stripe_gain_min,
+		.each = 1 - s->stripe_victim_max};
+}
+
+bool lane_yield_order(
+	const struct outlook *o, const struct lane_wish *wish, struct lane_offer *offer, int count)
+{
+	const struct job job = {wish, outlook_typical(o, wish->mine), outlook_another(o)};
+	const int mine = wish->mine, need = wish->need;
 	bool possible[PACES] = {false};
-	double best = -INFINITY;
+	double best = -INFINITY, passing = 0;
 	int pace = 0;
 
 	for (int i = 0; i < count; i++) {
 		struct lane_offer *f = &offer[i];
 		double speed = speed_of(o, mine, f), left = left_of(o, mine, f);
-		double cost = cost_of(o, f, left, need, others_wait);
+		double cost = cost_of(o, f, left, need, wish->others_wait);
 
 		f->yield = (struct lane_yield){
 			.price = lround(100 * (cost / smaller(f->nodes, need) - speed)),
 			.misfit = lane_misfit(f->nodes, need),
 			.pace = pace_of(speed),
 			.cost = cost,
+			.passing = passing_of(o, f, left),
+			.beside =
+				f->partner == LANE_NOBODY ? 0 : outlook_speed(o, f->partner, mine),
 			.left = left};
 		possible[f->yield.pace] = true;
 	}
 	qsort(offer, (size_t)count, sizeof(*offer), compare);
 	for (int p = 0; p < PACES; p++) {
-		double brings = possible[p] ? brings_at(offer, count, &w, p) : -INFINITY;
+		double lost_anyway = 0, brings = -INFINITY;
 
+		if (possible[p])
+			brings = brings_at(offer, count, &job, p, &lost_anyway);
 		/* The fastest one at which they bring as much. */
 		if (!isinf(brings) && brings >= best) {
 			best = brings;
+			passing = lost_anyway;
 			pace = p;
 		}
 	}
 	for (int i = 0; i < count; i++) {
 		struct lane_yield *y = &offer[i].yield;
 
-		y->slow = y->pace < pace ||
-			  !is_even(&offer[i], isinf(best) ? y->pace : pace, w.typical);
+		y->slow =
+			y->pace < pace || !may_share(&offer[i], isinf(best) ? y->pace : pace, &job);
 	}
 	qsort(offer, (size_t)count, sizeof(*offer), compare);
-	return best > ENOUGH * need;
+	return best + passing > ENOUGH * need;
 }

@@ -277,9 +277,11 @@ static void put(struct candidate *c, int count, int empty, const struct order *o
 int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 	const struct node_yield *y, struct node_choice *out)
 {
+	const int need = wanted < count + empty ? wanted : count + empty;
+	const struct lane_wish wish = lane_wish(y->settings, y->mine, need, y->others_wait);
 	struct lane_offer *offer;
 	struct order o;
-	int offers = 0, need = wanted < count + empty ? wanted : count + empty;
+	int offers = 0;
 
 	*out = (struct node_choice){.good = count};
 	if (!all_weighed(c, count))
@@ -299,8 +301,7 @@ int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 		offer[offers++] =
 			(struct lane_offer){.partner = LANE_NOBODY, .nodes = empty, .id = o.runs};
 	/* No job waits while there are empty nodes enough for it. */
-	out->poor = !lane_yield_order(y->outlook, y->mine, offer, offers, need, y->others_wait) &&
-		    empty < need;
+	out->poor = !lane_yield_order(y->outlook, &wish, offer, offers) && empty < need;
 	put(c, count, empty, &o, offer, offers, out);
 	free(offer);
 	free_order(&o);

@@ -59,6 +59,7 @@ struct node_partner {
 
 /* How a job looks at lanes by what they bring: lane_yield.h. */
 struct node_yield {
+	const struct poppa_settings *settings;
 	const struct outlook *outlook;
 	int mine;         /* its class there */
 	bool others_wait; /* so an empty node costs something */

@@ -132,8 +132,11 @@ static int order(const struct sim *s, int job, struct candidate *c, int shared, 
 	bool *poor)
 {
 	const struct outlook *o = s->learned.outlook;
-	struct node_yield y = {
-		.outlook = o, .others_wait = s->waiting > 1, .partner = partner_of, .arg = s};
+	struct node_yield y = {.settings = s->settings,
+		.outlook = o,
+		.others_wait = s->waiting > 1,
+		.partner = partner_of,
+		.arg = s};
 	struct node_choice choice;
 	int rc;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Unit tests of which lanes bring a job most, and when they do not bring enough. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,21 +25,32 @@ static struct lane_offer empty(int id, int nodes)
 	return (struct lane_offer){.partner = LANE_NOBODY, .nodes = nodes, .id = id};
 }
 
+/* With the settings as they usually are. */
+static bool order(int mine, struct lane_offer *offer, int count, int need, bool others_wait)
+{
+	struct poppa_settings s;
+	struct lane_wish wish;
+
+	settings_defaults(&s);
+	wish = lane_wish(&s, mine, need, others_wait);
+	return lane_yield_order(outlook, &wish, offer, count);
+}
+
 /* A twin is left to others. */
 static void twins_wait(void **state)
 {
 	struct lane_offer f[] = {beside(0, mem, 4), beside(1, net, 4)};
 
 	(void)state;
-	assert_true(lane_yield_order(outlook, mem, f, 2, 4, true));
+	assert_true(order(mem, f, 2, 4, true));
 	assert_int_equal(f[0].id, 1);
-	assert_true(lane_yield_order(outlook, net, f, 2, 4, true));
+	assert_true(order(net, f, 2, 4, true));
 	assert_int_equal(f[0].id, 0);
 	f[0] = beside(0, mem, 4);
-	assert_false(lane_yield_order(outlook, mem, f, 1, 4, true));
+	assert_false(order(mem, f, 1, 4, true));
 	/* Too few. */
 	f[0] = beside(1, net, 4);
-	assert_false(lane_yield_order(outlook, mem, f, 1, 5, true));
+	assert_false(order(mem, f, 1, 5, true));
 }
 
 /* An empty node is as good as waiting, and comes before a twin. */
@@ -47,7 +59,7 @@ static void empty_nodes(void **state)
 	struct lane_offer f[] = {beside(0, mem, 2), empty(1, 2)};
 
 	(void)state;
-	assert_true(lane_yield_order(outlook, mem, f, 2, 2, true));
+	assert_true(order(mem, f, 2, 2, true));
 	assert_int_equal(f[0].id, 1);
 }
 
@@ -57,10 +69,10 @@ static void empty_nodes_cost(void **state)
 	struct lane_offer f[] = {beside(0, net, 2), empty(1, 2)};
 
 	(void)state;
-	assert_true(lane_yield_order(outlook, mem, f, 2, 2, false));
+	assert_true(order(mem, f, 2, 2, false));
 	assert_int_equal(f[0].id, 1);
 	assert_true(f[0].yield.cost == 0);
-	assert_true(lane_yield_order(outlook, mem, f, 2, 2, true));
+	assert_true(order(mem, f, 2, 2, true));
 	assert_true((f[0].id == 1 ? &f[0] : &f[1])->yield.cost > 0);
 }
 
@@ -72,7 +84,7 @@ static void slowed_already(void **state)
 	(void)state;
 	f[0].partner_nodes = f[1].partner_nodes = 8;
 	f[1].now = outlook_speed(outlook, mem, mem);
-	lane_yield_order(outlook, mem, f, 2, 4, true);
+	order(mem, f, 2, 4, true);
 	assert_int_equal(f[0].id, 1);
 	assert_true(f[0].yield.cost == 0 && f[1].yield.cost > 0);
 }
@@ -85,7 +97,7 @@ static void sizes(void **state)
 		beside(3, net, 4), beside(4, net, 3)};
 
 	(void)state;
-	assert_true(lane_yield_order(outlook, mem, f, 5, 4, true));
+	assert_true(order(mem, f, 5, 4, true));
 	assert_int_equal(f[0].id, 3);
 }
 
@@ -95,11 +107,11 @@ static void slowest_node(void **state)
 	struct lane_offer f[] = {beside(0, net, 15), beside(1, mem, 1), empty(2, 1)};
 
 	(void)state;
-	assert_true(lane_yield_order(outlook, mem, f, 3, 16, true));
+	assert_true(order(mem, f, 3, 16, true));
 	assert_int_equal(f[0].id, 2);
 	assert_int_equal(f[1].id, 0);
 	assert_true(f[2].yield.slow && !f[1].yield.slow);
-	assert_false(lane_yield_order(outlook, mem, f, 3, 18, true));
+	assert_false(order(mem, f, 3, 18, true));
 }
 
 /* Beside a partner that others have slowed down that much, both together make less than one after
@@ -110,10 +122,74 @@ static void below_break_even(void **state)
 
 	(void)state;
 	f[0].now = 0.3;
-	assert_true(lane_yield_order(outlook, mem, f, 2, 4, true));
+	assert_true(order(mem, f, 2, 4, true));
 	assert_int_equal(f[0].id, 1);
 	assert_true(f[1].yield.cost == 0 && f[1].yield.slow);
-	assert_false(lane_yield_order(outlook, mem, f + 1, 1, 4, true));
+	assert_false(order(mem, f + 1, 1, 4, true));
+}
+
+/* Whether the job may be beside a net, by that wish. */
+static bool may_share(const struct lane_wish *wish)
+{
+	struct lane_offer f = beside(0, net, 4);
+	bool enough = lane_yield_order(outlook, wish, &f, 1);
+
+	assert_true(enough != f.yield.slow);
+	return enough;
+}
+
+/* What the settings ask for: of both together, and of each. */
+static void bounds(void **state)
+{
+	const double both = outlook_worth(outlook, mem, net);
+	const double least =
+		fmin(outlook_speed(outlook, mem, net), outlook_speed(outlook, net, mem));
+	struct lane_wish wish = {.mine = mem, .need = 4, .others_wait = true};
+
+	(void)state;
+	wish.together = both - 0.01;
+	assert_true(may_share(&wish));
+	wish.together = both + 0.01;
+	assert_false(may_share(&wish));
+	wish.together = 0;
+	wish.each = least - 0.01;
+	assert_true(may_share(&wish));
+	wish.each = least + 0.01;
+	assert_false(may_share(&wish));
+}
+
+/* That a partner is slow already is not the job's doing; what both make then is less all the same.
+ */
+static void bounds_beside_others(void **state)
+{
+	struct lane_wish wish = {.mine = mem, .need = 4, .others_wait = true, .each = 0.5};
+	struct lane_offer f = beside(0, net, 4);
+
+	(void)state;
+	f.now = 0.3;
+	assert_true(lane_yield_order(outlook, &wish, &f, 1));
+	assert_false(f.yield.slow);
+	wish.together = 0.9;
+	assert_false(lane_yield_order(outlook, &wish, &f, 1));
+	assert_true(f.yield.slow);
+}
+
+/* Jobs that are all alike do not wait for better ones: the partner is faster than usual only as
+ * long as nobody comes. */
+static void one_class(void **state)
+{
+	static const struct outlook_demand demand[] = {{"7/mem", 100}};
+	struct outlook *before = outlook;
+	struct lane_offer f;
+
+	(void)state;
+	outlook = outlook_new(expected, demand, 1);
+	assert_non_null(outlook);
+	f = beside(0, outlook_class(outlook, "7/mem"), 4);
+	assert_true(order(f.partner, &f, 1, 4, true));
+	assert_true(f.yield.cost > 0 && f.yield.passing > 0);
+	outlook_free(outlook);
+	outlook = before;
 }
 
 int main(void)
@@ -126,6 +202,9 @@ int main(void)
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(slowest_node),
 		cmocka_unit_test(below_break_even),
+		cmocka_unit_test(bounds),
+		cmocka_unit_test(bounds_beside_others),
+		cmocka_unit_test(one_class),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

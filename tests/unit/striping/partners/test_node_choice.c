@@ -284,12 +284,18 @@ static void by_yield(void **state)
 	struct expectation *e = three();
 	struct outlook *o = outlook_new(e, demand, 2);
 	struct two_groups two = {o, outlook_class(o, "7/mem"), outlook_class(o, "7/net")};
-	struct node_yield yield = {
-		.outlook = o, .mine = two.mem, .partner = of_two, .arg = &two, .others_wait = true};
+	struct poppa_settings s;
+	struct node_yield yield = {.settings = &s,
+		.outlook = o,
+		.mine = two.mem,
+		.partner = of_two,
+		.arg = &two,
+		.others_wait = true};
 	struct candidate c[7 + 9];
 	struct node_choice choice;
 
 	(void)state;
+	settings_defaults(&s);
 	for (int i = 0; i < 7 + 9; i++)
 		c[i] = (struct candidate){.node = i, .partner = NODE_NO_PARTNER};
 	for (int i = 0; i < 7; i++)
