@@ -165,7 +165,20 @@ ok "where pairs must gain half as much again a job waits" waits "$job"
 ctl reconfigure stripe_gain_min= stripe_victim_max=10%
 wait_running "$job" 90
 is "where nobody may be a tenth slower than on whole nodes it shares with one that leaves it faster" "$(nodes_of "$job")" "${NODE}2"
-ctl reconfigure stripe_wait=0 stripe_victim_max=
+clear_jobs
+ctl reconfigure stripe_lanes=4 stripe_wait=0 stripe_victim_max=
+beside met-a -w "${NODE}2"
+one=$job
+beside met-b -w "${NODE}2"
+two=$job
+running test-fill -n1 --exclusive -w "${NODE}1"
+ctl reconfigure stripe_wait=1h stripe_gain_min=50%
+of met-mine -n1
+ok "with four lanes all that are on a node count: it waits" waits "$job"
+ctl reconfigure stripe_gain_min=
+wait_running "$job" 90
+like "until less will do" "$(mark_of "$job")" "^colocate: class:met-mine lane=[0-3] beside=($one,$two|$two,$one)\$"
+ctl reconfigure stripe_lanes=2 stripe_wait=0
 
 ok "slurmctld logged no fault of the plugin" \
 	eval '! grep "select/stripe: .*\(differed\|cannot follow\|no memory\)" "$LOG"'

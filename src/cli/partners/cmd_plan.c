@@ -14,6 +14,7 @@
 
 #define MAX_JOBS 10000
 #define MAX_NODES 1000000
+#define LANES 2
 
 struct options {
 	bool json;
@@ -155,31 +156,42 @@ static void share(struct plan *p, int i, int other, int nodes)
 static int place(struct plan *p, int i)
 {
 	struct lane_offer *offer = malloc(((size_t)i + 1) * sizeof(*offer));
+	struct lane_partner *partner = malloc(((size_t)i + 1) * sizeof(*partner));
 	struct planned *j = &p->job[i];
 	int offers = 0, want = j->nodes;
 	const struct lane_wish wish = lane_wish(&p->known->settings, j->number, want, true);
 
-	if (!offer)
+	if (!offer || !partner) {
+		free(offer);
+		free(partner);
 		return -1;
-	for (int k = 0; k < i; k++)
-		if (p->job[k].alone)
-			offer[offers++] = (struct lane_offer){.partner = p->job[k].number,
-				.nodes = p->job[k].alone,
-				.partner_nodes = p->job[k].nodes,
-				.now = p->job[k].pace,
-				.id = k};
-	offer[offers++] = (struct lane_offer){.partner = LANE_NOBODY, .nodes = MAX_NODES, .id = i};
+	}
+	for (int k = 0; k < i; k++) {
+		const struct planned *o = &p->job[k];
+
+		if (!o->alone)
+			continue;
+		partner[k] = (struct lane_partner){
+			o->number, o->nodes, o->pace / outlook_typical(p->outlook, o->number)};
+		offer[offers++] = (struct lane_offer){.partner = &partner[k],
+			.partners = 1,
+			.lanes = LANES,
+			.nodes = o->alone,
+			.id = k};
+	}
+	offer[offers++] = (struct lane_offer){.lanes = LANES, .nodes = MAX_NODES, .id = i};
 	lane_yield_order(p->outlook, &wish, offer, offers);
 	for (int k = 0; k < offers && want; k++) {
 		int take = offer[k].nodes < want ? offer[k].nodes : want;
 
 		want -= take;
-		if (offer[k].partner == LANE_NOBODY)
+		if (!offer[k].partners)
 			p->nodes += take;
 		else
 			share(p, i, offer[k].id, take);
 	}
 	free(offer);
+	free(partner);
 	return 0;
 }
 

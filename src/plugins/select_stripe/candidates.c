@@ -207,10 +207,11 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 	const struct partner *others[LANES_MAX];
 	struct occupancy_place place;
 	uint32_t taken = 0;
-	int stay = 0, named = 0;
+	int stay = 0, named = 0, told = 0;
 
 	c->group = 0;
-	c->partner = NODE_NO_PARTNER;
+	c->lanes = layout->lanes;
+	c->partners = 0;
 	for (int i = 0; i < occupancy_count(map, c->node); i++) {
 		const struct occupancy_job *job = occupancy_at(map, c->node, i, &place);
 		const struct partner *other = tracker_partner(job);
@@ -224,7 +225,10 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 			named++;
 		else if (ask->size && !node_choice_matches(ask->settings, ask->size, job->count))
 			return false;
-		c->partner = stay ? NODE_NO_PARTNER : i;
+		if (i < 64) {
+			c->partners |= UINT64_C(1) << i;
+			told++;
+		}
 		others[stay++] = other;
 		taken |= place.lanes;
 		c->group += mix(job->id);
@@ -233,6 +237,8 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 	if (c->lane == LANE_NONE || (stay && ask->request.spread) ||
 		!candidates_suit(ask, others, stay))
 		return false;
+	if (told < stay)
+		c->partners = 0;
 	c->shared = stay;
 	c->named = stay && named == stay;
 	c->loss = partner_loss(&ask->me, others, stay, ask->pairs);
@@ -346,37 +352,81 @@ static void append(struct candidates *list, const struct candidate *c, uint32_t 
 	list->c[list->count++] = *c;
 }
 
-/* How fast a job is now, as a share of its speed compact: it waits for its slowest node. */
-static double pace_now(const struct ask *ask, const struct occupancy_job *job, int class_number)
+static int class_at(const struct ask *ask, int node, int i)
+{
+	const struct partner *p = tracker_partner(occupancy_at(tracker_map(), node, i, NULL));
+
+	return outlook_class(ask->outlook, p ? p->class_name : "");
+}
+
+/* How fast a job of a class is on a node of so many lanes, where it is the one with this id, as a
+ * share of its usual speed. */
+static double pace_on(const struct ask *ask, int node, int lanes, uint32_t id, int class_number)
 {
 	const struct occupancy *map = tracker_map();
-	double pace = outlook_alone(ask->outlook, class_number);
-	const struct occupancy_job *last = NULL;
+	int others[LANE_PARTNERS_MAX], count = 0;
 
-	for (int i = 0; i < job->count; i++)
-		for (int k = 0; k < occupancy_count(map, job->node[i]); k++) {
-			const struct occupancy_job *other =
-				occupancy_at(map, job->node[i], k, NULL);
-			const struct partner *p = tracker_partner(other);
+	for (int i = 0; i < occupancy_count(map, node) && count < LANE_PARTNERS_MAX; i++)
+		if (occupancy_at(map, node, i, NULL)->id != id)
+			others[count++] = class_at(ask, node, i);
+	return outlook_among(ask->outlook, lanes, class_number, others, count) /
+	       outlook_usual(ask->outlook, lanes, class_number);
+}
 
-			if (!p || other == job || other == last)
-				continue;
-			pace = MIN(pace, outlook_speed(ask->outlook, class_number,
-						 outlook_class(ask->outlook, p->class_name)));
-			last = other;
-		}
+/* The same for all jobs of a node, and no other node but by an accident that does no harm. */
+static uint64_t jobs_on(int node)
+{
+	const struct occupancy *map = tracker_map();
+	uint64_t sum = 0;
+
+	for (int i = 0; i < occupancy_count(map, node); i++)
+		sum += mix(occupancy_at(map, node, i, NULL)->id);
+	return sum;
+}
+
+/* How fast the whole job is: it waits for its slowest node. Where one node has the same jobs as the
+ * one before it, that tells nothing new. */
+static double pace_now(const struct ask *ask, const struct occupancy_job *job, int class_number)
+{
+	uint64_t last = 0, here;
+	double pace = 1;
+	bool any = false;
+
+	for (int i = 0; i < job->count; i++) {
+		const struct layout *layout = layout_of(job->node[i]);
+		double on;
+
+		here = jobs_on(job->node[i]);
+		if (!layout || (any && here == last))
+			continue;
+		on = pace_on(ask, job->node[i], layout->lanes, job->id, class_number);
+		pace = any ? MIN(pace, on) : on;
+		any = true;
+		last = here;
+	}
 	return pace;
 }
 
-/* For struct node_yield. It walks over all nodes of the partner, so over each lane once for all
+/* For struct node_yield. It walks over all nodes of the partners, so over each lane once for all
  * groups together. */
-static struct node_partner partner_of(const struct candidate *c, const void *arg)
+static int partners_of(
+	const struct candidate *c, const void *arg, struct lane_partner partner[LANE_PARTNERS_MAX])
 {
 	const struct ask *ask = arg;
-	const struct occupancy_job *job = occupancy_at(tracker_map(), c->node, c->partner, NULL);
-	int number = outlook_class(ask->outlook, tracker_partner(job)->class_name);
+	int count = 0;
 
-	return (struct node_partner){number, job->count, pace_now(ask, job, number)};
+	for (int i = 0; i < 64 && count < LANE_PARTNERS_MAX; i++) {
+		const struct occupancy_job *job;
+		int number;
+
+		if (!(c->partners >> i & 1))
+			continue;
+		job = occupancy_at(tracker_map(), c->node, i, NULL);
+		number = class_at(ask, c->node, i);
+		partner[count++] =
+			(struct lane_partner){number, job->count, pace_now(ask, job, number)};
+	}
+	return count;
 }
 
 /* Orders those with partners, and moves those to the end that are worse than an empty node. Whoever
@@ -386,7 +436,7 @@ static int order_shared(const struct ask *ask, struct candidates *list, int want
 	struct node_yield yield = {.settings = ask->settings,
 		.outlook = ask->outlook,
 		.others_wait = ask->others_wait,
-		.partner = partner_of,
+		.partners = partners_of,
 		.arg = ask};
 	struct node_choice choice;
 
@@ -396,7 +446,7 @@ static int order_shared(const struct ask *ask, struct candidates *list, int want
 	if (node_choice_by_yield(
 		    list->c, list->shared, list->count - list->shared, wanted, &yield, &choice))
 		return -1;
-	list->poor = choice.poor;
+	list->lack = choice.lack;
 	list->worse = list->shared - choice.good;
 	list->shared = choice.good;
 	list->count -= list->worse;

@@ -45,10 +45,13 @@ struct ask {
 	bool others_wait;              /* for a place */
 	const struct poppa_settings *settings;
 	int size; /* nodes that it will have, for stripe_match; 0 where that allows all */
-	/* From when on it may be placed where sharing loses; 0 = at once. See
-	 * node_choice_patience() */
+	struct node_stay stay; /* how long it runs, as far as that is known */
+	/* From when on it may be placed where sharing certainly loses, and so the latest until
+	 * which it waits for better lanes; 0 = at once. See node_choice_patience() */
 	time_t patient_until;
-	bool waits; /* out: only that patience keeps it from a start now, as far as lanes go */
+	/* out: only patience keeps it from a start now, as far as lanes go, until then; 0 = it does
+	 * not */
+	time_t waits_until;
 	bool hopes; /* out: and that because all lanes bring little, so it is not planned before */
 	struct planned behind; /* out: it would put this one off if it started now (ends.h) */
 };
@@ -65,7 +68,7 @@ struct candidates {
 	bool partner_only; /* the job must have a node of that partner */
 	int left_out;      /* how many more can take it now, but sharing would lose there */
 	bool enough;       /* with those there are as many as the job needs */
-	bool poor;         /* what can take it now brings so little that it had better wait */
+	double lack;       /* what can take it now lacks so much; above 0 it had better wait */
 	struct planned behind; /* nodes are left out where it would put this one off */
 };
 

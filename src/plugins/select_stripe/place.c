@@ -207,24 +207,39 @@ static void take_whole_lanes(const struct ask *ask)
 	}
 }
 
+/* Until when the job waits because of what the lanes lack that are enough for it; 0 = it does not.
+ * Who does not wait at all does not wait for that. */
+static time_t hopes_until(const struct ask *ask, const struct candidates *list, uint32_t need)
+{
+	time_t until;
+
+	if (!ask->patient_until || !(list->lack > 0) ||
+		(uint32_t)(list->count + list->worse) < need)
+		return 0;
+	until = node_choice_patience(ask->settings, &ask->stay, ask->now, list->lack);
+	return ask->now < until ? until : 0;
+}
+
 /*
  * Nodes where sharing certainly loses come after all others, and only when the job has waited for
- * these long enough. Where all lanes together bring little, it waits as long.
+ * these long enough. Where all lanes together bring little, it waits the longer the less they
+ * bring.
  */
 static int place_in_order(struct ask *ask, bool now_only, bool preempt)
 {
-	bool patient = ask->now < ask->patient_until, losing, hopes;
+	bool patient = ask->now < ask->patient_until, losing;
 	uint32_t need;
 	struct candidates list =
 		candidates_now(ask, preempt, !ask->settings->stripe_wait_ns, &need);
 	int rc = SLURM_ERROR;
 
-	hopes = patient && list.poor && (uint32_t)(list.count + list.worse) >= need;
-	if (!hopes)
+	ask->waits_until = hopes_until(ask, &list, need);
+	ask->hopes = ask->waits_until;
+	if (!ask->hopes)
 		rc = ask_for_any(ask, &list, need, now_only, preempt);
-	losing = rc != SLURM_SUCCESS && !hopes && list.left_out && list.enough;
-	ask->waits = hopes || (losing && patient);
-	ask->hopes = hopes;
+	losing = rc != SLURM_SUCCESS && !ask->hopes && list.left_out && list.enough;
+	if (losing && patient)
+		ask->waits_until = ask->patient_until;
 	if (rc != SLURM_SUCCESS && list.behind.job_id)
 		ask->behind = list.behind;
 	candidates_free(&list);
@@ -331,7 +346,7 @@ static int place_later(struct ask *ask)
 	if (rc == SLURM_SUCCESS && ask->behind.job_id)
 		ask->job_ptr->start_time = MAX(ask->job_ptr->start_time, ask->behind.start);
 	if (rc == SLURM_SUCCESS && ask->hopes)
-		ask->job_ptr->start_time = MAX(ask->job_ptr->start_time, ask->patient_until);
+		ask->job_ptr->start_time = MAX(ask->job_ptr->start_time, ask->waits_until);
 	if (rc == SLURM_SUCCESS && ask->preemptable)
 		ask_cons_tres_preempt_rest(ask, true);
 	return rc;

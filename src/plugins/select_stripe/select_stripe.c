@@ -245,8 +245,8 @@ static void tell_waiting(struct ask *ask)
 {
 	char until[32] = "", details[64];
 	struct tm tm;
-	bool waits = ask->waits && (SELECT_IS_MODE_RUN_NOW(ask->mode) ||
-					   ask->job_ptr->start_time >= ask->patient_until);
+	bool waits = ask->waits_until && (SELECT_IS_MODE_RUN_NOW(ask->mode) ||
+						 ask->job_ptr->start_time >= ask->waits_until);
 
 	if (IS_JOB_RUNNING(ask->job_ptr) || IS_JOB_SUSPENDED(ask->job_ptr))
 		return;
@@ -345,11 +345,11 @@ static int test_colocated(struct ask *ask)
 		ask->job_ptr, &ask->request, ask->settings, ask->pairs, ask->class_name);
 	/* Who may preempt others does not wait for them, nor take their nodes while a lane is free.
 	 */
+	ask->stay = (struct node_stay){ask->job_ptr->details->begin_time,
+		ends_limit_s(ask->job_ptr), job_option_usual_s(ask->job_ptr, ask->pairs)};
 	if (!ask->preemptable)
-		ask->patient_until = node_choice_patience(ask->settings,
-			ask->job_ptr->details->begin_time, ask->now,
-			&(struct node_stay){.limit_s = ends_limit_s(ask->job_ptr),
-				.usual_s = job_option_usual_s(ask->job_ptr, ask->pairs)});
+		ask->patient_until =
+			node_choice_patience(ask->settings, &ask->stay, ask->now, LANE_LACK_MOST);
 	rc = place_colocated(ask);
 	history_put();
 	if (rc != SLURM_SUCCESS || !SELECT_IS_MODE_RUN_NOW(ask->mode))

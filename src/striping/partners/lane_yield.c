@@ -33,45 +33,65 @@ int lane_misfit(int nodes, int need)
 	return nodes >= need ? nodes - need : INT_MAX - nodes;
 }
 
-/* How fast the partner is beside the job; 0 where there is none. */
-static double left_of(const struct outlook *o, int mine, const struct lane_offer *f)
-{
-	return f->partner == LANE_NOBODY ? 0 : fmin(f->now, outlook_speed(o, f->partner, mine));
-}
+/* All jobs of a node: the partners, and the job that comes as the last one. */
+struct together {
+	int count;
+	int class[LANE_PARTNERS_MAX + 1];
+};
 
-/* What the partner, which then is that fast, loses on all its nodes when the job comes. */
-static double cost_of(const struct outlook *o, const struct lane_offer *f, double left, int need,
-	bool others_wait)
+/* How fast the i-th of them is on nodes of so many lanes, as outlook_among(). */
+static double speed_among(const struct outlook *o, int lanes, const struct together *all, int i)
 {
-	double lost;
+	int others[LANE_PARTNERS_MAX], count = 0;
 
-	if (f->partner == LANE_NOBODY)
-		return others_wait ? EMPTY_COST * smaller(f->nodes, need) : 0;
-	lost = (f->now - left) / outlook_typical(o, f->partner);
-	return f->partner_nodes * (lost + (f->nodes > need ? outlook_another(o) : 0));
+	for (int k = 0; k < all->count; k++)
+		if (k != i)
+			others[count++] = all->class[k];
+	return outlook_among(o, lanes, all->class[i], others, count);
 }
 
 /*
- * How much of that the partner would lose anyway: it is faster than usual while nobody, or somebody
+ * Adds what a partner loses on all its nodes when the job comes; it then is at `left` of its usual
+ * speed. A part of that it would lose anyway: it is faster than usual while nobody, or somebody
  * harmless, is beside it, and that will not last. For whoever chooses between partners it counts,
  * as one of them keeps it; for whoever chooses between these lanes and waiting it does not.
  */
-static double passing_of(const struct outlook *o, const struct lane_offer *f, double left)
+static void add_cost(struct lane_yield *y, const struct lane_partner *p, double left)
 {
-	double usual;
-
-	if (f->partner == LANE_NOBODY)
-		return 0;
-	usual = outlook_typical(o, f->partner);
-	return f->partner_nodes * (f->now - fmax(fmin(f->now, usual), left)) / usual;
+	y->cost += p->nodes * (p->now - left);
+	y->passing += p->nodes * (p->now - fmax(fmin(p->now, 1), left));
 }
 
-static double speed_of(const struct outlook *o, int mine, const struct lane_offer *f)
+/* Fills in the offer's yield but for `slow`. */
+static void weigh(const struct outlook *o, const struct lane_wish *wish, struct lane_offer *f)
 {
-	double speed = f->partner == LANE_NOBODY ? outlook_alone(o, mine)
-						 : outlook_speed(o, mine, f->partner);
+	const int nodes = smaller(f->nodes, wish->need), jobs = f->partners + 1;
+	struct together all = {.count = jobs};
+	struct lane_yield y = {.misfit = lane_misfit(f->nodes, wish->need), .least = INFINITY};
 
-	return speed / outlook_typical(o, mine);
+	for (int i = 0; i < f->partners; i++)
+		all.class[i] = f->partner[i].class_number;
+	all.class[f->partners] = wish->mine;
+	for (int i = 0; i < f->partners; i++) {
+		const struct lane_partner *p = &f->partner[i];
+		double here = speed_among(o, f->lanes, &all, i) /
+			      outlook_usual(o, f->lanes, p->class_number);
+		double full = speed_among(o, jobs, &all, i);
+
+		add_cost(&y, p, fmin(p->now, here));
+		y.left += full * fmin(1, p->now / here);
+		y.least = fmin(y.least, full);
+		if (f->nodes > wish->need)
+			y.cost += p->nodes * outlook_another(o);
+	}
+	if (!f->partners && wish->others_wait)
+		y.cost = EMPTY_COST * nodes;
+	y.own = speed_among(o, jobs, &all, f->partners);
+	y.speed = speed_among(o, f->lanes, &all, f->partners) /
+		  outlook_usual(o, f->lanes, wish->mine);
+	y.pace = pace_of(y.speed);
+	y.price = lround(100 * (y.cost / nodes - y.speed));
+	f->yield = y;
 }
 
 static int compare(const void *a, const void *b)
@@ -87,38 +107,33 @@ static int compare(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* The job itself, and how fast it usually is. */
-struct job {
-	const struct lane_wish *wish;
-	double typical, another;
-};
-
-/* Whether it may be there at this pace. What both make counts as it is where others have slowed the
- * partner down already; that the partner is so slow then is not this job's doing. */
-static bool may_share(const struct lane_offer *f, int pace, const struct job *j)
+/* Whether the job may be there at this pace. What all make counts as it is where others have slowed
+ * a partner down already; that the partner is so slow then is not this job's doing. */
+static bool may_share(const struct lane_offer *f, int pace, const struct lane_wish *wish)
 {
-	double mine = PACE_STEP * pace * j->typical;
+	const struct lane_yield *y = &f->yield;
+	double mine = y->own * PACE_STEP * pace / y->speed;
 
-	if (f->partner == LANE_NOBODY)
+	if (!f->partners)
 		return true;
-	return (mine + f->yield.left) / 2 >= j->wish->together &&
-	       fmin(mine, f->yield.beside) >= j->wish->each;
+	return (mine + y->left) / (f->partners + 1) >= wish->together &&
+	       fmin(mine, y->least) >= wish->each;
 }
 
 /* What the job brings at this pace or a faster one; -INFINITY where the offers beside which it goes
- * so fast are too few. The offers are in order. *passing: out, the sum of passing_of(). */
-static double brings_at(
-	const struct lane_offer *offer, int count, const struct job *j, int pace, double *passing)
+ * so fast are too few. The offers are in order. *passing: out, the sum of their `passing`. */
+static double brings_at(const struct outlook *o, const struct lane_wish *wish,
+	const struct lane_offer *offer, int count, int pace, double *passing)
 {
-	const int need = j->wish->need;
+	const int need = wish->need;
 	int left = need, slowest = INT_MAX;
 	double cost = 0;
 
 	*passing = 0;
 	for (int i = 0; i < count && left > 0; i++) {
-		if (offer[i].yield.pace < pace || !may_share(&offer[i], pace, j))
+		if (offer[i].yield.pace < pace || !may_share(&offer[i], pace, wish))
 			continue;
-		cost += offer[i].yield.cost + (left < need ? j->another * need : 0);
+		cost += offer[i].yield.cost + (left < need ? outlook_another(o) * need : 0);
 		*passing += offer[i].yield.passing;
 		left -= offer[i].nodes;
 		slowest = smaller(slowest, offer[i].yield.pace);
@@ -135,37 +150,24 @@ struct lane_wish lane_wish(const struct poppa_settings *s, int mine, int need, b
 		.each = 1 - s->stripe_victim_max};
 }
 
-bool lane_yield_order(
+double lane_yield_order(
 	const struct outlook *o, const struct lane_wish *wish, struct lane_offer *offer, int count)
 {
-	const struct job job = {wish, outlook_typical(o, wish->mine), outlook_another(o)};
-	const int mine = wish->mine, need = wish->need;
+	const int need = wish->need;
 	bool possible[PACES] = {false};
 	double best = -INFINITY, passing = 0;
 	int pace = 0;
 
 	for (int i = 0; i < count; i++) {
-		struct lane_offer *f = &offer[i];
-		double speed = speed_of(o, mine, f), left = left_of(o, mine, f);
-		double cost = cost_of(o, f, left, need, wish->others_wait);
-
-		f->yield = (struct lane_yield){
-			.price = lround(100 * (cost / smaller(f->nodes, need) - speed)),
-			.misfit = lane_misfit(f->nodes, need),
-			.pace = pace_of(speed),
-			.cost = cost,
-			.passing = passing_of(o, f, left),
-			.beside =
-				f->partner == LANE_NOBODY ? 0 : outlook_speed(o, f->partner, mine),
-			.left = left};
-		possible[f->yield.pace] = true;
+		weigh(o, wish, &offer[i]);
+		possible[offer[i].yield.pace] = true;
 	}
 	qsort(offer, (size_t)count, sizeof(*offer), compare);
 	for (int p = 0; p < PACES; p++) {
 		double lost_anyway = 0, brings = -INFINITY;
 
 		if (possible[p])
-			brings = brings_at(offer, count, &job, p, &lost_anyway);
+			brings = brings_at(o, wish, offer, count, p, &lost_anyway);
 		/* The fastest one at which they bring as much. */
 		if (!isinf(brings) && brings >= best) {
 			best = brings;
@@ -177,8 +179,9 @@ bool lane_yield_order(
 		struct lane_yield *y = &offer[i].yield;
 
 		y->slow =
-			y->pace < pace || !may_share(&offer[i], isinf(best) ? y->pace : pace, &job);
+			y->pace < pace || !may_share(&offer[i], isinf(best) ? y->pace : pace, wish);
 	}
 	qsort(offer, (size_t)count, sizeof(*offer), compare);
-	return best + passing > ENOUGH * need;
+	return isinf(best) ? LANE_LACK_MOST
+			   : fmin(fmax(ENOUGH - (best + passing) / need, 0), LANE_LACK_MOST);
 }

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "common/units.h"
-#include "striping/partners/lane_yield.h"
 
-/* A job waits at most its time limit divided by the first, and at most the second times as long as
- * such jobs usually run. With 1 in place of 3 a twentieth of the gain is lost on the development
- * data, and short jobs hardly wait less. */
+/* A job waits at most its time limit divided by the first, and the second times as long as waiting
+ * for better lanes would save. That is more than once, as the lanes that it leaves are taken by
+ * others meanwhile; chosen by trying 5, 10 and 20 on the development data, which give the more and
+ * take the longer. */
 #define PATIENCE_DIVISOR 4
-#define PATIENCE_RUNS 3
+#define PATIENCE_SAVED 10
 
 /* A run of candidates with the same partners. */
 struct run {
@@ -53,17 +53,20 @@ bool node_choice_loses(const struct candidate *c)
 }
 
 time_t node_choice_patience(
-	const struct poppa_settings *s, time_t eligible, time_t now, const struct node_stay *stay)
+	const struct poppa_settings *s, const struct node_stay *stay, time_t now, double lack)
 {
-	int64_t wait = (s->stripe_wait_ns + NS_PER_S - 1) / NS_PER_S;
+	const double most = (double)((s->stripe_wait_ns + NS_PER_S - 1) / NS_PER_S);
+	const double share = (double)(stay->limit_s / PATIENCE_DIVISOR);
+	double run = stay->usual_s, wait;
 
-	if (!wait)
+	if (!(most > 0))
 		return 0;
-	if (stay->limit_s && wait > stay->limit_s / PATIENCE_DIVISOR)
-		wait = stay->limit_s / PATIENCE_DIVISOR;
-	if (stay->usual_s > 0)
-		wait = (int64_t)fmin((double)wait, PATIENCE_RUNS * stay->usual_s);
-	return (eligible ? eligible : now) + (time_t)wait;
+	if (!(run > 0))
+		run = stay->limit_s ? share : most / (PATIENCE_SAVED * LANE_LACK_MOST);
+	wait = fmin(most, PATIENCE_SAVED * lack * run);
+	if (stay->limit_s)
+		wait = fmin(wait, share);
+	return (stay->eligible ? stay->eligible : now) + (time_t)ceil(wait);
 }
 
 /* A job may have a node where what it loses on its worst node is in a range: one end of that. */
@@ -190,6 +193,13 @@ struct order {
 	int runs;
 };
 
+/* Runs and the empty nodes, as offers; `partner` has room for those of all. */
+struct offers {
+	struct lane_offer *of;
+	struct lane_partner *partner;
+	int count;
+};
+
 static void free_order(struct order *o)
 {
 	free(o->sorted);
@@ -233,42 +243,66 @@ int node_choice_order(struct candidate *c, int count, int wanted)
 	return 0;
 }
 
-/* Whether what they bring decides between these: each has one partner, and none is named. */
+/* Whether what they bring decides between these: all partners are known, and none is named. */
 static bool all_weighed(const struct candidate *c, int count)
 {
 	for (int i = 0; i < count; i++)
-		if (c[i].partner == NODE_NO_PARTNER || c[i].named)
+		if (!c[i].partners || c[i].named)
 			return false;
 	return true;
 }
 
-static struct lane_offer offer_of(const struct node_yield *y, const struct order *o, int run)
+static void free_offers(struct offers *f)
 {
-	const struct run *r = &o->run[run];
-	struct node_partner p = y->partner(&o->sorted[r->first], y->arg);
+	free(f->of);
+	free(f->partner);
+}
 
-	return (struct lane_offer){.partner = p.class_number,
-		.nodes = r->count,
-		.partner_nodes = p.nodes,
-		.now = p.now,
-		.id = run};
+/* The empty ones, if there are any, come last. 0, or -1 with ENOMEM. */
+static int make_offers(const struct node_yield *y, const struct order *o,
+	const struct candidate *empty, int empties, struct offers *f)
+{
+	const size_t most = (size_t)o->runs + 1;
+
+	*f = (struct offers){.of = malloc(most * sizeof(*f->of)),
+		.partner = malloc(most * LANE_PARTNERS_MAX * sizeof(*f->partner))};
+	if (!f->of || !f->partner) {
+		free_offers(f);
+		return -1;
+	}
+	for (; f->count < o->runs; f->count++) {
+		const struct run *r = &o->run[f->count];
+		const struct candidate *c = &o->sorted[r->first];
+		struct lane_partner *p = &f->partner[f->count * LANE_PARTNERS_MAX];
+
+		f->of[f->count] = (struct lane_offer){.partner = p,
+			.partners = y->partners(c, y->arg, p),
+			.lanes = c->lanes,
+			.nodes = r->count,
+			.id = f->count};
+	}
+	if (empties)
+		f->of[f->count++] =
+			(struct lane_offer){.lanes = empty->lanes, .nodes = empties, .id = o->runs};
+	return 0;
 }
 
 /* Puts the candidates in the order of the offers, of which each is a run or the empty ones. */
 static void put(struct candidate *c, int count, int empty, const struct order *o,
-	const struct lane_offer *offer, int offers, struct node_choice *out)
+	const struct offers *f, struct node_choice *out)
 {
 	int n = 0;
 
-	for (int i = 0; i < offers; i++) {
-		const struct run *r = &o->run[offer[i].id];
+	for (int i = 0; i < f->count; i++) {
+		const struct run *r;
 
-		if (offer[i].partner == LANE_NOBODY) {
+		if (f->of[i].id == o->runs) {
 			out->good = n;
 			memmove(c + n, c + count, (size_t)empty * sizeof(*c));
 			n += empty;
 			continue;
 		}
+		r = &o->run[f->of[i].id];
 		memcpy(c + n, o->sorted + r->first, (size_t)r->count * sizeof(*c));
 		n += r->count;
 	}
@@ -279,9 +313,8 @@ int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 {
 	const int need = wanted < count + empty ? wanted : count + empty;
 	const struct lane_wish wish = lane_wish(y->settings, y->mine, need, y->others_wait);
-	struct lane_offer *offer;
+	struct offers f;
 	struct order o;
-	int offers = 0;
 
 	*out = (struct node_choice){.good = count};
 	if (!all_weighed(c, count))
@@ -290,20 +323,15 @@ int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 		return 0;
 	if (find_runs(c, count, wanted, &o))
 		return -1;
-	offer = malloc(((size_t)o.runs + 1) * sizeof(*offer));
-	if (!offer) {
+	if (make_offers(y, &o, c + count, empty, &f)) {
 		free_order(&o);
 		return -1;
 	}
-	for (; offers < o.runs; offers++)
-		offer[offers] = offer_of(y, &o, offers);
-	if (empty)
-		offer[offers++] =
-			(struct lane_offer){.partner = LANE_NOBODY, .nodes = empty, .id = o.runs};
 	/* No job waits while there are empty nodes enough for it. */
-	out->poor = !lane_yield_order(y->outlook, &wish, offer, offers) && empty < need;
-	put(c, count, empty, &o, offer, offers, out);
-	free(offer);
+	out->lack = lane_yield_order(y->outlook, &wish, f.of, f.count);
+	out->lack = empty < need ? out->lack : 0;
+	put(c, count, empty, &o, &f, out);
+	free_offers(&f);
 	free_order(&o);
 	return 0;
 }

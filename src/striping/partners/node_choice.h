@@ -7,9 +7,8 @@
 #include <time.h>
 
 #include "common/settings.h"
+#include "striping/partners/lane_yield.h"
 #include "striping/partners/outlook.h"
-
-#define NODE_NO_PARTNER (-1)
 
 /* A node and the lane that the job would have there. */
 struct candidate {
@@ -18,8 +17,10 @@ struct candidate {
 	bool shared; /* has a partner there */
 	bool named;  /* all its partners are named by with:, so stripe_match does not count */
 	double loss; /* partner_loss() of the job and its partners there */
-	/* The caller's number for its partner there; NODE_NO_PARTNER: there is none or several. */
-	int partner;
+	int lanes;   /* of the node */
+	/* The caller's note of the partners there, for struct node_yield; 0: it cannot tell them.
+	 */
+	uint64_t partners;
 	/* partner_certain() of the job and its partners there; own is 0 without partners */
 	double own, rest;
 	uint64_t group; /* the same for nodes with the same partners, and so the same loss */
@@ -50,38 +51,34 @@ bool node_choice_serves(
  */
 int node_choice_order(struct candidate *c, int count, int wanted);
 
-/* What is to be known of a partner to weigh the lanes beside it: as in struct lane_offer. */
-struct node_partner {
-	int class_number; /* in the outlook */
-	int nodes;
-	double now;
-};
-
 /* How a job looks at lanes by what they bring: lane_yield.h. */
 struct node_yield {
 	const struct poppa_settings *settings;
 	const struct outlook *outlook;
 	int mine;         /* its class there */
 	bool others_wait; /* so an empty node costs something */
-	/* Tells of the partner of a candidate that has one; called once for each group. */
-	struct node_partner (*partner)(const struct candidate *c, const void *arg);
+	/* Fills in the partners of a candidate that has some, and returns how many these are;
+	 * called once for each group. */
+	int (*partners)(const struct candidate *c, const void *arg,
+		struct lane_partner partner[LANE_PARTNERS_MAX]);
 	const void *arg;
 };
 
 /* What node_choice_by_yield() has found. */
 struct node_choice {
 	int good; /* so many come first: they bring the job more than an empty node does */
-	/* All together bring so little that the job had better wait for others, if it may. */
-	bool poor;
+	/* What the best of them lack (lane_yield_order()); above 0 the job had better wait for
+	 * others, if it may. 0 where there are empty nodes enough. */
+	double lack;
 };
 
 /*
  * Orders candidates by what their lanes bring, less what that costs partners. First in `c` are the
  * `count` candidates with partners; behind them are the `empty` ones without. Afterwards the good
  * ones with partners come first, then the empty ones, then the rest. Where with: names a partner,
- * or a candidate has several partners, node_choice_order() decides: all are good then, and nothing
- * is poor. Takes time count * (log(count) + 256). Returns 0, or -1 with ENOMEM and the order
- * untouched.
+ * or the caller cannot tell the partners of a candidate, node_choice_order() decides: all are good
+ * then, and they lack nothing. Takes time count * (log(count) + 256). Returns 0, or -1 with ENOMEM
+ * and the order untouched.
  */
 int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 	const struct node_yield *y, struct node_choice *out);
@@ -94,18 +91,21 @@ bool node_choice_loses(const struct candidate *c);
 
 /* How long a job runs, seconds; 0 = that is not known. */
 struct node_stay {
+	time_t eligible; /* when it became so; 0: it has not been yet, so that counts from now */
 	int64_t limit_s; /* its time limit */
 	double usual_s;  /* what jobs of its name usually take: job_names_usual_s() */
 };
 
 /*
- * The time from which on a job is placed where sharing loses, if no other node is free: stripe_wait
- * after it became eligible (0: it has not been yet, so that counts from now), or a quarter of its
- * time limit, or three times as long as such jobs usually run, whichever is shortest: a short job
- * gains little by a better partner. 0 = at once.
+ * The time from which on a job is placed where lanes lack so much (node_choice.lack), if no other
+ * node is free; where sharing certainly loses, that is LANE_LACK_MOST. It is the soonest of these
+ * after it became eligible: stripe_wait; a quarter of its time limit; ten times what it would lose
+ * there, if it ran as long as such jobs usually do. A short job gains little by a better partner.
+ * Where nobody knows how long it runs, a quarter of its limit counts, or a third of stripe_wait.
+ * 0 = at once.
  */
 time_t node_choice_patience(
-	const struct poppa_settings *s, time_t eligible, time_t now, const struct node_stay *stay);
+	const struct poppa_settings *s, const struct node_stay *stay, time_t now, double lack);
 
 /*
  * A job runs at the pace of its worst node, so on a node where it loses little it can lose as much

@@ -2,6 +2,7 @@
 /* Looks at all pairs of the classes that are about. */
 #include "striping/partners/outlook.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -248,6 +249,21 @@ double outlook_alone(const struct outlook *o, int class_number)
 double outlook_typical(const struct outlook *o, int class_number)
 {
 	return o->class[class_number].typical;
+}
+
+double outlook_among(
+	const struct outlook *o, int lanes, int class_number, const int *others, int count)
+{
+	double alone = outlook_alone(o, class_number), speed = 1;
+
+	for (int i = 0; i < lanes - 1; i++)
+		speed *= i < count ? outlook_speed(o, class_number, others[i]) : alone;
+	return speed;
+}
+
+double outlook_usual(const struct outlook *o, int lanes, int class_number)
+{
+	return pow(outlook_typical(o, class_number), lanes - 1);
 }
 
 double outlook_another(const struct outlook *o)

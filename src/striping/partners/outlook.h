@@ -48,9 +48,21 @@ double outlook_worth(const struct outlook *o, int one, int other);
 double outlook_speed(const struct outlook *o, int class_number, int partner);
 double outlook_alone(const struct outlook *o, int class_number);
 
+/*
+ * How fast a job of a class is on nodes of so many lanes where `count` others, of these classes,
+ * have some of the other lanes, as a share of its speed compact. Each of the other lanes slows it
+ * down by a factor of its own, as far as that is known: the history has partners one by one. With
+ * two lanes it is outlook_speed() or outlook_alone().
+ */
+double outlook_among(
+	const struct outlook *o, int lanes, int class_number, const int *others, int count);
+
 /* How fast a job of a class usually is: the mean over the partners that it may get, each by how
  * much time on lanes its class wants. */
 double outlook_typical(const struct outlook *o, int class_number);
+
+/* The same on nodes of so many lanes, all of which are taken. */
+double outlook_usual(const struct outlook *o, int lanes, int class_number);
 
 /* What it costs a job that waits for its slowest node to have two partners in place of one, on
  * average, as a share of its usual speed. */

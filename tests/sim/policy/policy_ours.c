@@ -40,7 +40,7 @@ static struct candidate candidate_of(const struct sim *s, int job, const struct 
 {
 	struct partner me = as_partner(s, job), other;
 	const struct partner *others[] = {&other};
-	struct candidate c = {.node = o->node, .partner = NODE_NO_PARTNER};
+	struct candidate c = {.node = o->node, .lanes = LANES};
 
 	if (o->partner == NOBODY)
 		return c;
@@ -48,7 +48,7 @@ static struct candidate candidate_of(const struct sim *s, int job, const struct 
 	c.shared = true;
 	c.group = other.id;
 	c.loss = partner_loss(&me, others, 1, s->pairs);
-	c.partner = o->partner;
+	c.partners = (uint64_t)o->partner + 1;
 	if (s->settings->stripe_wait_ns)
 		partner_certain(&me, others, 1, s->pairs, &c.own, &c.rest);
 	return c;
@@ -99,7 +99,7 @@ static int class_of(const struct sim *s, int job)
 	return outlook_class(s->learned.outlook, s->work->job[job].class_name);
 }
 
-/* How fast a running job is, as expected. */
+/* How fast a running job is, as expected, as a share of its usual speed. */
 static double pace_now(const struct sim *s, int job, int class_number)
 {
 	const struct outlook *o = s->learned.outlook;
@@ -114,38 +114,39 @@ static double pace_now(const struct sim *s, int job, int class_number)
 			pace = fmin(pace, outlook_speed(o, class_number, class_of(s, partner)));
 		last = partner;
 	}
-	return pace;
+	return pace / outlook_typical(o, class_number);
 }
 
-static struct node_partner partner_of(const struct candidate *c, const void *arg)
+static int partners_of(
+	const struct candidate *c, const void *arg, struct lane_partner partner[LANE_PARTNERS_MAX])
 {
 	const struct sim *s = arg;
-	int number = class_of(s, c->partner);
+	int job = (int)c->partners - 1, number = class_of(s, job);
 
-	return (struct node_partner){
-		number, s->run[c->partner].nodes, pace_now(s, c->partner, number)};
+	partner[0] = (struct lane_partner){number, s->run[job].nodes, pace_now(s, job, number)};
+	return 1;
 }
 
-/* Puts the best of `count` candidates in front, of which the first `shared` have partners. *poor:
- * out, they bring so little that the job had better wait. */
+/* Puts the best of `count` candidates in front, of which the first `shared` have partners. *lack:
+ * out, how much they lack; above 0 the job had better wait. */
 static int order(const struct sim *s, int job, struct candidate *c, int shared, int count, int need,
-	bool *poor)
+	double *lack)
 {
 	const struct outlook *o = s->learned.outlook;
 	struct node_yield y = {.settings = s->settings,
 		.outlook = o,
 		.others_wait = s->waiting > 1,
-		.partner = partner_of,
+		.partners = partners_of,
 		.arg = s};
 	struct node_choice choice;
 	int rc;
 
-	*poor = false;
+	*lack = 0;
 	if (!o || outlook_empty(o))
 		return node_choice_order(c, shared, need);
 	y.mine = class_of(s, job);
 	rc = node_choice_by_yield(c, shared, count - shared, need, &y, &choice);
-	*poor = !rc && choice.poor;
+	*lack = rc ? 0 : choice.lack;
 	return rc;
 }
 
@@ -174,9 +175,10 @@ struct choice policy_ours(struct sim *s, int job, struct offer *o, int count, in
 	struct candidate *c = malloc((size_t)count * sizeof(*c));
 	struct candidate *scratch = malloc((size_t)count * sizeof(*scratch));
 	const struct work *w = &s->work->job[job];
-	const struct node_stay stay = {(int64_t)w->limit_s, learn_usual_s(s, job)};
-	double patient = (double)node_choice_patience(
-		s->settings, (time_t)w->submit_s + 1, (time_t)s->now, &stay);
+	const struct node_stay stay = {
+		(time_t)w->submit_s + 1, (int64_t)w->limit_s, learn_usual_s(s, job)};
+	double patient =
+		(double)node_choice_patience(s->settings, &stay, (time_t)s->now, LANE_LACK_MOST);
 	struct choice choice = {.count = count};
 
 	if (!c || !scratch) {
@@ -200,12 +202,15 @@ struct choice policy_ours(struct sim *s, int job, struct offer *o, int count, in
 		choice.wait_s = patient;
 	if (choice.count >= need) {
 		int shared = shared_first(c, choice.count, scratch);
-		bool poor;
+		double lack, until = 0;
 
-		if (order(s, job, c, shared, choice.count, need, &poor))
+		if (order(s, job, c, shared, choice.count, need, &lack))
 			s->out_of_memory = 1;
-		if (poor && s->now < patient)
-			choice = (struct choice){.wait_s = patient};
+		if (lack > 0)
+			until = (double)node_choice_patience(
+				s->settings, &stay, (time_t)s->now, lack);
+		if (s->now < until)
+			choice = (struct choice){.wait_s = until};
 	}
 	give_back(o, c, count);
 	free(c);

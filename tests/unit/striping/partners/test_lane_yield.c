@@ -10,22 +10,29 @@
 #include "striping/partners/lane_yield.h"
 #include "unit/striping/partners/two_that_fight.h"
 
-/* A partner of so many nodes that has nobody beside it now, with that many lanes free. */
-static struct lane_offer beside(int id, int partner, int nodes)
+/* Those of all offers of a test. */
+static struct lane_partner partner[16];
+
+static double usually(int class_number, double speed)
 {
-	return (struct lane_offer){.partner = partner,
-		.nodes = nodes,
-		.partner_nodes = nodes,
-		.now = outlook_alone(outlook, partner),
-		.id = id};
+	return speed / outlook_typical(outlook, class_number);
+}
+
+/* A partner of so many nodes that has nobody beside it now, with that many lanes free. */
+static struct lane_offer beside(int id, int class_number, int nodes)
+{
+	partner[id] = (struct lane_partner){
+		class_number, nodes, usually(class_number, outlook_alone(outlook, class_number))};
+	return (struct lane_offer){
+		.partner = &partner[id], .partners = 1, .lanes = 2, .nodes = nodes, .id = id};
 }
 
 static struct lane_offer empty(int id, int nodes)
 {
-	return (struct lane_offer){.partner = LANE_NOBODY, .nodes = nodes, .id = id};
+	return (struct lane_offer){.lanes = 2, .nodes = nodes, .id = id};
 }
 
-/* With the settings as they usually are. */
+/* With the settings as they usually are; returns whether the lanes bring enough. */
 static bool order(int mine, struct lane_offer *offer, int count, int need, bool others_wait)
 {
 	struct poppa_settings s;
@@ -33,7 +40,7 @@ static bool order(int mine, struct lane_offer *offer, int count, int need, bool 
 
 	settings_defaults(&s);
 	wish = lane_wish(&s, mine, need, others_wait);
-	return lane_yield_order(outlook, &wish, offer, count);
+	return lane_yield_order(outlook, &wish, offer, count) == 0;
 }
 
 /* A twin is left to others. */
@@ -82,8 +89,8 @@ static void slowed_already(void **state)
 	struct lane_offer f[] = {beside(0, mem, 4), beside(1, mem, 4)};
 
 	(void)state;
-	f[0].partner_nodes = f[1].partner_nodes = 8;
-	f[1].now = outlook_speed(outlook, mem, mem);
+	partner[0].nodes = partner[1].nodes = 8;
+	partner[1].now = usually(mem, outlook_speed(outlook, mem, mem));
 	order(mem, f, 2, 4, true);
 	assert_int_equal(f[0].id, 1);
 	assert_true(f[0].yield.cost == 0 && f[1].yield.cost > 0);
@@ -121,7 +128,7 @@ static void below_break_even(void **state)
 	struct lane_offer f[] = {beside(0, net, 4), empty(1, 4)};
 
 	(void)state;
-	f[0].now = 0.3;
+	partner[0].now = usually(net, 0.3);
 	assert_true(order(mem, f, 2, 4, true));
 	assert_int_equal(f[0].id, 1);
 	assert_true(f[1].yield.cost == 0 && f[1].yield.slow);
@@ -132,7 +139,7 @@ static void below_break_even(void **state)
 static bool may_share(const struct lane_wish *wish)
 {
 	struct lane_offer f = beside(0, net, 4);
-	bool enough = lane_yield_order(outlook, wish, &f, 1);
+	bool enough = lane_yield_order(outlook, wish, &f, 1) < LANE_LACK_MOST;
 
 	assert_true(enough != f.yield.slow);
 	return enough;
@@ -166,11 +173,11 @@ static void bounds_beside_others(void **state)
 	struct lane_offer f = beside(0, net, 4);
 
 	(void)state;
-	f.now = 0.3;
-	assert_true(lane_yield_order(outlook, &wish, &f, 1));
+	partner[0].now = usually(net, 0.3);
+	assert_true(lane_yield_order(outlook, &wish, &f, 1) < LANE_LACK_MOST);
 	assert_false(f.yield.slow);
 	wish.together = 0.9;
-	assert_false(lane_yield_order(outlook, &wish, &f, 1));
+	assert_true(lane_yield_order(outlook, &wish, &f, 1) == LANE_LACK_MOST);
 	assert_true(f.yield.slow);
 }
 
@@ -186,10 +193,42 @@ static void one_class(void **state)
 	outlook = outlook_new(expected, demand, 1);
 	assert_non_null(outlook);
 	f = beside(0, outlook_class(outlook, "7/mem"), 4);
-	assert_true(order(f.partner, &f, 1, 4, true));
+	assert_true(order(partner[0].class_number, &f, 1, 4, true));
 	assert_true(f.yield.cost > 0 && f.yield.passing > 0);
 	outlook_free(outlook);
 	outlook = before;
+}
+
+/* On nodes of four lanes all that are there count: beside two nets it is better than beside a net
+ * and one of its own class, and a node with two jobs of any class costs more than one with one. */
+static void four_lanes(void **state)
+{
+	static const int class_of[3][2] = {{0, 1}, {0, 0}, {0, -1}};
+	struct lane_offer f[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		f[i] = (struct lane_offer){
+			.partner = &partner[2 * i], .lanes = 4, .nodes = 4, .id = i};
+		for (int k = 0; k < 2 && class_of[i][k] >= 0; k++) {
+			int one = class_of[i][k] ? mem : net,
+			    others[] = {class_of[i][!k] ? mem : net};
+
+			partner[2 * i + k] = (struct lane_partner){one, 4,
+				outlook_among(outlook, 4, one, others, class_of[i][1] >= 0) /
+					outlook_usual(outlook, 4, one)};
+			f[i].partners++;
+		}
+	}
+	order(mem, f, 3, 4, true);
+	assert_int_equal(f[0].id, 2);
+	assert_int_equal(f[1].id, 1);
+	assert_int_equal(f[2].id, 0);
+	/* What they make together is against as many lanes as there are jobs. */
+	assert_float_equal(f[0].yield.own, outlook_speed(outlook, mem, net), 1e-9);
+	assert_float_equal(f[0].yield.least, outlook_speed(outlook, net, mem), 1e-9);
+	assert_float_equal(f[1].yield.own, pow(outlook_speed(outlook, mem, net), 2), 1e-9);
+	assert_true(f[1].yield.left > f[1].yield.least);
 }
 
 int main(void)
@@ -205,6 +244,7 @@ int main(void)
 		cmocka_unit_test(bounds),
 		cmocka_unit_test(bounds_beside_others),
 		cmocka_unit_test(one_class),
+		cmocka_unit_test(four_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

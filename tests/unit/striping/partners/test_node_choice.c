@@ -176,9 +176,9 @@ static void a_node_that_loses(void **state)
 static time_t patient(
 	const struct poppa_settings *s, time_t eligible, int64_t limit_s, double usual_s)
 {
-	const struct node_stay stay = {limit_s, usual_s};
+	const struct node_stay stay = {eligible, limit_s, usual_s};
 
-	return node_choice_patience(s, eligible, 1500, &stay);
+	return node_choice_patience(s, &stay, 1500, LANE_LACK_MOST);
 }
 
 static void patience(void **state)
@@ -199,6 +199,13 @@ static void patience(void **state)
 	assert_int_equal(patient(&s, 1000, 0, 60), 1180);
 	assert_int_equal(patient(&s, 1000, 60, 86400), 1015);
 	assert_int_equal(patient(&s, 1000, 0, 1e300), 4600);
+	/* It waits ten times as long as it would lose. */
+	assert_int_equal(
+		node_choice_patience(&s, &(struct node_stay){1000, 0, 60}, 1500, 0.05), 1030);
+	assert_int_equal(
+		node_choice_patience(&s, &(struct node_stay){1000, 60, 0}, 1500, 0.05), 1008);
+	assert_int_equal(
+		node_choice_patience(&s, &(struct node_stay){1000, 0, 0}, 1500, 0.05), 1600);
 	assert_int_equal(settings_parse("stripe_wait=1500ms", &s, &err), 0);
 	assert_int_equal(patient(&s, 1000, 60, 0), 1002);
 	assert_int_equal(settings_parse("stripe_wait=0", &s, &err), 0);
@@ -267,13 +274,15 @@ struct two_groups {
 };
 
 /* The first group is of a job of class mem, the other one of a net; nobody is beside them yet. */
-static struct node_partner of_two(const struct candidate *c, const void *arg)
+static int of_two(
+	const struct candidate *c, const void *arg, struct lane_partner partner[LANE_PARTNERS_MAX])
 {
 	const struct two_groups *t = arg;
-	int number = c->partner == 1 ? t->mem : t->net;
+	int number = c->partners == 1 ? t->mem : t->net;
 
-	return (struct node_partner){
-		number, c->partner == 1 ? 4 : 3, outlook_alone(t->outlook, number)};
+	partner[0] = (struct lane_partner){number, c->partners == 1 ? 4 : 3,
+		outlook_alone(t->outlook, number) / outlook_typical(t->outlook, number)};
+	return 1;
 }
 
 /* A job of a class that loses most beside its like goes beside the others first, though that pair
@@ -288,7 +297,7 @@ static void by_yield(void **state)
 	struct node_yield yield = {.settings = &s,
 		.outlook = o,
 		.mine = two.mem,
-		.partner = of_two,
+		.partners = of_two,
 		.arg = &two,
 		.others_wait = true};
 	struct candidate c[7 + 9];
@@ -297,33 +306,34 @@ static void by_yield(void **state)
 	(void)state;
 	settings_defaults(&s);
 	for (int i = 0; i < 7 + 9; i++)
-		c[i] = (struct candidate){.node = i, .partner = NODE_NO_PARTNER};
+		c[i] = (struct candidate){.node = i, .lanes = 2};
 	for (int i = 0; i < 7; i++)
 		c[i] = (struct candidate){.node = i,
 			.shared = true,
 			.loss = i < 4 ? 0.1 : 0.2,
 			.group = i < 4 ? 1 : 2,
-			.partner = i < 4 ? 1 : 2};
+			.lanes = 2,
+			.partners = i < 4 ? 1 : 2};
 	assert_int_equal(node_choice_by_yield(c, 7, 0, 3, &yield, &choice), 0);
 	for (int i = 0; i < 7; i++)
 		assert_int_equal(c[i].node, (i + 4) % 7);
-	assert_false(choice.poor);
+	assert_true(choice.lack == 0);
 	assert_int_equal(choice.good, 7);
 	/* With those of its own class alone it had better wait. */
 	assert_int_equal(node_choice_by_yield(c + 3, 4, 0, 3, &yield, &choice), 0);
-	assert_true(choice.poor);
+	assert_true(choice.lack > 0);
 	/* While nobody waits, empty nodes come first of all. */
 	yield.others_wait = false;
 	assert_int_equal(node_choice_by_yield(c, 7, 9, 3, &yield, &choice), 0);
 	assert_int_equal(choice.good, 0);
-	assert_false(choice.poor);
+	assert_true(choice.lack == 0);
 	for (int i = 0; i < 9; i++)
 		assert_int_equal(c[i].node, 7 + i);
 	/* Else between partners that it suits, and those that it does not. */
 	qsort(c, 7 + 9, sizeof(*c), by_number);
 	yield.others_wait = true;
 	assert_int_equal(node_choice_by_yield(c, 7, 9, 3, &yield, &choice), 0);
-	assert_false(choice.poor);
+	assert_true(choice.lack == 0);
 	for (int i = 0; i < choice.good; i++)
 		assert_in_range(c[i].node, 4, 6);
 	assert_in_range(choice.good, 0, 3);
@@ -332,15 +342,15 @@ static void by_yield(void **state)
 	qsort(c, 7 + 9, sizeof(*c), by_number);
 	assert_int_equal(node_choice_by_yield(c + 7, 0, 9, 3, &yield, &choice), 0);
 	assert_int_equal(choice.good, 0);
-	assert_false(choice.poor);
+	assert_true(choice.lack == 0);
 	/* Who names a partner wants that one. */
 	c[3].named = true;
 	assert_int_equal(node_choice_by_yield(c, 7, 9, 3, &yield, &choice), 0);
 	assert_int_equal(choice.good, 7);
-	assert_false(choice.poor);
+	assert_true(choice.lack == 0);
 	c[3].named = false;
-	/* Where somebody has two partners, the losses decide. */
-	c[6].partner = NODE_NO_PARTNER;
+	/* Where it is not known who is there, the losses decide. */
+	c[6].partners = 0;
 	assert_int_equal(node_choice_by_yield(c, 7, 0, 3, &yield, &choice), 0);
 	for (int i = 0; i < 7; i++)
 		assert_int_equal(c[i].node, i);
