@@ -163,10 +163,10 @@ static int parse_gain(
 	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
 	struct errmsg why = {""};
-	bool less = *value == '-';
+	const bool less = *value == '-', twice = less && value[1] == '-';
 	double gain;
 
-	if (units_parse_percent(value + less, &gain, &why) || 100 * gain > MAX_GAIN)
+	if (twice || units_parse_percent(value + less, &gain, &why) || 100 * gain > MAX_GAIN)
 		return errmsg_set(err, "%s=%s is no gain: write a percentage from -%d%% to %d%%",
 			k->key, value, MAX_GAIN, MAX_GAIN);
 	*MEMBER(double, k, s) = less ? -gain : gain;

@@ -52,11 +52,18 @@ is "a smaller job shares a part of the nodes" \
 	'[6,4,"8/x",6,2,"8/y",4,0,1,"8/x",4]'
 runs "plan where pairs must gain more" 0 "$POPPA" plan --history "$TAP_DIR/two" --input "$TAP_DIR/jobs" --json --settings stripe_gain_min=50%
 is "has nobody share" "$(jq -c '[.nodes, .shared_nodes]' <<<"$OUT")" '[10,0]'
-runs "plan where none may be slowed down that much" 0 bash -c \
-	'printf "8/mine 4\n8/a 4\n" | "$1" plan --history "$2" --json --settings stripe_victim_max=0%' - "$POPPA" "$history"
-is "may share where both are faster" "$(jq -c '[.nodes, .shared_nodes]' <<<"$OUT")" '[4,4]'
+# y is 8 % slower beside x than on whole nodes.
+printf '8/x 4\n8/y 4\n' >"$TAP_DIR/even"
+{ row 8/x 8/x 0.3 && row 8/y 8/y 0 && row 8/x 8/y 0 && row 8/y 8/x 0.08; } >"$TAP_DIR/victim"
+for most in 10% 5% 100%,stripe_gain_min=50%; do
+	runs "plan with a victim, $most" 0 "$POPPA" plan --history "$TAP_DIR/victim" --input "$TAP_DIR/even" --json \
+		--settings "stripe_victim_max=$most"
+	is "has it share only where that is asked for" "$(jq .shared_nodes <<<"$OUT")" "$([ "$most" = 10% ] && echo 4 || echo 0)"
+done
 runs "plan with settings that there are not" 1 "$POPPA" plan --history "$history" --settings stripe_gain=2%
 like "names what is wrong" "$ERR" '^poppa plan: --settings: .*stripe_gain'
+runs "plan with settings of others" 1 "$POPPA" plan --history "$history" --settings gain_min=2%
+like "names what is wrong, too" "$ERR" '^poppa plan: --settings: gain_min=2% is no setting'
 # The name of a job stands for what such jobs run.
 { sed 's,8/x,8@x,g' "$TAP_DIR/two" && printf '#ran\t8\t1790000000\tx\tstep-#\n'; } >"$TAP_DIR/programs"
 runs "plan with the name of a job" 0 bash -c 'printf "8/step-7 6\n8/y 4\n8/step 1\n" | "$1" plan --history "$2" --json' - "$POPPA" "$TAP_DIR/programs"

@@ -135,6 +135,8 @@ clear_jobs
 # "loud" slows down all that it has met, itself not so much, and "mine" has met all but that.
 teach_pairs < <(
 	printf "$own:met-loud\t$own:met-loud\t0.3\t40000\t20\t$EPOCHSECONDS\n"
+	# "x" gains by a partner more than "a" loses, which is used to worse.
+	printf "$own:met-%s\t$own:met-%s\t%s\t40000\t20\t$EPOCHSECONDS\n" x x 0.4 x a 0 a x 0.32
 	for one in a b c d; do
 		printf "$own:met-$one\t$own:met-loud\t0.7\t40000\t20\t$EPOCHSECONDS\n$own:met-loud\t$own:met-$one\t0.5\t40000\t20\t$EPOCHSECONDS\n"
 		for two in a b c d; do printf "$own:met-$one\t$own:met-$two\t0.05\t1000\t5\t$EPOCHSECONDS\n"; done
@@ -162,9 +164,19 @@ beside met-a -w "${NODE}2"
 running test-fill -n1 --exclusive -w "${NODE}1"
 of met-mine -n1
 ok "where pairs must gain half as much again a job waits" waits "$job"
-ctl reconfigure stripe_gain_min= stripe_victim_max=10%
+ctl reconfigure stripe_gain_min=
 wait_running "$job" 90
-is "where nobody may be a tenth slower than on whole nodes it shares with one that leaves it faster" "$(nodes_of "$job")" "${NODE}2"
+is "where less will do it shares" "$(nodes_of "$job")" "${NODE}2"
+clear_jobs
+ctl reconfigure stripe_wait=0
+beside met-x -w "${NODE}2"
+running test-fill -n1 --exclusive -w "${NODE}1"
+ctl reconfigure stripe_wait=1h
+of met-a -n1
+ok "a job waits that would be far slower than on whole nodes" waits "$job"
+ctl reconfigure stripe_victim_max=100%
+wait_running "$job" 90
+is "where that is allowed it shares" "$(nodes_of "$job")" "${NODE}2"
 clear_jobs
 ctl reconfigure stripe_lanes=4 stripe_wait=0 stripe_victim_max=
 beside met-a -w "${NODE}2"
@@ -174,10 +186,18 @@ two=$job
 running test-fill -n1 --exclusive -w "${NODE}1"
 ctl reconfigure stripe_wait=1h stripe_gain_min=50%
 of met-mine -n1
-ok "with four lanes all that are on a node count: it waits" waits "$job"
+mine=$job
+ok "with four lanes it waits as well" waits "$mine"
 ctl reconfigure stripe_gain_min=
-wait_running "$job" 90
-like "until less will do" "$(mark_of "$job")" "^colocate: class:met-mine lane=[0-3] beside=($one,$two|$two,$one)\$"
+wait_running "$mine" 90
+like "until less will do" "$(mark_of "$mine")" "^colocate: class:met-mine lane=[0-3] beside=($one,$two|$two,$one)\$"
+scancel "$mine"
+wait_until 60 gone "$mine"
+ctl reconfigure stripe_wait=0
+beside met-loud -w "${NODE}2"
+ctl reconfigure stripe_wait=1h
+of met-mine -n1
+ok "and all that are on a node count: one that does not suit is enough" waits "$job"
 ctl reconfigure stripe_lanes=2 stripe_wait=0
 
 ok "slurmctld logged no fault of the plugin" \

@@ -24,8 +24,8 @@ struct options {
 static const struct argp_option option_table[] = {KNOWN_PAIRS_HISTORY_OPTION,
 	{"input", 'i', "FILE", 0, "The jobs, one a line: CLASS [NODES] (standard input)", 0},
 	{"settings", 's', "TEXT", 0,
-		"stripe_gain_min and stripe_victim_max as in PrEpParameters (the cluster's; with "
-		"--history the defaults)",
+		"Other stripe_gain_min or stripe_victim_max, as in PrEpParameters, than the "
+		"cluster has (with --history: than the defaults)",
 		0},
 	CLI_JSON_OPTION, {0}};
 
@@ -265,6 +265,38 @@ static int run(struct plan *p, const struct options *o)
 	return print(p, o->json);
 }
 
+/* Changes what the option --settings names in the settings. */
+static int change_settings(const char *changes, struct poppa_settings *s, struct errmsg *err)
+{
+	char text[2 * SETTINGS_MAX_TEXT], *one, *save = NULL, *list;
+
+	settings_format(s, text, SETTINGS_MAX_TEXT);
+	if (strlen(changes) >= SETTINGS_MAX_TEXT)
+		return errmsg_set(err, "--settings: more than %d characters", SETTINGS_MAX_TEXT);
+	/* What has another prefix would be passed over as somebody else's. */
+	list = strdup(changes);
+	if (!list)
+		return errmsg_set(err, "out of memory");
+	for (one = strtok_r(list, ", ", &save); one; one = strtok_r(NULL, ", ", &save))
+		if (strncasecmp(one, "stripe_", 7)) {
+			errmsg_set(err,
+				"--settings: %s is no setting of stripe_...: try "
+				"stripe_gain_min=2%%",
+				one);
+			free(list);
+			return -1;
+		}
+	free(list);
+	strcat(text, ",");
+	strcat(text, changes);
+	if (settings_parse(text, s, err)) {
+		struct errmsg why = *err;
+
+		return errmsg_set(err, "--settings: %s", why.text);
+	}
+	return 0;
+}
+
 int cmd_plan(int argc, char **argv)
 {
 	static const struct argp argp = {.options = option_table,
@@ -280,8 +312,8 @@ int cmd_plan(int argc, char **argv)
 	cli_parse(&argp, argc, argv, &o);
 	if (known_pairs_load(&known, o.history, &err))
 		return cli_error("%s", err.text);
-	if (o.settings && settings_parse(o.settings, &known.settings, &err))
-		rc = cli_error("--settings: %s", err.text);
+	if (o.settings && change_settings(o.settings, &known.settings, &err))
+		rc = cli_error("%s", err.text);
 	else
 		rc = run(&plan, &o);
 	for (int i = 0; i < plan.jobs; i++)

@@ -14,8 +14,8 @@
 #include "cli/ask/scontrol.h"
 #include "striping/partners/job_class.h"
 
-/* Asks slurmctld where the history is, and for the settings that go with it; those that it refuses
- * stay the defaults. */
+/* Asks slurmctld where the history is, and for the settings that go with it. Where these are wrong,
+ * the defaults stay, and a warning says so. */
 static int find_history(
 	char *path, size_t size, struct poppa_settings *settings, struct errmsg *err)
 {
@@ -27,7 +27,8 @@ static int find_history(
 	scontrol_value(text, "StateSaveLocation", dir, sizeof(dir));
 	scontrol_value(text, "PrEpParameters", value, sizeof(value));
 	free(text);
-	settings_parse(value, settings, &why);
+	if (settings_parse(value, settings, &why))
+		fprintf(stderr, "poppa: PrEpParameters: %s: the defaults are taken\n", why.text);
 	if (!*dir || snprintf(path, size, "%s/" PAIRS_FILE, dir) >= (int)size)
 		return errmsg_set(err, "slurmctld names no StateSaveLocation: name the pair "
 				       "history with --history");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plugins/select_stripe/ends.h"
+#include "plugins/select_stripe/paces.h"
 #include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
 #include "striping/lanes/lanes.h"
@@ -352,99 +353,44 @@ static void append(struct candidates *list, const struct candidate *c, uint32_t 
 	list->c[list->count++] = *c;
 }
 
-static int class_at(const struct ask *ask, int node, int i)
-{
-	const struct partner *p = tracker_partner(occupancy_at(tracker_map(), node, i, NULL));
-
-	return outlook_class(ask->outlook, p ? p->class_name : "");
-}
-
-/* How fast a job of a class is on a node of so many lanes, where it is the one with this id, as a
- * share of its usual speed. */
-static double pace_on(const struct ask *ask, int node, int lanes, uint32_t id, int class_number)
-{
-	const struct occupancy *map = tracker_map();
-	int others[LANE_PARTNERS_MAX], count = 0;
-
-	for (int i = 0; i < occupancy_count(map, node) && count < LANE_PARTNERS_MAX; i++)
-		if (occupancy_at(map, node, i, NULL)->id != id)
-			others[count++] = class_at(ask, node, i);
-	return outlook_among(ask->outlook, lanes, class_number, others, count) /
-	       outlook_usual(ask->outlook, lanes, class_number);
-}
-
-/* The same for all jobs of a node, and no other node but by an accident that does no harm. */
-static uint64_t jobs_on(int node)
-{
-	const struct occupancy *map = tracker_map();
-	uint64_t sum = 0;
-
-	for (int i = 0; i < occupancy_count(map, node); i++)
-		sum += mix(occupancy_at(map, node, i, NULL)->id);
-	return sum;
-}
-
-/* How fast the whole job is: it waits for its slowest node. Where one node has the same jobs as the
- * one before it, that tells nothing new. */
-static double pace_now(const struct ask *ask, const struct occupancy_job *job, int class_number)
-{
-	uint64_t last = 0, here;
-	double pace = 1;
-	bool any = false;
-
-	for (int i = 0; i < job->count; i++) {
-		const struct layout *layout = layout_of(job->node[i]);
-		double on;
-
-		here = jobs_on(job->node[i]);
-		if (!layout || (any && here == last))
-			continue;
-		on = pace_on(ask, job->node[i], layout->lanes, job->id, class_number);
-		pace = any ? MIN(pace, on) : on;
-		any = true;
-		last = here;
-	}
-	return pace;
-}
-
-/* For struct node_yield. It walks over all nodes of the partners, so over each lane once for all
- * groups together. */
+/* For struct node_yield. */
 static int partners_of(
-	const struct candidate *c, const void *arg, struct lane_partner partner[LANE_PARTNERS_MAX])
+	const struct candidate *c, void *arg, struct lane_partner partner[LANE_PARTNERS_MAX])
 {
-	const struct ask *ask = arg;
-	int count = 0;
+	return paces_of(arg, c->node, c->partners, partner);
+}
 
-	for (int i = 0; i < 64 && count < LANE_PARTNERS_MAX; i++) {
-		const struct occupancy_job *job;
-		int number;
+/* How many partners all of them have together. */
+static size_t partners_in_all(const struct candidates *list)
+{
+	size_t all = 0;
 
-		if (!(c->partners >> i & 1))
-			continue;
-		job = occupancy_at(tracker_map(), c->node, i, NULL);
-		number = class_at(ask, c->node, i);
-		partner[count++] =
-			(struct lane_partner){number, job->count, pace_now(ask, job, number)};
-	}
-	return count;
+	for (int i = 0; i < list->shared; i++)
+		all += (size_t)__builtin_popcountll(list->c[i].partners);
+	return all;
 }
 
 /* Orders those with partners, and moves those to the end that are worse than an empty node. Whoever
  * names a partner wants that one, whatever it costs. 0, or -1 with ENOMEM. */
 static int order_shared(const struct ask *ask, struct candidates *list, int wanted)
 {
+	struct paces paces;
 	struct node_yield yield = {.settings = ask->settings,
 		.outlook = ask->outlook,
 		.others_wait = ask->others_wait,
 		.partners = partners_of,
-		.arg = ask};
+		.arg = &paces};
 	struct node_choice choice;
+	int rc;
 
 	if (!ask->outlook || outlook_empty(ask->outlook) || ask->request.with)
 		return node_choice_order(list->c, list->shared, wanted);
 	yield.mine = outlook_class(ask->outlook, ask->me.class_name);
-	if (node_choice_by_yield(
-		    list->c, list->shared, list->count - list->shared, wanted, &yield, &choice))
+	paces_begin(&paces, ask->outlook, partners_in_all(list));
+	rc = node_choice_by_yield(
+		list->c, list->shared, list->count - list->shared, wanted, &yield, &choice);
+	paces_end(&paces);
+	if (rc)
 		return -1;
 	list->lack = choice.lack;
 	list->worse = list->shared - choice.good;

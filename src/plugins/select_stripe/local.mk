@@ -11,6 +11,7 @@ select_cons_tres_la_SOURCES = \
 	src/plugins/select_stripe/job_option.c src/plugins/select_stripe/job_option.h \
 	src/plugins/select_stripe/layout.c src/plugins/select_stripe/layout.h \
 	src/plugins/select_stripe/load_cons_tres.c src/plugins/select_stripe/load_cons_tres.h \
+	src/plugins/select_stripe/paces.c src/plugins/select_stripe/paces.h \
 	src/plugins/select_stripe/place.c src/plugins/select_stripe/place.h \
 	src/plugins/select_stripe/place_other.c \
 	src/plugins/select_stripe/select_stripe.c \

@@ -259,7 +259,7 @@ static int place_now(struct ask *ask, bool now_only, bool preempt)
 
 	ask->probation = false;
 	rc = place_in_order(ask, now_only, preempt);
-	if (rc != SLURM_SUCCESS && ask->me.may_leave) {
+	if (rc != SLURM_SUCCESS && !ask->hopes && ask->me.may_leave) {
 		ask->probation = true;
 		rc = place_in_order(ask, now_only, preempt);
 	}

@@ -349,7 +349,7 @@ static int test_colocated(struct ask *ask)
 		ends_limit_s(ask->job_ptr), job_option_usual_s(ask->job_ptr, ask->pairs)};
 	if (!ask->preemptable)
 		ask->patient_until =
-			node_choice_patience(ask->settings, &ask->stay, ask->now, LANE_LACK_MOST);
+			node_choice_patience(ask->settings, &ask->stay, ask->now, NODE_LOSES);
 	rc = place_colocated(ask);
 	history_put();
 	if (rc != SLURM_SUCCESS || !SELECT_IS_MODE_RUN_NOW(ask->mode))

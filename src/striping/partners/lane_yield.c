@@ -12,7 +12,8 @@
 #define EMPTY_COST 0.13
 #define ENOUGH 0.98
 
-/* Steps of a pace, and how many there are. */
+/* How many paces there are, and their step, which is bigger where a job would be very fast
+ * somewhere: with many lanes, alone on a node. */
 #define PACES 256
 #define PACE_STEP 0.01
 
@@ -21,9 +22,16 @@ static int smaller(int a, int b)
 	return a < b ? a : b;
 }
 
-static int pace_of(double speed)
+/* What all offers are looked at with. */
+struct look {
+	const struct outlook *outlook;
+	const struct lane_wish *wish;
+	double step; /* of a pace */
+};
+
+static int pace_of(double speed, double step)
 {
-	long pace = lround(speed / PACE_STEP);
+	long pace = lround(speed / step);
 
 	return pace < 0 ? 0 : pace < PACES ? (int)pace : PACES - 1;
 }
@@ -62,7 +70,7 @@ static void add_cost(struct lane_yield *y, const struct lane_partner *p, double 
 	y->passing += p->nodes * (p->now - fmax(fmin(p->now, 1), left));
 }
 
-/* Fills in the offer's yield but for `slow`. */
+/* Fills in the offer's yield but for `slow` and `pace`. */
 static void weigh(const struct outlook *o, const struct lane_wish *wish, struct lane_offer *f)
 {
 	const int nodes = smaller(f->nodes, wish->need), jobs = f->partners + 1;
@@ -89,7 +97,6 @@ static void weigh(const struct outlook *o, const struct lane_wish *wish, struct 
 	y.own = speed_among(o, jobs, &all, f->partners);
 	y.speed = speed_among(o, f->lanes, &all, f->partners) /
 		  outlook_usual(o, f->lanes, wish->mine);
-	y.pace = pace_of(y.speed);
 	y.price = lround(100 * (y.cost / nodes - y.speed));
 	f->yield = y;
 }
@@ -109,36 +116,39 @@ static int compare(const void *a, const void *b)
 
 /* Whether the job may be there at this pace. What all make counts as it is where others have slowed
  * a partner down already; that the partner is so slow then is not this job's doing. */
-static bool may_share(const struct lane_offer *f, int pace, const struct lane_wish *wish)
+static bool may_share(const struct look *l, const struct lane_offer *f, int pace)
 {
 	const struct lane_yield *y = &f->yield;
-	double mine = y->own * PACE_STEP * pace / y->speed;
+	double mine = y->own;
 
 	if (!f->partners)
 		return true;
-	return (mine + y->left) / (f->partners + 1) >= wish->together &&
-	       fmin(mine, y->least) >= wish->each;
+	if (pace < y->pace)
+		mine *= fmin(l->step * pace / y->speed, 1);
+	return (mine + y->left) / (f->partners + 1) >= l->wish->together &&
+	       fmin(mine, y->least) >= l->wish->each;
 }
 
 /* What the job brings at this pace or a faster one; -INFINITY where the offers beside which it goes
  * so fast are too few. The offers are in order. *passing: out, the sum of their `passing`. */
-static double brings_at(const struct outlook *o, const struct lane_wish *wish,
-	const struct lane_offer *offer, int count, int pace, double *passing)
+static double brings_at(
+	const struct look *l, const struct lane_offer *offer, int count, int pace, double *passing)
 {
-	const int need = wish->need;
+	const int need = l->wish->need;
 	int left = need, slowest = INT_MAX;
 	double cost = 0;
 
 	*passing = 0;
 	for (int i = 0; i < count && left > 0; i++) {
-		if (offer[i].yield.pace < pace || !may_share(&offer[i], pace, wish))
+		if (offer[i].yield.pace < pace || !may_share(l, &offer[i], pace))
 			continue;
-		cost += offer[i].yield.cost + (left < need ? outlook_another(o) * need : 0);
+		cost += offer[i].yield.cost +
+			(left < need ? outlook_another(l->outlook) * need : 0);
 		*passing += offer[i].yield.passing;
 		left -= offer[i].nodes;
 		slowest = smaller(slowest, offer[i].yield.pace);
 	}
-	return left > 0 ? -INFINITY : PACE_STEP * need * slowest - cost;
+	return left > 0 ? -INFINITY : l->step * need * slowest - cost;
 }
 
 struct lane_wish lane_wish(const struct poppa_settings *s, int mine, int need, bool others_wait)
@@ -150,38 +160,63 @@ struct lane_wish lane_wish(const struct poppa_settings *s, int mine, int need, b
 		.each = 1 - s->stripe_victim_max};
 }
 
-double lane_yield_order(
-	const struct outlook *o, const struct lane_wish *wish, struct lane_offer *offer, int count)
+/* Weighs the offers, and sets the step that fits the fastest of them. */
+static void weigh_all(struct look *l, struct lane_offer *offer, int count)
 {
-	const int need = wish->need;
-	bool possible[PACES] = {false};
-	double best = -INFINITY, passing = 0;
-	int pace = 0;
+	double fastest = 0;
 
 	for (int i = 0; i < count; i++) {
-		weigh(o, wish, &offer[i]);
-		possible[offer[i].yield.pace] = true;
+		weigh(l->outlook, l->wish, &offer[i]);
+		fastest = fmax(fastest, offer[i].yield.speed);
 	}
-	qsort(offer, (size_t)count, sizeof(*offer), compare);
-	for (int p = 0; p < PACES; p++) {
-		double lost_anyway = 0, brings = -INFINITY;
+	l->step = fmax(PACE_STEP, fastest / (PACES - 1));
+	for (int i = 0; i < count; i++)
+		offer[i].yield.pace = pace_of(offer[i].yield.speed, l->step);
+}
 
-		if (possible[p])
-			brings = brings_at(o, wish, offer, count, p, &lost_anyway);
+/* The pace at which the offers bring most. *most: out, the most that they bring where what is
+ * passing does not count as lost; -INFINITY where they are too few. */
+static int best_pace(const struct look *l, const struct lane_offer *offer, int count, double *most)
+{
+	bool possible[PACES] = {false};
+	double best = -INFINITY;
+	int pace = -1;
+
+	*most = -INFINITY;
+	for (int i = 0; i < count; i++)
+		possible[offer[i].yield.pace] = true;
+	for (int p = 0; p < PACES; p++) {
+		double passing, brings;
+
+		if (!possible[p])
+			continue;
+		brings = brings_at(l, offer, count, p, &passing);
+		*most = fmax(*most, brings + passing);
 		/* The fastest one at which they bring as much. */
 		if (!isinf(brings) && brings >= best) {
 			best = brings;
-			passing = lost_anyway;
 			pace = p;
 		}
 	}
+	return pace;
+}
+
+double lane_yield_order(
+	const struct outlook *o, const struct lane_wish *wish, struct lane_offer *offer, int count)
+{
+	struct look l = {.outlook = o, .wish = wish};
+	double most;
+	int pace;
+
+	weigh_all(&l, offer, count);
+	qsort(offer, (size_t)count, sizeof(*offer), compare);
+	pace = best_pace(&l, offer, count, &most);
 	for (int i = 0; i < count; i++) {
 		struct lane_yield *y = &offer[i].yield;
 
-		y->slow =
-			y->pace < pace || !may_share(&offer[i], isinf(best) ? y->pace : pace, wish);
+		y->slow = y->pace < pace || !may_share(&l, &offer[i], pace < 0 ? y->pace : pace);
 	}
 	qsort(offer, (size_t)count, sizeof(*offer), compare);
-	return isinf(best) ? LANE_LACK_MOST
-			   : fmin(fmax(ENOUGH - (best + passing) / need, 0), LANE_LACK_MOST);
+	return isinf(most) ? LANE_LACK_MOST
+			   : fmin(fmax(ENOUGH - most / wish->need, 0), LANE_LACK_MOST);
 }

@@ -31,8 +31,8 @@ struct lane_offer {
 		bool slow;
 		long price; /* what a lane there costs, less what it brings, in percent of a lane */
 		int misfit;
-		int pace;       /* at which the job would go there, in percent of its usual speed */
-		double speed;   /* the same as it is, as a share */
+		int pace;       /* at which the job would go there, in steps that fit the offers */
+		double speed;   /* the same as a share of its usual speed */
 		double cost;    /* what the partners lose, in lanes at their usual speeds */
 		double passing; /* so much of that they would lose anyway: they are faster than
 				   usual */
@@ -58,7 +58,7 @@ struct lane_wish lane_wish(const struct poppa_settings *s, int mine, int need, b
 
 /* What lanes can lack at most, as a share of a lane at its usual speed: as much where they are too
  * few, or bring less than the wish says. */
-#define LANE_LACK_MOST 0.3
+#define LANE_LACK_MOST 0.15
 
 /* How badly so many nodes fit a job: exactly is best, then more, then as many as possible. */
 int lane_misfit(int nodes, int need);
@@ -77,10 +77,13 @@ int lane_misfit(int nodes, int need);
  * average or each of them. Of offers that bring as much, those come first that fit best: so big
  * ones stay whole for big jobs.
  *
- * Returns 0 where the best of them bring enough, else how much of a lane each of them lacks of
+ * Lanes of nodes of different shapes are compared by shares of the usual speeds there.
+ *
+ * Returns 0 where some of them bring enough, else how much of a lane each of them lacks of
  * that, at most LANE_LACK_MOST: then the job had better wait for others, if it may, the longer the
  * more they lack. What partners have above their usual speeds does not count there: if not this
- * job, then another one takes it. Takes time count * (log(count) + 256), and no memory.
+ * job, then another one takes it. Takes time count * (log(count) + 256) and, for each offer,
+ * partners * partners.
  */
 double lane_yield_order(
 	const struct outlook *o, const struct lane_wish *wish, struct lane_offer *offer, int count);

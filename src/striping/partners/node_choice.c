@@ -10,10 +10,10 @@
 
 /* A job waits at most its time limit divided by the first, and the second times as long as waiting
  * for better lanes would save. That is more than once, as the lanes that it leaves are taken by
- * others meanwhile; chosen by trying 5, 10 and 20 on the development data, which give the more and
- * take the longer. */
+ * others meanwhile; chosen by trying 5, 10, 20 and no bound on the development data: more gain for
+ * longer waits. */
 #define PATIENCE_DIVISOR 4
-#define PATIENCE_SAVED 10
+#define PATIENCE_SAVED 20
 
 /* A run of candidates with the same partners. */
 struct run {
@@ -61,9 +61,11 @@ time_t node_choice_patience(
 
 	if (!(most > 0))
 		return 0;
-	if (!(run > 0))
-		run = stay->limit_s ? share : most / (PATIENCE_SAVED * LANE_LACK_MOST);
-	wait = fmin(most, PATIENCE_SAVED * lack * run);
+	if (!(run > 0) && stay->limit_s)
+		run = share;
+	if (!(run > 0) && isinf(lack))
+		run = most;
+	wait = fmin(most, PATIENCE_SAVED * fmin(lack, LANE_LACK_MOST) * run);
 	if (stay->limit_s)
 		wait = fmin(wait, share);
 	return (stay->eligible ? stay->eligible : now) + (time_t)ceil(wait);
@@ -258,7 +260,8 @@ static void free_offers(struct offers *f)
 	free(f->partner);
 }
 
-/* The empty ones, if there are any, come last. 0, or -1 with ENOMEM. */
+/* The empty ones, if there are any, come last. Where nodes of different shapes have the same
+ * partners, or are empty, the first one stands for all. 0, or -1 with ENOMEM. */
 static int make_offers(const struct node_yield *y, const struct order *o,
 	const struct candidate *empty, int empties, struct offers *f)
 {

@@ -2,6 +2,7 @@
 /* Which of the nodes that can take a co-located job come first. Knows no Slurm. */
 #pragma once
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -59,9 +60,9 @@ struct node_yield {
 	bool others_wait; /* so an empty node costs something */
 	/* Fills in the partners of a candidate that has some, and returns how many these are;
 	 * called once for each group. */
-	int (*partners)(const struct candidate *c, const void *arg,
+	int (*partners)(const struct candidate *c, void *arg,
 		struct lane_partner partner[LANE_PARTNERS_MAX]);
-	const void *arg;
+	void *arg;
 };
 
 /* What node_choice_by_yield() has found. */
@@ -96,13 +97,16 @@ struct node_stay {
 	double usual_s;  /* what jobs of its name usually take: job_names_usual_s() */
 };
 
+/* What lanes lack beside partners with which sharing certainly loses. */
+#define NODE_LOSES INFINITY
+
 /*
- * The time from which on a job is placed where lanes lack so much (node_choice.lack), if no other
- * node is free; where sharing certainly loses, that is LANE_LACK_MOST. It is the soonest of these
- * after it became eligible: stripe_wait; a quarter of its time limit; ten times what it would lose
- * there, if it ran as long as such jobs usually do. A short job gains little by a better partner.
- * Where nobody knows how long it runs, a quarter of its limit counts, or a third of stripe_wait.
- * 0 = at once.
+ * The time from which on a job is placed where lanes lack so much (node_choice.lack, NODE_LOSES),
+ * if no other node is free. It is the soonest of these after it became eligible: stripe_wait; a
+ * quarter of its time limit; twenty times what it would lose there, if it ran as long as such jobs
+ * usually do. A short job gains little by a better partner. Where that is not known, a quarter of
+ * its limit counts. A job without a limit, of which nobody knows how long it runs, waits only where
+ * sharing certainly loses. 0 = at once.
  */
 time_t node_choice_patience(
 	const struct poppa_settings *s, const struct node_stay *stay, time_t now, double lack);

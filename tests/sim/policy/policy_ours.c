@@ -118,7 +118,7 @@ static double pace_now(const struct sim *s, int job, int class_number)
 }
 
 static int partners_of(
-	const struct candidate *c, const void *arg, struct lane_partner partner[LANE_PARTNERS_MAX])
+	const struct candidate *c, void *arg, struct lane_partner partner[LANE_PARTNERS_MAX])
 {
 	const struct sim *s = arg;
 	int job = (int)c->partners - 1, number = class_of(s, job);
@@ -129,8 +129,8 @@ static int partners_of(
 
 /* Puts the best of `count` candidates in front, of which the first `shared` have partners. *lack:
  * out, how much they lack; above 0 the job had better wait. */
-static int order(const struct sim *s, int job, struct candidate *c, int shared, int count, int need,
-	double *lack)
+static int order(
+	struct sim *s, int job, struct candidate *c, int shared, int count, int need, double *lack)
 {
 	const struct outlook *o = s->learned.outlook;
 	struct node_yield y = {.settings = s->settings,
@@ -178,7 +178,7 @@ struct choice policy_ours(struct sim *s, int job, struct offer *o, int count, in
 	const struct node_stay stay = {
 		(time_t)w->submit_s + 1, (int64_t)w->limit_s, learn_usual_s(s, job)};
 	double patient =
-		(double)node_choice_patience(s->settings, &stay, (time_t)s->now, LANE_LACK_MOST);
+		(double)node_choice_patience(s->settings, &stay, (time_t)s->now, NODE_LOSES);
 	struct choice choice = {.count = count};
 
 	if (!c || !scratch) {

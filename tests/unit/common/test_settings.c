@@ -123,6 +123,8 @@ static void settings_name_what_is_wrong(void **state)
 		{"stripe_wait=25h", "1s to 24h"},
 		{"stripe_gain_min=-51%", "-50% to 50%"},
 		{"stripe_gain_min=--1%", "stripe_gain_min=--1%"},
+		{"stripe_gain_min=--0%", "stripe_gain_min=--0%"},
+		{"stripe_gain_min=-", "stripe_gain_min=-"},
 		{"stripe_gain_min=", "stripe_gain_min"},
 		{"stripe_victim_max=-1%", "stripe_victim_max"},
 		{"stripe_victim_max=101%", "0 to 100"},

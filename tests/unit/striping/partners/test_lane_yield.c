@@ -195,6 +195,14 @@ static void one_class(void **state)
 	f = beside(0, outlook_class(outlook, "7/mem"), 4);
 	assert_true(order(partner[0].class_number, &f, 1, 4, true));
 	assert_true(f.yield.cost > 0 && f.yield.passing > 0);
+	for (f.lanes = 4; f.lanes <= 16; f.lanes *= 2) {
+		const int class_number = partner[0].class_number;
+
+		partner[0].now = outlook_among(outlook, f.lanes, class_number, NULL, 0) /
+				 outlook_usual(outlook, f.lanes, class_number);
+		assert_true(order(class_number, &f, 1, 4, true));
+		assert_false(f.yield.slow);
+	}
 	outlook_free(outlook);
 	outlook = before;
 }

@@ -178,7 +178,7 @@ static time_t patient(
 {
 	const struct node_stay stay = {eligible, limit_s, usual_s};
 
-	return node_choice_patience(s, &stay, 1500, LANE_LACK_MOST);
+	return node_choice_patience(s, &stay, 1500, NODE_LOSES);
 }
 
 static void patience(void **state)
@@ -199,13 +199,13 @@ static void patience(void **state)
 	assert_int_equal(patient(&s, 1000, 0, 60), 1180);
 	assert_int_equal(patient(&s, 1000, 60, 86400), 1015);
 	assert_int_equal(patient(&s, 1000, 0, 1e300), 4600);
-	/* It waits ten times as long as it would lose. */
+	/* It waits twenty times as long as it would lose. */
 	assert_int_equal(
-		node_choice_patience(&s, &(struct node_stay){1000, 0, 60}, 1500, 0.05), 1030);
+		node_choice_patience(&s, &(struct node_stay){1000, 0, 60}, 1500, 0.05), 1060);
 	assert_int_equal(
-		node_choice_patience(&s, &(struct node_stay){1000, 60, 0}, 1500, 0.05), 1008);
+		node_choice_patience(&s, &(struct node_stay){1000, 60, 0}, 1500, 0.025), 1008);
 	assert_int_equal(
-		node_choice_patience(&s, &(struct node_stay){1000, 0, 0}, 1500, 0.05), 1600);
+		node_choice_patience(&s, &(struct node_stay){1000, 0, 0}, 1500, 0.05), 1000);
 	assert_int_equal(settings_parse("stripe_wait=1500ms", &s, &err), 0);
 	assert_int_equal(patient(&s, 1000, 60, 0), 1002);
 	assert_int_equal(settings_parse("stripe_wait=0", &s, &err), 0);
@@ -275,7 +275,7 @@ struct two_groups {
 
 /* The first group is of a job of class mem, the other one of a net; nobody is beside them yet. */
 static int of_two(
-	const struct candidate *c, const void *arg, struct lane_partner partner[LANE_PARTNERS_MAX])
+	const struct candidate *c, void *arg, struct lane_partner partner[LANE_PARTNERS_MAX])
 {
 	const struct two_groups *t = arg;
 	int number = c->partners == 1 ? t->mem : t->net;
