@@ -118,7 +118,9 @@ if [ -x "$W/contend" ]; then
 			}'
 	}
 	contend="$W/contend --line $POPPA_SANDBOX/home/poppa-demo/settle-line"
-	busy='bash -c "while [ \$SECONDS -lt 8 ]; do seq 20000 >/dev/null; done"'
+	# Slurm tells of starts and ends in whole seconds, and poppad sees a job some moments after it: in 20 seconds that
+	# is little.
+	busy='bash -c "while [ \$SECONDS -lt 20 ]; do seq 20000 >/dev/null; done"'
 	# A pair is looked at while the next one runs: settling takes its time.
 	looked_at() {
 		for i in "${scripts[@]}"; do
@@ -140,7 +142,7 @@ if [ -x "$W/contend" ]; then
 		'for i in $(seq 8); do seq 300000 >/dev/null; sleep 0.7; done' "$busy" ''; do
 		next=()
 		if [ -n "$next_script" ]; then
-			shell_job "$contend --seconds 10"
+			shell_job "$contend --seconds $([ "$next_script" = "$busy" ] && echo 22 || echo 10)"
 			shell_job "$next_script"
 		fi
 		[ -z "$script" ] || looked_at
