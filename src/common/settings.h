@@ -71,11 +71,11 @@ struct poppa_settings {
 	/* stripe_wait: how long a job waits for better lanes where those that are free bring little
 	 * or sharing certainly loses; 0 = takes what comes */
 	int64_t stripe_wait_ns;
-	/* stripe_gain_min: what two jobs must be expected to make together more than one after the
-	 * other, as a fraction; below 0: so much less will do */
+	/* stripe_gain_min: what the jobs of a node must be expected to make together more than one
+	 * after the other, as a fraction; below 0: so much less will do */
 	double stripe_gain_min;
 	/* stripe_victim_max: how much slower than on whole nodes alone a job may be expected to be
-	 * beside another one, as a fraction; 1 = any */
+	 * beside others, as a fraction; 1 = any */
 	double stripe_victim_max;
 	enum stripe_timelimit stripe_timelimit; /* stripe_timelimit: progress|wall */
 	int stripe_alone; /* stripe_alone, 0 or 1: jobs may ask for what keeps partners off */

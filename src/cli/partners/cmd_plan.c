@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/ask/cli.h"
 #include "cli/partners/known_pairs.h"
+#include "common/keyval.h"
 #include "common/printable.h"
 #include "common/units.h"
 #include "striping/partners/lane_yield.h"
@@ -265,35 +267,28 @@ static int run(struct plan *p, const struct options *o)
 	return print(p, o->json);
 }
 
-/* Changes what the option --settings names in the settings. */
+/* Refuses what settings_parse() would pass over as somebody else's. */
+static int is_ours(const char *key, const char *value, int line, void *arg, struct errmsg *err)
+{
+	(void)line;
+	(void)arg;
+	if (!strncasecmp(key, "stripe_", 7))
+		return 0;
+	return errmsg_set(err, "%s%s%s is no setting: try stripe_gain_min=2%%", key,
+		value ? "=" : "", value ? value : "");
+}
+
+/* Changes the settings as the text of the option --settings says. */
 static int change_settings(const char *changes, struct poppa_settings *s, struct errmsg *err)
 {
-	char text[2 * SETTINGS_MAX_TEXT], *one, *save = NULL, *list;
+	char text[2 * SETTINGS_MAX_TEXT], before[SETTINGS_MAX_TEXT];
+	struct errmsg why = {""};
 
-	settings_format(s, text, SETTINGS_MAX_TEXT);
-	if (strlen(changes) >= SETTINGS_MAX_TEXT)
-		return errmsg_set(err, "--settings: more than %d characters", SETTINGS_MAX_TEXT);
-	/* What has another prefix would be passed over as somebody else's. */
-	list = strdup(changes);
-	if (!list)
-		return errmsg_set(err, "out of memory");
-	for (one = strtok_r(list, ", ", &save); one; one = strtok_r(NULL, ", ", &save))
-		if (strncasecmp(one, "stripe_", 7)) {
-			errmsg_set(err,
-				"--settings: %s is no setting of stripe_...: try "
-				"stripe_gain_min=2%%",
-				one);
-			free(list);
-			return -1;
-		}
-	free(list);
-	strcat(text, ",");
-	strcat(text, changes);
-	if (settings_parse(text, s, err)) {
-		struct errmsg why = *err;
-
+	settings_format(s, before, sizeof(before));
+	if (snprintf(text, sizeof(text), "%s,%s", before, changes) >= (int)sizeof(text))
+		return errmsg_set(err, "--settings: too long");
+	if (keyval_list(changes, is_ours, NULL, &why) || settings_parse(text, s, &why))
 		return errmsg_set(err, "--settings: %s", why.text);
-	}
 	return 0;
 }
 

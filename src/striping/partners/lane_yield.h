@@ -79,11 +79,11 @@ int lane_misfit(int nodes, int need);
  *
  * Lanes of nodes of different shapes are compared by shares of the usual speeds there.
  *
- * Returns 0 where some of them bring enough, else how much of a lane each of them lacks of
- * that, at most LANE_LACK_MOST: then the job had better wait for others, if it may, the longer the
- * more they lack. What partners have above their usual speeds does not count there: if not this
- * job, then another one takes it. Takes time count * (log(count) + 256) and, for each offer,
- * partners * partners.
+ * Returns 0 where some of them bring enough. Else it returns how much each lane lacks of that, as a
+ * share of a lane, at most LANE_LACK_MOST. Then the job had better wait for others, if it may: the
+ * longer, the more they lack. What partners have above their usual speeds does not count there: if
+ * not this job, then another one takes it. Takes time count * (log(count) + 256) and, for each
+ * offer, partners * partners.
  */
 double lane_yield_order(
 	const struct outlook *o, const struct lane_wish *wish, struct lane_offer *offer, int count);
