@@ -17,6 +17,7 @@ EXTRA_DIST += tests/integration/43-cost.t \
 	tests/bench/bench_ledger.py \
 	tests/bench/run \
 	tests/bench/bench.py \
+	tests/bench/bench_campaign.py \
 	tests/bench/bench_ch2.py \
 	tests/bench/bench_cost.py \
 	tests/bench/bench_idle.py \

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 
+import bench_campaign
 import bench_ch2
 import bench_cost
 import bench_long
@@ -177,6 +178,19 @@ def energy_of_pairs():
         return [round(found.see("a", "b"), 6), power.watts([(0, 1000000)], [(2, 1500000)]) + power.watts([(0, 1500000)], [(1, 500000)])]
 
 
+def campaign(directory):
+    """The text and verdicts of blocks in which everybody was beside another one (before), or as fast as alone (now)."""
+    paper = report.Report("campaign", bench_campaign.TITLE, directory, False)
+    paper.progress = lambda text: print("# campaign: " + text, flush=True)
+    found = {}
+    for policy, took in ((bench_campaign.BEFORE, 12.5), (bench_campaign.NOW, 10)):
+        runs = [bench_campaign.Run(kind, None, n * took, (n + 1) * took, 0) for n in range(5) for kind in ("a", "b")]
+        found[policy] = [bench_campaign.Block(runs, {"a": 10, "b": 10})] * 3
+    bench_campaign.describe(paper, found, 8)
+    bench_campaign.conclude(paper, found)
+    return paper.parts, [verdict for _, _, verdict in paper.judgements]
+
+
 def run(bench, directory, broken=(), choice=0):
     """The text of the bench's result, and its verdicts."""
     made_up = MadeUp(broken)
@@ -243,6 +257,10 @@ def main():
         text, verdicts, missed = run(bench_ch2, directory, range(2, 1000, 3))
         check("ch2: what never runs is named", verdicts[1] == "NOT MET" and any("program" in m for m in missed))
         check("ch2: energy of pairs", energy_of_pairs() == [0.25, 1.25])
+        text, verdicts = campaign(directory)
+        check("campaign: throughput, run times and partners of both policies", verdicts == ["met", "NOT MET"] and
+              "| before | 30 | 0.800 (0.800 to 0.800) | 1.25 | 1.25 | 25.0 |" in text[-3] and
+              "| now | 30 | 1.000 (1.000 to 1.000) | 1.00 | 1.00 | 20.0 |" in text[-3] and "| a, b | 100.0 | 100.0 |" in text[-1])
         blanks = []
         for name in os.listdir(directory):
             with open(os.path.join(directory, name)) as f:
