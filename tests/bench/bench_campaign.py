@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Campaigns of real jobs whose partners an older release and this one choose in turn, and what the node makes of them."""
-import glob
+import contextlib
 import os
 import random
 import re
@@ -9,7 +9,6 @@ import statistics
 import subprocess
 import time
 
-import bench_turns
 from cluster import Failed, Job, Program, run, wait_until, LAMMPS, SANDBOX_SCRIPTS
 from report import TREE, percent
 
@@ -22,8 +21,8 @@ WORK_S = 8               # that a job takes compact
 TRY_S = 2                # of the run that finds out how much work that is
 LIMIT = "5"              # minutes
 RESAMPLES = 2000         # of the bootstrap
-# A program's work in a run of the first try.
-FIRST_WORK = {"LAMMPS": 60, "llc 24 MiB": 3 << 26, "stream": 1 << 21, "null": 1 << 30, "contend": 1 << 25}
+# A program's work in the first run, of some seconds.
+FIRST_WORK = {"LAMMPS": 60, "llc 24 MiB": 1 << 18, "stream": 1 << 19, "null": 1 << 23, "contend": 1 << 28}
 
 
 class Kind:
@@ -83,25 +82,28 @@ class Plugins:
 
     def __init__(self, cluster, build, report):
         self.state = re.search(r"(?m)^StateSaveLocation *= *(.*)$", run("scontrol", "show", "config"))[1]
-        found = glob.glob(os.path.join(cluster.sandbox, "usr", "**", "select_cons_tres.so"), recursive=True)
-        if len(found) != 1:
-            raise Failed("select_cons_tres.so: %d files of that name in %s/usr, and one was expected" % (len(found), cluster.sandbox))
-        self.installed, self.folder = found[0], os.path.join(cluster.sandbox, "campaign")
-        shutil.rmtree(self.folder, ignore_errors=True)
-        os.makedirs(self.folder)
+        # Where the sandbox installs, and PluginDir begins.
+        self.installed = os.path.join(cluster.sandbox, "usr", "lib", "poppa", "slurm", "select_cons_tres.so")
+        self.folder = os.path.join(cluster.sandbox, "campaign")
+        for name in (NOW + ".so", BEFORE + ".pairs", NOW + ".pairs"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(self.folder, name))
+        os.makedirs(self.folder, exist_ok=True)
         shutil.copy2(self.installed, self.file(NOW))
-        report.progress("builds the node selection of commit %s" % BEFORE_COMMIT[:12])
-        self.build_before(build)
+        if not os.path.exists(self.file(BEFORE)):
+            report.progress("builds the node selection of commit %s" % BEFORE_COMMIT[:12])
+            self.build_before(build)
         self.loaded = None
 
     def file(self, policy):
-        return os.path.join(self.folder, policy + ".so")
+        return os.path.join(self.folder, (BEFORE_COMMIT if policy == BEFORE else policy) + ".so")
 
     def history(self, policy):
         return os.path.join(self.folder, policy + ".pairs")
 
     def build_before(self, build):
         source = os.path.join(self.folder, "source")
+        shutil.rmtree(source, ignore_errors=True)
         if subprocess.run(["git", "-C", TREE, "cat-file", "-e", BEFORE_COMMIT], stderr=subprocess.DEVNULL).returncode:
             raise Failed("commit %s is not in this clone: it needs the whole history (git fetch --unshallow)" % BEFORE_COMMIT[:12])
         with open(os.path.join(build, "config.status")) as f:
@@ -216,7 +218,8 @@ class Campaign:
         jobs = [(self.kinds[n], self.submit(self.kinds[n], 1, self.work[n], "--colocate")) for n in names]
         runs = [self.wait(kind, job, before, len(names) * seconds * 4 + 120) for kind, job in jobs]
         for r in runs:
-            bench_turns.bill(r.job)  # waits until it has one
+            wait_until(90, "job %d has a price" % r.job.id, lambda r=r: re.search(
+                r"SystemComment=.*\b(d|nodata)=", run("scontrol", "-o", "show", "job", str(r.job.id))))
         time.sleep(11)  # the history is written every ten seconds
         return runs
 
@@ -284,7 +287,7 @@ def main(report, cluster, build, quick):
                 report.progress("throughput %.3f" % found[policy][-1].throughput())
     finally:
         plugins.put_back()
-        for path in glob.glob(cluster.line):
-            os.unlink(path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(cluster.line)
     describe(report, found, work_s)
     conclude(report, found)
