@@ -161,7 +161,7 @@ void policy_ours_plan(struct sim *s, const int *job, int count)
 	if (l->outlook && (s->now - l->outlook_s < RENEW_EVERY_S || l->runs == l->fitted))
 		return;
 	expectation_free(l->expected);
-	l->expected = expectation_fit(s->pairs);
+	l->expected = expectation_fit(s->pairs, NULL);
 	next = l->expected ? outlook_of_history(s->pairs, l->expected) : NULL;
 	s->out_of_memory |= !next;
 	outlook_free(l->outlook);

@@ -98,7 +98,7 @@ static void demand_of_a_history(void **state)
 				0);
 	for (int i = 0; i < 3; i++)
 		demand[i] = (struct outlook_demand){name[i], seconds[i]};
-	e = expectation_fit(p);
+	e = expectation_fit(p, NULL);
 	of_history = outlook_of_history(p, e);
 	of_list = outlook_new(e, demand, 3);
 	assert_non_null(of_history);
@@ -114,7 +114,7 @@ static void demand_of_a_history(void **state)
 	expectation_free(e);
 	/* Nothing is known of anybody. */
 	p = pairs_new();
-	e = expectation_fit(p);
+	e = expectation_fit(p, NULL);
 	none = outlook_of_history(p, e);
 	assert_non_null(none);
 	assert_true(outlook_empty(none));
