@@ -87,7 +87,7 @@ static void variants(void **state)
 	add("7@lmp", 2, type, "7@lmp+2n+65535x65535x65535");
 	/* Without room for the suffix it is the class itself. */
 	memset(name, 'y', sizeof(name));
-	name[sizeof(name) - 4] = '\0';
+	name[sizeof(name) - 3] = '\0';
 	add(name, 2, NULL, name);
 }
 
