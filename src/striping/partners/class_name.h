@@ -15,6 +15,7 @@
  * CLASS_OF_USER and the user id name ("#1000"), which can be no class in a history's file.
  */
 #define CLASS_OF_USER '#'
+#define CLASS_LEVELS 3
 #define CLASS_TYPE_MAX 36
 #define CLASS_VARIANT_MAX (CLASS_TYPE_MAX + 16)
 
