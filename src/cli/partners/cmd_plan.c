@@ -161,7 +161,7 @@ static int place(struct plan *p, int i)
 	struct lane_partner *partner = malloc(((size_t)i + 1) * sizeof(*partner));
 	struct planned *j = &p->job[i];
 	int offers = 0, want = j->nodes;
-	const struct lane_wish wish = lane_wish(&p->known->settings, j->number, want, true);
+	const struct lane_wish wish = lane_wish(&p->known->settings, want, true);
 
 	if (!offer || !partner) {
 		free(offer);
@@ -178,10 +178,12 @@ static int place(struct plan *p, int i)
 		offer[offers++] = (struct lane_offer){.partner = &partner[k],
 			.partners = 1,
 			.lanes = LANES,
+			.mine = j->number,
 			.nodes = o->alone,
 			.id = k};
 	}
-	offer[offers++] = (struct lane_offer){.lanes = LANES, .nodes = MAX_NODES, .id = i};
+	offer[offers++] =
+		(struct lane_offer){.lanes = LANES, .mine = j->number, .nodes = MAX_NODES, .id = i};
 	lane_yield_order(p->outlook, &wish, offer, offers);
 	for (int k = 0; k < offers && want; k++) {
 		int take = offer[k].nodes < want ? offer[k].nodes : want;

@@ -144,7 +144,8 @@ static int order(
 	*lack = 0;
 	if (!o || outlook_empty(o))
 		return node_choice_order(c, shared, need);
-	y.mine = class_of(s, job);
+	for (int i = 0; i < count; i++)
+		c[i].mine = class_of(s, job);
 	rc = node_choice_by_yield(c, shared, count - shared, need, &y, &choice);
 	*lack = rc ? 0 : choice.lack;
 	return rc;
