@@ -182,6 +182,11 @@ int expectation_classes(const struct expectation *e)
 	return e->nodes;
 }
 
+const char *expectation_name(const struct expectation *e, int class_number)
+{
+	return e->node[class_number].name;
+}
+
 int expectation_class(const struct expectation *e, const char *name)
 {
 	char parent[PAIRS_CLASS_MAX], next[PAIRS_CLASS_MAX];

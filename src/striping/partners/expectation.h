@@ -67,8 +67,10 @@ void expectation_free(struct expectation *e);
 /* 90 % of the values of a normal variable are no further from its mean than so many sd. */
 #define EXPECTED_90 1.645
 
-/* How many classes, variants of them and users the model knows: their numbers are below this. */
+/* How many classes, variants of them and users the model knows: their numbers are below this, in
+ * the order of their names, and the name of one of them. */
 int expectation_classes(const struct expectation *e);
+const char *expectation_name(const struct expectation *e, int class_number);
 
 /* A number for the functions below. Where the model does not know a variant, it is a number that
  * stands for any other variant of the class; where it does not know the class, that of its user;
