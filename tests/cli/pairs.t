@@ -71,6 +71,20 @@ is "it is known by its program, and a name that is not known stays" \
 	"$(jq -c '[.shared_nodes, .jobs[].class]' <<<"$OUT")" '[4,"8@x","8/y","8/step"]'
 runs "pairs of the name of a job" 0 "$POPPA" pairs --history "$TAP_DIR/programs" --class 8/step-9 --json
 is "are those of its program" "$(jq -r '.pairs[0].class' <<<"$OUT")" 8@x
+# Variants are classes by themselves, and one that has not met anybody is expected as its class.
+{ row 8@x+4n 8@y 0.3 && row 8@x 8@y 0.1 && row 8@y 8@x 0.1 && row 8@z+2n 8@y 0.2; } >"$TAP_DIR/variants"
+runs "pairs with variants" 0 "$POPPA" pairs --history "$TAP_DIR/variants" --json
+is "shows their names" "$(jq -c '[.pairs[].class]' <<<"$OUT")" '["8@x","8@x+4n","8@y","8@z+2n"]'
+for one in 8@x+4n 8@x+64n 8@z 8@z+8n+2x8x1; do
+	runs "pairs of $one" 0 "$POPPA" pairs --history "$TAP_DIR/variants" --class "$one" --json
+	is "are of it, beside all" "$(jq -r '[.pairs[] | .class, .beside] | unique | join(" ")' <<<"$OUT" | tr ' ' '\n' | sort | tr '\n' ' ')" \
+		"$(printf '%s\n' 8@x 8@x+4n 8@y 8@z 8@z+2n "$one" | sort -u | tr '\n' ' ')"
+done
+runs "pairs of a class of which a variant has met others" 0 "$POPPA" pairs --history "$TAP_DIR/variants" --class 8@z --json
+is "are expected as those of the variant" "$(jq '.pairs[] | select(.beside == "8@y") | .runs == 0 and .expected > 0.1 and .expected < 0.25' <<<"$OUT")" true
+runs "pairs of a variant of no class" 1 "$POPPA" pairs --history "$TAP_DIR/variants" --class 8@w+2n
+runs "plan with sizes" 0 bash -c 'printf "8@x 4\n8@y 4\n" | "$1" plan --history "$2" --json' - "$POPPA" "$TAP_DIR/variants"
+is "names the classes as they were named" "$(jq -c '[.jobs[].class]' <<<"$OUT")" '["8@x","8@y"]'
 for bad in "8/a x" "8/a 0" "8/a 1 2"; do
 	runs "\"$bad\"" 1 bash -c 'printf "8/a\n%s\n" "$3" | "$1" plan --history "$2"' - "$POPPA" "$history" "$bad"
 	like "\"$bad\": the line and what it should be" "$ERR" '^poppa plan: standard input, line 2: a job is CLASS \[NODES\]'

@@ -21,9 +21,19 @@ on_exit forget
 
 # of CLASS: a job of that class on the first fake node, which runs until it is ended.
 of() { running "$1" -n1 --colocate=class:"$1" -w "${NODE}1"; }
-# learned CLASS PARTNER: what the history has of the two: the degradation and the seconds.
-learned() {
-	awk -F'\t' -v j="$own:$1" -v p="$own:$2" '$1 == j && $2 == p { printf "%.3f %.0f\n", $3, $4 }' "$HISTORY"
+# The fake nodes are of another type than the real one, as a rule, and that is in the names of classes.
+# row CLASS PARTNER: what the history has of the two, on nodes of whatever type: the degradation and the seconds.
+row() {
+	awk -F'\t' -v j="$1" -v p="$2" \
+		'{ sub(/\+[0-9]+x[0-9]+x[0-9]+$/, "", $1); sub(/\+[0-9]+x[0-9]+x[0-9]+$/, "", $2) }
+		$1 == j && $2 == p { printf "%.3f %.0f\n", $3, $4 }' "$HISTORY"
+}
+# learned CLASS PARTNER: the same of classes that the user has named.
+learned() { row "$own:$1" "$own:$2"; }
+# pairs_of END: what poppa pairs has of classes with that end, but for the type of nodes.
+pairs_of() {
+	poppa pairs --json | jq -c --arg end "$1" \
+		'[.pairs[] | (.class, .beside) |= sub("\\+[0-9]+x[0-9]+x[0-9]+$"; "") | select(.class | endswith($end)) | .beside]'
 }
 has_learned() { [ -n "$(learned "$@")" ]; }
 ended() { [ -z "$(squeue -h -j "$1" 2>/dev/null)" ]; }
@@ -61,7 +71,7 @@ ok "its second partner is learned" wait_until 60 has_learned learn-long learn-se
 is "by the time with it" "$(learned learn-long learn-second)" "0.200 60"
 ok "and so is the first one" wait_until 60 has_learned learn-long learn-first
 is "whose class its price has" "$(learned learn-long learn-first)" "0.600 20"
-is "poppa pairs shows what was measured" "$(poppa pairs --json | jq -c '[.pairs[] | select(.class | endswith("learn-long"))] | length')" 2
+is "poppa pairs shows what was measured" "$(pairs_of learn-long | jq length)" 2
 
 # A node of an earlier release knows what each cost, and not for how long it was there.
 of learn-old
@@ -79,8 +89,6 @@ ok "what comes after it is learned" wait_until 60 has_learned learn-last learn-s
 is "and from that nothing" "$(learned learn-old learn-second)$(learned learn-old learn-first)" ""
 
 # Without class: a job's kind is the program that used most of its time, as its node tells, whatever the job's name.
-# row CLASS PARTNER: what the history has of two classes with these whole names.
-row() { awk -F'\t' -v j="$1" -v p="$2" '$1 == j && $2 == p { printf "%.3f %.0f\n", $3, $4 }' "$HISTORY"; }
 has_row() { [ "$(row "$1" "$2")" = "$3" ]; }
 # program_run NAME D: a job of that name beside the second partner loses D in 20 s, and its node names its program.
 program_run() {
@@ -109,7 +117,7 @@ report_node "$second" "${NODE}1" ".partners = [$job]" '.degradation = 0.1' '.co_
 ok "one that still runs is known by its name, but for the number in it" \
 	wait_until 60 has_row "$own:learn-second" "$own@learn-prog" "0.100 20"
 is "poppa pairs shows the class to its user and to root" \
-	"$(poppa pairs --json | jq -c '[.pairs[] | select(.class | endswith("@learn-prog")) | .beside | endswith("learn-second")]')" "[true]"
+	"$(pairs_of @learn-prog)" "[\"$own:learn-second\"]"
 
 # slurmctld has forgotten most of them by now, so nobody waits for their ends; forget_lesson cancels the others.
 jobs_submitted=()

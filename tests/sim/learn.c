@@ -31,13 +31,17 @@ int learn_new(struct sim *s, struct errmsg *err)
 		return 0;
 	s->pairs = pairs_new();
 	s->known_partners = calloc((size_t)s->work->classes + 1, sizeof(*s->known_partners));
-	return s->pairs && s->known_partners ? 0 : errmsg_set(err, "out of memory for the history");
+	s->met = calloc((size_t)s->work->classes * (size_t)s->work->classes + 1, sizeof(*s->met));
+	return s->pairs && s->known_partners && s->met
+		       ? 0
+		       : errmsg_set(err, "out of memory for the history");
 }
 
 void learn_free(struct sim *s)
 {
 	pairs_free(s->pairs);
 	free(s->known_partners);
+	free(s->met);
 	expectation_free(s->learned.expected);
 	outlook_free(s->learned.outlook);
 }
@@ -151,13 +155,20 @@ static bool remembered(const struct sim *s, const struct met *m)
 	return s->policy->learns == LEARNS || m->here || s->now - m->left_s <= FORGOTTEN_S;
 }
 
+/* Whether jobs of both classes have met, of whatever sizes. */
+static bool *met_classes(const struct sim *s, int job, int partner)
+{
+	return &s->met[(size_t)s->work->job[job].class_id * (size_t)s->work->classes +
+		       (size_t)s->work->job[partner].class_id];
+}
+
 static void learn_pair(struct sim *s, int job, const struct settle_pair *pair)
 {
 	const struct work *mine = &s->work->job[job], *other = &s->work->job[pair->partner - 1];
-	double known;
+	bool *met = met_classes(s, job, (int)pair->partner - 1);
 
-	if (!pairs_expect(s->pairs, mine->class_name, other->class_name, &known))
-		s->known_partners[mine->class_id]++;
+	s->known_partners[mine->class_id] += !*met;
+	*met = true;
 	s->learned.runs++;
 	if (pairs_learn(s->pairs, mine->class_name, other->class_name, pair->degradation,
 		    pair->seconds, BEGIN_S + (long long)s->now) &&
@@ -243,7 +254,8 @@ static void compare_one(struct sim *s, int job, int partner)
 	double expected, low, high;
 
 	expected = learn_expect(s, job, partner, &known);
-	unseen = !known && s->known_partners[mine->class_id] >= PARTNERS_KNOWN &&
+	unseen = !*met_classes(s, job, partner) &&
+		 s->known_partners[mine->class_id] >= PARTNERS_KNOWN &&
 		 s->known_partners[other->class_id] >= PARTNERS_KNOWN;
 	if (unseen) {
 		s->measures.unseen++;

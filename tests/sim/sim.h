@@ -118,6 +118,7 @@ struct sim {
 	const struct policy *policy;
 	struct pairs *pairs; /* what has been learned */
 	int *known_partners; /* of each class in it */
+	bool *met;           /* whether a class has met another one: [one * classes + other] */
 	struct learned learned;
 
 	double now;

@@ -6,6 +6,7 @@
 # - src/cli but for what is below, src/plugins but for run_snapshot, usage_journal and job_submit_colocate, src/poppa/daemon,
 #   poppa_ledgerd, guard and guardctl are programs and plugins: tests/cli and tests/integration
 # - job_class: test_job_names
+# - expectation_hints, expectation_parameters, expectation_table: test_expectation
 # - job_request, partition_offer: test_job_submit_colocate
 # - counter_error, counter_event, counter_perf, counter_sys, counter_threads: test_counter and test_counter_live
 # - counter_heartbeat: heartbeat/test_heartbeat

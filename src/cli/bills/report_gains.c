@@ -35,7 +35,8 @@ struct axes {
 	bool more; /* than SHOWN */
 };
 
-/* Seconds that the history has of each class; below 0, also as -0, of one that is listed already.
+/* Seconds that the history has of each class, with its variants: bills tell no sizes; below 0, also
+ * as -0, of one that is listed already.
  */
 struct known_times {
 	const struct known_pairs *known;
@@ -48,8 +49,11 @@ struct known_times {
 static void add_time(const struct pairs_row *row, void *arg)
 {
 	struct known_times *t = arg;
-	int at = known_pairs_find(t->known, row->job);
+	char class[PAIRS_CLASS_MAX];
+	int at;
 
+	snprintf(class, sizeof(class), "%.*s", (int)class_base(row->job), row->job);
+	at = known_pairs_find(t->known, class);
 	if (at >= 0)
 		t->seconds[at] += row->seconds;
 }
@@ -137,7 +141,10 @@ static void add_known(struct axes *axes, const struct known_times *t)
 	for (int i = 0; i < t->known->classes; i++) {
 		struct axis *a = &axes->axis[axes->count];
 
-		if (signbit(t->seconds[i]) || !known_pairs_shows(t->known, t->known->class[i]))
+		const char *name = t->known->class[i];
+
+		if (signbit(t->seconds[i]) || name[class_base(name)] ||
+			!known_pairs_shows(t->known, name))
 			continue;
 		*a = (struct axis){.measured = -1, .known = i, .known_s = t->seconds[i]};
 		axes->count++;

@@ -131,7 +131,7 @@ int cmd_pairs(int argc, char **argv)
 		return cli_error("%s", err.text);
 	if (o.class)
 		known_pairs_class(&known, o.class, class);
-	if (o.class && known_pairs_find(&known, class) < 0) {
+	if (o.class && !known_pairs_has(&known, class)) {
 		known_pairs_free(&known);
 		return cli_error("the pair history has no class \"%s\" that you may see; \"poppa "
 				 "pairs\" lists them",

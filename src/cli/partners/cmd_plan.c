@@ -51,11 +51,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 struct planned {
-	char class[PAIRS_CLASS_MAX]; /* to be shown, once its number is known */
-	int number;                  /* of the class, in the outlook */
-	int nodes;                   /* on each of which it has one of two lanes */
-	int alone;                   /* so many of them have no partner yet */
-	double pace;                 /* at which it goes, as outlook_speed() */
+	char class[PAIRS_CLASS_MAX];   /* to be shown, once its number is known */
+	char variant[PAIRS_CLASS_MAX]; /* the same for so many nodes */
+	int number;                    /* of that, in the outlook */
+	int nodes;                     /* on each of which it has one of two lanes */
+	int alone;                     /* so many of them have no partner yet */
+	double pace;                   /* at which it goes, as outlook_speed() */
 	json_t *beside;
 };
 
@@ -93,6 +94,9 @@ static bool read_line(struct plan *p, char *line, struct errmsg *err)
 	j = &p->job[p->jobs++];
 	*j = (struct planned){.nodes = (int)n, .alone = (int)n, .beside = json_array()};
 	known_pairs_class(p->known, class, j->class);
+	strcpy(j->variant, j->class);
+	if (!j->class[class_base(j->class)])
+		class_add_variant(j->variant, (unsigned int)n, "");
 	return true;
 }
 
@@ -127,12 +131,12 @@ static int solve(struct plan *p)
 	struct outlook_demand *demand = malloc((size_t)p->jobs * sizeof(*demand));
 
 	for (int i = 0; demand && i < p->jobs; i++)
-		demand[i] = (struct outlook_demand){p->job[i].class, p->job[i].nodes};
+		demand[i] = (struct outlook_demand){p->job[i].variant, p->job[i].nodes};
 	if (demand)
 		p->outlook = outlook_new(p->known->expected, demand, p->jobs);
 	free(demand);
 	for (int i = 0; p->outlook && i < p->jobs; i++) {
-		p->job[i].number = outlook_class(p->outlook, p->job[i].class);
+		p->job[i].number = outlook_class(p->outlook, p->job[i].variant);
 		p->job[i].pace = outlook_alone(p->outlook, p->job[i].number);
 		plain_text(p->job[i].class);
 	}
@@ -161,7 +165,7 @@ static int place(struct plan *p, int i)
 	struct lane_partner *partner = malloc(((size_t)i + 1) * sizeof(*partner));
 	struct planned *j = &p->job[i];
 	int offers = 0, want = j->nodes;
-	const struct lane_wish wish = lane_wish(&p->known->settings, j->number, want, true);
+	const struct lane_wish wish = lane_wish(&p->known->settings, want, true);
 
 	if (!offer || !partner) {
 		free(offer);
@@ -178,10 +182,12 @@ static int place(struct plan *p, int i)
 		offer[offers++] = (struct lane_offer){.partner = &partner[k],
 			.partners = 1,
 			.lanes = LANES,
+			.mine = j->number,
 			.nodes = o->alone,
 			.id = k};
 	}
-	offer[offers++] = (struct lane_offer){.lanes = LANES, .nodes = MAX_NODES, .id = i};
+	offer[offers++] =
+		(struct lane_offer){.lanes = LANES, .mine = j->number, .nodes = MAX_NODES, .id = i};
 	lane_yield_order(p->outlook, &wish, offer, offers);
 	for (int k = 0; k < offers && want; k++) {
 		int take = offer[k].nodes < want ? offer[k].nodes : want;

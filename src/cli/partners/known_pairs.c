@@ -40,35 +40,20 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void count_rows(const struct pairs_row *row, void *arg)
-{
-	(void)row;
-	++*(int *)arg;
-}
-
-/* The names are the history's, so they stay as long as it does. */
-static void add_names(const struct pairs_row *row, void *arg)
-{
-	struct known_pairs *k = arg;
-
-	k->class[k->classes++] = (char *)row->job;
-	k->class[k->classes++] = (char *)row->partner;
-}
-
+/* The names are those of what is expected, which has them in order. */
 static int list_classes(struct known_pairs *k)
 {
-	int rows = 0, kept = 0;
+	const int all = expectation_classes(k->expected);
 
-	pairs_each(k->pairs, count_rows, &rows);
-	k->class = malloc((2 * (size_t)rows + 1) * sizeof(*k->class));
+	k->class = malloc(((size_t)all + 1) * sizeof(*k->class));
 	if (!k->class)
 		return -1;
-	pairs_each(k->pairs, add_names, k);
-	qsort(k->class, (size_t)k->classes, sizeof(*k->class), by_name);
-	for (int i = 0; i < k->classes; i++)
-		if (!kept || strcmp(k->class[kept - 1], k -> class[i]))
-			k->class[kept++] = k->class[i];
-	k->classes = kept;
+	for (int i = 0; i < all; i++) {
+		const char *name = expectation_name(k->expected, i);
+
+		if (*name != CLASS_OF_USER)
+			k->class[k->classes++] = (char *)name;
+	}
 	return 0;
 }
 
@@ -95,7 +80,7 @@ int known_pairs_load(struct known_pairs *k, const char *path, struct errmsg *err
 	if (bad)
 		fprintf(stderr, "poppa: %s: %d lines could not be read and were passed over\n",
 			path, bad);
-	k->expected = expectation_fit(k->pairs);
+	k->expected = expectation_fit(k->pairs, NULL);
 	if (!k->expected || list_classes(k)) {
 		known_pairs_free(k);
 		return errmsg_set(err, "out of memory");
@@ -127,16 +112,34 @@ int known_pairs_find(const struct known_pairs *k, const char *name)
 	return found && known_pairs_shows(k, name) ? (int)(found - k->class) : -1;
 }
 
+/* The name of a class without the suffix of a variant. */
+static const char *without_suffix(const char *name, char *buf)
+{
+	snprintf(buf, PAIRS_CLASS_MAX, "%.*s", (int)class_base(name), name);
+	return buf;
+}
+
+bool known_pairs_has(const struct known_pairs *k, const char *name)
+{
+	char class[PAIRS_CLASS_MAX];
+
+	return known_pairs_find(k, name) >= 0 ||
+	       known_pairs_find(k, without_suffix(name, class)) >= 0;
+}
+
 void known_pairs_class(const struct known_pairs *k, const char *name, char *buf)
 {
-	char *rest, class[PAIRS_CLASS_MAX];
-	unsigned long uid = strtoul(name, &rest, 10);
+	char *rest, base[PAIRS_CLASS_MAX], class[PAIRS_CLASS_MAX];
+	const char *known = without_suffix(name, base), *suffix = name + class_base(name);
+	unsigned long uid = strtoul(base, &rest, 10);
 	const struct job_kind kind = {.uid = (unsigned int)uid, .job_name = rest + 1};
 
-	snprintf(class, sizeof(class), "%s", name);
-	if (isdigit((unsigned char)*name) && *rest == '/' && uid <= UINT_MAX &&
-		!bsearch(&name, k->class, (size_t)k->classes, sizeof(*k->class), by_name))
+	strcpy(class, base);
+	if (isdigit((unsigned char)*base) && *rest == '/' && uid <= UINT_MAX &&
+		!bsearch(&known, k->class, (size_t)k->classes, sizeof(*k->class), by_name))
 		job_class(k->pairs, &kind, class);
+	if (strlen(class) + strlen(suffix) < sizeof(class))
+		strcat(class, suffix);
 	strcpy(buf, class);
 }
 

@@ -21,7 +21,7 @@ struct known_pairs {
 	struct poppa_settings settings; /* the cluster's; of another history the defaults */
 	struct pairs *pairs;
 	struct expectation *expected;
-	char **class; /* the names of all classes in it, sorted */
+	char **class; /* the names of all classes in it, and of their variants, sorted */
 	int classes;
 	bool all; /* the caller may see everybody's classes */
 	uid_t uid;
@@ -41,9 +41,13 @@ bool known_pairs_shows(const struct known_pairs *k, const char *name);
 /* Where a class is in `class`; -1: it is not there, or the caller may not see it. */
 int known_pairs_find(const struct known_pairs *k, const char *name);
 
+/* Whether the history has that class, or of a variant the class, and the caller may see it. */
+bool known_pairs_has(const struct known_pairs *k, const char *name);
+
 /*
  * The class that jobs of a kind have: "UID/NAME" may be a job's name, of which the history knows
- * what such jobs run, and then it is that; all else is a class as it is. Writes it into buf, of
+ * what such jobs run, and then it is that; all else is a class as it is. The suffix of a variant
+ * stays. Writes it into buf, of
  * PAIRS_CLASS_MAX bytes, which may be `name`.
  */
 void known_pairs_class(const struct known_pairs *k, const char *name, char *buf);

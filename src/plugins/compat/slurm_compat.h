@@ -51,6 +51,12 @@ static inline node_record_t *compat_node(int index)
 	return node_record_table_ptr[index];
 }
 
+/* Whether the nodes have as many cores and threads, shared out to sockets alike. */
+static inline bool compat_nodes_alike(const node_record_t *a, const node_record_t *b)
+{
+	return a->tot_sockets == b->tot_sockets && a->cores == b->cores && a->tpc == b->tpc;
+}
+
 /* The partitions of a comma list, sorted, for list_destroy(); NULL where one is unknown. */
 static inline list_t *compat_part_list(char *names)
 {

@@ -47,23 +47,47 @@ static const struct pairs *history(struct settler *w)
 	return w->pairs.pairs;
 }
 
-/* The history's class of a job, or "" without it; program: what it ran, "" = by what the history
- * knows (may be NULL). false where only the job's name tells. */
+/* The history's class of a job, or "" without it; kind: what is known of the job but for its
+ * option. false where only the job's name tells. */
 static bool class_of(const struct settler *w, const struct pairs *known, const char *colocate,
-	uint32_t uid, const char *name, const char *program, char *buf)
+	struct job_kind kind, char *buf)
 {
 	struct colocate wish;
 	struct errmsg err;
-	struct job_kind kind = {.uid = uid,
-		.job_name = name,
-		.program = program,
-		.shared = w->settings.stripe_classes == CLASSES_SHARED};
 
 	buf[0] = '\0';
 	if (colocate_parse(colocate, &wish, &err))
 		return false;
 	kind.class_name = wish.class_name;
+	kind.shared = w->settings.stripe_classes == CLASSES_SHARED;
 	return job_class(known, &kind, buf);
+}
+
+/* The same of a job that slurmctld knows; the caller has the read lock on jobs and nodes. */
+static bool class_of_record(const struct settler *w, const struct pairs *known,
+	const job_record_t *job, char class_name[PAIRS_CLASS_MAX])
+{
+	char type[CLASS_TYPE_MAX];
+	const struct job_kind kind = {.uid = job->user_id,
+		.job_name = job->name,
+		.nodes = job->node_bitmap ? (unsigned int)bit_set_count(job->node_bitmap) : 0,
+		.node_type = run_snapshot_type_of_record(job, type)};
+
+	return class_of(w, known, run_snapshot_colocate(job), kind, class_name);
+}
+
+/* The class of a run, "" where there is none. */
+static void class_of_run(struct settler *w, const struct run_snapshot *s, const char *program,
+	char class_name[PAIRS_CLASS_MAX])
+{
+	char type[CLASS_TYPE_MAX];
+	const struct job_kind kind = {.uid = s->uid,
+		.job_name = s->name,
+		.program = program,
+		.nodes = (unsigned int)s->last_node_count,
+		.node_type = run_snapshot_type(s, type)};
+
+	class_of(w, *program ? NULL : history(w), s->colocate, kind, class_name);
 }
 
 /* What is known of a partner's class. */
@@ -76,7 +100,7 @@ struct other {
 static bool classes_of_jobs(
 	struct settler *w, const struct settle_pair *pair, int pairs, struct other *other)
 {
-	slurmctld_lock_t read_jobs = {.job = READ_LOCK};
+	slurmctld_lock_t read_jobs = {.job = READ_LOCK, .node = READ_LOCK};
 	const struct pairs *known = history(w);
 
 	if (!controller_hold())
@@ -87,10 +111,8 @@ static bool classes_of_jobs(
 
 		other[i] = (struct other){.by_price = true};
 		if (job && run_snapshot_colocate(job))
-			other[i].by_price =
-				!class_of(w, known, run_snapshot_colocate(job), job->user_id,
-					job->name, "", other[i].class_name) &&
-				IS_JOB_FINISHED(job);
+			other[i].by_price = !class_of_record(w, known, job, other[i].class_name) &&
+					    IS_JOB_FINISHED(job);
 	}
 	unlock_slurmctld(read_jobs);
 	controller_release();
@@ -193,8 +215,7 @@ static enum outcome make_price(
 		price_rules_choose(&w->rules, run->snapshot->last.partition, qos), time(NULL),
 		&wanted);
 	xfree(qos);
-	class_of(w, *program ? NULL : history(w), run->snapshot->colocate, run->snapshot->uid,
-		run->snapshot->name, program, wanted.class_name);
+	class_of_run(w, run->snapshot, program, wanted.class_name);
 	if (client_settle(&w->client, &wanted, &run->settlement, &run->never_written, &err))
 		return ledger_failed_for(w, run, err.text);
 	if (run->never_written)

@@ -11,6 +11,7 @@
 #include "src/common/hostlist.h"
 #include "src/common/job_resources.h"
 #include "src/common/slurmdb_defs.h"
+#include "src/slurmctld/locks.h"
 
 #include "accounting/record/fields.h"
 #include "common/tags.h"
@@ -20,9 +21,58 @@
 #include "controller.h"
 #include "run_snapshot.h"
 
+SLURM_WEAK(node_record_table_ptr)
+SLURM_WEAK(node_record_count)
+
 const char *run_snapshot_colocate(const job_record_t *job)
 {
 	return colocate_env(job->spank_job_env, job->spank_job_env_size, COLOCATE_ENV);
+}
+
+/* The type of nodes that are like this one (NULL: they are not alike); the caller has the read lock
+ * on nodes. */
+static const char *type_like(const node_record_t *node, char *buf)
+{
+	buf[0] = '\0';
+	for (int i = 0; node && !*buf && i < node_record_count; i++)
+		if (compat_node(i) && !compat_nodes_alike(compat_node(i), node))
+			class_node_type(node->tot_sockets, node->cores, node->tpc, buf);
+	return buf;
+}
+
+/* The node that stands for both; NULL: they differ, or one is not known. */
+static const node_record_t *both(const node_record_t *a, const node_record_t *b)
+{
+	return a && b && compat_nodes_alike(a, b) ? a : NULL;
+}
+
+const char *run_snapshot_type_of_record(const job_record_t *job, char *buf)
+{
+	bitstr_t *nodes = job->node_bitmap;
+	bitoff_t first = nodes ? bit_ffs(nodes) : -1;
+	const node_record_t *node = NULL;
+
+	if (first >= 0 && first < node_record_count)
+		node = compat_node((int)first);
+	for (bitoff_t n = first; node && n < MIN(bit_size(nodes), node_record_count); n++)
+		if (bit_test(nodes, n))
+			node = both(node, compat_node((int)n));
+	return type_like(node, buf);
+}
+
+const char *run_snapshot_type(const struct run_snapshot *s, char *buf)
+{
+	slurmctld_lock_t read_nodes = {.node = READ_LOCK};
+	const node_record_t *node = NULL;
+
+	lock_slurmctld(read_nodes);
+	if (s->last_node_count)
+		node = find_node_record((char *)s->node[0].name);
+	for (int i = 1; node && i < s->last_node_count; i++)
+		node = both(node, find_node_record((char *)s->node[i].name));
+	type_like(node, buf);
+	unlock_slurmctld(read_nodes);
+	return buf;
 }
 
 int64_t run_snapshot_settled_restart(const job_record_t *job)

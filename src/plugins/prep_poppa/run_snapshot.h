@@ -9,6 +9,7 @@
 #include "accounting/settle/settle.h"
 #include "accounting/settle/time_limit.h"
 #include "accounting/record/settlement.h"
+#include "striping/partners/class_name.h"
 
 /* Tag of the part of SystemComment that shows a settlement (common/tags.h). */
 #define SETTLED_TAG "poppa"
@@ -85,6 +86,15 @@ struct run_snapshot {
 
 /* The option's value in the job's SPANK environment, not copied; NULL: not a co-located job. */
 const char *run_snapshot_colocate(const job_record_t *job);
+
+/*
+ * Writes the type of a job's nodes, for its class, into buf, of CLASS_TYPE_MAX bytes, and returns
+ * it:
+ * "" where all nodes of the cluster are alike, or the job's are not. That of a record (NULL: none)
+ * is asked with the read lock on nodes, that of a run without any of Slurm's locks.
+ */
+const char *run_snapshot_type_of_record(const job_record_t *job, char *buf);
+const char *run_snapshot_type(const struct run_snapshot *s, char *buf);
 
 /* The restart count whose settlement the job's SystemComment shows, -1 for none. */
 int64_t run_snapshot_settled_restart(const job_record_t *job);

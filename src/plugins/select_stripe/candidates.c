@@ -92,17 +92,19 @@ uint32_t candidates_wanted(const struct ask *ask, uint32_t need)
 	return MAX(need, MIN(ask->req_nodes, ask->max_nodes));
 }
 
-void candidates_measure(struct ask *ask)
+uint32_t candidates_measure(struct ask *ask)
 {
-	uint32_t most = 0;
+	const bool any = ask->settings->stripe_match == MATCH_ANY;
+	uint32_t most = 0, wanted;
 
-	ask->size = 0;
-	if (ask->settings->stripe_match == MATCH_ANY)
-		return;
-	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++)
+	/* Where only the size of its class depends on it, the first node that can take it tells. */
+	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes) && !(any && most);
+		n++)
 		if (bit_test(ask->nodes, n))
 			most = MAX(most, candidates_lane_cpus(ask, n, layout_of(n)));
-	ask->size = candidates_wanted(ask, candidates_nodes_needed(ask, most));
+	wanted = candidates_wanted(ask, candidates_nodes_needed(ask, most));
+	ask->size = any ? 0 : (int)wanted;
+	return wanted;
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -148,10 +150,16 @@ void candidates_free_preemptable(struct preemptable *p)
 	xfree(p->listed);
 }
 
+static bool may_share(const struct ask *ask, const struct partner *me,
+	const struct partner *const *others, int count)
+{
+	return partner_compatible(me, others, count, ask->pairs) ||
+	       (ask->probation && partner_on_probation(me, others, count, ask->pairs));
+}
+
 bool candidates_suit(const struct ask *ask, const struct partner *const *others, int count)
 {
-	return partner_compatible(&ask->me, others, count, ask->pairs) ||
-	       (ask->probation && partner_on_probation(&ask->me, others, count, ask->pairs));
+	return may_share(ask, &ask->me, others, count);
 }
 
 /* The lowest lane that is not taken and has no core excluded by the caller, or LANE_NONE. */
@@ -206,12 +214,15 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 {
 	const struct occupancy *map = tracker_map();
 	const struct partner *others[LANES_MAX];
+	struct partner me = ask->me;
 	struct occupancy_place place;
 	uint32_t taken = 0;
 	int stay = 0, named = 0, told = 0;
 
+	me.class_name = ask->class_name[layout->type];
 	c->group = 0;
 	c->lanes = layout->lanes;
+	c->mine = ask->outlook ? ask->mine[layout->type] : 0;
 	c->partners = 0;
 	for (int i = 0; i < occupancy_count(map, c->node); i++) {
 		const struct occupancy_job *job = occupancy_at(map, c->node, i, &place);
@@ -222,7 +233,7 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 			continue;
 		if (!job->colocated || stay == LANES_MAX || !other)
 			return false;
-		if (partner_named(&ask->me, other))
+		if (partner_named(&me, other))
 			named++;
 		else if (ask->size && !node_choice_matches(ask->settings, ask->size, job->count))
 			return false;
@@ -236,15 +247,15 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 	}
 	c->lane = free_lane(ask, c->node, layout, taken);
 	if (c->lane == LANE_NONE || (stay && ask->request.spread) ||
-		!candidates_suit(ask, others, stay))
+		!may_share(ask, &me, others, stay))
 		return false;
 	if (told < stay)
 		c->partners = 0;
 	c->shared = stay;
 	c->named = stay && named == stay;
-	c->loss = partner_loss(&ask->me, others, stay, ask->pairs);
+	c->loss = partner_loss(&me, others, stay, ask->pairs);
 	if (ask->settings->stripe_wait_ns)
-		partner_certain(&ask->me, others, stay, ask->pairs, &c->own, &c->rest);
+		partner_certain(&me, others, stay, ask->pairs, &c->own, &c->rest);
 	c->when = when;
 	return true;
 }
@@ -385,7 +396,6 @@ static int order_shared(const struct ask *ask, struct candidates *list, int want
 
 	if (!ask->outlook || outlook_empty(ask->outlook) || ask->request.with)
 		return node_choice_order(list->c, list->shared, wanted);
-	yield.mine = outlook_class(ask->outlook, ask->me.class_name);
 	paces_begin(&paces, ask->outlook, partners_in_all(list));
 	rc = node_choice_by_yield(
 		list->c, list->shared, list->count - list->shared, wanted, &yield, &choice);

@@ -39,7 +39,10 @@ struct ask {
 	struct partner me;
 	struct apart apart;
 	bool probation; /* it may also be where it would be on probation */
-	char class_name[PAIRS_CLASS_MAX];
+	/* Its class on nodes of each type, where there is one (layout_type()); that on others is
+	 * in `me`. */
+	char class_name[LAYOUT_TYPES][PAIRS_CLASS_MAX];
+	int mine[LAYOUT_TYPES]; /* the number of each in the outlook, where there is one */
 	const struct pairs *pairs;
 	const struct outlook *outlook; /* what it says of the lanes; NULL: nothing yet */
 	bool others_wait;              /* for a place */
@@ -91,8 +94,9 @@ uint32_t candidates_wanted(const struct ask *ask, uint32_t need);
 /* Whether the job may share a node with these. */
 bool candidates_suit(const struct ask *ask, const struct partner *const *others, int count);
 
-/* Sets ask->size; all else of *ask must be filled in before. */
-void candidates_measure(struct ask *ask);
+/* Sets ask->size and returns about how many nodes the job will have; what it asks for must be
+ * filled in before. */
+uint32_t candidates_measure(struct ask *ask);
 
 /*
  * The nodes that can take the job now, best first: those with partners as node_choice_order() or

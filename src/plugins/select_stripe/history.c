@@ -87,7 +87,7 @@ static void look_ahead(struct look *l)
 
 	if (!l->changed || (outlook && clock_now() - l->outlook_ns < OUTLOOK_EVERY))
 		return;
-	expected = expectation_fit(pairs);
+	expected = expectation_fit(pairs, NULL);
 	if (expected)
 		next = outlook_of_history(pairs, expected);
 	expectation_free(expected);

@@ -33,12 +33,15 @@ bool job_option_read(const job_record_t *job_ptr, struct colocate *request)
 }
 
 const char *job_option_class(const job_record_t *job_ptr, const struct colocate *request,
-	const struct poppa_settings *settings, const struct pairs *history, char *buf)
+	const struct poppa_settings *settings, const struct pairs *history, uint32_t nodes,
+	const char *type, char *buf)
 {
 	const struct job_kind kind = {.class_name = request->class_name,
 		.shared = settings->stripe_classes == CLASSES_SHARED,
 		.uid = job_ptr->user_id,
-		.job_name = job_ptr->name};
+		.job_name = job_ptr->name,
+		.nodes = nodes,
+		.node_type = type};
 
 	job_class(history, &kind, buf);
 	return buf;

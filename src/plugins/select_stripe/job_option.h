@@ -17,9 +17,10 @@ const char *job_option_find(const job_record_t *job_ptr);
 bool job_option_read(const job_record_t *job_ptr, struct colocate *request);
 
 /* Writes the job's class, by what the history knows of its name, into buf, of PAIRS_CLASS_MAX
- * bytes, and returns it. history may be NULL. */
+ * bytes, and returns it: that for so many nodes of a type (layout_type()). history may be NULL. */
 const char *job_option_class(const job_record_t *job_ptr, const struct colocate *request,
-	const struct poppa_settings *settings, const struct pairs *history, char *buf);
+	const struct poppa_settings *settings, const struct pairs *history, uint32_t nodes,
+	const char *type, char *buf);
 
 /* How long jobs of its name usually run, seconds; 0 = that is not known. history may be NULL. */
 double job_option_usual_s(const job_record_t *job_ptr, const struct pairs *history);

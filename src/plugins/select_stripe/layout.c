@@ -3,6 +3,7 @@
 #include "plugins/select_stripe/layout.h"
 
 #include "striping/lanes/lanes.h"
+#include "striping/partners/class_name.h"
 
 SLURM_WEAK(node_record_table_ptr)
 SLURM_WEAK(node_record_count)
@@ -19,6 +20,11 @@ static struct kind *kinds;
 static struct kind **by_node; /* what each was when it was looked at last */
 static int by_node_count;
 static bool changed;
+
+/* The types of nodes, in the order of the node table; none while it was not looked at. */
+static char types[LAYOUT_TYPES][CLASS_TYPE_MAX];
+static int type_count;
+
 static struct poppa_settings settings;
 
 void layout_reset(const struct poppa_settings *s)
@@ -34,7 +40,49 @@ void layout_reset(const struct poppa_settings *s)
 	}
 	xfree(by_node);
 	by_node_count = 0;
+	type_count = 0;
 	changed = false;
+}
+
+/* The number of the node's type, 0 where that is none of those that are told apart. */
+static int find_type(const node_record_t *node)
+{
+	char text[CLASS_TYPE_MAX];
+
+	class_node_type(node->tot_sockets, node->cores, node->tpc, text);
+	for (int i = 1; i < type_count; i++)
+		if (!xstrcmp(types[i], text))
+			return i;
+	return 0;
+}
+
+/* Where all nodes are alike there is no type but 0. */
+static void find_types(void)
+{
+	const node_record_t *last = NULL;
+
+	if (type_count)
+		return;
+	types[0][0] = '\0';
+	type_count = 1;
+	for (int i = 0; i < node_record_count; i++) {
+		const node_record_t *node = compat_node(i);
+
+		if (!node || (last && compat_nodes_alike(node, last)))
+			continue;
+		last = node;
+		if (type_count < LAYOUT_TYPES && !find_type(node))
+			class_node_type(
+				node->tot_sockets, node->cores, node->tpc, types[type_count++]);
+	}
+	if (type_count == 2)
+		type_count = 1;
+}
+
+const char *layout_type(int type)
+{
+	find_types();
+	return type < type_count ? types[type] : NULL;
 }
 
 bool layout_changed(void)
@@ -64,6 +112,8 @@ static struct layout *make_layout(const node_record_t *node)
 	layout->cores = cores;
 	layout->lanes = lanes_count(&settings, sockets, node->cores);
 	layout->threads = node->tpc;
+	find_types();
+	layout->type = find_type(node);
 	for (int c = 0; c < cores; c++)
 		spare[c] = node->node_spec_bitmap && !bit_test(node->node_spec_bitmap, c);
 	layout->lane_cores = lanes_of_node(

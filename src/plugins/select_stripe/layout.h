@@ -12,6 +12,7 @@ struct layout {
 	int lane_cores;   /* cores of one lane; 0 = such a node cannot be striped */
 	int socket_cores; /* the most cores that one lane has on one socket */
 	int threads;      /* CPUs that Slurm schedules on a core */
+	int type;         /* of the nodes, for layout_type() */
 	int lane_of[];    /* by core */
 };
 
@@ -21,6 +22,13 @@ struct layout {
  * NULL for a hole in the node table.
  */
 const struct layout *layout_of(int node);
+
+/* So many types of nodes are told apart; type 0 are all others. */
+#define LAYOUT_TYPES 8
+
+/* The text of a type in names of classes (class_node_type()); "" for type 0, and where all nodes of
+ * the cluster are alike; NULL: there are fewer types. */
+const char *layout_type(int type);
 
 /* Whether a node's hardware or specialised cores have changed since layout_reset(). */
 bool layout_changed(void);

@@ -317,9 +317,22 @@ static bool may_leave(const struct ask *ask)
 	       ask->apart.times < APART_MOST && ask->request.max_degradation > 0;
 }
 
+/* The job's class on each type of nodes. */
+static void find_classes(struct ask *ask, uint32_t nodes)
+{
+	for (int i = 0; i < LAYOUT_TYPES && layout_type(i); i++) {
+		job_option_class(ask->job_ptr, &ask->request, ask->settings, ask->pairs, nodes,
+			layout_type(i), ask->class_name[i]);
+		if (ask->outlook)
+			ask->mine[i] = outlook_class(ask->outlook, ask->class_name[i]);
+	}
+	ask->me.class_name = ask->class_name[0];
+}
+
 static int test_colocated(struct ask *ask)
 {
 	bool ready = tracker_wake();
+	uint32_t nodes;
 	int rc;
 
 	job_option_read(ask->job_ptr, &ask->request);
@@ -338,11 +351,10 @@ static int test_colocated(struct ask *ask)
 	apart_read(ask->job_ptr->system_comment, &ask->apart);
 	ask->me.apart = &ask->apart;
 	ask->me.may_leave = may_leave(ask);
-	candidates_measure(ask);
+	nodes = candidates_measure(ask);
 	ask->others_wait = others_wait(ask->me.id, ask->now);
 	ask->pairs = history_get(&ask->outlook);
-	ask->me.class_name = job_option_class(
-		ask->job_ptr, &ask->request, ask->settings, ask->pairs, ask->class_name);
+	find_classes(ask, nodes);
 	/* Who may preempt others does not wait for them, nor take their nodes while a lane is free.
 	 */
 	ask->stay = (struct node_stay){ask->job_ptr->details->begin_time,

@@ -61,6 +61,24 @@ static void release(void *data)
 	free(t);
 }
 
+/* The type of a job's nodes, "" where they are not all of one. */
+static const char *type_of(bitstr_t *nodes_of_job)
+{
+	int type = -1;
+
+	for (bitoff_t n = layout_type(1) ? bit_ffs(nodes_of_job) : -1;
+		n >= 0 && n < bit_size(nodes_of_job); n++) {
+		const struct layout *layout = bit_test(nodes_of_job, n) ? layout_of((int)n) : NULL;
+
+		if (!layout)
+			continue;
+		if (type >= 0 && layout->type != type)
+			return "";
+		type = layout->type;
+	}
+	return layout_type(MAX(type, 0));
+}
+
 static struct tracked *describe(const job_record_t *job_ptr)
 {
 	struct tracked *t = calloc(1, sizeof(*t));
@@ -69,7 +87,9 @@ static struct tracked *describe(const job_record_t *job_ptr)
 		return NULL;
 	job_option_read(job_ptr, &t->request);
 	t->name = strdup(job_ptr->name ? job_ptr->name : "");
-	job_option_class(job_ptr, &t->request, &settings, history_get(NULL), t->class_name);
+	job_option_class(job_ptr, &t->request, &settings, history_get(NULL),
+		(uint32_t)bit_set_count(job_ptr->job_resrcs->node_bitmap),
+		type_of(job_ptr->job_resrcs->node_bitmap), t->class_name);
 	history_put();
 	t->partner.id = job_ptr->job_id;
 	t->partner.array_id = job_ptr->array_job_id;

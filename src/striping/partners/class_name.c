@@ -4,6 +4,8 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/printable.h"
 
@@ -36,6 +38,106 @@ bool class_generalize(char *name)
 	}
 	*to = '\0';
 	return any;
+}
+
+size_t class_user(const char *class)
+{
+	size_t digits = strspn(class, "0123456789");
+
+	return class[digits] && strchr("/:@", class[digits]) ? digits : 0;
+}
+
+/* How many bytes of digits there are, of a number without leading zeros. */
+static size_t number(const char *text)
+{
+	return *text == '0' ? 0 : strspn(text, "0123456789");
+}
+
+/* Whether the text is "+4n": a power of two, 2 at least. */
+static bool is_size(const char *text, size_t length)
+{
+	unsigned long nodes = strtoul(text + 1, NULL, 10);
+	size_t digits = number(text + 1);
+
+	return digits && digits <= 10 && digits + 2 == length && text[digits + 1] == 'n' &&
+	       nodes > 1 && !(nodes & (nodes - 1));
+}
+
+/* Whether the text is "+2x8x1". */
+static bool is_type(const char *text, size_t length)
+{
+	const char *end = text + length;
+
+	for (int i = 0; i < 3; i++) {
+		size_t digits;
+
+		if (text >= end || *text != (i ? 'x' : '+'))
+			return false;
+		digits = number(++text);
+		if (!digits)
+			return false;
+		text += digits;
+	}
+	return text == end;
+}
+
+/* How many bytes are left without a last part from "+" on for which `is` holds. */
+static size_t without(const char *class, size_t length, bool (*is)(const char *, size_t))
+{
+	const char *plus = memrchr(class, '+', length);
+
+	return plus && plus > class && is(plus, length - (size_t)(plus - class))
+		       ? (size_t)(plus - class)
+		       : length;
+}
+
+size_t class_base(const char *class)
+{
+	return without(class, without(class, strlen(class), is_type), is_size);
+}
+
+char *class_guard(char *class)
+{
+	while (class[class_base(class)])
+		class[class_base(class)] = '_';
+	return class;
+}
+
+char *class_add_variant(char *class, unsigned int nodes, const char *type)
+{
+	char suffix[CLASS_VARIANT_MAX] = "";
+	unsigned int size = 1;
+	int at = 0;
+
+	while (size <= nodes / 2)
+		size *= 2;
+	if (size > 1)
+		at = snprintf(suffix, sizeof(suffix), "+%un", size);
+	if (type && *type)
+		at += snprintf(suffix + at, sizeof(suffix) - (size_t)at, "+%s", type);
+	if (at < (int)sizeof(suffix) && strlen(class) + (size_t)at < PAIRS_CLASS_MAX)
+		strcat(class, suffix);
+	return class;
+}
+
+char *class_node_type(unsigned int sockets, unsigned int cores, unsigned int threads, char *buf)
+{
+	snprintf(buf, CLASS_TYPE_MAX, "%ux%ux%u", sockets ? sockets : 1, cores ? cores : 1,
+		threads ? threads : 1);
+	return buf;
+}
+
+bool class_parent(const char *class, char *buf)
+{
+	size_t base = class_base(class), user = class_user(class);
+
+	if (*class == CLASS_OF_USER || (!class[base] && !user) || base >= PAIRS_CLASS_MAX)
+		return false;
+	if (class[base])
+		snprintf(buf, PAIRS_CLASS_MAX, "%.*s", (int)base, class);
+	else
+		snprintf(buf, PAIRS_CLASS_MAX, "%c%.*s", CLASS_OF_USER, (int)user, class);
+	return true;
 }
 
 char *class_by_names(

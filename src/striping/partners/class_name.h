@@ -7,6 +7,43 @@
 
 #define PAIRS_CLASS_MAX 256
 
+/*
+ * A variant of a class is the class for jobs of a size, or on nodes of a type, and has a suffix:
+ * "1000@lmp+4n" for 4 to 7 nodes, "1000@lmp+4n+2x8x1" for these on nodes of 2 sockets with 8 cores
+ * of 1 thread each. Sizes are powers of two; one node, and the type where all nodes are alike, have
+ * no suffix: that is the class itself. Its parent is the class, and that of a class its user, whom
+ * CLASS_OF_USER and the user id name ("#1000"), which can be no class in a history's file.
+ */
+#define CLASS_OF_USER '#'
+#define CLASS_LEVELS 3
+#define CLASS_TYPE_MAX 36
+#define CLASS_VARIANT_MAX (CLASS_TYPE_MAX + 16)
+
+/* How many bytes of a class name its user: the digits before "/", ":" or "@"; 0: it is everybody's.
+ */
+size_t class_user(const char *class);
+
+/* How many bytes of a class are the class itself, without the suffix of a variant. */
+size_t class_base(const char *class);
+
+/* Makes "_" of each "+" that would make a class look like a variant, in place, as a user may name a
+ * job or a program like one. Returns class. */
+char *class_guard(char *class);
+
+/* Adds the suffix for so many nodes (0: not known) of that type (NULL, "": all are alike) to a
+ * class in PAIRS_CLASS_MAX bytes. Where there is no room for it, the class stays as it is. Returns
+ * class.
+ */
+char *class_add_variant(char *class, unsigned int nodes, const char *type);
+
+/* Writes the type of a node, by the cores of each socket and the threads of each core, into buf, of
+ * CLASS_TYPE_MAX bytes. Returns buf. */
+char *class_node_type(unsigned int sockets, unsigned int cores, unsigned int threads, char *buf);
+
+/* Writes the parent of a variant or class into buf, of PAIRS_CLASS_MAX bytes. false: it has none,
+ * as a user, or a class that is everybody's. */
+bool class_parent(const char *class, char *buf);
+
 /* Makes bytes that would break the history's lines "_", and all else that is not to be shown, half
  * a character at the end of a text that was cut included, "?", in place. Returns text. */
 char *class_plain(char *text);

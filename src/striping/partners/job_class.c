@@ -6,7 +6,8 @@
 
 #include "striping/partners/job_names.h"
 
-bool job_class(const struct pairs *history, const struct job_kind *job, char *buf)
+/* The class without the suffix of a variant. */
+static bool base_class(const struct pairs *history, const struct job_kind *job, char *buf)
 {
 	char what[JOB_NAMES_PROGRAM_MAX], name[JOB_NAMES_NAME_MAX];
 	const char *program = NULL;
@@ -29,4 +30,12 @@ bool job_class(const struct pairs *history, const struct job_kind *job, char *bu
 	class_generalize(name);
 	class_by_names(NULL, false, job->uid, name, buf);
 	return false;
+}
+
+bool job_class(const struct pairs *history, const struct job_kind *job, char *buf)
+{
+	bool known = base_class(history, job, buf);
+
+	class_add_variant(class_guard(buf), job->nodes, job->node_type);
+	return known;
 }

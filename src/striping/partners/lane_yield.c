@@ -79,7 +79,7 @@ static void weigh(const struct outlook *o, const struct lane_wish *wish, struct 
 
 	for (int i = 0; i < f->partners; i++)
 		all.class[i] = f->partner[i].class_number;
-	all.class[f->partners] = wish->mine;
+	all.class[f->partners] = f->mine;
 	for (int i = 0; i < f->partners; i++) {
 		const struct lane_partner *p = &f->partner[i];
 		double here = speed_among(o, f->lanes, &all, i) /
@@ -95,8 +95,7 @@ static void weigh(const struct outlook *o, const struct lane_wish *wish, struct 
 	if (!f->partners && wish->others_wait)
 		y.cost = EMPTY_COST * nodes;
 	y.own = speed_among(o, jobs, &all, f->partners);
-	y.speed = speed_among(o, f->lanes, &all, f->partners) /
-		  outlook_usual(o, f->lanes, wish->mine);
+	y.speed = speed_among(o, f->lanes, &all, f->partners) / outlook_usual(o, f->lanes, f->mine);
 	y.price = lround(100 * (y.cost / nodes - y.speed));
 	f->yield = y;
 }
@@ -151,10 +150,9 @@ static double brings_at(
 	return left > 0 ? -INFINITY : l->step * need * slowest - cost;
 }
 
-struct lane_wish lane_wish(const struct poppa_settings *s, int mine, int need, bool others_wait)
+struct lane_wish lane_wish(const struct poppa_settings *s, int need, bool others_wait)
 {
-	return (struct lane_wish){.mine = mine,
-		.need = need,
+	return (struct lane_wish){.need = need,
 		.others_wait = others_wait,
 		.together = 1 + s->stripe_gain_min,
 		.each = 1 - s->stripe_victim_max};

@@ -23,6 +23,7 @@ struct lane_offer {
 	const struct lane_partner *partner; /* the caller's */
 	int partners;                       /* 0: the nodes are empty */
 	int lanes;                          /* of each node */
+	int mine;                           /* the number of the job's class there */
 	int nodes;                          /* with a free lane */
 	int id; /* the caller's, for it to know the offer again; of equal ones the least is first */
 	struct lane_yield { /* by what lane_yield_order() orders them */
@@ -45,7 +46,6 @@ struct lane_offer {
 
 /* A job that looks for lanes. */
 struct lane_wish {
-	int mine;         /* its class's number */
 	int need;         /* nodes */
 	bool others_wait; /* for a place, so empty nodes cost something */
 	/* It shares only where it and the partners are expected to make at least so much each on
@@ -54,7 +54,7 @@ struct lane_wish {
 };
 
 /* The same by the settings stripe_gain_min and stripe_victim_max. */
-struct lane_wish lane_wish(const struct poppa_settings *s, int mine, int need, bool others_wait);
+struct lane_wish lane_wish(const struct poppa_settings *s, int need, bool others_wait);
 
 /* What lanes can lack at most, as a share of a lane at its usual speed: as much where they are too
  * few, or bring less than the wish says. */

@@ -5,6 +5,8 @@ libpartners_la_SOURCES = \
 	src/striping/partners/class_name.c src/striping/partners/class_name.h \
 	src/striping/partners/expected_end.c src/striping/partners/expected_end.h \
 	src/striping/partners/expectation.c src/striping/partners/expectation.h \
+	src/striping/partners/expectation_hints.c src/striping/partners/expectation_model.h \
+	src/striping/partners/expectation_parameters.c src/striping/partners/expectation_table.c \
 	src/striping/partners/job_class.c src/striping/partners/job_class.h \
 	src/striping/partners/job_names.c src/striping/partners/job_names.h \
 	src/striping/partners/lane_yield.c src/striping/partners/lane_yield.h \

@@ -145,6 +145,18 @@ static long percent(double loss)
 	return lround(100 * loss);
 }
 
+/* Nodes of a kind have as many lanes, and the job is of one class there. */
+static int by_kind(const void *x, const void *y)
+{
+	const struct candidate *a = x, *b = y;
+
+	if (a->lanes != b->lanes)
+		return a->lanes < b->lanes ? -1 : 1;
+	if (a->mine != b->mine)
+		return a->mine < b->mine ? -1 : 1;
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
 static int by_group(const void *x, const void *y)
 {
 	const struct candidate *a = x, *b = y;
@@ -154,6 +166,8 @@ static int by_group(const void *x, const void *y)
 		return loss_a < loss_b ? -1 : 1;
 	if (a->group != b->group)
 		return a->group < b->group ? -1 : 1;
+	if (a->lanes != b->lanes || a->mine != b->mine)
+		return by_kind(x, y);
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
@@ -188,14 +202,17 @@ int node_choice_group(const struct candidate *c, int count, int i)
 	return end - i;
 }
 
-/* What orders candidates: they themselves, sorted by group, and the runs of these. */
+/* What orders candidates: they themselves, sorted by group and kind of node, and the runs of these.
+ */
 struct order {
 	struct candidate *sorted;
 	struct run *run;
 	int runs;
 };
 
-/* Runs and the empty nodes, as offers; `partner` has room for those of all. */
+/* Runs with partners, and then those of empty nodes, as offers; `partner` has room for those of
+ * all.
+ */
 struct offers {
 	struct lane_offer *of;
 	struct lane_partner *partner;
@@ -208,18 +225,31 @@ static void free_order(struct order *o)
 	free(o->run);
 }
 
+/* How many candidates in a row, from the i-th on, are of its group and on nodes of its kind. */
+static int run_of(const struct candidate *c, int count, int i)
+{
+	int end = i;
+
+	while (end < count && c[end].shared == c[i].shared && c[end].group == c[i].group &&
+		c[end].lanes == c[i].lanes && c[end].mine == c[i].mine)
+		end++;
+	return end - i;
+}
+
 static int find_runs(const struct candidate *c, int count, int wanted, struct order *o)
 {
-	*o = (struct order){.sorted = malloc((size_t)count * sizeof(*o->sorted)),
-		.run = malloc((size_t)count * sizeof(*o->run))};
+	*o = (struct order){.sorted = malloc(((size_t)count + 1) * sizeof(*o->sorted)),
+		.run = malloc(((size_t)count + 1) * sizeof(*o->run))};
 	if (!o->sorted || !o->run) {
 		free_order(o);
 		return -1;
 	}
 	memcpy(o->sorted, c, (size_t)count * sizeof(*c));
-	qsort(o->sorted, (size_t)count, sizeof(*c), by_group);
+	/* Most often all empty nodes are of one kind. */
+	if (run_of(c, count, 0) < count)
+		qsort(o->sorted, (size_t)count, sizeof(*c), by_group);
 	for (int i = 0; i < count; i += o->run[o->runs++].count) {
-		int size = node_choice_group(o->sorted, count, i);
+		int size = run_of(o->sorted, count, i);
 
 		o->run[o->runs].first = i;
 		o->run[o->runs].count = size;
@@ -260,12 +290,11 @@ static void free_offers(struct offers *f)
 	free(f->partner);
 }
 
-/* The empty ones, if there are any, come last. Where nodes of different shapes have the same
- * partners, or are empty, the first one stands for all. 0, or -1 with ENOMEM. */
-static int make_offers(const struct node_yield *y, const struct order *o,
-	const struct candidate *empty, int empties, struct offers *f)
+/* 0, or -1 with ENOMEM. */
+static int make_offers(const struct node_yield *y, const struct order *o, const struct order *empty,
+	struct offers *f)
 {
-	const size_t most = (size_t)o->runs + 1;
+	const size_t most = (size_t)(o->runs + empty->runs);
 
 	*f = (struct offers){.of = malloc(most * sizeof(*f->of)),
 		.partner = malloc(most * LANE_PARTNERS_MAX * sizeof(*f->partner))};
@@ -273,68 +302,88 @@ static int make_offers(const struct node_yield *y, const struct order *o,
 		free_offers(f);
 		return -1;
 	}
-	for (; f->count < o->runs; f->count++) {
-		const struct run *r = &o->run[f->count];
-		const struct candidate *c = &o->sorted[r->first];
+	for (; f->count < (int)most; f->count++) {
+		const bool shared = f->count < o->runs;
+		const struct order *from = shared ? o : empty;
+		const struct run *r = &from->run[shared ? f->count : f->count - o->runs];
+		const struct candidate *c = &from->sorted[r->first];
 		struct lane_partner *p = &f->partner[f->count * LANE_PARTNERS_MAX];
 
 		f->of[f->count] = (struct lane_offer){.partner = p,
-			.partners = y->partners(c, y->arg, p),
+			.partners = shared ? y->partners(c, y->arg, p) : 0,
 			.lanes = c->lanes,
+			.mine = c->mine,
 			.nodes = r->count,
 			.id = f->count};
 	}
-	if (empties)
-		f->of[f->count++] =
-			(struct lane_offer){.lanes = empty->lanes, .nodes = empties, .id = o->runs};
 	return 0;
 }
 
-/* Puts the candidates in the order of the offers, of which each is a run or the empty ones. */
-static void put(struct candidate *c, int count, int empty, const struct order *o,
+/* Copies the candidates of an offer, which is a run of this order; returns how many these are. */
+static int put_run(struct candidate *c, const struct order *o, int run)
+{
+	const struct run *r = &o->run[run];
+
+	memcpy(c, o->sorted + r->first, (size_t)r->count * sizeof(*c));
+	return r->count;
+}
+
+/* Puts the candidates in the order of the offers, but all empty ones where the first of these is.
+ */
+static void put(struct candidate *c, const struct order *o, const struct order *empty,
 	const struct offers *f, struct node_choice *out)
 {
-	int n = 0;
+	int n = 0, i = 0;
 
-	for (int i = 0; i < f->count; i++) {
-		const struct run *r;
+	for (; i < f->count && f->of[i].id < o->runs; i++)
+		n += put_run(c + n, o, f->of[i].id);
+	out->good = n;
+	for (int k = i; k < f->count; k++)
+		if (f->of[k].id >= o->runs)
+			n += put_run(c + n, empty, f->of[k].id - o->runs);
+	for (; i < f->count; i++)
+		if (f->of[i].id < o->runs)
+			n += put_run(c + n, o, f->of[i].id);
+}
 
-		if (f->of[i].id == o->runs) {
-			out->good = n;
-			memmove(c + n, c + count, (size_t)empty * sizeof(*c));
-			n += empty;
-			continue;
-		}
-		r = &o->run[f->of[i].id];
-		memcpy(c + n, o->sorted + r->first, (size_t)r->count * sizeof(*c));
-		n += r->count;
-	}
+/* node_choice_by_yield() with the runs of both kinds of candidates. 0, or -1 with ENOMEM. */
+static int order_by_yield(struct candidate *c, const struct order *o, const struct order *empty,
+	const struct lane_wish *wish, const struct node_yield *y, struct node_choice *out)
+{
+	struct offers f;
+
+	if (make_offers(y, o, empty, &f))
+		return -1;
+	out->lack = lane_yield_order(y->outlook, wish, f.of, f.count);
+	put(c, o, empty, &f, out);
+	free_offers(&f);
+	return 0;
 }
 
 int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 	const struct node_yield *y, struct node_choice *out)
 {
 	const int need = wanted < count + empty ? wanted : count + empty;
-	const struct lane_wish wish = lane_wish(y->settings, y->mine, need, y->others_wait);
-	struct offers f;
-	struct order o;
+	const struct lane_wish wish = lane_wish(y->settings, need, y->others_wait);
+	struct order o, empties;
+	int rc;
 
 	*out = (struct node_choice){.good = count};
 	if (!all_weighed(c, count))
 		return node_choice_order(c, count, wanted);
-	if (!count)
+	if (!count && run_of(c, empty, 0) == empty)
 		return 0;
 	if (find_runs(c, count, wanted, &o))
 		return -1;
-	if (make_offers(y, &o, c + count, empty, &f)) {
+	if (find_runs(c + count, empty, wanted, &empties)) {
 		free_order(&o);
 		return -1;
 	}
+	rc = order_by_yield(c, &o, &empties, &wish, y, out);
 	/* No job waits while there are empty nodes enough for it. */
-	out->lack = lane_yield_order(y->outlook, &wish, f.of, f.count);
-	out->lack = empty < need ? out->lack : 0;
-	put(c, count, empty, &o, &f, out);
-	free_offers(&f);
+	if (empty >= need || !count)
+		out->lack = 0;
 	free_order(&o);
-	return 0;
+	free_order(&empties);
+	return rc;
 }

@@ -19,6 +19,9 @@ struct candidate {
 	bool named;  /* all its partners are named by with:, so stripe_match does not count */
 	double loss; /* partner_loss() of the job and its partners there */
 	int lanes;   /* of the node */
+	/* The number of the job's class there, for struct node_yield: nodes of several types may
+	 * have several. */
+	int mine;
 	/* The caller's note of the partners there, for struct node_yield; 0: it cannot tell them.
 	 */
 	uint64_t partners;
@@ -56,7 +59,6 @@ int node_choice_order(struct candidate *c, int count, int wanted);
 struct node_yield {
 	const struct poppa_settings *settings;
 	const struct outlook *outlook;
-	int mine;         /* its class there */
 	bool others_wait; /* so an empty node costs something */
 	/* Fills in the partners of a candidate that has some, and returns how many these are;
 	 * called once for each group. */
@@ -76,10 +78,11 @@ struct node_choice {
 /*
  * Orders candidates by what their lanes bring, less what that costs partners. First in `c` are the
  * `count` candidates with partners; behind them are the `empty` ones without. Afterwards the good
- * ones with partners come first, then the empty ones, then the rest. Where with: names a partner,
- * or the caller cannot tell the partners of a candidate, node_choice_order() decides: all are good
- * then, and they lack nothing. Takes time count * (log(count) + 256). Returns 0, or -1 with ENOMEM
- * and the order untouched.
+ * ones with partners come first, then the empty ones, then the rest. Empty nodes with other numbers
+ * of lanes, or on which the job is of another class, are separate offers, as are nodes with the
+ * same partners. Where with: names a partner, or the caller cannot tell the partners of a
+ * candidate, node_choice_order() decides: all are good then, and they lack nothing. Takes time
+ * count * (log(count) + 256). Returns 0, or -1 with ENOMEM and the order untouched.
  */
 int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 	const struct node_yield *y, struct node_choice *out);

@@ -9,6 +9,7 @@
 struct known {
 	char name[PAIRS_CLASS_MAX];
 	double lane_time;
+	double with_parts; /* the same with that of all that belong to it */
 	double alone, typical;
 };
 
@@ -24,11 +25,15 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct known *)a)->name, ((const struct known *)b)->name);
 }
 
+/* Those that want the most first. Where it is the same, "#1000", "1000@lmp" and "1000@lmp+4n" come
+ * in this order, so that nobody is before who it belongs to. */
 static int by_time(const void *a, const void *b)
 {
-	double x = ((const struct known *)a)->lane_time, y = ((const struct known *)b)->lane_time;
+	const struct known *x = a, *y = b;
 
-	return (x < y) - (x > y);
+	if (x->with_parts != y->with_parts)
+		return (x->with_parts < y->with_parts) - (x->with_parts > y->with_parts);
+	return strcmp(x->name, y->name);
 }
 
 static void merge(struct outlook *o)
@@ -37,24 +42,34 @@ static void merge(struct outlook *o)
 
 	qsort(o->class, (size_t)o->classes, sizeof(*o->class), by_name);
 	for (int i = 0; i < o->classes; i++)
-		if (kept && !strcmp(o->class[kept - 1].name, o->class[i].name))
+		if (kept && !strcmp(o->class[kept - 1].name, o->class[i].name)) {
 			o->class[kept - 1].lane_time += o->class[i].lane_time;
-		else
+			o->class[kept - 1].with_parts += o->class[i].with_parts;
+		} else {
 			o->class[kept++] = o->class[i];
+		}
 	o->classes = kept;
 }
 
-/* Leaves those that want the most; what the others want is the last one's. */
+/* Leaves those that want the most; what the others want is that of the class or user that they
+ * belong to, or the last one's. */
 static void cut(struct outlook *o)
 {
+	const int all = o->classes;
 	double rest = 0;
 
-	if (o->classes > OUTLOOK_CLASSES) {
-		qsort(o->class, (size_t)o->classes, sizeof(*o->class), by_time);
-		for (int i = OUTLOOK_CLASSES; i < o->classes; i++)
-			rest += o->class[i].lane_time;
+	if (all > OUTLOOK_CLASSES) {
+		qsort(o->class, (size_t)all, sizeof(*o->class), by_time);
 		o->classes = OUTLOOK_CLASSES;
 		qsort(o->class, (size_t)o->classes, sizeof(*o->class), by_name);
+	}
+	for (int i = o->classes; i < all; i++) {
+		int at = outlook_class(o, o->class[i].name);
+
+		if (at < o->classes)
+			o->class[at].lane_time += o->class[i].lane_time;
+		else
+			rest += o->class[i].lane_time;
 	}
 	o->class[o->classes] = (struct known){.lane_time = rest};
 }
@@ -132,9 +147,29 @@ static int fill(struct outlook *o, const struct expectation *e)
 	}
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++)
-			o->speed[i * n + j] = expectation_speed(e, number[i], number[j]);
+			o->speed[i * n + j] =
+				(1 - expectation_of(e, number[i], number[j]).degradation) *
+				o->class[i].alone;
 	free(number);
 	return find_usual(o);
+}
+
+/* Adds a class or variant, and all that it belongs to. */
+static void add(struct outlook *o, const struct outlook_demand *d)
+{
+	struct known *c = &o->class[o->classes];
+	bool more = strlen(d->class_name) < sizeof(c->name) && d->lane_time > 0;
+
+	for (const char *name = d->class_name; more; name = c++->name) {
+		*c = (struct known){.with_parts = d->lane_time};
+		if (name == d->class_name) {
+			c->lane_time = d->lane_time;
+			strcpy(c->name, name);
+		} else if (!class_parent(name, c->name)) {
+			break;
+		}
+		o->classes++;
+	}
 }
 
 struct outlook *outlook_new(
@@ -143,20 +178,13 @@ struct outlook *outlook_new(
 	struct outlook *o = calloc(1, sizeof(*o));
 
 	if (o)
-		o->class = malloc(((size_t)count + 1) * sizeof(*o->class));
+		o->class = malloc((CLASS_LEVELS * (size_t)count + 1) * sizeof(*o->class));
 	if (!o || !o->class) {
 		outlook_free(o);
 		return NULL;
 	}
-	for (int i = 0; i < count; i++) {
-		struct known *c = &o->class[o->classes];
-
-		if (strlen(demand[i].class_name) >= sizeof(c->name) || !(demand[i].lane_time > 0))
-			continue;
-		*c = (struct known){.lane_time = demand[i].lane_time};
-		strcpy(c->name, demand[i].class_name);
-		o->classes++;
-	}
+	for (int i = 0; i < count; i++)
+		add(o, &demand[i]);
 	merge(o);
 	cut(o);
 	if (fill(o, e)) {
@@ -222,8 +250,11 @@ int outlook_class(const struct outlook *o, const char *name)
 {
 	const struct known *c =
 		bsearch(name, o->class, (size_t)o->classes, sizeof(*o->class), compare_class);
+	char parent[PAIRS_CLASS_MAX];
 
-	return c ? (int)(c - o->class) : o->classes;
+	if (c)
+		return (int)(c - o->class);
+	return class_parent(name, parent) ? outlook_class(o, parent) : o->classes;
 }
 
 bool outlook_empty(const struct outlook *o)

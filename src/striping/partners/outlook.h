@@ -17,9 +17,10 @@ struct outlook_demand {
 	double lane_time;
 };
 
-/* At most so many classes, those that want the most. Others are as a class of which nothing is
+/* At most so many variants, classes and users, those that want the most with all that belong to
+ * them. Others are as the class or the user that they belong to, or as one of which nothing is
  * known. */
-#define OUTLOOK_CLASSES 256
+#define OUTLOOK_CLASSES 400
 
 /* e stays the caller's and is not needed afterwards. NULL without memory. outlook_free() takes
  * NULL.
@@ -35,8 +36,8 @@ struct outlook *outlook_of_history(const struct pairs *p, const struct expectati
 /* Whether there is no class of which something is known: then nothing tells lanes apart. */
 bool outlook_empty(const struct outlook *o);
 
-/* The number of a class, for the functions below; of a class that was not about, the number of
- * those of which nothing is known. */
+/* The number of a class or variant, for the functions below. Where it was not about it is that of
+ * its class or its user, or of those of which nothing is known. */
 int outlook_class(const struct outlook *o, const char *name);
 
 /* What two jobs of these classes make together on a node; below 1 they had better run one after the

@@ -20,6 +20,8 @@
 #define MAX_ROWS 20000
 /* Of a user, so that new names of jobs push out nobody else's history. */
 #define MAX_CLASSES 50
+/* Of a class, besides itself: sizes and types of nodes are few, but a user may choose them. */
+#define MAX_VARIANTS 12
 /* Begins the line of a run that is kept aside, which follows the line of its pair. */
 #define ODD "#odd\t"
 /* And of when its last run of a minute or more was. */
@@ -115,19 +117,9 @@ int pairs_ran(struct pairs *p, unsigned int uid, const char *job_name, const str
 	return job_names_ran(p->names, uid, job_name, ran, now);
 }
 
-/* How many bytes of a class name its user: the digits before "/", ":" or "@"; 0 = it is
- * everybody's.
- */
-static size_t owner_length(const char *class)
-{
-	size_t digits = strspn(class, "0123456789");
-
-	return class[digits] && strchr("/:@", class[digits]) ? digits : 0;
-}
-
 static uint64_t owner_of(const char *class)
 {
-	return owner_length(class) ? strtoull(class, NULL, 10) : EVERYBODY;
+	return class_user(class) ? strtoull(class, NULL, 10) : EVERYBODY;
 }
 
 /* Index of the user, or of the place where they belong. */
@@ -249,72 +241,134 @@ static int drop_oldest(struct pairs *p)
 	return 0;
 }
 
-/* A class, and when it was seen last. */
+/* A class, or a variant of one, and when it was seen last. */
 struct seen {
 	const char *class;
+	size_t length; /* of what tells it from others */
 	long long last;
 };
+
+static int compare_length(const struct seen *x, const struct seen *y)
+{
+	int c = memcmp(x->class, y->class, x->length < y->length ? x->length : y->length);
+
+	return c ? c : (x->length > y->length) - (x->length < y->length);
+}
 
 static int compare_seen(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
-	int c = strcmp(x->class, y->class);
+	int c = compare_length(x, y);
 
 	return c ? c : (x->last < y->last) - (x->last > y->last);
 }
 
-/* The class of the owner that was seen longest ago, where they are as many as may be; else NULL.
- * seen[] has each time that one of them is in a row. */
-static const char *oldest_class(struct seen *seen, size_t count)
+/* The one that was seen longest ago, where they are `most` or more; else NULL. seen[] has each time
+ * that one of them is in a row. */
+static const struct seen *oldest_of(struct seen *seen, size_t count, size_t most)
 {
 	const struct seen *oldest = NULL;
-	size_t classes = 0;
+	size_t different = 0;
 
 	qsort(seen, count, sizeof(*seen), compare_seen);
 	for (size_t i = 0; i < count; i++) {
 		/* The latest time comes first. */
-		if (i && !strcmp(seen[i].class, seen[i - 1].class))
+		if (i && !compare_length(&seen[i], &seen[i - 1]))
 			continue;
-		classes++;
+		different++;
 		if (!oldest || seen[i].last < oldest->last)
 			oldest = &seen[i];
 	}
-	return classes >= MAX_CLASSES ? oldest->class : NULL;
+	return different >= most ? oldest : NULL;
 }
 
-/* Makes room for a class that may be new: 0, or -1 without memory. */
-static int make_room(struct pairs *p, const char *class)
+/* Whether the name is that of the class, or of a variant of it. */
+static bool belongs(const char *name, const char *class, size_t length)
 {
-	const uint64_t uid = owner_of(class);
-	struct seen *seen;
-	const char *oldest;
-	char gone[PAIRS_CLASS_MAX];
-	size_t count = 0, at;
-	bool known = false;
+	return !strncmp(name, class, length) && (!name[length] || class_base(name) == length);
+}
 
-	at = find_row(p, class, "", &known);
-	if (uid == EVERYBODY || (at < p->count && !strcmp(p->row[at].job, class)))
-		return 0;
-	seen = malloc((2 * p->count + 1) * sizeof(*seen));
-	if (!seen)
-		return -1;
-	for (size_t i = 0; i < 2 * p->count && !known; i++) {
+/* Drops all rows of a class with its variants, or of a variant. */
+static void drop_class(struct pairs *p, const char *class)
+{
+	const size_t length = strlen(class);
+
+	for (size_t i = p->count; i-- > 0;)
+		if (belongs(p->row[i].job, class, length) ||
+			belongs(p->row[i].partner, class, length))
+			drop(p, i);
+}
+
+/* What there is of the owner of a class that may be new. */
+struct there {
+	struct seen *seen;
+	size_t count;
+	bool known;       /* the class itself is there */
+	bool known_class; /* it is a variant, and its class or another variant of that is there */
+};
+
+static void look_for(const struct pairs *p, const char *class, uint64_t uid, struct there *t)
+{
+	const size_t base = class_base(class);
+
+	for (size_t i = 0; i < 2 * p->count && !t->known; i++) {
 		const struct row *row = &p->row[i / 2];
 		const char *name = i % 2 ? row->partner : row->job;
 
 		if ((i % 2 ? row->of_partner : row->of_job) != uid)
 			continue;
-		known = !strcmp(name, class);
-		seen[count++] = (struct seen){name, row->known.last};
+		t->known = !strcmp(name, class);
+		t->seen[t->count++] = (struct seen){name, class_base(name), row->known.last};
+		t->known_class |=
+			t->seen[t->count - 1].length == base && !memcmp(name, class, base);
 	}
-	oldest = known ? NULL : oldest_class(seen, count);
-	free(seen);
-	if (!oldest)
+}
+
+/* Leaves the variants of the class, by their whole names. */
+static void only_variants(struct there *t, const char *class)
+{
+	const size_t base = class_base(class);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct seen *s = &t->seen[i];
+
+		if (s->length != base || memcmp(s->class, class, base) || !s->class[base])
+			continue;
+		t->seen[kept] = *s;
+		t->seen[kept++].length = strlen(s->class);
+	}
+	t->count = kept;
+}
+
+/* Makes room for a class, or a variant of one, that may be new: 0, or -1 without memory. */
+static int make_room(struct pairs *p, const char *class)
+{
+	const uint64_t uid = owner_of(class);
+	const bool variant = class[class_base(class)];
+	const struct seen *oldest = NULL;
+	struct there t = {.count = 0};
+	char gone[PAIRS_CLASS_MAX];
+	bool found;
+	size_t at = find_row(p, class, "", &found);
+
+	if ((uid == EVERYBODY && !variant) || (at < p->count && !strcmp(p->row[at].job, class)))
 		return 0;
-	snprintf(gone, sizeof(gone), "%s", oldest);
-	for (size_t i = p->count; i-- > 0;)
-		if (!strcmp(p->row[i].job, gone) || !strcmp(p->row[i].partner, gone))
-			drop(p, i);
+	t.seen = malloc((2 * p->count + 1) * sizeof(*t.seen));
+	if (!t.seen)
+		return -1;
+	look_for(p, class, uid, &t);
+	if (!t.known && !t.known_class && uid != EVERYBODY) {
+		oldest = oldest_of(t.seen, t.count, MAX_CLASSES);
+	} else if (!t.known && variant) {
+		only_variants(&t, class);
+		oldest = oldest_of(t.seen, t.count, MAX_VARIANTS);
+	}
+	if (oldest)
+		snprintf(gone, sizeof(gone), "%.*s", (int)oldest->length, oldest->class);
+	free(t.seen);
+	if (oldest)
+		drop_class(p, gone);
 	return 0;
 }
 
@@ -380,23 +434,56 @@ int pairs_learn(struct pairs *p, const char *job, const char *partner, double de
 	return 0;
 }
 
+/* What is known of a pair at four steps: of the two as they are, then with the class of the
+ * partner, of the job, and of both in place of the variants. NULL: nothing, or the step is one
+ * before. */
+#define STEPS 4
+static const struct row *find_near(
+	const struct pairs *p, const char *job, const char *partner, int step)
+{
+	char class[2][PAIRS_CLASS_MAX];
+	const char *name[] = {job, partner};
+	bool found;
+	size_t at;
+
+	for (int i = 0; i < 2; i++) {
+		size_t base;
+
+		if (!(step & (i ? 1 : 2)))
+			continue;
+		base = class_base(name[i]);
+		if (!name[i][base] || base >= PAIRS_CLASS_MAX)
+			return NULL;
+		memcpy(class[i], name[i], base);
+		class[i][base] = '\0';
+		name[i] = class[i];
+	}
+	at = find_row(p, name[0], name[1], &found);
+	return found ? &p->row[at] : NULL;
+}
+
 bool pairs_expect(const struct pairs *p, const char *job, const char *partner, double *degradation)
 {
-	bool found;
-	size_t at = find_row(p, job, partner, &found);
+	const struct row *row = NULL;
 
-	if (found)
-		*degradation = p->row[at].known.degradation;
-	return found;
+	for (int step = 0; !row && step < STEPS; step++)
+		row = find_near(p, job, partner, step);
+	if (row)
+		*degradation = row->known.degradation;
+	return row;
 }
 
 bool pairs_certain(
 	const struct pairs *p, const char *job, const char *partner, double *low, double *high)
 {
-	bool found;
-	size_t at = find_row(p, job, partner, &found);
+	bool certain = false;
 
-	return found && pair_evidence_certain(&p->row[at].known, p->present, low, high);
+	for (int step = 0; !certain && step < STEPS; step++) {
+		const struct row *row = find_near(p, job, partner, step);
+
+		certain = row && pair_evidence_certain(&row->known, p->present, low, high);
+	}
+	return certain;
 }
 
 void pairs_each(const struct pairs *p, void (*fn)(const struct pairs_row *, void *), void *arg)

@@ -34,7 +34,8 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err);
  * of common run time, which ended at `now` (unix time). New observations outweigh old ones, which
  * weigh half for each 30 days, and two that both say that the pair has changed replace them
  * (pair_evidence.h). A minute or more is one run of evidence for pairs_certain(). A user has 50
- * classes at most: one more takes the place of the one that was seen longest ago. The history has
+ * classes at most: one more takes the place of the one that was seen longest ago, with all its
+ * variants. A class has 12 variants besides itself, with the same rule. The history has
  * 20,000 rows at most: one more takes the place of an old one of the user who has the most. Returns
  * 0, or -1 with EINVAL (an empty or too long class, a value that is no number, above 1 or below -1,
  * seconds not positive) or ENOMEM.
@@ -67,14 +68,16 @@ int pairs_batch_learn(struct pairs_batch *b, const char *path, const char *job, 
 int pairs_batch_save(struct pairs_batch *b, const char *path, struct errmsg *err);
 void pairs_batch_forget(struct pairs_batch *b);
 
-/* The expected degradation of `job` beside `partner`; false where nothing is known. */
+/* The expected degradation of `job` beside `partner`, and where these variants have not met, that
+ * of the classes themselves; false where nothing is known. */
 bool pairs_expect(const struct pairs *p, const char *job, const char *partner, double *degradation);
 
 /*
  * What the mean degradation of `job` beside `partner` is not below, and not above, each with 95 %
  * confidence, from 0 to 1.
  * They come from the last 20 runs that shared for a minute or more and from how much these differ,
- * by Student's t. false with fewer than three such runs, or where the last of them was 90 days
+ * by Student's t. Where that is too little of two variants, the classes themselves count. false
+ * with fewer than three such runs, or where the last of them was 90 days
  * before the latest observation in the history: then nothing is certain.
  */
 bool pairs_certain(

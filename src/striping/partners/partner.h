@@ -13,7 +13,9 @@
  *   pairs.c          what is known of two classes of jobs: it gives partner.c its numbers;
  *                    pair_evidence.c: how that ages
  *   job_class.c      of which class a job is, by what job_names.c has seen jobs of its name run
- *   expectation.c    what two classes are expected to lose, also where they have never met
+ *   expectation.c    what two classes are expected to lose, also where they have never met:
+ *                    expectation_table.c has what is known, expectation_hints.c what others know,
+ *                    and expectation_parameters.c fits the model to both
  *   outlook.c        how fast the classes that are about go beside each other
  *   lane_yield.c     which lanes bring a job most, less what partners lose, or whether it waits
  *

@@ -144,7 +144,8 @@ static int order(
 	*lack = 0;
 	if (!o || outlook_empty(o))
 		return node_choice_order(c, shared, need);
-	y.mine = class_of(s, job);
+	for (int i = 0; i < count; i++)
+		c[i].mine = class_of(s, job);
 	rc = node_choice_by_yield(c, shared, count - shared, need, &y, &choice);
 	*lack = rc ? 0 : choice.lack;
 	return rc;
@@ -161,7 +162,7 @@ void policy_ours_plan(struct sim *s, const int *job, int count)
 	if (l->outlook && (s->now - l->outlook_s < RENEW_EVERY_S || l->runs == l->fitted))
 		return;
 	expectation_free(l->expected);
-	l->expected = expectation_fit(s->pairs);
+	l->expected = expectation_fit(s->pairs, NULL);
 	next = l->expected ? outlook_of_history(s->pairs, l->expected) : NULL;
 	s->out_of_memory |= !next;
 	outlook_free(l->outlook);

@@ -65,6 +65,15 @@ static char *name_of(const struct key *key)
 	return strdup(class_by_names(NULL, false, (unsigned int)(key->user + 1), program, name));
 }
 
+/* The variant of the class for a job that shares nodes, so it has twice as many. */
+static char *variant_of(const char *class_name, int nodes)
+{
+	char name[PAIRS_CLASS_MAX];
+
+	snprintf(name, sizeof(name), "%s", class_name);
+	return strdup(class_add_variant(name, 2 * (unsigned int)nodes, ""));
+}
+
 /* The program that the class is; late: after it has drifted. The name of a job is not what it is,
  * so random names change no program. */
 static int row_of(const struct trace_job *job, const struct key *key,
@@ -119,7 +128,7 @@ int workload_make(const struct trace *t, const struct matrix *m, const struct wo
 
 		make_job(&w->job[i], t, i, o);
 		w->job[i].class_id = (int)(found - key);
-		w->job[i].class_name = w->class_name[found - key];
+		w->job[i].class_name = variant_of(w->class_name[found - key], w->job[i].nodes);
 		w->job[i].row = row_of(&t->job[i], found, o, m->count, i >= t->count / 2);
 	}
 	free(key);
@@ -130,6 +139,8 @@ void workload_free(struct workload *w)
 {
 	for (int c = 0; w->class_name && c < w->classes; c++)
 		free(w->class_name[c]);
+	for (int i = 0; w->job && i < w->count; i++)
+		free(w->job[i].class_name);
 	free(w->class_name);
 	free(w->job);
 	*w = (struct workload){.job = NULL};

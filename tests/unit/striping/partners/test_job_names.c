@@ -138,6 +138,30 @@ static void classes(void **state)
 	assert_string_equal(buf, "7/");
 }
 
+/* The size of a job and the type of its nodes make variants, which no name forges. */
+static void class_variants(void **state)
+{
+	struct fixture *f = *state;
+	struct job_kind kind = {.uid = 7, .job_name = "step-17", .program = "lmp", .nodes = 5};
+	char buf[PAIRS_CLASS_MAX];
+
+	assert_true(job_class(f->batch.pairs, &kind, buf));
+	assert_string_equal(buf, "7@lmp+4n");
+	kind.node_type = "2x8x1";
+	assert_true(job_class(f->batch.pairs, &kind, buf));
+	assert_string_equal(buf, "7@lmp+4n+2x8x1");
+	kind.nodes = 1;
+	kind.program = "lmp+64n";
+	assert_true(job_class(f->batch.pairs, &kind, buf));
+	assert_string_equal(buf, "7@lmp_64n+2x8x1");
+	kind = (struct job_kind){.uid = 7, .class_name = "cfd", .shared = true, .nodes = 2};
+	assert_true(job_class(f->batch.pairs, &kind, buf));
+	assert_string_equal(buf, "cfd+2n");
+	kind = (struct job_kind){.uid = 7, .job_name = "a+4n", .nodes = 2};
+	assert_false(job_class(f->batch.pairs, &kind, buf));
+	assert_string_equal(buf, "7/a+#n+2n");
+}
+
 static void names_tell_programs(void **state)
 {
 	struct fixture *f = *state;
@@ -362,6 +386,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(classes, make, drop),
+		cmocka_unit_test_setup_teardown(class_variants, make, drop),
 		cmocka_unit_test_setup_teardown(names_tell_programs, make, drop),
 		cmocka_unit_test_setup_teardown(notes_are_rare, make, drop),
 		cmocka_unit_test_setup_teardown(refuses_nothing, make, drop),

@@ -23,8 +23,12 @@ static struct lane_offer beside(int id, int class_number, int nodes)
 {
 	partner[id] = (struct lane_partner){
 		class_number, nodes, usually(class_number, outlook_alone(outlook, class_number))};
-	return (struct lane_offer){
-		.partner = &partner[id], .partners = 1, .lanes = 2, .nodes = nodes, .id = id};
+	return (struct lane_offer){.partner = &partner[id],
+		.partners = 1,
+		.lanes = 2,
+		.mine = mem,
+		.nodes = nodes,
+		.id = id};
 }
 
 static struct lane_offer empty(int id, int nodes)
@@ -39,7 +43,9 @@ static bool order(int mine, struct lane_offer *offer, int count, int need, bool 
 	struct lane_wish wish;
 
 	settings_defaults(&s);
-	wish = lane_wish(&s, mine, need, others_wait);
+	for (int i = 0; i < count; i++)
+		offer[i].mine = mine;
+	wish = lane_wish(&s, need, others_wait);
 	return lane_yield_order(outlook, &wish, offer, count) == 0;
 }
 
@@ -151,7 +157,7 @@ static void bounds(void **state)
 	const double both = outlook_worth(outlook, mem, net);
 	const double least =
 		fmin(outlook_speed(outlook, mem, net), outlook_speed(outlook, net, mem));
-	struct lane_wish wish = {.mine = mem, .need = 4, .others_wait = true};
+	struct lane_wish wish = {.need = 4, .others_wait = true};
 
 	(void)state;
 	wish.together = both - 0.01;
@@ -169,7 +175,7 @@ static void bounds(void **state)
  */
 static void bounds_beside_others(void **state)
 {
-	struct lane_wish wish = {.mine = mem, .need = 4, .others_wait = true, .each = 0.5};
+	struct lane_wish wish = {.need = 4, .others_wait = true, .each = 0.5};
 	struct lane_offer f = beside(0, net, 4);
 
 	(void)state;
@@ -239,6 +245,24 @@ static void four_lanes(void **state)
 	assert_true(f[1].yield.left > f[1].yield.least);
 }
 
+/* On nodes of several types the job may be of several classes: it prefers those where it is fast
+ * for what it usually does. */
+static void several_types(void **state)
+{
+	struct lane_wish wish = {.need = 4, .others_wait = true};
+	struct lane_offer f[] = {beside(0, net, 4), beside(1, net, 4)};
+
+	(void)state;
+	f[0].mine = net;
+	assert_true(lane_yield_order(outlook, &wish, f, 2) < LANE_LACK_MOST);
+	assert_int_equal(f[0].id, 1);
+	assert_true(f[0].yield.price < f[1].yield.price);
+	f[0].mine = net;
+	f[1].mine = mem;
+	assert_true(lane_yield_order(outlook, &wish, f, 2) < LANE_LACK_MOST);
+	assert_int_equal(f[0].id, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +277,7 @@ int main(void)
 		cmocka_unit_test(bounds_beside_others),
 		cmocka_unit_test(one_class),
 		cmocka_unit_test(four_lanes),
+		cmocka_unit_test(several_types),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -294,25 +294,22 @@ static void by_yield(void **state)
 	struct outlook *o = outlook_new(e, demand, 2);
 	struct two_groups two = {o, outlook_class(o, "7/mem"), outlook_class(o, "7/net")};
 	struct poppa_settings s;
-	struct node_yield yield = {.settings = &s,
-		.outlook = o,
-		.mine = two.mem,
-		.partners = of_two,
-		.arg = &two,
-		.others_wait = true};
+	struct node_yield yield = {
+		.settings = &s, .outlook = o, .partners = of_two, .arg = &two, .others_wait = true};
 	struct candidate c[7 + 9];
 	struct node_choice choice;
 
 	(void)state;
 	settings_defaults(&s);
 	for (int i = 0; i < 7 + 9; i++)
-		c[i] = (struct candidate){.node = i, .lanes = 2};
+		c[i] = (struct candidate){.node = i, .lanes = 2, .mine = two.mem};
 	for (int i = 0; i < 7; i++)
 		c[i] = (struct candidate){.node = i,
 			.shared = true,
 			.loss = i < 4 ? 0.1 : 0.2,
 			.group = i < 4 ? 1 : 2,
 			.lanes = 2,
+			.mine = two.mem,
 			.partners = i < 4 ? 1 : 2};
 	assert_int_equal(node_choice_by_yield(c, 7, 0, 3, &yield, &choice), 0);
 	for (int i = 0; i < 7; i++)
@@ -358,6 +355,53 @@ static void by_yield(void **state)
 	expectation_free(e);
 }
 
+/* Empty nodes of different kinds are compared, also where no node has a partner, and nodes with the
+ * same partners are as well. */
+static void kinds_of_nodes(void **state)
+{
+	static const struct outlook_demand demand[] = {{"7/mem", 100}, {"7/net", 100}};
+	struct expectation *e = three();
+	struct outlook *o = outlook_new(e, demand, 2);
+	struct two_groups two = {o, outlook_class(o, "7/mem"), outlook_class(o, "7/net")};
+	const double mem = outlook_alone(o, two.mem) / outlook_typical(o, two.mem);
+	const double net = outlook_alone(o, two.net) / outlook_typical(o, two.net);
+	struct poppa_settings s;
+	struct node_yield yield = {
+		.settings = &s, .outlook = o, .partners = of_two, .arg = &two, .others_wait = true};
+	struct candidate c[8];
+	struct node_choice choice;
+
+	(void)state;
+	settings_defaults(&s);
+	assert_true(mem > net + 0.02);
+	for (int i = 0; i < 8; i++)
+		c[i] = (struct candidate){.node = i, .lanes = 2, .mine = i % 2 ? two.mem : two.net};
+	assert_int_equal(node_choice_by_yield(c, 0, 8, 3, &yield, &choice), 0);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(c[i].node, i < 4 ? 2 * i + 1 : 2 * (i - 4));
+	assert_true(choice.lack == 0 && choice.good == 0);
+	/* More lanes, alone, are faster still. */
+	for (int i = 0; i < 8; i++)
+		c[i] = (struct candidate){.node = i, .lanes = i < 5 ? 2 : 4, .mine = two.mem};
+	assert_int_equal(node_choice_by_yield(c, 0, 8, 3, &yield, &choice), 0);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(c[i].node, (i + 5) % 8);
+	/* All of a net's nodes, of two types. */
+	for (int i = 0; i < 8; i++)
+		c[i] = (struct candidate){.node = i,
+			.shared = true,
+			.group = 2,
+			.lanes = 2,
+			.mine = i % 2 ? two.mem : two.net,
+			.partners = 2};
+	assert_int_equal(node_choice_by_yield(c, 8, 0, 3, &yield, &choice), 0);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(c[i].node, i < 4 ? 2 * i + 1 : 2 * (i - 4));
+	assert_int_equal(node_choice_by_yield(c, 8, 0, 8, &yield, &choice), 0);
+	outlook_free(o);
+	expectation_free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,6 +415,7 @@ int main(void)
 		cmocka_unit_test(as_fast_as_the_worst_node),
 		cmocka_unit_test(by_time),
 		cmocka_unit_test(by_yield),
+		cmocka_unit_test(kinds_of_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,9 +26,13 @@ static void speeds(void **state)
 	assert_non_null(o);
 	mem = outlook_class(o, "7/mem");
 	net = outlook_class(o, "7/net");
-	none = outlook_class(o, "7/calm");
+	none = outlook_class(o, "nobody");
 	assert_true(mem != net && none != mem && none != net);
-	assert_int_equal(outlook_class(o, "nobody"), none);
+	/* What was not about is as its class, or as others of its user. */
+	assert_int_equal(outlook_class(o, "7/mem+4n"), mem);
+	assert_int_equal(outlook_class(o, "7/calm+2n"), outlook_class(o, "#7"));
+	assert_int_not_equal(outlook_class(o, "#7"), none);
+	assert_int_equal(outlook_class(o, "8/mem"), none);
 	assert_true(fabs(outlook_worth(o, mem, mem) - 1) < 0.02);
 	assert_true(fabs(outlook_worth(o, mem, net) - (0.9 / 0.7 + 0.9 / 0.8) / 2) < 0.02);
 	assert_true(outlook_worth(o, mem, net) == outlook_worth(o, net, mem));
@@ -56,7 +60,7 @@ static void many_classes(void **state)
 
 	(void)state;
 	for (int i = 0; i < OUTLOOK_CLASSES + 40; i++) {
-		snprintf(name[i], sizeof(name[i]), "7/c%03d", i);
+		snprintf(name[i], sizeof(name[i]), "c%03d", i);
 		demand[i] = (struct outlook_demand){name[i], i < 40 ? 1 : 1000};
 	}
 	o = outlook_new(e, demand, OUTLOOK_CLASSES + 40);
@@ -80,6 +84,33 @@ static void many_classes(void **state)
 	expectation_free(e);
 }
 
+/* What of these belongs to a class that is kept, or to a user, is lumped together with that. */
+static void many_variants(void **state)
+{
+	static struct outlook_demand demand[OUTLOOK_CLASSES + 40];
+	static char name[OUTLOOK_CLASSES + 40][32];
+	struct expectation *e = three();
+	struct outlook *o;
+
+	(void)state;
+	for (int i = 0; i < OUTLOOK_CLASSES + 40; i++) {
+		snprintf(name[i], sizeof(name[i]), i < 40 ? "7/mem+%dx1x1" : "%d/c",
+			i < 40 ? i + 1 : 1000 + i);
+		demand[i] = (struct outlook_demand){name[i], i < 40 ? 1 : 2};
+	}
+	o = outlook_new(e, demand, OUTLOOK_CLASSES + 40);
+	assert_non_null(o);
+	assert_int_equal(outlook_class(o, name[0]), outlook_class(o, "7/mem"));
+	assert_int_not_equal(outlook_class(o, "7/mem"), outlook_class(o, "#7"));
+	assert_int_not_equal(outlook_class(o, "#7"), OUTLOOK_CLASSES);
+	assert_int_equal(outlook_class(o, "7/other"), outlook_class(o, "#7"));
+	assert_int_equal(outlook_class(o, name[OUTLOOK_CLASSES + 39]), OUTLOOK_CLASSES);
+	assert_true(fabs(outlook_worth(o, outlook_class(o, name[0]), outlook_class(o, name[1])) -
+			    1) < 0.03);
+	outlook_free(o);
+	expectation_free(e);
+}
+
 /* Without a list of what is about, the time that each class has had counts. */
 static void demand_of_a_history(void **state)
 {
@@ -98,7 +129,7 @@ static void demand_of_a_history(void **state)
 				0);
 	for (int i = 0; i < 3; i++)
 		demand[i] = (struct outlook_demand){name[i], seconds[i]};
-	e = expectation_fit(p);
+	e = expectation_fit(p, NULL);
 	of_history = outlook_of_history(p, e);
 	of_list = outlook_new(e, demand, 3);
 	assert_non_null(of_history);
@@ -114,7 +145,7 @@ static void demand_of_a_history(void **state)
 	expectation_free(e);
 	/* Nothing is known of anybody. */
 	p = pairs_new();
-	e = expectation_fit(p);
+	e = expectation_fit(p, NULL);
 	none = outlook_of_history(p, e);
 	assert_non_null(none);
 	assert_true(outlook_empty(none));
@@ -131,6 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(speeds),
 		cmocka_unit_test(many_classes),
+		cmocka_unit_test(many_variants),
 		cmocka_unit_test(demand_of_a_history),
 	};
 

@@ -644,6 +644,77 @@ static void times_survive_the_file(void **state)
 	rmdir(dir);
 }
 
+/* Variants count as their class, which has a bound of its own for them. */
+static void variants_are_bounded(void **state)
+{
+	struct pairs *p = pairs_new();
+	char name[64];
+	double d;
+
+	(void)state;
+	for (int i = 0; i < 50; i++)
+		for (int k = 1; k <= 2; k++) {
+			snprintf(name, sizeof(name), "7@p%d+%dn", i, 2 * k);
+			assert_int_equal(pairs_learn(p, name, "8@q", 0.1, 60, 100 * i + k), 0);
+		}
+	assert_int_equal(count_pairs(p), 100);
+	/* One class more, and the oldest one goes with all its variants. */
+	assert_int_equal(pairs_learn(p, "7@new+2n", "8@q", 0.1, 60, 10000), 0);
+	assert_int_equal(count_pairs(p), 99);
+	assert_false(pairs_expect(p, "7@p0+2n", "8@q", &d));
+	assert_false(pairs_expect(p, "7@p0+4n", "8@q", &d));
+	assert_true(pairs_expect(p, "7@p1+2n", "8@q", &d));
+	/* The class itself is no variant of it, and names that only begin alike are not its. */
+	assert_int_equal(pairs_learn(p, "7@new", "8@q", 0.2, 60, 10001), 0);
+	assert_int_equal(count_pairs(p), 100);
+	for (int i = 2; i <= 30; i++) {
+		snprintf(name, sizeof(name), "7@new+4n+%dx1x1", i);
+		assert_int_equal(pairs_learn(p, name, "8@q", 0.3, 60, 10000 + i), 0);
+	}
+	assert_int_equal(count_pairs(p), 100 - 1 + 12);
+	assert_true(pairs_expect(p, "7@new", "8@q", &d));
+	assert_float_equal(d, 0.2, 1e-9);
+	assert_true(pairs_expect(p, "7@new+4n+30x1x1", "8@q", &d));
+	assert_float_equal(d, 0.3, 1e-9);
+	pairs_free(p);
+	/* So are those of everybody's classes. */
+	p = pairs_new();
+	for (int i = 2; i <= 30; i++) {
+		snprintf(name, sizeof(name), "weather+%dx1x1", i);
+		assert_int_equal(pairs_learn(p, "7@a", name, 0.3, 60, 10000 + i), 0);
+	}
+	assert_int_equal(count_pairs(p), 12);
+	pairs_free(p);
+}
+
+/* A variant that has not met another one is known as its class. */
+static void variants_that_have_not_met(void **state)
+{
+	struct pairs *p = pairs_new();
+	double d, low, high;
+
+	(void)state;
+	for (int i = 1; i <= 4; i++) {
+		assert_int_equal(pairs_learn(p, "7@a", "8@b", 0.1, 60, i), 0);
+		assert_int_equal(pairs_learn(p, "7@a+4n", "8@c", 0.4, 60, i), 0);
+	}
+	assert_int_equal(pairs_learn(p, "7@a+2n", "8@b", 0.3, 60, 5), 0);
+	assert_int_equal(pairs_learn(p, "7@a", "8@b+2n", 0.2, 60, 5), 0);
+	assert_true(pairs_expect(p, "7@a+4n", "8@b", &d));
+	assert_float_equal(d, 0.1, 1e-9);
+	assert_true(pairs_expect(p, "7@a+4n", "8@b+8n", &d));
+	assert_float_equal(d, 0.1, 1e-9);
+	assert_true(pairs_expect(p, "7@a+2n", "8@b+8n", &d));
+	assert_float_equal(d, 0.3, 1e-9);
+	assert_true(pairs_expect(p, "7@a+4n", "8@b+2n", &d));
+	assert_float_equal(d, 0.2, 1e-9);
+	assert_false(pairs_expect(p, "7@a", "8@c", &d));
+	assert_true(pairs_certain(p, "7@a+2n", "8@b+8n", &low, &high));
+	assert_true(low <= 0.1 && high >= 0.1 && high < 0.2);
+	assert_false(pairs_certain(p, "7@a+2n", "8@c", &low, &high));
+	pairs_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -662,6 +733,8 @@ int main(void)
 		cmocka_unit_test(passes_over_broken_lines),
 		cmocka_unit_test(keeps_a_bounded_number),
 		cmocka_unit_test(a_user_has_so_many_classes),
+		cmocka_unit_test(variants_are_bounded),
+		cmocka_unit_test(variants_that_have_not_met),
 #ifndef __SANITIZE_ADDRESS__ /* it takes half a minute with it, and the next one takes the same    \
 				ways */
 		cmocka_unit_test(a_user_has_so_many_rows),

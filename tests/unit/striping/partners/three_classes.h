@@ -17,7 +17,7 @@ static struct expectation *three(void)
 			for (int j = 0; j < 3; j++)
 				assert_int_equal(
 					pairs_learn(p, name[i], name[j], d[i][j], 3600, 1), 0);
-	e = expectation_fit(p);
+	e = expectation_fit(p, NULL);
 	assert_non_null(e);
 	pairs_free(p);
 	return e;
