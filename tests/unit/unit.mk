@@ -55,6 +55,7 @@ check_PROGRAMS += \
 	tests/unit/striping/submit/test_constraint \
 	tests/unit/striping/submit/test_colocate_option \
 	tests/unit/striping/submit/test_submission \
+	tests/unit/striping/partners/test_aged_mean \
 	tests/unit/striping/partners/test_class_name \
 	tests/unit/striping/partners/test_expected_end \
 	tests/unit/striping/partners/test_expectation \

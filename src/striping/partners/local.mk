@@ -2,6 +2,7 @@
 # Partner choice: who may share a node, who suits whom, and from when on.
 noinst_LTLIBRARIES += libpartners.la
 libpartners_la_SOURCES = \
+	src/striping/partners/aged_mean.c src/striping/partners/aged_mean.h \
 	src/striping/partners/class_name.c src/striping/partners/class_name.h \
 	src/striping/partners/expected_end.c src/striping/partners/expected_end.h \
 	src/striping/partners/expectation.c src/striping/partners/expectation.h \
