@@ -67,7 +67,9 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_pairs \
 	tests/unit/striping/partners/test_partner \
 	tests/unit/striping/partners/test_partner_times \
+	tests/unit/striping/partners/test_plain_queue \
 	tests/unit/striping/partners/test_separation \
+	tests/unit/striping/partners/test_spread_gain \
 	tests/unit/striping/reuse/test_balance_set \
 	tests/unit/striping/reuse/test_forecast \
 	tests/unit/striping/reuse/test_histogram \
