@@ -135,6 +135,17 @@ bool pairs_spread_gain(const struct pairs *p, const char *class_name, struct spr
 	return spread_gains_of(p->spread, class_name, out);
 }
 
+bool pairs_spread_hint(void *arg, const char *class_name, double *z, int *runs)
+{
+	struct spread_gain gain;
+
+	if (!pairs_spread_gain(arg, class_name, &gain))
+		return false;
+	*z = log1p(gain.gain);
+	*runs = gain.plain < gain.colocated ? gain.plain : gain.colocated;
+	return true;
+}
+
 static uint64_t owner_of(const char *class)
 {
 	return class_user(class) ? strtoull(class, NULL, 10) : EVERYBODY;

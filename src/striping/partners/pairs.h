@@ -57,6 +57,9 @@ int pairs_ran(struct pairs *p, unsigned int uid, const char *job_name, const str
 const struct spread_gains *pairs_spread(const struct pairs *p);
 bool pairs_spread_gain(const struct pairs *p, const char *class_name, struct spread_gain *out);
 
+/* The same as a hint of expectation_fit() (struct expectation_hints); arg: the history. */
+bool pairs_spread_hint(void *arg, const char *class_name, double *z, int *runs);
+
 /*
  * Observations on their way into the file: it is read with the first of them and written once with
  * all of them. All 0: there are none. One writer at a time: the settlement's worker. A file with

@@ -725,6 +725,8 @@ static void gains_survive_the_file(void **state)
 	struct errmsg err = {""};
 	struct spread_gain g;
 	long long now = time(NULL);
+	double z;
+	int runs;
 	FILE *f;
 
 	(void)state;
@@ -754,7 +756,11 @@ static void gains_survive_the_file(void **state)
 	assert_float_equal(g.gain, 0.3, 1e-4);
 	assert_int_equal(g.plain, 2);
 	assert_int_equal(g.colocated, 1);
+	assert_true(pairs_spread_hint(b.pairs, "7@lu", &z, &runs));
+	assert_float_equal(z, log(1.3), 1e-4);
+	assert_int_equal(runs, 1);
 	assert_false(pairs_spread_gain(b.pairs, "8@lu", &g));
+	assert_false(pairs_spread_hint(b.pairs, "8@lu", &z, &runs));
 	run.seconds = NAN;
 	assert_int_equal(pairs_batch_spread(&b, path, &run, NULL, now, &err), -1);
 	assert_non_null(strstr(err.text, "how long step-3 of uid 7 took"));
