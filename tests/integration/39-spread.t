@@ -69,11 +69,12 @@ wait_end "$other" 60
 ok "both co-located runs count" wait_until 30 has_gain .colocated_runs 2
 ok "and the two plain ones" wait_until 90 has_gain .plain_runs 2
 is "there is no doubt" "$(gain .doubt)" ""
-# log_mean ID ID: the mean of the logarithms of both times.
+# log_mean ID ID: the mean of the logarithms of both times. sacct and slurmctld may differ by a second, 2 % of the mean; what
+# was lost is 10 %.
 log_mean() { sacct -X -n -P -j "$1,$2" -o ElapsedRaw | awk '{ sum += log($1) } END { print sum / NR }'; }
 cmp_num "the gain is by the times that the four took, without what the co-located ones have lost" \
 	"$(gain .gain | awk -v plain="$(log_mean "${plain[0]}" "${plain[1]}")" -v lanes="$(log_mean "${lanes[@]}")" \
-		'{ off = $1 - (exp(plain - lanes) / 0.9 - 1); print off < 0 ? -off : off }')" '<' 0.001
+		'{ off = $1 - (exp(plain - lanes) / 0.9 - 1); print off < 0 ? -off : off }')" '<' 0.05
 cmp_num "with an error" "$(gain .error)" '>=' 0.02
 like "and a class" "$(gain .spread_class)" '^(Low|Medium)$'
 like "in text, too" "$(poppa pairs)" "$class +[+-][0-9.]+% +[0-9.]+% (Low|Medium) +2 +2 "
