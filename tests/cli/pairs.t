@@ -31,6 +31,29 @@ is "never met" "$(jq -c '.pairs[] | select(.beside == "7/loud") | [.measured, .r
 is "the interval holds what is expected" "$(jq '[.pairs[] | .expected90[0] <= .expected and .expected <= .expected90[1]] | all' <<<"$OUT")" true
 is "with that one both make less than one after the other, with the others not" \
 	"$(jq -c '[.pairs[] | select(.both < 0.99) | .beside]' <<<"$OUT")" '["7/loud"]'
+
+# Gains from spreading: mine is certain, the others are not.
+gains=$TAP_DIR/gains
+spread() { printf '#spread\t%s\tn-%s\t16\tall\t%s\t%s\t%s\t0.0001\t1790000000\t%s\t1600\t0.0001\t1790000000\n' "$@"; }
+{
+	cat "$history"
+	spread 8 a 8/mine 4 2400 3
+	spread 8 b 8/a 1 2400 3
+	spread 7 c 7/loud 0 0 2
+	spread 8 d 8@alone 5 1760 2
+} >"$gains"
+runs "pairs with gains" 0 "$POPPA" pairs --history "$gains"
+like "gains stand below the pairs" "$OUT" $'\n\nCLASS +GAIN +ERROR +SPREAD +PLAIN +CO-LOCATED +DOUBT\n7/loud +- +- unknown +0 +2 no-run\n'
+like "a certain one has its class" "$OUT" $'\n8/mine +\\+50\\.0% +1\\.[0-9]% High +4 +3 *\n'
+like "and an uncertain one the doubt" "$OUT" $'\n8/a +\\+50\\.0%\\? +- unknown +1 +3 one-run'
+runs "gains in JSON" 0 "$POPPA" pairs --history "$gains" --json
+is "have all there is" "$(jq -r '.classes[] | "\(.class) \(if .gain then .gain * 100 | round else null end) \(.error != null) \(.spread_class) \(.plain_runs) \(.colocated_runs) \(.doubt)"' <<<"$OUT")" \
+	"$(printf '%s\n' "7/loud null false unknown 0 2 no-run" "8/a 50 false unknown 1 3 one-run" "8/mine 50 true High 4 3 " "8@alone 10 true Low 5 2 ")"
+runs "gain of a class" 0 "$POPPA" pairs --history "$gains" --class 8/mine --json
+is "is of that class alone" "$(jq -c '[.classes[].class]' <<<"$OUT")" '["8/mine"]'
+runs "gain of a class without runs" 0 "$POPPA" pairs --history "$gains" --class 8/b --json
+is "is unknown" "$(jq -c '.classes[] | [.gain, .plain_runs, .colocated_runs, .doubt]' <<<"$OUT")" '[null,0,0,"no-run"]'
+
 runs "a class that is not there" 1 "$POPPA" pairs --history "$history" --class 9/none
 is "it is named" "$ERR" 'poppa pairs: the pair history has no class "9/none" that you may see; "poppa pairs" lists them'
 runs "no file" 1 "$POPPA" pairs --history "$TAP_DIR/none"
@@ -116,6 +139,9 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod a+r "$TAP_DIR/programs"
 	runs "programs, of another user" 0 as 8 pairs --history "$TAP_DIR/programs" --json
 	is "are their own" "$(jq -c '[.pairs[] | .class, .beside] | unique' <<<"$OUT")" '["8@lu"]'
+	chmod a+r "$gains"
+	runs "gains, of another user" 0 as 8 pairs --history "$gains" --json
+	is "are their own" "$(jq -c '[.classes[].class]' <<<"$OUT")" '["8/a","8/mine","8@alone"]'
 	runs "and asks for no other" 1 as 8 pairs --history "$history" --class 7/loud
 	runs "nor plans with it" 1 as 8 plan --history "$history" --input "$TAP_DIR/loud"
 	is "which is said" "$ERR" 'poppa plan: "7/loud" is another user'"'"'s class'

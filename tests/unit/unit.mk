@@ -55,6 +55,7 @@ check_PROGRAMS += \
 	tests/unit/striping/submit/test_constraint \
 	tests/unit/striping/submit/test_colocate_option \
 	tests/unit/striping/submit/test_submission \
+	tests/unit/striping/partners/test_aged_mean \
 	tests/unit/striping/partners/test_class_name \
 	tests/unit/striping/partners/test_expected_end \
 	tests/unit/striping/partners/test_expectation \
@@ -66,7 +67,9 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_pairs \
 	tests/unit/striping/partners/test_partner \
 	tests/unit/striping/partners/test_partner_times \
+	tests/unit/striping/partners/test_plain_queue \
 	tests/unit/striping/partners/test_separation \
+	tests/unit/striping/partners/test_spread_gain \
 	tests/unit/striping/reuse/test_balance_set \
 	tests/unit/striping/reuse/test_forecast \
 	tests/unit/striping/reuse/test_histogram \

@@ -13,6 +13,9 @@
 #define Z95 1.96
 /* A 95 % interval that is wider than D plus or minus this tells too little for a price. */
 #define MAX_HALF_INTERVAL 0.25
+/* Of one that is wider than that, the time that the run would have taken alone is not certain: most
+ * gains from spreading are below 0.4. */
+#define MAX_SPREAD_HALF 0.1
 /* The smallest unmeasured share of a run that its settlement mentions. */
 #define MIN_UNMEASURED 0.005
 /* While a job runs, time that a node has not told of yet is no loss once it is so far behind what
@@ -347,6 +350,18 @@ void settle_decide(const struct settle_job *job, const struct ledger_record *rec
 	out->charged = price_charge(policy, out->raw, out->degradation, out->hi, out->stopped);
 	settlement_write_comment(out);
 	free(s.partner);
+}
+
+double settle_spread_s(const struct settle_job *job, const struct settlement *price)
+{
+	double half = price->hi - price->degradation;
+
+	/* Without co-located time there is no interval, and D is certain. */
+	if (*price->nodata || job->unpriced || job->size_count || price->nodes || price->spin ||
+		!isnan(price->unmeasured) || (price->co > 0 && !(half <= MAX_SPREAD_HALF)) ||
+		!(price->degradation < 1) || !(price->stopped < 1))
+		return NAN;
+	return (double)job->wall_ns / NS_PER_S * (1 - price->stopped) * (1 - price->degradation);
 }
 
 static int64_t told_ns(const struct ledger_record *r)

@@ -61,6 +61,13 @@ bool settle_complete(const struct settle_job *job, const struct ledger_record *r
 void settle_decide(const struct settle_job *job, const struct ledger_record *records, int count,
 	const struct price_policy *policy, int64_t now_unix, struct settlement *out);
 
+/*
+ * What the run would have taken alone on its lanes, T (1-Z) (1-D),
+ * seconds; NAN where D is not certain: not measured on all nodes and for all of the time, or within
+ * more than plus or minus 0.1.
+ */
+double settle_spread_s(const struct settle_job *job, const struct settlement *price);
+
 /* What a running job has lost until now. */
 struct settle_loss {
 	double told_s; /* the time from its start that a node has told of, suspended time left out

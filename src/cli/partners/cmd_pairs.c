@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* poppa pairs: what kinds of jobs have cost each other, and what is expected. */
+/* poppa pairs: what kinds of jobs have cost each other, what is expected, and who gains from
+ * spreading. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "cli/ask/cli.h"
 #include "cli/partners/known_pairs.h"
 #include "common/printable.h"
+#include "striping/partners/spread_gain.h"
 
 #define SECONDS_AN_HOUR 3600.0
 
@@ -41,7 +43,7 @@ struct listing {
 	const char *class; /* only of this one; NULL = all */
 	int next;          /* of it, the class beside which it is shown next */
 	json_t *list;      /* where JSON is wanted */
-	int lines;
+	int lines, gains;
 };
 
 static double in_range(double d)
@@ -114,17 +116,76 @@ static void show_class(struct listing *l)
 		show(l, l->class, l->known->class[l->next++], NULL);
 }
 
+static json_t *real_or_null(double value)
+{
+	return isnan(value) ? json_null() : json_real(value);
+}
+
+static json_t *gain_json(const char *class, const struct spread_gain *g)
+{
+	return json_pack("{s:s, s:o, s:o, s:s, s:i, s:i, s:s}", "class", class, "gain",
+		real_or_null(g->gain), "error", real_or_null(g->error), "spread_class",
+		spread_class_name(g->class), "plain_runs", g->plain, "colocated_runs", g->colocated,
+		"doubt", spread_doubt_name(g->doubt));
+}
+
+/* The gain from spreading of one class. */
+static void show_gain(const char *name, const struct spread_gain *g, void *arg)
+{
+	struct listing *l = arg;
+	char class[PAIRS_CLASS_MAX];
+
+	if (!known_pairs_shows(l->known, name))
+		return;
+	snprintf(class, sizeof(class), "%s", name);
+	plain_text(class);
+	if (l->list) {
+		json_array_append_new(l->list, gain_json(class, g));
+		return;
+	}
+	if (!g->colocated)
+		return;
+	if (!l->gains++)
+		printf("\n%-24s %8s %7s %-8s %5s %10s %s\n", "CLASS", "GAIN", "ERROR", "SPREAD",
+			"PLAIN", "CO-LOCATED", "DOUBT");
+	printf("%-24s ", class);
+	if (isnan(g->gain))
+		printf("%8s ", "-");
+	else
+		printf("%+7.1f%%%s", 100 * g->gain, g->doubt == SPREAD_SURE ? " " : "?");
+	if (isnan(g->error))
+		printf("%7s", "-");
+	else
+		printf("%6.1f%%", 100 * g->error);
+	printf(" %-8s %5d %10d %s\n", spread_class_name(g->class), g->plain, g->colocated,
+		spread_doubt_name(g->doubt));
+}
+
+/* Of the class, or of all that were co-located. */
+static int show_gains(struct listing *l, bool one)
+{
+	struct spread_gain gain;
+
+	if (!one)
+		return spread_gains_each(pairs_spread(l->known->pairs), show_gain, l);
+	pairs_spread_gain(l->known->pairs, l->class, &gain);
+	show_gain(l->class, &gain, l);
+	return 0;
+}
+
 int cmd_pairs(int argc, char **argv)
 {
 	static const struct argp argp = {.options = option_table,
 		.parser = parse_option,
-		.doc = "What kinds of jobs have cost each other, by the pair history, and what is "
-		       "expected of them."};
+		.doc = "What kinds of jobs have cost each other, by the pair history, what is "
+		       "expected of them, and what they gain from spreading."};
 	struct options o = {.json = false};
 	struct known_pairs known;
 	struct listing l = {.known = &known};
 	char class[PAIRS_CLASS_MAX];
+	json_t *pairs;
 	struct errmsg err;
+	int rc;
 
 	cli_parse(&argp, argc, argv, &o);
 	if (known_pairs_load(&known, o.history, &err))
@@ -144,10 +205,16 @@ int cmd_pairs(int argc, char **argv)
 		show_class(&l);
 	else
 		pairs_each(known.pairs, show_row, &l);
-	known_pairs_free(&known);
-	if (o.json)
-		return cli_print_json(json_pack("{s:o}", "pairs", l.list));
-	if (!l.lines)
+	if (!o.json && !l.lines)
 		puts("The pair history has no pair yet.");
+	pairs = l.list;
+	if (o.json)
+		l.list = json_array();
+	rc = show_gains(&l, o.class);
+	known_pairs_free(&known);
+	if (rc)
+		return cli_error("out of memory");
+	if (o.json)
+		return cli_print_json(json_pack("{s:o, s:o}", "pairs", pairs, "classes", l.list));
 	return CLI_OK;
 }

@@ -80,7 +80,8 @@ int known_pairs_load(struct known_pairs *k, const char *path, struct errmsg *err
 	if (bad)
 		fprintf(stderr, "poppa: %s: %d lines could not be read and were passed over\n",
 			path, bad);
-	k->expected = expectation_fit(k->pairs, NULL);
+	k->hints = (struct expectation_hints){.spread = pairs_spread_hint, .spread_arg = k->pairs};
+	k->expected = expectation_fit(k->pairs, &k->hints);
 	if (!k->expected || list_classes(k)) {
 		known_pairs_free(k);
 		return errmsg_set(err, "out of memory");

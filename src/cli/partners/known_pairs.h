@@ -20,6 +20,7 @@
 struct known_pairs {
 	struct poppa_settings settings; /* the cluster's; of another history the defaults */
 	struct pairs *pairs;
+	struct expectation_hints hints; /* of what is expected */
 	struct expectation *expected;
 	char **class; /* the names of all classes in it, and of their variants, sorted */
 	int classes;

@@ -15,6 +15,8 @@ static bool holding;        /* controller_hold() was called for what has arrived
 static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before list_lock */
 static bool loaded; /* the worker has what was in the file; guarded by file_lock */
 
+static struct plain_queue plain = PLAIN_QUEUE_EMPTY; /* has its own lock */
+
 void arrivals_add(struct run *run)
 {
 	pthread_mutex_lock(&list_lock);
@@ -36,6 +38,16 @@ struct run *arrivals_take(void)
 	unsaved = false;
 	pthread_mutex_unlock(&list_lock);
 	return list;
+}
+
+void arrivals_add_plain(const struct spread_run *run)
+{
+	plain_queue_add(&plain, run);
+}
+
+int arrivals_take_plain(struct plain_run run[PLAIN_QUEUE_OF_SLOT])
+{
+	return plain_queue_take(&plain, run);
 }
 
 struct arrivals_status arrivals_status(void)

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "striping/partners/plain_queue.h"
+
 #include "run_store.h"
 
 /*
@@ -25,6 +27,13 @@ void arrivals_add(struct run *run);
 
 /* All runs, linked by next: the caller's now. */
 struct run *arrivals_take(void);
+
+/*
+ * The same for a plain run, of which a few are kept in memory only (plain_queue.h), and nobody is
+ * woken for them. They are experience, which may be lost.
+ */
+void arrivals_add_plain(const struct spread_run *run);
+int arrivals_take_plain(struct plain_run run[PLAIN_QUEUE_OF_SLOT]);
 
 struct arrivals_status {
 	bool any;     /* runs are there to be taken */

@@ -15,10 +15,12 @@
 #include "striping/partners/pairs.h"
 
 #include "addresses.h"
+#include "arrivals.h"
 #include "controller.h"
 #include "price_to_ledger.h"
 
 #define PAIRS_MS 10000 /* between two writes of the pair history */
+#define PLAIN_MS 60000 /* between two reads of it that only plain runs ask for */
 
 _Static_assert(sizeof(((struct settlement *)0)->class_name) == PAIRS_CLASS_MAX,
 	"a price has room for every class");
@@ -189,6 +191,50 @@ static void learn(struct settler *w, const struct run *run, const struct client_
 	}
 }
 
+/* Enters what the run would have taken alone on its lanes, which plain runs are compared with. */
+static void learn_spread(struct settler *w, const struct run *run)
+{
+	const struct run_snapshot *snapshot = run->snapshot;
+	const struct settle_job job = run_snapshot_settle_job(snapshot);
+	struct spread_run spread = run_snapshot_spread(snapshot);
+	struct errmsg err = {""};
+	char path[PATH_MAX];
+
+	spread.seconds = settle_spread_s(&job, &run->settlement);
+	if ((snapshot->last.state & JOB_STATE_BASE) != JOB_COMPLETE || !spread.cpus ||
+		!(spread.seconds > 0) || !*run->settlement.class_name || !history(w))
+		return;
+	controller_state_path(PAIRS_FILE, path, sizeof(path));
+	if (pairs_batch_spread(
+		    &w->pairs, path, &spread, run->settlement.class_name, time(NULL), &err))
+		settler_complain(w, err.text);
+}
+
+void price_to_ledger_plain_runs(struct settler *w)
+{
+	struct plain_run run[PLAIN_QUEUE_OF_SLOT];
+	struct errmsg err = {""};
+	char path[PATH_MAX];
+	int count;
+
+	if (!w->pairs.pairs && clock_now_ms() < w->plain_ms)
+		return;
+	controller_state_path(PAIRS_FILE, path, sizeof(path));
+	while ((count = arrivals_take_plain(run)) && history(w)) {
+		w->plain_ms = clock_now_ms() + PLAIN_MS;
+		for (int i = 0; i < count; i++) {
+			const struct spread_run plain = {.uid = run[i].uid,
+				.job_name = run[i].name,
+				.partition = run[i].partition,
+				.cpus = run[i].cpus,
+				.seconds = run[i].seconds};
+
+			if (pairs_batch_spread(&w->pairs, path, &plain, NULL, time(NULL), &err))
+				settler_complain(w, err.text);
+		}
+	}
+}
+
 void price_to_ledger_save_pairs(struct settler *w, bool now)
 {
 	struct errmsg err = {""};
@@ -220,6 +266,8 @@ static enum outcome make_price(
 		return ledger_failed_for(w, run, err.text);
 	if (run->never_written)
 		learn(w, run, answer);
+	if (run->never_written)
+		learn_spread(w, run);
 	run_store_touch(&w->store, run);
 	return RUN_NEXT;
 }

@@ -13,6 +13,10 @@
  */
 enum outcome price_to_ledger(struct settler *w, struct run *run);
 
+/* Enters plain runs that have ended into the history: whenever it is read anyway, else once a
+ * minute at most. */
+void price_to_ledger_plain_runs(struct settler *w);
+
 /* Writes what prices have told of pairs into their history, some seconds after the first of it or
  * now. A kill loses that much of the history, and no price. */
 void price_to_ledger_save_pairs(struct settler *w, bool now);

@@ -179,6 +179,58 @@ struct run_snapshot *run_snapshot_take(const job_record_t *job)
 	return run;
 }
 
+struct spread_run run_snapshot_spread(const struct run_snapshot *run)
+{
+	double cpus = 0;
+
+	for (int i = 0; i < run->last_node_count; i++)
+		cpus += run->node[i].weight;
+	return (struct spread_run){.uid = run->uid,
+		.job_name = run->name,
+		.partition = run->last.partition,
+		.cpus = (uint32_t)cpus};
+}
+
+/* Whether the job had all CPUs of its nodes, and nobody else had them, too. */
+static bool has_whole_nodes(const job_record_t *job)
+{
+	const struct job_resources *r = job->job_resrcs;
+	int last = bit_fls(r->node_bitmap);
+	uint32_t n = 0;
+
+	if (job->details->share_res == 1)
+		return false;
+	if (job->details->whole_node == WHOLE_NODE_REQUIRED)
+		return true;
+	for (int i = bit_ffs(r->node_bitmap); i >= 0 && i <= last; i++) {
+		if (!bit_test(r->node_bitmap, i))
+			continue;
+		if (n >= r->nhosts || !compat_node(i) || r->cpus[n++] < compat_node(i)->cpus)
+			return false;
+	}
+	return n;
+}
+
+bool run_snapshot_plain(const job_record_t *job, struct spread_run *run)
+{
+	const struct job_resources *r = job->job_resrcs;
+	double seconds = difftime(job->end_time, job->start_time) - difftime(job->tot_sus_time, 0);
+
+	/* The cheapest tests come first: most jobs are short, or have parts of nodes. */
+	if (seconds < SPREAD_LEAST_S || (job->job_state & JOB_STATE_BASE) != JOB_COMPLETE ||
+		!job->start_time || job->resize_time > job->start_time || job->het_job_id ||
+		!job->details || !job->part_ptr || !r || !r->node_bitmap || !r->cpus ||
+		run_snapshot_colocate(job) || !has_whole_nodes(job))
+		return false;
+	*run = (struct spread_run){.uid = job->user_id,
+		.job_name = job->name,
+		.partition = job->part_ptr->name,
+		.seconds = seconds};
+	for (uint32_t i = 0; i < r->nhosts; i++)
+		run->cpus += r->cpus[i];
+	return run->cpus;
+}
+
 static void free_texts(struct run_size *size)
 {
 	xfree(size->partition);

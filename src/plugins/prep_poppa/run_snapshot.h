@@ -10,6 +10,7 @@
 #include "accounting/settle/time_limit.h"
 #include "accounting/record/settlement.h"
 #include "striping/partners/class_name.h"
+#include "striping/partners/spread_gain.h"
 
 /* Tag of the part of SystemComment that shows a settlement (common/tags.h). */
 #define SETTLED_TAG "poppa"
@@ -103,6 +104,16 @@ int64_t run_snapshot_settled_restart(const job_record_t *job);
  * takes the association manager's. */
 struct run_snapshot *run_snapshot_take(const job_record_t *job);
 void run_snapshot_free(struct run_snapshot *run);
+
+/* What the run tells of the gain from spreading, but for the seconds; its texts are the run's. */
+struct spread_run run_snapshot_spread(const struct run_snapshot *run);
+
+/*
+ * The same of a job without --colocate, with its seconds; the texts are the job's. false where it
+ * is no plain run: it has not completed in one size, or did not have all CPUs of its nodes for
+ * itself. Cheap, for Slurm calls it for each job that ends, with the job write lock.
+ */
+bool run_snapshot_plain(const job_record_t *job, struct spread_run *run);
 
 /* For the settler's state file: a new reference or NULL, and a run or NULL where json is not one.
  * Earlier sizes and slurmdbd's row are left out: slurmdbd is asked for them again. */

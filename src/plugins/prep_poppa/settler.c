@@ -196,10 +196,14 @@ void settler_stop(void)
 void settler_queue(const job_record_t *job)
 {
 	struct run_snapshot *snapshot = run_snapshot_take(job);
+	struct spread_run plain;
 	struct run *run;
 
-	if (!snapshot)
+	if (!snapshot) {
+		if (run_snapshot_plain(job, &plain))
+			arrivals_add_plain(&plain);
 		return;
+	}
 	run = run_new(snapshot);
 	pthread_mutex_lock(&lock);
 	if (generation % 2) {

@@ -14,6 +14,6 @@ void settler_start(void);
  */
 void settler_stop(void);
 
-/* Hands this run of a co-located job to the worker, passes over any other. The job write lock is
- * held: waits for nothing but the association manager's read locks. */
+/* Hands this run of a co-located job to the worker, and of a plain one a few numbers. The job write
+ * lock is held: waits for nothing but the association manager's read locks. */
 void settler_queue(const job_record_t *job);

@@ -47,6 +47,7 @@ struct settler {
 
 	struct pairs_batch pairs; /* what is yet to be written to the pair history */
 	int64_t pairs_ms;         /* when it is */
+	int64_t plain_ms;         /* when to take plain runs again */
 
 	bool scanned;       /* slurmctld's records were looked through since it serves */
 	int64_t scan_ms;    /* when to look for unsettled runs again */

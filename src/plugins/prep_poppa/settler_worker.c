@@ -235,6 +235,7 @@ void settler_worker_round(struct settler *w, bool (*stopped)(const void *arg), c
 		time_limits_pass(w, stopped, arg);
 	if (controller_serves()) {
 		save_when_due(w);
+		price_to_ledger_plain_runs(w);
 		price_to_ledger_save_pairs(w, false);
 	}
 	keep_refunds(w);

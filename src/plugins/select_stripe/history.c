@@ -82,12 +82,13 @@ static void look(struct look *l)
 /* Finds out what the history says of the lanes, where it has changed since. */
 static void look_ahead(struct look *l)
 {
+	const struct expectation_hints hints = {.spread = pairs_spread_hint, .spread_arg = pairs};
 	struct expectation *expected;
 	struct outlook *next = NULL, *old;
 
 	if (!l->changed || (outlook && clock_now() - l->outlook_ns < OUTLOOK_EVERY))
 		return;
-	expected = expectation_fit(pairs, NULL);
+	expected = expectation_fit(pairs, &hints);
 	if (expected)
 		next = outlook_of_history(pairs, expected);
 	expectation_free(expected);

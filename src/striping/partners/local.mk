@@ -2,6 +2,7 @@
 # Partner choice: who may share a node, who suits whom, and from when on.
 noinst_LTLIBRARIES += libpartners.la
 libpartners_la_SOURCES = \
+	src/striping/partners/aged_mean.c src/striping/partners/aged_mean.h \
 	src/striping/partners/class_name.c src/striping/partners/class_name.h \
 	src/striping/partners/expected_end.c src/striping/partners/expected_end.h \
 	src/striping/partners/expectation.c src/striping/partners/expectation.h \
@@ -16,5 +17,7 @@ libpartners_la_SOURCES = \
 	src/striping/partners/pairs.c src/striping/partners/pairs.h \
 	src/striping/partners/partner.c src/striping/partners/partner.h \
 	src/striping/partners/partner_times.c src/striping/partners/partner_times.h \
-	src/striping/partners/separation.c src/striping/partners/separation.h
+	src/striping/partners/plain_queue.c src/striping/partners/plain_queue.h \
+	src/striping/partners/separation.c src/striping/partners/separation.h \
+	src/striping/partners/spread_gain.c src/striping/partners/spread_gain.h
 libpartners_la_LIBADD = -lm

@@ -4,17 +4,12 @@
 
 #include <math.h>
 
-/* A program changes with its input, its version and the system's libraries, which sites update
- * every few months: what was measured weighs half after 30 days. */
-#define HALF_LIFE_S (30 * 86400.0)
-/* Of PAIR_EVIDENCE_RUNS that are three half-lives old, the weight of two and a half is left, and
- * with fewer than RUNS_MIN nothing is certain. */
-#define EXPIRED_S (3 * HALF_LIFE_S)
-/* Nothing is older than that, so that every weight stays a number above 0. */
-#define OLDEST_S (20 * HALF_LIFE_S)
+#include "striping/partners/aged_mean.h"
 
 /* A run that shared for less than this is no evidence: its degradation is mostly noise. */
 #define EVIDENCE_S 60.0
+/* Of PAIR_EVIDENCE_RUNS that are as old as may be, the weight of two and a half is left
+ * (aged_mean.h), and with fewer than these nothing is certain. */
 #define RUNS_MIN 3
 /* One run measures a degradation no better than this (standard deviation), however well its runs
  * seem to agree. */
@@ -22,45 +17,27 @@
 /* A run that is so many standard deviations off is odd: of 16,000 that scatter normally, one is. */
 #define ODD_SD 4.0
 
-/* What is left of a weight after the time from `last` to `now`. */
-static double left_of(long long last, long long now)
-{
-	double age = (double)now - (double)last;
-
-	return exp2(-fmin(fmax(age, 0), OLDEST_S) / HALF_LIFE_S);
-}
-
 /* The standard deviation of one run, from two or more. */
 static double deviation(const struct pair_evidence *e)
 {
 	return fmax(sqrt(e->variance * e->runs / (e->runs - 1)), LEAST_SD);
 }
 
-/*
- * Adds a run to the mean and the variance. Without age all runs count the same until there are
- * PAIR_EVIDENCE_RUNS, and then the older ones fade. A run after a break takes at least what has
- * faded meanwhile. `runs` is how many equal ones would make the mean as certain, which is 1 / sum
- * of the squares of the shares (Kish, Survey Sampling, 1965).
- */
+/* Adds a run to the mean and the variance. */
 static void add_run(struct pair_evidence *e, double degradation, long long now)
 {
-	double left = left_of(e->last_run, now);
-	int next = e->runs < PAIR_EVIDENCE_RUNS ? e->runs + 1 : PAIR_EVIDENCE_RUNS;
-	double from = degradation - e->average, share = fmax(1.0 / next, 1 - left), squares;
+	struct aged_mean m = {e->runs, e->average, e->variance, e->last_run};
 
-	if (!e->runs)
-		share = 1;
-	squares = share * share + (e->runs ? (1 - share) * (1 - share) / e->runs : 0);
-	e->runs = (int)fmin(round(1 / squares), PAIR_EVIDENCE_RUNS);
-	e->average += share * from;
-	e->variance = (1 - share) * (e->variance + share * from * from);
-	if (now > e->last_run)
-		e->last_run = now;
+	aged_mean_add(&m, degradation, now, PAIR_EVIDENCE_RUNS);
+	e->runs = m.runs;
+	e->average = m.mean;
+	e->variance = m.variance;
+	e->last_run = m.last;
 }
 
 static void add(struct pair_evidence *e, double degradation, double seconds, long long now)
 {
-	double left = left_of(e->last, now), kept;
+	double left = aged_left(e->last, now), kept;
 
 	if (seconds >= EVIDENCE_S)
 		add_run(e, degradation, now);
@@ -75,7 +52,7 @@ static void add(struct pair_evidence *e, double degradation, double seconds, lon
 /* Whether there are runs enough, and young enough, to tell something by. */
 static bool tells(const struct pair_evidence *e, long long now)
 {
-	return e->runs >= RUNS_MIN && (double)now - (double)e->last_run <= EXPIRED_S;
+	return e->runs >= RUNS_MIN && !aged_out(e->last_run, now);
 }
 
 static bool is_odd(const struct pair_evidence *e, double degradation, long long now)
@@ -127,7 +104,7 @@ void pair_evidence_learn(struct pair_evidence *e, double degradation, double sec
 
 double pair_evidence_seconds(const struct pair_evidence *e, long long now)
 {
-	return e->seconds * left_of(e->last, now);
+	return e->seconds * aged_left(e->last, now);
 }
 
 /* Student's t of so many runs: a mean is within that many standard errors of the truth, on the one

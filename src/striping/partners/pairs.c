@@ -14,9 +14,11 @@
 #include "common/journal.h"
 #include "striping/partners/job_names.h"
 #include "striping/partners/pair_evidence.h"
+#include "striping/partners/spread_gain.h"
 
 #define HEADER "#job\tpartner\tdegradation\tseconds\tcount\tlast\truns\taverage\tvariance\n"
-#define MAX_FILE (16 << 20)
+/* More than all rows, names and runs can take. */
+#define MAX_FILE (32 << 20)
 #define MAX_ROWS 20000
 /* Of a user, so that new names of jobs push out nobody else's history. */
 #define MAX_CLASSES 50
@@ -50,16 +52,21 @@ struct pairs {
 	double sum;        /* of all rows' means */
 	long long present; /* the latest observation of all: by that, others are old */
 	struct job_names *names;
+	struct spread_gains *spread;
 };
 
 struct pairs *pairs_new(void)
 {
 	struct pairs *p = calloc(1, sizeof(*p));
 
-	if (p)
-		p->names = job_names_new();
-	if (p && p->names)
+	if (!p)
+		return NULL;
+	p->names = job_names_new();
+	p->spread = spread_gains_new();
+	if (p->names && p->spread)
 		return p;
+	job_names_free(p->names);
+	spread_gains_free(p->spread);
 	free(p);
 	return NULL;
 }
@@ -79,6 +86,7 @@ void pairs_free(struct pairs *p)
 	free(p->row);
 	free(p->owner);
 	job_names_free(p->names);
+	spread_gains_free(p->spread);
 	free(p);
 }
 
@@ -115,6 +123,27 @@ int pairs_ran(struct pairs *p, unsigned int uid, const char *job_name, const str
 	long long now)
 {
 	return job_names_ran(p->names, uid, job_name, ran, now);
+}
+
+const struct spread_gains *pairs_spread(const struct pairs *p)
+{
+	return p->spread;
+}
+
+bool pairs_spread_gain(const struct pairs *p, const char *class_name, struct spread_gain *out)
+{
+	return spread_gains_of(p->spread, class_name, out);
+}
+
+bool pairs_spread_hint(void *arg, const char *class_name, double *z, int *runs)
+{
+	struct spread_gain gain;
+
+	if (!pairs_spread_gain(arg, class_name, &gain))
+		return false;
+	*z = log1p(gain.gain);
+	*runs = gain.plain < gain.colocated ? gain.plain : gain.colocated;
+	return true;
 }
 
 static uint64_t owner_of(const char *class)
@@ -630,8 +659,10 @@ static void find_present(struct pairs *p)
 		if (known->last > p->present)
 			p->present = known->last;
 	}
-	if (2 * ahead <= p->count)
+	if (2 * ahead <= p->count) {
 		job_names_no_later(p->names, now);
+		spread_gains_no_later(p->spread, now);
+	}
 }
 
 struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err)
@@ -660,6 +691,8 @@ struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err)
 			skipped += !read_run(row, line);
 		else if (!strncmp(line, JOB_NAMES_LINE, sizeof(JOB_NAMES_LINE) - 1))
 			skipped += !job_names_read(p->names, line);
+		else if (!strncmp(line, SPREAD_GAIN_LINE, sizeof(SPREAD_GAIN_LINE) - 1))
+			skipped += !spread_gains_read(p->spread, line);
 	}
 	free(text);
 	find_present(p);
@@ -695,6 +728,7 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
 	for (size_t i = 0; i < p->count; i++)
 		write_row(&p->row[i], f);
 	job_names_write(p->names, f);
+	spread_gains_write(p->spread, f);
 	if (fclose(f)) {
 		free(text);
 		return errmsg_set(err, "out of memory for the pair history");
@@ -746,6 +780,23 @@ int pairs_batch_ran(struct pairs_batch *b, const char *path, unsigned int uid, c
 		return errmsg_set(err,
 			"cannot enter what %s of uid %u ran into the pair history: %s", job_name,
 			uid, strerror(errno));
+	b->changed |= rc;
+	return 0;
+}
+
+int pairs_batch_spread(struct pairs_batch *b, const char *path, const struct spread_run *run,
+	const char *class_name, long long now, struct errmsg *err)
+{
+	int rc = pairs_batch_read(b, path, err);
+
+	if (rc)
+		return rc;
+	rc = class_name ? spread_gains_colocated(b->pairs->spread, run, class_name, now)
+			: spread_gains_plain(b->pairs->spread, run, now);
+	if (rc < 0)
+		return errmsg_set(err,
+			"cannot enter how long %s of uid %u took into the pair history: %s",
+			run->job_name, run->uid, strerror(errno));
 	b->changed |= rc;
 	return 0;
 }

@@ -14,6 +14,9 @@ struct pairs;
 
 struct job_names;
 struct job_ran;
+struct spread_gain;
+struct spread_gains;
+struct spread_run;
 
 /* An empty history, or NULL with ENOMEM. */
 struct pairs *pairs_new(void);
@@ -49,6 +52,14 @@ const struct job_names *pairs_names(const struct pairs *p);
 int pairs_ran(struct pairs *p, unsigned int uid, const char *job_name, const struct job_ran *ran,
 	long long now);
 
+/* How long plain and co-located runs took (spread_gain.h), a part of the history, too; and the gain
+ * from spreading of a class, as spread_gains_of() tells it. */
+const struct spread_gains *pairs_spread(const struct pairs *p);
+bool pairs_spread_gain(const struct pairs *p, const char *class_name, struct spread_gain *out);
+
+/* The same as a hint of expectation_fit() (struct expectation_hints); arg: the history. */
+bool pairs_spread_hint(void *arg, const char *class_name, double *z, int *runs);
+
 /*
  * Observations on their way into the file: it is read with the first of them and written once with
  * all of them. All 0: there are none. One writer at a time: the settlement's worker. A file with
@@ -65,6 +76,9 @@ int pairs_batch_ran(struct pairs_batch *b, const char *path, unsigned int uid, c
 	const struct job_ran *ran, long long now, struct errmsg *err);
 int pairs_batch_learn(struct pairs_batch *b, const char *path, const char *job, const char *partner,
 	double degradation, double seconds, long long now, struct errmsg *err);
+/* A run that completed; class_name: of a co-located one, NULL = it was plain. */
+int pairs_batch_spread(struct pairs_batch *b, const char *path, const struct spread_run *run,
+	const char *class_name, long long now, struct errmsg *err);
 int pairs_batch_save(struct pairs_batch *b, const char *path, struct errmsg *err);
 void pairs_batch_forget(struct pairs_batch *b);
 

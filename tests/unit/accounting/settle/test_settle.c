@@ -747,6 +747,77 @@ static void program_of_a_run(void **state)
 	assert_string_equal(settle_program(&job, r, 0), "");
 }
 
+/* What the run would have taken alone: by the time that it ran, and only where all of it is known.
+ */
+static void time_alone(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[] = {record_of("n1", 0.2), record_of("n2", 0.2)};
+	struct settlement s = decide(&job, r, 2);
+
+	(void)state;
+	assert_float_equal(settle_spread_s(&job, &s), 80, 1e-9);
+	/* A quarter of it alone, and a tenth held. */
+	for (int i = 0; i < 2; i++) {
+		r[i].co_ns = 65 * S;
+		r[i].solo_ns = 25 * S;
+		r[i].paused_ns = 10 * S;
+	}
+	s = decide(&job, r, 2);
+	assert_float_equal(settle_spread_s(&job, &s), 100 - 10 - 0.2 * 65, 1e-9);
+	/* All of it alone. */
+	for (int i = 0; i < 2; i++) {
+		r[i].co_ns = 0;
+		r[i].solo_ns = 90 * S;
+		r[i].degradation = NAN;
+	}
+	s = decide(&job, r, 2);
+	assert_float_equal(settle_spread_s(&job, &s), 90, 1e-9);
+}
+
+static void time_alone_is_not_certain(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[] = {record_of("n1", 0.2), record_of("n2", 0.2)};
+	struct settlement s;
+
+	(void)state;
+	/* No data, or of one node only. */
+	s = decide(&job, r, 0);
+	assert_true(isnan(settle_spread_s(&job, &s)));
+	s = decide(&job, r, 1);
+	assert_true(isnan(settle_spread_s(&job, &s)));
+	/* A wide interval, or none. */
+	r[0].variance = r[1].variance = 0.005; /* of each; of both D plus or minus 0.098 */
+	s = decide(&job, r, 2);
+	assert_float_equal(settle_spread_s(&job, &s), 80, 1e-9);
+	r[0].variance = r[1].variance = 0.0053;
+	s = decide(&job, r, 2);
+	assert_true(isnan(settle_spread_s(&job, &s)));
+	r[0].variance = NAN;
+	s = decide(&job, r, 2);
+	assert_true(isnan(settle_spread_s(&job, &s)));
+	r[0].variance = r[1].variance = 1e-4;
+	/* Not all of the time. */
+	r[0].co_ns = 90 * S;
+	r[0].unmeasured_ns = 10 * S;
+	s = decide(&job, r, 2);
+	assert_true(isnan(settle_spread_s(&job, &s)));
+	r[0] = r[1];
+	strcpy(r[0].node, "n1");
+	/* Waiting in a loop counts as progress. */
+	r[0].spin = true;
+	s = decide(&job, r, 2);
+	assert_true(isnan(settle_spread_s(&job, &s)));
+	r[0].spin = false;
+	s = decide(&job, r, 2);
+	job.size_count = 1;
+	assert_true(isnan(settle_spread_s(&job, &s)));
+	job.size_count = 0;
+	job.unpriced = "resized";
+	assert_true(isnan(settle_spread_s(&job, &s)));
+}
+
 /* A record as a node sends it while the job runs: half lost of so many seconds. */
 static struct ledger_record interim(const char *node, int seconds)
 {
@@ -940,6 +1011,8 @@ int main(void)
 		cmocka_unit_test(pairs),
 		cmocka_unit_test(pairs_of_several),
 		cmocka_unit_test(program_of_a_run),
+		cmocka_unit_test(time_alone),
+		cmocka_unit_test(time_alone_is_not_certain),
 		cmocka_unit_test(a_node_that_lags),
 		cmocka_unit_test(the_slowest_node),
 		cmocka_unit_test(a_loss_so_far),

@@ -16,6 +16,7 @@
 
 #include "common/fsio.h"
 #include "striping/partners/pairs.h"
+#include "striping/partners/spread_gain.h"
 
 /* By the lines of its file. */
 static int count_pairs(const struct pairs *p)
@@ -715,6 +716,60 @@ static void variants_that_have_not_met(void **state)
 	pairs_free(p);
 }
 
+/* The gain from spreading is in the same file, which a line that cannot be read does not lose. */
+static void gains_survive_the_file(void **state)
+{
+	char dir[] = "/tmp/test_pairs.XXXXXX", path[64], damaged[80];
+	struct spread_run run = {7, "step-3", "all", 16, 100};
+	struct pairs_batch b = {.pairs = NULL};
+	struct errmsg err = {""};
+	struct spread_gain g;
+	long long now = time(NULL);
+	double z;
+	int runs;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/p", dir);
+	snprintf(damaged, sizeof(damaged), "%s.damaged", path);
+	/* A plain run of a name that nobody asks for changes no file. */
+	assert_int_equal(pairs_batch_spread(&b, path, &run, NULL, now, &err), 0);
+	assert_false(b.changed);
+	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(pairs_batch_spread(&b, path, &run, "7@lu+2n", now, &err), 0);
+	run.seconds = 130;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pairs_batch_spread(&b, path, &run, NULL, now, &err), 0);
+	assert_true(b.changed);
+	assert_int_equal(pairs_batch_learn(&b, path, "7@lu", "7@lu", 0.1, 600, now, &err), 0);
+	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
+	f = fopen(path, "a");
+	assert_non_null(f);
+	fputs("#spread\t7\tdamaged\n#later\tof another release\n", f);
+	fclose(f);
+	assert_int_equal(pairs_batch_read(&b, path, &err), 0);
+	assert_true(b.changed);
+	assert_int_equal(access(damaged, F_OK), 0);
+	assert_true(pairs_spread_gain(b.pairs, "7@lu+4n", &g));
+	assert_float_equal(g.gain, 0.3, 1e-4);
+	assert_int_equal(g.plain, 2);
+	assert_int_equal(g.colocated, 1);
+	assert_true(pairs_spread_hint(b.pairs, "7@lu", &z, &runs));
+	assert_float_equal(z, log(1.3), 1e-4);
+	assert_int_equal(runs, 1);
+	assert_false(pairs_spread_gain(b.pairs, "8@lu", &g));
+	assert_false(pairs_spread_hint(b.pairs, "8@lu", &z, &runs));
+	run.seconds = NAN;
+	assert_int_equal(pairs_batch_spread(&b, path, &run, NULL, now, &err), -1);
+	assert_non_null(strstr(err.text, "how long step-3 of uid 7 took"));
+	pairs_batch_forget(&b);
+	unlink(damaged);
+	unlink(path);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -730,6 +785,7 @@ int main(void)
 		cmocka_unit_test(evidence_survives_the_file),
 		cmocka_unit_test(refuses_nonsense),
 		cmocka_unit_test(survives_the_file),
+		cmocka_unit_test(gains_survive_the_file),
 		cmocka_unit_test(passes_over_broken_lines),
 		cmocka_unit_test(keeps_a_bounded_number),
 		cmocka_unit_test(a_user_has_so_many_classes),
