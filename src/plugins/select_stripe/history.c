@@ -89,7 +89,7 @@ static void look_ahead(struct look *l)
 		return;
 	expected = expectation_fit(pairs, NULL);
 	if (expected)
-		next = outlook_of_history(pairs, expected);
+		next = outlook_of_history(pairs, expected, NULL);
 	expectation_free(expected);
 	l->changed = false;
 	l->outlook_ns = clock_now();

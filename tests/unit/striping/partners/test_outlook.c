@@ -130,7 +130,7 @@ static void demand_of_a_history(void **state)
 	for (int i = 0; i < 3; i++)
 		demand[i] = (struct outlook_demand){name[i], seconds[i]};
 	e = expectation_fit(p, NULL);
-	of_history = outlook_of_history(p, e);
+	of_history = outlook_of_history(p, e, NULL);
 	of_list = outlook_new(e, demand, 3);
 	assert_non_null(of_history);
 	for (int i = 0; i < 3; i++) {
@@ -146,7 +146,7 @@ static void demand_of_a_history(void **state)
 	/* Nothing is known of anybody. */
 	p = pairs_new();
 	e = expectation_fit(p, NULL);
-	none = outlook_of_history(p, e);
+	none = outlook_of_history(p, e, NULL);
 	assert_non_null(none);
 	assert_true(outlook_empty(none));
 	assert_int_equal(outlook_class(none, "7/mem"), outlook_class(none, "nobody"));
