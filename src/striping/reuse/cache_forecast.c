@@ -15,12 +15,16 @@ struct cache_forecast {
 	struct known class[]; /* sorted by name */
 };
 
-struct cache_forecast *cache_forecast_new(
-	const struct profiles *p, const struct poppa_settings *settings)
+struct shared_cache cache_forecast_cache(const struct poppa_settings *settings)
 {
-	const struct shared_cache cache = {
+	return (struct shared_cache){
 		(double)settings->stripe_cache / REUSE_LINE, (double)settings->stripe_miss_cycles};
-	const int count = settings->stripe_cache ? profiles_count(p) : 0;
+}
+
+struct cache_forecast *cache_forecast_new(
+	const struct profiles *p, const struct shared_cache *cache)
+{
+	const int count = profiles_count(p);
 	struct cache_forecast *f = malloc(sizeof(*f) + (size_t)count * sizeof(f->class[0]));
 
 	if (!f)
@@ -31,7 +35,7 @@ struct cache_forecast *cache_forecast_new(
 		struct known *k = &f->class[f->classes];
 
 		strcpy(k->name, profile->class_name);
-		f->classes += cache_curve_make(&k->curve, &cache, &profile->h);
+		f->classes += cache_curve_make(&k->curve, cache, &profile->h);
 	}
 	return f;
 }
@@ -70,11 +74,10 @@ const struct cache_curve *cache_forecast_curve(const struct cache_forecast *f, i
 	return class_number < 0 ? NULL : &f->class[class_number].curve;
 }
 
-bool cache_forecast_pair(
-	const struct cache_forecast *f, const char *job, const char *partner, double *y)
+bool cache_forecast_pair(const struct cache_forecast *f, int job, int partner, double *y)
 {
-	const struct cache_curve *one = cache_forecast_curve(f, cache_forecast_class(f, job)),
-				 *other = cache_forecast_curve(f, cache_forecast_class(f, partner));
+	const struct cache_curve *one = cache_forecast_curve(f, job),
+				 *other = cache_forecast_curve(f, partner);
 
 	if (!one || !other)
 		return false;

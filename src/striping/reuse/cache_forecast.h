@@ -13,13 +13,16 @@
  * need no lock. */
 struct cache_forecast;
 
+/* The cache that jobs share by the settings stripe_cache and stripe_miss_cycles; of no lines where
+ * profiles are not used. */
+struct shared_cache cache_forecast_cache(const struct poppa_settings *settings);
+
 /*
- * By the settings stripe_cache and stripe_miss_cycles; with stripe_cache=0 it has no class. Takes
- * half a millisecond for each profile. p stays the caller's and is not needed afterwards. NULL
- * without memory. cache_forecast_free() takes NULL.
+ * Of a cache without lines it has no class. Takes half a millisecond for each profile. p stays the
+ * caller's and is not needed afterwards. NULL without memory. cache_forecast_free() takes NULL.
  */
 struct cache_forecast *cache_forecast_new(
-	const struct profiles *p, const struct poppa_settings *settings);
+	const struct profiles *p, const struct shared_cache *cache);
 void cache_forecast_free(struct cache_forecast *f);
 
 /* How many classes it has, their names in order, and the number of one; -1: it is not among these.
@@ -33,5 +36,4 @@ const struct cache_curve *cache_forecast_curve(const struct cache_forecast *f, i
 
 /* What a class is expected to lose beside another one by the cache alone, as y = -log(1 - D); false
  * where one of them has no profile. Takes a microsecond. */
-bool cache_forecast_pair(
-	const struct cache_forecast *f, const char *job, const char *partner, double *y);
+bool cache_forecast_pair(const struct cache_forecast *f, int job, int partner, double *y);

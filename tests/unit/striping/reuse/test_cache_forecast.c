@@ -12,19 +12,25 @@
 #include "striping/reuse/cache_forecast.h"
 #include "unit/striping/reuse/histograms.h"
 
-static struct poppa_settings settings_of(int64_t cache)
+static struct shared_cache cache_of(int64_t bytes)
 {
 	struct poppa_settings s;
 
 	settings_defaults(&s);
-	s.stripe_cache = cache;
-	return s;
+	s.stripe_cache = bytes;
+	return cache_forecast_cache(&s);
+}
+
+static bool pair(const struct cache_forecast *f, const char *one, const char *other, double *y)
+{
+	return cache_forecast_pair(
+		f, cache_forecast_class(f, one), cache_forecast_class(f, other), y);
 }
 
 static void pairs_of_classes(void **state)
 {
 	const struct reuse_histogram mem = at_distance(9000, 1), calm = at_distance(5, 0);
-	struct poppa_settings s = settings_of(1 << 20);
+	struct shared_cache s = cache_of(1 << 20);
 	struct profiles *p = profiles_new();
 	struct cache_forecast *f;
 	double twins, y;
@@ -40,19 +46,19 @@ static void pairs_of_classes(void **state)
 	assert_int_equal(cache_forecast_class(f, "7:none"), -1);
 	assert_non_null(cache_forecast_curve(f, 1));
 	assert_null(cache_forecast_curve(f, -1));
-	assert_true(cache_forecast_pair(f, "7:mem", "7:mem", &twins) && twins > 0.1);
-	assert_true(cache_forecast_pair(f, "7:mem", "7:calm", &y) && y < 0.01);
-	assert_false(cache_forecast_pair(f, "7:mem", "7:none", &y));
-	assert_false(cache_forecast_pair(f, "7:none", "7:mem", &y));
+	assert_true(pair(f, "7:mem", "7:mem", &twins) && twins > 0.1);
+	assert_true(pair(f, "7:mem", "7:calm", &y) && y < 0.01);
+	assert_false(pair(f, "7:mem", "7:none", &y));
+	assert_false(pair(f, "7:none", "7:mem", &y));
 	cache_forecast_free(f);
 	/* Slower memory makes it worse, and a cache for both makes it good. */
-	s.stripe_miss_cycles = 400;
+	s.miss_cycles = 400;
 	f = cache_forecast_new(p, &s);
-	assert_true(cache_forecast_pair(f, "7:mem", "7:mem", &y) && y > twins);
+	assert_true(pair(f, "7:mem", "7:mem", &y) && y > twins);
 	cache_forecast_free(f);
-	s = settings_of(64 << 20);
+	s = cache_of(64 << 20);
 	f = cache_forecast_new(p, &s);
-	assert_true(cache_forecast_pair(f, "7:mem", "7:mem", &y) && y < twins / 4);
+	assert_true(pair(f, "7:mem", "7:mem", &y) && y < twins / 4);
 	cache_forecast_free(f);
 	profiles_free(p);
 }
@@ -61,7 +67,7 @@ static void pairs_of_classes(void **state)
 static void not_used(void **state)
 {
 	const struct reuse_histogram h = at_distance(9000, 1);
-	struct poppa_settings s = settings_of(0);
+	struct shared_cache s = cache_of(0);
 	struct profiles *p = profiles_new();
 	struct cache_forecast *f;
 	double y;
@@ -71,11 +77,11 @@ static void not_used(void **state)
 	f = cache_forecast_new(p, &s);
 	assert_non_null(f);
 	assert_int_equal(cache_forecast_classes(f), 0);
-	assert_false(cache_forecast_pair(f, "7:mem", "7:mem", &y));
+	assert_false(pair(f, "7:mem", "7:mem", &y));
 	cache_forecast_free(f);
 	assert_int_equal(cache_forecast_classes(NULL), 0);
 	assert_int_equal(cache_forecast_class(NULL, "7:mem"), -1);
-	assert_false(cache_forecast_pair(NULL, "7:mem", "7:mem", &y));
+	assert_false(pair(NULL, "7:mem", "7:mem", &y));
 	cache_forecast_free(NULL);
 	profiles_free(p);
 }
@@ -92,7 +98,7 @@ static double cpu_seconds(void)
  * second; where it took 20 seconds, it would have forgotten what single programs do. */
 static void many(void **state)
 {
-	struct poppa_settings s = settings_of(32 << 20);
+	struct shared_cache s = cache_of(32 << 20);
 	struct profiles *p = profiles_new();
 	struct cache_forecast *f;
 	double began = cpu_seconds(), sum = 0;
@@ -113,8 +119,7 @@ static void many(void **state)
 		for (int j = 0; j < PROFILES_MAX; j++) {
 			double y;
 
-			assert_true(cache_forecast_pair(
-				f, cache_forecast_name(f, i), cache_forecast_name(f, j), &y));
+			assert_true(cache_forecast_pair(f, i, j, &y));
 			assert_true(isfinite(y) && y >= 0);
 			sum += y;
 		}

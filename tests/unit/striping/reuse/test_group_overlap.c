@@ -21,16 +21,13 @@ static int make(void **state)
 	struct reuse_histogram mem = at_distance(3000, 10), fits = at_distance(400, 0),
 			       calm = at_distance(5, 0);
 	struct profiles *p = profiles_new();
-	struct poppa_settings s;
+	const struct shared_cache shared = {1024, 10};
 
 	(void)state;
-	settings_defaults(&s);
-	s.stripe_cache = 64 << 10;
-	s.stripe_miss_cycles = 10;
 	profiles_set(p, names[MEM], &mem, 1, NULL);
 	profiles_set(p, names[FITS], &fits, 1, NULL);
 	profiles_set(p, names[CALM], &calm, 1, NULL);
-	cache = cache_forecast_new(p, &s);
+	cache = cache_forecast_new(p, &shared);
 	profiles_free(p);
 	return cache_forecast_classes(cache) == 3 ? 0 : -1;
 }
