@@ -254,7 +254,7 @@ struct outlook *outlook_of_history(
 	pairs_each(p, add_row, &d);
 	for (int i = 0; i < cache_forecast_classes(cache); i++)
 		d.of[d.count++] =
-			(struct outlook_demand){cache_forecast_name(cache, i), PROFILE_TIME};
+			(struct outlook_demand){cache_forecast_names(cache)[i], PROFILE_TIME};
 	o = outlook_new(e, d.of, d.count);
 	free(d.of);
 	if (o)

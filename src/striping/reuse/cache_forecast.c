@@ -12,6 +12,7 @@ struct known {
 
 struct cache_forecast {
 	int classes;
+	const char *name[PROFILES_MAX];
 	struct known class[]; /* sorted by name */
 };
 
@@ -34,8 +35,10 @@ struct cache_forecast *cache_forecast_new(
 		const struct profile *profile = profiles_get(p, i);
 		struct known *k = &f->class[f->classes];
 
+		if (!cache_curve_make(&k->curve, cache, &profile->h))
+			continue;
 		strcpy(k->name, profile->class_name);
-		f->classes += cache_curve_make(&k->curve, cache, &profile->h);
+		f->name[f->classes++] = k->name;
 	}
 	return f;
 }
@@ -50,9 +53,9 @@ int cache_forecast_classes(const struct cache_forecast *f)
 	return f ? f->classes : 0;
 }
 
-const char *cache_forecast_name(const struct cache_forecast *f, int class_number)
+const char *const *cache_forecast_names(const struct cache_forecast *f)
 {
-	return f->class[class_number].name;
+	return f ? f->name : NULL;
 }
 
 static int compare_class(const void *name, const void *class)

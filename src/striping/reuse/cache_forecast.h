@@ -28,7 +28,7 @@ void cache_forecast_free(struct cache_forecast *f);
 /* How many classes it has, their names in order, and the number of one; -1: it is not among these.
  * In what follows f may be NULL, which has none. */
 int cache_forecast_classes(const struct cache_forecast *f);
-const char *cache_forecast_name(const struct cache_forecast *f, int class_number);
+const char *const *cache_forecast_names(const struct cache_forecast *f);
 int cache_forecast_class(const struct cache_forecast *f, const char *name);
 
 /* The curve of a class; NULL of -1. */

@@ -41,7 +41,7 @@ static void pairs_of_classes(void **state)
 	f = cache_forecast_new(p, &s);
 	assert_non_null(f);
 	assert_int_equal(cache_forecast_classes(f), 2);
-	assert_string_equal(cache_forecast_name(f, 0), "7:calm");
+	assert_string_equal(cache_forecast_names(f)[0], "7:calm");
 	assert_int_equal(cache_forecast_class(f, "7:mem"), 1);
 	assert_int_equal(cache_forecast_class(f, "7:none"), -1);
 	assert_non_null(cache_forecast_curve(f, 1));
@@ -80,6 +80,7 @@ static void not_used(void **state)
 	assert_false(pair(f, "7:mem", "7:mem", &y));
 	cache_forecast_free(f);
 	assert_int_equal(cache_forecast_classes(NULL), 0);
+	assert_null(cache_forecast_names(NULL));
 	assert_int_equal(cache_forecast_class(NULL, "7:mem"), -1);
 	assert_false(pair(NULL, "7:mem", "7:mem", &y));
 	cache_forecast_free(NULL);
