@@ -15,6 +15,7 @@
 #include "cli/ask/scontrol.h"
 #include "common/keyval.h"
 #include "striping/partners/job_class.h"
+#include "striping/partners/profile_hints.h"
 
 /* Where things are that slurmctld has. */
 struct place {
@@ -146,7 +147,9 @@ static int load(struct known_pairs *k, const struct known_pairs_from *from, stru
 		return -1;
 	if (*profiles && load_profiles(k, profiles, err))
 		return -1;
-	k->expected = expectation_fit(k->pairs, NULL);
+	if (cache_forecast_classes(k->cache))
+		profile_hints_add(&k->hints, k->cache);
+	k->expected = expectation_fit(k->pairs, &k->hints);
 	return k->expected && !list_classes(k) ? 0 : errmsg_set(err, "out of memory");
 }
 

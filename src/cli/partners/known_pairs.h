@@ -44,7 +44,8 @@ struct known_pairs {
 	struct poppa_settings settings; /* the cluster's; of another history the defaults */
 	struct pairs *pairs;
 	struct cache_forecast *cache; /* what the profiles say */
-	struct expectation *expected;
+	struct expectation_hints hints;
+	struct expectation *expected; /* needs the hints, so this struct stays where it is */
 	char **class; /* the names of all classes that are known, and of their variants, sorted */
 	int classes;
 	bool all; /* the caller may see everybody's classes */

@@ -17,6 +17,7 @@
 #include "common/fsio.h"
 #include "common/journal.h"
 #include "common/printable.h"
+#include "striping/partners/class_name.h"
 #include "striping/reuse/profiles.h"
 
 #define WHO "only slurmctld's host has it, and only root and SlurmUser may change it"
@@ -102,10 +103,18 @@ static int change(const char *path, const char *class_name, const struct reuse_h
 
 int keep_import(const char *path, const char *class_name, const char *histogram)
 {
+	const int base = (int)class_base(class_name);
 	struct reuse_histogram h;
 	struct errmsg err;
-	char *text = fsio_read(histogram, REUSE_TEXT_MAX, NULL, &err);
-	int rc = text ? reuse_parse(histogram, text, &h, &err) : -1;
+	char *text;
+	int rc;
+
+	if (class_name[base])
+		return cli_error("\"%.300s\" is a variant of a class; a profile is of the class, "
+				 "with all its sizes: --import '%.*s'",
+			class_name, base < PROFILE_NAME_MAX ? base : PROFILE_NAME_MAX, class_name);
+	text = fsio_read(histogram, REUSE_TEXT_MAX, NULL, &err);
+	rc = text ? reuse_parse(histogram, text, &h, &err) : -1;
 
 	free(text);
 	return rc ? cli_error("%s", err.text) : change(path, class_name, &h);

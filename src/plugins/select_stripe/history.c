@@ -12,6 +12,7 @@
 #include "common/units.h"
 #include "plugins/compat/select_compat.h"
 #include "plugins/select_stripe/stripe.h"
+#include "striping/partners/profile_hints.h"
 
 SLURM_WEAK(slurm_conf)
 
@@ -137,9 +138,14 @@ static struct outlook *make_outlook(const struct look *l)
 {
 	struct cache_forecast *forecast =
 		l->profiles ? cache_forecast_new(l->profiles, &l->cache) : NULL;
-	struct expectation *expected = expectation_fit(pairs, NULL);
-	struct outlook *made = expected ? outlook_of_history(pairs, expected, forecast) : NULL;
+	struct expectation_hints hints = {.names = 0};
+	struct expectation *expected;
+	struct outlook *made;
 
+	if (cache_forecast_classes(forecast))
+		profile_hints_add(&hints, forecast);
+	expected = expectation_fit(pairs, &hints);
+	made = expected ? outlook_of_history(pairs, expected, forecast) : NULL;
 	expectation_free(expected);
 	cache_forecast_free(forecast);
 	return made;

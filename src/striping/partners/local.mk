@@ -16,5 +16,6 @@ libpartners_la_SOURCES = \
 	src/striping/partners/pairs.c src/striping/partners/pairs.h \
 	src/striping/partners/partner.c src/striping/partners/partner.h \
 	src/striping/partners/partner_times.c src/striping/partners/partner_times.h \
+	src/striping/partners/profile_hints.h \
 	src/striping/partners/separation.c src/striping/partners/separation.h
 libpartners_la_LIBADD = -lm

@@ -3,6 +3,7 @@
 #include "striping/partners/outlook.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,19 +203,28 @@ struct outlook *outlook_new(
 
 _Static_assert(PROFILE_NAME_MAX == PAIRS_CLASS_MAX, "profiles are of classes");
 
+/* Of a variant it is the class's. */
+static int profile_of(const struct cache_forecast *cache, const char *class_name)
+{
+	char class[PAIRS_CLASS_MAX];
+
+	snprintf(class, sizeof(class), "%.*s", (int)class_base(class_name), class_name);
+	return cache_forecast_class(cache, class);
+}
+
 void outlook_share_cache(struct outlook *o, const struct cache_forecast *cache)
 {
 	const int n = o->classes + 1;
-	const char **name = malloc((size_t)n * sizeof(*name));
+	int *profile = malloc((size_t)n * sizeof(*profile));
 	double *weight = malloc((size_t)n * sizeof(*weight));
 
-	for (int i = 0; name && weight && i < n; i++) {
-		name[i] = i < o->classes ? o->class[i].name : NULL;
+	for (int i = 0; profile && weight && i < n; i++) {
+		profile[i] = i < o->classes ? profile_of(cache, o->class[i].name) : -1;
 		weight[i] = o->class[i].lane_time;
 	}
 	group_overlap_free(o->overlap);
-	o->overlap = name && weight ? group_overlap_new(cache, name, weight, n) : NULL;
-	free(name);
+	o->overlap = profile && weight ? group_overlap_new(cache, profile, weight, n) : NULL;
+	free(profile);
 	free(weight);
 }
 

@@ -115,7 +115,7 @@ static void find_pairs(struct group_overlap *g)
 }
 
 struct group_overlap *group_overlap_new(
-	const struct cache_forecast *f, const char *const *name, const double *weight, int count)
+	const struct cache_forecast *f, const int *profile, const double *weight, int count)
 {
 	struct group_overlap *g = malloc(sizeof(*g) + (size_t)count * sizeof(g->class[0]));
 	double until = 0;
@@ -125,12 +125,10 @@ struct group_overlap *group_overlap_new(
 	*g = (struct group_overlap){.classes = count};
 	g->curve = malloc(((size_t)count + 1) * sizeof(*g->curve));
 	for (int i = 0; g->curve && i < count; i++) {
-		int found = name[i] ? cache_forecast_class(f, name[i]) : -1;
-
-		g->class[i].curve = found < 0 ? -1 : g->curves;
+		g->class[i].curve = profile[i] < 0 ? -1 : g->curves;
 		g->class[i].until = until += weight[i];
-		if (found >= 0)
-			g->curve[g->curves++] = *cache_forecast_curve(f, found);
+		if (profile[i] >= 0)
+			g->curve[g->curves++] = *cache_forecast_curve(f, profile[i]);
 	}
 	if (g->curves)
 		g->pair = malloc((size_t)g->curves * (size_t)g->curves * sizeof(*g->pair));

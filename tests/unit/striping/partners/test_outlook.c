@@ -226,7 +226,7 @@ static void known_by_profile(void **state)
 
 	(void)state;
 	assert_int_equal(pairs_learn(p, "7/mem", "7/mem", 0.3, 3600, 1), 0);
-	e = expectation_fit(p);
+	e = expectation_fit(p, NULL);
 	o = outlook_of_history(p, e, f);
 	assert_int_equal(outlook_class(o, "7/mem"), 0);
 	assert_int_equal(outlook_class(o, "7/new"), 1);

@@ -13,6 +13,7 @@
 enum { MEM, FITS, CALM, NONE, CLASSES };
 static const char *const names[CLASSES] = {"7:mem", "7:fits", "7:calm", NULL};
 static const double weights[CLASSES] = {1, 1, 1, 0};
+static int profiles[CLASSES];
 static struct cache_forecast *cache;
 
 /* A cache of 1024 lines: one program takes all of it, one a third. */
@@ -29,6 +30,8 @@ static int make(void **state)
 	profiles_set(p, names[CALM], &calm, 1, NULL);
 	cache = cache_forecast_new(p, &shared);
 	profiles_free(p);
+	for (int i = 0; i < CLASSES; i++)
+		profiles[i] = names[i] ? cache_forecast_class(cache, names[i]) : -1;
 	return cache_forecast_classes(cache) == 3 ? 0 : -1;
 }
 
@@ -44,16 +47,14 @@ static double forecast(int one, const int *others, int count)
 	const struct cache_curve *curve[8];
 
 	for (int i = 0; i < count; i++)
-		curve[i] =
-			cache_forecast_curve(cache, cache_forecast_class(cache, names[others[i]]));
-	return shared_cache_forecast(
-		cache_forecast_curve(cache, cache_forecast_class(cache, names[one])), curve, count);
+		curve[i] = cache_forecast_curve(cache, profiles[others[i]]);
+	return shared_cache_forecast(cache_forecast_curve(cache, profiles[one]), curve, count);
 }
 
 /* The group's forecast by those of pairs, both against the class everywhere. */
 static void quotient(void **state)
 {
-	struct group_overlap *g = group_overlap_new(cache, names, weights, CLASSES);
+	struct group_overlap *g = group_overlap_new(cache, profiles, weights, CLASSES);
 	const int two[] = {MEM, MEM}, own[] = {FITS, FITS};
 	double pairs = 2 * forecast(FITS, two, 1), group = forecast(FITS, two, 2);
 	double own_pairs = 2 * forecast(FITS, own, 1), own_group = forecast(FITS, own, 2);
@@ -70,7 +71,7 @@ static void quotient(void **state)
 
 static void what_has_no_groups(void **state)
 {
-	struct group_overlap *g = group_overlap_new(cache, names, weights, CLASSES);
+	struct group_overlap *g = group_overlap_new(cache, profiles, weights, CLASSES);
 	const int two[] = {MEM, MEM}, with_none[] = {MEM, NONE, NONE}, calm[] = {CALM, CALM};
 	double own = 1 / group_overlap_factor(g, 4, MEM, with_none, 1);
 
@@ -86,8 +87,7 @@ static void what_has_no_groups(void **state)
 	assert_true(group_overlap_usual(NULL, 4, MEM) == 1);
 	group_overlap_free(g);
 	/* Classes without a profile, a cluster without them. */
-	assert_null(group_overlap_new(cache, &names[NONE], weights, 1));
-	assert_null(group_overlap_new(NULL, names, weights, CLASSES));
+	assert_null(group_overlap_new(cache, &profiles[NONE], weights, 1));
 	group_overlap_free(NULL);
 }
 
@@ -95,8 +95,8 @@ static void what_has_no_groups(void **state)
 static void usual(void **state)
 {
 	static const double only_mem[CLASSES] = {1, 0, 0, 0};
-	struct group_overlap *g = group_overlap_new(cache, names, weights, CLASSES);
-	struct group_overlap *mem = group_overlap_new(cache, names, only_mem, CLASSES);
+	struct group_overlap *g = group_overlap_new(cache, profiles, weights, CLASSES);
+	struct group_overlap *mem = group_overlap_new(cache, profiles, only_mem, CLASSES);
 	double least = INFINITY, most = 0, here;
 
 	(void)state;
@@ -119,7 +119,7 @@ static void usual(void **state)
 /* However many lanes, the factor has its bounds. */
 static void bounds(void **state)
 {
-	struct group_overlap *g = group_overlap_new(cache, names, weights, CLASSES);
+	struct group_overlap *g = group_overlap_new(cache, profiles, weights, CLASSES);
 	int others[20];
 
 	(void)state;
