@@ -19,7 +19,7 @@ struct options {
 static const struct argp_option option_table[] = {KNOWN_PAIRS_HISTORY_OPTION,
 	{"class", 'c', "NAME", 0,
 		"Only this class, beside all others: also beside those that it has never met", 0},
-	CLI_JSON_OPTION, {0}};
+	KNOWN_PAIRS_PROFILES_OPTION, KNOWN_PAIRS_SETTINGS_OPTION, CLI_JSON_OPTION, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
