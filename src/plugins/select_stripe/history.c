@@ -117,7 +117,6 @@ static void look_at_profiles(struct look *l)
 	profiles_free(l->profiles);
 	l->profiles = fresh;
 	l->changed_by_hand = true;
-	info(STRIPE "%d classes have profiles", profiles_count(fresh));
 }
 
 static void look_at_cache(struct look *l)
@@ -134,10 +133,8 @@ static void look_at_cache(struct look *l)
 }
 
 /* What the history and the profiles say of the lanes; NULL without memory. */
-static struct outlook *make_outlook(const struct look *l)
+static struct outlook *make_outlook(struct cache_forecast *forecast)
 {
-	struct cache_forecast *forecast =
-		l->profiles ? cache_forecast_new(l->profiles, &l->cache) : NULL;
 	struct expectation_hints hints = {.names = 0};
 	struct expectation *expected;
 	struct outlook *made;
@@ -147,30 +144,37 @@ static struct outlook *make_outlook(const struct look *l)
 	expected = expectation_fit(pairs, &hints);
 	made = expected ? outlook_of_history(pairs, expected, forecast) : NULL;
 	expectation_free(expected);
-	cache_forecast_free(forecast);
 	return made;
 }
 
-/* Finds out what is to be said of the lanes, where what that follows from has changed since. */
+/* Finds out what is to be said of the lanes. */
+static void renew_outlook(struct look *l)
+{
+	struct cache_forecast *forecast =
+		l->profiles ? cache_forecast_new(l->profiles, &l->cache) : NULL;
+	struct outlook *next = make_outlook(forecast), *old;
+
+	l->outlook_ns = clock_now();
+	if (!next)
+		error(STRIPE "no memory for what lanes bring: what was known before stays in use");
+	pthread_mutex_lock(&lock);
+	old = next ? outlook : NULL;
+	outlook = next ? next : outlook;
+	pthread_mutex_unlock(&lock);
+	outlook_free(old);
+	if (l->changed_by_hand)
+		info(STRIPE "profiles of %d classes are in use", cache_forecast_classes(forecast));
+	cache_forecast_free(forecast);
+	l->changed = l->changed_by_hand = false;
+}
+
+/* The same where that from which it follows has changed since. */
 static void look_ahead(struct look *l)
 {
 	bool due = l->changed && (!outlook || clock_now() - l->outlook_ns >= OUTLOOK_EVERY);
-	struct outlook *next, *old;
 
-	if (!pairs || !(due || l->changed_by_hand))
-		return;
-	next = make_outlook(l);
-	l->changed = l->changed_by_hand = false;
-	l->outlook_ns = clock_now();
-	if (!next) {
-		error(STRIPE "no memory for what lanes bring: what was known before stays in use");
-		return;
-	}
-	pthread_mutex_lock(&lock);
-	old = outlook;
-	outlook = next;
-	pthread_mutex_unlock(&lock);
-	outlook_free(old);
+	if (pairs && (due || l->changed_by_hand))
+		renew_outlook(l);
 }
 
 static void *follow(void *arg)
