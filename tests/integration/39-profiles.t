@@ -44,29 +44,33 @@ running profile-a1 -n1 --colocate=class:profile-a1 -w "${NODE}1"
 first=$job
 running profile-b1 -n1 --colocate=class:profile-b1 -w "${NODE}2"
 second=$job
-is "a class of which nothing is known goes where there is a lane" "$(placed)" "${NODE}1"
+usual=$(placed)
+like "a class of which nothing is known goes where there is a lane" "$usual" "^${NODE}[12]\$"
+# The history has both kinds alike, so either can be the one that needs the cache: that of the node where the class goes.
+near=a far=b other=${NODE}2
+[ "$usual" = "${NODE}1" ] || { near=b far=a other=${NODE}1; }
 
-for class in a1 a2 b1 b2 new; do
+for class in ${near}1 ${near}2 ${far}1 ${far}2 new; do
 	ok "the profile of $class is imported" poppa profile --import "$own:profile-$class" \
-		"$histograms/$([[ $class = b* ]] && echo small || echo big)"
+		"$histograms/$([[ $class = $far* ]] && echo small || echo big)"
 done
 is "the file is slurmctld's" "$(stat -c %U:%a "$PROFILES")" "$(stat -c %U "$(dirname "$PROFILES")"):600"
 is "a user may not" "$(as_user poppa profile --remove "$own:profile-new" >/dev/null 2>&1; echo $?)" 1
 ok "slurmctld notices while it runs" wait_until 60 in_use 5
-is "now the class goes where its profile says that it suits" "$(placed)" "${NODE}2"
+is "now the class goes where its profile says that it suits" "$(placed)" "$other"
 is "poppa pairs says why" \
-	"$(poppa pairs --class "$own:profile-new" --json | jq -c '[.pairs[] | select(.beside | test("-[ab]1")) | .expected > 0.12]')" \
-	"[true,false]"
+	"$(poppa pairs --class "$own:profile-new" --json | jq -c --arg near "profile-${near}1" --arg far "profile-${far}1" \
+	'def beside($name): .pairs[] | select(.beside | endswith($name)) | .expected; beside($near) > beside($far) + 0.05')" true
 
 saves_jobs
 ctl restart slurmctld
 wait_until 60 nodes_answer
 ok "it is known after a restart" wait_until 60 in_use 5
-is "and the class goes there" "$(placed)" "${NODE}2"
+is "and the class goes there" "$(placed)" "$other"
 
 ok "the profile is removed" poppa profile --remove "$own:profile-new"
 ok "slurmctld notices that, too" wait_until 60 in_use 4
-is "the class goes where there is a lane again" "$(placed)" "${NODE}1"
+is "the class goes where it went before" "$(placed)" "$usual"
 ctl reconfigure stripe_cache=0
 ok "without a cache no profile is in use" wait_until 60 in_use 0
 scancel "$first" "$second"
