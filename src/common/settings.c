@@ -25,6 +25,11 @@
 #define TURN_SPARE (30 * NS_PER_MS)
 #define MAX_LANES 16
 #define MAX_CORES 65535
+/* Bytes. A cache is a whole number of KiB, so that its text is exact. */
+#define MIN_CACHE (INT64_C(64) << 10)
+#define MAX_CACHE (INT64_C(64) << 30)
+#define KIB (INT64_C(1) << 10)
+#define MAX_MISS_CYCLES 10000
 #define MAX_GAIN 50 /* percent, below 0 as well */
 /* Not one of Slurm's daemons, which have 6817 to 6820; unassigned at IANA. */
 #define LEDGER_PORT 6824
@@ -171,6 +176,32 @@ static int parse_gain(
 			k->key, value, MAX_GAIN, MAX_GAIN);
 	*MEMBER(double, k, s) = less ? -gain : gain;
 	return 0;
+}
+
+static int parse_size(
+	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
+{
+	struct errmsg why = {""};
+	char low[32], high[32];
+	int64_t bytes;
+
+	if (units_parse_size(value, &bytes, &why))
+		return errmsg_set(err, "%s: %s", k->key, why.text);
+	if ((bytes < k->min || bytes > k->max) && !(k->zero && bytes == 0))
+		return errmsg_set(err, "%s=%s is out of range: %s to %s%s", k->key, value,
+			units_format_size(k->min, low, sizeof(low)),
+			units_format_size(k->max, high, sizeof(high)),
+			k->zero ? ", or 0 for none" : "");
+	*MEMBER(int64_t, k, s) = bytes / KIB * KIB;
+	return 0;
+}
+
+static void format_size(
+	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
+{
+	char text[32];
+
+	APPEND("%s", units_format_size(*CONST_MEMBER(int64_t, k, s), text, sizeof(text)));
 }
 
 static int parse_int(
@@ -380,6 +411,9 @@ static const struct setting table[] = {
 	{"stripe_gain_min", "-3%", .parse = parse_gain, .format = format_percent,
 		AT(stripe_gain_min)},
 	{"stripe_victim_max", "25%", PERCENT(stripe_victim_max)},
+	{"stripe_cache", "0", .parse = parse_size, .format = format_size, AT(stripe_cache),
+		.min = MIN_CACHE, .max = MAX_CACHE, .zero = true},
+	{"stripe_miss_cycles", "120", NUMBER(stripe_miss_cycles), .min = 1, .max = MAX_MISS_CYCLES},
 	{"stripe_timelimit", "progress", CHOICE(stripe_timelimit, timelimit_names)},
 	{"stripe_alone", "yes", CHOICE(stripe_alone, switch_names)},
 };

@@ -77,6 +77,10 @@ struct poppa_settings {
 	/* stripe_victim_max: how much slower than on whole nodes alone a job may be expected to be
 	 * beside others, as a fraction; 1 = any */
 	double stripe_victim_max;
+	/* stripe_cache: bytes of the cache that a process of each job of a node shares, for what
+	 * profiles tell; 0 = profiles are not used */
+	int64_t stripe_cache;
+	int stripe_miss_cycles; /* stripe_miss_cycles: cycles that a miss in that cache adds */
 	enum stripe_timelimit stripe_timelimit; /* stripe_timelimit: progress|wall */
 	int stripe_alone; /* stripe_alone, 0 or 1: jobs may ask for what keeps partners off */
 };

@@ -24,6 +24,17 @@ static const struct {
 
 #define TIME_UNITS (sizeof(time_unit) / sizeof(time_unit[0]))
 
+static const struct {
+	char name;
+	int64_t bytes;
+} size_unit[] = {
+	{'G', INT64_C(1) << 30},
+	{'M', INT64_C(1) << 20},
+	{'K', INT64_C(1) << 10},
+};
+
+#define SIZE_UNITS (sizeof(size_unit) / sizeof(size_unit[0]))
+
 /* Reads a plain decimal number, without the hex, inf and leading blanks that strtod() takes, too.
  * Returns its end, or NULL. */
 static const char *decimal(const char *text, double *value)
@@ -76,6 +87,42 @@ char *units_format_duration(int64_t ns, char *buf, size_t size)
 		}
 	}
 	snprintf(buf, size, "0");
+	return buf;
+}
+
+int units_parse_size(const char *text, int64_t *bytes, struct errmsg *err)
+{
+	double value;
+	const char *end = decimal(text, &value);
+
+	if (end && value == 0 && !*end) {
+		*bytes = 0;
+		return 0;
+	}
+	for (size_t i = 0; end && value >= 0 && i < SIZE_UNITS; i++) {
+		double total = value * (double)size_unit[i].bytes;
+
+		if (toupper((unsigned char)*end) != size_unit[i].name || end[1])
+			continue;
+		if (total >= 9.2e18)
+			break;
+		*bytes = llround(total);
+		return 0;
+	}
+	return errmsg_set(
+		err, "\"%s\" is no size: write a number and K, M or G, such as 32M", text);
+}
+
+char *units_format_size(int64_t bytes, char *buf, size_t size)
+{
+	for (size_t i = 0; i < SIZE_UNITS; i++) {
+		if (bytes && bytes % size_unit[i].bytes == 0) {
+			snprintf(buf, size, "%" PRId64 "%c", bytes / size_unit[i].bytes,
+				size_unit[i].name);
+			return buf;
+		}
+	}
+	snprintf(buf, size, "%" PRId64, bytes);
 	return buf;
 }
 

@@ -20,6 +20,13 @@ int units_parse_duration(const char *text, int64_t *ns, struct errmsg *err);
 /* Writes a duration with the largest unit that is exact, such as "200ms"; returns buf. */
 char *units_format_duration(int64_t ns, char *buf, size_t size);
 
+/* Reads bytes as a number and K, M or G, such as "32M", or a bare 0. */
+int units_parse_size(const char *text, int64_t *bytes, struct errmsg *err);
+
+/* Writes bytes with the largest unit that is exact, such as "32M"; returns buf. What is no whole
+ * number of K cannot be read again. */
+char *units_format_size(int64_t bytes, char *buf, size_t size);
+
 /* Reads "0.5%" or "0.5", from 0 to 100 percent; stores the fraction 0.005 for both. */
 int units_parse_percent(const char *text, double *fraction, struct errmsg *err);
 

@@ -44,6 +44,8 @@ documented pairs "$(printf "1/a\t1/b\t0.1\t1000\t5\t1790000000\n" >"$TAP_DIR/pai
 documented plan "$(printf "1/a\n1/b 2\n" | "$POPPA" plan --history "$TAP_DIR/pairs" --json)"
 if command -v valgrind >/dev/null; then
 	documented profile "$("$POPPA" profile --json -o "$TAP_DIR/reuse" -- true)"
+	"$POPPA" profile --import 1:a --profiles "$TAP_DIR/profiles" "$TAP_DIR/reuse"
+	documented "profile --list" "$("$POPPA" profile --list --json --profiles "$TAP_DIR/profiles")"
 	documented "profile --compare" "$("$POPPA" profile --json --compare --lanes 1 "$TAP_DIR/reuse")"
 else
 	skip "valgrind is not installed" "poppa.1 has the JSON members of profile"

@@ -148,4 +148,40 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 else
 	skip "only root can be another user" "another user sees one's own classes only"
 fi
+
+# Profiles: two kinds of programs, one of which needs the cache that jobs share. "new" has never met anybody.
+kinds=$TAP_DIR/kinds profiles=$TAP_DIR/profiles
+for one in a1 a2 b1 b2; do for two in a1 a2 b1 b2; do
+	row "8/$one" "8/$two" "$([ "${one%?}" = "${two%?}" ] && echo 0.14 || echo 0)"
+done; done >"$kinds"
+printf 'Line=64\nReferences=1e6\nInstructions=3e6\nCold=3e3\nBucket0=5e5 10\nBucket14=4.97e5 4e5\n' >"$TAP_DIR/big"
+printf 'Line=64\nReferences=1e6\nInstructions=3e6\nCold=0\nBucket0=6e5 10\nBucket1=4e5 50\n' >"$TAP_DIR/small"
+for class in a1 a2 b1 b2 new; do
+	runs "a profile of $class" 0 "$POPPA" profile --import "8/$class" --profiles "$profiles" \
+		"$TAP_DIR/$([[ $class = b* ]] && echo small || echo big)"
+done
+use=(--profiles "$profiles" --settings stripe_cache=16M)
+runs "pairs of a class that has never run" 0 "$POPPA" pairs --history "$kinds" "${use[@]}" --class 8/new --json
+is "its profile tells beside whom it loses" \
+	"$(jq -c '[.pairs[] | select(.beside != "8/new") | {(.beside): (.expected > 0.12)}] | add' <<<"$OUT")" \
+	'{"8/a1":true,"8/a2":true,"8/b1":false,"8/b2":false}'
+is "which is not measured" "$(jq -c '[.pairs[].runs] | add' <<<"$OUT")" 0
+runs "without profiles" 1 "$POPPA" pairs --history "$kinds" --class 8/new
+runs "what was measured well" 0 "$POPPA" pairs --history "$kinds" "${use[@]}" --class 8/a1 --json
+is "stays" "$(jq -c '[.pairs[] | select(.runs > 0) | .expected * 100 | round]' <<<"$OUT")" "[14,14,0,0]"
+# planned OPTION...: whom the last one of three jobs would share nodes with.
+planned() {
+	printf '8/%s 4\n' "${jobs[@]}" | "$POPPA" plan --history "$kinds" --json "$@" | jq -r '.jobs[2].beside[0].class // "nobody"'
+}
+jobs=(b1 b2 new)
+is "who is not known has empty nodes" "$(planned)" nobody
+is "who has a profile shares with whom it suits" "$(planned "${use[@]}")" 8/b1
+jobs=(a1 a2 new)
+is "and with no others" "$(planned "${use[@]}")" nobody
+runs "profiles without a cache" 1 "$POPPA" plan --history "$kinds" --profiles "$profiles" --input "$TAP_DIR/jobs"
+like "tell how to name it" "$ERR" '^poppa plan: --profiles: .*--settings stripe_cache=SIZE'
+runs "profiles that are not there" 1 "$POPPA" pairs --history "$kinds" --profiles "$TAP_DIR/none" --settings stripe_cache=16M
+like "are named" "$ERR" "^poppa pairs: --profiles: $TAP_DIR/none: No such file"
+runs "a profile of a variant" 1 "$POPPA" profile --import 8/a1+4n --profiles "$profiles" "$TAP_DIR/big"
+like "is of the class" "$ERR" "is a variant of a class.*--import '8/a1'"
 done_testing

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# poppa profile: the histogram of a program whose reuse distances are known, which programs suit one cache, and errors.
+# poppa profile: the histogram of a program whose reuse distances are known, which programs suit one cache, what slurmctld
+# keeps of classes, and errors.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -61,6 +62,48 @@ refuses "no file" 1 "$TAP_DIR/none" --compare "$TAP_DIR/none" "$TAP_DIR/small"
 echo "Line=32" >"$TAP_DIR/bad"
 refuses "a bad file" 1 "$TAP_DIR/bad, line 1: .*64 bytes" --compare "$TAP_DIR/bad" "$TAP_DIR/small"
 head -c 100000 /dev/zero >"$TAP_DIR/long"
+# What slurmctld keeps of classes.
+kept=$TAP_DIR/kept/poppa_profiles
+mkdir "$TAP_DIR/kept"
+runs "no profile yet" 0 "$POPPA" profile --list --profiles "$kept"
+is "says so" "$OUT" "No class has a profile."
+runs "import" 0 "$POPPA" profile --import 7:small --profiles "$kept" "$TAP_DIR/small"
+is "is silent" "$OUT$ERR" ""
+runs "import of another" 0 "$POPPA" profile --profiles "$kept" --import 7@large "$TAP_DIR/large"
+runs "a class again" 0 "$POPPA" profile --import 7:small --profiles "$kept" "$TAP_DIR/part"
+runs "list" 0 "$POPPA" profile --list --profiles "$kept"
+like "a line each, and a heading" "$OUT" $'^CLASS [^\n]*\n7:small +20[0-9-]+ [0-9:]+ +[0-9.e+]+ +[01]\\.[0-9]+ +[0-9.]+%\n7@large [^\n]*$'
+runs "list --json" 0 "$POPPA" profile --list --json --profiles "$kept"
+is "the latest histogram of a class is its own" "$(jq -c '.profiles[] | select(.class == "7:small") | .references' <<<"$OUT")" 200000
+is "and it is known since when" "$(jq ".profiles | map(.imported) | min > $(date +%s) - 300" <<<"$OUT")" true
+refuses "remove what is not there" 1 'the class "7:none" has no profile' --remove 7:none --profiles "$kept"
+printf '7:half\t5\tLine=64\tRef' >>"$kept"
+runs "remove" 0 "$POPPA" profile --remove 7:small --profiles "$kept"
+like "a line that cannot be read is told of" "$ERR" '1 lines could not be read; .*/poppa_profiles\.damaged has them'
+is "and kept" "$(grep -c ^7:half "$kept.damaged")" 1
+is "the other class stays" "$("$POPPA" profile --list --json --profiles "$kept" | jq -c '[.profiles[].class]')" '["7@large"]'
+cp "$kept" "$TAP_DIR/before"
+refuses "import of a bad histogram" 1 "$TAP_DIR/none: " --import 7:x --profiles "$kept" "$TAP_DIR/none"
+refuses "a bad class" 1 '"#x" is no class: name it as "poppa pairs" does' --import '#x' --profiles "$kept" "$TAP_DIR/small"
+refuses "a folder that there is not" 1 "$TAP_DIR/none: No such file.*only slurmctld's host has it" --import 7:x --profiles "$TAP_DIR/none/p" "$TAP_DIR/small"
+refuses "import without a file" 2 'which histogram' --import 7:x --profiles "$kept"
+refuses "import of two" 2 'which histogram' --import 7:x --profiles "$kept" "$TAP_DIR/small" "$TAP_DIR/large"
+refuses "list with a word" 2 '"x" is one word too many' --list --profiles "$kept" x
+refuses "import and compare" 2 'choose one of' --import 7:x --compare "$TAP_DIR/small"
+refuses "import and run" 2 'no program is run' --import 7:x -n 5 "$TAP_DIR/small"
+refuses "--profiles alone" 2 'goes with --import' --profiles "$kept" -- true
+refuses "--json with --remove" 2 'goes with --list' --json --remove 7@large --profiles "$kept"
+is "nothing of that has changed the file" "$(cmp "$kept" "$TAP_DIR/before" && echo same)" same
+if [ "$(id -u)" = 0 ]; then
+	chmod a+x "$TAP_DIR"
+	chown nobody:nogroup "$TAP_DIR/kept"
+	rm "$kept"
+	runs "import by root into the folder of another user" 0 "$POPPA" profile --import 7:small --profiles "$kept" "$TAP_DIR/small"
+	is "the file is that user's" "$(stat -c %U:%a "$kept")" nobody:600
+else
+	skip "only root can give a folder away" "import by root into the folder of another user"
+	skip "only root can give a folder away" "the file is that user's"
+fi
 refuses "a file that is too long" 1 "$TAP_DIR/long" --compare "$TAP_DIR/long" "$TAP_DIR/small"
 mkdir "$TAP_DIR/bin"
 without=$(PATH=$TAP_DIR/bin "$POPPA" profile -- "$WALK" 1 1 2>&1)

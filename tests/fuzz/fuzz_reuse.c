@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzzes a histogram of reuse distances, which poppa profile --compare reads, and what follows. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "fuzz.h"
 #include "striping/reuse/forecast.h"
+#include "striping/reuse/shared_cache.h"
+
+/* Whatever can be read gives a curve by which programs lose something, or nothing. */
+static void check_curve(const struct reuse_histogram *h)
+{
+	const struct shared_cache cache = {1000, 200};
+	struct cache_curve curve;
+	const struct cache_curve *others[] = {&curve, &curve};
+	double y;
+
+	MUST(cache_curve_make(&curve, &cache, h));
+	y = shared_cache_forecast(&curve, others, 2);
+	MUST(y >= 0 && isfinite(y));
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -21,6 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(r >= 0 && r <= 1);
 		r = forecast_group(&machine, m, 2, MISS_COMB, NULL);
 		MUST(r >= 0 && r <= 1 && m[0].rate > 0);
+		check_curve(&h);
 	} else {
 		MUST(*err.text);
 	}

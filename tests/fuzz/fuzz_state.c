@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzzes what prep/poppa finds in StateSaveLocation after a crash: the pair history, in which users
- * choose the names, and the runs that wait for their price. */
+ * choose the names, profiles, and the runs that wait for their price. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "accounting/settle/waiting_runs.h"
 #include "fuzz.h"
 #include "striping/partners/pairs.h"
+#include "striping/reuse/profiles.h"
 
 static void try_pairs(const char *path)
 {
@@ -32,6 +33,24 @@ static void try_pairs(const char *path)
 	pairs_free(p);
 }
 
+static void try_profiles(const char *path)
+{
+	struct profiles *p, *again;
+	struct errmsg err = {""};
+	char copy[64];
+	int bad = 0;
+
+	p = profiles_load(path, &bad, &err);
+	MUST(p && bad >= 0);
+	snprintf(copy, sizeof(copy), "/dev/shm/fuzz-profiles.%d", (int)getpid());
+	MUST(!profiles_save(p, copy, &err));
+	again = profiles_load(copy, &bad, &err);
+	MUST(again && !bad && profiles_count(again) == profiles_count(p));
+	unlink(copy);
+	profiles_free(again);
+	profiles_free(p);
+}
+
 static void try_waiting(const char *path)
 {
 	struct errmsg err = {""};
@@ -49,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *path = fuzz_file(data, size);
 
 	try_pairs(path);
+	try_profiles(path);
 	try_waiting(path);
 	return 0;
 }

@@ -22,7 +22,7 @@ libsim_la_SOURCES = tests/sim/sim.h \
 	tests/sim/world/matrix.c tests/sim/world/matrix.h \
 	tests/sim/world/trace.c tests/sim/world/trace.h \
 	tests/sim/world/workload.c tests/sim/world/workload.h
-SIM_LIBS = libsim.la libsettle.la libpartners.la libsubmit.la libschedule.la libshutter.la libestimate.la librecord.la \
+SIM_LIBS = libsim.la libsettle.la libpartners.la libreuse.la libsubmit.la libschedule.la libshutter.la libestimate.la librecord.la \
 	libpoppacommon.la $(JANSSON_LIBS) $(ZLIB_LIBS) -lm
 
 noinst_PROGRAMS += tests/sim/simulate
@@ -33,6 +33,7 @@ tests_sim_simulate_LDADD = $(SIM_LIBS)
 noinst_PROGRAMS += tests/sim/balance/balance
 tests_sim_balance_balance_SOURCES = tests/sim/balance/balance.c \
 	tests/sim/balance/chip.c tests/sim/balance/chip.h \
+	tests/sim/balance/overlap.c tests/sim/balance/overlap.h \
 	tests/sim/balance/program.c tests/sim/balance/program.h
 tests_sim_balance_balance_LDADD = libsim.la libreuse.la libpoppacommon.la -lm
 EXTRA_DIST += tests/sim/balance-set tests/sim/evidence tests/sim/run tests/sim/slips docs/simulator.md

@@ -71,10 +71,14 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_separation \
 	tests/unit/striping/partners/test_spread_gain \
 	tests/unit/striping/reuse/test_balance_set \
+	tests/unit/striping/reuse/test_cache_forecast \
 	tests/unit/striping/reuse/test_forecast \
+	tests/unit/striping/reuse/test_group_overlap \
 	tests/unit/striping/reuse/test_histogram \
 	tests/unit/striping/reuse/test_miss_rate \
+	tests/unit/striping/reuse/test_profiles \
 	tests/unit/striping/reuse/test_sampler \
+	tests/unit/striping/reuse/test_shared_cache \
 	tests/unit/sim/test_backfill \
 	tests/unit/sim/policy/test_assign \
 	tests/unit/sim/world/test_matrix \

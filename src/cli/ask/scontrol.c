@@ -3,6 +3,9 @@
 #include "cli/ask/scontrol.h"
 
 #include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -50,4 +53,17 @@ const char *scontrol_value(const char *text, const char *key, char *out, size_t 
 	if (!strcmp(out, "(null)"))
 		*out = '\0';
 	return out;
+}
+
+int scontrol_state_file(const char *name, char *path, size_t size, struct errmsg *err)
+{
+	char dir[PATH_MAX], *text = scontrol_show("config", 0, err);
+
+	if (!text)
+		return -1;
+	scontrol_value(text, "StateSaveLocation", dir, sizeof(dir));
+	free(text);
+	if (!*dir || snprintf(path, size, "%s/%s", dir, name) >= (int)size)
+		return errmsg_set(err, "slurmctld names no StateSaveLocation for %s", name);
+	return 0;
 }

@@ -17,3 +17,7 @@ char *scontrol_show(const char *what, int oneline, struct errmsg *err);
  * returns out, which is "" where there is no such line, the value is "(null)" or it does not fit.
  */
 const char *scontrol_value(const char *text, const char *key, char *out, size_t size);
+
+/* Asks slurmctld for its StateSaveLocation, and writes the path of the file with that name there.
+ * Returns 0, or -1 with err. */
+int scontrol_state_file(const char *name, char *path, size_t size, struct errmsg *err);

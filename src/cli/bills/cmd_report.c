@@ -187,6 +187,7 @@ int cmd_report(int argc, char **argv)
 	struct summary summary;
 	struct report report;
 	struct known_pairs known = {.pairs = NULL};
+	struct known_pairs_from from = {.history = NULL};
 	struct bills bills;
 	struct errmsg err;
 	char span[1024];
@@ -194,7 +195,8 @@ int cmd_report(int argc, char **argv)
 
 	cli_parse(&argp, argc, argv, &o);
 	check_options(&o);
-	if (o.history && known_pairs_load(&known, o.history, &err))
+	from.history = o.history;
+	if (o.history && known_pairs_load(&known, &from, &err))
 		return cli_error("%s", err.text);
 	rc = o.input ? sacct_bills_of_file(o.input, &bills, &err)
 		     : sacct_bills(&o.query, &bills, &err);

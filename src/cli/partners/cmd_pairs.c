@@ -14,13 +14,14 @@
 
 struct options {
 	bool json;
-	const char *history, *class;
+	struct known_pairs_from from;
+	const char *class;
 };
 
 static const struct argp_option option_table[] = {KNOWN_PAIRS_HISTORY_OPTION,
 	{"class", 'c', "NAME", 0,
 		"Only this class, beside all others: also beside those that it has never met", 0},
-	CLI_JSON_OPTION, {0}};
+	KNOWN_PAIRS_PROFILES_OPTION, KNOWN_PAIRS_SETTINGS_OPTION, CLI_JSON_OPTION, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -28,7 +29,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KNOWN_PAIRS_OPT_HISTORY:
-		o->history = cli_path("--history", arg);
+		o->from.history = cli_path("--history", arg);
+		return 0;
+	case KNOWN_PAIRS_OPT_PROFILES:
+		o->from.profiles = cli_path("--profiles", arg);
+		return 0;
+	case KNOWN_PAIRS_OPT_SETTINGS:
+		o->from.settings = arg;
 		return 0;
 	case 'c':
 		o->class = arg;
@@ -188,7 +195,7 @@ int cmd_pairs(int argc, char **argv)
 	int rc;
 
 	cli_parse(&argp, argc, argv, &o);
-	if (known_pairs_load(&known, o.history, &err))
+	if (known_pairs_load(&known, &o.from, &err))
 		return cli_error("%s", err.text);
 	if (o.class)
 		known_pairs_class(&known, o.class, class);

@@ -5,11 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli/ask/cli.h"
 #include "cli/partners/known_pairs.h"
-#include "common/keyval.h"
 #include "common/printable.h"
 #include "common/units.h"
 #include "striping/partners/lane_yield.h"
@@ -20,16 +18,13 @@
 
 struct options {
 	bool json;
-	const char *history, *input, *settings;
+	struct known_pairs_from from;
+	const char *input;
 };
 
 static const struct argp_option option_table[] = {KNOWN_PAIRS_HISTORY_OPTION,
 	{"input", 'i', "FILE", 0, "The jobs, one a line: CLASS [NODES] (standard input)", 0},
-	{"settings", 's', "TEXT", 0,
-		"Other stripe_gain_min or stripe_victim_max, as in PrEpParameters, than the "
-		"cluster has (with --history: than the defaults)",
-		0},
-	CLI_JSON_OPTION, {0}};
+	KNOWN_PAIRS_PROFILES_OPTION, KNOWN_PAIRS_SETTINGS_OPTION, CLI_JSON_OPTION, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -37,13 +32,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KNOWN_PAIRS_OPT_HISTORY:
-		o->history = cli_path("--history", arg);
+		o->from.history = cli_path("--history", arg);
+		return 0;
+	case KNOWN_PAIRS_OPT_PROFILES:
+		o->from.profiles = cli_path("--profiles", arg);
+		return 0;
+	case KNOWN_PAIRS_OPT_SETTINGS:
+		o->from.settings = arg;
 		return 0;
 	case 'i':
 		o->input = cli_path("--input", arg);
-		return 0;
-	case 's':
-		o->settings = arg;
 		return 0;
 	default:
 		return cli_parse_rest(key, arg, &o->json);
@@ -273,31 +271,6 @@ static int run(struct plan *p, const struct options *o)
 	return print(p, o->json);
 }
 
-/* Refuses what settings_parse() would pass over as somebody else's. */
-static int is_ours(const char *key, const char *value, int line, void *arg, struct errmsg *err)
-{
-	(void)line;
-	(void)arg;
-	if (!strncasecmp(key, "stripe_", 7))
-		return 0;
-	return errmsg_set(err, "%s%s%s is no setting: try stripe_gain_min=2%%", key,
-		value ? "=" : "", value ? value : "");
-}
-
-/* Changes the settings as the text of the option --settings says. */
-static int change_settings(const char *changes, struct poppa_settings *s, struct errmsg *err)
-{
-	char text[2 * SETTINGS_MAX_TEXT], before[SETTINGS_MAX_TEXT];
-	struct errmsg why = {""};
-
-	settings_format(s, before, sizeof(before));
-	if (snprintf(text, sizeof(text), "%s,%s", before, changes) >= (int)sizeof(text))
-		return errmsg_set(err, "--settings: too long");
-	if (keyval_list(changes, is_ours, NULL, &why) || settings_parse(text, s, &why))
-		return errmsg_set(err, "--settings: %s", why.text);
-	return 0;
-}
-
 int cmd_plan(int argc, char **argv)
 {
 	static const struct argp argp = {.options = option_table,
@@ -311,12 +284,9 @@ int cmd_plan(int argc, char **argv)
 	int rc;
 
 	cli_parse(&argp, argc, argv, &o);
-	if (known_pairs_load(&known, o.history, &err))
+	if (known_pairs_load(&known, &o.from, &err))
 		return cli_error("%s", err.text);
-	if (o.settings && change_settings(o.settings, &known.settings, &err))
-		rc = cli_error("%s", err.text);
-	else
-		rc = run(&plan, &o);
+	rc = run(&plan, &o);
 	for (int i = 0; i < plan.jobs; i++)
 		json_decref(plan.job[i].beside);
 	free(plan.job);

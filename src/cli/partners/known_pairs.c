@@ -8,16 +8,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/ask/scontrol.h"
+#include "common/keyval.h"
 #include "striping/partners/job_class.h"
+#include "striping/partners/profile_hints.h"
+
+/* Where things are that slurmctld has. */
+struct place {
+	char history[PATH_MAX], profiles[PATH_MAX]; /* profiles: "" = there are none */
+};
 
 /* Asks slurmctld where the history is, and for the settings that go with it. Where these are wrong,
  * the defaults stay, and a warning says so. */
-static int find_history(
-	char *path, size_t size, struct poppa_settings *settings, struct errmsg *err)
+static int find_history(struct place *place, struct poppa_settings *settings, struct errmsg *err)
 {
 	char dir[PATH_MAX], value[SETTINGS_MAX_TEXT], *text = scontrol_show("config", 0, err);
 	struct errmsg why;
@@ -29,9 +36,35 @@ static int find_history(
 	free(text);
 	if (settings_parse(value, settings, &why))
 		fprintf(stderr, "poppa: PrEpParameters: %s: the defaults are taken\n", why.text);
-	if (!*dir || snprintf(path, size, "%s/" PAIRS_FILE, dir) >= (int)size)
+	if (!*dir || snprintf(place->history, PATH_MAX, "%s/" PAIRS_FILE, dir) >= PATH_MAX ||
+		snprintf(place->profiles, PATH_MAX, "%s/" PROFILES_FILE, dir) >= PATH_MAX)
 		return errmsg_set(err, "slurmctld names no StateSaveLocation: name the pair "
 				       "history with --history");
+	return 0;
+}
+
+/* Refuses what settings_parse() would pass over as somebody else's. */
+static int is_ours(const char *key, const char *value, int line, void *arg, struct errmsg *err)
+{
+	(void)line;
+	(void)arg;
+	if (!strncasecmp(key, "stripe_", 7))
+		return 0;
+	return errmsg_set(err, "%s%s%s is no setting: try stripe_gain_min=2%%", key,
+		value ? "=" : "", value ? value : "");
+}
+
+/* Changes the settings as the text of the option --settings says. */
+static int change_settings(const char *changes, struct poppa_settings *s, struct errmsg *err)
+{
+	char text[2 * SETTINGS_MAX_TEXT], before[SETTINGS_MAX_TEXT];
+	struct errmsg why = {""};
+
+	settings_format(s, before, sizeof(before));
+	if (snprintf(text, sizeof(text), "%s,%s", before, changes) >= (int)sizeof(text))
+		return errmsg_set(err, "--settings: too long");
+	if (keyval_list(changes, is_ours, NULL, &why) || settings_parse(text, s, &why))
+		return errmsg_set(err, "--settings: %s", why.text);
 	return 0;
 }
 
@@ -57,17 +90,18 @@ static int list_classes(struct known_pairs *k)
 	return 0;
 }
 
-int known_pairs_load(struct known_pairs *k, const char *path, struct errmsg *err)
+static void warn_bad(const char *path, int bad)
 {
-	char found[PATH_MAX];
+	if (bad)
+		fprintf(stderr, "poppa: %s: %d lines could not be read and were passed over\n",
+			path, bad);
+}
+
+static int load_history(struct known_pairs *k, const char *path, struct errmsg *err)
+{
 	struct stat st;
 	int bad = 0;
 
-	*k = (struct known_pairs){.uid = geteuid()};
-	settings_defaults(&k->settings);
-	if (!path && find_history(found, sizeof(found), &k->settings, err))
-		return -1;
-	path = path ? path : found;
 	if (stat(path, &st) || access(path, R_OK))
 		return errmsg_set(err,
 			"%s: %s: only slurmctld's host has it, and only root and SlurmUser may "
@@ -75,24 +109,68 @@ int known_pairs_load(struct known_pairs *k, const char *path, struct errmsg *err
 			path, strerror(errno));
 	k->all = !k->uid || k->uid == st.st_uid;
 	k->pairs = pairs_load(path, &bad, err);
-	if (!k->pairs)
+	warn_bad(path, bad);
+	return k->pairs ? 0 : -1;
+}
+
+static int load_profiles(struct known_pairs *k, const char *path, struct errmsg *err)
+{
+	const struct shared_cache cache = cache_forecast_cache(&k->settings);
+	struct profiles *p;
+	int bad = 0;
+
+	p = profiles_load(path, &bad, err);
+	if (!p)
 		return -1;
-	if (bad)
-		fprintf(stderr, "poppa: %s: %d lines could not be read and were passed over\n",
-			path, bad);
+	warn_bad(path, bad);
+	k->cache = cache_forecast_new(p, &cache);
+	profiles_free(p);
+	return k->cache ? 0 : errmsg_set(err, "out of memory");
+}
+
+static int load(struct known_pairs *k, const struct known_pairs_from *from, struct errmsg *err)
+{
+	struct place place = {.profiles = ""};
+	const char *profiles = from->profiles ? from->profiles : place.profiles;
+
+	if (!from->history && find_history(&place, &k->settings, err))
+		return -1;
+	if (from->settings && change_settings(from->settings, &k->settings, err))
+		return -1;
+	if (from->profiles && access(from->profiles, R_OK))
+		return errmsg_set(err, "--profiles: %s: %s", from->profiles, strerror(errno));
+	if (from->profiles && !k->settings.stripe_cache)
+		return errmsg_set(err,
+			"--profiles: they are not used with stripe_cache=0: name the "
+			"cache with --settings stripe_cache=SIZE");
+	if (load_history(k, from->history ? from->history : place.history, err))
+		return -1;
+	if (*profiles && load_profiles(k, profiles, err))
+		return -1;
 	k->hints = (struct expectation_hints){.spread = pairs_spread_hint, .spread_arg = k->pairs};
+	if (cache_forecast_classes(k->cache))
+		profile_hints_add(&k->hints, k->cache);
 	k->expected = expectation_fit(k->pairs, &k->hints);
-	if (!k->expected || list_classes(k)) {
+	return k->expected && !list_classes(k) ? 0 : errmsg_set(err, "out of memory");
+}
+
+int known_pairs_load(struct known_pairs *k, const struct known_pairs_from *from, struct errmsg *err)
+{
+	int rc;
+
+	*k = (struct known_pairs){.uid = geteuid()};
+	settings_defaults(&k->settings);
+	rc = load(k, from, err);
+	if (rc)
 		known_pairs_free(k);
-		return errmsg_set(err, "out of memory");
-	}
-	return 0;
+	return rc;
 }
 
 void known_pairs_free(struct known_pairs *k)
 {
 	free(k->class);
 	expectation_free(k->expected);
+	cache_forecast_free(k->cache);
 	pairs_free(k->pairs);
 }
 

@@ -8,6 +8,7 @@
 #include "common/errmsg.h"
 #include "common/settings.h"
 #include "striping/partners/expectation.h"
+#include "striping/reuse/cache_forecast.h"
 
 /* The option --history; its key is KNOWN_PAIRS_OPT_HISTORY. */
 #define KNOWN_PAIRS_OPT_HISTORY 'f'
@@ -17,22 +18,44 @@
 			"The pair history (that of this slurmctld)", 0                             \
 	}
 
+/* Options that go with it. */
+#define KNOWN_PAIRS_OPT_PROFILES 'p'
+#define KNOWN_PAIRS_PROFILES_OPTION                                                                \
+	{                                                                                          \
+		"profiles", KNOWN_PAIRS_OPT_PROFILES, "FILE", 0,                                   \
+			"The profiles of classes (those of this slurmctld; with --history: none)", \
+			0                                                                          \
+	}
+#define KNOWN_PAIRS_OPT_SETTINGS 's'
+#define KNOWN_PAIRS_SETTINGS_OPTION                                                                \
+	{                                                                                          \
+		"settings", KNOWN_PAIRS_OPT_SETTINGS, "TEXT", 0,                                   \
+			"Other settings stripe_..., as in PrEpParameters, than the cluster has "   \
+			"(with --history: than the defaults)",                                     \
+			0                                                                          \
+	}
+
+/* What these options say; NULL: that of the cluster. */
+struct known_pairs_from {
+	const char *history, *profiles, *settings;
+};
+
 struct known_pairs {
 	struct poppa_settings settings; /* the cluster's; of another history the defaults */
 	struct pairs *pairs;
-	struct expectation_hints hints; /* of what is expected */
-	struct expectation *expected;
-	char **class; /* the names of all classes in it, and of their variants, sorted */
+	struct cache_forecast *cache; /* what the profiles say */
+	struct expectation_hints hints;
+	struct expectation *expected; /* needs the hints, so this struct stays where it is */
+	char **class; /* the names of all classes that are known, and of their variants, sorted */
 	int classes;
 	bool all; /* the caller may see everybody's classes */
 	uid_t uid;
 };
 
-/*
- * Reads the history at `path`, or with NULL the one in the StateSaveLocation that slurmctld names,
- * and fits what is expected. 0, or -1 with err, also where there is no such file.
- */
-int known_pairs_load(struct known_pairs *k, const char *path, struct errmsg *err);
+/* Reads the history and the profiles, and fits what is expected. 0, or -1 with err, also where
+ * there is no such history. */
+int known_pairs_load(
+	struct known_pairs *k, const struct known_pairs_from *from, struct errmsg *err);
 void known_pairs_free(struct known_pairs *k);
 
 /* Whether the caller may see that class: root and the file's owner see all, others their own and

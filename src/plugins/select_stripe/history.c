@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads the pair history's file again whenever it has changed. */
+/* Reads the files of the pair history and of the profiles again whenever they have changed. */
 #include "plugins/select_stripe/history.h"
 
 #include <limits.h>
@@ -12,22 +12,23 @@
 #include "common/units.h"
 #include "plugins/compat/select_compat.h"
 #include "plugins/select_stripe/stripe.h"
+#include "striping/partners/profile_hints.h"
 
 SLURM_WEAK(slurm_conf)
 
 #define LOOK_EVERY (3 * NS_PER_S)
 /* What the history says of the lanes is found again as often as that at most: it takes a quarter of
- * a second of a processor. */
+ * a second of a processor. What an administrator changes counts at once. */
 #define OUTLOOK_EVERY (60 * NS_PER_S)
 /* How long slurmctld's start waits for the first look, whatever the disk does. */
 #define FIRST_LOOK (2 * NS_PER_S)
 #define FIRST_LOOK_PAUSE (2 * NS_PER_MS)
 
 /*
- * One thread reads the file every few seconds, without the lock, and takes the lock only to put the
- * new history in place of the old one. slurmctld's threads hold the lock between history_get() and
- * history_put(), so the history that they look at stays; they wait for no disk, as the thread does
- * not hold it while it reads. The lock is taken after select_stripe.c's. Nobody but the thread
+ * One thread looks at the files every few seconds, without the lock, and takes the lock only to put
+ * the new history in place of the old one. slurmctld's threads hold the lock between history_get()
+ * and history_put(), so the history that they look at stays; they wait for no disk, as the thread
+ * does not hold it while it reads. The lock is taken after select_stripe.c's. Nobody but the thread
  * replaces the history and the outlook, so it reads both without the lock.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
@@ -37,8 +38,10 @@ static bool running, stopping;
 static bool looked;         /* the thread has looked at the file once, whatever came of it */
 static struct pairs *pairs; /* NULL until the file was read first */
 static struct outlook *outlook;
+static struct shared_cache cache; /* by the settings; without lines, profiles are not used */
 
-static char path[PATH_MAX]; /* written before the thread starts, read by it alone */
+/* Written before the thread starts, read by it alone. */
+static char path[PATH_MAX], profiles_path[PATH_MAX];
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
@@ -49,22 +52,38 @@ static bool same_file(const struct stat *a, const struct stat *b)
 /* What the thread has seen. */
 struct look {
 	struct stat file;
+	bool tried;   /* to read the history */
 	bool changed; /* the history, since the outlook was made */
+	struct stat profiles_file;
+	struct profiles *profiles; /* NULL until the file was read first */
+	struct shared_cache cache;
+	bool changed_by_hand; /* the profiles or the cache: only administrators change these */
 	int64_t outlook_ns;
 };
 
-static void look(struct look *l)
+/* Whether the file is another one than it was, which then becomes *was. */
+static bool has_changed(const char *name, struct stat *was)
 {
 	struct stat now = {0};
+
+	if (stat(name, &now))
+		memset(&now, 0, sizeof(now));
+	if (same_file(&now, was))
+		return false;
+	*was = now;
+	return true;
+}
+
+static void look(struct look *l)
+{
 	struct pairs *fresh;
 	struct errmsg err;
 	int bad = 0;
 
-	if (stat(path, &now))
-		memset(&now, 0, sizeof(now));
-	if (same_file(&now, &l->file))
+	/* Where there is no file yet, the history is empty; profiles are of use all the same. */
+	if (!has_changed(path, &l->file) && l->tried)
 		return;
-	l->file = now;
+	l->tried = true;
 	fresh = pairs_load(path, &bad, &err);
 	if (!fresh) {
 		error(STRIPE "%s; the last good pair history stays in use", err.text);
@@ -79,30 +98,83 @@ static void look(struct look *l)
 	l->changed = true;
 }
 
-/* Finds out what the history says of the lanes, where it has changed since. */
-static void look_ahead(struct look *l)
+static void look_at_profiles(struct look *l)
 {
-	const struct expectation_hints hints = {.spread = pairs_spread_hint, .spread_arg = pairs};
-	struct expectation *expected;
-	struct outlook *next = NULL, *old;
+	struct profiles *fresh;
+	struct errmsg err;
+	int bad = 0;
 
-	if (!l->changed || (outlook && clock_now() - l->outlook_ns < OUTLOOK_EVERY))
+	if (!has_changed(profiles_path, &l->profiles_file))
 		return;
-	expected = expectation_fit(pairs, &hints);
-	if (expected)
-		next = outlook_of_history(pairs, expected);
-	expectation_free(expected);
-	l->changed = false;
-	l->outlook_ns = clock_now();
-	if (!next) {
-		error(STRIPE "no memory for what lanes bring: what was known before stays in use");
+	fresh = profiles_load(profiles_path, &bad, &err);
+	if (!fresh) {
+		error(STRIPE "%s; the last good profiles stay in use", err.text);
 		return;
 	}
+	if (bad)
+		error(STRIPE "%s: %d lines could not be read and were passed over", profiles_path,
+			bad);
+	profiles_free(l->profiles);
+	l->profiles = fresh;
+	l->changed_by_hand = true;
+}
+
+static void look_at_cache(struct look *l)
+{
+	struct shared_cache now;
+
 	pthread_mutex_lock(&lock);
-	old = outlook;
-	outlook = next;
+	now = cache;
+	pthread_mutex_unlock(&lock);
+	if (now.lines == l->cache.lines && now.miss_cycles == l->cache.miss_cycles)
+		return;
+	l->cache = now;
+	l->changed_by_hand |= l->profiles && profiles_count(l->profiles);
+}
+
+/* What the history and the profiles say of the lanes; NULL without memory. */
+static struct outlook *make_outlook(struct cache_forecast *forecast)
+{
+	struct expectation_hints hints = {.spread = pairs_spread_hint, .spread_arg = pairs};
+	struct expectation *expected;
+	struct outlook *made;
+
+	if (cache_forecast_classes(forecast))
+		profile_hints_add(&hints, forecast);
+	expected = expectation_fit(pairs, &hints);
+	made = expected ? outlook_of_history(pairs, expected, forecast) : NULL;
+	expectation_free(expected);
+	return made;
+}
+
+/* Finds out what is to be said of the lanes. */
+static void renew_outlook(struct look *l)
+{
+	struct cache_forecast *forecast =
+		l->profiles ? cache_forecast_new(l->profiles, &l->cache) : NULL;
+	struct outlook *next = make_outlook(forecast), *old;
+
+	l->outlook_ns = clock_now();
+	if (!next)
+		error(STRIPE "no memory for what lanes bring: what was known before stays in use");
+	pthread_mutex_lock(&lock);
+	old = next ? outlook : NULL;
+	outlook = next ? next : outlook;
 	pthread_mutex_unlock(&lock);
 	outlook_free(old);
+	if (l->changed_by_hand)
+		info(STRIPE "profiles of %d classes are in use", cache_forecast_classes(forecast));
+	cache_forecast_free(forecast);
+	l->changed = l->changed_by_hand = false;
+}
+
+/* The same where that from which it follows has changed since. */
+static void look_ahead(struct look *l)
+{
+	bool due = l->changed && (!outlook || clock_now() - l->outlook_ns >= OUTLOOK_EVERY);
+
+	if (pairs && (due || l->changed_by_hand))
+		renew_outlook(l);
 }
 
 static void *follow(void *arg)
@@ -116,6 +188,8 @@ static void *follow(void *arg)
 
 		pthread_mutex_unlock(&lock);
 		look(&seen);
+		look_at_profiles(&seen);
+		look_at_cache(&seen);
 		look_ahead(&seen);
 		until = clock_wall_in(LOOK_EVERY);
 		pthread_mutex_lock(&lock);
@@ -124,6 +198,7 @@ static void *follow(void *arg)
 			pthread_cond_timedwait(&stop_cond, &lock, &until);
 	}
 	pthread_mutex_unlock(&lock);
+	profiles_free(seen.profiles);
 	return NULL;
 }
 
@@ -150,6 +225,8 @@ void history_start(void)
 	pthread_mutex_lock(&lock);
 	if (!running && slurm_conf.state_save_location) {
 		snprintf(path, sizeof(path), "%s/" PAIRS_FILE, slurm_conf.state_save_location);
+		snprintf(profiles_path, sizeof(profiles_path), "%s/" PROFILES_FILE,
+			slurm_conf.state_save_location);
 		stopping = looked = false;
 		running = !pthread_create(&thread, NULL, follow, NULL);
 		if (running)
@@ -157,6 +234,13 @@ void history_start(void)
 		else
 			error(STRIPE "no thread for the pair history: partners are chosen without");
 	}
+	pthread_mutex_unlock(&lock);
+}
+
+void history_settings(const struct poppa_settings *settings)
+{
+	pthread_mutex_lock(&lock);
+	cache = cache_forecast_cache(settings);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -3,15 +3,22 @@
  * disk. */
 #pragma once
 
+#include "common/settings.h"
 #include "striping/partners/outlook.h"
 #include "striping/partners/pairs.h"
 
 /*
- * Starts the thread that follows StateSaveLocation/poppa_pairs and waits until it has read the
- * file, but two seconds at most: then the log has a line, and partners are chosen without it until
- * it is read. Further calls do nothing, so it is slurmctld's start that waits, and no decision.
+ * Starts the thread that follows StateSaveLocation/poppa_pairs and poppa_profiles and waits until
+ * it has read the file, but two seconds at most: then the log has a line, and partners are chosen
+ * without it until it is read. Further calls do nothing, so it is slurmctld's start that waits, and
+ * no decision.
  */
 void history_start(void);
+
+/* The settings have been read: which cache jobs share, for what the profiles in
+ * StateSaveLocation/poppa_profiles tell. The thread finds out anew what follows, where it is
+ * another one. */
+void history_settings(const struct poppa_settings *settings);
 
 /* Stops the thread and forgets the history. */
 void history_stop(void);

@@ -261,6 +261,7 @@ static void read_settings(void)
 		    &settings, &err))
 		error(STRIPE "PrEpParameters: %s", err.text);
 	before = true;
+	history_settings(&settings);
 	if (settings.stripe_lanes != lanes)
 		info(STRIPE "%d lanes", settings.stripe_lanes);
 }

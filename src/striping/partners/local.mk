@@ -18,6 +18,7 @@ libpartners_la_SOURCES = \
 	src/striping/partners/partner.c src/striping/partners/partner.h \
 	src/striping/partners/partner_times.c src/striping/partners/partner_times.h \
 	src/striping/partners/plain_queue.c src/striping/partners/plain_queue.h \
+	src/striping/partners/profile_hints.h \
 	src/striping/partners/separation.c src/striping/partners/separation.h \
 	src/striping/partners/spread_gain.c src/striping/partners/spread_gain.h
 libpartners_la_LIBADD = -lm

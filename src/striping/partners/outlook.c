@@ -3,8 +3,14 @@
 #include "striping/partners/outlook.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "striping/reuse/group_overlap.h"
+
+/* A class that has a profile and has not run may soon; it is taken to want that much besides. */
+#define PROFILE_TIME 3600.0
 
 struct known {
 	char name[PAIRS_CLASS_MAX];
@@ -18,6 +24,7 @@ struct outlook {
 	struct known *class; /* sorted by name */
 	double *speed;       /* [one * (classes + 1) + other] */
 	double another;
+	struct group_overlap *overlap; /* NULL: none is known */
 };
 
 static int by_name(const void *a, const void *b)
@@ -194,6 +201,33 @@ struct outlook *outlook_new(
 	return o;
 }
 
+_Static_assert(PROFILE_NAME_MAX == PAIRS_CLASS_MAX, "profiles are of classes");
+
+/* Of a variant it is the class's. */
+static int profile_of(const struct cache_forecast *cache, const char *class_name)
+{
+	char class[PAIRS_CLASS_MAX];
+
+	snprintf(class, sizeof(class), "%.*s", (int)class_base(class_name), class_name);
+	return cache_forecast_class(cache, class);
+}
+
+void outlook_share_cache(struct outlook *o, const struct cache_forecast *cache)
+{
+	const int n = o->classes + 1;
+	int *profile = malloc((size_t)n * sizeof(*profile));
+	double *weight = malloc((size_t)n * sizeof(*weight));
+
+	for (int i = 0; profile && weight && i < n; i++) {
+		profile[i] = i < o->classes ? profile_of(cache, o->class[i].name) : -1;
+		weight[i] = o->class[i].lane_time;
+	}
+	group_overlap_free(o->overlap);
+	o->overlap = profile && weight ? group_overlap_new(cache, profile, weight, n) : NULL;
+	free(profile);
+	free(weight);
+}
+
 struct demands {
 	struct outlook_demand *of;
 	int count, room;
@@ -217,9 +251,10 @@ static void add_row(const struct pairs_row *row, void *arg)
 		d->of[d->count++] = (struct outlook_demand){row->job, row->seconds};
 }
 
-struct outlook *outlook_of_history(const struct pairs *p, const struct expectation *e)
+struct outlook *outlook_of_history(
+	const struct pairs *p, const struct expectation *e, const struct cache_forecast *cache)
 {
-	struct demands d = {.count = 0};
+	struct demands d = {.room = cache_forecast_classes(cache)};
 	struct outlook *o = NULL;
 
 	pairs_each(p, count_row, &d.room);
@@ -227,8 +262,13 @@ struct outlook *outlook_of_history(const struct pairs *p, const struct expectati
 	if (!d.of)
 		return NULL;
 	pairs_each(p, add_row, &d);
+	for (int i = 0; i < cache_forecast_classes(cache); i++)
+		d.of[d.count++] =
+			(struct outlook_demand){cache_forecast_names(cache)[i], PROFILE_TIME};
 	o = outlook_new(e, d.of, d.count);
 	free(d.of);
+	if (o)
+		outlook_share_cache(o, cache);
 	return o;
 }
 
@@ -238,6 +278,7 @@ void outlook_free(struct outlook *o)
 		return;
 	free(o->class);
 	free(o->speed);
+	group_overlap_free(o->overlap);
 	free(o);
 }
 
@@ -289,12 +330,13 @@ double outlook_among(
 
 	for (int i = 0; i < lanes - 1; i++)
 		speed *= i < count ? outlook_speed(o, class_number, others[i]) : alone;
-	return speed;
+	return speed * group_overlap_factor(o->overlap, lanes, class_number, others, count);
 }
 
 double outlook_usual(const struct outlook *o, int lanes, int class_number)
 {
-	return pow(outlook_typical(o, class_number), lanes - 1);
+	return pow(outlook_typical(o, class_number), lanes - 1) *
+	       group_overlap_usual(o->overlap, lanes, class_number);
 }
 
 double outlook_another(const struct outlook *o)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "striping/partners/expectation.h"
+#include "striping/reuse/cache_forecast.h"
 
 /*
  * Made now and then, outside of locks that others wait for, and not changed any more: placement
@@ -29,9 +30,18 @@ struct outlook *outlook_new(
 	const struct expectation *e, const struct outlook_demand *demand, int count);
 void outlook_free(struct outlook *o);
 
-/* The same where nobody lists what waits and runs: each class wants as much time on lanes as it has
- * had of late by the history. */
-struct outlook *outlook_of_history(const struct pairs *p, const struct expectation *e);
+/*
+ * The same where nobody lists what waits and runs: each class wants as much time on lanes as it has
+ * had of late by the history. Classes with a profile are there, too, also where they have never
+ * run, and what they do in groups goes by outlook_share_cache(). cache: NULL = there are none.
+ */
+struct outlook *outlook_of_history(
+	const struct pairs *p, const struct expectation *e, const struct cache_forecast *cache);
+
+/* From now on outlook_among() and outlook_usual() go by what profiles tell of groups, too, by
+ * group_overlap_factor(). For who has made the outlook, before others look at it. Without memory
+ * they go by pairs alone, as before. */
+void outlook_share_cache(struct outlook *o, const struct cache_forecast *cache);
 
 /* Whether there is no class of which something is known: then nothing tells lanes apart. */
 bool outlook_empty(const struct outlook *o);
@@ -52,8 +62,9 @@ double outlook_alone(const struct outlook *o, int class_number);
 /*
  * How fast a job of a class is on nodes of so many lanes where `count` others, of these classes,
  * have some of the other lanes, as a share of its speed compact. Each of the other lanes slows it
- * down by a factor of its own, as far as that is known: the history has partners one by one. With
- * two lanes it is outlook_speed() or outlook_alone().
+ * down by a factor of its own, as far as that is known: the history has partners one by one. Where
+ * there are profiles, group_overlap_factor() corrects the product. With two lanes it is
+ * outlook_speed() or outlook_alone().
  */
 double outlook_among(
 	const struct outlook *o, int lanes, int class_number, const int *others, int count);

@@ -9,6 +9,7 @@
 
 #include "common/units.h"
 #include "sim/balance/chip.h"
+#include "sim/balance/overlap.h"
 #include "sim/balance/program.h"
 #include "striping/reuse/balance_set.h"
 #include "striping/reuse/forecast.h"
@@ -350,6 +351,7 @@ int main(int argc, char **argv)
 	print_expectations();
 	print_policies();
 	print_shares();
+	overlap_print(profile, PROGRAMS, size_kb, SIZES, MEMORY_CYCLES);
 	if (chart && write_chart(chart)) {
 		fprintf(stderr, "balance: cannot write %s: %s\n", chart, strerror(errno));
 		return 1;

@@ -163,7 +163,7 @@ void policy_ours_plan(struct sim *s, const int *job, int count)
 		return;
 	expectation_free(l->expected);
 	l->expected = expectation_fit(s->pairs, NULL);
-	next = l->expected ? outlook_of_history(s->pairs, l->expected) : NULL;
+	next = l->expected ? outlook_of_history(s->pairs, l->expected, NULL) : NULL;
 	s->out_of_memory |= !next;
 	outlook_free(l->outlook);
 	l->outlook = next;

@@ -11,6 +11,34 @@
 
 #include "common/units.h"
 
+static void sizes(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t bytes;
+	} good[] = {{"32M", INT64_C(32) << 20}, {"64k", 65536}, {"1.5G", INT64_C(3) << 29},
+		{"0", 0}, {"0K", 0}};
+	static const char *const bad[] = {
+		"", "32", "M", "-1M", "32MB", "32 M", "1e300G", "0x1M", "9e18K", "32T"};
+	struct errmsg err;
+	char buf[32];
+	int64_t bytes;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(units_parse_size(good[i].text, &bytes, &err), 0);
+		assert_int_equal(bytes, good[i].bytes);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(units_parse_size(bad[i], &bytes, &err), -1);
+		assert_non_null(strstr(err.text, "such as 32M"));
+	}
+	assert_string_equal(units_format_size(INT64_C(32) << 20, buf, sizeof(buf)), "32M");
+	assert_string_equal(units_format_size(1536 << 10, buf, sizeof(buf)), "1536K");
+	assert_string_equal(units_format_size(INT64_C(2) << 30, buf, sizeof(buf)), "2G");
+	assert_string_equal(units_format_size(0, buf, sizeof(buf)), "0");
+}
+
 static void durations(void **state)
 {
 	static const struct {
@@ -63,6 +91,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(durations),
+		cmocka_unit_test(sizes),
 		cmocka_unit_test(numbers),
 	};
 

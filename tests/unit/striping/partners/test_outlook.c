@@ -12,6 +12,7 @@
 
 #include "striping/partners/outlook.h"
 #include "unit/striping/partners/three_classes.h"
+#include "unit/striping/reuse/histograms.h"
 
 static void speeds(void **state)
 {
@@ -130,7 +131,7 @@ static void demand_of_a_history(void **state)
 	for (int i = 0; i < 3; i++)
 		demand[i] = (struct outlook_demand){name[i], seconds[i]};
 	e = expectation_fit(p, NULL);
-	of_history = outlook_of_history(p, e);
+	of_history = outlook_of_history(p, e, NULL);
 	of_list = outlook_new(e, demand, 3);
 	assert_non_null(of_history);
 	for (int i = 0; i < 3; i++) {
@@ -146,7 +147,7 @@ static void demand_of_a_history(void **state)
 	/* Nothing is known of anybody. */
 	p = pairs_new();
 	e = expectation_fit(p, NULL);
-	none = outlook_of_history(p, e);
+	none = outlook_of_history(p, e, NULL);
 	assert_non_null(none);
 	assert_true(outlook_empty(none));
 	assert_int_equal(outlook_class(none, "7/mem"), outlook_class(none, "nobody"));
@@ -157,6 +158,87 @@ static void demand_of_a_history(void **state)
 	expectation_free(e);
 }
 
+static struct cache_forecast *profiles_of(const char *const *name, int count)
+{
+	struct profiles *p = profiles_new();
+	const struct shared_cache cache = {1024, 10};
+	struct cache_forecast *f;
+
+	for (int i = 0; i < count; i++) {
+		struct reuse_histogram h = at_distance(300 * (i + 1) * (i + 1), 5);
+
+		assert_int_equal(profiles_set(p, name[i], &h, 1, NULL), 0);
+	}
+	f = cache_forecast_new(p, &cache);
+	assert_int_equal(cache_forecast_classes(f), count);
+	profiles_free(p);
+	return f;
+}
+
+/* Profiles correct the product of what partners do, and of nobody else. */
+static void several_on_a_cache(void **state)
+{
+	static const char *const name[] = {"7/mem", "7/net"};
+	static const struct outlook_demand demand[] = {{"7/mem", 1}, {"7/net", 1}, {"7/calm", 1}};
+	struct cache_forecast *f = profiles_of(name, 2);
+	struct expectation *e = three();
+	struct outlook *by_pairs = outlook_new(e, demand, 3), *o = outlook_new(e, demand, 3);
+	int mem = outlook_class(o, "7/mem"), net = outlook_class(o, "7/net"),
+	    calm = outlook_class(o, "7/calm");
+	const int own[] = {mem, mem, mem}, mixed[] = {net, net, mem}, calms[] = {calm, calm, calm};
+	double product, factor;
+
+	(void)state;
+	outlook_share_cache(o, f);
+	cache_forecast_free(f);
+	/* As fast as compact, as compact is all lanes of one class. */
+	assert_true(fabs(outlook_among(o, 4, mem, own, 3) - 1) < 0.05);
+	product = outlook_among(by_pairs, 4, mem, mixed, 3);
+	factor = outlook_among(o, 4, mem, mixed, 3) / product;
+	assert_true(fabs(factor - 1) > 0.02);
+	assert_true(
+		outlook_among(o, 2, mem, mixed, 1) == outlook_among(by_pairs, 2, mem, mixed, 1));
+	assert_true(
+		outlook_among(o, 4, calm, mixed, 3) == outlook_among(by_pairs, 4, calm, mixed, 3));
+	assert_true(outlook_usual(o, 4, calm) == outlook_usual(by_pairs, 4, calm));
+	assert_true(outlook_usual(o, 2, mem) == outlook_usual(by_pairs, 2, mem));
+	assert_true(outlook_usual(o, 4, mem) != outlook_usual(by_pairs, 4, mem));
+	/* Those without a profile are beside it as before, against the same class everywhere. */
+	assert_true(fabs(outlook_among(o, 4, mem, calms, 3) / outlook_among(o, 4, mem, calms, 1) -
+			    outlook_among(by_pairs, 4, mem, calms, 3) /
+				    outlook_among(by_pairs, 4, mem, calms, 1)) < 1e-9);
+	/* And back, without any. */
+	outlook_share_cache(o, NULL);
+	assert_true(outlook_among(o, 4, mem, mixed, 3) == product);
+	outlook_free(o);
+	outlook_free(by_pairs);
+	expectation_free(e);
+}
+
+/* A class that has never run is there if it has a profile. */
+static void known_by_profile(void **state)
+{
+	static const char *const name[] = {"7/mem", "7/new"};
+	struct cache_forecast *f = profiles_of(name, 2);
+	struct pairs *p = pairs_new();
+	struct expectation *e;
+	struct outlook *o;
+
+	(void)state;
+	assert_int_equal(pairs_learn(p, "7/mem", "7/mem", 0.3, 3600, 1), 0);
+	e = expectation_fit(p, NULL);
+	o = outlook_of_history(p, e, f);
+	assert_int_not_equal(outlook_class(o, "7/new"), outlook_class(o, "7/other"));
+	assert_int_not_equal(outlook_class(o, "7/new"), outlook_class(o, "7/mem"));
+	outlook_free(o);
+	o = outlook_of_history(p, e, NULL);
+	assert_int_equal(outlook_class(o, "7/new"), outlook_class(o, "7/other"));
+	outlook_free(o);
+	expectation_free(e);
+	pairs_free(p);
+	cache_forecast_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +246,8 @@ int main(void)
 		cmocka_unit_test(many_classes),
 		cmocka_unit_test(many_variants),
 		cmocka_unit_test(demand_of_a_history),
+		cmocka_unit_test(several_on_a_cache),
+		cmocka_unit_test(known_by_profile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

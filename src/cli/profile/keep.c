@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Changes and lists the file of profiles. */
+#include "cli/profile/keep.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/ask/cli.h"
+#include "cli/ask/scontrol.h"
+#include "common/fsio.h"
+#include "common/journal.h"
+#include "common/printable.h"
+#include "striping/partners/class_name.h"
+#include "striping/reuse/profiles.h"
+
+#define WHO "only slurmctld's host has it, and only root and SlurmUser may change it"
+
+/* Copies where the file is into buf of PATH_MAX bytes. */
+static int find(const char *path, char *buf, struct errmsg *err)
+{
+	if (!path)
+		return scontrol_state_file(PROFILES_FILE, buf, PATH_MAX, err);
+	if (snprintf(buf, PATH_MAX, "%s", path) >= PATH_MAX)
+		return errmsg_set(err, "--profiles: the name is too long");
+	return 0;
+}
+
+/*
+ * slurmctld must be able to read what root writes, and whoever owns the folder must not lead root
+ * to another one. So root becomes the owner of the folder.
+ */
+static int become_owner(const char *path, struct errmsg *err)
+{
+	char copy[PATH_MAX];
+	const char *dir = dirname(strcpy(copy, path));
+	struct stat st;
+
+	if (stat(dir, &st))
+		return errmsg_set(err, "%s: %s: " WHO, dir, strerror(errno));
+	if (geteuid() || (!st.st_uid && !st.st_gid))
+		return 0;
+	if (setegid(st.st_gid) || seteuid(st.st_uid))
+		return errmsg_set(err, "cannot become the owner of %s: %s", dir, strerror(errno));
+	return 0;
+}
+
+/* A file that is being changed. */
+struct change {
+	char path[PATH_MAX];
+	int lock;
+	struct profiles *profiles;
+};
+
+static int begin(struct change *c, const char *path, struct errmsg *err)
+{
+	int bad = 0;
+
+	c->lock = -1;
+	if (find(path, c->path, err) || become_owner(c->path, err))
+		return -1;
+	c->lock = profiles_lock(c->path, err);
+	if (c->lock < 0)
+		return errmsg_set(err, "%s: " WHO, err->text);
+	c->profiles = profiles_load(c->path, &bad, err);
+	if (!c->profiles)
+		return -1;
+	if (!bad)
+		return 0;
+	fprintf(stderr, "poppa: %s: %d lines could not be read; %s.damaged has them from now on\n",
+		c->path, bad, c->path);
+	return journal_keep_damaged(c->path, err);
+}
+
+static void end(struct change *c)
+{
+	profiles_free(c->profiles);
+	if (c->lock >= 0)
+		close(c->lock);
+}
+
+/* The histogram, or with NULL takes the profile away. */
+static int change(const char *path, const char *class_name, const struct reuse_histogram *h)
+{
+	struct change c = {.lock = -1};
+	struct errmsg err;
+	int rc = begin(&c, path, &err);
+
+	if (!rc)
+		rc = h ? profiles_set(c.profiles, class_name, h, time(NULL), &err)
+		       : profiles_remove(c.profiles, class_name, &err);
+	if (!rc)
+		rc = profiles_save(c.profiles, c.path, &err);
+	end(&c);
+	return rc ? cli_error("%s", plain_text(err.text)) : CLI_OK;
+}
+
+int keep_import(const char *path, const char *class_name, const char *histogram)
+{
+	const int base = (int)class_base(class_name);
+	struct reuse_histogram h;
+	struct errmsg err;
+	char *text;
+	int rc;
+
+	if (class_name[base])
+		return cli_error("\"%.300s\" is a variant of a class; a profile is of the class, "
+				 "with all its sizes: --import '%.*s'",
+			class_name, base < PROFILE_NAME_MAX ? base : PROFILE_NAME_MAX, class_name);
+	text = fsio_read(histogram, REUSE_TEXT_MAX, NULL, &err);
+	rc = text ? reuse_parse(histogram, text, &h, &err) : -1;
+
+	free(text);
+	return rc ? cli_error("%s", err.text) : change(path, class_name, &h);
+}
+
+int keep_remove(const char *path, const char *class_name)
+{
+	return change(path, class_name, NULL);
+}
+
+static void show(const struct profile *p, json_t *list)
+{
+	char class[PROFILE_NAME_MAX], when[32] = "-";
+	const time_t imported = (time_t)p->imported;
+	struct tm tm;
+
+	plain_text(strcpy(class, p->class_name));
+	if (list) {
+		json_array_append_new(
+			list, json_pack("{s:s, s:I, s:f, s:f, s:f}", "class", class, "imported",
+				      (json_int_t)p->imported, "references", p->h.references,
+				      "instructions", p->h.instructions, "cold", p->h.cold));
+		return;
+	}
+	if (localtime_r(&imported, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
+	printf("%-32s %16s %12.4g %12.2f %6.2f%%\n", class, when, p->h.references,
+		reuse_rate(&p->h), 100 * p->h.cold / p->h.references);
+}
+
+int keep_list(const char *path, bool json)
+{
+	json_t *list = json ? json_array() : NULL;
+	const struct profile *profile;
+	char found[PATH_MAX];
+	struct profiles *p = NULL;
+	struct errmsg err;
+	int bad = 0;
+
+	if (find(path, found, &err) || !(p = profiles_load(found, &bad, &err))) {
+		json_decref(list);
+		return cli_error("%s", err.text);
+	}
+	if (bad)
+		fprintf(stderr, "poppa: %s: %d lines could not be read and were passed over\n",
+			found, bad);
+	if (!json && profiles_count(p))
+		printf("%-32s %16s %12s %12s %7s\n", "CLASS", "IMPORTED", "REFERENCES",
+			"PER INSTR.", "COLD");
+	for (int i = 0; (profile = profiles_get(p, i)); i++)
+		show(profile, list);
+	if (!json && !profiles_count(p))
+		puts("No class has a profile.");
+	profiles_free(p);
+	return json ? cli_print_json(json_pack("{s:o}", "profiles", list)) : CLI_OK;
+}
