@@ -380,6 +380,7 @@ static const struct setting table[] = {
 	{"stripe_gain_min", "-3%", .parse = parse_gain, .format = format_percent,
 		AT(stripe_gain_min)},
 	{"stripe_victim_max", "25%", PERCENT(stripe_victim_max)},
+	{"stripe_explore", "2%", PERCENT(stripe_explore)},
 	{"stripe_timelimit", "progress", CHOICE(stripe_timelimit, timelimit_names)},
 	{"stripe_alone", "yes", CHOICE(stripe_alone, switch_names)},
 };

@@ -77,6 +77,9 @@ struct poppa_settings {
 	/* stripe_victim_max: how much slower than on whole nodes alone a job may be expected to be
 	 * beside others, as a fraction; 1 = any */
 	double stripe_victim_max;
+	/* stripe_explore: the share of the lane time of co-located jobs that may go to trials of
+	 * pairs of which little is known, as a fraction; 0 = none */
+	double stripe_explore;
 	enum stripe_timelimit stripe_timelimit; /* stripe_timelimit: progress|wall */
 	int stripe_alone; /* stripe_alone, 0 or 1: jobs may ask for what keeps partners off */
 };

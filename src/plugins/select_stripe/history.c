@@ -36,7 +36,7 @@ static pthread_t thread;
 static bool running, stopping;
 static bool looked;         /* the thread has looked at the file once, whatever came of it */
 static struct pairs *pairs; /* NULL until the file was read first */
-static struct outlook *outlook;
+static struct outlook *outlook, *drawn;
 
 static char path[PATH_MAX]; /* written before the thread starts, read by it alone */
 
@@ -83,25 +83,31 @@ static void look(struct look *l)
 static void look_ahead(struct look *l)
 {
 	struct expectation *expected;
-	struct outlook *next = NULL, *old;
+	struct outlook *next = NULL, *next_drawn = NULL, *old, *old_drawn;
 
 	if (!l->changed || (outlook && clock_now() - l->outlook_ns < OUTLOOK_EVERY))
 		return;
 	expected = expectation_fit(pairs);
 	if (expected)
 		next = outlook_of_history(pairs, expected);
+	if (next)
+		next_drawn = outlook_drawn(next, expected, (uint64_t)clock_now());
 	expectation_free(expected);
 	l->changed = false;
 	l->outlook_ns = clock_now();
-	if (!next) {
+	if (!next_drawn) {
+		outlook_free(next);
 		error(STRIPE "no memory for what lanes bring: what was known before stays in use");
 		return;
 	}
 	pthread_mutex_lock(&lock);
 	old = outlook;
+	old_drawn = drawn;
 	outlook = next;
+	drawn = next_drawn;
 	pthread_mutex_unlock(&lock);
 	outlook_free(old);
+	outlook_free(old_drawn);
 }
 
 static void *follow(void *arg)
@@ -174,7 +180,8 @@ void history_stop(void)
 	pairs_free(pairs);
 	pairs = NULL;
 	outlook_free(outlook);
-	outlook = NULL;
+	outlook_free(drawn);
+	outlook = drawn = NULL;
 }
 
 const struct pairs *history_get(const struct outlook **ahead)
@@ -183,6 +190,11 @@ const struct pairs *history_get(const struct outlook **ahead)
 	if (ahead)
 		*ahead = outlook;
 	return pairs;
+}
+
+const struct outlook *history_drawn(void)
+{
+	return drawn;
 }
 
 void history_put(void)

@@ -5,6 +5,7 @@ libpartners_la_SOURCES = \
 	src/striping/partners/class_name.c src/striping/partners/class_name.h \
 	src/striping/partners/expected_end.c src/striping/partners/expected_end.h \
 	src/striping/partners/expectation.c src/striping/partners/expectation.h \
+	src/striping/partners/exploration.c src/striping/partners/exploration.h \
 	src/striping/partners/job_class.c src/striping/partners/job_class.h \
 	src/striping/partners/job_names.c src/striping/partners/job_names.h \
 	src/striping/partners/lane_yield.c src/striping/partners/lane_yield.h \
@@ -14,5 +15,6 @@ libpartners_la_SOURCES = \
 	src/striping/partners/pairs.c src/striping/partners/pairs.h \
 	src/striping/partners/partner.c src/striping/partners/partner.h \
 	src/striping/partners/partner_times.c src/striping/partners/partner_times.h \
-	src/striping/partners/separation.c src/striping/partners/separation.h
+	src/striping/partners/separation.c src/striping/partners/separation.h \
+	src/striping/partners/trial.c src/striping/partners/trial.h
 libpartners_la_LIBADD = -lm

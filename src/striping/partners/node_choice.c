@@ -282,7 +282,8 @@ static int make_offers(const struct node_yield *y, const struct order *o,
 			.partners = y->partners(c, y->arg, p),
 			.lanes = c->lanes,
 			.nodes = r->count,
-			.id = f->count};
+			.id = f->count,
+			.overlap_s = y->trials ? y->trials->overlap_s(c, y->arg) : 0};
 	}
 	if (empties)
 		f->of[f->count++] =
@@ -311,11 +312,34 @@ static void put(struct candidate *c, int count, int empty, const struct order *o
 	}
 }
 
+/* Whether the job waits for what the lanes lack. */
+static bool waits(const struct node_yield *y, double lack)
+{
+	const struct node_trials *t = y->trials;
+
+	return t->stay && lack > 0 &&
+	       node_choice_patience(y->settings, t->stay, t->now, lack) > t->now;
+}
+
+/* Puts what the job tries, if it tries something, in front, and marks it. spare: there are empty
+ * nodes enough for it. */
+static void try_some(const struct node_yield *y, const struct lane_wish *wish, bool spare,
+	struct order *o, struct offers *f, struct node_choice *out)
+{
+	if (!trial_order(y->outlook, wish, y->trials->budget, waits(y, out->lack), spare, f->of,
+		    f->count, &out->trial))
+		return;
+	out->lack = 0;
+	for (int i = 0; i < f->count; i++)
+		for (int k = 0; f->of[i].trial && k < o->run[f->of[i].id].count; k++)
+			o->sorted[o->run[f->of[i].id].first + k].trial = true;
+}
+
 int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 	const struct node_yield *y, struct node_choice *out)
 {
 	const int need = wanted < count + empty ? wanted : count + empty;
-	const struct lane_wish wish = lane_wish(y->settings, y->mine, need, y->others_wait);
+	struct lane_wish wish = lane_wish(y->settings, y->mine, need, y->others_wait);
 	struct offers f;
 	struct order o;
 
@@ -333,6 +357,9 @@ int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 	/* No job waits while there are empty nodes enough for it. */
 	out->lack = lane_yield_order(y->outlook, &wish, f.of, f.count);
 	out->lack = empty < need ? out->lack : 0;
+	wish.drawn = y->trials ? y->trials->drawn : NULL;
+	if (wish.drawn)
+		try_some(y, &wish, empty >= need, &o, &f, out);
 	put(c, count, empty, &o, &f, out);
 	free_offers(&f);
 	free_order(&o);

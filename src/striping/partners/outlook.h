@@ -2,6 +2,8 @@
 /* How fast classes of jobs that are about go beside each other. */
 #pragma once
 
+#include <stdint.h>
+
 #include "striping/partners/expectation.h"
 
 /*
@@ -27,6 +29,16 @@ struct outlook_demand {
 struct outlook *outlook_new(
 	const struct expectation *e, const struct outlook_demand *demand, int count);
 void outlook_free(struct outlook *o);
+
+/*
+ * The same outlook for trials (trial.h): of pairs of which little is known it has a draw in place
+ * of the mean, of the others it says the same. Little is known where the standard deviation of what
+ * is expected is above what one run of a minute leaves: so a pair that was tried is known. Draws
+ * are as uncertain as the expectation is (Thompson, Biometrika 25, 1933), but within its 90 %
+ * interval, and nobody is drawn to be faster beside somebody than alone. What is usual stays as it
+ * is. The same seed draws the same. e as above; NULL without memory.
+ */
+struct outlook *outlook_drawn(const struct outlook *o, const struct expectation *e, uint64_t seed);
 
 /* The same where nobody lists what waits and runs: each class wants as much time on lanes as it has
  * had of late by the history. */
