@@ -57,6 +57,7 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_class_name \
 	tests/unit/striping/partners/test_expected_end \
 	tests/unit/striping/partners/test_expectation \
+	tests/unit/striping/partners/test_exploration \
 	tests/unit/striping/partners/test_job_names \
 	tests/unit/striping/partners/test_lane_yield \
 	tests/unit/striping/partners/test_node_choice \
@@ -66,6 +67,7 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_partner \
 	tests/unit/striping/partners/test_partner_times \
 	tests/unit/striping/partners/test_separation \
+	tests/unit/striping/partners/test_trial \
 	tests/unit/striping/reuse/test_balance_set \
 	tests/unit/striping/reuse/test_forecast \
 	tests/unit/striping/reuse/test_histogram \

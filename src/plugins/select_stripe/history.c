@@ -91,7 +91,7 @@ static void look_ahead(struct look *l)
 	if (expected)
 		next = outlook_of_history(pairs, expected);
 	if (next)
-		next_drawn = outlook_drawn(next, expected, (uint64_t)clock_now());
+		next_drawn = outlook_drawn(next, expected, (uint64_t)l->file.st_mtim.tv_sec);
 	expectation_free(expected);
 	l->changed = false;
 	l->outlook_ns = clock_now();

@@ -85,6 +85,7 @@ extern int select_p_reconfigure(void)
 	int rc = cons_tres.reconfigure();
 
 	pthread_mutex_lock(&lock);
+	trials_account();
 	tracker_rebuild();
 	recovering = false;
 	pthread_mutex_unlock(&lock);

@@ -14,7 +14,8 @@
  */
 
 /* The account as of now, after co-located jobs' lanes have earned. To be called before lanes are
- * given or taken as well, so that each earns for as long as it has its job. */
+ * given or taken and before settings change as well, so that each earns for as long as it has its
+ * job, by the settings of that time. */
 const struct exploration *trials_account(void);
 
 /* A job has been placed, to start now; no lanes: as no trial. */

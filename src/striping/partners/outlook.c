@@ -192,11 +192,13 @@ static double draw_normal(unsigned short state[3])
 
 static double draw_speed(double mean, double alone, struct expected x, unsigned short state[3])
 {
-	double sd = x.sd / (1 - x.degradation);
+	/* One for each pair, so that what is drawn of one does not depend on what is known of
+	 * others. */
+	double sd = x.sd / (1 - x.degradation), z = draw_normal(state);
 
 	if (!(sd > LITTLE_SD))
 		return mean;
-	return fmin(mean * exp(-sd * draw_normal(state)), fmax(mean, alone));
+	return fmin(mean * exp(-sd * z), fmax(mean, alone));
 }
 
 static void draw_speeds(const struct outlook *o, const struct expectation *e, uint64_t seed,

@@ -31,6 +31,7 @@ static void settings_take_defaults_and_values(void **state)
 	assert_int_equal(s.stripe_wait_ns, 3600 * NS_PER_S);
 	assert_float_equal(s.stripe_gain_min, -0.03, 1e-12);
 	assert_float_equal(s.stripe_victim_max, 0.25, 1e-12);
+	assert_float_equal(s.stripe_explore, 0.02, 1e-12);
 	assert_int_equal(s.long_ns, LONG_AUTO);
 	assert_float_equal(s.long_budget, 0.001, 1e-12);
 	assert_int_equal(settings_parse("poppa_long=Off", &s, &err), 0);
@@ -45,7 +46,7 @@ static void settings_take_defaults_and_values(void **state)
 			"poppa_ledger=[::1]:7001,stripe_lanes=4,stripe_lanes_on=2x64:8,"
 			"stripe_lanes_on=1x4:2,stripe_match=within:25%,stripe_partition=a,stripe_"
 			"partition=long,stripe_classes=shared,stripe_timelimit=wall,stripe_alone=no,"
-			"stripe_gain_min=2%,stripe_victim_max=5%,stripe_wait=90s,poppa_turns=yes,poppa_turn=200ms",
+			"stripe_gain_min=2%,stripe_victim_max=5%,stripe_explore=0%,stripe_wait=90s,poppa_turns=yes,poppa_turn=200ms",
 			&s, &err),
 		0);
 	assert_int_equal(s.period_ns, 200 * NS_PER_MS);
@@ -63,6 +64,7 @@ static void settings_take_defaults_and_values(void **state)
 	assert_int_equal(s.stripe_wait_ns, 90 * NS_PER_S);
 	assert_float_equal(s.stripe_gain_min, 0.02, 1e-12);
 	assert_float_equal(s.stripe_victim_max, 0.05, 1e-12);
+	assert_true(s.stripe_explore == 0);
 	assert_int_equal(s.stripe_rule_count, 2);
 	assert_int_equal(s.stripe_rule[0].cores, 64);
 	assert_int_equal(s.stripe_match, MATCH_WITHIN);
@@ -128,6 +130,7 @@ static void settings_name_what_is_wrong(void **state)
 		{"stripe_gain_min=", "stripe_gain_min"},
 		{"stripe_victim_max=-1%", "stripe_victim_max"},
 		{"stripe_victim_max=101%", "0 to 100"},
+		{"stripe_explore=101%", "0 to 100"},
 		{"poppa_period=10ms,poppa_shutter=20ms", "poppa_shutter"},
 	};
 	struct poppa_settings s;
