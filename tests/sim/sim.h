@@ -94,8 +94,8 @@ struct learned {
 	struct outlook *outlook, *drawn;
 	double outlook_s; /* when it was made */
 	/* The account of trials, up to when lanes have earned, how many lanes have jobs, and what
-	 * the last placement costs if it is a trial (policy/trials.c). */
-	struct exploration budget;
+	 * the last placement costs if it is a trial (policy_ours.c). */
+	struct exploration account;
 	double earned_s;
 	long lanes;
 	struct trial trial;

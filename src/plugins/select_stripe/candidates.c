@@ -411,7 +411,7 @@ static int order_shared(const struct ask *ask, struct candidates *list, int want
 {
 	struct question question = {.ask = ask};
 	const struct node_trials trials = {.drawn = ask->drawn,
-		.budget = ask->account,
+		.account = ask->account,
 		.stay = ask->now < ask->patient_until ? &ask->stay : NULL,
 		.now = ask->now,
 		.overlap_s = overlap_of};

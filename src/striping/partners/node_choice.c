@@ -326,7 +326,7 @@ static bool waits(const struct node_yield *y, double lack)
 static void try_some(const struct node_yield *y, const struct lane_wish *wish, bool spare,
 	struct order *o, struct offers *f, struct node_choice *out)
 {
-	if (!trial_order(y->outlook, wish, y->trials->budget, waits(y, out->lack), spare, f->of,
+	if (!trial_order(y->outlook, wish, y->trials->account, waits(y, out->lack), spare, f->of,
 		    f->count, &out->trial))
 		return;
 	out->lack = 0;

@@ -59,7 +59,7 @@ struct node_stay;
 /* What a job that may be a trial (trial.h) needs for that. */
 struct node_trials {
 	const struct outlook *drawn;
-	const struct exploration *budget;
+	const struct exploration *account;
 	/* How long the job would wait for what lanes lack; NULL: it does not. */
 	const struct node_stay *stay;
 	time_t now;

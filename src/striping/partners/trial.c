@@ -10,9 +10,11 @@
 struct look {
 	const struct outlook *outlook;
 	const struct lane_wish *wish;
-	const struct exploration *budget;
+	const struct exploration *account;
 	struct lane_offer *drawn; /* the offers in the order of the draws */
 	int count;
+	/* Of each, by its id: whether the job takes it by the means, and by the draws. */
+	bool *expected, *taken;
 };
 
 /* Whether a draw says something else of the job and a partner there than the mean. */
@@ -47,7 +49,7 @@ static bool may_try(const struct look *l, const struct lane_offer *f)
 
 	return f->partners && f->overlap_s > 0 && isfinite(f->overlap_s) &&
 	       fmin(f->yield.own, f->yield.least) >= least &&
-	       exploration_may(l->budget, f->overlap_s * (l->wish->need + lanes_of_partners(f))) &&
+	       exploration_may(l->account, f->overlap_s * (l->wish->need + lanes_of_partners(f))) &&
 	       uncertain(l, f);
 }
 
@@ -61,12 +63,11 @@ static int front(const struct lane_offer *offer, int count, int need)
 	return n;
 }
 
-static bool has(const struct lane_offer *offer, int count, int id)
+/* Marks those of the first n, by their ids. */
+static void note(const struct lane_offer *offer, int n, bool *is)
 {
-	for (int i = 0; i < count; i++)
-		if (offer[i].id == id)
-			return true;
-	return false;
+	for (int i = 0; i < n; i++)
+		is[offer[i].id] = true;
 }
 
 /* Fills l->drawn; false where nothing may be tried. */
@@ -82,16 +83,16 @@ static bool draw(struct look *l, const struct lane_offer *offer)
 	return any;
 }
 
-/* Marks those of the first `taken` that are not among the first `known` of offer[], and adds up
- * what they cost. */
-static struct trial mark(struct look *l, int taken, const struct lane_offer *offer, int known)
+/* Marks those of the first `taken` that the job does not take by the means, and adds up what they
+ * cost. */
+static struct trial mark(struct look *l, int taken)
 {
 	struct trial t = {0, 0};
 
 	for (int i = 0; i < taken; i++) {
 		struct lane_offer *f = &l->drawn[i];
 
-		f->trial = f->tries && !has(offer, known, f->id);
+		f->trial = f->tries && !l->expected[f->id];
 		if (!f->trial)
 			continue;
 		t.lanes += lanes_of_partners(f);
@@ -115,33 +116,48 @@ static void put_first(struct look *l, int taken, struct lane_offer *offer)
 {
 	int n = taken;
 
+	note(l->drawn, taken, l->taken);
 	for (int i = 0; i < l->count; i++)
-		if (!has(l->drawn, taken, offer[i].id))
+		if (!l->taken[offer[i].id])
 			l->drawn[n++] = offer[i];
 	memcpy(offer, l->drawn, (size_t)l->count * sizeof(*offer));
 }
 
+/* The trial that the draws make, or none. */
+static struct trial find(struct look *l, bool waits, bool spare, struct lane_offer *offer)
+{
+	const int need = l->wish->need;
+	struct trial t = {0, 0};
+	int taken;
+
+	if (!draw(l, offer) ||
+		(lane_yield_order(l->outlook, l->wish, l->drawn, l->count) > 0 && !spare))
+		return t;
+	taken = front(l->drawn, l->count, need);
+	if (!good(l->drawn, taken))
+		return t;
+	if (!waits)
+		note(offer, front(offer, l->count, need), l->expected);
+	t = mark(l, taken);
+	if (!exploration_may(l->account, t.lanes * t.seconds))
+		return (struct trial){0, 0};
+	put_first(l, taken, offer);
+	return t;
+}
+
 bool trial_order(const struct outlook *o, const struct lane_wish *wish,
-	const struct exploration *budget, bool waits, bool spare, struct lane_offer *offer,
+	const struct exploration *account, bool waits, bool spare, struct lane_offer *offer,
 	int count, struct trial *out)
 {
-	struct look l = {.outlook = o, .wish = wish, .budget = budget, .count = count};
-	int taken;
+	struct look l = {.outlook = o, .wish = wish, .account = account, .count = count};
 
 	*out = (struct trial){0, 0};
 	l.drawn = malloc(((size_t)count + 1) * sizeof(*l.drawn));
-	if (!l.drawn || !draw(&l, offer) ||
-		(lane_yield_order(o, wish, l.drawn, count) > 0 && !spare)) {
-		free(l.drawn);
-		return false;
-	}
-	taken = front(l.drawn, count, wish->need);
-	if (good(l.drawn, taken))
-		*out = mark(&l, taken, offer, waits ? 0 : front(offer, count, wish->need));
-	if (exploration_may(budget, out->lanes * out->seconds))
-		put_first(&l, taken, offer);
-	else
-		*out = (struct trial){0, 0};
+	l.expected = calloc(2 * (size_t)count + 1, sizeof(*l.expected));
+	l.taken = l.expected ? l.expected + count : NULL;
+	if (l.drawn && l.expected)
+		*out = find(&l, waits, spare, offer);
 	free(l.drawn);
+	free(l.expected);
 	return out->lanes > 0;
 }

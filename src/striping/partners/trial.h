@@ -29,12 +29,13 @@ struct trial {
 
 /*
  * Orders offers for a trial, if there is one to make. offer: in the order of lane_yield_order() for
- * this wish, with their yields and their overlap_s; wish->drawn says what was drawn. waits: by the
- * means the job takes none of them. spare: there are enough empty nodes for the job.
+ * this wish, with their yields and their overlap_s, and ids from 0 to count - 1; wish->drawn says
+ * what was drawn. waits: by the means the job takes none of them. spare: there are enough empty
+ * nodes for the job.
  *
  * Returns true where it makes a trial: those that the job is to take are in front then, and those
  * that make it a trial are marked. Else the offers are as they were; so they are without memory.
  */
 bool trial_order(const struct outlook *o, const struct lane_wish *wish,
-	const struct exploration *budget, bool waits, bool spare, struct lane_offer *offer,
+	const struct exploration *account, bool waits, bool spare, struct lane_offer *offer,
 	int count, struct trial *out);

@@ -164,7 +164,7 @@ static void earn(struct sim *s)
 	struct learned *l = &s->learned;
 
 	exploration_earn(
-		&l->budget, s->settings->stripe_explore, (double)l->lanes, s->now - l->earned_s);
+		&l->account, s->settings->stripe_explore, (double)l->lanes, s->now - l->earned_s);
 	l->earned_s = s->now;
 }
 
@@ -176,7 +176,7 @@ void policy_ours_started(struct sim *s, int job)
 	earn(s);
 	l->lanes += r->lanes == 1 ? r->nodes : 0;
 	if (l->tried == job && r->lanes == 1) {
-		exploration_spend(&l->budget, (uint32_t)job + 1, l->trial.lanes, l->trial.seconds,
+		exploration_spend(&l->account, (uint32_t)job + 1, l->trial.lanes, l->trial.seconds,
 			(int64_t)s->now);
 		s->measures.trials++;
 	}
@@ -189,7 +189,7 @@ void policy_ours_leaves(struct sim *s, int job)
 
 	earn(s);
 	s->learned.lanes -= r->lanes == 1 ? r->nodes : 0;
-	exploration_end(&s->learned.budget, (uint32_t)job + 1, (int64_t)s->now);
+	exploration_end(&s->learned.account, (uint32_t)job + 1, (int64_t)s->now);
 }
 
 /* Puts the best of `count` candidates in front, of which the first `shared` have partners. *lack:
@@ -199,7 +199,7 @@ static int order(struct sim *s, int job, const struct node_stay *stay, struct ca
 {
 	const struct outlook *o = s->learned.outlook;
 	const struct node_trials trials = {.drawn = s->learned.drawn,
-		.budget = &s->learned.budget,
+		.account = &s->learned.account,
 		.stay = stay,
 		.now = (time_t)s->now,
 		.overlap_s = overlap_s};

@@ -105,14 +105,14 @@ static void offers(void)
  * node; if not, *waits says whether it waits. */
 static bool tries(uint64_t seed, double saved, bool *waits, struct trial *t)
 {
-	const struct exploration budget = {.saved = saved};
+	const struct exploration account = {.saved = saved};
 	struct outlook *drawn = outlook_drawn(outlook, expected, seed);
 	bool trial;
 
 	assert_non_null(drawn);
 	wish.drawn = drawn;
 	*waits = lane_yield_order(outlook, &wish, offer, CLASSES) > 0;
-	trial = trial_order(outlook, &wish, &budget, *waits, false, offer, CLASSES, t);
+	trial = trial_order(outlook, &wish, &account, *waits, false, offer, CLASSES, t);
 	outlook_free(drawn);
 	return trial;
 }
@@ -248,7 +248,7 @@ static void no_victims(void **state)
 /* What the means choose as well is no trial, and one that takes an empty node makes none. */
 static void not_otherwise(void **state)
 {
-	struct exploration budget = {.saved = 1e9};
+	struct exploration account = {.saved = 1e9};
 	struct trial t;
 	struct outlook *drawn;
 
@@ -264,7 +264,7 @@ static void not_otherwise(void **state)
 		wish.drawn = drawn;
 		waits = lane_yield_order(outlook, &wish, offer, CLASSES) > 0;
 		first = offer[0].id;
-		if (trial_order(outlook, &wish, &budget, waits, false, offer, CLASSES, &t))
+		if (trial_order(outlook, &wish, &account, waits, false, offer, CLASSES, &t))
 			assert_true(waits || offer[0].id != first);
 		else
 			assert_int_equal(offer[0].id, first);
@@ -279,7 +279,7 @@ static void not_otherwise(void **state)
 		wish.drawn = drawn;
 		lane_yield_order(outlook, &wish, offer, CLASSES + 1);
 		assert_int_equal(offer[0].id, CLASSES);
-		if (!trial_order(outlook, &wish, &budget, false, true, offer, CLASSES + 1, &t))
+		if (!trial_order(outlook, &wish, &account, false, true, offer, CLASSES + 1, &t))
 			assert_int_equal(offer[0].id, CLASSES);
 		outlook_free(drawn);
 	}
