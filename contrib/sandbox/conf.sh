@@ -269,8 +269,9 @@ choose_instance() {
 	n=${REAL_SPEC##*RealMemory=}
 	REAL_MEM_PER_CPU=$((n / cpus))
 	SLURM_PLUGINS=$(dirname "$(ls /usr/lib/*/slurm-wlm/select_cons_tres.so)")
-	# Programs of tests and of the demo disturb each other on purpose: they are to share all the same.
-	PREP_PARAMETERS=poppa_period=250ms,poppa_overhead_max=0.7%,poppa_ledger=127.0.0.1:$((PORT + 3)),stripe_wait=0
+	# Programs of tests and of the demo disturb each other on purpose: they are to share all the same, and with no other
+	# partners on some days than on others.
+	PREP_PARAMETERS=poppa_period=250ms,poppa_overhead_max=0.7%,poppa_ledger=127.0.0.1:$((PORT + 3)),stripe_wait=0,stripe_explore=0%
 	BOOT_PREP_PARAMETERS=$PREP_PARAMETERS
 	CONTROLLERS=1
 }

@@ -414,6 +414,7 @@ static const struct setting table[] = {
 	{"stripe_cache", "0", .parse = parse_size, .format = format_size, AT(stripe_cache),
 		.min = MIN_CACHE, .max = MAX_CACHE, .zero = true},
 	{"stripe_miss_cycles", "120", NUMBER(stripe_miss_cycles), .min = 1, .max = MAX_MISS_CYCLES},
+	{"stripe_explore", "2%", PERCENT(stripe_explore)},
 	{"stripe_timelimit", "progress", CHOICE(stripe_timelimit, timelimit_names)},
 	{"stripe_alone", "yes", CHOICE(stripe_alone, switch_names)},
 };

@@ -52,7 +52,7 @@ of() {
 
 simulate "all policies" --requeue 5 --dump "$dump"
 is "each policy has exactly the members of its contract" "$(jq -c '[.policies[] | keys] | unique' <<<"$OUT")" \
-	'[["below_break_even","bounded_slowdown","capped_over","makespan_s","mean_wait_s","pairs_cover90","pairs_mae","share_of_gain","stp","timeouts_added"]]'
+	'[["below_break_even","bounded_slowdown","capped_over","makespan_s","mean_wait_s","pairs_cover90","pairs_mae","share_of_gain","stp","timeouts_added","trials"]]'
 is "all policies are there" "$(jq -r '.policies | keys_unsorted | join(",")' <<<"$OUT")" \
 	exclusive,spread,random,twins,bandwidth,stable,before,ours,oracle,optimal
 is "what exclusive has not is null" "$(jq -c '.policies.exclusive | [.share_of_gain, .below_break_even, .capped_over, .pairs_mae, .pairs_cover90]' <<<"$OUT")" \
@@ -99,6 +99,10 @@ simulate "conservative backfill" --backfill conservative --policy exclusive,befo
 simulate "turns for all" --settings poppa_turns=yes --policy before
 simulate "starts planned by limits as they are" --plan limits --slips --policy before
 like "--slips adds how late planned starts come" "$(of before slipped) $(of before slip_s)" '^[0-9.e-]+ [0-9.e-]+$'
+simulate "no trials" --settings stripe_explore=0% --policy ours
+is "without a share of lane time there are none" "$(of ours trials | sed 's/\.0$//')" 0
+simulate "trials" --settings stripe_explore=20% --policy ours
+cmp_num "with one there are some" "$(of ours trials)" ">" 0
 simulate "wall-clock limits" --settings stripe_timelimit=wall --policy random --capped 0
 wall=$(of random timeouts_added)
 simulate "limits that count progress" --policy random --capped 0

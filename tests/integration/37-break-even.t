@@ -83,10 +83,12 @@ wait_until 60 gone "$job"
 of test-calm -n1 -t 10
 wait_running "$job" 60
 is "a later job that suits the bad one takes the lane meanwhile" "$(nodes_of "$job")" "${NODE}1"
+looked_at "$mine"
+is "no lane is left: the job before it waits for any, and not for a partner" "$(mark_of "$mine")" "colocate: class:test-mine"
 scancel "$job"
 wait_until 60 gone "$job"
 ok "the job before it goes on waiting" waits "$mine"
-is "the log has one line about it" "$(lines "$mine")" 1
+is "the log has one line each time that it begins to" "$(lines "$mine")" 2
 
 diag "slurmctld starts anew"
 restart

@@ -113,6 +113,8 @@ void engine_start(struct sim *s, int job, const int *node, int nodes, int lanes)
 	r->lost_s = r->beside_s = r->untold_s = 0;
 	r->partners = r->met_nodes = 0;
 	r->version++;
+	if (s->policy->started)
+		s->policy->started(s, job);
 	sim_unmark(s);
 	for (int i = 0; i < nodes; i++) {
 		int partner = sim_partner(s, node[i], job);
@@ -157,6 +159,8 @@ static void leave(struct sim *s, int job, const struct engine_options *o, const 
 	advance(s, job);
 	write_dump(s, o, job, how);
 	learn_run(s, job);
+	if (s->policy->leaves)
+		s->policy->leaves(s, job);
 	if (!node) {
 		s->out_of_memory = 1;
 		return;

@@ -27,6 +27,7 @@
 
 int learn_new(struct sim *s, struct errmsg *err)
 {
+	s->learned.tried = NOBODY;
 	if (s->policy->learns == LEARNS_NOTHING)
 		return 0;
 	s->pairs = pairs_new();
@@ -44,6 +45,7 @@ void learn_free(struct sim *s)
 	free(s->met);
 	expectation_free(s->learned.expected);
 	outlook_free(s->learned.outlook);
+	outlook_free(s->learned.drawn);
 }
 
 static struct met *met_of(const struct sim *s, int job, int partner)

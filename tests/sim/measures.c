@@ -23,6 +23,7 @@ struct figures measures_figures(const struct measures *m, bool has_pairs)
 		.slip_s = ratio(m->slip_s, m->planned),
 		.below_break_even = NAN,
 		.timeouts_added = ratio(m->timeouts, m->jobs),
+		.trials = NAN,
 		.capped_over = NAN,
 		.pairs_mae = NAN,
 		.pairs_cover90 = NAN,
@@ -31,6 +32,7 @@ struct figures measures_figures(const struct measures *m, bool has_pairs)
 	if (!has_pairs)
 		return f;
 	f.below_break_even = ratio(m->below_node_s, m->shared_node_s);
+	f.trials = ratio(m->trials, m->jobs);
 	f.capped_over = ratio(m->over_s, m->capped_s);
 	f.pairs_mae = ratio(m->unseen_error, (double)m->unseen);
 	f.pairs_cover90 = ratio((double)m->covered, (double)m->intervals);

@@ -19,6 +19,7 @@ struct measures {
 	/* Of all jobs, and of those submitted in the second half. */
 	double progress_lane_s[2], lane_s[2];
 	double shared_node_s, below_node_s;
+	int trials;              /* jobs that started as one (striping/partners/trial.h) */
 	double capped_s, over_s; /* of jobs with a limit for their degradation */
 	/* Expectations: relative errors of run time of pairs that the history did not know, with
 	 * five partners or more of each class known; and 90 % intervals. */
@@ -34,6 +35,7 @@ struct figures {
 	double stp_late; /* the same of the second half of the jobs */
 	double share_of_gain;
 	double below_break_even, timeouts_added, capped_over, pairs_mae, pairs_cover90;
+	double trials;
 	double slipped, slip_s; /* of the jobs for which a start was planned */
 };
 

@@ -24,6 +24,7 @@
 #include "sim/measures.h"
 #include "sim/world/workload.h"
 #include "striping/partners/pairs.h"
+#include "striping/partners/trial.h"
 #include "striping/submit/colocate_option.h"
 
 #define LANES 2
@@ -90,8 +91,15 @@ struct run {
 struct learned {
 	long runs, fitted; /* that are in the history, and were when `expected` was fitted */
 	struct expectation *expected;
-	struct outlook *outlook;
+	struct outlook *outlook, *drawn;
 	double outlook_s; /* when it was made */
+	/* The account of trials, up to when lanes have earned, how many lanes have jobs, and what
+	 * the last placement costs if it is a trial (policy_ours.c). */
+	struct exploration account;
+	double earned_s;
+	long lanes;
+	struct trial trial;
+	int tried; /* the job that it is of, NOBODY = none */
 };
 
 struct backfill;
@@ -120,6 +128,7 @@ struct sim {
 	int *known_partners; /* of each class in it */
 	bool *met;           /* whether a class has met another one: [one * classes + other] */
 	struct learned learned;
+	int asked; /* the job that a place is looked for */
 
 	double now;
 	struct node *node;

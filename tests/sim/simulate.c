@@ -61,6 +61,8 @@ static int simulate(
 	*f = measures_figures(&s.measures, policy->shape == SHAPE_LANES);
 	if (policy->learns == LEARNS_NOTHING)
 		f->pairs_mae = f->pairs_cover90 = NAN;
+	if (!policy->started)
+		f->trials = NAN;
 	return rc;
 }
 

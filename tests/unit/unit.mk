@@ -59,6 +59,7 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_class_name \
 	tests/unit/striping/partners/test_expected_end \
 	tests/unit/striping/partners/test_expectation \
+	tests/unit/striping/partners/test_exploration \
 	tests/unit/striping/partners/test_job_names \
 	tests/unit/striping/partners/test_lane_yield \
 	tests/unit/striping/partners/test_node_choice \
@@ -70,6 +71,7 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_plain_queue \
 	tests/unit/striping/partners/test_separation \
 	tests/unit/striping/partners/test_spread_gain \
+	tests/unit/striping/partners/test_trial \
 	tests/unit/striping/reuse/test_balance_set \
 	tests/unit/striping/reuse/test_cache_forecast \
 	tests/unit/striping/reuse/test_forecast \

@@ -9,10 +9,12 @@
 #include "plugins/select_stripe/paces.h"
 #include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
+#include "plugins/select_stripe/trials.h"
 #include "striping/lanes/lanes.h"
 
 SLURM_WEAK(slurm_conf)
 SLURM_WEAK(node_record_table_ptr)
+SLURM_WEAK(avail_node_bitmap)
 
 /* How many CPUs of a core this job can use: --hint=nomultithread and the like take some away. */
 static uint32_t cpus_per_core(const job_details_t *details, uint32_t threads)
@@ -179,6 +181,26 @@ bool candidates_lane_left(const struct ask *ask, int node)
 	const struct layout *layout = layout_of(node);
 
 	return layout && free_lane(ask, node, layout, 0) != LANE_NONE;
+}
+
+bool candidates_elsewhere(const struct ask *ask)
+{
+	const job_record_t *job_ptr = ask->job_ptr;
+	bitstr_t *refused = job_ptr->details->exc_node_bitmap;
+	int nodes = occupancy_nodes(tracker_map());
+
+	if (job_ptr->part_ptr_list || !job_ptr->part_ptr || !job_ptr->part_ptr->node_bitmap)
+		return true;
+	for (int n = 0; n < nodes && n < bit_size(ask->nodes); n++) {
+		enum occupancy_state state = occupancy_state(tracker_map(), n);
+
+		if ((state == OCCUPANCY_EMPTY || state == OCCUPANCY_PARTIAL) &&
+			!bit_test(ask->nodes, n) && bit_test(job_ptr->part_ptr->node_bitmap, n) &&
+			bit_test(avail_node_bitmap, n) && !(refused && bit_test(refused, n)) &&
+			candidates_lane_cpus(ask, n, layout_of(n)))
+			return true;
+	}
+	return false;
 }
 
 /* Whether what the node's jobs leave of its memory can be enough. */
@@ -364,11 +386,24 @@ static void append(struct candidates *list, const struct candidate *c, uint32_t 
 	list->c[list->count++] = *c;
 }
 
+/* What is asked of each candidate. */
+struct question {
+	const struct ask *ask;
+	struct paces paces;
+};
+
 /* For struct node_yield. */
 static int partners_of(
 	const struct candidate *c, void *arg, struct lane_partner partner[LANE_PARTNERS_MAX])
 {
-	return paces_of(arg, c->node, c->partners, partner);
+	struct question *q = arg;
+
+	return paces_of(&q->paces, c->node, c->partners, partner);
+}
+
+static double overlap_of(const struct candidate *c, void *arg)
+{
+	return trials_overlap_s(((const struct question *)arg)->ask, c);
 }
 
 /* How many partners all of them have together. */
@@ -385,24 +420,31 @@ static size_t partners_in_all(const struct candidates *list)
  * names a partner wants that one, whatever it costs. 0, or -1 with ENOMEM. */
 static int order_shared(const struct ask *ask, struct candidates *list, int wanted)
 {
-	struct paces paces;
+	struct question question = {.ask = ask};
+	const struct node_trials trials = {.drawn = ask->drawn,
+		.account = ask->account,
+		.stay = ask->now < ask->patient_until ? &ask->stay : NULL,
+		.now = ask->now,
+		.overlap_s = overlap_of};
 	struct node_yield yield = {.settings = ask->settings,
 		.outlook = ask->outlook,
 		.others_wait = ask->others_wait,
 		.partners = partners_of,
-		.arg = &paces};
+		.arg = &question,
+		.trials = ask->tries ? &trials : NULL};
 	struct node_choice choice;
 	int rc;
 
 	if (!ask->outlook || outlook_empty(ask->outlook) || ask->request.with)
 		return node_choice_order(list->c, list->shared, wanted);
-	paces_begin(&paces, ask->outlook, partners_in_all(list));
+	paces_begin(&question.paces, ask->outlook, partners_in_all(list));
 	rc = node_choice_by_yield(
 		list->c, list->shared, list->count - list->shared, wanted, &yield, &choice);
-	paces_end(&paces);
+	paces_end(&question.paces);
 	if (rc)
 		return -1;
 	list->lack = choice.lack;
+	list->trial = choice.trial;
 	list->worse = list->shared - choice.good;
 	list->shared = choice.good;
 	list->count -= list->worse;

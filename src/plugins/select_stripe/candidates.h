@@ -44,8 +44,11 @@ struct ask {
 	char class_name[LAYOUT_TYPES][PAIRS_CLASS_MAX];
 	int mine[LAYOUT_TYPES]; /* the number of each in the outlook, where there is one */
 	const struct pairs *pairs;
-	const struct outlook *outlook; /* what it says of the lanes; NULL: nothing yet */
-	bool others_wait;              /* for a place */
+	const struct outlook *outlook;     /* what it says of the lanes; NULL: nothing yet */
+	const struct outlook *drawn;       /* the same for trials; NULL: the job makes none */
+	const struct exploration *account; /* of trials */
+	bool tries;                        /* what is looked for now may be a trial */
+	bool others_wait;                  /* for a place */
 	const struct poppa_settings *settings;
 	int size; /* nodes that it will have, for stripe_match; 0 where that allows all */
 	struct node_stay stay; /* how long it runs, as far as that is known */
@@ -57,6 +60,8 @@ struct ask {
 	time_t waits_until;
 	bool hopes; /* out: and that because all lanes bring little, so it is not planned before */
 	struct planned behind; /* out: it would put this one off if it started now (ends.h) */
+	bool found;            /* out: there are lanes now that it may have, or may be elsewhere */
+	struct trial trial;    /* out: it was placed as this trial; no lanes: as none */
 };
 
 struct candidates {
@@ -73,6 +78,7 @@ struct candidates {
 	bool enough;       /* with those there are as many as the job needs */
 	double lack;       /* what can take it now lacks so much; above 0 it had better wait */
 	struct planned behind; /* nodes are left out where it would put this one off */
+	struct trial trial;    /* what it costs to take some that are one (struct candidate) */
 };
 
 /* CPUs that the job can use of one of the node's lanes; 0 where that cannot hold what it asks of a
@@ -84,6 +90,13 @@ int candidates_memory_cpus(const job_record_t *job_ptr, const struct layout *lay
 
 /* Whether there is a lane of the node of which the caller excludes no core. */
 bool candidates_lane_left(const struct ask *ask, int node);
+
+/*
+ * Whether another question about the job may find a free lane: on nodes of its partition that this
+ * one is not about. Slurm asks about the nodes of the least weight first, and about some features
+ * after others.
+ */
+bool candidates_elsewhere(const struct ask *ask);
 
 /* The least number of nodes for the job's tasks, with lanes of at most this many CPUs. */
 uint32_t candidates_nodes_needed(const struct ask *ask, uint32_t lane_cpus);

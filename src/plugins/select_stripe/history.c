@@ -37,7 +37,7 @@ static pthread_t thread;
 static bool running, stopping;
 static bool looked;         /* the thread has looked at the file once, whatever came of it */
 static struct pairs *pairs; /* NULL until the file was read first */
-static struct outlook *outlook;
+static struct outlook *outlook, *drawn;
 static struct shared_cache cache; /* by the settings; without lines, profiles are not used */
 
 /* Written before the thread starts, read by it alone. */
@@ -132,8 +132,10 @@ static void look_at_cache(struct look *l)
 	l->changed_by_hand |= l->profiles && profiles_count(l->profiles);
 }
 
-/* What the history and the profiles say of the lanes; NULL without memory. */
-static struct outlook *make_outlook(struct cache_forecast *forecast)
+/* What the history and the profiles say of the lanes, and what is drawn by it; both NULL without
+ * memory. */
+static struct outlook *make_outlook(
+	struct cache_forecast *forecast, uint64_t seed, struct outlook **drawn_by_it)
 {
 	struct expectation_hints hints = {.spread = pairs_spread_hint, .spread_arg = pairs};
 	struct expectation *expected;
@@ -143,6 +145,11 @@ static struct outlook *make_outlook(struct cache_forecast *forecast)
 		profile_hints_add(&hints, forecast);
 	expected = expectation_fit(pairs, &hints);
 	made = expected ? outlook_of_history(pairs, expected, forecast) : NULL;
+	*drawn_by_it = made ? outlook_drawn(made, expected, seed) : NULL;
+	if (!*drawn_by_it) {
+		outlook_free(made);
+		made = NULL;
+	}
 	expectation_free(expected);
 	return made;
 }
@@ -152,16 +159,22 @@ static void renew_outlook(struct look *l)
 {
 	struct cache_forecast *forecast =
 		l->profiles ? cache_forecast_new(l->profiles, &l->cache) : NULL;
-	struct outlook *next = make_outlook(forecast), *old;
+	struct outlook *next, *next_drawn, *old = NULL, *old_drawn = NULL;
 
+	next = make_outlook(forecast, (uint64_t)l->file.st_mtim.tv_sec, &next_drawn);
 	l->outlook_ns = clock_now();
 	if (!next)
 		error(STRIPE "no memory for what lanes bring: what was known before stays in use");
 	pthread_mutex_lock(&lock);
-	old = next ? outlook : NULL;
-	outlook = next ? next : outlook;
+	if (next) {
+		old = outlook;
+		old_drawn = drawn;
+		outlook = next;
+		drawn = next_drawn;
+	}
 	pthread_mutex_unlock(&lock);
 	outlook_free(old);
+	outlook_free(old_drawn);
 	if (l->changed_by_hand)
 		info(STRIPE "profiles of %d classes are in use", cache_forecast_classes(forecast));
 	cache_forecast_free(forecast);
@@ -259,7 +272,8 @@ void history_stop(void)
 	pairs_free(pairs);
 	pairs = NULL;
 	outlook_free(outlook);
-	outlook = NULL;
+	outlook_free(drawn);
+	outlook = drawn = NULL;
 }
 
 const struct pairs *history_get(const struct outlook **ahead)
@@ -268,6 +282,11 @@ const struct pairs *history_get(const struct outlook **ahead)
 	if (ahead)
 		*ahead = outlook;
 	return pairs;
+}
+
+const struct outlook *history_drawn(void)
+{
+	return drawn;
 }
 
 void history_put(void)

@@ -27,4 +27,6 @@ void history_stop(void);
  * while there is none). Takes the history's lock until history_put(): wait for nothing in between.
  */
 const struct pairs *history_get(const struct outlook **outlook);
+/* What was drawn with that outlook (outlook_drawn()), or NULL. Only until history_put(). */
+const struct outlook *history_drawn(void);
 void history_put(void);

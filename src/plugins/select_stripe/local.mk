@@ -16,7 +16,8 @@ select_cons_tres_la_SOURCES = \
 	src/plugins/select_stripe/place_other.c \
 	src/plugins/select_stripe/select_stripe.c \
 	src/plugins/select_stripe/stripe.h \
-	src/plugins/select_stripe/tracker.c src/plugins/select_stripe/tracker.h
+	src/plugins/select_stripe/tracker.c src/plugins/select_stripe/tracker.h \
+	src/plugins/select_stripe/trials.c src/plugins/select_stripe/trials.h
 select_cons_tres_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 select_cons_tres_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 select_cons_tres_la_LIBADD = libpartners.la libreuse.la libsubmit.la liblanes.la libpoppacommon.la -ldl -lpthread $(LAZY_BINDING)

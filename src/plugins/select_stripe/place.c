@@ -220,6 +220,15 @@ static time_t hopes_until(const struct ask *ask, const struct candidates *list, 
 	return ask->now < until ? until : 0;
 }
 
+/* What it costs that the job has been placed on these nodes. */
+static struct trial trial_made(const struct ask *ask, const struct candidates *list)
+{
+	for (int i = 0; list->trial.lanes > 0 && i < list->count + list->worse; i++)
+		if (list->c[i].trial && bit_test(ask->nodes, list->c[i].node))
+			return list->trial;
+	return (struct trial){0, 0};
+}
+
 /*
  * Nodes where sharing certainly loses come after all others, and only when the job has waited for
  * these long enough. Where all lanes together bring little, it waits the longer the less they
@@ -233,6 +242,7 @@ static int place_in_order(struct ask *ask, bool now_only, bool preempt)
 		candidates_now(ask, preempt, !ask->settings->stripe_wait_ns, &need);
 	int rc = SLURM_ERROR;
 
+	ask->found |= list.count + list.worse + list.left_out > 0;
 	ask->waits_until = hopes_until(ask, &list, need);
 	ask->hopes = ask->waits_until;
 	if (!ask->hopes)
@@ -242,8 +252,11 @@ static int place_in_order(struct ask *ask, bool now_only, bool preempt)
 		ask->waits_until = ask->patient_until;
 	if (rc != SLURM_SUCCESS && list.behind.job_id)
 		ask->behind = list.behind;
+	if (rc == SLURM_SUCCESS)
+		ask->trial = trial_made(ask, &list);
 	candidates_free(&list);
 	if (losing && !patient) {
+		ask->tries = false;
 		list = candidates_now(ask, preempt, true, &need);
 		rc = ask_for_any(ask, &list, need, now_only, preempt);
 		candidates_free(&list);
@@ -258,6 +271,8 @@ static int place_now(struct ask *ask, bool now_only, bool preempt)
 	int rc;
 
 	ask->probation = false;
+	/* Nobody is preempted for a trial. */
+	ask->tries = ask->drawn && !preempt;
 	rc = place_in_order(ask, now_only, preempt);
 	if (rc != SLURM_SUCCESS && !ask->hopes && ask->me.may_leave) {
 		ask->probation = true;
@@ -265,6 +280,7 @@ static int place_now(struct ask *ask, bool now_only, bool preempt)
 	}
 	if (rc == SLURM_SUCCESS)
 		ask->behind.job_id = 0;
+	ask->tries = false;
 	if (rc == SLURM_SUCCESS && preempt)
 		ask_cons_tres_preempt_rest(ask, true);
 	return rc;

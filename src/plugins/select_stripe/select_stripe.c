@@ -19,6 +19,7 @@
 #include "plugins/select_stripe/place.h"
 #include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
+#include "plugins/select_stripe/trials.h"
 #include "striping/lanes/lanes.h"
 
 const char plugin_name[] = STRIPE_NAME;
@@ -84,6 +85,7 @@ extern int select_p_reconfigure(void)
 	int rc = cons_tres.reconfigure();
 
 	pthread_mutex_lock(&lock);
+	trials_account();
 	tracker_rebuild();
 	recovering = false;
 	pthread_mutex_unlock(&lock);
@@ -175,9 +177,12 @@ extern int select_p_select_nodeinfo_set(job_record_t *job_ptr)
 	int rc = cons_tres.select_nodeinfo_set(job_ptr);
 
 	pthread_mutex_lock(&lock);
+	trials_account();
 	tracker_add(job_ptr);
-	if (!recovering)
+	if (!recovering) {
 		tell_placed(job_ptr);
+		trials_started(job_ptr);
+	}
 	pthread_mutex_unlock(&lock);
 	return rc;
 }
@@ -187,7 +192,9 @@ extern int select_p_job_fini(job_record_t *job_ptr)
 	int rc = cons_tres.job_fini(job_ptr);
 
 	pthread_mutex_lock(&lock);
+	trials_account();
 	tracker_remove(job_ptr);
+	trials_ended(job_ptr->job_id);
 	pthread_mutex_unlock(&lock);
 	return rc;
 }
@@ -237,9 +244,9 @@ static bool still_behind(const job_record_t *job_ptr)
 /*
  * Shows the option of a job that does not run in its SystemComment and, where the job waits for a
  * better partner, until when at most, or for which job's start. Slurm asks about several sets of
- * nodes, so a set for which it would not wait says nothing against that before that is over. Where
- * backfill asks when it can start, the answer shows whether it waits. The log has a line when it
- * begins to wait.
+ * nodes, so a set for which it would not wait says nothing against that before that is over; but
+ * where no lane is free any more the job waits for any. Where backfill asks when it can start, the
+ * answer shows whether it waits. The log has a line when it begins to wait.
  */
 static void tell_waiting(struct ask *ask)
 {
@@ -260,7 +267,7 @@ static void tell_waiting(struct ask *ask)
 	}
 	if (!waits) {
 		if (!still_behind(ask->job_ptr) &&
-			(!job_option_shows(ask->job_ptr, COLOCATE_WAITS) ||
+			(!ask->found || !job_option_shows(ask->job_ptr, COLOCATE_WAITS) ||
 				ask->now >= ask->patient_until))
 			job_option_show(ask->job_ptr, &ask->request, NULL);
 		return;
@@ -329,6 +336,13 @@ static void find_classes(struct ask *ask, uint32_t nodes)
 	ask->me.class_name = ask->class_name[0];
 }
 
+/* Whether the job may try partners of which little is known: it has no limit for what it loses. One
+ * that has is on probation there. */
+static bool may_try(const struct ask *ask)
+{
+	return ask->settings->stripe_explore > 0 && !(ask->request.max_degradation > 0);
+}
+
 static int test_colocated(struct ask *ask)
 {
 	bool ready = tracker_wake();
@@ -362,8 +376,16 @@ static int test_colocated(struct ask *ask)
 	if (!ask->preemptable)
 		ask->patient_until =
 			node_choice_patience(ask->settings, &ask->stay, ask->now, NODE_LOSES);
+	if (may_try(ask)) {
+		ask->drawn = history_drawn();
+		ask->account = trials_account();
+	}
+	ask->found = SELECT_IS_MODE_TEST_ONLY(ask->mode) ||
+		     (job_option_shows(ask->job_ptr, COLOCATE_WAITS) && candidates_elsewhere(ask));
 	rc = place_colocated(ask);
 	history_put();
+	if (rc == SLURM_SUCCESS && SELECT_IS_MODE_RUN_NOW(ask->mode))
+		trials_placed(ask->me.id, &ask->trial);
 	if (rc != SLURM_SUCCESS || !SELECT_IS_MODE_RUN_NOW(ask->mode))
 		tell_waiting(ask);
 	return rc;

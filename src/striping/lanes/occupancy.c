@@ -34,7 +34,7 @@ struct occupancy {
 	void (*release)(void *data);
 	struct node *node;
 	struct job **bucket;
-	size_t buckets, jobs, colocated;
+	size_t buckets, jobs, colocated, colocated_places;
 };
 
 struct occupancy *occupancy_new(int nodes, int lanes, void (*release)(void *data))
@@ -150,6 +150,7 @@ static bool leave_node(struct occupancy *o, struct job *job, int n)
 	memmove(&node->seat[i], &node->seat[i + 1], (node->count - i - 1) * sizeof(*node->seat));
 	node->count--;
 	node->strangers -= !job->pub.colocated;
+	o->colocated_places -= job->pub.colocated;
 	return true;
 }
 
@@ -174,6 +175,7 @@ static int enter_node(struct occupancy *o, struct job *job, const struct occupan
 	}
 	node->seat[node->count++] = (struct seat){job, place->lanes, place->memory};
 	node->strangers += !job->pub.colocated;
+	o->colocated_places += job->pub.colocated;
 	job->node[job->pub.count++] = place->node;
 	return 0;
 }
@@ -311,6 +313,11 @@ uint64_t occupancy_memory(const struct occupancy *o, int node)
 size_t occupancy_colocated(const struct occupancy *o)
 {
 	return o->colocated;
+}
+
+size_t occupancy_colocated_places(const struct occupancy *o)
+{
+	return o->colocated_places;
 }
 
 /* Every seat of a's node is also b's. */

@@ -86,5 +86,8 @@ uint64_t occupancy_memory(const struct occupancy *o, int node);
 /* Co-located jobs in the map. */
 size_t occupancy_colocated(const struct occupancy *o);
 
+/* The nodes of each of these, added up. */
+size_t occupancy_colocated_places(const struct occupancy *o);
+
 /* Whether two maps say the same about every node. The first difference goes to err. */
 bool occupancy_same(const struct occupancy *a, const struct occupancy *b, struct errmsg *err);

@@ -164,7 +164,7 @@ static void weigh_all(struct look *l, struct lane_offer *offer, int count)
 	double fastest = 0;
 
 	for (int i = 0; i < count; i++) {
-		weigh(l->outlook, l->wish, &offer[i]);
+		weigh(offer[i].tries ? l->wish->drawn : l->outlook, l->wish, &offer[i]);
 		fastest = fmax(fastest, offer[i].yield.speed);
 	}
 	l->step = fmax(PACE_STEP, fastest / (PACES - 1));

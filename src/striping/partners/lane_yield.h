@@ -26,6 +26,11 @@ struct lane_offer {
 	int mine;                           /* the number of the job's class there */
 	int nodes;                          /* with a free lane */
 	int id; /* the caller's, for it to know the offer again; of equal ones the least is first */
+	/* For trials (trial.h): how long the job would be beside the partners at most, s, 0 = it
+	 * tries none there; out: what is drawn decides there, and the job would be there because of
+	 * that. */
+	double overlap_s;
+	bool tries, trial;
 	struct lane_yield { /* by what lane_yield_order() orders them */
 		/* The job would be slower there than beside the others, or it and the partners make
 		 * less than the wish says. */
@@ -51,6 +56,7 @@ struct lane_wish {
 	/* It shares only where it and the partners are expected to make at least so much each on
 	 * average, and each of them at least so much, as shares of their speeds compact. */
 	double together, each;
+	const struct outlook *drawn; /* outlook_drawn(), for the offers that say so; may be NULL */
 };
 
 /* The same by the settings stripe_gain_min and stripe_victim_max. */

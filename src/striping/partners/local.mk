@@ -8,6 +8,7 @@ libpartners_la_SOURCES = \
 	src/striping/partners/expectation.c src/striping/partners/expectation.h \
 	src/striping/partners/expectation_hints.c src/striping/partners/expectation_model.h \
 	src/striping/partners/expectation_parameters.c src/striping/partners/expectation_table.c \
+	src/striping/partners/exploration.c src/striping/partners/exploration.h \
 	src/striping/partners/job_class.c src/striping/partners/job_class.h \
 	src/striping/partners/job_names.c src/striping/partners/job_names.h \
 	src/striping/partners/lane_yield.c src/striping/partners/lane_yield.h \
@@ -20,5 +21,6 @@ libpartners_la_SOURCES = \
 	src/striping/partners/plain_queue.c src/striping/partners/plain_queue.h \
 	src/striping/partners/profile_hints.h \
 	src/striping/partners/separation.c src/striping/partners/separation.h \
-	src/striping/partners/spread_gain.c src/striping/partners/spread_gain.h
+	src/striping/partners/spread_gain.c src/striping/partners/spread_gain.h \
+	src/striping/partners/trial.c src/striping/partners/trial.h
 libpartners_la_LIBADD = -lm

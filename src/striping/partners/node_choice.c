@@ -314,7 +314,8 @@ static int make_offers(const struct node_yield *y, const struct order *o, const 
 			.lanes = c->lanes,
 			.mine = c->mine,
 			.nodes = r->count,
-			.id = f->count};
+			.id = f->count,
+			.overlap_s = shared && y->trials ? y->trials->overlap_s(c, y->arg) : 0};
 	}
 	return 0;
 }
@@ -346,15 +347,45 @@ static void put(struct candidate *c, const struct order *o, const struct order *
 			n += put_run(c + n, o, f->of[i].id);
 }
 
-/* node_choice_by_yield() with the runs of both kinds of candidates. 0, or -1 with ENOMEM. */
-static int order_by_yield(struct candidate *c, const struct order *o, const struct order *empty,
-	const struct lane_wish *wish, const struct node_yield *y, struct node_choice *out)
+/* Whether the job waits for what the lanes lack. */
+static bool waits(const struct node_yield *y, double lack)
+{
+	const struct node_trials *t = y->trials;
+
+	return t->stay && lack > 0 &&
+	       node_choice_patience(y->settings, t->stay, t->now, lack) > t->now;
+}
+
+/* Puts what the job tries, if it tries something, in front, and marks it. spare: there are empty
+ * nodes enough for it. */
+static void try_some(const struct node_yield *y, const struct lane_wish *wish, bool spare,
+	struct order *o, struct offers *f, struct node_choice *out)
+{
+	if (!trial_order(y->outlook, wish, y->trials->account, waits(y, out->lack), spare, f->of,
+		    f->count, &out->trial))
+		return;
+	out->lack = 0;
+	for (int i = 0; i < f->count; i++)
+		for (int k = 0; f->of[i].trial && k < o->run[f->of[i].id].count; k++)
+			o->sorted[o->run[f->of[i].id].first + k].trial = true;
+}
+
+/* node_choice_by_yield() with the runs of both kinds of candidates. spare: there are empty nodes
+ * enough for the job. 0, or -1 with ENOMEM. */
+static int order_by_yield(struct candidate *c, struct order *o, const struct order *empty,
+	struct lane_wish *wish, bool spare, const struct node_yield *y, struct node_choice *out)
 {
 	struct offers f;
 
 	if (make_offers(y, o, empty, &f))
 		return -1;
 	out->lack = lane_yield_order(y->outlook, wish, f.of, f.count);
+	/* No job waits while there are empty nodes enough for it. */
+	if (spare || !o->runs)
+		out->lack = 0;
+	wish->drawn = y->trials ? y->trials->drawn : NULL;
+	if (wish->drawn)
+		try_some(y, wish, spare, o, &f, out);
 	put(c, o, empty, &f, out);
 	free_offers(&f);
 	return 0;
@@ -364,7 +395,7 @@ int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 	const struct node_yield *y, struct node_choice *out)
 {
 	const int need = wanted < count + empty ? wanted : count + empty;
-	const struct lane_wish wish = lane_wish(y->settings, need, y->others_wait);
+	struct lane_wish wish = lane_wish(y->settings, need, y->others_wait);
 	struct order o, empties;
 	int rc;
 
@@ -379,10 +410,7 @@ int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 		free_order(&o);
 		return -1;
 	}
-	rc = order_by_yield(c, &o, &empties, &wish, y, out);
-	/* No job waits while there are empty nodes enough for it. */
-	if (empty >= need || !count)
-		out->lack = 0;
+	rc = order_by_yield(c, &o, &empties, &wish, empty >= need, y, out);
 	free_order(&o);
 	free_order(&empties);
 	return rc;

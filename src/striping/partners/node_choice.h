@@ -10,6 +10,7 @@
 #include "common/settings.h"
 #include "striping/partners/lane_yield.h"
 #include "striping/partners/outlook.h"
+#include "striping/partners/trial.h"
 
 /* A node and the lane that the job would have there. */
 struct candidate {
@@ -29,6 +30,7 @@ struct candidate {
 	double own, rest;
 	uint64_t group; /* the same for nodes with the same partners, and so the same loss */
 	time_t when;    /* from when on the lane is free; 0 = now */
+	bool trial;     /* out: the job would be there as a trial (node_choice.trial) */
 };
 
 /*
@@ -55,6 +57,20 @@ bool node_choice_serves(
  */
 int node_choice_order(struct candidate *c, int count, int wanted);
 
+struct node_stay;
+
+/* What a job that may be a trial (trial.h) needs for that. */
+struct node_trials {
+	const struct outlook *drawn;
+	const struct exploration *account;
+	/* How long the job would wait for what lanes lack; NULL: it does not. */
+	const struct node_stay *stay;
+	time_t now;
+	/* How long it would be beside the partners of a candidate at most, s; 0: it does not try
+	 * them. Called once for each group, with the arg of struct node_yield. */
+	double (*overlap_s)(const struct candidate *c, void *arg);
+};
+
 /* How a job looks at lanes by what they bring: lane_yield.h. */
 struct node_yield {
 	const struct poppa_settings *settings;
@@ -65,6 +81,7 @@ struct node_yield {
 	int (*partners)(const struct candidate *c, void *arg,
 		struct lane_partner partner[LANE_PARTNERS_MAX]);
 	void *arg;
+	const struct node_trials *trials; /* NULL: it goes by what is expected alone */
 };
 
 /* What node_choice_by_yield() has found. */
@@ -73,6 +90,7 @@ struct node_choice {
 	/* What the best of them lack (lane_yield_order()); above 0 the job had better wait for
 	 * others, if it may. 0 where there are empty nodes enough. */
 	double lack;
+	struct trial trial; /* what it costs if the job gets one of the nodes that are a trial */
 };
 
 /*
@@ -81,7 +99,8 @@ struct node_choice {
  * ones with partners come first, then the empty ones, then the rest. Empty nodes with other numbers
  * of lanes, or on which the job is of another class, are separate offers, as are nodes with the
  * same partners. Where with: names a partner, or the caller cannot tell the partners of a
- * candidate, node_choice_order() decides: all are good then, and they lack nothing. Takes time
+ * candidate, node_choice_order() decides: all are good then, and they lack nothing. Where the job
+ * makes a trial, its nodes are in front. Takes time
  * count * (log(count) + 256). Returns 0, or -1 with ENOMEM and the order untouched.
  */
 int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,

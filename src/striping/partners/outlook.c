@@ -24,7 +24,8 @@ struct outlook {
 	struct known *class; /* sorted by name */
 	double *speed;       /* [one * (classes + 1) + other] */
 	double another;
-	struct group_overlap *overlap; /* NULL: none is known */
+	struct group_overlap *overlap; /* NULL: none is known; of a draw it is the other one's */
+	bool drawn;
 };
 
 static int by_name(const void *a, const void *b)
@@ -137,21 +138,29 @@ static int find_usual(struct outlook *o)
 	return 0;
 }
 
+/* The numbers of the classes in e; the caller frees them. NULL without memory. */
+static int *class_numbers(const struct outlook *o, const struct expectation *e)
+{
+	int *number = malloc(((size_t)o->classes + 1) * sizeof(*number));
+
+	for (int i = 0; number && i < o->classes; i++)
+		number[i] = expectation_class(e, o->class[i].name);
+	if (number)
+		number[o->classes] = -1;
+	return number;
+}
+
 static int fill(struct outlook *o, const struct expectation *e)
 {
-	int n = o->classes + 1, *number = malloc((size_t)n * sizeof(*number));
+	int n = o->classes + 1, *number = class_numbers(o, e);
 
 	o->speed = malloc((size_t)n * (size_t)n * sizeof(*o->speed));
 	if (!number || !o->speed) {
 		free(number);
 		return -1;
 	}
-	for (int i = 0; i < n; i++) {
-		struct known *c = &o->class[i];
-
-		number[i] = i < o->classes ? expectation_class(e, c->name) : -1;
-		c->alone = expectation_alone(e, number[i]);
-	}
+	for (int i = 0; i < n; i++)
+		o->class[i].alone = expectation_alone(e, number[i]);
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++)
 			o->speed[i * n + j] =
@@ -228,6 +237,69 @@ void outlook_share_cache(struct outlook *o, const struct cache_forecast *cache)
 	free(weight);
 }
 
+/* In y of expectation.h: what one run of a minute is off by, 0.037, and a bit more. */
+#define LITTLE_SD 0.04
+
+/* Normal, and no further from 0 than the 90 % interval. */
+static double draw_normal(unsigned short state[3])
+{
+	for (;;) {
+		/* By Box and Muller; never the logarithm of 0. */
+		double radius = sqrt(-2 * log(1 - erand48(state)));
+		double z = radius * cos(2 * M_PI * erand48(state));
+
+		if (fabs(z) <= EXPECTED_90)
+			return z;
+	}
+}
+
+static double draw_speed(double mean, double alone, struct expected x, unsigned short state[3])
+{
+	/* One for each pair, so that what is drawn of one does not depend on what is known of
+	 * others. */
+	double sd = x.sd / (1 - x.degradation), z = draw_normal(state);
+
+	if (!(sd > LITTLE_SD))
+		return mean;
+	return fmin(mean * exp(-sd * z), fmax(mean, alone));
+}
+
+static void draw_speeds(const struct outlook *o, const struct expectation *e, uint64_t seed,
+	const int *number, double *speed)
+{
+	unsigned short state[3] = {
+		(unsigned short)seed, (unsigned short)(seed >> 16), (unsigned short)(seed >> 32)};
+	int n = o->classes + 1;
+
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < n; j++)
+			speed[i * n + j] = draw_speed(o->speed[i * n + j], o->class[i].alone,
+				expectation_of(e, number[i], number[j]), state);
+}
+
+struct outlook *outlook_drawn(const struct outlook *o, const struct expectation *e, uint64_t seed)
+{
+	struct outlook *drawn = malloc(sizeof(*drawn));
+	size_t n = (size_t)o->classes + 1;
+	int *number = class_numbers(o, e);
+
+	if (drawn) {
+		*drawn = *o;
+		drawn->drawn = true;
+		drawn->class = malloc(n * sizeof(*drawn->class));
+		drawn->speed = malloc(n * n * sizeof(*drawn->speed));
+	}
+	if (!drawn || !number || !drawn->class || !drawn->speed) {
+		free(number);
+		outlook_free(drawn);
+		return NULL;
+	}
+	memcpy(drawn->class, o->class, n * sizeof(*drawn->class));
+	draw_speeds(o, e, seed, number, drawn->speed);
+	free(number);
+	return drawn;
+}
+
 struct demands {
 	struct outlook_demand *of;
 	int count, room;
@@ -278,7 +350,8 @@ void outlook_free(struct outlook *o)
 		return;
 	free(o->class);
 	free(o->speed);
-	group_overlap_free(o->overlap);
+	if (!o->drawn)
+		group_overlap_free(o->overlap);
 	free(o);
 }
 

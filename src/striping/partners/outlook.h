@@ -2,6 +2,8 @@
 /* How fast classes of jobs that are about go beside each other. */
 #pragma once
 
+#include <stdint.h>
+
 #include "striping/partners/expectation.h"
 #include "striping/reuse/cache_forecast.h"
 
@@ -42,6 +44,17 @@ struct outlook *outlook_of_history(
  * group_overlap_factor(). For who has made the outlook, before others look at it. Without memory
  * they go by pairs alone, as before. */
 void outlook_share_cache(struct outlook *o, const struct cache_forecast *cache);
+
+/*
+ * The same outlook for trials (trial.h): of pairs of which little is known it has a draw in place
+ * of the mean, of the others it says the same. Little is known where the standard deviation of what
+ * is expected is above what one run of a minute leaves: so a pair that was tried is known. Draws
+ * are as uncertain as the expectation is (Thompson, Biometrika 25, 1933), but within its 90 %
+ * interval, and nobody is drawn to be faster beside somebody than alone. What is usual stays as it
+ * is. The same seed draws the same. e as above; o must last as long as the draw. NULL without
+ * memory.
+ */
+struct outlook *outlook_drawn(const struct outlook *o, const struct expectation *e, uint64_t seed);
 
 /* Whether there is no class of which something is known: then nothing tells lanes apart. */
 bool outlook_empty(const struct outlook *o);

@@ -18,6 +18,8 @@
  *                    and expectation_parameters.c fits the model to both
  *   outlook.c        how fast the classes that are about go beside each other
  *   lane_yield.c     which lanes bring a job most, less what partners lose, or whether it waits
+ *   trial.c          whether a job tries lanes of which little is known; exploration.c: how much
+ *                    lane time that may take
  *
  * None of them knows Slurm. In plugins/select_stripe, candidates.c lists the nodes with their
  * partners, and place.c says in which order Slurm's own plugin is asked about them, and how often.

@@ -44,6 +44,9 @@ struct policy {
 	struct choice (*choose)(struct sim *s, int job, struct offer *o, int count, int need);
 	/* Called before a pass with the waiting jobs, in their order; NULL = no need. */
 	void (*plan)(struct sim *s, const int *job, int count);
+	/* A job has got its nodes, or is about to leave them; NULL = no need. */
+	void (*started)(struct sim *s, int job);
+	void (*leaves)(struct sim *s, int job);
 };
 
 /* All of them, in the order in which they are shown. */
@@ -85,6 +88,8 @@ struct choice policy_whole(struct sim *s, int job, struct offer *o, int count, i
 bool policy_ours_accepts(const struct sim *s, int job, int partner);
 struct choice policy_ours(struct sim *s, int job, struct offer *o, int count, int need);
 void policy_ours_plan(struct sim *s, const int *job, int count);
+void policy_ours_started(struct sim *s, int job);
+void policy_ours_leaves(struct sim *s, int job);
 bool policy_truth_accepts(const struct sim *s, int job, int partner);
 struct choice policy_oracle(struct sim *s, int job, struct offer *o, int count, int need);
 struct choice policy_optimal(struct sim *s, int job, struct offer *o, int count, int need);

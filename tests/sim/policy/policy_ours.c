@@ -127,12 +127,82 @@ static int partners_of(
 	return 1;
 }
 
+static double planned_s(const struct sim *s, int job)
+{
+	const struct work *w = &s->work->job[job];
+
+	return w->limit_s > 0 ? w->limit_s : w->run_s;
+}
+
+/* A job with max-degradation is tried with nobody, and tries nobody. */
+static double overlap_s(const struct candidate *c, void *arg)
+{
+	const struct sim *s = arg;
+	int partner = (int)c->partners - 1;
+
+	if (s->work->job[partner].capped)
+		return 0;
+	return fmin(s->run[partner].end_s - s->now, planned_s(s, s->asked));
+}
+
+/* The job gets the first nodes if it starts. */
+static void note_trial(
+	struct sim *s, int job, const struct candidate *c, int need, const struct trial *t)
+{
+	struct learned *l = &s->learned;
+	bool tries = false;
+
+	for (int i = 0; i < need; i++)
+		tries |= c[i].trial;
+	l->tried = tries ? job : NOBODY;
+	l->trial = *t;
+}
+
+/* Lanes that have jobs earn, up to now. */
+static void earn(struct sim *s)
+{
+	struct learned *l = &s->learned;
+
+	exploration_earn(
+		&l->account, s->settings->stripe_explore, (double)l->lanes, s->now - l->earned_s);
+	l->earned_s = s->now;
+}
+
+void policy_ours_started(struct sim *s, int job)
+{
+	struct learned *l = &s->learned;
+	const struct run *r = &s->run[job];
+
+	earn(s);
+	l->lanes += r->lanes == 1 ? r->nodes : 0;
+	if (l->tried == job && r->lanes == 1) {
+		exploration_spend(&l->account, (uint32_t)job + 1, l->trial.lanes, l->trial.seconds,
+			(int64_t)s->now);
+		s->measures.trials++;
+	}
+	l->tried = NOBODY;
+}
+
+void policy_ours_leaves(struct sim *s, int job)
+{
+	const struct run *r = &s->run[job];
+
+	earn(s);
+	s->learned.lanes -= r->lanes == 1 ? r->nodes : 0;
+	exploration_end(&s->learned.account, (uint32_t)job + 1, (int64_t)s->now);
+}
+
 /* Puts the best of `count` candidates in front, of which the first `shared` have partners. *lack:
  * out, how much they lack; above 0 the job had better wait. */
-static int order(
-	struct sim *s, int job, struct candidate *c, int shared, int count, int need, double *lack)
+static int order(struct sim *s, int job, const struct node_stay *stay, struct candidate *c,
+	int shared, int count, int need, double *lack)
 {
 	const struct outlook *o = s->learned.outlook;
+	const struct node_trials trials = {.drawn = s->learned.drawn,
+		.account = &s->learned.account,
+		.stay = stay,
+		.now = (time_t)s->now,
+		.overlap_s = overlap_s};
 	struct node_yield y = {.settings = s->settings,
 		.outlook = o,
 		.others_wait = s->waiting > 1,
@@ -146,8 +216,12 @@ static int order(
 		return node_choice_order(c, shared, need);
 	for (int i = 0; i < count; i++)
 		c[i].mine = class_of(s, job);
+	s->asked = job;
+	if (s->settings->stripe_explore > 0 && !s->work->job[job].capped)
+		y.trials = &trials;
 	rc = node_choice_by_yield(c, shared, count - shared, need, &y, &choice);
 	*lack = rc ? 0 : choice.lack;
+	note_trial(s, job, c, need, &choice.trial);
 	return rc;
 }
 
@@ -155,7 +229,7 @@ static int order(
 void policy_ours_plan(struct sim *s, const int *job, int count)
 {
 	struct learned *l = &s->learned;
-	struct outlook *next;
+	struct outlook *next, *drawn = NULL;
 
 	(void)job;
 	(void)count;
@@ -164,9 +238,13 @@ void policy_ours_plan(struct sim *s, const int *job, int count)
 	expectation_free(l->expected);
 	l->expected = expectation_fit(s->pairs, NULL);
 	next = l->expected ? outlook_of_history(s->pairs, l->expected, NULL) : NULL;
-	s->out_of_memory |= !next;
+	if (next)
+		drawn = outlook_drawn(next, l->expected, s->seed + (uint64_t)s->now);
+	s->out_of_memory |= !drawn;
 	outlook_free(l->outlook);
+	outlook_free(l->drawn);
 	l->outlook = next;
+	l->drawn = drawn;
 	l->outlook_s = s->now;
 	l->fitted = l->runs;
 }
@@ -205,7 +283,8 @@ struct choice policy_ours(struct sim *s, int job, struct offer *o, int count, in
 		int shared = shared_first(c, choice.count, scratch);
 		double lack, until = 0;
 
-		if (order(s, job, c, shared, choice.count, need, &lack))
+		if (order(s, job, s->now < patient ? &stay : NULL, c, shared, choice.count, need,
+			    &lack))
 			s->out_of_memory = 1;
 		if (lack > 0)
 			until = (double)node_choice_patience(

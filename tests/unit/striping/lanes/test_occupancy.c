@@ -45,13 +45,17 @@ static void lanes_fill_and_free(void **state)
 	assert_int_equal(occupancy_at(o, 1, 1, &seen)->id, 11);
 	assert_int_equal(seen.lanes, 2);
 	assert_int_equal(occupancy_colocated(o), 2);
+	assert_int_equal(occupancy_colocated_places(o), 3);
 	released = 0;
 	assert_true(occupancy_remove(o, 10));
 	assert_int_equal(released, 1);
 	assert_false(occupancy_remove(o, 10));
+	assert_int_equal(occupancy_colocated_places(o), 1);
 	assert_int_equal(occupancy_state(o, 0), OCCUPANCY_EMPTY);
 	assert_int_equal(occupancy_state(o, 1), OCCUPANCY_PARTIAL);
 	assert_int_equal(occupancy_taken(o, 1), 2);
+	assert_true(occupancy_remove_node(o, 11, 1));
+	assert_int_equal(occupancy_colocated_places(o), 0);
 	occupancy_free(o);
 	assert_int_equal(released, 2);
 }
@@ -65,6 +69,7 @@ static void strangers_close_a_node(void **state)
 	assert_int_equal(occupancy_add(o, 1, false, NULL, &p, 1), 0);
 	assert_int_equal(occupancy_state(o, 0), OCCUPANCY_CLOSED);
 	assert_int_equal(occupancy_colocated_on(o, 0), 0);
+	assert_int_equal(occupancy_colocated_places(o), 0);
 	/* Both kinds on one node can only come from outside: it stays closed until the other ends.
 	 */
 	assert_int_equal(occupancy_add(o, 2, true, NULL, &q, 1), 0);

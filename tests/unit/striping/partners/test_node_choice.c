@@ -402,6 +402,63 @@ static void kinds_of_nodes(void **state)
 	expectation_free(e);
 }
 
+static double for_a_minute(const struct candidate *c, void *arg)
+{
+	(void)arg;
+	return c->partners == 1 ? 60 : 0;
+}
+
+/* A class of which nothing is known tries the first group by what is drawn for some of the looks.
+ * The partner of the other one wants no trials. */
+static void trials(void **state)
+{
+	static const struct outlook_demand demand[] = {{"7/mem", 100}, {"7/net", 100}};
+	struct expectation *e = three();
+	struct outlook *o = outlook_new(e, demand, 2);
+	struct two_groups two = {o, outlook_class(o, "7/mem"), outlook_class(o, "7/net")};
+	const struct exploration account = {.saved = 60 * (3 + 4)};
+	struct node_trials trials = {.account = &account, .overlap_s = for_a_minute};
+	struct poppa_settings s;
+	struct node_yield yield = {.settings = &s,
+		.outlook = o,
+		.partners = of_two,
+		.arg = &two,
+		.others_wait = true,
+		.trials = &trials};
+	int made = 0;
+
+	(void)state;
+	settings_defaults(&s);
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		struct outlook *drawn = outlook_drawn(o, e, seed);
+		struct candidate c[7];
+		struct node_choice choice;
+
+		trials.drawn = drawn;
+		for (int i = 0; i < 7; i++)
+			c[i] = (struct candidate){.node = i,
+				.shared = true,
+				.group = i < 4 ? 1 : 2,
+				.lanes = 2,
+				.mine = outlook_class(o, "nobody"),
+				.partners = i < 4 ? 1 : 2};
+		assert_int_equal(node_choice_by_yield(c, 7, 0, 3, &yield, &choice), 0);
+		made += choice.trial.lanes > 0;
+		for (int i = 0; i < 7; i++)
+			assert_int_equal(
+				c[i].trial, choice.trial.lanes > 0 && c[i].group == 1 && i < 4);
+		if (choice.trial.lanes > 0) {
+			assert_true(choice.lack == 0);
+			assert_int_equal(choice.good, 7);
+			assert_true(choice.trial.lanes == 3 + 4 && choice.trial.seconds == 60);
+		}
+		outlook_free(drawn);
+	}
+	assert_in_range(made, 1, 39);
+	outlook_free(o);
+	expectation_free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -416,6 +473,7 @@ int main(void)
 		cmocka_unit_test(by_time),
 		cmocka_unit_test(by_yield),
 		cmocka_unit_test(kinds_of_nodes),
+		cmocka_unit_test(trials),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,6 +238,47 @@ static void known_by_profile(void **state)
 	pairs_free(p);
 	cache_forecast_free(f);
 }
+}
+
+/* Of pairs that are known the draw is the mean; of others it is near it as often as is expected. */
+static void draws(void **state)
+{
+	static const struct outlook_demand demand[] = {{"7/calm", 1}, {"7/mem", 1}, {"7/net", 1}};
+	struct expectation *e = three();
+	struct outlook *o = outlook_new(e, demand, 3), *again, *drawn;
+	int mem = outlook_class(o, "7/mem"), net = outlook_class(o, "7/net"), none = 3, below = 0;
+	double least = INFINITY, most = 0, mean = outlook_speed(o, none, mem);
+	struct expected x = expectation_of(e, -1, expectation_class(e, "7/mem"));
+	double far = EXPECTED_90 * x.sd / (1 - x.degradation);
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 400; seed++) {
+		double speed;
+
+		drawn = outlook_drawn(o, e, seed);
+		assert_non_null(drawn);
+		assert_true(outlook_speed(drawn, mem, net) == outlook_speed(o, mem, net));
+		assert_true(outlook_speed(drawn, net, net) == outlook_speed(o, net, net));
+		assert_true(outlook_typical(drawn, none) == outlook_typical(o, none));
+		assert_true(outlook_alone(drawn, mem) == outlook_alone(o, mem));
+		assert_int_equal(outlook_class(drawn, "7/net"), net);
+		speed = outlook_speed(drawn, none, mem);
+		least = fmin(least, speed);
+		most = fmax(most, speed);
+		below += speed < mean;
+		/* Nobody is faster than alone. */
+		assert_true(speed <= outlook_alone(o, none) * (1 + 1e-12));
+		again = outlook_drawn(o, e, seed);
+		assert_true(outlook_speed(again, none, mem) == speed);
+		outlook_free(again);
+		outlook_free(drawn);
+	}
+	assert_in_range(below, 150, 250);
+	assert_true(least >= mean * exp(-far) * (1 - 1e-12) && least < mean * exp(-0.7 * far));
+	assert_true(most > mean && most <= mean * exp(far) * (1 + 1e-12));
+	outlook_free(o);
+	expectation_free(e);
+}
 
 int main(void)
 {
@@ -248,6 +289,7 @@ int main(void)
 		cmocka_unit_test(demand_of_a_history),
 		cmocka_unit_test(several_on_a_cache),
 		cmocka_unit_test(known_by_profile),
+		cmocka_unit_test(draws),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keeps the account of trials in step with slurmctld. */
+#include "plugins/select_stripe/trials.h"
+
+#include "common/clock.h"
+#include "common/units.h"
+#include "plugins/select_stripe/ends.h"
+#include "plugins/select_stripe/stripe.h"
+#include "plugins/select_stripe/tracker.h"
+
+static struct exploration account;
+static int64_t earned_ns; /* lanes have earned until then; 0 = they never have */
+static struct {
+	uint32_t job_id; /* 0 = none */
+	struct trial trial;
+} placed;
+
+/* The wall clock may be set, and time would be earned by that. */
+static int64_t now_s(void)
+{
+	return clock_now() / NS_PER_S;
+}
+
+const struct exploration *trials_account(void)
+{
+	const struct occupancy *map = tracker_map();
+	int64_t now = clock_now();
+
+	if (map && earned_ns)
+		exploration_earn(&account, tracker_settings()->stripe_explore,
+			(double)occupancy_colocated_places(map),
+			(double)(now - earned_ns) / (double)NS_PER_S);
+	earned_ns = now;
+	return &account;
+}
+
+void trials_placed(uint32_t job_id, const struct trial *trial)
+{
+	placed.job_id = trial->lanes > 0 ? job_id : 0;
+	placed.trial = *trial;
+}
+
+void trials_started(const job_record_t *job_ptr)
+{
+	const struct trial *t = &placed.trial;
+
+	if (placed.job_id != job_ptr->job_id)
+		return;
+	placed.job_id = 0;
+	info(STRIPE
+		"%pJ is a trial: little is known of its partners; it may take %.0f lane seconds "
+		"of the %.0f that were saved",
+		job_ptr, t->lanes * t->seconds, account.saved);
+	exploration_spend(&account, job_ptr->job_id, t->lanes, t->seconds, now_s());
+}
+
+void trials_ended(uint32_t job_id)
+{
+	exploration_end(&account, job_id, now_s());
+}
+
+/* How long a running job has left by its limit, s; INFINITY: it has none. */
+static double left_s(const struct ask *ask, const struct occupancy_job *job)
+{
+	const job_record_t *job_ptr = find_job_record(job->id);
+
+	if (!job_ptr)
+		return 0;
+	return job_ptr->end_time ? (double)MAX(job_ptr->end_time - ask->now, 1) : INFINITY;
+}
+
+double trials_overlap_s(const struct ask *ask, const struct candidate *c)
+{
+	double limit = (double)ends_limit_s(ask->job_ptr), most = limit > 0 ? limit : INFINITY;
+	double longest = 0;
+
+	for (int i = 0; i < 64; i++) {
+		const struct occupancy_job *job;
+		const struct partner *p;
+
+		if (!(c->partners >> i & 1))
+			continue;
+		job = occupancy_at(tracker_map(), c->node, i, NULL);
+		p = tracker_partner(job);
+		if (!p || p->request->max_degradation > 0)
+			return 0;
+		longest = fmax(longest, left_s(ask, job));
+	}
+	most = fmin(most, longest);
+	return isfinite(most) ? most : 0;
+}
