@@ -7,7 +7,6 @@ prep_poppa_la_SOURCES = \
 	src/plugins/prep_poppa/prep_poppa.c \
 	src/plugins/prep_poppa/addresses.c src/plugins/prep_poppa/addresses.h \
 	src/plugins/prep_poppa/arrivals.c src/plugins/prep_poppa/arrivals.h \
-	src/plugins/prep_poppa/changed_prices.c src/plugins/prep_poppa/changed_prices.h \
 	src/plugins/prep_poppa/controller.c src/plugins/prep_poppa/controller.h \
 	src/plugins/prep_poppa/fairshare.c src/plugins/prep_poppa/fairshare.h \
 	src/plugins/prep_poppa/find_runs.c src/plugins/prep_poppa/find_runs.h \
