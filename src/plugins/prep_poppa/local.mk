@@ -14,6 +14,7 @@ prep_poppa_la_SOURCES = \
 	src/plugins/prep_poppa/node_watch.c src/plugins/prep_poppa/node_watch.h \
 	src/plugins/prep_poppa/price_to_ledger.c src/plugins/prep_poppa/price_to_ledger.h \
 	src/plugins/prep_poppa/price_to_slurm.c src/plugins/prep_poppa/price_to_slurm.h \
+	src/plugins/prep_poppa/run_segments.c src/plugins/prep_poppa/run_segments.h \
 	src/plugins/prep_poppa/run_snapshot.c src/plugins/prep_poppa/run_snapshot.h \
 	src/plugins/prep_poppa/run_store.c src/plugins/prep_poppa/run_store.h \
 	src/plugins/prep_poppa/settler.c src/plugins/prep_poppa/settler.h \
