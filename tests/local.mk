@@ -24,6 +24,7 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/37-break-even.t \
 	tests/integration/38-planned-starts.t \
 	tests/integration/39-learning.t \
+	tests/integration/39-segments.t \
 	tests/integration/40-poppad.t \
 	tests/integration/41-pausing.t \
 	tests/integration/41-schedule.t \
