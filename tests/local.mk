@@ -26,6 +26,7 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/38-planned-starts.t \
 	tests/integration/39-learning.t \
 	tests/integration/39-profiles.t \
+	tests/integration/39-segments.t \
 	tests/integration/39-spread.t \
 	tests/integration/40-poppad.t \
 	tests/integration/41-pausing.t \

@@ -131,6 +131,8 @@ void engine_start(struct sim *s, int job, const int *node, int nodes, int lanes)
 	change_paces(s, job, node, nodes);
 	if (r->partners && s->settings->turns != TURNS_NO)
 		events_add(s, s->now + PACE_TURNS_S, EVENT_TURNS, job);
+	if (s->policy->learns == LEARNS)
+		events_add(s, s->now + LEARN_EVERY_S, EVENT_LEARN, job);
 	if (w->requeue > 0 && !r->requeued)
 		events_add(s, s->now + w->requeue * w->run_s, EVENT_REQUEUE, job);
 }
@@ -238,6 +240,11 @@ static bool happen(struct sim *s, const struct event *e, const struct engine_opt
 		s->run[e->job].requeued = true;
 		machine_enqueue(s, e->job);
 		return true;
+	case EVENT_LEARN:
+		advance(s, e->job);
+		learn_so_far(s, e->job);
+		events_add(s, s->now + LEARN_EVERY_S, EVENT_LEARN, e->job);
+		return false;
 	case EVENT_TURNS:
 		decide_turns(s, e->job);
 		return false;

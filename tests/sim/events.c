@@ -57,6 +57,7 @@ static bool is_void(const struct sim *s, const struct event *e)
 		return r->state != RUN_WAITING;
 	case EVENT_TURNS:
 	case EVENT_REQUEUE:
+	case EVENT_LEARN:
 		return r->state != RUN_RUNNING;
 	default:
 		return r->state != RUN_RUNNING || r->version != e->version;

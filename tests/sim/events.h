@@ -9,6 +9,7 @@ enum event_kind {
 	EVENT_LIMIT,   /* slurmctld looks at a job whose limit is about to end */
 	EVENT_REQUEUE, /* a job is requeued, as when a node of it fails */
 	EVENT_TURNS,   /* a job's nodes decide about turns */
+	EVENT_LEARN,   /* a job tells what it has shown so far */
 	EVENT_WAKE,    /* the patience of a waiting job ends */
 };
 

@@ -82,7 +82,8 @@ void learn_left(struct sim *s, int job, int partner)
 {
 	struct met *m = met_of(s, job, partner);
 
-	if (m) {
+	if (m && m->here) {
+		learn_so_far(s, job);
 		m->here = false;
 		m->left_s = s->now;
 	}
@@ -164,21 +165,41 @@ static bool *met_classes(const struct sim *s, int job, int partner)
 		       (size_t)s->work->job[partner].class_id];
 }
 
-static void learn_pair(struct sim *s, int job, const struct settle_pair *pair)
+static long long start_of(const struct sim *s, int job)
 {
-	const struct work *mine = &s->work->job[job], *other = &s->work->job[pair->partner - 1];
-	bool *met = met_classes(s, job, (int)pair->partner - 1);
-
-	s->known_partners[mine->class_id] += !*met;
-	*met = true;
-	s->learned.runs++;
-	if (pairs_learn(s->pairs, mine->class_name, other->class_name, pair->degradation,
-		    pair->seconds, BEGIN_S + (long long)s->now) &&
-		errno == ENOMEM)
-		s->out_of_memory = 1;
+	return BEGIN_S + (long long)s->run[job].start_s;
 }
 
-void learn_run(struct sim *s, int job)
+/* ended: the run has its price; else it tells what it has shown so far. */
+static void learn_pair(struct sim *s, int job, const struct settle_pair *pair, bool ended)
+{
+	const struct work *mine = &s->work->job[job], *other = &s->work->job[pair->partner - 1];
+	const struct pairs_shared with = {.job = mine->class_name,
+		.partner = other->class_name,
+		.degradation = pair->degradation,
+		.seconds = pair->seconds,
+		.uid = (unsigned int)mine->class_id + 1,
+		.job_id = (unsigned int)job + 1,
+		.partner_id = pair->partner,
+		.start = start_of(s, job)};
+	long long now = BEGIN_S + (long long)s->now;
+	bool *met = met_classes(s, job, (int)pair->partner - 1);
+	int rc = ended ? pairs_learn_run(s->pairs, &with, now)
+		       : pairs_learn_segment(s->pairs, &with, now);
+
+	if (rc < 0) {
+		s->out_of_memory |= errno == ENOMEM;
+		return;
+	}
+	if (!ended && !rc)
+		return;
+	s->learned.runs++;
+	s->known_partners[mine->class_id] += !*met;
+	*met = true;
+}
+
+/* What the records of the run tell until now. */
+static void learn_records(struct sim *s, int job, bool ended)
 {
 	const struct run *r = &s->run[job];
 	struct settle_node node = {.name = "n", .weight = 1};
@@ -201,7 +222,20 @@ void learn_run(struct sim *s, int job)
 	pairs = settle_pairs(&run, &record, 1, pair);
 	for (int i = 0; i < pairs; i++)
 		if (remembered(s, met_of(s, job, (int)pair[i].partner - 1)))
-			learn_pair(s, job, &pair[i]);
+			learn_pair(s, job, &pair[i], ended);
+}
+
+void learn_run(struct sim *s, int job)
+{
+	learn_records(s, job, true);
+	if (s->pairs)
+		pairs_end_run(s->pairs, (unsigned int)job + 1, start_of(s, job));
+}
+
+void learn_so_far(struct sim *s, int job)
+{
+	if (s->policy->learns == LEARNS)
+		learn_records(s, job, false);
 }
 
 /* All jobs of a class have one name. */

@@ -11,7 +11,16 @@ void learn_free(struct sim *s);
 /* Job and partner meet on a node. */
 void learn_met(struct sim *s, int job, int partner, int node);
 
-/* A partner's run has ended. */
+/*
+ * Enters what a job that goes on has shown since it last told, as slurmctld does by the records of
+ * running jobs: when a partner ends, as nothing is added to that later, and every ten minutes.
+ * slurmctld looks more often, but after an hour and a half beside a partner a segment is ten
+ * minutes anyway.
+ */
+#define LEARN_EVERY_S 600
+void learn_so_far(struct sim *s, int job);
+
+/* A partner's run ends. */
 void learn_left(struct sim *s, int job, int partner);
 
 /* The job ran beside those that are here for so long, and lost so much by that. */

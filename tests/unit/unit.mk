@@ -65,6 +65,7 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_node_choice \
 	tests/unit/striping/partners/test_outlook \
 	tests/unit/striping/partners/test_pair_evidence \
+	tests/unit/striping/partners/test_pair_told \
 	tests/unit/striping/partners/test_pairs \
 	tests/unit/striping/partners/test_partner \
 	tests/unit/striping/partners/test_partner_times \

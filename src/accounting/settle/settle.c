@@ -551,3 +551,12 @@ int settle_pairs(const struct settle_job *job, const struct ledger_record *recor
 	}
 	return kept;
 }
+
+int settle_pairs_so_far(const struct settle_job *job, const struct ledger_record *records,
+	int count, struct settle_pair pair[SETTLE_MAX_PAIRS])
+{
+	for (int i = 0; i < job->node_count; i++)
+		if (!told_ns(find_record(job, job->nodes[i].name, records, count)))
+			return 0;
+	return settle_pairs(job, records, count, pair);
+}

@@ -117,3 +117,8 @@ struct settle_pair {
 #define SETTLE_PAIR_NODES 0.9
 int settle_pairs(const struct settle_job *job, const struct ledger_record *records, int count,
 	struct settle_pair pair[SETTLE_MAX_PAIRS]);
+
+/* The same for a job that still runs, by its records so far: nothing before each of its nodes has
+ * told of some of its time, as a partner that only one of them has told of may be on no other. */
+int settle_pairs_so_far(const struct settle_job *job, const struct ledger_record *records,
+	int count, struct settle_pair pair[SETTLE_MAX_PAIRS]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds runs to settle, and the ends of those that wait, in slurmctld's records of jobs. */
+/* Finds runs to settle and the ends of those that wait in slurmctld's records of jobs, and prices
+ * that administrators have changed in the ledger. */
 #include "plugins/compat/slurm_compat.h"
 
 #include "src/common/list.h"
@@ -7,6 +8,9 @@
 
 #include "controller.h"
 #include "find_runs.h"
+#include "slurmdbd_rows.h"
+
+#define CHANGES_MS 5000 /* between two looks for changed prices */
 
 SLURM_WEAK(job_list)
 
@@ -101,4 +105,89 @@ void find_runs_ended(struct settler *w, int64_t now_ms)
 	}
 	unlock_slurmctld(read_jobs);
 	controller_release();
+}
+
+bool find_runs_end_change(struct settler *w, const struct settlement *price)
+{
+	struct errmsg err = {""};
+	bool first;
+
+	if (!client_changed(&w->client, price, true, &first, &err))
+		return true;
+	settler_ledger_failed(w, err.text);
+	return false;
+}
+
+/* Adds the run of a changed price. The ledger tells (first) whether nobody has begun to write it:
+ * what an earlier slurmctld has begun is not refunded twice. */
+static void begin_repriced(struct settler *w, const struct settlement *price)
+{
+	struct run_snapshot *snapshot = NULL;
+	struct errmsg err = {""};
+	struct run *run;
+	bool first;
+	int rc;
+
+	if (run_store_find(&w->store, price->job_id, price->start_unix))
+		return;
+	rc = slurmdbd_rows_snapshot(price, &snapshot);
+	if (rc < 1)
+		settler_database_answered(w, rc);
+	if (rc == 0) {
+		info(ME ": job %u: neither slurmctld nor slurmdbd knows its run of %lld: its "
+			"changed price is in the ledger only",
+			price->job_id, (long long)price->start_unix);
+		find_runs_end_change(w, price);
+	}
+	if (rc != 1)
+		return;
+	if (client_changed(&w->client, price, false, &first, &err)) {
+		settler_ledger_failed(w, err.text);
+		run_snapshot_free(snapshot);
+		return;
+	}
+	run = run_new(snapshot);
+	run->kind = RUN_REPRICED;
+	run->settlement = *price;
+	run->never_written = first;
+	run_enter(run, RUN_PRICED);
+	run_store_add(&w->store, run);
+}
+
+int64_t find_runs_changed_due_ms(const struct settler *w)
+{
+	return MAX(w->changes_ms, MAX(w->ledger.retry_ms, w->database.retry_ms));
+}
+
+void find_runs_changed(struct settler *w, int64_t now_ms)
+{
+	slurmctld_lock_t read_conf = {.conf = READ_LOCK};
+	struct errmsg err = {""};
+	json_t *list, *change;
+	char *cluster;
+	size_t n;
+
+	if (!w->configured || now_ms < find_runs_changed_due_ms(w))
+		return;
+	w->changes_ms = now_ms + CHANGES_MS;
+	lock_slurmctld(read_conf);
+	cluster = xstrdup(slurm_conf.cluster_name);
+	unlock_slurmctld(read_conf);
+	list = client_changes(&w->client, cluster, &err);
+	xfree(cluster);
+	if (!list) {
+		settler_ledger_failed(w, err.text);
+		return;
+	}
+	settler_ledger_answered(w, "");
+	json_array_foreach(list, n, change)
+	{
+		struct settlement s;
+
+		if (settlement_from_json(json_object_get(change, "settlement"), &s, &err))
+			settler_complain(w, err.text);
+		else
+			begin_repriced(w, &s);
+	}
+	json_decref(list);
 }

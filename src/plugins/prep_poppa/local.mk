@@ -7,7 +7,6 @@ prep_poppa_la_SOURCES = \
 	src/plugins/prep_poppa/prep_poppa.c \
 	src/plugins/prep_poppa/addresses.c src/plugins/prep_poppa/addresses.h \
 	src/plugins/prep_poppa/arrivals.c src/plugins/prep_poppa/arrivals.h \
-	src/plugins/prep_poppa/changed_prices.c src/plugins/prep_poppa/changed_prices.h \
 	src/plugins/prep_poppa/controller.c src/plugins/prep_poppa/controller.h \
 	src/plugins/prep_poppa/fairshare.c src/plugins/prep_poppa/fairshare.h \
 	src/plugins/prep_poppa/find_runs.c src/plugins/prep_poppa/find_runs.h \
@@ -15,6 +14,7 @@ prep_poppa_la_SOURCES = \
 	src/plugins/prep_poppa/node_watch.c src/plugins/prep_poppa/node_watch.h \
 	src/plugins/prep_poppa/price_to_ledger.c src/plugins/prep_poppa/price_to_ledger.h \
 	src/plugins/prep_poppa/price_to_slurm.c src/plugins/prep_poppa/price_to_slurm.h \
+	src/plugins/prep_poppa/run_segments.c src/plugins/prep_poppa/run_segments.h \
 	src/plugins/prep_poppa/run_snapshot.c src/plugins/prep_poppa/run_snapshot.h \
 	src/plugins/prep_poppa/run_store.c src/plugins/prep_poppa/run_store.h \
 	src/plugins/prep_poppa/settler.c src/plugins/prep_poppa/settler.h \

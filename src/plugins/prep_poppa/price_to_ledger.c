@@ -34,19 +34,22 @@ static enum outcome ledger_failed_for(struct settler *w, struct run *run, const 
 	return RUN_LATER;
 }
 
-/* The history with what waits to be written to it; NULL where it cannot be read, which is logged.
- */
-static const struct pairs *history(struct settler *w)
+const struct pairs *price_to_ledger_history(struct settler *w, int64_t within_ms)
 {
+	int64_t due_ms = clock_now_ms() + within_ms;
 	struct errmsg err = {""};
 	char path[PATH_MAX];
 
-	if (!w->pairs.pairs)
-		w->pairs_ms = clock_now_ms() + PAIRS_MS;
+	w->pairs_ms = w->pairs.pairs ? MIN(w->pairs_ms, due_ms) : due_ms;
 	controller_state_path(PAIRS_FILE, path, sizeof(path));
 	if (pairs_batch_read(&w->pairs, path, &err))
 		settler_complain(w, err.text);
 	return w->pairs.pairs;
+}
+
+static const struct pairs *history(struct settler *w)
+{
+	return price_to_ledger_history(w, PAIRS_MS);
 }
 
 /* The history's class of a job, or "" without it; kind: what is known of the job but for its
@@ -65,9 +68,21 @@ static bool class_of(const struct settler *w, const struct pairs *known, const c
 	return job_class(known, &kind, buf);
 }
 
-/* The same of a job that slurmctld knows; the caller has the read lock on jobs and nodes. */
-static bool class_of_record(const struct settler *w, const struct pairs *known,
-	const job_record_t *job, char class_name[PAIRS_CLASS_MAX])
+bool price_to_ledger_class_of_run(const struct settler *w, const struct pairs *known,
+	const struct run_snapshot *run, const char *program, char *buf)
+{
+	char type[CLASS_TYPE_MAX];
+	const struct job_kind kind = {.uid = run->uid,
+		.job_name = run->name,
+		.program = program,
+		.nodes = (unsigned int)run->last_node_count,
+		.node_type = run_snapshot_type(run, type)};
+
+	return class_of(w, known, run->colocate, kind, buf);
+}
+
+bool price_to_ledger_class_of_job(
+	const struct settler *w, const struct pairs *known, const job_record_t *job, char *buf)
 {
 	char type[CLASS_TYPE_MAX];
 	const struct job_kind kind = {.uid = job->user_id,
@@ -75,21 +90,7 @@ static bool class_of_record(const struct settler *w, const struct pairs *known,
 		.nodes = job->node_bitmap ? (unsigned int)bit_set_count(job->node_bitmap) : 0,
 		.node_type = run_snapshot_type_of_record(job, type)};
 
-	return class_of(w, known, run_snapshot_colocate(job), kind, class_name);
-}
-
-/* The class of a run, "" where there is none. */
-static void class_of_run(struct settler *w, const struct run_snapshot *s, const char *program,
-	char class_name[PAIRS_CLASS_MAX])
-{
-	char type[CLASS_TYPE_MAX];
-	const struct job_kind kind = {.uid = s->uid,
-		.job_name = s->name,
-		.program = program,
-		.nodes = (unsigned int)s->last_node_count,
-		.node_type = run_snapshot_type(s, type)};
-
-	class_of(w, *program ? NULL : history(w), s->colocate, kind, class_name);
+	return class_of(w, known, run_snapshot_colocate(job), kind, buf);
 }
 
 /* What is known of a partner's class. */
@@ -113,8 +114,9 @@ static bool classes_of_jobs(
 
 		other[i] = (struct other){.by_price = true};
 		if (job && run_snapshot_colocate(job))
-			other[i].by_price = !class_of_record(w, known, job, other[i].class_name) &&
-					    IS_JOB_FINISHED(job);
+			other[i].by_price =
+				!price_to_ledger_class_of_job(w, known, job, other[i].class_name) &&
+				IS_JOB_FINISHED(job);
 	}
 	unlock_slurmctld(read_jobs);
 	controller_release();
@@ -163,31 +165,57 @@ static void learn_program(
 		settler_complain(w, err.text);
 }
 
+/* Forgets what a run has told before it had its price. */
+static void end_told(struct settler *w, const struct run_snapshot *snapshot)
+{
+	struct errmsg err = {""};
+	char path[PATH_MAX];
+
+	if (!history(w))
+		return;
+	controller_state_path(PAIRS_FILE, path, sizeof(path));
+	if (pairs_batch_end(&w->pairs, path, snapshot->job_id, snapshot->start, &err))
+		settler_complain(w, err.text);
+}
+
+static void learn_pair(struct settler *w, const struct run_snapshot *snapshot, const char *mine,
+	const char *other, const struct settle_pair *pair)
+{
+	const struct pairs_shared with = {.job = mine,
+		.partner = other,
+		.degradation = pair->degradation,
+		.seconds = pair->seconds,
+		.uid = snapshot->uid,
+		.job_id = snapshot->job_id,
+		.partner_id = pair->partner,
+		.start = snapshot->start};
+	struct errmsg err = {""};
+	char path[PATH_MAX];
+
+	controller_state_path(PAIRS_FILE, path, sizeof(path));
+	if (pairs_batch_learn(&w->pairs, path, &with, time(NULL), &err))
+		settler_complain(w, err.text);
+}
+
 /* Enters what the run, which has a price, tells about its partners into the history that partner
  * choice reads. */
 static void learn(struct settler *w, const struct run *run, const struct client_answer *answer)
 {
 	struct other other[SETTLE_MAX_PAIRS];
-	char path[PATH_MAX];
 	const char *mine = run->settlement.class_name;
 	struct settle_job job = run_snapshot_settle_job(run->snapshot);
 	struct settle_pair pair[SETTLE_MAX_PAIRS];
 	int pairs = settle_pairs(&job, answer->records, answer->record_count, pair);
-	struct errmsg err = {""};
 
 	learn_program(
 		w, run->snapshot, settle_program(&job, answer->records, answer->record_count));
 	if (!*mine || !pairs || !classes_of_jobs(w, pair, pairs, other))
 		return;
-	controller_state_path(PAIRS_FILE, path, sizeof(path));
 	for (int i = 0; i < pairs; i++) {
 		if (other[i].by_price)
 			class_by_price(w, run->snapshot, pair[i].partner, other[i].class_name);
-		if (!*other[i].class_name || !history(w))
-			continue;
-		if (pairs_batch_learn(&w->pairs, path, mine, other[i].class_name,
-			    pair[i].degradation, pair[i].seconds, time(NULL), &err))
-			settler_complain(w, err.text);
+		if (*other[i].class_name && history(w))
+			learn_pair(w, run->snapshot, mine, other[i].class_name, &pair[i]);
 	}
 }
 
@@ -261,13 +289,15 @@ static enum outcome make_price(
 		price_rules_choose(&w->rules, run->snapshot->last.partition, qos), time(NULL),
 		&wanted);
 	xfree(qos);
-	class_of_run(w, run->snapshot, program, wanted.class_name);
+	price_to_ledger_class_of_run(
+		w, *program ? NULL : history(w), run->snapshot, program, wanted.class_name);
 	if (client_settle(&w->client, &wanted, &run->settlement, &run->never_written, &err))
 		return ledger_failed_for(w, run, err.text);
-	if (run->never_written)
+	if (run->never_written) {
 		learn(w, run, answer);
-	if (run->never_written)
 		learn_spread(w, run);
+	}
+	end_told(w, run->snapshot);
 	run_store_touch(&w->store, run);
 	return RUN_NEXT;
 }
@@ -293,6 +323,7 @@ static enum outcome act_on_answer(
 		run->settlement = answer->settlement;
 		run->never_written = false;
 		run_store_touch(&w->store, run);
+		end_told(w, run->snapshot);
 		return RUN_NEXT;
 	}
 	if (run_has_price(run))

@@ -17,6 +17,18 @@ enum outcome price_to_ledger(struct settler *w, struct run *run);
  * minute at most. */
 void price_to_ledger_plain_runs(struct settler *w);
 
-/* Writes what prices have told of pairs into their history, some seconds after the first of it or
+/* The pair history with what waits to be written to it, which is written within that time, ms; NULL
+ * where it cannot be read, which is logged. */
+const struct pairs *price_to_ledger_history(struct settler *w, int64_t within_ms);
+
+/* The history's class of a run or, with read locks on jobs and nodes, of a job; "" without it.
+ * program: what it ran, "" = by what the history knows (may be NULL). false where only the job's
+ * name tells. */
+bool price_to_ledger_class_of_run(const struct settler *w, const struct pairs *known,
+	const struct run_snapshot *run, const char *program, char *buf);
+bool price_to_ledger_class_of_job(
+	const struct settler *w, const struct pairs *known, const job_record_t *job, char *buf);
+
+/* Writes what runs have told of pairs into their history, some seconds after the first of it or
  * now. A kill loses that much of the history, and no price. */
 void price_to_ledger_save_pairs(struct settler *w, bool now);

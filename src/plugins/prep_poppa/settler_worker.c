@@ -8,7 +8,6 @@
 
 #include "addresses.h"
 #include "arrivals.h"
-#include "changed_prices.h"
 #include "controller.h"
 #include "find_runs.h"
 #include "price_to_ledger.h"
@@ -48,7 +47,7 @@ static enum outcome check_price(struct settler *w, struct run *run)
 	enum outcome outcome = price_to_slurm_check(w, run);
 
 	if (outcome == RUN_NEXT && run->kind == RUN_REPRICED &&
-		!changed_prices_end(w, &run->settlement))
+		!find_runs_end_change(w, &run->settlement))
 		return RUN_AGAIN;
 	return outcome;
 }
@@ -225,7 +224,7 @@ void settler_worker_round(struct settler *w, bool (*stopped)(const void *arg), c
 	if (!w->scanned)
 		return;
 	find_runs_ended(w, now);
-	changed_prices_look(w, now);
+	find_runs_changed(w, now);
 	for (struct run *run = w->store.list; run && !stopped(arg) && controller_serves();
 		run = run->next)
 		if (run->due_ms <= clock_now_ms())
@@ -249,7 +248,7 @@ int64_t settler_worker_next_ms(const struct settler *w)
 		return now + ROUND_MS;
 	next = MIN(next, w->scan_ms);
 	if (w->configured)
-		next = MIN(next, MIN(changed_prices_due_ms(w), time_limits_due_ms(w)));
+		next = MIN(next, MIN(find_runs_changed_due_ms(w), time_limits_due_ms(w)));
 	if (w->store.changed)
 		next = MIN(next, w->store.save_ms);
 	if (w->pairs.pairs)

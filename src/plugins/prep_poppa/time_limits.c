@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Asks for what running jobs have lost, bounds their ends by Slurm's limits, and sets them. */
+/* Asks for what running jobs have lost, bounds their ends by Slurm's limits, and sets them; the
+ * pair history learns of it. */
 #include "plugins/compat/accounting_compat.h"
 
 #include <math.h>
@@ -23,6 +24,7 @@
 
 #include "addresses.h"
 #include "controller.h"
+#include "run_segments.h"
 #include "time_limits.h"
 
 SLURM_WEAK(job_list)
@@ -48,8 +50,9 @@ struct limited {
 	struct run_snapshot *run; /* NULL: nothing is known of it */
 	struct time_limit limit;  /* what was measured */
 	bool measured;
-	bool fresh;  /* it may yet leave its co-runners for its max-degradation */
-	bool unkept; /* a node cannot keep that */
+	bool fresh;                    /* it may yet leave its co-runners for its max-degradation */
+	bool unkept;                   /* a node cannot keep that */
+	struct run_segments *segments; /* what it tells the pair history; NULL = nothing */
 };
 
 /* Some jobs of a pass, in an order. */
@@ -258,8 +261,10 @@ static bool ask(struct settler *w, struct limited *l)
 	}
 	settler_ledger_answered(w, answer.ledger);
 	note_culprits(w, &answer);
-	if (!answer.settled)
+	if (!answer.settled) {
 		measure(l, &answer);
+		l->segments = run_segments_take(w, l->run, &answer);
+	}
 	client_answer_free(&answer);
 	return true;
 }
@@ -747,6 +752,18 @@ static void set_all(struct settler *w, struct pass *pass)
 	controller_release();
 }
 
+/* The ends come first: what is learned may wait for the disk. */
+static void learn_all(struct settler *w, const struct pass *pass)
+{
+	struct run_segments *segments[PASS_JOBS];
+	int count = 0;
+
+	for (int i = 0; i < pass->count; i++)
+		if (pass->job[i].segments)
+			segments[count++] = pass->job[i].segments;
+	run_segments_learn(w, segments, count);
+}
+
 void time_limits_pass(struct settler *w, bool (*stopped)(const void *arg), const void *arg)
 {
 	int64_t now = clock_now_ms();
@@ -779,8 +796,11 @@ void time_limits_pass(struct settler *w, bool (*stopped)(const void *arg), const
 			w->limits_after = pass->job[i - 1].job_id;
 		set_all(w, pass);
 		separate_all(pass);
+		learn_all(w, pass);
 	}
-	for (int i = 0; i < pass->count; i++)
+	for (int i = 0; i < pass->count; i++) {
+		run_segments_free(pass->job[i].segments);
 		run_snapshot_free(pass->job[i].run);
+	}
 	xfree(pass);
 }

@@ -9,6 +9,7 @@
  * number in turn, and sets TimeLimit and EndTime in their records, where time_limit_end() moves
  * them. What was asked for stands in SystemComment (time_limit.h), which slurmctld saves with the
  * limit; a job that waits to run again gets it back. While the ledger does not answer no end moves.
+ * The same records teach the pair history (run_segments.h).
  * Waits for the network without Slurm's locks; takes those on jobs (write), configuration, nodes
  * and partitions for one short pass.
  */

@@ -16,6 +16,7 @@ libpartners_la_SOURCES = \
 	src/striping/partners/outlook.c src/striping/partners/outlook.h \
 	src/striping/partners/pair_evidence.c src/striping/partners/pair_evidence.h \
 	src/striping/partners/pairs.c src/striping/partners/pairs.h \
+	src/striping/partners/pair_told.c src/striping/partners/pair_told.h \
 	src/striping/partners/partner.c src/striping/partners/partner.h \
 	src/striping/partners/partner_times.c src/striping/partners/partner_times.h \
 	src/striping/partners/plain_queue.c src/striping/partners/plain_queue.h \

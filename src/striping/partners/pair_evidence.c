@@ -17,6 +17,12 @@
 /* A run that is so many standard deviations off is odd: of 16,000 that scatter normally, one is. */
 #define ODD_SD 4.0
 
+/* A segment is at least such a part of what the run has told before: its loss is the difference of
+ * two sums, so their errors would be too large beside a shorter one. */
+#define SEGMENT_PART 10
+
+static const struct pair_told nothing;
+
 /* The standard deviation of one run, from two or more. */
 static double deviation(const struct pair_evidence *e)
 {
@@ -35,18 +41,33 @@ static void add_run(struct pair_evidence *e, double degradation, long long now)
 	e->last_run = m.last;
 }
 
-static void add(struct pair_evidence *e, double degradation, double seconds, long long now)
+/*
+ * Adds to the mean what is not in it yet. What was told before is taken for what the run says now:
+ * of that the mean has no more than all its weight. So without age, and while the mean has room for
+ * the whole run, it is as if the run had told nothing before.
+ */
+static void add_weight(struct pair_evidence *e, double degradation, double seconds,
+	const struct pair_told *told, long long now)
 {
-	double left = aged_left(e->last, now), kept;
+	double left = aged_left(e->last, now), rest = fmax(seconds - told->seconds, 0), kept, sum;
 
-	if (seconds >= EVIDENCE_S)
-		add_run(e, degradation, now);
-	seconds = fmin(seconds, PAIR_EVIDENCE_MEMORY_S);
-	kept = fmin(e->seconds * left, PAIR_EVIDENCE_MEMORY_S - seconds);
-	e->degradation = (e->degradation * kept + degradation * seconds) / (kept + seconds);
-	e->seconds = kept + seconds;
+	rest = fmin(rest, PAIR_EVIDENCE_MEMORY_S);
+	kept = fmin(e->seconds * left, PAIR_EVIDENCE_MEMORY_S - rest);
+	sum = e->degradation * kept + degradation * rest;
+	if (told->seconds > 0)
+		sum += (degradation - told->lost / told->seconds) * fmin(told->seconds, kept);
+	e->degradation = fmax(fmin(sum / (kept + rest), 1), -1);
+	e->seconds = kept + rest;
 	if (now > e->last)
 		e->last = now;
+}
+
+static void add(struct pair_evidence *e, double degradation, double seconds,
+	const struct pair_told *told, long long now)
+{
+	if (seconds >= EVIDENCE_S)
+		add_run(e, degradation, now);
+	add_weight(e, degradation, seconds, told, now);
 }
 
 /* Whether there are runs enough, and young enough, to tell something by. */
@@ -67,7 +88,7 @@ static void take_back(struct pair_evidence *e)
 	double most = ODD_SD * deviation(e), off = e->odd - e->average;
 	double seconds = fmax(fmin(e->odd_seconds, e->seconds / e->runs), EVIDENCE_S);
 
-	add(e, e->average + fmin(fmax(off, -most), most), seconds, e->odd_last);
+	add(e, e->average + fmin(fmax(off, -most), most), seconds, &nothing, e->odd_last);
 	e->odd_seconds = 0;
 }
 
@@ -77,16 +98,17 @@ static void start_again(struct pair_evidence *e, double degradation, double seco
 	const struct pair_evidence before = *e;
 
 	*e = (struct pair_evidence){.count = before.count};
-	add(e, before.odd, before.odd_seconds, before.odd_last);
-	add(e, degradation, seconds, now);
+	add(e, before.odd, before.odd_seconds, &nothing, before.odd_last);
+	add(e, degradation, seconds, &nothing, now);
 }
 
-void pair_evidence_learn(struct pair_evidence *e, double degradation, double seconds, long long now)
+void pair_evidence_learn_rest(struct pair_evidence *e, double degradation, double seconds,
+	const struct pair_told *told, long long now)
 {
 	/* A short one tells nothing of the others. */
 	bool odd = seconds >= EVIDENCE_S && is_odd(e, degradation, now);
 
-	e->count++;
+	e->count += !(told->seconds > 0);
 	if (odd && e->odd_seconds > 0 && (degradation > e->average) == (e->odd > e->average)) {
 		start_again(e, degradation, seconds, now);
 		return;
@@ -95,11 +117,38 @@ void pair_evidence_learn(struct pair_evidence *e, double degradation, double sec
 		take_back(e);
 	if (odd) {
 		e->odd = degradation;
-		e->odd_seconds = fmin(seconds, PAIR_EVIDENCE_MEMORY_S);
+		/* What it has told was not odd, and stays in the mean. */
+		e->odd_seconds =
+			fmin(fmax(seconds - told->seconds, EVIDENCE_S), PAIR_EVIDENCE_MEMORY_S);
 		e->odd_last = now;
 	} else {
-		add(e, degradation, seconds, now);
+		add(e, degradation, seconds, told, now);
 	}
+}
+
+void pair_evidence_learn(struct pair_evidence *e, double degradation, double seconds, long long now)
+{
+	pair_evidence_learn_rest(e, degradation, seconds, &nothing, now);
+}
+
+bool pair_evidence_is_segment(double seconds, double told_seconds)
+{
+	return seconds - told_seconds >= fmax(EVIDENCE_S, told_seconds / SEGMENT_PART);
+}
+
+bool pair_evidence_segment(struct pair_evidence *e, double degradation, double seconds,
+	const struct pair_told *told, long long now)
+{
+	double its;
+
+	if (!pair_evidence_is_segment(seconds, told->seconds))
+		return false;
+	its = (degradation * seconds - told->lost) / (seconds - told->seconds);
+	if (!(its >= -1 && its <= 1) || is_odd(e, its, now))
+		return false;
+	e->count += !(told->seconds > 0);
+	add_weight(e, degradation, seconds, told, now);
+	return true;
 }
 
 double pair_evidence_seconds(const struct pair_evidence *e, long long now)

@@ -38,6 +38,33 @@ struct pair_evidence {
 void pair_evidence_learn(
 	struct pair_evidence *e, double degradation, double seconds, long long now);
 
+/* What a run has told of a pair before it has its price: a part of the mean's weight is its. */
+struct pair_told {
+	double seconds; /* of common run time; 0 = it has told nothing */
+	double lost;    /* of these, seconds */
+};
+
+/*
+ * The same for a run that gets its price and has told a part of it before: the run, whole, is one
+ * run of evidence, and adds to the mean what is not in it yet.
+ */
+void pair_evidence_learn_rest(struct pair_evidence *e, double degradation, double seconds,
+	const struct pair_told *told, long long now);
+
+/*
+ * Adds what a run that goes on has shown since it last told: a segment. All of it until now is the
+ * degradation over `seconds` of common run time. The segment weighs in the mean, and is no run of
+ * evidence: one long job is not many independent ones. Returns false, and changes nothing, where
+ * the segment is too short, where it is odd (a run is kept aside for that once it has its price),
+ * or where its loss is impossible by itself, because all that was told before was not precise
+ * enough.
+ */
+bool pair_evidence_segment(struct pair_evidence *e, double degradation, double seconds,
+	const struct pair_told *told, long long now);
+
+/* Whether a run that has told so much before may have a segment to tell of. */
+bool pair_evidence_is_segment(double seconds, double told_seconds);
+
 /* The weight of the mean at `now`, seconds. Above 0, however old it is. */
 double pair_evidence_seconds(const struct pair_evidence *e, long long now);
 

@@ -14,6 +14,7 @@
 #include "common/journal.h"
 #include "striping/partners/job_names.h"
 #include "striping/partners/pair_evidence.h"
+#include "striping/partners/pair_told.h"
 #include "striping/partners/spread_gain.h"
 
 #define HEADER "#job\tpartner\tdegradation\tseconds\tcount\tlast\truns\taverage\tvariance\n"
@@ -35,6 +36,7 @@
 struct row {
 	char *job, *partner;
 	uint64_t of_job, of_partner; /* the users of both classes */
+	uint64_t number;             /* of the row, for what runs have told of it */
 	struct pair_evidence known;
 };
 
@@ -53,6 +55,8 @@ struct pairs {
 	long long present; /* the latest observation of all: by that, others are old */
 	struct job_names *names;
 	struct spread_gains *spread;
+	struct pair_told_table *told;
+	uint64_t numbers; /* given to rows */
 };
 
 struct pairs *pairs_new(void)
@@ -63,11 +67,10 @@ struct pairs *pairs_new(void)
 		return NULL;
 	p->names = job_names_new();
 	p->spread = spread_gains_new();
-	if (p->names && p->spread)
+	p->told = pair_told_new();
+	if (p->names && p->spread && p->told)
 		return p;
-	job_names_free(p->names);
-	spread_gains_free(p->spread);
-	free(p);
+	pairs_free(p);
 	return NULL;
 }
 
@@ -87,6 +90,7 @@ void pairs_free(struct pairs *p)
 	free(p->owner);
 	job_names_free(p->names);
 	spread_gains_free(p->spread);
+	pair_told_free(p->told);
 	free(p);
 }
 
@@ -222,6 +226,7 @@ static void uncount_owners(struct pairs *p, const struct row *row)
 static void drop(struct pairs *p, size_t at)
 {
 	p->sum -= p->row[at].known.degradation;
+	pair_told_drop_pair(p->told, p->row[at].number);
 	uncount_owners(p, &p->row[at]);
 	free_row(&p->row[at]);
 	memmove(&p->row[at], &p->row[at + 1], (p->count - at - 1) * sizeof(*p->row));
@@ -403,7 +408,8 @@ static int make_room(struct pairs *p, const char *class)
 
 static struct row *insert_row(struct pairs *p, const char *job, const char *partner)
 {
-	struct row new = {.of_job = owner_of(job), .of_partner = owner_of(partner)};
+	struct row new = {
+		.of_job = owner_of(job), .of_partner = owner_of(partner), .number = ++p->numbers};
 	bool found;
 	size_t at;
 
@@ -437,30 +443,110 @@ static bool good_class(const char *name)
 	return *name && *name != '#' && strlen(name) < PAIRS_CLASS_MAX && !strpbrk(name, "\t\n\r");
 }
 
+static bool good(const struct pairs_shared *with)
+{
+	if (good_class(with->job) && good_class(with->partner) && with->degradation >= -1 &&
+		with->degradation <= 1 && with->seconds > 0 && !isinf(with->seconds))
+		return true;
+	errno = EINVAL;
+	return false;
+}
+
+static struct pair_told_key key_of(const struct pairs_shared *with, uint64_t pair)
+{
+	return (struct pair_told_key){pair, with->uid, with->job_id, with->start, with->partner_id};
+}
+
+/* The pair's row, for its evidence to be set next: a new one is not valid before. NULL without
+ * memory. */
+static struct row *row_for(struct pairs *p, const struct pairs_shared *with)
+{
+	bool found;
+	size_t at = find_row(p, with->job, with->partner, &found);
+
+	if (found)
+		return &p->row[at];
+	if (make_room(p, with->job) || make_room(p, with->partner))
+		return NULL;
+	return insert_row(p, with->job, with->partner);
+}
+
+static void set_known(
+	struct pairs *p, struct row *row, const struct pair_evidence *known, long long now)
+{
+	p->sum += known->degradation - row->known.degradation;
+	row->known = *known;
+	if (now > p->present)
+		p->present = now;
+}
+
+int pairs_learn_run(struct pairs *p, const struct pairs_shared *with, long long now)
+{
+	struct pair_evidence known;
+	struct pair_told_key key;
+	struct pair_told told;
+	struct row *row = good(with) ? row_for(p, with) : NULL;
+
+	if (!row)
+		return -1;
+	key = key_of(with, row->number);
+	told = pair_told_of(p->told, &key);
+	known = row->known;
+	pair_evidence_learn_rest(&known, with->degradation, with->seconds, &told, now);
+	set_known(p, row, &known, now);
+	return 0;
+}
+
 int pairs_learn(struct pairs *p, const char *job, const char *partner, double degradation,
 	double seconds, long long now)
 {
+	const struct pairs_shared with = {
+		.job = job, .partner = partner, .degradation = degradation, .seconds = seconds};
+
+	return pairs_learn_run(p, &with, now);
+}
+
+bool pairs_is_segment(const struct pairs *p, const struct pairs_shared *with)
+{
+	return pair_evidence_is_segment(with->seconds,
+		pair_told_seconds(p->told, with->job_id, with->start, with->partner_id));
+}
+
+int pairs_learn_segment(struct pairs *p, const struct pairs_shared *with, long long now)
+{
+	const struct pair_told all = {with->seconds, with->degradation * with->seconds};
+	struct pair_evidence known = {.runs = 0};
+	struct pair_told_key key;
+	struct pair_told told;
 	struct row *row;
 	bool found;
 	size_t at;
+	int rc;
 
-	if (!good_class(job) || !good_class(partner) || !(degradation >= -1 && degradation <= 1) ||
-		!(seconds > 0) || isinf(seconds)) {
-		errno = EINVAL;
+	if (!good(with))
 		return -1;
-	}
-	at = find_row(p, job, partner, &found);
-	if (!found && (make_room(p, job) || make_room(p, partner)))
-		return -1;
-	row = found ? &p->row[at] : insert_row(p, job, partner);
+	at = find_row(p, with->job, with->partner, &found);
+	key = key_of(with, found ? p->row[at].number : 0);
+	told = pair_told_of(p->told, &key);
+	if (found)
+		known = p->row[at].known;
+	if (!pair_evidence_segment(&known, with->degradation, with->seconds, &told, now))
+		return 0;
+	rc = pair_told_reserve(p->told, &key, now);
+	if (rc < 1)
+		return rc;
+	row = row_for(p, with);
 	if (!row)
 		return -1;
-	p->sum -= row->known.degradation;
-	pair_evidence_learn(&row->known, degradation, seconds, now);
-	p->sum += row->known.degradation;
-	if (now > p->present)
-		p->present = now;
-	return 0;
+	key.pair = row->number;
+	pair_told_set(p->told, &key, &all, now);
+	set_known(p, row, &known, now);
+	return 1;
+}
+
+bool pairs_end_run(struct pairs *p, unsigned int job_id, long long start)
+{
+	return pair_told_end(p->told, job_id, start);
 }
 
 /* What is known of a pair at four steps: of the two as they are, then with the class of the
@@ -659,10 +745,11 @@ static void find_present(struct pairs *p)
 		if (known->last > p->present)
 			p->present = known->last;
 	}
-	if (2 * ahead <= p->count) {
-		job_names_no_later(p->names, now);
-		spread_gains_no_later(p->spread, now);
-	}
+	if (2 * ahead > p->count)
+		return;
+	job_names_no_later(p->names, now);
+	spread_gains_no_later(p->spread, now);
+	pair_told_no_later(p->told, now);
 }
 
 struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err)
@@ -689,6 +776,8 @@ struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err)
 			skipped += !read_odd(row, line);
 		else if (!strncmp(line, RUN, sizeof(RUN) - 1))
 			skipped += !read_run(row, line);
+		else if (!strncmp(line, PAIR_TOLD_LINE, sizeof(PAIR_TOLD_LINE) - 1))
+			skipped += !row || !pair_told_read(p->told, row->number, line);
 		else if (!strncmp(line, JOB_NAMES_LINE, sizeof(JOB_NAMES_LINE) - 1))
 			skipped += !job_names_read(p->names, line);
 		else if (!strncmp(line, SPREAD_GAIN_LINE, sizeof(SPREAD_GAIN_LINE) - 1))
@@ -701,7 +790,7 @@ struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err)
 	return p;
 }
 
-static void write_row(const struct row *row, FILE *f)
+static void write_row(const struct pairs *p, const struct row *row, FILE *f)
 {
 	const struct pair_evidence *known = &row->known;
 
@@ -713,6 +802,7 @@ static void write_row(const struct row *row, FILE *f)
 	if (known->odd_seconds > 0)
 		fprintf(f, ODD "%.6g\t%.6g\t%lld\n", known->odd, known->odd_seconds,
 			known->odd_last);
+	pair_told_write(p->told, row->number, f);
 }
 
 int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
@@ -726,7 +816,7 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
 		return errmsg_set(err, "out of memory for the pair history");
 	fputs(HEADER, f);
 	for (size_t i = 0; i < p->count; i++)
-		write_row(&p->row[i], f);
+		write_row(p, &p->row[i], f);
 	job_names_write(p->names, f);
 	spread_gains_write(p->spread, f);
 	if (fclose(f)) {
@@ -756,16 +846,45 @@ int pairs_batch_read(struct pairs_batch *b, const char *path, struct errmsg *err
 	return 0;
 }
 
-int pairs_batch_learn(struct pairs_batch *b, const char *path, const char *job, const char *partner,
-	double degradation, double seconds, long long now, struct errmsg *err)
+static int cannot_enter(const struct pairs_shared *with, struct errmsg *err)
+{
+	return errmsg_set(err, "cannot enter %s beside %s into the pair history: %s", with->job,
+		with->partner, strerror(errno));
+}
+
+int pairs_batch_learn(struct pairs_batch *b, const char *path, const struct pairs_shared *with,
+	long long now, struct errmsg *err)
 {
 	if (pairs_batch_read(b, path, err))
 		return -1;
-	if (pairs_learn(b->pairs, job, partner, degradation, seconds, now))
-		return errmsg_set(err, "cannot enter %s beside %s into the pair history: %s", job,
-			partner, strerror(errno));
+	if (pairs_learn_run(b->pairs, with, now))
+		return cannot_enter(with, err);
 	b->changed = true;
 	return 0;
+}
+
+int pairs_batch_segment(struct pairs_batch *b, const char *path, const struct pairs_shared *with,
+	long long now, struct errmsg *err)
+{
+	int rc = pairs_batch_read(b, path, err);
+
+	if (rc)
+		return rc;
+	rc = pairs_learn_segment(b->pairs, with, now);
+	if (rc < 0)
+		return cannot_enter(with, err);
+	b->changed |= rc;
+	return 0;
+}
+
+int pairs_batch_end(struct pairs_batch *b, const char *path, unsigned int job_id, long long start,
+	struct errmsg *err)
+{
+	int rc = pairs_batch_read(b, path, err);
+
+	if (!rc)
+		b->changed |= pairs_end_run(b->pairs, job_id, start);
+	return rc;
 }
 
 int pairs_batch_ran(struct pairs_batch *b, const char *path, unsigned int uid, const char *job_name,

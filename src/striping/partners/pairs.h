@@ -46,6 +46,31 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err);
 int pairs_learn(struct pairs *p, const char *job, const char *partner, double degradation,
 	double seconds, long long now);
 
+/* What a run has shown of one partner until now. The ids are of no use without a segment. */
+struct pairs_shared {
+	const char *job, *partner;   /* the classes of both */
+	double degradation, seconds; /* as for pairs_learn(); of all the time with the partner */
+	unsigned int uid;            /* the job's user */
+	unsigned int job_id, partner_id;
+	long long start; /* of the run, unix time */
+};
+
+/*
+ * A run tells the history of its partners while it goes on, in segments, and once more when it has
+ * its price. pairs_learn_segment() enters what the run has shown of the partner since it last told
+ * of these two classes, if that is a segment (pair_evidence.h). Returns 1; 0 where there is nothing
+ * to enter, now or as long as the user has too many runs that tell (pair_told.h); -1 as
+ * pairs_learn(). pairs_learn_run() enters the whole run as pairs_learn() does, less what it has
+ * told of these two classes. pairs_end_run() forgets what the run has told, once all of its
+ * partners are entered; returns whether there was something. What it has told of other classes,
+ * which were taken for its own or the partner's before, stays. pairs_is_segment(): whether it is
+ * worth while to look for the classes of the two.
+ */
+int pairs_learn_segment(struct pairs *p, const struct pairs_shared *with, long long now);
+int pairs_learn_run(struct pairs *p, const struct pairs_shared *with, long long now);
+bool pairs_end_run(struct pairs *p, unsigned int job_id, long long start);
+bool pairs_is_segment(const struct pairs *p, const struct pairs_shared *with);
+
 /* What jobs of which names have run (job_names.h), a part of the history. pairs_ran() is
  * job_names_ran() for it. */
 const struct job_names *pairs_names(const struct pairs *p);
@@ -74,11 +99,16 @@ struct pairs_batch {
 int pairs_batch_read(struct pairs_batch *b, const char *path, struct errmsg *err);
 int pairs_batch_ran(struct pairs_batch *b, const char *path, unsigned int uid, const char *job_name,
 	const struct job_ran *ran, long long now, struct errmsg *err);
-int pairs_batch_learn(struct pairs_batch *b, const char *path, const char *job, const char *partner,
-	double degradation, double seconds, long long now, struct errmsg *err);
 /* A run that completed; class_name: of a co-located one, NULL = it was plain. */
 int pairs_batch_spread(struct pairs_batch *b, const char *path, const struct spread_run *run,
 	const char *class_name, long long now, struct errmsg *err);
+/* pairs_learn_run(), pairs_learn_segment() and pairs_end_run() for it. */
+int pairs_batch_learn(struct pairs_batch *b, const char *path, const struct pairs_shared *with,
+	long long now, struct errmsg *err);
+int pairs_batch_segment(struct pairs_batch *b, const char *path, const struct pairs_shared *with,
+	long long now, struct errmsg *err);
+int pairs_batch_end(struct pairs_batch *b, const char *path, unsigned int job_id, long long start,
+	struct errmsg *err);
 int pairs_batch_save(struct pairs_batch *b, const char *path, struct errmsg *err);
 void pairs_batch_forget(struct pairs_batch *b);
 

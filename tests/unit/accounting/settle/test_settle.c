@@ -730,6 +730,29 @@ static void pairs_of_several(void **state)
 	assert_true(pair->degradation == 1);
 }
 
+/* While the job runs, a partner of the node that has told may be on no other: so all must have. */
+static void pairs_so_far(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[] = {record_of("n1", 0.2), record_of("n2", 0.4)};
+	struct settle_pair pair[SETTLE_MAX_PAIRS];
+
+	(void)state;
+	r[0].final = r[1].final = false;
+	assert_int_equal(settle_pairs_so_far(&job, r, 1, pair), 0);
+	assert_int_equal(settle_pairs_so_far(&job, r, 2, pair), 1);
+	assert_int_equal(pair->partner, 13);
+	assert_true(fabs(pair->degradation - 0.3) < 1e-12);
+	/* It has told of no time yet. */
+	r[1].co_ns = 0;
+	r[1].partner_count = 0;
+	assert_int_equal(settle_pairs_so_far(&job, r, 2, pair), 0);
+	r[1].solo_ns = 10 * S;
+	assert_int_equal(settle_pairs_so_far(&job, r, 2, pair), 1);
+	r[0].sensing = true;
+	assert_int_equal(settle_pairs_so_far(&job, r, 2, pair), 0);
+}
+
 /* The first node that knows a program tells it; records of other jobs do not count. */
 static void program_of_a_run(void **state)
 {
@@ -1010,6 +1033,7 @@ int main(void)
 		cmocka_unit_test(requeued_and_many_partners),
 		cmocka_unit_test(pairs),
 		cmocka_unit_test(pairs_of_several),
+		cmocka_unit_test(pairs_so_far),
 		cmocka_unit_test(program_of_a_run),
 		cmocka_unit_test(time_alone),
 		cmocka_unit_test(time_alone_is_not_certain),

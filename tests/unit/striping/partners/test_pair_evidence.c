@@ -164,6 +164,167 @@ static void few_or_old_runs_tell_nothing(void **state)
 	assert_true(e.odd_seconds == 0 && e.average > 0.55);
 }
 
+/* Lets a run tell of what it has shown until now. */
+static bool tell(struct pair_evidence *e, double degradation, double seconds,
+	struct pair_told *told, long long now)
+{
+	if (!pair_evidence_segment(e, degradation, seconds, told, now))
+		return false;
+	*told = (struct pair_told){seconds, degradation * seconds};
+	return true;
+}
+
+static void assert_same(const struct pair_evidence *a, const struct pair_evidence *b)
+{
+	assert_float_equal(a->degradation, b->degradation, 1e-12);
+	assert_float_equal(a->seconds, b->seconds, 1e-9);
+	assert_int_equal(a->count, b->count);
+	assert_int_equal(a->runs, b->runs);
+	assert_float_equal(a->average, b->average, 1e-12);
+	assert_float_equal(a->variance, b->variance, 1e-12);
+	assert_true(a->last == b->last && a->last_run == b->last_run);
+}
+
+/* Whether a run tells meanwhile or not, after its price the pair is the same, and meanwhile its
+ * mean is that of what was told. No time passes here, so nothing ages. */
+static void segments_add_up_to_the_run(void **state)
+{
+	static const double d[] = {0.1, 0.4, 0.35, 0.2}, s[] = {60, 700, 760, 2000};
+
+	(void)state;
+	for (int before = 0; before <= 4; before += 2) {
+		struct pair_evidence whole = {.runs = 0}, e;
+		struct pair_told told = {.seconds = 0};
+		double mean, weight;
+
+		learn_runs(&whole, before, 0.3, 0.2, START, 0);
+		e = whole;
+		mean = e.degradation;
+		weight = e.seconds;
+		for (int i = 0; i < 4; i++) {
+			bool tells = tell(&e, d[i], s[i], &told, START);
+
+			assert_int_equal(tells, i != 2);
+			if (tells) {
+				assert_float_equal(e.degradation,
+					(mean * weight + d[i] * s[i]) / (weight + s[i]), 1e-12);
+				assert_float_equal(e.seconds, weight + s[i], 1e-9);
+			}
+			/* It is one observation, and no evidence. */
+			assert_int_equal(e.count, before + 1);
+			assert_int_equal(e.runs, before);
+			assert_true(pair_evidence_valid(&e));
+		}
+		pair_evidence_learn_rest(&e, 0.25, 2100, &told, START);
+		pair_evidence_learn(&whole, 0.25, 2100, START);
+		assert_same(&e, &whole);
+	}
+}
+
+/* A segment is a minute at least, and a tenth of what was told. */
+static void segments_grow(void **state)
+{
+	struct pair_evidence e = {.runs = 0};
+	struct pair_told told = {.seconds = 0};
+
+	(void)state;
+	assert_false(tell(&e, 0.3, 59, &told, START));
+	assert_true(e.seconds == 0 && !e.count);
+	assert_true(tell(&e, 0.3, 60, &told, START));
+	assert_false(tell(&e, 0.3, 60, &told, START));
+	assert_false(tell(&e, 0.3, 119, &told, START));
+	assert_true(tell(&e, 0.3, 1000, &told, START));
+	assert_false(tell(&e, 0.3, 1099, &told, START));
+	assert_true(tell(&e, 0.3, 1100, &told, START));
+	/* Less than it has told of: records were lost. */
+	assert_false(tell(&e, 0.3, 100, &told, START));
+	assert_float_equal(e.seconds, 1100, 1e-9);
+	pair_evidence_learn_rest(&e, 0.2, 100, &told, START);
+	assert_true(e.degradation >= 0.2 && e.degradation <= 0.3);
+	assert_float_equal(e.seconds, 1100, 1e-9);
+	assert_int_equal(e.runs, 1);
+}
+
+/* What is odd waits for the price, and so does what cannot be. */
+static void odd_segments_wait(void **state)
+{
+	struct pair_evidence e = {.runs = 0}, before;
+	struct pair_told told = {.seconds = 0};
+
+	(void)state;
+	learn_runs(&e, 4, 0.3, 0.02, START, 0);
+	before = e;
+	assert_false(tell(&e, 0.9, 600, &told, START));
+	assert_memory_equal(&e, &before, sizeof(e));
+	assert_true(tell(&e, 0.32, 600, &told, START));
+	/* By itself the last minute is 0.9, though both are 0.37. */
+	assert_false(tell(&e, (0.32 * 600 + 0.9 * 60) / 660, 660, &told, START));
+	/* More than all of a minute was lost. */
+	e = (struct pair_evidence){.runs = 0};
+	told = (struct pair_told){600, 0.3 * 600};
+	before = e;
+	assert_false(tell(&e, 0.45, 660, &told, START));
+	assert_false(tell(&e, 0.15, 660, &told, START));
+	assert_false(tell(&e, NAN, 660, &told, START));
+	assert_memory_equal(&e, &before, sizeof(e));
+}
+
+/* An odd run is kept aside for what it has not told; two of them replace all. */
+static void odd_runs_have_told(void **state)
+{
+	struct pair_evidence e = {.runs = 0};
+	struct pair_told told = {.seconds = 0}, none = told;
+	double weight;
+
+	(void)state;
+	learn_runs(&e, 4, 0.3, 0.02, START, 0);
+	assert_true(tell(&e, 0.3, 600, &told, START));
+	weight = e.seconds;
+	pair_evidence_learn_rest(&e, 0.7, 3000, &told, START);
+	assert_float_equal(e.seconds, weight, 1e-9);
+	assert_float_equal(e.odd, 0.7, 1e-12);
+	assert_float_equal(e.odd_seconds, 2400, 1e-9);
+	assert_int_equal(e.count, 5);
+	assert_true(pair_evidence_valid(&e));
+	told = (struct pair_told){100, 30};
+	pair_evidence_learn_rest(&e, 0.7, 600, &told, START);
+	assert_float_equal(e.degradation, 0.7, 1e-12);
+	assert_float_equal(e.seconds, 3000, 1e-9);
+	assert_int_equal(e.runs, 2);
+	/* Told of nearly all: what is kept aside is a minute at least. */
+	e = (struct pair_evidence){.runs = 0};
+	learn_runs(&e, 4, 0.3, 0.02, START, 0);
+	told = (struct pair_told){595, 0.3 * 595};
+	pair_evidence_learn_rest(&e, 0.7, 600, &told, START);
+	assert_true(pair_evidence_valid(&e));
+	assert_float_equal(e.odd_seconds, 60, 1e-9);
+	pair_evidence_learn_rest(&e, 0.3, 600, &none, START);
+	assert_true(e.degradation < 0.35);
+}
+
+/* A run of days weighs as much as the mean may, and brings it to what it says at its end. */
+static void long_runs_tell(void **state)
+{
+	struct pair_evidence e = {.runs = 0};
+	struct pair_told told = {.seconds = 0};
+	long long now = START;
+	double d = 0;
+
+	(void)state;
+	learn_runs(&e, 2, 0.1, 0.02, START, 0);
+	for (double s = 60; s < 10 * 86400; s = s * 1.2 + 60, now = START + (long long)s) {
+		d = 0.5 - 30 / s;
+		assert_true(tell(&e, d, s, &told, now));
+		assert_true(e.seconds <= PAIR_EVIDENCE_MEMORY_S * (1 + 1e-9));
+		assert_true(pair_evidence_valid(&e));
+	}
+	assert_true(e.degradation > 0.45 && e.degradation < 0.55);
+	pair_evidence_learn_rest(&e, 0.4, told.seconds + 10, &told, now);
+	assert_true(e.degradation > 0.35 && e.degradation < 0.45);
+	assert_int_equal(e.runs, 3);
+	assert_int_equal(e.count, 3);
+}
+
 /* By the file: what is no number or out of range was not learned. */
 static void what_can_be(void **state)
 {
@@ -207,6 +368,11 @@ int main(void)
 		cmocka_unit_test(two_odd_runs_are_a_change),
 		cmocka_unit_test(two_sides_are_no_change),
 		cmocka_unit_test(few_or_old_runs_tell_nothing),
+		cmocka_unit_test(segments_add_up_to_the_run),
+		cmocka_unit_test(segments_grow),
+		cmocka_unit_test(odd_segments_wait),
+		cmocka_unit_test(odd_runs_have_told),
+		cmocka_unit_test(long_runs_tell),
 		cmocka_unit_test(what_can_be),
 	};
 

@@ -178,14 +178,17 @@ static void evidence_follows_a_change(void **state)
 struct told {
 	const char *job;
 	double seconds;
+	int runs;
 };
 
 static void take_seconds(const struct pairs_row *row, void *arg)
 {
 	struct told *t = arg;
 
-	if (!strcmp(row->job, t->job))
-		t->seconds = row->seconds;
+	if (strcmp(row->job, t->job) != 0)
+		return;
+	t->seconds = row->seconds;
+	t->runs = row->runs;
 }
 
 /* Old rows weigh less, by the latest observation of any pair, and not by the day on which somebody
@@ -323,6 +326,15 @@ static void refuses_nonsense(void **state)
 	pairs_free(p);
 }
 
+static int batch_learn(struct pairs_batch *b, const char *path, const char *job,
+	const char *partner, double degradation, double seconds, long long now, struct errmsg *err)
+{
+	const struct pairs_shared with = {
+		.job = job, .partner = partner, .degradation = degradation, .seconds = seconds};
+
+	return pairs_batch_learn(b, path, &with, now, err);
+}
+
 static void survives_the_file(void **state)
 {
 	char dir[] = "/tmp/test_pairs.XXXXXX", path[64];
@@ -339,29 +351,29 @@ static void survives_the_file(void **state)
 	assert_non_null(p);
 	assert_int_equal(count_pairs(p), 0);
 	pairs_free(p);
-	assert_int_equal(pairs_batch_learn(&b, path, "7/lu", "8/cg x", 0.25, 60, 1000, &err), 0);
-	assert_int_equal(pairs_batch_learn(&b, path, "8/cg x", "7/lu", -0.01, 60, 1000, &err), 0);
+	assert_int_equal(batch_learn(&b, path, "7/lu", "8/cg x", 0.25, 60, 1000, &err), 0);
+	assert_int_equal(batch_learn(&b, path, "8/cg x", "7/lu", -0.01, 60, 1000, &err), 0);
 	/* However many jobs have told of their partners, the file is written once. */
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
 	assert_null(b.pairs);
 	assert_int_equal(access(path, F_OK), 0);
-	assert_int_equal(pairs_batch_learn(&b, path, "7/lu", "8/cg x", 0.35, 60, 1001, &err), 0);
-	assert_int_equal(pairs_batch_learn(&b, path, "7/lu", "8/cg x", 2, 60, 1001, &err), -1);
+	assert_int_equal(batch_learn(&b, path, "7/lu", "8/cg x", 0.35, 60, 1001, &err), 0);
+	assert_int_equal(batch_learn(&b, path, "7/lu", "8/cg x", 2, 60, 1001, &err), -1);
 	assert_non_null(strstr(err.text, "7/lu"));
 	/* What cannot be saved is kept. */
 	assert_int_equal(pairs_batch_save(&b, "/proc/none/p", &err), -1);
 	assert_non_null(b.pairs);
 	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
-	assert_int_equal(pairs_batch_learn(&b, path, "7/lu", "", 0.1, 60, 1001, &err), -1);
+	assert_int_equal(batch_learn(&b, path, "7/lu", "", 0.1, 60, 1001, &err), -1);
 	/* Nothing is to be written. */
 	assert_false(b.changed);
 	unlink(path);
 	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_null(b.pairs);
-	assert_int_equal(pairs_batch_learn(&b, path, "7/lu", "8/cg x", 0.3, 60, 1001, &err), 0);
-	assert_int_equal(pairs_batch_learn(&b, path, "8/cg x", "7/lu", -0.01, 60, 1001, &err), 0);
+	assert_int_equal(batch_learn(&b, path, "7/lu", "8/cg x", 0.3, 60, 1001, &err), 0);
+	assert_int_equal(batch_learn(&b, path, "8/cg x", "7/lu", -0.01, 60, 1001, &err), 0);
 	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
 	p = pairs_load(path, &bad, &err);
 	assert_non_null(p);
@@ -415,7 +427,7 @@ static void passes_over_broken_lines(void **state)
 	assert_null(pairs_load(dir, &bad, &err));
 	/* A new observation takes none of what was there away. */
 	snprintf(aside, sizeof(aside), "%s.damaged", path);
-	assert_int_equal(pairs_batch_learn(&b, path, "c", "a", 0.5, 10, 101, &err), 0);
+	assert_int_equal(batch_learn(&b, path, "c", "a", 0.5, 10, 101, &err), 0);
 	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
 	p = pairs_load(path, &bad, &err);
 	assert_int_equal(bad, 0);
@@ -721,6 +733,8 @@ static void gains_survive_the_file(void **state)
 {
 	char dir[] = "/tmp/test_pairs.XXXXXX", path[64], damaged[80];
 	struct spread_run run = {7, "step-3", "all", 16, 100};
+	const struct pairs_shared with = {
+		.job = "7@lu", .partner = "7@lu", .degradation = 0.1, .seconds = 600};
 	struct pairs_batch b = {.pairs = NULL};
 	struct errmsg err = {""};
 	struct spread_gain g;
@@ -743,7 +757,7 @@ static void gains_survive_the_file(void **state)
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(pairs_batch_spread(&b, path, &run, NULL, now, &err), 0);
 	assert_true(b.changed);
-	assert_int_equal(pairs_batch_learn(&b, path, "7@lu", "7@lu", 0.1, 600, now, &err), 0);
+	assert_int_equal(pairs_batch_learn(&b, path, &with, now, &err), 0);
 	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
 	f = fopen(path, "a");
 	assert_non_null(f);
@@ -770,6 +784,211 @@ static void gains_survive_the_file(void **state)
 	rmdir(dir);
 }
 
+/* What job 5 of user 7, which began at 100, has shown until now beside job 6. */
+static struct pairs_shared shown(double degradation, double seconds)
+{
+	return (struct pairs_shared){.job = "7/a",
+		.partner = "8/b",
+		.degradation = degradation,
+		.seconds = seconds,
+		.uid = 7,
+		.job_id = 5,
+		.partner_id = 6,
+		.start = 100};
+}
+
+/* The mean and the weight of the first pair. */
+static void assert_first(const struct pairs *p, double degradation, double seconds, int runs)
+{
+	struct told a = {.job = "7/a"};
+	double d;
+
+	pairs_each(p, take_seconds, &a);
+	/* Some minutes have passed meanwhile. */
+	assert_float_equal(a.seconds, seconds, 1e-3 * seconds);
+	assert_int_equal(a.runs, runs);
+	assert_true(pairs_expect(p, "7/a", "8/b", &d));
+	assert_float_equal(d, degradation, 1e-5);
+}
+
+/* slurmctld is killed: what was not saved is gone. */
+static void killed(struct pairs_batch *b, const char *path)
+{
+	struct errmsg err = {""};
+
+	pairs_batch_forget(b);
+	assert_int_equal(pairs_batch_read(b, path, &err), 0);
+	assert_false(b->changed);
+}
+
+static int tell(
+	struct pairs_batch *b, const char *path, double degradation, double seconds, long long now)
+{
+	const struct pairs_shared with = shown(degradation, seconds);
+	struct errmsg err = {""};
+
+	return pairs_batch_segment(b, path, &with, now, &err);
+}
+
+/* A run tells while it goes on. Each part counts once, whatever was saved before a kill, and after
+ * its price the pair is as if it had told nothing before. */
+static void a_run_tells_once(void **state)
+{
+	struct pairs_batch b = {NULL};
+	char dir[] = "/tmp/test_pairs.XXXXXX", path[64];
+	struct errmsg err = {""};
+	struct pairs_shared with = shown(0.25, 400);
+	double low, high;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/" PAIRS_FILE, dir);
+	assert_int_equal(tell(&b, path, 0.2, 59, 200), 0);
+	assert_false(b.changed);
+	assert_int_equal(tell(&b, path, 0.2, 100, 200), 0);
+	assert_true(b.changed);
+	assert_true(pairs_is_segment(b.pairs, &with));
+	assert_first(b.pairs, 0.2, 100, 0);
+	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
+	/* The same records once more. */
+	assert_int_equal(tell(&b, path, 0.2, 100, 201), 0);
+	assert_false(b.changed);
+	with.seconds = 150;
+	assert_false(pairs_is_segment(b.pairs, &with));
+	/* Told, and killed before that is saved: it is told again. */
+	assert_int_equal(tell(&b, path, 0.3, 200, 210), 0);
+	assert_first(b.pairs, 0.3, 200, 0);
+	killed(&b, path);
+	assert_first(b.pairs, 0.2, 100, 0);
+	assert_int_equal(tell(&b, path, 0.3, 200, 220), 0);
+	assert_first(b.pairs, 0.3, 200, 0);
+	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
+	/* Killed after it: not again. */
+	killed(&b, path);
+	assert_int_equal(tell(&b, path, 0.3, 200, 230), 0);
+	assert_false(b.changed);
+	/* Another run of the job id tells for itself. */
+	with = shown(0.3, 100);
+	with.start = 300;
+	assert_true(pairs_is_segment(b.pairs, &with));
+	/* The price. */
+	with = shown(0.25, 400);
+	assert_int_equal(pairs_batch_learn(&b, path, &with, 400, &err), 0);
+	assert_first(b.pairs, 0.25, 400, 1);
+	assert_int_equal(pairs_batch_end(&b, path, 5, 100, &err), 0);
+	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
+	killed(&b, path);
+	assert_int_equal(count_pairs(b.pairs), 1);
+	assert_int_equal(pairs_batch_end(&b, path, 5, 100, &err), 0);
+	assert_false(b.changed);
+	/* Two more make three runs of evidence, however often they have told. */
+	for (int i = 0; i < 2; i++) {
+		with.start = 1000 + i;
+		for (int k = 1; k < 20; k++) {
+			with.seconds = 100 * k;
+			assert_int_equal(pairs_batch_segment(&b, path, &with, 1000, &err), 0);
+			assert_false(pairs_certain(b.pairs, "7/a", "8/b", &low, &high));
+		}
+		assert_int_equal(pairs_batch_learn(&b, path, &with, 1000, &err), 0);
+	}
+	assert_true(pairs_certain(b.pairs, "7/a", "8/b", &low, &high));
+	assert_first(b.pairs, 0.25, 400 + 2 * 1900, 3);
+	pairs_batch_forget(&b);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+/* Of two classes a run tells what it has not told of these two; and where the history has forgotten
+ * a pair, all of it. */
+static void tells_of_classes(void **state)
+{
+	struct pairs *p = pairs_new();
+	struct pairs_shared with = shown(0.2, 100);
+	char name[32];
+
+	(void)state;
+	assert_int_equal(pairs_learn_segment(p, &with, 200), 1);
+	with.job = "7@prog";
+	with.seconds = 300;
+	assert_int_equal(pairs_learn_segment(p, &with, 400), 1);
+	assert_int_equal(pairs_learn_run(p, &with, 400), 0);
+	with.job = "7/a";
+	assert_first(p, 0.2, 100, 0);
+	assert_int_equal(pairs_learn_run(p, &with, 400), 0);
+	assert_first(p, 0.2, 300, 1);
+	assert_true(pairs_end_run(p, 5, 100));
+	assert_false(pairs_end_run(p, 5, 100));
+	/* Its class makes room for others of its user. */
+	with.job_id = 9;
+	assert_int_equal(pairs_learn_segment(p, &with, 500), 1);
+	for (int i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "7/other%d", i);
+		assert_int_equal(pairs_learn(p, name, "8/c", 0.5, 60, 1000 + i), 0);
+	}
+	assert_false(pairs_end_run(p, 9, 100));
+	assert_int_equal(pairs_learn_run(p, &with, 2000), 0);
+	assert_first(p, 0.2, 300, 1);
+	pairs_free(p);
+}
+
+/* What cannot be is refused, and who has told too much is not heard; nothing is lost by that. */
+static void refuses_segments(void **state)
+{
+	struct pairs *p = pairs_new();
+	struct pairs_shared with = shown(NAN, 100);
+
+	(void)state;
+	assert_int_equal(pairs_learn_segment(p, &with, 200), -1);
+	assert_int_equal(errno, EINVAL);
+	with = shown(0.2, 100);
+	with.partner = "";
+	assert_int_equal(pairs_learn_segment(p, &with, 200), -1);
+	assert_int_equal(count_pairs(p), 0);
+	with.partner = "8/b";
+	for (unsigned int i = 0; i < 500; i++) {
+		with.job_id = 1 + i;
+		assert_int_equal(pairs_learn_segment(p, &with, 200), 1);
+	}
+	with.job_id = 501;
+	with.partner = "8/new";
+	assert_int_equal(pairs_learn_segment(p, &with, 200), 0);
+	assert_int_equal(count_pairs(p), 501);
+	assert_int_equal(pairs_learn_run(p, &with, 200), 0);
+	assert_int_equal(count_pairs(p), 502);
+	pairs_free(p);
+}
+
+/* Of a pair that cannot be read nobody has told, and other lines are read. */
+static void told_lines_of_the_file(void **state)
+{
+	static const char text[] = "#job\tpartner\tdegradation\tseconds\tcount\tlast\n"
+				   "#told\t7\t5\t100\t6\t60\t6\t100\n"
+				   "7/a\t8/b\t0.2\t100\t1\t100\t0\t0\t0\n"
+				   "#told\t7\t5\t100\t6\t100\t20\t200\n"
+				   "#told\t7\t5\t100\t6\t100\t20\t200\n"
+				   "#told\t7\t5\t100\t7\t100\t200\t200\n"
+				   "8/b\t7/a\tx\t100\t1\t100\n"
+				   "#told\t8\t6\t100\t5\t100\t20\t200\n";
+	char path[] = "/tmp/test_pairs.XXXXXX";
+	struct pairs_shared with = shown(0.2, 150);
+	struct errmsg err = {""};
+	int fd = mkstemp(path), bad;
+	struct pairs *p;
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(fsio_write(path, text, strlen(text), 0600, 0, &err), 0);
+	p = pairs_load(path, &bad, &err);
+	assert_non_null(p);
+	assert_int_equal(bad, 5);
+	assert_false(pairs_is_segment(p, &with));
+	assert_int_equal(pairs_learn_run(p, &with, 100), 0);
+	assert_first(p, 0.2, 150, 1);
+	pairs_free(p);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -781,6 +1000,10 @@ int main(void)
 		cmocka_unit_test(evidence_follows_a_change),
 		cmocka_unit_test(old_rows_fade),
 		cmocka_unit_test(times_survive_the_file),
+		cmocka_unit_test(a_run_tells_once),
+		cmocka_unit_test(tells_of_classes),
+		cmocka_unit_test(refuses_segments),
+		cmocka_unit_test(told_lines_of_the_file),
 		cmocka_unit_test(an_odd_run_survives_the_file),
 		cmocka_unit_test(evidence_survives_the_file),
 		cmocka_unit_test(refuses_nonsense),
