@@ -238,7 +238,6 @@ static void known_by_profile(void **state)
 	pairs_free(p);
 	cache_forecast_free(f);
 }
-}
 
 /* Of pairs that are known the draw is the mean; of others it is near it as often as is expected. */
 static void draws(void **state)
@@ -246,7 +245,8 @@ static void draws(void **state)
 	static const struct outlook_demand demand[] = {{"7/calm", 1}, {"7/mem", 1}, {"7/net", 1}};
 	struct expectation *e = three();
 	struct outlook *o = outlook_new(e, demand, 3), *again, *drawn;
-	int mem = outlook_class(o, "7/mem"), net = outlook_class(o, "7/net"), none = 3, below = 0;
+	int mem = outlook_class(o, "7/mem"), net = outlook_class(o, "7/net"),
+	    none = outlook_class(o, "9/nobody"), below = 0;
 	double least = INFINITY, most = 0, mean = outlook_speed(o, none, mem);
 	struct expected x = expectation_of(e, -1, expectation_class(e, "7/mem"));
 	double far = EXPECTED_90 * x.sd / (1 - x.degradation);
