@@ -9,6 +9,7 @@ poppa_SOURCES = \
 poppa_LDADD = \
 	libtopology.la \
 	libpartners.la \
+	libhistory.la \
 	libreuse.la \
 	libsubmit.la \
 	liblanes.la \

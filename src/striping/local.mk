@@ -2,5 +2,6 @@
 # Lanes, the --colocate option, partner choice and reuse distances, without Slurm.
 include src/striping/lanes/local.mk
 include src/striping/submit/local.mk
+include src/striping/history/local.mk
 include src/striping/partners/local.mk
 include src/striping/reuse/local.mk

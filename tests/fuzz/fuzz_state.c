@@ -8,7 +8,7 @@
 
 #include "accounting/settle/waiting_runs.h"
 #include "fuzz.h"
-#include "striping/partners/pairs.h"
+#include "striping/history/pairs.h"
 #include "striping/reuse/profiles.h"
 
 static void try_pairs(const char *path)

@@ -12,7 +12,7 @@
 #include "sim/pace.h"
 #include "sim/policy/policy.h"
 #include "sim/world/draw.h"
-#include "striping/partners/job_names.h"
+#include "striping/history/job_names.h"
 #include "striping/partners/outlook.h"
 
 /* slurmctld forgets a job so long after its end, s (MinJobAge), and with it the job's class. */

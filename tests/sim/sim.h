@@ -23,7 +23,7 @@
 #include "sim/world/matrix.h"
 #include "sim/measures.h"
 #include "sim/world/workload.h"
-#include "striping/partners/pairs.h"
+#include "striping/history/pairs.h"
 #include "striping/partners/trial.h"
 #include "striping/submit/colocate_option.h"
 

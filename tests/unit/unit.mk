@@ -17,7 +17,7 @@
 # - pause_sigstop: test_pause
 # - shutter_block: test_shutter
 
-UNIT_LIBS = libbill.la libsettle.la libledger.la libtopology.la libpartners.la libreuse.la libsubmit.la liblanes.la \
+UNIT_LIBS = libbill.la libsettle.la libledger.la libtopology.la libpartners.la libhistory.la libreuse.la libsubmit.la liblanes.la \
 	$(POPPAD_LIBS) libheartbeat.la
 TEST_LDADD = $(UNIT_LIBS) $(CMOCKA_LIBS) -lm
 LDADD = $(TEST_LDADD)
@@ -55,23 +55,23 @@ check_PROGRAMS += \
 	tests/unit/striping/submit/test_constraint \
 	tests/unit/striping/submit/test_colocate_option \
 	tests/unit/striping/submit/test_submission \
-	tests/unit/striping/partners/test_aged_mean \
-	tests/unit/striping/partners/test_class_name \
+	tests/unit/striping/history/test_aged_mean \
+	tests/unit/striping/history/test_class_name \
 	tests/unit/striping/partners/test_expected_end \
 	tests/unit/striping/partners/test_expectation \
 	tests/unit/striping/partners/test_exploration \
-	tests/unit/striping/partners/test_job_names \
+	tests/unit/striping/history/test_job_names \
 	tests/unit/striping/partners/test_lane_yield \
 	tests/unit/striping/partners/test_node_choice \
 	tests/unit/striping/partners/test_outlook \
-	tests/unit/striping/partners/test_pair_evidence \
-	tests/unit/striping/partners/test_pair_told \
-	tests/unit/striping/partners/test_pairs \
+	tests/unit/striping/history/test_pair_evidence \
+	tests/unit/striping/history/test_pair_told \
+	tests/unit/striping/history/test_pairs \
 	tests/unit/striping/partners/test_partner \
 	tests/unit/striping/partners/test_partner_times \
-	tests/unit/striping/partners/test_plain_queue \
+	tests/unit/striping/history/test_plain_queue \
 	tests/unit/striping/partners/test_separation \
-	tests/unit/striping/partners/test_spread_gain \
+	tests/unit/striping/history/test_spread_gain \
 	tests/unit/striping/partners/test_trial \
 	tests/unit/striping/reuse/test_balance_set \
 	tests/unit/striping/reuse/test_cache_forecast \

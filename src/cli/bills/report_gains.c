@@ -11,7 +11,7 @@
 #include "accounting/record/fields.h"
 #include "cli/bills/report.h"
 #include "common/printable.h"
-#include "striping/partners/job_class.h"
+#include "striping/history/job_class.h"
 
 #define SHOWN 12 /* classes */
 #define SECONDS_AN_HOUR 3600.0

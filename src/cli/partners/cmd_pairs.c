@@ -8,7 +8,7 @@
 #include "cli/ask/cli.h"
 #include "cli/partners/known_pairs.h"
 #include "common/printable.h"
-#include "striping/partners/spread_gain.h"
+#include "striping/history/spread_gain.h"
 
 #define SECONDS_AN_HOUR 3600.0
 

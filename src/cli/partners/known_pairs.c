@@ -14,7 +14,7 @@
 
 #include "cli/ask/scontrol.h"
 #include "common/keyval.h"
-#include "striping/partners/job_class.h"
+#include "striping/history/job_class.h"
 #include "striping/partners/profile_hints.h"
 
 /* Where things are that slurmctld has. */

@@ -17,7 +17,7 @@
 #include "common/fsio.h"
 #include "common/journal.h"
 #include "common/printable.h"
-#include "striping/partners/class_name.h"
+#include "striping/history/class_name.h"
 #include "striping/reuse/profiles.h"
 
 #define WHO "only slurmctld's host has it, and only root and SlurmUser may change it"

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "striping/partners/plain_queue.h"
+#include "striping/history/plain_queue.h"
 
 #include "run_store.h"
 

@@ -27,5 +27,5 @@ prep_poppa_la_SOURCES = \
 prep_poppa_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 # nodelete: the settler may outlive a fini() that holds locks it waits for.
 prep_poppa_la_LDFLAGS = $(PLUGIN_LDFLAGS) -Wl,-z,nodelete
-prep_poppa_la_LIBADD = libsettle.la librecord.la libregistration.la libpartners.la libreuse.la libsubmit.la liblanes.la libpoppacommon.la $(LAZY_BINDING)
+prep_poppa_la_LIBADD = libsettle.la librecord.la libregistration.la libpartners.la libhistory.la libreuse.la libsubmit.la liblanes.la libpoppacommon.la $(LAZY_BINDING)
 EXTRA_prep_poppa_la_DEPENDENCIES = $(PLUGIN_MAP)

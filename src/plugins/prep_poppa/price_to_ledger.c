@@ -10,9 +10,9 @@
 #include "accounting/settle/settle.h"
 #include "common/clock.h"
 #include "striping/submit/colocate_option.h"
-#include "striping/partners/job_class.h"
-#include "striping/partners/job_names.h"
-#include "striping/partners/pairs.h"
+#include "striping/history/job_class.h"
+#include "striping/history/job_names.h"
+#include "striping/history/pairs.h"
 
 #include "addresses.h"
 #include "arrivals.h"

@@ -8,8 +8,8 @@
 #include "src/slurmctld/locks.h"
 
 #include "accounting/settle/settle.h"
-#include "striping/partners/job_names.h"
-#include "striping/partners/pairs.h"
+#include "striping/history/job_names.h"
+#include "striping/history/pairs.h"
 
 #include "controller.h"
 #include "price_to_ledger.h"

@@ -9,8 +9,8 @@
 #include "accounting/settle/settle.h"
 #include "accounting/settle/time_limit.h"
 #include "accounting/record/settlement.h"
-#include "striping/partners/class_name.h"
-#include "striping/partners/spread_gain.h"
+#include "striping/history/class_name.h"
+#include "striping/history/spread_gain.h"
 
 /* Tag of the part of SystemComment that shows a settlement (common/tags.h). */
 #define SETTLED_TAG "poppa"

@@ -9,7 +9,7 @@
 #include "common/nodeconf.h"
 #include "common/price_rules.h"
 #include "common/settings.h"
-#include "striping/partners/pairs.h"
+#include "striping/history/pairs.h"
 
 #include "run_store.h"
 #include "usage_journal.h"

@@ -5,7 +5,7 @@
 
 #include "common/settings.h"
 #include "striping/partners/outlook.h"
-#include "striping/partners/pairs.h"
+#include "striping/history/pairs.h"
 
 /*
  * Starts the thread that follows StateSaveLocation/poppa_pairs and poppa_profiles and waits until

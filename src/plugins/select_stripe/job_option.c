@@ -8,8 +8,8 @@
 
 #include "common/tags.h"
 #include "plugins/select_stripe/stripe.h"
-#include "striping/partners/job_class.h"
-#include "striping/partners/job_names.h"
+#include "striping/history/job_class.h"
+#include "striping/history/job_names.h"
 
 const char *job_option_find(const job_record_t *job_ptr)
 {

@@ -4,7 +4,7 @@
 
 #include "plugins/compat/select_compat.h"
 #include "common/settings.h"
-#include "striping/partners/pairs.h"
+#include "striping/history/pairs.h"
 #include "striping/submit/colocate_option.h"
 
 /* The value of COLOCATE in the job's SPANK environment; NULL: the job did not opt in. */

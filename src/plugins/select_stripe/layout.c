@@ -3,7 +3,7 @@
 #include "plugins/select_stripe/layout.h"
 
 #include "striping/lanes/lanes.h"
-#include "striping/partners/class_name.h"
+#include "striping/history/class_name.h"
 
 SLURM_WEAK(node_record_table_ptr)
 SLURM_WEAK(node_record_count)

@@ -20,6 +20,6 @@ select_cons_tres_la_SOURCES = \
 	src/plugins/select_stripe/trials.c src/plugins/select_stripe/trials.h
 select_cons_tres_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 select_cons_tres_la_LDFLAGS = $(PLUGIN_LDFLAGS)
-select_cons_tres_la_LIBADD = libpartners.la libreuse.la libsubmit.la liblanes.la libpoppacommon.la -ldl -lpthread $(LAZY_BINDING)
+select_cons_tres_la_LIBADD = libpartners.la libhistory.la libreuse.la libsubmit.la liblanes.la libpoppacommon.la -ldl -lpthread $(LAZY_BINDING)
 EXTRA_select_cons_tres_la_DEPENDENCIES = $(PLUGIN_MAP)
 dist_man_MANS += src/plugins/select_stripe/poppa-striping.8

@@ -2,7 +2,7 @@
 /* What two classes of jobs are expected to lose side by side, also where they have never met. */
 #pragma once
 
-#include "striping/partners/pairs.h"
+#include "striping/history/pairs.h"
 
 /*
  * The model, of y = -log(1 - D) of a class beside another one:

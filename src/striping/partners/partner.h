@@ -10,9 +10,6 @@
  *   node_choice.c    which nodes come first, by yield or by losses and group sizes; stripe_match;
  *                    where sharing certainly loses, and how long a job waits for better
  *   partner_times.c  from which moment on enough nodes that suit are free together
- *   pairs.c          what is known of two classes of jobs: it gives partner.c its numbers;
- *                    pair_evidence.c: how that ages
- *   job_class.c      of which class a job is, by what job_names.c has seen jobs of its name run
  *   expectation.c    what two classes are expected to lose, also where they have never met:
  *                    expectation_table.c has what is known, expectation_hints.c what others know,
  *                    and expectation_parameters.c fits the model to both
@@ -20,6 +17,9 @@
  *   lane_yield.c     which lanes bring a job most, less what partners lose, or whether it waits
  *   trial.c          whether a job tries lanes of which little is known; exploration.c: how much
  *                    lane time that may take
+ *
+ * What is known of classes of jobs is in striping/history: pairs.c gives partner.c and
+ * expectation.c their numbers, and job_class.c says of which class a job is.
  *
  * None of them knows Slurm. In plugins/select_stripe, candidates.c lists the nodes with their
  * partners, and place.c says in which order Slurm's own plugin is asked about them, and how often.
@@ -31,7 +31,7 @@
 
 #include "striping/submit/apart.h"
 #include "striping/submit/colocate_option.h"
-#include "striping/partners/pairs.h"
+#include "striping/history/pairs.h"
 
 /* A job as partner choice sees it. */
 struct partner {

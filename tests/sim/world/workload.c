@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sim/world/draw.h"
-#include "striping/partners/pairs.h"
+#include "striping/history/pairs.h"
 
 /* Of a trace that knows neither users nor programs. */
 #define MADE_UP_CLASSES 64

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "striping/partners/spread_gain.h"
+#include "striping/history/spread_gain.h"
 
 #define DAY 86400LL
 

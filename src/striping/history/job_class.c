@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names the class of a job. */
-#include "striping/partners/job_class.h"
+#include "striping/history/job_class.h"
 
 #include <stdio.h>
 
-#include "striping/partners/job_names.h"
+#include "striping/history/job_names.h"
 
 /* The class without the suffix of a variant. */
 static bool base_class(const struct pairs *history, const struct job_kind *job, char *buf)

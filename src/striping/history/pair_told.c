@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Remembers what runs have told of pairs before their price. */
-#include "striping/partners/pair_told.h"
+#include "striping/history/pair_told.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "striping/partners/pair_evidence.h"
+#include "striping/history/pair_evidence.h"
 
 /* Begins a line of the history's file that says what a run has told of the pair in the line before.
  */

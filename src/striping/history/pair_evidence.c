@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Weighs the runs of a pair by their age, and notices when the pair has changed. */
-#include "striping/partners/pair_evidence.h"
+#include "striping/history/pair_evidence.h"
 
 #include <math.h>
 
-#include "striping/partners/aged_mean.h"
+#include "striping/history/aged_mean.h"
 
 /* A run that shared for less than this is no evidence: its degradation is mostly noise. */
 #define EVIDENCE_S 60.0

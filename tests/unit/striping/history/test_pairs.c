@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "common/fsio.h"
-#include "striping/partners/pairs.h"
-#include "striping/partners/spread_gain.h"
+#include "striping/history/pairs.h"
+#include "striping/history/spread_gain.h"
 
 /* By the lines of its file. */
 static int count_pairs(const struct pairs *p)

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "common/fsio.h"
-#include "striping/partners/job_class.h"
-#include "striping/partners/job_names.h"
+#include "striping/history/job_class.h"
+#include "striping/history/job_names.h"
 
 #define HOUR 3600
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes the names of classes. */
-#include "striping/partners/class_name.h"
+#include "striping/history/class_name.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Remembers which program jobs of a name have run, and for how long. */
-#include "striping/partners/job_names.h"
+#include "striping/history/job_names.h"
 
 #include <ctype.h>
 #include <errno.h>

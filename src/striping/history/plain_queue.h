@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "striping/partners/job_names.h"
-#include "striping/partners/spread_gain.h"
+#include "striping/history/job_names.h"
+#include "striping/history/spread_gain.h"
 
 /* So many wait at most of the users who share a slot, and there are so many slots. */
 #define PLAIN_QUEUE_OF_SLOT 16

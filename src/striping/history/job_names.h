@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "striping/partners/class_name.h"
+#include "striping/history/class_name.h"
 
 /* Begins a line of the history's file that says what jobs of a name have run. */
 #define JOB_NAMES_LINE "#ran\t"

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "striping/partners/class_name.h"
+#include "striping/history/class_name.h"
 
 static void names_classes(void **state)
 {

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <math.h>
 
-#include "striping/partners/aged_mean.h"
+#include "striping/history/aged_mean.h"
 
 #define DAY 86400LL
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "common/errmsg.h"
-#include "striping/partners/class_name.h"
+#include "striping/history/class_name.h"
 
 /* Name of the history's file in slurmctld's StateSaveLocation. */
 #define PAIRS_FILE "poppa_pairs"

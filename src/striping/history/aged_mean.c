@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Weighs runs by their age. */
-#include "striping/partners/aged_mean.h"
+#include "striping/history/aged_mean.h"
 
 #include <math.h>
 

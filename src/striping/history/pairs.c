@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Learns and recalls how much classes of jobs slow each other down. */
-#include "striping/partners/pairs.h"
+#include "striping/history/pairs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,10 +12,10 @@
 
 #include "common/fsio.h"
 #include "common/journal.h"
-#include "striping/partners/job_names.h"
-#include "striping/partners/pair_evidence.h"
-#include "striping/partners/pair_told.h"
-#include "striping/partners/spread_gain.h"
+#include "striping/history/job_names.h"
+#include "striping/history/pair_evidence.h"
+#include "striping/history/pair_told.h"
+#include "striping/history/spread_gain.h"
 
 #define HEADER "#job\tpartner\tdegradation\tseconds\tcount\tlast\truns\taverage\tvariance\n"
 /* More than all rows, names and runs can take. */

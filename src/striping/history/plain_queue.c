@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Keeps a few plain runs of each user until somebody takes them. */
-#include "striping/partners/plain_queue.h"
+#include "striping/history/plain_queue.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "striping/partners/pair_told.h"
+#include "striping/history/pair_told.h"
 
 #define DAY 86400LL
 #define NOW 1700000000LL

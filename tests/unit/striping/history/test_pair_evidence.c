@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "striping/partners/pair_evidence.h"
+#include "striping/history/pair_evidence.h"
 
 #define DAY 86400LL
 #define START 1700000000LL

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "striping/partners/plain_queue.h"
+#include "striping/history/plain_queue.h"
 
 static struct plain_queue queue = PLAIN_QUEUE_EMPTY;
 

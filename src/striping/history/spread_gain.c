@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Remembers how long plain and co-located runs of a name took, and tells the gain from spreading.
  */
-#include "striping/partners/spread_gain.h"
+#include "striping/history/spread_gain.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "striping/partners/aged_mean.h"
-#include "striping/partners/class_name.h"
-#include "striping/partners/job_names.h"
+#include "striping/history/aged_mean.h"
+#include "striping/history/class_name.h"
+#include "striping/history/job_names.h"
 
 /* Of a user, so that new names push out nobody else's. */
 #define MAX_OF_USER 100

@@ -2,7 +2,7 @@
 /* The class of a job in the pair history, by what jobs of its name have run. */
 #pragma once
 
-#include "striping/partners/pairs.h"
+#include "striping/history/pairs.h"
 
 /* What is known of a job. */
 struct job_kind {
