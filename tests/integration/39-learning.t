@@ -32,8 +32,8 @@ row() {
 learned() { row "$own:$1" "$own:$2"; }
 # pairs_of END: what poppa pairs has of classes with that end, but for the type of nodes.
 pairs_of() {
-	poppa pairs --json | jq -c --arg end "$1" \
-		'[.pairs[] | (.class, .beside) |= sub("\\+[0-9]+x[0-9]+x[0-9]+$"; "") | select(.class | endswith($end)) | .beside]'
+	poppa pairs --json | jq -c --arg tail "$1" \
+		'[.pairs[] | (.class, .beside) |= sub("\\+[0-9]+x[0-9]+x[0-9]+$"; "") | select(.class | endswith($tail)) | .beside]'
 }
 has_learned() { [ -n "$(learned "$@")" ]; }
 ended() { [ -z "$(squeue -h -j "$1" 2>/dev/null)" ]; }

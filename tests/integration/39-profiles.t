@@ -68,8 +68,10 @@ wait_until 60 nodes_answer
 ok "it is known after a restart" wait_until 60 in_use 5
 is "and the class goes there" "$(placed)" "$other"
 
-ok "the profile is removed" poppa profile --remove "$own:profile-new"
-ok "slurmctld notices that, too" wait_until 60 in_use 4
+for class in ${near}1 ${near}2 ${far}1 ${far}2 new; do
+	ok "the profile of $class is removed" poppa profile --remove "$own:profile-$class"
+done
+ok "slurmctld notices that, too" wait_until 60 in_use 0
 is "the class goes where it went before" "$(placed)" "$usual"
 ctl reconfigure stripe_cache=0
 ok "without a cache no profile is in use" wait_until 60 in_use 0

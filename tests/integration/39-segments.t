@@ -22,7 +22,8 @@ tells() {
 }
 # learned CLASS PARTNER: what the history has of the two: degradation, seconds, runs of evidence.
 learned() {
-	awk -F'\t' -v j="$own:$1" -v p="$own:$2" '$1 == j && $2 == p { printf "%.2f %.0f %d\n", $3, $4, $7 }' "$HISTORY"
+	awk -F'\t' -v j="$own:$1" -v p="$own:$2" '{ sub(/\+[0-9]+x[0-9]+x[0-9]+$/, "", $1); sub(/\+[0-9]+x[0-9]+x[0-9]+$/, "", $2) }
+		$1 == j && $2 == p { printf "%.2f %.0f %d\n", $3, $4, $7 }' "$HISTORY"
 }
 has_learned() { [ "$(learned "$1" "$2")" = "$3" ]; }
 # told_of ID: how many lines there are of what that job has told.

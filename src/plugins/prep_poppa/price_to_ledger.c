@@ -113,7 +113,8 @@ static bool classes_of_jobs(
 		const job_record_t *job = find_job_record(pair[i].partner);
 
 		other[i] = (struct other){.by_price = true};
-		if (job && run_snapshot_colocate(job))
+		/* One that waits again has no nodes, and its next ones may be others. */
+		if (job && job->node_bitmap && run_snapshot_colocate(job))
 			other[i].by_price =
 				!price_to_ledger_class_of_job(w, known, job, other[i].class_name) &&
 				IS_JOB_FINISHED(job);

@@ -90,7 +90,7 @@ static void learn_name(struct settler *w, const char *path, const struct run_seg
 static void class_of_partner(const struct settler *w, const struct pairs *known,
 	const job_record_t *job, char class_name[PAIRS_CLASS_MAX])
 {
-	if (!job || !run_snapshot_colocate(job))
+	if (!job || !job->node_bitmap || !run_snapshot_colocate(job))
 		return;
 	if (!price_to_ledger_class_of_job(w, known, job, class_name) &&
 		!*job_names_program(pairs_names(known), job->user_id, job->name))

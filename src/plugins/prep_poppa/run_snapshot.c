@@ -14,12 +14,15 @@
 #include "src/slurmctld/locks.h"
 
 #include "accounting/record/fields.h"
+#include "common/clock.h"
 #include "common/tags.h"
 #include "common/units.h"
 #include "striping/submit/colocate_option.h"
 
 #include "controller.h"
 #include "run_snapshot.h"
+
+#define ALIKE_MS 10000
 
 SLURM_WEAK(node_record_table_ptr)
 SLURM_WEAK(node_record_count)
@@ -29,14 +32,32 @@ const char *run_snapshot_colocate(const job_record_t *job)
 	return colocate_env(job->spank_job_env, job->spank_job_env_size, COLOCATE_ENV);
 }
 
+/* Whether all nodes of the cluster are of one type, as of the last ten seconds: many jobs are asked
+ * about under one hold of the locks. The settlement's thread alone asks. */
+static bool all_alike(void)
+{
+	static int64_t until_ms;
+	static bool alike;
+	const node_record_t *first = NULL;
+
+	if (clock_now_ms() < until_ms)
+		return alike;
+	until_ms = clock_now_ms() + ALIKE_MS;
+	alike = true;
+	for (int i = 0; alike && i < node_record_count; i++) {
+		first = first ? first : compat_node(i);
+		alike = !compat_node(i) || compat_nodes_alike(compat_node(i), first);
+	}
+	return alike;
+}
+
 /* The type of nodes that are like this one (NULL: they are not alike); the caller has the read lock
  * on nodes. */
 static const char *type_like(const node_record_t *node, char *buf)
 {
 	buf[0] = '\0';
-	for (int i = 0; node && !*buf && i < node_record_count; i++)
-		if (compat_node(i) && !compat_nodes_alike(compat_node(i), node))
-			class_node_type(node->tot_sockets, node->cores, node->tpc, buf);
+	if (node && !all_alike())
+		class_node_type(node->tot_sockets, node->cores, node->tpc, buf);
 	return buf;
 }
 

@@ -109,6 +109,7 @@ static void look_at_profiles(struct look *l)
 	fresh = profiles_load(profiles_path, &bad, &err);
 	if (!fresh) {
 		error(STRIPE "%s; the last good profiles stay in use", err.text);
+		l->profiles_file = (struct stat){0};
 		return;
 	}
 	if (bad)

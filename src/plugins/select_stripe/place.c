@@ -229,6 +229,28 @@ static struct trial trial_made(const struct ask *ask, const struct candidates *l
 	return (struct trial){0, 0};
 }
 
+/* Asks for the nodes of a trial alone: where Slurm refuses them, the job is to be placed as if
+ * there were no trials. */
+static int place_trial(struct ask *ask, const struct candidates *list, uint32_t need, bool now_only)
+{
+	struct candidates front = *list;
+	int rc;
+
+	front.count = 0;
+	for (int i = 0; i < list->count; i++)
+		if (list->c[i].trial)
+			front.count = i + 1;
+	if (!front.count)
+		return SLURM_ERROR;
+	front.count = MIN(MAX(front.count, (int)need), list->count);
+	front.shared = MIN(front.shared, front.count);
+	front.worse = front.left_out = 0;
+	rc = ask_for_any(ask, &front, need, now_only, false);
+	if (rc == SLURM_SUCCESS)
+		ask->trial = trial_made(ask, list);
+	return rc;
+}
+
 /*
  * Nodes where sharing certainly loses come after all others, and only when the job has waited for
  * these long enough. Where all lanes together bring little, it waits the longer the less they
@@ -242,6 +264,18 @@ static int place_in_order(struct ask *ask, bool now_only, bool preempt)
 		candidates_now(ask, preempt, !ask->settings->stripe_wait_ns, &need);
 	int rc = SLURM_ERROR;
 
+	if (list.trial.lanes > 0) {
+		rc = place_trial(ask, &list, need, now_only);
+		ask->tries = false;
+		if (rc != SLURM_SUCCESS) {
+			candidates_free(&list);
+			list = candidates_now(ask, preempt, !ask->settings->stripe_wait_ns, &need);
+		}
+	}
+	if (rc == SLURM_SUCCESS) {
+		candidates_free(&list);
+		return rc;
+	}
 	ask->found |= list.count + list.worse + list.left_out > 0;
 	ask->waits_until = hopes_until(ask, &list, need);
 	ask->hopes = ask->waits_until;
@@ -252,11 +286,8 @@ static int place_in_order(struct ask *ask, bool now_only, bool preempt)
 		ask->waits_until = ask->patient_until;
 	if (rc != SLURM_SUCCESS && list.behind.job_id)
 		ask->behind = list.behind;
-	if (rc == SLURM_SUCCESS)
-		ask->trial = trial_made(ask, &list);
 	candidates_free(&list);
 	if (losing && !patient) {
-		ask->tries = false;
 		list = candidates_now(ask, preempt, true, &need);
 		rc = ask_for_any(ask, &list, need, now_only, preempt);
 		candidates_free(&list);

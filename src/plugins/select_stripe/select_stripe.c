@@ -384,8 +384,9 @@ static int test_colocated(struct ask *ask)
 		     (job_option_shows(ask->job_ptr, COLOCATE_WAITS) && candidates_elsewhere(ask));
 	rc = place_colocated(ask);
 	history_put();
-	if (rc == SLURM_SUCCESS && SELECT_IS_MODE_RUN_NOW(ask->mode))
-		trials_placed(ask->me.id, &ask->trial);
+	if (SELECT_IS_MODE_RUN_NOW(ask->mode))
+		trials_placed(
+			ask->job_ptr, rc == SLURM_SUCCESS ? &ask->trial : &(struct trial){0, 0});
 	if (rc != SLURM_SUCCESS || !SELECT_IS_MODE_RUN_NOW(ask->mode))
 		tell_waiting(ask);
 	return rc;

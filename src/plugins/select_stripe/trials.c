@@ -11,7 +11,9 @@
 static struct exploration account;
 static int64_t earned_ns; /* lanes have earned until then; 0 = they never have */
 static struct {
-	uint32_t job_id; /* 0 = none */
+	/* NULL: none. A task of an array gets its id between the two calls, and keeps its record;
+	 * so this is compared, and never looked into. */
+	const job_record_t *job_ptr;
 	struct trial trial;
 } placed;
 
@@ -34,9 +36,9 @@ const struct exploration *trials_account(void)
 	return &account;
 }
 
-void trials_placed(uint32_t job_id, const struct trial *trial)
+void trials_placed(const job_record_t *job_ptr, const struct trial *trial)
 {
-	placed.job_id = trial->lanes > 0 ? job_id : 0;
+	placed.job_ptr = trial->lanes > 0 ? job_ptr : NULL;
 	placed.trial = *trial;
 }
 
@@ -44,9 +46,9 @@ void trials_started(const job_record_t *job_ptr)
 {
 	const struct trial *t = &placed.trial;
 
-	if (placed.job_id != job_ptr->job_id)
+	if (placed.job_ptr != job_ptr)
 		return;
-	placed.job_id = 0;
+	placed.job_ptr = NULL;
 	info(STRIPE
 		"%pJ is a trial: little is known of its partners; it may take %.0f lane seconds "
 		"of the %.0f that were saved",
@@ -59,14 +61,15 @@ void trials_ended(uint32_t job_id)
 	exploration_end(&account, job_id, now_s());
 }
 
-/* How long a running job has left by its limit, s; INFINITY: it has none. */
+/* How long a running job has left by its limit, s; INFINITY: it has none, or it is over it, as
+ * while it is suspended. */
 static double left_s(const struct ask *ask, const struct occupancy_job *job)
 {
 	const job_record_t *job_ptr = find_job_record(job->id);
 
 	if (!job_ptr)
 		return 0;
-	return job_ptr->end_time ? (double)MAX(job_ptr->end_time - ask->now, 1) : INFINITY;
+	return job_ptr->end_time > ask->now ? (double)(job_ptr->end_time - ask->now) : INFINITY;
 }
 
 double trials_overlap_s(const struct ask *ask, const struct candidate *c)

@@ -19,7 +19,7 @@
 const struct exploration *trials_account(void);
 
 /* A job has been placed, to start now; no lanes: as no trial. */
-void trials_placed(uint32_t job_id, const struct trial *trial);
+void trials_placed(const job_record_t *job_ptr, const struct trial *trial);
 
 /* A job starts: where it was placed as a trial, this is charged and logged. */
 void trials_started(const job_record_t *job_ptr);

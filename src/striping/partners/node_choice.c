@@ -225,13 +225,15 @@ static void free_order(struct order *o)
 	free(o->run);
 }
 
-/* How many candidates in a row, from the i-th on, are of its group and on nodes of its kind. */
+/* How many candidates in a row, from the i-th on, are of its group; empty nodes are of one kind,
+ * too. A group with partners stays whole, though its nodes may be of several kinds: the partners
+ * lose once by a job that has some of them. */
 static int run_of(const struct candidate *c, int count, int i)
 {
 	int end = i;
 
 	while (end < count && c[end].shared == c[i].shared && c[end].group == c[i].group &&
-		c[end].lanes == c[i].lanes && c[end].mine == c[i].mine)
+		(c[i].shared || (c[end].lanes == c[i].lanes && c[end].mine == c[i].mine)))
 		end++;
 	return end - i;
 }

@@ -97,11 +97,11 @@ struct node_choice {
  * Orders candidates by what their lanes bring, less what that costs partners. First in `c` are the
  * `count` candidates with partners; behind them are the `empty` ones without. Afterwards the good
  * ones with partners come first, then the empty ones, then the rest. Empty nodes with other numbers
- * of lanes, or on which the job is of another class, are separate offers, as are nodes with the
- * same partners. Where with: names a partner, or the caller cannot tell the partners of a
- * candidate, node_choice_order() decides: all are good then, and they lack nothing. Where the job
- * makes a trial, its nodes are in front. Takes time
- * count * (log(count) + 256). Returns 0, or -1 with ENOMEM and the order untouched.
+ * of lanes, or on which the job is of another class, are separate offers. Nodes with the same
+ * partners are one, by the first of them. Where with: names a partner, or the caller cannot tell
+ * the partners of a candidate, node_choice_order() decides: all are good then, and they lack
+ * nothing. Where the job makes a trial, its nodes are in front. Takes time count * (log(count) +
+ * 256). Returns 0, or -1 with ENOMEM and the order untouched.
  */
 int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 	const struct node_yield *y, struct node_choice *out);

@@ -15,7 +15,9 @@
 #include "striping/partners/node_choice.h"
 #include "striping/partners/partner.h"
 
-#define RENEW_EVERY_S 60
+/* slurmctld does it once a minute; in half an hour a trace changes little, and it is most of the
+ * simulator's time. */
+#define RENEW_EVERY_S 1800
 
 static struct partner as_partner(const struct sim *s, int job)
 {
