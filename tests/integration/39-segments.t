@@ -52,7 +52,7 @@ saves_jobs
 tells "$long" "$beside" 100 0.3 '.program = "seg-prog"'
 ok "what a job shows while it runs is learned" wait_until 90 has_learned seg-long seg-beside "0.30 100 0"
 is "poppa pairs shows it, as no run yet" \
-	"$(poppa pairs --json | jq -c '[.pairs[] | select(.class | endswith("seg-long")) | [.measured, .runs]]')" "[[0.3,0]]"
+	"$(poppa pairs --json | jq -c '[.pairs[] | select(.class | test("seg-long([+]|$)")) | [.measured, .runs]]')" "[[0.3,0]]"
 is "the history has what was told" "$(told_of "$long")" 1
 
 diag "slurmctld is killed"
