@@ -61,9 +61,9 @@ killed
 tells "$beside" "$long" 150 0.1
 ok "another job tells after that" wait_until 90 has_learned seg-beside seg-long "0.10 150 0"
 is "and nothing counts twice" "$(learned seg-long seg-beside)" "0.30 100 0"
-tells "$long" "$beside" 200 0.2
+tells "$long" "$beside" 200 0.2 '.program = "seg-prog"'
 ok "what is new is learned" wait_until 90 has_learned seg-long seg-beside "0.20 200 0"
-tells "$long" "$beside" 400 0.25
+tells "$long" "$beside" 400 0.25 '.program = "seg-prog"'
 sleep 12
 killed
 ok "a kill soon after a job has told loses nothing" wait_until 90 has_learned seg-long seg-beside "0.25 400 0"
