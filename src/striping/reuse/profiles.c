@@ -136,6 +136,7 @@ static bool read_line(struct profiles *p, char *line)
 {
 	char *imported = strchr(line, '\t'), *histogram;
 	struct reuse_histogram h;
+	struct errmsg err; /* the line is counted, and nobody is told why */
 	int64_t when;
 	bool found;
 
@@ -149,7 +150,7 @@ static bool read_line(struct profiles *p, char *line)
 	replace(histogram, '\t', '\n');
 	find(p, line, &found);
 	return !found && !units_parse_int(imported, 0, INT64_MAX, &when, NULL) &&
-	       !reuse_parse(line, histogram, &h, NULL) && !profiles_set(p, line, &h, when, NULL);
+	       !reuse_parse(line, histogram, &h, &err) && !profiles_set(p, line, &h, when, NULL);
 }
 
 struct profiles *profiles_load(const char *path, int *bad, struct errmsg *err)
