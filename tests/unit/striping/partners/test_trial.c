@@ -35,7 +35,7 @@ static struct pairs *history(void)
 					0);
 	assert_int_equal(pairs_learn(p, "7/mine", "7/mine", 0.02, 3600, 1000), 0);
 	for (int i = 0; i < 3; i++) {
-		char name[8];
+		char name[24];
 
 		snprintf(name, sizeof(name), "7/bad%d", i);
 		assert_int_equal(pairs_learn(p, "7/mine", name, terrible[i], RUN_S, 1000), 0);
