@@ -30,16 +30,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
+	if (known_pairs_option(key, arg, &o->from))
+		return 0;
 	switch (key) {
-	case KNOWN_PAIRS_OPT_HISTORY:
-		o->from.history = cli_path("--history", arg);
-		return 0;
-	case KNOWN_PAIRS_OPT_PROFILES:
-		o->from.profiles = cli_path("--profiles", arg);
-		return 0;
-	case KNOWN_PAIRS_OPT_SETTINGS:
-		o->from.settings = arg;
-		return 0;
 	case 'i':
 		o->input = cli_path("--input", arg);
 		return 0;

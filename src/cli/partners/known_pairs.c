@@ -12,10 +12,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/ask/cli.h"
 #include "cli/ask/scontrol.h"
 #include "common/keyval.h"
 #include "striping/history/job_class.h"
 #include "striping/partners/profile_hints.h"
+
+bool known_pairs_option(int key, const char *arg, struct known_pairs_from *from)
+{
+	switch (key) {
+	case KNOWN_PAIRS_OPT_HISTORY:
+		from->history = cli_path("--history", arg);
+		return true;
+	case KNOWN_PAIRS_OPT_PROFILES:
+		from->profiles = cli_path("--profiles", arg);
+		return true;
+	case KNOWN_PAIRS_OPT_SETTINGS:
+		from->settings = arg;
+		return true;
+	default:
+		return false;
+	}
+}
 
 /* Where things are that slurmctld has. */
 struct place {

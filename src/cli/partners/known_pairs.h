@@ -10,7 +10,7 @@
 #include "striping/partners/expectation.h"
 #include "striping/reuse/cache_forecast.h"
 
-/* The option --history; its key is KNOWN_PAIRS_OPT_HISTORY. */
+/* The options that say what is read; known_pairs_option() parses them. */
 #define KNOWN_PAIRS_OPT_HISTORY 'f'
 #define KNOWN_PAIRS_HISTORY_OPTION                                                                 \
 	{                                                                                          \
@@ -18,7 +18,6 @@
 			"The pair history (that of this slurmctld)", 0                             \
 	}
 
-/* Options that go with it. */
 #define KNOWN_PAIRS_OPT_PROFILES 'p'
 #define KNOWN_PAIRS_PROFILES_OPTION                                                                \
 	{                                                                                          \
@@ -51,6 +50,10 @@ struct known_pairs {
 	bool all; /* the caller may see everybody's classes */
 	uid_t uid;
 };
+
+/* Takes one of these options, by its key; false: it is another one. A wrong value ends the program.
+ */
+bool known_pairs_option(int key, const char *arg, struct known_pairs_from *from);
 
 /* Reads the history and the profiles, and fits what is expected. 0, or -1 with err, also where
  * there is no such history. */

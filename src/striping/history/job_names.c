@@ -2,7 +2,6 @@
 /* Remembers which program jobs of a name have run, and for how long. */
 #include "striping/history/job_names.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -10,6 +9,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "striping/history/line_fields.h"
 
 /* Of a user, so that new names of jobs push out nobody else's. */
 #define MAX_OF_USER 50
@@ -285,30 +286,20 @@ static bool read_usual(char *const field[2], struct ran *r)
 #define FIELDS 6
 bool job_names_read(struct job_names *n, char *line)
 {
-	char *field[FIELDS], *end, *at = line + sizeof(JOB_NAMES_LINE) - 1;
+	char *field[FIELDS];
+	int fields = line_fields(line + sizeof(JOB_NAMES_LINE) - 1, field, FIELDS);
 	struct ran usual = {.timed = 0}, *r;
-	unsigned long long uid;
+	uint32_t uid;
 	long long last;
-	int fields = 0;
 	bool found;
 
-	while (at && fields < FIELDS) {
-		field[fields++] = at;
-		at = strchr(at, '\t');
-		if (at)
-			*at++ = '\0';
-	}
-	if (at || (fields != 4 && (fields != FIELDS || !read_usual(field + 4, &usual))))
+	if (fields != 4 && (fields != FIELDS || !read_usual(field + 4, &usual)))
 		return false;
-	uid = strtoull(field[0], &end, 10);
-	if (!isdigit((unsigned char)*field[0]) || *end || uid > UINT32_MAX)
-		return false;
-	last = strtoll(field[1], &end, 10);
-	if (end == field[1] || *end || last < 0 || !*field[2] ||
+	if (!line_id(field[0], &uid) || !line_time(field[1], &last) || last < 0 || !*field[2] ||
 		strlen(field[2]) >= JOB_NAMES_PROGRAM_MAX || strlen(field[3]) >= JOB_NAMES_NAME_MAX)
 		return false;
-	find(n, (uint32_t)uid, field[3], &found);
-	r = found ? NULL : insert(n, (uint32_t)uid, field[3], field[2], last);
+	find(n, uid, field[3], &found);
+	r = found ? NULL : insert(n, uid, field[3], field[2], last);
 	if (!r)
 		return false;
 	r->timed = usual.timed;

@@ -6,6 +6,7 @@ libhistory_la_SOURCES = \
 	src/striping/history/class_name.c src/striping/history/class_name.h \
 	src/striping/history/job_class.c src/striping/history/job_class.h \
 	src/striping/history/job_names.c src/striping/history/job_names.h \
+	src/striping/history/line_fields.c src/striping/history/line_fields.h \
 	src/striping/history/pair_evidence.c src/striping/history/pair_evidence.h \
 	src/striping/history/pair_told.c src/striping/history/pair_told.h \
 	src/striping/history/pairs.c src/striping/history/pairs.h \

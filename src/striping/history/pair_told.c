@@ -2,11 +2,12 @@
 /* Remembers what runs have told of pairs before their price. */
 #include "striping/history/pair_told.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "striping/history/line_fields.h"
 
 /* Of a user, so that many jobs of one keep nobody else's from telling. */
 #define MAX_OF_USER 500
@@ -235,53 +236,21 @@ void pair_told_no_later(struct pair_told_table *t, long long now)
 			t->entry[i].last = now;
 }
 
-static bool read_id(const char *text, uint32_t *out)
-{
-	char *end;
-	unsigned long long value = strtoull(text, &end, 10);
-
-	*out = (uint32_t)value;
-	return isdigit((unsigned char)*text) && !*end && value <= UINT32_MAX;
-}
-
-static bool read_time(const char *text, long long *out)
-{
-	char *end;
-
-	*out = strtoll(text, &end, 10);
-	return end != text && !*end;
-}
-
-static bool read_number(const char *text, double min, double max, double *out)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	return end != text && !*end && *out >= min && *out <= max;
-}
-
 /* The fields of a line: user, job, its start, partner, seconds, those lost, and when that was told.
  */
 #define FIELDS 7
 bool pair_told_read(struct pair_told_table *t, uint64_t pair, char *line)
 {
-	char *field[FIELDS], *at = line + sizeof(PAIR_TOLD_LINE) - 1;
+	char *field[FIELDS];
 	struct entry e = {.key = {.pair = pair}};
-	int fields = 0;
 	bool found;
 
-	while (at && fields < FIELDS) {
-		field[fields++] = at;
-		at = strchr(at, '\t');
-		if (at)
-			*at++ = '\0';
-	}
-	if (at || fields != FIELDS || !read_id(field[0], &e.key.uid) ||
-		!read_id(field[1], &e.key.job_id) || !read_time(field[2], &e.key.start) ||
-		!read_id(field[3], &e.key.partner) ||
-		!read_number(field[4], 1, MOST_S, &e.told.seconds) ||
-		!read_number(field[5], -e.told.seconds, e.told.seconds, &e.told.lost) ||
-		!read_time(field[6], &e.last))
+	if (line_fields(line + sizeof(PAIR_TOLD_LINE) - 1, field, FIELDS) != FIELDS ||
+		!line_id(field[0], &e.key.uid) || !line_id(field[1], &e.key.job_id) ||
+		!line_time(field[2], &e.key.start) || !line_id(field[3], &e.key.partner) ||
+		!line_number(field[4], 1, MOST_S, &e.told.seconds) ||
+		!line_number(field[5], -e.told.seconds, e.told.seconds, &e.told.lost) ||
+		!line_time(field[6], &e.last))
 		return false;
 	find(t, &e.key, &found);
 	/* By its own time none is too old. */

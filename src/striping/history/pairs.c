@@ -13,6 +13,7 @@
 #include "common/fsio.h"
 #include "common/journal.h"
 #include "striping/history/job_names.h"
+#include "striping/history/line_fields.h"
 #include "striping/history/pair_evidence.h"
 #include "striping/history/pair_told.h"
 #include "striping/history/spread_gain.h"
@@ -617,40 +618,8 @@ double pairs_mean(const struct pairs *p)
 	return p->count ? p->sum / p->count : 0;
 }
 
-/* Reads one number of a line; false where it is none, or is out of range. */
-static bool read_number(const char *text, double min, double max, double *out)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	return end != text && !*end && *out >= min && *out <= max;
-}
-
-/* Reads the fields from text on, cut at its tabs in place; returns how many there are, FIELDS + 1
- * where they are more. */
+/* The most fields of a line. */
 #define FIELDS 9
-static int split(char *text, char *field[FIELDS])
-{
-	for (int i = 0; i < FIELDS; i++) {
-		char *end = strchr(text, '\t');
-
-		field[i] = text;
-		if (!end)
-			return i + 1;
-		*end = '\0';
-		text = end + 1;
-	}
-	return FIELDS + 1;
-}
-
-/* A whole number in decimal digits. */
-static bool read_time(const char *text, long long *out)
-{
-	char *end;
-
-	*out = strtoll(text, &end, 10);
-	return end != text && !*end;
-}
 
 /* One line of the file. Lines without evidence are of an earlier release. */
 static struct row *read_row(struct pairs *p, char *line)
@@ -660,20 +629,20 @@ static struct row *read_row(struct pairs *p, char *line)
 	struct pair_evidence known = {.runs = 0};
 	struct row *row;
 	bool found;
-	int count = split(line, field);
+	int count = line_fields(line, field, FIELDS);
 
 	if ((count != 6 && count != FIELDS) || !good_class(field[0]) || !good_class(field[1]) ||
-		!read_number(field[2], -1, 1, &known.degradation) ||
-		!read_number(field[3], 0, INFINITY, &known.seconds) ||
-		!read_time(field[5], &known.last))
+		!line_number(field[2], -1, 1, &known.degradation) ||
+		!line_number(field[3], 0, INFINITY, &known.seconds) ||
+		!line_time(field[5], &known.last))
 		return NULL;
 	known.count = strtoull(field[4], &end, 10);
 	if (*end || end == field[4])
 		return NULL;
 	if (count == FIELDS &&
-		(!read_number(field[6], 0, PAIR_EVIDENCE_RUNS, &runs) || runs != floor(runs) ||
-			!read_number(field[7], -1, 1, &known.average) ||
-			!read_number(field[8], 0, 1, &known.variance)))
+		(!line_number(field[6], 0, PAIR_EVIDENCE_RUNS, &runs) || runs != floor(runs) ||
+			!line_number(field[7], -1, 1, &known.average) ||
+			!line_number(field[8], 0, 1, &known.variance)))
 		return NULL;
 	known.seconds = fmin(known.seconds, PAIR_EVIDENCE_MEMORY_S);
 	known.runs = (int)runs;
@@ -695,7 +664,7 @@ static bool read_run(struct row *row, char *line)
 	char *field[FIELDS];
 	long long last;
 
-	if (!row || split(line, field) != 2 || !read_time(field[1], &last) ||
+	if (!row || line_fields(line, field, FIELDS) != 2 || !line_time(field[1], &last) ||
 		last > row->known.last)
 		return false;
 	row->known.last_run = last;
@@ -708,12 +677,12 @@ static bool read_odd(struct row *row, char *line)
 	char *field[FIELDS];
 	struct pair_evidence known;
 
-	if (!row || split(line, field) != 4)
+	if (!row || line_fields(line, field, FIELDS) != 4)
 		return false;
 	known = row->known;
-	if (!read_number(field[1], -1, 1, &known.odd) ||
-		!read_number(field[2], 0, INFINITY, &known.odd_seconds) ||
-		!read_time(field[3], &known.odd_last) || !pair_evidence_valid(&known))
+	if (!line_number(field[1], -1, 1, &known.odd) ||
+		!line_number(field[2], 0, INFINITY, &known.odd_seconds) ||
+		!line_time(field[3], &known.odd_last) || !pair_evidence_valid(&known))
 		return false;
 	row->known = known;
 	return true;

@@ -14,6 +14,7 @@
 #include "striping/history/aged_mean.h"
 #include "striping/history/class_name.h"
 #include "striping/history/job_names.h"
+#include "striping/history/line_fields.h"
 
 /* Of a user, so that new names push out nobody else's. */
 #define MAX_OF_USER 100
@@ -552,14 +553,6 @@ static bool read_whole(const char *text, long long most, long long *out)
 	return isdigit((unsigned char)*text) && !*end && !errno && *out <= most;
 }
 
-static bool read_real(const char *text, double most, double *out)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	return end != text && !*end && *out >= 0 && *out <= most;
-}
-
 /* How many runs, the geometric mean of their CPU seconds, the variance of the logarithms, and when
  * the last one was. */
 #define FIELDS_OF_MEAN 4
@@ -568,8 +561,9 @@ static bool read_mean(char *const field[FIELDS_OF_MEAN], struct aged_mean *m)
 	long long runs;
 	double mean;
 
-	if (!read_whole(field[0], SPREAD_RUNS, &runs) || !read_real(field[1], MOST_CPU_S, &mean) ||
-		!read_real(field[2], MOST_VARIANCE, &m->variance) ||
+	if (!read_whole(field[0], SPREAD_RUNS, &runs) ||
+		!line_number(field[1], 0, MOST_CPU_S, &mean) ||
+		!line_number(field[2], 0, MOST_VARIANCE, &m->variance) ||
 		!read_whole(field[3], LLONG_MAX, &m->last))
 		return false;
 	m->runs = (int)runs;
@@ -581,14 +575,13 @@ static bool read_mean(char *const field[FIELDS_OF_MEAN], struct aged_mean *m)
 #define FIELDS (5 + 2 * FIELDS_OF_MEAN)
 static bool read_row(char *const field[FIELDS], struct row *r)
 {
-	long long uid, cpus;
+	uint32_t uid, cpus;
 
-	if (!read_whole(field[0], UINT32_MAX, &uid) || !read_whole(field[2], UINT32_MAX, &cpus) ||
-		!cpus)
+	if (!line_id(field[0], &uid) || !line_id(field[2], &cpus) || !cpus)
 		return false;
-	*r = (struct row){.uid = (uint32_t)uid,
+	*r = (struct row){.uid = uid,
 		.name = field[1],
-		.cpus = (uint32_t)cpus,
+		.cpus = cpus,
 		.partition = field[3],
 		.class_name = field[4]};
 	return strlen(r->name) < JOB_NAMES_NAME_MAX &&
@@ -601,17 +594,11 @@ static bool read_row(char *const field[FIELDS], struct row *r)
 
 bool spread_gains_read(struct spread_gains *t, char *line)
 {
-	char *field[FIELDS], *at = line + sizeof(SPREAD_GAIN_LINE) - 1;
-	int fields = 0;
+	char *field[FIELDS];
 	struct row key, *r;
 
-	while (at && fields < FIELDS) {
-		field[fields++] = at;
-		at = strchr(at, '\t');
-		if (at)
-			*at++ = '\0';
-	}
-	if (at || fields != FIELDS || !read_row(field, &key) || is_at(t, find(t, &key), &key))
+	if (line_fields(line + sizeof(SPREAD_GAIN_LINE) - 1, field, FIELDS) != FIELDS ||
+		!read_row(field, &key) || is_at(t, find(t, &key), &key))
 		return false;
 	r = insert(t, &key);
 	if (!r)
