@@ -56,6 +56,9 @@ static const struct field fields[] = {
 	{"node_type", FIELD_TEXT, AT(node_type), .optional = true},
 	{"slow_likelihood", FIELD_REAL, LIST(slow_likelihood), .max = 1,
 		.flag = offsetof(struct ledger_record, slow_known), .items = "likelihoods"},
+	{"miss_line", FIELD_REAL, LIST(miss_line), .max = 1e6,
+		.flag = offsetof(struct ledger_record, miss_known), .items = "numbers in range"},
+	{"miss_blocks", FIELD_INT, AT(miss_blocks), .max = UINT32_MAX, .optional = true},
 };
 
 const struct field_table record_fields = {"record", fields, sizeof(fields) / sizeof(fields[0])};

@@ -94,6 +94,12 @@ struct ledger_record {
 	char node_type[SLOW_NODE_TYPE]; /* "" = unknown */
 	bool slow_known;
 	double slow_likelihood[SLOW_HYPOTHESES];
+	/* The line that tells the job's cycles per instruction by its last-level cache misses per
+	 * instruction here: at no miss, and that each miss adds (thesis, section 2.4.2); valid
+	 * where windows lie close to one. By how many blocks it was found. */
+	bool miss_known;
+	double miss_line[2];
+	uint32_t miss_blocks;
 };
 
 /* Whether the degradation is known for the co-located time. Without co-located time it is known,
