@@ -31,6 +31,10 @@ struct backfill {
 	double *time;
 	unsigned char *suits;
 	int *asked;
+	/* limits_expected() of jobs, as long as none starts and no time goes by: of those with the
+	 * number of `looked`. */
+	double *end_s;
+	long *looked_at, looked;
 };
 
 int backfill_setup(struct sim *s, struct errmsg *err)
@@ -48,7 +52,10 @@ int backfill_setup(struct sim *s, struct errmsg *err)
 		b->time = calloc(nodes * LANES + (size_t)b->most + 1, sizeof(*b->time));
 		b->suits = calloc(nodes, 1);
 		b->asked = calloc(jobs, sizeof(*b->asked));
-		failed = !b->kept || !b->offer || !b->node || !b->time || !b->suits || !b->asked;
+		b->end_s = calloc(jobs, sizeof(*b->end_s));
+		b->looked_at = calloc(jobs, sizeof(*b->looked_at));
+		failed = !b->kept || !b->offer || !b->node || !b->time || !b->suits || !b->asked ||
+			 !b->end_s || !b->looked_at;
 	}
 	for (int i = 0; !failed && i < b->most; i++) {
 		b->kept[i].holds = calloc(nodes, 1);
@@ -71,8 +78,22 @@ void backfill_free(struct sim *s)
 	free(b->time);
 	free(b->suits);
 	free(b->asked);
+	free(b->end_s);
+	free(b->looked_at);
 	free(b);
 	s->backfill = NULL;
+}
+
+/* When a running job is expected to end. */
+static double ends(const struct sim *s, int job)
+{
+	struct backfill *b = s->backfill;
+
+	if (b->looked_at[job] != b->looked) {
+		b->end_s[job] = limits_expected(s, job);
+		b->looked_at[job] = b->looked;
+	}
+	return b->end_s[job];
 }
 
 static double planned_s(const struct sim *s, int job)
@@ -99,7 +120,7 @@ static int taken_at(const struct sim *s, int node, double when, int *beside)
 	for (int lane = 0; lane < LANES; lane++) {
 		int job = s->node[node].job[lane];
 
-		if (job == NOBODY || limits_expected(s, job) <= when + SLACK_S)
+		if (job == NOBODY || ends(s, job) <= when + SLACK_S)
 			continue;
 		taken++;
 		*beside = job;
@@ -162,7 +183,7 @@ static double puts_off(const struct sim *s, int job, int node)
 
 	if (!s->backfill->count || partner == NOBODY || s->plan_by_limits)
 		return first;
-	partner_end = limits_expected(s, partner);
+	partner_end = ends(s, partner);
 	mine = limits_beside(s, job, partner, end, limits_beside(s, partner, job, partner_end, 0));
 	first = put_off(s, node, end, mine, first);
 	return put_off(
@@ -204,7 +225,7 @@ static int find_times(struct sim *s, double from)
 
 	b->time[0] = from;
 	for (int i = 0; i < s->running_count; i++)
-		b->time[count++] = fmax(limits_expected(s, s->running[i]), from);
+		b->time[count++] = fmax(ends(s, s->running[i]), from);
 	for (int i = 0; i < b->count; i++)
 		b->time[count++] = fmax(b->kept[i].end_s, from);
 	qsort(b->time, (size_t)count, sizeof(*b->time), by_time);
@@ -314,6 +335,7 @@ static void try_job(struct sim *s, int job, bool again)
 		for (int i = 0; i < need; i++)
 			b->node[i] = b->offer[i].node;
 		engine_start(s, job, b->node, need, lanes);
+		b->looked++;
 		return;
 	}
 	if (choice.wait_s > s->now && s->run[job].wakes_s != choice.wait_s) {
@@ -330,6 +352,7 @@ void backfill_pass(struct sim *s)
 	int count = 0, job = s->first;
 
 	b->count = 0;
+	b->looked++;
 	for (int i = 0; i < s->depth && job != NOBODY; i++, job = s->run[job].after)
 		b->asked[count++] = job;
 	if (s->policy->plan)
@@ -344,5 +367,6 @@ void backfill_new(struct sim *s, int job)
 {
 	if (s->run[job].state != RUN_WAITING || s->waiting > s->depth)
 		return;
+	s->backfill->looked++;
 	try_job(s, job, true);
 }

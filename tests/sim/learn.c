@@ -33,7 +33,12 @@ int learn_new(struct sim *s, struct errmsg *err)
 	s->pairs = pairs_new();
 	s->known_partners = calloc((size_t)s->work->classes + 1, sizeof(*s->known_partners));
 	s->met = calloc((size_t)s->work->classes * (size_t)s->work->classes + 1, sizeof(*s->met));
-	return s->pairs && s->known_partners && s->met
+	s->learned.in_expected =
+		calloc((size_t)s->work->variants + 1, sizeof(*s->learned.in_expected));
+	s->learned.in_outlook =
+		calloc((size_t)s->work->variants + 1, sizeof(*s->learned.in_outlook));
+	return s->pairs && s->known_partners && s->met && s->learned.in_expected &&
+			       s->learned.in_outlook
 		       ? 0
 		       : errmsg_set(err, "out of memory for the history");
 }
@@ -46,6 +51,8 @@ void learn_free(struct sim *s)
 	expectation_free(s->learned.expected);
 	outlook_free(s->learned.outlook);
 	outlook_free(s->learned.drawn);
+	free(s->learned.in_expected);
+	free(s->learned.in_outlook);
 }
 
 static struct met *met_of(const struct sim *s, int job, int partner)
@@ -264,32 +271,33 @@ static bool modelled(const struct sim *s, int job, int partner, struct expected 
 	const struct expectation *e = s->learned.expected;
 
 	if (e)
-		*out = expectation_of(e, expectation_class(e, s->work->job[job].class_name),
-			expectation_class(e, s->work->job[partner].class_name));
+		*out = expectation_of(e, s->learned.in_expected[s->work->job[job].variant],
+			s->learned.in_expected[s->work->job[partner].variant]);
 	return e != NULL;
 }
 
-double learn_expect(const struct sim *s, int job, int partner, bool *known)
+double learn_expect(const struct sim *s, int job, int partner)
 {
 	struct expected model;
 	double d = 0;
 
-	*known = pairs_expect(
-		s->pairs, s->work->job[job].class_name, s->work->job[partner].class_name, &d);
 	if (modelled(s, job, partner, &model))
 		return model.degradation;
-	return *known ? d : pairs_mean(s->pairs);
+	return pairs_expect(
+		       s->pairs, s->work->job[job].class_name, s->work->job[partner].class_name, &d)
+		       ? d
+		       : pairs_mean(s->pairs);
 }
 
 static void compare_one(struct sim *s, int job, int partner)
 {
 	const struct work *mine = &s->work->job[job], *other = &s->work->job[partner];
 	double truth = 1 - pace_plain(s, job, partner) / pace_plain(s, job, NOBODY);
-	bool known, unseen;
+	bool unseen;
 	struct expected model;
 	double expected, low, high;
 
-	expected = learn_expect(s, job, partner, &known);
+	expected = learn_expect(s, job, partner);
 	unseen = !*met_classes(s, job, partner) &&
 		 s->known_partners[mine->class_id] >= PARTNERS_KNOWN &&
 		 s->known_partners[other->class_id] >= PARTNERS_KNOWN;

@@ -37,5 +37,5 @@ double learn_usual_s(const struct sim *s, int job);
 /* Two jobs come together: compares what is expected of them with the truth. */
 void learn_compare(struct sim *s, int job, int partner);
 
-/* The expected degradation of a job beside another. known: the history has this pair. */
-double learn_expect(const struct sim *s, int job, int partner, bool *known);
+/* The expected degradation of a job beside another. */
+double learn_expect(const struct sim *s, int job, int partner);

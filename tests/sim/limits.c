@@ -50,14 +50,12 @@ void limits_move(struct sim *s, int job)
 
 double limits_beside(const struct sim *s, int job, int partner, double end, double until)
 {
-	bool known;
-
 	if (s->policy->learns == LEARNS_NOTHING ||
 		s->settings->stripe_timelimit != TIMELIMIT_PROGRESS ||
 		!(s->work->job[job].limit_s > 0))
 		return end;
 	return (double)expected_end((int64_t)s->now, (int64_t)ceil(end),
-		learn_expect(s, job, partner, &known), (int64_t)until, 0);
+		learn_expect(s, job, partner), (int64_t)until, 0);
 }
 
 double limits_expected(const struct sim *s, int job)

@@ -92,7 +92,8 @@ struct learned {
 	long runs, fitted; /* that are in the history, and were when `expected` was fitted */
 	struct expectation *expected;
 	struct outlook *outlook, *drawn;
-	double outlook_s; /* when it was made */
+	int *in_expected, *in_outlook; /* the numbers of each variant of the workload there */
+	double outlook_s;              /* when it was made */
 	/* The account of trials, up to when lanes have earned, how many lanes have jobs, and what
 	 * the last placement costs if it is a trial (policy_ours.c). */
 	struct exploration account;

@@ -146,7 +146,7 @@ static struct outlook *make_outlook(
 		profile_hints_add(&hints, forecast);
 	expected = expectation_fit(pairs, &hints);
 	made = expected ? outlook_of_history(pairs, expected, forecast) : NULL;
-	*drawn_by_it = made ? outlook_drawn(made, expected, seed) : NULL;
+	*drawn_by_it = made ? outlook_drawn(made, seed) : NULL;
 	if (!*drawn_by_it) {
 		outlook_free(made);
 		made = NULL;

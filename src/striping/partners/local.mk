@@ -13,6 +13,7 @@ libpartners_la_SOURCES = \
 	src/striping/partners/partner.c src/striping/partners/partner.h \
 	src/striping/partners/partner_times.c src/striping/partners/partner_times.h \
 	src/striping/partners/profile_hints.h \
+	src/striping/partners/random_bits.c src/striping/partners/random_bits.h \
 	src/striping/partners/separation.c src/striping/partners/separation.h \
 	src/striping/partners/trial.c src/striping/partners/trial.h
 libpartners_la_LIBADD = -lm

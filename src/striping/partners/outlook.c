@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "striping/partners/random_bits.h"
 #include "striping/reuse/group_overlap.h"
 
 /* A class that has a profile and has not run may soon; it is taken to want that much besides. */
@@ -23,9 +24,13 @@ struct outlook {
 	int classes;         /* and one more, the last: of which nothing is known */
 	struct known *class; /* sorted by name */
 	double *speed;       /* [one * (classes + 1) + other] */
+	float *sd;           /* of the logarithms of these speeds */
 	double another;
-	struct group_overlap *overlap; /* NULL: none is known; of a draw it is the other one's */
+	struct group_overlap *overlap; /* NULL: none is known */
+	/* A draw has all that is above from another outlook, and draws a speed each time that it is
+	 * asked for: of 160,000 pairs few ever are. */
 	bool drawn;
+	uint64_t seed;
 };
 
 static int by_name(const void *a, const void *b)
@@ -150,12 +155,19 @@ static int *class_numbers(const struct outlook *o, const struct expectation *e)
 	return number;
 }
 
+static void set_pair(struct outlook *o, int at, double alone, struct expected x)
+{
+	o->speed[at] = (1 - x.degradation) * alone;
+	o->sd[at] = (float)(x.sd / (1 - x.degradation));
+}
+
 static int fill(struct outlook *o, const struct expectation *e)
 {
 	int n = o->classes + 1, *number = class_numbers(o, e);
 
 	o->speed = malloc((size_t)n * (size_t)n * sizeof(*o->speed));
-	if (!number || !o->speed) {
+	o->sd = malloc((size_t)n * (size_t)n * sizeof(*o->sd));
+	if (!number || !o->speed || !o->sd) {
 		free(number);
 		return -1;
 	}
@@ -163,9 +175,8 @@ static int fill(struct outlook *o, const struct expectation *e)
 		o->class[i].alone = expectation_alone(e, number[i]);
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++)
-			o->speed[i * n + j] =
-				(1 - expectation_of(e, number[i], number[j]).degradation) *
-				o->class[i].alone;
+			set_pair(o, i * n + j, o->class[i].alone,
+				expectation_of(e, number[i], number[j]));
 	free(number);
 	return find_usual(o);
 }
@@ -241,62 +252,38 @@ void outlook_share_cache(struct outlook *o, const struct cache_forecast *cache)
 #define LITTLE_SD 0.04
 
 /* Normal, and no further from 0 than the 90 % interval. */
-static double draw_normal(unsigned short state[3])
+static double draw_normal(uint64_t bits)
 {
-	for (;;) {
-		/* By Box and Muller; never the logarithm of 0. */
-		double radius = sqrt(-2 * log(1 - erand48(state)));
-		double z = radius * cos(2 * M_PI * erand48(state));
+	double z = random_normal(bits);
 
-		if (fabs(z) <= EXPECTED_90)
-			return z;
+	while (fabs(z) > EXPECTED_90) {
+		bits = random_mix(bits + 1);
+		z = random_normal(bits);
 	}
+	return z;
 }
 
-static double draw_speed(double mean, double alone, struct expected x, unsigned short state[3])
+/* One for each pair, so that what is drawn of one does not depend on what is known of others. */
+static double draw_speed(const struct outlook *o, int class_number, int partner)
 {
-	/* One for each pair, so that what is drawn of one does not depend on what is known of
-	 * others. */
-	double sd = x.sd / (1 - x.degradation), z = draw_normal(state);
+	const int at = class_number * (o->classes + 1) + partner;
+	const double mean = o->speed[at], sd = (double)o->sd[at];
 
 	if (!(sd > LITTLE_SD))
 		return mean;
-	return fmin(mean * exp(-sd * z), fmax(mean, alone));
+	return fmin(mean * exp(-sd * draw_normal(random_mix(random_mix(o->seed) ^ (uint64_t)at))),
+		fmax(mean, o->class[class_number].alone));
 }
 
-static void draw_speeds(const struct outlook *o, const struct expectation *e, uint64_t seed,
-	const int *number, double *speed)
-{
-	unsigned short state[3] = {
-		(unsigned short)seed, (unsigned short)(seed >> 16), (unsigned short)(seed >> 32)};
-	int n = o->classes + 1;
-
-	for (int i = 0; i < n; i++)
-		for (int j = 0; j < n; j++)
-			speed[i * n + j] = draw_speed(o->speed[i * n + j], o->class[i].alone,
-				expectation_of(e, number[i], number[j]), state);
-}
-
-struct outlook *outlook_drawn(const struct outlook *o, const struct expectation *e, uint64_t seed)
+struct outlook *outlook_drawn(const struct outlook *o, uint64_t seed)
 {
 	struct outlook *drawn = malloc(sizeof(*drawn));
-	size_t n = (size_t)o->classes + 1;
-	int *number = class_numbers(o, e);
 
 	if (drawn) {
 		*drawn = *o;
 		drawn->drawn = true;
-		drawn->class = malloc(n * sizeof(*drawn->class));
-		drawn->speed = malloc(n * n * sizeof(*drawn->speed));
+		drawn->seed = seed;
 	}
-	if (!drawn || !number || !drawn->class || !drawn->speed) {
-		free(number);
-		outlook_free(drawn);
-		return NULL;
-	}
-	memcpy(drawn->class, o->class, n * sizeof(*drawn->class));
-	draw_speeds(o, e, seed, number, drawn->speed);
-	free(number);
 	return drawn;
 }
 
@@ -348,10 +335,12 @@ void outlook_free(struct outlook *o)
 {
 	if (!o)
 		return;
-	free(o->class);
-	free(o->speed);
-	if (!o->drawn)
+	if (!o->drawn) {
+		free(o->class);
+		free(o->speed);
+		free(o->sd);
 		group_overlap_free(o->overlap);
+	}
 	free(o);
 }
 
@@ -383,7 +372,8 @@ double outlook_worth(const struct outlook *o, int one, int other)
 
 double outlook_speed(const struct outlook *o, int class_number, int partner)
 {
-	return o->speed[class_number * (o->classes + 1) + partner];
+	return o->drawn ? draw_speed(o, class_number, partner)
+			: o->speed[class_number * (o->classes + 1) + partner];
 }
 
 double outlook_alone(const struct outlook *o, int class_number)

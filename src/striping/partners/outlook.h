@@ -51,10 +51,9 @@ void outlook_share_cache(struct outlook *o, const struct cache_forecast *cache);
  * is expected is above what one run of a minute leaves: so a pair that was tried is known. Draws
  * are as uncertain as the expectation is (Thompson, Biometrika 25, 1933), but within its 90 %
  * interval, and nobody is drawn to be faster beside somebody than alone. What is usual stays as it
- * is. The same seed draws the same. e as above; o must last as long as the draw. NULL without
- * memory.
+ * is. The same seed draws the same. o must last as long as the draw. NULL without memory.
  */
-struct outlook *outlook_drawn(const struct outlook *o, const struct expectation *e, uint64_t seed);
+struct outlook *outlook_drawn(const struct outlook *o, uint64_t seed);
 
 /* Whether there is no class of which something is known: then nothing tells lanes apart. */
 bool outlook_empty(const struct outlook *o);

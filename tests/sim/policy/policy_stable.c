@@ -12,7 +12,6 @@
 void policy_stable_plan(struct sim *s, const int *job, int count)
 {
 	struct window w;
-	bool known;
 
 	if (window_find(s, job, count, &w))
 		s->out_of_memory = 1;
@@ -24,8 +23,8 @@ void policy_stable_plan(struct sim *s, const int *job, int count)
 			if (partner == NOBODY || !window_fits(&w, i, j) ||
 				!policy_no_caps(s, w.job[i], partner))
 				continue;
-			w.worth[0][at] = -learn_expect(s, w.job[i], partner, &known);
-			w.worth[1][at] = -learn_expect(s, partner, w.job[i], &known);
+			w.worth[0][at] = -learn_expect(s, w.job[i], partner);
+			w.worth[1][at] = -learn_expect(s, partner, w.job[i]);
 		}
 	if (!s->out_of_memory && w.jobs) {
 		if (assign_stable(w.jobs, w.places, w.worth[0], w.worth[1], w.out))
@@ -44,7 +43,6 @@ struct choice policy_stable(struct sim *s, int job, struct offer *o, int count, 
 	struct offer *scratch = malloc((size_t)count * sizeof(*scratch));
 	struct run *r = &s->run[job];
 	int place = r->place;
-	bool known;
 
 	(void)need;
 	r->place = PLACE_ANY;
@@ -61,7 +59,7 @@ struct choice policy_stable(struct sim *s, int job, struct offer *o, int count, 
 			else if (partner == place)
 				group[g].rank = -2;
 			else
-				group[g].rank = learn_expect(s, job, partner, &known);
+				group[g].rank = learn_expect(s, job, partner);
 		}
 		policy_order(o, count, group, groups, scratch);
 	}

@@ -57,21 +57,46 @@ static struct key *find_classes(const struct trace *t, const struct workload_opt
 	return key;
 }
 
-static char *name_of(const struct key *key)
+/* The variant of the class for a job that shares nodes, so it has twice as many. */
+static char *variant_of(const struct key *key, int nodes)
 {
 	char program[32], name[PAIRS_CLASS_MAX];
 
 	snprintf(program, sizeof(program), "%d", key->program);
-	return strdup(class_by_names(NULL, false, (unsigned int)(key->user + 1), program, name));
+	class_by_names(NULL, false, (unsigned int)(key->user + 1), program, name);
+	return strdup(class_add_variant(name, 2 * (unsigned int)nodes, ""));
 }
 
-/* The variant of the class for a job that shares nodes, so it has twice as many. */
-static char *variant_of(const char *class_name, int nodes)
+static int by_name(const void *a, const void *b)
 {
-	char name[PAIRS_CLASS_MAX];
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
-	snprintf(name, sizeof(name), "%s", class_name);
-	return strdup(class_add_variant(name, 2 * (unsigned int)nodes, ""));
+/* Gives jobs with equal names one of them, and a number. variant_name has the name of each job, in
+ * their order. */
+static int share_names(struct workload *w)
+{
+	char **all = malloc(((size_t)w->count + 1) * sizeof(*all));
+
+	if (!all)
+		return -1;
+	memcpy(all, w->variant_name, (size_t)w->count * sizeof(*all));
+	qsort(w->variant_name, (size_t)w->count, sizeof(*all), by_name);
+	w->variants = 0;
+	for (int i = 0; i < w->count; i++)
+		if (!i || by_name(&w->variant_name[w->variants - 1], &w->variant_name[i]))
+			w->variant_name[w->variants++] = w->variant_name[i];
+	for (int i = 0; i < w->count; i++) {
+		char **found = bsearch(
+			&all[i], w->variant_name, (size_t)w->variants, sizeof(*all), by_name);
+
+		w->job[i].variant = (int)(found - w->variant_name);
+		w->job[i].class_name = *found;
+		if (*found != all[i])
+			free(all[i]);
+	}
+	free(all);
+	return 0;
 }
 
 /* The program that the class is; late: after it has drifted. The name of a job is not what it is,
@@ -110,38 +135,37 @@ int workload_make(const struct trace *t, const struct matrix *m, const struct wo
 	struct workload *w, struct errmsg *err)
 {
 	struct key *key = find_classes(t, o, &w->classes);
+	bool failed;
 
 	w->count = t->count;
+	w->variants = 0;
 	w->job = calloc((size_t)t->count + 1, sizeof(*w->job));
-	w->class_name = calloc((size_t)w->classes + 1, sizeof(*w->class_name));
-	if (!key || !w->job || !w->class_name) {
-		free(key);
-		workload_free(w);
-		return errmsg_set(err, "out of memory for %d jobs", t->count);
-	}
-	for (int c = 0; c < w->classes; c++)
-		w->class_name[c] = name_of(&key[c]);
-	for (int i = 0; i < t->count; i++) {
+	w->variant_name = calloc((size_t)t->count + 1, sizeof(*w->variant_name));
+	failed = !key || !w->job || !w->variant_name;
+	for (int i = 0; !failed && i < t->count; i++) {
 		const struct key mine = key_of(t, i, o);
 		const struct key *found =
 			bsearch(&mine, key, (size_t)w->classes, sizeof(*key), by_key);
 
 		make_job(&w->job[i], t, i, o);
 		w->job[i].class_id = (int)(found - key);
-		w->job[i].class_name = variant_of(w->class_name[found - key], w->job[i].nodes);
 		w->job[i].row = row_of(&t->job[i], found, o, m->count, i >= t->count / 2);
+		w->variant_name[w->variants++] = variant_of(found, w->job[i].nodes);
+		failed = !w->variant_name[i];
 	}
 	free(key);
+	if (failed || share_names(w)) {
+		workload_free(w);
+		return errmsg_set(err, "out of memory for %d jobs", t->count);
+	}
 	return 0;
 }
 
 void workload_free(struct workload *w)
 {
-	for (int c = 0; w->class_name && c < w->classes; c++)
-		free(w->class_name[c]);
-	for (int i = 0; w->job && i < w->count; i++)
-		free(w->job[i].class_name);
-	free(w->class_name);
+	for (int v = 0; w->variant_name && v < w->variants; v++)
+		free(w->variant_name[v]);
+	free(w->variant_name);
 	free(w->job);
 	*w = (struct workload){.job = NULL};
 }

@@ -13,22 +13,24 @@
 struct work {
 	long number; /* in the trace */
 	double submit_s;
-	double run_s;          /* compact */
-	double limit_s;        /* 0 = none */
-	bool limit_was_in_way; /* it ran into its limit in the trace already */
-	int nodes;             /* compact; on lanes it needs twice as many */
-	int row;               /* of the matrix */
-	char *class_name;      /* in the pair history: user and program of the trace, and size */
-	int class_id;          /* without the size */
-	bool capped;           /* has a limit for its degradation */
-	double requeue;        /* after this share of its run it is requeued, once; 0 = never */
+	double run_s;           /* compact */
+	double limit_s;         /* 0 = none */
+	bool limit_was_in_way;  /* it ran into its limit in the trace already */
+	int nodes;              /* compact; on lanes it needs twice as many */
+	int row;                /* of the matrix */
+	const char *class_name; /* in the pair history: user and program of the trace, and size */
+	int class_id;           /* without the size */
+	int variant;            /* its number in variant_name */
+	bool capped;            /* has a limit for its degradation */
+	double requeue;         /* after this share of its run it is requeued, once; 0 = never */
 };
 
 struct workload {
 	struct work *job; /* by time of submission */
 	int count;
-	char **class_name; /* owned */
 	int classes;
+	char **variant_name; /* each class_name of the jobs once, owned */
+	int variants;
 };
 
 struct workload_options {

@@ -431,7 +431,7 @@ static void trials(void **state)
 	(void)state;
 	settings_defaults(&s);
 	for (uint64_t seed = 0; seed < 40; seed++) {
-		struct outlook *drawn = outlook_drawn(o, e, seed);
+		struct outlook *drawn = outlook_drawn(o, seed);
 		struct candidate c[7];
 		struct node_choice choice;
 

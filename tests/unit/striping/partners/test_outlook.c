@@ -255,7 +255,7 @@ static void draws(void **state)
 	for (uint64_t seed = 0; seed < 400; seed++) {
 		double speed;
 
-		drawn = outlook_drawn(o, e, seed);
+		drawn = outlook_drawn(o, seed);
 		assert_non_null(drawn);
 		assert_true(outlook_speed(drawn, mem, net) == outlook_speed(o, mem, net));
 		assert_true(outlook_speed(drawn, net, net) == outlook_speed(o, net, net));
@@ -268,7 +268,7 @@ static void draws(void **state)
 		below += speed < mean;
 		/* Nobody is faster than alone. */
 		assert_true(speed <= outlook_alone(o, none) * (1 + 1e-12));
-		again = outlook_drawn(o, e, seed);
+		again = outlook_drawn(o, seed);
 		assert_true(outlook_speed(again, none, mem) == speed);
 		outlook_free(again);
 		outlook_free(drawn);

@@ -109,7 +109,7 @@ static void offers(void)
 static bool tries(uint64_t seed, double saved, bool *waits, struct trial *t)
 {
 	const struct exploration account = {.saved = saved};
-	struct outlook *drawn = outlook_drawn(outlook, expected, seed);
+	struct outlook *drawn = outlook_drawn(outlook, seed);
 	bool trial;
 
 	assert_non_null(drawn);
@@ -263,7 +263,7 @@ static void not_otherwise(void **state)
 		int first;
 
 		offers();
-		drawn = outlook_drawn(outlook, expected, seed);
+		drawn = outlook_drawn(outlook, seed);
 		wish.drawn = drawn;
 		waits = lane_yield_order(outlook, &wish, offer, CLASSES) > 0;
 		first = offer[0].id;
@@ -278,7 +278,7 @@ static void not_otherwise(void **state)
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		offers();
 		wish.others_wait = false;
-		drawn = outlook_drawn(outlook, expected, seed);
+		drawn = outlook_drawn(outlook, seed);
 		wish.drawn = drawn;
 		lane_yield_order(outlook, &wish, offer, CLASSES + 1);
 		assert_int_equal(offer[0].id, CLASSES);
