@@ -35,6 +35,10 @@ struct backfill {
 	 * number of `looked`. */
 	double *end_s;
 	long *looked_at, looked;
+	/* Whether the job for which a place is looked for may share with others: those with the
+	 * number of `tries`. */
+	bool *accepted;
+	long *tried_at, tries;
 };
 
 int backfill_setup(struct sim *s, struct errmsg *err)
@@ -54,8 +58,10 @@ int backfill_setup(struct sim *s, struct errmsg *err)
 		b->asked = calloc(jobs, sizeof(*b->asked));
 		b->end_s = calloc(jobs, sizeof(*b->end_s));
 		b->looked_at = calloc(jobs, sizeof(*b->looked_at));
+		b->accepted = calloc(jobs, sizeof(*b->accepted));
+		b->tried_at = calloc(jobs, sizeof(*b->tried_at));
 		failed = !b->kept || !b->offer || !b->node || !b->time || !b->suits || !b->asked ||
-			 !b->end_s || !b->looked_at;
+			 !b->end_s || !b->looked_at || !b->accepted || !b->tried_at;
 	}
 	for (int i = 0; !failed && i < b->most; i++) {
 		b->kept[i].holds = calloc(nodes, 1);
@@ -80,6 +86,8 @@ void backfill_free(struct sim *s)
 	free(b->asked);
 	free(b->end_s);
 	free(b->looked_at);
+	free(b->accepted);
+	free(b->tried_at);
 	free(b);
 	s->backfill = NULL;
 }
@@ -105,7 +113,15 @@ static double planned_s(const struct sim *s, int job)
 
 static bool accepts(const struct sim *s, int job, int partner)
 {
-	return !s->policy->accepts || s->policy->accepts(s, job, partner);
+	struct backfill *b = s->backfill;
+
+	if (!s->policy->accepts)
+		return true;
+	if (b->tried_at[partner] != b->tries) {
+		b->accepted[partner] = s->policy->accepts(s, job, partner);
+		b->tried_at[partner] = b->tries;
+	}
+	return b->accepted[partner];
 }
 
 /*
@@ -320,6 +336,7 @@ static void try_job(struct sim *s, int job, bool again)
 	struct choice choice = {.count = 0};
 	double behind = INFINITY;
 
+	b->tries++;
 	if (again && has_place(s, job))
 		return;
 	if ((lanes == 1 ? s->open : s->empty) >= need)
