@@ -12,7 +12,7 @@ own=$(id -u poppa-demo)
 sleeper_options=(-t 600)
 on_exit forget_lesson
 # What is drawn depends on when the history was written. By this time all pairs of "mine" are drawn well.
-LUCKY=1700026144
+LUCKY=1700178561
 
 of() { sleeper "$1" --colocate=class:"$1" -n1 "${@:2}"; }
 lesson() { printf "$own:%s\t$own:%s\t%s\t%s\t%s\t$EPOCHSECONDS\n" "$@"; }
