@@ -11,6 +11,8 @@
 
 /* Of a user, so that many jobs of one keep nobody else's from telling. */
 #define MAX_OF_USER 500
+/* Of a run, so that one with many short partners keeps none of the user's others from telling. */
+#define MAX_OF_RUN 50
 #define MAX_ALL 10000
 /* The price of a run comes within hours of its end. */
 #define FORGET_S (90 * 86400LL)
@@ -129,13 +131,18 @@ bool pair_told_drop_pair(struct pair_told_table *t, uint64_t pair)
 	return drop(t, &(struct which){.pair = &pair});
 }
 
-static size_t count_of(const struct pair_told_table *t, uint32_t uid)
+/* Whether the user, or the run, has as many as may be. */
+static bool is_full(const struct pair_told_table *t, const struct pair_told_key *key)
 {
-	size_t count = 0;
+	size_t user = 0, run = 0;
 
-	for (size_t i = 0; i < t->count; i++)
-		count += t->entry[i].key.uid == uid;
-	return count;
+	for (size_t i = 0; i < t->count; i++) {
+		const struct pair_told_key *k = &t->entry[i].key;
+
+		user += k->uid == key->uid;
+		run += k->uid == key->uid && k->job_id == key->job_id && k->start == key->start;
+	}
+	return user >= MAX_OF_USER || run >= MAX_OF_RUN;
 }
 
 static int compare_uids(const void *a, const void *b)
@@ -209,7 +216,7 @@ int pair_told_reserve(struct pair_told_table *t, const struct pair_told_key *key
 	if (found)
 		return 1;
 	drop(t, &(struct which){.before = now - FORGET_S});
-	if (count_of(t, key->uid) >= MAX_OF_USER)
+	if (is_full(t, key))
 		return 0;
 	if (t->count >= MAX_ALL && drop_oldest(t))
 		return -1;

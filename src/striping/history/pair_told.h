@@ -15,9 +15,9 @@
 /*
  * So that nothing counts twice: the history's file has with a mean what runs have told of it, and a
  * kill loses both or none. An entry goes with the run's price, or 90 days after it was last
- * changed, where a price never comes. A user has 500 entries at most: then runs tell no more before
- * others have their price, and nothing is lost by that. Of all users there are 10,000; one more
- * takes the place of the oldest one of the user who has the most.
+ * changed, where a price never comes. A run has 50 entries at most, and a user 500: then runs tell
+ * no more before they, or others, have their price, and nothing is lost by that. Of all users there
+ * are 10,000; one more takes the place of the oldest one of the user who has the most.
  */
 struct pair_told_table;
 
@@ -41,7 +41,7 @@ double pair_told_seconds(
 	const struct pair_told_table *t, uint32_t job_id, long long start, uint32_t partner);
 
 /* Makes room for the entry, if it is not there, at `now` (unix time). Returns 1 where
- * pair_told_set() can follow, 0 where the user has as many as may be, -1 with ENOMEM. */
+ * pair_told_set() can follow, 0 where the run or its user has as many as may be, -1 with ENOMEM. */
 int pair_told_reserve(struct pair_told_table *t, const struct pair_told_key *key, long long now);
 
 /* Sets the entry; pair_told_reserve() has made room for it. */

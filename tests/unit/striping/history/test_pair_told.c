@@ -112,6 +112,26 @@ static void a_user_has_so_many(void **state)
 	pair_told_free(t);
 }
 
+/* One run beside many that come and go leaves room for the user's other runs. */
+static void a_run_has_so_many(void **state)
+{
+	struct pair_told_table *t = pair_told_new();
+	struct pair_told_key key = key_of(1, 5);
+
+	(void)state;
+	for (key.partner = 100; key.partner < 150; key.partner++)
+		assert_int_equal(tell(t, &key, 100, NOW), 1);
+	assert_int_equal(tell(t, &key, 100, NOW), 0);
+	key.partner = 100;
+	assert_int_equal(tell(t, &key, 200, NOW), 1);
+	key.partner = 150;
+	key.start++;
+	assert_int_equal(tell(t, &key, 100, NOW), 1);
+	key = key_of(1, 6);
+	assert_int_equal(tell(t, &key, 100, NOW), 1);
+	pair_told_free(t);
+}
+
 /* Where all is full, the user with the most loses the oldest. */
 static void all_have_so_many(void **state)
 {
@@ -206,6 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_each_by_itself),
 		cmocka_unit_test(a_user_has_so_many),
+		cmocka_unit_test(a_run_has_so_many),
 		cmocka_unit_test(all_have_so_many),
 		cmocka_unit_test(survives_the_file),
 		cmocka_unit_test(passes_over_broken_lines),
