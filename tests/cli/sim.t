@@ -75,6 +75,8 @@ is "no job starts before its submission" "$(awk -F, 'NR > 1 && $5 < $4 - 0.5' "$
 is "compact jobs that were done ran for the time of the trace" "$(awk -F, 'FNR == NR { split($0, f, " "); if (f[1] != ";") run[f[1]] = f[4]; next }
 	$1 == "exclusive" && $7 == "done" && ($6 - $5 - run[$2] > 0.01 || $6 - $5 - run[$2] < -0.01)' "$trace" "$dump" | head -n 3)" ""
 
+is "no makespan is below the least" "$(jq -c '.least_makespan_s as $least | $least > 0 and (.policies | map(.makespan_s >= 0.98 * $least) | all)' <<<"$OUT")" true
+
 first=$OUT
 simulate "the same again" --requeue 5
 is "the same seed gives the same figures" "$(jq -S . <<<"$OUT")" "$(jq -S . <<<"$first")"

@@ -61,9 +61,10 @@ static json_t *policy_json(const struct options *o, const struct figures *f)
 int output_json(const struct options *o, const struct workload *w, const struct matrix *m,
 	const struct figures *figures, struct errmsg *err)
 {
-	json_t *all = json_pack("{s:s, s:s, s:i, s:i, s:i, s:I, s:{}}", "trace", o->trace, "matrix",
-		o->matrix, "programs", m->count, "nodes", o->nodes, "jobs", w->count, "seed",
-		(json_int_t)o->workload.seed, "policies");
+	json_t *all = json_pack("{s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:{}}", "trace", o->trace,
+		"matrix", o->matrix, "programs", m->count, "nodes", o->nodes, "jobs", w->count,
+		"seed", (json_int_t)o->workload.seed, "least_makespan_s",
+		workload_least_makespan_s(w, m), "policies");
 	int rc = -1;
 
 	for (int i = 0; all && i < o->policies; i++)
@@ -81,9 +82,10 @@ int output_json(const struct options *o, const struct workload *w, const struct 
 void output_table(const struct options *o, const struct workload *w, const struct matrix *m,
 	const struct figures *figures)
 {
-	printf("A simulation: %d jobs of %s on %d nodes, %d programs of %s, seed %llu.\n\n",
-		w->count, o->trace, o->nodes, m->count, o->matrix,
-		(unsigned long long)o->workload.seed);
+	printf("A simulation: %d jobs of %s on %d nodes, %d programs of %s, seed %llu.\n", w->count,
+		o->trace, o->nodes, m->count, o->matrix, (unsigned long long)o->workload.seed);
+	printf("No policy has a makespan below %.1f h.\n\n",
+		workload_least_makespan_s(w, m) / 3600);
 	printf("%-10s", "policy");
 	for (size_t k = 0; k < COLUMNS; k++)
 		if (shown(o, &columns[k]))

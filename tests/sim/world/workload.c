@@ -169,3 +169,15 @@ void workload_free(struct workload *w)
 	free(w->job);
 	*w = (struct workload){.job = NULL};
 }
+
+double workload_least_makespan_s(const struct workload *w, const struct matrix *m)
+{
+	double least = 0;
+
+	for (int i = 0; i < w->count; i++) {
+		const struct work *job = &w->job[i];
+
+		least = fmax(least, job->submit_s + job->run_s / fmax(m->alone[job->row], 1));
+	}
+	return least;
+}

@@ -51,3 +51,7 @@ struct workload_options {
 int workload_make(const struct trace *t, const struct matrix *m, const struct workload_options *o,
 	struct workload *w, struct errmsg *err);
 void workload_free(struct workload *w);
+
+/* No policy has a shorter makespan, s: some job cannot end earlier if it starts at once and goes as
+ * fast as its program ever does by the matrix. The noise of runs is not in it. */
+double workload_least_makespan_s(const struct workload *w, const struct matrix *m);
