@@ -71,6 +71,7 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_partner \
 	tests/unit/striping/partners/test_partner_times \
 	tests/unit/striping/history/test_plain_queue \
+	tests/unit/striping/partners/test_random_bits \
 	tests/unit/striping/partners/test_separation \
 	tests/unit/striping/history/test_spread_gain \
 	tests/unit/striping/partners/test_trial \
