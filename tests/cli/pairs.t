@@ -54,6 +54,23 @@ is "is of that class alone" "$(jq -c '[.classes[].class]' <<<"$OUT")" '["8/mine"
 runs "gain of a class without runs" 0 "$POPPA" pairs --history "$gains" --class 8/b --json
 is "is unknown" "$(jq -c '.classes[] | [.gain, .plain_runs, .colocated_runs, .doubt]' <<<"$OUT")" '[null,0,0,"no-run"]'
 
+# What a miss costs: mine is certain, the others are not.
+costs=$TAP_DIR/costs
+{
+	cat "$history"
+	printf '#miss\t%s\t%s\t0.8\t0.0001\t%s\t%s\t1790000000\n' 7/loud 1 60 0 8/a 3 60 1 8/mine 4 30 0.01
+} >"$costs"
+runs "pairs with costs of misses" 0 "$POPPA" pairs --history "$costs"
+like "costs stand below the pairs, with the doubt" "$OUT" \
+	$'\n\nCLASS +BASE +ERROR +MISS +ERROR +RUNS +DOUBT\n7/loud +0\\.8 +- +60 +- +1 one-run\n8/a +0\\.8 +2\\.9% +60 +70\\.7% +3 apart\n8/mine +0\\.8 +2\\.5% +30 +5\\.8% +4 *$'
+runs "costs in JSON" 0 "$POPPA" pairs --history "$costs" --json
+is "have all there is" "$(jq -r '.miss_costs[] | "\(.class) \(.base_cycles) \(.base_error != null) \(.miss_cycles) \(.miss_error != null) \(.runs) \(.doubt)"' <<<"$OUT")" \
+	"$(printf '%s\n' "7/loud 0.8 false 60 false 1 one-run" "8/a 0.8 true 60 true 3 apart" "8/mine 0.8 true 30 true 4 ")"
+runs "costs of a class" 0 "$POPPA" pairs --history "$costs" --class 8/mine+4n --json
+is "are of that class alone, whatever the variant" "$(jq -c '[.miss_costs[] | .class, (.miss_cycles * 10 | round), .runs]' <<<"$OUT")" '["8/mine+4n",300,4]'
+runs "costs of a class without runs" 0 "$POPPA" pairs --history "$costs" --class 8/b --json
+is "are unknown" "$(jq -c '.miss_costs[] | [.base_cycles, .miss_cycles, .miss_error, .runs, .doubt]' <<<"$OUT")" '[null,null,null,0,"no-run"]'
+
 runs "a class that is not there" 1 "$POPPA" pairs --history "$history" --class 9/none
 is "it is named" "$ERR" 'poppa pairs: the pair history has no class "9/none" that you may see; "poppa pairs" lists them'
 runs "no file" 1 "$POPPA" pairs --history "$TAP_DIR/none"
@@ -142,6 +159,9 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod a+r "$gains"
 	runs "gains, of another user" 0 as 8 pairs --history "$gains" --json
 	is "are their own" "$(jq -c '[.classes[].class]' <<<"$OUT")" '["8/a","8/mine","8@alone"]'
+	chmod a+r "$costs"
+	runs "costs of misses, of another user" 0 as 8 pairs --history "$costs" --json
+	is "are their own" "$(jq -c '[.miss_costs[].class]' <<<"$OUT")" '["8/a","8/mine"]'
 	runs "and asks for no other" 1 as 8 pairs --history "$history" --class 7/loud
 	runs "nor plans with it" 1 as 8 plan --history "$history" --input "$TAP_DIR/loud"
 	is "which is said" "$ERR" 'poppa plan: "7/loud" is another user'"'"'s class'
@@ -178,6 +198,17 @@ is "who is not known has empty nodes" "$(planned)" nobody
 is "who has a profile shares with whom it suits" "$(planned "${use[@]}")" 8/b1
 jobs=(a1 a2 new)
 is "and with no others" "$(planned "${use[@]}")" nobody
+# To "new" a miss costs next to nothing, by its nodes.
+cheap=$TAP_DIR/cheap
+{ cat "$kinds" && printf '#miss\t8/new\t4\t0.8\t0.0001\t4\t0.0001\t1790000000\n'; } >"$cheap"
+runs "pairs of a class to which misses cost little" 0 "$POPPA" pairs --history "$cheap" "${use[@]}" --class 8/new --json
+is "does not lose where its profile alone tells that it does" \
+	"$(jq -c '[.pairs[] | select(.beside != "8/new") | {(.beside): (.expected > 0.12)}] | add' <<<"$OUT")" \
+	'{"8/a1":false,"8/a2":false,"8/b1":false,"8/b2":false}'
+jobs=(b1 b2 new)
+much=(--profiles "$profiles" --settings stripe_cache=16M,stripe_gain_min=10%)
+is "plan has it share where it gains much by that" "$(planned "${much[@]}")" 8/b1
+is "and not where its misses tell that it gains little" "$(planned "${much[@]}" --history "$cheap")" nobody
 runs "profiles without a cache" 1 "$POPPA" plan --history "$kinds" --profiles "$profiles" --input "$TAP_DIR/jobs"
 like "tell how to name it" "$ERR" '^poppa plan: --profiles: .*--settings stripe_cache=SIZE'
 runs "profiles that are not there" 1 "$POPPA" pairs --history "$kinds" --profiles "$TAP_DIR/none" --settings stripe_cache=16M

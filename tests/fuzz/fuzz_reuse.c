@@ -8,14 +8,14 @@
 #include "striping/reuse/shared_cache.h"
 
 /* Whatever can be read gives a curve by which programs lose something, or nothing. */
-static void check_curve(const struct reuse_histogram *h)
+static void check_curve(const struct reuse_histogram *h, const struct miss_line *line)
 {
 	const struct shared_cache cache = {1000, 200};
 	struct cache_curve curve;
 	const struct cache_curve *others[] = {&curve, &curve};
 	double y;
 
-	MUST(cache_curve_make(&curve, &cache, h));
+	MUST(cache_curve_make(&curve, &cache, h, line));
 	y = shared_cache_forecast(&curve, others, 2);
 	MUST(y >= 0 && isfinite(y));
 }
@@ -36,7 +36,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(r >= 0 && r <= 1);
 		r = forecast_group(&machine, m, 2, MISS_COMB, NULL);
 		MUST(r >= 0 && r <= 1 && m[0].rate > 0);
-		check_curve(&h);
+		check_curve(&h, NULL);
+		check_curve(&h, &(struct miss_line){0.05, 10000});
+		check_curve(&h, &(struct miss_line){100, 1});
 	} else {
 		MUST(*err.text);
 	}

@@ -364,6 +364,47 @@ double settle_spread_s(const struct settle_job *job, const struct settlement *pr
 	return (double)job->wall_ns / NS_PER_S * (1 - price->stopped) * (1 - price->degradation);
 }
 
+/* One number of the line, over nodes. */
+struct miss_sum {
+	double weight, log, least, most;
+};
+
+static void add_miss(struct miss_sum *s, double value, double weight)
+{
+	s->least = s->weight > 0 ? fmin(s->least, value) : value;
+	s->most = fmax(s->most, value);
+	s->weight += weight;
+	s->log += weight * log(value);
+}
+
+static bool mean_of_miss(const struct miss_sum *s, double *out)
+{
+	if (!(s->least > 0) || s->most > SETTLE_MISS_APART * s->least)
+		return false;
+	*out = exp(s->log / s->weight);
+	return isfinite(*out);
+}
+
+bool settle_miss(const struct settle_job *job, const struct ledger_record *records, int count,
+	const struct settlement *price, struct settle_miss *out)
+{
+	struct miss_sum base = {.weight = 0}, miss = {.weight = 0};
+
+	if (*price->nodata || job->unpriced || price->spin)
+		return false;
+	for (int i = 0; i < job->node_count; i++) {
+		const struct ledger_record *r =
+			find_record(job, job->nodes[i].name, records, count);
+
+		if (!r || is_of_earlier_run(r, job) || !r->miss_known ||
+			r->miss_blocks < SETTLE_MISS_BLOCKS)
+			continue;
+		add_miss(&base, r->miss_line[0], r->miss_blocks);
+		add_miss(&miss, r->miss_line[1], r->miss_blocks);
+	}
+	return mean_of_miss(&base, &out->base_cycles) && mean_of_miss(&miss, &out->miss_cycles);
+}
+
 static int64_t told_ns(const struct ledger_record *r)
 {
 	return r ? r->co_ns + r->solo_ns + r->paused_ns + r->turned_ns + r->unmeasured_ns : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* poppa pairs: what kinds of jobs have cost each other, what is expected, and who gains from
- * spreading. */
+/* poppa pairs: what kinds of jobs have cost each other, what is expected, who gains from spreading,
+ * and what a cache miss costs. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "cli/ask/cli.h"
 #include "cli/partners/known_pairs.h"
 #include "common/printable.h"
+#include "striping/history/miss_cost.h"
 #include "striping/history/spread_gain.h"
 
 #define SECONDS_AN_HOUR 3600.0
@@ -43,7 +44,7 @@ struct listing {
 	const char *class; /* only of this one; NULL = all */
 	int next;          /* of it, the class beside which it is shown next */
 	json_t *list;      /* where JSON is wanted */
-	int lines, gains;
+	int lines, gains, costs;
 };
 
 static double in_range(double d)
@@ -173,17 +174,73 @@ static int show_gains(struct listing *l, bool one)
 	return 0;
 }
 
+static json_t *cost_json(const char *class, const struct miss_cost *c)
+{
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:i, s:s}", "class", class, "base_cycles",
+		real_or_null(c->base_cycles), "base_error", real_or_null(c->base_error),
+		"miss_cycles", real_or_null(c->miss_cycles), "miss_error",
+		real_or_null(c->miss_error), "runs", c->runs, "doubt", miss_doubt_name(c->doubt));
+}
+
+static void print_cycles(double cycles, double error)
+{
+	printf(" %8.3g ", cycles);
+	if (isnan(error))
+		printf("%7s", "-");
+	else
+		printf("%6.1f%%", 100 * error);
+}
+
+/* What a miss costs one class. */
+static void show_cost(const char *name, const struct miss_cost *c, void *arg)
+{
+	struct listing *l = arg;
+	char class[PAIRS_CLASS_MAX];
+
+	if (!known_pairs_shows(l->known, name))
+		return;
+	snprintf(class, sizeof(class), "%s", name);
+	plain_text(class);
+	if (l->list) {
+		json_array_append_new(l->list, cost_json(class, c));
+		return;
+	}
+	if (!c->runs)
+		return;
+	if (!l->costs++)
+		printf("\n%-24s %8s %7s %8s %7s %5s %s\n", "CLASS", "BASE", "ERROR", "MISS",
+			"ERROR", "RUNS", "DOUBT");
+	printf("%-24s", class);
+	print_cycles(c->base_cycles, c->base_error);
+	print_cycles(c->miss_cycles, c->miss_error);
+	printf(" %5d %s\n", c->runs, miss_doubt_name(c->doubt));
+}
+
+/* Of the class, or of all of which it is known. */
+static void show_costs(struct listing *l, bool one)
+{
+	struct miss_cost cost;
+
+	if (!one) {
+		miss_costs_each(pairs_misses(l->known->pairs), show_cost, l);
+		return;
+	}
+	pairs_miss_cost(l->known->pairs, l->class, &cost);
+	show_cost(l->class, &cost, l);
+}
+
 int cmd_pairs(int argc, char **argv)
 {
 	static const struct argp argp = {.options = option_table,
 		.parser = parse_option,
 		.doc = "What kinds of jobs have cost each other, by the pair history, what is "
-		       "expected of them, and what they gain from spreading."};
+		       "expected of them, what they gain from spreading, and what a cache miss "
+		       "costs them."};
 	struct options o = {.json = false};
 	struct known_pairs known;
 	struct listing l = {.known = &known};
 	char class[PAIRS_CLASS_MAX];
-	json_t *pairs;
+	json_t *pairs, *classes;
 	struct errmsg err;
 	int rc;
 
@@ -211,10 +268,15 @@ int cmd_pairs(int argc, char **argv)
 	if (o.json)
 		l.list = json_array();
 	rc = show_gains(&l, o.class);
+	classes = l.list;
+	if (o.json)
+		l.list = json_array();
+	show_costs(&l, o.class);
 	known_pairs_free(&known);
 	if (rc)
 		return cli_error("out of memory");
 	if (o.json)
-		return cli_print_json(json_pack("{s:o, s:o}", "pairs", pairs, "classes", l.list));
+		return cli_print_json(json_pack("{s:o, s:o, s:o}", "pairs", pairs, "classes",
+			classes, "miss_costs", l.list));
 	return CLI_OK;
 }

@@ -141,7 +141,7 @@ static int load_profiles(struct known_pairs *k, const char *path, struct errmsg 
 	if (!p)
 		return -1;
 	warn_bad(path, bad);
-	k->cache = cache_forecast_new(p, &cache);
+	k->cache = cache_forecast_new(p, &cache, pairs_miss_hint, k->pairs);
 	profiles_free(p);
 	return k->cache ? 0 : errmsg_set(err, "out of memory");
 }

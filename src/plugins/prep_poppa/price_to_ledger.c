@@ -12,6 +12,7 @@
 #include "striping/submit/colocate_option.h"
 #include "striping/history/job_class.h"
 #include "striping/history/job_names.h"
+#include "striping/history/miss_cost.h"
 #include "striping/history/pairs.h"
 
 #include "addresses.h"
@@ -239,6 +240,27 @@ static void learn_spread(struct settler *w, const struct run *run)
 		settler_complain(w, err.text);
 }
 
+/* Enters what a miss costs the job, by the lines that its nodes have found. */
+static void learn_miss(struct settler *w, const struct run *run, const struct client_answer *answer)
+{
+	const struct settle_job job = run_snapshot_settle_job(run->snapshot);
+	struct settle_miss line;
+	struct miss_run miss;
+	struct errmsg err = {""};
+	char path[PATH_MAX];
+
+	if (!settle_miss(&job, answer->records, answer->record_count, &run->settlement, &line) ||
+		!*run->settlement.class_name || !history(w))
+		return;
+	miss = (struct miss_run){.uid = run->snapshot->uid,
+		.class_name = run->settlement.class_name,
+		.base_cycles = line.base_cycles,
+		.miss_cycles = line.miss_cycles};
+	controller_state_path(PAIRS_FILE, path, sizeof(path));
+	if (pairs_batch_miss(&w->pairs, path, &miss, time(NULL), &err))
+		settler_complain(w, err.text);
+}
+
 void price_to_ledger_plain_runs(struct settler *w)
 {
 	struct plain_run run[PLAIN_QUEUE_OF_SLOT];
@@ -297,6 +319,7 @@ static enum outcome make_price(
 	if (run->never_written) {
 		learn(w, run, answer);
 		learn_spread(w, run);
+		learn_miss(w, run, answer);
 	}
 	end_told(w, run->snapshot);
 	run_store_touch(&w->store, run);

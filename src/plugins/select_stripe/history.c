@@ -159,7 +159,8 @@ static struct outlook *make_outlook(
 static void renew_outlook(struct look *l)
 {
 	struct cache_forecast *forecast =
-		l->profiles ? cache_forecast_new(l->profiles, &l->cache) : NULL;
+		l->profiles ? cache_forecast_new(l->profiles, &l->cache, pairs_miss_hint, pairs)
+			    : NULL;
 	struct outlook *next, *next_drawn, *old = NULL, *old_drawn = NULL;
 
 	next = make_outlook(forecast, (uint64_t)l->file.st_mtim.tv_sec, &next_drawn);

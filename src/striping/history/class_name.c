@@ -47,6 +47,17 @@ size_t class_user(const char *class)
 	return class[digits] && strchr("/:@", class[digits]) ? digits : 0;
 }
 
+const char *class_owner(const char *class, uint32_t *uid)
+{
+	size_t digits = class_user(class);
+	unsigned long long id = strtoull(class, NULL, 10);
+
+	if (!digits || id > UINT32_MAX)
+		return NULL;
+	*uid = (uint32_t)id;
+	return class + digits;
+}
+
 /* How many bytes of digits there are, of a number without leading zeros. */
 static size_t number(const char *text)
 {

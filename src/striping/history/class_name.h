@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define PAIRS_CLASS_MAX 256
 
@@ -22,6 +23,10 @@
 /* How many bytes of a class name its user: the digits before "/", ":" or "@"; 0: it is everybody's.
  */
 size_t class_user(const char *class);
+
+/* Writes the user's id that a class begins with. Returns where it ends in the class; NULL: it is
+ * everybody's, or that is no id. */
+const char *class_owner(const char *class, uint32_t *uid);
 
 /* How many bytes of a class are the class itself, without the suffix of a variant. */
 size_t class_base(const char *class);

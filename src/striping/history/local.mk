@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What jobs have taught: pairs of classes, programs by job names, gains from spreading.
+# What jobs have taught: pairs of classes, programs by job names, gains from spreading, costs of a miss.
 noinst_LTLIBRARIES += libhistory.la
 libhistory_la_SOURCES = \
 	src/striping/history/aged_mean.c src/striping/history/aged_mean.h \
@@ -7,6 +7,7 @@ libhistory_la_SOURCES = \
 	src/striping/history/job_class.c src/striping/history/job_class.h \
 	src/striping/history/job_names.c src/striping/history/job_names.h \
 	src/striping/history/line_fields.c src/striping/history/line_fields.h \
+	src/striping/history/miss_cost.c src/striping/history/miss_cost.h \
 	src/striping/history/pair_evidence.c src/striping/history/pair_evidence.h \
 	src/striping/history/pair_told.c src/striping/history/pair_told.h \
 	src/striping/history/pairs.c src/striping/history/pairs.h \

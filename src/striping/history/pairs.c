@@ -14,6 +14,7 @@
 #include "common/journal.h"
 #include "striping/history/job_names.h"
 #include "striping/history/line_fields.h"
+#include "striping/history/miss_cost.h"
 #include "striping/history/pair_evidence.h"
 #include "striping/history/pair_told.h"
 #include "striping/history/spread_gain.h"
@@ -56,6 +57,7 @@ struct pairs {
 	long long present; /* the latest observation of all: by that, others are old */
 	struct job_names *names;
 	struct spread_gains *spread;
+	struct miss_costs *misses;
 	struct pair_told_table *told;
 	uint64_t numbers; /* given to rows */
 };
@@ -68,8 +70,9 @@ struct pairs *pairs_new(void)
 		return NULL;
 	p->names = job_names_new();
 	p->spread = spread_gains_new();
+	p->misses = miss_costs_new();
 	p->told = pair_told_new();
-	if (p->names && p->spread && p->told)
+	if (p->names && p->spread && p->misses && p->told)
 		return p;
 	pairs_free(p);
 	return NULL;
@@ -91,6 +94,7 @@ void pairs_free(struct pairs *p)
 	free(p->owner);
 	job_names_free(p->names);
 	spread_gains_free(p->spread);
+	miss_costs_free(p->misses);
 	pair_told_free(p->told);
 	free(p);
 }
@@ -148,6 +152,27 @@ bool pairs_spread_hint(void *arg, const char *class_name, double *z, int *runs)
 		return false;
 	*z = log1p(gain.gain);
 	*runs = gain.plain < gain.colocated ? gain.plain : gain.colocated;
+	return true;
+}
+
+const struct miss_costs *pairs_misses(const struct pairs *p)
+{
+	return p->misses;
+}
+
+bool pairs_miss_cost(const struct pairs *p, const char *class_name, struct miss_cost *out)
+{
+	return miss_costs_of(p->misses, class_name, out);
+}
+
+bool pairs_miss_hint(void *arg, const char *class_name, double *base_cycles, double *miss_cycles)
+{
+	struct miss_cost cost;
+
+	if (!pairs_miss_cost(arg, class_name, &cost))
+		return false;
+	*base_cycles = cost.base_cycles;
+	*miss_cycles = cost.miss_cycles;
 	return true;
 }
 
@@ -718,6 +743,7 @@ static void find_present(struct pairs *p)
 		return;
 	job_names_no_later(p->names, now);
 	spread_gains_no_later(p->spread, now);
+	miss_costs_no_later(p->misses, now);
 	pair_told_no_later(p->told, now);
 }
 
@@ -751,6 +777,8 @@ struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err)
 			skipped += !job_names_read(p->names, line);
 		else if (!strncmp(line, SPREAD_GAIN_LINE, sizeof(SPREAD_GAIN_LINE) - 1))
 			skipped += !spread_gains_read(p->spread, line);
+		else if (!strncmp(line, MISS_COST_LINE, sizeof(MISS_COST_LINE) - 1))
+			skipped += !miss_costs_read(p->misses, line);
 	}
 	free(text);
 	find_present(p);
@@ -788,6 +816,7 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
 		write_row(p, &p->row[i], f);
 	job_names_write(p->names, f);
 	spread_gains_write(p->spread, f);
+	miss_costs_write(p->misses, f);
 	if (fclose(f)) {
 		free(text);
 		return errmsg_set(err, "out of memory for the pair history");
@@ -885,6 +914,22 @@ int pairs_batch_spread(struct pairs_batch *b, const char *path, const struct spr
 		return errmsg_set(err,
 			"cannot enter how long %s of uid %u took into the pair history: %s",
 			run->job_name, run->uid, strerror(errno));
+	b->changed |= rc;
+	return 0;
+}
+
+int pairs_batch_miss(struct pairs_batch *b, const char *path, const struct miss_run *run,
+	long long now, struct errmsg *err)
+{
+	int rc = pairs_batch_read(b, path, err);
+
+	if (rc)
+		return rc;
+	rc = miss_costs_learn(b->pairs->misses, run, now);
+	if (rc < 0)
+		return errmsg_set(err,
+			"cannot enter what a miss costs %s into the pair history: %s",
+			run->class_name, strerror(errno));
 	b->changed |= rc;
 	return 0;
 }

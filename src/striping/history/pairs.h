@@ -14,6 +14,9 @@ struct pairs;
 
 struct job_names;
 struct job_ran;
+struct miss_cost;
+struct miss_costs;
+struct miss_run;
 struct spread_gain;
 struct spread_gains;
 struct spread_run;
@@ -85,6 +88,14 @@ bool pairs_spread_gain(const struct pairs *p, const char *class_name, struct spr
 /* The same as a hint of expectation_fit() (struct expectation_hints); arg: the history. */
 bool pairs_spread_hint(void *arg, const char *class_name, double *z, int *runs);
 
+/* What a miss costs the classes (miss_cost.h), a part of the history, too; and that of a class, as
+ * miss_costs_of() tells it. */
+const struct miss_costs *pairs_misses(const struct pairs *p);
+bool pairs_miss_cost(const struct pairs *p, const char *class_name, struct miss_cost *out);
+
+/* The same as cache_forecast_new() asks for it; arg: the history. */
+bool pairs_miss_hint(void *arg, const char *class_name, double *base_cycles, double *miss_cycles);
+
 /*
  * Observations on their way into the file: it is read with the first of them and written once with
  * all of them. All 0: there are none. One writer at a time: the settlement's worker. A file with
@@ -102,6 +113,9 @@ int pairs_batch_ran(struct pairs_batch *b, const char *path, unsigned int uid, c
 /* A run that completed; class_name: of a co-located one, NULL = it was plain. */
 int pairs_batch_spread(struct pairs_batch *b, const char *path, const struct spread_run *run,
 	const char *class_name, long long now, struct errmsg *err);
+/* What a run has told of the cost of a miss. */
+int pairs_batch_miss(struct pairs_batch *b, const char *path, const struct miss_run *run,
+	long long now, struct errmsg *err);
 /* pairs_learn_run(), pairs_learn_segment() and pairs_end_run() for it. */
 int pairs_batch_learn(struct pairs_batch *b, const char *path, const struct pairs_shared *with,
 	long long now, struct errmsg *err);

@@ -202,18 +202,6 @@ static struct row *insert(struct spread_gains *t, const struct row *key)
 	return &t->row[at];
 }
 
-/* Where the user's id that a class begins with ends; NULL: it is everybody's. */
-static const char *class_owner(const char *class_name, uint32_t *uid)
-{
-	size_t digits = class_user(class_name);
-	unsigned long long id = strtoull(class_name, NULL, 10);
-
-	if (!digits || id > UINT32_MAX)
-		return NULL;
-	*uid = (uint32_t)id;
-	return class_name + digits;
-}
-
 static bool is_class_of(const char *class_name, uint32_t uid)
 {
 	uint32_t owner;

@@ -22,8 +22,8 @@ struct shared_cache cache_forecast_cache(const struct poppa_settings *settings)
 		(double)settings->stripe_cache / REUSE_LINE, (double)settings->stripe_miss_cycles};
 }
 
-struct cache_forecast *cache_forecast_new(
-	const struct profiles *p, const struct shared_cache *cache)
+struct cache_forecast *cache_forecast_new(const struct profiles *p,
+	const struct shared_cache *cache, cache_forecast_cost_fn cost, void *arg)
 {
 	const int count = profiles_count(p);
 	struct cache_forecast *f = malloc(sizeof(*f) + (size_t)count * sizeof(f->class[0]));
@@ -35,7 +35,11 @@ struct cache_forecast *cache_forecast_new(
 		const struct profile *profile = profiles_get(p, i);
 		struct known *k = &f->class[f->classes];
 
-		if (!cache_curve_make(&k->curve, cache, &profile->h))
+		struct miss_line line;
+		bool known = cost &&
+			     cost(arg, profile->class_name, &line.base_cycles, &line.miss_cycles);
+
+		if (!cache_curve_make(&k->curve, cache, &profile->h, known ? &line : NULL))
 			continue;
 		strcpy(k->name, profile->class_name);
 		f->name[f->classes++] = k->name;

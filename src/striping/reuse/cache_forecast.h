@@ -17,12 +17,17 @@ struct cache_forecast;
  * profiles are not used. */
 struct shared_cache cache_forecast_cache(const struct poppa_settings *settings);
 
+/* What a miss costs a class, where that is known (struct miss_line has the units); else false. */
+typedef bool (*cache_forecast_cost_fn)(
+	void *arg, const char *class_name, double *base_cycles, double *miss_cycles);
+
 /*
- * Of a cache without lines it has no class. Takes half a millisecond for each profile. p stays the
- * caller's and is not needed afterwards. NULL without memory. cache_forecast_free() takes NULL.
+ * Of a cache without lines it has no class. cost tells what is known of classes; NULL: of none.
+ * Takes half a millisecond for each profile. p and arg stay the caller's and are not needed
+ * afterwards. NULL without memory. cache_forecast_free() takes NULL.
  */
-struct cache_forecast *cache_forecast_new(
-	const struct profiles *p, const struct shared_cache *cache);
+struct cache_forecast *cache_forecast_new(const struct profiles *p,
+	const struct shared_cache *cache, cache_forecast_cost_fn cost, void *arg);
 void cache_forecast_free(struct cache_forecast *f);
 
 /* How many classes it has, their names in order, and the number of one; -1: it is not among these.

@@ -17,14 +17,15 @@ static double pressure_at(int point)
 /* A program on a cache. Times are in units of a reference's without misses. */
 struct placed {
 	const struct reuse_histogram *h;
-	double stays; /* logarithm of how probably a line stays when one is missed */
-	double miss;  /* the time of a miss */
+	double stays;   /* logarithm of how probably a line stays when one is missed */
+	double miss;    /* the time of a miss */
+	double between; /* misses of all in that unit, at a pressure of 1 */
 };
 
 /* The time u less what follows from it. *slope: its derivative. */
 static double excess(const struct placed *p, double pressure, double u, double *slope)
 {
-	double x = pressure / p->miss * u, missed = p->h->cold, rises = 0;
+	double x = pressure * p->between * u, missed = p->h->cold, rises = 0;
 
 	for (int k = 0; k < REUSE_BUCKETS; k++) {
 		const struct reuse_bucket *b = &p->h->bucket[k];
@@ -36,7 +37,7 @@ static double excess(const struct placed *p, double pressure, double u, double *
 		missed -= b->count * gone;
 		rises -= b->count * a * (gone + 1);
 	}
-	*slope = 1 - pressure * rises / p->h->references;
+	*slope = 1 - pressure * p->between * p->miss * rises / p->h->references;
 	return u - 1 - p->miss * missed / p->h->references;
 }
 
@@ -57,22 +58,31 @@ static double solve(const struct placed *p, double pressure, double u)
 	return u;
 }
 
-bool cache_curve_make(struct cache_curve *curve, const struct shared_cache *cache,
-	const struct reuse_histogram *h)
+/* References per cycle of a program without misses. */
+static double pace(const struct reuse_histogram *h, const struct miss_line *line)
 {
+	double rate = reuse_rate(h) / line->base_cycles;
+
+	return rate > 0 ? rate : 1 / line->base_cycles;
+}
+
+bool cache_curve_make(struct cache_curve *curve, const struct shared_cache *cache,
+	const struct reuse_histogram *h, const struct miss_line *line)
+{
+	const struct miss_line usual = {1, cache->miss_cycles}, *its = line ? line : &usual;
 	struct placed p = {.h = h};
 	double u;
 
-	if (!(cache->lines >= 2) || !(cache->miss_cycles > 0) || !(h->references > 0))
+	if (!(cache->lines >= 2) || !(cache->miss_cycles > 0) || !(h->references > 0) ||
+		!(its->base_cycles > 0) || !(its->miss_cycles > 0))
 		return false;
 	p.stays = log1p(-1 / cache->lines);
-	p.miss = cache->miss_cycles * reuse_rate(h);
-	if (!(p.miss > 0))
-		p.miss = cache->miss_cycles;
+	p.miss = its->miss_cycles * pace(h, its);
+	p.between = 1 / (cache->miss_cycles * pace(h, its));
 	u = 1 + p.miss;
 	for (int i = CACHE_CURVE_POINTS - 1; i >= 0; i--) {
 		u = solve(&p, pressure_at(i), u);
-		curve->wait[i] = (float)(1 - 1 / u);
+		curve->adds[i] = (float)((1 - 1 / u) * cache->miss_cycles / its->miss_cycles);
 		curve->slow[i] = (float)log(u);
 	}
 	curve->alone = 0;
@@ -84,10 +94,10 @@ bool cache_curve_make(struct cache_curve *curve, const struct shared_cache *cach
 static double surplus(const struct cache_curve *one, const struct cache_curve *const *others,
 	int count, int point)
 {
-	double sum = one->wait[point] - pressure_at(point);
+	double sum = one->adds[point] - pressure_at(point);
 
 	for (int i = 0; i < count; i++)
-		sum += others[i]->wait[point];
+		sum += others[i]->adds[point];
 	return sum;
 }
 
@@ -97,7 +107,8 @@ double shared_cache_forecast(
 	int low = 0, high = CACHE_CURVE_POINTS - 1;
 	double below, above, part;
 
-	/* Nobody waits all of the time, so the pressure is below that of the last point. */
+	/* Nobody waits all of the time, so where misses take as long as is usual, the pressure is
+	 * below that of the last point. */
 	while (high - low > 1) {
 		int mid = (low + high) / 2;
 
@@ -109,6 +120,6 @@ double shared_cache_forecast(
 	below = surplus(one, others, count, low);
 	above = surplus(one, others, count, high);
 	/* Where even the first point is too high, next to nothing is missed. */
-	part = below > 0 ? fmin(below / (below - above), 1) : 0;
+	part = !(below > 0) ? 0 : above < 0 ? below / (below - above) : 1;
 	return fmax(one->slow[low] + part * (one->slow[high] - one->slow[low]) - one->alone, 0);
 }

@@ -114,7 +114,7 @@ static struct bench *bench_new(
 	*b = (struct bench){.profile = profile,
 		.programs = programs,
 		.machine = {.levels = 1, .level = {{lines, miss_cycles}}},
-		.forecast = cache_forecast_new(p, &cache)};
+		.forecast = cache_forecast_new(p, &cache, NULL, NULL)};
 	profiles_free(p);
 	if (!b->forecast)
 		abort();

@@ -841,6 +841,102 @@ static void time_alone_is_not_certain(void **state)
 	assert_true(isnan(settle_spread_s(&job, &s)));
 }
 
+static bool has_line(const struct settle_job *job, const struct ledger_record *r, int n)
+{
+	struct settlement s = decide(job, r, n);
+	struct settle_miss line;
+
+	return settle_miss(job, r, n, &s, &line);
+}
+
+static struct ledger_record with_line(const char *node, double base, double miss, uint32_t blocks)
+{
+	struct ledger_record r = record_of(node, 0.2);
+
+	r.miss_known = true;
+	r.miss_line[0] = base;
+	r.miss_line[1] = miss;
+	r.miss_blocks = blocks;
+	return r;
+}
+
+/* Of 30 and 90 blocks the fourth root of one number and the cube of the other. */
+static void cost_of_a_miss(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[] = {with_line("n1", 1, 40, 30), with_line("n2", 1.5, 60, 90)};
+	struct settlement s = decide(&job, r, 2);
+	struct settle_miss line;
+
+	(void)state;
+	assert_true(settle_miss(&job, r, 2, &s, &line));
+	assert_float_equal(line.base_cycles, pow(1.5, 0.75), 1e-9);
+	assert_float_equal(line.miss_cycles, 40 * pow(1.5, 0.75), 1e-9);
+	/* A node that knows none says nothing against it. */
+	r[0].miss_known = false;
+	assert_true(settle_miss(&job, r, 2, &s, &line));
+	assert_float_equal(line.base_cycles, 1.5, 1e-9);
+	assert_float_equal(line.miss_cycles, 60, 1e-9);
+	r[0].miss_known = true;
+	r[0].miss_blocks = 29;
+	assert_true(settle_miss(&job, r, 2, &s, &line));
+	assert_float_equal(line.miss_cycles, 60, 1e-9);
+	/* A job that was alone all the time knows it as well. */
+	for (int i = 0; i < 2; i++) {
+		r[i].solo_ns = r[i].co_ns;
+		r[i].co_ns = 0;
+		r[i].partner_count = 0;
+	}
+	assert_true(has_line(&job, r, 2));
+	/* Records of other jobs, and of an earlier run, do not count. */
+	r[1].job_id++;
+	assert_false(has_line(&job, r, 2));
+	r[1].job_id--;
+	r[1].start_unix = 980;
+	r[1].end_unix = 990;
+	assert_false(settle_miss(&job, r, 2, &s, &line));
+	assert_false(settle_miss(&job, NULL, 0, &s, &line));
+}
+
+static void no_cost_of_a_miss(void **state)
+{
+	struct settle_job job = job_of(two_nodes, 2);
+	struct ledger_record r[] = {with_line("n1", 1, 40, 30), with_line("n2", 1, 80, 4000000000)};
+
+	(void)state;
+	assert_true(has_line(&job, r, 2));
+	/* More than twice, of either number. */
+	r[1].miss_line[1] = 80.1;
+	assert_false(has_line(&job, r, 2));
+	r[1].miss_line[1] = 40;
+	r[1].miss_line[0] = 0.49;
+	assert_false(has_line(&job, r, 2));
+	r[1].miss_line[0] = 1;
+	assert_true(has_line(&job, r, 2));
+	/* No such line. */
+	r[1].miss_line[1] = 0;
+	assert_false(has_line(&job, r, 2));
+	r[0].miss_line[1] = 0;
+	assert_false(has_line(&job, r, 2));
+	r[0].miss_line[1] = r[1].miss_line[1] = 40;
+	r[0].miss_line[0] = r[1].miss_line[0] = 0;
+	assert_false(has_line(&job, r, 2));
+	r[0].miss_line[0] = r[1].miss_line[0] = 1;
+	assert_true(has_line(&job, r, 2));
+	/* No price by what was measured. */
+	r[0].sensing = true;
+	assert_false(has_line(&job, r, 2));
+	r[0].sensing = false;
+	r[1].spin = true;
+	assert_false(has_line(&job, r, 2));
+	r[1].spin = false;
+	r[0].degradation = r[1].degradation = NAN;
+	assert_false(has_line(&job, r, 2));
+	r[0].degradation = r[1].degradation = 0.2;
+	job.unpriced = "resized";
+	assert_false(has_line(&job, r, 2));
+}
+
 /* A record as a node sends it while the job runs: half lost of so many seconds. */
 static struct ledger_record interim(const char *node, int seconds)
 {
@@ -1037,6 +1133,8 @@ int main(void)
 		cmocka_unit_test(program_of_a_run),
 		cmocka_unit_test(time_alone),
 		cmocka_unit_test(time_alone_is_not_certain),
+		cmocka_unit_test(cost_of_a_miss),
+		cmocka_unit_test(no_cost_of_a_miss),
 		cmocka_unit_test(a_node_that_lags),
 		cmocka_unit_test(the_slowest_node),
 		cmocka_unit_test(a_loss_so_far),

@@ -16,6 +16,7 @@
 
 #include "common/fsio.h"
 #include "striping/history/pairs.h"
+#include "striping/history/miss_cost.h"
 #include "striping/history/spread_gain.h"
 
 /* By the lines of its file. */
@@ -784,6 +785,53 @@ static void gains_survive_the_file(void **state)
 	rmdir(dir);
 }
 
+/* So is what a miss costs; an earlier release passes over such lines. */
+static void costs_survive_the_file(void **state)
+{
+	char dir[] = "/tmp/test_pairs.XXXXXX", path[64], damaged[80];
+	struct miss_run run = {7, "7@lu+2n", 0.8, 40};
+	struct pairs_batch b = {.pairs = NULL};
+	struct errmsg err = {""};
+	struct miss_cost c;
+	long long now = time(NULL);
+	double base, miss;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/p", dir);
+	snprintf(damaged, sizeof(damaged), "%s.damaged", path);
+	/* Another user's class is not changed. */
+	run.uid = 8;
+	assert_int_equal(pairs_batch_miss(&b, path, &run, now, &err), 0);
+	assert_false(b.changed);
+	run.uid = 7;
+	assert_int_equal(pairs_batch_miss(&b, path, &run, now, &err), 0);
+	assert_true(b.changed);
+	assert_false(pairs_miss_hint(b.pairs, "7@lu", &base, &miss));
+	/* A second one from a clock that was wrong. */
+	run.miss_cycles = 44;
+	assert_int_equal(pairs_batch_miss(&b, path, &run, now + 1000000, &err), 0);
+	assert_int_equal(pairs_batch_save(&b, path, &err), 0);
+	f = fopen(path, "a");
+	assert_non_null(f);
+	fputs("#miss\t7@damaged\n", f);
+	fclose(f);
+	assert_int_equal(pairs_batch_read(&b, path, &err), 0);
+	assert_true(b.changed);
+	assert_int_equal(access(damaged, F_OK), 0);
+	assert_true(pairs_miss_cost(b.pairs, "7@lu+4n", &c));
+	assert_int_equal(c.runs, 2);
+	assert_true(pairs_miss_hint(b.pairs, "7@lu", &base, &miss));
+	assert_float_equal(base, 0.8, 1e-4);
+	assert_float_equal(miss, sqrt(40 * 44), 1e-3);
+	assert_false(pairs_miss_hint(b.pairs, "8@lu", &base, &miss));
+	pairs_batch_forget(&b);
+	unlink(damaged);
+	unlink(path);
+	rmdir(dir);
+}
+
 /* What job 5 of user 7, which began at 100, has shown until now beside job 6. */
 static struct pairs_shared shown(double degradation, double seconds)
 {
@@ -1009,6 +1057,7 @@ int main(void)
 		cmocka_unit_test(refuses_nonsense),
 		cmocka_unit_test(survives_the_file),
 		cmocka_unit_test(gains_survive_the_file),
+		cmocka_unit_test(costs_survive_the_file),
 		cmocka_unit_test(passes_over_broken_lines),
 		cmocka_unit_test(keeps_a_bounded_number),
 		cmocka_unit_test(a_user_has_so_many_classes),

@@ -169,7 +169,7 @@ static struct cache_forecast *profiles_of(const char *const *name, int count)
 
 		assert_int_equal(profiles_set(p, name[i], &h, 1, NULL), 0);
 	}
-	f = cache_forecast_new(p, &cache);
+	f = cache_forecast_new(p, &cache, NULL, NULL);
 	assert_int_equal(cache_forecast_classes(f), count);
 	profiles_free(p);
 	return f;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <cmocka.h>
 
@@ -38,7 +39,7 @@ static void pairs_of_classes(void **state)
 	(void)state;
 	assert_int_equal(profiles_set(p, "7:mem", &mem, 1, NULL), 0);
 	assert_int_equal(profiles_set(p, "7:calm", &calm, 1, NULL), 0);
-	f = cache_forecast_new(p, &s);
+	f = cache_forecast_new(p, &s, NULL, NULL);
 	assert_non_null(f);
 	assert_int_equal(cache_forecast_classes(f), 2);
 	assert_string_equal(cache_forecast_names(f)[0], "7:calm");
@@ -53,13 +54,50 @@ static void pairs_of_classes(void **state)
 	cache_forecast_free(f);
 	/* Slower memory makes it worse, and a cache for both makes it good. */
 	s.miss_cycles = 400;
-	f = cache_forecast_new(p, &s);
+	f = cache_forecast_new(p, &s, NULL, NULL);
 	assert_true(pair(f, "7:mem", "7:mem", &y) && y > twins);
 	cache_forecast_free(f);
 	s = cache_of(64 << 20);
-	f = cache_forecast_new(p, &s);
+	f = cache_forecast_new(p, &s, NULL, NULL);
 	assert_true(pair(f, "7:mem", "7:mem", &y) && y < twins / 4);
 	cache_forecast_free(f);
+	profiles_free(p);
+}
+
+/* A miss of "7:mem" costs what arg says; of others nothing is known. */
+static bool known_cost(void *arg, const char *class_name, double *base, double *miss)
+{
+	*base = 1;
+	*miss = *(double *)arg;
+	return !strcmp(class_name, "7:mem");
+}
+
+/* Whose cost of a miss is known suffers by that, and others by the setting. */
+static void costs_of_classes(void **state)
+{
+	const struct reuse_histogram mem = at_distance(9000, 1);
+	const struct shared_cache s = cache_of(1 << 20);
+	struct profiles *p = profiles_new();
+	struct cache_forecast *usual, *f;
+	double cost = 30, before, y;
+
+	(void)state;
+	assert_int_equal(profiles_set(p, "7:mem", &mem, 1, NULL), 0);
+	assert_int_equal(profiles_set(p, "7:new", &mem, 1, NULL), 0);
+	usual = cache_forecast_new(p, &s, NULL, NULL);
+	f = cache_forecast_new(p, &s, known_cost, &cost);
+	assert_true(pair(usual, "7:mem", "7:new", &before));
+	assert_true(pair(f, "7:mem", "7:new", &y) && y > 0 && y < 0.7 * before);
+	/* The other one is the same program, but nobody knows that; and it has more misses beside
+	 * it, as they take less time. */
+	assert_true(pair(f, "7:new", "7:mem", &y) && y >= before);
+	cache_forecast_free(f);
+	/* What is no cost makes no curve. */
+	cost = 0;
+	f = cache_forecast_new(p, &s, known_cost, &cost);
+	assert_int_equal(cache_forecast_classes(f), 1);
+	cache_forecast_free(f);
+	cache_forecast_free(usual);
 	profiles_free(p);
 }
 
@@ -74,7 +112,7 @@ static void not_used(void **state)
 
 	(void)state;
 	assert_int_equal(profiles_set(p, "7:mem", &h, 1, NULL), 0);
-	f = cache_forecast_new(p, &s);
+	f = cache_forecast_new(p, &s, NULL, NULL);
 	assert_non_null(f);
 	assert_int_equal(cache_forecast_classes(f), 0);
 	assert_false(pair(f, "7:mem", "7:mem", &y));
@@ -115,7 +153,7 @@ static void many(void **state)
 		snprintf(name, sizeof(name), "7:%d", i);
 		assert_int_equal(profiles_set(p, name, &h, 1, NULL), 0);
 	}
-	f = cache_forecast_new(p, &s);
+	f = cache_forecast_new(p, &s, NULL, NULL);
 	for (int i = 0; i < PROFILES_MAX; i++)
 		for (int j = 0; j < PROFILES_MAX; j++) {
 			double y;
@@ -135,6 +173,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pairs_of_classes),
+		cmocka_unit_test(costs_of_classes),
 		cmocka_unit_test(not_used),
 		cmocka_unit_test(many),
 	};

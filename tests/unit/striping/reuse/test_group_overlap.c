@@ -29,7 +29,7 @@ static int make(void **state)
 	profiles_set(p, names[MEM], &mem, 1, NULL);
 	profiles_set(p, names[FITS], &fits, 1, NULL);
 	profiles_set(p, names[CALM], &calm, 1, NULL);
-	cache = cache_forecast_new(p, &shared);
+	cache = cache_forecast_new(p, &shared, NULL, NULL);
 	profiles_free(p);
 	for (int i = 0; i < CLASSES; i++)
 		profiles[i] = names[i] ? cache_forecast_class(cache, names[i]) : -1;
