@@ -137,6 +137,7 @@ check_PROGRAMS += \
 	tests/unit/poppa/estimate/test_estimator_series \
 	tests/unit/poppa/estimate/test_estimator_state \
 	tests/unit/poppa/estimate/test_estimator_tau \
+	tests/unit/poppa/estimate/test_miss_model \
 	tests/unit/poppa/estimate/test_sham \
 	tests/unit/poppa/estimate/test_slow_refill \
 	tests/unit/poppa/estimate/test_shutterlog \
