@@ -258,7 +258,7 @@ tests_unit_common_test_clock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_poppa_counter_test_background_close_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=close,--wrap=pthread_create
 tests_unit_poppa_counter_test_counter_LDFLAGS = \
-	$(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open,--wrap=counter_sys_read
+	$(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open,--wrap=counter_sys_read,--wrap=counter_cgroup_open,--wrap=counter_cgroup_holds
 tests_unit_poppa_counter_test_counter_live_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open,--wrap=counter_sys_read
 tests_unit_poppa_counter_test_counter_papi_LDFLAGS = \
