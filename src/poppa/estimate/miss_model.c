@@ -63,7 +63,7 @@ static void slope(const struct miss_moments *s, double *b, double *m)
 }
 
 /* The delete-one-group jackknife. */
-static void errors(const struct miss_model *model, struct miss_line *out)
+static void errors(const struct miss_model *model, struct miss_fit *out)
 {
 	double b_sum = 0, m_sum = 0;
 
@@ -86,7 +86,7 @@ static void errors(const struct miss_model *model, struct miss_line *out)
 }
 
 /* What is NAN is not accepted. x: the mean. */
-static bool acceptable(const struct miss_line *l, double x)
+static bool acceptable(const struct miss_fit *l, double x)
 {
 	double steepest_b = l->b - (l->m / l->r2 - l->m) * x;
 
@@ -95,7 +95,7 @@ static bool acceptable(const struct miss_line *l, double x)
 	       l->b <= MISS_MOST_CPI && steepest_b > ORIGIN_SIGMAS * l->b_error;
 }
 
-void miss_model_line(const struct miss_model *model, struct miss_line *out)
+void miss_model_line(const struct miss_model *model, struct miss_fit *out)
 {
 	struct miss_moments all = {0};
 

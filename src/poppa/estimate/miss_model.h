@@ -60,7 +60,7 @@ struct miss_model {
 	struct miss_moments group[MISS_GROUPS];
 };
 
-struct miss_line {
+struct miss_fit {
 	bool accepted;   /* all conditions above hold; otherwise the rest is for tests and logs */
 	uint64_t blocks; /* that had windows */
 	double b, m;     /* NAN: there is no line */
@@ -73,7 +73,7 @@ struct miss_line {
  * least are left; with fewer the block does not count. O(n) time, no memory. */
 bool miss_model_add(struct miss_model *model, const struct miss_window *w, int n);
 
-void miss_model_line(const struct miss_model *model, struct miss_line *out);
+void miss_model_line(const struct miss_model *model, struct miss_fit *out);
 
 /* For a checkpoint: the state, which the caller owns; reads it from one and returns 0, or -1 with
  * *model untouched where it is not one. */

@@ -302,7 +302,7 @@ static void record_rough(const struct tally *t, const struct est_result *r,
 /* A job that reacts to shutters shows in them what it wants. */
 static void record_misses(const struct tally *t, struct ledger_record *r)
 {
-	struct miss_line line;
+	struct miss_fit line;
 
 	miss_model_line(&t->misses, &line);
 	if (r->sensing || !line.accepted)

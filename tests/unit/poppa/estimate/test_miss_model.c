@@ -47,9 +47,9 @@ static void add_blocks(
 	}
 }
 
-static struct miss_line line_of(const struct miss_model *model)
+static struct miss_fit line_of(const struct miss_model *model)
 {
-	struct miss_line l;
+	struct miss_fit l;
 
 	miss_model_line(model, &l);
 	return l;
@@ -58,7 +58,7 @@ static struct miss_line line_of(const struct miss_model *model)
 static void finds_the_line(void **state)
 {
 	struct miss_model model = {0};
-	struct miss_line l;
+	struct miss_fit l;
 
 	(void)state;
 	add_blocks(&model, 40, B, M, 0.004, exact);
@@ -79,7 +79,7 @@ static void noise_is_no_matter(void **state)
 	(void)state;
 	for (int job = 0; job < 200; job++) {
 		struct miss_model model = {0};
-		struct miss_line l;
+		struct miss_fit l;
 
 		add_blocks(&model, 60, B, M, 0.004, (struct blur){0.01, 0.03, 0.03});
 		l = line_of(&model);
@@ -110,7 +110,7 @@ static void noisy_misses_make_no_flat_line(void **state)
 	(void)state;
 	for (int step = 0; step < 60; step++) {
 		struct miss_model model = {0};
-		struct miss_line l;
+		struct miss_fit l;
 
 		add_blocks(&model, 200, B, M, 0.004, (struct blur){0, 0, 0.01 * step});
 		l = line_of(&model);
