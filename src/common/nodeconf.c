@@ -82,6 +82,7 @@ static const struct row rows[] = {
 	{"LedgerKeepDays", DAYS, AT(ledger_keep_days)},
 	{"Counter", CHOICE, AT(counter), .names = counter_backend_names, .max = COUNTER_NAMES},
 	{"PerfEvent", TEXT, AT(perf_event)},
+	{"MissEvent", TEXT, AT(miss_event)},
 	{"ReplayLog", PATH_OR_NONE, AT(replay_log)},
 	{"Uprobe", REPEATED(uprobe, NODECONF_MAX_UPROBES)},
 	{"Launcher", REPEATED(launcher, NODECONF_MAX_LAUNCHERS)},

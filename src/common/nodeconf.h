@@ -44,6 +44,8 @@ struct nodeconf {
 	enum counter_backend counter;
 	/* PerfEvent: what perf and papi count; empty = the instructions of user mode */
 	char perf_event[NODECONF_EVENT_SIZE];
+	/* MissEvent: the last-level cache misses that perf counts beside it; empty = none */
+	char miss_event[NODECONF_EVENT_SIZE];
 	char replay_log[PATH_MAX]; /* ReplayLog: the shutter log that Counter=replay plays */
 	int uprobe_count;
 	/* Uprobe=FILE:SYMBOL, repeatable; FILE = path or soname */

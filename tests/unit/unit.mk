@@ -139,6 +139,7 @@ check_PROGRAMS += \
 	tests/unit/poppa/estimate/test_estimator_series \
 	tests/unit/poppa/estimate/test_estimator_state \
 	tests/unit/poppa/estimate/test_estimator_tau \
+	tests/unit/poppa/estimate/test_miss_model \
 	tests/unit/poppa/estimate/test_sham \
 	tests/unit/poppa/estimate/test_slow_refill \
 	tests/unit/poppa/estimate/test_shutterlog \
@@ -259,7 +260,7 @@ tests_unit_common_test_clock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_poppa_counter_test_background_close_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=close,--wrap=pthread_create
 tests_unit_poppa_counter_test_counter_LDFLAGS = \
-	$(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open,--wrap=counter_sys_read
+	$(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open,--wrap=counter_sys_read,--wrap=counter_cgroup_open,--wrap=counter_cgroup_holds
 tests_unit_poppa_counter_test_counter_live_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open,--wrap=counter_sys_read
 tests_unit_poppa_counter_test_counter_papi_LDFLAGS = \
@@ -295,14 +296,14 @@ tests_unit_poppa_measure_test_shutter_LDFLAGS = \
 tests_unit_poppa_measure_test_shutter_slice_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts
-tests_unit_poppa_measure_test_shutter_plan_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_has_cycles
+tests_unit_poppa_measure_test_shutter_plan_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_has_cycles,--wrap=counter_has_misses
 tests_unit_poppa_report_test_sender_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=client_send_records,--wrap=rename,--wrap=unlink
 tests_unit_poppa_report_test_spool_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write
 tests_unit_poppa_node_test_jobs_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=counter_open,--wrap=counter_read,--wrap=counter_refresh,--wrap=counter_prepare \
 	-Wl,--wrap=counter_close,--wrap=counter_kind,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts \
-	-Wl,--wrap=shutter_done
+	-Wl,--wrap=counter_has_misses,--wrap=shutter_done
 # The plugin with a stub in Slurm's place, so that ThreadSanitizer sees all of it.
 tests_unit_plugins_job_submit_colocate_test_job_submit_colocate_SOURCES = \
 	tests/unit/plugins/job_submit_colocate/test_job_submit_colocate.c \
@@ -324,7 +325,7 @@ tests_unit_poppa_node_test_jobs_account_SOURCES = tests/unit/poppa/node/test_job
 tests_unit_poppa_node_test_jobs_account_LDFLAGS = $(JOBS_WRAPS)
 tests_unit_poppa_node_test_jobs_block_SOURCES = tests/unit/poppa/node/test_jobs_block.c $(JOBS_FIXTURE)
 tests_unit_poppa_node_test_jobs_block_LDFLAGS = $(JOBS_WRAPS) \
-	-Wl,--wrap=counter_has_cycles,--wrap=shutter_take,--wrap=shutter_done
+	-Wl,--wrap=counter_has_cycles,--wrap=counter_has_misses,--wrap=shutter_take,--wrap=shutter_done
 tests_unit_poppa_node_test_jobs_plan_SOURCES = tests/unit/poppa/node/test_jobs_plan.c $(JOBS_FIXTURE)
 tests_unit_poppa_node_test_jobs_plan_LDFLAGS = $(JOBS_WRAPS)
 tests_unit_poppa_node_test_jobs_scan_SOURCES = tests/unit/poppa/node/test_jobs_scan.c $(JOBS_FIXTURE)

@@ -200,6 +200,7 @@ broken:
 
 int counter_read(struct counter *c, struct counter_sample *out)
 {
+	out->misses = 0;
 	out->missing = false;
 	if (c->ops->read(c->state, out))
 		return -1;
@@ -249,6 +250,11 @@ enum counter_backend counter_kind(const struct counter *c)
 bool counter_has_cycles(const struct counter *c)
 {
 	return c->ops->has_cycles;
+}
+
+bool counter_has_misses(const struct counter *c)
+{
+	return c->ops->has_misses && c->ops->has_misses(c->state);
 }
 
 bool counter_interrupts(const struct counter *c)

@@ -10,10 +10,11 @@
 #include "common/errmsg.h"
 #include "common/nodeconf.h"
 
-/* Progress since the counter was opened; cycles is 0 where the backend has none. */
+/* Progress since the counter was opened; cycles and misses are 0 where there are none. */
 struct counter_sample {
 	uint64_t progress;
 	uint64_t cycles;
+	uint64_t misses; /* of the last-level cache */
 	bool missing; /* nothing is known of the time since the last reading: others had the PMU */
 };
 
@@ -52,6 +53,10 @@ void counter_close(struct counter *c);
 
 enum counter_backend counter_kind(const struct counter *c);
 bool counter_has_cycles(const struct counter *c);
+
+/* Whether samples have misses; then progress counts instructions, and there are cycles. A refresh
+ * may end it, and nothing begins it again. */
+bool counter_has_misses(const struct counter *c);
 
 /* Whether a reading interrupts the task on its processor; otherwise it costs next to nothing. */
 bool counter_interrupts(const struct counter *c);

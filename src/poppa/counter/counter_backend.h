@@ -31,6 +31,7 @@ struct counter_ops {
 	void (*prepare)(void *state); /* NULL: refresh() is quick */
 	int (*refresh)(void *state);
 	void (*close)(void *state);
+	bool (*has_misses)(const void *state);   /* NULL: it never has */
 	void (*region)(void *state, int region); /* NULL: the backend does not need it */
 };
 
@@ -57,8 +58,8 @@ int counter_number_in(const char *path, int otherwise);
 /* One thread under a backend that counts threads. handle and last belong to the backend. */
 struct counter_thread {
 	pid_t tid;
-	int handle[2];
-	uint64_t last[4];
+	int handle[3];
+	uint64_t last[5];
 	bool kept; /* seen by the refresh under way */
 };
 

@@ -59,7 +59,7 @@ int counter_perf_open_error(int code, const char *what, struct errmsg *err)
 	case EMFILE:
 	case ENFILE:
 		return counter_fail(code, err,
-			"%s: out of file descriptors, one or two are needed a thread: raise "
+			"%s: out of file descriptors, one to three are needed a thread: raise "
 			"LimitNOFILE (ulimit -n)",
 			what);
 	case ENOSYS:

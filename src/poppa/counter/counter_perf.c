@@ -1,34 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts instructions and cycles of a task's threads with the processor's PMU. */
 /*
- * One call reads a group of two events. There is a group for each thread that the task has when its
- * counter is opened (it also counts the threads that its thread makes later), or, where that is
- * cheaper, a group for each processor that the task's own cgroup may use. The latter counts nobody
- * else: the kernel switches such a group on only while a process of that cgroup runs. Only user
- * mode is counted, unless the configured event says otherwise: the kernel's work for a task is no
- * progress.
+ * One call reads a group of two events, or of three where poppa.conf names one that counts misses
+ * of the last-level cache. There is a group for each thread that the task has when its counter is
+ * opened (it also counts the threads that its thread makes later), or, where that is cheaper, a
+ * group for each processor that the task's own cgroup may use. The latter counts nobody else: the
+ * kernel switches such a group on only while a process of that cgroup runs. Only user mode is
+ * counted, unless the configured event says otherwise: the kernel's work for a task is no progress.
  */
 #include "poppa/counter/counter_backend.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "poppa/counter/counter_cgroup.h"
 #include "poppa/counter/counter_perf.h"
 
 #define PROGRESS_EVENT "perf::INSTRUCTIONS"
 #define CYCLES_EVENT "perf::CYCLES"
 
-enum { LAST_PROGRESS, LAST_CYCLES, LAST_ENABLED, LAST_RUNNING };
+enum { LAST_PROGRESS, LAST_CYCLES, LAST_ENABLED, LAST_RUNNING, LAST_MISSES, LASTS };
+enum { PROGRESS, CYCLES, MISSES, EVENTS }; /* indexes of a group's events */
 
 struct perf {
 	pid_t pid;
 	char name[NODECONF_EVENT_SIZE]; /* of the progress event */
-	struct perf_event_attr progress, cycles;
+	char miss_name[NODECONF_EVENT_SIZE];
+	struct perf_event_attr progress, cycles, misses;
+	/* Its groups have the third event. Where one of them cannot have it, a sum over the others
+	 * would be no count, so the task has none. */
+	bool has_misses;
 	struct counter_sample earlier; /* counted by groups that have been replaced */
 
 	/* Either by thread ... */
@@ -46,21 +53,22 @@ struct perf {
 struct group_read {
 	uint64_t nr;
 	uint64_t enabled, running; /* ns */
-	uint64_t value[2];
+	uint64_t value[EVENTS];
 };
 
-void counter_perf_scale(const uint64_t now[4], uint64_t last[4], struct counter_sample *sum)
+void counter_perf_scale(const uint64_t now[5], uint64_t last[5], struct counter_sample *sum)
 {
 	uint64_t enabled = now[LAST_ENABLED] - last[LAST_ENABLED];
 	uint64_t running = now[LAST_RUNNING] - last[LAST_RUNNING];
 	uint64_t progress = now[LAST_PROGRESS] - last[LAST_PROGRESS];
 	uint64_t cycles = now[LAST_CYCLES] - last[LAST_CYCLES];
+	uint64_t misses = now[LAST_MISSES] - last[LAST_MISSES];
 
 	/* Others had the PMU all the time, or all but a moment in which the task ran none of its
 	 * own instructions. So its progress is unknown, which does not mean zero. */
 	if (enabled && (!running || (running < enabled && !progress && !cycles))) {
 		sum->missing = true;
-		memcpy(last, now, 4 * sizeof(*last));
+		memcpy(last, now, LASTS * sizeof(*last));
 		return;
 	}
 	if (enabled > running) {
@@ -68,56 +76,114 @@ void counter_perf_scale(const uint64_t now[4], uint64_t last[4], struct counter_
 
 		progress = (uint64_t)((double)progress * factor + 0.5);
 		cycles = (uint64_t)((double)cycles * factor + 0.5);
+		misses = (uint64_t)((double)misses * factor + 0.5);
 	}
 	sum->progress += progress;
 	sum->cycles += cycles;
-	memcpy(last, now, 4 * sizeof(*last));
+	sum->misses += misses;
+	memcpy(last, now, LASTS * sizeof(*last));
+}
+
+/* Logs why tasks have no misses, once for each reason while this process lives: an errno, or 0 for
+ * one that is none. */
+static void tell_no_misses(int reason, const char *why)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static bool told[256];
+	bool first;
+
+	pthread_mutex_lock(&lock);
+	first = !told[(unsigned)reason % 256];
+	told[(unsigned)reason % 256] = true;
+	pthread_mutex_unlock(&lock);
+	if (first)
+		plog_warn("counter %s; cache misses are not counted, all else is", why);
+}
+
+static void close_group(void *arg, struct counter_thread *g)
+{
+	(void)arg;
+	if (g->handle[MISSES] >= 0)
+		close(g->handle[MISSES]);
+	close(g->handle[CYCLES]);
+	close(g->handle[PROGRESS]);
+}
+
+/* Adds the third event to a group. Fails only where the thread is gone: a group without misses
+ * still counts the rest. */
+static int open_misses(struct perf *p, pid_t pid, int cpu, unsigned long flags, bool inherit,
+	struct counter_thread *g, struct errmsg *err)
+{
+	struct perf_event_attr misses = p->misses;
+	char what[NODECONF_EVENT_SIZE + 24];
+	struct errmsg why = {""};
+	int code;
+
+	/* The kernel that let the others be inherited lets this one. */
+	if (inherit)
+		counter_sys_inherit(&misses);
+	g->handle[MISSES] = counter_sys_perf_open(&misses, pid, cpu, g->handle[PROGRESS], flags);
+	if (g->handle[MISSES] >= 0)
+		return 0;
+	code = errno;
+	snprintf(what, sizeof(what), "perf: MissEvent=%s", p->miss_name);
+	if (code == ESRCH) {
+		close_group(p, g);
+		return counter_perf_open_error(code, what, err);
+	}
+	if (code == EINVAL)
+		counter_fail(code, &why, "%s: it cannot be counted beside instructions and cycles",
+			what);
+	else
+		counter_perf_open_error(code, what, &why);
+	p->has_misses = false;
+	tell_no_misses(code, why.text);
+	return 0;
 }
 
 /* Opens one group for a thread (cpu is -1), or for a cgroup on one processor (pid is the cgroup's
  * descriptor, and flags say so). */
-static int open_group(const struct perf *p, pid_t pid, int cpu, unsigned long flags, bool inherit,
+static int open_group(struct perf *p, pid_t pid, int cpu, unsigned long flags, bool inherit,
 	struct counter_thread *g, struct errmsg *err)
 {
 	struct perf_event_attr progress = p->progress, cycles = p->cycles;
 	char what[NODECONF_EVENT_SIZE + 8];
 	int code;
 
+	g->handle[MISSES] = -1;
 	if (inherit && (counter_sys_inherit(&progress) || counter_sys_inherit(&cycles)))
 		return counter_fail(errno, err, "perf: threads cannot be followed");
 	snprintf(what, sizeof(what), "perf: %s", p->name);
-	g->handle[0] = counter_sys_perf_open(&progress, pid, cpu, -1, flags);
-	if (g->handle[0] < 0)
+	g->handle[PROGRESS] = counter_sys_perf_open(&progress, pid, cpu, -1, flags);
+	if (g->handle[PROGRESS] < 0)
 		return counter_perf_open_error(errno, what, err);
-	g->handle[1] = counter_sys_perf_open(&cycles, pid, cpu, g->handle[0], flags);
-	if (g->handle[1] >= 0)
-		return 0;
-	code = errno;
-	close(g->handle[0]);
-	return counter_perf_open_error(code, "perf: " CYCLES_EVENT, err);
+	g->handle[CYCLES] = counter_sys_perf_open(&cycles, pid, cpu, g->handle[PROGRESS], flags);
+	if (g->handle[CYCLES] < 0) {
+		code = errno;
+		close(g->handle[PROGRESS]);
+		return counter_perf_open_error(code, "perf: " CYCLES_EVENT, err);
+	}
+	return p->has_misses ? open_misses(p, pid, cpu, flags, inherit, g, err) : 0;
 }
 
 static int read_group(void *arg, struct counter_thread *g, struct counter_sample *sum)
 {
 	struct group_read r;
-	ssize_t n = counter_sys_read(g->handle[0], &r, sizeof(r));
+	size_t size = sizeof(r) - (g->handle[MISSES] < 0 ? sizeof(r.value[MISSES]) : 0);
+	ssize_t n;
 
 	(void)arg;
-	if (n != sizeof(r)) {
+	r.value[MISSES] = 0;
+	n = counter_sys_read(g->handle[PROGRESS], &r, size);
+	if (n != (ssize_t)size) {
 		if (n >= 0)
 			errno = EIO;
 		return -1;
 	}
-	counter_perf_scale(
-		(const uint64_t[]){r.value[0], r.value[1], r.enabled, r.running}, g->last, sum);
+	counter_perf_scale((const uint64_t[]){r.value[PROGRESS], r.value[CYCLES], r.enabled,
+				   r.running, r.value[MISSES]},
+		g->last, sum);
 	return 0;
-}
-
-static void close_group(void *arg, struct counter_thread *g)
-{
-	(void)arg;
-	close(g->handle[1]);
-	close(g->handle[0]);
 }
 
 /* --- by thread --- */
@@ -207,6 +273,7 @@ static void keep(struct perf *p, const struct counter_sample *counted)
 {
 	p->earlier.progress += counted->progress;
 	p->earlier.cycles += counted->cycles;
+	p->earlier.misses += counted->misses;
 }
 
 /* Changes to groups by processor where these have become cheaper. */
@@ -260,6 +327,57 @@ static int encode(struct perf *p, const struct nodeconf *conf, struct errmsg *er
 	return 0;
 }
 
+/* Whether the progress event counts instructions, by the kernel's own name of them. */
+static bool counts_instructions(const struct perf *p)
+{
+	struct perf_event_attr instructions;
+
+	return !counter_perf_encode(PROGRESS_EVENT, &instructions, NULL) &&
+	       p->progress.type == instructions.type && p->progress.config == instructions.config;
+}
+
+/* Finds out what the third event is. Misses mean something only beside instructions and cycles of
+ * the same modes. */
+static bool encode_misses(struct perf *p, const struct nodeconf *conf)
+{
+	struct errmsg why = {""};
+
+	if (!conf || !*conf->miss_event)
+		return false;
+	snprintf(p->miss_name, sizeof(p->miss_name), "%s", conf->miss_event);
+	if (!counts_instructions(p)) {
+		counter_fail(0, &why,
+			"perf: MissEvent=%s needs instructions beside it, and PerfEvent=%s is "
+			"something else than " PROGRESS_EVENT,
+			p->miss_name, p->name);
+		tell_no_misses(0, why.text);
+		return false;
+	}
+	if (counter_perf_encode(p->miss_name, &p->misses, &why)) {
+		tell_no_misses(errno, why.text);
+		return false;
+	}
+	p->misses.exclude_user = p->progress.exclude_user;
+	p->misses.exclude_kernel = p->progress.exclude_kernel;
+	p->misses.read_format = p->progress.read_format;
+	return true;
+}
+
+/* Opens the task's threads. The descriptor of each thread's misses must not be the one too many.
+ */
+static int open_threads(struct perf *p, struct errmsg *err)
+{
+	bool wanted = p->has_misses;
+
+	if (!counter_threads_open(&p->threads, &thread_ops, p, p->pid, err))
+		return 0;
+	if (!wanted || (errno != EMFILE && errno != ENFILE))
+		return -1;
+	p->has_misses = false;
+	tell_no_misses(errno, "perf: out of file descriptors: raise LimitNOFILE (ulimit -n)");
+	return counter_threads_open(&p->threads, &thread_ops, p, p->pid, err);
+}
+
 static int perf_open(const struct nodeconf *conf, pid_t pid, void **state, struct errmsg *err)
 {
 	struct perf *p = calloc(1, sizeof(*p));
@@ -268,15 +386,24 @@ static int perf_open(const struct nodeconf *conf, pid_t pid, void **state, struc
 	if (!p)
 		return counter_fail(ENOMEM, err, "out of memory");
 	p->pid = pid;
-	if (encode(p, conf, err) || counter_threads_open(&p->threads, &thread_ops, p, pid, err)) {
-		code = errno;
-		free(p);
-		errno = code;
-		return -1;
-	}
+	if (encode(p, conf, err))
+		goto broken;
+	p->has_misses = encode_misses(p, conf);
+	if (open_threads(p, err))
+		goto broken;
 	consider_cpus(p);
 	*state = p;
 	return 0;
+broken:
+	code = errno;
+	free(p);
+	errno = code;
+	return -1;
+}
+
+static bool perf_has_misses(const void *state)
+{
+	return ((const struct perf *)state)->has_misses;
 }
 
 static int perf_read(void *state, struct counter_sample *out)
@@ -287,6 +414,7 @@ static int perf_read(void *state, struct counter_sample *out)
 		return -1;
 	out->progress += p->earlier.progress;
 	out->cycles += p->earlier.cycles;
+	out->misses += p->earlier.misses;
 	return 0;
 }
 
@@ -332,4 +460,5 @@ const struct counter_ops counter_perf_ops = {
 	.read = perf_read,
 	.refresh = perf_refresh,
 	.close = perf_close,
+	.has_misses = perf_has_misses,
 };

@@ -14,6 +14,7 @@
 int counter_perf_encode(const char *event, struct perf_event_attr *attr, struct errmsg *err);
 
 /* Adds to sum what a group counted since its last read, scaled up for the time in which the PMU had
- * no room for it. now and last hold progress, cycles, ns enabled and ns running; last becomes now.
+ * no room for it. now and last hold progress, cycles, ns enabled, ns running and misses; last
+ * becomes now.
  * Sets sum->missing where the PMU never had room for it in that time. */
-void counter_perf_scale(const uint64_t now[4], uint64_t last[4], struct counter_sample *sum);
+void counter_perf_scale(const uint64_t now[5], uint64_t last[5], struct counter_sample *sum);

@@ -14,6 +14,7 @@ libestimate_la_SOURCES = \
 	src/poppa/estimate/estimator_state.c src/poppa/estimate/estimator_state.h \
 	src/poppa/estimate/estimator_tau.c src/poppa/estimate/estimator_tau.h \
 	src/poppa/estimate/estimator_thesis.c \
+	src/poppa/estimate/miss_model.c src/poppa/estimate/miss_model.h \
 	src/poppa/estimate/sham.c src/poppa/estimate/sham.h \
 	src/poppa/estimate/shutterlog.c src/poppa/estimate/shutterlog.h \
 	src/poppa/estimate/shutterlog_blocks.c src/poppa/estimate/shutterlog_blocks.h \

@@ -153,6 +153,47 @@ void shutter_plan_block(const struct shutter_plan *p, struct est_block *out)
 	shutter_plan_block_of(p, p->lone, out);
 }
 
+/* One window of the lone job; false where it was not read of all tasks. */
+static bool fill_misses(const struct shutter_plan *p, int region, int from_boundary,
+	int to_boundary, struct miss_window *out)
+{
+	const struct shutter_job *j = &p->job[p->lone];
+	const struct counter_sample *from = shutter_plan_samples(p, region, from_boundary);
+	const struct counter_sample *to = shutter_plan_samples(p, region, to_boundary);
+
+	*out = (struct miss_window){0};
+	if (shutter_plan_skips(p, region, from_boundary))
+		return false;
+	for (int t = j->first_task; t < j->first_task + j->tasks; t++) {
+		if (to[t].missing)
+			return false;
+		out->instructions += (double)(to[t].progress - from[t].progress);
+		out->cycles += (double)(to[t].cycles - from[t].cycles);
+		out->misses += (double)(to[t].misses - from[t].misses);
+	}
+	return true;
+}
+
+int shutter_plan_misses(const struct shutter_plan *p, struct miss_window out[SHUTTER_MISS_WINDOWS])
+{
+	const struct shutter_job *j = &p->job[p->lone];
+	int count = 0;
+
+	for (int t = j->first_task; t < j->first_task + j->tasks; t++)
+		if (!counter_has_misses(p->task[t].counter))
+			return 0;
+	for (int region = 0; region < SHUTTERLOG_REGIONS; region++) {
+		int end;
+
+		for (int k = 0; k < p->boundaries[region] - 1 && count < SHUTTER_MISS_WINDOWS;
+			k = end) {
+			end = next_boundary(p, region, k);
+			count += fill_misses(p, region, k, end, &out[count]);
+		}
+	}
+	return count;
+}
+
 void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w)
 {
 	for (int region = 0; region < SHUTTERLOG_REGIONS; region++) {

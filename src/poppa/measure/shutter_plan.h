@@ -10,6 +10,7 @@
 
 #include "poppa/counter/counter.h"
 #include "poppa/estimate/estimator.h"
+#include "poppa/estimate/miss_model.h"
 #include "poppa/hold/job_cpu.h"
 #include "poppa/hold/new_tasks.h"
 #include "poppa/hold/pause.h"
@@ -163,6 +164,10 @@ void shutter_plan_block(const struct shutter_plan *p, struct est_block *out);
 void shutter_plan_block_of(const struct shutter_plan *p, int job, struct est_block *out);
 /* The same for one task of the lone job, counted from its first. */
 void shutter_plan_task(const struct shutter_plan *p, int task, struct est_block *out);
+/* The windows of the block in which misses were counted, summed over the tasks of the lone job, at
+ * most SHUTTER_MISS_WINDOWS. Returns how many; 0 where not all of its tasks have misses. */
+#define SHUTTER_MISS_WINDOWS (SHUTTERLOG_REGIONS * EST_MAX_WINDOWS)
+int shutter_plan_misses(const struct shutter_plan *p, struct miss_window out[SHUTTER_MISS_WINDOWS]);
 /* Appends the block's rows to the log: one for each task and window, in the "during" region only of
  * a job that ran alone. */
 void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w);

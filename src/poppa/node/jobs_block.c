@@ -105,6 +105,13 @@ static void take_tasks_apart(struct job *j, const struct shutter_plan *p)
 		j->reg.job_id, 100 * r->least, 100 * r->most);
 }
 
+static void take_misses(struct job *j, const struct shutter_plan *p)
+{
+	struct miss_window w[SHUTTER_MISS_WINDOWS];
+
+	tally_misses(j->tally, w, shutter_plan_misses(p, w));
+}
+
 /* Takes what its only co-runner costs a job: it is in a block of the one as if the other one was
  * absent. */
 static void take_single(
@@ -247,6 +254,7 @@ void jobs_take_block(struct jobs *js, struct shutter_plan *p)
 			if (!tally_block(lone->tally, &b) && lacks_processors(lone))
 				lone->tally->starved++;
 			take_tasks_apart(lone, p);
+			take_misses(lone, p);
 			take_single(js, lone, p, &b);
 			take_pace(js, lone, &b);
 			jobs_turns_block(js, lone, &b);

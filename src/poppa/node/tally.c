@@ -146,6 +146,11 @@ void tally_tasks(struct tally *t, int count, const uint64_t *id, const double *l
 		t->spin_result = now;
 }
 
+void tally_misses(struct tally *t, const struct miss_window *w, int n)
+{
+	miss_model_add(&t->misses, w, n);
+}
+
 void tally_sham(struct tally *t, const struct est_block *b)
 {
 	sham_add(&t->sham, b);
@@ -294,6 +299,20 @@ static void record_rough(const struct tally *t, const struct est_result *r,
 	out->rough[1] = rough.hi;
 }
 
+/* A job that reacts to shutters shows in them what it wants. */
+static void record_misses(const struct tally *t, struct ledger_record *r)
+{
+	struct miss_fit line;
+
+	miss_model_line(&t->misses, &line);
+	if (r->sensing || !line.accepted)
+		return;
+	r->miss_known = true;
+	r->miss_line[0] = line.b;
+	r->miss_line[1] = line.m;
+	r->miss_blocks = line.blocks < UINT32_MAX ? (uint32_t)line.blocks : UINT32_MAX;
+}
+
 void tally_record(struct tally *t, const struct poppa_settings *s, const char *cluster,
 	const char *node, bool final, int64_t now_unix, struct ledger_record *r)
 {
@@ -342,6 +361,7 @@ void tally_record(struct tally *t, const struct poppa_settings *s, const char *c
 	record_shares(t, s, r);
 	r->spin = t->spin_result.verdict >= SPIN_UNEVEN;
 	r->slow_known = estimator_likelihood(t->robust, r->slow_likelihood) > 0;
+	record_misses(t, r);
 }
 
 #define AT(member) FIELD_AT(struct tally, member)
@@ -390,6 +410,8 @@ json_t *tally_save(const struct tally *t, const char *boot, int64_t now_unix)
 	}
 	json_object_set_new(state, "long_sham", sham_save(&t->long_sham));
 	json_object_set_new(state, "programs", programs_save(&t->programs));
+	if (t->misses.blocks)
+		json_object_set_new(state, "misses", miss_model_save(&t->misses));
 	if (t->spin_result.verdict != SPIN_UNKNOWN)
 		json_object_set_new(state, "spin",
 			json_pack("[i, f, f]", t->spin_result.verdict, t->spin_result.most,
@@ -424,6 +446,8 @@ struct tally *tally_load(const json_t *state, const char *boot, int64_t now_ns, 
 		return NULL;
 	}
 	programs_load(json_object_get(state, "programs"), &t->programs);
+	/* What is lost of it is learned again: no price waits for it. */
+	miss_model_load(&t->misses, json_object_get(state, "misses"));
 	if (present)
 		tally_unmeasured(t, strcmp(saved_boot, boot) ? (now_unix - saved_unix) * NS_PER_S
 							     : now_ns - t->last_ns);

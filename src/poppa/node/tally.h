@@ -10,6 +10,7 @@
 #include "common/settings.h"
 #include "poppa/estimate/attribution.h"
 #include "poppa/estimate/estimator.h"
+#include "poppa/estimate/miss_model.h"
 #include "poppa/estimate/sham.h"
 #include "poppa/estimate/spin.h"
 #include "poppa/node/programs.h"
@@ -46,6 +47,7 @@ struct tally {
 	uint64_t culprit_lead;
 	struct sham sham, long_sham; /* long_sham: what long shams show beyond "during" */
 	struct attribution attribution;
+	struct miss_model misses;
 	struct spin *spin;
 	struct spin_result spin_result; /* the last result that was not SPIN_UNKNOWN */
 	enum counter_backend backend;   /* COUNTER_NONE while no task has a signal */
@@ -87,6 +89,8 @@ bool tally_block(struct tally *t, const struct est_block *b);
 /* Adds what the same block says of each task, for spin_add(). Only for a kind of progress that
  * waiting can inflate. */
 void tally_tasks(struct tally *t, int count, const uint64_t *id, const double *log_ratio);
+/* Adds what the same block says of cache misses; no windows where they are not counted. */
+void tally_misses(struct tally *t, const struct miss_window *w, int n);
 /* Adds a block of a sham: a shutter that stopped nobody. */
 void tally_sham(struct tally *t, const struct est_block *b);
 

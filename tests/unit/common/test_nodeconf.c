@@ -18,7 +18,8 @@ static void files_of_a_node(void **state)
 {
 	char dir[] = "/tmp/test_nodeconf.XXXXXX", path[64], out[64];
 	static const char text[] =
-		"# node\nRunDir=/r/%n # here\nUprobe=liba.so:f\nUprobe=/x/y:g\nCounter=uprobe\n";
+		"# node\nRunDir=/r/%n # here\nUprobe=liba.so:f\nUprobe=/x/y:g\nCounter=uprobe\n"
+		"missevent = LONGEST_LAT_CACHE:MISS\n";
 	struct nodeconf c;
 	struct errmsg err = {""};
 
@@ -29,6 +30,7 @@ static void files_of_a_node(void **state)
 	assert_int_equal(nodeconf_load(path, &c, &err), 0);
 	assert_string_equal(nodeconf_expand(c.run_dir, "n1", out, sizeof(out)), "/r/n1");
 	assert_int_equal(c.uprobe_count, 2);
+	assert_string_equal(c.miss_event, "LONGEST_LAT_CACHE:MISS");
 	assert_true(c.counter_set && c.counter == COUNTER_UPROBE);
 	assert_int_equal(fsio_write(path, "RunDri=/r\n", 10, 0644, 0, &err), 0);
 	assert_int_equal(nodeconf_load(path, &c, &err), -1);
@@ -42,6 +44,7 @@ static void files_of_a_node(void **state)
 	assert_non_null(strstr(err.text, "SpoolDir"));
 	assert_int_equal(fsio_write(path, "MungeSocket=\n", 13, 0644, 0, &err), 0);
 	assert_int_equal(nodeconf_load(path, &c, &err), 0);
+	assert_string_equal(c.miss_event, "");
 	assert_int_equal(unlink(path), 0);
 	/* Who names a file means it; the usual one need not be there. */
 	assert_int_equal(nodeconf_load(path, &c, &err), -1);

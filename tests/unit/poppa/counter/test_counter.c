@@ -23,6 +23,7 @@
 #include "heartbeat/poppa_heartbeat.h"
 #include "poppa/counter/background_close.h"
 #include "poppa/counter/counter_backend.h"
+#include "poppa/counter/counter_cgroup.h"
 #include "unit/poppa/counter/closer_end.h"
 
 /* --- a PMU that is made up: link-time stand-ins for the two system calls --- */
@@ -37,10 +38,12 @@ static struct fake_event {
 	unsigned long flags;
 	struct perf_event_attr attr;
 	uint64_t reads;
+	int members; /* of the group that it leads */
 } fake[MAX_EVENTS];
 
 static int fail_open_at; /* the n-th open from now fails, 0 = none */
 static int fail_open_with;
+static int fail_misses;            /* errno of opens of a cache's events, 0 = none */
 static int fail_all_opens;         /* errno of every open, 0 = none */
 static int fail_read_with;         /* errno of reads, 0 = none, -1 = short */
 static uint64_t share_running = 1; /* the group runs every n-th ns */
@@ -69,9 +72,15 @@ int __wrap_counter_sys_perf_open(
 		errno = fail_open_with;
 		return -1;
 	}
+	if (fail_misses && attr->type == PERF_TYPE_HW_CACHE) {
+		errno = fail_misses;
+		return -1;
+	}
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* a number that close() takes back */
 	assert_in_range(fd, 0, MAX_EVENTS - 1);
-	fake[fd] = (struct fake_event){true, pid, cpu, group_fd, flags, *attr, 0};
+	fake[fd] = (struct fake_event){true, pid, cpu, group_fd, flags, *attr, 0, 1};
+	if (group_fd >= 0)
+		fake[group_fd].members++;
 	return fd;
 }
 
@@ -99,14 +108,40 @@ ssize_t __wrap_counter_sys_read(int fd, void *buf, size_t size)
 		return 8;
 	assert_true(e->used);
 	assert_int_equal(e->group_fd, -1);
-	assert_int_equal(size, 5 * sizeof(*out));
+	/* Exactly what the kernel gives. */
+	assert_in_range(e->members, 2, 3);
+	assert_int_equal(size, (3 + (size_t)e->members) * sizeof(*out));
 	e->reads++;
-	out[0] = 2;
+	out[0] = (uint64_t)e->members;
 	out[1] = e->reads * 1000000;
 	out[2] = e->reads * 1000000 / share_running;
 	out[3] = e->reads * STEP / share_running;
 	out[4] = e->reads * 2 * STEP / share_running;
+	if (e->members > 2)
+		out[5] = e->reads * STEP / 10 / share_running;
 	return (ssize_t)size;
+}
+
+static bool own_cgroup; /* the task has one, of one processor */
+int __real_counter_cgroup_open(pid_t pid, struct counter_cgroup *out);
+int __wrap_counter_cgroup_open(pid_t pid, struct counter_cgroup *out);
+bool __wrap_counter_cgroup_holds(const struct counter_cgroup *c, pid_t pid);
+
+int __wrap_counter_cgroup_open(pid_t pid, struct counter_cgroup *out)
+{
+	if (!own_cgroup)
+		return __real_counter_cgroup_open(pid, out);
+	out->fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	CPU_ZERO(&out->cpus);
+	CPU_SET(0, &out->cpus);
+	return 0;
+}
+
+bool __wrap_counter_cgroup_holds(const struct counter_cgroup *c, pid_t pid)
+{
+	(void)c;
+	(void)pid;
+	return own_cgroup;
 }
 
 static int open_descriptors(void)
@@ -127,6 +162,8 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(fake, 0, sizeof(fake));
+	fail_misses = 0;
+	own_cgroup = false;
 	fail_open_at = fail_open_with = fail_all_opens = fail_read_with = reads = 0;
 	share_running = 1;
 	can_inherit = false;
@@ -201,6 +238,7 @@ static struct counter *open_self(void)
 		fail_msg("%s", err.text);
 	assert_int_equal(counter_kind(c), COUNTER_PERF);
 	assert_true(counter_has_cycles(c));
+	assert_false(counter_has_misses(c));
 	return c;
 }
 
@@ -480,6 +518,173 @@ static void reasons_are_logged_once(void **state)
 	free(conf);
 }
 
+/* A counter with this event of misses, beside this one of progress. */
+static struct counter *open_with(const char *misses, const char *progress)
+{
+	struct nodeconf *conf = calloc(1, sizeof(*conf));
+	struct errmsg err = {""};
+	struct counter *c = NULL;
+
+	assert_non_null(conf);
+	nodeconf_defaults(conf);
+	assert_string_equal(conf->miss_event, "");
+	strcpy(conf->miss_event, misses);
+	strcpy(conf->perf_event, progress);
+	if (counter_open(COUNTER_PERF, conf, getpid(), &c, &err))
+		fail_msg("%s", err.text);
+	free(conf);
+	return c;
+}
+
+static void misses_are_counted_beside(void **state)
+{
+	struct idler i;
+	struct counter *c;
+	int third = 0;
+
+	(void)state;
+	start_thread(&i);
+	c = open_with("perf::LLC-LOAD-MISSES", "perf::INSTRUCTIONS:u:k");
+	assert_true(counter_has_misses(c));
+	for (int fd = 0; fd < MAX_EVENTS; fd++) {
+		const struct fake_event *e = &fake[fd];
+
+		if (!e->used || e->attr.type != PERF_TYPE_HW_CACHE)
+			continue;
+		third++;
+		assert_int_equal(fake[e->group_fd].attr.config, PERF_COUNT_HW_INSTRUCTIONS);
+		assert_int_equal(fake[e->group_fd].members, 3);
+		assert_int_equal(e->tid, fake[e->group_fd].tid);
+		assert_false(e->attr.exclude_user || e->attr.exclude_kernel);
+	}
+	assert_int_equal(third, 2);
+	assert_int_equal(sample(c).misses, 2 * STEP / 10);
+	assert_int_equal(sample(c).misses, 4 * STEP / 10);
+	assert_int_equal(reads, 4); /* still one call a thread and sample */
+	counter_close(c);
+	share_running = 4;
+	c = open_with("perf::LLC-LOAD-MISSES", "");
+	assert_int_equal(sample(c).misses, 2 * STEP / 10);
+	assert_int_equal(sample(c).progress, 4 * STEP);
+	counter_close(c);
+	end_thread(&i, 1);
+}
+
+/* Without the event all is as without the setting, and the log says why, once. */
+static void misses_that_cannot_be_counted(void **state)
+{
+	static const struct {
+		int error;
+		const char *event, *progress, *says;
+	} cases[] = {
+		{ENOENT, "perf::LLC-LOAD-MISSES", "", "virtual machine"},
+		{EINVAL, "perf::LLC-LOAD-MISSES", "", "beside instructions"},
+		{EBUSY, "perf::LLC-LOAD-MISSES", "", "nmi_watchdog"},
+		{EMFILE, "perf::LLC-LOAD-MISSES", "", "LimitNOFILE"},
+		{0, "perf::NO-SUCH-MISSES", "", "MissEvent in poppa.conf"},
+		{0, "perf::LLC-LOAD-MISSES", "perf::BRANCHES", "PerfEvent=perf::BRANCHES"},
+	};
+
+	(void)state;
+	plog_set_sink(take_line);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		lines = 0;
+		fail_misses = cases[i].error;
+		for (int task = 0; task < 3; task++) {
+			struct counter *c = open_with(cases[i].event, cases[i].progress);
+
+			assert_false(counter_has_misses(c));
+			assert_int_equal(sample(c).progress, STEP);
+			assert_int_equal(sample(c).cycles, 4 * STEP);
+			assert_int_equal(sample(c).misses, 0);
+			assert_int_equal(counter_refresh(c), 0);
+			counter_close(c);
+		}
+		assert_int_equal(lines, 1);
+		assert_non_null(strstr(line, cases[i].says));
+		assert_non_null(strstr(line, "cache misses are not counted"));
+	}
+	/* Nobody asked for them. */
+	lines = 0;
+	fail_misses = 0;
+	counter_close(open_with("", "perf::BRANCHES"));
+	assert_int_equal(lines, 0);
+	plog_set_sink(NULL);
+}
+
+static int pairs_of_cpus(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < MAX_EVENTS; fd++)
+		n += fake[fd].used && fake[fd].group_fd == -1 && fake[fd].cpu >= 0 &&
+		     fake[fd].members == 2;
+	return n;
+}
+
+/* Groups of processors have the event, too, and no miss is lost between the two kinds. */
+static void misses_by_processor(void **state)
+{
+	struct idler i, j;
+	struct counter *c;
+
+	(void)state;
+	start_thread(&i);
+	own_cgroup = true;
+	c = open_with("perf::LLC-LOAD-MISSES", "");
+	assert_int_equal(sample(c).misses, 3 * STEP / 10); /* the last of both threads' groups */
+	assert_int_equal(sample(c).misses, 4 * STEP / 10);
+	assert_true(counter_has_misses(c));
+	own_cgroup = false;
+	assert_int_equal(counter_refresh(c), 0); /* reads the group a last time */
+	assert_int_equal(sample(c).misses, 7 * STEP / 10);
+	assert_int_equal(sample(c).progress, 9 * STEP);
+	assert_true(counter_has_misses(c));
+	own_cgroup = true;
+	fail_misses = EMLINK;
+	start_thread(&j);
+	assert_int_equal(counter_refresh(c), 0);
+	assert_int_equal(pairs_of_cpus(), 1);
+	assert_false(counter_has_misses(c));
+	counter_close(c);
+	end_thread(&j, 2);
+	end_thread(&i, 1);
+}
+
+/* A task has misses where all of its threads have; and one whose thread is just ending is no task
+ * without them. */
+static void misses_of_some_threads_only(void **state)
+{
+	struct idler i, j;
+	struct counter *c;
+
+	(void)state;
+	start_thread(&i);
+	fail_open_at = 6; /* of the second thread, in a scan without inheritance */
+	fail_open_with = ESRCH;
+	c = open_with("perf::LLC-LOAD-MISSES", "");
+	assert_true(counter_has_misses(c));
+	start_thread(&j);
+	fail_misses = EACCES;
+	assert_true(counter_has_misses(c));
+	assert_int_equal(counter_refresh(c), 0);
+	assert_false(counter_has_misses(c));
+	assert_true(sample(c).progress >= 2 * STEP);
+	fail_misses = 0;
+	assert_int_equal(counter_refresh(c), 0);
+	assert_false(counter_has_misses(c));
+	counter_close(c);
+	end_thread(&j, 2);
+	/* The threads' third descriptors are the ones too many. */
+	fail_open_at = 4;
+	fail_open_with = EMFILE;
+	c = open_with("perf::LLC-LOAD-MISSES", "");
+	assert_false(counter_has_misses(c));
+	assert_int_equal(sample(c).progress, 2 * STEP);
+	counter_close(c);
+	end_thread(&i, 1);
+}
+
 static void read_errors(void **state)
 {
 	struct counter *c = open_self();
@@ -500,7 +705,7 @@ static void read_errors(void **state)
 static void multiplexed_counts_are_scaled(void **state)
 {
 	struct counter_sample sum = {0};
-	uint64_t last[4] = {0};
+	uint64_t last[5] = {0};
 	struct counter *c;
 
 	(void)state;
@@ -511,25 +716,26 @@ static void multiplexed_counts_are_scaled(void **state)
 	assert_int_equal(sample(c).cycles, 3 * 2 * STEP);
 	counter_close(c);
 
-	/* progress, cycles, enabled, running */
-	counter_perf_scale((const uint64_t[]){100, 200, 1000, 1000}, last, &sum);
+	/* progress, cycles, enabled, running, misses */
+	counter_perf_scale((const uint64_t[]){100, 200, 1000, 1000, 30}, last, &sum);
 	assert_int_equal(sum.progress, 100);
 	assert_false(sum.missing);
 	/* Off the PMU: missing, not zero, and the next interval stands for itself only. */
-	counter_perf_scale((const uint64_t[]){100, 200, 3000, 1000}, last, &sum);
+	counter_perf_scale((const uint64_t[]){100, 200, 3000, 1000, 30}, last, &sum);
 	assert_int_equal(sum.progress, 100);
 	assert_true(sum.missing);
 	sum.missing = false;
 	/* Likewise when it had the PMU for a moment in which the task ran nothing of its own. */
-	counter_perf_scale((const uint64_t[]){100, 200, 4000, 1010}, last, &sum);
+	counter_perf_scale((const uint64_t[]){100, 200, 4000, 1010, 31}, last, &sum);
 	assert_int_equal(sum.progress, 100);
 	assert_true(sum.missing);
 	sum.missing = false;
-	counter_perf_scale((const uint64_t[]){200, 400, 5990, 2005}, last, &sum);
+	counter_perf_scale((const uint64_t[]){200, 400, 5990, 2005, 41}, last, &sum);
 	assert_int_equal(sum.progress, 100 + 200);
 	assert_int_equal(sum.cycles, 200 + 400);
+	assert_int_equal(sum.misses, 30 + 20);
 	/* A stopped task neither runs nor waits: that is zero. */
-	counter_perf_scale((const uint64_t[]){200, 400, 5990, 2005}, last, &sum);
+	counter_perf_scale((const uint64_t[]){200, 400, 5990, 2005, 41}, last, &sum);
 	assert_int_equal(sum.progress, 300);
 	assert_false(sum.missing);
 }
@@ -555,6 +761,8 @@ static void encodings(void **state)
 		{"amd64_fam19h_zen4::RETIRED_INSTRUCTIONS", PERF_TYPE_RAW, 0x00c0},
 		{"amd64_fam19h_zen3::RETIRED_INSTRUCTIONS", PERF_TYPE_RAW, 0x00c0},
 		{"amd64_fam17h_zen2::CYCLES_NOT_IN_HALT", PERF_TYPE_RAW, 0x0076},
+		{"perf::LLC-LOAD-MISSES", PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_LL},
+		{"skx::LONGEST_LAT_CACHE:MISS", PERF_TYPE_RAW, 0x412e},
 	};
 	struct perf_event_attr attr;
 	struct errmsg err = {""};
@@ -692,6 +900,10 @@ int main(void)
 		TEST(a_thread_may_vanish_while_opening),
 		TEST(errors_name_the_mend),
 		TEST(reasons_are_logged_once),
+		TEST(misses_are_counted_beside),
+		TEST(misses_that_cannot_be_counted),
+		TEST(misses_by_processor),
+		TEST(misses_of_some_threads_only),
 		TEST(read_errors),
 		TEST(multiplexed_counts_are_scaled),
 #if defined(__x86_64__)

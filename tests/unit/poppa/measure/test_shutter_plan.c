@@ -18,9 +18,9 @@
 #define LENGTH 1000 /* ns of a window */
 #define BEYOND 3
 
-/* A made-up counter is only asked whether it has cycles. */
+/* A made-up counter is only asked what it has. */
 struct counter {
-	bool cycles;
+	bool cycles, misses;
 };
 
 bool __wrap_counter_has_cycles(const struct counter *c);
@@ -29,7 +29,13 @@ bool __wrap_counter_has_cycles(const struct counter *c)
 	return c->cycles;
 }
 
-static struct counter fake[3] = {{true}, {true}, {true}};
+bool __wrap_counter_has_misses(const struct counter *c);
+bool __wrap_counter_has_misses(const struct counter *c)
+{
+	return c->misses;
+}
+
+static struct counter fake[3] = {{true, true}, {true, true}, {true, true}};
 
 /* Two jobs, of two tasks and of one; task t makes (t + 1) * 100 progress a window. */
 static struct shutter_plan *plan(void)
@@ -55,7 +61,8 @@ static struct shutter_plan *plan(void)
 			for (int t = 0; t < 3; t++)
 				shutter_plan_samples(p, r, k)[t] = (struct counter_sample){
 					.progress = (uint64_t)(n * (t + 1) * 100),
-					.cycles = (uint64_t)(n * 10)};
+					.cycles = (uint64_t)(n * 10),
+					.misses = (uint64_t)(n * (t + 1))};
 		}
 	}
 	return p;
@@ -112,6 +119,37 @@ static void windows_that_are_not_read(void **state)
 	assert_float_equal(b.after[1].dur_ns, 2 * LENGTH, 0);
 	assert_float_equal(b.after[1].progress, 600, 0);
 	assert_float_equal(b.after[2].progress, 300, 0);
+	shutter_plan_free(p);
+}
+
+static void misses_of_all_tasks(void **state)
+{
+	struct miss_window w[SHUTTER_MISS_WINDOWS];
+	struct shutter_plan *p = plan();
+
+	(void)state;
+	assert_int_equal(shutter_plan_misses(p, w), SHUTTER_REGIONS * WINDOWS);
+	for (int k = 0; k < SHUTTER_REGIONS * WINDOWS; k++) {
+		assert_float_equal(w[k].instructions, 300, 0);
+		assert_float_equal(w[k].cycles, 20, 0);
+		assert_float_equal(w[k].misses, 3, 0);
+	}
+	/* What was not read, or not of all tasks, is left out. */
+	p->first = 1;
+	p->spared = 2;
+	shutter_plan_samples(p, SHUTTER_DURING, 3)[1].missing = true;
+	shutter_plan_samples(p, SHUTTER_DURING, 2)[2].missing = true;
+	p->boundaries[SHUTTER_AFTER] = WINDOWS;
+	assert_int_equal(shutter_plan_misses(p, w), 3 + 3 + 2);
+	assert_float_equal(w[6].misses, 3, 0);
+	assert_float_equal(w[7].misses, 6, 0); /* on both sides of the reading not taken */
+	p->lone = 1;
+	assert_int_equal(shutter_plan_misses(p, w), 3 + 3 + 2);
+	assert_float_equal(w[0].misses, 3, 0);
+	p->lone = 0;
+	fake[1].misses = false;
+	assert_int_equal(shutter_plan_misses(p, w), 0);
+	fake[1].misses = true;
 	shutter_plan_free(p);
 }
 
@@ -265,6 +303,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_over_the_tasks),
 		cmocka_unit_test(windows_that_are_not_read),
+		cmocka_unit_test(misses_of_all_tasks),
 		cmocka_unit_test(a_block_that_was_cut_short),
 		cmocka_unit_test(a_long_block),
 		cmocka_unit_test(how_long_a_block_may_be),

@@ -7,7 +7,8 @@
 
 struct counter {
 	enum counter_backend kind;
-	int error; /* what counter_refresh() fails with; 0: nothing */
+	int error;   /* what counter_refresh() fails with; 0: nothing */
+	bool misses; /* that are counted */
 };
 
 /* The table, and what it works with. JOBS_TEST() makes all of it anew. */

@@ -62,6 +62,7 @@ int __wrap_counter_refresh(struct counter *c);
 void __wrap_counter_close(struct counter *c);
 enum counter_backend __wrap_counter_kind(const struct counter *c);
 bool __wrap_counter_has_cycles(const struct counter *c);
+bool __wrap_counter_has_misses(const struct counter *c);
 void __wrap_counter_region(struct counter *c, int region);
 char __wrap_counter_task_state(const struct counter *c);
 bool __wrap_counter_interrupts(const struct counter *c);
@@ -159,6 +160,12 @@ void __wrap_shutter_done(struct shutter *s)
 }
 
 bool __wrap_counter_has_cycles(const struct counter *c)
+{
+	(void)c;
+	return false;
+}
+
+bool __wrap_counter_has_misses(const struct counter *c)
 {
 	(void)c;
 	return false;

@@ -32,6 +32,12 @@ bool __wrap_counter_has_cycles(const struct counter *c)
 	return false;
 }
 
+bool __wrap_counter_has_misses(const struct counter *c);
+bool __wrap_counter_has_misses(const struct counter *c)
+{
+	return c->misses;
+}
+
 struct shutter_plan *__wrap_shutter_take(struct shutter *s);
 struct shutter_plan *__wrap_shutter_take(struct shutter *s)
 {
@@ -135,6 +141,72 @@ static struct shutter_plan *long_block(void)
 		progress += (uint64_t)(104 * WINDOWS * length / p->shutter_ns);
 	}
 	return p;
+}
+
+/* Gives the block of a job whose CPI is 0.8 + 150 x: twice the misses while it is not alone. */
+static void add_misses(struct shutter_plan *p, int number)
+{
+	uint64_t instructions = 0, cycles = 0, misses = 0;
+
+	for (int r = 0; r < SHUTTER_REGIONS; r++) {
+		double x = (r == SHUTTER_DURING ? 0.002 : 0.004) + 0.0001 * (number % 7);
+
+		for (int k = 0; k <= WINDOWS; k++) {
+			shutter_plan_samples(p, r, k)[0] =
+				(struct counter_sample){instructions, cycles, misses, false};
+			instructions += 1000000;
+			cycles += (uint64_t)(1e6 * (0.8 + 150 * x));
+			misses += (uint64_t)(1e6 * x);
+		}
+	}
+}
+
+/* The record of job 1 after so many such blocks; counted: its misses are. */
+static json_t *record_after(int blocks, bool counted, struct ledger_record *r)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF);
+	json_t *json;
+
+	add_job(2, 1, COUNTER_PERF);
+	for (int i = 0; i < blocks; i++) {
+		struct shutter_plan *p = block(SHUTTER_OK, SHUTTER_LONE);
+
+		p->task[0].counter->misses = counted;
+		add_misses(p, i);
+		jobs_take_block(&js, p);
+		p->task[0].counter->misses = false;
+		shutter_plan_free(p);
+	}
+	tally_record(a->tally, &settings, "c", "n1", true, 1700000100, r);
+	while (js.first)
+		jobs_drop(&js, js.first);
+	json = record_to_json(r);
+	assert_non_null(json);
+	return json;
+}
+
+/* A job's misses become the line of its record; without their counter, nothing else changes. */
+static void misses_become_a_line(void **state)
+{
+	struct ledger_record r;
+	json_t *with, *without;
+
+	(void)state;
+	json_decref(record_after(29, true, &r));
+	assert_false(r.miss_known);
+	with = record_after(40, true, &r);
+	assert_true(r.miss_known);
+	assert_float_equal(r.miss_line[0], 0.8, 0.01);
+	assert_float_equal(r.miss_line[1], 150, 1);
+	assert_int_equal(r.miss_blocks, 40);
+	without = record_after(40, false, &r);
+	assert_false(r.miss_known);
+	assert_int_equal(r.miss_blocks, 0);
+	assert_int_equal(json_object_del(with, "miss_line"), 0);
+	assert_int_equal(json_object_del(with, "miss_blocks"), 0);
+	assert_true(json_equal(with, without));
+	json_decref(with);
+	json_decref(without);
 }
 
 /* What poppa estimate makes of a log; with: by the priors in it. */
@@ -397,6 +469,7 @@ static void what_is_finished_is_taken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		JOBS_TEST(misses_become_a_line),
 		JOBS_TEST(the_lone_job_gets_it),
 		JOBS_TEST(the_log_says_the_same),
 		JOBS_TEST(long_blocks),

@@ -501,6 +501,57 @@ static void spinning(void **state)
 	tally_free(t);
 }
 
+/* The line between misses and cycles survives a checkpoint, and a job that reacts tells none. */
+static void cache_misses(void **state)
+{
+	struct tally *t = tally_new(7, 0, 1, 1, 0, NULL), *back;
+	struct ledger_record r;
+	json_t *saved;
+
+	(void)state;
+	saved = tally_save(t, "boot", 2);
+	assert_null(json_object_get(saved, "misses"));
+	json_decref(saved);
+	tally_misses(t, NULL, 0);
+	for (int i = 0; i < 20; i++) {
+		struct miss_window w[] = {{1e6, 1.4e6, 4e3}, {1e6, 1.1e6 + i, 2e3}};
+
+		tally_misses(t, w, 2);
+	}
+	tally_record(t, &settings, "c", "n1", false, 2, &r);
+	assert_false(r.miss_known);
+	saved = tally_save(t, "boot", 2);
+	back = tally_load(saved, "boot", 0, 2);
+	assert_non_null(back);
+	for (int i = 0; i < 20; i++) {
+		struct miss_window w[] = {{1e6, 1.4e6, 4e3}, {1e6, 1.1e6 + i, 2e3}};
+
+		tally_misses(back, w, 2);
+	}
+	tally_record(back, &settings, "c", "n1", true, 2, &r);
+	assert_true(r.miss_known);
+	assert_float_equal(r.miss_line[0], 0.8, 0.001);
+	assert_float_equal(r.miss_line[1], 150, 0.1);
+	assert_int_equal(r.miss_blocks, 40);
+	for (int i = 0; i < 40; i++) {
+		struct est_block b = noisy_block(0.9, 1, 0.01);
+
+		tally_sham(back, &b);
+	}
+	tally_record(back, &settings, "c", "n1", true, 2, &r);
+	assert_true(r.sensing);
+	assert_false(r.miss_known);
+	tally_free(back);
+	/* What is no state costs the line, and not the run. */
+	json_object_set_new(saved, "misses", json_string("many"));
+	back = tally_load(saved, "boot", 0, 2);
+	assert_non_null(back);
+	assert_int_equal(back->misses.blocks, 0);
+	tally_free(back);
+	json_decref(saved);
+	tally_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -512,6 +563,7 @@ int main(void)
 		cmocka_unit_test(shams),
 		cmocka_unit_test(attributions),
 		cmocka_unit_test(spinning),
+		cmocka_unit_test(cache_misses),
 		cmocka_unit_test(culprits),
 		cmocka_unit_test(what_is_lacking),
 		cmocka_unit_test(noise_is_no_data),
