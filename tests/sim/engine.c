@@ -70,6 +70,7 @@ static void change_pace(struct sim *s, int job)
 	advance(s, job);
 	limits_move(s, job);
 	pace_update(s, job);
+	s->progress_rate += (r->rate - rate) * s->work->job[job].nodes;
 	for (int i = 0; i < r->nodes; i++)
 		machine_account(s, r->node[i]);
 	if (r->rate != rate || r->end_s != end)
@@ -176,6 +177,7 @@ static void leave(struct sim *s, int job, const struct engine_options *o, const 
 		advance(s, partner);
 		learn_left(s, partner, job);
 	}
+	s->progress_rate -= r->rate * s->work->job[job].nodes;
 	r->state = RUN_DONE;
 	machine_release(s, job);
 	change_paces(s, job, node, nodes);
@@ -253,6 +255,15 @@ static bool happen(struct sim *s, const struct event *e, const struct engine_opt
 	}
 }
 
+/* What all jobs do until then, if some wait. */
+static void count_progress(struct sim *s, double until)
+{
+	if (!s->waiting)
+		return;
+	s->measures.waited_node_s += (until - s->now) * s->nodes;
+	s->measures.waited_progress_s += (until - s->now) * s->progress_rate;
+}
+
 /* The next moment at which something happens; false at the end. */
 static bool next_moment(struct sim *s, int coming)
 {
@@ -264,7 +275,9 @@ static bool next_moment(struct sim *s, int coming)
 		when = fmin(when, s->event[0].when);
 	if (!isfinite(when))
 		return false;
-	s->now = fmax(s->now, when);
+	when = fmax(s->now, when);
+	count_progress(s, when);
+	s->now = when;
 	return true;
 }
 

@@ -19,6 +19,7 @@ struct figures measures_figures(const struct measures *m, bool has_pairs)
 		.stp = ratio(m->progress_lane_s[0], m->lane_s[0]),
 		.stp_late = ratio(m->progress_lane_s[1], m->lane_s[1]),
 		.share_of_gain = NAN,
+		.throughput = ratio(m->waited_progress_s, m->waited_node_s),
 		.slipped = ratio(m->slipped, m->planned),
 		.slip_s = ratio(m->slip_s, m->planned),
 		.below_break_even = NAN,

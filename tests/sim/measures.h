@@ -18,6 +18,8 @@ struct measures {
 	int timeouts;    /* jobs that ended at their limit and did not in the trace */
 	/* Of all jobs, and of those submitted in the second half. */
 	double progress_lane_s[2], lane_s[2];
+	/* While jobs waited: the machine's node-seconds, and the progress in compact ones. */
+	double waited_node_s, waited_progress_s;
 	double shared_node_s, below_node_s;
 	int trials;              /* jobs that started as one (striping/partners/trial.h) */
 	double capped_s, over_s; /* of jobs with a limit for their degradation */
@@ -34,6 +36,7 @@ struct figures {
 	double stp;      /* progress of all jobs by what it would be compact on the same lanes */
 	double stp_late; /* the same of the second half of the jobs */
 	double share_of_gain;
+	double throughput; /* while jobs wait: progress by what all nodes would do compact */
 	double below_break_even, timeouts_added, capped_over, pairs_mae, pairs_cover90;
 	double trials;
 	double slipped, slip_s; /* of the jobs for which a start was planned */

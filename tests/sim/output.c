@@ -19,6 +19,7 @@ static const struct column {
 	{"mean_wait_s", "wait h", offsetof(struct figures, mean_wait_s), 2, 1 / 3600., false},
 	{"bounded_slowdown", "slow-down", offsetof(struct figures, bounded_slowdown), 2, 1, false},
 	{"stp", "STP", offsetof(struct figures, stp), 4, 1, false},
+	{"throughput", "throughput", offsetof(struct figures, throughput), 4, 1, false},
 	{"share_of_gain", "gain %", offsetof(struct figures, share_of_gain), 1, 100, false},
 	{"below_break_even", "below %", offsetof(struct figures, below_break_even), 2, 100, false},
 	{"timeouts_added", "timeouts %", offsetof(struct figures, timeouts_added), 3, 100, false},
@@ -44,6 +45,11 @@ static bool shown(const struct options *o, const struct column *c)
 	return o->slips || !c->slips;
 }
 
+static json_t *number(double v)
+{
+	return isnan(v) ? json_null() : json_real(v);
+}
+
 static json_t *policy_json(const struct options *o, const struct figures *f)
 {
 	json_t *object = json_object();
@@ -53,7 +59,7 @@ static json_t *policy_json(const struct options *o, const struct figures *f)
 
 		if (!shown(o, &columns[i]))
 			continue;
-		json_object_set_new(object, columns[i].key, isnan(v) ? json_null() : json_real(v));
+		json_object_set_new(object, columns[i].key, number(v));
 	}
 	return object;
 }
@@ -61,10 +67,11 @@ static json_t *policy_json(const struct options *o, const struct figures *f)
 int output_json(const struct options *o, const struct workload *w, const struct matrix *m,
 	const struct figures *figures, struct errmsg *err)
 {
-	json_t *all = json_pack("{s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:{}}", "trace", o->trace,
+	json_t *all = json_pack("{s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:o, s:{}}", "trace", o->trace,
 		"matrix", o->matrix, "programs", m->count, "nodes", o->nodes, "jobs", w->count,
 		"seed", (json_int_t)o->workload.seed, "least_makespan_s",
-		workload_least_makespan_s(w, m), "policies");
+		workload_least_makespan_s(w, m), "best_pairing_stp", number(policy_best_pairing(m)),
+		"policies");
 	int rc = -1;
 
 	for (int i = 0; all && i < o->policies; i++)
@@ -84,6 +91,8 @@ void output_table(const struct options *o, const struct workload *w, const struc
 {
 	printf("A simulation: %d jobs of %s on %d nodes, %d programs of %s, seed %llu.\n", w->count,
 		o->trace, o->nodes, m->count, o->matrix, (unsigned long long)o->workload.seed);
+	printf("No node makes more than %.4f (STP) in the best pairing of all programs.\n",
+		policy_best_pairing(m));
 	printf("No policy has a makespan below %.1f h.\n\n",
 		workload_least_makespan_s(w, m) / 3600);
 	printf("%-10s", "policy");

@@ -138,7 +138,8 @@ struct sim {
 	struct run *run;
 	int first, last; /* of the queue, NOBODY = empty */
 	int waiting;
-	int *running; /* running jobs, in no order */
+	double progress_rate; /* of all running jobs, compact node-seconds a second */
+	int *running;         /* running jobs, in no order */
 	int running_count;
 	int *stamp, stamps; /* marks jobs as seen, see sim_mark() */
 

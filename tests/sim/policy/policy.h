@@ -96,3 +96,7 @@ struct choice policy_optimal(struct sim *s, int job, struct offer *o, int count,
 void policy_optimal_plan(struct sim *s, const int *job, int count);
 struct choice policy_stable(struct sim *s, int job, struct offer *o, int count, int need);
 void policy_stable_plan(struct sim *s, const int *job, int count);
+
+/* What nodes make at most where each program wants as much of them and always finds the partner of
+ * the best pairing (stp), by the matrix; NAN without memory. */
+double policy_best_pairing(const struct matrix *m);

@@ -212,3 +212,22 @@ struct choice policy_optimal(struct sim *s, int job, struct offer *o, int count,
 		return (struct choice){.count = mine};
 	return policy_oracle(s, job, o, count, need);
 }
+
+double policy_best_pairing(const struct matrix *m)
+{
+	size_t n = (size_t)m->count;
+	double *worth = malloc((n * n + 1) * sizeof(*worth)), sum = 0;
+	int *out = malloc((n + 1) * sizeof(*out));
+	int rc = -1;
+
+	for (size_t i = 0; worth && i < n; i++)
+		for (size_t j = 0; j < n; j++)
+			worth[i * n + j] = (m->speed[i * n + j] + m->speed[j * n + i]) / 2;
+	if (worth && out)
+		rc = assign_best(m->count, m->count, worth, out);
+	for (size_t i = 0; !rc && i < n; i++)
+		sum += out[i] < 0 ? 0 : worth[i * n + (size_t)out[i]];
+	free(worth);
+	free(out);
+	return rc ? NAN : sum / (double)n;
+}
