@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Which runs tell what a class gains from spreading, and that poppa pairs shows it. The fake nodes have no poppad, so this
-# test reports for them.
+# Which runs tell what a class gains from spreading, and what a cache miss costs it, and that poppa pairs shows both. The
+# fake nodes have no poppad, so this test reports for them, also the line that only nodes with a PMU find.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/integration/bill.sh
@@ -27,10 +27,13 @@ shared() {
 	job_of "$1" --colocate -N2 -n16 --ntasks-per-node=8 -w "${NODE}1,${NODE}2"
 	wait_end "$job" 90
 	for node in 1 2; do
-		report_node "$job" "$NODE$node" '.degradation = 0.1' '.program = "spread-prog"' || return
+		report_node "$job" "$NODE$node" '.degradation = 0.1' '.program = "spread-prog"' \
+			".miss_line = [$node, $((100 * node))]" '.miss_blocks = 40' || return
 	done
 	wait_until 60 run_settled "$job" 0
 }
+# cost KEY: what poppa pairs shows of what a miss costs the class.
+cost() { poppa pairs --json | jq -r --arg class "$class" '.miss_costs[] | select(.class == $class) | '"$1"; }
 # gain KEY: what poppa pairs shows of the class.
 gain() { poppa pairs --json | jq -r --arg class "$class" '.classes[] | select(.class == $class) | '"$1"; }
 has_gain() { [ "$(gain "$1" 2>/dev/null)" = "$2" ]; }
@@ -43,6 +46,7 @@ teach_pairs </dev/null
 ok "a job of a lane on each of two nodes has its price" shared spread-1
 lanes=("$job")
 ok "it is a co-located run without a plain one" wait_until 30 has_gain .colocated_runs 1
+is "its nodes have told what a miss costs it, and one run is not enough" "$(cost '"\(.runs) \(.doubt)"')" "1 one-run"
 is "so there is no gain" "$(gain '"\(.gain) \(.spread_class) \(.plain_runs) \(.doubt)"')" "null unknown 0 no-run"
 
 # Of these the first two are plain runs of as many CPUs.
@@ -69,6 +73,8 @@ wait_end "$other" 60
 ok "both co-located runs count" wait_until 30 has_gain .colocated_runs 2
 ok "and the two plain ones" wait_until 90 has_gain .plain_runs 2
 is "there is no doubt" "$(gain .doubt)" ""
+is "nor about the cost of a miss: the geometric means of the nodes, whose lines are a factor of 2 apart" \
+	"$(cost '"\(.runs) \(.doubt) \(.base_cycles * 1000 | round) \(.miss_cycles * 10 | round)"')" "2  1414 1414"
 # log_mean ID ID: the mean of the logarithms of both times. sacct and slurmctld may differ by a second, 2 % of the mean; what
 # was lost is 10 %.
 log_mean() { sacct -X -n -P -j "$1,$2" -o ElapsedRaw | awk '{ sum += log($1) } END { print sum / NR }'; }
