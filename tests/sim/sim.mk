@@ -19,6 +19,7 @@ libsim_la_SOURCES = tests/sim/sim.h \
 	tests/sim/policy/window.c tests/sim/policy/window.h \
 	tests/sim/world/controls.c tests/sim/world/controls.h \
 	tests/sim/world/draw.c tests/sim/world/draw.h \
+	tests/sim/world/input.c tests/sim/world/input.h \
 	tests/sim/world/matrix.c tests/sim/world/matrix.h \
 	tests/sim/world/trace.c tests/sim/world/trace.h \
 	tests/sim/world/workload.c tests/sim/world/workload.h
