@@ -10,6 +10,7 @@ libsim_la_SOURCES = tests/sim/sim.h \
 	tests/sim/machine.c tests/sim/machine.h \
 	tests/sim/measures.c tests/sim/measures.h \
 	tests/sim/pace.c tests/sim/pace.h \
+	tests/sim/progress.c tests/sim/progress.h \
 	tests/sim/policy/assign.c tests/sim/policy/assign.h \
 	tests/sim/policy/policy.c tests/sim/policy/policy.h \
 	tests/sim/policy/policy_ours.c \
