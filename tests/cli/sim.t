@@ -52,7 +52,7 @@ of() {
 
 simulate "all policies" --requeue 5 --dump "$dump"
 is "each policy has exactly the members of its contract" "$(jq -c '[.policies[] | keys] | unique' <<<"$OUT")" \
-	'[["below_break_even","bounded_slowdown","capped_over","makespan_s","mean_wait_s","pairs_cover90","pairs_mae","share_of_gain","stp","timeouts_added","trials"]]'
+	'[["below_break_even","bounded_slowdown","capped_over","makespan_s","mean_wait_s","pairs_cover90","pairs_mae","share_of_gain","stp","throughput","timeouts_added","trials"]]'
 is "all policies are there" "$(jq -r '.policies | keys_unsorted | join(",")' <<<"$OUT")" \
 	exclusive,spread,random,twins,bandwidth,stable,before,ours,oracle,optimal
 is "what exclusive has not is null" "$(jq -c '.policies.exclusive | [.share_of_gain, .below_break_even, .capped_over, .pairs_mae, .pairs_cover90]' <<<"$OUT")" \
@@ -95,19 +95,33 @@ is "and all have the same throughput on their lanes" \
 	"$(jq -r '.policies | (.random, .twins, .bandwidth, .stable, .before, .ours, .oracle, .optimal) | .stp * 1000 | round' <<<"$OUT" | sort -u | wc -l)" 1
 simulate "control: names" --control names
 is "nothing is learned of names that never come again" "$(of before pairs_mae) $(of before pairs_cover90)" "null null"
-simulate "other controls" --control permuted,drift --policy before,random
-simulate "additive" --control additive --policy before,random
-simulate "conservative backfill" --backfill conservative --policy exclusive,before
-simulate "turns for all" --settings poppa_turns=yes --policy before
-simulate "starts planned by limits as they are" --plan limits --slips --policy before
+simulate "other controls" --control permuted,drift --policy before,random --no-share
+simulate "additive" --control additive --policy before,random --no-share
+# What cannot be gained must not be lost. stp counts: a makespan of so few jobs hangs on when the last ones come to run.
+for control in permuted additive zero names drift; do
+	ours=0 random=0
+	for seed in 1 2 3; do
+		simulate "control $control, seed $seed" --control $control --seed $seed --policy random,ours --no-share
+		ours="$ours + $(of ours stp)" random="$random + $(of random stp)"
+	done
+	cmp_num "control $control: ours makes at most half a percent less than random" \
+		"$(jq -n "($ours) / ($random)")" ">=" 0.995
+done
+simulate "no share of the gain" --no-share --policy random,before,optimal
+is "--no-share leaves it out" "$(of before share_of_gain) $(of optimal share_of_gain)" "null null"
+simulate "the share of one policy" --policy before
+like "without it random and optimal are run for the share" "$(of before share_of_gain)" '^-?[0-9.]+(e-?[0-9]+)?$'
+simulate "conservative backfill" --backfill conservative --policy exclusive,before --no-share
+simulate "turns for all" --settings poppa_turns=yes --policy before --no-share
+simulate "starts planned by limits as they are" --plan limits --slips --policy before --no-share
 like "--slips adds how late planned starts come" "$(of before slipped) $(of before slip_s)" '^[0-9.e-]+ [0-9.e-]+$'
-simulate "no trials" --settings stripe_explore=0% --policy ours
+simulate "no trials" --settings stripe_explore=0% --policy ours --no-share
 is "without a share of lane time there are none" "$(of ours trials | sed 's/\.0$//')" 0
-simulate "trials" --settings stripe_explore=20% --policy ours
+simulate "trials" --settings stripe_explore=20% --policy ours --no-share
 cmp_num "with one there are some" "$(of ours trials)" ">" 0
-simulate "wall-clock limits" --settings stripe_timelimit=wall --policy random --capped 0
+simulate "wall-clock limits" --settings stripe_timelimit=wall --policy random --capped 0 --no-share
 wall=$(of random timeouts_added)
-simulate "limits that count progress" --policy random --capped 0
+simulate "limits that count progress" --policy random --capped 0 --no-share
 cmp_num "limits that count progress end fewer jobs" "$(of random timeouts_added)" "<" "$wall"
 runs "a table without --json" 0 "$SIMULATE" --trace "$trace" --matrix "$matrix" --nodes $nodes --policy exclusive
 like "it says that it is a simulation" "$OUT" 'A simulation: 400 jobs'
@@ -130,4 +144,47 @@ printf 'program,partner,speedup\na,a,x\n' >"$TAP_DIR/bad.csv"
 refuses "a bad line of a matrix" 1 "$TAP_DIR/bad.csv:2: " --trace "$trace" --matrix "$TAP_DIR/bad.csv" --nodes 4
 head -c 1000 "$trace.gz" >"$TAP_DIR/cut.swf.gz"
 refuses "a trace that was cut" 1 'cut.swf.gz.*(fetch it again|gunzip)' --trace "$TAP_DIR/cut.swf.gz" --matrix "$matrix" --nodes 4
+is "and names it once" "$(grep -o cut.swf.gz <<<"$ERR" | wc -l)" 1
+: >"$TAP_DIR/empty.swf.gz"
+refuses "an empty trace" 1 'empty.swf.gz: the file is empty.*fetch it again' --trace "$TAP_DIR/empty.swf.gz" --matrix "$matrix" --nodes 4
+refuses "a directory as a trace" 1 'is a directory: name a file' --trace "$TAP_DIR" --matrix "$matrix" --nodes 4
+refuses "a directory as a matrix" 1 'is a directory: name a file' --trace "$trace" --matrix "$TAP_DIR" --nodes 4
+{ printf '\xef\xbb\xbf' && cat "$trace"; } >"$TAP_DIR/mark.swf"
+refuses "a byte order mark" 1 'mark.swf:1: a byte order mark.*sed' --trace "$TAP_DIR/mark.swf" --matrix "$matrix" --nodes 4
+printf '1 1 0 10 2 -1 -1 -1 -1 -1 1 1 1 1 1 -1 -1 -1\0 and more\n' >"$TAP_DIR/zero.swf"
+refuses "a trace that is no text" 1 'zero.swf:1: a byte here is 0' --trace "$TAP_DIR/zero.swf" --matrix "$matrix" --nodes 4
+printf 'program,partner,speedup\na,a,1\n\0' >"$TAP_DIR/zero.csv"
+refuses "a matrix that is no text" 1 'zero.csv:3: a byte here is 0' --trace "$trace" --matrix "$TAP_DIR/zero.csv" --nodes 4
+sed '4s/,[0-9.]*$/,1e-300/' "$matrix" >"$TAP_DIR/slow.csv"
+refuses "a speed-up that cannot be" 1 'slow.csv:4: .*0.01 to 100' --trace "$trace" --matrix "$TAP_DIR/slow.csv" --nodes 4
+
+# usage NAME REGEX OPTION...: the same beside what is needed.
+usage() {
+	refuses "$1" 2 "$2" --trace "$trace" --matrix "$matrix" --nodes 4 "${@:3}"
+}
+usage "two lists of policies" '--policy is there twice.*commas' --policy random --policy before
+usage "an option that is there twice" '--seed is there twice' --seed 1 --seed 2
+usage "an empty list of policies" '--policy: .*empty' --policy ''
+usage "a list that ends with a comma" '--policy: .*empty' --policy before,
+usage "an empty list of controls" '--control: .*empty' --control ''
+usage "an empty setting" '--settings: .*empty' --settings stripe_explore=1%,,stripe_wait=1h
+usage "a setting of others" '"foo" is unknown: .*poppad' --settings foo=bar
+usage "controls that contradict each other" '--control: .*run the simulator once for each' --control permuted,names,additive
+usage "noise without noise" '--noise.*leave one' --control zero --noise 3
+usage "a file without a name" '--dump.*empty' --dump ''
+
+if [ -w /dev/full ]; then
+	# full NAME OPTION...: nothing can be written, which must not look like success.
+	full() {
+		runs "$1 on a full disk" 1 bash -c '"$@" >/dev/full' - "$SIMULATE" "${@:2}"
+		is "$1 on a full disk: one error" "$ERR" "tests/sim/run: cannot write to standard output: No space left on device"
+	}
+	full "--help" --help
+	full "a table" --trace "$trace" --matrix "$matrix" --nodes $nodes --policy exclusive
+	full "JSON" --trace "$trace" --matrix "$matrix" --nodes $nodes --policy exclusive --json
+	refuses "a dump on a full disk" 1 '--dump /dev/full: No space left' --trace "$trace" --matrix "$matrix" --nodes $nodes \
+		--policy exclusive --dump /dev/full
+else
+	skip "there is no /dev/full" "a full disk"
+fi
 done_testing

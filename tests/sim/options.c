@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "common/keyval.h"
 #include "common/units.h"
 #include "sim/world/trace.h"
 
@@ -35,6 +37,7 @@ enum option_number {
 	OPTION_CONTROL,
 	OPTION_SETTINGS,
 	OPTION_DUMP,
+	OPTION_NO_SHARE,
 	OPTION_HELP
 };
 
@@ -58,6 +61,7 @@ static const struct option options[] = {
 	{"control", required_argument, NULL, OPTION_CONTROL},
 	{"settings", required_argument, NULL, OPTION_SETTINGS},
 	{"dump", required_argument, NULL, OPTION_DUMP},
+	{"no-share", no_argument, NULL, OPTION_NO_SHARE},
 	{"help", no_argument, NULL, OPTION_HELP},
 	{NULL, 0, NULL, 0},
 };
@@ -76,7 +80,10 @@ void options_help(void)
 	     "  --policy LIST     names with commas; without it all of these:");
 	for (int i = 0; i < policy_count; i++)
 		printf("                      %-10s %s\n", policies[i].name, policies[i].what);
-	puts("  --seed N          which program each class of jobs is, and all else at random (1)\n"
+	puts("                    share_of_gain (gain %) needs random and optimal: where a policy\n"
+	     "                    that shares nodes is listed, they are run as well, unprinted\n"
+	     "  --no-share        leaves share_of_gain out (null), and runs only what is listed\n"
+	     "  --seed N          which program each class of jobs is, and all else at random (1)\n"
 	     "  --jobs N          only the first N jobs that ran\n"
 	     "  --json            one JSON object in place of a table\n"
 	     "  --backfill KIND   easy, or conservative, which takes much longer (easy)\n"
@@ -90,10 +97,14 @@ void options_help(void)
 	     "  --cap PCT         and its value (10%)\n"
 	     "  --requeue PCT     share of the jobs that are requeued once while they run (0%)\n"
 	     "  --load X          submissions come X times as fast (1)\n"
-	     "  --control LIST    of " CONTROLS_NAMES "\n"
+	     "  --control LIST    of " CONTROLS_NAMES ";\n"
+	     "                    one at most of the first three\n"
 	     "  --settings TEXT   stripe_ and poppa_ settings as in PrEpParameters\n"
 	     "  --dump FILE       writes each run with its nodes to a CSV file\n"
 	     "  --help            this text\n"
+	     "\n"
+	     "An option with a value is given once at most. Without a terminal, standard error gets\n"
+	     "a line about progress each minute.\n"
 	     "\n"
 	     "Exit status: 0 ok, 1 failure, 2 usage.");
 }
@@ -117,6 +128,22 @@ static int read_percent(const char *name, const char *text, double *out, struct 
 	return 0;
 }
 
+/* Refuses an empty list, and one with an empty item. */
+static int check_list(const char *name, const char *text, struct errmsg *err)
+{
+	for (;; text++) {
+		text += strspn(text, " \t");
+		if (!*text || *text == ',')
+			return errmsg_set(err,
+				"--%s: an item of the list is empty: write items with one comma "
+				"between two of them",
+				name);
+		text += strcspn(text, ",");
+		if (!*text)
+			return 0;
+	}
+}
+
 static int read_policies(const char *text, struct options *o, struct errmsg *err)
 {
 	char name[32];
@@ -138,7 +165,7 @@ static int read_policies(const char *text, struct options *o, struct errmsg *err
 		o->policy[o->policies++] = p;
 		text += length + (text[length] == ',');
 	}
-	return o->policies ? 0 : errmsg_set(err, "--policy needs the name of a policy");
+	return 0;
 }
 
 static int read_backfill(const char *text, struct options *o, struct errmsg *err)
@@ -167,14 +194,38 @@ static int read_load(const char *text, struct options *o, struct errmsg *err)
 	return 0;
 }
 
+/* In slurm.conf the keys of others are passed over; here nobody reads them. */
+static int known_setting(
+	const char *key, const char *value, int line, void *arg, struct errmsg *err)
+{
+	(void)value;
+	(void)line;
+	(void)arg;
+	if (!strncasecmp(key, "poppa_", 6) || !strncasecmp(key, "stripe_", 7))
+		return 0;
+	return errmsg_set(err,
+		"--settings: \"%s\" is unknown: the keys are those of poppad(8), which begin with "
+		"poppa_ or stripe_",
+		key);
+}
+
 static int read_settings(const char *text, struct options *o, struct errmsg *err)
 {
-	if (settings_parse(text, &o->settings, err))
+	struct errmsg why = {""};
+
+	if (keyval_list(text, known_setting, NULL, err))
 		return -1;
+	if (settings_parse(text, &o->settings, &why))
+		return errmsg_set(err, "--settings: %s", why.text);
 	if (o->settings.stripe_lanes != LANES || o->settings.stripe_match != MATCH_ANY)
 		return errmsg_set(err, "--settings: the simulator knows stripe_lanes=2 and "
 				       "stripe_match=any only: leave the others out");
 	return 0;
+}
+
+static bool is_list(int option)
+{
+	return option == OPTION_POLICY || option == OPTION_CONTROL || option == OPTION_SETTINGS;
 }
 
 static int read_one(
@@ -183,6 +234,10 @@ static int read_one(
 	int64_t n = 0;
 	int rc = 0;
 
+	if (is_list(option) && check_list(name, text, err))
+		return -1;
+	if (text && !*text)
+		return errmsg_set(err, "--%s: the value is empty: see --help", name);
 	switch (option) {
 	case OPTION_TRACE:
 		o->trace = text;
@@ -201,6 +256,9 @@ static int read_one(
 		return 0;
 	case OPTION_SLIPS:
 		o->slips = true;
+		return 0;
+	case OPTION_NO_SHARE:
+		o->no_share = true;
 		return 0;
 	case OPTION_NODES:
 		rc = read_int(name, text, 1, MOST_NODES, &n, err);
@@ -264,6 +322,7 @@ static int check(struct options *o, struct errmsg *err)
 
 int options_read(int argc, char **argv, struct options *o, struct errmsg *err)
 {
+	bool given[OPTION_HELP + 1] = {false};
 	int option, at = 0;
 
 	*o = (struct options){.depth = 100,
@@ -280,11 +339,20 @@ int options_read(int argc, char **argv, struct options *o, struct errmsg *err)
 				"%s is unknown or lacks its value: see "
 				"tests/sim/run --help",
 				argv[optind - 1]);
+		/* Of flags two are as good as one. */
+		if (optarg && given[option])
+			return errmsg_set(err, "--%s is there twice: give it once%s",
+				options[at].name,
+				is_list(option) ? ", with commas between its items" : "");
+		given[option] = true;
 		if (read_one(option, options[at].name, optarg, o, err))
 			return -1;
 	}
 	if (optind < argc)
 		return errmsg_set(
 			err, "%s: no arguments are known but options: see --help", argv[optind]);
+	if (o->workload.controls.zero && given[OPTION_NOISE] && o->noise > 0)
+		return errmsg_set(err, "--noise: under --control zero there is none: leave one of "
+				       "them out");
 	return check(o, err);
 }

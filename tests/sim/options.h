@@ -18,6 +18,7 @@ struct options {
 	int policies;
 	int nodes, jobs; /* jobs: 0 = all */
 	bool json, help;
+	bool no_share; /* the references of share_of_gain are not run */
 	bool conservative, plan_by_limits, slips;
 	int depth;
 	double noise, cap;

@@ -2,10 +2,12 @@
 /* Prints figures of policies. */
 #include "sim/output.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 /* One row for each figure: JSON, table, units. */
 static const struct column {
@@ -72,18 +74,18 @@ int output_json(const struct options *o, const struct workload *w, const struct 
 		"seed", (json_int_t)o->workload.seed, "least_makespan_s",
 		workload_least_makespan_s(w, m), "best_pairing_stp", number(policy_best_pairing(m)),
 		"policies");
-	int rc = -1;
+	int rc;
 
-	for (int i = 0; all && i < o->policies; i++)
+	if (!all)
+		return errmsg_set(err, "the result cannot be written: is a path in it no UTF-8?");
+	for (int i = 0; i < o->policies; i++)
 		json_object_set_new(json_object_get(all, "policies"), o->policy[i]->name,
 			policy_json(o, &figures[i]));
-	if (all)
-		rc = json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	rc = json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	json_decref(all);
-	if (rc)
-		return errmsg_set(err, "the result cannot be written: is a path in it no UTF-8?");
 	putchar('\n');
-	return 0;
+	/* output_end() tells why nothing could be written. */
+	return rc && !ferror(stdout) ? errmsg_set(err, "out of memory") : 0;
 }
 
 void output_table(const struct options *o, const struct workload *w, const struct matrix *m,
@@ -115,4 +117,11 @@ void output_table(const struct options *o, const struct workload *w, const struc
 		}
 		putchar('\n');
 	}
+}
+
+int output_end(struct errmsg *err)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	return errmsg_set(err, "cannot write to standard output: %s", strerror(errno));
 }

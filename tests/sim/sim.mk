@@ -10,6 +10,7 @@ libsim_la_SOURCES = tests/sim/sim.h \
 	tests/sim/machine.c tests/sim/machine.h \
 	tests/sim/measures.c tests/sim/measures.h \
 	tests/sim/pace.c tests/sim/pace.h \
+	tests/sim/progress.c tests/sim/progress.h \
 	tests/sim/policy/assign.c tests/sim/policy/assign.h \
 	tests/sim/policy/policy.c tests/sim/policy/policy.h \
 	tests/sim/policy/policy_ours.c \
@@ -19,6 +20,7 @@ libsim_la_SOURCES = tests/sim/sim.h \
 	tests/sim/policy/window.c tests/sim/policy/window.h \
 	tests/sim/world/controls.c tests/sim/world/controls.h \
 	tests/sim/world/draw.c tests/sim/world/draw.h \
+	tests/sim/world/input.c tests/sim/world/input.h \
 	tests/sim/world/matrix.c tests/sim/world/matrix.h \
 	tests/sim/world/trace.c tests/sim/world/trace.h \
 	tests/sim/world/workload.c tests/sim/world/workload.h

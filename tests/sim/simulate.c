@@ -11,8 +11,7 @@
 #include "sim/engine.h"
 #include "sim/options.h"
 #include "sim/output.h"
-
-#define PROGRESS_MS 200
+#include "sim/progress.h"
 
 struct context {
 	const struct options *o;
@@ -20,28 +19,26 @@ struct context {
 	const struct matrix *matrix;
 	struct colocate request[2];
 	FILE *dump;
-	int64_t shown_ms;
+	struct progress progress;
 };
 
-/* A line on the terminal that is written over. */
 static void show_progress(const struct sim *s, void *arg)
 {
 	struct context *c = arg;
 	int64_t now = clock_now_ms();
+	char text[128];
 
-	if (now - c->shown_ms < PROGRESS_MS)
-		return;
-	c->shown_ms = now;
-	fprintf(stderr, "\r%-10s %d of %d jobs, %d wait ", s->policy->name, s->measures.finished,
-		s->work->count, s->waiting);
+	if (progress_due(&c->progress, now))
+		fputs(progress_text(&c->progress, now, s->policy->name, s->measures.finished,
+			      s->work->count, s->waiting, text, sizeof(text)),
+			stderr);
 }
 
 static int simulate(
 	struct context *c, const struct policy *policy, struct figures *f, struct errmsg *err)
 {
 	const struct options *o = c->o;
-	bool terminal = isatty(STDERR_FILENO);
-	struct engine_options how = {c->dump, terminal ? show_progress : NULL, terminal ? c : NULL};
+	struct engine_options how = {c->dump, show_progress, c};
 	struct sim s = {.work = c->work,
 		.matrix = c->matrix,
 		.settings = &o->settings,
@@ -54,9 +51,11 @@ static int simulate(
 		.depth = o->depth,
 		.policy = policy,
 		.nodes = o->nodes};
-	int rc = engine_run(&s, &how, err);
+	int rc;
 
-	if (terminal)
+	c->progress.began_ms = clock_now_ms();
+	rc = engine_run(&s, &how, err);
+	if (c->progress.terminal)
 		fprintf(stderr, "\r%60s\r", "");
 	*f = measures_figures(&s.measures, policy->shape == SHAPE_LANES);
 	if (policy->learns == LEARNS_NOTHING)
@@ -93,7 +92,7 @@ static int find_shares(struct context *c, struct figures *figures, struct errmsg
 
 	for (int i = 0; i < o->policies; i++)
 		asked |= o->policy[i]->shape == SHAPE_LANES;
-	if (!asked)
+	if (!asked || o->no_share)
 		return 0;
 	if (reference(c, "random", figures, &random, err) ||
 		reference(c, "optimal", figures, &optimal, err))
@@ -105,28 +104,48 @@ static int find_shares(struct context *c, struct figures *figures, struct errmsg
 	return 0;
 }
 
+static int open_dump(struct context *c, struct errmsg *err)
+{
+	const char *path = c->o->dump;
+
+	if (!path)
+		return 0;
+	c->dump = fopen(path, "we");
+	if (!c->dump)
+		return errmsg_set(err, "--dump %s: %s", path, strerror(errno));
+	fputs(ENGINE_DUMP_HEADER, c->dump);
+	return 0;
+}
+
+/* What a policy did is written before the next one begins: a full disk ends all of it. */
+static int write_dump(const struct context *c, struct errmsg *err)
+{
+	if (c->dump && (fflush(c->dump) || ferror(c->dump)))
+		return errmsg_set(err, "--dump %s: %s", c->o->dump, strerror(errno));
+	return 0;
+}
+
+static int close_dump(struct context *c, struct errmsg *err)
+{
+	int rc = c->dump ? fclose(c->dump) : 0;
+
+	c->dump = NULL;
+	return rc ? errmsg_set(err, "--dump %s: %s", c->o->dump, strerror(errno)) : 0;
+}
+
 static int run_all(struct context *c, struct errmsg *err)
 {
 	const struct options *o = c->o;
 	struct figures figures[OPTIONS_POLICIES_MOST];
 
 	c->request[1].max_degradation = o->cap;
-	if (o->dump) {
-		c->dump = fopen(o->dump, "we");
-		if (!c->dump)
-			return errmsg_set(err, "%s: %s", o->dump, strerror(errno));
-		fputs(ENGINE_DUMP_HEADER, c->dump);
-	}
+	if (open_dump(c, err))
+		return -1;
 	for (int i = 0; i < o->policies; i++)
-		if (simulate(c, o->policy[i], &figures[i], err))
+		if (simulate(c, o->policy[i], &figures[i], err) || write_dump(c, err))
 			return -1;
-	if (c->dump) {
-		int rc = fclose(c->dump);
-
-		c->dump = NULL;
-		if (rc)
-			return errmsg_set(err, "%s: %s", o->dump, strerror(errno));
-	}
+	if (close_dump(c, err))
+		return -1;
 	if (find_shares(c, figures, err))
 		return -1;
 	if (o->json)
@@ -140,7 +159,10 @@ static int read_and_run(const struct options *o, struct errmsg *err)
 	struct trace trace = {.job = NULL};
 	struct matrix matrix = {.count = 0};
 	struct workload work = {.job = NULL};
-	struct context c = {.o = o, .work = &work, .matrix = &matrix};
+	struct context c = {.o = o,
+		.work = &work,
+		.matrix = &matrix,
+		.progress = {.terminal = isatty(STDERR_FILENO), .shown_ms = clock_now_ms()}};
 	int rc = trace_read(o->trace, o->jobs, &trace, err);
 
 	if (!rc)
@@ -168,11 +190,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "tests/sim/run: %s\n", err.text);
 		return 2;
 	}
-	if (o.help) {
+	if (o.help)
 		options_help();
-		return 0;
-	}
-	if (!read_and_run(&o, &err))
+	if ((o.help || !read_and_run(&o, &err)) && !output_end(&err))
 		return 0;
 	fprintf(stderr, "tests/sim/run: %s\n", err.text);
 	return 1;

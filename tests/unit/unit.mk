@@ -86,6 +86,7 @@ check_PROGRAMS += \
 	tests/unit/striping/reuse/test_sampler \
 	tests/unit/striping/reuse/test_shared_cache \
 	tests/unit/sim/test_backfill \
+	tests/unit/sim/test_progress \
 	tests/unit/sim/policy/test_assign \
 	tests/unit/sim/world/test_matrix \
 	tests/unit/sim/world/test_trace \
@@ -203,6 +204,7 @@ endif
 
 SIM_TEST_LDADD = $(SIM_LIBS) $(CMOCKA_LIBS)
 tests_unit_sim_test_backfill_LDADD = $(SIM_TEST_LDADD)
+tests_unit_sim_test_progress_LDADD = $(SIM_TEST_LDADD)
 tests_unit_sim_policy_test_assign_LDADD = $(SIM_TEST_LDADD)
 tests_unit_sim_world_test_matrix_LDADD = $(SIM_TEST_LDADD)
 tests_unit_sim_world_test_trace_LDADD = $(SIM_TEST_LDADD)

@@ -15,6 +15,7 @@ int controls_parse(const char *text, struct controls *c, struct errmsg *err)
 	} known[] = {{"permuted", &c->permuted}, {"additive", &c->additive}, {"zero", &c->zero},
 		{"names", &c->names}, {"drift", &c->drift}};
 
+	*c = (struct controls){.zero = false};
 	while (*text) {
 		size_t length = strcspn(text, ","), i;
 
@@ -26,9 +27,15 @@ int controls_parse(const char *text, struct controls *c, struct errmsg *err)
 			return errmsg_set(err,
 				"--control %.*s is unknown: choose among " CONTROLS_NAMES,
 				(int)length, text);
+		if (*known[i].is)
+			return errmsg_set(err, "--control: %s is there twice", known[i].name);
 		*known[i].is = true;
 		text += length + (text[length] == ',');
 	}
+	if (c->permuted + c->additive + c->zero > 1)
+		return errmsg_set(err,
+			"--control: permuted, additive and zero each replace the matrix: give one "
+			"of them, and run the simulator once for each");
 	return 0;
 }
 

@@ -18,7 +18,8 @@ struct controls {
 
 #define CONTROLS_NAMES "permuted, additive, zero, names, drift"
 
-/* Reads a list of the names above, with commas: 0, or -1 with err. */
+/* Reads a list of the names above, with commas: 0, or -1 with err. Each is there once at most, and
+ * one at most of those that replace the matrix. */
 int controls_parse(const char *text, struct controls *c, struct errmsg *err);
 
 /* Changes the matrix as they say; the seed says which cell goes where. */

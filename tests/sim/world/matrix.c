@@ -11,9 +11,12 @@
 
 #include "common/fsio.h"
 #include "common/units.h"
+#include "sim/world/input.h"
 
 #define MAX_FILE (16 << 20)
 #define MAX_COLUMNS 32
+/* Nothing that runs beside something else is a hundred times as fast or as slow. */
+#define LEAST_SPEED 0.01
 #define MOST_SPEED 100
 
 struct reader {
@@ -49,9 +52,15 @@ static int split(char *line, char *field[MAX_COLUMNS])
 static int read_header(struct reader *r, char *field[], int count, struct errmsg *err)
 {
 	for (int k = 0; k < 3; k++) {
-		for (int i = 0; i < count; i++)
-			if (!strcmp(field[i], wanted[k]))
-				r->column[k] = i;
+		for (int i = 0; i < count; i++) {
+			if (strcmp(field[i], wanted[k]))
+				continue;
+			if (r->column[k] >= 0)
+				return errmsg_set(err,
+					"%s:%d: the column \"%s\" is there twice: rename one",
+					r->path, r->line, wanted[k]);
+			r->column[k] = i;
+		}
 		if (r->column[k] < 0)
 			return errmsg_set(err,
 				"%s:%d: the first line needs a column \"%s\": "
@@ -97,11 +106,11 @@ static int read_cell(struct reader *r, char *field[], int count, struct errmsg *
 	j = i < 0 ? -1 : program(r, field[r->column[1]], err);
 	if (j < 0)
 		return -1;
-	if (units_parse_double(field[r->column[2]], 0, MOST_SPEED, &speed, &why) || !(speed > 0))
+	if (units_parse_double(field[r->column[2]], LEAST_SPEED, MOST_SPEED, &speed, &why))
 		return errmsg_set(err,
-			"%s:%d: speedup \"%s\" is no number above 0 and up to %d: write the time "
-			"compact divided by the time beside the partner",
-			r->path, r->line, field[r->column[2]], MOST_SPEED);
+			"%s:%d: speedup \"%s\" is no number from %g to %d: write the time compact "
+			"divided by the time beside the partner",
+			r->path, r->line, field[r->column[2]], LEAST_SPEED, MOST_SPEED);
 	if (!isnan(r->m->speed[i * MATRIX_MAX + j]))
 		return errmsg_set(err, "%s:%d: %s beside %s is there twice: leave one out", r->path,
 			r->line, r->m->name[i], r->m->name[j]);
@@ -214,10 +223,48 @@ double matrix_degradation(const struct matrix *m, int i, int j)
 	return 1 - m->speed[i * m->count + j] / m->alone[i];
 }
 
+/* 0, or -1 with err for what is no text. */
+static int check_text(const char *path, const char *text, size_t length, struct errmsg *err)
+{
+	int line = 1;
+
+	if (!strncmp(text, "\x1f\x8b", 2))
+		return errmsg_set(err, "%s is compressed: decompress it with gunzip", path);
+	if (input_check_mark(path, text, err))
+		return -1;
+	if (strlen(text) == length)
+		return 0;
+	for (; *text; text++)
+		line += *text == '\n';
+	return errmsg_set(err,
+		"%s:%d: a byte here is 0: lines of program,partner,speedup are needed", path, line);
+}
+
+/* The file's text, for the caller to free, or NULL with err. */
+static char *load(const char *path, struct errmsg *err)
+{
+	size_t length = 0;
+	char *text;
+
+	if (input_check_path(path, err))
+		return NULL;
+	text = fsio_read(path, MAX_FILE, &length, err);
+	if (!text && errno == EFBIG)
+		errmsg_set(err,
+			"%s is bigger than %d MiB: lines of program,partner,speedup for %d "
+			"programs at most are needed",
+			path, MAX_FILE >> 20, MATRIX_MAX);
+	if (text && check_text(path, text, length, err)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
 int matrix_read(const char *path, struct matrix *m, struct errmsg *err)
 {
 	struct reader r = {.path = path, .column = {-1, -1, -1}, .m = m};
-	char *text = fsio_read(path, MAX_FILE, NULL, err);
+	char *text = load(path, err);
 	int rc = -1;
 
 	*m = (struct matrix){.count = 0};

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,13 @@
 #include <zlib.h>
 #endif
 
+#include "sim/world/input.h"
+
 #define FIELDS 18
 #define LINE_MAX_BYTES 4096
 #define MOST_JOBS 100000000
+/* 300 years, s: more would be no time in seconds, and less exact than a microsecond. */
+#define MOST_S 1e10
 
 /* The fields that count, from 0. */
 enum {
@@ -56,16 +61,26 @@ static char *source_line(source in, char *line)
 	return gzgets(in, line, LINE_MAX_BYTES);
 }
 
-/* Whether what has been read is all; else err says why. */
-static bool source_is_whole(source in, const char *path, struct errmsg *err)
+static bool source_at_end(source in)
+{
+	return gzeof(in);
+}
+
+/* Whether what has been read, up to that line, is all; else err says why. */
+static bool source_is_whole(source in, const char *path, int line, struct errmsg *err)
 {
 	int code;
 	const char *why = gzerror(in, &code);
+	size_t length = strlen(path);
 
 	if (code == Z_OK || code == Z_STREAM_END)
 		return true;
-	errmsg_set(err, "%s: %s: the file is damaged or was not copied whole: fetch it again", path,
-		code == Z_ERRNO ? strerror(errno) : why);
+	if (code == Z_ERRNO)
+		why = strerror(errno);
+	else if (!strncmp(why, path, length) && !strncmp(why + length, ": ", 2))
+		why += length + 2; /* zlib names the file as well */
+	errmsg_set(err, "%s:%d: %s: the file is damaged or was not copied whole: fetch it again",
+		path, line, why);
 	return false;
 }
 
@@ -104,11 +119,16 @@ static char *source_line(source in, char *line)
 	return fgets(line, LINE_MAX_BYTES, in);
 }
 
-static bool source_is_whole(source in, const char *path, struct errmsg *err)
+static bool source_at_end(source in)
+{
+	return feof(in);
+}
+
+static bool source_is_whole(source in, const char *path, int line, struct errmsg *err)
 {
 	if (!ferror(in))
 		return true;
-	errmsg_set(err, "%s: %s", path, strerror(errno));
+	errmsg_set(err, "%s:%d: %s", path, line, strerror(errno));
 	return false;
 }
 
@@ -118,15 +138,18 @@ static void source_close(source in)
 }
 #endif
 
-/* Takes "; MaxProcs: 338" and the like. */
-static void read_header(const char *line, int *processors)
+/* Takes "; MaxProcs: 338" and the like; 0 if it is not out of range. */
+static int read_header(const char *line, int *processors)
 {
 	static const char name[] = "MaxProcs:";
 	const char *at = strstr(line, name);
 	long n = at ? strtol(at + strlen(name), NULL, 10) : 0;
 
-	if (n > 0 && n < MOST_JOBS)
+	if (n >= MOST_JOBS)
+		return -1;
+	if (n > 0)
 		*processors = (int)n;
+	return 0;
 }
 
 /* Reads the numbers of a line; returns how many there are, or -1 where something is no number. */
@@ -152,9 +175,44 @@ static int read_numbers(const char *line, double number[FIELDS])
 	}
 }
 
+/* What a field may be; below 0 is unknown. */
+static const struct range {
+	int field;
+	const char *name;
+	double below; /* and it is a whole number if that is MOST_JOBS */
+} ranges[] = {
+	{NUMBER, "job number", INT_MAX},
+	{SUBMIT, "time of submission in seconds", MOST_S},
+	{RUN, "run time in seconds", MOST_S},
+	{ALLOCATED, "number of processors", MOST_JOBS},
+	{ASKED, "number of processors asked for", MOST_JOBS},
+	{LIMIT, "time limit in seconds", MOST_S},
+	{USER, "user number", MOST_JOBS},
+	{PROGRAM, "executable number", MOST_JOBS},
+};
+
+/* Whether all fields that count are in range; else err says which is not. */
+static bool in_range(const double number[FIELDS], const char *path, int at, struct errmsg *err)
+{
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		const struct range *r = &ranges[i];
+		double n = number[r->field];
+
+		if (n < r->below && n > -r->below && (r->below > MOST_JOBS || n == floor(n)))
+			continue;
+		errmsg_set(err,
+			"%s:%d: field %d, the %s, is out of range: %g is no %snumber below %g; "
+			"correct it, or write -1 if it is not known",
+			path, at, r->field + 1, r->name, n, r->below > MOST_JOBS ? "" : "whole ",
+			r->below);
+		return false;
+	}
+	return true;
+}
+
 static int to_int(double number)
 {
-	return number >= 0 && number < MOST_JOBS ? (int)number : -1;
+	return number >= 0 ? (int)number : -1;
 }
 
 static struct trace_job job_of(const double number[FIELDS])
@@ -196,15 +254,13 @@ static int read_line(
 	int count;
 
 	line += strspn(line, " \t");
-	if (*line == ';') {
-		read_header(line, &t->processors);
-		return 0;
-	}
-	if (strlen(line) == LINE_MAX_BYTES - 1)
-		return errmsg_set(err,
-			"%s:%d: the line is longer than %d bytes: is this a trace in the Standard "
-			"Workload Format?",
-			path, at, LINE_MAX_BYTES - 2);
+	if (*line == ';')
+		return read_header(line, &t->processors)
+			       ? errmsg_set(err,
+					 "%s:%d: MaxProcs is not below %d: correct it, or leave "
+					 "the line out",
+					 path, at, MOST_JOBS)
+			       : 0;
 	count = read_numbers(line, number);
 	if (!count)
 		return 0;
@@ -224,12 +280,37 @@ static int read_line(
 			"%s:%d: the time of submission, %g, is negative: leave the job out, or make "
 			"times count from the first one",
 			path, at, number[SUBMIT]);
+	if (!in_range(number, path, at, err))
+		return -1;
 	job = job_of(number);
 	if (job.run_s <= 0 || job.processors <= 0) {
 		t->left_out++;
 		return 0;
 	}
 	return append(t, room, &job) ? errmsg_set(err, "%s: out of memory", path) : 0;
+}
+
+/* Whether a line was read as a whole, and as text; else err says why. */
+static bool line_is_whole(const char *line, source in, const char *path, int at, struct errmsg *err)
+{
+	size_t length = strlen(line);
+
+	if (at == 1 && input_check_mark(path, line, err))
+		return false;
+	if (length && line[length - 1] == '\n')
+		return true;
+	if (length == LINE_MAX_BYTES - 1)
+		errmsg_set(err,
+			"%s:%d: the line is longer than %d bytes: is this a trace in the Standard "
+			"Workload Format?",
+			path, at, LINE_MAX_BYTES - 2);
+	else if (!source_at_end(in))
+		errmsg_set(err,
+			"%s:%d: a byte here is 0: is this a trace in the Standard Workload Format?",
+			path, at);
+	else
+		return true;
+	return false;
 }
 
 static int by_submission(const void *a, const void *b)
@@ -262,19 +343,30 @@ static int finish(struct trace *t, const char *path, struct errmsg *err)
 int trace_read(const char *path, int most, struct trace *t, struct errmsg *err)
 {
 	char line[LINE_MAX_BYTES];
-	int room = 0, rc = 0;
+	int room = 0, rc = 0, at = 0;
 	source in;
 
 	*t = (struct trace){.job = NULL};
+	if (input_check_path(path, err))
+		return -1;
 	errno = 0;
 	in = source_open(path, err);
 	if (!in)
 		return -1;
-	for (int at = 1; !rc && (!most || t->count < most) && source_line(in, line); at++)
-		rc = read_line(t, &room, path, at, line, err);
+	while (!rc && (!most || t->count < most) && source_line(in, line)) {
+		at++;
+		rc = line_is_whole(line, in, path, at, err)
+			     ? read_line(t, &room, path, at, line, err)
+			     : -1;
+	}
 	/* Of a file that was cut the last line is cut, too. */
-	if (!source_is_whole(in, path, err))
+	if (!source_is_whole(in, path, at + !at, err))
 		rc = -1;
+	else if (!at)
+		rc = errmsg_set(err,
+			"%s: the file is empty: a trace in the Standard Workload Format is needed; "
+			"fetch it again",
+			path);
 	source_close(in);
 	if (!rc)
 		rc = finish(t, path, err);

@@ -79,6 +79,12 @@ static void test_bad(void **state)
 		{HEADER ",a,1\n", ":3: ", "name both"},
 		{HEADER "a,b,1\n", ": ", "needed"},
 		{"", ": ", "needed"},
+		{HEADER "a,a,1e-300,1,1\n", ":3: ", "from 0.01 to 100"},
+		{HEADER "a,a,101,1,1\n", ":3: ", "from 0.01 to 100"},
+		{"\xef\xbb\xbf" HEADER TWO, ":1: ", "byte order mark"},
+		{"\xfe\xff" HEADER TWO, ":1: ", "iconv"},
+		{"\x1f\x8b" HEADER TWO, " ", "gunzip"},
+		{"program,partner,speedup,partner\na,a,1,a\n", ":1: ", "twice"},
 	};
 	char path[TEXT_FILE_PATH];
 
@@ -116,6 +122,34 @@ static void test_controls(void **state)
 	assert_non_null(strstr(err.text, "permuted"));
 }
 
+static void test_directory(void **state)
+{
+	struct errmsg err = {""};
+	struct matrix m;
+
+	(void)state;
+	assert_int_equal(matrix_read("/tmp", &m, &err), -1);
+	assert_string_equal(err.text, "/tmp is a directory: name a file in it");
+}
+
+/* Each of three makes a matrix of its own, so two of them are one too many. */
+static void test_contradictions(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} bad[] = {{"permuted,additive", "once for each"}, {"zero,names,permuted", "once for each"},
+		{"drift,drift", "twice"}};
+	struct errmsg err = {""};
+	struct controls c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(controls_parse(bad[i].text, &c, &err), -1);
+		assert_non_null(strstr(err.text, bad[i].why));
+	}
+	assert_int_equal(controls_parse("permuted,names,drift", &c, &err), 0);
+}
+
 /* The cells of a row change places, and none is lost. */
 static void test_permuted(void **state)
 {
@@ -135,6 +169,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells),
 		cmocka_unit_test(test_incomplete), cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_directory), cmocka_unit_test(test_contradictions),
 		cmocka_unit_test(test_controls), cmocka_unit_test(test_permuted)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

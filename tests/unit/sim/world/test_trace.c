@@ -80,6 +80,15 @@ static void test_bad(void **state)
 		{"1 -5 0 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18\n", ":1: ", "leave the job out"},
 		{"1 1 0 nan 5 6 7 8 9 10 11 12 13 14 15 16 17 18\n", ":1: ", "Standard Workload"},
 		{"; nothing\n", ": ", "Standard Workload Format"},
+		{"", ": ", "empty"},
+		{"\xef\xbb\xbf" JOB, ":1: ", "byte order mark"},
+		{"\xff\xfe" JOB, ":1: ", "iconv"},
+		{JOB "1 1 0 4 100000000000000 6 7 8 9 1 1 1 1 1 1 1 1 1\n", ":2: ", "field 5"},
+		{JOB "1 1 0 4 2.5 6 7 8 9 1 1 1 1 1 1 1 1 1\n", ":2: ", "field 5"},
+		{JOB "1 1e300 0 4 5 6 7 8 9 1 1 1 1 1 1 1 1 1\n", ":2: ", "field 2"},
+		{JOB "1 1 0 4 5 6 7 8 9 1 1 1e9 1 1 1 1 1 1\n", ":2: ", "field 12"},
+		{JOB "1e300 1 0 4 5 6 7 8 9 1 1 1 1 1 1 1 1 1\n", ":2: ", "field 1,"},
+		{"; MaxProcs: 99999999999999999999\n" JOB, ":1: ", "MaxProcs"},
 	};
 	char path[TEXT_FILE_PATH];
 
@@ -96,6 +105,31 @@ static void test_bad(void **state)
 	}
 }
 
+/* A line of a comment or of a job that is longer than any of a trace. */
+static void test_long(void **state)
+{
+	char path[TEXT_FILE_PATH], text[6000];
+	struct errmsg err = {""};
+	struct trace t;
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	text[0] = ';';
+	strcpy(text + sizeof(text) - 2, "\n");
+	assert_int_equal(read_text(text, 0, &t, path, &err), -1);
+	assert_non_null(strstr(err.text, ":1: the line is longer"));
+}
+
+static void test_directory(void **state)
+{
+	struct errmsg err = {""};
+	struct trace t;
+
+	(void)state;
+	assert_int_equal(trace_read("/tmp", 0, &t, &err), -1);
+	assert_string_equal(err.text, "/tmp is a directory: name a file in it");
+}
+
 static void test_missing(void **state)
 {
 	struct errmsg err = {""};
@@ -110,6 +144,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_unknown), cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_long), cmocka_unit_test(test_directory),
 		cmocka_unit_test(test_missing)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
