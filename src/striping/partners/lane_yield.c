@@ -140,7 +140,9 @@ static void judge(const struct look *l, struct lane_offer *f, int pace)
 	const int at = pace < 0 ? y->pace : pace;
 	const double mine = own_at(l, y, at);
 
-	y->fault = y->pace < pace ? LANE_SLOWS : fault_at(l, f, at);
+	y->fault = fault_at(l, f, at);
+	if (y->fault == LANE_FITS && y->pace < pace)
+		y->fault = LANE_SLOWS;
 	y->slow = y->fault != LANE_FITS;
 	y->together = (mine + y->left) / (f->partners + 1);
 	y->each = fmin(mine, y->least);
