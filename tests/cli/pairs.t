@@ -293,7 +293,7 @@ is "does not lose where its profile alone tells that it does" \
 	"$(jq -c '[.pairs[] | select(.beside != "8/new") | {(.beside): (.expected > 0.12)}] | add' <<<"$OUT")" \
 	'{"8/a1":false,"8/a2":false,"8/b1":false,"8/b2":false}'
 jobs=(b1 b2 new)
-much=(--profiles "$profiles" --settings stripe_cache=16M,stripe_gain_min=10%)
+much=(--profiles "$profiles" --settings "stripe_cache=16M,stripe_gain_min=10%")
 is "plan has it share where it gains much by that" "$(planned "${much[@]}")" 8/b1
 is "and not where its misses tell that it gains little" "$(planned "${much[@]}" --history "$cheap")" nobody
 runs "profiles without a cache" 1 "$POPPA" plan --history "$kinds" --profiles "$profiles" --input "$TAP_DIR/jobs"
