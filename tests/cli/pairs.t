@@ -81,8 +81,95 @@ is "says so" "$OUT" "The pair history has no pair yet."
 
 runs "plan" 0 bash -c 'printf "# three jobs\n8/mine 4\n7/loud 4\n8/a 4\n" | "$1" plan --history "$2"' - "$POPPA" "$history"
 like "the two that suit share" "$OUT" $'  3  8/a +4 nodes\n +4 beside job 1, 8/mine: both make 1\\.0[0-9]\n'
-like "and the other one is alone" "$OUT" $'  2  7/loud +4 nodes\n  3'
+like "and the other one is alone" "$OUT" $'  2  7/loud +4 nodes\n +alone: [^\n]*\n  3'
+like "each says why" "$OUT" $'\n +shares with 8/mine: together 1\\.0[0-9] of one after the other\n8 nodes'
 like "what it comes to" "$OUT" '8 nodes, 4 of them with two jobs, where they make 1\.0[0-9]+ of what'
+# Why: what decides is said with its limit.
+printf '%s\r\n' '8/mine 4' '7/loud 4' '8/a 4' >"$TAP_DIR/queue"
+# why_of JOB OPTION...: the sentence of a job of that file.
+why_of() {
+	"$POPPA" plan "$TAP_DIR/queue" --history "$history" --json "${@:2}" | jq -r --argjson j "$1" '.jobs[$j - 1].why'
+}
+like "the first one: nobody is there, and then somebody comes" "$(why_of 1)" '^alone at first: no other job has a lane free; then job 3, 8/a, comes beside it$'
+like "alone: the two would make too little" "$(why_of 2)" '^alone: beside 8/mine both would make 0\.[0-9]+ of one after the other, less than 0\.97 \(stripe_gain_min\)$'
+like "alone: one would lose too much" "$(why_of 2 --settings stripe_gain_min=-50%)" \
+	'^alone: beside 8/mine (it|that one) would go at 0\.[0-9]+ of the speed on whole nodes, less than 0\.75 \(stripe_victim_max\)$'
+like "alone: an empty node brings more" "$(why_of 2 --settings stripe_gain_min=-50%,stripe_victim_max=100%)" \
+	'^alone: an empty node brings [0-9.]+ of a lane, and a lane beside 8/mine brings -?[0-9.]+, with what that one loses$'
+like "shares" "$(why_of 3)" '^shares with 8/mine: together 1\.0[0-9] of one after the other$'
+is "--nodes: too few suit, so it waits, and the next one does not" "$(why_of 2 --nodes 4 | cut -d: -f1),$(why_of 3 --nodes 4 | cut -d: -f1)" "waits,shares with 8/mine"
+like "waits: some suit, but too few" "$(why_of 2 --nodes 6)" '^waits: it needs 4 nodes, and only 2 suit: beside 8/mine both would make .*\(stripe_gain_min\)$'
+is "waits: too few are there at all" "$(why_of 1 --nodes 3)" "waits: it needs 4 nodes, and only 3 have a free lane"
+like "does not wait where nobody does" "$(why_of 2 --nodes 4 --settings stripe_wait=0)" '^shares with 8/mine: .*, as nothing better is free$'
+runs "plan with too few nodes" 0 "$POPPA" plan "$TAP_DIR/queue" --history "$history" --nodes 4 --json
+is "uses no more of them, and tells who waits" "$(jq -c '[.nodes, .shared_nodes, .waiting, [.jobs[].waits], .jobs[1].alone]' <<<"$OUT")" '[4,4,1,[false,true,false],0]'
+like "in the text, too" "$("$POPPA" plan "$TAP_DIR/queue" --history "$history" --nodes 4)" '4 nodes, 4 of them with two jobs, .*; 1 job waits$'
+
+# Where the jobs come from.
+runs "plan -" 0 bash -c '"$1" plan - --history "$2" --json <"$3"' - "$POPPA" "$history" "$TAP_DIR/queue"
+is "is standard input" "$(jq -c '[.jobs[].class]' <<<"$OUT")" '["8/mine","7/loud","8/a"]'
+runs "a file twice" 2 "$POPPA" plan "$TAP_DIR/queue" --history "$history" --input "$TAP_DIR/queue"
+like "is too much" "$ERR" '^poppa plan: the jobs are in one file'
+runs "a file and the queue" 2 "$POPPA" plan "$TAP_DIR/queue" --history "$history" --queue
+runs "no nodes" 2 "$POPPA" plan "$TAP_DIR/queue" --history "$history" --nodes 0
+printf '\xef\xbb\xbf8|4|mine\n8|2|my step|7\n' >"$TAP_DIR/listed"
+runs "plan with what squeue prints" 0 "$POPPA" plan "$TAP_DIR/listed" --history "$history" --json
+is "names the classes of these jobs" "$(jq -c '[.jobs[] | .class, .nodes]' <<<"$OUT")" '["8/mine",4,"8/my step|#",2]'
+for bad in '8|x|mine' '8|4|' '8|0|mine' '99999999999|4|mine'; do
+	runs "\"$bad\"" 1 bash -c 'echo "$3" | "$1" plan --history "$2"' - "$POPPA" "$history" "$bad"
+	like "\"$bad\": the line and what it should be" "$ERR" '^poppa plan: standard input, line 1: a job is CLASS \[NODES\].*UID\|NODES\|NAME'
+done
+runs "a zero byte" 1 bash -c 'printf "8/a\n8/b\0 4\n" | "$1" plan --history "$2"' - "$POPPA" "$history"
+like "is in no job" "$ERR" 'standard input, line 2: a job is'
+mkfifo "$TAP_DIR/fifo"
+runs "a list from a pipe that nobody writes" 1 timeout 20 "$POPPA" plan "$TAP_DIR/fifo" --history "$history"
+like "has no job" "$ERR" '^poppa plan: no job'
+runs "a list from a pipe" 0 bash -c '"$1" plan --history "$2" --json <(sleep 0.2; cat "$3")' - "$POPPA" "$history" "$TAP_DIR/queue"
+is "is read" "$(jq '.jobs | length' <<<"$OUT")" 3
+
+# The cluster's queue, by a squeue that prints what ours asks for: two co-located jobs, a plain one and one with a class.
+mkdir "$TAP_DIR/slurm" "$TAP_DIR/nothing"
+cat >"$TAP_DIR/slurm/squeue" <<'END'
+#!/bin/sh
+case "$*" in *--array*PENDING,RUNNING*UserID*NumNodes*system_comment*Name*) ;; *) exit 1 ;; esac
+printf '8\0374\037colocate: stripe lane=0\037mine\n'
+printf '8\0371\037\037plain\n'
+printf '8\0374\037site: x; colocate: class:big waits-for-partner-until=2026-01-01T00:00:00\037a|b\n'
+printf '8\0372\037colocate: stripe\037my job 7\n'
+END
+chmod +x "$TAP_DIR/slurm/squeue"
+runs "plan --queue" 0 env PATH="$TAP_DIR/slurm:$PATH" "$POPPA" plan --queue --history "$history" --json
+is "has the co-located jobs" "$(jq -c '[.jobs[] | .class, .nodes]' <<<"$OUT")" '["8/mine",4,"8:big",4,"8/my job #",2]'
+runs "plan --queue without squeue" 1 env PATH="$TAP_DIR/nothing" "$POPPA" plan --queue --history "$history"
+is "says so" "$ERR" "poppa plan: squeue is not in PATH"
+printf '#!/bin/sh\n' >"$TAP_DIR/slurm/squeue"
+runs "an empty queue" 1 env PATH="$TAP_DIR/slurm:$PATH" "$POPPA" plan --queue --history "$history"
+like "says so" "$ERR" '^poppa plan: no co-located job waits or runs'
+printf '#!/bin/sh\necho JOBID\n' >"$TAP_DIR/slurm/squeue"
+runs "another squeue" 1 env PATH="$TAP_DIR/slurm:$PATH" "$POPPA" plan --queue --history "$history"
+like "is not believed" "$ERR" 'squeue prints something else'
+
+# Histories that are none, or not whole.
+for c in pairs plan; do
+	runs "$c of a history from a pipe" 1 timeout 20 "$POPPA" "$c" --history "$TAP_DIR/fifo"
+	is "$c: says so" "$ERR" "poppa $c: $TAP_DIR/fifo is no regular file: copy what it gives into one, and name that"
+done
+runs "profiles from a pipe" 1 timeout 20 "$POPPA" pairs --history "$history" --profiles "$TAP_DIR/fifo" --settings stripe_cache=16M
+like "say so" "$ERR" 'fifo is no regular file'
+{ echo "# a comment" && row 8/a 8/b nan && row 8/a 8/b -7; } >"$TAP_DIR/nan"
+printf 'x\0\0\n\n' >"$TAP_DIR/zeros"
+while read -r kind line; do
+	runs "a history of $kind alone" 1 "$POPPA" pairs --history "$TAP_DIR/$kind"
+	like "is named, with the fix" "$ERR" "^poppa pairs: $TAP_DIR/$kind: no line of it can be read, line $line is the first: .*poppa_pairs with --history$"
+	is "and nothing else is said" "$OUT" ""
+done <<<$'nan 2\nzeros 1'
+sed 's/$/\r/' "$history" >"$TAP_DIR/windows"
+is "lines may end as on Windows" "$("$POPPA" pairs --history "$TAP_DIR/windows")" "$("$POPPA" pairs --history "$history")"
+{ echo && cat "$history" && row 8/a 8/b 2 && echo rubbish; } >"$TAP_DIR/some"
+runs "some bad lines" 0 "$POPPA" pairs --history "$TAP_DIR/some"
+is "the first is named" "$ERR" "poppa: $TAP_DIR/some: 2 lines could not be read and were passed over, the first is line $(($(wc -l <"$history") + 2))"
+is "the others count" "$OUT" "$("$POPPA" pairs --history "$history")"
+
 # Each is best beside the other.
 { row 8/x 8/x 0.2 && row 8/y 8/y 0.2 && row 8/x 8/y 0 && row 8/y 8/x 0; } >"$TAP_DIR/two"
 printf '8/x 6\n8/y 4\n' >"$TAP_DIR/jobs"
@@ -206,7 +293,7 @@ is "does not lose where its profile alone tells that it does" \
 	"$(jq -c '[.pairs[] | select(.beside != "8/new") | {(.beside): (.expected > 0.12)}] | add' <<<"$OUT")" \
 	'{"8/a1":false,"8/a2":false,"8/b1":false,"8/b2":false}'
 jobs=(b1 b2 new)
-much=(--profiles "$profiles" --settings stripe_cache=16M,stripe_gain_min=10%)
+much=(--profiles "$profiles" --settings "stripe_cache=16M,stripe_gain_min=10%")
 is "plan has it share where it gains much by that" "$(planned "${much[@]}")" 8/b1
 is "and not where its misses tell that it gains little" "$(planned "${much[@]}" --history "$cheap")" nobody
 runs "profiles without a cache" 1 "$POPPA" plan --history "$kinds" --profiles "$profiles" --input "$TAP_DIR/jobs"

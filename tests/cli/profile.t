@@ -83,6 +83,10 @@ like "a line that cannot be read is told of" "$ERR" '1 lines could not be read; 
 is "and kept" "$(grep -c ^7:half "$kept.damaged")" 1
 is "the other class stays" "$("$POPPA" profile --list --json --profiles "$kept" | jq -c '[.profiles[].class]')" '["7@large"]'
 cp "$kept" "$TAP_DIR/before"
+for bad in "7:bad class" $'7:bad\tclass' $'7:bad\001class' $'7:bad\nclass'; do
+	refuses "the class $(printf %q "$bad")" 2 'has a blank or a control character: name the class as .poppa pairs. does' \
+		--import "$bad" --profiles "$kept" "$TAP_DIR/small"
+done
 refuses "import of a bad histogram" 1 "$TAP_DIR/none: " --import 7:x --profiles "$kept" "$TAP_DIR/none"
 refuses "a bad class" 1 '"#x" is no class: name it as "poppa pairs" does' --import '#x' --profiles "$kept" "$TAP_DIR/small"
 refuses "a folder that there is not" 1 "$TAP_DIR/none: No such file.*only slurmctld's host has it" --import 7:x --profiles "$TAP_DIR/none/p" "$TAP_DIR/small"
@@ -106,6 +110,15 @@ else
 	skip "only root can give a folder away" "import by root into the folder of another user"
 	skip "only root can give a folder away" "the file is that user's"
 fi
+fix='write one with: poppa profile --output FILE -- PROGRAM'
+refuses "noise" 1 "$TAP_DIR/long is no histogram, which has [0-9]* bytes at most: $fix" --compare "$TAP_DIR/long" "$TAP_DIR/small"
+refuses "a bad file, with the fix" 1 "$TAP_DIR/bad, line 1: .*$fix" --compare "$TAP_DIR/bad" "$TAP_DIR/small"
+mkfifo "$TAP_DIR/fifo"
+for one in "--compare $TAP_DIR/fifo $TAP_DIR/small" "--import 7:x --profiles $TAP_DIR/profiles $TAP_DIR/fifo" "--list --profiles $TAP_DIR/fifo"; do
+	# shellcheck disable=SC2086 # words
+	runs "a pipe: $one" 1 timeout 20 "$POPPA" profile $one
+	like "is refused" "$ERR" "^poppa profile: $TAP_DIR/fifo is no regular file"
+done
 refuses "a file that is too long" 1 "$TAP_DIR/long" --compare "$TAP_DIR/long" "$TAP_DIR/small"
 mkdir "$TAP_DIR/bin"
 without=$(PATH=$TAP_DIR/bin "$POPPA" profile -- "$WALK" 1 1 2>&1)

@@ -36,6 +36,7 @@ static void try_tags(const char *comment)
 static void try_squeue(const uint8_t *data, size_t size)
 {
 	char *line = fuzz_text(data, size);
+	struct squeue_queued queued;
 	struct squeue_job job;
 
 	if (!squeue_parse(line, &job)) {
@@ -46,6 +47,11 @@ static void try_squeue(const uint8_t *data, size_t size)
 			MUST(!strpbrk(text[i], "|\n\033"));
 		MUST(!strpbrk(job.name, "\n\033"));
 	}
+	free(line);
+	line = fuzz_text(data, size);
+	if (!squeue_parse_queued(line, &queued))
+		MUST(!strpbrk(queued.nodes, "\x1f") && !strpbrk(queued.system_comment, "\x1f") &&
+			queued.name > queued.system_comment);
 	free(line);
 }
 

@@ -2,10 +2,12 @@
 /* Options, errors and JSON output of the subcommands. */
 #include "cli/ask/cli.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/fsio.h"
 #include "common/units.h"
@@ -79,6 +81,18 @@ const char *cli_path(const char *option, const char *arg)
 	if (!*arg)
 		cli_usage_error("%s: the file's name is empty", option);
 	return arg;
+}
+
+int cli_regular(const char *path, struct errmsg *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) || S_ISREG(st.st_mode))
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return errmsg_set(err, "%s: %s", path, strerror(EISDIR));
+	return errmsg_set(
+		err, "%s is no regular file: copy what it gives into one, and name that", path);
 }
 
 int cli_output(const char *option, const char *path, const char *text, size_t len, mode_t mode)

@@ -8,6 +8,8 @@
 #include <sys/types.h>
 #include <jansson.h>
 
+#include "common/errmsg.h"
+
 enum cli_exit { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 2 };
 
 /*
@@ -61,6 +63,10 @@ double cli_double(const char *option, const char *arg, double min, double max);
 int64_t cli_duration(const char *option, const char *arg, int64_t min, int64_t max);
 /* Returns arg, the name of a file; an empty name ends the program with CLI_USAGE. */
 const char *cli_path(const char *option, const char *arg);
+
+/* Whether a file that is there can be read as a whole: a pipe would have the command wait for
+ * whoever writes it. 0, or -1 with err, which names it. */
+int cli_regular(const char *path, struct errmsg *err);
 
 /* Print one line on standard error that begins with the command's name. cli_error() returns
  * CLI_FAILURE; cli_usage_error() ends the program with CLI_USAGE. */

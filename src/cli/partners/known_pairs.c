@@ -115,10 +115,20 @@ static void warn_bad(const char *path, int bad)
 			path, bad);
 }
 
+static void warn_lines(const char *path, const struct pairs_lines *lines)
+{
+	if (lines->bad)
+		fprintf(stderr,
+			"poppa: %s: %d line%s could not be read and %s passed over, the first is "
+			"line %d\n",
+			path, lines->bad, lines->bad > 1 ? "s" : "",
+			lines->bad > 1 ? "were" : "was", lines->first_bad);
+}
+
 static int load_history(struct known_pairs *k, const char *path, struct errmsg *err)
 {
+	struct pairs_lines lines;
 	struct stat st;
-	int bad = 0;
 
 	if (stat(path, &st) || access(path, R_OK))
 		return errmsg_set(err,
@@ -126,9 +136,19 @@ static int load_history(struct known_pairs *k, const char *path, struct errmsg *
 			"read it",
 			path, strerror(errno));
 	k->all = !k->uid || k->uid == st.st_uid;
-	k->pairs = pairs_load(path, &bad, err);
-	warn_bad(path, bad);
-	return k->pairs ? 0 : -1;
+	if (cli_regular(path, err))
+		return -1;
+	k->pairs = pairs_read(path, &lines, err);
+	if (!k->pairs)
+		return -1;
+	if (lines.bad && !lines.good)
+		return errmsg_set(err,
+			"%s: no line of it can be read, line %d is the first: is it a pair history? "
+			"Name a whole copy of slurmctld's StateSaveLocation/" PAIRS_FILE
+			" with --history",
+			path, lines.first_bad);
+	warn_lines(path, &lines);
+	return 0;
 }
 
 static int load_profiles(struct known_pairs *k, const char *path, struct errmsg *err)
@@ -137,6 +157,8 @@ static int load_profiles(struct known_pairs *k, const char *path, struct errmsg 
 	struct profiles *p;
 	int bad = 0;
 
+	if (cli_regular(path, err))
+		return -1;
 	p = profiles_load(path, &bad, err);
 	if (!p)
 		return -1;

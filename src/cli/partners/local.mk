@@ -3,4 +3,6 @@
 poppa_SOURCES += \
 	src/cli/partners/cmd_pairs.c \
 	src/cli/partners/cmd_plan.c \
-	src/cli/partners/known_pairs.c src/cli/partners/known_pairs.h
+	src/cli/partners/known_pairs.c src/cli/partners/known_pairs.h \
+	src/cli/partners/plan_jobs.c src/cli/partners/plan.h \
+	src/cli/partners/plan_why.c

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* poppa profile: how a program uses caches, and which programs suit one. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "cli/profile/compare.h"
 #include "cli/profile/keep.h"
 #include "cli/profile/trace.h"
+#include "common/printable.h"
 
 #define OPT_CACHE CLI_OPT_FIRST
 #define OPT_LANES (CLI_OPT_FIRST + 1)
@@ -44,6 +46,24 @@ static const struct argp_option option_table[] = {
 		"The file in which they are kept (that of this slurmctld)", 0},
 	CLI_JSON_OPTION, {0}};
 
+/* Refuses a class that no other command could name: poppa plan takes words, and no class has
+ * control characters. */
+static const char *importable(const char *class_name)
+{
+	char shown[64];
+
+	for (const char *p = class_name; *p; p++) {
+		if (*p != ' ' && !iscntrl((unsigned char)*p))
+			continue;
+		snprintf(shown, sizeof(shown), "%s", class_name);
+		cli_usage_error(
+			"--import: \"%s\" has a blank or a control character: name the class "
+			"as \"poppa pairs\" does; jobs get one without by --colocate=class:NAME",
+			plain_text(shown));
+	}
+	return class_name;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -62,7 +82,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->list = true;
 		return 0;
 	case OPT_IMPORT:
-		o->import = arg;
+		o->import = importable(arg);
 		return 0;
 	case OPT_REMOVE:
 		o->remove = arg;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/ask/cli.h"
-#include "common/fsio.h"
+#include "cli/profile/read_histogram.h"
 #include "common/printable.h"
 #include "striping/reuse/balance_set.h"
 #include "striping/reuse/forecast.h"
@@ -31,12 +31,9 @@ static int read_all(struct comparison *c, char *const *files)
 {
 	for (int i = 0; i < c->programs; i++) {
 		struct errmsg err;
-		char *text = fsio_read(files[i], REUSE_TEXT_MAX, NULL, &err);
-		int rc = text ? reuse_parse(files[i], text, &c->h[i], &err) : -1;
 
-		free(text);
-		if (rc)
-			return cli_error("%s", err.text);
+		if (read_histogram(files[i], &c->h[i], &err))
+			return cli_error("%s", plain_text(err.text));
 		snprintf(c->name[i], sizeof(c->name[i]), "%s", files[i]);
 		plain_text(c->name[i]);
 	}

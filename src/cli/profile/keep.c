@@ -14,7 +14,7 @@
 
 #include "cli/ask/cli.h"
 #include "cli/ask/scontrol.h"
-#include "common/fsio.h"
+#include "cli/profile/read_histogram.h"
 #include "common/journal.h"
 #include "common/printable.h"
 #include "striping/history/class_name.h"
@@ -63,7 +63,7 @@ static int begin(struct change *c, const char *path, struct errmsg *err)
 	int bad = 0;
 
 	c->lock = -1;
-	if (find(path, c->path, err) || become_owner(c->path, err))
+	if (find(path, c->path, err) || cli_regular(c->path, err) || become_owner(c->path, err))
 		return -1;
 	c->lock = profiles_lock(c->path, err);
 	if (c->lock < 0)
@@ -106,18 +106,14 @@ int keep_import(const char *path, const char *class_name, const char *histogram)
 	const int base = (int)class_base(class_name);
 	struct reuse_histogram h;
 	struct errmsg err;
-	char *text;
-	int rc;
 
 	if (class_name[base])
 		return cli_error("\"%.300s\" is a variant of a class; a profile is of the class, "
 				 "with all its sizes: --import '%.*s'",
 			class_name, base < PROFILE_NAME_MAX ? base : PROFILE_NAME_MAX, class_name);
-	text = fsio_read(histogram, REUSE_TEXT_MAX, NULL, &err);
-	rc = text ? reuse_parse(histogram, text, &h, &err) : -1;
-
-	free(text);
-	return rc ? cli_error("%s", err.text) : change(path, class_name, &h);
+	if (read_histogram(histogram, &h, &err))
+		return cli_error("%s", plain_text(err.text));
+	return change(path, class_name, &h);
 }
 
 int keep_remove(const char *path, const char *class_name)
@@ -154,7 +150,8 @@ int keep_list(const char *path, bool json)
 	struct errmsg err;
 	int bad = 0;
 
-	if (find(path, found, &err) || !(p = profiles_load(found, &bad, &err))) {
+	if (find(path, found, &err) || cli_regular(found, &err) ||
+		!(p = profiles_load(found, &bad, &err))) {
 		json_decref(list);
 		return cli_error("%s", err.text);
 	}

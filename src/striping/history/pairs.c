@@ -747,43 +747,94 @@ static void find_present(struct pairs *p)
 	pair_told_no_later(p->told, now);
 }
 
-struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err)
+static bool begins(const char *line, const char *with)
+{
+	return !strncmp(line, with, strlen(with));
+}
+
+/* Reads a line that is not empty. *row: the pair of the line before, NULL = that was bad; that of
+ * this one afterwards. Returns 1, 0 where it is a comment, -1 where it is bad. */
+static int read_line(struct pairs *p, struct row **row, char *line)
+{
+	bool good;
+
+	if (*line != '#')
+		good = (*row = read_row(p, line));
+	else if (begins(line, ODD))
+		good = read_odd(*row, line);
+	else if (begins(line, RUN))
+		good = read_run(*row, line);
+	else if (begins(line, PAIR_TOLD_LINE))
+		good = *row && pair_told_read(p->told, (*row)->number, line);
+	else if (begins(line, JOB_NAMES_LINE))
+		good = job_names_read(p->names, line);
+	else if (begins(line, SPREAD_GAIN_LINE))
+		good = spread_gains_read(p->spread, line);
+	else if (begins(line, MISS_COST_LINE))
+		good = miss_costs_read(p->misses, line);
+	else
+		return 0;
+	return good ? 1 : -1;
+}
+
+static void read_text(struct pairs *p, char *text, size_t length, struct pairs_lines *lines)
+{
+	const char *end = text + length;
+	struct row *row = NULL;
+	int number = 1;
+
+	for (char *line = text, *next; line < end; line = next, number++) {
+		size_t size = strcspn(line, "\n");
+		int rc;
+
+		next = line + size + 1;
+		/* Text ends here, but the file does not. */
+		if (line[size] != '\n' && line + size < end) {
+			rc = -1;
+			next = text + length;
+		} else {
+			line[size] = '\0';
+			if (size && line[size - 1] == '\r')
+				line[size - 1] = '\0';
+			rc = *line ? read_line(p, &row, line) : 0;
+		}
+		lines->good += rc > 0;
+		lines->bad += rc < 0;
+		if (rc < 0 && !lines->first_bad)
+			lines->first_bad = number;
+	}
+}
+
+struct pairs *pairs_read(const char *path, struct pairs_lines *lines, struct errmsg *err)
 {
 	struct pairs *p = pairs_new();
-	struct row *row = NULL;
-	char *text, *save = NULL;
-	int skipped = 0;
+	size_t length = 0;
+	char *text;
 
+	*lines = (struct pairs_lines){.bad = 0};
 	if (!p) {
 		errmsg_set(err, "out of memory for the pair history");
 		return NULL;
 	}
-	text = fsio_read(path, MAX_FILE, NULL, err);
+	text = fsio_read(path, MAX_FILE, &length, err);
 	if (!text && errno != ENOENT) {
 		pairs_free(p);
 		return NULL;
 	}
-	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line;
-		line = strtok_r(NULL, "\n", &save)) {
-		if (*line != '#')
-			skipped += !(row = read_row(p, line));
-		else if (!strncmp(line, ODD, sizeof(ODD) - 1))
-			skipped += !read_odd(row, line);
-		else if (!strncmp(line, RUN, sizeof(RUN) - 1))
-			skipped += !read_run(row, line);
-		else if (!strncmp(line, PAIR_TOLD_LINE, sizeof(PAIR_TOLD_LINE) - 1))
-			skipped += !row || !pair_told_read(p->told, row->number, line);
-		else if (!strncmp(line, JOB_NAMES_LINE, sizeof(JOB_NAMES_LINE) - 1))
-			skipped += !job_names_read(p->names, line);
-		else if (!strncmp(line, SPREAD_GAIN_LINE, sizeof(SPREAD_GAIN_LINE) - 1))
-			skipped += !spread_gains_read(p->spread, line);
-		else if (!strncmp(line, MISS_COST_LINE, sizeof(MISS_COST_LINE) - 1))
-			skipped += !miss_costs_read(p->misses, line);
-	}
+	if (text)
+		read_text(p, text, length, lines);
 	free(text);
 	find_present(p);
-	if (bad)
-		*bad = skipped;
+	return p;
+}
+
+struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err)
+{
+	struct pairs_lines lines;
+	struct pairs *p = pairs_read(path, &lines, err);
+
+	if (p && bad)
+		*bad = lines.bad;
 	return p;
 }
 

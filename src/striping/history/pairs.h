@@ -25,11 +25,20 @@ struct spread_run;
 struct pairs *pairs_new(void);
 void pairs_free(struct pairs *p);
 
+/* What of a history's file could be read. */
+struct pairs_lines {
+	int good, bad; /* comments are neither */
+	int first_bad; /* the number of the first bad line, from 1; 0: there is none */
+};
+
 /*
  * Reads a history; a missing file is an empty one. A line that cannot be read is passed over and
  * counted in *bad (may be NULL). Returns NULL with err set where the file cannot be read.
+ * pairs_read() is the same for who wants to know more of the lines. What follows a zero byte is one
+ * bad line. A carriage return at the end of a line is no part of it.
  */
 struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err);
+struct pairs *pairs_read(const char *path, struct pairs_lines *lines, struct errmsg *err);
 
 /* Replaces the file in one step. Returns 0, or -1 with err set. */
 int pairs_save(const struct pairs *p, const char *path, struct errmsg *err);

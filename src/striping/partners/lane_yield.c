@@ -6,11 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What an empty node costs while others wait, and what lanes must bring for the job to take them,
- * both as shares of a lane at its usual speed. Chosen by trying a few values on the development
- * data (docs/partners.md). */
+/* What an empty node costs while others wait, as a share of a lane at its usual speed. This and
+ * LANE_ENOUGH were chosen by trying a few values on the development data (docs/partners.md). */
 #define EMPTY_COST 0.13
-#define ENOUGH 0.98
 
 /* How many paces there are, and their step, which is bigger where a job would be very fast
  * somewhere: with many lanes, alone on a node. */
@@ -113,19 +111,42 @@ static int compare(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Whether the job may be there at this pace. What all make counts as it is where others have slowed
- * a partner down already; that the partner is so slow then is not this job's doing. */
-static bool may_share(const struct look *l, const struct lane_offer *f, int pace)
+/* How much the job makes there at this pace, as `own`. */
+static double own_at(const struct look *l, const struct lane_yield *y, int pace)
+{
+	return pace < y->pace ? y->own * fmin(l->step * pace / y->speed, 1) : y->own;
+}
+
+/* What is wrong with being there at this pace. What all make counts as it is where others have
+ * slowed a partner down already; that the partner is so slow then is not this job's doing. */
+static enum lane_fault fault_at(const struct look *l, const struct lane_offer *f, int pace)
 {
 	const struct lane_yield *y = &f->yield;
-	double mine = y->own;
+	double mine;
 
 	if (!f->partners)
-		return true;
-	if (pace < y->pace)
-		mine *= fmin(l->step * pace / y->speed, 1);
-	return (mine + y->left) / (f->partners + 1) >= l->wish->together &&
-	       fmin(mine, y->least) >= l->wish->each;
+		return LANE_FITS;
+	mine = own_at(l, y, pace);
+	if ((mine + y->left) / (f->partners + 1) < l->wish->together)
+		return LANE_GAINS_LITTLE;
+	return fmin(mine, y->least) < l->wish->each ? LANE_HURTS : LANE_FITS;
+}
+
+/* Says of an offer whether it comes last, and why, where the job goes at this pace; below 0: it
+ * goes as fast as it can there. */
+static void judge(const struct look *l, struct lane_offer *f, int pace)
+{
+	struct lane_yield *y = &f->yield;
+	const int at = pace < 0 ? y->pace : pace;
+	const double mine = own_at(l, y, at);
+
+	y->fault = fault_at(l, f, at);
+	if (y->fault == LANE_FITS && y->pace < pace)
+		y->fault = LANE_SLOWS;
+	y->slow = y->fault != LANE_FITS;
+	y->together = (mine + y->left) / (f->partners + 1);
+	y->each = fmin(mine, y->least);
+	y->hurts_itself = mine < y->least;
 }
 
 /* What the job brings at this pace or a faster one; -INFINITY where the offers beside which it goes
@@ -139,7 +160,7 @@ static double brings_at(
 
 	*passing = 0;
 	for (int i = 0; i < count && left > 0; i++) {
-		if (offer[i].yield.pace < pace || !may_share(l, &offer[i], pace))
+		if (offer[i].yield.pace < pace || fault_at(l, &offer[i], pace) != LANE_FITS)
 			continue;
 		cost += offer[i].yield.cost +
 			(left < need ? outlook_another(l->outlook) * need : 0);
@@ -209,12 +230,9 @@ double lane_yield_order(
 	weigh_all(&l, offer, count);
 	qsort(offer, (size_t)count, sizeof(*offer), compare);
 	pace = best_pace(&l, offer, count, &most);
-	for (int i = 0; i < count; i++) {
-		struct lane_yield *y = &offer[i].yield;
-
-		y->slow = y->pace < pace || !may_share(&l, &offer[i], pace < 0 ? y->pace : pace);
-	}
+	for (int i = 0; i < count; i++)
+		judge(&l, &offer[i], pace);
 	qsort(offer, (size_t)count, sizeof(*offer), compare);
 	return isinf(most) ? LANE_LACK_MOST
-			   : fmin(fmax(ENOUGH - most / wish->need, 0), LANE_LACK_MOST);
+			   : fmin(fmax(LANE_ENOUGH - most / wish->need, 0), LANE_LACK_MOST);
 }

@@ -18,6 +18,15 @@ struct lane_partner {
 	double now;       /* how fast it is now, as a share of its usual speed */
 };
 
+/* Why an offer comes after all others, whatever it brings. */
+enum lane_fault {
+	LANE_FITS,
+	LANE_SLOWS, /* the job would be slower there than beside the others, for which it would wait
+		     */
+	LANE_GAINS_LITTLE, /* all make less than struct lane_wish.together */
+	LANE_HURTS         /* one of them makes less than struct lane_wish.each */
+};
+
 /* Nodes with the same partners. */
 struct lane_offer {
 	const struct lane_partner *partner; /* the caller's */
@@ -35,6 +44,7 @@ struct lane_offer {
 		/* The job would be slower there than beside the others, or it and the partners make
 		 * less than the wish says. */
 		bool slow;
+		enum lane_fault fault; /* which of these */
 		long price; /* what a lane there costs, less what it brings, in percent of a lane */
 		int misfit;
 		int pace;       /* at which the job would go there, in steps that fit the offers */
@@ -46,6 +56,11 @@ struct lane_offer {
 		 * the job; all partners together, with what slows them down elsewhere; and the
 		 * slowest of them, without. */
 		double own, left, least;
+		/* What struct lane_wish is compared with at the pace that the job then has: what
+		 * all make on average, what the slowest of them makes, and whether that is the job
+		 * itself. Without partners they mean nothing. */
+		double together, each;
+		bool hurts_itself;
 	} yield;
 };
 
@@ -65,6 +80,9 @@ struct lane_wish lane_wish(const struct poppa_settings *s, int need, bool others
 /* What lanes can lack at most, as a share of a lane at its usual speed: as much where they are too
  * few, or bring less than the wish says. */
 #define LANE_LACK_MOST 0.15
+
+/* What lanes must bring for the job to take them, as a share of a lane at its usual speed. */
+#define LANE_ENOUGH 0.98
 
 /* How badly so many nodes fit a job: exactly is best, then more, then as many as possible. */
 int lane_misfit(int nodes, int need);

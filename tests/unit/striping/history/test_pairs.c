@@ -389,6 +389,42 @@ static void survives_the_file(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* Which lines of a file can be read, and which is the first that cannot. */
+static void tells_of_lines(void **state)
+{
+	static const char text[] = "#job\tpartner\r\n\r\n"
+				   "a\tb\t0.5\t10\t1\t100\r\n"
+				   "a\tc\tnan\t10\t1\t100\n"
+				   "b\ta\t0.25\t10\t3\t100\n"
+				   "rubbish\n"
+				   "c\ta\t0.25\0\n"
+				   "d\ta\t0.25\t10\t3\t100\n";
+	char path[] = "/tmp/test_pairs.XXXXXX";
+	struct pairs_lines lines;
+	struct errmsg err;
+	struct pairs *p;
+	double d;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(fsio_write(path, text, sizeof(text) - 1, 0600, 0, &err), 0);
+	p = pairs_read(path, &lines, &err);
+	assert_non_null(p);
+	assert_int_equal(lines.good, 2);
+	assert_int_equal(lines.bad, 3);
+	assert_int_equal(lines.first_bad, 4);
+	assert_true(pairs_expect(p, "a", "b", &d));
+	assert_false(pairs_expect(p, "d", "a", &d));
+	pairs_free(p);
+	unlink(path);
+	p = pairs_read(path, &lines, &err);
+	assert_non_null(p);
+	assert_int_equal(lines.good + lines.bad + lines.first_bad, 0);
+	pairs_free(p);
+}
+
 static void passes_over_broken_lines(void **state)
 {
 	static const char text[] = "#job\tpartner\tdegradation\tseconds\tcount\tlast\n"
@@ -1044,6 +1080,7 @@ int main(void)
 		cmocka_unit_test(follows_a_change),
 		cmocka_unit_test(few_runs_are_no_evidence),
 		cmocka_unit_test(what_is_certain),
+		cmocka_unit_test(tells_of_lines),
 		cmocka_unit_test(certainty_has_bounds),
 		cmocka_unit_test(evidence_follows_a_change),
 		cmocka_unit_test(old_rows_fade),

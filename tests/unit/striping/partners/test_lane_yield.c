@@ -124,6 +124,7 @@ static void slowest_node(void **state)
 	assert_int_equal(f[0].id, 2);
 	assert_int_equal(f[1].id, 0);
 	assert_true(f[2].yield.slow && !f[1].yield.slow);
+	assert_true(f[2].yield.fault == LANE_SLOWS && f[1].yield.fault == LANE_FITS);
 	assert_false(order(mem, f, 3, 18, true));
 }
 
@@ -185,6 +186,30 @@ static void bounds_beside_others(void **state)
 	wish.together = 0.9;
 	assert_true(lane_yield_order(outlook, &wish, &f, 1) == LANE_LACK_MOST);
 	assert_true(f.yield.slow);
+}
+
+/* Each offer says why it comes last, with what the wish was compared with. */
+static void faults(void **state)
+{
+	const double both = outlook_worth(outlook, mem, net);
+	const double own = outlook_speed(outlook, mem, net);
+	const double other = outlook_speed(outlook, net, mem);
+	struct lane_wish wish = {.need = 4, .others_wait = true};
+	struct lane_offer f = beside(0, net, 4);
+
+	(void)state;
+	lane_yield_order(outlook, &wish, &f, 1);
+	assert_true(f.yield.fault == LANE_FITS && !f.yield.slow);
+	assert_float_equal(f.yield.together, both, 1e-9);
+	assert_float_equal(f.yield.each, fmin(own, other), 1e-9);
+	assert_int_equal(f.yield.hurts_itself, own < other);
+	wish.together = both + 0.01;
+	lane_yield_order(outlook, &wish, &f, 1);
+	assert_true(f.yield.fault == LANE_GAINS_LITTLE && f.yield.slow);
+	wish.together = 0;
+	wish.each = fmin(own, other) + 0.01;
+	lane_yield_order(outlook, &wish, &f, 1);
+	assert_true(f.yield.fault == LANE_HURTS && f.yield.slow);
 }
 
 /* Jobs that are all alike do not wait for better ones: the partner is faster than usual only as
@@ -275,6 +300,7 @@ int main(void)
 		cmocka_unit_test(below_break_even),
 		cmocka_unit_test(bounds),
 		cmocka_unit_test(bounds_beside_others),
+		cmocka_unit_test(faults),
 		cmocka_unit_test(one_class),
 		cmocka_unit_test(four_lanes),
 		cmocka_unit_test(several_types),
