@@ -46,19 +46,18 @@ static const struct argp_option option_table[] = {
 		"The file in which they are kept (that of this slurmctld)", 0},
 	CLI_JSON_OPTION, {0}};
 
-/* Refuses a class that no other command could name: poppa plan takes words, and no class has
- * control characters. */
+/* Refuses what cannot be a class: of a job's name control characters are not in it. */
 static const char *importable(const char *class_name)
 {
 	char shown[64];
 
 	for (const char *p = class_name; *p; p++) {
-		if (*p != ' ' && !iscntrl((unsigned char)*p))
+		if (!iscntrl((unsigned char)*p))
 			continue;
 		snprintf(shown, sizeof(shown), "%s", class_name);
 		cli_usage_error(
-			"--import: \"%s\" has a blank or a control character: name the class "
-			"as \"poppa pairs\" does; jobs get one without by --colocate=class:NAME",
+			"--import: \"%s\" has a control character: name the class as \"poppa "
+			"pairs\" does",
 			plain_text(shown));
 	}
 	return class_name;
