@@ -40,6 +40,7 @@ static const char *const switch_names[] = {"no", "yes"};
 static const char *const turns_names[] = {"no", "limits", "yes"};
 static const char *const classes_names[] = {"own", "shared"};
 static const char *const timelimit_names[] = {"progress", "wall"};
+static const char *const policy_names[] = {"perf", "fair"};
 static const char *const match_names[] = {"any", "exact", "within"};
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
@@ -415,6 +416,7 @@ static const struct setting table[] = {
 		.min = MIN_CACHE, .max = MAX_CACHE, .zero = true},
 	{"stripe_miss_cycles", "120", NUMBER(stripe_miss_cycles), .min = 1, .max = MAX_MISS_CYCLES},
 	{"stripe_explore", "2%", PERCENT(stripe_explore)},
+	{"stripe_policy", "perf", CHOICE(stripe_policy, policy_names)},
 	{"stripe_timelimit", "progress", CHOICE(stripe_timelimit, timelimit_names)},
 	{"stripe_alone", "yes", CHOICE(stripe_alone, switch_names)},
 };

@@ -18,6 +18,9 @@ enum turns_use { TURNS_NO, TURNS_LIMITS, TURNS_YES };
 enum stripe_classes { CLASSES_OWN, CLASSES_SHARED };
 /* What a co-located job's time limit counts: its progress, as if alone, or time. */
 enum stripe_timelimit { TIMELIMIT_PROGRESS, TIMELIMIT_WALL };
+/* Whose losses count in the choice of partners: everybody's alike, or those of users more who have
+ * lost more already. */
+enum stripe_policy { POLICY_PERF, POLICY_FAIR };
 /* An extension is at most so many times the limit that was asked for. */
 #define TIME_LIMIT_MOST_TIMES 5
 
@@ -84,6 +87,7 @@ struct poppa_settings {
 	/* stripe_explore: the share of the lane time of co-located jobs that may go to trials of
 	 * pairs of which little is known, as a fraction; 0 = none */
 	double stripe_explore;
+	enum stripe_policy stripe_policy;       /* stripe_policy: perf|fair */
 	enum stripe_timelimit stripe_timelimit; /* stripe_timelimit: progress|wall */
 	int stripe_alone; /* stripe_alone, 0 or 1: jobs may ask for what keeps partners off */
 };

@@ -119,6 +119,12 @@ simulate "no trials" --settings stripe_explore=0% --policy ours --no-share
 is "without a share of lane time there are none" "$(of ours trials | sed 's/\.0$//')" 0
 simulate "trials" --settings stripe_explore=20% --policy ours --no-share
 cmp_num "with one there are some" "$(of ours trials)" ">" 0
+simulate "nobody's losses count more" --settings stripe_policy=perf --policy ours --no-share
+perf=$(jq -c .policies.ours <<<"$OUT")
+simulate "the default" --policy ours --no-share
+is "perf is the default" "$(jq -c .policies.ours <<<"$OUT")" "$perf"
+simulate "losses count by users" --settings stripe_policy=fair --policy ours --no-share
+ok "fair places jobs otherwise" test "$(jq -c .policies.ours <<<"$OUT")" != "$perf"
 simulate "wall-clock limits" --settings stripe_timelimit=wall --policy random --capped 0 --no-share
 wall=$(of random timeouts_added)
 simulate "limits that count progress" --policy random --capped 0 --no-share

@@ -150,7 +150,7 @@ static void write_dump(
 		w->submit_s, r->start_s, s->now, how, r->lanes);
 	for (int i = 0; i < r->nodes; i++)
 		fprintf(o->dump, "%s%d", i ? " " : "", r->node[i]);
-	putc('\n', o->dump);
+	fprintf(o->dump, ",%s,%.3f,%.3f\n", w->class_name, r->beside_s, r->lost_s);
 }
 
 /* A running job leaves its nodes. */

@@ -38,4 +38,4 @@ tests_sim_balance_balance_SOURCES = tests/sim/balance/balance.c \
 	tests/sim/balance/overlap.c tests/sim/balance/overlap.h \
 	tests/sim/balance/program.c tests/sim/balance/program.h
 tests_sim_balance_balance_LDADD = libsim.la libpartners.la libhistory.la libreuse.la libpoppacommon.la -lm
-EXTRA_DIST += tests/sim/balance-set tests/sim/evidence tests/sim/run tests/sim/slips docs/simulator.md
+EXTRA_DIST += tests/sim/balance-set tests/sim/evidence tests/sim/fairness tests/sim/run tests/sim/slips docs/simulator.md

@@ -64,6 +64,7 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_lane_yield \
 	tests/unit/striping/partners/test_node_choice \
 	tests/unit/striping/partners/test_outlook \
+	tests/unit/striping/partners/test_user_weight \
 	tests/unit/striping/history/test_line_fields \
 	tests/unit/striping/history/test_miss_cost \
 	tests/unit/striping/history/test_pair_evidence \

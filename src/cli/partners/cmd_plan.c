@@ -67,6 +67,8 @@ static int solve(struct plan *p)
 	if (demand)
 		p->outlook = outlook_new(p->known->expected, demand, p->jobs);
 	free(demand);
+	if (p->outlook)
+		outlook_weigh_users(p->outlook, p->known->pairs);
 	for (int i = 0; p->outlook && i < p->jobs; i++) {
 		p->job[i].number = outlook_class(p->outlook, p->job[i].variant);
 		p->job[i].pace = outlook_alone(p->outlook, p->job[i].number);

@@ -24,7 +24,8 @@ static int smaller(int a, int b)
 struct look {
 	const struct outlook *outlook;
 	const struct lane_wish *wish;
-	double step; /* of a pace */
+	double step;   /* of a pace */
+	double weight; /* of what the job itself loses */
 };
 
 static int pace_of(double speed, double step)
@@ -56,21 +57,35 @@ static double speed_among(const struct outlook *o, int lanes, const struct toget
 	return outlook_among(o, lanes, all->class[i], others, count);
 }
 
+/* How much it counts what jobs of the class lose. */
+static double weight_of(const struct look *l, int class_number)
+{
+	return l->wish->fair ? outlook_weight(l->outlook, class_number) : 1;
+}
+
+/* What a speed brings the job beyond itself, as what it then loses of its usual speed, or has above
+ * it, counts by the weight: exactly 0 where that is 1. */
+static double weighed(const struct look *l, double speed)
+{
+	return (l->weight - 1) * (speed - 1);
+}
+
 /*
  * Adds what a partner loses on all its nodes when the job comes; it then is at `left` of its usual
  * speed. A part of that it would lose anyway: it is faster than usual while nobody, or somebody
  * harmless, is beside it, and that will not last. For whoever chooses between partners it counts,
  * as one of them keeps it; for whoever chooses between these lanes and waiting it does not.
  */
-static void add_cost(struct lane_yield *y, const struct lane_partner *p, double left)
+static void add_cost(struct lane_yield *y, const struct lane_partner *p, double left, double weight)
 {
-	y->cost += p->nodes * (p->now - left);
-	y->passing += p->nodes * (p->now - fmax(fmin(p->now, 1), left));
+	y->cost += weight * p->nodes * (p->now - left);
+	y->passing += weight * p->nodes * (p->now - fmax(fmin(p->now, 1), left));
 }
 
 /* Fills in the offer's yield but for `slow` and `pace`. */
-static void weigh(const struct outlook *o, const struct lane_wish *wish, struct lane_offer *f)
+static void weigh(const struct look *l, const struct outlook *o, struct lane_offer *f)
 {
+	const struct lane_wish *wish = l->wish;
 	const int nodes = smaller(f->nodes, wish->need), jobs = f->partners + 1;
 	struct together all = {.count = jobs};
 	struct lane_yield y = {.misfit = lane_misfit(f->nodes, wish->need), .least = INFINITY};
@@ -82,19 +97,19 @@ static void weigh(const struct outlook *o, const struct lane_wish *wish, struct 
 		const struct lane_partner *p = &f->partner[i];
 		double here = speed_among(o, f->lanes, &all, i) /
 			      outlook_usual(o, f->lanes, p->class_number);
-		double full = speed_among(o, jobs, &all, i);
+		double full = speed_among(o, jobs, &all, i), weight = weight_of(l, p->class_number);
 
-		add_cost(&y, p, fmin(p->now, here));
+		add_cost(&y, p, fmin(p->now, here), weight);
 		y.left += full * fmin(1, p->now / here);
 		y.least = fmin(y.least, full);
 		if (f->nodes > wish->need)
-			y.cost += p->nodes * outlook_another(o);
+			y.cost += weight * p->nodes * outlook_another(o);
 	}
 	if (!f->partners && wish->others_wait)
 		y.cost = EMPTY_COST * nodes;
 	y.own = speed_among(o, jobs, &all, f->partners);
 	y.speed = speed_among(o, f->lanes, &all, f->partners) / outlook_usual(o, f->lanes, f->mine);
-	y.price = lround(100 * (y.cost / nodes - y.speed));
+	y.price = lround(100 * (y.cost / nodes - y.speed - weighed(l, y.speed)));
 	f->yield = y;
 }
 
@@ -163,18 +178,21 @@ static double brings_at(
 		if (offer[i].yield.pace < pace || fault_at(l, &offer[i], pace) != LANE_FITS)
 			continue;
 		cost += offer[i].yield.cost +
-			(left < need ? outlook_another(l->outlook) * need : 0);
+			(left < need ? l->weight * outlook_another(l->outlook) * need : 0);
 		*passing += offer[i].yield.passing;
 		left -= offer[i].nodes;
 		slowest = smaller(slowest, offer[i].yield.pace);
 	}
-	return left > 0 ? -INFINITY : l->step * need * slowest - cost;
+	if (left > 0)
+		return -INFINITY;
+	return l->step * need * slowest + need * weighed(l, l->step * slowest) - cost;
 }
 
 struct lane_wish lane_wish(const struct poppa_settings *s, int need, bool others_wait)
 {
 	return (struct lane_wish){.need = need,
 		.others_wait = others_wait,
+		.fair = s->stripe_policy == POLICY_FAIR,
 		.together = 1 + s->stripe_gain_min,
 		.each = 1 - s->stripe_victim_max};
 }
@@ -185,7 +203,7 @@ static void weigh_all(struct look *l, struct lane_offer *offer, int count)
 	double fastest = 0;
 
 	for (int i = 0; i < count; i++) {
-		weigh(offer[i].tries ? l->wish->drawn : l->outlook, l->wish, &offer[i]);
+		weigh(l, offer[i].tries ? l->wish->drawn : l->outlook, &offer[i]);
 		fastest = fmax(fastest, offer[i].yield.speed);
 	}
 	l->step = fmax(PACE_STEP, fastest / (PACES - 1));
@@ -227,6 +245,8 @@ double lane_yield_order(
 	double most;
 	int pace;
 
+	/* On all nodes the job is of one user's classes. */
+	l.weight = count ? weight_of(&l, offer[0].mine) : 1;
 	weigh_all(&l, offer, count);
 	qsort(offer, (size_t)count, sizeof(*offer), compare);
 	pace = best_pace(&l, offer, count, &most);

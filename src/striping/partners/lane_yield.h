@@ -47,9 +47,11 @@ struct lane_offer {
 		enum lane_fault fault; /* which of these */
 		long price; /* what a lane there costs, less what it brings, in percent of a lane */
 		int misfit;
-		int pace;       /* at which the job would go there, in steps that fit the offers */
-		double speed;   /* the same as a share of its usual speed */
-		double cost;    /* what the partners lose, in lanes at their usual speeds */
+		int pace;     /* at which the job would go there, in steps that fit the offers */
+		double speed; /* the same as a share of its usual speed */
+		/* What the partners lose, in lanes at their usual speeds; where the wish is fair,
+		 * each by the weight of its user. */
+		double cost;
 		double passing; /* so much of that they would lose anyway: they are faster than
 				   usual */
 		/* On nodes of as many lanes as it then has jobs, as shares of the speed compact:
@@ -68,13 +70,14 @@ struct lane_offer {
 struct lane_wish {
 	int need;         /* nodes */
 	bool others_wait; /* for a place, so empty nodes cost something */
+	bool fair;        /* losses count by outlook_weight() of who has them */
 	/* It shares only where it and the partners are expected to make at least so much each on
 	 * average, and each of them at least so much, as shares of their speeds compact. */
 	double together, each;
 	const struct outlook *drawn; /* outlook_drawn(), for the offers that say so; may be NULL */
 };
 
-/* The same by the settings stripe_gain_min and stripe_victim_max. */
+/* The same by the settings stripe_gain_min, stripe_victim_max and stripe_policy. */
 struct lane_wish lane_wish(const struct poppa_settings *s, int need, bool others_wait);
 
 /* What lanes can lack at most, as a share of a lane at its usual speed: as much where they are too
@@ -100,6 +103,9 @@ int lane_misfit(int nodes, int need);
  * those where, at this pace, job and partners are expected to make less than the wish says, on
  * average or each of them. Of offers that bring as much, those come first that fit best: so big
  * ones stay whole for big jobs.
+ *
+ * Where the wish is fair, what each job loses of its usual speed, or has above it, counts by the
+ * weight of its user. Bounds do not.
  *
  * Lanes of nodes of different shapes are compared by shares of the usual speeds there.
  *

@@ -15,5 +15,6 @@ libpartners_la_SOURCES = \
 	src/striping/partners/profile_hints.h \
 	src/striping/partners/random_bits.c src/striping/partners/random_bits.h \
 	src/striping/partners/separation.c src/striping/partners/separation.h \
-	src/striping/partners/trial.c src/striping/partners/trial.h
+	src/striping/partners/trial.c src/striping/partners/trial.h \
+	src/striping/partners/user_weight.c src/striping/partners/user_weight.h
 libpartners_la_LIBADD = -lm

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "striping/partners/random_bits.h"
+#include "striping/partners/user_weight.h"
 #include "striping/reuse/group_overlap.h"
 
 /* A class that has a profile and has not run may soon; it is taken to want that much besides. */
@@ -18,6 +19,7 @@ struct known {
 	double lane_time;
 	double with_parts; /* the same with that of all that belong to it */
 	double alone, typical;
+	double weight; /* outlook_weight() */
 };
 
 struct outlook {
@@ -171,8 +173,10 @@ static int fill(struct outlook *o, const struct expectation *e)
 		free(number);
 		return -1;
 	}
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
 		o->class[i].alone = expectation_alone(e, number[i]);
+		o->class[i].weight = 1;
+	}
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++)
 			set_pair(o, i * n + j, o->class[i].alone,
@@ -246,6 +250,15 @@ void outlook_share_cache(struct outlook *o, const struct cache_forecast *cache)
 	o->overlap = profile && weight ? group_overlap_new(cache, profile, weight, n) : NULL;
 	free(profile);
 	free(weight);
+}
+
+void outlook_weigh_users(struct outlook *o, const struct pairs *p)
+{
+	struct user_weights *w = user_weights_new(p);
+
+	for (int i = 0; i < o->classes; i++)
+		o->class[i].weight = user_weights_of(w, o->class[i].name);
+	user_weights_free(w);
 }
 
 /* In y of expectation.h: what one run of a minute is off by, 0.037, and a bit more. */
@@ -326,8 +339,10 @@ struct outlook *outlook_of_history(
 			(struct outlook_demand){cache_forecast_names(cache)[i], PROFILE_TIME};
 	o = outlook_new(e, d.of, d.count);
 	free(d.of);
-	if (o)
+	if (o) {
 		outlook_share_cache(o, cache);
+		outlook_weigh_users(o, p);
+	}
 	return o;
 }
 
@@ -379,6 +394,11 @@ double outlook_speed(const struct outlook *o, int class_number, int partner)
 double outlook_alone(const struct outlook *o, int class_number)
 {
 	return o->class[class_number].alone;
+}
+
+double outlook_weight(const struct outlook *o, int class_number)
+{
+	return o->class[class_number].weight;
 }
 
 double outlook_typical(const struct outlook *o, int class_number)

@@ -36,6 +36,7 @@ void outlook_free(struct outlook *o);
  * The same where nobody lists what waits and runs: each class wants as much time on lanes as it has
  * had of late by the history. Classes with a profile are there, too, also where they have never
  * run, and what they do in groups goes by outlook_share_cache(). cache: NULL = there are none.
+ * Users have the weights of that history, as by outlook_weigh_users().
  */
 struct outlook *outlook_of_history(
 	const struct pairs *p, const struct expectation *e, const struct cache_forecast *cache);
@@ -44,6 +45,10 @@ struct outlook *outlook_of_history(
  * group_overlap_factor(). For who has made the outlook, before others look at it. Without memory
  * they go by pairs alone, as before. */
 void outlook_share_cache(struct outlook *o, const struct cache_forecast *cache);
+
+/* From now on outlook_weight() says what users have lost by that history. For who has made the
+ * outlook, before others look at it. Without memory all weights stay 1. */
+void outlook_weigh_users(struct outlook *o, const struct pairs *p);
 
 /*
  * The same outlook for trials (trial.h): of pairs of which little is known it has a draw in place
@@ -80,6 +85,10 @@ double outlook_alone(const struct outlook *o, int class_number);
  */
 double outlook_among(
 	const struct outlook *o, int lanes, int class_number, const int *others, int count);
+
+/* How much losses of the class's user count under stripe_policy=fair: user_weights_of(); 1 where
+ * nothing is known. All classes of a user have the same. */
+double outlook_weight(const struct outlook *o, int class_number);
 
 /* How fast a job of a class usually is: the mean over the partners that it may get, each by how
  * much time on lanes its class wants. */

@@ -34,6 +34,7 @@ static void settings_take_defaults_and_values(void **state)
 	assert_int_equal(s.stripe_cache, 0);
 	assert_int_equal(s.stripe_miss_cycles, 120);
 	assert_float_equal(s.stripe_explore, 0.02, 1e-12);
+	assert_int_equal(s.stripe_policy, POLICY_PERF);
 	assert_int_equal(s.long_ns, LONG_AUTO);
 	assert_float_equal(s.long_budget, 0.001, 1e-12);
 	assert_int_equal(settings_parse("poppa_long=Off", &s, &err), 0);
@@ -48,7 +49,7 @@ static void settings_take_defaults_and_values(void **state)
 			"poppa_ledger=[::1]:7001,stripe_lanes=4,stripe_lanes_on=2x64:8,"
 			"stripe_lanes_on=1x4:2,stripe_match=within:25%,stripe_partition=a,stripe_"
 			"partition=long,stripe_classes=shared,stripe_timelimit=wall,stripe_alone=no,"
-			"stripe_gain_min=2%,stripe_victim_max=5%,stripe_explore=3%,stripe_wait=90s,stripe_cache=1.5m,stripe_miss_cycles=300,poppa_turns=yes,poppa_turn=200ms",
+			"stripe_gain_min=2%,stripe_victim_max=5%,stripe_explore=3%,stripe_policy=fair,stripe_wait=90s,stripe_cache=1.5m,stripe_miss_cycles=300,poppa_turns=yes,poppa_turn=200ms",
 			&s, &err),
 		0);
 	assert_int_equal(s.period_ns, 200 * NS_PER_MS);
@@ -69,6 +70,7 @@ static void settings_take_defaults_and_values(void **state)
 	assert_int_equal(s.stripe_cache, 1536 << 10);
 	assert_int_equal(s.stripe_miss_cycles, 300);
 	assert_float_equal(s.stripe_explore, 0.03, 1e-12);
+	assert_int_equal(s.stripe_policy, POLICY_FAIR);
 	assert_int_equal(s.stripe_rule_count, 2);
 	assert_int_equal(s.stripe_rule[0].cores, 64);
 	assert_int_equal(s.stripe_match, MATCH_WITHIN);
@@ -140,6 +142,7 @@ static void settings_name_what_is_wrong(void **state)
 		{"stripe_cache=-1M", "is no size"},
 		{"stripe_miss_cycles=0", "1 to 10000"},
 		{"stripe_explore=101%", "0 to 100"},
+		{"stripe_policy=unfair", "perf, fair"},
 		{"poppa_period=10ms,poppa_shutter=20ms", "poppa_shutter"},
 	};
 	struct poppa_settings s;

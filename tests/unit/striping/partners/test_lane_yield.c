@@ -288,6 +288,111 @@ static void several_types(void **state)
 	assert_int_equal(f[0].id, 0);
 }
 
+/* Two users with the same program; the second one has lost three times as much, of other jobs. */
+static struct outlook *two_users(struct expectation **e)
+{
+	static const char *const name[] = {"7/mem", "8/mem", "9/new"};
+	struct pairs *p = pairs_new();
+	struct outlook *o;
+
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 3; k++)
+			assert_int_equal(pairs_learn(p, name[i], name[k], 0.1, 36000, 1), 0);
+	assert_int_equal(pairs_learn(p, "7/idle", "6/idle", 0.01, 36000, 1), 0);
+	assert_int_equal(pairs_learn(p, "8/poor", "6/rude", 0.8, 36000, 1), 0);
+	*e = expectation_fit(p, NULL);
+	o = outlook_of_history(p, *e, NULL);
+	assert_non_null(o);
+	pairs_free(p);
+	return o;
+}
+
+/* Which of two partners that lose as much a job goes to, with that policy. */
+static struct lane_offer chosen(struct outlook *o, enum stripe_policy policy, int first, int second)
+{
+	struct poppa_settings s;
+	struct lane_wish wish;
+	const int class_of[] = {first, second};
+	struct lane_offer f[2];
+
+	settings_defaults(&s);
+	s.stripe_policy = policy;
+	wish = lane_wish(&s, 4, true);
+	for (int i = 0; i < 2; i++) {
+		/* By hand: both lose a tenth of what is usual. */
+		partner[i] = (struct lane_partner){class_of[i], 4,
+			outlook_speed(o, class_of[i], class_of[0]) /
+					outlook_typical(o, class_of[i]) +
+				0.1};
+		f[i] = (struct lane_offer){.partner = &partner[i],
+			.partners = 1,
+			.lanes = 2,
+			.mine = outlook_class(o, "9/new"),
+			.nodes = 4,
+			.id = i};
+	}
+	lane_yield_order(o, &wish, f, 2);
+	return f[0];
+}
+
+/* Who has lost much is spared under fair, and counts as everybody else under perf. */
+static void policies(void **state)
+{
+	struct expectation *e;
+	struct outlook *o = two_users(&e);
+	const int rich = outlook_class(o, "7/mem"), poor = outlook_class(o, "8/mem");
+	double cost;
+
+	(void)state;
+	assert_true(outlook_weight(o, poor) > 1.5 && outlook_weight(o, rich) < 0.9);
+	/* Of equal ones the first comes first. */
+	cost = chosen(o, POLICY_PERF, rich, rich).yield.cost;
+	assert_int_equal(chosen(o, POLICY_PERF, poor, rich).id, 0);
+	assert_int_equal(chosen(o, POLICY_PERF, rich, poor).id, 0);
+	assert_int_equal(chosen(o, POLICY_FAIR, poor, rich).id, 1);
+	assert_int_equal(chosen(o, POLICY_FAIR, rich, poor).id, 0);
+	assert_float_equal(chosen(o, POLICY_FAIR, rich, rich).yield.cost,
+		outlook_weight(o, rich) * cost, 1e-9);
+	outlook_free(o);
+	expectation_free(e);
+}
+
+/* What lanes beside a twin that loses nothing more lack where user 7 and another one have lost such
+ * shares of as much time. */
+static double lacks(bool fair, double lost, double others)
+{
+	static const struct outlook_demand demand[] = {{"7/mem", 100}, {"7/net", 100}};
+	struct outlook *o = outlook_new(expected, demand, 2);
+	struct pairs *p = pairs_new();
+	struct lane_wish wish = {.need = 4, .others_wait = true, .fair = fair};
+	struct lane_offer f = {.partner = partner, .partners = 1, .lanes = 2, .nodes = 4};
+	double lack;
+
+	assert_int_equal(pairs_learn(p, "7/mem", "6/x", lost, 36000, 1), 0);
+	assert_int_equal(pairs_learn(p, "6/x", "7/mem", others, 36000, 1), 0);
+	outlook_weigh_users(o, p);
+	f.mine = outlook_class(o, "7/mem");
+	partner[0] = (struct lane_partner){f.mine, 4, 0.3};
+	lack = lane_yield_order(o, &wish, &f, 1);
+	outlook_free(o);
+	pairs_free(p);
+	return lack;
+}
+
+/* What the job itself loses of its usual speed counts by its own user's weight: who has lost much
+ * waits for better lanes. */
+static void own_losses(void **state)
+{
+	const double usual = lacks(false, 0.1, 0.1);
+
+	(void)state;
+	assert_true(usual > 0 && usual < LANE_LACK_MOST);
+	assert_true(lacks(false, 0.12, 0.08) == usual && lacks(false, 0.05, 0.2) == usual);
+	assert_float_equal(lacks(true, 0.1, 0.1), usual, 1e-12);
+	assert_true(lacks(true, 0.12, 0.08) > usual + 0.01);
+	assert_true(lacks(true, 0.05, 0.2) < usual - 0.01);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +409,8 @@ int main(void)
 		cmocka_unit_test(one_class),
 		cmocka_unit_test(four_lanes),
 		cmocka_unit_test(several_types),
+		cmocka_unit_test(policies),
+		cmocka_unit_test(own_losses),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -158,6 +158,41 @@ static void demand_of_a_history(void **state)
 	expectation_free(e);
 }
 
+/* All classes of a user have one weight, with a list of what is about as well, and in draws. */
+static void weights(void **state)
+{
+	static const char *const name[] = {"7/mem", "8/net", "7/mem+4n", "7/new", "#7", "8:new"};
+	static const bool has_lost[] = {true, false, true, true, true, false};
+	static const struct outlook_demand demand[] = {{"7/mem", 1}, {"8/net", 1}};
+	struct pairs *p = pairs_new();
+	struct expectation *e;
+	struct outlook *o, *listed, *drawn;
+
+	(void)state;
+	assert_int_equal(pairs_learn(p, "7/mem", "8/net", 0.3, 7200, 1), 0);
+	assert_int_equal(pairs_learn(p, "8/net", "7/mem", 0.2, 7200, 1), 0);
+	e = expectation_fit(p, NULL);
+	o = outlook_of_history(p, e, NULL);
+	drawn = outlook_drawn(o, 1);
+	listed = outlook_new(e, demand, 2);
+	assert_true(outlook_weight(listed, outlook_class(listed, "7/mem")) == 1);
+	outlook_weigh_users(listed, p);
+	for (int i = 0; i < 6; i++) {
+		double weight = outlook_weight(o, outlook_class(o, name[i]));
+
+		assert_true(has_lost[i] ? weight > 1.1 : weight < 0.9);
+		assert_true(outlook_weight(drawn, outlook_class(drawn, name[i])) == weight);
+		assert_true(outlook_weight(listed, outlook_class(listed, name[i])) == weight);
+	}
+	assert_true(outlook_weight(o, outlook_class(o, "9/nobody")) == 1);
+	assert_true(outlook_weight(o, outlook_class(o, "weather")) == 1);
+	outlook_free(drawn);
+	outlook_free(listed);
+	outlook_free(o);
+	expectation_free(e);
+	pairs_free(p);
+}
+
 static struct cache_forecast *profiles_of(const char *const *name, int count)
 {
 	struct profiles *p = profiles_new();
@@ -287,6 +322,7 @@ int main(void)
 		cmocka_unit_test(many_classes),
 		cmocka_unit_test(many_variants),
 		cmocka_unit_test(demand_of_a_history),
+		cmocka_unit_test(weights),
 		cmocka_unit_test(several_on_a_cache),
 		cmocka_unit_test(known_by_profile),
 		cmocka_unit_test(draws),
