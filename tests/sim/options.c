@@ -35,6 +35,7 @@ enum option_number {
 	OPTION_CONTROL,
 	OPTION_SETTINGS,
 	OPTION_DUMP,
+	OPTION_HISTORY,
 	OPTION_HELP
 };
 
@@ -58,6 +59,7 @@ static const struct option options[] = {
 	{"control", required_argument, NULL, OPTION_CONTROL},
 	{"settings", required_argument, NULL, OPTION_SETTINGS},
 	{"dump", required_argument, NULL, OPTION_DUMP},
+	{"history", required_argument, NULL, OPTION_HISTORY},
 	{"help", no_argument, NULL, OPTION_HELP},
 	{NULL, 0, NULL, 0},
 };
@@ -93,6 +95,8 @@ void options_help(void)
 	     "  --control LIST    of " CONTROLS_NAMES "\n"
 	     "  --settings TEXT   stripe_ and poppa_ settings as in PrEpParameters\n"
 	     "  --dump FILE       writes each run with its nodes to a CSV file\n"
+	     "  --history FILE    a pair history, by which policies go that learn, and which stays as\n"
+	     "                    it is; a class is UID/PROGRAM\n"
 	     "  --help            this text\n"
 	     "\n"
 	     "Exit status: 0 ok, 1 failure, 2 usage.");
@@ -192,6 +196,9 @@ static int read_one(
 		return 0;
 	case OPTION_DUMP:
 		o->dump = text;
+		return 0;
+	case OPTION_HISTORY:
+		o->history = text;
 		return 0;
 	case OPTION_JSON:
 		o->json = true;
