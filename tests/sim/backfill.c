@@ -22,12 +22,6 @@ struct reservation {
 	unsigned char *holds; /* of each node, whether it is one of the place's */
 };
 
-/* A node, and when it suits a job first. */
-struct vacant {
-	int node;
-	double when;
-};
-
 struct backfill {
 	struct reservation *kept;
 	int count, most;
@@ -36,7 +30,6 @@ struct backfill {
 	int *node;
 	double *time;
 	unsigned char *suits;
-	struct vacant *vacant;
 	int *asked;
 	/* limits_expected() of jobs, as long as none starts and no time goes by: of those with the
 	 * number of `looked`. */
@@ -62,14 +55,13 @@ int backfill_setup(struct sim *s, struct errmsg *err)
 		b->node = calloc(nodes, sizeof(*b->node));
 		b->time = calloc(nodes * LANES + (size_t)b->most + 1, sizeof(*b->time));
 		b->suits = calloc(nodes, 1);
-		b->vacant = calloc(nodes, sizeof(*b->vacant));
 		b->asked = calloc(jobs, sizeof(*b->asked));
 		b->end_s = calloc(jobs, sizeof(*b->end_s));
 		b->looked_at = calloc(jobs, sizeof(*b->looked_at));
 		b->accepted = calloc(jobs, sizeof(*b->accepted));
 		b->tried_at = calloc(jobs, sizeof(*b->tried_at));
-		failed = !b->kept || !b->offer || !b->node || !b->time || !b->suits || !b->vacant ||
-			 !b->asked || !b->end_s || !b->looked_at || !b->accepted || !b->tried_at;
+		failed = !b->kept || !b->offer || !b->node || !b->time || !b->suits || !b->asked ||
+			 !b->end_s || !b->looked_at || !b->accepted || !b->tried_at;
 	}
 	for (int i = 0; !failed && i < b->most; i++) {
 		b->kept[i].holds = calloc(nodes, 1);
@@ -91,7 +83,6 @@ void backfill_free(struct sim *s)
 	free(b->node);
 	free(b->time);
 	free(b->suits);
-	free(b->vacant);
 	free(b->asked);
 	free(b->end_s);
 	free(b->looked_at);
@@ -258,59 +249,17 @@ static int find_times(struct sim *s, double from)
 	return count;
 }
 
-/* When the node, which suits the job at `start`, does so first from `from` on: then, when one of
- * its jobs ends, or when a place on it does. */
-static double suits_first(
-	const struct sim *s, int job, int lanes, int node, double from, double start)
+/* Takes so many of the nodes that suit: first those that are not free now. */
+static void hold(struct sim *s, struct reservation *r, int need)
 {
-	const struct backfill *b = s->backfill;
-	double first = start;
-
-	if (suits_from(s, job, lanes, node, from))
-		return from;
-	for (int lane = 0; lane < LANES; lane++) {
-		int other = s->node[node].job[lane];
-		double end = other == NOBODY ? start : ends(s, other);
-
-		if (end >= from && end < first && suits_from(s, job, lanes, node, end))
-			first = end;
-	}
-	for (int i = 0; i < b->count; i++) {
-		double end = b->kept[i].end_s;
-
-		if (b->kept[i].holds[node] && end >= from && end < first &&
-			suits_from(s, job, lanes, node, end))
-			first = end;
-	}
-	return first;
-}
-
-static int by_vacancy(const void *a, const void *b)
-{
-	const struct vacant *x = a, *y = b;
-
-	if (x->when != y->when)
-		return x->when < y->when ? -1 : 1;
-	return x->node - y->node;
-}
-
-/* Takes so many of the nodes that suit: as place_on_lanes() of the plugin, those first that do so
- * first. Of whole nodes Slurm takes any. */
-static void hold(struct sim *s, struct reservation *r, int need, double from)
-{
-	struct backfill *b = s->backfill;
-	int count = 0;
-
 	memset(r->holds, 0, (size_t)s->nodes);
-	for (int n = 0; n < s->nodes; n++)
-		if (b->suits[n])
-			b->vacant[count++] = (struct vacant){
-				n, r->lanes == 1
-					   ? suits_first(s, r->job, r->lanes, n, from, r->start_s)
-					   : 0};
-	qsort(b->vacant, (size_t)count, sizeof(*b->vacant), by_vacancy);
-	for (int i = 0; i < need; i++)
-		r->holds[b->vacant[i].node] = 1;
+	for (int later = 1; later >= 0; later--)
+		for (int n = s->nodes - 1; n >= 0 && need; n--)
+			if (s->backfill->suits[n] && !r->holds[n] &&
+				(sim_free(s, n) < r->lanes) == later) {
+				r->holds[n] = 1;
+				need--;
+			}
 }
 
 /* How many nodes suit the job from a time on; b->suits says which. */
@@ -366,7 +315,7 @@ static void keep_place(struct sim *s, int job, double from)
 	r->end_s = r->start_s + planned_s(s, job);
 	if (s->run[job].promised_s < 0)
 		s->run[job].promised_s = r->start_s;
-	hold(s, r, need, from);
+	hold(s, r, need);
 	b->count++;
 }
 
