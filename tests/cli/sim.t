@@ -125,6 +125,15 @@ simulate "the default" --policy ours --no-share
 is "perf is the default" "$(jq -c .policies.ours <<<"$OUT")" "$perf"
 simulate "losses count by users" --settings stripe_policy=fair --policy ours --no-share
 ok "fair places jobs otherwise" test "$(jq -c .policies.ours <<<"$OUT")" != "$perf"
+for user in {1..12}; do
+	for partner in {1..12}; do
+		printf '%s/1\t%s/2\t0.%s\t1000\t5\t1000000000\t5\t0.%s\t0.0001\n' $((user + 1)) $((partner + 1)) $user $user
+	done
+done >"$TAP_DIR/history"
+before=$(cksum "$TAP_DIR/history")
+simulate "a history that stays as it is" --policy ours --no-share --history "$TAP_DIR/history"
+is "nothing is learned beside it" "$(of ours pairs_mae)" null
+is "the file is as it was" "$(cksum "$TAP_DIR/history")" "$before"
 simulate "wall-clock limits" --settings stripe_timelimit=wall --policy random --capped 0 --no-share
 wall=$(of random timeouts_added)
 simulate "limits that count progress" --policy random --capped 0 --no-share
@@ -149,6 +158,9 @@ refuses "a bad line of a trace" 1 "$TAP_DIR/bad.swf:1: .*write -1" --trace "$TAP
 printf 'program,partner,speedup\na,a,x\n' >"$TAP_DIR/bad.csv"
 refuses "a bad line of a matrix" 1 "$TAP_DIR/bad.csv:2: " --trace "$trace" --matrix "$TAP_DIR/bad.csv" --nodes 4
 head -c 1000 "$trace.gz" >"$TAP_DIR/cut.swf.gz"
+refuses "a history that is not there" 1 '--history .*No such file' --trace "$trace" --matrix "$matrix" --nodes $nodes --policy ours --history "$TAP_DIR/none"
+printf 'x\n' >"$TAP_DIR/history"
+refuses "a bad history" 1 '--history .*: 1 lines are none' --trace "$trace" --matrix "$matrix" --nodes $nodes --policy ours --history "$TAP_DIR/history"
 refuses "a trace that was cut" 1 'cut.swf.gz.*(fetch it again|gunzip)' --trace "$TAP_DIR/cut.swf.gz" --matrix "$matrix" --nodes 4
 is "and names it once" "$(grep -o cut.swf.gz <<<"$ERR" | wc -l)" 1
 : >"$TAP_DIR/empty.swf.gz"

@@ -146,7 +146,8 @@ static int taken_at(const struct sim *s, int node, double when, int *beside)
 
 		if (!r->holds[node] || r->start_s > when + SLACK_S || r->end_s <= when + SLACK_S)
 			continue;
-		taken += r->lanes;
+		/* As Slurm's backfill does, which keeps whole nodes free for a planned start. */
+		taken += LANES;
 		*beside = r->job;
 	}
 	return taken;

@@ -150,7 +150,7 @@ static void write_dump(
 		w->submit_s, r->start_s, s->now, how, r->lanes);
 	for (int i = 0; i < r->nodes; i++)
 		fprintf(o->dump, "%s%d", i ? " " : "", r->node[i]);
-	fprintf(o->dump, ",%s,%.3f,%.3f\n", w->class_name, r->beside_s, r->lost_s);
+	fprintf(o->dump, ",%s,%.3f,%.3f,%d\n", w->class_name, r->beside_s, r->lost_s, w->capped);
 }
 
 /* A running job leaves its nodes. */
@@ -315,6 +315,9 @@ int engine_run(struct sim *s, const struct engine_options *o, struct errmsg *err
 		rc = learn_new(s, err);
 	if (!rc) {
 		s->measures.jobs = s->work->count;
+		/* What is known before the first job counts for it. */
+		if (s->history && s->policy->plan)
+			s->policy->plan(s, NULL, 0);
 		play(s, o);
 		if (s->out_of_memory)
 			rc = errmsg_set(err, "out of memory");

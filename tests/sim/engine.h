@@ -13,7 +13,8 @@ struct engine_options {
 	void *progress_arg;
 };
 
-#define ENGINE_DUMP_HEADER "policy,job,run,submit,start,end,how,lanes,nodes,class,shared_s,lost_s\n"
+#define ENGINE_DUMP_HEADER                                                                         \
+	"policy,job,run,submit,start,end,how,lanes,nodes,class,shared_s,lost_s,capped\n"
 
 /* Runs all jobs of s->work under s->policy, of which the world's members, `policy` and `nodes` are
  * set and all else is 0. s->measures has the result. 0, or -1 with err. Frees all else. */

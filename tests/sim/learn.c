@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "accounting/settle/settle.h"
 #include "common/units.h"
@@ -25,12 +27,31 @@
 #define MOST_UNTOLD 0.05
 #define BEGIN_S 1000000000
 
+/* The history that was asked for; pairs_load() takes a missing file for an empty history. */
+static struct pairs *load(const char *path, struct errmsg *err)
+{
+	int bad = 0;
+	struct pairs *p = NULL;
+
+	if (access(path, R_OK))
+		errmsg_set(err, "--history %s: %s", path, strerror(errno));
+	else
+		p = pairs_load(path, &bad, err);
+	if (!bad)
+		return p;
+	pairs_free(p);
+	errmsg_set(err, "--history %s: %d lines are none of a pair history", path, bad);
+	return NULL;
+}
+
 int learn_new(struct sim *s, struct errmsg *err)
 {
 	s->learned.tried = NOBODY;
 	if (s->policy->learns == LEARNS_NOTHING)
 		return 0;
-	s->pairs = pairs_new();
+	s->pairs = s->history ? load(s->history, err) : pairs_new();
+	if (s->history && !s->pairs)
+		return -1;
 	s->known_partners = calloc((size_t)s->work->classes + 1, sizeof(*s->known_partners));
 	s->met = calloc((size_t)s->work->classes * (size_t)s->work->classes + 1, sizeof(*s->met));
 	s->learned.in_expected =
@@ -222,7 +243,7 @@ static void learn_records(struct sim *s, int job, bool ended)
 	struct settle_pair pair[SETTLE_MAX_PAIRS];
 	int pairs;
 
-	if (s->policy->learns == LEARNS_NOTHING || !(r->beside_s > 0) ||
+	if (s->history || s->policy->learns == LEARNS_NOTHING || !(r->beside_s > 0) ||
 		(s->policy->learns == LEARNS_SINGLES && r->partners > 1))
 		return;
 	record = record_of(s, job);
@@ -254,8 +275,9 @@ void learn_time(struct sim *s, int job)
 	const struct job_ran ran = {
 		.program = w->class_name, .seconds = fmax(s->now - s->run[job].start_s, 1)};
 
-	if (s->policy->learns == LEARNS && pairs_ran(s->pairs, (unsigned int)w->class_id + 1, NAME,
-						   &ran, BEGIN_S + (long long)s->now) < 0)
+	if (!s->history && s->policy->learns == LEARNS &&
+		pairs_ran(s->pairs, (unsigned int)w->class_id + 1, NAME, &ran,
+			BEGIN_S + (long long)s->now) < 0)
 		s->out_of_memory = 1;
 }
 

@@ -38,6 +38,7 @@ enum option_number {
 	OPTION_SETTINGS,
 	OPTION_DUMP,
 	OPTION_NO_SHARE,
+	OPTION_HISTORY,
 	OPTION_HELP
 };
 
@@ -62,6 +63,7 @@ static const struct option options[] = {
 	{"settings", required_argument, NULL, OPTION_SETTINGS},
 	{"dump", required_argument, NULL, OPTION_DUMP},
 	{"no-share", no_argument, NULL, OPTION_NO_SHARE},
+	{"history", required_argument, NULL, OPTION_HISTORY},
 	{"help", no_argument, NULL, OPTION_HELP},
 	{NULL, 0, NULL, 0},
 };
@@ -101,6 +103,8 @@ void options_help(void)
 	     "                    one at most of the first three\n"
 	     "  --settings TEXT   stripe_ and poppa_ settings as in PrEpParameters\n"
 	     "  --dump FILE       writes each run with its nodes to a CSV file\n"
+	     "  --history FILE    a pair history, by which policies go that learn, and which stays as\n"
+	     "                    it is; a class is UID/PROGRAM\n"
 	     "  --help            this text\n"
 	     "\n"
 	     "An option with a value is given once at most. Without a terminal, standard error gets\n"
@@ -247,6 +251,9 @@ static int read_one(
 		return 0;
 	case OPTION_DUMP:
 		o->dump = text;
+		return 0;
+	case OPTION_HISTORY:
+		o->history = text;
 		return 0;
 	case OPTION_JSON:
 		o->json = true;

@@ -13,7 +13,8 @@
 
 struct options {
 	const char *trace, *matrix;
-	const char *dump; /* NULL = none */
+	const char *dump;    /* NULL = none */
+	const char *history; /* NULL = starts empty */
 	const struct policy *policy[OPTIONS_POLICIES_MOST];
 	int policies;
 	int nodes, jobs; /* jobs: 0 = all */

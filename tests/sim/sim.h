@@ -118,6 +118,8 @@ struct sim {
 	uint64_t seed;
 	double noise; /* standard deviation between runs of a pair, and of measurements */
 	double cap;   /* the limit for the degradation of capped jobs */
+	const char
+		*history; /* a file of what is known for good; NULL = nothing, and it is learned */
 	/* What jobs ask for: --colocate, and --colocate=max-degradation of that cap. */
 	const struct colocate *request;
 	bool conservative;

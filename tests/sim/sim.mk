@@ -38,4 +38,8 @@ tests_sim_balance_balance_SOURCES = tests/sim/balance/balance.c \
 	tests/sim/balance/overlap.c tests/sim/balance/overlap.h \
 	tests/sim/balance/program.c tests/sim/balance/program.h
 tests_sim_balance_balance_LDADD = libsim.la libpartners.la libhistory.la libreuse.la libpoppacommon.la -lm
-EXTRA_DIST += tests/sim/balance-set tests/sim/evidence tests/sim/fairness tests/sim/run tests/sim/slips docs/simulator.md
+# tests/sim/validate preloads it into slurmctld.
+noinst_LTLIBRARIES += tests/sim/hurry.la
+tests_sim_hurry_la_SOURCES = tests/sim/hurry.c
+tests_sim_hurry_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+EXTRA_DIST += tests/sim/balance-set tests/sim/evidence tests/sim/fairness tests/sim/run tests/sim/slips tests/sim/validate tests/sim/validate_play.py docs/simulator.md

@@ -45,6 +45,7 @@ static int simulate(
 		.seed = o->workload.seed,
 		.noise = o->noise,
 		.cap = o->cap,
+		.history = o->history,
 		.request = c->request,
 		.conservative = o->conservative,
 		.plan_by_limits = o->plan_by_limits,

@@ -18,19 +18,39 @@
 #define STARTS_MAX 32
 
 /*
+ * Asks for the first `count` nodes, which end with a group. Of that one Slurm may choose; the
+ * groups before it are better, and Slurm would leave them out for the sake of nodes in a row.
+ * Where the job cannot have them all, Slurm chooses.
+ */
+static int ask_groups(struct ask *ask, const struct candidates *list, uint32_t count, uint32_t want,
+	bool now_only, bool preempt)
+{
+	uint32_t better = count - 1;
+
+	while (better && list->c[better - 1].group == list->c[count - 1].group)
+		better--;
+	if (better && better < want &&
+		ask_cons_tres_lanes(ask, list, (int)count, (int)better, now_only, preempt) ==
+			SLURM_SUCCESS)
+		return SLURM_SUCCESS;
+	return ask_cons_tres_lanes(ask, list, (int)count, 0, now_only, preempt);
+}
+
+/*
  * Asks for nodes with partners, the best groups first. Each question costs Slurm's plugin work, so
  * the number of questions grows with the logarithm of the number of nodes.
  */
 static int ask_shared(
 	struct ask *ask, const struct candidates *list, uint32_t need, bool now_only, bool preempt)
 {
-	uint32_t shared = list->shared, count = MIN(candidates_wanted(ask, need), shared);
+	const uint32_t want = candidates_wanted(ask, need);
+	uint32_t shared = list->shared, count = MIN(want, shared);
 
 	while (count >= need && count) {
 		/* Takes whole groups, so that partners of equal size share the same nodes. */
 		while (count < shared && list->c[count].group == list->c[count - 1].group)
 			count++;
-		if (ask_cons_tres_lanes(ask, list, count, 0, now_only, preempt) == SLURM_SUCCESS)
+		if (ask_groups(ask, list, count, want, now_only, preempt) == SLURM_SUCCESS)
 			return SLURM_SUCCESS;
 		if (count == shared)
 			break;
