@@ -115,8 +115,8 @@ is "--history without a form for it: says so" "$ERR" "poppa report: --history go
 runs "--history of no file" 1 "$POPPA" report --input "$rows" --json --history "$TAP_DIR/none"
 like "--history of no file: names it" "$ERR" "^poppa report: $TAP_DIR/none: No such file"
 printf 'x\t\n\001\n' >"$TAP_DIR/broken"
-runs "--history that is broken" 0 "$POPPA" report --input "$rows" --json --history "$TAP_DIR/broken"
-is "--history that is broken: has no pairs" "$(jq -c .gains <<<"$OUT")" '{"list":[],"more":false}'
+runs "--history that is broken" 1 "$POPPA" report --input "$rows" --json --history "$TAP_DIR/broken"
+like "--history that is broken: names it and the fix" "$ERR" "^poppa report: $TAP_DIR/broken: no line of it can be read.*Name a whole copy"
 
 runs "csv" 0 "$POPPA" report --input "$rows" --by job --csv
 like "csv: no formulas" "$OUT" "\"'=cmd\(\)\""
