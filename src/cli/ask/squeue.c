@@ -13,9 +13,8 @@
 #define OUTPUT_MAX (1 << 20)
 /* Of all jobs, which may be many. */
 #define QUEUE_MAX (64 << 20)
-/* A character that is in no text of the suite. The name is last, because its user may have put it
- * into that. Widths of 0 cut
- * nothing. */
+/* A character that is in no text of the suite. The name is last, because its user may have put the
+ * character into it. Widths of 0 cut nothing. */
 #define BETWEEN "\x1f"
 #define QUEUE_FORMAT "UserID:0" BETWEEN ",NumNodes:0" BETWEEN ",system_comment:0" BETWEEN ",Name:0"
 /* The name is last, because its user may have put the delimiter into it. */

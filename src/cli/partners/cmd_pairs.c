@@ -130,16 +130,34 @@ static json_t *gain_json(const char *class, const struct spread_gain *g)
 		"doubt", spread_doubt_name(g->doubt));
 }
 
+/* Whether the caller may see the class; then class, of PAIRS_CLASS_MAX bytes, is its name to print.
+ */
+static bool shown_class(const struct listing *l, const char *name, char *class)
+{
+	if (!known_pairs_shows(l->known, name))
+		return false;
+	snprintf(class, PAIRS_CLASS_MAX, "%s", name);
+	plain_text(class);
+	return true;
+}
+
+/* A standard error as a share of the value; NAN: it is not known. */
+static void print_error(double error)
+{
+	if (isnan(error))
+		printf("%7s", "-");
+	else
+		printf("%6.1f%%", 100 * error);
+}
+
 /* The gain from spreading of one class. */
 static void show_gain(const char *name, const struct spread_gain *g, void *arg)
 {
 	struct listing *l = arg;
 	char class[PAIRS_CLASS_MAX];
 
-	if (!known_pairs_shows(l->known, name))
+	if (!shown_class(l, name, class))
 		return;
-	snprintf(class, sizeof(class), "%s", name);
-	plain_text(class);
 	if (l->list) {
 		json_array_append_new(l->list, gain_json(class, g));
 		return;
@@ -154,10 +172,7 @@ static void show_gain(const char *name, const struct spread_gain *g, void *arg)
 		printf("%8s ", "-");
 	else
 		printf("%+7.1f%%%s", 100 * g->gain, g->doubt == SPREAD_SURE ? " " : "?");
-	if (isnan(g->error))
-		printf("%7s", "-");
-	else
-		printf("%6.1f%%", 100 * g->error);
+	print_error(g->error);
 	printf(" %-8s %5d %10d %s\n", spread_class_name(g->class), g->plain, g->colocated,
 		spread_doubt_name(g->doubt));
 }
@@ -185,10 +200,7 @@ static json_t *cost_json(const char *class, const struct miss_cost *c)
 static void print_cycles(double cycles, double error)
 {
 	printf(" %8.3g ", cycles);
-	if (isnan(error))
-		printf("%7s", "-");
-	else
-		printf("%6.1f%%", 100 * error);
+	print_error(error);
 }
 
 /* What a miss costs one class. */
@@ -197,10 +209,8 @@ static void show_cost(const char *name, const struct miss_cost *c, void *arg)
 	struct listing *l = arg;
 	char class[PAIRS_CLASS_MAX];
 
-	if (!known_pairs_shows(l->known, name))
+	if (!shown_class(l, name, class))
 		return;
-	snprintf(class, sizeof(class), "%s", name);
-	plain_text(class);
 	if (l->list) {
 		json_array_append_new(l->list, cost_json(class, c));
 		return;

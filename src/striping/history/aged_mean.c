@@ -40,3 +40,9 @@ void aged_mean_add(struct aged_mean *m, double value, long long now, int most)
 	if (now > m->last)
 		m->last = now;
 }
+
+void aged_no_later(long long *when, long long now)
+{
+	if (*when > now)
+		*when = now;
+}

@@ -22,3 +22,6 @@ double aged_left(long long last, long long now);
 
 /* Whether what was measured at `last` is too old at `now` to tell something by: 90 days. */
 bool aged_out(long long last, long long now);
+
+/* Sets a time that is later than `now` to it: the clock was wrong. */
+void aged_no_later(long long *when, long long now);

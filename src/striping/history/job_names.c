@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "striping/history/aged_mean.h"
 #include "striping/history/line_fields.h"
 
 /* Of a user, so that new names of jobs push out nobody else's. */
@@ -310,8 +311,7 @@ bool job_names_read(struct job_names *n, char *line)
 void job_names_no_later(struct job_names *n, long long now)
 {
 	for (size_t i = 0; i < n->count; i++)
-		if (n->ran[i].last > now)
-			n->ran[i].last = now;
+		aged_no_later(&n->ran[i].last, now);
 }
 
 void job_names_write(const struct job_names *n, FILE *f)

@@ -236,19 +236,13 @@ const char *miss_doubt_name(enum miss_doubt doubt)
 	return name[doubt];
 }
 
-static void no_later(long long *when, long long now)
-{
-	if (*when > now)
-		*when = now;
-}
-
 void miss_costs_no_later(struct miss_costs *t, long long now)
 {
 	for (size_t i = 0; i < t->count; i++) {
-		no_later(&t->row[i].base.last, now);
-		no_later(&t->row[i].miss.last, now);
+		aged_no_later(&t->row[i].base.last, now);
+		aged_no_later(&t->row[i].miss.last, now);
 	}
-	no_later(&t->present, now);
+	aged_no_later(&t->present, now);
 }
 
 /* A geometric mean, and the variance of the logarithms. */

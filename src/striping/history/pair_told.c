@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "striping/history/aged_mean.h"
 #include "striping/history/line_fields.h"
 
 /* Of a user, so that many jobs of one keep nobody else's from telling. */
@@ -239,8 +240,7 @@ void pair_told_set(struct pair_told_table *t, const struct pair_told_key *key,
 void pair_told_no_later(struct pair_told_table *t, long long now)
 {
 	for (size_t i = 0; i < t->count; i++)
-		if (t->entry[i].last > now)
-			t->entry[i].last = now;
+		aged_no_later(&t->entry[i].last, now);
 }
 
 /* The fields of a line: user, job, its start, partner, seconds, those lost, and when that was told.

@@ -12,6 +12,7 @@
 
 #include "common/fsio.h"
 #include "common/journal.h"
+#include "striping/history/aged_mean.h"
 #include "striping/history/job_names.h"
 #include "striping/history/line_fields.h"
 #include "striping/history/miss_cost.h"
@@ -713,12 +714,6 @@ static bool read_odd(struct row *row, char *line)
 	return true;
 }
 
-static void no_later(long long *when, long long now)
-{
-	if (*when > now)
-		*when = now;
-}
-
 /* Where the clock was wrong once, a few rows are ahead of it, and are not to stay so. Where most
  * are ahead, it is the clock that is wrong now, and the rows tell the time. */
 static void find_present(struct pairs *p)
@@ -732,9 +727,9 @@ static void find_present(struct pairs *p)
 		struct pair_evidence *known = &p->row[i].known;
 
 		if (2 * ahead <= p->count) {
-			no_later(&known->last, now);
-			no_later(&known->last_run, now);
-			no_later(&known->odd_last, now);
+			aged_no_later(&known->last, now);
+			aged_no_later(&known->last_run, now);
+			aged_no_later(&known->odd_last, now);
 		}
 		if (known->last > p->present)
 			p->present = known->last;

@@ -516,19 +516,13 @@ const char *spread_class_name(enum spread_class class)
 	return name[class];
 }
 
-static void no_later(long long *when, long long now)
-{
-	if (*when > now)
-		*when = now;
-}
-
 void spread_gains_no_later(struct spread_gains *t, long long now)
 {
 	for (size_t i = 0; i < t->count; i++) {
-		no_later(&t->row[i].plain.last, now);
-		no_later(&t->row[i].colocated.last, now);
+		aged_no_later(&t->row[i].plain.last, now);
+		aged_no_later(&t->row[i].colocated.last, now);
 	}
-	no_later(&t->present, now);
+	aged_no_later(&t->present, now);
 }
 
 /* A whole number in decimal digits. */

@@ -75,6 +75,17 @@ static void weights_halve(void **state)
 	assert_false(aged_out(LLONG_MAX, LLONG_MIN));
 }
 
+static void later_times_are_of_now(void **state)
+{
+	long long when = 101;
+
+	(void)state;
+	aged_no_later(&when, 100);
+	assert_int_equal(when, 100);
+	aged_no_later(&when, 200);
+	assert_int_equal(when, 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -82,6 +93,7 @@ int main(void)
 		cmocka_unit_test(young_runs_are_equal),
 		cmocka_unit_test(old_runs_fade),
 		cmocka_unit_test(weights_halve),
+		cmocka_unit_test(later_times_are_of_now),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
