@@ -81,6 +81,26 @@ of plan-slow -n1 -t 7
 ok "limits are the ends, so the job starts" wait_running "$job" 60
 is "and the planned start is as it was" "$(start_of "$wide")" "$planned"
 
+diag "of the nodes that are free by then, those are kept that become free last"
+scancel -p fake
+wait_until 60 fake_idle
+kept_for() { squeue -h -j "$1" -o %Y; }
+keeps_last() { [[ $(kept_for "$1") == "${NODE}["*3-4"]" ]]; }
+running plan-stock -N2 --exclusive -w "${NODE}[3-4]" -t 10
+stock=$job
+sleeper plan-wide --colocate=class:plan-wide -N3 -t 10
+ok "for a job on lanes: both nodes of the job that runs, and one of those that are free" wait_until 60 keeps_last "$job" ||
+	diag "kept are $(kept_for "$job")"
+is "for when they are free" "$(start_of "$job")" "$(job_field "$stock" EndTime)"
+scancel "$job" "$stock"
+wait_until 60 fake_idle
+sleeper plan-quiet --colocate=class:plan-quiet -N2 -w "${NODE}[3-4]" -t 10
+wait_running "$job"
+quiet=$job
+sleeper plan-stock -N3 --exclusive -t 10
+ok "for a job on whole nodes, too" wait_until 60 keeps_last "$job" || diag "kept are $(kept_for "$job")"
+is "for when the co-located job has left them" "$(start_of "$job")" "$(job_field "$quiet" EndTime)"
+
 ok "slurmctld logged no fault of the plugin" \
 	eval '! grep "select/stripe: .*\(differed\|cannot follow\|no memory\)" "$LOG"'
 done_testing

@@ -11,6 +11,7 @@
 #include "sim/limits.h"
 #include "sim/policy/policy.h"
 #include "striping/partners/expected_end.h"
+#include "striping/partners/partner.h"
 
 /* Seconds that make no difference. */
 #define SLACK_S 1e-6
@@ -27,6 +28,7 @@ struct backfill {
 	int count, most;
 	/* Scratch, for one question at a time. */
 	struct offer *offer;
+	struct candidate *candidate;
 	int *node;
 	double *time;
 	unsigned char *suits;
@@ -52,6 +54,7 @@ int backfill_setup(struct sim *s, struct errmsg *err)
 		b->most = s->conservative ? s->depth : 1;
 		b->kept = calloc((size_t)b->most, sizeof(*b->kept));
 		b->offer = calloc(nodes, sizeof(*b->offer));
+		b->candidate = calloc(nodes, sizeof(*b->candidate));
 		b->node = calloc(nodes, sizeof(*b->node));
 		b->time = calloc(nodes * LANES + (size_t)b->most + 1, sizeof(*b->time));
 		b->suits = calloc(nodes, 1);
@@ -60,8 +63,9 @@ int backfill_setup(struct sim *s, struct errmsg *err)
 		b->looked_at = calloc(jobs, sizeof(*b->looked_at));
 		b->accepted = calloc(jobs, sizeof(*b->accepted));
 		b->tried_at = calloc(jobs, sizeof(*b->tried_at));
-		failed = !b->kept || !b->offer || !b->node || !b->time || !b->suits || !b->asked ||
-			 !b->end_s || !b->looked_at || !b->accepted || !b->tried_at;
+		failed = !b->kept || !b->offer || !b->candidate || !b->node || !b->time ||
+			 !b->suits || !b->asked || !b->end_s || !b->looked_at || !b->accepted ||
+			 !b->tried_at;
 	}
 	for (int i = 0; !failed && i < b->most; i++) {
 		b->kept[i].holds = calloc(nodes, 1);
@@ -80,6 +84,7 @@ void backfill_free(struct sim *s)
 		free(b->kept[i].holds);
 	free(b->kept);
 	free(b->offer);
+	free(b->candidate);
 	free(b->node);
 	free(b->time);
 	free(b->suits);
@@ -249,17 +254,57 @@ static int find_times(struct sim *s, double from)
 	return count;
 }
 
-/* Takes so many of the nodes that suit: first those that are not free now. */
+/* From when on the job can have so many lanes of a node that suits it at `when`; 0 = now. */
+static double suits_since(const struct sim *s, int job, int lanes, int node, double when)
+{
+	double since = when;
+
+	if (suits_from(s, job, lanes, node, s->now))
+		return 0;
+	for (int lane = 0; lane < LANES; lane++) {
+		int other = s->node[node].job[lane];
+
+		if (other != NOBODY && ends(s, other) < since &&
+			suits_from(s, job, lanes, node, ends(s, other)))
+			since = ends(s, other);
+	}
+	return since;
+}
+
+/* The node for the job at a time in the future. */
+static struct candidate candidate_at(const struct sim *s, int job, int lanes, int node, double when)
+{
+	const double since = suits_since(s, job, lanes, node, when);
+	struct offer o = {node, NOBODY};
+	struct candidate c = {.node = node};
+
+	taken_at(s, node, since > 0 ? since : s->now, &o.partner);
+	if (o.partner != NOBODY && s->policy->candidate)
+		c = s->policy->candidate(s, job, &o);
+	c.group = 0;
+	for (int lane = 0; lane < LANES; lane++)
+		if (s->node[node].job[lane] != NOBODY)
+			c.group += partner_group((uint32_t)s->node[node].job[lane] + 1);
+	c.shared = o.partner != NOBODY;
+	c.when = (time_t)ceil(since);
+	return c;
+}
+
+/* Takes so many of the nodes that suit: those first that become free last, as place.c of the
+ * plugin does. */
 static void hold(struct sim *s, struct reservation *r, int need)
 {
+	struct candidate *c = s->backfill->candidate;
+	int count = 0;
+
+	for (int n = 0; n < s->nodes; n++)
+		if (s->backfill->suits[n])
+			c[count++] = candidate_at(s, r->job, r->lanes, n, r->start_s);
+	qsort(c, (size_t)count, sizeof(*c), node_choice_by_time);
+	s->out_of_memory |= node_choice_latest(c, count) != 0;
 	memset(r->holds, 0, (size_t)s->nodes);
-	for (int later = 1; later >= 0; later--)
-		for (int n = s->nodes - 1; n >= 0 && need; n--)
-			if (s->backfill->suits[n] && !r->holds[n] &&
-				(sim_free(s, n) < r->lanes) == later) {
-				r->holds[n] = 1;
-				need--;
-			}
+	for (int i = 0; i < count && need; i++, need--)
+		r->holds[c[i].node] = 1;
 }
 
 /* How many nodes suit the job from a time on; b->suits says which. */

@@ -186,7 +186,8 @@ class Cluster:
         waiting = self.waiting()
         if waiting:
             self.run("scontrol", "update", f"jobid={waiting[0]}", f"comment={self.offset}")
-        while waiting and not all(b > a for a, b in zip(before, self.cycles())):
+        # slurmctld counts from 0 again at midnight, by the clock that it sees.
+        while waiting and not all(b > a or 0 < b < a for a, b in zip(before, self.cycles())):
             waiting = self.waiting()
             if time.time() > until:
                 raise RuntimeError("slurmctld's schedulers have not looked in a minute")

@@ -220,12 +220,6 @@ static bool memory_left(const struct ask *ask, int node)
 	return used + want <= all;
 }
 
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ x >> 31) * UINT64_C(0x9e3779b97f4a7c15);
-	return x ^ x >> 29;
-}
-
 /*
  * Whether the job can be on this node beside those of its jobs that end after `when` (0: now) and
  * that are not preempted; fills in the rest of *c. ends: the end of each of the node's jobs, in the
@@ -265,7 +259,7 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 		}
 		others[stay++] = other;
 		taken |= place.lanes;
-		c->group += mix(job->id);
+		c->group += partner_group(job->id);
 	}
 	c->lane = free_lane(ask, c->node, layout, taken);
 	if (c->lane == LANE_NONE || (stay && ask->request.spread) ||
@@ -563,7 +557,19 @@ static time_t next_change(const struct ask *ask, const time_t *ends, int count, 
 	return next;
 }
 
-/* The usable nodes that can take the job at `when`; later: also those that can only after it. */
+/* What all jobs of the node are together, those that leave it, too. */
+static uint64_t group_now(int node)
+{
+	const struct occupancy *map = tracker_map();
+	uint64_t group = 0;
+
+	for (int i = 0; i < occupancy_count(map, node); i++)
+		group += partner_group(occupancy_at(map, node, i, NULL)->id);
+	return group;
+}
+
+/* The usable nodes that can take the job at `when`; later: also those that can only after it, of
+ * which those are of one group that have the same jobs now. */
 static struct candidates collect(const struct ask *ask, time_t when, bool later)
 {
 	struct candidates list = start_list(ask);
@@ -580,6 +586,8 @@ static struct candidates collect(const struct ask *ask, time_t when, bool later)
 			found = suits(ask, layout, at, ends, &c);
 		} while (!found && later && (at = next_change(ask, ends, count, at)));
 		xfree(ends);
+		if (later)
+			c.group = group_now(n);
 		if (found)
 			append(&list, &c, cpus);
 	}
@@ -659,7 +667,7 @@ int candidates_starts(const struct ask *ask, time_t *start, int max)
 	return found;
 }
 
-struct candidates candidates_vacated(const struct ask *ask)
+struct candidates candidates_vacated(const struct ask *ask, bool all)
 {
 	const struct occupancy *map = tracker_map();
 	struct candidates list = start_list(ask);
@@ -669,12 +677,17 @@ struct candidates candidates_vacated(const struct ask *ask)
 		time_t *ends;
 
 		if (!bit_test(ask->nodes, n) || n >= occupancy_nodes(map) ||
-			!occupancy_colocated_on(map, c.node))
+			(!all && !occupancy_colocated_on(map, c.node)))
 			continue;
 		ends = ends_on(ask, c.node);
-		for (int i = 0; i < occupancy_count(map, c.node); i++)
-			if (occupancy_at(map, c.node, i, NULL)->colocated)
-				c.when = MAX(c.when, ends[i]);
+		for (int i = 0; i < occupancy_count(map, c.node); i++) {
+			const struct occupancy_job *job = occupancy_at(map, c.node, i, NULL);
+
+			if (!all && !job->colocated)
+				continue;
+			c.when = MAX(c.when, ends[i]);
+		}
+		c.group = group_now(c.node);
 		xfree(ends);
 		list.c[list.count++] = c;
 	}

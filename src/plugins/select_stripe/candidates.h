@@ -130,8 +130,8 @@ struct candidates candidates_at(const struct ask *ask, time_t when, uint32_t *ne
 int candidates_starts(const struct ask *ask, time_t *start, int max);
 
 /* For a job that did not opt in: the nodes with co-located jobs, by the end of the last of these.
- */
-struct candidates candidates_vacated(const struct ask *ask);
+ * all: all nodes, by the end of the last of all their jobs. */
+struct candidates candidates_vacated(const struct ask *ask, bool all);
 
 /* When the last of those candidates is free that are among these nodes. */
 time_t candidates_latest(const struct candidates *list, bitstr_t *nodes);

@@ -337,6 +337,21 @@ static int place_now(struct ask *ask, bool now_only, bool preempt)
 	return rc;
 }
 
+/* Asks for `want` of the first `count`, all of which are free by the moment at which the last one
+ * is: for those that become free last, as the others then serve other jobs until that moment. */
+static int ask_latest(struct ask *ask, const struct candidates *list, int count, int want)
+{
+	struct candidates late = *list;
+	int rc = SLURM_ERROR;
+
+	late.c = xcalloc(list->count + 1, sizeof(*late.c));
+	memcpy(late.c, list->c, list->count * sizeof(*late.c));
+	if (!node_choice_latest(late.c, count))
+		rc = ask_cons_tres_lanes(ask, &late, want, want, false, true);
+	xfree(late.c);
+	return rc;
+}
+
 /*
  * Finds the earliest moment at which enough lanes that suit are free, and asks Slurm from there.
  * Where Slurm says that the job waits for something other than lanes, nodes that become free in the
@@ -346,15 +361,22 @@ static int place_on_lanes(struct ask *ask)
 {
 	uint32_t need;
 	struct candidates list = candidates_later(ask, &need);
+	const int want = (int)candidates_wanted(ask, need);
 	bitstr_t *best = NULL;
+	bool first = true;
 	time_t start = 0;
 
-	for (int count = need; count <= list.count;) {
+	for (int count = need; count <= list.count; first = false) {
 		bool again = best;
+		int rc = SLURM_ERROR;
 
 		while (count < list.count && list.c[count].when == list.c[count - 1].when)
 			count++;
-		if (ask_cons_tres_lanes(ask, &list, count, 0, false, true) == SLURM_SUCCESS) {
+		if (first && want < count)
+			rc = ask_latest(ask, &list, count, want);
+		if (rc != SLURM_SUCCESS)
+			rc = ask_cons_tres_lanes(ask, &list, count, 0, false, true);
+		if (rc == SLURM_SUCCESS) {
 			time_t when =
 				MAX(ask->job_ptr->start_time, candidates_latest(&list, ask->nodes));
 

@@ -29,7 +29,7 @@ static int other_now(struct ask *ask)
 	if (rc != SLURM_SUCCESS && ask->preemptable) {
 		FREE_NULL_BITMAP(nodes);
 		nodes = vacant_nodes(ask);
-		list = candidates_vacated(ask);
+		list = candidates_vacated(ask, false);
 		for (int i = 0; i < list.count && !list.c[i].when; i++)
 			bit_set(nodes, list.c[i].node);
 		candidates_free(&list);
@@ -62,7 +62,7 @@ static int fewest(const struct ask *ask, int64_t others)
  */
 static bool starts_sooner(struct ask *ask, bitstr_t *vacant, bitstr_t **best, time_t *start)
 {
-	struct candidates list = candidates_vacated(ask);
+	struct candidates list = candidates_vacated(ask, false);
 	int asked = 0, before = 0, count = fewest(ask, bit_set_count(vacant));
 	bool sooner = false;
 
@@ -95,6 +95,44 @@ static bool starts_sooner(struct ask *ask, bitstr_t *vacant, bitstr_t **best, ti
 	return sooner;
 }
 
+static bool wants_whole_nodes(const job_record_t *job_ptr)
+{
+	return job_ptr->details->whole_node == WHOLE_NODE_REQUIRED ||
+	       (job_ptr->part_ptr && !job_ptr->part_ptr->max_share);
+}
+
+/*
+ * For a job that has nodes for itself it is known when each is free, so the earliest moment at
+ * which enough are follows without trying. It gets those that become free last
+ * (node_choice_latest()). Sets *best and *start where that is not after *start (0: it cannot start
+ * otherwise).
+ */
+static bool starts_on_whole(struct ask *ask, bitstr_t **best, time_t *start)
+{
+	struct candidates list = candidates_vacated(ask, true);
+	int need = fewest(ask, 0), count = need;
+	bitstr_t *nodes = bit_alloc(bit_size(ask->nodes));
+	time_t when = 0;
+
+	while (count < list.count && list.c[count].when == list.c[count - 1].when)
+		count++;
+	if (count <= list.count && !node_choice_latest(list.c, count)) {
+		for (int i = 0; i < need; i++)
+			bit_set(nodes, list.c[i].node);
+		if (ask_cons_tres_nodes(ask, nodes, 0) == SLURM_SUCCESS)
+			when = MAX(ask->job_ptr->start_time, candidates_latest(&list, nodes));
+	}
+	candidates_free(&list);
+	if (!when || (*start && when > *start)) {
+		FREE_NULL_BITMAP(nodes);
+		return false;
+	}
+	FREE_NULL_BITMAP(*best);
+	*best = nodes;
+	*start = when;
+	return true;
+}
+
 /*
  * Tries nodes without co-located jobs first. Where the job could not start there at once, tries
  * also nodes that co-located jobs leave in time; the earlier start counts.
@@ -110,7 +148,9 @@ static int other_later(struct ask *ask)
 		start = job_ptr->start_time;
 	if ((rc != SLURM_SUCCESS || start > ask->now) &&
 		(!(job_ptr->bit_flags & TEST_NOW_ONLY) || ask->preemptable) &&
-		starts_sooner(ask, vacant, &best, &start))
+		((wants_whole_nodes(job_ptr) && !ask->preemptable &&
+			 starts_on_whole(ask, &best, &start)) ||
+			starts_sooner(ask, vacant, &best, &start)))
 		rc = SLURM_SUCCESS;
 	if (rc == SLURM_SUCCESS) {
 		job_ptr->start_time = start;

@@ -193,6 +193,24 @@ int node_choice_by_time(const void *x, const void *y)
 	return by_group(x, y);
 }
 
+int node_choice_latest(struct candidate *c, int count)
+{
+	struct candidate *sorted = malloc(((size_t)count + 1) * sizeof(*sorted));
+	int n = 0;
+
+	if (!sorted)
+		return -1;
+	memcpy(sorted, c, (size_t)count * sizeof(*c));
+	for (int end = count, i = count - 1; i >= 0; i--)
+		if (!i || sorted[i - 1].when != sorted[i].when) {
+			memcpy(c + n, sorted + i, (size_t)(end - i) * sizeof(*c));
+			n += end - i;
+			end = i;
+		}
+	free(sorted);
+	return 0;
+}
+
 int node_choice_group(const struct candidate *c, int count, int i)
 {
 	int end = i;

@@ -149,3 +149,10 @@ int node_choice_group(const struct candidate *c, int count, int i);
 /* For qsort(): candidates by the time from which they are free; at the same time those with
  * partners first, then by loss, group and node. */
 int node_choice_by_time(const void *a, const void *b);
+
+/*
+ * Of candidates in that order, moves those to the front that become free last; those of one time
+ * keep their order. For a start that is planned: whatever nodes it is to have, it waits for the
+ * last of these, and until then nodes that are free earlier serve others. 0, or -1 with ENOMEM.
+ */
+int node_choice_latest(struct candidate *c, int count);

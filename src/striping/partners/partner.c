@@ -18,6 +18,13 @@ static bool accepts(const struct partner *a, const struct partner *b)
 	       !(a->apart && apart_from(a->apart, b->id));
 }
 
+uint64_t partner_group(uint32_t id)
+{
+	uint64_t x = (id ^ (uint64_t)id >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return x ^ x >> 29;
+}
+
 bool partner_named(const struct partner *a, const struct partner *b)
 {
 	return (a->request->with && is_job(b, a->request->with)) ||

@@ -63,6 +63,10 @@ bool partner_compatible(const struct partner *me, const struct partner *const *o
 bool partner_on_probation(const struct partner *me, const struct partner *const *others, int count,
 	const struct pairs *pairs);
 
+/* What the job adds to struct candidate's `group` of a node that it is on, so that nodes with the
+ * same jobs, in whatever order, are of one group. */
+uint64_t partner_group(uint32_t id);
+
 /* Whether one of the two asked for the other by with:. */
 bool partner_named(const struct partner *a, const struct partner *b);
 

@@ -4,6 +4,7 @@
 
 #include "common/errmsg.h"
 #include "sim/sim.h"
+#include "striping/partners/node_choice.h"
 
 /* What a job of n nodes gets. */
 enum shape {
@@ -42,6 +43,9 @@ struct policy {
 	bool (*accepts)(const struct sim *s, int job, int partner);
 	/* Puts the best offers in front. There are at least `need`, in the order of nodes. */
 	struct choice (*choose)(struct sim *s, int job, struct offer *o, int count, int need);
+	/* What is known of the job on that node, as candidates.c of the plugin finds it; NULL =
+	 * nothing. */
+	struct candidate (*candidate)(const struct sim *s, int job, const struct offer *o);
 	/* Called before a pass with the waiting jobs, in their order; NULL = no need. */
 	void (*plan)(struct sim *s, const int *job, int count);
 	/* A job has got its nodes, or is about to leave them; NULL = no need. */
@@ -87,6 +91,7 @@ bool policy_in_bandwidth(const struct sim *s, int job, int partner);
 struct choice policy_whole(struct sim *s, int job, struct offer *o, int count, int need);
 bool policy_ours_accepts(const struct sim *s, int job, int partner);
 struct choice policy_ours(struct sim *s, int job, struct offer *o, int count, int need);
+struct candidate policy_ours_candidate(const struct sim *s, int job, const struct offer *o);
 void policy_ours_plan(struct sim *s, const int *job, int count);
 void policy_ours_started(struct sim *s, int job);
 void policy_ours_leaves(struct sim *s, int job);

@@ -38,8 +38,7 @@ bool policy_ours_accepts(const struct sim *s, int job, int partner)
 	return partner_compatible(&me, others, 1, s->pairs);
 }
 
-/* What is known of the job on one node, as candidates.c finds it. */
-static struct candidate candidate_of(const struct sim *s, int job, const struct offer *o)
+struct candidate policy_ours_candidate(const struct sim *s, int job, const struct offer *o)
 {
 	struct partner me = as_partner(s, job), other;
 	const struct partner *others[] = {&other};
@@ -49,7 +48,7 @@ static struct candidate candidate_of(const struct sim *s, int job, const struct 
 		return c;
 	other = as_partner(s, o->partner);
 	c.shared = true;
-	c.group = other.id;
+	c.group = partner_group(other.id);
 	c.loss = partner_loss(&me, others, 1, s->pairs);
 	c.partners = (uint64_t)o->partner + 1;
 	if (s->settings->stripe_wait_ns)
@@ -94,7 +93,7 @@ static int leave_out_losing(struct candidate *c, int count, int need)
 static void give_back(struct offer *o, const struct candidate *c, int count)
 {
 	for (int i = 0; i < count; i++)
-		o[i] = (struct offer){c[i].node, c[i].shared ? (int)c[i].group - 1 : NOBODY};
+		o[i] = (struct offer){c[i].node, c[i].shared ? (int)c[i].partners - 1 : NOBODY};
 }
 
 static int class_of(const struct sim *s, int job)
@@ -279,7 +278,7 @@ struct choice policy_ours(struct sim *s, int job, struct offer *o, int count, in
 			c[i] = c[i - 1];
 			c[i].node = o[i].node;
 		} else {
-			c[i] = candidate_of(s, job, &o[i]);
+			c[i] = policy_ours_candidate(s, job, &o[i]);
 		}
 	if (patient > 0)
 		choice.count = leave_out_losing(c, count, need);

@@ -263,6 +263,21 @@ static void by_time(void **state)
 	assert_int_equal(c[2].node, 0);
 }
 
+static void latest_come_first(void **state)
+{
+	struct candidate c[] = {{.node = 0, .shared = true}, {.node = 1}, {.node = 2, .when = 5},
+		{.node = 3, .when = 9}, {.node = 4, .when = 9}};
+	const int expected[] = {3, 4, 2, 0, 1};
+
+	(void)state;
+	assert_int_equal(node_choice_latest(c, 5), 0);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(c[i].node, expected[i]);
+	assert_int_equal(node_choice_latest(c, 0), 0);
+	assert_int_equal(node_choice_latest(c, 1), 0);
+	assert_int_equal(c[0].node, 3);
+}
+
 static int by_number(const void *x, const void *y)
 {
 	return ((const struct candidate *)x)->node - ((const struct candidate *)y)->node;
@@ -472,6 +487,7 @@ int main(void)
 		cmocka_unit_test(patience),
 		cmocka_unit_test(as_fast_as_the_worst_node),
 		cmocka_unit_test(by_time),
+		cmocka_unit_test(latest_come_first),
 		cmocka_unit_test(by_yield),
 		cmocka_unit_test(kinds_of_nodes),
 		cmocka_unit_test(trials),
