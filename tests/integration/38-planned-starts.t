@@ -46,6 +46,8 @@ slow=$job
 ok "it waits, though a lane is free" waits "$slow"
 ok "SystemComment says for whose start" wait_until 30 shows "$slow" "^colocate: class:plan-slow waits-for-start-of=$wide$"
 like "and so does poppa why" "$(as_user poppa why "$slow" | tr '\n' ' ')" "it waits until job $wide has started"
+is "poppa plan --queue takes the one that runs and the one that waits" \
+	"$(poppa plan --queue --json | jq -r '[.jobs[].class | sub("^[0-9]+:"; "")] | join(" ")')" "plan-loud plan-slow"
 of plan-quiet -n1 -t 7
 quiet=$job
 ok "one that loses little there does not wait" wait_running "$quiet" 60

@@ -132,9 +132,10 @@ static int load_history(struct known_pairs *k, const char *path, struct errmsg *
 
 	if (stat(path, &st) || access(path, R_OK))
 		return errmsg_set(err,
-			"%s: %s: only slurmctld's host has it, and only root and SlurmUser may "
+			"%s: %s: only slurmctld's host has it%s, and only root and SlurmUser may "
 			"read it",
-			path, strerror(errno));
+			path, strerror(errno),
+			errno == ENOENT ? " once jobs have shared nodes" : "");
 	k->all = !k->uid || k->uid == st.st_uid;
 	if (cli_regular(path, err))
 		return -1;
