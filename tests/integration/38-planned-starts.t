@@ -87,20 +87,25 @@ diag "of the nodes that are free by then, those are kept that become free last"
 scancel -p fake
 wait_until 60 fake_idle
 kept_for() { squeue -h -j "$1" -o %Y; }
-keeps_last() { [[ $(kept_for "$1") == "${NODE}["*3-4"]" ]]; }
+keeps() { [ "$(kept_for "$1")" = "$2" ]; }
 running plan-stock -N2 --exclusive -w "${NODE}[3-4]" -t 10
 stock=$job
+sleep 2
+diag "and another one, which ends seconds later, may stay beside it"
+running plan-quiet --colocate=class:plan-quiet -N1 -w "${NODE}2" -t 10
+quiet=$job
 sleeper plan-wide --colocate=class:plan-wide -N3 -t 10
-ok "for a job on lanes: both nodes of the job that runs, and one of those that are free" wait_until 60 keeps_last "$job" ||
+ok "for a job on lanes: both nodes of the job that leaves, and the lane beside the other one" \
+	wait_until 60 keeps "$job" "${NODE}[2-4]" ||
 	diag "kept are $(kept_for "$job")"
-is "for when they are free" "$(start_of "$job")" "$(job_field "$stock" EndTime)"
-scancel "$job" "$stock"
+is "for the second at which they are free" "$(start_of "$job")" "$(job_field "$stock" EndTime)"
+scancel "$job" "$stock" "$quiet"
 wait_until 60 fake_idle
 sleeper plan-quiet --colocate=class:plan-quiet -N2 -w "${NODE}[3-4]" -t 10
 wait_running "$job"
 quiet=$job
 sleeper plan-stock -N3 --exclusive -t 10
-ok "for a job on whole nodes, too" wait_until 60 keeps_last "$job" || diag "kept are $(kept_for "$job")"
+ok "for a job on whole nodes, too" wait_until 60 keeps "$job" "${NODE}[1,3-4]" || diag "kept are $(kept_for "$job")"
 is "for when the co-located job has left them" "$(start_of "$job")" "$(job_field "$quiet" EndTime)"
 
 ok "slurmctld logged no fault of the plugin" \

@@ -353,6 +353,21 @@ static int ask_latest(struct ask *ask, const struct candidates *list, int count,
 }
 
 /*
+ * When a job can start on ask->nodes, which Slurm has just granted. That is when the last of the
+ * lanes is free: Slurm takes jobs that end within half a minute, and further on within minutes, as
+ * if they ended together, and so says a later time. Its time counts where the job waits for
+ * something that may be no lane.
+ */
+static time_t start_on(const struct ask *ask, const struct candidates *list)
+{
+	const job_record_t *job_ptr = ask->job_ptr;
+	time_t latest = candidates_latest(list, ask->nodes);
+
+	return latest > ask->now && !job_ptr->gres_list_req ? latest
+							    : MAX(job_ptr->start_time, latest);
+}
+
+/*
  * Finds the earliest moment at which enough lanes that suit are free, and asks Slurm from there.
  * Where Slurm says that the job waits for something other than lanes, nodes that become free in the
  * meantime may let it start sooner.
@@ -377,8 +392,7 @@ static int place_on_lanes(struct ask *ask)
 		if (rc != SLURM_SUCCESS)
 			rc = ask_cons_tres_lanes(ask, &list, count, 0, false, true);
 		if (rc == SLURM_SUCCESS) {
-			time_t when =
-				MAX(ask->job_ptr->start_time, candidates_latest(&list, ask->nodes));
+			time_t when = start_on(ask, &list);
 
 			if (!best || when < start) {
 				FREE_NULL_BITMAP(best);

@@ -119,8 +119,11 @@ static bool starts_on_whole(struct ask *ask, bitstr_t **best, time_t *start)
 	if (count <= list.count && !node_choice_latest(list.c, count)) {
 		for (int i = 0; i < need; i++)
 			bit_set(nodes, list.c[i].node);
+		/* All that the nodes have is free then, and Slurm's own time is less exact. */
 		if (ask_cons_tres_nodes(ask, nodes, 0) == SLURM_SUCCESS)
-			when = MAX(ask->job_ptr->start_time, candidates_latest(&list, nodes));
+			when = candidates_latest(&list, nodes);
+		if (when <= ask->now)
+			when = 0;
 	}
 	candidates_free(&list);
 	if (!when || (*start && when > *start)) {
