@@ -254,7 +254,7 @@ static int find_times(struct sim *s, double from)
 	return count;
 }
 
-/* From when on the job can have so many lanes of a node that suits it at `when`; 0 = now. */
+/* The node suits the job at `when`: the earliest time from which it does; 0 = now. */
 static double suits_since(const struct sim *s, int job, int lanes, int node, double when)
 {
 	double since = when;
@@ -271,7 +271,7 @@ static double suits_since(const struct sim *s, int job, int lanes, int node, dou
 	return since;
 }
 
-/* The node for the job at a time in the future. */
+/* The node as the plugin sees it for a job that is planned to start at `when`. */
 static struct candidate candidate_at(const struct sim *s, int job, int lanes, int node, double when)
 {
 	const double since = suits_since(s, job, lanes, node, when);

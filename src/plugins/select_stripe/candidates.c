@@ -557,7 +557,8 @@ static time_t next_change(const struct ask *ask, const time_t *ends, int count, 
 	return next;
 }
 
-/* What all jobs of the node are together, those that leave it, too. */
+/* The group of all jobs that are on the node now. Some of them may end before the asking job
+ * starts. */
 static uint64_t group_now(int node)
 {
 	const struct occupancy *map = tracker_map();
@@ -568,8 +569,8 @@ static uint64_t group_now(int node)
 	return group;
 }
 
-/* The usable nodes that can take the job at `when`; later: also those that can only after it, of
- * which those are of one group that have the same jobs now. */
+/* The usable nodes that can take the job at `when`. later: also nodes that can take it only after
+ * that; then `group` is the same for nodes that have the same jobs now. */
 static struct candidates collect(const struct ask *ask, time_t when, bool later)
 {
 	struct candidates list = start_list(ask);
@@ -586,10 +587,11 @@ static struct candidates collect(const struct ask *ask, time_t when, bool later)
 			found = suits(ask, layout, at, ends, &c);
 		} while (!found && later && (at = next_change(ask, ends, count, at)));
 		xfree(ends);
+		if (!found)
+			continue;
 		if (later)
 			c.group = group_now(n);
-		if (found)
-			append(&list, &c, cpus);
+		append(&list, &c, cpus);
 	}
 	return list;
 }
