@@ -28,6 +28,7 @@ poppa_CFLAGS = $(AM_CFLAGS) $(NCURSES_CFLAGS)
 dist_man_MANS += src/cli/poppa.1
 
 include src/cli/ask/local.mk
+include src/cli/page/local.mk
 include src/cli/live/local.mk
 include src/cli/doctor/local.mk
 include src/cli/bills/local.mk

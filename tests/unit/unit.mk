@@ -180,10 +180,10 @@ check_PROGRAMS += \
 	tests/unit/poppa/node/test_run_dir_watch \
 	tests/unit/poppa/node/test_tally \
 	tests/unit/cli/ask/test_run_program \
+	tests/unit/cli/ask/test_shorten_text \
 	tests/unit/cli/ask/test_value_text \
 	tests/unit/cli/live/test_metrics \
-	tests/unit/cli/bills/test_report_shorten \
-	tests/unit/cli/bills/test_report_template
+	tests/unit/cli/page/test_page_template
 # Simulations: they judge numbers that take minutes with sanitizers, by code of which each module has a test of its own.
 if !SANITIZERS
 check_PROGRAMS += \
@@ -349,11 +349,9 @@ tests_unit_cli_ask_test_run_program_SOURCES = \
 	tests/unit/cli/ask/test_run_program.c src/cli/ask/run_program.c
 tests_unit_cli_ask_test_value_text_SOURCES = tests/unit/cli/ask/test_value_text.c src/cli/ask/value_text.c
 tests_unit_cli_live_test_metrics_SOURCES = tests/unit/cli/live/test_metrics.c src/cli/live/metrics.c
-tests_unit_cli_bills_test_report_shorten_SOURCES = \
-	tests/unit/cli/bills/test_report_shorten.c src/cli/bills/report_shorten.c
-tests_unit_cli_bills_test_report_template_SOURCES = \
-	tests/unit/cli/bills/test_report_template.c src/cli/bills/report_template.c \
-	src/cli/bills/report_text.c src/cli/bills/report_shorten.c src/cli/ask/value_text.c
+tests_unit_cli_ask_test_shorten_text_SOURCES = \
+	tests/unit/cli/ask/test_shorten_text.c src/cli/ask/shorten_text.c
+tests_unit_cli_page_test_page_template_SOURCES = tests/unit/cli/page/test_page_template.c $(PAGE_SOURCES)
 # Without the functions that the test does not call, which need slurmctld.
 tests_unit_plugins_prep_poppa_test_run_snapshot_SOURCES = \
 	tests/unit/plugins/prep_poppa/test_run_snapshot.c src/plugins/prep_poppa/run_snapshot.c

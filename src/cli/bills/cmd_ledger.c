@@ -7,8 +7,8 @@
 
 #include "accounting/ledgerd/ledger_file.h"
 #include "cli/ask/cli.h"
+#include "cli/ask/number_text.h"
 #include "cli/bills/ledger_rebuild.h"
-#include "cli/bills/report.h"
 #include "common/nodeconf.h"
 
 /* The default of --since for rebuild, in a form that sacct understands. */
@@ -117,10 +117,10 @@ static void print_refusals(const struct ledger_check *found)
 {
 	for (int i = 0; i < found->refusal_count; i++) {
 		const struct ledger_refusal *r = &found->refusal[i];
-		struct report_cell last;
+		struct number_cell last;
 
 		printf("turned away: %lld %s, the last on %s\n", (long long)r->count, r->kind,
-			report_time(&last, r->last_unix, REPORT_SECOND));
+			number_time(&last, r->last_unix, TIME_SECOND));
 	}
 }
 

@@ -13,19 +13,16 @@ poppa_SOURCES += \
 	src/cli/bills/report_json.c \
 	src/cli/bills/report_page.c \
 	src/cli/bills/report_plot.c \
-	src/cli/bills/report_shorten.c \
-	src/cli/bills/report_template.c src/cli/bills/report_template.h \
 	src/cli/bills/report_text.c \
 	src/cli/bills/why.h \
 	src/cli/bills/why_facts.c \
 	src/cli/bills/why_words.c
 
-# The page of poppa report: HTML and CSS of files of their own, put into one string constant.
-REPORT_PAGE = src/cli/bills/page/report.css src/cli/bills/page/report.html
+# The page of poppa report: src/cli/page has the style.
 nodist_poppa_SOURCES = src/cli/bills/report_page_template.c
 CLEANFILES += src/cli/bills/report_page_template.c
-EXTRA_DIST += $(REPORT_PAGE) src/cli/bills/page/embed.awk
-src/cli/bills/report_page_template.c: $(REPORT_PAGE) src/cli/bills/page/embed.awk
+EXTRA_DIST += src/cli/bills/page/report.html
+src/cli/bills/report_page_template.c: $(PAGE_STYLE) src/cli/bills/page/report.html src/cli/page/embed.awk
 	$(AM_V_GEN)$(MKDIR_P) src/cli/bills && \
-	$(AWK) -f $(srcdir)/src/cli/bills/page/embed.awk $(srcdir)/src/cli/bills/page/report.css \
+	$(EMBED_PAGE) -v header=cli/bills/report.h -v constant=report_page_template $(srcdir)/$(PAGE_STYLE) \
 		$(srcdir)/src/cli/bills/page/report.html >$@.tmp && mv $@.tmp $@

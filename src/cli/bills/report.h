@@ -17,23 +17,8 @@ struct report {
 	const struct known_pairs *known; /* the pair history; NULL = none is to be read */
 };
 
-/* Room for the text of one number or time. */
-struct report_cell {
-	char text[64];
-};
-
 /* The plot of prices has at most so many programs. */
 #define REPORT_PLOT_PROGRAMS 12
-
-enum report_precision { REPORT_DAY, REPORT_HOUR, REPORT_MINUTE, REPORT_SECOND };
-
-/* These write a text into *c and return c->text. A value that is not known becomes "-". */
-const char *report_count(struct report_cell *c, int64_t n, const char *thing); /* "1 job" */
-const char *report_hours(struct report_cell *c, uint64_t seconds);  /* hours, one digit */
-const char *report_short(struct report_cell *c, double v);          /* "1.5k", "20M" */
-const char *report_percent(struct report_cell *c, double fraction); /* "27.1 %" */
-const char *report_real(struct report_cell *c, int digits, double v);
-const char *report_time(struct report_cell *c, int64_t unix_s, enum report_precision precision);
 
 /* These write a table with totals for a terminal, and all rows for a spreadsheet (RFC 4180). */
 void report_text(const struct report *r, FILE *out);
@@ -50,7 +35,7 @@ json_t *report_gains(const struct report *r);
 /* Writes one page that needs no network and no scripts. Returns 0, or -1 without memory. */
 int report_page(const struct report *r, FILE *out);
 
-/* page/report.html with page/report.css in it, as the build embeds them. */
+/* page/report.html with src/cli/page/page.css in it, as the build embeds them. */
 extern const char report_page_template[];
 /*
  * What the page's plots and map show, with the places, for page/report.html, which draws them; new
@@ -62,14 +47,6 @@ json_t *report_plot_time(const struct summary *s);
 json_t *report_plot_prices(const struct summary *s);
 json_t *report_heat(const struct summary *s);
 json_t *report_gains_map(const struct report *r);
-
-/*
- * Writes text with put in at most so many columns of a terminal. A longer text has mark, of one
- * column, in place of its middle, because names of one family differ at their ends. Returns the
- * columns that it took.
- */
-int report_shorten(FILE *out, const char *text, int columns, const char *mark,
-	void (*put)(FILE *, const char *));
 
 /* Writes the indices of the programs that have priced runs, those with the most runs first, at most
  * max; returns how many. */

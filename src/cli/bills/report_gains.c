@@ -243,7 +243,7 @@ json_t *report_gains(const struct report *r)
 	return json_pack("{s:o, s:b}", "list", list, "more", axes.more);
 }
 
-/* The class of a cell, by the shades of page/report.css. */
+/* The class of a cell, by the shades of src/cli/page/page.css. */
 static const char *shade(double stp)
 {
 	static const double from[] = {0.90, 0.98, 1.02, 1.10, 1.20};

@@ -9,7 +9,7 @@
 /* Lines of the map that do not stand for one program. */
 enum { ALL_PARTNERS = -2, PARTNERS_NOT_LISTED = -1 };
 
-/* The class of a cell, by the colours of page/report.css. */
+/* The class of a cell, by the colours of src/cli/page/page.css. */
 static const char *level(double degradation)
 {
 	static const double from[] = {0.02, 0.05, 0.10, 0.20, 0.30, 0.45};

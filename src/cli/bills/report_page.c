@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/bills/report.h"
-#include "cli/bills/report_template.h"
+#include "cli/page/page_template.h"
 #include "common/text_append.h"
 #include "poppa_config.h"
 
@@ -135,7 +135,7 @@ int report_page(const struct report *r, FILE *out)
 	json_object_set_new(page, "worst", worst(s, programs));
 	if (s->reason_count)
 		json_object_set_new(page, "without_data", without_data(r));
-	report_template_fill(out, report_page_template, page);
+	page_template_fill(out, report_page_template, page);
 	json_decref(page);
 	return 0;
 }

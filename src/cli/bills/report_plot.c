@@ -2,7 +2,9 @@
 /* The places of what a report's plots show: bars over time, and boxes of prices by program. */
 #include <math.h>
 
+#include "cli/ask/number_text.h"
 #include "cli/bills/report.h"
+#include "cli/page/page_axis.h"
 
 /* Units of the plots' boxes. page/report.html draws the frames and has the same numbers. */
 #define WIDTH 900
@@ -20,18 +22,6 @@
 #define LEAST_BOX 6   /* least width of a box, so that one run has a box, too */
 #define PRICE_ROW 50  /* height of a program's three boxes */
 #define PRICE_STEPS 8 /* the most steps of the axis */
-
-/* The least of 1, 2, 2.5 and 5 times a power of ten that makes at most so many steps. */
-static double nice_step(double range, int steps)
-{
-	static const double mantissas[] = {1, 2, 2.5, 5, 10};
-	double power = pow(10, floor(log10(range / steps)));
-
-	for (int i = 0; i < 5; i++)
-		if (power * mantissas[i] * steps >= range * 0.999999)
-			return power * mantissas[i];
-	return 10 * power;
-}
 
 static double hours(uint64_t seconds)
 {
@@ -54,16 +44,16 @@ static json_t *time_ticks(double most, double step, double height)
 static json_t *time_labels(const struct summary *s, double slot)
 {
 	json_t *list = json_array();
-	struct report_cell c;
+	struct number_cell c;
 
 	for (int i = 0; i < s->slot_count; i += (s->slot_count + 7) / 8) {
 		double x = LEFT + slot * (i + 0.5);
 
 		if (x < WIDTH - LABEL)
-			json_array_append_new(list,
-				json_pack("{s:f, s:s}", "x", x, "text",
-					report_time(&c, s->slots[i].from,
-						s->slot_s < 86400 ? REPORT_HOUR : REPORT_DAY)));
+			json_array_append_new(
+				list, json_pack("{s:f, s:s}", "x", x, "text",
+					      number_time(&c, s->slots[i].from,
+						      s->slot_s < 86400 ? TIME_HOUR : TIME_DAY)));
 	}
 	return list;
 }
@@ -99,7 +89,7 @@ json_t *report_plot_time(const struct summary *s)
 	for (int i = 0; i < s->slot_count; i++)
 		most = fmax(most, hours(s->slots[i].raw));
 	if (most > 0) {
-		step = nice_step(most, TICKS);
+		step = page_axis_step(most, TICKS);
 		most = step * ceil(most / step);
 		slot = (double)(WIDTH - LEFT - RIGHT) / s->slot_count;
 		plot = json_pack("{s:s, s:o, s:o, s:o}", "unit", unit, "ticks",
@@ -148,7 +138,7 @@ static struct scale price_scale(const struct summary *s, const int *index, int n
 		scale.low = fmin(scale.low, fmin(p->thesis.at[0], p->charged.at[0]));
 		scale.high = fmax(scale.high, fmax(p->practice.at[4], p->charged.at[4]));
 	}
-	step = nice_step(fmax(scale.high - scale.low, 0.1), PRICE_STEPS);
+	step = page_axis_step(fmax(scale.high - scale.low, 0.1), PRICE_STEPS);
 	scale.low = step * floor(scale.low / step);
 	scale.high = step * ceil(scale.high / step);
 	if (scale.high <= scale.low)

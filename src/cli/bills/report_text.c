@@ -3,69 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "cli/ask/number_text.h"
+#include "cli/ask/shorten_text.h"
 #include "cli/bills/report.h"
 #include "common/text_append.h"
 
 #define NAME_WIDTH 24
 #define WORST 5
-
-const char *report_count(struct report_cell *c, int64_t n, const char *thing)
-{
-	snprintf(c->text, sizeof(c->text), "%lld %s%s", (long long)n, thing, n == 1 ? "" : "s");
-	return c->text;
-}
-
-const char *report_hours(struct report_cell *c, uint64_t seconds)
-{
-	snprintf(c->text, sizeof(c->text), "%.1f", (double)seconds / 3600);
-	return c->text;
-}
-
-const char *report_short(struct report_cell *c, double v)
-{
-	static const char suffix[] = " kMGTPE";
-	int i = 0;
-
-	for (; v >= 1000 && i < 6; i++)
-		v /= 1000;
-	snprintf(c->text, sizeof(c->text), "%.4g%.*s", v, i ? 1 : 0, &suffix[i]);
-	return c->text;
-}
-
-const char *report_percent(struct report_cell *c, double fraction)
-{
-	if (isnan(fraction))
-		return strcpy(c->text, "-");
-	snprintf(c->text, sizeof(c->text), "%.1f %%", 100 * fraction);
-	return c->text;
-}
-
-const char *report_real(struct report_cell *c, int digits, double v)
-{
-	if (isnan(v))
-		return strcpy(c->text, "-");
-	snprintf(c->text, sizeof(c->text), "%.*f", digits, v);
-	return c->text;
-}
-
-const char *report_time(struct report_cell *c, int64_t unix_s, enum report_precision precision)
-{
-	time_t t = (time_t)unix_s;
-	struct tm tm;
-
-	if (!unix_s || !localtime_r(&t, &tm))
-		strcpy(c->text, "-");
-	else if (precision == REPORT_DAY)
-		strftime(c->text, sizeof(c->text), "%Y-%m-%d", &tm);
-	else if (precision == REPORT_HOUR)
-		strftime(c->text, sizeof(c->text), "%d %b %H:%M", &tm);
-	else
-		strftime(c->text, sizeof(c->text),
-			precision == REPORT_SECOND ? "%Y-%m-%d %H:%M:%S" : "%Y-%m-%d %H:%M", &tm);
-	return c->text;
-}
 
 /* A program and the value by which programs are sorted. */
 struct ranked {
@@ -132,29 +77,29 @@ static void put_plain(FILE *out, const char *text)
 
 static void put_name(FILE *out, const char *text, int columns)
 {
-	int used = report_shorten(out, text, columns, "~", put_plain);
+	int used = shorten_text(out, text, columns, "~", put_plain);
 
 	fprintf(out, "%*s", columns - used, "");
 }
 
 static void put_sums(FILE *out, const char *name, const struct summary_sums *s)
 {
-	struct report_cell hours, raw, charged, discount, degradation, stp, compact;
+	struct number_cell hours, raw, charged, discount, degradation, stp, compact;
 
 	put_name(out, name, NAME_WIDTH);
 	fprintf(out, " %6d %7d %9s %12s %12s %8s %8s %6s %8s\n", s->jobs, s->no_data,
-		report_hours(&hours, s->elapsed_s), report_hours(&raw, s->raw),
-		report_hours(&charged, s->charged), report_percent(&discount, summary_discount(s)),
-		report_percent(&degradation, summary_degradation(s)),
-		report_real(&stp, 3, summary_stp(s)),
-		report_real(&compact, 3, summary_compact_stp(s)));
+		number_hours(&hours, s->elapsed_s), number_hours(&raw, s->raw),
+		number_hours(&charged, s->charged), number_percent(&discount, summary_discount(s)),
+		number_percent(&degradation, summary_degradation(s)),
+		number_real(&stp, 3, summary_stp(s)),
+		number_real(&compact, 3, summary_compact_stp(s)));
 }
 
 static void put_job(FILE *out, const struct bill *b, const struct compact *compact)
 {
 	bool priced = b->status == BILL_PRICED;
 	struct summary_sums sums = {.raw = bill_raw(b), .charged = b->billing};
-	struct report_cell hours, discount, degradation, end, progress;
+	struct number_cell hours, discount, degradation, end, progress;
 
 	put_name(out, b->id, 12);
 	fputc(' ', out);
@@ -162,12 +107,12 @@ static void put_job(FILE *out, const struct bill *b, const struct compact *compa
 	fputc(' ', out);
 	put_name(out, b->name, 20);
 	fprintf(out, " %-16s %8s %10llu %10llu %8s %8s %8s%c %s\n",
-		report_time(&end, b->end, REPORT_MINUTE),
-		report_hours(&hours, (uint64_t)b->elapsed_s), (unsigned long long)sums.raw,
+		number_time(&end, b->end, TIME_MINUTE),
+		number_hours(&hours, (uint64_t)b->elapsed_s), (unsigned long long)sums.raw,
 		(unsigned long long)sums.charged,
-		report_percent(&discount, summary_discount(&sums)),
-		report_percent(&degradation, priced ? b->facts->degradation : NAN),
-		report_real(&progress, 3, compact->progress),
+		number_percent(&discount, summary_discount(&sums)),
+		number_percent(&degradation, priced ? b->facts->degradation : NAN),
+		number_real(&progress, 3, compact->progress),
 		compact_known(compact) && !compact_sure(compact) ? '?' : ' ',
 		b->status == BILL_NO_DATA ? b->facts->nodata : bill_status_name(b->status));
 }
@@ -181,11 +126,11 @@ static void put_worst(FILE *out, const struct summary *s, const char *title,
 		return;
 	fprintf(out, "\n%s\n", title);
 	for (int i = 0; i < n; i++) {
-		struct report_cell c;
+		struct number_cell c;
 
 		fputs("  ", out);
 		put_name(out, s->by_program[index[i]].name, NAME_WIDTH);
-		fprintf(out, " %8s\n", report_percent(&c, cost(s, index[i])));
+		fprintf(out, " %8s\n", number_percent(&c, cost(s, index[i])));
 	}
 }
 
@@ -214,13 +159,13 @@ static void put_table(const struct report *r, FILE *out)
 static void put_doubts(FILE *out, const struct summary *s)
 {
 	const char *between = "No certain figure against plain runs: ";
-	struct report_cell c;
+	struct number_cell c;
 
 	for (int i = COMPACT_NONE + 1; i < COMPACT_DOUBTS; i++) {
 		if (!s->doubts[i])
 			continue;
 		fprintf(out, "%s%s (%s)", between, compact_doubt_name(i),
-			report_count(&c, s->doubts[i], "job"));
+			number_count(&c, s->doubts[i], "job"));
 		between = ", ";
 	}
 	if (*between == ',')
@@ -230,7 +175,7 @@ static void put_doubts(FILE *out, const struct summary *s)
 static void put_compact(FILE *out, const struct summary *s)
 {
 	const struct gains *g = &s->gains;
-	struct report_cell c, see;
+	struct number_cell c, see;
 
 	fputs("vs plain: the same against the median run of the same user and name without "
 	      "--colocate, in CPU\nseconds; 1 is as much as one after the other on whole nodes. "
@@ -240,19 +185,19 @@ static void put_compact(FILE *out, const struct summary *s)
 		fprintf(out,
 			"Against plain runs, %s made in the time that they shared: STP %.3f, "
 			"SEE %s.\n",
-			report_count(&c, g->all.pairs, "pair"), g->all.stp,
-			report_real(&see, 3, g->see));
+			number_count(&c, g->all.pairs, "pair"), g->all.stp,
+			number_real(&see, 3, g->see));
 	put_doubts(out, s);
 }
 
 void report_text(const struct report *r, FILE *out)
 {
 	const struct summary *s = r->summary;
-	struct report_cell c, count;
+	struct number_cell c, count;
 
 	fprintf(out, "Co-located jobs, %s\n\n", r->span);
 	if (!s->total.jobs) {
-		fprintf(out, "There are none among %s.\n", report_count(&c, s->others, "job"));
+		fprintf(out, "There are none among %s.\n", number_count(&c, s->others, "job"));
 		return;
 	}
 	put_table(r, out);
@@ -266,8 +211,8 @@ void report_text(const struct report *r, FILE *out)
 	for (int i = 0; i < s->reason_count; i++)
 		fprintf(out, "%s%s (%s, %s billing hours)%s",
 			i ? ", " : "No discount for want of data: ", s->reasons[i].word,
-			report_count(&count, s->reasons[i].jobs, "job"),
-			report_hours(&c, s->reasons[i].charged),
+			number_count(&count, s->reasons[i].jobs, "job"),
+			number_hours(&c, s->reasons[i].charged),
 			i + 1 < s->reason_count ? "" : "\n");
 	put_worst(out, s, "Slowed down most (mean D):", report_suffered);
 	put_worst(out, s, "Slow their partners down most (mean D of the partners beside them):",

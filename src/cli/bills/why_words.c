@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/bills/report.h"
+#include "cli/ask/number_text.h"
 #include "cli/bills/why.h"
 #include "common/text_append.h"
 #include "common/units.h"
@@ -66,9 +66,9 @@ bool why_waits(const struct bill *b)
 	       (!b->end && (!b->start || !strncmp(b->state, "PENDING", 7)));
 }
 
-static const char *when(struct report_cell *c, int64_t unix_s)
+static const char *when(struct number_cell *c, int64_t unix_s)
 {
-	return unix_s ? report_time(c, unix_s, REPORT_SECOND) : "(not yet)";
+	return unix_s ? number_time(c, unix_s, TIME_SECOND) : "(not yet)";
 }
 
 static void say_run(json_t *list, const struct why *w)
@@ -76,7 +76,7 @@ static void say_run(json_t *list, const struct why *w)
 	const struct bill *b = w->bill;
 	bool never = w->status == BILL_NEVER;
 	size_t asked = strlen(w->job);
-	struct report_cell from, to;
+	struct number_cell from, to;
 	char run[32] = "";
 
 	if (w->restart)
@@ -263,7 +263,7 @@ static void say_limit(json_t *list, int64_t extended, const char *bound)
 
 static void say_limit_now(json_t *list, const struct time_limit_state *s)
 {
-	struct report_cell until;
+	struct number_cell until;
 
 	say_limit(list, s->extended, s->bound);
 	if (s->refused > time(NULL))
@@ -401,7 +401,7 @@ static void say_calculation(json_t *list, const struct why *w)
 static void say_changes(json_t *list, const struct why *w)
 {
 	const json_t *change;
-	struct report_cell at;
+	struct number_cell at;
 	size_t i;
 
 	json_array_foreach(w->ledger.changes, i, change)
@@ -435,7 +435,7 @@ static void say_charge(json_t *list, const struct why *w)
 {
 	const struct bill *b = w->bill;
 	const struct settlement *f = b->facts;
-	struct report_cell at;
+	struct number_cell at;
 
 	if (f->changes)
 		say_changes(list, w);

@@ -19,4 +19,4 @@
  * hours and plain_hours (of seconds, with and without a comma after thousands), short ("1.5k"),
  * short_hours (of seconds), minute (of seconds since 1970), or cut N (a text in so many columns).
  */
-void report_template_fill(FILE *out, const char *template, const json_t *values);
+void page_template_fill(FILE *out, const char *template, const json_t *values);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shortens names that users chose to the columns that a report has for them. */
-#include <stdint.h>
-#include <stdio.h>
+/* Shortens names that users chose to the columns that there are for them. */
+#include "cli/ask/shorten_text.h"
 
-#include "cli/bills/report.h"
+#include <stdint.h>
 
 /* Returns the bytes of the first character of text, and sets the columns that it takes on a
  * terminal: 2 for wide characters of East Asia. */
@@ -37,7 +36,7 @@ static int columns_of(const char *text)
 	return all;
 }
 
-int report_shorten(FILE *out, const char *text, int columns, const char *mark,
+int shorten_text(FILE *out, const char *text, int columns, const char *mark,
 	void (*put)(FILE *, const char *))
 {
 	int left = columns_of(text), used = 0, bytes, here;

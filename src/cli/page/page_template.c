@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fills the values of a JSON object into a page of HTML. */
-#include "cli/bills/report_template.h"
+#include "cli/page/page_template.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/ask/number_text.h"
+#include "cli/ask/shorten_text.h"
 #include "cli/ask/value_text.h"
-#include "cli/bills/report.h"
 
 /* What tags are looked up in: the innermost section's value first. */
 struct scope {
@@ -32,10 +33,10 @@ static void put_escaped(FILE *out, const char *text)
 }
 
 /* Hours with a comma after thousands: "1,234,567.8". */
-static const char *grouped_hours(struct report_cell *c, uint64_t seconds)
+static const char *grouped_hours(struct number_cell *c, uint64_t seconds)
 {
-	struct report_cell plain;
-	size_t whole = strcspn(report_hours(&plain, seconds), "."), to = 0;
+	struct number_cell plain;
+	size_t whole = strcspn(number_hours(&plain, seconds), "."), to = 0;
 
 	for (size_t i = 0; plain.text[i]; i++) {
 		if (i && i < whole && (whole - i) % 3 == 0)
@@ -46,27 +47,27 @@ static const char *grouped_hours(struct report_cell *c, uint64_t seconds)
 	return c->text;
 }
 
-static const char *number_text(struct report_cell *c, const json_t *v, const char *format)
+static const char *formatted(struct number_cell *c, const json_t *v, const char *format)
 {
 	double real = json_is_number(v) ? json_number_value(v) : NAN;
 	json_int_t whole = json_integer_value(v);
 
 	if (!strncmp(format, "real ", 5))
-		return report_real(c, atoi(format + 5), real);
+		return number_real(c, atoi(format + 5), real);
 	if (!strcmp(format, "percent"))
-		return report_percent(c, real);
+		return number_percent(c, real);
 	if (!strcmp(format, "hours"))
 		return grouped_hours(c, (uint64_t)whole);
 	if (!strcmp(format, "plain_hours"))
-		return report_hours(c, (uint64_t)whole);
+		return number_hours(c, (uint64_t)whole);
 	if (!strncmp(format, "count ", 6))
-		return report_count(c, whole, format + 6);
+		return number_count(c, whole, format + 6);
 	if (!strcmp(format, "short"))
-		return report_short(c, real);
+		return number_short(c, real);
 	if (!strcmp(format, "short_hours"))
-		return report_short(c, real / 3600);
+		return number_short(c, real / 3600);
 	if (!strcmp(format, "minute"))
-		return report_time(c, whole, REPORT_MINUTE);
+		return number_time(c, whole, TIME_MINUTE);
 	snprintf(c->text, sizeof(c->text), "%" JSON_INTEGER_FORMAT, whole);
 	return c->text;
 }
@@ -74,12 +75,12 @@ static const char *number_text(struct report_cell *c, const json_t *v, const cha
 /* Every value goes through here, and so does every name that a user chose. */
 static void put_value(FILE *out, const json_t *v, const char *format)
 {
-	struct report_cell c;
+	struct number_cell c;
 
 	if (!json_is_string(v))
-		fputs(number_text(&c, v, format), out);
+		fputs(formatted(&c, v, format), out);
 	else if (!strncmp(format, "cut ", 4))
-		report_shorten(out, json_string_value(v), atoi(format + 4), "…", put_escaped);
+		shorten_text(out, json_string_value(v), atoi(format + 4), "…", put_escaped);
 	else
 		put_escaped(out, json_string_value(v));
 }
@@ -143,7 +144,7 @@ static const char *fill(FILE *out, const char *text, const struct scope *scope, 
 	return text + strlen(text);
 }
 
-void report_template_fill(FILE *out, const char *template, const json_t *values)
+void page_template_fill(FILE *out, const char *template, const json_t *values)
 {
 	fill(out, template, &(struct scope){values, NULL}, true);
 }

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "cli/bills/report_template.h"
+#include "cli/page/page_template.h"
 
 static void expect(const char *template, const char *values, const char *wanted)
 {
@@ -18,7 +18,7 @@ static void expect(const char *template, const char *values, const char *wanted)
 	FILE *out = open_memstream(&page, &len);
 
 	assert_non_null(json);
-	report_template_fill(out, template, json);
+	page_template_fill(out, template, json);
 	fclose(out);
 	assert_string_equal(page, wanted);
 	free(page);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of src/cli/bills/report_shorten.c. */
+/* Unit tests of src/cli/bills/shorten_text.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "cli/bills/report.h"
+#include "cli/ask/shorten_text.h"
 
 static void put(FILE *out, const char *text)
 {
@@ -22,7 +22,7 @@ static void assert_short(const char *name, int columns, const char *wanted, int 
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	assert_int_equal(report_shorten(out, name, columns, "~", put), used);
+	assert_int_equal(shorten_text(out, name, columns, "~", put), used);
 	fclose(out);
 	assert_string_equal(text, wanted);
 	free(text);

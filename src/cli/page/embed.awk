@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Prints report.html, with report.css in it, as a string constant of C: awk -f embed.awk report.css report.html
+# Prints a page, with the style in it, as a string constant of C, which HEADER declares:
+#   awk -f embed.awk -v header=HEADER -v constant=NAME page.css PAGE.html
 
 function put(text)
 {
@@ -9,9 +10,9 @@ function put(text)
 
 BEGIN {
 	print "/* SPDX-License-Identifier: GPL-2.0-or-later */"
-	print "/* The page of \"poppa report\", made by embed.awk from report.html and report.css. */"
+	print "/* A page of HTML with its style, made by embed.awk from two files. */"
 	print "/* clang-format off */"
-	print "#include \"cli/bills/report.h\"\n\nconst char report_page_template[] ="
+	printf "#include \"%s\"\n\nconst char %s[] =\n", header, constant
 }
 {
 	gsub(/^[ \t]+|[ \t\r]+$/, "")
@@ -29,7 +30,7 @@ FILENAME ~ /\.css$/ {
 	style = style $0
 	next
 }
-/^@import report.css$/ {
+/^@import page.css$/ {
 	gsub(/;[}]/, "}", style)
 	put(style)
 	next

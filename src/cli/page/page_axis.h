@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The numbers of a plot's axis. */
+#pragma once
+
+/* The least of 1, 2, 2.5 and 5 times a power of ten that makes at most so many steps of the range,
+ * which is more than 0. */
+double page_axis_step(double range, int steps);
