@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# poppa report --html as a browser lays it out: light, dark, printed and on a narrow screen.
+# The pages of poppa report and poppa trial as a browser lays them out: light, dark, printed and on a narrow screen.
 #   tests/cli/page_browser.t [DIRECTORY]   keeps the screenshots there, to be looked at
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/tap.sh
 . "$here/../tap.sh"
 
-: "${POPPA:?is the program to test}"
+: "${POPPA:?is the program to test}" "${WRITE_TRIAL_PAGE:?writes the page of a trial}"
 command -v jq >/dev/null || skip_all "jq is not installed"
 browser=
 for b in chromium chromium-browser google-chrome; do
@@ -41,7 +41,7 @@ function ground(e) {
 	return [255, 255, 255];
 }
 const out = {width: innerWidth, page: document.documentElement.scrollWidth, texts: 0, least: 99, where: "", outside: [], unnamed: 0};
-document.querySelectorAll("h1,h2,p,dt,dd,caption span,th,td,summary,svg text").forEach(e => {
+document.querySelectorAll("h1,h2,h3,p,li,dt,dd,caption span,th,td,summary,svg text").forEach(e => {
 	const box = e.getBoundingClientRect();
 	if (!e.textContent.trim() || !box.width) return;
 	const svg = e.closest("svg"), style = getComputedStyle(e);
@@ -75,7 +75,7 @@ found() {
 		sed -n 's/.*<pre id="found">\(.*\)<\/pre>.*/\1/p'
 }
 
-# judge NAME JSON
+# judge NAME JSON AXES: that many axes are named in each plot, a regular expression.
 judge() {
 	cmp_num "$1: texts are there" "$(jq .texts <<<"$2")" '>' 40
 	cmp_num "$1: every text has a contrast of 4.5 ($(jq -r .where <<<"$2"))" "$(jq .least <<<"$2")" '>=' 4.5
@@ -83,7 +83,31 @@ judge() {
 	cmp_num "$1: the page itself need not be scrolled sideways" "$(jq .page <<<"$2")" '<=' "$(jq .width <<<"$2")"
 	is "$1: tables, plots and regions have names" "$(jq .unnamed <<<"$2")" 0
 	cmp_num "$1: long names leave the map of pairs its shape (in lines)" "$(jq '.tallest / .line' <<<"$2")" '<=' 5
-	like "$1: each plot says what its axes are" "$(jq -c .axes <<<"$2")" '^\[2,1(,1)?\]$'
+	like "$1: each plot says what its axes are" "$(jq -c .axes <<<"$2")" "$3"
+}
+
+# look NAME AXES: all that is asked of $tmp/NAME.html.
+look() {
+	local name=$1 axes=$2 page=$tmp/$1.html json
+	sed 's/<details>/<details open>/' "$page" >"$tmp/measured.html"
+	printf '%s\n' "$measure" >>"$tmp/measured.html"
+	judge "$name, light" "$(found 1200)" "$axes"
+	json=$(found 1200 --blink-settings=preferredColorScheme=0)
+	is "$name, dark: the browser prefers it" "$(jq .dark <<<"$json")" true
+	judge "$name, dark" "$json" "$axes"
+	json=$(found 360)
+	cmp_num "$name, narrow: the window is" "$(jq .width <<<"$json")" '<=' 500
+	judge "$name, narrow" "$json" "$axes"
+	# Paper: A4 between the browser's margins.
+	sed -i 's/@media print/@media all/' "$tmp/measured.html"
+	is "$name, printed: nothing is cut off" "$(jq -c .cut <<<"$(found 720)")" "[]"
+	browse --no-pdf-header-footer --print-to-pdf="$tmp/$name.pdf" "file://$page"
+	like "$name: it prints" "$(head -c 5 "$tmp/$name.pdf" 2>/dev/null)" '^%PDF-'
+	[ -n "$shots" ] || return 0
+	cp "$tmp/$name.pdf" "$shots/$name-print.pdf"
+	browse --window-size=1200,3000 --screenshot="$shots/$name-light.png" "file://$page"
+	browse --window-size=1200,3000 --screenshot="$shots/$name-dark.png" --blink-settings=preferredColorScheme=0 "file://$page"
+	browse --window-size=360,3000 --screenshot="$shots/$name-narrow.png" "file://$page"
 }
 
 "$here/../gen/bills_gen" 600 >"$tmp/many.txt"
@@ -91,26 +115,11 @@ judge() {
 head -n 2 "$here/bills.txt" >"$tmp/one.txt"
 for what in "many user $tmp/many.txt" "few job $here/bills.txt" "long program $tmp/long.txt" "one user $tmp/one.txt" "plain job $here/plain_runs.txt"; do
 	read -r name by rows <<<"$what"
-	page=$tmp/$name.html
-	"$POPPA" report --input "$rows" --by "$by" --html "$page" || fail "$name: a page is written"
-	sed 's/<details>/<details open>/' "$page" >"$tmp/measured.html"
-	printf '%s\n' "$measure" >>"$tmp/measured.html"
-	judge "$name, light" "$(found 1200)"
-	json=$(found 1200 --blink-settings=preferredColorScheme=0)
-	is "$name, dark: the browser prefers it" "$(jq .dark <<<"$json")" true
-	judge "$name, dark" "$json"
-	json=$(found 360)
-	cmp_num "$name, narrow: the window is" "$(jq .width <<<"$json")" '<=' 500
-	judge "$name, narrow" "$json"
-	# Paper: A4 between the browser's margins.
-	sed -i 's/@media print/@media all/' "$tmp/measured.html"
-	is "$name, printed: nothing is cut off" "$(jq -c .cut <<<"$(found 720)")" "[]"
-	browse --no-pdf-header-footer --print-to-pdf="$tmp/$name.pdf" "file://$page"
-	like "$name: it prints" "$(head -c 5 "$tmp/$name.pdf" 2>/dev/null)" '^%PDF-'
-	[ -n "$shots" ] || continue
-	cp "$tmp/$name.pdf" "$shots/$name-print.pdf"
-	browse --window-size=1200,3000 --screenshot="$shots/$name-light.png" "file://$page"
-	browse --window-size=1200,3000 --screenshot="$shots/$name-dark.png" --blink-settings=preferredColorScheme=0 "file://$page"
-	browse --window-size=360,3000 --screenshot="$shots/$name-narrow.png" "file://$page"
+	"$POPPA" report --input "$rows" --by "$by" --html "$tmp/$name.html" || fail "$name: a page is written"
+	look "$name" '^\[2,1(,1)?\]$'
+done
+for what in colocate do_not uncertain four; do
+	"$WRITE_TRIAL_PAGE" "$here/trial_$what.json" >"$tmp/trial-$what.html" || fail "trial, $what: a page is written"
+	look "trial-$what" '^\[(1|3)(,(1|3))*\]$'
 done
 done_testing

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks a page of "poppa report": well-formed, on its own, its tables and plots named, its colours readable."""
+"""Checks a page of "poppa report" or "poppa trial": well-formed, on its own, its tables and plots named, its colours readable."""
 import re
 import sys
 from html.parser import HTMLParser
 
-VOID = {"meta", "line", "rect", "br"}
+VOID = {"meta", "line", "rect", "br", "circle", "polyline"}
 faults = []
 
 
@@ -72,15 +72,18 @@ def check_colours(name, css):
         for ground in ("bg", "stripe"):
             if contrast(v[text], v[ground]) < 4.5:
                 faults.append(f"{name}: {text} on {ground} {contrast(v[text], v[ground]):.2f}")
+    for answer in ("good", "bad", "open"):
+        if contrast(v[answer], v["stripe"]) < 4.5:
+            faults.append(f"{name}: {answer} on stripe {contrast(v[answer], v['stripe']):.2f}")
     for part in ("charged", "thesis", "raw-edge", "fg"):
         if contrast(v[part], v["bg"]) < 3:
             faults.append(f"{name}: {part} on the page {contrast(v[part], v['bg']):.2f}")
     heat = re.findall(r"\.h(\d)\{background:(#\w+);color:(#\w+)\}", css)
     if len(heat) != 7:
         faults.append(f"{name}: {len(heat)} colours of the map")
-    shades = re.findall(r"\.(loss\d|even|gain\d)\{fill:(#\w+)", css)
-    if len(shades) != 6:
-        faults.append(f"{name}: {len(shades)} shades of gains")
+    shades = re.findall(r"\.(loss\d|even|gain\d|lane\d)\{fill:(#\w+)", css)
+    if len(shades) != 8:
+        faults.append(f"{name}: {len(shades)} shades of gains and lanes")
     for shade, ground in shades:
         if contrast(v["fg"], ground) < 4.5:
             faults.append(f"{name}: text on {shade} {contrast(v['fg'], ground):.2f}")
@@ -102,7 +105,7 @@ faults += ["a table without a caption" for n in page.names if not n]
 if re.search(r"(https?:)?//|@import|url\(", page.style):
     faults.append("the style needs the network")
 dark = "".join(re.findall(r"prefers-color-scheme:dark\)\{(.*?\})\}", page.style))
-light = page.style.split("@media screen", 1)[0] + "".join(re.findall(r"(?<!\{)\.(?:h\d|loss\d|even|gain\d)\{[^}]*\}", re.sub(
+light = page.style.split("@media screen", 1)[0] + "".join(re.findall(r"(?<!\{)\.(?:h\d|loss\d|even|gain\d|lane\d)\{[^}]*\}", re.sub(
     r"@media screen and \(prefers-color-scheme:dark\)\{.*?\}\}", "", page.style)))
 check_colours("light", light)
 check_colours("dark", dark)

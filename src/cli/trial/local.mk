@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Whether it is worth it to run two programs at once: poppa trial.
+
+# Its page: src/cli/page has the style. Who links it links PAGE_SOURCES, too.
+noinst_LTLIBRARIES += libtrialpage.la
+libtrialpage_la_SOURCES = \
+	src/cli/trial/trial_page.c src/cli/trial/trial_page.h \
+	src/cli/trial/trial_plots.c src/cli/trial/trial_plots.h \
+	src/cli/trial/trial_rounds.c
+nodist_libtrialpage_la_SOURCES = src/cli/trial/trial_page_template.c
+CLEANFILES += src/cli/trial/trial_page_template.c
+EXTRA_DIST += src/cli/trial/page/trial.html
+src/cli/trial/trial_page_template.c: $(PAGE_STYLE) src/cli/trial/page/trial.html src/cli/page/embed.awk
+	$(AM_V_GEN)$(MKDIR_P) src/cli/trial && \
+	$(EMBED_PAGE) -v header=cli/trial/trial_page.h -v constant=trial_page_template $(srcdir)/$(PAGE_STYLE) \
+		$(srcdir)/src/cli/trial/page/trial.html >$@.tmp && mv $@.tmp $@
