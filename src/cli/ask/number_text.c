@@ -30,12 +30,20 @@ const char *number_short(struct number_cell *c, double v)
 	return c->text;
 }
 
+/* Nothing is less than 0 whose digits are all 0. */
+static const char *without_false_minus(struct number_cell *c)
+{
+	if (*c->text == '-' && !strpbrk(c->text, "123456789"))
+		memmove(c->text, c->text + 1, strlen(c->text));
+	return c->text;
+}
+
 const char *number_percent(struct number_cell *c, double fraction)
 {
 	if (isnan(fraction))
 		return strcpy(c->text, "-");
 	snprintf(c->text, sizeof(c->text), "%.1f %%", 100 * fraction);
-	return c->text;
+	return without_false_minus(c);
 }
 
 const char *number_real(struct number_cell *c, int digits, double v)
@@ -43,7 +51,7 @@ const char *number_real(struct number_cell *c, int digits, double v)
 	if (isnan(v))
 		return strcpy(c->text, "-");
 	snprintf(c->text, sizeof(c->text), "%.*f", digits, v);
-	return c->text;
+	return without_false_minus(c);
 }
 
 const char *number_time(struct number_cell *c, int64_t unix_s, enum time_precision precision)

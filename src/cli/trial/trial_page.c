@@ -81,6 +81,8 @@ static json_t *lasted(double seconds)
 		return json_null();
 	if (s >= 3600)
 		return json_sprintf("%ld h %ld min", s / 3600, s / 60 % 60);
+	if (s >= 600)
+		return json_sprintf("%ld min", s / 60);
 	return s >= 60 ? json_sprintf("%ld min %ld s", s / 60, s % 60) : json_sprintf("%ld s", s);
 }
 
@@ -240,7 +242,8 @@ static json_t *unit(const json_t *members, const json_t *lines, size_t programs)
 		number(2 * HOUR / value_real(stp, "lo")), "stp", stp, "pair", true);
 }
 
-/* What runs, one unit after the other; NULL where the time of one is not known. */
+/* What runs, one unit after the other; NULL where there is none, or the time of one is not known.
+ */
 static json_t *units(const json_t *pairing, const json_t *lines, size_t programs)
 {
 	json_t *list = json_array(), *one;
@@ -256,7 +259,10 @@ static json_t *units(const json_t *pairing, const json_t *lines, size_t programs
 		}
 		json_array_append_new(list, one);
 	}
-	return list;
+	if (json_array_size(list))
+		return list;
+	json_decref(list);
+	return NULL;
 }
 
 /* The map of all pairs */

@@ -119,6 +119,7 @@ json_t *trial_plot_time(const json_t *units, size_t programs)
 /* Figures with intervals, a line each, against a line at what makes no difference. */
 struct figures {
 	double even;      /* what makes no difference */
+	bool known;       /* whether any figure is */
 	double low, high; /* of the axis: all that is sensible is within */
 	double step;
 	json_t *rows;
@@ -138,6 +139,7 @@ static void stretch(struct figures *f, const json_t *figure, double least, doubl
 
 	if (isnan(v))
 		return;
+	f->known = true;
 	f->low = fmin(f->low, fmax(isnan(lo) ? v : lo, fmin(v, least)));
 	f->high = fmax(f->high, fmin(isnan(hi) ? v : hi, fmax(v, most)));
 }
@@ -181,15 +183,16 @@ static json_t *figures_json(struct figures *f, const char *id, const char *kind)
 {
 	double bottom = TOP + ROW * (double)json_array_size(f->rows) + 4;
 
-	return json_pack("{s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "id", id, kind, true,
-		"height", bottom + 6, "bottom", bottom, "even", place(f, f->even), "before",
-		place(f, f->even) - LEFT, "after", WIDTH - RIGHT - place(f, f->even), "tall",
-		bottom - TOP + 6, "ticks", figure_ticks(f), "rows", f->rows);
+	return json_pack("{s:s, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "id", id, kind,
+		true, "known", f->known, "height", bottom + 6, "bottom", bottom, "even",
+		place(f, f->even), "before", place(f, f->even) - LEFT, "after",
+		WIDTH - RIGHT - place(f, f->even), "tall", bottom - TOP + 6, "ticks",
+		figure_ticks(f), "rows", f->rows);
 }
 
 json_t *trial_plot_stp(const json_t *pairs)
 {
-	struct figures f = {1, 1, 1, 0, json_array()};
+	struct figures f = {1, false, 1, 1, 0, json_array()};
 	const json_t *pair;
 	size_t i;
 
@@ -226,7 +229,7 @@ static json_t *sides(const json_t *pairs)
 
 json_t *trial_plot_losses(const json_t *pairs)
 {
-	struct figures f = {0, 0, 0, 0, json_array()};
+	struct figures f = {0, false, 0, 0, 0, json_array()};
 	json_t *list = sides(pairs), *side;
 	size_t i;
 

@@ -19,6 +19,7 @@
 #define MARK 3.5 /* half of a square's width */
 
 struct panel {
+	bool known; /* whether there is any mark */
 	double low, high, step;
 	size_t rounds;
 };
@@ -63,13 +64,14 @@ struct shown {
 /* The axis has 1, which is the mean of compact, or as much as one after the other. */
 static struct panel make_axis(const json_t *rounds, const struct shown *s)
 {
-	struct panel p = {1, 1, 0, json_array_size(rounds)};
+	struct panel p = {false, 1, 1, 0, json_array_size(rounds)};
 
 	p.rounds = p.rounds < MAX_ROUNDS ? p.rounds : MAX_ROUNDS;
 	for (size_t i = 0; i < p.rounds; i++)
 		for (size_t k = 0; k < s->phases; k++) {
 			double v = s->of(json_array_get(rounds, i), s->program, k);
 
+			p.known = p.known || !isnan(v);
 			p.low = isnan(v) ? p.low : fmin(p.low, v);
 			p.high = isnan(v) ? p.high : fmax(p.high, v);
 		}
@@ -133,8 +135,8 @@ static json_t *draw(const json_t *rounds, const struct shown *s, double x)
 
 	for (size_t i = 0; i < s->phases; i++)
 		json_array_append_new(all, series(&p, rounds, s, i));
-	return json_pack("{s:f, s:o, s:o, s:o, s:f}", "x", x, "ticks", value_ticks(&p), "rounds",
-		round_ticks(&p), "series", all, "one", at_value(&p, 1));
+	return json_pack("{s:b, s:f, s:o, s:o, s:o, s:f}", "known", p.known, "x", x, "ticks",
+		value_ticks(&p), "rounds", round_ticks(&p), "series", all, "one", at_value(&p, 1));
 }
 
 /* The panels of a pair: STP, and the rates of each program. */

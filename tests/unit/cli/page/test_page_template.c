@@ -33,6 +33,8 @@ static void test_values(void **state)
 		"a12bwc-2");
 	expect("{{x|real 2}} {{x|percent}} {{none|real 2}} {{none|percent}}", "{\"x\":0.1234}",
 		"0.12 12.3 % - -");
+	expect("{{x|percent}} {{x|real 2}} {{y|real 2}}", "{\"x\":-0.0004,\"y\":-0.5}",
+		"0.0 % 0.00 -0.50");
 	expect("{{s|hours}} {{s|plain_hours}} {{s|short_hours}} {{x|short}}",
 		"{\"s\":4444443600,\"x\":1500}", "1,234,567.7 1234567.7 1.235M 1.5k");
 	expect("{{s|hours}}", "{\"s\":3596400}", "999.0");
