@@ -183,6 +183,7 @@ check_PROGRAMS += \
 	tests/unit/cli/ask/test_shorten_text \
 	tests/unit/cli/ask/test_value_text \
 	tests/unit/cli/live/test_metrics \
+	tests/unit/cli/page/test_page_axis \
 	tests/unit/cli/page/test_page_template
 # Simulations: they judge numbers that take minutes with sanitizers, by code of which each module has a test of its own.
 if !SANITIZERS
@@ -351,6 +352,7 @@ tests_unit_cli_ask_test_value_text_SOURCES = tests/unit/cli/ask/test_value_text.
 tests_unit_cli_live_test_metrics_SOURCES = tests/unit/cli/live/test_metrics.c src/cli/live/metrics.c
 tests_unit_cli_ask_test_shorten_text_SOURCES = \
 	tests/unit/cli/ask/test_shorten_text.c src/cli/ask/shorten_text.c
+tests_unit_cli_page_test_page_axis_SOURCES = tests/unit/cli/page/test_page_axis.c src/cli/page/page_axis.c
 tests_unit_cli_page_test_page_template_SOURCES = tests/unit/cli/page/test_page_template.c $(PAGE_SOURCES)
 # Without the functions that the test does not call, which need slurmctld.
 tests_unit_plugins_prep_poppa_test_run_snapshot_SOURCES = \

@@ -14,3 +14,12 @@ double page_axis_step(double range, int steps)
 			return power * mantissas[i];
 	return 10 * power;
 }
+
+int page_axis_digits(double step)
+{
+	int digits = 0;
+
+	for (; digits < 6 && fabs(step - round(step)) > 1e-6 * step; digits++)
+		step *= 10;
+	return digits;
+}

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "cli/ask/number_text.h"
 #include "cli/ask/value_text.h"
 #include "cli/page/page_axis.h"
 
@@ -119,6 +120,7 @@ json_t *trial_plot_time(const json_t *units, size_t programs)
 /* Figures with intervals, a line each, against a line at what makes no difference. */
 struct figures {
 	double even;      /* what makes no difference */
+	double unit;      /* 100 where the axis has percent */
 	bool known;       /* whether any figure is */
 	double low, high; /* of the axis: all that is sensible is within */
 	double step;
@@ -153,11 +155,13 @@ static void finish_axis(struct figures *f)
 
 static json_t *figure_ticks(const struct figures *f)
 {
+	int digits = page_axis_digits(f->unit * f->step);
 	json_t *list = json_array();
+	struct number_cell c;
 
 	for (double v = f->low; v <= f->high + f->step / 2; v += f->step)
-		json_array_append_new(list, json_pack("{s:f, s:f}", "x", place(f, v), "v",
-						    fabs(v) < f->step / 1000 ? 0 : v));
+		json_array_append_new(list, json_pack("{s:f, s:s}", "x", place(f, v), "text",
+						    number_real(&c, digits, f->unit * v)));
 	return list;
 }
 
@@ -192,7 +196,7 @@ static json_t *figures_json(struct figures *f, const char *id, const char *kind)
 
 json_t *trial_plot_stp(const json_t *pairs)
 {
-	struct figures f = {1, false, 1, 1, 0, json_array()};
+	struct figures f = {1, 1, false, 1, 1, 0, json_array()};
 	const json_t *pair;
 	size_t i;
 
@@ -229,7 +233,7 @@ static json_t *sides(const json_t *pairs)
 
 json_t *trial_plot_losses(const json_t *pairs)
 {
-	struct figures f = {0, false, 0, 0, 0, json_array()};
+	struct figures f = {0, 100, false, 0, 0, 0, json_array()};
 	json_t *list = sides(pairs), *side;
 	size_t i;
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "cli/ask/number_text.h"
 #include "cli/ask/value_text.h"
 #include "cli/page/page_axis.h"
 #include "cli/trial/trial_plots.h"
@@ -85,11 +86,14 @@ static struct panel make_axis(const json_t *rounds, const struct shown *s)
 
 static json_t *value_ticks(const struct panel *p)
 {
+	int digits = page_axis_digits(p->step);
 	json_t *list = json_array();
+	struct number_cell c;
 
 	for (double v = p->low; v <= p->high + p->step / 2; v += p->step)
-		json_array_append_new(list, json_pack("{s:f, s:f, s:f}", "y", at_value(p, v),
-						    "text_y", at_value(p, v) + 4, "v", v));
+		json_array_append_new(
+			list, json_pack("{s:f, s:f, s:s}", "y", at_value(p, v), "text_y",
+				      at_value(p, v) + 4, "text", number_real(&c, digits, v)));
 	return list;
 }
 
