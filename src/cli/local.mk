@@ -5,6 +5,7 @@ poppa_SOURCES = \
 	src/cli/cmd_estimate.c \
 	src/cli/cmd_lanes.c \
 	src/cli/cmd_overhead.c \
+	src/cli/cmd_trial.c \
 	src/cli/poppa.c
 poppa_LDADD = \
 	libtopology.la \

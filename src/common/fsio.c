@@ -174,3 +174,21 @@ int fsio_mkdirs(const char *path, mode_t mode, struct errmsg *err)
 			return 0;
 	}
 }
+
+char *fsio_helper(const char *name, char *buf, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", buf, size - 1);
+	char *slash;
+
+	if (n > 0) {
+		buf[n] = '\0';
+		slash = strrchr(buf, '/');
+		if (slash) {
+			snprintf(slash, size - (size_t)(slash - buf), "/%s", name);
+			if (!access(buf, X_OK))
+				return buf;
+		}
+	}
+	snprintf(buf, size, "%s/%s", POPPA_LIBEXECDIR, name);
+	return buf;
+}

@@ -32,6 +32,7 @@ enum cli_exit { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 2 };
 	COMMAND(settle, "give a settled job another price") \
 	COMMAND(status, "what this node's poppad does now") \
 	COMMAND(top, "this node's co-located jobs, live") \
+	COMMAND(trial, "is it worth it to run these programs together on this node?") \
 	COMMAND(why, "how the price of a job came about")
 /* clang-format on */
 

@@ -14,3 +14,27 @@ src/cli/trial/trial_page_template.c: $(PAGE_STYLE) src/cli/trial/page/trial.html
 	$(AM_V_GEN)$(MKDIR_P) src/cli/trial && \
 	$(EMBED_PAGE) -v header=cli/trial/trial_page.h -v constant=trial_page_template $(srcdir)/$(PAGE_STYLE) \
 		$(srcdir)/src/cli/trial/page/trial.html >$@.tmp && mv $@.tmp $@
+
+# What poppa trial executes. The command itself needs no library that counters need.
+pkglibexec_PROGRAMS += poppa-trial
+poppa_trial_SOURCES = \
+	src/cli/trial/trial.h \
+	src/cli/trial/trial_json.c \
+	src/cli/trial/trial_main.c \
+	src/cli/trial/trial_options.c \
+	src/cli/trial/trial_text.c \
+	src/cli/ask/cli.c \
+	$(PAGE_SOURCES)
+poppa_trial_LDADD = \
+	libtrialpage.la \
+	libtrial.la \
+	libtopology.la \
+	liblanes.la \
+	libcounter.la \
+	libestimate.la \
+	libhold.la \
+	libheld.la \
+	librecord.la \
+	libpoppacommon.la \
+	$(JANSSON_LIBS) \
+	-lm

@@ -15,29 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/fsio.h"
 #include "common/units.h"
 
 #define START_WAIT_MS 2000
 #define WAIT_PIDFD ((idtype_t)3) /* P_PIDFD, which glibc has since 2.36 */
 #define NO_FD_BELOW 10           /* the sources of dup2() must not be among its targets */
-
-/* The guard is beside this program in a build tree, else where it is installed. */
-static void guard_path(char *buf, size_t size)
-{
-	ssize_t n = readlink("/proc/self/exe", buf, size - 1);
-	char *slash;
-
-	if (n > 0) {
-		buf[n] = '\0';
-		slash = strrchr(buf, '/');
-		if (slash) {
-			snprintf(slash, size - (slash - buf), "/poppa-guard");
-			if (!access(buf, X_OK))
-				return;
-		}
-	}
-	snprintf(buf, size, "%s/poppa-guard", POPPA_LIBEXECDIR);
-}
 
 static int spawn(const char *path, const int fd[3], pid_t *pid)
 {
@@ -79,7 +62,7 @@ int guard_start(struct guard *g, struct held_file *h, int held_fd, struct errmsg
 	g->pidfd = -1;
 	g->timerfd = timer;
 	h->guard_pid = 0;
-	guard_path(path, sizeof(path));
+	fsio_helper("poppa-guard", path, sizeof(path));
 	if (fd[0] < 0 || fd[1] < 0 || fd[2] < 0) {
 		rc = errno;
 		errmsg_set(err, "cannot prepare the guard: %s", strerror(rc));

@@ -45,7 +45,23 @@ static int set_source(hwloc_topology_t hw, const char *source, struct errmsg *er
 	return 0;
 }
 
-static hwloc_topology_t load(const char *source, struct errmsg *err)
+/* Leaves the PUs that this process is bound to. Where it cannot be told, all are left. */
+static int restrict_to_binding(hwloc_topology_t hw, struct errmsg *err)
+{
+	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	int rc = 0;
+
+	if (!set)
+		return errmsg_set(err, "out of memory");
+	if (!hwloc_get_cpubind(hw, set, HWLOC_CPUBIND_PROCESS) &&
+		hwloc_topology_restrict(hw, set, 0))
+		rc = errmsg_set(err, "hwloc cannot leave out what this process may not use: %s",
+			strerror(errno));
+	hwloc_bitmap_free(set);
+	return rc;
+}
+
+static hwloc_topology_t load(const char *source, bool allowed, struct errmsg *err)
 {
 	hwloc_topology_t hw;
 
@@ -53,7 +69,8 @@ static hwloc_topology_t load(const char *source, struct errmsg *err)
 		errmsg_set(err, "hwloc cannot start: %s", strerror(errno));
 		return NULL;
 	}
-	hwloc_topology_set_flags(hw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+	if (!allowed)
+		hwloc_topology_set_flags(hw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
 	if (set_source(hw, source, err)) {
 		hwloc_topology_destroy(hw);
 		return NULL;
@@ -61,6 +78,10 @@ static hwloc_topology_t load(const char *source, struct errmsg *err)
 	if (hwloc_topology_load(hw)) {
 		errmsg_set(err, "hwloc cannot load %s: %s", source ? source : "this machine",
 			strerror(errno));
+		hwloc_topology_destroy(hw);
+		return NULL;
+	}
+	if (allowed && restrict_to_binding(hw, err)) {
 		hwloc_topology_destroy(hw);
 		return NULL;
 	}
@@ -226,7 +247,7 @@ static int fill_map(struct topology_map *map, const struct topology_view *view, 
 struct topology_map *topology_map_load(
 	const char *source, const struct topology_view *view, struct errmsg *err)
 {
-	hwloc_topology_t hw = load(source, err);
+	hwloc_topology_t hw = load(source, view->allowed, err);
 	struct topology_map *map;
 	hwloc_obj_t *core = NULL;
 	int count = 0, *lane_of = NULL, rc = -1;

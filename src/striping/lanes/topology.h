@@ -2,6 +2,8 @@
 /* Reads a machine's topology through hwloc and lays its lanes out as cores, PUs and cpusets. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "common/errmsg.h"
 #include "common/settings.h"
 
@@ -26,6 +28,9 @@ struct topology_view {
 	int lanes;                             /* 0: by the settings */
 	const struct poppa_settings *settings; /* NULL: the defaults */
 	enum topology_socket socket;
+	/* Only the PUs that this process may use: of its cgroup, and of those it is bound to.
+	 * source is NULL then. */
+	bool allowed;
 	const char *reserved; /* CpuSpecList, in logical order ("0,8-9"); NULL: jobs get all CPUs */
 };
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of poppa-trial share: the options, and the forms of a result. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <jansson.h>
+
+#include "trial/outcome.h"
+
+struct trial_command_line {
+	bool json;
+	const char *html; /* or NULL */
+	double time_s;
+	int lanes, rounds; /* lanes 0: as many as a node has by default */
+	int programs;
+	struct {
+		char **argv; /* NULL-terminated, owned here with all words */
+		char *name;
+	} program[TRIAL_PROGRAMS_MAX];
+};
+
+/* Reads the command line. A wrong one ends the process with CLI_USAGE. Free with
+ * trial_options_free(). */
+void trial_options(int argc, char **argv, struct trial_command_line *c);
+void trial_options_free(struct trial_command_line *c);
+
+/* The result as --json prints it (DESIGN: poppa(1) names its members), with what the page needs
+ * beyond. A new reference; NULL where memory is short. */
+json_t *trial_json(const struct trial *t, int lanes);
+
+/* The same as text for people. */
+void trial_text(const struct trial *t, FILE *out);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Two processes that watch each other, so that nothing of a trial outlives it. */
+#pragma once
+
+#include "common/errmsg.h"
+
+/*
+ * Forks: the child, the worker, runs work() and ends with the status that it returns; this process,
+ * the keeper, waits for it and returns that status, or -1 with err where the worker was killed.
+ * Before it returns, whatever has the token's mark (tagged.h) is killed.
+ *
+ * Where the worker dies, the keeper kills what it has left. Where the keeper dies, the worker gets
+ * SIGTERM and has to end as if a user had asked for it; SIGINT, SIGTERM and SIGHUP to the keeper
+ * become SIGTERM to the worker. Where both are killed at the same moment, the kernel kills what the
+ * worker has started itself, and resumes and hangs up the process groups that are stopped.
+ */
+int keeper_run(const char *token, int (*work)(void *arg), void *arg, struct errmsg *err);

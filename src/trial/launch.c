@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Executes a program, and tells the launchers of MPI that it may start not to bind their tasks. */
+#include "trial/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define PRELOAD_NAME "libpoppa-heartbeat-mpi.so"
+
+extern char **environ;
+
+/*
+ * Both programs' launchers would bind their tasks to the node's first cores. srun's step has to
+ * share what the allocation has with the other step.
+ */
+static const char *const settings[] = {
+	"OMPI_MCA_hwloc_base_binding_policy=none",    /* Open MPI up to 4 */
+	"PRTE_MCA_hwloc_default_binding_policy=none", /* Open MPI from 5 on */
+	"PRTE_MCA_hwloc_base_binding_policy=none",
+	"HYDRA_BINDING=none", /* MPICH */
+	"I_MPI_PIN=0",        /* Intel MPI */
+	"MV2_ENABLE_AFFINITY=0",
+	"SLURM_CPU_BIND=none",
+	"SLURM_OVERLAP=1",
+};
+
+#define SETTINGS (sizeof(settings) / sizeof(settings[0]))
+
+static void set(const char *setting)
+{
+	char name[64];
+	size_t length = strcspn(setting, "=");
+
+	snprintf(name, sizeof(name), "%.*s", (int)length, setting);
+	setenv(name, setting + length + 1, 1);
+}
+
+/* In the child. Preloads of the user's stay. */
+static void set_environment(const struct launch *l)
+{
+	const char *other = getenv("LD_PRELOAD");
+	char preload[2 * PATH_MAX];
+
+	for (size_t i = 0; i < SETTINGS; i++)
+		set(settings[i]);
+	set(l->mark);
+	if (!l->preload)
+		return;
+	snprintf(preload, sizeof(preload), "%s%s%s", l->preload, other && *other ? ":" : "",
+		other ? other : "");
+	setenv("LD_PRELOAD", preload, 1);
+}
+
+static void become(const struct launch *l, pid_t parent, int errors, int report)
+{
+	sigset_t none;
+	int null, code;
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(127);
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(errors, 2) < 0)
+		goto failed;
+	if (sched_setaffinity(0, l->cpus_size, l->cpus))
+		goto failed;
+	set_environment(l);
+	execvp(l->argv[0], l->argv);
+failed:
+	code = errno;
+	if (write(report, &code, sizeof(code)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+pid_t launch_program(const struct launch *l, int *errors, struct errmsg *err)
+{
+	int output[2], report[2], code = 0;
+	pid_t parent = getpid(), pid;
+	ssize_t n;
+
+	if (pipe2(output, O_CLOEXEC))
+		return errmsg_set(err, "cannot make a pipe: %s", strerror(errno));
+	if (pipe2(report, O_CLOEXEC)) {
+		errmsg_set(err, "cannot make a pipe: %s", strerror(errno));
+		close(output[0]);
+		close(output[1]);
+		return -1;
+	}
+	pid = fork();
+	if (!pid)
+		become(l, parent, output[1], report[1]);
+	if (pid < 0)
+		code = errno;
+	close(output[1]);
+	close(report[1]);
+	do
+		n = pid > 0 ? read(report[0], &code, sizeof(code)) : 0;
+	while (n < 0 && errno == EINTR);
+	close(report[0]);
+	if (pid > 0 && n <= 0) {
+		fcntl(output[0], F_SETFL, O_NONBLOCK);
+		*errors = output[0];
+		return pid;
+	}
+	close(output[0]);
+	return errmsg_set(err, "cannot run %s: %s", l->argv[0], strerror(code));
+}
+
+const char *launch_find_preload(char *buf, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", buf, size - 1);
+	char *slash;
+
+	if (n > 0) {
+		buf[n] = '\0';
+		slash = strrchr(buf, '/');
+		if (slash) {
+			snprintf(slash, size - (size_t)(slash - buf), "/.libs/" PRELOAD_NAME);
+			if (!access(buf, R_OK))
+				return buf;
+		}
+	}
+	snprintf(buf, size, "%s/" PRELOAD_NAME, POPPA_LIBDIR);
+	return access(buf, R_OK) ? NULL : buf;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Follows the processes of one program by what tagged_look() finds. */
+#include "trial/runner_tasks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fsio.h"
+#include "common/units.h"
+#include "poppa/hold/find_tasks.h"
+#include "poppa/hold/proc.h"
+
+/* A program that has just begun may publish its heartbeat later. */
+#define TRY_AGAIN_NS (100 * NS_PER_MS)
+/* So long it may take until perf is tried in its place. */
+#define HEARTBEAT_WAIT_NS (700 * NS_PER_MS)
+#define MAPS_MAX (16 << 20)
+#define MPI_PRELOAD "/libpoppa-heartbeat-mpi.so"
+
+int runner_tasks_init(struct runner_tasks *t, const struct runner_pus *pus)
+{
+	int most = pus->pu[pus->count - 1] + 1;
+
+	*t = (struct runner_tasks){.cpus = CPU_ALLOC(most), .cpus_size = CPU_ALLOC_SIZE(most)};
+	if (!t->cpus)
+		return -1;
+	CPU_ZERO_S(t->cpus_size, t->cpus);
+	for (int i = 0; i < pus->count; i++)
+		CPU_SET_S(pus->pu[i], t->cpus_size, t->cpus);
+	return 0;
+}
+
+static void close_task(struct runner_task *task)
+{
+	counter_close(task->counter);
+	if (task->pidfd >= 0)
+		close(task->pidfd);
+}
+
+void runner_tasks_free(struct runner_tasks *t)
+{
+	for (int i = 0; i < t->count; i++)
+		close_task(&t->task[i]);
+	free(t->task);
+	if (t->cpus)
+		CPU_FREE(t->cpus);
+	*t = (struct runner_tasks){0};
+}
+
+/* Binds a thread to the PUs unless it is on some of them only. It may end meanwhile. */
+static int bind_thread(pid_t tid, void *arg)
+{
+	const struct runner_tasks *t = arg;
+	size_t size = CPU_ALLOC_SIZE(8192);
+	cpu_set_t *has = CPU_ALLOC(8192);
+	bool outside = false;
+
+	if (!has)
+		return 0;
+	CPU_ZERO_S(size, has);
+	if (!sched_getaffinity(tid, size, has))
+		for (int pu = 0; pu < 8192 && !outside; pu++)
+			outside = CPU_ISSET_S(pu, size, has) &&
+				  !CPU_ISSET_S(pu, t->cpus_size, t->cpus);
+	CPU_FREE(has);
+	if (outside)
+		sched_setaffinity(tid, t->cpus_size, t->cpus);
+	return 0;
+}
+
+static void bind_process(const struct runner_tasks *t, pid_t pid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	proc_each_thread(fd, bind_thread, (void *)t);
+	close(fd);
+}
+
+static bool counts_mpi_calls(pid_t pid)
+{
+	char path[64], *text;
+	struct errmsg err;
+	bool found;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	text = fsio_read(path, MAPS_MAX, NULL, &err);
+	found = text && strstr(text, MPI_PRELOAD);
+	free(text);
+	return found;
+}
+
+static bool opened(struct runner_task *task, enum counter_backend backend)
+{
+	struct nodeconf conf;
+	struct errmsg why;
+
+	nodeconf_defaults(&conf);
+	return !counter_open(backend, &conf, task->pid, &task->counter, &why);
+}
+
+/* Heartbeats say most, so that perf's turn comes when there is certainly none. */
+static void open_counter(struct runner_task *task, enum counter_backend backend,
+	struct runner_state *state, int64_t now)
+{
+	bool any = backend == COUNTER_AUTO && state->backend == COUNTER_NONE;
+	enum counter_backend wanted = backend == COUNTER_AUTO ? state->backend : backend;
+
+	task->again_ns = now + TRY_AGAIN_NS;
+	if ((any || wanted == COUNTER_HEARTBEAT) && opened(task, COUNTER_HEARTBEAT)) {
+		state->backend = COUNTER_HEARTBEAT;
+		state->mpi_calls |= counts_mpi_calls(task->pid);
+	} else if ((any && now - state->started_ns > HEARTBEAT_WAIT_NS) || wanted == COUNTER_PERF) {
+		if (opened(task, COUNTER_PERF))
+			state->backend = COUNTER_PERF;
+	}
+}
+
+static struct runner_task *find(const struct runner_tasks *t, const struct tagged_process *p)
+{
+	for (int i = 0; i < t->count; i++)
+		if (t->task[i].pid == p->pid && t->task[i].starttime == p->starttime)
+			return &t->task[i];
+	return NULL;
+}
+
+static struct runner_task *add(struct runner_tasks *t, const struct tagged_process *p)
+{
+	struct runner_task *task;
+
+	if (t->count == t->room) {
+		int room = t->room ? 2 * t->room : 16;
+
+		task = realloc(t->task, (size_t)room * sizeof(*task));
+		if (!task)
+			return NULL;
+		t->task = task;
+		t->room = room;
+	}
+	task = &t->task[t->count];
+	*task = (struct runner_task){.pid = p->pid,
+		.starttime = p->starttime,
+		.pidfd = proc_pidfd(p->pid, p->starttime)};
+	if (task->pidfd < 0)
+		return NULL;
+	t->count++;
+	return task;
+}
+
+/* A process changes its name when it executes a program. */
+static void look_again(struct runner_task *task)
+{
+	char exe[64];
+
+	task->helper = proc_exe(task->pid, exe, sizeof(exe)) || find_tasks_launcher(exe, NULL);
+}
+
+static void drop_ended(struct runner_tasks *t)
+{
+	int kept = 0;
+
+	for (int i = 0; i < t->count; i++) {
+		if (t->task[i].seen) {
+			t->task[kept++] = t->task[i];
+			continue;
+		}
+		t->gone += t->task[i].progress;
+		close_task(&t->task[i]);
+	}
+	t->count = kept;
+}
+
+static void stop_task(struct runner_task *task)
+{
+	struct proc_stat st;
+
+	/* Who was stopped before is somebody else's to resume. */
+	if (task->stopped || proc_stat(task->pid, &st) || st.starttime != task->starttime ||
+		st.state == 'T')
+		return;
+	task->stopped = !proc_signal(task->pidfd, SIGSTOP);
+}
+
+int runner_tasks_take(struct runner_tasks *t, int slot, const struct tagged_process *list, int n,
+	enum counter_backend backend, struct runner_state *state, struct errmsg *err)
+{
+	int64_t now = clock_now();
+	int tasks = 0;
+
+	for (int i = 0; i < t->count; i++)
+		t->task[i].seen = false;
+	for (int i = 0; i < n; i++) {
+		struct runner_task *task;
+
+		if (list[i].slot != slot)
+			continue;
+		task = find(t, &list[i]);
+		if (!task) {
+			errno = 0;
+			task = add(t, &list[i]);
+		}
+		if (!task && errno == ENOMEM)
+			return errmsg_set(err, "out of memory");
+		if (!task && (errno == EMFILE || errno == ENFILE))
+			return errmsg_set(err,
+				"out of file descriptors for the programs' processes: raise the "
+				"limit (ulimit -n)");
+		if (!task)
+			continue; /* it has ended */
+		task->seen = true;
+		if (t->held)
+			stop_task(task);
+		bind_process(t, task->pid);
+		look_again(task);
+		if (task->helper)
+			continue;
+		tasks++;
+		if (list[i].threads > state->most_threads)
+			state->most_threads = list[i].threads;
+		if (task->counter && counter_refresh(task->counter)) {
+			t->gone += task->progress;
+			task->progress = 0;
+			counter_close(task->counter);
+			task->counter = NULL;
+		}
+		if (!task->counter && now >= task->again_ns)
+			open_counter(task, backend, state, now);
+	}
+	if (tasks > state->most_tasks)
+		state->most_tasks = tasks;
+	drop_ended(t);
+	return 0;
+}
+
+void runner_tasks_read(struct runner_tasks *t, struct runner_state *state)
+{
+	state->progress = t->gone;
+	state->readable = false;
+	for (int i = 0; i < t->count; i++) {
+		struct runner_task *task = &t->task[i];
+		struct counter_sample sample;
+
+		if (!task->counter || counter_kind(task->counter) != state->backend)
+			continue;
+		if (!counter_read(task->counter, &sample)) {
+			task->progress = sample.progress;
+			state->readable |= !sample.missing;
+		}
+		state->progress += task->progress;
+	}
+}
+
+void runner_tasks_hold(struct runner_tasks *t, bool hold)
+{
+	t->held = hold;
+	for (int i = 0; i < t->count; i++) {
+		struct runner_task *task = &t->task[i];
+
+		if (hold) {
+			stop_task(task);
+		} else if (task->stopped) {
+			proc_signal(task->pidfd, SIGCONT);
+			task->stopped = false;
+		}
+	}
+}

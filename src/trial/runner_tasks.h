@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The processes of one running program: keeps them on their PUs, reads, stops and resumes them. */
+#pragma once
+
+#include <sched.h>
+
+#include "poppa/counter/counter.h"
+#include "trial/runner.h"
+#include "trial/tagged.h"
+
+struct runner_task {
+	pid_t pid;
+	uint64_t starttime;
+	int pidfd;
+	bool seen;    /* in the look that is being taken in */
+	bool helper;  /* a launcher or a shell: it is stopped and bound, but is no part of the
+			 application */
+	bool stopped; /* by us, and only by us: it was not stopped already */
+	struct counter *counter;
+	uint64_t progress; /* the last reading */
+	int64_t again_ns;  /* when to try again to open a counter */
+};
+
+struct runner_tasks {
+	struct runner_task *task; /* by ascending pid */
+	int count, room;
+	bool held;     /* all of them are to be stopped */
+	uint64_t gone; /* progress of those that have ended */
+	cpu_set_t *cpus;
+	size_t cpus_size;
+};
+
+/* The set of PUs in the form that the kernel takes. 0, or -1 with ENOMEM. */
+int runner_tasks_init(struct runner_tasks *t, const struct runner_pus *pus);
+/* Closes all; what is stopped stays so. */
+void runner_tasks_free(struct runner_tasks *t);
+
+/* Takes in what a look has found of this slot: new processes, and those that have ended. backend
+ * and state->backend say which counters to open. */
+int runner_tasks_take(struct runner_tasks *t, int slot, const struct tagged_process *list, int n,
+	enum counter_backend backend, struct runner_state *state, struct errmsg *err);
+
+void runner_tasks_read(struct runner_tasks *t, struct runner_state *state);
+
+/* Stops those that are not stopped yet, or resumes those that we have stopped. */
+void runner_tasks_hold(struct runner_tasks *t, bool hold);
