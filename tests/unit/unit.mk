@@ -121,6 +121,7 @@ check_PROGRAMS += \
 	tests/unit/accounting/bill/test_gains \
 	tests/unit/accounting/bill/test_spread \
 	tests/unit/accounting/bill/test_summary \
+	tests/unit/accounting/bill/test_what_if \
 	tests/unit/poppa/hold/test_find_tasks \
 	tests/unit/poppa/hold/test_freezer \
 	tests/unit/poppa/hold/test_held \
@@ -353,7 +354,7 @@ tests_unit_cli_bills_test_report_shorten_SOURCES = \
 	tests/unit/cli/bills/test_report_shorten.c src/cli/bills/report_shorten.c
 tests_unit_cli_bills_test_report_template_SOURCES = \
 	tests/unit/cli/bills/test_report_template.c src/cli/bills/report_template.c \
-	src/cli/bills/report_text.c src/cli/bills/report_shorten.c src/cli/ask/value_text.c
+	src/cli/bills/report_text.c src/cli/bills/report_what_if.c src/cli/bills/report_shorten.c src/cli/ask/value_text.c
 # Without the functions that the test does not call, which need slurmctld.
 tests_unit_plugins_prep_poppa_test_run_snapshot_SOURCES = \
 	tests/unit/plugins/prep_poppa/test_run_snapshot.c src/plugins/prep_poppa/run_snapshot.c

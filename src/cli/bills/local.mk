@@ -16,6 +16,7 @@ poppa_SOURCES += \
 	src/cli/bills/report_shorten.c \
 	src/cli/bills/report_template.c src/cli/bills/report_template.h \
 	src/cli/bills/report_text.c \
+	src/cli/bills/report_what_if.c \
 	src/cli/bills/why.h \
 	src/cli/bills/why_facts.c \
 	src/cli/bills/why_words.c

@@ -15,6 +15,8 @@ struct report {
 	const char *span;                /* which jobs were asked for, in words */
 	int64_t made_unix;               /* seconds since 1970 */
 	const struct known_pairs *known; /* the pair history; NULL = none is to be read */
+	const char *what_if; /* the policy under which the bills are charged here; NULL = as they
+				were charged */
 };
 
 /* Room for the text of one number or time. */
@@ -29,9 +31,10 @@ enum report_precision { REPORT_DAY, REPORT_HOUR, REPORT_MINUTE, REPORT_SECOND };
 
 /* These write a text into *c and return c->text. A value that is not known becomes "-". */
 const char *report_count(struct report_cell *c, int64_t n, const char *thing); /* "1 job" */
-const char *report_hours(struct report_cell *c, uint64_t seconds);  /* hours, one digit */
-const char *report_short(struct report_cell *c, double v);          /* "1.5k", "20M" */
-const char *report_percent(struct report_cell *c, double fraction); /* "27.1 %" */
+const char *report_hours(struct report_cell *c, uint64_t seconds);       /* hours, one digit */
+const char *report_signed_hours(struct report_cell *c, int64_t seconds); /* the same, with a sign */
+const char *report_short(struct report_cell *c, double v);               /* "1.5k", "20M" */
+const char *report_percent(struct report_cell *c, double fraction);      /* "27.1 %" */
 const char *report_real(struct report_cell *c, int digits, double v);
 const char *report_time(struct report_cell *c, int64_t unix_s, enum report_precision precision);
 
@@ -47,6 +50,11 @@ json_t *report_compact_json(const struct compact *c);
 /* What pairs of classes made against plain runs, and with a pair history what is expected of them;
  * a new reference, NULL without memory. */
 json_t *report_gains(const struct report *r);
+/* What would have been charged under r->what_if against what was charged, for the groups of r->by,
+ * those that gain most first; and node time saved. A new reference: JSON null without r->what_if,
+ * NULL without memory. report_what_if_text() writes the same as a table. */
+json_t *report_what_if(const struct report *r);
+void report_what_if_text(const struct report *r, FILE *out);
 /* Writes one page that needs no network and no scripts. Returns 0, or -1 without memory. */
 int report_page(const struct report *r, FILE *out);
 
@@ -70,6 +78,9 @@ json_t *report_gains_map(const struct report *r);
  */
 int report_shorten(FILE *out, const char *text, int columns, const char *mark,
 	void (*put)(FILE *, const char *));
+
+/* Writes a name in so many columns, and blanks where it is shorter. */
+void report_put_name(FILE *out, const char *text, int columns);
 
 /* Writes the indices of the programs that have priced runs, those with the most runs first, at most
  * max; returns how many. */
