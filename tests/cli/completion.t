@@ -25,6 +25,9 @@ completes "options of a command" "--times" top --ti
 completes "options that several have" "--json" status --j
 completes "values of an option" "robust" estimate --method r
 completes "values behind a sign" "thesis" estimate --method = t
+completes "values of an option that may have none" "solo" report --what-if = so
+completes "all of them, at the sign" "linear: none solo thesis tiers:" report --what-if =
+completes "and none without a sign" "--html" report --what-if --ht
 completes "actions of poppa ledger" "backup check export rebuild" ledger ""
 completes "one action, behind an option" "rebuild" ledger --since 2026-01-31 re
 # Stands in for Slurm's, with the last day's jobs of the user.

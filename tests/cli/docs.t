@@ -57,6 +57,7 @@ for r in before during after; do printf '0,7,0,%s,0,1,1000000,1000,1000\n' $r; d
 documented why "$("$POPPA" why --json --input "$here/bills.txt" 16)"
 documented report "$("$POPPA" report --json --by job --input "$here/bills.txt")"
 documented "report against plain runs" "$("$POPPA" report --json --by job --input "$here/plain_runs.txt")"
+documented "report of what would be" "$("$POPPA" report --json --what-if --input "$here/plain_runs.txt")"
 documented "report by user" "$("$POPPA" report --json --input "$here/bills.txt")"
 documented estimate "$("$POPPA" estimate --json "$TAP_DIR/log.csv")"
 mkdir -p "$TAP_DIR/run-n1"

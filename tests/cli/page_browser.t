@@ -113,9 +113,10 @@ look() {
 "$here/../gen/bills_gen" 600 >"$tmp/many.txt"
 "$here/../gen/bills_gen" 400 long >"$tmp/long.txt"
 head -n 2 "$here/bills.txt" >"$tmp/one.txt"
-for what in "many user $tmp/many.txt" "few job $here/bills.txt" "long program $tmp/long.txt" "one user $tmp/one.txt" "plain job $here/plain_runs.txt"; do
-	read -r name by rows <<<"$what"
-	"$POPPA" report --input "$rows" --by "$by" --html "$tmp/$name.html" || fail "$name: a page is written"
+for what in "many user $tmp/many.txt" "few job $here/bills.txt" "long program $tmp/long.txt" "one user $tmp/one.txt" "plain job $here/plain_runs.txt" \
+	"if program $tmp/long.txt --what-if=tiers:0.01=0.01:0.02=0.02:0.03=0.03:0.04=0.04:0.05=0.05:0.06=0.06:0.07=0.07:0.08=0.08/cap=0.5/floor=1000"; do
+	read -r name by rows more <<<"$what"
+	"$POPPA" report --input "$rows" --by "$by" ${more:+"$more"} --html "$tmp/$name.html" || fail "$name: a page is written"
 	look "$name" '^\[2,1(,1)?\]$'
 done
 for what in colocate do_not uncertain four; do

@@ -198,6 +198,82 @@ like "a bad row: the others are shown" "$OUT" 'all co-located jobs +17 '
 runs "standard input" 0 "$POPPA" report --input - --json <"$rows"
 is "standard input: the same" "$(jq .total.jobs <<<"$OUT")" 17
 
+# What would have been charged, by hand: of what "none" has charged, "thesis" takes 0.64 at a degradation of 0.2 and 0.25
+# at 0.5. ada pays 1000 * 0.99 * 0.64 = 634, bob's second job 25, and cy's resized one 10240 and then 5120.
+{
+	head -n 1 "$rows"
+	cat <<-END
+		1|1|c1|ada|phys|std|normal|COMPLETED|1|1790000000|1790003600|3600|billing=990,cpu=8,node=1|0|colocate: stripe; poppa: d=0.2000 ci=0.190..0.210 co=1.00 dco=0.2000 stopped=0.0100 partners=2 raw=1000 charged=990 policy=none backend=perf|a
+		2|2|c1|bob|chem|std|normal|COMPLETED|1|1790000000|1790003600|3600|billing=980,cpu=8,node=1|0|colocate: stripe; poppa: nodata=no-record stopped=0.0200 raw=1000 charged=980 policy=none|b
+		3|3|c1|bob|chem|std|normal|COMPLETED|1|1790000000|1790007200|7200|billing=100,cpu=8,node=1|0|colocate: stripe; poppa: d=0.5000 ci=0.490..0.510 co=1.00 dco=0.5000 stopped=0.0000 raw=100 charged=100 policy=none backend=perf|b
+		4|4|c1|cy|chem|std|normal|RESIZING|1|1790000000|1790000040|40|billing=16000,cpu=16,node=2|0||c
+		4|4|c1|cy|chem|std|normal|COMPLETED|1|1790000040|1790000100|60|billing=8000,cpu=8,node=1|0|colocate: stripe; poppa: d=0.2000 ci=0.190..0.210 co=1.00 dco=0.2000 stopped=0.0000 raw=8000 charged=8000 policy=none backend=perf earlier=16000:40|c
+		5|5|c1|dee|chem|std|normal|RUNNING|1|1790000000|Unknown|3600|billing=1000,cpu=8,node=1|0|colocate: stripe|d
+	END
+} >"$TAP_DIR/none.txt"
+none=$TAP_DIR/none.txt
+runs "what if" 0 "$POPPA" report --input "$none" --what-if --json
+is "what if: totals are what would have been charged" "$(jq -c '.total | [.raw, .charged, .no_data]' <<<"$OUT")" '[12640000,10307200,1]'
+is "what if: and what was, and the difference" "$(jq -c '.what_if | .policy, (.total | [.charged_now, .charged, .gain, .no_data])' <<<"$OUT")" \
+	$'"thesis"\n[12532000,10307200,2224800,1]'
+is "what if: who would gain most is first" "$(jq -c '.what_if.groups[] | [.name, .charged_now, .charged, .gain]' <<<"$OUT")" \
+	'["ada",3564000,2282400,1281600]
+["bob",4248000,3708000,540000]
+["cy",1120000,716800,403200]
+["dee",3600000,3600000,0]'
+runs "what if: without it" 0 "$POPPA" report --input "$none" --json
+is "what if: without it nothing would be" "$(jq -c '[.what_if, .total.charged]' <<<"$OUT")" '[null,12532000]'
+runs "what if: by job" 0 "$POPPA" report --input "$none" --what-if --by job --json
+is "what if: by job: each bill" "$(jq -c '[.groups[] | [.job, .charged]] | sort' <<<"$OUT")" '[[1,634],[2,980],[3,25],[4,5120],[4,10240],[5,1000]]'
+runs "what if: a floor" 0 "$POPPA" report --input "$none" --what-if=thesis/floor=6000 --by job --json
+is "what if: a floor: earlier sizes have the share of the last" "$(jq -c '[.groups[] | select(.job == 4) | .charged] | sort' <<<"$OUT")" '[6000,12000]'
+runs "what if: the interval's end" 0 "$POPPA" report --input "$none" --what-if=thesis/estimate=upper --by job --json
+is "what if: the interval's end: is in the price" "$(jq -c '.groups[] | select(.job == 1) | .charged' <<<"$OUT")" 618
+runs "what if: text" 0 "$POPPA" report --input "$none" --what-if=solo/cap=0.3
+like "what if: text: says that it is not so" "$OUT" $'\n''This is what would have been charged under solo/cap=0\.3, and not what was charged\.'$'\n'
+like "what if: text: a line each" "$OUT" $'\n''ada +1 +0 +990\.0 +792\.0 +198\.0 +- +0'$'\n''cy .*'$'\n''bob +2 +1 +1180\.0 +1120\.0 +60\.0 +- '
+unlike "what if: text: is not what sreport has" "$OUT" sreport
+runs "what if: the policy that it was" 0 "$POPPA" report --input "$plain" --what-if=none --json
+is "what if: the policy that it was: no gain" "$(jq -c '.what_if | [.total.gain, ([.groups[].gain] | max)]' <<<"$OUT")" '[0,0]'
+# 500 s on half of two nodes against 560 s on one save 60, as 103 does; 660 - 600 * 2 * (1 - 0.83 / 2) is -42, 106 saves 260, and
+# eve's two 100 each. Of the others there is a doubt, or no degradation.
+runs "what if: node hours" 0 "$POPPA" report --input "$plain" --what-if --json
+is "what if: node hours: by hand" "$(jq -c '.what_if | (.total, .groups[]) | [.name, .saved_node_s, .node_jobs]' <<<"$OUT")" \
+	$'[null,538,6]\n["root",338,4]\n["eve",200,2]'
+runs "what if: losses" 0 "$POPPA" report --input "$rows" --what-if=none
+like "what if: losses: have a sign" "$OUT" $'\n''bob +2 +0 +1019\.3 +1132\.4 +-113\.1 +- '
+for file in "$none" "$plain" "$TAP_DIR/many.txt"; do
+	runs "what if: page" 0 "$POPPA" report --input "$file" --what-if=none --html "$TAP_DIR/if.html"
+	if python=$(python_with html); then
+		like "what if: page: whole and readable" "$("$python" "$here/page_check.py" "$TAP_DIR/if.html" 2>&1)" '^good: [0-9]+ tables, [23] plots$'
+	fi
+done
+like "what if: page: thousands of a loss are grouped" "$(cat "$TAP_DIR/if.html")" '<td>-[0-9]{1,3}(,[0-9]{3})+\.[0-9]</td>'
+runs "what if: page by thesis" 0 "$POPPA" report --input "$none" --what-if --html -
+for in in title h1; do
+	like "what if: page: the $in says it" "$OUT" "<$in>What co-located jobs would have been charged under thesis</$in>"
+done
+like "what if: page: and that it is not so" "$OUT" '<b>This is not what was charged\.</b>'
+like "what if: page: a line each" "$OUT" '<th scope="row">bob</th><td>2</td><td>1</td><td>1,180\.0</td><td>1,030\.0</td><td>150\.0</td><td>-</td><td>0</td>'
+runs "what if: page without it" 0 "$POPPA" report --input "$none" --html -
+unlike "what if: page without it: nothing of it" "$OUT" 'would have (been )?charged|harged now|not what was'
+runs "what if: csv" 0 "$POPPA" report --input "$none" --what-if=tiers:0.1=0.2:0.4=0.6 --csv
+like "what if: csv: columns of its own" "$OUT" ',charged_billing_s,charged_now_billing_s,what_if,discount,'
+like "what if: csv: both amounts and the policy" "$OUT" $'\n''ada,1,1,0,0,0,3600,3600000,2851200,3564000,tiers:0\.1=0\.2:0\.4=0\.6,0\.208,'
+runs "what if: csv by job" 0 "$POPPA" report --input "$none" --what-if --csv --by job
+like "what if: csv by job: both amounts" "$OUT" ',1000,634,990,thesis,'
+runs "what if: no jobs" 0 "$POPPA" report --input "$TAP_DIR/empty.txt" --what-if
+like "what if: no jobs: says so" "$OUT" "There are none among 0 jobs"
+runs "what if: no jobs, page" 0 "$POPPA" report --input "$TAP_DIR/empty.txt" --what-if --html -
+is "what if: no jobs, page: has no empty table" "$(grep -c '<table' <<<"$OUT")" 0
+for bad in auction thesis/cap=2 linear "" none/x=1; do
+	runs "what if: $bad" 2 "$POPPA" report --input "$rows" "--what-if=$bad"
+	is "what if: $bad: one line" "$(wc -l <<<"$ERR")" 1
+	like "what if: $bad: names the option" "$ERR" '^poppa report: --what-if: '
+done
+runs "what if: of nothing known" 2 "$POPPA" report --what-if=auction
+like "what if: of nothing known: what there is" "$ERR" 'thesis, solo, linear:FACTOR, .*none'
+
 for bad in "--by colour" "--csv --json" "--csv --html x" "--input $rows -u ada" "-a -u ada" "surplus"; do
 	# shellcheck disable=SC2086
 	runs "$bad" 2 "$POPPA" report $bad

@@ -121,6 +121,7 @@ check_PROGRAMS += \
 	tests/unit/accounting/bill/test_gains \
 	tests/unit/accounting/bill/test_spread \
 	tests/unit/accounting/bill/test_summary \
+	tests/unit/accounting/bill/test_what_if \
 	tests/unit/poppa/hold/test_find_tasks \
 	tests/unit/poppa/hold/test_freezer \
 	tests/unit/poppa/hold/test_held \

@@ -220,7 +220,7 @@ static int read_row(struct bills *bills, char **field, struct bill *b, struct er
 	b->start = read_time(field[F_START]);
 	b->end = read_time(field[F_END]);
 	b->run_start = b->start;
-	b->billing = read_tres(field[F_TRES], "billing=", UINT64_MAX);
+	b->billing = b->billing_now = read_tres(field[F_TRES], "billing=", UINT64_MAX);
 	b->cpus = (uint32_t)read_tres(field[F_TRES], "cpu=", UINT32_MAX);
 	b->nodes = (uint32_t)read_tres(field[F_TRES], "node=", UINT32_MAX);
 	/* Slurm may give a job that was cancelled before it started the TRES that it asked for, and
@@ -378,6 +378,7 @@ static int tell_of_sizes(struct bills *bills, struct bill *last)
 		facts->charged = settlement_share(f->size[n].raw, f->charged, f->raw);
 		facts->size_count = 0;
 		b->facts = facts;
+		b->last = last;
 		b->option = last->option;
 		b->program = last->program;
 		b->status = last->status;

@@ -37,16 +37,20 @@ struct bill {
 				       job was resized */
 	int64_t run_start;          /* of the whole run, also where the job was resized */
 	int64_t elapsed_s;
-	uint64_t billing;     /* what Slurm now charges for each second */
+	uint64_t billing;     /* what is charged for each second: what Slurm now charges, or what
+				 bills_what_if() has put there */
+	uint64_t billing_now; /* what Slurm now charges */
 	uint32_t cpus, nodes; /* that it was allocated; 0 = unknown */
 	double energy_j;      /* NAN = unknown */
 	enum bill_status status;
 	const struct settlement *facts; /* the comment's facts about the price; all unknown without
 					   a price, never NULL */
-	const char *price;  /* the comment that they were read from; NULL without a price */
-	bool never_started; /* it has ended, and no node was ever allocated to it */
-	bool earlier_size;  /* the row is of a resized job's size before the last one: raw and
-			       charged are the size's, the other facts are the run's */
+	const char *price;       /* the comment that they were read from; NULL without a price */
+	bool never_started;      /* it has ended, and no node was ever allocated to it */
+	bool earlier_size;       /* the row is of a resized job's size before the last one: raw and
+				    charged are the size's, the other facts are the run's */
+	const struct bill *last; /* of an earlier size with a price: the row of the last size, for
+				    which that was made; else NULL */
 };
 
 struct bills {

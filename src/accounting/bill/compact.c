@@ -23,6 +23,8 @@
 #define MAX_DEGRADATION 0.99
 /* A job that was beside others for this share of its time was so all the time. */
 #define ALWAYS 0.98
+/* A job that has fewer than two and a half times as many nodes as plain runs has half of each. */
+#define TWO_LANES 2.5
 
 struct plain_runs {
 	const struct bill **run; /* by cluster, user, name without digits, CPUs, and start */
@@ -267,14 +269,17 @@ static double mean_power(const struct near *near)
 static void compare_with(
 	struct compact *c, const struct near *near, const struct bill *b, unsigned kind)
 {
-	double v[RUNS];
+	double v[RUNS], node_s[RUNS];
 	struct spread s;
 
-	for (int i = 0; i < near->count; i++)
+	for (int i = 0; i < near->count; i++) {
 		v[i] = (double)near->run[i]->elapsed_s;
+		node_s[i] = v[i] * near->run[i]->nodes;
+	}
 	s = spread_of(v, near->count);
 	c->runs = near->count;
 	c->run_s = s.at[2];
+	c->node_s = spread_of(node_s, near->count).at[2];
 	c->power_w = mean_power(near);
 	if (near->count > 1)
 		c->apart = (near->count < 4 ? s.at[4] - s.at[0] : s.at[3] - s.at[1]) / c->run_s;
@@ -289,7 +294,8 @@ static void compare_with(
 
 struct compact compact_of(const struct plain_runs *r, const struct bill *b)
 {
-	struct compact c = {.run_s = NAN, .apart = NAN, .power_w = NAN, .progress = NAN};
+	struct compact c = {
+		.run_s = NAN, .node_s = NAN, .apart = NAN, .power_w = NAN, .progress = NAN};
 	struct near near;
 	unsigned kind;
 	int at;
@@ -324,6 +330,16 @@ double compact_beside(const struct compact *c, const struct bill *b)
 	if (!(f->co > 0) || isnan(f->co_degradation) || f->degradation > MAX_DEGRADATION)
 		return NAN;
 	return c->progress * (1 - f->co_degradation) / (1 - f->degradation);
+}
+
+double compact_saved_node_s(const struct compact *c, const struct bill *b)
+{
+	double node_s = (double)b->elapsed_s * b->nodes;
+
+	if (!compact_sure(c) || b->status != BILL_PRICED ||
+		b->nodes * c->run_s > TWO_LANES * c->node_s)
+		return NAN;
+	return c->node_s - node_s * (1 - b->facts->co / 2);
 }
 
 double compact_stp(const struct compact *one, const struct bill *b, const struct compact *other,

@@ -27,6 +27,7 @@ struct compact {
 	enum compact_doubt doubt;
 	int runs;        /* plain runs that count, 50 at most: those that started nearest to it */
 	double run_s;    /* median of their times */
+	double node_s;   /* median of their times on all of their nodes, in node seconds */
 	double apart;    /* their quartiles' distance (of fewer than four: that of the least and the
 			    most), as a share of the median; NAN for one */
 	double power_w;  /* mean of those of which the energy is known; NAN = of none */
@@ -60,6 +61,14 @@ double compact_beside(const struct compact *c, const struct bill *b);
  * (S1/M1 + S2/M2) / 2. NAN where that of one is not known. */
 double compact_stp(const struct compact *one, const struct bill *b, const struct compact *other,
 	const struct bill *partner);
+
+/*
+ * Node seconds that the job has saved: those of the median plain run, less its own. Of its nodes it
+ * counts half while it had co-runners, and the whole while it was alone. NAN without a figure that
+ * can be counted on, without a degradation, and on nodes of more than two lanes, of which bills do
+ * not tell how many had jobs.
+ */
+double compact_saved_node_s(const struct compact *c, const struct bill *b);
 
 /* "apart", "one-run", ..., "" for none; and the same in words, to stand behind "because". */
 const char *compact_doubt_name(enum compact_doubt doubt);

@@ -61,12 +61,17 @@ static void add_compact(
 	struct summary_sums *sums, const struct bill *b, const struct compact *compact)
 {
 	double cpu_s = (double)b->cpus * (double)b->elapsed_s;
+	double saved = compact_saved_node_s(compact, b);
 
 	if (!compact_sure(compact))
 		return;
 	sums->compared++;
 	sums->compared_cpu_s += cpu_s;
 	sums->plain_cpu_s += cpu_s * compact->progress;
+	if (isnan(saved))
+		return;
+	sums->node_jobs++;
+	sums->saved_node_s += saved;
 }
 
 static void add_bill(struct summary_sums *sums, const struct bill *b, const struct compact *compact)
@@ -81,6 +86,7 @@ static void add_bill(struct summary_sums *sums, const struct bill *b, const stru
 	sums->elapsed_s += (uint64_t)b->elapsed_s;
 	sums->raw += bill_raw(b) * (uint64_t)b->elapsed_s;
 	sums->charged += b->billing * (uint64_t)b->elapsed_s;
+	sums->charged_now += b->billing_now * (uint64_t)b->elapsed_s;
 	add_compact(sums, b, compact);
 	if (b->status != BILL_PRICED)
 		return;

@@ -27,12 +27,15 @@ enum summary_by {
 struct summary_sums {
 	int jobs, priced, no_data, unsettled, open; /* open: jobs that have not ended */
 	uint64_t elapsed_s, raw, charged;
-	double priced_s; /* time of the priced jobs */
-	double lost_s;   /* the part of it that they lost to co-runners: D */
-	double kept_s;   /* the part that they would have needed alone on their lane: (1-D)(1-Z) */
-	int compared;    /* jobs whose progress against plain runs is known without a doubt */
+	uint64_t charged_now; /* charged, before bills_what_if() */
+	double priced_s;      /* time of the priced jobs */
+	double lost_s;        /* the part of it that they lost to co-runners: D */
+	double kept_s; /* the part that they would have needed alone on their lane: (1-D)(1-Z) */
+	int compared;  /* jobs whose progress against plain runs is known without a doubt */
 	double compared_cpu_s; /* their CPU seconds */
 	double plain_cpu_s;    /* those that plain runs of their work take */
+	int node_jobs;         /* jobs of which it is known how many node seconds they saved */
+	double saved_node_s;   /* against compact placement (compact_saved_node_s()) */
 };
 
 struct summary_group {

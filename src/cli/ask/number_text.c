@@ -19,6 +19,12 @@ const char *number_hours(struct number_cell *c, uint64_t seconds)
 	return c->text;
 }
 
+const char *number_signed_hours(struct number_cell *c, int64_t seconds)
+{
+	/* Less than half a digit below 0 is 0, and no "-0.0". */
+	return number_real(c, 1, seconds < 0 && seconds > -180 ? 0 : (double)seconds / 3600);
+}
+
 const char *number_short(struct number_cell *c, double v)
 {
 	static const char suffix[] = " kMGTPE";

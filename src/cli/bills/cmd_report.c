@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "accounting/bill/what_if.h"
 #include "cli/ask/cli.h"
 #include "cli/bills/report.h"
 #include "cli/ask/sacct.h"
@@ -14,15 +15,18 @@
 #include "common/text_append.h"
 
 #define DEFAULT_START "now-30days"
+#define DEFAULT_WHAT_IF "thesis"
 
 struct options {
 	bool json, csv;
 	enum summary_by by;
 	struct sacct_query query;
 	const char *input, *html, *history;
+	bool what_if;
+	struct price_policy policy; /* of what_if */
 };
 
-enum { OPT_JSON = CLI_OPT_FIRST, OPT_CSV, OPT_HTML, OPT_BY, OPT_INPUT, OPT_HISTORY };
+enum { OPT_JSON = CLI_OPT_FIRST, OPT_CSV, OPT_HTML, OPT_BY, OPT_INPUT, OPT_HISTORY, OPT_WHAT_IF };
 
 static const struct argp_option option_table[] = {
 	{"starttime", 'S', "TIME", 0,
@@ -41,11 +45,16 @@ static const struct argp_option option_table[] = {
 		"Write a page with plots, whole in one file; \"-\" is standard output", 0},
 	{"history", OPT_HISTORY, "FILE", 0,
 		"With --html or --json: also what this pair history expects of pairs", 0},
+	{"what-if", OPT_WHAT_IF, "POLICY", OPTION_ARG_OPTIONAL,
+		"What would have been charged under this price policy, such as solo/cap=0.3 "
+		"(" DEFAULT_WHAT_IF ")",
+		0},
 	{"json", OPT_JSON, NULL, 0, "Print JSON instead of text", 0}, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
+	struct errmsg err;
 
 	switch (key) {
 	case 'S':
@@ -88,6 +97,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_HISTORY:
 		o->history = cli_path("--history", arg);
+		return 0;
+	case OPT_WHAT_IF:
+		o->what_if = true;
+		if (price_policy_parse(arg ? arg : DEFAULT_WHAT_IF, &o->policy, &err))
+			cli_usage_error("--what-if: %s", err.text);
 		return 0;
 	case OPT_JSON:
 		o->json = true;
@@ -190,7 +204,7 @@ int cmd_report(int argc, char **argv)
 	struct known_pairs_from from = {.history = NULL};
 	struct bills bills;
 	struct errmsg err;
-	char span[1024];
+	char span[1024], policy[PRICE_MAX_TEXT];
 	int rc;
 
 	cli_parse(&argp, argc, argv, &o);
@@ -207,6 +221,8 @@ int cmd_report(int argc, char **argv)
 	if (bills.malformed)
 		cli_error("%d row%s left out; %s", bills.malformed,
 			bills.malformed == 1 ? " is" : "s are", bills.first.text);
+	if (o.what_if)
+		bills_what_if(&bills, &o.policy);
 	if (summary_make(&bills, o.by, &summary)) {
 		known_pairs_free(&known);
 		bills_free(&bills);
@@ -214,8 +230,9 @@ int cmd_report(int argc, char **argv)
 	}
 	write_span(&o, span, sizeof(span));
 	plain_text(span);
-	report = (struct report){
-		&bills, &summary, o.by, span, (int64_t)time(NULL), o.history ? &known : NULL};
+	report = (struct report){&bills, &summary, o.by, span, (int64_t)time(NULL),
+		o.history ? &known : NULL,
+		o.what_if ? price_policy_format(&o.policy, policy) : NULL};
 	rc = show(&o, &report);
 	/* The sums lack some rows, so the exit status must not say that all is well. */
 	if (bills.malformed)

@@ -14,6 +14,7 @@ poppa_SOURCES += \
 	src/cli/bills/report_page.c \
 	src/cli/bills/report_plot.c \
 	src/cli/bills/report_text.c \
+	src/cli/bills/report_what_if.c \
 	src/cli/bills/why.h \
 	src/cli/bills/why_facts.c \
 	src/cli/bills/why_words.c

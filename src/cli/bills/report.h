@@ -15,6 +15,8 @@ struct report {
 	const char *span;                /* which jobs were asked for, in words */
 	int64_t made_unix;               /* seconds since 1970 */
 	const struct known_pairs *known; /* the pair history; NULL = none is to be read */
+	const char *what_if; /* the policy under which the bills are charged here; NULL = as they
+				were charged */
 };
 
 /* The plot of prices has at most so many programs. */
@@ -32,6 +34,11 @@ json_t *report_compact_json(const struct compact *c);
 /* What pairs of classes made against plain runs, and with a pair history what is expected of them;
  * a new reference, NULL without memory. */
 json_t *report_gains(const struct report *r);
+/* What would have been charged under r->what_if against what was charged, for the groups of r->by,
+ * those that gain most first; and node time saved. A new reference: JSON null without r->what_if,
+ * NULL without memory. report_what_if_text() writes the same as a table. */
+json_t *report_what_if(const struct report *r);
+void report_what_if_text(const struct report *r, FILE *out);
 /* Writes one page that needs no network and no scripts. Returns 0, or -1 without memory. */
 int report_page(const struct report *r, FILE *out);
 
@@ -47,6 +54,9 @@ json_t *report_plot_time(const struct summary *s);
 json_t *report_plot_prices(const struct summary *s);
 json_t *report_heat(const struct summary *s);
 json_t *report_gains_map(const struct report *r);
+
+/* Writes a name in so many columns, and blanks where it is shorter. */
+void report_put_name(FILE *out, const char *text, int columns);
 
 /* Writes the indices of the programs that have priced runs, those with the most runs first, at most
  * max; returns how many. */

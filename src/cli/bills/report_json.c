@@ -157,11 +157,11 @@ json_t *report_json(const struct report *r)
 	const struct summary *s = r->summary;
 
 	return json_pack("{s:s, s:I, s:I, s:s, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, "
-			 "s:o, s:o}",
+			 "s:o, s:o, s:o}",
 		"span", r->span, "first", (json_int_t)s->first, "last", (json_int_t)s->last, "by",
 		summary_by_name(r->by), "total", report_sums_json(&s->total), "others", s->others,
 		"malformed", r->bills->malformed, "groups", groups_json(r), "programs",
 		programs_json(s), "pairs", pairs_json(s), "slots", slots_json(s), "nodata",
 		reasons_json(s), "compact", compact_json(s), "doubts", doubts_json(s), "gains",
-		report_gains(r));
+		report_gains(r), "what_if", report_what_if(r));
 }

@@ -114,6 +114,17 @@ static json_t *without_data(const struct report *r)
 	return json_pack("{s:o, s:b}", "lines", list, "more", r->summary->total.no_data > MAX_JOBS);
 }
 
+/* Leaves the first lines, those of whoever gains most. */
+static void shorten_what_if(json_t *what_if)
+{
+	json_t *groups = json_object_get(what_if, "groups");
+	size_t n = json_array_size(groups);
+
+	json_object_set_new(what_if, "more", json_boolean(n > MAX_LINES));
+	while (n > MAX_LINES)
+		json_array_remove(groups, --n);
+}
+
 int report_page(const struct report *r, FILE *out)
 {
 	const struct summary *s = r->summary;
@@ -129,6 +140,7 @@ int report_page(const struct report *r, FILE *out)
 	if (s->total.jobs)
 		json_object_set_new(page, r->by == SUMMARY_JOB ? "by_job" : "by_group",
 			lines(r, json_object_get(page, "groups")));
+	shorten_what_if(json_object_get(page, "what_if"));
 	json_object_set_new(page, "prices", prices(s, programs));
 	json_object_set_new(page, "heat", report_heat(s));
 	json_object_set_new(page, "map", report_gains_map(r));

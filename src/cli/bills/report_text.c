@@ -75,7 +75,7 @@ static void put_plain(FILE *out, const char *text)
 	fputs(text, out);
 }
 
-static void put_name(FILE *out, const char *text, int columns)
+void report_put_name(FILE *out, const char *text, int columns)
 {
 	int used = shorten_text(out, text, columns, "~", put_plain);
 
@@ -86,7 +86,7 @@ static void put_sums(FILE *out, const char *name, const struct summary_sums *s)
 {
 	struct number_cell hours, raw, charged, discount, degradation, stp, compact;
 
-	put_name(out, name, NAME_WIDTH);
+	report_put_name(out, name, NAME_WIDTH);
 	fprintf(out, " %6d %7d %9s %12s %12s %8s %8s %6s %8s\n", s->jobs, s->no_data,
 		number_hours(&hours, s->elapsed_s), number_hours(&raw, s->raw),
 		number_hours(&charged, s->charged), number_percent(&discount, summary_discount(s)),
@@ -101,11 +101,11 @@ static void put_job(FILE *out, const struct bill *b, const struct compact *compa
 	struct summary_sums sums = {.raw = bill_raw(b), .charged = b->billing};
 	struct number_cell hours, discount, degradation, end, progress;
 
-	put_name(out, b->id, 12);
+	report_put_name(out, b->id, 12);
 	fputc(' ', out);
-	put_name(out, b->user, 10);
+	report_put_name(out, b->user, 10);
 	fputc(' ', out);
-	put_name(out, b->name, 20);
+	report_put_name(out, b->name, 20);
 	fprintf(out, " %-16s %8s %10llu %10llu %8s %8s %8s%c %s\n",
 		number_time(&end, b->end, TIME_MINUTE),
 		number_hours(&hours, (uint64_t)b->elapsed_s), (unsigned long long)sums.raw,
@@ -129,7 +129,7 @@ static void put_worst(FILE *out, const struct summary *s, const char *title,
 		struct number_cell c;
 
 		fputs("  ", out);
-		put_name(out, s->by_program[index[i]].name, NAME_WIDTH);
+		report_put_name(out, s->by_program[index[i]].name, NAME_WIDTH);
 		fprintf(out, " %8s\n", number_percent(&c, cost(s, index[i])));
 	}
 }
@@ -139,7 +139,7 @@ static void put_table(const struct report *r, FILE *out)
 	const struct summary *s = r->summary;
 
 	if (r->by == SUMMARY_JOB) {
-		put_name(out, "job", 12);
+		report_put_name(out, "job", 12);
 		fprintf(out, " %-10s %-20s %-16s %8s %10s %10s %8s %8s %8s\n", "user", "name",
 			"ended", "hours", "raw", "charged", "discount", "D", "vs plain");
 		for (int i = 0; i < s->group_count; i++)
@@ -147,7 +147,7 @@ static void put_table(const struct report *r, FILE *out)
 				&s->compact[s->groups[i].bill[0] - r->bills->bill]);
 		fputc('\n', out);
 	}
-	put_name(out, r->by == SUMMARY_JOB ? "" : summary_by_name(r->by), NAME_WIDTH);
+	report_put_name(out, r->by == SUMMARY_JOB ? "" : summary_by_name(r->by), NAME_WIDTH);
 	fprintf(out, " %6s %7s %9s %12s %12s %8s %8s %6s %8s\n", "jobs", "no data", "hours", "raw",
 		"charged", "discount", "mean D", "STP", "vs plain");
 	for (int i = 0; r->by != SUMMARY_JOB && i < s->group_count; i++)
@@ -195,16 +195,24 @@ void report_text(const struct report *r, FILE *out)
 	const struct summary *s = r->summary;
 	struct number_cell c, count;
 
-	fprintf(out, "Co-located jobs, %s\n\n", r->span);
+	fprintf(out, "Co-located jobs, %s\n", r->span);
+	if (r->what_if)
+		fprintf(out,
+			"This is what would have been charged under %s, and not what was charged.\n",
+			r->what_if);
+	fputc('\n', out);
 	if (!s->total.jobs) {
 		fprintf(out, "There are none among %s.\n", number_count(&c, s->others, "job"));
 		return;
 	}
 	put_table(r, out);
-	fprintf(out, "\nraw and charged of a line of sums are billing times hours, as \"sreport -t "
-		     "Hours -T billing\" has them.\nSTP: what a run alone on the same lane takes, "
-		     "over what it took.\n");
+	fprintf(out,
+		"\nraw and charged of a line of sums are billing times hours%s.\nSTP: what a run "
+		"alone on the same lane takes, over what it took.\n",
+		r->what_if ? "" : ", as \"sreport -t Hours -T billing\" has them");
 	put_compact(out, s);
+	if (r->what_if)
+		report_what_if_text(r, out);
 	if (s->total.unsettled || s->total.open)
 		fprintf(out, "Without a price yet: %d ended, %d not ended.\n", s->total.unsettled,
 			s->total.open);
@@ -290,16 +298,27 @@ static void csv_price(FILE *out, const struct bill *b)
 	json_decref(price);
 }
 
-static void csv_job(FILE *out, const struct bill *b, const struct compact *compact)
+/* With --what-if: what was charged, and the policy of what would have been. */
+static void csv_what_if(const struct report *r, FILE *out, uint64_t charged_now)
+{
+	if (!r->what_if)
+		return;
+	fprintf(out, "%llu,", (unsigned long long)charged_now);
+	csv_text(out, r->what_if, false);
+}
+
+static void csv_job(const struct report *r, FILE *out, const struct bill *b)
 {
 	const char *const texts[] = {b->id, b->user, b->account, b->partition, b->qos, b->name,
 		b->state, bill_status_name(b->status)};
+	const struct compact *compact = &r->summary->compact[b - r->bills->bill];
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		csv_text(out, texts[i], false);
 	fprintf(out, "%lld,%lld,%lld,%llu,%llu,", (long long)b->start, (long long)b->end,
 		(long long)b->elapsed_s, (unsigned long long)bill_raw(b),
 		(unsigned long long)b->billing);
+	csv_what_if(r, out, b->billing_now);
 	csv_real(out, compact->progress, false);
 	fprintf(out, "%d,", compact->runs);
 	csv_real(out, compact->apart, false);
@@ -307,12 +326,14 @@ static void csv_job(FILE *out, const struct bill *b, const struct compact *compa
 	csv_price(out, b);
 }
 
-static void csv_sums(FILE *out, const char *name, const struct summary_sums *s)
+static void csv_sums(
+	const struct report *r, FILE *out, const char *name, const struct summary_sums *s)
 {
 	csv_text(out, name, false);
 	fprintf(out, "%d,%d,%d,%d,%d,%llu,%llu,%llu,", s->jobs, s->priced, s->no_data, s->unsettled,
 		s->open, (unsigned long long)s->elapsed_s, (unsigned long long)s->raw,
 		(unsigned long long)s->charged);
+	csv_what_if(r, out, s->charged_now);
 	csv_real(out, summary_discount(s), false);
 	csv_real(out, summary_degradation(s), false);
 	csv_real(out, summary_stp(s), false);
@@ -325,21 +346,21 @@ void report_csv(const struct report *r, FILE *out)
 	const struct summary *s = r->summary;
 
 	if (r->by == SUMMARY_JOB) {
-		fputs("job,user,account,partition,qos,name,state,status,start,end,elapsed_s,raw,"
-		      "charged,progress,plain_runs,apart,doubt,",
-			out);
+		fprintf(out,
+			"job,user,account,partition,qos,name,state,status,start,end,elapsed_s,raw,"
+			"charged,%sprogress,plain_runs,apart,doubt,",
+			r->what_if ? "charged_now,what_if," : "");
 		csv_price(out, NULL);
 	} else {
 		fprintf(out,
 			"%s,jobs,priced,no_data,unsettled,open,elapsed_s,raw_billing_s,"
-			"charged_billing_s,discount,degradation,stp,compared,stp_compact\r\n",
-			summary_by_name(r->by));
+			"charged_billing_s,%sdiscount,degradation,stp,compared,stp_compact\r\n",
+			summary_by_name(r->by), r->what_if ? "charged_now_billing_s,what_if," : "");
 	}
 	for (int i = 0; i < s->group_count; i++) {
 		if (r->by == SUMMARY_JOB)
-			csv_job(out, s->groups[i].bill[0],
-				&s->compact[s->groups[i].bill[0] - r->bills->bill]);
+			csv_job(r, out, s->groups[i].bill[0]);
 		else
-			csv_sums(out, s->groups[i].name, &s->groups[i].sums);
+			csv_sums(r, out, s->groups[i].name, &s->groups[i].sums);
 	}
 }

@@ -33,13 +33,13 @@ static void put_escaped(FILE *out, const char *text)
 }
 
 /* Hours with a comma after thousands: "1,234,567.8". */
-static const char *grouped_hours(struct number_cell *c, uint64_t seconds)
+static const char *grouped_hours(struct number_cell *c, int64_t seconds)
 {
 	struct number_cell plain;
-	size_t whole = strcspn(number_hours(&plain, seconds), "."), to = 0;
+	size_t whole = strcspn(number_signed_hours(&plain, seconds), "."), to = 0;
 
 	for (size_t i = 0; plain.text[i]; i++) {
-		if (i && i < whole && (whole - i) % 3 == 0)
+		if (i && i < whole && (whole - i) % 3 == 0 && plain.text[i - 1] != '-')
 			c->text[to++] = ',';
 		c->text[to++] = plain.text[i];
 	}
@@ -57,7 +57,7 @@ static const char *formatted(struct number_cell *c, const json_t *v, const char 
 	if (!strcmp(format, "percent"))
 		return number_percent(c, real);
 	if (!strcmp(format, "hours"))
-		return grouped_hours(c, (uint64_t)whole);
+		return grouped_hours(c, whole);
 	if (!strcmp(format, "plain_hours"))
 		return number_hours(c, (uint64_t)whole);
 	if (!strncmp(format, "count ", 6))

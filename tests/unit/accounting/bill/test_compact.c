@@ -165,6 +165,50 @@ static void while_sharing(void **state)
 	plain_runs_free(NULL);
 }
 
+/* Half of a node is the job's while it has co-runners, the whole while it is alone. */
+static void saved_node_seconds(void **state)
+{
+	static const struct {
+		const char *co, *d;
+		unsigned nodes;
+		double saved; /* against 120 s on one node, by a run of 100 s */
+	} cases[] = {
+		{"1", "0.1", 2, 20},
+		{"0", "0.0", 2, -80},
+		{"0.5", "0.1", 2, -30},
+		/* On more than two lanes it is not known how many had jobs. */
+		{"1", "0.1", 3, NAN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char comment[256];
+		struct row rows[] = {JOB("x"), PLAIN(2, "x", 120), PLAIN(3, "x", 120)};
+		struct compact c;
+		struct bills bills;
+		double saved;
+
+		snprintf(comment, sizeof(comment), "poppa: d=%s co=%s raw=9 charged=9 policy=none",
+			cases[i].d, cases[i].co);
+		rows[0].comment = comment;
+		rows[0].nodes = cases[i].nodes;
+		c = first(rows, 3);
+		bills = bills_of(rows, 3);
+		assert_true(compact_sure(&c) && near(c.node_s, 120));
+		saved = compact_saved_node_s(&c, &bills.bill[0]);
+		assert_true(isnan(cases[i].saved) ? isnan(saved) : near(saved, cases[i].saved));
+		/* Not of what is in doubt, nor where the time beside others is not known. */
+		c.doubt = COMPACT_ONE_RUN;
+		assert_true(isnan(compact_saved_node_s(&c, &bills.bill[0])));
+		bills_free(&bills);
+		rows[0].comment = "poppa: nodata=no-record raw=9 charged=9 policy=none";
+		bills = bills_of(rows, 3);
+		c.doubt = COMPACT_NONE;
+		assert_true(isnan(compact_saved_node_s(&c, &bills.bill[0])));
+		bills_free(&bills);
+	}
+}
+
 static void words(void **state)
 {
 	(void)state;
@@ -182,6 +226,7 @@ int main(void)
 		cmocka_unit_test(doubts),
 		cmocka_unit_test(nearest_runs),
 		cmocka_unit_test(while_sharing),
+		cmocka_unit_test(saved_node_seconds),
 		cmocka_unit_test(words),
 	};
 

@@ -38,6 +38,8 @@ static void test_values(void **state)
 	expect("{{s|hours}} {{s|plain_hours}} {{s|short_hours}} {{x|short}}",
 		"{\"s\":4444443600,\"x\":1500}", "1,234,567.7 1234567.7 1.235M 1.5k");
 	expect("{{s|hours}}", "{\"s\":3596400}", "999.0");
+	expect("{{s|hours}}", "{\"s\":-360000000}", "-100,000.0");
+	expect("{{s|hours}}", "{\"s\":-100}", "0.0");
 	expect("{{x|count job}} {{s|count job}}", "{\"x\":1,\"s\":0}", "1 job 0 jobs");
 	expect("{{none|minute}}", "{}", "-");
 	expect("{{name|cut 9}}", "{\"name\":\"abcdefghijklmnop\"}", "abcde…nop");
