@@ -75,10 +75,11 @@ static json_t *verdict(const char *word)
 
 static json_t *lasted(double seconds)
 {
-	long s = lround(seconds);
+	long s;
 
-	if (!isfinite(seconds))
+	if (!(seconds >= 0 && seconds < 1e9))
 		return json_null();
+	s = lround(seconds);
 	if (s >= 3600)
 		return json_sprintf("%ld h %ld min", s / 3600, s / 60 % 60);
 	if (s >= 600)
