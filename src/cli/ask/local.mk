@@ -8,4 +8,5 @@ poppa_SOURCES += \
 	src/cli/ask/sacct.c src/cli/ask/sacct.h \
 	src/cli/ask/scontrol.c src/cli/ask/scontrol.h \
 	src/cli/ask/squeue.c src/cli/ask/squeue.h \
+	src/cli/ask/state_file.c src/cli/ask/state_file.h \
 	src/cli/ask/value_text.c src/cli/ask/value_text.h
