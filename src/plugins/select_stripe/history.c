@@ -62,9 +62,8 @@ struct look {
 	struct stat profiles_file;
 	struct profiles *profiles; /* NULL until the file was read first */
 	struct shared_cache cache;
-	bool profiles_changed; /* or the cache */
-	/* These, or the trials: only administrators change them. */
-	bool changed_by_hand;
+	/* The profiles or the cache; the trials; any of these: only administrators change them. */
+	bool profiles_changed, trials_changed, changed_by_hand;
 	int64_t outlook_ns;
 };
 
@@ -143,9 +142,8 @@ static void look(struct look *l)
 	pairs = fresh;
 	pthread_mutex_unlock(&lock);
 	l->changed = true;
+	l->trials_changed |= others;
 	l->changed_by_hand |= others;
-	if (others)
-		info(STRIPE "%d losses of trials are in use", imported_trials_count(l->trials));
 }
 
 static void look_at_profiles(struct look *l)
@@ -226,10 +224,12 @@ static void renew_outlook(struct look *l)
 	pthread_mutex_unlock(&lock);
 	outlook_free(old);
 	outlook_free(old_drawn);
+	if (l->trials_changed)
+		info(STRIPE "%d losses of trials are in use", imported_trials_count(l->trials));
 	if (l->profiles_changed)
 		info(STRIPE "profiles of %d classes are in use", cache_forecast_classes(forecast));
 	cache_forecast_free(forecast);
-	l->changed = l->changed_by_hand = l->profiles_changed = false;
+	l->changed = l->changed_by_hand = l->profiles_changed = l->trials_changed = false;
 }
 
 /* The same where that from which it follows has changed since. */
