@@ -344,6 +344,8 @@ is "and says so" "$(jq -c '[.trials[] | .seconds > 0]' <<<"$OUT")" '[false,true,
 runs "import by a job's name" 0 "$POPPA" pairs --import --trials "$TAP_DIR/state/named" --class 7/step-1 --class 8:cfd "$TAP_DIR/trial"
 printf '#ran\t7\t1790000000\twrf\tstep-#\n' >"$TAP_DIR/names"
 is "is the program's" "$("$POPPA" pairs --history "$TAP_DIR/names" --trials "$TAP_DIR/state/named" --json | jq -c '[.pairs[].class]')" '["7@wrf","8:cfd"]'
+runs "import of everybody's class" 0 "$POPPA" pairs --import --trials "$TAP_DIR/state/shared" --class weather --class 8:cfd "$TAP_DIR/trial"
+is "says when it counts" "$ERR" 'poppa: "weather" names no user: it is the class of jobs with --colocate=class:weather, and only where stripe_classes=shared is set'
 # More programs than two have what pairs of them lose.
 three='{"programs":[{"command":"a","degradation":0.4},{"command":"b","degradation":0.5},{"command":"c","degradation":0.6}],"pairs":PAIRS}'
 pairs3='[{"programs":[0,2],"degradation":[0.1,null],"lo":[0.1,null],"hi":[0.1,null],"stp":1},{"programs":[1,2],"degradation":[0.2,-0.01],"lo":[0.1,-0.02],"hi":[0.3,0.01],"stp":1},{"programs":[0,1],"degradation":null,"lo":null,"hi":null,"stp":1}]'
@@ -385,7 +387,7 @@ three_bad '[{"programs":[0,1],"degradation":[0.1],"lo":[0,0],"hi":[0,0]}]' 'pair
 refuses "too few classes" 1 'the trial has 2 programs, and 1 class is named: .*in this order: ./a, ./b$' --import --class 7@lmp "$TAP_DIR/trial"
 refuses "no class" 1 '2 programs, and 0 classes are named' --import "$TAP_DIR/trial"
 refuses "too many classes" 1 '2 programs, and 3 classes are named' "${classes[@]}" --class 9 "$TAP_DIR/trial"
-for bad in '' '#7' $'7\tb' $'7\033[31m' "$(printf 'x%.0s' {1..256})"; do
+for bad in '' '#7' $'7\tb' $'7\033[31m' $'7@\xff' $'7@\xe2\x80\xae' "$(printf 'x%.0s' {1..256})"; do
 	refuses "the class $(printf %q "${bad:0:9}")" 2 'is no class: name it as .poppa pairs. does' --import --class 7@lmp --class "$bad" "$TAP_DIR/trial"
 done
 like "control characters are not shown" "$("$POPPA" pairs --import --class $'7\033[31m' 2>&1)" '"7\?\[31m"'

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* poppa pairs: what kinds of jobs have cost each other, what is expected, who gains from spreading,
  * and what a cache miss costs. */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -326,15 +325,13 @@ static int show_pairs(const struct options *o)
 	return rc;
 }
 
-/* Refuses what cannot be a class: of a job's name control characters are not in it. */
+/* Refuses what no class of the history can be: names are plain there. */
 static void check_class(const char *class)
 {
-	bool control = false;
-	char shown[64];
+	char plain[PAIRS_CLASS_MAX], shown[64];
 
-	for (const char *p = class; *p; p++)
-		control |= iscntrl((unsigned char)*p);
-	if (!control && class_valid(class))
+	snprintf(plain, sizeof(plain), "%s", class);
+	if (class_valid(class) && !strcmp(class_plain(plain), class))
 		return;
 	snprintf(shown, sizeof(shown), "%s", class);
 	cli_usage_error("--class: \"%s\" is no class: name it as \"poppa pairs\" does, such as "

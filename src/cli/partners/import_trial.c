@@ -163,6 +163,17 @@ static int enter(struct imported_trials *trials, const char *path, const struct 
 	return imported_trials_save(trials, path, err) ? -1 : 1;
 }
 
+/* Who forgets the user names a class that hardly any site has. */
+static void tell_shared(const struct trial_import *how)
+{
+	for (int i = 0; i < how->classes; i++)
+		if (!class_user(how->class[i]))
+			fprintf(stderr,
+				"poppa: \"%s\" names no user: it is the class of jobs with "
+				"--colocate=class:%s, and only where stripe_classes=shared is set\n",
+				how->class[i], how -> class[i]);
+}
+
 static int tell(const char *id, bool fresh, int count, int left, bool json)
 {
 	if (json)
@@ -194,8 +205,11 @@ int import_trial(const struct trial_import *how)
 	if (!rc)
 		rc = enter(c.trials, c.path, loss, count, &err);
 	end(&c);
-	return rc < 0 ? cli_error("%s", plain_text(err.text))
-		      : tell(t.id, rc, count, left, how->json);
+	if (rc < 0)
+		return cli_error("%s", plain_text(err.text));
+	if (rc)
+		tell_shared(how);
+	return tell(t.id, rc, count, left, how->json);
 }
 
 int forget_trial(const char *trials, const char *id)
