@@ -21,16 +21,12 @@ static int fail(struct errmsg *err, const char *what, const char *path)
 	return -1;
 }
 
-char *fsio_read(const char *path, size_t max, size_t *len, struct errmsg *err)
+char *fsio_read_fd(int fd, const char *path, size_t max, size_t *len, struct errmsg *err)
 {
 	size_t used = 0, room = 4096;
 	char *buf = NULL;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), saved;
+	int saved;
 
-	if (fd < 0) {
-		fail(err, "cannot open", path);
-		return NULL;
-	}
 	for (;;) {
 		char *bigger = realloc(buf, room + 1);
 		ssize_t n;
@@ -53,7 +49,6 @@ char *fsio_read(const char *path, size_t max, size_t *len, struct errmsg *err)
 		if (used == room)
 			room *= 2;
 	}
-	close(fd);
 	buf[used] = '\0';
 	if (len)
 		*len = used;
@@ -62,9 +57,24 @@ broken:
 	fail(err, "cannot read", path);
 	saved = errno;
 	free(buf);
-	close(fd);
 	errno = saved;
 	return NULL;
+}
+
+char *fsio_read(const char *path, size_t max, size_t *len, struct errmsg *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), saved;
+	char *buf;
+
+	if (fd < 0) {
+		fail(err, "cannot open", path);
+		return NULL;
+	}
+	buf = fsio_read_fd(fd, path, max, len, err);
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return buf;
 }
 
 static int write_all(int fd, const char *data, size_t len)

@@ -11,6 +11,9 @@
  * with errno and err. len may be NULL. */
 char *fsio_read(const char *path, size_t max, size_t *len, struct errmsg *err);
 
+/* The same of an open file, which stays open; path is what err calls it. */
+char *fsio_read_fd(int fd, const char *path, size_t max, size_t *len, struct errmsg *err);
+
 /*
  * Replaces path in one step: writes a temporary file beside it and renames that. Where durable is
  * set, file and directory are synced. Readers see the old or the new content, never a mix. Returns

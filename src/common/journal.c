@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -102,4 +104,19 @@ int journal_keep_damaged(const char *path, struct errmsg *err)
 	return link(path, aside)
 		       ? errmsg_set(err, "cannot keep %s as %s: %s", path, aside, strerror(errno))
 		       : 0;
+}
+
+int journal_lock(const char *path, struct errmsg *err)
+{
+	char copy[PATH_MAX];
+	int fd = -1;
+
+	if (snprintf(copy, sizeof(copy), "%s", path) < (int)sizeof(copy))
+		fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && !flock(fd, LOCK_EX))
+		return fd;
+	errmsg_set(err, "cannot lock the folder of %s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }

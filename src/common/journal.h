@@ -52,3 +52,10 @@ int journal_replace(const char *path, const char *text, size_t len, struct errms
 /* Links the file as PATH.damaged, too, so that a copy stays when path is replaced. An older
  * PATH.damaged is lost. Returns 0, or -1 with err. */
 int journal_keep_damaged(const char *path, struct errmsg *err);
+
+/*
+ * For a file that commands read, change and replace: waits until nobody else does, and keeps others
+ * from it until the answer is closed: a descriptor of the file's folder, which must be there. -1
+ * with err. Take it before the file is read to be written again; who only reads needs none.
+ */
+int journal_lock(const char *path, struct errmsg *err);

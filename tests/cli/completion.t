@@ -41,6 +41,16 @@ completes "a file for a copy of the ledger" "$TAP_DIR/shutters.csv" ledger backu
 completes "files" "$TAP_DIR/shutters.csv" estimate "$TAP_DIR/shut"
 completes "a program to profile" "completes" profile -o x -- completes
 completes "options of a program's command" "--compare" profile --comp
+completes "a change of trials" "--forget" pairs --fo
+completes "a file of trials" "$TAP_DIR/shutters.csv" pairs --trials "$TAP_DIR/shut"
+completes "a trial to import" "$TAP_DIR/shutters.csv" pairs --import "$TAP_DIR/shut"
+# Stands in for the command, where a trial was imported.
+with_trials() {
+	printf '1/a 1/b 1\n\nTRIAL\n0123456789abcdef 2026\n0123456789abcdef 2026\nfedcba9876543210 2026\n'
+}
+command=$POPPA POPPA=with_trials
+completes "a trial to forget" "0123456789abcdef" pairs --forget 01
+POPPA=$command
 completes "files of an option" "$TAP_DIR/shutters.csv" metrics --output "$TAP_DIR/shut"
 COMP_WORDS=("$POPPA" "")
 COMP_CWORD=1

@@ -302,4 +302,157 @@ runs "profiles that are not there" 1 "$POPPA" pairs --history "$kinds" --profile
 like "are named" "$ERR" "^poppa pairs: --profiles: $TAP_DIR/none: No such file"
 runs "a profile of a variant" 1 "$POPPA" profile --import 8/a1+4n --profiles "$profiles" "$TAP_DIR/big"
 like "is of the class" "$ERR" "is a variant of a class.*--import '8/a1'"
+# Trials: what poppa trial --json has printed becomes a part of what slurmctld, and poppa pairs, go by.
+mkdir "$TAP_DIR/state"
+trials=$TAP_DIR/state/poppa_trials
+two() { printf '{"programs":[{"command":"./a","degradation":%s,"price":{"thesis":1}},{"command":"./b","degradation":%s,"price":{}}],"stp":1.3,"stp_lo":1.2,"stp_hi":1.4,"verdict":"colocate","why":"%s"}' "$1" "$2" "${3:-x}"; }
+two '0.12,"lo":0.10,"hi":0.14' '0.3,"lo":0.295,"hi":0.305' >"$TAP_DIR/trial"
+# both_of FILE: what it tells, as "CLASS BESIDE MEASURED TRIALS" of each pair, without --history's.
+both_of() { "$POPPA" pairs --history "$TAP_DIR/empty" --trials "$1" --json | jq -c '.pairs[] | [.class, .beside, (.measured * 1000 | round), .from_trials, .runs]'; }
+runs "import from a file" 0 "$POPPA" pairs --import --trials "$trials" --class 7@lmp --class 8:cfd "$TAP_DIR/trial"
+like "says what is in, and how to take it away" "$OUT" '^Trial [0-9a-f]{16} is in\..* --forget [0-9a-f]{16}"'
+id=$(cut -d ' ' -f 2 <<<"$OUT")
+is "the file is for its owner only" "$(stat -c %a "$trials")" 600
+is "both directions are there, in the order of the programs" "$(both_of "$trials")" \
+	"$(printf '%s\n' '["7@lmp","8:cfd",120,1,0]' '["8:cfd","7@lmp",300,1,0]')"
+cp "$trials" "$TAP_DIR/before"
+runs "the same trial again" 0 "$POPPA" pairs --import --trials "$trials" --class 7@lmp --class 8:cfd "$TAP_DIR/trial"
+is "counts once" "$OUT" "Trial $id was imported before, and counts once."
+runs "the same trial, written otherwise, from standard input" 0 bash -c 'jq .why=2 "$3" | "$1" pairs --import --json --trials "$2" --class 7@lmp --class 8:cfd' - "$POPPA" "$trials" "$TAP_DIR/trial"
+is "is the same" "$(jq -c . <<<"$OUT")" "{\"trial\":\"$id\",\"new\":false,\"losses\":2,\"left_out\":0}"
+runs "with other classes" 1 "$POPPA" pairs --import --trials "$trials" --class 7@lmp --class 8:other "$TAP_DIR/trial"
+like "it is to be taken away first" "$ERR" "^poppa pairs: trial $id was imported with other classes.*--forget $id"
+is "and nothing has changed" "$(cmp "$trials" "$TAP_DIR/before" && echo same)" same
+runs "another trial of the pair" 0 bash -c '"$1" pairs --import --json --trials "$2" --class 7@lmp --class 8:cfd -' - "$POPPA" "$trials" < <(two '0.16,"lo":0.14,"hi":0.18' 'null,"lo":null,"hi":null')
+is "what it does not know is left out" "$(jq -c '[.new, .losses, .left_out]' <<<"$OUT")" '[true,1,1]'
+is "with a line" "$ERR" "poppa: ./b beside ./a: the trial does not know what it loses: left out"
+is "both trials count" "$(both_of "$trials" | head -n 1)" '["7@lmp","8:cfd",139,2,0]'
+runs "pairs with trials" 0 "$POPPA" pairs --history "$history" --trials "$trials"
+like "a pair of which a trial tells is marked" "$OUT" $'\n8:cfd +7@lmp +30\\.0% +0 +0\\.2 [^\n]* trial\n'
+like "and others are not" "$OUT" $'\n8/mine +8/a +5\\.0% +20 +10\\.0 [^\n]*[0-9]\n'
+like "trials stand below, with as how many minutes of a run they count" "$OUT" \
+	$'\n\nTRIAL +IMPORTED +CLASS +BESIDE +MEASURED +95% +MINUTES\n'"$id"$' +20[0-9-]+ [0-9:]+ +7@lmp +8:cfd +12\\.0% +10\\.0\\.\\. +14\\.0% +7\\.4\n'"$id"$' [^\n]* 8:cfd +7@lmp [^\n]* 10\\.0\n'
+runs "of a class" 0 "$POPPA" pairs --history "$history" --trials "$trials" --class 8:cfd --json
+is "only its own" "$(jq -c '[.trials[] | [.class, .beside, .measured, .interval, .seconds > 0]]' <<<"$OUT")" '[["8:cfd","7@lmp",0.3,[0.295,0.305],true]]'
+like "plan goes by it" "$("$POPPA" plan --history "$TAP_DIR/empty" --trials "$trials" --json <<<$'7@lmp\n8:cfd' | jq -r '.jobs[1].why')" '7@lmp'
+# Runs of jobs count as ever, and where they say otherwise they alone.
+{ row 7@lmp 8:cfd 0.9 && row 8:cfd 7@lmp 0.31; } >"$TAP_DIR/ran"
+runs "beside runs" 0 "$POPPA" pairs --history "$TAP_DIR/ran" --trials "$trials" --json
+is "what contradicts them does not count" "$(jq -c '[.pairs[] | .measured >= 0.3, .from_trials]' <<<"$OUT")" '[true,0,true,1]'
+is "and says so" "$(jq -c '[.trials[] | .seconds > 0]' <<<"$OUT")" '[false,true,false]'
+# A job's name counts as what such jobs run, once that is known.
+runs "import by a job's name" 0 "$POPPA" pairs --import --trials "$TAP_DIR/state/named" --class 7/step-1 --class 8:cfd "$TAP_DIR/trial"
+printf '#ran\t7\t1790000000\twrf\tstep-#\n' >"$TAP_DIR/names"
+is "is the program's" "$("$POPPA" pairs --history "$TAP_DIR/names" --trials "$TAP_DIR/state/named" --json | jq -c '[.pairs[].class]')" '["7@wrf","8:cfd"]'
+runs "import of everybody's class" 0 "$POPPA" pairs --import --trials "$TAP_DIR/state/shared" --class weather --class 8:cfd "$TAP_DIR/trial"
+is "says when it counts" "$ERR" 'poppa: "weather" names no user: it is the class of jobs with --colocate=class:weather, and only where stripe_classes=shared is set'
+# More programs than two have what pairs of them lose.
+three='{"programs":[{"command":"a","degradation":0.4},{"command":"b","degradation":0.5},{"command":"c","degradation":0.6}],"pairs":PAIRS}'
+pairs3='[{"programs":[0,2],"degradation":[0.1,null],"lo":[0.1,null],"hi":[0.1,null],"stp":1},{"programs":[1,2],"degradation":[0.2,-0.01],"lo":[0.1,-0.02],"hi":[0.3,0.01],"stp":1},{"programs":[0,1],"degradation":null,"lo":null,"hi":null,"stp":1}]'
+runs "import of three" 0 "$POPPA" pairs --import --json --trials "$TAP_DIR/state/three" --class 7@a --class 7@b --class 7@c <<<"${three/PAIRS/$pairs3}"
+is "pairs of them are in" "$(both_of "$TAP_DIR/state/three")" \
+	"$(printf '%s\n' '["7@a","7@c",100,1,0]' '["7@b","7@c",200,1,0]' '["7@c","7@b",-10,1,0]')"
+is "and three are not known" "$(jq .left_out <<<"$OUT"),$(wc -l <<<"$ERR")" 3,3
+
+# refuses NAME STATUS REGEX OPTION...: one line on stderr, and the file stays as it is.
+cp "$trials" "$TAP_DIR/before"
+refuses() {
+	runs "$1" "$2" "$POPPA" pairs --trials "$trials" "${@:4}" <"${INPUT:-/dev/null}"
+	like "$1: says what is wrong" "$(tail -n 1 <<<"$ERR")" "^poppa pairs: .*$3"
+	is "$1: nothing has changed" "$(cmp "$trials" "$TAP_DIR/before" && echo same)" same
+}
+classes=(--import --class 7@lmp --class 8:cfd)
+refuses "nothing to import" 1 'standard input: line 1: .*give it what "poppa trial --json" prints' "${classes[@]}"
+bad_json() { printf '%s' "$1" >"$TAP_DIR/input" && INPUT=$TAP_DIR/input refuses "$1" 1 "standard input: $2" "${classes[@]}"; }
+bad_json '{"programs":[' 'line 1: '
+bad_json '[1]' 'there is no array "programs"'
+bad_json '{"programs":{}}' 'there is no array "programs"'
+bad_json '{"programs":[{"degradation":0.1}]}' '"programs" has 1; a trial of 2 to 16'
+bad_json '{"programs":[1,2]}' 'programs\[0\] is no object'
+bad_json '{"programs":[{},{}]}' 'programs\[0\]: degradation is no number, and not null'
+bad_json "$(two '"0.1","lo":0,"hi":1' null)" 'programs\[0\]: degradation is no number'
+bad_json "$(two '1.5,"lo":0,"hi":1' null)" 'programs\[0\]: degradation 1.5 is not from -1 to 1'
+bad_json "$(two '0.1,"lo":0,"hi":1' '0.1,"lo":0.2,"hi":0.3')" 'programs\[1\]: degradation 0.1 is not from lo, 0.2, to hi, 0.3'
+bad_json "$(two '0.1,"lo":0,"hi":1,"lo":2' null)" 'line 1: duplicate'
+printf '%s' "$(two 'null,"lo":null,"hi":null' '0.1,"lo":null,"hi":0.2')" >"$TAP_DIR/input"
+INPUT=$TAP_DIR/input refuses "a trial that knows nothing" 1 'knows no loss' "${classes[@]}"
+like "says of which program it knows no interval" "$ERR" './b beside ./a: the trial does not know how certain its loss is'
+three_bad() { printf '%s' "${three/PAIRS/$1}" >"$TAP_DIR/input" && INPUT=$TAP_DIR/input refuses "pairs $1" 1 "standard input: $2" "${classes[@]}"; }
+three_bad null '3 programs, and no "pairs"'
+three_bad '[{"programs":[0,3],"degradation":[0,0],"lo":[0,0],"hi":[0,0]}]' 'pairs\[0\]: "programs" is not the numbers of two programs, from 0 to 2'
+three_bad '[{"programs":[0,0.5]}]' 'pairs\[0\]: "programs" is not'
+three_bad '[{"programs":[1,1]}]' 'pairs\[0\]: these are no two programs'
+three_bad '[{"programs":[0,1],"degradation":null,"lo":null,"hi":null},{"programs":[1,0],"degradation":null,"lo":null,"hi":null}]' 'pairs\[1\]: .*they were there before'
+three_bad '[{"programs":[0,1],"degradation":[0.1],"lo":[0,0],"hi":[0,0]}]' 'pairs\[0\]: .* are not arrays of two'
+refuses "too few classes" 1 'the trial has 2 programs, and 1 class is named: .*in this order: ./a, ./b$' --import --class 7@lmp "$TAP_DIR/trial"
+refuses "no class" 1 '2 programs, and 0 classes are named' --import "$TAP_DIR/trial"
+refuses "too many classes" 1 '2 programs, and 3 classes are named' "${classes[@]}" --class 9 "$TAP_DIR/trial"
+for bad in '' '#7' $'7\tb' $'7\033[31m' $'7@\xff' $'7@\xe2\x80\xae' "$(printf 'x%.0s' {1..256})"; do
+	refuses "the class $(printf %q "${bad:0:9}")" 2 'is no class: name it as .poppa pairs. does' --import --class 7@lmp --class "$bad" "$TAP_DIR/trial"
+done
+like "control characters are not shown" "$("$POPPA" pairs --import --class $'7\033[31m' 2>&1)" '"7\?\[31m"'
+printf '%s' "$(jq -c '.programs[0].command = "a\u001b[31m\n"' "$TAP_DIR/trial")" >"$TAP_DIR/input"
+like "nor those of a command" "$("$POPPA" pairs --import --trials "$trials" --class 7@lmp <"$TAP_DIR/input" 2>&1)" 'order: a\?\[31m\?, ./b$'
+refuses "two words" 2 '"y" is too much' "${classes[@]}" x y
+refuses "a word without --import" 2 '"x" is too much' --history "$history" x
+refuses "two classes without --import" 2 'one class, unless' --history "$history" --class 8/a --class 8/b
+refuses "import and forget" 2 'choose one of' "${classes[@]}" --forget "$id"
+refuses "import into a history" 2 'do not go with' "${classes[@]}" --history "$history"
+refuses "forget with a class" 2 'the trial alone' --forget "$id" --class 7@lmp
+refuses "forget what is not there" 1 'there is no trial "0123"' --forget 0123
+refuses "a pipe" 1 'fifo is no regular file' "${classes[@]}" "$TAP_DIR/fifo"
+refuses "no such file" 1 'none: No such file' "${classes[@]}" "$TAP_DIR/none"
+head -c 2000000 /dev/zero | tr '\0' ' ' >"$TAP_DIR/input"
+INPUT=$TAP_DIR/input refuses "more than is read" 1 'standard input: File too large' "${classes[@]}"
+runs "no folder" 1 "$POPPA" pairs --trials "$TAP_DIR/none/t" "${classes[@]}" "$TAP_DIR/trial"
+like "is slurmctld's" "$ERR" "$TAP_DIR/none: No such file.*only slurmctld's host has it"
+
+# A line that cannot be read loses nothing else; nor does a kill, as the file is replaced.
+printf '%s\t7:half\t8' "$id" >>"$trials"
+runs "forget" 0 "$POPPA" pairs --trials "$trials" --forget "$id"
+like "a line that cannot be read is told of" "$ERR" '1 lines could not be read; .*/poppa_trials\.damaged has them'
+is "and kept" "$(grep -c 7:half "$trials.damaged")" 1
+is "the other trial stays" "$(both_of "$trials")" '["7@lmp","8:cfd",160,1,0]'
+runs "the trial that was forgotten, with other classes" 0 "$POPPA" pairs --trials "$trials" --import --class 7@x --class 8:cfd "$TAP_DIR/trial"
+
+# What others may have written is not believed.
+chmod 622 "$trials"
+cp -p "$trials" "$TAP_DIR/before"
+refuses "a file that others may write" 1 'can be written by others' "${classes[@]}" "$TAP_DIR/trial"
+refuses "to be shown" 1 'can be written by others' --history "$history"
+chmod 600 "$trials"
+ln -s "$trials" "$TAP_DIR/state/link"
+runs "a link" 1 "$POPPA" pairs --trials "$TAP_DIR/state/link" "${classes[@]}" "$TAP_DIR/trial"
+like "is refused" "$ERR" 'it is a link'
+if [ "$(id -u)" = 0 ]; then
+	chown nobody "$trials"
+	refuses "a stranger's file" 1 'belongs to uid [0-9]+, who may not say what jobs lose' "${classes[@]}" "$TAP_DIR/trial"
+	chmod a+x "$TAP_DIR"
+	chown nobody:nogroup "$TAP_DIR/state"
+	# A process that has been another user's may not be traced, and with sanitizers it would trace itself to find leaks.
+	runs "import by root into the folder of another user" 0 \
+		env ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" "$POPPA" pairs --trials "$TAP_DIR/state/own" "${classes[@]}" "$TAP_DIR/trial"
+	is "the file is that user's" "$(stat -c %U:%a "$TAP_DIR/state/own")" nobody:600
+	if command -v setpriv >/dev/null; then
+		cp "$POPPA" "$TAP_DIR/poppa" && chmod 755 "$TAP_DIR" "$TAP_DIR/poppa" && chmod a+r "$TAP_DIR/trial"
+		runs "another user" 1 setpriv --reuid 12345 --regid 12345 --clear-groups "$TAP_DIR/poppa" pairs --trials "$TAP_DIR/state/own" "${classes[@]}" "$TAP_DIR/trial"
+		like "may not" "$ERR" 'only root and SlurmUser may change it|Permission denied'
+	fi
+else
+	skip "only root can give files away" "a stranger's file"
+fi
+
+# As slurmctld's own: where nobody has shared nodes yet there is no history, and trials are shown.
+mkdir "$TAP_DIR/bin" "$TAP_DIR/saved"
+printf '#!/bin/sh\necho "StateSaveLocation = %s/saved"\n' "$TAP_DIR" >"$TAP_DIR/bin/scontrol"
+chmod +x "$TAP_DIR/bin/scontrol"
+PATH=$TAP_DIR/bin:$PATH
+runs "import for slurmctld" 0 "$POPPA" pairs "${classes[@]}" "$TAP_DIR/trial"
+runs "pairs" 0 "$POPPA" pairs --json
+is "shows it at once" "$(jq -c '[.pairs[].from_trials]' <<<"$OUT")" '[1,1]'
+cp "$history" "$TAP_DIR/saved/poppa_pairs"
+chmod 666 "$TAP_DIR/saved/poppa_trials"
+runs "pairs with trials that others may write" 0 "$POPPA" pairs --json
+is "goes on without, as slurmctld does" "$(jq -c '[.pairs[].from_trials] | max' <<<"$OUT")" 0
+like "and says so" "$ERR" 'can be written by others.*: trials are left out'
 done_testing

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Fuzz targets: with --enable-fuzzing for libFuzzer, else programs that run the corpus once, as a test.
 FUZZ_TARGETS = tests/fuzz/fuzz_bill tests/fuzz/fuzz_conf tests/fuzz/fuzz_constraint tests/fuzz/fuzz_option tests/fuzz/fuzz_reuse \
-	tests/fuzz/fuzz_settings tests/fuzz/fuzz_shutterlog tests/fuzz/fuzz_state tests/fuzz/fuzz_symbol tests/fuzz/fuzz_wire
+	tests/fuzz/fuzz_settings tests/fuzz/fuzz_shutterlog tests/fuzz/fuzz_state tests/fuzz/fuzz_symbol tests/fuzz/fuzz_trial tests/fuzz/fuzz_wire
 fuzz_shared = tests/fuzz/fuzz.c tests/fuzz/fuzz.h
 if FUZZING
 EXTRA_PROGRAMS = $(FUZZ_TARGETS)
@@ -43,6 +43,9 @@ tests_fuzz_fuzz_state_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_symbol_SOURCES = tests/fuzz/fuzz_symbol.c $(fuzz_shared)
 tests_fuzz_fuzz_symbol_LDADD = $(POPPAD_LIBS) $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_symbol_LDFLAGS = $(fuzz_link)
+tests_fuzz_fuzz_trial_SOURCES = tests/fuzz/fuzz_trial.c src/cli/partners/read_trial.c $(fuzz_shared)
+tests_fuzz_fuzz_trial_LDADD = libhistory.la libpoppacommon.la $(JANSSON_LIBS) -lm
+tests_fuzz_fuzz_trial_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_wire_SOURCES = tests/fuzz/fuzz_wire.c $(fuzz_shared)
 tests_fuzz_fuzz_wire_LDADD = libledger.la librecord.la libpoppacommon.la $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_wire_LDFLAGS = $(fuzz_link)

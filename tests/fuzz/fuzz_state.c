@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fuzzes what prep/poppa finds in StateSaveLocation after a crash: the pair history, in which users
- * choose the names, profiles, and the runs that wait for their price. */
+ * choose the names, trials, profiles, and the runs that wait for their price. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "accounting/settle/waiting_runs.h"
+#include "common/fsio.h"
 #include "fuzz.h"
+#include "striping/history/imported_trial.h"
 #include "striping/history/pairs.h"
 #include "striping/reuse/profiles.h"
 
@@ -30,6 +32,35 @@ static void try_pairs(const char *path)
 	MUST(fabs(pairs_mean(again) - mean) <= 1e-6);
 	unlink(copy);
 	pairs_free(again);
+	pairs_free(p);
+}
+
+/* Trials are read from what is no link. Whatever they are, what is expected with them is a number,
+ * and the history cannot be saved. */
+static void try_trials(const uint8_t *data, size_t size)
+{
+	struct imported_trials *t, *again;
+	struct errmsg err = {""};
+	struct pairs *p;
+	double mean;
+	char copy[64];
+	int bad = 0;
+
+	snprintf(copy, sizeof(copy), "/dev/shm/fuzz-trials.%d", (int)getpid());
+	MUST(!fsio_write(copy, data, size, 0600, 0, &err));
+	t = imported_trials_load(copy, &bad, &err);
+	MUST(t && bad >= 0);
+	p = pairs_load(copy, &bad, &err);
+	MUST(p && !pairs_add_trials(p, t));
+	mean = pairs_mean(p);
+	MUST(mean >= -1 && mean <= 1);
+	MUST(!imported_trials_count(t) || pairs_save(p, copy, &err));
+	MUST(!imported_trials_save(t, copy, &err));
+	again = imported_trials_load(copy, &bad, &err);
+	MUST(again && !bad && imported_trials_count(again) == imported_trials_count(t));
+	unlink(copy);
+	imported_trials_free(again);
+	imported_trials_free(t);
 	pairs_free(p);
 }
 
@@ -68,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *path = fuzz_file(data, size);
 
 	try_pairs(path);
+	try_trials(data, size);
 	try_profiles(path);
 	try_waiting(path);
 	return 0;

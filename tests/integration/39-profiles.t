@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The profile of a class that has never run tells slurmctld whom it suits: from its import, while slurmctld runs and over a
-# restart, until it is removed.
+# restart, until it is removed. So does a trial that is imported.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/integration/lanes.sh
@@ -10,13 +10,14 @@
 own=$(id -u poppa-demo)
 LOG=$(ctl log slurmctld)
 PROFILES=$(dirname "$HISTORY")/poppa_profiles
+TRIALS=$(dirname "$HISTORY")/poppa_trials
 histograms=$(mktemp -d)
 forget() {
-	rm -rf "$PROFILES" "$histograms"
+	rm -rf "$PROFILES" "$TRIALS" "$histograms"
 	forget_lesson
 }
 on_exit forget
-[ ! -e "$PROFILES" ] || skip_all "there are profiles already"
+[ ! -e "$PROFILES" ] && [ ! -e "$TRIALS" ] || skip_all "there are profiles or trials already"
 
 # in_use N: wait until the log's latest word is that so many are.
 latest() { grep -o 'profiles of [0-9]* classes are in use' "$LOG" | tail -n 1 | tr -dc 0-9; }
@@ -75,5 +76,41 @@ ok "slurmctld notices that, too" wait_until 60 in_use 0
 is "the class goes where it went before" "$(placed)" "$usual"
 ctl reconfigure stripe_cache=0
 ok "without a cache no profile is in use" wait_until 60 in_use 0
+
+# A trial says of the class that it loses much beside the one to which it goes.
+trials_in_use() { [ "$(grep -o '[0-9]* losses of trials are in use' "$LOG" | tail -n 1 | tr -dc 0-9)" = "$1" ]; }
+logs() { grep -q "$1" "$LOG"; }
+printf '{"programs":[{"command":"./new","degradation":0.2,"lo":0.19,"hi":0.21},{"command":"./near","degradation":0.2,"lo":0.19,"hi":0.21}]}' >"$histograms/trial"
+import() { poppa pairs --import --class "$own:profile-new" --class "$own:profile-${near}1" <"$histograms/trial"; }
+from_trials() { poppa pairs --class "$own:profile-new" --json | jq '[.pairs[].from_trials] | add'; }
+ok "a trial is imported" import
+is "poppa pairs shows it at once" "$(from_trials)" 1
+is "the file is slurmctld's" "$(stat -c %U:%a "$TRIALS")" "$(stat -c %U "$(dirname "$TRIALS")"):600"
+is "a user may not" "$(as_user poppa pairs --forget 0123456789abcdef >/dev/null 2>&1; echo $?)" 1
+ok "slurmctld takes it in while it runs" wait_until 60 trials_in_use 2
+is "now the class goes elsewhere" "$(placed)" "$other"
+cp "$TRIALS" "$histograms/before"
+ok "the same trial again" import
+is "counts once" "$(cmp "$TRIALS" "$histograms/before" && from_trials)" 1
+is "nothing of it is in the history's file" "$(grep -c -P 'profile-new\t.*\t0\.2\t' "$HISTORY")" 0
+saves_jobs
+ctl restart slurmctld
+wait_until 60 nodes_answer
+ok "it is known after a restart" wait_until 60 trials_in_use 2
+is "and the class goes there" "$(placed)" "$other"
+printf '0123456789abcdef\t%s:profile-new\tx\n' "$own" >>"$TRIALS"
+ok "a bad line is passed over" wait_until 60 logs "$TRIALS: 1 lines could not be read"
+: >"$TRIALS.new"
+chmod 666 "$TRIALS.new"
+mv "$TRIALS.new" "$TRIALS"
+ok "what others may have written is refused" wait_until 60 logs "$TRIALS can be written by others.*the last good trials stay in use"
+is "and the class goes where it went" "$(placed)" "$other"
+rm "$TRIALS"
+ok "a trial is gone with its file" wait_until 60 trials_in_use 0
+is "and the class goes where it went before" "$(placed)" "$usual"
+trial=$(import | cut -d ' ' -f 2)
+ok "slurmctld takes it in again" wait_until 60 trials_in_use 2
+ok "it is taken away" poppa pairs --forget "$trial"
+ok "slurmctld notices" wait_until 60 trials_in_use 0
 scancel "$first" "$second"
 done_testing

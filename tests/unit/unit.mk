@@ -60,6 +60,7 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_expected_end \
 	tests/unit/striping/partners/test_expectation \
 	tests/unit/striping/partners/test_exploration \
+	tests/unit/striping/history/test_imported_trial \
 	tests/unit/striping/history/test_job_names \
 	tests/unit/striping/partners/test_lane_yield \
 	tests/unit/striping/partners/test_node_choice \

@@ -6,23 +6,38 @@
 #include <string.h>
 
 #include "cli/ask/cli.h"
+#include "cli/partners/import_trial.h"
 #include "cli/partners/known_pairs.h"
+#include "cli/partners/show_trials.h"
 #include "common/printable.h"
 #include "striping/history/miss_cost.h"
 #include "striping/history/spread_gain.h"
 
 #define SECONDS_AN_HOUR 3600.0
 
+#define OPT_IMPORT CLI_OPT_FIRST
+#define OPT_FORGET (CLI_OPT_FIRST + 1)
+
 struct options {
-	bool json;
+	bool json, import;
 	struct known_pairs_from from;
-	const char *class;
+	const char *class[TRIAL_PROGRAMS_MAX];
+	int classes;
+	const char *forget, *input;
 };
 
 static const struct argp_option option_table[] = {KNOWN_PAIRS_HISTORY_OPTION,
 	{"class", 'c', "NAME", 0,
-		"Only this class, beside all others: also beside those that it has never met", 0},
-	KNOWN_PAIRS_PROFILES_OPTION, KNOWN_PAIRS_SETTINGS_OPTION, CLI_JSON_OPTION, {0}};
+		"Only this class, beside all others: also beside those that it has never met; with "
+		"--import the class of a program, once for each, in the order of the trial",
+		0},
+	{"import", OPT_IMPORT, NULL, 0,
+		"Instead of printing pairs, give slurmctld what \"poppa trial --json\" has printed, "
+		"from FILE or standard input",
+		0},
+	{"forget", OPT_FORGET, "TRIAL", 0, "Take what such a trial has told away", 0},
+	KNOWN_PAIRS_PROFILES_OPTION, KNOWN_PAIRS_SETTINGS_OPTION, KNOWN_PAIRS_TRIALS_OPTION,
+	CLI_JSON_OPTION, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -32,8 +47,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	switch (key) {
 	case 'c':
-		o->class = arg;
+		if (o->classes == TRIAL_PROGRAMS_MAX)
+			cli_usage_error("--class: more than %d", TRIAL_PROGRAMS_MAX);
+		o->class[o->classes++] = arg;
 		return 0;
+	case OPT_IMPORT:
+		o->import = true;
+		return 0;
+	case OPT_FORGET:
+		o->forget = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!o->input) {
+			o->input = arg;
+			return 0;
+		}
+		return cli_parse_rest(key, arg, &o->json);
 	default:
 		return cli_parse_rest(key, arg, &o->json);
 	}
@@ -73,12 +102,13 @@ static void show(
 	plain_text(beside);
 	if (l->list) {
 		json_array_append_new(
-			l->list, json_pack("{s:s, s:s, s:o, s:i, s:f, s:f, s:[f, f], s:f}", "class",
-					 class, "beside", beside, "measured",
+			l->list, json_pack("{s:s, s:s, s:o, s:i, s:f, s:i, s:f, s:[f, f], s:f}",
+					 "class", class, "beside", beside, "measured",
 					 row ? json_real(row->degradation) : json_null(), "runs",
 					 row ? row->runs : 0, "hours",
-					 row ? row->seconds / SECONDS_AN_HOUR : 0, "expected",
-					 x.degradation, "expected90", low, high, "both", both));
+					 row ? row->seconds / SECONDS_AN_HOUR : 0, "from_trials",
+					 row ? row->trials : 0, "expected", x.degradation,
+					 "expected90", low, high, "both", both));
 		return;
 	}
 	if (l->lines == 1)
@@ -90,7 +120,8 @@ static void show(
 			row->seconds / SECONDS_AN_HOUR);
 	else
 		printf("%8s %5s %7s", "-", "-", "-");
-	printf(" %7.1f%% %6.1f..%6.1f%% %6.2f\n", 100 * x.degradation, 100 * low, 100 * high, both);
+	printf(" %7.1f%% %6.1f..%6.1f%% %6.2f%s\n", 100 * x.degradation, 100 * low, 100 * high,
+		both, row && row->trials ? " trial" : "");
 }
 
 static void show_row(const struct pairs_row *row, void *arg)
@@ -239,54 +270,113 @@ static void show_costs(struct listing *l, bool one)
 	show_cost(l->class, &cost, l);
 }
 
+/* Prints what is known, of one class (NULL: all); class has it as the history names it. */
+static int show_all(const struct known_pairs *known, const char *one, const char *class, bool json)
+{
+	struct listing l = {.known = known, .class = class};
+	json_t *pairs, *classes, *costs;
+	int rc;
+
+	if (json)
+		l.list = json_array();
+	if (one)
+		show_class(&l);
+	else
+		pairs_each(known->pairs, show_row, &l);
+	if (!json && !l.lines)
+		puts("The pair history has no pair yet.");
+	pairs = l.list;
+	if (json)
+		l.list = json_array();
+	rc = show_gains(&l, one);
+	classes = l.list;
+	if (json)
+		l.list = json_array();
+	show_costs(&l, one);
+	costs = l.list;
+	if (json)
+		l.list = json_array();
+	show_trials(known, one ? class : NULL, l.list);
+	if (!rc && json)
+		return cli_print_json(json_pack("{s:o, s:o, s:o, s:o}", "pairs", pairs, "classes",
+			classes, "miss_costs", costs, "trials", l.list));
+	return rc ? cli_error("out of memory") : CLI_OK;
+}
+
+static int show_pairs(const struct options *o)
+{
+	const char *one = o->classes ? o->class[0] : NULL;
+	struct known_pairs known;
+	char class[PAIRS_CLASS_MAX];
+	struct errmsg err;
+	int rc;
+
+	if (known_pairs_load(&known, &o->from, &err))
+		return cli_error("%s", err.text);
+	if (one)
+		known_pairs_class(&known, one, class);
+	if (one && !known_pairs_has(&known, class))
+		rc = cli_error("the pair history has no class \"%s\" that you may see; \"poppa "
+			       "pairs\" lists them",
+			one);
+	else
+		rc = show_all(&known, one, class, o->json);
+	known_pairs_free(&known);
+	return rc;
+}
+
+/* Refuses what no class of the history can be: names are plain there. */
+static void check_class(const char *class)
+{
+	char plain[PAIRS_CLASS_MAX], shown[64];
+
+	snprintf(plain, sizeof(plain), "%s", class);
+	if (class_valid(class) && !strcmp(class_plain(plain), class))
+		return;
+	snprintf(shown, sizeof(shown), "%s", class);
+	cli_usage_error("--class: \"%s\" is no class: name it as \"poppa pairs\" does, such as "
+			"1000@lmp, with at most %d characters",
+		plain_text(shown), PAIRS_CLASS_MAX - 1);
+}
+
+/* What is changed is the file of trials only. */
+static int change_trials(const struct options *o)
+{
+	struct trial_import how = {.input = o->input,
+		.trials = o->from.trials,
+		.classes = o->classes,
+		.json = o->json};
+
+	if (o->import && o->forget)
+		cli_usage_error("choose one of --import and --forget");
+	if (o->from.history || o->from.profiles || o->from.settings)
+		cli_usage_error("--history, --profiles and --settings do not go with --import and "
+				"--forget");
+	if (o->forget && (o->classes || o->input || o->json))
+		cli_usage_error("--forget wants the trial alone, and prints nothing");
+	for (int i = 0; i < o->classes; i++) {
+		check_class(o->class[i]);
+		how.class[i] = o->class[i];
+	}
+	return o->import ? import_trial(&how) : forget_trial(o->from.trials, o->forget);
+}
+
 int cmd_pairs(int argc, char **argv)
 {
 	static const struct argp argp = {.options = option_table,
 		.parser = parse_option,
+		.args_doc = "\n--import --class NAME --class NAME... [FILE]\n--forget TRIAL",
 		.doc = "What kinds of jobs have cost each other, by the pair history, what is "
 		       "expected of them, what they gain from spreading, and what a cache miss "
-		       "costs them."};
+		       "costs them; or gives slurmctld what a trial has measured."};
 	struct options o = {.json = false};
-	struct known_pairs known;
-	struct listing l = {.known = &known};
-	char class[PAIRS_CLASS_MAX];
-	json_t *pairs, *classes;
-	struct errmsg err;
-	int rc;
 
 	cli_parse(&argp, argc, argv, &o);
-	if (known_pairs_load(&known, &o.from, &err))
-		return cli_error("%s", err.text);
-	if (o.class)
-		known_pairs_class(&known, o.class, class);
-	if (o.class && !known_pairs_has(&known, class)) {
-		known_pairs_free(&known);
-		return cli_error("the pair history has no class \"%s\" that you may see; \"poppa "
-				 "pairs\" lists them",
-			o.class);
-	}
-	l.class = class;
-	if (o.json)
-		l.list = json_array();
-	if (o.class)
-		show_class(&l);
-	else
-		pairs_each(known.pairs, show_row, &l);
-	if (!o.json && !l.lines)
-		puts("The pair history has no pair yet.");
-	pairs = l.list;
-	if (o.json)
-		l.list = json_array();
-	rc = show_gains(&l, o.class);
-	classes = l.list;
-	if (o.json)
-		l.list = json_array();
-	show_costs(&l, o.class);
-	known_pairs_free(&known);
-	if (rc)
-		return cli_error("out of memory");
-	if (o.json)
-		return cli_print_json(json_pack("{s:o, s:o, s:o}", "pairs", pairs, "classes",
-			classes, "miss_costs", l.list));
-	return CLI_OK;
+	if (o.import || o.forget)
+		return change_trials(&o);
+	if (o.input)
+		cli_usage_error("\"%.100s\" is too much: only options are taken", o.input);
+	if (o.classes > 1)
+		cli_usage_error("--class: one class, unless --import goes with it");
+	return show_pairs(&o);
 }

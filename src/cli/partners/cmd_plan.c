@@ -25,7 +25,8 @@ static const struct argp_option option_table[] = {KNOWN_PAIRS_HISTORY_OPTION,
 	{"queue", OPT_QUEUE, NULL, 0,
 		"The co-located jobs that run and wait in the cluster, by squeue, instead of FILE",
 		0},
-	KNOWN_PAIRS_PROFILES_OPTION, KNOWN_PAIRS_SETTINGS_OPTION, CLI_JSON_OPTION, {0}};
+	KNOWN_PAIRS_PROFILES_OPTION, KNOWN_PAIRS_TRIALS_OPTION, KNOWN_PAIRS_SETTINGS_OPTION,
+	CLI_JSON_OPTION, {0}};
 
 static void set_input(struct options *o, const char *path)
 {

@@ -15,6 +15,7 @@
 #include "cli/ask/cli.h"
 #include "cli/ask/scontrol.h"
 #include "common/keyval.h"
+#include "common/printable.h"
 #include "striping/history/job_class.h"
 #include "striping/partners/profile_hints.h"
 
@@ -30,6 +31,9 @@ bool known_pairs_option(int key, const char *arg, struct known_pairs_from *from)
 	case KNOWN_PAIRS_OPT_SETTINGS:
 		from->settings = arg;
 		return true;
+	case KNOWN_PAIRS_OPT_TRIALS:
+		from->trials = cli_path("--trials", arg);
+		return true;
 	default:
 		return false;
 	}
@@ -37,7 +41,7 @@ bool known_pairs_option(int key, const char *arg, struct known_pairs_from *from)
 
 /* Where things are that slurmctld has. */
 struct place {
-	char history[PATH_MAX], profiles[PATH_MAX]; /* profiles: "" = there are none */
+	char history[PATH_MAX], profiles[PATH_MAX], trials[PATH_MAX]; /* "" = there are none */
 };
 
 /* Asks slurmctld where the history is, and for the settings that go with it. Where these are wrong,
@@ -55,7 +59,8 @@ static int find_history(struct place *place, struct poppa_settings *settings, st
 	if (settings_parse(value, settings, &why))
 		fprintf(stderr, "poppa: PrEpParameters: %s: the defaults are taken\n", why.text);
 	if (!*dir || snprintf(place->history, PATH_MAX, "%s/" PAIRS_FILE, dir) >= PATH_MAX ||
-		snprintf(place->profiles, PATH_MAX, "%s/" PROFILES_FILE, dir) >= PATH_MAX)
+		snprintf(place->profiles, PATH_MAX, "%s/" PROFILES_FILE, dir) >= PATH_MAX ||
+		snprintf(place->trials, PATH_MAX, "%s/" TRIALS_FILE, dir) >= PATH_MAX)
 		return errmsg_set(err, "slurmctld names no StateSaveLocation: name the pair "
 				       "history with --history");
 	return 0;
@@ -125,12 +130,15 @@ static void warn_lines(const char *path, const struct pairs_lines *lines)
 			lines->bad > 1 ? "were" : "was", lines->first_bad);
 }
 
-static int load_history(struct known_pairs *k, const char *path, struct errmsg *err)
+/* Where jobs have not shared nodes yet there is no history, but there may be trials. */
+static int load_history(
+	struct known_pairs *k, const char *path, const char *trials, struct errmsg *err)
 {
 	struct pairs_lines lines;
 	struct stat st;
 
-	if (stat(path, &st) || access(path, R_OK))
+	if ((stat(path, &st) || access(path, R_OK)) &&
+		(errno != ENOENT || stat(trials, &st) || access(trials, R_OK)))
 		return errmsg_set(err,
 			"%s: %s: only slurmctld's host has it%s, and only root and SlurmUser may "
 			"read it",
@@ -169,10 +177,28 @@ static int load_profiles(struct known_pairs *k, const char *path, struct errmsg 
 	return k->cache ? 0 : errmsg_set(err, "out of memory");
 }
 
+/* Adds the trials to the history, which has been read. Where slurmctld's own cannot be read, it
+ * goes on without as slurmctld does; those that an option named are an error. */
+static int load_trials(struct known_pairs *k, const char *path, bool named, struct errmsg *err)
+{
+	int bad = 0;
+
+	k->trials = imported_trials_load(path, &bad, err);
+	if (!k->trials && named)
+		return -1;
+	if (!k->trials) {
+		fprintf(stderr, "poppa: %s: trials are left out\n", plain_text(err->text));
+		return 0;
+	}
+	warn_bad(path, bad);
+	return pairs_add_trials(k->pairs, k->trials) ? errmsg_set(err, "out of memory") : 0;
+}
+
 static int load(struct known_pairs *k, const struct known_pairs_from *from, struct errmsg *err)
 {
 	struct place place = {.profiles = ""};
 	const char *profiles = from->profiles ? from->profiles : place.profiles;
+	const char *trials = from->trials ? from->trials : place.trials;
 
 	if (!from->history && find_history(&place, &k->settings, err))
 		return -1;
@@ -184,7 +210,11 @@ static int load(struct known_pairs *k, const struct known_pairs_from *from, stru
 		return errmsg_set(err,
 			"--profiles: they are not used with stripe_cache=0: name the "
 			"cache with --settings stripe_cache=SIZE");
-	if (load_history(k, from->history ? from->history : place.history, err))
+	if (from->trials && access(from->trials, R_OK))
+		return errmsg_set(err, "--trials: %s: %s", from->trials, strerror(errno));
+	if (load_history(k, from->history ? from->history : place.history, trials, err))
+		return -1;
+	if (*trials && load_trials(k, trials, from->trials, err))
 		return -1;
 	if (*profiles && load_profiles(k, profiles, err))
 		return -1;
@@ -212,6 +242,7 @@ void known_pairs_free(struct known_pairs *k)
 	free(k->class);
 	expectation_free(k->expected);
 	cache_forecast_free(k->cache);
+	imported_trials_free(k->trials);
 	pairs_free(k->pairs);
 }
 
@@ -249,18 +280,13 @@ bool known_pairs_has(const struct known_pairs *k, const char *name)
 
 void known_pairs_class(const struct known_pairs *k, const char *name, char *buf)
 {
-	char *rest, base[PAIRS_CLASS_MAX], class[PAIRS_CLASS_MAX];
-	const char *known = without_suffix(name, base), *suffix = name + class_base(name);
-	unsigned long uid = strtoul(base, &rest, 10);
-	const struct job_kind kind = {.uid = (unsigned int)uid, .job_name = rest + 1};
+	char base[PAIRS_CLASS_MAX];
+	const char *known = without_suffix(name, base);
 
-	strcpy(class, base);
-	if (isdigit((unsigned char)*base) && *rest == '/' && uid <= UINT_MAX &&
-		!bsearch(&known, k->class, (size_t)k->classes, sizeof(*k->class), by_name))
-		job_class(k->pairs, &kind, class);
-	if (strlen(class) + strlen(suffix) < sizeof(class))
-		strcat(class, suffix);
-	strcpy(buf, class);
+	if (bsearch(&known, k->class, (size_t)k->classes, sizeof(*k->class), by_name))
+		memmove(buf, name, strlen(name) + 1);
+	else
+		job_class_named(k->pairs, name, buf);
 }
 
 double known_pairs_worth(const struct known_pairs *k, const char *one, const char *other)

@@ -7,6 +7,7 @@
 
 #include "common/errmsg.h"
 #include "common/settings.h"
+#include "striping/history/imported_trial.h"
 #include "striping/partners/expectation.h"
 #include "striping/reuse/cache_forecast.h"
 
@@ -33,16 +34,25 @@
 			"(with --history: than the defaults)",                                     \
 			0                                                                          \
 	}
+#define KNOWN_PAIRS_OPT_TRIALS 't'
+#define KNOWN_PAIRS_TRIALS_OPTION                                                                  \
+	{                                                                                          \
+		"trials", KNOWN_PAIRS_OPT_TRIALS, "FILE", 0,                                       \
+			"The trials that were imported (those of this slurmctld; with --history: " \
+			"none)",                                                                   \
+			0                                                                          \
+	}
 
 /* What these options say; NULL: that of the cluster. */
 struct known_pairs_from {
-	const char *history, *profiles, *settings;
+	const char *history, *profiles, *settings, *trials;
 };
 
 struct known_pairs {
 	struct poppa_settings settings; /* the cluster's; of another history the defaults */
-	struct pairs *pairs;
-	struct cache_forecast *cache; /* what the profiles say */
+	struct pairs *pairs;            /* with what trials tell */
+	struct imported_trials *trials; /* NULL: none were looked for */
+	struct cache_forecast *cache;   /* what the profiles say */
 	struct expectation_hints hints;
 	struct expectation *expected; /* needs the hints, so this struct stays where it is */
 	char **class; /* the names of all classes that are known, and of their variants, sorted */

@@ -2,53 +2,24 @@
 /* Changes and lists the file of profiles. */
 #include "cli/profile/keep.h"
 
-#include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/ask/cli.h"
-#include "cli/ask/scontrol.h"
+#include "cli/ask/state_file.h"
 #include "cli/profile/read_histogram.h"
 #include "common/journal.h"
 #include "common/printable.h"
 #include "striping/history/class_name.h"
 #include "striping/reuse/profiles.h"
 
-#define WHO "only slurmctld's host has it, and only root and SlurmUser may change it"
-
-/* Copies where the file is into buf of PATH_MAX bytes. */
 static int find(const char *path, char *buf, struct errmsg *err)
 {
-	if (!path)
-		return scontrol_state_file(PROFILES_FILE, buf, PATH_MAX, err);
-	if (snprintf(buf, PATH_MAX, "%s", path) >= PATH_MAX)
-		return errmsg_set(err, "--profiles: the name is too long");
-	return 0;
-}
-
-/*
- * slurmctld must be able to read what root writes, and whoever owns the folder must not lead root
- * to another one. So root becomes the owner of the folder.
- */
-static int become_owner(const char *path, struct errmsg *err)
-{
-	char copy[PATH_MAX];
-	const char *dir = dirname(strcpy(copy, path));
-	struct stat st;
-
-	if (stat(dir, &st))
-		return errmsg_set(err, "%s: %s: " WHO, dir, strerror(errno));
-	if (geteuid() || (!st.st_uid && !st.st_gid))
-		return 0;
-	if (setegid(st.st_gid) || seteuid(st.st_uid))
-		return errmsg_set(err, "cannot become the owner of %s: %s", dir, strerror(errno));
-	return 0;
+	return state_file_find("--profiles", path, PROFILES_FILE, buf, err);
 }
 
 /* A file that is being changed. */
@@ -63,11 +34,11 @@ static int begin(struct change *c, const char *path, struct errmsg *err)
 	int bad = 0;
 
 	c->lock = -1;
-	if (find(path, c->path, err) || cli_regular(c->path, err) || become_owner(c->path, err))
+	if (find(path, c->path, err))
 		return -1;
-	c->lock = profiles_lock(c->path, err);
+	c->lock = state_file_lock(c->path, err);
 	if (c->lock < 0)
-		return errmsg_set(err, "%s: " WHO, err->text);
+		return -1;
 	c->profiles = profiles_load(c->path, &bad, err);
 	if (!c->profiles)
 		return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads the files of the pair history and of the profiles again whenever they have changed. */
+/* Reads the files of pairs, trials and profiles again whenever they have changed. */
 #include "plugins/select_stripe/history.h"
 
 #include <limits.h>
@@ -12,6 +12,7 @@
 #include "common/units.h"
 #include "plugins/compat/select_compat.h"
 #include "plugins/select_stripe/stripe.h"
+#include "striping/history/imported_trial.h"
 #include "striping/partners/profile_hints.h"
 
 SLURM_WEAK(slurm_conf)
@@ -41,12 +42,14 @@ static struct outlook *outlook, *drawn;
 static struct shared_cache cache; /* by the settings; without lines, profiles are not used */
 
 /* Written before the thread starts, read by it alone. */
-static char path[PATH_MAX], profiles_path[PATH_MAX];
+static char path[PATH_MAX], profiles_path[PATH_MAX], trials_path[PATH_MAX];
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       /* Whoever gives it another owner changes this one. */
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
 /* What the thread has seen. */
@@ -54,10 +57,13 @@ struct look {
 	struct stat file;
 	bool tried;   /* to read the history */
 	bool changed; /* the history, since the outlook was made */
+	struct stat trials_file;
+	struct imported_trials *trials; /* NULL until the file was read first */
 	struct stat profiles_file;
 	struct profiles *profiles; /* NULL until the file was read first */
 	struct shared_cache cache;
-	bool changed_by_hand; /* the profiles or the cache: only administrators change these */
+	/* The profiles or the cache; the trials; any of these: only administrators change them. */
+	bool profiles_changed, trials_changed, changed_by_hand;
 	int64_t outlook_ns;
 };
 
@@ -74,28 +80,70 @@ static bool has_changed(const char *name, struct stat *was)
 	return true;
 }
 
-static void look(struct look *l)
+static void warn_bad(const char *name, int bad)
 {
-	struct pairs *fresh;
+	if (bad)
+		error(STRIPE "%s: %d lines could not be read and were passed over", name, bad);
+}
+
+/* The history with what trials tell. NULL with err. */
+static struct pairs *read_history(struct imported_trials *trials, struct errmsg *err)
+{
+	int bad = 0;
+	struct pairs *fresh = pairs_load(path, &bad, err);
+
+	if (!fresh)
+		return NULL;
+	warn_bad(path, bad);
+	if (!trials || !pairs_add_trials(fresh, trials))
+		return fresh;
+	errmsg_set(err, "no memory for the pair history");
+	pairs_free(fresh);
+	return NULL;
+}
+
+/* Whether the trials are others than before. */
+static bool look_at_trials(struct look *l)
+{
+	struct imported_trials *fresh;
 	struct errmsg err;
 	int bad = 0;
 
+	if (!has_changed(trials_path, &l->trials_file))
+		return false;
+	fresh = imported_trials_load(trials_path, &bad, &err);
+	if (!fresh) {
+		error(STRIPE "%s; the last good trials stay in use", err.text);
+		return false;
+	}
+	warn_bad(trials_path, bad);
+	imported_trials_free(l->trials);
+	l->trials = fresh;
+	return true;
+}
+
+static void look(struct look *l)
+{
+	const bool others = look_at_trials(l);
+	struct pairs *fresh;
+	struct errmsg err;
+
 	/* Where there is no file yet, the history is empty; profiles are of use all the same. */
-	if (!has_changed(path, &l->file) && l->tried)
+	if (!has_changed(path, &l->file) && !others && l->tried)
 		return;
 	l->tried = true;
-	fresh = pairs_load(path, &bad, &err);
+	fresh = read_history(l->trials, &err);
 	if (!fresh) {
 		error(STRIPE "%s; the last good pair history stays in use", err.text);
 		return;
 	}
-	if (bad)
-		error(STRIPE "%s: %d lines could not be read and were passed over", path, bad);
 	pthread_mutex_lock(&lock);
 	pairs_free(pairs);
 	pairs = fresh;
 	pthread_mutex_unlock(&lock);
 	l->changed = true;
+	l->trials_changed |= others;
+	l->changed_by_hand |= others;
 }
 
 static void look_at_profiles(struct look *l)
@@ -112,12 +160,10 @@ static void look_at_profiles(struct look *l)
 		l->profiles_file = (struct stat){0};
 		return;
 	}
-	if (bad)
-		error(STRIPE "%s: %d lines could not be read and were passed over", profiles_path,
-			bad);
+	warn_bad(profiles_path, bad);
 	profiles_free(l->profiles);
 	l->profiles = fresh;
-	l->changed_by_hand = true;
+	l->profiles_changed = l->changed_by_hand = true;
 }
 
 static void look_at_cache(struct look *l)
@@ -130,7 +176,8 @@ static void look_at_cache(struct look *l)
 	if (now.lines == l->cache.lines && now.miss_cycles == l->cache.miss_cycles)
 		return;
 	l->cache = now;
-	l->changed_by_hand |= l->profiles && profiles_count(l->profiles);
+	l->profiles_changed |= l->profiles && profiles_count(l->profiles);
+	l->changed_by_hand |= l->profiles_changed;
 }
 
 /* What the history and the profiles say of the lanes, and what is drawn by it; both NULL without
@@ -177,10 +224,12 @@ static void renew_outlook(struct look *l)
 	pthread_mutex_unlock(&lock);
 	outlook_free(old);
 	outlook_free(old_drawn);
-	if (l->changed_by_hand)
+	if (l->trials_changed)
+		info(STRIPE "%d losses of trials are in use", imported_trials_count(l->trials));
+	if (l->profiles_changed)
 		info(STRIPE "profiles of %d classes are in use", cache_forecast_classes(forecast));
 	cache_forecast_free(forecast);
-	l->changed = l->changed_by_hand = false;
+	l->changed = l->changed_by_hand = l->profiles_changed = l->trials_changed = false;
 }
 
 /* The same where that from which it follows has changed since. */
@@ -214,6 +263,7 @@ static void *follow(void *arg)
 	}
 	pthread_mutex_unlock(&lock);
 	profiles_free(seen.profiles);
+	imported_trials_free(seen.trials);
 	return NULL;
 }
 
@@ -241,6 +291,8 @@ void history_start(void)
 	if (!running && slurm_conf.state_save_location) {
 		snprintf(path, sizeof(path), "%s/" PAIRS_FILE, slurm_conf.state_save_location);
 		snprintf(profiles_path, sizeof(profiles_path), "%s/" PROFILES_FILE,
+			slurm_conf.state_save_location);
+		snprintf(trials_path, sizeof(trials_path), "%s/" TRIALS_FILE,
 			slurm_conf.state_save_location);
 		stopping = looked = false;
 		running = !pthread_create(&thread, NULL, follow, NULL);

@@ -8,10 +8,10 @@
 #include "striping/history/pairs.h"
 
 /*
- * Starts the thread that follows StateSaveLocation/poppa_pairs and poppa_profiles and waits until
- * it has read the file, but two seconds at most: then the log has a line, and partners are chosen
- * without it until it is read. Further calls do nothing, so it is slurmctld's start that waits, and
- * no decision.
+ * Starts the thread that follows StateSaveLocation/poppa_pairs, poppa_trials, which it adds to the
+ * history, and poppa_profiles, and waits until it has read the first, but two seconds at most: then
+ * the log has a line, and partners are chosen without it until it is read. Further calls do
+ * nothing, so it is slurmctld's start that waits, and no decision.
  */
 void history_start(void);
 

@@ -40,6 +40,12 @@ bool class_generalize(char *name)
 	return any;
 }
 
+bool class_valid(const char *class)
+{
+	return *class && *class != CLASS_OF_USER && strlen(class) < PAIRS_CLASS_MAX &&
+	       !strpbrk(class, "\t\n\r");
+}
+
 size_t class_user(const char *class)
 {
 	size_t digits = strspn(class, "0123456789");

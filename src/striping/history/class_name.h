@@ -20,6 +20,9 @@
 #define CLASS_TYPE_MAX 36
 #define CLASS_VARIANT_MAX (CLASS_TYPE_MAX + 16)
 
+/* Whether the text can be a class in the lines of a file. */
+bool class_valid(const char *class);
+
 /* How many bytes of a class name its user: the digits before "/", ":" or "@"; 0: it is everybody's.
  */
 size_t class_user(const char *class);

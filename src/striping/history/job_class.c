@@ -2,7 +2,11 @@
 /* Names the class of a job. */
 #include "striping/history/job_class.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "striping/history/job_names.h"
 
@@ -38,4 +42,22 @@ bool job_class(const struct pairs *history, const struct job_kind *job, char *bu
 
 	class_add_variant(class_guard(buf), job->nodes, job->node_type);
 	return known;
+}
+
+void job_class_named(const struct pairs *history, const char *name, char *buf)
+{
+	char *rest, base[PAIRS_CLASS_MAX], class[PAIRS_CLASS_MAX];
+	const char *suffix = name + class_base(name);
+	unsigned long uid;
+	struct job_kind kind;
+
+	snprintf(base, sizeof(base), "%.*s", (int)class_base(name), name);
+	uid = strtoul(base, &rest, 10);
+	kind = (struct job_kind){.uid = (unsigned int)uid, .job_name = rest + 1};
+	strcpy(class, base);
+	if (isdigit((unsigned char)*base) && *rest == '/' && uid <= UINT_MAX)
+		job_class(history, &kind, class);
+	if (strlen(class) + strlen(suffix) < sizeof(class))
+		strcat(class, suffix);
+	strcpy(buf, class);
 }

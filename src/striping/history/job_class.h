@@ -25,3 +25,8 @@ struct job_kind {
  * the type of its nodes make it a variant of that (class_name.h). history may be NULL.
  */
 bool job_class(const struct pairs *history, const struct job_kind *job, char *buf);
+
+/* The class that a name stands for: "UID/NAME" may be a job's name, of which the history knows what
+ * such jobs run; all else is a class as it is. The suffix of a variant stays. Writes it into buf,
+ * of PAIRS_CLASS_MAX bytes, which may be `name`. */
+void job_class_named(const struct pairs *history, const char *name, char *buf);

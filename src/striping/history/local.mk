@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What jobs have taught: pairs of classes, programs by job names, gains from spreading, costs of a miss.
+# What jobs have taught: pairs of classes, programs by job names, gains from spreading, costs of a miss, trials.
 noinst_LTLIBRARIES += libhistory.la
 libhistory_la_SOURCES = \
 	src/striping/history/aged_mean.c src/striping/history/aged_mean.h \
 	src/striping/history/class_name.c src/striping/history/class_name.h \
+	src/striping/history/imported_trial.c src/striping/history/imported_trial.h \
 	src/striping/history/job_class.c src/striping/history/job_class.h \
 	src/striping/history/job_names.c src/striping/history/job_names.h \
 	src/striping/history/line_fields.c src/striping/history/line_fields.h \

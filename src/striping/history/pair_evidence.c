@@ -151,6 +151,22 @@ bool pair_evidence_segment(struct pair_evidence *e, double degradation, double s
 	return true;
 }
 
+double pair_evidence_trial(
+	struct pair_evidence *e, double degradation, double seconds, long long when)
+{
+	const bool before = when < e->last;
+
+	if (is_odd(e, degradation, before ? e->last : when))
+		return 0;
+	if (before)
+		seconds *= aged_left(when, e->last) * (1 - e->seconds / PAIR_EVIDENCE_MEMORY_S);
+	if (!(seconds > 0))
+		return 0;
+	e->count++;
+	add_weight(e, degradation, seconds, &nothing, before ? e->last : when);
+	return fmin(seconds, PAIR_EVIDENCE_MEMORY_S);
+}
+
 double pair_evidence_seconds(const struct pair_evidence *e, long long now)
 {
 	return e->seconds * aged_left(e->last, now);

@@ -10,6 +10,10 @@
 /* The most seconds of observation that a pair's mean weighs: after ten hours new ones outweigh it.
  */
 #define PAIR_EVIDENCE_MEMORY_S 36000.0
+/* What a run of a minute is off by, besides what runs differ by: a variance of -log(1 - D). Of a
+ * longer run it is less in proportion. */
+#define PAIR_MINUTE_VARIANCE 1e-3
+#define PAIR_MINUTE_S 60.0
 
 /* All 0: nothing is known. Times are unix time, degradations as in pairs_learn(). */
 struct pair_evidence {
@@ -61,6 +65,15 @@ void pair_evidence_learn_rest(struct pair_evidence *e, double degradation, doubl
  */
 bool pair_evidence_segment(struct pair_evidence *e, double degradation, double seconds,
 	const struct pair_told *told, long long now);
+
+/*
+ * Adds a measurement that is no job's: the degradation, as certain as that of a run of `seconds`,
+ * at `when`. It weighs in the mean and is no run of evidence, so it makes nothing certain. What was
+ * measured before jobs ran weighs the less, the more the jobs have shown since. Returns its weight
+ * as of `last`, seconds; 0, and changes nothing, where it is odd: then what jobs show counts.
+ */
+double pair_evidence_trial(
+	struct pair_evidence *e, double degradation, double seconds, long long when);
 
 /* Whether a run that has told so much before may have a segment to tell of. */
 bool pair_evidence_is_segment(double seconds, double told_seconds);

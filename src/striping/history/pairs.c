@@ -13,6 +13,8 @@
 #include "common/fsio.h"
 #include "common/journal.h"
 #include "striping/history/aged_mean.h"
+#include "striping/history/imported_trial.h"
+#include "striping/history/job_class.h"
 #include "striping/history/job_names.h"
 #include "striping/history/line_fields.h"
 #include "striping/history/miss_cost.h"
@@ -41,6 +43,8 @@ struct row {
 	uint64_t of_job, of_partner; /* the users of both classes */
 	uint64_t number;             /* of the row, for what runs have told of it */
 	struct pair_evidence known;
+	int trials;           /* that are in it */
+	double trial_seconds; /* the weight of these as of known.last */
 };
 
 /* A user, and how many rows have a class of theirs. */
@@ -61,6 +65,7 @@ struct pairs {
 	struct miss_costs *misses;
 	struct pair_told_table *told;
 	uint64_t numbers; /* given to rows */
+	bool with_trials; /* so it is not to be saved */
 };
 
 struct pairs *pairs_new(void)
@@ -433,6 +438,7 @@ static int make_room(struct pairs *p, const char *class)
 	return 0;
 }
 
+/* A new row, if need be in place of an old one. NULL without memory. */
 static struct row *insert_row(struct pairs *p, const char *job, const char *partner)
 {
 	struct row new = {
@@ -465,14 +471,9 @@ static struct row *insert_row(struct pairs *p, const char *job, const char *part
 	return &p->row[at];
 }
 
-static bool good_class(const char *name)
-{
-	return *name && *name != '#' && strlen(name) < PAIRS_CLASS_MAX && !strpbrk(name, "\t\n\r");
-}
-
 static bool good(const struct pairs_shared *with)
 {
-	if (good_class(with->job) && good_class(with->partner) && with->degradation >= -1 &&
+	if (class_valid(with->job) && class_valid(with->partner) && with->degradation >= -1 &&
 		with->degradation <= 1 && with->seconds > 0 && !isinf(with->seconds))
 		return true;
 	errno = EINVAL;
@@ -576,6 +577,50 @@ bool pairs_end_run(struct pairs *p, unsigned int job_id, long long start)
 	return pair_told_end(p->told, job_id, start);
 }
 
+/* 0, or -1 without memory. The time of a trial is none of the history's: what jobs have shown does
+ * not age by it. */
+static int add_trial(struct pairs *p, struct imported_loss *loss)
+{
+	char job[PAIRS_CLASS_MAX], partner[PAIRS_CLASS_MAX];
+	struct row *row;
+	double before;
+	long long last;
+	bool found;
+	size_t at;
+
+	job_class_named(p, loss->job, job);
+	job_class_named(p, loss->partner, partner);
+	at = find_row(p, job, partner, &found);
+	loss->weight = 0;
+	if (!found && p->count >= MAX_ROWS)
+		return 0;
+	row = found ? &p->row[at] : insert_row(p, job, partner);
+	if (!row)
+		return -1;
+	before = row->known.degradation;
+	last = row->known.last;
+	loss->weight = pair_evidence_trial(
+		&row->known, loss->degradation, imported_loss_seconds(loss), loss->imported);
+	if (!(loss->weight > 0))
+		return 0;
+	p->sum += row->known.degradation - before;
+	row->trial_seconds = row->trial_seconds * aged_left(last, row->known.last) + loss->weight;
+	row->trials++;
+	return 0;
+}
+
+int pairs_add_trials(struct pairs *p, struct imported_trials *trials)
+{
+	struct imported_loss *loss;
+
+	for (int i = 0; (loss = imported_trials_get(trials, i)); i++) {
+		p->with_trials = true;
+		if (add_trial(p, loss))
+			return -1;
+	}
+	return 0;
+}
+
 /* What is known of a pair at four steps: of the two as they are, then with the class of the
  * partner, of the job, and of both in place of the variants. NULL: nothing, or the step is one
  * before. */
@@ -633,7 +678,8 @@ void pairs_each(const struct pairs *p, void (*fn)(const struct pairs_row *, void
 	for (size_t i = 0; i < p->count; i++) {
 		const struct row *r = &p->row[i];
 		const struct pairs_row row = {r->job, r->partner, r->known.degradation,
-			pair_evidence_seconds(&r->known, p->present), r->known.runs};
+			pair_evidence_seconds(&r->known, p->present), r->known.runs, r->trials,
+			r->trial_seconds * aged_left(r->known.last, p->present)};
 
 		fn(&row, arg);
 	}
@@ -657,7 +703,7 @@ static struct row *read_row(struct pairs *p, char *line)
 	bool found;
 	int count = line_fields(line, field, FIELDS);
 
-	if ((count != 6 && count != FIELDS) || !good_class(field[0]) || !good_class(field[1]) ||
+	if ((count != 6 && count != FIELDS) || !class_valid(field[0]) || !class_valid(field[1]) ||
 		!line_number(field[2], -1, 1, &known.degradation) ||
 		!line_number(field[3], 0, INFINITY, &known.seconds) ||
 		!line_time(field[5], &known.last))
@@ -852,9 +898,12 @@ int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
 {
 	char *text = NULL;
 	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f;
 	int rc;
 
+	if (p->with_trials)
+		return errmsg_set(err, "%s is not to have what trials tell", path);
+	f = open_memstream(&text, &len);
 	if (!f)
 		return errmsg_set(err, "out of memory for the pair history");
 	fputs(HEADER, f);

@@ -12,6 +12,7 @@
 
 struct pairs;
 
+struct imported_trials;
 struct job_names;
 struct job_ran;
 struct miss_cost;
@@ -40,7 +41,8 @@ struct pairs_lines {
 struct pairs *pairs_load(const char *path, int *bad, struct errmsg *err);
 struct pairs *pairs_read(const char *path, struct pairs_lines *lines, struct errmsg *err);
 
-/* Replaces the file in one step. Returns 0, or -1 with err set. */
+/* Replaces the file in one step. Returns 0, or -1 with err set, as with a history to which trials
+ * were added: from the file they would be added again. */
 int pairs_save(const struct pairs *p, const char *path, struct errmsg *err);
 
 /*
@@ -135,6 +137,14 @@ int pairs_batch_end(struct pairs_batch *b, const char *path, unsigned int job_id
 int pairs_batch_save(struct pairs_batch *b, const char *path, struct errmsg *err);
 void pairs_batch_forget(struct pairs_batch *b);
 
+/*
+ * Adds what trials have measured (imported_trial.h) to a history that was read, once, and sets the
+ * weight of each of their losses. It weighs in the means of pairs as pair_evidence_trial() says. A
+ * class that is the name of jobs counts as what these run. No row goes for it: where there is no
+ * room for a new one it does not count. Returns 0, or -1 without memory.
+ */
+int pairs_add_trials(struct pairs *p, struct imported_trials *trials);
+
 /* The expected degradation of `job` beside `partner`, and where these variants have not met, that
  * of the classes themselves; false where nothing is known. */
 bool pairs_expect(const struct pairs *p, const char *job, const char *partner, double *degradation);
@@ -157,7 +167,9 @@ struct pairs_row {
 	/* Its weight, which halves every 30 days until the latest observation in the history: while
 	 * nobody shares nodes, nothing is forgotten. */
 	double seconds;
-	int runs; /* of a minute or more, 20 at most; less where most are old */
+	int runs;             /* of a minute or more, 20 at most; less where most are old */
+	int trials;           /* of those that were added, how many count */
+	double trial_seconds; /* so much of the weight is theirs: it is no time of jobs */
 };
 
 /* Calls fn for each row, in the order of jobs, then partners. */

@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "striping/history/pair_evidence.h"
 #include "striping/partners/expectation_model.h"
 
-/* What one run of a minute or more is off by, and what a run of a minute is off by besides; in y,
- * as variances. */
+/* What one run of a minute or more is off by, in y, as a variance; besides what it is off by
+ * because it is short (pair_evidence.h). */
 #define RUN_VARIANCE 4e-4
-#define MINUTE_VARIANCE 1e-3
-#define MINUTE_S 60.0
 
 /* Names, one after the other. */
 struct names {
@@ -133,7 +132,7 @@ static void add_row(const struct pairs_row *row, void *arg)
 	double runs = row->runs > 1 ? row->runs : 1;
 
 	*s = (struct seen){.y = -log1p(-fmin(row->degradation, MOST_D)),
-		.noise = RUN_VARIANCE / runs + MINUTE_VARIANCE * MINUTE_S / row->seconds};
+		.noise = RUN_VARIANCE / runs + PAIR_MINUTE_VARIANCE * PAIR_MINUTE_S / row->seconds};
 	s->job = e->rows && !strcmp(e->node[s[-1].job].name, row->job)
 			 ? s[-1].job
 			 : expectation_node(e, row->job);

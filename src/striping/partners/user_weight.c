@@ -46,7 +46,9 @@ static void add_to(struct lost *sum, const struct lost *more)
 static void add_row(const struct pairs_row *row, void *arg)
 {
 	struct user_weights *w = arg;
-	struct lost l = {0, row->seconds, row->seconds * row->degradation};
+	/* A trial's time is no job's. */
+	const double seconds = fmax(row->seconds - row->trial_seconds, 0);
+	struct lost l = {0, seconds, seconds * row->degradation};
 	struct lost *last = w->users ? &w->user[w->users - 1] : NULL;
 
 	if (!owner(row->job, &l.uid))

@@ -3,15 +3,10 @@
 #include "striping/reuse/profiles.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "common/fsio.h"
 #include "common/journal.h"
@@ -206,19 +201,4 @@ int profiles_save(const struct profiles *p, const char *path, struct errmsg *err
 	rc = journal_replace(path, text, len, err);
 	free(text);
 	return rc;
-}
-
-int profiles_lock(const char *path, struct errmsg *err)
-{
-	char copy[PATH_MAX];
-	int fd = -1;
-
-	if (snprintf(copy, sizeof(copy), "%s", path) < (int)sizeof(copy))
-		fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0 && !flock(fd, LOCK_EX))
-		return fd;
-	errmsg_set(err, "cannot lock the folder of %s: %s", path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return -1;
 }

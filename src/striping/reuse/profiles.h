@@ -38,13 +38,6 @@ struct profiles *profiles_load(const char *path, int *bad, struct errmsg *err);
 /* Replaces the file in one step. Returns 0, or -1 with err. */
 int profiles_save(const struct profiles *p, const char *path, struct errmsg *err);
 
-/*
- * Waits until nobody else changes the file, and keeps others from it until the answer is closed: a
- * descriptor of the file's folder, which must be there. -1 with err. Take it before the file is
- * read to be written again; who only reads needs none.
- */
-int profiles_lock(const char *path, struct errmsg *err);
-
 /* Gives a class a profile, in place of the one that it had. Returns 0, or -1 with err: the class is
  * no name, there are too many, or there is no memory. */
 int profiles_set(struct profiles *p, const char *class_name, const struct reuse_histogram *h,

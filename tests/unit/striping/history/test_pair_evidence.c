@@ -357,6 +357,37 @@ static void what_can_be(void **state)
 	assert_false(pair_evidence_valid(&e));
 }
 
+/* A trial weighs as a measurement, is no run, and keeps to what there is room for. */
+static void trials_are_no_runs(void **state)
+{
+	struct pair_evidence e = {.runs = 0}, before;
+	double low, high;
+
+	(void)state;
+	assert_float_equal(pair_evidence_trial(&e, 0.2, 300, START), 300, 1e-9);
+	assert_float_equal(e.degradation, 0.2, 1e-9);
+	assert_true(pair_evidence_valid(&e));
+	assert_int_equal(e.runs, 0);
+	for (int i = 0; i < 5; i++)
+		pair_evidence_trial(&e, 0.2, 300, START);
+	assert_false(pair_evidence_certain(&e, START, &low, &high));
+	/* No runs are pushed out by it, nor is it there beside ten hours of them. */
+	e = (struct pair_evidence){.runs = 0};
+	learn_runs(&e, 4, 0.3, 0.01, START, 0);
+	before = e;
+	pair_evidence_trial(&e, 0.31, 300, START);
+	assert_int_equal(e.runs, before.runs);
+	assert_float_equal(e.average, before.average, 1e-12);
+	assert_true(e.degradation > before.degradation && e.degradation < 0.31);
+	pair_evidence_learn(&e, 0.3, 36000, START + 1);
+	before = e;
+	assert_true(pair_evidence_trial(&e, 0.31, 300, START) == 0);
+	assert_memory_equal(&e, &before, sizeof(e));
+	/* Four runs say otherwise. */
+	assert_true(pair_evidence_trial(&e, 0.6, 300, START + 2) == 0);
+	assert_memory_equal(&e, &before, sizeof(e));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,6 +405,7 @@ int main(void)
 		cmocka_unit_test(odd_runs_have_told),
 		cmocka_unit_test(long_runs_tell),
 		cmocka_unit_test(what_can_be),
+		cmocka_unit_test(trials_are_no_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "striping/history/imported_trial.h"
 #include "striping/partners/user_weight.h"
 
 #define DAY 86400LL
@@ -125,6 +126,27 @@ static void ages(void **state)
 	assert_true(fabs(weight(*state, "1/a") - 1) < 0.1);
 }
 
+/* What a trial measured no user has lost. */
+static void trials_are_no_jobs(void **state)
+{
+	struct imported_trials *t = imported_trials_new();
+	struct imported_loss l = {.trial = "0123456789abcdef",
+		.job = "1/b",
+		.partner = "9/other",
+		.degradation = 0.9,
+		.low = 0.9,
+		.high = 0.9};
+	double before;
+
+	lose(*state, "1/a", 0.2, 7200);
+	lose(*state, "2/a", 0.1, 7200);
+	before = weight(*state, "1/a");
+	assert_int_equal(imported_trials_add(t, &l, NULL), 0);
+	assert_int_equal(pairs_add_trials(*state, t), 0);
+	assert_float_equal(weight(*state, "1/a"), before, 1e-9);
+	imported_trials_free(t);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make, drop)
 
 int main(void)
@@ -136,6 +158,7 @@ int main(void)
 		TEST(little_is_known),
 		TEST(nobody_and_everybody),
 		TEST(ages),
+		TEST(trials_are_no_jobs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/journal.h"
 #include "striping/reuse/profiles.h"
 #include "unit/striping/reuse/histograms.h"
 
@@ -184,7 +185,7 @@ static void one_at_a_time(void **state)
 	for (int child = 0; child < 4; child++)
 		if (!fork()) {
 			for (int i = 0; i < 8; i++) {
-				int fd = profiles_lock(path, &err);
+				int fd = journal_lock(path, &err);
 				char name[32];
 
 				p = profiles_load(path, NULL, &err);
@@ -206,7 +207,7 @@ static void one_at_a_time(void **state)
 	p = profiles_load(path, NULL, &err);
 	assert_int_equal(profiles_count(p), 32);
 	profiles_free(p);
-	assert_int_equal(profiles_lock("/nonexistent/" PROFILES_FILE, &err), -1);
+	assert_int_equal(journal_lock("/nonexistent/" PROFILES_FILE, &err), -1);
 	assert_non_null(strstr(err.text, "/nonexistent/"));
 }
 
