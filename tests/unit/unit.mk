@@ -119,7 +119,9 @@ check_PROGRAMS += \
 	tests/unit/accounting/bill/test_compact \
 	tests/unit/accounting/bill/test_explain \
 	tests/unit/accounting/bill/test_gains \
+	tests/unit/accounting/bill/test_past_runs \
 	tests/unit/accounting/bill/test_spread \
+	tests/unit/accounting/bill/test_student \
 	tests/unit/accounting/bill/test_summary \
 	tests/unit/poppa/hold/test_find_tasks \
 	tests/unit/poppa/hold/test_freezer \
