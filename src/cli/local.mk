@@ -33,3 +33,4 @@ include src/cli/doctor/local.mk
 include src/cli/bills/local.mk
 include src/cli/partners/local.mk
 include src/cli/profile/local.mk
+include src/cli/advise/local.mk

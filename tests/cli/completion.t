@@ -38,6 +38,8 @@ completes "a file for a copy of the ledger" "$TAP_DIR/shutters.csv" ledger backu
 completes "files" "$TAP_DIR/shutters.csv" estimate "$TAP_DIR/shut"
 completes "a program to profile" "completes" profile -o x -- completes
 completes "options of a program's command" "--compare" profile --comp
+completes "options of advice" "--class" advise --cl
+completes "a script to ask about" "$TAP_DIR/shutters.csv" advise -N 2 "$TAP_DIR/shut"
 completes "files of an option" "$TAP_DIR/shutters.csv" metrics --output "$TAP_DIR/shut"
 COMP_WORDS=("$POPPA" "")
 COMP_CWORD=1
