@@ -36,3 +36,4 @@ include src/cli/bills/local.mk
 include src/cli/partners/local.mk
 include src/cli/profile/local.mk
 include src/cli/trial/local.mk
+include src/cli/advise/local.mk

@@ -51,6 +51,8 @@ with_trials() {
 command=$POPPA POPPA=with_trials
 completes "a trial to forget" "0123456789abcdef" pairs --forget 01
 POPPA=$command
+completes "options of advice" "--class" advise --cl
+completes "a script to ask about" "$TAP_DIR/shutters.csv" advise -N 2 "$TAP_DIR/shut"
 completes "files of an option" "$TAP_DIR/shutters.csv" metrics --output "$TAP_DIR/shut"
 COMP_WORDS=("$POPPA" "")
 COMP_CWORD=1

@@ -59,6 +59,15 @@ documented report "$("$POPPA" report --json --by job --input "$here/bills.txt")"
 documented "report against plain runs" "$("$POPPA" report --json --by job --input "$here/plain_runs.txt")"
 documented "report of what would be" "$("$POPPA" report --json --what-if --input "$here/plain_runs.txt")"
 documented "report by user" "$("$POPPA" report --json --input "$here/bills.txt")"
+# A Slurm that has one's own runs, and nothing else.
+mkdir "$TAP_DIR/bin"
+printf '#!/bin/sh\nfor w; do case $w in --delimiter=*) b=${w#*=} ;; esac; done\nsed "s/|ada|/|$(id -un)|/; s/|/$b/g" %q\n' "$here/bills.txt" >"$TAP_DIR/bin/sacct"
+printf '#!/bin/sh\nexit 1\n' | tee "$TAP_DIR/bin/scontrol" >"$TAP_DIR/bin/sbatch"
+chmod +x "$TAP_DIR"/bin/*
+echo true >"$TAP_DIR/lammps"
+advice=$(PATH=$TAP_DIR/bin:$PATH "$POPPA" advise --json "$TAP_DIR/lammps")
+is "advice rests on runs" "$(jq .evidence.runs <<<"$advice")" 2
+documented advise "$advice"
 documented estimate "$("$POPPA" estimate --json "$TAP_DIR/log.csv")"
 mkdir -p "$TAP_DIR/run-n1"
 export POPPA_CONF=$TAP_DIR/poppa.conf

@@ -86,6 +86,20 @@ is "report adds up what sacct shows" \
 	"$(as_user poppa report -a -j "${pair[1]},${pair[2]}" --json | jq -r '.total | "\(.jobs) \(.charged)"')" \
 	"$(sums -j "${pair[1]},${pair[2]}")"
 
+# --- What their owner is told before the next one of that name: both users have such jobs, and each hears of their own.
+advice=$(as_user poppa advise --json -n1 -p fake -J people7 --wrap 'sleep 1')
+is "advice: the class" "$(member "$advice" .class)" 'people#'
+is "advice: rests on the runs that sacct shows of one's own" "$(member "$advice" .evidence.runs)" \
+	"$(as_user sacct -D -X -n -P -u poppa-demo -S now-90days -o JobName%99,SystemComment%999 | grep -c '^people[0-9]*|.* dco=')"
+runs_of_it=$(as_user sacct -D -X -n -P -u poppa-demo -S now-90days -o JobName,ElapsedRaw,SystemComment | grep '^people[0-9]*|.* dco=' |
+	sed 's/^[^|]*|\([0-9]*\)|.* co=\([0-9.]*\) dco=\([0-9.-]*\) .*/\1 \2 \3/' | awk '{ s += $1 * $2; l += $1 * $2 * $3 } END { print l / s }')
+cmp_num "advice: the loss is that of their bills, by the time beside others" "$(jq --argjson sacct "$runs_of_it" '(.loss.mean - $sacct) | fabs' <<<"$advice")" '<' 0.001
+is "advice: under the cluster's policy" "$(member "$advice" .price.unknown)" null
+cmp_num "advice: a discount" "$(member "$advice" .price.rate.mean)" '<' 1
+is "advice: sbatch tells both starts" "$(jq -c '[.start[].unknown]' <<<"$advice")" '[null,null]'
+is "advice: of what nobody ran" "$(as_user poppa advise --json -n1 -p fake -J unheard-of --wrap 'sleep 1' | jq -r .verdict)" unknown
+is "advice: submits nothing" "$(squeue -h -o %j | grep -c -e people7 -e unheard-of)" 0
+
 # --- Each run of a requeued job has its own price, also where slurmdbd has no comment for the first.
 run_again "$again"
 wait_end "$again" 90

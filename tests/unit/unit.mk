@@ -120,7 +120,9 @@ check_PROGRAMS += \
 	tests/unit/accounting/bill/test_compact \
 	tests/unit/accounting/bill/test_explain \
 	tests/unit/accounting/bill/test_gains \
+	tests/unit/accounting/bill/test_past_runs \
 	tests/unit/accounting/bill/test_spread \
+	tests/unit/accounting/bill/test_student \
 	tests/unit/accounting/bill/test_summary \
 	tests/unit/accounting/bill/test_what_if \
 	tests/unit/poppa/hold/test_find_tasks \

@@ -90,6 +90,11 @@ static int compare_without_digits(const char *a, const char *b)
 	       (isdigit((unsigned char)*b) ? '0' : (unsigned char)*b);
 }
 
+bool compact_alike(const char *a, const char *b)
+{
+	return !compare_without_digits(a, b);
+}
+
 static int compare_work(const struct bill *x, const struct bill *y)
 {
 	int rc = strcmp(x->cluster, y->cluster);

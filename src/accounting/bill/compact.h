@@ -38,6 +38,9 @@ struct compact {
 /* The plain runs of a list of bills, which must live as long. */
 struct plain_runs;
 
+/* Whether two names are the same but for their digits. */
+bool compact_alike(const char *a, const char *b);
+
 /* NULL without memory; plain_runs_free() takes NULL. */
 struct plain_runs *plain_runs_find(const struct bills *bills);
 void plain_runs_free(struct plain_runs *r);

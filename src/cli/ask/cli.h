@@ -18,6 +18,7 @@ enum cli_exit { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 2 };
  */
 /* clang-format off */
 #define CLI_COMMANDS(COMMAND) \
+	COMMAND(advise, "what --colocate would bring for a job, before it is submitted") \
 	COMMAND(doctor, "check that this node or controller is set up right") \
 	COMMAND(estimate, "degradation of the jobs in a shutter log") \
 	COMMAND(lanes, "which cores belong to which lane") \

@@ -111,38 +111,66 @@ static int start(char *const argv[], pid_t *pid, int *out, int *complaint, struc
 			    : errmsg_set(err, "cannot run %s: %s", argv[0], strerror(rc));
 }
 
-char *run_program(char *const argv[], size_t max, int wait_ms, struct errmsg *err)
+/* Sets err to the first line that a failed program complained with. */
+static int failure(const char *name, char *complaint, struct errmsg *err)
 {
-	struct stream out = {.max = max}, complaint = {.max = COMPLAINT_MAX};
+	if (complaint) {
+		complaint[strcspn(complaint, "\n")] = '\0';
+		plain_text(complaint);
+	}
+	return complaint && *complaint ? errmsg_set(err, "%s", complaint)
+				       : errmsg_set(err, "%s fails without a word", name);
+}
+
+/* Runs it and reads both streams. 0, or -1 with err; the caller frees their texts either way. */
+static int run(char *const argv[], struct stream *out, struct stream *complaint, int wait_ms,
+	struct errmsg *err)
+{
 	int64_t deadline = clock_now_ms() + wait_ms;
 	int status = 0, rc;
 	pid_t pid;
 
-	if (start(argv, &pid, &out.fd, &complaint.fd, err))
-		return NULL;
-	rc = take_all(&out, &complaint, deadline, argv[0], err);
+	out->fd = complaint->fd = -1;
+	if (start(argv, &pid, &out->fd, &complaint->fd, err))
+		return -1;
+	rc = take_all(out, complaint, deadline, argv[0], err);
 	if (rc)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (!rc && (!WIFEXITED(status) || WEXITSTATUS(status))) {
-		if (complaint.text) {
-			complaint.text[strcspn(complaint.text, "\n")] = '\0';
-			plain_text(complaint.text);
-		}
-		rc = complaint.text && *complaint.text
-			     ? errmsg_set(err, "%s", complaint.text)
-			     : errmsg_set(err, "%s fails without a word", argv[0]);
-	}
-	if (out.fd >= 0)
-		close(out.fd);
-	if (complaint.fd >= 0)
-		close(complaint.fd);
-	free(complaint.text);
-	if (!rc && out.text)
-		return out.text;
+	if (out->fd >= 0)
+		close(out->fd);
+	if (complaint->fd >= 0)
+		close(complaint->fd);
+	if (!rc && (!WIFEXITED(status) || WEXITSTATUS(status)))
+		rc = failure(argv[0], complaint->text, err);
+	return rc;
+}
+
+/* What one stream has, and nothing of the other; NULL with err where the program failed. */
+static char *text_of(struct stream *wanted, struct stream *other, int rc, struct errmsg *err)
+{
+	free(other->text);
+	if (!rc && wanted->text)
+		return wanted->text;
 	if (!rc)
 		errmsg_set(err, "out of memory");
-	free(out.text);
+	free(wanted->text);
 	return NULL;
+}
+
+char *run_program(char *const argv[], size_t max, int wait_ms, struct errmsg *err)
+{
+	struct stream out = {.max = max}, complaint = {.max = COMPLAINT_MAX};
+	int rc = run(argv, &out, &complaint, wait_ms, err);
+
+	return text_of(&out, &complaint, rc, err);
+}
+
+char *run_program_said(char *const argv[], int wait_ms, struct errmsg *err)
+{
+	struct stream out = {.max = FIRST_ROOM}, complaint = {.max = COMPLAINT_MAX};
+	int rc = run(argv, &out, &complaint, wait_ms, err);
+
+	return text_of(&complaint, &out, rc, err);
 }

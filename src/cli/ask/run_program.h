@@ -13,3 +13,7 @@
  * longer than wait_ms milliseconds; in the last two cases the program is killed.
  */
 char *run_program(char *const argv[], size_t max, int wait_ms, struct errmsg *err);
+
+/* The same, but returns the beginning of what it printed on standard error, for a program that says
+ * there what it was asked for; what it printed on standard output is thrown away. */
+char *run_program_said(char *const argv[], int wait_ms, struct errmsg *err);

@@ -57,6 +57,28 @@ static void test_output(void **state)
 	expect("echo answer; echo warning >&2", "answer\n");
 }
 
+/* What it says on standard error, where it succeeds. */
+static void test_said(void **state)
+{
+	static char sh[] = "sh", option[] = "-c", good[] = "echo no; echo one >&2; echo two >&2",
+		    bad[] = "echo why >&2; exit 3", quiet[] = "echo no";
+	char *argv[] = {sh, option, good, NULL}, *text;
+	struct errmsg err;
+
+	(void)state;
+	text = run_program_said(argv, LONG_MS, &err);
+	assert_string_equal(text, "one\ntwo\n");
+	free(text);
+	argv[2] = quiet;
+	text = run_program_said(argv, LONG_MS, &err);
+	assert_string_equal(text, "");
+	free(text);
+	argv[2] = bad;
+	assert_null(run_program_said(argv, LONG_MS, &err));
+	assert_string_equal(err.text, "why");
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
 /* More than one pipe and than the first buffer hold, on both streams at once. */
 static void test_much(void **state)
 {
@@ -91,7 +113,8 @@ static void test_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_output),
-		cmocka_unit_test(test_much), cmocka_unit_test(test_errors)};
+		cmocka_unit_test(test_said), cmocka_unit_test(test_much),
+		cmocka_unit_test(test_errors)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
