@@ -40,6 +40,8 @@ touch "$TAP_DIR/shutters.csv"
 completes "a file for a copy of the ledger" "$TAP_DIR/shutters.csv" ledger backup "$TAP_DIR/shut"
 completes "files" "$TAP_DIR/shutters.csv" estimate "$TAP_DIR/shut"
 completes "a program to profile" "completes" profile -o x -- completes
+completes "a program to try" "completes" trial --rounds 2 -- true -- completes
+completes "options of a trial" "--rounds" trial --ro
 completes "options of a program's command" "--compare" profile --comp
 completes "a change of trials" "--forget" pairs --fo
 completes "a file of trials" "$TAP_DIR/shutters.csv" pairs --trials "$TAP_DIR/shut"

@@ -51,6 +51,7 @@ else
 	skip "valgrind is not installed" "poppa.1 has the JSON members of profile"
 fi
 documented price "$("$POPPA" price --raw 1 --degradation 0.1 --json)"
+documented trial "$("$POPPA" trial --time 2 --rounds 1 --json -- sleep 0.2 -- sleep 0.2 | jq "del(.programs[].price)")"
 documented overhead "$("$POPPA" overhead -n 2 -s 3200us -p 200ms --json)"
 printf 'block,job,task,region,k,start_ns,dur_ns,progress,cycles\n' >"$TAP_DIR/log.csv"
 for r in before during after; do printf '0,7,0,%s,0,1,1000000,1000,1000\n' $r; done >>"$TAP_DIR/log.csv"
