@@ -49,6 +49,6 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/80-kills.t \
 	tests/integration/53-plugins.t tests/integration/57-failover.t \
 	tests/integration/58-crashes.t tests/integration/58-refunds.t tests/integration/58-stall.t tests/integration/59-lost-ends.t \
-	tests/integration/60-timelimit.t tests/integration/61-timelimit-bounds.t tests/integration/62-timelimit-work.t \
+	tests/integration/60-timelimit.t tests/integration/61-timelimit-bounds.t tests/integration/62-timelimit-work.t tests/integration/70-poppa-trial.t \
 	tests/integration/54-ends.t \
 	tests/integration/90-down.t
