@@ -15,6 +15,9 @@
 #define PROBE_LEAST_NS (2 * NS_PER_S)
 /* Until then after its start a program is not measured by its counter: it is setting up. */
 #define SETTLE_NS NS_PER_S
+/* So long it may take longer until it has its counter, as where MPI starts slowly. */
+#define COUNTER_WAIT_NS (20 * NS_PER_S)
+#define COUNTER_LOOK_NS (50 * NS_PER_MS)
 /* The stretches of turns, of uneven length so that they do not fall in step with a program. */
 #define STRETCH_LEAST_NS (150 * NS_PER_MS)
 #define STRETCH_MORE_NS (200 * NS_PER_MS)
@@ -102,6 +105,7 @@ struct window {
 	int64_t from_ns;
 	uint64_t from;
 	bool readable;
+	bool by_counter; /* its loss is read from its counter, whatever its unit is */
 };
 
 static void window_begin(struct rounds *r, struct window *w)
@@ -150,12 +154,37 @@ static int64_t settle(const struct rounds *r)
 	return r->phase_ns / 4 < SETTLE_NS ? r->phase_ns / 4 : SETTLE_NS;
 }
 
+/* Whether all programs that are measured by a counter have one now. */
+static bool all_counted(struct rounds *r, const struct window *w, int n)
+{
+	bool counted = true;
+
+	for (int i = 0; i < n; i++)
+		if (w[i].program->unit == TRIAL_UNIT_COUNTER || w[i].by_counter) {
+			runner_read(r->stage, w[i].slot);
+			counted &= runner_state(r->stage, w[i].slot)->readable;
+		}
+	return counted;
+}
+
+/* Waits until the programs have set up. */
+static int let_settle(struct rounds *r, const struct step *s, const struct window *w, int n,
+	int64_t start, struct errmsg *err)
+{
+	if (wait_until(r, s, start + settle(r), false, err))
+		return -1;
+	while (!all_counted(r, w, n) && clock_now() < start + COUNTER_WAIT_NS)
+		if (wait_until(r, s, clock_now() + COUNTER_LOOK_NS, false, err))
+			return -1;
+	return 0;
+}
+
 /* Runs what has been started for a phase: for its time, and until each program that is counted by
  * runs has made one, if that does not take for ever. rates[slot] is what each has done. */
 static int measure(struct rounds *r, const struct step *s, struct window *w, int n, double *rates,
 	struct errmsg *err)
 {
-	int64_t start = clock_now(), limit = start + r->phase_ns;
+	int64_t start = clock_now(), limit = start + r->phase_ns, end;
 	bool waiting = true;
 
 	for (int i = 0; i < n; i++)
@@ -164,11 +193,13 @@ static int measure(struct rounds *r, const struct step *s, struct window *w, int
 
 			limit = start + most > limit ? start + most : limit;
 		}
-	if (wait_until(r, s, start + settle(r), false, err))
+	if (let_settle(r, s, w, n, start, err))
 		return -1;
 	for (int i = 0; i < n; i++)
 		window_begin(r, &w[i]);
-	if (wait_until(r, s, start + r->phase_ns, false, err))
+	/* Where it took longer to set up, the part that counts is as long as ever. */
+	end = clock_now() + r->phase_ns - settle(r);
+	if (wait_until(r, s, end > start + r->phase_ns ? end : start + r->phase_ns, false, err))
 		return -1;
 	while (waiting) {
 		waiting = false;
@@ -358,12 +389,16 @@ static int run_turns(struct rounds *r, const struct step *s, struct errmsg *err)
 	static const int order[] = {-1, 1, -1, 0};
 	struct trial_pair *p = &r->t->pair[s->what];
 	struct turns_sum sum[RUNNER_SLOTS] = {{0}};
+	struct window w[RUNNER_SLOTS];
 	int64_t start = clock_now();
 	int rc = start_pair(r, p, err);
 
-	tell(r, s);
+	for (int i = 0; i < RUNNER_SLOTS; i++) {
+		w[i] = (struct window){.slot = i, .program = &r->t->program[p->program[i]]};
+		w[i].by_counter = loses_by_counter(w[i].program);
+	}
 	if (!rc)
-		rc = runner_wait(r->stage, start + settle(r), false, err);
+		rc = let_settle(r, s, w, RUNNER_SLOTS, start, err);
 	for (int i = 0; !rc && (clock_now() < start + r->phase_ns || i % 4 || i < 8); i++)
 		rc = one_stretch(r, i % 4 ? NULL : s, order[i % 4], sum, err);
 	for (int i = 0; i < RUNNER_SLOTS; i++)

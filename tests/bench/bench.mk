@@ -25,6 +25,7 @@ EXTRA_DIST += tests/integration/43-cost.t \
 	tests/bench/bench_model.py \
 	tests/bench/bench_pairs.py \
 	tests/bench/bench_long.py \
+	tests/bench/bench_trial.py \
 	tests/bench/bench_turns.py \
 	tests/bench/bench_refill.py \
 	tests/bench/bench_sweep.py \

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What poppa trial finds of pairs whose losses are known, beside the truth and beside whole runs."""
+import json
+import math
+import os
+import re
+import subprocess
+
+from cluster import Failed, LAMMPS, SANDBOX_SCRIPTS, run
+from report import percent
+
+TITLE = "poppa trial beside the truth"
+LOSS_OFF = 0.03      # of contending pairs
+INNOCENT_OFF = 0.02  # of those that lose nothing
+STP_OFF = 0.03       # relative, against whole runs
+RATE = re.compile(r"rank 0: (\S+) operations a second")
+
+
+def as_user(*command, seconds=0):
+    return run(os.path.join(SANDBOX_SCRIPTS, "env"), "-u", "poppa-demo", *command, seconds=seconds)
+
+
+def rates(commands, cpus, seconds):
+    """What programs of ours make a second that run at the same time, each for so many seconds on its CPUs."""
+    running = [subprocess.Popen([os.path.join(SANDBOX_SCRIPTS, "env"), "-u", "poppa-demo", "taskset", "-c", cpu, *command,
+                                 "--seconds", str(seconds), "-v"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+               for command, cpu in zip(commands, cpus)]
+    found = [RATE.search(p.communicate(timeout=seconds + 60)[1].decode()) for p in running]
+    if not all(found):
+        raise Failed("%s prints no rate" % commands[0][0])
+    return [float(f[1]) for f in found]
+
+
+def whole_runs(commands, seconds, rounds):
+    """STP of whole runs: each compact, and both together, in turns."""
+    compact, together = [0, 0], [0, 0]
+    for _ in range(rounds):
+        for i, command in enumerate(commands):
+            compact[i] += rates([command], ["0,1"], seconds)[0]
+        for i, rate in enumerate(rates(commands, ["0", "1"], seconds)):
+            together[i] += rate
+    return sum(t / c for t, c in zip(together, compact))
+
+
+def trial(commands, seconds, rounds):
+    words = []
+    for command in commands:
+        words += ["--"] + command
+    return json.loads(as_user("poppa", "trial", "--json", "--time", str(seconds), "--rounds", str(rounds), *words,
+                              seconds=3 * seconds))
+
+
+def true_losses(cluster, programs, seconds):
+    with cluster.pair(*programs) as jobs:
+        return [t["degradation"] for t in cluster.truth(jobs, seconds, 0)[0]]
+
+
+def main(report, cluster, build, quick):
+    seconds, rounds, whole_s, whole_rounds, truth_s = (8, 2, 1, 1, 6) if quick else (90, 5, 4, 4, 18)
+    contend = lambda q: [os.path.join(cluster.workloads, "contend"), "--line", cluster.line, "--private", str(q)]
+    null = [os.path.join(cluster.workloads, "null")]
+    forever = ["--seconds", "100000"]
+    rows, off, innocent, stp_off, verdicts = [], [], [], [], []
+    cases = [("contend %d" % q, "contend %d" % q, contend(q), contend(q), (cluster.contend(q),) * 2)
+             for q in (2, 20, 200)[:1 if quick else 3]]
+    cases.append(("contend 20", "null", contend(20), null, None))
+    for a, b, first, second, programs in cases:
+        report.progress("%s beside %s" % (a, b))
+        true = true_losses(cluster, programs, truth_s) if programs else [0, 0]
+        found = trial([first + forever, second + forever], seconds, rounds)
+        stp = whole_runs([first, second], whole_s, whole_rounds)
+        if os.path.exists(cluster.line):
+            os.unlink(cluster.line)
+        for p, t in zip(found["programs"], true):
+            (off if programs else innocent).append(abs(p["degradation"] - t) if p["degradation"] is not None else math.nan)
+        stp_off.append(abs(found["stp"] / stp - 1) if found["stp"] else math.nan)
+        verdicts.append(found["verdict"] == ("do-not" if stp < 1 else "colocate"))
+        rows.append([a, b, " and ".join(percent(t) for t in true),
+                     " and ".join("%s (%s to %s)" % tuple(percent(p[k]) for k in ("degradation", "lo", "hi"))
+                                  for p in found["programs"]),
+                     "%.3f" % stp, "%.3f (%.3f to %.3f)" % (found["stp"], found["stp_lo"], found["stp_hi"]), found["verdict"]])
+    # LAMMPS counts by its runs: some seconds each.
+    path = os.path.join(cluster.tmp, "in.trial")
+    with open(path, "w") as f:
+        f.write((LAMMPS % ("0 10 0 10 0 10", "")).replace("run 100000000", "run 500"))
+    report.progress("LAMMPS beside null")
+    found = trial([["lmp", "-log", "none", "-in", path], null + forever], seconds, rounds)
+    p = found["programs"][0]
+    innocent.append(abs(p["degradation"]) if p["degradation"] is not None else math.nan)
+    rows.append(["LAMMPS", "null", "0 and 0", " and ".join(
+        "%s (%s to %s)" % tuple(percent(q[k]) for k in ("degradation", "lo", "hi")) for q in found["programs"]),
+        "-", "%.3f (%.3f to %.3f)" % (found["stp"], found["stp_lo"], found["stp_hi"]), found["verdict"]])
+    report.text("`poppa trial --time %d --rounds %d` as an ordinary user, without Slurm. *True*: the losses by `contrib/workloads/truth` "
+                "of the same programs as co-located jobs, in per cent, or nothing beside null, which uses no memory. *Found*: by the "
+                "trial, with its 95 %% interval. *Whole runs*: the work of the node together against one after the other (STP) "
+                "by the rates that the programs print of runs of %d s, %d of each kind in turns." % (
+                    seconds, rounds, whole_s, whole_rounds))
+    report.table(["program", "beside", "true losses, %", "found, %", "STP, whole runs", "STP, found", "verdict"], rows)
+    report.judge("losses of contending pairs within 0.03 of the truth", "at most %.3f off" % max(off), max(off) <= LOSS_OFF)
+    report.judge("losses beside null within 0.02 of none", "at most %.3f" % max(innocent), max(innocent) <= INNOCENT_OFF)
+    report.judge("STP within 3 % of whole runs", "at most %s %% off" % percent(max(stp_off)), max(stp_off) <= STP_OFF)
+    report.judge("the verdict is do-not where whole runs make less together, else colocate",
+                 "%d of %d" % (sum(verdicts), len(verdicts)), all(verdicts))
