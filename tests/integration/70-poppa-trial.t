@@ -47,13 +47,13 @@ true_loss() {
 
 truth=$(true_loss)
 diag "contend loses $truth beside itself, by whole runs"
-json=$(as_user env PATH=/usr/bin:/bin "$(command -v poppa)" trial --time 60 --rounds 4 --json -- "$contend" --line "$line" --seconds 1000 -- "$contend" --line "$line" --seconds 1000)
+json=$(as_user env PATH=/usr/bin:/bin "$(command -v poppa)" trial --time 36 --rounds 4 --json -- "$contend" --line "$line" --seconds 1000 -- "$contend" --line "$line" --seconds 1000)
 between "contend beside itself: its loss is that of whole runs" "$json" '.programs[0].degradation' "$(awk "BEGIN { print $truth - 0.03 }")" "$(awk "BEGIN { print $truth + 0.03 }")"
 between "and so is the other's" "$json" '.programs[1].degradation' "$(awk "BEGIN { print $truth - 0.03 }")" "$(awk "BEGIN { print $truth + 0.03 }")"
 between "the node's work is what is left of both" "$json" .stp "$(awk "BEGIN { print 2 * (1 - $truth) - 0.06 }")" "$(awk "BEGIN { print 2 * (1 - $truth) + 0.06 }")"
 is "so it is not worth it" "$(jq -r .verdict <<<"$json")" do-not
 
-json=$(as_user poppa trial --time 60 --rounds 4 --json -- "$contend" --line "$line" --seconds 1000 -- "$null" --seconds 1000)
+json=$(as_user poppa trial --time 36 --rounds 4 --json -- "$contend" --line "$line" --seconds 1000 -- "$null" --seconds 1000)
 between "contend beside null loses nothing" "$json" '.programs[0].degradation' -0.02 0.02
 between "nor does null" "$json" '.programs[1].degradation' -0.02 0.02
 is "it is worth it" "$(jq -r .verdict <<<"$json")" colocate
@@ -73,17 +73,17 @@ cat >"$dir/in.melt" <<-'END'
 	thermo 1000
 	run 500
 END
-json=$(as_user poppa trial --time 90 --rounds 4 --json -- lmp -in "$dir/in.melt" -log none -- "$null" --seconds 1000)
+json=$(as_user poppa trial --time 60 --rounds 4 --json -- lmp -in "$dir/in.melt" -log none -- "$null" --seconds 1000)
 is "LAMMPS is counted by its runs" "$(jq -r '.programs[0].counter' <<<"$json")" runs
 between "beside null it loses nothing" "$json" '.programs[0].degradation' -0.04 0.04
 is "and it is worth it" "$(jq -r .verdict <<<"$json")" colocate
 
 # --- Slurm and MPI ---
 within="salloc -Q -N1 -n2 -w $SANDBOX_REAL_NODE --exclusive"
-json=$(as_user $within poppa trial --time 25 --rounds 2 --json -- srun -n1 "$contend" --line "$line" --seconds 1000 -- srun -n1 "$contend" --line "$line" --seconds 1000)
+json=$(as_user $within poppa trial --time 16 --rounds 2 --json -- srun -n1 "$contend" --line "$line" --seconds 1000 -- srun -n1 "$contend" --line "$line" --seconds 1000)
 between "srun within salloc: they meet" "$json" '.programs[0].degradation' 0.3 0.98
 is "srun within salloc: by their own beats" "$(jq -c '[.programs[].counter]' <<<"$json")" '["heartbeat","heartbeat"]'
-json=$(as_user $within poppa trial --time 25 --rounds 2 --json -- mpirun -n 1 "$contend" --line "$line" --seconds 1000 -- 'mpirun -n 1 '"$contend --line $line --seconds 1000")
+json=$(as_user $within poppa trial --time 16 --rounds 2 --json -- mpirun -n 1 "$contend" --line "$line" --seconds 1000 -- 'mpirun -n 1 '"$contend --line $line --seconds 1000")
 between "mpirun within salloc: they meet" "$json" '.programs[0].degradation' 0.3 0.98
 ok "all their processes have ended" wait_until 10 nothing_marked
 
