@@ -201,16 +201,22 @@ static const struct trial_pair *pair_of(const struct trial *t, int a, int b)
 	return NULL;
 }
 
-/* Hours for all programs, an hour of work each, with the pairs chosen and one end of their STP. */
+/* Hours for all programs, an hour of work each, with the pairs chosen and one end of their STP. An
+ * interval of few rounds may end below 0, where nothing is ever done. */
 static double hours(const struct trial *t, double (*end)(const struct trial_figure *))
 {
 	double sum = 0;
 
-	for (int i = 0; i < t->programs; i++)
-		if (t->partner[i] == i)
+	for (int i = 0; i < t->programs; i++) {
+		double stp;
+
+		if (t->partner[i] > i) {
+			stp = end(&pair_of(t, i, t->partner[i])->stp);
+			sum += stp <= 0 ? INFINITY : 2 / stp;
+		} else if (t->partner[i] == i) {
 			sum++;
-		else if (t->partner[i] > i)
-			sum += 2 / end(&pair_of(t, i, t->partner[i])->stp);
+		}
+	}
 	return sum;
 }
 

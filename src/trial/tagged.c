@@ -257,6 +257,17 @@ int tagged_look(struct tagged_watch *w, const struct tagged_process **list, stru
 	return n < 0 ? errmsg_set(err, "out of memory") : n;
 }
 
+/* Children that have ended, which a look does not list. */
+static void reap(const struct tagged_watch *w)
+{
+	for (size_t i = 0; i < w->now.n; i++) {
+		const struct entry *e = &w->now.v[i];
+
+		if (e->p.state == 'Z' && e->ppid == getpid() && e->p.pid != w->other)
+			waitpid(e->p.pid, NULL, WNOHANG);
+	}
+}
+
 int tagged_kill_all(struct tagged_watch *w, int64_t wait_ns, struct errmsg *err)
 {
 	const struct tagged_process *list;
@@ -273,8 +284,7 @@ int tagged_kill_all(struct tagged_watch *w, int64_t wait_ns, struct errmsg *err)
 			proc_signal(fd, SIGKILL);
 			close(fd);
 		}
-		for (int i = 0; i < n; i++)
-			waitpid(list[i].pid, NULL, WNOHANG);
+		reap(w);
 		quiet = n ? 0 : quiet + 1;
 		if (quiet == 2)
 			break;

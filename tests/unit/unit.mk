@@ -16,8 +16,9 @@
 # - shutterlog_blocks, shutterlog_read: test_shutterlog
 # - pause_sigstop: test_pause
 # - shutter_block: test_shutter
+# - runner_tasks: test_runner
 
-UNIT_LIBS = libbill.la libsettle.la libledger.la libtopology.la libpartners.la libhistory.la libreuse.la libsubmit.la liblanes.la \
+UNIT_LIBS = libtrial.la libbill.la libsettle.la libledger.la libtopology.la libpartners.la libhistory.la libreuse.la libsubmit.la liblanes.la \
 	$(POPPAD_LIBS) libheartbeat.la
 TEST_LDADD = $(UNIT_LIBS) $(CMOCKA_LIBS) -lm
 LDADD = $(TEST_LDADD)
@@ -93,6 +94,13 @@ check_PROGRAMS += \
 	tests/unit/sim/world/test_matrix \
 	tests/unit/sim/world/test_trace \
 	tests/unit/heartbeat/test_heartbeat \
+	tests/unit/trial/test_keeper \
+	tests/unit/trial/test_launch \
+	tests/unit/trial/test_matching \
+	tests/unit/trial/test_outcome \
+	tests/unit/trial/test_rounds \
+	tests/unit/trial/test_runner \
+	tests/unit/trial/test_tagged \
 	tests/unit/accounting/record/test_client \
 	tests/unit/accounting/record/test_fields \
 	tests/unit/accounting/record/test_origin \
@@ -262,7 +270,8 @@ EXTRA_DIST += tests/unit/common/policy_of.h tests/unit/poppa/counter/closer_end.
 	tests/unit/poppa/spool_in_tmp.h tests/unit/poppa/waiting_process.h tests/unit/sim/world/text_file.h \
 	tests/unit/accounting/bill/bill_rows.h tests/unit/striping/partners/three_classes.h \
 	tests/unit/striping/partners/two_that_fight.h \
-	tests/unit/striping/reuse/histograms.h
+	tests/unit/striping/reuse/histograms.h \
+	tests/unit/trial/beating.h tests/unit/trial/programs.h
 tests_unit_common_test_askers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_now
 tests_unit_common_test_clock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_poppa_counter_test_background_close_LDFLAGS = \

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,11 +91,38 @@ static void output(void **state)
 	assert_int_equal(unlink(fifo) | unlink(link) | unlink(file) | rmdir(dir), 0);
 }
 
+/* A program beside this one is preferred, if it can be executed. */
+static void helper(void **state)
+{
+	char dir[PATH_MAX - 64], path[PATH_MAX], found[PATH_MAX], name[64];
+	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+	int fd;
+
+	(void)state;
+	assert_true(n > 0);
+	dir[n] = '\0';
+	*strrchr(dir, '/') = '\0';
+	snprintf(name, sizeof(name), "test_fsio_helper.%d", (int)getpid());
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_ptr_equal(fsio_helper(name, found, sizeof(found)), found);
+	assert_string_equal(strrchr(found, '/') + 1, name);
+	assert_string_not_equal(found, path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	fsio_helper(name, found, sizeof(found));
+	assert_string_not_equal(found, path);
+	assert_int_equal(fchmod(fd, 0755), 0);
+	close(fd);
+	assert_string_equal(fsio_helper(name, found, sizeof(found)), path);
+	assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files),
 		cmocka_unit_test(output),
+		cmocka_unit_test(helper),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,9 +7,11 @@
 #include <cmocka.h>
 
 #include <hwloc.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "striping/lanes/lanes.h"
@@ -377,6 +379,89 @@ static void this_machine(void **state)
 	topology_map_free(map);
 }
 
+/* Whether these PUs, and no others, are in the one lane of what this process may use. */
+static bool has_only(const int *pu, int count)
+{
+	struct topology_view view = {.lanes = 1, .allowed = true};
+	struct errmsg err = {""};
+	struct topology_map *map = topology_map_load(NULL, &view, &err);
+	bool same = map && map->lane_count == 1 && map->lane[0].pu_count == count;
+
+	for (int i = 0; same && i < count; i++) {
+		bool found = false;
+
+		for (int k = 0; k < count; k++)
+			found |= map->lane[0].pus[k] == pu[i];
+		same = found;
+	}
+	topology_map_free(map);
+	return same;
+}
+
+/* One lane more than there are cores. */
+static bool refuses_two_lanes(void)
+{
+	struct topology_view view = {.lanes = 2, .allowed = true};
+	struct errmsg err = {""};
+	struct topology_map *map = topology_map_load(NULL, &view, &err);
+	bool refused = !map && strstr(err.text, "lanes");
+
+	topology_map_free(map);
+	return refused;
+}
+
+/* In a child, which may be bound. */
+static int bound_to(const int *pu, int count)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct topology_view all = {.lanes = 1};
+		struct errmsg err = {""};
+		struct topology_map *before = topology_map_load(NULL, &all, &err), *after;
+		cpu_set_t set;
+
+		CPU_ZERO(&set);
+		for (int i = 0; i < count; i++)
+			CPU_SET(pu[i], &set);
+		if (sched_setaffinity(0, sizeof(set), &set) || !has_only(pu, count))
+			_exit(1);
+		if (count == 1 && !refuses_two_lanes())
+			_exit(2);
+		/* Without allowed it is all of the machine as before. */
+		after = topology_map_load(NULL, &all, &err);
+		if (!before || !after || before->lane[0].pu_count != after->lane[0].pu_count)
+			_exit(3);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void what_this_process_may_use(void **state)
+{
+	cpu_set_t mine;
+	int pu[2], found = 0;
+
+	(void)state;
+	if (getenv("HWLOC_XMLFILE") || getenv("HWLOC_SYNTHETIC")) {
+		print_message("skipped: hwloc is told of another machine\n");
+		skip();
+	}
+	assert_int_equal(sched_getaffinity(0, sizeof(mine), &mine), 0);
+	/* The last one, so that it is not the one that would be first anyway. */
+	for (int i = CPU_SETSIZE - 1; i >= 0 && found < 2; i--)
+		if (CPU_ISSET(i, &mine))
+			pu[found++] = i;
+	assert_true(found > 0);
+	assert_int_equal(bound_to(pu, 1), 0);
+	if (found == 2) {
+		assert_int_equal(bound_to(pu + 1, 1), 0);
+		assert_int_equal(bound_to(pu, 2), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +473,7 @@ int main(void)
 		cmocka_unit_test(random_topologies),
 		cmocka_unit_test(other_sockets),
 		cmocka_unit_test(this_machine),
+		cmocka_unit_test(what_this_process_may_use),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
