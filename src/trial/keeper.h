@@ -6,7 +6,8 @@
 
 /*
  * Forks: the child, the worker, runs work() and ends with the status that it returns; this process,
- * the keeper, waits for it and returns that status, or -1 with err where the worker was killed.
+ * the keeper, waits for it and returns that status (below 255), or -1 with err where the worker was
+ * killed. Children that this process had before stay as they are: then the keeper is a child, too.
  * Before it returns, whatever has the token's mark (tagged.h) is killed.
  *
  * Where the worker dies, the keeper kills what it has left. Where the keeper dies, the worker gets
