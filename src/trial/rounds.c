@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/printable.h"
 #include "common/units.h"
 
 #define PHASE_LEAST_NS (400 * NS_PER_MS)
@@ -209,6 +210,8 @@ static void note(struct trial_program *p, const struct rounds *r)
 			p->mpi_calls ? "its calls of MPI"
 				     : "instructions of several threads, which may wait for each "
 				       "other,");
+	/* The name may be cut within a character. */
+	plain_text(p->note);
 }
 
 /* After the first compact phase: by what the program is counted. */
