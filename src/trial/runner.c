@@ -27,6 +27,7 @@
 #define ASK_ALL_NS (1500 * NS_PER_MS)
 #define KILL_NS (20 * NS_PER_S)
 #define TAIL 1024
+#define ERRORS_CHUNKS 16
 
 struct slot {
 	const struct runner_program *program;
@@ -80,14 +81,19 @@ void runner_stage_free(struct runner_stage *s)
 	free(s);
 }
 
-/* Where progress without a reader blocks a program: what it writes is read as it comes. */
+/* What a program writes is read as it comes, so that it never waits for a reader. One call takes
+ * no more than a pipe holds: a program may write faster than it is read, for ever. */
 static void read_errors(struct slot *slot)
 {
 	char chunk[4096];
-	ssize_t n;
+	ssize_t n = 0;
 
-	while (slot->errors >= 0 && (n = read(slot->errors, chunk, sizeof(chunk))) != 0) {
+	for (int i = 0; i < ERRORS_CHUNKS && slot->errors >= 0; i++) {
 		size_t keep;
+
+		n = read(slot->errors, chunk, sizeof(chunk));
+		if (!n)
+			break;
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -103,8 +109,9 @@ static void read_errors(struct slot *slot)
 		memcpy(slot->tail + keep, chunk, (size_t)n);
 		slot->length = keep + (size_t)n;
 	}
-	if (slot->errors >= 0)
-		close(slot->errors);
+	if (n || slot->errors < 0)
+		return;
+	close(slot->errors);
 	slot->errors = -1;
 }
 
