@@ -25,6 +25,9 @@
 #define TURNS_RUN_S 3
 /* So many times as long as compact a run may take beside another before it is given up. */
 #define SLOWEST 25
+/* A task that begins is counted so much later at most, and what it did until then is not seen. */
+#define UNSEEN_S 0.1
+#define UNSEEN_MOST 0.05
 #define PROGRESS_NS NS_PER_S
 
 struct step {
@@ -102,6 +105,7 @@ struct window {
 	struct trial_program *program;
 	int64_t from_ns;
 	uint64_t from;
+	int changes;
 	bool readable;
 };
 
@@ -110,10 +114,11 @@ static void window_begin(struct rounds *r, struct window *w)
 	runner_read(r->stage, w->slot);
 	w->from = runner_state(r->stage, w->slot)->progress;
 	w->readable = runner_state(r->stage, w->slot)->readable;
+	w->changes = runner_state(r->stage, w->slot)->changes;
 	w->from_ns = clock_now();
 }
 
-/* Progress a second by the counter since window_begin(). */
+/* Progress a second by the counter since window_begin(); NAN where too much of it was not seen. */
 static double counter_rate(struct rounds *r, const struct window *w)
 {
 	const struct runner_state *state = runner_state(r->stage, w->slot);
@@ -121,7 +126,8 @@ static double counter_rate(struct rounds *r, const struct window *w)
 
 	runner_read(r->stage, w->slot);
 	s = (double)(clock_now() - w->from_ns) / 1e9;
-	if (!w->readable || !state->readable || s <= 0)
+	if (!w->readable || !state->readable || s <= 0 ||
+		(state->changes - w->changes) * UNSEEN_S > UNSEEN_MOST * s)
 		return NAN;
 	return (double)(state->progress - w->from) / s;
 }

@@ -32,8 +32,9 @@ struct runner_state {
 	int64_t last_end_ns; /* of the last complete run */
 	/* Where its progress comes from; COUNTER_NONE: no task of it has had a signal yet. */
 	enum counter_backend backend;
-	uint64_t progress;            /* at the last runner_read(), over all its runs and tasks */
-	bool readable;                /* at the last runner_read() a task was counted */
+	uint64_t progress; /* at the last runner_read(), over all its runs and tasks */
+	bool readable;     /* at the last runner_read() a task was counted */
+	int changes;       /* how often a task's counter was opened, or its task has ended */
 	int most_tasks, most_threads; /* launchers and shells do not count as tasks */
 	bool mpi_calls;               /* libpoppa-heartbeat-mpi counts its progress */
 };

@@ -85,6 +85,8 @@ like "and the reason is given" "$(jq -r .why <<<"$OUT")" 'not known: no run of .
 is "what no data cost nobody knows" "$(jq -c '[.programs[0].price[]] | unique' <<<"$OUT")" '[null]'
 runs "a name that is cut within a character" 0 trial --time 4 --rounds 1 --json -- sh -c "sleep 9 # $(printf 'é%.0s' $(seq 60))" -- sh -c "sleep 9 #$(printf 'é%.0s' $(seq 60))"
 like "is still a text" "$(jq -r '.programs[].note' <<<"$OUT")" 'é.* has ended within'
+runs "short processes that publish their progress" 0 trial --time 8 --rounds 2 --json -- sh -c "while :; do $BEATS $line 2 1 150; done" -- sleep 0.2
+is "are seen too late to be counted" "$(jq -c '[.stp, .verdict]' <<<"$OUT")" '[null,"uncertain"]'
 is "nothing is left of all these" "$(left)" 0
 
 # --- the programs' surroundings ---
