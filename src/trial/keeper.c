@@ -31,14 +31,19 @@ static void pass_on(int sig)
 	errno = saved;
 }
 
-static void handle(void (*handler)(int))
+void keeper_handle(void (*handler)(int))
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	struct sigaction action = {.sa_handler = handler};
+	struct sigaction action = {.sa_handler = handler}, before;
 
 	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		/* nohup: the user wants it to outlive the terminal. */
+		if (signals[i] == SIGHUP && !sigaction(SIGHUP, NULL, &before) &&
+			before.sa_handler == SIG_IGN)
+			continue;
 		sigaction(signals[i], &action, NULL);
+	}
 }
 
 /* Orphans of the programs become children of the worker, and when that has died, of this process.
@@ -77,7 +82,7 @@ static int fork_and_wait(int (*work)(void *arg), void *arg, struct errmsg *err)
 		_exit(work(arg));
 	}
 	worker = pid;
-	handle(pass_on);
+	keeper_handle(pass_on);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return errmsg_set(err, "cannot fork: %s", strerror(errno));

@@ -16,3 +16,6 @@
  * worker has started itself, and resumes and hangs up the process groups that are stopped.
  */
 int keeper_run(const char *token, int (*work)(void *arg), void *arg, struct errmsg *err);
+
+/* The handler of the signals by which users end a trial, without those that they want ignored. */
+void keeper_handle(void (*handler)(int sig));
