@@ -322,6 +322,11 @@ static int64_t stretch(struct rounds *r)
 	return STRETCH_LEAST_NS + (int64_t)((r->dice >> 33) % (uint64_t)STRETCH_MORE_NS);
 }
 
+static int resumed(const struct rounds *r)
+{
+	return runner_state(r->stage, 0)->resumed + runner_state(r->stage, 1)->resumed;
+}
+
 /* One stretch in which `held` is stopped (-1: nobody). What runs in it is added to its sums, if it
  * ran all the time. */
 static int one_stretch(
@@ -329,7 +334,7 @@ static int one_stretch(
 {
 	int64_t length = stretch(r), now = clock_now();
 	struct window w[RUNNER_SLOTS];
-	int runs[RUNNER_SLOTS];
+	int runs[RUNNER_SLOTS], resumed_before;
 
 	for (int i = 0; i < RUNNER_SLOTS; i++)
 		if (runner_hold(r->stage, i, i == held, err))
@@ -341,13 +346,15 @@ static int one_stretch(
 		window_begin(r, &w[i]);
 		runs[i] = runner_state(r->stage, i)->runs;
 	}
+	resumed_before = resumed(r);
 	if (runner_wait(r->stage, now + length, false, err))
 		return -1;
 	for (int i = 0; i < RUNNER_SLOTS; i++) {
 		double of = i == held ? NAN : counter_rate(r, &w[i]);
 		double seconds = (double)(clock_now() - w[i].from_ns) / 1e9;
 
-		if (isnan(of) || runner_state(r->stage, i)->runs != runs[i])
+		if (isnan(of) || runner_state(r->stage, i)->runs != runs[i] ||
+			resumed(r) != resumed_before)
 			continue;
 		if (held < 0) {
 			sum[i].both += of * seconds;

@@ -238,6 +238,11 @@ static int look(struct runner_stage *s, struct errmsg *err)
 		if (runner_tasks_take(
 			    &slot->tasks, i, list, n, slot->program->backend, &slot->state, err))
 			return -1;
+		if (slot->tasks.denied)
+			return errmsg_set(err,
+				"%s: its process %d runs as another user, so that it cannot be "
+				"stopped: leave out what changes the user",
+				slot->program->name, (int)slot->tasks.denied);
 		held |= slot->tasks.held;
 	}
 	reap_orphans(s);

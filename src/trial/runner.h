@@ -35,6 +35,7 @@ struct runner_state {
 	uint64_t progress; /* at the last runner_read(), over all its runs and tasks */
 	bool readable;     /* at the last runner_read() a task was counted */
 	int changes;       /* how often a task's counter was opened, or its task has ended */
+	int resumed;       /* how often a task that was stopped has run all the same */
 	int most_tasks, most_threads; /* launchers and shells do not count as tasks */
 	bool mpi_calls;               /* libpoppa-heartbeat-mpi counts its progress */
 };

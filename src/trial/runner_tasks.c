@@ -200,15 +200,34 @@ static void drop_ended(struct runner_tasks *t, struct runner_state *state)
 	t->count = kept;
 }
 
-static void stop_task(struct runner_task *task)
+/* Also one that somebody else has resumed meanwhile. */
+static void stop_task(struct runner_tasks *t, struct runner_task *task, struct runner_state *state)
 {
 	struct proc_stat st;
 
 	/* Who was stopped before is somebody else's to resume. */
-	if (task->stopped || proc_stat(task->pid, &st) || st.starttime != task->starttime ||
-		st.state == 'T')
+	if (proc_stat(task->pid, &st) || st.starttime != task->starttime || st.state == 'T')
 		return;
-	task->stopped = !proc_signal(task->pidfd, SIGSTOP);
+	if (task->stopped)
+		state->resumed++;
+	if (!proc_signal(task->pidfd, SIGSTOP))
+		task->stopped = true;
+	else if (errno == EPERM)
+		t->denied = task->pid;
+}
+
+/* A stop that somebody else has sent meanwhile waits behind ours, and SIGCONT would delete it. */
+static void resume_task(struct runner_task *task)
+{
+	struct proc_stat st;
+	int sig = 0;
+
+	if (!proc_stat(task->pid, &st) && st.starttime == task->starttime && st.state == 'T')
+		sig = proc_pending_stop(task->pid, -1);
+	proc_signal(task->pidfd, SIGCONT);
+	if (sig)
+		proc_signal(task->pidfd, sig);
+	task->stopped = false;
 }
 
 int runner_tasks_take(struct runner_tasks *t, int slot, const struct tagged_process *list, int n,
@@ -239,7 +258,7 @@ int runner_tasks_take(struct runner_tasks *t, int slot, const struct tagged_proc
 			continue; /* it has ended */
 		task->seen = true;
 		if (t->held)
-			stop_task(task);
+			stop_task(t, task, state);
 		bind_process(t, task->pid);
 		look_again(task);
 		if (task->helper)
@@ -278,15 +297,16 @@ void runner_tasks_read(struct runner_tasks *t, struct runner_state *state)
 
 void runner_tasks_hold(struct runner_tasks *t, bool hold)
 {
+	struct runner_state ignored = {0};
+
 	t->held = hold;
 	for (int i = 0; i < t->count; i++) {
 		struct runner_task *task = &t->task[i];
 
 		if (hold) {
-			stop_task(task);
+			stop_task(t, task, &ignored);
 		} else if (task->stopped) {
-			proc_signal(task->pidfd, SIGCONT);
-			task->stopped = false;
+			resume_task(task);
 		}
 	}
 }

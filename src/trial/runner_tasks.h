@@ -25,6 +25,7 @@ struct runner_tasks {
 	struct runner_task *task; /* by ascending pid */
 	int count, room;
 	bool held;     /* all of them are to be stopped */
+	pid_t denied;  /* a process that we may not stop, as another user's; or 0 */
 	uint64_t gone; /* progress of those that have ended */
 	cpu_set_t *cpus;
 	size_t cpus_size;

@@ -183,4 +183,16 @@ sh -c "sleep 3219 & exec '$POPPA' trial --time 2 --rounds 1 --json -- sleep 0.1 
 like "children that a shell has left to it" "$(cat "$TAP_DIR/heir.out")" '"verdict"'
 is "are not ended, while those of the programs are" "$(pgrep -f '^sleep 321[89]$' | wc -l)" 1
 pkill -f '^sleep 3219$'
+(while :; do pkill -CONT -f "^$BEATS $line 1 4\$"; sleep 0.005; done) &
+resumer=$!
+runs "programs that somebody resumes" 0 trial --time 9 --rounds 2 --json -- "$BEATS" "$line" 0 4 -- "$BEATS" "$line" 1 4
+kill "$resumer"
+wait "$resumer" 2>/dev/null
+is "are not taken for stopped" "$(jq '.programs[0] | .degradation == null or .degradation > 0.3' <<<"$OUT")" true
+(trap '' HUP && exec "$POPPA" trial --time 3 --rounds 1 --json -- sleep 0.1 -- sleep 0.2) >"$TAP_DIR/nohup.out" 2>&1 &
+keeper=$!
+sleep 1
+kill -HUP "$keeper" "$(worker "$keeper")"
+wait "$keeper"
+is "nohup holds" $? 0
 done_testing
