@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/printable.h"
@@ -390,6 +391,31 @@ static int run_turns(struct rounds *r, const struct step *s, struct errmsg *err)
 	return runner_end(r->stage, rc ? NULL : err) || rc ? -1 : 0;
 }
 
+/* --- other users of the cores --- */
+
+/* For how long these PUs were busy since the boot, ns; -1 where the kernel does not tell. */
+static int64_t busy_ns(const struct runner_pus *pus)
+{
+	FILE *f = fopen("/proc/stat", "re");
+	unsigned long long user, nice, system, idle, wait, irq, soft, steal, sum = 0;
+	char line[512];
+	int pu, found = 0;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &pu, &user, &nice,
+			    &system, &idle, &wait, &irq, &soft, &steal) != 9)
+			continue;
+		for (int i = 0; i < pus->count; i++)
+			if (pus->pu[i] == pu) {
+				sum += user + nice + system + irq + soft + steal;
+				found++;
+			}
+	}
+	if (f)
+		fclose(f);
+	return found == pus->count ? (int64_t)sum * (NS_PER_S / sysconf(_SC_CLK_TCK)) : -1;
+}
+
 /* --- rounds --- */
 
 static void add_step(struct rounds *r, enum trial_phase phase, int what, int place)
@@ -482,6 +508,7 @@ int trial_rounds(struct runner_stage *stage, const struct trial_options *o, stru
 	struct errmsg *err)
 {
 	struct rounds r = {.stage = stage, .o = o, .t = t, .began_ns = clock_now(), .dice = 1};
+	int64_t busy = busy_ns(&o->both), used = runner_used_ns(stage), busy_end;
 	int rc;
 
 	r.step = calloc((size_t)(3 * t->programs + 2 * t->pairs), sizeof(*r.step));
@@ -489,6 +516,10 @@ int trial_rounds(struct runner_stage *stage, const struct trial_options *o, stru
 		return errmsg_set(err, "out of memory");
 	rc = all_rounds(&r, err);
 	t->took_ns = clock_now() - r.began_ns;
+	busy_end = busy_ns(&o->both);
+	if (busy >= 0 && busy_end >= 0 && t->took_ns > 0)
+		t->others = fmax(0, (double)(busy_end - busy - (runner_used_ns(stage) - used)) /
+					    ((double)t->took_ns * o->both.count));
 	free(r.step);
 	return rc;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,6 +48,7 @@ struct runner_stage {
 	const char *preload;
 	const volatile bool *stop;
 	int64_t look_ns; /* when /proc is walked next */
+	uint64_t ticks;  /* processor time of programs that were ended, as looks have seen it */
 	bool ended;      /* a program has made a complete run in this runner_wait() */
 };
 
@@ -359,9 +361,28 @@ int runner_end(struct runner_stage *s, struct errmsg *err)
 			if (slot->leader)
 				waitpid(slot->leader, NULL, WNOHANG);
 			forget_leader(slot);
+			s->ticks += slot->tasks.ticks;
 			runner_tasks_free(&slot->tasks);
 		}
 		*slot = (struct slot){.leader_fd = -1, .errors = -1};
 	}
 	return left > 0 ? errmsg_set(err, "%d processes of the programs do not end", left) : left;
+}
+
+static int64_t used_ns(int who)
+{
+	struct rusage u;
+
+	if (getrusage(who, &u))
+		return 0;
+	return (int64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * NS_PER_S +
+	       (int64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
+}
+
+int64_t runner_used_ns(const struct runner_stage *s)
+{
+	int64_t reaped = used_ns(RUSAGE_CHILDREN);
+	int64_t seen = (int64_t)(s->ticks * (uint64_t)(NS_PER_S / sysconf(_SC_CLK_TCK)));
+
+	return used_ns(RUSAGE_SELF) + (reaped > seen ? reaped : seen);
 }

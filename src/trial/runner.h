@@ -78,3 +78,7 @@ const struct runner_state *runner_state(const struct runner_stage *s, int slot);
 /* Ends the programs of all slots: asks them to end, then kills them. 0, or -1 with err where one of
  * their processes does not end. */
 int runner_end(struct runner_stage *s, struct errmsg *err);
+
+/* Processor time of this process and of all programs that it has run and ended, ns. Children of
+ * other daemons (srun's tasks) count as far as they were looked at. */
+int64_t runner_used_ns(const struct runner_stage *s);

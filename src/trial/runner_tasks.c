@@ -257,6 +257,8 @@ int runner_tasks_take(struct runner_tasks *t, int slot, const struct tagged_proc
 		if (!task)
 			continue; /* it has ended */
 		task->seen = true;
+		t->ticks += list[i].ticks - task->ticks;
+		task->ticks = list[i].ticks;
 		if (t->held)
 			stop_task(t, task, state);
 		bind_process(t, task->pid);
