@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +16,8 @@
 #include "trial/tagged.h"
 
 #define KILL_NS (20 * NS_PER_S)
+/* The exit status of a keeper apart that has written an error; work() has no such status. */
+#define KEEPER_FAILED 255
 
 static volatile sig_atomic_t worker;
 
@@ -27,14 +31,19 @@ static void pass_on(int sig)
 	errno = saved;
 }
 
-static void handle(void (*handler)(int))
+void keeper_handle(void (*handler)(int))
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	struct sigaction action = {.sa_handler = handler};
+	struct sigaction action = {.sa_handler = handler}, before;
 
 	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		/* nohup: the user wants it to outlive the terminal. */
+		if (signals[i] == SIGHUP && !sigaction(SIGHUP, NULL, &before) &&
+			before.sa_handler == SIG_IGN)
+			continue;
 		sigaction(signals[i], &action, NULL);
+	}
 }
 
 /* Orphans of the programs become children of the worker, and when that has died, of this process.
@@ -53,39 +62,104 @@ static int clear_up(const char *token, struct errmsg *err)
 	return left > 0 ? errmsg_set(err, "%d processes of the programs do not end", left) : left;
 }
 
-int keeper_run(const char *token, int (*work)(void *arg), void *arg, struct errmsg *err)
+/* Forks: the child runs work() and gets SIGTERM when this process dies; this one passes signals on
+ * and waits. Returns the child's status as waitpid() has it, or -1 with err. */
+static int fork_and_wait(int (*work)(void *arg), void *arg, struct errmsg *err)
 {
-	pid_t keeper = getpid(), pid;
+	pid_t parent = getpid(), pid;
 	sigset_t all, before;
 	int status = 0;
 
-	adopt();
 	/* No signal gets lost between the fork and the handlers. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	pid = fork();
 	if (!pid) {
-		adopt();
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		if (getppid() != keeper)
+		if (getppid() != parent)
 			_exit(1);
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		_exit(work(arg));
 	}
 	worker = pid;
-	handle(pass_on);
+	keeper_handle(pass_on);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return errmsg_set(err, "cannot fork: %s", strerror(errno));
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	worker = 0;
-	if (clear_up(token, err))
+	return status;
+}
+
+static int killed(int status, struct errmsg *err)
+{
+	return errmsg_set(err,
+		"the process that runs the trial was ended by signal %d, %s; "
+		"all that it has started was ended",
+		WTERMSIG(status), strsignal(WTERMSIG(status)));
+}
+
+struct kept {
+	const char *token;
+	int (*work)(void *arg);
+	void *arg;
+	struct errmsg *err;
+};
+
+static int adopt_and_work(void *arg)
+{
+	const struct kept *k = arg;
+
+	adopt();
+	return k->work(k->arg);
+}
+
+static int keep(struct kept *k)
+{
+	int status;
+
+	adopt();
+	status = fork_and_wait(adopt_and_work, k, k->err);
+	if (status < 0 || clear_up(k->token, k->err))
 		return -1;
-	if (WIFSIGNALED(status))
-		return errmsg_set(err,
-			"the process that runs the trial was ended by signal %d, %s; "
-			"all that it has started was ended",
-			WTERMSIG(status), strsignal(WTERMSIG(status)));
-	return WEXITSTATUS(status);
+	return WIFSIGNALED(status) ? killed(status, k->err) : WEXITSTATUS(status);
+}
+
+static int keep_apart(void *arg)
+{
+	int rc = keep(arg);
+
+	return rc < 0 ? KEEPER_FAILED : rc;
+}
+
+/* A shell that executes this program leaves its children to it. They are none of the trial's, so
+ * that the keeper is then a process of its own, which has no such children. */
+static bool has_children(void)
+{
+	siginfo_t who;
+
+	return !waitid(P_ALL, 0, &who, WEXITED | WNOHANG | WNOWAIT);
+}
+
+int keeper_run(const char *token, int (*work)(void *arg), void *arg, struct errmsg *err)
+{
+	struct kept k = {token, work, arg, err};
+	int status;
+
+	if (!has_children())
+		return keep(&k);
+	k.err = mmap(
+		NULL, sizeof(*k.err), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (k.err == MAP_FAILED)
+		return errmsg_set(err, "out of memory");
+	status = fork_and_wait(keep_apart, &k, err);
+	if (status >= 0 && WIFSIGNALED(status))
+		status = killed(status, err);
+	else if (status >= 0 && WEXITSTATUS(status) == KEEPER_FAILED)
+		status = errmsg_set(err, "%s", k.err->text);
+	else if (status >= 0)
+		status = WEXITSTATUS(status);
+	munmap(k.err, sizeof(*k.err));
+	return status;
 }

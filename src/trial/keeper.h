@@ -6,7 +6,8 @@
 
 /*
  * Forks: the child, the worker, runs work() and ends with the status that it returns; this process,
- * the keeper, waits for it and returns that status, or -1 with err where the worker was killed.
+ * the keeper, waits for it and returns that status (below 255), or -1 with err where the worker was
+ * killed. Children that this process had before stay as they are: then the keeper is a child, too.
  * Before it returns, whatever has the token's mark (tagged.h) is killed.
  *
  * Where the worker dies, the keeper kills what it has left. Where the keeper dies, the worker gets
@@ -15,3 +16,6 @@
  * worker has started itself, and resumes and hangs up the process groups that are stopped.
  */
 int keeper_run(const char *token, int (*work)(void *arg), void *arg, struct errmsg *err);
+
+/* The handler of the signals by which users end a trial, without those that they want ignored. */
+void keeper_handle(void (*handler)(int sig));

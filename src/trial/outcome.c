@@ -47,6 +47,7 @@ struct trial *trial_new(int programs, int rounds)
 	if (!t)
 		return NULL;
 	t->programs = programs;
+	t->others = NAN;
 	t->program = calloc((size_t)programs, sizeof(*t->program));
 	t->pair = calloc((size_t)(programs * (programs - 1) / 2), sizeof(*t->pair));
 	rc = t->program && t->pair ? 0 : -1;
@@ -284,7 +285,19 @@ static void judge_all(struct trial *t)
 	}
 }
 
-void trial_judge(struct trial *t)
+/* Their load differs from phase to phase, and an interval over few rounds does not show that. */
+static void doubt(const struct trial *t, enum trial_verdict *verdict, char *why, size_t size)
+{
+	if (*verdict == TRIAL_UNCERTAIN || !(t->others > TRIAL_OTHERS_MOST))
+		return;
+	*verdict = TRIAL_UNCERTAIN;
+	snprintf(why, size,
+		"other processes used %.0f %% of the cores meanwhile: try it where nothing else "
+		"runs",
+		t->others * 100);
+}
+
+static void judge_pairs(struct trial *t)
 {
 	for (int i = 0; i < t->pairs; i++)
 		judge_pair(t, &t->pair[i]);
@@ -296,6 +309,14 @@ void trial_judge(struct trial *t)
 	t->stp = t->pair[0].stp;
 	t->verdict = t->pair[0].verdict;
 	snprintf(t->why, sizeof(t->why), "%s", t->pair[0].why);
+}
+
+void trial_judge(struct trial *t)
+{
+	judge_pairs(t);
+	doubt(t, &t->verdict, t->why, sizeof(t->why));
+	for (int i = 0; i < t->pairs; i++)
+		doubt(t, &t->pair[i].verdict, t->pair[i].why, sizeof(t->pair[i].why));
 }
 
 const char *trial_verdict_name(enum trial_verdict v)

@@ -9,6 +9,7 @@
 
 #define TRIAL_PROGRAMS_MAX 8
 #define TRIAL_ROUNDS_MAX 100
+#define TRIAL_OTHERS_MOST 0.1
 
 /* By what a program's work is counted. */
 enum trial_unit {
@@ -59,6 +60,9 @@ struct trial {
 	struct trial_program *program;
 	struct trial_pair *pair; /* all pairs: 0-1, 0-2, ... 1-2, ... */
 	int64_t took_ns;
+	/* The part of the PUs' time that processes of others used meanwhile; NAN = not known. Above
+	 * TRIAL_OTHERS_MOST nothing is certain. */
+	double others;
 	/* Of trial_judge(); with two programs those of their pair: */
 	struct trial_figure stp; /* of the best pairing against one after the other */
 	enum trial_verdict verdict;

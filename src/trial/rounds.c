@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/clock.h"
+#include "common/printable.h"
 #include "common/units.h"
 
 #define PHASE_LEAST_NS (400 * NS_PER_MS)
@@ -27,6 +29,9 @@
 #define TURNS_RUN_S 3
 /* So many times as long as compact a run may take beside another before it is given up. */
 #define SLOWEST 25
+/* A task that begins is counted so much later at most, and what it did until then is not seen. */
+#define UNSEEN_S 0.1
+#define UNSEEN_MOST 0.05
 #define PROGRESS_NS NS_PER_S
 
 struct step {
@@ -104,6 +109,7 @@ struct window {
 	struct trial_program *program;
 	int64_t from_ns;
 	uint64_t from;
+	int changes;
 	bool readable;
 	bool by_counter; /* its loss is read from its counter, whatever its unit is */
 };
@@ -113,10 +119,11 @@ static void window_begin(struct rounds *r, struct window *w)
 	runner_read(r->stage, w->slot);
 	w->from = runner_state(r->stage, w->slot)->progress;
 	w->readable = runner_state(r->stage, w->slot)->readable;
+	w->changes = runner_state(r->stage, w->slot)->changes;
 	w->from_ns = clock_now();
 }
 
-/* Progress a second by the counter since window_begin(). */
+/* Progress a second by the counter since window_begin(); NAN where too much of it was not seen. */
 static double counter_rate(struct rounds *r, const struct window *w)
 {
 	const struct runner_state *state = runner_state(r->stage, w->slot);
@@ -124,7 +131,8 @@ static double counter_rate(struct rounds *r, const struct window *w)
 
 	runner_read(r->stage, w->slot);
 	s = (double)(clock_now() - w->from_ns) / 1e9;
-	if (!w->readable || !state->readable || s <= 0)
+	if (!w->readable || !state->readable || s <= 0 ||
+		(state->changes - w->changes) * UNSEEN_S > UNSEEN_MOST * s)
 		return NAN;
 	return (double)(state->progress - w->from) / s;
 }
@@ -240,6 +248,8 @@ static void note(struct trial_program *p, const struct rounds *r)
 			p->mpi_calls ? "its calls of MPI"
 				     : "instructions of several threads, which may wait for each "
 				       "other,");
+	/* The name may be cut within a character. */
+	plain_text(p->note);
 }
 
 /* After the first compact phase: by what the program is counted. */
@@ -344,6 +354,11 @@ static int64_t stretch(struct rounds *r)
 	return STRETCH_LEAST_NS + (int64_t)((r->dice >> 33) % (uint64_t)STRETCH_MORE_NS);
 }
 
+static int resumed(const struct rounds *r)
+{
+	return runner_state(r->stage, 0)->resumed + runner_state(r->stage, 1)->resumed;
+}
+
 /* One stretch in which `held` is stopped (-1: nobody). What runs in it is added to its sums, if it
  * ran all the time. */
 static int one_stretch(
@@ -351,7 +366,7 @@ static int one_stretch(
 {
 	int64_t length = stretch(r), now = clock_now();
 	struct window w[RUNNER_SLOTS];
-	int runs[RUNNER_SLOTS];
+	int runs[RUNNER_SLOTS], resumed_before;
 
 	for (int i = 0; i < RUNNER_SLOTS; i++)
 		if (runner_hold(r->stage, i, i == held, err))
@@ -363,13 +378,15 @@ static int one_stretch(
 		window_begin(r, &w[i]);
 		runs[i] = runner_state(r->stage, i)->runs;
 	}
+	resumed_before = resumed(r);
 	if (runner_wait(r->stage, now + length, false, err))
 		return -1;
 	for (int i = 0; i < RUNNER_SLOTS; i++) {
 		double of = i == held ? NAN : counter_rate(r, &w[i]);
 		double seconds = (double)(clock_now() - w[i].from_ns) / 1e9;
 
-		if (isnan(of) || runner_state(r->stage, i)->runs != runs[i])
+		if (isnan(of) || runner_state(r->stage, i)->runs != runs[i] ||
+			resumed(r) != resumed_before)
 			continue;
 		if (held < 0) {
 			sum[i].both += of * seconds;
@@ -407,6 +424,31 @@ static int run_turns(struct rounds *r, const struct step *s, struct errmsg *err)
 			p->round[r->round].loss[i] =
 				1 - sum[i].both / sum[i].both_s / (sum[i].alone / sum[i].alone_s);
 	return runner_end(r->stage, rc ? NULL : err) || rc ? -1 : 0;
+}
+
+/* --- other users of the cores --- */
+
+/* For how long these PUs were busy since the boot, ns; -1 where the kernel does not tell. */
+static int64_t busy_ns(const struct runner_pus *pus)
+{
+	FILE *f = fopen("/proc/stat", "re");
+	unsigned long long user, nice, system, idle, wait, irq, soft, steal, sum = 0;
+	char line[512];
+	int pu, found = 0;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &pu, &user, &nice,
+			    &system, &idle, &wait, &irq, &soft, &steal) != 9)
+			continue;
+		for (int i = 0; i < pus->count; i++)
+			if (pus->pu[i] == pu) {
+				sum += user + nice + system + irq + soft + steal;
+				found++;
+			}
+	}
+	if (f)
+		fclose(f);
+	return found == pus->count ? (int64_t)sum * (NS_PER_S / sysconf(_SC_CLK_TCK)) : -1;
 }
 
 /* --- rounds --- */
@@ -501,6 +543,7 @@ int trial_rounds(struct runner_stage *stage, const struct trial_options *o, stru
 	struct errmsg *err)
 {
 	struct rounds r = {.stage = stage, .o = o, .t = t, .began_ns = clock_now(), .dice = 1};
+	int64_t busy = busy_ns(&o->both), used = runner_used_ns(stage), busy_end;
 	int rc;
 
 	r.step = calloc((size_t)(3 * t->programs + 2 * t->pairs), sizeof(*r.step));
@@ -508,6 +551,10 @@ int trial_rounds(struct runner_stage *stage, const struct trial_options *o, stru
 		return errmsg_set(err, "out of memory");
 	rc = all_rounds(&r, err);
 	t->took_ns = clock_now() - r.began_ns;
+	busy_end = busy_ns(&o->both);
+	if (busy >= 0 && busy_end >= 0 && t->took_ns > 0)
+		t->others = fmax(0, (double)(busy_end - busy - (runner_used_ns(stage) - used)) /
+					    ((double)t->took_ns * o->both.count));
 	free(r.step);
 	return rc;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 #define ASK_ALL_NS (1500 * NS_PER_MS)
 #define KILL_NS (20 * NS_PER_S)
 #define TAIL 1024
+#define ERRORS_CHUNKS 16
 
 struct slot {
 	const struct runner_program *program;
@@ -46,6 +48,7 @@ struct runner_stage {
 	const char *preload;
 	const volatile bool *stop;
 	int64_t look_ns; /* when /proc is walked next */
+	uint64_t ticks;  /* processor time of programs that were ended, as looks have seen it */
 	bool ended;      /* a program has made a complete run in this runner_wait() */
 };
 
@@ -80,14 +83,19 @@ void runner_stage_free(struct runner_stage *s)
 	free(s);
 }
 
-/* Where progress without a reader blocks a program: what it writes is read as it comes. */
+/* What a program writes is read as it comes, so that it never waits for a reader. One call takes
+ * no more than a pipe holds: a program may write faster than it is read, for ever. */
 static void read_errors(struct slot *slot)
 {
 	char chunk[4096];
-	ssize_t n;
+	ssize_t n = 0;
 
-	while (slot->errors >= 0 && (n = read(slot->errors, chunk, sizeof(chunk))) != 0) {
+	for (int i = 0; i < ERRORS_CHUNKS && slot->errors >= 0; i++) {
 		size_t keep;
+
+		n = read(slot->errors, chunk, sizeof(chunk));
+		if (!n)
+			break;
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -103,8 +111,9 @@ static void read_errors(struct slot *slot)
 		memcpy(slot->tail + keep, chunk, (size_t)n);
 		slot->length = keep + (size_t)n;
 	}
-	if (slot->errors >= 0)
-		close(slot->errors);
+	if (n || slot->errors < 0)
+		return;
+	close(slot->errors);
 	slot->errors = -1;
 }
 
@@ -231,6 +240,11 @@ static int look(struct runner_stage *s, struct errmsg *err)
 		if (runner_tasks_take(
 			    &slot->tasks, i, list, n, slot->program->backend, &slot->state, err))
 			return -1;
+		if (slot->tasks.denied)
+			return errmsg_set(err,
+				"%s: its process %d runs as another user, so that it cannot be "
+				"stopped: leave out what changes the user",
+				slot->program->name, (int)slot->tasks.denied);
 		held |= slot->tasks.held;
 	}
 	reap_orphans(s);
@@ -347,9 +361,28 @@ int runner_end(struct runner_stage *s, struct errmsg *err)
 			if (slot->leader)
 				waitpid(slot->leader, NULL, WNOHANG);
 			forget_leader(slot);
+			s->ticks += slot->tasks.ticks;
 			runner_tasks_free(&slot->tasks);
 		}
 		*slot = (struct slot){.leader_fd = -1, .errors = -1};
 	}
 	return left > 0 ? errmsg_set(err, "%d processes of the programs do not end", left) : left;
+}
+
+static int64_t used_ns(int who)
+{
+	struct rusage u;
+
+	if (getrusage(who, &u))
+		return 0;
+	return (int64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * NS_PER_S +
+	       (int64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
+}
+
+int64_t runner_used_ns(const struct runner_stage *s)
+{
+	int64_t reaped = used_ns(RUSAGE_CHILDREN);
+	int64_t seen = (int64_t)(s->ticks * (uint64_t)(NS_PER_S / sysconf(_SC_CLK_TCK)));
+
+	return used_ns(RUSAGE_SELF) + (reaped > seen ? reaped : seen);
 }

@@ -32,8 +32,10 @@ struct runner_state {
 	int64_t last_end_ns; /* of the last complete run */
 	/* Where its progress comes from; COUNTER_NONE: no task of it has had a signal yet. */
 	enum counter_backend backend;
-	uint64_t progress;            /* at the last runner_read(), over all its runs and tasks */
-	bool readable;                /* at the last runner_read() a task was counted */
+	uint64_t progress; /* at the last runner_read(), over all its runs and tasks */
+	bool readable;     /* at the last runner_read() a task was counted */
+	int changes;       /* how often a task's counter was opened, or its task has ended */
+	int resumed;       /* how often a task that was stopped has run all the same */
 	int most_tasks, most_threads; /* launchers and shells do not count as tasks */
 	bool mpi_calls;               /* libpoppa-heartbeat-mpi counts its progress */
 };
@@ -76,3 +78,7 @@ const struct runner_state *runner_state(const struct runner_stage *s, int slot);
 /* Ends the programs of all slots: asks them to end, then kills them. 0, or -1 with err where one of
  * their processes does not end. */
 int runner_end(struct runner_stage *s, struct errmsg *err);
+
+/* Processor time of this process and of all programs that it has run and ended, ns. Children of
+ * other daemons (srun's tasks) count as far as they were looked at. */
+int64_t runner_used_ns(const struct runner_stage *s);

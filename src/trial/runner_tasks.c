@@ -100,13 +100,17 @@ static bool counts_mpi_calls(pid_t pid)
 	return found;
 }
 
-static bool opened(struct runner_task *task, enum counter_backend backend)
+static bool opened(
+	struct runner_task *task, enum counter_backend backend, struct runner_state *state)
 {
 	struct nodeconf conf;
 	struct errmsg why;
 
 	nodeconf_defaults(&conf);
-	return !counter_open(backend, &conf, task->pid, &task->counter, &why);
+	if (counter_open(backend, &conf, task->pid, &task->counter, &why))
+		return false;
+	state->changes++;
+	return true;
 }
 
 /* Heartbeats say most, so that perf's turn comes when there is certainly none. */
@@ -117,11 +121,11 @@ static void open_counter(struct runner_task *task, enum counter_backend backend,
 	enum counter_backend wanted = backend == COUNTER_AUTO ? state->backend : backend;
 
 	task->again_ns = now + TRY_AGAIN_NS;
-	if ((any || wanted == COUNTER_HEARTBEAT) && opened(task, COUNTER_HEARTBEAT)) {
+	if ((any || wanted == COUNTER_HEARTBEAT) && opened(task, COUNTER_HEARTBEAT, state)) {
 		state->backend = COUNTER_HEARTBEAT;
 		state->mpi_calls |= counts_mpi_calls(task->pid);
 	} else if ((any && now - state->started_ns > HEARTBEAT_WAIT_NS) || wanted == COUNTER_PERF) {
-		if (opened(task, COUNTER_PERF))
+		if (opened(task, COUNTER_PERF, state))
 			state->backend = COUNTER_PERF;
 	}
 }
@@ -165,7 +169,23 @@ static void look_again(struct runner_task *task)
 	task->helper = proc_exe(task->pid, exe, sizeof(exe)) || find_tasks_launcher(exe, NULL);
 }
 
-static void drop_ended(struct runner_tasks *t)
+/* What it has done since the last reading counts, too. */
+static void drop_counter(
+	struct runner_tasks *t, struct runner_task *task, struct runner_state *state)
+{
+	struct counter_sample sample;
+
+	if (task->counter && !counter_read(task->counter, &sample))
+		task->progress = sample.progress;
+	if (task->counter)
+		state->changes++;
+	t->gone += task->progress;
+	task->progress = 0;
+	counter_close(task->counter);
+	task->counter = NULL;
+}
+
+static void drop_ended(struct runner_tasks *t, struct runner_state *state)
 {
 	int kept = 0;
 
@@ -174,21 +194,40 @@ static void drop_ended(struct runner_tasks *t)
 			t->task[kept++] = t->task[i];
 			continue;
 		}
-		t->gone += t->task[i].progress;
+		drop_counter(t, &t->task[i], state);
 		close_task(&t->task[i]);
 	}
 	t->count = kept;
 }
 
-static void stop_task(struct runner_task *task)
+/* Also one that somebody else has resumed meanwhile. */
+static void stop_task(struct runner_tasks *t, struct runner_task *task, struct runner_state *state)
 {
 	struct proc_stat st;
 
 	/* Who was stopped before is somebody else's to resume. */
-	if (task->stopped || proc_stat(task->pid, &st) || st.starttime != task->starttime ||
-		st.state == 'T')
+	if (proc_stat(task->pid, &st) || st.starttime != task->starttime || st.state == 'T')
 		return;
-	task->stopped = !proc_signal(task->pidfd, SIGSTOP);
+	if (task->stopped)
+		state->resumed++;
+	if (!proc_signal(task->pidfd, SIGSTOP))
+		task->stopped = true;
+	else if (errno == EPERM)
+		t->denied = task->pid;
+}
+
+/* A stop that somebody else has sent meanwhile waits behind ours, and SIGCONT would delete it. */
+static void resume_task(struct runner_task *task)
+{
+	struct proc_stat st;
+	int sig = 0;
+
+	if (!proc_stat(task->pid, &st) && st.starttime == task->starttime && st.state == 'T')
+		sig = proc_pending_stop(task->pid, -1);
+	proc_signal(task->pidfd, SIGCONT);
+	if (sig)
+		proc_signal(task->pidfd, sig);
+	task->stopped = false;
 }
 
 int runner_tasks_take(struct runner_tasks *t, int slot, const struct tagged_process *list, int n,
@@ -218,8 +257,10 @@ int runner_tasks_take(struct runner_tasks *t, int slot, const struct tagged_proc
 		if (!task)
 			continue; /* it has ended */
 		task->seen = true;
+		t->ticks += list[i].ticks - task->ticks;
+		task->ticks = list[i].ticks;
 		if (t->held)
-			stop_task(task);
+			stop_task(t, task, state);
 		bind_process(t, task->pid);
 		look_again(task);
 		if (task->helper)
@@ -227,18 +268,14 @@ int runner_tasks_take(struct runner_tasks *t, int slot, const struct tagged_proc
 		tasks++;
 		if (list[i].threads > state->most_threads)
 			state->most_threads = list[i].threads;
-		if (task->counter && counter_refresh(task->counter)) {
-			t->gone += task->progress;
-			task->progress = 0;
-			counter_close(task->counter);
-			task->counter = NULL;
-		}
+		if (task->counter && counter_refresh(task->counter))
+			drop_counter(t, task, state);
 		if (!task->counter && now >= task->again_ns)
 			open_counter(task, backend, state, now);
 	}
 	if (tasks > state->most_tasks)
 		state->most_tasks = tasks;
-	drop_ended(t);
+	drop_ended(t, state);
 	return 0;
 }
 
@@ -262,15 +299,16 @@ void runner_tasks_read(struct runner_tasks *t, struct runner_state *state)
 
 void runner_tasks_hold(struct runner_tasks *t, bool hold)
 {
+	struct runner_state ignored = {0};
+
 	t->held = hold;
 	for (int i = 0; i < t->count; i++) {
 		struct runner_task *task = &t->task[i];
 
 		if (hold) {
-			stop_task(task);
+			stop_task(t, task, &ignored);
 		} else if (task->stopped) {
-			proc_signal(task->pidfd, SIGCONT);
-			task->stopped = false;
+			resume_task(task);
 		}
 	}
 }

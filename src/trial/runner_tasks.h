@@ -18,14 +18,17 @@ struct runner_task {
 	bool stopped; /* by us, and only by us: it was not stopped already */
 	struct counter *counter;
 	uint64_t progress; /* the last reading */
+	uint64_t ticks;    /* processor time at the last look */
 	int64_t again_ns;  /* when to try again to open a counter */
 };
 
 struct runner_tasks {
 	struct runner_task *task; /* by ascending pid */
 	int count, room;
-	bool held;     /* all of them are to be stopped */
-	uint64_t gone; /* progress of those that have ended */
+	bool held;      /* all of them are to be stopped */
+	pid_t denied;   /* a process that we may not stop, as another user's; or 0 */
+	uint64_t ticks; /* processor time of all, as looks have seen it */
+	uint64_t gone;  /* progress of those that have ended */
 	cpu_set_t *cpus;
 	size_t cpus_size;
 };

@@ -149,6 +149,7 @@ static int look_at(const struct tagged_watch *w, pid_t pid, const struct entry *
 	*e = (struct entry){.p = {.pid = pid,
 				    .starttime = st.starttime,
 				    .threads = st.threads,
+				    .ticks = st.own_ticks,
 				    .state = st.state},
 		.ppid = st.ppid};
 	if (known && known->p.starttime == st.starttime && known->p.slot != NOT_OURS)

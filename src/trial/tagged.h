@@ -28,7 +28,8 @@ struct tagged_process {
 	uint64_t starttime; /* as in struct proc_stat */
 	int slot;
 	int threads;
-	char state; /* of its first thread; zombies are not listed */
+	uint64_t ticks; /* processor time of its own, as in struct proc_stat */
+	char state;     /* of its first thread; zombies are not listed */
 };
 
 /* Makes a token that no other trial has. */

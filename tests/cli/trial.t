@@ -43,7 +43,7 @@ between "the node does half of the work" "$json" .stp 0.35 0.75
 is "within its interval" "$(jq '.stp_lo <= .stp and .stp <= .stp_hi' <<<"$json")" true
 is "the programs', too" "$(jq 'all(.programs[]; .lo <= .degradation and .degradation <= .hi)' <<<"$json")" true
 like "the verdict is no advice to do it" "$(jq -r .verdict <<<"$json")" '^(do-not|uncertain)$'
-like "and says why" "$(jq -r .why <<<"$json")" 'the node does (only )?0\.[3-7]'
+like "and says why" "$(jq -r .why <<<"$json")" 'the node does (only )?0\.[3-7]|other processes used'
 is "what it would pay falls with what it loses" \
 	"$(jq '.programs[0] | (.price.solo - (1 - .degradation) | fabs) < 0.001 and .price.thesis < .price.solo and .price.none == 1' <<<"$json")" true
 is "there are three rounds of the one pair" "$(jq -c '[.rounds, (.pairs | length), (.pairs[0].rounds | length)]' <<<"$json")" '[3,1,3]'
@@ -51,11 +51,14 @@ is "each with the rates of compact, alone and together" "$(jq '[.pairs[0].rounds
 like "the page is there" "$(head -c 15 "$TAP_DIR/page.html")" '<!DOCTYPE html>'
 is "nothing is left" "$(left)" 0
 
+between "what others used of the cores is told" "$json" .others 0 1
+is "and where it is much, nothing is certain" "$(jq '.others <= 0.1 or .verdict == "uncertain"' <<<"$json")" true
+
 # --- complete runs ---
 runs "two that sleep" 0 trial --time 8 --rounds 3 -- sleep 0.3 -- sh -c 'sleep 0.2'
 like "they gain all that there is" "$OUT" 'together 6[0-9] min: (1\.[89]|2\.0)[0-9]* times the work of this node \('
 like "a sleeper loses nothing" "$OUT" 'sleep 0\.3 loses -?[0-9]\.[0-9] % \(-?[0-9.]+ to -?[0-9.]+\); would pay thesis (1\.00|0\.9[0-9])'
-like "the verdict is last" "$(tail -n 1 <<<"$OUT")" '^verdict: co-locate: together the node does [12]\.[0-9]+ times the work'
+like "the verdict is last" "$(tail -n 1 <<<"$OUT")" '^verdict: (co-locate: together the node does [12]\.[0-9]+ times the work|not certain: other processes used [1-9][0-9]+ % of the cores)'
 is "on one screen" "$([ "$(wc -l <<<"$OUT")" -le 24 ] && echo yes)" yes
 
 # Runs of two beside each other take some 0.9 s in place of 0.3 s.
@@ -83,6 +86,10 @@ runs "no counter and no end" 0 trial --time 4 --rounds 2 --json -- "$BEATS" "$li
 is "there is no figure" "$(jq -c '[.stp, .stp_lo, .programs[0].degradation, .programs[0].counter, .verdict]' <<<"$OUT")" '[null,null,null,null,"uncertain"]'
 like "and the reason is given" "$(jq -r .why <<<"$OUT")" 'not known: no run of .*beats.* has ended within [0-9.]+ s, and it has no counter: give more --time'
 is "what no data cost nobody knows" "$(jq -c '[.programs[0].price[]] | unique' <<<"$OUT")" '[null]'
+runs "a name that is cut within a character" 0 trial --time 4 --rounds 1 --json -- sh -c "sleep 9 # $(printf 'é%.0s' $(seq 60))" -- sh -c "sleep 9 #$(printf 'é%.0s' $(seq 60))"
+like "is still a text" "$(jq -r '.programs[].note' <<<"$OUT")" 'é.* has ended within'
+runs "short processes that publish their progress" 0 trial --time 8 --rounds 2 --json -- sh -c "while :; do $BEATS $line 2 1 150; done" -- sleep 0.2
+is "are seen too late to be counted" "$(jq -c '[.stp, .verdict]' <<<"$OUT")" '[null,"uncertain"]'
 is "nothing is left of all these" "$(left)" 0
 
 # --- the programs' surroundings ---
@@ -173,4 +180,22 @@ kill -9 "$(worker "$keeper")"
 wait "$keeper"
 is "a trial whose worker was killed has failed" $? 1
 like "and says so" "$(cat "$TAP_DIR/killed.out")" 'was ended by signal 9, Killed; all that it has started was ended'
+
+# --- what is not the trial's ---
+sh -c "sleep 3219 & exec '$POPPA' trial --time 2 --rounds 1 --json -- sleep 0.1 -- sh -c 'sleep 3218 & exec sleep 0.2'" >"$TAP_DIR/heir.out" 2>&1
+like "children that a shell has left to it" "$(cat "$TAP_DIR/heir.out")" '"verdict"'
+is "are not ended, while those of the programs are" "$(pgrep -f '^sleep 321[89]$' | wc -l)" 1
+pkill -f '^sleep 3219$'
+(while :; do pkill -CONT -f "^$BEATS $line 1 4\$"; sleep 0.005; done) &
+resumer=$!
+runs "programs that somebody resumes" 0 trial --time 9 --rounds 2 --json -- "$BEATS" "$line" 0 4 -- "$BEATS" "$line" 1 4
+kill "$resumer"
+wait "$resumer" 2>/dev/null
+is "are not taken for stopped" "$(jq '.programs[0] | .degradation == null or .degradation > 0.3' <<<"$OUT")" true
+(trap '' HUP && exec "$POPPA" trial --time 3 --rounds 1 --json -- sleep 0.1 -- sleep 0.2) >"$TAP_DIR/nohup.out" 2>&1 &
+keeper=$!
+sleep 1
+kill -HUP "$keeper" "$(worker "$keeper")"
+wait "$keeper"
+is "nohup holds" $? 0
 done_testing

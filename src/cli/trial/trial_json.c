@@ -168,7 +168,9 @@ json_t *trial_json(const struct trial *t, int lanes)
 		"verdict", trial_verdict_name(t->verdict), "why", t->why, "lanes", lanes, "rounds",
 		t->rounds, "seconds", (double)t->took_ns / 1e9, "host", host, "cpu", processor(),
 		"pairs", pairs, "best", best_json(t));
-	if (o)
+	if (o) {
 		set_figure(o, "stp", "stp_lo", "stp_hi", &t->stp);
+		json_object_set_new(o, "others", number(t->others));
+	}
 	return o;
 }

@@ -34,16 +34,6 @@ static void on_signal(int sig)
 	stop = true;
 }
 
-static void handle_signals(void)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	struct sigaction action = {.sa_handler = on_signal};
-
-	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaction(signals[i], &action, NULL);
-}
-
 static void no_log(enum plog_level level, const char *line)
 {
 	(void)level;
@@ -162,7 +152,7 @@ static int run_trial(void *arg)
 	struct errmsg err = {""};
 	int rc;
 
-	handle_signals();
+	keeper_handle(on_signal);
 	if (!stage || !t)
 		return cli_error("out of memory");
 	for (int i = 0; i < t->programs; i++) {
@@ -218,6 +208,7 @@ int main(int argc, char **argv)
 	/* Suspended from the terminal, it would leave a program stopped. A reader of its output
 	 * that goes away must not end it before it has cleared up. */
 	signal(SIGTSTP, SIG_IGN);
+	signal(SIGTTOU, SIG_IGN); /* progress, in the background of a terminal with tostop */
 	signal(SIGPIPE, SIG_IGN);
 	if (c.html && strcmp(c.html, "-") && check_page(c.html))
 		return CLI_FAILURE;
