@@ -18,8 +18,10 @@ extern char **environ;
 
 /*
  * Both programs' launchers would bind their tasks to the node's first cores. srun's step has to
- * share what the allocation has with the other step.
+ * share what the allocation has with the other step, and its tasks need the mark, which they would
+ * not have where the job was submitted with --export=NONE.
  */
+/* clang-format off */
 static const char *const settings[] = {
 	"OMPI_MCA_hwloc_base_binding_policy=none",    /* Open MPI up to 4 */
 	"PRTE_MCA_hwloc_default_binding_policy=none", /* Open MPI from 5 on */
@@ -29,7 +31,9 @@ static const char *const settings[] = {
 	"MV2_ENABLE_AFFINITY=0",
 	"SLURM_CPU_BIND=none",
 	"SLURM_OVERLAP=1",
+	"SLURM_EXPORT_ENV=ALL",
 };
+/* clang-format on */
 
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 

@@ -228,7 +228,8 @@ static double end_mean(const struct trial_figure *f)
 
 static double end_lo(const struct trial_figure *f)
 {
-	return f->lo;
+	/* Less than no work is none, and takes for ever. */
+	return f->lo > 0 || isnan(f->lo) ? f->lo : 0;
 }
 
 static double end_hi(const struct trial_figure *f)

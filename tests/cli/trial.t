@@ -95,7 +95,7 @@ is "nothing is left of all these" "$(left)" 0
 # --- the programs' surroundings ---
 cat >"$TAP_DIR/surroundings" <<-'END'
 	#!/bin/sh
-	{ grep Cpus_allowed_list "/proc/$$/status"; echo "$SLURM_CPU_BIND $OMPI_MCA_hwloc_base_binding_policy"; } >>"$0.$1"
+	{ grep Cpus_allowed_list "/proc/$$/status"; echo "$SLURM_CPU_BIND $OMPI_MCA_hwloc_base_binding_policy $SLURM_EXPORT_ENV"; } >>"$0.$1"
 	read -r line && echo "$line" >>"$0.$1"
 	echo noise; echo noise >&2
 	setsid sleep 0.3
@@ -103,7 +103,7 @@ END
 chmod +x "$TAP_DIR/surroundings"
 runs "what programs see" 0 trial --time 3 --rounds 1 --json -- "$TAP_DIR/surroundings" a -- "$TAP_DIR/surroundings" b
 is "their output is not shown" "$ERR" ""
-is "launchers are told not to bind" "$(grep -v Cpus "$TAP_DIR/surroundings.a" | sort -u)" "none none"
+is "launchers are told not to bind" "$(grep -v Cpus "$TAP_DIR/surroundings.a" | sort -u)" "none none ALL"
 if [ "$(nproc)" = 2 ]; then
 	is "compact it has both cores, on a lane one" "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$TAP_DIR/surroundings.a" | sort -u | tr '\n' ' ')" "0 $cpus "
 	is "the other has the other one" "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$TAP_DIR/surroundings.b" | sort -u | tr '\n' ' ')" "$cpus 1 "
@@ -127,6 +127,8 @@ refuses "one lane" 2 '\-\-lanes' --lanes 1 -- true -- true
 refuses "no time" 2 '\-\-time' --time 0 -- true -- true
 refuses "no rounds" 2 '\-\-rounds' --rounds x -- true -- true
 refuses "a page that cannot be written" 1 'cannot write /nonexistent/page' --html /nonexistent/page -- true -- true
+refuses "a page that is a directory" 1 'is a directory' --html "$TAP_DIR" -- true -- true
+refuses "two results in one stream" 2 'name a file$' --json --html - -- true -- true
 refuses "no such program" 1 'cannot run ./nothing: No such file' --time 4 -- ./nothing -- true
 refuses "one that fails" 1 'sh -c echo why it did >&2; exit 3 failed with exit status 3: why it did$' --time 4 -- sh -c 'echo why it did >&2; exit 3' -- true
 refuses "one that dies" 1 'was ended by signal 9, Killed' --time 4 -- true -- sh -c 'kill -9 $$'

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/ask/cli.h"
@@ -179,7 +180,10 @@ static int run_trial(void *arg)
 static int check_page(const char *path)
 {
 	char dir[PATH_MAX], *slash;
+	struct stat st;
 
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return cli_error("--html: %s is a directory: name a file in it", path);
 	snprintf(dir, sizeof(dir), "%s", path);
 	slash = strrchr(dir, '/');
 	if (slash)

@@ -127,6 +127,9 @@ void trial_options(int argc, char **argv, struct trial_command_line *c)
 
 	*c = (struct trial_command_line){.time_s = DEFAULT_TIME_S, .rounds = DEFAULT_ROUNDS};
 	cli_parse(&argp, argc, argv, &p);
+	if (c->json && c->html && !strcmp(c->html, "-"))
+		cli_usage_error(
+			"--json and --html - both write to the standard output: name a file");
 	if (!p.count)
 		cli_usage_error("which programs? Name two: poppa trial -- ./a -- ./b");
 	for (int i = 0; i <= p.count; i++) {
