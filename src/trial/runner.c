@@ -20,9 +20,9 @@
 #include "trial/launch.h"
 #include "trial/runner_tasks.h"
 
-/* How often /proc is walked, and how often while something is stopped. */
+/* How often /proc is walked, and how often while something is stopped or about to end. */
 #define LOOK_NS (100 * NS_PER_MS)
-#define LOOK_HELD_NS (20 * NS_PER_MS)
+#define LOOK_SOON_NS (20 * NS_PER_MS)
 /* How long programs have from each request to end to the next, harder one. */
 #define ASK_NS (400 * NS_PER_MS)
 #define ASK_ALL_NS (1500 * NS_PER_MS)
@@ -39,6 +39,7 @@ struct slot {
 	int errors;      /* reading end of its standard error, or -1 */
 	char tail[TAIL]; /* the end of what it wrote there */
 	size_t length;
+	bool ending; /* the program has ended, and what it has started is being waited for */
 };
 
 struct runner_stage {
@@ -190,7 +191,7 @@ static int failed(struct slot *slot, const siginfo_t *how, struct errmsg *err)
 	return errmsg_set(err, "%s %s%s%s", slot->program->name, what, *line ? ": " : "", line);
 }
 
-/* Takes in that a program has ended, and starts it again. */
+/* Takes in that a program has ended. */
 static int take_end(struct runner_stage *s, struct slot *slot, struct errmsg *err)
 {
 	siginfo_t how = {0};
@@ -201,6 +202,16 @@ static int take_end(struct runner_stage *s, struct slot *slot, struct errmsg *er
 	forget_leader(slot);
 	if (how.si_code != CLD_EXITED || how.si_status)
 		return failed(slot, &how, err);
+	/* What it has started may go on: the run is over when all of that has ended, too. */
+	slot->ending = true;
+	s->look_ns = 0;
+	return 0;
+}
+
+/* Starts a program again when no process of its run is left. */
+static int complete_run(struct runner_stage *s, struct slot *slot, struct errmsg *err)
+{
+	slot->ending = false;
 	slot->state.runs++;
 	slot->state.last_end_ns = clock_now();
 	s->ended = true;
@@ -228,15 +239,18 @@ static int look(struct runner_stage *s, struct errmsg *err)
 {
 	const struct tagged_process *list;
 	int n = tagged_look(s->watch, &list, err);
-	bool held = false;
+	bool soon = false, again[RUNNER_SLOTS] = {false};
 
 	if (n < 0)
 		return -1;
 	for (int i = 0; i < RUNNER_SLOTS; i++) {
 		struct slot *slot = &s->slot[i];
+		bool over = slot->ending;
 
 		if (!slot->program)
 			continue;
+		for (int k = 0; over && k < n; k++)
+			over = list[k].slot != i;
 		if (runner_tasks_take(
 			    &slot->tasks, i, list, n, slot->program->backend, &slot->state, err))
 			return -1;
@@ -245,10 +259,15 @@ static int look(struct runner_stage *s, struct errmsg *err)
 				"%s: its process %d runs as another user, so that it cannot be "
 				"stopped: leave out what changes the user",
 				slot->program->name, (int)slot->tasks.denied);
-		held |= slot->tasks.held;
+		soon |= slot->tasks.held || slot->ending;
+		if (over)
+			again[i] = true;
 	}
 	reap_orphans(s);
-	s->look_ns = clock_now() + (held ? LOOK_HELD_NS : LOOK_NS);
+	s->look_ns = clock_now() + (soon ? LOOK_SOON_NS : LOOK_NS);
+	for (int i = 0; i < RUNNER_SLOTS; i++)
+		if (again[i] && complete_run(s, &s->slot[i], err))
+			return -1;
 	return 0;
 }
 

@@ -19,7 +19,7 @@
 /* A program that has just begun may publish its heartbeat later. */
 #define TRY_AGAIN_NS (100 * NS_PER_MS)
 /* So long it may take until perf is tried in its place. */
-#define HEARTBEAT_WAIT_NS (700 * NS_PER_MS)
+#define HEARTBEAT_WAIT_NS (400 * NS_PER_MS)
 #define MAPS_MAX (16 << 20)
 #define MPI_PRELOAD "/libpoppa-heartbeat-mpi.so"
 

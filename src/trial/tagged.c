@@ -152,10 +152,15 @@ static int look_at(const struct tagged_watch *w, pid_t pid, const struct entry *
 				    .ticks = st.own_ticks,
 				    .state = st.state},
 		.ppid = st.ppid};
-	if (known && known->p.starttime == st.starttime && known->p.slot != NOT_OURS)
+	if (known && (known->p.starttime != st.starttime || known->p.slot == NOT_OURS))
+		known = NULL;
+	/* One that nobody knows may show its mark later, when it has executed its program. */
+	if (known && (known->p.slot != TAGGED_UNKNOWN || st.state == 'Z'))
 		e->p.slot = known->p.slot;
 	else
 		e->p.slot = st.state == 'Z' ? NOT_OURS : slot_of(w, pid, st.ppid);
+	if (known && e->p.slot == NOT_OURS)
+		e->p.slot = known->p.slot;
 	if (e->p.slot == NOT_OURS)
 		e->again = now + (is_young(st.starttime) ? YOUNG_NS : OLD_NS);
 	return 0;
@@ -269,6 +274,13 @@ static void reap(const struct tagged_watch *w)
 	}
 }
 
+/* The next look looks at every process. */
+static void forget_others(struct tagged_watch *w)
+{
+	for (size_t i = 0; i < w->now.n; i++)
+		w->now.v[i].again = 0;
+}
+
 int tagged_kill_all(struct tagged_watch *w, int64_t wait_ns, struct errmsg *err)
 {
 	const struct tagged_process *list;
@@ -289,8 +301,8 @@ int tagged_kill_all(struct tagged_watch *w, int64_t wait_ns, struct errmsg *err)
 		quiet = n ? 0 : quiet + 1;
 		if (quiet == 2)
 			break;
-		if (n)
-			usleep(2000);
+		forget_others(w);
+		usleep(2000);
 	}
 	return n;
 }

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/ask/cli.h"
 #include "cli/trial/trial.h"
 #include "cli/trial/trial_page.h"
 #include "common/log.h"
+#include "common/printable.h"
 #include "common/units.h"
 #include "striping/lanes/topology.h"
 #include "trial/keeper.h"
@@ -97,10 +99,16 @@ static void show_progress(
 	};
 	struct work *w = arg;
 	char line[sizeof(w->line)];
+	struct winsize window;
 
-	snprintf(line, sizeof(line), "round %d of %d, %lld s left: %.40s%s%.40s %s", round,
-		w->o.rounds, (long long)(left_ns / NS_PER_S), a, b ? " and " : "", b ? b : "",
-		words[phase]);
+	/* A line that wraps could not be written over. */
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) || window.ws_col < 2 ||
+		window.ws_col > sizeof(line))
+		window.ws_col = 80;
+	snprintf(line, window.ws_col, "round %d of %d, %lld s left: %s %.40s%s%.40s", round,
+		w->o.rounds, (long long)(left_ns / NS_PER_S), words[phase], a, b ? " and " : "",
+		b ? b : "");
+	plain_text(line);
 	if (!strcmp(line, w->line))
 		return;
 	memcpy(w->line, line, sizeof(line));
