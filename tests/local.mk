@@ -22,7 +22,7 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/tap.sh tests/pmu/run tests/pmu/
 	tests/integration/35-bad-moments.t \
 	tests/integration/36-units.t \
 	tests/integration/37-break-even.t \
-	tests/integration/37-trials.t \
+	tests/integration/37-exploration.t \
 	tests/integration/38-planned-starts.t \
 	tests/integration/39-learning.t \
 	tests/integration/39-profiles.t \

@@ -84,8 +84,8 @@ struct poppa_settings {
 	 * profiles tell; 0 = profiles are not used */
 	int64_t stripe_cache;
 	int stripe_miss_cycles; /* stripe_miss_cycles: cycles that a miss in that cache adds */
-	/* stripe_explore: the share of the lane time of co-located jobs that may go to trials of
-	 * pairs of which little is known, as a fraction; 0 = none */
+	/* stripe_explore: the share of the lane time of co-located jobs that may go to
+	 * exploratory starts beside partners of which little is known, as a fraction; 0 = none */
 	double stripe_explore;
 	enum stripe_policy stripe_policy;       /* stripe_policy: perf|fair */
 	enum stripe_timelimit stripe_timelimit; /* stripe_timelimit: progress|wall */

@@ -10,7 +10,7 @@ from report import percent
 
 TITLE = "Compact, spread and striped: what sharing nodes brings"
 BUDGET_S = 740       # no round begins that would not end by then
-LEAST, MOST = 2, 8   # rounds; the thesis has eight trials or more
+LEAST, MOST = 2, 8   # rounds; the thesis has eight or more
 PUBLISHED_VARIES = 0.02  # its run times differ by less from run to run
 MINOR = 0.05         # its limit of a minor interference
 COMPACT, SPREAD = "compact", "spread"

@@ -52,7 +52,7 @@ of() {
 
 simulate "all policies" --requeue 5 --dump "$dump"
 is "each policy has exactly the members of its contract" "$(jq -c '[.policies[] | keys] | unique' <<<"$OUT")" \
-	'[["below_break_even","bounded_slowdown","capped_over","makespan_s","mean_wait_s","pairs_cover90","pairs_mae","share_of_gain","stp","throughput","timeouts_added","trials"]]'
+	'[["below_break_even","bounded_slowdown","capped_over","explored","makespan_s","mean_wait_s","pairs_cover90","pairs_mae","share_of_gain","stp","throughput","timeouts_added"]]'
 is "all policies are there" "$(jq -r '.policies | keys_unsorted | join(",")' <<<"$OUT")" \
 	exclusive,spread,random,twins,bandwidth,stable,before,ours,oracle,optimal
 is "what exclusive has not is null" "$(jq -c '.policies.exclusive | [.share_of_gain, .below_break_even, .capped_over, .pairs_mae, .pairs_cover90]' <<<"$OUT")" \
@@ -115,10 +115,10 @@ simulate "conservative backfill" --backfill conservative --policy exclusive,befo
 simulate "turns for all" --settings poppa_turns=yes --policy before --no-share
 simulate "starts planned by limits as they are" --plan limits --slips --policy before --no-share
 like "--slips adds how late planned starts come" "$(of before slipped) $(of before slip_s)" '^[0-9.e-]+ [0-9.e-]+$'
-simulate "no trials" --settings stripe_explore=0% --policy ours --no-share
-is "without a share of lane time there are none" "$(of ours trials | sed 's/\.0$//')" 0
-simulate "trials" --settings stripe_explore=20% --policy ours --no-share
-cmp_num "with one there are some" "$(of ours trials)" ">" 0
+simulate "no exploratory starts" --settings stripe_explore=0% --policy ours --no-share
+is "without a share of lane time there are none" "$(of ours explored | sed 's/\.0$//')" 0
+simulate "exploratory starts" --settings stripe_explore=20% --policy ours --no-share
+cmp_num "with one there are some" "$(of ours explored)" ">" 0
 simulate "nobody's losses count more" --settings stripe_policy=perf --policy ours --no-share
 perf=$(jq -c .policies.ours <<<"$OUT")
 simulate "the default" --policy ours --no-share

@@ -24,7 +24,7 @@ struct figures measures_figures(const struct measures *m, bool has_pairs)
 		.slip_s = ratio(m->slip_s, m->planned),
 		.below_break_even = NAN,
 		.timeouts_added = ratio(m->timeouts, m->jobs),
-		.trials = NAN,
+		.explored = NAN,
 		.capped_over = NAN,
 		.pairs_mae = NAN,
 		.pairs_cover90 = NAN,
@@ -33,7 +33,7 @@ struct figures measures_figures(const struct measures *m, bool has_pairs)
 	if (!has_pairs)
 		return f;
 	f.below_break_even = ratio(m->below_node_s, m->shared_node_s);
-	f.trials = ratio(m->trials, m->jobs);
+	f.explored = ratio(m->explored, m->jobs);
 	f.capped_over = ratio(m->over_s, m->capped_s);
 	f.pairs_mae = ratio(m->unseen_error, (double)m->unseen);
 	f.pairs_cover90 = ratio((double)m->covered, (double)m->intervals);

@@ -21,7 +21,7 @@ struct measures {
 	/* While jobs waited: the machine's node-seconds, and the progress in compact ones. */
 	double waited_node_s, waited_progress_s;
 	double shared_node_s, below_node_s;
-	int trials;              /* jobs that started as one (striping/partners/trial.h) */
+	int explored; /* jobs that started to explore (striping/partners/exploratory_start.h) */
 	double capped_s, over_s; /* of jobs with a limit for their degradation */
 	/* Expectations: relative errors of run time of pairs that the history did not know, with
 	 * five partners or more of each class known; and 90 % intervals. */
@@ -38,7 +38,7 @@ struct figures {
 	double share_of_gain;
 	double throughput; /* while jobs wait: progress by what all nodes would do compact */
 	double below_break_even, timeouts_added, capped_over, pairs_mae, pairs_cover90;
-	double trials;
+	double explored;
 	double slipped, slip_s; /* of the jobs for which a start was planned */
 };
 

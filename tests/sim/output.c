@@ -25,7 +25,7 @@ static const struct column {
 	{"share_of_gain", "gain %", offsetof(struct figures, share_of_gain), 1, 100, false},
 	{"below_break_even", "below %", offsetof(struct figures, below_break_even), 2, 100, false},
 	{"timeouts_added", "timeouts %", offsetof(struct figures, timeouts_added), 3, 100, false},
-	{"trials", "trials %", offsetof(struct figures, trials), 2, 100, false},
+	{"explored", "explored %", offsetof(struct figures, explored), 2, 100, false},
 	{"slipped", "slipped %", offsetof(struct figures, slipped), 2, 100, true},
 	{"slip_s", "slip s", offsetof(struct figures, slip_s), 1, 1, true},
 	{"capped_over", "capped over %", offsetof(struct figures, capped_over), 2, 100, false},

@@ -24,7 +24,7 @@
 #include "sim/measures.h"
 #include "sim/world/workload.h"
 #include "striping/history/pairs.h"
-#include "striping/partners/trial.h"
+#include "striping/partners/exploratory_start.h"
 #include "striping/submit/colocate_option.h"
 
 #define LANES 2
@@ -94,12 +94,12 @@ struct learned {
 	struct outlook *outlook, *drawn;
 	int *in_expected, *in_outlook; /* the numbers of each variant of the workload there */
 	double outlook_s;              /* when it was made */
-	/* The account of trials, up to when lanes have earned, how many lanes have jobs, and what
-	 * the last placement costs if it is a trial (policy_ours.c). */
+	/* The account of exploratory starts, up to when lanes have earned, how many lanes have
+	 * jobs, and what the last placement costs if it is one (policy_ours.c). */
 	struct exploration account;
 	double earned_s;
 	long lanes;
-	struct trial trial;
+	struct exploratory_start exploratory;
 	int tried; /* the job that it is of, NOBODY = none */
 };
 

@@ -62,7 +62,7 @@ static int simulate(
 	if (policy->learns == LEARNS_NOTHING)
 		f->pairs_mae = f->pairs_cover90 = NAN;
 	if (!policy->started)
-		f->trials = NAN;
+		f->explored = NAN;
 	return rc;
 }
 

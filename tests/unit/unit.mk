@@ -61,6 +61,7 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_expected_end \
 	tests/unit/striping/partners/test_expectation \
 	tests/unit/striping/partners/test_exploration \
+	tests/unit/striping/partners/test_exploratory_start \
 	tests/unit/striping/history/test_imported_trial \
 	tests/unit/striping/history/test_job_names \
 	tests/unit/striping/partners/test_lane_yield \
@@ -78,7 +79,6 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_random_bits \
 	tests/unit/striping/partners/test_separation \
 	tests/unit/striping/history/test_spread_gain \
-	tests/unit/striping/partners/test_trial \
 	tests/unit/striping/reuse/test_balance_set \
 	tests/unit/striping/reuse/test_cache_forecast \
 	tests/unit/striping/reuse/test_forecast \

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "plugins/select_stripe/ends.h"
+#include "plugins/select_stripe/exploratory_starts.h"
 #include "plugins/select_stripe/paces.h"
 #include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
-#include "plugins/select_stripe/trials.h"
 #include "striping/lanes/lanes.h"
 
 SLURM_WEAK(slurm_conf)
@@ -397,7 +397,7 @@ static int partners_of(
 
 static double overlap_of(const struct candidate *c, void *arg)
 {
-	return trials_overlap_s(((const struct question *)arg)->ask, c);
+	return exploratory_starts_overlap_s(((const struct question *)arg)->ask, c);
 }
 
 /* How many partners all of them have together. */
@@ -415,7 +415,7 @@ static size_t partners_in_all(const struct candidates *list)
 static int order_shared(const struct ask *ask, struct candidates *list, int wanted)
 {
 	struct question question = {.ask = ask};
-	const struct node_trials trials = {.drawn = ask->drawn,
+	const struct node_exploration exploration = {.drawn = ask->drawn,
 		.account = ask->account,
 		.stay = ask->now < ask->patient_until ? &ask->stay : NULL,
 		.now = ask->now,
@@ -425,7 +425,7 @@ static int order_shared(const struct ask *ask, struct candidates *list, int want
 		.others_wait = ask->others_wait,
 		.partners = partners_of,
 		.arg = &question,
-		.trials = ask->tries ? &trials : NULL};
+		.exploration = ask->tries ? &exploration : NULL};
 	struct node_choice choice;
 	int rc;
 
@@ -438,7 +438,7 @@ static int order_shared(const struct ask *ask, struct candidates *list, int want
 	if (rc)
 		return -1;
 	list->lack = choice.lack;
-	list->trial = choice.trial;
+	list->exploratory = choice.exploratory;
 	list->worse = list->shared - choice.good;
 	list->shared = choice.good;
 	list->count -= list->worse;

@@ -45,9 +45,9 @@ struct ask {
 	int mine[LAYOUT_TYPES]; /* the number of each in the outlook, where there is one */
 	const struct pairs *pairs;
 	const struct outlook *outlook;     /* what it says of the lanes; NULL: nothing yet */
-	const struct outlook *drawn;       /* the same for trials; NULL: the job makes none */
-	const struct exploration *account; /* of trials */
-	bool tries;                        /* what is looked for now may be a trial */
+	const struct outlook *drawn;       /* the same to explore by; NULL: the job does not */
+	const struct exploration *account; /* of exploratory starts */
+	bool tries;                        /* what is looked for now may be an exploratory start */
 	bool others_wait;                  /* for a place */
 	const struct poppa_settings *settings;
 	int size; /* nodes that it will have, for stripe_match; 0 where that allows all */
@@ -61,7 +61,8 @@ struct ask {
 	bool hopes; /* out: and that because all lanes bring little, so it is not planned before */
 	struct planned behind; /* out: it would put this one off if it started now (ends.h) */
 	bool found;            /* out: there are lanes now that it may have, or may be elsewhere */
-	struct trial trial;    /* out: it was placed as this trial; no lanes: as none */
+	/* out: it was placed to start like this; no lanes: not to explore */
+	struct exploratory_start exploratory;
 };
 
 struct candidates {
@@ -78,7 +79,8 @@ struct candidates {
 	bool enough;       /* with those there are as many as the job needs */
 	double lack;       /* what can take it now lacks so much; above 0 it had better wait */
 	struct planned behind; /* nodes are left out where it would put this one off */
-	struct trial trial;    /* what it costs to take some that are one (struct candidate) */
+	/* what it costs to take some that explore (struct candidate) */
+	struct exploratory_start exploratory;
 };
 
 /* CPUs that the job can use of one of the node's lanes; 0 where that cannot hold what it asks of a

@@ -7,6 +7,7 @@ select_cons_tres_la_SOURCES = \
 	src/plugins/select_stripe/ask_cons_tres.c src/plugins/select_stripe/ask_cons_tres.h \
 	src/plugins/select_stripe/candidates.c src/plugins/select_stripe/candidates.h \
 	src/plugins/select_stripe/ends.c src/plugins/select_stripe/ends.h \
+	src/plugins/select_stripe/exploratory_starts.c src/plugins/select_stripe/exploratory_starts.h \
 	src/plugins/select_stripe/history.c src/plugins/select_stripe/history.h \
 	src/plugins/select_stripe/job_option.c src/plugins/select_stripe/job_option.h \
 	src/plugins/select_stripe/layout.c src/plugins/select_stripe/layout.h \
@@ -16,8 +17,7 @@ select_cons_tres_la_SOURCES = \
 	src/plugins/select_stripe/place_other.c \
 	src/plugins/select_stripe/select_stripe.c \
 	src/plugins/select_stripe/stripe.h \
-	src/plugins/select_stripe/tracker.c src/plugins/select_stripe/tracker.h \
-	src/plugins/select_stripe/trials.c src/plugins/select_stripe/trials.h
+	src/plugins/select_stripe/tracker.c src/plugins/select_stripe/tracker.h
 select_cons_tres_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 select_cons_tres_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 select_cons_tres_la_LIBADD = libpartners.la libhistory.la libreuse.la libsubmit.la liblanes.la libpoppacommon.la -ldl -lpthread $(LAZY_BINDING)

@@ -241,24 +241,25 @@ static time_t hopes_until(const struct ask *ask, const struct candidates *list, 
 }
 
 /* What it costs that the job has been placed on these nodes. */
-static struct trial trial_made(const struct ask *ask, const struct candidates *list)
+static struct exploratory_start start_made(const struct ask *ask, const struct candidates *list)
 {
-	for (int i = 0; list->trial.lanes > 0 && i < list->count + list->worse; i++)
-		if (list->c[i].trial && bit_test(ask->nodes, list->c[i].node))
-			return list->trial;
-	return (struct trial){0, 0};
+	for (int i = 0; list->exploratory.lanes > 0 && i < list->count + list->worse; i++)
+		if (list->c[i].explores && bit_test(ask->nodes, list->c[i].node))
+			return list->exploratory;
+	return (struct exploratory_start){0, 0};
 }
 
-/* Asks for the nodes of a trial alone: where Slurm refuses them, the job is to be placed as if
- * there were no trials. */
-static int place_trial(struct ask *ask, const struct candidates *list, uint32_t need, bool now_only)
+/* Asks for the nodes of an exploratory start alone: where Slurm refuses them, the job is to be
+ * placed as if there were no exploratory starts. */
+static int place_to_explore(
+	struct ask *ask, const struct candidates *list, uint32_t need, bool now_only)
 {
 	struct candidates front = *list;
 	int rc;
 
 	front.count = 0;
 	for (int i = 0; i < list->count; i++)
-		if (list->c[i].trial)
+		if (list->c[i].explores)
 			front.count = i + 1;
 	if (!front.count)
 		return SLURM_ERROR;
@@ -267,7 +268,7 @@ static int place_trial(struct ask *ask, const struct candidates *list, uint32_t 
 	front.worse = front.left_out = 0;
 	rc = ask_for_any(ask, &front, need, now_only, false);
 	if (rc == SLURM_SUCCESS)
-		ask->trial = trial_made(ask, list);
+		ask->exploratory = start_made(ask, list);
 	return rc;
 }
 
@@ -284,8 +285,8 @@ static int place_in_order(struct ask *ask, bool now_only, bool preempt)
 		candidates_now(ask, preempt, !ask->settings->stripe_wait_ns, &need);
 	int rc = SLURM_ERROR;
 
-	if (list.trial.lanes > 0) {
-		rc = place_trial(ask, &list, need, now_only);
+	if (list.exploratory.lanes > 0) {
+		rc = place_to_explore(ask, &list, need, now_only);
 		ask->tries = false;
 		if (rc != SLURM_SUCCESS) {
 			candidates_free(&list);
@@ -322,7 +323,7 @@ static int place_now(struct ask *ask, bool now_only, bool preempt)
 	int rc;
 
 	ask->probation = false;
-	/* Nobody is preempted for a trial. */
+	/* Nobody is preempted for an exploratory start. */
 	ask->tries = ask->drawn && !preempt;
 	rc = place_in_order(ask, now_only, preempt);
 	if (rc != SLURM_SUCCESS && !ask->hopes && ask->me.may_leave) {

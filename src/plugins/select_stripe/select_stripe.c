@@ -12,6 +12,7 @@
 
 #include "plugins/select_stripe/candidates.h"
 #include "plugins/select_stripe/ends.h"
+#include "plugins/select_stripe/exploratory_starts.h"
 #include "plugins/select_stripe/history.h"
 #include "plugins/select_stripe/job_option.h"
 #include "plugins/select_stripe/layout.h"
@@ -19,7 +20,6 @@
 #include "plugins/select_stripe/place.h"
 #include "plugins/select_stripe/stripe.h"
 #include "plugins/select_stripe/tracker.h"
-#include "plugins/select_stripe/trials.h"
 #include "striping/lanes/lanes.h"
 
 const char plugin_name[] = STRIPE_NAME;
@@ -85,7 +85,7 @@ extern int select_p_reconfigure(void)
 	int rc = cons_tres.reconfigure();
 
 	pthread_mutex_lock(&lock);
-	trials_account();
+	exploratory_starts_account();
 	tracker_rebuild();
 	recovering = false;
 	pthread_mutex_unlock(&lock);
@@ -177,11 +177,11 @@ extern int select_p_select_nodeinfo_set(job_record_t *job_ptr)
 	int rc = cons_tres.select_nodeinfo_set(job_ptr);
 
 	pthread_mutex_lock(&lock);
-	trials_account();
+	exploratory_starts_account();
 	tracker_add(job_ptr);
 	if (!recovering) {
 		tell_placed(job_ptr);
-		trials_started(job_ptr);
+		exploratory_starts_started(job_ptr);
 	}
 	pthread_mutex_unlock(&lock);
 	return rc;
@@ -192,9 +192,9 @@ extern int select_p_job_fini(job_record_t *job_ptr)
 	int rc = cons_tres.job_fini(job_ptr);
 
 	pthread_mutex_lock(&lock);
-	trials_account();
+	exploratory_starts_account();
 	tracker_remove(job_ptr);
-	trials_ended(job_ptr->job_id);
+	exploratory_starts_ended(job_ptr->job_id);
 	pthread_mutex_unlock(&lock);
 	return rc;
 }
@@ -378,15 +378,16 @@ static int test_colocated(struct ask *ask)
 			node_choice_patience(ask->settings, &ask->stay, ask->now, NODE_LOSES);
 	if (may_try(ask)) {
 		ask->drawn = history_drawn();
-		ask->account = trials_account();
+		ask->account = exploratory_starts_account();
 	}
 	ask->found = SELECT_IS_MODE_TEST_ONLY(ask->mode) ||
 		     (job_option_shows(ask->job_ptr, COLOCATE_WAITS) && candidates_elsewhere(ask));
 	rc = place_colocated(ask);
 	history_put();
 	if (SELECT_IS_MODE_RUN_NOW(ask->mode))
-		trials_placed(
-			ask->job_ptr, rc == SLURM_SUCCESS ? &ask->trial : &(struct trial){0, 0});
+		exploratory_starts_placed(
+			ask->job_ptr, rc == SLURM_SUCCESS ? &ask->exploratory
+							  : &(struct exploratory_start){0, 0});
 	if (rc != SLURM_SUCCESS || !SELECT_IS_MODE_RUN_NOW(ask->mode))
 		tell_waiting(ask);
 	return rc;

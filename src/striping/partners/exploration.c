@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keeps the account of trials. */
+/* Keeps the account of exploratory starts. */
 #include "striping/partners/exploration.h"
 
 #include <math.h>
@@ -26,18 +26,18 @@ void exploration_spend(
 	exploration_end(x, job_id, now);
 	x->saved -= lanes * seconds;
 	if (x->count < EXPLORATION_MOST)
-		x->running[x->count++] = (struct exploration_trial){job_id, now, lanes, seconds};
+		x->running[x->count++] = (struct exploration_charge){job_id, now, lanes, seconds};
 }
 
 void exploration_end(struct exploration *x, uint32_t job_id, int64_t now)
 {
 	for (int i = 0; i < x->count; i++) {
-		const struct exploration_trial *t = &x->running[i];
-		double ran = fmax((double)(now - t->start), 0);
+		const struct exploration_charge *c = &x->running[i];
+		double ran = fmax((double)(now - c->start), 0);
 
-		if (t->job_id != job_id)
+		if (c->job_id != job_id)
 			continue;
-		x->saved += t->lanes * fmax(t->seconds - ran, 0);
+		x->saved += c->lanes * fmax(c->seconds - ran, 0);
 		x->running[i] = x->running[--x->count];
 		return;
 	}

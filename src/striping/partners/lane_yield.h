@@ -35,11 +35,11 @@ struct lane_offer {
 	int mine;                           /* the number of the job's class there */
 	int nodes;                          /* with a free lane */
 	int id; /* the caller's, for it to know the offer again; of equal ones the least is first */
-	/* For trials (trial.h): how long the job would be beside the partners at most, s, 0 = it
-	 * tries none there; out: what is drawn decides there, and the job would be there because of
-	 * that. */
+	/* For exploratory_start.h: how long the job would be beside the partners at most, s, 0 = it
+	 * does not explore there; out: what is drawn decides there, and the job would be there
+	 * because of that. */
 	double overlap_s;
-	bool tries, trial;
+	bool tries, explores;
 	struct lane_yield { /* by what lane_yield_order() orders them */
 		/* The job would be slower there than beside the others, or it and the partners make
 		 * less than the wish says. */

@@ -7,6 +7,7 @@ libpartners_la_SOURCES = \
 	src/striping/partners/expectation_hints.c src/striping/partners/expectation_model.h \
 	src/striping/partners/expectation_parameters.c src/striping/partners/expectation_table.c \
 	src/striping/partners/exploration.c src/striping/partners/exploration.h \
+	src/striping/partners/exploratory_start.c src/striping/partners/exploratory_start.h \
 	src/striping/partners/lane_yield.c src/striping/partners/lane_yield.h \
 	src/striping/partners/node_choice.c src/striping/partners/node_choice.h \
 	src/striping/partners/outlook.c src/striping/partners/outlook.h \
@@ -15,6 +16,5 @@ libpartners_la_SOURCES = \
 	src/striping/partners/profile_hints.h \
 	src/striping/partners/random_bits.c src/striping/partners/random_bits.h \
 	src/striping/partners/separation.c src/striping/partners/separation.h \
-	src/striping/partners/trial.c src/striping/partners/trial.h \
 	src/striping/partners/user_weight.c src/striping/partners/user_weight.h
 libpartners_la_LIBADD = -lm

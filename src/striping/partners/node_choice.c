@@ -335,7 +335,8 @@ static int make_offers(const struct node_yield *y, const struct order *o, const 
 			.mine = c->mine,
 			.nodes = r->count,
 			.id = f->count,
-			.overlap_s = shared && y->trials ? y->trials->overlap_s(c, y->arg) : 0};
+			.overlap_s = shared && y->exploration ? y->exploration->overlap_s(c, y->arg)
+							      : 0};
 	}
 	return 0;
 }
@@ -370,10 +371,10 @@ static void put(struct candidate *c, const struct order *o, const struct order *
 /* Whether the job waits for what the lanes lack. */
 static bool waits(const struct node_yield *y, double lack)
 {
-	const struct node_trials *t = y->trials;
+	const struct node_exploration *x = y->exploration;
 
-	return t->stay && lack > 0 &&
-	       node_choice_patience(y->settings, t->stay, t->now, lack) > t->now;
+	return x->stay && lack > 0 &&
+	       node_choice_patience(y->settings, x->stay, x->now, lack) > x->now;
 }
 
 /* Puts what the job tries, if it tries something, in front, and marks it. spare: there are empty
@@ -381,13 +382,13 @@ static bool waits(const struct node_yield *y, double lack)
 static void try_some(const struct node_yield *y, const struct lane_wish *wish, bool spare,
 	struct order *o, struct offers *f, struct node_choice *out)
 {
-	if (!trial_order(y->outlook, wish, y->trials->account, waits(y, out->lack), spare, f->of,
-		    f->count, &out->trial))
+	if (!exploratory_start_order(y->outlook, wish, y->exploration->account, waits(y, out->lack),
+		    spare, f->of, f->count, &out->exploratory))
 		return;
 	out->lack = 0;
 	for (int i = 0; i < f->count; i++)
-		for (int k = 0; f->of[i].trial && k < o->run[f->of[i].id].count; k++)
-			o->sorted[o->run[f->of[i].id].first + k].trial = true;
+		for (int k = 0; f->of[i].explores && k < o->run[f->of[i].id].count; k++)
+			o->sorted[o->run[f->of[i].id].first + k].explores = true;
 }
 
 /* node_choice_by_yield() with the runs of both kinds of candidates. spare: there are empty nodes
@@ -403,7 +404,7 @@ static int order_by_yield(struct candidate *c, struct order *o, const struct ord
 	/* No job waits while there are empty nodes enough for it. */
 	if (spare || !o->runs)
 		out->lack = 0;
-	wish->drawn = y->trials ? y->trials->drawn : NULL;
+	wish->drawn = y->exploration ? y->exploration->drawn : NULL;
 	if (wish->drawn)
 		try_some(y, wish, spare, o, &f, out);
 	put(c, o, empty, &f, out);

@@ -8,9 +8,9 @@
 #include <time.h>
 
 #include "common/settings.h"
+#include "striping/partners/exploratory_start.h"
 #include "striping/partners/lane_yield.h"
 #include "striping/partners/outlook.h"
-#include "striping/partners/trial.h"
 
 /* A node and the lane that the job would have there. */
 struct candidate {
@@ -30,7 +30,7 @@ struct candidate {
 	double own, rest;
 	uint64_t group; /* the same for nodes with the same partners, and so the same loss */
 	time_t when;    /* from when on the lane is free; 0 = now */
-	bool trial;     /* out: the job would be there as a trial (node_choice.trial) */
+	bool explores;  /* out: the job would be there to explore (node_choice.exploratory) */
 };
 
 /*
@@ -59,8 +59,8 @@ int node_choice_order(struct candidate *c, int count, int wanted);
 
 struct node_stay;
 
-/* What a job that may be a trial (trial.h) needs for that. */
-struct node_trials {
+/* What a job that may start to explore (exploratory_start.h) needs for that. */
+struct node_exploration {
 	const struct outlook *drawn;
 	const struct exploration *account;
 	/* How long the job would wait for what lanes lack; NULL: it does not. */
@@ -81,7 +81,7 @@ struct node_yield {
 	int (*partners)(const struct candidate *c, void *arg,
 		struct lane_partner partner[LANE_PARTNERS_MAX]);
 	void *arg;
-	const struct node_trials *trials; /* NULL: it goes by what is expected alone */
+	const struct node_exploration *exploration; /* NULL: it goes by what is expected alone */
 };
 
 /* What node_choice_by_yield() has found. */
@@ -90,7 +90,8 @@ struct node_choice {
 	/* What the best of them lack (lane_yield_order()); above 0 the job had better wait for
 	 * others, if it may. 0 where there are empty nodes enough. */
 	double lack;
-	struct trial trial; /* what it costs if the job gets one of the nodes that are a trial */
+	/* What it costs if the job gets one of the nodes that it would explore. */
+	struct exploratory_start exploratory;
 };
 
 /*
@@ -100,8 +101,8 @@ struct node_choice {
  * of lanes, or on which the job is of another class, are separate offers. Nodes with the same
  * partners are one, by the first of them. Where with: names a partner, or the caller cannot tell
  * the partners of a candidate, node_choice_order() decides: all are good then, and they lack
- * nothing. Where the job makes a trial, its nodes are in front. Takes time count * (log(count) +
- * 256). Returns 0, or -1 with ENOMEM and the order untouched.
+ * nothing. Where the job starts to explore, its nodes are in front. Takes time count * (log(count)
+ * + 256). Returns 0, or -1 with ENOMEM and the order untouched.
  */
 int node_choice_by_yield(struct candidate *c, int count, int empty, int wanted,
 	const struct node_yield *y, struct node_choice *out);

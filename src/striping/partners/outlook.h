@@ -51,12 +51,13 @@ void outlook_share_cache(struct outlook *o, const struct cache_forecast *cache);
 void outlook_weigh_users(struct outlook *o, const struct pairs *p);
 
 /*
- * The same outlook for trials (trial.h): of pairs of which little is known it has a draw in place
- * of the mean, of the others it says the same. Little is known where the standard deviation of what
- * is expected is above what one run of a minute leaves: so a pair that was tried is known. Draws
- * are as uncertain as the expectation is (Thompson, Biometrika 25, 1933), but within its 90 %
- * interval, and nobody is drawn to be faster beside somebody than alone. What is usual stays as it
- * is. The same seed draws the same. o must last as long as the draw. NULL without memory.
+ * The same outlook to explore by (exploratory_start.h): of pairs of which little is known it has a
+ * draw in place of the mean, of the others it says the same. Little is known where the standard
+ * deviation of what is expected is above what one run of a minute leaves: so a pair that was tried
+ * is known. Draws are as uncertain as the expectation is (Thompson, Biometrika 25, 1933), but
+ * within its 90 % interval, and nobody is drawn to be faster beside somebody than alone. What is
+ * usual stays as it is. The same seed draws the same. o must last as long as the draw. NULL without
+ * memory.
  */
 struct outlook *outlook_drawn(const struct outlook *o, uint64_t seed);
 

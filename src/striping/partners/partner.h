@@ -15,8 +15,9 @@
  *                    and expectation_parameters.c fits the model to both
  *   outlook.c        how fast the classes that are about go beside each other
  *   lane_yield.c     which lanes bring a job most, less what partners lose, or whether it waits
- *   trial.c          whether a job tries lanes of which little is known; exploration.c: how much
- *                    lane time that may take
+ *   exploratory_start.c
+ *                    whether a job explores lanes of which little is known; exploration.c: how
+ *                    much lane time that may take
  *
  * What is known of classes of jobs is in striping/history: pairs.c gives partner.c and
  * expectation.c their numbers, and job_class.c says of which class a job is.

@@ -148,16 +148,16 @@ static double overlap_s(const struct candidate *c, void *arg)
 }
 
 /* The job gets the first nodes if it starts. */
-static void note_trial(
-	struct sim *s, int job, const struct candidate *c, int need, const struct trial *t)
+static void note_exploratory(struct sim *s, int job, const struct candidate *c, int need,
+	const struct exploratory_start *start)
 {
 	struct learned *l = &s->learned;
 	bool tries = false;
 
 	for (int i = 0; i < need; i++)
-		tries |= c[i].trial;
+		tries |= c[i].explores;
 	l->tried = tries ? job : NOBODY;
-	l->trial = *t;
+	l->exploratory = *start;
 }
 
 /* Lanes that have jobs earn, up to now. */
@@ -178,9 +178,9 @@ void policy_ours_started(struct sim *s, int job)
 	earn(s);
 	l->lanes += r->lanes == 1 ? r->nodes : 0;
 	if (l->tried == job && r->lanes == 1) {
-		exploration_spend(&l->account, (uint32_t)job + 1, l->trial.lanes, l->trial.seconds,
-			(int64_t)s->now);
-		s->measures.trials++;
+		exploration_spend(&l->account, (uint32_t)job + 1, l->exploratory.lanes,
+			l->exploratory.seconds, (int64_t)s->now);
+		s->measures.explored++;
 	}
 	l->tried = NOBODY;
 }
@@ -200,7 +200,7 @@ static int order(struct sim *s, int job, const struct node_stay *stay, struct ca
 	int shared, int count, int need, double *lack)
 {
 	const struct outlook *o = s->learned.outlook;
-	const struct node_trials trials = {.drawn = s->learned.drawn,
+	const struct node_exploration exploration = {.drawn = s->learned.drawn,
 		.account = &s->learned.account,
 		.stay = stay,
 		.now = (time_t)s->now,
@@ -220,10 +220,10 @@ static int order(struct sim *s, int job, const struct node_stay *stay, struct ca
 		c[i].mine = class_of(s, job);
 	s->asked = job;
 	if (s->settings->stripe_explore > 0 && !s->work->job[job].capped)
-		y.trials = &trials;
+		y.exploration = &exploration;
 	rc = node_choice_by_yield(c, shared, count - shared, need, &y, &choice);
 	*lack = rc ? 0 : choice.lack;
-	note_trial(s, job, c, need, &choice.trial);
+	note_exploratory(s, job, c, need, &choice.exploratory);
 	return rc;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unit tests of the account of trials. */
+/* Unit tests of the account of exploratory starts. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +54,7 @@ static void savings_end(void **state)
 	assert_true(x.saved < 1e-6);
 }
 
-static void trials_cost(void **state)
+static void exploratory_starts_cost(void **state)
 {
 	struct exploration x = {.saved = 1000};
 
@@ -114,7 +114,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lanes_earn),
 		cmocka_unit_test(savings_end),
-		cmocka_unit_test(trials_cost),
+		cmocka_unit_test(exploratory_starts_cost),
 		cmocka_unit_test(so_many_at_once),
 	};
 

@@ -425,22 +425,22 @@ static double for_a_minute(const struct candidate *c, void *arg)
 }
 
 /* A class of which nothing is known tries the first group by what is drawn for some of the looks.
- * The partner of the other one wants no trials. */
-static void trials(void **state)
+ * The partner of the other one wants no exploration. */
+static void exploratory_starts(void **state)
 {
 	static const struct outlook_demand demand[] = {{"7/mem", 100}, {"7/net", 100}};
 	struct expectation *e = three();
 	struct outlook *o = outlook_new(e, demand, 2);
 	struct two_groups two = {o, outlook_class(o, "7/mem"), outlook_class(o, "7/net")};
 	const struct exploration account = {.saved = 60 * (3 + 4)};
-	struct node_trials trials = {.account = &account, .overlap_s = for_a_minute};
+	struct node_exploration exploration = {.account = &account, .overlap_s = for_a_minute};
 	struct poppa_settings s;
 	struct node_yield yield = {.settings = &s,
 		.outlook = o,
 		.partners = of_two,
 		.arg = &two,
 		.others_wait = true,
-		.trials = &trials};
+		.exploration = &exploration};
 	int made = 0;
 
 	(void)state;
@@ -450,7 +450,7 @@ static void trials(void **state)
 		struct candidate c[7];
 		struct node_choice choice;
 
-		trials.drawn = drawn;
+		exploration.drawn = drawn;
 		for (int i = 0; i < 7; i++)
 			c[i] = (struct candidate){.node = i,
 				.shared = true,
@@ -459,14 +459,15 @@ static void trials(void **state)
 				.mine = outlook_class(o, "nobody"),
 				.partners = i < 4 ? 1 : 2};
 		assert_int_equal(node_choice_by_yield(c, 7, 0, 3, &yield, &choice), 0);
-		made += choice.trial.lanes > 0;
+		made += choice.exploratory.lanes > 0;
 		for (int i = 0; i < 7; i++)
-			assert_int_equal(
-				c[i].trial, choice.trial.lanes > 0 && c[i].group == 1 && i < 4);
-		if (choice.trial.lanes > 0) {
+			assert_int_equal(c[i].explores,
+				choice.exploratory.lanes > 0 && c[i].group == 1 && i < 4);
+		if (choice.exploratory.lanes > 0) {
 			assert_true(choice.lack == 0);
 			assert_int_equal(choice.good, 7);
-			assert_true(choice.trial.lanes == 3 + 4 && choice.trial.seconds == 60);
+			assert_true(choice.exploratory.lanes == 3 + 4 &&
+				    choice.exploratory.seconds == 60);
 		}
 		outlook_free(drawn);
 	}
@@ -490,7 +491,7 @@ int main(void)
 		cmocka_unit_test(latest_come_first),
 		cmocka_unit_test(by_yield),
 		cmocka_unit_test(kinds_of_nodes),
-		cmocka_unit_test(trials),
+		cmocka_unit_test(exploratory_starts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

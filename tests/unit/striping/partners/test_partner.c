@@ -118,7 +118,7 @@ static void unknown_pairs_are_on_probation(void **state)
 	assert_true(partner_on_probation(&a.p, others, 2, pairs));
 	assert_int_equal(pairs_learn(pairs, "a", "c", 0.5, 600, 1), 0);
 	assert_false(partner_on_probation(&a.p, others, 2, pairs));
-	/* A trial that has failed is known. */
+	/* A probation that has failed is known. */
 	assert_int_equal(pairs_learn(pairs, "a", "b", 0.5, 15, 1), 0);
 	assert_false(partner_on_probation(&a.p, others, 1, pairs));
 	/* Other things that the jobs ask for hold. */

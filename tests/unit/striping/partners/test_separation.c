@@ -80,7 +80,7 @@ static void how_often(void **state)
 	assert_false(separation_leaves(&s));
 }
 
-static void a_trial_without_measurements_ends(void **state)
+static void a_probation_without_measurements_ends(void **state)
 {
 	struct separation s = unkept();
 
@@ -117,7 +117,7 @@ int main(void)
 		cmocka_unit_test(who_came_last_leaves),
 		cmocka_unit_test(what_keeps_it),
 		cmocka_unit_test(how_often),
-		cmocka_unit_test(a_trial_without_measurements_ends),
+		cmocka_unit_test(a_probation_without_measurements_ends),
 		cmocka_unit_test(more_co_runners_than_are_remembered),
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keeps the account of trials in step with slurmctld. */
-#include "plugins/select_stripe/trials.h"
+/* Keeps the account of exploratory starts in step with slurmctld. */
+#include "plugins/select_stripe/exploratory_starts.h"
 
 #include "common/clock.h"
 #include "common/units.h"
@@ -14,7 +14,7 @@ static struct {
 	/* NULL: none. A task of an array gets its id between the two calls, and keeps its record;
 	 * so this is compared, and never looked into. */
 	const job_record_t *job_ptr;
-	struct trial trial;
+	struct exploratory_start start;
 } placed;
 
 /* The wall clock may be set, and time would be earned by that. */
@@ -23,7 +23,7 @@ static int64_t now_s(void)
 	return clock_now() / NS_PER_S;
 }
 
-const struct exploration *trials_account(void)
+const struct exploration *exploratory_starts_account(void)
 {
 	const struct occupancy *map = tracker_map();
 	int64_t now = clock_now();
@@ -36,27 +36,27 @@ const struct exploration *trials_account(void)
 	return &account;
 }
 
-void trials_placed(const job_record_t *job_ptr, const struct trial *trial)
+void exploratory_starts_placed(const job_record_t *job_ptr, const struct exploratory_start *start)
 {
-	placed.job_ptr = trial->lanes > 0 ? job_ptr : NULL;
-	placed.trial = *trial;
+	placed.job_ptr = start->lanes > 0 ? job_ptr : NULL;
+	placed.start = *start;
 }
 
-void trials_started(const job_record_t *job_ptr)
+void exploratory_starts_started(const job_record_t *job_ptr)
 {
-	const struct trial *t = &placed.trial;
+	const struct exploratory_start *start = &placed.start;
 
 	if (placed.job_ptr != job_ptr)
 		return;
 	placed.job_ptr = NULL;
 	info(STRIPE
-		"%pJ is a trial: little is known of its partners; it may take %.0f lane seconds "
+		"%pJ starts to explore: little is known of its partners; it may take %.0f lane seconds "
 		"of the %.0f that were saved",
-		job_ptr, t->lanes * t->seconds, account.saved);
-	exploration_spend(&account, job_ptr->job_id, t->lanes, t->seconds, now_s());
+		job_ptr, start->lanes * start->seconds, account.saved);
+	exploration_spend(&account, job_ptr->job_id, start->lanes, start->seconds, now_s());
 }
 
-void trials_ended(uint32_t job_id)
+void exploratory_starts_ended(uint32_t job_id)
 {
 	exploration_end(&account, job_id, now_s());
 }
@@ -72,7 +72,7 @@ static double left_s(const struct ask *ask, const struct occupancy_job *job)
 	return job_ptr->end_time > ask->now ? (double)(job_ptr->end_time - ask->now) : INFINITY;
 }
 
-double trials_overlap_s(const struct ask *ask, const struct candidate *c)
+double exploratory_starts_overlap_s(const struct ask *ask, const struct candidate *c)
 {
 	double limit = (double)ends_limit_s(ask->job_ptr), most = limit > 0 ? limit : INFINITY;
 	double longest = 0;

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "striping/partners/trial.h"
+#include "striping/partners/exploratory_start.h"
 
 #define RUN_S 600
 #define CLASSES 4
@@ -104,41 +104,42 @@ static void offers(void)
 	wish = lane_wish(&settings, 2, true);
 }
 
-/* Whether "mine" makes a trial by what this seed draws, with so much saved, where there is no empty
- * node; if not, *waits says whether it waits. */
-static bool tries(uint64_t seed, double saved, bool *waits, struct trial *t)
+/* Whether "mine" starts to explore by what this seed draws, with so much saved, where there is no
+ * empty node; if not, *waits says whether it waits. */
+static bool tries(uint64_t seed, double saved, bool *waits, struct exploratory_start *start)
 {
 	const struct exploration account = {.saved = saved};
 	struct outlook *drawn = outlook_drawn(outlook, seed);
-	bool trial;
+	bool explores;
 
 	assert_non_null(drawn);
 	wish.drawn = drawn;
 	*waits = lane_yield_order(outlook, &wish, offer, CLASSES) > 0;
-	trial = trial_order(outlook, &wish, &account, *waits, false, offer, CLASSES, t);
+	explores = exploratory_start_order(
+		outlook, &wish, &account, *waits, false, offer, CLASSES, start);
 	outlook_free(drawn);
-	return trial;
+	return explores;
 }
 
-/* The first seed from which a trial follows; of 0 none does. */
-static uint64_t lucky(struct trial *t)
+/* The first seed from which an exploratory start follows; of 0 none does. */
+static uint64_t lucky(struct exploratory_start *start)
 {
 	bool waits;
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		offers();
-		if (tries(seed, 1e9, &waits, t))
+		if (tries(seed, 1e9, &waits, start))
 			return seed;
 	}
 	return 0;
 }
 
-/* Without trials the class never shares again, so nothing is learned of it; with them it does after
- * some time, and what it then shows is known. */
+/* Without exploratory starts the class never shares again, so nothing is learned of it; with them
+ * it does after some time, and what it then shows is known. */
 static void wrongly_expected(void **state)
 {
 	const char *met;
-	struct trial t;
+	struct exploratory_start start;
 	bool waits;
 	int first;
 
@@ -146,12 +147,12 @@ static void wrongly_expected(void **state)
 	/* By what is expected it waits, today and ever after: nothing that happens would change it.
 	 */
 	offers();
-	assert_false(tries(1, 0, &waits, &t));
+	assert_false(tries(1, 0, &waits, &start));
 	assert_true(waits);
-	assert_int_not_equal(lucky(&t), 0);
+	assert_int_not_equal(lucky(&start), 0);
 	first = offer[0].id;
 	met = other[first];
-	assert_true(offer[0].trial && !offer[0].yield.slow);
+	assert_true(offer[0].explores && !offer[0].yield.slow);
 	/* Both jobs are well there. */
 	for (int run = 0; run < 3; run++) {
 		assert_int_equal(pairs_learn(pairs, "7/mine", met, 0.01, RUN_S, 1000), 0);
@@ -159,7 +160,7 @@ static void wrongly_expected(void **state)
 	}
 	look();
 	offers();
-	assert_false(tries(1, 0, &waits, &t));
+	assert_false(tries(1, 0, &waits, &start));
 	assert_false(waits);
 	for (int i = 0; i < CLASSES; i++)
 		if (offer[i].id == first)
@@ -167,61 +168,61 @@ static void wrongly_expected(void **state)
 	assert_false(offer[0].yield.slow);
 }
 
-/* All lanes that a trial can slow down: two of the job, two of the partner; and the time that is
- * saved must be enough. */
+/* All lanes that an exploratory start can slow down: two of the job, two of the partner; and the
+ * time that is saved must be enough. */
 static void what_it_costs(void **state)
 {
-	struct trial t;
+	struct exploratory_start start;
 	bool waits;
-	uint64_t seed = lucky(&t);
+	uint64_t seed = lucky(&start);
 
 	(void)state;
 	assert_int_not_equal(seed, 0);
-	assert_true(t.lanes == 4 && t.seconds == RUN_S);
+	assert_true(start.lanes == 4 && start.seconds == RUN_S);
 	offers();
-	assert_true(tries(seed, 4 * RUN_S, &waits, &t));
+	assert_true(tries(seed, 4 * RUN_S, &waits, &start));
 	offers();
-	assert_false(tries(seed, 4 * RUN_S - 1, &waits, &t));
-	assert_true(t.lanes == 0);
+	assert_false(tries(seed, 4 * RUN_S - 1, &waits, &start));
+	assert_true(start.lanes == 0);
 	for (int i = 0; i < CLASSES; i++)
-		assert_false(offer[i].tries || offer[i].trial);
+		assert_false(offer[i].tries || offer[i].explores);
 	/* A partner of a hundred nodes waits for the two. */
-	for (uint64_t next = 1; next <= SEEDS && t.lanes != 102; next++) {
+	for (uint64_t next = 1; next <= SEEDS && start.lanes != 102; next++) {
 		offers();
 		for (int i = 0; i < CLASSES; i++)
 			partner[i].nodes = 100;
-		assert_false(tries(next, 102 * RUN_S - 1, &waits, &t));
+		assert_false(tries(next, 102 * RUN_S - 1, &waits, &start));
 		offers();
 		for (int i = 0; i < CLASSES; i++)
 			partner[i].nodes = 100;
-		tries(next, 1e9, &waits, &t);
+		tries(next, 1e9, &waits, &start);
 	}
-	assert_true(t.lanes == 102);
+	assert_true(start.lanes == 102);
 	/* A short overlap is paid where a long one is not. */
 	offers();
 	for (int i = 0; i < CLASSES; i++)
 		offer[i].overlap_s = 60;
-	assert_true(tries(seed, 240, &waits, &t));
-	assert_true(t.seconds == 60);
+	assert_true(tries(seed, 240, &waits, &start));
+	assert_true(start.seconds == 60);
 }
 
 /* Partners that want none, and those whose end nobody knows. */
 static void not_beside_them(void **state)
 {
-	struct trial t;
+	struct exploratory_start start;
 	bool waits;
-	uint64_t seed = lucky(&t);
+	uint64_t seed = lucky(&start);
 
 	(void)state;
 	assert_int_not_equal(seed, 0);
 	offers();
 	for (int i = 0; i < CLASSES; i++)
 		offer[i].overlap_s = 0;
-	assert_false(tries(seed, 1e9, &waits, &t));
+	assert_false(tries(seed, 1e9, &waits, &start));
 	offers();
 	for (int i = 0; i < CLASSES; i++)
 		offer[i].overlap_s = INFINITY;
-	assert_false(tries(seed, 1e9, &waits, &t));
+	assert_false(tries(seed, 1e9, &waits, &start));
 	/* None of them is drawn there. */
 	for (int i = 0; i < CLASSES; i++)
 		assert_false(offer[i].tries);
@@ -231,28 +232,28 @@ static void not_beside_them(void **state)
  * bounds hold. */
 static void no_victims(void **state)
 {
-	struct trial t;
+	struct exploratory_start start;
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		bool waits;
 
 		offers();
-		if (!tries(seed, 1e9, &waits, &t))
+		if (!tries(seed, 1e9, &waits, &start))
 			continue;
-		for (int i = 0; i < CLASSES && offer[i].trial; i++)
+		for (int i = 0; i < CLASSES && offer[i].explores; i++)
 			assert_true(offer[i].yield.least >= 0.75 && offer[i].yield.own >= 0.75);
 	}
 	settings.stripe_victim_max = 0.001;
-	assert_int_equal(lucky(&t), 0);
+	assert_int_equal(lucky(&start), 0);
 	settings_defaults(&settings);
 }
 
-/* What the means choose as well is no trial, and one that takes an empty node makes none. */
+/* What the means choose as well explores nothing, and one that takes an empty node makes none. */
 static void not_otherwise(void **state)
 {
 	struct exploration account = {.saved = 1e9};
-	struct trial t;
+	struct exploratory_start start;
 	struct outlook *drawn;
 
 	(void)state;
@@ -267,7 +268,8 @@ static void not_otherwise(void **state)
 		wish.drawn = drawn;
 		waits = lane_yield_order(outlook, &wish, offer, CLASSES) > 0;
 		first = offer[0].id;
-		if (trial_order(outlook, &wish, &account, waits, false, offer, CLASSES, &t))
+		if (exploratory_start_order(
+			    outlook, &wish, &account, waits, false, offer, CLASSES, &start))
 			assert_true(waits || offer[0].id != first);
 		else
 			assert_int_equal(offer[0].id, first);
@@ -282,7 +284,8 @@ static void not_otherwise(void **state)
 		wish.drawn = drawn;
 		lane_yield_order(outlook, &wish, offer, CLASSES + 1);
 		assert_int_equal(offer[0].id, CLASSES);
-		if (!trial_order(outlook, &wish, &account, false, true, offer, CLASSES + 1, &t))
+		if (!exploratory_start_order(
+			    outlook, &wish, &account, false, true, offer, CLASSES + 1, &start))
 			assert_int_equal(offer[0].id, CLASSES);
 		outlook_free(drawn);
 	}

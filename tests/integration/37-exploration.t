@@ -18,7 +18,7 @@ of() { sleeper "$1" --colocate=class:"$1" -n1 "${@:2}"; }
 lesson() { printf "$own:%s\t$own:%s\t%s\t%s\t%s\t$EPOCHSECONDS\n" "$@"; }
 age() { echo $((EPOCHSECONDS - $(date -d "$(job_field "$1" StartTime)" +%s))); }
 since() { [ $((EPOCHSECONDS - $1)) -ge "$2" ]; }
-trials() { grep -c "select/stripe: JobId=$1 is a trial" "$LOG"; }
+starts() { grep -c "select/stripe: JobId=$1 starts to explore" "$LOG"; }
 
 wait_until 60 fake_idle || diag "the fake nodes are not idle"
 # Four that are well with each other; and "mine", which has met others only, and has lost beside these.
@@ -64,7 +64,7 @@ for one in "${partners[@]}"; do scontrol update jobid="$one" timelimit=$left; do
 looked_at "$mine"
 wait_running "$mine"
 like "a partner that ends soon is tried" "$(mark_of "$mine")" "^colocate: class:test-mine lane=[01] beside=[0-9]+\$"
-is "the log has one line about it" "$(trials "$mine")" 1
+is "the log has one line about it" "$(starts "$mine")" 1
 ok "the job with a limit tries none" waits "$limited"
-is "nor did the others" "$(grep -c "select/stripe: .* is a trial" "$LOG")" "$(trials "$mine")"
+is "nor did the others" "$(grep -c "select/stripe: .* starts to explore" "$LOG")" "$(starts "$mine")"
 done_testing

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Compares what a job would take by draws with what it takes by means. */
-#include "striping/partners/trial.h"
+#include "striping/partners/exploratory_start.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -85,21 +85,21 @@ static bool draw(struct look *l, const struct lane_offer *offer)
 
 /* Marks those of the first `taken` that the job does not take by the means, and adds up what they
  * cost. */
-static struct trial mark(struct look *l, int taken)
+static struct exploratory_start mark(struct look *l, int taken)
 {
-	struct trial t = {0, 0};
+	struct exploratory_start start = {0, 0};
 
 	for (int i = 0; i < taken; i++) {
 		struct lane_offer *f = &l->drawn[i];
 
-		f->trial = f->tries && !l->expected[f->id];
-		if (!f->trial)
+		f->explores = f->tries && !l->expected[f->id];
+		if (!f->explores)
 			continue;
-		t.lanes += lanes_of_partners(f);
-		t.seconds = fmax(t.seconds, f->overlap_s);
+		start.lanes += lanes_of_partners(f);
+		start.seconds = fmax(start.seconds, f->overlap_s);
 	}
-	t.lanes += t.lanes > 0 ? l->wish->need : 0;
-	return t;
+	start.lanes += start.lanes > 0 ? l->wish->need : 0;
+	return start;
 }
 
 /* Whether the job can take the first ones, by the draws. */
@@ -123,35 +123,36 @@ static void put_first(struct look *l, int taken, struct lane_offer *offer)
 	memcpy(offer, l->drawn, (size_t)l->count * sizeof(*offer));
 }
 
-/* The trial that the draws make, or none. */
-static struct trial find(struct look *l, bool waits, bool spare, struct lane_offer *offer)
+/* The exploratory start that the draws make, or none. */
+static struct exploratory_start find(
+	struct look *l, bool waits, bool spare, struct lane_offer *offer)
 {
 	const int need = l->wish->need;
-	struct trial t = {0, 0};
+	struct exploratory_start start = {0, 0};
 	int taken;
 
 	if (!draw(l, offer) ||
 		(lane_yield_order(l->outlook, l->wish, l->drawn, l->count) > 0 && !spare))
-		return t;
+		return start;
 	taken = front(l->drawn, l->count, need);
 	if (!good(l->drawn, taken))
-		return t;
+		return start;
 	if (!waits)
 		note(offer, front(offer, l->count, need), l->expected);
-	t = mark(l, taken);
-	if (!exploration_may(l->account, t.lanes * t.seconds))
-		return (struct trial){0, 0};
+	start = mark(l, taken);
+	if (!exploration_may(l->account, start.lanes * start.seconds))
+		return (struct exploratory_start){0, 0};
 	put_first(l, taken, offer);
-	return t;
+	return start;
 }
 
-bool trial_order(const struct outlook *o, const struct lane_wish *wish,
+bool exploratory_start_order(const struct outlook *o, const struct lane_wish *wish,
 	const struct exploration *account, bool waits, bool spare, struct lane_offer *offer,
-	int count, struct trial *out)
+	int count, struct exploratory_start *out)
 {
 	struct look l = {.outlook = o, .wish = wish, .account = account, .count = count};
 
-	*out = (struct trial){0, 0};
+	*out = (struct exploratory_start){0, 0};
 	l.drawn = malloc(((size_t)count + 1) * sizeof(*l.drawn));
 	l.expected = calloc(2 * (size_t)count + 1, sizeof(*l.expected));
 	l.taken = l.expected ? l.expected + count : NULL;
