@@ -151,7 +151,7 @@ worker() {
 killed=0 wrong=
 for i in $(seq 12); do
 	# Programs that leave their parent and start others.
-	"$POPPA" trial --time 9 --rounds 2 -- "$BEATS" "$line" 0 2 -- sh -c "setsid $BEATS $line 1 2 & (setsid $BEATS $line 2 2 &); exec $BEATS $line 3 2" \
+	"$POPPA" trial --time 4 --rounds 2 -- "$BEATS" "$line" 0 2 -- sh -c "setsid $BEATS $line 1 2 & (setsid $BEATS $line 2 2 &); exec $BEATS $line 3 2" \
 		>"$TAP_DIR/killed.out" 2>&1 &
 	keeper=$!
 	sleep "0.$((i * 7 % 9 + 1))"
