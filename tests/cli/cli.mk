@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tests of the poppa command: TAP, and an exit status that says the same.
-CLI_TESTS = tests/cli/usage.t tests/cli/numbers.t tests/cli/estimate.t tests/cli/node.t tests/cli/top.t tests/cli/report.t tests/cli/trial.t tests/cli/trial_page.t tests/cli/page_browser.t tests/cli/why.t tests/cli/advise.t tests/cli/metrics.t tests/cli/pairs.t tests/cli/profile.t tests/cli/sim.t tests/cli/completion.t tests/cli/docs.t
+CLI_TESTS = tests/cli/usage.t tests/cli/numbers.t tests/cli/estimate.t tests/cli/node.t tests/cli/top.t tests/cli/report.t tests/cli/trial.t tests/cli/trial_kills.t tests/cli/trial_page.t tests/cli/page_browser.t tests/cli/why.t tests/cli/advise.t tests/cli/metrics.t tests/cli/pairs.t tests/cli/profile.t tests/cli/sim.t tests/cli/completion.t tests/cli/docs.t
 TESTS += $(CLI_TESTS)
 TEST_EXTENSIONS = .t
 T_LOG_COMPILER = timeout -k 10 600 bash
@@ -20,7 +20,7 @@ tests_cli_walk_CFLAGS = -std=gnu11 $(WARN_FLAGS)
 tests_cli_walk_LDFLAGS =
 tests_cli_walk_LDADD =
 
-# Writes the page of a trial's result, for tests/cli/trial.t tests/cli/trial_page.t and page_browser.t.
+# Writes the page of a trial's result, for tests/cli/trial.t tests/cli/trial_kills.t tests/cli/trial_page.t and page_browser.t.
 noinst_PROGRAMS += tests/cli/write_trial_page
 tests_cli_write_trial_page_SOURCES = tests/cli/write_trial_page.c $(PAGE_SOURCES)
 tests_cli_write_trial_page_LDADD = libtrialpage.la libpoppacommon.la $(JANSSON_LIBS) -lm

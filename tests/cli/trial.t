@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# poppa trial: programs whose losses are known, on a machine that may be busy: they sleep. Kills, and errors.
+# poppa trial: programs whose losses are known, on a machine that may be busy: they sleep. And errors.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -142,62 +142,4 @@ fi
 runs "with nothing in PATH but the basics" 0 env -i PATH=/usr/bin:/bin "$POPPA" trial --time 2 --rounds 1 --json -- sleep 0.2 -- sleep 0.2
 runs "one core" 1 taskset -c "${cpus%%[,-]*}" "$POPPA" trial --time 4 -- true -- true
 like "one core: what is wrong" "$ERR" '2 cores|two cores'
-
-# --- kills: at any moment, of either process or by the terminal, nothing is left running or stopped ---
-# worker KEEPER: the process that runs the trial.
-worker() {
-	pgrep -P "$1" -f poppa-trial -o || pgrep -P "$1" -o
-}
-killed=0 wrong=
-for i in $(seq 12); do
-	# Programs that leave their parent and start others.
-	"$POPPA" trial --time 4 --rounds 2 -- "$BEATS" "$line" 0 2 -- sh -c "setsid $BEATS $line 1 2 & (setsid $BEATS $line 2 2 &); exec $BEATS $line 3 2" \
-		>"$TAP_DIR/killed.out" 2>&1 &
-	keeper=$!
-	sleep "0.$((i * 7 % 9 + 1))"
-	# From the fourth on, while they take turns.
-	[ "$i" -lt 4 ] || for _ in $(seq 200); do
-		ps -eo stat,args | grep -q "^T.*$line" && break
-		sleep 0.1
-	done
-	case $((i % 4)) in
-	0) kill -9 "$keeper" ;;
-	1) kill -9 "$(worker "$keeper")" ;;
-	2) kill -INT "$keeper" ;;
-	3) kill -TERM "$(worker "$keeper")" ;;
-	esac && killed=$((killed + 1))
-	wait "$keeper" 2>/dev/null
-	n=$(left)
-	[ "$n" = 0 ] || wrong+=" $i: $n;"
-done
-is "12 trials were killed" "$killed" 12
-is "nothing was left of any" "$wrong" ""
-"$POPPA" trial --time 60 --rounds 2 -- "$BEATS" "$line" 0 2 -- "$BEATS" "$line" 1 2 >"$TAP_DIR/killed.out" 2>&1 &
-keeper=$!
-for _ in $(seq 100); do
-	pgrep -f "$line" >/dev/null && break
-	sleep 0.1
-done
-kill -9 "$(worker "$keeper")"
-wait "$keeper"
-is "a trial whose worker was killed has failed" $? 1
-like "and says so" "$(cat "$TAP_DIR/killed.out")" 'was ended by signal 9, Killed; all that it has started was ended'
-
-# --- what is not the trial's ---
-sh -c "sleep 3219 & exec '$POPPA' trial --time 2 --rounds 1 --json -- sleep 0.1 -- sh -c 'sleep 3218 & exec sleep 0.2'" >"$TAP_DIR/heir.out" 2>&1
-like "children that a shell has left to it" "$(cat "$TAP_DIR/heir.out")" '"verdict"'
-is "are not ended, while those of the programs are" "$(pgrep -f '^sleep 321[89]$' | wc -l)" 1
-pkill -f '^sleep 3219$'
-(while :; do pkill -CONT -f "^$BEATS $line 1 4\$"; sleep 0.005; done) &
-resumer=$!
-runs "programs that somebody resumes" 0 trial --time 9 --rounds 2 --json -- "$BEATS" "$line" 0 4 -- "$BEATS" "$line" 1 4
-kill "$resumer"
-wait "$resumer" 2>/dev/null
-is "are not taken for stopped" "$(jq '.programs[0] | .degradation == null or .degradation > 0.3' <<<"$OUT")" true
-(trap '' HUP && exec "$POPPA" trial --time 3 --rounds 1 --json -- sleep 0.1 -- sleep 0.2) >"$TAP_DIR/nohup.out" 2>&1 &
-keeper=$!
-sleep 1
-kill -HUP "$keeper" "$(worker "$keeper")"
-wait "$keeper"
-is "nohup holds" $? 0
 done_testing

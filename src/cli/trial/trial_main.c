@@ -222,13 +222,14 @@ int main(int argc, char **argv)
 	signal(SIGTSTP, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN); /* progress, in the background of a terminal with tostop */
 	signal(SIGPIPE, SIG_IGN);
-	if (c.html && strcmp(c.html, "-") && check_page(c.html))
-		return CLI_FAILURE;
-	if (find_lanes(&w, &err))
-		return cli_error("%s", err.text);
-	rc = keeper_run(token, run_trial, &w, &err);
-	if (rc < 0)
-		rc = cli_error("%s", err.text);
+	rc = c.html && strcmp(c.html, "-") ? check_page(c.html) : CLI_OK;
+	if (!rc) {
+		rc = find_lanes(&w, &err);
+		if (!rc)
+			rc = keeper_run(token, run_trial, &w, &err);
+		if (rc < 0)
+			rc = cli_error("%s", err.text);
+	}
 	for (int i = 0; i < RUNNER_SLOTS; i++)
 		free(w.o.lane[i].pu);
 	free(w.o.both.pu);
