@@ -10,6 +10,7 @@
 #include "common/fsio.h"
 #include "fuzz.h"
 #include "striping/history/imported_trial.h"
+#include "striping/history/pairs_trials.h"
 #include "striping/history/pairs.h"
 #include "striping/reuse/profiles.h"
 

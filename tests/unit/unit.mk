@@ -10,6 +10,7 @@
 # - job_request, partition_offer: test_job_submit_colocate
 # - counter_error, counter_event, counter_perf, counter_sys, counter_threads: test_counter and test_counter_live
 # - counter_heartbeat: heartbeat/test_heartbeat
+# - pairs_trials: test_imported_trial
 # - peer, line_order: test_server
 # - heartbeat_mpi: test_heartbeat_mpi.sh and test_mpi_wait.sh
 # - estimator_robust, estimator_thesis: test_estimator

@@ -58,3 +58,15 @@ int shorten_text(FILE *out, const char *text, int columns, const char *mark,
 	put(out, text);
 	return used + 1 + left;
 }
+
+static void put_plain(FILE *out, const char *text)
+{
+	fputs(text, out);
+}
+
+void shorten_name(FILE *out, const char *text, int columns)
+{
+	int used = shorten_text(out, text, columns, "~", put_plain);
+
+	fprintf(out, "%*s", columns - used, "");
+}

@@ -11,3 +11,6 @@
  */
 int shorten_text(FILE *out, const char *text, int columns, const char *mark,
 	void (*put)(FILE *, const char *));
+
+/* Writes a name in so many columns of a terminal, and blanks where it is shorter. */
+void shorten_name(FILE *out, const char *text, int columns);

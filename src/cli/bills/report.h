@@ -55,9 +55,6 @@ json_t *report_plot_prices(const struct summary *s);
 json_t *report_heat(const struct summary *s);
 json_t *report_gains_map(const struct report *r);
 
-/* Writes a name in so many columns, and blanks where it is shorter. */
-void report_put_name(FILE *out, const char *text, int columns);
-
 /* Writes the indices of the programs that have priced runs, those with the most runs first, at most
  * max; returns how many. */
 int report_programs(const struct summary *s, int *index, int max);

@@ -70,23 +70,11 @@ double report_caused(const struct summary *s, int program)
 	return p->beside_s > 0 ? p->caused_s / p->beside_s : NAN;
 }
 
-static void put_plain(FILE *out, const char *text)
-{
-	fputs(text, out);
-}
-
-void report_put_name(FILE *out, const char *text, int columns)
-{
-	int used = shorten_text(out, text, columns, "~", put_plain);
-
-	fprintf(out, "%*s", columns - used, "");
-}
-
 static void put_sums(FILE *out, const char *name, const struct summary_sums *s)
 {
 	struct number_cell hours, raw, charged, discount, degradation, stp, compact;
 
-	report_put_name(out, name, NAME_WIDTH);
+	shorten_name(out, name, NAME_WIDTH);
 	fprintf(out, " %6d %7d %9s %12s %12s %8s %8s %6s %8s\n", s->jobs, s->no_data,
 		number_hours(&hours, s->elapsed_s), number_hours(&raw, s->raw),
 		number_hours(&charged, s->charged), number_percent(&discount, summary_discount(s)),
@@ -101,11 +89,11 @@ static void put_job(FILE *out, const struct bill *b, const struct compact *compa
 	struct summary_sums sums = {.raw = bill_raw(b), .charged = b->billing};
 	struct number_cell hours, discount, degradation, end, progress;
 
-	report_put_name(out, b->id, 12);
+	shorten_name(out, b->id, 12);
 	fputc(' ', out);
-	report_put_name(out, b->user, 10);
+	shorten_name(out, b->user, 10);
 	fputc(' ', out);
-	report_put_name(out, b->name, 20);
+	shorten_name(out, b->name, 20);
 	fprintf(out, " %-16s %8s %10llu %10llu %8s %8s %8s%c %s\n",
 		number_time(&end, b->end, TIME_MINUTE),
 		number_hours(&hours, (uint64_t)b->elapsed_s), (unsigned long long)sums.raw,
@@ -129,7 +117,7 @@ static void put_worst(FILE *out, const struct summary *s, const char *title,
 		struct number_cell c;
 
 		fputs("  ", out);
-		report_put_name(out, s->by_program[index[i]].name, NAME_WIDTH);
+		shorten_name(out, s->by_program[index[i]].name, NAME_WIDTH);
 		fprintf(out, " %8s\n", number_percent(&c, cost(s, index[i])));
 	}
 }
@@ -139,7 +127,7 @@ static void put_table(const struct report *r, FILE *out)
 	const struct summary *s = r->summary;
 
 	if (r->by == SUMMARY_JOB) {
-		report_put_name(out, "job", 12);
+		shorten_name(out, "job", 12);
 		fprintf(out, " %-10s %-20s %-16s %8s %10s %10s %8s %8s %8s\n", "user", "name",
 			"ended", "hours", "raw", "charged", "discount", "D", "vs plain");
 		for (int i = 0; i < s->group_count; i++)
@@ -147,7 +135,7 @@ static void put_table(const struct report *r, FILE *out)
 				&s->compact[s->groups[i].bill[0] - r->bills->bill]);
 		fputc('\n', out);
 	}
-	report_put_name(out, r->by == SUMMARY_JOB ? "" : summary_by_name(r->by), NAME_WIDTH);
+	shorten_name(out, r->by == SUMMARY_JOB ? "" : summary_by_name(r->by), NAME_WIDTH);
 	fprintf(out, " %6s %7s %9s %12s %12s %8s %8s %6s %8s\n", "jobs", "no data", "hours", "raw",
 		"charged", "discount", "mean D", "STP", "vs plain");
 	for (int i = 0; r->by != SUMMARY_JOB && i < s->group_count; i++)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/ask/number_text.h"
+#include "cli/ask/shorten_text.h"
 #include "cli/bills/report.h"
 
 #define NAME_WIDTH 24
@@ -73,7 +74,7 @@ static void put_sums(FILE *out, const char *name, const struct summary_sums *s)
 {
 	struct number_cell now, charged, gained, saved;
 
-	report_put_name(out, name, NAME_WIDTH);
+	shorten_name(out, name, NAME_WIDTH);
 	fprintf(out, " %6d %7d %12s %12s %12s %12s %6d\n", s->jobs, s->no_data,
 		number_hours(&now, s->charged_now), number_hours(&charged, s->charged),
 		number_signed_hours(&gained, gain(s)),
@@ -88,7 +89,7 @@ void report_what_if_text(const struct report *r, FILE *out)
 
 	fprintf(out, "\nWhat was charged, and what would have been under %s, in billing hours:\n\n",
 		r->what_if);
-	report_put_name(out, summary_by_name(r->by), NAME_WIDTH);
+	shorten_name(out, summary_by_name(r->by), NAME_WIDTH);
 	fprintf(out, " %6s %7s %12s %12s %12s %12s %6s\n", "jobs", "no data", "charged now",
 		"would be", "gain", "node h saved", "known");
 	for (int i = 0; list && i < s->group_count; i++)

@@ -17,6 +17,7 @@
 #include "common/keyval.h"
 #include "common/printable.h"
 #include "striping/history/job_class.h"
+#include "striping/history/pairs_trials.h"
 #include "striping/partners/profile_hints.h"
 
 bool known_pairs_option(int key, const char *arg, struct known_pairs_from *from)

@@ -13,6 +13,7 @@
 #include "plugins/compat/select_compat.h"
 #include "plugins/select_stripe/stripe.h"
 #include "striping/history/imported_trial.h"
+#include "striping/history/pairs_trials.h"
 #include "striping/partners/profile_hints.h"
 
 SLURM_WEAK(slurm_conf)

@@ -12,6 +12,7 @@ libhistory_la_SOURCES = \
 	src/striping/history/pair_evidence.c src/striping/history/pair_evidence.h \
 	src/striping/history/pair_told.c src/striping/history/pair_told.h \
 	src/striping/history/pairs.c src/striping/history/pairs.h \
+	src/striping/history/pairs_trials.c src/striping/history/pairs_trials.h \
 	src/striping/history/plain_queue.c src/striping/history/plain_queue.h \
 	src/striping/history/spread_gain.c src/striping/history/spread_gain.h
 libhistory_la_LIBADD = -lm

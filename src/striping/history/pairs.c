@@ -14,7 +14,6 @@
 #include "common/journal.h"
 #include "striping/history/aged_mean.h"
 #include "striping/history/imported_trial.h"
-#include "striping/history/job_class.h"
 #include "striping/history/job_names.h"
 #include "striping/history/line_fields.h"
 #include "striping/history/miss_cost.h"
@@ -577,20 +576,16 @@ bool pairs_end_run(struct pairs *p, unsigned int job_id, long long start)
 	return pair_told_end(p->told, job_id, start);
 }
 
-/* 0, or -1 without memory. The time of a trial is none of the history's: what jobs have shown does
- * not age by it. */
-static int add_trial(struct pairs *p, struct imported_loss *loss)
+int pairs_add_loss(
+	struct pairs *p, const char *job, const char *partner, struct imported_loss *loss)
 {
-	char job[PAIRS_CLASS_MAX], partner[PAIRS_CLASS_MAX];
 	struct row *row;
 	double before;
 	long long last;
 	bool found;
-	size_t at;
+	size_t at = find_row(p, job, partner, &found);
 
-	job_class_named(p, loss->job, job);
-	job_class_named(p, loss->partner, partner);
-	at = find_row(p, job, partner, &found);
+	p->with_trials = true;
 	loss->weight = 0;
 	if (!found && p->count >= MAX_ROWS)
 		return 0;
@@ -599,6 +594,7 @@ static int add_trial(struct pairs *p, struct imported_loss *loss)
 		return -1;
 	before = row->known.degradation;
 	last = row->known.last;
+	/* The time of a trial is none of the history's: what jobs have shown does not age by it. */
 	loss->weight = pair_evidence_trial(
 		&row->known, loss->degradation, imported_loss_seconds(loss), loss->imported);
 	if (!(loss->weight > 0))
@@ -606,18 +602,6 @@ static int add_trial(struct pairs *p, struct imported_loss *loss)
 	p->sum += row->known.degradation - before;
 	row->trial_seconds = row->trial_seconds * aged_left(last, row->known.last) + loss->weight;
 	row->trials++;
-	return 0;
-}
-
-int pairs_add_trials(struct pairs *p, struct imported_trials *trials)
-{
-	struct imported_loss *loss;
-
-	for (int i = 0; (loss = imported_trials_get(trials, i)); i++) {
-		p->with_trials = true;
-		if (add_trial(p, loss))
-			return -1;
-	}
 	return 0;
 }
 

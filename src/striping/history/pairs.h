@@ -12,7 +12,7 @@
 
 struct pairs;
 
-struct imported_trials;
+struct imported_loss;
 struct job_names;
 struct job_ran;
 struct miss_cost;
@@ -138,12 +138,13 @@ int pairs_batch_save(struct pairs_batch *b, const char *path, struct errmsg *err
 void pairs_batch_forget(struct pairs_batch *b);
 
 /*
- * Adds what trials have measured (imported_trial.h) to a history that was read, once, and sets the
- * weight of each of their losses. It weighs in the means of pairs as pair_evidence_trial() says. A
- * class that is the name of jobs counts as what these run. No row goes for it: where there is no
- * room for a new one it does not count. Returns 0, or -1 without memory.
+ * Adds one loss that a trial has measured (imported_trial.h) to a history that was read, which then
+ * is not written any more, and sets the loss's weight. It weighs in the mean of the pair of these
+ * two classes as pair_evidence_trial() says. No row goes for it: where there is no room for a new
+ * one it does not count. Returns 0, or -1 without memory.
  */
-int pairs_add_trials(struct pairs *p, struct imported_trials *trials);
+int pairs_add_loss(
+	struct pairs *p, const char *job, const char *partner, struct imported_loss *loss);
 
 /* The expected degradation of `job` beside `partner`, and where these variants have not met, that
  * of the classes themselves; false where nothing is known. */

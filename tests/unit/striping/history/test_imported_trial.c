@@ -16,6 +16,7 @@
 
 #include "common/fsio.h"
 #include "striping/history/imported_trial.h"
+#include "striping/history/pairs_trials.h"
 #include "striping/history/job_names.h"
 #include "striping/history/pairs.h"
 

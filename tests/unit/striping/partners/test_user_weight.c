@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "striping/history/imported_trial.h"
+#include "striping/history/pairs_trials.h"
 #include "striping/partners/user_weight.h"
 
 #define DAY 86400LL
