@@ -301,7 +301,8 @@ static int probe(struct rounds *r, const struct step *s, struct errmsg *err)
 	if (run_compact(r, s, true, err))
 		return -1;
 	if (p->unit == TRIAL_UNIT_NONE && p->backend == COUNTER_NONE && p->run.preload) {
-		if (run_compact(r, s, true, err))
+		/* A program that bears no preloaded library is measured without it. */
+		if (run_compact(r, s, true, err) && runner_stopped(r->stage))
 			return -1;
 		p->run.preload = p->backend != COUNTER_NONE;
 	}

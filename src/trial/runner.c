@@ -320,6 +320,11 @@ void runner_read(struct runner_stage *s, int n)
 	runner_tasks_read(&s->slot[n].tasks, &s->slot[n].state);
 }
 
+bool runner_stopped(const struct runner_stage *s)
+{
+	return *s->stop;
+}
+
 const struct runner_state *runner_state(const struct runner_stage *s, int n)
 {
 	return &s->slot[n].state;

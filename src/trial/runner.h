@@ -73,6 +73,9 @@ int runner_hold(struct runner_stage *s, int slot, bool hold, struct errmsg *err)
 /* Reads the progress of a slot's program. */
 void runner_read(struct runner_stage *s, int slot);
 
+/* Whether everything has to end: *stop of runner_stage_new(). */
+bool runner_stopped(const struct runner_stage *s);
+
 const struct runner_state *runner_state(const struct runner_stage *s, int slot);
 
 /* Ends the programs of all slots: asks them to end, then kills them. 0, or -1 with err where one of

@@ -85,6 +85,8 @@ like "which are best together" "$OUT" 'best together: sleep 0\.[0-9]+ and sleep 
 runs "no counter and no end" 0 trial --time 4 --rounds 2 --json -- "$BEATS" "$line" 0 1 0 -- sleep 0.2
 is "there is no figure" "$(jq -c '[.stp, .stp_lo, .programs[0].degradation, .programs[0].counter, .verdict]' <<<"$OUT")" '[null,null,null,null,"uncertain"]'
 like "and the reason is given" "$(jq -r .why <<<"$OUT")" 'not known: no run of .*beats.* has ended within [0-9.]+ s, and it has no counter: give more --time'
+runs "one that no library may be preloaded to" 0 trial --time 4 --rounds 1 --json -- sh -c "[ -z \"\$LD_PRELOAD\" ] || exit 3; exec $BEATS $line 0 1 0" -- sleep 0.2
+is "is measured without" "$(jq -c '[.stp, .verdict]' <<<"$OUT")" '[null,"uncertain"]'
 is "what no data cost nobody knows" "$(jq -c '[.programs[0].price[]] | unique' <<<"$OUT")" '[null]'
 runs "a name that is cut within a character" 0 trial --time 4 --rounds 1 --json -- sh -c "sleep 9 # $(printf 'é%.0s' $(seq 60))" -- sh -c "sleep 9 #$(printf 'é%.0s' $(seq 60))"
 like "is still a text" "$(jq -r '.programs[].note' <<<"$OUT")" 'é.* has ended within'
