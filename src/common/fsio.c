@@ -185,20 +185,24 @@ int fsio_mkdirs(const char *path, mode_t mode, struct errmsg *err)
 	}
 }
 
-char *fsio_helper(const char *name, char *buf, size_t size)
+char *fsio_beside(const char *name, int access_mode, char *buf, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", buf, size - 1);
 	char *slash;
 
-	if (n > 0) {
-		buf[n] = '\0';
-		slash = strrchr(buf, '/');
-		if (slash) {
-			snprintf(slash, size - (size_t)(slash - buf), "/%s", name);
-			if (!access(buf, X_OK))
-				return buf;
-		}
-	}
-	snprintf(buf, size, "%s/%s", POPPA_LIBEXECDIR, name);
+	if (n <= 0)
+		return NULL;
+	buf[n] = '\0';
+	slash = strrchr(buf, '/');
+	if (!slash)
+		return NULL;
+	snprintf(slash, size - (size_t)(slash - buf), "/%s", name);
+	return access(buf, access_mode) ? NULL : buf;
+}
+
+char *fsio_helper(const char *name, char *buf, size_t size)
+{
+	if (!fsio_beside(name, X_OK, buf, size))
+		snprintf(buf, size, "%s/%s", POPPA_LIBEXECDIR, name);
 	return buf;
 }

@@ -32,6 +32,10 @@ int fsio_output(const char *path, const void *data, size_t len, mode_t mode, str
 /* Makes path and its missing parents. An existing directory is left as it is. */
 int fsio_mkdirs(const char *path, mode_t mode, struct errmsg *err);
 
+/* The path of a file in the folder of this program, as in a build tree. Returns buf, or NULL where
+ * it is not there for access(2) with this mode. */
+char *fsio_beside(const char *name, int access_mode, char *buf, size_t size);
+
 /* The path of another program of the suite, which no user calls: beside this program in a build
  * tree, else where it is installed. Returns buf. */
 char *fsio_helper(const char *name, char *buf, size_t size);

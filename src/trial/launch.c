@@ -12,6 +12,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "common/fsio.h"
+
 #define PRELOAD_NAME "libpoppa-heartbeat-mpi.so"
 
 extern char **environ;
@@ -125,18 +127,8 @@ pid_t launch_program(const struct launch *l, int *errors, struct errmsg *err)
 
 const char *launch_find_preload(char *buf, size_t size)
 {
-	ssize_t n = readlink("/proc/self/exe", buf, size - 1);
-	char *slash;
-
-	if (n > 0) {
-		buf[n] = '\0';
-		slash = strrchr(buf, '/');
-		if (slash) {
-			snprintf(slash, size - (size_t)(slash - buf), "/.libs/" PRELOAD_NAME);
-			if (!access(buf, R_OK))
-				return buf;
-		}
-	}
+	if (fsio_beside(".libs/" PRELOAD_NAME, R_OK, buf, size))
+		return buf;
 	snprintf(buf, size, "%s/" PRELOAD_NAME, POPPA_LIBDIR);
 	return access(buf, R_OK) ? NULL : buf;
 }

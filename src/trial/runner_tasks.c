@@ -20,15 +20,18 @@
 #define TRY_AGAIN_NS (100 * NS_PER_MS)
 /* So long it may take until perf is tried in its place. */
 #define HEARTBEAT_WAIT_NS (400 * NS_PER_MS)
+/* No kernel has more PUs; it refuses to tell of its own in a smaller set. */
+#define KERNEL_PUS 8192
 #define MAPS_MAX (16 << 20)
 #define MPI_PRELOAD "/libpoppa-heartbeat-mpi.so"
 
 int runner_tasks_init(struct runner_tasks *t, const struct runner_pus *pus)
 {
-	int most = pus->pu[pus->count - 1] + 1;
+	int last = pus->pu[pus->count - 1], most = last < KERNEL_PUS ? KERNEL_PUS : last + 1;
 
-	*t = (struct runner_tasks){.cpus = CPU_ALLOC(most), .cpus_size = CPU_ALLOC_SIZE(most)};
-	if (!t->cpus)
+	*t = (struct runner_tasks){
+		.cpus = CPU_ALLOC(most), .has = CPU_ALLOC(most), .cpus_size = CPU_ALLOC_SIZE(most)};
+	if (!t->cpus || !t->has)
 		return -1;
 	CPU_ZERO_S(t->cpus_size, t->cpus);
 	for (int i = 0; i < pus->count; i++)
@@ -48,8 +51,8 @@ void runner_tasks_free(struct runner_tasks *t)
 	for (int i = 0; i < t->count; i++)
 		close_task(&t->task[i]);
 	free(t->task);
-	if (t->cpus)
-		CPU_FREE(t->cpus);
+	CPU_FREE(t->cpus);
+	CPU_FREE(t->has);
 	*t = (struct runner_tasks){0};
 }
 
@@ -57,20 +60,15 @@ void runner_tasks_free(struct runner_tasks *t)
 static int bind_thread(pid_t tid, void *arg)
 {
 	const struct runner_tasks *t = arg;
-	size_t size = CPU_ALLOC_SIZE(8192);
-	cpu_set_t *has = CPU_ALLOC(8192);
-	bool outside = false;
+	size_t size = t->cpus_size;
+	cpu_set_t *has = t->has;
 
-	if (!has)
-		return 0;
 	CPU_ZERO_S(size, has);
-	if (!sched_getaffinity(tid, size, has))
-		for (int pu = 0; pu < 8192 && !outside; pu++)
-			outside = CPU_ISSET_S(pu, size, has) &&
-				  !CPU_ISSET_S(pu, t->cpus_size, t->cpus);
-	CPU_FREE(has);
-	if (outside)
-		sched_setaffinity(tid, t->cpus_size, t->cpus);
+	if (sched_getaffinity(tid, size, has))
+		return 0;
+	CPU_OR_S(size, has, has, t->cpus);
+	if (!CPU_EQUAL_S(size, has, t->cpus))
+		sched_setaffinity(tid, size, t->cpus);
 	return 0;
 }
 

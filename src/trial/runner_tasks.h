@@ -30,6 +30,7 @@ struct runner_tasks {
 	uint64_t ticks; /* processor time of all, as looks have seen it */
 	uint64_t gone;  /* progress of those that have ended */
 	cpu_set_t *cpus;
+	cpu_set_t *has; /* room for what a thread has */
 	size_t cpus_size;
 };
 

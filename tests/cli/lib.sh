@@ -6,6 +6,8 @@
 #   tap NAME STATUS          passes when the status is 0
 #   needs PROGRAM...         skips the whole test where one is missing
 #   python_with MODULE       an interpreter that has it; the system's may not be the first in PATH
+#   trial ARG...             poppa trial
+#   left                     how many processes name a file in $TAP_DIR, when they have had ten seconds to end
 #   $TAP_DIR                 is removed at the end
 
 # shellcheck source=tests/tap.sh
@@ -42,4 +44,18 @@ python_with() {
 		"$p" -c "import $1" 2>/dev/null && echo "$p" && return
 	done
 	return 1
+}
+
+trial() {
+	"$POPPA" trial "$@"
+}
+
+left() {
+	local n
+	for _ in $(seq 100); do
+		n=$(pgrep -c -f "$TAP_DIR/" | tr -d '\n')
+		[ "$n" = 0 ] && break
+		sleep 0.1
+	done
+	echo "$n"
 }

@@ -11,19 +11,6 @@ needs jq
 line=$TAP_DIR/line
 cpus=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
 
-# left: how many processes of the programs there are, and how many are stopped, when they have had time to go.
-left() {
-	local n
-	for _ in $(seq 100); do
-		n=$(pgrep -c -f "$TAP_DIR/" | tr -d '\n')
-		[ "$n" = 0 ] && break
-		sleep 0.1
-	done
-	echo "$n"
-}
-trial() {
-	"$POPPA" trial "$@"
-}
 # between NAME JSON PATH LOW HIGH
 between() {
 	local v

@@ -10,19 +10,6 @@ needs jq pgrep
 
 line=$TAP_DIR/line
 
-# left: how many processes of the programs there are, and how many are stopped, when they have had time to go.
-left() {
-	local n
-	for _ in $(seq 100); do
-		n=$(pgrep -c -f "$TAP_DIR/" | tr -d '\n')
-		[ "$n" = 0 ] && break
-		sleep 0.1
-	done
-	echo "$n"
-}
-trial() {
-	"$POPPA" trial "$@"
-}
 # --- kills: at any moment, of either process or by the terminal, nothing is left running or stopped ---
 # worker KEEPER: the process that runs the trial.
 worker() {

@@ -53,3 +53,12 @@ int state_file_lock(const char *path, struct errmsg *err)
 	fd = journal_lock(path, err);
 	return fd >= 0 ? fd : errmsg_set(err, "%s: " WHO, err->text);
 }
+
+int state_file_keep_damaged(const char *path, int bad, struct errmsg *err)
+{
+	if (!bad)
+		return 0;
+	fprintf(stderr, "poppa: %s: %d lines could not be read; %s.damaged has them from now on\n",
+		path, bad, path);
+	return journal_keep_damaged(path, err);
+}

@@ -16,3 +16,7 @@ int state_file_find(
  * changes it until the answer is closed (journal_lock()). Read it only then. -1 with err.
  */
 int state_file_lock(const char *path, struct errmsg *err);
+
+/* Keeps a copy of a file that is about to be changed, where so many of its lines could not be read,
+ * and says so. 0, or -1 with err. */
+int state_file_keep_damaged(const char *path, int bad, struct errmsg *err);

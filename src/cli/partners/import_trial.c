@@ -13,7 +13,6 @@
 #include "cli/ask/cli.h"
 #include "cli/ask/state_file.h"
 #include "common/fsio.h"
-#include "common/journal.h"
 #include "common/printable.h"
 
 /* A trial of 16 programs has some 20 KB. */
@@ -112,11 +111,7 @@ static int begin(struct change *c, const char *path, struct errmsg *err)
 	c->trials = imported_trials_load(c->path, &bad, err);
 	if (!c->trials)
 		return -1;
-	if (!bad)
-		return 0;
-	fprintf(stderr, "poppa: %s: %d lines could not be read; %s.damaged has them from now on\n",
-		c->path, bad, c->path);
-	return journal_keep_damaged(c->path, err);
+	return state_file_keep_damaged(c->path, bad, err);
 }
 
 static void end(struct change *c)

@@ -12,7 +12,6 @@
 #include "cli/ask/cli.h"
 #include "cli/ask/state_file.h"
 #include "cli/profile/read_histogram.h"
-#include "common/journal.h"
 #include "common/printable.h"
 #include "striping/history/class_name.h"
 #include "striping/reuse/profiles.h"
@@ -42,11 +41,7 @@ static int begin(struct change *c, const char *path, struct errmsg *err)
 	c->profiles = profiles_load(c->path, &bad, err);
 	if (!c->profiles)
 		return -1;
-	if (!bad)
-		return 0;
-	fprintf(stderr, "poppa: %s: %d lines could not be read; %s.damaged has them from now on\n",
-		c->path, bad, c->path);
-	return journal_keep_damaged(c->path, err);
+	return state_file_keep_damaged(c->path, bad, err);
 }
 
 static void end(struct change *c)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <jansson.h>
 
+#include "common/price_policy.h"
 #include "trial/outcome.h"
 
 struct trial_command_line {
@@ -25,8 +26,12 @@ struct trial_command_line {
 void trial_options(int argc, char **argv, struct trial_command_line *c);
 void trial_options_free(struct trial_command_line *c);
 
-/* The result as --json prints it (DESIGN: poppa(1) names its members), with what the page needs
- * beyond. A new reference; NULL where memory is short. */
+/* The part of its full price that a program with this loss would pay under the example of a kind of
+ * price (price_kinds[]); NAN where the loss is not known. */
+double trial_price(enum price_kind kind, const struct trial_figure *loss);
+
+/* The result as --json prints it, and as the page needs it; poppa(1) names its members. A new
+ * reference; NULL where memory is short. */
 json_t *trial_json(const struct trial *t, int lanes);
 
 /* The same as text for people. */

@@ -5,11 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "accounting/record/price.h"
 #include "cli/trial/trial.h"
-
-/* The price without a discount: large enough that rounding to whole units does not show. */
-#define FULL 1000000000
 
 static json_t *number(double v)
 {
@@ -24,23 +20,13 @@ static void set_figure(
 	json_object_set_new(o, hi, number(f->hi));
 }
 
-/* What it would be charged of the price of its lane, under the example of each kind of price. */
 static json_t *prices(const struct trial_figure *loss)
 {
 	json_t *all = json_object();
 
-	for (int kind = 0; kind < PRICE_KINDS; kind++) {
-		const char *text = price_kinds[kind].example.policy;
-		struct price_policy policy;
-		struct errmsg err;
-
-		if (!price_policy_parse(text, &policy, &err))
-			json_object_set_new(all, text,
-				isnan(loss->mean) ? json_null()
-						  : json_real((double)price_charge(&policy, FULL,
-								      loss->mean, loss->hi, 0) /
-							      FULL));
-	}
+	for (int kind = 0; kind < PRICE_KINDS; kind++)
+		json_object_set_new(
+			all, price_kinds[kind].example.policy, number(trial_price(kind, loss)));
 	return all;
 }
 
@@ -136,7 +122,7 @@ static json_t *best_json(const struct trial *t)
 	return best;
 }
 
-/* What the kernel calls the processor; NULL where it does not say. */
+/* What the kernel calls the processor; null where it does not say. */
 static json_t *processor(void)
 {
 	FILE *f = fopen("/proc/cpuinfo", "re");

@@ -4,11 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "accounting/record/price.h"
 #include "cli/trial/trial.h"
 #include "common/text_append.h"
-
-#define FULL 1000000000
 
 /* " (10.2 to 13.9)" in units of 1/scale, or nothing where there is no interval. */
 static const char *interval(
@@ -27,14 +24,8 @@ static void print_prices(const struct trial_figure *loss, FILE *out)
 
 	fputs("; would pay ", out);
 	for (int kind = 0; kind < PRICE_KINDS; kind++) {
-		const char *text = price_kinds[kind].example.policy;
-		struct price_policy policy;
-		struct errmsg err;
-
-		if (price_policy_parse(text, &policy, &err))
-			continue;
-		fprintf(out, "%s%s %.2f", sep, text,
-			(double)price_charge(&policy, FULL, loss->mean, loss->hi, 0) / FULL);
+		fprintf(out, "%s%s %.2f", sep, price_kinds[kind].example.policy,
+			trial_price(kind, loss));
 		sep = ", ";
 	}
 }
