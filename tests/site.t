@@ -27,7 +27,7 @@ trap at_end EXIT
 # browse ARG...: without a display, sandbox or traces; of all hosts it reaches this one alone.
 browse() {
 	HOME=$tmp timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --hide-scrollbars --no-first-run \
-		--disable-dev-shm-usage --disable-extensions --proxy-server=127.0.0.1:9 --user-data-dir="$tmp/profile" "$@" 2>/dev/null
+		--disable-dev-shm-usage --disable-extensions --proxy-server=127.0.0.1:9 --user-data-dir="$(mktemp -d "$tmp/profile.XXXXXX")" "$@" 2>/dev/null
 }
 
 # A copy whose pages tell at their end what a browser has made of them.
@@ -71,10 +71,28 @@ END
 cp -r "$site" "$tmp/site"
 cp -r "$site" "$tmp/measured"
 find "$tmp/measured" -name '*.html' | while read -r page; do printf '%s\n' "$measure" >>"$page"; done
+# A server that also has /wait: its answer, and with it the end of the page's loading, comes when the page has asked for /done.
 python3 -u - "$tmp" >"$tmp/port" 2>/dev/null <<'END' &
-import functools, http.server, sys
-handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=sys.argv[1])
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+import http.server, sys, threading
+done = threading.Event()
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def __init__(self, *args):
+        super().__init__(*args, directory=sys.argv[1])
+
+    def do_GET(self):
+        if self.path == "/done":
+            done.set()
+        if self.path == "/wait":
+            done.wait(30)
+            done.clear()
+        if self.path in ("/done", "/wait"):
+            self.send_response(204)
+            self.end_headers()
+        else:
+            super().do_GET()
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 print(server.server_port)
 server.serve_forever()
 END
@@ -106,21 +124,31 @@ look() {
 
 dark=--blink-settings=preferredColorScheme=0
 for page in index.html partners.html man/poppa.1.html; do
-	look "$page, light" "$page" default 1200
-	look "$page, dark" "$page" slate 1200 "$dark"
+	look "$page, light" "$page" default 1400
+	look "$page, dark" "$page" slate 1400 "$dark"
 	look "$page, narrow" "$page" default 500
 done
 for page in run.html use.html measurable.html change.html results/pairs.html news.html; do
-	look "$page, light" "$page" default 1200
+	look "$page, light" "$page" default 1400
 done
 
+# The search answers in a thread of its own; the first page is loaded when it has.
+cat >>"$tmp/site/index.html" <<'END'
+<img src="/wait" alt="">
+<script>
+const look = setInterval(() => {
+	const meta = document.querySelector(".md-search-result__meta");
+	if (/[Mm]atching/.test(meta.textContent)) { clearInterval(look); fetch("/done"); }
+}, 100);
+</script>
+END
 # searched WORDS: the addresses that the search lists for them.
 searched() {
-	browse --window-size=1200,900 --virtual-time-budget=20000 --dump-dom "$address/site/index.html?q=$1" |
+	browse --window-size=1400,900 --dump-dom "$address/site/index.html?q=$1" |
 		grep -o 'href="[^"]*" class="md-search-result__link"' | sed 's/href="\([^"?]*\).*/\1/'
 }
 like "the search finds a setting in its manual page" "$(searched stripe_victim_max)" 'poppad\.8\.html'
 like "and a word in a document" "$(searched reuse+distance)" 'partners\.html'
 is "and nothing where there is nothing" "$(searched zyxwvu)" ""
-[ -z "$shots" ] || browse --window-size=1200,900 --virtual-time-budget=20000 --screenshot="$shots/search.png" "$address/site/index.html?q=stripe_victim_max"
+[ -z "$shots" ] || browse --window-size=1400,900 --screenshot="$shots/search.png" "$address/site/index.html?q=stripe_victim_max"
 done_testing

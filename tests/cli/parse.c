@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parses a text of the documents as the suite does, for tests/cli/commands.t: parse colocate|settings TEXT */
+/* Parses a text of the documents as the suite does, for tests/cli/commands.t: parse
+ * colocate|settings TEXT */
 #include <stdio.h>
 #include <string.h>
 
