@@ -49,7 +49,7 @@ function ground(e) {
 addEventListener("load", () => setTimeout(() => {
 	const out = {width: innerWidth, page: document.documentElement.scrollWidth, texts: 0, least: 99, where: "", pictures: 0, broken: 0};
 	document.querySelectorAll(".md-content h1,.md-content h2,.md-content p,.md-content li,.md-content dt,.md-content dd,.md-content td," +
-			".md-content th,.md-content pre").forEach(e => {
+			".md-content th,.md-content pre,.md-content a:not(.headerlink):not(.permalink),.md-nav__link").forEach(e => {
 		if (!e.textContent.trim() || !e.getBoundingClientRect().width) return;
 		const behind = ground(e), a = luminance(mix(getComputedStyle(e).color, behind)), b = luminance(behind);
 		const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);

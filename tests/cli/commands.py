@@ -30,7 +30,7 @@ SUBMIT = {"sbatch", "srun", "salloc"}
 # sacct says nothing without a database: a row of LIST has to name the test that runs it with its options.
 SLURM = SUBMIT | {"scontrol", "sacct", "sacctmgr", "squeue", "sinfo", "sreport", "sshare"}
 # Languages of fenced code in which no command is written.
-NO_COMMANDS = {"text", "json", "csv"}
+NO_COMMANDS = {"text", "json", "csv", "yaml"}
 # What any make of Automake knows, and any configure of Autoconf.
 TARGETS = {"all", "check", "install", "uninstall", "clean", "dist", "distcheck"}
 CONFIGURE = {"prefix", "sysconfdir", "localstatedir", "libdir", "disable-static"}
@@ -240,7 +240,7 @@ def check_configuration(line):
             return settings_error(value) or ""
         example = "".join(text_of(p.relative_to(TREE)) for p in TREE.glob("etc/*.example*"))
         return "" if re.search(rf"^#? *{key}=", example, re.M) else f"no example in etc/ has {key}"
-    plugin = re.fullmatch(r"(?:required|optional) \S*/(\w+)\.so", line)
+    plugin = re.fullmatch(r"(?:required|optional) \S*/(\w+)\.so( .*)?", line)
     if plugin:
         return "" if f"poppaplugin_LTLIBRARIES += {plugin[1]}.la" in all_texts("src/plugins/*/local.mk") else f"no plugin is named {plugin[1]}"
     return None
