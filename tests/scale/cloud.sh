@@ -22,7 +22,7 @@
 # shellcheck source=contrib/sandbox/conf.sh
 . "$TREE/contrib/sandbox/conf.sh"
 
-SLURM_OWN_PLUGINS=${SLURM_OWN_PLUGINS:-$(dirname "$(ls /usr/lib/*/slurm-wlm/select_cons_tres.so)")}
+SLURM_OWN_PLUGINS=${SLURM_OWN_PLUGINS:-$(slurm_plugins)}
 
 cloud_begin() {
 	CLOUD=$(mktemp -d)
