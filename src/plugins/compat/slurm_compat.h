@@ -15,7 +15,7 @@
 #include "src/common/xstring.h"
 #include "src/slurmctld/slurmctld.h"
 
-/* In 22.05 the types of lists and of job details had other names, until 23.02 that of host lists. */
+/* In 22.05 the types of lists and job details had other names, until 23.02 that of host lists. */
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
 typedef struct xlist list_t;
 typedef struct listIterator list_itr_t;
