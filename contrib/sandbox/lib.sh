@@ -115,7 +115,7 @@ slurm_plugins() {
 
 # source_version DIR: the release of Slurm's source tree; nothing where that is none.
 source_version() {
-	sed -n 's/^[[:space:]]*Version:[[:space:]]*//p' "$1/META" 2>/dev/null | head -n 1
+	sed -n 's/^[[:space:]]*Version:[[:space:]]*//p' "$1/META" 2>/dev/null | head -n 1 || true
 }
 
 # run_logged LOG CMD...: writes the output of CMD to that file of the logs, and shows its end when CMD fails.
