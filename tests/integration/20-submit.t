@@ -151,7 +151,7 @@ for start in "srun -Q" "salloc -Q"; do
 	like "unless it asks" "$(mark "$asking")" '^colocate: class:inner'
 done
 try sbatch --parsable -o "$(home_of poppa-demo)/within.out" -W -p fake --colocate --export=NONE \
-	--wrap 'export PATH=/usr/bin:/bin; srun --colocate /bin/echo step'
+	--wrap "export PATH=$(dirname "$(command -v srun)"):/usr/bin:/bin; srun --colocate /bin/echo step"
 like "a step of a batch job without its submitter's environment may, too" "$(cat "$(home_of poppa-demo)/within.out")" '^step'
 try env SLURM_SPANK__SLURM_SPANK_OPTION_colocate_colocate=spread sbatch --parsable "$LATER" -p fake --wrap true
 keep "$out"

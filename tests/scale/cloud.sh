@@ -24,7 +24,7 @@
 . "$TREE/contrib/sandbox/conf.sh"
 
 CLOUD_UNDER=()
-SLURM_OWN_PLUGINS=${SLURM_OWN_PLUGINS:-$(dirname "$(ls /usr/lib/*/slurm-wlm/select_cons_tres.so)")}
+SLURM_OWN_PLUGINS=${SLURM_OWN_PLUGINS:-$(slurm_plugins)}
 
 cloud_begin() {
 	CLOUD=$(mktemp -d)
