@@ -43,7 +43,7 @@ EXTRA_DIST += .ci/run tests/all tests/ansible tests/lint tests/packages tests/ta
 	tests/integration/50-settle.t \
 	tests/integration/51-crowded.t \
 	tests/integration/51-ledger.t \
-	tests/integration/55-people.t \
+	tests/integration/55-mail.t tests/integration/55-people.t \
 	tests/integration/56-security.t tests/integration/attack.py \
 	tests/integration/52-limits.t \
 	tests/integration/80-kills.t \

@@ -38,3 +38,4 @@ include src/cli/partners/local.mk
 include src/cli/profile/local.mk
 include src/cli/trial/local.mk
 include src/cli/advise/local.mk
+include src/cli/mail/local.mk

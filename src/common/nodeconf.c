@@ -16,6 +16,8 @@
 
 #define MAX_KEEP_DAYS 36500
 #define DEFAULT_SPOOL_DAYS 7
+#define DEFAULT_MAIL_WAIT_S 180
+#define MAX_MAIL_WAIT_S 3600
 
 void nodeconf_defaults(struct nodeconf *c)
 {
@@ -25,6 +27,7 @@ void nodeconf_defaults(struct nodeconf *c)
 	strcpy(c->state_dir, "/var/lib/poppa");
 	c->spool_keep_days = DEFAULT_SPOOL_DAYS;
 	strcpy(c->ledger_user, "slurm");
+	c->mail_wait_s = DEFAULT_MAIL_WAIT_S;
 }
 
 char *nodeconf_path(char *buf, size_t size)
@@ -48,7 +51,7 @@ char *nodeconf_path(char *buf, size_t size)
 	return buf;
 }
 
-enum form { TEXT, PATH, PATH_OR_NONE, DAYS, CHOICE, TEXTS };
+enum form { TEXT, PATH, PATH_OR_NONE, DAYS, SECONDS, CHOICE, TEXTS };
 
 /* All that is known of one key of poppa.conf. Keys of the form TEXTS may be repeated. */
 struct row {
@@ -80,6 +83,8 @@ static const struct row rows[] = {
 	{"LedgerOrigin", CHOICE, AT(ledger_origin), .names = origin_names, .max = 2},
 	{"LedgerControllers", TEXT, AT(ledger_controllers)},
 	{"LedgerKeepDays", DAYS, AT(ledger_keep_days)},
+	{"MailProg", PATH_OR_NONE, AT(mail_prog)},
+	{"MailWait", SECONDS, AT(mail_wait_s)},
 	{"Counter", CHOICE, AT(counter), .names = counter_backend_names, .max = COUNTER_NAMES},
 	{"PerfEvent", TEXT, AT(perf_event)},
 	{"MissEvent", TEXT, AT(miss_event)},
@@ -96,7 +101,7 @@ static int set_row(const struct row *r, const char *key, const char *value, stru
 {
 	char *out = (char *)c + r->at;
 	int *count = (int *)((char *)c + r->count), choice;
-	int64_t days;
+	int64_t number;
 
 	switch (r->form) {
 	case PATH_OR_NONE:
@@ -105,9 +110,11 @@ static int set_row(const struct row *r, const char *key, const char *value, stru
 			return errmsg_set(err, "%s=%s must be an absolute path", key, value);
 		break;
 	case DAYS:
-		if (units_parse_int(value, 0, MAX_KEEP_DAYS, &days, err))
+	case SECONDS:
+		if (units_parse_int(value, 0, r->form == DAYS ? MAX_KEEP_DAYS : MAX_MAIL_WAIT_S,
+			    &number, err))
 			return errmsg_set(err, "%s: %s", key, err->text);
-		*(int *)out = (int)days;
+		*(int *)out = (int)number;
 		return 0;
 	case CHOICE:
 		choice = keyval_choice(r->key, value, r->names, r->max, err);

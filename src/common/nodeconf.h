@@ -40,7 +40,9 @@ struct nodeconf {
 	/* LedgerKeepDays: for how long poppa-ledgerd keeps the nodes' records of settled jobs; 0 =
 	 * for ever */
 	int ledger_keep_days;
-	bool counter_set; /* Counter is given: it overrides poppa_counter */
+	char mail_prog[PATH_MAX]; /* MailProg: the site's own, for poppa-mail; empty = Slurm's */
+	int mail_wait_s;          /* MailWait: how long a mail waits for the price at most */
+	bool counter_set;         /* Counter is given: it overrides poppa_counter */
 	enum counter_backend counter;
 	/* PerfEvent: what perf and papi count; empty = the instructions of user mode */
 	char perf_event[NODECONF_EVENT_SIZE];

@@ -270,4 +270,11 @@ if [ -e "$wrapper" ]; then
 else
 	skip "$wrapper is not there: the select wrapper is not built" "a cluster without striping"
 fi
+# --- What the form of contrib/ondemand offers is accepted.
+mapfile -t choices < <(sed -n 's/^ *- \["[^"]*", "\(..*\)"\]$/\1/p' "$tree/contrib/ondemand/form.yml")
+is "the form of contrib/ondemand has choices" "$([ "${#choices[@]}" -ge 2 ] && echo yes)" yes
+for choice in "${choices[@]}"; do
+	request --colocate="$choice"
+	is "its choice $choice is accepted" "$rc $(mark "$job")" "0 colocate: $choice"
+done
 done_testing

@@ -67,7 +67,7 @@ static void ask_ledger(struct why *w, const char *conf_path)
 
 /* Reads what follows a key in the job's option, as slurmctld shows it: what is of these characters.
  */
-static void read_wait(const char *option, const char *key, const char *of, char *out, size_t size)
+static void read_value(const char *option, const char *key, const char *of, char *out, size_t size)
 {
 	const char *at = strstr(option, key);
 	size_t len = at ? strspn(at + strlen(key), of) : 0;
@@ -79,9 +79,9 @@ static void read_wait(const char *option, const char *key, const char *of, char 
 /* Reads from there for what it waits. */
 static void read_waits(struct why *w, const char *option)
 {
-	read_wait(option, " " COLOCATE_WAITS, "0123456789-T:", w->patient_until,
+	read_value(option, " " COLOCATE_WAITS, "0123456789-T:", w->patient_until,
 		sizeof(w->patient_until));
-	read_wait(option, " " COLOCATE_BEHIND, "0123456789", w->behind, sizeof(w->behind));
+	read_value(option, " " COLOCATE_BEHIND, "0123456789", w->behind, sizeof(w->behind));
 }
 
 /* Cuts off the fields that follow SystemComment, of which each has a name that begins with a
@@ -131,6 +131,7 @@ static bool slurmctld_knows(struct why *w)
 			read_waits(w, comment);
 		else if (!w->bill->end)
 			read_limit(w, comment);
+		read_value(comment, " lane=", "0123456789,", w->lane, sizeof(w->lane));
 		apart_read(comment, &apart);
 		if (apart.times)
 			w->apart = apart;

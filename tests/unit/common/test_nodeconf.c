@@ -19,7 +19,7 @@ static void files_of_a_node(void **state)
 	char dir[] = "/tmp/test_nodeconf.XXXXXX", path[64], out[64];
 	static const char text[] =
 		"# node\nRunDir=/r/%n # here\nUprobe=liba.so:f\nUprobe=/x/y:g\nCounter=uprobe\n"
-		"missevent = LONGEST_LAT_CACHE:MISS\n";
+		"missevent = LONGEST_LAT_CACHE:MISS\nMailProg=/opt/smail\nMailWait=90\n";
 	struct nodeconf c;
 	struct errmsg err = {""};
 
@@ -32,6 +32,11 @@ static void files_of_a_node(void **state)
 	assert_int_equal(c.uprobe_count, 2);
 	assert_string_equal(c.miss_event, "LONGEST_LAT_CACHE:MISS");
 	assert_true(c.counter_set && c.counter == COUNTER_UPROBE);
+	assert_string_equal(c.mail_prog, "/opt/smail");
+	assert_int_equal(c.mail_wait_s, 90);
+	assert_int_equal(fsio_write(path, "MailWait=2h\n", 12, 0644, 0, &err), 0);
+	assert_int_equal(nodeconf_load(path, &c, &err), -1);
+	assert_non_null(strstr(err.text, "MailWait"));
 	assert_int_equal(fsio_write(path, "RunDri=/r\n", 10, 0644, 0, &err), 0);
 	assert_int_equal(nodeconf_load(path, &c, &err), -1);
 	assert_non_null(strstr(err.text, "line 1"));
