@@ -13,9 +13,10 @@
  * shells and every other program that a job starts.
  *
  * One build serves every kind of MPI, since nobody knows of a script what its programs are linked
- * with. So it includes no mpi.h. A handle is a pointer in Open MPI and an int in the family of MPICH
- * (also Intel MPI, Cray MPICH, MVAPICH). Passed on as a whole word, either arrives as it came. Only
- * whether a request's handle is empty has to be read, in the way of the kind that is there.
+ * with. So it includes no mpi.h. A handle is a pointer in Open MPI and an int in the family of
+ * MPICH (also Intel MPI, Cray MPICH, MVAPICH). Passed on as a whole word, either arrives as it
+ * came. Only whether a request's handle is empty has to be read, in the way of the kind that is
+ * there.
  */
 #include <dlfcn.h>
 #include <link.h>

@@ -10,14 +10,14 @@
 
 /* heartbeat=... in plugstack.conf */
 enum preload_use {
-	PRELOAD_OFF,     /* off, the default: to none */
-	PRELOAD_AUTO,    /* auto: to all that can load it; it finds out by itself which MPI is there */
+	PRELOAD_OFF,  /* off, the default: to none */
+	PRELOAD_AUTO, /* auto: to all that can load it; it finds out by itself which MPI is there */
 	PRELOAD_OPENMPI, /* openmpi: not to programs that are linked with MPICH or its family */
 	PRELOAD_MPICH,   /* mpich: not to programs that are linked with Open MPI */
 };
 
-/* Reads the arguments of the plugin's line in plugstack.conf. Returns 0, or -1 with *use off and err,
- * which names the argument. */
+/* Reads the arguments of the plugin's line in plugstack.conf. Returns 0, or -1 with *use off and
+ * err, which names the argument. */
 int preload_read_arguments(
 	int count, char *const *arguments, enum preload_use *use, struct errmsg *err);
 

@@ -166,8 +166,8 @@ enum program_kind program_kind(const char *file)
 	struct stat st;
 	int fd;
 
-	/* To open a device can do something. Without waiting: a FIFO may have taken the file's place,
-	 * and somebody may hold a lease on it. */
+	/* To open a device can do something. Without waiting: a FIFO may have taken the file's
+	 * place, and somebody may hold a lease on it. */
 	if (stat(file, &st) || !S_ISREG(st.st_mode))
 		return PROGRAM_UNKNOWN;
 	fd = open(file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

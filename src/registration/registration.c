@@ -397,8 +397,7 @@ static void see_run(uint32_t job_id, uint32_t restart, bool ended, void *arg)
 	last->found = true;
 }
 
-int registration_find(
-	const char *dir, uint32_t job_id, struct registration *r, struct errmsg *err)
+int registration_find(const char *dir, uint32_t job_id, struct registration *r, struct errmsg *err)
 {
 	struct last_run last = {.job_id = job_id};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzzes a user's program, in which poppad as root looks for a function to probe, and slurmstepd for
- * what it is linked with. */
+/* Fuzzes a user's program, in which poppad as root looks for a function to probe, and slurmstepd
+ * for what it is linked with. */
 #include <string.h>
 
 #include "fuzz.h"

@@ -197,10 +197,11 @@ rest() { # rest PATH [CURL-OPTION]...: what slurmrestd answers
 	curl -s -m 30 --unix-socket "$tmp/rest.sock" "http://localhost$1" "${@:2}"
 }
 rest_job() { # rest_job SPANK_ENVIRONMENT [PARTITION]: submits a job for later; sets $job, and $out and $err to what is answered
-	local environment='{"PATH":"/usr/bin:/bin"}' begin
-	[ "${api#v0.0.}" -lt 39 ] || environment='["PATH=/usr/bin:/bin"]'
-	begin=$(($(date +%s) + 3600))
-	[ "${api#v0.0.}" -lt 39 ] || begin='{"set":true,"number":'$begin'}'
+	local environment='{"PATH":"/usr/bin:/bin"}' begin='"now+1hour"'
+	if [ "${api#v0.0.}" -ge 39 ]; then
+		environment='["PATH=/usr/bin:/bin"]'
+		begin='{"set":true,"number":'$(($(date +%s) + 3600))'}'
+	fi
 	out=$(jq -n --argjson environment "$environment" --argjson begin "$begin" --argjson spank "$1" \
 		--arg partition "${2:-fake}" --arg home "$(home_of poppa-demo)" '{script: "#!/bin/sh\ntrue\n", job: ({
 			name: "rest", partition: $partition, environment: $environment, begin_time: $begin,

@@ -111,8 +111,8 @@ static void read_limit(struct why *w, const char *comment)
 	free(text);
 }
 
-/* Whether the word stands in what slurmctld or sacct shows of --colocate. No key or value of that has
- * a blank before it. */
+/* Whether the word stands in what slurmctld or sacct shows of --colocate. No key or value of that
+ * has a blank before it. */
 static bool is_by_site(const char *option)
 {
 	static const char word[] = " " COLOCATE_BY_SITE;
@@ -322,7 +322,7 @@ json_t *why_json(const struct why *w)
 		b->partition, "qos", b->qos, "name", b->name, "state", b->state, "status",
 		bill_status_name(w->status), "start", (json_int_t)b->start, "end",
 		(json_int_t)b->end, "elapsed_s", (json_int_t)b->elapsed_s, "billing",
-		(json_int_t)b->billing, "by_site", w->by_site, "price", price_json(w), "compact", compact_json(w), "nodes",
-		nodes_json(w), "no_ledger", *w->no_ledger.text ? w->no_ledger.text : NULL,
-		"sentences", why_sentences(w));
+		(json_int_t)b->billing, "by_site", w->by_site, "price", price_json(w), "compact",
+		compact_json(w), "nodes", nodes_json(w), "no_ledger",
+		*w->no_ledger.text ? w->no_ledger.text : NULL, "sentences", why_sentences(w));
 }

@@ -141,8 +141,8 @@ static void check_stripe_default(struct doctor *d, const char *partitions, const
 		if (element.qos ? qos && !has_qos(qos, name) : !has_partition(partitions, name))
 			text_append(unknown, sizeof(unknown), "%s%s%s", *unknown ? ", " : "",
 				element.qos ? "QOS " : "partition ", name);
-		else if (!element.qos && submission_check_open(
-						 name, d->settings.stripe_partitions, &ignored))
+		else if (!element.qos &&
+			 submission_check_open(name, d->settings.stripe_partitions, &ignored))
 			text_append(closed, sizeof(closed), "%s%s", *closed ? ", " : "", name);
 	}
 	if (*unknown)
@@ -165,10 +165,10 @@ static void check_defaults(struct doctor *d, const char *partitions)
 	const char *const argv[] = {
 		"sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=name", NULL};
 	struct errmsg ignored;
-	char *qos = strstr(d->settings.stripe_defaults, "qos:")
-			    ? run_program((char *const *)argv, SACCTMGR_MAX, SACCTMGR_WAIT_MS,
-				      &ignored)
-			    : NULL;
+	char *qos =
+		strstr(d->settings.stripe_defaults, "qos:")
+			? run_program((char *const *)argv, SACCTMGR_MAX, SACCTMGR_WAIT_MS, &ignored)
+			: NULL;
 
 	check_stripe_default(d, partitions, qos);
 	free(qos);

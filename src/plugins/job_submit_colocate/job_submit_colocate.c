@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* job_submit plugin: validates co-located jobs, and co-locates jobs where the site does so by default;
- * every other job passes untouched. */
+/* job_submit plugin: validates co-located jobs, and co-locates jobs where the site does so by
+ * default; every other job passes untouched. */
 #include "plugins/compat/slurm_compat.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/random.h>
 
 #include "job_request.h"
@@ -123,8 +124,8 @@ static void put(job_desc_msg_t *d, const char *name, const char *value)
 }
 
 /* Parses what the client sent, whoever the client is, and writes back its canonical form. */
-static int read_wish(job_desc_msg_t *d, int found, uint32_t at, struct colocate *wish,
-	struct errmsg *err)
+static int read_wish(
+	job_desc_msg_t *d, int found, uint32_t at, struct colocate *wish, struct errmsg *err)
 {
 	char text[COLOCATE_TEXT_MAX];
 	const char *value;
@@ -205,8 +206,8 @@ static bool is_to_grow_another(const job_desc_msg_t *d)
 	return xstrcasestr(d->dependency, "expand:");
 }
 
-/* The user has not said a word: the site may want the job co-located. Where it cannot be, it is a job
- * like any other, and its user is not troubled. */
+/* The user has not said a word: the site may want the job co-located. Where it cannot be, it is a
+ * job like any other, and its user is not troubled. */
 static void follow_site(
 	job_desc_msg_t *d, const struct poppa_settings *settings, uint32_t submit_uid)
 {

@@ -7,7 +7,8 @@
 
 SLURM_WEAK(default_part_loc)
 
-/* *first: the name of the first of the job's partitions, which stays Slurm's; NULL: none is known. */
+/* *first: the name of the first of the job's partitions, which stays Slurm's; NULL: none is known.
+ */
 static bool all_partitions(const char *list, char *names, char **first)
 {
 	list_t *parts = names ? compat_part_list(names) : NULL;

@@ -23,8 +23,8 @@ void on_node_arguments(int count, char **arguments)
 	struct errmsg err = {""};
 
 	if (preload_read_arguments(count, arguments, &use, &err) && spank_context() == S_CTX_SLURMD)
-		slurm_error("spank_colocate.so in plugstack.conf: %s; it works as without",
-			err.text);
+		slurm_error(
+			"spank_colocate.so in plugstack.conf: %s; it works as without", err.text);
 }
 
 /* slurmstepd is not told the job's SPANK environment. What the prolog has registered says the same,

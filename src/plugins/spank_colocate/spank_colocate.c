@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "slurm/slurm.h"
 #include "slurm/spank.h"
 
 #include "common/fsio.h"

@@ -12,7 +12,8 @@
 #define INPUT_MAX 4096
 #define MIN_PERCENT 0.01
 #define MAX_JOB_ID INT64_C(0xfffffffd)
-#define KEYS "stripe, spread, with:JOBID, not:JOBNAME, max-degradation:PERCENT, class:NAME, no and help"
+#define KEYS                                                                                       \
+	"stripe, spread, with:JOBID, not:JOBNAME, max-degradation:PERCENT, class:NAME, no and help"
 #define PLAIN "._+-@:/="
 
 static bool is_alnum(char c)
@@ -184,9 +185,12 @@ static int check_conflicts(const struct colocate *c, bool stripe, struct errmsg 
 
 	if (c->no && (stripe || c->spread || c->with || c->not_count || c->max_degradation > 0 ||
 			     *c->class_name))
-		return errmsg_set(err, "no and %s exclude each other: a job with no is not "
-				       "co-located",
-			c->spread ? "spread" : *c->class_name ? "class:" : other);
+		return errmsg_set(err,
+			"no and %s exclude each other: a job with no is not "
+			"co-located",
+			c->spread        ? "spread"
+			: *c->class_name ? "class:"
+					 : other);
 	if (c->spread && (stripe || c->with || c->not_count || c->max_degradation > 0))
 		return errmsg_set(err,
 			"spread and %s exclude each other: a spread job never has a partner",

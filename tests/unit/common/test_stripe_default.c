@@ -15,7 +15,8 @@ static void elements_in_their_order(void **state)
 	static const struct {
 		bool qos;
 		const char *name;
-	} wanted[] = {{false, "debug"}, {true, "shared"}, {false, "qos2"}, {true, "qos"}, {false, "x"}};
+	} wanted[] = {
+		{false, "debug"}, {true, "shared"}, {false, "qos2"}, {true, "qos"}, {false, "x"}};
 	const char *at = "debug:qos:shared:qos2:qos:qos:x";
 	char name[16];
 

@@ -17,7 +17,8 @@ static void arguments(void **state)
 	static char *const none[] = {NULL}, *const automatic[] = {(char *)"heartbeat=auto"};
 	static char *const twice[] = {(char *)"heartbeat=auto", (char *)"heartbeat=mpich"};
 	static char *const bad[][2] = {
-		{(char *)"heartbeat=on", (char *)"heartbeat=on is unknown: choose one of off, auto"},
+		{(char *)"heartbeat=on",
+			(char *)"heartbeat=on is unknown: choose one of off, auto"},
 		{(char *)"heartbeat", (char *)"\"heartbeat\" is unknown"},
 		{(char *)"hartbeat=auto", (char *)"\"hartbeat=auto\" is unknown"},
 		{(char *)"", (char *)"\"\" is unknown"},
@@ -80,8 +81,8 @@ static void the_list_of_the_user(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		assert_int_equal(preload_add(table[i][0], LIBRARY, out, sizeof(out)),
-			table[i][1] != NULL);
+		assert_int_equal(
+			preload_add(table[i][0], LIBRARY, out, sizeof(out)), table[i][1] != NULL);
 		if (table[i][1])
 			assert_string_equal(out, table[i][1]);
 	}

@@ -52,8 +52,8 @@ static void make_image(const char *library)
 	memset(&image, 0, sizeof(image));
 	memcpy(image.header.e_ident, ELFMAG, SELFMAG);
 	image.header.e_ident[EI_CLASS] = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
-	image.header.e_ident[EI_DATA] = *(const char *)&(const uint16_t){1} ? ELFDATA2LSB
-									     : ELFDATA2MSB;
+	image.header.e_ident[EI_DATA] =
+		*(const char *)&(const uint16_t){1} ? ELFDATA2LSB : ELFDATA2MSB;
 	image.header.e_phoff = offsetof(struct image, segment);
 	image.header.e_phentsize = sizeof(image.segment[0]);
 	image.header.e_phnum = 2;
@@ -174,8 +174,7 @@ static void what_is_no_program(void **state)
 	assert_int_equal(rename(file, unreadable), 0);
 	assert_int_equal(chmod(unreadable, 0111), 0);
 	/* Root may read it all the same. */
-	assert_int_equal(
-		program_kind(unreadable), geteuid() ? PROGRAM_UNKNOWN : PROGRAM_OPENMPI);
+	assert_int_equal(program_kind(unreadable), geteuid() ? PROGRAM_UNKNOWN : PROGRAM_OPENMPI);
 	unlink(unreadable);
 }
 

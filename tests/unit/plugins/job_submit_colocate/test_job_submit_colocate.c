@@ -468,8 +468,8 @@ static void the_site_may_opt_jobs_in(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		slurm_conf.prep_params = (char *)table[i].defaults;
-		assert_int_equal(submit_by_default(table[i].partition, table[i].qos, table[i].sent,
-					 is),
+		assert_int_equal(
+			submit_by_default(table[i].partition, table[i].qos, table[i].sent, is),
 			table[i].cpus);
 		assert_string_equal(is, table[i].is);
 	}

@@ -191,7 +191,8 @@ static void random_texts(void **state)
 {
 	static const char *const pieces[] = {"spread", "stripe",
 		"with:", "not:", "max-degradation:", "class:", ",", ",", ",", "1", "20", "%", "%2C",
-		"%41", "a", "Z", " ", ";", ":", "\x01", "\xff", "help", "no", "0.5", "e3", "-", "."};
+		"%41", "a", "Z", " ", ";", ":", "\x01", "\xff", "help", "no", "0.5", "e3", "-",
+		"."};
 	unsigned int seed = 20240229;
 	int accepted = 0;
 
