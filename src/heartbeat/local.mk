@@ -21,13 +21,11 @@ libpoppa_heartbeat_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined 
 	-export-symbols-regex '^poppa_heartbeat_' -Wl,-z,nodelete
 EXTRA_DIST += src/heartbeat/COPYING.BSD-2-Clause
 
-# One file that needs no other of ours, nor an MPI library of its own, so that anything can preload it.
-if HAVE_MPICC
+# One file that needs no other of ours, nor an MPI library, so that anything can preload it.
 lib_LTLIBRARIES += libpoppa-heartbeat-mpi.la
-endif
 libpoppa_heartbeat_mpi_la_SOURCES = src/heartbeat/heartbeat_mpi.c src/heartbeat/heartbeat.c \
 	src/heartbeat/poppa_heartbeat.h
-libpoppa_heartbeat_mpi_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -ftls-model=initial-exec
+libpoppa_heartbeat_mpi_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec
 libpoppa_heartbeat_mpi_la_LIBADD = -lpthread -ldl
 libpoppa_heartbeat_mpi_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -no-undefined \
 	-export-symbols-regex '^P?MPI_' -Wl,-z,nodelete

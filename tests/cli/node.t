@@ -149,6 +149,16 @@ warning partition "s/ TRESBillingWeights.*//" "TRESBillingWeights .* in partitio
 warning partition "s/,CPU=1000.0//" "TRESBillingWeights .* in partition big: "
 fault "s/poppa_period=250ms/stripe_partition=main,stripe_partition=bog/" \
 	"stripe_partition +there is no partition bog: .* -> correct it in PrEpParameters"
+warning config "s/poppa_period=250ms/stripe_default=main:qos:tseting/" \
+	"stripe_default +there is no QOS tseting: .* -> correct it in PrEpParameters"
+warning config "s/poppa_period=250ms/stripe_default=mian:qos:TESTING/" \
+	"stripe_default +there is no partition mian: .* -> correct it in PrEpParameters"
+warning config "s/poppa_period=250ms/stripe_default=big,stripe_partition=main/" \
+	"stripe_default +stripe_partition keeps co-located jobs out of big, .* -> name it in stripe_partition"
+sed -i "s/poppa_period=250ms/stripe_default=big:qos:testing/" "$TAP_DIR/config"
+like "doctor names the partitions and QOS of stripe_default" "$("$POPPA" doctor 2>&1)" \
+	"OK +stripe_default +jobs of big:qos:testing are co-located unless they say --colocate=no"
+sed -i "s/stripe_default=big:qos:testing/poppa_period=250ms/" "$TAP_DIR/config"
 # Elsewhere bills may be as coarse as they like.
 sed -i "s/poppa_period=250ms/stripe_partition=main/" "$TAP_DIR/config"
 sed -i "s/,CPU=1000.0//" "$TAP_DIR/partition"

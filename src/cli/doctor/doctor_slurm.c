@@ -17,8 +17,6 @@
 #include "cli/ask/scontrol.h"
 #include "common/fsio.h"
 
-#define SACCTMGR_MAX (1 << 20)
-#define SACCTMGR_WAIT_MS 15000
 #define PLUGSTACK_MAX (1 << 20)
 #define PLUGSTACK_DEPTH 4 /* how deep files may include files */
 
