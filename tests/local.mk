@@ -11,7 +11,7 @@ include tests/slurm-suite/suite.mk
 include tests/vm/vm.mk
 include tests/fuzz/fuzz.mk
 
-EXTRA_DIST += .ci/run tests/all tests/ansible tests/lint tests/packages tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/release/compile tests/release/compilers tests/release/debian.sh tests/release/main-job tests/release/move tests/release/prefix tests/release/prefix-run tests/release/run tests/release/storm tests/quick tests/integration/README.md tests/integration/lib.sh tests/integration/settle.sh tests/integration/slowfs.sh tests/integration/lanes.sh tests/integration/bill.sh tests/integration/kills.sh tests/integration/cheats.sh tests/integration/neighbours.sh tests/integration/clouds.sh tests/integration/schedulers.sh tests/integration/timelimit.sh tests/integration/turns.sh tests/integration/two_nodes.sh \
+EXTRA_DIST += .ci/run tests/all tests/ansible tests/lint tests/site.t tests/packages tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/release/compile tests/release/compilers tests/release/debian.sh tests/release/main-job tests/release/move tests/release/prefix tests/release/prefix-run tests/release/run tests/release/storm tests/quick tests/integration/README.md tests/integration/lib.sh tests/integration/settle.sh tests/integration/slowfs.sh tests/integration/lanes.sh tests/integration/bill.sh tests/integration/kills.sh tests/integration/cheats.sh tests/integration/neighbours.sh tests/integration/clouds.sh tests/integration/schedulers.sh tests/integration/timelimit.sh tests/integration/turns.sh tests/integration/two_nodes.sh \
 	tests/integration/00-cluster.t \
 	tests/integration/20-submit.t tests/integration/21-defaults.t \
 	tests/integration/30-striping.t \
@@ -49,6 +49,6 @@ EXTRA_DIST += .ci/run tests/all tests/ansible tests/lint tests/packages tests/ta
 	tests/integration/80-kills.t \
 	tests/integration/53-plugins.t tests/integration/57-failover.t \
 	tests/integration/58-crashes.t tests/integration/58-refunds.t tests/integration/58-stall.t tests/integration/59-lost-ends.t \
-	tests/integration/60-timelimit.t tests/integration/61-timelimit-bounds.t tests/integration/62-timelimit-work.t tests/integration/70-poppa-trial.t \
+	tests/integration/60-timelimit.t tests/integration/61-timelimit-bounds.t tests/integration/62-timelimit-work.t tests/integration/70-poppa-trial.t tests/integration/71-pages.t \
 	tests/integration/54-ends.t \
 	tests/integration/90-down.t

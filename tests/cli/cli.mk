@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tests of the poppa command: TAP, and an exit status that says the same.
-CLI_TESTS = tests/cli/usage.t tests/cli/numbers.t tests/cli/estimate.t tests/cli/job.t tests/cli/lmod.t tests/cli/mail.t tests/cli/node.t tests/cli/top.t tests/cli/report.t tests/cli/trial.t tests/cli/trial_kills.t tests/cli/trial_page.t tests/cli/page_browser.t tests/cli/why.t tests/cli/advise.t tests/cli/metrics.t tests/cli/ondemand.t tests/cli/pairs.t tests/cli/profile.t tests/cli/prometheus.t tests/cli/sim.t tests/cli/completion.t tests/cli/docs.t
+CLI_TESTS = tests/cli/usage.t tests/cli/numbers.t tests/cli/estimate.t tests/cli/job.t tests/cli/lmod.t tests/cli/mail.t tests/cli/node.t tests/cli/top.t tests/cli/report.t tests/cli/trial.t tests/cli/trial_kills.t tests/cli/trial_page.t tests/cli/page_browser.t tests/cli/why.t tests/cli/advise.t tests/cli/metrics.t tests/cli/ondemand.t tests/cli/pairs.t tests/cli/profile.t tests/cli/prometheus.t tests/cli/sim.t tests/cli/completion.t tests/cli/docs.t tests/cli/commands.t
 TESTS += $(CLI_TESTS)
 TEST_EXTENSIONS = .t
 T_LOG_COMPILER = timeout -k 10 600 bash
@@ -10,8 +10,9 @@ AM_TESTS_ENVIRONMENT = POPPA='$(abs_top_builddir)/poppa'; export POPPA; \
 	WRITE_TRIAL_PAGE='$(abs_top_builddir)/tests/cli/write_trial_page'; export WRITE_TRIAL_PAGE; \
 	BEATS='$(abs_top_builddir)/tests/cli/beats'; export BEATS; \
 	WALK='$(abs_top_builddir)/tests/cli/walk'; export WALK; \
+	PARSE='$(abs_top_builddir)/tests/cli/parse'; export PARSE; \
 	SHUTTERLOG_GEN='$(abs_top_builddir)/tests/gen/shutterlog_gen'; export SHUTTERLOG_GEN;
-EXTRA_DIST += $(CLI_TESTS) tests/cli/answers tests/cli/bills.txt tests/cli/plain_runs.txt tests/cli/page_check.py tests/gen/bills_gen tests/cli/on-terminal tests/cli/status.json tests/cli/lib.sh
+EXTRA_DIST += $(CLI_TESTS) tests/cli/answers tests/cli/bills.txt tests/cli/plain_runs.txt tests/cli/page_check.py tests/cli/commands.list tests/cli/commands.py tests/gen/bills_gen tests/cli/on-terminal tests/cli/status.json tests/cli/lib.sh
 
 # What tests/cli/profile.t walks under Valgrind, which runs no program of AddressSanitizer's.
 noinst_PROGRAMS += tests/cli/walk
@@ -30,3 +31,7 @@ TRIALS = tests/cli/trial_colocate.json tests/cli/trial_do_not.json tests/cli/tri
 noinst_PROGRAMS += tests/cli/beats
 tests_cli_beats_SOURCES = tests/cli/beats.c
 tests_cli_beats_LDADD = libheartbeat.la
+# Parses what the documents say of settings and of --colocate, for tests/cli/commands.t.
+noinst_PROGRAMS += tests/cli/parse
+tests_cli_parse_SOURCES = tests/cli/parse.c
+tests_cli_parse_LDADD = libsubmit.la libpoppacommon.la
