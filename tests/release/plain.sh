@@ -48,7 +48,7 @@ as_alice() {
 		PATH=/usr/local/bin:/usr/bin:/bin "$@"
 }
 
-slurm_conf() {
+plain_slurm_conf() {
 	cat <<-END
 		ClusterName=plain
 		SlurmctldHost=$HOST
@@ -73,7 +73,7 @@ slurm_conf() {
 	END
 }
 
-cgroup_conf() {
+plain_cgroup_conf() {
 	echo "CgroupPlugin=cgroup/v$(cgroup_version)"
 	echo CgroupMountpoint=/sys/fs/cgroup
 	[ "$(cgroup_version)" = 1 ] || echo IgnoreSystemd=yes
@@ -86,8 +86,8 @@ plain_cluster() {
 	on_host useradd --create-home --shell /bin/bash alice
 	# Newer MariaDB ends a transaction at the first conflict, which slurmdbd does not expect.
 	printf '[mariadbd]\ninnodb_lock_wait_timeout=900\nloose-innodb_snapshot_isolation=OFF\n' >"$ROOT/etc/mysql/mariadb.conf.d/60-slurm.cnf"
-	slurm_conf >"$etc/slurm.conf"
-	cgroup_conf >"$etc/cgroup.conf"
+	plain_slurm_conf >"$etc/slurm.conf"
+	plain_cgroup_conf >"$etc/cgroup.conf"
 	cat >"$etc/slurmdbd.conf" <<-END
 		AuthType=auth/munge
 		DbdHost=localhost
