@@ -5,6 +5,7 @@ dist_doc_DATA += docs/counters.md
 dist_doc_DATA += docs/glossary.md
 dist_doc_DATA += docs/install.md
 dist_doc_DATA += docs/operations.md
+dist_doc_DATA += docs/packages.md
 dist_doc_DATA += docs/pricing.md
 dist_doc_DATA += docs/promise.md
 dist_doc_DATA += docs/remove.md

@@ -11,7 +11,7 @@ include tests/slurm-suite/suite.mk
 include tests/vm/vm.mk
 include tests/fuzz/fuzz.mk
 
-EXTRA_DIST += .ci/run tests/all tests/install tests/lint tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/release/compile tests/release/debian.sh tests/release/main-job tests/release/pages.sh tests/release/plain.sh tests/release/run tests/release/storm tests/release/systemctl tests/quick tests/integration/README.md tests/integration/lib.sh tests/integration/settle.sh tests/integration/slowfs.sh tests/integration/lanes.sh tests/integration/bill.sh tests/integration/kills.sh tests/integration/cheats.sh tests/integration/neighbours.sh tests/integration/clouds.sh tests/integration/schedulers.sh tests/integration/timelimit.sh tests/integration/turns.sh tests/integration/two_nodes.sh \
+EXTRA_DIST += .ci/run tests/all tests/install tests/lint tests/packages tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/release/compile tests/release/debian.sh tests/release/main-job tests/release/pages.sh tests/release/plain.sh tests/release/run tests/release/storm tests/release/systemctl tests/quick tests/integration/README.md tests/integration/lib.sh tests/integration/settle.sh tests/integration/slowfs.sh tests/integration/lanes.sh tests/integration/bill.sh tests/integration/kills.sh tests/integration/cheats.sh tests/integration/neighbours.sh tests/integration/clouds.sh tests/integration/schedulers.sh tests/integration/timelimit.sh tests/integration/turns.sh tests/integration/two_nodes.sh \
 	tests/integration/00-cluster.t \
 	tests/integration/20-submit.t \
 	tests/integration/30-striping.t \

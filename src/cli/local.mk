@@ -24,6 +24,7 @@ poppa_LDADD = \
 	libpoppacommon.la \
 	$(JANSSON_LIBS) \
 	$(NCURSES_LIBS) \
+	-ldl \
 	-lm
 poppa_CFLAGS = $(AM_CFLAGS) $(NCURSES_CFLAGS)
 dist_man_MANS += src/cli/poppa.1

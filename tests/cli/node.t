@@ -102,7 +102,16 @@ for unit in CR_CORE CR_CPU CR_CPU_MEMORY CR_CORE,CR_ONE_TASK_PER_CORE; do
 	like "doctor: lanes can be had with $unit" "$OUT" "OK +SelectType +select/cons_tres, $unit"
 done
 fault "s/CR_CORE_MEMORY/CR_SOCKET/" "SelectTypeParameters .*CR_SOCKET.* -> set SelectTypeParameters=CR_Core_Memory"
-[ -z "$built" ] || fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for $version.* -> build the suite"
+[ -z "$built" ] || fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for $version.* -> install the suite's plugins"
+# A plugin that can be loaded says for which release it was built, whatever this poppa was built for.
+echo 'const unsigned plugin_version = 23 << 16 | 2 << 8 | 7;' | cc -shared -fPIC -x c - -o "$TAP_DIR/ours/prep_poppa.so" ||
+	bail_out "cc makes no shared object"
+fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for 23.02.7.* -> install the suite's plugins"
+sed -i "s/= $version/= 23.02.7/" "$TAP_DIR/config"
+OUT=$("$POPPA" doctor 2>&1)
+like "doctor: plugins for the release that runs" "$OUT" "OK +Slurm +23.02.7, for which the suite was built"
+sed -i "s/= 23.02.7/= $version/" "$TAP_DIR/config"
+: >"$TAP_DIR/ours/prep_poppa.so"
 fault "s/proctrack.cgroup/proctrack\/linuxproc/" "ProctrackType .*linuxproc.* -> set ProctrackType=proctrack/cgroup"
 fault "s/task.affinity,task.cgroup/task\/none/" "TaskPlugin .*task/none.* -> set TaskPlugin"
 if [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
