@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/keyval.h"
+#include "common/text_append.h"
 #include "common/units.h"
 
 #define MAX_KEEP_DAYS 36500
@@ -30,24 +31,38 @@ void nodeconf_defaults(struct nodeconf *c)
 	c->mail_wait_s = DEFAULT_MAIL_WAIT_S;
 }
 
-char *nodeconf_path(char *buf, size_t size)
+/* Writes the n-th of the files that may be poppa.conf, counted from 0. False where there is none. */
+static bool candidate(int n, char *buf, size_t size)
 {
 	const char *given = getenv("POPPA_CONF"), *slurm_conf = getenv("SLURM_CONF");
 	const char *slash = slurm_conf ? strrchr(slurm_conf, '/') : NULL;
+	bool etc = !strcmp(POPPA_SYSCONFDIR, "/etc");
 
-	if (given && *given) {
-		snprintf(buf, size, "%s", given);
-		return buf;
-	}
+	if (given && *given)
+		return n == 0 && snprintf(buf, size, "%s", given) >= 0;
 	/* A configless node's slurm.conf is in a directory that holds nothing of ours. */
-	if (slash) {
-		snprintf(buf, size, "%.*s/poppa.conf", (int)(slash - slurm_conf), slurm_conf);
-		if (!access(buf, F_OK))
-			return buf;
-	}
-	snprintf(buf, size, "%s/slurm/poppa.conf", POPPA_SYSCONFDIR);
-	if (access(buf, F_OK))
-		snprintf(buf, size, "/etc/slurm/poppa.conf");
+	if (slash && n-- == 0)
+		return snprintf(buf, size, "%.*s/poppa.conf", (int)(slash - slurm_conf), slurm_conf) >= 0;
+	if (!etc && n-- == 0)
+		return snprintf(buf, size, "%s/slurm/poppa.conf", POPPA_SYSCONFDIR) >= 0;
+	return n == 0 && snprintf(buf, size, "/etc/slurm/poppa.conf") >= 0;
+}
+
+char *nodeconf_path(char *buf, size_t size)
+{
+	/* Without any file the last one is its name. */
+	for (int n = 0; candidate(n, buf, size) && access(buf, F_OK); n++)
+		;
+	return buf;
+}
+
+char *nodeconf_looked_for(char *buf, size_t size)
+{
+	char path[PATH_MAX];
+
+	buf[0] = '\0';
+	for (int n = 0; candidate(n, path, sizeof(path)); n++)
+		text_append(buf, size, "%s%s", n ? ", " : "", path);
 	return buf;
 }
 

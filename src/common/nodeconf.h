@@ -65,6 +65,10 @@ void nodeconf_defaults(struct nodeconf *c);
  */
 char *nodeconf_path(char *buf, size_t size);
 
+/* Writes the files among which nodeconf_path() chooses, the first one first, with ", " between
+ * them. Returns buf. */
+char *nodeconf_looked_for(char *buf, size_t size);
+
 /* Reads poppa.conf. Without a file at nodeconf_path(), *c gets the defaults; at any other path the
  * file must be there. Returns 0, or -1 with *c untouched and err that names file, line and key. */
 int nodeconf_load(const char *path, struct nodeconf *c, struct errmsg *err);

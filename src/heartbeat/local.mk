@@ -4,7 +4,14 @@
 lib_LTLIBRARIES += libpoppa-heartbeat.la
 noinst_LTLIBRARIES += libheartbeat.la
 include_HEADERS += src/heartbeat/poppa_heartbeat.h
-dist_man_MANS += src/heartbeat/poppa_heartbeat.3 src/heartbeat/poppa-heartbeat-mpi.7
+dist_man_MANS += src/heartbeat/poppa_heartbeat.3
+# Its example names the library, which is where this build puts it: see etc/local.mk.
+man_MANS = src/heartbeat/installed/poppa-heartbeat-mpi.7
+EXTRA_DIST += src/heartbeat/poppa-heartbeat-mpi.7
+CLEANFILES += src/heartbeat/installed/poppa-heartbeat-mpi.7
+
+src/heartbeat/installed/%: $(top_srcdir)/src/heartbeat/% Makefile
+	$(AM_V_GEN)$(MKDIR_P) src/heartbeat/installed && $(SET_PREFIX) $< >$@.new && mv $@.new $@
 # Compiled modules belong to one release of one compiler, so the source is what is installed.
 include_HEADERS += src/heartbeat/poppa_heartbeat.f90
 pkgconfigdir = $(libdir)/pkgconfig

@@ -63,7 +63,7 @@ runs "doctor" 1 "$POPPA" doctor
 for line in "OK +poppa.conf +$POPPA_CONF is good" "(OK +Slurm +$built, for which|WARN +Slurm +slurmctld is $version; this poppa was built without Slurm)" "OK +SelectType +select/cons_tres, CR_CORE_MEMORY" "OK +ProctrackType" "OK +TaskPlugin" \
 	"OK +PrologFlags" "OK +TRESBillingWeights +.* 2 partitions" "(OK|WARN) +clock" "OK +plugin files" "OK +select wrapper" \
 	"OK +JobSubmitPlugins +has colocate" "OK +PrEpPlugins +has prep/poppa" "OK +PrEpParameters +poppa_period=250ms," \
-	"OK +plugstack.conf" "OK +accounting" "OK +slurmdbd +answers, and knows cluster testing" "FAIL +munge .* -> start munged" "FAIL +ledger .* -> start poppa-ledgerd" \
+	"OK +plugstack.conf" "OK +accounting" "OK +slurmdbd +answers, and knows cluster testing" "FAIL +munge .* -> start munged" "FAIL +ledger .* -> fix munge first, see its line" \
 	"(FAIL|WARN) +poppad .* -> start poppad" "(OK|WARN) +counters +usable here: .*heartbeat" "SCHED_FIFO" "freezer"; do
 	like "doctor: $line" "$OUT" "$line"
 done
@@ -176,6 +176,12 @@ printf '# required spank_colocate.so\ninclude plugstack.conf.d/*.conf\n' >"$TAP_
 like "doctor reads what plugstack.conf includes" "$("$POPPA" doctor 2>&1)" "OK +plugstack.conf"
 rm "$TAP_DIR/plugstack.conf.d/b.conf"
 fault "" "plugstack.conf .* -> add the line"
+echo "AuthInfo                = ttl=60,socket=/run/other.sock,cred_expire=90" >>"$TAP_DIR/config"
+fault "" "munge's socket +slurm.conf has AuthInfo=socket=/run/other.sock, .* uses $TAP_DIR/munge.sock -> put MungeSocket="
+sed -i "s#socket=[^,]*#socket=$TAP_DIR/munge.sock#" "$TAP_DIR/config"
+unlike "doctor is content with a socket of one's own that both use" "$("$POPPA" doctor 2>&1)" "munge's socket"
+like "doctor names the files that it has looked for" "$(POPPA_CONF=$TAP_DIR/none.conf "$POPPA" doctor 2>&1)" \
+	"OK +poppa.conf +there is none, so defaults hold; looked for: $TAP_DIR/none.conf"
 printf '#!/bin/sh\nexit 1\n' >"$TAP_DIR/bin/scontrol"
 runs "doctor without slurmctld" 1 "$POPPA" doctor
 like "doctor without slurmctld: warns" "$OUT" "WARN +Slurm +slurmctld does not answer"

@@ -318,6 +318,28 @@ static void check_spank(struct doctor *d, const char *text)
 			"%s does not name spank_colocate.so, so sbatch has no --colocate", path);
 }
 
+/* The suite's programs do not read AuthInfo, as nodes may have no slurm.conf that they could read. */
+static void check_munge_socket(struct doctor *d, const char *text)
+{
+	static const char usual[] = "/run/munge/munge.socket.2", key[] = "socket=";
+	const char *ours = *d->conf.munge_socket ? d->conf.munge_socket : usual;
+	char value[PATH_MAX + sizeof(key)], *slurms;
+
+	scontrol_value(text, "AuthInfo", value, sizeof(value));
+	slurms = strcasestr(value, key);
+	if (!slurms)
+		return;
+	slurms += strlen(key);
+	slurms[strcspn(slurms, ",")] = '\0';
+	if (!strcmp(slurms, ours))
+		return;
+	doctor_say(d, DOCTOR_FAIL, "munge's socket",
+		"put MungeSocket=, with the socket that AuthInfo names, into poppa.conf on each "
+		"host, and restart poppa-ledgerd and poppad",
+		"slurm.conf has AuthInfo=socket=%s, which the suite does not read: it uses %s",
+		slurms, ours);
+}
+
 static void check_accounting(struct doctor *d, const char *text)
 {
 	char value[1024];
@@ -384,6 +406,7 @@ void doctor_slurm(struct doctor *d)
 	check_spank(d, text);
 	check_cgroups(d, text);
 	check_prolog_flags(d, text);
+	check_munge_socket(d, text);
 	check_accounting(d, text);
 	check_slurmdbd(d);
 	doctor_partitions(d);

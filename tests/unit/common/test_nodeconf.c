@@ -61,10 +61,39 @@ static void files_of_a_node(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* Which files count, in which order, and what is said where none is there. */
+static void files_that_may_be_it(void **state)
+{
+	char dir[] = "/tmp/test_nodeconf.XXXXXX", path[64], conf[80], files[256], wanted[256];
+	struct errmsg err = {""};
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/slurm.conf", dir);
+	snprintf(conf, sizeof(conf), "%s/poppa.conf", dir);
+	setenv("SLURM_CONF", path, 1);
+	snprintf(wanted, sizeof(wanted), "%s, %s/slurm/poppa.conf, /etc/slurm/poppa.conf", conf,
+		POPPA_SYSCONFDIR);
+	if (!strcmp(POPPA_SYSCONFDIR, "/etc"))
+		snprintf(wanted, sizeof(wanted), "%s, /etc/slurm/poppa.conf", conf);
+	assert_string_equal(nodeconf_looked_for(files, sizeof(files)), wanted);
+	assert_int_equal(fsio_write(conf, "", 0, 0644, 0, &err), 0);
+	assert_string_equal(nodeconf_path(files, sizeof(files)), conf);
+	assert_int_equal(unlink(conf), 0);
+	assert_string_not_equal(nodeconf_path(files, sizeof(files)), conf);
+	setenv("POPPA_CONF", "/one/file", 1);
+	assert_string_equal(nodeconf_path(files, sizeof(files)), "/one/file");
+	assert_string_equal(nodeconf_looked_for(files, sizeof(files)), "/one/file");
+	unsetenv("POPPA_CONF");
+	unsetenv("SLURM_CONF");
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_of_a_node),
+		cmocka_unit_test(files_that_may_be_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
