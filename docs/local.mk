@@ -3,14 +3,18 @@
 dist_doc_DATA += docs/architecture.md
 dist_doc_DATA += docs/counters.md
 dist_doc_DATA += docs/glossary.md
+dist_doc_DATA += docs/install.md
 dist_doc_DATA += docs/operations.md
+dist_doc_DATA += docs/packages.md
 dist_doc_DATA += docs/pricing.md
 dist_doc_DATA += docs/promise.md
+dist_doc_DATA += docs/remove.md
 dist_doc_DATA += docs/security.md
 dist_doc_DATA += docs/shutter.md
 dist_doc_DATA += docs/turns.md
 dist_doc_DATA += docs/striping.md
 dist_doc_DATA += docs/submissions.md
+dist_doc_DATA += docs/upgrade.md
 # The picture in README.md, and what makes it.
 EXTRA_DIST += docs/partners.md docs/pictures/render docs/pictures/top.svg
 include docs/site/site.mk

@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What etc builds, installs and ships: units for systemd and examples of configuration.
 examplesdir = $(docdir)/examples
-dist_examples_DATA = etc/slurm.conf.example etc/plugstack.conf.example etc/poppa.conf.example
+dist_examples_DATA = etc/poppa.conf.example
+# What names files of the suite is written for the prefix /usr, and is installed with the one that was chosen.
+nodist_examples_DATA = etc/installed/slurm.conf.example etc/installed/plugstack.conf.example
+EXTRA_DIST += etc/slurm.conf.example etc/plugstack.conf.example
+CLEANFILES += $(nodist_examples_DATA)
+SET_PREFIX = $(SED) -e 's|/usr/lib/poppa|$(prefix)/lib/poppa|g' -e 's|/usr/lib/libpoppa|$(libdir)/libpoppa|g'
+
+etc/installed/%: $(top_srcdir)/etc/% Makefile
+	$(AM_V_GEN)$(MKDIR_P) etc/installed && $(SET_PREFIX) $< >$@.new && mv $@.new $@
 
 systemd_units = etc/poppad.service etc/poppa-ledgerd.service etc/poppa-metrics.service
 systemdsystemunit_DATA = $(systemd_units) etc/poppa-metrics.timer

@@ -2,7 +2,8 @@
 # POPPA_SLURM: finds the Slurm source tree that plugins compile against, or leaves the plugins out.
 #
 # Sets SLURM_SOURCE, SLURM_BUILD, SLURM_VERSION, SLURM_CPPFLAGS and SLURM_PLUGINDIR, all empty with
-# --without-slurm, and the conditional HAVE_SLURM.
+# --without-slurm, and the conditional HAVE_SLURM; and SLURM_PLUGINDIRS, patterns of the directories in which
+# distributions, SchedMD's packages and builds by hand have Slurm's own plugins.
 # A plugin is loaded only by exactly the Slurm release it was compiled for, so a source tree of
 # another release than the installed Slurm is an error here, not a surprise at daemon start. With
 # --disable-slurm-check no Slurm needs to be installed: for packagers, and to see what compiles.
@@ -27,6 +28,7 @@ AC_ARG_ENABLE([slurm-check],
 		[build for a Slurm that is not installed here; what comes out loads into exactly the release of the source tree])],
 	[], [enable_slurm_check=yes])
 
+SLURM_PLUGINDIRS='/usr/lib/*/slurm-wlm /usr/lib/*-linux-*/slurm /usr/lib64/slurm /usr/lib/slurm /usr/local/lib/slurm /opt/slurm/lib/slurm'
 AS_IF([test "$with_slurm" != no], [POPPA_SLURM_TREE])
 AM_CONDITIONAL([HAVE_SLURM], [test "$with_slurm" != no])
 AC_SUBST([SLURM_SOURCE])
@@ -34,6 +36,7 @@ AC_SUBST([SLURM_BUILD])
 AC_SUBST([SLURM_VERSION])
 AC_SUBST([SLURM_CPPFLAGS])
 AC_SUBST([SLURM_PLUGINDIR])
+AC_SUBST([SLURM_PLUGINDIRS])
 ])
 
 AC_DEFUN([POPPA_SLURM_TREE], [
@@ -90,7 +93,7 @@ AC_MSG_CHECKING([for the directory of Slurm's own plugins])
 SLURM_PLUGINDIR=$with_slurm_plugindir
 AS_IF([test -z "$SLURM_PLUGINDIR" && test "$enable_slurm_check" = no], [SLURM_PLUGINDIR=/usr/lib/slurm])
 AS_IF([test -z "$SLURM_PLUGINDIR"],
-	[for slurm_dir in /usr/lib/*/slurm-wlm /usr/lib/*-linux-*/slurm /usr/lib64/slurm /usr/lib/slurm /usr/local/lib/slurm /opt/slurm/lib/slurm; do
+	[for slurm_dir in $SLURM_PLUGINDIRS; do
 		AS_IF([test -e "$slurm_dir/select_cons_tres.so"], [SLURM_PLUGINDIR=$slurm_dir; break])
 	 done])
 AS_IF([test -z "$SLURM_PLUGINDIR"],

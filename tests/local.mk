@@ -11,9 +11,9 @@ include tests/slurm-suite/suite.mk
 include tests/vm/vm.mk
 include tests/fuzz/fuzz.mk
 
-EXTRA_DIST += .ci/run tests/all tests/lint tests/site.t tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/release/compile tests/release/debian.sh tests/release/main-job tests/release/run tests/release/storm tests/quick tests/integration/README.md tests/integration/lib.sh tests/integration/settle.sh tests/integration/slowfs.sh tests/integration/lanes.sh tests/integration/bill.sh tests/integration/kills.sh tests/integration/cheats.sh tests/integration/neighbours.sh tests/integration/clouds.sh tests/integration/schedulers.sh tests/integration/timelimit.sh tests/integration/turns.sh tests/integration/two_nodes.sh \
+EXTRA_DIST += .ci/run tests/all tests/install tests/ansible tests/lint tests/site.t tests/packages tests/tap.sh tests/pmu/run tests/pmu/guest.c tests/release/compile tests/release/compilers tests/release/debian.sh tests/release/main-job tests/release/pages.sh tests/release/plain.sh tests/release/move tests/release/prefix tests/release/prefix-run tests/release/run tests/release/storm tests/release/systemctl tests/quick tests/integration/README.md tests/integration/lib.sh tests/integration/settle.sh tests/integration/slowfs.sh tests/integration/lanes.sh tests/integration/bill.sh tests/integration/kills.sh tests/integration/cheats.sh tests/integration/neighbours.sh tests/integration/clouds.sh tests/integration/schedulers.sh tests/integration/timelimit.sh tests/integration/turns.sh tests/integration/two_nodes.sh \
 	tests/integration/00-cluster.t \
-	tests/integration/20-submit.t \
+	tests/integration/20-submit.t tests/integration/21-defaults.t \
 	tests/integration/30-striping.t \
 	tests/integration/31-lanes.t \
 	tests/integration/32-submissions.t \
@@ -33,7 +33,7 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/site.t tests/tap.sh tests/pmu/r
 	tests/integration/41-schedule.t \
 	tests/integration/42-guard.t \
 	tests/integration/43-counters.t \
-	tests/integration/43-heartbeat.t \
+	tests/integration/43-heartbeat.t tests/integration/43-preload.t \
 	tests/integration/44-limits.t \
 	tests/integration/44-turns.t tests/integration/44-turns-bill.t tests/integration/44-turns-mpi.t tests/integration/44-turns-nodes.t \
 	tests/integration/45-doctor.t \
@@ -43,7 +43,7 @@ EXTRA_DIST += .ci/run tests/all tests/lint tests/site.t tests/tap.sh tests/pmu/r
 	tests/integration/50-settle.t \
 	tests/integration/51-crowded.t \
 	tests/integration/51-ledger.t \
-	tests/integration/55-people.t \
+	tests/integration/55-mail.t tests/integration/55-people.t \
 	tests/integration/56-security.t tests/integration/attack.py \
 	tests/integration/52-limits.t \
 	tests/integration/80-kills.t \

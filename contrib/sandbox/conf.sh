@@ -75,7 +75,7 @@ two_controllers() {
 	echo "CommunicationParameters=NoCtldInAddrAny"
 }
 
-# Debian's packages of Slurm 26.05 have no PMIx; MPI programs of one task do without.
+# Debian's packages of Slurm 26.05 have no PMIx, and a Slurm below a prefix may lack it; MPI programs of one task do without.
 mpi_default() {
 	if [ -e "$SLURM_PLUGINS/mpi_pmix.so" ]; then echo pmix; else echo none; fi
 }
@@ -247,6 +247,7 @@ write_instance() {
 		FAKE_NODES=${PREFIX_NODE}[1-4]
 		REAL_SPEC='$REAL_SPEC'
 		REAL_MEM_PER_CPU=$REAL_MEM_PER_CPU
+		SLURM_PREFIX=$SLURM_PREFIX
 		SLURM_PLUGINS=$SLURM_PLUGINS
 		CONTROLLERS=$CONTROLLERS
 		PREP_PARAMETERS='$PREP_PARAMETERS'
@@ -268,7 +269,7 @@ choose_instance() {
 		awk -F= 'BEGIN { n = 1 } { n *= $2 } END { print n }')
 	n=${REAL_SPEC##*RealMemory=}
 	REAL_MEM_PER_CPU=$((n / cpus))
-	SLURM_PLUGINS=$(dirname "$(ls /usr/lib/*/slurm-wlm/select_cons_tres.so)")
+	SLURM_PLUGINS=$(slurm_plugins)
 	# Programs of tests and of the demo disturb each other on purpose: they are to share all the same, and with no other
 	# partners on some days than on others.
 	PREP_PARAMETERS=poppa_period=250ms,poppa_overhead_max=0.7%,poppa_ledger=127.0.0.1:$((PORT + 3)),stripe_wait=0,stripe_explore=0%

@@ -10,6 +10,7 @@ DEMO_USER=poppa-demo
 OTHER_USER=poppa-guest
 # Users that a sandbox has added to the system carry this comment: the last sandbox to go down removes them.
 USER_COMMENT="made by contrib/sandbox/up"
+SLURM_PREFIX=
 
 say() {
 	printf 'sandbox: [%4ds] %s\n' "$SECONDS" "$*"
@@ -87,10 +88,34 @@ boot_id() {
 	cat /proc/sys/kernel/random/boot_id
 }
 
-# The facts of a running instance: node names, ports, cgroup version.
+# use_slurm PREFIX: from now on Slurm is the one that is installed below PREFIX; empty: that of Debian's packages.
+use_slurm() {
+	SLURM_PREFIX=$1
+	case $PATH in
+	"$1/bin:$1/sbin:"*) ;;
+	*) [ -z "$1" ] || PATH=$1/bin:$1/sbin:$PATH ;;
+	esac
+}
+
+# The facts of a running instance: node names, ports, cgroup version, and which Slurm it has.
 load_instance() {
 	# shellcheck source=/dev/null
-	[ -r "$SANDBOX/instance" ] && . "$SANDBOX/instance"
+	[ -r "$SANDBOX/instance" ] && . "$SANDBOX/instance" && use_slurm "$SLURM_PREFIX"
+}
+
+# slurm_plugins: the directory of Slurm's own plugins.
+slurm_plugins() {
+	local dir dirs=(/usr/lib/*/slurm-wlm)
+	[ -z "$SLURM_PREFIX" ] || dirs=("$SLURM_PREFIX/lib64/slurm" "$SLURM_PREFIX/lib/slurm")
+	for dir in "${dirs[@]}"; do
+		[ ! -e "$dir/select_cons_tres.so" ] || break
+	done
+	echo "$dir"
+}
+
+# source_version DIR: the release of Slurm's source tree; nothing where that is none.
+source_version() {
+	sed -n 's/^[[:space:]]*Version:[[:space:]]*//p' "$1/META" 2>/dev/null | head -n 1 || true
 }
 
 # run_logged LOG CMD...: writes the output of CMD to that file of the logs, and shows its end when CMD fails.

@@ -24,6 +24,7 @@ poppa_LDADD = \
 	libpoppacommon.la \
 	$(JANSSON_LIBS) \
 	$(NCURSES_LIBS) \
+	-ldl \
 	-lm
 poppa_CFLAGS = $(AM_CFLAGS) $(NCURSES_CFLAGS)
 dist_man_MANS += src/cli/poppa.1
@@ -37,3 +38,4 @@ include src/cli/partners/local.mk
 include src/cli/profile/local.mk
 include src/cli/trial/local.mk
 include src/cli/advise/local.mk
+include src/cli/mail/local.mk

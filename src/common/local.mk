@@ -18,6 +18,7 @@ libpoppacommon_la_SOURCES = \
 	src/common/printable.c src/common/printable.h \
 	src/common/settings.c src/common/settings.h \
 	src/common/settings_kept.c src/common/settings_kept.h \
+	src/common/stripe_default.c src/common/stripe_default.h \
 	src/common/tags.c src/common/tags.h \
 	src/common/text_append.c src/common/text_append.h \
 	src/common/units.c src/common/units.h

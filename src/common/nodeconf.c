@@ -12,10 +12,13 @@
 #include <unistd.h>
 
 #include "common/keyval.h"
+#include "common/text_append.h"
 #include "common/units.h"
 
 #define MAX_KEEP_DAYS 36500
 #define DEFAULT_SPOOL_DAYS 7
+#define DEFAULT_MAIL_WAIT_S 180
+#define MAX_MAIL_WAIT_S 3600
 
 void nodeconf_defaults(struct nodeconf *c)
 {
@@ -25,30 +28,45 @@ void nodeconf_defaults(struct nodeconf *c)
 	strcpy(c->state_dir, "/var/lib/poppa");
 	c->spool_keep_days = DEFAULT_SPOOL_DAYS;
 	strcpy(c->ledger_user, "slurm");
+	c->mail_wait_s = DEFAULT_MAIL_WAIT_S;
+}
+
+/* Writes the n-th of the files that may be poppa.conf, counted from 0. False where there is none. */
+static bool candidate(int n, char *buf, size_t size)
+{
+	const char *given = getenv("POPPA_CONF"), *slurm_conf = getenv("SLURM_CONF");
+	const char *slash = slurm_conf ? strrchr(slurm_conf, '/') : NULL;
+	bool etc = !strcmp(POPPA_SYSCONFDIR, "/etc");
+
+	if (given && *given)
+		return n == 0 && snprintf(buf, size, "%s", given) >= 0;
+	/* A configless node's slurm.conf is in a directory that holds nothing of ours. */
+	if (slash && n-- == 0)
+		return snprintf(buf, size, "%.*s/poppa.conf", (int)(slash - slurm_conf), slurm_conf) >= 0;
+	if (!etc && n-- == 0)
+		return snprintf(buf, size, "%s/slurm/poppa.conf", POPPA_SYSCONFDIR) >= 0;
+	return n == 0 && snprintf(buf, size, "/etc/slurm/poppa.conf") >= 0;
 }
 
 char *nodeconf_path(char *buf, size_t size)
 {
-	const char *given = getenv("POPPA_CONF"), *slurm_conf = getenv("SLURM_CONF");
-	const char *slash = slurm_conf ? strrchr(slurm_conf, '/') : NULL;
-
-	if (given && *given) {
-		snprintf(buf, size, "%s", given);
-		return buf;
-	}
-	/* A configless node's slurm.conf is in a directory that holds nothing of ours. */
-	if (slash) {
-		snprintf(buf, size, "%.*s/poppa.conf", (int)(slash - slurm_conf), slurm_conf);
-		if (!access(buf, F_OK))
-			return buf;
-	}
-	snprintf(buf, size, "%s/slurm/poppa.conf", POPPA_SYSCONFDIR);
-	if (access(buf, F_OK))
-		snprintf(buf, size, "/etc/slurm/poppa.conf");
+	/* Without any file the last one is its name. */
+	for (int n = 0; candidate(n, buf, size) && access(buf, F_OK); n++)
+		;
 	return buf;
 }
 
-enum form { TEXT, PATH, PATH_OR_NONE, DAYS, CHOICE, TEXTS };
+char *nodeconf_looked_for(char *buf, size_t size)
+{
+	char path[PATH_MAX];
+
+	buf[0] = '\0';
+	for (int n = 0; candidate(n, path, sizeof(path)); n++)
+		text_append(buf, size, "%s%s", n ? ", " : "", path);
+	return buf;
+}
+
+enum form { TEXT, PATH, PATH_OR_NONE, DAYS, SECONDS, CHOICE, TEXTS };
 
 /* All that is known of one key of poppa.conf. Keys of the form TEXTS may be repeated. */
 struct row {
@@ -80,6 +98,8 @@ static const struct row rows[] = {
 	{"LedgerOrigin", CHOICE, AT(ledger_origin), .names = origin_names, .max = 2},
 	{"LedgerControllers", TEXT, AT(ledger_controllers)},
 	{"LedgerKeepDays", DAYS, AT(ledger_keep_days)},
+	{"MailProg", PATH_OR_NONE, AT(mail_prog)},
+	{"MailWait", SECONDS, AT(mail_wait_s)},
 	{"Counter", CHOICE, AT(counter), .names = counter_backend_names, .max = COUNTER_NAMES},
 	{"PerfEvent", TEXT, AT(perf_event)},
 	{"MissEvent", TEXT, AT(miss_event)},
@@ -96,7 +116,7 @@ static int set_row(const struct row *r, const char *key, const char *value, stru
 {
 	char *out = (char *)c + r->at;
 	int *count = (int *)((char *)c + r->count), choice;
-	int64_t days;
+	int64_t number;
 
 	switch (r->form) {
 	case PATH_OR_NONE:
@@ -105,9 +125,11 @@ static int set_row(const struct row *r, const char *key, const char *value, stru
 			return errmsg_set(err, "%s=%s must be an absolute path", key, value);
 		break;
 	case DAYS:
-		if (units_parse_int(value, 0, MAX_KEEP_DAYS, &days, err))
+	case SECONDS:
+		if (units_parse_int(value, 0, r->form == DAYS ? MAX_KEEP_DAYS : MAX_MAIL_WAIT_S,
+			    &number, err))
 			return errmsg_set(err, "%s: %s", key, err->text);
-		*(int *)out = (int)days;
+		*(int *)out = (int)number;
 		return 0;
 	case CHOICE:
 		choice = keyval_choice(r->key, value, r->names, r->max, err);

@@ -40,7 +40,9 @@ struct nodeconf {
 	/* LedgerKeepDays: for how long poppa-ledgerd keeps the nodes' records of settled jobs; 0 =
 	 * for ever */
 	int ledger_keep_days;
-	bool counter_set; /* Counter is given: it overrides poppa_counter */
+	char mail_prog[PATH_MAX]; /* MailProg: the site's own, for poppa-mail; empty = Slurm's */
+	int mail_wait_s;          /* MailWait: how long a mail waits for the price at most */
+	bool counter_set;         /* Counter is given: it overrides poppa_counter */
 	enum counter_backend counter;
 	/* PerfEvent: what perf and papi count; empty = the instructions of user mode */
 	char perf_event[NODECONF_EVENT_SIZE];
@@ -62,6 +64,10 @@ void nodeconf_defaults(struct nodeconf *c);
  * SYSCONFDIR/slurm/poppa.conf if there, else /etc/slurm/poppa.conf. Returns buf.
  */
 char *nodeconf_path(char *buf, size_t size);
+
+/* Writes the files among which nodeconf_path() chooses, the first one first, with ", " between
+ * them. Returns buf. */
+char *nodeconf_looked_for(char *buf, size_t size);
 
 /* Reads poppa.conf. Without a file at nodeconf_path(), *c gets the defaults; at any other path the
  * file must be there. Returns 0, or -1 with *c untouched and err that names file, line and key. */

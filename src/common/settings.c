@@ -10,6 +10,7 @@
 #include "common/hostport.h"
 #include "common/keyval.h"
 #include "common/price_rules.h"
+#include "common/stripe_default.h"
 #include "common/text_append.h"
 #include "common/units.h"
 
@@ -283,6 +284,34 @@ static void format_items(
 			APPEND("%.*s", (int)(strcspn(at, ",") - len), at + len);
 }
 
+/* Appends PARTITION or qos:NAME, or several with ':' between them, to the list of all. */
+static int add_defaults(
+	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
+{
+	struct stripe_default element;
+	char *list = s->stripe_defaults;
+
+	for (const char *at = value; at;) {
+		at = stripe_default_next(at, &element);
+		if (!element.len)
+			return errmsg_set(err,
+				"%s=%s: a name is missing: write PARTITION or qos:NAME, and \":\" "
+				"between several",
+				k->key, value);
+	}
+	if (text_append(list, sizeof(s->stripe_defaults), "%s%s", *list ? ":" : "", value))
+		return 0;
+	return errmsg_set(err, "%s=%s: the names must have 1 to %d characters in all", k->key,
+		value, (int)sizeof(s->stripe_defaults) - 1);
+}
+
+static void format_defaults(
+	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
+{
+	if (*s->stripe_defaults)
+		APPEND("%s", s->stripe_defaults);
+}
+
 /* Reads SOCKETSxCORES:LANES; the last rule for a shape counts. */
 static int add_stripe_rule(
 	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
@@ -405,6 +434,7 @@ static const struct setting table[] = {
 	{"stripe_lanes", "2", NUMBER(stripe_lanes), .min = 2, .max = MAX_LANES},
 	{"stripe_lanes_on", NULL, .parse = add_stripe_rule, .format = format_stripe_rules},
 	{"stripe_partition", NULL, ITEMS(stripe_partitions, "")},
+	{"stripe_default", NULL, .parse = add_defaults, .format = format_defaults},
 	{"stripe_match", "any", .parse = parse_match, .format = format_match},
 	{"stripe_classes", "own", CHOICE(stripe_classes, classes_names)},
 	{"stripe_wait", "1h", DURATION(stripe_wait_ns), .min = NS_PER_S,

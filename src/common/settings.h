@@ -68,6 +68,9 @@ struct poppa_settings {
 	int stripe_rule_count;
 	/* stripe_partition=NAME, as often as needed: "a,b" may have co-located jobs; "" = all. */
 	char stripe_partitions[512];
+	/* stripe_default=PARTITION|qos:NAME, several with ':' between them and as often as needed:
+	 * whose jobs are co-located unless they say no (stripe_default.h); "" = none. */
+	char stripe_defaults[512];
 	enum stripe_match stripe_match;     /* stripe_match: any|exact|within:PCT */
 	double stripe_within;               /* of within: as a fraction of the bigger job */
 	enum stripe_classes stripe_classes; /* stripe_classes: own|shared, whose class: is */

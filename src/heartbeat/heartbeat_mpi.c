@@ -11,6 +11,12 @@
  *
  * Nothing here refers to an MPI library before a program calls one, because a preload also reaches
  * shells and every other program that a job starts.
+ *
+ * One build serves every kind of MPI, since nobody knows of a script what its programs are linked
+ * with. So it includes no mpi.h. A handle is a pointer in Open MPI and an int in the family of
+ * MPICH (also Intel MPI, Cray MPICH, MVAPICH). Passed on as a whole word, either arrives as it
+ * came. Only whether a request's handle is empty has to be read, in the way of the kind that is
+ * there.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -19,17 +25,32 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define OMPI_SKIP_MPICXX 1
-#include <mpi.h>
+#include <string.h>
 
 #include "heartbeat/poppa_heartbeat.h"
+
+typedef void *MPI_Comm;
+typedef void *MPI_Datatype;
+typedef void *MPI_Message;
+typedef void *MPI_Op;
+typedef void *MPI_Request;
+typedef void *MPI_Win;
+typedef intptr_t MPI_Aint;
+typedef struct {
+	char opaque;
+} MPI_Status;
+/* The same in all kinds. */
+#define MPI_SUCCESS 0
+#define MPI_UNDEFINED (-32766)
+/* MPI_REQUEST_NULL, where handles are ints. */
+#define EMPTY_NUMBER 0x2c000000
 
 enum { UNDECIDED, COUNTING, SILENT };
 
 static int state; /* one of the above */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static MPI_Request no_request;
+/* Open MPI's empty request; NULL: handles are ints. Set before state is COUNTING. */
+static void *empty_request;
 static __thread unsigned int depth; /* number of nested MPI calls that this thread is in */
 
 static bool is_ours(const void *symbol)
@@ -74,21 +95,20 @@ static void *next_call(const char *name)
 	return found;
 }
 
-/* Whether this is the kind of MPI that this library was compiled for: others have other handles. */
-static bool know_this_mpi(void)
+static void find_kind(void)
 {
 	/* Not RTLD_NEXT: this is data, and where the program has its own copy, that one is used. */
-	void *open_mpi = dlsym(RTLD_DEFAULT, "ompi_request_null");
+	empty_request = dlsym(RTLD_DEFAULT, "ompi_request_null");
+	if (!empty_request)
+		empty_request = in_any_object("ompi_request_null");
+}
 
-	if (!open_mpi)
-		open_mpi = in_any_object("ompi_request_null");
-#ifdef OPEN_MPI
-	no_request = open_mpi;
-	return open_mpi;
-#else
-	no_request = MPI_REQUEST_NULL;
-	return !open_mpi;
-#endif
+/* Whether the user wants none of this, for one program or for all of a job. */
+static bool refused(void)
+{
+	const char *wish = getenv("POPPA_HEARTBEAT_MPI");
+
+	return wish && !strcmp(wish, "no");
 }
 
 /* Whether the program itself uses libpoppa-heartbeat: it knows its progress better. */
@@ -101,8 +121,11 @@ static bool program_publishes(void)
 
 static void begin(void)
 {
-	bool count = know_this_mpi() && !program_publishes() && !poppa_heartbeat_open();
+	bool count = !refused() && !program_publishes();
 
+	if (count)
+		find_kind();
+	count = count && !poppa_heartbeat_open();
 	__atomic_store_n(&state, count ? COUNTING : SILENT, __ATOMIC_RELEASE);
 }
 
@@ -119,6 +142,12 @@ static inline void add(int n)
 		poppa_heartbeat_add((uint64_t)n);
 }
 
+static inline bool is_empty(const MPI_Request *request, int i)
+{
+	return empty_request ? request[i] == empty_request
+			     : ((const int *)request)[i] == EMPTY_NUMBER;
+}
+
 /* The number of empty handles. Completion sets a request's handle to MPI_REQUEST_NULL; a test of an
  * empty handle also succeeds, but changes none. A persistent request keeps its handle and counts
  * when it is started. */
@@ -129,7 +158,7 @@ static inline int done(int n, const MPI_Request *request)
 	if (depth || !counting())
 		return 0;
 	for (int i = 0; i < n; i++)
-		nulls += request[i] == no_request;
+		nulls += is_empty(request, i);
 	return nulls;
 }
 
@@ -140,13 +169,14 @@ static int done_of(int n, const int *index, const MPI_Request *request)
 	if (depth || n == MPI_UNDEFINED || !counting())
 		return 0;
 	for (int i = 0; i < n; i++)
-		nulls += request[index[i]] == no_request;
+		nulls += is_empty(request, index[i]);
 	return nulls;
 }
 
 /* Defines symbol, which calls the next function of that name. before is taken before that call (as
  * `first`); completed is the number to count after it has succeeded. */
 #define FORWARD(symbol, params, args, before, completed)                                           \
+	int symbol params;                                                                         \
 	int symbol params                                                                          \
 	{                                                                                          \
 		static __typeof__(&symbol) target;                                                 \

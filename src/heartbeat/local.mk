@@ -4,7 +4,14 @@
 lib_LTLIBRARIES += libpoppa-heartbeat.la
 noinst_LTLIBRARIES += libheartbeat.la
 include_HEADERS += src/heartbeat/poppa_heartbeat.h
-dist_man_MANS += src/heartbeat/poppa_heartbeat.3 src/heartbeat/poppa-heartbeat-mpi.7
+dist_man_MANS += src/heartbeat/poppa_heartbeat.3
+# Its example names the library, which is where this build puts it: see etc/local.mk.
+man_MANS = src/heartbeat/installed/poppa-heartbeat-mpi.7
+EXTRA_DIST += src/heartbeat/poppa-heartbeat-mpi.7
+CLEANFILES += src/heartbeat/installed/poppa-heartbeat-mpi.7
+
+src/heartbeat/installed/%: $(top_srcdir)/src/heartbeat/% Makefile
+	$(AM_V_GEN)$(MKDIR_P) src/heartbeat/installed && $(SET_PREFIX) $< >$@.new && mv $@.new $@
 # Compiled modules belong to one release of one compiler, so the source is what is installed.
 include_HEADERS += src/heartbeat/poppa_heartbeat.f90
 pkgconfigdir = $(libdir)/pkgconfig
@@ -21,13 +28,11 @@ libpoppa_heartbeat_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined 
 	-export-symbols-regex '^poppa_heartbeat_' -Wl,-z,nodelete
 EXTRA_DIST += src/heartbeat/COPYING.BSD-2-Clause
 
-# One file that needs no other of ours, nor an MPI library of its own, so that anything can preload it.
-if HAVE_MPICC
+# One file that needs no other of ours, nor an MPI library, so that anything can preload it.
 lib_LTLIBRARIES += libpoppa-heartbeat-mpi.la
-endif
 libpoppa_heartbeat_mpi_la_SOURCES = src/heartbeat/heartbeat_mpi.c src/heartbeat/heartbeat.c \
 	src/heartbeat/poppa_heartbeat.h
-libpoppa_heartbeat_mpi_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -ftls-model=initial-exec
+libpoppa_heartbeat_mpi_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec
 libpoppa_heartbeat_mpi_la_LIBADD = -lpthread -ldl
 libpoppa_heartbeat_mpi_la_LDFLAGS = $(AM_LDFLAGS) -avoid-version -no-undefined \
 	-export-symbols-regex '^P?MPI_' -Wl,-z,nodelete

@@ -382,6 +382,33 @@ int registration_read(const char *dir, uint32_t job_id, uint32_t restart, bool e
 	return rc;
 }
 
+struct last_run {
+	uint32_t job_id, restart;
+	bool found;
+};
+
+static void see_run(uint32_t job_id, uint32_t restart, bool ended, void *arg)
+{
+	struct last_run *last = arg;
+
+	if (job_id != last->job_id || ended || (last->found && restart < last->restart))
+		return;
+	last->restart = restart;
+	last->found = true;
+}
+
+int registration_find(const char *dir, uint32_t job_id, struct registration *r, struct errmsg *err)
+{
+	struct last_run last = {.job_id = job_id};
+
+	if (registration_scan(dir, see_run, &last, err))
+		return -1;
+	if (last.found)
+		return registration_read(dir, job_id, last.restart, false, r, err);
+	errno = ENOENT;
+	return errmsg_set(err, "%s: job %u is not registered", dir, job_id);
+}
+
 int registration_lane(const struct registration *r, int lanes)
 {
 	int lane = -1;

@@ -86,6 +86,10 @@ int registration_parse(
 int registration_read(const char *dir, uint32_t job_id, uint32_t restart, bool ended,
 	struct registration *r, struct errmsg *err);
 
+/* Reads the file of the run of this job that has not ended, the last one where there are several.
+ * Returns 0, or -1 with err; errno is ENOENT where the job has none. */
+int registration_find(const char *dir, uint32_t job_id, struct registration *r, struct errmsg *err);
+
 /* The job's lane: the one that the registration tells, else the remainder of its core numbers by
  * lanes, which is the lane where lanes divide sockets evenly. -1 where these differ. */
 int registration_lane(const struct registration *r, int lanes);

@@ -54,6 +54,10 @@ class Block:
         work of a job of the whole node."""
         return sum(self.compact[r.kind] for r in self.runs) / 2 / self.span()
 
+    def busy(self):
+        """Share of the time in which a lane had a job, over the two lanes."""
+        return sum(r.end - r.begin for r in self.runs) / 2 / self.span()
+
     def slowdowns(self):
         """Run time of each job against compact."""
         return [(r.end - r.begin) / self.compact[r.kind] for r in self.runs]
@@ -246,11 +250,13 @@ def conclude(report, found):
     rows = []
     for policy in (BEFORE, NOW):
         made = [b.throughput() for b in found[policy]]
+        busy = [b.busy() for b in found[policy]]
         slow = [s for b in found[policy] for s in b.slowdowns()]
         rows.append([policy, str(len(slow)), "%.3f (%.3f to %.3f)" % (statistics.mean(made), *interval(made)),
+                     percent(statistics.mean(busy), 0), "%.3f" % statistics.mean(m / b for m, b in zip(made, busy)),
                      "%.2f" % statistics.mean(slow), "%.2f" % max(slow),
                      "%.1f" % statistics.mean(r.waited for b in found[policy] for r in b.runs)])
-    report.table(["policy", "jobs", "throughput (95 %)", "run time against compact, mean", "worst", "mean wait, s"], rows)
+    report.table(["policy", "jobs", "throughput (95 %)", "lanes busy, %", "throughput with both lanes busy", "run time against compact, mean", "worst", "mean wait, s"], rows)
     pairs = sorted({p for blocks in found.values() for b in blocks for p in b.beside()})
     total = {policy: sum(sum(b.beside().values()) for b in blocks) for policy, blocks in found.items()}
     report.text("## Who ran beside whom, per cent of the time side by side")

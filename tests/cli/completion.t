@@ -35,6 +35,7 @@ sacct() {
 	printf '12\n13_1\n13_2\n'
 }
 completes "jobs" "13_1 13_2" why 13
+completes "jobs for one screen" "12" job 12
 completes "jobs of an option" "12" settle --job 12
 touch "$TAP_DIR/shutters.csv"
 completes "a file for a copy of the ledger" "$TAP_DIR/shutters.csv" ledger backup "$TAP_DIR/shut"

@@ -67,6 +67,7 @@ printf '#!/bin/sh\nexit 1\n' | tee "$TAP_DIR/bin/scontrol" >"$TAP_DIR/bin/sbatch
 chmod +x "$TAP_DIR"/bin/*
 echo true >"$TAP_DIR/lammps"
 advice=$(PATH=$TAP_DIR/bin:$PATH "$POPPA" advise --json "$TAP_DIR/lammps")
+documented job "$(PATH=$TAP_DIR/bin:$PATH "$POPPA" job --json 12)"
 is "advice rests on runs" "$(jq .evidence.runs <<<"$advice")" 2
 documented advise "$advice"
 documented estimate "$("$POPPA" estimate --json "$TAP_DIR/log.csv")"

@@ -63,7 +63,7 @@ runs "doctor" 1 "$POPPA" doctor
 for line in "OK +poppa.conf +$POPPA_CONF is good" "(OK +Slurm +$built, for which|WARN +Slurm +slurmctld is $version; this poppa was built without Slurm)" "OK +SelectType +select/cons_tres, CR_CORE_MEMORY" "OK +ProctrackType" "OK +TaskPlugin" \
 	"OK +PrologFlags" "OK +TRESBillingWeights +.* 2 partitions" "(OK|WARN) +clock" "OK +plugin files" "OK +select wrapper" \
 	"OK +JobSubmitPlugins +has colocate" "OK +PrEpPlugins +has prep/poppa" "OK +PrEpParameters +poppa_period=250ms," \
-	"OK +plugstack.conf" "OK +accounting" "OK +slurmdbd +answers, and knows cluster testing" "FAIL +munge .* -> start munged" "FAIL +ledger .* -> start poppa-ledgerd" \
+	"OK +plugstack.conf" "OK +accounting" "OK +slurmdbd +answers, and knows cluster testing" "FAIL +munge .* -> start munged" "FAIL +ledger .* -> fix munge first, see its line" \
 	"(FAIL|WARN) +poppad .* -> start poppad" "(OK|WARN) +counters +usable here: .*heartbeat" "SCHED_FIFO" "freezer"; do
 	like "doctor: $line" "$OUT" "$line"
 done
@@ -102,7 +102,16 @@ for unit in CR_CORE CR_CPU CR_CPU_MEMORY CR_CORE,CR_ONE_TASK_PER_CORE; do
 	like "doctor: lanes can be had with $unit" "$OUT" "OK +SelectType +select/cons_tres, $unit"
 done
 fault "s/CR_CORE_MEMORY/CR_SOCKET/" "SelectTypeParameters .*CR_SOCKET.* -> set SelectTypeParameters=CR_Core_Memory"
-[ -z "$built" ] || fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for $version.* -> build the suite"
+[ -z "$built" ] || fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for $version.* -> install the suite's plugins"
+# A plugin that can be loaded says for which release it was built, whatever this poppa was built for.
+echo 'const unsigned plugin_version = 23 << 16 | 2 << 8 | 7;' | cc -shared -fPIC -x c - -o "$TAP_DIR/ours/prep_poppa.so" ||
+	bail_out "cc makes no shared object"
+fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for 23.02.7.* -> install the suite's plugins"
+sed -i "s/= $version/= 23.02.7/" "$TAP_DIR/config"
+OUT=$("$POPPA" doctor 2>&1)
+like "doctor: plugins for the release that runs" "$OUT" "OK +Slurm +23.02.7, for which the suite was built"
+sed -i "s/= 23.02.7/= $version/" "$TAP_DIR/config"
+: >"$TAP_DIR/ours/prep_poppa.so"
 fault "s/proctrack.cgroup/proctrack\/linuxproc/" "ProctrackType .*linuxproc.* -> set ProctrackType=proctrack/cgroup"
 fault "s/task.affinity,task.cgroup/task\/none/" "TaskPlugin .*task/none.* -> set TaskPlugin"
 if [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
@@ -140,6 +149,16 @@ warning partition "s/ TRESBillingWeights.*//" "TRESBillingWeights .* in partitio
 warning partition "s/,CPU=1000.0//" "TRESBillingWeights .* in partition big: "
 fault "s/poppa_period=250ms/stripe_partition=main,stripe_partition=bog/" \
 	"stripe_partition +there is no partition bog: .* -> correct it in PrEpParameters"
+warning config "s/poppa_period=250ms/stripe_default=main:qos:tseting/" \
+	"stripe_default +there is no QOS tseting: .* -> correct it in PrEpParameters"
+warning config "s/poppa_period=250ms/stripe_default=mian:qos:TESTING/" \
+	"stripe_default +there is no partition mian: .* -> correct it in PrEpParameters"
+warning config "s/poppa_period=250ms/stripe_default=big,stripe_partition=main/" \
+	"stripe_default +stripe_partition keeps co-located jobs out of big, .* -> name it in stripe_partition"
+sed -i "s/poppa_period=250ms/stripe_default=big:qos:testing/" "$TAP_DIR/config"
+like "doctor names the partitions and QOS of stripe_default" "$("$POPPA" doctor 2>&1)" \
+	"OK +stripe_default +jobs of big:qos:testing are co-located unless they say --colocate=no"
+sed -i "s/stripe_default=big:qos:testing/poppa_period=250ms/" "$TAP_DIR/config"
 # Elsewhere bills may be as coarse as they like.
 sed -i "s/poppa_period=250ms/stripe_partition=main/" "$TAP_DIR/config"
 sed -i "s/,CPU=1000.0//" "$TAP_DIR/partition"
@@ -157,6 +176,12 @@ printf '# required spank_colocate.so\ninclude plugstack.conf.d/*.conf\n' >"$TAP_
 like "doctor reads what plugstack.conf includes" "$("$POPPA" doctor 2>&1)" "OK +plugstack.conf"
 rm "$TAP_DIR/plugstack.conf.d/b.conf"
 fault "" "plugstack.conf .* -> add the line"
+echo "AuthInfo                = ttl=60,socket=/run/other.sock,cred_expire=90" >>"$TAP_DIR/config"
+fault "" "munge's socket +slurm.conf has AuthInfo=socket=/run/other.sock, .* uses $TAP_DIR/munge.sock -> put MungeSocket="
+sed -i "s#socket=[^,]*#socket=$TAP_DIR/munge.sock#" "$TAP_DIR/config"
+unlike "doctor is content with a socket of one's own that both use" "$("$POPPA" doctor 2>&1)" "munge's socket"
+like "doctor names the files that it has looked for" "$(POPPA_CONF=$TAP_DIR/none.conf "$POPPA" doctor 2>&1)" \
+	"OK +poppa.conf +there is none, so defaults hold; looked for: $TAP_DIR/none.conf"
 printf '#!/bin/sh\nexit 1\n' >"$TAP_DIR/bin/scontrol"
 runs "doctor without slurmctld" 1 "$POPPA" doctor
 like "doctor without slurmctld: warns" "$OUT" "WARN +Slurm +slurmctld does not answer"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # poppa trial is killed at any moment, either of its processes or from the terminal: nothing of it is left running or stopped.
+# POPPA_KILLS: how often, 12 by default.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -18,8 +19,9 @@ worker() {
 		sleep 0.05
 	done
 }
+kills=${POPPA_KILLS:-12}
 killed=0 wrong=
-for i in $(seq 12); do
+for i in $(seq "$kills"); do
 	# Programs that leave their parent and start others.
 	"$POPPA" trial --time 4 --rounds 2 -- "$BEATS" "$line" 0 2 -- sh -c "setsid $BEATS $line 1 2 & (setsid $BEATS $line 2 2 &); exec $BEATS $line 3 2" \
 		>"$TAP_DIR/killed.out" 2>&1 &
@@ -40,7 +42,7 @@ for i in $(seq 12); do
 	n=$(left)
 	[ "$n" = 0 ] || wrong+=" $i: $n;"
 done
-is "12 trials were killed" "$killed" 12
+is "$kills trials were killed" "$killed" "$kills"
 is "nothing was left of any" "$wrong" ""
 "$POPPA" trial --time 60 --rounds 2 -- "$BEATS" "$line" 0 2 -- "$BEATS" "$line" 1 2 >"$TAP_DIR/killed.out" 2>&1 &
 keeper=$!

@@ -6,7 +6,7 @@
 
 : "${POPPA:?is the program to test}"
 
-commands=(advise doctor estimate lanes ledger metrics overhead pairs plan price report settle status top why)
+commands=(advise doctor estimate job lanes ledger metrics overhead pairs plan price report settle status top why)
 runs "no arguments" 2 "$POPPA"
 like "no arguments: usage" "$ERR" "^Usage: poppa COMMAND"
 runs "help" 0 "$POPPA" help
@@ -44,6 +44,7 @@ empty "backup TO" ledger backup ''
 empty FILE estimate ''
 empty --input why --input= 12
 empty --conf why --conf= 12
+empty --conf job --conf= 12
 empty --input report --input=
 empty --html report --html=
 empty --output metrics --output=

@@ -31,6 +31,10 @@ says "time held stopped" "nobody pays for that (Z = 0.0061)."
 says "the formula" "Policy thesis charges raw x (1 - Z) x (1 - D)^2:"
 says "the arithmetic" "1000 x (1 - 0.0061) x (1 - 0.2)^2 = 636.10"
 says "the charge" "a billing of 636 is charged for each of the 600 seconds instead of 1000: 36.4 % less."
+unlike "it was its user's wish" "$OUT" "the site"
+sed 's/|colocate: stripe; /|colocate: stripe by-site lane=1 beside=13; /' "$rows" >"$TAP_DIR/by-site"
+runs "a job that the site has opted in" 0 "$POPPA" why --input "$TAP_DIR/by-site" 12
+like "the site's wish is told" "$OUT" "Its user did not ask for --colocate: the site co-locates"
 why 14
 says "a cap" "1000 x (1 - 0) x (1 - 0.3) = 700.00 The policy takes at most 30 % off"
 why 15

@@ -151,7 +151,7 @@ for start in "srun -Q" "salloc -Q"; do
 	like "unless it asks" "$(mark "$asking")" '^colocate: class:inner'
 done
 try sbatch --parsable -o "$(home_of poppa-demo)/within.out" -W -p fake --colocate --export=NONE \
-	--wrap 'export PATH=/usr/bin:/bin; srun --colocate /bin/echo step'
+	--wrap "export PATH=$(dirname "$(command -v srun)"):/usr/bin:/bin; srun --colocate /bin/echo step"
 like "a step of a batch job without its submitter's environment may, too" "$(cat "$(home_of poppa-demo)/within.out")" '^step'
 try env SLURM_SPANK__SLURM_SPANK_OPTION_colocate_colocate=spread sbatch --parsable "$LATER" -p fake --wrap true
 keep "$out"
@@ -270,4 +270,11 @@ if [ -e "$wrapper" ]; then
 else
 	skip "$wrapper is not there: the select wrapper is not built" "a cluster without striping"
 fi
+# --- What the form of contrib/ondemand offers is accepted.
+mapfile -t choices < <(sed -n 's/^ *- \["[^"]*", "\(..*\)"\]$/\1/p' "$tree/contrib/ondemand/form.yml")
+is "the form of contrib/ondemand has choices" "$([ "${#choices[@]}" -ge 2 ] && echo yes)" yes
+for choice in "${choices[@]}"; do
+	request --colocate="$choice"
+	is "its choice $choice is accepted" "$rc $(mark "$job")" "0 colocate: $choice"
+done
 done_testing

@@ -25,7 +25,7 @@ cmp_num "nor always one of them" "$((first + second))" '<' 9980
 like "poppa status tells it" "$(poppa status -N "$SANDBOX_REAL_NODE")" $'\nturns     jobs run one after the other, 0.3 s each: [0-9]+ slices'
 like "and so does poppa top" "$(poppa top -b -n1 -N "$SANDBOX_REAL_NODE" 2>&1)" $'\nturns     jobs run one after the other'
 is "and poppa metrics" "$(metric poppa_turns_active)" 1
-cmp_num "and for how long each was held" "$(metric poppa_job_turned_seconds_total "job=\"${pair[0]}\"")" '>' 1
+cmp_num "and for how long each was held" "$(metric poppa_job_turned_seconds_total "jobid=\"${pair[0]}\"")" '>' 1
 for i in 0 1; do wait_end "${pair[i]}" 180; done
 ok "both are settled" eval 'wait_settled "${pair[0]}" && wait_settled "${pair[1]}"'
 for i in 0 1; do

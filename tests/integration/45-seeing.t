@@ -73,7 +73,7 @@ if [ -n "$python" ]; then
 	parse
 	is "Prometheus' parser reads every sample" "$(jq length <<<"$samples")" "$(grep -vc '^#' "$prom")"
 	is "both jobs are there" \
-		"$(jq -r '[.[] | select(.[0] == "poppa_job_lane") | .[1].job | tonumber] | sort | @csv' <<<"$samples")" "$one,$two"
+		"$(jq -r '[.[] | select(.[0] == "poppa_job_lane") | .[1].jobid | tonumber] | sort | @csv' <<<"$samples")" "$one,$two"
 	is "poppad and its guard are up" \
 		"$(jq -c '[.[] | select(.[0] == "poppa_up" or .[0] == "poppa_guard_up") | .[2] == 1]' <<<"$samples")" "[true,true]"
 	degradations() {
@@ -86,7 +86,7 @@ else
 fi
 cmp_num "shutters are counted" "$(metric poppa_shutters_total)" '>' 3
 is "a user's metrics have one's own job only" \
-	"$(as_user poppa metrics -N "$node" | sed -n 's/^poppa_job_lane{.*job="\([0-9]*\)".*/\1/p')" "$one"
+	"$(as_user poppa metrics -N "$node" | sed -n 's/^poppa_job_lane{.*jobid="\([0-9]*\)".*/\1/p')" "$one"
 poppa metrics --ledger >"$prom.ledger"
 on_exit rm -f "$prom.ledger"
 is "the ledger is up" "$(sed -n 's/^poppa_ledger_up{.*} //p' "$prom.ledger")" 1

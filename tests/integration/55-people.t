@@ -80,6 +80,12 @@ done
 is "report pairs the programs" \
 	"$(as_user poppa report -a -j "${pair[1]},${pair[2]}" --json | jq -r '[.pairs[] | "\(.program) \(.partner)"] | sort | join(",")')" \
 	"people1 people2,people2 people1"
+screen=$(as_user poppa job "${pair[1]}")
+like "job shows both on one screen" "$screen" $'\n'"Nodes        1 node \\($node\\), lane [01]"$'\n'
+like "with the partner" "$screen" $'\n'"Beside       ${pair[2]} \\(people2\\), for 100 % of its time"$'\n'
+like "and the price that sacct shows" "$screen" $'\n'"Price        billing $(db_billing "${pair[1]}") instead of "
+is "and so does its JSON" "$(as_user poppa job --json "${pair[1]}" | jq -r '"\(.price.charged) \(.limit_s) \(.price.partners[0])"')" \
+	"$(db_billing "${pair[1]}") 3600 ${pair[2]}"
 is "partners have names where sacct shows them" \
 	"$(as_user poppa why "${pair[1]}" | tr '\n' ' ' | grep -o 'shared its nodes: [^.]*')" "shared its nodes: ${pair[2]} (people2)"
 is "report adds up what sacct shows" \
@@ -168,6 +174,8 @@ is "the owner of a job has its partner's number, and no name" \
 is "nor has anything that report writes the other's job" \
 	"$(for form in --by=job --csv --json --html=-; do as_user poppa report -a -j "${pair[1]},${pair[2]}" $form; done |
 		grep -c -E 'people2|poppa-guest')" 0
+is "nor job" "$(as poppa-guest poppa job "$alone" 2>&1)" \
+	"poppa job: sacct shows you no job $alone: it does not exist, is not known there yet, or is not yours to see"
 is "nor why" "$(as poppa-guest poppa why "$alone" 2>&1)" \
 	"poppa why: sacct shows you no job $alone: it does not exist, is not known there yet, or is not yours to see"
 is "the owner still does" "$(as_user poppa why "$alone" --json | jq -r .price.charged)" "$(db_billing "$alone")"
@@ -179,6 +187,7 @@ wait_end "$nodata"
 ok "a job without data is settled" wait_until 400 in_database "$nodata"
 like "a job without data: why" "$(as_user poppa why "$nodata" | tr '\n' ' ')" \
 	"Job $nodata \(no data\) .* It has no discount \(no-record\): .* the full billing of $(db_billing "$nodata") is charged"
+like "a job that did not opt in, on one screen" "$(as_user poppa job "$plain")" $'\n'"Price        It was not co-located: "
 like "a job that did not opt in" "$(as_user poppa why "$plain" | tr '\n' ' ')" "was not submitted with --colocate"
 
 # --- Everybody's, for the administrators.

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 # For tests on clusters of their own, a slurmctld each (tests/scale/cloud.sh): of the sandbox they need the
-# plugins only.
+# plugins only, and Slurm where that is below a prefix.
 set -uo pipefail
 tests_dir=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=contrib/sandbox/lib.sh
 . "$tests_dir/../contrib/sandbox/lib.sh"
+load_instance || use_slurm ""
 # shellcheck source=tests/tap.sh
 . "$tests_dir/tap.sh"
 # shellcheck source=tests/integration/schedulers.sh

@@ -8,7 +8,8 @@
 #   cloud_begin PLUGINS                  makes the directory CLOUD, with a copy of our plugins
 #   cloud_clear                          ends all that is left and removes it
 #   cloud_configure NAME stock|wrapped   writes NAME's slurm.conf; nodes, partitions and whatever else from stdin
-#   cloud_start NAME                     starts its slurmctld and waits until it answers
+#   cloud_start NAME [SECONDS]           starts its slurmctld, under the command CLOUD_UNDER if that is set, and
+#                                        waits until it answers
 #   cloud_stop NAME, cloud_kill NAME     ends it, with or without saving its state
 #   cloud_wipe NAME                      ends it and removes all that it has
 #   cloud_plugins NAME stock|wrapped [DIR]   its PluginDir from the next start on, DIR for ours
@@ -22,7 +23,8 @@
 # shellcheck source=contrib/sandbox/conf.sh
 . "$TREE/contrib/sandbox/conf.sh"
 
-SLURM_OWN_PLUGINS=${SLURM_OWN_PLUGINS:-$(dirname "$(ls /usr/lib/*/slurm-wlm/select_cons_tres.so)")}
+CLOUD_UNDER=()
+SLURM_OWN_PLUGINS=${SLURM_OWN_PLUGINS:-$(slurm_plugins)}
 
 cloud_begin() {
 	CLOUD=$(mktemp -d)
@@ -116,7 +118,7 @@ cloud_up() {
 cloud_start() {
 	local dir=$CLOUD/$1 end=$((SECONDS + ${2:-60})) pid
 	[ ! -e "$dir/slurmctld.log" ] || mv "$dir/slurmctld.log" "$dir/slurmctld.log.old"
-	SLURM_CONF=$dir/slurm.conf setsid slurmctld -D -f "$dir/slurm.conf" </dev/null >"$dir/slurmctld.log" 2>&1 &
+	SLURM_CONF=$dir/slurm.conf setsid "${CLOUD_UNDER[@]}" "$(command -v slurmctld)" -D -f "$dir/slurm.conf" </dev/null >"$dir/slurmctld.log" 2>&1 &
 	pid=$!
 	disown
 	echo "$pid $(start_time "$pid")" >"$dir/pid"

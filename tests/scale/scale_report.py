@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Judges and writes down what tests/scale/run has measured: CLOUD RESULTS JOBS [--quick]. With
---narrow CLOUD: exit status 0 where there are rounds enough for that."""
+"""Judges and writes down what tests/scale/run has measured: CLOUD RESULTS JOBS PENDING COUNTED [--quick]."""
 import csv
 import datetime
 import os
-import random
 import statistics
 import sys
 
@@ -22,11 +20,10 @@ BOUNDS = {"wrapped": 0.97, "colocated": 0.85, "taught": 0.85, "among": 0.85}
 # Whose growth with the cluster is judged: the jobs that run elsewhere take a tenth of the smallest
 # cluster and a hundredth of the largest, so stock Slurm has another task there.
 GROWING = ("wrapped", "colocated", "taught")
-DRAWS = 2000
-# Half of a 95 % interval may be that share of the figure.
-NARROW = 0.02
-# The column of the rates that is judged: of processor time.
-JUDGED = 1
+# Counts of the same may differ by that share.
+SAME = 0.02
+# Milliseconds that the outlook may take; the fit to the history is learning, and no part of it.
+SOLVE_MS = 50
 
 
 def read_rates(path):
@@ -39,80 +36,66 @@ def read_rates(path):
     return rates
 
 
-def ratios(kinds, kind, column):
-    """Of each round, so that what slows the machine for a minute slows both."""
-    return [a[column] / b[column] for a, b in zip(kinds[kind], kinds["stock"])]
+def read_counts(path):
+    """{nodes: {kind: [instructions by pass]}}"""
+    counts = {}
+    with open(path) as f:
+        for row in csv.DictReader(f):
+            counts.setdefault(int(row["nodes"]), {}).setdefault(row["kind"], []).append(float(row["instructions"]))
+    return counts
 
 
 def rate(kinds, kind, column):
     return statistics.median(r[column] for r in kinds[kind])
 
 
-def rate_rows(rates):
+def share(counted, kind):
+    """Of the stock rate, by instructions."""
+    return statistics.mean(counted["stock"]) / statistics.mean(counted[kind])
+
+
+def rate_rows(rates, counts):
     for nodes, kinds in sorted(rates.items()):
         for kind, name in KINDS.items():
-            r = ratios(kinds, kind, 0)
+            r = [a[0] / b[0] for a, b in zip(kinds[kind], kinds["stock"])]
             yield ["%d nodes, %s" % (nodes, name), "%.0f" % rate(kinds, kind, 0),
-                   "%.3f" % statistics.median(r), "%.3f to %.3f" % (min(r), max(r)),
-                   "%.0f" % rate(kinds, kind, 1),
-                   "%.3f" % statistics.median(ratios(kinds, kind, 1))]
+                   "%.3f" % statistics.median(r), "%.3f to %.3f" % (min(r), max(r)), "%.0f" % rate(kinds, kind, 1),
+                   "%.2f" % (statistics.mean(counts[nodes][kind]) / 1e6), "%.3f" % share(counts[nodes], kind)]
 
 
-def growth(rates, kind, column=0):
-    """How much longer a job takes on the largest cluster than on the smallest."""
-    return rate(rates[min(rates)], kind, column) / rate(rates[max(rates)], kind, column)
+def growth(counts, kind):
+    """How many times the instructions of a job on the smallest cluster it needs on the largest."""
+    return statistics.mean(counts[max(counts)][kind]) / statistics.mean(counts[min(counts)][kind])
 
 
-def drawn(compute):
-    """The 95 % interval of what is computed from rounds, by drawing other rounds from these."""
-    draw = random.Random(1)
-    values = sorted(compute(lambda rounds: statistics.median(draw.choices(rounds, k=len(rounds))))
-                    for _ in range(DRAWS))
-    return values[DRAWS // 40], values[-1 - DRAWS // 40]
+def differ(counts):
+    """The most by which two counts of the same differ, as a share."""
+    return max(max(passes) / min(passes) - 1 for kinds in counts.values() for passes in kinds.values())
 
 
-def share(kinds, kind):
-    """Of the stock rate, with its interval."""
-    r = ratios(kinds, kind, JUDGED)
-    return (statistics.median(r),) + drawn(lambda middle: middle(r))
+def read_solve(path):
+    """Median processor time of the fit and of the outlook, in milliseconds."""
+    with open(path) as f:
+        rows = [(float(row["fit_ms"]), float(row["outlook_ms"])) for row in csv.DictReader(f)]
+    return tuple(statistics.median(row[i] for row in rows) for i in (0, 1))
 
 
-def steeper(rates, kind, column=0):
-    """How many times as steep as with stock Slurm that is, by the rounds' own shares, with its
-    interval."""
-    small, large = (ratios(rates[n], kind, column) for n in (min(rates), max(rates)))
-    return ((statistics.median(small) / statistics.median(large),) +
-            drawn(lambda middle: middle(small) / middle(large)))
-
-
-def judged(rates):
-    """(what it is, figure, interval, whether it is kept where the figure is right)"""
-    for nodes, kinds in sorted(rates.items()):
-        for kind, bound in BOUNDS.items():
-            figure, lo, hi = share(kinds, kind)
-            yield ("%d nodes, %s: %.3f of the stock rate (%.3f to %.3f), at least %.2f wanted"
-                   % (nodes, KINDS[kind], figure, lo, hi, bound), figure, lo, hi, figure >= bound)
-    if len(rates) > 1:
-        stock = growth(rates, "stock", JUDGED)
-        for kind in GROWING:
-            figure, lo, hi = steeper(rates, kind, JUDGED)
-            yield ("%s: a job takes %.1f times as long on %d nodes as on %d, stock %.1f times: "
-                   "%.3f times as steep (%.3f to %.3f), not certainly above 1 wanted"
-                   % (KINDS[kind], growth(rates, kind, JUDGED), max(rates), min(rates), stock,
-                      figure, lo, hi), figure, lo, hi, lo <= 1)
-
-
-def is_narrow(figure, lo, hi):
-    return (hi - lo) / 2 <= NARROW * figure
-
-
-def verdicts(rates):
+def verdicts(counts, solve):
     """(good, line)"""
-    for line, figure, lo, hi, kept in judged(rates):
-        if not is_narrow(figure, lo, hi):
-            line += "; not within %.0f %%" % (100 * NARROW)
-            kept = False
-        yield kept, line
+    for nodes, counted in sorted(counts.items()):
+        for kind, bound in BOUNDS.items():
+            yield share(counted, kind) >= bound, "%d nodes, %s: %.3f of the stock rate, at least %.2f wanted" % (
+                nodes, KINDS[kind], share(counted, kind), bound)
+    if len(counts) > 1:
+        stock = growth(counts, "stock")
+        for kind in GROWING:
+            steeper = growth(counts, kind) / stock
+            yield steeper <= 1 + SAME, "%s: a job takes %.1f times as much on %d nodes as on %d, stock %.1f times: %.3f times as steep, at most %.2f wanted" % (
+                KINDS[kind], growth(counts, kind), max(counts), min(counts), stock, steeper, 1 + SAME)
+    yield solve[1] <= SOLVE_MS, ("what lanes are worth beside whom, for 400 classes, in a thread that holds no lock: %.0f ms of processor "
+                                 "time, at most %d wanted; the fit to a full history before it takes %.0f ms") % (solve[1], SOLVE_MS, solve[0])
+    yield differ(counts) <= SAME, "counts of the same differ by %.2f %%, at most %.0f %% wanted" % (
+        100 * differ(counts), 100 * SAME)
 
 
 def read_profile(path):
@@ -151,26 +134,24 @@ def since(out, cloud):
 
 
 def main():
-    if sys.argv[1] == "--narrow":
-        rates = read_rates(os.path.join(sys.argv[2], "rates.csv"))
-        return 0 if all(is_narrow(*of[1:4]) for of in judged(rates)) else 1
-    cloud, directory, jobs = sys.argv[1:4]
-    quick = "--quick" in sys.argv[4:]
+    cloud, directory, jobs, pending, counted = sys.argv[1:6]
+    quick = "--quick" in sys.argv[6:]
     rates = read_rates(os.path.join(cloud, "rates.csv"))
+    counts = read_counts(os.path.join(cloud, "instructions.csv"))
     rounds = len(next(iter(rates.values()))["stock"])
     out = report.Report("scale", "How fast jobs are placed on many nodes", directory, quick,
                         "tests/scale/run" + (" --quick" if quick else ""))
     since(out, cloud)
-    out.text("An array of %s jobs of half a node's cores each is released at once on a cluster of"
-             % jobs, "nodes (2 sockets of 8 cores) that never answer, so every job is placed and",
-             "stays. A rate is the number of jobs over the time of the main scheduler's cycles as",
-             "sdiag counts it; the last two columns take the processor time of slurmctld instead,",
-             "which other work on the machine changes less, and what is judged. The kinds take turns",
-             "in each of %d rounds; rates are medians, and a share is the median of the rounds' own,"
-             % rounds, "with its 95 % interval by bootstrap. A full pair history has 20,000 rows.")
+    out.text("An array of %s jobs of half a node's cores each is released at once on a cluster of" % jobs,
+             "nodes (2 sockets of 8 cores) that never answer, so every job is placed and stays. A rate is the number of jobs",
+             "over the time of the main scheduler's cycles as sdiag counts it, or over the processor time of slurmctld. The",
+             "kinds take turns in each of %d rounds; rates are medians, and a share is the median of the rounds' own." % rounds,
+             "Rates vary with the machine, so what is judged is something else: the last two columns. With %s jobs pending in" % pending,
+             "an array, slurmctld places %s of them under valgrind (`--tool=callgrind`), which counts the instructions" % counted,
+             "of those threads that place jobs; their share is that of a rate. A full pair history has 20,000 rows.")
     out.table(["cluster and jobs", "jobs/s", "of stock", "lowest to highest", "jobs per CPU-s",
-               "of stock"], rate_rows(rates))
-    results = list(verdicts(rates))
+               "million instructions a job", "of stock"], rate_rows(rates, counts))
+    results = list(verdicts(counts, read_solve(os.path.join(cloud, "solve.csv"))))
     out.text("\n".join("- %s: %s" % ("kept" if good else "**not kept**", line)
                        for good, line in results))
     out.text("## Where the time goes")

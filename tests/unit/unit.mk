@@ -7,7 +7,7 @@
 #   poppa_ledgerd, guard and guardctl are programs and plugins: tests/cli and tests/integration
 # - job_class: test_job_names
 # - expectation_hints, expectation_parameters, expectation_table: test_expectation
-# - job_request, partition_offer: test_job_submit_colocate
+# - job_request, partition_offer, site_default: test_job_submit_colocate; job_qos: 21-defaults.t
 # - counter_error, counter_event, counter_perf, counter_sys, counter_threads: test_counter and test_counter_live
 # - counter_heartbeat: heartbeat/test_heartbeat
 # - pairs_trials: test_imported_trial
@@ -19,7 +19,7 @@
 # - shutter_block: test_shutter
 # - runner_tasks: test_runner
 
-UNIT_LIBS = libtrial.la libbill.la libsettle.la libledger.la libtopology.la libpartners.la libhistory.la libreuse.la libsubmit.la liblanes.la \
+UNIT_LIBS = libpreload.la libtrial.la libbill.la libsettle.la libledger.la libtopology.la libpartners.la libhistory.la libreuse.la libsubmit.la liblanes.la \
 	$(POPPAD_LIBS) libheartbeat.la
 TEST_LDADD = $(UNIT_LIBS) $(CMOCKA_LIBS) -lm
 LDADD = $(TEST_LDADD)
@@ -42,11 +42,14 @@ check_PROGRAMS += \
 	tests/unit/common/test_price_rules \
 	tests/unit/common/test_settings \
 	tests/unit/common/test_settings_kept \
+	tests/unit/common/test_stripe_default \
 	tests/unit/common/test_tags \
 	tests/unit/common/test_text_append \
 	tests/unit/common/test_units \
 	tests/unit/common/test_printable \
 	tests/unit/common/test_journal \
+	tests/unit/preload/test_offer \
+	tests/unit/preload/test_program \
 	tests/unit/registration/test_ask_pace \
 	tests/unit/registration/test_registration \
 	tests/unit/plugins/job_submit_colocate/test_job_submit_colocate \
@@ -328,9 +331,10 @@ tests_unit_plugins_job_submit_colocate_test_job_submit_colocate_SOURCES = \
 	tests/unit/plugins/stub/plugins/compat/slurm_compat.h \
 	tests/unit/plugins/stub/src/common/assoc_mgr.h \
 	src/plugins/job_submit_colocate/job_request.c src/plugins/job_submit_colocate/job_submit_colocate.c \
-	src/plugins/job_submit_colocate/partition_offer.c src/striping/submit/colocate_option.c \
+	src/plugins/job_submit_colocate/partition_offer.c src/plugins/job_submit_colocate/site_default.c \
+	src/striping/submit/colocate_option.c \
 	src/striping/submit/constraint.c src/striping/submit/submission.c src/striping/lanes/lanes.c \
-	src/common/settings.c src/common/settings_kept.c
+	src/common/settings.c src/common/settings_kept.c src/common/stripe_default.c
 tests_unit_plugins_job_submit_colocate_test_job_submit_colocate_CPPFLAGS = -I$(top_srcdir)/tests/unit/plugins/stub $(AM_CPPFLAGS)
 tests_unit_plugins_job_submit_colocate_test_job_submit_colocate_CFLAGS = $(AM_CFLAGS) $(TSAN_FLAGS)
 tests_unit_plugins_job_submit_colocate_test_job_submit_colocate_LDFLAGS = \
@@ -398,6 +402,13 @@ EXTRA_DIST += tests/unit/heartbeat/test_heartbeat_mpi.sh tests/unit/heartbeat/te
 	tests/unit/heartbeat/mpi_calls.F90 \
 	tests/unit/heartbeat/own_page.f90 tests/unit/heartbeat/tool.c
 
+if HAVE_MPICH
+noinst_PROGRAMS += tests/unit/heartbeat/mpich_calls
+endif
+tests_unit_heartbeat_mpich_calls_SOURCES = tests/unit/heartbeat/mpi_calls.c
+# MPI_STATUSES_IGNORE of MPICH is an array at address 1 for the compiler.
+tests_unit_heartbeat_mpich_calls_CFLAGS = $(AM_CFLAGS) $(MPICH_FLAGS) -Wno-stringop-overflow
+tests_unit_heartbeat_mpich_calls_LDADD = $(POPPAD_LIBS) $(MPICH_FLAGS) -ldl -lpthread
 if HAVE_MPICC
 noinst_PROGRAMS += tests/unit/heartbeat/mpi_calls tests/unit/heartbeat/waiting tests/unit/heartbeat/waiting_meter
 endif

@@ -21,6 +21,7 @@ enum cli_exit { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 2 };
 	COMMAND(advise, "what --colocate would bring for a job, before it is submitted") \
 	COMMAND(doctor, "check that this node or controller is set up right") \
 	COMMAND(estimate, "degradation of the jobs in a shutter log") \
+	COMMAND(job, "what a job used, lost and is charged, on one screen") \
 	COMMAND(lanes, "which cores belong to which lane") \
 	COMMAND(ledger, "verify, copy or export the ledger") \
 	COMMAND(metrics, "what poppad measures, for Prometheus") \

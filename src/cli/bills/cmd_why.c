@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* poppa why: how the price of a job came about. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +7,15 @@
 
 #include "cli/ask/cli.h"
 #include "cli/ask/sacct.h"
+#include "cli/bills/find_run.h"
 #include "cli/bills/why.h"
-#include "common/text_append.h"
 
 #define LINE_WIDTH 78
 #define PLAIN_DAYS 30 /* before and after a job, in which its plain runs are looked for */
 
 struct options {
-	bool json, has_run;
-	uint32_t run;
-	char job[64]; /* as sacct takes it, without the run */
+	bool json;
+	struct find_run run;
 	const char *input, *conf;
 };
 
@@ -27,27 +25,6 @@ static const struct argp_option option_table[] = {
 	{"input", OPT_INPUT, "FILE", 0, "Read what sacct printed, instead of asking Slurm", 0},
 	{"conf", 'c', "FILE", 0, "Read FILE instead of the default poppa.conf", 0}, CLI_JSON_OPTION,
 	{0}};
-
-/* Reads "12", "12_3" or "12+1", each with or without ".RUN". */
-static void read_job(struct options *o, const char *arg)
-{
-	const char *run = strchr(arg, '.');
-	size_t len = run ? (size_t)(run - arg) : strlen(arg);
-
-	if (*o->job)
-		cli_usage_error("\"%s\" is too much: one job at a time", arg);
-	if (!isdigit((unsigned char)*arg) || strspn(arg, "0123456789_+") != len ||
-		len >= sizeof(o->job))
-		cli_usage_error(
-			"\"%s\" is no job id: give 12, 12_3 for an array's task, or 12.1 for "
-			"the run after the first requeue",
-			arg);
-	snprintf(o->job, sizeof(o->job), "%.*s", (int)len, arg);
-	if (run) {
-		o->run = (uint32_t)cli_int("the run of the job", run + 1, 0, UINT32_MAX);
-		o->has_run = true;
-	}
-}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -61,78 +38,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->conf = cli_path("--conf", arg);
 		return 0;
 	case ARGP_KEY_ARG:
-		read_job(o, arg);
+		find_run_read(&o->run, arg);
 		return 0;
 	default:
 		return cli_parse_rest(key, arg, &o->json);
 	}
-}
-
-static bool is_asked_for(const struct options *o, const struct bill *b)
-{
-	char id[16];
-
-	snprintf(id, sizeof(id), "%u", b->job_id);
-	return !strcmp(o->job, b->id) || !strcmp(o->job, id);
-}
-
-/* The run that was asked for, or else the latest. A job's rows are in the order of its runs. */
-static const struct bill *find_bill(
-	const struct options *o, const struct bills *bills, uint32_t *run)
-{
-	const struct bill *found = NULL;
-	uint32_t next = 0;
-
-	for (int i = 0; i < bills->count; i++) {
-		const struct bill *b = bills->by_id[i];
-		uint32_t restart;
-
-		/* The row of a resized job's last size tells of all its sizes. */
-		if (!is_asked_for(o, b) || b->earlier_size)
-			continue;
-		if (found && b->job_id != found->job_id)
-			break;
-		restart = b->facts->restart ? b->facts->restart : next;
-		next = restart + 1;
-		if (o->has_run && restart != o->run)
-			continue;
-		found = b;
-		*run = restart;
-	}
-	return found;
-}
-
-/* Reads the partners' rows, too, so that the partners that the caller may see have names. */
-static void add_partners(const struct options *o, struct bills *bills, const struct bill *b)
-{
-	char ids[64 + 12 * SETTLEMENT_MAX_PARTNERS];
-	struct sacct_query query = {.jobs = ids};
-	struct bills more;
-	struct errmsg err;
-
-	snprintf(ids, sizeof(ids), "%s", o->job);
-	for (int i = 0; i < b->facts->partner_count; i++)
-		text_append(ids, sizeof(ids), ",%u", b->facts->partner[i]);
-	if (!b->facts->partner_count || sacct_bills(&query, &more, &err))
-		return;
-	bills_free(bills);
-	*bills = more;
-}
-
-static int read_bills(const struct options *o, struct bills *bills, struct errmsg *err)
-{
-	const struct sacct_query query = {.jobs = o->job};
-	const struct bill *b;
-	uint32_t run;
-
-	if (o->input)
-		return sacct_bills_of_file(o->input, bills, err);
-	if (sacct_bills(&query, bills, err))
-		return -1;
-	b = find_bill(o, bills, &run);
-	if (b)
-		add_partners(o, bills, b);
-	return 0;
 }
 
 /* As sacct takes it: local time. */
@@ -231,29 +141,11 @@ int cmd_why(int argc, char **argv)
 	struct options o = {.json = false};
 	struct why w = {.restart = 0};
 	struct bills bills, plain = {.count = 0};
-	struct errmsg err;
 	int rc;
 
 	cli_parse(&argp, argc, argv, &o);
-	if (!*o.job)
-		cli_usage_error("a job id is needed, such as 12, 12_3 or 12.1");
-	if (read_bills(&o, &bills, &err))
-		return cli_error("%s", err.text);
-	w.bills = &bills;
-	w.job = o.job;
-	w.bill = find_bill(&o, &bills, &w.restart);
-	if (!o.input && (w.bill ? why_waits(w.bill) : !o.has_run))
-		why_ask_squeue(&w);
-	if (!w.bill) {
-		if (bills.malformed)
-			cli_error("%s", bills.first.text);
-		else
-			cli_error("sacct shows you no %s %s: it does not exist, is not known "
-				  "there yet, or is not yours to see",
-				o.has_run ? "such run of job" : "job", o.job);
-		bills_free(&bills);
+	if (find_run(&o.run, o.input, &bills, &w))
 		return CLI_FAILURE;
-	}
 	why_gather(&w, !o.input, o.conf);
 	if (!o.input && why_compares(&w))
 		read_plain(&w, &plain);

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What jobs are charged: poppa price, report, why, settle and ledger.
+# What jobs are charged: poppa job, price, report, why, settle and ledger.
 poppa_SOURCES += \
+	src/cli/bills/cmd_job.c \
 	src/cli/bills/cmd_ledger.c \
 	src/cli/bills/cmd_price.c \
 	src/cli/bills/cmd_report.c \
 	src/cli/bills/cmd_settle.c \
 	src/cli/bills/cmd_why.c \
+	src/cli/bills/find_run.c src/cli/bills/find_run.h \
+	src/cli/bills/job.h \
+	src/cli/bills/job_usage.c src/cli/bills/job_usage.h \
+	src/cli/bills/job_words.c \
 	src/cli/bills/ledger_rebuild.c src/cli/bills/ledger_rebuild.h \
 	src/cli/bills/report.h \
 	src/cli/bills/report_gains.c \

@@ -67,7 +67,7 @@ static void ask_ledger(struct why *w, const char *conf_path)
 
 /* Reads what follows a key in the job's option, as slurmctld shows it: what is of these characters.
  */
-static void read_wait(const char *option, const char *key, const char *of, char *out, size_t size)
+static void read_value(const char *option, const char *key, const char *of, char *out, size_t size)
 {
 	const char *at = strstr(option, key);
 	size_t len = at ? strspn(at + strlen(key), of) : 0;
@@ -79,9 +79,9 @@ static void read_wait(const char *option, const char *key, const char *of, char 
 /* Reads from there for what it waits. */
 static void read_waits(struct why *w, const char *option)
 {
-	read_wait(option, " " COLOCATE_WAITS, "0123456789-T:", w->patient_until,
+	read_value(option, " " COLOCATE_WAITS, "0123456789-T:", w->patient_until,
 		sizeof(w->patient_until));
-	read_wait(option, " " COLOCATE_BEHIND, "0123456789", w->behind, sizeof(w->behind));
+	read_value(option, " " COLOCATE_BEHIND, "0123456789", w->behind, sizeof(w->behind));
 }
 
 /* Cuts off the fields that follow SystemComment, of which each has a name that begins with a
@@ -111,6 +111,16 @@ static void read_limit(struct why *w, const char *comment)
 	free(text);
 }
 
+/* Whether the word stands in what slurmctld or sacct shows of --colocate. No key or value of that
+ * has a blank before it. */
+static bool is_by_site(const char *option)
+{
+	static const char word[] = " " COLOCATE_BY_SITE;
+	const char *at = strstr(option, word);
+
+	return at && strchr(" ;\n", at[strlen(word)]);
+}
+
 /* sacct shows --colocate only together with the price; until then slurmctld knows of it. */
 static bool slurmctld_knows(struct why *w)
 {
@@ -131,6 +141,8 @@ static bool slurmctld_knows(struct why *w)
 			read_waits(w, comment);
 		else if (!w->bill->end)
 			read_limit(w, comment);
+		read_value(comment, " lane=", "0123456789,", w->lane, sizeof(w->lane));
+		w->by_site = is_by_site(comment);
 		apart_read(comment, &apart);
 		if (apart.times)
 			w->apart = apart;
@@ -214,6 +226,7 @@ void why_gather(struct why *w, bool ask, const char *conf_path)
 
 	w->status = w->bill->never_started ? BILL_NEVER : w->bill->status;
 	apart_parse(w->bill->apart, &w->apart);
+	w->by_site = w->bill->option && is_by_site(w->bill->option);
 	if (w->status == BILL_NEVER)
 		return;
 	/* Whom a job has left stands in slurmdbd only with the price of its next run. */
@@ -304,13 +317,13 @@ json_t *why_json(const struct why *w)
 	const struct bill *b = w->bill;
 
 	return json_pack("{s:I, s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, "
-			 "s:I, s:o, s:o, s:o, s:s?, s:o}",
+			 "s:I, s:b, s:o, s:o, s:o, s:s?, s:o}",
 		"job", (json_int_t)b->job_id, "id", b->id, "restart", (json_int_t)w->restart,
 		"cluster", b->cluster, "user", b->user, "account", b->account, "partition",
 		b->partition, "qos", b->qos, "name", b->name, "state", b->state, "status",
 		bill_status_name(w->status), "start", (json_int_t)b->start, "end",
 		(json_int_t)b->end, "elapsed_s", (json_int_t)b->elapsed_s, "billing",
-		(json_int_t)b->billing, "price", price_json(w), "compact", compact_json(w), "nodes",
-		nodes_json(w), "no_ledger", *w->no_ledger.text ? w->no_ledger.text : NULL,
-		"sentences", why_sentences(w));
+		(json_int_t)b->billing, "by_site", w->by_site, "price", price_json(w), "compact",
+		compact_json(w), "nodes", nodes_json(w), "no_ledger",
+		*w->no_ledger.text ? w->no_ledger.text : NULL, "sentences", why_sentences(w));
 }

@@ -101,6 +101,14 @@ static void say_run(json_t *list, const struct why *w)
 		b->end ? " and ended as " : "", b->end ? b->state : "");
 }
 
+static void say_site(json_t *list, const struct why *w)
+{
+	if (w->by_site)
+		say(list, "Its user did not ask for --colocate: the site co-locates jobs of its "
+			  "partition or QOS that do not say anything. --colocate=no keeps a job "
+			  "out of that.");
+}
+
 /* That this run, or one before it, was ended because the job's limit was not kept. */
 static void say_apart(json_t *list, const struct why *w)
 {
@@ -573,6 +581,7 @@ json_t *why_sentences(const struct why *w)
 	if (!list)
 		return NULL;
 	say_run(list, w);
+	say_site(list, w);
 	say_apart(list, w);
 	if (w->status == BILL_PRICED) {
 		say_partners(list, w);

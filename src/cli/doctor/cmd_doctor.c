@@ -17,6 +17,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static void check_conf(struct doctor *d)
 {
 	struct errmsg err;
+	char files[3 * PATH_MAX];
 
 	d->conf_good = nodeconf_load(d->conf_path, &d->conf, &err) == 0;
 	if (!d->conf_good) {
@@ -24,7 +25,9 @@ static void check_conf(struct doctor *d)
 			err.text);
 		nodeconf_defaults(&d->conf);
 	} else if (access(d->conf_path, F_OK)) {
-		doctor_say(d, DOCTOR_OK, "poppa.conf", NULL, "no %s: defaults hold", d->conf_path);
+		doctor_say(d, DOCTOR_OK, "poppa.conf", NULL,
+			"there is none, so defaults hold; looked for: %s",
+			nodeconf_looked_for(files, sizeof(files)));
 	} else {
 		doctor_say(d, DOCTOR_OK, "poppa.conf", NULL, "%s is good", d->conf_path);
 	}

@@ -12,6 +12,9 @@
 #include "common/settings.h"
 
 #define CGROUPS "/sys/fs/cgroup"
+/* What is read of sacctmgr, in bytes, and how long it is waited for. */
+#define SACCTMGR_MAX (1 << 20)
+#define SACCTMGR_WAIT_MS 15000
 
 enum doctor_verdict { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL };
 

@@ -6,7 +6,9 @@
 #include <strings.h>
 
 #include "cli/doctor/doctor.h"
+#include "cli/ask/run_program.h"
 #include "cli/ask/scontrol.h"
+#include "common/stripe_default.h"
 #include "common/text_append.h"
 #include "striping/submit/submission.h"
 
@@ -76,6 +78,16 @@ static void check_billing(struct doctor *d, const char *text)
 			partitions == 1 ? "" : "s");
 }
 
+static bool has_partition(const char *text, const char *wanted)
+{
+	char name[256];
+
+	for (const char *line = text; *line; line = next_line(line))
+		if (partition_name(line, name, sizeof(name)) && !strcmp(name, wanted))
+			return true;
+	return false;
+}
+
 /* When a name in stripe_partition is misspelt, the right partition takes no co-located jobs. */
 static void check_stripe_partitions(struct doctor *d, const char *text)
 {
@@ -85,13 +97,10 @@ static void check_stripe_partitions(struct doctor *d, const char *text)
 	if (!*names)
 		return;
 	for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',') {
-		char wanted[256], name[256];
-		bool found = false;
+		char wanted[256];
 
 		snprintf(wanted, sizeof(wanted), "%.*s", (int)strcspn(at, ","), at);
-		for (const char *line = text; *line && !found; line = next_line(line))
-			found = partition_name(line, name, sizeof(name)) && !strcmp(name, wanted);
-		if (!found)
+		if (!has_partition(text, wanted))
 			text_append(unknown, sizeof(unknown), "%s%s", *unknown ? ", " : "", wanted);
 	}
 	if (*unknown)
@@ -103,6 +112,68 @@ static void check_stripe_partitions(struct doctor *d, const char *text)
 			names);
 }
 
+/* text: a name a line. */
+static bool has_qos(const char *text, const char *wanted)
+{
+	const size_t len = strlen(wanted);
+
+	for (const char *line = text; *line; line = next_line(line))
+		if (strcspn(line, "\n") == len && !strncasecmp(line, wanted, len))
+			return true;
+	return false;
+}
+
+/* Names the partitions and QOS whose jobs are co-located by default, and those of them that do not
+ * exist: their jobs would stay plain, and nobody would be told. qos: NULL where it is not known. */
+static void check_stripe_default(struct doctor *d, const char *partitions, const char *qos)
+{
+	char unknown[512] = "", closed[512] = "";
+	struct stripe_default element;
+	struct errmsg ignored;
+
+	if (!*d->settings.stripe_defaults)
+		return;
+	for (const char *at = d->settings.stripe_defaults; at;) {
+		char name[256];
+
+		at = stripe_default_next(at, &element);
+		snprintf(name, sizeof(name), "%.*s", (int)element.len, element.name);
+		if (element.qos ? qos && !has_qos(qos, name) : !has_partition(partitions, name))
+			text_append(unknown, sizeof(unknown), "%s%s%s", *unknown ? ", " : "",
+				element.qos ? "QOS " : "partition ", name);
+		else if (!element.qos &&
+			 submission_check_open(name, d->settings.stripe_partitions, &ignored))
+			text_append(closed, sizeof(closed), "%s%s", *closed ? ", " : "", name);
+	}
+	if (*unknown)
+		doctor_say(d, DOCTOR_WARN, "stripe_default",
+			"correct it in PrEpParameters, then scontrol reconfigure",
+			"there is no %s: no job is co-located by default for it", unknown);
+	else if (*closed)
+		doctor_say(d, DOCTOR_WARN, "stripe_default",
+			"name it in stripe_partition, too, or take it out of stripe_default",
+			"stripe_partition keeps co-located jobs out of %s, so its jobs stay plain",
+			closed);
+	else
+		doctor_say(d, DOCTOR_OK, "stripe_default", NULL,
+			"jobs of %s are co-located unless they say --colocate=no",
+			d->settings.stripe_defaults);
+}
+
+static void check_defaults(struct doctor *d, const char *partitions)
+{
+	const char *const argv[] = {
+		"sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=name", NULL};
+	struct errmsg ignored;
+	char *qos =
+		strstr(d->settings.stripe_defaults, "qos:")
+			? run_program((char *const *)argv, SACCTMGR_MAX, SACCTMGR_WAIT_MS, &ignored)
+			: NULL;
+
+	check_stripe_default(d, partitions, qos);
+	free(qos);
+}
+
 void doctor_partitions(struct doctor *d)
 {
 	struct errmsg err;
@@ -110,6 +181,7 @@ void doctor_partitions(struct doctor *d)
 
 	if (text) {
 		check_stripe_partitions(d, text);
+		check_defaults(d, text);
 		check_billing(d, text);
 	} else {
 		doctor_say(d, DOCTOR_WARN, "partitions",

@@ -2,8 +2,10 @@
 /* Checks of "poppa doctor" on the running Slurm's settings and plugin files. */
 #include "poppa_config.h"
 
+#include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +17,6 @@
 #include "cli/ask/scontrol.h"
 #include "common/fsio.h"
 
-#define SACCTMGR_MAX (1 << 20)
-#define SACCTMGR_WAIT_MS 15000
 #define PLUGSTACK_MAX (1 << 20)
 #define PLUGSTACK_DEPTH 4 /* how deep files may include files */
 
@@ -63,26 +63,75 @@ static void check_prep(struct doctor *d, const char *text)
 			"are not run: PrEpPlugins is \"%s\" and lacks prep/script", value);
 }
 
+/* The first directory in a list with colons that holds the file; "" where none does. */
+static const char *first_with(const char *dirs, const char *file, char *dir, size_t size)
+{
+	char path[PATH_MAX];
+
+	for (const char *p = dirs; *p;) {
+		size_t len = strcspn(p, ":");
+
+		if (len < size &&
+			snprintf(path, sizeof(path), "%.*s/%s", (int)len, p, file) <
+				(int)sizeof(path) &&
+			access(path, R_OK) == 0) {
+			memcpy(dir, p, len);
+			dir[len] = '\0';
+			return dir;
+		}
+		p += len + (p[len] == ':');
+	}
+	*dir = '\0';
+	return dir;
+}
+
+/*
+ * The release of Slurm for which the suite's plugin in one of the directories was built, by what it tells Slurm; else, where
+ * none can be loaded here, that for which this program was built, "" without Slurm.
+ */
+static const char *built_for(const char *dirs, char *buf, size_t size)
+{
+	static const char file[] = "prep_poppa.so";
+	char dir[PATH_MAX], path[PATH_MAX + sizeof(file)];
+	const uint32_t *version;
+	void *plugin;
+
+	snprintf(buf, size, "%s", POPPA_SLURM_VERSION);
+	if (!*first_with(dirs, file, dir, sizeof(dir)))
+		return buf;
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	plugin = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	version = plugin ? dlsym(plugin, "plugin_version") : NULL;
+	if (version)
+		snprintf(buf, size, "%u.%02u.%u", *version >> 16, *version >> 8 & 255,
+			*version & 255);
+	if (plugin)
+		dlclose(plugin);
+	return buf;
+}
+
 /* Slurm loads a plugin only when it was built for the same release. */
 static void check_release(struct doctor *d, const char *text)
 {
-	static const char built_for[] = POPPA_SLURM_VERSION;
-	char value[64];
+	char value[64], dirs[4096], built[64];
 
 	scontrol_value(text, "SLURM_VERSION", value, sizeof(value));
-	if (!built_for[0])
+	scontrol_value(text, "PluginDir", dirs, sizeof(dirs));
+	built_for(dirs, built, sizeof(built));
+	if (!*built)
 		doctor_say(d, DOCTOR_WARN, "Slurm",
-			"run the poppa that was built with the plugins, such as the controller's",
+			"install the plugins here, or run it on a host that has them",
 			"slurmctld is %s; this poppa was built without Slurm and cannot tell "
 			"whether the plugins fit",
 			value);
-	else if (!strcmp(value, built_for))
+	else if (!strcmp(value, built))
 		doctor_say(d, DOCTOR_OK, "Slurm", NULL, "%s, for which the suite was built", value);
 	else
 		doctor_say(d, DOCTOR_FAIL, "Slurm",
-			"build the suite against the source of the Slurm that runs",
+			"install the suite's plugins for the Slurm that runs, or build them "
+			"against its source",
 			"slurmctld is %s, and the suite was built for %s: its plugins do not load",
-			*value ? value : "of an unknown release", built_for);
+			*value ? value : "of an unknown release", built);
 }
 
 /* poppad finds a job's tasks in its cgroups, and TaskPlugin keeps the tasks on their lane. */
@@ -153,28 +202,6 @@ static void check_parameters(struct doctor *d, const char *text)
 	doctor_say(d, DOCTOR_FAIL, "PrEpParameters",
 		"correct it in slurm.conf, then scontrol reconfigure", "%s", err.text);
 	d->ledger_known = !settings_parse_ledger(value, &d->settings, &err);
-}
-
-/* The first directory in a list with colons that holds the file; "" where none does. */
-static const char *first_with(const char *dirs, const char *file, char *dir, size_t size)
-{
-	char path[PATH_MAX];
-
-	for (const char *p = dirs; *p;) {
-		size_t len = strcspn(p, ":");
-
-		if (len < size &&
-			snprintf(path, sizeof(path), "%.*s/%s", (int)len, p, file) <
-				(int)sizeof(path) &&
-			access(path, R_OK) == 0) {
-			memcpy(dir, p, len);
-			dir[len] = '\0';
-			return dir;
-		}
-		p += len + (p[len] == ':');
-	}
-	*dir = '\0';
-	return dir;
 }
 
 /* Whether PluginDir has the suite's files, and finds its select wrapper before Slurm's plugin of
@@ -291,6 +318,28 @@ static void check_spank(struct doctor *d, const char *text)
 			"%s does not name spank_colocate.so, so sbatch has no --colocate", path);
 }
 
+/* The suite's programs do not read AuthInfo, as nodes may have no slurm.conf that they could read. */
+static void check_munge_socket(struct doctor *d, const char *text)
+{
+	static const char usual[] = "/run/munge/munge.socket.2", key[] = "socket=";
+	const char *ours = *d->conf.munge_socket ? d->conf.munge_socket : usual;
+	char value[PATH_MAX + sizeof(key)], *slurms;
+
+	scontrol_value(text, "AuthInfo", value, sizeof(value));
+	slurms = strcasestr(value, key);
+	if (!slurms)
+		return;
+	slurms += strlen(key);
+	slurms[strcspn(slurms, ",")] = '\0';
+	if (!strcmp(slurms, ours))
+		return;
+	doctor_say(d, DOCTOR_FAIL, "munge's socket",
+		"put MungeSocket=, with the socket that AuthInfo names, into poppa.conf on each "
+		"host, and restart poppa-ledgerd and poppad",
+		"slurm.conf has AuthInfo=socket=%s, which the suite does not read: it uses %s",
+		slurms, ours);
+}
+
 static void check_accounting(struct doctor *d, const char *text)
 {
 	char value[1024];
@@ -357,6 +406,7 @@ void doctor_slurm(struct doctor *d)
 	check_spank(d, text);
 	check_cgroups(d, text);
 	check_prolog_flags(d, text);
+	check_munge_socket(d, text);
 	check_accounting(d, text);
 	check_slurmdbd(d);
 	doctor_partitions(d);

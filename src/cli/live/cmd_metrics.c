@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "accounting/record/client.h"
@@ -20,7 +21,7 @@
 #define COST_WINDOW TEXT_OF_VALUE(OVERHEAD_WINDOW_S)
 
 struct options {
-	bool ledger;
+	bool ledger, no_jobs;
 	const char *output;
 	struct ask_poppad_options daemon;
 };
@@ -144,10 +145,13 @@ static const struct number ledger_numbers[] = {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
+enum { OPT_NO_JOBS = CLI_OPT_FIRST };
+
 static const struct argp_option option_table[] = {
 	{"output", 'o', "FILE", 0,
 		"Replace FILE in one step; \"-\", the default, is standard output", 0},
 	{"ledger", 'l', NULL, 0, "Of the cluster's ledger instead of this node's poppad", 0},
+	{"no-jobs", OPT_NO_JOBS, NULL, 0, "Of the node as a whole only: no series of a job", 0},
 	ASK_POPPAD_OPTIONS, CLI_JSON_OPTION, {0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -160,6 +164,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'l':
 		o->ledger = true;
+		return 0;
+	case OPT_NO_JOBS:
+		o->no_jobs = true;
 		return 0;
 	default:
 		return ask_poppad_parse_rest(key, arg, &o->daemon);
@@ -201,6 +208,62 @@ static json_t *with(const json_t *labels, const char *key, const char *value)
 	return more;
 }
 
+/* What of the jobs is of the node as a whole: as many series, however many jobs there are. */
+struct sums {
+	double count, measured, loss, largest, without_counter, stopped, unkept, sensing;
+};
+
+static struct sums sum_jobs(const json_t *jobs)
+{
+	struct sums s = {.count = (double)json_array_size(jobs), .largest = NAN};
+	const json_t *job;
+	size_t i;
+
+	json_array_foreach(jobs, i, job)
+	{
+		double d = at(job, "degradation");
+
+		if (!isnan(d)) {
+			s.measured++;
+			s.loss += d;
+			s.largest = isnan(s.largest) || d > s.largest ? d : s.largest;
+		}
+		s.without_counter +=
+			value_whole(job, "tasks") > 0 && value_whole(job, "counted_tasks") == 0;
+		s.stopped += !strcmp(value_text(job, "state"), "stopped");
+		s.unkept += at(job, "unkept") > 0;
+		s.sensing += at(job, "shutter_sensing") > 0;
+	}
+	return s;
+}
+
+static void put_sums(struct metrics *m, const json_t *status, const json_t *labels)
+{
+	const struct sums s = sum_jobs(json_object_get(status, "jobs"));
+	const struct {
+		const char *name, *help;
+		double value;
+	} all[] = {
+		{"poppa_jobs", "Co-located jobs on the node", s.count},
+		{"poppa_jobs_measured", "Those of which a degradation is known", s.measured},
+		{"poppa_jobs_degradation_sum_ratio", "Sum of these degradations", s.loss},
+		{"poppa_jobs_degradation_max_ratio", "The largest of them", s.largest},
+		{"poppa_jobs_without_counter", "Jobs with tasks of which none has a counter",
+			s.without_counter},
+		{"poppa_jobs_stopped", "Jobs that somebody else than poppad has stopped",
+			s.stopped},
+		{"poppa_jobs_limit_unkept",
+			"Jobs that lose more than their limit, and the node cannot keep them from "
+			"that",
+			s.unkept},
+		{"poppa_jobs_shutter_sensing", "Jobs that react to shutters that stop nobody",
+			s.sensing},
+	};
+
+	for (size_t i = 0; i < COUNT(all); i++)
+		put_one(m, all[i].name, all[i].help, labels, status ? all[i].value : NAN);
+}
+
 static void put_node(struct metrics *m, const json_t *status, const json_t *labels)
 {
 	const json_t *reasons = json_object_get(json_object_get(status, "totals"), "discarded");
@@ -217,8 +280,7 @@ static void put_node(struct metrics *m, const json_t *status, const json_t *labe
 	put_one(m, "poppa_settings_good",
 		"0 while PrEpParameters holds something that poppad refused", labels,
 		status ? !json_is_string(json_object_get(status, "bad_settings")) : NAN);
-	put_one(m, "poppa_jobs", "Co-located jobs on the node", labels,
-		status ? (double)json_array_size(json_object_get(status, "jobs")) : NAN);
+	put_sums(m, status, labels);
 	put_numbers(m, node_numbers, COUNT(node_numbers), status, labels);
 	metrics_family(m, "poppa_shutters_discarded_total", METRIC_COUNTER,
 		"Shutters of no use, by reason");
@@ -242,7 +304,7 @@ static json_t *job_labels(const json_t *job, const json_t *labels)
 {
 	json_t *own = with(labels, "user", value_text(job, "user"));
 
-	add_number(own, "job", value_whole(job, "job"));
+	add_number(own, "jobid", value_whole(job, "job"));
 	add_number(own, "restart", value_whole(job, "restart"));
 	return own;
 }
@@ -308,7 +370,8 @@ static void collect_node(struct metrics *m, const struct options *o)
 			value_text(status, "cluster"));
 	}
 	put_node(m, status, labels);
-	put_jobs(m, status, labels);
+	if (!o->no_jobs)
+		put_jobs(m, status, labels);
 	json_decref(labels);
 	json_decref(status);
 }

@@ -10,33 +10,44 @@
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(22, 5, 0) &&                                         \
 	SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
 #define COMPAT_SELECT_2205
-#include "src/common/select.h"
-#include "src/slurmctld/preempt.h"
-#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0) &&                                      \
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0) &&                                       \
+	SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+#define COMPAT_SELECT_2302
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0) &&                                      \
 	SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 5, 0)
-#define COMPAT_SELECT_2411
+#define COMPAT_SELECT_2311
 #elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0) &&                                       \
 	SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(26, 11, 0)
 #define COMPAT_SELECT_2505
 #else
-#error "select_stripe knows the select interface of Slurm 22.05, 24.11, and 25.05 to 26.05 only"
+#error "select_stripe knows the select interface of Slurm 22.05 to 26.05 only"
 #endif
 
-#ifndef COMPAT_SELECT_2205
-#include "src/common/core_array.h"
+/* Until 23.02 one bitmap over all cores of the system says which a job must not get. */
+#if defined(COMPAT_SELECT_2205) || defined(COMPAT_SELECT_2302)
+#define COMPAT_EXC_BITMAP
+#endif
+
+#ifdef COMPAT_SELECT_2205
+#include "src/common/select.h"
+#include "src/slurmctld/preempt.h"
+#else
 #include "src/interfaces/preempt.h"
 #include "src/interfaces/select.h"
 #endif
+#ifndef COMPAT_EXC_BITMAP
+#include "src/common/core_array.h"
+#endif
 
 /* Cores that a job must not get. */
-#ifdef COMPAT_SELECT_2205
-typedef bitstr_t *compat_exc_t; /* a bitmap over all cores of the system, NULL for none */
+#ifdef COMPAT_EXC_BITMAP
+typedef bitstr_t *compat_exc_t; /* NULL for none */
 #else
 typedef resv_exc_t *compat_exc_t; /* a bitmap of each node; never NULL itself */
 #endif
 
 /* Between which times a WILL_RUN test looks, where the release tells: the last parameter then. */
-#ifdef COMPAT_SELECT_2205
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 11, 0)
 typedef const void *compat_will_run_t;
 #define COMPAT_WILL_RUN_PARAM
 #define COMPAT_WILL_RUN_ARG(value)
@@ -56,13 +67,20 @@ typedef will_run_data_t *compat_will_run_t;
 		(select_jobinfo_t * jobinfo, char *buf, size_t size, int mode),                    \
 		(jobinfo, buf, size, mode))                                                        \
 	X(char *, select_jobinfo_xstrdup, (select_jobinfo_t * jobinfo, int mode), (jobinfo, mode)) \
-	X(int, update_node_config, (int index), (index))                                           \
+	X(int, update_node_config, (int index), (index))
+#else
+#define SELECT_PASSED_ON_2205(X)
+#endif
+
+/* Up to 23.02: cores for a reservation. */
+#ifdef COMPAT_EXC_BITMAP
+#define SELECT_PASSED_ON_2302(X)                                                                   \
 	X(bitstr_t *, resv_test,                                                                   \
 		(resv_desc_msg_t * resv_desc_ptr, uint32_t node_cnt, bitstr_t * avail_bitmap,      \
 			bitstr_t * *core_bitmap),                                                  \
 		(resv_desc_ptr, node_cnt, avail_bitmap, core_bitmap))
 #else
-#define SELECT_PASSED_ON_2205(X)
+#define SELECT_PASSED_ON_2302(X)
 #endif
 
 /* Functions up to 24.11: state, steps, and the plugin's own data of jobs and nodes. */
@@ -125,6 +143,7 @@ typedef will_run_data_t *compat_will_run_t;
  */
 #define SELECT_PASSED_ON(X)                                                                        \
 	SELECT_PASSED_ON_2205(X)                                                                   \
+	SELECT_PASSED_ON_2302(X)                                                                   \
 	SELECT_PASSED_ON_2411(X)                                                                   \
 	X(int, job_begin, (job_record_t * job_ptr), (job_ptr))                                     \
 	X(int, job_ready, (job_record_t * job_ptr), (job_ptr))                                     \
@@ -152,7 +171,7 @@ typedef will_run_data_t *compat_will_run_t;
 	X(int, reconfigure, (void), ())
 
 /*
- * Since 24.11 Slurm's plugin takes a node for too small if --ntasks-per-node or --cpus-per-task
+ * Since 23.02 Slurm's plugin takes a node for too small if --ntasks-per-node or --cpus-per-task
  * come to fewer CPUs than pn_min_cpus, unless the user asked for less than that. So this says that
  * the user asked for nothing. The caller restores orig_pn_min_cpus.
  */
@@ -168,9 +187,9 @@ static inline void compat_ask_for_lane(job_details_t *details)
 /* Whether all nodes are equally near to each other for Slurm. */
 static inline bool compat_topology_flat(void)
 {
-#ifdef COMPAT_SELECT_2205
+#ifdef COMPAT_EXC_BITMAP
 	return !xstrcmp(slurm_conf.topology_plugin, "topology/none");
-#elif defined(COMPAT_SELECT_2411)
+#elif defined(COMPAT_SELECT_2311)
 	return !xstrcmp(slurm_conf.topology_plugin, "topology/default");
 #else
 	/* topology.yaml may hold several, of any kind, whatever TopologyPlugin says. */
@@ -178,7 +197,7 @@ static inline bool compat_topology_flat(void)
 #endif
 }
 
-#ifdef COMPAT_SELECT_2205
+#ifdef COMPAT_EXC_BITMAP
 
 /* A copy that compat_exc_core() can add to; free with compat_exc_free(). */
 static inline compat_exc_t compat_exc_copy(compat_exc_t exc)

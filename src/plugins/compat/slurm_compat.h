@@ -15,11 +15,13 @@
 #include "src/common/xstring.h"
 #include "src/slurmctld/slurmctld.h"
 
-/* Until 23.02 the types of lists and of job details had other names. */
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+/* In 22.05 the types of lists and job details had other names, until 23.02 that of host lists. */
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
 typedef struct xlist list_t;
 typedef struct listIterator list_itr_t;
 typedef struct job_details job_details_t;
+#endif
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
 typedef struct hostlist compat_hostlist_t;
 #else
 typedef hostlist_t compat_hostlist_t;
@@ -57,10 +59,10 @@ static inline bool compat_nodes_alike(const node_record_t *a, const node_record_
 	return a->tot_sockets == b->tot_sockets && a->cores == b->cores && a->tpc == b->tpc;
 }
 
-/* The partitions of a comma list, sorted, for list_destroy(); NULL where one is unknown. */
+/* The partitions of a comma list, for list_destroy(); NULL where one is unknown. */
 static inline list_t *compat_part_list(char *names)
 {
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 11, 0)
 	return get_part_list(names, NULL);
 #else
 	list_t *parts = NULL;
@@ -85,7 +87,7 @@ static inline list_t *compat_part_list(char *names)
 /* The nodes of a host list expression, without those that are unknown; bit_free(). */
 static inline void compat_node_bitmap(char *names, bitstr_t **nodes)
 {
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 11, 0)
 	node_name2bitmap(names, true, nodes);
 #else
 	node_name2bitmap(names, true, nodes, NULL);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* job_submit plugin: validates co-located jobs; every other job passes untouched. */
+/* job_submit plugin: validates co-located jobs, and co-locates jobs where the site does so by
+ * default; every other job passes untouched. */
 #include "plugins/compat/slurm_compat.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/random.h>
 
 #include "job_request.h"
 #include "common/settings_kept.h"
 #include "partition_offer.h"
+#include "site_default.h"
 #include "striping/submit/colocate_option.h"
 #include "striping/submit/submission.h"
 
@@ -92,19 +95,49 @@ static int check_cluster(struct errmsg *err)
 	return 0;
 }
 
-/* Parses what the client sent, whoever the client is, and writes back its canonical form. */
-static int read_wish(job_desc_msg_t *d, uint32_t at, struct colocate *wish, struct errmsg *err)
+/* Takes every entry of this name out of the job's SPANK environment. */
+static void drop(job_desc_msg_t *d, const char *name)
 {
-	const char *value = strchr(d->spank_job_env[at], '=');
-	char text[COLOCATE_TEXT_MAX];
+	const size_t len = strlen(name);
+	uint32_t kept = 0;
 
+	for (uint32_t i = 0; i < d->spank_job_env_size; i++) {
+		char *entry = d->spank_job_env[i];
+
+		if (xstrncmp(entry, name, len) || (entry[len] != '=' && entry[len] != '\0'))
+			d->spank_job_env[kept++] = entry;
+		else
+			xfree(d->spank_job_env[i]);
+	}
+	if (kept < d->spank_job_env_size)
+		d->spank_job_env[kept] = NULL;
+	d->spank_job_env_size = kept;
+}
+
+/* Makes an entry of this name the only one. */
+static void put(job_desc_msg_t *d, const char *name, const char *value)
+{
+	drop(d, name);
+	xrecalloc(d->spank_job_env, d->spank_job_env_size + 2, sizeof(*d->spank_job_env));
+	d->spank_job_env[d->spank_job_env_size++] = xstrdup_printf("%s=%s", name, value);
+	d->spank_job_env[d->spank_job_env_size] = NULL;
+}
+
+/* Parses what the client sent, whoever the client is, and writes back its canonical form. */
+static int read_wish(
+	job_desc_msg_t *d, int found, uint32_t at, struct colocate *wish, struct errmsg *err)
+{
+	char text[COLOCATE_TEXT_MAX];
+	const char *value;
+
+	if (found < 0)
+		return errmsg_set(err, "the job's environment holds %s twice", COLOCATE_ENV);
+	value = strchr(d->spank_job_env[at], '=');
 	if (colocate_parse(value ? value + 1 : "", wish, err))
 		return -1;
 	if (wish->help)
 		return errmsg_set(err, "help is for the command line: nothing to submit");
-	colocate_format(wish, text);
-	xfree(d->spank_job_env[at]);
-	d->spank_job_env[at] = xstrdup_printf("%s=%s", COLOCATE_ENV, text);
+	put(d, COLOCATE_ENV, colocate_format(wish, text));
 	return 0;
 }
 
@@ -122,28 +155,24 @@ static int check_alone(
 		   : 0;
 }
 
-static int check_submit(job_desc_msg_t *d, int found, uint32_t at, struct errmsg *err)
+/* Whether the job can be co-located as it wishes: it then has its whole lanes. */
+static int check_submit(job_desc_msg_t *d, const struct poppa_settings *settings,
+	const struct colocate *wish, struct errmsg *err)
 {
 	struct submission_grant grant = {SUBMISSION_UNSET, SUBMISSION_UNSET};
-	struct poppa_settings settings;
-	struct colocate wish;
 	struct submission r;
 
-	if (found < 0)
-		return errmsg_set(err, "the job's environment holds %s twice", COLOCATE_ENV);
-	read_settings(&settings);
-	if (read_wish(d, at, &wish, err) || check_cluster(err) ||
-		check_alone(&settings, &wish, err))
+	if (check_cluster(err) || check_alone(settings, wish, err))
 		return -1;
 	submission_init(&r);
-	r.spread = wish.spread;
+	r.spread = wish->spread;
 	r.memory_counted = slurm_conf.select_type_param & SELECT_MEMORY;
 	job_request_of_desc(d, &r);
 	/* Slurm itself will set this for the job. */
 	if (r.tasks_per_core == SUBMISSION_UNSET &&
 		slurm_conf.select_type_param & SELECT_ONE_TASK_PER_CORE)
 		r.tasks_per_core = 1;
-	if (partition_offer_check(&settings, &r,
+	if (partition_offer_check(settings, &r,
 		    &(struct partition_offer_where){
 			    d->partition, d->req_nodes, d->exc_nodes, d->features},
 		    &grant, err))
@@ -159,40 +188,69 @@ static int check_submit(job_desc_msg_t *d, int found, uint32_t at, struct errmsg
  * the nodes still measure the job, but each at other times. */
 static void put_seed(job_desc_msg_t *d)
 {
-	static const char key[] = COLOCATE_SEED_ENV "=";
+	char text[2 * 16 + 1];
 	uint64_t seed[2];
-	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < d->spank_job_env_size; i++) {
-		if (xstrncmp(d->spank_job_env[i], key, strlen(key)))
-			d->spank_job_env[kept++] = d->spank_job_env[i];
-		else
-			xfree(d->spank_job_env[i]);
-	}
-	d->spank_job_env_size = kept;
+	drop(d, COLOCATE_SEED_ENV);
 	if (getrandom(seed, sizeof(seed), 0) != sizeof(seed)) {
 		error("%s: no random seed: %m", plugin_type);
 		return;
 	}
-	xrecalloc(d->spank_job_env, kept + 2, sizeof(*d->spank_job_env));
-	d->spank_job_env[kept] =
-		xstrdup_printf("%s%016" PRIx64 "%016" PRIx64, key, seed[0], seed[1]);
-	d->spank_job_env[kept + 1] = NULL;
-	d->spank_job_env_size = kept + 1;
+	snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, seed[0], seed[1]);
+	put(d, COLOCATE_SEED_ENV, text);
+}
+
+/* A job that is to give its nodes to another one becomes a part of that one, which knows best. */
+static bool is_to_grow_another(const job_desc_msg_t *d)
+{
+	return xstrcasestr(d->dependency, "expand:");
+}
+
+/* The user has not said a word: the site may want the job co-located. Where it cannot be, it is a
+ * job like any other, and its user is not troubled. */
+static void follow_site(
+	job_desc_msg_t *d, const struct poppa_settings *settings, uint32_t submit_uid)
+{
+	const struct colocate plain = {.help = false};
+	struct errmsg err = {""};
+
+	if (is_to_grow_another(d) || !site_default_wants(settings->stripe_defaults, d))
+		return;
+	if (check_submit(d, settings, &plain, &err)) {
+		debug("%s: a job of uid %u is not co-located by default: %s", plugin_type,
+			submit_uid, err.text);
+		return;
+	}
+	put(d, COLOCATE_ENV, "stripe");
+	put(d, COLOCATE_BY_ENV, COLOCATE_BY_SITE);
+	put_seed(d);
 }
 
 int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg)
 {
+	struct poppa_settings settings;
 	struct errmsg err = {""};
+	struct colocate wish;
 	uint32_t at = 0;
 	int found = colocate_find_env(
 		job_desc->spank_job_env, job_desc->spank_job_env_size, COLOCATE_ENV, &at);
 
-	if (!found)
+	read_settings(&settings);
+	/* Who wanted it is for this plugin alone to say. */
+	drop(job_desc, COLOCATE_BY_ENV);
+	if (!found) {
+		follow_site(job_desc, &settings, submit_uid);
 		return SLURM_SUCCESS;
-	if (!check_submit(job_desc, found, at, &err)) {
-		put_seed(job_desc);
-		return SLURM_SUCCESS;
+	}
+	if (!read_wish(job_desc, found, at, &wish, &err)) {
+		if (wish.no) {
+			drop(job_desc, COLOCATE_ENV);
+			return SLURM_SUCCESS;
+		}
+		if (!check_submit(job_desc, &settings, &wish, &err)) {
+			put_seed(job_desc);
+			return SLURM_SUCCESS;
+		}
 	}
 	debug("%s: refused a job of uid %u: %s", plugin_type, submit_uid, err.text);
 	if (err_msg)

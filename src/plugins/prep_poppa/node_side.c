@@ -301,8 +301,7 @@ static int read_job(
 
 void node_side_register(const job_env_t *job, slurm_cred_t *cred)
 {
-	const char *colocate =
-		colocate_env(job->spank_job_env, job->spank_job_env_size, COLOCATE_ENV);
+	const char *colocate = colocate_request(job->spank_job_env, job->spank_job_env_size);
 	struct registration *r, *there;
 	struct errmsg err = {""};
 

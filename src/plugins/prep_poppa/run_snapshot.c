@@ -29,7 +29,7 @@ SLURM_WEAK(node_record_count)
 
 const char *run_snapshot_colocate(const job_record_t *job)
 {
-	return colocate_env(job->spank_job_env, job->spank_job_env_size, COLOCATE_ENV);
+	return colocate_request(job->spank_job_env, job->spank_job_env_size);
 }
 
 /* Whether all nodes of the cluster are of one type, as of the last ten seconds: many jobs are asked

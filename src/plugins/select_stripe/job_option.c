@@ -13,7 +13,7 @@
 
 const char *job_option_find(const job_record_t *job_ptr)
 {
-	return colocate_env(job_ptr->spank_job_env, job_ptr->spank_job_env_size, COLOCATE_ENV);
+	return colocate_request(job_ptr->spank_job_env, job_ptr->spank_job_env_size);
 }
 
 bool job_option_read(const job_record_t *job_ptr, struct colocate *request)
@@ -79,6 +79,8 @@ bool job_option_show(job_record_t *job_ptr, const struct colocate *request, cons
 	bool changed;
 
 	colocate_format(request, text);
+	if (colocate_by_site(job_ptr->spank_job_env, job_ptr->spank_job_env_size))
+		strcat(text, " " COLOCATE_BY_SITE);
 	if (details)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", details);
 	if (!shown || strcmp(shown, text))

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SPANK plugin: the --colocate option of sbatch, srun and salloc. */
+/* SPANK plugin: the --colocate option of sbatch, srun and salloc, and what Slurm calls on nodes. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "slurm/slurm.h"
 #include "slurm/spank.h"
 
 #include "common/fsio.h"
+#include "common/tags.h"
+#include "on_node.h"
 #include "striping/submit/colocate_option.h"
 
 SPANK_PLUGIN(colocate, 1)
@@ -16,8 +19,6 @@ SPANK_PLUGIN(colocate, 1)
 /* Slurm's own copy of the option in the job environment, and what its commands make of it. */
 #define SLURMS_COPY "_SLURM_SPANK_OPTION_colocate_colocate"
 #define INHERITED "SLURM_SPANK_" SLURMS_COPY
-/* What Slurm's commands make of the variable that this plugin sets: the job is co-located. */
-#define JOB_MARK "SLURM_SPANK_" COLOCATE_ENV
 
 #define ARG_OPTIONAL 2
 #define CMDLINE_MAX (4 << 20)
@@ -107,8 +108,7 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 {
 	spank_context_t context = spank_context();
 
-	(void)ac;
-	(void)av;
+	on_node_arguments(ac, av);
 	/* slurmstepd gets the option, too, and would warn of one that it does not know. */
 	if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR && context != S_CTX_REMOTE)
 		return ESPANK_SUCCESS;
@@ -117,14 +117,37 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 	return spank_option_register(sp, &colocate_option);
 }
 
+/* Within salloc nothing tells that the site has co-located the job, so slurmctld is asked. */
+static bool slurmctld_says_so(const char *job)
+{
+	job_info_msg_t *answer = NULL;
+	char *shown = NULL;
+	bool found;
+
+	if (slurm_load_job(&answer, (uint32_t)strtoul(job, NULL, 10), 0) || !answer)
+		return false;
+	for (uint32_t i = 0; i < answer->record_count && !shown; i++)
+		shown = tags_get(answer->job_array[i].system_comment, COLOCATE_TAG);
+	found = shown;
+	free(shown);
+	slurm_free_job_info_msg(answer);
+	return found;
+}
+
 /* A step cannot change whether its job is co-located; only a user who typed the option is told. */
 static void check_step(const char *job)
 {
-	if (!option.given || !option.explicit || getenv(JOB_MARK))
+	const char *mark = getenv(JOB_MARK);
+	bool is;
+
+	if (!option.given || !option.explicit)
 		return;
-	slurm_error("--colocate: job %s is not co-located, and a step cannot change that: give "
-		    "--colocate to the sbatch or salloc that starts the job",
-		job);
+	is = (mark && strcmp(mark, COLOCATE_NO)) || slurmctld_says_so(job);
+	if (is == !option.wish.no)
+		return;
+	slurm_error("--colocate: job %s is %sco-located, and a step cannot change that: give "
+		    "--colocate%s to the sbatch or salloc that starts the job",
+		job, is ? "" : "not ", is ? "=" COLOCATE_NO : "");
 	exit(EXIT_FAILURE);
 }
 
@@ -156,6 +179,8 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 
 	(void)ac;
 	(void)av;
+	if (context == S_CTX_REMOTE)
+		on_node_step(sp);
 	if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR)
 		return ESPANK_SUCCESS;
 	if (context == S_CTX_LOCAL && job)
@@ -164,5 +189,13 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 		set_request(sp);
 	/* The next component of a heterogeneous job has options of its own. */
 	memset(&option, 0, sizeof(option));
+	return ESPANK_SUCCESS;
+}
+
+int slurm_spank_task_init(spank_t sp, int ac, char **av)
+{
+	(void)ac;
+	(void)av;
+	on_node_task(sp);
 	return ESPANK_SUCCESS;
 }

@@ -181,10 +181,10 @@ json_t *jobs_totals(struct jobs *js, uid_t uid)
 	bool favoured = js->turning && js->turns.slices;
 	json_t *discarded = json_object(), *cost, *totals;
 
+	/* All of them: a counter whose first value is 1 has not risen for who watches it. */
 	for (int o = SHUTTER_OK + 1; o < SHUTTER_OUTCOMES; o++)
-		if (js->outcome[o])
-			json_object_set_new(discarded, shutter_outcome_name(o),
-				json_integer((json_int_t)js->outcome[o]));
+		json_object_set_new(discarded, shutter_outcome_name(o),
+			json_integer((json_int_t)js->outcome[o]));
 	cost = json_pack("{s:o, s:o, s:f, s:b, s:i}", "held", field_real_or_null(js->limit.held),
 		"cpu", field_real_or_null(js->limit.cpu), "max", js->env.settings->overhead_max,
 		"capped", js->active && js->lengthened, "level", js->limit.level);

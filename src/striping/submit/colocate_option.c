@@ -12,7 +12,8 @@
 #define INPUT_MAX 4096
 #define MIN_PERCENT 0.01
 #define MAX_JOB_ID INT64_C(0xfffffffd)
-#define KEYS "stripe, spread, with:JOBID, not:JOBNAME, max-degradation:PERCENT, class:NAME and help"
+#define KEYS                                                                                       \
+	"stripe, spread, with:JOBID, not:JOBNAME, max-degradation:PERCENT, class:NAME, no and help"
 #define PLAIN "._+-@:/="
 
 static bool is_alnum(char c)
@@ -162,6 +163,8 @@ static int set_key(
 		return set_flag(&c->spread, key, value, err);
 	if (!strcmp(key, "help"))
 		return set_flag(&c->help, key, value, err);
+	if (!strcmp(key, "no"))
+		return set_flag(&c->no, key, value, err);
 	for (size_t i = 0; i < sizeof(valued) / sizeof(valued[0]); i++) {
 		if (strcmp(key, valued[i].key))
 			continue;
@@ -180,6 +183,14 @@ static int check_conflicts(const struct colocate *c, bool stripe, struct errmsg 
 			    : c->not_count ? "not:"
 					   : "max-degradation:";
 
+	if (c->no && (stripe || c->spread || c->with || c->not_count || c->max_degradation > 0 ||
+			     *c->class_name))
+		return errmsg_set(err,
+			"no and %s exclude each other: a job with no is not "
+			"co-located",
+			c->spread        ? "spread"
+			: *c->class_name ? "class:"
+					 : other);
 	if (c->spread && (stripe || c->with || c->not_count || c->max_degradation > 0))
 		return errmsg_set(err,
 			"spread and %s exclude each other: a spread job never has a partner",
@@ -219,6 +230,8 @@ static size_t format(const struct colocate *c, char *buf)
 {
 	char *at = buf;
 
+	if (c->no)
+		at += sprintf(at, "no,");
 	if (c->spread)
 		at += sprintf(at, "spread,");
 	if (c->with)
@@ -323,6 +336,20 @@ const char *colocate_env(char **env, uint32_t count, const char *name)
 	return NULL;
 }
 
+const char *colocate_request(char **env, uint32_t count)
+{
+	const char *text = colocate_env(env, count, COLOCATE_ENV);
+
+	return text && strcmp(text, COLOCATE_NO) ? text : NULL;
+}
+
+bool colocate_by_site(char **env, uint32_t count)
+{
+	const char *by = colocate_env(env, count, COLOCATE_BY_ENV);
+
+	return by && !strcmp(by, COLOCATE_BY_SITE);
+}
+
 const char *colocate_keeps_off(const struct colocate *c)
 {
 	return c->spread                ? "spread"
@@ -360,6 +387,8 @@ static const char help[] =
 	"                           probation: the job is requeued where it is more\n"
 	"  class:NAME               a name for this kind of job, under which its history with\n"
 	"                           partners is kept (default: user and job name)\n"
+	"  no                       not co-located, also where the site co-locates jobs that\n"
+	"                           do not say anything; goes together with no other key\n"
 	"  help                     this text; nothing is submitted\n"
 	"\n"
 	"Examples: sbatch --colocate job.sh\n"

@@ -13,6 +13,13 @@
 /* A second one, from the submit policy: 32 hexadecimal digits that the job's user never learns. All
  * nodes of the job compute from them when to measure it. */
 #define COLOCATE_SEED_ENV "COLOCATE_SEED"
+/* A third one, from the submit policy as well: who wanted the job to be co-located, where that was
+ * not its user. */
+#define COLOCATE_BY_ENV "COLOCATE_BY"
+/* Its value where the site did (stripe_default); SystemComment shows it as a word. */
+#define COLOCATE_BY_SITE "by-site"
+/* The canonical text of a job that its user does not want to be co-located. */
+#define COLOCATE_NO "no"
 /* Tag of the part of SystemComment that shows the option (common/tags.h). */
 #define COLOCATE_TAG "colocate"
 /* Follows the option there, with a time, while the job waits for a better partner. */
@@ -31,6 +38,7 @@
 /* What the user asked for; all zero is the plain form, "stripe". */
 struct colocate {
 	bool help;                               /* explain and do not submit */
+	bool no;                                 /* not co-located, whatever the site's default */
 	bool spread;                             /* one lane of each node, the other lanes idle */
 	uint32_t with;                           /* the only acceptable partner's job id; 0 = any */
 	double max_degradation;                  /* fraction; 0 = no limit */
@@ -61,6 +69,12 @@ int colocate_find_env(char **env, uint32_t count, const char *name, uint32_t *at
 /* The value of the variable NAME in an environment, or NULL. An entry without a value is passed
  * over: a user may have put it before the one that counts. */
 const char *colocate_env(char **env, uint32_t count, const char *name);
+
+/* What a job asks for, by its SPANK environment; NULL: it is not co-located. */
+const char *colocate_request(char **env, uint32_t count);
+
+/* Whether the site co-located the job, whose user had not said anything. */
+bool colocate_by_site(char **env, uint32_t count);
 
 /* The key by which the request can keep every partner off ("spread", "with:", "max-degradation:"),
  * or NULL. A job that uses it may have nodes to itself at the price of one lane of each. */

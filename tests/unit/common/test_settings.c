@@ -48,7 +48,7 @@ static void settings_take_defaults_and_values(void **state)
 			"poppa_overhead_max=0.3%,poppa_adaptive=no,"
 			"poppa_ledger=[::1]:7001,stripe_lanes=4,stripe_lanes_on=2x64:8,"
 			"stripe_lanes_on=1x4:2,stripe_match=within:25%,stripe_partition=a,stripe_"
-			"partition=long,stripe_classes=shared,stripe_timelimit=wall,stripe_alone=no,"
+			"partition=long,stripe_default=debug:qos:shared,stripe_default=long,stripe_classes=shared,stripe_timelimit=wall,stripe_alone=no,"
 			"stripe_gain_min=2%,stripe_victim_max=5%,stripe_explore=3%,stripe_policy=fair,stripe_wait=90s,stripe_cache=1.5m,stripe_miss_cycles=300,poppa_turns=yes,poppa_turn=200ms",
 			&s, &err),
 		0);
@@ -77,6 +77,7 @@ static void settings_take_defaults_and_values(void **state)
 	assert_int_equal(s.stripe_classes, CLASSES_SHARED);
 	assert_int_equal(s.stripe_timelimit, TIMELIMIT_WALL);
 	assert_string_equal(s.stripe_partitions, "a,long");
+	assert_string_equal(s.stripe_defaults, "debug:qos:shared:long");
 	assert_float_equal(s.stripe_within, 0.25, 1e-12);
 	assert_int_equal(settings_parse(settings_format(&s, text, sizeof(text)), &again, &err), 0);
 	assert_memory_equal(&s, &again, sizeof(s));
@@ -123,6 +124,12 @@ static void settings_name_what_is_wrong(void **state)
 		{"stripe_match=within", "stripe_match=within"},
 		{"stripe_match=within:x", "stripe_match"},
 		{"stripe_partition=", "stripe_partition="},
+		{"stripe_default=", "stripe_default="},
+		{"stripe_default=a::b", "stripe_default=a::b: a name is missing"},
+		{"stripe_default=a:", "stripe_default=a:"},
+		{"stripe_default=:a", "stripe_default=:a"},
+		{"stripe_default=a:qos", "a name is missing"},
+		{"stripe_default=qos:", "a name is missing"},
 		{"stripe_match=some", "any, exact, within"},
 		{"stripe_classes=mine", "own"},
 		{"stripe_timelimit=cpu", "progress, wall"},

@@ -144,6 +144,15 @@ for order in "$preload:$dir/tool.so" "$dir/tool.so:$preload"; do
 		"$(launch 1 "$order" "$dir/program")" "10"$'\n'"tool 10"
 done
 ${CC:-cc} -shared -fPIC -o "$dir/libfake.so" "$here/fake_mpi.c" &&
-	${CC:-cc} -o "$dir/fake_user" "$here/fake_mpi_user.c" -L"$dir" -lfake -Wl,-rpath,"$dir"
-ok "another kind of MPI is passed through, and publishes nothing" preloaded "$dir/fake_user"
+	${CC:-cc} -I "$src" -o "$dir/fake_user" "$here/fake_mpi_user.c" -L"$dir" -lfake -Wl,-rpath,"$dir"
+ok "MPI whose handles are numbers is passed through, and counts" preloaded "$dir/fake_user"
+is "unless the user says no" "$(launch 1 "$preload" env POPPA_HEARTBEAT_MPI=no "$dir/program")" -1
+
+# --- MPICH, the other kind ---
+if [ -x tests/unit/heartbeat/mpich_calls ] && command -v mpirun.mpich >/dev/null; then
+	like "a program of MPICH is one of another kind" "$(ldd tests/unit/heartbeat/mpich_calls)" libmpich
+	relay env LD_PRELOAD="$preload" mpirun.mpich -n 2 tests/unit/heartbeat/mpich_calls
+else
+	skip "configure found no mpicc.mpich, or mpirun.mpich is not installed" "MPICH"
+fi
 done_testing

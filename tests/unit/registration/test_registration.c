@@ -364,6 +364,33 @@ static void all_cluster_keys(void **state)
 	assert_string_equal(out.cgroup_mount, in.cgroup_mount);
 }
 
+/* Of the runs of a job the last one that goes on. */
+static void the_run_that_goes_on(void **state)
+{
+	static struct registration in, out;
+	struct errmsg err = {""};
+
+	(void)state;
+	registration_init(&in);
+	in.job_id = 71;
+	in.uid = 5;
+	assert_int_equal(registration_find(dir_of_test, 71, &out, &err), -1);
+	assert_int_equal(errno, ENOENT);
+	for (in.restart = 0; in.restart < 4; in.restart++)
+		assert_int_equal(registration_write(dir_of_test, &in, &err), 0);
+	assert_int_equal(registration_end(dir_of_test, 71, 3, &err), 0);
+	assert_int_equal(registration_find(dir_of_test, 71, &out, &err), 0);
+	assert_int_equal(out.job_id, 71);
+	assert_int_equal(out.restart, 2);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(registration_end(dir_of_test, 71, i, &err), 0);
+	assert_int_equal(registration_find(dir_of_test, 71, &out, &err), -1);
+	for (uint32_t i = 0; i < 4; i++)
+		registration_remove(dir_of_test, 71, i, true);
+	assert_int_equal(registration_find("/nonexistent", 71, &out, &err), -1);
+	assert_non_null(strstr(err.text, "/nonexistent"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,6 +401,7 @@ int main(void)
 		cmocka_unit_test(all_keys),
 		cmocka_unit_test(few_keys),
 		cmocka_unit_test(all_cluster_keys),
+		cmocka_unit_test(the_run_that_goes_on),
 		cmocka_unit_test(same_run),
 		cmocka_unit_test(files),
 	};

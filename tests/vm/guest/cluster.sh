@@ -41,7 +41,7 @@ prepare_node() {
 	REAL_NODE=$(uname -n)
 	REAL_SPEC="Sockets=2 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=1600"
 	REAL_MEM_PER_CPU=100
-	SLURM_PLUGINS=$(dirname "$(ls /usr/lib/*/slurm-wlm/select_cons_tres.so)")
+	SLURM_PLUGINS=$(slurm_plugins)
 	# Regions as long as can be, as a few real processors take turns at being 32 emulated ones.
 	PREP_PARAMETERS=poppa_period=400ms,poppa_shutter=100ms,poppa_windows=2,poppa_overhead_max=0,poppa_adaptive=no,poppa_min_blocks=5,poppa_settle_timeout=1h,poppa_ledger=$ADDRESS:$((PORT + 3))
 	BOOT_PREP_PARAMETERS=$PREP_PARAMETERS

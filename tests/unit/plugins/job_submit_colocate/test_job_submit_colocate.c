@@ -15,6 +15,8 @@
 
 #include "plugins/compat/slurm_compat.h"
 
+#include "plugins/job_submit_colocate/job_qos.h"
+
 #define NODES 6000
 #define THREADS 8
 #define SUBMISSIONS 150 /* of a thread */
@@ -102,6 +104,13 @@ list_t *compat_part_list(char *names)
 
 	list_append(list, &part[!strcmp(names, "big")]);
 	return list;
+}
+
+/* Who names no QOS has the one of that name. */
+char *job_qos_name(const job_desc_msg_t *d, char *partition)
+{
+	assert_non_null(partition);
+	return strdup(d->qos ? d->qos : "usual");
 }
 
 void compat_node_bitmap(char *names, bitstr_t **nodes)
@@ -393,6 +402,80 @@ static void nobody_is_kept_off_where_the_site_says_so(void **state)
 	slurm_conf.prep_params = before;
 }
 
+/* Submits a job of this partition and QOS, with what its client has sent of --colocate (NULL:
+ * nothing). Returns its CPUs of a node, -1 where it is refused. is: what the job is then. */
+static int submit_by_default(const char *partition, const char *qos, const char *sent, char *is)
+{
+	job_desc_msg_t d = description(partition, NULL);
+	char *text = NULL;
+	int rc, cpus;
+
+	d.qos = (char *)qos;
+	free(d.spank_job_env[0]);
+	d.spank_job_env[0] = strdup(sent ? sent : "COLOCATE_BY=by-site");
+	if (!strcmp(partition ? partition : "", "whole"))
+		d.partition = (char *)"small", d.shared = JOB_SHARED_NONE;
+	if (!strcmp(partition ? partition : "", "grows"))
+		d.partition = (char *)"small", d.dependency = (char *)"afterok:1,Expand:2";
+	rc = job_submit(&d, 1000, &text);
+	cpus = rc ? -1 : d.pn_min_cpus;
+	*is = '\0';
+	for (uint32_t i = 0; i < d.spank_job_env_size; i++)
+		if (strncmp(d.spank_job_env[i], "COLOCATE_SEED=", 14))
+			snprintf(is + strlen(is), 128 - strlen(is), "%s ", d.spank_job_env[i]);
+		else
+			assert_int_equal(strlen(d.spank_job_env[i]), 14 + 32);
+	free(text);
+	clear(&d);
+	return cpus;
+}
+
+/* A lane of the small nodes has 8 CPUs, and one of the big ones 16. */
+static void the_site_may_opt_jobs_in(void **state)
+{
+	static const struct {
+		const char *defaults, *partition, *qos, *sent, *is;
+		int cpus;
+	} table[] = {
+		{"stripe_lanes=2", "small", NULL, NULL, "", NO_VAL16},
+		{"stripe_default=small", "small", NULL, NULL,
+			"COLOCATE=stripe COLOCATE_BY=by-site ", 8},
+		/* The cluster's default partition is the small one. */
+		{"stripe_default=small", NULL, NULL, NULL, "COLOCATE=stripe COLOCATE_BY=by-site ",
+			8},
+		{"stripe_default=big:small", "big", NULL, NULL,
+			"COLOCATE=stripe COLOCATE_BY=by-site ", 16},
+		{"stripe_default=big", "small", NULL, NULL, "", NO_VAL16},
+		{"stripe_default=qos:fast", "small", "fast", NULL,
+			"COLOCATE=stripe COLOCATE_BY=by-site ", 8},
+		{"stripe_default=qos:fast", "small", "slow", NULL, "", NO_VAL16},
+		{"stripe_default=qos:fast", "small", NULL, NULL, "", NO_VAL16},
+		{"stripe_default=big:qos:usual", "small", NULL, NULL,
+			"COLOCATE=stripe COLOCATE_BY=by-site ", 8},
+		/* What the user says comes first. */
+		{"stripe_default=small", "small", NULL, "COLOCATE=no", "", NO_VAL16},
+		{"stripe_lanes=2", "small", NULL, "COLOCATE=no", "", NO_VAL16},
+		{"stripe_default=small", "small", NULL, "COLOCATE=class:a", "COLOCATE=class:a ", 8},
+		{"stripe_default=small", "small", NULL, "COLOCATE=no,spread", "COLOCATE=no,spread ",
+			-1},
+		/* What cannot be co-located is like any other job. */
+		{"stripe_default=small", "whole", NULL, NULL, "", NO_VAL16},
+		{"stripe_default=small", "grows", NULL, NULL, "", NO_VAL16},
+		{"stripe_default=small,stripe_partition=big", "small", NULL, NULL, "", NO_VAL16},
+	};
+	char *before = slurm_conf.prep_params, is[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		slurm_conf.prep_params = (char *)table[i].defaults;
+		assert_int_equal(
+			submit_by_default(table[i].partition, table[i].qos, table[i].sent, is),
+			table[i].cpus);
+		assert_string_equal(is, table[i].is);
+	}
+	slurm_conf.prep_params = before;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +483,7 @@ int main(void)
 		cmocka_unit_test(long_constraints),
 		cmocka_unit_test(updates_are_checked_like_submissions),
 		cmocka_unit_test(nobody_is_kept_off_where_the_site_says_so),
+		cmocka_unit_test(the_site_may_opt_jobs_in),
 	};
 
 	return cmocka_run_group_tests_name("job_submit", tests, make_cluster, end_cluster);

@@ -49,6 +49,8 @@ static void canonical_texts(void **state)
 		{"not:a=b", "not:a=b"},
 		{"not:$(reboot)#\"'", "not:%24%28reboot%29%23%22%27"},
 		{"help", "stripe"},
+		{"no", "no"},
+		{" no, ,no", "no"},
 	};
 
 	(void)state;
@@ -120,6 +122,14 @@ static void errors_say_what_is_wrong(void **state)
 		{"not:x,spread", "spread and not: exclude each other"},
 		{"max-degradation:3,spread", "spread and max-degradation:"},
 		{"stripe,spread", "spread and stripe"},
+		{"no:1", "no takes no value"},
+		{"No", "unknown key \"No\""},
+		{"no,stripe", "no and stripe exclude each other"},
+		{"spread,no", "no and spread exclude each other"},
+		{"class:k,no", "no and class: exclude each other"},
+		{"not:a,no", "no and not: exclude each other"},
+		{"with:3,no", "no and with: exclude each other"},
+		{"no,max-degradation:3", "no and max-degradation: exclude each other"},
 		{"with:3,\x1b[31m", "control character 0x1b"},
 		{":", "unknown key \"\""},
 	};
@@ -181,7 +191,8 @@ static void random_texts(void **state)
 {
 	static const char *const pieces[] = {"spread", "stripe",
 		"with:", "not:", "max-degradation:", "class:", ",", ",", ",", "1", "20", "%", "%2C",
-		"%41", "a", "Z", " ", ";", ":", "\x01", "\xff", "help", "0.5", "e3", "-", "."};
+		"%41", "a", "Z", " ", ";", ":", "\x01", "\xff", "help", "no", "0.5", "e3", "-",
+		"."};
 	unsigned int seed = 20240229;
 	int accepted = 0;
 
@@ -202,6 +213,7 @@ static void random_texts(void **state)
 		colocate_format(&a, first);
 		assert_int_equal(colocate_parse(first, &b, &err), 0);
 		assert_string_equal(colocate_format(&b, again), first);
+		assert_int_equal(a.no, b.no);
 		assert_int_equal(a.spread, b.spread);
 		assert_int_equal(a.with, b.with);
 		assert_int_equal(a.not_count, b.not_count);
@@ -232,6 +244,21 @@ static void environments(void **state)
 	assert_int_equal(colocate_find_env(env, 6, "NONE", &at), 0);
 }
 
+/* A job of which its user has said no is like one of which nobody has said anything. */
+static void who_is_colocated(void **state)
+{
+	char no[] = "COLOCATE=no", wish[] = "COLOCATE=not:no", by[] = "COLOCATE_BY=by-site";
+	char other[] = "COLOCATE_BY=me", *refuses[] = {no, by}, *asks[] = {wish, other};
+
+	(void)state;
+	assert_null(colocate_request(refuses, 1));
+	assert_null(colocate_request(NULL, 0));
+	assert_string_equal(colocate_request(asks, 2), "not:no");
+	assert_true(colocate_by_site(refuses, 2));
+	assert_false(colocate_by_site(refuses, 1));
+	assert_false(colocate_by_site(asks, 2));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +268,7 @@ int main(void)
 		cmocka_unit_test(limits),
 		cmocka_unit_test(random_texts),
 		cmocka_unit_test(environments),
+		cmocka_unit_test(who_is_colocated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ typedef struct {
 	uint8_t overcommit;
 	uint64_t pn_min_memory;
 	char *tres_per_job, *tres_per_node, *tres_per_socket, *tres_per_task, *cpus_per_tres;
-	char *mem_per_tres, *partition, *req_nodes, *exc_nodes, *features;
+	char *mem_per_tres, *partition, *req_nodes, *exc_nodes, *features, *qos, *dependency;
 } job_desc_msg_t;
 
 typedef struct {
@@ -152,6 +152,11 @@ char *xstrdup_printf(const char *format, ...) __attribute__((format(printf, 1, 2
 static inline int xstrcmp(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) : a != b;
+}
+
+static inline char *xstrcasestr(const char *text, const char *part)
+{
+	return text ? strcasestr(text, part) : NULL;
 }
 
 static inline int xstrncmp(const char *a, const char *b, size_t n)
