@@ -16,14 +16,15 @@ EXTRA_DIST += \
 	packaging/debian/libpoppa-heartbeat-openmpi.prerm \
 	packaging/debian/poppa.install \
 	packaging/debian/poppa-ledger.install \
+	packaging/debian/poppa-ledger.prerm \
 	packaging/debian/poppa-node.install \
+	packaging/debian/poppa-node.prerm \
 	packaging/debian/poppa-slurm-plugins.install \
 	packaging/debian/poppa-slurm-plugins.postinst \
 	packaging/debian/poppa-slurm-plugins.prerm \
 	packaging/debian/poppa-slurm-plugins.triggers.in \
 	packaging/debian/rules \
 	packaging/debian/source/format \
-	packaging/debian/source/lintian-overrides \
 	packaging/rpm/build \
 	packaging/rpm/poppa.spec \
 	packaging/rpm/rpmlint.toml
