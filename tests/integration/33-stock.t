@@ -102,12 +102,14 @@ quiet() {
 	done
 }
 
-# Every job's state and, when it has some, its nodes, cores and memory.
+# Every job's state and, when it has had some, its nodes, cores and memory. One that was cancelled while it waited shows how
+# many nodes backfill last planned for it, which depends on the moment.
 places() {
 	cloud "$1" scontrol -d show job | awk '
 		/^JobId=/ { id = $1 }
 		/^ *JobState=/ { print id, $1; waits = /PENDING/ }
-		/^ *NumNodes=/ && !waits { print id, $1, $2 }
+		/^ *NodeList=/ { placed = !waits && $1 !~ /=(\(null\))?$/ }
+		/^ *NumNodes=/ && placed { print id, $1, $2 }
 		/CPU_IDs=/ { print id, $1, $2, $3 }' | grep -v -w JobId=1
 }
 

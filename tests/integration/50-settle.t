@@ -119,7 +119,9 @@ priced_by() {
 }
 qos=$(sacct_field "$nodata" QOS)
 complaint='poppa_price=cheap: price policy "cheap" is unknown'
-errors=$(log_lines slurmctld "prep/poppa: PrEpParameters: $complaint.*; the settings of before stay in force")
+# From Slurm 23.11 on a reconfiguration begins a new slurmctld, which finds the last good settings in its state.
+of_prep="prep/poppa: PrEpParameters: $complaint.*; the \(settings of before stay\|last good settings are\) in force"
+errors=$(log_lines slurmctld "$of_prep")
 errors_of_all=$(log_lines slurmctld "$complaint")
 is "a partition has a price policy of its own" \
 	"$(priced_by poppa_price_partition=real:linear:2/cap=0.3)" linear:2/cap=0.3
@@ -128,7 +130,7 @@ is "the ledger has a price's policy and the version of its formula" \
 	"$(in_ledger "select json_extract(body, '\$.policy'), json_extract(body, '\$.version') from settlement where job = $nodata")" \
 	"thesis|$(sed -n 's/^#define PRICE_VERSION //p' "$tree/src/accounting/record/price.h")"
 is "a bad policy leaves the last good one in force" "$(priced_by poppa_price=cheap)" solo
-is "and is logged once" "$(($(log_lines slurmctld "prep/poppa: PrEpParameters: $complaint.*; the settings of before stay in force") - errors))" 1
+is "and is logged once" "$(($(log_lines slurmctld "$of_prep") - errors))" 1
 is "by each of the three plugins that read the settings" "$(($(log_lines slurmctld "$complaint") - errors_of_all))" 3
 ctl restart slurmctld
 is "also in a slurmctld that starts with it" "$(priced_by poppa_settle_timeout=3s)" solo
