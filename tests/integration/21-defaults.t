@@ -59,7 +59,7 @@ like "--colocate=help has it" "$out" '  no  +not co-located'
 ctl reconfigure stripe_default=fake
 opted_in "a job in a default partition" -p fake
 is "it has a whole lane of each node" "$(job_field "$job" MinCPUsNode)" 8
-like "poppa why says so" "$(poppa why "$job")" 'the site co-locates jobs of its partition or QOS'
+like "poppa why says so" "$(poppa why "$job")" 'did not ask for --colocate: the site co-locates'
 is "in JSON, too" "$(poppa why --json "$job" | jq .by_site)" true
 stays_plain "a job in another partition" -p real
 stays_plain "a job in the default partition that says no" -p fake --colocate=no
@@ -174,7 +174,7 @@ wait_end "$again"
 priced() { sacct_field "$again" SystemComment | grep -q 'poppa: '; }
 ok "it has a price" wait_until 90 priced
 like "sacct shows by whose wish it was co-located" "$(sacct_field "$again" SystemComment)" '^colocate: stripe by-site '
-like "poppa why says it of a job that has ended" "$(poppa why "$again")" 'the site co-locates jobs of its partition or QOS'
+like "poppa why says it of a job that has ended" "$(poppa why "$again")" 'did not ask for --colocate: the site co-locates'
 
 forge=$build/.libs/spank_forge.so
 if [ -e "$forge" ]; then
@@ -192,7 +192,6 @@ else
 fi
 
 # --- slurmrestd ---
-restd=
 rest() { # rest PATH [CURL-OPTION]...: what slurmrestd answers
 	curl -s -m 30 --unix-socket "$tmp/rest.sock" "http://localhost$1" "${@:2}"
 }
@@ -215,7 +214,8 @@ if ! command -v slurmrestd >/dev/null || ! command -v curl >/dev/null; then
 	done_testing
 	exit
 fi
-as_user env -u SLURM_JWT slurmrestd -a rest_auth/local -f "$SLURM_CONF" "unix:$tmp/rest.sock" >"$tmp/rest.log" 2>&1 </dev/null &
+# Not by as_user: what is killed at the end must be slurmrestd itself.
+"$tree/contrib/sandbox/env" -u poppa-demo env -u SLURM_JWT slurmrestd -a rest_auth/local -f "$SLURM_CONF" "unix:$tmp/rest.sock" >"$tmp/rest.log" 2>&1 </dev/null &
 restd=$!
 on_exit kill "$restd"
 answers() { rest /openapi/v3 >"$tmp/openapi" && jq -e .paths "$tmp/openapi" >/dev/null; }

@@ -81,15 +81,13 @@ mkfifo "$tmp/fifo"
 printf '#!/nonexistent\n' >"$tmp/script"
 install -m 111 "$(command -v true)" "$tmp/unreadable"
 chmod 755 "$tmp/cut" "$tmp/counts" "$tmp/fifo" "$tmp/script"
-stepd_before=$(grep -c -i 'segfault\|core dump' "$log")
 for file in cut counts fifo script .; do
 	as_user timeout -k 5 60 srun -Q --colocate -n1 "$tmp/$file" >/dev/null 2>&1 </dev/null
 	status=$?
 	ok "a program that is none ($file) fails, and soon" test "$status" != 0 -a "$status" != 124 -a "$status" != 137
 done
 ok "one that cannot be read runs" as_user srun -Q --colocate -n1 "$tmp/unreadable"
-is "slurmstepd has not crashed" "$(grep -c -i 'segfault\|core dump' "$log")" "$stepd_before"
-is "and the node runs the next job" "$(preload_of --colocate)" "$lib"
+is "the node runs the next job" "$(preload_of --colocate)" "$lib"
 
 # Two jobs of two ranks each, by srun and by mpirun, whose workers contend for a line of this file.
 if [ ! -x "$program" ]; then

@@ -4,7 +4,7 @@ poppaplugin_LTLIBRARIES += spank_colocate.la
 spank_colocate_la_SOURCES = \
 	src/plugins/spank_colocate/on_node.c src/plugins/spank_colocate/on_node.h \
 	src/plugins/spank_colocate/spank_colocate.c
-spank_colocate_la_CPPFLAGS = $(MODULE_CPPFLAGS) -DHEARTBEAT_LIBRARY='"$(libdir)/libpoppa-heartbeat-mpi.so"'
+spank_colocate_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 spank_colocate_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 spank_colocate_la_LIBADD = libpreload.la libregistration.la libsubmit.la libpoppacommon.la $(LAZY_BINDING)
 EXTRA_spank_colocate_la_DEPENDENCIES = $(PLUGIN_MAP)

@@ -12,6 +12,7 @@
 #include "preload/offer.h"
 #include "registration/registration.h"
 
+#define HEARTBEAT_LIBRARY POPPA_LIBDIR "/libpoppa-heartbeat-mpi.so"
 #define PATH_ROOM 16384 /* of the user's PATH or LD_PRELOAD: a longer one is left alone */
 
 /* Set before the tasks are forked, and only read by these. */

@@ -72,7 +72,7 @@ static void the_list_of_the_user(void **state)
 		{"libm.so.6", "libm.so.6:" LIBRARY},
 		{"/a/b.so c.so", "/a/b.so c.so:" LIBRARY},
 		{LIBRARY, NULL},
-		{"/home/u/libpoppa-heartbeat-mpi.so:x.so", NULL},
+		{"/opt/u/libpoppa-heartbeat-mpi.so:x.so", NULL},
 		{"x.so libpoppa-heartbeat-mpi.so", NULL},
 		{"libpoppa-heartbeat-mpi.so.bak", "libpoppa-heartbeat-mpi.so.bak:" LIBRARY},
 		{":", "::" LIBRARY},
