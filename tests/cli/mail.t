@@ -115,7 +115,7 @@ ok "and comes" arrives
 is "with the price" "$(bodies)" "$price"
 
 # It waits for so long, and no longer.
-late="Its price had not been made when this mail was sent. \"poppa job 24.0\" shows it later."
+late="Its price had not been made when this mail was sent. \"poppa job 24\" shows it later."
 conf "$site" MailWait=1
 OPTION=stripe called "no price in time" 0 Ended 24 -s "$subject" ada
 ok "no price in time: the mail comes" arrives

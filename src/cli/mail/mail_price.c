@@ -103,7 +103,7 @@ void mail_price_wait(
 	environ = given;
 	if (!done)
 		snprintf(text, size,
-			"Its price had not been made when this mail was sent. \"poppa job %s\" shows it "
-			"later.",
-			run);
+			"Its price had not been made when this mail was sent. \"poppa job %.*s\" shows "
+			"it later.",
+			(int)strcspn(run, "."), run);
 }
