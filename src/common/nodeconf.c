@@ -31,7 +31,8 @@ void nodeconf_defaults(struct nodeconf *c)
 	c->mail_wait_s = DEFAULT_MAIL_WAIT_S;
 }
 
-/* Writes the n-th of the files that may be poppa.conf, counted from 0. False where there is none. */
+/* Writes the n-th of the files that may be poppa.conf, counted from 0. False where there is none.
+ */
 static bool candidate(int n, char *buf, size_t size)
 {
 	const char *given = getenv("POPPA_CONF"), *slurm_conf = getenv("SLURM_CONF");
@@ -42,7 +43,8 @@ static bool candidate(int n, char *buf, size_t size)
 		return n == 0 && snprintf(buf, size, "%s", given) >= 0;
 	/* A configless node's slurm.conf is in a directory that holds nothing of ours. */
 	if (slash && n-- == 0)
-		return snprintf(buf, size, "%.*s/poppa.conf", (int)(slash - slurm_conf), slurm_conf) >= 0;
+		return snprintf(buf, size, "%.*s/poppa.conf", (int)(slash - slurm_conf),
+			       slurm_conf) >= 0;
 	if (!etc && n-- == 0)
 		return snprintf(buf, size, "%s/slurm/poppa.conf", POPPA_SYSCONFDIR) >= 0;
 	return n == 0 && snprintf(buf, size, "/etc/slurm/poppa.conf") >= 0;

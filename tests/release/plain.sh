@@ -21,7 +21,9 @@ plain_boot() {
 	local type path mode user group
 	ROOT=$1
 	hostname "$HOST"
+	# An address beside 127.0.0.1, without which names are not looked up. It leads nowhere.
 	ip link set lo up
+	ip address add 192.0.2.1/32 dev lo
 	mount --bind "$ROOT" "$ROOT"
 	mount -t proc proc "$ROOT/proc"
 	mount --rbind /sys "$ROOT/sys"
@@ -30,7 +32,7 @@ plain_boot() {
 	mount -t tmpfs -o mode=1777 tmpfs "$ROOT/tmp"
 	mount -t tmpfs -o mode=755 tmpfs "$ROOT/run"
 	echo "$HOST" >"$ROOT/etc/hostname"
-	printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$HOST" >"$ROOT/etc/hosts"
+	printf '127.0.0.1 localhost\n192.0.2.1 %s\n' "$HOST" >"$ROOT/etc/hosts"
 	: >"$ROOT/etc/resolv.conf"
 	# What systemd makes when it boots.
 	while read -r type path mode user group _; do

@@ -254,9 +254,10 @@ static void check_ledger(struct doctor *d)
 	answered = (double)clock_wall() / NS_PER_S;
 	if (!status) {
 		doctor_say(d, DOCTOR_FAIL, "ledger",
-			!d->munge_good ? "fix munge first, see its line" :
-			"start poppa-ledgerd there, open its port, and check poppa_ledger in "
-			"PrEpParameters; until then nodes keep their records",
+			!d->munge_good
+				? "fix munge first, see its line"
+				: "start poppa-ledgerd there, open its port, and check poppa_ledger in "
+				  "PrEpParameters; until then nodes keep their records",
 			"%s", err.text);
 		check_port(d, &client);
 		check_unsettled(d, NULL);

@@ -86,8 +86,9 @@ static const char *first_with(const char *dirs, const char *file, char *dir, siz
 }
 
 /*
- * The release of Slurm for which the suite's plugin in one of the directories was built, by what it tells Slurm; else, where
- * none can be loaded here, that for which this program was built, "" without Slurm.
+ * The release of Slurm for which the suite's plugin in one of the directories was built, by what it
+ * tells Slurm; else, where none can be loaded here, that for which this program was built, ""
+ * without Slurm.
  */
 static const char *built_for(const char *dirs, char *buf, size_t size)
 {
@@ -318,7 +319,8 @@ static void check_spank(struct doctor *d, const char *text)
 			"%s does not name spank_colocate.so, so sbatch has no --colocate", path);
 }
 
-/* The suite's programs do not read AuthInfo, as nodes may have no slurm.conf that they could read. */
+/* The suite's programs do not read AuthInfo, as nodes may have no slurm.conf that they could read.
+ */
 static void check_munge_socket(struct doctor *d, const char *text)
 {
 	static const char usual[] = "/run/munge/munge.socket.2", key[] = "socket=";
