@@ -232,6 +232,19 @@ def check_export(words):
     return None
 
 
+def check_image(words):
+    """podman build: its file, its target and its arguments are there."""
+    if words[:1] != ["build"] or "-f" not in words or not (TREE / words[words.index("-f") + 1]).is_file():
+        return "podman build needs -f and a file of the tree"
+    text = text_of(words[words.index("-f") + 1])
+    for option, value in zip(words, words[1:]):
+        if option == "--target" and not re.search(rf"^FROM .* AS {value}$", text, re.M | re.I):
+            return f"the file has no target {value}"
+        if option == "--build-arg" and not re.search(rf"^ARG {value.partition('=')[0]}\b", text, re.M):
+            return f"the file has no argument {value}"
+    return None
+
+
 def check_configuration(line):
     """A line of slurm.conf, plugstack.conf or poppa.conf; None where it is none of them."""
     key, sign, value = line.partition("=")
@@ -262,6 +275,8 @@ def check_command(words):
         return check_systemctl(rest)
     if name == "make":
         return check_make(rest)
+    if name == "podman":
+        return check_image(rest)
     if name in {"cd", "mkdir"}:
         return None if rest and not any(w.startswith("/") for w in rest) else f"no test runs {name} {' '.join(rest)}"
     if name == "export":
