@@ -88,8 +88,9 @@ static const char *first_with(const char *dirs, const char *file, char *dir, siz
 }
 
 /*
- * The release of Slurm for which the suite's plugin in one of the directories was built, by what it tells Slurm; else, where
- * none can be loaded here, that for which this program was built, "" without Slurm.
+ * The release of Slurm for which the suite's plugin in one of the directories was built, by what it
+ * tells Slurm; else, where none can be loaded here, that for which this program was built, ""
+ * without Slurm.
  */
 static const char *built_for(const char *dirs, char *buf, size_t size)
 {
