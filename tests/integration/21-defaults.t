@@ -126,7 +126,7 @@ for wish in "" --colocate=no; do
 	# shellcheck disable=SC2086
 	try sbatch --parsable -W -p fake -n1 -o "$(home_of poppa-demo)/marks.out" $wish --wrap "${script%%; srun --colocate*}$([ -n "$wish" ] || echo "; srun --colocate echo again")"
 	is "a batch script and its step${wish:+ with $wish}" "$(cat "$(home_of poppa-demo)/marks.out")" \
-		"$([ -n "$wish" ] && printf 'batch \nstep ' || printf 'batch stripe\nstep stripe\nagain')"
+		"$([ -n "$wish" ] && printf 'batch \nstep' || printf 'batch stripe\nstep stripe\nagain')"
 done
 try srun -Q -p fake --colocate=no -n1 sh -c 'echo "none: $SLURM_SPANK_COLOCATE"'
 is "nor has a task of srun --colocate=no" "$out" "none: "

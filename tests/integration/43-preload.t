@@ -79,7 +79,7 @@ head -c 100 "$build/poppa" >"$tmp/cut"
 { head -c 64 "$build/poppa"; head -c 4096 /dev/zero | tr '\0' '\377'; } >"$tmp/counts"
 mkfifo "$tmp/fifo"
 printf '#!/nonexistent\n' >"$tmp/script"
-install -m 111 "$(command -v true)" "$tmp/unreadable"
+install -m 111 "$(type -P true)" "$tmp/unreadable"
 chmod 755 "$tmp/cut" "$tmp/counts" "$tmp/fifo" "$tmp/script"
 for file in cut counts fifo script .; do
 	as_user timeout -k 5 60 srun -Q --colocate -n1 "$tmp/$file" >/dev/null 2>&1 </dev/null

@@ -95,17 +95,17 @@ submit -n1 -p fake --colocate -J late --mail-type=END --wrap 'sleep 1'
 late=$job
 wait_end "$late"
 # Other clusters have jobs of that number, too.
-waits() {
-	waiting=$(pgrep -f "^$POPPA_SANDBOX/usr/libexec/poppa/poppa-mail -s Slurm Job_id=$late ")
+waiting() {
+	pgrep -f "^$POPPA_SANDBOX/usr/libexec/poppa/poppa-mail -s Slurm Job_id=$late "
 }
-ok "a process waits for the price" wait_until 20 waits
+ok "a process waits for the price" wait_until 20 waiting
 nok "the mail does not come" has_mail "$late" Ended
 submit -n1 -p fake -J after --mail-type=END --wrap true
 ok "another job's mail does" wait_until 30 has_mail "$job" Ended
-kill "$waiting"
+kill "$(waiting)"
 ok "told to end, it sends the mail" wait_until 30 has_mail "$late" Ended
 like "without the price, and says so" "$(body "$late" Ended)" '^Its price had not been made when this mail was sent\.'
-ended() { ! waits; }
+ended() { ! waiting; }
 ok "and nothing waits any more" wait_until 10 ended
 ctl start ledgerd
 is "slurmctld has no complaint about MailProg" "$(complaints)" "$before"
