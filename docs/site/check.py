@@ -76,7 +76,7 @@ def check(site):
                 full = os.path.normpath(os.path.join(full, "index.html"))
             if not (site / full).is_file():
                 faults.append(f"{name} leads to {address}, which is not there")
-            elif parts.fragment and full in pages and unquote(parts.fragment) not in pages[full].ids and not parts.fragment.startswith("gh-"):
+            elif parts.fragment and full in pages and unquote(parts.fragment) not in pages[full].ids:
                 faults.append(f"{name} leads to {address}: {full} has no such place")
     for path in site.rglob("*.css"):
         faults += [f"{path.relative_to(site)} fetches {a}" for a in re.findall(r"url\(['\"]?([^'\")]*)", path.read_text(encoding="utf-8")) if foreign(a)]

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The site: its first pages, and what makes it of all documents.
 dist_doc_DATA += docs/index.md docs/run.md docs/use.md docs/measurable.md docs/change.md
-# Pictures of pages, and what makes them.
-EXTRA_DIST += docs/pictures/pages docs/pictures/trial-light.png docs/pictures/trial-dark.png docs/pictures/report-light.png docs/pictures/report-dark.png
 EXTRA_DIST += mkdocs.yml docs/site/stage.py docs/site/markdown_lines.py docs/site/check.py docs/site/site.css
 
 # Not made by "make all": it needs mkdocs. The pages go to site-pages/ first, as they are in the tree in many places.
