@@ -127,7 +127,7 @@ if python=$(python_with prometheus_client.parser); then
 	is "nanoseconds become seconds" "$(value poppa_longest_stop_seconds)" 0.003456789
 	is "a reason" "$(value poppa_shutters_discarded_total '{reason: "task-ended"}')" 2
 	is "and one that there was none of" "$(value poppa_shutters_discarded_total '{reason: "guard-resumed"}')" 0
-	is "the node's jobs" "$(value poppa_jobs) $(value poppa_jobs_measured) $(value poppa_jobs_without_counter) $(value poppa_jobs_stopped)" "2 1 1 1"
+	is "the node's jobs" "$(value poppa_jobs) $(value poppa_jobs_measured) $(value poppa_jobs_without_signal) $(value poppa_jobs_stopped)" "2 1 1 1"
 	is "what they lose, in all and at most" "$(value poppa_jobs_degradation_sum_ratio) $(value poppa_jobs_degradation_max_ratio)" "0.4125 0.4125"
 	is "whose limit is not kept, and who reacts to shutters" "$(value poppa_jobs_limit_unkept) $(value poppa_jobs_shutter_sensing)" "1 1"
 	is "the spool" "$(value poppa_spool_records) $(value poppa_spool_refused) $(value poppa_spool_bad)" "3 1 0"

@@ -60,12 +60,15 @@ else
 fi
 
 # A mistake in plugstack.conf.
+log=$(ctl log slurmd)
+complaints() {
+	grep -c 'spank_colocate.so in plugstack.conf: heartbeat=on is unknown: choose one of off, auto' "$log"
+}
+before=$(complaints)
 heartbeat on
 ctl restart slurmd
 wait_until 60 nodes_answer
-log=$(ctl log slurmd)
-is "slurmd's log names a bad value" \
-	"$(grep -c 'spank_colocate.so in plugstack.conf: heartbeat=on is unknown: choose one of off, auto' "$log")" 1
+is "slurmd's log names a bad value" "$(complaints)" $((before + 1))
 is "no user sees it, and the plugin works as without" "$(preload_of --colocate)" ""
 sed -i 's|heartbeat=on|hartbeat=auto|' "$stack"
 is "nor with an unknown argument" "$(preload_of --colocate)" ""

@@ -102,7 +102,7 @@ ok "a process waits for the price" wait_until 20 waiting
 nok "the mail does not come" has_mail "$late" Ended
 submit -n1 -p fake -J after --mail-type=END --wrap true
 ok "another job's mail does" wait_until 30 has_mail "$job" Ended
-kill "$(waiting)"
+waiting | xargs kill
 ok "told to end, it sends the mail" wait_until 30 has_mail "$late" Ended
 like "without the price, and says so" "$(body "$late" Ended)" '^Its price had not been made when this mail was sent\.'
 ended() { ! waiting; }

@@ -248,7 +248,7 @@ static void put_sums(struct metrics *m, const json_t *status, const json_t *labe
 		{"poppa_jobs_measured", "Those of which a degradation is known", s.measured},
 		{"poppa_jobs_degradation_sum_ratio", "Sum of these degradations", s.loss},
 		{"poppa_jobs_degradation_max_ratio", "The largest of them", s.largest},
-		{"poppa_jobs_without_counter", "Jobs with tasks of which none has a counter",
+		{"poppa_jobs_without_signal", "Jobs with tasks of which none has a counter",
 			s.without_counter},
 		{"poppa_jobs_stopped", "Jobs that somebody else than poppad has stopped",
 			s.stopped},
