@@ -25,6 +25,7 @@ EXTRA_DIST += \
 	packaging/debian/poppa-slurm-plugins.triggers.in \
 	packaging/debian/rules \
 	packaging/debian/source/format \
+	packaging/debian/source/lintian-overrides \
 	packaging/rpm/build \
 	packaging/rpm/poppa.spec \
 	packaging/rpm/rpmlint.toml

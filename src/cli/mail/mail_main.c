@@ -88,10 +88,14 @@ static int send_with_price(
 static void end_early_on_signals(void)
 {
 	const struct sigaction early = {.sa_handler = on_signal};
+	sigset_t none;
 
 	sigaction(SIGTERM, &early, NULL);
 	sigaction(SIGINT, &early, NULL);
 	sigaction(SIGHUP, &early, NULL);
+	/* slurmctld's threads have them blocked, and so has what they start. */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static int usage(FILE *out)
