@@ -16,7 +16,9 @@ EXTRA_DIST += \
 	packaging/debian/libpoppa-heartbeat-openmpi.prerm \
 	packaging/debian/poppa.install \
 	packaging/debian/poppa-ledger.install \
+	packaging/debian/poppa-ledger.prerm \
 	packaging/debian/poppa-node.install \
+	packaging/debian/poppa-node.prerm \
 	packaging/debian/poppa-slurm-plugins.install \
 	packaging/debian/poppa-slurm-plugins.postinst \
 	packaging/debian/poppa-slurm-plugins.prerm \
