@@ -59,15 +59,21 @@ limited 5
 culprit=$job
 limited 5
 blind=$job
-tells "$blind" ".culprit = $culprit" '.unmeasured_ns = .co_ns / 2' '.co_ns = .co_ns / 2'
+tells "$blind" ".culprit = $culprit" '.unmeasured_ns = 40000000000' '.co_ns = 40000000000'
+limited 5
+early=$job
+limited 5
+hasty=$job
+tells "$hasty" ".culprit = $early" '.unmeasured_ns = .co_ns / 2' '.co_ns = .co_ns / 2'
 a_pass
 tells "$sensing" '.sensing = true'
 tells "$culprit"
+tells "$early"
 a_pass
 is "a job that reacts to shutters is not moved" "$(length "$sensing") $(limit "$sensing")" "300 00:05:00"
 is "nor one that keeps another from being measured" "$(length "$culprit") $(limit "$culprit")" "300 00:05:00"
-
 like "for some time, as SystemComment says" "$(limit_part "$culprit")" '^asked=5 set=5 cap=0 restart=0 extended=0 refused=[0-9]+$'
+ok "one that is named for some seconds at the start of a run is moved" longer "$early" 300
 # Nobody names it any more.
 scancel "$blind"
 saves_jobs
@@ -76,7 +82,7 @@ tells "$culprit"
 a_pass
 is "also after slurmctld was killed" "$(length "$culprit") $(limit "$culprit")" "300 00:05:00"
 
-scancel "$sensing" "$culprit"
+scancel "$sensing" "$culprit" "$early" "$hasty"
 
 diag "bounds"
 most=$(scontrol show partition fake | sed -n 's/.*MaxTime=\([^ ]*\).*/\1/p')

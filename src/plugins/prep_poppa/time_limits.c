@@ -42,6 +42,9 @@ SLURM_WEAK(slurmctld_tres_cnt)
 #define CULPRIT_SHARE                                                                              \
 	0.1 /* of the time beside others that it must have kept from being measured: any           \
 	     * job spoils a block now and then */
+/* And at least so much: of a run's first seconds a few are a large share where the machine is busy,
+ * and the job that is named would end at its limit for them. */
+#define CULPRIT_LEAST_NS (30 * NS_PER_S)
 
 /* One job of a pass: found, then measured, then set. */
 struct limited {
@@ -217,7 +220,8 @@ static void note_culprits(struct settler *w, const struct client_answer *answer)
 		uint32_t id = r->culprit;
 		int at = 0;
 
-		if (!id || unmeasured < CULPRIT_SHARE * (unmeasured + (double)r->co_ns))
+		if (!id || unmeasured < CULPRIT_LEAST_NS ||
+			unmeasured < CULPRIT_SHARE * (unmeasured + (double)r->co_ns))
 			continue;
 		/* The one that expires first makes room. */
 		for (int k = 0; k < SETTLER_CULPRITS && w->culprit[at].job_id != id; k++)
