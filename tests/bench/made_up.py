@@ -259,8 +259,8 @@ def main():
         check("ch2: energy of pairs", energy_of_pairs() == [0.25, 1.25])
         text, verdicts = campaign(directory)
         check("campaign: throughput, run times and partners of both policies", verdicts == ["met", "NOT MET"] and
-              "| before | 30 | 0.800 (0.800 to 0.800) | 1.25 | 1.25 | 25.0 |" in text[-3] and
-              "| now | 30 | 1.000 (1.000 to 1.000) | 1.00 | 1.00 | 20.0 |" in text[-3] and "| a, b | 100.0 | 100.0 |" in text[-1])
+              "| before | 30 | 0.800 (0.800 to 0.800) | 100 | 0.800 | 1.25 | 1.25 | 25.0 |" in text[-3] and
+              "| now | 30 | 1.000 (1.000 to 1.000) | 100 | 1.000 | 1.00 | 1.00 | 20.0 |" in text[-3] and "| a, b | 100.0 | 100.0 |" in text[-1])
         blanks = []
         for name in os.listdir(directory):
             with open(os.path.join(directory, name)) as f:

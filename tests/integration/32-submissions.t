@@ -276,6 +276,25 @@ ok "where they may be kept off it is open" as_user sbatch --test-only -Q -p fake
 scontrol update partition=fake ExclusiveUser=NO
 clear_jobs
 
+row 'nothing, where the site has `stripe_default`'
+ctl reconfigure stripe_default=fake
+submit -p fake -o /dev/null -H -n1 --wrap true
+is "a job without the option asks for a lane" "$(job_field "$job" MinCPUsNode)" 8
+scancel "$job"
+submit -p fake -o /dev/null -H -n1 --exclusive --wrap true
+is "one that has no lane is a plain job" "$(job_field "$job" MinCPUsNode)" 1
+scancel "$job"
+
+row '`--colocate=no`'
+submit -p fake -o /dev/null -H -n1 --colocate=no --wrap true
+is "it is a plain job where the site has a default, too" "$(job_field "$job" MinCPUsNode)" 1
+scancel "$job"
+like "another key beside it is refused" "$(as_user sbatch -p fake --colocate=no,spread --wrap true 2>&1)" 'no and spread exclude each other'
+ctl reconfigure stripe_default=
+
+row 'slurmrestd, `"spank_environment":["COLOCATE=KEY"]`'
+ok "21-defaults.t asks slurmrestd" grep -q spank_environment "$(dirname "$0")/21-defaults.t"
+
 row 'licences'
 # With a node of a cloud that never comes, whose resources nobody can find missing.
 sed -i -e '1a Licenses=solver:1\nGresTypes=slot,gpu' \
