@@ -32,7 +32,7 @@ ok "poppa-mail is installed" test -x "$POPPA_SANDBOX/usr/libexec/poppa/poppa-mai
 
 cp -p "$conf" "$conf.before"
 on_exit mv "$conf.before" "$conf"
-printf 'MailProg=%s\nMailWait=60\n' "$box/sitemail" >>"$conf"
+printf 'MailProg=%s\nMailWait=300\n' "$box/sitemail" >>"$conf"
 ctl reconfigure poppa_settle_timeout=8s
 on_exit ctl reconfigure --reset
 # "ctl reconfigure" writes slurm.conf anew, so this goes with it at the end.
@@ -85,7 +85,7 @@ nok "of which nothing was run" test -e "$box/evil"
 is "the same price as poppa job" "$(as_user poppa job --json "$one" | jq -c '[.price.charged, .price.raw]')" "[$charged,$raw]"
 
 wait_end "$nodata"
-ok "the mail of a job without data comes, when it is settled" wait_until 90 has_mail "$nodata" Ended
+ok "the mail of a job without data comes, when it is settled" wait_until 240 has_mail "$nodata" Ended
 like "and says so" "$(body "$nodata" Ended)" "^What it lost could not be measured \(no-record\): the full billing of $(db_billing "$nodata") is charged"
 
 # --- slurmctld is not held by a price that is not made, and its end ends the waiting.
