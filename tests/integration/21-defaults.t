@@ -184,7 +184,7 @@ if [ -e "$forge" ]; then
 	echo "PlugStackConfig=$tmp/plugstack.conf" >>"$tmp/slurm.conf"
 	chmod a+r "$tmp"/*.conf
 	try env SLURM_CONF="$tmp/slurm.conf" FORGED_COLOCATE=spread FORGED_BY=by-site sbatch --parsable "$LATER" -p fake --wrap true
-	jobs_submitted+=("$out")
+	jobs_submitted+=(${out:+"$out"})
 	like "no client can say that the site wanted it" "$(mark "$out")" '^colocate: spread( |$)'
 	unlike "nor does it show" "$(mark "$out")" by-site
 else

@@ -232,12 +232,14 @@ int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid, char **err_msg)
 	struct errmsg err = {""};
 	struct colocate wish;
 	uint32_t at = 0;
-	int found = colocate_find_env(
-		job_desc->spank_job_env, job_desc->spank_job_env_size, COLOCATE_ENV, &at);
+	int found;
 
 	read_settings(&settings);
-	/* Who wanted it is for this plugin alone to say. */
+	/* Who wanted it is for this plugin alone to say. Entries move by this, so it comes first.
+	 */
 	drop(job_desc, COLOCATE_BY_ENV);
+	found = colocate_find_env(
+		job_desc->spank_job_env, job_desc->spank_job_env_size, COLOCATE_ENV, &at);
 	if (!found) {
 		follow_site(job_desc, &settings, submit_uid);
 		return SLURM_SUCCESS;

@@ -220,7 +220,7 @@ static job_desc_msg_t description(const char *partition, const char *constraint)
 		.partition = (char *)partition,
 		.features = (char *)constraint};
 
-	d.spank_job_env = calloc(2, sizeof(char *));
+	d.spank_job_env = calloc(3, sizeof(char *));
 	d.spank_job_env[0] = strdup("COLOCATE=stripe");
 	d.spank_job_env_size = 1;
 	return d;
@@ -430,6 +430,25 @@ static int submit_by_default(const char *partition, const char *qos, const char 
 	return cpus;
 }
 
+/* What this plugin alone may say stands before the client's wish. */
+static void what_a_client_forges_of_the_site_is_dropped(void **state)
+{
+	job_desc_msg_t d = description("small", NULL);
+	char *text = NULL;
+
+	(void)state;
+	free(d.spank_job_env[0]);
+	d.spank_job_env[0] = strdup("COLOCATE_BY=by-site");
+	d.spank_job_env[1] = strdup("COLOCATE=spread");
+	d.spank_job_env_size = 2;
+	assert_int_equal(job_submit(&d, 1000, &text), SLURM_SUCCESS);
+	assert_int_equal(d.spank_job_env_size, 2);
+	assert_string_equal(d.spank_job_env[0], "COLOCATE=spread");
+	assert_true(!strncmp(d.spank_job_env[1], "COLOCATE_SEED=", 14));
+	free(text);
+	clear(&d);
+}
+
 /* A lane of the small nodes has 8 CPUs, and one of the big ones 16. */
 static void the_site_may_opt_jobs_in(void **state)
 {
@@ -484,6 +503,7 @@ int main(void)
 		cmocka_unit_test(updates_are_checked_like_submissions),
 		cmocka_unit_test(nobody_is_kept_off_where_the_site_says_so),
 		cmocka_unit_test(the_site_may_opt_jobs_in),
+		cmocka_unit_test(what_a_client_forges_of_the_site_is_dropped),
 	};
 
 	return cmocka_run_group_tests_name("job_submit", tests, make_cluster, end_cluster);
