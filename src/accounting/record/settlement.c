@@ -440,6 +440,11 @@ int64_t settlement_earlier_s(const struct settlement *s)
 	return sum;
 }
 
+double settlement_discount(const struct settlement *s)
+{
+	return s->raw ? 1 - (double)s->charged / (double)s->raw : NAN;
+}
+
 uint64_t settlement_share(uint64_t raw, uint64_t charged_of_last, uint64_t raw_of_last)
 {
 	if (charged_of_last >= raw_of_last)

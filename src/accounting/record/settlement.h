@@ -138,5 +138,8 @@ int settlement_change_degradation(struct settlement *s, double degradation, stru
  * that much later than the run. */
 int64_t settlement_earlier_s(const struct settlement *s);
 
+/* The part of the raw billing that is not charged; NAN where that is 0. */
+double settlement_discount(const struct settlement *s);
+
 /* The charge for a size with this raw billing: the same share as is charged for the last size. */
 uint64_t settlement_share(uint64_t raw, uint64_t charged_of_last, uint64_t raw_of_last);

@@ -11,4 +11,5 @@ poppa_SOURCES += \
 	src/cli/ask/shorten_text.c src/cli/ask/shorten_text.h \
 	src/cli/ask/squeue.c src/cli/ask/squeue.h \
 	src/cli/ask/state_file.c src/cli/ask/state_file.h \
-	src/cli/ask/value_text.c src/cli/ask/value_text.h
+	src/cli/ask/value_text.c src/cli/ask/value_text.h \
+	src/cli/ask/wrap_text.c src/cli/ask/wrap_text.h

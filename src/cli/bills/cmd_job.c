@@ -2,7 +2,6 @@
 /* poppa job: what one job used, lost and is charged, on one screen. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "accounting/record/fields.h"
@@ -67,14 +66,13 @@ static const char *memory_text(struct number_cell *c, double bytes)
 
 static void print_nodes(const struct why *w, const struct job_usage *u)
 {
-	char lane[32];
 	struct number_cell n;
 
 	printf("Nodes        %s", number_count(&n, w->bill->nodes, "node"));
 	if (*u->nodes)
 		printf(" (%s)", u->nodes);
-	if (*job_lane(w, lane, sizeof(lane)))
-		printf(", lane%s %s", strchr(lane, ',') ? "s" : "", lane);
+	if (*w->lane)
+		printf(", lane%s %s", strchr(w->lane, ',') ? "s" : "", w->lane);
 	putchar('\n');
 }
 
@@ -175,8 +173,7 @@ static void print_price(const struct bill *b)
 	printf("Price        billing %llu", (unsigned long long)f->charged);
 	if (f->charged < f->raw)
 		printf(" instead of %llu for each second: %.1f %% less, %llu saved in all\n",
-			(unsigned long long)f->raw,
-			PERCENT(1 - (double)f->charged / (double)f->raw),
+			(unsigned long long)f->raw, PERCENT(settlement_discount(f)),
 			(unsigned long long)((f->raw - f->charged) * (uint64_t)b->elapsed_s));
 	else
 		puts(" for each second, the full one");
@@ -248,7 +245,7 @@ static json_t *price_json(const struct why *w)
 static json_t *job_json(const struct why *w, const struct job_usage *u)
 {
 	const struct bill *b = w->bill;
-	char lane[32], bill[1024], advice[256];
+	char bill[1024], advice[256];
 	json_t *json = json_pack("{s:I, s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I}",
 		"job", (json_int_t)b->job_id, "id", b->id, "restart", (json_int_t)w->restart,
 		"user", b->user, "account", b->account, "partition", b->partition, "name", b->name,
@@ -256,9 +253,8 @@ static json_t *job_json(const struct why *w, const struct job_usage *u)
 		(json_int_t)b->start, "end", (json_int_t)b->end, "elapsed_s",
 		(json_int_t)b->elapsed_s);
 	json_t *used = json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:o, s:s, s:I, s:o}", "nodes",
-		(json_int_t)b->nodes, "node_list", u->nodes, "lanes",
-		job_lane(w, lane, sizeof(lane)), "cpus", (json_int_t)b->cpus, "cpu_s",
-		field_real_or_null(u->cpu_s), "cpu_efficiency",
+		(json_int_t)b->nodes, "node_list", u->nodes, "lanes", w->lane, "cpus",
+		(json_int_t)b->cpus, "cpu_s", field_real_or_null(u->cpu_s), "cpu_efficiency",
 		field_real_or_null(job_cpu_efficiency(w, u)), "task_memory", bytes_json(u->rss),
 		"step", u->step, "step_tasks", (json_int_t)u->tasks, "memory", bytes_json(u->mem));
 	json_t *told =
@@ -304,8 +300,6 @@ int cmd_job(int argc, char **argv)
 		rc = cli_print_json(job_json(&w, &usage));
 	else
 		job_print(&w, &usage);
-	client_answer_free(&w.ledger);
-	bills_free(&bills);
-	free(w.waiting.id);
+	find_run_free(&bills, &w);
 	return rc;
 }

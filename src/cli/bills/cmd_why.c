@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* poppa why: how the price of a job came about. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/ask/cli.h"
 #include "cli/ask/sacct.h"
+#include "cli/ask/wrap_text.h"
 #include "cli/bills/find_run.h"
 #include "cli/bills/why.h"
 
@@ -93,24 +93,6 @@ static void read_plain(const struct why *w, struct bills *plain)
 		memset(plain, 0, sizeof(*plain));
 }
 
-/* Prints a paragraph and breaks its lines at blanks. */
-static void print_wrapped(const char *text)
-{
-	int used = 0;
-
-	while (*text) {
-		int len = (int)strcspn(text, " ");
-
-		if (used && used + 1 + len > LINE_WIDTH) {
-			putchar('\n');
-			used = 0;
-		}
-		used += printf("%s%.*s", used ? " " : "", len, text);
-		text += len + (text[len] == ' ');
-	}
-	putchar('\n');
-}
-
 static int print_sentences(const struct why *w)
 {
 	json_t *list = why_sentences(w), *v;
@@ -124,7 +106,7 @@ static int print_sentences(const struct why *w)
 		if (strstr(json_string_value(v), " x (1 - ") && strstr(json_string_value(v), " = "))
 			printf("    %s\n", json_string_value(v));
 		else
-			print_wrapped(json_string_value(v));
+			wrap_text(stdout, json_string_value(v), LINE_WIDTH);
 	}
 	json_decref(list);
 	return CLI_OK;
@@ -153,9 +135,7 @@ int cmd_why(int argc, char **argv)
 		rc = cli_error("out of memory");
 	else
 		rc = o.json ? cli_print_json(why_json(&w)) : print_sentences(&w);
-	client_answer_free(&w.ledger);
 	bills_free(&plain);
-	bills_free(&bills);
-	free(w.waiting.id);
+	find_run_free(&bills, &w);
 	return rc;
 }

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/ask/cli.h"
@@ -123,4 +124,11 @@ int find_run(const struct find_run *f, const char *input, struct bills *bills, s
 			f->has_run ? "such run of job" : "job", f->job);
 	bills_free(bills);
 	return -1;
+}
+
+void find_run_free(struct bills *bills, struct why *w)
+{
+	client_answer_free(&w->ledger);
+	bills_free(bills);
+	free(w->waiting.id);
 }

@@ -22,6 +22,9 @@ void find_run_read(struct find_run *f, const char *arg);
  * Finds the run among what sacct shows, or in a file with that (input; NULL = none), and in squeue
  * where the job has not started. Sets w->bills, w->bill, w->job, w->restart and w->waiting; *f and
  * *bills must live as long as *w. Without a job in *f it ends the program with CLI_USAGE. Returns
- * 0, and the caller frees *bills with bills_free() and w->waiting.id; or -1, and has printed why.
+ * 0, and the caller ends with find_run_free(); or -1, and has printed why.
  */
 int find_run(const struct find_run *f, const char *input, struct bills *bills, struct why *w);
+
+/* Frees what find_run() and why_gather() have put into both. */
+void find_run_free(struct bills *bills, struct why *w);

@@ -8,25 +8,12 @@
 #include "common/text_append.h"
 
 #define PERCENT(v) (100 * (v))
-#define LANE_WORD " lane="
 /* Runs that are shorter are no evidence of what their processors do. */
 #define SHORT_S 60
 #define IDLE_CPU 0.5
 #define IDLE_MEM 0.25
 #define SMALL_MEM (UINT64_C(1) << 30)
 #define MUCH_LOSS 0.25
-
-char *job_lane(const struct why *w, char *buf, size_t size)
-{
-	const char *at = w->bill->option ? strstr(w->bill->option, LANE_WORD) : NULL;
-	size_t len = at ? strspn(at + strlen(LANE_WORD), "0123456789,") : 0;
-
-	if (len)
-		snprintf(buf, size, "%.*s", (int)len, at + strlen(LANE_WORD));
-	else
-		snprintf(buf, size, "%s", w->lane);
-	return buf;
-}
 
 double job_cpu_efficiency(const struct why *w, const struct job_usage *u)
 {
@@ -75,8 +62,7 @@ static void say_charge(const struct bill *b, char *buf, size_t size)
 			": a billing of %llu is charged for each of its %lld seconds instead of %llu, "
 			"%.1f %% less.",
 			(unsigned long long)f->charged, (long long)b->elapsed_s,
-			(unsigned long long)f->raw,
-			PERCENT(1 - (double)f->charged / (double)f->raw));
+			(unsigned long long)f->raw, PERCENT(settlement_discount(f)));
 	else
 		text_append(buf, size,
 			": the full billing of %llu is charged for each of its %lld seconds.",

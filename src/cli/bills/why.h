@@ -25,9 +25,9 @@ struct why {
 	struct squeue_job waiting; /* why a job has not started; .id is NULL without an answer */
 	char patient_until[32];    /* waits so long at most for a better partner; "" = for none */
 	char behind[16];           /* the job for whose start it waits; "" = none */
-	char lane[32];             /* that slurmctld has given it, as "0" or "0,1"; "" = unknown */
-	bool by_site;              /* the site co-located it, and its user did not say a word */
-	struct apart apart;        /* whom it has left for its max-degradation */
+	char lane[32];      /* that the run has on its nodes, as "0" or "0,1"; "" = unknown */
+	bool by_site;       /* the site co-located it, and its user did not say a word */
+	struct apart apart; /* whom it has left for its max-degradation */
 	struct time_limit_state limit; /* of a running job; all 0 where its end was not touched */
 	struct bill own;               /* a bill that sacct does not show, or not with its price */
 	struct settlement own_facts;   /* the facts of a price that only the ledger has */

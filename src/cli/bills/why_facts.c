@@ -111,6 +111,11 @@ static void read_limit(struct why *w, const char *comment)
 	free(text);
 }
 
+static void read_lane(struct why *w, const char *option)
+{
+	read_value(option, " lane=", "0123456789,", w->lane, sizeof(w->lane));
+}
+
 /* Whether the word stands in what slurmctld or sacct shows of --colocate. No key or value of that
  * has a blank before it. */
 static bool is_by_site(const char *option)
@@ -141,7 +146,9 @@ static bool slurmctld_knows(struct why *w)
 			read_waits(w, comment);
 		else if (!w->bill->end)
 			read_limit(w, comment);
-		read_value(comment, " lane=", "0123456789,", w->lane, sizeof(w->lane));
+		/* Of an earlier run sacct knows better. */
+		if (!*w->lane)
+			read_lane(w, comment);
 		w->by_site = is_by_site(comment);
 		apart_read(comment, &apart);
 		if (apart.times)
@@ -226,7 +233,10 @@ void why_gather(struct why *w, bool ask, const char *conf_path)
 
 	w->status = w->bill->never_started ? BILL_NEVER : w->bill->status;
 	apart_parse(w->bill->apart, &w->apart);
-	w->by_site = w->bill->option && is_by_site(w->bill->option);
+	if (w->bill->option) {
+		read_lane(w, w->bill->option);
+		w->by_site = is_by_site(w->bill->option);
+	}
 	if (w->status == BILL_NEVER)
 		return;
 	/* Whom a job has left stands in slurmdbd only with the price of its next run. */

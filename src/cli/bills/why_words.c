@@ -452,8 +452,7 @@ static void say_charge(json_t *list, const struct why *w)
 			"So a billing of %llu is charged for each of the %lld seconds instead of "
 			"%llu: %.1f %% less.",
 			(unsigned long long)f->charged, (long long)b->elapsed_s,
-			(unsigned long long)f->raw,
-			PERCENT(1 - (double)f->charged / (double)f->raw));
+			(unsigned long long)f->raw, PERCENT(settlement_discount(f)));
 	else
 		say(list, "So the full billing of %llu is charged for each of the %lld seconds.",
 			(unsigned long long)f->raw, (long long)b->elapsed_s);

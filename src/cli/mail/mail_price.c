@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/fsio.h"
 #include "common/log.h"
+#include "common/units.h"
 
 #define FIRST_PAUSE_MS 1000
 #define MOST_PAUSE_MS 15000
@@ -79,7 +80,7 @@ static bool ask(const char *run, int wait_ms, char *text, size_t size)
 
 static void pause_ms(int64_t ms)
 {
-	const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	const struct timespec t = clock_spec(ms * NS_PER_MS);
 
 	nanosleep(&t, NULL); /* a signal ends it early, as it should */
 }

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/ask/wrap_text.h"
 #include "common/clock.h"
 #include "common/log.h"
 
@@ -40,27 +41,6 @@ char *mail_read_body(int seconds, const volatile sig_atomic_t *stop)
 	return body;
 }
 
-/* Writes a paragraph and breaks its lines at blanks. */
-static void put_wrapped(FILE *out, const char *text)
-{
-	size_t used = 0;
-
-	while (*text) {
-		size_t len = strcspn(text, " ");
-
-		if (used && used + 1 + len > LINE_WIDTH) {
-			fputc('\n', out);
-			used = 0;
-		}
-		if (used)
-			fputc(' ', out);
-		fwrite(text, 1, len, out);
-		used += len + (used > 0);
-		text += len + (text[len] == ' ');
-	}
-	fputc('\n', out);
-}
-
 /* A file without a name that has the whole body, read from its beginning; -1 where none can be
  * made. */
 static int make_body(const char *body, const char *paragraph)
@@ -74,7 +54,7 @@ static int make_body(const char *body, const char *paragraph)
 		fputs(body, out);
 		if (len)
 			fputs(body[len - 1] == '\n' ? "\n" : "\n\n", out);
-		put_wrapped(out, paragraph);
+		wrap_text(out, paragraph, LINE_WIDTH);
 		failed = fclose(out) || lseek(fd, 0, SEEK_SET) < 0;
 	}
 	if (!failed)
