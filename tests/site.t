@@ -6,15 +6,13 @@
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/tap.sh
 . "$here/tap.sh"
+# shellcheck source=tests/browser.sh
+. "$here/browser.sh"
 
 site=${SITE:-${POPPA_SANDBOX_BUILD:-$here/../build}/site}
 [ -e "$site/index.html" ] || bail_out "there is no site in $site: make site makes it"
 command -v jq >/dev/null || skip_all "jq is not installed"
-browser=
-for b in chromium chromium-browser google-chrome; do
-	command -v "$b" >/dev/null && browser=$b && break
-done
-[ -n "$browser" ] || skip_all "there is no chromium: contrib/sandbox/install-deps --site installs it"
+need_browser --site
 shots=${1:-}
 tmp=$(mktemp -d)
 server=
@@ -24,37 +22,16 @@ at_end() {
 }
 trap at_end EXIT
 
-# browse ARG...: without a display, sandbox or traces; of all hosts it reaches this one alone.
-browse() {
-	HOME=$tmp timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --hide-scrollbars --no-first-run \
-		--disable-dev-shm-usage --disable-extensions --proxy-server=127.0.0.1:9 --user-data-dir="$(mktemp -d "$tmp/profile.XXXXXX")" "$@" 2>/dev/null
-}
-
 # A copy whose pages tell at their end what a browser has made of them.
 measure=$(
+	printf '<script>\n%s\n' "$in_pages"
 	cat <<'END'
-<script>
-function luminance(c) {
-	const p = c.map(v => (v /= 255) <= 0.04045 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4));
-	return 0.2126 * p[0] + 0.7152 * p[1] + 0.0722 * p[2];
-}
-// A colour with its transparency, on what is behind it.
-function mix(text, behind) {
-	const m = text.match(/[\d.]+/g).map(Number), a = m.length > 3 ? m[3] : 1;
-	return m.slice(0, 3).map((v, i) => v * a + behind[i] * (1 - a));
-}
-function ground(e) {
-	return e ? mix(getComputedStyle(e).backgroundColor, ground(e.parentElement)) : [255, 255, 255];
-}
 addEventListener("load", () => setTimeout(() => {
 	const out = {width: innerWidth, page: document.documentElement.scrollWidth, texts: 0, least: 99, where: "", pictures: 0, broken: 0};
 	document.querySelectorAll(".md-content h1,.md-content h2,.md-content p,.md-content li,.md-content dt,.md-content dd,.md-content td," +
 			".md-content th,.md-content pre,.md-content a:not(.headerlink):not(.permalink),.md-nav__link").forEach(e => {
 		if (!e.textContent.trim() || !e.getBoundingClientRect().width) return;
-		const behind = ground(e), a = luminance(mix(getComputedStyle(e).color, behind)), b = luminance(behind);
-		const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-		out.texts++;
-		if (contrast < out.least) { out.least = contrast; out.where = e.tagName + " " + e.textContent.trim().slice(0, 30); }
+		see(out, e, getComputedStyle(e).color, ground(e));
 	});
 	document.querySelectorAll(".md-content img").forEach(e => {
 		if (getComputedStyle(e).display === "none") return;
@@ -63,7 +40,7 @@ addEventListener("load", () => setTimeout(() => {
 	});
 	out.scheme = document.body.dataset.mdColorScheme;
 	out.doors = [...document.querySelectorAll(".doors > ul > li")].filter(e => e.getBoundingClientRect().height > 0).length;
-	document.body.innerHTML = "<pre id=found>" + JSON.stringify(out).replace(/&/g, "+").replace(/</g, "(") + "</pre>";
+	tell(out);
 }, 300));
 </script>
 END
@@ -105,7 +82,7 @@ found() {
 	local width=$1 page=$2
 	shift 2
 	browse --window-size="$width,900" --virtual-time-budget=5000 --dump-dom "$@" "$address/measured/$page" |
-		sed -n 's/.*<pre id="found">\(.*\)<\/pre>.*/\1/p'
+		told
 }
 
 # look NAME PAGE SCHEME WIDTH [ARG]...

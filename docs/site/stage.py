@@ -65,14 +65,17 @@ class Stage:
             return target
         return os.path.relpath(place, os.path.dirname(self.sources[source]) or ".") + sign + anchor
 
-    def manual_links(self, text, place):
-        """Links names such as poppad(8), but not those that are links already."""
+    def link_manuals(self, pattern, text, place, write):
+        """Gives write() each name of another manual page that the pattern finds as NAME and SECTION, and that page."""
         def one(match):
             page = self.manuals.get(f"{match[1]}.{match[2]}")
-            if page is None or page == place:
-                return match[0]
-            return f"[{match[0]}]({os.path.relpath(page, os.path.dirname(place) or '.')})"
-        return re.sub(r"(?<![\w\[./-])([a-z][\w.-]*)\(([1-8])\)", one, text)
+            return match[0] if page is None or page == place else write(match[0], page)
+        return re.sub(pattern, one, text)
+
+    def manual_links(self, text, place):
+        """Links names such as poppad(8), but not those that are links already."""
+        return self.link_manuals(r"(?<![\w\[./-])([a-z][\w.-]*)\(([1-8])\)", text, place, lambda name, page:
+                                 f"[{name}]({os.path.relpath(page, os.path.dirname(place) or '.')})")
 
     def prose(self, source, text):
         """Links in one line of a document; what stands between backquotes stays as it is."""
@@ -88,11 +91,14 @@ class Stage:
             out.append(self.prose(source, moved) if kind == "prose" else moved)
         return "\n".join(out)
 
+    def read(self, source):
+        """A file as it is installed: with the usual directories where it is made by make."""
+        text = (self.tree / source).read_text(encoding="utf-8")
+        return re.sub(r"@(\w+)@", lambda m: DIRECTORIES[m[1]], text) if source.endswith(".in") else text
+
     def manual(self, source):
         """A manual page: its headings as Markdown, so that they are in the search and in the page's contents; else HTML."""
-        text = (self.tree / source).read_text(encoding="utf-8")
-        if source.endswith(".in"):
-            text = re.sub(r"@(\w+)@", lambda m: DIRECTORIES[m[1]], text)
+        text = self.read(source)
         made = subprocess.run(["mandoc", "-Thtml", "-Ofragment"], input=text, capture_output=True, text=True, check=True).stdout
         body = re.search(r'<div class="manual-text">\n(.*)</div>\n<table class="foot">', made, re.S)[1]
         body = re.sub(r"</?section[^>]*>\n?", "", body)
@@ -118,18 +124,12 @@ class Stage:
 
     def link_names(self, text, place):
         """Links the names of other manual pages, which mandoc sets in bold."""
-        def one(match):
-            page = self.manuals.get(f"{match[1]}.{match[2]}")
-            if page is None or page == place:
-                return match[0]
-            return f'<a href="{Path(page).stem}.html">{match[0]}</a>'
-        return re.sub(r"<b>([\w.-]+)</b>\(([1-8])\)", one, text)
+        return self.link_manuals(r"<b>([\w.-]+)</b>\(([1-8])\)", text, place, lambda name, page:
+                                 f'<a href="{Path(page).stem}.html">{name}</a>')
 
     def listing(self, source):
         """A file as it is."""
-        text = (self.tree / source).read_text(encoding="utf-8")
-        if source.endswith(".in"):
-            text = re.sub(r"@(\w+)@", lambda m: DIRECTORIES[m[1]], text)
+        text = self.read(source)
         return f"# {Path(source).name.removesuffix('.in')}\n\n```text\n{text.rstrip()}\n```\n"
 
     def news(self, source):

@@ -5,50 +5,27 @@
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/tap.sh
 . "$here/../tap.sh"
+# shellcheck source=tests/browser.sh
+. "$here/../browser.sh"
 
 : "${POPPA:?is the program to test}" "${WRITE_TRIAL_PAGE:?writes the page of a trial}"
 command -v jq >/dev/null || skip_all "jq is not installed"
-browser=
-for b in chromium chromium-browser google-chrome; do
-	command -v "$b" >/dev/null && browser=$b && break
-done
-[ -n "$browser" ] || skip_all "there is no chromium: contrib/sandbox/install-deps --pages installs it"
+need_browser --pages
 export TZ=UTC
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 shots=${1:-}
 
-# browse ARG...: without a display, network, sandbox or traces.
-browse() {
-	HOME=$tmp timeout 120 "$browser" --headless=new --no-sandbox --disable-gpu --hide-scrollbars --no-first-run \
-		--disable-dev-shm-usage --disable-extensions --proxy-server=127.0.0.1:9 --user-data-dir="$tmp/profile" "$@" 2>/dev/null
-}
-
 # What a browser makes of the page, found by a script that only this copy of it has.
 measure=$(
+	printf '<script>\n%s\n' "$in_pages"
 	cat <<'END'
-<script>
-function luminance(c) {
-	const p = c.map(v => (v /= 255) <= 0.04045 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4));
-	return 0.2126 * p[0] + 0.7152 * p[1] + 0.0722 * p[2];
-}
-function rgb(c) { const m = c.match(/[\d.]+/g).map(Number); return m.length > 3 && m[3] < 1 ? null : m.slice(0, 3); }
-function ground(e) {
-	for (; e; e = e.parentElement) {
-		const c = rgb(getComputedStyle(e).backgroundColor);
-		if (c) return c;
-	}
-	return [255, 255, 255];
-}
 const out = {width: innerWidth, page: document.documentElement.scrollWidth, texts: 0, least: 99, where: "", outside: [], unnamed: 0};
 document.querySelectorAll("h1,h2,h3,p,li,dt,dd,caption span,th,td,summary,svg text").forEach(e => {
 	const box = e.getBoundingClientRect();
 	if (!e.textContent.trim() || !box.width) return;
 	const svg = e.closest("svg"), style = getComputedStyle(e);
-	const a = luminance(rgb(svg ? style.fill : style.color)), b = luminance(ground(svg ? svg.parentElement : e));
-	const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-	out.texts++;
-	if (contrast < out.least) { out.least = contrast; out.where = e.tagName + " " + e.textContent.trim().slice(0, 30); }
+	see(out, e, svg ? style.fill : style.color, ground(svg ? svg.parentElement : e));
 	if (!e.closest(".scroll") && box.right > innerWidth + 1) out.outside.push(e.textContent.trim().slice(0, 30));
 	if (svg && (box.left < svg.getBoundingClientRect().left - 1 || box.right > svg.getBoundingClientRect().right + 1))
 		out.outside.push(e.textContent.trim().slice(0, 30));
@@ -62,7 +39,7 @@ out.cut = [...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > 
 out.line = parseFloat(getComputedStyle(document.body).lineHeight);
 out.axes = [...document.querySelectorAll("svg")].map(e => e.querySelectorAll(".axis").length);
 out.dark = matchMedia("(prefers-color-scheme:dark)").matches;
-document.body.innerHTML = "<pre id=found>" + JSON.stringify(out).replace(/&/g, "+").replace(/</g, "(") + "</pre>";
+tell(out);
 </script>
 END
 )
@@ -72,7 +49,7 @@ found() {
 	local width=$1
 	shift
 	browse --window-size="$width,900" --dump-dom "$@" "file://$tmp/measured.html" |
-		sed -n 's/.*<pre id="found">\(.*\)<\/pre>.*/\1/p'
+		told
 }
 
 # judge NAME JSON AXES: that many axes are named in each plot, a regular expression.

@@ -3,19 +3,12 @@
 # The --colocate option from the command line to slurmctld: what is accepted, refused, shown and kept.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/integration/clients.sh
+. "$(dirname "$0")/clients.sh"
 
-LATER=--begin=now+3600
 tmp=$(mktemp -d)
 chmod a+rx "$tmp"
 on_exit rm -rf "$tmp"
-build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}
-
-# try CMD...: as the user, without input; sets $rc, $out and $err.
-try() {
-	out=$(as_user "$@" 2>"$tmp/err" </dev/null)
-	rc=$?
-	err=$(cat "$tmp/err")
-}
 
 # keep [ID...]: jobs that end with the test.
 keep() {
@@ -27,10 +20,6 @@ request() {
 	try sbatch --parsable "$LATER" -p fake "$@" --wrap true
 	job=
 	[ $rc != 0 ] || { job=$out && keep "$job"; }
-}
-
-mark() {
-	job_field "$1" SystemComment
 }
 
 list_jobs() {
@@ -174,34 +163,28 @@ done
 as_user sacctmgr -i modify job where jobid="$job" set systemcomment=forged >/dev/null 2>&1
 like "the mark cannot be edited" "$(mark "$job")" '^colocate: class:mine( |$)'
 
-forge=$build/.libs/spank_forge.so
-if [ -e "$forge" ]; then
-	install -m 755 "$forge" "$tmp/spank_forge.so"
-	echo "required $tmp/spank_forge.so" >"$tmp/plugstack.conf"
-	sed "/^PlugStackConfig=/d" "$SLURM_CONF" >"$tmp/slurm.conf"
-	echo "PlugStackConfig=$tmp/plugstack.conf" >>"$tmp/slurm.conf"
-	chmod a+r "$tmp"/*.conf
-	forged() {
-		try env SLURM_CONF="$tmp/slurm.conf" FORGED_COLOCATE="$1" sbatch --parsable "$LATER" -p fake "${@:2}" --wrap true
+if has_forger; then
+	ask_forged() {
+		forged FORGED_COLOCATE="$1" sbatch --parsable "$LATER" -p fake "${@:2}" --wrap true
 		[ $rc != 0 ] || keep "$out"
 	}
-	forged sprad
+	ask_forged sprad
 	like "an unknown key from a forged client is refused" "$rc $err" '^1.*unknown key "sprad"'
-	forged $'stripe\nCOLOCATE=spread'
+	ask_forged $'stripe\nCOLOCATE=spread'
 	like "control characters from a forged client are refused" "$rc $err" '^1.*control character'
-	forged help
+	ask_forged help
 	like "help from a forged client is refused" "$rc $err" '^1.*nothing to submit'
-	forged "not:$(printf 'x%.0s' {1..200})"
+	ask_forged "not:$(printf 'x%.0s' {1..200})"
 	like "a long name from a forged client is refused" "$rc $err" '^1.*longer than'
-	forged stripe --exclusive
+	ask_forged stripe --exclusive
 	like "the policy holds for a forged client" "$rc $err" '^1.*--exclusive'
-	forged ' not:b ,not:a;'
+	ask_forged ' not:b ,not:a;'
 	like "a separator from a forged client is refused" "$rc $err" '^1.*%3B'
-	forged ' not:b ,not:a'
+	ask_forged ' not:b ,not:a'
 	like "a forged client's text becomes canonical" "$(mark "$out")" '^colocate: not:a,not:b( |$)'
 	is "and its job gets a whole lane" "$(job_field "$out" MinCPUsNode)" 8
 else
-	skip "$forge is not built: \"make check\" builds it" "what a forged client can do"
+	skip "$NO_FORGER" "what a forged client can do"
 fi
 
 # Changes of a pending job.

@@ -3,29 +3,18 @@
 # Jobs that the site co-locates without their asking, and jobs of slurmrestd, which has no option --colocate.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/integration/clients.sh
+. "$(dirname "$0")/clients.sh"
 
-LATER=--begin=now+3600
 tmp=$(mktemp -d)
 chmod 777 "$tmp"
 on_exit rm -rf "$tmp"
-build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}
-
-# try CMD...: as the user, without input; sets $rc, $out and $err.
-try() {
-	out=$(as_user "$@" 2>"$tmp/err" </dev/null)
-	rc=$?
-	err=$(cat "$tmp/err")
-}
 
 # request OPTION...: a job that does not begin yet; sets $job as well.
 request() {
 	try sbatch --parsable "$LATER" "$@" --wrap true
 	job=
 	[ $rc != 0 ] || { job=$out && jobs_submitted+=("$job"); }
-}
-
-mark() {
-	job_field "$1" SystemComment
 }
 
 # opted_in NAME OPTION..., and stays_plain NAME OPTION...: submitted in silence, and what the job is then.
@@ -176,19 +165,13 @@ ok "it has a price" wait_until 90 priced
 like "sacct shows by whose wish it was co-located" "$(sacct_field "$again" SystemComment)" '^colocate: stripe by-site '
 like "poppa why says it of a job that has ended" "$(poppa why "$again")" 'did not ask for --colocate: the site co-locates'
 
-forge=$build/.libs/spank_forge.so
-if [ -e "$forge" ]; then
-	install -m 755 "$forge" "$tmp/spank_forge.so"
-	echo "required $tmp/spank_forge.so" >"$tmp/plugstack.conf"
-	sed "/^PlugStackConfig=/d" "$SLURM_CONF" >"$tmp/slurm.conf"
-	echo "PlugStackConfig=$tmp/plugstack.conf" >>"$tmp/slurm.conf"
-	chmod a+r "$tmp"/*.conf
-	try env SLURM_CONF="$tmp/slurm.conf" FORGED_COLOCATE=spread FORGED_BY=by-site sbatch --parsable "$LATER" -p fake --wrap true
+if has_forger; then
+	forged FORGED_COLOCATE=spread FORGED_BY=by-site sbatch --parsable "$LATER" -p fake --wrap true
 	jobs_submitted+=(${out:+"$out"})
 	like "no client can say that the site wanted it" "$(mark "$out")" '^colocate: spread( |$)'
 	unlike "nor does it show" "$(mark "$out")" by-site
 else
-	skip "$forge is not built: \"make check\" builds it" "what a forged client can say of the site"
+	skip "$NO_FORGER" "what a forged client can say of the site"
 fi
 
 # --- slurmrestd ---

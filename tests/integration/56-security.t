@@ -3,6 +3,8 @@
 # What users without rights try: to raise their discount, to see or touch what is others', to bring daemons down.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/integration/clients.sh
+. "$(dirname "$0")/clients.sh"
 
 build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}
 contend=$build/contrib/workloads/contend
@@ -218,15 +220,10 @@ else
 fi
 
 # --- A client of the user's own, with a seed of the user's own.
-forge=$build/.libs/spank_forge.so
-if [ -e "$forge" ]; then
-	install -m 755 "$forge" "$tmp/spank_forge.so"
-	echo "required $tmp/spank_forge.so" >"$tmp/plugstack.conf"
-	sed "/^PlugStackConfig=/d" "$SLURM_CONF" >"$tmp/slurm.conf"
-	echo "PlugStackConfig=$tmp/plugstack.conf" >>"$tmp/slurm.conf"
-	chmod 644 "$tmp"/*.conf
+if has_forger; then
 	chosen=00112233445566778899aabbccddeeff
-	job=$(as_user env SLURM_CONF="$tmp/slurm.conf" FORGED_COLOCATE=stripe FORGED_SEED=$chosen sbatch --parsable -n1 --wrap 'sleep 10')
+	forged FORGED_COLOCATE=stripe FORGED_SEED=$chosen sbatch --parsable -n1 --wrap 'sleep 10'
+	job=$out
 	jobs_submitted+=("$job")
 	wait_running "$job"
 	wait_until 20 test -e "$run/jobs/$job.0"
@@ -234,7 +231,7 @@ if [ -e "$forge" ]; then
 	is "by another" "$(grep -c $chosen "$run/jobs/$job.0")" 0
 	scancel "$job"
 else
-	skip "$forge is not built: \"make check\" builds it" "a seed from a forged client"
+	skip "$NO_FORGER" "a seed from a forged client"
 fi
 
 # --- Names that mean something in a page.
