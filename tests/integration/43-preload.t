@@ -6,9 +6,11 @@
 
 build=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}
 program=$build/tests/unit/heartbeat/waiting
-lib=$(find "$POPPA_SANDBOX/usr" -name libpoppa-heartbeat-mpi.so)
+# Where configure was told: the sandbox may have installed the suite elsewhere.
+lib=$(grep -a -o -m1 '/[[:print:]]*/libpoppa-heartbeat-mpi\.so' \
+	"$(find "$POPPA_SANDBOX/usr" -name spank_colocate.so -print -quit)")
 stack=$POPPA_SANDBOX/etc/plugstack.conf
-[ -n "$lib" ] || bail_out "libpoppa-heartbeat-mpi.so is not installed"
+[ -e "$lib" ] || bail_out "libpoppa-heartbeat-mpi.so is not installed where the plugin looks for it: ${lib:-nowhere}"
 tmp=$(mktemp -d)
 chmod 777 "$tmp"
 on_exit rm -rf "$tmp"
