@@ -8,13 +8,11 @@ EXTRA_DIST += \
 	packaging/debian/copyright \
 	packaging/debian/libpoppa-heartbeat0.install \
 	packaging/debian/libpoppa-heartbeat-dev.install \
-	packaging/debian/libpoppa-heartbeat-mpich.install \
-	packaging/debian/libpoppa-heartbeat-mpich.postinst \
-	packaging/debian/libpoppa-heartbeat-mpich.prerm \
-	packaging/debian/libpoppa-heartbeat-openmpi.install \
-	packaging/debian/libpoppa-heartbeat-openmpi.postinst \
-	packaging/debian/libpoppa-heartbeat-openmpi.prerm \
+	packaging/debian/libpoppa-heartbeat-mpi.install \
+	packaging/debian/libpoppa-heartbeat-mpi.lintian-overrides \
+	packaging/debian/libpoppa-heartbeat-mpi.triggers \
 	packaging/debian/poppa.install \
+	packaging/debian/poppa.lintian-overrides \
 	packaging/debian/poppa-ledger.install \
 	packaging/debian/poppa-ledger.prerm \
 	packaging/debian/poppa-node.install \
