@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Packages for Debian and for RHEL and its kin, and the script that their triggers run.
+# Packages for Debian and for RHEL and its kin, and the scripts that their triggers and apt run.
 EXTRA_DIST += \
 	packaging/poppa-slurm-link.in \
+	packaging/poppa-slurm-lock \
 	packaging/slurm-tarball \
+	packaging/debian/20poppa-slurm \
 	packaging/debian/build \
 	packaging/debian/control \
 	packaging/debian/copyright \

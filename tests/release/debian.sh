@@ -16,8 +16,11 @@ make_debian() {
 	debootstrap --variant=minbase --include=ca-certificates "$release" "$root" "$mirror" "$script" >"$root.log" 2>&1 ||
 		die "debootstrap failed; see $root.log"
 	echo "deb $mirror $release main" >"$root/etc/apt/sources.list"
-	# Proxies and the like.
-	apt-config dump Acquire >"$root/etc/apt/apt.conf.d/99host"
+	# Proxies and the like; mirrors fail now and then.
+	{
+		apt-config dump Acquire
+		echo 'Acquire::Retries "3";'
+	} >"$root/etc/apt/apt.conf.d/99host"
 }
 
 in_debian() {
