@@ -85,7 +85,7 @@ AS_IF([test -n "$with_slurm_build"],
 		 mkdir -p "$SLURM_BUILD" &&
 		 (cd "$SLURM_BUILD" &&
 		  env -u CFLAGS -u CPPFLAGS -u LDFLAGS "$SLURM_SOURCE/configure" --without-munge \
-			--disable-debug --enable-multiple-slurmd >configure.out 2>&1 &&
+			${host_alias:+--host="$host_alias"} ${build_alias:+--build="$build_alias"} --disable-debug --enable-multiple-slurmd >configure.out 2>&1 &&
 		  echo "$SLURM_VERSION" >.version) ||
 			AC_MSG_ERROR([configuring $SLURM_SOURCE failed; see $SLURM_BUILD/configure.out])])])
 
