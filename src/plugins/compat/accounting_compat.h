@@ -39,6 +39,43 @@ static inline void compat_unlock_but_file(assoc_mgr_lock_t *locks)
 #endif
 }
 
+/*
+ * Whether slurmctld, when it ends or is reconfigured, closes its connection to slurmdbd and unloads
+ * Slurm's plugin for that before it has waited for anybody (25.05.8, 25.11.5 and 25.11.6). Slurm's
+ * own threads that are in the plugin then crash: tests/release/reconfigure. From 25.11.7 on the
+ * connection is closed as early, but the plugin stays, and answers that there is none.
+ */
+#define COMPAT_UNLOADS_EARLY                                                                       \
+	((SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 8) &&                                   \
+		 SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 11, 0)) ||                           \
+		(SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 5) &&                           \
+			SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 11, 7)))
+
+/*
+ * Where slurmctld unloads early: keeps it from that for a moment, since the thread that would do it
+ * takes this lock first and holds no other one that we take. False where it is past that. What is
+ * left is the moment between that thread's last look at the lock and its look at the time.
+ */
+static inline bool compat_lock_end(void)
+{
+#if COMPAT_UNLOADS_EARLY
+	slurm_mutex_lock(&slurmctld_config.shutdown_lock);
+	if (!slurmctld_config.shutdown_time)
+		return true;
+	slurm_mutex_unlock(&slurmctld_config.shutdown_lock);
+	return false;
+#else
+	return true;
+#endif
+}
+
+static inline void compat_unlock_end(void)
+{
+#if COMPAT_UNLOADS_EARLY
+	slurm_mutex_unlock(&slurmctld_config.shutdown_lock);
+#endif
+}
+
 /* The index of slurmdbd's row of the job's run; 0: slurmdbd has not told it yet. Since 24.11 the
  * uppermost of its 64 bits are the cluster's number. */
 static inline uint64_t compat_db_index(const job_record_t *job)

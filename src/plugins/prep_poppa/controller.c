@@ -2,13 +2,19 @@
 /* Looks at where slurmctld is in its life, and into its association manager. */
 #include "plugins/compat/accounting_compat.h"
 
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "src/common/assoc_mgr.h"
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
 
 #include "controller.h"
+
+#define ACCOUNTING_FILE "/accounting_storage_slurmdbd.so"
 
 SLURM_WEAK(acct_db_conn)
 SLURM_WEAK(slurmctld_config)
@@ -30,6 +36,52 @@ bool controller_hold(void)
 void controller_release(void)
 {
 	server_thread_decr();
+}
+
+bool controller_begin_sending(void)
+{
+	if (!compat_lock_end())
+		return false;
+	if (acct_db_conn)
+		return true;
+	compat_unlock_end();
+	return false;
+}
+
+void controller_end_sending(void)
+{
+	compat_unlock_end();
+}
+
+/* Copies the path of Slurm's plugin, if that is what it is. Opening it here could lock up. */
+static int find_plugin(struct dl_phdr_info *info, size_t size, void *path)
+{
+	size_t len = strlen(info->dlpi_name), suffix = strlen(ACCOUNTING_FILE);
+
+	(void)size;
+	if (len < suffix || len >= PATH_MAX ||
+		strcmp(info->dlpi_name + len - suffix, ACCOUNTING_FILE) != 0)
+		return 0;
+	memcpy(path, info->dlpi_name, len + 1);
+	return 1;
+}
+
+bool controller_keep_code(struct accounting_code *code)
+{
+	char path[PATH_MAX];
+
+	code->handle = NULL;
+	if (!COMPAT_UNLOADS_EARLY)
+		return true;
+	if (dl_iterate_phdr(find_plugin, path))
+		code->handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+	return code->handle;
+}
+
+void controller_let_code(struct accounting_code *code)
+{
+	if (code->handle)
+		dlclose(code->handle);
 }
 
 char *controller_state_path(const char *name, char *buf, size_t size)

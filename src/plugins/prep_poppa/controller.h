@@ -27,6 +27,25 @@ bool controller_hold(void);
 void controller_release(void);
 
 /*
+ * For what is put into the queue for slurmdbd, under controller_hold(): releases of Slurm that do
+ * not wait for that before they close the queue (accounting_compat.h) wait for this. Take it last,
+ * and wait for nothing until it is released. False, and nothing to release: slurmctld ends.
+ */
+bool controller_begin_sending(void);
+void controller_end_sending(void);
+
+/*
+ * For a question to slurmdbd, which may take long: keeps the code of Slurm's plugin where it is.
+ * Ask with NULL for the connection: that is slurmctld's, or an error where it is closed by now.
+ * False, and nothing to release: the code is gone.
+ */
+struct accounting_code {
+	void *handle;
+};
+bool controller_keep_code(struct accounting_code *code);
+void controller_let_code(struct accounting_code *code);
+
+/*
  * The path of a file in StateSaveLocation, or of that folder where name is NULL; returns buf. Takes
  * the read lock on the configuration: hold none of Slurm's locks.
  */

@@ -13,8 +13,6 @@
 #include "controller.h"
 #include "slurmdbd_rows.h"
 
-SLURM_WEAK(acct_db_conn)
-
 void slurmdbd_rows_select(
 	const struct run_snapshot *run, slurm_selected_step_t *step, slurmdb_job_cond_t *condition)
 {
@@ -44,17 +42,23 @@ static void *read_rows(const struct run_snapshot *run, bool by_task)
 {
 	slurm_selected_step_t step;
 	slurmdb_job_cond_t condition;
+	struct accounting_code code;
 	void *rows;
 
 	if (!controller_hold())
 		return NULL;
+	if (!controller_keep_code(&code)) {
+		controller_release();
+		return NULL;
+	}
 	slurmdbd_rows_select(run, &step, &condition);
 	if (!by_task) {
 		step.array_task_id = NO_VAL;
 		step.step_id.job_id = run->job_id;
 	}
 	condition.flags |= JOBCOND_FLAG_DUP | JOBCOND_FLAG_NO_STEP;
-	rows = jobacct_storage_g_get_jobs_cond(acct_db_conn, slurm_conf.slurm_user_id, &condition);
+	rows = jobacct_storage_g_get_jobs_cond(NULL, slurm_conf.slurm_user_id, &condition);
+	controller_let_code(&code);
 	slurmdbd_rows_release(&condition);
 	controller_release();
 	return rows;
@@ -140,8 +144,11 @@ int slurmdbd_rows_queue(void)
 
 	if (!controller_hold())
 		return -1;
-	if (acct_storage_g_get_data(acct_db_conn, ACCT_STORAGE_INFO_AGENT_COUNT, &count))
-		count = -1;
+	if (controller_begin_sending()) {
+		if (acct_storage_g_get_data(NULL, ACCT_STORAGE_INFO_AGENT_COUNT, &count))
+			count = -1;
+		controller_end_sending();
+	}
 	controller_release();
 	return count;
 }

@@ -729,8 +729,12 @@ static void separate_all(const struct pass *pass)
 	if (!any || !controller_hold())
 		return;
 	lock_slurmctld(locks);
-	for (int i = 0; i < pass->count; i++)
-		changed |= separate(&pass->job[i]);
+	/* slurmdbd hears of a job that is requeued. */
+	if (controller_begin_sending()) {
+		for (int i = 0; i < pass->count; i++)
+			changed |= separate(&pass->job[i]);
+		controller_end_sending();
+	}
 	unlock_slurmctld(locks);
 	if (changed)
 		schedule_job_save();

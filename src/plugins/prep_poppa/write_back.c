@@ -308,14 +308,17 @@ struct write_back_result write_back(const struct run_snapshot *run, struct settl
 	if (shown && !order.change)
 		adopt_shown(job, s);
 	result.commented = job || run->row.latest;
-	result.told = result.done && order.tell;
+	result.told = result.done && order.tell && controller_begin_sending();
 	if (result.told && job)
 		tell_of_record(run, job, s->charged);
 	else if (result.told)
 		tell_of_snapshot(run, s);
-	/* This comes last: what tell_of_record() sends by the job's id reaches all sizes' rows. */
-	if (result.told)
+	if (result.told) {
+		/* This comes last: what tell_of_record() sends by the job's id reaches all sizes'
+		 * rows. */
 		tell_of_earlier_sizes(run, s);
+		controller_end_sending();
+	}
 	/* Keeps Slurm from making tres_alloc_str again from its counts. */
 	if (job)
 		job->bit_flags |= TRES_STR_CALC;
