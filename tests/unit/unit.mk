@@ -28,6 +28,7 @@ LOG_COMPILER = timeout -k 10 600
 
 if HAVE_CMOCKA
 check_PROGRAMS += \
+	tests/unit/statistics/test_statistics \
 	tests/unit/common/test_askers \
 	tests/unit/common/test_clock \
 	tests/unit/common/test_counter_backends \
@@ -162,7 +163,6 @@ check_PROGRAMS += \
 	tests/unit/poppa/estimate/test_slow_refill \
 	tests/unit/poppa/estimate/test_shutterlog \
 	tests/unit/poppa/estimate/test_spin \
-	tests/unit/poppa/estimate/test_statistics \
 	tests/unit/poppa/counter/test_background_close \
 	tests/unit/poppa/counter/test_counter \
 	tests/unit/poppa/counter/test_counter_cgroup \
