@@ -84,6 +84,7 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_random_bits \
 	tests/unit/striping/partners/test_separation \
 	tests/unit/striping/history/test_spread_gain \
+	tests/unit/striping/history/test_user_rows \
 	tests/unit/striping/reuse/test_balance_set \
 	tests/unit/striping/reuse/test_cache_forecast \
 	tests/unit/striping/reuse/test_forecast \
