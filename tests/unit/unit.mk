@@ -407,9 +407,8 @@ if HAVE_MPICH
 noinst_PROGRAMS += tests/unit/heartbeat/mpich_calls
 endif
 tests_unit_heartbeat_mpich_calls_SOURCES = tests/unit/heartbeat/mpi_calls.c
-# MPI_STATUSES_IGNORE of MPICH is an array at address 1 for the compiler.
-tests_unit_heartbeat_mpich_calls_CFLAGS = $(AM_CFLAGS) $(MPICH_FLAGS) -Wno-stringop-overflow
-tests_unit_heartbeat_mpich_calls_LDADD = $(POPPAD_LIBS) $(MPICH_FLAGS) -ldl -lpthread
+tests_unit_heartbeat_mpich_calls_CFLAGS = $(AM_CFLAGS) $(MPICH_CFLAGS)
+tests_unit_heartbeat_mpich_calls_LDADD = $(POPPAD_LIBS) $(MPICH_LIBS) -ldl -lpthread
 if HAVE_MPICC
 noinst_PROGRAMS += tests/unit/heartbeat/mpi_calls tests/unit/heartbeat/waiting tests/unit/heartbeat/waiting_meter
 endif
