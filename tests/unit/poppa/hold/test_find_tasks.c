@@ -55,7 +55,7 @@ static pid_t spawn(const char *program)
 	}
 }
 
-static void fill(const char *dir, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) fill(const char *dir, const char *fmt, ...)
 {
 	char path[512], text[4096];
 	struct errmsg err;
