@@ -15,6 +15,7 @@ dist_doc_DATA += docs/turns.md
 dist_doc_DATA += docs/striping.md
 dist_doc_DATA += docs/submissions.md
 dist_doc_DATA += docs/upgrade.md
-# The picture in README.md, and what makes it.
-EXTRA_DIST += docs/partners.md docs/pictures/render docs/pictures/top.svg
+# The pictures in README.md and on the site, and what makes them.
+EXTRA_DIST += docs/partners.md docs/pictures/render docs/pictures/top.svg docs/pictures/pages \
+	docs/pictures/report-light.png docs/pictures/report-dark.png
 include docs/site/site.mk

@@ -80,6 +80,9 @@ class Stage:
     def prose(self, source, text):
         """Links in one line of a document; what stands between backquotes stays as it is."""
         text = re.sub(r"(\]\()([^)\s]+)(\))", lambda m: m[1] + self.link(source, m[2]) + m[3], text)
+        # A picture NAME-light.png has a twin NAME-dark.png; the theme shows the one that suits the page.
+        text = re.sub(r"!\[([^]]*)\]\(([^)#]+)-light\.png\)",
+                      r"![\1](\2-light.png#only-light)![\1](\2-dark.png#only-dark)", text)
         parts = re.split(r"(`+[^`]*`+)", text)
         return "".join(p if i % 2 else self.manual_links(p, self.sources[source]) for i, p in enumerate(parts))
 

@@ -7,6 +7,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -93,6 +94,22 @@ int journal_append_at(const char *path, off_t end, const char *text, size_t len,
 int journal_replace(const char *path, const char *text, size_t len, struct errmsg *err)
 {
 	return fsio_write(path, text, len, 0600, 1, err);
+}
+
+int journal_replace_by(const char *path, void (*write)(const void *from, FILE *f), const void *from,
+	struct errmsg *err)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	int rc;
+
+	if (f)
+		write(from, f);
+	rc = !f || fclose(f) ? errmsg_set(err, "cannot write %s: out of memory", path)
+			     : journal_replace(path, text, len, err);
+	free(text);
+	return rc;
 }
 
 int journal_keep_damaged(const char *path, struct errmsg *err)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "common/errmsg.h"
@@ -48,6 +49,10 @@ int journal_append_at(
 /* Replaces the file in one step, on the disk, too. Whoever has it open must open it again. Returns
  * 0, or -1 with err and the old file in place. */
 int journal_replace(const char *path, const char *text, size_t len, struct errmsg *err);
+
+/* The same with what write() writes. */
+int journal_replace_by(const char *path, void (*write)(const void *from, FILE *f), const void *from,
+	struct errmsg *err);
 
 /* Links the file as PATH.damaged, too, so that a copy stays when path is replaced. An older
  * PATH.damaged is lost. Returns 0, or -1 with err. */

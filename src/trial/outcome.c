@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "poppa/estimate/statistics.h"
+#include "statistics/statistics.h"
 #include "trial/matching.h"
 
 static double *unknown(int n)

@@ -73,6 +73,11 @@ is "are unknown" "$(jq -c '.miss_costs[] | [.base_cycles, .miss_cycles, .miss_er
 
 runs "a class that is not there" 1 "$POPPA" pairs --history "$history" --class 9/none
 is "it is named" "$ERR" 'poppa pairs: the pair history has no class "9/none" that you may see; "poppa pairs" lists them'
+long=$(printf '%300s' x | tr ' ' y)
+for bad in "" "#8" $'8@\033[31mred' "8@$long" "8@lmp+4n+$long"; do
+	runs "the class $(printf '%.20q' "$bad")" 2 "$POPPA" pairs --history "$history" --class "$bad"
+	like "is none, and what one looks like is said" "$ERR" '^poppa pairs: --class: "[^[:cntrl:]]{0,63}" is no class: name it as "poppa pairs" does, such as 1000@lmp,'
+done
 runs "no file" 1 "$POPPA" pairs --history "$TAP_DIR/none"
 like "it is named, with the fix" "$ERR" "^poppa pairs: $TAP_DIR/none: No such file or directory: only slurmctld's host has it"
 : >"$TAP_DIR/empty"

@@ -106,7 +106,15 @@ if [ "$(id -u)" = 0 ]; then
 	runs "import by root into the folder of another user" 0 \
 		env ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" "$POPPA" profile --import 7:small --profiles "$kept" "$TAP_DIR/small"
 	is "the file is that user's" "$(stat -c %U:%a "$kept")" nobody:600
+	# The owner leads root to a file that root may read by a group that the owner is not in.
+	install -m 640 -g 4711 "$kept" "$TAP_DIR/secret"
+	ln -sf ../secret "$kept"
+	runs "import where a link leads to what the owner may not read" 1 setpriv --groups 0,4711 \
+		env ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" "$POPPA" profile --import 7:other --profiles "$kept" "$TAP_DIR/small"
+	like "root has left its own groups" "$ERR" "cannot (open|read) $kept: Permission denied"
 else
+	skip "only root can give a folder away" "import where a link leads to what the owner may not read"
+	skip "only root can give a folder away" "root has left its own groups"
 	skip "only root can give a folder away" "import by root into the folder of another user"
 	skip "only root can give a folder away" "the file is that user's"
 fi

@@ -130,5 +130,5 @@ else
 fi
 runs "with nothing in PATH but the basics" 0 env -i PATH=/usr/bin:/bin "$POPPA" trial --time 2 --rounds 1 --json -- sleep 0.2 -- sleep 0.2
 runs "one core" 1 taskset -c "${cpus%%[,-]*}" "$POPPA" trial --time 4 -- true -- true
-like "one core: what is wrong" "$ERR" '2 cores|two cores'
+is "one core: what is wrong, and what to do" "$ERR" "poppa trial: 2 lanes need 2 cores of one socket, and this process may use fewer: allow it more (salloc, taskset), run it on another node"
 done_testing

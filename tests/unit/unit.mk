@@ -28,6 +28,7 @@ LOG_COMPILER = timeout -k 10 600
 
 if HAVE_CMOCKA
 check_PROGRAMS += \
+	tests/unit/statistics/test_statistics \
 	tests/unit/common/test_askers \
 	tests/unit/common/test_clock \
 	tests/unit/common/test_counter_backends \
@@ -83,6 +84,7 @@ check_PROGRAMS += \
 	tests/unit/striping/partners/test_random_bits \
 	tests/unit/striping/partners/test_separation \
 	tests/unit/striping/history/test_spread_gain \
+	tests/unit/striping/history/test_user_rows \
 	tests/unit/striping/reuse/test_balance_set \
 	tests/unit/striping/reuse/test_cache_forecast \
 	tests/unit/striping/reuse/test_forecast \
@@ -162,7 +164,6 @@ check_PROGRAMS += \
 	tests/unit/poppa/estimate/test_slow_refill \
 	tests/unit/poppa/estimate/test_shutterlog \
 	tests/unit/poppa/estimate/test_spin \
-	tests/unit/poppa/estimate/test_statistics \
 	tests/unit/poppa/counter/test_background_close \
 	tests/unit/poppa/counter/test_counter \
 	tests/unit/poppa/counter/test_counter_cgroup \
@@ -406,9 +407,8 @@ if HAVE_MPICH
 noinst_PROGRAMS += tests/unit/heartbeat/mpich_calls
 endif
 tests_unit_heartbeat_mpich_calls_SOURCES = tests/unit/heartbeat/mpi_calls.c
-# MPI_STATUSES_IGNORE of MPICH is an array at address 1 for the compiler.
-tests_unit_heartbeat_mpich_calls_CFLAGS = $(AM_CFLAGS) $(MPICH_FLAGS) -Wno-stringop-overflow
-tests_unit_heartbeat_mpich_calls_LDADD = $(POPPAD_LIBS) $(MPICH_FLAGS) -ldl -lpthread
+tests_unit_heartbeat_mpich_calls_CFLAGS = $(AM_CFLAGS) $(MPICH_CFLAGS)
+tests_unit_heartbeat_mpich_calls_LDADD = $(POPPAD_LIBS) $(MPICH_LIBS) -ldl -lpthread
 if HAVE_MPICC
 noinst_PROGRAMS += tests/unit/heartbeat/mpi_calls tests/unit/heartbeat/waiting tests/unit/heartbeat/waiting_meter
 endif

@@ -4,68 +4,10 @@
 
 #include <math.h>
 
+#include "statistics/statistics.h"
+
 /* Fewer degrees of freedom make an interval that says nothing: t is above 3,000. */
 #define LEAST_DOF 0.25
-#define FRACTION_STEPS 300
-#define NEARLY_NOTHING 1e-300
-
-static double not_nothing(double v)
-{
-	return fabs(v) < NEARLY_NOTHING ? NEARLY_NOTHING : v;
-}
-
-/* The continued fraction of the incomplete beta function (Abramowitz and Stegun, 26.5.8), evaluated
- * by Lentz' method. */
-static double beta_fraction(double a, double b, double x)
-{
-	double c = 1, d = 1 / not_nothing(1 - (a + b) * x / (a + 1)), h = d;
-
-	for (int m = 1; m <= FRACTION_STEPS; m++) {
-		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-
-		d = 1 / not_nothing(1 + even * d);
-		c = not_nothing(1 + even / c);
-		h *= d * c;
-		d = 1 / not_nothing(1 + odd * d);
-		c = not_nothing(1 + odd / c);
-		h *= d * c;
-		if (fabs(d * c - 1) < 1e-14)
-			break;
-	}
-	return h;
-}
-
-/* The regularized incomplete beta function. */
-static double beta(double a, double b, double x)
-{
-	double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
-
-	if (x < (a + 1) / (a + b + 2))
-		return front * beta_fraction(a, b, x) / a;
-	return 1 - front * beta_fraction(b, a, 1 - x) / b;
-}
-
-/* The probability of a t beyond plus or minus this one (26.7.1 there). */
-static double beyond(double dof, double t)
-{
-	return beta(dof / 2, 0.5, dof / (dof + t * t));
-}
-
-double student_t95(double dof)
-{
-	double low = log(1.0), high = log(1e9);
-
-	for (int i = 0; i < 60; i++) {
-		double middle = (low + high) / 2;
-
-		if (beyond(dof, exp(middle)) > 0.05)
-			low = middle;
-		else
-			high = middle;
-	}
-	return exp(high);
-}
 
 /* The half of the interval by how much the values differ; NAN: they do not tell. */
 static double half_by_spread(const struct student_value *v, int n, const struct student *s)
@@ -81,7 +23,8 @@ static double half_by_spread(const struct student_value *v, int n, const struct 
 	as_many = s->weight * s->weight / squares;
 	if (s->n < 2 || as_many - 1 < LEAST_DOF)
 		return NAN;
-	return student_t95(as_many - 1) * sqrt(off / (s->weight - squares / s->weight) / as_many);
+	return statistics_t95(as_many - 1) *
+	       sqrt(off / (s->weight - squares / s->weight) / as_many);
 }
 
 /* The same by the values' own intervals; 0 where none is known. */

@@ -21,6 +21,3 @@ struct student {
  * make, as few values may agree by chance.
  */
 struct student student_of(const struct student_value *v, int n);
-
-/* Two-sided 95 % quantile of Student's t with that many degrees of freedom, a fraction above 0. */
-double student_t95(double dof);

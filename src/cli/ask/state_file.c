@@ -3,7 +3,9 @@
 #include "cli/ask/state_file.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <libgen.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,6 +27,15 @@ int state_file_find(
 	return 0;
 }
 
+/* Root's other groups could write elsewhere what the owner cannot, so they give way to the owner's:
+ * the ones that slurmctld has when it runs as that user. */
+static int take_groups(const struct stat *owner)
+{
+	const struct passwd *user = getpwuid(owner->st_uid);
+
+	return user ? initgroups(user->pw_name, owner->st_gid) : setgroups(1, &owner->st_gid);
+}
+
 /*
  * slurmctld must be able to read what root writes, and whoever owns the folder must not lead root
  * to another one. So root becomes the owner of the folder.
@@ -39,7 +50,7 @@ static int become_owner(const char *path, struct errmsg *err)
 		return errmsg_set(err, "%s: %s: " WHO, dir, strerror(errno));
 	if (geteuid() || (!st.st_uid && !st.st_gid))
 		return 0;
-	if (setegid(st.st_gid) || seteuid(st.st_uid))
+	if (take_groups(&st) || setegid(st.st_gid) || seteuid(st.st_uid))
 		return errmsg_set(err, "cannot become the owner of %s: %s", dir, strerror(errno));
 	return 0;
 }

@@ -378,5 +378,7 @@ int cmd_pairs(int argc, char **argv)
 		cli_usage_error("\"%.100s\" is too much: only options are taken", o.input);
 	if (o.classes > 1)
 		cli_usage_error("--class: one class, unless --import goes with it");
+	if (o.classes)
+		check_class(o.class[0]);
 	return show_pairs(&o);
 }

@@ -88,16 +88,16 @@ static void *keep(void *arg)
 static void *work(void *arg)
 {
 	unsigned mine = (unsigned)(uintptr_t)arg;
-	struct nodeconf conf;
+	struct nodeconf host;
 	struct arrivals_status waiting;
 	int64_t next;
 	bool last;
 
 	pthread_mutex_lock(&turn);
 	pthread_mutex_lock(&lock);
-	conf = conf_of_start;
+	host = conf_of_start;
 	pthread_mutex_unlock(&lock);
-	settler_worker_begin(&of_worker, &conf);
+	settler_worker_begin(&of_worker, &host);
 	while (!stopped(&mine)) {
 		settler_worker_round(&of_worker, stopped, &mine);
 		next = settler_worker_next_ms(&of_worker);
@@ -152,18 +152,18 @@ void settler_start(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct errmsg err = {""};
-	struct nodeconf conf;
+	struct nodeconf host;
 	char path[PATH_MAX];
 	unsigned mine;
 
 	pthread_once(&once, make_conditions);
 	nodeconf_path(path, sizeof(path));
-	if (nodeconf_load(path, &conf, &err)) {
+	if (nodeconf_load(path, &host, &err)) {
 		error(ME ": jobs are not settled: %s", err.text);
 		return;
 	}
 	pthread_mutex_lock(&lock);
-	conf_of_start = conf;
+	conf_of_start = host;
 	mine = ++generation;
 	pthread_mutex_unlock(&lock);
 	if (pthread_create(&keeper, NULL, keep, (void *)(uintptr_t)mine)) {

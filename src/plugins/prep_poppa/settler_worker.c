@@ -258,11 +258,11 @@ int64_t settler_worker_next_ms(const struct settler *w)
 	return MAX(next, now + ROUND_MS);
 }
 
-void settler_worker_begin(struct settler *w, const struct nodeconf *conf)
+void settler_worker_begin(struct settler *w, const struct nodeconf *host)
 {
 	struct errmsg err = {""};
 
-	w->conf = *conf;
+	w->conf = *host;
 	w->configured = false;
 	if (w->usage)
 		return;

@@ -12,7 +12,7 @@
 #define ROUND_MS 250 /* between two rounds of the worker, at least */
 
 /* Takes over what the previous worker has left in memory; poppa.conf may have changed since. */
-void settler_worker_begin(struct settler *w, const struct nodeconf *conf);
+void settler_worker_begin(struct settler *w, const struct nodeconf *host);
 
 /*
  * Looks at everything that is due, once. May block: on slurmdbd, the ledger, a name server, a disk,

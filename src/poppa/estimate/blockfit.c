@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "poppa/estimate/blockrate.h"
-#include "poppa/estimate/statistics.h"
+#include "statistics/statistics.h"
 
 #define TUKEY 5.0 /* windows farther off than this many sigma do not count */
 #define FIT_ROUNDS 3

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "poppa/estimate/statistics.h"
+#include "statistics/statistics.h"
 
 double blockrate_window(const struct est_window *w, bool cycles)
 {

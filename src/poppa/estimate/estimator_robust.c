@@ -34,7 +34,7 @@
 #include "poppa/estimate/estimator_state.h"
 #include "poppa/estimate/estimator_tau.h"
 #include "poppa/estimate/slow_refill.h"
-#include "poppa/estimate/statistics.h"
+#include "statistics/statistics.h"
 
 #define MIN_SIGMA 0.01 /* relative noise of a window, at least */
 #define WILD_RATIO 2.4 /* a first u that is not within this factor of FIRST_RATIO is wild */
@@ -473,7 +473,7 @@ void robust_result(const struct robust_state *r, struct est_result *out)
 		return;
 	out->degradation = 1 - mean;
 	if (values > 1) {
-		double t95 = statistics_t95(fmin(values - 1, 30)), half;
+		double t95 = statistics_t95(fmin(fmax(values - 1, 1), 30)), half;
 
 		out->noise = t95 * sqrt(out->variance);
 		out->variance += SHARED_ERROR * SHARED_ERROR;

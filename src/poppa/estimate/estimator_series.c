@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "poppa/estimate/estimator_state.h"
-#include "poppa/estimate/statistics.h"
+#include "statistics/statistics.h"
 
 #define GROUP_NOISE 0.01 /* squared relative noise of s that a ratio may have */
 #define MAX_GROUP 32     /* most blocks of one group */

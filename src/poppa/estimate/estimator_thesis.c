@@ -5,7 +5,7 @@
 #include "poppa/estimate/blockrate.h"
 #include "poppa/estimate/estimator_impl.h"
 #include "poppa/estimate/estimator_state.h"
-#include "poppa/estimate/statistics.h"
+#include "statistics/statistics.h"
 
 /*
  * delta of Algorithm 4, in instructions per cycle. Where a backend has no cycles, the rate is

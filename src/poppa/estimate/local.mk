@@ -20,6 +20,5 @@ libestimate_la_SOURCES = \
 	src/poppa/estimate/shutterlog_blocks.c src/poppa/estimate/shutterlog_blocks.h \
 	src/poppa/estimate/shutterlog_read.c \
 	src/poppa/estimate/slow_refill.c src/poppa/estimate/slow_refill.h \
-	src/poppa/estimate/spin.c src/poppa/estimate/spin.h \
-	src/poppa/estimate/statistics.c src/poppa/estimate/statistics.h
+	src/poppa/estimate/spin.c src/poppa/estimate/spin.h
 libestimate_la_LIBADD = $(JANSSON_LIBS) -lm

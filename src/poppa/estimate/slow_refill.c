@@ -7,7 +7,7 @@
 
 #include "poppa/estimate/blockrate.h"
 #include "poppa/estimate/estimator_state.h"
-#include "poppa/estimate/statistics.h"
+#include "statistics/statistics.h"
 
 #define KERNEL 4.0         /* blocks count as alike within so many variances of their difference */
 #define KERNEL_SPREAD 0.89 /* of the variance of noise, so much is left under the kernel */

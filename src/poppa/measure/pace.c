@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "poppa/estimate/blockrate.h"
-#include "poppa/estimate/statistics.h"
+#include "statistics/statistics.h"
 
 #define BAND_ENOUGH 6   /* blocks that make a band */
 #define BAND_SIGMAS 4.0 /* half of the band's width, in standard deviations */

@@ -224,15 +224,10 @@ struct imported_trials *imported_trials_load(const char *path, int *bad, struct 
 	return t;
 }
 
-int imported_trials_save(const struct imported_trials *t, const char *path, struct errmsg *err)
+static void write_all(const void *trials, FILE *f)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
-	int rc;
+	const struct imported_trials *t = trials;
 
-	if (!f)
-		return errmsg_set(err, "out of memory for the trials");
 	fputs(HEADER, f);
 	for (int i = 0; i < t->count; i++) {
 		const struct imported_loss *l = &t->of[i];
@@ -240,11 +235,9 @@ int imported_trials_save(const struct imported_trials *t, const char *path, stru
 		fprintf(f, "%s\t%s\t%s\t%.6g\t%.6g\t%.6g\t%lld\n", l->trial, l->job, l->partner,
 			l->degradation, l->low, l->high, l->imported);
 	}
-	if (fclose(f)) {
-		free(text);
-		return errmsg_set(err, "out of memory for the trials");
-	}
-	rc = journal_replace(path, text, len, err);
-	free(text);
-	return rc;
+}
+
+int imported_trials_save(const struct imported_trials *t, const char *path, struct errmsg *err)
+{
+	return journal_replace_by(path, write_all, t, err);
 }

@@ -12,6 +12,7 @@
 
 #include "striping/history/aged_mean.h"
 #include "striping/history/line_fields.h"
+#include "striping/history/user_rows.h"
 
 /* Of a user, so that new names of jobs push out nobody else's. */
 #define MAX_OF_USER 50
@@ -25,57 +26,59 @@
 
 struct ran {
 	uint32_t uid;
-	long long last; /* unix time */
-	char *name, *program;
+	/* Of a row in the table they are its own. */
+	const char *name, *program;
+	long long last;  /* unix time */
 	int timed;       /* jobs whose time is known, USUAL_OF at most */
 	double usual_s;  /* the geometric mean of their times; 0 without one */
 	bool interprets; /* see job_names_interprets(), which takes longer than a look-up */
 };
 
 struct job_names {
-	struct ran *ran; /* sorted by uid, then name */
-	size_t count, room;
+	struct user_rows rows;
 };
+
+static int compare(const void *a, const void *b)
+{
+	const struct ran *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static long long last_of(const void *row)
+{
+	const struct ran *r = row;
+
+	return r->last;
+}
+
+static const struct user_rows_kind kind = {sizeof(struct ran), MAX_OF_USER, MAX_ALL, compare,
+	last_of, 2, {offsetof(struct ran, name), offsetof(struct ran, program)}};
 
 struct job_names *job_names_new(void)
 {
-	return calloc(1, sizeof(struct job_names));
-}
+	struct job_names *n = calloc(1, sizeof(*n));
 
-static void free_ran(struct ran *r)
-{
-	free(r->name);
-	free(r->program);
+	if (n)
+		n->rows.kind = &kind;
+	return n;
 }
 
 void job_names_free(struct job_names *n)
 {
-	if (!n)
-		return;
-	for (size_t i = 0; i < n->count; i++)
-		free_ran(&n->ran[i]);
-	free(n->ran);
+	if (n)
+		user_rows_clear(&n->rows);
 	free(n);
 }
 
-/* Index of the name, or of the place where it belongs. */
-static size_t find(const struct job_names *n, uint32_t uid, const char *name, bool *found)
+/* NULL: the name is not known. */
+static struct ran *find(const struct job_names *n, uint32_t uid, const char *name)
 {
-	size_t low = 0, high = n->count;
+	const struct ran key = {.uid = uid, .name = name};
+	bool found;
+	size_t at = user_rows_find(&n->rows, &key, &found);
 
-	*found = false;
-	while (low < high && !*found) {
-		size_t mid = low + (high - low) / 2;
-		const struct ran *r = &n->ran[mid];
-		int c = r->uid != uid ? (r->uid < uid ? -1 : 1) : strcmp(r->name, name);
-
-		*found = !c;
-		if (c < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return high;
+	return found ? user_rows_at(&n->rows, at) : NULL;
 }
 
 bool job_names_interprets(const char *program)
@@ -91,68 +94,10 @@ bool job_names_interprets(const char *program)
 	return false;
 }
 
-/* Drops the name of the user that was seen longest ago. */
-static void drop_oldest(struct job_names *n, uint32_t uid)
+static struct ran *insert(struct job_names *n, struct ran *key)
 {
-	size_t oldest = n->count;
-
-	for (size_t i = 0; i < n->count; i++)
-		if (n->ran[i].uid == uid &&
-			(oldest == n->count || n->ran[i].last < n->ran[oldest].last))
-			oldest = i;
-	free_ran(&n->ran[oldest]);
-	memmove(&n->ran[oldest], &n->ran[oldest + 1], (n->count - oldest - 1) * sizeof(*n->ran));
-	n->count--;
-}
-
-static void make_room(struct job_names *n, uint32_t uid)
-{
-	size_t mine = 0, run = 0, most = 0;
-	uint32_t whose = uid;
-
-	for (size_t i = 0; i < n->count; i++) {
-		mine += n->ran[i].uid == uid;
-		run = i && n->ran[i].uid == n->ran[i - 1].uid ? run + 1 : 1;
-		if (run > most) {
-			most = run;
-			whose = n->ran[i].uid;
-		}
-	}
-	if (mine >= MAX_OF_USER)
-		drop_oldest(n, uid);
-	else if (n->count >= MAX_ALL)
-		drop_oldest(n, whose);
-}
-
-static struct ran *insert(
-	struct job_names *n, uint32_t uid, const char *name, const char *program, long long now)
-{
-	struct ran new = {.uid = uid, .last = now, .interprets = job_names_interprets(program)};
-	bool found;
-	size_t at;
-
-	make_room(n, uid);
-	if (n->count == n->room) {
-		size_t room = n->room ? n->room * 2 : 64;
-		struct ran *bigger = realloc(n->ran, room * sizeof(*bigger));
-
-		if (!bigger)
-			return NULL;
-		n->ran = bigger;
-		n->room = room;
-	}
-	new.name = strdup(name);
-	new.program = strdup(program);
-	if (!new.name || !new.program) {
-		free_ran(&new);
-		errno = ENOMEM;
-		return NULL;
-	}
-	at = find(n, uid, name, &found);
-	memmove(&n->ran[at + 1], &n->ran[at], (n->count - at) * sizeof(*n->ran));
-	n->ran[at] = new;
-	n->count++;
-	return &n->ran[at];
+	key->interprets = job_names_interprets(key->program);
+	return user_rows_insert(&n->rows, key);
 }
 
 /* Enters how long a job has run; whether that makes a difference. */
@@ -175,7 +120,7 @@ static int change_program(struct ran *r, const char *program)
 
 	if (!copy)
 		return -1;
-	free(r->program);
+	free((void *)r->program);
 	r->program = copy;
 	r->interprets = job_names_interprets(copy);
 	r->timed = 0;
@@ -187,10 +132,14 @@ static int change_program(struct ran *r, const char *program)
 static int note(struct job_names *n, uint32_t uid, const char *name, const struct job_ran *ran,
 	long long now)
 {
-	bool found, other, news;
-	size_t at = find(n, uid, name, &found);
-	struct ran *r = found ? &n->ran[at] : insert(n, uid, name, ran->program, now);
+	struct ran *r = find(n, uid, name);
+	const bool found = r;
+	bool other, news;
 
+	if (!r)
+		r = insert(
+			n, &(struct ran){
+				   .uid = uid, .name = name, .program = ran->program, .last = now});
 	if (!r)
 		return -1;
 	other = strcmp(r->program, ran->program) != 0;
@@ -206,12 +155,9 @@ static int note(struct job_names *n, uint32_t uid, const char *name, const struc
 static bool stands_out(const struct job_names *n, uint32_t uid, const char *name, const char *like,
 	const char *program)
 {
-	bool noted, alike;
-	size_t at;
+	const struct ran *alike = find(n, uid, like);
 
-	find(n, uid, name, &noted);
-	at = find(n, uid, like, &alike);
-	return noted || (alike && strcmp(n->ran[at].program, program) != 0);
+	return find(n, uid, name) || (alike && strcmp(alike->program, program) != 0);
 }
 
 int job_names_ran(struct job_names *n, unsigned int uid, const char *job_name,
@@ -238,14 +184,11 @@ int job_names_ran(struct job_names *n, unsigned int uid, const char *job_name,
 static const struct ran *look_up(const struct job_names *n, uint32_t uid, const char *job_name)
 {
 	char name[JOB_NAMES_NAME_MAX];
-	bool found;
-	size_t at;
+	const struct ran *r;
 
 	class_copy(job_name, name, sizeof(name));
-	at = find(n, uid, name, &found);
-	if (!found && class_generalize(name))
-		at = find(n, uid, name, &found);
-	return found ? &n->ran[at] : NULL;
+	r = find(n, uid, name);
+	return r || !class_generalize(name) ? r : find(n, uid, name);
 }
 
 const char *job_names_program(const struct job_names *n, unsigned int uid, const char *job_name)
@@ -289,35 +232,32 @@ bool job_names_read(struct job_names *n, char *line)
 {
 	char *field[FIELDS];
 	int fields = line_fields(line + sizeof(JOB_NAMES_LINE) - 1, field, FIELDS);
-	struct ran usual = {.timed = 0}, *r;
-	uint32_t uid;
-	long long last;
-	bool found;
+	struct ran key = {.timed = 0};
 
-	if (fields != 4 && (fields != FIELDS || !read_usual(field + 4, &usual)))
+	if (fields != 4 && (fields != FIELDS || !read_usual(field + 4, &key)))
 		return false;
-	if (!line_id(field[0], &uid) || !line_time(field[1], &last) || last < 0 || !*field[2] ||
-		strlen(field[2]) >= JOB_NAMES_PROGRAM_MAX || strlen(field[3]) >= JOB_NAMES_NAME_MAX)
+	if (!line_id(field[0], &key.uid) || !line_time(field[1], &key.last) || key.last < 0 ||
+		!*field[2] || strlen(field[2]) >= JOB_NAMES_PROGRAM_MAX ||
+		strlen(field[3]) >= JOB_NAMES_NAME_MAX)
 		return false;
-	find(n, uid, field[3], &found);
-	r = found ? NULL : insert(n, uid, field[3], field[2], last);
-	if (!r)
-		return false;
-	r->timed = usual.timed;
-	r->usual_s = usual.usual_s;
-	return true;
+	key.program = field[2];
+	key.name = field[3];
+	return !find(n, key.uid, key.name) && insert(n, &key);
 }
 
 void job_names_no_later(struct job_names *n, long long now)
 {
-	for (size_t i = 0; i < n->count; i++)
-		aged_no_later(&n->ran[i].last, now);
+	for (size_t i = 0; i < n->rows.count; i++) {
+		struct ran *r = user_rows_at(&n->rows, i);
+
+		aged_no_later(&r->last, now);
+	}
 }
 
 void job_names_write(const struct job_names *n, FILE *f)
 {
-	for (size_t i = 0; i < n->count; i++) {
-		const struct ran *r = &n->ran[i];
+	for (size_t i = 0; i < n->rows.count; i++) {
+		const struct ran *r = user_rows_at(&n->rows, i);
 
 		fprintf(f, JOB_NAMES_LINE "%" PRIu32 "\t%lld\t%s\t%s", r->uid, r->last, r->program,
 			r->name);

@@ -14,5 +14,6 @@ libhistory_la_SOURCES = \
 	src/striping/history/pairs.c src/striping/history/pairs.h \
 	src/striping/history/pairs_trials.c src/striping/history/pairs_trials.h \
 	src/striping/history/plain_queue.c src/striping/history/plain_queue.h \
-	src/striping/history/spread_gain.c src/striping/history/spread_gain.h
+	src/striping/history/spread_gain.c src/striping/history/spread_gain.h \
+	src/striping/history/user_rows.c src/striping/history/user_rows.h
 libhistory_la_LIBADD = -lm

@@ -9,6 +9,7 @@
 #include "striping/history/aged_mean.h"
 #include "striping/history/class_name.h"
 #include "striping/history/line_fields.h"
+#include "striping/history/user_rows.h"
 
 /* Of a user as many as the history has classes of them. */
 #define MAX_OF_USER 50
@@ -31,108 +32,43 @@ struct row {
 };
 
 struct miss_costs {
-	struct row *row; /* sorted by uid, class */
-	size_t count, room;
+	struct user_rows rows;
 	/* The latest run: by that, others are old. So nothing is forgotten while nobody shares
 	 * nodes. */
 	long long present;
 };
 
+static int compare(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return strcmp(x->class_name, y->class_name);
+}
+
+static long long last_of(const void *row)
+{
+	const struct row *r = row;
+
+	return r->miss.last;
+}
+
+static const struct user_rows_kind kind = {sizeof(struct row), MAX_OF_USER, MAX_ALL, compare,
+	last_of, 1, {offsetof(struct row, class_name)}};
+
 struct miss_costs *miss_costs_new(void)
 {
-	return calloc(1, sizeof(struct miss_costs));
+	struct miss_costs *t = calloc(1, sizeof(*t));
+
+	if (t)
+		t->rows.kind = &kind;
+	return t;
 }
 
 void miss_costs_free(struct miss_costs *t)
 {
-	if (!t)
-		return;
-	for (size_t i = 0; i < t->count; i++)
-		free((void *)t->row[i].class_name);
-	free(t->row);
+	if (t)
+		user_rows_clear(&t->rows);
 	free(t);
-}
-
-static int compare(const struct row *a, const struct row *b)
-{
-	return a->uid != b->uid ? (a->uid < b->uid ? -1 : 1) : strcmp(a->class_name, b->class_name);
-}
-
-/* Index of the row, or of the place where it belongs. */
-static size_t find(const struct miss_costs *t, const struct row *key, bool *found)
-{
-	size_t low = 0, high = t->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (compare(&t->row[mid], key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	*found = low < t->count && !compare(&t->row[low], key);
-	return low;
-}
-
-/* Drops the row of the user that was seen longest ago; first: the user's first one. */
-static void drop_oldest(struct miss_costs *t, size_t first)
-{
-	size_t oldest = first;
-
-	for (size_t i = first; i < t->count && t->row[i].uid == t->row[first].uid; i++)
-		if (t->row[i].miss.last < t->row[oldest].miss.last)
-			oldest = i;
-	free((void *)t->row[oldest].class_name);
-	memmove(&t->row[oldest], &t->row[oldest + 1], (t->count - oldest - 1) * sizeof(*t->row));
-	t->count--;
-}
-
-static void make_room(struct miss_costs *t, uint32_t uid)
-{
-	size_t first = 0, most = 0, whose = 0;
-
-	for (size_t i = 0; i < t->count; i++) {
-		if (t->row[i].uid != t->row[first].uid)
-			first = i;
-		if (t->row[i].uid == uid && i - first + 1 >= MAX_OF_USER) {
-			drop_oldest(t, first);
-			return;
-		}
-		if (i - first + 1 > most) {
-			most = i - first + 1;
-			whose = first;
-		}
-	}
-	if (t->count >= MAX_ALL)
-		drop_oldest(t, whose);
-}
-
-/* NULL without memory. */
-static struct row *insert(struct miss_costs *t, const struct row *key)
-{
-	struct row new = *key;
-	bool found;
-	size_t at;
-
-	make_room(t, key->uid);
-	if (t->count == t->room) {
-		size_t room = t->room ? t->room * 2 : 64;
-		struct row *bigger = realloc(t->row, room * sizeof(*bigger));
-
-		if (!bigger)
-			return NULL;
-		t->row = bigger;
-		t->room = room;
-	}
-	new.class_name = strdup(key->class_name);
-	if (!new.class_name)
-		return NULL;
-	at = find(t, key, &found);
-	memmove(&t->row[at + 1], &t->row[at], (t->count - at) * sizeof(*t->row));
-	t->row[at] = new;
-	t->count++;
-	return &t->row[at];
 }
 
 /* The row of a class, whatever its variant; false: it is everybody's. buf has PAIRS_CLASS_MAX
@@ -161,8 +97,8 @@ int miss_costs_learn(struct miss_costs *t, const struct miss_run *run, long long
 		!is_between(run->base_cycles, MISS_COST_BASE_MIN, MISS_COST_BASE_MAX) ||
 		!is_between(run->miss_cycles, MISS_COST_CYCLES_MIN, MISS_COST_CYCLES_MAX))
 		return 0;
-	at = find(t, &key, &found);
-	r = found ? &t->row[at] : insert(t, &key);
+	at = user_rows_find(&t->rows, &key, &found);
+	r = found ? user_rows_at(&t->rows, at) : user_rows_insert(&t->rows, &key);
 	if (!r)
 		return -1;
 	aged_mean_add(&r->base, log(run->base_cycles), now, MISS_COST_RUNS);
@@ -213,19 +149,20 @@ bool miss_costs_of(const struct miss_costs *t, const char *class_name, struct mi
 	size_t at = 0;
 
 	if (make_key(class_name, buf, &key))
-		at = find(t, &key, &found);
-	tell_unless_old(t, found ? &t->row[at] : NULL, out);
+		at = user_rows_find(&t->rows, &key, &found);
+	tell_unless_old(t, found ? user_rows_at(&t->rows, at) : NULL, out);
 	return out->doubt == MISS_SURE;
 }
 
 void miss_costs_each(const struct miss_costs *t,
 	void (*fn)(const char *class_name, const struct miss_cost *cost, void *arg), void *arg)
 {
-	for (size_t i = 0; i < t->count; i++) {
+	for (size_t i = 0; i < t->rows.count; i++) {
+		const struct row *r = user_rows_at(&t->rows, i);
 		struct miss_cost cost;
 
-		tell_unless_old(t, &t->row[i], &cost);
-		fn(t->row[i].class_name, &cost, arg);
+		tell_unless_old(t, r, &cost);
+		fn(r->class_name, &cost, arg);
 	}
 }
 
@@ -238,9 +175,11 @@ const char *miss_doubt_name(enum miss_doubt doubt)
 
 void miss_costs_no_later(struct miss_costs *t, long long now)
 {
-	for (size_t i = 0; i < t->count; i++) {
-		aged_no_later(&t->row[i].base.last, now);
-		aged_no_later(&t->row[i].miss.last, now);
+	for (size_t i = 0; i < t->rows.count; i++) {
+		struct row *r = user_rows_at(&t->rows, i);
+
+		aged_no_later(&r->base.last, now);
+		aged_no_later(&r->miss.last, now);
 	}
 	aged_no_later(&t->present, now);
 }
@@ -286,8 +225,8 @@ bool miss_costs_read(struct miss_costs *t, char *line)
 	if (line_fields(line + sizeof(MISS_COST_LINE) - 1, field, FIELDS) != FIELDS ||
 		!read_row(field, &key))
 		return false;
-	find(t, &key, &found);
-	if (found || !insert(t, &key))
+	user_rows_find(&t->rows, &key, &found);
+	if (found || !user_rows_insert(&t->rows, &key))
 		return false;
 	if (key.miss.last > t->present)
 		t->present = key.miss.last;
@@ -296,8 +235,8 @@ bool miss_costs_read(struct miss_costs *t, char *line)
 
 void miss_costs_write(const struct miss_costs *t, FILE *f)
 {
-	for (size_t i = 0; i < t->count; i++) {
-		const struct row *r = &t->row[i];
+	for (size_t i = 0; i < t->rows.count; i++) {
+		const struct row *r = user_rows_at(&t->rows, i);
 
 		fprintf(f, MISS_COST_LINE "%s\t%d\t%.6g\t%.6g\t%.6g\t%.6g\t%lld\n", r->class_name,
 			r->miss.runs, exp(r->base.mean), r->base.variance, exp(r->miss.mean),

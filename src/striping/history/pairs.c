@@ -878,31 +878,23 @@ static void write_row(const struct pairs *p, const struct row *row, FILE *f)
 	pair_told_write(p->told, row->number, f);
 }
 
-int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
+static void write_all(const void *pairs, FILE *f)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f;
-	int rc;
+	const struct pairs *p = pairs;
 
-	if (p->with_trials)
-		return errmsg_set(err, "%s is not to have what trials tell", path);
-	f = open_memstream(&text, &len);
-	if (!f)
-		return errmsg_set(err, "out of memory for the pair history");
 	fputs(HEADER, f);
 	for (size_t i = 0; i < p->count; i++)
 		write_row(p, &p->row[i], f);
 	job_names_write(p->names, f);
 	spread_gains_write(p->spread, f);
 	miss_costs_write(p->misses, f);
-	if (fclose(f)) {
-		free(text);
-		return errmsg_set(err, "out of memory for the pair history");
-	}
-	rc = journal_replace(path, text, len, err);
-	free(text);
-	return rc;
+}
+
+int pairs_save(const struct pairs *p, const char *path, struct errmsg *err)
+{
+	if (p->with_trials)
+		return errmsg_set(err, "%s is not to have what trials tell", path);
+	return journal_replace_by(path, write_all, p, err);
 }
 
 int pairs_batch_read(struct pairs_batch *b, const char *path, struct errmsg *err)

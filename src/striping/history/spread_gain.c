@@ -15,6 +15,7 @@
 #include "striping/history/class_name.h"
 #include "striping/history/job_names.h"
 #include "striping/history/line_fields.h"
+#include "striping/history/user_rows.h"
 
 /* Of a user, so that new names push out nobody else's. */
 #define MAX_OF_USER 100
@@ -55,151 +56,67 @@ struct row {
 };
 
 struct spread_gains {
-	struct row *row; /* sorted by uid, name, cpus, partition */
-	size_t count, room;
+	struct user_rows rows;
 	/* The latest co-located run: by that, others are old. So nothing is forgotten while nobody
 	 * shares nodes. */
 	long long present;
 };
 
-struct spread_gains *spread_gains_new(void)
+static int compare(const void *a, const void *b)
 {
-	return calloc(1, sizeof(struct spread_gains));
+	const struct row *x = a, *y = b;
+	int rc = strcmp(x->name, y->name);
+
+	rc = rc ? rc : (x->cpus > y->cpus) - (x->cpus < y->cpus);
+	return rc ? rc : strcmp(x->partition, y->partition);
 }
 
-static void free_row(struct row *r)
+static long long last_of(const void *row)
 {
-	free((void *)r->name);
-	free((void *)r->partition);
-	free((void *)r->class_name);
+	const struct row *r = row;
+
+	return r->plain.last > r->colocated.last ? r->plain.last : r->colocated.last;
+}
+
+static const struct user_rows_kind kind = {sizeof(struct row), MAX_OF_USER, MAX_ALL, compare,
+	last_of, 3,
+	{offsetof(struct row, name), offsetof(struct row, partition),
+		offsetof(struct row, class_name)}};
+
+struct spread_gains *spread_gains_new(void)
+{
+	struct spread_gains *t = calloc(1, sizeof(*t));
+
+	if (t)
+		t->rows.kind = &kind;
+	return t;
 }
 
 void spread_gains_free(struct spread_gains *t)
 {
-	if (!t)
-		return;
-	for (size_t i = 0; i < t->count; i++)
-		free_row(&t->row[i]);
-	free(t->row);
+	if (t)
+		user_rows_clear(&t->rows);
 	free(t);
 }
 
-static int compare_work(const struct row *a, const struct row *b)
+/* NULL after the last row. */
+static struct row *row_at(const struct spread_gains *t, size_t i)
 {
-	return a->uid != b->uid ? (a->uid < b->uid ? -1 : 1) : strcmp(a->name, b->name);
+	return i < t->rows.count ? user_rows_at(&t->rows, i) : NULL;
 }
 
-static int compare_row(const struct row *a, const struct row *b)
+/* Index of the first row of that user, name and number of CPUs, or where it belongs. */
+static size_t first_of(const struct spread_gains *t, uint32_t uid, const char *name, uint32_t cpus)
 {
-	int rc = compare_work(a, b);
+	const struct row key = {.uid = uid, .name = name, .cpus = cpus, .partition = ""};
+	bool found;
 
-	rc = rc ? rc : (a->cpus > b->cpus) - (a->cpus < b->cpus);
-	return rc ? rc : strcmp(a->partition, b->partition);
+	return user_rows_find(&t->rows, &key, &found);
 }
 
-/* Index of the row, or of the place where it belongs. */
-static size_t find(const struct spread_gains *t, const struct row *key)
+static bool is_work(const struct row *r, const struct row *key)
 {
-	size_t low = 0, high = t->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (compare_row(&t->row[mid], key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-static bool is_at(const struct spread_gains *t, size_t at, const struct row *key)
-{
-	return at < t->count && !compare_row(&t->row[at], key);
-}
-
-static size_t first_of_user(const struct spread_gains *t, uint32_t uid)
-{
-	return find(t, &(struct row){.uid = uid, .name = "", .partition = ""});
-}
-
-/* The first row of that user and name, or where it belongs. */
-static size_t first_of_work(const struct spread_gains *t, const struct row *key)
-{
-	return find(t, &(struct row){.uid = key->uid, .name = key->name, .partition = ""});
-}
-
-static bool is_work_at(const struct spread_gains *t, size_t at, const struct row *key)
-{
-	return at < t->count && !compare_work(&t->row[at], key);
-}
-
-static long long last_of(const struct row *r)
-{
-	return r->plain.last > r->colocated.last ? r->plain.last : r->colocated.last;
-}
-
-/* Drops the row of the user that was seen longest ago. */
-static void drop_oldest(struct spread_gains *t, uint32_t uid)
-{
-	size_t oldest = first_of_user(t, uid);
-
-	for (size_t i = oldest; i < t->count && t->row[i].uid == uid; i++)
-		if (last_of(&t->row[i]) < last_of(&t->row[oldest]))
-			oldest = i;
-	free_row(&t->row[oldest]);
-	memmove(&t->row[oldest], &t->row[oldest + 1], (t->count - oldest - 1) * sizeof(*t->row));
-	t->count--;
-}
-
-static void make_room(struct spread_gains *t, uint32_t uid)
-{
-	size_t mine = 0, run = 0, most = 0;
-	uint32_t whose = uid;
-
-	for (size_t i = 0; i < t->count; i++) {
-		mine += t->row[i].uid == uid;
-		run = i && t->row[i].uid == t->row[i - 1].uid ? run + 1 : 1;
-		if (run > most) {
-			most = run;
-			whose = t->row[i].uid;
-		}
-	}
-	if (mine >= MAX_OF_USER)
-		drop_oldest(t, uid);
-	else if (t->count >= MAX_ALL)
-		drop_oldest(t, whose);
-}
-
-/* NULL without memory. */
-static struct row *insert(struct spread_gains *t, const struct row *key)
-{
-	struct row new = *key;
-	size_t at;
-
-	make_room(t, key->uid);
-	if (t->count == t->room) {
-		size_t room = t->room ? t->room * 2 : 64;
-		struct row *bigger = realloc(t->row, room * sizeof(*bigger));
-
-		if (!bigger)
-			return NULL;
-		t->row = bigger;
-		t->room = room;
-	}
-	new.name = strdup(key->name);
-	new.partition = strdup(key->partition);
-	new.class_name = strdup(key->class_name);
-	if (!new.name || !new.partition || !new.class_name) {
-		free_row(&new);
-		errno = ENOMEM;
-		return NULL;
-	}
-	at = find(t, key);
-	memmove(&t->row[at + 1], &t->row[at], (t->count - at) * sizeof(*t->row));
-	t->row[at] = new;
-	t->count++;
-	return &t->row[at];
+	return r && r->uid == key->uid && !strcmp(r->name, key->name);
 }
 
 static bool is_class_of(const char *class_name, uint32_t uid)
@@ -233,9 +150,10 @@ static int take_run(const struct spread_run *run, struct names *names, struct ro
 
 static struct row *row_of(struct spread_gains *t, const struct row *key)
 {
-	size_t at = find(t, key);
+	bool found;
+	size_t at = user_rows_find(&t->rows, key, &found);
 
-	return is_at(t, at, key) ? &t->row[at] : insert(t, key);
+	return found ? row_at(t, at) : user_rows_insert(&t->rows, key);
 }
 
 static double log_cpu_s(const struct spread_run *run)
@@ -249,14 +167,13 @@ int spread_gains_plain(struct spread_gains *t, const struct spread_run *run, lon
 	struct names names;
 	struct row key, *r;
 	int rc = take_run(run, &names, &key);
-	size_t known;
 
 	if (rc <= 0)
 		return rc;
-	known = first_of_work(t, &key);
-	if (!is_work_at(t, known, &key))
+	r = row_at(t, first_of(t, key.uid, key.name, 0));
+	if (!is_work(r, &key))
 		return 0;
-	key.class_name = strcpy(class_name, t->row[known].class_name);
+	key.class_name = strcpy(class_name, r->class_name);
 	r = row_of(t, &key);
 	if (!r)
 		return -1;
@@ -267,16 +184,18 @@ int spread_gains_plain(struct spread_gains *t, const struct spread_run *run, lon
 /* All rows of that user and name are of the class from now on. 0, or -1 without memory. */
 static int set_class(struct spread_gains *t, const struct row *key)
 {
-	for (size_t i = first_of_work(t, key); is_work_at(t, i, key); i++) {
+	struct row *r;
+
+	for (size_t i = first_of(t, key->uid, key->name, 0); is_work(r = row_at(t, i), key); i++) {
 		char *copy;
 
-		if (!strcmp(t->row[i].class_name, key->class_name))
+		if (!strcmp(r->class_name, key->class_name))
 			continue;
 		copy = strdup(key->class_name);
 		if (!copy)
 			return -1;
-		free((void *)t->row[i].class_name);
-		t->row[i].class_name = copy;
+		free((void *)r->class_name);
+		r->class_name = copy;
 	}
 	return 0;
 }
@@ -400,11 +319,11 @@ struct found {
 /* Whether a plain run of as many CPUs is in the row of another partition. */
 static bool is_elsewhere(const struct spread_gains *t, const struct row *r)
 {
-	const struct row first = {.uid = r->uid, .name = r->name, .cpus = r->cpus, .partition = ""};
+	const struct row *other;
 
-	for (size_t i = find(t, &first);
-		i < t->count && !compare_work(&t->row[i], r) && t->row[i].cpus == r->cpus; i++)
-		if (tells(t, &t->row[i].plain))
+	for (size_t i = first_of(t, r->uid, r->name, r->cpus);
+		is_work(other = row_at(t, i), r) && other->cpus == r->cpus; i++)
+		if (tells(t, &other->plain))
 			return true;
 	return false;
 }
@@ -454,15 +373,16 @@ bool spread_gains_of(const struct spread_gains *t, const char *class_name, struc
 {
 	const char *what, *end = class_name + class_base(class_name);
 	struct found found = {.plain = 0};
+	const struct row *r;
 	uint32_t uid;
 
 	*out = (struct spread_gain){.doubt = SPREAD_NO_RUN, .gain = NAN, .error = NAN};
 	what = class_owner(class_name, &uid);
 	if (!what)
 		return false;
-	for (size_t i = first_of_user(t, uid); i < t->count && t->row[i].uid == uid; i++)
-		if (is_of_class(&t->row[i], class_name, what, end))
-			look_at(t, &t->row[i], &found);
+	for (size_t i = first_of(t, uid, "", 0); (r = row_at(t, i)) && r->uid == uid; i++)
+		if (is_of_class(r, class_name, what, end))
+			look_at(t, r, &found);
 	conclude(&found, out);
 	return out->doubt == SPREAD_SURE;
 }
@@ -482,14 +402,15 @@ static int by_class(const void *a, const void *b)
 int spread_gains_each(const struct spread_gains *t,
 	void (*fn)(const char *class_name, const struct spread_gain *gain, void *arg), void *arg)
 {
-	struct listed *list = malloc((t->count + 1) * sizeof(*list));
+	const size_t count = t->rows.count;
+	struct listed *list = malloc((count + 1) * sizeof(*list));
 
 	if (!list)
 		return -1;
-	for (size_t i = 0; i < t->count; i++)
-		list[i] = (struct listed){t->row[i].uid, t->row[i].class_name};
-	qsort(list, t->count, sizeof(*list), by_class);
-	for (size_t i = 0; i < t->count; i++) {
+	for (size_t i = 0; i < count; i++)
+		list[i] = (struct listed){row_at(t, i)->uid, row_at(t, i)->class_name};
+	qsort(list, count, sizeof(*list), by_class);
+	for (size_t i = 0; i < count; i++) {
 		struct spread_gain gain;
 
 		if (i && !by_class(&list[i], &list[i - 1]))
@@ -518,9 +439,9 @@ const char *spread_class_name(enum spread_class class)
 
 void spread_gains_no_later(struct spread_gains *t, long long now)
 {
-	for (size_t i = 0; i < t->count; i++) {
-		aged_no_later(&t->row[i].plain.last, now);
-		aged_no_later(&t->row[i].colocated.last, now);
+	for (size_t i = 0; i < t->rows.count; i++) {
+		aged_no_later(&row_at(t, i)->plain.last, now);
+		aged_no_later(&row_at(t, i)->colocated.last, now);
 	}
 	aged_no_later(&t->present, now);
 }
@@ -578,11 +499,13 @@ bool spread_gains_read(struct spread_gains *t, char *line)
 {
 	char *field[FIELDS];
 	struct row key, *r;
+	bool found;
 
 	if (line_fields(line + sizeof(SPREAD_GAIN_LINE) - 1, field, FIELDS) != FIELDS ||
-		!read_row(field, &key) || is_at(t, find(t, &key), &key))
+		!read_row(field, &key))
 		return false;
-	r = insert(t, &key);
+	user_rows_find(&t->rows, &key, &found);
+	r = found ? NULL : user_rows_insert(&t->rows, &key);
 	if (!r)
 		return false;
 	if (r->colocated.last > t->present)
@@ -598,8 +521,8 @@ static void write_mean(const struct aged_mean *m, FILE *f)
 
 void spread_gains_write(const struct spread_gains *t, FILE *f)
 {
-	for (size_t i = 0; i < t->count; i++) {
-		const struct row *r = &t->row[i];
+	for (size_t i = 0; i < t->rows.count; i++) {
+		const struct row *r = row_at(t, i);
 
 		fprintf(f, SPREAD_GAIN_LINE "%" PRIu32 "\t%s\t%" PRIu32 "\t%s\t%s", r->uid, r->name,
 			r->cpus, r->partition, r->class_name);

@@ -216,11 +216,16 @@ static int share_out(const struct topology_map *map, const struct topology_view 
 	if (rc < 0 && spare && !*err->text)
 		errmsg_set(err, "%d lanes are out of range: 1 to %d", *lanes, LANES_MAX);
 	free(spare);
-	if (!rc)
+	if (rc)
+		return rc;
+	if (view->allowed)
 		return errmsg_set(err,
-			"no socket has %d cores for jobs, so there is no lane: ask for fewer lanes",
-			*lanes);
-	return rc;
+			"%d lanes need %d cores of one socket, and this process may use fewer: "
+			"allow it more (salloc, taskset), run it on another node%s",
+			*lanes, *lanes, *lanes > 2 ? ", or ask for fewer lanes" : "");
+	return errmsg_set(err,
+		"no socket has %d cores for jobs, so there is no lane: ask for fewer lanes",
+		*lanes);
 }
 
 static int fill_map(struct topology_map *map, const struct topology_view *view, hwloc_obj_t *core,

@@ -182,23 +182,16 @@ static void write_profile(const struct profile *profile, FILE *f)
 	fprintf(f, "%s\t%lld\t%s\n", profile->class_name, profile->imported, from);
 }
 
-int profiles_save(const struct profiles *p, const char *path, struct errmsg *err)
+static void write_all(const void *profiles, FILE *f)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
-	int rc;
+	const struct profiles *p = profiles;
 
-	if (!f)
-		return errmsg_set(err, "out of memory for the profiles");
 	fputs(HEADER, f);
 	for (int i = 0; i < p->count; i++)
 		write_profile(&p->of[i], f);
-	if (fclose(f)) {
-		free(text);
-		return errmsg_set(err, "out of memory for the profiles");
-	}
-	rc = journal_replace(path, text, len, err);
-	free(text);
-	return rc;
+}
+
+int profiles_save(const struct profiles *p, const char *path, struct errmsg *err)
+{
+	return journal_replace_by(path, write_all, p, err);
 }

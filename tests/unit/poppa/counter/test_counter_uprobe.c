@@ -27,9 +27,16 @@
 #include "unit/poppa/counter/closer_end.h"
 #include "unit/poppa/counter/group_reads.h"
 
+/* clang makes no clones of a function, and does not know the word. */
+#if __has_attribute(noclone)
+#define WHOLE __attribute__((noinline, noclone))
+#else
+#define WHOLE __attribute__((noinline))
+#endif
+
 /* The function under the probe. It is global so that the symbol table has it under its name. */
 int uprobe_target(int x);
-__attribute__((noinline, noclone)) int uprobe_target(int x)
+WHOLE int uprobe_target(int x)
 {
 	static volatile int sum;
 

@@ -23,9 +23,16 @@
 #include "common/fsio.h"
 #include "poppa/counter/symbol.h"
 
+/* clang makes no clones of a function, and does not know the word. */
+#if __has_attribute(noclone)
+#define WHOLE __attribute__((noinline, noclone))
+#else
+#define WHOLE __attribute__((noinline))
+#endif
+
 /* A function that is looked for. It is global so that the symbol table has it under its name. */
 int symbol_target(int x);
-__attribute__((noinline, noclone)) int symbol_target(int x)
+WHOLE int symbol_target(int x)
 {
 	static volatile int sum;
 

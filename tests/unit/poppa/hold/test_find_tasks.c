@@ -55,7 +55,7 @@ static pid_t spawn(const char *program)
 	}
 }
 
-static void fill(const char *dir, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) fill(const char *dir, const char *fmt, ...)
 {
 	char path[512], text[4096];
 	struct errmsg err;
@@ -94,10 +94,10 @@ static int setup(void **state)
 	fill(V1 "/step_0", "%d\n%d\n", (int)app[0], (int)app[1]);
 	fill(V1 "/step_batch", "%d\n%d\n%d\n999999999\n", (int)app[2], (int)launcher, (int)zombie);
 	/* v2: one task in a cgroup of its own. */
-	fill(V2, "");
-	fill(V2 "/step_0", "");
+	fill(V2, "%s", "");
+	fill(V2 "/step_0", "%s", "");
 	fill(V2 "/step_0/slurm", "%d\n", (int)launcher);
-	fill(V2 "/step_0/user", "");
+	fill(V2 "/step_0/user", "%s", "");
 	fill(V2 "/step_0/user/task_0", "%d\n", (int)app[0]);
 	fill(V2 "/step_0/user/task_1", "%d\n", (int)app[1]);
 	fill(NAMED "/step_0/user/task_0", "%d\n", (int)app[2]);
@@ -293,7 +293,7 @@ static void job_control(void **state)
 		struct found_tasks d;
 		pid_t task, shell = spawn_shell(set[monitored], &task);
 
-		fill(SHELL_JOB, "");
+		fill(SHELL_JOB, "%s", "");
 		fill(SHELL_JOB "/step_0", "%d\n%d\n", (int)shell, (int)task);
 		assert_int_equal(find_tasks(mount, "n1", 7, 3, "", &conf, NULL, &d), 0);
 		assert_true(process_of(&d, shell)->shell);
@@ -358,7 +358,7 @@ static void names_do_not_count(void **state)
 		struct found_tasks d;
 		bool found = false;
 
-		fill("freezer/slurm_n1/uid_7/job_5", "");
+		fill("freezer/slurm_n1/uid_7/job_5", "%s", "");
 		fill("freezer/slurm_n1/uid_7/job_5/step_0", "%d\n%d\n", (int)idle, (int)busy);
 		for (int ms = 0; !found && i < 2; ms++) {
 			assert_true(ms < 6000);
@@ -412,10 +412,10 @@ static void made_by_users(void **state)
 	struct errmsg err;
 
 	(void)state;
-	fill(OWN_JOB, "");
+	fill(OWN_JOB, "%s", "");
 	fill(OWN_JOB "/step_0", "%d\n", (int)launcher);
 	for (int i = 0; i < 4; i++) {
-		fill(made[i], i < 3 ? "%d\n" : "", i < 3 ? (int)app[i] : 0);
+		fill(made[i], i < 3 ? "%d\n" : "%.0d", i < 3 ? (int)app[i] : 0);
 		snprintf(path, sizeof(path), "%s/%s", mount, made[i]);
 		snprintf(file, sizeof(file), "%s/freezer.state", path);
 		assert_int_equal(fsio_write(file, "THAWED\n", 7, 0644, 0, &err), 0);
@@ -441,7 +441,7 @@ static void made_by_users(void **state)
 	assert_string_equal(strrchr(d.dir[u[0].index].path, '/'), "/step_0");
 	free(u);
 	find_tasks_free(&d);
-	fill(OWN_JOB "/step_0", "");
+	fill(OWN_JOB "/step_0", "%s", "");
 	assert_int_equal(find_tasks(mount, "n1", 7, 7, "", &conf, NULL, &d), 0);
 	assert_int_equal(find_tasks_units(&d, PAUSE_AUTO, &u), 1);
 	assert_true(u[0].freezer);
@@ -485,7 +485,7 @@ static void calls_meanwhile(void **state)
 	(void)state;
 	for (int i = 0; i < 2 * FIND_TASKS_MEANWHILE; i++)
 		end += sprintf(end, "%d\n", 1000000000 + i);
-	fill("freezer/slurm_n1/uid_7/job_9", "");
+	fill("freezer/slurm_n1/uid_7/job_9", "%s", "");
 	fill("freezer/slurm_n1/uid_7/job_9/step_0", "%s", pids);
 	assert_int_equal(find_tasks(mount, "n1", 7, 9, "", &conf, &meanwhile, &d), 0);
 	assert_int_equal(d.processes, 0);
@@ -509,7 +509,7 @@ static void removed(void **state)
 	assert_int_equal(system(command), 0);
 	pid = spawn(path);
 	assert_int_equal(unlink(path), 0);
-	fill("freezer/slurm_n1/uid_7/job_4", "");
+	fill("freezer/slurm_n1/uid_7/job_4", "%s", "");
 	fill("freezer/slurm_n1/uid_7/job_4/step_0", "%d\n", (int)pid);
 	assert_int_equal(find_tasks(mount, "n1", 7, 4, "", &conf, NULL, &d), 0);
 	assert_int_equal(d.processes, 1);

@@ -86,7 +86,7 @@ static int teardown(void **state)
 	return system(command);
 }
 
-static void list(const char *fmt, ...)
+static void __attribute__((format(printf, 1, 2))) list(const char *fmt, ...)
 {
 	char path[128], text[1024];
 	struct errmsg err;

@@ -171,7 +171,7 @@ bool __wrap_counter_has_misses(const struct counter *c)
 	return false;
 }
 
-static void put(const char *path, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) put(const char *path, const char *fmt, ...)
 {
 	char full[256], text[256];
 	struct errmsg err;

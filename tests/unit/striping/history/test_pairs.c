@@ -339,7 +339,7 @@ static int batch_learn(struct pairs_batch *b, const char *path, const char *job,
 static void survives_the_file(void **state)
 {
 	char dir[] = "/tmp/test_pairs.XXXXXX", path[64];
-	struct pairs_batch b = {NULL};
+	struct pairs_batch b = {.pairs = NULL};
 	struct pairs *p;
 	struct errmsg err = {""};
 	double d;
@@ -444,7 +444,7 @@ static void passes_over_broken_lines(void **state)
 				   "rubbish\n"
 				   "b\ta\t0.25\t10\t3\t100";
 	char dir[] = "/tmp/test_pairs.XXXXXX", path[64], aside[80];
-	struct pairs_batch b = {NULL};
+	struct pairs_batch b = {.pairs = NULL};
 	struct pairs *p;
 	struct errmsg err;
 	double d;
@@ -918,7 +918,7 @@ static int tell(
  * its price the pair is as if it had told nothing before. */
 static void a_run_tells_once(void **state)
 {
-	struct pairs_batch b = {NULL};
+	struct pairs_batch b = {.pairs = NULL};
 	char dir[] = "/tmp/test_pairs.XXXXXX", path[64];
 	struct errmsg err = {""};
 	struct pairs_shared with = shown(0.25, 400);
