@@ -15,6 +15,7 @@ EXTRA_DIST += \
 	packaging/debian/libpoppa-heartbeat-openmpi.postinst \
 	packaging/debian/libpoppa-heartbeat-openmpi.prerm \
 	packaging/debian/poppa.install \
+	packaging/debian/poppa.lintian-overrides \
 	packaging/debian/poppa-ledger.install \
 	packaging/debian/poppa-ledger.prerm \
 	packaging/debian/poppa-node.install \
