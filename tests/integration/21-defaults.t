@@ -221,9 +221,12 @@ if grep -q '"spank_environment"' "$tmp/openapi"; then
 	is "it opts out" "$(job_field "$job" JobName):$(mark "$job")" "rest:"
 	for bad in '["COLOCATE=sprad"]:unknown key' '["COLOCATE=stripe","COLOCATE=spread"]:COLOCATE twice' \
 		'["COLOCATE=no,spread"]:exclude each other' '["COLOCATE=help"]:nothing to submit'; do
+		# slurmrestd answers with Slurm's error, and writes what the plugin says to its own log.
+		before=$(wc -l <"$tmp/rest.log")
 		rest_job "${bad%:*}"
 		is "${bad%:*} submits nothing" "$job" ""
-		like "and says why" "$out" "--colocate: .*${bad##*:}"
+		is "and its client is told that it was refused" "$(jq -r '.errors[0].error' <<<"$out")" "Requested node configuration is not available"
+		like "and slurmrestd's log why" "$(tail -n "+$((before + 1))" "$tmp/rest.log")" "--colocate: .*${bad##*:}"
 	done
 else
 	skip "slurmrestd of $(slurmctld -V) has no field spank_environment" "what a job of slurmrestd asks for"

@@ -8,13 +8,14 @@
 #   plain_cluster               configures and starts munge, MariaDB and Slurm's daemons
 #   wait_cluster                waits until the node takes jobs
 #   plain_cgroups               prints what Slurm and the suite have made below /sys/fs/cgroup for HOST
+#   remove_plain_cgroups        removes it when HOST's processes have ended
 #
 # The caller has namespaces of its own for mounts, processes, network and names. Settings and paths are those that
 # a reader of Debian's packages finds.
 
 plain_packages() {
-	# A compiler is there because users have one.
-	echo slurmctld slurmd slurmdbd slurm-client mariadb-server munge gcc libc6-dev
+	# A compiler is there because users have one. The last two are for what stands in for systemctl.
+	echo slurmctld slurmd slurmdbd slurm-client mariadb-server munge gcc libc6-dev procps socat
 }
 
 plain_boot() {
@@ -128,4 +129,16 @@ wait_cluster() {
 plain_cgroups() {
 	find /sys/fs/cgroup/*/"slurm_$HOST" "/sys/fs/cgroup/freezer/poppa_$HOST" "/sys/fs/cgroup/system.slice/${HOST}_slurmstepd.scope" \
 		-depth -type d 2>/dev/null
+}
+
+remove_plain_cgroups() {
+	local dir
+	for _ in 1 2 3 4 5; do
+		for dir in $(plain_cgroups); do
+			[ ! -e "$dir/freezer.state" ] || echo THAWED >"$dir/freezer.state"
+			rmdir "$dir" 2>/dev/null
+		done
+		[ -n "$(plain_cgroups)" ] || break
+		sleep 0.5
+	done
 }
