@@ -48,6 +48,9 @@ check_PROGRAMS += \
 	tests/unit/common/test_units \
 	tests/unit/common/test_printable \
 	tests/unit/common/test_journal \
+	tests/unit/horton/test_change \
+	tests/unit/horton/test_lookup \
+	tests/unit/horton/test_table \
 	tests/unit/preload/test_offer \
 	tests/unit/preload/test_program \
 	tests/unit/registration/test_ask_pace \
@@ -226,6 +229,13 @@ tests_unit_sim_test_progress_LDADD = $(SIM_TEST_LDADD)
 tests_unit_sim_policy_test_assign_LDADD = $(SIM_TEST_LDADD)
 tests_unit_sim_world_test_matrix_LDADD = $(SIM_TEST_LDADD)
 tests_unit_sim_world_test_trace_LDADD = $(SIM_TEST_LDADD)
+HORTON_TEST_LDADD = libhorton.la $(CMOCKA_LIBS) -lm
+tests_unit_horton_test_change_SOURCES = tests/unit/horton/test_change.c tests/unit/horton/random.h
+tests_unit_horton_test_change_LDADD = $(HORTON_TEST_LDADD)
+tests_unit_horton_test_lookup_SOURCES = tests/unit/horton/test_lookup.c tests/unit/horton/random.h
+tests_unit_horton_test_lookup_LDADD = $(HORTON_TEST_LDADD)
+tests_unit_horton_test_table_SOURCES = tests/unit/horton/test_table.c tests/unit/horton/random.h
+tests_unit_horton_test_table_LDADD = $(HORTON_TEST_LDADD)
 tests_unit_accounting_ledgerd_test_ledger_SOURCES = \
 	tests/unit/accounting/ledgerd/test_ledger.c tests/unit/accounting/ledger_fixture.c \
 	tests/unit/accounting/ledger_fixture.h
