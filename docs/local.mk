@@ -2,7 +2,9 @@
 # Documents that are shipped and installed.
 dist_doc_DATA += docs/architecture.md
 dist_doc_DATA += docs/counters.md
+dist_doc_DATA += docs/farm.md
 dist_doc_DATA += docs/glossary.md
+dist_doc_DATA += docs/horton.md
 dist_doc_DATA += docs/install.md
 dist_doc_DATA += docs/operations.md
 dist_doc_DATA += docs/packages.md

@@ -15,6 +15,7 @@ noinst_PROGRAMS += \
 	contrib/workloads/contend \
 	contrib/workloads/llc \
 	contrib/workloads/null \
+	contrib/workloads/probe \
 	contrib/workloads/stream
 endif
 WORKLOAD_SOURCES = contrib/workloads/workload.c contrib/workloads/workload.h
@@ -29,6 +30,9 @@ contrib_workloads_llc_LDADD = $(WORKLOAD_LIBS)
 contrib_workloads_null_SOURCES = contrib/workloads/null.c $(WORKLOAD_SOURCES)
 contrib_workloads_null_CFLAGS = $(WORKLOAD_CFLAGS)
 contrib_workloads_null_LDADD = $(WORKLOAD_LIBS)
+contrib_workloads_probe_SOURCES = contrib/workloads/probe.c $(WORKLOAD_SOURCES)
+contrib_workloads_probe_CFLAGS = $(WORKLOAD_CFLAGS)
+contrib_workloads_probe_LDADD = libhorton.la $(WORKLOAD_LIBS)
 contrib_workloads_stream_SOURCES = contrib/workloads/stream.c $(WORKLOAD_SOURCES)
 contrib_workloads_stream_CFLAGS = $(WORKLOAD_CFLAGS)
 contrib_workloads_stream_LDADD = $(WORKLOAD_LIBS)

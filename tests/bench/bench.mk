@@ -12,9 +12,16 @@ tests_bench_loop_LDFLAGS = $(AM_LDFLAGS) \
 noinst_PROGRAMS += tests/bench/ledger_load
 tests_bench_ledger_load_SOURCES = tests/bench/ledger_load.c
 tests_bench_ledger_load_LDADD = libsettle.la librecord.la libpoppacommon.la -lpthread
+noinst_PROGRAMS += tests/bench/tables/lookups
+tests_bench_tables_lookups_SOURCES = tests/bench/tables/lookups.c \
+	tests/bench/tables/cuckoo.c tests/bench/tables/cuckoo.h \
+	tests/bench/tables/probing.c tests/bench/tables/probing.h
+tests_bench_tables_lookups_LDADD = libhorton.la
 EXTRA_DIST += tests/integration/43-cost.t \
 	tests/bench/ledger \
 	tests/bench/bench_ledger.py \
+	tests/bench/horton \
+	tests/bench/bench_horton.py \
 	tests/bench/run \
 	tests/bench/bench.py \
 	tests/bench/bench_campaign.py \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Fuzz targets: with --enable-fuzzing for libFuzzer, else programs that run the corpus once, as a test.
-FUZZ_TARGETS = tests/fuzz/fuzz_bill tests/fuzz/fuzz_conf tests/fuzz/fuzz_constraint tests/fuzz/fuzz_option tests/fuzz/fuzz_reuse \
+FUZZ_TARGETS = tests/fuzz/fuzz_bill tests/fuzz/fuzz_conf tests/fuzz/fuzz_constraint tests/fuzz/fuzz_horton tests/fuzz/fuzz_option tests/fuzz/fuzz_reuse \
 	tests/fuzz/fuzz_settings tests/fuzz/fuzz_shutterlog tests/fuzz/fuzz_state tests/fuzz/fuzz_symbol tests/fuzz/fuzz_trial tests/fuzz/fuzz_wire
 fuzz_shared = tests/fuzz/fuzz.c tests/fuzz/fuzz.h
 if FUZZING
@@ -25,6 +25,9 @@ tests_fuzz_fuzz_conf_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_constraint_SOURCES = tests/fuzz/fuzz_constraint.c $(fuzz_shared)
 tests_fuzz_fuzz_constraint_LDADD = libsubmit.la libpoppacommon.la
 tests_fuzz_fuzz_constraint_LDFLAGS = $(fuzz_link)
+tests_fuzz_fuzz_horton_SOURCES = tests/fuzz/fuzz_horton.c $(fuzz_shared)
+tests_fuzz_fuzz_horton_LDADD = libhorton.la libpoppacommon.la
+tests_fuzz_fuzz_horton_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_option_SOURCES = tests/fuzz/fuzz_option.c $(fuzz_shared)
 tests_fuzz_fuzz_option_LDADD = libsubmit.la libpoppacommon.la $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_option_LDFLAGS = $(fuzz_link)

@@ -6,6 +6,7 @@
 # - src/cli but for what is below, src/plugins but for run_snapshot, usage_journal and job_submit_colocate, src/poppa/daemon,
 #   poppa_ledgerd, guard and guardctl are programs and plugins: tests/cli and tests/integration
 # - job_class: test_job_names
+# - farm_keys: test_farm_schedule; farm_main, farm_run, farm_worker: tests/cli/farm.t
 # - expectation_hints, expectation_parameters, expectation_table: test_expectation
 # - job_request, partition_offer, site_default: test_job_submit_colocate; job_qos: 21-defaults.t
 # - counter_error, counter_event, counter_perf, counter_sys, counter_threads: test_counter and test_counter_live
@@ -49,6 +50,12 @@ check_PROGRAMS += \
 	tests/unit/common/test_units \
 	tests/unit/common/test_printable \
 	tests/unit/common/test_journal \
+	tests/unit/farm/test_farm_input \
+	tests/unit/farm/test_farm_journal \
+	tests/unit/farm/test_farm_schedule \
+	tests/unit/horton/test_change \
+	tests/unit/horton/test_lookup \
+	tests/unit/horton/test_table \
 	tests/unit/preload/test_offer \
 	tests/unit/preload/test_program \
 	tests/unit/registration/test_ask_pace \
@@ -227,6 +234,17 @@ tests_unit_sim_test_progress_LDADD = $(SIM_TEST_LDADD)
 tests_unit_sim_policy_test_assign_LDADD = $(SIM_TEST_LDADD)
 tests_unit_sim_world_test_matrix_LDADD = $(SIM_TEST_LDADD)
 tests_unit_sim_world_test_trace_LDADD = $(SIM_TEST_LDADD)
+FARM_TEST_LDADD = libfarm.la $(CMOCKA_LIBS)
+tests_unit_farm_test_farm_input_LDADD = $(FARM_TEST_LDADD)
+tests_unit_farm_test_farm_journal_LDADD = $(FARM_TEST_LDADD)
+tests_unit_farm_test_farm_schedule_LDADD = $(FARM_TEST_LDADD)
+HORTON_TEST_LDADD = libhorton.la $(CMOCKA_LIBS) -lm
+tests_unit_horton_test_change_SOURCES = tests/unit/horton/test_change.c tests/unit/horton/random.h
+tests_unit_horton_test_change_LDADD = $(HORTON_TEST_LDADD)
+tests_unit_horton_test_lookup_SOURCES = tests/unit/horton/test_lookup.c tests/unit/horton/random.h
+tests_unit_horton_test_lookup_LDADD = $(HORTON_TEST_LDADD)
+tests_unit_horton_test_table_SOURCES = tests/unit/horton/test_table.c tests/unit/horton/random.h
+tests_unit_horton_test_table_LDADD = $(HORTON_TEST_LDADD)
 tests_unit_accounting_ledgerd_test_ledger_SOURCES = \
 	tests/unit/accounting/ledgerd/test_ledger.c tests/unit/accounting/ledger_fixture.c \
 	tests/unit/accounting/ledger_fixture.h

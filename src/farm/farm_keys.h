@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which worker has last had a task with a key: the tasks' affinity. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The number of tasks that had no key. */
+#define FARM_NO_KEY UINT32_MAX
+
+/* What is known of one key. */
+struct farm_key {
+	uint64_t last;   /* the number of the last start of a task with it, from 1; 0: none yet */
+	uint32_t worker; /* that has started it, or to which such a task was given; UINT32_MAX: none
+			  */
+};
+
+struct farm_keys;
+
+/* Returns NULL where there is no memory. */
+struct farm_keys *farm_keys_create(uint64_t seed);
+void farm_keys_destroy(struct farm_keys *keys);
+/*
+ * The number of a key, which is made where it is new: 0, 1, ... Keys whose hashes are alike (32
+ * bits) share a number: their tasks then go to one worker, and nothing else happens. Returns
+ * FARM_NO_KEY for an empty key, and where there is no memory for a new one: such a task has no
+ * affinity.
+ */
+uint32_t farm_keys_number(struct farm_keys *keys, const char *text, size_t len);
+/* Valid until the next farm_keys_number(). */
+struct farm_key *farm_keys_at(struct farm_keys *keys, uint32_t number);

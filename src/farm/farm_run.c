@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The loop of poppa-farm: one thread that waits for tasks, for workers, for signals and for the
+ * clock. */
+#include "farm/farm_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/printable.h"
+#include "common/units.h"
+#include "farm/farm_input.h"
+#include "farm/farm_journal.h"
+#include "farm/farm_worker.h"
+#include "heartbeat/poppa_heartbeat.h"
+
+/* So many tasks are read ahead of those that run. */
+#define BACKLOG 100000
+#define TICK_NS (NS_PER_S / 5)
+/* What a crash of the machine may lose of the journal. */
+#define SYNC_NS NS_PER_S
+
+struct run {
+	const struct farm_options *o;
+	const struct farm_watch *watch;
+	struct farm_counts *counts;
+	struct farm_schedule *schedule;
+	struct farm_input input;
+	struct farm_journal journal;
+	struct farm_worker *worker;
+	struct pollfd *poll; /* the signals, the input, and two for each worker */
+	uint64_t running;
+	int64_t begun, ticked, synced, until; /* until: 0 is for ever */
+	int64_t kill_at;                      /* when what runs is killed; 0: it may run */
+	bool unsynced, killed;
+	enum farm_end end;
+	struct errmsg *err;
+};
+
+static void trouble(struct run *r)
+{
+	if (r->end != FARM_TROUBLE)
+		r->kill_at = r->kill_at ? r->kill_at : clock_now();
+	r->end = FARM_TROUBLE;
+}
+
+/* Nothing is started any more, and what runs is asked to end. */
+static void begin_end(struct run *r, enum farm_end why)
+{
+	if (r->kill_at)
+		return;
+	r->end = why;
+	r->kill_at = clock_now() + r->o->grace_ns;
+	for (uint32_t i = 0; i < r->o->workers; i++)
+		farm_worker_signal(&r->worker[i], SIGTERM);
+}
+
+static void tell(const struct run *r, const char *text)
+{
+	if (r->watch->failed)
+		r->watch->failed(text, r->watch->arg);
+}
+
+/* Takes all whole lines that were read. */
+static void take_lines(struct run *r)
+{
+	struct farm_line *line;
+	struct errmsg err;
+	const char *key;
+	size_t len;
+	int rc;
+
+	while ((rc = farm_input_next(&r->input, &line, &key, &len, &err))) {
+		r->counts->tasks++;
+		if (rc < 0) {
+			r->counts->failed++;
+			tell(r, err.text);
+		} else if (farm_journal_has(&r->journal, line->number, line->check)) {
+			r->counts->done++;
+			r->counts->skipped++;
+			free(line);
+		} else {
+			line->task.key = farm_schedule_key(r->schedule, key, len);
+			farm_schedule_add(r->schedule, &line->task);
+		}
+	}
+}
+
+static void task_failed(struct run *r, struct farm_line *line, const char *why)
+{
+	char text[300], command[100];
+
+	/* What was asked to end is not done, and has not failed. */
+	if (r->kill_at) {
+		free(line);
+		return;
+	}
+	if (line->tries <= r->o->retries) {
+		r->counts->retried++;
+		farm_schedule_add(r->schedule, &line->task);
+		return;
+	}
+	r->counts->failed++;
+	snprintf(command, sizeof(command), "%s", line->text);
+	snprintf(text, sizeof(text), "line %" PRIu64 " failed: %.150s: %s", line->number, why,
+		command);
+	tell(r, plain_text(text));
+	free(line);
+}
+
+static void task_done(struct run *r, struct farm_line *line)
+{
+	if (farm_journal_add(&r->journal, line->number, line->check, r->err))
+		trouble(r);
+	r->unsynced = true;
+	r->counts->done++;
+	free(line);
+}
+
+/* The worker has no task any more. why: NULL where the task is done. */
+static void finish(struct run *r, struct farm_worker *w, const char *why)
+{
+	struct farm_line *line = w->line;
+
+	w->line = NULL;
+	w->sum.busy_s += (double)(clock_now() - w->started_ns) / NS_PER_S;
+	w->sum.tasks++;
+	r->running--;
+	poppa_heartbeat_add(1);
+	if (why)
+		task_failed(r, line, why);
+	else
+		task_done(r, line);
+}
+
+static void start_tasks(struct run *r)
+{
+	for (uint32_t i = 0; i < r->o->workers && !r->kill_at; i++) {
+		struct farm_worker *w = &r->worker[i];
+		struct farm_line *line;
+
+		if (w->line || (r->o->server && w->pid && w->to < 0))
+			continue;
+		line = (struct farm_line *)farm_schedule_next(r->schedule, i);
+		if (!line)
+			return;
+		if (farm_worker_start(w, line, r->o, r->err)) {
+			free(line);
+			trouble(r);
+			return;
+		}
+		r->running++;
+	}
+}
+
+static void describe(int status, char *buf, size_t size)
+{
+	if (WIFSIGNALED(status))
+		snprintf(
+			buf, size, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		snprintf(buf, size, "exit status %d", WEXITSTATUS(status));
+}
+
+static void reap(struct run *r)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		for (uint32_t i = 0; i < r->o->workers; i++) {
+			struct farm_worker *w = &r->worker[i];
+			char why[100], text[160];
+
+			if (w->pid != pid)
+				continue;
+			describe(status, why, sizeof(why));
+			/* Its group may have left something behind. */
+			farm_worker_signal(w, SIGKILL);
+			w->pid = 0;
+			farm_worker_close(w);
+			if (!w->line)
+				continue;
+			snprintf(text, sizeof(text), r->o->server ? "the server ended (%s)" : "%s",
+				why);
+			finish(r, w, r->o->server || status ? text : NULL);
+		}
+}
+
+/* What the server of a worker says, or that it says nothing any more. */
+static void serve(struct run *r, struct farm_worker *w)
+{
+	char why[300];
+	int rc;
+
+	if (!w->line)
+		return;
+	if (farm_worker_send(w)) {
+		/* reap() tells why it has ended. */
+		farm_worker_signal(w, SIGKILL);
+		farm_worker_close(w);
+		return;
+	}
+	rc = farm_worker_receive(w);
+	if (!rc)
+		return;
+	if (rc < 0) {
+		farm_worker_signal(w, SIGKILL);
+		farm_worker_close(w);
+		return;
+	}
+	snprintf(why, sizeof(why), "the server says \"%s\"", w->reply);
+	finish(r, w, strcmp(w->reply, "ok") ? why : NULL);
+}
+
+static void read_signals(struct run *r)
+{
+	struct signalfd_siginfo s;
+
+	while (read(r->poll[0].fd, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
+		if (s.ssi_signo == SIGCHLD)
+			continue;
+		/* Who asks twice does not want to wait. */
+		if (r->kill_at)
+			r->kill_at = clock_now();
+		begin_end(r, FARM_SIGNAL);
+	}
+	reap(r);
+}
+
+static void look_at_clock(struct run *r)
+{
+	int64_t now = clock_now();
+
+	if (r->until && now >= r->until)
+		begin_end(r, FARM_TIME);
+	if (r->kill_at && now >= r->kill_at)
+		for (uint32_t i = 0; i < r->o->workers; i++)
+			farm_worker_signal(&r->worker[i], SIGKILL);
+	if (r->unsynced && now >= r->synced + SYNC_NS) {
+		if (farm_journal_sync(&r->journal, r->err))
+			trouble(r);
+		r->synced = now;
+		r->unsynced = false;
+	}
+	if (r->watch->progress && now >= r->ticked + TICK_NS) {
+		const struct farm_view view = {r->counts, farm_schedule_waiting(r->schedule),
+			r->running, r->input.fd < 0, (double)(now - r->begun) / NS_PER_S};
+
+		r->ticked = now;
+		r->watch->progress(&view, r->watch->arg);
+	}
+}
+
+static void wait_for_something(struct run *r)
+{
+	nfds_t n = 2;
+
+	r->poll[1].fd =
+		r->input.fd >= 0 && !r->kill_at && farm_schedule_waiting(r->schedule) < BACKLOG
+			? r->input.fd
+			: -1;
+	for (uint32_t i = 0; r->o->server && i < r->o->workers; i++) {
+		struct farm_worker *w = &r->worker[i];
+
+		r->poll[n++] = (struct pollfd){.fd = w->line ? w->from : -1, .events = POLLIN};
+		r->poll[n++] = (struct pollfd){
+			.fd = w->line && w->sent <= strlen(w->line->text) ? w->to : -1,
+			.events = POLLOUT};
+	}
+	if (poll(r->poll, n, (int)(TICK_NS / NS_PER_MS)) <= 0)
+		return;
+	if (r->poll[0].revents)
+		read_signals(r);
+	if (r->poll[1].revents) {
+		if (farm_input_read(&r->input, r->err))
+			trouble(r);
+		else
+			take_lines(r);
+	}
+	for (uint32_t i = 0; r->o->server && i < r->o->workers; i++)
+		if (r->poll[2 + 2 * i].revents || r->poll[3 + 2 * i].revents)
+			serve(r, &r->worker[i]);
+}
+
+/* Servers get the end of their input, and end by themselves; or else are ended. */
+static void end_servers(struct run *r)
+{
+	int64_t until = clock_now() + r->o->grace_ns;
+	bool some = true;
+
+	for (uint32_t i = 0; i < r->o->workers; i++)
+		farm_worker_close(&r->worker[i]);
+	while (some) {
+		some = false;
+		for (uint32_t i = 0; i < r->o->workers; i++) {
+			if (clock_now() >= until || r->kill_at)
+				farm_worker_signal(&r->worker[i], SIGKILL);
+			some |= r->worker[i].pid != 0;
+		}
+		if (some)
+			poll(r->poll, 1, 20);
+		read_signals(r);
+	}
+}
+
+static bool goes_on(const struct run *r)
+{
+	if (r->running)
+		return true;
+	return !r->kill_at && (r->input.fd >= 0 || farm_schedule_waiting(r->schedule));
+}
+
+static int prepare(struct run *r, const int *cpus)
+{
+	sigset_t signals;
+	uint64_t seed;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
+		seed = (uint64_t)clock_wall();
+	r->schedule = farm_schedule_create(r->o->workers, &r->o->settings, seed);
+	r->worker = calloc(r->o->workers, sizeof(*r->worker));
+	r->poll = calloc(2 + 2 * (size_t)r->o->workers, sizeof(*r->poll));
+	if (!r->schedule || !r->worker || !r->poll)
+		return errmsg_set(r->err, "out of memory");
+	for (uint32_t i = 0; i < r->o->workers; i++)
+		farm_worker_init(&r->worker[i], i, cpus[i]);
+	r->poll[0] = (struct pollfd){
+		.fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC), .events = POLLIN};
+	if (r->poll[0].fd < 0)
+		return errmsg_set(r->err, "signalfd: %s", strerror(errno));
+	r->poll[1].events = POLLIN;
+	if (farm_journal_open(&r->journal, r->o->journal, r->err) ||
+		farm_input_open(&r->input, r->o->input, r->err))
+		return -1;
+	r->begun = r->synced = clock_now();
+	r->until = r->o->time_ns ? r->begun + r->o->time_ns : 0;
+	return 0;
+}
+
+/* Tasks that nobody has started. */
+static void free_tasks(struct run *r)
+{
+	struct farm_task *t;
+
+	while (r->schedule && (t = farm_schedule_next(r->schedule, 0)))
+		free(t);
+}
+
+enum farm_end farm_run(const struct farm_options *o, const int *cpus,
+	const struct farm_watch *watch, struct farm_counts *counts, struct farm_worker_sum *sums,
+	struct errmsg *err)
+{
+	struct run r = {.o = o,
+		.watch = watch,
+		.counts = counts,
+		.err = err,
+		.input = {.fd = -1},
+		.end = FARM_ALL};
+
+	poppa_heartbeat_open();
+	if (prepare(&r, cpus))
+		trouble(&r);
+	while (goes_on(&r)) {
+		start_tasks(&r);
+		wait_for_something(&r);
+		look_at_clock(&r);
+	}
+	if (r.worker && r.poll) {
+		end_servers(&r);
+		for (uint32_t i = 0; i < o->workers; i++)
+			sums[i] = r.worker[i].sum;
+	}
+	if (r.unsynced && farm_journal_sync(&r.journal, err))
+		r.end = FARM_TROUBLE;
+	free_tasks(&r);
+	farm_journal_close(&r.journal);
+	farm_input_close(&r.input);
+	farm_schedule_destroy(r.schedule);
+	if (r.poll && r.poll[0].fd > 0)
+		close(r.poll[0].fd);
+	free(r.poll);
+	free(r.worker);
+	poppa_heartbeat_close();
+	return r.end;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One worker of poppa-farm: a processor on which one task after the other runs. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "farm/farm_job.h"
+
+/*
+ * A task is a process group of its own: a shell that executes the task's command. With a server the
+ * group is the server, which stays, reads tasks as lines and answers each with a line: "ok", or why
+ * it failed.
+ */
+struct farm_worker {
+	uint32_t number;
+	pid_t pid;              /* of the group; 0: none runs */
+	struct farm_line *line; /* what it works on; NULL: nothing */
+	int64_t started_ns;
+	struct farm_worker_sum sum;
+	/* With a server alone; -1 where none runs. */
+	int to, from;
+	size_t sent; /* bytes of the line, and its end */
+	char reply[256];
+	size_t reply_len;
+};
+
+void farm_worker_init(struct farm_worker *w, uint32_t number, int cpu);
+/* Starts a task, or gives it to the server, which is started where none runs. Returns 0, or -1 with
+ * err: the task is the caller's then. */
+int farm_worker_start(struct farm_worker *w, struct farm_line *line, const struct farm_options *o,
+	struct errmsg *err);
+/* Sends what of the line is not sent yet, without waiting. Returns -1 where the server does not
+ * read any more. */
+int farm_worker_send(struct farm_worker *w);
+/* Reads from the server without waiting. Returns 1 with its answer in w->reply, 0 where there is
+ * none yet, -1 where it has closed its output or says too much. */
+int farm_worker_receive(struct farm_worker *w);
+/* To the whole group. */
+void farm_worker_signal(const struct farm_worker *w, int signal);
+/* The server is told that no task follows: its input ends. */
+void farm_worker_close(struct farm_worker *w);

@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# poppa-farm: tasks, their failures, journals, servers, and each way to end it.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+: "${FARM:?is the program to test}"
+needs jq pgrep
+
+# farm WANTED ARG...: runs it with the input on standard input; output in $OUT, errors in $ERR, the exit status is checked.
+farm() {
+	local name=$1 wanted=$2 status
+	shift 2
+	OUT=$("$FARM" "$@" 2>"$TAP_DIR/err")
+	status=$?
+	ERR=$(cat "$TAP_DIR/err")
+	is "$name: exit status" "$status" "$wanted"
+}
+# tasks N COMMAND: N lines with the same command; @ is the line.
+tasks() {
+	local i
+	for ((i = 1; i <= $1; i++)); do
+		printf 'k%d\t%s\n' $((i % 7)) "${2//@/$i}"
+	done
+}
+field() {
+	jq -r "$1" <<<"$OUT"
+}
+journal=$TAP_DIR/journal
+
+# --- what runs ---
+farm "all succeed" 0 < <(tasks 40 'echo @')
+is "nothing is said but what tasks say" "$(sort -n <<<"$OUT")" "$(seq 40)"
+is "and no error" "$ERR" ""
+farm "a summary" 0 --json < <(tasks 40 'echo @')
+is "has the fields that were promised" "$(jq -c '[.tasks, .done, .failed, (.seconds > 0)]' <<<"$OUT")" '[40,40,0,true]'
+is "each worker has a processor" "$(field '[.workers[].cpu] | unique | length')" "$(nproc)"
+is "and all tasks are theirs" "$(field '[.workers[].tasks] | add')" 40
+is "what tasks print is on standard error then" "$(sort -n <<<"$ERR")" "$(seq 40)"
+printf 'a\techo from a file' >"$TAP_DIR/tasks"
+farm "a file, whose last line has no end" 0 "$TAP_DIR/tasks"
+is "is run" "$OUT" "from a file"
+farm "no task at all" 0 --json </dev/null
+is "is none" "$(field .tasks)" 0
+farm "the environment" 0 --workers 1 < <(printf '\n\n\techo "$POPPA_FARM_WORKER $POPPA_FARM_LINE"; cat; taskset -cp $$ | grep -c "list: [0-9]*$"\n')
+like "names worker and line" "$OUT" $'^0 3\n1'
+
+# --- failures ---
+{ tasks 3 'exit @'; echo 'no tab'; tasks 3 'kill -9 $$'; tasks 3 true; } >"$TAP_DIR/tasks"
+farm "some fail" 1 --json --retries 2 "$TAP_DIR/tasks"
+is "all others are done" "$(jq -c '[.tasks, .done, .failed, .retried]' <<<"$OUT")" '[10,3,7,12]'
+like "each is named with the reason" "$ERR" 'poppa-farm: line 2 failed: exit status 2: exit 2'
+like "killed ones, too" "$ERR" 'line 5 failed: signal 9 \(Killed\): kill -9 \$\$'
+like "and lines that are no tasks" "$ERR" 'line 4 is no task: it has no tab: write KEY, a tab and the command'
+like "the count is last" "$(tail -n 1 <<<"$ERR")" '^poppa-farm: 7 of 10 tasks failed$'
+farm "many fail" 1 < <(tasks 100 false)
+is "twenty are told one by one" "$(grep -c '^poppa-farm: line' <<<"$ERR")" 20
+like "and the others counted" "$ERR" 'and 80 more'
+farm "a command that steers terminals" 1 < <(printf '\tfalse \033[2J\n')
+is "is printed without that" "$(head -n 1 <<<"$ERR")" "poppa-farm: line 1 failed: exit status 1: false ?[2J"
+mkdir "$TAP_DIR/done"
+farm "a task that succeeds at the third try" 0 --json --retries 2 < <(printf '\t[ -e %s/2 ] || { [ -e %s/1 ] && touch %s/2; touch %s/1; exit 1; }\n' "$TAP_DIR/done"{,,,})
+is "is done" "$(jq -c '[.done, .retried]' <<<"$OUT")" '[1,2]'
+
+# --- output ---
+farm "outputs in files" 0 --output "$TAP_DIR/out" < <(tasks 5 'echo out @; echo err @ >&2')
+is "nothing else is printed" "$OUT$ERR" ""
+is "each has its file" "$(cat "$TAP_DIR/out/3.out")" $'out 3\nerr 3'
+
+# --- journal ---
+{ tasks 20 'echo @'; echo $'\tfalse'; } >"$TAP_DIR/tasks"
+farm "with a journal" 1 --journal "$journal" "$TAP_DIR/tasks"
+farm "once more" 1 --json --journal "$journal" "$TAP_DIR/tasks"
+is "only what failed runs again" "$(jq -c '[.tasks, .done, .skipped, .failed]' <<<"$OUT")" '[21,20,20,1]'
+sed -i 's/^\(.*\)echo 7$/\1echo seven/' "$TAP_DIR/tasks"
+farm "a line that has changed" 1 --journal "$journal" "$TAP_DIR/tasks"
+is "is another task" "$OUT" seven
+"$FARM" --journal "$journal" < <(sleep 30) 2>/dev/null &
+holder=$!
+for _ in $(seq 100); do
+	farm "while another one uses the journal" 3 --journal "$journal" </dev/null >/dev/null
+	[ -z "${ERR##*another poppa-farm*}" ] && [ -n "$ERR" ] && break
+	sleep 0.05
+done
+like "a second one is refused" "$ERR" 'another poppa-farm uses this journal'
+kill "$holder"
+wait "$holder"
+is "one that waits for input ends by a signal" $? 3
+
+# --- killed at any moment, it goes on where it was ---
+tasks 60 "echo x >>$TAP_DIR/ran.@; sleep 0.02" >"$TAP_DIR/tasks"
+rm -f "$journal"
+runs=0
+for i in 1 2 3 4 5; do
+	"$FARM" --journal "$journal" "$TAP_DIR/tasks" &
+	victim=$!
+	sleep "0.$((i % 3 + 1))"
+	kill -9 "$victim" 2>/dev/null && runs=$((runs + 1))
+	wait "$victim" 2>/dev/null
+done
+cmp_num "it was killed" "$runs" '>=' 1
+farm "and goes on" 0 --json --journal "$journal" "$TAP_DIR/tasks"
+is "to the end" "$(field '.done == 60 and .skipped > 0')" true
+is "no task was left out" "$(cat "$TAP_DIR"/ran.* | wc -l | awk -v most=$((60 + runs * $(nproc))) '{print ($1 >= 60 && $1 <= most)}')" 1
+is "and no task is left of what was killed" "$(pgrep -f "$TAP_DIR/ran" | wc -l)" 0
+
+# --- signals and time ---
+rm -f "$journal"
+{ tasks "$(nproc)" 'trap "" TERM; sleep 321'; tasks 5 'echo @'; } >"$TAP_DIR/tasks"
+"$FARM" --json --grace 500ms --journal "$journal" "$TAP_DIR/tasks" >"$TAP_DIR/killed" 2>"$TAP_DIR/err" &
+victim=$!
+for _ in $(seq 100); do
+	[ "$(pgrep -c -f '^sleep 321$')" -ge "$(nproc)" ] && break
+	sleep 0.05
+done
+kill "$victim"
+wait "$victim"
+is "SIGTERM: exit status" $? 3
+is "nothing is left, also of what does not listen" "$(pgrep -c -f '^sleep 321$')" 0
+is "what ran is neither done nor failed" "$(jq -c '[.done, .failed, .left, .end]' "$TAP_DIR/killed")" "[0,0,$(($(nproc) + 5)),\"signal\"]"
+like "the user is told" "$(cat "$TAP_DIR/err")" 'ended by a signal, [0-9]+ of the tasks read are left: the same command goes on with them'
+farm "the time is over" 3 --json --time 300ms --grace 200ms < <(tasks 50 'sleep 0.2')
+is "which the summary says" "$(field .end)" time
+SLURM_JOB_END_TIME=$(($(date +%s) + 2)) farm "so is that of the Slurm job" 3 --grace 1s < <(tasks 300 'sleep 0.1')
+like "before Slurm ends it" "$ERR" 'as its time is over'
+
+# --- servers ---
+cat >"$TAP_DIR/server" <<'END'
+while read -r line; do
+	case $line in
+	bad) echo "I do not like it" ;;
+	end) exit 7 ;;
+	*) echo "$line" >>"$1"; echo ok ;;
+	esac
+done
+echo end >>"$1"
+END
+{ tasks 200 'n@'; echo $'a\tbad'; echo $'a\tend'; } >"$TAP_DIR/tasks"
+farm "servers" 1 --json --server "bash $TAP_DIR/server $TAP_DIR/served" "$TAP_DIR/tasks"
+is "answer for each task" "$(jq -c '[.done, .failed]' <<<"$OUT")" '[200,2]'
+like "or say why not" "$ERR" 'line 201 failed: the server says "I do not like it": bad'
+like "or end" "$ERR" 'line 202 failed: the server ended \(exit status 7\): end'
+is "each task was theirs once" "$(grep -c '^n' "$TAP_DIR/served")" 200
+cmp_num "they end with their input" "$(grep -c '^end$' "$TAP_DIR/served")" '>=' 1
+farm "a server that floods" 1 --server 'yes | tr -d "\n"' < <(tasks 2 x)
+farm "one that never reads" 3 --time 300ms --grace 100ms --server 'sleep 322' < <(printf '\t%0200000d\n' 1)
+is "is ended" "$(pgrep -c -f '^sleep 322$')" 0
+
+# --- keys ---
+for policy in affinity stealing queue; do
+	farm "policy $policy" 0 --json --policy "$policy" < <(tasks 100 true)
+	is "runs all ($policy)" "$(field .done)" 100
+done
+
+# --- bad input ---
+farm "no such file" 3 /nonexistent/tasks
+is "is named" "$ERR" "poppa-farm: /nonexistent/tasks: No such file or directory"
+farm "a journal that is none" 3 --journal /etc/passwd </dev/null
+like "is named, too" "$ERR" '^poppa-farm: /etc/passwd: this file is no journal of poppa-farm: name another one$'
+for bad in '--workers=0' '--retries=-1' '--time=5' '--grace=x' '--policy=best' '--schedule=gap=0' '--schedule=foo=1' 'a b' '--server=cat --output=x'; do
+	# shellcheck disable=SC2086
+	farm "$bad" 2 $bad </dev/null
+	like "$bad is explained" "$ERR" '^poppa-farm: '
+done
+done_testing
