@@ -13,6 +13,8 @@ EXTRA_DIST += \
 	packaging/debian/libpoppa-heartbeat-mpi.install \
 	packaging/debian/libpoppa-heartbeat-mpi.lintian-overrides \
 	packaging/debian/libpoppa-heartbeat-mpi.triggers \
+	packaging/debian/libpoppa-horton0.install \
+	packaging/debian/libpoppa-horton-dev.install \
 	packaging/debian/poppa.install \
 	packaging/debian/poppa.lintian-overrides \
 	packaging/debian/poppa-ledger.install \
