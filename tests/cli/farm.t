@@ -146,6 +146,16 @@ farm "a server that floods" 1 --server 'yes | tr -d "\n"' < <(tasks 2 x)
 farm "one that never reads" 3 --time 300ms --grace 100ms --server 'sleep 322' < <(printf '\t%0200000d\n' 1)
 is "is ended" "$(pgrep -c -f '^sleep 322$')" 0
 
+# --- the example of docs/farm.md, as it is there ---
+mkdir "$TAP_DIR/example"
+printf '#!/bin/sh\necho "$@"\n' >"$TAP_DIR/example/simulate"
+chmod +x "$TAP_DIR/example/simulate"
+awk '/<!-- run: tests\/cli\/farm.t/ { wanted = 1; next } wanted && /^    / { print substr($0, 5) } wanted && /^[^ ]/ { exit }' \
+	"$(dirname "$0")/../../docs/farm.md" >"$TAP_DIR/example/typed"
+ok "the page's command" env PATH="$(dirname "$FARM"):$PATH" sh -c "cd '$TAP_DIR/example' && . ./typed"
+is "runs both tasks" "$(cat "$TAP_DIR"/example/out/*.out)" $'north 1\nnorth 2'
+is "and writes down that they are done" "$(wc -l <"$TAP_DIR/example/done")" 3
+
 # --- keys ---
 for policy in affinity stealing queue; do
 	farm "policy $policy" 0 --json --policy "$policy" < <(tasks 100 true)
