@@ -36,6 +36,10 @@ clean_up() {
 }
 on_exit clean_up
 
+# Jobs of an earlier test that ended a moment ago would run again for a slurmctld that is killed now: it saves that first.
+ctl restart slurmctld
+wait_until 60 nodes_answer
+
 # --- The stream. Names have one length, so that none is a part of another, and differ from run to run.
 
 declare -A tasks=() # of each job that was accepted
