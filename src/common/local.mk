@@ -6,6 +6,7 @@ libpoppacommon_la_SOURCES = \
 	src/common/clock.c src/common/clock.h \
 	src/common/counter_backends.c src/common/counter_backends.h \
 	src/common/errmsg.c src/common/errmsg.h \
+	src/common/fnv1a.h \
 	src/common/fsio.c src/common/fsio.h \
 	src/common/hostport.c src/common/hostport.h \
 	src/common/journal.c src/common/journal.h \
@@ -21,5 +22,6 @@ libpoppacommon_la_SOURCES = \
 	src/common/stripe_default.c src/common/stripe_default.h \
 	src/common/tags.c src/common/tags.h \
 	src/common/text_append.c src/common/text_append.h \
-	src/common/units.c src/common/units.h
+	src/common/units.c src/common/units.h \
+	src/common/xorshift.h
 libpoppacommon_la_LIBADD = -lm

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/fnv1a.h"
+
 #define PIECE ((size_t)64 << 10)
 
 int farm_input_open(struct farm_input *in, const char *path, struct errmsg *err)
@@ -57,16 +59,6 @@ int farm_input_read(struct farm_input *in, struct errmsg *err)
 	return 0;
 }
 
-/* FNV-1a: the same for the same line, and hardly for another one. */
-static uint64_t check_of(const char *text, size_t len)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-	return h;
-}
-
 static int wrong(const struct farm_input *in, const char *why, struct errmsg *err)
 {
 	return errmsg_set(err, "line %" PRIu64 " is no task: %s", in->number, why);
@@ -92,7 +84,7 @@ static int make_task(const struct farm_input *in, char *text, size_t len, struct
 		return errmsg_set(err, "out of memory");
 	memcpy((*line)->text, tab + 1, size);
 	(*line)->number = in->number;
-	(*line)->check = check_of(text, len);
+	(*line)->check = fnv1a(FNV1A_START, text, len);
 	*key = text;
 	*key_len = (size_t)(tab - text);
 	return 1;

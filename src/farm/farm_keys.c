@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "common/fnv1a.h"
 #include "horton/poppa_horton.h"
 
 #define FIRST_BUCKETS 16
@@ -12,7 +13,6 @@ struct farm_keys {
 	struct horton *table;
 	struct farm_key *known;
 	uint32_t count, room;
-	uint64_t seed;
 };
 
 struct farm_keys *farm_keys_create(uint64_t seed)
@@ -21,7 +21,6 @@ struct farm_keys *farm_keys_create(uint64_t seed)
 
 	if (!k)
 		return NULL;
-	k->seed = seed;
 	k->table = horton_create(FIRST_BUCKETS, seed);
 	if (!k->table) {
 		free(k);
@@ -39,26 +38,15 @@ void farm_keys_destroy(struct farm_keys *k)
 	free(k);
 }
 
-/* Each byte moves all bits that follow; the seed keeps who writes the keys from choosing which are
- * alike. */
-static uint32_t hash(const struct farm_keys *k, const char *text, size_t len)
-{
-	uint64_t h = k->seed ^ len;
-
-	for (size_t i = 0; i < len; i++) {
-		h = (h ^ (unsigned char)text[i]) * UINT64_C(0x9e3779b97f4a7c15);
-		h ^= h >> 32;
-	}
-	return (uint32_t)h;
-}
-
 uint32_t farm_keys_number(struct farm_keys *k, const char *text, size_t len)
 {
+	uint64_t all;
 	uint32_t h, number;
 
 	if (!len)
 		return FARM_NO_KEY;
-	h = hash(k, text, len);
+	all = fnv1a(FNV1A_START, text, len);
+	h = (uint32_t)(all ^ all >> 32);
 	if (horton_lookup(k->table, h, &number))
 		return number;
 	if (k->count == k->room) {

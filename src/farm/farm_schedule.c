@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "common/xorshift.h"
 #include "farm/farm_keys.h"
 
 const struct farm_settings farm_defaults = {
@@ -111,10 +112,7 @@ void farm_schedule_add(struct farm_schedule *s, struct farm_task *task)
 
 static uint32_t any(struct farm_schedule *s, uint32_t n)
 {
-	s->random ^= s->random << 13;
-	s->random ^= s->random >> 7;
-	s->random ^= s->random << 17;
-	return (uint32_t)((s->random >> 32) * n >> 32);
+	return (uint32_t)((uint64_t)xorshift_32(&s->random) * n >> 32);
 }
 
 static const struct farm_key *known(const struct farm_schedule *s, const struct farm_task *t)

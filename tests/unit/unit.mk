@@ -239,11 +239,8 @@ tests_unit_farm_test_farm_input_LDADD = $(FARM_TEST_LDADD)
 tests_unit_farm_test_farm_journal_LDADD = $(FARM_TEST_LDADD)
 tests_unit_farm_test_farm_schedule_LDADD = $(FARM_TEST_LDADD)
 HORTON_TEST_LDADD = libhorton.la $(CMOCKA_LIBS) -lm
-tests_unit_horton_test_change_SOURCES = tests/unit/horton/test_change.c tests/unit/horton/random.h
 tests_unit_horton_test_change_LDADD = $(HORTON_TEST_LDADD)
-tests_unit_horton_test_lookup_SOURCES = tests/unit/horton/test_lookup.c tests/unit/horton/random.h
 tests_unit_horton_test_lookup_LDADD = $(HORTON_TEST_LDADD)
-tests_unit_horton_test_table_SOURCES = tests/unit/horton/test_table.c tests/unit/horton/random.h
 tests_unit_horton_test_table_LDADD = $(HORTON_TEST_LDADD)
 tests_unit_accounting_ledgerd_test_ledger_SOURCES = \
 	tests/unit/accounting/ledgerd/test_ledger.c tests/unit/accounting/ledger_fixture.c \

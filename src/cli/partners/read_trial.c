@@ -11,17 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/fnv1a.h"
 #include "common/printable.h"
-
-/* FNV-1a, 64 bits. */
-static uint64_t hash(const char *text)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return h;
-}
 
 /* By what was measured, however it was written; not by what follows from that. */
 static int make_id(const json_t *programs, const json_t *pairs, char *id, struct errmsg *err)
@@ -32,7 +23,7 @@ static int make_id(const json_t *programs, const json_t *pairs, char *id, struct
 	json_decref(both);
 	if (!text)
 		return errmsg_set(err, "out of memory");
-	snprintf(id, TRIAL_ID_MAX, "%016" PRIx64, hash(text));
+	snprintf(id, TRIAL_ID_MAX, "%016" PRIx64, fnv1a(FNV1A_START, text, strlen(text)));
 	free(text);
 	return 0;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/xorshift.h"
+
 /* Lines that are watched at a time. Up to so many lines of a program, all is exact. */
 #define WATCHES 65536
 #define SLOTS (2 * WATCHES)
@@ -46,15 +48,6 @@ void reuse_sampler_free(struct reuse_sampler *s)
 	free(s);
 }
 
-/* Marsaglia's xorshift64, which is fast; nothing hangs on its quality. */
-static uint64_t next_random(struct reuse_sampler *s)
-{
-	s->random ^= s->random << 13;
-	s->random ^= s->random >> 7;
-	s->random ^= s->random << 17;
-	return s->random;
-}
-
 static uint32_t *slot_of(struct reuse_sampler *s, uint64_t line)
 {
 	return &s->slot[line * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (SLOTS - 1)];
@@ -78,7 +71,7 @@ static void thin_out(struct reuse_sampler *s)
 	s->interval *= 2;
 	for (size_t i = 0; i < SLOTS; i++)
 		for (uint32_t *link = &s->slot[i]; *link != NONE;) {
-			if (next_random(s) >> 63) {
+			if (xorshift_next(&s->random) >> 63) {
 				end_watch(s, link);
 				continue;
 			}
@@ -118,7 +111,7 @@ void reuse_sampler_add(struct reuse_sampler *s, uint64_t line)
 		begin_watch(s, line);
 		/* Evenly from 0 to twice the interval less 2, so that no rhythm of the program's is
 		 * met. */
-		s->skip = next_random(s) % (2 * s->interval - 1);
+		s->skip = xorshift_next(&s->random) % (2 * s->interval - 1);
 	}
 	s->references++;
 }

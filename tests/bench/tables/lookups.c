@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/xorshift.h"
 #include "cuckoo.h"
 #include "horton/poppa_horton.h"
 #include "probing.h"
@@ -16,10 +17,7 @@ static uint64_t random_state = SEED;
 
 static uint32_t random_key(void)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t)(random_state >> 16);
+	return xorshift_32(&random_state);
 }
 
 struct tables {

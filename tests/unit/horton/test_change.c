@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "common/xorshift.h"
 #include "horton/poppa_horton.h"
-#include "random.h"
 
 #define STEPS 12000
 
@@ -62,15 +62,15 @@ static void walk(uint32_t buckets, uint64_t seed)
 	assert_non_null(m.value);
 	assert_non_null(m.there);
 	for (int i = 0; i < STEPS; i++) {
-		uint32_t key = random_key(&state) % m.range, value = random_key(&state);
+		uint32_t key = xorshift_32(&state) % m.range, value = xorshift_32(&state);
 		bool shrink = i / 1500 % 2;
 
-		if (random_key(&state) % 10 < (shrink ? 7 : 1))
+		if (xorshift_32(&state) % 10 < (shrink ? 7 : 1))
 			erase(t, &m, key);
 		else
 			insert(t, &m, key, value);
 		look(t, &m, key);
-		look(t, &m, random_key(&state) % m.range);
+		look(t, &m, xorshift_32(&state) % m.range);
 		assert_int_equal(horton_items(t), m.items);
 		assert_true(horton_check(t));
 	}
@@ -153,7 +153,7 @@ static void comes_home(void **state)
 	(void)state;
 	assert_non_null(keys);
 	while (n < 2000 * 8 * 0.93) {
-		keys[n] = random_key(&random);
+		keys[n] = xorshift_32(&random);
 		n += horton_insert(t, keys[n], keys[n]) == HORTON_NEW;
 	}
 	horton_measure(t, &full);

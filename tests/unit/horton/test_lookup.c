@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "common/xorshift.h"
 #include "horton/poppa_horton.h"
-#include "random.h"
 
 #define BUCKETS 20000
 #define SLOTS 8
@@ -43,10 +43,10 @@ static double lines_negative(double load)
 
 static uint32_t absent(const struct horton *t, uint64_t *random)
 {
-	uint32_t key = random_key(random);
+	uint32_t key = xorshift_32(random);
 
 	while (horton_lookup(t, key, NULL))
-		key = random_key(random);
+		key = xorshift_32(random);
 	return key;
 }
 
@@ -56,7 +56,7 @@ static void fill(struct horton *t, uint32_t *keys, uint32_t *n, double load, uin
 	while (*n < load * BUCKETS * SLOTS) {
 		enum horton_result result;
 
-		keys[*n] = random_key(random);
+		keys[*n] = xorshift_32(random);
 		if (horton_lookup(t, keys[*n], NULL))
 			continue;
 		result = horton_insert(t, keys[*n], ~keys[*n]);
@@ -111,9 +111,9 @@ static void many_are_as_one(void **state)
 			size_t hits = 0;
 
 			for (size_t i = 0; i < count; i++)
-				asked[i] = random_key(&random) % 3   ? keys[random_key(&random) % n]
-					   : random_key(&random) % 5 ? absent(t, &random)
-								     : 0;
+				asked[i] = xorshift_32(&random) % 3 ? keys[xorshift_32(&random) % n]
+					   : xorshift_32(&random) % 5 ? absent(t, &random)
+								      : 0;
 			memset(values, 0xaa, sizeof(values));
 			horton_use(t, HORTON_BEST);
 			hits = horton_lookup_many(t, asked, count, values[0], found[0]);

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "common/xorshift.h"
 #include "poppa/estimate/estimator.h"
 
 #define FIRST_RANDOM 88172645463325252u
@@ -15,10 +16,7 @@ static inline double noise(double sd)
 	double sum = 0;
 
 	for (int i = 0; i < 12; i++) {
-		random_state ^= random_state << 13;
-		random_state ^= random_state >> 7;
-		random_state ^= random_state << 17;
-		sum += (double)(random_state >> 11) / 9007199254740992.0;
+		sum += xorshift_share(&random_state);
 	}
 	return sd * (sum - 6);
 }

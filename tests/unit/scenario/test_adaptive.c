@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "common/units.h"
+#include "common/xorshift.h"
 #include "poppa/measure/pace.h"
 #include "poppa/measure/schedule.h"
 #include "poppa/node/tally.h"
@@ -45,10 +46,7 @@ static double gauss(void)
 	double u[2];
 
 	for (int i = 0; i < 2; i++) {
-		noise_state ^= noise_state << 13;
-		noise_state ^= noise_state >> 7;
-		noise_state ^= noise_state << 17;
-		u[i] = (double)(noise_state >> 11) / 9007199254740992.0;
+		u[i] = xorshift_share(&noise_state);
 	}
 	return sqrt(-2 * log(1 - u[0])) * cos(2 * M_PI * u[1]);
 }

@@ -19,6 +19,7 @@
 
 #include "accounting/record/price.h"
 #include "common/units.h"
+#include "common/xorshift.h"
 #include "poppa/measure/schedule.h"
 #include "poppa/node/tally.h"
 
@@ -54,10 +55,7 @@ static struct price_policy solo, thesis;
 
 static double uniform(void)
 {
-	state_of_noise ^= state_of_noise << 13;
-	state_of_noise ^= state_of_noise >> 7;
-	state_of_noise ^= state_of_noise << 17;
-	return (double)(state_of_noise >> 11) / 9007199254740992.0;
+	return xorshift_share(&state_of_noise);
 }
 
 static double gauss(void)
