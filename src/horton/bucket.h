@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "horton/poppa_horton.h"
 
@@ -48,13 +51,29 @@ static inline int bucket_slots(const struct horton_bucket *b)
 	return HORTON_SLOTS - bucket_is_b(b);
 }
 
+/* All remap entries of a type B bucket, with its type above them. */
+static inline uint64_t bucket_entries(const struct horton_bucket *b)
+{
+	return (uint64_t)b->value[HORTON_SLOTS - 1] << 32 | b->key[HORTON_SLOTS - 1];
+}
+
 /* Of a type B bucket. Returns 0 or the number of a secondary hash function. */
 static inline unsigned bucket_entry(const struct horton_bucket *b, unsigned tag)
 {
-	uint64_t all = (uint64_t)b->value[HORTON_SLOTS - 1] << 32 | b->key[HORTON_SLOTS - 1];
-
-	return all >> (3 * tag) & 7;
+	return bucket_entries(b) >> (3 * tag) & 7;
 }
+
+#if defined(__x86_64__)
+/* Which of all eight numbers where keys are is the key: bit 0 for the first one. */
+static inline __attribute__((target("avx2"))) int bucket_same_avx2(
+	const struct horton_bucket *b, uint32_t key)
+{
+	__m256i all = _mm256_load_si256((const __m256i *)b->key);
+
+	return _mm256_movemask_ps(
+		_mm256_castsi256_ps(_mm256_cmpeq_epi32(all, _mm256_set1_epi32((int)key))));
+}
+#endif
 
 /* Where the key is in this bucket, or -1. */
 static inline int bucket_find(const struct horton_bucket *b, uint32_t key)
@@ -108,6 +127,19 @@ static inline uint32_t horton_way(
 	       t->buckets;
 }
 
+/* The bucket to which a key's entry in its primary bucket leads, or NULL. */
+static inline struct horton_bucket *horton_secondary(
+	const struct horton *t, const struct horton_bucket *primary, uint32_t key)
+{
+	unsigned tag, way;
+
+	if (!bucket_is_b(primary))
+		return NULL;
+	tag = horton_tag(t, key);
+	way = bucket_entry(primary, tag);
+	return way ? &t->bucket[horton_way(t, (uint32_t)(primary - t->bucket), tag, way)] : NULL;
+}
+
 struct horton_place {
 	struct horton_bucket *bucket; /* NULL: the key is nowhere */
 	int slot;
@@ -117,18 +149,11 @@ struct horton_place {
 /* Section 5.4.1. The key is not the one that is kept outside. */
 static inline struct horton_place horton_find(const struct horton *t, uint32_t key)
 {
-	uint32_t primary = horton_primary(t, key);
-	struct horton_place place = {&t->bucket[primary], bucket_find(&t->bucket[primary], key), 1};
+	struct horton_bucket *primary = &t->bucket[horton_primary(t, key)], *second;
+	struct horton_place place = {primary, bucket_find(primary, key), 1};
 
-	if (place.slot < 0 && bucket_is_b(place.bucket)) {
-		unsigned tag = horton_tag(t, key), way = bucket_entry(place.bucket, tag);
-
-		if (way) {
-			place.bucket = &t->bucket[horton_way(t, primary, tag, way)];
-			place.slot = bucket_find(place.bucket, key);
-			place.lines = 2;
-		}
-	}
+	if (place.slot < 0 && (second = horton_secondary(t, primary, key)))
+		place = (struct horton_place){second, bucket_find(second, key), 2};
 	if (place.slot < 0)
 		place.bucket = NULL;
 	return place;

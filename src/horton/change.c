@@ -26,14 +26,10 @@ static struct horton_bucket *bucket_of(const struct horton *t, uint32_t i)
 	return &t->bucket[i];
 }
 
-static uint64_t entries_of(const struct horton_bucket *b)
-{
-	return (uint64_t)b->value[HORTON_SLOTS - 1] << 32 | b->key[HORTON_SLOTS - 1];
-}
-
 static void set_entry(struct horton_bucket *b, unsigned tag, unsigned way)
 {
-	uint64_t all = (entries_of(b) & ~((uint64_t)7 << (3 * tag))) | (uint64_t)way << (3 * tag);
+	uint64_t all = (bucket_entries(b) & ~((uint64_t)7 << (3 * tag))) | (uint64_t)way
+										   << (3 * tag);
 
 	b->key[HORTON_SLOTS - 1] = (uint32_t)all;
 	b->value[HORTON_SLOTS - 1] = (uint32_t)(all >> 32);
@@ -346,27 +342,29 @@ static void take_out(struct horton *t, uint32_t key, struct horton_place place)
 		tidy(t, at);
 }
 
+static bool take_copy(struct horton *t, uint32_t key, uint32_t value, struct horton_bucket *b)
+{
+	for (int s = 0; s < bucket_slots(b); s++)
+		if (b->key[s] == key && b->value[s] == value) {
+			take_out(t, key, (struct horton_place){.bucket = b, .slot = s});
+			return true;
+		}
+	return false;
+}
+
 /* The new value has its top bit set, the old one is in the last slot: the item is put once more,
  * then the old one leaves. Until then the key is there twice. */
 static enum horton_result replace_elsewhere(
 	struct horton *t, uint32_t key, uint32_t old, uint32_t value)
 {
-	uint32_t primary = horton_primary(t, key);
-	struct horton_bucket *b = bucket_of(t, primary);
-	unsigned tag = horton_tag(t, key);
+	struct horton_bucket *home = bucket_of(t, horton_primary(t, key));
 
 	if (!place(t, key, value))
 		return HORTON_FULL;
-	for (;;) {
-		for (int s = 0; s < bucket_slots(b); s++)
-			if (b->key[s] == key && b->value[s] == old) {
-				take_out(t, key, (struct horton_place){b, s, 1});
-				return HORTON_REPLACED;
-			}
-		/* It is not in the primary bucket, so there is an entry. */
-		b = bucket_of(
-			t, horton_way(t, primary, tag, bucket_entry(bucket_of(t, primary), tag)));
-	}
+	/* What is not in the primary bucket has an entry there. */
+	if (!take_copy(t, key, old, home))
+		take_copy(t, key, old, horton_secondary(t, home, key));
+	return HORTON_REPLACED;
 }
 
 enum horton_result horton_insert(struct horton *t, uint32_t key, uint32_t value)

@@ -7,7 +7,7 @@ dist_man_MANS += src/horton/poppa_horton.3
 pkgconfig_DATA += src/horton/poppa-horton.pc
 
 HORTON_SOURCES = \
-	src/horton/bucket.h src/horton/poppa_horton.h \
+	src/horton/bucket.h src/horton/memory.h src/horton/pipeline.h src/horton/poppa_horton.h \
 	src/horton/change.c \
 	src/horton/lookup.c \
 	src/horton/table.c

@@ -6,26 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-/* From this size on the kernel may use large pages, which spare a lookup a walk through page
- * tables. */
-#define LARGE ((size_t)2 << 20)
-
-static struct horton_bucket *allocate(uint32_t buckets)
-{
-	size_t size = (size_t)buckets * sizeof(struct horton_bucket);
-	void *memory;
-	int rc = posix_memalign(&memory, size >= LARGE ? LARGE : HORTON_LINE, size);
-
-	if (rc) {
-		errno = rc;
-		return NULL;
-	}
-	if (size >= LARGE)
-		madvise(memory, size, MADV_HUGEPAGE);
-	return memset(memory, 0, size);
-}
+#include "horton/memory.h"
 
 struct horton *horton_create(uint32_t buckets, uint64_t seed)
 {
@@ -39,7 +21,7 @@ struct horton *horton_create(uint32_t buckets, uint64_t seed)
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
-	t->bucket = allocate(buckets);
+	t->bucket = horton_memory(buckets * sizeof(struct horton_bucket));
 	if (!t->bucket) {
 		free(t);
 		return NULL;
@@ -122,7 +104,7 @@ int horton_resize(struct horton *t, uint32_t buckets)
 		struct horton next = *t;
 		int rc;
 
-		next.bucket = allocate(buckets);
+		next.bucket = horton_memory(buckets * sizeof(struct horton_bucket));
 		if (!next.bucket)
 			return -1;
 		next.buckets = buckets;

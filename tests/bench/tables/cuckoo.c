@@ -3,18 +3,13 @@
 #include "cuckoo.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include "horton/bucket.h"
+#include "horton/memory.h"
+#include "horton/pipeline.h"
 
 /* Buckets that are looked at to find a free slot. */
 #define SEARCHED 8000
-#define AHEAD 16
-#define LATER 16
 
 /* No bucket here has remap entries, so horton_bucket's last slot is one as all others. */
 struct cuckoo {
@@ -25,21 +20,20 @@ struct cuckoo {
 
 static uint32_t hash(const struct cuckoo *t, uint32_t key, int which)
 {
-	return horton_spread(horton_mix(key, which ? 0x5bd1e995u : 0x1b873593u), t->buckets);
+	return horton_spread(horton_mix(key, (uint32_t)which + 1), t->buckets);
 }
 
 struct cuckoo *cuckoo_create(uint32_t buckets, bool first_fit)
 {
 	struct cuckoo *t = calloc(1, sizeof(*t));
-	size_t size = buckets * sizeof(struct horton_bucket);
-	void *memory;
 
-	if (!t || posix_memalign(&memory, (size_t)2 << 20, size)) {
+	if (!t)
+		return NULL;
+	t->bucket = horton_memory(buckets * sizeof(struct horton_bucket));
+	if (!t->bucket) {
 		free(t);
 		return NULL;
 	}
-	madvise(memory, size, MADV_HUGEPAGE);
-	t->bucket = memset(memory, 0, size);
 	t->buckets = buckets;
 	t->first_fit = first_fit;
 	return t;
@@ -146,78 +140,46 @@ unsigned cuckoo_lines(const struct cuckoo *t, uint32_t key)
 	return find_slot(&t->bucket[hash(t, key, 0)], key) >= 0 ? 1 : 2;
 }
 
-struct later {
-	uint32_t bucket;
-	size_t index;
-};
-
-/* The same pipeline as that of horton/lookup.c. */
-static inline __attribute__((always_inline)) size_t look_up_all(const struct cuckoo *t,
-	const uint32_t *keys, size_t n, uint32_t *values, uint8_t *found,
-	int (*find)(const struct horton_bucket *, uint32_t))
+static const struct horton_bucket *first_bucket(const void *table, uint32_t key)
 {
-	struct later later[LATER];
-	uint32_t primary[AHEAD];
-	size_t count = 0, waiting = 0;
+	const struct cuckoo *t = table;
 
-	for (size_t i = 0; i < n + AHEAD; i++) {
-		if (i >= AHEAD) {
-			size_t at = i - AHEAD;
-			const struct horton_bucket *b = &t->bucket[primary[at % AHEAD]];
-			int s = find(b, keys[at]);
+	return &t->bucket[hash(t, key, 0)];
+}
 
-			found[at] = s >= 0;
-			if (s >= 0) {
-				values[at] = b->value[s];
-				count++;
-			} else {
-				later[waiting] = (struct later){hash(t, keys[at], 1), at};
-				__builtin_prefetch(&t->bucket[later[waiting++].bucket]);
-			}
-		}
-		if (i < n) {
-			primary[i % AHEAD] = hash(t, keys[i], 0);
-			__builtin_prefetch(&t->bucket[primary[i % AHEAD]]);
-		}
-		if (waiting < LATER && i + 1 < n + AHEAD)
-			continue;
-		while (waiting) {
-			struct later *l = &later[--waiting];
-			int s = find(&t->bucket[l->bucket], keys[l->index]);
+static const struct horton_bucket *second_bucket(
+	const void *table, const struct horton_bucket *first, uint32_t key)
+{
+	const struct cuckoo *t = table;
 
-			if (s < 0)
-				continue;
-			values[l->index] = t->bucket[l->bucket].value[s];
-			found[l->index] = 1;
-			count++;
-		}
-	}
-	return count;
+	(void)first;
+	return &t->bucket[hash(t, key, 1)];
 }
 
 #if defined(__x86_64__)
 static inline __attribute__((target("avx2"))) int find_avx2(
 	const struct horton_bucket *b, uint32_t key)
 {
-	__m256i same = _mm256_cmpeq_epi32(
-		_mm256_load_si256((const __m256i *)b->key), _mm256_set1_epi32((int)key));
-
-	return __builtin_ffs(_mm256_movemask_ps(_mm256_castsi256_ps(same))) - 1;
+	return __builtin_ffs(bucket_same_avx2(b, key)) - 1;
 }
 
 static __attribute__((target("avx2"))) size_t look_up_avx2(
 	const struct cuckoo *t, const uint32_t *keys, size_t n, uint32_t *values, uint8_t *found)
 {
-	return look_up_all(t, keys, n, values, found, find_avx2);
+	static const struct pipeline how = {first_bucket, second_bucket, find_avx2};
+
+	return pipeline_look_up(&how, t, NULL, keys, n, values, found);
 }
 #endif
 
 size_t cuckoo_lookup_many(
 	const struct cuckoo *t, const uint32_t *keys, size_t n, uint32_t *values, uint8_t *found)
 {
+	static const struct pipeline how = {first_bucket, second_bucket, find_slot};
+
 #if defined(__x86_64__)
 	if (__builtin_cpu_supports("avx2"))
 		return look_up_avx2(t, keys, n, values, found);
 #endif
-	return look_up_all(t, keys, n, values, found, find_slot);
+	return pipeline_look_up(&how, t, NULL, keys, n, values, found);
 }

@@ -17,7 +17,7 @@ void cuckoo_destroy(struct cuckoo *table);
 /* The key is not there yet. Returns false where no place was found within a search of some thousand
  * buckets. */
 bool cuckoo_insert(struct cuckoo *table, uint32_t key, uint32_t value);
-/* As horton_lookup_many(), with the same cache lines on their way. */
+/* As horton_lookup_many(), by the same loop. */
 size_t cuckoo_lookup_many(const struct cuckoo *table, const uint32_t *keys, size_t n,
 	uint32_t *values, uint8_t *found);
 unsigned cuckoo_lines(const struct cuckoo *table, uint32_t key);

@@ -3,12 +3,12 @@
 #include "probing.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 #include "horton/bucket.h"
+#include "horton/memory.h"
+#include "horton/pipeline.h"
 
-#define AHEAD 16
+#define AHEAD PIPELINE_AHEAD
 
 struct item {
 	uint32_t key, value;
@@ -32,15 +32,14 @@ static uint64_t next(const struct probing *t, uint64_t i)
 struct probing *probing_create(uint64_t slots)
 {
 	struct probing *t = calloc(1, sizeof(*t));
-	size_t size = slots * sizeof(struct item);
-	void *memory;
 
-	if (!t || slots > UINT32_MAX || posix_memalign(&memory, (size_t)2 << 20, size)) {
+	if (!t)
+		return NULL;
+	t->item = slots <= UINT32_MAX ? horton_memory(slots * sizeof(struct item)) : NULL;
+	if (!t->item) {
 		free(t);
 		return NULL;
 	}
-	madvise(memory, size, MADV_HUGEPAGE);
-	t->item = memset(memory, 0, size);
 	t->slots = slots;
 	return t;
 }
