@@ -53,7 +53,7 @@ static bool direct_output(const struct farm_options *o, uint64_t number)
 }
 
 /* In the child. What goes wrong here is told by the exit status that shells use for it. */
-static void execute(const struct farm_worker *w, const char *command)
+static void execute(const struct farm_worker *w, const char *command, pid_t parent)
 {
 	char number[24];
 	sigset_t none;
@@ -61,6 +61,9 @@ static void execute(const struct farm_worker *w, const char *command)
 	setpgid(0, 0);
 	/* Whatever ends poppa-farm ends its tasks. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* It may have ended before that. */
+	if (getppid() != parent)
+		_exit(127);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
@@ -74,7 +77,7 @@ static void execute(const struct farm_worker *w, const char *command)
 static int start_command(struct farm_worker *w, const struct farm_line *line,
 	const struct farm_options *o, struct errmsg *err)
 {
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 
 	if (pid < 0)
 		return errmsg_set(err, "no process can be started: %s", strerror(errno));
@@ -86,7 +89,7 @@ static int start_command(struct farm_worker *w, const struct farm_line *line,
 			_exit(126);
 		snprintf(number, sizeof(number), "%" PRIu64, line->number);
 		setenv("POPPA_FARM_LINE", number, 1);
-		execute(w, line->text);
+		execute(w, line->text, parent);
 	}
 	/* Both do it, so that it is done whoever is first. */
 	setpgid(pid, pid);
@@ -97,7 +100,7 @@ static int start_command(struct farm_worker *w, const struct farm_line *line,
 static int start_server(struct farm_worker *w, const struct farm_options *o, struct errmsg *err)
 {
 	int to[2] = {-1, -1}, from[2] = {-1, -1};
-	pid_t pid;
+	pid_t parent = getpid(), pid;
 
 	if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC) || (pid = fork()) < 0) {
 		errmsg_set(err, "no server can be started: %s", strerror(errno));
@@ -110,7 +113,7 @@ static int start_server(struct farm_worker *w, const struct farm_options *o, str
 	if (!pid) {
 		if (dup2(to[0], STDIN_FILENO) < 0 || dup2(from[1], STDOUT_FILENO) < 0)
 			_exit(126);
-		execute(w, o->server);
+		execute(w, o->server, parent);
 	}
 	setpgid(pid, pid);
 	close(to[0]);
