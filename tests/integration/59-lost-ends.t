@@ -49,8 +49,11 @@ report_node "${outage[0]}" "$(job_field "${outage[0]}" NodeList)" || bail_out "t
 ok "a job is settled without slurmdbd" wait_settled "${outage[0]}"
 knows_of_outage() { tail -n "+$((logged + 1))" "$(ctl log slurmctld)" | grep -q 'prep/poppa: slurmdbd does not answer'; }
 ok "which is noticed" wait_until 30 knows_of_outage
+# The price itself is kept only where it was made before the outage was noticed. The end of a job always is.
+submit -A "$ACCOUNT" -p fake -N1 -o /dev/null --wrap true
+wait_end "$job"
 before=$(queue)
-cmp_num "slurmctld keeps what slurmdbd is to hear of it" "$before" '>' 0
+cmp_num "slurmctld keeps what slurmdbd is to hear of a job" "$before" '>' 0
 for i in "${outage[@]:1}"; do report_node "$i" "$(job_field "$i" NodeList)"; done
 for i in "${outage[@]:1}"; do ok "job $i is settled, too" wait_settled "$i"; done
 cmp_num "and of the others nothing is kept for slurmdbd" "$(queue)" '<=' "$before"
