@@ -33,7 +33,7 @@ EXTRA_DIST += .ci/run .devcontainer/devcontainer.json .github/workflows/ci.yml t
 	tests/integration/41-schedule.t \
 	tests/integration/42-guard.t \
 	tests/integration/43-counters.t \
-	tests/integration/43-heartbeat.t tests/integration/43-preload.t \
+	tests/integration/43-farm.t tests/integration/43-heartbeat.t tests/integration/43-preload.t \
 	tests/integration/44-limits.t \
 	tests/integration/44-turns.t tests/integration/44-turns-bill.t tests/integration/44-turns-mpi.t tests/integration/44-turns-nodes.t \
 	tests/integration/45-doctor.t \

@@ -4,7 +4,6 @@ import argparse
 import csv
 import math
 import os
-import random
 import statistics
 import subprocess
 import sys
@@ -17,7 +16,6 @@ LOAD = 0.9               # of the paper's figures 5.12 and 5.13
 FULL = 0.95
 MOST = {"positive": 1.18, "negative": 1.06}  # lines a lookup at that load
 MODEL_OFF = 0.01
-DRAWS = 2000
 NAMES = {"horton": "Horton", "horton-scalar": "Horton, without AVX2", "cuckoo-balanced": "cuckoo, load-balanced",
          "cuckoo-first-fit": "cuckoo, first fit", "open-addressing": "open addressing"}
 OTHERS = ("cuckoo-balanced", "cuckoo-first-fit", "open-addressing")
@@ -51,11 +49,7 @@ class Lookups:
         return statistics.median(self.rates[table, kind])
 
     def faster(self, other, kind):
-        """How many times as fast Horton is, by the rounds' own ratios, with the 95 % interval over other draws of them."""
-        ratios = [a / b for a, b in zip(self.rates["horton", kind], self.rates[other, kind])]
-        draw = random.Random(1)
-        middles = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(DRAWS))
-        return statistics.median(ratios), middles[DRAWS // 40], middles[-1 - DRAWS // 40]
+        return report.times_as_fast(self.rates["horton", kind], self.rates[other, kind])
 
 
 def run(build, *arguments):
@@ -131,7 +125,7 @@ def main():
             ratio, lo, hi = largest.faster(other, kind)
             out.judge("%s lookups in %d MiB faster than %s%s" % (kind, sizes[-1], NAMES[other], " (paper: by %s)" % PUBLISHED[kind]
                                                              if other == "cuckoo-balanced" else ""),
-                      "%.2f times (%.2f to %.2f)" % (ratio, lo, hi), True if lo > 1 else False if hi < 1 else None)
+                      "%.2f times (%.2f to %.2f)" % (ratio, lo, hi), report.above_one(lo, hi))
     out.write()
 
 

@@ -5,6 +5,8 @@ import glob
 import math
 import os
 import platform
+import random
+import statistics
 import subprocess
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -83,6 +85,20 @@ def percent(x, digits=2):
 
 def without_trailing_blanks(text):
     return "\n".join(line.rstrip() for line in text.rstrip().split("\n")) + "\n"
+
+
+def times_as_fast(mine, others, draws=2000):
+    """How many times one rate is the other, by the ratios of rounds in turn: their median, with the 95 % interval over other
+    draws of the rounds."""
+    ratios = [a / b for a, b in zip(mine, others)]
+    draw = random.Random(1)
+    middles = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(draws))
+    return statistics.median(ratios), middles[draws // 40], middles[-1 - draws // 40]
+
+
+def above_one(low, high):
+    """Whether a ratio is above 1, by its interval; None where that is not known."""
+    return True if low > 1 else False if high < 1 else None
 
 
 def at_most(low, high, limit):

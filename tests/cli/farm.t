@@ -149,8 +149,7 @@ is "is ended" "$(pgrep -c -f '^sleep 322$')" 0
 mkdir "$TAP_DIR/example"
 printf '#!/bin/sh\necho "$@"\n' >"$TAP_DIR/example/simulate"
 chmod +x "$TAP_DIR/example/simulate"
-awk '/<!-- run: tests\/cli\/farm.t/ { wanted = 1; next } wanted && /^    / { print substr($0, 5) } wanted && /^[^ ]/ { exit }' \
-	"$(dirname "$0")/../../docs/farm.md" >"$TAP_DIR/example/typed"
+page_commands docs/farm.md >"$TAP_DIR/example/typed"
 ok "the page's command" env PATH="$(dirname "$FARM"):$PATH" sh -c "cd '$TAP_DIR/example' && . ./typed"
 is "runs both tasks" "$(cat "$TAP_DIR"/example/out/*.out)" $'north 1\nnorth 2'
 is "and writes down that they are done" "$(wc -l <"$TAP_DIR/example/done")" 3

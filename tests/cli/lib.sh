@@ -7,6 +7,7 @@
 #   needs PROGRAM...         skips the whole test where one is missing
 #   python_with MODULE       an interpreter that has it; the system's may not be the first in PATH
 #   trial ARG...             poppa trial
+#   page_commands PAGE       prints the commands of a document that this test is to run
 #   left                     how many processes name a file in $TAP_DIR, when they have had ten seconds to end
 #   $TAP_DIR                 is removed at the end
 
@@ -44,6 +45,11 @@ python_with() {
 		"$p" -c "import $1" 2>/dev/null && echo "$p" && return
 	done
 	return 1
+}
+
+page_commands() {
+	awk -v run="<!-- run: tests/cli/$(basename "$0")" 'index($0, run) { wanted = 1; next } wanted && /^    / { print substr($0, 5) }
+		wanted && /^[^ ]/ { exit }' "$(dirname "$0")/../../$1"
 }
 
 trial() {
