@@ -133,6 +133,15 @@ class Cluster:
         return self.workload("contend", "--line", self.line, "--private", str(q),
                              label="contend %d" % q)
 
+    def farm(self):
+        """poppa-farm with queries on a graph, which is in a file. What is counted are finished queries."""
+        recommend = "%s --graph %s" % (os.path.join(self.workloads, "recommend"), os.path.join(self.tmp, "graph"))
+        path = os.path.join(self.tmp, "queries")
+        if not os.path.exists(path):
+            with open(path, "w") as f:
+                f.write(run(*recommend.split(), "--queries", "2000000"))
+        return Program("farm", "poppa-farm", "exec poppa-farm --server '%s' %s" % (recommend, path))
+
     def lammps(self):
         path = os.path.join(self.tmp, "in.lj")
         with open(path, "w") as f:
