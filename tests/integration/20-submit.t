@@ -88,6 +88,19 @@ is "salloc carries the option to its steps in silence" "$rc:$out:$err" "0:hello:
 accepted "an array" --colocate --array=1-2
 like "each task of the array is marked" "$(mark "$job")" '^colocate: stripe'
 
+# A share of a graphics processor: programs are told by their environment.
+try srun -Q -p fake --colocate=sm:50 -n1 printenv CUDA_MPS_ACTIVE_THREAD_PERCENTAGE
+is "tasks of a job with sm:50 find it" "$rc:$out:$err" "0:50:"
+try srun -Q -p fake --colocate -n1 printenv CUDA_MPS_ACTIVE_THREAD_PERCENTAGE
+is "those of others do not" "$rc:$out" "1:"
+mkdir -p "$tmp/config/poppa"
+echo "kept 30" >"$tmp/config/poppa/gpu"
+chmod -R a+rX "$tmp"
+try env XDG_CONFIG_HOME="$tmp/config" sbatch --parsable "$LATER" -p fake --colocate=class:kept,sm:auto --wrap true
+keep "$out"
+like "sm:auto is what poppa gpu has kept" "$(mark "$out")" '^colocate: class:kept,sm:30'
+refused "sm:auto of a class of which nothing is kept" 'class never: run "poppa gpu sweep' --colocate=class:never,sm:auto
+
 # Conflicts and what could never run.
 refused --exclusive 'exclusive ' --colocate --exclusive
 refused --exclusive=user 'exclusive=user' --colocate --exclusive=user

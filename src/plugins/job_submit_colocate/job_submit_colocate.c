@@ -137,6 +137,9 @@ static int read_wish(
 		return -1;
 	if (wish->help)
 		return errmsg_set(err, "help is for the command line: nothing to submit");
+	if (wish->sm_percent == COLOCATE_SM_AUTO)
+		return errmsg_set(
+			err, "sm:auto is for the command line: give a percentage, such as sm:50");
 	put(d, COLOCATE_ENV, colocate_format(wish, text));
 	return 0;
 }

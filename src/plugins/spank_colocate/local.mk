@@ -6,6 +6,6 @@ spank_colocate_la_SOURCES = \
 	src/plugins/spank_colocate/spank_colocate.c
 spank_colocate_la_CPPFLAGS = $(MODULE_CPPFLAGS)
 spank_colocate_la_LDFLAGS = $(PLUGIN_LDFLAGS)
-spank_colocate_la_LIBADD = libpreload.la libregistration.la libsubmit.la libpoppacommon.la $(LAZY_BINDING)
+spank_colocate_la_LIBADD = libgpu.la libpreload.la libregistration.la libsubmit.la libpoppacommon.la $(LAZY_BINDING)
 EXTRA_spank_colocate_la_DEPENDENCIES = $(PLUGIN_MAP)
 dist_man_MANS += src/plugins/spank_colocate/poppa-colocate.7

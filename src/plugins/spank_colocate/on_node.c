@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/nodeconf.h"
+#include "gpu/gpu_amd.h"
 #include "preload/offer.h"
 #include "registration/registration.h"
 
@@ -48,6 +49,21 @@ static int find_job(uint32_t job, struct registration *r, struct errmsg *err)
 	return rc;
 }
 
+/* What CUDA's MPS and AMD's runtime read when a program starts. */
+static void share_gpu(spank_t sp, const char *request)
+{
+	struct errmsg ignored;
+	struct colocate wish;
+	char value[4096];
+
+	if (colocate_parse(request, &wish, &ignored) || wish.sm_percent <= 0)
+		return;
+	snprintf(value, sizeof(value), "%d", wish.sm_percent);
+	spank_setenv(sp, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", value, 1);
+	if (!gpu_amd_mask(GPU_AMD_TOPOLOGY, wish.sm_percent, value, sizeof(value)))
+		spank_setenv(sp, "HSA_CU_MASK", value, 1);
+}
+
 void on_node_step(spank_t sp)
 {
 	struct registration *r = malloc(sizeof(*r));
@@ -60,11 +76,13 @@ void on_node_step(spank_t sp)
 		return;
 	}
 	colocated = !find_job(job, r, &err);
-	if (colocated)
+	if (colocated) {
 		spank_setenv(sp, JOB_MARK, r->colocate, 1);
-	else
+		share_gpu(sp, r->colocate);
+	} else {
 		slurm_debug("spank_colocate.so: job %u is taken for one that is not co-located: %s",
 			job, err.text);
+	}
 	/* sbatch passes on that the job must not be co-located, and scripts look for any mark. */
 	if (!colocated && !spank_getenv(sp, JOB_MARK, mark, sizeof(mark)) &&
 		!strcmp(mark, COLOCATE_NO))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* SPANK plugin: the --colocate option of sbatch, srun and salloc, and what Slurm calls on nodes. */
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "common/fsio.h"
 #include "common/tags.h"
+#include "gpu/gpu_kept.h"
 #include "on_node.h"
 #include "striping/submit/colocate_option.h"
 
@@ -151,6 +153,29 @@ static void check_step(const char *job)
 	exit(EXIT_FAILURE);
 }
 
+/* Puts what was found of the job's class in the place of sm:auto: only here the user's files are at
+ * hand. */
+static void look_up_units(void)
+{
+	const char *class_name = option.wish.class_name;
+	struct errmsg err = {""};
+	char path[PATH_MAX];
+	int percent = gpu_kept_path(path, sizeof(path)) ? gpu_kept_find(path, class_name, &err) : 0;
+
+	if (percent > 0) {
+		option.wish.sm_percent = percent;
+		return;
+	}
+	if (percent < 0)
+		slurm_error("--colocate: sm:auto: %s", err.text);
+	else
+		slurm_error(
+			"--colocate: sm:auto: nothing is known of class %s: run \"poppa gpu sweep --class %s "
+			"-- COMMAND\", or give a percentage, such as sm:50",
+			class_name, class_name);
+	exit(EXIT_FAILURE);
+}
+
 /* Puts the request, or that there is none, where slurmctld and the job's own steps find it. */
 static void set_request(spank_t sp)
 {
@@ -164,6 +189,8 @@ static void set_request(spank_t sp)
 		unsetenv(JOB_MARK);
 		return;
 	}
+	if (option.wish.sm_percent == COLOCATE_SM_AUTO)
+		look_up_units();
 	colocate_format(&option.wish, text);
 	if (spank_job_control_setenv(sp, COLOCATE_ENV, text, 1) == ESPANK_SUCCESS &&
 		!setenv(JOB_MARK, text, 1))

@@ -13,7 +13,7 @@
 #define MIN_PERCENT 0.01
 #define MAX_JOB_ID INT64_C(0xfffffffd)
 #define KEYS                                                                                       \
-	"stripe, spread, with:JOBID, not:JOBNAME, max-degradation:PERCENT, class:NAME, no and help"
+	"stripe, spread, with:JOBID, not:JOBNAME, max-degradation:PERCENT, class:NAME, sm:PERCENT, no and help"
 #define PLAIN "._+-@:/="
 
 static bool is_alnum(char c)
@@ -135,6 +135,22 @@ static int set_class(struct colocate *c, const char *value, struct errmsg *err)
 	return 0;
 }
 
+static int set_sm(struct colocate *c, const char *value, struct errmsg *err)
+{
+	struct errmsg why = {""};
+	int64_t percent = COLOCATE_SM_AUTO;
+
+	if (c->sm_percent)
+		return errmsg_set(err, "sm: is given twice");
+	if (strcmp(value, "auto") && units_parse_int(value, 1, 100, &percent, &why))
+		return errmsg_set(err,
+			"sm:%.40s is neither a whole percentage from 1 to 100 nor auto: write, for "
+			"example, sm:50",
+			value);
+	c->sm_percent = (int)percent;
+	return 0;
+}
+
 static int set_flag(bool *flag, const char *key, const char *value, struct errmsg *err)
 {
 	if (value)
@@ -155,6 +171,7 @@ static int set_key(
 		{"not", add_name, "not:my-other-job"},
 		{"max-degradation", set_max, "max-degradation:20"},
 		{"class", set_class, "class:weather"},
+		{"sm", set_sm, "sm:50"},
 	};
 
 	if (!strcmp(key, "stripe"))
@@ -184,13 +201,18 @@ static int check_conflicts(const struct colocate *c, bool stripe, struct errmsg 
 					   : "max-degradation:";
 
 	if (c->no && (stripe || c->spread || c->with || c->not_count || c->max_degradation > 0 ||
-			     *c->class_name))
+			     *c->class_name || c->sm_percent))
 		return errmsg_set(err,
 			"no and %s exclude each other: a job with no is not "
 			"co-located",
 			c->spread        ? "spread"
 			: *c->class_name ? "class:"
+			: c->sm_percent  ? "sm:"
 					 : other);
+	if (c->sm_percent == COLOCATE_SM_AUTO && !*c->class_name)
+		return errmsg_set(err,
+			"sm:auto needs class:NAME, the name under which \"poppa gpu sweep --class NAME\" has "
+			"kept what its jobs need");
 	if (c->spread && (stripe || c->with || c->not_count || c->max_degradation > 0))
 		return errmsg_set(err,
 			"spread and %s exclude each other: a spread job never has a partner",
@@ -245,6 +267,10 @@ static size_t format(const struct colocate *c, char *buf)
 		at += sprintf(at, "max-degradation:%.6g,", c->max_degradation * 100);
 	if (*c->class_name)
 		at += sprintf(at, "class:%s,", c->class_name);
+	if (c->sm_percent == COLOCATE_SM_AUTO)
+		at += sprintf(at, "sm:auto,");
+	else if (c->sm_percent)
+		at += sprintf(at, "sm:%d,", c->sm_percent);
 	if (at == buf)
 		at += sprintf(at, "stripe,");
 	*--at = '\0';
@@ -387,6 +413,9 @@ static const char help[] =
 	"                           probation: the job is requeued where it is more\n"
 	"  class:NAME               a name for this kind of job, under which its history with\n"
 	"                           partners is kept (default: user and job name)\n"
+	"  sm:PERCENT, sm:auto      so much of the units of a graphics processor that jobs share:\n"
+	"                           for CUDA's MPS and AMD's runtime; auto: what \"poppa gpu\n"
+	"                           sweep --class NAME\" has found for this class\n"
 	"  no                       not co-located, also where the site co-locates jobs that\n"
 	"                           do not say anything; goes together with no other key\n"
 	"  help                     this text; nothing is submitted\n"

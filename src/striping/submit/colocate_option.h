@@ -33,7 +33,8 @@
 #define COLOCATE_TEXT_MAX 1024 /* bytes of a canonical text with its terminator */
 #define COLOCATE_NAME_MAX 128  /* bytes of a job name, decoded */
 #define COLOCATE_NAMES_MAX 16  /* how many not: */
-#define COLOCATE_CLASS_MAX 64  /* bytes of a class name */
+#define COLOCATE_SM_AUTO (-1)
+#define COLOCATE_CLASS_MAX 64 /* bytes of a class name */
 
 /* What the user asked for; all zero is the plain form, "stripe". */
 struct colocate {
@@ -43,6 +44,8 @@ struct colocate {
 	uint32_t with;                           /* the only acceptable partner's job id; 0 = any */
 	double max_degradation;                  /* fraction; 0 = no limit */
 	char class_name[COLOCATE_CLASS_MAX + 1]; /* kind of job in the pair history; "" = default */
+	int sm_percent; /* of a graphics processor's units; 0 = all, COLOCATE_SM_AUTO = as its class
+			   was found to need */
 	int not_count;
 	char not_name[COLOCATE_NAMES_MAX][COLOCATE_NAME_MAX + 1]; /* decoded, sorted, distinct */
 };

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Starts the runs of a sweep, and times them. */
+#include "cli/gpu/sweep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/units.h"
+#include "gpu/gpu_energy.h"
+
+#define NOT_STARTED 127
+
+static int by_number(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int whole(const char *text, int64_t *value, struct errmsg *err)
+{
+	return units_parse_int(text, 1, 100000, value, err);
+}
+
+/* "8" or "4-44:4". */
+static int add_range(struct sweep_plan *plan, char *text, struct errmsg *err)
+{
+	char *step_text = strchr(text, ':'), *last_text = strchr(text, '-');
+	int64_t first, last, step = 1;
+
+	if (step_text)
+		*step_text++ = 0;
+	if (last_text)
+		*last_text++ = 0;
+	if (whole(text, &first, err))
+		return -1;
+	last = first;
+	if ((last_text && whole(last_text, &last, err)) ||
+		(step_text && whole(step_text, &step, err)))
+		return -1;
+	if (last < first || (step_text && !last_text))
+		return errmsg_set(err, "\"%s\": write ranges like 4-44:4", text);
+	for (int64_t n = first; n <= last; n += step) {
+		if (plan->count == SWEEP_UNITS_MAX)
+			return errmsg_set(err, "more than %d numbers", SWEEP_UNITS_MAX);
+		plan->units[plan->count++] = (double)n;
+	}
+	return 0;
+}
+
+int sweep_units(struct sweep_plan *plan, const char *text, struct errmsg *err)
+{
+	char *copy = strdup(text), *next = copy;
+	size_t kept = 0;
+	int rc = 0;
+
+	if (!copy)
+		return errmsg_set(err, "no memory");
+	plan->count = 0;
+	while (next && !rc)
+		rc = add_range(plan, strsep(&next, ","), err);
+	free(copy);
+	if (rc)
+		return -1;
+	qsort(plan->units, plan->count, sizeof(*plan->units), by_number);
+	for (size_t i = 0; i < plan->count; i++)
+		if (!kept || plan->units[i] > plan->units[kept - 1])
+			plan->units[kept++] = plan->units[i];
+	plan->count = kept;
+	if (plan->way.most > 0 && plan->units[kept - 1] > plan->way.most)
+		return errmsg_set(err, "%g: there are %g %s at most", plan->units[kept - 1],
+			plan->way.most, plan->way.unit);
+	return 0;
+}
+
+/* What the program prints does not belong to the result. It ends with this process. */
+static void start(const struct sweep_plan *plan, double units, pid_t parent)
+{
+	int null = open("/dev/null", O_RDWR);
+	char value[32];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(NOT_STARTED);
+	setenv(plan->way.variable, gpu_way_value(&plan->way, units, value, sizeof(value)), 1);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	execvp(plan->command[0], plan->command);
+	_exit(NOT_STARTED);
+}
+
+/* One run: seconds and joules, NAN where they are not known. */
+static int run_once(const struct sweep_plan *plan, double units, struct gpu_energy *energy,
+	double *seconds, double *joules, struct errmsg *err)
+{
+	double before = energy ? gpu_energy_read(energy) : NAN;
+	int64_t begin = clock_now();
+	pid_t parent = getpid(), pid;
+	int status;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return errmsg_set(err, "%s: %s", plan->command[0], strerror(errno));
+	if (!pid)
+		start(plan, units, parent);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return errmsg_set(err, "%s: %s", plan->command[0], strerror(errno));
+	*seconds = (double)(clock_now() - begin) / (double)NS_PER_S;
+	*joules = (energy ? gpu_energy_read(energy) : NAN) - before;
+	if (WIFSIGNALED(status))
+		return errmsg_set(err, "%s=%g: %s was ended by signal %d", plan->way.variable,
+			units, plan->command[0], WTERMSIG(status));
+	if (WEXITSTATUS(status) == NOT_STARTED)
+		return errmsg_set(err, "%s cannot be started", plan->command[0]);
+	if (WEXITSTATUS(status))
+		return errmsg_set(err, "%s=%g: %s failed: exit status %d", plan->way.variable,
+			units, plan->command[0], WEXITSTATUS(status));
+	return 0;
+}
+
+char *sweep_run(const struct sweep_plan *plan, struct errmsg *err)
+{
+	struct gpu_energy *energy = gpu_energy_open();
+	size_t total = plan->count * (size_t)plan->rounds, size = 0;
+	int64_t begin = clock_now();
+	char *text = NULL, left[32];
+	int rc = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out) {
+		gpu_energy_close(energy);
+		errmsg_set(err, "no memory");
+		return NULL;
+	}
+	fprintf(out, "program,units,seconds%s\n", energy ? ",joules" : "");
+	for (size_t i = 0; i < total && !rc; i++) {
+		size_t round = i / plan->count, at = i % plan->count;
+		double units = plan->units[round % 2 ? at : plan->count - 1 - at], seconds = NAN,
+		       joules = NAN;
+
+		rc = run_once(plan, units, energy, &seconds, &joules, err);
+		if (rc)
+			break;
+		fprintf(out, "%s,%.0f,%.6f", plan->program, units, seconds);
+		if (energy)
+			fprintf(out, isnan(joules) ? "," : ",%.3f", joules);
+		fputc('\n', out);
+		fprintf(stderr, "poppa gpu: run %zu of %zu: %.0f %s: %.3f s; %s left\n", i + 1,
+			total, units, plan->way.unit, seconds,
+			units_format_duration((clock_now() - begin) / (int64_t)(i + 1) *
+						      (int64_t)(total - i - 1) / NS_PER_S *
+						      NS_PER_S,
+				left, sizeof(left)));
+	}
+	gpu_energy_close(energy);
+	if (fclose(out) && !rc)
+		rc = errmsg_set(err, "no memory");
+	if (rc) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}

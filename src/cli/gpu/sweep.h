@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Runs a program with one number of units after the other. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/errmsg.h"
+#include "gpu/gpu_way.h"
+
+#define SWEEP_UNITS_MAX 256
+
+struct sweep_plan {
+	struct gpu_way way;
+	double units[SWEEP_UNITS_MAX]; /* in rising order, all different */
+	size_t count;
+	int rounds;
+	const char *program; /* its name in the result */
+	char **command;      /* ends with NULL */
+};
+
+/* Reads "4,8,16" and "4-44:4" (and both mixed) into the plan's units. Returns 0, or -1 with err. */
+int sweep_units(struct sweep_plan *plan, const char *text, struct errmsg *err);
+
+/*
+ * Runs the command once for each number of units and round, every second round backwards, so that a
+ * machine that drifts does not look like a better number. Tells progress on standard error. Returns
+ * what was measured, as gpu_curves_parse() reads it, which the caller frees; or NULL with err: also
+ * where the program fails.
+ */
+char *sweep_run(const struct sweep_plan *plan, struct errmsg *err);

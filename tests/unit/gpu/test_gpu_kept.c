@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of the file of percentages: what is found, what is changed, and what stays. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/fsio.h"
+#include "gpu/gpu_kept.h"
+
+static char folder[] = "/tmp/test-gpu-kept-XXXXXX", path[128];
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/config/poppa/gpu", folder);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	char command[192];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	return system(command);
+}
+
+static void write_text(const char *text)
+{
+	struct errmsg err;
+
+	assert_int_equal(fsio_write(path, text, strlen(text), 0600, 0, &err), 0);
+}
+
+static void assert_text(const char *text)
+{
+	struct errmsg err;
+	char *found = fsio_read(path, 1 << 20, NULL, &err);
+
+	assert_non_null(found);
+	assert_string_equal(found, text);
+	free(found);
+}
+
+static void test_put_and_find(void **state)
+{
+	struct errmsg err = {""};
+
+	(void)state;
+	assert_int_equal(gpu_kept_find(path, "md", &err), 0);
+	assert_int_equal(gpu_kept_put(path, "md", 50, &err), 0);
+	assert_int_equal(gpu_kept_put(path, "md2", 10, &err), 0);
+	assert_int_equal(gpu_kept_put(path, "md", 60, &err), 0);
+	assert_int_equal(gpu_kept_find(path, "md", &err), 60);
+	assert_int_equal(gpu_kept_find(path, "md2", &err), 10);
+	assert_int_equal(gpu_kept_find(path, "m", &err), 0);
+	assert_text("md2 10\nmd 60\n");
+}
+
+static void test_what_is_not_understood_stays(void **state)
+{
+	struct errmsg err = {""};
+
+	(void)state;
+	write_text("# by hand\nmd\t 30\nlater words of a next release\ncfd none");
+	assert_int_equal(gpu_kept_find(path, "md", &err), 30);
+	assert_int_equal(gpu_kept_find(path, "cfd", &err), -1);
+	assert_non_null(strstr(err.text, "line 4: class cfd"));
+	assert_int_equal(gpu_kept_put(path, "md", 40, &err), 0);
+	assert_text("# by hand\nlater words of a next release\ncfd none\nmd 40\n");
+	assert_int_equal(gpu_kept_put(path, "cfd", 1, &err), 0);
+	assert_int_equal(gpu_kept_find(path, "cfd", &err), 1);
+}
+
+static void test_paths(void **state)
+{
+	char buf[64];
+
+	(void)state;
+	setenv("XDG_CONFIG_HOME", "/x", 1);
+	setenv("HOME", "/h", 1);
+	assert_string_equal(gpu_kept_path(buf, sizeof(buf)), "/x/poppa/gpu");
+	setenv("XDG_CONFIG_HOME", "relative", 1);
+	assert_string_equal(gpu_kept_path(buf, sizeof(buf)), "/h/.config/poppa/gpu");
+	assert_null(gpu_kept_path(buf, 5));
+	unsetenv("XDG_CONFIG_HOME");
+	unsetenv("HOME");
+	assert_null(gpu_kept_path(buf, sizeof(buf)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_put_and_find),
+		cmocka_unit_test(test_what_is_not_understood_stays),
+		cmocka_unit_test(test_paths),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
