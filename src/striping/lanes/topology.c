@@ -228,6 +228,26 @@ static int share_out(const struct topology_map *map, const struct topology_view 
 		*lanes);
 }
 
+static int fill_all_pus(struct topology_map *map, hwloc_obj_t *core, int count)
+{
+	int socket = 0, end = map->cores_per_socket[0], room = 0;
+
+	for (int c = 0; c < count; c++)
+		room += hwloc_bitmap_weight(core[c]->cpuset);
+	map->pu = calloc((size_t)room + 1, sizeof(*map->pu));
+	if (!map->pu)
+		return -1;
+	for (int c = 0; c < count; c++) {
+		hwloc_const_bitmap_t set = core[c]->cpuset;
+
+		if (c == end)
+			end += map->cores_per_socket[++socket];
+		for (int pu = hwloc_bitmap_first(set); pu >= 0; pu = hwloc_bitmap_next(set, pu))
+			map->pu[map->pu_count++] = (struct topology_pu){pu, c, socket};
+	}
+	return 0;
+}
+
 static int fill_map(struct topology_map *map, const struct topology_view *view, hwloc_obj_t *core,
 	int count, int threads, int *lane_of, struct errmsg *err)
 {
@@ -237,7 +257,7 @@ static int fill_map(struct topology_map *map, const struct topology_view *view, 
 		return -1;
 	map->lane = calloc((size_t)lanes, sizeof(*map->lane));
 	map->unused = calloc((size_t)count, sizeof(int));
-	if (!map->lane || !map->unused)
+	if (!map->lane || !map->unused || fill_all_pus(map, core, count))
 		return errmsg_set(err, "out of memory");
 	map->lane_count = lanes;
 	for (int i = 0; i < lanes; i++)
@@ -295,6 +315,7 @@ void topology_map_free(struct topology_map *map)
 	}
 	free(map->lane);
 	free(map->cores_per_socket);
+	free(map->pu);
 	free(map->unused);
 	free(map);
 }

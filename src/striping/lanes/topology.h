@@ -34,12 +34,19 @@ struct topology_view {
 	const char *reserved; /* CpuSpecList, in logical order ("0,8-9"); NULL: jobs get all CPUs */
 };
 
+struct topology_pu {
+	int pu;           /* OS index */
+	int core, socket; /* logical numbers of the node */
+};
+
 struct topology_map {
 	int sockets;
 	int *cores_per_socket; /* where they differ, Slurm counts their rounded-down mean for each
 				*/
 	int lane_count;
 	struct topology_lane *lane;
+	int pu_count;
+	struct topology_pu *pu; /* all of the node, those of a core side by side */
 	int unused_count;
 	int *unused; /* logical numbers of the cores that belong to no lane */
 };
