@@ -2,7 +2,7 @@
 # Documents that are shipped and installed.
 dist_doc_DATA += docs/architecture.md
 dist_doc_DATA += docs/counters.md
-dist_doc_DATA += docs/farm.md
+dist_doc_DATA += docs/farm.md docs/gpu.md docs/mapping.md
 dist_doc_DATA += docs/glossary.md
 dist_doc_DATA += docs/horton.md
 dist_doc_DATA += docs/install.md

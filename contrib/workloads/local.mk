@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What contrib/workloads builds: sample MPI programs, and meters of true degradation, of what comes after a stop, and of cost.
+# What contrib/workloads builds: sample programs, and meters of true degradation, of what comes after a stop, and of cost.
 noinst_PROGRAMS += contrib/workloads/truth contrib/workloads/response contrib/workloads/cost
 METER_SOURCES = contrib/workloads/meter.c contrib/workloads/meter.h
 WATCHDOG_SOURCES = contrib/workloads/watchdog.c contrib/workloads/watchdog.h
@@ -9,6 +9,20 @@ contrib_workloads_response_SOURCES = contrib/workloads/response.c $(METER_SOURCE
 contrib_workloads_response_LDADD = $(POPPAD_LIBS)
 contrib_workloads_cost_SOURCES = contrib/workloads/cost.c $(METER_SOURCES)
 contrib_workloads_cost_LDADD = $(POPPAD_LIBS)
+noinst_LTLIBRARIES += librecommend.la
+librecommend_la_SOURCES = \
+	contrib/workloads/recommend_graph.c contrib/workloads/recommend_graph.h \
+	contrib/workloads/recommend_query.c contrib/workloads/recommend_query.h
+noinst_PROGRAMS += contrib/workloads/recommend
+contrib_workloads_recommend_SOURCES = contrib/workloads/recommend.c
+contrib_workloads_recommend_LDADD = librecommend.la libpoppacommon.la
+
+if HAVE_OPENCL
+noinst_PROGRAMS += contrib/workloads/device_units
+endif
+contrib_workloads_device_units_SOURCES = contrib/workloads/device_units.c
+contrib_workloads_device_units_CFLAGS = $(AM_CFLAGS) $(OPENCL_CFLAGS)
+contrib_workloads_device_units_LDADD = libpoppacommon.la $(OPENCL_LIBS)
 
 if HAVE_MPICC
 noinst_PROGRAMS += \

@@ -19,6 +19,9 @@ poppa_LDADD = \
 	libledger.la \
 	libschedule.la \
 	libestimate.la \
+	libgpu.la \
+	libmapper.la \
+	libcolumns.la \
 	libheld.la \
 	librecord.la \
 	libpoppacommon.la \
@@ -38,4 +41,6 @@ include src/cli/partners/local.mk
 include src/cli/profile/local.mk
 include src/cli/trial/local.mk
 include src/cli/advise/local.mk
+include src/cli/gpu/local.mk
+include src/cli/map/local.mk
 include src/cli/mail/local.mk

@@ -2,6 +2,7 @@
 # The trial: runs programs together and one after the other, and tells which is better.
 noinst_LTLIBRARIES += libtrial.la
 libtrial_la_SOURCES = \
+	src/trial/busy.c src/trial/busy.h \
 	src/trial/keeper.c src/trial/keeper.h \
 	src/trial/launch.c src/trial/launch.h \
 	src/trial/matching.c src/trial/matching.h \
@@ -9,5 +10,6 @@ libtrial_la_SOURCES = \
 	src/trial/rounds.c src/trial/rounds.h \
 	src/trial/runner.c src/trial/runner.h \
 	src/trial/runner_tasks.c src/trial/runner_tasks.h \
+	src/trial/self.c src/trial/self.h \
 	src/trial/tagged.c src/trial/tagged.h
 libtrial_la_LIBADD = -lm

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/printable.h"
 #include "common/units.h"
+#include "trial/busy.h"
 
 #define PHASE_LEAST_NS (400 * NS_PER_MS)
 /* The first phase of a program also finds out whether it has a counter. */
@@ -425,31 +425,6 @@ static int run_turns(struct rounds *r, const struct step *s, struct errmsg *err)
 			p->round[r->round].loss[i] =
 				1 - sum[i].both / sum[i].both_s / (sum[i].alone / sum[i].alone_s);
 	return runner_end(r->stage, rc ? NULL : err) || rc ? -1 : 0;
-}
-
-/* --- other users of the cores --- */
-
-/* For how long these PUs were busy since the boot, ns; -1 where the kernel does not tell. */
-static int64_t busy_ns(const struct runner_pus *pus)
-{
-	FILE *f = fopen("/proc/stat", "re");
-	unsigned long long user, nice, system, idle, wait, irq, soft, steal, sum = 0;
-	char line[512];
-	int pu, found = 0;
-
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &pu, &user, &nice,
-			    &system, &idle, &wait, &irq, &soft, &steal) != 9)
-			continue;
-		for (int i = 0; i < pus->count; i++)
-			if (pus->pu[i] == pu) {
-				sum += user + nice + system + irq + soft + steal;
-				found++;
-			}
-	}
-	if (f)
-		fclose(f);
-	return found == pus->count ? (int64_t)sum * (NS_PER_S / sysconf(_SC_CLK_TCK)) : -1;
 }
 
 /* --- rounds --- */

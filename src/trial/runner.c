@@ -310,9 +310,15 @@ int runner_wait(struct runner_stage *s, int64_t until_ns, bool end, struct errms
 
 int runner_hold(struct runner_stage *s, int n, bool hold, struct errmsg *err)
 {
-	runner_tasks_hold(&s->slot[n].tasks, hold);
+	runner_tasks_hold(&s->slot[n].tasks, hold ? RUNNER_ALL : 0);
 	/* What one of them has started just before it was stopped is found now. */
 	return hold ? look(s, err) : 0;
+}
+
+int runner_hold_half(struct runner_stage *s, int n, int half, struct errmsg *err)
+{
+	runner_tasks_hold(&s->slot[n].tasks, half + 1);
+	return half >= 0 ? look(s, err) : 0;
 }
 
 void runner_read(struct runner_stage *s, int n)
@@ -370,7 +376,7 @@ int runner_end(struct runner_stage *s, struct errmsg *err)
 	for (int i = 0; i < RUNNER_SLOTS; i++) {
 		any |= s->slot[i].program != NULL;
 		if (s->slot[i].program)
-			runner_tasks_hold(&s->slot[i].tasks, false);
+			runner_tasks_hold(&s->slot[i].tasks, 0);
 	}
 	if (any) {
 		left = ask_all(s, true, ASK_NS, err);

@@ -25,6 +25,12 @@ struct runner_program {
 	enum counter_backend backend; /* COUNTER_AUTO: heartbeat or perf, whichever has a signal */
 };
 
+/* Every second task of a program, without those that have ended. */
+struct runner_half {
+	uint64_t progress;
+	int tasks; /* that are counted */
+};
+
 /* What is known of the program of a slot since it was started by runner_start(). */
 struct runner_state {
 	int64_t started_ns;  /* clock_now() */
@@ -37,6 +43,8 @@ struct runner_state {
 	int changes;       /* how often a task's counter was opened, or its task has ended */
 	int resumed;       /* how often a task that was stopped has run all the same */
 	int most_tasks, most_threads; /* launchers and shells do not count as tasks */
+	struct runner_half half[2];   /* at the last runner_read() */
+	bool mpi;                     /* perf counts a program of MPI: its waiting, too */
 	bool mpi_calls;               /* libpoppa-heartbeat-mpi counts its progress */
 };
 
@@ -69,6 +77,10 @@ int runner_wait(struct runner_stage *s, int64_t until_ns, bool end, struct errms
 
 /* Stops all processes of a slot, or resumes those that it has stopped. 0, or -1 with err. */
 int runner_hold(struct runner_stage *s, int slot, bool hold, struct errmsg *err);
+
+/* Stops one half of the tasks of a slot's program, 0 or 1, and resumes the other one; -1 resumes
+ * both. Launchers go on. 0, or -1 with err. */
+int runner_hold_half(struct runner_stage *s, int slot, int half, struct errmsg *err);
 
 /* Reads the progress of a slot's program. */
 void runner_read(struct runner_stage *s, int slot);

@@ -24,6 +24,7 @@
 #define KERNEL_PUS 8192
 #define MAPS_MAX (16 << 20)
 #define MPI_PRELOAD "/libpoppa-heartbeat-mpi.so"
+#define MPI_LIBRARY "/libmpi" /* of Open MPI, MPICH and its kin */
 
 int runner_tasks_init(struct runner_tasks *t, const struct runner_pus *pus)
 {
@@ -85,7 +86,8 @@ static void bind_process(const struct runner_tasks *t, pid_t pid)
 	close(fd);
 }
 
-static bool counts_mpi_calls(pid_t pid)
+/* Whether a process has a file of this name in its memory. */
+static bool maps(pid_t pid, const char *name)
 {
 	char path[64], *text;
 	struct errmsg err;
@@ -93,7 +95,7 @@ static bool counts_mpi_calls(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	text = fsio_read(path, MAPS_MAX, NULL, &err);
-	found = text && strstr(text, MPI_PRELOAD);
+	found = text && strstr(text, name);
 	free(text);
 	return found;
 }
@@ -121,10 +123,12 @@ static void open_counter(struct runner_task *task, enum counter_backend backend,
 	task->again_ns = now + TRY_AGAIN_NS;
 	if ((any || wanted == COUNTER_HEARTBEAT) && opened(task, COUNTER_HEARTBEAT, state)) {
 		state->backend = COUNTER_HEARTBEAT;
-		state->mpi_calls |= counts_mpi_calls(task->pid);
+		state->mpi_calls |= maps(task->pid, MPI_PRELOAD);
 	} else if ((any && now - state->started_ns > HEARTBEAT_WAIT_NS) || wanted == COUNTER_PERF) {
-		if (opened(task, COUNTER_PERF, state))
+		if (opened(task, COUNTER_PERF, state)) {
 			state->backend = COUNTER_PERF;
+			state->mpi |= maps(task->pid, MPI_LIBRARY);
+		}
 	}
 }
 
@@ -257,12 +261,18 @@ int runner_tasks_take(struct runner_tasks *t, int slot, const struct tagged_proc
 		task->seen = true;
 		t->ticks += list[i].ticks - task->ticks;
 		task->ticks = list[i].ticks;
-		if (t->held)
+		if (t->held == RUNNER_ALL)
 			stop_task(t, task, state);
 		bind_process(t, task->pid);
 		look_again(task);
 		if (task->helper)
 			continue;
+		if (!task->half) {
+			task->half = 1 + t->next_half;
+			t->next_half = !t->next_half;
+		}
+		if (t->held == task->half)
+			stop_task(t, task, state);
 		tasks++;
 		if (list[i].threads > state->most_threads)
 			state->most_threads = list[i].threads;
@@ -281,6 +291,8 @@ void runner_tasks_read(struct runner_tasks *t, struct runner_state *state)
 {
 	state->progress = t->gone;
 	state->readable = false;
+	for (int i = 0; i < 2; i++)
+		state->half[i] = (struct runner_half){0};
 	for (int i = 0; i < t->count; i++) {
 		struct runner_task *task = &t->task[i];
 		struct counter_sample sample;
@@ -292,18 +304,22 @@ void runner_tasks_read(struct runner_tasks *t, struct runner_state *state)
 			state->readable |= !sample.missing;
 		}
 		state->progress += task->progress;
+		if (task->half) {
+			state->half[task->half - 1].progress += task->progress;
+			state->half[task->half - 1].tasks++;
+		}
 	}
 }
 
-void runner_tasks_hold(struct runner_tasks *t, bool hold)
+void runner_tasks_hold(struct runner_tasks *t, int held)
 {
 	struct runner_state ignored = {0};
 
-	t->held = hold;
+	t->held = held;
 	for (int i = 0; i < t->count; i++) {
 		struct runner_task *task = &t->task[i];
 
-		if (hold) {
+		if (held == RUNNER_ALL || (held && !task->helper && held == task->half)) {
 			stop_task(t, task, &ignored);
 		} else if (task->stopped) {
 			resume_task(task);

@@ -16,16 +16,21 @@ struct runner_task {
 	bool helper;  /* a launcher or a shell: it is stopped and bound, but is no part of the
 			 application */
 	bool stopped; /* by us, and only by us: it was not stopped already */
+	int half;     /* 1 or 2: tasks are in the one and the other in turns; 0: a helper so far */
 	struct counter *counter;
 	uint64_t progress; /* the last reading */
 	uint64_t ticks;    /* processor time at the last look */
 	int64_t again_ns;  /* when to try again to open a counter */
 };
 
+#define RUNNER_ALL 3
+
 struct runner_tasks {
 	struct runner_task *task; /* by ascending pid */
 	int count, room;
-	bool held;      /* all of them are to be stopped */
+	int held; /* which are to be stopped: 0 none, 1 or 2 that half of the tasks, RUNNER_ALL all
+		     processes */
+	int next_half;
 	pid_t denied;   /* a process that we may not stop, as another user's; or 0 */
 	uint64_t ticks; /* processor time of all, as looks have seen it */
 	uint64_t gone;  /* progress of those that have ended */
@@ -46,5 +51,6 @@ int runner_tasks_take(struct runner_tasks *t, int slot, const struct tagged_proc
 
 void runner_tasks_read(struct runner_tasks *t, struct runner_state *state);
 
-/* Stops those that are not stopped yet, or resumes those that we have stopped. */
-void runner_tasks_hold(struct runner_tasks *t, bool hold);
+/* Stops those that are to be held (as in struct runner_tasks) and are not stopped yet, and resumes
+ * the others that we have stopped. */
+void runner_tasks_hold(struct runner_tasks *t, int held);

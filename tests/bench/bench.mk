@@ -20,6 +20,11 @@ tests_bench_tables_lookups_LDADD = libhorton.la
 EXTRA_DIST += tests/integration/43-cost.t \
 	tests/bench/ledger \
 	tests/bench/bench_ledger.py \
+	tests/bench/alone.sh \
+	tests/bench/farm \
+	tests/bench/bench_farm.py \
+	tests/bench/gpu \
+	tests/bench/bench_gpu.py \
 	tests/bench/horton \
 	tests/bench/bench_horton.py \
 	tests/bench/run \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tests of the poppa command: TAP, and an exit status that says the same.
-CLI_TESTS = tests/cli/usage.t tests/cli/numbers.t tests/cli/estimate.t tests/cli/farm.t tests/cli/job.t tests/cli/lmod.t tests/cli/mail.t tests/cli/node.t tests/cli/top.t tests/cli/report.t tests/cli/trial.t tests/cli/trial_kills.t tests/cli/trial_page.t tests/cli/page_browser.t tests/cli/why.t tests/cli/advise.t tests/cli/metrics.t tests/cli/ondemand.t tests/cli/pairs.t tests/cli/profile.t tests/cli/prometheus.t tests/cli/sim.t tests/cli/completion.t tests/cli/docs.t tests/cli/commands.t
+CLI_TESTS = tests/cli/usage.t tests/cli/numbers.t tests/cli/estimate.t tests/cli/farm.t tests/cli/recommend.t tests/cli/gpu.t tests/cli/map.t tests/cli/job.t tests/cli/lmod.t tests/cli/mail.t tests/cli/node.t tests/cli/top.t tests/cli/report.t tests/cli/trial.t tests/cli/trial_kills.t tests/cli/trial_self.t tests/cli/trial_page.t tests/cli/page_browser.t tests/cli/why.t tests/cli/advise.t tests/cli/metrics.t tests/cli/ondemand.t tests/cli/pairs.t tests/cli/profile.t tests/cli/prometheus.t tests/cli/sim.t tests/cli/completion.t tests/cli/docs.t tests/cli/commands.t
 TESTS += $(CLI_TESTS)
 TEST_EXTENSIONS = .t
 T_LOG_COMPILER = timeout -k 10 600 bash
@@ -9,6 +9,9 @@ AM_TESTS_ENVIRONMENT = POPPA='$(abs_top_builddir)/poppa'; export POPPA; \
 	SIMULATE='$(abs_top_builddir)/tests/sim/simulate'; export SIMULATE; \
 	WRITE_TRIAL_PAGE='$(abs_top_builddir)/tests/cli/write_trial_page'; export WRITE_TRIAL_PAGE; \
 	FARM='$(abs_top_builddir)/poppa-farm'; export FARM; \
+	DEVICE_UNITS='$(abs_top_builddir)/contrib/workloads/device_units'; export DEVICE_UNITS; \
+	NVML='$(abs_top_builddir)/tests/cli/.libs/nvml.so'; export NVML; \
+	RECOMMEND='$(abs_top_builddir)/contrib/workloads/recommend'; export RECOMMEND; \
 	BEATS='$(abs_top_builddir)/tests/cli/beats'; export BEATS; \
 	WALK='$(abs_top_builddir)/tests/cli/walk'; export WALK; \
 	PARSE='$(abs_top_builddir)/tests/cli/parse'; export PARSE; \
@@ -32,6 +35,10 @@ TRIALS = tests/cli/trial_colocate.json tests/cli/trial_do_not.json tests/cli/tri
 noinst_PROGRAMS += tests/cli/beats
 tests_cli_beats_SOURCES = tests/cli/beats.c
 tests_cli_beats_LDADD = libheartbeat.la
+# Stands in for NVML for tests/cli/gpu.t.
+noinst_LTLIBRARIES += tests/cli/nvml.la
+tests_cli_nvml_la_SOURCES = tests/cli/nvml.c
+tests_cli_nvml_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 # Parses what the documents say of settings and of --colocate, for tests/cli/commands.t.
 noinst_PROGRAMS += tests/cli/parse
 tests_cli_parse_SOURCES = tests/cli/parse.c

@@ -18,7 +18,7 @@ completes() {
 	_poppa
 	is "$name" "$(printf '%s\n' "${COMPREPLY[@]}" | sort | tr '\n' ' ')" "$expected${expected:+ }"
 }
-completes "a command" "metrics" m
+completes "a command" "metrics" me
 completes "one of several" "status" st
 completes "a command for help" "overhead" help ov
 completes "options of a command" "--times" top --ti

@@ -52,6 +52,11 @@ else
 fi
 documented price "$("$POPPA" price --raw 1 --degradation 0.1 --json)"
 documented trial "$("$POPPA" trial --time 2 --rounds 1 --json -- sleep 0.2 -- sleep 0.2 | jq "del(.programs[].price)")"
+printf "units,seconds\n4,2\n8,1\n" >"$TAP_DIR/gpu.csv"
+documented gpu "$("$POPPA" gpu decide --json "$TAP_DIR/gpu.csv")"
+documented "trial --self" "$("$POPPA" trial --self --time 2 --rounds 1 --json -- sleep 0.5)"
+printf 'interval,app,task,pu,instructions,cycles,inter,intra,local,remote,stalls\n1,1,1,0,1,1,0,0,0,0,0\n' >"$TAP_DIR/map.csv"
+documented map "$("$POPPA" map --json --topology "pack:1 core:2 pu:1" --replay "$TAP_DIR/map.csv")"
 documented overhead "$("$POPPA" overhead -n 2 -s 3200us -p 200ms --json)"
 printf 'block,job,task,region,k,start_ns,dur_ns,progress,cycles\n' >"$TAP_DIR/log.csv"
 for r in before during after; do printf '0,7,0,%s,0,1,1000000,1000,1000\n' $r; done >>"$TAP_DIR/log.csv"

@@ -6,7 +6,7 @@
 
 : "${POPPA:?is the program to test}"
 
-commands=(advise doctor estimate job lanes ledger metrics overhead pairs plan price report settle status top why)
+commands=(advise doctor estimate gpu job lanes ledger map metrics overhead pairs plan price report settle status top why)
 runs "no arguments" 2 "$POPPA"
 like "no arguments: usage" "$ERR" "^Usage: poppa COMMAND"
 runs "help" 0 "$POPPA" help

@@ -38,8 +38,20 @@ tests_sim_balance_balance_SOURCES = tests/sim/balance/balance.c \
 	tests/sim/balance/overlap.c tests/sim/balance/overlap.h \
 	tests/sim/balance/program.c tests/sim/balance/program.h
 tests_sim_balance_balance_LDADD = libsim.la libpartners.la libhistory.la libreuse.la libpoppacommon.la -lm
+# It runs the queries of a workload in the order of poppa-farm.
+noinst_LTLIBRARIES += libcaches.la
+libcaches_la_SOURCES = tests/sim/farm/caches.c tests/sim/farm/caches.h
+noinst_PROGRAMS += tests/sim/farm/farm
+tests_sim_farm_farm_SOURCES = tests/sim/farm/farm.c
+tests_sim_farm_farm_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/contrib
+tests_sim_farm_farm_LDADD = libcaches.la librecommend.la libfarm.la libpoppacommon.la -lm
+# Mixes of applications that a mapper puts on simulated sockets and cores.
+noinst_PROGRAMS += tests/sim/mapper/mapper
+tests_sim_mapper_mapper_SOURCES = tests/sim/mapper/mapper.c \
+	tests/sim/mapper/chips.c tests/sim/mapper/chips.h
+tests_sim_mapper_mapper_LDADD = libmapper.la libpoppacommon.la -lm
 # tests/sim/validate preloads it into slurmctld.
 noinst_LTLIBRARIES += tests/sim/hurry.la
 tests_sim_hurry_la_SOURCES = tests/sim/hurry.c
 tests_sim_hurry_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
-EXTRA_DIST += tests/sim/balance-set tests/sim/evidence tests/sim/fairness tests/sim/run tests/sim/slips tests/sim/validate tests/sim/validate_play.py docs/simulator.md
+EXTRA_DIST += tests/sim/balance-set tests/sim/evidence tests/sim/fairness tests/sim/mapper-mixes tests/sim/run tests/sim/slips tests/sim/validate tests/sim/validate_play.py docs/simulator.md

@@ -12,6 +12,9 @@
 # - counter_error, counter_event, counter_perf, counter_sys, counter_threads: test_counter and test_counter_live
 # - counter_heartbeat: heartbeat/test_heartbeat
 # - pairs_trials: test_imported_trial
+# - gpu_energy, gpu_way: tests/cli/gpu.t
+# - mapper_classify, mapper_place: test_mapper
+# - busy: test_rounds
 # - peer, line_order: test_server
 # - heartbeat_mpi: test_heartbeat_mpi.sh and test_mpi_wait.sh
 # - estimator_robust, estimator_thesis: test_estimator
@@ -20,7 +23,7 @@
 # - shutter_block: test_shutter
 # - runner_tasks: test_runner
 
-UNIT_LIBS = libpreload.la libtrial.la libbill.la libsettle.la libledger.la libtopology.la libpartners.la libhistory.la libreuse.la libsubmit.la liblanes.la \
+UNIT_LIBS = libmapper.la libgpu.la libcolumns.la libpreload.la libtrial.la libbill.la libsettle.la libledger.la libtopology.la libpartners.la libhistory.la libreuse.la libsubmit.la liblanes.la \
 	$(POPPAD_LIBS) libheartbeat.la
 TEST_LDADD = $(UNIT_LIBS) $(CMOCKA_LIBS) -lm
 LDADD = $(TEST_LDADD)
@@ -50,12 +53,19 @@ check_PROGRAMS += \
 	tests/unit/common/test_units \
 	tests/unit/common/test_printable \
 	tests/unit/common/test_journal \
+	tests/unit/columns/test_columns \
 	tests/unit/farm/test_farm_input \
 	tests/unit/farm/test_farm_journal \
 	tests/unit/farm/test_farm_schedule \
+	tests/unit/gpu/test_gpu_amd \
+	tests/unit/gpu/test_gpu_curve \
+	tests/unit/gpu/test_gpu_decide \
+	tests/unit/gpu/test_gpu_kept \
+	tests/unit/gpu/test_gpu_power \
 	tests/unit/horton/test_change \
 	tests/unit/horton/test_lookup \
 	tests/unit/horton/test_table \
+	tests/unit/mapper/test_mapper \
 	tests/unit/preload/test_offer \
 	tests/unit/preload/test_program \
 	tests/unit/registration/test_ask_pace \
@@ -102,6 +112,7 @@ check_PROGRAMS += \
 	tests/unit/striping/reuse/test_sampler \
 	tests/unit/striping/reuse/test_shared_cache \
 	tests/unit/sim/test_backfill \
+	tests/unit/sim/test_caches \
 	tests/unit/sim/test_progress \
 	tests/unit/sim/policy/test_assign \
 	tests/unit/sim/world/test_matrix \
@@ -113,6 +124,7 @@ check_PROGRAMS += \
 	tests/unit/trial/test_outcome \
 	tests/unit/trial/test_rounds \
 	tests/unit/trial/test_runner \
+	tests/unit/trial/test_self \
 	tests/unit/trial/test_tagged \
 	tests/unit/accounting/record/test_client \
 	tests/unit/accounting/record/test_fields \
@@ -234,6 +246,7 @@ tests_unit_sim_test_progress_LDADD = $(SIM_TEST_LDADD)
 tests_unit_sim_policy_test_assign_LDADD = $(SIM_TEST_LDADD)
 tests_unit_sim_world_test_matrix_LDADD = $(SIM_TEST_LDADD)
 tests_unit_sim_world_test_trace_LDADD = $(SIM_TEST_LDADD)
+tests_unit_sim_test_caches_LDADD = libcaches.la $(CMOCKA_LIBS)
 FARM_TEST_LDADD = libfarm.la $(CMOCKA_LIBS)
 tests_unit_farm_test_farm_input_LDADD = $(FARM_TEST_LDADD)
 tests_unit_farm_test_farm_journal_LDADD = $(FARM_TEST_LDADD)

@@ -21,9 +21,11 @@ enum cli_exit { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 2 };
 	COMMAND(advise, "what --colocate would bring for a job, before it is submitted") \
 	COMMAND(doctor, "check that this node or controller is set up right") \
 	COMMAND(estimate, "degradation of the jobs in a shutter log") \
+	COMMAND(gpu, "how many units of a graphics processor a program needs") \
 	COMMAND(job, "what a job used, lost and is charged, on one screen") \
 	COMMAND(lanes, "which cores belong to which lane") \
 	COMMAND(ledger, "verify, copy or export the ledger") \
+	COMMAND(map, "on which sockets and cores tasks belong, by recorded counters") \
 	COMMAND(metrics, "what poppad measures, for Prometheus") \
 	COMMAND(overhead, "what shutters cost, by the model") \
 	COMMAND(pairs, "what kinds of jobs cost each other, measured and expected") \

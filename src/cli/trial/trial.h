@@ -8,9 +8,11 @@
 
 #include "common/price_policy.h"
 #include "trial/outcome.h"
+#include "trial/self.h"
 
 struct trial_command_line {
 	bool json;
+	bool self;        /* one program, whose own tasks may be too many */
 	const char *html; /* or NULL */
 	double time_s;
 	int lanes, rounds; /* lanes 0: as many as a node has by default */
@@ -36,3 +38,7 @@ json_t *trial_json(const struct trial *t, int lanes);
 
 /* The same as text for people. */
 void trial_text(const struct trial *t, FILE *out);
+
+/* The result of --self, likewise; name: of the program. */
+json_t *trial_self_json(const struct self_result *r, const char *name);
+void trial_self_text(const struct self_result *r, const char *name, FILE *out);

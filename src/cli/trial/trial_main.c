@@ -150,6 +150,42 @@ static int show(const struct work *w, const struct trial *t)
 	return rc;
 }
 
+static void show_self_progress(void *arg, int64_t left_ns)
+{
+	struct work *w = arg;
+
+	snprintf(w->line, sizeof(w->line), "%lld s left", (long long)(left_ns / NS_PER_S));
+	fprintf(stderr, "\r%s\033[K", w->line);
+}
+
+static void no_self_progress(void *arg, int64_t left_ns)
+{
+	(void)arg, (void)left_ns;
+}
+
+/* --self, in the worker. */
+static int run_self(struct work *w, struct runner_stage *stage)
+{
+	const char *name = w->c->program[0].name;
+	struct runner_program program = {.argv = w->c->program[0].argv, .name = name};
+	struct self_options o = {
+		.pus = w->o.both, .time_ns = w->o.time_ns, .rounds = w->o.rounds, .arg = w};
+	struct self_result result;
+	struct errmsg err = {""};
+	int rc;
+
+	o.progress = isatty(STDERR_FILENO) ? show_self_progress : no_self_progress;
+	rc = self_run(stage, &o, &program, &result, &err);
+	if (*w->line)
+		fputs("\r\033[K", stderr);
+	if (rc)
+		return stop ? 128 + SIGINT : cli_error("%s", err.text);
+	if (w->c->json)
+		return cli_print_json(trial_self_json(&result, name));
+	trial_self_text(&result, name, stdout);
+	return CLI_OK;
+}
+
 /* In the worker. */
 static int run_trial(void *arg)
 {
@@ -157,13 +193,20 @@ static int run_trial(void *arg)
 	char path[PATH_MAX];
 	const char *preload = launch_find_preload(path, sizeof(path));
 	struct runner_stage *stage = runner_stage_new(w->token, preload, &stop);
-	struct trial *t = trial_new(w->c->programs, w->c->rounds);
+	struct trial *t = w->c->self ? NULL : trial_new(w->c->programs, w->c->rounds);
 	struct errmsg err = {""};
 	int rc;
 
 	keeper_handle(on_signal);
-	if (!stage || !t)
+	if (!stage || (!t && !w->c->self))
 		return cli_error("out of memory");
+	if (w->c->self) {
+		rc = run_self(w, stage);
+		runner_stage_free(stage);
+		return fflush(stdout) && !rc
+			       ? cli_error("cannot write the result: %s", strerror(errno))
+			       : rc;
+	}
 	for (int i = 0; i < t->programs; i++) {
 		t->program[i].run.argv = w->c->program[i].argv;
 		t->program[i].run.name = w->c->program[i].name;

@@ -10,7 +10,8 @@
 #include "common/text_append.h"
 #include "striping/lanes/lanes.h"
 
-#define OPT_HTML CLI_OPT_FIRST
+enum { OPT_HTML = CLI_OPT_FIRST, OPT_SELF };
+
 #define NAME_MAX_BYTES 200
 #define DEFAULT_TIME_S 120
 #define DEFAULT_ROUNDS 4
@@ -28,6 +29,8 @@ static const struct argp_option option_table[] = {
 		0},
 	{"time", 't', "S", 0, "About how many seconds it may take in all (120)", 0},
 	{"rounds", 'r', "N", 0, "How often each phase is measured (4)", 0},
+	{"self", OPT_SELF, NULL, 0,
+		"Of one program: would half of its own tasks make more than all? On all lanes", 0},
 	{"html", OPT_HTML, "FILE", 0, "Also write the result as a page for a browser", 0},
 	CLI_JSON_OPTION, {0}};
 
@@ -45,6 +48,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'r':
 		c->rounds = (int)cli_int("--rounds", arg, 1, TRIAL_ROUNDS_MAX);
+		return 0;
+	case OPT_SELF:
+		c->self = true;
 		return 0;
 	case OPT_HTML:
 		c->html = cli_path("--html", arg);
@@ -117,7 +123,8 @@ void trial_options(int argc, char **argv, struct trial_command_line *c)
 {
 	static const struct argp argp = {.options = option_table,
 		.parser = parse_option,
-		.args_doc = "-- COMMAND A... -- COMMAND B... [-- COMMAND C...]...",
+		.args_doc =
+			"-- COMMAND A... -- COMMAND B... [-- COMMAND C...]...\n--self -- COMMAND...",
 		.doc = "Runs programs one after the other on this node and together on its lanes, and "
 		       "tells which does more work, what each program loses and what it would pay. "
 		       "It needs no Slurm and no rights.\vExample: poppa trial --time 300 "
@@ -130,15 +137,20 @@ void trial_options(int argc, char **argv, struct trial_command_line *c)
 	if (c->json && c->html && !strcmp(c->html, "-"))
 		cli_usage_error(
 			"--json and --html - both write to the standard output: name a file");
+	if (c->self && c->html)
+		cli_usage_error("--html: there is no page of --self; take --json");
 	if (!p.count)
-		cli_usage_error("which programs? Name two: poppa trial -- ./a -- ./b");
+		cli_usage_error(c->self ? "which program? Name it: poppa trial --self -- ./a"
+					: "which programs? Name two: poppa trial -- ./a -- ./b");
 	for (int i = 0; i <= p.count; i++) {
 		if (i < p.count && strcmp(p.words[i], "--"))
 			continue;
 		add(c, p.words + from, i - from);
 		from = i + 1;
 	}
-	if (c->programs < 2)
+	if (c->self && c->programs != 1)
+		cli_usage_error("--self is for one program: leave the others out");
+	if (c->programs < 2 && !c->self)
 		cli_usage_error("only one program: name a second one behind another --");
 }
 
