@@ -62,7 +62,7 @@ uint32_t farm_keys_number(struct farm_keys *k, const char *text, size_t len)
 	while (horton_insert(k->table, h, k->count) == HORTON_FULL)
 		if (horton_resize(k->table, 2 * horton_buckets(k->table)))
 			return FARM_NO_KEY;
-	k->known[k->count] = (struct farm_key){0, UINT32_MAX};
+	k->known[k->count] = (struct farm_key){.worker = UINT32_MAX};
 	return k->count++;
 }
 

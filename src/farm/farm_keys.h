@@ -8,11 +8,13 @@
 /* The number of tasks that had no key. */
 #define FARM_NO_KEY UINT32_MAX
 
+struct farm_task;
+
 /* What is known of one key. */
 struct farm_key {
-	uint64_t last;   /* the number of the last start of a task with it, from 1; 0: none yet */
 	uint32_t worker; /* that has started it, or to which such a task was given; UINT32_MAX: none
 			  */
+	struct farm_task *first, *newest; /* the schedule's: those with it that were given to workers */
 };
 
 struct farm_keys;

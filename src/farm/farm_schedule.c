@@ -3,30 +3,44 @@
 #include "farm/farm_schedule.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/xorshift.h"
 #include "farm/farm_keys.h"
 
+/* The paper publishes none of them. Of these, `window` and `dispatch` are large, since looking for a key costs nothing
+ * here: tasks with the same key are linked. */
 const struct farm_settings farm_defaults = {
 	.policy = FARM_AFFINITY,
-	.dispatch = 16,
-	.window = 16,
+	.dispatch = 1024,
+	.window = 65536,
 	.gap = 64,
 	.steal = 4,
 	.keep = 8,
-	.patience = 64,
+	.patience = 512,
 };
+
+/* So many keys of its last starts a worker looks for. */
+#define RECENT 8
 
 /* Tasks in the order in which they came. */
 struct list {
-	struct farm_task *first, **end;
+	struct farm_task *first, *last;
 	uint64_t count;
+};
+
+struct recent {
+	uint32_t key;
+	uint64_t start; /* of its worker, from 1 */
 };
 
 struct worker {
 	struct list allocate; /* came, and nobody has looked at their keys */
-	struct list dispatch; /* given to this worker for their keys */
+	struct list dispatch; /* given to this worker for their keys; also linked by key */
 	struct list stolen;   /* from others, to be run here whatever their keys are */
+	uint64_t given;       /* how many were put into dispatch */
+	uint64_t starts;
+	struct recent recent[RECENT]; /* the latest first, each key once */
 };
 
 struct farm_schedule {
@@ -34,35 +48,82 @@ struct farm_schedule {
 	struct farm_keys *keys;
 	struct worker *worker;
 	uint32_t workers, turn;
-	uint64_t starts, waiting, random;
+	uint64_t waiting, random;
 };
 
 static void append(struct list *l, struct farm_task *t)
 {
-	if (!l->end)
-		l->end = &l->first;
 	t->next = NULL;
-	*l->end = t;
-	l->end = &t->next;
+	t->before = l->last;
+	if (l->last)
+		l->last->next = t;
+	else
+		l->first = t;
+	l->last = t;
 	l->count++;
 }
 
-/* Takes the task out to which *at points. */
-static struct farm_task *take(struct list *l, struct farm_task **at)
+static void take_out(struct list *l, struct farm_task *t)
 {
-	struct farm_task *t = *at;
-
-	*at = t->next;
-	if (l->end == &t->next)
-		l->end = at;
-	t->next = NULL;
+	if (t->before)
+		t->before->next = t->next;
+	else
+		l->first = t->next;
+	if (t->next)
+		t->next->before = t->before;
+	else
+		l->last = t->before;
 	l->count--;
-	return t;
 }
 
 static struct farm_task *take_first(struct list *l)
 {
-	return l->count ? take(l, &l->first) : NULL;
+	struct farm_task *t = l->first;
+
+	if (t)
+		take_out(l, t);
+	return t;
+}
+
+/* Puts a task behind those that were given to a worker. */
+static void give(struct farm_schedule *s, uint32_t to, struct farm_task *t)
+{
+	struct worker *w = &s->worker[to];
+
+	t->worker = to;
+	t->place = w->given++;
+	append(&w->dispatch, t);
+	if (t->key != FARM_NO_KEY) {
+		struct farm_key *k = farm_keys_at(s->keys, t->key);
+
+		t->next_same = NULL;
+		t->before_same = k->newest;
+		if (k->newest)
+			k->newest->next_same = t;
+		else
+			k->first = t;
+		k->newest = t;
+	}
+}
+
+static struct farm_task *take_given(struct farm_schedule *s, struct farm_task *t)
+{
+	if (!t)
+		return NULL;
+	take_out(&s->worker[t->worker].dispatch, t);
+	if (t->key != FARM_NO_KEY) {
+		struct farm_key *k = farm_keys_at(s->keys, t->key);
+
+		if (t->before_same)
+			t->before_same->next_same = t->next_same;
+		else
+			k->first = t->next_same;
+		if (t->next_same)
+			t->next_same->before_same = t->before_same;
+		else
+			k->newest = t->before_same;
+	}
+	return t;
 }
 
 struct farm_schedule *farm_schedule_create(
@@ -115,31 +176,39 @@ static uint32_t any(struct farm_schedule *s, uint32_t n)
 	return (uint32_t)((uint64_t)xorshift_32(&s->random) * n >> 32);
 }
 
-static const struct farm_key *known(const struct farm_schedule *s, const struct farm_task *t)
+/* The oldest task with a key that was given to this worker. Others' are in the way only where the key has changed its
+ * worker. */
+static struct farm_task *oldest_with(struct farm_schedule *s, uint32_t me, uint32_t key)
 {
-	return t->key == FARM_NO_KEY ? NULL : farm_keys_at(s->keys, t->key);
+	struct farm_task *t = farm_keys_at(s->keys, key)->first;
+
+	while (t && t->worker != me)
+		t = t->next_same;
+	return t;
 }
 
 /* Step 1: of the oldest tasks, one whose key this worker has just had; else the oldest one. */
 static struct farm_task *dispatched(struct farm_schedule *s, uint32_t me)
 {
-	struct list *l = &s->worker[me].dispatch;
-	struct farm_task **at = &l->first;
-	uint32_t i = 0;
+	struct worker *w = &s->worker[me];
+	struct farm_task *first = w->dispatch.first;
 
-	if (!l->count)
-		return NULL;
-	for (; *at && i < s->set.window && l->first->passed < s->set.patience;
-		at = &(*at)->next, i++) {
-		const struct farm_key *k = known(s, *at);
+	if (!first || first->passed >= s->set.patience)
+		return take_given(s, first);
+	for (int i = 0; i < RECENT; i++) {
+		const struct recent *r = &w->recent[i];
+		struct farm_task *t;
 
-		if (!k || !k->last || k->worker != me || s->starts - k->last >= s->set.gap)
+		if (!r->start || w->starts - r->start >= s->set.gap)
+			break;
+		t = oldest_with(s, me, r->key);
+		if (!t || t->place - first->place >= s->set.window)
 			continue;
-		if (i)
-			l->first->passed++;
-		return take(l, at);
+		if (t != first)
+			first->passed++;
+		return take_given(s, t);
 	}
-	return take_first(l);
+	return take_given(s, first);
 }
 
 /* Step 3: gives tasks to the workers that have had their keys last. Returns false where there are
@@ -163,15 +232,9 @@ static bool give_out(struct farm_schedule *s, uint32_t me)
 				k->worker = me;
 			to = k->worker;
 		}
-		append(&s->worker[to].dispatch, t);
+		give(s, to, t);
 	}
 	return true;
-}
-
-static void move(struct list *from, struct list *to, uint64_t n)
-{
-	while (n-- && from->count)
-		append(to, take_first(from));
 }
 
 /* Step 4: steals from a list of others, begun at any of them. `least` is how many tasks such a list
@@ -188,7 +251,9 @@ static bool steal_from(
 
 		if (from == me || l->count < least)
 			continue;
-		move(l, &s->worker[me].stolen, n);
+		while (n-- && l->count)
+			append(&s->worker[me].stolen,
+				allocate ? take_first(l) : take_given(s, l->first));
 		return true;
 	}
 	return false;
@@ -199,7 +264,7 @@ static bool steal_back(struct farm_schedule *s, uint32_t me)
 {
 	for (uint32_t i = 0; i < s->workers; i++)
 		if (i != me && s->worker[i].stolen.count) {
-			move(&s->worker[i].stolen, &s->worker[me].stolen, 1);
+			append(&s->worker[me].stolen, take_first(&s->worker[i].stolen));
 			return true;
 		}
 	return false;
@@ -234,6 +299,20 @@ static struct farm_task *find(struct farm_schedule *s, uint32_t me)
 	}
 }
 
+/* Writes down that a worker starts a task with a key. */
+static void remember(struct farm_schedule *s, uint32_t worker, uint32_t key)
+{
+	struct recent *r = s->worker[worker].recent;
+	struct farm_key *k = farm_keys_at(s->keys, key);
+	int i = 0;
+
+	k->worker = worker;
+	while (i < RECENT - 1 && r[i].start && r[i].key != key)
+		i++;
+	memmove(&r[1], &r[0], (size_t)i * sizeof(*r));
+	r[0] = (struct recent){key, s->worker[worker].starts};
+}
+
 struct farm_task *farm_schedule_next(struct farm_schedule *s, uint32_t worker)
 {
 	struct farm_task *t = find(s, worker);
@@ -241,8 +320,8 @@ struct farm_task *farm_schedule_next(struct farm_schedule *s, uint32_t worker)
 	if (!t)
 		return NULL;
 	s->waiting--;
-	s->starts++;
+	s->worker[worker].starts++;
 	if (t->key != FARM_NO_KEY)
-		*farm_keys_at(s->keys, t->key) = (struct farm_key){s->starts, worker};
+		remember(s, worker, t->key);
 	return t;
 }

@@ -23,7 +23,7 @@ struct farm_settings {
 	enum farm_policy policy;
 	uint32_t dispatch; /* D: tasks that a worker gives out at once */
 	uint32_t window;   /* S: of its oldest tasks a worker takes one whose key it has just had */
-	uint32_t gap;      /* G: that is, one of the last G starts */
+	uint32_t gap;      /* G: that is, within its last G starts */
 	uint32_t steal;    /* N: tasks that are stolen at once */
 	uint32_t keep; /* L: tasks that were given to a worker and that it keeps, while others have
 			  more */
@@ -32,11 +32,14 @@ struct farm_settings {
 
 extern const struct farm_settings farm_defaults;
 
-/* The owner keeps all else of a task around this. */
+/* The owner keeps all else of a task around this. All but the key is the schedule's, and 0 at first. */
 struct farm_task {
-	struct farm_task *next; /* the schedule's */
-	uint32_t key;           /* from farm_schedule_key(), or FARM_NO_KEY */
-	uint32_t passed;        /* how often it was passed over; 0 at first */
+	uint32_t key;    /* from farm_schedule_key(), or FARM_NO_KEY */
+	uint32_t passed; /* how often it was passed over */
+	struct farm_task *next, *before;           /* in its list */
+	struct farm_task *next_same, *before_same; /* with its key, of those that were given to workers */
+	uint64_t place;                            /* among those that were given to its worker */
+	uint32_t worker;                           /* to which it was given */
 };
 
 struct farm_schedule;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Fuzz targets: with --enable-fuzzing for libFuzzer, else programs that run the corpus once, as a test.
-FUZZ_TARGETS = tests/fuzz/fuzz_bill tests/fuzz/fuzz_conf tests/fuzz/fuzz_constraint tests/fuzz/fuzz_horton tests/fuzz/fuzz_option tests/fuzz/fuzz_reuse \
+FUZZ_TARGETS = tests/fuzz/fuzz_bill tests/fuzz/fuzz_columns tests/fuzz/fuzz_conf tests/fuzz/fuzz_constraint tests/fuzz/fuzz_horton tests/fuzz/fuzz_option tests/fuzz/fuzz_reuse \
 	tests/fuzz/fuzz_settings tests/fuzz/fuzz_shutterlog tests/fuzz/fuzz_state tests/fuzz/fuzz_symbol tests/fuzz/fuzz_trial tests/fuzz/fuzz_wire
 fuzz_shared = tests/fuzz/fuzz.c tests/fuzz/fuzz.h
 if FUZZING
@@ -19,6 +19,9 @@ fuzz-targets: $(FUZZ_TARGETS)
 tests_fuzz_fuzz_bill_SOURCES = tests/fuzz/fuzz_bill.c src/cli/ask/run_program.c src/cli/ask/squeue.c $(fuzz_shared)
 tests_fuzz_fuzz_bill_LDADD = libbill.la librecord.la libpoppacommon.la $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_bill_LDFLAGS = $(fuzz_link)
+tests_fuzz_fuzz_columns_SOURCES = tests/fuzz/fuzz_columns.c src/cli/map/replay.c $(fuzz_shared)
+tests_fuzz_fuzz_columns_LDADD = libgpu.la libmapper.la libcolumns.la libpoppacommon.la -lm
+tests_fuzz_fuzz_columns_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_conf_SOURCES = tests/fuzz/fuzz_conf.c $(fuzz_shared)
 tests_fuzz_fuzz_conf_LDADD = $(POPPAD_LIBS) $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_conf_LDFLAGS = $(fuzz_link)

@@ -128,7 +128,7 @@ static void waits_end(void **state)
 		add(s, &items[added], 1, added);
 		added++;
 	}
-	assert_true(other->started > 0 && other->started < 1000);
+	assert_true(other->started > 0 && other->started < 2000);
 	while (farm_schedule_next(s, 0))
 		;
 	free(other);
