@@ -135,8 +135,9 @@ int workload_main(int argc, char **argv, const struct workload *w)
 	MPI_Comm_rank(node, &local);
 
 	current = w;
-	poppa_heartbeat_open();
 	w->setup(rank, local);
+	/* Who sees its heartbeat may measure it: it has begun. */
+	poppa_heartbeat_open();
 	signal(SIGTERM, on_signal);
 	signal(SIGINT, on_signal);
 	signal(SIGUSR1, on_enough);
