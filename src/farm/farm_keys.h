@@ -14,7 +14,8 @@ struct farm_task;
 struct farm_key {
 	uint32_t worker; /* that has started it, or to which such a task was given; UINT32_MAX: none
 			  */
-	struct farm_task *first, *newest; /* the schedule's: those with it that were given to workers */
+	struct farm_task *first,
+		*newest; /* the schedule's: those with it that were given to workers */
 };
 
 struct farm_keys;

@@ -8,8 +8,8 @@
 #include "common/xorshift.h"
 #include "farm/farm_keys.h"
 
-/* The paper publishes none of them. Of these, `window` and `dispatch` are large, since looking for a key costs nothing
- * here: tasks with the same key are linked. */
+/* The paper publishes none of them. Of these, `window` and `dispatch` are large, since looking for
+ * a key costs nothing here: tasks with the same key are linked. */
 const struct farm_settings farm_defaults = {
 	.policy = FARM_AFFINITY,
 	.dispatch = 1024,
@@ -176,8 +176,8 @@ static uint32_t any(struct farm_schedule *s, uint32_t n)
 	return (uint32_t)((uint64_t)xorshift_32(&s->random) * n >> 32);
 }
 
-/* The oldest task with a key that was given to this worker. Others' are in the way only where the key has changed its
- * worker. */
+/* The oldest task with a key that was given to this worker. Others' are in the way only where the
+ * key has changed its worker. */
 static struct farm_task *oldest_with(struct farm_schedule *s, uint32_t me, uint32_t key)
 {
 	struct farm_task *t = farm_keys_at(s->keys, key)->first;

@@ -32,14 +32,16 @@ struct farm_settings {
 
 extern const struct farm_settings farm_defaults;
 
-/* The owner keeps all else of a task around this. All but the key is the schedule's, and 0 at first. */
+/* The owner keeps all else of a task around this. All but the key is the schedule's, and 0 at
+ * first. */
 struct farm_task {
-	uint32_t key;    /* from farm_schedule_key(), or FARM_NO_KEY */
-	uint32_t passed; /* how often it was passed over */
-	struct farm_task *next, *before;           /* in its list */
-	struct farm_task *next_same, *before_same; /* with its key, of those that were given to workers */
-	uint64_t place;                            /* among those that were given to its worker */
-	uint32_t worker;                           /* to which it was given */
+	uint32_t key;                    /* from farm_schedule_key(), or FARM_NO_KEY */
+	uint32_t passed;                 /* how often it was passed over */
+	struct farm_task *next, *before; /* in its list */
+	struct farm_task *next_same,
+		*before_same; /* with its key, of those that were given to workers */
+	uint64_t place;       /* among those that were given to its worker */
+	uint32_t worker;      /* to which it was given */
 };
 
 struct farm_schedule;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzzes measured curves and recorded counters, which poppa gpu and poppa map read, and what is decided by them. */
+/* Fuzzes measured curves and recorded counters, which poppa gpu and poppa map read, and what is
+ * decided by them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
