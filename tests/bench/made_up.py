@@ -63,6 +63,9 @@ class MadeUp(cluster.Cluster):
     def lammps(self):
         return cluster.Program("LAMMPS", "lmp", "lmp")
 
+    def farm(self):
+        return cluster.Program("farm", "poppa-farm", "poppa-farm")
+
     def gromacs(self):
         return cluster.Program("GROMACS", "gmx_mpi", "gmx_mpi", coarse=True)
 
@@ -225,7 +228,7 @@ def main():
         text, verdicts, missed = run(bench_pairs, directory)
         check("pairs: all cells, and the better estimate", verdicts == ["met"] * 2)
         check("pairs: prices of the practice, poppad and the oracle",
-              text.count(" 167 / 60 ") == 36 and text.count("| 166.7 (166.7 to 166.7) | 60.0 (60.0 to 60.0) | 60.0 (60.0 to 60.0) |") == 7)
+              text.count(" 167 / 60 ") == 81 and text.count("| 166.7 (166.7 to 166.7) | 60.0 (60.0 to 60.0) | 60.0 (60.0 to 60.0) |") == 10)
         plots = not missed
         check("pairs: nothing is missing but plots without gnuplot",
               all("gnuplot" in m for m in missed) and ("(pairs-error.svg)" in text) == plots)
