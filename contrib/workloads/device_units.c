@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/units.h"
+#include "workload_number.h"
 
 #define VARIABLE "POPPA_GPU_UNITS"
 #define GROUP 64 /* work items of a group */
@@ -63,7 +64,6 @@ static const struct argp_option option_list[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
-	struct errmsg err;
 
 	switch (key) {
 	case KEY_KERNEL:
@@ -75,12 +75,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		argp_error(state, "--kernel=%s: give compute, stream or random", arg);
 		return 0;
 	case KEY_MIB:
-		if (units_parse_int(arg, 1, 1 << 20, &o->mib, &err))
-			argp_error(state, "--mib: %s", err.text);
+		o->mib = workload_number(state, "mib", arg, 1, 1 << 20);
 		return 0;
 	case KEY_WORK:
-		if (units_parse_int(arg, 1, 1 << 20, &o->work, &err))
-			argp_error(state, "--work: %s", err.text);
+		o->work = workload_number(state, "work", arg, 1, 1 << 20);
 		return 0;
 	case KEY_COUNT:
 		o->count = true;

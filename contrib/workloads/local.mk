@@ -11,6 +11,7 @@ contrib_workloads_cost_SOURCES = contrib/workloads/cost.c $(METER_SOURCES)
 contrib_workloads_cost_LDADD = $(POPPAD_LIBS)
 noinst_LTLIBRARIES += librecommend.la
 librecommend_la_SOURCES = \
+	contrib/workloads/graph_options.c contrib/workloads/graph_options.h contrib/workloads/workload_number.h \
 	contrib/workloads/recommend_graph.c contrib/workloads/recommend_graph.h \
 	contrib/workloads/recommend_query.c contrib/workloads/recommend_query.h
 noinst_PROGRAMS += contrib/workloads/recommend
@@ -32,7 +33,7 @@ noinst_PROGRAMS += \
 	contrib/workloads/probe \
 	contrib/workloads/stream
 endif
-WORKLOAD_SOURCES = contrib/workloads/workload.c contrib/workloads/workload.h
+WORKLOAD_SOURCES = contrib/workloads/workload.c contrib/workloads/workload.h contrib/workloads/workload_number.h
 WORKLOAD_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 WORKLOAD_LIBS = libheartbeat.la libpoppacommon.la $(MPI_LIBS) -lm
 contrib_workloads_contend_SOURCES = contrib/workloads/contend.c $(WORKLOAD_SOURCES)

@@ -12,17 +12,15 @@
 
 #include "common/units.h"
 #include "common/xorshift.h"
+#include "graph_options.h"
 #include "recommend_graph.h"
 #include "recommend_query.h"
+#include "workload_number.h"
 
 #define BEST 10
 
 enum {
-	KEY_DOCUMENTS = 256,
-	KEY_USERS,
-	KEY_EDGES,
-	KEY_SEED,
-	KEY_GRAPH,
+	KEY_GRAPH = 256,
 	KEY_LEVELS,
 	KEY_ENOUGH,
 	KEY_QUERIES,
@@ -42,10 +40,6 @@ struct options {
 };
 
 static const struct argp_option option_list[] = {
-	{"documents", KEY_DOCUMENTS, "N", 0, "of the graph (82100)", 0},
-	{"users", KEY_USERS, "N", 0, "of the graph (72300)", 0},
-	{"edges", KEY_EDGES, "N", 0, "pairs of a user and a document that was read (1740000)", 0},
-	{"seed", KEY_SEED, "N", 0, "other numbers make other graphs and other queries (1)", 0},
 	{"graph", KEY_GRAPH, "FILE", 0,
 		"keeps the graph there, such as in /dev/shm: other processes share it", 0},
 	{"levels", KEY_LEVELS, "N", 0, "of the search (4)", 0},
@@ -63,54 +57,34 @@ static const struct argp_option option_list[] = {
 	{0},
 };
 
-static int64_t number(const struct argp_state *state, const char *option, const char *text,
-	int64_t min, int64_t max)
-{
-	struct errmsg err;
-	int64_t value = 0;
-
-	if (units_parse_int(text, min, max, &value, &err))
-		argp_error(state, "--%s: %s", option, err.text);
-	return value;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
 	switch (key) {
-	case KEY_DOCUMENTS:
-		o->size.documents = (uint32_t)number(state, "documents", arg, 2, 1 << 30);
-		return 0;
-	case KEY_USERS:
-		o->size.users = (uint32_t)number(state, "users", arg, 2, 1 << 30);
-		return 0;
-	case KEY_EDGES:
-		o->size.edges = (uint32_t)number(state, "edges", arg, 1, 1 << 30);
-		return 0;
-	case KEY_SEED:
-		o->size.seed = (uint64_t)number(state, "seed", arg, 0, INT32_MAX);
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->size;
 		return 0;
 	case KEY_GRAPH:
 		o->graph = arg;
 		return 0;
 	case KEY_LEVELS:
-		o->query.levels = (uint32_t)number(state, "levels", arg, 1, 100);
+		o->query.levels = (uint32_t)workload_number(state, "levels", arg, 1, 100);
 		return 0;
 	case KEY_ENOUGH:
-		o->query.documents = (uint32_t)number(state, "enough", arg, 1, 1 << 30);
+		o->query.documents = (uint32_t)workload_number(state, "enough", arg, 1, 1 << 30);
 		return 0;
 	case KEY_QUERIES:
-		o->queries = number(state, "queries", arg, 1, INT32_MAX);
+		o->queries = workload_number(state, "queries", arg, 1, INT32_MAX);
 		return 0;
 	case KEY_GROUPS:
-		o->groups = number(state, "groups", arg, 1, INT32_MAX);
+		o->groups = workload_number(state, "groups", arg, 1, INT32_MAX);
 		return 0;
 	case KEY_NEAR:
 		o->near = true;
 		return 0;
 	case KEY_DOCUMENT:
-		o->document = number(state, "document", arg, 0, 1 << 30);
+		o->document = workload_number(state, "document", arg, 0, 1 << 30);
 		return 0;
 	case KEY_EDGE_LIST:
 		o->edge_list = true;
@@ -119,9 +93,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->verbose = true;
 		return 0;
 	case ARGP_KEY_END:
-		if (o->size.edges > (uint64_t)o->size.documents * o->size.users / 2)
-			argp_error(state, "--edges: half of all pairs at most, %" PRIu64,
-				(uint64_t)o->size.documents * o->size.users / 2);
 		if (o->document >= o->size.documents)
 			argp_error(state, "--document: the last one is %u", o->size.documents - 1);
 		return 0;
@@ -254,13 +225,15 @@ static void serve(struct query_worker *w, const struct options *o)
 int main(int argc, char **argv)
 {
 	struct options o = {
-		.size = {82100, 72300, 1740000, 1},
+		.size = graph_size_default,
 		.query = {.levels = 4, .documents = 1000},
 		.document = -1,
 	};
+	const struct argp_child children[] = {{&graph_options, 0, NULL, 0}, {0}};
 	const struct argp argp = {
 		.options = option_list,
 		.parser = parse,
+		.children = children,
 		.doc = "Recommends documents by what their readers have read. Reads numbers of documents as lines and "
 		       "answers each with \"ok\" when it has searched.\v"
 		       "  recommend --graph /dev/shm/readers --queries 32768 >queries\n"

@@ -35,17 +35,6 @@ static const struct argp_option option_list[] = {
 	{0},
 };
 
-int64_t workload_number(const struct argp_state *state, const char *option, const char *text,
-	int64_t min, int64_t max)
-{
-	struct errmsg err;
-	int64_t value = 0;
-
-	if (units_parse_int(text, min, max, &value, &err))
-		argp_error(state, "--%s: %s", option, err.text);
-	return value;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;

@@ -5,6 +5,8 @@
 #include <argp.h>
 #include <stdint.h>
 
+#include "workload_number.h"
+
 /* One program's inner part. An operation is what it does much of. */
 struct workload {
 	const char *doc;          /* for --help */
@@ -26,7 +28,3 @@ static inline uint64_t workload_step(uint64_t x)
 {
 	return x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 }
-
-/* A whole number in [min, max] from the command line; ends the program with a message otherwise. */
-int64_t workload_number(const struct argp_state *state, const char *option, const char *text,
-	int64_t min, int64_t max);

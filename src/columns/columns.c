@@ -7,8 +7,7 @@
 
 #include "common/units.h"
 
-/* Returns how many fields the line has; those beyond the last one that fits are not cut. */
-static int split(char *line, char *fields[COLUMNS_MAX])
+int columns_split(char *line, char *fields[COLUMNS_MAX])
 {
 	int n = 0;
 
@@ -61,7 +60,7 @@ int columns_read(const struct columns *c, char *text, columns_fn fn, void *arg, 
 		start += strspn(start, " \t\r");
 		if (!*start || *start == '#')
 			continue;
-		n = split(start, cut);
+		n = columns_split(start, cut);
 		if (!head) {
 			head = n;
 			if (read_head(c, cut, n, line, at, err))

@@ -16,6 +16,10 @@ struct columns {
 	const char *example;      /* of a first line, for who has none */
 };
 
+/* Cuts a line at its commas, in place; fields have no blanks around them. Returns how many there
+ * are; what is behind the last one that fits is not cut off it. */
+int columns_split(char *line, char *field[COLUMNS_MAX]);
+
 /* A line: of each wanted column its text without blanks around it, or NULL where there is no such
  * column. A result other than 0 ends the reading and becomes its result; err is then written. */
 typedef int (*columns_fn)(void *arg, char *const *field, int line, struct errmsg *err);

@@ -14,8 +14,8 @@ enum gpu_goal {
 
 /* Shares of what the most units take; negative ones are more. NAN where energy is not known. */
 struct gpu_decision {
-	const struct gpu_point *point,
-		*most; /* what is best, and the most units that were measured */
+	const struct gpu_point *point; /* what is best */
+	const struct gpu_point *most;  /* the most units that were measured */
 	double time_saved, energy_saved, edp_saved;
 	bool all; /* it wants all units */
 };

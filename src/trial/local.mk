@@ -10,6 +10,6 @@ libtrial_la_SOURCES = \
 	src/trial/rounds.c src/trial/rounds.h \
 	src/trial/runner.c src/trial/runner.h \
 	src/trial/runner_tasks.c src/trial/runner_tasks.h \
-	src/trial/self.c src/trial/self.h \
+	src/trial/self.c src/trial/self.h src/trial/stretch.h \
 	src/trial/tagged.c src/trial/tagged.h
 libtrial_la_LIBADD = -lm

@@ -11,6 +11,7 @@
 #include "common/printable.h"
 #include "common/units.h"
 #include "trial/busy.h"
+#include "trial/stretch.h"
 
 #define PHASE_LEAST_NS (400 * NS_PER_MS)
 /* The first phase of a program also finds out whether it has a counter. */
@@ -20,11 +21,6 @@
 /* So long it may take longer until it has its counter, as where MPI starts slowly. */
 #define COUNTER_WAIT_NS (20 * NS_PER_S)
 #define COUNTER_LOOK_NS (50 * NS_PER_MS)
-/* The stretches of turns, of uneven length so that they do not fall in step with a program. */
-#define STRETCH_LEAST_NS (150 * NS_PER_MS)
-#define STRETCH_MORE_NS (200 * NS_PER_MS)
-/* The part of a stretch that is not counted: caches fill, and stopped processes come to a halt. */
-#define STRETCH_SETTLE 0.2
 /* Runs that are shorter than this are over too soon for turns. */
 #define TURNS_RUN_S 3
 /* So many times as long as compact a run may take beside another before it is given up. */
@@ -349,12 +345,6 @@ struct turns_sum {
 	double both, both_s, alone, alone_s;
 };
 
-static int64_t stretch(struct rounds *r)
-{
-	r->dice = r->dice * 6364136223846793005u + 1442695040888963407u;
-	return STRETCH_LEAST_NS + (int64_t)((r->dice >> 33) % (uint64_t)STRETCH_MORE_NS);
-}
-
 static int resumed(const struct rounds *r)
 {
 	return runner_state(r->stage, 0)->resumed + runner_state(r->stage, 1)->resumed;
@@ -365,7 +355,7 @@ static int resumed(const struct rounds *r)
 static int one_stretch(
 	struct rounds *r, const struct step *s, int held, struct turns_sum *sum, struct errmsg *err)
 {
-	int64_t length = stretch(r), now = clock_now();
+	int64_t length = stretch_ns(&r->dice), now = clock_now();
 	struct window w[RUNNER_SLOTS];
 	int runs[RUNNER_SLOTS], resumed_before;
 
@@ -519,7 +509,7 @@ int trial_rounds(struct runner_stage *stage, const struct trial_options *o, stru
 	struct errmsg *err)
 {
 	struct rounds r = {.stage = stage, .o = o, .t = t, .began_ns = clock_now(), .dice = 1};
-	int64_t busy = busy_ns(&o->both), used = runner_used_ns(stage), busy_end;
+	struct busy_watch before = busy_watch(&o->both, stage);
 	int rc;
 
 	r.step = calloc((size_t)(3 * t->programs + 2 * t->pairs), sizeof(*r.step));
@@ -527,10 +517,7 @@ int trial_rounds(struct runner_stage *stage, const struct trial_options *o, stru
 		return errmsg_set(err, "out of memory");
 	rc = all_rounds(&r, err);
 	t->took_ns = clock_now() - r.began_ns;
-	busy_end = busy_ns(&o->both);
-	if (busy >= 0 && busy_end >= 0 && t->took_ns > 0)
-		t->others = fmax(0, (double)(busy_end - busy - (runner_used_ns(stage) - used)) /
-					    ((double)t->took_ns * o->both.count));
+	t->others = busy_others(&before, &o->both, stage);
 	free(r.step);
 	return rc;
 }

@@ -8,18 +8,13 @@
 #include "common/clock.h"
 #include "common/printable.h"
 #include "common/units.h"
-#include "common/xorshift.h"
 #include "trial/busy.h"
+#include "trial/stretch.h"
 
 #define SETTLE_NS NS_PER_S
 /* So long the program has until its tasks are counted. */
 #define COUNTER_WAIT_NS (20 * NS_PER_S)
 #define LOOK_NS (100 * NS_PER_MS)
-/* Stretches of uneven length do not fall in step with a program. */
-#define STRETCH_LEAST_NS (150 * NS_PER_MS)
-#define STRETCH_MORE_NS (200 * NS_PER_MS)
-/* The part of a stretch that is not counted: caches fill, and stopped tasks come to a halt. */
-#define STRETCH_SETTLE 0.2
 /* Tasks that go on alone make at least half; below this they wait for those that are held. */
 #define WAITS 0.45
 
@@ -70,8 +65,7 @@ static int let_settle(struct self *s, struct errmsg *err)
 /* One stretch in which a half is held, or none (-1). What went on all the time is added. */
 static int stretch(struct self *s, int held, struct sums *sum, struct errmsg *err)
 {
-	int64_t length =
-		STRETCH_LEAST_NS + (int64_t)(xorshift_share(&s->dice) * (double)STRETCH_MORE_NS);
+	int64_t length = stretch_ns(&s->dice);
 	int64_t begin = clock_now(), from_ns;
 	struct runner_state from;
 	const struct runner_state *now = runner_state(s->stage, 0);
@@ -133,7 +127,7 @@ int self_run(struct runner_stage *stage, const struct self_options *o,
 	const struct runner_program *program, struct self_result *result, struct errmsg *err)
 {
 	struct self s = {.stage = stage, .o = o, .dice = 1, .began_ns = clock_now()};
-	int64_t busy = busy_ns(&o->pus), used = runner_used_ns(stage), busy_end;
+	struct busy_watch before = busy_watch(&o->pus, stage);
 	const struct runner_state *state = runner_state(stage, 0);
 	bool waits_unseen = false;
 	int rc = runner_start(stage, 0, program, &o->pus, err);
@@ -159,11 +153,7 @@ int self_run(struct runner_stage *stage, const struct self_options *o,
 	if (runner_end(stage, rc ? NULL : err))
 		rc = -1;
 	result->took_ns = clock_now() - s.began_ns;
-	busy_end = busy_ns(&o->pus);
-	if (busy >= 0 && busy_end >= 0 && result->took_ns > 0)
-		result->others =
-			fmax(0, (double)(busy_end - busy - (runner_used_ns(stage) - used)) /
-					((double)result->took_ns * o->pus.count));
+	result->others = busy_others(&before, &o->pus, stage);
 	if (!rc)
 		self_judge(result, program->name, waits_unseen);
 	return rc;

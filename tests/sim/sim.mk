@@ -24,6 +24,7 @@ libsim_la_SOURCES = tests/sim/sim.h \
 	tests/sim/world/matrix.c tests/sim/world/matrix.h \
 	tests/sim/world/trace.c tests/sim/world/trace.h \
 	tests/sim/world/workload.c tests/sim/world/workload.h
+libsim_la_LIBADD = libcolumns.la
 SIM_LIBS = libsim.la libsettle.la libpartners.la libhistory.la libreuse.la libsubmit.la libschedule.la libshutter.la libestimate.la librecord.la \
 	libpoppacommon.la $(JANSSON_LIBS) $(ZLIB_LIBS) -lm
 

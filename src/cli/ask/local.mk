@@ -5,6 +5,7 @@ poppa_SOURCES += \
 	src/cli/ask/cli.c src/cli/ask/cli.h \
 	src/cli/ask/find_ledger.c src/cli/ask/find_ledger.h \
 	src/cli/ask/number_text.c src/cli/ask/number_text.h \
+	src/cli/ask/real_or_null.h \
 	src/cli/ask/run_program.c src/cli/ask/run_program.h \
 	src/cli/ask/sacct.c src/cli/ask/sacct.h \
 	src/cli/ask/scontrol.c src/cli/ask/scontrol.h \

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/ask/cli.h"
+#include "cli/ask/real_or_null.h"
 #include "cli/gpu/sweep.h"
 #include "common/fsio.h"
 #include "common/keyval.h"
@@ -139,11 +140,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static json_t *number_json(double v)
-{
-	return isnan(v) ? json_null() : json_real(v);
-}
-
 static json_t *program_json(const struct gpu_program *p, const struct gpu_decision *d)
 {
 	json_t *points = json_array();
@@ -153,14 +149,14 @@ static json_t *program_json(const struct gpu_program *p, const struct gpu_decisi
 
 		json_array_append_new(
 			points, json_pack("{s:f, s:f, s:o, s:o}", "units", at->units, "seconds",
-					at->seconds, "joules", number_json(at->joules), "edp",
-					number_json(at->joules * at->seconds)));
+					at->seconds, "joules", real_or_null(at->joules), "edp",
+					real_or_null(at->joules * at->seconds)));
 	}
 	return json_pack("{s:s, s:f, s:b, s:f, s:o, s:o, s:o, s:o, s:o}", "program", p->name,
 		"units", d->point->units, "all", d->all, "seconds", d->point->seconds, "joules",
-		number_json(d->point->joules), "time_saved", number_json(d->time_saved),
-		"energy_saved", number_json(d->energy_saved), "edp_saved",
-		number_json(d->edp_saved), "points", points);
+		real_or_null(d->point->joules), "time_saved", real_or_null(d->time_saved),
+		"energy_saved", real_or_null(d->energy_saved), "edp_saved",
+		real_or_null(d->edp_saved), "points", points);
 }
 
 static void print_share(double v)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/ask/cli.h"
+#include "cli/ask/real_or_null.h"
 #include "cli/map/replay.h"
 #include "common/clock.h"
 #include "common/fsio.h"
@@ -90,12 +91,12 @@ static json_t *apps_json(const struct mapper *m)
 	json_t *apps = json_array();
 
 	for (int i = 0; i < count; i++)
-		json_array_append_new(apps,
-			json_pack("{s:I, s:i, s:s, s:b, s:b, s:f, s:o}", "app",
-				(json_int_t)app[i].app, "tasks", app[i].tasks, "coherence",
-				coherence_names[app[i].coherence], "high_ipc", app[i].high_ipc,
-				"high_misses", app[i].high_misses, "ipc", app[i].ipc, "spc",
-				isnan(app[i].spc) ? json_null() : json_real(app[i].spc)));
+		json_array_append_new(
+			apps, json_pack("{s:I, s:i, s:s, s:b, s:b, s:f, s:o}", "app",
+				      (json_int_t)app[i].app, "tasks", app[i].tasks, "coherence",
+				      coherence_names[app[i].coherence], "high_ipc",
+				      app[i].high_ipc, "high_misses", app[i].high_misses, "ipc",
+				      app[i].ipc, "spc", real_or_null(app[i].spc)));
 	return apps;
 }
 

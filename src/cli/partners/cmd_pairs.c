@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/ask/cli.h"
+#include "cli/ask/real_or_null.h"
 #include "cli/partners/import_trial.h"
 #include "cli/partners/known_pairs.h"
 #include "cli/partners/show_trials.h"
@@ -146,11 +147,6 @@ static void show_class(struct listing *l)
 	pairs_each(l->known->pairs, show_beside, l);
 	while (l->next < l->known->classes)
 		show(l, l->class, l->known->class[l->next++], NULL);
-}
-
-static json_t *real_or_null(double value)
-{
-	return isnan(value) ? json_null() : json_real(value);
 }
 
 static json_t *gain_json(const char *class, const struct spread_gain *g)

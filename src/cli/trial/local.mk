@@ -23,7 +23,6 @@ poppa_trial_SOURCES = \
 	src/cli/trial/trial_main.c \
 	src/cli/trial/trial_options.c \
 	src/cli/trial/trial_price.c \
-	src/cli/trial/trial_self.c \
 	src/cli/trial/trial_text.c \
 	src/cli/ask/cli.c \
 	$(PAGE_SOURCES)

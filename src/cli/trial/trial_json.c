@@ -5,19 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/ask/real_or_null.h"
 #include "cli/trial/trial.h"
-
-static json_t *number(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
-}
 
 static void set_figure(
 	json_t *o, const char *mean, const char *lo, const char *hi, const struct trial_figure *f)
 {
-	json_object_set_new(o, mean, number(f->mean));
-	json_object_set_new(o, lo, number(f->lo));
-	json_object_set_new(o, hi, number(f->hi));
+	json_object_set_new(o, mean, real_or_null(f->mean));
+	json_object_set_new(o, lo, real_or_null(f->lo));
+	json_object_set_new(o, hi, real_or_null(f->hi));
 }
 
 static json_t *prices(const struct trial_figure *loss)
@@ -25,8 +21,8 @@ static json_t *prices(const struct trial_figure *loss)
 	json_t *all = json_object();
 
 	for (int kind = 0; kind < PRICE_KINDS; kind++)
-		json_object_set_new(
-			all, price_kinds[kind].example.policy, number(trial_price(kind, loss)));
+		json_object_set_new(all, price_kinds[kind].example.policy,
+			real_or_null(trial_price(kind, loss)));
 	return all;
 }
 
@@ -69,7 +65,7 @@ static json_t *program_json(const struct trial *t, int i)
 /* The rate of one phase, of the program's mean compact rate. */
 static json_t *relative(const struct trial *t, int program, double rate)
 {
-	return number(rate / trial_mean(t->program[program].compact, t->rounds).mean);
+	return real_or_null(rate / trial_mean(t->program[program].compact, t->rounds).mean);
 }
 
 /* Where a counter shows the loss, nothing ran alone for long: its rate follows from the loss. */
@@ -86,7 +82,8 @@ static json_t *round_json(const struct trial *t, const struct trial_pair *p, int
 			rates, json_pack("[o,o,o]", relative(t, i, t->program[i].compact[round]),
 				       relative(t, i, alone), relative(t, i, together)));
 	}
-	return json_pack("{s:o, s:o}", "stp", number(trial_round_stp(t, p, round)), "rate", rates);
+	return json_pack(
+		"{s:o, s:o}", "stp", real_or_null(trial_round_stp(t, p, round)), "rate", rates);
 }
 
 static json_t *pair_json(const struct trial *t, const struct trial_pair *p)
@@ -94,9 +91,9 @@ static json_t *pair_json(const struct trial *t, const struct trial_pair *p)
 	json_t *rounds = json_array();
 	json_t *o = json_pack("{s:[i,i], s:s, s:s, s:[o,o], s:[o,o], s:[o,o]}", "programs",
 		p->program[0], p->program[1], "verdict", trial_verdict_name(p->verdict), "why",
-		p->why, "degradation", number(p->loss[0].mean), number(p->loss[1].mean), "lo",
-		number(p->loss[0].lo), number(p->loss[1].lo), "hi", number(p->loss[0].hi),
-		number(p->loss[1].hi));
+		p->why, "degradation", real_or_null(p->loss[0].mean), real_or_null(p->loss[1].mean),
+		"lo", real_or_null(p->loss[0].lo), real_or_null(p->loss[1].lo), "hi",
+		real_or_null(p->loss[0].hi), real_or_null(p->loss[1].hi));
 
 	for (int i = 0; i < t->rounds; i++)
 		json_array_append_new(rounds, round_json(t, p, i));
@@ -156,7 +153,21 @@ json_t *trial_json(const struct trial *t, int lanes)
 		"pairs", pairs, "best", best_json(t));
 	if (o) {
 		set_figure(o, "stp", "stp_lo", "stp_hi", &t->stp);
-		json_object_set_new(o, "others", number(t->others));
+		json_object_set_new(o, "others", real_or_null(t->others));
 	}
+	return o;
+}
+
+json_t *trial_self_json(const struct self_result *r, const char *name)
+{
+	json_t *rounds = json_array(), *o;
+
+	for (int i = 0; i < r->rounds; i++)
+		json_array_append_new(rounds, json_real(r->work[i]));
+	o = json_pack("{s:s, s:i, s:s, s:s, s:f, s:o, s:o}", "program", name, "tasks", r->tasks,
+		"verdict", self_verdict_name(r->verdict), "why", r->why, "seconds",
+		(double)r->took_ns / 1e9, "others", real_or_null(r->others), "rounds", rounds);
+	if (o)
+		set_figure(o, "half", "half_lo", "half_hi", &r->half);
 	return o;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/ask/real_or_null.h"
 #include "cli/ask/value_text.h"
 #include "cli/page/page_template.h"
 #include "cli/trial/trial_plots.h"
@@ -28,18 +29,13 @@ static json_t *plain(const json_t *v)
 	return copy;
 }
 
-static json_t *number(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
-}
-
 /* {"v", "lo", "hi"}, or null where v is not known. */
 static json_t *figure(double v, double lo, double hi)
 {
 	if (!isfinite(v))
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:b}", "v", number(v), "lo", number(lo), "hi", number(hi),
-		"interval", isfinite(lo) && isfinite(hi));
+	return json_pack("{s:o, s:o, s:o, s:b}", "v", real_or_null(v), "lo", real_or_null(lo), "hi",
+		real_or_null(hi), "interval", isfinite(lo) && isfinite(hi));
 }
 
 static json_t *figure_of(const json_t *o, const char *v, const char *lo, const char *hi)
@@ -239,8 +235,9 @@ static json_t *unit(const json_t *members, const json_t *lines, size_t programs)
 		return NULL;
 	return json_pack("{s:[O, O], s:[o, o, o], s:O, s:b}", "programs",
 		json_object_get(pair, "first"), json_object_get(pair, "second"), "minutes",
-		number(2 * HOUR / value_real(stp, "v")), number(2 * HOUR / value_real(stp, "hi")),
-		number(2 * HOUR / value_real(stp, "lo")), "stp", stp, "pair", true);
+		real_or_null(2 * HOUR / value_real(stp, "v")),
+		real_or_null(2 * HOUR / value_real(stp, "hi")),
+		real_or_null(2 * HOUR / value_real(stp, "lo")), "stp", stp, "pair", true);
 }
 
 /* What runs, one unit after the other; NULL where there is none, or the time of one is not known.
@@ -337,8 +334,8 @@ static json_t *rates(const json_t *round, size_t i)
 
 		v[p] = json_is_number(phase) ? json_number_value(phase) : NAN;
 	}
-	return json_pack("{s:o, s:o, s:o}", "compact", number(v[0]), "alone", number(v[1]),
-		"together", number(v[2]));
+	return json_pack("{s:o, s:o, s:o}", "compact", real_or_null(v[0]), "alone",
+		real_or_null(v[1]), "together", real_or_null(v[2]));
 }
 
 static void add_round_lines(json_t *list, const json_t *pair)
@@ -354,8 +351,8 @@ static void add_round_lines(json_t *list, const json_t *pair)
 			list, json_pack("{s:i, s:O, s:O, s:o, s:o, s:o}", "round", (int)i + 1,
 				      "first", json_object_get(pair, "first"), "second",
 				      json_object_get(pair, "second"), "stp",
-				      number(value_real(round, "stp")), "of_first", rates(round, 0),
-				      "of_second", rates(round, 1)));
+				      real_or_null(value_real(round, "stp")), "of_first",
+				      rates(round, 0), "of_second", rates(round, 1)));
 	}
 }
 

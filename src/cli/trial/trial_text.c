@@ -95,3 +95,16 @@ void trial_text(const struct trial *t, FILE *out)
 	print_work(&t->stp, t->programs, out);
 	fprintf(out, "verdict: %s: %s\n", words[t->verdict], t->why);
 }
+
+void trial_self_text(const struct self_result *r, const char *name, FILE *out)
+{
+	static const char *const words[] = {[SELF_UNCERTAIN] = "not certain",
+		[SELF_ALL] = "all tasks",
+		[SELF_FEWER] = "fewer tasks"};
+	char buf[64];
+
+	if (!isnan(r->half.mean))
+		fprintf(out, "half of the %d tasks of %s make %.2f times the work of all%s\n",
+			r->tasks, name, r->half.mean, interval(buf, sizeof(buf), &r->half, 1, 2));
+	fprintf(out, "verdict: %s: %s\n", words[r->verdict], r->why);
+}

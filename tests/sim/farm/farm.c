@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/units.h"
 #include "common/xorshift.h"
 #include "farm/farm_schedule.h"
 #include "sim/farm/caches.h"
+#include "workloads/graph_options.h"
 #include "workloads/recommend_graph.h"
 #include "workloads/recommend_query.h"
+#include "workloads/workload_number.h"
 
 #define CORES_MAX 64
 
@@ -24,18 +25,7 @@
 static const double cost[CACHE_PLACES] = {10, 60, 180, 120};
 static const double cost_edge = 2;
 
-enum {
-	KEY_QUERIES = 256,
-	KEY_CORES,
-	KEY_SOCKET,
-	KEY_KIB,
-	KEY_WAYS,
-	KEY_ORDER,
-	KEY_SLOTS,
-	KEY_DOCUMENTS,
-	KEY_USERS,
-	KEY_EDGES
-};
+enum { KEY_QUERIES = 256, KEY_CORES, KEY_SOCKET, KEY_KIB, KEY_WAYS, KEY_ORDER, KEY_SLOTS };
 
 static const char *const orders[] = {"base", "inter", "intra"};
 static const char *const layouts[] = {"shared", "own"};
@@ -61,22 +51,8 @@ static const struct argp_option option_list[] = {
 		"shared (those of all workers for a vertex side by side, as in the paper) or own (memory of each worker's own, as "
 		"poppa-farm's servers have)",
 		0},
-	{"documents", KEY_DOCUMENTS, "N", 0, "of the graph (82100)", 0},
-	{"users", KEY_USERS, "N", 0, "of the graph (72300)", 0},
-	{"edges", KEY_EDGES, "N", 0, "of the graph (1740000)", 0},
 	{0},
 };
-
-static int64_t number(const struct argp_state *state, const char *option, const char *text,
-	int64_t min, int64_t max)
-{
-	struct errmsg err;
-	int64_t value = 0;
-
-	if (units_parse_int(text, min, max, &value, &err))
-		argp_error(state, "--%s: %s", option, err.text);
-	return value;
-}
 
 static int choice(const struct argp_state *state, const char *option, const char *text,
 	const char *const *names, int count)
@@ -93,35 +69,30 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct options *o = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->size;
+		return 0;
 	case KEY_QUERIES:
-		o->queries = number(state, "queries", arg, 1, 1 << 30);
+		o->queries = workload_number(state, "queries", arg, 1, 1 << 30);
 		return 0;
 	case KEY_CORES:
-		o->shape.cores = (uint32_t)number(state, "cores", arg, 1, CORES_MAX);
+		o->shape.cores = (uint32_t)workload_number(state, "cores", arg, 1, CORES_MAX);
 		return 0;
 	case KEY_SOCKET:
-		o->shape.cores_of_socket = (uint32_t)number(state, "socket", arg, 1, CORES_MAX);
+		o->shape.cores_of_socket =
+			(uint32_t)workload_number(state, "socket", arg, 1, CORES_MAX);
 		return 0;
 	case KEY_KIB:
-		o->shape.bytes = 1024 * (uint32_t)number(state, "kib", arg, 1, 1 << 20);
+		o->shape.bytes = 1024 * (uint32_t)workload_number(state, "kib", arg, 1, 1 << 20);
 		return 0;
 	case KEY_WAYS:
-		o->shape.ways = (uint32_t)number(state, "ways", arg, 1, 64);
+		o->shape.ways = (uint32_t)workload_number(state, "ways", arg, 1, 64);
 		return 0;
 	case KEY_ORDER:
 		o->order = choice(state, "order", arg, orders, 3);
 		return 0;
 	case KEY_SLOTS:
 		o->layout = choice(state, "slots", arg, layouts, 2);
-		return 0;
-	case KEY_DOCUMENTS:
-		o->size.documents = (uint32_t)number(state, "documents", arg, 2, 1 << 24);
-		return 0;
-	case KEY_USERS:
-		o->size.users = (uint32_t)number(state, "users", arg, 2, 1 << 24);
-		return 0;
-	case KEY_EDGES:
-		o->size.edges = (uint32_t)number(state, "edges", arg, 1, 1 << 26);
 		return 0;
 	case ARGP_KEY_END: {
 		uint32_t sets = o->shape.bytes / CACHE_LINE / o->shape.ways;
@@ -130,8 +101,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state,
 				"--kib, --ways: the sets of %d bytes a way have to be a power of two",
 				CACHE_LINE);
-		if (o->size.edges > (uint64_t)o->size.documents * o->size.users / 2)
-			argp_error(state, "--edges: half of all pairs at most");
 		return 0;
 	}
 	default:
@@ -252,14 +221,16 @@ static void report(const struct machine *m)
 int main(int argc, char **argv)
 {
 	struct options o = {
-		.size = {82100, 72300, 1740000, 1},
+		.size = graph_size_default,
 		.shape = {.cores = 32, .cores_of_socket = 8, .bytes = 4 << 20, .ways = 8},
 		.queries = 32768,
 		.order = 2,
 	};
+	const struct argp_child children[] = {{&graph_options, 0, NULL, 0}, {0}};
 	const struct argp argp = {
 		.options = option_list,
 		.parser = parse,
+		.children = children,
 		.doc = "Simulates the queries of contrib/workloads/recommend on cores with private caches, in the order in which "
 		       "poppa-farm's schedule starts them, and prints a row: how long all take by assumed latencies, the standard "
 		       "deviation of the cores' times relative to their mean, and how many lines a query finds where.",
@@ -268,6 +239,7 @@ int main(int argc, char **argv)
 	struct machine m = {.options = &o};
 	struct farm_schedule *s;
 	struct errmsg err = {""};
+	uint64_t lines;
 	struct task *tasks;
 	struct graph *g;
 	struct core *k;
@@ -278,10 +250,13 @@ int main(int argc, char **argv)
 		error(EXIT_FAILURE, 0, "%s", err.text);
 	m.vertices = o.size.documents + o.size.users;
 	m.slots_at = (graph_bytes(g) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-	o.shape.lines = (uint32_t)((m.slots_at + (uint64_t)m.vertices * o.shape.cores *
-							 sizeof(struct slot)) /
-				   CACHE_LINE) +
-			1;
+	lines = (m.slots_at + (uint64_t)m.vertices * o.shape.cores * sizeof(struct slot)) /
+			CACHE_LINE +
+		1;
+	if (lines > UINT32_MAX)
+		error(EXIT_FAILURE, 0, "%" PRIu64 " lines of memory are more than can be simulated",
+			lines);
+	o.shape.lines = (uint32_t)lines;
 	m.caches = caches_create(&o.shape);
 	tasks = calloc((size_t)o.queries, sizeof(*tasks));
 	s = tasks ? fill(g, &o, tasks) : NULL;

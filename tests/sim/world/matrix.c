@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "columns/columns.h"
 #include "common/fsio.h"
 #include "common/units.h"
 #include "sim/world/input.h"
 
 #define MAX_FILE (16 << 20)
-#define MAX_COLUMNS 32
 /* Nothing that runs beside something else is a hundred times as fast or as slow. */
 #define LEAST_SPEED 0.01
 #define MOST_SPEED 100
@@ -31,22 +31,6 @@ static const char *const wanted[] = {"program", "partner", "speedup"};
 static int wrong(const struct reader *r, struct errmsg *err, const char *what)
 {
 	return errmsg_set(err, "%s:%d: %s", r->path, r->line, what);
-}
-
-/* Cuts the line at its commas, in place. */
-static int split(char *line, char *field[MAX_COLUMNS])
-{
-	int count = 0;
-
-	for (char *rest = line; rest && count < MAX_COLUMNS;) {
-		field[count] = strsep(&rest, ",");
-		field[count] += strspn(field[count], " \t");
-		for (size_t n = strlen(field[count]); n && strchr(" \t\r", field[count][n - 1]);
-			n--)
-			field[count][n - 1] = '\0';
-		count++;
-	}
-	return count;
 }
 
 static int read_header(struct reader *r, char *field[], int count, struct errmsg *err)
@@ -123,13 +107,13 @@ static int read_text(struct reader *r, char *text, struct errmsg *err)
 	bool header = false;
 
 	for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
-		char *field[MAX_COLUMNS];
+		char *field[COLUMNS_MAX];
 		int count, rc;
 
 		r->line++;
 		if (*line == '#' || !line[strspn(line, " \t\r")])
 			continue;
-		count = split(line, field);
+		count = columns_split(line, field);
 		rc = header ? read_cell(r, field, count, err) : read_header(r, field, count, err);
 		if (rc)
 			return -1;
