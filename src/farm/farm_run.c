@@ -25,6 +25,9 @@
 
 /* So many tasks are read ahead of those that run. */
 #define BACKLOG 100000
+/* A server whose last task took less is given the next one before it has answered. It does that
+ * one even where this one takes for ever and other workers are idle, so it must be worth while. */
+#define SHORT_NS (10 * NS_PER_MS)
 #define TICK_NS (NS_PER_S / 5)
 /* What a crash of the machine may lose of the journal. */
 #define SYNC_NS NS_PER_S
@@ -129,17 +132,27 @@ static void task_done(struct run *r, struct farm_line *line)
 /* The worker has no task any more. why: NULL where the task is done. */
 static void finish(struct run *r, struct farm_worker *w, const char *why)
 {
-	struct farm_line *line = w->line;
+	struct farm_line *line = farm_worker_finish(w);
 
-	w->line = NULL;
-	w->sum.busy_s += (double)(clock_now() - w->started_ns) / NS_PER_S;
-	w->sum.tasks++;
-	r->running--;
+	r->running -= !w->line;
 	poppa_heartbeat_add(1);
 	if (why)
 		task_failed(r, line, why);
 	else
 		task_done(r, line);
+}
+
+/* Gives servers of short tasks the next one, as long as there are enough for all. */
+static void hand_tasks(struct run *r)
+{
+	for (uint32_t i = 0; r->o->server && i < r->o->workers && !r->kill_at; i++) {
+		struct farm_worker *w = &r->worker[i];
+
+		if (farm_schedule_waiting(r->schedule) <= r->o->workers)
+			return;
+		if (w->line && !w->next && w->to >= 0 && w->last_ns >= 0 && w->last_ns < SHORT_NS)
+			farm_worker_hand(w, (struct farm_line *)farm_schedule_next(r->schedule, i));
+	}
 }
 
 static void start_tasks(struct run *r)
@@ -171,6 +184,16 @@ static void describe(int status, char *buf, size_t size)
 		snprintf(buf, size, "exit status %d", WEXITSTATUS(status));
 }
 
+/* What a server was given and has not begun is another one's. */
+static void give_back(struct run *r, struct farm_worker *w)
+{
+	if (r->kill_at)
+		free(w->next);
+	else
+		farm_schedule_add(r->schedule, &w->next->task);
+	w->next = NULL;
+}
+
 static void reap(struct run *r)
 {
 	int status;
@@ -188,6 +211,8 @@ static void reap(struct run *r)
 			farm_worker_signal(w, SIGKILL);
 			w->pid = 0;
 			farm_worker_close(w);
+			if (w->next)
+				give_back(r, w);
 			if (!w->line)
 				continue;
 			snprintf(text, sizeof(text), r->o->server ? "the server ended (%s)" : "%s",
@@ -202,7 +227,7 @@ static void serve(struct run *r, struct farm_worker *w)
 	char why[300];
 	int rc;
 
-	if (!w->line)
+	if (!w->line || w->to < 0)
 		return;
 	if (farm_worker_send(w)) {
 		/* reap() tells why it has ended. */
@@ -210,16 +235,15 @@ static void serve(struct run *r, struct farm_worker *w)
 		farm_worker_close(w);
 		return;
 	}
-	rc = farm_worker_receive(w);
-	if (!rc)
-		return;
-	if (rc < 0) {
-		farm_worker_signal(w, SIGKILL);
-		farm_worker_close(w);
-		return;
+	while (w->line && (rc = farm_worker_receive(w))) {
+		if (rc < 0) {
+			farm_worker_signal(w, SIGKILL);
+			farm_worker_close(w);
+			return;
+		}
+		snprintf(why, sizeof(why), "the server says \"%s\"", w->reply);
+		finish(r, w, strcmp(w->reply, "ok") ? why : NULL);
 	}
-	snprintf(why, sizeof(why), "the server says \"%s\"", w->reply);
-	finish(r, w, strcmp(w->reply, "ok") ? why : NULL);
 }
 
 static void read_signals(struct run *r)
@@ -273,9 +297,8 @@ static void wait_for_something(struct run *r)
 		struct farm_worker *w = &r->worker[i];
 
 		r->poll[n++] = (struct pollfd){.fd = w->line ? w->from : -1, .events = POLLIN};
-		r->poll[n++] = (struct pollfd){
-			.fd = w->line && w->sent <= strlen(w->line->text) ? w->to : -1,
-			.events = POLLOUT};
+		r->poll[n++] =
+			(struct pollfd){.fd = farm_worker_sends(w) ? w->to : -1, .events = POLLOUT};
 	}
 	if (poll(r->poll, n, (int)(TICK_NS / NS_PER_MS)) <= 0)
 		return;
@@ -378,6 +401,7 @@ enum farm_end farm_run(const struct farm_options *o, const int *cpus,
 		trouble(&r);
 	while (goes_on(&r)) {
 		start_tasks(&r);
+		hand_tasks(&r);
 		wait_for_something(&r);
 		look_at_clock(&r);
 	}

@@ -16,10 +16,12 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/units.h"
 
 void farm_worker_init(struct farm_worker *w, uint32_t number, int cpu)
 {
-	*w = (struct farm_worker){.number = number, .sum = {.cpu = cpu}, .to = -1, .from = -1};
+	*w = (struct farm_worker){
+		.number = number, .last_ns = -1, .sum = {.cpu = cpu}, .to = -1, .from = -1};
 }
 
 static void pin(int cpu)
@@ -133,7 +135,7 @@ int farm_worker_start(struct farm_worker *w, struct farm_line *line, const struc
 		return -1;
 	w->line = line;
 	w->started_ns = clock_now();
-	w->sent = w->reply_len = 0;
+	w->sent = w->reply_len = w->reply_end = 0;
 	line->tries++;
 	if (o->server)
 		/* A server that has ended is noticed by its output. */
@@ -141,13 +143,50 @@ int farm_worker_start(struct farm_worker *w, struct farm_line *line, const struc
 	return 0;
 }
 
+void farm_worker_hand(struct farm_worker *w, struct farm_line *next)
+{
+	w->next = next;
+	farm_worker_send(w);
+}
+
+/* Bytes of a line with its end. */
+static size_t length(const struct farm_line *line)
+{
+	return line ? strlen(line->text) + 1 : 0;
+}
+
+struct farm_line *farm_worker_finish(struct farm_worker *w)
+{
+	struct farm_line *line = w->line;
+	int64_t now = clock_now();
+
+	w->last_ns = now - w->started_ns;
+	w->sum.busy_s += (double)w->last_ns / NS_PER_S;
+	w->sum.tasks++;
+	/* A server may answer before it has read all. */
+	w->sent = w->next && w->sent > length(line) ? w->sent - length(line) : 0;
+	w->started_ns = now;
+	w->line = w->next;
+	w->next = NULL;
+	if (w->line)
+		w->line->tries++;
+	return line;
+}
+
+bool farm_worker_sends(const struct farm_worker *w)
+{
+	return w->line && w->sent < length(w->line) + length(w->next);
+}
+
 int farm_worker_send(struct farm_worker *w)
 {
-	size_t len = strlen(w->line->text);
+	const size_t first = length(w->line);
 
-	while (w->sent <= len) {
+	while (farm_worker_sends(w)) {
+		const struct farm_line *line = w->sent < first ? w->line : w->next;
+		size_t sent = line == w->line ? w->sent : w->sent - first;
 		const struct iovec parts[] = {
-			{w->line->text + w->sent, len - w->sent},
+			{(char *)line->text + sent, length(line) - 1 - sent},
 			{(char[]){'\n'}, 1},
 		};
 		ssize_t n = writev(w->to, parts, 2);
@@ -163,22 +202,28 @@ int farm_worker_send(struct farm_worker *w)
 
 int farm_worker_receive(struct farm_worker *w)
 {
+	w->reply_len -= w->reply_end;
+	memmove(w->reply, w->reply + w->reply_end, w->reply_len);
+	w->reply_end = 0;
 	for (;;) {
-		ssize_t n = read(w->from, w->reply + w->reply_len, sizeof(w->reply) - w->reply_len);
-		char *end;
+		char *end = memchr(w->reply, '\n', w->reply_len);
+		ssize_t n;
 
+		if (end) {
+			*end = '\0';
+			w->reply_end = (size_t)(end - w->reply) + 1;
+			return 1;
+		}
+		if (w->reply_len == sizeof(w->reply))
+			return -1;
+		n = read(w->from, w->reply + w->reply_len, sizeof(w->reply) - w->reply_len);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return errno == EAGAIN ? 0 : -1;
-		w->reply_len += (size_t)n;
-		end = memchr(w->reply, '\n', w->reply_len);
-		if (end) {
-			*end = '\0';
-			return 1;
-		}
-		if (!n || w->reply_len == sizeof(w->reply))
+		if (!n)
 			return -1;
+		w->reply_len += (size_t)n;
 	}
 }
 

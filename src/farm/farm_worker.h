@@ -18,13 +18,16 @@ struct farm_worker {
 	uint32_t number;
 	pid_t pid;              /* of the group; 0: none runs */
 	struct farm_line *line; /* what it works on; NULL: nothing */
-	int64_t started_ns;
+	struct farm_line *next; /* what its server has been given besides; NULL: nothing */
+	int64_t started_ns;     /* `line` */
+	int64_t last_ns;        /* so long its last task took; -1: it has had none */
 	struct farm_worker_sum sum;
 	/* With a server alone; -1 where none runs. */
 	int to, from;
-	size_t sent; /* bytes of the line, and its end */
+	size_t sent; /* bytes of `line` and its end, then of `next` */
 	char reply[256];
-	size_t reply_len;
+	size_t reply_len; /* bytes of answers that were read */
+	size_t reply_end; /* so many of them are the answer that was returned last */
 };
 
 void farm_worker_init(struct farm_worker *w, uint32_t number, int cpu);
@@ -32,7 +35,14 @@ void farm_worker_init(struct farm_worker *w, uint32_t number, int cpu);
  * err: the task is the caller's then. */
 int farm_worker_start(struct farm_worker *w, struct farm_line *line, const struct farm_options *o,
 	struct errmsg *err);
-/* Sends what of the line is not sent yet, without waiting. Returns -1 where the server does not
+/* Gives a server, which has a task, another one for afterwards: so it does not wait for us. */
+void farm_worker_hand(struct farm_worker *w, struct farm_line *next);
+/* The task is over: the worker has it no more, and has begun its next one where it has that.
+ * Returns the task. */
+struct farm_line *farm_worker_finish(struct farm_worker *w);
+/* Whether there is something to send. */
+bool farm_worker_sends(const struct farm_worker *w);
+/* Sends what of the lines is not sent yet, without waiting. Returns -1 where the server does not
  * read any more. */
 int farm_worker_send(struct farm_worker *w);
 /* Reads from the server without waiting. Returns 1 with its answer in w->reply, 0 where there is

@@ -141,6 +141,22 @@ like "or say why not" "$ERR" 'line 201 failed: the server says "I do not like it
 like "or end" "$ERR" 'line 202 failed: the server ended \(exit status 7\): end'
 is "each task was theirs once" "$(grep -c '^n' "$TAP_DIR/served")" 200
 cmp_num "they end with their input" "$(grep -c '^end$' "$TAP_DIR/served")" '>=' 1
+for ((i = 1; i <= 400; i++)); do
+	((i % 40)) && printf 'k%d\tn%d\n' $((i % 7)) "$i" || printf 'k%d\tend\n' $((i % 7))
+done >"$TAP_DIR/tasks"
+farm "servers that end in the middle" 1 --json --server "bash $TAP_DIR/server $TAP_DIR/again" "$TAP_DIR/tasks"
+is "fail the task that they had, and no other" "$(jq -c '[.done, .failed]' <<<"$OUT")" '[390,10]'
+is "what they were given besides is done once" "$(grep '^n' "$TAP_DIR/again" | sort | uniq -c | awk '{ print $1 }' | sort | uniq -c | xargs)" "390 1"
+cat >"$TAP_DIR/ahead" <<'END'
+while read -r line; do
+	read -t 0 && echo ahead >>"$1"
+	echo ok
+done
+END
+farm "servers of short tasks" 0 --json --workers 1 --server "bash $TAP_DIR/ahead $TAP_DIR/had" < <(tasks 500 'n@')
+cmp_num "have the next one already, mostly" "$(grep -c ahead "$TAP_DIR/had")" '>=' 50
+farm "servers of long ones" 0 --json --workers 1 --server 'while read -r line; do sleep 0.02; read -t 0 && echo more || echo ok; done' < <(tasks 8 'n@')
+is "have not" "$(field .done)" 8
 farm "a server that floods" 1 --server 'yes | tr -d "\n"' < <(tasks 2 x)
 farm "one that never reads" 3 --time 300ms --grace 100ms --server 'sleep 322' < <(printf '\t%0200000d\n' 1)
 is "is ended" "$(pgrep -c -f '^sleep 322$')" 0
