@@ -24,6 +24,7 @@ EXTRA_DIST += .ci/run .devcontainer/devcontainer.json .github/workflows/ci.yml t
 	tests/integration/37-break-even.t \
 	tests/integration/37-exploration.t \
 	tests/integration/38-planned-starts.t \
+	tests/integration/38-shapes.t \
 	tests/integration/39-learning.t \
 	tests/integration/39-profiles.t \
 	tests/integration/39-segments.t \

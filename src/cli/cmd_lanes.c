@@ -10,7 +10,7 @@
 #include "striping/lanes/lanes.h"
 #include "striping/lanes/topology.h"
 
-enum { OPT_SOCKETS = CLI_OPT_FIRST, OPT_RESERVED };
+enum { OPT_SOCKETS = CLI_OPT_FIRST, OPT_RESERVED, OPT_SHAPE };
 
 struct options {
 	bool json, socket_given;
@@ -32,6 +32,10 @@ static const struct argp_option option_table[] = {
 	{"sockets", OPT_SOCKETS, "package|numa|l3", 0,
 		"What Slurm takes for a socket: a package (default), or what numa_node_as_socket "
 		"or l3cache_as_socket in SlurmdParameters make of it",
+		0},
+	{"shape", OPT_SHAPE, "stripe|socket", 0,
+		"Lanes of every L-th core of each socket, or of whole sockets (default stripe; with "
+		"--node, the cluster's)",
 		0},
 	{"reserved", OPT_RESERVED, "CPUS", 0, "CPUs that jobs never get, as in CpuSpecList: 0,8-9",
 		0},
@@ -68,6 +72,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_RESERVED:
 		o->view.reserved = arg;
+		return 0;
+	case OPT_SHAPE:
+		if (stripe_shape_parse(arg, &o->view.shape))
+			cli_usage_error("--shape %s: choose one of stripe, socket", arg);
+		o->view.shape_given = true;
 		return 0;
 	case ARGP_KEY_END:
 		if (o->node && (o->topology || o->socket_given || o->view.reserved))
@@ -217,8 +226,8 @@ int cmd_lanes(int argc, char **argv)
 	static const struct argp argp = {.options = option_table,
 		.parser = parse_option,
 		.doc = "The lanes of this machine, of another topology or of a node of the "
-		       "cluster: lane i of L has the cores i, i+L, i+2L, ... of every socket, with "
-		       "all hardware threads of each."};
+		       "cluster: lane i of L has the cores i, i+L, i+2L, ... of every socket, or "
+		       "every L-th part of the sockets as a whole, with all hardware threads of each core."};
 	struct options o = {0};
 	struct topology_map *map;
 	struct errmsg err = {""};

@@ -4,7 +4,7 @@
 
 /* Usually on the caller's stack. text is always terminated, and empty while nothing is wrong. */
 struct errmsg {
-	char text[512];
+	char text[768];
 };
 
 /* Writes the message, cut at the buffer's end. The new message may quote the old one. Does nothing

@@ -42,6 +42,7 @@ static const char *const turns_names[] = {"no", "limits", "yes"};
 static const char *const classes_names[] = {"own", "shared"};
 static const char *const timelimit_names[] = {"progress", "wall"};
 static const char *const policy_names[] = {"perf", "fair"};
+static const char *const shape_names[STRIPE_SHAPES] = {"stripe", "socket"};
 static const char *const match_names[] = {"any", "exact", "within"};
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
@@ -80,6 +81,21 @@ int estimate_method_parse(const char *name, enum estimate_method *m)
 	if (i < 0)
 		return -1;
 	*m = i;
+	return 0;
+}
+
+const char *stripe_shape_name(enum stripe_shape shape)
+{
+	return shape_names[shape];
+}
+
+int stripe_shape_parse(const char *name, enum stripe_shape *shape)
+{
+	int i = keyval_choice("shape", name, shape_names, STRIPE_SHAPES, NULL);
+
+	if (i < 0)
+		return -1;
+	*shape = i;
 	return 0;
 }
 
@@ -312,12 +328,13 @@ static void format_defaults(
 		APPEND("%s", s->stripe_defaults);
 }
 
-/* Reads SOCKETSxCORES:LANES; the last rule for a shape counts. */
-static int add_stripe_rule(
+/* Reads SOCKETSxCORES:VALUE; the last rule for a size counts. */
+static int add_rule(
 	const struct setting *k, const char *value, struct poppa_settings *s, struct errmsg *err)
 {
-	const int max[] = {MAX_CORES, MAX_CORES, MAX_LANES}, min[] = {1, 1, 2};
+	const char *const example = k->names ? k->names[SHAPE_SOCKET] : "4";
 	const char *at = value, *separators = "x:";
+	struct stripe_rules *rules = MEMBER(struct stripe_rules, k, s);
 	int number[3];
 
 	for (int i = 0; i < 3; i++) {
@@ -327,30 +344,46 @@ static int add_stripe_rule(
 		int64_t v;
 
 		if (len >= sizeof(text) || (i < 2 && at[len] != separators[i]))
-			return errmsg_set(err,
-				"%s=%s is not SOCKETSxCORES:LANES, such as %s=2x64:4", k->key,
-				value, k->key);
+			return errmsg_set(err, "%s=%s is not SOCKETSxCORES:%s, such as %s=2x64:%s",
+				k->key, value, k->names ? "SHAPE" : "LANES", k->key, example);
 		memcpy(text, at, len);
 		text[len] = '\0';
-		if (units_parse_int(text, min[i], max[i], &v, &why))
+		if (i == 2 && k->names) {
+			v = keyval_choice(k->key, text, k->names, k->count, err);
+			if (v < 0)
+				return -1;
+		} else if (units_parse_int(text, i < 2 ? 1 : k->min, i < 2 ? MAX_CORES : k->max, &v,
+				   &why)) {
 			return errmsg_set(err, "%s=%s: %s", k->key, value, why.text);
+		}
 		number[i] = (int)v;
 		at += len + (i < 2);
 	}
-	if (s->stripe_rule_count == STRIPE_RULES_MAX)
-		return errmsg_set(
-			err, "%s=%s: there are %d shapes at most", k->key, value, STRIPE_RULES_MAX);
-	s->stripe_rule[s->stripe_rule_count++] =
-		(struct stripe_rule){number[0], number[1], number[2]};
+	if (rules->count == STRIPE_RULES_MAX)
+		return errmsg_set(err, "%s=%s: there are %d sizes of nodes at most", k->key, value,
+			STRIPE_RULES_MAX);
+	rules->rule[rules->count++] = (struct stripe_rule){number[0], number[1], number[2]};
 	return 0;
 }
 
-static void format_stripe_rules(
+static void format_rules(
 	const struct setting *k, const struct poppa_settings *s, char *buf, size_t size)
 {
-	for (int i = 0; i < s->stripe_rule_count; i++)
-		APPEND("%dx%d:%d", s->stripe_rule[i].sockets, s->stripe_rule[i].cores,
-			s->stripe_rule[i].lanes);
+	const struct stripe_rules *rules = CONST_MEMBER(struct stripe_rules, k, s);
+
+	for (const struct stripe_rule *r = rules->rule; r < rules->rule + rules->count; r++)
+		if (k->names)
+			APPEND("%dx%d:%s", r->sockets, r->cores, k->names[r->value]);
+		else
+			APPEND("%dx%d:%d", r->sockets, r->cores, r->value);
+}
+
+int stripe_rules_find(const struct stripe_rules *rules, int sockets, int cores, int usual)
+{
+	for (int i = rules->count - 1; i >= 0; i--)
+		if (rules->rule[i].sockets == sockets && rules->rule[i].cores == cores)
+			return rules->rule[i].value;
+	return usual;
 }
 
 static int parse_match(
@@ -409,6 +442,7 @@ static void format_ledger(
 #define TEXT(member) AT(member), .max = sizeof(((struct poppa_settings *)0)->member)
 #define ITEMS(member, before)                                                                      \
 	.parse = add_item, .format = format_items, TEXT(member), .prefix = before
+#define RULES(member) .parse = add_rule, .format = format_rules, AT(member)
 /* tests/lint compares keys and defaults with poppad(8) and slurm.conf.example. */
 static const struct setting table[] = {
 	{"poppa_period", "400ms", DURATION(period_ns), .min = MIN_PERIOD, .max = MAX_PERIOD,
@@ -432,7 +466,9 @@ static const struct setting table[] = {
 	{"poppa_settle_timeout", "60s", DURATION(settle_timeout_ns), .min = NS_PER_S,
 		.max = 24 * 3600 * NS_PER_S},
 	{"stripe_lanes", "2", NUMBER(stripe_lanes), .min = 2, .max = MAX_LANES},
-	{"stripe_lanes_on", NULL, .parse = add_stripe_rule, .format = format_stripe_rules},
+	{"stripe_lanes_on", NULL, RULES(lanes_on), .min = 2, .max = MAX_LANES},
+	{"stripe_shape", "stripe", CHOICE(stripe_shape, shape_names)},
+	{"stripe_shape_on", NULL, RULES(shape_on), .names = shape_names, .count = STRIPE_SHAPES},
 	{"stripe_partition", NULL, ITEMS(stripe_partitions, "")},
 	{"stripe_default", NULL, .parse = add_defaults, .format = format_defaults},
 	{"stripe_match", "any", .parse = parse_match, .format = format_match},

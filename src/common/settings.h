@@ -21,15 +21,23 @@ enum stripe_timelimit { TIMELIMIT_PROGRESS, TIMELIMIT_WALL };
 /* Whose losses count in the choice of partners: everybody's alike, or those of users more who have
  * lost more already. */
 enum stripe_policy { POLICY_PERF, POLICY_FAIR };
+/* How lanes share a node's cores out: every L-th core of each socket, or whole sockets. */
+enum stripe_shape { SHAPE_STRIPE, SHAPE_SOCKET };
+#define STRIPE_SHAPES 2
 /* An extension is at most so many times the limit that was asked for. */
 #define TIME_LIMIT_MOST_TIMES 5
 
-/* Another number of lanes for nodes of one shape. */
+/* Something else for nodes of one size: another number of lanes, or lanes of another shape. */
 struct stripe_rule {
 	int sockets, cores; /* of a socket */
-	int lanes;
+	int value;          /* lanes, or an enum stripe_shape */
 };
 #define STRIPE_RULES_MAX 16
+
+struct stripe_rules {
+	struct stripe_rule rule[STRIPE_RULES_MAX];
+	int count;
+};
 
 /* poppa_long=auto: as long as caches need, LONG_AUTO_NS at most. */
 #define LONG_AUTO (-1)
@@ -61,11 +69,13 @@ struct poppa_settings {
 	char price_rules[1024];
 	char ledger_host[256]; /* poppa_ledger=HOST[:PORT]; empty = first SlurmctldHost */
 	int ledger_port;
-	int64_t settle_timeout_ns; /* poppa_settle_timeout: wait for late node records */
-	int stripe_lanes;          /* stripe_lanes: L, lanes a socket is split into */
-	/* stripe_lanes_on=SOCKETSxCORES:LANES, as often as needed. */
-	struct stripe_rule stripe_rule[STRIPE_RULES_MAX];
-	int stripe_rule_count;
+	int64_t settle_timeout_ns;    /* poppa_settle_timeout: wait for late node records */
+	int stripe_lanes;             /* stripe_lanes: L, lanes a socket is split into */
+	struct stripe_rules lanes_on; /* stripe_lanes_on=SOCKETSxCORES:LANES, as often as needed */
+	/* stripe_shape: stripe|socket, of the lanes of jobs that do not ask for a shape, on nodes
+	 * that have no co-located job yet */
+	enum stripe_shape stripe_shape;
+	struct stripe_rules shape_on; /* stripe_shape_on=SOCKETSxCORES:SHAPE, likewise */
 	/* stripe_partition=NAME, as often as needed: "a,b" may have co-located jobs; "" = all. */
 	char stripe_partitions[512];
 	/* stripe_default=PARTITION|qos:NAME, several with ':' between them and as often as needed:
@@ -114,6 +124,13 @@ int settings_parse_ledger(
  * SETTINGS_MAX_TEXT is enough. */
 #define SETTINGS_MAX_TEXT 16384
 char *settings_format(const struct poppa_settings *s, char *buf, size_t size);
+
+/* What a list of rules says of nodes of this size: the last one counts; usual where none does. */
+int stripe_rules_find(const struct stripe_rules *rules, int sockets, int cores, int usual);
+
+const char *stripe_shape_name(enum stripe_shape shape);
+/* 0, or -1 for an unknown name. */
+int stripe_shape_parse(const char *name, enum stripe_shape *shape);
 
 const char *estimate_method_name(enum estimate_method m);
 /* 0, or -1 for an unknown name. */

@@ -169,6 +169,8 @@ static int check_submit(job_desc_msg_t *d, const struct poppa_settings *settings
 		return -1;
 	submission_init(&r);
 	r.spread = wish->spread;
+	r.shaped = wish->shaped;
+	r.shape = wish->shape;
 	r.memory_counted = slurm_conf.select_type_param & SELECT_MEMORY;
 	job_request_of_desc(d, &r);
 	/* Slurm itself will set this for the job. */
@@ -292,6 +294,8 @@ static int check_modify(
 		return -1;
 	submission_init(&r);
 	r.spread = wish.spread;
+	r.shaped = wish.shaped;
+	r.shape = wish.shape;
 	r.memory_counted = slurm_conf.select_type_param & SELECT_MEMORY;
 	job_request_of_job(job, &r);
 	job_request_of_desc(d, &r);

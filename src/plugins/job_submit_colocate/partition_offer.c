@@ -31,17 +31,20 @@ static struct submission_memory limit(uint64_t partition, uint64_t cluster)
 
 /* The lanes of a node as striping/lanes/lanes.h shares its cores out. last: the shape of a node
  * that was asked about before, as a partition's nodes are mostly alike. */
-static void share_out(const struct poppa_settings *settings, const node_record_t *node,
-	struct node_shape *shape, struct node_shape *last)
+static void share_out(const struct poppa_settings *settings, const struct submission *r,
+	const node_record_t *node, struct node_shape *shape, struct node_shape *last)
 {
+	struct lane_size size = {0};
 	int cores = shape->sockets * shape->cores_per_socket, *lane_of;
 	bool *spare;
 
 	if (!node->node_spec_bitmap && last->sockets == shape->sockets &&
 		last->cores_per_socket == shape->cores_per_socket) {
+		shape->lanes_of = last->lanes_of;
 		shape->lanes = last->lanes;
 		shape->lane_cores = last->lane_cores;
 		shape->lane_socket_cores = last->lane_socket_cores;
+		shape->lane_sockets = last->lane_sockets;
 		return;
 	}
 	lane_of = xcalloc(cores, sizeof(int));
@@ -51,11 +54,16 @@ static void share_out(const struct poppa_settings *settings, const node_record_t
 		spare[c] = node->node_spec_bitmap && !bit_test(node->node_spec_bitmap, c);
 		shape->reserved |= spare[c];
 	}
-	shape->lanes = lanes_count(settings, shape->sockets, shape->cores_per_socket);
-	shape->lane_cores = lanes_of_node(shape->sockets, shape->cores_per_socket, spare,
-		shape->lanes, lane_of, &shape->lane_socket_cores);
-	if (shape->lane_cores < 0)
-		shape->lane_cores = 0;
+	shape->lanes_of =
+		r->shaped ? r->shape
+			  : lanes_usual_shape(settings, shape->sockets, shape->cores_per_socket);
+	shape->lanes =
+		lanes_count(settings, shape->lanes_of, shape->sockets, shape->cores_per_socket);
+	lanes_of_node(shape->lanes_of, shape->sockets, shape->cores_per_socket, spare, shape->lanes,
+		lane_of, &size);
+	shape->lane_cores = size.cores;
+	shape->lane_socket_cores = size.socket_cores;
+	shape->lane_sockets = size.sockets;
 	if (!node->node_spec_bitmap)
 		*last = *shape;
 	xfree(spare);
@@ -122,7 +130,8 @@ static void add_shape(
 			s->cpus_per_core == shape->cpus_per_core &&
 			s->lane_cores == shape->lane_cores &&
 			s->lane_socket_cores == shape->lane_socket_cores &&
-			s->mem_mb == shape->mem_mb && s->gpus == shape->gpus) {
+			s->lanes_of == shape->lanes_of && s->mem_mb == shape->mem_mb &&
+			s->gpus == shape->gpus) {
 			s->count += shape->count;
 			s->required += shape->required;
 			return;
@@ -134,9 +143,9 @@ static void add_shape(
 }
 
 /* The partition's nodes that the job may use, by shape; *shapes is the caller's, xfree(). */
-static void find_shapes(const struct poppa_settings *settings, const part_record_t *part,
-	const struct node_limits *choice, const char *constraint, struct submission_partition *p,
-	struct node_shape **shapes)
+static void find_shapes(const struct poppa_settings *settings, const struct submission *r,
+	const part_record_t *part, const struct node_limits *choice, const char *constraint,
+	struct submission_partition *p, struct node_shape **shapes)
 {
 	struct constraint_answers known = {0};
 	struct node_shape last = {0};
@@ -164,7 +173,7 @@ static void find_shapes(const struct poppa_settings *settings, const part_record
 			.count = 1,
 			.required = has_node(choice->required, i),
 		};
-		share_out(settings, node, &shape, &last);
+		share_out(settings, r, node, &shape, &last);
 		add_shape(&shape, p, shapes);
 	}
 }
@@ -189,11 +198,11 @@ static int check_partition(const struct poppa_settings *settings, const struct s
 	p.default_mb_per_gpu = default_mb_per_gpu(part->job_defaults_list);
 	if (!p.default_mb_per_gpu)
 		p.default_mb_per_gpu = default_mb_per_gpu(slurm_conf.job_defaults_list);
-	find_shapes(settings, part, choice, choice->constraint, &p, &shapes);
+	find_shapes(settings, r, part, choice, choice->constraint, &p, &shapes);
 	/* A constraint that no node meets is for Slurm to refuse: lanes have no part in it. */
 	if (!p.shape_count && p.constrained) {
 		p.constrained = false;
-		find_shapes(settings, part, choice, NULL, &p, &shapes);
+		find_shapes(settings, r, part, choice, NULL, &p, &shapes);
 	}
 	rc = submission_check(r, &p, grant, err);
 	xfree(shapes);

@@ -153,14 +153,30 @@ void node_side_stop(void)
 	publishing = false;
 }
 
+/* The lane of one shape that all these cores of the node belong to; -1: none or several. */
+static int lane_of_shape(bitstr_t *cores, const struct poppa_settings *settings,
+	enum stripe_shape shape, int sockets, int per_socket, const bool *spare)
+{
+	int all = sockets * per_socket, *assigned = xcalloc(all, sizeof(*assigned)), lane = -1;
+	int lanes = lanes_count(settings, shape, sockets, per_socket);
+
+	if (lanes_of_node(shape, sockets, per_socket, spare, lanes, assigned, NULL) > 0)
+		lane = -2;
+	for (int c = 0; lane != -1 && c < all; c++)
+		if (bit_test(cores, c))
+			lane = lane == -2 || lane == assigned[c] ? assigned[c] : -1;
+	xfree(assigned);
+	return lane < 0 ? -1 : lane;
+}
+
 /*
- * The lane that all these cores of the node belong to, by the cluster's settings; -1: they are of
- * none or several, or slurmd does not know which cores are specialised.
+ * The lane that all these cores of the node belong to, by the cluster's settings: a stripe, or else
+ * whole sockets. -1: they are of none or several, or slurmd does not know which cores are
+ * specialised.
  */
 static int lane_of(bitstr_t *cores, int sockets, int per_socket)
 {
-	int all = sockets * per_socket, threads = MAX(conf->threads, 1), lanes, lane = -1;
-	int *assigned = xcalloc(all, sizeof(*assigned));
+	int all = sockets * per_socket, threads = MAX(conf->threads, 1), lane = -1;
 	bool *spare = xcalloc(all, sizeof(*spare));
 	struct poppa_settings settings;
 	struct errmsg err = {""};
@@ -174,18 +190,12 @@ static int lane_of(bitstr_t *cores, int sockets, int per_socket)
 	for (int c = 0; cpus && c < all * threads; c++)
 		spare[c / threads] |= bit_test(cpus, c);
 	if (!settings_parse(slurm_conf.prep_params, &settings, &err) &&
-		(cpus || !conf->core_spec_cnt)) {
-		lanes = lanes_count(&settings, sockets, per_socket);
-		if (lanes_of_node(sockets, per_socket, spare, lanes, assigned, NULL) > 0)
-			lane = -2;
-	}
-	for (int c = 0; lane != -1 && c < all; c++)
-		if (bit_test(cores, c))
-			lane = lane == -2 || lane == assigned[c] ? assigned[c] : -1;
+		(cpus || !conf->core_spec_cnt))
+		for (int shape = 0; lane < 0 && shape < STRIPE_SHAPES; shape++)
+			lane = lane_of_shape(cores, &settings, shape, sockets, per_socket, spare);
 	FREE_NULL_BITMAP(cpus);
 	xfree(spare);
-	xfree(assigned);
-	return lane < 0 ? -1 : lane;
+	return lane;
 }
 
 /*

@@ -51,13 +51,25 @@ static bool all_alike(void)
 	return alike;
 }
 
-/* The type of nodes that are like this one (NULL: they are not alike); the caller has the read lock
- * on nodes. */
-static const char *type_like(const node_record_t *node, char *buf)
+/* Whether the job's lanes are whole sockets, by its SystemComment, as select_stripe writes it. */
+static bool of_sockets(const char *comment)
 {
+	char *shown = tags_get(comment, COLOCATE_TAG);
+	bool found = shown && strstr(shown, " " COLOCATE_SOCKETS " ");
+
+	free(shown);
+	return found;
+}
+
+/* The type of nodes that are like this one (NULL: they are not alike) with the lanes that the job
+ * of this SystemComment has there; the caller has the read lock on nodes. */
+static const char *type_like(const node_record_t *node, const char *comment, char *buf)
+{
+	bool sockets = of_sockets(comment);
+
 	buf[0] = '\0';
-	if (node && !all_alike())
-		class_node_type(node->tot_sockets, node->cores, node->tpc, buf);
+	if (node && (sockets || !all_alike()))
+		class_node_type(node->tot_sockets, node->cores, node->tpc, sockets, buf);
 	return buf;
 }
 
@@ -78,7 +90,7 @@ const char *run_snapshot_type_of_record(const job_record_t *job, char *buf)
 	for (bitoff_t n = first; node && n < MIN(bit_size(nodes), node_record_count); n++)
 		if (bit_test(nodes, n))
 			node = both(node, compat_node((int)n));
-	return type_like(node, buf);
+	return type_like(node, job->system_comment, buf);
 }
 
 const char *run_snapshot_type(const struct run_snapshot *s, char *buf)
@@ -91,7 +103,7 @@ const char *run_snapshot_type(const struct run_snapshot *s, char *buf)
 		node = find_node_record((char *)s->node[0].name);
 	for (int i = 1; node && i < s->last_node_count; i++)
 		node = both(node, find_node_record((char *)s->node[i].name));
-	type_like(node, buf);
+	type_like(node, s->comment, buf);
 	unlock_slurmctld(read_nodes);
 	return buf;
 }

@@ -78,8 +78,21 @@ static bool has_required(const struct ask *ask, bitstr_t *nodes)
 static void exclude_others(compat_exc_t exc, const struct candidate *c, const struct layout *layout)
 {
 	for (int core = 0; core < layout->cores; core++)
-		if (layout->lane_of[core] != c->lane)
+		if (layout->of[c->shape].lane_of[core] != c->lane)
 			compat_exc_core(exc, c->node, core);
+}
+
+/* Notes on which of the nodes the job's lanes are whole sockets. */
+static void note_shapes(struct ask *ask, const struct candidates *list)
+{
+	FREE_NULL_BITMAP(ask->on_sockets);
+	for (int i = 0; i < list->count; i++) {
+		if (list->c[i].shape != SHAPE_SOCKET)
+			continue;
+		if (!ask->on_sockets)
+			ask->on_sockets = bit_alloc(bit_size(ask->nodes));
+		bit_set(ask->on_sockets, list->c[i].node);
+	}
 }
 
 int ask_cons_tres_lanes(struct ask *ask, const struct candidates *list, int count, int require,
@@ -99,7 +112,7 @@ int ask_cons_tres_lanes(struct ask *ask, const struct candidates *list, int coun
 			continue;
 		bit_set(nodes, c->node);
 		exclude_others(exc, c, layout_of(c->node));
-		here = candidates_memory_cpus(ask->job_ptr, layout_of(c->node));
+		here = candidates_memory_cpus(ask->job_ptr, layout_of(c->node), c->shape);
 		cpus = cpus < 0 || cpus == here ? here : 0;
 	}
 	if (!has_required(ask, nodes))
@@ -120,6 +133,7 @@ int ask_cons_tres_lanes(struct ask *ask, const struct candidates *list, int coun
 	if (rc == SLURM_SUCCESS) {
 		bit_clear_all(ask->nodes);
 		bit_or(ask->nodes, nodes);
+		note_shapes(ask, list);
 	}
 out:
 	FREE_NULL_BITMAP(must);

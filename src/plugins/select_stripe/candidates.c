@@ -29,21 +29,23 @@ static uint32_t cpus_per_core(const job_details_t *details, uint32_t threads)
 	return cpus;
 }
 
-int candidates_memory_cpus(const job_record_t *job_ptr, const struct layout *layout)
+int candidates_memory_cpus(
+	const job_record_t *job_ptr, const struct layout *layout, enum stripe_shape shape)
 {
 	const multi_core_data_t *mc = job_ptr->details->mc_ptr;
 	int threads = layout->threads;
 
 	if (mc && mc->threads_per_core && mc->threads_per_core < threads)
 		threads = mc->threads_per_core;
-	return layout->lane_cores * threads;
+	return layout->of[shape].size.cores * threads;
 }
 
 /*
  * Whether the job's memory is no more than a lane's share of this node: submission_check() knows
  * that of some node of the partition. Memory by GPUs is checked there for all of them.
  */
-static bool memory_in_share(const struct ask *ask, int node, const struct layout *layout)
+static bool memory_in_share(
+	const struct ask *ask, int node, const struct layout *layout, enum stripe_shape shape)
 {
 	const node_record_t *n = compat_node(node);
 	uint64_t want = ask->job_ptr->details->pn_min_memory;
@@ -52,25 +54,47 @@ static bool memory_in_share(const struct ask *ask, int node, const struct layout
 		ask->job_ptr->mem_per_tres)
 		return true;
 	if (want & MEM_PER_CPU)
-		want = (want & ~MEM_PER_CPU) * candidates_memory_cpus(ask->job_ptr, layout);
-	return want <= (n->real_memory - n->mem_spec_limit) / layout->lanes;
+		want = (want & ~MEM_PER_CPU) * candidates_memory_cpus(ask->job_ptr, layout, shape);
+	return want <= (n->real_memory - n->mem_spec_limit) / layout->of[shape].lanes;
 }
 
-uint32_t candidates_lane_cpus(const struct ask *ask, int node, const struct layout *layout)
+/* As candidates_lane_cpus(), of the node's lanes of one shape. */
+static uint32_t lane_cpus(
+	const struct ask *ask, int node, const struct layout *layout, enum stripe_shape shape)
 {
 	const job_details_t *details = ask->job_ptr->details;
+	const struct lane_set *set = &layout->of[shape];
 	uint32_t per_task = MAX(details->cpus_per_task, 1), cpus, least;
 
-	if (!layout || !layout->lane_cores)
+	if (!set->size.cores || (ask->request.shaped && ask->request.shape != shape))
 		return 0;
-	cpus = layout->lane_cores * cpus_per_core(details, layout->threads);
+	cpus = set->size.cores * cpus_per_core(details, layout->threads);
 	least = MAX(details->pn_min_cpus, per_task);
 	if (details->ntasks_per_node && !details->overcommit)
 		least = MAX(least, details->ntasks_per_node * per_task);
 	if (details->mc_ptr && details->mc_ptr->cores_per_socket != NO_VAL16 &&
-		details->mc_ptr->cores_per_socket > layout->socket_cores)
+		details->mc_ptr->cores_per_socket > set->size.socket_cores)
 		return 0;
-	return cpus < least || !memory_in_share(ask, node, layout) ? 0 : cpus;
+	return cpus < least || !memory_in_share(ask, node, layout, shape) ? 0 : cpus;
+}
+
+/* The shape that the job gets on a node without others. */
+static enum stripe_shape shape_alone(const struct ask *ask, const struct layout *layout)
+{
+	return ask->request.shaped ? ask->request.shape : layout->usual;
+}
+
+uint32_t candidates_lane_cpus(const struct ask *ask, int node)
+{
+	const struct layout *layout = layout_of(node);
+	enum stripe_shape now, alone;
+
+	if (!layout)
+		return 0;
+	now = tracker_shape(node, layout);
+	alone = shape_alone(ask, layout);
+	return MAX(lane_cpus(ask, node, layout, alone),
+		now == alone ? 0 : lane_cpus(ask, node, layout, now));
 }
 
 uint32_t candidates_nodes_needed(const struct ask *ask, uint32_t lane_cpus)
@@ -103,7 +127,7 @@ uint32_t candidates_measure(struct ask *ask)
 	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes) && !(any && most);
 		n++)
 		if (bit_test(ask->nodes, n))
-			most = MAX(most, candidates_lane_cpus(ask, n, layout_of(n)));
+			most = MAX(most, candidates_lane_cpus(ask, (int)n));
 	wanted = candidates_wanted(ask, candidates_nodes_needed(ask, most));
 	ask->size = any ? 0 : (int)wanted;
 	return wanted;
@@ -164,14 +188,20 @@ bool candidates_suit(const struct ask *ask, const struct partner *const *others,
 	return may_share(ask, &ask->me, others, count);
 }
 
-/* The lowest lane that is not taken and has no core excluded by the caller, or LANE_NONE. */
-static int free_lane(const struct ask *ask, int node, const struct layout *layout, uint32_t taken)
+/* The lowest lane of the shape that is not taken and has no core excluded by the caller, or
+ * LANE_NONE. */
+static int free_lane(const struct ask *ask, int node, const struct layout *layout,
+	enum stripe_shape shape, uint32_t taken)
 {
+	const struct lane_set *set = &layout->of[shape];
+
+	if (!set->size.cores)
+		return LANE_NONE;
 	for (int c = 0; ask->exc && c < layout->cores; c++)
-		if (layout->lane_of[c] != LANE_NONE && compat_exc_has(ask->exc, node, c))
-			taken |= UINT32_C(1) << layout->lane_of[c];
-	for (int lane = 0; lane < layout->lanes; lane++)
-		if (!(taken & UINT32_C(1) << lane))
+		if (set->lane_of[c] != LANE_NONE && compat_exc_has(ask->exc, node, c))
+			taken |= LANE_BIT(shape, set->lane_of[c]);
+	for (int lane = 0; lane < set->lanes; lane++)
+		if (!(taken & LANE_BIT(shape, lane)))
 			return lane;
 	return LANE_NONE;
 }
@@ -180,7 +210,7 @@ bool candidates_lane_left(const struct ask *ask, int node)
 {
 	const struct layout *layout = layout_of(node);
 
-	return layout && free_lane(ask, node, layout, 0) != LANE_NONE;
+	return layout && free_lane(ask, node, layout, shape_alone(ask, layout), 0) != LANE_NONE;
 }
 
 bool candidates_elsewhere(const struct ask *ask)
@@ -197,7 +227,7 @@ bool candidates_elsewhere(const struct ask *ask)
 		if ((state == OCCUPANCY_EMPTY || state == OCCUPANCY_PARTIAL) &&
 			!bit_test(ask->nodes, n) && bit_test(job_ptr->part_ptr->node_bitmap, n) &&
 			bit_test(avail_node_bitmap, n) && !(refused && bit_test(refused, n)) &&
-			candidates_lane_cpus(ask, n, layout_of(n)))
+			candidates_lane_cpus(ask, n))
 			return true;
 	}
 	return false;
@@ -222,11 +252,11 @@ static bool memory_left(const struct ask *ask, int node)
 
 /*
  * Whether the job can be on this node beside those of its jobs that end after `when` (0: now) and
- * that are not preempted; fills in the rest of *c. ends: the end of each of the node's jobs, in the
- * map's order; NULL: none ends.
+ * that are not preempted; fills in the rest of *c, and *cpus with how many it can use there. ends:
+ * the end of each of the node's jobs, in the map's order; NULL: none ends.
  */
 static bool fits(const struct ask *ask, const struct layout *layout, time_t when, bool preempt,
-	const time_t *ends, struct candidate *c)
+	const time_t *ends, struct candidate *c, uint32_t *cpus)
 {
 	const struct occupancy *map = tracker_map();
 	const struct partner *others[LANES_MAX];
@@ -234,11 +264,9 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 	struct occupancy_place place;
 	uint32_t taken = 0;
 	int stay = 0, named = 0, told = 0;
+	const struct lane_set *set;
 
-	me.class_name = ask->class_name[layout->type];
 	c->group = 0;
-	c->lanes = layout->lanes;
-	c->mine = ask->outlook ? ask->mine[layout->type] : 0;
 	c->partners = 0;
 	for (int i = 0; i < occupancy_count(map, c->node); i++) {
 		const struct occupancy_job *job = occupancy_at(map, c->node, i, &place);
@@ -261,7 +289,16 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 		taken |= place.lanes;
 		c->group += partner_group(job->id);
 	}
-	c->lane = free_lane(ask, c->node, layout, taken);
+	/* The jobs that stay have their lanes in one shape; where they do not, no lane is free. */
+	c->shape = stay ? LANES_HAVE(taken, SHAPE_SOCKET) : shape_alone(ask, layout);
+	set = &layout->of[c->shape];
+	*cpus = lane_cpus(ask, c->node, layout, c->shape);
+	if (!*cpus || LANES_HAVE(taken, !c->shape))
+		return false;
+	c->lanes = set->lanes;
+	c->mine = ask->outlook ? ask->mine[set->type] : 0;
+	me.class_name = ask->class_name[set->type];
+	c->lane = free_lane(ask, c->node, layout, c->shape, taken);
 	if (c->lane == LANE_NONE || (stay && ask->request.spread) ||
 		!may_share(ask, &me, others, stay))
 		return false;
@@ -284,9 +321,9 @@ static bool is_patient(const struct ask *ask, time_t when)
 
 /* As fits(), at a time in the future; false also where the job waits for better. */
 static bool suits(const struct ask *ask, const struct layout *layout, time_t when,
-	const time_t *ends, struct candidate *c)
+	const time_t *ends, struct candidate *c, uint32_t *cpus)
 {
-	return fits(ask, layout, when, false, ends, c) &&
+	return fits(ask, layout, when, false, ends, c, cpus) &&
 	       !(node_choice_loses(c) && is_patient(ask, when));
 }
 
@@ -459,11 +496,8 @@ static void put_in_order(
 		list->count = 0;
 }
 
-/*
- * The next usable node from n on with lanes that can hold the job, or -1; cpus: out, how many it
- * can use of one of them.
- */
-static int usable_node(const struct ask *ask, int n, const struct layout **layout, uint32_t *cpus)
+/* The next usable node from n on with lanes that can hold the job, or -1. */
+static int usable_node(const struct ask *ask, int n, const struct layout **layout)
 {
 	int end = MIN((int)bit_size(ask->nodes), occupancy_nodes(tracker_map()));
 
@@ -471,8 +505,7 @@ static int usable_node(const struct ask *ask, int n, const struct layout **layou
 		if (!bit_test(ask->nodes, n))
 			continue;
 		*layout = layout_of(n);
-		*cpus = candidates_lane_cpus(ask, n, *layout);
-		if (*cpus)
+		if (candidates_lane_cpus(ask, n))
 			return n;
 	}
 	return -1;
@@ -499,8 +532,7 @@ struct candidates candidates_now(const struct ask *ask, bool preempt, bool losin
 		if (!preempt && (state == OCCUPANCY_CLOSED || state == OCCUPANCY_FULL))
 			continue;
 		layout = layout_of(c.node);
-		cpus = candidates_lane_cpus(ask, c.node, layout);
-		if (!cpus || !fits(ask, layout, 0, preempt, NULL, &c))
+		if (!layout || !fits(ask, layout, 0, preempt, NULL, &c, &cpus))
 			continue;
 		if (c.shared && !preempt &&
 			(!memory_left(ask, c.node) ||
@@ -577,14 +609,14 @@ static struct candidates collect(const struct ask *ask, time_t when, bool later)
 	const struct layout *layout;
 	uint32_t cpus;
 
-	for (int n = -1; (n = usable_node(ask, n + 1, &layout, &cpus)) >= 0;) {
+	for (int n = -1; (n = usable_node(ask, n + 1, &layout)) >= 0;) {
 		int count = occupancy_count(tracker_map(), n);
 		time_t *ends = ends_on(ask, n), at = when;
 		struct candidate c = {.node = n};
 		bool found;
 
 		do {
-			found = suits(ask, layout, at, ends, &c);
+			found = suits(ask, layout, at, ends, &c, &cpus);
 		} while (!found && later && (at = next_change(ask, ends, count, at)));
 		xfree(ends);
 		if (!found)
@@ -641,11 +673,10 @@ int candidates_starts(const struct ask *ask, time_t *start, int max)
 	uint32_t cpus, most = 0, need;
 	int count = 0, room = 0, found;
 
-	for (int n = -1; (n = usable_node(ask, n + 1, &layout, &cpus)) >= 0;) {
+	for (int n = -1; (n = usable_node(ask, n + 1, &layout)) >= 0;) {
 		int jobs = occupancy_count(map, n);
 		time_t *ends = ends_on(ask, n), when = 0;
 
-		most = MAX(most, cpus);
 		if (count + jobs + 2 > room) {
 			room = (count + jobs + 2) * 2;
 			xrecalloc(v, room, sizeof(*v));
@@ -653,10 +684,12 @@ int candidates_starts(const struct ask *ask, time_t *start, int max)
 		do {
 			v[count].c = (struct candidate){.node = n};
 			v[count].until = next_end(ends, jobs, when);
-			if (suits(ask, layout, when, ends, &v[count].c))
+			if (suits(ask, layout, when, ends, &v[count].c, &cpus)) {
+				most = MAX(most, cpus);
 				when = v[count++].until;
-			else
+			} else {
 				when = next_change(ask, ends, jobs, when);
+			}
 		} while (when);
 		xfree(ends);
 	}

@@ -60,6 +60,7 @@ struct ask {
 	time_t waits_until;
 	bool hopes; /* out: and that because all lanes bring little, so it is not planned before */
 	struct planned behind; /* out: it would put this one off if it started now (ends.h) */
+	bitstr_t *on_sockets;  /* out: where its lanes are whole sockets; NULL: nowhere */
 	bool found;            /* out: there are lanes now that it may have, or may be elsewhere */
 	/* out: it was placed to start like this; no lanes: not to explore */
 	struct exploratory_start exploratory;
@@ -83,14 +84,19 @@ struct candidates {
 	struct exploratory_start exploratory;
 };
 
-/* CPUs that the job can use of one of the node's lanes; 0 where that cannot hold what it asks of a
- * node, or where it would take other lanes' share of the memory. layout: the node's. */
-uint32_t candidates_lane_cpus(const struct ask *ask, int node, const struct layout *layout);
+/*
+ * CPUs that the job can use of one of the node's lanes, of the shape that it asks for, or else of
+ * the one that gives it most of those that it may get there; 0 where that cannot hold what it asks
+ * of a node, or where it would take other lanes' share of the memory.
+ */
+uint32_t candidates_lane_cpus(const struct ask *ask, int node);
 
-/* For how many CPUs of a node's lane memory per CPU counts, as in submission_check(). */
-int candidates_memory_cpus(const job_record_t *job_ptr, const struct layout *layout);
+/* For how many CPUs of a node's lane of a shape memory per CPU counts, as in submission_check(). */
+int candidates_memory_cpus(
+	const job_record_t *job_ptr, const struct layout *layout, enum stripe_shape shape);
 
-/* Whether there is a lane of the node of which the caller excludes no core. */
+/* Whether there is a lane of the node that the job may get, of which the caller excludes no core.
+ */
 bool candidates_lane_left(const struct ask *ask, int node);
 
 /*

@@ -21,20 +21,26 @@ static struct kind **by_node; /* what each was when it was looked at last */
 static int by_node_count;
 static bool changed;
 
-/* The types of nodes, in the order of the node table; none while it was not looked at. */
+/* The types of nodes, in the order of the node table, and behind them those of the same nodes with
+ * lanes of whole sockets; none while it was not looked at. */
 static char types[LAYOUT_TYPES][CLASS_TYPE_MAX];
 static int type_count;
+static bool sockets_expected;
 
 static struct poppa_settings settings;
 
 void layout_reset(const struct poppa_settings *s)
 {
 	settings = *s;
+	sockets_expected = sockets_expected || settings.stripe_shape == SHAPE_SOCKET ||
+			   settings.shape_on.count;
 	while (kinds) {
 		struct kind *kind = kinds;
 
 		kinds = kind->next;
 		FREE_NULL_BITMAP(kind->usable);
+		for (int i = 0; i < STRIPE_SHAPES; i++)
+			xfree(kind->layout->of[i].lane_of);
 		xfree(kind->layout);
 		xfree(kind);
 	}
@@ -44,45 +50,66 @@ void layout_reset(const struct poppa_settings *s)
 	changed = false;
 }
 
-/* The number of the node's type, 0 where that is none of those that are told apart. */
-static int find_type(const node_record_t *node)
+/* The number of the type, 0 where that is none of those that are told apart. */
+static int find_type(const node_record_t *node, enum stripe_shape shape)
 {
 	char text[CLASS_TYPE_MAX];
 
-	class_node_type(node->tot_sockets, node->cores, node->tpc, text);
+	class_node_type(node->tot_sockets, node->cores, node->tpc, shape == SHAPE_SOCKET, text);
 	for (int i = 1; i < type_count; i++)
 		if (!xstrcmp(types[i], text))
 			return i;
 	return 0;
 }
 
-/* Where all nodes are alike there is no type but 0. */
-static void find_types(void)
+/* Where all nodes are alike, stripes have no type but 0. */
+static void find_types_of(enum stripe_shape shape)
 {
+	const int before = type_count;
 	const node_record_t *last = NULL;
 
-	if (type_count)
-		return;
-	types[0][0] = '\0';
-	type_count = 1;
 	for (int i = 0; i < node_record_count; i++) {
 		const node_record_t *node = compat_node(i);
 
 		if (!node || (last && compat_nodes_alike(node, last)))
 			continue;
 		last = node;
-		if (type_count < LAYOUT_TYPES && !find_type(node))
-			class_node_type(
-				node->tot_sockets, node->cores, node->tpc, types[type_count++]);
+		if (type_count < LAYOUT_TYPES && !find_type(node, shape))
+			class_node_type(node->tot_sockets, node->cores, node->tpc,
+				shape == SHAPE_SOCKET, types[type_count++]);
 	}
-	if (type_count == 2)
-		type_count = 1;
+	if (shape == SHAPE_STRIPE && type_count == before + 1)
+		type_count = before;
+}
+
+static void find_types(void)
+{
+	if (type_count)
+		return;
+	types[0][0] = '\0';
+	type_count = 1;
+	find_types_of(SHAPE_STRIPE);
+	if (sockets_expected)
+		find_types_of(SHAPE_SOCKET);
 }
 
 const char *layout_type(int type)
 {
 	find_types();
 	return type < type_count ? types[type] : NULL;
+}
+
+void layout_expect_sockets(void)
+{
+	if (sockets_expected)
+		return;
+	sockets_expected = true;
+	type_count = 0;
+	find_types();
+	for (int n = 0; n < by_node_count && n < node_record_count; n++)
+		if (by_node[n] && compat_node(n))
+			by_node[n]->layout->of[SHAPE_SOCKET].type =
+				find_type(compat_node(n), SHAPE_SOCKET);
 }
 
 bool layout_changed(void)
@@ -103,26 +130,38 @@ static bool is_kind(const struct kind *kind, const node_record_t *node)
 	       kind->threads == node->tpc && same_usable(kind->usable, node->node_spec_bitmap);
 }
 
+static void make_lanes(
+	const node_record_t *node, const bool *spare, enum stripe_shape shape, struct lane_set *set)
+{
+	int sockets = node->tot_sockets, cores = sockets * node->cores;
+
+	set->lanes = lanes_count(&settings, shape, sockets, node->cores);
+	set->lane_of = xcalloc(cores + 1, sizeof(*set->lane_of));
+	set->type = find_type(node, shape);
+	if (lanes_of_node(
+		    shape, sockets, node->cores, spare, set->lanes, set->lane_of, &set->size) >= 0)
+		return;
+	set->size.cores = 0;
+	for (int c = 0; c < cores; c++)
+		set->lane_of[c] = LANE_NONE;
+}
+
 static struct layout *make_layout(const node_record_t *node)
 {
 	int sockets = node->tot_sockets, cores = sockets * node->cores;
-	struct layout *layout = xmalloc(sizeof(*layout) + cores * sizeof(layout->lane_of[0]));
+	struct layout *layout = xmalloc(sizeof(*layout));
 	bool *spare = xcalloc(cores + 1, sizeof(*spare));
 
 	layout->cores = cores;
-	layout->lanes = lanes_count(&settings, sockets, node->cores);
 	layout->threads = node->tpc;
 	find_types();
-	layout->type = find_type(node);
 	for (int c = 0; c < cores; c++)
 		spare[c] = node->node_spec_bitmap && !bit_test(node->node_spec_bitmap, c);
-	layout->lane_cores = lanes_of_node(
-		sockets, node->cores, spare, layout->lanes, layout->lane_of, &layout->socket_cores);
-	if (layout->lane_cores < 0) {
-		layout->lane_cores = 0;
-		for (int c = 0; c < cores; c++)
-			layout->lane_of[c] = LANE_NONE;
-	}
+	for (int i = 0; i < STRIPE_SHAPES; i++)
+		make_lanes(node, spare, i, &layout->of[i]);
+	layout->usual = lanes_usual_shape(&settings, sockets, node->cores);
+	if (!layout->of[layout->usual].size.cores)
+		layout->usual = SHAPE_STRIPE;
 	xfree(spare);
 	return layout;
 }

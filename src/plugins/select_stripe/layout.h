@@ -4,16 +4,22 @@
 
 #include "common/settings.h"
 #include "plugins/compat/select_compat.h"
+#include "striping/lanes/lanes.h"
+
+/* The lanes of one shape that nodes of one kind can have. */
+struct lane_set {
+	int lanes;             /* at least 1, whatever size.cores is */
+	struct lane_size size; /* size.cores 0 = such a node has no lanes of this shape */
+	int type;              /* of nodes with lanes of this shape, for layout_type() */
+	int *lane_of;          /* by core */
+};
 
 /* How the cores of nodes of one kind are shared out. */
 struct layout {
-	int cores;        /* of the node, numbered as in Slurm's core bitmaps */
-	int lanes;        /* at least 1, whatever lane_cores is */
-	int lane_cores;   /* cores of one lane; 0 = such a node cannot be striped */
-	int socket_cores; /* the most cores that one lane has on one socket */
-	int threads;      /* CPUs that Slurm schedules on a core */
-	int type;         /* of the nodes, for layout_type() */
-	int lane_of[];    /* by core */
+	int cores;               /* of the node, numbered as in Slurm's core bitmaps */
+	int threads;             /* CPUs that Slurm schedules on a core */
+	enum stripe_shape usual; /* where no job asks for a shape, and none has lanes already */
+	struct lane_set of[STRIPE_SHAPES];
 };
 
 /*
@@ -24,11 +30,18 @@ struct layout {
 const struct layout *layout_of(int node);
 
 /* So many types of nodes are told apart; type 0 are all others. */
-#define LAYOUT_TYPES 8
+#define LAYOUT_TYPES 12
 
-/* The text of a type in names of classes (class_node_type()); "" for type 0, and where all nodes of
- * the cluster are alike; NULL: there are fewer types. */
+/*
+ * The text of a type in names of classes (class_node_type()); "" for type 0, and for stripes where
+ * all nodes of the cluster are alike; NULL: there are fewer types. Nodes with lanes of whole
+ * sockets are types of their own from layout_expect_sockets() on: what stripes have shown is no
+ * evidence for them.
+ */
 const char *layout_type(int type);
+
+/* A job may get lanes of whole sockets. */
+void layout_expect_sockets(void);
 
 /* Whether a node's hardware or specialised cores have changed since layout_reset(). */
 bool layout_changed(void);

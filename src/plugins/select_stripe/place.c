@@ -202,18 +202,24 @@ static void take_whole_lanes(const struct ask *ask)
 		return;
 	for (bitoff_t i = bit_ffs(res->node_bitmap); i >= 0 && i < bit_size(res->node_bitmap);
 		i++) {
+		enum stripe_shape shape = SHAPE_STRIPE;
 		const struct layout *layout;
+		const struct lane_set *set;
 		uint32_t lanes;
 
 		if (!bit_test(res->node_bitmap, i))
 			continue;
+		if (ask->on_sockets && bit_test(ask->on_sockets, i))
+			shape = SHAPE_SOCKET;
 		layout = layout_of(i);
-		lanes = tracker_lanes_of(job_ptr, n, i, first);
-		cpus = layout->lane_cores * layout->threads;
-		if (!(lanes & (lanes - 1)) && res->cpus[n] < cpus && (uint32_t)cpus <= limit) {
+		set = &layout->of[shape];
+		lanes = tracker_lanes_of(job_ptr, n, i, first, shape);
+		cpus = set->size.cores * layout->threads;
+		if (LANES_HAVE(lanes, shape) && !(lanes & (lanes - 1)) && res->cpus[n] < cpus &&
+			(uint32_t)cpus <= limit) {
 			for (int c = 0; c < layout->cores; c++)
-				if (layout->lane_of[c] != LANE_NONE &&
-					lanes & UINT32_C(1) << layout->lane_of[c])
+				if (set->lane_of[c] != LANE_NONE &&
+					lanes & LANE_BIT(shape, set->lane_of[c]))
 					bit_set(res->core_bitmap, first + c);
 			res->cpus[n] = cpus;
 		}
@@ -469,7 +475,7 @@ static int place_ever(struct ask *ask)
 	for (bitoff_t n = bit_ffs(nodes); n >= 0 && n < bit_size(nodes); n++) {
 		if (!bit_test(nodes, n))
 			continue;
-		cpus = candidates_lane_cpus(ask, n, layout_of(n));
+		cpus = candidates_lane_cpus(ask, (int)n);
 		/* A reservation of single cores may leave the job no whole lane of the node. */
 		if (ask->job_ptr->resv_ptr && !candidates_lane_left(ask, n))
 			cpus = 0;

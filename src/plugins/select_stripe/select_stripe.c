@@ -140,7 +140,7 @@ static void tell_placed(job_record_t *job_ptr)
 	char *lanes = NULL, *partners = NULL, *details = NULL;
 	struct colocate request;
 	uint32_t mask = 0;
-	bool tries;
+	bool tries, sockets;
 
 	if (!job || !job->colocated)
 		return;
@@ -156,15 +156,17 @@ static void tell_placed(job_record_t *job_ptr)
 				add_number(&partners, other->id);
 		}
 	}
-	for (uint32_t lane = 0; lane < LANES_MAX; lane++)
-		if (mask & UINT32_C(1) << lane)
-			add_number(&lanes, lane);
+	sockets = LANES_HAVE(mask, SHAPE_SOCKET);
+	for (int lane = 0; lane < LANES_MAX; lane++)
+		if (mask & (LANE_BIT(SHAPE_STRIPE, lane) | LANE_BIT(SHAPE_SOCKET, lane)))
+			add_number(&lanes, (uint32_t)lane);
 	tries = partners && on_probation(map, job);
-	info(STRIPE "%pJ on %s, lane %s, %s%s%s", job_ptr, job_ptr->job_resrcs->nodes, lanes,
-		partners ? "beside " : "no partner yet", partners ? partners : "",
-		tries ? ", on probation" : "");
-	xstrfmtcat(details, "lane=%s%s%s%s", lanes, partners ? " beside=" : "",
-		partners ? partners : "", tries ? " " COLOCATE_PROBATION : "");
+	info(STRIPE "%pJ on %s, lane %s%s, %s%s%s", job_ptr, job_ptr->job_resrcs->nodes, lanes,
+		sockets ? " (whole sockets)" : "", partners ? "beside " : "no partner yet",
+		partners ? partners : "", tries ? ", on probation" : "");
+	xstrfmtcat(details, "%slane=%s%s%s%s", sockets ? COLOCATE_SOCKETS " " : "", lanes,
+		partners ? " beside=" : "", partners ? partners : "",
+		tries ? " " COLOCATE_PROBATION : "");
 	job_option_read(job_ptr, &request);
 	job_option_show(job_ptr, &request, details);
 	xfree(details);
@@ -357,6 +359,8 @@ static int test_colocated(struct ask *ask)
 	/* A submission is tested all the same: whether it can ever run does not need the map. */
 	if (!ready && !SELECT_IS_MODE_TEST_ONLY(ask->mode))
 		return SLURM_ERROR;
+	if (ask->request.shaped && ask->request.shape == SHAPE_SOCKET)
+		layout_expect_sockets();
 	ask->me.id = ask->job_ptr->job_id;
 	ask->me.array_id = ask->job_ptr->array_job_id;
 	ask->me.name = ask->job_ptr->name;
@@ -435,6 +439,7 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint3
 		if (SELECT_IS_MODE_RUN_NOW(mode))
 			note_tried(job_ptr->job_id, ask.now, rc == SLURM_SUCCESS);
 		candidates_free_preemptable(&by_id);
+		FREE_NULL_BITMAP(ask.on_sockets);
 	}
 	pthread_mutex_unlock(&lock);
 	return ours ? rc

@@ -61,25 +61,27 @@ static void release(void *data)
 	free(t);
 }
 
-/* The type of a job's nodes, "" where they are not all of one. */
-static const char *type_of(bitstr_t *nodes_of_job)
+/* The type of a job's nodes with the lanes that it has there, "" where they are not all of one. */
+static const char *type_of(const struct occupancy_place *place, int count)
 {
 	int type = -1;
 
-	for (bitoff_t n = layout_type(1) ? bit_ffs(nodes_of_job) : -1;
-		n >= 0 && n < bit_size(nodes_of_job); n++) {
-		const struct layout *layout = bit_test(nodes_of_job, n) ? layout_of((int)n) : NULL;
+	for (int i = 0; layout_type(1) && i < count; i++) {
+		const struct layout *layout = layout_of(place[i].node);
+		int here;
 
 		if (!layout)
 			continue;
-		if (type >= 0 && layout->type != type)
+		here = layout->of[LANES_HAVE(place[i].lanes, SHAPE_SOCKET)].type;
+		if (type >= 0 && here != type)
 			return "";
-		type = layout->type;
+		type = here;
 	}
 	return layout_type(MAX(type, 0));
 }
 
-static struct tracked *describe(const job_record_t *job_ptr)
+static struct tracked *describe(
+	const job_record_t *job_ptr, const struct occupancy_place *place, int count)
 {
 	struct tracked *t = calloc(1, sizeof(*t));
 
@@ -88,8 +90,8 @@ static struct tracked *describe(const job_record_t *job_ptr)
 	job_option_read(job_ptr, &t->request);
 	t->name = strdup(job_ptr->name ? job_ptr->name : "");
 	job_option_class(job_ptr, &t->request, &settings, history_get(NULL),
-		(uint32_t)bit_set_count(job_ptr->job_resrcs->node_bitmap),
-		type_of(job_ptr->job_resrcs->node_bitmap), t->class_name);
+		(uint32_t)bit_set_count(job_ptr->job_resrcs->node_bitmap), type_of(place, count),
+		t->class_name);
 	history_put();
 	t->partner.id = job_ptr->job_id;
 	t->partner.array_id = job_ptr->array_job_id;
@@ -136,44 +138,84 @@ static int cores_of(job_resources_t *res, int n)
 	return get_job_resources_cnt(res, n, &sockets, &cores) ? 0 : sockets * cores;
 }
 
-static uint32_t all_lanes(const struct layout *layout)
+static uint32_t all_stripes(const struct layout *layout)
 {
-	return (UINT32_C(1) << (layout ? layout->lanes : LANES_MAX)) - 1;
+	return LANE_BITS(SHAPE_STRIPE, layout ? layout->of[SHAPE_STRIPE].lanes : LANES_MAX);
 }
 
-uint32_t tracker_lanes_of(const job_record_t *job_ptr, int n, int node, int first_core)
+/* What cores of a node are to its lanes of one shape. */
+struct cover {
+	uint32_t lanes; /* that they are in */
+	int outside;    /* so many are in no lane */
+	int cores;
+};
+
+static struct cover find_cover(
+	const struct layout *layout, enum stripe_shape shape, bitstr_t *cores, int first_core)
+{
+	const struct lane_set *set = &layout->of[shape];
+	struct cover cover = {0};
+
+	for (int c = 0; set->size.cores && c < layout->cores; c++) {
+		if (!bit_test(cores, first_core + c))
+			continue;
+		cover.cores++;
+		if (set->lane_of[c] == LANE_NONE)
+			cover.outside++;
+		else
+			cover.lanes |= LANE_BIT(shape, set->lane_of[c]);
+	}
+	return cover;
+}
+
+/* Whether these are cores of one lane, and of that all where it is to be `whole`. */
+static bool is_lane(const struct cover *c, const struct lane_set *set, bool whole)
+{
+	return c->lanes && !(c->lanes & (c->lanes - 1)) && !c->outside &&
+	       (!whole || c->cores == set->size.cores);
+}
+
+uint32_t tracker_lanes_of(
+	const job_record_t *job_ptr, int n, int node, int first_core, enum stripe_shape shape)
 {
 	job_resources_t *res = job_ptr->job_resrcs;
 	const struct layout *layout = layout_of(node);
-	uint32_t mask = 0;
+	struct cover cover[STRIPE_SHAPES];
 
 	if (!res->core_bitmap || !layout || cores_of(res, n) != layout->cores ||
 		first_core + layout->cores > bit_size(res->core_bitmap))
-		return all_lanes(layout);
-	for (int c = 0; c < layout->cores; c++)
-		if (layout->lane_of[c] != LANE_NONE && bit_test(res->core_bitmap, first_core + c))
-			mask |= UINT32_C(1) << layout->lane_of[c];
-	return mask ? mask : all_lanes(layout);
+		return all_stripes(layout);
+	for (int i = 0; i < STRIPE_SHAPES; i++)
+		cover[i] = find_cover(layout, i, res->core_bitmap, first_core);
+	/* Jobs have whole lanes, as long as a partition allows them. */
+	for (int whole = 1; whole >= 0; whole--)
+		for (int i = 0; i < STRIPE_SHAPES; i++) {
+			enum stripe_shape s = i ? !shape : shape;
+
+			if (is_lane(&cover[s], &layout->of[s], whole))
+				return cover[s].lanes;
+		}
+	return cover[SHAPE_STRIPE].lanes ? cover[SHAPE_STRIPE].lanes : all_stripes(layout);
 }
 
-/* Enters a job into the map, with at most `most` MB on any node, even where its record says more.
- */
-static void enter(struct occupancy *o, const job_record_t *job_ptr, uint64_t most)
+enum stripe_shape tracker_shape(int node, const struct layout *layout)
+{
+	uint32_t taken = map ? occupancy_taken(map, node) : 0;
+
+	return taken ? LANES_HAVE(taken, SHAPE_SOCKET) : layout->usual;
+}
+
+/* What the job has of each node, with at most `most` MB on any; returns of how many nodes. */
+static int read_places(const struct occupancy *o, const job_record_t *job_ptr, bool colocated,
+	uint64_t most, struct occupancy_place *place)
 {
 	job_resources_t *res = job_ptr->job_resrcs;
-	bool colocated = job_option_find(job_ptr);
-	struct tracked *t = colocated ? describe(job_ptr) : NULL;
-	struct occupancy_place *place;
+	enum stripe_shape shape = SHAPE_STRIPE;
+	struct colocate request;
 	int count = 0, n = 0, core = 0;
 
-	place = calloc(bit_set_count(res->node_bitmap) + 1, sizeof(*place));
-	if (!place || (colocated && !t)) {
-		free(place);
-		if (t)
-			release(t);
-		error(STRIPE "no memory to follow %pJ", job_ptr);
-		return;
-	}
+	if (colocated && job_option_read(job_ptr, &request) && request.shaped)
+		shape = request.shape;
 	for (bitoff_t i = bit_ffs(res->node_bitmap); i >= 0 && i < bit_size(res->node_bitmap);
 		i++) {
 		if (!bit_test(res->node_bitmap, i))
@@ -182,12 +224,33 @@ static void enter(struct occupancy *o, const job_record_t *job_ptr, uint64_t mos
 			place[count].node = (int)i;
 			place[count].memory =
 				res->memory_allocated ? MIN(res->memory_allocated[n], most) : 0;
-			place[count++].lanes =
-				colocated ? tracker_lanes_of(job_ptr, n, (int)i, core) : 0;
+			place[count].lanes =
+				colocated ? tracker_lanes_of(job_ptr, n, (int)i, core, shape) : 0;
+			if (LANES_HAVE(place[count++].lanes, SHAPE_SOCKET))
+				layout_expect_sockets();
 		}
 		core += cores_of(res, n++);
 	}
-	if (occupancy_add(o, job_ptr->job_id, colocated, t, place, count))
+	return count;
+}
+
+/* Enters a job into the map, with at most `most` MB on any node, even where its record says more.
+ */
+static void enter(struct occupancy *o, const job_record_t *job_ptr, uint64_t most)
+{
+	bool colocated = job_option_find(job_ptr);
+	struct tracked *t = NULL;
+	struct occupancy_place *place;
+	int count = 0;
+
+	place = calloc(bit_set_count(job_ptr->job_resrcs->node_bitmap) + 1, sizeof(*place));
+	if (place)
+		count = read_places(o, job_ptr, colocated, most, place);
+	if (place && colocated)
+		t = describe(job_ptr, place, count);
+	if (!place || (colocated && !t))
+		error(STRIPE "no memory to follow %pJ", job_ptr);
+	else if (occupancy_add(o, job_ptr->job_id, colocated, t, place, count))
 		error(STRIPE "cannot follow %pJ: %m", job_ptr);
 	free(place);
 }
@@ -210,8 +273,10 @@ static struct occupancy *read_jobs(void)
 		return NULL;
 	}
 	for (int n = 0; n < node_record_count; n++)
-		if ((layout = layout_of(n)))
-			occupancy_set_lanes(o, n, layout->lanes);
+		for (int i = 0; (layout = layout_of(n)) && i < STRIPE_SHAPES; i++)
+			occupancy_set_lanes(o, n, i,
+				layout->of[i].size.cores || i == SHAPE_STRIPE ? layout->of[i].lanes
+									      : 0);
 	iter = list_iterator_create(job_list);
 	while ((job_ptr = list_next(iter)))
 		if (has_resources(job_ptr))

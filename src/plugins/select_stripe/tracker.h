@@ -4,6 +4,7 @@
 
 #include "common/settings.h"
 #include "plugins/compat/select_compat.h"
+#include "plugins/select_stripe/layout.h"
 #include "striping/lanes/occupancy.h"
 #include "striping/partners/partner.h"
 
@@ -47,5 +48,14 @@ bitstr_t *tracker_nodes(void);
 /* The partner description of a co-located job of the map. */
 const struct partner *tracker_partner(const struct occupancy_job *job);
 
-/* Bits of the lanes that a running job has of a node: the n-th of its node_bitmap. */
-uint32_t tracker_lanes_of(const job_record_t *job_ptr, int n, int node, int first_core);
+/*
+ * The lanes (LANE_BIT()) that a running job has of a node: the n-th of its node_bitmap. Where its
+ * cores lie within a lane of either shape, `shape` decides. All stripes, where its cores are those
+ * of no lane.
+ */
+uint32_t tracker_lanes_of(
+	const job_record_t *job_ptr, int n, int node, int first_core, enum stripe_shape shape);
+
+/* The shape that the node's co-located jobs have their lanes in, and that new ones get who do not
+ * ask for one. */
+enum stripe_shape tracker_shape(int node, const struct layout *layout);

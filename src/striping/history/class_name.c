@@ -80,7 +80,10 @@ static bool is_size(const char *text, size_t length)
 	       nodes > 1 && !(nodes & (nodes - 1));
 }
 
-/* Whether the text is "+2x8x1". */
+/* Ends the type of nodes with lanes of whole sockets. */
+#define OF_SOCKETS "s"
+
+/* Whether the text is "+2x8x1" or "+2x8x1s". */
 static bool is_type(const char *text, size_t length)
 {
 	const char *end = text + length;
@@ -95,7 +98,7 @@ static bool is_type(const char *text, size_t length)
 			return false;
 		text += digits;
 	}
-	return text == end;
+	return text == end || (text + 1 == end && *text == *OF_SOCKETS);
 }
 
 /* How many bytes are left without a last part from "+" on for which `is` holds. */
@@ -137,11 +140,19 @@ char *class_add_variant(char *class, unsigned int nodes, const char *type)
 	return class;
 }
 
-char *class_node_type(unsigned int sockets, unsigned int cores, unsigned int threads, char *buf)
+char *class_node_type(
+	unsigned int sockets, unsigned int cores, unsigned int threads, bool of_sockets, char *buf)
 {
-	snprintf(buf, CLASS_TYPE_MAX, "%ux%ux%u", sockets ? sockets : 1, cores ? cores : 1,
-		threads ? threads : 1);
+	snprintf(buf, CLASS_TYPE_MAX, "%ux%ux%u%s", sockets ? sockets : 1, cores ? cores : 1,
+		threads ? threads : 1, of_sockets ? OF_SOCKETS : "");
 	return buf;
+}
+
+bool class_of_sockets(const char *class)
+{
+	const size_t length = strlen(class);
+
+	return class_base(class) < length && class[length - 1] == *OF_SOCKETS;
 }
 
 bool class_parent(const char *class, char *buf)

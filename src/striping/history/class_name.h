@@ -11,8 +11,9 @@
 /*
  * A variant of a class is the class for jobs of a size, or on nodes of a type, and has a suffix:
  * "1000@lmp+4n" for 4 to 7 nodes, "1000@lmp+4n+2x8x1" for these on nodes of 2 sockets with 8 cores
- * of 1 thread each. Sizes are powers of two; one node, and the type where all nodes are alike, have
- * no suffix: that is the class itself. Its parent is the class, and that of a class its user, whom
+ * of 1 thread each, "1000@lmp+2x8x1s" where lanes of these are whole sockets. Sizes are powers of
+ * two; one node, and the type of stripes where all nodes are alike, have no suffix: that is the
+ * class itself. Its parent is the class, and that of a class its user, whom
  * CLASS_OF_USER and the user id name ("#1000"), which can be no class in a history's file.
  */
 #define CLASS_OF_USER '#'
@@ -44,9 +45,13 @@ char *class_guard(char *class);
  */
 char *class_add_variant(char *class, unsigned int nodes, const char *type);
 
-/* Writes the type of a node, by the cores of each socket and the threads of each core, into buf, of
- * CLASS_TYPE_MAX bytes. Returns buf. */
-char *class_node_type(unsigned int sockets, unsigned int cores, unsigned int threads, char *buf);
+/* Writes the type of a node, by the cores of each socket, the threads of each core and whether its
+ * lanes are whole sockets, into buf, of CLASS_TYPE_MAX bytes. Returns buf. */
+char *class_node_type(
+	unsigned int sockets, unsigned int cores, unsigned int threads, bool of_sockets, char *buf);
+
+/* Whether a class is a variant for lanes of whole sockets. */
+bool class_of_sockets(const char *class);
 
 /* Writes the parent of a variant or class into buf, of PAIRS_CLASS_MAX bytes. false: it has none,
  * as a user, or a class that is everybody's. */

@@ -647,9 +647,11 @@ bool pairs_expect(const struct pairs *p, const char *job, const char *partner, d
 bool pairs_certain(
 	const struct pairs *p, const char *job, const char *partner, double *low, double *high)
 {
+	const int steps = class_of_sockets(job) || class_of_sockets(partner) ? 1 : STEPS;
 	bool certain = false;
 
-	for (int step = 0; !certain && step < STEPS; step++) {
+	/* What stripes have shown says nothing certain of whole sockets. */
+	for (int step = 0; !certain && step < steps; step++) {
 		const struct row *row = find_near(p, job, partner, step);
 
 		certain = row && pair_evidence_certain(&row->known, p->present, low, high);

@@ -24,40 +24,113 @@ int lanes_assign(const int *cores_per_socket, int sockets, int lanes, int *lane_
 	return lane_cores;
 }
 
-int lanes_count(const struct poppa_settings *s, int sockets, int cores)
+bool lanes_of_sockets(int sockets, int cores)
 {
-	int lanes = s->stripe_lanes, most = cores > 1 ? cores : sockets;
+	return sockets > 1 && cores > 1;
+}
 
-	for (int i = 0; i < s->stripe_rule_count; i++)
-		if (s->stripe_rule[i].sockets == sockets && s->stripe_rule[i].cores == cores)
-			lanes = s->stripe_rule[i].lanes;
+int lanes_count(const struct poppa_settings *s, enum stripe_shape shape, int sockets, int cores)
+{
+	int lanes = stripe_rules_find(&s->lanes_on, sockets, cores, s->stripe_lanes);
+	int most = cores > 1 ? cores : sockets;
+
+	if (shape == SHAPE_SOCKET)
+		return lanes_of_sockets(sockets, cores) && lanes < sockets ? lanes : sockets;
 	return most > 1 && most < lanes ? most : lanes;
 }
 
-int lanes_of_node(
-	int sockets, int cores, const bool *spare, int lanes, int *lane_of, int *socket_cores)
+enum stripe_shape lanes_usual_shape(const struct poppa_settings *s, int sockets, int cores)
 {
-	int all = sockets * cores, parts = cores == 1 ? 1 : sockets, per_part, most = 0, rc;
-	int *count, *assigned;
+	return lanes_of_sockets(sockets, cores) ? (enum stripe_shape)stripe_rules_find(&s->shape_on,
+							  sockets, cores, (int)s->stripe_shape)
+						: SHAPE_STRIPE;
+}
+
+/* How many cores of each socket jobs may have. */
+static void count_usable(const bool *spare, int all, int per_socket, int *count)
+{
+	for (int c = 0; c < all; c++)
+		count[c / per_socket] += !spare || !spare[c];
+}
+
+/* As lanes_of_node() for stripes, on `parts` sockets with so many cores for jobs each. */
+static int assign_stripes(const int *count, int parts, int cores, int all, const bool *spare,
+	int lanes, int *lane_of, struct lane_size *size)
+{
+	int *assigned = calloc((size_t)all, sizeof(*assigned));
+	int rc = assigned ? lanes_assign(count, parts, lanes, assigned) : -1;
+
+	for (int c = 0, used = 0; rc >= 0 && c < all; c++)
+		lane_of[c] = spare && spare[c] ? LANE_NONE : assigned[used++];
+	for (int p = 0; rc > 0 && p < parts; p++)
+		if (count[p] / lanes > size->socket_cores)
+			size->socket_cores = count[p] / lanes;
+	if (cores == 1 && size->socket_cores)
+		size->socket_cores = 1;
+	free(assigned);
+	return rc;
+}
+
+/* The same for lanes of whole sockets. */
+static int assign_sockets(const int *count, int sockets, int cores, const bool *spare, int lanes,
+	int *lane_of, struct lane_size *size)
+{
+	int per_lane, lane_cores = 0;
+
+	for (int c = 0; c < sockets * cores; c++)
+		lane_of[c] = LANE_NONE;
+	if (lanes < 1 || lanes > LANES_MAX) {
+		errno = EINVAL;
+		return -1;
+	}
+	per_lane = lanes_of_sockets(sockets, cores) ? sockets / lanes : 0;
+	for (int k = 0; k < per_lane; k++) {
+		int least = cores;
+
+		for (int lane = 0; lane < lanes; lane++)
+			if (count[lane * per_lane + k] < least)
+				least = count[lane * per_lane + k];
+		for (int lane = 0; lane < lanes; lane++) {
+			int first = (lane * per_lane + k) * cores;
+
+			for (int c = first, used = 0; c < first + cores && used < least; c++) {
+				if (spare && spare[c])
+					continue;
+				lane_of[c] = lane;
+				used++;
+			}
+		}
+		lane_cores += least;
+		if (least > size->socket_cores)
+			size->socket_cores = least;
+	}
+	size->sockets = per_lane;
+	return lane_cores;
+}
+
+int lanes_of_node(enum stripe_shape shape, int sockets, int cores, const bool *spare, int lanes,
+	int *lane_of, struct lane_size *size)
+{
+	const int parts = cores == 1 && shape == SHAPE_STRIPE ? 1 : sockets;
+	struct lane_size found = {.sockets = sockets};
+	int *count, rc = -1;
 
 	if (sockets < 1 || cores < 1) {
 		errno = EINVAL;
 		return -1;
 	}
 	count = calloc((size_t)parts, sizeof(*count));
-	assigned = calloc((size_t)all, sizeof(*assigned));
-	per_part = all / parts;
-	for (int c = 0; count && c < all; c++)
-		count[c / per_part] += !spare || !spare[c];
-	rc = count && assigned ? lanes_assign(count, parts, lanes, assigned) : -1;
-	for (int c = 0, used = 0; rc >= 0 && c < all; c++)
-		lane_of[c] = spare && spare[c] ? LANE_NONE : assigned[used++];
-	for (int p = 0; rc > 0 && p < parts; p++)
-		if (count[p] / lanes > most)
-			most = count[p] / lanes;
-	if (socket_cores)
-		*socket_cores = cores == 1 && most ? 1 : most;
+	if (!count)
+		return -1;
+	count_usable(spare, sockets * cores, sockets * cores / parts, count);
+	if (shape == SHAPE_SOCKET)
+		rc = assign_sockets(count, sockets, cores, spare, lanes, lane_of, &found);
+	else
+		rc = assign_stripes(
+			count, parts, cores, sockets * cores, spare, lanes, lane_of, &found);
+	found.cores = rc > 0 ? rc : 0;
+	if (size)
+		*size = found;
 	free(count);
-	free(assigned);
 	return rc;
 }

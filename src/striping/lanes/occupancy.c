@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "striping/lanes/lanes.h"
-
 #define FIRST_BUCKETS 256
 
 struct job {
@@ -26,7 +24,7 @@ struct node {
 	struct seat *seat;
 	uint16_t count, room;
 	uint16_t strangers; /* seats of jobs that did not opt in */
-	uint32_t all_lanes;
+	uint32_t all_lanes[STRIPE_SHAPES];
 };
 
 struct occupancy {
@@ -59,13 +57,13 @@ struct occupancy *occupancy_new(int nodes, int lanes, void (*release)(void *data
 		return NULL;
 	}
 	for (int n = 0; n < nodes; n++)
-		occupancy_set_lanes(o, n, lanes);
+		occupancy_set_lanes(o, n, SHAPE_STRIPE, lanes);
 	return o;
 }
 
-void occupancy_set_lanes(struct occupancy *o, int node, int lanes)
+void occupancy_set_lanes(struct occupancy *o, int node, enum stripe_shape shape, int lanes)
 {
-	o->node[node].all_lanes = (UINT32_C(1) << lanes) - 1;
+	o->node[node].all_lanes[shape] = LANE_BITS(shape, lanes);
 }
 
 static void free_job(struct occupancy *o, struct job *job)
@@ -281,7 +279,15 @@ uint32_t occupancy_taken(const struct occupancy *o, int node)
 	for (int i = 0; i < n->count; i++)
 		if (n->seat[i].job->pub.colocated)
 			taken |= n->seat[i].lanes;
-	return taken & n->all_lanes;
+	return taken & (n->all_lanes[SHAPE_STRIPE] | n->all_lanes[SHAPE_SOCKET]);
+}
+
+/* Lanes of both shapes are given out where their numbers have changed: then no more are. */
+static bool is_full(const struct node *n, uint32_t taken)
+{
+	bool sockets = LANES_HAVE(taken, SHAPE_SOCKET);
+
+	return (sockets && LANES_HAVE(taken, SHAPE_STRIPE)) || taken == n->all_lanes[sockets];
 }
 
 enum occupancy_state occupancy_state(const struct occupancy *o, int node)
@@ -292,7 +298,7 @@ enum occupancy_state occupancy_state(const struct occupancy *o, int node)
 		return OCCUPANCY_EMPTY;
 	if (n->strangers)
 		return OCCUPANCY_CLOSED;
-	return occupancy_taken(o, node) == n->all_lanes ? OCCUPANCY_FULL : OCCUPANCY_PARTIAL;
+	return is_full(n, occupancy_taken(o, node)) ? OCCUPANCY_FULL : OCCUPANCY_PARTIAL;
 }
 
 int occupancy_colocated_on(const struct occupancy *o, int node)
@@ -339,9 +345,11 @@ static bool same_node(
 			return false;
 		}
 	}
-	if (a->all_lanes != b->all_lanes) {
+	for (int i = 0; i < STRIPE_SHAPES; i++) {
+		if (a->all_lanes[i] == b->all_lanes[i])
+			continue;
 		errmsg_set(err, "node %d has lanes 0x%x in one map and 0x%x in the other", n,
-			(unsigned int)a->all_lanes, (unsigned int)b->all_lanes);
+			(unsigned int)a->all_lanes[i], (unsigned int)b->all_lanes[i]);
 		return false;
 	}
 	return turned || same_node(b, a, n, true, err);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/errmsg.h"
+#include "striping/lanes/lanes.h"
 
 /*
  * A map of the cluster's nodes. It repeats what Slurm's job records say, and each start and end of
@@ -29,25 +30,26 @@ struct occupancy_job {
 /* What a job has on one node. */
 struct occupancy_place {
 	int node;        /* 0 to nodes-1 */
-	uint32_t lanes;  /* a bit for each lane of which it has cores; several if lanes changed */
+	uint32_t lanes;  /* LANE_BIT() of each lane of which it has cores; several if lanes changed
+			  */
 	uint64_t memory; /* MB */
 };
 
 enum occupancy_state {
 	OCCUPANCY_EMPTY,   /* no job */
 	OCCUPANCY_PARTIAL, /* co-located jobs only, at least one lane free */
-	OCCUPANCY_FULL,    /* co-located jobs only, no lane free */
+	OCCUPANCY_FULL,    /* co-located jobs only, no lane free of the shape that they have */
 	OCCUPANCY_CLOSED,  /* at least one job that did not opt in */
 };
 
 /*
- * A map of `nodes` empty nodes with lanes (1..LANES_MAX) lanes each. release may be NULL.
- * Returns NULL with ENOMEM or EINVAL.
+ * A map of `nodes` empty nodes with lanes (1..LANES_MAX) stripes each, and no lanes of whole
+ * sockets. release may be NULL. Returns NULL with ENOMEM or EINVAL.
  */
 struct occupancy *occupancy_new(int nodes, int lanes, void (*release)(void *data));
 
-/* Another number of lanes (1..LANES_MAX) for one node of the map. */
-void occupancy_set_lanes(struct occupancy *o, int node, int lanes);
+/* Another number of lanes of a shape (0..LANES_MAX) for one node of the map. */
+void occupancy_set_lanes(struct occupancy *o, int node, enum stripe_shape shape, int lanes);
 void occupancy_free(struct occupancy *o);
 
 int occupancy_nodes(const struct occupancy *o);
@@ -74,7 +76,7 @@ const struct occupancy_job *occupancy_at(
 
 enum occupancy_state occupancy_state(const struct occupancy *o, int node);
 
-/* Bits of the lanes that co-located jobs have on the node. */
+/* The lanes (LANE_BIT()) that co-located jobs have on the node. */
 uint32_t occupancy_taken(const struct occupancy *o, int node);
 
 /* How many of the node's jobs are co-located ones. */

@@ -199,20 +199,24 @@ static int share_out(const struct topology_map *map, const struct topology_view 
 {
 	bool *spare = calloc((size_t)count, sizeof(*spare));
 	int per_socket = count / map->sockets, rc = -1;
+	const struct poppa_settings *settings = view->settings;
 	struct poppa_settings defaults;
+	enum stripe_shape shape;
 
 	settings_defaults(&defaults);
 	for (int c = 0; c < count; c++)
 		lane_of[c] = LANE_NONE;
-	*lanes = view->lanes ? view->lanes
-			     : lanes_count(view->settings ? view->settings : &defaults,
-				       map->sockets, per_socket);
+	if (!view->settings)
+		settings = &defaults;
+	shape = view->shape_given ? view->shape
+				  : lanes_usual_shape(settings, map->sockets, per_socket);
+	*lanes = view->lanes ? view->lanes : lanes_count(settings, shape, map->sockets, per_socket);
 	if (!spare)
 		errmsg_set(err, "out of memory");
 	else if (!view->reserved || !mark_spare(view->reserved, threads, count, spare, err))
 		rc = 0;
 	if (!rc && per_socket)
-		rc = lanes_of_node(map->sockets, per_socket, spare, *lanes, lane_of, NULL);
+		rc = lanes_of_node(shape, map->sockets, per_socket, spare, *lanes, lane_of, NULL);
 	if (rc < 0 && spare && !*err->text)
 		errmsg_set(err, "%d lanes are out of range: 1 to %d", *lanes, LANES_MAX);
 	free(spare);
@@ -223,6 +227,12 @@ static int share_out(const struct topology_map *map, const struct topology_view 
 			"%d lanes need %d cores of one socket, and this process may use fewer: "
 			"allow it more (salloc, taskset), run it on another node%s",
 			*lanes, *lanes, *lanes > 2 ? ", or ask for fewer lanes" : "");
+	if (shape == SHAPE_SOCKET)
+		return errmsg_set(err,
+			"%d socket%s with %d core%s each, so there are no %d lanes of whole sockets: ask "
+			"for fewer lanes, or for the shape stripe",
+			map->sockets, map->sockets == 1 ? "" : "s", per_socket,
+			per_socket == 1 ? "" : "s", *lanes);
 	return errmsg_set(err,
 		"no socket has %d cores for jobs, so there is no lane: ask for fewer lanes",
 		*lanes);

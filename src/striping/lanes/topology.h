@@ -26,6 +26,8 @@ enum topology_socket {
 /* How to look at a topology. */
 struct topology_view {
 	int lanes;                             /* 0: by the settings */
+	enum stripe_shape shape;               /* of them */
+	bool shape_given;                      /* false: that of the settings counts */
 	const struct poppa_settings *settings; /* NULL: the defaults */
 	enum topology_socket socket;
 	/* Only the PUs that this process may use: of its cgroup, and of those it is bound to.

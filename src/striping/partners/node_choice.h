@@ -15,11 +15,12 @@
 /* A node and the lane that the job would have there. */
 struct candidate {
 	int node;
+	enum stripe_shape shape; /* of the lane */
 	int lane;
 	bool shared; /* has a partner there */
 	bool named;  /* all its partners are named by with:, so stripe_match does not count */
 	double loss; /* partner_loss() of the job and its partners there */
-	int lanes;   /* of the node */
+	int lanes;   /* of this shape on the node */
 	/* The number of the job's class there, for struct node_yield: nodes of several types may
 	 * have several. */
 	int mine;

@@ -13,7 +13,7 @@
 #define MIN_PERCENT 0.01
 #define MAX_JOB_ID INT64_C(0xfffffffd)
 #define KEYS                                                                                       \
-	"stripe, spread, with:JOBID, not:JOBNAME, max-degradation:PERCENT, class:NAME, sm:PERCENT, no and help"
+	"stripe, spread, shape:stripe|socket, with:JOBID, not:JOBNAME, max-degradation:PERCENT, class:NAME, sm:PERCENT, no and help"
 #define PLAIN "._+-@:/="
 
 static bool is_alnum(char c)
@@ -151,6 +151,17 @@ static int set_sm(struct colocate *c, const char *value, struct errmsg *err)
 	return 0;
 }
 
+static int set_shape(struct colocate *c, const char *value, struct errmsg *err)
+{
+	if (c->shaped)
+		return errmsg_set(err, "shape: is given twice");
+	if (stripe_shape_parse(value, &c->shape))
+		return errmsg_set(
+			err, "shape:%.40s is unknown: choose shape:stripe or shape:socket", value);
+	c->shaped = true;
+	return 0;
+}
+
 static int set_flag(bool *flag, const char *key, const char *value, struct errmsg *err)
 {
 	if (value)
@@ -167,6 +178,7 @@ static int set_key(
 		int (*set)(struct colocate *c, const char *value, struct errmsg *err);
 		const char *example;
 	} valued[] = {
+		{"shape", set_shape, "shape:socket"},
 		{"with", set_with, "with:1234"},
 		{"not", add_name, "not:my-other-job"},
 		{"max-degradation", set_max, "max-degradation:20"},
@@ -200,12 +212,13 @@ static int check_conflicts(const struct colocate *c, bool stripe, struct errmsg 
 			    : c->not_count ? "not:"
 					   : "max-degradation:";
 
-	if (c->no && (stripe || c->spread || c->with || c->not_count || c->max_degradation > 0 ||
-			     *c->class_name || c->sm_percent))
+	if (c->no && (stripe || c->spread || c->shaped || c->with || c->not_count ||
+			     c->max_degradation > 0 || *c->class_name || c->sm_percent))
 		return errmsg_set(err,
 			"no and %s exclude each other: a job with no is not "
 			"co-located",
 			c->spread        ? "spread"
+			: c->shaped      ? "shape:"
 			: *c->class_name ? "class:"
 			: c->sm_percent  ? "sm:"
 					 : other);
@@ -213,6 +226,10 @@ static int check_conflicts(const struct colocate *c, bool stripe, struct errmsg 
 		return errmsg_set(err,
 			"sm:auto needs class:NAME, the name under which \"poppa gpu sweep --class NAME\" has "
 			"kept what its jobs need");
+	if (stripe && c->shaped && c->shape != SHAPE_STRIPE)
+		return errmsg_set(err,
+			"stripe and shape:%s exclude each other: leave one of the two out",
+			stripe_shape_name(c->shape));
 	if (c->spread && (stripe || c->with || c->not_count || c->max_degradation > 0))
 		return errmsg_set(err,
 			"spread and %s exclude each other: a spread job never has a partner",
@@ -256,6 +273,8 @@ static size_t format(const struct colocate *c, char *buf)
 		at += sprintf(at, "no,");
 	if (c->spread)
 		at += sprintf(at, "spread,");
+	if (c->shaped)
+		at += sprintf(at, "shape:%s,", stripe_shape_name(c->shape));
 	if (c->with)
 		at += sprintf(at, "with:%u,", c->with);
 	for (int i = 0; i < c->not_count; i++) {
@@ -406,6 +425,9 @@ static const char help[] =
 	"  stripe                   the plain form, the same as no value\n"
 	"  spread                   one lane of each node and the other lanes idle: never a\n"
 	"                           partner, and the other lanes are yours to leave empty\n"
+	"  shape:stripe             only on nodes where lanes are every L-th core\n"
+	"  shape:socket             only where they are whole sockets, for tasks that share much\n"
+	"                           data with each other; without it either will do\n"
 	"  with:JOBID               only this job as a partner\n"
 	"  not:JOBNAME              never a job of this name; may be given several times.\n"
 	"                           Write \",\" as %2C, \";\" as %3B and \"%\" as %25\n"

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/errmsg.h"
+#include "common/settings.h"
 
 /* The variable in the job's SPANK environment that tells what the job asked for. */
 #define COLOCATE_ENV "COLOCATE"
@@ -26,6 +27,8 @@
 #define COLOCATE_WAITS "waits-for-partner-until="
 /* The same with a job's number, while it would put that job's start off (plugins/select_stripe). */
 #define COLOCATE_BEHIND "waits-for-start-of="
+/* Follows it there, as a word, where the job's lanes are whole sockets. */
+#define COLOCATE_SOCKETS "shape=socket"
 /* Follows it there, as a word, while the job is beside partners of which the history does not know
  * whether they suit its max-degradation. */
 #define COLOCATE_PROBATION "probation"
@@ -38,9 +41,11 @@
 
 /* What the user asked for; all zero is the plain form, "stripe". */
 struct colocate {
-	bool help;                               /* explain and do not submit */
-	bool no;                                 /* not co-located, whatever the site's default */
-	bool spread;                             /* one lane of each node, the other lanes idle */
+	bool help;   /* explain and do not submit */
+	bool no;     /* not co-located, whatever the site's default */
+	bool spread; /* one lane of each node, the other lanes idle */
+	bool shaped; /* it asks for lanes of `shape`; false: any will do */
+	enum stripe_shape shape;
 	uint32_t with;                           /* the only acceptable partner's job id; 0 = any */
 	double max_degradation;                  /* fraction; 0 = no limit */
 	char class_name[COLOCATE_CLASS_MAX + 1]; /* kind of job in the pair history; "" = default */

@@ -112,7 +112,7 @@ static struct lane lane_of(const struct submission *r, const struct submission_p
 	if (r->tasks_per_node > 0)
 		l.tasks = min64(l.tasks, r->tasks_per_node);
 	if (r->tasks_per_socket > 0)
-		l.tasks = min64(l.tasks, r->tasks_per_socket * s->sockets);
+		l.tasks = min64(l.tasks, r->tasks_per_socket * s->lane_sockets);
 	l.gpus = s->gpus;
 	if (r->cpus_per_gpu > 0)
 		l.gpus = min64(l.gpus, l.cpus / r->cpus_per_gpu);
@@ -301,6 +301,12 @@ static int check_lane(const struct submission *r, const struct submission_partit
 			"core specialisation leaves a node with %d sockets of %d cores no %d "
 			"lanes: choose another partition",
 			s->sockets, s->cores_per_socket, s->lanes);
+	if (l->cpus < 1 && s->lanes_of == SHAPE_SOCKET)
+		return errmsg_set(err,
+			"a node with %d socket%s of %d core%s has no lanes of whole sockets: leave "
+			"shape:socket out, or choose another partition",
+			s->sockets, s->sockets == 1 ? "" : "s", s->cores_per_socket,
+			s->cores_per_socket == 1 ? "" : "s");
 	if (l->cpus < 1)
 		return errmsg_set(err,
 			"a node with %d sockets of %d cores has no %d lanes: choose another "
@@ -332,10 +338,11 @@ static int check_lane(const struct submission *r, const struct submission_partit
 			"--cores-per-socket=%" PRId64 " is more than the %" PRId64
 			" cores that a lane has of a socket",
 			r->cores_per_socket, l->cores_per_socket);
-	if (r->sockets_per_node > s->sockets)
+	if (r->sockets_per_node > s->lane_sockets)
 		return errmsg_set(err,
-			"--sockets-per-node=%" PRId64 " is more than the %d sockets of a node",
-			r->sockets_per_node, s->sockets);
+			"--sockets-per-node=%" PRId64 " is more than the %d socket%s of a %s",
+			r->sockets_per_node, s->lane_sockets, s->lane_sockets == 1 ? "" : "s",
+			s->lanes_of == SHAPE_SOCKET ? "lane" : "node");
 	if (r->threads_per_core > s->threads_per_core)
 		return errmsg_set(err,
 			"--threads-per-core=%" PRId64 " is more than the %d thread%s of a core",

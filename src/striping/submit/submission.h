@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/errmsg.h"
+#include "common/settings.h"
 
 #define SUBMISSION_UNSET (-1)
 
@@ -20,12 +21,14 @@ struct node_shape {
 	int sockets;
 	int cores_per_socket;
 	int threads_per_core;
-	int cpus_per_core;     /* CPUs that Slurm counts for a core: its threads, or 1 */
-	int lanes;             /* of which a job gets one */
-	int lane_cores;        /* cores of a lane (lanes_of_node()); 0 = no lanes */
-	int lane_socket_cores; /* the most of them on one socket */
-	bool reserved;         /* core specialisation takes some of its cores */
-	int64_t mem_mb;        /* memory that jobs may have */
+	int cpus_per_core;          /* CPUs that Slurm counts for a core: its threads, or 1 */
+	enum stripe_shape lanes_of; /* the shape of the lanes that the job gets there */
+	int lanes;                  /* of which it gets one */
+	int lane_cores;             /* cores of a lane (lanes_of_node()); 0 = no lanes */
+	int lane_socket_cores;      /* the most of them on one socket */
+	int lane_sockets;           /* on so many sockets they may be */
+	bool reserved;              /* core specialisation takes some of its cores */
+	int64_t mem_mb;             /* memory that jobs may have */
 	int64_t gpus;
 	int count;    /* nodes */
 	int required; /* how many of these the job insists on (--nodelist) */
@@ -59,6 +62,8 @@ enum submission_sharing {
 /* What the job asks for; numbers are SUBMISSION_UNSET where it does not say. */
 struct submission {
 	bool spread;
+	bool shaped; /* only lanes of `shape` will do */
+	enum stripe_shape shape;
 	enum submission_sharing sharing;
 	bool overcommit;
 	bool core_spec;      /* --core-spec or --thread-spec */

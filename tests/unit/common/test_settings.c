@@ -47,6 +47,7 @@ static void settings_take_defaults_and_values(void **state)
 			"poppa_long=100ms,poppa_long_budget=0.2%,"
 			"poppa_overhead_max=0.3%,poppa_adaptive=no,"
 			"poppa_ledger=[::1]:7001,stripe_lanes=4,stripe_lanes_on=2x64:8,"
+			"stripe_shape=Socket,stripe_shape_on=4x16:stripe,"
 			"stripe_lanes_on=1x4:2,stripe_match=within:25%,stripe_partition=a,stripe_"
 			"partition=long,stripe_default=debug:qos:shared,stripe_default=long,stripe_classes=shared,stripe_timelimit=wall,stripe_alone=no,"
 			"stripe_gain_min=2%,stripe_victim_max=5%,stripe_explore=3%,stripe_policy=fair,stripe_wait=90s,stripe_cache=1.5m,stripe_miss_cycles=300,poppa_turns=yes,poppa_turn=200ms",
@@ -71,8 +72,12 @@ static void settings_take_defaults_and_values(void **state)
 	assert_int_equal(s.stripe_miss_cycles, 300);
 	assert_float_equal(s.stripe_explore, 0.03, 1e-12);
 	assert_int_equal(s.stripe_policy, POLICY_FAIR);
-	assert_int_equal(s.stripe_rule_count, 2);
-	assert_int_equal(s.stripe_rule[0].cores, 64);
+	assert_int_equal(s.lanes_on.count, 2);
+	assert_int_equal(s.lanes_on.rule[0].cores, 64);
+	assert_int_equal(s.stripe_shape, SHAPE_SOCKET);
+	assert_int_equal(s.shape_on.count, 1);
+	assert_int_equal(s.shape_on.rule[0].sockets, 4);
+	assert_int_equal(s.shape_on.rule[0].value, SHAPE_STRIPE);
 	assert_int_equal(s.stripe_match, MATCH_WITHIN);
 	assert_int_equal(s.stripe_classes, CLASSES_SHARED);
 	assert_int_equal(s.stripe_timelimit, TIMELIMIT_WALL);
@@ -121,6 +126,11 @@ static void settings_name_what_is_wrong(void **state)
 		{"stripe_lanes_on=2x8", "SOCKETSxCORES:LANES"},
 		{"stripe_lanes_on=2x8:1", "stripe_lanes_on=2x8:1"},
 		{"stripe_lanes_on=2:8x2", "SOCKETSxCORES:LANES"},
+		{"stripe_shape=row", "stripe, socket"},
+		{"stripe_shape_on=2x8:row",
+			"stripe_shape_on=row is unknown: choose one of stripe, socket"},
+		{"stripe_shape_on=2x8", "SOCKETSxCORES:SHAPE"},
+		{"stripe_shape_on=0x8:socket", "stripe_shape_on=0x8:socket"},
 		{"stripe_match=within", "stripe_match=within"},
 		{"stripe_match=within:x", "stripe_match"},
 		{"stripe_partition=", "stripe_partition="},

@@ -79,11 +79,15 @@ static void variants(void **state)
 	add("7@g++", 1023, NULL, "7@g+++512n");
 	add("7/", 536870912, NULL, "7/+536870912n");
 	add("weather", 1, "2x8x1", "weather+2x8x1");
-	add("weather", 6, class_node_type(2, 16, 2, type), "weather+4n+2x16x2");
-	assert_string_equal(class_node_type(0, 0, 0, type), "1x1x1");
-	add("7@lmp", UINT32_MAX, class_node_type(UINT32_MAX, UINT32_MAX, UINT32_MAX, type),
+	add("weather", 6, class_node_type(2, 16, 2, false, type), "weather+4n+2x16x2");
+	assert_string_equal(class_node_type(0, 0, 0, false, type), "1x1x1");
+	add("weather", 6, class_node_type(2, 16, 2, true, type), "weather+4n+2x16x2s");
+	assert_true(class_of_sockets("weather+4n+2x16x2s"));
+	assert_false(class_of_sockets("weather+4n+2x16x2"));
+	assert_false(class_of_sockets("weathers"));
+	add("7@lmp", UINT32_MAX, class_node_type(UINT32_MAX, UINT32_MAX, UINT32_MAX, false, type),
 		"7@lmp+2147483648n+4294967295x4294967295x4294967295");
-	class_node_type(UINT16_MAX, UINT16_MAX, UINT16_MAX, type);
+	class_node_type(UINT16_MAX, UINT16_MAX, UINT16_MAX, false, type);
 	add("7@lmp", 2, type, "7@lmp+2n+65535x65535x65535");
 	/* Without room for the suffix it is the class itself. */
 	memset(name, 'y', sizeof(name));
@@ -96,10 +100,11 @@ static void forged_variants(void **state)
 {
 	static const char *const as_they_are[] = {"7@lmp", "7@g++", "7/a+b", "7/+", "7/a+4",
 		"7/a+n", "7/a+3n", "7/a+1n", "7/a+0n", "7/a+04n", "7/a+4nn", "7/a+2x8", "7/a+2x8x",
-		"7/a+2x8x1x", "7/a+x8x1", "7/a+2x08x1", "7/a+-4n", "7/a+ 4n",
-		"7/a+99999999999999999999n", "+4n", ""};
+		"7/a+2x8x1x", "7/a+2x8x1ss", "7/a+2x8xs", "7/a+x8x1", "7/a+2x08x1", "7/a+-4n",
+		"7/a+ 4n", "7/a+99999999999999999999n", "+4n", ""};
 	static const char *const other[][2] = {{"7/a+4n", "7/a_4n"}, {"7/a+2x8x1", "7/a_2x8x1"},
-		{"7/a+4n+2x8x1", "7/a_4n_2x8x1"}, {"7/a+2x8x1+4n", "7/a+2x8x1_4n"}};
+		{"7/a+2x8x1s", "7/a_2x8x1s"}, {"7/a+4n+2x8x1", "7/a_4n_2x8x1"},
+		{"7/a+2x8x1+4n", "7/a+2x8x1_4n"}};
 	char buf[PAIRS_CLASS_MAX];
 
 	(void)state;

@@ -213,17 +213,40 @@ static void nodes_with_lanes_of_their_own(void **state)
 	struct errmsg err = {""};
 
 	(void)state;
-	occupancy_set_lanes(o, 1, 2);
+	occupancy_set_lanes(o, 1, SHAPE_STRIPE, 2);
 	assert_int_equal(occupancy_add(o, 1, true, NULL, two, 2), 0);
 	assert_int_equal(occupancy_add(other, 1, true, NULL, two, 2), 0);
 	assert_int_equal(occupancy_state(o, 0), OCCUPANCY_PARTIAL);
 	assert_int_equal(occupancy_state(o, 1), OCCUPANCY_FULL);
 	assert_false(occupancy_same(o, other, &err));
 	assert_non_null(strstr(err.text, "node 1"));
-	occupancy_set_lanes(other, 1, 2);
+	occupancy_set_lanes(other, 1, SHAPE_STRIPE, 2);
 	assert_true(occupancy_same(o, other, &err));
 	occupancy_free(o);
 	occupancy_free(other);
+}
+
+static void one_shape_at_a_time(void **state)
+{
+	struct occupancy *o = occupancy_new(1, 4, NULL);
+	struct occupancy_place first = at(0, LANE_BIT(SHAPE_SOCKET, 0));
+	struct occupancy_place second = at(0, LANE_BIT(SHAPE_SOCKET, 1));
+	struct occupancy_place stripe = at(0, LANE_BIT(SHAPE_STRIPE, 3));
+
+	(void)state;
+	occupancy_set_lanes(o, 0, SHAPE_SOCKET, 2);
+	assert_int_equal(occupancy_add(o, 1, true, NULL, &first, 1), 0);
+	assert_int_equal(occupancy_state(o, 0), OCCUPANCY_PARTIAL);
+	assert_int_equal(occupancy_add(o, 2, true, NULL, &second, 1), 0);
+	assert_int_equal(occupancy_state(o, 0), OCCUPANCY_FULL);
+	occupancy_remove(o, 2);
+	assert_int_equal(occupancy_taken(o, 0), first.lanes);
+	/* Both shapes are there only where settings have changed: nobody else may come. */
+	assert_int_equal(occupancy_add(o, 3, true, NULL, &stripe, 1), 0);
+	assert_int_equal(occupancy_state(o, 0), OCCUPANCY_FULL);
+	occupancy_remove(o, 1);
+	assert_int_equal(occupancy_state(o, 0), OCCUPANCY_PARTIAL);
+	occupancy_free(o);
 }
 
 int main(void)
@@ -235,6 +258,7 @@ int main(void)
 		cmocka_unit_test(random_events_agree_with_a_table),
 		cmocka_unit_test(maps_are_compared),
 		cmocka_unit_test(thousands_of_jobs),
+		cmocka_unit_test(one_shape_at_a_time),
 		cmocka_unit_test(nodes_with_lanes_of_their_own),
 	};
 

@@ -37,6 +37,10 @@ static void canonical_texts(void **state)
 		{"stripe,with:12", "with:12"},
 		{"spread", "spread"},
 		{"class:cfd.v2,spread", "spread,class:cfd.v2"},
+		{"shape:stripe", "shape:stripe"},
+		{"stripe,shape:stripe", "shape:stripe"},
+		{"class:cfd,shape:socket", "shape:socket,class:cfd"},
+		{"spread, shape:socket", "spread,shape:socket"},
 		{"with:1234", "with:1234"},
 		{"not:b, not:a ,not:b", "not:a,not:b"},
 		{"max-degradation:20%", "max-degradation:20"},
@@ -94,7 +98,7 @@ static void fields(void **state)
 static void errors_say_what_is_wrong(void **state)
 {
 	static const char *const bad[][2] = {
-		{"sprad", "unknown key \"sprad\"; the keys are stripe, spread, with:JOBID"},
+		{"sprad", "unknown key \"sprad\"; the keys are stripe, spread, shape:"},
 		{"Spread", "\"Spread\""},
 		{"spread=1", "unknown key \"spread=1\""},
 		{"spread:yes", "spread takes no value"},
@@ -132,6 +136,12 @@ static void errors_say_what_is_wrong(void **state)
 		{"class:k,no", "no and class: exclude each other"},
 		{"not:a,no", "no and not: exclude each other"},
 		{"with:3,no", "no and with: exclude each other"},
+		{"shape", "shape needs a value, as in shape:socket"},
+		{"shape:", "shape needs a value"},
+		{"shape:row", "shape:row is unknown: choose shape:stripe or shape:socket"},
+		{"shape:socket,shape:stripe", "twice"},
+		{"shape:socket,stripe", "stripe and shape:socket exclude each other"},
+		{"shape:stripe,no", "no and shape: exclude each other"},
 		{"sm", "sm needs a value, as in sm:50"},
 		{"sm:0", "sm:0 is neither a whole percentage from 1 to 100 nor auto"},
 		{"sm:101", "sm:101"},

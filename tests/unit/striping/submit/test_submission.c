@@ -17,7 +17,7 @@
 /* What lanes_of_node() makes of sockets without spare cores. */
 #define SHAPE(s, c)                                                                                \
 	.sockets = (s), .cores_per_socket = (c), .lanes = LANES,                                   \
-	.lane_cores = (s) * ((c) / LANES), .lane_socket_cores = (c) / LANES
+	.lane_cores = (s) * ((c) / LANES), .lane_socket_cores = (c) / LANES, .lane_sockets = (s)
 
 /* Four nodes of 2 sockets x 8 cores, 16000 MB: a lane is 8 CPUs and 8000 MB. */
 static const struct node_shape small[] = {
@@ -675,9 +675,53 @@ static void refusals_cost_little(void **state)
 	assert_true(refused_ns < 40 * few_ns);
 }
 
+static void lanes_of_whole_sockets(void **state)
+{
+	/* A lane is one of two sockets: all of its eight cores. */
+	const struct node_shape sockets = {.sockets = 2,
+		.cores_per_socket = 8,
+		.threads_per_core = 1,
+		.cpus_per_core = 1,
+		.lanes_of = SHAPE_SOCKET,
+		.lanes = 2,
+		.lane_cores = 8,
+		.lane_socket_cores = 8,
+		.lane_sockets = 1,
+		.mem_mb = 16000,
+		.count = 1};
+	const struct node_shape none = {.sockets = 1,
+		.cores_per_socket = 8,
+		.threads_per_core = 1,
+		.cpus_per_core = 1,
+		.lanes_of = SHAPE_SOCKET,
+		.lanes = 1,
+		.mem_mb = 16000,
+		.count = 1};
+	struct submission_partition p = partition(&sockets, 1), without = partition(&none, 1);
+	struct submission r = request();
+
+	(void)state;
+	granted(&r, &p, 8, 8000);
+	r.cores_per_socket = 8;
+	granted(&r, &p, 8, 8000);
+	r.tasks_per_socket = 8;
+	granted(&r, &p, 8, 8000);
+	r.tasks_per_socket = 4;
+	r.tasks = 8;
+	r.max_nodes = 1;
+	refused(&r, &p, "a lane holds 4", "ask for more nodes or fewer tasks");
+	r = request();
+	r.sockets_per_node = 2;
+	refused(&r, &p, "--sockets-per-node=2 is more than", "the 1 socket of a lane");
+	r = request();
+	refused(&r, &without, "a node with 1 socket of 8 cores has no lanes of whole sockets",
+		"leave shape:socket out");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lanes_of_whole_sockets),
 		cmocka_unit_test(nodes_of_another_shape),
 		cmocka_unit_test(a_job_gets_whole_lanes),
 		cmocka_unit_test(conflicts),
