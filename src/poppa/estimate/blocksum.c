@@ -129,6 +129,11 @@ void blocksum_add(struct blocksum *b, const struct est_block *block)
 	b->cross += weight * weight * c * s;
 }
 
+double blocksum_lent(const struct blocksum *b)
+{
+	return b->weight > 0 ? fmin(fmax(b->lent / b->weight, 0), 1) : 0;
+}
+
 bool blocksum_result(const struct blocksum *b, double *u, double *variance)
 {
 	double lent = b->lent / b->weight, ratio = b->co / b->solo, unknown = 0, by;

@@ -37,6 +37,10 @@ void blocksum_add(struct blocksum *b, const struct est_block *block);
  * standard error: 0 to 1. */
 double blocksum_rough(const struct blocksum *b);
 
+/* The share of the time before and after in which the co-runners had lent their processors to the
+ * shutter's thread; 0 where nothing is known. */
+double blocksum_lent(const struct blocksum *b);
+
 /* *u: the rate beside co-runners over the rate alone; *variance: its squared standard error. false
  * with too few blocks, or without progress. */
 bool blocksum_result(const struct blocksum *b, double *u, double *variance);

@@ -56,6 +56,15 @@
  * rate, and what comes back more slowly than any block lasts. Jobs on a quiet machine read so far
  * from the truth however many blocks they had (docs/results/long.md). */
 #define SHARED_ERROR 0.004
+/*
+ * Lent time (struct est_window) is the processor time of the shutter's thread. Its co-runner also
+ * loses what the kernel does to let that thread wake up and sleep again: as much once more where a
+ * virtual machine has two processors, next to nothing on a node with idle ones. Nobody measures
+ * that. So one standard error is how far the estimate would be off if lent time were this many
+ * times as long. With windows of some ten microseconds nearly nothing is known then.
+ */
+#define LENT_TIMES 2.0
+#define MOST_LENT 0.9
 #define DOUBT 10.0 /* squared distance at which both estimates weigh the same, with USUAL_LOSS */
 #define SLOW_SIGMAS 3.0 /* standard errors by which what comes back slowly is certain */
 #define MUCH 0.8        /* of the mean square of what the job loses: enough for a long block */
@@ -447,6 +456,15 @@ static double trust_in_sums(const struct robust_state *r, double off, double var
 	return fmax(1 / (1 + pow(half / lost, LOST_POWER)), least);
 }
 
+/* The ratio of rates as they were read is c/s = u (1 - lent) + lent. */
+static double lent_variance(const struct robust_state *r, double u)
+{
+	double lent = fmin(blocksum_lent(&r->sum), MOST_LENT / LENT_TIMES);
+	double more = LENT_TIMES * lent, read = u * (1 - lent) + lent;
+
+	return pow(u - (read - more) / (1 - more), 2);
+}
+
 void robust_result(const struct robust_state *r, struct est_result *out)
 {
 	double mean = NAN, u, variance, trust;
@@ -476,7 +494,7 @@ void robust_result(const struct robust_state *r, struct est_result *out)
 		double t95 = statistics_t95(fmin(fmax(values - 1, 1), 30)), half;
 
 		out->noise = t95 * sqrt(out->variance);
-		out->variance += SHARED_ERROR * SHARED_ERROR;
+		out->variance += SHARED_ERROR * SHARED_ERROR + lent_variance(r, mean);
 		half = t95 * sqrt(out->variance);
 		out->lo = out->degradation - half;
 		out->hi = out->degradation + half;

@@ -220,7 +220,11 @@ void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w)
 						.dur_ns = end - start,
 						.progress = to[t].progress - from[t].progress,
 						.cycles = to[t].cycles - from[t].cycles,
-						.lent_ns = i == p->lone ? lent : 0};
+						/* No window is longer than it is. */
+						.lent_ns = i != p->lone ? 0
+							   : end - start < (int64_t)lent
+								   ? (uint64_t)(end - start)
+								   : lent};
 
 					if (!to[t].missing)
 						shutterlog_append(w, &row);
