@@ -57,7 +57,7 @@ sleeper C --colocate=shape:socket -n1 -w "${NODE}1"
 c=$job
 ok "then the node is full" waits "$c"
 ok "slurmctld's log says which lanes they are" \
-	grep -q "select/stripe: JobId=$b on ${NODE}1, lane 1 (whole sockets), beside $a\$" "$(ctl log slurmctld)"
+	grep -q "select/stripe: JobId=$b on ${NODE}1, shape=socket lane 1, beside $a\$" "$(ctl log slurmctld)"
 like "poppa job, too" "$(as_user poppa job "$b")" "${NODE}1\), lane 1 of whole sockets"
 is "as JSON" "$(as_user poppa job --json "$b" | jq -r .lane_shape)" socket
 running D --colocate -n8 -w "${NODE}2"
@@ -109,7 +109,7 @@ clear_jobs
 
 diag "what no lane of whole sockets is"
 refused "a shape that is none" "shape:row is unknown: choose shape:stripe or shape:socket" -p fake --colocate=shape:row -n1
-refused "a node with one socket" "has no lanes of whole sockets: leave shape:socket out" -p real --colocate=shape:socket -n1
+refused "a node with one socket" "lanes of whole sockets that are as large as stripes: leave shape:socket out" -p real --colocate=shape:socket -n1
 refused "more than a socket" "--sockets-per-node=2 is more than the 1 socket of a lane" \
 	-p fake --colocate=shape:socket -N1 -n2 --sockets-per-node=2
 refused "a job that names both shapes" "stripe and shape:socket exclude each other" -p fake --colocate=stripe,shape:socket -n1
@@ -135,6 +135,26 @@ running K --colocate -n1 -w "${NODE}1"
 is "by the size of the node" "$(cores_of "$job")" $FIRST
 clear_jobs
 ctl reconfigure stripe_shape_on=
+
+diag "preemption"
+sed -i -e '1a PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE' \
+	-e "\$a PartitionName=urgent Nodes=$SANDBOX_REAL_NODE,${NODE}[1-4] PriorityTier=10 PreemptMode=OFF MaxTime=1-0 DefaultTime=60 DefMemPerCPU=1000" "$SLURM_CONF"
+ctl restart slurmctld
+wait_until 60 nodes_answer
+running victim --colocate=shape:socket -n1 -w "${NODE}1"
+victim=$job
+# Its lanes are of two sizes, so it asks for the CPUs of the smaller one: Slurm finds these in the other half of the lane.
+submit -p urgent -J urgent -o /dev/null --colocate=shape:stripe -n1 --mem=100 -w "${NODE}1" --wrap "exec sleep 3600"
+urgent=$job
+wait_running "$urgent"
+is "a job that may preempt has its whole lane" "$(cores_of "$urgent")" $EVEN
+ok "and the job whose lane overlaps with it is gone" is_state "$victim" PENDING
+scancel "$urgent" "$victim"
+wait_until 60 ended "$urgent"
+cat "$before" >"$SLURM_CONF"
+echo "DebugFlags=SelectType" >>"$SLURM_CONF"
+ctl restart slurmctld
+wait_until 60 nodes_answer
 
 diag "the history"
 has_row() { awk -F'\t' -v j="$own:$1" -v p="$own:$2" '$1 == j && $2 == p { found = 1 } END { exit !found }' "$HISTORY"; }

@@ -82,6 +82,7 @@ void job_request_of_desc(const job_desc_msg_t *d, struct submission *r)
 	if (d->shared != NO_VAL16)
 		r->sharing = sharing(d->shared);
 	r->core_spec = d->core_spec != NO_VAL16 && d->core_spec != INFINITE16;
+	r->gres_bound = d->bitflags & GRES_ENFORCE_BIND;
 	r->reboot = d->reboot != NO_VAL16 && d->reboot;
 	r->overcommit = d->overcommit != NO_VAL8 && d->overcommit;
 }
@@ -103,6 +104,7 @@ void job_request_of_job(const job_record_t *job, struct submission *r)
 	r->cpus_per_gpu = submission_gpus(job->cpus_per_tres);
 	r->tasks_per_gpu = number16(d->ntasks_per_tres);
 	r->mb_per_gpu = submission_gpus(job->mem_per_tres);
+	r->gres_bound = job->bit_flags & GRES_ENFORCE_BIND;
 	if (d->mc_ptr) {
 		r->tasks_per_socket = number16(d->mc_ptr->ntasks_per_socket);
 		r->tasks_per_core = number16(d->mc_ptr->ntasks_per_core);

@@ -54,13 +54,14 @@ static void share_out(const struct poppa_settings *settings, const struct submis
 		spare[c] = node->node_spec_bitmap && !bit_test(node->node_spec_bitmap, c);
 		shape->reserved |= spare[c];
 	}
-	shape->lanes_of =
-		r->shaped ? r->shape
-			  : lanes_usual_shape(settings, shape->sockets, shape->cores_per_socket);
-	shape->lanes =
-		lanes_count(settings, shape->lanes_of, shape->sockets, shape->cores_per_socket);
-	lanes_of_node(shape->lanes_of, shape->sockets, shape->cores_per_socket, spare, shape->lanes,
-		lane_of, &size);
+	shape->lanes_of = r->shape;
+	shape->lanes = lanes_count(settings, shape->sockets, shape->cores_per_socket);
+	if (r->shaped)
+		lanes_of_node(shape->lanes_of, shape->sockets, shape->cores_per_socket, spare,
+			shape->lanes, lane_of, &size);
+	else
+		lanes_usual(settings, shape->sockets, shape->cores_per_socket, spare, shape->lanes,
+			lane_of, &size, &shape->lanes_of);
 	shape->lane_cores = size.cores;
 	shape->lane_socket_cores = size.socket_cores;
 	shape->lane_sockets = size.sockets;

@@ -158,7 +158,7 @@ static int lane_of_shape(bitstr_t *cores, const struct poppa_settings *settings,
 	enum stripe_shape shape, int sockets, int per_socket, const bool *spare)
 {
 	int all = sockets * per_socket, *assigned = xcalloc(all, sizeof(*assigned)), lane = -1;
-	int lanes = lanes_count(settings, shape, sockets, per_socket);
+	int lanes = lanes_count(settings, sockets, per_socket);
 
 	if (lanes_of_node(shape, sockets, per_socket, spare, lanes, assigned, NULL) > 0)
 		lane = -2;

@@ -51,11 +51,11 @@ static bool all_alike(void)
 	return alike;
 }
 
-/* Whether the job's lanes are whole sockets, by its SystemComment, as select_stripe writes it. */
-static bool of_sockets(const char *comment)
+/* Whether select_stripe has written this word about the job's lanes into its SystemComment. */
+static bool lanes_are(const char *comment, const char *word)
 {
 	char *shown = tags_get(comment, COLOCATE_TAG);
-	bool found = shown && strstr(shown, " " COLOCATE_SOCKETS " ");
+	bool found = shown && strstr(shown, word);
 
 	free(shown);
 	return found;
@@ -65,10 +65,10 @@ static bool of_sockets(const char *comment)
  * of this SystemComment has there; the caller has the read lock on nodes. */
 static const char *type_like(const node_record_t *node, const char *comment, char *buf)
 {
-	bool sockets = of_sockets(comment);
+	bool sockets = lanes_are(comment, " " COLOCATE_SOCKETS " ");
 
 	buf[0] = '\0';
-	if (node && (sockets || !all_alike()))
+	if (node && !lanes_are(comment, " " COLOCATE_MIXED " ") && (sockets || !all_alike()))
 		class_node_type(node->tot_sockets, node->cores, node->tpc, sockets, buf);
 	return buf;
 }

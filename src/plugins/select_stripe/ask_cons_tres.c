@@ -112,7 +112,7 @@ int ask_cons_tres_lanes(struct ask *ask, const struct candidates *list, int coun
 			continue;
 		bit_set(nodes, c->node);
 		exclude_others(exc, c, layout_of(c->node));
-		here = candidates_memory_cpus(ask->job_ptr, layout_of(c->node), c->shape);
+		here = candidates_memory_cpus(ask->job_ptr, layout_of(c->node));
 		cpus = cpus < 0 || cpus == here ? here : 0;
 	}
 	if (!has_required(ask, nodes))
@@ -179,15 +179,24 @@ void ask_cons_tres_preempt_rest(struct ask *ask, bool colocated)
 	if (*ask->preempted)
 		note_listed(ask);
 	for (bitoff_t n = bit_ffs(ask->nodes); n >= 0 && n < bit_size(ask->nodes); n++) {
+		enum stripe_shape mine = SHAPE_STRIPE;
+
 		if (!bit_test(ask->nodes, n) || n >= occupancy_nodes(map))
 			continue;
+		if (ask->on_sockets && bit_test(ask->on_sockets, n))
+			mine = SHAPE_SOCKET;
 		for (int i = 0; i < occupancy_count(map, n); i++) {
-			const struct occupancy_job *job = occupancy_at(map, n, i, NULL);
+			struct occupancy_place place;
+			const struct occupancy_job *job = occupancy_at(map, n, i, &place);
 			const struct partner *p = tracker_partner(job);
 			job_record_t *job_ptr;
 			int at;
 
-			if (colocated ? p && candidates_suit(ask, &p, 1) : !job->colocated)
+			/* A lane of the other shape overlaps with the job's, also where Slurm has
+			 * found enough cores for it beside that. */
+			if (colocated ? p && candidates_suit(ask, &p, 1) &&
+						!LANES_HAVE(place.lanes, !mine)
+				      : !job->colocated)
 				continue;
 			at = candidates_preemptable(ask, job->id);
 			job_ptr =

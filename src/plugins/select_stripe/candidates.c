@@ -29,23 +29,21 @@ static uint32_t cpus_per_core(const job_details_t *details, uint32_t threads)
 	return cpus;
 }
 
-int candidates_memory_cpus(
-	const job_record_t *job_ptr, const struct layout *layout, enum stripe_shape shape)
+int candidates_memory_cpus(const job_record_t *job_ptr, const struct layout *layout)
 {
 	const multi_core_data_t *mc = job_ptr->details->mc_ptr;
 	int threads = layout->threads;
 
 	if (mc && mc->threads_per_core && mc->threads_per_core < threads)
 		threads = mc->threads_per_core;
-	return layout->of[shape].size.cores * threads;
+	return layout->lane_cores * threads;
 }
 
 /*
  * Whether the job's memory is no more than a lane's share of this node: submission_check() knows
  * that of some node of the partition. Memory by GPUs is checked there for all of them.
  */
-static bool memory_in_share(
-	const struct ask *ask, int node, const struct layout *layout, enum stripe_shape shape)
+static bool memory_in_share(const struct ask *ask, int node, const struct layout *layout)
 {
 	const node_record_t *n = compat_node(node);
 	uint64_t want = ask->job_ptr->details->pn_min_memory;
@@ -54,8 +52,31 @@ static bool memory_in_share(
 		ask->job_ptr->mem_per_tres)
 		return true;
 	if (want & MEM_PER_CPU)
-		want = (want & ~MEM_PER_CPU) * candidates_memory_cpus(ask->job_ptr, layout, shape);
-	return want <= (n->real_memory - n->mem_spec_limit) / layout->of[shape].lanes;
+		want = (want & ~MEM_PER_CPU) * candidates_memory_cpus(ask->job_ptr, layout);
+	return want <= (n->real_memory - n->mem_spec_limit) / layout->lanes;
+}
+
+/* Whether what the job says of sockets lets it have a lane of this shape there. */
+static bool suits_shape(const struct ask *ask, const struct lane_set *set, enum stripe_shape shape)
+{
+	const job_details_t *details = ask->job_ptr->details;
+	const multi_core_data_t *mc = details->mc_ptr;
+	const int sockets = set->size.sockets;
+
+	if (!set->size.cores || (ask->request.shaped && ask->request.shape != shape))
+		return false;
+	/* Only the lowest free lane is tried, and another one may have the devices. */
+	if (shape == SHAPE_SOCKET && ask->job_ptr->bit_flags & GRES_ENFORCE_BIND)
+		return false;
+	if (!mc)
+		return true;
+	if (mc->cores_per_socket != NO_VAL16 && mc->cores_per_socket > set->size.socket_cores)
+		return false;
+	if (mc->sockets_per_node != NO_VAL16 && mc->sockets_per_node > sockets)
+		return false;
+	return !mc->ntasks_per_socket || mc->ntasks_per_socket >= INFINITE16 - 1 ||
+	       !details->ntasks_per_node || details->overcommit ||
+	       details->ntasks_per_node <= mc->ntasks_per_socket * sockets;
 }
 
 /* As candidates_lane_cpus(), of the node's lanes of one shape. */
@@ -63,19 +84,15 @@ static uint32_t lane_cpus(
 	const struct ask *ask, int node, const struct layout *layout, enum stripe_shape shape)
 {
 	const job_details_t *details = ask->job_ptr->details;
-	const struct lane_set *set = &layout->of[shape];
 	uint32_t per_task = MAX(details->cpus_per_task, 1), cpus, least;
 
-	if (!set->size.cores || (ask->request.shaped && ask->request.shape != shape))
+	if (!suits_shape(ask, &layout->of[shape], shape))
 		return 0;
-	cpus = set->size.cores * cpus_per_core(details, layout->threads);
+	cpus = layout->lane_cores * cpus_per_core(details, layout->threads);
 	least = MAX(details->pn_min_cpus, per_task);
 	if (details->ntasks_per_node && !details->overcommit)
 		least = MAX(least, details->ntasks_per_node * per_task);
-	if (details->mc_ptr && details->mc_ptr->cores_per_socket != NO_VAL16 &&
-		details->mc_ptr->cores_per_socket > set->size.socket_cores)
-		return 0;
-	return cpus < least || !memory_in_share(ask, node, layout, shape) ? 0 : cpus;
+	return cpus < least || !memory_in_share(ask, node, layout) ? 0 : cpus;
 }
 
 /* The shape that the job gets on a node without others. */
@@ -200,7 +217,7 @@ static int free_lane(const struct ask *ask, int node, const struct layout *layou
 	for (int c = 0; ask->exc && c < layout->cores; c++)
 		if (set->lane_of[c] != LANE_NONE && compat_exc_has(ask->exc, node, c))
 			taken |= LANE_BIT(shape, set->lane_of[c]);
-	for (int lane = 0; lane < set->lanes; lane++)
+	for (int lane = 0; lane < layout->lanes; lane++)
 		if (!(taken & LANE_BIT(shape, lane)))
 			return lane;
 	return LANE_NONE;
@@ -295,7 +312,7 @@ static bool fits(const struct ask *ask, const struct layout *layout, time_t when
 	*cpus = lane_cpus(ask, c->node, layout, c->shape);
 	if (!*cpus || LANES_HAVE(taken, !c->shape))
 		return false;
-	c->lanes = set->lanes;
+	c->lanes = layout->lanes;
 	c->mine = ask->outlook ? ask->mine[set->type] : 0;
 	me.class_name = ask->class_name[set->type];
 	c->lane = free_lane(ask, c->node, layout, c->shape, taken);

@@ -84,16 +84,12 @@ struct candidates {
 	struct exploratory_start exploratory;
 };
 
-/*
- * CPUs that the job can use of one of the node's lanes, of the shape that it asks for, or else of
- * the one that gives it most of those that it may get there; 0 where that cannot hold what it asks
- * of a node, or where it would take other lanes' share of the memory.
- */
+/* CPUs that the job can use of one of the lanes that it may get of the node; 0 where that cannot
+ * hold what it asks of a node, or where it would take other lanes' share of the memory. */
 uint32_t candidates_lane_cpus(const struct ask *ask, int node);
 
-/* For how many CPUs of a node's lane of a shape memory per CPU counts, as in submission_check(). */
-int candidates_memory_cpus(
-	const job_record_t *job_ptr, const struct layout *layout, enum stripe_shape shape);
+/* For how many CPUs of a node's lane memory per CPU counts, as in submission_check(). */
+int candidates_memory_cpus(const job_record_t *job_ptr, const struct layout *layout);
 
 /* Whether there is a lane of the node that the job may get, of which the caller excludes no core.
  */

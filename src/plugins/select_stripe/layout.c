@@ -65,7 +65,8 @@ static int find_type(const node_record_t *node, enum stripe_shape shape)
 /* Where all nodes are alike, stripes have no type but 0. */
 static void find_types_of(enum stripe_shape shape)
 {
-	const int before = type_count;
+	const int before = type_count,
+		  most = shape == SHAPE_SOCKET ? LAYOUT_TYPES : LAYOUT_TYPES / 2;
 	const node_record_t *last = NULL;
 
 	for (int i = 0; i < node_record_count; i++) {
@@ -74,7 +75,9 @@ static void find_types_of(enum stripe_shape shape)
 		if (!node || (last && compat_nodes_alike(node, last)))
 			continue;
 		last = node;
-		if (type_count < LAYOUT_TYPES && !find_type(node, shape))
+		if (shape == SHAPE_SOCKET && !lanes_of_sockets(node->tot_sockets, node->cores))
+			continue;
+		if (type_count < most && !find_type(node, shape))
 			class_node_type(node->tot_sockets, node->cores, node->tpc,
 				shape == SHAPE_SOCKET, types[type_count++]);
 	}
@@ -130,16 +133,14 @@ static bool is_kind(const struct kind *kind, const node_record_t *node)
 	       kind->threads == node->tpc && same_usable(kind->usable, node->node_spec_bitmap);
 }
 
-static void make_lanes(
-	const node_record_t *node, const bool *spare, enum stripe_shape shape, struct lane_set *set)
+static void make_lanes(const node_record_t *node, const bool *spare, enum stripe_shape shape,
+	int lanes, struct lane_set *set)
 {
 	int sockets = node->tot_sockets, cores = sockets * node->cores;
 
-	set->lanes = lanes_count(&settings, shape, sockets, node->cores);
 	set->lane_of = xcalloc(cores + 1, sizeof(*set->lane_of));
 	set->type = find_type(node, shape);
-	if (lanes_of_node(
-		    shape, sockets, node->cores, spare, set->lanes, set->lane_of, &set->size) >= 0)
+	if (lanes_of_node(shape, sockets, node->cores, spare, lanes, set->lane_of, &set->size) >= 0)
 		return;
 	set->size.cores = 0;
 	for (int c = 0; c < cores; c++)
@@ -151,17 +152,20 @@ static struct layout *make_layout(const node_record_t *node)
 	int sockets = node->tot_sockets, cores = sockets * node->cores;
 	struct layout *layout = xmalloc(sizeof(*layout));
 	bool *spare = xcalloc(cores + 1, sizeof(*spare));
+	int *ignored = xcalloc(cores + 1, sizeof(*ignored));
 
 	layout->cores = cores;
+	layout->lanes = lanes_count(&settings, sockets, node->cores);
 	layout->threads = node->tpc;
 	find_types();
 	for (int c = 0; c < cores; c++)
 		spare[c] = node->node_spec_bitmap && !bit_test(node->node_spec_bitmap, c);
 	for (int i = 0; i < STRIPE_SHAPES; i++)
-		make_lanes(node, spare, i, &layout->of[i]);
-	layout->usual = lanes_usual_shape(&settings, sockets, node->cores);
-	if (!layout->of[layout->usual].size.cores)
-		layout->usual = SHAPE_STRIPE;
+		make_lanes(node, spare, i, layout->lanes, &layout->of[i]);
+	layout->lane_cores = layout->of[SHAPE_STRIPE].size.cores;
+	lanes_usual(&settings, sockets, node->cores, spare, layout->lanes, ignored, NULL,
+		&layout->usual);
+	xfree(ignored);
 	xfree(spare);
 	return layout;
 }

@@ -8,7 +8,6 @@
 
 /* The lanes of one shape that nodes of one kind can have. */
 struct lane_set {
-	int lanes;             /* at least 1, whatever size.cores is */
 	struct lane_size size; /* size.cores 0 = such a node has no lanes of this shape */
 	int type;              /* of nodes with lanes of this shape, for layout_type() */
 	int *lane_of;          /* by core */
@@ -17,6 +16,8 @@ struct lane_set {
 /* How the cores of nodes of one kind are shared out. */
 struct layout {
 	int cores;               /* of the node, numbered as in Slurm's core bitmaps */
+	int lanes;               /* at least 1, whether it has lanes or not */
+	int lane_cores;          /* of a lane, whatever its shape */
 	int threads;             /* CPUs that Slurm schedules on a core */
 	enum stripe_shape usual; /* where no job asks for a shape, and none has lanes already */
 	struct lane_set of[STRIPE_SHAPES];
@@ -29,8 +30,9 @@ struct layout {
  */
 const struct layout *layout_of(int node);
 
-/* So many types of nodes are told apart; type 0 are all others. */
-#define LAYOUT_TYPES 12
+/* So many types of nodes are told apart, and as many with lanes of whole sockets; type 0 are all
+ * others. */
+#define LAYOUT_TYPES 16
 
 /*
  * The text of a type in names of classes (class_node_type()); "" for type 0, and for stripes where

@@ -74,8 +74,7 @@ static double pace_now(const struct paces *p, const struct occupancy_job *job, i
 
 		if (!layout || (any && here == last))
 			continue;
-		on = pace_on(p, job->node[i], layout->of[tracker_shape(job->node[i], layout)].lanes,
-			job->id, class_number);
+		on = pace_on(p, job->node[i], layout->lanes, job->id, class_number);
 		pace = any ? MIN(pace, on) : on;
 		any = true;
 		last = here;

@@ -190,6 +190,13 @@ static int ask_for_any(
 						  : rc;
 }
 
+/* Whether a job has lanes of the other shape there, which overlap: one that is to be preempted
+ * before this one starts. */
+static bool has_others(bitoff_t node, enum stripe_shape shape)
+{
+	return LANES_HAVE(occupancy_taken(tracker_map(), (int)node), !shape);
+}
+
 /* Gives the job all cores of each lane of which it has one. */
 static void take_whole_lanes(const struct ask *ask)
 {
@@ -214,9 +221,9 @@ static void take_whole_lanes(const struct ask *ask)
 		layout = layout_of(i);
 		set = &layout->of[shape];
 		lanes = tracker_lanes_of(job_ptr, n, i, first, shape);
-		cpus = set->size.cores * layout->threads;
-		if (LANES_HAVE(lanes, shape) && !(lanes & (lanes - 1)) && res->cpus[n] < cpus &&
-			(uint32_t)cpus <= limit) {
+		cpus = layout->lane_cores * layout->threads;
+		if (LANES_HAVE(lanes, shape) && !has_others(i, shape) && !(lanes & (lanes - 1)) &&
+			res->cpus[n] < cpus && (uint32_t)cpus <= limit) {
 			for (int c = 0; c < layout->cores; c++)
 				if (set->lane_of[c] != LANE_NONE &&
 					lanes & LANE_BIT(shape, set->lane_of[c]))

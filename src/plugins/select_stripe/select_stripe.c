@@ -140,7 +140,8 @@ static void tell_placed(job_record_t *job_ptr)
 	char *lanes = NULL, *partners = NULL, *details = NULL;
 	struct colocate request;
 	uint32_t mask = 0;
-	bool tries, sockets;
+	const char *shape = "";
+	bool tries;
 
 	if (!job || !job->colocated)
 		return;
@@ -156,17 +157,17 @@ static void tell_placed(job_record_t *job_ptr)
 				add_number(&partners, other->id);
 		}
 	}
-	sockets = LANES_HAVE(mask, SHAPE_SOCKET);
+	if (LANES_HAVE(mask, SHAPE_SOCKET))
+		shape = LANES_HAVE(mask, SHAPE_STRIPE) ? COLOCATE_MIXED " " : COLOCATE_SOCKETS " ";
 	for (int lane = 0; lane < LANES_MAX; lane++)
 		if (mask & (LANE_BIT(SHAPE_STRIPE, lane) | LANE_BIT(SHAPE_SOCKET, lane)))
 			add_number(&lanes, (uint32_t)lane);
 	tries = partners && on_probation(map, job);
-	info(STRIPE "%pJ on %s, lane %s%s, %s%s%s", job_ptr, job_ptr->job_resrcs->nodes, lanes,
-		sockets ? " (whole sockets)" : "", partners ? "beside " : "no partner yet",
-		partners ? partners : "", tries ? ", on probation" : "");
-	xstrfmtcat(details, "%slane=%s%s%s%s", sockets ? COLOCATE_SOCKETS " " : "", lanes,
-		partners ? " beside=" : "", partners ? partners : "",
-		tries ? " " COLOCATE_PROBATION : "");
+	info(STRIPE "%pJ on %s, %slane %s, %s%s%s", job_ptr, job_ptr->job_resrcs->nodes, shape,
+		lanes, partners ? "beside " : "no partner yet", partners ? partners : "",
+		tries ? ", on probation" : "");
+	xstrfmtcat(details, "%slane=%s%s%s%s", shape, lanes, partners ? " beside=" : "",
+		partners ? partners : "", tries ? " " COLOCATE_PROBATION : "");
 	job_option_read(job_ptr, &request);
 	job_option_show(job_ptr, &request, details);
 	xfree(details);

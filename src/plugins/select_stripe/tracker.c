@@ -140,7 +140,7 @@ static int cores_of(job_resources_t *res, int n)
 
 static uint32_t all_stripes(const struct layout *layout)
 {
-	return LANE_BITS(SHAPE_STRIPE, layout ? layout->of[SHAPE_STRIPE].lanes : LANES_MAX);
+	return LANE_BITS(SHAPE_STRIPE, layout ? layout->lanes : LANES_MAX);
 }
 
 /* What cores of a node are to its lanes of one shape. */
@@ -195,14 +195,26 @@ uint32_t tracker_lanes_of(
 			if (is_lane(&cover[s], &layout->of[s], whole))
 				return cover[s].lanes;
 		}
+	/* The number of lanes has changed: it has several lanes of whole sockets now, and the
+	 * others are free. */
+	if (cover[SHAPE_SOCKET].lanes && !cover[SHAPE_SOCKET].outside &&
+		cover[SHAPE_SOCKET].cores ==
+			__builtin_popcount(cover[SHAPE_SOCKET].lanes) * layout->lane_cores &&
+		cover[SHAPE_STRIPE].lanes == all_stripes(layout))
+		return cover[SHAPE_SOCKET].lanes;
 	return cover[SHAPE_STRIPE].lanes ? cover[SHAPE_STRIPE].lanes : all_stripes(layout);
+}
+
+static enum stripe_shape shape_on(const struct occupancy *o, int node, const struct layout *layout)
+{
+	uint32_t taken = o && node < occupancy_nodes(o) ? occupancy_taken(o, node) : 0;
+
+	return taken ? LANES_HAVE(taken, SHAPE_SOCKET) : layout->usual;
 }
 
 enum stripe_shape tracker_shape(int node, const struct layout *layout)
 {
-	uint32_t taken = map ? occupancy_taken(map, node) : 0;
-
-	return taken ? LANES_HAVE(taken, SHAPE_SOCKET) : layout->usual;
+	return shape_on(map, node, layout);
 }
 
 /* What the job has of each node, with at most `most` MB on any; returns of how many nodes. */
@@ -210,17 +222,21 @@ static int read_places(const struct occupancy *o, const job_record_t *job_ptr, b
 	uint64_t most, struct occupancy_place *place)
 {
 	job_resources_t *res = job_ptr->job_resrcs;
-	enum stripe_shape shape = SHAPE_STRIPE;
-	struct colocate request;
+	struct colocate request = {.shaped = false};
 	int count = 0, n = 0, core = 0;
 
-	if (colocated && job_option_read(job_ptr, &request) && request.shaped)
-		shape = request.shape;
+	if (colocated)
+		job_option_read(job_ptr, &request);
 	for (bitoff_t i = bit_ffs(res->node_bitmap); i >= 0 && i < bit_size(res->node_bitmap);
 		i++) {
 		if (!bit_test(res->node_bitmap, i))
 			continue;
 		if (i < occupancy_nodes(o)) {
+			const struct layout *layout = layout_of((int)i);
+			enum stripe_shape shape = request.shape;
+
+			if (!request.shaped && layout)
+				shape = shape_on(o, (int)i, layout);
 			place[count].node = (int)i;
 			place[count].memory =
 				res->memory_allocated ? MIN(res->memory_allocated[n], most) : 0;
@@ -275,8 +291,7 @@ static struct occupancy *read_jobs(void)
 	for (int n = 0; n < node_record_count; n++)
 		for (int i = 0; (layout = layout_of(n)) && i < STRIPE_SHAPES; i++)
 			occupancy_set_lanes(o, n, i,
-				layout->of[i].size.cores || i == SHAPE_STRIPE ? layout->of[i].lanes
-									      : 0);
+				layout->of[i].size.cores || i == SHAPE_STRIPE ? layout->lanes : 0);
 	iter = list_iterator_create(job_list);
 	while ((job_ptr = list_next(iter)))
 		if (has_resources(job_ptr))

@@ -633,11 +633,18 @@ static const struct row *find_near(
 	return found ? &p->row[at] : NULL;
 }
 
+/* What stripes have shown is not known of whole sockets, which share no last-level cache. */
+static int steps_of(const char *job, const char *partner)
+{
+	return class_of_sockets(job) || class_of_sockets(partner) ? 1 : STEPS;
+}
+
 bool pairs_expect(const struct pairs *p, const char *job, const char *partner, double *degradation)
 {
 	const struct row *row = NULL;
+	const int steps = steps_of(job, partner);
 
-	for (int step = 0; !row && step < STEPS; step++)
+	for (int step = 0; !row && step < steps; step++)
 		row = find_near(p, job, partner, step);
 	if (row)
 		*degradation = row->known.degradation;
@@ -647,10 +654,9 @@ bool pairs_expect(const struct pairs *p, const char *job, const char *partner, d
 bool pairs_certain(
 	const struct pairs *p, const char *job, const char *partner, double *low, double *high)
 {
-	const int steps = class_of_sockets(job) || class_of_sockets(partner) ? 1 : STEPS;
+	const int steps = steps_of(job, partner);
 	bool certain = false;
 
-	/* What stripes have shown says nothing certain of whole sockets. */
 	for (int step = 0; !certain && step < steps; step++) {
 		const struct row *row = find_near(p, job, partner, step);
 

@@ -147,7 +147,8 @@ int pairs_add_loss(
 	struct pairs *p, const char *job, const char *partner, struct imported_loss *loss);
 
 /* The expected degradation of `job` beside `partner`, and where these variants have not met, that
- * of the classes themselves; false where nothing is known. */
+ * of the classes themselves, unless they are of lanes of whole sockets; false where nothing is
+ * known. */
 bool pairs_expect(const struct pairs *p, const char *job, const char *partner, double *degradation);
 
 /*

@@ -29,21 +29,12 @@ bool lanes_of_sockets(int sockets, int cores)
 	return sockets > 1 && cores > 1;
 }
 
-int lanes_count(const struct poppa_settings *s, enum stripe_shape shape, int sockets, int cores)
+int lanes_count(const struct poppa_settings *s, int sockets, int cores)
 {
 	int lanes = stripe_rules_find(&s->lanes_on, sockets, cores, s->stripe_lanes);
 	int most = cores > 1 ? cores : sockets;
 
-	if (shape == SHAPE_SOCKET)
-		return lanes_of_sockets(sockets, cores) && lanes < sockets ? lanes : sockets;
 	return most > 1 && most < lanes ? most : lanes;
-}
-
-enum stripe_shape lanes_usual_shape(const struct poppa_settings *s, int sockets, int cores)
-{
-	return lanes_of_sockets(sockets, cores) ? (enum stripe_shape)stripe_rules_find(&s->shape_on,
-							  sockets, cores, (int)s->stripe_shape)
-						: SHAPE_STRIPE;
 }
 
 /* How many cores of each socket jobs may have. */
@@ -71,21 +62,17 @@ static int assign_stripes(const int *count, int parts, int cores, int all, const
 	return rc;
 }
 
-/* The same for lanes of whole sockets. */
+/* The same for lanes of whole sockets, of `wanted` cores, which is what stripes have. */
 static int assign_sockets(const int *count, int sockets, int cores, const bool *spare, int lanes,
-	int *lane_of, struct lane_size *size)
+	int wanted, int *lane_of, struct lane_size *size)
 {
-	int per_lane, lane_cores = 0;
+	const int per_lane = lanes_of_sockets(sockets, cores) ? sockets / lanes : 0;
+	int lane_cores = 0;
 
 	for (int c = 0; c < sockets * cores; c++)
 		lane_of[c] = LANE_NONE;
-	if (lanes < 1 || lanes > LANES_MAX) {
-		errno = EINVAL;
-		return -1;
-	}
-	per_lane = lanes_of_sockets(sockets, cores) ? sockets / lanes : 0;
 	for (int k = 0; k < per_lane; k++) {
-		int least = cores;
+		int least = wanted - lane_cores;
 
 		for (int lane = 0; lane < lanes; lane++)
 			if (count[lane * per_lane + k] < least)
@@ -105,15 +92,19 @@ static int assign_sockets(const int *count, int sockets, int cores, const bool *
 			size->socket_cores = least;
 	}
 	size->sockets = per_lane;
-	return lane_cores;
+	if (lane_cores == wanted)
+		return lane_cores;
+	for (int c = 0; c < sockets * cores; c++)
+		lane_of[c] = LANE_NONE;
+	return 0;
 }
 
 int lanes_of_node(enum stripe_shape shape, int sockets, int cores, const bool *spare, int lanes,
 	int *lane_of, struct lane_size *size)
 {
-	const int parts = cores == 1 && shape == SHAPE_STRIPE ? 1 : sockets;
+	const int parts = cores == 1 ? 1 : sockets;
 	struct lane_size found = {.sockets = sockets};
-	int *count, rc = -1;
+	int *count, rc;
 
 	if (sockets < 1 || cores < 1) {
 		errno = EINVAL;
@@ -123,14 +114,29 @@ int lanes_of_node(enum stripe_shape shape, int sockets, int cores, const bool *s
 	if (!count)
 		return -1;
 	count_usable(spare, sockets * cores, sockets * cores / parts, count);
-	if (shape == SHAPE_SOCKET)
-		rc = assign_sockets(count, sockets, cores, spare, lanes, lane_of, &found);
-	else
-		rc = assign_stripes(
-			count, parts, cores, sockets * cores, spare, lanes, lane_of, &found);
+	rc = assign_stripes(count, parts, cores, sockets * cores, spare, lanes, lane_of, &found);
+	if (shape == SHAPE_SOCKET && rc >= 0) {
+		found = (struct lane_size){0};
+		rc = assign_sockets(count, sockets, cores, spare, lanes, rc, lane_of, &found);
+	}
 	found.cores = rc > 0 ? rc : 0;
+	if (!found.cores)
+		found.socket_cores = 0;
 	if (size)
 		*size = found;
 	free(count);
 	return rc;
+}
+
+int lanes_usual(const struct poppa_settings *s, int sockets, int cores, const bool *spare,
+	int lanes, int *lane_of, struct lane_size *size, enum stripe_shape *shape)
+{
+	int rc;
+
+	*shape = stripe_rules_find(&s->shape_on, sockets, cores, (int)s->stripe_shape);
+	rc = lanes_of_node(*shape, sockets, cores, spare, lanes, lane_of, size);
+	if (rc || *shape == SHAPE_STRIPE)
+		return rc;
+	*shape = SHAPE_STRIPE;
+	return lanes_of_node(*shape, sockets, cores, spare, lanes, lane_of, size);
 }

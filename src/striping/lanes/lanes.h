@@ -36,19 +36,14 @@
 int lanes_assign(const int *cores_per_socket, int sockets, int lanes, int *lane_of);
 
 /*
- * How many lanes of a shape the settings give a node of this size: those of the last
- * stripe_lanes_on for it, else stripe_lanes; stripes never more than a socket has cores, and lanes
- * of whole sockets never more than there are sockets, so that small nodes have fewer lanes instead
- * of none. Sockets of one core count as lanes_of_node() says.
+ * How many lanes the settings give a node of this size: those of the last stripe_lanes_on for it,
+ * else stripe_lanes; never more than a socket has cores, so that small nodes have fewer lanes
+ * instead of none. Sockets of one core count as lanes_of_node() says.
  */
-int lanes_count(const struct poppa_settings *s, enum stripe_shape shape, int sockets, int cores);
+int lanes_count(const struct poppa_settings *s, int sockets, int cores);
 
 /* Whether a node of this size can have lanes of whole sockets: it has several, of several cores. */
 bool lanes_of_sockets(int sockets, int cores);
-
-/* The shape of the lanes of jobs that do not ask for one, on a node of this size that has no job:
- * that of the last stripe_shape_on for it, else stripe_shape; stripes where it has no others. */
-enum stripe_shape lanes_usual_shape(const struct poppa_settings *s, int sockets, int cores);
 
 /* What lanes of one shape of a node have in common. */
 struct lane_size {
@@ -64,9 +59,10 @@ struct lane_size {
  * for the poppa command.
  *
  * Stripes: the rest of each socket is shared out as by lanes_assign(). Whole sockets: with S
- * sockets, lane i of L has the floor(S/L) sockets from i floor(S/L) on, and all their cores. Where
- * the spare ones are not equally many, the last cores of a socket belong to no lane, so that lanes
- * are equal; nor do the last S mod L sockets.
+ * sockets, lane i of L has the floor(S/L) sockets from i floor(S/L) on. Lanes of both shapes have
+ * equally many cores, so that a job may have either, at one price: where sockets have more, their
+ * last cores belong to no lane; where they have fewer (S is no multiple of L, or many cores of one
+ * are spare), the node has no lanes of whole sockets.
  *
  * Caches and NUMA nodes are no parameters: the cores of one follow each other in logical order, so
  * each stripe gets n/L of its n cores, rounded up or down. Where sockets have a single core (a
@@ -77,3 +73,11 @@ struct lane_size {
  */
 int lanes_of_node(enum stripe_shape shape, int sockets, int cores, const bool *spare, int lanes,
 	int *lane_of, struct lane_size *size);
+
+/*
+ * The same of the shape that jobs get there who do not ask for one, while the node has no job:
+ * *shape is that of the last stripe_shape_on for it, else stripe_shape, and stripes where the node
+ * has no others.
+ */
+int lanes_usual(const struct poppa_settings *s, int sockets, int cores, const bool *spare,
+	int lanes, int *lane_of, struct lane_size *size, enum stripe_shape *shape);

@@ -201,22 +201,23 @@ static int share_out(const struct topology_map *map, const struct topology_view 
 	int per_socket = count / map->sockets, rc = -1;
 	const struct poppa_settings *settings = view->settings;
 	struct poppa_settings defaults;
-	enum stripe_shape shape;
+	enum stripe_shape shape = view->shape;
 
 	settings_defaults(&defaults);
 	for (int c = 0; c < count; c++)
 		lane_of[c] = LANE_NONE;
 	if (!view->settings)
 		settings = &defaults;
-	shape = view->shape_given ? view->shape
-				  : lanes_usual_shape(settings, map->sockets, per_socket);
-	*lanes = view->lanes ? view->lanes : lanes_count(settings, shape, map->sockets, per_socket);
+	*lanes = view->lanes ? view->lanes : lanes_count(settings, map->sockets, per_socket);
 	if (!spare)
 		errmsg_set(err, "out of memory");
 	else if (!view->reserved || !mark_spare(view->reserved, threads, count, spare, err))
 		rc = 0;
-	if (!rc && per_socket)
+	if (!rc && per_socket && view->shape_given)
 		rc = lanes_of_node(shape, map->sockets, per_socket, spare, *lanes, lane_of, NULL);
+	else if (!rc && per_socket)
+		rc = lanes_usual(
+			settings, map->sockets, per_socket, spare, *lanes, lane_of, NULL, &shape);
 	if (rc < 0 && spare && !*err->text)
 		errmsg_set(err, "%d lanes are out of range: 1 to %d", *lanes, LANES_MAX);
 	free(spare);
@@ -229,8 +230,8 @@ static int share_out(const struct topology_map *map, const struct topology_view 
 			*lanes, *lanes, *lanes > 2 ? ", or ask for fewer lanes" : "");
 	if (shape == SHAPE_SOCKET)
 		return errmsg_set(err,
-			"%d socket%s with %d core%s each, so there are no %d lanes of whole sockets: ask "
-			"for fewer lanes, or for the shape stripe",
+			"%d socket%s of %d core%s cannot be shared out as %d lanes of whole sockets that are "
+			"as large as stripes: ask for fewer lanes, or for the shape stripe",
 			map->sockets, map->sockets == 1 ? "" : "s", per_socket,
 			per_socket == 1 ? "" : "s", *lanes);
 	return errmsg_set(err,

@@ -20,7 +20,7 @@ struct candidate {
 	bool shared; /* has a partner there */
 	bool named;  /* all its partners are named by with:, so stripe_match does not count */
 	double loss; /* partner_loss() of the job and its partners there */
-	int lanes;   /* of this shape on the node */
+	int lanes;   /* of the node */
 	/* The number of the job's class there, for struct node_yield: nodes of several types may
 	 * have several. */
 	int mine;

@@ -29,6 +29,8 @@
 #define COLOCATE_BEHIND "waits-for-start-of="
 /* Follows it there, as a word, where the job's lanes are whole sockets. */
 #define COLOCATE_SOCKETS "shape=socket"
+/* The same where those of some of its nodes are, and of others are not. */
+#define COLOCATE_MIXED "shape=both"
 /* Follows it there, as a word, while the job is beside partners of which the history does not know
  * whether they suit its max-degradation. */
 #define COLOCATE_PROBATION "probation"

@@ -296,17 +296,22 @@ static int check_lane(const struct submission *r, const struct submission_partit
 	int64_t task_cpus = at_least_one(r->cpus_per_task);
 	char text[TASKS_TEXT_MAX];
 
+	if (l->cpus < 1 && s->lanes_of == SHAPE_SOCKET)
+		return errmsg_set(err,
+			"a node with %d socket%s of %d core%s%s has no %d lanes of whole sockets that are as "
+			"large as stripes: leave shape:socket out, or choose another partition",
+			s->sockets, s->sockets == 1 ? "" : "s", s->cores_per_socket,
+			s->cores_per_socket == 1 ? "" : "s",
+			s->reserved ? ", some of them specialised," : "", s->lanes);
+	if (s->lanes_of == SHAPE_SOCKET && r->gres_bound)
+		return errmsg_set(err,
+			"--gres-flags=enforce-binding does not go together with lanes of whole sockets, "
+			"as devices may belong to another one: leave it out, or ask for shape:stripe");
 	if (l->cpus < 1 && s->reserved)
 		return errmsg_set(err,
 			"core specialisation leaves a node with %d sockets of %d cores no %d "
 			"lanes: choose another partition",
 			s->sockets, s->cores_per_socket, s->lanes);
-	if (l->cpus < 1 && s->lanes_of == SHAPE_SOCKET)
-		return errmsg_set(err,
-			"a node with %d socket%s of %d core%s has no lanes of whole sockets: leave "
-			"shape:socket out, or choose another partition",
-			s->sockets, s->sockets == 1 ? "" : "s", s->cores_per_socket,
-			s->cores_per_socket == 1 ? "" : "s");
 	if (l->cpus < 1)
 		return errmsg_set(err,
 			"a node with %d sockets of %d cores has no %d lanes: choose another "

@@ -68,6 +68,7 @@ struct submission {
 	bool overcommit;
 	bool core_spec;      /* --core-spec or --thread-spec */
 	bool reboot;         /* --reboot, which takes whole nodes */
+	bool gres_bound;     /* --gres-flags=enforce-binding */
 	bool memory_counted; /* the cluster hands out memory (CR_*_Memory) */
 	struct submission_memory memory;
 	int64_t tasks;

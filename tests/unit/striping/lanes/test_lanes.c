@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
+
 #include <errno.h>
 
 #include "striping/lanes/lanes.h"
@@ -103,14 +105,14 @@ static void small_nodes_have_fewer_lanes(void **state)
 					"3,stripe_lanes_on=2x8:2",
 				 &s, &err),
 		0);
-	assert_int_equal(lanes_count(&s, SHAPE_STRIPE, 2, 16), 4);
-	assert_int_equal(lanes_count(&s, SHAPE_STRIPE, 2, 64), 8);
-	assert_int_equal(lanes_count(&s, SHAPE_STRIPE, 1, 64), 4);
-	assert_int_equal(lanes_count(&s, SHAPE_STRIPE, 2, 8), 2);
-	assert_int_equal(lanes_count(&s, SHAPE_STRIPE, 8, 3), 3);
-	assert_int_equal(lanes_count(&s, SHAPE_STRIPE, 3, 1), 3);
-	assert_int_equal(lanes_count(&s, SHAPE_STRIPE, 16, 1), 4);
-	assert_int_equal(lanes_count(&s, SHAPE_STRIPE, 1, 1), 4);
+	assert_int_equal(lanes_count(&s, 2, 16), 4);
+	assert_int_equal(lanes_count(&s, 2, 64), 8);
+	assert_int_equal(lanes_count(&s, 1, 64), 4);
+	assert_int_equal(lanes_count(&s, 2, 8), 2);
+	assert_int_equal(lanes_count(&s, 8, 3), 3);
+	assert_int_equal(lanes_count(&s, 3, 1), 3);
+	assert_int_equal(lanes_count(&s, 16, 1), 4);
+	assert_int_equal(lanes_count(&s, 1, 1), 4);
 }
 
 static void spare_cores_are_left_out(void **state)
@@ -155,30 +157,71 @@ static void whole_sockets(void **state)
 	assert_int_equal(size.sockets, 2);
 	for (int c = 0; c < 16; c++)
 		assert_int_equal(lane_of[c], c / 8);
-	/* One socket each of three, of five cores: the stripes would have four. */
-	assert_int_equal(lanes_of_node(SHAPE_SOCKET, 3, 5, NULL, 2, lane_of, &size), 5);
+	/* As many cores as a stripe, though a socket has one more. */
+	assert_int_equal(lanes_of_node(SHAPE_SOCKET, 2, 5, NULL, 2, lane_of, &size), 4);
 	assert_int_equal(size.sockets, 1);
-	for (int c = 0; c < 15; c++)
-		assert_int_equal(lane_of[c], c < 10 ? c / 5 : LANE_NONE);
+	for (int c = 0; c < 10; c++)
+		assert_int_equal(lane_of[c], c % 5 < 4 ? c / 5 : LANE_NONE);
 }
 
 static void lanes_of_sockets_are_equal(void **state)
 {
-	const bool spare[10] = {[0] = true, [6] = true, [7] = true};
-	const int expected[] = {LANE_NONE, 0, 0, 0, LANE_NONE, 1, LANE_NONE, LANE_NONE, 1, 1};
+	/* Four cores of the first socket are left and six of the second one: stripes have five. */
+	const bool spare[12] = {[0] = true, [3] = true};
+	/* Five of each: stripes have four. */
+	const bool even[12] = {[0] = true, [7] = true};
+	const int expected[] = {LANE_NONE, 0, 0, 0, 0, LANE_NONE, 1, LANE_NONE, 1, 1, 1, LANE_NONE};
 	struct lane_size size;
-	int lane_of[10];
+	int lane_of[12], stripe_of[12];
 
 	(void)state;
-	assert_int_equal(lanes_of_node(SHAPE_SOCKET, 2, 5, spare, 2, lane_of, &size), 3);
-	assert_int_equal(size.socket_cores, 3);
-	for (int c = 0; c < 10; c++)
+	assert_int_equal(lanes_of_node(SHAPE_STRIPE, 2, 6, spare, 2, stripe_of, &size), 5);
+	assert_int_equal(lanes_of_node(SHAPE_SOCKET, 2, 6, spare, 2, lane_of, &size), 0);
+	for (int c = 0; c < 12; c++)
+		assert_int_equal(lane_of[c], LANE_NONE);
+	assert_int_equal(lanes_of_node(SHAPE_SOCKET, 2, 6, even, 2, lane_of, &size), 4);
+	assert_int_equal(size.socket_cores, 4);
+	for (int c = 0; c < 12; c++)
 		assert_int_equal(lane_of[c], expected[c]);
+}
+
+/* Random machines: lanes of both shapes have equally many cores, or there are none of sockets. */
+static void both_shapes_are_equal(void **state)
+{
+	unsigned int seed = 1, both = 0;
+
+	(void)state;
+	for (int n = 0; n < 2000; n++) {
+		int sockets = 1 + rand_r(&seed) % 8, cores = 1 + rand_r(&seed) % 16;
+		int lanes = 1 + rand_r(&seed) % 6, all = sockets * cores;
+		int stripe[128], lane_of[128], count[LANES_MAX] = {0}, stripes, lane_cores;
+		bool spare[128];
+
+		for (int c = 0; c < all; c++)
+			spare[c] = rand_r(&seed) % 8 == 0;
+		stripes = lanes_of_node(SHAPE_STRIPE, sockets, cores, spare, lanes, stripe, NULL);
+		lane_cores =
+			lanes_of_node(SHAPE_SOCKET, sockets, cores, spare, lanes, lane_of, NULL);
+		assert_true(lane_cores == 0 || lane_cores == stripes);
+		both += lane_cores > 0;
+		for (int c = 0; c < all; c++) {
+			if (lane_of[c] == LANE_NONE)
+				continue;
+			assert_false(spare[c]);
+			count[lane_of[c]]++;
+			/* No socket is of two lanes. */
+			for (int d = c / cores * cores; d < c; d++)
+				assert_true(lane_of[d] == LANE_NONE || lane_of[d] == lane_of[c]);
+		}
+		for (int lane = 0; lane < lanes; lane++)
+			assert_int_equal(count[lane], lane_cores);
+	}
+	assert_true(both > 100);
 }
 
 static void nodes_without_lanes_of_sockets(void **state)
 {
-	static const int none[][3] = {{1, 8, 2}, {2, 1, 2}, {2, 4, 3}};
+	static const int none[][3] = {{1, 8, 2}, {2, 1, 2}, {2, 4, 3}, {3, 2, 2}};
 	struct lane_size size;
 	int lane_of[8];
 
@@ -194,24 +237,41 @@ static void nodes_without_lanes_of_sockets(void **state)
 	assert_int_equal(lanes_of_node(SHAPE_SOCKET, 2, 4, NULL, 17, lane_of, NULL), -1);
 }
 
-static void the_usual_shape(void **state)
+static enum stripe_shape usual(const char *settings, int sockets, int cores, const bool *spare)
 {
+	enum stripe_shape shape;
 	struct poppa_settings s;
 	struct errmsg err = {""};
+	int lane_of[256], other[256], rc;
+
+	assert_int_equal(settings_parse(settings, &s, &err), 0);
+	rc = lanes_usual(
+		&s, sockets, cores, spare, lanes_count(&s, sockets, cores), lane_of, NULL, &shape);
+	assert_true(rc > 0);
+	assert_int_equal(lanes_of_node(shape, sockets, cores, spare,
+				 lanes_count(&s, sockets, cores), other, NULL),
+		rc);
+	assert_memory_equal(lane_of, other, (size_t)(sockets * cores) * sizeof(int));
+	return shape;
+}
+
+static void the_usual_shape(void **state)
+{
+	const bool spare[8] = {true, true, true, true};
 
 	(void)state;
-	assert_int_equal(settings_parse("stripe_lanes=4,stripe_shape_on=2x64:socket", &s, &err), 0);
-	assert_int_equal(lanes_usual_shape(&s, 2, 8), SHAPE_STRIPE);
-	assert_int_equal(lanes_usual_shape(&s, 2, 64), SHAPE_SOCKET);
-	assert_int_equal(lanes_count(&s, SHAPE_SOCKET, 2, 64), 2);
-	assert_int_equal(lanes_count(&s, SHAPE_SOCKET, 8, 8), 4);
+	assert_int_equal(usual("stripe_shape_on=2x64:socket", 2, 8, NULL), SHAPE_STRIPE);
+	assert_int_equal(usual("stripe_shape_on=2x64:socket", 2, 64, NULL), SHAPE_SOCKET);
 	assert_int_equal(
-		settings_parse("stripe_shape=socket,stripe_shape_on=2x8:stripe", &s, &err), 0);
-	assert_int_equal(lanes_usual_shape(&s, 2, 8), SHAPE_STRIPE);
-	assert_int_equal(lanes_usual_shape(&s, 4, 8), SHAPE_SOCKET);
+		usual("stripe_shape=socket,stripe_shape_on=2x8:stripe", 2, 8, NULL), SHAPE_STRIPE);
+	assert_int_equal(
+		usual("stripe_shape=socket,stripe_shape_on=2x8:stripe", 4, 8, NULL), SHAPE_SOCKET);
 	/* They have no lanes of whole sockets. */
-	assert_int_equal(lanes_usual_shape(&s, 1, 8), SHAPE_STRIPE);
-	assert_int_equal(lanes_usual_shape(&s, 8, 1), SHAPE_STRIPE);
+	assert_int_equal(usual("stripe_shape=socket", 1, 8, NULL), SHAPE_STRIPE);
+	assert_int_equal(usual("stripe_shape=socket", 8, 1, NULL), SHAPE_STRIPE);
+	assert_int_equal(usual("stripe_shape=socket,stripe_lanes=4", 2, 8, NULL), SHAPE_STRIPE);
+	/* Nor does one whose first socket is all specialised. */
+	assert_int_equal(usual("stripe_shape=socket", 2, 4, spare), SHAPE_STRIPE);
 }
 
 static void sets_of_lanes(void **state)
@@ -242,6 +302,7 @@ int main(void)
 		cmocka_unit_test(sockets_of_one_core_count_as_one),
 		cmocka_unit_test(whole_sockets),
 		cmocka_unit_test(lanes_of_sockets_are_equal),
+		cmocka_unit_test(both_shapes_are_equal),
 		cmocka_unit_test(nodes_without_lanes_of_sockets),
 		cmocka_unit_test(the_usual_shape),
 		cmocka_unit_test(sets_of_lanes),

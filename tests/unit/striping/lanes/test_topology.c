@@ -324,7 +324,7 @@ static void random_topologies(void **state)
 			view.reserved = reserved;
 			spare[core] = true;
 		}
-		lanes = lanes_count(&settings, view.shape, sockets, cores);
+		lanes = lanes_count(&settings, sockets, cores);
 		rc = lanes_of_node(view.shape, sockets, cores, spare, lanes, lane_of, NULL);
 		map = topology_map_load(path, &view, &err);
 		assert_int_equal(!map, rc <= 0);

@@ -694,7 +694,7 @@ static void lanes_of_whole_sockets(void **state)
 		.threads_per_core = 1,
 		.cpus_per_core = 1,
 		.lanes_of = SHAPE_SOCKET,
-		.lanes = 1,
+		.lanes = 2,
 		.mem_mb = 16000,
 		.count = 1};
 	struct submission_partition p = partition(&sockets, 1), without = partition(&none, 1);
@@ -714,8 +714,11 @@ static void lanes_of_whole_sockets(void **state)
 	r.sockets_per_node = 2;
 	refused(&r, &p, "--sockets-per-node=2 is more than", "the 1 socket of a lane");
 	r = request();
-	refused(&r, &without, "a node with 1 socket of 8 cores has no lanes of whole sockets",
+	refused(&r, &without,
+		"a node with 1 socket of 8 cores has no 2 lanes of whole sockets that are as large as",
 		"leave shape:socket out");
+	r.gres_bound = true;
+	refused(&r, &p, "--gres-flags=enforce-binding", "or ask for shape:stripe");
 }
 
 int main(void)
