@@ -273,14 +273,14 @@ is "sacct has what the ledger charged" "$(query 'SELECT * FROM run JOIN price US
 is "so has scontrol" "$(query 'SELECT * FROM shown LEFT JOIN price USING (job, start)
 	WHERE price.job IS NULL OR billing <> charged')" ""
 # A row has no start where slurmctld was killed before it told slurmdbd. A run of no time may share its row
-# with the next start of the job, as does one that was forgotten as a whole and made anew, and one that
-# slurmdbd was not told of at all has none. One that slurmdbd was told of by its end alone has a row without
+# with the next start of the job, as does one that was forgotten as a whole and made anew, even before the
+# forgotten one has ended on its node, and one that slurmdbd was not told of at all has none. One that slurmdbd was told of by its end alone has a row without
 # account and time of eligibility (58-crashes.t).
 unknown() {
 	query "SELECT p.job, p.start FROM price p WHERE p.finish - p.start > 1 AND NOT EXISTS (
 		SELECT 1 FROM slurm WHERE slurm.job = p.job AND (p.start BETWEEN slurm.start AND slurm.finish OR
 			slurm.start = 0 AND slurm.finish = p.finish OR
-			slurm.submit <= p.start AND slurm.start > p.finish AND $(forgotten p.start)))" |
+			slurm.submit <= p.start AND slurm.start > p.start AND $(forgotten p.start)))" |
 		while IFS='|' read -r job start; do
 			# sacct lists a row that has lost its start or its account only when it is asked for the job.
 			SLURM_TIME_FORMAT=%s sacct -D -X -n -P -j "$job" -o JobIDRaw,Start |
