@@ -48,7 +48,8 @@ static void count_usable(const bool *spare, int all, int per_socket, int *count)
 static int assign_stripes(const int *count, int parts, int cores, int all, const bool *spare,
 	int lanes, int *lane_of, struct lane_size *size)
 {
-	int *assigned = calloc((size_t)all, sizeof(*assigned));
+	/* The compiler does not know that the product of both is no more than an int holds. */
+	int *assigned = all > 0 ? calloc((size_t)all, sizeof(*assigned)) : NULL;
 	int rc = assigned ? lanes_assign(count, parts, lanes, assigned) : -1;
 
 	for (int c = 0, used = 0; rc >= 0 && c < all; c++)
