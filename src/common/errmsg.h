@@ -3,8 +3,10 @@
 #pragma once
 
 /* Usually on the caller's stack. text is always terminated, and empty while nothing is wrong. */
+#define ERRMSG_MAX 768 /* bytes of a message with its end */
+
 struct errmsg {
-	char text[768];
+	char text[ERRMSG_MAX];
 };
 
 /* Writes the message, cut at the buffer's end. The new message may quote the old one. Does nothing

@@ -75,7 +75,7 @@ static int read_cluster(struct cluster_conf *out, struct errmsg *err)
 static void *publish(void *arg)
 {
 	struct cluster_conf *next = xcalloc(2, sizeof(*next)), *published = next + 1;
-	char path[PATH_MAX + sizeof("/" CLUSTER_CONF_FILE)], complaint[512] = "";
+	char path[PATH_MAX + sizeof("/" CLUSTER_CONF_FILE)], complaint[ERRMSG_MAX] = "";
 
 	(void)arg;
 	snprintf(path, sizeof(path), "%s/" CLUSTER_CONF_FILE, run_dir);

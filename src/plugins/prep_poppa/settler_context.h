@@ -38,7 +38,7 @@ struct settler {
 	char *settings_text;
 	struct client client; /* to the ledger; valid once configured */
 	bool configured;
-	char complaint[512]; /* the last problem that was logged */
+	char complaint[ERRMSG_MAX]; /* the last problem that was logged */
 
 	struct outage ledger, database;
 	int64_t ledger_back_ms;           /* when the ledger's last outage ended */
