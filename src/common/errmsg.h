@@ -2,9 +2,9 @@
 /* One clear error message, written by the function that found the fault, for its caller to show. */
 #pragma once
 
-/* Usually on the caller's stack. text is always terminated, and empty while nothing is wrong. */
 #define ERRMSG_MAX 768 /* bytes of a message with its end */
 
+/* Usually on the caller's stack. text is always terminated, and empty while nothing is wrong. */
 struct errmsg {
 	char text[ERRMSG_MAX];
 };
