@@ -26,6 +26,7 @@
 #define SELECT_MEMORY 0x0010
 #define SELECT_ONE_TASK_PER_CORE 0x0100
 #define QOS_FLAG_PART_MAX_NODE 0x0002
+#define GRES_ENFORCE_BIND 0x0010
 #define PART_FLAG_EXCLUSIVE_USER 0x0040
 #define PART_FLAG_EXCLUSIVE_TOPO 0x0800
 
@@ -44,7 +45,7 @@ typedef struct {
 	uint16_t sockets_per_node, cores_per_socket, threads_per_core, ntasks_per_tres;
 	uint16_t shared, core_spec, reboot;
 	uint8_t overcommit;
-	uint64_t pn_min_memory;
+	uint64_t pn_min_memory, bitflags;
 	char *tres_per_job, *tres_per_node, *tres_per_socket, *tres_per_task, *cpus_per_tres;
 	char *mem_per_tres, *partition, *req_nodes, *exc_nodes, *features, *qos, *dependency;
 } job_desc_msg_t;
@@ -68,6 +69,7 @@ typedef struct {
 	uint32_t spank_job_env_size;
 	char *partition, *tres_per_job, *tres_per_node, *tres_per_task, *cpus_per_tres;
 	char *mem_per_tres;
+	uint64_t bit_flags;
 	job_details_t *details;
 } job_record_t;
 #define IS_JOB_PENDING(job) ((job) != NULL)
