@@ -194,6 +194,20 @@ static void give_back(struct run *r, struct farm_worker *w)
 	w->next = NULL;
 }
 
+/* Takes all answers of a server that are there. -1 where it has closed its output or says too much.
+ */
+static int take_answers(struct run *r, struct farm_worker *w)
+{
+	char why[300];
+	int rc = 0;
+
+	while (w->line && w->from >= 0 && (rc = farm_worker_receive(w)) > 0) {
+		snprintf(why, sizeof(why), "the server says \"%s\"", w->reply);
+		finish(r, w, strcmp(w->reply, "ok") ? why : NULL);
+	}
+	return w->line ? rc : 0;
+}
+
 static void reap(struct run *r)
 {
 	int status;
@@ -207,6 +221,9 @@ static void reap(struct run *r)
 			if (w->pid != pid)
 				continue;
 			describe(status, why, sizeof(why));
+			/* What it has answered before its end is done. */
+			if (r->o->server)
+				take_answers(r, w);
 			/* Its group may have left something behind. */
 			farm_worker_signal(w, SIGKILL);
 			w->pid = 0;
@@ -224,26 +241,16 @@ static void reap(struct run *r)
 /* What the server of a worker says, or that it says nothing any more. */
 static void serve(struct run *r, struct farm_worker *w)
 {
-	char why[300];
-	int rc;
+	bool broken;
 
 	if (!w->line || w->to < 0)
 		return;
-	if (farm_worker_send(w)) {
-		/* reap() tells why it has ended. */
-		farm_worker_signal(w, SIGKILL);
-		farm_worker_close(w);
+	broken = farm_worker_send(w);
+	if (!take_answers(r, w) && !broken)
 		return;
-	}
-	while (w->line && (rc = farm_worker_receive(w))) {
-		if (rc < 0) {
-			farm_worker_signal(w, SIGKILL);
-			farm_worker_close(w);
-			return;
-		}
-		snprintf(why, sizeof(why), "the server says \"%s\"", w->reply);
-		finish(r, w, strcmp(w->reply, "ok") ? why : NULL);
-	}
+	/* reap() tells why it has ended. */
+	farm_worker_signal(w, SIGKILL);
+	farm_worker_close(w);
 }
 
 static void read_signals(struct run *r)
