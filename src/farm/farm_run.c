@@ -222,8 +222,7 @@ static void reap(struct run *r)
 				continue;
 			describe(status, why, sizeof(why));
 			/* What it has answered before its end is done. */
-			if (r->o->server)
-				take_answers(r, w);
+			take_answers(r, w);
 			/* Its group may have left something behind. */
 			farm_worker_signal(w, SIGKILL);
 			w->pid = 0;

@@ -11,23 +11,15 @@
 FIRST=0-7
 SECOND=8-15
 own=$(id -u poppa-demo)
-before=$(mktemp)
-cp -p "$SLURM_CONF" "$before"
-put_back() {
-	cat "$before" >"$SLURM_CONF"
-	rm -f "$before"
-	forget_lesson
-}
-on_exit put_back
+keep_conf
+on_exit forget_lesson
 
 ended() { [ -z "$(squeue -h -j "$1" 2>/dev/null)" ]; }
 # refused WHAT MESSAGE OPTION...
 refused() {
 	local what=$1 message=$2
 	shift 2
-	as_user sbatch -o /dev/null "$@" --wrap true >"$before.out" 2>&1
-	like "$what is refused, with the fix" "$(cat "$before.out")" "$message"
-	rm -f "$before.out"
+	like "$what is refused, with the fix" "$(as_user sbatch -o /dev/null "$@" --wrap true 2>&1)" "$message"
 }
 
 wait_until 60 fake_idle || diag "the fake nodes are not idle"
@@ -151,7 +143,7 @@ is "a job that may preempt has its whole lane" "$(cores_of "$urgent")" $EVEN
 ok "and the job whose lane overlaps with it is gone" is_state "$victim" PENDING
 scancel "$urgent" "$victim"
 wait_until 60 ended "$urgent"
-cat "$before" >"$SLURM_CONF"
+put_conf_back
 echo "DebugFlags=SelectType" >>"$SLURM_CONF"
 ctl restart slurmctld
 wait_until 60 nodes_answer

@@ -10,14 +10,8 @@
 . "$(dirname "$0")/lanes.sh"
 
 own=$(id -u poppa-demo)
-before=$(mktemp)
-cp -p "$SLURM_CONF" "$before"
-forget() {
-	cat "$before" >"$SLURM_CONF"
-	rm -f "$before"
-	forget_lesson
-}
-on_exit forget
+keep_conf
+on_exit forget_lesson
 
 # of CLASS: a job of that class on the first fake node, which runs until it is ended.
 of() { running "$1" -n1 --colocate=class:"$1" -w "${NODE}1"; }
@@ -59,7 +53,7 @@ ok "that is learned" wait_until 60 has_learned learn-first learn-long
 is "as it was told" "$(learned learn-first learn-long)" "0.300 20"
 ok "slurmctld forgets the first partner" wait_until 180 forgotten "$first"
 # Or it forgets the jobs that end from now on before their nodes have reported.
-cat "$before" >"$SLURM_CONF"
+put_conf_back
 scontrol reconfigure
 scancel "$long"
 wait_until 60 ended "$long"

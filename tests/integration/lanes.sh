@@ -13,6 +13,7 @@
 #   HISTORY                    the pair history's file
 #   teach_pairs                slurmctld starts anew with the history on stdin; for forget_lesson at the end
 #   met CLASS CLASS D          its lines for two classes that have lost D beside each other, without evidence of several runs
+#   keep_conf                  keeps slurm.conf as it is now; put_conf_back gives that back, as forget_lesson does
 #   forget_lesson              ends all jobs there, and puts the history and the settings back
 
 # shellcheck source=tests/integration/schedulers.sh
@@ -58,7 +59,15 @@ met() {
 	own=$(id -u poppa-demo)
 	printf "$own:%s\t$own:%s\t%s\t1000\t5\t$EPOCHSECONDS\n" "$1" "$2" "$3" "$2" "$1" "$3"
 }
+conf_kept=
+keep_conf() {
+	conf_kept=$(mktemp)
+	cp -p "$SLURM_CONF" "$conf_kept"
+}
+put_conf_back() { cat "$conf_kept" >"$SLURM_CONF"; }
 forget_lesson() {
+	[ -z "$conf_kept" ] || put_conf_back
+	rm -f "$conf_kept"
 	clear_jobs
 	is_gone slurmctld || ctl stop slurmctld
 	[ -z "$taught" ] || rm -f "$HISTORY"

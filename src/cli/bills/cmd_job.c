@@ -73,7 +73,9 @@ static void print_nodes(const struct why *w, const struct job_usage *u)
 		printf(" (%s)", u->nodes);
 	if (*w->lane)
 		printf(", lane%s %s%s", strchr(w->lane, ',') ? "s" : "", w->lane,
-			w->of_sockets ? " of whole sockets" : "");
+			!strcmp(w->shape, "socket") ? " of whole sockets"
+			: !strcmp(w->shape, "both") ? ", some of whole sockets"
+						    : "");
 	putchar('\n');
 }
 
@@ -255,7 +257,7 @@ static json_t *job_json(const struct why *w, const struct job_usage *u)
 		(json_int_t)b->elapsed_s);
 	json_t *used = json_pack("{s:I, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:s, s:I, s:o}", "nodes",
 		(json_int_t)b->nodes, "node_list", u->nodes, "lanes", w->lane, "lane_shape",
-		stripe_shape_name(w->of_sockets), "cpus", (json_int_t)b->cpus, "cpu_s",
+		*w->lane ? w->shape : "", "cpus", (json_int_t)b->cpus, "cpu_s",
 		field_real_or_null(u->cpu_s), "cpu_efficiency",
 		field_real_or_null(job_cpu_efficiency(w, u)), "task_memory", bytes_json(u->rss),
 		"step", u->step, "step_tasks", (json_int_t)u->tasks, "memory", bytes_json(u->mem));

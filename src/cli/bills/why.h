@@ -26,7 +26,7 @@ struct why {
 	char patient_until[32];    /* waits so long at most for a better partner; "" = for none */
 	char behind[16];           /* the job for whose start it waits; "" = none */
 	char lane[32];      /* that the run has on its nodes, as "0" or "0,1"; "" = unknown */
-	bool of_sockets;    /* that lane is of whole sockets */
+	const char *shape;  /* of those lanes: colocate_shape_shown() */
 	bool by_site;       /* the site co-located it, and its user did not say a word */
 	struct apart apart; /* whom it has left for its max-degradation */
 	struct time_limit_state limit; /* of a running job; all 0 where its end was not touched */

@@ -114,7 +114,7 @@ static void read_limit(struct why *w, const char *comment)
 static void read_lane(struct why *w, const char *option)
 {
 	read_value(option, " lane=", "0123456789,", w->lane, sizeof(w->lane));
-	w->of_sockets = strstr(option, " " COLOCATE_SOCKETS " ");
+	w->shape = colocate_shape_shown(option);
 }
 
 /* Whether the word stands in what slurmctld or sacct shows of --colocate. No key or value of that

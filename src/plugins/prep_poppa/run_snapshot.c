@@ -51,25 +51,18 @@ static bool all_alike(void)
 	return alike;
 }
 
-/* Whether select_stripe has written this word about the job's lanes into its SystemComment. */
-static bool lanes_are(const char *comment, const char *word)
-{
-	char *shown = tags_get(comment, COLOCATE_TAG);
-	bool found = shown && strstr(shown, word);
-
-	free(shown);
-	return found;
-}
-
 /* The type of nodes that are like this one (NULL: they are not alike) with the lanes that the job
  * of this SystemComment has there; the caller has the read lock on nodes. */
 static const char *type_like(const node_record_t *node, const char *comment, char *buf)
 {
-	bool sockets = lanes_are(comment, " " COLOCATE_SOCKETS " ");
+	char *shown = tags_get(comment, COLOCATE_TAG);
+	const char *shape = colocate_shape_shown(shown ? shown : "");
+	bool sockets = !strcmp(shape, "socket");
 
 	buf[0] = '\0';
-	if (node && !lanes_are(comment, " " COLOCATE_MIXED " ") && (sockets || !all_alike()))
+	if (node && strcmp(shape, "both") && (sockets || !all_alike()))
 		class_node_type(node->tot_sockets, node->cores, node->tpc, sockets, buf);
+	free(shown);
 	return buf;
 }
 

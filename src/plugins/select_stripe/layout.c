@@ -51,11 +51,12 @@ void layout_reset(const struct poppa_settings *s)
 }
 
 /* The number of the type, 0 where that is none of those that are told apart. */
-static int find_type(const node_record_t *node, enum stripe_shape shape)
+static int find_type(
+	unsigned int sockets, unsigned int cores, unsigned int threads, enum stripe_shape shape)
 {
 	char text[CLASS_TYPE_MAX];
 
-	class_node_type(node->tot_sockets, node->cores, node->tpc, shape == SHAPE_SOCKET, text);
+	class_node_type(sockets, cores, threads, shape == SHAPE_SOCKET, text);
 	for (int i = 1; i < type_count; i++)
 		if (!xstrcmp(types[i], text))
 			return i;
@@ -77,7 +78,8 @@ static void find_types_of(enum stripe_shape shape)
 		last = node;
 		if (shape == SHAPE_SOCKET && !lanes_of_sockets(node->tot_sockets, node->cores))
 			continue;
-		if (type_count < most && !find_type(node, shape))
+		if (type_count < most &&
+			!find_type(node->tot_sockets, node->cores, node->tpc, shape))
 			class_node_type(node->tot_sockets, node->cores, node->tpc,
 				shape == SHAPE_SOCKET, types[type_count++]);
 	}
@@ -109,10 +111,9 @@ void layout_expect_sockets(void)
 	sockets_expected = true;
 	type_count = 0;
 	find_types();
-	for (int n = 0; n < by_node_count && n < node_record_count; n++)
-		if (by_node[n] && compat_node(n))
-			by_node[n]->layout->of[SHAPE_SOCKET].type =
-				find_type(compat_node(n), SHAPE_SOCKET);
+	for (struct kind *kind = kinds; kind; kind = kind->next)
+		kind->layout->of[SHAPE_SOCKET].type =
+			find_type(kind->sockets, kind->cores, kind->threads, SHAPE_SOCKET);
 }
 
 bool layout_changed(void)
@@ -139,10 +140,9 @@ static void make_lanes(const node_record_t *node, const bool *spare, enum stripe
 	int sockets = node->tot_sockets, cores = sockets * node->cores;
 
 	set->lane_of = xcalloc(cores + 1, sizeof(*set->lane_of));
-	set->type = find_type(node, shape);
+	set->type = find_type(node->tot_sockets, node->cores, node->tpc, shape);
 	if (lanes_of_node(shape, sockets, node->cores, spare, lanes, set->lane_of, &set->size) >= 0)
 		return;
-	set->size.cores = 0;
 	for (int c = 0; c < cores; c++)
 		set->lane_of[c] = LANE_NONE;
 }

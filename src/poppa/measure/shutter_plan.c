@@ -55,13 +55,18 @@ bool shutter_plan_ran(const struct shutter_plan *p, int job)
 	return p->ran_ns[job] * SHUTTER_RAN_SHARE > p->still_ns;
 }
 
-/* Lent time (struct est_window) between two boundaries, ns. */
+/* Lent time (struct est_window) between two boundaries, ns: no longer than the lone job's window,
+ * whose ends are read at other moments than the thread's own time. */
 static double lent_ns(const struct shutter_plan *p, int region, int from, int to)
 {
+	double own, window;
+
 	if (!p->displaced || shutter_plan_holds(region))
 		return 0;
-	return (double)(*shutter_plan_own(p, region, to) - *shutter_plan_own(p, region, from)) /
-	       p->displaced;
+	own = (double)(*shutter_plan_own(p, region, to) - *shutter_plan_own(p, region, from));
+	window = (double)(shutter_plan_when(p, region, to)[p->lone] -
+			  shutter_plan_when(p, region, from)[p->lone]);
+	return fmin(own / p->displaced, window);
 }
 
 static int next_boundary(const struct shutter_plan *p, int region, int k)
@@ -220,11 +225,7 @@ void shutter_plan_log(const struct shutter_plan *p, struct shutterlog_writer *w)
 						.dur_ns = end - start,
 						.progress = to[t].progress - from[t].progress,
 						.cycles = to[t].cycles - from[t].cycles,
-						/* No window is longer than it is. */
-						.lent_ns = i != p->lone ? 0
-							   : end - start < (int64_t)lent
-								   ? (uint64_t)(end - start)
-								   : lent};
+						.lent_ns = i == p->lone ? lent : 0};
 
 					if (!to[t].missing)
 						shutterlog_append(w, &row);

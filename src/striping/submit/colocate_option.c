@@ -395,6 +395,13 @@ bool colocate_by_site(char **env, uint32_t count)
 	return by && !strcmp(by, COLOCATE_BY_SITE);
 }
 
+const char *colocate_shape_shown(const char *shown)
+{
+	return strstr(shown, " " COLOCATE_SOCKETS " ") ? "socket"
+	       : strstr(shown, " " COLOCATE_MIXED " ") ? "both"
+						       : "stripe";
+}
+
 const char *colocate_keeps_off(const struct colocate *c)
 {
 	return c->spread                ? "spread"

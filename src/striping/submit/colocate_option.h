@@ -27,9 +27,9 @@
 #define COLOCATE_WAITS "waits-for-partner-until="
 /* The same with a job's number, while it would put that job's start off (plugins/select_stripe). */
 #define COLOCATE_BEHIND "waits-for-start-of="
-/* Follows it there, as a word, where the job's lanes are whole sockets. */
+/* Follow it there, as words, where the job's lanes are whole sockets, and where those of some of
+ * its nodes are and of others are not; see colocate_shape_shown(). */
 #define COLOCATE_SOCKETS "shape=socket"
-/* The same where those of some of its nodes are, and of others are not. */
 #define COLOCATE_MIXED "shape=both"
 /* Follows it there, as a word, while the job is beside partners of which the history does not know
  * whether they suit its max-degradation. */
@@ -85,6 +85,10 @@ const char *colocate_request(char **env, uint32_t count);
 
 /* Whether the site co-located the job, whose user had not said anything. */
 bool colocate_by_site(char **env, uint32_t count);
+
+/* The shape of a job's lanes by what its SystemComment shows of the option: "stripe", "socket", or
+ * "both" where its nodes differ. */
+const char *colocate_shape_shown(const char *shown);
 
 /* The key by which the request can keep every partner off ("spread", "with:", "max-degradation:"),
  * or NULL. A job that uses it may have nodes to itself at the price of one lane of each. */
