@@ -19,19 +19,20 @@ tasks() {
 }
 # Where others used the cores nothing is certain, and that is said.
 verdict_is() {
-	is "$1" "$(jq -r 'if .others > 0.1 then "'"$2"'" else .verdict end' <<<"$OUT")" "$2"
+	if jq -e --arg want "$2" '.others > 0.1 or .verdict == $want' <<<"$OUT" >/dev/null; then pass "$1"; else fail "$1" "$OUT"; fi
 }
 
-# Together each of two makes a sixth: one of them alone makes three times what both do.
-runs "two that slow each other down" 0 self --time 8 --rounds 4 --json -- sh -c "$(tasks 2 6)"
+# Together each of two makes a sixth: one of them alone makes three times what both do. Of eight rounds one may meet a machine
+# that stands still for a moment, and the interval still does not reach 1.
+runs "two that slow each other down" 0 self --time 16 --rounds 8 --json -- sh -c "$(tasks 2 6)"
 is "are two tasks" "$(jq .tasks <<<"$OUT")" 2
 cmp_num "one makes more than both" "$(jq .half <<<"$OUT")" '>' 2
-is "within its interval" "$(jq '.half_lo <= .half and .half <= .half_hi and (.rounds | length) == 4' <<<"$OUT")" true
+is "within its interval" "$(jq '.half_lo <= .half and .half <= .half_hi and (.rounds | length) == 8' <<<"$OUT")" true
 verdict_is "fewer of them are faster" fewer
 is "it is silent but for the result" "$ERR" ""
 is "nothing is left" "$(left)" 0
 
-runs "four that do not" 0 self --time 8 --rounds 4 --json -- sh -c "$(tasks 4 1)"
+runs "four that do not" 0 self --time 16 --rounds 8 --json -- sh -c "$(tasks 4 1)"
 is "are four tasks" "$(jq .tasks <<<"$OUT")" 4
 cmp_num "half of them make half" "$(jq '(.half - 0.5) | fabs' <<<"$OUT")" '<' 0.1
 verdict_is "all of them are to stay" all
