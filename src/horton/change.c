@@ -16,10 +16,19 @@
  * clear.
  */
 
-/* Buckets that may be looked at to find a place for one item, so that an insertion ends. */
+/* Buckets that may be looked at to find a place for one item, in each of three ways, so that an
+ * insertion ends. */
 #define EFFORT 40000
 /* Items that are moved for one, at most. */
 #define DEPTH 4
+
+struct search {
+	int effort; /* buckets that may still be looked at */
+	bool last;  /* nothing else has helped: primary items and groups may move, too */
+};
+
+static bool put_elsewhere(struct horton *t, uint32_t primary, uint32_t key, uint32_t value,
+	int depth, struct search *search);
 
 static struct horton_bucket *bucket_of(const struct horton *t, uint32_t i)
 {
@@ -120,38 +129,44 @@ static bool bring_home(struct horton *t, uint32_t at, int s)
 	return true;
 }
 
-/* Makes a free slot in a bucket by moving secondary items elsewhere. Primary ones stay (guideline
- * 1). */
-static bool make_room(struct horton *t, uint32_t at, int depth, int *effort)
+/* Makes one more free slot in a bucket by moving secondary items elsewhere. Primary ones stay
+ * (guideline 1), but where nothing else finds a place. */
+static bool make_room(struct horton *t, uint32_t at, int depth, struct search *search)
 {
 	struct horton_bucket *b = bucket_of(t, at);
+	const int had = free_slots(b);
 
-	for (int s = 0; s < bucket_slots(b) && *effort > 0; s++) {
+	for (int s = 0; s < bucket_slots(b) && search->effort > 0; s++) {
 		uint32_t key = b->key[s], primary;
-		unsigned tag, way, slots, count;
+		unsigned tag, way, slots;
 		uint32_t targets[HORTON_WAYS + 1];
-		int best = 0, room = 0;
+		int best = 0, room = 0, count;
 
 		if (key == HORTON_FREE)
-			return true;
-		primary = horton_primary(t, key);
-		if (primary == at)
 			continue;
+		primary = horton_primary(t, key);
+		if (primary == at) {
+			if (!search->last || !bucket_is_b(b) ||
+				!put_elsewhere(t, at, key, b->value[s], -1, search))
+				continue;
+			clear_slot(b, s);
+			return true;
+		}
 		if (bring_home(t, at, s))
 			return true;
 		tag = horton_tag(t, key);
 		way = bucket_entry(bucket_of(t, primary), tag);
 		slots = group(t, b, primary, tag);
-		count = (unsigned)__builtin_popcount(slots);
+		count = __builtin_popcount(slots);
 		for (unsigned i = 1; i <= HORTON_WAYS; i++) {
 			int n;
 
 			targets[i] = horton_way(t, primary, tag, i);
-			--*effort;
+			--search->effort;
 			if (targets[i] == at || targets[i] == primary)
 				continue;
 			n = free_slots(bucket_of(t, targets[i]));
-			if (n >= (int)count && n > room) {
+			if (n >= count && n > room) {
 				room = n;
 				best = (int)i;
 			}
@@ -160,32 +175,36 @@ static bool make_room(struct horton *t, uint32_t at, int depth, int *effort)
 			set_entry(bucket_of(t, primary), tag, (unsigned)best);
 			return true;
 		}
-		if (!depth || count > 1)
+		if (!depth || (count > 1 && !search->last))
 			continue;
-		for (unsigned i = 1; i <= HORTON_WAYS && *effort > 0; i++) {
+		for (unsigned i = 1; i <= HORTON_WAYS && search->effort > 0; i++) {
+			struct horton_bucket *target = bucket_of(t, targets[i]);
+
 			if (i == way || targets[i] == at || targets[i] == primary)
 				continue;
-			if (!make_room(t, targets[i], depth - 1, effort))
-				continue;
-			if (free_slots(b))
+			while (free_slots(target) < count &&
+				make_room(t, targets[i], depth - 1, search))
+				;
+			if (free_slots(b) > had)
 				return true;
 			/* What was moved meanwhile may have been this item, or have joined it. */
 			if (b->key[s] != key || bucket_entry(bucket_of(t, primary), tag) != way)
 				break;
 			slots = group(t, b, primary, tag);
-			if (move_group(b, slots, bucket_of(t, targets[i]))) {
+			count = __builtin_popcount(slots);
+			if (move_group(b, slots, target)) {
 				set_entry(bucket_of(t, primary), tag, i);
 				return true;
 			}
 		}
 	}
-	return free_slots(b) > 0;
+	return free_slots(b) > had;
 }
 
 /* Puts an item elsewhere whose primary bucket, of type B, is full. With a depth below 0 nothing
  * else is moved for it. */
-static bool put_elsewhere(
-	struct horton *t, uint32_t primary, uint32_t key, uint32_t value, int depth, int *effort)
+static bool put_elsewhere(struct horton *t, uint32_t primary, uint32_t key, uint32_t value,
+	int depth, struct search *search)
 {
 	struct horton_bucket *home = bucket_of(t, primary);
 	unsigned tag = horton_tag(t, key), way = bucket_entry(home, tag);
@@ -197,7 +216,7 @@ static bool put_elsewhere(
 		at = horton_way(t, primary, tag, way);
 		if (put(bucket_of(t, at), key, value))
 			return true;
-		if (depth < 0 || !make_room(t, at, depth, effort))
+		if (depth < 0 || !make_room(t, at, depth, search))
 			return false;
 		/* The group itself may have left. */
 		way = bucket_entry(home, tag);
@@ -208,7 +227,7 @@ static bool put_elsewhere(
 		int n;
 
 		at = horton_way(t, primary, tag, i);
-		--*effort;
+		--search->effort;
 		n = at == primary ? 0 : free_slots(bucket_of(t, at));
 		if (n > room) {
 			room = n;
@@ -219,9 +238,9 @@ static bool put_elsewhere(
 		set_entry(home, tag, (unsigned)best);
 		return true;
 	}
-	for (unsigned i = 1; depth >= 0 && i <= HORTON_WAYS && *effort > 0; i++) {
+	for (unsigned i = 1; depth >= 0 && i <= HORTON_WAYS && search->effort > 0; i++) {
 		at = horton_way(t, primary, tag, i);
-		if (at == primary || !make_room(t, at, depth, effort) ||
+		if (at == primary || !make_room(t, at, depth, search) ||
 			!put(bucket_of(t, at), key, value))
 			continue;
 		set_entry(home, tag, i);
@@ -231,14 +250,14 @@ static bool put_elsewhere(
 }
 
 /* A primary item goes elsewhere and leaves its slot to another one. */
-static bool swap(
-	struct horton *t, uint32_t primary, uint32_t key, uint32_t value, int depth, int *effort)
+static bool swap(struct horton *t, uint32_t primary, uint32_t key, uint32_t value, int depth,
+	struct search *search)
 {
 	struct horton_bucket *home = bucket_of(t, primary);
 
-	for (int s = 0; s < bucket_slots(home) && *effort > 0; s++)
+	for (int s = 0; s < bucket_slots(home) && search->effort > 0; s++)
 		if (home->key[s] != HORTON_FREE && horton_primary(t, home->key[s]) == primary &&
-			put_elsewhere(t, primary, home->key[s], home->value[s], depth, effort)) {
+			put_elsewhere(t, primary, home->key[s], home->value[s], depth, search)) {
 			set_slot(home, s, key, value);
 			return true;
 		}
@@ -247,7 +266,7 @@ static bool swap(
 
 /* Figure 5.6. A bucket of type A gets remap entries. What was in its last slot goes elsewhere, or
  * another item does. */
-static bool promote(struct horton *t, uint32_t at, int depth, int *effort)
+static bool promote(struct horton *t, uint32_t at, int depth, struct search *search)
 {
 	struct horton_bucket *b = bucket_of(t, at);
 	int last = HORTON_SLOTS - 1;
@@ -257,8 +276,8 @@ static bool promote(struct horton *t, uint32_t at, int depth, int *effort)
 	/* A secondary item cannot go: its entry is in its primary bucket, and make_room has tried.
 	 */
 	if (key == HORTON_FREE || put(b, key, value) ||
-		(horton_primary(t, key) == at && put_elsewhere(t, at, key, value, depth, effort)) ||
-		swap(t, at, key, value, depth, effort))
+		(horton_primary(t, key) == at && put_elsewhere(t, at, key, value, depth, search)) ||
+		swap(t, at, key, value, depth, search))
 		return true;
 	/* No entry can be set, as no item of this bucket is elsewhere. */
 	set_slot(b, last, key, value);
@@ -269,22 +288,28 @@ static bool place(struct horton *t, uint32_t key, uint32_t value)
 {
 	uint32_t primary = horton_primary(t, key);
 	struct horton_bucket *b = bucket_of(t, primary);
-	int effort = EFFORT;
+	struct search search = {EFFORT, false};
 
 	if (put(b, key, value))
 		return true;
 	/* What moves few items comes first, and guideline 3 before a bucket is promoted. */
-	for (int depth = 0; depth <= DEPTH && effort > 0; depth++)
-		if (make_room(t, primary, depth, &effort) && put(b, key, value))
+	for (int depth = 0; depth <= DEPTH && search.effort > 0; depth++)
+		if (make_room(t, primary, depth, &search) && put(b, key, value))
 			return true;
-	effort = EFFORT;
-	for (int depth = -1; depth <= DEPTH && effort > 0; depth++) {
-		if (!bucket_is_b(b) && !promote(t, primary, depth, &effort))
+	search.effort = EFFORT;
+	for (int depth = -1; depth <= DEPTH && search.effort > 0; depth++) {
+		if (!bucket_is_b(b) && !promote(t, primary, depth, &search))
 			continue;
-		if (put(b, key, value) || put_elsewhere(t, primary, key, value, depth, &effort) ||
-			swap(t, primary, key, value, depth, &effort))
+		if (put(b, key, value) || put_elsewhere(t, primary, key, value, depth, &search) ||
+			swap(t, primary, key, value, depth, &search))
 			return true;
 	}
+	/* Against guideline 1: a bucket may be full of items none of which can go anywhere else. It
+	 * is one secondary item more, as any of the other ways. */
+	search = (struct search){EFFORT, true};
+	for (int depth = 0; depth <= DEPTH && search.effort > 0; depth++)
+		if (make_room(t, primary, depth, &search) && put(b, key, value))
+			return true;
 	return false;
 }
 

@@ -169,6 +169,26 @@ static void comes_home(void **state)
 	horton_destroy(t);
 }
 
+/* Here a bucket was full at a load of 0.949 of groups of two and three secondary items, which could
+ * only go to buckets full of primary ones. */
+static void fills_up(void **state)
+{
+	const uint32_t buckets = 200000;
+	const uint64_t seed = 0x9d39247e33776d41u;
+	struct horton *t = horton_create(buckets, seed);
+	uint64_t random = seed;
+	uint32_t key, value;
+
+	(void)state;
+	do {
+		value = xorshift_32(&random);
+		key = xorshift_32(&random);
+	} while (horton_insert(t, key, value) != HORTON_FULL);
+	assert_true((double)horton_items(t) > 0.951 * 8 * buckets);
+	assert_true(horton_check(t));
+	horton_destroy(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +196,7 @@ int main(void)
 		cmocka_unit_test(all_values),
 		cmocka_unit_test(one_bucket),
 		cmocka_unit_test(comes_home),
+		cmocka_unit_test(fills_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
