@@ -4,5 +4,6 @@ noinst_LTLIBRARIES += libmapper.la
 libmapper_la_SOURCES = \
 	src/mapper/mapper.c src/mapper/mapper.h src/mapper/mapper_state.h \
 	src/mapper/mapper_classify.c \
-	src/mapper/mapper_place.c
+	src/mapper/mapper_place.c \
+	src/mapper/recording.c src/mapper/recording.h
 libmapper_la_LIBADD = -lm

@@ -19,7 +19,7 @@ fuzz-targets: $(FUZZ_TARGETS)
 tests_fuzz_fuzz_bill_SOURCES = tests/fuzz/fuzz_bill.c src/cli/ask/run_program.c src/cli/ask/squeue.c $(fuzz_shared)
 tests_fuzz_fuzz_bill_LDADD = libbill.la librecord.la libpoppacommon.la $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_bill_LDFLAGS = $(fuzz_link)
-tests_fuzz_fuzz_columns_SOURCES = tests/fuzz/fuzz_columns.c src/cli/map/replay.c $(fuzz_shared)
+tests_fuzz_fuzz_columns_SOURCES = tests/fuzz/fuzz_columns.c $(fuzz_shared)
 tests_fuzz_fuzz_columns_LDADD = libgpu.la libmapper.la libcolumns.la libpoppacommon.la -lm
 tests_fuzz_fuzz_columns_LDFLAGS = $(fuzz_link)
 tests_fuzz_fuzz_conf_SOURCES = tests/fuzz/fuzz_conf.c $(fuzz_shared)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/map/replay.h"
+#include "mapper/recording.h"
 #include "fuzz.h"
 #include "gpu/gpu_decide.h"
 

@@ -7,7 +7,7 @@
 
 #include "cli/ask/cli.h"
 #include "cli/ask/real_or_null.h"
-#include "cli/map/replay.h"
+#include "mapper/recording.h"
 #include "common/clock.h"
 #include "common/fsio.h"
 #include "common/units.h"
@@ -196,7 +196,7 @@ int cmd_map(int argc, char **argv)
 
 	cli_parse(&argp, argc, argv, &o);
 	if (!o.replay)
-		cli_usage_error("--replay is needed: a file with the columns " REPLAY_COLUMNS);
+		cli_usage_error("--replay is needed: a file with the columns " RECORDING_COLUMNS);
 	if (cli_regular(o.replay, &err))
 		return cli_error("%s", err.text);
 	text = fsio_read(o.replay, FILE_MAX, NULL, &err);

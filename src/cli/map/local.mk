@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # poppa map.
 poppa_SOURCES += \
-	src/cli/map/cmd_map.c \
-	src/cli/map/replay.c src/cli/map/replay.h
+	src/cli/map/cmd_map.c

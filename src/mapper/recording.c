@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads recorded counters. */
-#include "cli/map/replay.h"
+#include "mapper/recording.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static int read_row(void *arg, char *const *field, int line, struct errmsg *err)
 
 int recording_read(struct recording *r, const char *name, char *text, struct errmsg *err)
 {
-	struct reading reading = {{name, names, COLUMNS, COLUMNS, REPLAY_COLUMNS}, r};
+	struct reading reading = {{name, names, COLUMNS, COLUMNS, RECORDING_COLUMNS}, r};
 
 	*r = (struct recording){.count = 0};
 	return columns_read(&reading.columns, text, read_row, &reading, err);

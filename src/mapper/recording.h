@@ -12,7 +12,7 @@ struct recording {
 };
 
 /* The columns of a recording, as its first line names them. */
-#define REPLAY_COLUMNS "interval,app,task,pu,instructions,cycles,inter,intra,local,remote,stalls"
+#define RECORDING_COLUMNS "interval,app,task,pu,instructions,cycles,inter,intra,local,remote,stalls"
 
 /* Reads a recording; text is cut in place, name is what messages call it. A task is in an interval
  * once, and intervals follow each other. Returns 0, or -1 with err. recording_free() in both cases.
