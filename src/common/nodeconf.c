@@ -106,6 +106,9 @@ static const struct row rows[] = {
 	{"PerfEvent", TEXT, AT(perf_event)},
 	{"MissEvent", TEXT, AT(miss_event)},
 	{"ReplayLog", PATH_OR_NONE, AT(replay_log)},
+	{"MapEvents", TEXT, AT(map_events)},
+	{"MapSettings", TEXT, AT(map_settings)},
+	{"MapReplay", PATH_OR_NONE, AT(map_replay)},
 	{"Uprobe", REPEATED(uprobe, NODECONF_MAX_UPROBES)},
 	{"Launcher", REPEATED(launcher, NODECONF_MAX_LAUNCHERS)},
 };

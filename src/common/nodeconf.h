@@ -11,6 +11,7 @@
 #define NODECONF_MAX_UPROBES 16
 #define NODECONF_EVENT_SIZE 128
 #define NODECONF_MAX_LAUNCHERS 64
+#define NODECONF_MAP_SIZE 512
 
 /* LedgerOrigin: what poppa-ledgerd compares with the addresses of a job's nodes. */
 enum ledger_origin {
@@ -49,6 +50,10 @@ struct nodeconf {
 	/* MissEvent: the last-level cache misses that perf counts beside it; empty = none */
 	char miss_event[NODECONF_EVENT_SIZE];
 	char replay_log[PATH_MAX]; /* ReplayLog: the shutter log that Counter=replay plays */
+	/* MapEvents: what map:auto counts, "inter=EVENT,..."; empty = nothing is mapped */
+	char map_events[NODECONF_MAP_SIZE];
+	char map_settings[NODECONF_MAP_SIZE]; /* MapSettings: the mapper's, "high_ipc=0.9,..." */
+	char map_replay[PATH_MAX]; /* MapReplay: the recording that map:auto goes by instead */
 	int uprobe_count;
 	/* Uprobe=FILE:SYMBOL, repeatable; FILE = path or soname */
 	char uprobe[NODECONF_MAX_UPROBES][512];

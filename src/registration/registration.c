@@ -53,6 +53,7 @@ static const struct field job_fields[] = {
 	FIELD(registration, "Uid", NUMBER, uid),
 	FIELD(registration, "User", TEXT, user),
 	FIELD(registration, "Colocate", TEXT, colocate),
+	FIELD(registration, "Map", WORD, map),
 	FIELD(registration, "MaxDegradation", FRACTION, max_degradation),
 	FIELD(registration, "Nodes", NODES, nodes),
 	FIELD(registration, "NodeCount", PLACE, node_count),

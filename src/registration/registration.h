@@ -27,6 +27,7 @@ struct registration {
 	uid_t uid;
 	char user[64];
 	char colocate[1024];    /* the canonical option */
+	char map[8];            /* "auto": its threads are mapped; empty: they are not */
 	double max_degradation; /* what it may lose to co-runners, as a fraction; 0 = no limit */
 	const char *nodes; /* host list, for people who look at the file: reading leaves it NULL */
 	int node_count, node_index; /* how many these are, and which this one is; -1 = not told */

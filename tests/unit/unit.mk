@@ -13,7 +13,8 @@
 # - counter_heartbeat: heartbeat/test_heartbeat
 # - pairs_trials: test_imported_trial
 # - gpu_energy, gpu_way: tests/cli/gpu.t
-# - mapper_classify, mapper_place: test_mapper
+# - mapper_classify, mapper_place: test_mapper; recording: tests/cli/map.t
+# - jobs_map: tests/vm/run map
 # - busy: test_rounds
 # - peer, line_order: test_server
 # - heartbeat_mpi: test_heartbeat_mpi.sh and test_mpi_wait.sh
@@ -190,6 +191,10 @@ check_PROGRAMS += \
 	tests/unit/poppa/counter/test_counter_uprobe \
 	tests/unit/poppa/counter/test_symbol \
 	tests/unit/poppa/counter/test_timed_call \
+	tests/unit/poppa/map/test_affinity \
+	tests/unit/poppa/map/test_map_job \
+	tests/unit/poppa/map/test_map_source \
+	tests/unit/poppa/map/test_thread_counter \
 	tests/unit/poppa/measure/test_long_credit \
 	tests/unit/poppa/measure/test_overhead_limit \
 	tests/unit/poppa/measure/test_overhead_model \
@@ -346,6 +351,9 @@ tests_unit_poppa_measure_test_shutter_LDFLAGS = \
 tests_unit_poppa_measure_test_shutter_slice_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts
+tests_unit_poppa_map_test_map_job_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=affinity_get,--wrap=affinity_move,--wrap=affinity_where \
+	-Wl,--wrap=affinity_cpuset,--wrap=affinity_topology,--wrap=clock_now
+tests_unit_poppa_map_test_thread_counter_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open,--wrap=counter_sys_read,--wrap=ioctl
 tests_unit_poppa_measure_test_shutter_plan_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_has_cycles,--wrap=counter_has_misses
 tests_unit_poppa_report_test_sender_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=client_send_records,--wrap=rename,--wrap=unlink

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Emulated machines of two sockets: the program that their jobs run, and what is shipped.
+# Emulated machines of two sockets: the programs that their jobs run, and what is shipped.
+noinst_PROGRAMS += tests/vm/spin
+tests_vm_spin_SOURCES = tests/vm/spin.c
+tests_vm_spin_LDADD = -lpthread
 if HAVE_MPICC
 noinst_PROGRAMS += tests/vm/rank
 endif
@@ -14,6 +17,7 @@ EXTRA_DIST += tests/vm/image.sh \
 	tests/vm/guest/check \
 	tests/vm/guest/cluster.sh \
 	tests/vm/guest/init \
+	tests/vm/guest/map.sh \
 	tests/vm/guest/neighbours.sh \
 	tests/vm/guest/node \
 	tests/vm/guest/on \

@@ -296,8 +296,10 @@ static int read_job(
 
 	xfree(user);
 	xfree(cgroup);
-	if (!colocate_parse(colocate, &wish, &no_matter))
+	if (!colocate_parse(colocate, &wish, &no_matter)) {
 		r->max_degradation = wish.max_degradation;
+		snprintf(r->map, sizeof(r->map), "%s", wish.map ? "auto" : "");
+	}
 	r->uid = job->uid;
 	read_place(job->node_list, r);
 	/* Only a prolog that slurmctld starts has slurmctld's seed. One that a step starts has what

@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "poppa/hold/held_release.h"
 #include "poppa/hold/pause.h"
+#include "poppa/map/map_job.h"
 #include "poppa_config.h"
 
 #define NICE (-15)
@@ -157,8 +158,9 @@ static void make_events(struct poppad *d)
 
 static void end(struct poppad *d)
 {
-	struct event *all[] = {d->tick, d->look, d->run_dir_event, d->block_event, d->guard_event,
-		d->guard_retry, d->hold_event, d->signals[0], d->signals[1], d->signals[2]};
+	struct event *all[] = {d->tick, d->look, d->map, d->run_dir_event, d->block_event,
+		d->guard_event, d->guard_retry, d->hold_event, d->signals[0], d->signals[1],
+		d->signals[2]};
 
 	jobs_free(d->jobs);
 	if (d->shutter)
@@ -216,6 +218,10 @@ int main(int argc, char **argv)
 	poppad_set_paths(&d);
 	if (d.options.repair)
 		return repair_only(&d);
+	if (map_conf_check(&d.conf, &err)) {
+		plog_error("%s: %s", d.conf_path, err.text);
+		return 1;
+	}
 	/* To save memory: one heap for all threads, and what is freed goes back to the system. */
 	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_MMAP_THRESHOLD, HEAP_SLACK);

@@ -44,7 +44,7 @@ struct poppad {
 	bool have_cluster, told_waiting;
 	char bad_settings[sizeof(((struct errmsg *)0)->text)];
 	struct event_base *base;
-	struct event *tick, *look, *run_dir_event, *block_event, *guard_event, *guard_retry,
+	struct event *tick, *look, *map, *run_dir_event, *block_event, *guard_event, *guard_retry,
 		*hold_event;
 	struct event *signals[3];
 	struct held_file *held;

@@ -32,6 +32,26 @@ static void set_look(struct poppad *d)
 		evtimer_add(d->look, &t);
 }
 
+/* Without jobs that are mapped, nothing is due. */
+static void set_map(struct poppad *d)
+{
+	int ms = jobs_map_ms(d->jobs);
+	const struct timeval t = {.tv_usec = ms * 1000};
+
+	if (ms && !evtimer_pending(d->map, NULL))
+		evtimer_add(d->map, &t);
+}
+
+static void on_map(evutil_socket_t fd, short what, void *arg)
+{
+	struct poppad *d = arg;
+
+	(void)fd;
+	(void)what;
+	jobs_map(d->jobs);
+	set_map(d);
+}
+
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
 	struct poppad *d = arg;
@@ -51,6 +71,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	jobs_tick(d->jobs);
 	set_tick(d);
 	set_look(d);
+	set_map(d);
 	if (!d->ticking)
 		malloc_trim(0);
 }
@@ -110,6 +131,7 @@ void poppad_jobs_events(struct poppad *d)
 {
 	d->tick = event_new(d->base, -1, EV_PERSIST, on_tick, d);
 	d->look = evtimer_new(d->base, on_look, d);
+	d->map = evtimer_new(d->base, on_map, d);
 	d->block_event = event_new(d->base, d->block_fd, EV_READ | EV_PERSIST, on_block, d);
 	event_add(d->block_event, NULL);
 }

@@ -10,6 +10,7 @@
 #include "common/printable.h"
 #include "common/settings_kept.h"
 #include "poppa/hold/pause.h"
+#include "poppa/map/map_job.h"
 
 static void set_ledger(struct poppad *d)
 {
@@ -68,7 +69,7 @@ void poppad_reload(struct poppad *d)
 	struct nodeconf next;
 	struct errmsg err = {""};
 
-	if (nodeconf_load(d->conf_path, &next, &err)) {
+	if (nodeconf_load(d->conf_path, &next, &err) || map_conf_check(&next, &err)) {
 		plog_error("%s; the last good configuration stays in force", err.text);
 		return;
 	}

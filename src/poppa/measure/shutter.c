@@ -346,16 +346,35 @@ void shutter_turned(struct shutter *s, struct shutter_turned *out)
 	pthread_mutex_unlock(&s->lock);
 }
 
-int64_t shutter_idle_ns(struct shutter *s)
+/* With the lock. */
+static int64_t idle_ns(const struct shutter *s)
 {
 	int64_t idle = INT64_MAX;
 
-	pthread_mutex_lock(&s->lock);
 	/* A finished block that nobody has taken holds up the next. */
 	if (s->plan && !s->plan->finished && schedule_exists(&s->plan->schedule))
 		idle = s->next_ns ? s->next_ns - clock_now() : 0;
-	pthread_mutex_unlock(&s->lock);
 	return idle > 0 ? idle : 0;
+}
+
+int64_t shutter_idle_ns(struct shutter *s)
+{
+	int64_t idle;
+
+	pthread_mutex_lock(&s->lock);
+	idle = idle_ns(s);
+	pthread_mutex_unlock(&s->lock);
+	return idle;
+}
+
+bool shutter_lock_quiet(struct shutter *s, int64_t ns)
+{
+	if (pthread_mutex_trylock(&s->lock))
+		return false;
+	if (!s->slicing && idle_ns(s) >= ns)
+		return true;
+	pthread_mutex_unlock(&s->lock);
+	return false;
 }
 
 struct shutter_plan *shutter_take(struct shutter *s)

@@ -34,6 +34,10 @@ void shutter_lock_reading(struct shutter *s);
  * call, up to this moment. What is left of a plan is in the one that shutter_publish() returns. */
 void shutter_turned(struct shutter *s, struct shutter_turned *out);
 
+/* As shutter_lock_reading(), but where a block or a slice runs or is nearer than ns, nothing is
+ * locked and false is returned. It never waits for a block. */
+bool shutter_lock_quiet(struct shutter *s, int64_t ns);
+
 /* Time until the next block opens, ns; INT64_MAX where none is to come. Waits for the end of a
  * running block. */
 int64_t shutter_idle_ns(struct shutter *s);

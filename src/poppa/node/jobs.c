@@ -106,6 +106,7 @@ void jobs_tick(struct jobs *js)
 	jobs_refresh(js);
 	jobs_look_at_cost(js);
 	jobs_scan(js);
+	jobs_map_look(js);
 	jobs_turns_look(js);
 	if (js->changed)
 		jobs_update(js);
@@ -154,6 +155,7 @@ void jobs_block(struct jobs *js)
 
 void jobs_reconfigured(struct jobs *js)
 {
+	jobs_map_anew(js);
 	for (struct job *j = js->first; j; j = j->next) {
 		j->tally->lane = registration_lane(&j->reg, js->env.settings->stripe_lanes);
 		for (int i = 0; i < j->tasks; i++) {

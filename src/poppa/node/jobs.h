@@ -47,6 +47,11 @@ void jobs_tick(struct jobs *js);
 int jobs_look_ms(const struct jobs *js);
 void jobs_look(struct jobs *js);
 
+/* In how many ms jobs_map() is due, which moves threads of jobs that ask for it; 0 = not at all. A
+ * tick and each call may change it. */
+int jobs_map_ms(const struct jobs *js);
+void jobs_map(struct jobs *js);
+
 /* Takes the finished block. To be called when the shutter's descriptor is readable. */
 void jobs_block(struct jobs *js);
 

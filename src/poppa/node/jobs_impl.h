@@ -10,6 +10,7 @@
 #include "poppa/node/jobs.h"
 #include "poppa/hold/job_cpu.h"
 #include "poppa/hold/new_tasks.h"
+#include "poppa/map/map_job.h"
 #include "poppa/measure/long_credit.h"
 #include "poppa/measure/pace.h"
 #include "poppa/hold/pause.h"
@@ -108,6 +109,7 @@ struct job {
 	struct freezer *freezer;
 	struct new_tasks *new_tasks; /* where tasks are stopped one by one */
 	struct job_cpu *cpu;
+	struct map_job *map; /* NULL: it is not to be mapped */
 };
 
 /* What was put aside because the shutter's present plan may still use it; each may be NULL. */
@@ -121,6 +123,7 @@ struct garbage {
 
 struct jobs {
 	struct jobs_env env;
+	bool map_counts; /* counters of mapped jobs may run, until the next jobs_map() */
 	struct job *first;
 	struct garbage *garbage;
 	bool changed; /* the plan is out of date */
@@ -213,6 +216,14 @@ void jobs_turns_take(struct jobs *js, const struct shutter_turned *t);
 
 /* The same for the plan that is out, up to now. */
 void jobs_turns_account(struct jobs *js);
+
+/* --- jobs_map.c --- */
+
+/* Begins to map jobs that ask for it, and looks at the threads of all that are mapped. */
+void jobs_map_look(struct jobs *js);
+
+/* To be called when poppa.conf has changed: all begin anew. */
+void jobs_map_anew(struct jobs *js);
 
 /* --- jobs_account.c --- */
 

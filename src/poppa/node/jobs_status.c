@@ -103,6 +103,10 @@ static json_t *job_status(const struct jobs *js, const struct job *j)
 				j->reg.max_degradation > 0 ? json_real(j->reg.max_degradation)
 							   : json_null(),
 				"unkept", j->unkept, "holdable", jobs_turns_holdable(js, j)));
+	if (j->map)
+		json_object_set_new(status, "map",
+			json_pack("{s:I, s:s}", "moves", (json_int_t)map_job_moves(j->map),
+				"why_not", map_job_why(j->map)));
 	if (t->partner_count > 1)
 		json_object_set_new(status, "attribution", attribution_json(js, t));
 	if (t->spin_result.verdict != SPIN_UNKNOWN)

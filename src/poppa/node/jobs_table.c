@@ -63,6 +63,7 @@ void jobs_drop(struct jobs *js, struct job *j)
 	}
 	discard(js, (struct garbage){.new_tasks = j->new_tasks, .cpu = j->cpu});
 	js->changed = true;
+	map_job_free(j->map);
 	free(j->task);
 	free(j->freezer);
 	tally_free(j->tally);

@@ -6,6 +6,7 @@ libnode_la_SOURCES = \
 	src/poppa/node/jobs_account.c \
 	src/poppa/node/jobs_block.c \
 	src/poppa/node/jobs_impl.h \
+	src/poppa/node/jobs_map.c \
 	src/poppa/node/jobs_plan.c \
 	src/poppa/node/jobs_scan.c \
 	src/poppa/node/jobs_status.c \

@@ -13,7 +13,7 @@
 #define MIN_PERCENT 0.01
 #define MAX_JOB_ID INT64_C(0xfffffffd)
 #define KEYS                                                                                       \
-	"stripe, spread, shape:stripe|socket, with:JOBID, not:JOBNAME, max-degradation:PERCENT, class:NAME, sm:PERCENT, no and help"
+	"stripe, spread, shape:stripe|socket, with:JOBID, not:JOBNAME, max-degradation:PERCENT, class:NAME, sm:PERCENT, map:auto, no and help"
 #define PLAIN "._+-@:/="
 
 static bool is_alnum(char c)
@@ -151,6 +151,16 @@ static int set_sm(struct colocate *c, const char *value, struct errmsg *err)
 	return 0;
 }
 
+static int set_map(struct colocate *c, const char *value, struct errmsg *err)
+{
+	if (c->map)
+		return errmsg_set(err, "map: is given twice");
+	if (strcmp(value, "auto"))
+		return errmsg_set(err, "map:%.40s is unknown: write map:auto", value);
+	c->map = true;
+	return 0;
+}
+
 static int set_shape(struct colocate *c, const char *value, struct errmsg *err)
 {
 	if (c->shaped)
@@ -184,6 +194,7 @@ static int set_key(
 		{"max-degradation", set_max, "max-degradation:20"},
 		{"class", set_class, "class:weather"},
 		{"sm", set_sm, "sm:50"},
+		{"map", set_map, "map:auto"},
 	};
 
 	if (!strcmp(key, "stripe"))
@@ -213,7 +224,7 @@ static int check_conflicts(const struct colocate *c, bool stripe, struct errmsg 
 					   : "max-degradation:";
 
 	if (c->no && (stripe || c->spread || c->shaped || c->with || c->not_count ||
-			     c->max_degradation > 0 || *c->class_name || c->sm_percent))
+			     c->max_degradation > 0 || *c->class_name || c->sm_percent || c->map))
 		return errmsg_set(err,
 			"no and %s exclude each other: a job with no is not "
 			"co-located",
@@ -221,6 +232,7 @@ static int check_conflicts(const struct colocate *c, bool stripe, struct errmsg 
 			: c->shaped      ? "shape:"
 			: *c->class_name ? "class:"
 			: c->sm_percent  ? "sm:"
+			: c->map         ? "map:"
 					 : other);
 	if (c->sm_percent == COLOCATE_SM_AUTO && !*c->class_name)
 		return errmsg_set(err,
@@ -290,6 +302,8 @@ static size_t format(const struct colocate *c, char *buf)
 		at += sprintf(at, "sm:auto,");
 	else if (c->sm_percent)
 		at += sprintf(at, "sm:%d,", c->sm_percent);
+	if (c->map)
+		at += sprintf(at, "map:auto,");
 	if (at == buf)
 		at += sprintf(at, "stripe,");
 	*--at = '\0';
@@ -445,6 +459,9 @@ static const char help[] =
 	"  sm:PERCENT, sm:auto      so much of the units of a graphics processor that jobs share:\n"
 	"                           for CUDA's MPS and AMD's runtime; auto: what \"poppa gpu\n"
 	"                           sweep --class NAME\" has found for this class\n"
+	"  map:auto                 threads that nobody has bound are moved within the job's own\n"
+	"                           cores to where they share caches, on nodes whose site has\n"
+	"                           set that up\n"
 	"  no                       not co-located, also where the site co-locates jobs that\n"
 	"                           do not say anything; goes together with no other key\n"
 	"  help                     this text; nothing is submitted\n"

@@ -53,6 +53,7 @@ struct colocate {
 	char class_name[COLOCATE_CLASS_MAX + 1]; /* kind of job in the pair history; "" = default */
 	int sm_percent; /* of a graphics processor's units; 0 = all, COLOCATE_SM_AUTO = as its class
 			   was found to need */
+	bool map;       /* map:auto: poppad moves its threads within its own cores */
 	int not_count;
 	char not_name[COLOCATE_NAMES_MAX][COLOCATE_NAME_MAX + 1]; /* decoded, sorted, distinct */
 };

@@ -266,6 +266,7 @@ static void all_keys(void **state)
 	strcpy(in.user, "e\"v\ne");
 	strcpy(in.colocate, "stripe,with:7,not:#1");
 	in.max_degradation = 0.125;
+	strcpy(in.map, "auto");
 	in.nodes = "n[1-2]";
 	in.node_count = 2;
 	in.node_index = 0;
@@ -281,7 +282,7 @@ static void all_keys(void **state)
 	assert_int_equal(registration_write(dir_of_test, &in, &err), 0);
 	assert_file("12.3",
 		"JobId=12\nRestart=3\nUid=1000\nUser=\"eve\"\n"
-		"Colocate=\"stripe,with:7,not:#1\"\nMaxDegradation=0.125\nNodes=\"n[1-2]\"\n"
+		"Colocate=\"stripe,with:7,not:#1\"\nMap=auto\nMaxDegradation=0.125\nNodes=\"n[1-2]\"\n"
 		"NodeCount=2\nNodeIndex=0\nPartition=\"main\"\nCores=\"0,2,4-6,9-10\"\n"
 		"Cgroup=\"s0ABCDEFGHJKMN\"\nLane=1\n"
 		"Seed=\"0000000000000001fedcba9876543210\"\nRegistered=1700000000\n"
@@ -295,6 +296,7 @@ static void all_keys(void **state)
 	assert_string_equal(out.user, "eve");
 	assert_string_equal(out.colocate, in.colocate);
 	assert_true(out.max_degradation == in.max_degradation);
+	assert_string_equal(out.map, "auto");
 	assert_null(out.nodes);
 	assert_string_equal(out.partition, in.partition);
 	assert_string_equal(out.cgroup, in.cgroup);

@@ -58,7 +58,10 @@ prepare_node() {
 		install -d -o "$user" "$SANDBOX/home/$user"
 	done
 	write_configuration
-	echo "ShutterLog=$SANDBOX/shutters" >>"$ETC/poppa.conf"
+	printf '%s\n' "ShutterLog=$SANDBOX/shutters" "MapReplay=$SANDBOX/map.csv" >>"$ETC/poppa.conf"
+	# Two programs whose tasks wait for each other's lines.
+	printf '%s\n' interval,app,task,pu,instructions,cycles,inter,intra,local,remote,stalls \
+		1,{1,2},{1,2,3},0,400,1000,10,0,0,0,900 | awk -F, -v OFS=, 'NR > 1 { $3 = $2 * 10 + $3 } 1' >"$SANDBOX/map.csv"
 	write_instance yes
 }
 

@@ -57,6 +57,8 @@ static void canonical_texts(void **state)
 		{"sm:50", "sm:50"},
 		{"sm:auto,class:md", "class:md,sm:auto"},
 		{"sm:100, spread", "spread,sm:100"},
+		{"map:auto", "map:auto"},
+		{"map:auto,sm:5,spread", "spread,sm:5,map:auto"},
 		{" no, ,no", "no"},
 	};
 
@@ -150,6 +152,10 @@ static void errors_say_what_is_wrong(void **state)
 		{"sm:5,sm:5", "twice"},
 		{"sm:auto", "sm:auto needs class:NAME"},
 		{"no,sm:5", "no and sm: exclude each other"},
+		{"map", "map needs a value, as in map:auto"},
+		{"map:socket", "map:socket is unknown: write map:auto"},
+		{"map:auto,map:auto", "twice"},
+		{"no,map:auto", "no and map: exclude each other"},
 		{"no,max-degradation:3", "no and max-degradation: exclude each other"},
 		{"with:3,\x1b[31m", "control character 0x1b"},
 		{":", "unknown key \"\""},
