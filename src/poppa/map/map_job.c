@@ -17,13 +17,18 @@
 #include "poppa/map/affinity.h"
 
 #define MAP_SYS "/sys"
-#define BUSY 0.5 /* so much of an interval a thread has to run to be placed */
+/* So much of its time a thread has to run to be placed. What it did in one interval weighs NEWEST:
+ * who waits for a moment stays, as mapper_step() forgets applications that it does not get, and
+ * some machines account processor time in lumps. */
+#define BUSY 0.5
+#define NEWEST 0.3
 
 struct thread {
 	pid_t tid, pid;
 	int stat; /* /proc/PID/task/TID/stat */
 	uint64_t ticks;
 	int64_t looked_ns;
+	double share; /* of its time in which it runs */
 	bool kept;
 	bool counting;
 	struct map_counter counter;
@@ -299,7 +304,7 @@ bool map_job_active(const struct map_job *m)
 	return m->reason == MAPPED && m->mapper;
 }
 
-/* Finds the threads that have run since the last step. Returns how many, or -1 where their PUs are
+/* Finds the threads that run. Returns how many, or -1 where their PUs are
  * not all the job's, as for a moment after a change of its cpuset. */
 static int find_busy(struct map_job *m)
 {
@@ -310,16 +315,17 @@ static int find_busy(struct map_job *m)
 	for (int i = 0; i < m->threads; i++) {
 		struct thread *t = &m->thread[i];
 		uint64_t ticks;
-		bool busy;
 		int pu;
 
 		if (affinity_where(t->stat, &ticks, &pu))
 			continue;
-		busy = t->looked_ns &&
-		       (double)(ticks - t->ticks) * tick_ns >= BUSY * (double)(now - t->looked_ns);
+		if (t->looked_ns && now > t->looked_ns)
+			t->share += NEWEST * ((double)(ticks - t->ticks) * tick_ns /
+							     (double)(now - t->looked_ns) -
+						     t->share);
 		t->ticks = ticks;
 		t->looked_ns = now;
-		if (!busy)
+		if (t->share < BUSY)
 			continue;
 		if (pu < 0 || pu >= CPU_SETSIZE || !CPU_ISSET(pu, &m->pus))
 			return -1;

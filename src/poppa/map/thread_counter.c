@@ -130,6 +130,7 @@ int thread_counter_stop(
 	const struct thread_events *e, struct thread_counter *c, struct mapper_sample *out)
 {
 	uint64_t counted[THREAD_GROUPS][THREAD_EVENTS] = {{0}};
+	bool ran = false;
 	double other;
 
 	for (int g = 0; g < THREAD_GROUPS; g++) {
@@ -143,6 +144,8 @@ int thread_counter_stop(
 			errno = n < 0 ? errno : EIO;
 			return -1;
 		}
+		ran |= r.enabled != c->enabled[g];
+		c->enabled[g] = r.enabled;
 		for (int k = 0; k < THREAD_GROUP_MOST; k++) {
 			enum thread_event event = group_of[g][k];
 
@@ -154,7 +157,7 @@ int thread_counter_stop(
 		}
 	}
 	if (!counted[0][THREAD_CYCLES] || !counted[1][THREAD_CYCLES])
-		return 0;
+		return ran ? 0 : 1;
 	other = (double)counted[0][THREAD_CYCLES] / (double)counted[1][THREAD_CYCLES];
 	out->cycles += counted[0][THREAD_CYCLES];
 	out->instructions += counted[0][THREAD_INSTRUCTIONS];

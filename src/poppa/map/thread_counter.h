@@ -42,6 +42,7 @@ int thread_events_parse(const char *text, struct thread_events *out, struct errm
 struct thread_counter {
 	int fd[THREAD_EVENTS + 1]; /* the second group's cycles are the last one; -1 = none */
 	uint64_t last[THREAD_GROUPS][THREAD_GROUP_MOST];
+	uint64_t enabled[THREAD_GROUPS]; /* ns in which it ran while its group was to count */
 };
 
 /* Returns 0, or -1 with errno and err (ESRCH: the thread has ended). */
@@ -51,8 +52,9 @@ int thread_counter_open(
 /* Begins to count: a counter that does not takes no room in the PMU, which others need. */
 void thread_counter_start(struct thread_counter *c);
 
-/* Ends that, and adds what was counted meanwhile to the counts of *out. Returns 1, 0 where it is
- * not known (the PMU had no room for one of its groups), or -1 with errno. */
+/* Ends that, and adds what was counted meanwhile to the counts of *out: nothing for a thread that
+ * did not run. Returns 1, 0 where it is not known (the PMU had no room for one of its groups), or
+ * -1 with errno. */
 int thread_counter_stop(
 	const struct thread_events *e, struct thread_counter *c, struct mapper_sample *out);
 

@@ -213,6 +213,21 @@ static void what_does_not_run_is_left(void **state)
 	assert_int_equal(map_job_moves(job), 0);
 }
 
+/* As emulated processors do it: nothing in one interval, and twice as much in the next. */
+static void lumps_of_time(void **state)
+{
+	(void)state;
+	known[0].pu = 0;
+	known[1].pu = 2;
+	for (int i = 0; i < 30; i++) {
+		known[0].idle = i % 2;
+		known[1].idle = !known[0].idle;
+		known[known[0].idle].ticks += MAP_INTERVAL_MS / 10;
+		intervals(1, true);
+	}
+	assert_int_equal(map_job_moves(job), 1);
+}
+
 static void what_its_user_binds_is_left_alone(void **state)
 {
 	(void)state;
@@ -350,6 +365,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			programs_that_share_within_themselves_go_apart, start, end),
 		cmocka_unit_test_setup_teardown(what_does_not_run_is_left, start, end),
+		cmocka_unit_test_setup_teardown(lumps_of_time, start, end),
 		cmocka_unit_test_setup_teardown(what_its_user_binds_is_left_alone, start, end),
 		cmocka_unit_test_setup_teardown(why_not, start, end),
 		cmocka_unit_test_setup_teardown(without_the_right_it_stops, start, end),

@@ -20,6 +20,7 @@ int __wrap_ioctl(int fd, unsigned long request, int arg);
 
 /* The made-up PMU: what it has counted, by group. */
 static uint64_t value[2][4];
+static uint64_t enabled; /* ns, of both */
 /* Whether each group counts now. */
 static bool counts[2];
 static int events[2], opened, refuse_at, leader[2];
@@ -50,7 +51,7 @@ ssize_t __wrap_counter_sys_read(int fd, void *buf, size_t size)
 
 	assert_true(fd == leader[g] && !counts[g]);
 	out[0] = (uint64_t)events[g];
-	out[1] = out[2] = 0;
+	out[1] = out[2] = enabled;
 	assert_true(size >= (3 + out[0]) * sizeof(*out));
 	memcpy(out + 3, value[g], out[0] * sizeof(*out));
 	return (ssize_t)((3 + out[0]) * sizeof(*out));
@@ -115,7 +116,12 @@ static void groups_are_scaled_by_their_own_cycles(void **state)
 		    s.remote == 10 && !s.local);
 	/* One group had no turn: that is not nothing. */
 	value[0][0] += 100;
+	enabled += 20;
 	assert_int_equal(thread_counter_stop(&e, &c, &s), 0);
+	/* The thread did not run: that is nothing. */
+	s = (struct mapper_sample){.task = 1};
+	assert_int_equal(thread_counter_stop(&e, &c, &s), 1);
+	assert_true(!s.cycles && !s.inter);
 	thread_counter_close(&c);
 	assert_int_equal(c.fd[0], -1);
 }
