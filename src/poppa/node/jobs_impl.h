@@ -109,7 +109,8 @@ struct job {
 	struct freezer *freezer;
 	struct new_tasks *new_tasks; /* where tasks are stopped one by one */
 	struct job_cpu *cpu;
-	struct map_job *map; /* NULL: it is not to be mapped */
+	struct map_job *map;   /* NULL: it is not to be mapped */
+	int64_t next_map_look; /* as next_scan */
 };
 
 /* What was put aside because the shutter's present plan may still use it; each may be NULL. */

@@ -14,17 +14,21 @@
 /* Counters begin where they will have stopped again before the next block, with some room. */
 #define COUNT_QUIET (MAP_COUNT_MS * NS_PER_MS + 2 * QUIET)
 
+#define LOOK_LONG (20 * NS_PER_MS)
+#define REST 30
+
 static bool wanted(const struct job *j)
 {
 	return !strcmp(j->reg.map, "auto") && j->seen && j->reg.core_count;
 }
 
-/* Gives it the tasks as of the last scan. After a scan that took long it waits as scans do. */
+/* Gives it the tasks as of the last scan. After a look that took long it waits, as scans do. */
 static void look(struct job *j)
 {
+	int64_t began = clock_own(), spent;
 	pid_t *process;
 
-	if (clock_now() < j->next_scan)
+	if (clock_now() < j->next_map_look)
 		return;
 	process = calloc((size_t)j->tasks + 1, sizeof(*process));
 	for (int i = 0; process && i < j->tasks; i++)
@@ -32,6 +36,8 @@ static void look(struct job *j)
 	if (process)
 		map_job_look(j->map, process, j->tasks);
 	free(process);
+	spent = clock_own() - began;
+	j->next_map_look = spent > LOOK_LONG ? clock_now() + REST * spent : 0;
 }
 
 void jobs_map_look(struct jobs *js)

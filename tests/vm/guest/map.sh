@@ -24,9 +24,9 @@ masks() {
 
 # bind PUS TID...: as the job's user does it.
 bind() {
-	local pus=$1 tid
+	local pus=$1
 	shift
-	for tid; do "$guest/on" "$node" "runuser -u poppa-demo -- taskset -p -c $pus $tid"; done >>"$tmp/taskset"
+	"$guest/on" "$node" "for tid in $*; do runuser -u poppa-demo -- taskset -p -c $pus \$tid; done" >>"$tmp/taskset"
 }
 
 # scatter: puts two threads of each program on one socket and one on the other, and frees them. The kernel alone would leave them.
