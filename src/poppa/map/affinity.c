@@ -23,22 +23,27 @@ static int be(uid_t uid)
 	return (int)syscall(SYS_setresuid, (uid_t)-1, uid, (uid_t)-1);
 }
 
-int affinity_move(pid_t tid, uid_t uid, int pu, const cpu_set_t *pus)
+int affinity_move(pid_t tid, uid_t uid, int pu)
 {
+	static bool told;
 	uid_t own = geteuid();
-	cpu_set_t one;
+	cpu_set_t one, all;
 	int rc, code;
 
 	CPU_ZERO(&one);
 	CPU_SET(pu, &one);
+	/* The kernel leaves of these those of the cpuset, and does so again when that grows. */
+	memset(&all, 0xff, sizeof(all));
 	if (uid != own && be(uid)) {
 		errno = ENOTSUP;
 		return -1;
 	}
 	rc = sched_setaffinity(tid, sizeof(one), &one);
 	code = errno;
-	if (!rc)
-		sched_setaffinity(tid, sizeof(*pus), pus);
+	if (!rc && sched_setaffinity(tid, sizeof(all), &all) && errno != ESRCH && !told) {
+		told = true;
+		plog_warn("thread %d stays on PU %d: %s", (int)tid, pu, strerror(errno));
+	}
 	/* A poppad with a user's rights would be one that resumes nothing. */
 	if (uid != own && be(own)) {
 		plog_error("cannot take back its own user id: %s", strerror(errno));

@@ -11,21 +11,22 @@
 #include "mapper/mapper.h"
 
 /*
- * Moves a thread to a PU, and lets it run on all of pus again: it stays where it is until the
- * kernel spreads load. A thread or process that it makes in the microseconds between may run on
+ * Moves a thread to a PU, and lets it run on all of its cpuset again: it stays where it is until
+ * the kernel spreads load. A thread or process that it makes in the microseconds between may run on
  * that PU only, and then counts as bound by its user.
  *
  * The number of a thread that has ended may soon be another one's, of any user, and the kernel has
  * no handle of a thread that sched_setaffinity() takes. So it is called with the effective user id
  * of the job's user: then the kernel itself refuses threads of others, whatever a user does with
  * numbers, and cpusets keep those of the user's other jobs where they are. For that moment the
- * calling thread has no capabilities. Its real and saved user ids stay root's, so the user can
- * neither signal nor trace it.
+ * calling thread has no capabilities in effect; they stay permitted, without which the user could
+ * change its priority and PUs. Its real and saved user ids stay root's, so the user can neither
+ * signal nor trace it.
  *
  * Returns 0, or -1 with errno. ESRCH: it has ended; EPERM: it is another user's; EINVAL: its cpuset
  * does not have that PU; ENOTSUP: this process may not take on user ids (CAP_SETUID).
  */
-int affinity_move(pid_t tid, uid_t uid, int pu, const cpu_set_t *pus);
+int affinity_move(pid_t tid, uid_t uid, int pu);
 
 /* The PUs on which a thread may run. 0, or -1 with errno. */
 int affinity_get(pid_t tid, cpu_set_t *out);

@@ -17,6 +17,10 @@
 #include "poppa/map/affinity.h"
 
 #define MAP_SYS "/sys"
+/* For so long on end counters are opened, and threads are moved: the rest follows in the next
+ * interval. */
+#define OPEN_NS (5 * NS_PER_MS)
+#define MOVES_NS (2 * NS_PER_MS)
 /* So much of its time a thread has to run to be placed. What it did in one interval weighs NEWEST:
  * who waits for a moment stays, as mapper_step() forgets applications that it does not get, and
  * some machines account processor time in lumps. */
@@ -75,6 +79,7 @@ struct map_job {
 	struct mapper *mapper; /* NULL: nothing was looked at yet, or it is not mapped */
 	cpu_set_t pus;         /* its cpuset */
 	int pu_count;
+	int running; /* threads that are ready to be counted, in of[] */
 	int threads;
 	struct thread thread[MAP_THREADS_MAX];
 	/* Of the step under way: what runs, which thread that is, and where it should. */
@@ -325,8 +330,11 @@ static int find_busy(struct map_job *m)
 						     t->share);
 		t->ticks = ticks;
 		t->looked_ns = now;
-		if (t->share < BUSY)
+		if (t->share < BUSY) {
+			if (!t->counting)
+				map_counter_close(&t->counter);
 			continue;
+		}
 		if (pu < 0 || pu >= CPU_SETSIZE || !CPU_ISSET(pu, &m->pus))
 			return -1;
 		m->sample[n] = (struct mapper_sample){.task = t->tid, .app = t->pid, .pu = pu};
@@ -335,24 +343,37 @@ static int find_busy(struct map_job *m)
 	return n;
 }
 
-void map_job_count(struct map_job *m)
+void map_job_prepare(struct map_job *m)
 {
+	int64_t began = clock_now();
 	struct errmsg err = {""};
 	int n = find_busy(m);
 
+	m->running = 0;
 	/* With more than that the kernel shares PUs out better. */
 	if (n < 2 || n > m->pu_count)
 		return;
 	for (int k = 0; k < n; k++) {
 		struct thread *t = &m->thread[m->of[k]];
 
-		if (!t->counter.open && map_counter_open(m->source, t->tid, &t->counter, &err)) {
-			if (errno != ESRCH)
-				decide(m, NO_COUNTERS, err.text);
+		if (t->counter.open)
+			continue;
+		if (clock_now() - began > OPEN_NS)
 			return;
+		if (!map_counter_open(m->source, t->tid, &t->counter, &err))
+			continue;
+		if (errno != ESRCH) {
+			decide(m, NO_COUNTERS, err.text);
+			forget_threads(m); /* their descriptors may be what lacks */
 		}
+		return;
 	}
-	for (int k = 0; k < n; k++) {
+	m->running = n;
+}
+
+void map_job_count(struct map_job *m)
+{
+	for (int k = 0; k < m->running; k++) {
 		m->thread[m->of[k]].counting = true;
 		map_counter_start(m->source, &m->thread[m->of[k]].counter);
 	}
@@ -394,7 +415,7 @@ static bool move(struct map_job *m, const struct thread *t, int to)
 		decide(m, BOUND, "");
 		return false;
 	}
-	if (affinity_move(t->tid, m->uid, to, &m->pus)) {
+	if (affinity_move(t->tid, m->uid, to)) {
 		if (errno == ENOTSUP)
 			decide(m, FORBIDDEN, "");
 		return errno != ENOTSUP;
@@ -406,6 +427,7 @@ static bool move(struct map_job *m, const struct thread *t, int to)
 
 void map_job_step(struct map_job *m, bool quiet)
 {
+	int64_t began = clock_now();
 	int n = take_counts(m);
 	struct errmsg err;
 
@@ -414,7 +436,7 @@ void map_job_step(struct map_job *m, bool quiet)
 	map_source_play(m->source, m->sample, n);
 	if (mapper_step(m->mapper, m->sample, n, m->to, &err))
 		return;
-	for (int k = 0; k < n; k++)
+	for (int k = 0; k < n && clock_now() - began <= MOVES_NS; k++)
 		if (m->to[k] != m->sample[k].pu && !move(m, &m->thread[m->of[k]], m->to[k]))
 			return;
 }

@@ -19,9 +19,9 @@
  *
  * The paper binds threads and leaves them bound. Here a thread is moved and may run anywhere again
  * at once (affinity_move()): what it starts does not inherit one PU, programs that ask how many
- * they have are told the truth, and whatever ends poppad leaves nothing behind. The kernel takes a
- * running thread from its PU only to spread load, and there is a PU for each; where it does, the
- * next interval moves the thread again.
+ * they have are told the truth, and whatever ends poppad leaves nothing behind, but within that
+ * moment. The kernel takes a running thread from its PU only to spread load, and there is a PU for
+ * each; where it does, the next interval moves the thread again.
  */
 struct map_job;
 
@@ -41,8 +41,12 @@ void map_job_look(struct map_job *m, const pid_t *process, int count);
 /* Whether it is mapped now: else there is nothing to count. */
 bool map_job_active(const struct map_job *m);
 
-/* Lets the counters run. To be called where no block of a shutter is near for MAP_COUNT_MS and some
- * more: they take room in the PMU. */
+/* Finds the threads that run, and opens counters for them. A program that is being started can make
+ * that wait, so nobody else is to wait for it. */
+void map_job_prepare(struct map_job *m);
+
+/* Lets these counters run. To be called right after that, where no block of a shutter is near for
+ * MAP_COUNT_MS and some more: they take room in the PMU. */
 void map_job_count(struct map_job *m);
 
 /* Stops the counters; with `quiet`, which says that no block runs or is near, it also decides by

@@ -133,13 +133,13 @@ int thread_counter_stop(
 	bool ran = false;
 	double other;
 
+	for (int g = 0; g < THREAD_GROUPS; g++)
+		ioctl(*fd_of(c, g, THREAD_CYCLES), PERF_EVENT_IOC_DISABLE, 0);
 	for (int g = 0; g < THREAD_GROUPS; g++) {
 		struct group_read r;
-		ssize_t n;
+		ssize_t n = counter_sys_read(*fd_of(c, g, THREAD_CYCLES), &r, sizeof(r));
 		uint64_t at = 0;
 
-		ioctl(*fd_of(c, g, THREAD_CYCLES), PERF_EVENT_IOC_DISABLE, 0);
-		n = counter_sys_read(*fd_of(c, g, THREAD_CYCLES), &r, sizeof(r));
 		if (n < (ssize_t)offsetof(struct group_read, value) || r.nr > THREAD_GROUP_MOST) {
 			errno = n < 0 ? errno : EIO;
 			return -1;

@@ -367,11 +367,20 @@ int64_t shutter_idle_ns(struct shutter *s)
 	return idle;
 }
 
+/* With the lock: whether a slice, or the block after one that is not taken yet, may come within ns.
+ */
+static bool soon(const struct shutter *s, int64_t ns)
+{
+	const struct shutter_plan *p = s->plan;
+
+	return p && (p->finished || (p->turn_ns && s->beside_end - clock_now() < ns));
+}
+
 bool shutter_lock_quiet(struct shutter *s, int64_t ns)
 {
 	if (pthread_mutex_trylock(&s->lock))
 		return false;
-	if (!s->slicing && idle_ns(s) >= ns)
+	if (!s->slicing && idle_ns(s) >= ns && !soon(s, ns))
 		return true;
 	pthread_mutex_unlock(&s->lock);
 	return false;

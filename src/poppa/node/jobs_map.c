@@ -83,8 +83,12 @@ void jobs_map(struct jobs *js)
 {
 	js->map_counts = !js->map_counts;
 	for (struct job *j = js->first; j; j = j->next) {
-		bool quiet = maps(j) && shutter_lock_quiet(js->env.shutter,
-						js->map_counts ? COUNT_QUIET : QUIET);
+		bool quiet;
+
+		if (js->map_counts && maps(j))
+			map_job_prepare(j->map);
+		quiet = maps(j) &&
+			shutter_lock_quiet(js->env.shutter, js->map_counts ? COUNT_QUIET : QUIET);
 
 		if (j->map && !js->map_counts)
 			map_job_step(j->map, quiet);

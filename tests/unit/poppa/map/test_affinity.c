@@ -73,9 +73,10 @@ static pid_t running_process(uid_t uid)
 
 	if (pid)
 		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (uid && setuid(uid))
 		_exit(1);
+	/* Another user id would end this. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (volatile unsigned i = 0;; i++)
 		;
 }
@@ -84,6 +85,15 @@ static void end_process(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+}
+
+/* A test under taskset has fewer than its cpuset. */
+static bool has_all(const cpu_set_t *now)
+{
+	cpu_set_t both;
+
+	CPU_AND(&both, now, &all);
+	return CPU_EQUAL(&both, &all);
 }
 
 static void moves_and_lets_go(void **state)
@@ -97,10 +107,10 @@ static void moves_and_lets_go(void **state)
 	for (int pu = 0; pu < CPU_SETSIZE; pu++) {
 		if (!CPU_ISSET(pu, &all))
 			continue;
-		assert_int_equal(affinity_move(pid, geteuid(), pu, &all), 0);
+		assert_int_equal(affinity_move(pid, geteuid(), pu), 0);
 		/* It is there, and may run everywhere. */
 		assert_int_equal(affinity_get(pid, &now), 0);
-		assert_true(CPU_EQUAL(&now, &all));
+		assert_true(has_all(&now));
 		assert_int_equal(where(pid, &ticks, &at), 0);
 		assert_true(CPU_ISSET(at, &all));
 	}
@@ -110,7 +120,7 @@ static void moves_and_lets_go(void **state)
 	} while (later == ticks);
 	assert_true(later > ticks);
 	end_process(pid);
-	assert_int_equal(affinity_move(pid, geteuid(), 0, &all), -1);
+	assert_int_equal(affinity_move(pid, geteuid(), 0), -1);
 	assert_int_equal(errno, ESRCH);
 	assert_int_equal(affinity_get(pid, &now), -1);
 	assert_int_equal(where(pid, &ticks, &at), -1);
@@ -129,17 +139,17 @@ static void moves_the_users_only(void **state)
 	while (!CPU_ISSET(pu, &all))
 		pu++;
 	theirs = running_process(SOMEBODY);
-	assert_int_equal(affinity_move(ours, SOMEBODY, pu, &all), -1);
+	assert_int_equal(affinity_move(ours, SOMEBODY, pu), -1);
 	assert_int_equal(errno, EPERM);
 	/* Its own user id is back, with all rights. */
 	assert_int_equal(geteuid(), 0);
 	assert_int_equal(kill(theirs, 0), 0);
 	/* It may be that it has not taken on its user yet. */
-	for (int i = 0; (rc = affinity_move(theirs, SOMEBODY, pu, &all)) && i < 1000; i++)
+	for (int i = 0; (rc = affinity_move(theirs, SOMEBODY, pu)) && i < 1000; i++)
 		usleep(1000);
 	assert_int_equal(rc, 0);
 	assert_int_equal(affinity_get(theirs, &now), 0);
-	assert_true(CPU_EQUAL(&now, &all));
+	assert_true(has_all(&now));
 	end_process(ours);
 	end_process(theirs);
 }
@@ -150,7 +160,8 @@ static void cpusets(void **state)
 	cpu_set_t set;
 
 	(void)state;
-	if (!text)
+	/* What a namespace does not show is refused. */
+	if (!text || strstr(text, "/.."))
 		skip();
 	text[strcspn(text, "\n")] = '\0';
 	assert_int_equal(affinity_cpuset(dir, getpid(), &set), -1);
