@@ -54,7 +54,7 @@ int farm_input_read(struct farm_input *in, struct errmsg *err)
 	close(in->fd);
 	in->fd = -1;
 	/* The last line may have no end. */
-	if (in->len && in->buf[in->len - 1] != '\n')
+	if (in->len ? in->buf[in->len - 1] != '\n' : in->too_long)
 		in->buf[in->len++] = '\n';
 	return 0;
 }

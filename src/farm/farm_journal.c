@@ -68,17 +68,31 @@ static int by_number(const void *a, const void *b)
 				       : x->check > y->check;
 }
 
+/* Whether a file without a whole line may be a journal that a crash has cut in its first line: a
+ * part of that, or zeros. Anything else is somebody's file. */
+static bool is_begun(const char *text, size_t len)
+{
+	size_t n = strlen(text);
+
+	for (size_t i = n; i < len; i++)
+		if (text[i])
+			return false;
+	return !strncmp(text, FIRST "\n", n);
+}
+
 /* Returns where the last line ends, or -1 with err. */
 static off_t read_done(struct farm_journal *j, struct errmsg *err)
 {
 	struct reading r = {.j = j};
-	size_t end;
+	size_t end, len = 0;
 	int damaged = 0;
-	char *text = fsio_read_fd(j->lock, j->path, FILE_MAX, NULL, err);
+	char *text = fsio_read_fd(j->lock, j->path, FILE_MAX, &len, err);
 
 	if (!text)
 		return -1;
+	r.wrong = !strchr(text, '\n') && !is_begun(text, len);
 	end = journal_lines(text, read_line, &r, &damaged);
+	r.wrong |= end && !r.begun;
 	free(text);
 	if (r.wrong)
 		return errmsg_set(err,

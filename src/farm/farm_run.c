@@ -354,6 +354,12 @@ static int prepare(struct run *r, const int *cpus)
 	sigset_t signals;
 	uint64_t seed;
 
+	/* A name may be that of a pipe that nobody writes: then a signal ends this. */
+	if (farm_journal_open(&r->journal, r->o->journal, r->err) ||
+		farm_input_open(&r->input, r->o->input, r->err))
+		return -1;
+	/* Whoever starts this may have it ignored; then no child would be noticed. */
+	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGCHLD);
 	sigaddset(&signals, SIGTERM);
@@ -374,9 +380,6 @@ static int prepare(struct run *r, const int *cpus)
 	if (r->poll[0].fd < 0)
 		return errmsg_set(r->err, "signalfd: %s", strerror(errno));
 	r->poll[1].events = POLLIN;
-	if (farm_journal_open(&r->journal, r->o->journal, r->err) ||
-		farm_input_open(&r->input, r->o->input, r->err))
-		return -1;
 	r->begun = r->synced = clock_now();
 	r->until = r->o->time_ns ? r->begun + r->o->time_ns : 0;
 	return 0;

@@ -176,11 +176,35 @@ for policy in affinity stealing queue; do
 	is "runs all ($policy)" "$(field .done)" 100
 done
 
+# --- what the caller has left ---
+(
+	trap '' CHLD
+	exec timeout 60 "$FARM" --json < <(tasks 3 true) >"$TAP_DIR/ignored"
+)
+is "where SIGCHLD is ignored tasks are noticed all the same" "$(jq .done "$TAP_DIR/ignored")" 3
+mkfifo "$TAP_DIR/fifo"
+"$FARM" "$TAP_DIR/fifo" &
+sleep 0.5
+kill $!
+wait $! 2>/dev/null
+is "a signal ends it while it waits for a pipe that nobody writes" $? 143
+
 # --- bad input ---
 farm "no such file" 3 /nonexistent/tasks
 is "is named" "$ERR" "poppa-farm: /nonexistent/tasks: No such file or directory"
 farm "a journal that is none" 3 --journal /etc/passwd </dev/null
 like "is named, too" "$ERR" '^poppa-farm: /etc/passwd: this file is no journal of poppa-farm: name another one$'
+head -c 5000 "$FARM" >"$TAP_DIR/program"
+printf '\0\1 no line' >>"$TAP_DIR/one-line"
+for file in program one-line; do
+	cp "$TAP_DIR/$file" "$TAP_DIR/$file.before"
+	farm "a file that is no text ($file)" 3 --journal "$TAP_DIR/$file" </dev/null
+	like "is no journal ($file)" "$ERR" 'this file is no journal of poppa-farm'
+	is "and stays as it was ($file)" "$(cmp "$TAP_DIR/$file" "$TAP_DIR/$file.before" && echo same)" same
+done
+printf 'poppa-f' >"$TAP_DIR/torn"
+farm "a journal that a crash has cut in its first line" 0 --json --journal "$TAP_DIR/torn" < <(tasks 3 true)
+is "begins anew" "$(field .done) $(head -n 1 "$TAP_DIR/torn")" "3 poppa-farm 1"
 for bad in '--workers=0' '--retries=-1' '--time=5' '--grace=x' '--policy=best' '--schedule=gap=0' '--schedule=foo=1' 'a b' '--server=cat --output=x'; do
 	# shellcheck disable=SC2086
 	farm "$bad" 2 $bad </dev/null

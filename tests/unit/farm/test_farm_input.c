@@ -132,6 +132,27 @@ static void long_ones(void **state)
 	free(text);
 }
 
+/* The last line is too long, has no end, and was thrown away with the piece before the end. */
+static void long_last_one(void **state)
+{
+	size_t size = FARM_LINE_MAX + 8192;
+	char *text = malloc(size);
+	struct farm_input in;
+	struct errmsg err;
+	int fd = open_pipe(&in);
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', size);
+	feed(&in, fd, text, size);
+	expect_none(&in);
+	close(fd);
+	assert_int_equal(farm_input_read(&in, &err), 0);
+	expect_wrong(&in, "line 1 is no task: it is longer than 1 MiB");
+	farm_input_close(&in);
+	free(text);
+}
+
 static void same_text_same_check(void **state)
 {
 	struct farm_input in;
@@ -161,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines),
 		cmocka_unit_test(long_ones),
+		cmocka_unit_test(long_last_one),
 		cmocka_unit_test(same_text_same_check),
 	};
 

@@ -90,6 +90,20 @@ static void other_files(void **state)
 	assert_int_equal(farm_journal_open(&j, path, &err), -1);
 	assert_non_null(strstr(err.text, "no journal of poppa-farm"));
 	farm_journal_close(&j);
+	write_file("\n");
+	assert_int_equal(farm_journal_open(&j, path, &err), -1);
+	farm_journal_close(&j);
+	write_file("one line without an end");
+	assert_int_equal(farm_journal_open(&j, path, &err), -1);
+	farm_journal_close(&j);
+	/* What a crash may leave of a new journal. */
+	write_file("poppa-fa");
+	assert_int_equal(farm_journal_open(&j, path, &err), 0);
+	assert_int_equal(farm_journal_add(&j, 1, 1, &err), 0);
+	farm_journal_close(&j);
+	assert_int_equal(farm_journal_open(&j, path, &err), 0);
+	assert_true(farm_journal_has(&j, 1, 1));
+	farm_journal_close(&j);
 	write_file("poppa-farm 1\n1 a\nx\n");
 	assert_int_equal(farm_journal_open(&j, path, &err), -1);
 	assert_non_null(strstr(err.text, "1 lines cannot be read"));
