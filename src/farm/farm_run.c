@@ -49,13 +49,6 @@ struct run {
 	struct errmsg *err;
 };
 
-static void trouble(struct run *r)
-{
-	if (r->end != FARM_TROUBLE)
-		r->kill_at = r->kill_at ? r->kill_at : clock_now();
-	r->end = FARM_TROUBLE;
-}
-
 /* Nothing is started any more, and what runs is asked to end. */
 static void begin_end(struct run *r, enum farm_end why)
 {
@@ -65,6 +58,16 @@ static void begin_end(struct run *r, enum farm_end why)
 	r->kill_at = clock_now() + r->o->grace_ns;
 	for (uint32_t i = 0; i < r->o->workers; i++)
 		farm_worker_signal(&r->worker[i], SIGTERM);
+}
+
+/* Tasks that run are not to blame, and end as at the end of the time. */
+static void trouble(struct run *r)
+{
+	if (r->worker)
+		begin_end(r, FARM_TROUBLE);
+	else
+		r->kill_at = clock_now();
+	r->end = FARM_TROUBLE;
 }
 
 static void tell(const struct run *r, const char *text)
@@ -155,6 +158,22 @@ static void hand_tasks(struct run *r)
 	}
 }
 
+/* A server that has ended, or says what nobody asked for: another one takes its place when it has
+ * been waited for. What it has said would count as the answer to its next task. */
+static void replace_server(struct run *r, struct farm_worker *w)
+{
+	char text[300];
+
+	if (w->reply_len) {
+		snprintf(text, sizeof(text),
+			"a server says \"%.*s\" though it has no task, and is started anew",
+			(int)strnlen(w->reply, w->reply_len), w->reply);
+		tell(r, plain_text(text));
+	}
+	farm_worker_signal(w, SIGKILL);
+	farm_worker_close(w);
+}
+
 static void start_tasks(struct run *r)
 {
 	for (uint32_t i = 0; i < r->o->workers && !r->kill_at; i++) {
@@ -163,6 +182,10 @@ static void start_tasks(struct run *r)
 
 		if (w->line || (r->o->server && w->pid && w->to < 0))
 			continue;
+		if (r->o->server && w->pid && !farm_worker_is_quiet(w)) {
+			replace_server(r, w);
+			continue;
+		}
 		line = (struct farm_line *)farm_schedule_next(r->schedule, i);
 		if (!line)
 			return;
@@ -202,6 +225,11 @@ static int take_answers(struct run *r, struct farm_worker *w)
 	int rc = 0;
 
 	while (w->line && w->from >= 0 && (rc = farm_worker_receive(w)) > 0) {
+		if (!farm_worker_was_sent(w)) {
+			w->broken = "it answered before it had read the task";
+			return -1;
+		}
+		w->answered = true;
 		snprintf(why, sizeof(why), "the server says \"%s\"", w->reply);
 		finish(r, w, strcmp(w->reply, "ok") ? why : NULL);
 	}
@@ -231,8 +259,17 @@ static void reap(struct run *r)
 				give_back(r, w);
 			if (!w->line)
 				continue;
-			snprintf(text, sizeof(text), r->o->server ? "the server ended (%s)" : "%s",
-				why);
+			if (!farm_worker_has_begun(w)) {
+				w->next = farm_worker_take_back(w);
+				r->running--;
+				give_back(r, w);
+				continue;
+			}
+			if (w->broken)
+				snprintf(text, sizeof(text), "the server was ended: %s", w->broken);
+			else
+				snprintf(text, sizeof(text),
+					r->o->server ? "the server ended (%s)" : "%s", why);
 			finish(r, w, r->o->server || status ? text : NULL);
 		}
 }
@@ -332,7 +369,7 @@ static void end_servers(struct run *r)
 	while (some) {
 		some = false;
 		for (uint32_t i = 0; i < r->o->workers; i++) {
-			if (clock_now() >= until || r->kill_at)
+			if (clock_now() >= (r->kill_at && r->kill_at < until ? r->kill_at : until))
 				farm_worker_signal(&r->worker[i], SIGKILL);
 			some |= r->worker[i].pid != 0;
 		}
@@ -415,6 +452,10 @@ enum farm_end farm_run(const struct farm_options *o, const int *cpus,
 		look_at_clock(&r);
 	}
 	if (r.worker && r.poll) {
+		/* A signal, or the end of the time, that came when the last task ended. */
+		if ((r.end == FARM_SIGNAL || r.end == FARM_TIME) && r.input.fd < 0 &&
+			counts->done + counts->failed == counts->tasks)
+			r.end = FARM_ALL;
 		end_servers(&r);
 		for (uint32_t i = 0; i < o->workers; i++)
 			sums[i] = r.worker[i].sum;

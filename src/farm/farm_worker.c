@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -125,6 +126,9 @@ static int start_server(struct farm_worker *w, const struct farm_options *o, str
 	w->pid = pid;
 	w->to = to[1];
 	w->from = from[0];
+	w->reply_len = w->reply_end = 0;
+	w->broken = NULL;
+	w->answered = false;
 	return 0;
 }
 
@@ -135,7 +139,7 @@ int farm_worker_start(struct farm_worker *w, struct farm_line *line, const struc
 		return -1;
 	w->line = line;
 	w->started_ns = clock_now();
-	w->sent = w->reply_len = w->reply_end = 0;
+	w->sent = 0;
 	line->tries++;
 	if (o->server)
 		/* A server that has ended is noticed by its output. */
@@ -163,7 +167,6 @@ struct farm_line *farm_worker_finish(struct farm_worker *w)
 	w->last_ns = now - w->started_ns;
 	w->sum.busy_s += (double)w->last_ns / NS_PER_S;
 	w->sum.tasks++;
-	/* A server may answer before it has read all. */
 	w->sent = w->next && w->sent > length(line) ? w->sent - length(line) : 0;
 	w->started_ns = now;
 	w->line = w->next;
@@ -200,6 +203,16 @@ int farm_worker_send(struct farm_worker *w)
 	return 0;
 }
 
+bool farm_worker_was_sent(const struct farm_worker *w)
+{
+	return w->sent >= length(w->line);
+}
+
+bool farm_worker_is_quiet(struct farm_worker *w)
+{
+	return !farm_worker_receive(w) && !w->reply_len;
+}
+
 int farm_worker_receive(struct farm_worker *w)
 {
 	w->reply_len -= w->reply_end;
@@ -214,8 +227,10 @@ int farm_worker_receive(struct farm_worker *w)
 			w->reply_end = (size_t)(end - w->reply) + 1;
 			return 1;
 		}
-		if (w->reply_len == sizeof(w->reply))
+		if (w->reply_len == sizeof(w->reply)) {
+			w->broken = "its answer is longer than 255 bytes";
 			return -1;
+		}
 		n = read(w->from, w->reply + w->reply_len, sizeof(w->reply) - w->reply_len);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -233,10 +248,28 @@ void farm_worker_signal(const struct farm_worker *w, int signal)
 		kill(-w->pid, signal);
 }
 
+bool farm_worker_has_begun(const struct farm_worker *w)
+{
+	return !w->answered || w->broken || w->unread < w->sent;
+}
+
+struct farm_line *farm_worker_take_back(struct farm_worker *w)
+{
+	struct farm_line *line = w->line;
+
+	line->tries--;
+	w->line = NULL;
+	return line;
+}
+
 void farm_worker_close(struct farm_worker *w)
 {
-	if (w->to >= 0)
+	int unread = 0;
+
+	if (w->to >= 0) {
+		w->unread = ioctl(w->to, FIONREAD, &unread) ? 0 : (size_t)unread;
 		close(w->to);
+	}
 	if (w->from >= 0)
 		close(w->from);
 	w->to = w->from = -1;

@@ -26,8 +26,11 @@ struct farm_worker {
 	int to, from;
 	size_t sent; /* bytes of `line` and its end, then of `next` */
 	char reply[256];
-	size_t reply_len; /* bytes of answers that were read */
-	size_t reply_end; /* so many of them are the answer that was returned last */
+	size_t reply_len;   /* bytes of answers that were read */
+	size_t reply_end;   /* so many of them are the answer that was returned last */
+	const char *broken; /* why its server is killed; NULL: it is not */
+	bool answered;      /* it has answered a task */
+	size_t unread;      /* bytes that it had not read when it was closed */
 };
 
 void farm_worker_init(struct farm_worker *w, uint32_t number, int cpu);
@@ -45,9 +48,19 @@ bool farm_worker_sends(const struct farm_worker *w);
 /* Sends what of the lines is not sent yet, without waiting. Returns -1 where the server does not
  * read any more. */
 int farm_worker_send(struct farm_worker *w);
+/* Whether a server without a task says nothing, and has not ended, so that its next line will be
+ * the answer to its next task. */
+bool farm_worker_is_quiet(struct farm_worker *w);
+/* Whether the server has its task whole: what answers before is no answer. */
+bool farm_worker_was_sent(const struct farm_worker *w);
 /* Reads from the server without waiting. Returns 1 with its answer in w->reply, 0 where there is
  * none yet, -1 where it has closed its output or says too much. */
 int farm_worker_receive(struct farm_worker *w);
+/* Whether a closed server may have begun its task: one that ends between two tasks has not, and one
+ * that has answered none is to blame for its first one. */
+bool farm_worker_has_begun(const struct farm_worker *w);
+/* Takes the task from a closed server that has not begun it. */
+struct farm_line *farm_worker_take_back(struct farm_worker *w);
 /* To the whole group. */
 void farm_worker_signal(const struct farm_worker *w, int signal);
 /* The server is told that no task follows: its input ends. */

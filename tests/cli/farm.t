@@ -157,6 +157,17 @@ farm "servers of short tasks" 0 --json --workers 1 --server "bash $TAP_DIR/ahead
 cmp_num "have the next one already, mostly" "$(grep -c ahead "$TAP_DIR/had")" '>=' 50
 farm "servers of long ones" 0 --json --workers 1 --server 'while read -r line; do sleep 0.02; read -t 0 && echo more || echo ok; done' < <(tasks 8 'n@')
 is "have not" "$(field .done)" 8
+farm "a server that says what nobody asked for" 0 --json --workers 1 --server 'while read -r line; do sleep 0.05; echo ok; echo more; done' < <(tasks 3 'n@')
+is "is started anew, and nothing is done that it has not done" "$(jq -c '.done + .failed' <<<"$OUT")" 3
+like "which is told" "$ERR" 'a server says "more" though it has no task, and is started anew'
+farm "a server with a greeting" 1 --json --workers 1 --server 'echo welcome; while read -r line; do echo ok; done' < <(tasks 3 'n@')
+is "does no task" "$(jq -c '[.done, .failed]' <<<"$OUT")" '[0,3]'
+farm "a server that ends after each task" 0 --json --workers 1 --server 'read -r line && echo ok' < <(tasks 5 'n@')
+is "fails none that it did not begin" "$(field .done)" 5
+farm "one that answers before it has read all" 1 --json --workers 1 --server 'head -c 1000 >/dev/null; echo ok; sleep 30' < <(printf '\t%0200000d\n' 1)
+like "has not done the task" "$ERR" 'line 1 failed: the server was ended: it answered before it had read the task'
+farm "an answer that is too long" 1 --server 'read -r line; printf "%0300d\n" 1; sleep 30' < <(tasks 1 'n@')
+like "is named" "$ERR" 'the server was ended: its answer is longer than 255 bytes'
 farm "a server that floods" 1 --server 'yes | tr -d "\n"' < <(tasks 2 x)
 farm "one that never reads" 3 --time 300ms --grace 100ms --server 'sleep 322' < <(printf '\t%0200000d\n' 1)
 is "is ended" "$(pgrep -c -f '^sleep 322$')" 0
