@@ -72,6 +72,11 @@ static int make_task(const struct farm_input *in, char *text, size_t len, struct
 
 	if (memchr(text, '\0', len))
 		return wrong(in, "it has a byte 0: write text", err);
+	if (text[len - 1] == '\r')
+		return wrong(in,
+			"it ends with a carriage return, as lines of Windows do: take these out, for "
+			"example with tr -d '\\r'",
+			err);
 	if (!tab)
 		return wrong(in,
 			"it has no tab: write KEY, a tab and the command; the key may be empty",

@@ -320,6 +320,16 @@ static int *place_workers(struct farm_options *o)
 	return places;
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat st;
+	int code = errno;
+	bool is = !stat(path, &st) && S_ISDIR(st.st_mode);
+
+	errno = code;
+	return is;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -342,8 +352,9 @@ int main(int argc, char **argv)
 			"poppa-farm: --output does not go with --server: let the server write files\n");
 		return USAGE;
 	}
-	if (o.output && mkdir(o.output, 0777) && errno != EEXIST) {
-		fprintf(stderr, "poppa-farm: --output=%s: %s\n", o.output, strerror(errno));
+	if (o.output && mkdir(o.output, 0777) && (errno != EEXIST || !is_folder(o.output))) {
+		fprintf(stderr, "poppa-farm: --output=%s: %s\n", o.output,
+			strerror(errno == EEXIST ? ENOTDIR : errno));
 		return USAGE;
 	}
 	if (!o.time_ns)

@@ -2,7 +2,9 @@
 /* The variables of CUDA's MPS and of AMD's runtime, and others by name. */
 #include "gpu/gpu_way.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,6 +39,18 @@ int gpu_way_find(const char *text, struct gpu_way *way, struct errmsg *err)
 			text);
 	*way = (struct gpu_way){text, text, "units", false, 0};
 	return 0;
+}
+
+bool gpu_way_is_kept(const struct gpu_way *way)
+{
+	const char *dir = getenv("CUDA_MPS_PIPE_DIRECTORY");
+	char path[PATH_MAX];
+
+	if (strcmp(way->name, "cuda"))
+		return true;
+	/* The daemon's default, and the pipe by which it is told what to do. */
+	snprintf(path, sizeof(path), "%s/control", dir && *dir ? dir : "/tmp/nvidia-mps");
+	return !access(path, F_OK);
 }
 
 char *gpu_way_value(const struct gpu_way *way, double units, char *buf, size_t size)

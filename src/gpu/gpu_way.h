@@ -24,5 +24,9 @@ struct gpu_way {
  */
 int gpu_way_find(const char *text, struct gpu_way *way, struct errmsg *err);
 
+/* Whether something here sees to it that programs keep to the way: false where CUDA's MPS daemon
+ * does not run, without which all runs use the whole board. Of other ways nobody knows. */
+bool gpu_way_is_kept(const struct gpu_way *way);
+
 /* Writes the variable's value for so many units; returns buf. */
 char *gpu_way_value(const struct gpu_way *way, double units, char *buf, size_t size);

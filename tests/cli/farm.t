@@ -157,7 +157,7 @@ farm "servers of short tasks" 0 --json --workers 1 --server "bash $TAP_DIR/ahead
 cmp_num "have the next one already, mostly" "$(grep -c ahead "$TAP_DIR/had")" '>=' 50
 farm "servers of long ones" 0 --json --workers 1 --server 'while read -r line; do sleep 0.02; read -t 0 && echo more || echo ok; done' < <(tasks 8 'n@')
 is "have not" "$(field .done)" 8
-farm "a server that says what nobody asked for" 0 --json --workers 1 --server 'while read -r line; do sleep 0.05; echo ok; echo more; done' < <(tasks 3 'n@')
+farm "a server that says what nobody asked for" 0 --json --workers 1 --server 'while read -r line; do sleep 0.05; printf "ok\nmore\n"; done' < <(tasks 3 'n@')
 is "is started anew, and nothing is done that it has not done" "$(jq -c '.done + .failed' <<<"$OUT")" 3
 like "which is told" "$ERR" 'a server says "more" though it has no task, and is started anew'
 farm "a server with a greeting" 1 --json --workers 1 --server 'echo welcome; while read -r line; do echo ok; done' < <(tasks 3 'n@')
@@ -216,6 +216,8 @@ done
 printf 'poppa-f' >"$TAP_DIR/torn"
 farm "a journal that a crash has cut in its first line" 0 --json --journal "$TAP_DIR/torn" < <(tasks 3 true)
 is "begins anew" "$(field .done) $(head -n 1 "$TAP_DIR/torn")" "3 poppa-farm 1"
+farm "a file in the place of a folder" 2 --output "$TAP_DIR/torn" </dev/null
+like "is no folder" "$ERR" 'output=.*/torn: Not a directory'
 for bad in '--workers=0' '--retries=-1' '--time=5' '--grace=x' '--policy=best' '--schedule=gap=0' '--schedule=foo=1' 'a b' '--server=cat --output=x'; do
 	# shellcheck disable=SC2086
 	farm "$bad" 2 $bad </dev/null

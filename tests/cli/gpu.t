@@ -104,8 +104,21 @@ printf '#!/bin/sh\necho $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE >>%s/shares\n' "$TAP_
 chmod +x "$TAP_DIR/amd" "$TAP_DIR/cuda"
 runs "AMD's way" 0 "$POPPA" gpu sweep --by amd --units 1,16 --rounds 1 -- "$TAP_DIR/amd"
 is "is a mask" "$(xargs <"$TAP_DIR/masks")" "0:0-15 0:0-0"
+export CUDA_MPS_PIPE_DIRECTORY=$TAP_DIR/mps
+runs "CUDA's way without its daemon" 0 "$POPPA" gpu sweep --by cuda --units 50 --rounds 1 -- "$TAP_DIR/cuda"
+like "means nothing" "$ERR" 'poppa gpu: CUDA.s MPS daemon does not run here'
+runs "so nothing of it is kept" 1 "$POPPA" gpu sweep --by cuda --units 50 --rounds 1 --class nothing -- "$TAP_DIR/cuda"
+is "for a class" "$(grep -c nothing "$TAP_DIR/config/poppa/gpu")" 0
+mkdir "$TAP_DIR/mps"
+: >"$TAP_DIR/mps/control" >"$TAP_DIR/shares"
 runs "CUDA's way" 0 "$POPPA" gpu sweep --by cuda --rounds 1 -- "$TAP_DIR/cuda"
 is "is a percentage, in tens" "$(xargs <"$TAP_DIR/shares")" "100 90 80 70 60 50 40 30 20 10"
+runs "a sweep up to a half of all threads" 0 "$POPPA" gpu sweep --by cuda --units 50 --rounds 1 --class half -- "$TAP_DIR/cuda"
+is "keeps so much of all" "$(grep half "$TAP_DIR/config/poppa/gpu")" "half 50"
+runs "a goal that nothing here can tell" 1 "$POPPA" gpu sweep --by UNITS --units 2 --goal edp -- "$TAP_DIR/never"
+like "is refused before anything runs" "$ERR" '^poppa gpu: --goal edp: nothing here tells energy: take --goal time$'
+runs "what cannot be saved" 1 "$POPPA" gpu sweep --by UNITS --units 2 --rounds 1 --save /nonexistent/curve -- "$TAP_DIR/program"
+like "is decided all the same" "$OUT" 'program +2 '
 refuses "no command" 2 'which program' sweep --by UNITS --units 1
 refuses "no numbers" 2 'units: how many' sweep --by UNITS -- true
 for bad in 0 x 4-2 2:1 1- '' 1,,2; do

@@ -14,6 +14,7 @@
 #include "common/units.h"
 #include "gpu/gpu_curve.h"
 #include "gpu/gpu_decide.h"
+#include "gpu/gpu_energy.h"
 #include "gpu/gpu_kept.h"
 #include "striping/submit/colocate_option.h"
 
@@ -29,6 +30,7 @@ struct options {
 	struct gpu_power power;
 	const char *action, *file, *by, *units, *save, *name, *class_name;
 	int64_t rounds;
+	double whole; /* all units; 0: not known */
 	char **command;
 };
 
@@ -176,10 +178,11 @@ static void print_program(const struct gpu_program *p, const struct gpu_decision
 	printf("%s\n", d->all ? "  wants all" : "");
 }
 
-/* As a share of the most units that were tried, rounded up. */
+/* As a share of all units, or of the most that were tried where nobody knows all; rounded up. */
 static int keep(const struct options *o, const struct gpu_decision *d)
 {
-	int percent = (int)ceil(100 * d->point->units / d->most->units - 1e-9);
+	double whole = o->whole > 0 ? o->whole : d->most->units;
+	int percent = (int)ceil(100 * d->point->units / whole - 1e-9);
 	struct errmsg err;
 	char path[PATH_MAX];
 
@@ -239,12 +242,21 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int sweep(const struct options *o)
+static bool knows_energy(void)
+{
+	struct gpu_energy *energy = gpu_energy_open();
+	bool knows = energy;
+
+	gpu_energy_close(energy);
+	return knows;
+}
+
+static int sweep(struct options *o)
 {
 	struct sweep_plan plan = {.rounds = (int)o->rounds, .command = o->command};
 	struct errmsg err;
 	char *text;
-	int rc;
+	int rc, saved;
 
 	if (gpu_way_find(o->by, &plan.way, &err))
 		cli_usage_error("--by: %s", err.text);
@@ -256,14 +268,24 @@ static int sweep(const struct options *o)
 	if (!*plan.program || strpbrk(plan.program, ",\n#"))
 		cli_usage_error("\"%s\" has a comma in its name: give it another one with --name",
 			plan.program);
+	if (o->goal != GPU_TIME && !knows_energy())
+		return cli_error(
+			"--goal %s: nothing here tells energy: take --goal time", goals[o->goal]);
+	if (!gpu_way_is_kept(&plan.way)) {
+		cli_error(
+			"CUDA's MPS daemon does not run here (nvidia-cuda-mps-control -d): without it "
+			"each run uses the whole board, and the answer means nothing");
+		if (o->class_name)
+			return CLI_FAILURE;
+	}
+	o->whole = plan.way.most;
 	text = sweep_run(&plan, &err);
 	if (!text)
 		return cli_error("%s", err.text);
-	rc = o->save ? cli_output("--save", o->save, text, strlen(text), 0644) : CLI_OK;
-	if (rc == CLI_OK)
-		rc = decide(o, "the sweep", text);
+	saved = o->save ? cli_output("--save", o->save, text, strlen(text), 0644) : CLI_OK;
+	rc = decide(o, "the sweep", text);
 	free(text);
-	return rc;
+	return saved == CLI_OK ? rc : saved;
 }
 
 int cmd_gpu(int argc, char **argv)

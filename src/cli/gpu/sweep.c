@@ -118,6 +118,9 @@ static int run_once(const struct sweep_plan *plan, double units, struct gpu_ener
 			return errmsg_set(err, "%s: %s", plan->command[0], strerror(errno));
 	*seconds = (double)(clock_now() - begin) / (double)NS_PER_S;
 	*joules = (energy ? gpu_energy_read(energy) : NAN) - before;
+	/* The counter has begun anew, or has not moved yet. */
+	if (!(*joules > 0))
+		*joules = NAN;
 	if (WIFSIGNALED(status))
 		return errmsg_set(err, "%s=%g: %s was ended by signal %d", plan->way.variable,
 			units, plan->command[0], WTERMSIG(status));

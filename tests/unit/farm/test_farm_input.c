@@ -153,6 +153,19 @@ static void long_last_one(void **state)
 	free(text);
 }
 
+static void lines_of_windows(void **state)
+{
+	struct farm_input in;
+	int fd = open_pipe(&in);
+
+	(void)state;
+	feed(&in, fd, "a\ttrue\r\nb\ttrue\n", 15);
+	expect_wrong(&in, "line 1 is no task: it ends with a carriage return");
+	expect(&in, 2, "b", "true");
+	close(fd);
+	farm_input_close(&in);
+}
+
 static void same_text_same_check(void **state)
 {
 	struct farm_input in;
@@ -183,6 +196,7 @@ int main(void)
 		cmocka_unit_test(lines),
 		cmocka_unit_test(long_ones),
 		cmocka_unit_test(long_last_one),
+		cmocka_unit_test(lines_of_windows),
 		cmocka_unit_test(same_text_same_check),
 	};
 
