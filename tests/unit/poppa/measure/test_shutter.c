@@ -899,6 +899,32 @@ static void time_until_next(void **state)
 	put_away();
 }
 
+/* For what is to be far from blocks, and does not wait for them. */
+static void quiet_is_far_from_blocks(void **state)
+{
+	struct shutter_plan *p = plan();
+
+	(void)state;
+	/* Without a plan it is quiet. */
+	assert_true(shutter_lock_quiet(shutter, NS_PER_S));
+	shutter_unlock(shutter);
+	/* Two slots at most, and three quarters of another; one in thousands is within a second. */
+	p->schedule.period_ns = 4000 * NS_PER_S;
+	shutter_publish(shutter, p);
+	while (!shutter_idle_ns(shutter))
+		usleep(1000);
+	assert_true(shutter_lock_quiet(shutter, NS_PER_S));
+	shutter_unlock(shutter);
+	assert_false(shutter_lock_quiet(shutter, 12000 * NS_PER_S));
+	put_away();
+	/* A block that nobody has taken is followed by the next one. */
+	p = plan();
+	shutter_publish(shutter, p);
+	next_block();
+	assert_false(shutter_lock_quiet(shutter, 0));
+	put_away();
+}
+
 static void idle(void **state)
 {
 	struct shutter_plan *p = plan();
@@ -1114,6 +1140,7 @@ int main(void)
 		cmocka_unit_test(logs_no_task_that_has_ended),
 		cmocka_unit_test(clock_is_set),
 		cmocka_unit_test(time_until_next),
+		cmocka_unit_test(quiet_is_far_from_blocks),
 		cmocka_unit_test(idle),
 		cmocka_unit_test(log_rows),
 		cmocka_unit_test(spares_co_runners),
