@@ -22,6 +22,8 @@ const struct farm_settings farm_defaults = {
 
 /* So many keys of its last starts a worker looks for. */
 #define RECENT 8
+/* So many times `patience` what nobody has given out waits for what was given. */
+#define GIVE_PATIENCE 16
 
 /* Tasks in the order in which they came. */
 struct list {
@@ -40,6 +42,7 @@ struct worker {
 	struct list stolen;   /* from others, to be run here whatever their keys are */
 	uint64_t given;       /* how many were put into dispatch */
 	uint64_t starts;
+	uint64_t passed;              /* starts in a row from dispatch while another list waited */
 	struct recent recent[RECENT]; /* the latest first, each key once */
 };
 
@@ -280,10 +283,36 @@ static bool steal(struct farm_schedule *s, uint32_t me)
 	       steal_from(s, me, true, 1, 1) || steal_from(s, me, false, 1, 1) || steal_back(s, me);
 }
 
-static struct farm_task *find(struct farm_schedule *s, uint32_t me)
+/* A task that was stolen, or one that nobody has given out, waits while its worker is given others
+ * without end. Returns the former when it was passed over too often, and gives the latter out. The
+ * latter have more patience: usually all that was given has run long before. */
+static struct farm_task *waited_long(struct farm_schedule *s, uint32_t me)
 {
 	struct worker *w = &s->worker[me];
 
+	if (!w->dispatch.count || (!w->stolen.count && !w->allocate.count)) {
+		w->passed = 0;
+		return NULL;
+	}
+	w->passed++;
+	if (w->stolen.count && w->passed > s->set.patience) {
+		w->passed = 0;
+		return take_first(&w->stolen);
+	}
+	if (w->passed > (uint64_t)GIVE_PATIENCE * s->set.patience) {
+		w->passed = 0;
+		give_out(s, me);
+	}
+	return NULL;
+}
+
+static struct farm_task *find(struct farm_schedule *s, uint32_t me)
+{
+	struct worker *w = &s->worker[me];
+	struct farm_task *late = waited_long(s, me);
+
+	if (late)
+		return late;
 	for (;;) {
 		struct farm_task *t = dispatched(s, me);
 

@@ -10,7 +10,7 @@
  * From "Cache-conscious high throughput collaborative filtering" (CF'14, section 3, figure 9). A
  * task has a key in place of a root vertex, and of each key is known which worker has had it last,
  * and when. The paper does not publish its constants; ours are the defaults below. Added to it: no
- * task waits for ever, and no worker is idle while a task waits.
+ * task is passed over for ever, and a worker that asks gets a task while one waits.
  */
 enum farm_policy {
 	FARM_AFFINITY, /* the paper's four steps */

@@ -136,6 +136,36 @@ static void waits_end(void **state)
 	farm_schedule_destroy(s);
 }
 
+/* Nor must what its worker has been given hold up what it has stolen. */
+static void stolen_ones_are_run(void **state)
+{
+	struct farm_schedule *s = make(FARM_AFFINITY);
+	struct item first, plain[20], *many = calloc(4000, sizeof(*many));
+	int starts = 0;
+
+	(void)state;
+	assert_non_null(many);
+	/* Worker 0 has the key. */
+	add(s, &first, 1, 0);
+	assert_ptr_equal(farm_schedule_next(s, 0), &first.task);
+	/* It runs its part of those without a key, and steals four. */
+	for (int i = 0; i < 20; i++)
+		add(s, &plain[i], -1, i);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(((struct item *)farm_schedule_next(s, 0))->key, -1);
+	/* Worker 1 gives it a thousand. */
+	for (int i = 0; i < 4000; i++)
+		add(s, &many[i], 1, i);
+	assert_non_null(farm_schedule_next(s, 1));
+	while (((struct item *)farm_schedule_next(s, 0))->key == 1)
+		starts++;
+	assert_in_range(starts, 400, 600);
+	while (farm_schedule_next(s, 0))
+		;
+	free(many);
+	farm_schedule_destroy(s);
+}
+
 /* All tasks have one key, and its worker is busy for ever: the others run them. */
 static void idle_workers_steal(void **state)
 {
@@ -199,6 +229,7 @@ int main(void)
 		cmocka_unit_test(each_task_runs_once),
 		cmocka_unit_test(keys_stay_together),
 		cmocka_unit_test(waits_end),
+		cmocka_unit_test(stolen_ones_are_run),
 		cmocka_unit_test(idle_workers_steal),
 		cmocka_unit_test(plain_policies_keep_order),
 		cmocka_unit_test(keys),
