@@ -13,7 +13,7 @@
 #define MIN_PERCENT 0.01
 #define MAX_JOB_ID INT64_C(0xfffffffd)
 #define KEYS                                                                                       \
-	"stripe, spread, shape:stripe|socket, with:JOBID, not:JOBNAME, max-degradation:PERCENT, class:NAME, sm:PERCENT, map:auto, no and help"
+	"stripe, spread, shape:stripe|socket, with:JOBID, not:JOBNAME, max-degradation:PERCENT, class:NAME, sm:PERCENT|auto, map:auto, no and help"
 #define PLAIN "._+-@:/="
 
 static bool is_alnum(char c)
