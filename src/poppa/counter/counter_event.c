@@ -36,9 +36,9 @@ int counter_perf_encode(const char *event, struct perf_event_attr *attr, struct 
 		rc = pfm_get_os_event_encoding(event, PFM_PLM3, PFM_OS_PERF_EVENT, &arg);
 	if (rc != PFM_SUCCESS)
 		return counter_fail(rc == PFM_ERR_NOMEM ? ENOMEM : ENODATA, err,
-			"perf: libpfm4 does not know the event %s here (%s); the settings of "
-			"poppa.conf take one that \"papi_native_avail\" or libpfm4's showevtinfo "
-			"lists on this machine",
+			"perf: libpfm4 does not know the event %s here (%s); PerfEvent, MapEvents "
+			"and MissEvent in poppa.conf take one that \"papi_native_avail\" or "
+			"libpfm4's showevtinfo lists on this machine",
 			event, pfm_strerror(rc));
 	attr->exclude_hv = 1;
 	return 0;
