@@ -240,6 +240,9 @@ ctl reconfigure --reset
 
 # A restart of slurmctld.
 request --colocate=class:kept -n4
+# One that ends while it asks slurmdbd for the job's number leaves the job without one for long.
+known() { [ -n "$(sacct -nX -j "$job" -o JobID)" ]; }
+wait_until 30 known
 ctl restart slurmctld
 like "the option survives a restart of slurmctld" "$(mark "$job")" '^colocate: class:kept'
 # A slurmctld that has just started asks slurmdbd for the job's number, and changes nothing of the job until it has it.

@@ -58,8 +58,7 @@ static const char *const reasons[REASONS] = {
 	[NO_COUNTERS] = "its threads cannot be counted",
 	[NO_CPUSET] = "no cgroup tells which PUs it may use: set ConstrainCores=yes in cgroup.conf",
 	[OTHER_CPUSETS] = "its tasks have several cpusets, as those of steps beside each other",
-	[NO_LANE] = "its tasks may use more cores than its lanes have: set ConstrainCores=yes in "
-		    "cgroup.conf",
+	[NO_LANE] = "its tasks may use more cores than its lanes have: set ConstrainCores=yes",
 	[ONE_PU] = "it has one PU",
 	[BOUND] = "it has threads that its user, MPI or OpenMP has bound",
 	[MANY_THREADS] = "it has too many threads",
