@@ -110,7 +110,8 @@ like "means nothing" "$ERR" 'poppa gpu: CUDA.s MPS daemon does not run here'
 runs "so nothing of it is kept" 1 "$POPPA" gpu sweep --by cuda --units 50 --rounds 1 --class nothing -- "$TAP_DIR/cuda"
 is "for a class" "$(grep -c nothing "$TAP_DIR/config/poppa/gpu")" 0
 mkdir "$TAP_DIR/mps"
-: >"$TAP_DIR/mps/control" >"$TAP_DIR/shares"
+: >"$TAP_DIR/mps/control"
+: >"$TAP_DIR/shares"
 runs "CUDA's way" 0 "$POPPA" gpu sweep --by cuda --rounds 1 -- "$TAP_DIR/cuda"
 is "is a percentage, in tens" "$(xargs <"$TAP_DIR/shares")" "100 90 80 70 60 50 40 30 20 10"
 runs "a sweep up to a half of all threads" 0 "$POPPA" gpu sweep --by cuda --units 50 --rounds 1 --class half -- "$TAP_DIR/cuda"
