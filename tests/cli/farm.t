@@ -160,8 +160,6 @@ is "have not" "$(field .done)" 8
 farm "a server that says what nobody asked for" 0 --json --workers 1 --server 'while read -r line; do sleep 0.05; printf "ok\nmore\n"; done' < <(tasks 3 'n@')
 is "is started anew, and nothing is done that it has not done" "$(jq -c '.done + .failed' <<<"$OUT")" 3
 like "which is told" "$ERR" 'a server says "more" though it has no task, and is started anew'
-farm "a server with a greeting" 1 --json --workers 1 --server 'echo welcome; while read -r line; do echo ok; done' < <(tasks 3 'n@')
-is "does no task" "$(jq -c '[.done, .failed]' <<<"$OUT")" '[0,3]'
 farm "a server that ends after each task" 0 --json --workers 1 --server 'read -r line && echo ok' < <(tasks 5 'n@')
 is "fails none that it did not begin" "$(field .done)" 5
 farm "one that answers before it has read all" 1 --json --workers 1 --server 'head -c 1000 >/dev/null; echo ok; sleep 30' < <(printf '\t%0200000d\n' 1)
