@@ -351,7 +351,7 @@ tests_unit_poppa_measure_test_shutter_LDFLAGS = \
 tests_unit_poppa_measure_test_shutter_slice_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--wrap=counter_read,--wrap=counter_has_cycles,--wrap=counter_region,--wrap=counter_task_state,--wrap=counter_interrupts
-tests_unit_poppa_map_test_map_job_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=affinity_get,--wrap=affinity_move,--wrap=affinity_where \
+tests_unit_poppa_map_test_map_job_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=affinity_get,--wrap=affinity_move,--wrap=proc_stat_read \
 	-Wl,--wrap=affinity_cpuset,--wrap=affinity_topology,--wrap=clock_now
 tests_unit_poppa_map_test_thread_counter_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_sys_perf_open,--wrap=counter_sys_read,--wrap=ioctl
 tests_unit_poppa_measure_test_shutter_plan_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=counter_has_cycles,--wrap=counter_has_misses

@@ -242,15 +242,6 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool knows_energy(void)
-{
-	struct gpu_energy *energy = gpu_energy_open();
-	bool knows = energy;
-
-	gpu_energy_close(energy);
-	return knows;
-}
-
 static int sweep(struct options *o)
 {
 	struct sweep_plan plan = {.rounds = (int)o->rounds, .command = o->command};
@@ -268,18 +259,22 @@ static int sweep(struct options *o)
 	if (!*plan.program || strpbrk(plan.program, ",\n#"))
 		cli_usage_error("\"%s\" has a comma in its name: give it another one with --name",
 			plan.program);
-	if (o->goal != GPU_TIME && !knows_energy())
+	plan.energy = gpu_energy_open();
+	if (o->goal != GPU_TIME && !plan.energy)
 		return cli_error(
 			"--goal %s: nothing here tells energy: take --goal time", goals[o->goal]);
 	if (!gpu_way_is_kept(&plan.way)) {
 		cli_error(
 			"CUDA's MPS daemon does not run here (nvidia-cuda-mps-control -d): without it "
 			"each run uses the whole board, and the answer means nothing");
-		if (o->class_name)
+		if (o->class_name) {
+			gpu_energy_close(plan.energy);
 			return CLI_FAILURE;
+		}
 	}
 	o->whole = plan.way.most;
 	text = sweep_run(&plan, &err);
+	gpu_energy_close(plan.energy);
 	if (!text)
 		return cli_error("%s", err.text);
 	saved = o->save ? cli_output("--save", o->save, text, strlen(text), 0644) : CLI_OK;

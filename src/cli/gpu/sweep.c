@@ -99,9 +99,10 @@ static void start(const struct sweep_plan *plan, double units, pid_t parent)
 }
 
 /* One run: seconds and joules, NAN where they are not known. */
-static int run_once(const struct sweep_plan *plan, double units, struct gpu_energy *energy,
-	double *seconds, double *joules, struct errmsg *err)
+static int run_once(const struct sweep_plan *plan, double units, double *seconds, double *joules,
+	struct errmsg *err)
 {
+	struct gpu_energy *energy = plan->energy;
 	double before = energy ? gpu_energy_read(energy) : NAN;
 	int64_t begin = clock_now();
 	pid_t parent = getpid(), pid;
@@ -134,7 +135,6 @@ static int run_once(const struct sweep_plan *plan, double units, struct gpu_ener
 
 char *sweep_run(const struct sweep_plan *plan, struct errmsg *err)
 {
-	struct gpu_energy *energy = gpu_energy_open();
 	size_t total = plan->count * (size_t)plan->rounds, size = 0;
 	int64_t begin = clock_now();
 	char *text = NULL, left[32];
@@ -142,21 +142,20 @@ char *sweep_run(const struct sweep_plan *plan, struct errmsg *err)
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out) {
-		gpu_energy_close(energy);
 		errmsg_set(err, "no memory");
 		return NULL;
 	}
-	fprintf(out, "program,units,seconds%s\n", energy ? ",joules" : "");
+	fprintf(out, "program,units,seconds%s\n", plan->energy ? ",joules" : "");
 	for (size_t i = 0; i < total && !rc; i++) {
 		size_t round = i / plan->count, at = i % plan->count;
 		double units = plan->units[round % 2 ? at : plan->count - 1 - at], seconds = NAN,
 		       joules = NAN;
 
-		rc = run_once(plan, units, energy, &seconds, &joules, err);
+		rc = run_once(plan, units, &seconds, &joules, err);
 		if (rc)
 			break;
 		fprintf(out, "%s,%.0f,%.6f", plan->program, units, seconds);
-		if (energy)
+		if (plan->energy)
 			fprintf(out, isnan(joules) ? "," : ",%.3f", joules);
 		fputc('\n', out);
 		fprintf(stderr, "poppa gpu: run %zu of %zu: %.0f %s: %.3f s; %s left\n", i + 1,
@@ -166,7 +165,6 @@ char *sweep_run(const struct sweep_plan *plan, struct errmsg *err)
 						      NS_PER_S,
 				left, sizeof(left)));
 	}
-	gpu_energy_close(energy);
 	if (fclose(out) && !rc)
 		rc = errmsg_set(err, "no memory");
 	if (rc) {

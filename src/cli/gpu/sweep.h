@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "common/errmsg.h"
+#include "gpu/gpu_energy.h"
 #include "gpu/gpu_way.h"
 
 #define SWEEP_UNITS_MAX 256
@@ -15,8 +16,9 @@ struct sweep_plan {
 	double units[SWEEP_UNITS_MAX]; /* in rising order, all different */
 	size_t count;
 	int rounds;
-	const char *program; /* its name in the result */
-	char **command;      /* ends with NULL */
+	const char *program;       /* its name in the result */
+	char **command;            /* ends with NULL */
+	struct gpu_energy *energy; /* the caller's; NULL: nothing here tells it */
 };
 
 /* Reads "4,8,16" and "4-44:4" (and both mixed) into the plan's units. Returns 0, or -1 with err. */

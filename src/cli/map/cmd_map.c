@@ -7,10 +7,10 @@
 
 #include "cli/ask/cli.h"
 #include "cli/ask/real_or_null.h"
-#include "mapper/recording.h"
 #include "common/clock.h"
 #include "common/fsio.h"
 #include "common/units.h"
+#include "mapper/recording.h"
 #include "striping/lanes/topology.h"
 
 #define FILE_MAX (1 << 30)

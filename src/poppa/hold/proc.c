@@ -68,6 +68,10 @@ int proc_stat_parse(const char *text, struct proc_stat *out)
 	}
 	next.starttime = strtoull(p + 1, NULL, 10);
 	next.headless = false;
+	/* Older kernels tell less; the PU is field 39. */
+	for (int field = 22; p && field < 39; field++)
+		p = strchr(p + 1, ' ');
+	next.pu = p ? atoi(p + 1) : -1;
 	*out = next;
 	return 0;
 bad:
@@ -145,17 +149,35 @@ int proc_stat(pid_t pid, struct proc_stat *out)
 
 int proc_stat_open(pid_t pid)
 {
+	/* For /proc/PID/stat the kernel would add up all threads at each reading. */
+	return proc_thread_open(pid, pid);
+}
+
+int proc_thread_open(pid_t pid, pid_t tid)
+{
 	char path[64];
 	int fd;
 
-	/* For /proc/PID/stat the kernel would add up all threads at each reading. */
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		proc_state(fd); /* the first reading allocates */
 	else if (errno == ENOENT)
 		errno = ESRCH;
 	return fd;
+}
+
+int proc_stat_read(int fd, struct proc_stat *out)
+{
+	char text[STAT_SIZE];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (n <= 0) {
+		errno = n ? errno : ESRCH;
+		return -1;
+	}
+	text[n] = '\0';
+	return proc_stat_parse(text, out);
 }
 
 char proc_state(int fd)

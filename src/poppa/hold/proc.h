@@ -17,6 +17,7 @@ struct proc_stat {
 	uint64_t starttime; /* clock ticks since boot: with the pid it names exactly one process */
 	uint64_t cpu_ticks; /* processor time of its own and of the children it has waited for */
 	uint64_t own_ticks; /* of its own only */
+	int pu;             /* on which it ran last; -1 = not told */
 };
 
 /* Returns 0, or -1 with errno (ESRCH: no such process). */
@@ -26,6 +27,13 @@ int proc_stat(pid_t pid, struct proc_stat *out);
  * with errno (ESRCH: no such process). It never names another process that gets the number later.
  */
 int proc_stat_open(pid_t pid);
+
+/* The same for one thread of a process. */
+int proc_thread_open(pid_t pid, pid_t tid);
+
+/* As proc_stat(), of what proc_thread_open() has opened, so of that thread alone. 0, or -1 with
+ * errno (ESRCH: it has ended). */
+int proc_stat_read(int fd, struct proc_stat *out);
 
 /* The state of the thread (of a process, that of its first thread) as in struct proc_stat; 0 when
  * it is gone, PROC_UNKNOWN when it cannot be read. One system call, which allocates nothing. */

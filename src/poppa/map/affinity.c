@@ -59,27 +59,6 @@ int affinity_get(pid_t tid, cpu_set_t *out)
 	return sched_getaffinity(tid, sizeof(*out), out);
 }
 
-int affinity_where(int stat, uint64_t *ticks, int *pu)
-{
-	char text[1024], *p;
-	ssize_t n = pread(stat, text, sizeof(text) - 1, 0);
-	unsigned long long user, system;
-
-	if (n <= 0)
-		return -1;
-	text[n] = '\0';
-	p = strrchr(text, ')');
-	/* After the name: state, then the fields of proc(5) from ppid (4) to processor (39). */
-	if (!p || sscanf(p + 1,
-			  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d "
-			  "%*d %*d %*u %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u "
-			  "%*d %d",
-			  &user, &system, pu) != 3)
-		return -1;
-	*ticks = user + system;
-	return 0;
-}
-
 int affinity_cpuset(const char *mount, pid_t pid, cpu_set_t *out)
 {
 	char name[64], path[3 * PATH_MAX], *own, *text = NULL;

@@ -31,10 +31,6 @@ int affinity_move(pid_t tid, uid_t uid, int pu);
 /* The PUs on which a thread may run. 0, or -1 with errno. */
 int affinity_get(pid_t tid, cpu_set_t *out);
 
-/* By the open /proc/PID/task/TID/stat: the processor time that the thread has used, in clock ticks,
- * and the PU on which it ran last. 0, or -1 where it has ended. */
-int affinity_where(int stat, uint64_t *ticks, int *pu);
-
 /* The PUs of the cpuset of a process's cgroup; mount is CgroupMountpoint, of cgroup v1 or v2. 0, or
  * -1 with errno (ESRCH: the process has ended). */
 int affinity_cpuset(const char *mount, pid_t pid, cpu_set_t *out);

@@ -138,17 +138,15 @@ static int add_thread(struct listing *l, pid_t tid)
 {
 	struct map_job *m = l->m;
 	struct thread *t = &m->thread[m->threads];
-	char path[64];
 	int fd;
 
 	if (m->threads == MAP_THREADS_MAX) {
 		l->reason = MANY_THREADS;
 		return 1;
 	}
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)l->pid, (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = proc_thread_open(l->pid, tid);
 	if (fd < 0) {
-		if (errno == ENOENT || errno == ESRCH)
+		if (errno == ESRCH)
 			return 0; /* it has ended */
 		l->reason = MANY_THREADS;
 		return 1;
@@ -180,12 +178,11 @@ static int list_thread(pid_t tid, void *arg)
 static enum reason list_threads(struct map_job *m, const pid_t *process, int count)
 {
 	struct listing l = {.m = m, .reason = MAPPED};
-	uint64_t ticks;
-	int pu;
+	struct proc_stat st;
 
 	/* The number of one that has ended may be another one's by now. */
 	for (int i = 0; i < m->threads; i++)
-		m->thread[i].kept = !affinity_where(m->thread[i].stat, &ticks, &pu);
+		m->thread[i].kept = !proc_stat_read(m->thread[i].stat, &st);
 	sweep(m);
 	for (int i = 0; i < m->threads; i++)
 		m->thread[i].kept = false;
@@ -308,8 +305,14 @@ bool map_job_active(const struct map_job *m)
 	return m->reason == MAPPED && m->mapper;
 }
 
-/* Finds the threads that run. Returns how many, or -1 where their PUs are
- * not all the job's, as for a moment after a change of its cpuset. */
+/* Whether a PU is one of the job's. */
+static bool has_pu(const struct map_job *m, int pu)
+{
+	return pu >= 0 && pu < CPU_SETSIZE && CPU_ISSET(pu, &m->pus);
+}
+
+/* Finds the threads that run. Returns how many, or -1 where their PUs are not all the job's, as for
+ * a moment after a change of its cpuset. */
 static int find_busy(struct map_job *m)
 {
 	const double tick_ns = (double)NS_PER_S / (double)sysconf(_SC_CLK_TCK);
@@ -318,25 +321,23 @@ static int find_busy(struct map_job *m)
 
 	for (int i = 0; i < m->threads; i++) {
 		struct thread *t = &m->thread[i];
-		uint64_t ticks;
-		int pu;
+		struct proc_stat st;
 
-		if (affinity_where(t->stat, &ticks, &pu))
+		if (proc_stat_read(t->stat, &st))
 			continue;
 		if (t->looked_ns && now > t->looked_ns)
-			t->share += NEWEST * ((double)(ticks - t->ticks) * tick_ns /
+			t->share += NEWEST * ((double)(st.own_ticks - t->ticks) * tick_ns /
 							     (double)(now - t->looked_ns) -
 						     t->share);
-		t->ticks = ticks;
+		t->ticks = st.own_ticks;
 		t->looked_ns = now;
 		if (t->share < BUSY) {
 			if (!t->counting)
 				map_counter_close(&t->counter);
 			continue;
 		}
-		if (pu < 0 || pu >= CPU_SETSIZE || !CPU_ISSET(pu, &m->pus))
+		if (!has_pu(m, st.pu))
 			return -1;
-		m->sample[n] = (struct mapper_sample){.task = t->tid, .app = t->pid, .pu = pu};
 		m->of[n++] = i;
 	}
 	return n;
@@ -387,17 +388,15 @@ static int take_counts(struct map_job *m)
 
 	for (int i = 0; i < m->threads; i++) {
 		struct thread *t = &m->thread[i];
-		uint64_t ticks;
-		int pu = -1;
+		struct proc_stat st = {.pu = -1};
 
 		if (!t->counting)
 			continue;
 		t->counting = false;
 		m->sample[n] = (struct mapper_sample){.task = t->tid, .app = t->pid};
 		known &= map_counter_stop(m->source, &t->counter, &m->sample[n]) == 1;
-		known &= !affinity_where(t->stat, &ticks, &pu) && pu >= 0 && pu < CPU_SETSIZE &&
-			 CPU_ISSET(pu, &m->pus);
-		m->sample[n].pu = pu;
+		known &= !proc_stat_read(t->stat, &st) && has_pu(m, st.pu);
+		m->sample[n].pu = st.pu;
 		m->of[n++] = i;
 	}
 	return known ? n : 0;

@@ -4,6 +4,8 @@
 
 #include <sched.h>
 
+#include "common/clock.h"
+#include "common/units.h"
 #include "poppa/measure/overhead_limit.h"
 #include "poppa/counter/counter.h"
 #include "poppa/hold/find_tasks.h"
@@ -30,6 +32,10 @@
 
 /* How much one shutter counts in job.ran_share. */
 #define JOBS_RAN_WEIGHT (1.0 / SHUTTER_RAN_SHARE)
+/* After a scan of a job, or the like, that took longer than JOBS_LONG, the job waits before the
+ * next for JOBS_REST times what it took. */
+#define JOBS_LONG (20 * NS_PER_MS)
+#define JOBS_REST 30
 /* A job that uses more of a processor works. */
 #define JOBS_BUSY 0.05
 
@@ -153,6 +159,12 @@ struct jobs {
 	json_t *shown;          /* the totals that users may see, and */
 	int64_t shown_ns;
 };
+
+/* When what has taken so much processor time may be done again, CLOCK_MONOTONIC; 0 = at once. */
+static inline int64_t jobs_rest_until(int64_t spent)
+{
+	return spent > JOBS_LONG ? clock_now() + JOBS_REST * spent : 0;
+}
 
 /* --- jobs_table.c --- */
 

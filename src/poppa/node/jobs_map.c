@@ -14,9 +14,6 @@
 /* Counters begin where they will have stopped again before the next block, with some room. */
 #define COUNT_QUIET (MAP_COUNT_MS * NS_PER_MS + 2 * QUIET)
 
-#define LOOK_LONG (20 * NS_PER_MS)
-#define REST 30
-
 static bool wanted(const struct job *j)
 {
 	return !strcmp(j->reg.map, "auto") && j->seen && j->reg.core_count;
@@ -25,7 +22,7 @@ static bool wanted(const struct job *j)
 /* Gives it the tasks as of the last scan. After a look that took long it waits, as scans do. */
 static void look(struct job *j)
 {
-	int64_t began = clock_own(), spent;
+	int64_t began = clock_own();
 	pid_t *process;
 
 	if (clock_now() < j->next_map_look)
@@ -36,8 +33,7 @@ static void look(struct job *j)
 	if (process)
 		map_job_look(j->map, process, j->tasks);
 	free(process);
-	spent = clock_own() - began;
-	j->next_map_look = spent > LOOK_LONG ? clock_now() + REST * spent : 0;
+	j->next_map_look = jobs_rest_until(clock_own() - began);
 }
 
 void jobs_map_look(struct jobs *js)

@@ -31,20 +31,17 @@
 #define FREEZABLE_THREADS 256 /* of one process: each wakes for it, and again afterwards */
 #define LOOKED_CGROUPS 256    /* in which new tasks are looked for, within a shutter */
 #define BUSY_FOR (10 * NS_PER_S) /* so long after it used a processor, a task is not idle */
-/* After a scan, or the opening of one counter, that took longer, the job waits before the next for
- * REST times what it took. */
-#define SCAN_LONG (20 * NS_PER_MS)
+/* As JOBS_LONG, for the opening of one counter. */
 #define OPEN_LONG (100 * NS_PER_MS)
-#define REST 30
 #define OPEN_MAX (500 * NS_PER_MS) /* for the counters that one scan opens */
 /* What the counters of one job may keep the main thread from other jobs: so much at once, and then
- * one part in REST of the time. */
+ * one part in JOBS_REST of the time. */
 #define OPEN_BUDGET (5 * NS_PER_S)
 
 /* Whether more may be done for the job's counters now. */
 static bool may_open(struct job *j, int64_t now)
 {
-	j->opening_ns -= (now - j->opening_at) / REST;
+	j->opening_ns -= (now - j->opening_at) / JOBS_REST;
 	j->opening_ns = j->opening_ns > 0 ? j->opening_ns : 0;
 	j->opening_at = now;
 	return j->opening_ns < OPEN_BUDGET;
@@ -114,7 +111,7 @@ static void open_counters(struct jobs *js, struct job *j)
 		now = clock_now();
 		charge_opening(j, now - before);
 		if (now - before > OPEN_LONG) {
-			j->next_open = now + REST * (now - before);
+			j->next_open = now + JOBS_REST * (now - before);
 			break;
 		}
 	}
@@ -599,7 +596,7 @@ static void scan_job(struct jobs *js, struct job *j)
 	const struct find_tasks_meanwhile meanwhile = {take_block, js};
 	struct found_tasks d;
 	enum counter_backend backend;
-	int64_t began = clock_own(), spent;
+	int64_t began = clock_own();
 
 	if (clock_now() < j->next_scan)
 		return;
@@ -619,8 +616,7 @@ static void scan_job(struct jobs *js, struct job *j)
 	take_state(js, j);
 	take_cpu_time(j, &d);
 	find_tasks_free(&d);
-	spent = clock_own() - began;
-	j->next_scan = spent > SCAN_LONG ? clock_now() + REST * spent : 0;
+	j->next_scan = jobs_rest_until(clock_own() - began);
 	if (!j->uncounted)
 		open_counters(js, j);
 	js->scans_ns += clock_own() - began;
@@ -663,7 +659,7 @@ void jobs_refresh(struct jobs *js)
 				continue;
 			t->refreshed = now;
 			counter_prepare(t->counter);
-			if (clock_now() - began > SCAN_LONG)
+			if (clock_now() - began > JOBS_LONG)
 				charge_opening(j, clock_now() - began);
 			shutter_lock_reading(js->env.shutter);
 			ended = counter_refresh(t->counter) && errno == ENODATA;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/fsio.h"
+#include "poppa/hold/proc.h"
 #include "poppa/map/affinity.h"
 
 #define SOMEBODY 65534 /* a user who owns nothing of this test */
@@ -54,15 +55,15 @@ static void write_text(const char *name, const char *text)
 
 static int where(pid_t tid, uint64_t *ticks, int *pu)
 {
-	char path[64];
-	int fd, rc;
+	int fd = proc_thread_open(tid, tid), rc;
+	struct proc_stat st = {.pu = -1};
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)tid, (int)tid);
-	fd = open(path, O_RDONLY);
 	if (fd < 0)
 		return -1;
-	rc = affinity_where(fd, ticks, pu);
+	rc = proc_stat_read(fd, &st);
 	close(fd);
+	*ticks = st.own_ticks;
+	*pu = st.pu;
 	return rc;
 }
 

@@ -26,7 +26,7 @@
 int64_t __wrap_clock_now(void);
 int __wrap_affinity_get(pid_t tid, cpu_set_t *out);
 int __wrap_affinity_move(pid_t tid, uid_t uid, int pu);
-int __wrap_affinity_where(int stat, uint64_t *ticks, int *pu);
+int __wrap_proc_stat_read(int stat, struct proc_stat *out);
 int __wrap_affinity_cpuset(const char *mount, pid_t pid, cpu_set_t *out);
 int __wrap_affinity_topology(const char *sys, const cpu_set_t *pus, struct mapper_pu *out);
 
@@ -79,7 +79,7 @@ int __wrap_affinity_move(pid_t tid, uid_t uid, int pu)
 	return 0;
 }
 
-int __wrap_affinity_where(int stat, uint64_t *ticks, int *pu)
+int __wrap_proc_stat_read(int stat, struct proc_stat *out)
 {
 	char name[64], path[64], *text;
 	const struct known *k;
@@ -92,8 +92,7 @@ int __wrap_affinity_where(int stat, uint64_t *ticks, int *pu)
 	text = strstr(path, "/proc/");
 	assert_non_null(text);
 	k = find(atoi(text + strlen("/proc/")));
-	*ticks = k->ticks;
-	*pu = k->pu;
+	*out = (struct proc_stat){.own_ticks = k->ticks, .pu = k->pu};
 	return 0;
 }
 
