@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,6 +85,15 @@ static int make_task(const struct farm_input *in, char *text, size_t len, struct
 	if (tab + 1 == text + len)
 		return wrong(in, "there is no command behind the tab", err);
 	size = len - (size_t)(tab + 1 - text);
+	if (in->command_max && size > in->command_max) {
+		char why[128];
+
+		snprintf(why, sizeof(why),
+			"its command is longer than the %zu bytes that one may have here: put it "
+			"into a script",
+			in->command_max);
+		return wrong(in, why, err);
+	}
 	*line = calloc(1, sizeof(**line) + size + 1);
 	if (!*line)
 		return errmsg_set(err, "out of memory");

@@ -16,6 +16,7 @@ struct farm_input {
 	size_t len, room, taken; /* bytes that are there, that fit, and that were made tasks */
 	uint64_t number;         /* of the last line */
 	bool too_long;           /* the rest of a line that is too long is left out */
+	size_t command_max; /* bytes; a longer command is no task. 0: as FARM_LINE_MAX has it */
 };
 
 /* Opens a file, or takes standard input for "-". Returns 0, or -1 with err. */

@@ -23,8 +23,11 @@
 #include "farm/farm_worker.h"
 #include "heartbeat/poppa_heartbeat.h"
 
-/* So many tasks are read ahead of those that run. */
+/* So much is read ahead of the tasks that run: tasks, and bytes of all that are not over. */
 #define BACKLOG 100000
+#define BACKLOG_BYTES ((size_t)64 << 20)
+/* Linux's limit for one argument (execve(2)), its end included. */
+#define ARGUMENT_PAGES 32
 /* A server whose last task took less is given the next one before it has answered. It does that
  * one even where this one takes for ever and other workers are idle, so it must be worth while. */
 #define SHORT_NS (10 * NS_PER_MS)
@@ -42,6 +45,7 @@ struct run {
 	struct farm_worker *worker;
 	struct pollfd *poll; /* the signals, the input, and two for each worker */
 	uint64_t running;
+	size_t bytes;                         /* of the commands of all tasks that are not over */
 	int64_t begun, ticked, synced, until; /* until: 0 is for ever */
 	int64_t kill_at;                      /* when what runs is killed; 0: it may run */
 	bool unsynced, killed;
@@ -76,6 +80,12 @@ static void tell(const struct run *r, const char *text)
 		r->watch->failed(text, r->watch->arg);
 }
 
+static void free_line(struct run *r, struct farm_line *line)
+{
+	r->bytes -= strlen(line->text);
+	free(line);
+}
+
 /* Takes all whole lines that were read. */
 static void take_lines(struct run *r)
 {
@@ -95,6 +105,7 @@ static void take_lines(struct run *r)
 			r->counts->skipped++;
 			free(line);
 		} else {
+			r->bytes += strlen(line->text);
 			line->task.key = farm_schedule_key(r->schedule, key, len);
 			farm_schedule_add(r->schedule, &line->task);
 		}
@@ -107,7 +118,7 @@ static void task_failed(struct run *r, struct farm_line *line, const char *why)
 
 	/* What was asked to end is not done, and has not failed. */
 	if (r->kill_at) {
-		free(line);
+		free_line(r, line);
 		return;
 	}
 	if (line->tries <= r->o->retries) {
@@ -120,7 +131,7 @@ static void task_failed(struct run *r, struct farm_line *line, const char *why)
 	snprintf(text, sizeof(text), "line %" PRIu64 " failed: %.150s: %s", line->number, why,
 		command);
 	tell(r, plain_text(text));
-	free(line);
+	free_line(r, line);
 }
 
 static void task_done(struct run *r, struct farm_line *line)
@@ -129,7 +140,7 @@ static void task_done(struct run *r, struct farm_line *line)
 		trouble(r);
 	r->unsynced = true;
 	r->counts->done++;
-	free(line);
+	free_line(r, line);
 }
 
 /* The worker has no task any more. why: NULL where the task is done. */
@@ -190,7 +201,7 @@ static void start_tasks(struct run *r)
 		if (!line)
 			return;
 		if (farm_worker_start(w, line, r->o, r->err)) {
-			free(line);
+			free_line(r, line);
 			trouble(r);
 			return;
 		}
@@ -211,7 +222,7 @@ static void describe(int status, char *buf, size_t size)
 static void give_back(struct run *r, struct farm_worker *w)
 {
 	if (r->kill_at)
-		free(w->next);
+		free_line(r, w->next);
 	else
 		farm_schedule_add(r->schedule, &w->next->task);
 	w->next = NULL;
@@ -328,14 +339,19 @@ static void look_at_clock(struct run *r)
 	}
 }
 
+static bool wants_more(const struct run *r)
+{
+	uint64_t waiting = farm_schedule_waiting(r->schedule);
+
+	return r->input.fd >= 0 && !r->kill_at && waiting < BACKLOG &&
+	       (!waiting || r->bytes < BACKLOG_BYTES);
+}
+
 static void wait_for_something(struct run *r)
 {
 	nfds_t n = 2;
 
-	r->poll[1].fd =
-		r->input.fd >= 0 && !r->kill_at && farm_schedule_waiting(r->schedule) < BACKLOG
-			? r->input.fd
-			: -1;
+	r->poll[1].fd = wants_more(r) ? r->input.fd : -1;
 	for (uint32_t i = 0; r->o->server && i < r->o->workers; i++) {
 		struct farm_worker *w = &r->worker[i];
 
@@ -395,6 +411,8 @@ static int prepare(struct run *r, const int *cpus)
 	if (farm_journal_open(&r->journal, r->o->journal, r->err) ||
 		farm_input_open(&r->input, r->o->input, r->err))
 		return -1;
+	if (!r->o->server)
+		r->input.command_max = ARGUMENT_PAGES * (size_t)sysconf(_SC_PAGESIZE) - 1;
 	/* Whoever starts this may have it ignored; then no child would be noticed. */
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&signals);

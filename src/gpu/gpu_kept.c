@@ -3,11 +3,14 @@
 #include "gpu/gpu_kept.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "common/fsio.h"
 #include "common/units.h"
@@ -77,31 +80,72 @@ static int make_folder(const char *path, struct errmsg *err)
 	return fsio_mkdirs(folder, 0755, err);
 }
 
-int gpu_kept_put(const char *path, const char *class_name, int percent, struct errmsg *err)
+/* Nobody else changes the file until *lock is closed. A file system that has no locks is none the
+ * worse for it than before: of two sweeps that end at the same moment, one keeps its class. Others
+ * may read meanwhile: they find the old file or the new one. */
+static int lock_file(const char *path, int *lock, struct errmsg *err)
 {
-	char *text = read_all(path, err), *next = text, *out = NULL;
-	size_t size = 0;
-	FILE *f;
-	int rc;
+	char name[PATH_MAX];
 
-	if (!text)
-		return -1;
-	f = open_memstream(&out, &size);
+	snprintf(name, sizeof(name), "%s.lock", path);
+	*lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	if (*lock < 0)
+		return errmsg_set(err, "%s: %s", name, strerror(errno));
+	while (flock(*lock, LOCK_EX))
+		if (errno == EINTR)
+			continue;
+		else if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP)
+			break;
+		else
+			return errmsg_set(
+				err, "%s: it cannot be locked: %s", name, strerror(errno));
+	return 0;
+}
+
+/* The text with the class in it, which the caller frees, or NULL. Consumes the text. */
+static char *put_class(char *text, const char *class_name, int percent, size_t *size)
+{
+	char *next = text, *out = NULL;
+	FILE *f = open_memstream(&out, size);
+	bool failed = !f;
+
 	while (f && next) {
 		char *at = strsep(&next, "\n");
 		const char *value;
 
 		if (*at && !is_of(at, class_name, &value))
-			fprintf(f, "%s\n", at);
+			failed |= fprintf(f, "%s\n", at) < 0;
 	}
 	free(text);
-	if (!f || fprintf(f, "%s %d\n", class_name, percent) < 0 || fclose(f)) {
-		free(out);
-		return errmsg_set(err, "%s: no memory", path);
-	}
-	rc = make_folder(path, err);
-	if (!rc)
-		rc = fsio_write(path, out, size, 0644, 0, err);
+	if (f)
+		failed |= fprintf(f, "%s %d\n", class_name, percent) < 0;
+	if (f)
+		failed |= fclose(f) != 0;
+	if (!failed)
+		return out;
 	free(out);
+	return NULL;
+}
+
+int gpu_kept_put(const char *path, const char *class_name, int percent, struct errmsg *err)
+{
+	char *text;
+	size_t size = 0;
+	int lock = -1, rc = make_folder(path, err);
+
+	if (!rc)
+		rc = lock_file(path, &lock, err);
+	if (!rc) {
+		text = read_all(path, err);
+		rc = text ? 0 : -1;
+	}
+	if (!rc) {
+		text = put_class(text, class_name, percent, &size);
+		rc = text ? fsio_write(path, text, size, 0644, 0, err)
+			  : errmsg_set(err, "%s: no memory", path);
+		free(text);
+	}
+	if (lock >= 0)
+		close(lock);
 	return rc;
 }

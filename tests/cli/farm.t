@@ -4,6 +4,7 @@
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+here=$(cd "$(dirname "$0")" && pwd)
 : "${FARM:?is the program to test}"
 needs jq pgrep
 
@@ -61,6 +62,10 @@ is "is printed without that" "$(head -n 1 <<<"$ERR")" "poppa-farm: line 1 failed
 mkdir "$TAP_DIR/done"
 farm "a task that succeeds at the third try" 0 --json --retries 2 < <(printf '\t[ -e %s/2 ] || { [ -e %s/1 ] && touch %s/2; touch %s/1; exit 1; }\n' "$TAP_DIR/done"{,,,})
 is "is done" "$(jq -c '[.done, .retried]' <<<"$OUT")" '[1,2]'
+
+farm "a command that is longer than the system takes" 1 --json < <(printf '\ttrue; # %0140000d\n\ttrue # %0100000d\n' 1 2)
+is "is no task, and others are" "$(jq -c '[.tasks, .done, .failed]' <<<"$OUT")" '[2,1,1]'
+like "is told so" "$ERR" 'line 1 is no task: its command is longer than the [0-9]+ bytes that one may have here: put it into a script'
 
 # --- output ---
 farm "outputs in files" 0 --output "$TAP_DIR/out" < <(tasks 5 'echo out @; echo err @ >&2')
@@ -169,6 +174,33 @@ like "is named" "$ERR" 'the server was ended: its answer is longer than 255 byte
 farm "a server that floods" 1 --server 'yes | tr -d "\n"' < <(tasks 2 x)
 farm "one that never reads" 3 --time 300ms --grace 100ms --server 'sleep 322' < <(printf '\t%0200000d\n' 1)
 is "is ended" "$(pgrep -c -f '^sleep 322$')" 0
+
+# 200 MiB of tasks, while the first one takes its time.
+for ((i = 0; i < 250; i++)); do printf '\t%0800000d\n' 1; done 2>/dev/null |
+	"$FARM" --workers 1 --grace 1s --server 'exec sleep 60' 2>/dev/null &
+farm_pid=$!
+sleep 3
+peak=$(awk '/^VmHWM/ { print int($2 / 1024) }' "/proc/$farm_pid/status")
+cmp_num "tasks that wait take little memory (MiB)" "$peak" '<=' 100
+kill -TERM "$farm_pid"
+wait "$farm_pid"
+
+# --- on a terminal ---
+bar="a bar shows what is done, and is gone at the end"
+if python=$(python_with pyte); then
+	tasks 4 "while [ -e $TAP_DIR/held ] && [ @ != 1 ]; do sleep 0.05; done; [ @ != 2 ]" >"$TAP_DIR/tasks"
+	touch "$TAP_DIR/held"
+	OUT=$(TERM=xterm "$python" "$here/on-terminal" 24x200 'wait:1 of 4 done, 2 running' "remove:$TAP_DIR/held" \
+		"$FARM" --workers 2 "$TAP_DIR/tasks" 2>&1)
+	is "$bar" "$(sed -e 's/, [0-9]* s left$//' -e '/^$/d' -e 's/: while .*//' <<<"$OUT")" "\
+[#######                       ] 1 of 4 done, 2 running
+left:
+poppa-farm: line 2 failed: exit status 1
+poppa-farm: 1 of 4 tasks failed
+modes: as before"
+else
+	skip "the terminal emulator python3-pyte is not installed" "$bar"
+fi
 
 # --- the example of docs/farm.md, as it is there ---
 mkdir "$TAP_DIR/example"

@@ -211,6 +211,7 @@ check_PROGRAMS += \
 	tests/unit/poppa/node/test_jobs \
 	tests/unit/poppa/node/test_jobs_account \
 	tests/unit/poppa/node/test_jobs_block \
+	tests/unit/poppa/node/test_jobs_map \
 	tests/unit/poppa/node/test_jobs_plan \
 	tests/unit/poppa/node/test_jobs_scan \
 	tests/unit/poppa/node/test_jobs_status \
@@ -385,6 +386,10 @@ tests_unit_poppa_node_test_jobs_account_LDFLAGS = $(JOBS_WRAPS)
 tests_unit_poppa_node_test_jobs_block_SOURCES = tests/unit/poppa/node/test_jobs_block.c $(JOBS_FIXTURE)
 tests_unit_poppa_node_test_jobs_block_LDFLAGS = $(JOBS_WRAPS) \
 	-Wl,--wrap=counter_has_cycles,--wrap=counter_has_misses,--wrap=shutter_take,--wrap=shutter_done
+tests_unit_poppa_node_test_jobs_map_SOURCES = tests/unit/poppa/node/test_jobs_map.c $(JOBS_FIXTURE)
+tests_unit_poppa_node_test_jobs_map_LDFLAGS = $(JOBS_WRAPS) \
+	-Wl,--wrap=map_job_new,--wrap=map_job_free,--wrap=map_job_look,--wrap=map_job_active,--wrap=map_job_prepare \
+	-Wl,--wrap=map_job_count,--wrap=map_job_step,--wrap=shutter_lock_quiet,--wrap=clock_own
 tests_unit_poppa_node_test_jobs_plan_SOURCES = tests/unit/poppa/node/test_jobs_plan.c $(JOBS_FIXTURE)
 tests_unit_poppa_node_test_jobs_plan_LDFLAGS = $(JOBS_WRAPS)
 tests_unit_poppa_node_test_jobs_scan_SOURCES = tests/unit/poppa/node/test_jobs_scan.c $(JOBS_FIXTURE)

@@ -166,6 +166,25 @@ static void lines_of_windows(void **state)
 	farm_input_close(&in);
 }
 
+/* Servers take what no command can be. */
+static void long_commands(void **state)
+{
+	struct farm_input in;
+	int fd = open_pipe(&in);
+
+	(void)state;
+	in.command_max = 4;
+	feed(&in, fd, "a long key\ttrue\nb\tfalse\n", 24);
+	expect(&in, 1, "a long key", "true");
+	expect_wrong(
+		&in, "line 2 is no task: its command is longer than the 4 bytes that one may have");
+	in.command_max = 0;
+	feed(&in, fd, "c\tfalse\n", 8);
+	expect(&in, 3, "c", "false");
+	close(fd);
+	farm_input_close(&in);
+}
+
 static void same_text_same_check(void **state)
 {
 	struct farm_input in;
@@ -197,6 +216,7 @@ int main(void)
 		cmocka_unit_test(long_ones),
 		cmocka_unit_test(long_last_one),
 		cmocka_unit_test(lines_of_windows),
+		cmocka_unit_test(long_commands),
 		cmocka_unit_test(same_text_same_check),
 	};
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -65,6 +66,49 @@ static void test_put_and_find(void **state)
 	assert_text("md2 10\nmd 60\n");
 }
 
+/* Sweeps that end at the same time: none takes another one's class away. */
+static void test_many_at_once(void **state)
+{
+	enum { PROCESSES = 8, EACH = 25 };
+	struct errmsg err = {""};
+	char name[32];
+
+	(void)state;
+	for (int p = 0; p < PROCESSES; p++) {
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (pid)
+			continue;
+		for (int i = 0; i < EACH; i++) {
+			snprintf(name, sizeof(name), "c%d-%d", p, i);
+			if (gpu_kept_put(path, name, 1 + i, &err))
+				_exit(1);
+		}
+		_exit(0);
+	}
+	for (int p = 0; p < PROCESSES; p++) {
+		int status;
+
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	for (int p = 0; p < PROCESSES; p++)
+		for (int i = 0; i < EACH; i++) {
+			snprintf(name, sizeof(name), "c%d-%d", p, i);
+			assert_int_equal(gpu_kept_find(path, name, &err), 1 + i);
+		}
+}
+
+static void test_what_cannot_be_made_is_named(void **state)
+{
+	struct errmsg err = {""};
+
+	(void)state;
+	assert_int_equal(gpu_kept_put("/dev/null/gpu", "md", 50, &err), -1);
+	assert_non_null(strstr(err.text, "/dev/null"));
+}
+
 static void test_what_is_not_understood_stays(void **state)
 {
 	struct errmsg err = {""};
@@ -101,6 +145,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_put_and_find),
 		cmocka_unit_test(test_what_is_not_understood_stays),
+		cmocka_unit_test(test_many_at_once),
+		cmocka_unit_test(test_what_cannot_be_made_is_named),
 		cmocka_unit_test(test_paths),
 	};
 

@@ -19,7 +19,7 @@ struct jobs js;
 struct poppa_settings settings;
 struct nodeconf conf;
 int64_t now;
-int counters_closed, publications;
+int counters_closed, publications, shutter_locks;
 char logged[4096];
 struct shutter_plan *published;
 struct shutter_turned turned;
@@ -71,16 +71,19 @@ int64_t __wrap_shutter_cpu_ns(const struct shutter *s)
 void __wrap_shutter_lock(struct shutter *s)
 {
 	(void)s;
+	shutter_locks++;
 }
 
 void __wrap_shutter_lock_reading(struct shutter *s)
 {
 	(void)s;
+	shutter_locks++;
 }
 
 void __wrap_shutter_unlock(struct shutter *s)
 {
 	(void)s;
+	shutter_locks--;
 }
 
 void __wrap_shutter_turned(struct shutter *s, struct shutter_turned *out)
@@ -109,7 +112,7 @@ int make_table(void **state)
 		.allowed = true};
 	overhead_limit_init(&js.limit);
 	now = 100 * NS_PER_S;
-	counters_closed = publications = 0;
+	counters_closed = publications = shutter_locks = 0;
 	logged[0] = '\0';
 	return 0;
 }
@@ -117,6 +120,7 @@ int make_table(void **state)
 int drop_table(void **state)
 {
 	(void)state;
+	assert_int_equal(shutter_locks, 0);
 	while (js.first)
 		jobs_drop(&js, js.first);
 	jobs_empty_garbage(&js);

@@ -17,6 +17,7 @@ extern struct poppa_settings settings;
 extern struct nodeconf conf;
 extern int64_t now;         /* CLOCK_MONOTONIC, ns */
 extern int counters_closed; /* so far */
+extern int shutter_locks;   /* that are held; drop_table() wants none */
 extern char logged[4096];   /* all lines of the log */
 
 int make_table(void **state);
