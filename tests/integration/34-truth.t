@@ -177,6 +177,33 @@ within_minutes "with: an array waits for the last of its elements" \
 	"$(start_if --colocate=with:"$a" -n8 -x "c[1-2]" -t 30)" "$(end_of "${a}_0")"
 clear_jobs
 
+diag "expected starts with lanes of whole sockets"
+ends=()
+run --colocate=shape:socket -n8 -w c1 -t 50
+a=$job
+run --colocate=shape:socket -n8 -w c1 -t 110
+b=$job
+for t in 170 230; do
+	run --colocate=shape:stripe -n8 -w c2 -t $t
+	ends+=("$job")
+done
+for i in 3 4; do run --exclusive -n8 -w c$i -t 300; done
+within_minutes "who asks for a socket waits for the first end of one" "$(start_if --colocate=shape:socket -n8 -t 30)" "$(end_of "$a")"
+within_minutes "who does not ask takes that, too" "$(start_if --colocate -n8 -t 30)" "$(end_of "$a")"
+# c1 is empty before a stripe of c2 is free.
+within_minutes "who asks for a stripe waits until a node of sockets is empty" "$(start_if --colocate=shape:stripe -n8 -t 30)" "$(end_of "$b")"
+within_minutes "or for a stripe, where that is sooner" "$(start_if --colocate=shape:stripe -n8 -w c2 -t 30)" "$(end_of "${ends[0]}")"
+within_minutes "and a node of stripes gives sockets when it is empty" \
+	"$(start_if --colocate=shape:socket -n8 -w c2 -t 30)" "$(end_of "${ends[1]}")"
+send --colocate=shape:stripe -n8 -t 30
+c=$job
+wait_until 30 has_start "$c"
+within_minutes "squeue --start agrees" "$(start_of "$c")" "$(end_of "$b")"
+cloud $N scancel "$a" "$b"
+ok "and when both end early, it starts" wait_until 30 has_nodes "$c"
+is "there" "$(nodes_of "$c")" c1
+clear_jobs
+
 diag "reservations of single cores"
 cloud $N scontrol create reservation=few nodes=c1 corecnt=4 users=root starttime=now duration=60 >/dev/null
 nok "a job that has no lane there is refused" send --colocate -n1 --reservation=few

@@ -87,6 +87,81 @@ ok "and the other node gives sockets" wait_until 60 is_state "$e" RUNNING
 is "from the first on" "$(cores_of "$e")" $FIRST
 clear_jobs
 
+diag "suspended, reconfigured, requeued"
+running A --colocate=shape:socket -n1 -w "${NODE}1"
+a=$job
+scontrol suspend "$a"
+running B --colocate -n8 -w "${NODE}1"
+b=$job
+is "a suspended job keeps its socket" "$(cores_of "$b")" $SECOND
+sleeper C --colocate=shape:socket -n1 -w "${NODE}1"
+c=$job
+sleeper S --colocate=shape:stripe -n1 -w "${NODE}1"
+s=$job
+scontrol reconfigure
+wait_until 30 nodes_answer
+ok "no third one comes, after a reconfiguration either" waits "$c"
+is "nor one that asks for a stripe" "$(state "$s")" PENDING
+is "the others are where they were" "$(cores_of "$a") $(cores_of "$b")" "$FIRST $SECOND"
+scontrol resume "$a"
+wait_running "$a"
+is "resumed, it has the socket that it had" "$(cores_of "$a")" $FIRST
+scontrol requeue "$a"
+wait_running "$c"
+is "a requeued job gives its socket up" "$(cores_of "$c")" $FIRST
+# Nobody is before it where the node is empty.
+scancel "$s" "$b"
+run_again "$a"
+wait_running "$a"
+is "and has one again when it starts again" "$(cores_of "$a")" $SECOND
+is "as SystemComment shows" "$(mark_of "$a")" "colocate: shape:socket shape=socket lane=1 beside=$c"
+clear_jobs
+
+diag "nodes that go and come"
+running A --colocate=shape:socket -n1 -w "${NODE}1"
+a=$job
+scontrol update node="${NODE}1" state=drain reason=test
+running B --colocate=shape:socket -n1
+nok "a draining node takes no partner" test "$(nodes_of "$job")" = "${NODE}1"
+scontrol update node="${NODE}1" state=resume
+scancel "$job"
+wait_until 30 ended "$job"
+wait_until 30 nodes_answer
+running C --colocate=shape:socket -n1
+is "resumed, its other socket is filled before another node is opened" "$(nodes_of "$job") $(cores_of "$job")" "${NODE}1 $SECOND"
+c=$job
+scontrol update node="${NODE}1" state=down reason=test
+wait_until 30 is_state "$a" PENDING
+wait_until 30 is_state "$c" PENDING
+scancel "$a" "$c"
+wait_until 30 nodes_answer || {
+	scontrol update node="${NODE}1" state=resume
+	wait_until 30 nodes_answer
+}
+running D --colocate=shape:stripe -n1 -w "${NODE}1"
+is "a node that was down gives lanes of either shape again" "$(cores_of "$job")" $EVEN
+clear_jobs
+
+diag "updates"
+sleeper A --colocate=shape:socket -N1 -n4 --begin=now+600
+a=$job
+ok "a waiting job takes a smaller size" scontrol update jobid="$a" NumTasks=2
+nok "and none that can never run" scontrol update jobid="$a" NumTasks=64
+nok "nor more sockets than a lane has" scontrol update jobid="$a" ReqSockets=2
+scontrol update jobid="$a" StartTime=now
+wait_running "$a"
+is "it runs on a whole socket" "$(cores_of "$a") $(job_field "$a" NumCPUs)" "$FIRST 8"
+clear_jobs
+# Slurm 26.05 lets no running job shrink that gave a count of tasks.
+running A --colocate=shape:socket -N2
+a=$job
+scontrol update jobid="$a" NumNodes=1 >/dev/null
+is "a running job that gives a node back keeps its socket of the other one" "$(job_field "$a" NumNodes) $(cores_of "$a")" "1 $FIRST"
+left=$(nodes_of "$a")
+running B --colocate=shape:socket -N1 -n1
+is "and has a partner there" "$(nodes_of "$job") $(cores_of "$job")" "$left $SECOND"
+clear_jobs
+
 diag "several nodes"
 running wide --colocate=shape:socket -N2 -n16
 wide=$job
