@@ -334,11 +334,17 @@ if command -v gdb >/dev/null; then
 	# forget: the plugin's map loses the first job. The one that waits makes the scheduler ask. The plugin may have been built
 	# without debugging information, and other libraries may have a "map", too: so by its place in the file.
 	place_of() { nm "$CLOUD_PLUGINS/select_cons_tres.so" | awk -v name="$1" '$3 == name { print "0x" $1 }'; }
+	# gdb 13 cannot write back all registers of processors that have AMX, so it is shown those only that each x86-64 has.
+	few_registers=()
+	if [ "$(uname -m)" = x86_64 ]; then
+		echo '<target><architecture>i386:x86-64</architecture><osabi>GNU/Linux</osabi></target>' >"$CLOUD/registers.xml"
+		few_registers=(-ex "set tdesc filename $CLOUD/registers.xml")
+	fi
 	forget() {
 		local pid base
 		pid=$(cloud_pid $N)
 		base=0x$(grep -m1 -F " $(realpath "$CLOUD_PLUGINS/select_cons_tres.so")" "/proc/$pid/maps" | cut -d- -f1)
-		gdb -q -batch -p "$pid" -ex "call ((int (*)(void *, unsigned)) ($base + $(place_of occupancy_remove)))(*(void **) ($base + $(place_of map)), $a)" \
+		gdb -q -nx -batch "${few_registers[@]}" -ex "attach $pid" -ex "call ((int (*)(void *, unsigned)) ($base + $(place_of occupancy_remove)))(*(void **) ($base + $(place_of map)), $a)" \
 			>"$CLOUD/gdb.log" 2>&1
 	}
 	differed='select/stripe: the lane occupancy differed'
