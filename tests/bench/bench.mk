@@ -40,6 +40,7 @@ EXTRA_DIST += tests/integration/43-cost.t \
 	tests/bench/bench_trial.py \
 	tests/bench/bench_turns.py \
 	tests/bench/bench_refill.py \
+	tests/bench/bench_self.py \
 	tests/bench/bench_sweep.py \
 	tests/bench/blockcost.py \
 	tests/bench/cluster.py \

@@ -192,10 +192,10 @@ def main(report, cluster, build, quick):
     energy(report, names, found, node.power.why_not)
     stability(report, names, found)
     wanted = [(x, where) for x in names for where in [COMPACT, SPREAD] + names]
-    for name, where in wanted:
-        if not found.rates.get((name, where)):
-            report.missed.append("%s, %s" % (name, where if where in (COMPACT, SPREAD) else "beside " + where))
-    seen = len(wanted) - len(report.missed)
+    unseen = [(name, where) for name, where in wanted if not found.rates.get((name, where))]
+    for name, where in unseen:
+        report.missed.append("%s, %s" % (name, where if where in (COMPACT, SPREAD) else "beside " + where))
+    seen = len(wanted) - len(unseen)
     report.judge("six programs compact, spread and in all pairs", "%d of %d cells for %d programs" % (seen, len(wanted), len(names)),
                  len(names) >= 6 and seen == len(wanted))
     report.judge("pairs of different programs make more than compact", "%s %%" % percent(average, 1),

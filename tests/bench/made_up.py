@@ -2,6 +2,7 @@
 """Lets the benches measure a made-up cluster whose answers are known. TAP; run by tests/unit/scenario/test_bench.sh."""
 import bisect
 import contextlib
+import json
 import os
 import random
 import sys
@@ -15,6 +16,7 @@ import bench_long
 import bench_model
 import bench_pairs
 import bench_refill
+import bench_self
 import bench_sweep
 import bench_turns
 import blockcost
@@ -181,6 +183,27 @@ def energy_of_pairs():
         return [round(found.see("a", "b"), 6), power.watts([(0, 1000000)], [(2, 1500000)]) + power.watts([(0, 1500000)], [(1, 500000)])]
 
 
+@contextlib.contextmanager
+def made_up_tasks(lost, off):
+    """Two tasks of a program each lose so much; poppa trial --self finds what half of them make, and something more."""
+    def half(words):
+        return 1 / (2 * (1 - next(share for name, share in lost.items() if name in words)))
+
+    def rates(commands, cpus, seconds):
+        return [100 / (2 * half(commands[0][0])) if len(commands) == 2 else 100] * len(commands)
+
+    def as_user(*command, seconds):
+        found = half(command[-1]) + off
+        return json.dumps({"half": found, "half_lo": found - 0.01, "half_hi": found + 0.01, "verdict": "fewer" if found > 1.01 else "all"})
+
+    kept = bench_self.rates, bench_self.as_user
+    bench_self.rates, bench_self.as_user = rates, as_user
+    try:
+        yield
+    finally:
+        bench_self.rates, bench_self.as_user = kept
+
+
 def campaign(directory):
     """The text and verdicts of blocks in which everybody was beside another one (before), or as fast as alone (now)."""
     paper = report.Report("campaign", bench_campaign.TITLE, directory, False)
@@ -254,6 +277,13 @@ def main():
         text, verdicts, missed = run(bench_ch2, directory)
         check("ch2: gains against compact of all cells", verdicts == ["met"] * 3 and
               text.count("| 40.0 | 20.0 | 0.0 |") == 7 and "(AVG2) 20.0 %" in text and "programs make 20.0 % more" in text and "no readable /nonexistent" in text)
+        with made_up_tasks({"contend": 0.7, "stream": 0.2, "null": 0}, off=0):
+            text, verdicts, missed = run(bench_self, directory)
+            check("self: two tasks that contend are one too many, and no others", verdicts == ["met"] * 2 and
+                  text.count("| fewer |") == 3 and text.count("| all |") == 2)
+        with made_up_tasks({"contend": 0.7, "stream": 0.49, "null": 0}, off=0.05):
+            text, verdicts, missed = run(bench_self, directory)
+            check("self: what is too high is not met, nor is a verdict by it", verdicts == ["NOT MET"] * 2)
         # The second compact job, and the first one alone on a lane.
         text, verdicts, missed = run(bench_ch2, directory, (2, 7))
         check("ch2: what fails in one round is there from the others", verdicts == ["met"] * 3)
