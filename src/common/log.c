@@ -4,7 +4,10 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +20,23 @@ static plog_sink_fn log_sink;
 
 static const char *const level_word[] = {"error: ", "warning: ", "", "debug: "};
 
+static const int priority[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
+
+/* systemd's journal reads standard error, and takes a priority before a line (sd-daemon(3)). Set by
+ * plog_init(). */
+static bool log_journal;
+
+/* Whether it does: systemd names the file that it has made for that (systemd.exec(5)). */
+static bool is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long dev, ino;
+	struct stat st;
+
+	return stream && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 &&
+	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+}
+
 /* One write(2) a line, so that lines of several threads and processes do not mix. */
 static void to_stderr(enum plog_level level, const char *line)
 {
@@ -28,8 +48,12 @@ static void to_stderr(enum plog_level level, const char *line)
 	clock_gettime(CLOCK_REALTIME, &now);
 	localtime_r(&now.tv_sec, &tm);
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
-	n = snprintf(out, sizeof(out), "[%s.%03ld] %s: %s%s\n", when, now.tv_nsec / 1000000,
-		log_prefix, level_word[level], line);
+	if (log_journal) /* it has the time itself */
+		n = snprintf(out, sizeof(out), "<%d>%s: %s%s\n", priority[level], log_prefix,
+			level_word[level], line);
+	else
+		n = snprintf(out, sizeof(out), "[%s.%03ld] %s: %s%s\n", when, now.tv_nsec / 1000000,
+			log_prefix, level_word[level], line);
 	if (n >= (int)sizeof(out)) {
 		n = sizeof(out) - 1;
 		out[n - 1] = '\n';
@@ -40,8 +64,6 @@ static void to_stderr(enum plog_level level, const char *line)
 
 void plog_syslog(enum plog_level level, const char *line)
 {
-	static const int priority[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
-
 	syslog(priority[level], "%s%s", level_word[level], line);
 }
 
@@ -49,6 +71,7 @@ void plog_init(const char *prefix, enum plog_level max)
 {
 	log_prefix = prefix;
 	log_max = max;
+	log_journal = is_journal();
 	openlog(prefix, LOG_PID, LOG_DAEMON); /* opens nothing before a line is sent */
 }
 

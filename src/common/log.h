@@ -13,7 +13,8 @@ typedef void (*plog_sink_fn)(enum plog_level level, const char *line);
  */
 void plog_init(const char *prefix, enum plog_level max);
 
-/* Says where lines go: to standard error at first and where sink is NULL. */
+/* Says where lines go: to standard error at first and where sink is NULL. There each has its time,
+ * or, where systemd's journal reads it, its priority. */
 void plog_set_sink(plog_sink_fn sink);
 
 /* A sink: syslog, facility daemon, under the prefix of plog_init(). */

@@ -104,14 +104,14 @@ done
 fault "s/CR_CORE_MEMORY/CR_SOCKET/" "SelectTypeParameters .*CR_SOCKET.* -> set SelectTypeParameters=CR_Core_Memory"
 [ -z "$built" ] || fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for $version.* -> install the suite's plugins"
 # A plugin that can be loaded says for which release it was built, whatever this poppa was built for.
-echo 'const unsigned plugin_version = 23 << 16 | 2 << 8 | 7;' | cc -shared -fPIC -x c - -o "$TAP_DIR/ours/prep_poppa.so" ||
+echo 'const unsigned plugin_version = 23 << 16 | 2 << 8 | 7;' | cc -shared -fPIC -x c - -o "$TAP_DIR/ours/spank_colocate.so" ||
 	bail_out "cc makes no shared object"
 fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for 23.02.7.* -> install the suite's plugins"
 sed -i "s/= $version/= 23.02.7/" "$TAP_DIR/config"
 OUT=$("$POPPA" doctor 2>&1)
 like "doctor: plugins for the release that runs" "$OUT" "OK +Slurm +23.02.7, for which the suite was built"
 sed -i "s/= 23.02.7/= $version/" "$TAP_DIR/config"
-: >"$TAP_DIR/ours/prep_poppa.so"
+: >"$TAP_DIR/ours/spank_colocate.so"
 fault "s/proctrack.cgroup/proctrack\/linuxproc/" "ProctrackType .*linuxproc.* -> set ProctrackType=proctrack/cgroup"
 fault "s/task.affinity,task.cgroup/task\/none/" "TaskPlugin .*task/none.* -> set TaskPlugin"
 if [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
@@ -174,6 +174,10 @@ echo "required spank_colocate.so" >"$TAP_DIR/plugstack.conf.d/b.conf"
 echo "optional other.so" >"$TAP_DIR/plugstack.conf.d/a.conf"
 printf '# required spank_colocate.so\ninclude plugstack.conf.d/*.conf\n' >"$TAP_DIR/plugstack.conf"
 like "doctor reads what plugstack.conf includes" "$("$POPPA" doctor 2>&1)" "OK +plugstack.conf"
+cp "$TAP_DIR/config" "$TAP_DIR/good"
+sed -i -e 's/^PlugStackConfig.*/PlugStackConfig = (null)/' -e "\$a SLURM_CONF = $TAP_DIR/slurm.conf" "$TAP_DIR/config"
+like "doctor takes the plugstack.conf beside slurm.conf where none is named" "$("$POPPA" doctor 2>&1)" "OK +plugstack.conf"
+mv "$TAP_DIR/good" "$TAP_DIR/config"
 rm "$TAP_DIR/plugstack.conf.d/b.conf"
 fault "" "plugstack.conf .* -> add the line"
 echo "AuthInfo                = ttl=60,socket=/run/other.sock,cred_expire=90" >>"$TAP_DIR/config"

@@ -4,18 +4,20 @@
 #
 #   plain_packages              the packages that it needs
 #   plain_boot ROOT             makes this process's namespaces those of a host whose file system is ROOT; HOST is its name
+#   plain_systemd               starts systemd there, as the first process of the host; prints what is wrong, and fails,
+#                               where it does not come up. Services are its own from then on
 #   on_host CMD...              runs CMD there as root; as_alice CMD... as an ordinary user with an account
 #   plain_cluster               configures and starts munge, MariaDB and Slurm's daemons
 #   wait_cluster                waits until the node takes jobs
 #   plain_cgroups               prints what Slurm and the suite have made below /sys/fs/cgroup for HOST
-#   remove_plain_cgroups        removes it when HOST's processes have ended
+#   remove_plain_cgroups        removes it when HOST's processes have ended; remove_systemd_cgroups: what its systemd has made
 #
 # The caller has namespaces of its own for mounts, processes, network and names. Settings and paths are those that
 # a reader of Debian's packages finds.
 
 plain_packages() {
-	# A compiler is there because users have one. The last two are for what stands in for systemctl.
-	echo slurmctld slurmd slurmdbd slurm-client mariadb-server munge gcc libc6-dev procps socat
+	# A compiler is there because users have one. Procps and socat are for what stands in for systemctl.
+	echo slurmctld slurmd slurmdbd slurm-client mariadb-server munge gcc libc6-dev systemd systemd-sysv procps socat
 }
 
 plain_boot() {
@@ -41,14 +43,51 @@ plain_boot() {
 	done < <(cat "$ROOT"/usr/lib/tmpfiles.d/*.conf 2>/dev/null)
 }
 
+# The first process of a host with systemd; empty on one without.
+INIT=
+
+# entered CMD...: in the host's file system, and among its processes.
+entered() {
+	if [ -n "$INIT" ]; then
+		nsenter --target "$INIT" --pid --root --wd "$@"
+	else
+		chroot "$ROOT" "$@"
+	fi
+}
+
 on_host() {
-	chroot "$ROOT" env -i HOME=/root USER=root TERM=dumb LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+	entered env -i HOME=/root USER=root TERM=dumb LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
 
 as_alice() {
-	chroot "$ROOT" setpriv --reuid alice --regid alice --init-groups env -i HOME=/home/alice USER=alice TERM=dumb LANG=C.UTF-8 \
+	entered setpriv --reuid alice --regid alice --init-groups env -i HOME=/home/alice USER=alice TERM=dumb LANG=C.UTF-8 \
 		PATH=/usr/local/bin:/usr/bin:/bin "$@"
+}
+
+systemd_is_up() {
+	case $(on_host systemctl is-system-running 2>/dev/null) in running | degraded) ;; *) return 1 ;; esac
+}
+
+# Its cgroups are this machine's, so nothing else may have them: no other systemd. Terminals are nobody's here.
+plain_systemd() {
+	local launcher
+	# This process's own is that of the machine.
+	mount -t proc proc /proc
+	mkdir -p "$ROOT/etc/systemd/system"
+	ln -sf /dev/null "$ROOT/etc/systemd/system/console-getty.service"
+	ln -sf /dev/null "$ROOT/etc/systemd/system/getty.target"
+	# shellcheck disable=SC2016
+	unshare --pid --fork --kill-child sh -c 'mount -t proc proc "$1/proc" &&
+		exec chroot "$1" env -i container=plain /lib/systemd/systemd --unit=multi-user.target' sh "$ROOT" \
+		</dev/null >"$ROOT/var/log/systemd.log" 2>&1 &
+	launcher=$!
+	wait_until 10 pgrep -P "$launcher" >/dev/null || return 1
+	INIT=$(pgrep -P "$launcher")
+	wait_until 90 systemd_is_up && return
+	cat "$ROOT/var/log/systemd.log"
+	on_host systemctl list-jobs
+	return 1
 }
 
 plain_slurm_conf() {
@@ -129,6 +168,11 @@ wait_cluster() {
 plain_cgroups() {
 	find /sys/fs/cgroup/*/"slurm_$HOST" "/sys/fs/cgroup/freezer/poppa_$HOST" "/sys/fs/cgroup/system.slice/${HOST}_slurmstepd.scope" \
 		-depth -type d 2>/dev/null
+}
+
+# What plain_systemd's systemd has left of its own, when it has ended.
+remove_systemd_cgroups() {
+	find /sys/fs/cgroup/*/{init.scope,system.slice,user.slice} -depth -type d -exec rmdir {} + 2>/dev/null
 }
 
 remove_plain_cgroups() {

@@ -170,6 +170,7 @@ check_PROGRAMS += \
 	tests/unit/poppa/hold/test_pause_freezer \
 	tests/unit/poppa/hold/test_proc \
 	tests/unit/poppa/hold/test_proc_watch \
+	tests/unit/poppa/hold/test_realtime \
 	tests/unit/poppa/estimate/test_attribution \
 	tests/unit/poppa/estimate/test_blockfit \
 	tests/unit/poppa/estimate/test_blockrate \

@@ -92,7 +92,8 @@ static const char *first_with(const char *dirs, const char *file, char *dir, siz
  */
 static const char *built_for(const char *dirs, char *buf, size_t size)
 {
-	static const char file[] = "prep_poppa.so";
+	/* The others name data of Slurm's daemons, which is not here, so they do not load. */
+	static const char file[] = "spank_colocate.so";
 	char dir[PATH_MAX], path[PATH_MAX + sizeof(file)];
 	const uint32_t *version;
 	void *plugin;
@@ -302,11 +303,28 @@ static bool stack_has_plugin(const char *path, int depth)
 	return found;
 }
 
+/* Where slurm.conf does not say it, Slurm takes the plugstack.conf beside slurm.conf. */
+static void plugstack_path(const char *text, char *path, size_t size)
+{
+	static const char name[] = "plugstack.conf";
+	char *slash;
+
+	scontrol_value(text, "PlugStackConfig", path, size);
+	if (*path)
+		return;
+	scontrol_value(text, "SLURM_CONF", path, size);
+	slash = strrchr(path, '/');
+	if (slash && size - (size_t)(slash + 1 - path) >= sizeof(name))
+		strcpy(slash + 1, name);
+	else
+		*path = '\0';
+}
+
 static void check_spank(struct doctor *d, const char *text)
 {
 	char path[PATH_MAX];
 
-	scontrol_value(text, "PlugStackConfig", path, sizeof(path));
+	plugstack_path(text, path, sizeof(path));
 	if (!*path || access(path, R_OK))
 		doctor_say(d, DOCTOR_WARN, "plugstack.conf",
 			"see that it names spank_colocate.so on hosts where jobs are submitted",

@@ -16,6 +16,7 @@
 #include "poppa/hold/guardctl.h"
 #include "poppa/hold/held_handles.h"
 #include "poppa/hold/held_release.h"
+#include "poppa/hold/realtime.h"
 
 #define STACK_SIZE (64 * 1024)
 
@@ -26,7 +27,6 @@
 
 static void be_first_in_line(void)
 {
-	struct sched_param p = {.sched_priority = GUARD_PRIORITY};
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	if (fd >= 0) {
@@ -34,7 +34,7 @@ static void be_first_in_line(void)
 			plog_debug("cannot leave the OOM killer's list: %s", strerror(errno));
 		close(fd);
 	}
-	if (sched_setscheduler(0, SCHED_FIFO, &p))
+	if (!realtime_begin(GUARD_PRIORITY))
 		plog_warn("no real-time priority: %s", strerror(errno));
 	/* Locks all pages now: poppad may use up the memory that a new page would need. */
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))

@@ -26,7 +26,11 @@ static int spawn(const char *path, const int fd[3], pid_t *pid)
 {
 	static const int target[3] = {GUARD_HELD_FD, GUARD_TIMER_FD, GUARD_POPPAD_FD};
 	char name[] = "poppa-guard", argument[] = GUARD_ARGUMENT;
-	char *const argv[] = {name, argument, NULL}, *const envp[] = {NULL};
+	/* What plog_init() looks at, and nothing else. */
+	const char *journal = getenv("JOURNAL_STREAM");
+	char stream[64];
+	char *const argv[] = {name, argument, NULL};
+	char *const envp[] = {journal ? stream : NULL, NULL};
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	sigset_t none, all;
@@ -34,6 +38,7 @@ static int spawn(const char *path, const int fd[3], pid_t *pid)
 
 	sigemptyset(&none);
 	sigfillset(&all);
+	snprintf(stream, sizeof(stream), "JOURNAL_STREAM=%s", journal ? journal : "");
 	posix_spawn_file_actions_init(&fa);
 	posix_spawnattr_init(&attr);
 	for (int i = 0; i < 3; i++)

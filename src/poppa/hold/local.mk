@@ -19,7 +19,8 @@ libheld_la_SOURCES = \
 	src/poppa/hold/held_handles.c src/poppa/hold/held_handles.h \
 	src/poppa/hold/held_release.c src/poppa/hold/held_release.h \
 	src/poppa/hold/proc.c src/poppa/hold/proc.h \
-	src/poppa/hold/proc_watch.c src/poppa/hold/proc_watch.h
+	src/poppa/hold/proc_watch.c src/poppa/hold/proc_watch.h \
+	src/poppa/hold/realtime.c src/poppa/hold/realtime.h
 
 pkglibexec_PROGRAMS += poppa-guard
 poppa_guard_SOURCES = src/poppa/hold/guard.c

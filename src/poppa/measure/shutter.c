@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "common/clock.h"
+#include "poppa/hold/realtime.h"
 #include "poppa/measure/shutter_block.h"
 #include "poppa/measure/shutter_slice.h"
 #include "poppa/measure/turns.h"
@@ -194,12 +195,12 @@ static bool slot_fits(const struct shutter *s, const struct shutter_plan *p)
 static void *shutter_main(void *arg)
 {
 	struct shutter *s = arg;
-	struct sched_param param = {.sched_priority = SHUTTER_PRIORITY};
 	const uint64_t one = 1;
 
 	pthread_setname_np(pthread_self(), "poppad-shutter");
-	if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &param))
-		plog_warn("no real-time priority: degradations will read too high");
+	if (!realtime_begin(SHUTTER_PRIORITY))
+		plog_warn("no real-time priority: %s: degradations will read too high",
+			strerror(errno));
 	if (held_live(s->held))
 		plog_error("cannot take the lock that the guard watches: %s", strerror(errno));
 	pthread_mutex_lock(&s->lock);
