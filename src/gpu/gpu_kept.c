@@ -80,9 +80,9 @@ static int make_folder(const char *path, struct errmsg *err)
 	return fsio_mkdirs(folder, 0755, err);
 }
 
-/* Nobody else changes the file until *lock is closed. A file system that has no locks is none the
- * worse for it than before: of two sweeps that end at the same moment, one keeps its class. Others
- * may read meanwhile: they find the old file or the new one. */
+/* Nobody else changes the file until *lock is closed. Others may read meanwhile: they find the old
+ * file or the new one. Where the file system has no locks, one of two sweeps that end at the same
+ * moment may lose its class. */
 static int lock_file(const char *path, int *lock, struct errmsg *err)
 {
 	char name[PATH_MAX];
@@ -117,10 +117,10 @@ static char *put_class(char *text, const char *class_name, int percent, size_t *
 			failed |= fprintf(f, "%s\n", at) < 0;
 	}
 	free(text);
-	if (f)
+	if (f) {
 		failed |= fprintf(f, "%s %d\n", class_name, percent) < 0;
-	if (f)
 		failed |= fclose(f) != 0;
+	}
 	if (!failed)
 		return out;
 	free(out);
