@@ -69,7 +69,8 @@ systemd_is_up() {
 	case $(on_host systemctl is-system-running 2>/dev/null) in running | degraded) ;; *) return 1 ;; esac
 }
 
-# Its cgroups are this machine's, so nothing else may have them: no other systemd. Terminals are nobody's here.
+# Its cgroups are this machine's, so nothing else may have them: no other systemd. Terminals are nobody's here. From
+# release 256 to 257 it must be told that version 1 is meant.
 plain_systemd() {
 	local launcher
 	# This process's own is that of the machine.
@@ -79,7 +80,7 @@ plain_systemd() {
 	ln -sf /dev/null "$ROOT/etc/systemd/system/getty.target"
 	# shellcheck disable=SC2016
 	unshare --pid --fork --kill-child sh -c 'mount -t proc proc "$1/proc" &&
-		exec chroot "$1" env -i container=plain /lib/systemd/systemd --unit=multi-user.target' sh "$ROOT" \
+		exec chroot "$1" env -i container=plain /lib/systemd/systemd --unit=multi-user.target SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1' sh "$ROOT" \
 		</dev/null >"$ROOT/var/log/systemd.log" 2>&1 &
 	launcher=$!
 	wait_until 10 pgrep -P "$launcher" >/dev/null || return 1
