@@ -16,6 +16,9 @@
 #include "common/units.h"
 
 #define FILE_MAX (1 << 20)
+/* How long another process may have the file locked, and how often it is looked at. */
+#define LOCK_MS 5000
+#define TRY_MS 5
 
 char *gpu_kept_path(char *buf, size_t size)
 {
@@ -82,23 +85,29 @@ static int make_folder(const char *path, struct errmsg *err)
 
 /* Nobody else changes the file until *lock is closed. Others may read meanwhile: they find the old
  * file or the new one. Where the file system has no locks, one of two sweeps that end at the same
- * moment may lose its class. */
+ * moment may lose its class. Who can open a file can lock it, so others may not open this one. */
 static int lock_file(const char *path, int *lock, struct errmsg *err)
 {
 	char name[PATH_MAX];
+	int tries = LOCK_MS / TRY_MS;
 
 	snprintf(name, sizeof(name), "%s.lock", path);
-	*lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	*lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (*lock < 0)
 		return errmsg_set(err, "%s: %s", name, strerror(errno));
-	while (flock(*lock, LOCK_EX))
-		if (errno == EINTR)
-			continue;
-		else if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP)
+	while (flock(*lock, LOCK_EX | LOCK_NB)) {
+		if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP)
 			break;
-		else
+		if (errno != EINTR && errno != EWOULDBLOCK)
 			return errmsg_set(
 				err, "%s: it cannot be locked: %s", name, strerror(errno));
+		if (!tries--)
+			return errmsg_set(err,
+				"%s: another process keeps it locked: end that one, or remove the "
+				"file",
+				name);
+		usleep(TRY_MS * 1000);
+	}
 	return 0;
 }
 

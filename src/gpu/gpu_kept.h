@@ -18,6 +18,6 @@ char *gpu_kept_path(char *buf, size_t size);
 int gpu_kept_find(const char *path, const char *class_name, struct errmsg *err);
 
 /* Puts a class in the place of what was kept of it. All else stays. Makes the file and its folder.
- * Several may do it at once: each waits for the one before, by a lock on a file beside it, whose
- * name ends in .lock. Returns 0, or -1 with err. */
+ * Several may do it at once: each waits for the one before, five seconds at most, by a lock on
+ * a file beside it, whose name ends in .lock. Returns 0, or -1 with err. */
 int gpu_kept_put(const char *path, const char *class_name, int percent, struct errmsg *err);

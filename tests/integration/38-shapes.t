@@ -121,7 +121,8 @@ diag "nodes that go and come"
 running A --colocate=shape:socket -n1 -w "${NODE}1"
 a=$job
 scontrol update node="${NODE}1" state=drain reason=test
-running B --colocate=shape:socket -n1
+sleeper B --colocate=shape:socket -n1
+ok "another node takes the next job" wait_until 30 is_state "$job" RUNNING
 nok "a draining node takes no partner" test "$(nodes_of "$job")" = "${NODE}1"
 scontrol update node="${NODE}1" state=resume
 scancel "$job"

@@ -83,11 +83,10 @@ plain_systemd() {
 		exec chroot "$1" env -i container=plain /lib/systemd/systemd --unit=multi-user.target SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1' sh "$ROOT" \
 		</dev/null >"$ROOT/var/log/systemd.log" 2>&1 &
 	launcher=$!
-	wait_until 10 pgrep -P "$launcher" >/dev/null || return 1
-	INIT=$(pgrep -P "$launcher")
-	wait_until 90 systemd_is_up && return
+	wait_until 10 pgrep -P "$launcher" >/dev/null && INIT=$(pgrep -P "$launcher") && [ -n "$INIT" ] &&
+		wait_until 90 systemd_is_up && return
 	cat "$ROOT/var/log/systemd.log"
-	on_host systemctl list-jobs
+	[ -z "$INIT" ] || on_host systemctl list-jobs
 	return 1
 }
 

@@ -68,8 +68,8 @@ static void check_priority(struct doctor *d)
 			"its shutter runs in real time (SCHED_FIFO)");
 	else
 		doctor_say(d, DOCTOR_FAIL, "priority of poppad",
-			"see the line on SCHED_FIFO; where that is permitted, poppad's unit or "
-			"cgroup forbids it, and its log says why. Then restart poppad",
+			"see the line on SCHED_FIFO. If that one is OK, poppad's unit or cgroup "
+			"does not allow it, and poppad's log says why. Then restart poppad",
 			"its shutter does not run in real time: windows come late and jobs are "
 			"held for longer");
 }

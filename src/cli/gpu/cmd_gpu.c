@@ -219,12 +219,12 @@ static int decide(const struct options *o, const char *name, const char *text)
 			gpu_curves_release(&curves);
 			return CLI_FAILURE;
 		}
-		if (o->class_name)
-			rc = keep(o, &d);
 		if (o->json)
 			json_array_append_new(programs, program_json(p, &d));
 		else
 			print_program(p, &d);
+		if (o->class_name)
+			rc = keep(o, &d);
 	}
 	gpu_curves_release(&curves);
 	if (!o->json)

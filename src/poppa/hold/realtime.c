@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/log.h"
+
 char *realtime_cpu_mount(const char *mounts, char *buf, int size)
 {
 	FILE *f = setmntent(mounts, "re");
@@ -19,6 +21,8 @@ char *realtime_cpu_mount(const char *mounts, char *buf, int size)
 
 	while (f && !found && (m = getmntent(f)))
 		if (!strcmp(m->mnt_type, "cgroup") && hasmntopt(m, "cpu") &&
+			!hasmntopt(m, "cpuset") && !hasmntopt(m, "memory") &&
+			!hasmntopt(m, "freezer") &&
 			snprintf(buf, (size_t)size, "%s", m->mnt_dir) < size)
 			found = buf;
 	if (f)
@@ -28,19 +32,26 @@ char *realtime_cpu_mount(const char *mounts, char *buf, int size)
 
 static bool leave_cpu_cgroup(void)
 {
-	char mount[PATH_MAX], tasks[PATH_MAX + 8];
+	char mount[PATH_MAX], file[PATH_MAX + 32];
 	bool left;
 	int fd;
 
 	if (!realtime_cpu_mount("/proc/self/mounts", mount, sizeof(mount)))
 		return false;
-	snprintf(tasks, sizeof(tasks), "%s/tasks", mount);
-	fd = open(tasks, O_WRONLY | O_CLOEXEC);
+	/* Only a kernel that gives real-time time to cgroups has it. */
+	snprintf(file, sizeof(file), "%s/cpu.rt_runtime_us", mount);
+	if (access(file, F_OK))
+		return false;
+	snprintf(file, sizeof(file), "%s/tasks", mount);
+	fd = open(file, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	/* 0 is the thread that writes. */
 	left = write(fd, "0", 1) == 1;
 	close(fd);
+	if (left)
+		plog_info("a thread is in the root of %s, as its own cgroup has no real-time time",
+			mount);
 	return left;
 }
 

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -100,6 +103,27 @@ static void test_many_at_once(void **state)
 		}
 }
 
+/* Nobody else can do that; a process that hangs can. */
+static void test_a_lock_that_somebody_keeps(void **state)
+{
+	struct errmsg err = {""};
+	char name[160];
+	struct stat st;
+	int fd;
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s.lock", path);
+	fd = open(name, O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(gpu_kept_put(path, "md", 50, &err), -1);
+	assert_non_null(strstr(err.text, "gpu.lock: another process keeps it locked"));
+	close(fd);
+	assert_int_equal(gpu_kept_put(path, "md", 50, &err), 0);
+}
+
 static void test_what_cannot_be_made_is_named(void **state)
 {
 	struct errmsg err = {""};
@@ -146,6 +170,7 @@ int main(void)
 		cmocka_unit_test(test_put_and_find),
 		cmocka_unit_test(test_what_is_not_understood_stays),
 		cmocka_unit_test(test_many_at_once),
+		cmocka_unit_test(test_a_lock_that_somebody_keeps),
 		cmocka_unit_test(test_what_cannot_be_made_is_named),
 		cmocka_unit_test(test_paths),
 	};
