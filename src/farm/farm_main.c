@@ -217,16 +217,23 @@ static void show_progress(const struct farm_view *v, void *arg)
 	uint64_t tasks = v->counts->tasks, over = v->counts->done + v->counts->failed;
 	double rate = v->seconds > 0 ? (double)(over - v->counts->skipped) / v->seconds : 0;
 	int filled = tasks ? (int)(BAR * over / tasks) : 0;
+	char line[256];
+	size_t n;
 
 	shown->bar = true;
-	fprintf(stderr, "\r[%.*s%*s] %" PRIu64 " of %" PRIu64 "%s done, %" PRIu64 " running",
-		filled, "##############################", BAR - filled, "", over, tasks,
+	/* One write, so that nobody sees half of it. */
+	n = (size_t)snprintf(line, sizeof(line),
+		"\r[%.*s%*s] %" PRIu64 " of %" PRIu64 "%s done, %" PRIu64 " running", filled,
+		"##############################", BAR - filled, "", over, tasks,
 		v->complete ? "" : " or more", v->running);
 	if (v->counts->failed)
-		fprintf(stderr, ", %" PRIu64 " failed", v->counts->failed);
+		n += (size_t)snprintf(
+			line + n, sizeof(line) - n, ", %" PRIu64 " failed", v->counts->failed);
 	if (rate > 0 && v->complete)
-		fprintf(stderr, ", %.0f s left", (double)(tasks - over) / rate);
-	fprintf(stderr, "\033[K");
+		n += (size_t)snprintf(
+			line + n, sizeof(line) - n, ", %.0f s left", (double)(tasks - over) / rate);
+	snprintf(line + n, sizeof(line) - n, "\033[K");
+	fputs(line, stderr);
 }
 
 static void clear_bar(struct shown *shown)

@@ -197,7 +197,7 @@ bar="a bar shows what is done, and is gone at the end"
 if python=$(python_with pyte); then
 	tasks 4 "while [ -e $TAP_DIR/held ] && [ @ != 1 ]; do sleep 0.05; done; [ @ != 2 ]" >"$TAP_DIR/tasks"
 	touch "$TAP_DIR/held"
-	OUT=$(TERM=xterm "$python" "$here/on-terminal" 24x200 'wait:1 of 4 done, 2 running' "remove:$TAP_DIR/held" \
+	OUT=$(TERM=xterm "$python" "$here/on-terminal" 24x200 'wait:1 of 4 done, 2 running(, [0-9]+ s left)?\n' "remove:$TAP_DIR/held" \
 		"$FARM" --workers 2 "$TAP_DIR/tasks" 2>&1)
 	is "$bar" "$(sed -e 's/, [0-9]* s left$//' -e '/^$/d' -e 's/: while .*//' <<<"$OUT")" "\
 [#######                       ] 1 of 4 done, 2 running
