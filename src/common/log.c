@@ -40,20 +40,21 @@ static bool is_journal(void)
 /* One write(2) a line, so that lines of several threads and processes do not mix. */
 static void to_stderr(enum plog_level level, const char *line)
 {
-	char out[1200], when[32];
+	char out[1200], head[48];
 	struct timespec now;
 	struct tm tm;
+	size_t len;
 	int n;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	localtime_r(&now.tv_sec, &tm);
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
-	if (log_journal) /* it has the time itself */
-		n = snprintf(out, sizeof(out), "<%d>%s: %s%s\n", priority[level], log_prefix,
-			level_word[level], line);
-	else
-		n = snprintf(out, sizeof(out), "[%s.%03ld] %s: %s%s\n", when, now.tv_nsec / 1000000,
-			log_prefix, level_word[level], line);
+	if (log_journal) { /* it has the time itself */
+		snprintf(head, sizeof(head), "<%d>", priority[level]);
+	} else {
+		clock_gettime(CLOCK_REALTIME, &now);
+		localtime_r(&now.tv_sec, &tm);
+		len = strftime(head, sizeof(head), "[%Y-%m-%dT%H:%M:%S", &tm);
+		snprintf(head + len, sizeof(head) - len, ".%03ld] ", now.tv_nsec / 1000000);
+	}
+	n = snprintf(out, sizeof(out), "%s%s: %s%s\n", head, log_prefix, level_word[level], line);
 	if (n >= (int)sizeof(out)) {
 		n = sizeof(out) - 1;
 		out[n - 1] = '\n';

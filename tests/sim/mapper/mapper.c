@@ -187,8 +187,9 @@ static double speed_up(const struct outcome *a, const struct outcome *b, int app
 
 /* What all mixes say. */
 struct summary {
-	double product,
-		least; /* of the speed-ups' logarithms: their sum; the lowest of any application */
+	struct outcome mapped[MIXES];
+	double product;       /* the sum of the speed-ups' logarithms */
+	double least;         /* the lowest speed-up of any application */
 	int pairs, apart;     /* mixes of two applications that share much; with a socket each */
 	int moving, unsteady; /* intervals in which tasks move, with hysteresis and without */
 	int worse;            /* mixes in which there are more with than without */
@@ -201,7 +202,6 @@ static bool shares_much(const char *mix)
 
 static void print_mixes(struct summary *sum)
 {
-
 	puts("| mix | applications | speed-up over spread | of the slowest | sockets of each at the end | moves after 5 s |\n"
 	     "| ---: | --- | ---: | ---: | --- | ---: |");
 	for (size_t i = 0; i < MIXES; i++) {
@@ -214,6 +214,7 @@ static void print_mixes(struct summary *sum)
 		for (int a = 0; a < apps; a++)
 			printf("%s %d", a ? "," : "", mapped.sockets[a]);
 		printf(" | %d |\n", mapped.moves);
+		sum->mapped[i] = mapped;
 		sum->product += log(mean);
 		sum->least = fmin(sum->least, lowest);
 		if (shares_much(mixes[i])) {
@@ -237,8 +238,7 @@ static void print_hysteresis(struct summary *sum)
 	     "| mix | applications | intervals of 250 in which tasks move | without | tasks moved | without |\n"
 	     "| ---: | --- | ---: | ---: | ---: | ---: |");
 	for (size_t i = 0; i < MIXES; i++) {
-		struct outcome with = play(mixes[i], &mapper_defaults),
-			       without = play(mixes[i], &none);
+		struct outcome with = sum->mapped[i], without = play(mixes[i], &none);
 
 		sum->moving += with.moving;
 		sum->unsteady += without.moving;
@@ -287,7 +287,8 @@ static double decision_us(void)
 	return us[rounds / 2];
 }
 
-static void judge(const char *what, bool met, const char *measured, ...)
+__attribute__((format(printf, 3, 4))) static void judge(
+	const char *what, bool met, const char *measured, ...)
 {
 	va_list args;
 
