@@ -67,15 +67,17 @@ static error_t parse(int key, char *arg, struct argp_state *argp)
 /* Opens the file or makes it, for any user, without following a link that somebody put there. */
 static int open_or_make(const char *path)
 {
-	for (int attempt = 0; attempt < 100; attempt++) {
+	for (int attempt = 0; attempt < 1000; attempt++) {
 		int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 
-		if (fd >= 0 || errno != ENOENT)
+		if (fd >= 0)
 			return fd;
-		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (fd >= 0) {
-			fchmod(fd, 0666);
-			return fd;
+		if (errno == ENOENT) {
+			fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+			if (fd >= 0) {
+				fchmod(fd, 0666);
+				return fd;
+			}
 		}
 		/* EACCES: another user's job has made it and not opened it to us yet. */
 		if (errno != EEXIST && errno != EACCES)

@@ -91,6 +91,16 @@ ok $? "a file that is something else is refused and kept"
 ln -s "$dir/mine" "$dir/link"
 ! $bin/contend --line "$dir/link" --work 1000 >/dev/null 2>&1
 ok $? "a symbolic link is refused"
+# Another user's job has made it and not opened it yet. root without this capability is a user like any other.
+other=
+[ "$(id -u)" != 0 ] || other="setpriv --bounding-set=-dac_override,-dac_read_search"
+: >"$line"
+chmod 000 "$line"
+! $other cat "$line" 2>/dev/null
+ok $? "there is a file that may not be opened"
+(sleep 0.1; chmod 666 "$line") &
+$other $bin/contend --line "$line" --work 1000 >/dev/null
+ok $? "contend waits until it may"
 ! $bin/contend --private -1 2>/dev/null
 ok $? "a bad option is an error"
 
