@@ -42,6 +42,12 @@ pair() {
 
 on_exit ctl reconfigure --reset
 ok "it runs, with a guard" holds '.guard_pid > 0'
+own=/proc/$(status .pid)/autogroup
+if [ -e "$own" ]; then
+	like "no session of a user's goes before its own" "$(cat "$own")" 'nice -15$'
+else
+	skip "this kernel does not share processors out among sessions" "no session of a user's goes before its own"
+fi
 is "a second one for the same node is refused" \
 	"$(poppad -N "$SANDBOX_REAL_NODE" 2>&1 | grep -c 'runs already')" 1
 is "so is a repair beside it" "$(poppad --repair -N "$SANDBOX_REAL_NODE" 2>&1 | grep -c 'runs already')" 1

@@ -34,6 +34,10 @@ on_node() {
 	bash -c "$2"
 }
 
+shutters_of() {
+	status '.totals | {shutters} + .discarded'
+}
+
 # procs_of NODE JOB: of the places that cgroups_of names, this node has some only.
 procs_of() {
 	# shellcheck disable=SC2046

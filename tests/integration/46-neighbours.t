@@ -28,6 +28,10 @@ on_node() {
 	bash -c "$2"
 }
 
+preferred() {
+	all_work 1 "$2"
+}
+
 # Long blocks come when chance wants them, and none follows for a while: fewer blocks, whoever the co-runner is.
 ctl reconfigure poppa_period=50ms poppa_overhead_max=10% poppa_adaptive=no poppa_long=off >/dev/null
 ok "short periods are taken up" wait_until 10 holds '.settings | contains("poppa_period=50ms")'

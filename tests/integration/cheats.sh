@@ -16,6 +16,8 @@
 #                                                   machine does, where it does anything else
 #                                $played     a folder with a file for each way played
 #                                $patience   seconds after which a victim of $seconds must have ended
+#                                shutters_of NODE   what its poppad has made of all shutters so far, as JSON; if there
+#                                                   is such a function, a bill that is wrong is told with it
 #   judge_ways                 prints the table, and counts a point for each way played
 
 names="cheat sleep bash slurmstepd mpirun"
@@ -84,7 +86,8 @@ swept() {
 }
 
 play() {
-	local name=$1 line=/dev/shm/poppa-cheat-$BASHPID-$SECONDS cheat victim said
+	local name=$1 line=/dev/shm/poppa-cheat-$BASHPID-$SECONDS cheat victim said before=null after=null
+	! declare -F shutters_of >/dev/null || before=$(shutters_of "$3")
 	on_node "$3" "truncate -s 128 $line && chmod 666 $line"
 	SUBMIT_USER=poppa-guest submit -w "$3" --colocate -n1 -J cheat -o /dev/null --wrap "srun ${2//LINE/$line}"
 	cheat=$job
@@ -97,7 +100,11 @@ play() {
 	wait_until "$patience" eval "job_ended $cheat || favoured $3 $cheat $victim"
 	wait_until "$patience" eval "job_ended $victim || job_ended $cheat"
 	said=$(on_node "$3" "cat $(home_of poppa-demo)/victim.$victim")
-	echo "$cheat $victim $name|$said" >"$played/$(printf %05d "$cheat")"
+	! declare -F shutters_of >/dev/null || after=$(shutters_of "$3")
+	{
+		echo "$cheat $victim $name|$said"
+		jq -nc --argjson a "$before" --argjson b "$after" '$b // {} | with_entries(.value -= ($a[.key] // 0))'
+	} >"$played/$(printf %05d "$cheat")"
 	kill_steps "$cheat" "$victim"
 	wait_until 2 swept "$3" "$cheat" || scancel "$cheat" "$victim"
 	wait_until "$patience" swept "$3" "$cheat" || diag "$name: job $cheat does not end"
@@ -108,7 +115,7 @@ calc() {
 	awk "BEGIN { print ($1) }"
 }
 
-# judge CHEAT VICTIM NAME|WORKED: is the bill right, or does it say that nothing is known, and because of whom?
+# judge CHEAT VICTIM NAME|WORKED SHUTTERS: is the bill right, or does it say that nothing is known, and because of whom?
 judge() {
 	local cheat=$1 victim=$2 name=${3%|*} worked beside text true_d said flag stopped bill
 	read -r _ worked _ beside <<<"${3##*|}"
@@ -132,17 +139,20 @@ judge() {
 	fi
 	diag "$(printf '%-28s %6.3f %8s  %-8s %s' "$name" "$true_d" "${said:--}" $bill "$flag")"
 	if [ $bill = WRONG ]; then
-		fail "$name: the bill is right" "$text; worked $worked s, of that $beside beside, $stopped while the co-runner was held"
+		fail "$name: the bill is right" "$text; worked $worked s, of that $beside beside, $stopped while the co-runner was held; shutters: $4"
 	else
 		pass "$name: the bill is $bill"
 	fi
 }
 
 judge_ways() {
-	local file cheat victim rest_of
+	local file cheat victim rest_of shutters
 	diag "$(printf '%-28s %6s %8s  %-8s %s' "the co-runner" "true D" reported bill flag)"
 	for file in "$played"/*; do
-		read -r cheat victim rest_of <"$file"
-		judge "$cheat" "$victim" "$rest_of"
+		{
+			read -r cheat victim rest_of
+			read -r shutters
+		} <"$file"
+		judge "$cheat" "$victim" "$rest_of" "$shutters"
 	done
 }

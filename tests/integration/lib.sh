@@ -222,12 +222,13 @@ sacct_field() {
 	sacct -X -n -P -j "$1" -o "$2" | head -n 1
 }
 
-# favour PID...: these run before all else that this machine does. The kernel shares processors out among sessions first.
+# favour PID...: these run before all else that this machine does, but for poppad: no user can have a job of a higher
+# priority. The kernel shares processors out among sessions first.
 favour() {
 	local pid
 	for pid; do
-		[ ! -e "/proc/$pid/autogroup" ] || echo -19 >"/proc/$pid/autogroup"
-		renice -n -19 -p "$pid" >/dev/null 2>&1
+		[ ! -e "/proc/$pid/autogroup" ] || echo -10 >"/proc/$pid/autogroup"
+		renice -n -10 -p "$pid" >/dev/null 2>&1
 	done
 	return 0
 }

@@ -6,6 +6,8 @@
 #   neighbours NODE FILE WAY...  plays those ways there, one after the other, beside one victim; a line of FILE for each.
 #                              It may be called in a subshell. The test has:
 #                                node_status NODE FILTER   of the poppad there, as lib.sh's status
+#                                preferred NODE COMMAND    gives the process whose command line begins so priority before
+#                                                   all others, where the machine does anything else; fails without one
 #                                on_node NODE CMD   prints what that shell command prints there
 #                                $bin        a folder with crowd, cheat and victim; $rest as in cheats.sh
 #                                $settling   blocks after which who was just made is idle, to poppad: 10 s
@@ -52,16 +54,23 @@ counted() {
 		'BEGIN { printf "%.0f\n", n * window / (to - from) }'
 }
 
+# shutters_so_far: the shutters of that node until now, and those of no use by their reasons, as JSON.
+shutters_so_far() {
+	node_status "$where" '.totals | {shutters} + .discarded | tostring'
+}
+
 # play_neighbour WAY: has a co-runner run "crowd WAY", with a launcher beside it, so that its tasks cannot be frozen as
 # they are, and says how many blocks of the victim there were beside it, or what went wrong.
 play_neighbour() {
-	local two said settle=5
+	local two said before shutters='' settle=5
 	[[ $1 != idle* && $1 != threads* ]] || settle=$settling
 	SUBMIT_USER=poppa-guest submit -w "$where" --colocate -n1 -o /dev/null --wrap \
 		"srun sh -c 'sleep 100000 & exec $bin/crowd $1 $bin/cheat honest $line $rest'"
 	two=$job
 	if ! wait_running "$two" "$patience" >/dev/null; then
 		said="does not start"
+	elif ! wait_until "$patience" preferred "$where" "$bin/cheat honest $line"; then
+		said="does not work"
 	elif [[ $1 == idle* ]] && ! wait_until "$patience" all_there "$two" "${1#idle }"; then
 		said="only $(job_status "$two" .tasks) processes are there"
 	elif ! more_blocks "$settle" "$patience"; then
@@ -70,14 +79,17 @@ play_neighbour() {
 	elif ! wait_until "$patience" usual_distance; then
 		said="the blocks do not come at their usual distance"
 	else
+		before=$(shutters_so_far)
 		said=$(counted)
+		shutters=$(jq -nc --argjson a "$before" --argjson b "$(shutters_so_far)" \
+			'$b | with_entries(.value -= ($a[.key] // 0)) | with_entries(select(.value != 0))')
 	fi
 	# With it end the thousands, one by one for Slurm, and at once for the kernel.
 	on_node "$where" "pkill -KILL -f '^$bin/cheat honest $line'" >/dev/null
 	kill_steps "$two"
 	wait_until 2 job_ended "$two" || scancel "$two"
 	wait_end "$two" "$patience" >/dev/null || said+=", and does not end"
-	echo "$where|$1|$said"
+	echo "$where|$1|$said|$shutters"
 }
 
 neighbours() {
@@ -87,6 +99,7 @@ neighbours() {
 	SUBMIT_USER=poppa-demo submit -w "$where" --colocate -n1 -o /dev/null --wrap "srun $bin/victim $line 100000 $rest 0.4"
 	one=$job
 	wait_running "$one" "$patience"
+	wait_until "$patience" preferred "$where" "$bin/victim $line"
 	for way in "" "$@"; do
 		play_neighbour "$way" >>"$file"
 	done
@@ -96,11 +109,11 @@ neighbours() {
 }
 
 judge_neighbours() {
-	local where way said
+	local where way said shutters
 	local -A honest
-	diag "$(printf '%-12s %-14s %s' node "the co-runner" "the victim's blocks in $window s")"
-	while IFS='|' read -r where way said; do
-		diag "$(printf '%-12s %-14s %s' "$where" "${way:-honest}" "$said")"
+	diag "$(printf '%-12s %-14s %s' node "the co-runner" "the victim's blocks in $window s, and all shutters of that time")"
+	while IFS='|' read -r where way said shutters; do
+		diag "$(printf '%-12s %-14s %-6s %s' "$where" "${way:-honest}" "$said" "$shutters")"
 		if [ -z "$way" ]; then
 			honest[$where]=$said
 			like "$where: beside an honest job there are blocks" "$said" '^[0-9]{2,}$'

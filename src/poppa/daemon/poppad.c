@@ -34,6 +34,24 @@ static void take_descriptors(void)
 		plog_warn("cannot raise the limit of open files: %s", strerror(errno));
 }
 
+/* Raises the priority among the sessions of the host as well. Where no cgroup shares the
+ * processors out, the kernel gives each session the same part of them, whatever the priorities
+ * within; so a user with many sessions could keep poppad waiting. */
+static void raise_session(void)
+{
+	FILE *f;
+
+	/* In a session that a shell leads, all that is started there would be raised too. */
+	if (getsid(0) != getpid())
+		return;
+	f = fopen("/proc/self/autogroup", "we");
+	/* The kernel may be built or started without it, and then there is nothing to raise. */
+	if (f && (fprintf(f, "%d", NICE) < 0 || fflush(f)))
+		plog_debug("cannot raise the priority of the session: %s", strerror(errno));
+	if (f)
+		fclose(f);
+}
+
 /* Raises the priority and keeps every page that has been used in memory. */
 static void stay_in_memory(void)
 {
@@ -43,6 +61,7 @@ static void stay_in_memory(void)
 	 * until each of its threads has had a turn. Threads that are made later inherit this. */
 	if (setpriority(PRIO_PROCESS, 0, NICE))
 		plog_warn("cannot raise the priority: %s", strerror(errno));
+	raise_session();
 	if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		plog_warn("cannot lock memory: %s", strerror(errno));
 	if (fd >= 0) {

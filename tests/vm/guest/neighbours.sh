@@ -15,6 +15,11 @@ on_node() {
 	"$guest/on" "$1" "$2"
 }
 
+# The machines do nothing else.
+preferred() {
+	true
+}
+
 node_status() {
 	status_of "$1" "$2"
 }
