@@ -78,6 +78,8 @@ plain_systemd() {
 	mkdir -p "$ROOT/etc/systemd/system"
 	ln -sf /dev/null "$ROOT/etc/systemd/system/console-getty.service"
 	ln -sf /dev/null "$ROOT/etc/systemd/system/getty.target"
+	# plain_cluster enables them. Without a slurm.conf Debian 13's slurmd looks for a controller for ever, and holds up all else.
+	rm -f "$ROOT"/etc/systemd/system/multi-user.target.wants/slurm{ctld,d,dbd}.service
 	# shellcheck disable=SC2016
 	unshare --pid --fork --kill-child sh -c 'mount -t proc proc "$1/proc" &&
 		exec chroot "$1" env -i container=plain /lib/systemd/systemd --unit=multi-user.target SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1' sh "$ROOT" \

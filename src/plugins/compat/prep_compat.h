@@ -4,6 +4,8 @@
 
 #include "plugins/compat/slurm_compat.h"
 
+#include "plugins/compat/job_info_compat.h"
+
 #include "src/common/uid.h"
 
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
@@ -25,19 +27,6 @@ static inline uint32_t compat_env_job_id(const job_env_t *job)
 	return job->jobid;
 #else
 	return job->step_id.job_id;
-#endif
-}
-
-/* Asks slurmctld for the records of a job id, without what it has on each node. */
-static inline int compat_load_job(uint32_t job_id, job_info_msg_t **info)
-{
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(26, 5, 0)
-	return slurm_load_job(info, job_id, SHOW_LOCAL);
-#else
-	slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
-
-	id.job_id = job_id;
-	return slurm_load_job(info, id, SHOW_LOCAL);
 #endif
 }
 

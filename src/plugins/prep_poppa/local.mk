@@ -3,6 +3,7 @@
 poppaplugin_LTLIBRARIES += prep_poppa.la
 prep_poppa_la_SOURCES = \
 	src/plugins/compat/accounting_compat.h \
+	src/plugins/compat/job_info_compat.h \
 	src/plugins/compat/prep_compat.h \
 	src/plugins/prep_poppa/prep_poppa.c \
 	src/plugins/prep_poppa/addresses.c src/plugins/prep_poppa/addresses.h \

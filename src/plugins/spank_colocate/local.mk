@@ -2,6 +2,7 @@
 # The SPANK plugin that adds --colocate to sbatch, srun and salloc and offers MPI programs their heartbeat, and the option's manual page.
 poppaplugin_LTLIBRARIES += spank_colocate.la
 spank_colocate_la_SOURCES = \
+	src/plugins/compat/job_info_compat.h \
 	src/plugins/spank_colocate/on_node.c src/plugins/spank_colocate/on_node.h \
 	src/plugins/spank_colocate/spank_colocate.c
 spank_colocate_la_CPPFLAGS = $(MODULE_CPPFLAGS)

@@ -14,6 +14,7 @@
 #include "common/tags.h"
 #include "gpu/gpu_kept.h"
 #include "on_node.h"
+#include "plugins/compat/job_info_compat.h"
 #include "striping/submit/colocate_option.h"
 
 SPANK_PLUGIN(colocate, 1)
@@ -126,7 +127,7 @@ static bool slurmctld_says_so(const char *job)
 	char *shown = NULL;
 	bool found;
 
-	if (slurm_load_job(&answer, (uint32_t)strtoul(job, NULL, 10), 0) || !answer)
+	if (compat_load_job((uint32_t)strtoul(job, NULL, 10), &answer) || !answer)
 		return false;
 	for (uint32_t i = 0; i < answer->record_count && !shown; i++)
 		shown = tags_get(answer->job_array[i].system_comment, COLOCATE_TAG);
