@@ -213,6 +213,9 @@ int proc_exe(pid_t pid, char *buf, size_t size)
 	/* A thread has its process' file also when the first one has ended. */
 	if (n < 0 && errno == ENOENT && (pid = live_thread(pid).tid))
 		n = exe_of(pid, target, sizeof(target) - 1);
+	/* No name that a user chose stands for it: else it could be that of a launcher. */
+	if (n < 0 && errno == ENAMETOOLONG)
+		return snprintf(buf, size, "?"), 0;
 	if (n < 0)
 		return -1;
 	target[n] = '\0';

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -249,6 +250,46 @@ static void first_thread_has_ended(void **state)
 	assert_true(proc_uid(zombie) == (uid_t)-1);
 }
 
+/* Executes a program that lies so deep that the kernel cannot tell its path. */
+static void __attribute__((noreturn)) execute_deep(const char *top)
+{
+	char name[201] = "";
+
+	memset(name, 'd', sizeof(name) - 1);
+	if (chdir(top))
+		_exit(1);
+	for (int i = 0; i < 25; i++)
+		if (mkdir(name, 0700) || chdir(name))
+			_exit(2);
+	if (system("cp /bin/sleep bash"))
+		_exit(3);
+	execl("./bash", "bash", "60", (char *)NULL);
+	_exit(4);
+}
+
+static void a_path_that_is_too_long_hides_nothing(void **state)
+{
+	char top[] = "/tmp/poppa-test-proc.XXXXXX", exe[256], own[256], command[64];
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	assert_int_equal(proc_exe(getpid(), own, sizeof(own)), 0);
+	pid = fork();
+	if (!pid)
+		execute_deep(top);
+	do {
+		assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+		assert_int_equal(proc_exe(pid, exe, sizeof(exe)), 0);
+		usleep(1000);
+	} while (!strcmp(exe, own));
+	/* Not "bash": then it would be a shell, whose programs count. */
+	assert_string_equal(exe, "?");
+	end(pid);
+	snprintf(command, sizeof(command), "rm -rf %s", top);
+	assert_int_equal(system(command), 0);
+}
+
 static void boots_have_names(void **state)
 {
 	char a[64], b[64];
@@ -318,6 +359,7 @@ int main(void)
 		cmocka_unit_test(stops_of_others_are_told),
 		cmocka_unit_test(waiting_is_told),
 		cmocka_unit_test(first_thread_has_ended),
+		cmocka_unit_test(a_path_that_is_too_long_hides_nothing),
 		cmocka_unit_test(boots_have_names),
 	};
 
