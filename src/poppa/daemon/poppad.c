@@ -19,7 +19,9 @@
 #include "poppa/map/map_job.h"
 #include "poppa_config.h"
 
-#define NICE (-15)
+#define NICE -15
+#define STRING_OF(x) #x
+#define STRING(x) STRING_OF(x)
 #define HEAP_SLACK (128 * 1024) /* bytes */
 
 /* Each task takes several descriptors, and each of its threads may take more. */
@@ -39,17 +41,23 @@ static void take_descriptors(void)
  * within; so a user with many sessions could keep poppad waiting. */
 static void raise_session(void)
 {
-	FILE *f;
+	int fd, tries = 0;
+	ssize_t n;
 
 	/* In a session that a shell leads, all that is started there would be raised too. */
 	if (getsid(0) != getpid())
 		return;
-	f = fopen("/proc/self/autogroup", "we");
+	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
 	/* The kernel may be built or started without it, and then there is nothing to raise. */
-	if (f && (fprintf(f, "%d", NICE) < 0 || fflush(f)))
-		plog_debug("cannot raise the priority of the session: %s", strerror(errno));
-	if (f)
-		fclose(f);
+	if (fd < 0)
+		return;
+	/* Of all processes without CAP_SYS_ADMIN one may write there in a tenth of a second. */
+	while ((n = write(fd, STRING(NICE), strlen(STRING(NICE)))) < 0 && errno == EAGAIN &&
+		tries++ < 100)
+		usleep(20000);
+	if (n < 0)
+		plog_warn("cannot raise the priority of the session: %s", strerror(errno));
+	close(fd);
 }
 
 /* Raises the priority and keeps every page that has been used in memory. */
