@@ -118,7 +118,10 @@ int farm_journal_open(struct farm_journal *j, const char *path, struct errmsg *e
 	j->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	if (j->lock < 0)
 		return errmsg_set(err, "%s: %s", path, strerror(errno));
-	if (flock(j->lock, LOCK_EX | LOCK_NB))
+	/* Some file systems of clusters have no locks; there, nothing keeps two from one journal.
+	 */
+	if (flock(j->lock, LOCK_EX | LOCK_NB) && errno != ENOSYS && errno != ENOLCK &&
+		errno != EOPNOTSUPP)
 		return errmsg_set(err, "%s: %s", path,
 			errno == EWOULDBLOCK
 				? "another poppa-farm uses this journal: name another one"

@@ -169,18 +169,26 @@ static void hand_tasks(struct run *r)
 	}
 }
 
+/* What a server has said that answers no task. It may be the answer to its last task, and the line
+ * that counted as that was none. */
+static void tell_more(struct run *r, const struct farm_worker *w)
+{
+	char text[400];
+
+	if (!w->reply_len)
+		return;
+	snprintf(text, sizeof(text),
+		"a server says \"%.*s\" though it has no task, and is ended: if it said too much before, "
+		"its answers counted for the tasks after theirs",
+		(int)strnlen(w->reply, w->reply_len), w->reply);
+	tell(r, plain_text(text));
+}
+
 /* A server that has ended, or says what nobody asked for: another one takes its place when it has
  * been waited for. What it has said would count as the answer to its next task. */
 static void replace_server(struct run *r, struct farm_worker *w)
 {
-	char text[300];
-
-	if (w->reply_len) {
-		snprintf(text, sizeof(text),
-			"a server says \"%.*s\" though it has no task, and is started anew",
-			(int)strnlen(w->reply, w->reply_len), w->reply);
-		tell(r, plain_text(text));
-	}
+	tell_more(r, w);
 	farm_worker_signal(w, SIGKILL);
 	farm_worker_close(w);
 }
@@ -236,7 +244,7 @@ static int take_answers(struct run *r, struct farm_worker *w)
 	int rc = 0;
 
 	while (w->line && w->from >= 0 && (rc = farm_worker_receive(w)) > 0) {
-		if (!farm_worker_was_sent(w)) {
+		if (!farm_worker_was_read(w)) {
 			w->broken = "it answered before it had read the task";
 			return -1;
 		}
@@ -262,6 +270,8 @@ static void reap(struct run *r)
 			describe(status, why, sizeof(why));
 			/* What it has answered before its end is done. */
 			take_answers(r, w);
+			if (!w->line && w->from >= 0 && !farm_worker_is_quiet(w))
+				tell_more(r, w);
 			/* Its group may have left something behind. */
 			farm_worker_signal(w, SIGKILL);
 			w->pid = 0;
@@ -381,7 +391,7 @@ static void end_servers(struct run *r)
 	bool some = true;
 
 	for (uint32_t i = 0; i < r->o->workers; i++)
-		farm_worker_close(&r->worker[i]);
+		farm_worker_end_input(&r->worker[i]);
 	while (some) {
 		some = false;
 		for (uint32_t i = 0; i < r->o->workers; i++) {

@@ -203,9 +203,13 @@ int farm_worker_send(struct farm_worker *w)
 	return 0;
 }
 
-bool farm_worker_was_sent(const struct farm_worker *w)
+bool farm_worker_was_read(const struct farm_worker *w)
 {
-	return w->sent >= length(w->line);
+	int unread = 0;
+
+	/* What is in the pipe may be the next line, of which so much was sent. */
+	return w->sent >= length(w->line) && (w->to < 0 || ioctl(w->to, FIONREAD, &unread) ||
+						     (size_t)unread <= w->sent - length(w->line));
 }
 
 bool farm_worker_is_quiet(struct farm_worker *w)
@@ -262,7 +266,7 @@ struct farm_line *farm_worker_take_back(struct farm_worker *w)
 	return line;
 }
 
-void farm_worker_close(struct farm_worker *w)
+void farm_worker_end_input(struct farm_worker *w)
 {
 	int unread = 0;
 
@@ -270,7 +274,13 @@ void farm_worker_close(struct farm_worker *w)
 		w->unread = ioctl(w->to, FIONREAD, &unread) ? 0 : (size_t)unread;
 		close(w->to);
 	}
+	w->to = -1;
+}
+
+void farm_worker_close(struct farm_worker *w)
+{
+	farm_worker_end_input(w);
 	if (w->from >= 0)
 		close(w->from);
-	w->to = w->from = -1;
+	w->from = -1;
 }

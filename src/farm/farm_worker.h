@@ -51,8 +51,8 @@ int farm_worker_send(struct farm_worker *w);
 /* Whether a server without a task says nothing, and has not ended, so that its next line will be
  * the answer to its next task. */
 bool farm_worker_is_quiet(struct farm_worker *w);
-/* Whether the server has its task whole: what answers before is no answer. */
-bool farm_worker_was_sent(const struct farm_worker *w);
+/* Whether the server has read its task to the end: what answers before is no answer. */
+bool farm_worker_was_read(const struct farm_worker *w);
 /* Reads from the server without waiting. Returns 1 with its answer in w->reply, 0 where there is
  * none yet, -1 where it has closed its output or says too much. */
 int farm_worker_receive(struct farm_worker *w);
@@ -64,4 +64,6 @@ struct farm_line *farm_worker_take_back(struct farm_worker *w);
 /* To the whole group. */
 void farm_worker_signal(const struct farm_worker *w, int signal);
 /* The server is told that no task follows: its input ends. */
+void farm_worker_end_input(struct farm_worker *w);
+/* The same, and nobody listens to it any more. */
 void farm_worker_close(struct farm_worker *w);

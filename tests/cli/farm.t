@@ -164,7 +164,12 @@ farm "servers of long ones" 0 --json --workers 1 --server 'while read -r line; d
 is "have not" "$(field .done)" 8
 farm "a server that says what nobody asked for" 0 --json --workers 1 --server 'while read -r line; do sleep 0.05; printf "ok\nmore\n"; done' < <(tasks 3 'n@')
 is "is started anew, and nothing is done that it has not done" "$(jq -c '.done + .failed' <<<"$OUT")" 3
-like "which is told" "$ERR" 'a server says "more" though it has no task, and is started anew'
+like "which is told" "$ERR" 'a server says "more" though it has no task, and is ended'
+farm "a server that begins with a word of its own" 1 --json --workers 1 --server 'echo ready; sleep 5; while read -r line; do echo ok; done' < <(tasks 2 'n@')
+is "has done nothing by that" "$(jq -c '[.done, .failed]' <<<"$OUT")" '[0,2]'
+like "and is told why" "$ERR" 'line 1 failed: the server was ended: it answered before it had read the task'
+farm "a server that ends with one" 0 --json --workers 1 --server 'while read -r line; do echo ok; done; echo bye' < <(tasks 3 'n@')
+like "is told that it may have said too much before" "$ERR" 'a server says "bye" though it has no task, and is ended'
 farm "a server that ends after each task" 0 --json --workers 1 --server 'read -r line && echo ok' < <(tasks 5 'n@')
 is "fails none that it did not begin" "$(field .done)" 5
 farm "one that answers before it has read all" 1 --json --workers 1 --server 'head -c 1000 >/dev/null; echo ok; sleep 30' < <(printf '\t%0200000d\n' 1)
