@@ -35,6 +35,15 @@ static int64_t units_of(const char *topology, int node)
 								  : 0;
 }
 
+int gpu_amd_units(const char *topology)
+{
+	int64_t units = 0;
+
+	for (int node = 0; node < NODES_MAX && !units; node++)
+		units = units_of(topology, node);
+	return units > 0 ? (int)units : 0;
+}
+
 int gpu_amd_mask(const char *topology, int percent, char *buf, size_t size)
 {
 	size_t used = 0;

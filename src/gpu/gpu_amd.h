@@ -12,4 +12,7 @@
  */
 int gpu_amd_mask(const char *topology, int percent, char *buf, size_t size);
 
+/* Compute units of the first device; 0 where there is none. */
+int gpu_amd_units(const char *topology);
+
 #define GPU_AMD_TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"

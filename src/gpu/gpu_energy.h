@@ -6,8 +6,9 @@
 
 struct gpu_energy;
 
-/* Finds counters of energy: NVIDIA's management library, and the kernel's files of other boards.
- * Returns NULL where there is none. */
+/* Finds counters of energy: NVIDIA's management library, of the devices in CUDA_VISIBLE_DEVICES, or
+ * else of all that this process may use, and the kernel's files of all other boards. Returns NULL
+ * where there is none, or where CUDA_VISIBLE_DEVICES names a part of a device. */
 struct gpu_energy *gpu_energy_open(void);
 void gpu_energy_close(struct gpu_energy *e);
 /* The sum over all devices, in joules, from any moment on; NAN where one cannot be read any more.

@@ -103,8 +103,7 @@ static int lock_file(const char *path, int *lock, struct errmsg *err)
 				err, "%s: it cannot be locked: %s", name, strerror(errno));
 		if (!tries--)
 			return errmsg_set(err,
-				"%s: another process keeps it locked: end that one, or remove the "
-				"file",
+				"%s: another process keeps it locked: end that one",
 				name);
 		usleep(TRY_MS * 1000);
 	}

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gpu/gpu_amd.h"
+
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 
 static const struct {
@@ -26,6 +28,9 @@ int gpu_way_find(const char *text, struct gpu_way *way, struct errmsg *err)
 	for (size_t i = 0; i < WAYS; i++)
 		if (text ? !strcmp(text, ways[i].way.name) : !access(ways[i].device, F_OK)) {
 			*way = ways[i].way;
+			/* Its mask is of the first device. */
+			if (way->mask)
+				way->most = gpu_amd_units(GPU_AMD_TOPOLOGY);
 			return 0;
 		}
 	if (!text)

@@ -96,6 +96,25 @@ if [ -e "${NVML:-}" ]; then
 		"$POPPA" gpu sweep --by UNITS --units 1,2,4 --rounds 1 --goal energy --json -- "$TAP_DIR/program"
 	is "reads it before and after each run" "$(jq -c '[.programs[0].points[].joules | round]' <<<"$OUT")" '[1,2,4]'
 	is "and goes by it" "$(jq '.programs[0].units | floor' <<<"$OUT")" 1
+	# CUDA counts only what it may open.
+	for visible in 0 GPU-111 GPU-1; do
+		runs "a sweep on one of several boards ($visible)" 0 env NVML_MJ="$TAP_DIR/mj" NVML_BOARDS=3 CUDA_VISIBLE_DEVICES="$visible" \
+			LD_LIBRARY_PATH="$TAP_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+			"$POPPA" gpu sweep --by UNITS --units 1,2,4 --rounds 1 --goal energy --json -- "$TAP_DIR/program"
+		is "counts the energy of that one" "$(jq -c '[.programs[0].points[].joules | round]' <<<"$OUT")" '[1,2,4]'
+	done
+	for visible in 0,1 1,0 ''; do
+		runs "a sweep on two boards ($visible)" "$([ -n "$visible" ] && echo 0 || echo 1)" env NVML_MJ="$TAP_DIR/mj" NVML_BOARDS=3 CUDA_VISIBLE_DEVICES="$visible" \
+			LD_LIBRARY_PATH="$TAP_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+			"$POPPA" gpu sweep --by UNITS --units 1,2,4 --rounds 1 --goal energy --json -- "$TAP_DIR/program"
+		[ -z "$visible" ] || is "counts both" "$(jq -c '[.programs[0].points[].joules | round]' <<<"$OUT")" '[1001,2002,4004]'
+	done
+	for visible in MIG-111 0,0 2 0,x; do
+		runs "a sweep on \"$visible\"" 1 env NVML_MJ="$TAP_DIR/mj" NVML_BOARDS=3 CUDA_VISIBLE_DEVICES="$visible" \
+			LD_LIBRARY_PATH="$TAP_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+			"$POPPA" gpu sweep --by UNITS --units 2 --rounds 1 --goal energy -- "$TAP_DIR/program"
+		like "has no energy that is its own" "$ERR" 'nothing here tells energy'
+	done
 else
 	skip "there is no stand-in for NVML" "energy of a sweep"
 fi
@@ -104,6 +123,10 @@ printf '#!/bin/sh\necho $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE >>%s/shares\n' "$TAP_
 chmod +x "$TAP_DIR/amd" "$TAP_DIR/cuda"
 runs "AMD's way" 0 "$POPPA" gpu sweep --by amd --units 1,16 --rounds 1 -- "$TAP_DIR/amd"
 is "is a mask" "$(xargs <"$TAP_DIR/masks")" "0:0-15 0:0-0"
+printf '#!/bin/sh\n[ "$UNITS" != 2 ]\n' >"$TAP_DIR/fails"
+chmod +x "$TAP_DIR/fails"
+runs "a sweep whose program fails" 1 "$POPPA" gpu sweep --by UNITS --units 1,2,3 --rounds 1 --save "$TAP_DIR/part" -- "$TAP_DIR/fails"
+is "has saved the runs before" "$(cut -d, -f1,2 "$TAP_DIR/part" | xargs)" "program,units fails,3"
 export CUDA_MPS_PIPE_DIRECTORY=$TAP_DIR/mps
 runs "CUDA's way without its daemon" 0 "$POPPA" gpu sweep --by cuda --units 50 --rounds 1 -- "$TAP_DIR/cuda"
 like "means nothing" "$ERR" 'poppa gpu: CUDA.s MPS daemon does not run here'
@@ -118,8 +141,10 @@ runs "a sweep up to a half of all threads" 0 "$POPPA" gpu sweep --by cuda --unit
 is "keeps so much of all" "$(grep half "$TAP_DIR/config/poppa/gpu")" "half 50"
 runs "a goal that nothing here can tell" 1 "$POPPA" gpu sweep --by UNITS --units 2 --goal edp -- "$TAP_DIR/never"
 like "is refused before anything runs" "$ERR" '^poppa gpu: --goal edp: nothing here tells energy: take --goal time$'
+: >"$RUNS"
 runs "what cannot be saved" 1 "$POPPA" gpu sweep --by UNITS --units 2 --rounds 1 --save /nonexistent/curve -- "$TAP_DIR/program"
-like "is decided all the same" "$OUT" 'program +2 '
+is "is refused before anything runs" "$(cat "$RUNS")" ""
+like "with its name" "$ERR" 'save: cannot write /nonexistent/curve'
 refuses "no command" 2 'which program' sweep --by UNITS --units 1
 refuses "no numbers" 2 'units: how many' sweep --by UNITS -- true
 for bad in 0 x 4-2 2:1 1- '' 1,,2; do

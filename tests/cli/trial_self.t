@@ -69,6 +69,7 @@ runs "no program" 2 self --time 3
 like "asks for one" "$ERR" 'which program'
 runs "two programs" 2 self -- true -- true
 like "are one too many" "$ERR" 'one program'
+runs "some lanes only" 2 self --lanes 2 -- true
 runs "a page" 2 self --html "$TAP_DIR/page.html" -- true
 like "is not there" "$ERR" 'no page of --self'
 done_testing

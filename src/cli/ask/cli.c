@@ -3,11 +3,13 @@
 #include "cli/ask/cli.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/fsio.h"
 #include "common/units.h"
@@ -103,6 +105,24 @@ int cli_output(const char *option, const char *path, const char *text, size_t le
 		return fwrite(text, 1, len, stdout), CLI_OK; /* main() looks at stdout's errors */
 	return fsio_output(path, text, len, mode, &err) ? cli_error("%s: %s", option, err.text)
 							: CLI_OK;
+}
+
+int cli_output_check(const char *option, const char *path)
+{
+	char dir[PATH_MAX], *slash;
+	struct stat st;
+
+	if (!strcmp(path, "-"))
+		return CLI_OK;
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return cli_error("%s: %s is a directory: name a file in it", option, path);
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[slash == dir] = '\0';
+	if (!access(path, F_OK) ? !access(path, W_OK) : !access(slash ? dir : ".", W_OK))
+		return CLI_OK;
+	return cli_error("%s: cannot write %s: %s", option, path, strerror(errno));
 }
 
 static void print_error(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));

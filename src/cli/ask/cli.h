@@ -82,5 +82,9 @@ void cli_usage_error(const char *fmt, ...) __attribute__((noreturn, format(print
  * Returns an exit status. */
 int cli_output(const char *option, const char *path, const char *text, size_t len, mode_t mode);
 
+/* What would be lost after minutes of measuring is found out before: whether cli_output() can write
+ * that file. Returns an exit status. */
+int cli_output_check(const char *option, const char *path);
+
 /* Prints one line of JSON and releases the reference; returns an exit status. */
 int cli_print_json(json_t *json);

@@ -244,10 +244,10 @@ static const char *base_name(const char *path)
 
 static int sweep(struct options *o)
 {
-	struct sweep_plan plan = {.rounds = (int)o->rounds, .command = o->command};
+	struct sweep_plan plan = {.rounds = (int)o->rounds, .command = o->command, .save = o->save};
 	struct errmsg err;
 	char *text;
-	int rc, saved;
+	int rc;
 
 	if (gpu_way_find(o->by, &plan.way, &err))
 		cli_usage_error("--by: %s", err.text);
@@ -259,6 +259,8 @@ static int sweep(struct options *o)
 	if (!*plan.program || strpbrk(plan.program, ",\n#"))
 		cli_usage_error("\"%s\" has a comma in its name: give it another one with --name",
 			plan.program);
+	if (o->save && cli_output_check("--save", o->save))
+		return CLI_FAILURE;
 	plan.energy = gpu_energy_open();
 	if (o->goal != GPU_TIME && !plan.energy)
 		return cli_error(
@@ -277,10 +279,11 @@ static int sweep(struct options *o)
 	gpu_energy_close(plan.energy);
 	if (!text)
 		return cli_error("%s", err.text);
-	saved = o->save ? cli_output("--save", o->save, text, strlen(text), 0644) : CLI_OK;
+	if (o->save && !strcmp(o->save, "-"))
+		cli_output("--save", o->save, text, strlen(text), 0644);
 	rc = decide(o, "the sweep", text);
 	free(text);
-	return saved == CLI_OK ? rc : saved;
+	return rc;
 }
 
 int cmd_gpu(int argc, char **argv)

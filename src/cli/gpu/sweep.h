@@ -18,6 +18,7 @@ struct sweep_plan {
 	int rounds;
 	const char *program;       /* its name in the result */
 	char **command;            /* ends with NULL */
+	const char *save;          /* a file that has all runs so far; NULL: none, "-": none either */
 	struct gpu_energy *energy; /* the caller's; NULL: nothing here tells it */
 };
 

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -227,23 +226,6 @@ static int run_trial(void *arg)
 	return rc;
 }
 
-/* What would be lost after minutes of measuring is found out before. */
-static int check_page(const char *path)
-{
-	char dir[PATH_MAX], *slash;
-	struct stat st;
-
-	if (!stat(path, &st) && S_ISDIR(st.st_mode))
-		return cli_error("--html: %s is a directory: name a file in it", path);
-	snprintf(dir, sizeof(dir), "%s", path);
-	slash = strrchr(dir, '/');
-	if (slash)
-		slash[slash == dir] = '\0';
-	if (!access(path, F_OK) ? !access(path, W_OK) : !access(slash ? dir : ".", W_OK))
-		return CLI_OK;
-	return cli_error("--html: cannot write %s: %s", path, strerror(errno));
-}
-
 int main(int argc, char **argv)
 {
 	struct trial_command_line c;
@@ -265,7 +247,7 @@ int main(int argc, char **argv)
 	signal(SIGTSTP, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN); /* progress, in the background of a terminal with tostop */
 	signal(SIGPIPE, SIG_IGN);
-	rc = c.html && strcmp(c.html, "-") ? check_page(c.html) : CLI_OK;
+	rc = c.html ? cli_output_check("--html", c.html) : CLI_OK;
 	if (!rc) {
 		rc = find_lanes(&w, &err);
 		if (!rc)

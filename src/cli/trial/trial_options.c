@@ -137,6 +137,8 @@ void trial_options(int argc, char **argv, struct trial_command_line *c)
 	if (c->json && c->html && !strcmp(c->html, "-"))
 		cli_usage_error(
 			"--json and --html - both write to the standard output: name a file");
+	if (c->self && c->lanes)
+		cli_usage_error("--lanes: --self runs the program on all cores; leave one out");
 	if (c->self && c->html)
 		cli_usage_error("--html: there is no page of --self; take --json");
 	if (!p.count)

@@ -35,12 +35,14 @@ static void test_masks(void **state)
 	assert_int_equal(gpu_amd_mask(folder, 50, buf, sizeof(buf)), -1);
 	node(0, "cpu_cores_count 64\nsimd_count 0\nsimd_per_cu 0\n");
 	assert_int_equal(gpu_amd_mask(folder, 50, buf, sizeof(buf)), -1);
+	assert_int_equal(gpu_amd_units(folder), 0);
 	node(1, "cpu_cores_count 0\nsimd_count 176\nmem_banks_count 1\nsimd_per_cu 4\n");
 	assert_int_equal(gpu_amd_mask(folder, 50, buf, sizeof(buf)), 0);
 	assert_string_equal(buf, "0:0-21");
 	node(2, "simd_count 240\nsimd_per_cu 4\n");
 	assert_int_equal(gpu_amd_mask(folder, 100, buf, sizeof(buf)), 0);
 	assert_string_equal(buf, "0:0-43;1:0-59");
+	assert_int_equal(gpu_amd_units(folder), 44);
 	assert_int_equal(gpu_amd_mask(folder, 1, buf, sizeof(buf)), 0);
 	assert_string_equal(buf, "0:0-0;1:0-0");
 	assert_int_equal(gpu_amd_mask(folder, 100, buf, 13), -1);
