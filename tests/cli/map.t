@@ -52,6 +52,11 @@ recording "${columns%,stalls}" "${row%,0}"
 refuses "a column that is missing" 1 'no column is named "stalls"' --topology "$machine" --replay "$TAP_DIR/recording"
 recording "$columns" "$row" "${row/1,1,1/1,2,1}"
 refuses "a task that is there twice" 1 'line 3: task 1 is in interval 1 twice' --topology "$machine" --replay "$TAP_DIR/recording"
+{
+	echo "$columns"
+	seq -f "1,1,%.0f,0,1,1,0,0,0,0,0" 4097
+} >"$TAP_DIR/recording"
+refuses "more tasks than anybody maps" 1 'line 4098: interval 1 has more than 4096 tasks' --topology "$machine" --replay "$TAP_DIR/recording"
 recording "$columns" "2${row#1}" "$row"
 refuses "intervals out of order" 1 'line 3: interval 1 follows interval 2' --topology "$machine" --replay "$TAP_DIR/recording"
 recording "$columns" 1,1,1,16,1,1,0,0,0,0,0
