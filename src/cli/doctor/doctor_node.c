@@ -69,7 +69,7 @@ static void check_priority(struct doctor *d)
 	else
 		doctor_say(d, DOCTOR_FAIL, "priority of poppad",
 			"see the line on SCHED_FIFO. If that one is OK, poppad's unit or cgroup "
-			"does not allow it, and poppad's log says why. Then restart poppad",
+			"does not allow it (CAP_SYS_NICE, cpu.rt_runtime_us). Then restart poppad",
 			"its shutter does not run in real time: windows come late and jobs are "
 			"held for longer");
 }
