@@ -102,9 +102,8 @@ static int lock_file(const char *path, int *lock, struct errmsg *err)
 			return errmsg_set(
 				err, "%s: it cannot be locked: %s", name, strerror(errno));
 		if (!tries--)
-			return errmsg_set(err,
-				"%s: another process keeps it locked: end that one",
-				name);
+			return errmsg_set(
+				err, "%s: another process keeps it locked: end that one", name);
 		usleep(TRY_MS * 1000);
 	}
 	return 0;

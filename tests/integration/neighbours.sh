@@ -7,7 +7,7 @@
 #                              It may be called in a subshell. The test has:
 #                                node_status NODE FILTER   of the poppad there, as lib.sh's status
 #                                preferred NODE COMMAND    gives the process whose command line begins so priority before
-#                                                   all others, where the machine does anything else; fails without one
+#                                                   all others, where the machine does anything else; fails where there is none
 #                                on_node NODE CMD   prints what that shell command prints there
 #                                $bin        a folder with crowd, cheat and victim; $rest as in cheats.sh
 #                                $settling   blocks after which who was just made is idle, to poppad: 10 s

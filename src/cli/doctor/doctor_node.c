@@ -249,7 +249,7 @@ static void check_realtime(struct doctor *d)
 			"only root may try it");
 	} else {
 		doctor_say(d, doctor_on_node(d), "SCHED_FIFO",
-			"give poppad CAP_SYS_NICE, and its cgroup real-time time "
+			"give poppad CAP_SYS_NICE, and its cgroup a real-time budget "
 			"(cpu.rt_runtime_us)",
 			"is refused (%s): shutters would be late and cost more", strerror(errno));
 	}

@@ -16,9 +16,9 @@ struct sweep_plan {
 	double units[SWEEP_UNITS_MAX]; /* in rising order, all different */
 	size_t count;
 	int rounds;
-	const char *program;       /* its name in the result */
-	char **command;            /* ends with NULL */
-	const char *save;          /* a file that has all runs so far; NULL: none, "-": none either */
+	const char *program; /* its name in the result */
+	char **command;      /* ends with NULL */
+	const char *save;    /* a file that has all runs so far; NULL: none, "-": none either */
 	struct gpu_energy *energy; /* the caller's; NULL: nothing here tells it */
 };
 

@@ -51,7 +51,8 @@ int proc_waited(pid_t pid, uint64_t *ran_ns, uint64_t *waited_ns);
 uid_t proc_uid(pid_t pid);
 
 /* Writes the name of the executable file without its directory, also where the file was removed or
- * the first thread has ended; "?" where its path is too long for the kernel to tell. Returns 0, or -1 with errno (a kernel thread, or gone). */
+ * the first thread has ended; "?" where its path is too long for the kernel to tell. Returns 0, or
+ * -1 with errno (a kernel thread, or gone). */
 int proc_exe(pid_t pid, char *buf, size_t size);
 
 /* A descriptor of exactly this process (starttime checked after opening), close-on-exec, or -1 with

@@ -38,7 +38,7 @@ static bool leave_cpu_cgroup(void)
 
 	if (!realtime_cpu_mount("/proc/self/mounts", mount, sizeof(mount)))
 		return false;
-	/* Only a kernel that gives real-time time to cgroups has it. */
+	/* Only a kernel that gives cgroups a real-time budget has it. */
 	snprintf(file, sizeof(file), "%s/cpu.rt_runtime_us", mount);
 	if (access(file, F_OK))
 		return false;
@@ -50,7 +50,8 @@ static bool leave_cpu_cgroup(void)
 	left = write(fd, "0", 1) == 1;
 	close(fd);
 	if (left)
-		plog_info("a thread is in the root of %s, as its own cgroup has no real-time time",
+		plog_info(
+			"a thread is in the root of %s, as its own cgroup has no real-time budget",
 			mount);
 	return left;
 }

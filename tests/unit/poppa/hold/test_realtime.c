@@ -145,7 +145,7 @@ static void a_cgroup_without_real_time(void **state)
 		usleep(20000);
 	assert_true(WIFEXITED(status));
 	if (WEXITSTATUS(status) == NO_LIMIT) {
-		print_message("skipped: this kernel has no real-time time of cgroups\n");
+		print_message("skipped: this kernel gives cgroups no real-time budget\n");
 		skip();
 	}
 	assert_int_equal(WEXITSTATUS(status), FINE);
