@@ -48,6 +48,7 @@ ways() {
 	way "traces itself" "$bin/cheat traced LINE $rest"
 	way "waits for a vfork" "$bin/cheat blocked LINE $rest"
 	way "is nobody's child" "$bin/cheat orphan LINE $rest"
+	way "has too long a path" "$bin/cheat far LINE $rest"
 	way "works in short tasks" "$bin/cheat churn LINE $rest"
 	way "works when it seems stopped" "$bin/sleep decoy LINE $rest"
 	way "hides in .x" "$(below_a_launcher hide)"
@@ -87,7 +88,7 @@ swept() {
 
 play() {
 	local name=$1 line=/dev/shm/poppa-cheat-$BASHPID-$SECONDS cheat victim said before=null after=null
-	! declare -F shutters_of >/dev/null || before=$(shutters_of "$3")
+	if declare -F shutters_of >/dev/null; then before=$(shutters_of "$3"); fi
 	on_node "$3" "truncate -s 128 $line && chmod 666 $line"
 	SUBMIT_USER=poppa-guest submit -w "$3" --colocate -n1 -J cheat -o /dev/null --wrap "srun ${2//LINE/$line}"
 	cheat=$job
@@ -100,7 +101,7 @@ play() {
 	wait_until "$patience" eval "job_ended $cheat || favoured $3 $cheat $victim"
 	wait_until "$patience" eval "job_ended $victim || job_ended $cheat"
 	said=$(on_node "$3" "cat $(home_of poppa-demo)/victim.$victim")
-	! declare -F shutters_of >/dev/null || after=$(shutters_of "$3")
+	if declare -F shutters_of >/dev/null; then after=$(shutters_of "$3"); fi
 	{
 		echo "$cheat $victim $name|$said"
 		jq -nc --argjson a "$before" --argjson b "$after" '$b // {} | with_entries(.value -= ($a[.key] // 0))'
