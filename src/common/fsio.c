@@ -149,12 +149,18 @@ int fsio_write(const char *path, const void *data, size_t len, mode_t mode, int 
 	return -1;
 }
 
-int fsio_output(const char *path, const void *data, size_t len, mode_t mode, struct errmsg *err)
+bool fsio_output_replaces(const char *path)
 {
 	struct stat st;
+
+	return lstat(path, &st) ? errno == ENOENT : S_ISREG(st.st_mode);
+}
+
+int fsio_output(const char *path, const void *data, size_t len, mode_t mode, struct errmsg *err)
+{
 	int fd;
 
-	if (lstat(path, &st) ? errno == ENOENT : S_ISREG(st.st_mode))
+	if (fsio_output_replaces(path))
 		return fsio_write(path, data, len, mode, 0, err);
 	/* Opened as a shell does: the kernel decides which of others' links and fifos are safe. */
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, mode);

@@ -2,6 +2,7 @@
 /* Reads whole files, and replaces files so that a crash at any moment leaves a whole one. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -21,6 +22,10 @@ char *fsio_read_fd(int fd, const char *path, size_t max, size_t *len, struct err
  */
 int fsio_write(const char *path, const void *data, size_t len, mode_t mode, int durable,
 	struct errmsg *err);
+
+/* Whether fsio_output() replaces that file or makes it; else what is written twice is there twice.
+ */
+bool fsio_output_replaces(const char *path);
 
 /*
  * Writes a result to the file that a user named: replaces a regular file in one step, or makes it,

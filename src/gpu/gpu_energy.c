@@ -60,10 +60,12 @@ static unsigned find_devices(struct nvml *n)
 static void *named(const struct nvml *n, void *const *device, unsigned count, const char *entry)
 {
 	char uuid[UUID_MAX], *end;
-	unsigned long place = strtoul(entry, &end, 10);
 
-	if (*entry >= '0' && *entry <= '9')
+	if (*entry >= '0' && *entry <= '9') {
+		unsigned long place = strtoul(entry, &end, 10);
+
 		return !*end && place < count ? device[place] : NULL;
+	}
 	for (unsigned i = 0; n->uuid && *entry && i < count; i++)
 		if (!n->uuid(device[i], uuid, sizeof(uuid)) && !strncmp(uuid, entry, strlen(entry)))
 			return device[i];

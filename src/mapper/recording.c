@@ -68,12 +68,12 @@ static int read_row(void *arg, char *const *field, int line, struct errmsg *err)
 		return errmsg_set(err, "%s: line %d: interval %lld follows interval %lld",
 			reading->columns.name, line, (long long)value[INTERVAL],
 			(long long)r->interval[r->count - 1]);
+	/* Nobody maps more, and each task is compared with the others of its interval. */
+	if (r->count >= MAPPER_PUS_MAX && r->interval[r->count - MAPPER_PUS_MAX] == value[INTERVAL])
+		return errmsg_set(err, "%s: line %d: interval %lld has more than %d tasks",
+			reading->columns.name, line, (long long)value[INTERVAL], MAPPER_PUS_MAX);
 	for (int i = r->count; i-- && r->interval[i] == value[INTERVAL];)
-		if (r->count - i >= MAPPER_PUS_MAX)
-			return errmsg_set(err, "%s: line %d: interval %lld has more than %d tasks",
-				reading->columns.name, line, (long long)value[INTERVAL],
-				MAPPER_PUS_MAX);
-		else if (r->samples[i].task == value[TASK])
+		if (r->samples[i].task == value[TASK])
 			return errmsg_set(err, "%s: line %d: task %lld is in interval %lld twice",
 				reading->columns.name, line, (long long)value[TASK],
 				(long long)value[INTERVAL]);

@@ -96,23 +96,21 @@ if [ -e "${NVML:-}" ]; then
 		"$POPPA" gpu sweep --by UNITS --units 1,2,4 --rounds 1 --goal energy --json -- "$TAP_DIR/program"
 	is "reads it before and after each run" "$(jq -c '[.programs[0].points[].joules | round]' <<<"$OUT")" '[1,2,4]'
 	is "and goes by it" "$(jq '.programs[0].units | floor' <<<"$OUT")" 1
-	# CUDA counts only what it may open.
-	for visible in 0 GPU-111 GPU-1; do
-		runs "a sweep on one of several boards ($visible)" 0 env NVML_MJ="$TAP_DIR/mj" NVML_BOARDS=3 CUDA_VISIBLE_DEVICES="$visible" \
+	energy_sweep() { # NAME STATUS VISIBLE: on three boards, of which the first may not be opened; CUDA counts only what it may open
+		runs "$1" "$2" env NVML_MJ="$TAP_DIR/mj" NVML_BOARDS=3 CUDA_VISIBLE_DEVICES="$3" \
 			LD_LIBRARY_PATH="$TAP_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
 			"$POPPA" gpu sweep --by UNITS --units 1,2,4 --rounds 1 --goal energy --json -- "$TAP_DIR/program"
+	}
+	for visible in 0 GPU-111 GPU-1; do
+		energy_sweep "a sweep on one of several boards ($visible)" 0 "$visible"
 		is "counts the energy of that one" "$(jq -c '[.programs[0].points[].joules | round]' <<<"$OUT")" '[1,2,4]'
 	done
-	for visible in 0,1 1,0 ''; do
-		runs "a sweep on two boards ($visible)" "$([ -n "$visible" ] && echo 0 || echo 1)" env NVML_MJ="$TAP_DIR/mj" NVML_BOARDS=3 CUDA_VISIBLE_DEVICES="$visible" \
-			LD_LIBRARY_PATH="$TAP_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
-			"$POPPA" gpu sweep --by UNITS --units 1,2,4 --rounds 1 --goal energy --json -- "$TAP_DIR/program"
-		[ -z "$visible" ] || is "counts both" "$(jq -c '[.programs[0].points[].joules | round]' <<<"$OUT")" '[1001,2002,4004]'
+	for visible in 0,1 1,0; do
+		energy_sweep "a sweep on two boards ($visible)" 0 "$visible"
+		is "counts both" "$(jq -c '[.programs[0].points[].joules | round]' <<<"$OUT")" '[1001,2002,4004]'
 	done
-	for visible in MIG-111 0,0 2 0,x; do
-		runs "a sweep on \"$visible\"" 1 env NVML_MJ="$TAP_DIR/mj" NVML_BOARDS=3 CUDA_VISIBLE_DEVICES="$visible" \
-			LD_LIBRARY_PATH="$TAP_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
-			"$POPPA" gpu sweep --by UNITS --units 2 --rounds 1 --goal energy -- "$TAP_DIR/program"
+	for visible in MIG-111 0,0 2 0,x ''; do
+		energy_sweep "a sweep on \"$visible\"" 1 "$visible"
 		like "has no energy that is its own" "$ERR" 'nothing here tells energy'
 	done
 else
@@ -127,6 +125,17 @@ printf '#!/bin/sh\n[ "$UNITS" != 2 ]\n' >"$TAP_DIR/fails"
 chmod +x "$TAP_DIR/fails"
 runs "a sweep whose program fails" 1 "$POPPA" gpu sweep --by UNITS --units 1,2,3 --rounds 1 --save "$TAP_DIR/part" -- "$TAP_DIR/fails"
 is "has saved the runs before" "$(cut -d, -f1,2 "$TAP_DIR/part" | xargs)" "program,units fails,3"
+mkfifo "$TAP_DIR/pipe"
+cut -d, -f1,2 <"$TAP_DIR/pipe" >"$TAP_DIR/piped" &
+runs "a sweep into a pipe" 0 "$POPPA" gpu sweep --by UNITS --units 1,3 --rounds 1 --save "$TAP_DIR/pipe" -- "$TAP_DIR/fails"
+wait
+is "writes each run once" "$(xargs <"$TAP_DIR/piped")" "program,units fails,3 fails,1"
+mkdir "$TAP_DIR/going"
+printf '#!/bin/sh\nrm -rf "%s"\n' "$TAP_DIR/going" >"$TAP_DIR/removes"
+chmod +x "$TAP_DIR/removes"
+runs "a sweep whose file cannot be written any more" 1 "$POPPA" gpu sweep --by UNITS --units 1,3 --rounds 1 --save "$TAP_DIR/going/curve" -- "$TAP_DIR/removes"
+like "is decided all the same" "$OUT" 'removes +'
+is "and tells of it once" "$(grep -c -e '--save: ' <<<"$ERR")" 1
 export CUDA_MPS_PIPE_DIRECTORY=$TAP_DIR/mps
 runs "CUDA's way without its daemon" 0 "$POPPA" gpu sweep --by cuda --units 50 --rounds 1 -- "$TAP_DIR/cuda"
 like "means nothing" "$ERR" 'poppa gpu: CUDA.s MPS daemon does not run here'

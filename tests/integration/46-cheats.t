@@ -35,7 +35,7 @@ on_node() {
 }
 
 shutters_of() {
-	status '.totals | {shutters} + .discarded'
+	status "$SHUTTERS"
 }
 
 # procs_of NODE JOB: of the places that cgroups_of names, this node has some only.

@@ -87,7 +87,7 @@ swept() {
 }
 
 play() {
-	local name=$1 line=/dev/shm/poppa-cheat-$BASHPID-$SECONDS cheat victim said before=null after=null
+	local name=$1 line=/dev/shm/poppa-cheat-$BASHPID-$SECONDS cheat victim said before={} after={}
 	if declare -F shutters_of >/dev/null; then before=$(shutters_of "$3"); fi
 	on_node "$3" "truncate -s 128 $line && chmod 666 $line"
 	SUBMIT_USER=poppa-guest submit -w "$3" --colocate -n1 -J cheat -o /dev/null --wrap "srun ${2//LINE/$line}"
@@ -104,7 +104,7 @@ play() {
 	if declare -F shutters_of >/dev/null; then after=$(shutters_of "$3"); fi
 	{
 		echo "$cheat $victim $name|$said"
-		jq -nc --argjson a "$before" --argjson b "$after" '$b // {} | with_entries(.value -= ($a[.key] // 0))'
+		shutters_between "$before" "$after"
 	} >"$played/$(printf %05d "$cheat")"
 	kill_steps "$cheat" "$victim"
 	wait_until 2 swept "$3" "$cheat" || scancel "$cheat" "$victim"

@@ -82,6 +82,12 @@ status() {
 	poppa status -N "$SANDBOX_REAL_NODE" --json | jq -r "$1"
 }
 
+# What became of all shutters so far, as JSON, by status; and what was added between two such texts, without zeros.
+SHUTTERS='.totals | {shutters} + .discarded | tostring'
+shutters_between() {
+	jq -nc --argjson a "$1" --argjson b "$2" '$b | with_entries(.value -= ($a[.key] // 0)) | with_entries(select(.value != 0))'
+}
+
 holds() {
 	[ "$(status "$1")" = true ]
 }

@@ -54,11 +54,6 @@ counted() {
 		'BEGIN { printf "%.0f\n", n * window / (to - from) }'
 }
 
-# shutters_so_far: the shutters of that node until now, and those of no use by their reasons, as JSON.
-shutters_so_far() {
-	node_status "$where" '.totals | {shutters} + .discarded | tostring'
-}
-
 # play_neighbour WAY: has a co-runner run "crowd WAY", with a launcher beside it, so that its tasks cannot be frozen as
 # they are, and says how many blocks of the victim there were beside it, or what went wrong.
 play_neighbour() {
@@ -79,10 +74,9 @@ play_neighbour() {
 	elif ! wait_until "$patience" usual_distance; then
 		said="the blocks do not come at their usual distance"
 	else
-		before=$(shutters_so_far)
+		before=$(node_status "$where" "$SHUTTERS")
 		said=$(counted)
-		shutters=$(jq -nc --argjson a "$before" --argjson b "$(shutters_so_far)" \
-			'$b | with_entries(.value -= ($a[.key] // 0)) | with_entries(select(.value != 0))')
+		shutters=$(shutters_between "$before" "$(node_status "$where" "$SHUTTERS")")
 	fi
 	# With it end the thousands, one by one for Slurm, and at once for the kernel.
 	on_node "$where" "pkill -KILL -f '^$bin/cheat honest $line'" >/dev/null

@@ -244,10 +244,10 @@ static const char *base_name(const char *path)
 
 static int sweep(struct options *o)
 {
-	struct sweep_plan plan = {.rounds = (int)o->rounds, .command = o->command, .save = o->save};
+	struct sweep_plan plan = {.rounds = (int)o->rounds, .command = o->command};
 	struct errmsg err;
 	char *text;
-	int rc;
+	int rc, saved;
 
 	if (gpu_way_find(o->by, &plan.way, &err))
 		cli_usage_error("--by: %s", err.text);
@@ -261,6 +261,9 @@ static int sweep(struct options *o)
 			plan.program);
 	if (o->save && cli_output_check("--save", o->save))
 		return CLI_FAILURE;
+	/* A pipe or a device gets all at once, at the end. */
+	if (o->save && strcmp(o->save, "-") && fsio_output_replaces(o->save))
+		plan.save = o->save;
 	plan.energy = gpu_energy_open();
 	if (o->goal != GPU_TIME && !plan.energy)
 		return cli_error(
@@ -279,11 +282,12 @@ static int sweep(struct options *o)
 	gpu_energy_close(plan.energy);
 	if (!text)
 		return cli_error("%s", err.text);
-	if (o->save && !strcmp(o->save, "-"))
-		cli_output("--save", o->save, text, strlen(text), 0644);
+	saved = plan.unsaved ? CLI_FAILURE : CLI_OK;
+	if (o->save && !plan.save)
+		saved = cli_output("--save", o->save, text, strlen(text), 0644);
 	rc = decide(o, "the sweep", text);
 	free(text);
-	return rc;
+	return saved == CLI_OK ? rc : saved;
 }
 
 int cmd_gpu(int argc, char **argv)

@@ -134,15 +134,7 @@ static int run_once(const struct sweep_plan *plan, double units, double *seconds
 	return 0;
 }
 
-/* Returns an exit status. */
-static int save(const struct sweep_plan *plan, const char *text, size_t size)
-{
-	return plan->save && strcmp(plan->save, "-")
-		       ? cli_output("--save", plan->save, text, size, 0644)
-		       : CLI_OK;
-}
-
-char *sweep_run(const struct sweep_plan *plan, struct errmsg *err)
+char *sweep_run(struct sweep_plan *plan, struct errmsg *err)
 {
 	size_t total = plan->count * (size_t)plan->rounds, size = 0;
 	int64_t begin = clock_now();
@@ -167,11 +159,10 @@ char *sweep_run(const struct sweep_plan *plan, struct errmsg *err)
 		if (plan->energy)
 			fprintf(out, isnan(joules) ? "," : ",%.3f", joules);
 		fputc('\n', out);
-		/* Of a sweep that takes hours, what ends it takes only the run that it ends. */
-		if (fflush(out) || save(plan, text, size)) {
-			rc = errmsg_set(err, "the run before that has not been saved");
-			break;
-		}
+		/* Whatever ends a sweep of hours, the runs before are kept. */
+		if (plan->save && !plan->unsaved && !fflush(out))
+			plan->unsaved =
+				cli_output("--save", plan->save, text, size, 0644) != CLI_OK;
 		fprintf(stderr, "poppa gpu: run %zu of %zu: %.0f %s: %.3f s; %s left\n", i + 1,
 			total, units, plan->way.unit, seconds,
 			units_format_duration((clock_now() - begin) / (int64_t)(i + 1) *

@@ -16,9 +16,10 @@ struct sweep_plan {
 	double units[SWEEP_UNITS_MAX]; /* in rising order, all different */
 	size_t count;
 	int rounds;
-	const char *program; /* its name in the result */
-	char **command;      /* ends with NULL */
-	const char *save;    /* a file that has all runs so far; NULL: none, "-": none either */
+	const char *program;       /* its name in the result */
+	char **command;            /* ends with NULL */
+	const char *save;          /* a file that is replaced after each run; NULL: none */
+	bool unsaved;              /* sweep_run() could not write it, and has told why */
 	struct gpu_energy *energy; /* the caller's; NULL: nothing here tells it */
 };
 
@@ -31,4 +32,4 @@ int sweep_units(struct sweep_plan *plan, const char *text, struct errmsg *err);
  * what was measured, as gpu_curves_parse() reads it, which the caller frees; or NULL with err: also
  * where the program fails.
  */
-char *sweep_run(const struct sweep_plan *plan, struct errmsg *err);
+char *sweep_run(struct sweep_plan *plan, struct errmsg *err);

@@ -19,9 +19,7 @@
 #include "poppa/map/map_job.h"
 #include "poppa_config.h"
 
-#define NICE -15
-#define STRING_OF(x) #x
-#define STRING(x) STRING_OF(x)
+#define NICE (-15)
 #define HEAP_SLACK (128 * 1024) /* bytes */
 
 /* Each task takes several descriptors, and each of its threads may take more. */
@@ -41,6 +39,8 @@ static void take_descriptors(void)
  * within; so a user with many sessions could keep poppad waiting. */
 static void raise_session(void)
 {
+	char text[8];
+	size_t len = (size_t)snprintf(text, sizeof(text), "%d", NICE);
 	int fd, tries = 0;
 	ssize_t n;
 
@@ -52,8 +52,7 @@ static void raise_session(void)
 	if (fd < 0)
 		return;
 	/* Of all processes without CAP_SYS_ADMIN one may write there in a tenth of a second. */
-	while ((n = write(fd, STRING(NICE), strlen(STRING(NICE)))) < 0 && errno == EAGAIN &&
-		tries++ < 100)
+	while ((n = write(fd, text, len)) < 0 && errno == EAGAIN && tries++ < 100)
 		usleep(20000);
 	if (n < 0)
 		plog_warn("cannot raise the priority of the session: %s", strerror(errno));
