@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <error.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -82,7 +83,7 @@ static void __attribute__((noreturn)) rest(void)
 }
 
 /* The program "cheat" beside this one does the work, whatever this one is called. */
-static pid_t start_worker(void)
+static pid_t start_worker_that(const char *way)
 {
 	pid_t pid = fork();
 
@@ -91,9 +92,14 @@ static pid_t start_worker(void)
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	execl(worker, "cheat", "honest", line_path, rest_text, NULL);
+	execl(worker, "cheat", way, line_path, rest_text, NULL);
 	error(EXIT_FAILURE, errno, "%s", worker);
 	abort();
+}
+
+static pid_t start_worker(void)
+{
+	return start_worker_that("honest");
 }
 
 /* The step's own cgroup: v1's of the freezer, or that of v2. */
@@ -158,14 +164,17 @@ static void enter(const char *name, bool thread, pid_t id)
 	tell(dir, !thread ? "cgroup.procs" : v2 ? "cgroup.threads" : "tasks", text);
 }
 
-static void resume(void)
+static void __attribute__((noreturn)) keep_going(pid_t pid)
 {
-	pid_t pid = start_worker();
-
 	for (;;) {
 		kill(pid, SIGCONT);
 		usleep(50);
 	}
+}
+
+static void resume(void)
+{
+	keep_going(start_worker());
 }
 
 static void hide(void)
@@ -200,8 +209,31 @@ static void thaw(void)
 	}
 }
 
+/* A cgroup of cpuacct that this user has kept from an earlier job: "kept" below its step's. */
+static const char *kept_cgroup(void)
+{
+	static char path[4096];
+	char pattern[256];
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "/sys/fs/cgroup/cpuacct/slurm*/uid_%u/job_*/*/kept",
+		(unsigned)getuid());
+	if (glob(pattern, 0, NULL, &found))
+		error(EXIT_FAILURE, 0, "no %s", pattern);
+	snprintf(path, sizeof(path), "%s", found.gl_pathv[0]);
+	globfree(&found);
+	return path;
+}
+
+static bool counted_elsewhere;
+
 static void *thread_main(void *arg)
 {
+	char text[32];
+
+	snprintf(text, sizeof(text), "%ld", syscall(SYS_gettid));
+	if (counted_elsewhere)
+		tell(kept_cgroup(), "tasks", text);
 	if (arg)
 		enter(arg, true, (pid_t)syscall(SYS_gettid));
 	work();
@@ -222,6 +254,50 @@ static void threads(void)
 
 	find_cgroup();
 	pthread_create(&t, NULL, thread_main, own);
+	rest();
+}
+
+static void count_elsewhere(pid_t pid)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	tell(kept_cgroup(), "cgroup.procs", text);
+}
+
+/* Whoever keeps it going, too, is counted for a job that has ended. */
+static void keep_going_unseen(pid_t pid)
+{
+	pid_t keeper = fork();
+
+	if (!keeper) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		count_elsewhere(getpid());
+		keep_going(pid);
+	}
+	rest();
+}
+
+static void strayed(void)
+{
+	pid_t pid = start_worker();
+
+	count_elsewhere(pid);
+	keep_going_unseen(pid);
+}
+
+/* Its process is counted as the job's, and the thread that works is not. */
+static void strayed_thread(void)
+{
+	keep_going_unseen(start_worker_that("thread"));
+}
+
+static void thread(void)
+{
+	pthread_t t;
+
+	counted_elsewhere = true;
+	pthread_create(&t, NULL, thread_main, NULL);
 	rest();
 }
 
@@ -399,7 +475,8 @@ static const struct way {
 } ways[] = {{"honest", honest}, {"idle", idle}, {"resume", resume}, {"hide", hide}, {"deep", deep},
 	{"thaw", thaw}, {"headless", headless}, {"threads", threads}, {"chain", chain},
 	{"flash", flash}, {"churn", churn}, {"decoy", decoy}, {"traced", traced},
-	{"blocked", blocked}, {"orphan", orphan}, {"far", far}, {"arrived", arrived}};
+	{"blocked", blocked}, {"orphan", orphan}, {"far", far}, {"arrived", arrived},
+	{"strayed", strayed}, {"strayed_thread", strayed_thread}, {"thread", thread}};
 
 int main(int argc, char **argv)
 {

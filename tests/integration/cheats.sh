@@ -6,7 +6,8 @@
 #
 #   ways                       calls way NAME COMMAND of the test for each, and no_way NAME REASON for those that
 #                              this version of cgroups leaves to nobody; the test has:
-#                                $cgroups    the version, 1 or 2
+#                                $cgroups    the version, 1 or 2; before it calls ways with 1, it calls keep_a_cgroup
+#                                            NODE, so that the cheat has a cgroup of an earlier job
 #                                $bin        a folder with cheat under each of $names, and victim
 #                                $rest       microseconds for which both rest after as much work; 0 = never
 #   play NAME COMMAND NODE     one way: a co-runner whose step is that command, and a victim of $seconds beside it on
@@ -61,6 +62,20 @@ ways() {
 	else
 		no_way "may make no cgroup" "each user may, as Slurm gives them a step's cgroups of version 1"
 	fi
+	if [ "$cgroups" = 2 ]; then
+		no_way "is counted elsewhere" "cgroup version 2 counts a process where it is held"
+		no_way "has a thread counted elsewhere" "cgroup version 2 counts a process where it is held"
+	else
+		way "is counted elsewhere" "$bin/sleep strayed LINE $rest"
+		way "has a thread counted elsewhere" "$bin/sleep strayed_thread LINE $rest"
+	fi
+}
+
+# keep_a_cgroup NODE: under cgroup version 1 a job of the cheat's user leaves a cgroup of cpuacct that is theirs.
+keep_a_cgroup() {
+	SUBMIT_USER=poppa-guest submit -w "$1" -n1 -J keeps -o /dev/null \
+		--wrap "srun sh -c 'mkdir \$(sed -n s,^[0-9]*:[a-z,]*cpuacct[a-z,]*:,/sys/fs/cgroup/cpuacct,p /proc/self/cgroup)/../kept'"
+	wait_until "$patience" job_ended "$job"
 }
 
 # cgroups_of NODE JOB: patterns for the cgroups in which a job's tasks begin, of either version.

@@ -12,16 +12,17 @@
 #include "common/units.h"
 
 struct process_clock {
+	pid_t pid;
 	clockid_t id;
 	int64_t noted_ns;
 };
 
 struct job_cpu {
 	char path[PATH_MAX];
-	int fd; /* of path; -1: the processes' clocks are read instead */
+	int fd; /* of path; -1: only the processes' clocks are read */
 	int64_t noted_ns;
 	int clocks;
-	bool misses; /* there are processes without a clock here */
+	bool misses; /* there are such processes without a clock here */
 	struct process_clock *clock;
 };
 
@@ -58,16 +59,58 @@ int64_t job_cpu_total_ns(const struct job_cpu *c)
 					: strtoll(text + len, NULL, 10) * NS_PER_US;
 }
 
+/* Whether this process's clock is read. What strays as a whole is found by the scan, so beside the
+ * file this is about threads. */
+static bool is_clocked(const struct job_cpu *c, const struct found_process *p)
+{
+	return !p->stepd && (c->fd < 0 || p->threads > 1);
+}
+
+/* Whether the clocks are those of the scan's processes, as far as they are read. */
+static bool same_clocks(const struct job_cpu *c, const struct found_tasks *d)
+{
+	int at = 0;
+
+	for (int i = 0; i < d->processes; i++) {
+		if (!is_clocked(c, &d->process[i]))
+			continue;
+		if (at == JOB_CPU_MAX_CLOCKS)
+			return true;
+		if (at == c->clocks || c->clock[at++].pid != d->process[i].pid)
+			return false;
+	}
+	return at == c->clocks;
+}
+
 bool job_cpu_knows(const struct job_cpu *c, const struct found_tasks *d)
 {
 	/* The cgroup goes with the job's last step, and comes anew with the next one. */
-	return job_cpu_total_ns(c) >= 0 && !strcmp(c->path, d->usage);
+	return job_cpu_total_ns(c) >= 0 && !strcmp(c->path, d->usage) &&
+	       (!*d->home || same_clocks(c, d));
+}
+
+/* Returns 0, or -1 with ENOMEM and no clock. */
+static int know_clocks(struct job_cpu *c, const struct found_tasks *d)
+{
+	if (!c->clock)
+		c->clock = malloc(JOB_CPU_MAX_CLOCKS * sizeof(*c->clock));
+	if (!c->clock)
+		return -1;
+	for (int i = 0; i < d->processes && !c->misses; i++) {
+		pid_t pid = d->process[i].pid;
+		clockid_t id;
+
+		if (!is_clocked(c, &d->process[i]) || clock_getcpuclockid(pid, &id))
+			continue;
+		c->misses = c->clocks == JOB_CPU_MAX_CLOCKS;
+		if (!c->misses)
+			c->clock[c->clocks++] = (struct process_clock){pid, id, 0};
+	}
+	return 0;
 }
 
 int job_cpu_know(struct job_cpu *c, const struct found_tasks *d)
 {
-	struct process_clock *clock;
-
 	if (job_cpu_knows(c, d))
 		return 0;
 	if (c->fd >= 0)
@@ -76,22 +119,7 @@ int job_cpu_know(struct job_cpu *c, const struct found_tasks *d)
 	c->fd = open(c->path, O_RDONLY | O_CLOEXEC);
 	c->clocks = 0;
 	c->misses = false;
-	if (c->fd >= 0)
-		return 0;
-	clock = c->clock ? c->clock : malloc(JOB_CPU_MAX_CLOCKS * sizeof(*clock));
-	if (!clock)
-		return -1;
-	c->clock = clock;
-	for (int i = 0; i < d->processes && !c->misses; i++) {
-		clockid_t id;
-
-		if (d->process[i].stepd || clock_getcpuclockid(d->process[i].pid, &id))
-			continue;
-		c->misses = c->clocks == JOB_CPU_MAX_CLOCKS;
-		if (!c->misses)
-			clock[c->clocks++].id = id;
-	}
-	return 0;
+	return c->fd < 0 || *d->home ? know_clocks(c, d) : 0;
 }
 
 bool job_cpu_misses(const struct job_cpu *c)
@@ -115,15 +143,14 @@ void job_cpu_note(struct job_cpu *c)
 
 int64_t job_cpu_ran_ns(const struct job_cpu *c)
 {
-	int64_t now = job_cpu_total_ns(c), sum = 0;
+	int64_t now = job_cpu_total_ns(c), sum = 0, all;
 
-	if (now >= 0 && c->noted_ns >= 0)
-		return now - c->noted_ns;
 	/* A process that has ended since has no clock; it takes nothing from the others' sum. */
 	for (int i = 0; i < c->clocks; i++) {
 		int64_t ran = clock_ns(c->clock[i].id) - c->clock[i].noted_ns;
 
 		sum += ran > 0 ? ran : 0;
 	}
-	return sum;
+	all = now >= 0 && c->noted_ns >= 0 ? now - c->noted_ns : 0;
+	return all > sum ? all : sum;
 }

@@ -5,8 +5,11 @@
  * lives shorter than a scan, a cgroup that was made since, a program with a launcher's name. The
  * kernel adds all of it up in one file. cgroup v1 has this file only where Slurm makes cgroups of
  * cpuacct (JobAcctGatherType=jobacct_gather/cgroup); elsewhere the processes that the last scan has
- * found are added up, so many of them as a block has time for. The main thread opens and closes it
- * and tells what is known; during a block only the stopping thread uses it.
+ * found are added up, so many of them as a block has time for. Beside the file of v1 those are
+ * added up that have several threads, and the larger sum counts: a user may move a thread into the
+ * cgroup of cpuacct of another job of theirs, and find_tasks() finds only processes there. The main
+ * thread opens and closes it and tells what is known;
+ * during a block only the stopping thread uses it.
  */
 #pragma once
 
@@ -30,7 +33,7 @@ bool job_cpu_knows(const struct job_cpu *c, const struct found_tasks *d);
  * nothing to read. */
 int job_cpu_know(struct job_cpu *c, const struct found_tasks *d);
 
-/* Whether no file tells the job's time, and it has more processes than are added up. */
+/* Whether it has more processes than are added up, where they have to be. */
 bool job_cpu_misses(const struct job_cpu *c);
 
 /* Processor time of the job so far, ns; -1 where no file tells it. */

@@ -74,6 +74,7 @@ struct job {
 	bool whole; /* where poppa_pause=auto, it is frozen with its launchers: see take_units() */
 	bool uncounted; /* it has more threads than are counted */
 	bool unwatched; /* nothing tells whether all of it stands still */
+	bool strayed;   /* it has moved processes to where their time is not seen */
 	bool told_unpausable, told_spin, told_unseen, told_ran, told_unwatched, told_slow,
 		told_unreadable;
 	int64_t next_interim; /* CLOCK_MONOTONIC; 0 = none was planned yet */

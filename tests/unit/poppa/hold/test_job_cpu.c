@@ -148,12 +148,50 @@ static void more_than_are_added_up(void **state)
 	assert_false(job_cpu_misses(cpu));
 }
 
+/* Beside the file of cgroup v1, threads may be counted elsewhere. */
+static void beside_the_file(void **state)
+{
+	pid_t busy = spawn(true);
+	struct found_process all[JOB_CPU_MAX_CLOCKS + 1] = {{.pid = busy, .threads = 1}};
+	struct found_tasks d = {.processes = 1, .process = all, .home = "/uid_1/job_2"};
+	int ms = 0;
+
+	(void)state;
+	snprintf(d.usage, sizeof(d.usage), "%s/beside", dir);
+	put(d.usage, "5000000\n");
+	assert_int_equal(job_cpu_know(cpu, &d), 0);
+	assert_true(job_cpu_knows(cpu, &d));
+	job_cpu_note(cpu);
+	usleep(50000);
+	assert_int_equal(job_cpu_ran_ns(cpu), 0);
+	all[0].threads = 2;
+	assert_false(job_cpu_knows(cpu, &d));
+	assert_int_equal(job_cpu_know(cpu, &d), 0);
+	assert_true(job_cpu_knows(cpu, &d));
+	job_cpu_note(cpu);
+	while (job_cpu_ran_ns(cpu) < 20 * NS_PER_MS && ++ms < WAIT_MS)
+		usleep(1000);
+	assert_true(ms < WAIT_MS);
+	/* The larger of both, not their sum. */
+	put(d.usage, "5000000000000\n");
+	assert_int_equal(job_cpu_ran_ns(cpu), 5000000000000 - 5000000);
+	assert_false(job_cpu_misses(cpu));
+	for (int i = 0; i < JOB_CPU_MAX_CLOCKS + 1; i++)
+		all[i] = (struct found_process){.pid = busy, .threads = 2};
+	d.processes = JOB_CPU_MAX_CLOCKS + 1;
+	assert_int_equal(job_cpu_know(cpu, &d), 0);
+	assert_true(job_cpu_misses(cpu));
+	assert_true(job_cpu_knows(cpu, &d));
+	end(busy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_versions),
 		cmocka_unit_test(processes),
 		cmocka_unit_test(more_than_are_added_up),
+		cmocka_unit_test(beside_the_file),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
