@@ -27,6 +27,7 @@ struct uprobe {
 	uint64_t offset;
 	uint32_t pmu;
 	char name[512];    /* FILE:SYMBOL, copied from the configuration, which may change */
+	uid_t owner;       /* whose task it is */
 	double call_ns;    /* what a call costs the task */
 	int64_t looked_ns; /* when watch_rate() last looked */
 };
@@ -169,11 +170,24 @@ static const struct counter_thread_ops thread_ops = {
 /* What is known of a configured probe and has been logged, while this process lives. */
 struct verdict {
 	char name[512]; /* the probe as the configuration writes it */
-	bool dear, too_often;
+	bool dear;
 };
+
+/* Whose programs call a configured function too often for a probe: of those users alone, as anybody
+ * may have a program of that name. */
+struct too_often {
+	char name[512];
+	uid_t owner;
+};
+
+#define TOO_OFTEN 256 /* so many are remembered, and more than one user can fill */
+
+_Static_assert(TOO_OFTEN >= 2 * NODECONF_MAX_UPROBES, "a user could push out all others");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct verdict verdicts[NODECONF_MAX_UPROBES];
+static struct too_often too_often[TOO_OFTEN];
+static size_t next_too_often; /* the oldest, which the next one replaces */
 
 /* Under lock. NULL where there is no room: poppa.conf has named too many different probes. */
 static struct verdict *verdict_of(const char *name)
@@ -219,20 +233,28 @@ static int accept_cost(const struct symbol_place *place, const char *name, struc
 	return refused ? counter_fail(ENODATA, err, "%s", why.text) : 0;
 }
 
-/* Whether the function has turned out to be called too often to be probed. */
-static int accept_rate(const char *name, struct errmsg *err)
+/* Under lock. */
+static bool is_too_often(const char *name, uid_t owner)
 {
-	const struct verdict *known;
+	for (size_t i = 0; i < TOO_OFTEN; i++)
+		if (too_often[i].owner == owner && !strcmp(too_often[i].name, name))
+			return true;
+	return false;
+}
+
+/* Whether this user's programs have turned out to call the function too often to be probed. */
+static int accept_rate(const char *name, uid_t owner, struct errmsg *err)
+{
 	bool refused;
 
 	pthread_mutex_lock(&lock);
-	known = verdict_of(name);
-	refused = known && known->too_often;
+	refused = is_too_often(name, owner);
 	pthread_mutex_unlock(&lock);
 	return refused ? counter_fail(ENODATA, err,
-				 "Uprobe=%s: it was called so often that the probe slowed a task "
-				 "by more than %.0f %%; choose another function and restart poppad",
-				 name, 100 * MAX_SHARE)
+				 "Uprobe=%s: a program of uid %u called it so often that the probe "
+				 "slowed it by more than %.0f %%; choose another function and "
+				 "restart poppad",
+				 name, (unsigned)owner, 100 * MAX_SHARE)
 		       : 0;
 }
 
@@ -241,7 +263,6 @@ static int watch_rate(struct uprobe *u)
 {
 	int64_t now = clock_now(), elapsed = now - u->looked_ns;
 	struct counter_sample ignored;
-	struct verdict *known;
 	double rate = 0, share;
 
 	if (elapsed < LOOK_EVERY || counter_threads_read(&u->threads, &ignored))
@@ -258,13 +279,15 @@ static int watch_rate(struct uprobe *u)
 	if (share <= MAX_SHARE)
 		return 0;
 	pthread_mutex_lock(&lock);
-	known = verdict_of(u->name);
-	if (known && !known->too_often) {
-		known->too_often = true;
-		plog_warn("Uprobe=%s: called %.0f times a second by a thread of task %d, which the "
-			  "probe slows by some %.0f %%: given up until poppad restarts; choose "
-			  "another function",
-			u->name, rate, (int)u->threads.pid, 100 * share);
+	if (!is_too_often(u->name, u->owner)) {
+		struct too_often *known = &too_often[next_too_often++ % TOO_OFTEN];
+
+		strcpy(known->name, u->name);
+		known->owner = u->owner;
+		plog_warn("Uprobe=%s: called %.0f times a second by a thread of task %d of uid %u, "
+			  "which the probe slows by some %.0f %%: given up for this user until "
+			  "poppad restarts; choose another function",
+			u->name, rate, (int)u->threads.pid, (unsigned)u->owner, 100 * share);
 	}
 	pthread_mutex_unlock(&lock);
 	errno = ENODATA;
@@ -289,7 +312,7 @@ static int find_probe(const struct nodeconf *conf, pid_t pid, struct uprobe *u,
 		snprintf(symbol, sizeof(symbol), "%s", colon + 1);
 		if (symbol[strlen(symbol) - 1] == DESPITE_COST)
 			symbol[strlen(symbol) - 1] = '\0';
-		if (!accept_rate(conf->uprobe[i], &why) &&
+		if (!accept_rate(conf->uprobe[i], u->owner, &why) &&
 			!symbol_find(pid, file, symbol, place, &why) &&
 			!accept_cost(place, conf->uprobe[i], &why)) {
 			snprintf(u->name, sizeof(u->name), "%s", conf->uprobe[i]);
@@ -314,6 +337,7 @@ static int uprobe_open(const struct nodeconf *conf, pid_t pid, void **state, str
 
 	if (!u)
 		return counter_fail(ENOMEM, err, "out of memory");
+	u->owner = timed_call_owner(pid);
 	if (find_probe(conf, pid, u, &place, err))
 		goto broken;
 	pmu = counter_number_in(PMU_TYPE, -1);

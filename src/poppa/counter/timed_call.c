@@ -6,12 +6,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "common/clock.h"
 #include "common/units.h"
+#include "poppa/hold/proc.h"
 
 #define STACK_SIZE (256 * 1024)
 #define LATE_MAX 64 /* of all users */
@@ -52,11 +51,7 @@ int timed_call_thread(const char *name, void *(*start)(void *), void *arg)
 
 uid_t timed_call_owner(pid_t pid)
 {
-	struct stat st;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return stat(path, &st) ? (uid_t)-1 : st.st_uid;
+	return proc_uid(pid);
 }
 
 static void *call_main(void *arg)

@@ -16,7 +16,8 @@
  */
 int timed_call(uid_t owner, void (*run)(void *), void (*drop)(void *), void *arg);
 
-/* Whose file a task's is taken to be: the owner of the task. */
+/* Whose file a task's is taken to be: its real user's. The owner of its /proc/PID is root where the
+ * user may execute the program and not read it. */
 uid_t timed_call_owner(pid_t pid);
 
 /* Starts a thread that nobody waits for, with all signals blocked: the main thread handles them.

@@ -8,7 +8,10 @@
 
 #include <errno.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "poppa/counter/timed_call.h"
@@ -90,9 +93,27 @@ static void what_does_not_answer_is_given_up(void **state)
 
 static void owner_of_a_task(void **state)
 {
+	int ready[2];
+	pid_t pid;
+	char c;
+
 	(void)state;
 	assert_int_equal(timed_call_owner(getpid()), getuid());
 	assert_int_equal(timed_call_owner(0), (uid_t)-1);
+	if (geteuid())
+		return;
+	/* A program that its user may not read: /proc says that root owns it. */
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		if (setuid(65534) || prctl(PR_SET_DUMPABLE, 0) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		pause();
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	assert_int_equal(timed_call_owner(pid), 65534);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 int main(void)
