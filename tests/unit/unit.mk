@@ -148,6 +148,7 @@ check_PROGRAMS += \
 	tests/unit/accounting/settle/test_decay \
 	tests/unit/accounting/settle/test_refunds \
 	tests/unit/accounting/settle/test_settle \
+	tests/unit/accounting/settle/test_pass_order \
 	tests/unit/accounting/settle/test_time_limit \
 	tests/unit/accounting/settle/test_waiting_runs \
 	tests/unit/accounting/bill/test_bill \

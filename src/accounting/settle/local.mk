@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libsettle.la
 libsettle_la_SOURCES = \
 	src/accounting/settle/decay.c src/accounting/settle/decay.h \
+	src/accounting/settle/pass_order.c src/accounting/settle/pass_order.h \
 	src/accounting/settle/refunds.c src/accounting/settle/refunds.h \
 	src/accounting/settle/settle.c src/accounting/settle/settle.h \
 	src/accounting/settle/time_limit.c src/accounting/settle/time_limit.h \

@@ -14,6 +14,7 @@
 #include "src/slurmctld/reservation.h"
 #include "src/slurmctld/state_save.h"
 
+#include "accounting/settle/pass_order.h"
 #include "accounting/settle/settle.h"
 #include "accounting/settle/time_limit.h"
 #include "common/clock.h"
@@ -49,7 +50,6 @@ SLURM_WEAK(slurmctld_tres_cnt)
 /* One job of a pass: found, then measured, then set. */
 struct limited {
 	uint32_t job_id;
-	time_t end;               /* where it ends now; 0 where it waits */
 	struct run_snapshot *run; /* NULL: nothing is known of it */
 	struct time_limit limit;  /* what was measured */
 	bool measured;
@@ -58,18 +58,20 @@ struct limited {
 	struct run_segments *segments; /* what it tells the pair history; NULL = nothing */
 };
 
-/* Some jobs of a pass, in an order. */
+/* Jobs of which a pass takes the first. */
 struct some {
-	int count;
-	struct limited job[PASS_HALF];
+	size_t count, room;
+	struct pass_job *job;
 };
 
-/* One user's thousands of jobs must not keep another's short job from its turn: so a pass has the
- * jobs whose ends are nearest, the oldest of those that may yet leave their co-runners, and others
- * by job id in turn, so that nobody is left out. */
+/* One user's thousands of jobs must not keep another's short job from its turn: so a pass has of
+ * each user the jobs whose ends are nearest, then the oldest of those that may yet leave their
+ * co-runners, in both one of each user after the other, and then others by job id, so that nobody
+ * is left out. */
 struct pass {
 	uint32_t after; /* job ids up to this one had their turn */
 	struct some nearest, fresh, in_turn;
+	uint32_t last_in_turn;  /* 0: all have had theirs */
 	int count, first_count; /* of all together; those in turn come last */
 	struct limited job[PASS_JOBS];
 	bool changed;
@@ -91,38 +93,30 @@ static bool has_limit(const job_record_t *job)
 	return job->time_limit && job->time_limit != NO_VAL && job->time_limit != INFINITE;
 }
 
-static bool is_before(const struct limited *a, const struct limited *b, bool by_end)
+static void add(struct some *s, const job_record_t *job, int64_t key)
 {
-	return by_end && a->end != b->end ? a->end < b->end : a->job_id < b->job_id;
+	if (s->count == s->room) {
+		s->room = s->room ? 2 * s->room : PASS_HALF;
+		xrecalloc(s->job, s->room, sizeof(*s->job));
+	}
+	s->job[s->count++] =
+		(struct pass_job){.key = key, .uid = job->user_id, .job_id = job->job_id};
 }
 
-/* Keeps the first ones in order. */
-static void enter(struct some *s, const struct limited *l, bool by_end)
-{
-	int at = s->count;
-
-	if (s->count == PASS_HALF && !is_before(l, &s->job[PASS_HALF - 1], by_end))
-		return;
-	at -= s->count == PASS_HALF;
-	for (; at > 0 && is_before(l, &s->job[at - 1], by_end); at--)
-		s->job[at] = s->job[at - 1];
-	s->job[at] = *l;
-	s->count += s->count < PASS_HALF;
-}
-
-/* Adds those that are not in the pass yet. */
-static void join(struct pass *pass, const struct some *s)
+/* Adds the first ones that are not in the pass yet, and frees the others. */
+static void join(struct pass *pass, struct some *s)
 {
 	int before = pass->count;
 
-	for (int i = 0; i < s->count; i++) {
+	for (size_t i = 0; i < MIN(s->count, PASS_HALF); i++) {
 		bool known = false;
 
 		for (int k = 0; k < before; k++)
 			known |= pass->job[k].job_id == s->job[i].job_id;
 		if (!known)
-			pass->job[pass->count++] = s->job[i];
+			pass->job[pass->count++].job_id = s->job[i].job_id;
 	}
+	xfree(s->job);
 }
 
 /* Slurm has preempted the job and lets it run until a grace time is over: that end stays. */
@@ -153,19 +147,24 @@ static int find_one(void *x, void *arg)
 	struct pass *pass = arg;
 	bool waits = IS_JOB_PENDING(job) && job->system_comment &&
 		     strstr(job->system_comment, TIME_LIMIT_TAG);
-	struct limited l = {.job_id = job->job_id, .end = waits ? 0 : job->end_time};
 
 	if (!(IS_JOB_RUNNING(job) || waits) || is_preempted(job) || !run_snapshot_colocate(job))
 		return 0;
-	l.fresh = is_fresh(job);
-	if (l.fresh)
-		enter(&pass->fresh, &l, false);
+	if (is_fresh(job))
+		add(&pass->fresh, job, job->job_id);
 	if (!has_limit(job))
 		return 0;
-	enter(&pass->nearest, &l, true);
+	add(&pass->nearest, job, waits ? 0 : job->end_time);
 	if (job->job_id > pass->after)
-		enter(&pass->in_turn, &l, false);
+		add(&pass->in_turn, job, job->job_id);
 	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct pass_job *x = a, *y = b;
+
+	return (x->job_id > y->job_id) - (x->job_id < y->job_id);
 }
 
 /* Notes whose turn it is; false where slurmctld does not serve. */
@@ -178,6 +177,12 @@ static bool find_jobs(struct pass *pass)
 	lock_slurmctld(read_jobs);
 	if (job_list)
 		list_for_each(job_list, find_one, pass);
+	pass_order(pass->nearest.job, pass->nearest.count);
+	pass_order(pass->fresh.job, pass->fresh.count);
+	if (pass->in_turn.count)
+		qsort(pass->in_turn.job, pass->in_turn.count, sizeof(struct pass_job), by_id);
+	if (pass->in_turn.count >= PASS_HALF)
+		pass->last_in_turn = pass->in_turn.job[PASS_HALF - 1].job_id;
 	join(pass, &pass->nearest);
 	join(pass, &pass->fresh);
 	pass->first_count = pass->count;
@@ -189,6 +194,7 @@ static bool find_jobs(struct pass *pass)
 
 		if (!job || !IS_JOB_RUNNING(job))
 			continue;
+		l->fresh = is_fresh(job);
 		l->run = run_snapshot_take(job);
 		if (!l->run)
 			continue;
@@ -784,7 +790,6 @@ void time_limits_pass(struct settler *w, bool (*stopped)(const void *arg), const
 	pass = xmalloc(sizeof(*pass));
 	pass->after = w->limits_after;
 	if (find_jobs(pass)) {
-		const struct some *turn = &pass->in_turn;
 		int i = 0;
 
 		for (; i < pass->count; i++) {
@@ -798,8 +803,7 @@ void time_limits_pass(struct settler *w, bool (*stopped)(const void *arg), const
 		}
 		/* Those in turn that were not asked for come first in the next pass. */
 		if (i == pass->count)
-			w->limits_after =
-				turn->count == PASS_HALF ? turn->job[PASS_HALF - 1].job_id : 0;
+			w->limits_after = pass->last_in_turn;
 		else if (i > pass->first_count)
 			w->limits_after = pass->job[i - 1].job_id;
 		set_all(w, pass);
