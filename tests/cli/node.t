@@ -101,6 +101,7 @@ for unit in CR_CORE CR_CPU CR_CPU_MEMORY CR_CORE,CR_ONE_TASK_PER_CORE; do
 	mv "$TAP_DIR/good" "$TAP_DIR/config"
 	like "doctor: lanes can be had with $unit" "$OUT" "OK +SelectType +select/cons_tres, $unit"
 done
+fault "s/Alloc,Contain/(null)/" "PrologFlags .* -> set PrologFlags=Alloc"
 fault "s/CR_CORE_MEMORY/CR_SOCKET/" "SelectTypeParameters .*CR_SOCKET.* -> set SelectTypeParameters=CR_Core_Memory"
 [ -z "$built" ] || fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for $version.* -> install the suite's plugins"
 # A plugin that can be loaded says for which release it was built, whatever this poppa was built for.
@@ -142,7 +143,6 @@ warning() {
 	mv "$TAP_DIR/good" "$TAP_DIR/$1"
 	like "doctor warns: $2" "$OUT" "WARN +$3"
 }
-warning config "s/Alloc,Contain/(null)/" "PrologFlags .* -> set PrologFlags=Alloc"
 warning config "s/poppa_period=250ms/poppa_period=0/" "shutters +are off by poppa_period=0: .* -> nothing to do if that is meant"
 warning partition "s/CPU=1000,/CPU=1,/" "TRESBillingWeights .* in partition main: .* -> set TRESBillingWeights=CPU=1000"
 warning partition "s/ TRESBillingWeights.*//" "TRESBillingWeights .* in partition main, big: "

@@ -46,4 +46,12 @@ for unit in CR_Socket CR_Socket_Memory; do
 	ok "$unit: others run" wait_until 30 has_nodes "$own"
 done
 
+fresh CR_Core
+sed -i /^PrologFlags=/d "$CLOUD/$N/slurm.conf"
+cloud $N scontrol reconfigure
+like "without PrologFlags=Alloc it is refused with its reason" "$(cloud $N sbatch -o /dev/null --colocate -n1 --wrap true 2>&1)" \
+	'--colocate: .*\(PrologFlags has neither Alloc nor Contain\)'
+own=$(cloud $N sbatch --parsable -o /dev/null -n1 --wrap true)
+ok "and others run" wait_until 30 has_nodes "$own"
+
 done_testing

@@ -94,6 +94,7 @@ cloud_configure() {
 		SchedulerType=sched/backfill
 		AccountingStorageType=accounting_storage/none
 		MessageTimeout=99
+		PrologFlags=Alloc
 	END
 	cat >>"$dir/slurm.conf"
 	echo "required $CLOUD_PLUGINS/spank_colocate.so" >"$dir/plugstack.conf"

@@ -168,8 +168,8 @@ static void check_cgroups(struct doctor *d, const char *text)
 			gather);
 }
 
-/* The job's seed, a secret that decides when shutters open, reaches a node only with a prolog that
- * slurmd runs at the job's allocation. */
+/* Only with a prolog that slurmd runs at the job's allocation a node learns for certain that a job
+ * is co-located, and its seed, a secret that decides when shutters open. */
 static void check_prolog_flags(struct doctor *d, const char *text)
 {
 	char value[256];
@@ -178,8 +178,9 @@ static void check_prolog_flags(struct doctor *d, const char *text)
 	if (lists(value, "Alloc") || lists(value, "Contain"))
 		doctor_say(d, DOCTOR_OK, "PrologFlags", NULL, "%s", value);
 	else
-		doctor_say(d, DOCTOR_WARN, "PrologFlags", "set PrologFlags=Alloc or Contain",
-			"is \"%s\": nodes of a job open their shutters at times of their own",
+		doctor_say(d, DOCTOR_FAIL, "PrologFlags", "set PrologFlags=Alloc or Contain",
+			"is \"%s\": --colocate is refused, as nodes would learn from a step's user "
+			"which job is co-located",
 			value);
 }
 

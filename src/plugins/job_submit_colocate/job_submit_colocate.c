@@ -88,6 +88,12 @@ static int check_cluster(struct errmsg *err)
 		return errmsg_set(err,
 			"this cluster hands out whole sockets (CR_Socket) and lanes are "
 			"made of cores: submit without the option");
+	/* Contain includes Alloc. Else a node hears of a job from its first step, whose environment
+	 * is the user's: a job that hides there would have its partner's time counted as alone. */
+	if (!(slurm_conf.prolog_flags & PROLOG_FLAG_ALLOC))
+		return errmsg_set(err,
+			"this cluster's nodes are not told for certain which jobs are co-located "
+			"(PrologFlags has neither Alloc nor Contain): submit without the option");
 	if (!striping_loaded())
 		return errmsg_set(err,
 			"striping is not active on this cluster (its select_cons_tres.so "

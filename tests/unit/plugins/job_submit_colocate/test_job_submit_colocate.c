@@ -31,7 +31,8 @@ int __wrap_dlclose(void *handle);
 
 struct slurm_conf slurm_conf = {.select_type = (char *)"select/cons_tres",
 	.state_save_location = (char *)"/nonexistent",
-	.select_type_param = SELECT_MEMORY};
+	.select_type_param = SELECT_MEMORY,
+	.prolog_flags = PROLOG_FLAG_ALLOC};
 int node_record_count = NODES;
 
 /* Even nodes have 2 sockets of 8 cores, odd ones 2 of 16; each partition has nodes of one kind. */
@@ -402,6 +403,19 @@ static void nobody_is_kept_off_where_the_site_says_so(void **state)
 	slurm_conf.prep_params = before;
 }
 
+/* Without slurmctld's prolog a node would learn from a step's user what is co-located. */
+static void needs_the_prolog_of_slurmctld(void **state)
+{
+	char why[512];
+
+	(void)state;
+	slurm_conf.prolog_flags = 0;
+	assert_int_not_equal(submit_as("stripe", why), SLURM_SUCCESS);
+	assert_non_null(strstr(why, "PrologFlags has neither Alloc nor Contain"));
+	slurm_conf.prolog_flags = PROLOG_FLAG_ALLOC;
+	assert_int_equal(submit_as("stripe", why), SLURM_SUCCESS);
+}
+
 /* Submits a job of this partition and QOS, with what its client has sent of --colocate (NULL:
  * nothing). Returns its CPUs of a node, -1 where it is refused. is: what the job is then. */
 static int submit_by_default(const char *partition, const char *qos, const char *sent, char *is)
@@ -502,6 +516,7 @@ int main(void)
 		cmocka_unit_test(long_constraints),
 		cmocka_unit_test(updates_are_checked_like_submissions),
 		cmocka_unit_test(nobody_is_kept_off_where_the_site_says_so),
+		cmocka_unit_test(needs_the_prolog_of_slurmctld),
 		cmocka_unit_test(the_site_may_opt_jobs_in),
 		cmocka_unit_test(what_a_client_forges_of_the_site_is_dropped),
 	};

@@ -24,6 +24,7 @@
 
 #define SELECT_SOCKET 0x0002
 #define SELECT_MEMORY 0x0010
+#define PROLOG_FLAG_ALLOC 0x0001
 #define SELECT_ONE_TASK_PER_CORE 0x0100
 #define QOS_FLAG_PART_MAX_NODE 0x0002
 #define GRES_ENFORCE_BIND 0x0010
@@ -116,7 +117,7 @@ typedef struct {
 struct slurm_conf {
 	char *prep_params, *select_type, *state_save_location;
 	list_t *job_defaults_list;
-	uint16_t select_type_param;
+	uint16_t select_type_param, prolog_flags;
 	uint64_t def_mem_per_cpu, max_mem_per_cpu;
 };
 extern struct slurm_conf slurm_conf;
