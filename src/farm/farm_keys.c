@@ -2,6 +2,7 @@
 /* Keys of tasks: a Horton table from the hash of a key to what is known of it. */
 #include "farm/farm_keys.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "common/fnv1a.h"
@@ -13,6 +14,7 @@ struct farm_keys {
 	struct horton *table;
 	struct farm_key *known;
 	uint32_t count, room;
+	uint32_t oldest, newest; /* of those that have no use; UINT32_MAX: none */
 };
 
 struct farm_keys *farm_keys_create(uint64_t seed)
@@ -21,6 +23,7 @@ struct farm_keys *farm_keys_create(uint64_t seed)
 
 	if (!k)
 		return NULL;
+	k->oldest = k->newest = UINT32_MAX;
 	k->table = horton_create(FIRST_BUCKETS, seed);
 	if (!k->table) {
 		free(k);
@@ -38,17 +41,42 @@ void farm_keys_destroy(struct farm_keys *k)
 	free(k);
 }
 
-uint32_t farm_keys_number(struct farm_keys *k, const char *text, size_t len)
+static void make_idle(struct farm_keys *k, uint32_t number)
 {
-	uint64_t all;
-	uint32_t h, number;
+	k->known[number].older = k->newest;
+	k->known[number].newer = UINT32_MAX;
+	if (k->newest != UINT32_MAX)
+		k->known[k->newest].newer = number;
+	else
+		k->oldest = number;
+	k->newest = number;
+}
 
-	if (!len)
-		return FARM_NO_KEY;
-	all = fnv1a(FNV1A_START, text, len);
-	h = (uint32_t)(all ^ all >> 32);
-	if (horton_lookup(k->table, h, &number))
+static void take_out(struct farm_keys *k, uint32_t number)
+{
+	const struct farm_key *key = &k->known[number];
+
+	if (key->older != UINT32_MAX)
+		k->known[key->older].newer = key->newer;
+	else
+		k->oldest = key->newer;
+	if (key->newer != UINT32_MAX)
+		k->known[key->newer].older = key->older;
+	else
+		k->newest = key->older;
+}
+
+/* A number for a new key: that of one that is forgotten, or the next one; FARM_NO_KEY where there
+ * is no memory. */
+static uint32_t new_number(struct farm_keys *k)
+{
+	uint32_t number = k->oldest;
+
+	if (k->count >= FARM_KEYS_MAX && number != UINT32_MAX) {
+		take_out(k, number);
+		horton_erase(k->table, k->known[number].hash);
 		return number;
+	}
 	if (k->count == k->room) {
 		uint32_t room = k->room ? 2 * k->room : 64;
 		struct farm_key *known =
@@ -59,11 +87,38 @@ uint32_t farm_keys_number(struct farm_keys *k, const char *text, size_t len)
 		k->known = known;
 		k->room = room;
 	}
-	while (horton_insert(k->table, h, k->count) == HORTON_FULL)
-		if (horton_resize(k->table, 2 * horton_buckets(k->table)))
-			return FARM_NO_KEY;
-	k->known[k->count] = (struct farm_key){.worker = UINT32_MAX};
 	return k->count++;
+}
+
+uint32_t farm_keys_take(struct farm_keys *k, const char *text, size_t len)
+{
+	bool known = true;
+	uint32_t h, number;
+	uint64_t all;
+
+	if (!len)
+		return FARM_NO_KEY;
+	all = fnv1a(FNV1A_START, text, len);
+	h = (uint32_t)(all ^ all >> 32);
+	if (horton_lookup(k->table, h, &number)) {
+		if (!k->known[number].uses++)
+			take_out(k, number);
+		return number;
+	}
+	number = new_number(k);
+	if (number == FARM_NO_KEY)
+		return FARM_NO_KEY;
+	while (known && horton_insert(k->table, h, number) == HORTON_FULL)
+		known = !horton_resize(k->table, 2 * horton_buckets(k->table));
+	/* Without memory this task has the number alone. */
+	k->known[number] = (struct farm_key){.worker = UINT32_MAX, .hash = h, .uses = 1};
+	return number;
+}
+
+void farm_keys_release(struct farm_keys *k, uint32_t number)
+{
+	if (number != FARM_NO_KEY && !--k->known[number].uses)
+		make_idle(k, number);
 }
 
 struct farm_key *farm_keys_at(struct farm_keys *k, uint32_t number)

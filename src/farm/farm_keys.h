@@ -16,7 +16,14 @@ struct farm_key {
 			  */
 	struct farm_task *first,
 		*newest; /* the schedule's: those with it that were given to workers */
+	/* The table's own: */
+	uint32_t hash, uses;
+	uint32_t older, newer; /* among those that have no use; UINT32_MAX: none */
 };
+
+/* So many are remembered, in some 60 MB: of more the one that has had no use for longest is
+ * forgotten. */
+#define FARM_KEYS_MAX (UINT32_C(1) << 20)
 
 struct farm_keys;
 
@@ -24,11 +31,12 @@ struct farm_keys;
 struct farm_keys *farm_keys_create(uint64_t seed);
 void farm_keys_destroy(struct farm_keys *keys);
 /*
- * The number of a key, which is made where it is new: 0, 1, ... Keys whose hashes are alike (32
- * bits) share a number: their tasks then go to one worker, and nothing else happens. Returns
- * FARM_NO_KEY for an empty key, and where there is no memory for a new one: such a task has no
- * affinity.
+ * The number of a key, which is made where it is new, for one use: farm_keys_release() ends that.
+ * Without any use a number may become another key's. Keys whose hashes are alike (32 bits) share a
+ * number: their tasks then go to one worker, and nothing else happens. Returns FARM_NO_KEY for an
+ * empty key, and where there is no memory for a new one: such a task has no affinity.
  */
-uint32_t farm_keys_number(struct farm_keys *keys, const char *text, size_t len);
-/* Valid until the next farm_keys_number(). */
+uint32_t farm_keys_take(struct farm_keys *keys, const char *text, size_t len);
+void farm_keys_release(struct farm_keys *keys, uint32_t number); /* FARM_NO_KEY is allowed */
+/* Valid until the next farm_keys_take(). */
 struct farm_key *farm_keys_at(struct farm_keys *keys, uint32_t number);

@@ -83,6 +83,7 @@ static void tell(const struct run *r, const char *text)
 static void free_line(struct run *r, struct farm_line *line)
 {
 	r->bytes -= strlen(line->text);
+	farm_schedule_over(r->schedule, &line->task);
 	free(line);
 }
 

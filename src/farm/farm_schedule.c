@@ -159,7 +159,12 @@ void farm_schedule_destroy(struct farm_schedule *s)
 
 uint32_t farm_schedule_key(struct farm_schedule *s, const char *text, size_t len)
 {
-	return farm_keys_number(s->keys, text, len);
+	return farm_keys_take(s->keys, text, len);
+}
+
+void farm_schedule_over(struct farm_schedule *s, const struct farm_task *task)
+{
+	farm_keys_release(s->keys, task->key);
 }
 
 uint64_t farm_schedule_waiting(const struct farm_schedule *s)

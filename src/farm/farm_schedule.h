@@ -52,7 +52,10 @@ struct farm_schedule *farm_schedule_create(
 	uint32_t workers, const struct farm_settings *settings, uint64_t seed);
 /* The tasks are the caller's. */
 void farm_schedule_destroy(struct farm_schedule *s);
+/* The key of one task, for as long as that is not over; see farm_keys_take(). */
 uint32_t farm_schedule_key(struct farm_schedule *s, const char *text, size_t len);
+/* The task, which the schedule has not, is not added again. */
+void farm_schedule_over(struct farm_schedule *s, const struct farm_task *task);
 /* Adds a task that nobody has started. It belongs to the schedule until farm_schedule_next()
  * returns it. */
 void farm_schedule_add(struct farm_schedule *s, struct farm_task *task);

@@ -211,16 +211,52 @@ static void keys(void **state)
 	char text[20];
 
 	(void)state;
-	assert_int_equal(farm_keys_number(k, "", 0), FARM_NO_KEY);
+	assert_int_equal(farm_keys_take(k, "", 0), FARM_NO_KEY);
 	for (uint32_t i = 0; i < 20000; i++) {
 		int len = snprintf(text, sizeof(text), "%u", i);
 
-		assert_int_equal(farm_keys_number(k, text, (size_t)len), i);
+		assert_int_equal(farm_keys_take(k, text, (size_t)len), i);
 	}
-	assert_int_equal(farm_keys_number(k, "17", 2), 17);
+	assert_int_equal(farm_keys_take(k, "17", 2), 17);
 	assert_int_equal(farm_keys_at(k, 17)->worker, UINT32_MAX);
 	farm_keys_destroy(k);
 	farm_keys_destroy(NULL);
+}
+
+static uint32_t take(struct farm_keys *k, uint32_t key)
+{
+	char text[20];
+
+	return farm_keys_take(k, text, (size_t)snprintf(text, sizeof(text), "%u", key));
+}
+
+/* A stream of keys without end takes no memory without end, and what tasks have is not forgotten.
+ */
+static void keys_are_forgotten(void **state)
+{
+	struct farm_keys *k = farm_keys_create(7);
+	uint32_t kept, again;
+
+	(void)state;
+	kept = take(k, 0);
+	farm_keys_at(k, kept)->worker = 3;
+	for (uint32_t i = 1; i < FARM_KEYS_MAX + 1000; i++) {
+		uint32_t number = take(k, i);
+
+		assert_true(number < FARM_KEYS_MAX);
+		farm_keys_at(k, number)->worker = 5;
+		/* One that is used now and then is not the oldest. */
+		again = take(k, 1);
+		assert_true(i == 1 || farm_keys_at(k, again)->worker == 5);
+		farm_keys_release(k, again);
+		farm_keys_release(k, number);
+	}
+	assert_int_equal(take(k, 0), kept);
+	assert_int_equal(farm_keys_at(k, kept)->worker, 3);
+	assert_int_equal(farm_keys_at(k, take(k, 2))->worker, UINT32_MAX);
+	assert_int_equal(farm_keys_at(k, take(k, FARM_KEYS_MAX))->worker, 5);
+	farm_keys_release(k, FARM_NO_KEY);
+	farm_keys_destroy(k);
 }
 
 int main(void)
@@ -233,6 +269,7 @@ int main(void)
 		cmocka_unit_test(idle_workers_steal),
 		cmocka_unit_test(plain_policies_keep_order),
 		cmocka_unit_test(keys),
+		cmocka_unit_test(keys_are_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
