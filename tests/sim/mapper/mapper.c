@@ -170,17 +170,16 @@ static int apps_of(const char *mix)
 	return n;
 }
 
-/* The geometric mean of the applications' speed-ups, and the lowest. */
-static double speed_up(const struct outcome *a, const struct outcome *b, int apps, double *lowest)
+/* The geometric mean of the applications' speed-ups, and which has the lowest. */
+static double speed_up(const struct outcome *a, const struct outcome *b, int apps, int *slowest)
 {
 	double sum = 0;
 
-	*lowest = INFINITY;
+	*slowest = 0;
 	for (int i = 0; i < apps; i++) {
-		double s = a->rate[i] / b->rate[i];
-
-		sum += log(s);
-		*lowest = fmin(*lowest, s);
+		sum += log(a->rate[i] / b->rate[i]);
+		if (a->rate[i] / b->rate[i] < a->rate[*slowest] / b->rate[*slowest])
+			*slowest = i;
 	}
 	return exp(sum / apps);
 }
@@ -189,7 +188,10 @@ static double speed_up(const struct outcome *a, const struct outcome *b, int app
 struct summary {
 	struct outcome mapped[MIXES];
 	double product;       /* the sum of the speed-ups' logarithms */
-	double least;         /* the lowest speed-up of any application */
+	double over_sharing;  /* the same over a mapper that goes by sharing alone */
+	double least;         /* the lowest speed-up of any application, */
+	size_t least_mix;     /* in this mix, */
+	int least_app;        /* of this application there */
 	int pairs, apart;     /* mixes of two applications that share much; with a socket each */
 	int moving, unsteady; /* intervals in which tasks move, with hysteresis and without */
 	int worse;            /* mixes in which there are more with than without */
@@ -202,13 +204,19 @@ static bool shares_much(const char *mix)
 
 static void print_mixes(struct summary *sum)
 {
+	struct mapper_settings sharing = mapper_defaults;
+
+	/* Neither who needs a core alone nor who waits counts. */
+	sharing.high_ipc = sharing.hyper_spc = INFINITY;
 	puts("| mix | applications | speed-up over spread | of the slowest | sockets of each at the end | moves after 5 s |\n"
 	     "| ---: | --- | ---: | ---: | --- | ---: |");
 	for (size_t i = 0; i < MIXES; i++) {
 		struct outcome spread = play(mixes[i], NULL),
-			       mapped = play(mixes[i], &mapper_defaults);
-		int apps = apps_of(mixes[i]);
-		double lowest, mean = speed_up(&mapped, &spread, apps, &lowest);
+			       mapped = play(mixes[i], &mapper_defaults),
+			       other = play(mixes[i], &sharing);
+		int apps = apps_of(mixes[i]), slowest, ignored;
+		double mean = speed_up(&mapped, &spread, apps, &slowest);
+		double lowest = mapped.rate[slowest] / spread.rate[slowest];
 
 		printf("| %zu | %s | %.2f | %.2f |", i + 1, mixes[i], mean, lowest);
 		for (int a = 0; a < apps; a++)
@@ -216,15 +224,32 @@ static void print_mixes(struct summary *sum)
 		printf(" | %d |\n", mapped.moves);
 		sum->mapped[i] = mapped;
 		sum->product += log(mean);
-		sum->least = fmin(sum->least, lowest);
+		sum->over_sharing += log(speed_up(&mapped, &other, apps, &ignored));
+		if (lowest < sum->least) {
+			sum->least = lowest;
+			sum->least_mix = i;
+			sum->least_app = slowest;
+		}
 		if (shares_much(mixes[i])) {
 			sum->pairs++;
 			sum->apart += mapped.sockets[0] == 1 && mapped.sockets[1] == 1;
 		}
 	}
-	printf("\nThe geometric mean of the speed-ups is %.2f (paper: 1.27 over Linux, on the machine itself); the slowest application of any "
-	       "mix makes %.2f of what it makes spread.\n",
-		exp(sum->product / (double)MIXES), sum->least);
+	printf("\nThe geometric mean of the speed-ups is %.2f (paper: 1.27 over Linux, on the machine itself).\n",
+		exp(sum->product / (double)MIXES));
+}
+
+/* Prints who loses most. Where another application gets a socket, the tasks of the rest share
+ * cores. */
+static void print_slowest(const struct summary *sum)
+{
+	struct chip c;
+
+	fill(&c, mixes[sum->least_mix]);
+	printf("\nThe slowest application of any mix is %s in mix %zu (%s): it makes %.2f of what it makes spread, and has %d of 2 sockets at the end. "
+	       "Where others get a socket, more tasks of the rest share cores.\n",
+		c.app[sum->least_app].name, sum->least_mix + 1, mixes[sum->least_mix], sum->least,
+		sum->mapped[sum->least_mix].sockets[sum->least_app]);
 }
 
 static void print_hysteresis(struct summary *sum)
@@ -256,35 +281,57 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The paper's worst case: 40 tasks of as many applications. How long a decision takes, in us: the
- * median. */
-static double decision_us(void)
+#define DECISIONS 2000
+#define CHANGE_EVERY 12 /* intervals, after which the history has taken in what changed */
+
+/* How long decisions for 40 tasks take, us. */
+struct decisions {
+	double median, most;      /* the latter: of 99 of 100 */
+	double median_with_moves; /* of those that move tasks */
+	int moving;
+};
+
+/* 40 tasks of so many applications, which change all the time between sharing much, a little, and
+ * nothing, so that tasks move. */
+static struct decisions time_decisions(int apps)
 {
-	struct chip c = {.sockets = 2, .cores = 10, .threads = 2, .apps = 40, .tasks = 40};
+	struct chip c = {.sockets = 2, .cores = 10, .threads = 2, .apps = apps, .tasks = 40};
 	struct mapper *m = make_mapper(&c, &mapper_defaults);
+	struct decisions d = {INFINITY, INFINITY, INFINITY, 0};
+	static double us[DECISIONS], with_moves[DECISIONS];
 	struct mapper_sample sample[40];
-	static double us[1000];
-	const int rounds = sizeof(us) / sizeof(us[0]);
 	struct errmsg err;
 	int to[40];
 
-	for (int i = 0; i < 40; i++) {
-		c.app[i] = applications[i % 7];
-		c.task[i].app = i;
-	}
-	chip_spread(&c);
-	for (int i = 0; i < rounds; i++) {
+	for (int i = 0; i < 40; i++)
+		c.task[i].app = i % apps;
+	for (int i = 0; i < DECISIONS; i++) {
+		bool moves = false;
 		int64_t begin;
 
+		for (int a = 0; a < apps && i % CHANGE_EVERY == 0; a++)
+			c.app[a] = applications[(a + i / CHANGE_EVERY) % 7];
+		if (!i)
+			chip_spread(&c);
 		chip_run(&c, sample);
 		begin = clock_now();
 		if (!m || mapper_step(m, sample, 40, to, &err))
-			return INFINITY;
+			return d;
 		us[i] = (double)(clock_now() - begin) / 1e3;
+		for (int k = 0; k < 40; k++) {
+			moves |= to[k] != c.task[k].pu;
+			c.task[k].pu = to[k];
+		}
+		if (moves)
+			with_moves[d.moving++] = us[i];
 	}
 	mapper_destroy(m);
-	qsort(us, (size_t)rounds, sizeof(*us), compare);
-	return us[rounds / 2];
+	qsort(us, DECISIONS, sizeof(*us), compare);
+	qsort(with_moves, (size_t)d.moving, sizeof(*with_moves), compare);
+	d.median = us[DECISIONS / 2];
+	d.most = us[DECISIONS * 99 / 100];
+	d.median_with_moves = d.moving ? with_moves[d.moving / 2] : 0;
+	return d;
 }
 
 __attribute__((format(printf, 3, 4))) static void judge(
@@ -299,8 +346,10 @@ __attribute__((format(printf, 3, 4))) static void judge(
 	printf(" | %s |\n", met ? "met" : "NOT MET");
 }
 
-static void print_verdicts(const struct summary *s, double us)
+static void print_verdicts(const struct summary *s)
 {
+	static const int apps[] = {40, 10, 2};
+
 	puts("\n## What is asked for\n\n| asked for | measured | |\n| --- | ---: | ---: |");
 	judge("simulated: two applications that share much have a socket each",
 		s->apart == s->pairs, "%d of %d mixes", s->apart, s->pairs);
@@ -309,10 +358,23 @@ static void print_verdicts(const struct summary *s, double us)
 		s->unsteady, s->worse);
 	judge("simulated: mapping makes the mixes faster, on average", s->product > 0, "%.2f times",
 		exp(s->product / (double)MIXES));
+	judge("simulated: and by 1 % at least than a mapper that goes by sharing alone, and neither by who keeps a core busy nor by who waits "
+	      "(paper: 9 % over SAM, which is not rebuilt here)",
+		s->over_sharing / (double)MIXES >= log(1.01), "%.3f times",
+		exp(s->over_sharing / (double)MIXES));
 	judge("simulated: no application makes less than 0.889 of what it makes spread, the paper's lowest",
 		s->least >= 0.889, "%.2f", s->least);
-	judge("a decision for 40 tasks of as many applications takes 230 us at most (paper: tasks moved; here without)",
-		us <= 230, "%.0f us", us);
+	for (size_t i = 0; i < sizeof(apps) / sizeof(apps[0]); i++) {
+		struct decisions d = time_decisions(apps[i]);
+		char what[120];
+
+		snprintf(what, sizeof(what),
+			"99 of 100 decisions for 40 tasks of %d applications take 230 us at most",
+			apps[i]);
+		judge(what, d.most <= 230,
+			"%.0f us; the median is %.0f us, and %.0f us of the %d that move tasks",
+			d.most, d.median, d.median_with_moves, d.moving);
+	}
 }
 
 int main(void)
@@ -321,6 +383,7 @@ int main(void)
 
 	print_mixes(&sum);
 	print_hysteresis(&sum);
-	print_verdicts(&sum, decision_us());
+	print_verdicts(&sum);
+	print_slowest(&sum);
 	return 0;
 }
