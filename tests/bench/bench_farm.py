@@ -18,7 +18,8 @@ import report
 UNEVEN = 0.10  # paper, section 4.2.3
 RATE = re.compile(rb"recommend: (\S+) queries a second")
 # By how much faster (paper, figures 2 and 14).
-PUBLISHED = {"neighbours": "27.4 %", "coalesced": "13.5 %", "inter": "18 %", "intra": "22 %"}
+PUBLISHED = {"neighbours": "27.4 %", "coalesced": "13.5 %", "right": "28.1 %", "inter": "18 %", "intra": "22 %"}
+SIMULATED_LEAST = {"inter": 1.09, "intra": 1.11}  # half of what the paper gains
 POLICIES = ("affinity", "stealing", "queue")
 CHUNK = 512
 
@@ -50,6 +51,15 @@ class Queries:
         """Queries a second of one process on one processor."""
         with open(path) as f:
             return float(RATE.search(check(["taskset", "-c", "0", *self.command, "--verbose"], f).stderr)[1])
+
+
+def together(queries, paths):
+    """Queries a second of two processes, each on a processor of its own, by the slower one."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        def run(cpu, path):
+            with open(path) as f:
+                return float(RATE.search(check(["taskset", "-c", str(cpu), *queries.command, "--verbose"], f).stderr)[1])
+        return 2 * min(pool.map(run, range(2), paths))
 
 
 def farm(build, queries, path, policy):
@@ -92,7 +102,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
     size = ["--documents", "2000", "--users", "1800", "--edges", "30000"] if args.quick else []
-    count, rounds, cores = (256, 2, (1, 8)) if args.quick else (32768, 9, (1, 2, 4, 8, 16, 32))
+    count, rounds, few, cores = (256, 2, 1, (1, 8)) if args.quick else (32768, 9, 3, (1, 2, 4, 8, 16, 32))
     out = report.Report("farm", "Queries that share data", args.results, args.quick,
                         "tests/bench/farm" + (" --quick" if args.quick else ""))
     judge = lambda what, ratio: out.judge(what, "%.3f times as fast (%.3f to %.3f)" % ratio, report.above_one(*ratio[1:]))
@@ -105,7 +115,11 @@ def main():
         random.Random(1).shuffle(mixed)
         files = {name: queries.write(name, lines) for name, lines in (
             ("neighbours", near), ("random", everywhere), ("coalesced", near + everywhere), ("mixed", mixed))}
-        alone = compare(out, rounds, {name: (lambda p=path: queries.rate(p)) for name, path in files.items()})
+        half = len(near) // 2
+        threads = {name: [queries.write("%s-%d" % (name, i), part) for i, part in enumerate(parts)] for name, parts in (
+            ("right", (near[:half], near[half:])), ("either", (near[::2], near[1::2])))}
+        alone = compare(out, few * rounds, {name: (lambda p=path: queries.rate(p)) for name, path in files.items()})
+        pairs = compare(out, few * rounds, {name: (lambda p=paths: together(queries, p)) for name, paths in threads.items()})
         burst = queries.write("burst", queries.make("--queries", str(count)))
         kinds = {p: (lambda p=p: farm(args.build, queries, burst, p)) for p in POLICIES}
         kinds["GNU parallel"] = lambda: (gnu_parallel(queries, burst, count), None)
@@ -113,11 +127,14 @@ def main():
     rates = {name: [r for r, _ in found] for name, found in farms.items()}
     uneven = [u for _, u in farms["affinity"]]
     out.text("The program is `contrib/workloads/recommend`: collaborative filtering on a made-up graph of the paper's size (72,300 users,",
-             "82,100 documents, 1.74 million edges), by searches of four levels. Rates are medians of %d rounds in turns; what is compared are" % rounds,
+             "82,100 documents, 1.74 million edges), by searches of four levels. Rates are medians of rounds in turns, %d of poppa-farm's and %d of the others; what is compared are" % (rounds, few * rounds),
              "the ratios of one round, with the 95 % interval of their median.")
     out.text("## Neighbours (figure 2)\n\nOne process on one processor, %s queries. *Neighbours* are of 16 groups, one group after the other; *random*" % part,
              "ones of the whole graph. Both together are *mixed* in random order, or *coalesced*: the neighbours first.")
     out.table(["queries", "a second"], [[name, "%.0f" % statistics.median(found)] for name, found in alone.items()])
+    out.text("Two processes at once, each on a processor of its own, *neighbours* only: on the *right* one each group has one processor; on",
+             "*either* one its queries go to both in turns, so that both load its data.")
+    out.table(["neighbours on", "a second"], [[name, "%.0f" % statistics.median(found)] for name, found in pairs.items()])
     out.text("## poppa-farm and others\n\n%d random queries by two workers on two processors, which share the last-level cache: what remains of" % count,
              "figure 14 here is the order on each processor. *Stealing* and *queue* are poppa-farm with a list for each worker and with one list.",
              "GNU parallel gives two programs %d queries at a time." % CHUNK)
@@ -129,7 +146,9 @@ def main():
           report.times_as_fast(alone["neighbours"], alone["random"]))
     judge("neighbours coalesced faster than mixed (paper: by %s)" % PUBLISHED["coalesced"],
           report.times_as_fast(alone["coalesced"], alone["mixed"]))
-    for other in ("stealing", "GNU parallel"):
+    judge("neighbours on the right processor faster than on either (paper: by %s)" % PUBLISHED["right"],
+          report.times_as_fast(pairs["right"], pairs["either"]))
+    for other in ("stealing", "queue", "GNU parallel"):
         judge("affinity faster than %s" % other, report.times_as_fast(rates["affinity"], rates[other]))
     out.judge("the workers' times differ by less than 10 %", "at most %s %%" % report.percent(max(uneven)), max(uneven) < UNEVEN)
     out.progress("simulated machines")
@@ -151,9 +170,9 @@ def main():
                 report.percent(float(r["uneven"]))] for k, r in zip(kinds, rows)])
     for order in ("inter", "intra"):
         k = order, cores[-1], "shared"
-        out.judge("simulated: %s on %d cores has fewer misses than base, and is faster, by however little (paper: by %s)" % (order, cores[-1], PUBLISHED[order]),
+        out.judge("simulated: %s on %d cores is faster than base by half of the paper's %s at least" % (order, cores[-1], PUBLISHED[order]),
                   "%.3f times the misses, %.3f times as fast" % (misses[k] / misses["base", k[1], k[2]], speed(k)),
-                  misses[k] < misses["base", k[1], k[2]] and speed(k) > 1)
+                  speed(k) >= SIMULATED_LEAST[order])
     out.plot("set logscale x 2\nset xlabel 'cores'\nset ylabel 'times as fast as base (simulated)'\nplot " + ", ".join(
         "$d%d using 1:2 with linespoints lt %d title '%s'" % (i, i + 1, order) for i, order in enumerate(("inter", "intra"))),
         [[[float(n), speed((order, n, "shared"))] for n in cores] for order in ("inter", "intra")])
