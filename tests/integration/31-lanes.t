@@ -133,6 +133,39 @@ is "no node takes one job more than it has lanes" \
 	"$(for j in $extra; do squeue -h -o %T -j "$j"; done | sort -u)" PENDING
 clear_jobs
 
+diag "lanes of whole sockets by the shape of the nodes"
+counts=
+extra=
+for ((i = 0; i < ${#SHAPES[@]}; i++)); do
+	node=odd$((i + 1))
+	job=
+	if ! lanes=$(poppa lanes --node "$node" --shape socket --json 2>"$TMP/why"); then
+		counts+=" 0"
+		job socket -p odd -w "$node" -N1 --colocate=shape:socket 2>>"$TMP/why"
+		nok "${SHAPES[i]}: no sockets: $(head -n 1 "$TMP/why")" eval '[ -n "$job" ]'
+		continue
+	fi
+	count=$(jq '.lanes | length' <<<"$lanes")
+	counts+=" $count"
+	got=
+	for ((l = 0; l < count; l++)); do
+		place "S$l" -p odd -w "$node" -N1 --colocate=shape:socket
+		got+="$(cpus_of "$job");"
+	done
+	is "${SHAPES[i]}: $count jobs have whole sockets, as poppa lanes shows" "$got" \
+		"$(jq -r '.lanes[] | .pus | sort | map(tostring) | join(" ")' <<<"$lanes" | tr '\n' ';')"
+	per=$(sed -n 's/.*CoresPerSocket=\([0-9]*\).*/\1/p' <<<"${SHAPES[i]}")
+	is "and no socket is two jobs'" \
+		"$(jq -r --argjson per "$per" '.lanes[] | [.cores[] / $per | floor] | unique[]' <<<"$lanes" | sort | uniq -d)" ""
+	job one-more -p odd -w "$node" -N1
+	extra+=" $job"
+done
+is "so many sockets' lanes" "$counts" ""
+looked_at "$job"
+is "nobody gets a stripe beside sockets, nor one socket too many" \
+	"$(for j in $extra; do squeue -h -o %T -j "$j"; done | sort -u)" PENDING
+clear_jobs
+
 diag "nodes of several kinds in one job"
 settings stripe_lanes=2,stripe_lanes_on=2x64:4
 place mixed -p odd -N3 -w mix1,mix2,mix3

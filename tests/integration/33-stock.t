@@ -131,11 +131,13 @@ replay() {
 	places "$name"
 }
 
-# The first job and the last node: where the plugin is to be awake they are a co-located job and its place.
+# The first job and the last node: where the plugin is to be awake they are a co-located job and its place; a stripe with
+# some seeds, and a socket with others.
 occupy() {
-	local name=$1
+	local name=$1 shape=stripe
 	if [[ $name = awake-* ]]; then
-		cloud "$name" sbatch -Q --colocate -w z1 -n1 -o /dev/null --wrap true >/dev/null
+		[ $((${name#awake-} % 4)) != 1 ] || shape=socket
+		cloud "$name" sbatch -Q --colocate=shape:$shape -w z1 -n1 -o /dev/null --wrap true >/dev/null
 		wait_until 30 eval "cloud $name scontrol show job 1 | grep -q '^ *NodeList=z1'"
 	else
 		cloud "$name" sbatch -Q -H -n1 -o /dev/null --wrap true >/dev/null

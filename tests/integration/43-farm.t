@@ -52,6 +52,12 @@ for user in demo guest; do
 	like "by what was measured of it" "$(part "$id")" '^d=-?[0-9.]+ .*backend=heartbeat'
 done
 
+# One whose time is over, a minute later: Slurm tells it when that is, or ends it with SIGTERM.
+SUBMIT_USER=poppa-guest submit --colocate -n1 -t1 -J limited -o limited.%j --wrap \
+	"exec poppa-farm --json --journal limited.done --grace 5s --server '$recommend --graph $graph' $home/queries"
+limited=$job
+ok "a job with a limit of a minute runs" wait_running "$limited"
+
 # The same job again. The rest of the queries is short now: the file is cut behind what is done.
 was=$(summary poppa-demo .done "first.$first")
 head -n $((was + 5000)) "$home/queries" >"$home/queries.cut" && mv "$home/queries.cut" "$home/queries"
@@ -60,5 +66,11 @@ farm first
 ok "the same job goes on where it was" eval 'wait_end "$job" 60'
 is "and does the rest" "$(summary poppa-demo "[.end, .failed, .done == .tasks, .skipped >= $was - 5000 and .skipped <= $was]" "first.$job")" \
 	'["all",0,true,true]'
-rm -f "$home/first.done" "$(home_of poppa-guest)/second.done"
+ok "at its limit the other one ends" wait_end "$limited" 120
+ok "by itself" wait_until 20 grep -q '^{' "$(home_of poppa-guest)/limited.$limited"
+is "with all that is done in its summary and in its journal" \
+	"$(summary poppa-guest '[(.end == "time" or .end == "signal"), .done > 1000, .failed, .done + .left == .tasks]' "limited.$limited") $(($(wc -l <"$(home_of poppa-guest)/limited.done") - 1))" \
+	"[true,true,0,true] $(summary poppa-guest .done "limited.$limited")"
+ok "and nothing that runs" wait_until 20 none_runs poppa-guest
+rm -f "$home/first.done" "$(home_of poppa-guest)/second.done" "$(home_of poppa-guest)/limited.done"
 done_testing
