@@ -83,9 +83,40 @@ static int find_socket(const struct mapper *m, const struct app_state *a,
 	return best;
 }
 
+/* Its accesses must be so much more to one side than to the other. */
+#define FAR_FACTOR 2
+
+/* Where the memory of a task is that needs memory most: on a socket, or on another one than that;
+ * ANY_SOCKET each: that is not known, or on both. Without the latter, what is spread over sockets
+ * would make its task move to and fro. */
+struct memory {
+	int on, not_on;
+};
+
+static struct memory memory_of(
+	const struct mapper *m, const struct app_state *a, const struct mapper_sample *s)
+{
+	struct memory where = {ANY_SOCKET, ANY_SOCKET};
+
+	for (int i = 0; a->known.high_misses && i < m->pu_count; i++) {
+		if (m->pus[i].pu != s->pu)
+			continue;
+		if (s->remote > FAR_FACTOR * s->local)
+			where.not_on = m->pus[i].socket;
+		else if (s->local > FAR_FACTOR * s->remote)
+			where.on = m->pus[i].socket;
+	}
+	return where;
+}
+
+static bool is_far(const struct memory *where, int socket)
+{
+	return socket == where->not_on || (where->on != ANY_SOCKET && socket != where->on);
+}
+
 /* How bad a PU is for a task; the lowest wins. What comes first weighs more than all after it. */
-static int64_t badness(
-	const struct mapper *m, const struct app_state *a, const struct mapper_sample *s, int place)
+static int64_t badness(const struct mapper *m, const struct app_state *a,
+	const struct mapper_sample *s, const struct memory *memory, int place)
 {
 	const struct mapper_pu *p = &m->pus[place];
 	int64_t bad = m->pu_tasks[place];
@@ -97,6 +128,7 @@ static int64_t badness(
 	bad = bad * (MAPPER_PUS_MAX + 1) + (a->known.coherence == MAPPER_LOW && a->known.high_misses
 							   ? m->socket_hogs[p->socket]
 							   : 0);
+	bad = bad * 2 + is_far(memory, p->socket);
 	bad = bad * 2 + (p->pu != s->pu);
 	return bad * MAPPER_PUS_MAX + place;
 }
@@ -104,6 +136,7 @@ static int64_t badness(
 static int place_task(
 	struct mapper *m, const struct app_state *a, const struct mapper_sample *s, int socket)
 {
+	const struct memory memory = memory_of(m, a, s);
 	int best = -1;
 	int64_t least = INT64_MAX;
 
@@ -112,7 +145,7 @@ static int place_task(
 
 		if (socket != ANY_SOCKET && m->pus[i].socket != socket)
 			continue;
-		bad = badness(m, a, s, i);
+		bad = badness(m, a, s, &memory, i);
 		if (bad < least) {
 			least = bad;
 			best = i;

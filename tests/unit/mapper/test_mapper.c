@@ -244,6 +244,34 @@ static void test_nothing_moves_without_need(void **state)
 	mapper_destroy(m);
 }
 
+/* Steps with a task that needs memory, which is `local` as often as that here and `remote` as often
+ * elsewhere. Returns where it is to run. */
+static int with_memory(int pu, double local, double remote)
+{
+	struct mapper *m = make("");
+	struct mapper_sample s = task(1, 0, pu, 0.5, 0, 0, 0);
+	struct errmsg err;
+	int to = -1;
+
+	s.local = (uint64_t)(local * CYCLES);
+	s.remote = (uint64_t)(remote * CYCLES);
+	for (int i = 0; i < 12; i++)
+		assert_int_equal(mapper_step(m, &s, 1, &to, &err), 0);
+	mapper_destroy(m);
+	return to;
+}
+
+static void test_they_are_near_their_memory(void **state)
+{
+	(void)state;
+	assert_int_equal(socket(with_memory(5, 1e-3, 20e-3)), 0);
+	assert_int_equal(socket(with_memory(1, 1e-3, 20e-3)), 1);
+	/* There it stays, and so does one whose memory is on both, or that needs little. */
+	assert_int_equal(with_memory(5, 20e-3, 1e-3), 5);
+	assert_int_equal(with_memory(5, 10e-3, 12e-3), 5);
+	assert_int_equal(with_memory(5, 0, 1e-3), 5);
+}
+
 static void test_those_that_need_memory_are_apart(void **state)
 {
 	struct mapper *m = make("");
@@ -325,6 +353,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_found_apart_stays),
 		cmocka_unit_test(test_nothing_moves_without_need),
 		cmocka_unit_test(test_those_that_need_memory_are_apart),
+		cmocka_unit_test(test_they_are_near_their_memory),
 		cmocka_unit_test(test_tasks_come_and_go),
 		cmocka_unit_test(test_settings),
 	};
