@@ -387,6 +387,18 @@ static void decoy(void)
 	}
 }
 
+static void strayed_chain(void)
+{
+	count_elsewhere(getpid());
+	chain();
+}
+
+static void strayed_decoy(void)
+{
+	count_elsewhere(getpid());
+	decoy();
+}
+
 static void traced(void)
 {
 	pid_t pid = start_worker();
@@ -476,7 +488,8 @@ static const struct way {
 	{"thaw", thaw}, {"headless", headless}, {"threads", threads}, {"chain", chain},
 	{"flash", flash}, {"churn", churn}, {"decoy", decoy}, {"traced", traced},
 	{"blocked", blocked}, {"orphan", orphan}, {"far", far}, {"arrived", arrived},
-	{"strayed", strayed}, {"strayed_thread", strayed_thread}, {"thread", thread}};
+	{"strayed", strayed}, {"strayed_thread", strayed_thread}, {"thread", thread},
+	{"strayed_chain", strayed_chain}, {"strayed_decoy", strayed_decoy}};
 
 int main(int argc, char **argv)
 {

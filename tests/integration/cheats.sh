@@ -62,12 +62,18 @@ ways() {
 	else
 		no_way "may make no cgroup" "each user may, as Slurm gives them a step's cgroups of version 1"
 	fi
+	strays "is counted elsewhere" "$bin/sleep strayed LINE $rest"
+	strays "has a thread counted elsewhere" "$bin/sleep strayed_thread LINE $rest"
+	strays "forks elsewhere, called sleep" "$(beside_a_decoy sleep strayed_chain)"
+	strays "works elsewhere when it seems stopped" "$bin/sleep strayed_decoy LINE $rest"
+}
+
+# strays NAME COMMAND: a way that needs a cgroup of an ended job.
+strays() {
 	if [ "$cgroups" = 2 ]; then
-		no_way "is counted elsewhere" "cgroup version 2 counts a process where it is held"
-		no_way "has a thread counted elsewhere" "cgroup version 2 counts a process where it is held"
+		no_way "$1" "cgroup version 2 counts a process where it is held"
 	else
-		way "is counted elsewhere" "$bin/sleep strayed LINE $rest"
-		way "has a thread counted elsewhere" "$bin/sleep strayed_thread LINE $rest"
+		way "$1" "$2"
 	fi
 }
 

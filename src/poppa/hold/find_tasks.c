@@ -122,9 +122,6 @@ static int add_process(struct found_tasks *d, pid_t pid, int dir, const struct n
 	}
 	if (!p.stepd)
 		d->cpu_ticks += st.cpu_ticks;
-	/* slurmstepd moves what it starts there before that may begin. */
-	if (p.app && *d->home && !d->strays)
-		d->strays = !proc_counted_in(pid, d->home);
 	bigger = realloc(d->process, (d->processes + 1) * sizeof(*d->process));
 	if (!bigger)
 		return -1;
@@ -249,26 +246,12 @@ bool find_tasks_holds(const char *dir, pid_t pid)
 	return proc_in_cgroup(pid, from_job(dir));
 }
 
-/* Notes which file has the processor time of the job whose cgroup this is. */
-static void find_usage(struct found_tasks *d, bool v1, const char *mount, const char *path,
-	uid_t uid, const char *job)
-{
-	struct statfs fs;
-	int n = v1 ? snprintf(d->usage, PATH_MAX, "%s/cpuacct%s/cpuacct.usage", mount,
-			     path + strlen(mount) + strlen("/freezer"))
-		   : snprintf(d->usage, PATH_MAX, "%s/cpu.stat", path);
-
-	if (n >= PATH_MAX)
-		*d->usage = '\0';
-	else if (v1 && !statfs(d->usage, &fs) && fs.f_type == CGROUP_SUPER_MAGIC)
-		snprintf(d->home, sizeof(d->home), "/uid_%u/%s", (unsigned)uid, job);
-}
-
 int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, const char *name,
 	const struct nodeconf *conf, const struct find_tasks_meanwhile *meanwhile,
 	struct found_tasks *d)
 {
 	char path[6][PATH_MAX], job[sizeof("job_4294967295")];
+	int n;
 
 	memset(d, 0, sizeof(*d));
 	snprintf(job, sizeof(job), "job_%u", job_id);
@@ -284,7 +267,6 @@ int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, 
 	for (int i = 0; i < 6; i++) {
 		if (access(path[i], F_OK))
 			continue;
-		find_usage(d, i < 2, mount, path[i], uid, job);
 		if (walk(d, path[i], i < 2 ? HELD_FREEZER_V1 : HELD_FREEZER_V2, conf, meanwhile)) {
 			int saved = errno;
 
@@ -295,6 +277,17 @@ int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, 
 		if (d->processes)
 			qsort(d->process, d->processes, sizeof(d->process[0]), by_pid);
 		find_job_control(d);
+		n = i < 2 ? snprintf(d->usage, PATH_MAX, "%s/cpuacct%s/cpuacct.usage", mount,
+				    path[i] + strlen(mount) + strlen("/freezer"))
+			  : snprintf(d->usage, PATH_MAX, "%s/cpu.stat", path[i]);
+		if (n >= PATH_MAX)
+			*d->usage = '\0';
+		/* The job's own folder is the last one. */
+		else if (i < 2)
+			snprintf(d->user_usage, PATH_MAX, "%.*s/cpuacct.usage",
+				(int)(strlen(mount) + strlen("/cpuacct") + strrchr(path[i], '/') -
+					path[i] - strlen(mount) - strlen("/freezer")),
+				d->usage);
 		return 0;
 	}
 	return 0;

@@ -41,14 +41,12 @@ struct found_cgroup {
 
 struct found_tasks {
 	int dirs, processes;
-	int looked;           /* cgroups and processes, also those that had ended */
-	bool more;            /* there is more, or deeper, than was looked at */
-	uint64_t cpu_ticks;   /* of the job's own processes, as proc_stat() has it */
-	char usage[PATH_MAX]; /* the file with its cgroups' processor time; may not exist */
-	char home[48]; /* cgroup v1 with that file: /uid_U/job_J, what the paths of its processes
-			  have in them; else "" */
-	bool strays;   /* the time of a process is counted elsewhere: its user has moved it */
-	struct found_cgroup *dir;      /* parents come before their children */
+	int looked;                /* cgroups and processes, also those that had ended */
+	bool more;                 /* there is more, or deeper, than was looked at */
+	uint64_t cpu_ticks;        /* of the job's own processes, as proc_stat() has it */
+	char usage[PATH_MAX];      /* the file with its cgroups' processor time; may not exist */
+	char user_usage[PATH_MAX]; /* cgroup v1: that of all of the user's; else "" */
+	struct found_cgroup *dir;  /* parents come before their children */
 	struct found_process *process; /* by ascending pid */
 };
 

@@ -12,17 +12,20 @@
 #include "common/units.h"
 
 struct process_clock {
-	pid_t pid;
 	clockid_t id;
 	int64_t noted_ns;
 };
 
-struct job_cpu {
+struct usage_file {
 	char path[PATH_MAX];
-	int fd; /* of path; -1: only the processes' clocks are read */
+	int fd; /* -1: there is none */
 	int64_t noted_ns;
+};
+
+struct job_cpu {
+	struct usage_file job, user; /* without the first, the processes' clocks are read */
 	int clocks;
-	bool misses; /* there are such processes without a clock here */
+	bool misses; /* there are processes without a clock here */
 	struct process_clock *clock;
 };
 
@@ -31,26 +34,42 @@ struct job_cpu *job_cpu_open(void)
 	struct job_cpu *c = calloc(1, sizeof(*c));
 
 	if (c)
-		c->fd = -1;
+		c->job.fd = c->user.fd = -1;
 	return c;
+}
+
+static void close_file(struct usage_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}
+
+static void open_file(struct usage_file *f, const char *path)
+{
+	close_file(f);
+	strcpy(f->path, path);
+	if (*path)
+		f->fd = open(path, O_RDONLY | O_CLOEXEC);
 }
 
 void job_cpu_close(struct job_cpu *c)
 {
-	if (c && c->fd >= 0)
-		close(c->fd);
-	if (c)
-		free(c->clock);
+	if (!c)
+		return;
+	close_file(&c->job);
+	close_file(&c->user);
+	free(c->clock);
 	free(c);
 }
 
 /* cpu.stat of v2 begins with "usage_usec N", cpuacct.usage of v1 is a number of ns. */
-int64_t job_cpu_total_ns(const struct job_cpu *c)
+static int64_t read_usage(const struct usage_file *f)
 {
 	static const char usec[] = "usage_usec ";
 	const size_t len = sizeof(usec) - 1;
 	char text[64];
-	ssize_t n = c->fd < 0 ? -1 : pread(c->fd, text, sizeof(text) - 1, 0);
+	ssize_t n = f->fd < 0 ? -1 : pread(f->fd, text, sizeof(text) - 1, 0);
 
 	if (n <= 0)
 		return -1;
@@ -59,67 +78,56 @@ int64_t job_cpu_total_ns(const struct job_cpu *c)
 					: strtoll(text + len, NULL, 10) * NS_PER_US;
 }
 
-/* Whether this process's clock is read. What strays as a whole is found by the scan, so beside the
- * file this is about threads. */
-static bool is_clocked(const struct job_cpu *c, const struct found_process *p)
+int64_t job_cpu_total_ns(const struct job_cpu *c)
 {
-	return !p->stepd && (c->fd < 0 || p->threads > 1);
+	return read_usage(&c->job);
 }
 
-/* Whether the clocks are those of the scan's processes, as far as they are read. */
-static bool same_clocks(const struct job_cpu *c, const struct found_tasks *d)
+int64_t job_cpu_user_ns(const struct job_cpu *c)
 {
-	int at = 0;
+	return read_usage(&c->user);
+}
 
-	for (int i = 0; i < d->processes; i++) {
-		if (!is_clocked(c, &d->process[i]))
-			continue;
-		if (at == JOB_CPU_MAX_CLOCKS)
-			return true;
-		if (at == c->clocks || c->clock[at++].pid != d->process[i].pid)
-			return false;
-	}
-	return at == c->clocks;
+/* Whether a file is the one that is open, or still is not there. */
+static bool is_open(const struct usage_file *f, const char *path)
+{
+	return !strcmp(f->path, path) &&
+	       (read_usage(f) >= 0 || (f->fd < 0 && (!*path || access(path, F_OK))));
 }
 
 bool job_cpu_knows(const struct job_cpu *c, const struct found_tasks *d)
 {
 	/* The cgroup goes with the job's last step, and comes anew with the next one. */
-	return job_cpu_total_ns(c) >= 0 && !strcmp(c->path, d->usage) &&
-	       (!*d->home || same_clocks(c, d));
-}
-
-/* Returns 0, or -1 with ENOMEM and no clock. */
-static int know_clocks(struct job_cpu *c, const struct found_tasks *d)
-{
-	if (!c->clock)
-		c->clock = malloc(JOB_CPU_MAX_CLOCKS * sizeof(*c->clock));
-	if (!c->clock)
-		return -1;
-	for (int i = 0; i < d->processes && !c->misses; i++) {
-		pid_t pid = d->process[i].pid;
-		clockid_t id;
-
-		if (!is_clocked(c, &d->process[i]) || clock_getcpuclockid(pid, &id))
-			continue;
-		c->misses = c->clocks == JOB_CPU_MAX_CLOCKS;
-		if (!c->misses)
-			c->clock[c->clocks++] = (struct process_clock){pid, id, 0};
-	}
-	return 0;
+	return job_cpu_total_ns(c) >= 0 && is_open(&c->job, d->usage) &&
+	       is_open(&c->user, d->user_usage);
 }
 
 int job_cpu_know(struct job_cpu *c, const struct found_tasks *d)
 {
+	struct process_clock *clock;
+
 	if (job_cpu_knows(c, d))
 		return 0;
-	if (c->fd >= 0)
-		close(c->fd);
-	strcpy(c->path, d->usage);
-	c->fd = open(c->path, O_RDONLY | O_CLOEXEC);
+	open_file(&c->job, d->usage);
+	open_file(&c->user, d->user_usage);
 	c->clocks = 0;
 	c->misses = false;
-	return c->fd < 0 || *d->home ? know_clocks(c, d) : 0;
+	if (c->job.fd >= 0)
+		return 0;
+	clock = c->clock ? c->clock : malloc(JOB_CPU_MAX_CLOCKS * sizeof(*clock));
+	if (!clock)
+		return -1;
+	c->clock = clock;
+	for (int i = 0; i < d->processes && !c->misses; i++) {
+		clockid_t id;
+
+		if (d->process[i].stepd || clock_getcpuclockid(d->process[i].pid, &id))
+			continue;
+		c->misses = c->clocks == JOB_CPU_MAX_CLOCKS;
+		if (!c->misses)
+			clock[c->clocks++].id = id;
+	}
+	return 0;
 }
 
 bool job_cpu_misses(const struct job_cpu *c)
@@ -136,14 +144,23 @@ static int64_t clock_ns(clockid_t id)
 
 void job_cpu_note(struct job_cpu *c)
 {
-	c->noted_ns = job_cpu_total_ns(c);
+	c->job.noted_ns = read_usage(&c->job);
+	c->user.noted_ns = read_usage(&c->user);
 	for (int i = 0; i < c->clocks; i++)
 		c->clock[i].noted_ns = clock_ns(c->clock[i].id);
 }
 
-int64_t job_cpu_ran_ns(const struct job_cpu *c)
+/* Since the note; 0 where it is not known. */
+static int64_t grown(const struct usage_file *f)
 {
-	int64_t now = job_cpu_total_ns(c), sum = 0, all;
+	int64_t now = read_usage(f);
+
+	return now >= 0 && f->noted_ns >= 0 ? now - f->noted_ns : 0;
+}
+
+int64_t job_cpu_ran_ns(const struct job_cpu *c, bool user)
+{
+	int64_t sum = grown(&c->job), all = user ? grown(&c->user) : 0;
 
 	/* A process that has ended since has no clock; it takes nothing from the others' sum. */
 	for (int i = 0; i < c->clocks; i++) {
@@ -151,6 +168,5 @@ int64_t job_cpu_ran_ns(const struct job_cpu *c)
 
 		sum += ran > 0 ? ran : 0;
 	}
-	all = now >= 0 && c->noted_ns >= 0 ? now - c->noted_ns : 0;
 	return all > sum ? all : sum;
 }

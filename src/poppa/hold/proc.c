@@ -245,66 +245,6 @@ bool proc_in_cgroup(pid_t pid, const char *end)
 	return false;
 }
 
-/* Whether a list of controllers, from text to end, has cpuacct. */
-static bool has_cpuacct(const char *text, const char *end)
-{
-	static const char name[] = "cpuacct";
-	const size_t length = sizeof(name) - 1;
-
-	while (text < end) {
-		size_t n = strcspn(text, ",:");
-
-		if (n == length && !memcmp(text, name, n))
-			return true;
-		text += n + 1;
-	}
-	return false;
-}
-
-/* Copies the path of a thread's cgroup of cpuacct. False where the thread has none, or has ended.
- * "?": the text is longer than it can be where a user has made no cgroups. */
-static bool cpuacct_of(pid_t tid, char *path, size_t size)
-{
-	char file[64], text[CGROUPS_SIZE];
-	ssize_t n;
-
-	snprintf(file, sizeof(file), "/proc/%d/cgroup", (int)tid);
-	n = read_small(file, text, sizeof(text));
-	for (char *line = text; n > 0 && *line;) {
-		size_t length = strcspn(line, "\n");
-		char *list = memchr(line, ':', length), *rest = line + length;
-		char *at = list ? memchr(list + 1, ':', rest - list - 1) : NULL;
-
-		line = rest + (*rest == '\n');
-		if (!at || !has_cpuacct(list + 1, at))
-			continue;
-		snprintf(path, size, "%.*s", (int)(rest - at - 1), at + 1);
-		return true;
-	}
-	snprintf(path, size, "?");
-	return n == CGROUPS_SIZE - 1;
-}
-
-bool proc_counted_in(pid_t pid, const char *home)
-{
-	char path[PATH_MAX];
-	const char *at;
-	size_t length = strlen(home);
-	pid_t tid;
-
-	if (!cpuacct_of(pid, path, sizeof(path)))
-		return true;
-	/* This is what the kernel says of a thread that has ended. */
-	if (!strcmp(path, "/")) {
-		tid = live_thread(pid).tid;
-		if (!tid || tid == pid || !cpuacct_of(tid, path, sizeof(path)) ||
-			!strcmp(path, "/"))
-			return true;
-	}
-	at = strstr(path, "/uid_");
-	return at && !strncmp(at, home, length) && (at[length] == '/' || !at[length]);
-}
-
 int proc_pidfd(pid_t pid, uint64_t starttime)
 {
 	struct proc_stat st;

@@ -69,14 +69,6 @@ int proc_signal_own(int pidfd, int sig);
 /* Whether the path of one of the process's cgroups ends with this. Allocates nothing. */
 bool proc_in_cgroup(pid_t pid, const char *end);
 
-/*
- * cgroup v1: whether the kernel counts a process's time with the job whose cgroup of cpuacct has
- * this in its path, such as /uid_1000/job_12. True also where there is no such hierarchy, and of a
- * process that has ended. Slurm's part of the path comes first, so it does not matter what users
- * call their own cgroups.
- */
-bool proc_counted_in(pid_t pid, const char *home);
-
 /* Whether a debugger or another tracer is attached to the process. */
 bool proc_traced(pid_t pid);
 

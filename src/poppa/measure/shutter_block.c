@@ -348,6 +348,15 @@ static bool all_stand_still(struct shutter_plan *p, const struct hold *h, int64_
 	return true;
 }
 
+/* Whether nothing of a job's owner is to run. */
+static bool owner_stands_still(const struct shutter_plan *p, int job)
+{
+	for (int i = 0; i < p->jobs + p->watched; i++)
+		if (!shutter_plan_stops(p, i) && p->job[i].owner == p->job[job].owner)
+			return false;
+	return true;
+}
+
 /*
  * Whether a job ran since note_held() that was to stand still: a user may resume what was stopped
  * by a signal, or hide what they run, and then the lone job was not alone. The processor time of
@@ -360,7 +369,8 @@ static bool ran_on(struct shutter_plan *p, const struct hold *h)
 		return false;
 	p->still_ns = clock_now() - h->noted_ns;
 	for (int i = 0; i < p->jobs + p->watched; i++) {
-		p->ran_ns[i] = cpu_of(p, i) ? job_cpu_ran_ns(p->job[i].cpu) : 0;
+		p->ran_ns[i] =
+			cpu_of(p, i) ? job_cpu_ran_ns(p->job[i].cpu, owner_stands_still(p, i)) : 0;
 		if (shutter_plan_ran(p, i) && (p->by < 0 || p->ran_ns[i] > p->ran_ns[p->by]))
 			p->by = i;
 	}

@@ -52,6 +52,7 @@ struct shutter_unit {
 
 struct shutter_job {
 	uint32_t job_id, restart;
+	uint32_t owner; /* whose it is: jobs of one owner may hide behind each other */
 	int first_task, tasks;
 	int first_unit, units;
 	/* Of a job that is frozen: a process whose progress is not counted; it tells that the job
@@ -108,7 +109,7 @@ struct shutter_plan {
 	int alone_slices, alone_job;
 	struct shutter_turned turned; /* the shutter's, also while finished is set */
 	/* So many more, behind the others in job[], have no task that can be stopped. A block is of
-	 * no use where they run; of each only its number and cpu are set. */
+	 * no use where they run; of each only its number, owner and cpu are set. */
 	int watched;
 	struct shutter_job job[SHUTTER_MAX_JOBS];
 	struct shutter_task *task;

@@ -32,21 +32,35 @@ static bool blinds(const struct job *j, bool shutters)
 			 : j->worked);
 }
 
+/* Whether a job of the same user took part in shutters. */
+static bool owner_was_in_plan(const struct jobs *js, const struct job *j)
+{
+	for (const struct job *o = js->first; o; o = o->next)
+		if (o->was_in_plan && o->reg.uid == j->reg.uid)
+			return true;
+	return false;
+}
+
 /*
  * Whether the job worked since its time was last brought up to date, and had no task that takes
  * part in shutters. Only afterwards can that be told: a job whose shown tasks are stopped may begin
  * to work at any moment.
  */
-static void look_at_work(struct job *j, int64_t now)
+static void look_at_work(const struct jobs *js, struct job *j, int64_t now)
 {
 	int64_t used = j->cpu ? job_cpu_total_ns(j->cpu) : -1, passed = now - j->work_at;
+	int64_t of_user = j->cpu ? job_cpu_user_ns(j->cpu) : -1, grown = used - j->work_ns;
 
+	/* What a user has moved out of the job is in this. */
+	if (of_user >= 0 && j->work_user_ns >= 0 && !owner_was_in_plan(js, j))
+		grown = of_user - j->work_user_ns;
 	if (used < 0)
 		j->worked = j->busy;
 	else if (passed > 0)
-		j->worked = j->work_at && (double)(used - j->work_ns) > JOBS_BUSY * (double)passed;
+		j->worked = j->work_at && (double)grown > JOBS_BUSY * (double)passed;
 	j->worked &= j->seen && !j->was_in_plan;
 	j->work_ns = used;
+	j->work_user_ns = of_user;
 	j->work_at = used < 0 ? 0 : now;
 }
 
@@ -98,7 +112,7 @@ void jobs_account(struct jobs *js)
 	for (struct job *j = js->first; j; j = j->next) {
 		running += jobs_in_plan(j);
 		were += j->was_in_plan;
-		look_at_work(j, now);
+		look_at_work(js, j, now);
 	}
 	for (struct job *j = js->first; j; j = j->next) {
 		int64_t co = j->tally->mode_ns[TALLY_CO];

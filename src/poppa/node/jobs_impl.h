@@ -74,7 +74,6 @@ struct job {
 	bool whole; /* where poppa_pause=auto, it is frozen with its launchers: see take_units() */
 	bool uncounted; /* it has more threads than are counted */
 	bool unwatched; /* nothing tells whether all of it stands still */
-	bool strayed;   /* it has moved processes to where their time is not seen */
 	bool told_unpausable, told_spin, told_unseen, told_ran, told_unwatched, told_slow,
 		told_unreadable;
 	int64_t next_interim; /* CLOCK_MONOTONIC; 0 = none was planned yet */
@@ -106,7 +105,8 @@ struct job {
 	 * the processor time of its processes, ended ones included, and when that was. */
 	bool was_in_plan, was_alone;
 	int64_t work_ns, work_at;
-	bool worked; /* not in the plan, it used processor time before that */
+	int64_t work_user_ns; /* that of all of its user's, where that is known; else -1 */
+	bool worked;          /* not in the plan, it used processor time before that */
 	/* The same where no cgroup tells it, as of the last scan. */
 	bool busy;
 	int64_t used_ns, cpu_ns;

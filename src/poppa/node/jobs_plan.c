@@ -19,6 +19,7 @@ static void plan_job(
 
 	out->job_id = j->reg.job_id;
 	out->restart = j->reg.restart;
+	out->owner = j->reg.uid;
 	out->first_task = p->tasks;
 	out->first_unit = p->units;
 	out->new_tasks = j->new_tasks;
@@ -123,8 +124,11 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 			plan_job(js, p, j, &busy);
 	for (const struct job *j = js->first; j; j = j->next)
 		if (j->seen && !jobs_in_plan(j) && p->jobs + p->watched < SHUTTER_MAX_JOBS)
-			p->job[p->jobs + p->watched++] = (struct shutter_job){
-				.job_id = j->reg.job_id, .restart = j->reg.restart, .cpu = j->cpu};
+			p->job[p->jobs + p->watched++] =
+				(struct shutter_job){.job_id = j->reg.job_id,
+					.restart = j->reg.restart,
+					.owner = j->reg.uid,
+					.cpu = j->cpu};
 	jobs_permit_long(js, p);
 	return p;
 }

@@ -568,20 +568,14 @@ static void take_cpu(struct jobs *js, struct job *j, const struct found_tasks *d
 		job_cpu_know(j->cpu, d);
 		shutter_unlock(js->env.shutter);
 	}
-	if (d->strays && !j->strayed)
-		plog_warn("job %u of uid %u has moved processes into a cgroup of cpuacct that is "
-			  "not its own, where their time is not seen: from now on its co-runners "
-			  "are not measured",
-			j->reg.job_id, (unsigned)j->reg.uid);
-	j->strayed |= d->strays;
-	j->unwatched = j->strayed || (j->cpu && job_cpu_misses(j->cpu));
+	j->unwatched = j->cpu && job_cpu_misses(j->cpu);
 	js->changed |= was != j->unwatched;
-	if (j->unwatched && !j->strayed && !j->told_unwatched)
-		plog_warn("job %u of uid %u has more than %d processes whose processor time no "
-			  "cgroup counts for certain, so its co-runners are not measured: set "
-			  "JobAcctGatherType=jobacct_gather/cgroup, or use cgroup version 2",
+	if (j->unwatched && !j->told_unwatched)
+		plog_warn("job %u of uid %u has more than %d processes, and no cgroup counts their "
+			  "processor time, so its co-runners are not measured: set "
+			  "JobAcctGatherType=jobacct_gather/cgroup",
 			j->reg.job_id, (unsigned)j->reg.uid, JOB_CPU_MAX_CLOCKS);
-	j->told_unwatched |= j->unwatched && !j->strayed;
+	j->told_unwatched |= j->unwatched;
 }
 
 static void take_cpu_time(struct job *j, const struct found_tasks *d)

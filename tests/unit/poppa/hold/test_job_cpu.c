@@ -71,9 +71,9 @@ static void both_versions(void **state)
 		assert_true(job_cpu_knows(cpu, &d));
 		assert_int_equal(job_cpu_total_ns(cpu), 5000000);
 		job_cpu_note(cpu);
-		assert_int_equal(job_cpu_ran_ns(cpu), 0);
+		assert_int_equal(job_cpu_ran_ns(cpu, true), 0);
 		put(d.usage, text[v][1]);
-		assert_int_equal(job_cpu_ran_ns(cpu), 300000);
+		assert_int_equal(job_cpu_ran_ns(cpu, true), 300000);
 	}
 }
 
@@ -109,19 +109,19 @@ static void processes(void **state)
 	assert_false(job_cpu_knows(cpu, &d));
 	assert_int_equal(job_cpu_total_ns(cpu), -1);
 	job_cpu_note(cpu);
-	while (job_cpu_ran_ns(cpu) < 20 * NS_PER_MS && ++ms < WAIT_MS)
+	while (job_cpu_ran_ns(cpu, true) < 20 * NS_PER_MS && ++ms < WAIT_MS)
 		usleep(1000);
 	assert_true(ms < WAIT_MS);
 	/* What a process has used that ends meanwhile is not taken off what others use. */
 	job_cpu_note(cpu);
 	end(busy);
-	assert_true(job_cpu_ran_ns(cpu) >= 0);
+	assert_true(job_cpu_ran_ns(cpu, true) >= 0);
 	busy = all[1].pid = spawn(true);
 	all[1].stepd = true;
 	assert_int_equal(job_cpu_know(cpu, &d), 0);
 	job_cpu_note(cpu);
 	usleep(50000);
-	assert_int_equal(job_cpu_ran_ns(cpu), 0);
+	assert_int_equal(job_cpu_ran_ns(cpu, true), 0);
 	end(busy);
 	end(idle);
 }
@@ -148,41 +148,30 @@ static void more_than_are_added_up(void **state)
 	assert_false(job_cpu_misses(cpu));
 }
 
-/* Beside the file of cgroup v1, threads may be counted elsewhere. */
-static void beside_the_file(void **state)
+/* cgroup v1: what has left the job is in the user's file, which counts where it is asked for. */
+static void out_of_the_job(void **state)
 {
-	pid_t busy = spawn(true);
-	struct found_process all[JOB_CPU_MAX_CLOCKS + 1] = {{.pid = busy, .threads = 1}};
-	struct found_tasks d = {.processes = 1, .process = all, .home = "/uid_1/job_2"};
-	int ms = 0;
+	struct found_tasks d = {.processes = 0};
 
 	(void)state;
-	snprintf(d.usage, sizeof(d.usage), "%s/beside", dir);
+	snprintf(d.usage, sizeof(d.usage), "%s/of_job", dir);
+	snprintf(d.user_usage, sizeof(d.user_usage), "%s/of_user", dir);
 	put(d.usage, "5000000\n");
 	assert_int_equal(job_cpu_know(cpu, &d), 0);
 	assert_true(job_cpu_knows(cpu, &d));
-	job_cpu_note(cpu);
-	usleep(50000);
-	assert_int_equal(job_cpu_ran_ns(cpu), 0);
-	all[0].threads = 2;
+	assert_int_equal(job_cpu_user_ns(cpu), -1);
+	put(d.user_usage, "7000000\n");
 	assert_false(job_cpu_knows(cpu, &d));
 	assert_int_equal(job_cpu_know(cpu, &d), 0);
 	assert_true(job_cpu_knows(cpu, &d));
+	assert_int_equal(job_cpu_user_ns(cpu), 7000000);
 	job_cpu_note(cpu);
-	while (job_cpu_ran_ns(cpu) < 20 * NS_PER_MS && ++ms < WAIT_MS)
-		usleep(1000);
-	assert_true(ms < WAIT_MS);
-	/* The larger of both, not their sum. */
-	put(d.usage, "5000000000000\n");
-	assert_int_equal(job_cpu_ran_ns(cpu), 5000000000000 - 5000000);
-	assert_false(job_cpu_misses(cpu));
-	for (int i = 0; i < JOB_CPU_MAX_CLOCKS + 1; i++)
-		all[i] = (struct found_process){.pid = busy, .threads = 2};
-	d.processes = JOB_CPU_MAX_CLOCKS + 1;
-	assert_int_equal(job_cpu_know(cpu, &d), 0);
-	assert_true(job_cpu_misses(cpu));
-	assert_true(job_cpu_knows(cpu, &d));
-	end(busy);
+	put(d.user_usage, "7400000\n");
+	assert_int_equal(job_cpu_ran_ns(cpu, true), 400000);
+	assert_int_equal(job_cpu_ran_ns(cpu, false), 0);
+	put(d.usage, "5700000\n");
+	assert_int_equal(job_cpu_ran_ns(cpu, true), 700000);
+	assert_int_equal(job_cpu_ran_ns(cpu, false), 700000);
 }
 
 int main(void)
@@ -191,7 +180,7 @@ int main(void)
 		cmocka_unit_test(both_versions),
 		cmocka_unit_test(processes),
 		cmocka_unit_test(more_than_are_added_up),
-		cmocka_unit_test(beside_the_file),
+		cmocka_unit_test(out_of_the_job),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

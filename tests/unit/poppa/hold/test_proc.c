@@ -333,53 +333,6 @@ static void knows_the_cgroup(void **state)
 	assert_false(proc_in_cgroup(pid, path));
 }
 
-static void move(pid_t pid, const char *dir)
-{
-	char path[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	assert_true(fprintf(f, "%d", (int)pid) > 0);
-	assert_int_equal(fclose(f), 0);
-}
-
-/* Whatever it is called: Slurm's part of the path decides. */
-static void knows_where_its_time_counts(void **state)
-{
-	static const char *const below[] = {"", "/uid_7", "/uid_7/job_9", "/uid_7/job_8",
-		"/uid_7/job_8/uid_7", "/uid_7/job_8/uid_7/job_9"};
-	const int dirs = sizeof(below) / sizeof(below[0]);
-	char dir[6][128];
-	pid_t pid;
-
-	(void)state;
-	for (int i = 0; i < dirs; i++) {
-		snprintf(dir[i], sizeof(dir[i]), "/sys/fs/cgroup/cpuacct/poppa-test-%d%s",
-			(int)getpid(), below[i]);
-		if (mkdir(dir[i], 0755)) {
-			print_message(
-				"no cgroups of cpuacct can be made here: %s\n", strerror(errno));
-			skip();
-		}
-	}
-	pid = child();
-	move(pid, dir[2]);
-	assert_true(proc_counted_in(pid, "/uid_7/job_9"));
-	assert_false(proc_counted_in(pid, "/uid_7/job_90"));
-	assert_false(proc_counted_in(pid, "/uid_7/job_"));
-	move(pid, dir[5]);
-	assert_false(proc_counted_in(pid, "/uid_7/job_9"));
-	assert_true(proc_counted_in(pid, "/uid_7/job_8"));
-	move(pid, dir[0]);
-	assert_false(proc_counted_in(pid, "/uid_7/job_8"));
-	end(pid);
-	assert_true(proc_counted_in(pid, "/uid_7/job_8"));
-	for (int i = dirs - 1; i >= 0; i--)
-		assert_int_equal(rmdir(dir[i]), 0);
-}
-
 static void no_descriptor_is_left(void **state)
 {
 	struct rlimit few, usual;
@@ -401,7 +354,6 @@ int main(void)
 		cmocka_unit_test(state_through_an_open_file),
 		cmocka_unit_test(state_of_a_zombie),
 		cmocka_unit_test(knows_the_cgroup),
-		cmocka_unit_test(knows_where_its_time_counts),
 		cmocka_unit_test(no_descriptor_is_left),
 		cmocka_unit_test(each_thread_once),
 		cmocka_unit_test(stops_of_others_are_told),

@@ -189,6 +189,45 @@ static void works_while_its_tasks_are_stopped(void **state)
 	unlink("job_cpu");
 }
 
+/* cgroup v1: what a user has moved out of the job is in the file of all that is theirs. Where
+ * another job of theirs takes part, it tells nothing. */
+static void works_outside_its_cgroups(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
+	int of_job = open("job_cpu", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	int of_user = open("user_cpu", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	struct found_tasks d = {.usage = "job_cpu", .user_usage = "user_cpu"};
+
+	(void)state;
+	b->reg.uid = a->reg.uid + 1;
+	assert_int_equal(dprintf(of_job, "%-20d", 5), 20);
+	assert_int_equal(dprintf(of_user, "%-20d", 5), 20);
+	b->cpu = job_cpu_open();
+	assert_int_equal(job_cpu_know(b->cpu, &d), 0);
+	jobs_account(&js);
+	b->state = JOB_STOPPED;
+	a_second_passes();
+	assert_int_equal(a->tally->mode_ns[TALLY_SOLO], NS_PER_S);
+	lseek(of_user, 0, SEEK_SET);
+	assert_int_equal(dprintf(of_user, "%-20lld", 900000000LL), 20);
+	now += NS_PER_S;
+	jobs_account(&js);
+	assert_int_equal(a->tally->mode_ns[TALLY_SOLO], NS_PER_S);
+	assert_int_equal(a->tally->mode_ns[TALLY_UNMEASURED], NS_PER_S);
+	assert_int_equal(a->tally->culprit, 2);
+	add_job(3, 1, COUNTER_PERF)->reg.uid = b->reg.uid;
+	a_second_passes();
+	lseek(of_user, 0, SEEK_SET);
+	assert_int_equal(dprintf(of_user, "%-20lld", 1800000000LL), 20);
+	now += NS_PER_S;
+	jobs_account(&js);
+	assert_false(b->worked);
+	close(of_job);
+	close(of_user);
+	unlink("job_cpu");
+	unlink("user_cpu");
+}
+
 /* Shutters that hold jobs for more than their limit become rarer: the plan is out of date. */
 static void cost_is_looked_at(void **state)
 {
@@ -216,6 +255,7 @@ int main(void)
 		JOBS_TEST(beside_one_that_is_not_seen),
 		JOBS_TEST(beside_one_that_is_not_watched),
 		JOBS_TEST(works_while_its_tasks_are_stopped),
+		JOBS_TEST(works_outside_its_cgroups),
 		JOBS_TEST(cost_is_looked_at),
 	};
 
