@@ -260,10 +260,12 @@ static void on_foreign(const char *node, const char *origin, void *arg)
 		"poppa.conf)");
 }
 
-/* Without "upto" the part is as many nodes as fit into a reply; p->more: there are others. */
-static int read_part(struct service *s, const json_t *request, const char *cluster, uint32_t job,
-	uint32_t restart, struct job_part *p, struct errmsg *err)
+/* The part ends with "upto"; but without it, and for others than slurmctld, with as many nodes as
+ * fit into a reply: then p->more says that there are others. */
+static int read_part(struct service *s, const json_t *request, uid_t from, const char *cluster,
+	uint32_t job, uint32_t restart, struct job_part *p, struct errmsg *err)
 {
+	char asked[sizeof(p->upto)];
 	int rc;
 
 	*p = (struct job_part){.more = false};
@@ -273,14 +275,20 @@ static int read_part(struct service *s, const json_t *request, const char *clust
 			field_text(what, request, "upto", p->upto, sizeof(p->upto), err)))
 		return -1;
 	p->part = (struct ledger_part){p->after, *p->upto ? p->upto : NULL};
-	if (*p->upto)
+	if (*p->upto && service_trusts(s, from))
 		return 0;
+	strcpy(asked, p->upto);
 	rc = ledger_part_end(
 		s->ledger, cluster, job, restart, p->after, WIRE_NODES_AT_ONCE, p->upto, err);
+	if (rc < 0)
+		return -1;
 	p->more = rc > 0;
-	if (p->more)
-		p->part.upto = p->upto;
-	return rc < 0 ? -1 : 0;
+	if (*asked && (!p->more || strcmp(asked, p->upto) <= 0)) {
+		strcpy(p->upto, asked);
+		p->more = false;
+	}
+	p->part.upto = *asked || p->more ? p->upto : NULL;
+	return 0;
 }
 
 /* Takes out of a run's records what tells of shutters, where that may change yet: by the difference
@@ -327,7 +335,7 @@ static json_t *answer_job(struct service *s, const json_t *request, uid_t from)
 		field_int(what, request, "job", 1, UINT32_MAX, &job, &err) ||
 		field_int(what, request, "restart", 0, UINT32_MAX, &restart, &err) ||
 		field_int(what, request, "start", 0, INT64_MAX, &start, &err) ||
-		read_part(s, request, cluster, (uint32_t)job, (uint32_t)restart, &part, &err))
+		read_part(s, request, from, cluster, (uint32_t)job, (uint32_t)restart, &part, &err))
 		return malformed(s, err.text);
 	if (json_is_array(nodes) && service_trusts(s, from) && !from_controller(s))
 		return not_from_here(s, "job");

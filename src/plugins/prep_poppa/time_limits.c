@@ -36,6 +36,7 @@ SLURM_WEAK(slurmctld_tres_cnt)
 #define PASS_MS 10000 /* between two passes */
 #define PASS_HALF 64  /* jobs in a pass: so many whose ends are nearest, and so many in turn */
 #define PASS_JOBS (3 * PASS_HALF) /* and so many that may yet leave for their max-degradation */
+#define PASS_NEAR_S 900           /* an end is near: it may come before its job's turn by id */
 #define PASS_LONG_MS 3000         /* a pass asks for no more jobs after this time */
 #define CULPRIT_S 600             /* a job that no record has named for so long is no culprit */
 #define CULPRIT_NOTE_S                                                                             \
@@ -65,7 +66,7 @@ struct some {
 };
 
 /* One user's thousands of jobs must not keep another's short job from its turn: so a pass has of
- * each user the jobs whose ends are nearest, then the oldest of those that may yet leave their
+ * each user the jobs whose ends are near, then the oldest of those that may yet leave their
  * co-runners, in both one of each user after the other, and then others by job id, so that nobody
  * is left out. */
 struct pass {
@@ -93,14 +94,13 @@ static bool has_limit(const job_record_t *job)
 	return job->time_limit && job->time_limit != NO_VAL && job->time_limit != INFINITE;
 }
 
-static void add(struct some *s, const job_record_t *job, int64_t key)
+static void add(struct some *s, const job_record_t *job, int64_t key, bool later)
 {
 	if (s->count == s->room) {
 		s->room = s->room ? 2 * s->room : PASS_HALF;
 		xrecalloc(s->job, s->room, sizeof(*s->job));
 	}
-	s->job[s->count++] =
-		(struct pass_job){.key = key, .uid = job->user_id, .job_id = job->job_id};
+	s->job[s->count++] = (struct pass_job){key, job->user_id, job->job_id, later, 0};
 }
 
 /* Adds the first ones that are not in the pass yet, and frees the others. */
@@ -151,12 +151,13 @@ static int find_one(void *x, void *arg)
 	if (!(IS_JOB_RUNNING(job) || waits) || is_preempted(job) || !run_snapshot_colocate(job))
 		return 0;
 	if (is_fresh(job))
-		add(&pass->fresh, job, job->job_id);
+		add(&pass->fresh, job, job->job_id, false);
 	if (!has_limit(job))
 		return 0;
-	add(&pass->nearest, job, waits ? 0 : job->end_time);
+	add(&pass->nearest, job, waits ? 0 : job->end_time,
+		!waits && job->end_time > time(NULL) + PASS_NEAR_S);
 	if (job->job_id > pass->after)
-		add(&pass->in_turn, job, job->job_id);
+		add(&pass->in_turn, job, job->job_id, false);
 	return 0;
 }
 

@@ -292,6 +292,17 @@ static void as_many_nodes_as_there_are(void **state)
 	}
 	assert_int_equal(got, NODES);
 	assert_int_equal(parts, NODES / 100);
+	/* A user's own end does not make a part longer; one that is nearer is kept. */
+	got = 0;
+	more = next_part(&s, "", "~", NULL, &got, 1000);
+	assert_int_equal(got, 100);
+	assert_non_null(more);
+	json_decref(more);
+	got = 0;
+	assert_null(next_part(&s, "",
+		json_string_value(json_object_get(json_array_get(nodes, 6), "name")), NULL, &got,
+		1000));
+	assert_int_equal(got, 7);
 	/* slurmctld tells in parts, too, whose they are, and what is between them is of no node. */
 	json_array_append(own, json_array_get(nodes, 0));
 	json_array_append(own, json_array_get(nodes, 2));
