@@ -11,9 +11,11 @@ SET_PREFIX = $(SED) -e 's|/usr/lib/poppa|$(prefix)/lib/poppa|g' -e 's|/usr/lib/l
 etc/installed/%: $(top_srcdir)/etc/% Makefile
 	$(AM_V_GEN)$(MKDIR_P) etc/installed && $(SET_PREFIX) $< >$@.new && mv $@.new $@
 
-systemd_units = etc/poppad.service etc/poppa-ledgerd.service etc/poppa-metrics.service
-systemdsystemunit_DATA = $(systemd_units) etc/poppa-metrics.timer
-EXTRA_DIST += etc/poppad.service.in etc/poppa-ledgerd.service.in etc/poppa-metrics.service.in etc/poppa-metrics.timer
+systemd_units = etc/poppad.service etc/poppa-ledgerd.service etc/poppa-metrics.service etc/poppa-ledger-metrics.service
+systemd_timers = etc/poppa-metrics.timer etc/poppa-ledger-metrics.timer
+systemdsystemunit_DATA = $(systemd_units) $(systemd_timers)
+EXTRA_DIST += etc/poppad.service.in etc/poppa-ledgerd.service.in etc/poppa-metrics.service.in etc/poppa-ledger-metrics.service.in \
+	$(systemd_timers)
 CLEANFILES += $(systemd_units)
 
 etc/%.service: $(top_srcdir)/etc/%.service.in Makefile

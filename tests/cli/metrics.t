@@ -100,21 +100,26 @@ is "reasons are those of the document" "$(grep -c '^poppa_shutters_discarded_tot
 is "its sum for a big cluster" "$(said 'two jobs each are \([0-9]*\) series')" "$((1300 * (fixed + 2 * each)))"
 is "and without jobs" "$(said 'then 1300 nodes have \([0-9]*\) series')" "$((1300 * fixed))"
 
-# The unit's command, with directories of this test's own in the place of the host's.
-unit=$here/../../etc/poppa-metrics.service.in
-run=$(sed -n '/^ExecStart=/,/[^\\]$/p' "$unit" | sed -e 's/^ExecStart=//' -e 's/\\$//' -e 's/\$\$/$/g' -e "s|@bindir@/poppa|$POPPA|g" \
-	-e "s|/var/lib|$TAP_DIR/var|g")
-for dirs in prometheus/node-exporter node_exporter/textfile_collector "prometheus/node-exporter node_exporter/textfile_collector"; do
-	for dir in $dirs; do mkdir -p "$TAP_DIR/var/$dir"; done
-	runs "the unit, $dirs" 0 sh -c "$run"
-	is "the unit, $dirs: writes there" "$(cd "$TAP_DIR/var" && find . -type f | sort | paste -s -d ' ')" \
-		"$(for dir in $dirs; do echo "./$dir/poppa.prom"; done | sort | paste -s -d ' ')"
-	for dir in $dirs; do
-		ok "the unit starts where there is $dir" grep -q -x "ConditionPathIsDirectory=|/var/lib/$dir" "$unit"
-		ok "the unit may write to $dir" grep -q -E "^ReadWritePaths=(.* )?-/var/lib/$dir( |\$)" "$unit"
+# The units' commands, with directories of this test's own in the place of the host's.
+unit_writes() {
+	local unit=$here/../../etc/$1.service.in file=$2 run dirs dir
+	run=$(sed -n '/^ExecStart=/,/[^\\]$/p' "$unit" | sed -e 's/^ExecStart=//' -e 's/\\$//' -e 's/\$\$/$/g' -e "s|@bindir@/poppa|$POPPA|g" \
+		-e "s|/var/lib|$TAP_DIR/var|g")
+	for dirs in prometheus/node-exporter node_exporter/textfile_collector "prometheus/node-exporter node_exporter/textfile_collector"; do
+		for dir in $dirs; do mkdir -p "$TAP_DIR/var/$dir"; done
+		runs "$1, $dirs" 0 sh -c "$run"
+		is "$1, $dirs: writes there" "$(cd "$TAP_DIR/var" && find . -type f | sort | paste -s -d ' ')" \
+			"$(for dir in $dirs; do echo "./$dir/$file"; done | sort | paste -s -d ' ')"
+		for dir in $dirs; do
+			ok "$1 starts where there is $dir" grep -q -x "ConditionPathIsDirectory=|/var/lib/$dir" "$unit"
+			ok "$1 may write to $dir" grep -q -E "^ReadWritePaths=(.* )?-/var/lib/$dir( |\$)" "$unit"
+		done
+		rm -r "${TAP_DIR:?}/var"
 	done
-	rm -r "${TAP_DIR:?}/var"
-done
+	ok "$1: a timer runs it" test -e "$here/../../etc/$1.timer"
+}
+unit_writes poppa-metrics poppa.prom
+unit_writes poppa-ledger-metrics poppa-ledger.prom
 
 if python=$(python_with prometheus_client.parser); then
 	value() {

@@ -40,6 +40,7 @@ PlugStackConfig         = $TAP_DIR/plugstack.conf
 PrEpParameters          = poppa_period=250ms
 PrEpPlugins             = prep/script,prep/poppa
 ProctrackType           = proctrack/cgroup
+ConstrainCores          = yes
 Prolog                  = /etc/slurm/prolog
 PrologFlags             = Alloc,Contain
 SelectType              = select/cons_tres
@@ -101,6 +102,7 @@ for unit in CR_CORE CR_CPU CR_CPU_MEMORY CR_CORE,CR_ONE_TASK_PER_CORE; do
 	mv "$TAP_DIR/good" "$TAP_DIR/config"
 	like "doctor: lanes can be had with $unit" "$OUT" "OK +SelectType +select/cons_tres, $unit"
 done
+fault "s/ConstrainCores .*/ConstrainCores = no/" "ConstrainCores .* -> set ConstrainCores=yes in cgroup.conf"
 fault "s/Alloc,Contain/(null)/" "PrologFlags .* -> set PrologFlags=Alloc"
 fault "s/CR_CORE_MEMORY/CR_SOCKET/" "SelectTypeParameters .*CR_SOCKET.* -> set SelectTypeParameters=CR_Core_Memory"
 [ -z "$built" ] || fault "s/= $version/= 19.05.1/" "Slurm +slurmctld is 19.05.1, and the suite was built for $version.* -> install the suite's plugins"

@@ -81,7 +81,7 @@ like "which reads both" "$(cat "$out")" 'loses|work'
 if [ -e "$prefix/lib/libpoppa-heartbeat-mpi.so" ]; then
 	as_user rm -f "$dir/model"
 	as_user ln -s "$build/contrib/workloads/null" "$dir/model"
-	typed poppa-demo docs/measurable.md preload "s|/usr/lib|$prefix/lib|" 's|srun|srun -n1|' 's|$| --seconds 1|'
+	typed poppa-demo docs/measurable.md preload "s|=libpoppa|=$prefix/lib/libpoppa|" 's|srun|srun -n1|' 's|$| --seconds 1|'
 else
 	skip "mpicc was not found" "docs/measurable.md: preload"
 fi

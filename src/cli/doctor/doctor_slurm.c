@@ -139,7 +139,7 @@ static void check_release(struct doctor *d, const char *text)
 /* poppad finds a job's tasks in its cgroups, and TaskPlugin keeps the tasks on their lane. */
 static void check_cgroups(struct doctor *d, const char *text)
 {
-	char track[256], task[1024], gather[256];
+	char track[256], task[1024], gather[256], cores[16];
 
 	scontrol_value(text, "ProctrackType", track, sizeof(track));
 	scontrol_value(text, "TaskPlugin", task, sizeof(task));
@@ -156,6 +156,12 @@ static void check_cgroups(struct doctor *d, const char *text)
 			"set TaskPlugin=task/cgroup,task/affinity and ConstrainCores=yes in "
 			"cgroup.conf",
 			"is \"%s\": nothing keeps tasks on their lane", task);
+	/* What slurmctld's cgroup.conf says; some releases do not tell it. */
+	scontrol_value(text, "ConstrainCores", cores, sizeof(cores));
+	if (*cores && strcasecmp(cores, "yes"))
+		doctor_say(d, DOCTOR_FAIL, "ConstrainCores",
+			"set ConstrainCores=yes in cgroup.conf, and task/cgroup in TaskPlugin",
+			"is \"%s\": a job's tasks can move to the cores of its co-runner", cores);
 	/* Slurm makes no directory of cpuacct else; v2 counts everywhere. */
 	scontrol_value(text, "JobAcctGatherType", gather, sizeof(gather));
 	if (access(CGROUPS "/cgroup.controllers", F_OK) &&
