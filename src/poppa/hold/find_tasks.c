@@ -246,12 +246,23 @@ bool find_tasks_holds(const char *dir, pid_t pid)
 	return proc_in_cgroup(pid, from_job(dir));
 }
 
+/* below: the job's cgroup in any hierarchy, which is the last part of it; before that comes the
+ * user's. */
+static void find_usage_v1(struct found_tasks *d, const char *mount, const char *below)
+{
+	static const char *const format = "%s/cpuacct%.*s/cpuacct.usage";
+	int job = (int)strlen(below), user = (int)(strrchr(below, '/') - below);
+
+	if (snprintf(d->usage, PATH_MAX, format, mount, job, below) >= PATH_MAX ||
+		snprintf(d->user_usage, PATH_MAX, format, mount, user, below) >= PATH_MAX)
+		*d->usage = *d->user_usage = '\0';
+}
+
 int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, const char *name,
 	const struct nodeconf *conf, const struct find_tasks_meanwhile *meanwhile,
 	struct found_tasks *d)
 {
 	char path[6][PATH_MAX], job[sizeof("job_4294967295")];
-	int n;
 
 	memset(d, 0, sizeof(*d));
 	snprintf(job, sizeof(job), "job_%u", job_id);
@@ -277,17 +288,10 @@ int find_tasks(const char *mount, const char *node, uid_t uid, uint32_t job_id, 
 		if (d->processes)
 			qsort(d->process, d->processes, sizeof(d->process[0]), by_pid);
 		find_job_control(d);
-		n = i < 2 ? snprintf(d->usage, PATH_MAX, "%s/cpuacct%s/cpuacct.usage", mount,
-				    path[i] + strlen(mount) + strlen("/freezer"))
-			  : snprintf(d->usage, PATH_MAX, "%s/cpu.stat", path[i]);
-		if (n >= PATH_MAX)
+		if (i < 2)
+			find_usage_v1(d, mount, path[i] + strlen(mount) + strlen("/freezer"));
+		else if (snprintf(d->usage, PATH_MAX, "%s/cpu.stat", path[i]) >= PATH_MAX)
 			*d->usage = '\0';
-		/* The job's own folder is the last one. */
-		else if (i < 2)
-			snprintf(d->user_usage, PATH_MAX, "%.*s/cpuacct.usage",
-				(int)(strlen(mount) + strlen("/cpuacct") + strrchr(path[i], '/') -
-					path[i] - strlen(mount) - strlen("/freezer")),
-				d->usage);
 		return 0;
 	}
 	return 0;

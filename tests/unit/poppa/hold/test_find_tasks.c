@@ -183,6 +183,10 @@ static void units_v1(void **state)
 
 	(void)state;
 	assert_int_equal(find_tasks(mount, "n1", 7, 1, "", &conf, NULL, &d), 0);
+	assert_memory_equal(d.usage, mount, strlen(mount));
+	assert_string_equal(d.usage + strlen(mount), "/cpuacct/slurm_n1/uid_7/job_1/cpuacct.usage");
+	assert_memory_equal(d.user_usage, mount, strlen(mount));
+	assert_string_equal(d.user_usage + strlen(mount), "/cpuacct/slurm_n1/uid_7/cpuacct.usage");
 	/* auto: the clean step as a whole, the task beside a launcher alone. */
 	assert_int_equal(find_tasks_units(&d, PAUSE_AUTO, &u), 2);
 	assert_true(u[0].freezer);

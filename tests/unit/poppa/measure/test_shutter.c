@@ -705,6 +705,65 @@ static void hides_without_a_task(void **state)
 	hides(false);
 }
 
+/* How many of some blocks were of no use as job 1's owner ran somewhere while job 1 was held.
+ * owner: of the other jobs; job 1's is 1. */
+static int ran_of_owner(const char *file, uint32_t owner)
+{
+	struct found_tasks d = {.processes = 0};
+	struct job_cpu *cpu = job_cpu_open();
+	struct shutter_plan *p = plan();
+	int ran = 0;
+
+	assert_non_null(cpu);
+	snprintf(d.usage, sizeof(d.usage), "/dev/null");
+	snprintf(d.user_usage, sizeof(d.user_usage), "%s", file);
+	assert_int_equal(job_cpu_know(cpu, &d), 0);
+	for (int i = 0; i < p->jobs; i++)
+		p->job[i].owner = i == 1 ? 1 : owner;
+	p->job[1].cpu = cpu;
+	shutter_publish(shutter, p);
+	for (int n = 0; n < 40; n++) {
+		p = next_block();
+		if (p->outcome == SHUTTER_RAN) {
+			assert_int_not_equal(p->lone, 1);
+			assert_int_equal(p->by, 1);
+			ran++;
+		}
+		shutter_done(shutter);
+	}
+	put_away();
+	job_cpu_close(cpu);
+	return ran;
+}
+
+/* What its owner has moved out of a job counts for it, but where another job of the owner's is to
+ * run. */
+static void runs_outside_its_job(void **state)
+{
+	char file[] = "/tmp/test_shutter-XXXXXX";
+	int fd = mkstemp(file);
+	pid_t kernel;
+
+	(void)state;
+	assert_true(fd >= 0);
+	look_at_held = true;
+	assert_int_equal(dprintf(fd, "1%018lld\n", (long long)clock_now()), 20);
+	kernel = fork();
+	while (!kernel) {
+		lseek(fd, 0, SEEK_SET);
+		dprintf(fd, "1%018lld\n", (long long)clock_now());
+		usleep(100);
+	}
+	assert_true(ran_of_owner(file, 2) > 0);
+	assert_int_equal(ran_of_owner(file, 1), 0);
+	kill(kernel, SIGKILL);
+	waitpid(kernel, NULL, 0);
+	close(fd);
+	unlink(file);
+	nobody_stopped();
+	look_at_held = false;
+}
+
 /* Somebody resumes a co-runner while it is held: nobody was alone then. */
 static void resumed_by_its_user(void **state)
 {
@@ -1130,6 +1189,7 @@ int main(void)
 		cmocka_unit_test(resumed_by_its_user),
 		cmocka_unit_test(hides_beside_its_tasks),
 		cmocka_unit_test(hides_without_a_task),
+		cmocka_unit_test(runs_outside_its_job),
 		cmocka_unit_test(deadline_passes_first),
 		cmocka_unit_test(who_is_slow_to_stop_is_named),
 		cmocka_unit_test(no_guard),
