@@ -59,6 +59,7 @@ NOWHERE="NodeAddr=127.0.0.1"
 	END
 	for ((i = 0; i < ${#SHAPES[@]}; i++)); do
 		echo "NodeName=odd$((i + 1)) ${SHAPES[i]} RealMemory=16000 $NOWHERE Port=$((i + 181)) State=CLOUD"
+		echo "NodeName=sock$((i + 1)) ${SHAPES[i]} RealMemory=16000 $NOWHERE Port=$((i + 281)) State=CLOUD"
 	done
 	echo "NodeName=mix1 Sockets=4 CoresPerSocket=3 RealMemory=16000 $NOWHERE Port=201 State=CLOUD"
 	echo "NodeName=mix2 Sockets=2 CoresPerSocket=6 CpuSpecList=0,6 RealMemory=16000 $NOWHERE Port=202 State=CLOUD"
@@ -68,7 +69,7 @@ NOWHERE="NodeAddr=127.0.0.1"
 		echo "NodeName=some$((i + 1)) ${SHAPES[i % 4]} RealMemory=16000 $NOWHERE Port=$((i + 251)) State=CLOUD"
 	done
 	echo "PartitionName=some Nodes=some[1-24] DefMemPerCPU=10 MaxTime=1-0"
-	echo "PartitionName=odd Nodes=odd[1-${#SHAPES[@]}],mix[1-3] DefMemPerCPU=10 MaxTime=1-0"
+	echo "PartitionName=odd Nodes=odd[1-${#SHAPES[@]}],sock[1-${#SHAPES[@]}],mix[1-3] DefMemPerCPU=10 MaxTime=1-0"
 	echo "PartitionName=any Nodes=even[1-12] DefMemPerCPU=100 MaxTime=1-0"
 	echo "PartitionName=exact Nodes=even[13-24] DefMemPerCPU=100 MaxTime=1-0"
 	echo "PartitionName=within Nodes=even[25-36] DefMemPerCPU=100 MaxTime=1-0"
@@ -134,10 +135,11 @@ is "no node takes one job more than it has lanes" \
 clear_jobs
 
 diag "lanes of whole sockets by the shape of the nodes"
+settings stripe_lanes=2
 counts=
 extra=
 for ((i = 0; i < ${#SHAPES[@]}; i++)); do
-	node=odd$((i + 1))
+	node=sock$((i + 1))
 	job=
 	if ! lanes=$(poppa lanes --node "$node" --shape socket --json 2>"$TMP/why"); then
 		counts+=" 0"
@@ -160,7 +162,7 @@ for ((i = 0; i < ${#SHAPES[@]}; i++)); do
 	job one-more -p odd -w "$node" -N1
 	extra+=" $job"
 done
-is "so many sockets' lanes" "$counts" ""
+is "so many lanes of sockets as make lanes as large as stripes" "${counts# }" "0 2 2 2 0 2 0 0 2"
 looked_at "$job"
 is "nobody gets a stripe beside sockets, nor one socket too many" \
 	"$(for j in $extra; do squeue -h -o %T -j "$j"; done | sort -u)" PENDING
