@@ -19,5 +19,5 @@ dist_doc_DATA += docs/submissions.md
 dist_doc_DATA += docs/upgrade.md
 # The pictures in README.md and on the site, and what makes them.
 EXTRA_DIST += docs/partners.md docs/pictures/render docs/pictures/top.svg docs/pictures/pages \
-	docs/pictures/report-light.png docs/pictures/report-dark.png
+	docs/pictures/report-light.png docs/pictures/report-dark.png docs/pictures/trial-light.png docs/pictures/trial-dark.png
 include docs/site/site.mk
