@@ -2,7 +2,6 @@
 /* Keys of tasks: a Horton table from the hash of a key to what is known of it. */
 #include "farm/farm_keys.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "common/fnv1a.h"
@@ -92,7 +91,6 @@ static uint32_t new_number(struct farm_keys *k)
 
 uint32_t farm_keys_take(struct farm_keys *k, const char *text, size_t len)
 {
-	bool known = true;
 	uint32_t h, number;
 	uint64_t all;
 
@@ -108,9 +106,11 @@ uint32_t farm_keys_take(struct farm_keys *k, const char *text, size_t len)
 	number = new_number(k);
 	if (number == FARM_NO_KEY)
 		return FARM_NO_KEY;
-	while (known && horton_insert(k->table, h, number) == HORTON_FULL)
-		known = !horton_resize(k->table, 2 * horton_buckets(k->table));
-	/* Without memory this task has the number alone. */
+	/* Where there is no memory for a larger table, the next task with this key gets another
+	 * number. */
+	while (horton_insert(k->table, h, number) == HORTON_FULL &&
+		!horton_resize(k->table, 2 * horton_buckets(k->table)))
+		;
 	k->known[number] = (struct farm_key){.worker = UINT32_MAX, .hash = h, .uses = 1};
 	return number;
 }

@@ -21,8 +21,8 @@ struct farm_key {
 	uint32_t older, newer; /* among those that have no use; UINT32_MAX: none */
 };
 
-/* So many are remembered, in some 60 MB: of more the one that has had no use for longest is
- * forgotten. */
+/* So many are remembered, in some 60 MB. For one more, the key is forgotten that has had no use for
+ * the longest time. */
 #define FARM_KEYS_MAX (UINT32_C(1) << 20)
 
 struct farm_keys;
@@ -31,10 +31,11 @@ struct farm_keys;
 struct farm_keys *farm_keys_create(uint64_t seed);
 void farm_keys_destroy(struct farm_keys *keys);
 /*
- * The number of a key, which is made where it is new, for one use: farm_keys_release() ends that.
- * Without any use a number may become another key's. Keys whose hashes are alike (32 bits) share a
- * number: their tasks then go to one worker, and nothing else happens. Returns FARM_NO_KEY for an
- * empty key, and where there is no memory for a new one: such a task has no affinity.
+ * The number of a key, for one use, which farm_keys_release() ends; a new key gets a new number.
+ * The number of a key that has no use may be given to another key. Keys whose hashes are alike (32
+ * bits) share a number: their tasks then go to one worker, and nothing else happens. Returns
+ * FARM_NO_KEY for an empty key, and where there is no memory for a new one: such a task has no
+ * affinity.
  */
 uint32_t farm_keys_take(struct farm_keys *keys, const char *text, size_t len);
 void farm_keys_release(struct farm_keys *keys, uint32_t number); /* FARM_NO_KEY is allowed */

@@ -83,12 +83,12 @@ static int find_socket(const struct mapper *m, const struct app_state *a,
 	return best;
 }
 
-/* Its accesses must be so much more to one side than to the other. */
+/* So many times the accesses to one side must be those to the other. */
 #define FAR_FACTOR 2
 
-/* Where the memory of a task is that needs memory most: on a socket, or on another one than that;
- * ANY_SOCKET each: that is not known, or on both. Without the latter, what is spread over sockets
- * would make its task move to and fro. */
+/* Where a task that needs memory most has its memory: on the socket `on`, or not on `not_on`. Both
+ * are ANY_SOCKET where it is not known, or on both sides: then the task stays, or it would move to
+ * and fro. */
 struct memory {
 	int on, not_on;
 };

@@ -260,8 +260,8 @@ static void on_foreign(const char *node, const char *origin, void *arg)
 		"poppa.conf)");
 }
 
-/* The part ends with "upto"; but without it, and for others than slurmctld, with as many nodes as
- * fit into a reply: then p->more says that there are others. */
+/* The part ends with "upto". Where there is none, and for all but root and LedgerUser, it has at
+ * most as many nodes as fit into a reply, and p->more says whether there are others. */
 static int read_part(struct service *s, const json_t *request, uid_t from, const char *cluster,
 	uint32_t job, uint32_t restart, struct job_part *p, struct errmsg *err)
 {

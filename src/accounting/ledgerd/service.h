@@ -71,11 +71,10 @@ struct service {
  *              {"records":[RECORD,...],"settlement":SETTLEMENT or null,"changes":[CHANGE,...],
  *              "ledger":TEXT[,"more":NODE]}
  *              "start" 0 is the latest run. The answer is about the nodes whose names come after
- *              "after" (at first "") and not after "upto". Without "upto", and for others than
- *              root and LedgerUser, those may be more than fit into a reply: then "more" is the
- *              "after" of the next request. "nodes" is
- *              slurmctld's word for which nodes may have sent a record, and from where;
- *              "addresses" are numeric.
+ *              "after" (at first "") and not after "upto". Without "upto", and for all but root
+ *              and LedgerUser, those may be more than fit into a reply: then "more" is the "after"
+ *              of the next request. "nodes" is slurmctld's word for which nodes may have sent a
+ *              record, and from where; "addresses" are numeric.
  *   settle     {"settlement":SETTLEMENT}
  *              {"settlement":the one that counts,"first":whether that is the request's}
  *   restore    the same for a settlement that the ledger has lost

@@ -10,7 +10,7 @@ struct pass_job {
 	int64_t key; /* of one user's jobs the least one comes first */
 	uint32_t uid;
 	uint32_t job_id;
-	bool later;    /* there is time: it comes after all others that are not so */
+	bool later;    /* it can wait: it comes after all jobs that cannot */
 	uint32_t rank; /* set by pass_order(): how many of the user's jobs come before it */
 };
 

@@ -88,8 +88,8 @@ int64_t job_cpu_user_ns(const struct job_cpu *c)
 	return read_usage(&c->user);
 }
 
-/* Whether a file is the one that is open, or still is not there. */
-static bool is_open(const struct usage_file *f, const char *path)
+/* Whether the user's file is the one that is open, or is not there as before. */
+static bool knows_user(const struct usage_file *f, const char *path)
 {
 	return !strcmp(f->path, path) &&
 	       (read_usage(f) >= 0 || (f->fd < 0 && (!*path || access(path, F_OK))));
@@ -98,8 +98,8 @@ static bool is_open(const struct usage_file *f, const char *path)
 bool job_cpu_knows(const struct job_cpu *c, const struct found_tasks *d)
 {
 	/* The cgroup goes with the job's last step, and comes anew with the next one. */
-	return job_cpu_total_ns(c) >= 0 && is_open(&c->job, d->usage) &&
-	       is_open(&c->user, d->user_usage);
+	return job_cpu_total_ns(c) >= 0 && !strcmp(c->job.path, d->usage) &&
+	       knows_user(&c->user, d->user_usage);
 }
 
 int job_cpu_know(struct job_cpu *c, const struct found_tasks *d)

@@ -348,7 +348,7 @@ static bool all_stand_still(struct shutter_plan *p, const struct hold *h, int64_
 	return true;
 }
 
-/* Whether nothing of a job's owner is to run. */
+/* Whether all jobs of this job's owner are to stand still. */
 static bool owner_stands_still(const struct shutter_plan *p, int job)
 {
 	for (int i = 0; i < p->jobs + p->watched; i++)

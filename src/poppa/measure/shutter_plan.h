@@ -52,7 +52,7 @@ struct shutter_unit {
 
 struct shutter_job {
 	uint32_t job_id, restart;
-	uint32_t owner; /* whose it is: jobs of one owner may hide behind each other */
+	uint32_t owner; /* whose it is: one file counts what all jobs of an owner use */
 	int first_task, tasks;
 	int first_unit, units;
 	/* Of a job that is frozen: a process whose progress is not counted; it tells that the job

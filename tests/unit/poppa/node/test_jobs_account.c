@@ -152,18 +152,37 @@ static void beside_one_that_is_not_seen(void **state)
 	assert_int_equal(shell->tally->mode, TALLY_SOLO);
 }
 
+/* In place, as the kernel changes its file under an open descriptor. */
+static void put_usage(int fd, long long ns)
+{
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(dprintf(fd, "%-20lld", ns), 20);
+}
+
+static int usage_file(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	put_usage(fd, 5);
+	return fd;
+}
+
+/* With what tells its processor time. */
+static void count_cpu(struct job *j, const struct found_tasks *d)
+{
+	j->cpu = job_cpu_open();
+	assert_int_equal(job_cpu_know(j->cpu, d), 0);
+}
+
 /* No shutter sees a job shown task is stopped: it works, rests, and has its
  * task resumed, between two looks at it. */
 static void works_while_its_tasks_are_stopped(void **state)
 {
 	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
-	int fd = open("job_cpu", O_RDWR | O_CREAT | O_TRUNC, 0600);
-	struct found_tasks d = {.usage = "job_cpu"};
+	int fd = usage_file("job_cpu");
 
 	(void)state;
-	assert_int_equal(dprintf(fd, "%-20d", 5), 20);
-	b->cpu = job_cpu_open();
-	assert_int_equal(job_cpu_know(b->cpu, &d), 0);
+	count_cpu(b, &(struct found_tasks){.usage = "job_cpu"});
 	jobs_account(&js);
 	b->state = JOB_STOPPED;
 	a_second_passes();
@@ -172,8 +191,7 @@ static void works_while_its_tasks_are_stopped(void **state)
 	for (int i = 1; i <= 3; i++) {
 		/* Then it rests, until its task is resumed. */
 		now += NS_PER_S / 2;
-		lseek(fd, 0, SEEK_SET);
-		assert_int_equal(dprintf(fd, "%-20lld", i * 300000000LL), 20);
+		put_usage(fd, i * 300000000LL);
 		b->state = JOB_RUNNING;
 		jobs_account(&js);
 		assert_int_equal(a->tally->mode, TALLY_CO);
@@ -194,22 +212,16 @@ static void works_while_its_tasks_are_stopped(void **state)
 static void works_outside_its_cgroups(void **state)
 {
 	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
-	int of_job = open("job_cpu", O_RDWR | O_CREAT | O_TRUNC, 0600);
-	int of_user = open("user_cpu", O_RDWR | O_CREAT | O_TRUNC, 0600);
-	struct found_tasks d = {.usage = "job_cpu", .user_usage = "user_cpu"};
+	int of_job = usage_file("job_cpu"), of_user = usage_file("user_cpu");
 
 	(void)state;
 	b->reg.uid = a->reg.uid + 1;
-	assert_int_equal(dprintf(of_job, "%-20d", 5), 20);
-	assert_int_equal(dprintf(of_user, "%-20d", 5), 20);
-	b->cpu = job_cpu_open();
-	assert_int_equal(job_cpu_know(b->cpu, &d), 0);
+	count_cpu(b, &(struct found_tasks){.usage = "job_cpu", .user_usage = "user_cpu"});
 	jobs_account(&js);
 	b->state = JOB_STOPPED;
 	a_second_passes();
 	assert_int_equal(a->tally->mode_ns[TALLY_SOLO], NS_PER_S);
-	lseek(of_user, 0, SEEK_SET);
-	assert_int_equal(dprintf(of_user, "%-20lld", 900000000LL), 20);
+	put_usage(of_user, 900000000LL);
 	now += NS_PER_S;
 	jobs_account(&js);
 	assert_int_equal(a->tally->mode_ns[TALLY_SOLO], NS_PER_S);
@@ -217,8 +229,7 @@ static void works_outside_its_cgroups(void **state)
 	assert_int_equal(a->tally->culprit, 2);
 	add_job(3, 1, COUNTER_PERF)->reg.uid = b->reg.uid;
 	a_second_passes();
-	lseek(of_user, 0, SEEK_SET);
-	assert_int_equal(dprintf(of_user, "%-20lld", 1800000000LL), 20);
+	put_usage(of_user, 1800000000LL);
 	now += NS_PER_S;
 	jobs_account(&js);
 	assert_false(b->worked);
