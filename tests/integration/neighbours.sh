@@ -54,20 +54,32 @@ counted() {
 		'BEGIN { printf "%.0f\n", n * window / (to - from) }'
 }
 
+# resumed_at_first JOB: whatever its user resumes from elsewhere spoils shutters, until poppad freezes the job.
+resumed_at_first() {
+	local ran
+	ran=$(job_status "$1" .ran_while_held)
+	on_node "$where" "setpriv --reuid poppa-guest --regid nogroup --clear-groups perl -MTime::HiRes=time,usleep -e '
+		my (\$p, \$end) = (shift, time + 4);
+		while (time < \$end) { kill \"CONT\", \$p; usleep 200 }' \$(pgrep -f '^$bin/cheat honest $line')" &&
+		[ "$(job_status "$1" .ran_while_held)" -gt "$((ran + 3))" ]
+}
+
 # play_neighbour WAY: has a co-runner run "crowd WAY", with a launcher beside it, so that its tasks cannot be frozen as
 # they are, and says how many blocks of the victim there were beside it, or what went wrong.
 play_neighbour() {
-	local two said before shutters='' settle=5
+	local two said before shutters='' settle=5 crowd=${1%%,*}
 	[[ $1 != idle* && $1 != threads* ]] || settle=$settling
 	SUBMIT_USER=poppa-guest submit -w "$where" --colocate -n1 -o /dev/null --wrap \
-		"srun sh -c 'sleep 100000 & exec $bin/crowd $1 $bin/cheat honest $line $rest'"
+		"srun sh -c 'sleep 100000 & exec $bin/crowd $crowd $bin/cheat honest $line $rest'"
 	two=$job
 	if ! wait_running "$two" "$patience" >/dev/null; then
 		said="does not start"
 	elif ! wait_until "$patience" preferred "$where" "$bin/cheat honest $line"; then
 		said="does not work"
-	elif [[ $1 == idle* ]] && ! wait_until "$patience" all_there "$two" "${1#idle }"; then
+	elif [[ $1 == idle* ]] && ! wait_until "$patience" all_there "$two" "${crowd#idle }"; then
 		said="only $(job_status "$two" .tasks) processes are there"
+	elif [[ $1 == *", resumed at first" ]] && ! resumed_at_first "$two"; then
+		said="no shutter is spoilt"
 	elif ! more_blocks "$settle" "$patience"; then
 		said="the victim has no blocks: $(node_status "$where" '.totals.discarded | tostring')"
 	# While thousands of processes are made, each of them is busy.

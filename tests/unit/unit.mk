@@ -197,6 +197,7 @@ check_PROGRAMS += \
 	tests/unit/poppa/map/test_map_job \
 	tests/unit/poppa/map/test_map_source \
 	tests/unit/poppa/map/test_thread_counter \
+	tests/unit/poppa/measure/test_hold_way \
 	tests/unit/poppa/measure/test_long_credit \
 	tests/unit/poppa/measure/test_overhead_limit \
 	tests/unit/poppa/measure/test_overhead_model \

@@ -8,9 +8,10 @@ libshutter_la_SOURCES = \
 	src/poppa/measure/shutter_slice.c src/poppa/measure/shutter_slice.h
 libshutter_la_LIBADD = -lpthread
 
-# What works out when shutters open and what they cost; it reads no counter.
+# What works out when shutters open, how they hold and what they cost; it reads no counter.
 noinst_LTLIBRARIES += libschedule.la
 libschedule_la_SOURCES = \
+	src/poppa/measure/hold_way.c src/poppa/measure/hold_way.h \
 	src/poppa/measure/long_credit.c src/poppa/measure/long_credit.h \
 	src/poppa/measure/overhead_limit.c src/poppa/measure/overhead_limit.h \
 	src/poppa/measure/overhead_model.c src/poppa/measure/overhead_model.h \

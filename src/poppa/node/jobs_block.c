@@ -175,15 +175,23 @@ static void take_stillness(struct jobs *js, struct shutter_plan *p)
 	}
 }
 
-/* Tells a job which co-runner kept its block from being of use, and notes how often: choose_units()
- * then does without signals. Whose signals make a shutter late is one of these. */
+/* Tells a job which co-runner kept its block from being of use, and each co-runner whether it did
+ * so, which decides how it is stopped from now on. Who makes a shutter late is one of these. */
 static void take_spoilt(struct jobs *js, struct job *lone, const struct shutter_plan *p)
 {
-	struct job *by = p->by >= 0 ? job_of(js, p, p->by) : NULL;
+	bool meddled = p->outcome == SHUTTER_RAN || p->outcome == SHUTTER_STOPPED ||
+		       p->outcome == SHUTTER_OVERDUE;
+	bool spoilt = meddled || p->outcome == SHUTTER_NOT_FROZEN;
 
-	if (by && (p->outcome == SHUTTER_RAN || p->outcome == SHUTTER_STOPPED ||
-			  p->outcome == SHUTTER_OVERDUE))
-		by->whole |= ++by->spoilt == MANY_RAN;
+	for (int i = 0; i < p->jobs + p->watched && (spoilt || p->outcome == SHUTTER_OK); i++) {
+		struct job *j = shutter_plan_stops(p, i) ? job_of(js, p, i) : NULL;
+
+		if (!j)
+			continue;
+		j->spoilt += meddled && p->by == i;
+		if (p->kind != SHUTTER_SHAM)
+			hold_way_shutter(&j->way, j->held_whole, spoilt && p->by == i);
+	}
 	if (lone && p->kind == SHUTTER_LONE && p->outcome != SHUTTER_OK && p->by >= 0)
 		tally_spoilt(lone->tally, p->job[p->by].job_id);
 }

@@ -13,6 +13,7 @@
 #include "poppa/hold/job_cpu.h"
 #include "poppa/hold/new_tasks.h"
 #include "poppa/map/map_job.h"
+#include "poppa/measure/hold_way.h"
 #include "poppa/measure/long_credit.h"
 #include "poppa/measure/pace.h"
 #include "poppa/hold/pause.h"
@@ -70,10 +71,11 @@ struct job {
 	struct tally *tally;
 	struct pace pace;
 	enum job_state state;
-	bool pausable; /* all that runs has a unit */
-	bool whole; /* where poppa_pause=auto, it is frozen with its launchers: see take_units() */
-	bool uncounted; /* it has more threads than are counted */
-	bool unwatched; /* nothing tells whether all of it stands still */
+	bool pausable;       /* all that runs has a unit */
+	struct hold_way way; /* where poppa_pause=auto: see take_units() */
+	bool held_whole;     /* what that was when its units were chosen */
+	bool uncounted;      /* it has more threads than are counted */
+	bool unwatched;      /* nothing tells whether all of it stands still */
 	bool told_unpausable, told_spin, told_unseen, told_ran, told_unwatched, told_slow,
 		told_unreadable;
 	int64_t next_interim; /* CLOCK_MONOTONIC; 0 = none was planned yet */

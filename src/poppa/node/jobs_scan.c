@@ -444,13 +444,14 @@ static void take_units(struct jobs *js, struct job *j, const struct found_tasks 
 	struct found_unit *u;
 	const char *why;
 	bool was = j->pausable, automatic = js->env.settings->pause == PAUSE_AUTO;
-	bool whole = automatic && (j->whole || (j->cpu && job_cpu_total_ns(j->cpu) < 0));
+	bool whole = automatic && (j->way.whole || (j->cpu && job_cpu_total_ns(j->cpu) < 0));
 	int n = choose_units(js, j, d, whole, &u, &why), kept = 0;
 
 	if (why && automatic && !whole) {
 		free(u);
 		n = choose_units(js, j, d, true, &u, &why);
 	}
+	j->held_whole = j->way.whole;
 	j->pausable = true;
 	if (why)
 		tell_unpausable(j, why);

@@ -107,7 +107,7 @@ static void count_spared(struct jobs *js, int64_t now)
  * whole, with its launchers. */
 static bool holdable(const struct jobs *js, const struct job *j, bool ask, int64_t now)
 {
-	bool may_freeze = ask && js->env.settings->pause == PAUSE_AUTO && !j->whole;
+	bool may_freeze = ask && js->env.settings->pause == PAUSE_AUTO && !j->way.whole;
 
 	return obeys(j) && j->pausable && j->tasks <= MOST_TASKS && !spared(j, now) &&
 	       (may_freeze || all_frozen(j));
@@ -291,8 +291,8 @@ void jobs_turns_look(struct jobs *js)
 	/* Freezes those as a whole that are not yet, from the next scan on. */
 	sure = js->turns.sure_ns || js->turns.on || js->turns.slices;
 	for (struct job *j = js->first; sure && j; j = j->next)
-		if (jobs_in_plan(j) && s->pause == PAUSE_AUTO && !all_frozen(j))
-			j->whole = true;
+		if (obeys(j) && s->pause == PAUSE_AUTO && !all_frozen(j))
+			hold_way_freeze(&j->way);
 }
 
 void jobs_turns_block(struct jobs *js, struct job *j, const struct est_block *b)

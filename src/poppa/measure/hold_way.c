@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How to stop a job: by what suits its tasks, or frozen as a whole with its launchers. */
+#include "poppa/measure/hold_way.h"
+
+#define PATIENCE_GROWS 4
+#define PATIENCE_MOST 1000000
+
+static void turn(struct hold_way *w, bool whole)
+{
+	w->whole = whole;
+	w->shutters = w->spoilt = 0;
+}
+
+void hold_way_freeze(struct hold_way *w)
+{
+	if (!w->whole)
+		turn(w, true);
+}
+
+void hold_way_shutter(struct hold_way *w, bool whole, bool spoilt)
+{
+	if (whole != w->whole)
+		return;
+	if (!w->patience)
+		w->patience = HOLD_WAY_MANY;
+	w->spoilt += spoilt;
+	if (!whole) {
+		if ((uint64_t)w->spoilt >= w->patience)
+			turn(w, true);
+	} else if (++w->shutters == HOLD_WAY_JUDGED) {
+		bool helps = 2 * w->spoilt <= HOLD_WAY_JUDGED;
+
+		if (!helps && w->patience < PATIENCE_MOST)
+			w->patience *= PATIENCE_GROWS;
+		turn(w, helps);
+	}
+}

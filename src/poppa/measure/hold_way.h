@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How to stop a job: by what suits its tasks, or frozen as a whole with its launchers. */
+/*
+ * A job whose user resumes what signals have stopped is frozen as a whole. But a freezer wakes each
+ * process, so of some thousand it takes longer than a shutter, and shows as processor time. Some
+ * shutters are spoilt by chance, and where a user can choose, by intent: neither may lead to a way
+ * in which all are spoilt. So a freezer is kept only while it helps.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* So many spoilt shutters are not by chance. */
+#define HOLD_WAY_MANY 3
+/* The freezer is judged by so many shutters at a time: it may spoil half of them. */
+#define HOLD_WAY_JUDGED 16
+
+struct hold_way {
+	bool whole; /* it is to be frozen as a whole */
+	int shutters, spoilt;
+	uint64_t
+		patience; /* spoilt shutters before the freezer is tried again; 0 = HOLD_WAY_MANY */
+};
+
+/* Freezes the job as a whole from now on, whatever it has spoilt: for those who need that. */
+void hold_way_freeze(struct hold_way *w);
+
+/* Takes a shutter in which the job was to stand still: whether it was frozen as a whole, and
+ * whether somebody spoilt it by resuming or stopping the job's tasks, or it was late because of
+ * them. A shutter that was planned before the last change tells nothing. Each time that the freezer
+ * has not helped, the next try takes four times as many spoilt shutters. */
+void hold_way_shutter(struct hold_way *w, bool whole, bool spoilt);
