@@ -185,8 +185,8 @@ static void check_prolog_flags(struct doctor *d, const char *text)
 		doctor_say(d, DOCTOR_OK, "PrologFlags", NULL, "%s", value);
 	else
 		doctor_say(d, DOCTOR_FAIL, "PrologFlags", "set PrologFlags=Alloc or Contain",
-			"is \"%s\": --colocate is refused, as nodes would learn from a step's user "
-			"which job is co-located",
+			"is \"%s\": --colocate is refused, and stripe_default co-locates no job, as "
+			"nodes would learn from a step's user which job is co-located",
 			value);
 }
 

@@ -77,27 +77,27 @@ static bool striping_loaded(void)
 	return loaded;
 }
 
+/* Whether this cluster co-locates anything. */
 static int check_cluster(struct errmsg *err)
 {
 	if (xstrcmp(slurm_conf.select_type, "select/cons_tres"))
 		return errmsg_set(err,
-			"this cluster has SelectType=%s and lanes need select/cons_tres: submit "
-			"without the option",
+			"this cluster has SelectType=%s and lanes need select/cons_tres",
 			slurm_conf.select_type ? slurm_conf.select_type : "(none)");
 	if (slurm_conf.select_type_param & SELECT_SOCKET)
 		return errmsg_set(err,
 			"this cluster hands out whole sockets (CR_Socket) and lanes are "
-			"made of cores: submit without the option");
+			"made of cores");
 	/* Contain includes Alloc. Else a node hears of a job from its first step, whose environment
 	 * is the user's: a job that hides there would have its partner's time counted as alone. */
 	if (!(slurm_conf.prolog_flags & PROLOG_FLAG_ALLOC))
 		return errmsg_set(err,
 			"this cluster's nodes are not told for certain which jobs are co-located "
-			"(PrologFlags has neither Alloc nor Contain): submit without the option");
+			"(PrologFlags has neither Alloc nor Contain)");
 	if (!striping_loaded())
 		return errmsg_set(err,
 			"striping is not active on this cluster (its select_cons_tres.so "
-			"must come first in PluginDir): submit without the option");
+			"must come first in PluginDir)");
 	return 0;
 }
 
@@ -171,7 +171,9 @@ static int check_submit(job_desc_msg_t *d, const struct poppa_settings *settings
 	struct submission_grant grant = {SUBMISSION_UNSET, SUBMISSION_UNSET};
 	struct submission r;
 
-	if (check_cluster(err) || check_alone(settings, wish, err))
+	if (check_cluster(err))
+		return errmsg_set(err, "%s: submit without the option", err->text);
+	if (check_alone(settings, wish, err))
 		return -1;
 	submission_init(&r);
 	r.spread = wish->spread;
@@ -217,6 +219,18 @@ static bool is_to_grow_another(const job_desc_msg_t *d)
 	return xstrcasestr(d->dependency, "expand:");
 }
 
+/* No user hears that the site's default does nothing, so the admins do: once for each reason. Slurm
+ * calls job_submit() for one job at a time. */
+static void tell_useless_default(const char *why)
+{
+	static struct errmsg told;
+
+	if (!strcmp(told.text, why))
+		return;
+	errmsg_set(&told, "%s", why);
+	error("%s: stripe_default co-locates no job: %s", plugin_type, why);
+}
+
 /* The user has not said a word: the site may want the job co-located. Where it cannot be, it is a
  * job like any other, and its user is not troubled. */
 static void follow_site(
@@ -227,6 +241,10 @@ static void follow_site(
 
 	if (is_to_grow_another(d) || !site_default_wants(settings->stripe_defaults, d))
 		return;
+	if (check_cluster(&err)) {
+		tell_useless_default(err.text);
+		return;
+	}
 	if (check_submit(d, settings, &plain, &err)) {
 		debug("%s: a job of uid %u is not co-located by default: %s", plugin_type,
 			submit_uid, err.text);

@@ -120,9 +120,12 @@ void compat_node_bitmap(char *names, bitstr_t **nodes)
 	*nodes = NULL;
 }
 
+static int errors;
+
 void error(const char *format, ...)
 {
 	(void)format;
+	errors++;
 }
 
 void info(const char *format, ...)
@@ -509,6 +512,28 @@ static void the_site_may_opt_jobs_in(void **state)
 	slurm_conf.prep_params = before;
 }
 
+/* Each of these jobs runs as it is, and the admin reads once that the setting does nothing. */
+static void an_idle_default_is_told_once(void **state)
+{
+	char *before = slurm_conf.prep_params, is[128];
+
+	(void)state;
+	slurm_conf.prep_params = (char *)"stripe_default=small";
+	errors = 0;
+	assert_int_equal(submit_by_default("whole", NULL, NULL, is), NO_VAL16);
+	assert_int_equal(errors, 0);
+	slurm_conf.prolog_flags = 0;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(submit_by_default("small", NULL, NULL, is), NO_VAL16);
+		assert_string_equal(is, "");
+	}
+	assert_int_equal(errors, 1);
+	slurm_conf.prolog_flags = PROLOG_FLAG_ALLOC;
+	assert_int_equal(submit_by_default("small", NULL, NULL, is), 8);
+	assert_int_equal(errors, 1);
+	slurm_conf.prep_params = before;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -518,6 +543,7 @@ int main(void)
 		cmocka_unit_test(nobody_is_kept_off_where_the_site_says_so),
 		cmocka_unit_test(needs_the_prolog_of_slurmctld),
 		cmocka_unit_test(the_site_may_opt_jobs_in),
+		cmocka_unit_test(an_idle_default_is_told_once),
 		cmocka_unit_test(what_a_client_forges_of_the_site_is_dropped),
 	};
 
