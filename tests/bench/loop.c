@@ -328,8 +328,10 @@ static struct job_cpu *open_cpu(int job)
 	for (int t = 0; t < options.tasks; t++)
 		if (job_of(t) == job)
 			process[found.processes++] = (struct found_process){.pid = pid[t]};
-	if (options.pause == PAUSE_FREEZER)
-		snprintf(found.usage, sizeof(found.usage), "%s/cpu.stat", cgroup[job]);
+	if (options.pause == PAUSE_FREEZER &&
+		snprintf(found.usage, sizeof(found.usage), "%s/cpu.stat", cgroup[job]) >=
+			(int)sizeof(found.usage))
+		error(EXIT_FAILURE, ENAMETOOLONG, "%s", cgroup[job]);
 	if (!c || job_cpu_know(c, &found))
 		error(EXIT_FAILURE, errno, "memory");
 	return c;

@@ -398,22 +398,22 @@ static void frozen_where_signals_do_not_do(void **state)
 	found_dirs = 1;
 	jobs_scan(&js);
 	assert_int_equal(freezers_opened, 1);
-	js.first->whole = true; /* somebody has resumed what signals had stopped */
+	js.first->way.whole = true; /* somebody has resumed what signals had stopped */
 	jobs_scan(&js);
 	assert_int_equal(freezers_opened, 2);
-	js.first->whole = false;
+	js.first->way.whole = false;
 	/* A crowd is frozen only then, and only up to what a shutter has the time for. */
 	found_count = CROWD / 4;
 	jobs_scan(&js);
 	assert_int_equal(freezers_opened, 2);
-	js.first->whole = true;
+	js.first->way.whole = true;
 	jobs_scan(&js);
 	assert_int_equal(freezers_opened, 3);
 	found_count = CROWD;
 	jobs_scan(&js);
 	assert_int_equal(freezers_opened, 3);
 	found_count = 2;
-	js.first->whole = false;
+	js.first->way.whole = false;
 	freezers_opened = 2;
 	counted_by = "/nonexistent";
 	job_cpu_close(js.first->cpu);
@@ -459,7 +459,7 @@ static void many_idle_threads_are_left_alone(void **state)
 	found_count = 3;
 	freezers_opened = 0;
 	/* Somebody has resumed what signals had stopped: some more threads can be frozen. */
-	j->whole = true;
+	j->way.whole = true;
 	jobs_scan(&js);
 	assert_int_equal(freezers_opened, 1);
 }

@@ -205,7 +205,7 @@ static void frozen_first(void **state)
 	(void)state;
 	a->newest_ns = b->newest_ns = now - 60 * S;
 	live(25, 0.8);
-	assert_true(b->whole && !a->whole);
+	assert_true(b->way.whole && !a->way.whole);
 	live(60, 0.8);
 	/* No scan has found how. */
 	assert_false(js.turns.on);
