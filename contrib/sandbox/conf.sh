@@ -187,7 +187,7 @@ write_configuration() {
 	local n
 	mkdir -p "$ETC/fake"
 	write_slurm_conf
-	echo "required $PREFIX/lib/poppa/slurm/spank_colocate.so" >"$ETC/plugstack.conf"
+	echo "optional $PREFIX/lib/poppa/slurm/spank_colocate.so" >"$ETC/plugstack.conf"
 	if [ "$CGROUP" = 1 ]; then
 		cat >"$ETC/cgroup.conf" <<-END
 			CgroupPlugin=cgroup/v1

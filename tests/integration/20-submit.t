@@ -269,6 +269,39 @@ if [ -e "$wrapper" ]; then
 else
 	skip "$wrapper is not there: the select wrapper is not built" "a cluster without striping"
 fi
+
+# A SPANK plugin that cannot be loaded, with the line that the suite offers.
+stack=$POPPA_SANDBOX/etc/plugstack.conf
+plugin=$POPPA_SANDBOX/usr/lib/poppa/slurm/spank_colocate.so
+cp "$stack" "$tmp/stack.before"
+on_exit cp "$tmp/stack.before" "$stack"
+
+# of_another_release FILE: is what its symbol plugin_version says; no release has the number 0.
+of_another_release() {
+	local at
+	at=$(nm -D "$1" | awk '$3 == "plugin_version" { print $1 }')
+	at=$(readelf -lW "$1" | perl -ne 'my $a = hex "'"$at"'";
+		/^ *LOAD +(0x\w+) +(0x\w+) +0x\w+ +(0x\w+)/ && $a >= hex($2) && $a < hex($2) + hex($3) && print $a - hex($2) + hex($1)')
+	[ -n "$at" ] && printf '\0\0\0\0' | dd of="$1" bs=1 seek="$at" conv=notrunc status=none
+}
+
+# jobs_go_on NAME DIR: with the plugin of that directory.
+jobs_go_on() {
+	grep -v '^#' "$tree/etc/plugstack.conf.example" | sed "s#/usr/lib/poppa/slurm#$2#" >"$stack"
+	try srun -p real -n1 --input=none echo ran
+	is "$1: jobs run" "$rc $out" "0 ran"
+	is "$1: and their users read what it is" "$(grep -c 'error: spank: .*/spank_colocate\.so' <<<"$err")" 1
+	try sbatch --colocate -p real --wrap true
+	like "$1: with the option, none is submitted" "$rc $err" "^(1|255) .*unrecognized option '--colocate'"
+}
+mkdir -m 755 "$tmp"/{none,other}
+install -m 755 "$plugin" "$tmp/other"
+jobs_go_on "a SPANK plugin that is missing" "$tmp/none"
+ok "there is one of another release" of_another_release "$tmp/other/spank_colocate.so"
+jobs_go_on "a SPANK plugin of another release" "$tmp/other"
+cp "$tmp/stack.before" "$stack"
+accepted "a job when the plugin is back" --colocate
+
 # --- What the form of contrib/ondemand offers is accepted.
 mapfile -t choices < <(sed -n 's/^ *- \["[^"]*", "\(..*\)"\]$/\1/p' "$tree/contrib/ondemand/form.yml")
 is "the form of contrib/ondemand has choices" "$([ "${#choices[@]}" -ge 2 ] && echo yes)" yes

@@ -97,7 +97,7 @@ cloud_configure() {
 		PrologFlags=Alloc
 	END
 	cat >>"$dir/slurm.conf"
-	echo "required $CLOUD_PLUGINS/spank_colocate.so" >"$dir/plugstack.conf"
+	echo "optional $CLOUD_PLUGINS/spank_colocate.so" >"$dir/plugstack.conf"
 	cloud_plugins "$name" "$kind"
 }
 
