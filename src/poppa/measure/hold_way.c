@@ -3,7 +3,7 @@
 #include "poppa/measure/hold_way.h"
 
 #define PATIENCE_GROWS 4
-#define PATIENCE_MOST 1000000
+#define PATIENCE_MOST (HOLD_WAY_MANY * PATIENCE_GROWS * PATIENCE_GROWS * PATIENCE_GROWS)
 
 static void turn(struct hold_way *w, bool whole)
 {
@@ -25,13 +25,15 @@ void hold_way_shutter(struct hold_way *w, bool whole, bool spoilt)
 		w->patience = HOLD_WAY_MANY;
 	w->spoilt += spoilt;
 	if (!whole) {
-		if ((uint64_t)w->spoilt >= w->patience)
+		if (w->spoilt >= w->patience)
 			turn(w, true);
 	} else if (++w->shutters == HOLD_WAY_JUDGED) {
 		bool helps = 2 * w->spoilt <= HOLD_WAY_JUDGED;
 
 		if (!helps && w->patience < PATIENCE_MOST)
 			w->patience *= PATIENCE_GROWS;
+		if (helps && w->patience > HOLD_WAY_MANY)
+			w->patience /= PATIENCE_GROWS;
 		turn(w, helps);
 	}
 }

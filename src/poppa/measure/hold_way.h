@@ -9,7 +9,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
 /* So many spoilt shutters are not by chance. */
 #define HOLD_WAY_MANY 3
@@ -19,8 +18,7 @@
 struct hold_way {
 	bool whole; /* it is to be frozen as a whole */
 	int shutters, spoilt;
-	uint64_t
-		patience; /* spoilt shutters before the freezer is tried again; 0 = HOLD_WAY_MANY */
+	int patience; /* spoilt shutters before the freezer is tried again; 0 = HOLD_WAY_MANY */
 };
 
 /* Freezes the job as a whole from now on, whatever it has spoilt: for those who need that. */
@@ -28,6 +26,8 @@ void hold_way_freeze(struct hold_way *w);
 
 /* Takes a shutter in which the job was to stand still: whether it was frozen as a whole, and
  * whether somebody spoilt it by resuming or stopping the job's tasks, or it was late because of
- * them. A shutter that was planned before the last change tells nothing. Each time that the freezer
- * has not helped, the next try takes four times as many spoilt shutters. */
+ * them. A shutter that was held in the other way, before the change or as nothing else was
+ * possible, tells nothing. Each time that the freezer has not helped, the next try takes four times
+ * as many spoilt shutters, but no more than 64 times: who has made it useless once, to be left to
+ * signals, gains little. */
 void hold_way_shutter(struct hold_way *w, bool whole, bool spoilt);

@@ -109,7 +109,7 @@ static bool read_wanted(struct shutter_plan *p, int region, int boundary)
 struct hold {
 	int stopped[SHUTTER_MAX_JOBS];   /* how many units of each job, from its first */
 	int64_t since[SHUTTER_MAX_JOBS]; /* CLOCK_MONOTONIC */
-	int64_t took[SHUTTER_MAX_JOBS];  /* to stop and to resume it, ns */
+	int64_t took[SHUTTER_MAX_JOBS];  /* of this thread, to stop and to resume it, ns */
 	int unstopped;    /* the job of which not everything could be stopped; or -1 */
 	int64_t noted_ns; /* when note_held() was last called; 0 = not yet */
 };
@@ -280,7 +280,7 @@ static void resume_others(struct shutter_plan *p, struct hold *h)
 {
 	for (int i = 0; i < p->jobs; i++) {
 		const struct shutter_job *j = &p->job[i];
-		int64_t began = clock_now();
+		int64_t began = clock_own();
 		bool look = true;
 
 		if (h->stopped[i] && j->new_tasks)
@@ -292,7 +292,7 @@ static void resume_others(struct shutter_plan *p, struct hold *h)
 			/* A user who suspends a job stops all of its processes. So of many only the
 			 * first is looked at, and the next if somebody has stopped that one. */
 			p->foreign_stop |= foreign;
-			if (foreign)
+			if (foreign && p->outcome == SHUTTER_OK)
 				p->by = i;
 			if (u->process && h->stopped[i] > LOOK_ALL)
 				look = foreign;
@@ -302,20 +302,24 @@ static void resume_others(struct shutter_plan *p, struct hold *h)
 		/* What had the signal before the others may be a decoy, and the work ran on. */
 		if (h->unstopped == i)
 			p->paused_ns[i] = 0;
-		h->took[i] += clock_now() - began;
+		h->took[i] += clock_own() - began;
 	}
 }
 
-/* The job that took longest to stop and to resume, where that is longer than a whole shutter: it
- * has made the block late. -1: nobody, poppad itself had no processor. */
+/* The job that took most of this thread's time to stop and to resume, where all of them took more
+ * than a whole shutter: it has made the block late. -1: nobody. poppad had no processor, or waited
+ * for a lock of the kernel's, which anybody may have held. */
 static int slowest(const struct shutter_plan *p, const struct hold *h)
 {
+	int64_t sum = 0;
 	int most = 0;
 
-	for (int i = 1; i < p->jobs; i++)
+	for (int i = 0; i < p->jobs; i++) {
+		sum += h->took[i];
 		if (h->took[i] > h->took[most])
 			most = i;
-	return h->took[most] > p->shutter_ns ? most : -1;
+	}
+	return sum > p->shutter_ns ? most : -1;
 }
 
 /*
@@ -364,15 +368,26 @@ static bool owner_stands_still(const struct shutter_plan *p, int job)
  */
 static bool ran_on(struct shutter_plan *p, const struct hold *h)
 {
+	int64_t most = 0;
+
 	p->by = -1;
 	if (!h->noted_ns)
 		return false;
 	p->still_ns = clock_now() - h->noted_ns;
 	for (int i = 0; i < p->jobs + p->watched; i++) {
-		p->ran_ns[i] =
-			cpu_of(p, i) ? job_cpu_ran_ns(p->job[i].cpu, owner_stands_still(p, i)) : 0;
-		if (shutter_plan_ran(p, i) && (p->by < 0 || p->ran_ns[i] > p->ran_ns[p->by]))
+		int64_t own = cpu_of(p, i) ? job_cpu_ran_ns(p->job[i].cpu, false) : 0;
+
+		p->ran_ns[i] = own;
+		if (cpu_of(p, i) && owner_stands_still(p, i))
+			p->ran_ns[i] = job_cpu_ran_ns(p->job[i].cpu, true);
+		/* What has left a job counts for all of its owner's: of these, the one whose own
+		 * time grew comes first. */
+		if (shutter_plan_ran(p, i) &&
+			(p->by < 0 || own > most ||
+				(own == most && p->ran_ns[i] > p->ran_ns[p->by]))) {
 			p->by = i;
+			most = own;
+		}
 	}
 	return p->by >= 0;
 }
@@ -427,6 +442,7 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 	}
 	for (int i = 0; i < p->jobs && ok; i++) {
 		const struct shutter_job *j = &p->job[i];
+		int64_t began = clock_own();
 
 		if (!shutter_plan_stops(p, i))
 			continue;
@@ -453,7 +469,7 @@ static bool shutter_core(struct held_file *held, struct guard *guard, struct shu
 		}
 		if (ok && h.stopped[i] && j->new_tasks && new_tasks_stop(j->new_tasks))
 			p->changed = true;
-		h.took[i] = clock_now() - h.since[i];
+		h.took[i] = clock_own() - began;
 	}
 	ok = ok && measure_alone(p, &h, start);
 	resume_others(p, &h);

@@ -55,6 +55,7 @@ struct shutter_job {
 	uint32_t owner; /* whose it is: one file counts what all jobs of an owner use */
 	int first_task, tasks;
 	int first_unit, units;
+	bool whole; /* these freeze it as a whole, with its launchers */
 	/* Of a job that is frozen: a process whose progress is not counted; it tells that the job
 	 * goes on when those have ended that are. pid 0 = none. */
 	pid_t witness;

@@ -185,12 +185,14 @@ static void take_spoilt(struct jobs *js, struct job *lone, const struct shutter_
 
 	for (int i = 0; i < p->jobs + p->watched && (spoilt || p->outcome == SHUTTER_OK); i++) {
 		struct job *j = shutter_plan_stops(p, i) ? job_of(js, p, i) : NULL;
+		/* Of some that ran each is told: who ran most must not hide the others. */
+		bool its = p->by == i || (p->outcome == SHUTTER_RAN && shutter_plan_ran(p, i));
 
 		if (!j)
 			continue;
-		j->spoilt += meddled && p->by == i;
+		j->spoilt += meddled && its;
 		if (p->kind != SHUTTER_SHAM)
-			hold_way_shutter(&j->way, j->held_whole, spoilt && p->by == i);
+			hold_way_shutter(&j->way, p->job[i].whole, spoilt && its);
 	}
 	if (lone && p->kind == SHUTTER_LONE && p->outcome != SHUTTER_OK && p->by >= 0)
 		tally_spoilt(lone->tally, p->job[p->by].job_id);

@@ -73,7 +73,7 @@ struct job {
 	enum job_state state;
 	bool pausable;       /* all that runs has a unit */
 	struct hold_way way; /* where poppa_pause=auto: see take_units() */
-	bool held_whole;     /* what that was when its units were chosen */
+	bool held_whole;     /* its units freeze it as a whole */
 	bool uncounted;      /* it has more threads than are counted */
 	bool unwatched;      /* nothing tells whether all of it stands still */
 	bool told_unpausable, told_spin, told_unseen, told_ran, told_unwatched, told_slow,
@@ -114,6 +114,7 @@ struct job {
 	int64_t used_ns, cpu_ns;
 	cpu_set_t cpus;
 	int tasks, freezers;
+	int put_aside; /* units of its tasks that have ended, in the garbage */
 	struct task *task;
 	struct freezer *freezer;
 	struct new_tasks *new_tasks; /* where tasks are stopped one by one */

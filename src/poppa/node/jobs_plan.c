@@ -47,6 +47,7 @@ static void plan_job(
 		p->spared = 0;
 	out->tasks = p->tasks - out->first_task;
 	out->units = p->units - out->first_unit;
+	out->whole = j->held_whole;
 	turns->measured = out->tasks > 0;
 	turns->level = jobs_level(js, j);
 	turns->seed = schedule_seed(j->reg.seeded ? &told : &js->secret, out->job_id, out->restart);

@@ -169,20 +169,22 @@ static char true_state(
 /*
  * Whether a process has used a processor since it was looked at. Of very many threads each wakes
  * when poppad stops and resumes the process: so much time is no work, nor is a thread that is just
- * waking. What works within that is left alone as idle, and is seen to run while it is held.
+ * waking. A freezer wakes each process: of thousands, many are just waking whenever one looks. What
+ * works within that is left alone as idle, and is seen to run while it is held.
  */
-static bool worked(const struct jobs *js, const struct task *t, const struct found_process *p)
+static bool worked(const struct jobs *js, const struct job *j, const struct task *t,
+	const struct found_process *p)
 {
 	double stops = (double)(js->blocks - t->looked_blocks);
 	double woken = stops * p->threads * WAKE_S * (double)sysconf(_SC_CLK_TCK);
 
 	if (p->threads <= PAUSE_SIGNALLED_THREADS)
-		return p->state == 'R' || p->cpu_ticks != t->cpu_ticks;
+		return (p->state == 'R' && !j->held_whole) || p->cpu_ticks != t->cpu_ticks;
 	return p->cpu_ticks > t->cpu_ticks + (uint64_t)woken + 1;
 }
 
-static void look_at_task(
-	struct jobs *js, struct task *t, const struct found_process *p, bool frozen_dir)
+static void look_at_task(struct jobs *js, const struct job *j, struct task *t,
+	const struct found_process *p, bool frozen_dir)
 {
 	bool was = jobs_task_stopped(t);
 
@@ -194,7 +196,7 @@ static void look_at_task(
 		jobs_discard(js, t->counter, NULL, NULL);
 		t->counter = NULL;
 	}
-	if (worked(js, t, p))
+	if (worked(js, j, t, p))
 		t->busy_ns = clock_now();
 	t->cpu_ticks = p->cpu_ticks;
 	t->looked_blocks = js->blocks;
@@ -224,8 +226,9 @@ static void limit_threads(struct jobs *js, struct job *j, int threads)
 	}
 }
 
-static void forget_task(struct jobs *js, const struct task *t)
+static void forget_task(struct jobs *js, struct job *j, const struct task *t)
 {
+	j->put_aside += t->unit != NULL;
 	jobs_discard(js, t->counter, t->unit, NULL);
 }
 
@@ -251,7 +254,7 @@ static int take_tasks(struct jobs *js, struct job *j, const struct found_tasks *
 		if (!p->app || (n && next[n - 1].pid == p->pid))
 			continue;
 		while (old < j->tasks && precedes(&j->task[old], p))
-			forget_task(js, &j->task[old++]);
+			forget_task(js, j, &j->task[old++]);
 		if (old < j->tasks && j->task[old].pid == p->pid)
 			next[n] = j->task[old++];
 		else if (p->headless || find_tasks_holds(d->dir[p->dir].path, p->pid)) {
@@ -265,7 +268,7 @@ static int take_tasks(struct jobs *js, struct job *j, const struct found_tasks *
 			is[p->dir] = frozen(js, &d->dir[p->dir]);
 		known[p->dir] = true;
 		name_program(j, &next[n], p);
-		look_at_task(js, &next[n++], p, is[p->dir]);
+		look_at_task(js, j, &next[n++], p, is[p->dir]);
 		threads += p->threads;
 		if (!sched_getaffinity(p->pid, sizeof(own), &own))
 			CPU_OR(&cpus, &cpus, &own);
@@ -274,7 +277,7 @@ static int take_tasks(struct jobs *js, struct job *j, const struct found_tasks *
 		if (n)
 			j->tally->programs.resumed = false;
 		while (old < j->tasks)
-			forget_task(js, &j->task[old++]);
+			forget_task(js, j, &j->task[old++]);
 		free(j->task);
 		j->task = next;
 		j->tasks = n;
@@ -363,11 +366,12 @@ static void tell_error(struct job *j, int error)
 }
 
 /* How many units a job may have: the list of what is held is for all jobs. */
-static int most_units(const struct jobs *js)
+static int most_units(const struct jobs *js, const struct job *j)
 {
 	int jobs = jobs_count(js);
 
-	return HELD_ENTRIES / (jobs > 2 ? jobs : 2) - NEW_TASKS_MAX;
+	/* What has ended is in the list until the next plan is out. */
+	return HELD_ENTRIES / (jobs > 2 ? jobs : 2) - NEW_TASKS_MAX - j->put_aside;
 }
 
 static bool idle(const struct task *t, int64_t now)
@@ -375,13 +379,24 @@ static bool idle(const struct task *t, int64_t now)
 	return !t->busy_ns || now - t->busy_ns > BUSY_FOR;
 }
 
+/* How choose_units() chooses. */
+enum choice {
+	BY_TASKS,     /* what suits the tasks */
+	WHOLE,        /* frozen with the launchers, where that is sure to be in time */
+	WHOLE_ANYWAY, /* where it may be: signals do not do */
+};
+
 /* Whether so much idles that not all of it can be stopped in time. */
-static bool crowded(struct job *j, const struct found_tasks *d, bool whole, int64_t now)
+static bool crowded(struct job *j, const struct found_tasks *d, enum choice choice, int64_t now)
 {
+	bool whole = choice != BY_TASKS;
 	int most = whole ? FREEZABLE_THREADS : PAUSE_SIGNALLED_THREADS;
 
 	if (d->processes > (whole ? FREEZABLE_PROCESSES : FROZEN_PROCESSES))
 		return true;
+	/* One idle process must not keep the others from being frozen. */
+	if (choice == WHOLE_ANYWAY)
+		return false;
 	for (int i = 0; i < d->processes; i++) {
 		const struct found_process *p = &d->process[i];
 		const struct task *t = p->app && p->threads > most ? find_task(j, p) : NULL;
@@ -393,23 +408,23 @@ static bool crowded(struct job *j, const struct found_tasks *d, bool whole, int6
 }
 
 /*
- * What to stop of a job: cgroups with all that is in them, where `whole`. Tasks that its user has
- * stopped are left alone, and so are idle ones where there are too many: it takes too long to
+ * What to stop of a job: cgroups with all that is in them, where not BY_TASKS. Tasks that its user
+ * has stopped are left alone, and so are idle ones where there are too many: it takes too long to
  * freeze them. Should either run during a shutter, the job's processor time shows it. Sets *why
  * where the job cannot be stopped with these.
  */
-static int choose_units(struct jobs *js, struct job *j, const struct found_tasks *d, bool whole,
-	struct found_unit **unit, const char **why)
+static int choose_units(struct jobs *js, struct job *j, const struct found_tasks *d,
+	enum choice choice, struct found_unit **unit, const char **why)
 {
 	enum pause_method method = js->env.settings->pause;
 	/* Signals to those that are not idle stop a crowd sooner than a freezer, which has to do
 	 * where signals do not. */
 	int64_t now = clock_now();
-	bool crowd = crowded(j, d, whole, now);
-	int n, kept = 0, most = most_units(js);
+	bool crowd = crowded(j, d, choice, now);
+	int n, kept = 0, most = most_units(js, j);
 
 	*unit = NULL;
-	if (whole)
+	if (choice != BY_TASKS)
 		method = PAUSE_FREEZER;
 	n = find_tasks_units(d, crowd ? PAUSE_SIGSTOP : method, unit);
 	*why = n < 0 ? strerror(errno) : NULL;
@@ -444,14 +459,18 @@ static void take_units(struct jobs *js, struct job *j, const struct found_tasks 
 	struct found_unit *u;
 	const char *why;
 	bool was = j->pausable, automatic = js->env.settings->pause == PAUSE_AUTO;
-	bool whole = automatic && (j->way.whole || (j->cpu && job_cpu_total_ns(j->cpu) < 0));
-	int n = choose_units(js, j, d, whole, &u, &why), kept = 0;
+	bool uncounted = j->cpu && job_cpu_total_ns(j->cpu) < 0;
+	enum choice choice = !automatic     ? BY_TASKS
+			     : j->way.whole ? WHOLE_ANYWAY
+			     : uncounted    ? WHOLE
+					    : BY_TASKS;
+	int n = choose_units(js, j, d, choice, &u, &why), kept = 0;
 
-	if (why && automatic && !whole) {
+	while (why && automatic && choice != WHOLE_ANYWAY) {
 		free(u);
-		n = choose_units(js, j, d, true, &u, &why);
+		n = choose_units(js, j, d, ++choice, &u, &why);
 	}
-	j->held_whole = j->way.whole;
+	j->held_whole = choice != BY_TASKS;
 	j->pausable = true;
 	if (why)
 		tell_unpausable(j, why);
@@ -466,6 +485,7 @@ static void take_units(struct jobs *js, struct job *j, const struct found_tasks 
 			rc = take_freezer(js, j, &d->dir[u[i].index]);
 		else
 			rc = take_process(js, j, &d->process[u[i].index]);
+		j->held_whole &= u[i].freezer;
 		/* A task that has ended since it was listed need not be paused. */
 		if (!rc || (!u[i].freezer && errno == ESRCH))
 			continue;

@@ -80,6 +80,8 @@ void jobs_discard(struct jobs *js, struct counter *counter, struct pause_unit *u
 
 void jobs_empty_garbage(struct jobs *js)
 {
+	for (struct job *j = js->first; j; j = j->next)
+		j->put_aside = 0;
 	while (js->garbage) {
 		struct garbage *g = js->garbage;
 

@@ -100,7 +100,7 @@ static bool has_all(const cpu_set_t *now)
 static void moves_and_lets_go(void **state)
 {
 	pid_t pid = running_process(0);
-	uint64_t ticks, later;
+	uint64_t ticks = 0, later = 0;
 	cpu_set_t now;
 	int at;
 

@@ -102,7 +102,8 @@ int __wrap_proc_signal_own(int pidfd, int sig)
 
 	if (!slow_to_stop)
 		return rc;
-	usleep(5000);
+	for (int64_t until = clock_own() + 5 * NS_PER_MS; clock_own() < until;)
+		;
 	held->passed++;
 	slow_to_stop = false;
 	return rc;

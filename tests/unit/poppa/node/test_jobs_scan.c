@@ -462,6 +462,22 @@ static void many_idle_threads_are_left_alone(void **state)
 	j->way.whole = true;
 	jobs_scan(&js);
 	assert_int_equal(freezers_opened, 1);
+	assert_true(j->held_whole);
+	j->way.whole = false;
+	found[0].state = 'S';
+	jobs_scan(&js);
+	assert_false(j->held_whole);
+	/* A process of idle threads keeps no traced one from being frozen. */
+	found[0].threads = 100000;
+	found[1].traced = 1;
+	jobs_scan(&js);
+	assert_true(j->held_whole);
+	assert_int_equal(freezers_opened, 2);
+	/* What is just waking from that has not worked. */
+	j->task[1].busy_ns = 0;
+	found[1].state = 'R';
+	jobs_scan(&js);
+	assert_int_equal(j->task[1].busy_ns, 0);
 }
 
 /* A number that was in the list may be a stranger's by now. */
