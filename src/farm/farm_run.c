@@ -34,6 +34,8 @@
 #define TICK_NS (NS_PER_S / 5)
 /* What a crash of the machine may lose of the journal. */
 #define SYNC_NS NS_PER_S
+/* Who ends a job signals one process after the other. */
+#define SIGNALS_APART_NS (50 * NS_PER_MS)
 
 struct run {
 	const struct farm_options *o;
@@ -256,6 +258,31 @@ static int take_answers(struct run *r, struct farm_worker *w)
 	return w->line ? rc : 0;
 }
 
+/* Takes what this process was asked by signals. */
+static void read_signals(struct run *r)
+{
+	struct signalfd_siginfo s;
+
+	while (read(r->poll[0].fd, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
+		if (s.ssi_signo == SIGCHLD)
+			continue;
+		/* Who asks twice does not want to wait. */
+		if (r->kill_at)
+			r->kill_at = clock_now();
+		begin_end(r, FARM_SIGNAL);
+	}
+}
+
+/* A task was ended by a signal with which jobs are ended: Slurm may be about to send it to this
+ * process, too, and then the task has not failed. */
+static void await_signal(struct run *r)
+{
+	for (int64_t until = clock_now() + SIGNALS_APART_NS; !r->kill_at && clock_now() < until;) {
+		poll(r->poll, 1, 1);
+		read_signals(r);
+	}
+}
+
 static void reap(struct run *r)
 {
 	int status;
@@ -268,6 +295,8 @@ static void reap(struct run *r)
 
 			if (w->pid != pid)
 				continue;
+			if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)
+				await_signal(r);
 			describe(status, why, sizeof(why));
 			/* What it has answered before its end is done. */
 			take_answers(r, w);
@@ -309,21 +338,6 @@ static void serve(struct run *r, struct farm_worker *w)
 	/* reap() tells why it has ended. */
 	farm_worker_signal(w, SIGKILL);
 	farm_worker_close(w);
-}
-
-static void read_signals(struct run *r)
-{
-	struct signalfd_siginfo s;
-
-	while (read(r->poll[0].fd, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
-		if (s.ssi_signo == SIGCHLD)
-			continue;
-		/* Who asks twice does not want to wait. */
-		if (r->kill_at)
-			r->kill_at = clock_now();
-		begin_end(r, FARM_SIGNAL);
-	}
-	reap(r);
 }
 
 static void look_at_clock(struct run *r)
@@ -372,8 +386,10 @@ static void wait_for_something(struct run *r)
 	}
 	if (poll(r->poll, n, (int)(TICK_NS / NS_PER_MS)) <= 0)
 		return;
-	if (r->poll[0].revents)
+	if (r->poll[0].revents) {
 		read_signals(r);
+		reap(r);
+	}
 	if (r->poll[1].revents) {
 		if (farm_input_read(&r->input, r->err))
 			trouble(r);
@@ -403,6 +419,7 @@ static void end_servers(struct run *r)
 		if (some)
 			poll(r->poll, 1, 20);
 		read_signals(r);
+		reap(r);
 	}
 }
 
@@ -411,6 +428,20 @@ static bool goes_on(const struct run *r)
 	if (r->running)
 		return true;
 	return !r->kill_at && (r->input.fd >= 0 || farm_schedule_waiting(r->schedule));
+}
+
+/* Signals that end a process: from a terminal that goes away, or from Slurm before a job's end
+ * (sbatch --signal). What the user wants ignored (nohup) is. */
+static void add_ends(sigset_t *signals)
+{
+	static const int ends[] = {
+		SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM};
+	struct sigaction now;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (ends[i] == SIGTERM || sigaction(ends[i], NULL, &now) ||
+			now.sa_handler != SIG_IGN)
+			sigaddset(signals, ends[i]);
 }
 
 static int prepare(struct run *r, const int *cpus)
@@ -428,8 +459,7 @@ static int prepare(struct run *r, const int *cpus)
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGCHLD);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
+	add_ends(&signals);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))

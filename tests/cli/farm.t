@@ -123,6 +123,36 @@ is "SIGTERM: exit status" $? 3
 is "nothing is left, also of what does not listen" "$(pgrep -c -f '^sleep 321$')" 0
 is "what ran is neither done nor failed" "$(jq -c '[.done, .failed, .left, .end]' "$TAP_DIR/killed")" "[0,0,$(($(nproc) + 5)),\"signal\"]"
 like "the user is told" "$(cat "$TAP_DIR/err")" 'ended by a signal, [0-9]+ of the tasks read are left: the same command goes on with them'
+# Of Slurm's signals at a job's end, this process's may come last.
+"$FARM" --json --workers 2 --grace 1s < <(tasks 9 'echo $$ >'"$TAP_DIR"'/first.@; exec sleep 322') >"$TAP_DIR/killed" 2>"$TAP_DIR/err" &
+victim=$!
+for _ in $(seq 100); do
+	[ -s "$TAP_DIR/first.1" ] && [ "$(pgrep -c -f '^sleep 322$')" -ge 2 ] && break
+	sleep 0.05
+done
+kill "$(cat "$TAP_DIR/first.1")" && kill "$victim"
+wait "$victim"
+is "a task that was ended just before has not failed" "$(jq -c '[.done, .failed, .left, .end]' "$TAP_DIR/killed")" '[0,0,9,"signal"]'
+# A terminal that is closed, and sbatch --signal.
+for signal in HUP USR1; do
+	"$FARM" --json --workers 1 --grace 1s < <(tasks 2 'trap "" HUP; sleep 323 & wait') >"$TAP_DIR/killed" 2>"$TAP_DIR/err" &
+	victim=$!
+	for _ in $(seq 100); do
+		pgrep -f '^sleep 323$' >/dev/null && break
+		sleep 0.05
+	done
+	kill "-$signal" "$victim"
+	wait "$victim"
+	is "SIG$signal: a clean end" "$? $(jq -c '[.left, .end]' "$TAP_DIR/killed")" '3 [2,"signal"]'
+	is "SIG$signal: nothing is left" "$(pgrep -c -f '^sleep 323$')" 0
+done
+# Not where the user has said that it goes on, as with nohup.
+sh -c "trap '' HUP; exec \"\$0\" --json --workers 1" "$FARM" < <(tasks 2 'sleep 0.5') >"$TAP_DIR/killed" 2>"$TAP_DIR/err" &
+victim=$!
+sleep 0.3
+kill -HUP "$victim"
+wait "$victim"
+is "SIGHUP that is ignored ends nothing" "$? $(jq -c '[.done, .end]' "$TAP_DIR/killed")" '0 [2,"all"]'
 farm "the time is over" 3 --json --time 300ms --grace 200ms < <(tasks 50 'sleep 0.2')
 is "which the summary says" "$(field .end)" time
 SLURM_JOB_END_TIME=$(($(date +%s) + 2)) farm "so is that of the Slurm job" 3 --grace 1s < <(tasks 300 'sleep 0.1')
