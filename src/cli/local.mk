@@ -20,6 +20,7 @@ poppa_LDADD = \
 	libschedule.la \
 	libestimate.la \
 	libgpu.la \
+	libkeeper.la \
 	libmapper.la \
 	libcolumns.la \
 	libheld.la \

@@ -142,8 +142,11 @@ struct gpu_energy *gpu_energy_open(void)
 	if (!e)
 		return NULL;
 	open_nvml(&e->nvml);
-	if (glob(HWMON, 0, NULL, &e->files))
-		e->files.gl_pathc = 0;
+	/* Of several boards nothing says which ones the program uses. */
+	if (e->nvml.devices || glob(HWMON, 0, NULL, &e->files) || e->files.gl_pathc > 1) {
+		globfree(&e->files);
+		memset(&e->files, 0, sizeof(e->files));
+	}
 	if (!e->nvml.devices && !e->files.gl_pathc) {
 		gpu_energy_close(e);
 		return NULL;

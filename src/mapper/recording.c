@@ -54,6 +54,9 @@ static int make_room(struct recording *r, struct errmsg *err)
 	return 0;
 }
 
+/* No processor counts more in a year; and some of them can be added up. */
+#define MOST (INT64_C(1) << 58)
+
 static int read_row(void *arg, char *const *field, int line, struct errmsg *err)
 {
 	struct reading *reading = arg;
@@ -62,7 +65,7 @@ static int read_row(void *arg, char *const *field, int line, struct errmsg *err)
 
 	for (int k = 0; k < COLUMNS; k++)
 		if (columns_whole(&reading->columns, field, k, line, 0,
-			    k == PU ? INT_MAX : INT64_MAX, &value[k], err))
+			    k == PU ? INT_MAX : MOST, &value[k], err))
 			return -1;
 	if (r->count && value[INTERVAL] < r->interval[r->count - 1])
 		return errmsg_set(err, "%s: line %d: interval %lld follows interval %lld",

@@ -95,7 +95,7 @@ static int fork_and_wait(int (*work)(void *arg), void *arg, struct errmsg *err)
 static int killed(int status, struct errmsg *err)
 {
 	return errmsg_set(err,
-		"the process that runs the trial was ended by signal %d, %s; "
+		"the process that runs it was ended by signal %d, %s; "
 		"all that it has started was ended",
 		WTERMSIG(status), strsignal(WTERMSIG(status)));
 }

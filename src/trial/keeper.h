@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two processes that watch each other, so that nothing of a trial outlives it. */
+/* Two processes that watch each other, so that nothing that a trial or a sweep starts outlives it.
+ */
 #pragma once
 
 #include "common/errmsg.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds the processes of a trial's programs by a mark in their environment, wherever they run. */
+/* Finds the processes of the programs of a trial or a sweep by a mark in their environment,
+ * wherever they run. */
 #pragma once
 
 #include <stdint.h>
@@ -8,10 +9,11 @@
 #include "common/errmsg.h"
 
 /*
- * A trial starts each program with a mark in its environment, "POPPA_TRIAL=TOKEN.SLOT". What a
- * program starts inherits the mark, also where another daemon starts it (srun's tasks are children
- * of slurmstepd). A process without the mark belongs to the program of its parent. So does one that
- * has changed its environment or its parent after it was found once.
+ * A trial, and a sweep of poppa gpu, start each program with a mark in its environment,
+ * "POPPA_TRIAL=TOKEN.SLOT". What a program starts inherits the mark, also where another daemon
+ * starts it (srun's tasks are children of slurmstepd). A process without the mark belongs to the
+ * program of its parent. So does one that has changed its environment or its parent after it was
+ * found once.
  */
 #define TAGGED_NAME "POPPA_TRIAL"
 #define TAGGED_TOKEN_SIZE 40

@@ -178,6 +178,27 @@ kill -9 $pid
 wait $pid 2>/dev/null
 for _ in $(seq 100); do pgrep -f "^$nap\$" >/dev/null || break; sleep 0.05; done
 is "and ends with poppa" "$(pgrep -c -f "^$nap\$")" 0
+# Also what a script has started, in a process group of its own, however poppa ends.
+for signal in TERM HUP INT KILL; do
+	perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$POPPA" gpu sweep --by UNITS --units 2 --save "$TAP_DIR/ended" -- \
+		sh -c "[ -e $TAP_DIR/ended.once ] || { touch $TAP_DIR/ended.once; exit 0; }; setsid $nap & wait" 2>"$TAP_DIR/err" &
+	pid=$!
+	for _ in $(seq 100); do pgrep -f "^$nap\$" >/dev/null && break; sleep 0.05; done
+	kill "-$signal" $pid
+	wait $pid 2>/dev/null
+	rc=$?
+	for _ in $(seq 100); do pgrep -f "^$nap\$" >/dev/null || break; sleep 0.05; done
+	is "SIG$signal: nothing is left of a run" "$(pgrep -c -f "^$nap\$")" 0
+	[ "$signal" = KILL ] || is "SIG$signal: the user is told" "$rc $(grep -c 'poppa gpu: ended by signal' "$TAP_DIR/err")" "1 1"
+	is "SIG$signal: the runs before are kept" "$(grep -c '^sh,2,' "$TAP_DIR/ended")" 1
+	rm "$TAP_DIR"/ended{,.once}
+done
+# What a run leaves behind would disturb the next one.
+runs "a program that leaves something behind" 0 "$POPPA" gpu sweep --by UNITS --units 2 --rounds 2 -- \
+	sh -c "pgrep -f '^$nap\$' && exit 1; setsid $nap >/dev/null 2>&1 & exit 0"
+is "it has ended" "$(pgrep -c -f "^$nap\$")" 0
+runs "a program that ends with 127" 1 "$POPPA" gpu sweep --by UNITS --units 2 -- sh -c 'exit 127'
+like "is not one that cannot be started" "$ERR" 'sh failed: exit status 127'
 
 # --- A real device: a CPU by PoCL, of which a part is used.
 # Its compiler keeps what it has compiled, and what it leaks is not ours.

@@ -17,6 +17,8 @@
 #include "gpu/gpu_energy.h"
 #include "gpu/gpu_kept.h"
 #include "striping/submit/colocate_option.h"
+#include "trial/keeper.h"
+#include "trial/tagged.h"
 
 #define FILE_MAX (64 << 20)
 #define EPS 0.02
@@ -242,12 +244,36 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+struct sweep_work {
+	struct options *o;
+	struct sweep_plan *plan;
+};
+
+/* In the process that keeper_run() watches. Returns the exit status. */
+static int sweep_and_decide(void *arg)
+{
+	const struct sweep_work *w = arg;
+	struct errmsg err;
+	char *text = sweep_run(w->plan, &err);
+	int rc, saved;
+
+	if (!text)
+		return cli_error("%s", err.text);
+	saved = w->plan->unsaved ? CLI_FAILURE : CLI_OK;
+	if (w->o->save && !w->plan->save)
+		saved = cli_output("--save", w->o->save, text, strlen(text), 0644);
+	rc = decide(w->o, "the sweep", text);
+	free(text);
+	fflush(NULL);
+	return saved == CLI_OK ? rc : saved;
+}
+
 static int sweep(struct options *o)
 {
 	struct sweep_plan plan = {.rounds = (int)o->rounds, .command = o->command};
+	char token[TAGGED_TOKEN_SIZE];
 	struct errmsg err;
-	char *text;
-	int rc, saved;
+	int rc;
 
 	if (gpu_way_find(o->by, &plan.way, &err))
 		cli_usage_error("--by: %s", err.text);
@@ -278,16 +304,11 @@ static int sweep(struct options *o)
 		}
 	}
 	o->whole = plan.way.most;
-	text = sweep_run(&plan, &err);
+	tagged_token(token);
+	plan.token = token;
+	rc = keeper_run(token, sweep_and_decide, &(struct sweep_work){o, &plan}, &err);
 	gpu_energy_close(plan.energy);
-	if (!text)
-		return cli_error("%s", err.text);
-	saved = plan.unsaved ? CLI_FAILURE : CLI_OK;
-	if (o->save && !plan.save)
-		saved = cli_output("--save", o->save, text, strlen(text), 0644);
-	rc = decide(o, "the sweep", text);
-	free(text);
-	return saved == CLI_OK ? rc : saved;
+	return rc < 0 ? cli_error("%s", err.text) : rc;
 }
 
 int cmd_gpu(int argc, char **argv)

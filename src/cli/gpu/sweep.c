@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,8 +19,17 @@
 #include "common/clock.h"
 #include "common/units.h"
 #include "gpu/gpu_energy.h"
+#include "trial/keeper.h"
+#include "trial/tagged.h"
 
-#define NOT_STARTED 127
+#define KILL_NS (20 * NS_PER_S)
+
+static volatile sig_atomic_t asked; /* the signal that is to end the sweep; 0 = none */
+
+static void ask(int sig)
+{
+	asked = sig;
+}
 
 static int by_number(const void *a, const void *b)
 {
@@ -83,20 +94,76 @@ int sweep_units(struct sweep_plan *plan, const char *text, struct errmsg *err)
 	return 0;
 }
 
-/* What the program prints does not belong to the result. It ends with this process. */
-static void start(const struct sweep_plan *plan, double units, pid_t parent)
+/* What the program prints does not belong to the result. Does not return; writes errno to the pipe
+ * where the program cannot be started. */
+static void start(const struct sweep_plan *plan, double units, pid_t parent, int failed)
 {
-	int null = open("/dev/null", O_RDWR);
-	char value[32];
+	int null = open("/dev/null", O_RDWR), why;
+	char value[32], mark[TAGGED_MARK_SIZE];
+	ssize_t n;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
-		_exit(NOT_STARTED);
+		_exit(1);
+	sigprocmask(SIG_SETMASK, &plan->before, NULL);
 	setenv(plan->way.variable, gpu_way_value(&plan->way, units, value, sizeof(value)), 1);
+	tagged_mark(plan->token, 0, mark);
+	putenv(mark);
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
 	execvp(plan->command[0], plan->command);
-	_exit(NOT_STARTED);
+	why = errno;
+	n = write(failed, &why, sizeof(why));
+	_exit(n > 0);
+}
+
+/* Starts the program. Returns its process, or -1 with err. */
+static pid_t start_program(const struct sweep_plan *plan, double units, struct errmsg *err)
+{
+	pid_t parent = getpid(), pid;
+	int failed[2], why;
+	ssize_t n;
+
+	if (pipe2(failed, O_CLOEXEC))
+		return errmsg_set(err, "%s: %s", plan->command[0], strerror(errno));
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		start(plan, units, parent, failed[1]);
+	why = errno;
+	close(failed[1]);
+	/* The pipe is closed when the program runs. */
+	while (pid > 0 && (n = read(failed[0], &why, sizeof(why))) < 0 && errno == EINTR)
+		;
+	close(failed[0]);
+	if (pid > 0 && !n)
+		return pid;
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	return errmsg_set(err, "%s cannot be started: %s", plan->command[0], strerror(why));
+}
+
+/* Ends what a run has left: it would disturb the next one. */
+static int clear_up(const struct sweep_plan *plan, struct errmsg *err)
+{
+	struct tagged_watch *w = tagged_watch_new(plan->token, 0);
+	int left = w ? tagged_kill_all(w, KILL_NS, err) : errmsg_set(err, "no memory");
+
+	tagged_watch_free(w);
+	return left > 0 ? errmsg_set(err, "%d processes of %s do not end", left, plan->command[0])
+			: left;
+}
+
+/* Waits until the process has ended, or a signal is to end the sweep, which the mask lets through.
+ * Returns whether the process has ended. */
+static bool await_end(pid_t pid, const sigset_t *mask)
+{
+	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+
+	while (!asked && ppoll(&end, 1, NULL, mask) < 0 && errno == EINTR)
+		;
+	close(end.fd);
+	return end.revents != 0;
 }
 
 /* One run: seconds and joules, NAN where they are not known. */
@@ -106,18 +173,14 @@ static int run_once(const struct sweep_plan *plan, double units, double *seconds
 	struct gpu_energy *energy = plan->energy;
 	double before = energy ? gpu_energy_read(energy) : NAN;
 	int64_t begin = clock_now();
-	pid_t parent = getpid(), pid;
+	pid_t pid = start_program(plan, units, err);
 	int status;
 
-	fflush(NULL);
-	pid = fork();
 	if (pid < 0)
-		return errmsg_set(err, "%s: %s", plan->command[0], strerror(errno));
-	if (!pid)
-		start(plan, units, parent);
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return errmsg_set(err, "%s: %s", plan->command[0], strerror(errno));
+		return -1;
+	if (!await_end(pid, &plan->before))
+		return errmsg_set(err, "ended by signal %d, %s", (int)asked, strsignal(asked));
+	waitpid(pid, &status, 0);
 	*seconds = (double)(clock_now() - begin) / (double)NS_PER_S;
 	*joules = (energy ? gpu_energy_read(energy) : NAN) - before;
 	/* The counter has begun anew, or has not moved yet. */
@@ -126,8 +189,6 @@ static int run_once(const struct sweep_plan *plan, double units, double *seconds
 	if (WIFSIGNALED(status))
 		return errmsg_set(err, "%s=%g: %s was ended by signal %d", plan->way.variable,
 			units, plan->command[0], WTERMSIG(status));
-	if (WEXITSTATUS(status) == NOT_STARTED)
-		return errmsg_set(err, "%s cannot be started", plan->command[0]);
 	if (WEXITSTATUS(status))
 		return errmsg_set(err, "%s=%g: %s failed: exit status %d", plan->way.variable,
 			units, plan->command[0], WEXITSTATUS(status));
@@ -141,11 +202,15 @@ char *sweep_run(struct sweep_plan *plan, struct errmsg *err)
 	char *text = NULL, left[32];
 	int rc = 0;
 	FILE *out = open_memstream(&text, &size);
+	sigset_t all;
 
 	if (!out) {
 		errmsg_set(err, "no memory");
 		return NULL;
 	}
+	keeper_handle(ask);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &plan->before);
 	fprintf(out, "program,units,seconds%s\n", plan->energy ? ",joules" : "");
 	for (size_t i = 0; i < total && !rc; i++) {
 		size_t round = i / plan->count, at = i % plan->count;
@@ -153,6 +218,8 @@ char *sweep_run(struct sweep_plan *plan, struct errmsg *err)
 		       joules = NAN;
 
 		rc = run_once(plan, units, &seconds, &joules, err);
+		if (clear_up(plan, rc ? NULL : err))
+			rc = -1;
 		if (rc)
 			break;
 		fprintf(out, "%s,%.0f,%.6f", plan->program, units, seconds);
@@ -172,6 +239,7 @@ char *sweep_run(struct sweep_plan *plan, struct errmsg *err)
 	}
 	if (fclose(out) && !rc)
 		rc = errmsg_set(err, "no memory");
+	sigprocmask(SIG_SETMASK, &plan->before, NULL);
 	if (rc) {
 		free(text);
 		return NULL;

@@ -2,6 +2,7 @@
 /* Runs a program with one number of units after the other. */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -21,15 +22,18 @@ struct sweep_plan {
 	const char *save;          /* a file that is replaced after each run; NULL: none */
 	bool unsaved;              /* sweep_run() could not write it, and has told why */
 	struct gpu_energy *energy; /* the caller's; NULL: nothing here tells it */
+	const char *token;         /* the mark of what is started (tagged.h) */
+	sigset_t before;           /* sweep_run()'s: the signals that the caller blocks */
 };
 
 /* Reads "4,8,16" and "4-44:4" (and both mixed) into the plan's units. Returns 0, or -1 with err. */
 int sweep_units(struct sweep_plan *plan, const char *text, struct errmsg *err);
 
 /*
- * Runs the command once for each number of units and round, every second round backwards, so that a
- * machine that drifts does not look like a better number. Tells progress on standard error. Returns
- * what was measured, as gpu_curves_parse() reads it, which the caller frees; or NULL with err: also
- * where the program fails.
+ * For keeper_run(), which ends what this leaves. Runs the command once for each number of units and
+ * round, every second round backwards, so that a machine that drifts does not look like a better
+ * number. Tells progress on standard error. Returns what was measured, as gpu_curves_parse() reads
+ * it, which the caller frees; or NULL with err: also where the program fails, or a user ends the
+ * sweep by a signal. What a run has started ends with it.
  */
 char *sweep_run(struct sweep_plan *plan, struct errmsg *err);
