@@ -27,6 +27,7 @@ struct farm_options {
 	uint32_t workers;   /* 0: one for each processor that it may use */
 	uint32_t retries;
 	int64_t time_ns;  /* 0: no limit of its own */
+	const char *job;  /* Slurm's number of the job whose limit time_ns is; else NULL */
 	int64_t grace_ns; /* how long running tasks get at the end */
 	bool json, pin;
 	struct farm_settings settings;

@@ -364,8 +364,10 @@ int main(int argc, char **argv)
 			strerror(errno == EEXIST ? ENOTDIR : errno));
 		return USAGE;
 	}
-	if (!o.time_ns)
+	if (!o.time_ns) {
 		o.time_ns = slurm_time(o.grace_ns);
+		o.job = o.time_ns ? getenv("SLURM_JOB_ID") : NULL;
+	}
 	if (isatty(STDERR_FILENO))
 		watch.progress = show_progress;
 	cpus = place_workers(&o);

@@ -20,6 +20,7 @@
 #include "common/units.h"
 #include "farm/farm_input.h"
 #include "farm/farm_journal.h"
+#include "farm/farm_limit.h"
 #include "farm/farm_worker.h"
 #include "heartbeat/poppa_heartbeat.h"
 
@@ -34,6 +35,9 @@
 #define TICK_NS (NS_PER_S / 5)
 /* What a crash of the machine may lose of the journal. */
 #define SYNC_NS NS_PER_S
+/* Before the time is over, Slurm is asked whether the limit has moved: so early, and so often. */
+#define ASK_BEFORE_NS (15 * NS_PER_S)
+#define ASK_AGAIN_NS (5 * NS_PER_S)
 /* Who ends a job signals one process after the other. */
 #define SIGNALS_APART_NS (50 * NS_PER_MS)
 
@@ -50,6 +54,8 @@ struct run {
 	size_t bytes;                         /* of the commands of all tasks that are not over */
 	int64_t begun, ticked, synced, until; /* until: 0 is for ever */
 	int64_t kill_at;                      /* when what runs is killed; 0: it may run */
+	int64_t ask_at;                       /* when Slurm is asked for the job's end */
+	struct farm_limit limit;
 	bool unsynced, killed;
 	enum farm_end end;
 	struct errmsg *err;
@@ -340,10 +346,28 @@ static void serve(struct run *r, struct farm_worker *w)
 	farm_worker_close(w);
 }
 
+/* A limit that was moved is taken over, in either direction. Where Slurm does not answer in time,
+ * the last one holds. */
+static void look_at_limit(struct run *r, int64_t now)
+{
+	int64_t end;
+
+	if (!r->until || !r->o->job || r->kill_at)
+		return;
+	if (now >= r->ask_at && now >= r->until - ASK_BEFORE_NS) {
+		farm_limit_ask(&r->limit, r->o->job);
+		r->ask_at = now + ASK_AGAIN_NS;
+	}
+	end = farm_limit_answer(&r->limit);
+	if (end)
+		r->until = now + end * NS_PER_S - clock_wall() - r->o->grace_ns;
+}
+
 static void look_at_clock(struct run *r)
 {
 	int64_t now = clock_now();
 
+	look_at_limit(r, now);
 	if (r->until && now >= r->until)
 		begin_end(r, FARM_TIME);
 	if (r->kill_at && now >= r->kill_at)
@@ -478,6 +502,7 @@ static int prepare(struct run *r, const int *cpus)
 	r->poll[1].events = POLLIN;
 	r->begun = r->synced = clock_now();
 	r->until = r->o->time_ns ? r->begun + r->o->time_ns : 0;
+	farm_limit_init(&r->limit);
 	return 0;
 }
 
@@ -515,6 +540,7 @@ enum farm_end farm_run(const struct farm_options *o, const int *cpus,
 		if ((r.end == FARM_SIGNAL || r.end == FARM_TIME) && r.input.fd < 0 &&
 			counts->done + counts->failed == counts->tasks)
 			r.end = FARM_ALL;
+		farm_limit_close(&r.limit);
 		end_servers(&r);
 		for (uint32_t i = 0; i < o->workers; i++)
 			sums[i] = r.worker[i].sum;

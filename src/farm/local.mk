@@ -6,6 +6,7 @@ libfarm_la_SOURCES = \
 	src/farm/farm_input.c src/farm/farm_input.h \
 	src/farm/farm_journal.c src/farm/farm_journal.h \
 	src/farm/farm_keys.c src/farm/farm_keys.h \
+	src/farm/farm_limit.c src/farm/farm_limit.h \
 	src/farm/farm_run.c src/farm/farm_run.h \
 	src/farm/farm_schedule.c src/farm/farm_schedule.h \
 	src/farm/farm_worker.c src/farm/farm_worker.h

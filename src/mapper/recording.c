@@ -64,8 +64,8 @@ static int read_row(void *arg, char *const *field, int line, struct errmsg *err)
 	int64_t value[COLUMNS];
 
 	for (int k = 0; k < COLUMNS; k++)
-		if (columns_whole(&reading->columns, field, k, line, 0,
-			    k == PU ? INT_MAX : MOST, &value[k], err))
+		if (columns_whole(&reading->columns, field, k, line, 0, k == PU ? INT_MAX : MOST,
+			    &value[k], err))
 			return -1;
 	if (r->count && value[INTERVAL] < r->interval[r->count - 1])
 		return errmsg_set(err, "%s: line %d: interval %lld follows interval %lld",

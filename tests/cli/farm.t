@@ -157,6 +157,22 @@ farm "the time is over" 3 --json --time 300ms --grace 200ms < <(tasks 50 'sleep 
 is "which the summary says" "$(field .end)" time
 SLURM_JOB_END_TIME=$(($(date +%s) + 2)) farm "so is that of the Slurm job" 3 --grace 1s < <(tasks 300 'sleep 0.1')
 like "before Slurm ends it" "$ERR" 'as its time is over'
+# A limit that moves; the second time it does not.
+mkdir "$TAP_DIR/bin"
+cat >"$TAP_DIR/bin/squeue" <<-END
+	#!/bin/sh
+	echo "\$* \$SLURM_TIME_FORMAT" >>"$TAP_DIR/asked"
+	echo $(($(date +%s) + 6))
+END
+chmod +x "$TAP_DIR/bin/squeue"
+begun=$(date +%s%N)
+PATH="$TAP_DIR/bin:$PATH" SLURM_JOB_ID=77 SLURM_JOB_END_TIME=$(($(date +%s) + 3)) farm "a limit that has moved" 3 --json --grace 1s --workers 1 < <(tasks 300 'sleep 0.1')
+cmp_num "holds (ms)" "$((($(date +%s%N) - begun) / 1000000))" '>=' 4000
+is "and ends it" "$(field .end)" time
+is "squeue was asked for it" "$(head -n 1 "$TAP_DIR/asked")" "-h -j 77 -o %e %s"
+printf '#!/bin/sh\nexec sleep 324\n' >"$TAP_DIR/bin/squeue"
+PATH="$TAP_DIR/bin:$PATH" SLURM_JOB_ID=77 SLURM_JOB_END_TIME=$(($(date +%s) + 3)) farm "where Slurm does not answer, the last one" 3 --json --grace 1s --workers 1 < <(tasks 300 'sleep 0.1')
+is "ends it" "$(field .end)" time
 
 # --- servers ---
 cat >"$TAP_DIR/server" <<'END'

@@ -6,7 +6,7 @@
 # - src/cli but for what is below, src/plugins but for run_snapshot, usage_journal and job_submit_colocate, src/poppa/daemon,
 #   poppa_ledgerd, guard and guardctl are programs and plugins: tests/cli and tests/integration
 # - job_class: test_job_names
-# - farm_keys: test_farm_schedule; farm_main, farm_run, farm_worker: tests/cli/farm.t
+# - farm_keys: test_farm_schedule; farm_limit, farm_main, farm_run, farm_worker: tests/cli/farm.t
 # - expectation_hints, expectation_parameters, expectation_table: test_expectation
 # - job_request, partition_offer, site_default: test_job_submit_colocate; job_qos: 21-defaults.t
 # - counter_error, counter_event, counter_perf, counter_sys, counter_threads: test_counter and test_counter_live
