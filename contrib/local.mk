@@ -11,7 +11,7 @@ EXTRA_DIST += \
 	contrib/ansible/roles/poppa/tasks/lines.yml \
 	contrib/ansible/roles/poppa/tasks/main.yml \
 	contrib/ansible/roles/poppa/tasks/packages.yml \
-	contrib/ansible/roles/poppa/tasks/services.yml \
+	contrib/ansible/roles/poppa/tasks/services.yml contrib/ansible/roles/poppa/tasks/slurmd.yml \
 	contrib/containers/Containerfile \
 	contrib/containers/README.md \
 	contrib/containers/install-packages \
