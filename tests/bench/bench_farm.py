@@ -75,7 +75,7 @@ def gnu_parallel(queries, path, count):
     """Queries a second by GNU parallel, which gives its programs pieces of the file in order."""
     start = time.monotonic()
     with open(path) as f:
-        done = check(["parallel", "--will-cite", "--pipe", "-j", "2", "-N", str(CHUNK), *queries.command], f)
+        done = check(["parallel", "--will-cite", "--pipe", "--round-robin", "-j", "2", "-N", str(CHUNK), *queries.command], f)
     if done.stdout.count(b"ok\n") != count:
         sys.exit("bench_farm.py: GNU parallel has done %d of %d queries" % (done.stdout.count(b"ok\n"), count))
     return count / (time.monotonic() - start)

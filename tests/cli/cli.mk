@@ -7,6 +7,7 @@ T_LOG_COMPILER = timeout -k 10 600 bash
 AM_TESTS_ENVIRONMENT = POPPA='$(abs_top_builddir)/poppa'; export POPPA; \
 	POPPAD='$(abs_top_builddir)/poppad'; export POPPAD; \
 	SIMULATE='$(abs_top_builddir)/tests/sim/simulate'; export SIMULATE; \
+	MAPPER='$(abs_top_builddir)/tests/sim/mapper/mapper'; export MAPPER; \
 	WRITE_TRIAL_PAGE='$(abs_top_builddir)/tests/cli/write_trial_page'; export WRITE_TRIAL_PAGE; \
 	FARM='$(abs_top_builddir)/poppa-farm'; export FARM; \
 	DEVICE_UNITS='$(abs_top_builddir)/contrib/workloads/device_units'; export DEVICE_UNITS; \

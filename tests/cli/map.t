@@ -5,6 +5,7 @@ set -uo pipefail
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 : "${POPPA:?is the program to test}"
+MAPPER=${MAPPER:-build/tests/sim/mapper/mapper}
 needs jq awk
 
 columns=interval,app,task,pu,instructions,cycles,inter,intra,local,remote,stalls
@@ -65,4 +66,14 @@ recording "$columns" 1,1,1,0,1,-1,0,0,0,0,0
 refuses "a count below 0" 1 'line 2: cycles' --topology "$machine" --replay "$TAP_DIR/recording"
 recording "$columns" 1,1,1,0,1,1e9,0,0,0,0,0
 refuses "no whole number" 1 'line 2: cycles' --topology "$machine" --replay "$TAP_DIR/recording"
+recording "$columns" 1,1,1,0,1,1,0,0,9223372036854775807,9223372036854775807,0
+refuses "more than any processor counts" 1 'line 2: local' --topology "$machine" --replay "$TAP_DIR/recording"
+
+# --- the document about simulated machines ---
+# All its numbers but the time of a decision come from what the mapper decides.
+document=$(dirname "$0")/../../docs/results/mapper.md
+runs "the mixes of the paper are simulated" 0 "$MAPPER"
+diff <(grep '^|' "$document" | grep -v ' decisions ') <(grep '^|' <<<"$OUT" | grep -v ' decisions ') >"$TAP_DIR/differs"
+is "docs/results/mapper.md has what is decided now (tests/sim/mapper-mixes writes it)" "$(head -n 10 "$TAP_DIR/differs")" ""
+cmp_num "and it has thirty mixes" "$(grep -c '^| *[0-9]* | ' "$document")" '>=' 30
 done_testing
