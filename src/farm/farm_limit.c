@@ -21,7 +21,6 @@ void farm_limit_close(struct farm_limit *l)
 	if (l->fd < 0)
 		return;
 	close(l->fd);
-	/* While its output is open it was not reaped, or its number is not in use again yet. */
 	if (l->pid > 0)
 		kill(l->pid, SIGKILL);
 	farm_limit_init(l);

@@ -206,6 +206,18 @@ static int64_t slurm_time(int64_t grace_ns)
 	return left > 0 ? left : 1;
 }
 
+/* The job by the name that is its own: one task of an array has the array's number. NULL outside of
+ * jobs. */
+static const char *slurm_job(char *buf, size_t size)
+{
+	const char *array = getenv("SLURM_ARRAY_JOB_ID"), *task = getenv("SLURM_ARRAY_TASK_ID");
+
+	if (!array || !task)
+		return getenv("SLURM_JOB_ID");
+	snprintf(buf, size, "%s_%s", array, task);
+	return buf;
+}
+
 struct shown {
 	bool bar; /* there is one on the terminal */
 	uint64_t told;
@@ -339,6 +351,7 @@ static bool is_folder(const char *path)
 
 int main(int argc, char **argv)
 {
+	char job[64];
 	static const struct argp argp = {
 		.options = options, .parser = parse, .args_doc = "[FILE]", .doc = doc};
 	struct farm_options o = {
@@ -366,7 +379,7 @@ int main(int argc, char **argv)
 	}
 	if (!o.time_ns) {
 		o.time_ns = slurm_time(o.grace_ns);
-		o.job = o.time_ns ? getenv("SLURM_JOB_ID") : NULL;
+		o.job = o.time_ns ? slurm_job(job, sizeof(job)) : NULL;
 	}
 	if (isatty(STDERR_FILENO))
 		watch.progress = show_progress;

@@ -56,6 +56,7 @@ struct run {
 	int64_t kill_at;                      /* when what runs is killed; 0: it may run */
 	int64_t ask_at;                       /* when Slurm is asked for the job's end */
 	struct farm_limit limit;
+	sigset_t ends; /* signals that end this process */
 	bool unsynced, killed;
 	enum farm_end end;
 	struct errmsg *err;
@@ -272,8 +273,9 @@ static void read_signals(struct run *r)
 	while (read(r->poll[0].fd, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
 		if (s.ssi_signo == SIGCHLD)
 			continue;
-		/* Who asks twice does not want to wait. */
-		if (r->kill_at)
+		/* Who asks twice does not want to wait. Where a terminal goes away, the shell and
+		 * the kernel both tell. */
+		if (r->kill_at && s.ssi_signo != SIGHUP)
 			r->kill_at = clock_now();
 		begin_end(r, FARM_SIGNAL);
 	}
@@ -294,14 +296,16 @@ static void reap(struct run *r)
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == r->limit.pid)
+			r->limit.pid = 0;
 		for (uint32_t i = 0; i < r->o->workers; i++) {
 			struct farm_worker *w = &r->worker[i];
 			char why[100], text[160];
 
 			if (w->pid != pid)
 				continue;
-			if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)
+			if (WIFSIGNALED(status) && sigismember(&r->ends, WTERMSIG(status)) == 1)
 				await_signal(r);
 			describe(status, why, sizeof(why));
 			/* What it has answered before its end is done. */
@@ -329,6 +333,7 @@ static void reap(struct run *r)
 					r->o->server ? "the server ended (%s)" : "%s", why);
 			finish(r, w, r->o->server || status ? text : NULL);
 		}
+	}
 }
 
 /* What the server of a worker says, or that it says nothing any more. */
@@ -346,8 +351,7 @@ static void serve(struct run *r, struct farm_worker *w)
 	farm_worker_close(w);
 }
 
-/* A limit that was moved is taken over, in either direction. Where Slurm does not answer in time,
- * the last one holds. */
+/* A limit that was moved is taken over. Where Slurm does not answer in time, the last one holds. */
 static void look_at_limit(struct run *r, int64_t now)
 {
 	int64_t end;
@@ -481,9 +485,10 @@ static int prepare(struct run *r, const int *cpus)
 		r->input.command_max = ARGUMENT_PAGES * (size_t)sysconf(_SC_PAGESIZE) - 1;
 	/* Whoever starts this may have it ignored; then no child would be noticed. */
 	signal(SIGCHLD, SIG_DFL);
-	sigemptyset(&signals);
+	sigemptyset(&r->ends);
+	add_ends(&r->ends);
+	signals = r->ends;
 	sigaddset(&signals, SIGCHLD);
-	add_ends(&signals);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
@@ -502,7 +507,6 @@ static int prepare(struct run *r, const int *cpus)
 	r->poll[1].events = POLLIN;
 	r->begun = r->synced = clock_now();
 	r->until = r->o->time_ns ? r->begun + r->o->time_ns : 0;
-	farm_limit_init(&r->limit);
 	return 0;
 }
 
@@ -525,6 +529,8 @@ enum farm_end farm_run(const struct farm_options *o, const int *cpus,
 		.err = err,
 		.input = {.fd = -1},
 		.end = FARM_ALL};
+
+	farm_limit_init(&r.limit);
 
 	poppa_heartbeat_open();
 	if (prepare(&r, cpus))

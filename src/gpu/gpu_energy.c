@@ -28,6 +28,7 @@ struct nvml {
 	int (*uuid)(void *device, char *buf, unsigned size); /* may be missing */
 	void *device[DEVICES_MAX];                           /* the program's */
 	unsigned devices;
+	bool others; /* it has boards, and cannot tell what the program's use */
 };
 
 struct gpu_energy {
@@ -123,6 +124,7 @@ static void open_nvml(struct nvml *n)
 		find(n->library, "nvmlDeviceGetTotalEnergyConsumption", &n->energy) && !n->init()) {
 		find(n->library, "nvmlDeviceGetUUID", &n->uuid);
 		devices = find_devices(n);
+		n->others = devices > 0;
 		if (visible)
 			devices = visible_devices(n, devices, visible);
 		if (all_tell_energy(n, devices)) {
@@ -143,7 +145,7 @@ struct gpu_energy *gpu_energy_open(void)
 		return NULL;
 	open_nvml(&e->nvml);
 	/* Of several boards nothing says which ones the program uses. */
-	if (e->nvml.devices || glob(HWMON, 0, NULL, &e->files) || e->files.gl_pathc > 1) {
+	if (e->nvml.others || glob(HWMON, 0, NULL, &e->files) || e->files.gl_pathc > 1) {
 		globfree(&e->files);
 		memset(&e->files, 0, sizeof(e->files));
 	}

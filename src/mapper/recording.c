@@ -54,7 +54,7 @@ static int make_room(struct recording *r, struct errmsg *err)
 	return 0;
 }
 
-/* No processor counts more in a year; and some of them can be added up. */
+/* No processor counts more in a hundred days; and some of them can be added up. */
 #define MOST (INT64_C(1) << 58)
 
 static int read_row(void *arg, char *const *field, int line, struct errmsg *err)

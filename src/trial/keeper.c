@@ -147,6 +147,8 @@ int keeper_run(const char *token, int (*work)(void *arg), void *arg, struct errm
 	struct kept k = {token, work, arg, err};
 	int status;
 
+	/* Whoever starts this may have it ignored; then nobody's exit status would be told. */
+	signal(SIGCHLD, SIG_DFL);
 	if (!has_children())
 		return keep(&k);
 	k.err = mmap(

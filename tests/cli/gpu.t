@@ -197,6 +197,8 @@ done
 runs "a program that leaves something behind" 0 "$POPPA" gpu sweep --by UNITS --units 2 --rounds 2 -- \
 	sh -c "pgrep -f '^$nap\$' && exit 1; setsid $nap >/dev/null 2>&1 & exit 0"
 is "it has ended" "$(pgrep -c -f "^$nap\$")" 0
+"$POPPA" gpu sweep --by UNITS --units 2 -- true >/dev/full 2>"$TAP_DIR/err"
+is "a result that cannot be written" "$? $(grep -c 'cannot write the result' "$TAP_DIR/err")" "1 1"
 runs "a program that ends with 127" 1 "$POPPA" gpu sweep --by UNITS --units 2 -- sh -c 'exit 127'
 like "is not one that cannot be started" "$ERR" 'sh failed: exit status 127'
 

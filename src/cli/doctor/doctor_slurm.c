@@ -340,7 +340,7 @@ static void check_spank(struct doctor *d, const char *text)
 		doctor_say(d, DOCTOR_OK, "plugstack.conf", NULL, "names spank_colocate.so");
 	else
 		doctor_say(d, DOCTOR_FAIL, "plugstack.conf",
-			"add the line: required spank_colocate.so",
+			"add the line: optional spank_colocate.so",
 			"%s does not name spank_colocate.so, so sbatch has no --colocate", path);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* poppa gpu: how many units of a graphics processor a program needs. */
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -254,9 +255,13 @@ static int sweep_and_decide(void *arg)
 {
 	const struct sweep_work *w = arg;
 	struct errmsg err;
-	char *text = sweep_run(w->plan, &err);
+	char *text;
 	int rc, saved;
 
+	/* The library of NVIDIA's does not outlive a fork. */
+	w->plan->energy = gpu_energy_open();
+	text = sweep_run(w->plan, &err);
+	gpu_energy_close(w->plan->energy);
 	if (!text)
 		return cli_error("%s", err.text);
 	saved = w->plan->unsaved ? CLI_FAILURE : CLI_OK;
@@ -264,13 +269,16 @@ static int sweep_and_decide(void *arg)
 		saved = cli_output("--save", w->o->save, text, strlen(text), 0644);
 	rc = decide(w->o, "the sweep", text);
 	free(text);
-	fflush(NULL);
+	/* This process ends without what main() does. */
+	if (fflush(stdout) || ferror(stdout))
+		return cli_error("cannot write the result: %s", strerror(errno));
 	return saved == CLI_OK ? rc : saved;
 }
 
 static int sweep(struct options *o)
 {
 	struct sweep_plan plan = {.rounds = (int)o->rounds, .command = o->command};
+	struct gpu_energy *energy;
 	char token[TAGGED_TOKEN_SIZE];
 	struct errmsg err;
 	int rc;
@@ -290,24 +298,22 @@ static int sweep(struct options *o)
 	/* A pipe or a device gets all at once, at the end. */
 	if (o->save && strcmp(o->save, "-") && fsio_output_replaces(o->save))
 		plan.save = o->save;
-	plan.energy = gpu_energy_open();
-	if (o->goal != GPU_TIME && !plan.energy)
+	energy = gpu_energy_open();
+	gpu_energy_close(energy);
+	if (o->goal != GPU_TIME && !energy)
 		return cli_error(
 			"--goal %s: nothing here tells energy: take --goal time", goals[o->goal]);
 	if (!gpu_way_is_kept(&plan.way)) {
 		cli_error(
 			"CUDA's MPS daemon does not run here (nvidia-cuda-mps-control -d): without it "
 			"each run uses the whole board, and the answer means nothing");
-		if (o->class_name) {
-			gpu_energy_close(plan.energy);
+		if (o->class_name)
 			return CLI_FAILURE;
-		}
 	}
 	o->whole = plan.way.most;
 	tagged_token(token);
 	plan.token = token;
 	rc = keeper_run(token, sweep_and_decide, &(struct sweep_work){o, &plan}, &err);
-	gpu_energy_close(plan.energy);
 	return rc < 0 ? cli_error("%s", err.text) : rc;
 }
 

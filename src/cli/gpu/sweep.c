@@ -154,16 +154,20 @@ static int clear_up(const struct sweep_plan *plan, struct errmsg *err)
 			: left;
 }
 
-/* Waits until the process has ended, or a signal is to end the sweep, which the mask lets through.
- * Returns whether the process has ended. */
-static bool await_end(pid_t pid, const sigset_t *mask)
+/* Waits until the process has ended. Returns 0, or -1 with err: also where a signal is to end the
+ * sweep, which the mask lets through. */
+static int await_end(pid_t pid, const sigset_t *mask, struct errmsg *err)
 {
 	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
 
+	if (end.fd < 0)
+		return errmsg_set(err, "a run cannot be waited for: %s", strerror(errno));
 	while (!asked && ppoll(&end, 1, NULL, mask) < 0 && errno == EINTR)
 		;
 	close(end.fd);
-	return end.revents != 0;
+	return end.revents
+		       ? 0
+		       : errmsg_set(err, "ended by signal %d, %s", (int)asked, strsignal(asked));
 }
 
 /* One run: seconds and joules, NAN where they are not known. */
@@ -178,8 +182,8 @@ static int run_once(const struct sweep_plan *plan, double units, double *seconds
 
 	if (pid < 0)
 		return -1;
-	if (!await_end(pid, &plan->before))
-		return errmsg_set(err, "ended by signal %d, %s", (int)asked, strsignal(asked));
+	if (await_end(pid, &plan->before, err))
+		return -1;
 	waitpid(pid, &status, 0);
 	*seconds = (double)(clock_now() - begin) / (double)NS_PER_S;
 	*joules = (energy ? gpu_energy_read(energy) : NAN) - before;

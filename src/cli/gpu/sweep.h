@@ -21,7 +21,7 @@ struct sweep_plan {
 	char **command;            /* ends with NULL */
 	const char *save;          /* a file that is replaced after each run; NULL: none */
 	bool unsaved;              /* sweep_run() could not write it, and has told why */
-	struct gpu_energy *energy; /* the caller's; NULL: nothing here tells it */
+	struct gpu_energy *energy; /* of this process; NULL: nothing here tells it */
 	const char *token;         /* the mark of what is started (tagged.h) */
 	sigset_t before;           /* sweep_run()'s: the signals that the caller blocks */
 };

@@ -11,9 +11,14 @@ static void turn(struct hold_way *w, bool whole)
 	w->shutters = w->spoilt = 0;
 }
 
+bool hold_way_may_freeze(const struct hold_way *w)
+{
+	return !w->whole && w->patience <= HOLD_WAY_MANY;
+}
+
 void hold_way_freeze(struct hold_way *w)
 {
-	if (!w->whole)
+	if (hold_way_may_freeze(w))
 		turn(w, true);
 }
 

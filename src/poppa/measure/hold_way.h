@@ -21,13 +21,16 @@ struct hold_way {
 	int patience; /* spoilt shutters before the freezer is tried again; 0 = HOLD_WAY_MANY */
 };
 
-/* Freezes the job as a whole from now on, whatever it has spoilt: for those who need that. */
+/* Freezes the job as a whole, whatever it has spoilt, for those who need that; but not where that
+ * was tried in vain. */
 void hold_way_freeze(struct hold_way *w);
+/* Whether that would change something. */
+bool hold_way_may_freeze(const struct hold_way *w);
 
 /* Takes a shutter in which the job was to stand still: whether it was frozen as a whole, and
  * whether somebody spoilt it by resuming or stopping the job's tasks, or it was late because of
- * them. A shutter that was held in the other way, before the change or as nothing else was
- * possible, tells nothing. Each time that the freezer has not helped, the next try takes four times
- * as many spoilt shutters, but no more than 64 times: who has made it useless once, to be left to
- * signals, gains little. */
+ * them. A shutter that was held in the other way tells nothing: it was planned before the change,
+ * or nothing else was possible. Each time that the freezer has not helped, the next try takes four
+ * times as many spoilt shutters, and 64 times at most: so it gains a user little to make the
+ * freezer useless once. */
 void hold_way_shutter(struct hold_way *w, bool whole, bool spoilt);

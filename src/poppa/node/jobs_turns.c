@@ -24,7 +24,8 @@
 /* Nobody is told more often that a job has slices. */
 #define TOLD_APART (60 * NS_PER_S)
 /* Who has spoilt so many shutters, and more than 1/SHUTTER_RAN_SHARE of them, is not trusted. Some
- * spoil a few by chance; and who has spoilt some where signals stop it is frozen from then on. */
+ * spoil a few by chance; and who has spoilt some where signals stop it is frozen where that helps.
+ */
 #define MANY_SPOILT 3
 /* More takes too long to look at in a slice, and each freezer that is watched takes one of the few
  * inotify instances of root. */
@@ -107,7 +108,8 @@ static void count_spared(struct jobs *js, int64_t now)
  * whole, with its launchers. */
 static bool holdable(const struct jobs *js, const struct job *j, bool ask, int64_t now)
 {
-	bool may_freeze = ask && js->env.settings->pause == PAUSE_AUTO && !j->way.whole;
+	bool may_freeze =
+		ask && js->env.settings->pause == PAUSE_AUTO && hold_way_may_freeze(&j->way);
 
 	return obeys(j) && j->pausable && j->tasks <= MOST_TASKS && !spared(j, now) &&
 	       (may_freeze || all_frozen(j));

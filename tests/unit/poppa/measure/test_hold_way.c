@@ -84,6 +84,8 @@ static void wanted_by_others(void **state)
 	hold_way_freeze(&w);
 	play(&w, HOLD_WAY_JUDGED / 2, 1);
 	assert_false(w.whole);
+	hold_way_freeze(&w);
+	assert_false(w.whole);
 }
 
 /* The scan that changes the way comes some time after. */
