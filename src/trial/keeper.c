@@ -53,7 +53,7 @@ static void adopt(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-static int clear_up(const char *token, struct errmsg *err)
+int keeper_clear_up(const char *token, struct errmsg *err)
 {
 	struct tagged_watch *w = tagged_watch_new(token, 0);
 	int left = w ? tagged_kill_all(w, KILL_NS, err) : errmsg_set(err, "out of memory");
@@ -121,7 +121,7 @@ static int keep(struct kept *k)
 
 	adopt();
 	status = fork_and_wait(adopt_and_work, k, k->err);
-	if (status < 0 || clear_up(k->token, k->err))
+	if (status < 0 || keeper_clear_up(k->token, k->err))
 		return -1;
 	return WIFSIGNALED(status) ? killed(status, k->err) : WEXITSTATUS(status);
 }

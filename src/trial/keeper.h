@@ -18,5 +18,8 @@
  */
 int keeper_run(const char *token, int (*work)(void *arg), void *arg, struct errmsg *err);
 
+/* Kills whatever has the token's mark, and waits for its end. Returns 0, or -1 with err. */
+int keeper_clear_up(const char *token, struct errmsg *err);
+
 /* The handler of the signals by which users end a trial, without those that they want ignored. */
 void keeper_handle(void (*handler)(int sig));

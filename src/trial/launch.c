@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/fsio.h"
@@ -64,59 +65,73 @@ static void set_environment(const struct launch *l)
 	setenv("LD_PRELOAD", preload, 1);
 }
 
-static void become(const struct launch *l, pid_t parent, int errors, int report)
+struct start {
+	const struct launch *l;
+	int errors;
+};
+
+static void become(void *arg)
 {
+	const struct start *s = arg;
 	sigset_t none;
-	int null, code;
+	int null;
 
 	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(127);
 	for (int sig = 1; sig < NSIG; sig++)
 		signal(sig, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(errors, 2) < 0)
-		goto failed;
-	if (sched_setaffinity(0, l->cpus_size, l->cpus))
-		goto failed;
-	set_environment(l);
-	execvp(l->argv[0], l->argv);
-failed:
-	code = errno;
-	if (write(report, &code, sizeof(code)) < 0)
-		_exit(126);
-	_exit(127);
+	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(s->errors, 2) < 0)
+		return;
+	if (sched_setaffinity(0, s->l->cpus_size, s->l->cpus))
+		return;
+	set_environment(s->l);
+	execvp(s->l->argv[0], s->l->argv);
+}
+
+int launch_fork(pid_t *pid, void (*child)(void *arg), void *arg)
+{
+	pid_t parent = getpid();
+	int report[2], code = 0;
+	ssize_t n;
+
+	if (pipe2(report, O_CLOEXEC))
+		return errno;
+	*pid = fork();
+	if (!*pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(127);
+		child(arg);
+		code = errno;
+		_exit(write(report[1], &code, sizeof(code)) < 0 ? 126 : 127);
+	}
+	if (*pid < 0)
+		code = errno;
+	close(report[1]);
+	/* The pipe is closed when the program runs. */
+	do
+		n = *pid > 0 ? read(report[0], &code, sizeof(code)) : 0;
+	while (n < 0 && errno == EINTR);
+	close(report[0]);
+	while (*pid > 0 && code && waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return code;
 }
 
 pid_t launch_program(const struct launch *l, int *errors, struct errmsg *err)
 {
-	int output[2], report[2], code = 0;
-	pid_t parent = getpid(), pid;
-	ssize_t n;
+	struct start s = {.l = l};
+	int output[2], code;
+	pid_t pid;
 
 	if (pipe2(output, O_CLOEXEC))
 		return errmsg_set(err, "cannot make a pipe: %s", strerror(errno));
-	if (pipe2(report, O_CLOEXEC)) {
-		errmsg_set(err, "cannot make a pipe: %s", strerror(errno));
-		close(output[0]);
-		close(output[1]);
-		return -1;
-	}
-	pid = fork();
-	if (!pid)
-		become(l, parent, output[1], report[1]);
-	if (pid < 0)
-		code = errno;
+	s.errors = output[1];
+	code = launch_fork(&pid, become, &s);
 	close(output[1]);
-	close(report[1]);
-	do
-		n = pid > 0 ? read(report[0], &code, sizeof(code)) : 0;
-	while (n < 0 && errno == EINTR);
-	close(report[0]);
-	if (pid > 0 && n <= 0) {
+	if (!code) {
 		fcntl(output[0], F_SETFL, O_NONBLOCK);
 		*errors = output[0];
 		return pid;

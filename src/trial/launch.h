@@ -17,6 +17,13 @@ struct launch {
 };
 
 /*
+ * Forks. The child calls child(arg), which executes a program, and leaves the reason in errno where
+ * it returns because it could not. Returns 0 with *pid when the program runs, or that reason; then
+ * there is no child any more. The child is killed when the calling thread dies.
+ */
+int launch_fork(pid_t *pid, void (*child)(void *arg), void *arg);
+
+/*
  * Starts it with an empty standard input and no output. *errors becomes the reading end of its
  * standard error, which never blocks its reader. Returns its process id, or -1 with err that says
  * why it cannot be executed. It is killed when the calling thread dies.

@@ -52,7 +52,7 @@ for user in demo guest; do
 	like "by what was measured of it" "$(part "$id")" '^d=-?[0-9.]+ .*backend=heartbeat'
 done
 
-# One whose time is over, a minute later. As it starts it believes in 25 s, as where a limit was extended since: it asks Slurm.
+# One whose time is over, a minute later. At its start it is told 25 s, as if the limit had been extended later. It asks Slurm.
 SUBMIT_USER=poppa-guest submit --colocate -n1 -t1 -J limited -o limited.%j --wrap \
 	"SLURM_JOB_END_TIME=\$((\$(date +%s) + 25)) exec poppa-farm --json --journal limited.done --grace 5s --server '$recommend --graph $graph' $home/queries"
 limited=$job

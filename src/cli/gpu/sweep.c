@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,9 +19,8 @@
 #include "common/units.h"
 #include "gpu/gpu_energy.h"
 #include "trial/keeper.h"
+#include "trial/launch.h"
 #include "trial/tagged.h"
-
-#define KILL_NS (20 * NS_PER_S)
 
 static volatile sig_atomic_t asked; /* the signal that is to end the sweep; 0 = none */
 
@@ -94,64 +92,26 @@ int sweep_units(struct sweep_plan *plan, const char *text, struct errmsg *err)
 	return 0;
 }
 
-/* What the program prints does not belong to the result. Does not return; writes errno to the pipe
- * where the program cannot be started. */
-static void start(const struct sweep_plan *plan, double units, pid_t parent, int failed)
-{
-	int null = open("/dev/null", O_RDWR), why;
-	char value[32], mark[TAGGED_MARK_SIZE];
-	ssize_t n;
+struct start {
+	const struct sweep_plan *plan;
+	double units;
+};
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	sigprocmask(SIG_SETMASK, &plan->before, NULL);
-	setenv(plan->way.variable, gpu_way_value(&plan->way, units, value, sizeof(value)), 1);
-	tagged_mark(plan->token, 0, mark);
+/* What the program prints does not belong to the result. */
+static void become(void *arg)
+{
+	const struct start *s = arg;
+	const struct gpu_way *way = &s->plan->way;
+	int null = open("/dev/null", O_RDWR);
+	char value[32], mark[TAGGED_MARK_SIZE];
+
+	sigprocmask(SIG_SETMASK, &s->plan->before, NULL);
+	setenv(way->variable, gpu_way_value(way, s->units, value, sizeof(value)), 1);
+	tagged_mark(s->plan->token, 0, mark);
 	putenv(mark);
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
-	execvp(plan->command[0], plan->command);
-	why = errno;
-	n = write(failed, &why, sizeof(why));
-	_exit(n > 0);
-}
-
-/* Starts the program. Returns its process, or -1 with err. */
-static pid_t start_program(const struct sweep_plan *plan, double units, struct errmsg *err)
-{
-	pid_t parent = getpid(), pid;
-	int failed[2], why;
-	ssize_t n;
-
-	if (pipe2(failed, O_CLOEXEC))
-		return errmsg_set(err, "%s: %s", plan->command[0], strerror(errno));
-	fflush(NULL);
-	pid = fork();
-	if (!pid)
-		start(plan, units, parent, failed[1]);
-	why = errno;
-	close(failed[1]);
-	/* The pipe is closed when the program runs. */
-	while (pid > 0 && (n = read(failed[0], &why, sizeof(why))) < 0 && errno == EINTR)
-		;
-	close(failed[0]);
-	if (pid > 0 && !n)
-		return pid;
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
-	return errmsg_set(err, "%s cannot be started: %s", plan->command[0], strerror(why));
-}
-
-/* Ends what a run has left: it would disturb the next one. */
-static int clear_up(const struct sweep_plan *plan, struct errmsg *err)
-{
-	struct tagged_watch *w = tagged_watch_new(plan->token, 0);
-	int left = w ? tagged_kill_all(w, KILL_NS, err) : errmsg_set(err, "no memory");
-
-	tagged_watch_free(w);
-	return left > 0 ? errmsg_set(err, "%d processes of %s do not end", left, plan->command[0])
-			: left;
+	execvp(s->plan->command[0], s->plan->command);
 }
 
 /* Waits until the process has ended. Returns 0, or -1 with err: also where a signal is to end the
@@ -177,11 +137,15 @@ static int run_once(const struct sweep_plan *plan, double units, double *seconds
 	struct gpu_energy *energy = plan->energy;
 	double before = energy ? gpu_energy_read(energy) : NAN;
 	int64_t begin = clock_now();
-	pid_t pid = start_program(plan, units, err);
-	int status;
+	struct start start = {plan, units};
+	int status, code;
+	pid_t pid;
 
-	if (pid < 0)
-		return -1;
+	fflush(NULL);
+	code = launch_fork(&pid, become, &start);
+	if (code)
+		return errmsg_set(
+			err, "%s cannot be started: %s", plan->command[0], strerror(code));
 	if (await_end(pid, &plan->before, err))
 		return -1;
 	waitpid(pid, &status, 0);
@@ -222,7 +186,8 @@ char *sweep_run(struct sweep_plan *plan, struct errmsg *err)
 		       joules = NAN;
 
 		rc = run_once(plan, units, &seconds, &joules, err);
-		if (clear_up(plan, rc ? NULL : err))
+		/* What a run leaves would disturb the next one. */
+		if (keeper_clear_up(plan->token, rc ? NULL : err))
 			rc = -1;
 		if (rc)
 			break;

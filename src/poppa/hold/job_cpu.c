@@ -158,9 +158,9 @@ static int64_t grown(const struct usage_file *f)
 	return now >= 0 && f->noted_ns >= 0 ? now - f->noted_ns : 0;
 }
 
-int64_t job_cpu_ran_ns(const struct job_cpu *c, bool user)
+int64_t job_cpu_ran_ns(const struct job_cpu *c, int64_t *all)
 {
-	int64_t sum = grown(&c->job), all = user ? grown(&c->user) : 0;
+	int64_t sum = grown(&c->job);
 
 	/* A process that has ended since has no clock; it takes nothing from the others' sum. */
 	for (int i = 0; i < c->clocks; i++) {
@@ -168,5 +168,7 @@ int64_t job_cpu_ran_ns(const struct job_cpu *c, bool user)
 
 		sum += ran > 0 ? ran : 0;
 	}
-	return all > sum ? all : sum;
+	*all = grown(&c->user);
+	*all = *all > sum ? *all : sum;
+	return sum;
 }

@@ -43,8 +43,8 @@ int64_t job_cpu_total_ns(const struct job_cpu *c);
 int64_t job_cpu_user_ns(const struct job_cpu *c);
 
 /* For the stopping thread; both allocate nothing and take no lock. The second returns the processor
- * time since the first, ns, 0 where it is not known; with `user` also what has run of the user's
- * other jobs, ended ones among them. The kernel tells the time of what runs at this moment as of
- * its last tick, some ms ago. */
+ * time since the first, ns, 0 where it is not known. *all becomes that with what has run of the
+ * user's other jobs, ended ones among them. The kernel tells the time of what runs at this moment
+ * as of its last tick, some ms ago. */
 void job_cpu_note(struct job_cpu *c);
-int64_t job_cpu_ran_ns(const struct job_cpu *c, bool user);
+int64_t job_cpu_ran_ns(const struct job_cpu *c, int64_t *all);

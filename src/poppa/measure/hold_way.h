@@ -2,9 +2,9 @@
 /* How to stop a job: by what suits its tasks, or frozen as a whole with its launchers. */
 /*
  * A job whose user resumes what signals have stopped is frozen as a whole. But a freezer wakes each
- * process, so of some thousand it takes longer than a shutter, and shows as processor time. Some
- * shutters are spoilt by chance, and where a user can choose, by intent: neither may lead to a way
- * in which all are spoilt. So a freezer is kept only while it helps.
+ * process. For some thousand processes this takes longer than a shutter, and counts as processor
+ * time of the job, so that every shutter is spoilt. A few shutters are spoilt by chance, or on
+ * purpose: they must not lead to that. So the freezer is kept only while it helps.
  */
 #pragma once
 

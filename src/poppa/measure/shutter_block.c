@@ -375,11 +375,10 @@ static bool ran_on(struct shutter_plan *p, const struct hold *h)
 		return false;
 	p->still_ns = clock_now() - h->noted_ns;
 	for (int i = 0; i < p->jobs + p->watched; i++) {
-		int64_t own = cpu_of(p, i) ? job_cpu_ran_ns(p->job[i].cpu, false) : 0;
+		const struct job_cpu *cpu = cpu_of(p, i);
+		int64_t all = 0, own = cpu ? job_cpu_ran_ns(cpu, &all) : 0;
 
-		p->ran_ns[i] = own;
-		if (cpu_of(p, i) && owner_stands_still(p, i))
-			p->ran_ns[i] = job_cpu_ran_ns(p->job[i].cpu, true);
+		p->ran_ns[i] = owner_stands_still(p, i) ? all : own;
 		/* What has left a job counts for all of its owner's: of these, the one whose own
 		 * time grew comes first. */
 		if (shutter_plan_ran(p, i) &&
