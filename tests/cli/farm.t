@@ -80,12 +80,14 @@ is "only what failed runs again" "$(jq -c '[.tasks, .done, .skipped, .failed]' <
 sed -i 's/^\(.*\)echo 7$/\1echo seven/' "$TAP_DIR/tasks"
 farm "a line that has changed" 1 --journal "$journal" "$TAP_DIR/tasks"
 is "is another task" "$OUT" seven
-"$FARM" --journal "$journal" < <(sleep 30) 2>/dev/null &
+# The first one has the journal when a task of it runs; only then the second one starts, or it may be first.
+"$FARM" --journal "$journal" < <(printf '\ttouch %s\n' "$TAP_DIR/holds"; sleep 30) 2>/dev/null &
 holder=$!
-for _ in $(seq 100); do
-	ERR=$("$FARM" --journal "$journal" </dev/null 2>&1) || break
+for _ in $(seq 400); do
+	[ -e "$TAP_DIR/holds" ] && break
 	sleep 0.05
 done
+ERR=$("$FARM" --journal "$journal" </dev/null 2>&1)
 like "a second one is refused" "$ERR" 'another poppa-farm uses this journal'
 kill "$holder"
 wait "$holder"
