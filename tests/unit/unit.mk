@@ -221,6 +221,7 @@ check_PROGRAMS += \
 	tests/unit/poppa/node/test_jobs_sync \
 	tests/unit/poppa/node/test_jobs_table \
 	tests/unit/poppa/node/test_jobs_turns \
+	tests/unit/poppa/node/test_leftovers \
 	tests/unit/poppa/node/test_programs \
 	tests/unit/poppa/node/test_run_dir_watch \
 	tests/unit/poppa/node/test_tally \

@@ -32,6 +32,7 @@ struct jobs *jobs_new(const struct jobs_env *env)
 	if (!js)
 		return NULL;
 	js->env = *env;
+	js->leftovers = leftovers_new();
 	js->started_unix = time(NULL);
 	js->boot_unix = js->started_unix - clock_boot() / NS_PER_S;
 	js->counter = jobs_wanted_counter(js);
@@ -105,6 +106,7 @@ void jobs_tick(struct jobs *js)
 
 	jobs_refresh(js);
 	jobs_look_at_cost(js);
+	jobs_look_for_leftovers(js);
 	jobs_scan(js);
 	jobs_map_look(js);
 	jobs_turns_look(js);
@@ -204,5 +206,6 @@ void jobs_free(struct jobs *js)
 		jobs_drop(js, js->first);
 	jobs_empty_garbage(js);
 	json_decref(js->shown);
+	leftovers_free(js->leftovers);
 	free(js);
 }

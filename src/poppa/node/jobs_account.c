@@ -65,12 +65,12 @@ static void look_at_work(const struct jobs *js, struct job *j, int64_t now)
 }
 
 /* Corrects what the time of a job that was alone in the plan counts as, where another job worked
- * meanwhile. */
+ * meanwhile, be it one that has ended. */
 static void correct_alone(const struct jobs *js, struct job *j)
 {
 	if (!j->was_alone)
 		return;
-	j->blinded = 0;
+	j->blinded = js->left_by;
 	for (const struct job *o = js->first; o; o = o->next)
 		if (o != j && o->worked)
 			j->blinded = o->reg.job_id;
@@ -83,7 +83,7 @@ static enum tally_mode mode_of(
 {
 	bool others = false;
 
-	*by = 0;
+	*by = jobs_in_plan(j) ? js->left_by : 0;
 	for (const struct job *o = js->first; o; o = o->next) {
 		if (o == j)
 			continue;

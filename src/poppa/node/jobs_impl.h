@@ -10,6 +10,7 @@
 #include "poppa/counter/counter.h"
 #include "poppa/hold/find_tasks.h"
 #include "poppa/node/jobs.h"
+#include "poppa/node/leftovers.h"
 #include "poppa/hold/job_cpu.h"
 #include "poppa/hold/new_tasks.h"
 #include "poppa/map/map_job.h"
@@ -134,6 +135,9 @@ struct garbage {
 
 struct jobs {
 	struct jobs_env env;
+	struct leftovers *leftovers; /* NULL: nobody looks for them */
+	int64_t next_leftovers;      /* as next_scan of a job */
+	uint32_t left_by;            /* the ended job that works as of then; 0 = none */
 	bool map_counts; /* counters of mapped jobs may run, until the next jobs_map() */
 	struct job *first;
 	struct garbage *garbage;
@@ -275,6 +279,10 @@ void jobs_scan(struct jobs *js);
 
 /* Lets open counters look for new threads; drops those whose program has ended its signal. */
 void jobs_refresh(struct jobs *js);
+
+/* Looks, when it is time to, whether a job that has ended left something that works: while it does,
+ * nobody is measured, nor counted as alone. Sets js->changed where the plan is out of date. */
+void jobs_look_for_leftovers(struct jobs *js);
 
 /* Whether a task that was stopped at the last scan runs again. */
 bool jobs_someone_runs_again(const struct jobs *js);

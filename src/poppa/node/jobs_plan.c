@@ -96,7 +96,9 @@ static struct shutter_plan *make_plan(const struct jobs *js, bool *blind)
 		/* Beside a job that cannot be stopped nobody runs alone. */
 		*blind |= !j->pausable;
 	}
-	*blind |= !js->allowed || !js->env.settings->period_ns || jobs > SHUTTER_MAX_JOBS;
+	/* What works and has no unit runs in all windows. */
+	*blind |= js->left_by || !js->allowed || !js->env.settings->period_ns ||
+		  jobs > SHUTTER_MAX_JOBS;
 	if (jobs < 2 || *blind)
 		return NULL;
 	p = shutter_plan_new(

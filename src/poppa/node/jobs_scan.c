@@ -17,6 +17,7 @@
 #define LAZY_EVERY (30 * NS_PER_S)
 #define REFRESH_SLOW (60 * NS_PER_MS)
 #define REFRESH_MAX (10 * NS_PER_S)
+#define LEFTOVERS_EVERY (2 * NS_PER_S)
 /* The kernel counts processor time in steps of some ms. */
 #define CPU_LOOK (500 * NS_PER_MS)
 /* A stop that is not poppad's may be short: look at the task often at first. */
@@ -654,6 +655,38 @@ void jobs_scan(struct jobs *js)
 	for (struct job *j = js->first; j; j = j->next)
 		scan_job(js, j);
 	jobs_update(js);
+}
+
+static bool has_job(void *jobs, uid_t uid)
+{
+	const struct jobs *js = jobs;
+
+	for (const struct job *j = js->first; j; j = j->next)
+		if (j->seen && j->reg.uid == uid)
+			return true;
+	return false;
+}
+
+void jobs_look_for_leftovers(struct jobs *js)
+{
+	const struct find_tasks_meanwhile meanwhile = {take_block, js};
+	const struct leftovers_place place = {.mount = js->env.cluster->cgroup_mount,
+		.node = js->env.cluster->node,
+		.conf = js->env.conf,
+		.meanwhile = &meanwhile,
+		.ours = has_job,
+		.arg = js};
+	int64_t began = clock_own(), now = clock_now(), next;
+	uint32_t was = js->left_by;
+
+	if (!js->leftovers || now < js->next_leftovers)
+		return;
+	leftovers_look(js->leftovers, &place, now);
+	js->left_by = leftovers_working(js->leftovers, now);
+	js->changed |= !was != !js->left_by;
+	next = jobs_rest_until(clock_own() - began);
+	js->next_leftovers = next > now + LEFTOVERS_EVERY ? next : now + LEFTOVERS_EVERY;
+	js->scans_ns += clock_own() - began;
 }
 
 /* Whether the counter's refresh may begin. Opening a uprobe takes some 25 ms, so a refresh that may

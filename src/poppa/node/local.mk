@@ -13,6 +13,7 @@ libnode_la_SOURCES = \
 	src/poppa/node/jobs_sync.c \
 	src/poppa/node/jobs_table.c \
 	src/poppa/node/jobs_turns.c \
+	src/poppa/node/leftovers.c src/poppa/node/leftovers.h \
 	src/poppa/node/programs.c src/poppa/node/programs.h \
 	src/poppa/node/run_dir_watch.c src/poppa/node/run_dir_watch.h \
 	src/poppa/node/tally.c src/poppa/node/tally.h

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Unit tests of src/poppa/node/leftovers.c, on a made-up cgroup tree with real processes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/fsio.h"
+#include "common/log.h"
+#include "common/units.h"
+#include "poppa/node/leftovers.h"
+#include "unit/poppa/waiting_process.h"
+
+#define EVERY (2 * NS_PER_S)
+
+static char mount[64], logged[4096];
+static pid_t app, stepd;
+static struct nodeconf conf;
+static struct leftovers *l;
+static uid_t ours; /* this user has a registered job */
+static int64_t now;
+
+static void __attribute__((format(printf, 2, 3))) put(const char *name, const char *fmt, ...)
+{
+	char path[512], text[256], *slash;
+	struct errmsg err;
+	va_list ap;
+
+	snprintf(path, sizeof(path), "%s/%s", mount, name);
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	assert_int_equal(fsio_mkdirs(path, 0755, &err), 0);
+	*slash = '/';
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	assert_int_equal(fsio_write(path, text, strlen(text), 0644, 0, &err), 0);
+}
+
+/* A process whose program is called slurmstepd. */
+static pid_t start_stepd(void)
+{
+	char command[256], exe[NAME_MAX + 1];
+	pid_t pid;
+
+	snprintf(command, sizeof(command), "cp \"$(command -v sleep)\" %s/slurmstepd", mount);
+	assert_int_equal(system(command), 0);
+	snprintf(command, sizeof(command), "%s/slurmstepd", mount);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl(command, "slurmstepd", "1000", NULL);
+		_exit(127);
+	}
+	while (proc_exe(pid, exe, sizeof(exe)) || strcmp(exe, "slurmstepd"))
+		usleep(1000);
+	return pid;
+}
+
+static void keep_line(enum plog_level level, const char *line)
+{
+	(void)level;
+	if (strlen(logged) + strlen(line) + 2 > sizeof(logged))
+		return;
+	strcat(logged, line);
+	strcat(logged, "\n");
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(mount, "/tmp/leftovers-XXXXXX");
+	if (!mkdtemp(mount))
+		return -1;
+	plog_init("test", PLOG_INFO);
+	plog_set_sink(keep_line);
+	nodeconf_defaults(&conf);
+	app = waiting_process();
+	stepd = start_stepd();
+	l = leftovers_new();
+	ours = (uid_t)-1;
+	now = 1000 * NS_PER_S;
+	*logged = '\0';
+	return l ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	leftovers_free(l);
+	kill(app, SIGKILL);
+	kill(stepd, SIGKILL);
+	waitpid(app, NULL, 0);
+	waitpid(stepd, NULL, 0);
+	plog_set_sink(NULL);
+	snprintf(command, sizeof(command), "rm -rf %s", mount);
+	return system(command);
+}
+
+static bool is_ours(void *arg, uid_t uid)
+{
+	(void)arg;
+	return uid == ours;
+}
+
+/* The id of who works, as of a look. */
+static uint32_t look(void)
+{
+	const struct leftovers_place place = {
+		.mount = mount, .node = "n1", .conf = &conf, .ours = is_ours};
+
+	now += EVERY;
+	leftovers_look(l, &place, now);
+	return leftovers_working(l, now);
+}
+
+#define USER "slurm_n1/uid_7"
+
+/* User 7 has a process in a cgroup of their own below a step of job 5, and has used so much. */
+static void leave(int64_t used)
+{
+	put("freezer/" USER "/job_5/cgroup.procs", "%s", "");
+	put("freezer/" USER "/job_5/step_0/own/cgroup.procs", "%d\n", (int)app);
+	put("cpuacct/" USER "/cpuacct.usage", "%lld\n", (long long)used);
+}
+
+static void works(void **state)
+{
+	(void)state;
+	leave(0);
+	assert_int_equal(look(), 0);
+	assert_string_equal(logged, "");
+	leave(EVERY / 2);
+	assert_int_equal(look(), 5);
+	assert_non_null(strstr(logged, "job 5 of uid 7 has ended and left processes"));
+	*logged = '\0';
+	leave(EVERY);
+	assert_int_equal(look(), 5);
+	assert_string_equal(logged, "");
+	/* It rests, and counts as working for a while. */
+	for (int i = 1; i * EVERY < LEFTOVERS_REST_S * NS_PER_S; i++)
+		assert_int_equal(look(), 5);
+	assert_int_equal(look(), 0);
+	leave(2 * EVERY);
+	assert_int_equal(look(), 5);
+	/* Root has ended it. */
+	put("freezer/" USER "/job_5/step_0/own/cgroup.procs", "%s", "");
+	assert_int_equal(look(), 0);
+}
+
+static void only_waits(void **state)
+{
+	(void)state;
+	leave(0);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(look(), 0);
+	assert_non_null(strstr(logged, "job 5"));
+}
+
+/* A job with its slurmstepd beside its steps, as of cgroup v1, or in one. */
+static void runs(void **state)
+{
+	static const char *const procs[] = {"freezer/" USER "/job_5/cgroup.procs",
+		"freezer/" USER "/job_5/step_0/cgroup.procs"};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		leave(0);
+		put(procs[1], "%s", "");
+		put(procs[i], "%d\n", (int)stepd);
+		for (int k = 1; k < 5; k++) {
+			put("cpuacct/" USER "/cpuacct.usage", "%lld\n", (long long)(k * EVERY));
+			assert_int_equal(look(), 0);
+		}
+	}
+	assert_string_equal(logged, "");
+}
+
+/* In one look only: a step that was ending. */
+static void seen_half(void **state)
+{
+	(void)state;
+	leave(0);
+	assert_int_equal(look(), 0);
+	put("freezer/" USER "/job_5/step_0/own/cgroup.procs", "%s", "");
+	assert_int_equal(look(), 0);
+	leave(EVERY);
+	assert_int_equal(look(), 0);
+	assert_string_equal(logged, "");
+}
+
+/* What the user's other job uses is not the leftover's. */
+static void another_job_runs(void **state)
+{
+	(void)state;
+	leave(0);
+	put("freezer/" USER "/job_6/cgroup.procs", "%d\n", (int)stepd);
+	for (int i = 1; i < 5; i++) {
+		leave(i * EVERY);
+		put("cpuacct/" USER "/job_6/cpuacct.usage", "%lld\n", (long long)(i * EVERY));
+		assert_int_equal(look(), 0);
+	}
+	leave(6 * EVERY);
+	assert_int_equal(look(), 5);
+}
+
+static void the_table_watches(void **state)
+{
+	(void)state;
+	ours = 7;
+	leave(0);
+	look();
+	leave(EVERY);
+	assert_int_equal(look(), 0);
+	assert_string_equal(logged, "");
+}
+
+/* Without the accounting of cgroups the processes tell. */
+static void without_cpuacct(void **state)
+{
+	uint32_t who = 0;
+	pid_t busy = fork();
+
+	(void)state;
+	if (!busy) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (volatile int i = 0;; i = i + 1)
+			;
+	}
+	put("freezer/slurm/uid_7/job_5/step_0/own/cgroup.procs", "%d\n", (int)busy);
+	for (int i = 0; i < 100 && !who; i++) {
+		usleep(400000);
+		who = look();
+	}
+	kill(busy, SIGKILL);
+	waitpid(busy, NULL, 0);
+	assert_int_equal(who, 5);
+}
+
+static void no_more_than_so_many(void **state)
+{
+	(void)state;
+	for (int i = 1; i <= LEFTOVERS_MAX + 8; i++) {
+		char name[128];
+
+		snprintf(
+			name, sizeof(name), "freezer/slurm_n1/uid_8/job_%d/step_0/cgroup.procs", i);
+		put(name, "%d\n", (int)app);
+	}
+	put("freezer/slurm_n1/uid_x/job_1/step_0/cgroup.procs", "%d\n", (int)app);
+	put("freezer/slurm_n1/uid_8/job_1x/step_0/cgroup.procs", "%d\n", (int)app);
+	look();
+	put("cpuacct/slurm_n1/uid_8/cpuacct.usage", "%lld\n", 0LL);
+	look();
+	put("cpuacct/slurm_n1/uid_8/cpuacct.usage", "%lld\n", (long long)EVERY);
+	assert_int_not_equal(look(), 0);
+	assert_null(strstr(logged, "job 0"));
+}
+
+static void nothing_there(void **state)
+{
+	(void)state;
+	assert_int_equal(look(), 0);
+	assert_int_equal(look(), 0);
+	assert_string_equal(logged, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(works, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_waits, setup, teardown),
+		cmocka_unit_test_setup_teardown(runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(seen_half, setup, teardown),
+		cmocka_unit_test_setup_teardown(another_job_runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_table_watches, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_cpuacct, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_more_than_so_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(nothing_there, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
