@@ -39,7 +39,7 @@ EXTRA_DIST += .ci/run .devcontainer/devcontainer.json .github/workflows/ci.yml t
 	tests/integration/44-turns.t tests/integration/44-turns-bill.t tests/integration/44-turns-mpi.t tests/integration/44-turns-nodes.t \
 	tests/integration/45-doctor.t \
 	tests/integration/45-seeing.t \
-	tests/integration/46-cheats.t tests/integration/46-neighbours.t tests/integration/46-programs.t \
+	tests/integration/46-cheats.t tests/integration/46-leftovers.t tests/integration/46-neighbours.t tests/integration/46-programs.t \
 	tests/integration/47-capabilities.t \
 	tests/integration/50-measured.t \
 	tests/integration/50-settle.t \

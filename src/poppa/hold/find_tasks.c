@@ -105,11 +105,11 @@ static int add_process(struct found_tasks *d, pid_t pid, int dir, const struct n
 		return is_ours(errno) ? -1 : 0;
 	if (st.state == 'Z' || st.state == 'X')
 		return 0;
+	p.starttime = st.starttime;
 	p.shell = among(exe, shells, sizeof(shells) / sizeof(shells[0]));
 	p.stepd = !fnmatch("slurmstepd*", exe, 0) && proc_uid(pid) == geteuid();
 	p.app = !p.stepd && (!find_tasks_launcher(exe, conf) || computes(&st));
 	if (p.app) {
-		p.starttime = st.starttime;
 		p.headless = st.headless;
 		p.cpu_ticks = st.cpu_ticks;
 		p.own_ticks = st.own_ticks;

@@ -10,9 +10,13 @@
 #include <unistd.h>
 
 #include "common/units.h"
+#include "poppa/hold/proc.h"
 
+/* Its id is made of the pid, which another process may have by now. */
 struct process_clock {
 	clockid_t id;
+	pid_t pid;
+	uint64_t starttime;
 	int64_t noted_ns;
 };
 
@@ -125,7 +129,9 @@ int job_cpu_know(struct job_cpu *c, const struct found_tasks *d)
 			continue;
 		c->misses = c->clocks == JOB_CPU_MAX_CLOCKS;
 		if (!c->misses)
-			clock[c->clocks++].id = id;
+			clock[c->clocks++] = (struct process_clock){.id = id,
+				.pid = d->process[i].pid,
+				.starttime = d->process[i].starttime};
 	}
 	return 0;
 }
@@ -150,6 +156,13 @@ void job_cpu_note(struct job_cpu *c)
 		c->clock[i].noted_ns = clock_ns(c->clock[i].id);
 }
 
+static bool is_same(const struct process_clock *c)
+{
+	struct proc_stat st;
+
+	return !proc_stat(c->pid, &st) && st.starttime == c->starttime;
+}
+
 /* Since the note; 0 where it is not known. */
 static int64_t grown(const struct usage_file *f)
 {
@@ -166,7 +179,8 @@ int64_t job_cpu_ran_ns(const struct job_cpu *c, int64_t *all)
 	for (int i = 0; i < c->clocks; i++) {
 		int64_t ran = clock_ns(c->clock[i].id) - c->clock[i].noted_ns;
 
-		sum += ran > 0 ? ran : 0;
+		if (ran > 0 && is_same(&c->clock[i]))
+			sum += ran;
 	}
 	*all = grown(&c->user);
 	*all = *all > sum ? *all : sum;

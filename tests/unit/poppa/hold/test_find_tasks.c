@@ -138,7 +138,8 @@ static void finds_processes(void **state)
 		apps += d.process[i].app;
 		assert_int_not_equal(d.process[i].pid, helper);
 		assert_true(d.process[i].app == (d.process[i].pid != launcher));
-		assert_true(d.process[i].app == (d.process[i].starttime > 0));
+		assert_true(d.process[i].starttime > 0);
+		assert_true(d.process[i].app == (d.process[i].threads > 0));
 	}
 	assert_int_equal(apps, 3);
 	find_tasks_free(&d);

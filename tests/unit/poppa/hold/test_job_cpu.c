@@ -17,6 +17,7 @@
 #include "common/fsio.h"
 #include "common/units.h"
 #include "poppa/hold/job_cpu.h"
+#include "poppa/hold/proc.h"
 
 #define WAIT_MS 20000
 
@@ -103,11 +104,19 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+static struct found_process found(pid_t pid)
+{
+	struct proc_stat st;
+
+	assert_int_equal(proc_stat(pid, &st), 0);
+	return (struct found_process){.pid = pid, .starttime = st.starttime};
+}
+
 /* Without a file: whatever of the job's processes runs, but for Slurm's own, and whoever ends. */
 static void processes(void **state)
 {
 	pid_t idle = spawn(false), busy = spawn(true);
-	struct found_process all[] = {{.pid = idle}, {.pid = busy}};
+	struct found_process all[] = {found(idle), found(busy)};
 	struct found_tasks d = {.processes = 2, .process = all};
 	int ms = 0;
 
@@ -124,8 +133,16 @@ static void processes(void **state)
 	job_cpu_note(cpu);
 	end(busy);
 	assert_true(ran_ns(true) >= 0);
-	busy = all[1].pid = spawn(true);
+	busy = spawn(true);
+	all[1] = found(busy);
 	all[1].stepd = true;
+	assert_int_equal(job_cpu_know(cpu, &d), 0);
+	job_cpu_note(cpu);
+	usleep(50000);
+	assert_int_equal(ran_ns(true), 0);
+	/* Another process has its pid by now. */
+	all[1].stepd = false;
+	all[1].starttime--;
 	assert_int_equal(job_cpu_know(cpu, &d), 0);
 	job_cpu_note(cpu);
 	usleep(50000);

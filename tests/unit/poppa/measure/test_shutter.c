@@ -642,8 +642,12 @@ static struct job_cpu *cpu_of(const pid_t *pid, int count)
 	struct found_tasks d = {.processes = count, .process = p};
 	struct job_cpu *c = job_cpu_open();
 
-	for (int i = 0; i < count; i++)
-		p[i] = (struct found_process){.pid = pid[i]};
+	for (int i = 0; i < count; i++) {
+		struct proc_stat st;
+
+		assert_int_equal(proc_stat(pid[i], &st), 0);
+		p[i] = (struct found_process){.pid = pid[i], .starttime = st.starttime};
+	}
 	assert_non_null(c);
 	assert_int_equal(job_cpu_know(c, &d), 0);
 	return c;

@@ -46,6 +46,26 @@ static void alone_or_together(void **state)
 	assert_int_equal(b->tally->mode_ns[TALLY_CO], NS_PER_S);
 }
 
+/* What an ended job has left works: nobody is alone, and the bill names that job. */
+static void beside_a_leftover(void **state)
+{
+	struct job *a = add_job(1, 1, COUNTER_PERF), *b;
+
+	(void)state;
+	a_second_passes();
+	js.left_by = 9;
+	a_second_passes();
+	assert_int_equal(a->tally->mode_ns[TALLY_SOLO], NS_PER_S);
+	assert_int_equal(a->tally->mode_ns[TALLY_UNMEASURED], NS_PER_S);
+	assert_int_equal(a->tally->culprit, 9);
+	b = add_job(2, 1, COUNTER_PERF);
+	a_second_passes();
+	assert_int_equal(b->tally->mode_ns[TALLY_UNMEASURED], NS_PER_S);
+	js.left_by = 0;
+	a_second_passes();
+	assert_int_equal(b->tally->mode_ns[TALLY_CO], NS_PER_S);
+}
+
 static void together_without_shutters(void **state)
 {
 	struct job *a = add_job(1, 1, COUNTER_PERF), *b = add_job(2, 1, COUNTER_PERF);
@@ -260,6 +280,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		JOBS_TEST(alone_or_together),
+		JOBS_TEST(beside_a_leftover),
 		JOBS_TEST(together_without_shutters),
 		JOBS_TEST(without_its_counter),
 		JOBS_TEST(without_its_counter_it_is_held),

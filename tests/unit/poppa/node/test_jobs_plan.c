@@ -52,6 +52,18 @@ static void two_jobs(void **state)
 	assert_int_equal(publications, 1);
 }
 
+static void none_beside_a_leftover(void **state)
+{
+	(void)state;
+	add_job(1, 1, COUNTER_PERF);
+	add_job(2, 1, COUNTER_PERF);
+	js.left_by = 9;
+	assert_null(update());
+	assert_true(js.blind);
+	js.left_by = 0;
+	assert_non_null(update());
+}
+
 /* A job without a counter is held for the others, and has no turn of its own. */
 static void without_a_counter_no_turn(void **state)
 {
@@ -174,6 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		JOBS_TEST(two_jobs),
+		JOBS_TEST(none_beside_a_leftover),
 		JOBS_TEST(without_a_counter_no_turn),
 		JOBS_TEST(seeds),
 		JOBS_TEST(no_plan),
