@@ -15,6 +15,8 @@ static const double share[3] = {0.85, 0.75, 0.55};
 /* DRAM accesses a cycle that a socket serves without waiting, and how much each costs. */
 #define SOCKET_MISSES 0.05
 #define MEMORY 180
+/* How much more an access takes to the memory of another socket. */
+#define FAR_MEMORY 120
 
 int chip_core(const struct chip *c, int pu)
 {
@@ -36,6 +38,7 @@ void chip_spread(struct chip *c)
 		/* Every other core is of the next socket. */
 		c->task[i].pu =
 			n / cores * cores + core % c->sockets * c->cores + core / c->sockets;
+		c->task[i].home = chip_socket(c, c->task[i].pu);
 	}
 }
 
@@ -83,13 +86,13 @@ static double core_share(const struct chip *c, int task)
 	return (others ? share[busy > 2 ? 2 : busy] : 1) / same_pu;
 }
 
-/* How many times as long memory takes as the socket's others ask for it, too. */
+/* How many times as long the memory of a socket takes as others ask for it, too. */
 static double memory_wait(const struct chip *c, int socket)
 {
 	double asked = 0;
 
 	for (int i = 0; i < c->tasks; i++)
-		if (chip_socket(c, c->task[i].pu) == socket)
+		if (c->task[i].home == socket)
 			asked += c->app[c->task[i].app].misses / 1000 * c->app[c->task[i].app].ipc;
 	return fmax(1, asked / SOCKET_MISSES);
 }
@@ -98,14 +101,16 @@ void chip_run(struct chip *c, struct mapper_sample *sample)
 {
 	for (int i = 0; i < c->tasks; i++) {
 		const struct chip_app *a = &c->app[c->task[i].app];
-		int socket = chip_socket(c, c->task[i].pu);
+		int home = c->task[i].home;
+		bool is_near = chip_socket(c, c->task[i].pu) == home;
 		double events = is_sharing(c, a) ? a->coherence / 1000 : 0,
 		       misses = a->misses / 1000;
 		double same_core, near, far, stalls, instructions;
 
 		neighbours(c, i, &same_core, &near, &far);
-		stalls = events * (same_core * SAME_CORE + near * NEAR + far * a->spc) +
-			 misses * MEMORY * (memory_wait(c, socket) - 1);
+		stalls =
+			events * (same_core * SAME_CORE + near * NEAR + far * a->spc) +
+			misses * (MEMORY * (memory_wait(c, home) - 1) + (is_near ? 0 : FAR_MEMORY));
 		instructions = CHIP_CYCLES / (1 / (a->ipc * core_share(c, i)) + stalls);
 		c->work[i] += instructions;
 		sample[i] = (struct mapper_sample){
@@ -116,7 +121,8 @@ void chip_run(struct chip *c, struct mapper_sample *sample)
 			.cycles = (uint64_t)CHIP_CYCLES,
 			.inter = (uint64_t)(instructions * events * far),
 			.intra = (uint64_t)(instructions * events * near),
-			.local = (uint64_t)(instructions * misses),
+			.local = is_near ? (uint64_t)(instructions * misses) : 0,
+			.remote = is_near ? 0 : (uint64_t)(instructions * misses),
 			.stalls = (uint64_t)(instructions * stalls),
 		};
 	}

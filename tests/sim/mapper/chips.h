@@ -23,8 +23,9 @@ struct chip_app {
 };
 
 struct chip_task {
-	int app; /* index */
-	int pu;  /* where it runs */
+	int app;  /* index */
+	int pu;   /* where it runs */
+	int home; /* the socket that has its memory: where it began and touched it first */
 };
 
 struct chip {
