@@ -22,6 +22,8 @@ const struct farm_settings farm_defaults = {
 
 /* So many keys of its last starts a worker looks for. */
 #define RECENT 8
+/* So many tasks of others with a key a worker passes to find one of its own. */
+#define OTHERS 64
 /* So many times `patience` what nobody has given out waits for what was given. */
 #define GIVE_PATIENCE 16
 
@@ -185,14 +187,15 @@ static uint32_t any(struct farm_schedule *s, uint32_t n)
 }
 
 /* The oldest task with a key that was given to this worker. Others' are in the way only where the
- * key has changed its worker. */
+ * key has changed its worker. Behind more than OTHERS of them nobody looks: a key that most tasks
+ * have would make each start a search through all that wait. */
 static struct farm_task *oldest_with(struct farm_schedule *s, uint32_t me, uint32_t key)
 {
 	struct farm_task *t = farm_keys_at(s->keys, key)->first;
 
-	while (t && t->worker != me)
+	for (int i = 0; t && t->worker != me && i < OTHERS; i++)
 		t = t->next_same;
-	return t;
+	return t && t->worker == me ? t : NULL;
 }
 
 /* Step 1: of the oldest tasks, one whose key this worker has just had; else the oldest one. */
