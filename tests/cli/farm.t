@@ -94,42 +94,51 @@ wait "$holder"
 is "one that waits for input ends by a signal" $? 3
 
 # --- killed at any moment, it goes on where it was ---
-tasks 60 "echo x >>$TAP_DIR/ran.@; sleep 0.02" >"$TAP_DIR/tasks"
+most=$((30 * $(nproc)))
+tasks "$most" "echo x >>$TAP_DIR/ran.@; sleep 0.02" >"$TAP_DIR/tasks"
 rm -f "$journal"
 runs=0
+lines() { cat "$journal" 2>/dev/null | wc -l; }
 for i in 1 2 3 4 5; do
+	before=$(lines)
 	"$FARM" --journal "$journal" "$TAP_DIR/tasks" &
 	victim=$!
-	sleep "0.$((i % 3 + 1))"
+	for _ in $(seq 500); do
+		[ "$(lines)" -gt $((before + 1)) ] && break
+		sleep 0.02
+	done
+	sleep "0.0$((i % 3 + 1))"
 	kill -9 "$victim" 2>/dev/null && runs=$((runs + 1))
 	wait "$victim" 2>/dev/null
+	# A task that was being started has the lock until it is gone, too.
+	flock -w 10 "$journal" true
 done
 cmp_num "it was killed" "$runs" '>=' 1
 farm "and goes on" 0 --json --journal "$journal" "$TAP_DIR/tasks"
-is "to the end" "$(field '.done == 60 and .skipped > 0')" true
-is "no task was left out" "$(cat "$TAP_DIR"/ran.* | wc -l | awk -v most=$((60 + runs * $(nproc))) '{print ($1 >= 60 && $1 <= most)}')" 1
+is "to the end" "$(field ".done == $most and .skipped > 0")" true
+is "no task was left out" "$(cat "$TAP_DIR"/ran.* | wc -l | awk -v least="$most" -v most=$((most + runs * $(nproc))) '{print ($1 >= least && $1 <= most)}')" 1
 is "and no task is left of what was killed" "$(pgrep -f "$TAP_DIR/ran" | wc -l)" 0
 
 # --- signals and time ---
 rm -f "$journal"
-{ tasks "$(nproc)" 'trap "" TERM; sleep 321'; tasks 5 'echo @'; } >"$TAP_DIR/tasks"
+{ tasks "$(nproc)" 'trap "" TERM; sleep 321.'"$$"; tasks 5 'echo @'; } >"$TAP_DIR/tasks"
 "$FARM" --json --grace 500ms --journal "$journal" "$TAP_DIR/tasks" >"$TAP_DIR/killed" 2>"$TAP_DIR/err" &
 victim=$!
 for _ in $(seq 100); do
-	[ "$(pgrep -c -f '^sleep 321$')" -ge "$(nproc)" ] && break
+	[ "$(pgrep -c -f "^sleep 321.$$\$")" -ge "$(nproc)" ] && break
 	sleep 0.05
 done
 kill "$victim"
 wait "$victim"
 is "SIGTERM: exit status" $? 3
-is "nothing is left, also of what does not listen" "$(pgrep -c -f '^sleep 321$')" 0
+is "nothing is left, also of what does not listen" "$(pgrep -c -f "^sleep 321.$$\$")" 0
 is "what ran is neither done nor failed" "$(jq -c '[.done, .failed, .left, .end]' "$TAP_DIR/killed")" "[0,0,$(($(nproc) + 5)),\"signal\"]"
 like "the user is told" "$(cat "$TAP_DIR/err")" 'ended by a signal, [0-9]+ of the tasks read are left: the same command goes on with them'
 # Of Slurm's signals at a job's end, this process's may come last.
-"$FARM" --json --workers 2 --grace 1s < <(tasks 9 'echo $$ >'"$TAP_DIR"'/first.@; exec sleep 322') >"$TAP_DIR/killed" 2>"$TAP_DIR/err" &
+"$FARM" --json --workers 2 --grace 1s < <(tasks 9 'echo $$ >'"$TAP_DIR"'/first.@; exec sleep 322.'"$$") >"$TAP_DIR/killed" 2>"$TAP_DIR/err" &
 victim=$!
 for _ in $(seq 100); do
-	[ -s "$TAP_DIR/first.1" ] && [ "$(pgrep -c -f '^sleep 322$')" -ge 2 ] && break
+	[ -s "$TAP_DIR/first.1" ] && [ "$(pgrep -c -f "^sleep 322.$$\$")" -ge 2 ] && break
 	sleep 0.05
 done
 kill "$(cat "$TAP_DIR/first.1")" "$victim"
@@ -137,10 +146,10 @@ wait "$victim"
 is "a task that was ended just before has not failed" "$(jq -c '[.done, .failed, .left, .end]' "$TAP_DIR/killed")" '[0,0,9,"signal"]'
 # A terminal that is closed, and sbatch --signal.
 for signal in HUP USR1; do
-	"$FARM" --json --workers 1 --grace 1s < <(tasks 2 'trap "" HUP; sleep 323 & wait') >"$TAP_DIR/killed" 2>"$TAP_DIR/err" &
+	"$FARM" --json --workers 1 --grace 1s < <(tasks 2 'trap "" HUP; sleep 323.'"$$"' & wait') >"$TAP_DIR/killed" 2>"$TAP_DIR/err" &
 	victim=$!
 	for _ in $(seq 100); do
-		pgrep -f '^sleep 323$' >/dev/null && break
+		pgrep -f "^sleep 323.$$\$" >/dev/null && break
 		sleep 0.05
 	done
 	kill "-$signal" "$victim"
@@ -148,7 +157,7 @@ for signal in HUP USR1; do
 	[ "$signal" != HUP ] || kill -HUP "$victim"
 	wait "$victim"
 	is "SIG$signal: a clean end" "$? $(jq -c '[.left, .end]' "$TAP_DIR/killed")" '3 [2,"signal"]'
-	is "SIG$signal: nothing is left" "$(pgrep -c -f '^sleep 323$')" 0
+	is "SIG$signal: nothing is left" "$(pgrep -c -f "^sleep 323.$$\$")" 0
 done
 # Not where the user has said that it goes on, as with nohup.
 sh -c "trap '' HUP; exec \"\$0\" --json --workers 1" "$FARM" < <(tasks 2 'echo >'"$TAP_DIR"'/begun; sleep 0.5') >"$TAP_DIR/killed" 2>"$TAP_DIR/err" &
@@ -230,8 +239,8 @@ like "has not done the task" "$ERR" 'line 1 failed: the server was ended: it ans
 farm "an answer that is too long" 1 --server 'read -r line; printf "%0300d\n" 1; sleep 30' < <(tasks 1 'n@')
 like "is named" "$ERR" 'the server was ended: its answer is longer than 255 bytes'
 farm "a server that floods" 1 --server 'yes | tr -d "\n"' < <(tasks 2 x)
-farm "one that never reads" 3 --time 300ms --grace 100ms --server 'sleep 322' < <(printf '\t%0200000d\n' 1)
-is "is ended" "$(pgrep -c -f '^sleep 322$')" 0
+farm "one that never reads" 3 --time 300ms --grace 100ms --server "sleep 322.$$" < <(printf '\t%0200000d\n' 1)
+is "is ended" "$(pgrep -c -f "^sleep 322.$$\$")" 0
 
 # 300 MiB of tasks, while the first one takes its time.
 SECONDS=0

@@ -52,10 +52,10 @@ is "a trial whose worker was killed has failed" $? 1
 like "and says so" "$(cat "$TAP_DIR/killed.out")" 'was ended by signal 9, Killed; all that it has started was ended'
 
 # --- what is not the trial's ---
-sh -c "sleep 3219 & exec '$POPPA' trial --time 2 --rounds 1 --json -- sleep 0.1 -- sh -c 'sleep 3218 & exec sleep 0.2'" >"$TAP_DIR/heir.out" 2>&1
+sh -c "sleep 3219.$$ & exec '$POPPA' trial --time 2 --rounds 1 --json -- sleep 0.1 -- sh -c 'sleep 3218.$$ & exec sleep 0.2'" >"$TAP_DIR/heir.out" 2>&1
 like "children that a shell has left to it" "$(cat "$TAP_DIR/heir.out")" '"verdict"'
-is "are not ended, while those of the programs are" "$(pgrep -f '^sleep 321[89]$' | wc -l)" 1
-pkill -f '^sleep 3219$'
+is "are not ended, while those of the programs are" "$(pgrep -c -f "^sleep 321[89].$$\$")" 1
+pkill -f "^sleep 3219.$$\$"
 (while :; do pkill -CONT -f "^$BEATS $line 1 4\$"; sleep 0.005; done) &
 resumer=$!
 runs "programs that somebody resumes" 0 trial --time 9 --rounds 2 --json -- "$BEATS" "$line" 0 4 -- "$BEATS" "$line" 1 4

@@ -178,7 +178,7 @@ for ((kill = 1; kill <= KILLS; kill++)); do
 		how=end
 		before=$(wc -l <"$LOG")
 		ctl stop slurmctld
-		tail -n "+$((before + 1))" "$LOG" | grep -q 'can not save state' && how="end without saving"
+		grep -q 'can not save state' <(tail -n "+$((before + 1))" "$LOG") && how="end without saving"
 	else
 		how="kill"
 		ctl kill -9 slurmctld

@@ -26,7 +26,7 @@ state_of() {
 }
 
 logged() {
-	tail -n "+$((log_from + 1))" "$log" | grep -qE "$1"
+	grep -qE "$1" <(tail -n "+$((log_from + 1))" "$log")
 }
 
 new_log() {
@@ -201,6 +201,14 @@ ok "and the ledger has acknowledged their records" wait_until 30 spool_empty
 
 # --- nobody there: no wake-ups ---
 switches() { awk '/ctxt_switches/ { n += $2 } END { print n }' /proc/"$(ctl pid poppad)"/task/*/status; }
+quiet() {
+	local n
+	n=$(switches)
+	sleep 1
+	[ "$(switches)" = "$n" ]
+}
+# What it was asked before wakes it, too.
+wait_until 20 quiet
 before=$(switches)
 sleep 5
 cmp_num "with no job it wakes up less than once a second" $(($(switches) - before)) '<' 5

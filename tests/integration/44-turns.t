@@ -16,7 +16,7 @@ pair 300 130
 ok "two jobs run" pair_runs
 ok "they take turns" wait_until 240 turning
 ok "until they suit each other" wait_until 220 beside
-like "poppad says so" "$(tail -n 5 "$(ctl log poppad)")" "jobs (${pair[0]}, ${pair[1]}|${pair[1]}, ${pair[0]}) run side by side again"
+like "poppad says so" "$(grep 'run side by side again' "$(ctl log poppad)")" "jobs (${pair[0]}, ${pair[1]}|${pair[1]}, ${pair[0]}) run side by side again"
 read -r first second both < <(looks 1000)
 cmp_num "and then only shutters hold them" "$((first + second))" '<' 300
 end_jobs "${pair[@]}"
@@ -34,7 +34,7 @@ signalled() {
 }
 ok "a signal ends a slice" wait_until 30 signalled
 # These are ten seconds, in which a busy machine answers few questions, so the test looks at the cgroups.
-read -r first second both < <(looks 2000)
+read -r first second both < <(looks 2000 5)
 cmp_num "then for a while only shutters hold them" "$((first + second))" '<' 600
 ok "and then they take turns again" eval 'n=$(slices) && wait_until 60 eval "[ \"\$(slices)\" -gt $n ]"'
 scontrol suspend "${pair[0]}"

@@ -18,10 +18,10 @@ note_usage
 ctl reconfigure poppa_settle_timeout=4s
 
 # What is settled here stays so to the end.
-lone --wrap 'sleep 2'
+lasting || bail_out "job $job does not run"
 first=$job
-wait_running "$first"
 report_node "$first" "$(job_field "$first" NodeList)" || bail_out "the ledger took no record"
+over
 wait_end "$first"
 ok "a job with a record is settled" wait_settled "$first"
 like "with a discount" "$(part "$first")" '^d=0[.]5.* raw=8000 charged=2000 '
@@ -72,10 +72,10 @@ is "a job without --colocate keeps its price" "$(shown_billing "$plain")" 1000
 is "and no comment" "$(part "$plain")" ""
 
 # --- What others have written beside it.
-lone --wrap 'sleep 4'
+lasting || bail_out "job $job does not run"
 noted=$job
-wait_running "$noted"
 scontrol update JobId="$noted" AdminComment='jobstats: H4sIAAAA;x=1'
+over
 ok "a job with a comment of the site's is settled" wait_settled "$noted"
 agree "its price" "$noted"
 is "the site's comment is as it was" "$(job_field "$noted" AdminComment)" 'jobstats: H4sIAAAA;x=1'

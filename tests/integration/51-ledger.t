@@ -74,12 +74,16 @@ ctl reconfigure poppa_settle_timeout=4s
 on_exit ctl reconfigure --reset
 
 # --- A price that an administrator changes.
-submit -p fake -N1 --colocate --wrap 'sleep 8'
+over=$(home_of)/ledger-over
+rm -f "$over"
+on_exit rm -f "$over"
+submit -p fake -N1 --colocate --wrap "sleep 8; until [ -e $over ]; do sleep 0.1; done"
 changed=$job
 wait_running "$changed"
 wait_until 6 sh -c "sacct -X -n -j $changed | grep -q RUNNING"
 like "the price of a running job is not changed" "$(poppa settle --job "$changed" --full --reason early 2>&1)" 'still runs'
 like "nor that of a job that nobody knows" "$(poppa settle --job 4000000 --full --reason none 2>&1)" 'unknown'
+touch "$over"
 wait_end "$changed"
 ok "a job is settled" wait_until 60 has_price "$changed"
 raw=$(billing "$(job_tres "$changed")")
@@ -166,10 +170,12 @@ grew malformed_records
 like "a record of the future is refused" \
 	"$(ask root "$(record 1 "$node1" 1 "$(date +%s)" $(($(date +%s) + 4000)))")" 'lies in the future'
 grew future_records
-submit -p fake -N1 -w "$node1" --colocate --wrap 'sleep 2'
+rm -f "$over"
+submit -p fake -N1 -w "$node1" --colocate --wrap "until [ -e $over ]; do sleep 0.1; done"
 foreign=$job
 wait_running "$foreign"
 ask root "$(record "$foreign" "$node2" "$(id -u poppa-demo)" "$(date +%s)")" >/dev/null
+touch "$over"
 wait_end "$foreign"
 ok "a job is settled that another node sent a record of" wait_until 60 has_price "$foreign"
 like "which has no part in its price" "$(price "$foreign")" '^nodata=no-record'

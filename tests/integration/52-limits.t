@@ -41,10 +41,10 @@ tight() {
 	ctl start ledgerd
 	ok "$what $name: the job is settled" wait_until 90 settled "$first"
 	ok "$what $name: and what it got back lets the next one run" wait_end "$next" 60
+	# Until then its own raw price counts, too.
+	ok "$what $name: and is settled itself" wait_until 90 settled "$next"
 	after=$(used $flag "$name")
 	cmp_num "$what $name: about a tenth of the raw price counts" "$((after - before))" '<=' "$LIMIT_ROOM"
-	# What it gets back must not come while the next part looks at the usage.
-	ok "$what $name: and is settled itself" wait_until 90 settled "$next"
 	sacctmgr -i -Q modify "$what" "$name" set GrpTRESMins=billing=-1 >/dev/null
 }
 

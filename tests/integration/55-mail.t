@@ -68,7 +68,7 @@ ok "a plain job's mail comes" wait_until 30 has_mail "$plain" Ended
 is "and is as slurmctld made it: no body" "$(body "$plain" Ended)" ""
 like "for whom and about what" "$(head -n 2 "$box/$plain.Ended")" \
 	"^TO bob@example.org"$'\n'"SUBJECT Slurm Job_id=$plain Name=plain Ended, Run time .*, COMPLETED, ExitCode 0$"
-ok "the mail of a co-located job's start comes at once" has_mail "$one" Began
+ok "the mail of a co-located job's start comes" wait_until 30 has_mail "$one" Began
 is "and has no body" "$(body "$one" Began)" ""
 
 wait_end "$one"

@@ -37,12 +37,16 @@ submit -n1 -p fake --wrap 'sleep 1'
 plain=$job
 submit -n1 -p fake --colocate -J 'no data' --wrap 'sleep 2'
 nodata=$job
-submit -n1 --colocate -J alone --wrap 'srun sleep 8'
+over=$(home_of)/people-over
+rm -f "$over"
+on_exit rm -f "$over"
+submit -n1 --colocate -J alone --wrap "srun sleep 8; until [ -e $over ]; do sleep 0.1; done"
 alone=$job
 wait_running "$alone"
 wait_until 30 row_says "$alone" RUNNING
 is "a job that runs" "$(as_user poppa why "$alone" --json | jq -r .status)" running
 unlike "of which the ledger knows nothing yet: its owner is not turned away" "$(as_user poppa why "$alone")" 'ledger'
+touch "$over"
 wait_end "$alone"
 ok "a job without co-runners is settled" wait_until 60 in_database "$alone"
 why_agrees "alone" "$alone" "$SANDBOX_REAL_NODE"

@@ -317,7 +317,7 @@ serves() {
 	if [ "$1" = poppad ]; then
 		timeout 15 poppa status -N "$node" --json
 	else
-		timeout 15 poppa metrics --ledger | grep -q '^poppa_ledger_up{.*} 1'
+		grep -q '^poppa_ledger_up{.*} 1' <<<"$(timeout 15 poppa metrics --ledger)"
 	fi
 }
 

@@ -47,7 +47,7 @@ logged=$(wc -l <"$(ctl log slurmctld)")
 crash slurmdbd
 report_node "${outage[0]}" "$(job_field "${outage[0]}" NodeList)" || bail_out "the ledger took no record"
 ok "a job is settled without slurmdbd" wait_settled "${outage[0]}"
-knows_of_outage() { tail -n "+$((logged + 1))" "$(ctl log slurmctld)" | grep -q 'prep/poppa: slurmdbd does not answer'; }
+knows_of_outage() { grep -q 'prep/poppa: slurmdbd does not answer' <(tail -n "+$((logged + 1))" "$(ctl log slurmctld)"); }
 ok "which is noticed" wait_until 30 knows_of_outage
 # The price itself is kept only where it was made before the outage was noticed. The end of a job always is.
 submit -A "$ACCOUNT" -p fake -N1 -o /dev/null --wrap true

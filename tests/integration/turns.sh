@@ -8,10 +8,11 @@
 #   pair_runs                waits for both, and lets them run before all else that this machine does
 #   turning, beside          true while the jobs of the node take turns, or do not
 #   out ID NAME              what a job printed at its end: progress, seconds
-#   off_by ID                by how much D in the bill of one of the pair, settled, differs from what its program has lost
+#   off_by ID                how far what the program of one of the pair, settled, has lost is from the interval in its bill
+#   end_programs ID...       has their programs say what they have made, and waits until the jobs have ended
 #   slices                   how many slices there have been
 #   frozen ID                true where the freezer of its step is, in which Slurm and poppad write; anything_held: any step's
-#   looks N                  of N looks, a millisecond or more apart: how often the one and the other was frozen, and both
+#   looks N [SECONDS]        of N looks, a millisecond or more apart, as many as that time has: how often the one and the other was frozen, and both
 
 PROGRAMS=${POPPA_SANDBOX_BUILD:-$POPPA_SANDBOX/build}/tests/integration
 FILE=$(home_of poppa-demo)/quarrel
@@ -40,8 +41,21 @@ off_by() {
 	[ "$other" != "$id" ] || other=${pair[1]}
 	# D leaves out what shutters held, for which nobody pays, and what the program could do while they held the other one.
 	awk -v p="$(out "$id" progress)" -v s="$(out "$id" seconds)" -v z="$(value "$(part "$id")" stopped)" -v l="$LOSS" \
-		-v d="$(value "$(part "$id")" d)" -v os="$(out "$other" seconds)" -v oz="$(value "$(part "$other")" stopped)" \
-		'BEGIN { off = d - (1 - (p - l * oz * os) / (s * (1 - z))); print off < 0 ? -off : off }'
+		-v ci="$(value "$(part "$id")" ci)" -v os="$(out "$other" seconds)" -v oz="$(value "$(part "$other")" stopped)" \
+		'BEGIN {
+			if (split(ci, end, "[.][.]") != 2) {
+				print 1
+				exit
+			}
+			lost = 1 - (p - l * oz * os) / (s * (1 - z))
+			off = lost < end[1] ? end[1] - lost : 0
+			print (lost > end[2] ? lost - end[2] : off)
+		}'
+}
+end_programs() {
+	local id
+	for id in "$@"; do scancel -s TERM "$id.0"; done
+	for id in "$@"; do wait_end "$id"; done
 }
 turning() { holds '.totals.turns.on'; }
 beside() { holds '.totals.turns.on | not'; }
@@ -49,12 +63,13 @@ slices() { status '.totals.turns.slices'; }
 frozen() { grep -q FR "$CGROUP/job_$1/step_0/freezer.state"; }
 anything_held() { grep -q FR "$CGROUP"/job_*/step_0/freezer.state; }
 looks() {
-	perl -MTime::HiRes=usleep -e '
-		my ($n, @f) = @ARGV; my @c = (0, 0, 0);
+	perl -MTime::HiRes=time,usleep -e '
+		my ($n, $s, @f) = @ARGV; my @c = (0, 0, 0); my $end = time + $s;
 		for (1 .. $n) {
+			last if time > $end;
 			my @is = map { my $t = ""; if (open my $h, "<", $_) { $t = <$h> } $t =~ /^FR/ ? 1 : 0 } @f;
 			$c[0] += $is[0]; $c[1] += $is[1]; $c[2] += $is[0] && $is[1];
 			usleep 1000;
 		}
-		print "@c\n"' "$1" "$CGROUP/job_${pair[0]}/step_0/freezer.state" "$CGROUP/job_${pair[1]}/step_0/freezer.state"
+		print "@c\n"' "$1" "${2:-1000}" "$CGROUP/job_${pair[0]}/step_0/freezer.state" "$CGROUP/job_${pair[1]}/step_0/freezer.state"
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,7 +45,8 @@ static struct poppa_settings settings;
 static bool long_permitted; /* in a plan that has been used */
 static struct cluster_conf cluster = {.cluster = "c", .node = "n1"};
 static struct held_file *held;
-static int held_fd, notify_fd, open_counters, open_us;
+static int held_fd, notify_fd, open_counters;
+static bool slow_open;
 static pid_t silent; /* a task that publishes nothing */
 static time_t begun;
 static struct guard guard;
@@ -81,7 +83,9 @@ int __wrap_counter_open(enum counter_backend backend, const struct nodeconf *c, 
 	*out = calloc(1, sizeof(**out));
 	(*out)->pid = pid;
 	open_counters++;
-	usleep(open_us);
+	/* An opening lasts until a block has ended. */
+	if (slow_open)
+		poll(&(struct pollfd){.fd = notify_fd, .events = POLLIN}, 1, 10000);
 	return 0;
 }
 
@@ -453,9 +457,9 @@ static void shutters_while_counters_are_opened(void **state)
 	}
 	put(procs, "%d\n%d\n%d\n%d\n%d\n", (int)task[0], (int)more[0], (int)more[1], (int)more[2],
 		(int)more[3]);
-	open_us = 30000;
+	slow_open = true;
 	jobs_tick(js);
-	open_us = 0;
+	slow_open = false;
 	assert_int_equal(number(1, "counted_tasks"), 5);
 	/* One may have finished before; each of the others had the time of an opening. */
 	assert_true(shutters() >= before + 3);
@@ -585,14 +589,20 @@ static void traced_job_is_named(void **state)
 /* Puts a job's own processes, as a shell without a program would be, in place of its task. */
 static pid_t only(int job, const char *const *argv)
 {
-	char procs[128];
-	pid_t pid = fork();
+	char procs[128], c;
+	int started[2];
+	pid_t pid;
 
+	assert_int_equal(pipe2(started, O_CLOEXEC), 0);
+	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		execvp(argv[0], (char *const *)argv);
 		_exit(127);
 	}
+	close(started[1]);
+	assert_int_equal(read(started[0], &c, 1), 0); /* its exec has closed the other end */
+	close(started[0]);
 	snprintf(procs, sizeof(procs), "cgroup/freezer/slurm_n1/uid_7/job_%d/step_0/cgroup.procs",
 		job);
 	put(procs, "%d\n", (int)pid);
