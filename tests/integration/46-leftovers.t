@@ -70,7 +70,8 @@ if wait_until 60 is_drained; then
 	ok "its co-runner is not measured meanwhile" is_unmeasured "$stays" $((seen + 8))
 	end_hidden
 	wait_until 30 hidden_has_ended
-	wait_until 30 is_measured_again "$stays"
+	# It may rest for a minute.
+	wait_until 120 is_measured_again "$stays"
 	ok "when it has been ended, its co-runner is alone" is_measured_again "$stays"
 	scancel "$stays"
 	wait_settled "$stays"

@@ -171,7 +171,7 @@ like "a record of the future is refused" \
 	"$(ask root "$(record 1 "$node1" 1 "$(date +%s)" $(($(date +%s) + 4000)))")" 'lies in the future'
 grew future_records
 rm -f "$over"
-submit -p fake -N1 -w "$node1" --colocate --wrap "until [ -e $over ]; do sleep 0.1; done"
+submit -p fake -N1 -w "$node1" --colocate --wrap "sleep 2; until [ -e $over ]; do sleep 0.1; done"
 foreign=$job
 wait_running "$foreign"
 ask root "$(record "$foreign" "$node2" "$(id -u poppa-demo)" "$(date +%s)")" >/dev/null

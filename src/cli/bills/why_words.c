@@ -294,8 +294,9 @@ static void say_culprit(json_t *list, const struct settlement *f)
 {
 	if (f->culprit)
 		say(list,
-			"Job %u ran while it was to stand still, or could not be stopped: what "
-			"this job would have done without it cannot be measured.",
+			"Job %u ran while it was to stand still, could not be stopped, or has left "
+			"something running after its end: what this job would have done without it "
+			"cannot be measured.",
 			f->culprit);
 }
 

@@ -70,7 +70,7 @@ static void correct_alone(const struct jobs *js, struct job *j)
 {
 	if (!j->was_alone)
 		return;
-	j->blinded = js->left_by;
+	j->blinded = js->left_by ? js->left_by : js->left_was;
 	for (const struct job *o = js->first; o; o = o->next)
 		if (o != j && o->worked)
 			j->blinded = o->reg.job_id;
@@ -81,9 +81,9 @@ static void correct_alone(const struct jobs *js, struct job *j)
 static enum tally_mode mode_of(
 	const struct jobs *js, const struct job *j, int running, int64_t now, uint32_t *by)
 {
-	bool others = false;
+	bool others = js->left_by != 0;
 
-	*by = jobs_in_plan(j) ? js->left_by : 0;
+	*by = jobs_in_plan(j) || unseen(j) ? js->left_by : 0;
 	for (const struct job *o = js->first; o; o = o->next) {
 		if (o == j)
 			continue;
@@ -143,6 +143,7 @@ void jobs_account(struct jobs *js)
 		j->was_in_plan = jobs_in_plan(j);
 		j->was_alone = j->was_in_plan && running < 2;
 	}
+	js->left_was = js->left_by;
 }
 
 void jobs_look_at_cost(struct jobs *js)

@@ -138,6 +138,7 @@ struct jobs {
 	struct leftovers *leftovers; /* NULL: nobody looks for them */
 	int64_t next_leftovers;      /* as next_scan of a job */
 	uint32_t left_by;            /* the ended job that works as of then; 0 = none */
+	uint32_t left_was;           /* the same when times were last brought up to date */
 	bool map_counts; /* counters of mapped jobs may run, until the next jobs_map() */
 	struct job *first;
 	struct garbage *garbage;

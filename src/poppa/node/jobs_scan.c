@@ -657,23 +657,20 @@ void jobs_scan(struct jobs *js)
 	jobs_update(js);
 }
 
-static bool has_job(void *jobs, uid_t uid)
+static bool has_job(void *jobs, uid_t uid, uint32_t job_id)
 {
 	const struct jobs *js = jobs;
 
 	for (const struct job *j = js->first; j; j = j->next)
-		if (j->seen && j->reg.uid == uid)
+		if (j->seen && j->reg.uid == uid && (!job_id || j->reg.job_id == job_id))
 			return true;
 	return false;
 }
 
 void jobs_look_for_leftovers(struct jobs *js)
 {
-	const struct find_tasks_meanwhile meanwhile = {take_block, js};
 	const struct leftovers_place place = {.mount = js->env.cluster->cgroup_mount,
 		.node = js->env.cluster->node,
-		.conf = js->env.conf,
-		.meanwhile = &meanwhile,
 		.ours = has_job,
 		.arg = js};
 	int64_t began = clock_own(), now = clock_now(), next;

@@ -55,6 +55,9 @@ void jobs_drop(struct jobs *js, struct job *j)
 	while (*at != j)
 		at = &(*at)->next;
 	*at = j->next;
+	/* Nobody looks while there is no job. */
+	if (!js->first)
+		js->left_by = js->left_was = 0;
 	for (int i = 0; i < j->tasks; i++)
 		jobs_discard(js, j->task[i].counter, j->task[i].unit, NULL);
 	for (int i = 0; i < j->freezers; i++) {

@@ -3,7 +3,9 @@
 #include "poppa/node/leftovers.h"
 
 #include <dirent.h>
-#include <fnmatch.h>
+#include <errno.h>
+#include <fts.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +14,21 @@
 #include "common/fsio.h"
 #include "common/log.h"
 #include "common/units.h"
-#include "poppa/hold/proc.h"
 
-#define MAX_PROCS_FILE (1024 * 1024)
 /* What uses more of a processor works. */
 #define WORKS 0.05
+#define TELL_EVERY (3600 * NS_PER_S)
 
 struct leftover {
 	uid_t uid;
-	uint32_t job_id;
-	int64_t first;   /* when it was first seen, CLOCK_MONOTONIC ns */
-	int64_t used_ns; /* processor time until the last look: of its user's that no job has */
-	int64_t looked;  /* when that was */
-	int64_t worked;  /* when it was last seen to work; 0 = never */
-	bool seen, confirmed;
+	uint32_t job_id;  /* which was seen last */
+	int looks;        /* in which it was seen */
+	int64_t seen_ns;  /* when it was seen last, CLOCK_MONOTONIC */
+	int64_t told_ns;  /* when it was logged; 0 = never */
+	int64_t worked;   /* when it was last found to work; 0 = never */
+	int64_t used_ns;  /* processor time of the user that no running job has, until */
+	int64_t looked;   /* this look; 0 = it is not known */
+	uint64_t running; /* the jobs that ran then, as user_look has them */
 };
 
 struct leftovers {
@@ -33,11 +36,14 @@ struct leftovers {
 	struct leftover l[LEFTOVERS_MAX];
 };
 
-/* What one look finds of a user: the time of their jobs that run, and of what ended jobs have. */
+/* What one look finds of a user. */
 struct user_look {
-	int64_t all_ns;     /* in all of their cgroups; -1 where no file tells it */
-	int64_t running_ns; /* of that, in those of jobs that run */
-	int64_t left_ns;    /* as the processes of ended jobs tell it */
+	const struct leftovers_place *place;
+	const char *slurm; /* slurm_NODE or slurm, as below each hierarchy */
+	uid_t uid;
+	int64_t running_ns; /* processor time of their jobs that run */
+	uint64_t running;   /* tells one set of such jobs from another */
+	uint32_t left;      /* a job that has left something; 0 = none */
 };
 
 struct leftovers *leftovers_new(void)
@@ -50,88 +56,80 @@ void leftovers_free(struct leftovers *l)
 	free(l);
 }
 
-/* A number of ns; -1 where there is no such file. */
-static int64_t read_ns(const char *path)
+/* The processor time of a user's cgroups, or of a job's where job_id is not 0; -1 where the kernel
+ * does not count it. */
+static int64_t usage_ns(const struct user_look *u, uint32_t job_id)
 {
-	char *text = *path ? fsio_read(path, 64, NULL, &(struct errmsg){""}) : NULL;
-	int64_t ns = text ? strtoll(text, NULL, 10) : -1;
+	char path[PATH_MAX], job[32] = "", *text = NULL;
+	int64_t ns;
 
+	if (job_id)
+		snprintf(job, sizeof(job), "/job_%u", job_id);
+	if (snprintf(path, sizeof(path), "%s/cpuacct/%s/uid_%u%s/cpuacct.usage", u->place->mount,
+		    u->slurm, (unsigned)u->uid, job) < PATH_MAX)
+		text = fsio_read(path, 64, NULL, &(struct errmsg){""});
+	ns = text ? strtoll(text, NULL, 10) : -1;
 	free(text);
 	return ns;
 }
 
-static struct leftover *known(struct leftovers *l, uid_t uid, uint32_t job_id)
+/* Whether a cgroup has a process. True where it is there and cannot be read: what is not known is
+ * not held against anybody. */
+static bool has_process(const char *dir)
 {
-	for (int i = 0; i < l->count; i++)
-		if (l->l[i].uid == uid && l->l[i].job_id == job_id)
-			return &l->l[i];
-	return NULL;
-}
+	char path[PATH_MAX], c;
+	FILE *f;
+	bool has;
 
-static void see(struct leftovers *l, uid_t uid, uint32_t job_id, int64_t now)
-{
-	struct leftover *o = known(l, uid, job_id);
-
-	if (!o && l->count == LEFTOVERS_MAX)
-		return;
-	if (!o) {
-		o = &l->l[l->count++];
-		*o = (struct leftover){.uid = uid, .job_id = job_id, .first = now, .looked = now};
-	} else if (!o->confirmed) {
-		/* Not in one look only: a step that begins or ends may be seen half. */
-		o->confirmed = true;
-		plog_warn(
-			"job %u of uid %u has ended and left processes in cgroups that its user "
-			"made: nobody is measured while they work; end them, then resume the node",
-			job_id, (unsigned)uid);
-	}
-	o->seen = true;
-}
-
-/* Whether a job has a slurmstepd: it is in the job's cgroup itself, which is root's, or in a
- * step's.
- */
-static bool has_stepd(const struct found_tasks *d)
-{
-	char path[PATH_MAX], exe[NAME_MAX + 1], *text = NULL, *end;
-	bool has = false;
-
-	for (int i = 0; i < d->processes && !has; i++)
-		has = d->process[i].stepd;
-	if (!has && d->dirs &&
-		snprintf(path, sizeof(path), "%s/cgroup.procs", d->dir[0].path) < PATH_MAX)
-		text = fsio_read(path, MAX_PROCS_FILE, NULL, &(struct errmsg){""});
-	for (char *p = text; p && *p && !has; p = end + strspn(end, "\n")) {
-		pid_t pid = (pid_t)strtol(p, &end, 10);
-
-		if (end == p)
-			break;
-		has = proc_uid(pid) == geteuid() && !proc_exe(pid, exe, sizeof(exe)) &&
-		      !fnmatch("slurmstepd*", exe, 0);
-	}
-	free(text);
+	if (snprintf(path, sizeof(path), "%s/cgroup.procs", dir) >= PATH_MAX)
+		return true;
+	f = fopen(path, "re");
+	if (!f)
+		return errno != ENOENT && errno != ENODEV;
+	has = fread(&c, 1, 1, f) == 1;
+	fclose(f);
 	return has;
 }
 
-/* Takes a job's cgroup into the look at its user. */
-static void look_at_job(struct leftovers *l, const struct leftovers_place *p, uid_t uid,
-	uint32_t job_id, struct user_look *u, int64_t now)
+/* Whether any cgroup below a job's has a process. A user may make more of them, and deeper, than
+ * anybody can look at; nobody else does, so that counts, too. */
+static bool has_process_below(const char *dir)
 {
-	struct found_tasks d;
-	int64_t used;
+	char *const roots[] = {(char *)(uintptr_t)dir, NULL};
+	FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	bool has = false;
+	int dirs = 0;
 
-	if (find_tasks(p->mount, p->node, uid, job_id, "", p->conf, p->meanwhile, &d))
-		return;
-	if (u->all_ns < 0)
-		u->all_ns = read_ns(d.user_usage);
-	used = read_ns(d.usage);
-	if (has_stepd(&d)) {
-		u->running_ns += used > 0 ? used : 0;
-	} else if (d.processes) {
-		u->left_ns += (int64_t)d.cpu_ticks * (NS_PER_S / sysconf(_SC_CLK_TCK));
-		see(l, uid, job_id, now);
+	for (FTSENT *e = fts ? fts_read(fts) : NULL; e && !has; e = fts_read(fts)) {
+		if (e->fts_info == FTS_D && e->fts_level > 0)
+			has = ++dirs > LEFTOVERS_DIRS || has_process(e->fts_path);
+		else if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR)
+			has = e->fts_errno == ENAMETOOLONG;
 	}
-	find_tasks_free(&d);
+	if (fts)
+		fts_close(fts);
+	return has;
+}
+
+static void look_at_job(struct user_look *u, const char *dir, uint32_t job_id)
+{
+	bool runs;
+
+	if (u->place->ours(u->place->arg, u->uid, job_id))
+		return;
+	/* A step that begins while it is looked at has its slurmstepd by the second time. */
+	runs = has_process(dir);
+	if (!runs && !has_process_below(dir))
+		return;
+	runs = runs || has_process(dir) || access(dir, F_OK);
+	if (runs) {
+		int64_t used = usage_ns(u, job_id);
+
+		u->running_ns += used > 0 ? used : 0;
+		u->running += (uint64_t)job_id * job_id + 1;
+	} else {
+		u->left = job_id;
+	}
 }
 
 /* The number after a prefix; -1 where the name is another. */
@@ -147,67 +145,126 @@ static int64_t number_after(const char *name, const char *prefix)
 	return *end || n > UINT32_MAX ? -1 : (int64_t)n;
 }
 
-/* Whether the user's leftovers have worked since the last look. */
-static void judge(struct leftovers *l, uid_t uid, const struct user_look *u, int64_t now)
+static struct leftover *known(struct leftovers *l, uid_t uid)
 {
-	int64_t used = u->all_ns >= 0 ? u->all_ns - u->running_ns : u->left_ns;
-
-	for (int i = 0; i < l->count; i++) {
-		struct leftover *o = &l->l[i];
-
-		if (o->uid != uid || !o->seen)
-			continue;
-		/* A job of the user that has ended meanwhile is in this, too: nobody else is. */
-		if (o->confirmed && now > o->looked &&
-			(double)(used - o->used_ns) > WORKS * (double)(now - o->looked))
-			o->worked = now;
-		o->used_ns = used;
-		o->looked = now;
-	}
+	for (int i = 0; i < l->count; i++)
+		if (l->l[i].uid == uid)
+			return &l->l[i];
+	return NULL;
 }
 
-static void look_at_user(struct leftovers *l, const struct leftovers_place *p, const char *path,
-	uid_t uid, int64_t now)
+/* A new user in the table, in place of one that has never worked where it is full; NULL where all
+ * have. */
+static struct leftover *add(struct leftovers *l, uid_t uid)
 {
-	struct user_look u = {.all_ns = -1};
-	DIR *dir = opendir(path);
+	int at = l->count;
+
+	if (at == LEFTOVERS_MAX)
+		for (at = 0; at < LEFTOVERS_MAX && l->l[at].worked; at++)
+			;
+	if (at == LEFTOVERS_MAX)
+		return NULL;
+	l->count += at == l->count;
+	l->l[at] = (struct leftover){.uid = uid};
+	return &l->l[at];
+}
+
+static void tell(struct leftover *o, int64_t now)
+{
+	if (o->looks < 2 || (o->told_ns && now - o->told_ns < TELL_EVERY))
+		return;
+	o->told_ns = now;
+	plog_warn(
+		"job %u of uid %u has ended and left processes in cgroups below its steps': nobody "
+		"is measured while they work; end them",
+		o->job_id, (unsigned)o->uid);
+}
+
+/* Whether what a user has left has worked since the last look. */
+static void judge(struct leftover *o, const struct user_look *u, int64_t now)
+{
+	int64_t all = usage_ns(u, 0), used = all - u->running_ns, passed = now - o->looked;
+
+	if (o->looks >= 2 && all < 0) {
+		o->worked = u->left ? now : o->worked;
+	} else if (o->looks >= 2 && o->looked && passed > 0) {
+		/* What a job has used that ended meanwhile is in this, too. So without a leftover
+		 * in sight only looks count between which the same jobs ran. */
+		if ((u->left || o->running == u->running) &&
+			(double)(used - o->used_ns) > WORKS * (double)passed)
+			o->worked = now;
+	}
+	o->used_ns = used;
+	o->looked = all < 0 ? 0 : now;
+	o->running = u->running;
+}
+
+static void look_at_user(struct leftovers *l, struct user_look *u, const char *path, int64_t now)
+{
+	struct leftover *o = known(l, u->uid);
+	char job[PATH_MAX];
 	struct dirent *e;
+	DIR *dir = opendir(path);
 
 	while (dir && (e = readdir(dir))) {
 		int64_t job_id = number_after(e->d_name, "job_");
 
-		if (job_id > 0)
-			look_at_job(l, p, uid, (uint32_t)job_id, &u, now);
+		if (job_id > 0 && snprintf(job, PATH_MAX, "%s/%s", path, e->d_name) < PATH_MAX)
+			look_at_job(u, job, (uint32_t)job_id);
 	}
 	if (dir)
 		closedir(dir);
-	judge(l, uid, &u, now);
+	if (u->left && !o)
+		o = add(l, u->uid);
+	if (!o)
+		return;
+	if (u->left) {
+		o->job_id = u->left;
+		o->seen_ns = now;
+		o->looks++;
+		tell(o, now);
+	}
+	judge(o, u, now);
+}
+
+static void look_below(
+	struct leftovers *l, const struct leftovers_place *p, const char *slurm, int64_t now)
+{
+	char path[PATH_MAX], user[PATH_MAX];
+	struct dirent *e;
+	DIR *dir;
+
+	if (snprintf(path, PATH_MAX, "%s/freezer/%s", p->mount, slurm) >= PATH_MAX)
+		return;
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		int64_t uid = number_after(e->d_name, "uid_");
+		struct user_look u = {.place = p, .slurm = slurm, .uid = (uid_t)uid};
+
+		if (uid < 0 || snprintf(user, PATH_MAX, "%s/%s", path, e->d_name) >= PATH_MAX)
+			continue;
+		if (!p->ours(p->arg, u.uid, 0) || usage_ns(&u, 0) < 0)
+			look_at_user(l, &u, user, now);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static bool is_recent(int64_t when, int64_t now)
+{
+	return when && now - when < LEFTOVERS_REST_S * NS_PER_S;
 }
 
 void leftovers_look(struct leftovers *l, const struct leftovers_place *p, int64_t now)
 {
-	char path[2][PATH_MAX], user[PATH_MAX];
-	struct dirent *e;
-	DIR *dir = NULL;
-	int at, kept = 0;
+	char own[NAME_MAX + 1];
+	int kept = 0;
 
-	snprintf(path[0], PATH_MAX, "%s/freezer/slurm_%s", p->mount, p->node);
-	snprintf(path[1], PATH_MAX, "%s/freezer/slurm", p->mount);
+	snprintf(own, sizeof(own), "slurm_%s", p->node);
+	look_below(l, p, own, now);
+	look_below(l, p, "slurm", now);
 	for (int i = 0; i < l->count; i++)
-		l->l[i].seen = false;
-	for (at = 0; at < 2 && !dir; at++)
-		dir = opendir(path[at]);
-	while (dir && (e = readdir(dir))) {
-		int64_t uid = number_after(e->d_name, "uid_");
-
-		if (uid >= 0 && !p->ours(p->arg, (uid_t)uid) &&
-			snprintf(user, PATH_MAX, "%s/%s", path[at - 1], e->d_name) < PATH_MAX)
-			look_at_user(l, p, user, (uid_t)uid, now);
-	}
-	if (dir)
-		closedir(dir);
-	for (int i = 0; i < l->count; i++)
-		if (l->l[i].seen)
+		if (is_recent(l->l[i].seen_ns, now) || is_recent(l->l[i].worked, now))
 			l->l[kept++] = l->l[i];
 	l->count = kept;
 }
@@ -215,7 +272,7 @@ void leftovers_look(struct leftovers *l, const struct leftovers_place *p, int64_
 uint32_t leftovers_working(const struct leftovers *l, int64_t now)
 {
 	for (int i = 0; i < l->count; i++)
-		if (l->l[i].worked && now - l->l[i].worked < LEFTOVERS_REST_S * NS_PER_S)
+		if (is_recent(l->l[i].worked, now))
 			return l->l[i].job_id;
 	return 0;
 }

@@ -233,6 +233,10 @@ static int setup(void **state)
 		snprintf(path, sizeof(path),
 			"cgroup/freezer/slurm_n1/uid_7/job_%d/step_0/cgroup.procs", i + 1);
 		put(path, "%d\n", (int)task[i]);
+		/* The job's slurmstepd, whatever it is called. */
+		snprintf(path, sizeof(path), "cgroup/freezer/slurm_n1/uid_7/job_%d/cgroup.procs",
+			i + 1);
+		put(path, "%d\n", (int)getpid());
 	}
 	guard.pid = waiting_process();
 	guard.pidfd = syscall(SYS_pidfd_open, guard.pid, 0);
@@ -926,6 +930,7 @@ static void more_tasks_than_can_be_stopped(void **state)
 	snprintf(path, sizeof(path), "%s/cgroup/freezer/slurm_n1/uid_7/job_4/step_0", root);
 	assert_int_equal(fsio_mkdirs(path, 0755, &err), 0);
 	put("cgroup/freezer/slurm_n1/uid_7/job_4/step_0/cgroup.procs", "%d\n", (int)pid);
+	put("cgroup/freezer/slurm_n1/uid_7/job_4/cgroup.procs", "%d\n", (int)getpid());
 	snprintf(path, sizeof(path), "%s/log", root);
 	assert_non_null(freopen(path, "w", stderr));
 	plog_init("test", PLOG_WARN);

@@ -61,6 +61,12 @@ static void beside_a_leftover(void **state)
 	b = add_job(2, 1, COUNTER_PERF);
 	a_second_passes();
 	assert_int_equal(b->tally->mode_ns[TALLY_UNMEASURED], NS_PER_S);
+	/* A shell whose programs come and go is not alone, either. */
+	b->state = JOB_WAITING;
+	a_second_passes();
+	assert_int_equal(b->tally->mode_ns[TALLY_SOLO], 0);
+	assert_int_equal(b->tally->mode_ns[TALLY_UNMEASURED], 2 * NS_PER_S);
+	b->state = JOB_RUNNING;
 	js.left_by = 0;
 	a_second_passes();
 	assert_int_equal(b->tally->mode_ns[TALLY_CO], NS_PER_S);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,6 @@
 
 static char mount[64], logged[4096];
 static pid_t app, stepd;
-static struct nodeconf conf;
 static struct leftovers *l;
 static uid_t ours; /* this user has a registered job */
 static int64_t now;
@@ -81,7 +81,6 @@ static int setup(void **state)
 		return -1;
 	plog_init("test", PLOG_INFO);
 	plog_set_sink(keep_line);
-	nodeconf_defaults(&conf);
 	app = waiting_process();
 	stepd = start_stepd();
 	l = leftovers_new();
@@ -106,17 +105,16 @@ static int teardown(void **state)
 	return system(command);
 }
 
-static bool is_ours(void *arg, uid_t uid)
+static bool is_ours(void *arg, uid_t uid, uint32_t job_id)
 {
 	(void)arg;
-	return uid == ours;
+	return uid == ours && (!job_id || job_id == 6);
 }
 
 /* The id of who works, as of a look. */
 static uint32_t look(void)
 {
-	const struct leftovers_place place = {
-		.mount = mount, .node = "n1", .conf = &conf, .ours = is_ours};
+	const struct leftovers_place place = {.mount = mount, .node = "n1", .ours = is_ours};
 
 	now += EVERY;
 	leftovers_look(l, &place, now);
@@ -152,8 +150,15 @@ static void works(void **state)
 	assert_int_equal(look(), 0);
 	leave(2 * EVERY);
 	assert_int_equal(look(), 5);
-	/* Root has ended it. */
+	/* It hides for a while, and works: by its user it is still known. */
 	put("freezer/" USER "/job_5/step_0/own/cgroup.procs", "%s", "");
+	for (int i = 3; i < 40; i++) {
+		put("cpuacct/" USER "/cpuacct.usage", "%lld\n", (long long)(i * EVERY));
+		assert_int_equal(look(), 5);
+	}
+	/* Root has ended it. */
+	for (int i = 1; i * EVERY < LEFTOVERS_REST_S * NS_PER_S; i++)
+		assert_int_equal(look(), 5);
 	assert_int_equal(look(), 0);
 }
 
@@ -166,23 +171,53 @@ static void only_waits(void **state)
 	assert_non_null(strstr(logged, "job 5"));
 }
 
-/* A job with its slurmstepd beside its steps, as of cgroup v1, or in one. */
+/* A job with its slurmstepd, which is in the job's own cgroup. */
 static void runs(void **state)
 {
-	static const char *const procs[] = {"freezer/" USER "/job_5/cgroup.procs",
-		"freezer/" USER "/job_5/step_0/cgroup.procs"};
-
 	(void)state;
-	for (int i = 0; i < 2; i++) {
-		leave(0);
-		put(procs[1], "%s", "");
-		put(procs[i], "%d\n", (int)stepd);
-		for (int k = 1; k < 5; k++) {
-			put("cpuacct/" USER "/cpuacct.usage", "%lld\n", (long long)(k * EVERY));
-			assert_int_equal(look(), 0);
-		}
+	leave(0);
+	put("freezer/" USER "/job_5/cgroup.procs", "%d\n", (int)stepd);
+	for (int k = 1; k < 5; k++) {
+		put("cpuacct/" USER "/cpuacct.usage", "%lld\n", (long long)(k * EVERY));
+		assert_int_equal(look(), 0);
 	}
 	assert_string_equal(logged, "");
+}
+
+/* What one user leaves goes from job to job. */
+static void hops(void **state)
+{
+	uint32_t who = 0;
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		char name[128];
+
+		put("cpuacct/" USER "/cpuacct.usage", "%lld\n", (long long)(i * EVERY));
+		for (int k = 0; k < 8; k++) {
+			snprintf(name, sizeof(name),
+				"freezer/" USER "/job_%d/step_0/own/cgroup.procs", k + 1);
+			put(name, k == i ? "%d\n" : "", (int)app);
+		}
+		who = look();
+		assert_true(i == 0 || who == (uint32_t)i + 1);
+	}
+}
+
+/* More cgroups than anybody looks at. */
+static void too_many_cgroups(void **state)
+{
+	(void)state;
+	for (int i = 0; i <= LEFTOVERS_DIRS; i++) {
+		char path[512];
+
+		snprintf(path, sizeof(path), "%s/freezer/" USER "/job_5/step_0/%d", mount, i);
+		assert_int_equal(fsio_mkdirs(path, 0755, &(struct errmsg){""}), 0);
+	}
+	for (int i = 0; i < 3; i++) {
+		put("cpuacct/" USER "/cpuacct.usage", "%lld\n", (long long)(i * EVERY));
+		assert_int_equal(look(), i ? 5 : 0);
+	}
 }
 
 /* In one look only: a step that was ending. */
@@ -192,9 +227,10 @@ static void seen_half(void **state)
 	leave(0);
 	assert_int_equal(look(), 0);
 	put("freezer/" USER "/job_5/step_0/own/cgroup.procs", "%s", "");
-	assert_int_equal(look(), 0);
-	leave(EVERY);
-	assert_int_equal(look(), 0);
+	for (int i = 1; i < 5; i++) {
+		put("cpuacct/" USER "/cpuacct.usage", "%lld\n", (long long)(i * EVERY));
+		assert_int_equal(look(), 0);
+	}
 	assert_string_equal(logged, "");
 }
 
@@ -213,6 +249,7 @@ static void another_job_runs(void **state)
 	assert_int_equal(look(), 5);
 }
 
+/* Where the kernel counts a user's time, their job in the table is how they are watched. */
 static void the_table_watches(void **state)
 {
 	(void)state;
@@ -222,47 +259,68 @@ static void the_table_watches(void **state)
 	leave(EVERY);
 	assert_int_equal(look(), 0);
 	assert_string_equal(logged, "");
+	/* Else nobody counts what is outside that job. */
+	put("freezer/" USER "/job_6/step_0/cgroup.procs", "%d\n", (int)app);
+	snprintf(logged, sizeof(logged), "rm -r %s/cpuacct", mount);
+	assert_int_equal(system(logged), 0);
+	assert_int_equal(look(), 0);
+	assert_int_equal(look(), 5);
 }
 
-/* Without the accounting of cgroups the processes tell. */
+/* Without the accounting of cgroups it works as long as it is there. */
 static void without_cpuacct(void **state)
 {
-	uint32_t who = 0;
-	pid_t busy = fork();
-
 	(void)state;
-	if (!busy) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (volatile int i = 0;; i = i + 1)
-			;
-	}
-	put("freezer/slurm/uid_7/job_5/step_0/own/cgroup.procs", "%d\n", (int)busy);
-	for (int i = 0; i < 100 && !who; i++) {
-		usleep(400000);
-		who = look();
-	}
-	kill(busy, SIGKILL);
-	waitpid(busy, NULL, 0);
-	assert_int_equal(who, 5);
+	put("freezer/slurm/uid_7/job_5/step_0/own/cgroup.procs", "%d\n", (int)app);
+	assert_int_equal(look(), 0);
+	assert_int_equal(look(), 5);
+	assert_int_equal(look(), 5);
 }
 
-static void no_more_than_so_many(void **state)
+static void told_each_hour(void **state)
 {
 	(void)state;
-	for (int i = 1; i <= LEFTOVERS_MAX + 8; i++) {
+	leave(0);
+	look();
+	look();
+	assert_non_null(strstr(logged, "job 5"));
+	*logged = '\0';
+	now += 3599 * NS_PER_S - EVERY;
+	look();
+	assert_string_equal(logged, "");
+	now += NS_PER_S;
+	look();
+	assert_non_null(strstr(logged, "job 5"));
+}
+
+/* Users that only wait do not keep one that works from being seen. */
+static void no_more_than_so_many(void **state)
+{
+	uint32_t who = 0;
+
+	(void)state;
+	for (int i = 0; i < LEFTOVERS_MAX + 8; i++) {
 		char name[128];
 
-		snprintf(
-			name, sizeof(name), "freezer/slurm_n1/uid_8/job_%d/step_0/cgroup.procs", i);
+		snprintf(name, sizeof(name),
+			"freezer/slurm_n1/uid_%d/job_1/step_0/own/cgroup.procs", 100 + i);
 		put(name, "%d\n", (int)app);
+		snprintf(name, sizeof(name), "cpuacct/slurm_n1/uid_%d/cpuacct.usage", 100 + i);
+		put(name, "0\n%s", "");
 	}
 	put("freezer/slurm_n1/uid_x/job_1/step_0/cgroup.procs", "%d\n", (int)app);
 	put("freezer/slurm_n1/uid_8/job_1x/step_0/cgroup.procs", "%d\n", (int)app);
-	look();
-	put("cpuacct/slurm_n1/uid_8/cpuacct.usage", "%lld\n", 0LL);
-	look();
-	put("cpuacct/slurm_n1/uid_8/cpuacct.usage", "%lld\n", (long long)EVERY);
-	assert_int_not_equal(look(), 0);
+	for (int i = 0; i < 8 && !who; i++) {
+		for (int k = 0; k < LEFTOVERS_MAX + 8; k++) {
+			char name[128];
+
+			snprintf(name, sizeof(name), "cpuacct/slurm_n1/uid_%d/cpuacct.usage",
+				100 + k);
+			put(name, "%lld\n", (long long)(i * EVERY));
+		}
+		who = look();
+	}
+	assert_int_equal(who, 1);
 	assert_null(strstr(logged, "job 0"));
 }
 
@@ -280,6 +338,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(works, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_waits, setup, teardown),
 		cmocka_unit_test_setup_teardown(runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(hops, setup, teardown),
+		cmocka_unit_test_setup_teardown(too_many_cgroups, setup, teardown),
+		cmocka_unit_test_setup_teardown(told_each_hour, setup, teardown),
 		cmocka_unit_test_setup_teardown(seen_half, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_job_runs, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_table_watches, setup, teardown),
