@@ -3,6 +3,7 @@
 # A Slurm cluster of one host as its administrator makes it from Debian's packages, in a Debian in a folder.
 #
 #   plain_packages              the packages that it needs
+#   ROOT                        that folder; "" where the host is this machine itself (plain_machine.sh)
 #   plain_boot ROOT             makes this process's namespaces those of a host whose file system is ROOT; HOST is its name
 #   plain_systemd               starts systemd there, as the first process of the host; prints what is wrong, and fails,
 #                               where it does not come up. Services are its own from then on
@@ -48,7 +49,9 @@ INIT=
 
 # entered CMD...: in the host's file system, and among its processes.
 entered() {
-	if [ -n "$INIT" ]; then
+	if [ -z "$ROOT" ]; then
+		"$@"
+	elif [ -n "$INIT" ]; then
 		nsenter --target "$INIT" --pid --root --wd "$@"
 	else
 		chroot "$ROOT" "$@"
@@ -120,7 +123,7 @@ plain_slurm_conf() {
 plain_cgroup_conf() {
 	echo "CgroupPlugin=cgroup/v$(cgroup_version)"
 	echo CgroupMountpoint=/sys/fs/cgroup
-	[ "$(cgroup_version)" = 1 ] || echo IgnoreSystemd=yes
+	[ -z "$ROOT" ] || [ "$(cgroup_version)" = 1 ] || echo IgnoreSystemd=yes
 	echo ConstrainCores=yes
 	echo ConstrainRAMSpace=no
 }
@@ -144,7 +147,7 @@ plain_cluster() {
 	END
 	on_host chown slurm: /etc/slurm/slurmdbd.conf
 	chmod 600 "$etc/slurmdbd.conf"
-	[ "$(cgroup_version)" = 1 ] || enable_cgroup2
+	[ -z "$ROOT" ] || [ "$(cgroup_version)" = 1 ] || enable_cgroup2
 	on_host systemctl enable --now munge mariadb
 	on_host mariadb -e "CREATE DATABASE slurm_acct_db; CREATE USER slurm@localhost IDENTIFIED VIA unix_socket;
 		GRANT ALL ON slurm_acct_db.* TO slurm@localhost;"
