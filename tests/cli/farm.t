@@ -83,10 +83,7 @@ is "is another task" "$OUT" seven
 # The first one has the journal when a task of it runs; only then the second one starts, or it may be first.
 "$FARM" --journal "$journal" < <(printf '\ttouch %s\n' "$TAP_DIR/holds"; sleep 30) 2>/dev/null &
 holder=$!
-for _ in $(seq 400); do
-	[ -e "$TAP_DIR/holds" ] && break
-	sleep 0.05
-done
+wait_until 20 test -e "$TAP_DIR/holds"
 ERR=$("$FARM" --journal "$journal" </dev/null 2>&1)
 like "a second one is refused" "$ERR" 'another poppa-farm uses this journal'
 kill "$holder"
@@ -94,19 +91,17 @@ wait "$holder"
 is "one that waits for input ends by a signal" $? 3
 
 # --- killed at any moment, it goes on where it was ---
-most=$((30 * $(nproc)))
+most=$((60 * $(nproc)))
 tasks "$most" "echo x >>$TAP_DIR/ran.@; sleep 0.02" >"$TAP_DIR/tasks"
 rm -f "$journal"
 runs=0
 lines() { cat "$journal" 2>/dev/null | wc -l; }
+goes_on() { [ "$(lines)" -gt $((before + 1)) ]; }
 for i in 1 2 3 4 5; do
 	before=$(lines)
 	"$FARM" --journal "$journal" "$TAP_DIR/tasks" &
 	victim=$!
-	for _ in $(seq 500); do
-		[ "$(lines)" -gt $((before + 1)) ] && break
-		sleep 0.02
-	done
+	wait_until 10 goes_on
 	sleep "0.0$((i % 3 + 1))"
 	kill -9 "$victim" 2>/dev/null && runs=$((runs + 1))
 	wait "$victim" 2>/dev/null

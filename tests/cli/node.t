@@ -267,7 +267,7 @@ wait "$server"
 if [ "$(id -u)" = 0 ]; then
 	"$POPPAD" -f -N t0 -c "$POPPA_CONF" 2>"$TAP_DIR/poppad.log" &
 	pid=$!
-	for _ in $(seq 100); do "$POPPA" status --node t0 >/dev/null 2>&1 && break; sleep 0.1; done
+	wait_until 10 "$POPPA" status --node t0
 	runs "status of a real poppad" 0 "$POPPA" status
 	like "status of a real poppad: node" "$OUT" "^node +t0,"
 	like "status of a real poppad: no jobs" "$OUT" "jobs +none"
@@ -332,7 +332,7 @@ if [ "$(id -u)" = 0 ]; then
 	like "doctor after the death of both: poppad" "$OUT" "(FAIL|WARN) +poppad "
 	"$POPPAD" -f -N t0 -c "$POPPA_CONF" 2>>"$TAP_DIR/poppad.log" &
 	pid=$!
-	for _ in $(seq 100); do "$POPPA" status --node t0 >/dev/null 2>&1 && break; sleep 0.1; done
+	wait_until 10 "$POPPA" status --node t0
 	kill "$pid"
 	wait "$pid"
 else

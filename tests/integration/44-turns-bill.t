@@ -28,7 +28,7 @@ like "poppa status tells it" "$(poppa status -N "$SANDBOX_REAL_NODE")" $'\nturns
 like "and so does poppa top" "$(poppa top -b -n1 -N "$SANDBOX_REAL_NODE" 2>&1)" $'\nturns     jobs run one after the other'
 is "and poppa metrics" "$(metric poppa_turns_active)" 1
 cmp_num "and for how long each was held" "$(metric poppa_job_turned_seconds_total "jobid=\"${pair[0]}\"")" '>' 1
-wait_until 900 eval '[ $((SECONDS - began)) -ge $((4 * held + 70)) ]'
+wait_until 900 ran_for $((4 * held + 70))
 end_programs "${pair[@]}"
 ok "both are settled" eval 'wait_settled "${pair[0]}" && wait_settled "${pair[1]}"'
 for i in 0 1; do

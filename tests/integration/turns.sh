@@ -9,6 +9,7 @@
 #   turning, beside          true while the jobs of the node take turns, or do not
 #   out ID NAME              what a job printed at its end: progress, seconds
 #   off_by ID                how far what the program of one of the pair, settled, has lost is from the interval in its bill
+#   ran_for SECONDS          true when so much time has passed since $began, in seconds of $SECONDS
 #   end_programs ID...       has their programs say what they have made, and waits until the jobs have ended
 #   slices                   how many slices there have been
 #   frozen ID                true where the freezer of its step is, in which Slurm and poppad write; anything_held: any step's
@@ -52,6 +53,7 @@ off_by() {
 			print (lost > end[2] ? lost - end[2] : off)
 		}'
 }
+ran_for() { [ $((SECONDS - began)) -ge "$1" ]; }
 end_programs() {
 	local id
 	for id in "$@"; do scancel -s TERM "$id.0"; done

@@ -3,6 +3,7 @@
 # Makes a Debian in a folder and runs commands in it, for tests that need another one than this system's.
 #
 #   make_debian RELEASE ROOT   a minimal Debian, from the mirror that this system uses; its log is ROOT.log
+#   debian_for_qemu ROOT       says, before a kernel is installed there, that its initrd needs what reaches a disk of QEMU, no more
 #   in_debian ROOT CMD...      CMD as root in there, with mounts of its own, which end with it
 
 make_debian() {
@@ -21,6 +22,12 @@ make_debian() {
 		apt-config dump Acquire
 		echo 'Acquire::Retries "3";'
 	} >"$root/etc/apt/apt.conf.d/99host"
+}
+
+debian_for_qemu() {
+	mkdir -p "$1/etc/initramfs-tools/conf.d"
+	echo MODULES=list >"$1/etc/initramfs-tools/conf.d/qemu"
+	printf '%s\n' virtio_pci virtio_blk ext4 >"$1/etc/initramfs-tools/modules"
 }
 
 in_debian() {

@@ -3,7 +3,6 @@
 # The same cluster as a machine that QEMU emulates: its own systemd boots it, with cgroup v2. Sourced by tests/install.
 #
 #   plain_machine_packages      the packages that it needs beside those of plain_packages
-#   plain_machine_modules ROOT  says, before they are installed, what its initrd needs
 #   plain_machine ROOT RELEASE  boots it from a copy of the folder ROOT, has tests/install run in there, and prints what that
 #                               printed; fails where a point failed or the machine did not come to the test's end
 #   plain_machine_up            in there: sets ROOT and HOST
@@ -11,12 +10,6 @@
 plain_machine_packages() {
 	# jq and iproute2 are for the test.
 	echo linux-image-cloud-amd64 initramfs-tools kmod udev dbus iproute2 jq
-}
-
-plain_machine_modules() {
-	mkdir -p "$1/etc/initramfs-tools/conf.d"
-	echo MODULES=list >"$1/etc/initramfs-tools/conf.d/machine"
-	printf '%s\n' virtio_pci virtio_blk ext4 >"$1/etc/initramfs-tools/modules"
 }
 
 # What the machine runs when it is up; it ends with the test.

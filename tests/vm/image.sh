@@ -27,13 +27,11 @@ image_missing() {
 	[ "$(cat "$IMAGE/inputs" 2>/dev/null)" != "$(image_inputs)" ]
 }
 
-# Only what reaches the disk is needed in the initrd. Daemons start when a test says so.
+# Daemons start when a test says so.
 populate() {
 	local root=$1 user packages
 	mapfile -t packages < <(grep -v '^#' "$here/packages" | tr ' ' '\n')
-	mkdir -p "$root/etc/initramfs-tools/conf.d"
-	echo MODULES=list >"$root/etc/initramfs-tools/conf.d/vm"
-	printf '%s\n' virtio_pci virtio_blk ext4 >"$root/etc/initramfs-tools/modules"
+	debian_for_qemu "$root"
 	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 	chmod 755 "$root/usr/sbin/policy-rc.d"
 	in_debian "$root" apt-get -q update || return 1

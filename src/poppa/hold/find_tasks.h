@@ -19,7 +19,8 @@ struct found_process {
 	bool headless;      /* a task whose first thread has ended */
 	bool job_control;   /* a task whose shell waits for its stops, see find_tasks_units() */
 	bool traced;        /* a task with a debugger or another tracer attached to it */
-	uint64_t starttime; /* as proc_stat() has it, and of tasks only: */
+	uint64_t starttime; /* as proc_stat() has it */
+	/* Of tasks only, as proc_stat() has them: */
 	uint64_t cpu_ticks, own_ticks;
 	char exe[64]; /* as proc_exe() has it, longer ones are cut */
 	int threads;

@@ -671,6 +671,7 @@ void jobs_look_for_leftovers(struct jobs *js)
 {
 	const struct leftovers_place place = {.mount = js->env.cluster->cgroup_mount,
 		.node = js->env.cluster->node,
+		.works = JOBS_BUSY,
 		.ours = has_job,
 		.arg = js};
 	int64_t began = clock_own(), now = clock_now(), next;

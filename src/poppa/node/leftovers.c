@@ -15,8 +15,6 @@
 #include "common/log.h"
 #include "common/units.h"
 
-/* What uses more of a processor works. */
-#define WORKS 0.05
 #define TELL_EVERY (3600 * NS_PER_S)
 
 struct leftover {
@@ -73,8 +71,7 @@ static int64_t usage_ns(const struct user_look *u, uint32_t job_id)
 	return ns;
 }
 
-/* Whether a cgroup has a process. True where it is there and cannot be read: what is not known is
- * not held against anybody. */
+/* Whether a cgroup has a process. True where its list is there and cannot be read. */
 static bool has_process(const char *dir)
 {
 	char path[PATH_MAX], c;
@@ -91,8 +88,8 @@ static bool has_process(const char *dir)
 	return has;
 }
 
-/* Whether any cgroup below a job's has a process. A user may make more of them, and deeper, than
- * anybody can look at; nobody else does, so that counts, too. */
+/* Whether any cgroup below a job's has a process. A user may make more cgroups, and deeper ones,
+ * than poppad can look at. Slurm makes few, so that counts as a process, too. */
 static bool has_process_below(const char *dir)
 {
 	char *const roots[] = {(char *)(uintptr_t)dir, NULL};
@@ -117,12 +114,11 @@ static void look_at_job(struct user_look *u, const char *dir, uint32_t job_id)
 
 	if (u->place->ours(u->place->arg, u->uid, job_id))
 		return;
-	/* A step that begins while it is looked at has its slurmstepd by the second time. */
 	runs = has_process(dir);
 	if (!runs && !has_process_below(dir))
 		return;
-	runs = runs || has_process(dir) || access(dir, F_OK);
-	if (runs) {
+	/* A step that has begun meanwhile has its slurmstepd by now; a job may have ended. */
+	if (runs || has_process(dir) || access(dir, F_OK)) {
 		int64_t used = usage_ns(u, job_id);
 
 		u->running_ns += used > 0 ? used : 0;
@@ -180,20 +176,19 @@ static void tell(struct leftover *o, int64_t now)
 		o->job_id, (unsigned)o->uid);
 }
 
-/* Whether what a user has left has worked since the last look. */
+/* Looks whether what a user has left has worked since the last look. */
 static void judge(struct leftover *o, const struct user_look *u, int64_t now)
 {
-	int64_t all = usage_ns(u, 0), used = all - u->running_ns, passed = now - o->looked;
+	int64_t all = usage_ns(u, 0), used = all - u->running_ns;
+	/* A job's time stays in its user's when it ends. So with no leftover in sight, time counts
+	 * only between two looks that have found the same jobs. */
+	bool comparable = o->looked && (u->left || o->running == u->running);
+	bool works = all < 0 ? u->left != 0
+			     : comparable && (double)(used - o->used_ns) >
+						     u->place->works * (double)(now - o->looked);
 
-	if (o->looks >= 2 && all < 0) {
-		o->worked = u->left ? now : o->worked;
-	} else if (o->looks >= 2 && o->looked && passed > 0) {
-		/* What a job has used that ended meanwhile is in this, too. So without a leftover
-		 * in sight only looks count between which the same jobs ran. */
-		if ((u->left || o->running == u->running) &&
-			(double)(used - o->used_ns) > WORKS * (double)passed)
-			o->worked = now;
-	}
+	if (o->looks >= 2 && works)
+		o->worked = now;
 	o->used_ns = used;
 	o->looked = all < 0 ? 0 : now;
 	o->running = u->running;
